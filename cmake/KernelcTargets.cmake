@@ -1,0 +1,124 @@
+# kernelc_library, kernelc_dialect, kernelc_tool, kernelc_unittest, and the
+# layer table they enforce: a forbidden link edge is a configure error. The same
+# table is read by cmake/check_layers.py, which refuses a forbidden #include.
+
+# layer : the layers it may use (itself always)
+set(KERNELC_LAYERS
+  "support:"
+  "ir:support"
+  "frontend:support,ir"
+  "reference:support,ir"
+  "passes:support,ir"
+  "codegen:support,ir"
+  "runtime:support"
+  "emulator:support"
+  "driver:support,ir,frontend,reference,passes,codegen,runtime,emulator"
+  "tools:support,ir,frontend,reference,passes,codegen,runtime,emulator,driver"
+  "python:support,ir,frontend,reference,passes,codegen,runtime,emulator,driver"
+  "test:support,ir,frontend,reference,passes,codegen,runtime,emulator,driver")
+
+function(_kernelc_check_edges target layer)
+  foreach(row IN LISTS KERNELC_LAYERS)
+    if(row MATCHES "^${layer}:(.*)$")
+      string(REPLACE "," ";" allowed "${CMAKE_MATCH_1}")
+      list(APPEND allowed ${layer})
+      foreach(dep IN LISTS ARGN)
+        get_property(dep_layer GLOBAL PROPERTY KERNELC_LAYER_${dep})
+        if(dep_layer AND NOT dep_layer IN_LIST allowed)
+          message(FATAL_ERROR "${target} (layer ${layer}) may not link ${dep} (layer ${dep_layer}); see KERNELC_LAYERS")
+        endif()
+      endforeach()
+      return()
+    endif()
+  endforeach()
+  message(FATAL_ERROR "${target}: no layer named ${layer}")
+endfunction()
+
+function(_kernelc_layer_of out)
+  file(RELATIVE_PATH rel "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
+  string(REGEX REPLACE "/.*" "" layer "${rel}")
+  set(${out} ${layer} PARENT_SCOPE)
+endfunction()
+
+# kernelc_library(name SOURCES a.cpp ... [DEPS kernelc libs] [LINK other libs] [MLIR])
+# MLIR: the sources include MLIR headers (shares the precompiled header, no RTTI trouble).
+function(kernelc_library name)
+  cmake_parse_arguments(A "MLIR" "" "SOURCES;DEPS;LINK" ${ARGN})
+  _kernelc_layer_of(layer)
+  _kernelc_check_edges(${name} ${layer} ${A_DEPS})
+  add_library(${name} STATIC ${A_SOURCES})
+  set_property(GLOBAL PROPERTY KERNELC_LAYER_${name} ${layer})
+  target_link_libraries(${name} PUBLIC ${A_DEPS} ${A_LINK})
+  if(A_MLIR)
+    target_compile_options(${name} PRIVATE -fno-exceptions)
+    _kernelc_use_pch(${name})
+  endif()
+  foreach(dep IN LISTS A_DEPS)
+    get_property(gen GLOBAL PROPERTY KERNELC_TABLEGEN_${dep})
+    if(gen)
+      add_dependencies(${name} ${gen})
+    endif()
+  endforeach()
+endfunction()
+
+function(_kernelc_use_pch name)
+  if(NOT KERNELC_PCH)
+    return()
+  endif()
+  if(NOT TARGET KernelcMlirPch)
+    file(GENERATE OUTPUT "${PROJECT_BINARY_DIR}/cmake/pch.cpp" CONTENT "// anchors the shared precompiled header\n")
+    add_library(KernelcMlirPch STATIC "${PROJECT_BINARY_DIR}/cmake/pch.cpp")
+    target_compile_options(KernelcMlirPch PRIVATE -fno-exceptions)
+    target_precompile_headers(KernelcMlirPch PRIVATE "${PROJECT_SOURCE_DIR}/cmake/MlirPch.h")
+  endif()
+  get_target_property(type ${name} TYPE)
+  if(type STREQUAL "EXECUTABLE") # -fPIE would not match the header's -fPIC
+    set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(${name} PRIVATE -fPIC)
+  endif()
+  target_precompile_headers(${name} REUSE_FROM KernelcMlirPch)
+endfunction()
+
+# kernelc_dialect(Te): tablegen for TeDialect.td, TeOps.td (+ attributes, enums).
+function(kernelc_dialect name)
+  string(TOLOWER ${name} prefix)
+  set(LLVM_TARGET_DEFINITIONS ${name}Ops.td)
+  mlir_tablegen(${name}Ops.h.inc -gen-op-decls)
+  mlir_tablegen(${name}Ops.cpp.inc -gen-op-defs)
+  mlir_tablegen(${name}Dialect.h.inc -gen-dialect-decls -dialect=${prefix})
+  mlir_tablegen(${name}Dialect.cpp.inc -gen-dialect-defs -dialect=${prefix})
+  mlir_tablegen(${name}Enums.h.inc -gen-enum-decls)
+  mlir_tablegen(${name}Enums.cpp.inc -gen-enum-defs)
+  mlir_tablegen(${name}Attrs.h.inc -gen-attrdef-decls -attrdefs-dialect=${prefix})
+  mlir_tablegen(${name}Attrs.cpp.inc -gen-attrdef-defs -attrdefs-dialect=${prefix})
+  mlir_tablegen(${name}Types.h.inc -gen-typedef-decls -typedefs-dialect=${prefix})
+  mlir_tablegen(${name}Types.cpp.inc -gen-typedef-defs -typedefs-dialect=${prefix})
+  mlir_tablegen(${name}Ops.md -gen-dialect-doc -dialect=${prefix})
+  add_public_tablegen_target(${name}TableGen)
+  set_property(GLOBAL PROPERTY KERNELC_TABLEGEN_Kernelc${name} ${name}TableGen)
+endfunction()
+
+function(kernelc_tool name)
+  cmake_parse_arguments(A "MLIR" "" "SOURCES;DEPS;LINK" ${ARGN})
+  add_executable(${name} ${A_SOURCES})
+  target_link_libraries(${name} PRIVATE ${A_DEPS} ${A_LINK})
+  if(A_MLIR)
+    target_compile_options(${name} PRIVATE -fno-exceptions)
+    _kernelc_use_pch(${name})
+  endif()
+endfunction()
+
+# kernelc_unittest(name SOURCES ... DEPS ... [LABELS host|nvrtc|emulator|gpu] [MLIR])
+function(kernelc_unittest name)
+  cmake_parse_arguments(A "MLIR" "" "SOURCES;DEPS;LINK;LABELS" ${ARGN})
+  add_executable(${name} ${A_SOURCES})
+  target_link_libraries(${name} PRIVATE ${A_DEPS} ${A_LINK} GTest::gmock GTest::gtest_main)
+  if(A_MLIR)
+    target_compile_options(${name} PRIVATE -fno-exceptions)
+    _kernelc_use_pch(${name})
+  endif()
+  if(NOT A_LABELS)
+    set(A_LABELS host)
+  endif()
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "${A_LABELS}")
+endfunction()

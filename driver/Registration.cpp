@@ -1,0 +1,20 @@
+#include "driver/Registration.h"
+
+#include "ir/te/Te.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Transforms/Passes.h"
+
+namespace kernelc {
+
+void registerDialects(mlir::DialectRegistry &registry) {
+  registry.insert<te::TeDialect, mlir::arith::ArithDialect, mlir::math::MathDialect, mlir::scf::SCFDialect,
+                  mlir::memref::MemRefDialect>();
+}
+
+void registerPasses() {
+  mlir::registerCanonicalizerPass();
+  mlir::registerCSEPass();
+}
+
+} // namespace kernelc

@@ -1,0 +1,35 @@
+// The front door of the compiler: `.kc` text to te.
+//
+// Parses, checks names, types, shapes, ranges and bounds, and builds one
+// te.kernel per `def`. Every problem is an MLIR diagnostic with a FileLineColLoc;
+// nothing throws, no text crashes it. Thread-safe for different contexts.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace kernelc::frontend {
+
+struct ImportOptions {
+  /// Sizes and `const` parameters fixed from outside (`--set N=1024`). A name that
+  /// no kernel of the file has is an error.
+  std::map<std::string, int64_t> constants;
+  /// Only this kernel, or all when empty.
+  std::string kernel;
+};
+
+/// Imports `text`; `fileName` is what locations and diagnostics say. Null after
+/// an error (diagnostics went to the context's handler; several per run).
+mlir::OwningOpRef<mlir::ModuleOp> importKc(mlir::MLIRContext &context, llvm::StringRef text,
+                                           llvm::StringRef fileName, const ImportOptions &options = {});
+
+/// Canonical layout of `text` (`kernelc fmt`): idempotent, comments kept. Fails
+/// with diagnostics when the text does not parse. Needs no semantic check.
+mlir::FailureOr<std::string> formatKc(mlir::MLIRContext &context, llvm::StringRef text,
+                                      llvm::StringRef fileName);
+
+} // namespace kernelc::frontend

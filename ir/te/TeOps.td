@@ -1,0 +1,299 @@
+// Ops of the te dialect. See TeDialect.td for what holds of all of them.
+#ifndef KERNELC_IR_TE_TEOPS
+#define KERNELC_IR_TE_TEOPS
+
+include "ir/te/TeDialect.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/RegionKindInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class Te_Op<string mnemonic, list<Trait> traits = []> : Op<Te_Dialect, mnemonic, traits>;
+
+def Te_Combiner : I32EnumAttr<"Combiner", "how the elements of a reduction combine", [
+  I32EnumAttrCase<"Sum", 0, "sum">,
+  I32EnumAttrCase<"Prod", 1, "prod">,
+  I32EnumAttrCase<"Max", 2, "max">,
+  I32EnumAttrCase<"Min", 3, "min">,
+  I32EnumAttrCase<"MaxU", 4, "maxu">,
+  I32EnumAttrCase<"MinU", 5, "minu">,
+  I32EnumAttrCase<"Any", 6, "any">,
+  I32EnumAttrCase<"All", 7, "all">,
+  I32EnumAttrCase<"And", 8, "and">,
+  I32EnumAttrCase<"Or", 9, "or">,
+  I32EnumAttrCase<"Xor", 10, "xor">,
+  I32EnumAttrCase<"ArgMax", 11, "argmax">,
+  I32EnumAttrCase<"ArgMin", 12, "argmin">,
+  I32EnumAttrCase<"ArgMaxU", 13, "argmaxu">,
+  I32EnumAttrCase<"ArgMinU", 14, "argminu">]> {
+  let cppNamespace = "::kernelc::te";
+}
+
+def Te_BoundsMode : I32EnumAttr<"BoundsMode", "why an access cannot leave its tensor", [
+  I32EnumAttrCase<"InBounds", 0, "in_bounds">,
+  I32EnumAttrCase<"Pad", 1, "pad">,
+  I32EnumAttrCase<"Edge", 2, "edge">,
+  I32EnumAttrCase<"Reflect", 3, "reflect">,
+  I32EnumAttrCase<"Wrap", 4, "wrap">,
+  I32EnumAttrCase<"Assume", 5, "assume">]> {
+  let cppNamespace = "::kernelc::te";
+}
+
+def Te_KernelOp : Te_Op<"kernel", [IsolatedFromAbove, Symbol,
+    SingleBlockImplicitTerminator<"ReturnOp">]> {
+  let summary = "one kernel: parameters, sizes, requirements and statements";
+  let description = [{
+    The entry block's arguments are the inputs, `inout` tensors and scalars in
+    source order; the operands of `te.return` are the outputs in source order.
+
+    - `sizes`: names of the symbols of every map inside.
+    - `arg_names`, `arg_types`: one each per block argument; the type as spelled in
+      the source ("u8", "bf16", "bool").
+    - `arg_shapes`: one affine map `()[sizes] -> (dims)` per argument; no results
+      for scalars and rank 0 (a scalar's block argument is not a tensor).
+    - `out_names`, `out_types`, `out_shapes`: the same per output.
+    - `out_alias`: per output, the index of the `inout` argument it updates, or -1.
+    - `requirements`: an array of integer sets `()[sizes]` that hold at every launch
+      (semi-affine ones, `s0 mod s1 == 0`, allowed); `requirement_texts`: their source.
+
+    Constraints:
+    - [C1] the arrays of one group have one length, equal to the number of block
+      arguments (or returned values).
+    - [C2] every map and set has no dims and exactly `sizes` symbols.
+    - [C3] tensor ranks agree with the shapes.
+    - [C4] an aliased output has the type and shape of its argument.
+
+    ```mlir
+    te.kernel @scale sizes ["N"] args ["x"] : ["f32"] [affine_map<()[s0] -> (s0)>]
+        outs ["y"] : ["f32"] [affine_map<()[s0] -> (s0)>] {
+    ^bb0(%x: tensor<?xf32>):
+      ...
+      te.return %y : tensor<?xf32>
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$sizes,
+    StrArrayAttr:$arg_names, StrArrayAttr:$arg_types, AffineMapArrayAttr:$arg_shapes,
+    StrArrayAttr:$out_names, StrArrayAttr:$out_types, AffineMapArrayAttr:$out_shapes,
+    DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$out_alias,
+    DefaultValuedAttr<ArrayAttr, "{}">:$requirements,
+    DefaultValuedAttr<StrArrayAttr, "{}">:$requirement_texts);
+  let regions = (region SizedRegion<1>:$body);
+  let hasRegionVerifier = 1;
+  let assemblyFormat = [{
+    $sym_name `sizes` $sizes `args` $arg_names `:` $arg_types $arg_shapes
+    `outs` $out_names `:` $out_types $out_shapes attr-dict-with-keyword $body
+  }];
+  let extraClassDeclaration = [{
+    ::mlir::Block &getBlock() { return getBody().front(); }
+    ReturnOp getReturn();
+    unsigned getNumSizes() { return getSizes().size(); }
+    ::llvm::StringRef getSizeName(unsigned i);
+    /// Dims of argument / output i over the kernel's sizes.
+    ::mlir::AffineMap getArgShape(unsigned i);
+    ::mlir::AffineMap getOutShape(unsigned i);
+    /// The argument that output i updates, or -1.
+    int64_t getAlias(unsigned out);
+  }];
+}
+
+def Te_ReturnOp : Te_Op<"return", [Terminator, HasParent<"KernelOp">, Pure]> {
+  let summary = "ends a kernel with the values of its outputs";
+  let arguments = (ins Variadic<AnyRankedTensor>:$outs);
+  let assemblyFormat = "($outs^ `:` type($outs))? attr-dict";
+  let builders = [OpBuilder<(ins)>];
+}
+
+class Te_DomainOp<string mnemonic, list<Trait> traits = []>
+    : Te_Op<mnemonic, !listconcat(traits, [Pure, SingleBlock])> {
+  string domainDoc = [{
+    The *domain*: `indices` names its dims in order; `extents`
+    (`()[sizes] -> (e_0, ..)`) bounds them, 0 ≤ d_i < e_i; `where`
+    (`(dims)[sizes]`) restricts them; `te.yield v where c` restricts by data. The
+    region has one `index` argument per dim.
+  }];
+}
+
+def Te_ComputeOp : Te_DomainOp<"compute"> {
+  let summary = "a tensor given element by element";
+  let description = domainDoc # [{
+
+    `result[out_map(d)] = body(d)` for every point d of the domain; elements that no
+    point writes keep their value in `init` (absent: the verifier's promise is that
+    the domain covers the result). `out_map` defaults to the identity, `shape` to
+    `extents`.
+
+    Constraints:
+    - [C1] `indices`, the extents' results and the block arguments agree in number.
+    - [C2] `out_map` is injective on the domain and has as many results as the
+      result has dims.
+    - [C3] with a `where`, a data condition or an `out_map` that does not cover, `init` is given or
+      the op's `partial` flag says that a later statement completes it.
+    - [C4] the yielded type is the result's element type.
+
+    ```mlir
+    %y = te.compute ["i"] extents affine_map<()[s0] -> (s0)> {
+    ^bb0(%i: index):
+      %v = te.read %x[%i] : tensor<?xf32>
+      %w = arith.mulf %v, %v : f32
+      te.yield %w : f32
+    } {name = "y"} : tensor<?xf32>
+    ```
+  }];
+  let arguments = (ins StrArrayAttr:$indices, AffineMapAttr:$extents,
+    OptionalAttr<IntegerSetAttr>:$condition, Optional<AnyRankedTensor>:$init,
+    OptionalAttr<AffineMapAttr>:$out_map, OptionalAttr<AffineMapAttr>:$shape,
+    OptionalAttr<StrAttr>:$name, UnitAttr:$partial);
+  let results = (outs AnyRankedTensor:$result);
+  let regions = (region SizedRegion<1>:$body);
+  let hasVerifier = 1;
+  let assemblyFormat = [{
+    $indices `extents` $extents (`where` $condition^)? (`init` $init^ `:` type($init))?
+    $body attr-dict `:` type($result)
+  }];
+  let extraClassDeclaration = [{
+    ::mlir::Block &getBlock() { return getBody().front(); }
+    unsigned getNumDims() { return getIndices().size(); }
+    unsigned getNumParallel() { return getNumDims(); }
+    YieldOp getYield();
+    /// out_map, or the identity over the dims.
+    ::mlir::AffineMap getOutMapOrIdentity();
+    /// Dims of the result over the kernel's sizes.
+    ::mlir::AffineMap getResultShape();
+  }];
+}
+
+def Te_ReduceOp : Te_DomainOp<"reduce"> {
+  let summary = "a tensor whose elements are reductions";
+  let description = domainDoc # [{
+
+    The first `parallel` dims are the result's; the others are reduced:
+    `result[out_map(p)] = init[..] ⊕ ⊕_{r : (p, r) in the domain} body(p, r)`, where a
+    missing `init` is the identity of ⊕. The order of reduction is free; a
+    floating sum is a sum of reals rounded in the accumulator (`language.md`,
+    precision). Floats of 32 bits and fewer accumulate in f32, which is the yielded
+    type. `max` and `min` propagate NaN. `argmax` and `argmin` yield the key and give
+    the first i64 index along the one reduced dim (the NaN's, if any, in argmax).
+
+    Constraints:
+    - [C1] `indices`, the extents' results and the block arguments agree in number;
+      0 ≤ parallel ≤ dims.
+    - [C2] the yielded type is the result's element type; with arg reductions the
+      result is i64 and exactly one dim is reduced.
+    - [C3] `any`, `all` yield i1; `and`, `or`, `xor` integers; `maxu` .. integers.
+
+    ```mlir
+    %s = te.reduce sum ["i", "k"] parallel 1 extents affine_map<()[s0, s1] -> (s0, s1)> {
+    ^bb0(%i: index, %k: index):
+      %v = te.read %x[%i, %k] : tensor<?x?xf32>
+      te.yield %v : f32
+    } {name = "s"} : tensor<?xf32>
+    ```
+  }];
+  let arguments = (ins Te_Combiner:$kind, StrArrayAttr:$indices, I64Attr:$parallel,
+    AffineMapAttr:$extents, OptionalAttr<IntegerSetAttr>:$condition,
+    Optional<AnyRankedTensor>:$init,
+    OptionalAttr<AffineMapAttr>:$out_map, OptionalAttr<AffineMapAttr>:$shape,
+    OptionalAttr<StrAttr>:$name);
+  let results = (outs AnyRankedTensor:$result);
+  let regions = (region SizedRegion<1>:$body);
+  let hasVerifier = 1;
+  let assemblyFormat = [{
+    $kind $indices `parallel` $parallel `extents` $extents (`where` $condition^)?
+    (`init` $init^ `:` type($init))? $body attr-dict `:` type($result)
+  }];
+  let extraClassDeclaration = [{
+    ::mlir::Block &getBlock() { return getBody().front(); }
+    unsigned getNumDims() { return getIndices().size(); }
+    unsigned getNumParallel() { return getParallel(); }
+    YieldOp getYield();
+    /// out_map, or the identity over the parallel dims.
+    ::mlir::AffineMap getOutMapOrIdentity();
+    ::mlir::AffineMap getResultShape();
+    bool isArg() {
+      return getKind() == Combiner::ArgMax || getKind() == Combiner::ArgMin ||
+             getKind() == Combiner::ArgMaxU || getKind() == Combiner::ArgMinU;
+    }
+  }];
+}
+
+def Te_YieldOp : Te_Op<"yield", [Terminator, Pure, AttrSizedOperandSegments]> {
+  let summary = "the value of one element, and whether the point counts";
+  let description = [{
+    `te.yield %v where %c`: a point whose `%c` is false is outside the domain.
+
+    ```mlir
+    te.yield %v where %c : f32
+    ```
+  }];
+  let arguments = (ins Variadic<AnyType>:$values, Optional<I1>:$condition);
+  let assemblyFormat = "$values (`where` $condition^)? attr-dict `:` type($values)";
+}
+
+def Te_ReadOp : Te_Op<"read", [Pure, AttrSizedOperandSegments]> {
+  let summary = "one element of a tensor";
+  let description = [{
+    `tensor[map(operands)]`; `map` (`(operands)[sizes] -> (subscripts)`) defaults to
+    the identity. `bounds` says why the access stays inside: proved `in_bounds`,
+    `assume`d by the user, or a rule that replaces what lies outside: `pad` with
+    the value `padding`, `edge` (clamp), `reflect` (mirror without repeating the
+    edge), `wrap` (modulo). Narrow types come as stored; widening is explicit.
+
+    Constraints:
+    - [C1] the map has as many dims as operands and as many results as the tensor has dims.
+    - [C2] `padding` is given exactly with `pad`, of the element type.
+
+    ```mlir
+    %v = te.read %x[%i, %j] map affine_map<(d0, d1)[s0] -> (d0, d1 + 1)> pad %zero : tensor<?x?xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$tensor, Variadic<Index>:$operands_,
+    OptionalAttr<AffineMapAttr>:$map,
+    DefaultValuedAttr<Te_BoundsMode, "::kernelc::te::BoundsMode::InBounds">:$bounds,
+    Optional<AnyType>:$padding);
+  let results = (outs AnyType:$result);
+  let hasVerifier = 1;
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    /// map, or the identity over the operands.
+    ::mlir::AffineMap getMapOrIdentity();
+  }];
+}
+
+def Te_SizeOp : Te_Op<"size", [Pure]> {
+  let summary = "the value of one of the kernel's sizes, or an affine expression of them";
+  let description = [{
+    `map` is `()[sizes] -> (e)`.
+
+    ```mlir
+    %n = te.size affine_map<()[s0] -> (s0)>
+    ```
+  }];
+  let arguments = (ins AffineMapAttr:$map);
+  let results = (outs Index:$result);
+  let hasFolder = 1;
+  let assemblyFormat = "$map attr-dict";
+}
+
+def Te_ConvertOp : Te_Op<"convert", [Pure]> {
+  let summary = "a cast that arith does not define as the language does";
+  let description = [{
+    Float to integer truncates and saturates, NaN gives 0; float to f8 rounds to
+    nearest even and saturates to the largest finite value (NaN stays NaN);
+    `to_unsigned` tells the integer's sign. Casts that arith defines (extf, truncf
+    to f16/bf16/f32, sitofp, uitofp, extsi, extui, trunci) are not spelled so.
+
+    ```mlir
+    %q = te.convert %v to_unsigned : f32 to i8
+    ```
+  }];
+  let arguments = (ins AnyFloat:$input, UnitAttr:$to_unsigned);
+  let results = (outs AnyType:$result);
+  let hasVerifier = 1;
+  let assemblyFormat = "$input (`to_unsigned` $to_unsigned^)? attr-dict `:` type($input) `to` type($result)";
+}
+
+#endif

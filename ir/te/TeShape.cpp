@@ -1,0 +1,45 @@
+#include "ir/te/TeShape.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace kernelc::te {
+
+Type getStorageType(MLIRContext *context, ElementType t) {
+  Builder b(context);
+  switch (t) {
+  case ElementType::f64: return b.getF64Type();
+  case ElementType::f32: return b.getF32Type();
+  case ElementType::f16: return b.getF16Type();
+  case ElementType::bf16: return b.getBF16Type();
+  case ElementType::f8e4m3: return Float8E4M3FNType::get(context);
+  case ElementType::f8e5m2: return Float8E5M2Type::get(context);
+  case ElementType::boolean: return b.getI1Type();
+  default: return b.getIntegerType(elementBits(t));
+  }
+}
+
+ElementType getElementType(StringAttr name) {
+  auto t = findElementType(absl::string_view(name.data(), name.size()));
+  assert(t && "the te.kernel verifier admits only known type names");
+  return *t;
+}
+
+KernelOp getKernel(Operation *op) {
+  if (auto kernel = dyn_cast<KernelOp>(op))
+    return kernel;
+  return op->getParentOfType<KernelOp>();
+}
+
+AffineMap getTensorShape(Value tensor) {
+  if (auto arg = dyn_cast<BlockArgument>(tensor))
+    return cast<KernelOp>(arg.getOwner()->getParentOp()).getArgShape(arg.getArgNumber());
+  return llvm::TypeSwitch<Operation *, AffineMap>(tensor.getDefiningOp())
+      .Case<ComputeOp, ReduceOp>([](auto op) { return op.getResultShape(); })
+      .Default([](Operation *) { return AffineMap(); });
+}
+
+bool isDomainOp(Operation *op) { return isa<ComputeOp, ReduceOp>(op); }
+
+} // namespace kernelc::te

@@ -1,0 +1,26 @@
+// Element types of tensors and accumulators, shared by the frontend and the passes.
+#pragma once
+
+#include "ir/te/Te.h"
+#include "support/ElementType.h"
+
+namespace kernelc::te {
+
+/// The signless MLIR type that stores `t` (bool: i1, i4: i4, f8e4m3: f8E4M3FN).
+mlir::Type getStorageType(mlir::MLIRContext *context, ElementType t);
+
+/// The element type named by an `arg_types`/`out_types` entry. Asserts on others:
+/// the verifier of te.kernel admits only known names.
+ElementType getElementType(mlir::StringAttr name);
+
+/// The kernel an op stands in.
+KernelOp getKernel(mlir::Operation *op);
+
+/// Dims over the kernel's sizes of any tensor value of a kernel: an argument's
+/// `arg_shapes` entry or the defining op's result shape.
+mlir::AffineMap getTensorShape(mlir::Value tensor);
+
+/// True for the ops that define a tensor over a domain (compute, reduce).
+bool isDomainOp(mlir::Operation *op);
+
+} // namespace kernelc::te

@@ -1,0 +1,15 @@
+// The subcommands of the multi-call binary. Each takes the arguments after its
+// name and returns an exit status: 0 done, 1 the input or the check failed,
+// 2 usage, 70 internal error.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace kernelc::tools {
+
+int compileCommand(const std::vector<std::string> &args);
+int fmtCommand(const std::vector<std::string> &args);
+int optMain(int argc, char **argv);
+
+} // namespace kernelc::tools
