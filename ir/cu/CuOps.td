@@ -17,7 +17,7 @@ class Cu_Op<string mnemonic, list<Trait> traits = []> : Op<Cu_Dialect, mnemonic,
 // Functions, identity
 //===----------------------------------------------------------------------===//
 
-def Cu_KernelOp : Cu_Op<"kernel", [IsolatedFromAbove, Symbol, NoTerminator, SingleBlock]> {
+def Cu_KernelOp : Cu_Op<"kernel", [IsolatedFromAbove, AutomaticAllocationScope, Symbol, NoTerminator, SingleBlock]> {
   let summary = "one __global__ function";
   let description = [{
     Block arguments: memrefs in address space 1, scalars, sizes (`index`), tensor maps

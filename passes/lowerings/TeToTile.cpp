@@ -154,7 +154,7 @@ private:
       shapes.push_back(a.shape);
       sources.push_back(a.source);
     }
-    std::string symbol = (kernel_.getSymName() + (plan_.launches.size() > 1 ? "_" + l_.name : std::string())).str();
+    std::string symbol = ("kc_" + kernel_.getSymName() + (plan_.launches.size() > 1 ? "_" + l_.name : std::string())).str();
     func_ = tile::FuncOp::create(b_, loc, symbol, kernel_.getSizes(), plan_.sizeDiv, plan_.sizeMax,
                                  b_.getStrArrayAttr(names), b_.getStrArrayAttr(types), b_.getAffineMapArrayAttr(shapes),
                                  sources, b_.getStrArrayAttr(indices), l_.extents, l_.tiles, l_.grid, l_.warps,

@@ -101,7 +101,7 @@ void FunctionLowering::makeKernel() {
   os << " warps " << func_.getWarps() << "; unit " << func_.getUnit();
   if (func_.getStages() > 1)
     os << "; stages " << func_.getStages();
-  kernel_ = cu::KernelOp::create(b_, loc, ("kc_" + func_.getSymName()).str(), func_.getSizes(), b_.getArrayAttr({}),
+  kernel_ = cu::KernelOp::create(b_, loc, func_.getSymName(), func_.getSizes(), b_.getArrayAttr({}),
                                  AffineMap::get(0, func_.getSizes().size(), grid), func_.getWarps() * 32, 0, 1, 1, schedule);
   if (auto k = func_->getAttr("kernel"))
     kernel_->setAttr("kernel", k);
