@@ -383,7 +383,7 @@ Expr Emitter::makeExpr(Operation *op) {
 std::string Emitter::element(Value memref, ValueRange indices) {
   auto type = llvm::cast<MemRefType>(memref.getType());
   std::string base = operand(memref, kPrimary);
-  if (type.getRank() == 0 || (type.getNumElements() == 1 && type.hasStaticShape() && cu::spaceOf(memref) == cu::Private))
+  if (type.getRank() == 0 || (type.hasStaticShape() && type.getNumElements() == 1 && cu::spaceOf(memref) == cu::Private))
     return base;
   for (Value i : indices)
     base += "[" + expr(i).text + "]";
