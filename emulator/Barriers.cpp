@@ -1,0 +1,82 @@
+// bar.sync and bar.arrive: named barriers of a block; id 0 over the whole block
+// is __syncthreads.
+#include "absl/strings/str_cat.h"
+#include "emulator/Machine.h"
+
+namespace kernelc::emulator {
+
+static std::string describeBarrier(const Thread &t) {
+  const NamedBarrier &b = t.block->barriers[t.waitArg];
+  return absl::StrCat(t.waitArg == 0 ? "__syncthreads" : absl::StrCat("barrier ", t.waitArg), " (",
+                      b.arrivals, " of ", b.expected, " arrived)");
+}
+
+void Machine::barrier(int id, int threads, bool wait, int predicate, const void *pc) {
+  Thread &t = self();
+  Block &block = *t.block;
+  uint32_t at = offsetOf(pc);
+  if (id < 0 || id > 15 || threads < 0 || threads % 32 != 0 || unsigned(threads) > (blockThreads_ + 31) / 32 * 32) {
+    report(FindingKind::InvalidOperation,
+           absl::StrCat("barrier ", id, " with ", threads, " threads: ids are 0 to 15, counts multiples of 32 "
+                        "within the block"),
+           party(t, wait ? "bar.sync" : "bar.arrive", at));
+    abandon();
+  }
+  NamedBarrier &b = block.barriers[id];
+  unsigned expected = threads ? std::min(unsigned(threads), blockThreads_) : blockThreads_;
+  if (b.arrivals == 0) {
+    b.expected = expected;
+    b.pc = at;
+  } else {
+    if (b.expected != expected)
+      report(FindingKind::BarrierProtocol,
+             absl::StrCat("barrier ", id, " is used with ", expected, " and with ", b.expected, " threads at once"),
+             party(t, "barrier", at));
+    if (id == 0 && threads == 0 && b.pc != at && !b.waiting.empty())
+      report(FindingKind::BarrierDivergence,
+             "threads of one block meet at different __syncthreads()", party(t, "barrier", at),
+             party(*b.waiting.front(), "barrier", b.pc));
+  }
+  b.arrivals++;
+  b.predicateSum += predicate != 0;
+  if (!wait && checks()) {
+    if (!b.released)
+      b.released = std::make_shared<Clocks>();
+    b.released->merge(*t.clocks);
+    contribute(t, *b.released);
+    t.clock++;
+  }
+  bool complete = b.arrivals >= b.expected;
+  if (wait)
+    b.waiting.push_back(&t);
+  if (complete) {
+    std::vector<Thread *> all;
+    all.swap(b.waiting);
+    if (checks()) {
+      ClocksRef known = join(all, b.released.get());
+      for (Thread *w : all) {
+        w->clocks = known;
+        w->clock++;
+      }
+    }
+    for (Thread *w : all) {
+      w->waitArg = uint64_t(uint32_t(b.predicateSum)) << 32 | b.arrivals; // for barrierVote
+      if (w != &t)
+        makeReady(*w);
+    }
+    b.arrivals = 0;
+    b.predicateSum = 0;
+    b.released.reset();
+    report_.counts.barriers++;
+    return;
+  }
+  if (wait)
+    this->block(describeBarrier, uint64_t(id), pc);
+}
+
+unsigned Machine::lastBarrierVote(unsigned mode) {
+  uint32_t sum = uint32_t(self().waitArg >> 32), count = uint32_t(self().waitArg);
+  return mode == 0 ? sum == count : mode == 1 ? sum != 0 : sum;
+}
+
+} // namespace kernelc::emulator

@@ -1,0 +1,129 @@
+// The table through which a host build reaches the machine that runs it. The
+// return address of each entry is the place in the kernel.
+#include "absl/strings/str_cat.h"
+#include "emulator/Machine.h"
+#include "support/ElementType.h"
+
+namespace kernelc::emulator {
+namespace {
+
+#define HERE __builtin_return_address(0)
+Machine &machine() { return *Machine::current(); }
+
+[[noreturn]] void unmodelled(const char *what, const void *pc) {
+  Machine &m = machine();
+  m.report(FindingKind::InvalidOperation, absl::StrCat("the emulator has no model of ", what),
+           m.party(m.self(), what, m.offsetOf(pc)));
+  m.abandon();
+}
+
+unsigned convert(kce::Convert kind, double v) {
+  switch (kind) {
+  case kce::Convert::F32ToF16: return toF16(float(v));
+  case kce::Convert::F32ToBf16: return toBF16(float(v));
+  case kce::Convert::F32ToE4M3: return toF8E4M3(float(v));
+  case kce::Convert::F32ToE5M2: return toF8E5M2(float(v));
+  case kce::Convert::F64ToF16: return toF16(v);
+  case kce::Convert::F64ToBf16: return toBF16(v);
+  case kce::Convert::F64ToE4M3: return toF8E4M3(v);
+  case kce::Convert::F64ToE5M2: return toF8E5M2(v);
+  }
+  return 0;
+}
+float widen(kce::Widen kind, unsigned bits) {
+  switch (kind) {
+  case kce::Widen::F16: return fromF16(uint16_t(bits));
+  case kce::Widen::Bf16: return fromBF16(uint16_t(bits));
+  case kce::Widen::E4M3: return fromF8E4M3(uint8_t(bits));
+  case kce::Widen::E5M2: return fromF8E5M2(uint8_t(bits));
+  }
+  return 0;
+}
+
+// Plain functions, not lambdas: a lambda's invoker would be the return address.
+void access(const void *p, unsigned long size, unsigned flags, const void *pc) {
+  machine().hookAccess(p, size, flags, pc);
+}
+void outOfSteps(const void *pc) { machine().outOfSteps(pc); }
+void barrier(int id, int threads, bool wait) { machine().barrier(id, threads, wait, 0, HERE); }
+unsigned barrierVote(unsigned mode, int predicate) {
+  machine().barrier(0, 0, true, predicate, HERE);
+  return machine().lastBarrierVote(mode);
+}
+void warp(kce::WarpOp op, kce::WarpArgs *args) { machine().warpOp(op, args, HERE); }
+unsigned long long atomic(kce::AtomicOp op, kce::ScalarKind kind, void *p, unsigned long long operand,
+                          unsigned long long compare) {
+  return machine().atomic(op, kind, p, operand, compare, HERE);
+}
+void fence(int scope) { machine().fence(machine().self(), scope); }
+void yield() { machine().yield(); }
+unsigned long long clockNow() { return machine().stepsSoFar(); }
+void trap(const char *what) {
+  Machine &m = machine();
+  m.report(FindingKind::Trap, what, m.party(m.self(), "stop", m.offsetOf(HERE)));
+  m.abandon();
+}
+void cpAsync(void *dst, const void *src, unsigned bytes, unsigned srcBytes) {
+  machine().cpAsync(dst, src, bytes, srcBytes, HERE);
+}
+void cpAsyncCommit() { machine().cpAsyncCommit(); }
+void cpAsyncWait(int pending) { machine().cpAsyncWait(pending); }
+void mbarrierInit(void *, unsigned) { unmodelled("mbarrier.init", HERE); }
+void mbarrierArrive(void *, int, unsigned, bool) { unmodelled("mbarrier.arrive", HERE); }
+void mbarrierWait(void *, unsigned) { unmodelled("mbarrier.try_wait", HERE); }
+void mbarrierInitFence() { unmodelled("fence.mbarrier_init", HERE); }
+void tmaLoad(int, void *, const void *, const int *, void *, unsigned) { unmodelled("TMA loads", HERE); }
+void tmaStore(int, const void *, const void *, const int *, bool) { unmodelled("TMA stores", HERE); }
+void tmaCommit() { unmodelled("TMA stores", HERE); }
+void tmaWait(int, bool) { unmodelled("TMA stores", HERE); }
+void wgmma(const kce::WgmmaArgs *) { unmodelled("wgmma", HERE); }
+void wgmmaFence() { unmodelled("wgmma", HERE); }
+void wgmmaCommit() { unmodelled("wgmma", HERE); }
+void wgmmaWait(int) { unmodelled("wgmma", HERE); }
+void setMaxRegisters(int, bool) { unmodelled("setmaxnreg", HERE); }
+void clusterBarrier(bool, bool) { unmodelled("cluster barriers", HERE); }
+void *mapShared(void *, unsigned) { unmodelled("distributed shared memory", HERE); }
+
+kce::Api makeApi() {
+  kce::Api api{};
+  api.access = access;
+  api.outOfSteps = outOfSteps;
+  api.barrier = barrier;
+  api.barrierVote = barrierVote;
+  api.warp = warp;
+  api.atomic = atomic;
+  api.fence = fence;
+  api.yield = yield;
+  api.clock = clockNow;
+  api.trap = trap;
+  api.convert = convert;
+  api.widen = widen;
+  api.cpAsync = cpAsync;
+  api.cpAsyncCommit = cpAsyncCommit;
+  api.cpAsyncWait = cpAsyncWait;
+  api.mbarrierInit = mbarrierInit;
+  api.mbarrierArrive = mbarrierArrive;
+  api.mbarrierWait = mbarrierWait;
+  api.mbarrierInitFence = mbarrierInitFence;
+  api.tmaLoad = tmaLoad;
+  api.tmaStore = tmaStore;
+  api.tmaCommit = tmaCommit;
+  api.tmaWait = tmaWait;
+  api.wgmma = wgmma;
+  api.wgmmaFence = wgmmaFence;
+  api.wgmmaCommit = wgmmaCommit;
+  api.wgmmaWait = wgmmaWait;
+  api.setMaxRegisters = setMaxRegisters;
+  api.clusterBarrier = clusterBarrier;
+  api.mapShared = mapShared;
+  return api;
+}
+
+} // namespace
+
+const kce::Api &hostApi() {
+  static const kce::Api api = makeApi();
+  return api;
+}
+
+} // namespace kernelc::emulator

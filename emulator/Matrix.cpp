@@ -1,0 +1,130 @@
+// ldmatrix, stmatrix and mma.sync on fragments laid out as the PTX manual says.
+// Products are exact in f32 or integers; floating sums are taken in f64 and
+// rounded to f32 once per instruction, which the hardware's own order stays
+// within rounding of.
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "emulator/Machine.h"
+#include "support/ElementType.h"
+
+namespace kernelc::emulator {
+
+void Machine::matrixOp(Block &block, Warp &warp, kce::WarpOp op) {
+  bool store = op == kce::WarpOp::StMatrix;
+  auto lane = [&](unsigned i) -> Thread & { return *block.threads[warp.first + i]; };
+  const kce::WarpArgs &first = *lane(0).warpArgs;
+  for (int m = 0; m < first.count; m++) {
+    unsigned char *rows[8];
+    for (unsigned r = 0; r < 8; r++) {
+      Thread &t = lane(unsigned(m) * 8 + r);
+      rows[r] = static_cast<unsigned char *>(t.warpArgs->row);
+      if (!sharedBlockOf(t, rows[r], 16)) {
+        report(FindingKind::OutOfBounds,
+               absl::StrCat(store ? "stmatrix" : "ldmatrix", " row address lies outside shared memory (offset ",
+                            int64_t(rows[r] - block.shared), " of ", spec_.sharedBytes, ")"),
+               party(t, store ? "stmatrix" : "ldmatrix", t.warpPc));
+        abandon();
+      }
+      access(actor(t, store, t.warpPc), rows[r], 16, /*aligned=*/true);
+    }
+    // Lane l holds elements 2(l%4), 2(l%4)+1 of row l/4; transposed, of column l/4.
+    for (unsigned l = 0; l < 32; l++) {
+      uint32_t *reg = static_cast<uint32_t *>(lane(l).warpArgs->d) + m;
+      for (unsigned h = 0; h < 2; h++) {
+        unsigned row = l / 4, column = 2 * (l % 4) + h;
+        if (first.transposed)
+          std::swap(row, column);
+        unsigned char *element = rows[row] + 2 * column;
+        uint16_t bits;
+        if (store) {
+          bits = uint16_t(*reg >> (16 * h));
+          std::memcpy(element, &bits, 2);
+        } else {
+          std::memcpy(&bits, element, 2);
+          *reg = h == 0 ? bits : (*reg & 0xffffu) | uint32_t(bits) << 16;
+        }
+      }
+    }
+  }
+}
+
+namespace {
+
+/// Shape of an mma: elements of K per 32-bit register and of the instruction.
+struct MmaShape {
+  int k, perRegister;
+  bool integer;
+};
+MmaShape shapeOf(kce::MmaKind kind) {
+  switch (kind) {
+  case kce::MmaKind::Bf16K16:
+  case kce::MmaKind::F16K16: return {16, 2, false};
+  case kce::MmaKind::F16K8: return {8, 2, false};
+  case kce::MmaKind::Tf32K8: return {8, 1, false};
+  case kce::MmaKind::S8K32:
+  case kce::MmaKind::U8K32: return {32, 4, true};
+  case kce::MmaKind::E4M3K32:
+  case kce::MmaKind::E5M2K32: return {32, 4, false};
+  }
+  return {};
+}
+
+float element(kce::MmaKind kind, uint32_t reg, int i) {
+  switch (kind) {
+  case kce::MmaKind::Bf16K16: return fromBF16(uint16_t(reg >> (16 * i)));
+  case kce::MmaKind::F16K16:
+  case kce::MmaKind::F16K8: return fromF16(uint16_t(reg >> (16 * i)));
+  case kce::MmaKind::Tf32K8: {
+    uint32_t bits = reg & ~0x1fffu; // the unit ignores the low 13 bits
+    float f;
+    std::memcpy(&f, &bits, 4);
+    return f;
+  }
+  case kce::MmaKind::S8K32: return float(int8_t(reg >> (8 * i)));
+  case kce::MmaKind::U8K32: return float(uint8_t(reg >> (8 * i)));
+  case kce::MmaKind::E4M3K32: return fromF8E4M3(uint8_t(reg >> (8 * i)));
+  case kce::MmaKind::E5M2K32: return fromF8E5M2(uint8_t(reg >> (8 * i)));
+  }
+  return 0;
+}
+
+} // namespace
+
+void Machine::mmaOp(Block &block, Warp &warp) {
+  auto args = [&](unsigned i) -> kce::WarpArgs & { return *block.threads[warp.first + i]->warpArgs; };
+  kce::MmaKind kind = kce::MmaKind(args(0).mode);
+  MmaShape shape = shapeOf(kind);
+  // Registers hold K in two halves of 4 lanes each; A has rows l/4 and l/4 + 8.
+  int half = 4 * shape.perRegister, halves = shape.k / half;
+  float a[16][32], b[8][32];
+  for (unsigned l = 0; l < 32; l++) {
+    const auto *ra = static_cast<const uint32_t *>(args(l).a), *rb = static_cast<const uint32_t *>(args(l).b);
+    unsigned group = l / 4, base = (l % 4) * shape.perRegister;
+    for (int h = 0; h < halves; h++)
+      for (int i = 0; i < shape.perRegister; i++) {
+        a[group][h * half + base + i] = element(kind, ra[2 * h], i);
+        a[group + 8][h * half + base + i] = element(kind, ra[2 * h + 1], i);
+        b[group][h * half + base + i] = element(kind, rb[h], i);
+      }
+  }
+  for (unsigned l = 0; l < 32; l++)
+    for (int i = 0; i < 4; i++) {
+      unsigned row = l / 4 + 8 * (i >> 1), column = 2 * (l % 4) + (i & 1);
+      if (shape.integer) {
+        int32_t &d = static_cast<int32_t *>(args(l).d)[i];
+        int64_t sum = d;
+        for (int k = 0; k < shape.k; k++)
+          sum += int64_t(a[row][k]) * int64_t(b[column][k]);
+        d = int32_t(uint32_t(sum));
+      } else {
+        float &d = static_cast<float *>(args(l).d)[i];
+        double sum = d;
+        for (int k = 0; k < shape.k; k++)
+          sum += double(a[row][k]) * double(b[column][k]);
+        d = float(sum);
+      }
+    }
+}
+
+} // namespace kernelc::emulator

@@ -1,0 +1,321 @@
+// The runtime's launch path, on host memory.
+#include "emulator/RunKernel.h"
+
+#include <sys/mman.h>
+
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace kernelc::emulator {
+namespace {
+
+/// Guarded memory for all buffers of a run: unmapped-looking gaps between them,
+/// each starting at 256 bytes plus its placement.
+class Arena {
+public:
+  static constexpr size_t kGap = 1 << 16;
+  ~Arena() {
+    for (auto &[p, n] : mappings_)
+      ::munmap(p, n);
+  }
+  unsigned char *allocate(size_t bytes, size_t offset) {
+    size_t n = (bytes + offset + 2 * kGap + 4095) / 4096 * 4096;
+    void *m = ::mmap(nullptr, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (m == MAP_FAILED)
+      return nullptr;
+    mappings_.push_back({m, n});
+    return static_cast<unsigned char *>(m) + kGap + offset;
+  }
+
+private:
+  std::vector<std::pair<void *, size_t>> mappings_;
+};
+
+/// The bytes a view spans, relative to its data pointer: [low, high).
+struct Span {
+  int64_t low = 0, high = 0;
+};
+Span spanOf(const TensorView &v) {
+  int64_t bits = elementBits(v.type), first = 0, last = 0;
+  for (size_t i = 0; i < v.shape.size(); i++) {
+    if (v.shape[i] == 0)
+      return {};
+    int64_t reach = (v.shape[i] - 1) * v.strides[i];
+    (reach < 0 ? first : last) += reach;
+  }
+  return {first * bits / 8, (last * bits + bits + 7) / 8};
+}
+
+/// Visits the byte offset of every innermost run of elements.
+template <class Fn> void forEachElement(const TensorView &v, Fn &&fn) {
+  int64_t n = v.numElements();
+  std::vector<int64_t> at(v.shape.size(), 0);
+  for (int64_t e = 0; e < n; e++) {
+    int64_t offset = 0;
+    for (size_t i = 0; i < at.size(); i++)
+      offset += at[i] * v.strides[i];
+    fn(offset);
+    for (size_t i = at.size(); i-- > 0;) {
+      if (++at[i] < v.shape[i])
+        break;
+      at[i] = 0;
+    }
+  }
+}
+
+bool isDense(const TensorView &v) { return v.strides == denseStrides(v.shape); }
+
+struct Placed {
+  unsigned char *base = nullptr; ///< where the view's data pointer lands
+  Span span;
+  std::vector<uint8_t> initialised;
+};
+
+} // namespace
+
+absl::StatusOr<std::vector<int64_t>> solveSizes(const Kernel &kernel, absl::Span<const TensorView> params,
+                                                absl::Span<const int64_t> given) {
+  std::vector<int64_t> sizes(kernel.sizes.size(), 0);
+  for (size_t i = 0; i < sizes.size(); i++) {
+    const SizeRecipe &r = kernel.sizes[i];
+    if (r.constant) {
+      sizes[i] = *r.constant;
+    } else if (r.param >= 0) {
+      if (size_t(r.param) >= params.size() || size_t(r.dim) >= params[r.param].shape.size())
+        return absl::InvalidArgumentError(absl::StrCat("size ", r.name, " needs dimension ", r.dim, " of '",
+                                                       kernel.params[r.param].name, "'"));
+      int64_t extent = params[r.param].shape[r.dim], value = extent - r.offset;
+      if (r.scale == 0 || value % r.scale)
+        return absl::InvalidArgumentError(absl::StrCat("dimension ", r.dim, " of '", kernel.params[r.param].name,
+                                                       "' is ", extent, ", which is not ", r.scale, " * ", r.name,
+                                                       " + ", r.offset));
+      sizes[i] = value / r.scale;
+    } else if (i < given.size()) {
+      sizes[i] = given[i];
+    } else {
+      return absl::InvalidArgumentError(absl::StrCat("nothing determines size ", r.name));
+    }
+    if (!r.constant && i < given.size() && given[i] != sizes[i])
+      return absl::InvalidArgumentError(
+          absl::StrCat("size ", r.name, " is ", sizes[i], " by the tensors, ", given[i], " was given"));
+  }
+  return sizes;
+}
+
+static std::vector<std::vector<int64_t>> stridesOf(const RunArguments &args) {
+  std::vector<std::vector<int64_t>> strides;
+  for (const TensorView &v : args.params)
+    strides.push_back(v.strides);
+  return strides;
+}
+
+absl::Status checkVariant(const Kernel &kernel, const Variant &variant, const RunArguments &args,
+                          absl::Span<const int64_t> sizes, int smCount) {
+  auto strides = stridesOf(args);
+  SizeEnv env{sizes, smCount, strides};
+  if (!variant.guard.empty() && !variant.guard.evaluate(env))
+    return absl::FailedPreconditionError(absl::StrCat("variant ", variant.name, " does not apply: ", variant.guardText));
+  for (size_t i = 0; i < variant.params.size() && i < args.params.size(); i++) {
+    const TensorView &v = args.params[i];
+    const ParamGuard &g = variant.params[i];
+    if (kernel.params[i].kind == ParamKind::Scalar)
+      continue;
+    bool dense = isDense(v), inner = !v.shape.empty() && v.strides.back() == 1;
+    for (size_t d = 0; inner && d + 1 < v.strides.size(); d++)
+      inner = v.strides[d] * elementBits(v.type) / 8 % 16 == 0;
+    if ((g.layout == LayoutClass::Dense && !dense) || (g.layout == LayoutClass::InnerUnit && !inner && !dense))
+      return absl::FailedPreconditionError(
+          absl::StrCat("variant ", variant.name, " does not take the strides of '", kernel.params[i].name, "'"));
+    uint32_t offset = i < args.placement.size() ? args.placement[i] : 0;
+    if (g.alignment && offset % g.alignment)
+      return absl::FailedPreconditionError(absl::StrCat("variant ", variant.name, " needs '", kernel.params[i].name,
+                                                        "' aligned to ", g.alignment, " bytes"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<KernelRunner> KernelRunner::create(const Kernel &kernel, const Variant &variant,
+                                                  const EmulatorOptions &options) {
+  auto module = EmulatedModule::compile(variant.cudaText, options);
+  if (!module.ok())
+    return module.status();
+  return KernelRunner(kernel, variant, options, std::shared_ptr<EmulatedModule>(*std::move(module)));
+}
+
+static absl::Status checkShapes(const Kernel &kernel, const RunArguments &args, const SizeEnv &env) {
+  if (args.params.size() != kernel.params.size())
+    return absl::InvalidArgumentError(absl::StrCat(kernel.name, " takes ", kernel.params.size(), " arguments, ",
+                                                   args.params.size(), " were given"));
+  for (size_t i = 0; i < kernel.params.size(); i++) {
+    const Param &p = kernel.params[i];
+    const TensorView &v = args.params[i];
+    if (v.type != p.type)
+      return absl::InvalidArgumentError(absl::StrCat("'", p.name, "' is ", elementTypeName(p.type), ", not ",
+                                                     elementTypeName(v.type)));
+    std::vector<int64_t> wanted;
+    for (const SizeExpr &d : p.dims)
+      wanted.push_back(d.evaluate(env));
+    if (wanted != v.shape)
+      return absl::InvalidArgumentError(absl::StrCat("'", p.name, "' has shape [", absl::StrJoin(v.shape, ", "),
+                                                     "], expected [", absl::StrJoin(wanted, ", "), "]"));
+  }
+  for (const Require &r : kernel.requires_)
+    if (!r.condition.evaluate(env))
+      return absl::InvalidArgumentError(absl::StrCat(r.loc.file, ":", r.loc.line, ": requires ", r.text));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Report> KernelRunner::run(const RunArguments &args) const {
+  const Kernel &kernel = *kernel_;
+  auto sizes = solveSizes(kernel, args.params, args.sizes);
+  if (!sizes.ok())
+    return sizes.status();
+  auto strides = stridesOf(args);
+  SizeEnv env{*sizes, options_.smCount, strides};
+  if (absl::Status s = checkShapes(kernel, args, env); !s.ok())
+    return s;
+  if (absl::Status s = checkVariant(kernel, *variant_, args, *sizes, options_.smCount); !s.ok())
+    return s;
+
+  Arena arena;
+  std::vector<GlobalBuffer> buffers;
+  std::vector<Placed> placed(kernel.params.size() + 1);
+  buffers.reserve(placed.size());
+  for (size_t i = 0; i < kernel.params.size(); i++) {
+    const Param &p = kernel.params[i];
+    if (p.kind == ParamKind::Scalar)
+      continue;
+    const TensorView &v = args.params[i];
+    Placed &at = placed[i];
+    at.span = spanOf(v);
+    size_t bytes = size_t(at.span.high - at.span.low);
+    uint32_t offset = i < args.placement.size() ? args.placement[i] : 0;
+    unsigned char *low = arena.allocate(bytes, offset);
+    if (!low)
+      return absl::ResourceExhaustedError(absl::StrCat("no memory for '", p.name, "'"));
+    at.base = low - at.span.low;
+    if (bytes)
+      std::memcpy(low, static_cast<unsigned char *>(v.data) + at.span.low, bytes);
+    bool output = p.kind == ParamKind::Output;
+    if (output && options_.checks) {
+      // Bytes between the elements of a strided output are nobody's to write, but
+      // they hold values; only the elements start out unwritten.
+      at.initialised.assign(bytes + 16, 1);
+      int64_t unit = std::max(1, elementBits(v.type) / 8);
+      forEachElement(v, [&](int64_t e) {
+        std::memset(at.initialised.data() + e * elementBits(v.type) / 8 - at.span.low, 0, size_t(unit));
+      });
+    }
+    buffers.push_back({p.name, low, bytes, p.kind != ParamKind::Input, output && options_.checks ? &at.initialised : nullptr});
+  }
+  Placed &workspace = placed.back();
+  size_t workspaceBytes = size_t(std::max<int64_t>(0, variant_->workspaceBytes.evaluate(env)));
+  if (workspaceBytes) {
+    // Tickets are zero at entry; everything else must be written before it is read.
+    workspace.base = arena.allocate(workspaceBytes, 0);
+    if (!workspace.base)
+      return absl::ResourceExhaustedError("no memory for the workspace");
+    workspace.initialised.assign(workspaceBytes + 16, 0);
+    buffers.push_back({"workspace", workspace.base, workspaceBytes, true,
+                       options_.checks ? &workspace.initialised : nullptr, true});
+  }
+
+  auto pointer = [&](const PointerArg &a) {
+    unsigned char *base = a.param < 0 ? workspace.base : placed[size_t(a.param)].base;
+    return base + a.byteOffset.evaluate(env);
+  };
+  Report all;
+  all.seed = options_.seed;
+  for (const Launch &launch : variant_->launches) {
+    int64_t grid = launch.grid.evaluate(env);
+    if (grid <= 0)
+      continue;
+    LaunchSpec spec;
+    spec.entry = launch.entry;
+    if (grid > 0x7fffffff)
+      return absl::InvalidArgumentError(absl::StrCat(launch.entry, ": a grid of ", grid, " blocks"));
+    spec.grid[0] = uint32_t(grid);
+    spec.block[0] = launch.block;
+    spec.cluster = launch.cluster;
+    spec.sharedBytes = launch.sharedBytes.evaluate(env);
+    spec.buffers = buffers;
+    for (const LaunchArg &arg : launch.args) {
+      if (const auto *p = std::get_if<PointerArg>(&arg)) {
+        spec.args.push_back(packArg(pointer(*p)));
+      } else if (const auto *s = std::get_if<ScalarArg>(&arg)) {
+        const TensorView &v = args.params[size_t(s->param)];
+        const auto *bytes = static_cast<const uint8_t *>(v.data);
+        spec.args.emplace_back(bytes, bytes + std::max(1, elementBits(v.type) / 8));
+      } else if (const auto *s = std::get_if<SizeArg>(&arg)) {
+        int64_t v = s->value.evaluate(env);
+        spec.args.push_back(s->bits == 32 ? packArg(int32_t(v)) : packArg(v));
+      } else {
+        const auto &m = std::get<TensorMapArg>(arg);
+        HostTensorMap map;
+        map.base = pointer(m.base);
+        map.type = m.type;
+        map.rank = int(m.dims.size());
+        map.swizzleBytes = m.swizzleBytes;
+        for (int i = 0; i < map.rank && i < 5; i++) {
+          map.dims[i] = uint64_t(m.dims[size_t(i)].evaluate(env));
+          map.box[i] = m.box[size_t(i)];
+          map.elementStrides[i] = size_t(i) < m.elementStrides.size() ? m.elementStrides[size_t(i)] : 1;
+          if (i > 0)
+            map.strides[i] = uint64_t(m.strides[size_t(i) - 1].evaluate(env));
+        }
+        std::vector<uint8_t> packed(128);
+        if (absl::Status s = encodeTensorMap(map, packed.data()); !s.ok())
+          return absl::InvalidArgumentError(absl::StrCat(launch.entry, ": ", s.message()));
+        spec.args.push_back(std::move(packed));
+      }
+    }
+    absl::StatusOr<Report> report = module_->launch(spec, options_);
+    if (!report.ok())
+      return report.status();
+    all.findings.insert(all.findings.end(), report->findings.begin(), report->findings.end());
+    all.counts += report->counts;
+    all.steps += report->steps;
+    if (!report->ok())
+      break; // what follows would only report the consequences
+  }
+  for (size_t i = 0; i < kernel.params.size(); i++) {
+    const Param &p = kernel.params[i];
+    if (p.kind != ParamKind::Output && p.kind != ParamKind::InOut)
+      continue;
+    if (placed[i].span.high > placed[i].span.low)
+      std::memcpy(static_cast<unsigned char *>(args.params[i].data) + placed[i].span.low,
+                  placed[i].base + placed[i].span.low, size_t(placed[i].span.high - placed[i].span.low));
+    // An output element nobody wrote is a mistake even when nobody reads it.
+    if (all.ok() && !placed[i].initialised.empty()) {
+      int64_t missing = 0, first = -1, index = 0;
+      forEachElement(args.params[i], [&](int64_t e) {
+        if (!placed[i].initialised[size_t(e * elementBits(args.params[i].type) / 8 - placed[i].span.low)]) {
+          first = first < 0 ? index : first;
+          missing++;
+        }
+        index++;
+      });
+      if (missing) {
+        Finding f;
+        f.kind = FindingKind::Uninitialised;
+        f.kernel = kernel.name;
+        f.message = absl::StrCat(kernel.name, ": ", missing, " elements of output '", p.name,
+                                 "' were never written, the first at flat index ", first);
+        all.findings.push_back(std::move(f));
+      }
+    }
+  }
+  return all;
+}
+
+absl::StatusOr<Report> runKernel(const Kernel &kernel, const Variant &variant, const RunArguments &args,
+                                 const EmulatorOptions &options) {
+  auto runner = KernelRunner::create(kernel, variant, options);
+  if (!runner.ok())
+    return runner.status();
+  return runner->run(args);
+}
+
+} // namespace kernelc::emulator
