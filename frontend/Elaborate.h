@@ -89,6 +89,8 @@ public:
   Node *makeInt(int64_t v, Ty type, Loc loc);
   Node *makeFloat(double v, Ty type, Loc loc);
   Node *makeBool(bool v, Loc loc);
+  /// What a reduction of nothing gives.
+  Node *makeIdentity(te::Combiner kind, Ty type, Loc loc);
   Node *makeAffine(mlir::AffineExpr e, Loc loc);
   Node *makeCompare(mlir::arith::CmpIPredicate p, Node *a, Node *b, Loc loc);
   Node *makeAnd(llvm::ArrayRef<Node *> parts, Loc loc);
@@ -139,6 +141,7 @@ private:
   Node *makeMean(Node *reduce, llvm::ArrayRef<IndexVar *> vars, Loc loc);
   Node *elaborateFn(const Definition *fn, const Expr *e, const Scope *scope);
   Node *elaborateLambda(const Binding &b, const Expr *e, const Scope *scope);
+  void shiftWindow(IndexVar *v);
   void fold(Node *n);
   void inferAffine(Node *n);
 

@@ -179,6 +179,32 @@ static const Expr *chainIndex(const Expr *e) {
   return ascending ? e->args[1] : nullptr;
 }
 
+/// A range that outer indices move as a whole, `i - 1 <= k < i + 2`, is one of fixed
+/// length from there: k becomes i - 1 + k' with k' in 0:3.
+void Elaborator::shiftWindow(IndexVar *v) {
+  auto hasDims = [](AffineExpr e) {
+    bool found = false;
+    e.walk([&](AffineExpr x) { found |= isa<AffineDimExpr>(x); });
+    return found;
+  };
+  AffineExpr length = simplifyAffineExpr(v->declHi - v->declLo, kernel.indices.size(), kernel.sizes.size());
+  if (!hasDims(v->declLo) || hasDims(length))
+    return;
+  AffineExpr self = getAffineDimExpr(v->id, context());
+  auto shift = [&](Node *n) {
+    if (n && n->affine == self) {
+      n->kind = Node::Size;
+      n->affine = self + v->declLo;
+    }
+  };
+  for (Node *n : keyValues)
+    shift(n);
+  for (auto &[key, n] : pendingKeys)
+    shift(n);
+  v->declLo = getAffineConstantExpr(0, context());
+  v->declHi = length;
+}
+
 bool Elaborator::elaborateItems(ArrayRef<BracketItem> items, const Scope *outer, Scope *scope,
                                 SmallVectorImpl<IndexVar *> &vars, SmallVectorImpl<unsigned> &keys,
                                 SmallVectorImpl<const Expr *> &conditions) {
@@ -267,6 +293,7 @@ bool Elaborator::elaborateItems(ArrayRef<BracketItem> items, const Scope *outer,
     }
     r.var->declLo = lo->affine + (r.openLo ? 1 : 0);
     r.var->declHi = hi->affine + (r.closedHi ? 1 : 0);
+    shiftWindow(r.var);
   }
   return ok;
 }
