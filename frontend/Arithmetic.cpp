@@ -203,6 +203,11 @@ Node *Elaborator::makeBinary(Node::Kind kind, Node *a, Node *b, Loc loc) {
     n->narrow = narrowA;
   if (keeps && literalFits(narrowB, a))
     n->narrow = narrowB;
+  // x & 255 is a u8 whatever x is.
+  if (kind == Node::BitAnd)
+    for (Node *o : n->ops)
+      if (o->kind == Node::ConstInt && o->intValue >= 0 && o->intValue <= 0xffff && !n->narrow)
+        n->narrow = o->intValue <= 15 ? ElementType::u4 : o->intValue <= 255 ? ElementType::u8 : ElementType::u16;
   // An unsigned narrow value masked, shifted right, divided or reduced stays small.
   bool shrinks = kind == Node::Shr || kind == Node::FloorDiv || kind == Node::Mod;
   if (shrinks && narrowA && isUnsignedInteger(*narrowA) && b->kind == Node::ConstInt && b->intValue > 0)

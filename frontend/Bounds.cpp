@@ -270,6 +270,19 @@ AffineExpr BoundsChecker::extreme(AffineExpr e, bool upper) {
 
 std::string BoundsChecker::suggestion(Node *n, AffineExpr sub, AffineExpr dim, bool below) {
   std::string forms = "write '" + n->tensor->name.str() + ".pad(0)[..]' (or .edge, .wrap, .reflect)";
+  std::string divides;
+  sub.walk([&](AffineExpr x) {
+    // h // (H // G) is bounded by G where G divides H.
+    if (x.getKind() != AffineExprKind::FloorDiv)
+      return;
+    auto b = cast<AffineBinaryOpExpr>(x);
+    bool dims = false;
+    x.walk([&](AffineExpr y) { dims |= isa<AffineDimExpr>(y); });
+    if (!dims && !isa<AffineConstantExpr>(b.getRHS()))
+      divides = "'require " + print(b.getLHS() % b.getRHS(), kernel) + " == 0'";
+  });
+  if (!divides.empty())
+    return "add " + divides + ", or " + forms;
   AffineExpr e = extreme(sub, !below);
   if (!e)
     return forms;

@@ -73,17 +73,28 @@ Points CoverageChecker::points(const CoreStatement &s, unsigned firstDim, Prover
 }
 
 bool CoverageChecker::isInjective(const CoreStatement &s) {
+  // One index after the other is shown to agree in two points of one element, each
+  // from the agreement of those before: y[i * N + j] gives i, then j.
   unsigned n = kernel.indices.size();
-  for (size_t k = 0; k < s.vars.size(); ++k) {
-    Prover prover = base;
-    Points a = points(s, n, prover), b = points(s, n + s.vars.size(), prover);
-    prover.assume(b.vars[k] - a.vars[k] - 1);
-    for (auto [x, y] : llvm::zip(a.subscripts, b.subscripts))
-      prover.assume(x - y, true);
-    if (!prover.contradictory())
-      return false;
+  SmallVector<bool> agrees(s.vars.size(), false);
+  for (bool progress = true; progress;) {
+    progress = false;
+    for (size_t k = 0; k < s.vars.size(); ++k) {
+      if (agrees[k])
+        continue;
+      Prover prover = base;
+      Points a = points(s, n, prover), b = points(s, n + s.vars.size(), prover);
+      for (size_t m = 0; m < s.vars.size(); ++m)
+        if (agrees[m])
+          prover.assume(b.vars[m] - a.vars[m], true);
+      prover.assume(b.vars[k] - a.vars[k] - 1);
+      for (auto [x, y] : llvm::zip(a.subscripts, b.subscripts))
+        prover.assume(x - y, true);
+      if (prover.contradictory())
+        agrees[k] = progress = true;
+    }
   }
-  return true;
+  return llvm::all_of(agrees, [](bool b) { return b; });
 }
 
 bool CoverageChecker::areDisjoint(const CoreStatement &a, const CoreStatement &b) {
@@ -279,8 +290,10 @@ bool Sema::checkCoverage() {
     for (CoreStatement &s : statements)
       if (s.target == t)
         list.push_back(&s);
-    for (CoreStatement *s : list)
+    for (CoreStatement *s : list) {
       s->whole = isWhole(*s, context());
+      s->completed = s != list.back();
+    }
     checker.check(t, list);
   }
   return diags.numErrors() == before;

@@ -27,6 +27,7 @@ struct Binding {
   const Scope *scope = nullptr;
   const Statement *lambda = nullptr; ///< a function's `let t[i] = ..`
   const Param *param = nullptr;      ///< a typed parameter converts
+  unsigned callDepth = 0;            ///< Thunk: calls open where it was written
   bool isIndexParam = false;         ///< a bracket of this name rebinds the caller's key
 };
 

@@ -231,7 +231,7 @@ Node *Elaborator::castTo(Node *n, ElementType element, Loc loc) {
     Node *zero = isFloat(n->type) ? makeFloat(0, n->type, loc) : makeInt(0, n->type, loc);
     return makeCompare(arith::CmpIPredicate::ne, n, zero, loc);
   }
-  if (elementOf(n->type) == element)
+  if (elementOf(n->type) == element || (n->narrow == element && n->type == to))
     return n;
   Node *c = make(Node::Cast, to, loc);
   c->ops.push_back(n);
