@@ -111,6 +111,10 @@ Node *Elaborator::elaborate(const Expr *e, const Scope *scope) {
   case Expr::Select: return elaborateSelect(e, scope);
   case Expr::Access: return elaborateAccess(e, scope);
   case Expr::Call: return elaborateCall(e, scope);
+  case Expr::Subscripted:
+    if (elaborate(e->args[0], scope))
+      error(e->loc) << "a scalar takes no subscripts";
+    return nullptr;
   case Expr::Member:
     error(e->loc) << "fields of tuples are not supported yet";
     return nullptr;
@@ -164,7 +168,10 @@ Node *Elaborator::elaborateBinding(const Expr *e, const Binding &b) {
     auto saved = callSite;
     if (b.expr->loc.file == 0)
       callSite.reset();
+    std::vector<const Definition *> open(callStack.begin() + b.callDepth, callStack.end());
+    callStack.resize(b.callDepth);
     Node *n = elaborate(b.expr, b.scope);
+    callStack.insert(callStack.end(), open.begin(), open.end());
     callSite = saved;
     if (n && b.param && !b.param->type.name.empty()) {
       auto t = findElementType(absl::string_view(b.param->type.name.data(), b.param->type.name.size()));

@@ -335,7 +335,11 @@ bool Sema::checkAssign(const Statement &s) {
   core.value = value;
   if (!finishStatement(core))
     return false;
-  t->isReadable = true;
+  // Elements that other statements define are not there yet.
+  size_t later = llvm::count_if(kernel.def->body, [&](const Statement &o) {
+    return o.kind == Statement::Assign && o.target == s.target && o.op == "=" && o.loc.offset > s.loc.offset;
+  });
+  t->isReadable = t->isInout || core.reduceAssign || later == 0;
   statements.push_back(std::move(core));
   return true;
 }
@@ -352,14 +356,18 @@ Node *Sema::combineWithOld(CoreStatement &core, te::Combiner kind, Node *value) 
   if (!value)
     return nullptr;
   if (!core.reduced.empty()) {
-    // Conditions of the statement restrict the reduction as well.
+    // Conditions of the statement restrict the reduction.
     value = elab.makeReduceNode(kind, core.reduced, value, core.loc);
     if (!value)
       return nullptr;
+    value->conditions = std::move(core.conditions);
+    core.conditions.clear();
   }
   bool first = llvm::none_of(statements, [&](const CoreStatement &c) { return c.target == t; });
-  if (first && !t->isInout)
+  if (first && !t->isInout) {
+    core.fill = elab.makeIdentity(kind, widened(t->element), core.loc);
     return value;
+  }
   Node *old = elab.make(Node::Read, widened(t->element), core.loc);
   old->tensor = t;
   old->ops.append(core.subscripts.begin(), core.subscripts.end());

@@ -168,11 +168,15 @@ Node *Elaborator::convertForStore(Node *n, ElementType element, StringRef into) 
     return nullptr;
   };
   std::string cast = ("write the cast " + StringRef(elementTypeName(element).data(), elementTypeName(element).size()) + "(..)").str();
+  if (n->kind == Node::Cast && n->castTo == element && widened(element) == n->type)
+    return n;
   if (kernelc::isFloat(element)) {
     if (!isFloat(n->type) && n->type != Ty::IntLit)
       return refuse(cast);
     if (isLiteral(n->type))
       n = convert(n, wide);
+    if (n && n->isConst()) // the store rounds it
+      return n;
     if (!n || (elementOf(n->type) == element))
       return n;
     if (n->type == Ty::F32 && element == ElementType::f64)
@@ -227,7 +231,7 @@ Node *Elaborator::castTo(Node *n, ElementType element, Loc loc) {
     Node *zero = isFloat(n->type) ? makeFloat(0, n->type, loc) : makeInt(0, n->type, loc);
     return makeCompare(arith::CmpIPredicate::ne, n, zero, loc);
   }
-  if (elementOf(n->type) == element)
+  if (elementOf(n->type) == element || (n->narrow == element && n->type == to))
     return n;
   Node *c = make(Node::Cast, to, loc);
   c->ops.push_back(n);
