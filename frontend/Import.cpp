@@ -1,14 +1,152 @@
+// The front door: runs the stages of the frontend in order. See Import.h.
 #include "frontend/Import.h"
-#include "ir/te/Te.h"
-#include "mlir/IR/Diagnostics.h"
+
+#include "frontend/Emit.h"
+#include "frontend/Format.h"
+#include "frontend/Parser.h"
+#include "frontend/Prelude.h"
+
 using namespace mlir;
+
 namespace kernelc::frontend {
-OwningOpRef<ModuleOp> importKc(MLIRContext &context, StringRef text, StringRef fileName, const ImportOptions &) {
-  emitError(FileLineColLoc::get(&context, fileName, 1, 1)) << "the frontend is not here yet";
-  return {};
+namespace {
+
+class Importer {
+public:
+  Importer(MLIRContext &context, const ImportOptions &options) : context(context), diags(context), options(options) {}
+
+  OwningOpRef<ModuleOp> run(StringRef text, StringRef fileName);
+
+private:
+  bool collect(const Ast &ast, bool isPrelude);
+  bool checkOptions(const Ast &ast);
+  static void collectNames(const Expr *e, std::vector<StringRef> &names);
+
+  MLIRContext &context;
+  Diagnostics diags;
+  const ImportOptions &options;
+  FnTable fns, reducers, userNames;
+};
+
+bool Importer::collect(const Ast &ast, bool isPrelude) {
+  for (const Definition &d : ast.definitions) {
+    switch (d.kind) {
+    case Definition::Import:
+      diags.error(d.loc) << "'import' is not supported yet";
+      continue;
+    case Definition::Schedule:
+      diags.error(d.loc) << "a 'schedule' in the text is not supported yet; give it with '--schedule'";
+      continue;
+    case Definition::Reducer:
+      reducers[d.name] = &d;
+      diags.error(d.loc) << "reducers of your own ('" << d.name << "') are not supported yet";
+      continue;
+    case Definition::Fn:
+      fns[d.name] = &d; // the user's replaces the prelude's
+      break;
+    case Definition::Def:
+      break;
+    }
+    if (findElementType(absl::string_view(d.name.data(), d.name.size())))
+      diags.error(d.nameLoc) << "'" << d.name << "' is a type and cannot be a name";
+    if (!isPrelude && !userNames.try_emplace(d.name, &d).second)
+      diags.error(d.nameLoc) << "'" << d.name << "' is defined twice in this file";
+  }
+  return diags.numErrors() == 0;
 }
-FailureOr<std::string> formatKc(MLIRContext &context, StringRef, StringRef fileName) {
-  emitError(FileLineColLoc::get(&context, fileName, 1, 1)) << "the frontend is not here yet";
-  return failure();
+
+void Importer::collectNames(const Expr *e, std::vector<StringRef> &names) {
+  SmallVector<const Expr *> work = {e};
+  while (!work.empty()) {
+    const Expr *top = work.pop_back_val();
+    if (top->kind == Expr::Name)
+      names.push_back(top->text);
+    work.append(top->args.begin(), top->args.end());
+  }
 }
+
+bool Importer::checkOptions(const Ast &ast) {
+  std::vector<StringRef> names, kernels;
+  for (const Definition &d : ast.definitions) {
+    if (d.kind != Definition::Def)
+      continue;
+    kernels.push_back(d.name);
+    for (const auto *list : {&d.params, &d.outputs})
+      for (const Param &p : *list) {
+        if (p.isConst)
+          names.push_back(p.name);
+        for (const Expr *dim : p.type.dims)
+          collectNames(dim, names);
+      }
+  }
+  if (!options.kernel.empty() && !llvm::is_contained(kernels, options.kernel)) {
+    std::string near = findNearest(options.kernel, kernels);
+    auto d = diags.error({});
+    d << "no kernel named '" << options.kernel << "' in this file";
+    if (!near.empty())
+      d << "; did you mean '" << near << "'?";
+  }
+  for (auto &[name, value] : options.constants)
+    if (!llvm::is_contained(names, name)) {
+      std::string near = findNearest(name, names);
+      auto d = diags.error({});
+      d << "'" << name << "' is set, but no kernel of this file has a size or 'const' parameter of that name";
+      if (!near.empty())
+        d << "; did you mean '" << near << "'?";
+    }
+  return diags.numErrors() == 0;
+}
+
+OwningOpRef<ModuleOp> Importer::run(StringRef text, StringRef fileName) {
+  context.loadDialect<te::TeDialect, arith::ArithDialect, math::MathDialect>();
+  uint32_t file = diags.addFile(fileName, text);
+  uint32_t preludeFile = diags.addFile("<prelude>", kPrelude);
+  auto tokens = lex(diags, file), preludeTokens = lex(diags, preludeFile);
+  if (!tokens || !preludeTokens)
+    return {};
+  ParseResult prelude = Parser(diags, *preludeTokens).run();
+  ParseResult parsed = Parser(diags, *tokens).run();
+  if (diags.numErrors() > 0)
+    return {};
+  bool ok = collect(prelude.ast, true) && collect(parsed.ast, false) && checkOptions(parsed.ast);
+  if (!ok && diags.full())
+    return {};
+  bool any = false;
+  OwningOpRef<ModuleOp> module(ModuleOp::create(FileLineColLoc::get(&context, fileName, 1, 1)));
+  OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
+  for (const Definition &d : parsed.ast.definitions) {
+    if (d.kind != Definition::Def || (!options.kernel.empty() && d.name != options.kernel))
+      continue;
+    any = true;
+    Kernel kernel;
+    kernel.def = &d;
+    Sema sema(diags, kernel, fns, reducers, options.constants);
+    if (sema.run() && diags.numErrors() == 0)
+      KernelEmitter(builder, diags, kernel).emit(sema.statements);
+  }
+  if (!any && diags.numErrors() == 0)
+    diags.error({0, file}) << "this file has no kernel; define one with 'def'";
+  if (diags.numErrors() > 0)
+    return {};
+  return module;
+}
+
+} // namespace
+
+OwningOpRef<ModuleOp> importKc(MLIRContext &context, StringRef text, StringRef fileName, const ImportOptions &options) {
+  return Importer(context, options).run(text, fileName);
+}
+
+FailureOr<std::string> formatKc(MLIRContext &context, StringRef text, StringRef fileName) {
+  Diagnostics diags(context);
+  uint32_t file = diags.addFile(fileName, text);
+  auto tokens = lex(diags, file);
+  if (!tokens)
+    return failure();
+  ParseResult parsed = Parser(diags, *tokens).run();
+  if (diags.numErrors() > 0)
+    return failure();
+  return format(*tokens, parsed.roles);
+}
+
 } // namespace kernelc::frontend

@@ -115,6 +115,9 @@ struct Variant {
   std::vector<ParamGuard> params;     ///< parallel to Kernel::params
   std::string cudaText;
   SizeExpr workspaceBytes;
+  /// The first so many bytes of the workspace are tickets: zero when a launch begins
+  /// and left zero by it. A multiple of 256; the rest of the workspace holds anything.
+  SizeExpr ticketBytes;
   std::vector<Launch> launches;
   std::vector<std::string> remarks;   ///< fallbacks taken, with reasons
 };

@@ -1,0 +1,312 @@
+// Statements of the CUDA text: functions, loops, memory, synchronisation.
+#include "codegen/EmitCuda.h"
+
+#include "codegen/Emitter.h"
+#include "codegen/Helpers.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace kernelc::codegen {
+
+void Emitter::line(const llvm::Twine &text) {
+  out_.append(size_t(indent_) * 2, ' ');
+  out_ += text.str();
+  out_ += '\n';
+}
+
+InFlightDiagnostic Emitter::unsupported(Operation *op) {
+  failed_ = true;
+  return op->emitOpError() << "has no CUDA C spelling";
+}
+
+//===----------------------------------------------------------------------===//
+// What is printed inside other expressions
+//===----------------------------------------------------------------------===//
+
+static bool isPureScalar(Operation *op) {
+  return op->getNumResults() == 1 && op->getNumRegions() == 0 && isMemoryEffectFree(op) && !isa<cu::SharedOp>(op);
+}
+
+bool Emitter::canInline(Operation *op) {
+  if (isa<arith::ConstantOp>(op))
+    return true;
+  bool isLoad = isa<memref::LoadOp>(op);
+  if (!isLoad && !isPureScalar(op))
+    return false;
+  if (!op->hasOneUse())
+    return false;
+  Operation *user = *op->getUsers().begin();
+  if (user->getBlock() != op->getBlock() || isa<scf::ForOp>(user))
+    return false;
+  // An op that mentions its operand twice would print it twice.
+  if (isa<math::IsNaNOp>(user) || (isa<arith::CmpFOp>(user) && op->getResult(0).getType().isF32() && isLoad))
+    return false;
+  // The statement that the expression ends up in.
+  Operation *statement = user;
+  while (inlined_.contains(statement))
+    statement = *statement->getUsers().begin();
+  if (isLoad)
+    for (Operation *between = op->getNextNode(); between != statement; between = between->getNextNode())
+      if (!isMemoryEffectFree(between) && !isa<memref::LoadOp>(between))
+        return false;
+  return true;
+}
+
+void Emitter::planInlining(Block &block) {
+  constexpr int kMaxDepth = 8; // longer chains get a name in between
+  llvm::DenseMap<Operation *, int> depth;
+  for (Operation &op : llvm::reverse(block)) {
+    if (!canInline(&op))
+      continue;
+    if (isa<arith::ConstantOp>(op)) {
+      inlined_.insert(&op);
+      continue;
+    }
+    Operation *user = *op.getUsers().begin();
+    int d = inlined_.contains(user) ? depth[user] + 1 : 0;
+    if (d >= kMaxDepth)
+      continue;
+    depth[&op] = d;
+    inlined_.insert(&op);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Statements
+//===----------------------------------------------------------------------===//
+
+void Emitter::declareResult(Operation *op) {
+  Expr e = makeExpr(op);
+  if (e.text.empty()) {
+    unsupported(op) << " for " << op->getResultTypes();
+    names_.declare(op->getResult(0), "unsupported");
+    return;
+  }
+  Value v = op->getResult(0);
+  StringRef wanted = cu::findName(op->getLoc());
+  Type type = v.getType();
+  if (auto memref = dyn_cast<MemRefType>(type)) {
+    const std::string &name = names_.declare(v, wanted.empty() ? "buffer" : wanted);
+    line(typeName(memref.getElementType()) + " *const " + name + " = " + e.text + ";");
+    return;
+  }
+  if (wanted.empty())
+    wanted = isa<cu::ThreadIdOp>(op) ? "tid" : type.isIndex() ? "i" : type.isInteger(1) ? "cond" : "t";
+  const std::string &name = names_.declare(v, wanted);
+  line("const " + typeName(type) + " " + name + " = " + e.text + ";");
+}
+
+void Emitter::assignYield(Operation *yield, ValueRange targets) {
+  // Values first where a target is read by a later assignment.
+  SmallVector<std::string> values;
+  bool hazard = false;
+  for (auto [i, v] : llvm::enumerate(yield->getOperands())) {
+    values.push_back(expr(v).text);
+    for (auto [j, t] : llvm::enumerate(targets))
+      hazard |= i != j && v == t;
+  }
+  for (auto [i, t] : llvm::enumerate(targets)) {
+    const std::string &name = names_.get(t);
+    if (values[i] == name)
+      continue;
+    if (hazard) {
+      std::string temp = names_.fresh(name + "_next");
+      line("const " + typeName(t.getType()) + " " + temp + " = " + values[i] + ";");
+      values[i] = temp;
+    }
+  }
+  for (auto [i, t] : llvm::enumerate(targets))
+    if (values[i] != names_.get(t))
+      line(names_.get(t) + " = " + values[i] + ";");
+}
+
+void Emitter::emitFor(scf::ForOp op) {
+  for (auto [init, arg, result] : llvm::zip(op.getInitArgs(), op.getRegionIterArgs(), op.getResults())) {
+    StringRef wanted = cu::findName(arg.getLoc());
+    const std::string &name = names_.declare(arg, wanted.empty() ? "carried" : wanted);
+    line(typeName(arg.getType()) + " " + name + " = " + expr(init).text + ";");
+    names_.alias(result, arg);
+  }
+  StringRef wanted = cu::findName(op.getInductionVar().getLoc());
+  if (op->hasAttr(cu::kUnrollAttr))
+    line("#pragma unroll");
+  const std::string &iv = names_.declare(op.getInductionVar(), wanted.empty() ? "i" : wanted);
+  std::string step = expr(op.getStep()).text;
+  line("for (" + typeName(op.getInductionVar().getType()) + " " + iv + " = " + expr(op.getLowerBound()).text + "; " + iv +
+       " < " + operand(op.getUpperBound(), kAdditive) + "; " + (step == "1" ? "++" + iv : iv + " += " + step) + ") {");
+  ++indent_;
+  emitBlock(*op.getBody());
+  assignYield(op.getBody()->getTerminator(), op.getRegionIterArgs());
+  --indent_;
+  line("}");
+}
+
+void Emitter::emitIf(scf::IfOp op) {
+  for (Value result : op.getResults()) {
+    StringRef wanted = cu::findName(op.getLoc());
+    const std::string &name = names_.declare(result, wanted.empty() ? "chosen" : wanted);
+    line(typeName(result.getType()) + " " + name + ";");
+  }
+  line("if (" + expr(op.getCondition()).text + ") {");
+  ++indent_;
+  emitBlock(op.getThenRegion().front());
+  assignYield(op.thenBlock()->getTerminator(), op.getResults());
+  --indent_;
+  if (op.elseBlock() && (op.elseBlock()->getOperations().size() > 1 || op.getNumResults())) {
+    line("} else {");
+    ++indent_;
+    emitBlock(*op.elseBlock());
+    assignYield(op.elseBlock()->getTerminator(), op.getResults());
+    --indent_;
+  }
+  line("}");
+}
+
+static const char *wordOf(int64_t bytes) {
+  switch (bytes) {
+  case 16: return "uint4";
+  case 8: return "uint2";
+  case 4: return "unsigned";
+  case 2: return "unsigned short";
+  case 1: return "unsigned char";
+  }
+  return nullptr;
+}
+
+void Emitter::emitCopy(cu::CopyOp op) {
+  auto type = llvm::cast<MemRefType>(op.getSource().getType());
+  int64_t bytes = op.getCount() * std::max(8u, type.getElementTypeBitWidth()) / 8;
+  const char *word = wordOf(bytes);
+  if (!word) {
+    unsupported(op) << ": no access is " << bytes << " bytes wide";
+    return;
+  }
+  std::string from = address(op.getSource(), op.getSourceIndices()), to = address(op.getTarget(), op.getTargetIndices());
+  line("*(" + std::string(word) + " *)(" + to + ") = *(const " + word + " *)(" + from + ");");
+}
+
+void Emitter::emitCpAsync(cu::CpAsyncOp op) {
+  auto type = llvm::cast<MemRefType>(op.getSource().getType());
+  std::string bytes = std::to_string(op.getCount() * std::max(8u, type.getElementTypeBitWidth()) / 8);
+  std::string name = std::string("kc_cp_async_") + (op.getValid() ? "zfill_" : "") + bytes;
+  if (!hasHelper(name, options_.target->generation)) {
+    unsupported(op) << " of " << bytes << " bytes on " << options_.target->name;
+    return;
+  }
+  use(name);
+  std::string args = address(op.getTarget(), op.getTargetIndices()) + ", " + address(op.getSource(), op.getSourceIndices());
+  if (op.getValid())
+    args += ", " + operand(op.getValid(), kLogicalOr) + " ? " + bytes + " : 0";
+  line(name + "(" + args + ");");
+}
+
+void Emitter::emitOp(Operation *op) {
+  if (inlined_.contains(op) || op->hasTrait<OpTrait::IsTerminator>())
+    return;
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<scf::ForOp>([&](auto o) { emitFor(o); })
+      .Case<scf::IfOp>([&](auto o) { emitIf(o); })
+      .Case<cu::CommentOp>([&](cu::CommentOp o) { line("// " + o.getText()); })
+      .Case<cu::SyncOp>([&](auto) { line("__syncthreads();"); })
+      .Case<cu::CopyOp>([&](auto o) { emitCopy(o); })
+      .Case<cu::CpAsyncOp>([&](auto o) { emitCpAsync(o); })
+      .Case<cu::CpAsyncCommitOp>([&](auto) { use("kc_cp_async_commit"); line("kc_cp_async_commit();"); })
+      .Case<cu::CpAsyncWaitOp>([&](cu::CpAsyncWaitOp o) {
+        use("kc_cp_async_wait");
+        line("kc_cp_async_wait<" + llvm::Twine(o.getPending()) + ">();");
+      })
+      .Case<cu::LdmatrixOp>([&](cu::LdmatrixOp o) {
+        std::string name = "kc_ldmatrix_x" + std::to_string(o.getCount()) + (o.getTrans() ? "_trans" : "");
+        use(name);
+        line(name + "(" + address(o.getTarget(), o.getTargetIndices()) + ", " + address(o.getSource(), o.getSourceIndices()) + ");");
+      })
+      .Case<cu::MmaOp>([&](cu::MmaOp o) {
+        std::string name = "kc_mma_" + o.getShape().str();
+        if (!hasHelper(name, options_.target->generation)) {
+          unsupported(o) << " of shape " << o.getShape() << " on " << options_.target->name;
+          return;
+        }
+        use(name);
+        line(name + "(" + address(o.getAcc(), o.getAccIndices()) + ", " + address(o.getA(), o.getAIndices()) + ", " +
+             address(o.getB(), o.getBIndices()) + ");");
+      })
+      .Case<memref::AllocaOp>([&](memref::AllocaOp o) {
+        auto type = o.getType();
+        StringRef wanted = cu::findName(o.getLoc());
+        const std::string &name = names_.declare(o, wanted.empty() ? "r" : wanted);
+        int64_t bytes = type.getNumElements() * std::max(8u, type.getElementTypeBitWidth()) / 8;
+        if (type.getNumElements() == 1) {
+          line(typeName(type.getElementType()) + " " + name + ";");
+          return;
+        }
+        std::string dims;
+        for (int64_t d : type.getShape())
+          dims += "[" + std::to_string(d) + "]";
+        line((bytes >= 16 ? "alignas(16) " : "") + typeName(type.getElementType()) + " " + name + dims + ";");
+      })
+      .Case<memref::StoreOp>([&](memref::StoreOp o) {
+        line(element(o.getMemRef(), o.getIndices()) + " = " + expr(o.getValueToStore()).text + ";");
+      })
+      .Default([&](Operation *o) {
+        if (o->getNumResults() == 1 && o->getNumRegions() == 0)
+          declareResult(o);
+        else
+          unsupported(o);
+      });
+}
+
+void Emitter::emitBlock(Block &block) {
+  planInlining(block);
+  for (Operation &op : block)
+    emitOp(&op);
+}
+
+LogicalResult Emitter::emitKernel(cu::KernelOp kernel) {
+  names_ = NameTable();
+  std::string params;
+  for (BlockArgument arg : kernel.getBlock().getArguments()) {
+    StringRef wanted = cu::findName(arg.getLoc());
+    const std::string &name = names_.declare(arg, wanted.empty() ? "arg" : wanted);
+    if (!params.empty())
+      params += ", ";
+    if (auto memref = dyn_cast<MemRefType>(arg.getType()))
+      params += typeName(memref.getElementType()) + " *__restrict__ " + name;
+    else
+      params += "const " + typeName(arg.getType()) + " " + name;
+  }
+  if (!kernel.getSchedule().empty())
+    line("// " + kernel.getSchedule());
+  line("extern \"C\" __global__ void __launch_bounds__(" + llvm::Twine(kernel.getThreads()) +
+       (kernel.getMinBlocks() > 1 ? ", " + std::to_string(kernel.getMinBlocks()) : "") + ") " + kernel.getSymName() + "(" + params + ") {");
+  ++indent_;
+  emitBlock(kernel.getBlock());
+  --indent_;
+  line("}");
+  return failure(failed_);
+}
+
+FailureOr<std::string> emitCuda(ModuleOp module, const EmitOptions &options) {
+  std::set<std::string> helpers;
+  std::string bodies;
+  bool ok = true;
+  for (auto kernel : module.getOps<cu::KernelOp>()) {
+    Emitter emitter(options, helpers);
+    ok &= succeeded(emitter.emitKernel(kernel));
+    bodies += "\n" + emitter.take();
+  }
+  if (!ok)
+    return failure();
+  std::string text;
+  SmallVector<StringRef> header;
+  StringRef(options.header).split(header, '\n', -1, false);
+  for (StringRef h : header)
+    text += ("// " + h + "\n").str();
+  if (!helpers.empty())
+    text += "\n" + helperText(helpers, options.target->generation);
+  return text + bodies;
+}
+
+} // namespace kernelc::codegen

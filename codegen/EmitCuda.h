@@ -1,0 +1,23 @@
+// cu to CUDA C text. Prints; never changes the IR. The text is header-free, uses
+// only the helpers it needs, and is the same bytes for the same input.
+#pragma once
+
+#include <string>
+
+#include "ir/cu/Cu.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "support/Target.h"
+
+namespace kernelc::codegen {
+
+struct EmitOptions {
+  const Target *target = nullptr;
+  bool index32 = true;        ///< `index` is int; else long long
+  std::string header;         ///< comment lines at the top (without "// ")
+};
+
+/// The text of all cu.kernel ops of `module`, in order. On an op without a
+/// spelling: a diagnostic for each, then failure.
+mlir::FailureOr<std::string> emitCuda(mlir::ModuleOp module, const EmitOptions &options);
+
+} // namespace kernelc::codegen

@@ -1,0 +1,72 @@
+// The printer's state, private to codegen/. Statements are in EmitCuda.cpp,
+// expressions in Expressions.cpp.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "codegen/EmitCuda.h"
+#include "codegen/Names.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace kernelc::codegen {
+
+/// A piece of C with the precedence of its outermost operator, so that
+/// parentheses go where they are needed and nowhere else.
+struct Expr {
+  std::string text;
+  int precedence;
+};
+enum Precedence {
+  kComma = 1, kConditional = 3, kLogicalOr = 4, kLogicalAnd = 5, kBitOr = 6, kBitXor = 7, kBitAnd = 8,
+  kEquality = 9, kRelational = 10, kShift = 11, kAdditive = 12, kMultiplicative = 13, kUnary = 15, kPrimary = 16,
+};
+
+class Emitter {
+public:
+  Emitter(const EmitOptions &options, std::set<std::string> &helpers) : options_(options), helpers_(helpers) {}
+  mlir::LogicalResult emitKernel(cu::KernelOp kernel);
+  std::string take() { return std::move(out_); }
+
+private:
+  // Expressions.cpp
+  Expr expr(mlir::Value value);
+  std::string operand(mlir::Value value, int atLeast);
+  Expr makeExpr(mlir::Operation *op);
+  Expr binary(mlir::Operation *op, const char *symbol, int precedence, bool isUnsigned = false, bool wraps = false);
+  Expr call(llvm::StringRef function, mlir::ValueRange args);
+  Expr helper(llvm::StringRef name, mlir::ValueRange args);
+  Expr cast(mlir::Operation *op, llvm::StringRef type);
+  Expr mathCall(mlir::Operation *op);
+  Expr convert(cu::ConvertOp op);
+  Expr constant(mlir::Attribute value);
+  std::string element(mlir::Value memref, mlir::ValueRange indices);
+  std::string address(mlir::Value memref, mlir::ValueRange indices);
+  std::string typeName(mlir::Type type);
+  bool canInline(mlir::Operation *op);
+
+  // EmitCuda.cpp
+  void planInlining(mlir::Block &block);
+  void emitBlock(mlir::Block &block);
+  void emitOp(mlir::Operation *op);
+  void emitFor(mlir::scf::ForOp op);
+  void emitIf(mlir::scf::IfOp op);
+  void emitCopy(cu::CopyOp op);
+  void emitCpAsync(cu::CpAsyncOp op);
+  void declareResult(mlir::Operation *op);
+  void assignYield(mlir::Operation *yield, mlir::ValueRange targets);
+  void line(const llvm::Twine &text);
+  void use(llvm::StringRef helper) { helpers_.insert(helper.str()); }
+  mlir::InFlightDiagnostic unsupported(mlir::Operation *op);
+
+  const EmitOptions &options_;
+  std::set<std::string> &helpers_;
+  NameTable names_;
+  llvm::DenseSet<mlir::Operation *> inlined_;
+  std::string out_;
+  int indent_ = 0;
+  bool failed_ = false;
+};
+
+} // namespace kernelc::codegen

@@ -1,0 +1,20 @@
+// The device helpers that emitted text may call: the table of spellings. A helper
+// has one or more spellings, each from some GPU generation on; the newest that
+// the target has is used. Everything that is PTX or `__shared__` stands inside
+// `#ifndef KC_HOST`, so that the text compiles for the host too.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "llvm/ADT/StringRef.h"
+
+namespace kernelc::codegen {
+
+/// True if a helper of that name has a spelling for `generation`.
+bool hasHelper(llvm::StringRef name, int generation);
+
+/// Text of the named helpers and of those they call, in table order.
+std::string helperText(const std::set<std::string> &names, int generation);
+
+} // namespace kernelc::codegen

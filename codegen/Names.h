@@ -1,0 +1,36 @@
+// Names in the CUDA text: taken from the source where there is one, made unique,
+// never a word that C++ or CUDA reserves.
+#pragma once
+
+#include <string>
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringRef.h"
+#include "mlir/IR/Value.h"
+
+namespace kernelc::codegen {
+
+/// `wanted` as a C identifier: other characters become '_', reserved words and
+/// names that kernelc's own helpers use get a '_' behind.
+std::string sanitizeName(llvm::StringRef wanted);
+
+/// The names of one function.
+class NameTable {
+public:
+  /// Gives `value` a unique name made from `wanted`.
+  const std::string &declare(mlir::Value value, llvm::StringRef wanted);
+  /// A unique name that belongs to no value.
+  std::string fresh(llvm::StringRef wanted);
+  /// The name given before; asserts that there is one.
+  const std::string &get(mlir::Value value) const;
+  bool has(mlir::Value value) const { return names_.contains(value); }
+  /// Lets `to` go by `from`'s name (loop results and their variables).
+  void alias(mlir::Value to, mlir::Value from) { names_[to] = names_[from]; }
+
+private:
+  llvm::DenseMap<mlir::Value, std::string> names_;
+  llvm::StringMap<unsigned> used_;
+};
+
+} // namespace kernelc::codegen

@@ -1,0 +1,286 @@
+#include "driver/Compiler.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/EmitCuda.h"
+#include "driver/SizeExprOf.h"
+#include "ir/te/TeShape.h"
+#include "mlir/IR/Diagnostics.h"
+#include "passes/Passes.h"
+#include "passes/te/PlanAttr.h"
+
+using namespace mlir;
+
+namespace kernelc {
+namespace {
+
+te::KernelOp findKernel(ModuleOp module, const std::string &name) {
+  for (auto kernel : module.getOps<te::KernelOp>())
+    if (name.empty() || kernel.getSymName() == name)
+      return kernel;
+  return {};
+}
+
+SourceLoc sourceLocOf(Location loc) {
+  if (auto file = loc->findInstanceOf<FileLineColLoc>())
+    return {file.getFilename().str(), int(file.getLine()), int(file.getColumn())};
+  return {};
+}
+
+std::string str(Attribute a) { return cast<StringAttr>(a).getValue().str(); }
+
+TePlanOptions planOptions(te::KernelOp kernel, const VariantOptions &options) {
+  TePlanOptions p;
+  p.target = options.target;
+  for (unsigned i = 0; i < kernel.getNumSizes(); ++i) {
+    auto it = options.facts.find(kernel.getSizeName(i).str());
+    p.sizeDiv.push_back(it == options.facts.end() ? 1 : it->second.divisor);
+    p.sizeMax.push_back(it == options.facts.end() ? -1 : it->second.max);
+  }
+  return p;
+}
+
+/// Nonzero where the facts hold, and with 32-bit indices no offset overflows.
+SizeExpr guardOf(te::KernelOp kernel, const VariantOptions &options, std::string &text) {
+  SizeExpr guard(1);
+  auto both = [&](const SizeExpr &condition, const std::string &words) {
+    int64_t constant;
+    if (condition.isConstant(&constant) && constant)
+      return;
+    guard = guard.isConstant() ? condition : SizeExpr::binary(SizeTerm::And, guard, condition);
+    absl::StrAppend(&text, text.empty() ? "" : " and ", words);
+  };
+  for (unsigned i = 0; i < kernel.getNumSizes(); ++i) {
+    auto it = options.facts.find(kernel.getSizeName(i).str());
+    if (it == options.facts.end())
+      continue;
+    const auto &[name, fact] = *it;
+    if (fact.divisor > 1)
+      both(SizeExpr::binary(SizeTerm::Eq, SizeExpr::binary(SizeTerm::Mod, SizeExpr::size(i), fact.divisor), 0),
+           absl::StrCat(name, " % ", fact.divisor, " == 0"));
+    if (fact.max >= 0)
+      both(SizeExpr::binary(SizeTerm::Le, SizeExpr::size(i), fact.max), absl::StrCat(name, " <= ", fact.max));
+  }
+  if (options.index32) {
+    auto fits = [&](AffineMap shape, const std::string &what) {
+      SizeExpr elements(1);
+      for (AffineExpr e : shape.getResults())
+        elements = elements * sizeExprOf(e);
+      // Room for a tile beyond the end.
+      both(SizeExpr::binary(SizeTerm::Lt, elements, int64_t(1) << 30), "fits32(" + what + ")");
+    };
+    for (auto [i, a] : llvm::enumerate(kernel.getArgShapes()))
+      fits(cast<AffineMapAttr>(a).getValue(), str(kernel.getArgNames()[i]));
+    for (auto [i, a] : llvm::enumerate(kernel.getOutShapes()))
+      fits(cast<AffineMapAttr>(a).getValue(), str(kernel.getOutNames()[i]));
+    for (Operation *op : te::getDomainOps(kernel))
+      fits(te::getTensorShape(op->getResult(0)), "workspace");
+  }
+  return guard;
+}
+
+/// Launches and workspaces of the cu.kernels in `module`.
+void describeLaunches(ModuleOp module, te::KernelOp kernel, Variant &variant) {
+  std::map<int64_t, SizeExpr> workspaceBytes; // by source number
+  auto kernels = llvm::to_vector(module.getOps<cu::KernelOp>());
+  for (cu::KernelOp k : kernels)
+    for (auto [i, a] : llvm::enumerate(k.getArgSources())) {
+      auto dict = cast<DictionaryAttr>(a);
+      auto source = dict.getAs<IntegerAttr>("source");
+      if (!source || source.getInt() >= 0)
+        continue;
+      auto type = cast<MemRefType>(k.getBlock().getArgument(i).getType());
+      SizeExpr bytes(std::max(1u, type.getElementTypeBitWidth() / 8));
+      for (AffineExpr e : dict.getAs<AffineMapAttr>("shape").getValue().getResults())
+        bytes = bytes * sizeExprOf(e);
+      workspaceBytes[source.getInt()] = bytes;
+    }
+  std::map<int64_t, SizeExpr> workspaceOffset;
+  SizeExpr total(0);
+  for (auto &[source, bytes] : workspaceBytes) {
+    workspaceOffset[source] = total;
+    total = total + ceilDiv(bytes, 256) * SizeExpr(256);
+  }
+  variant.workspaceBytes = total;
+  for (cu::KernelOp k : kernels) {
+    Launch launch;
+    launch.entry = k.getSymName().str();
+    launch.grid = sizeExprOf(k.getGrid().getResult(0));
+    launch.block = k.getThreads();
+    launch.cluster = k.getCluster();
+    launch.sharedBytes = int64_t(k.getSharedBytes());
+    launch.schedule = k.getSchedule().str();
+    for (auto [i, a] : llvm::enumerate(k.getArgSources())) {
+      auto dict = cast<DictionaryAttr>(a);
+      if (auto size = dict.getAs<IntegerAttr>("size")) {
+        launch.args.push_back(SizeArg{SizeExpr::size(size.getInt()), 0});
+        continue;
+      }
+      int64_t source = dict.getAs<IntegerAttr>("source").getInt();
+      if (source < 0)
+        launch.args.push_back(PointerArg{-1, workspaceOffset[source]});
+      else if (isa<MemRefType>(k.getBlock().getArgument(i).getType()))
+        launch.args.push_back(PointerArg{int(source), SizeExpr(0)});
+      else
+        launch.args.push_back(ScalarArg{int(source)});
+    }
+    variant.launches.push_back(std::move(launch));
+  }
+}
+
+} // namespace
+
+OwningOpRef<ModuleOp> runPipeline(ModuleOp module, const VariantOptions &options, Stage stage) {
+  OwningOpRef<ModuleOp> copy = module.clone();
+  if (stage == Stage::Te)
+    return copy;
+  te::KernelOp kernel = findKernel(*copy, "");
+  if (!kernel) {
+    module.emitError() << "there is no kernel to compile";
+    return {};
+  }
+  PassManager te(module.getContext());
+  buildTePipeline(te, planOptions(kernel, options));
+  if (failed(te.run(*copy)))
+    return {};
+  if (stage == Stage::Plan)
+    return copy;
+  PassManager cuda(module.getContext());
+  buildCudaPipeline(cuda, stage == Stage::Tile ? CudaStop::Tile : stage == Stage::Layouts ? CudaStop::Layouts : CudaStop::Cu);
+  if (failed(cuda.run(*copy)))
+    return {};
+  return copy;
+}
+
+absl::StatusOr<Kernel> describeKernel(ModuleOp module, const std::string &name) {
+  te::KernelOp op = findKernel(module, name);
+  if (!op)
+    return absl::NotFoundError(name.empty() ? "the file defines no kernel" : absl::StrCat("there is no kernel '", name, "'"));
+  Kernel k;
+  k.name = op.getSymName().str();
+  k.loc = sourceLocOf(op.getLoc());
+  auto dimsOf = [](AffineMap shape) {
+    std::vector<SizeExpr> dims;
+    for (AffineExpr e : shape.getResults())
+      dims.push_back(sizeExprOf(e));
+    return dims;
+  };
+  for (unsigned i = 0; i < op.getNumSizes(); ++i)
+    k.sizes.push_back({op.getSizeName(i).str()});
+  for (BlockArgument arg : op.getBlock().getArguments()) {
+    unsigned i = arg.getArgNumber();
+    Param p;
+    p.name = str(op.getArgNames()[i]);
+    p.type = te::getElementType(cast<StringAttr>(op.getArgTypes()[i]));
+    p.kind = isa<RankedTensorType>(arg.getType()) ? ParamKind::Input : ParamKind::Scalar;
+    p.dims = dimsOf(op.getArgShape(i));
+    p.loc = sourceLocOf(arg.getLoc());
+    k.params.push_back(std::move(p));
+  }
+  for (unsigned o = 0; o < op.getOutNames().size(); ++o) {
+    if (int64_t alias = op.getAlias(o); alias >= 0) {
+      k.params[alias].kind = ParamKind::InOut;
+      continue;
+    }
+    Param p;
+    p.name = str(op.getOutNames()[o]);
+    p.type = te::getElementType(cast<StringAttr>(op.getOutTypes()[o]));
+    p.kind = ParamKind::Output;
+    p.dims = dimsOf(op.getOutShape(o));
+    p.loc = sourceLocOf(op.getLoc());
+    k.params.push_back(std::move(p));
+  }
+  // A size is solved from the first input dim that is scale * size + offset.
+  for (auto [i, a] : llvm::enumerate(op.getArgShapes()))
+    for (auto [d, e] : llvm::enumerate(cast<AffineMapAttr>(a).getValue().getResults()))
+      if (auto linear = solvableSize(e); linear && k.sizes[linear->size].param < 0) {
+        SizeRecipe &r = k.sizes[linear->size];
+        r.param = i;
+        r.dim = d;
+        r.scale = linear->scale;
+        r.offset = linear->offset;
+      }
+  for (auto [i, a] : llvm::enumerate(op.getRequirements())) {
+    Require r;
+    IntegerSet set = cast<IntegerSetAttr>(a).getValue();
+    r.condition = sizeExprOf(set);
+    r.text = i < op.getRequirementTexts().size() ? str(op.getRequirementTexts()[i]) : r.condition.toString({});
+    r.loc = k.loc;
+    k.requires_.push_back(std::move(r));
+  }
+  return k;
+}
+
+absl::Status addVariant(ModuleOp module, const VariantOptions &options, Kernel &kernel) {
+  const Target *target = findTarget(options.target);
+  if (!target)
+    return absl::InvalidArgumentError(absl::StrCat("unknown target '", options.target, "'"));
+  // Only the kernel in question travels down the pipeline.
+  OwningOpRef<ModuleOp> one = ModuleOp::create(module.getLoc());
+  te::KernelOp source = findKernel(module, kernel.name);
+  if (!source)
+    return absl::NotFoundError(absl::StrCat("there is no kernel '", kernel.name, "'"));
+  one->push_back(source->clone());
+  OwningOpRef<ModuleOp> cu = runPipeline(*one, options, Stage::Cu);
+  if (!cu)
+    return absl::InvalidArgumentError(absl::StrCat("kernel '", kernel.name, "' could not be compiled; see the diagnostics"));
+  te::KernelOp planned = findKernel(*cu, kernel.name);
+  Variant variant;
+  variant.name = options.name;
+  variant.target = options.target;
+  variant.guard = guardOf(planned, options, variant.guardText);
+  variant.params.resize(kernel.params.size());
+  for (ParamGuard &g : variant.params)
+    g.alignment = 16;
+  describeLaunches(*cu, planned, variant);
+  for (Launch &l : variant.launches)
+    for (LaunchArg &a : l.args)
+      if (auto *size = std::get_if<SizeArg>(&a))
+        size->bits = options.index32 ? 32 : 64;
+  codegen::EmitOptions emit;
+  emit.target = target;
+  emit.index32 = options.index32;
+  emit.header = absl::StrCat("kernel ", kernel.name, kernel.loc.file.empty() ? "" : " of ", kernel.loc.file.substr(kernel.loc.file.rfind('/') + 1),
+                             kernel.loc.line ? absl::StrCat(":", kernel.loc.line) : "", ", for ", options.target, "\nassumes ",
+                             variant.guardText.empty() ? "nothing of its sizes" : variant.guardText);
+  auto text = codegen::emitCuda(*cu, emit);
+  if (failed(text))
+    return absl::InvalidArgumentError(absl::StrCat("kernel '", kernel.name, "' could not be printed; see the diagnostics"));
+  variant.cudaText = *text;
+  kernel.variants.push_back(std::move(variant));
+  return absl::OkStatus();
+}
+
+std::map<std::string, SizeFact> factsFor(const Kernel &kernel, const std::vector<int64_t> &sizes) {
+  std::map<std::string, SizeFact> facts;
+  for (size_t i = 0; i < kernel.sizes.size() && i < sizes.size(); ++i) {
+    SizeFact f;
+    int64_t n = sizes[i];
+    f.divisor = n > 0 ? std::min<int64_t>(n & -n, 256) : 256;
+    if (n <= 32768) {
+      f.max = 1;
+      while (f.max < n)
+        f.max *= 2;
+    }
+    facts[kernel.sizes[i].name] = f;
+  }
+  return facts;
+}
+
+std::map<std::string, SizeFact> denseFacts(const Kernel &kernel) {
+  std::map<std::string, SizeFact> facts;
+  for (const Param &p : kernel.params) {
+    if (p.dims.empty())
+      continue;
+    const auto &terms = p.dims.back().terms();
+    if (terms.size() != 1 || terms[0].op != SizeTerm::Size)
+      continue;
+    SizeFact &f = facts[kernel.sizes[terms[0].value].name];
+    f.divisor = std::lcm(f.divisor, int64_t(128 / std::max(8, elementBits(p.type))));
+  }
+  return facts;
+}
+
+} // namespace kernelc

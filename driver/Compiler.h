@@ -1,0 +1,51 @@
+// From `.kc` text to an artifact: the one compile pipeline that the tools, the
+// JIT and the bindings share.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "support/Artifact.h"
+
+namespace kernelc {
+
+/// What a variant may assume of one size.
+struct SizeFact {
+  int64_t divisor = 1;
+  int64_t max = -1; ///< -1: no bound
+};
+
+struct VariantOptions {
+  std::string target = "sm_90a";
+  std::map<std::string, SizeFact> facts; ///< by size name; goes into the guard
+  bool index32 = true;                   ///< `index` is int; the guard then bounds every tensor
+  std::string name = "default";
+};
+
+/// Where the pipeline stops.
+enum class Stage { Te, Plan, Tile, Layouts, Cu };
+
+/// Runs the passes on a copy of `module` (te, as the frontend makes it) up to
+/// `stage`. Diagnostics go to the context's handler; null after an error.
+mlir::OwningOpRef<mlir::ModuleOp> runPipeline(mlir::ModuleOp module, const VariantOptions &options, Stage stage);
+
+/// The contract of one te.kernel (a module with exactly that kernel, or `name`
+/// among several): parameters, sizes, requirements; no variants yet.
+absl::StatusOr<Kernel> describeKernel(mlir::ModuleOp module, const std::string &name = "");
+
+/// Compiles one variant of the kernel in `module` to CUDA text and launches, and
+/// appends it to `kernel.variants`. Diagnostics go to the context's handler; the
+/// status repeats that there was one.
+absl::Status addVariant(mlir::ModuleOp module, const VariantOptions &options, Kernel &kernel);
+
+/// The facts that hold of concrete sizes and are worth a specialisation: divisors
+/// up to 16 elements, and a bound at the next power of two (small sizes).
+std::map<std::string, SizeFact> factsFor(const Kernel &kernel, const std::vector<int64_t> &sizes);
+
+/// The facts of the variant `compile` emits: rows of 16-byte multiples.
+std::map<std::string, SizeFact> denseFacts(const Kernel &kernel);
+
+} // namespace kernelc

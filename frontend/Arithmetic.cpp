@@ -1,0 +1,314 @@
+// Core nodes: making, folding, and the integer algebra that goes with them.
+#include <cmath>
+
+#include "frontend/Elaborate.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace kernelc::frontend {
+namespace {
+
+/// Integers beyond this stay out of the index algebra, where they could overflow.
+constexpr int64_t kMaxAffineConstant = int64_t(1) << 40;
+constexpr unsigned kMaxAffineHeight = 48;
+
+int64_t floorDiv(int64_t a, int64_t b) {
+  if (b == 0)
+    return 0;
+  if (b == -1)
+    return int64_t(0 - uint64_t(a));
+  return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
+}
+
+bool hasDims(AffineExpr e) {
+  bool found = false;
+  e.walk([&](AffineExpr x) { found |= x.getKind() == AffineExprKind::DimId; });
+  return found;
+}
+
+StringRef spellingOf(Node::Kind kind) {
+  switch (kind) {
+  case Node::Add: return "+";
+  case Node::Sub: return "-";
+  case Node::Mul: return "*";
+  case Node::Div: return "/";
+  case Node::FloorDiv: return "//";
+  case Node::Mod: return "%";
+  case Node::BitAnd: return "&";
+  case Node::BitOr: return "|";
+  case Node::BitXor: return "^";
+  case Node::Shl: return "<<";
+  case Node::Shr: return ">>";
+  case Node::Min: return "min";
+  default: return "max";
+  }
+}
+
+} // namespace
+
+Node *Elaborator::make(Node::Kind kind, Ty type, Loc loc) {
+  Node &n = kernel.nodes.emplace_back();
+  n.kind = kind;
+  n.type = type;
+  n.loc = at(loc);
+  return &n;
+}
+
+Node *Elaborator::makeInt(int64_t v, Ty type, Loc loc) {
+  Node *n = make(Node::ConstInt, type, loc);
+  n->intValue = v;
+  n->pureIndex = true;
+  if (std::abs(v) <= kMaxAffineConstant && v != std::numeric_limits<int64_t>::min())
+    n->affine = getAffineConstantExpr(v, context());
+  return n;
+}
+
+Node *Elaborator::makeFloat(double v, Ty type, Loc loc) {
+  Node *n = make(Node::ConstFloat, type, loc);
+  n->floatValue = v;
+  return n;
+}
+
+Node *Elaborator::makeBool(bool v, Loc loc) {
+  Node *n = make(Node::ConstBool, Ty::Bool, loc);
+  n->intValue = v;
+  return n;
+}
+
+Node *Elaborator::makeIdentity(te::Combiner kind, Ty type, Loc loc) {
+  using C = te::Combiner;
+  bool f = isFloat(type);
+  switch (kind) {
+  case C::Sum:
+  case C::Or:
+  case C::Xor: return f ? makeFloat(0, type, loc) : makeInt(0, type, loc);
+  case C::Prod: return f ? makeFloat(1, type, loc) : makeInt(1, type, loc);
+  case C::And: return makeInt(-1, type, loc);
+  case C::All: return makeBool(true, loc);
+  case C::Any: return makeBool(false, loc);
+  default: break;
+  }
+  bool isMax = kind == C::Max || kind == C::MaxU;
+  if (f)
+    return makeFloat(isMax ? -INFINITY : INFINITY, type, loc);
+  if (isUnsigned(type))
+    return makeInt(isMax ? 0 : -1, type, loc);
+  int64_t low = type == Ty::I64 ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int32_t>::min();
+  return makeInt(isMax ? low : ~low, type, loc);
+}
+
+Node *Elaborator::makeAffine(AffineExpr e, Loc loc) {
+  if (auto c = dyn_cast<AffineConstantExpr>(e))
+    return makeInt(c.getValue(), Ty::I64, loc);
+  Node *n = make(Node::Size, Ty::I64, loc);
+  n->affine = e;
+  n->pureIndex = true;
+  return n;
+}
+
+Node *Elaborator::makeCompare(arith::CmpIPredicate p, Node *a, Node *b, Loc loc) {
+  if (a->type == Ty::Bool && b->type == Ty::Bool) {
+    if (p != arith::CmpIPredicate::eq && p != arith::CmpIPredicate::ne) {
+      error(loc) << "conditions have no order; use '==', '!=', 'and', 'or'";
+      return nullptr;
+    }
+  } else if (!unify(a, b, loc, "a comparison")) {
+    return nullptr;
+  }
+  if (a->kind == Node::ConstInt && b->kind == Node::ConstInt && !isUnsigned(a->type))
+    return makeBool(arith::applyCmpPredicate(p, APInt(64, a->intValue, true), APInt(64, b->intValue, true)), loc);
+  if (isLiteral(a->type)) {
+    a = concrete(a);
+    b = concrete(b);
+    if (!unify(a, b, loc, "a comparison"))
+      return nullptr;
+  }
+  Node *n = make(Node::Cmp, Ty::Bool, loc);
+  n->predicate = p;
+  n->ops = {a, b};
+  return n;
+}
+
+Node *Elaborator::makeAnd(ArrayRef<Node *> parts, Loc loc) {
+  Node *n = nullptr;
+  for (Node *p : parts) {
+    if (p->kind == Node::ConstBool) {
+      if (!p->intValue)
+        return p;
+      continue;
+    }
+    if (!n) {
+      n = p;
+      continue;
+    }
+    Node *both = make(Node::And, Ty::Bool, loc);
+    both->ops = {n, p};
+    n = both;
+  }
+  return n ? n : makeBool(true, loc);
+}
+
+Node *Elaborator::makeBinary(Node::Kind kind, Node *a, Node *b, Loc loc) {
+  StringRef what = spellingOf(kind);
+  bool bitwise = kind == Node::BitAnd || kind == Node::BitOr || kind == Node::BitXor;
+  bool shift = kind == Node::Shl || kind == Node::Shr;
+  bool bothBool = a->type == Ty::Bool && b->type == Ty::Bool;
+  if (bothBool && !bitwise) {
+    a = convert(a, Ty::I32);
+    b = convert(b, Ty::I32);
+  }
+  auto narrowA = a->narrow, narrowB = b->narrow;
+  if (shift) {
+    // The count's type does not matter to the result.
+    if (!isInt(a->type) || !isInt(b->type)) {
+      error(loc) << "'" << what << "' needs integers";
+      return nullptr;
+    }
+    if (a->type == Ty::IntLit && b->type != Ty::IntLit && !(a = concrete(a)))
+      return nullptr;
+    if (b->type != a->type) {
+      bool isConst = b->kind == Node::ConstInt;
+      b = isConst ? makeInt(b->intValue, a->type, b->loc) : castTo(b, elementOf(a->type), b->loc);
+    }
+  } else if (!unify(a, b, loc, what)) {
+    return nullptr;
+  }
+  if (!a || !b)
+    return nullptr;
+  if ((bitwise && isFloat(a->type)) || ((kind == Node::FloorDiv || kind == Node::Mod) && isFloat(a->type) && false)) {
+    error(loc) << "'" << what << "' needs integers, not " << name(a->type);
+    return nullptr;
+  }
+  if (kind == Node::Div && !isFloat(a->type)) {
+    if (a->type == Ty::IntLit && a->isConst() && b->isConst()) {
+      a = convert(a, Ty::FloatLit);
+      b = convert(b, Ty::FloatLit);
+    } else {
+      error(loc) << "'/' of integers; write '//' for the floor, or a cast, as in f32(..)";
+      return nullptr;
+    }
+  }
+  Node *n = make(kind, a->type, loc);
+  n->ops = {a, b};
+  bool sameNarrow = narrowA && narrowB && *narrowA == *narrowB;
+  bool keeps = bitwise || kind == Node::Min || kind == Node::Max;
+  if (keeps && sameNarrow)
+    n->narrow = narrowA;
+  auto literalFits = [&](std::optional<ElementType> narrow, Node *lit) {
+    return narrow && lit->kind == Node::ConstInt && lit->intValue >= 0 &&
+           lit->intValue < (int64_t(1) << (elementBits(*narrow) - (isSignedInteger(*narrow) ? 1 : 0)));
+  };
+  if (keeps && literalFits(narrowA, b))
+    n->narrow = narrowA;
+  if (keeps && literalFits(narrowB, a))
+    n->narrow = narrowB;
+  // x & 255 is a u8 whatever x is.
+  if (kind == Node::BitAnd)
+    for (Node *o : n->ops)
+      if (o->kind == Node::ConstInt && o->intValue >= 0 && o->intValue <= 0xffff && !n->narrow)
+        n->narrow = o->intValue <= 15 ? ElementType::u4 : o->intValue <= 255 ? ElementType::u8 : ElementType::u16;
+  // An unsigned narrow value masked, shifted right, divided or reduced stays small.
+  bool shrinks = kind == Node::Shr || kind == Node::FloorDiv || kind == Node::Mod;
+  if (shrinks && narrowA && isUnsignedInteger(*narrowA) && b->kind == Node::ConstInt && b->intValue > 0)
+    n->narrow = narrowA;
+  fold(n);
+  inferAffine(n);
+  return n;
+}
+
+void Elaborator::fold(Node *n) {
+  if (llvm::any_of(n->ops, [](Node *o) { return !o->isConst() || o->kind == Node::ConstBool; }))
+    return;
+  if (n->ops[0]->kind == Node::ConstFloat && (isLiteral(n->type) || n->kind == Node::Neg)) {
+    double a = n->ops[0]->floatValue, b = n->ops.size() > 1 ? n->ops[1]->floatValue : 0, r;
+    switch (n->kind) {
+    case Node::Neg: r = -a; break;
+    case Node::Add: r = a + b; break;
+    case Node::Sub: r = a - b; break;
+    case Node::Mul: r = a * b; break;
+    case Node::Div: r = a / b; break;
+    default: return;
+    }
+    n->kind = Node::ConstFloat;
+    n->floatValue = r;
+    n->ops.clear();
+    return;
+  }
+  if (n->ops[0]->kind != Node::ConstInt || (n->type != Ty::IntLit && n->type != Ty::I64))
+    return;
+  int64_t a = n->ops[0]->intValue, b = n->ops.size() > 1 ? n->ops[1]->intValue : 0, r = 0;
+  bool overflow = false;
+  switch (n->kind) {
+  case Node::Neg: overflow = llvm::SubOverflow(int64_t(0), a, r); break;
+  case Node::Add: overflow = llvm::AddOverflow(a, b, r); break;
+  case Node::Sub: overflow = llvm::SubOverflow(a, b, r); break;
+  case Node::Mul: overflow = llvm::MulOverflow(a, b, r); break;
+  case Node::FloorDiv: r = floorDiv(a, b); break;
+  case Node::Mod: r = b == 0 ? 0 : int64_t(uint64_t(a) - uint64_t(floorDiv(a, b)) * uint64_t(b)); break;
+  case Node::BitAnd: r = a & b; break;
+  case Node::BitOr: r = a | b; break;
+  case Node::BitXor: r = a ^ b; break;
+  case Node::Shl: r = int64_t(uint64_t(a) << (b & 63)); break;
+  case Node::Shr: r = a >> (b & 63); break;
+  case Node::Min: r = std::min(a, b); break;
+  case Node::Max: r = std::max(a, b); break;
+  default: return;
+  }
+  if (overflow && n->type == Ty::IntLit)
+    error(n->loc) << "this constant does not fit 64 bits";
+  n->kind = Node::ConstInt;
+  n->intValue = r;
+  n->ops.clear();
+  n->pureIndex = true;
+  if (!overflow && std::abs(r) <= kMaxAffineConstant)
+    n->affine = getAffineConstantExpr(r, context());
+}
+
+void Elaborator::inferAffine(Node *n) {
+  if (n->isConst() || (n->type != Ty::I64 && n->type != Ty::IntLit))
+    return;
+  unsigned height = 0;
+  for (Node *o : n->ops) {
+    if (!o->pureIndex)
+      return;
+    height = std::max(height, o->affineHeight);
+  }
+  if (height >= kMaxAffineHeight) // plain integer arithmetic from here on
+    return;
+  switch (n->kind) {
+  case Node::Neg: case Node::Add: case Node::Sub: case Node::Mul: case Node::FloorDiv: case Node::Mod:
+  case Node::Min: case Node::Max:
+    n->pureIndex = true;
+    break;
+  default:
+    return;
+  }
+  n->affineHeight = height + 1;
+  if (llvm::any_of(n->ops, [](Node *o) { return !o->affine; }))
+    return;
+  AffineExpr a = n->ops[0]->affine, b = n->ops.size() > 1 ? n->ops[1]->affine : AffineExpr();
+  switch (n->kind) {
+  case Node::Neg: n->affine = -a; break;
+  case Node::Add: n->affine = a + b; break;
+  case Node::Sub: n->affine = a - b; break;
+  case Node::Mul:
+    if (!hasDims(a) || !hasDims(b))
+      n->affine = hasDims(b) ? b * a : a * b;
+    break;
+  case Node::FloorDiv:
+  case Node::Mod:
+    if (auto c = dyn_cast<AffineConstantExpr>(b)) {
+      if (c.getValue() > 0)
+        n->affine = n->kind == Node::Mod ? a % b : a.floorDiv(b);
+    } else if (!hasDims(b)) {
+      // Semi-affine: valid where the divisor is positive, which Bounds proves.
+      n->affine = n->kind == Node::Mod ? a % b : a.floorDiv(b);
+    }
+    break;
+  default:
+    break;
+  }
+}
+
+} // namespace kernelc::frontend

@@ -1,0 +1,106 @@
+// The syntax tree of a `.kc` file: plain data, one struct per construct. Nodes
+// live in the Ast's arena, so no destructor recurses; chains of operators of one
+// precedence are one node, so that depth grows with nesting only.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "frontend/Lexer.h"
+
+namespace kernelc::frontend {
+
+struct Expr;
+
+/// `e`, or `e in lo:hi`, in a reduction's bracket or a `where`.
+struct BracketItem {
+  Expr *expr = nullptr;
+  Expr *lo = nullptr, *hi = nullptr; ///< set for `in`
+  Loc loc;
+};
+
+struct NamedArg {
+  llvm::StringRef name; ///< empty: positional
+  Expr *value = nullptr;
+};
+
+struct Expr {
+  enum Kind : uint8_t {
+    Integer, Float, Bool, String, Name,
+    Unary,   ///< ops[0] in {-, +, ~, not}; args[0]
+    Chain,   ///< args[0] ops[0] args[1] ops[1] .. of one precedence, left to right
+    Power,   ///< args[0] ** args[1]
+    Compare, ///< args[0] ops[0] args[1] ops[1] args[2] ..
+    And, Or, ///< args
+    Select,  ///< args[0] if args[1] else args[2]
+    Access,  ///< name(.mode(padding))[args]
+    Call,    ///< name[items](named), name(named); hasBracket
+    Member,  ///< args[0].name
+    Subscripted, ///< args[0][args[1], ..]: a call's tensor at subscripts
+    Tuple,
+  };
+  Kind kind;
+  Loc loc;                      ///< of the token that names it: the operator, the name
+  llvm::StringRef text;         ///< the name or number
+  std::vector<Tok> ops;
+  std::vector<Expr *> args;
+  std::vector<BracketItem> items;
+  std::vector<NamedArg> named;
+  llvm::StringRef mode;         ///< Access: "pad", "edge", .. or empty
+  Loc modeLoc;
+  std::vector<NamedArg> modeArgs;
+  bool hasBracket = false;
+};
+
+struct TypeRef {
+  llvm::StringRef name; ///< empty: none given
+  Loc loc;
+  bool isTensor = false;
+  std::vector<Expr *> dims;
+  std::vector<struct Param> fields; ///< of a tuple type
+};
+
+struct Param {
+  llvm::StringRef name;
+  Loc loc;
+  TypeRef type;
+  bool isConst = false, isInout = false;
+  Expr *defaultValue = nullptr;
+};
+
+struct Statement {
+  enum Kind : uint8_t { Let, Assign, Require, Policy };
+  Kind kind;
+  Loc loc;                     ///< of its first token
+  llvm::StringRef target;      ///< the tensor on the left
+  Loc targetLoc;
+  llvm::StringRef mode;        ///< `.unique`
+  bool hasSubscripts = false;
+  std::vector<Expr *> subscripts;
+  TypeRef type;                ///< of a typed let
+  llvm::StringRef op;          ///< "=", "+=", "min=", "myreducer="
+  Loc opLoc;
+  Expr *value = nullptr;       ///< also the condition of a require
+  std::vector<BracketItem> where;
+  llvm::StringRef sourceText;  ///< of a require's condition
+};
+
+struct Definition {
+  enum Kind : uint8_t { Def, Fn, Reducer, Schedule, Import };
+  Kind kind;
+  Loc loc, nameLoc;
+  llvm::StringRef name;
+  std::vector<Param> params;
+  std::vector<Param> indexParams; ///< fn
+  std::vector<Param> outputs;     ///< def; for fn at most one, unnamed
+  std::vector<Statement> body;
+  Expr *value = nullptr;          ///< fn, reducer
+  std::vector<Expr *> identity;   ///< reducer
+};
+
+struct Ast {
+  std::deque<Expr> exprs;
+  std::deque<Definition> definitions;
+};
+
+} // namespace kernelc::frontend

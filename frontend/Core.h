@@ -1,0 +1,138 @@
+// The checked form between syntax and te: names resolved, functions inlined,
+// conversions explicit, indices given a range. Sema builds it, the Bounds and
+// Coverage checks read it, Emit turns it into te.
+//
+// Integer algebra on indices and sizes is kept as mlir::AffineExpr beside the
+// tree: dim i stands for the *value* of IndexVar number i, symbol s for size s.
+#pragma once
+
+#include <deque>
+#include <optional>
+
+#include "frontend/Ast.h"
+#include "ir/te/Te.h"
+#include "mlir/IR/AffineExpr.h"
+#include "support/ElementType.h"
+
+namespace kernelc::frontend {
+
+/// The type of a value in an expression. Narrow element types widen when read, so
+/// only the wide ones occur; the literal types adapt to their context.
+enum class Ty : uint8_t { Error, IntLit, FloatLit, Bool, I32, U32, I64, U64, F32, F64 };
+
+inline bool isFloat(Ty t) { return t == Ty::FloatLit || t == Ty::F32 || t == Ty::F64; }
+inline bool isInt(Ty t) { return t == Ty::IntLit || (t >= Ty::I32 && t <= Ty::U64); }
+inline bool isUnsigned(Ty t) { return t == Ty::U32 || t == Ty::U64; }
+inline bool isLiteral(Ty t) { return t == Ty::IntLit || t == Ty::FloatLit; }
+llvm::StringRef name(Ty t);
+/// The type that values of `t` have once read.
+Ty widened(ElementType t);
+/// The element type that stores `t` without change.
+ElementType elementOf(Ty t);
+
+/// An index: a free one of a statement or a reduced one. Its values are
+/// lo, lo + 1, .., lo + extent - 1, over the sizes.
+struct IndexVar {
+  unsigned id = 0;
+  llvm::StringRef name;
+  Loc loc;
+  mlir::AffineExpr declLo, declHi; ///< as written, over sizes and outer indices
+  mlir::AffineExpr lo, extent;     ///< over the sizes; null until the range is known
+  bool hasRange() const { return bool(extent); }
+  mlir::AffineExpr hi() const { return lo + extent; }
+};
+
+/// A parameter, output or let.
+struct Tensor {
+  enum Kind : uint8_t { Input, Scalar, Output, Let };
+  Kind kind = Input;
+  llvm::StringRef name;
+  Loc loc;
+  ElementType element = ElementType::f32;
+  llvm::SmallVector<mlir::AffineExpr> dims; ///< over the sizes
+  std::optional<ElementType> narrow;        ///< a let whose values fit this type
+  bool isInout = false;
+  bool isReadable = true;                   ///< an output: a statement before has defined it
+  bool poisoned = false;                    ///< its definition failed: say nothing more
+  int outIndex = -1;
+  mlir::Value value;                        ///< the current one
+};
+
+struct Node {
+  enum Kind : uint8_t {
+    ConstInt, ConstFloat, ConstBool, Index, Size, ScalarParam, Read,
+    Neg, Not, BitNot, Add, Sub, Mul, Div, FloorDiv, Mod, BitAnd, BitOr, BitXor, Shl, Shr, Min, Max, Pow,
+    Cmp, And, Or, Select, Cast, Math, Reduce,
+  };
+  Kind kind;
+  Ty type = Ty::Error;
+  Loc loc;
+  llvm::SmallVector<Node *, 2> ops;  ///< Select: cond, then, else; Read: subscripts
+  std::optional<ElementType> narrow; ///< all values fit this integer type
+  mlir::AffineExpr affine;           ///< value over indices and sizes, where it is one
+  unsigned affineHeight = 0;
+  bool regionSubscripts = false;     ///< Read: computed in the region, no affine map
+  bool pureIndex = false;            ///< of indices, sizes and integers only
+  int64_t intValue = 0;              ///< ConstInt, ConstBool
+  double floatValue = 0;
+  IndexVar *index = nullptr;
+  Tensor *tensor = nullptr;          ///< Read, ScalarParam
+  mlir::arith::CmpIPredicate predicate = mlir::arith::CmpIPredicate::eq; ///< Cmp, signed form
+  ElementType castTo = ElementType::f32; ///< Cast: rounds or converts to this, then widens to `type`
+  llvm::StringRef callee;            ///< Math
+  te::BoundsMode bounds = te::BoundsMode::InBounds; ///< Read
+  Node *padding = nullptr;           ///< Read
+  // Reduce
+  te::Combiner combiner = te::Combiner::Sum;
+  llvm::SmallVector<IndexVar *, 2> vars;
+  bool isCount = false;              ///< Reduce: the number of points, of 'mean'
+  llvm::SmallVector<Node *, 1> conditions;
+  llvm::SmallVector<mlir::AffineExpr, 0> rangeConditions; ///< each >= 0: bounds that outer indices move
+
+  bool isConst() const { return kind == ConstInt || kind == ConstFloat || kind == ConstBool; }
+  /// A constant zero or other value of either number kind.
+  bool isNumber(double v) const {
+    return (kind == ConstInt && double(intValue) == v) || (kind == ConstFloat && floatValue == v);
+  }
+};
+
+/// A checked statement.
+struct CoreStatement {
+  Loc loc;
+  Tensor *target = nullptr;
+  bool isLet = false;
+  std::optional<te::Combiner> reduceAssign;
+  llvm::SmallVector<IndexVar *> vars;    ///< free indices, in order of the left side
+  llvm::SmallVector<IndexVar *> reduced; ///< of a reduce-assign
+  llvm::SmallVector<Node *> subscripts;
+  llvm::SmallVector<Node *> conditions;  ///< where
+  Node *value = nullptr;
+  bool whole = true;    ///< writes every element once, element [i, j, ..] at (i, j, ..)
+  bool completed = false; ///< a later statement writes what this one leaves
+  Node *fill = nullptr; ///< what elements start at that no statement has written
+};
+
+/// `expr >= 0`, or `expr == 0`.
+struct Constraint {
+  mlir::AffineExpr expr;
+  bool isEq = false;
+};
+
+struct Requirement {
+  llvm::SmallVector<Constraint> constraints; ///< over the sizes
+  std::string text;
+  Loc loc;
+};
+
+/// A kernel while it is checked and built.
+struct Kernel {
+  const Definition *def = nullptr;
+  std::vector<std::string> sizes;
+  std::deque<Tensor> tensors;     ///< stable addresses
+  llvm::SmallVector<Tensor *> args, outs;
+  std::deque<Node> nodes;
+  std::deque<IndexVar> indices;
+  std::vector<Requirement> requirements;
+};
+
+} // namespace kernelc::frontend

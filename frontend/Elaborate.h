@@ -1,0 +1,163 @@
+// Syntax to Core expressions: resolves names, inlines functions, gives types and
+// makes conversions explicit. One Elaborator serves one kernel. Ranges, bounds
+// and coverage are not its concern.
+//
+// Hygiene. A function's body is elaborated in a scope of its own; an argument is
+// a *thunk*, elaborated in the caller's scope each time its name occurs. Index
+// names stand for keys; what a key currently stands for is dynamic, so that
+// `max[j](e)` inside `fn softmax[j](e)` rebinds the caller's j within e, and a
+// bracket of the function's own cannot capture a name of the caller's.
+#pragma once
+
+#include <map>
+
+#include "frontend/Core.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace kernelc::frontend {
+
+struct Scope;
+
+struct Binding {
+  enum Kind : uint8_t { Key, Thunk, Lambda };
+  Kind kind = Key;
+  unsigned key = 0;
+  const Expr *expr = nullptr;
+  const Scope *scope = nullptr;
+  const Statement *lambda = nullptr; ///< a function's `let t[i] = ..`
+  const Param *param = nullptr;      ///< a typed parameter converts
+  unsigned callDepth = 0;            ///< Thunk: calls open where it was written
+  bool isIndexParam = false;         ///< a bracket of this name rebinds the caller's key
+};
+
+struct Scope {
+  const Scope *parent = nullptr;
+  bool kernelLevel = false; ///< the kernel's names are visible
+  std::vector<std::pair<llvm::StringRef, Binding>> names;
+  const Binding *find(llvm::StringRef name) const;
+};
+
+using FnTable = llvm::StringMap<const Definition *>;
+/// Values of sizes and `const` parameters, by name.
+using Constants = std::map<std::string, int64_t>;
+
+inline constexpr unsigned kMaxOperations = 20000;
+
+class Elaborator {
+public:
+  Elaborator(Diagnostics &diags, Kernel &kernel, const FnTable &fns, const FnTable &reducers, const Constants &constants)
+      : diags(diags), kernel(kernel), fns(fns), reducers(reducers), constants(constants) {}
+
+  // --- names of the kernel (Sema fills them)
+  void addSize(llvm::StringRef name);
+  llvm::StringMap<Node *> constValues; ///< const parameters and fixed sizes
+  llvm::StringMap<Tensor *> tensors;
+  llvm::StringMap<unsigned> sizeIndex;
+
+  /// True for names an index may not have.
+  bool isKernelName(llvm::StringRef name) const;
+
+  // --- statements
+  /// Opens the scope of a statement; free indices are then bound into it.
+  Scope *openStatement();
+  IndexVar *bindIndex(Scope *scope, llvm::StringRef name, Loc loc);
+  /// Reports nothing for a poisoned subtree; null after an error.
+  Node *elaborate(const Expr *e, const Scope *scope);
+  /// A condition: a bool.
+  Node *elaborateCondition(const Expr *e, const Scope *scope);
+  /// A size expression of a shape or a range: affine or null after an error.
+  Node *elaborateInteger(const Expr *e, const Scope *scope, llvm::StringRef what);
+  /// Sorts items into declarations (bound into `scope`, appended to vars) and conditions.
+  bool elaborateItems(llvm::ArrayRef<BracketItem> items, const Scope *outer, Scope *scope,
+                      llvm::SmallVectorImpl<IndexVar *> &vars, llvm::SmallVectorImpl<unsigned> &keys,
+                      llvm::SmallVectorImpl<const Expr *> &conditions);
+
+  // --- types (Types.cpp)
+  /// `n` as a value of type `to`; literals adapt. Null and an error when that needs a cast.
+  Node *convert(Node *n, Ty to);
+  /// `n` converted for a store into `element`: rounding at stores is explicit.
+  Node *convertForStore(Node *n, ElementType element, llvm::StringRef into);
+  /// A literal's default type: i32 and f32.
+  Node *concrete(Node *n);
+  Node *castTo(Node *n, ElementType element, Loc loc);
+  /// Brings two operands to one type; false after an error at `loc`.
+  bool unify(Node *&a, Node *&b, Loc loc, llvm::StringRef what);
+  /// The type both sides convert to, or Error.
+  static Ty join(const Node *a, const Node *b);
+
+  Node *make(Node::Kind kind, Ty type, Loc loc);
+  Node *makeInt(int64_t v, Ty type, Loc loc);
+  Node *makeFloat(double v, Ty type, Loc loc);
+  Node *makeBool(bool v, Loc loc);
+  /// What a reduction of nothing gives.
+  Node *makeIdentity(te::Combiner kind, Ty type, Loc loc);
+  Node *makeAffine(mlir::AffineExpr e, Loc loc);
+  Node *makeCompare(mlir::arith::CmpIPredicate p, Node *a, Node *b, Loc loc);
+  Node *makeAnd(llvm::ArrayRef<Node *> parts, Loc loc);
+  /// Binary arithmetic on operands of any type; null after an error.
+  Node *makeBinary(Node::Kind kind, Node *a, Node *b, Loc loc);
+
+  Node *makeReduceNode(te::Combiner kind, llvm::ArrayRef<IndexVar *> vars, Node *body, Loc loc) {
+    return makeReduce(kind, vars, {}, body, loc);
+  }
+
+  mlir::MLIRContext *context() const { return &diags.getContext(); }
+  Diagnostics &diags;
+  Kernel &kernel;
+
+  /// Names of a reduce-assign's right side that stand for reduced indices are bound
+  /// by Sema before; with plain `=` this is what an unknown index is told.
+  bool plainAssign = false;
+  /// The free indices of the statement.
+  llvm::SmallVector<llvm::StringRef> leftNames;
+
+private:
+  friend struct DepthGuard;
+  bool count(Loc loc);
+  Loc at(Loc loc) const { return loc.file == 0 || !callSite ? loc : *callSite; }
+  mlir::InFlightDiagnostic error(Loc loc) { return diags.error(at(loc)); }
+
+  // Elaborate.cpp
+  Node *elaborateName(const Expr *e, const Scope *scope);
+  Node *elaborateBinding(const Expr *e, const Binding &b);
+  Node *unknownName(const Expr *e, const Scope *scope);
+  Node *elaborateChain(const Expr *e, const Scope *scope);
+  Node *elaborateUnary(const Expr *e, const Scope *scope);
+  Node *elaboratePower(const Expr *e, const Scope *scope);
+  Node *elaborateCompare(const Expr *e, const Scope *scope);
+  Node *elaborateLogic(const Expr *e, const Scope *scope);
+  Node *elaborateSelect(const Expr *e, const Scope *scope);
+  Node *elaborateAccess(const Expr *e, const Scope *scope);
+  Node *readTensor(Tensor *t, const Expr *e, const Scope *scope);
+  bool elaborateMode(Node *read, const Expr *e, const Scope *scope);
+  // ElaborateCalls.cpp
+  Node *elaborateCall(const Expr *e, const Scope *scope);
+  Node *elaborateCast(const Expr *e, const Scope *scope);
+  Node *elaborateMath(const Expr *e, const Scope *scope);
+  Node *elaborateMinMax(const Expr *e, const Scope *scope);
+  Node *elaborateReduce(const Expr *e, const Scope *scope);
+  Node *makeReduce(te::Combiner kind, llvm::ArrayRef<IndexVar *> vars, llvm::ArrayRef<Node *> conditions,
+                   Node *body, Loc loc);
+  Node *makeMean(Node *reduce, llvm::ArrayRef<IndexVar *> vars, Loc loc);
+  Node *elaborateFn(const Definition *fn, const Expr *e, const Scope *scope);
+  Node *elaborateLambda(const Binding &b, const Expr *e, const Scope *scope);
+  void shiftWindow(IndexVar *v);
+  void fold(Node *n);
+  void inferAffine(Node *n);
+
+  const FnTable &fns;
+  const FnTable &reducers;
+  const Constants &constants;
+  std::deque<Scope> scopes;
+  std::vector<Node *> keyValues; ///< what each index key stands for now; null: unbound
+  std::vector<llvm::StringRef> keyNames;
+  std::vector<std::pair<unsigned, Node *>> pendingKeys; ///< keys a bracket is about to rebind
+  std::vector<const Definition *> callStack;
+  std::optional<Loc> callSite;
+  unsigned operations = 0, depth = 0;
+  bool overBudget = false;
+  bool inSubscript = false;
+};
+
+} // namespace kernelc::frontend

@@ -1,0 +1,275 @@
+// Kernels and statements to te ops. See Emit.h.
+#include "frontend/Emit.h"
+
+#include "ir/te/TeShape.h"
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+
+namespace kernelc::frontend {
+namespace {
+
+StringRef typeName(ElementType t) {
+  auto n = elementTypeName(t);
+  return StringRef(n.data(), n.size());
+}
+
+/// Reductions in `n` that stand in no other reduction.
+void findReductions(Node *root, SmallVectorImpl<Node *> &found) {
+  llvm::DenseSet<Node *> seen;
+  SmallVector<Node *> work = {root};
+  while (!work.empty()) {
+    Node *n = work.pop_back_val();
+    if (!seen.insert(n).second)
+      continue;
+    if (n->kind == Node::Reduce) {
+      found.push_back(n);
+      continue;
+    }
+    for (Node *o : llvm::reverse(n->ops))
+      work.push_back(o);
+    if (n->padding)
+      work.push_back(n->padding);
+  }
+}
+
+bool isArg(te::Combiner c) {
+  using C = te::Combiner;
+  return c == C::ArgMax || c == C::ArgMin || c == C::ArgMaxU || c == C::ArgMinU;
+}
+
+bool isPlainCount(Node *n) { return n->isCount && n->conditions.empty() && n->rangeConditions.empty(); }
+
+} // namespace
+
+Location KernelEmitter::location(Loc loc, StringRef name) {
+  Location l = diags.location(loc);
+  return name.empty() ? l : NameLoc::get(builder.getStringAttr(name), l);
+}
+
+AffineMap KernelEmitter::sizesMap(ArrayRef<AffineExpr> exprs) {
+  return AffineMap::get(0, kernel.sizes.size(), exprs, builder.getContext());
+}
+
+RankedTensorType KernelEmitter::tensorType(ArrayRef<AffineExpr> dims, Type element) {
+  SmallVector<int64_t> shape;
+  for (AffineExpr d : dims) {
+    auto c = dyn_cast<AffineConstantExpr>(d);
+    shape.push_back(c && c.getValue() >= 0 ? c.getValue() : ShapedType::kDynamic);
+  }
+  return RankedTensorType::get(shape, element);
+}
+
+Type KernelEmitter::storageType(ElementType t) { return te::getStorageType(builder.getContext(), t); }
+Type KernelEmitter::valueType(Ty t) { return storageType(elementOf(t)); }
+
+AffineExpr KernelEmitter::toDomain(AffineExpr e, ArrayRef<IndexVar *> domain) {
+  llvm::DenseMap<AffineExpr, AffineExpr> map;
+  for (auto [i, v] : llvm::enumerate(domain))
+    map[getAffineDimExpr(v->id, builder.getContext())] = getAffineDimExpr(i, builder.getContext()) + v->lo;
+  return simplifyAffineExpr(e.replace(map), domain.size(), kernel.sizes.size());
+}
+
+IntegerSetAttr KernelEmitter::conditionSet(ArrayRef<Constraint> constraints, ArrayRef<IndexVar *> domain) {
+  SmallVector<AffineExpr> exprs;
+  SmallVector<bool> eqs;
+  for (const Constraint &c : constraints) {
+    exprs.push_back(toDomain(c.expr, domain));
+    eqs.push_back(c.isEq);
+  }
+  if (exprs.empty())
+    return {};
+  return IntegerSetAttr::get(IntegerSet::get(domain.size(), kernel.sizes.size(), exprs, eqs));
+}
+
+Value KernelEmitter::emitReduce(Node *reduce, ArrayRef<IndexVar *> outer, StringRef name, ElementType element) {
+  SmallVector<IndexVar *> domain(outer);
+  domain.append(reduce->vars.begin(), reduce->vars.end());
+  SmallVector<Constraint> affine;
+  SmallVector<Node *> data;
+  for (AffineExpr e : reduce->rangeConditions)
+    affine.push_back({e, false});
+  for (Node *c : reduce->conditions)
+    splitCondition(c, affine, data);
+  RegionEmitter::Reductions reductions;
+  for (Node *c : data)
+    hoist(c, domain, reductions);
+  hoist(reduce->ops[0], domain, reductions);
+
+  SmallVector<AffineExpr> extents;
+  SmallVector<Attribute> names;
+  SmallVector<Location> argLocs;
+  for (IndexVar *v : domain) {
+    extents.push_back(v->extent);
+    names.push_back(builder.getStringAttr(v->name));
+    argLocs.push_back(location(v->loc, v->name));
+  }
+  ArrayRef<AffineExpr> shape = ArrayRef(extents).take_front(outer.size());
+  auto type = tensorType(shape, storageType(element));
+  auto op = te::ReduceOp::create(
+      builder, location(reduce->loc, name), type,
+      te::CombinerAttr::get(builder.getContext(), reduce->combiner), builder.getArrayAttr(names),
+      builder.getI64IntegerAttr(outer.size()), AffineMapAttr::get(sizesMap(extents)),
+      conditionSet(affine, domain), Value(), AffineMapAttr(), AffineMapAttr(),
+      name.empty() ? StringAttr() : builder.getStringAttr(name));
+  Block *block = builder.createBlock(&op.getBody(), {}, SmallVector<Type>(domain.size(), builder.getIndexType()), argLocs);
+  RegionEmitter region(*this, builder, domain, block->getArguments(), reductions);
+  Value value = region.emit(reduce->ops[0]);
+  Value condition;
+  for (Node *c : data) {
+    Value v = region.emit(c);
+    condition = condition ? arith::AndIOp::create(builder, location(c->loc), condition, v).getResult() : v;
+  }
+  te::YieldOp::create(builder, location(reduce->loc), ValueRange{value}, condition);
+  builder.setInsertionPointAfter(op);
+  return op.getResult();
+}
+
+void KernelEmitter::hoist(Node *n, ArrayRef<IndexVar *> domain, RegionEmitter::Reductions &reductions) {
+  SmallVector<Node *> found;
+  findReductions(n, found);
+  for (Node *r : found) {
+    if (isPlainCount(r) || reductions.contains(r))
+      continue;
+    SmallVector<IndexVar *> outer = usedOuter(r, domain);
+    // An index of the enclosing domain that this reduction binds itself is its own.
+    llvm::erase_if(outer, [&](IndexVar *v) { return llvm::is_contained(r->vars, v); });
+    Value v = emitReduce(r, outer, "", elementOf(r->type));
+    reductions[r] = {v, outer};
+  }
+}
+
+Value KernelEmitter::emitFill(Tensor *t, Node *value, Loc loc) {
+  SmallVector<Attribute> names;
+  SmallVector<Location> argLocs;
+  for (size_t i = 0; i < t->dims.size(); ++i) {
+    names.push_back(builder.getStringAttr("d" + std::to_string(i)));
+    argLocs.push_back(location(loc));
+  }
+  auto op = te::ComputeOp::create(builder, location(loc, t->name), tensorType(t->dims, storageType(t->element)),
+                                  builder.getArrayAttr(names), AffineMapAttr::get(sizesMap(t->dims)), IntegerSetAttr(),
+                                  Value(), AffineMapAttr(), AffineMapAttr(), builder.getStringAttr(t->name), UnitAttr());
+  Block *block = builder.createBlock(&op.getBody(), {}, SmallVector<Type>(t->dims.size(), builder.getIndexType()), argLocs);
+  RegionEmitter::Reductions none;
+  RegionEmitter region(*this, builder, {}, block->getArguments(), none);
+  te::YieldOp::create(builder, location(loc), ValueRange{region.emitStored(value, t->element)}, Value());
+  builder.setInsertionPointAfter(op);
+  return op.getResult();
+}
+
+void KernelEmitter::emitStatement(const CoreStatement &s) {
+  Tensor *t = s.target;
+  Node *value = s.value;
+  SmallVector<IndexVar *> vars(s.vars);
+  if (s.whole && value->kind == Node::Reduce && !isPlainCount(value) && elementOf(value->type) == t->element &&
+      usedOuter(value, vars).size() == vars.size() &&
+      !(isArg(value->combiner) && value->vars[0]->lo != builder.getAffineConstantExpr(0))) {
+    t->value = emitReduce(value, vars, t->name, t->element);
+    return;
+  }
+  SmallVector<Constraint> affine;
+  SmallVector<Node *> data;
+  for (Node *c : s.conditions)
+    splitCondition(c, affine, data);
+  RegionEmitter::Reductions reductions;
+  for (Node *c : data)
+    hoist(c, vars, reductions);
+  hoist(value, vars, reductions);
+  Value init = s.whole ? Value() : t->value;
+  if (!s.whole && !init && s.fill)
+    init = emitFill(t, s.fill, s.loc);
+  SmallVector<AffineExpr> extents;
+  SmallVector<Attribute> names;
+  SmallVector<Location> argLocs;
+  for (IndexVar *v : vars) {
+    extents.push_back(v->extent);
+    names.push_back(builder.getStringAttr(v->name));
+    argLocs.push_back(location(v->loc, v->name));
+  }
+  AffineMapAttr outMap, shape;
+  if (!s.whole) {
+    SmallVector<AffineExpr> subs;
+    for (Node *n : s.subscripts)
+      subs.push_back(toDomain(n->affine, vars));
+    outMap = AffineMapAttr::get(AffineMap::get(vars.size(), kernel.sizes.size(), subs, builder.getContext()));
+    shape = AffineMapAttr::get(sizesMap(t->dims));
+  }
+  auto op = te::ComputeOp::create(builder, location(s.loc, t->name), tensorType(t->dims, storageType(t->element)),
+                                  builder.getArrayAttr(names), AffineMapAttr::get(sizesMap(extents)),
+                                  conditionSet(affine, vars), init, outMap, shape, builder.getStringAttr(t->name),
+                                  !s.whole && !init && (s.completed || !s.conditions.empty()) ? builder.getUnitAttr() : UnitAttr());
+  Block *block = builder.createBlock(&op.getBody(), {}, SmallVector<Type>(vars.size(), builder.getIndexType()), argLocs);
+  RegionEmitter region(*this, builder, vars, block->getArguments(), reductions);
+  Value result = region.emitStored(value, t->element);
+  Value condition;
+  for (Node *c : data) {
+    Value v = region.emit(c);
+    condition = condition ? arith::AndIOp::create(builder, location(c->loc), condition, v).getResult() : v;
+  }
+  te::YieldOp::create(builder, location(s.loc), ValueRange{result}, condition);
+  builder.setInsertionPointAfter(op);
+  t->value = op.getResult();
+}
+
+te::KernelOp KernelEmitter::emit(ArrayRef<CoreStatement> statements) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto strings = [&](auto &&list, auto get) {
+    SmallVector<Attribute> out;
+    for (auto &&x : list)
+      out.push_back(builder.getStringAttr(get(x)));
+    return builder.getArrayAttr(out);
+  };
+  auto nameOf = [](Tensor *t) { return t->name; };
+  auto typeOf = [](Tensor *t) { return typeName(t->element); };
+  auto shapes = [&](ArrayRef<Tensor *> list) {
+    SmallVector<AffineMap> out;
+    for (Tensor *t : list)
+      out.push_back(sizesMap(t->dims));
+    return builder.getAffineMapArrayAttr(out);
+  };
+  SmallVector<int64_t> alias;
+  bool anyAlias = false;
+  for (Tensor *o : kernel.outs) {
+    auto it = llvm::find(kernel.args, o);
+    alias.push_back(it == kernel.args.end() ? -1 : it - kernel.args.begin());
+    anyAlias |= alias.back() >= 0;
+  }
+  SmallVector<Attribute> requirements, texts;
+  for (const Requirement &r : kernel.requirements) {
+    SmallVector<AffineExpr> exprs;
+    SmallVector<bool> eqs;
+    for (const Constraint &c : r.constraints) {
+      exprs.push_back(c.expr);
+      eqs.push_back(c.isEq);
+    }
+    requirements.push_back(IntegerSetAttr::get(IntegerSet::get(0, kernel.sizes.size(), exprs, eqs)));
+    texts.push_back(builder.getStringAttr(r.text));
+  }
+  if (!anyAlias)
+    alias.clear();
+  auto op = te::KernelOp::create(
+      builder, location(kernel.def->nameLoc, kernel.def->name), builder.getStringAttr(kernel.def->name),
+      strings(kernel.sizes, [](const std::string &s) { return s; }), strings(kernel.args, nameOf),
+      strings(kernel.args, typeOf), shapes(kernel.args), strings(kernel.outs, nameOf), strings(kernel.outs, typeOf),
+      shapes(kernel.outs), builder.getDenseI64ArrayAttr(alias), builder.getArrayAttr(requirements),
+      builder.getArrayAttr(texts));
+  SmallVector<Type> argTypes;
+  SmallVector<Location> argLocs;
+  for (Tensor *t : kernel.args) {
+    Type element = storageType(t->element);
+    argTypes.push_back(t->kind == Tensor::Scalar ? element : tensorType(t->dims, element));
+    argLocs.push_back(location(t->loc, t->name));
+  }
+  Block *block = builder.createBlock(&op.getBody(), {}, argTypes, argLocs);
+  for (auto [t, v] : llvm::zip(kernel.args, block->getArguments()))
+    t->value = v;
+  for (const CoreStatement &s : statements)
+    emitStatement(s);
+  SmallVector<Value> outs;
+  for (Tensor *o : kernel.outs)
+    outs.push_back(o->value);
+  te::ReturnOp::create(builder, location(kernel.def->loc), outs);
+  return op;
+}
+
+} // namespace kernelc::frontend

@@ -1,0 +1,86 @@
+// Checked kernels to te. Trusts Sema: everything here is in range, typed and in
+// bounds. Split by concern: Emit.cpp (kernel and statements), EmitRegion.cpp and
+// EmitScalar.cpp (the bodies of the domain ops).
+#pragma once
+
+#include "frontend/Sema.h"
+#include "llvm/ADT/DenseMap.h"
+#include "mlir/IR/Builders.h"
+
+namespace kernelc::frontend {
+
+class KernelEmitter;
+
+/// Scalar code of one domain op's region.
+class RegionEmitter {
+public:
+  /// Where a nested reduction's result is, and the outer indices it is read at.
+  using Reductions = llvm::DenseMap<Node *, std::pair<mlir::Value, llvm::SmallVector<IndexVar *>>>;
+
+  RegionEmitter(KernelEmitter &parent, mlir::OpBuilder &builder, llvm::ArrayRef<IndexVar *> domain,
+                mlir::ValueRange args, const Reductions &reductions)
+      : parent(parent), builder(builder), domain(domain), args(args.begin(), args.end()), reductions(reductions) {}
+
+  mlir::Value emit(Node *n);
+  /// The value as `element` is stored.
+  mlir::Value emitStored(Node *n, ElementType element);
+
+private:
+  // EmitRegion.cpp: control, indices, reads
+  mlir::Value emitNode(Node *n, mlir::Value first);
+  mlir::Value emitIndex(Node *n); ///< an index-typed value
+  mlir::Value emitAffine(mlir::AffineExpr e, mlir::Location loc);
+  mlir::Value emitRead(Node *n);
+  mlir::Value readReduction(Node *n);
+  mlir::Value argOf(IndexVar *v);
+  mlir::Value indexConstant(int64_t v, mlir::Location loc);
+  /// Floor division or remainder on index or integer values; by zero it gives 0.
+  mlir::Value emitDivision(bool mod, mlir::Value a, mlir::Value b, bool isUnsigned, mlir::Location loc);
+  // EmitScalar.cpp: arithmetic and conversions
+  mlir::Value emitBinary(Node *n, mlir::Value a, mlir::Value b);
+  mlir::Value emitCompare(Node *n, mlir::Value a, mlir::Value b);
+  mlir::Value emitNarrow(mlir::Value v, Ty from, ElementType to, mlir::Location loc);
+  mlir::Value emitWiden(mlir::Value v, ElementType from, Ty to, mlir::Location loc);
+  mlir::Value emitMath(Node *n, llvm::ArrayRef<mlir::Value> ops);
+  mlir::Value constant(double f, int64_t i, mlir::Type type, mlir::Location loc);
+
+  KernelEmitter &parent;
+  mlir::OpBuilder &builder;
+  llvm::ArrayRef<IndexVar *> domain;
+  llvm::SmallVector<mlir::Value> args;
+  const Reductions &reductions;
+  llvm::DenseMap<Node *, mlir::Value> done, doneIndex;
+};
+
+/// Builds one te.kernel at the builder's insertion point.
+class KernelEmitter {
+public:
+  KernelEmitter(mlir::OpBuilder &builder, Diagnostics &diags, Kernel &kernel)
+      : builder(builder), diags(diags), kernel(kernel) {}
+  te::KernelOp emit(llvm::ArrayRef<CoreStatement> statements);
+
+private:
+  friend class RegionEmitter;
+
+  void emitStatement(const CoreStatement &s);
+  mlir::Value emitReduce(Node *reduce, llvm::ArrayRef<IndexVar *> outer, llvm::StringRef name, ElementType element);
+  /// Nested reductions of `n` become ops of their own before the region's op.
+  void hoist(Node *n, llvm::ArrayRef<IndexVar *> domain, RegionEmitter::Reductions &reductions);
+  mlir::Value emitFill(Tensor *t, Node *value, Loc loc);
+
+  mlir::Location location(Loc loc, llvm::StringRef name = "");
+  mlir::AffineMap sizesMap(llvm::ArrayRef<mlir::AffineExpr> exprs);
+  mlir::RankedTensorType tensorType(llvm::ArrayRef<mlir::AffineExpr> dims, mlir::Type element);
+  mlir::Type valueType(Ty t);
+  mlir::Type storageType(ElementType t);
+  /// Conditions as an integer set over the positions of `domain`, or null.
+  mlir::IntegerSetAttr conditionSet(llvm::ArrayRef<Constraint> constraints, llvm::ArrayRef<IndexVar *> domain);
+  /// `e` with each index replaced by its position in `domain`, shifted by its range.
+  mlir::AffineExpr toDomain(mlir::AffineExpr e, llvm::ArrayRef<IndexVar *> domain);
+
+  mlir::OpBuilder &builder;
+  Diagnostics &diags;
+  Kernel &kernel;
+};
+
+} // namespace kernelc::frontend

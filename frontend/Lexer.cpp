@@ -1,0 +1,204 @@
+// The scanner. See Lexer.h.
+#include "frontend/Lexer.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+
+namespace kernelc::frontend {
+namespace {
+
+constexpr size_t kMaxText = 1 << 20;
+
+struct Punct {
+  StringRef text;
+  Tok kind;
+};
+// Longest first, so that the first match is the longest.
+constexpr Punct kPuncts[] = {
+    {"**", Tok::StarStar}, {"//", Tok::SlashSlash}, {"<<", Tok::Shl},      {">>", Tok::Shr},
+    {"<=", Tok::Le},       {">=", Tok::Ge},         {"==", Tok::EqEq},     {"!=", Tok::Ne},
+    {"->", Tok::Arrow},    {"+=", Tok::PlusAssign}, {"*=", Tok::TimesAssign},
+    {"(", Tok::LParen},    {")", Tok::RParen},      {"[", Tok::LSquare},   {"]", Tok::RSquare},
+    {"{", Tok::LBrace},    {"}", Tok::RBrace},      {",", Tok::Comma},     {":", Tok::Colon},
+    {";", Tok::Semicolon}, {".", Tok::Dot},         {"=", Tok::Assign},    {"+", Tok::Plus},
+    {"-", Tok::Minus},     {"*", Tok::Star},        {"/", Tok::Slash},     {"%", Tok::Percent},
+    {"&", Tok::Amp},       {"|", Tok::Pipe},        {"^", Tok::Caret},     {"~", Tok::Tilde},
+    {"<", Tok::Lt},        {">", Tok::Gt}};
+
+struct Keyword {
+  StringRef text;
+  Tok kind;
+};
+constexpr Keyword kKeywords[] = {
+    {"def", Tok::KwDef},         {"fn", Tok::KwFn},         {"let", Tok::KwLet},
+    {"reducer", Tok::KwReducer}, {"schedule", Tok::KwSchedule}, {"import", Tok::KwImport},
+    {"require", Tok::KwRequire}, {"where", Tok::KwWhere},   {"if", Tok::KwIf},
+    {"else", Tok::KwElse},       {"and", Tok::KwAnd},       {"or", Tok::KwOr},
+    {"not", Tok::KwNot},         {"in", Tok::KwIn},         {"const", Tok::KwConst},
+    {"inout", Tok::KwInout},     {"True", Tok::KwTrue},     {"False", Tok::KwFalse},
+    {"true", Tok::KwTrue},       {"false", Tok::KwFalse}};
+
+bool isNameStart(char c) { return llvm::isAlpha(c) || c == '_'; }
+bool isNameChar(char c) { return llvm::isAlnum(c) || c == '_'; }
+
+class Scanner {
+public:
+  Scanner(Diagnostics &diags, uint32_t file) : diags(diags), file(file), text(diags.file(file).text) {}
+
+  TokenList run() {
+    while (skipBlanks())
+      scanOne();
+    add(Tok::Eof, 0);
+    return std::move(out);
+  }
+
+private:
+  Loc here() const { return {uint32_t(pos), file}; }
+  char at(size_t i) const { return i < text.size() ? text[i] : '\0'; }
+
+  void add(Tok kind, size_t length) {
+    out.tokens.push_back({kind, here(), text.substr(pos, length)});
+    pos += length;
+  }
+
+  bool skipBlanks() {
+    while (pos < text.size()) {
+      if (text[pos] == '#') {
+        StringRef line = text.substr(pos).split('\n').first;
+        out.comments.push_back({here(), line.rtrim()});
+        pos += line.size();
+      } else if (llvm::isSpace(text[pos])) {
+        ++pos;
+      } else {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void scanOne() {
+    char c = text[pos];
+    if (isNameStart(c))
+      return scanName();
+    if (llvm::isDigit(c) || (c == '.' && llvm::isDigit(at(pos + 1))))
+      return scanNumber();
+    if (c == '"' || c == '\'')
+      return scanString(c);
+    for (const Punct &p : kPuncts)
+      if (text.substr(pos).starts_with(p.text))
+        return add(p.kind, p.text.size());
+    scanUnknown();
+  }
+
+  void scanName() {
+    size_t end = pos;
+    while (isNameChar(at(end)))
+      ++end;
+    StringRef word = text.slice(pos, end);
+    Tok kind = Tok::Name;
+    for (const Keyword &k : kKeywords)
+      if (k.text == word)
+        kind = k.kind;
+    add(kind, word.size());
+  }
+
+  void scanNumber() {
+    size_t end = pos;
+    bool isFloat = false;
+    if (text[pos] == '0' && (at(pos + 1) == 'x' || at(pos + 1) == 'b' || at(pos + 1) == 'o')) {
+      end = pos + 2;
+    } else {
+      while (llvm::isDigit(at(end)))
+        ++end;
+      if (at(end) == '.') {
+        isFloat = true;
+        ++end;
+        while (llvm::isDigit(at(end)))
+          ++end;
+      }
+      size_t exponent = end + 1 + (at(end + 1) == '+' || at(end + 1) == '-');
+      if ((at(end) == 'e' || at(end) == 'E') && llvm::isDigit(at(exponent))) {
+        isFloat = true;
+        end = exponent;
+      }
+    }
+    while (isNameChar(at(end)))
+      ++end;
+    StringRef word = text.slice(pos, end);
+    double f;
+    uint64_t i;
+    if (isFloat ? word.getAsDouble(f) : word.getAsInteger(0, i) || (word.size() > 1 && word[0] == '0' && llvm::isDigit(word[1])))
+      diags.error(here()) << "'" << word.substr(0, 40) << "' is not a number"
+                          << (isFloat ? "" : " of 64 bits");
+    add(isFloat ? Tok::Float : Tok::Integer, word.size());
+  }
+
+  void scanString(char quote) {
+    size_t end = pos + 1;
+    while (end < text.size() && text[end] != quote && text[end] != '\n')
+      ++end;
+    if (at(end) != quote) {
+      diags.error(here()) << "this string has no closing " << std::string(1, quote) << " on its line";
+      return add(Tok::String, end - pos);
+    }
+    add(Tok::String, end + 1 - pos);
+  }
+
+  void scanUnknown() {
+    unsigned char c = text[pos];
+    auto d = diags.error(here());
+    if (c >= 0x80)
+      d << "this character is not ASCII; only comments may hold such";
+    else if (c == '!' || c == '@' || c == '$' || c == '?' || c == '\\' || c == '`')
+      d << "'" << std::string(1, c) << "' starts nothing in this language"
+        << (c == '!' ? "; write 'not'" : "");
+    else
+      d << "unexpected byte 0x" << llvm::utohexstr(c);
+    // One message per run of bad bytes.
+    while (pos < text.size() && (static_cast<unsigned char>(text[pos]) >= 0x80 || text[pos] == char(c)))
+      ++pos;
+  }
+
+  Diagnostics &diags;
+  uint32_t file;
+  StringRef text;
+  size_t pos = 0;
+  TokenList out;
+};
+
+} // namespace
+
+StringRef spelling(Tok kind) {
+  for (const Punct &p : kPuncts)
+    if (p.kind == kind)
+      return p.text;
+  for (const Keyword &k : kKeywords)
+    if (k.kind == kind)
+      return k.text;
+  switch (kind) {
+  case Tok::Name: return "a name";
+  case Tok::Integer: return "an integer";
+  case Tok::Float: return "a number";
+  case Tok::String: return "a string";
+  default: return "the end of the file";
+  }
+}
+
+std::string describe(const Token &token) {
+  if (token.kind == Tok::Eof)
+    return "the end of the file";
+  return ("'" + token.text.substr(0, 40) + "'").str();
+}
+
+std::optional<TokenList> lex(Diagnostics &diags, uint32_t file) {
+  if (diags.file(file).text.size() > kMaxText) {
+    diags.error({0, file}) << "the text has " << diags.file(file).text.size() << " bytes; the limit is "
+                           << kMaxText;
+    return std::nullopt;
+  }
+  return Scanner(diags, file).run();
+}
+
+} // namespace kernelc::frontend

@@ -1,0 +1,113 @@
+// Tokens to syntax tree, by recursive descent with precedence climbing. Checks
+// grammar only; names, types and ranges are Sema's. After an error the parser
+// goes on at the next statement or definition, so that one run shows several.
+#pragma once
+
+#include "frontend/Ast.h"
+
+namespace kernelc::frontend {
+
+/// What the formatter must know of a token beyond its kind.
+enum class Role : uint8_t {
+  None,
+  Unary,        ///< a sign
+  RangeColon,   ///< the colon of a:b
+  NamedEq,      ///< the = of f(h=8)
+  StatementStart,
+  DefinitionStart,
+  BlockOpen, BlockClose,
+  TightOpen,    ///< ( or [ that follows its function or tensor without a blank
+  WordOp,       ///< a name directly before '=' (min=, argmax=)
+};
+
+struct ParseResult {
+  Ast ast;
+  std::vector<Role> roles; ///< one per token
+};
+
+inline constexpr unsigned kMaxNesting = 256;
+
+class Parser {
+public:
+  Parser(Diagnostics &diags, const TokenList &tokens) : diags(diags), tokens(tokens.tokens) {
+    result.roles.resize(this->tokens.size());
+  }
+  ParseResult run();
+
+private:
+  // Parser.cpp: tokens and definitions
+  const Token &peek(unsigned ahead = 0) const {
+    return tokens[std::min(pos + ahead, tokens.size() - 1)];
+  }
+  bool at(Tok kind) const { return peek().kind == kind; }
+  bool atWord(llvm::StringRef word, unsigned ahead = 0) const {
+    return peek(ahead).kind == Tok::Name && peek(ahead).text == word;
+  }
+  const Token &take() { return tokens[pos < tokens.size() - 1 ? pos++ : pos]; }
+  bool accept(Tok kind, Role role = Role::None);
+  /// Takes `kind` or reports that it was expected `where`.
+  bool expect(Tok kind, llvm::StringRef where, Role role = Role::None);
+  bool fail(llvm::StringRef expected);
+  void mark(Role role) { result.roles[pos] = role; }
+  void skipToStatement();
+  void skipToDefinition();
+
+  void parseDefinition();
+  bool parseDef(Definition &d);
+  bool parseFn(Definition &d);
+  bool parseReducer(Definition &d);
+  bool parseSchedule(Definition &d);
+  bool parseImport(Definition &d);
+  bool parseName(llvm::StringRef &name, Loc &loc, llvm::StringRef what);
+  bool parseParams(std::vector<Param> &params, bool needTypes);
+  bool parseParam(Param &p, bool needType);
+  bool parseType(TypeRef &type);
+
+  // ParseStatements.cpp
+  void parseBody(Definition &d, bool allowValue);
+  bool parseStatement(Statement &s);
+  bool parseLet(Statement &s);
+  bool parseRequire(Statement &s);
+  bool parsePolicy(Statement &s);
+  bool parseAssign(Statement &s);
+  bool parseTarget(Statement &s);
+  bool parseAssignOp(Statement &s);
+  bool parseWhere(Statement &s);
+  bool atStatement() const;
+  bool atAssignment() const;
+
+  // ParseExpressions.cpp
+  Expr *make(Expr::Kind kind, Loc loc);
+  Expr *parseExpr();                 ///< a if c else b
+  Expr *parseOr();
+  Expr *parseAnd();
+  Expr *parseNot();
+  Expr *parseCompare();
+  Expr *parseBinary(unsigned level); ///< | ^ & shift + *
+  Expr *parseUnary();
+  Expr *parsePower();
+  Expr *parsePostfix();
+  Expr *parsePrimary();
+  Expr *parseNameExpr();
+  bool parseExprList(Tok close, std::vector<Expr *> &list, llvm::StringRef what);
+  bool parseItems(Tok close, std::vector<BracketItem> &items);
+  bool parseItem(BracketItem &item);
+  bool parseArgs(std::vector<NamedArg> &args);
+
+  struct Nest {
+    Parser &p;
+    explicit Nest(Parser &p) : p(p) { ++p.depth; }
+    ~Nest() { --p.depth; }
+    /// False, with one error, when the nesting is too deep.
+    bool ok();
+  };
+
+  Diagnostics &diags;
+  const std::vector<Token> &tokens;
+  ParseResult result;
+  size_t pos = 0;
+  unsigned depth = 0;
+  bool tooDeep = false;
+};
+
+} // namespace kernelc::frontend

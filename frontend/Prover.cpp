@@ -1,0 +1,370 @@
+// See Prover.h.
+#include "frontend/Prover.h"
+
+#include <numeric>
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+#include "mlir/Analysis/Presburger/IntegerRelation.h"
+#include "mlir/Analysis/Presburger/Simplex.h"
+
+using namespace mlir;
+
+namespace kernelc::frontend {
+namespace {
+
+/// Rows beyond this make the simplex slow; products stop there.
+constexpr size_t kMaxRows = 160;
+constexpr size_t kMaxDegree = 3;
+
+int64_t floorDivide(int64_t a, int64_t b) {
+  if (b == 0)
+    return 0;
+  if (b == -1)
+    return int64_t(0 - uint64_t(a));
+  return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
+}
+
+} // namespace
+
+int64_t evaluate(AffineExpr e, const std::map<unsigned, int64_t> &dims, const std::map<unsigned, int64_t> &symbols) {
+  auto at = [](const std::map<unsigned, int64_t> &m, unsigned i) {
+    auto it = m.find(i);
+    return it == m.end() ? int64_t(0) : it->second;
+  };
+  if (auto d = dyn_cast<AffineDimExpr>(e))
+    return at(dims, d.getPosition());
+  if (auto s = dyn_cast<AffineSymbolExpr>(e))
+    return at(symbols, s.getPosition());
+  if (auto c = dyn_cast<AffineConstantExpr>(e))
+    return c.getValue();
+  auto b = cast<AffineBinaryOpExpr>(e);
+  int64_t l = evaluate(b.getLHS(), dims, symbols), r = evaluate(b.getRHS(), dims, symbols);
+  switch (e.getKind()) {
+  case AffineExprKind::Add: return int64_t(uint64_t(l) + uint64_t(r));
+  case AffineExprKind::Mul: return int64_t(uint64_t(l) * uint64_t(r));
+  case AffineExprKind::FloorDiv: return floorDivide(l, r);
+  case AffineExprKind::CeilDiv: return -floorDivide(-l, r);
+  default: return r == 0 ? 0 : int64_t(uint64_t(l) - uint64_t(floorDivide(l, r)) * uint64_t(r));
+  }
+}
+
+void Prover::add(Linear &a, const Linear &b, int64_t scale) {
+  a.overflow |= b.overflow;
+  int64_t t;
+  for (auto [atom, c] : b.terms) {
+    a.overflow |= llvm::MulOverflow(c, scale, t);
+    int64_t &slot = a.terms[atom];
+    a.overflow |= llvm::AddOverflow(slot, t, slot);
+    if (slot == 0)
+      a.terms.erase(atom);
+  }
+  a.overflow |= llvm::MulOverflow(b.constant, scale, t);
+  a.overflow |= llvm::AddOverflow(a.constant, t, a.constant);
+}
+
+unsigned Prover::productAtom(const Monomial &m) {
+  if (m.size() == 1)
+    return m[0];
+  auto [it, fresh] = products.try_emplace(m, atoms.size());
+  if (fresh) {
+    Atom a;
+    a.monomial = m;
+    a.nonNegative = llvm::all_of(m, [&](unsigned f) { return atoms[f].nonNegative; });
+    atoms.push_back(a);
+    if (a.nonNegative) {
+      Row r;
+      r.form.terms[it->second] = 1;
+      rows.push_back(r);
+    }
+  }
+  return it->second;
+}
+
+Prover::Linear Prover::multiply(const Linear &a, const Linear &b) {
+  Linear out;
+  out.overflow = a.overflow || b.overflow;
+  for (auto [x, cx] : a.terms) {
+    for (auto [y, cy] : b.terms) {
+      Monomial m(factors(x));
+      m.append(factors(y));
+      llvm::sort(m);
+      if (m.size() > kMaxDegree) {
+        out.overflow = true;
+        return out;
+      }
+      Linear t;
+      t.terms[productAtom(m)] = 1;
+      int64_t c;
+      out.overflow |= llvm::MulOverflow(cx, cy, c);
+      add(out, t, c);
+    }
+  }
+  Linear pureA = a, pureB = b;
+  int64_t ca = a.constant, cb = b.constant;
+  pureA.constant = pureB.constant = 0;
+  add(out, pureA, cb);
+  add(out, pureB, ca);
+  Linear c;
+  c.overflow |= llvm::MulOverflow(ca, cb, c.constant);
+  add(out, c, 1);
+  return out;
+}
+
+unsigned Prover::atomFor(AffineExpr e) {
+  for (auto &[known, atom] : exprAtoms)
+    if (known == e)
+      return atom;
+  Atom a;
+  a.expr = e;
+  a.monomial = {unsigned(atoms.size())};
+  atoms.push_back(a);
+  exprAtoms.push_back({e, unsigned(atoms.size() - 1)});
+  return atoms.size() - 1;
+}
+
+bool Prover::knownPositive(AffineExpr e) {
+  if (auto c = dyn_cast<AffineConstantExpr>(e))
+    return c.getValue() > 0;
+  return proves(e - 1);
+}
+
+Prover::Linear Prover::quotient(AffineExpr e, AffineExpr divisor) {
+  AffineExpr whole = getAffineBinaryOpExpr(AffineExprKind::FloorDiv, e, divisor);
+  Linear out;
+  if (auto c = dyn_cast<AffineConstantExpr>(whole)) {
+    out.constant = c.getValue();
+    return out;
+  }
+  Linear num = linearize(e), den = linearize(divisor);
+  unsigned atom = atomFor(whole);
+  out.terms[atom] = 1;
+  if (atoms[atom].defined || depth > 6)
+    return out;
+  ++depth;
+  if (knownPositive(divisor)) {
+    atoms[atom].defined = true;
+    Linear low = num; // e - q*t >= 0
+    add(low, multiply(den, out), -1);
+    rows.push_back({low});
+    Linear high = den; // q - 1 - (e - q*t) >= 0
+    add(high, low, -1);
+    high.constant -= 1;
+    rows.push_back({high});
+    if (proves(e)) {
+      atoms[atom].nonNegative = true;
+      rows.push_back({out});
+    }
+  }
+  --depth;
+  return out;
+}
+
+Prover::Linear Prover::linearize(AffineExpr e) {
+  Linear out;
+  if (auto c = dyn_cast<AffineConstantExpr>(e)) {
+    out.constant = c.getValue();
+    return out;
+  }
+  if (isa<AffineDimExpr, AffineSymbolExpr>(e)) {
+    out.terms[atomFor(e)] = 1;
+    return out;
+  }
+  auto b = cast<AffineBinaryOpExpr>(e);
+  switch (e.getKind()) {
+  case AffineExprKind::Add:
+    out = linearize(b.getLHS());
+    add(out, linearize(b.getRHS()), 1);
+    return out;
+  case AffineExprKind::Mul:
+    return multiply(linearize(b.getLHS()), linearize(b.getRHS()));
+  case AffineExprKind::FloorDiv:
+    return quotient(b.getLHS(), b.getRHS());
+  case AffineExprKind::CeilDiv:
+    out = quotient(-b.getLHS(), b.getRHS());
+    {
+      Linear neg;
+      add(neg, out, -1);
+      return neg;
+    }
+  default: {
+    if (!knownPositive(b.getRHS())) { // by zero it is 0, so nothing is known of it
+      out.terms[atomFor(e)] = 1;
+      return out;
+    }
+    Linear q = quotient(b.getLHS(), b.getRHS());
+    out = linearize(b.getLHS());
+    add(out, multiply(linearize(b.getRHS()), q), -1);
+    return out;
+  }
+  }
+}
+
+bool Prover::knownNonNegative(unsigned atom) { return atoms[atom].nonNegative; }
+
+void Prover::assume(AffineExpr e, bool isEq) {
+  Linear form = linearize(e);
+  if (form.overflow)
+    return;
+  rows.push_back({form, isEq});
+  // atom >= 0, or atom - lo >= 0 with a non-negative lo.
+  if (!isEq && form.terms.size() == 1 && form.constant <= 0 && form.terms.begin()->second > 0)
+    atoms[form.terms.begin()->first].nonNegative = true;
+}
+
+void Prover::addProducts(std::vector<Row> &system) {
+  // Which atoms stand in products, and are known not to be negative.
+  llvm::SmallVector<unsigned> multipliers;
+  for (auto &[m, atom] : products)
+    for (unsigned f : m)
+      if (atoms[f].nonNegative && !llvm::is_contained(multipliers, f))
+        multipliers.push_back(f);
+  size_t base = system.size();
+  for (size_t i = 0; i < base && system.size() < kMaxRows; ++i) {
+    if (system[i].form.overflow || system[i].form.terms.size() > 4)
+      continue;
+    for (unsigned v : multipliers) {
+      // Only products that stand somewhere already can help.
+      bool known = true, any = false;
+      for (auto [x, c] : system[i].form.terms) {
+        Monomial m(factors(x));
+        m.push_back(v);
+        llvm::sort(m);
+        bool has = products.count(m);
+        known &= has;
+        any |= has;
+      }
+      if (!known || !any || system[i].form.terms.empty())
+        continue;
+      Linear single;
+      single.terms[v] = 1;
+      Row r{multiply(system[i].form, single), system[i].isEq};
+      if (!r.form.overflow)
+        system.push_back(r);
+    }
+  }
+}
+
+bool Prover::isEmpty(const std::vector<Row> &system) {
+  using namespace presburger;
+  // Only the atoms that occur become columns.
+  std::map<unsigned, unsigned> column;
+  for (const Row &r : system)
+    for (auto [atom, c] : r.form.terms)
+      column.try_emplace(atom, 0);
+  unsigned n = 0;
+  for (auto &[atom, c] : column)
+    c = n++;
+  IntegerPolyhedron poly(PresburgerSpace::getSetSpace(n));
+  for (const Row &r : system) {
+    if (r.form.overflow)
+      continue;
+    llvm::SmallVector<int64_t> row(n + 1, 0);
+    for (auto [atom, c] : r.form.terms)
+      row[column[atom]] = c;
+    row[n] = r.form.constant;
+    if (r.isEq) {
+      poly.addEquality(row);
+      continue;
+    }
+    // Tightening by the gcd makes most integer facts rational ones.
+    int64_t g = 0;
+    for (unsigned i = 0; i < n; ++i)
+      g = std::gcd(g, row[i]);
+    if (g > 1) {
+      for (unsigned i = 0; i < n; ++i)
+        row[i] /= g;
+      row[n] = floorDivide(row[n], g);
+    }
+    poly.addInequality(row);
+  }
+  Simplex simplex(poly);
+  if (simplex.isEmpty())
+    return true;
+  if (n > 10)
+    return false;
+  return poly.isIntegerEmpty();
+}
+
+bool Prover::proves(AffineExpr e) {
+  if (auto c = dyn_cast<AffineConstantExpr>(e))
+    return c.getValue() >= 0;
+  Linear goal = linearize(e);
+  if (goal.overflow)
+    return false;
+  if (goal.terms.empty())
+    return goal.constant >= 0;
+  Row negated; // -e - 1 >= 0
+  add(negated.form, goal, -1);
+  negated.form.constant -= 1;
+  std::vector<Row> system = rows;
+  system.push_back(negated);
+  if (isEmpty(system))
+    return true;
+  if (products.empty())
+    return false;
+  // Atoms that the negated goal forces to zero annihilate their products.
+  if (goal.terms.size() == 1 && goal.constant == -1 && goal.terms.begin()->second == 1 &&
+      atoms[goal.terms.begin()->first].nonNegative) {
+    unsigned zero = goal.terms.begin()->first;
+    for (auto &[m, atom] : products)
+      if (llvm::is_contained(m, zero)) {
+        Row r;
+        r.form.terms[atom] = 1;
+        r.isEq = true;
+        system.push_back(r);
+      }
+  }
+  addProducts(system);
+  return isEmpty(system);
+}
+
+bool Prover::contradictory() {
+  if (isEmpty(rows))
+    return true;
+  if (products.empty())
+    return false;
+  std::vector<Row> system = rows;
+  addProducts(system);
+  return isEmpty(system);
+}
+
+bool Prover::findCounterexample(AffineExpr e, std::map<unsigned, int64_t> &dims,
+                                std::map<unsigned, int64_t> &symbols) {
+  using namespace presburger;
+  Linear goal = linearize(e);
+  if (goal.overflow || atoms.size() > 16)
+    return false;
+  unsigned n = atoms.size();
+  IntegerPolyhedron poly(PresburgerSpace::getSetSpace(n));
+  auto addRow = [&](const Linear &form, bool isEq, int64_t sign, int64_t shift) {
+    if (form.overflow)
+      return;
+    llvm::SmallVector<int64_t> row(n + 1, 0);
+    for (auto [atom, c] : form.terms)
+      row[atom] = sign * c;
+    row[n] = sign * form.constant + shift;
+    if (isEq)
+      poly.addEquality(row);
+    else
+      poly.addInequality(row);
+  };
+  for (const Row &r : rows)
+    addRow(r.form, r.isEq, 1, 0);
+  addRow(goal, false, -1, -1);
+  auto sample = poly.findIntegerSample();
+  if (!sample)
+    return false;
+  for (unsigned i = 0; i < n; ++i) {
+    if (!atoms[i].expr)
+      continue;
+    int64_t v = int64_t((*sample)[i]);
+    if (auto d = dyn_cast<AffineDimExpr>(atoms[i].expr))
+      dims[d.getPosition()] = v;
+    else if (auto s = dyn_cast<AffineSymbolExpr>(atoms[i].expr))
+      symbols[s.getPosition()] = v;
+  }
+  return true;
+}
+
+} // namespace kernelc::frontend

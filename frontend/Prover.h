@@ -1,0 +1,78 @@
+// Proves integer inequalities over indices and sizes from what is assumed.
+//
+// Expressions are AffineExprs, semi-affine ones included. They become linear
+// forms over *atoms*: dims, symbols, floor quotients e // q, and products of
+// those. A quotient brings its defining inequalities q*t <= e < q*t + q; a
+// remainder is e - q*(e // q). Where products occur, assumptions are multiplied by
+// atoms known not to be negative (this is what proves h // (H // G) < G from
+// H % G == 0). What is left is decided by Presburger's simplex: an answer "true"
+// is a proof, "false" means only that none was found.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "llvm/ADT/SmallVector.h"
+#include "mlir/IR/AffineExpr.h"
+
+namespace kernelc::frontend {
+
+class Prover {
+public:
+  explicit Prover(mlir::MLIRContext *context) : context(context) {}
+
+  /// From now on `e >= 0` (or `e == 0`) holds.
+  void assume(mlir::AffineExpr e, bool isEq = false);
+  /// Is `e >= 0` proved?
+  bool proves(mlir::AffineExpr e);
+  bool provesLess(mlir::AffineExpr a, mlir::AffineExpr b) { return proves(b - a - 1); }
+  /// Do the assumptions contradict each other?
+  bool contradictory();
+  /// Values of dims and symbols that fulfil the assumptions and make `e` negative:
+  /// `dims[i]`, `symbols[i]`. A candidate only; the caller evaluates it.
+  bool findCounterexample(mlir::AffineExpr e, std::map<unsigned, int64_t> &dims, std::map<unsigned, int64_t> &symbols);
+
+private:
+  /// A linear form: coefficients by atom (the last entry is the constant).
+  struct Linear {
+    std::map<unsigned, int64_t> terms;
+    int64_t constant = 0;
+    bool overflow = false;
+  };
+  struct Row {
+    Linear form;
+    bool isEq = false;
+  };
+  using Monomial = llvm::SmallVector<unsigned, 2>; ///< sorted atoms; one: the atom itself
+
+  Linear linearize(mlir::AffineExpr e);
+  unsigned atomFor(mlir::AffineExpr e);
+  Linear quotient(mlir::AffineExpr e, mlir::AffineExpr divisor);
+  Linear multiply(const Linear &a, const Linear &b);
+  unsigned productAtom(const Monomial &m);
+  const Monomial &factors(unsigned atom) const { return atoms[atom].monomial; }
+  static void add(Linear &a, const Linear &b, int64_t scale);
+  void addProducts(std::vector<Row> &rows);
+  bool isEmpty(const std::vector<Row> &rows);
+  bool knownNonNegative(unsigned atom);
+  bool knownPositive(mlir::AffineExpr e);
+
+  struct Atom {
+    Monomial monomial;
+    mlir::AffineExpr expr; ///< of a dim, symbol or quotient
+    bool nonNegative = false;
+    bool defined = false; ///< a quotient whose inequalities stand in `rows`
+  };
+  mlir::MLIRContext *context;
+  std::vector<Atom> atoms;
+  std::map<Monomial, unsigned> products;
+  llvm::SmallVector<std::pair<mlir::AffineExpr, unsigned>> exprAtoms;
+  std::vector<Row> rows;
+  unsigned depth = 0;
+};
+
+/// Value of `e`, with floor division, x // 0 == x % 0 == 0; wraps.
+int64_t evaluate(mlir::AffineExpr e, const std::map<unsigned, int64_t> &dims,
+                 const std::map<unsigned, int64_t> &symbols);
+
+} // namespace kernelc::frontend

@@ -1,0 +1,270 @@
+// Parameters, sizes and requirements of a kernel. See Sema.h.
+#include "frontend/Sema.h"
+
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+
+namespace kernelc::frontend {
+namespace {
+
+std::optional<ElementType> elementNamed(StringRef name) {
+  return findElementType(absl::string_view(name.data(), name.size()));
+}
+
+constexpr StringRef kElementNames[] = {"f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2", "i64", "i32", "i16",
+                                       "i8",  "i4",  "u64", "u32",  "u16",    "u8",     "u4",  "bool"};
+
+/// What other languages call our types.
+StringRef otherSpelling(StringRef name) {
+  return llvm::StringSwitch<StringRef>(name)
+      .Cases({"float", "float32", "single"}, "f32")
+      .Cases({"double", "float64"}, "f64")
+      .Cases({"half", "float16", "fp16"}, "f16")
+      .Cases({"bfloat16", "bfloat"}, "bf16")
+      .Cases({"float8_e4m3fn", "fp8", "f8"}, "f8e4m3")
+      .Case("float8_e5m2", "f8e5m2")
+      .Cases({"int", "int32"}, "i32")
+      .Cases({"long", "int64"}, "i64")
+      .Cases({"short", "int16"}, "i16")
+      .Case("int8", "i8")
+      .Cases({"uint", "uint32"}, "u32")
+      .Case("uint64", "u64")
+      .Case("uint16", "u16")
+      .Cases({"uint8", "byte"}, "u8")
+      .Cases({"boolean", "i1"}, "bool")
+      .Default("");
+}
+
+} // namespace
+
+bool Sema::run() {
+  unsigned before = diags.numErrors();
+  if (!declareParams())
+    return false;
+  // Requirements hold throughout, wherever they stand.
+  for (const Statement &s : kernel.def->body)
+    if (s.kind == Statement::Require)
+      addRequirement(s);
+  if (diags.numErrors() != before)
+    return false;
+  seedProver();
+  for (const Statement &s : kernel.def->body) {
+    if (diags.full())
+      break;
+    if (s.kind != Statement::Require)
+      checkStatement(s);
+  }
+  if (diags.numErrors() == before)
+    checkCoverage();
+  return diags.numErrors() == before;
+}
+
+bool Sema::checkFreshName(StringRef name, Loc loc) {
+  if (elementNamed(name)) {
+    diags.error(loc) << "'" << name << "' is a type and cannot be a name";
+    return false;
+  }
+  auto clash = [&](StringRef what) {
+    diags.error(loc) << "'" << name << "' already names " << what << " of this kernel";
+    return false;
+  };
+  if (elab.constValues.contains(name))
+    return clash("a constant");
+  if (auto it = elab.tensors.find(name); it != elab.tensors.end())
+    return clash(it->second->kind == Tensor::Let ? "a 'let'" : "a parameter");
+  if (elab.sizeIndex.contains(name))
+    return clash("a size");
+  return true;
+}
+
+bool Sema::declareConst(const Param &p) {
+  auto type = elementNamed(p.type.name);
+  if (p.type.isTensor || !type) {
+    diags.error(p.type.loc) << "a 'const' parameter is a scalar, as in 'const causal: bool = False'";
+    return false;
+  }
+  if (!checkFreshName(p.name, p.loc))
+    return false;
+  Node *value = nullptr;
+  if (auto it = constants.find(p.name.str()); it != constants.end()) {
+    value = *type == ElementType::boolean ? elab.makeBool(it->second != 0, p.loc)
+                                          : elab.makeInt(it->second, Ty::IntLit, p.loc);
+  } else if (p.defaultValue) {
+    value = elab.elaborate(p.defaultValue, elab.openStatement());
+    if (!value)
+      return false;
+    if (!value->isConst()) {
+      diags.error(p.defaultValue->loc) << "the default of '" << p.name << "' must be a constant";
+      return false;
+    }
+  } else {
+    diags.error(p.loc) << "const parameter '" << p.name << "' needs a value; give one with '--set " << p.name
+                       << "=..' or a default, as in 'const " << p.name << ": " << p.type.name << " = ..'";
+    return false;
+  }
+  if (*type == ElementType::boolean && value->kind == Node::ConstInt && (value->intValue | 1) == 1)
+    value = elab.makeBool(value->intValue, p.loc);
+  value = elab.convertForStore(value, *type, ("'" + p.name + "'").str());
+  // A constant integer is index arithmetic's when it is written i64, and adapts otherwise.
+  if (value && value->kind == Node::ConstInt)
+    value = elab.makeInt(value->intValue, Ty::I64, p.loc);
+  else if (value && !value->isConst())
+    value = value->kind == Node::Cast && value->ops[0]->isConst() ? value->ops[0] : nullptr;
+  if (!value)
+    return false;
+  elab.constValues[p.name] = value;
+  return true;
+}
+
+bool Sema::declareSizes(const TypeRef &type) {
+  SmallVector<const Expr *> names;
+  for (const Expr *dim : type.dims)
+    collectFreeNames(dim, names);
+  for (const Expr *n : names) {
+    if (elab.constValues.contains(n->text) || elab.sizeIndex.contains(n->text))
+      continue;
+    if (elementNamed(n->text)) {
+      diags.error(n->loc) << "'" << n->text << "' is a type and cannot be a size";
+      return false;
+    }
+    if (auto it = constants.find(n->text.str()); it != constants.end()) {
+      if (it->second < 0) {
+        diags.error(n->loc) << "size '" << n->text << "' is set to " << it->second << "; sizes are not negative";
+        return false;
+      }
+      elab.constValues[n->text] = elab.makeInt(it->second, Ty::I64, n->loc);
+      continue;
+    }
+    elab.addSize(n->text);
+  }
+  return true;
+}
+
+bool Sema::declareTensor(const Param &p, Tensor::Kind kind) {
+  auto element = elementNamed(p.type.name);
+  if (!element) {
+    std::string near = otherSpelling(p.type.name).str();
+    if (near.empty())
+      near = findNearest(p.type.name, kElementNames);
+    auto d = diags.error(p.type.loc);
+    d << (p.type.name == "(" ? "a parameter cannot be a tuple" : ("unknown element type '" + p.type.name + "'").str());
+    if (!near.empty())
+      d << "; did you mean '" << near << "'?";
+    return false;
+  }
+  if (!checkFreshName(p.name, p.loc))
+    return false;
+  Tensor &t = kernel.tensors.emplace_back();
+  t.kind = kind;
+  t.name = p.name;
+  t.loc = p.loc;
+  t.element = *element;
+  t.isInout = p.isInout;
+  if (!p.type.isTensor && kind == Tensor::Input && !p.isInout)
+    t.kind = Tensor::Scalar;
+  else if (!p.type.isTensor) {
+    diags.error(p.type.loc) << "an output is a tensor; write '" << p.type.name << "[]' for a single value";
+    return false;
+  }
+  if (p.defaultValue) {
+    diags.error(p.defaultValue->loc) << "only 'const' parameters have defaults";
+    return false;
+  }
+  Scope *scope = elab.openStatement();
+  for (const Expr *dim : p.type.dims) {
+    Node *n = elab.elaborateInteger(dim, scope, "a size");
+    if (!n)
+      return false;
+    if (auto c = dyn_cast<AffineConstantExpr>(n->affine); c && c.getValue() < 0) {
+      diags.error(dim->loc) << "this dim is " << c.getValue() << "; dims are not negative";
+      return false;
+    }
+    t.dims.push_back(n->affine);
+  }
+  if (kind == Tensor::Output || p.isInout) {
+    t.outIndex = kernel.outs.size();
+    kernel.outs.push_back(&t);
+    t.isReadable = p.isInout;
+  }
+  if (kind == Tensor::Input)
+    kernel.args.push_back(&t);
+  elab.tensors[p.name] = &t;
+  return true;
+}
+
+bool Sema::declareParams() {
+  bool ok = true;
+  const Definition &def = *kernel.def;
+  for (const Param &p : def.params)
+    if (p.isConst)
+      ok &= declareConst(p);
+  for (const Param &p : def.params)
+    if (!p.isConst)
+      ok &= declareSizes(p.type);
+  for (const Param &p : def.outputs)
+    ok &= declareSizes(p.type);
+  if (!ok)
+    return false;
+  for (const Param &p : def.params)
+    if (!p.isConst)
+      ok &= declareTensor(p, Tensor::Input);
+  for (const Param &p : def.outputs) {
+    if (p.isConst || p.isInout) {
+      diags.error(p.loc) << "an output is neither 'const' nor 'inout'; 'inout' stands among the parameters";
+      ok = false;
+      continue;
+    }
+    ok &= declareTensor(p, Tensor::Output);
+  }
+  if (ok && kernel.outs.empty()) {
+    diags.error(def.nameLoc) << "kernel '" << def.name << "' has no output; add '-> (y: f32[..])' or an 'inout' parameter";
+    ok = false;
+  }
+  return ok;
+}
+
+bool Sema::addRequirement(const Statement &s) {
+  Node *n = elab.elaborateCondition(s.value, elab.openStatement());
+  if (!n)
+    return false;
+  if (n->kind == Node::ConstBool) {
+    if (n->intValue)
+      return true;
+    diags.error(s.value->loc) << "this requirement never holds with the sizes that are set";
+    return false;
+  }
+  SmallVector<Constraint> affine;
+  SmallVector<Node *> rest;
+  splitCondition(n, affine, rest);
+  if (!rest.empty()) {
+    diags.error(s.value->loc) << "a requirement is a comparison of integer expressions of sizes, or several joined by "
+                                 "'and'";
+    return false;
+  }
+  // Divisibility by a size is meant of positive ones; x % 0 would be 0. It is
+  // checked at launch like what is written.
+  for (const Constraint &c : affine)
+    c.expr.walk([&](AffineExpr x) {
+      if (x.getKind() != AffineExprKind::Mod && x.getKind() != AffineExprKind::FloorDiv)
+        return;
+      AffineExpr d = cast<AffineBinaryOpExpr>(x).getRHS();
+      if (!isa<AffineConstantExpr>(d))
+        kernel.requirements.push_back({{{d - 1, false}}, print(d, kernel) + " >= 1", s.loc});
+    });
+  kernel.requirements.push_back({affine, s.sourceText.str(), s.loc});
+  return true;
+}
+
+void Sema::seedProver() {
+  for (unsigned i = 0; i < kernel.sizes.size(); ++i)
+    prover.assume(getAffineSymbolExpr(i, context()));
+  for (Tensor &t : kernel.tensors)
+    for (AffineExpr d : t.dims)
+      prover.assume(d);
+  for (Requirement &r : kernel.requirements)
+    for (Constraint c : r.constraints)
+      prover.assume(c.expr, c.isEq);
+}
+
+} // namespace kernelc::frontend

@@ -1,0 +1,81 @@
+// Checks one kernel: parameters and sizes, statements, ranges, bounds, coverage.
+// The result is Core, ready for Emit. Split by concern: Sema.cpp (parameters,
+// requirements), SemaStatements.cpp, Ranges.cpp, Bounds.cpp, Coverage.cpp.
+#pragma once
+
+#include "frontend/Elaborate.h"
+#include "frontend/Prover.h"
+
+namespace kernelc::frontend {
+
+class Sema {
+public:
+  Sema(Diagnostics &diags, Kernel &kernel, const FnTable &fns, const FnTable &reducers, const Constants &constants)
+      : diags(diags), kernel(kernel), elab(diags, kernel, fns, reducers, constants), constants(constants),
+        prover(&diags.getContext()) {}
+
+  /// Checks everything and fills `statements`; false after errors.
+  bool run();
+  std::vector<CoreStatement> statements;
+  Elaborator &getElaborator() { return elab; }
+  Prover &getProver() { return prover; }
+
+private:
+  mlir::MLIRContext *context() const { return &diags.getContext(); }
+
+  // Sema.cpp
+  bool declareParams();
+  bool declareConst(const Param &p);
+  bool declareTensor(const Param &p, Tensor::Kind kind);
+  bool declareSizes(const TypeRef &type);
+  bool checkFreshName(llvm::StringRef name, Loc loc);
+  bool addRequirement(const Statement &s);
+  void seedProver();
+
+  // SemaStatements.cpp
+  bool checkStatement(const Statement &s);
+  bool checkLet(const Statement &s);
+  bool checkAssign(const Statement &s);
+  bool checkAssignTarget(const Statement &s, Tensor *t);
+  bool bindLeft(const Statement &s, Scope *scope, CoreStatement &core);
+  void collectFreeNames(const Expr *e, llvm::SmallVectorImpl<const Expr *> &names);
+  void collectSubscriptNames(const Expr *e, llvm::SmallVectorImpl<const Expr *> &names,
+                             llvm::SmallVectorImpl<llvm::StringRef> &bound, bool inSubscript);
+  bool checkWhere(const Statement &s, Scope *scope, CoreStatement &core);
+  bool finishStatement(CoreStatement &core);
+  Node *combineWithOld(CoreStatement &core, te::Combiner kind, Node *value);
+
+  // Ranges.cpp
+  bool inferRanges(CoreStatement &core);
+
+  // Bounds.cpp
+  bool checkBounds(CoreStatement &core);
+
+  // Coverage.cpp
+  bool checkCoverage();
+
+  Diagnostics &diags;
+  Kernel &kernel;
+  Elaborator elab;
+  const Constants &constants;
+  Prover prover; ///< knows what holds of the sizes at every launch
+};
+
+/// Calls `visit` on every node below (and with) `n`, once each;
+/// reductions and conditions included. Deep chains need no deep stack.
+void walk(Node *n, llvm::function_ref<void(Node *)> visit);
+
+/// Those of `outer` that `n` uses and does not bind itself, in the order of `outer`.
+llvm::SmallVector<IndexVar *> usedOuter(Node *n, llvm::ArrayRef<IndexVar *> outer);
+
+/// A comparison of index expressions as a constraint, or nothing.
+std::optional<Constraint> constraintOf(Node *n, bool negated);
+
+/// The conjuncts `e >= 0` (or == 0) of a condition, as far as it is a conjunction of
+/// integer comparisons; `rest` gets what is not.
+void splitCondition(Node *n, llvm::SmallVectorImpl<Constraint> &affine, llvm::SmallVectorImpl<Node *> &rest);
+
+/// Text of an index expression with the names of the source, for messages.
+std::string print(mlir::AffineExpr e, const Kernel &kernel);
+
+} // namespace kernelc::frontend

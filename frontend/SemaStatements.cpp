@@ -1,0 +1,397 @@
+// Statements: their left sides, free and reduced indices, conditions and types.
+#include "frontend/Sema.h"
+
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+
+namespace kernelc::frontend {
+
+bool Sema::checkStatement(const Statement &s) {
+  switch (s.kind) {
+  case Statement::Let:
+    if (checkLet(s))
+      return true;
+    // Say nothing more about a name whose definition failed.
+    if (!elab.tensors.contains(s.target)) {
+      Tensor &t = kernel.tensors.emplace_back();
+      t.name = s.target;
+      t.kind = Tensor::Let;
+      t.poisoned = true;
+      elab.tensors[s.target] = &t;
+    }
+    return false;
+  case Statement::Assign: {
+    bool ok = checkAssign(s);
+    if (!ok)
+      if (auto it = elab.tensors.find(s.target); it != elab.tensors.end() && it->second->kind != Tensor::Let) {
+        it->second->isReadable = true;
+        it->second->poisoned |= it->second->kind == Tensor::Output;
+      }
+    return ok;
+  }
+  case Statement::Policy:
+    diags.error(s.loc) << "the policy '" << s.target << "' is not supported yet inside a kernel";
+    return false;
+  case Statement::Require:
+    return true;
+  }
+  return false;
+}
+
+void Sema::collectFreeNames(const Expr *e, SmallVectorImpl<const Expr *> &names) {
+  SmallVector<const Expr *> work = {e};
+  while (!work.empty()) {
+    const Expr *top = work.pop_back_val();
+    if (top->kind == Expr::Name)
+      names.push_back(top);
+    for (const Expr *a : llvm::reverse(top->args))
+      work.push_back(a);
+  }
+}
+
+void Sema::collectSubscriptNames(const Expr *e, SmallVectorImpl<const Expr *> &names,
+                                 SmallVectorImpl<StringRef> &bound, bool inSubscript) {
+  // Depth is the parser's nesting, which is bounded.
+  if (e->kind == Expr::Name) {
+    if (inSubscript && !elab.isKernelName(e->text) && !llvm::is_contained(bound, e->text) && e->text != "inf" &&
+        e->text != "nan" && e->text != "pi" &&
+        llvm::none_of(names, [&](const Expr *n) { return n->text == e->text; }))
+      names.push_back(e);
+    return;
+  }
+  size_t mark = bound.size();
+  if (e->kind == Expr::Call) {
+    for (const BracketItem &i : e->items) {
+      const Expr *n = i.expr;
+      if (!i.lo && n->kind == Expr::Compare && n->args.size() == 3)
+        n = n->args[1];
+      if (n->kind == Expr::Name)
+        bound.push_back(n->text);
+    }
+    for (const NamedArg &a : e->named)
+      collectSubscriptNames(a.value, names, bound, false);
+  }
+  for (const Expr *a : e->args)
+    collectSubscriptNames(a, names, bound, inSubscript || e->kind == Expr::Access);
+  bound.resize(mark);
+}
+
+bool Sema::bindLeft(const Statement &s, Scope *scope, CoreStatement &core) {
+  // New names become the free indices, in order.
+  SmallVector<const Expr *> names;
+  for (const Expr *sub : s.subscripts) {
+    SmallVector<const Expr *> work = {sub};
+    while (!work.empty()) {
+      const Expr *top = work.pop_back_val();
+      if (top->kind == Expr::Access || top->kind == Expr::Call) {
+        diags.error(top->loc) << "a left side whose subscripts depend on data (a scatter) is not supported yet";
+        return false;
+      }
+      if (top->kind == Expr::Name)
+        names.push_back(top);
+      for (const Expr *a : llvm::reverse(top->args))
+        work.push_back(a);
+    }
+  }
+  for (const Expr *n : names) {
+    if (scope->find(n->text) || elab.constValues.contains(n->text) || elab.sizeIndex.contains(n->text))
+      continue;
+    if (elab.isKernelName(n->text)) {
+      diags.error(n->loc) << "'" << n->text << "' already names something else of this kernel; an index needs another name";
+      return false;
+    }
+    core.vars.push_back(elab.bindIndex(scope, n->text, n->loc));
+    elab.leftNames.push_back(n->text);
+  }
+  for (const Expr *sub : s.subscripts) {
+    Node *n = elab.elaborateInteger(sub, scope, "a subscript on the left");
+    n = n ? elab.convert(n, Ty::I64) : nullptr;
+    if (!n)
+      return false;
+    core.subscripts.push_back(n);
+  }
+  return true;
+}
+
+bool Sema::checkWhere(const Statement &s, Scope *scope, CoreStatement &core) {
+  for (const BracketItem &item : s.where) {
+    if (item.lo) {
+      IndexVar *v = nullptr;
+      for (IndexVar *x : core.vars)
+        if (item.expr->kind == Expr::Name && x->name == item.expr->text)
+          v = x;
+      for (IndexVar *x : core.reduced)
+        if (item.expr->kind == Expr::Name && x->name == item.expr->text)
+          v = x;
+      if (!v) {
+        diags.error(item.loc) << "expected an index of this statement before 'in'";
+        return false;
+      }
+      Node *lo = elab.elaborateInteger(item.lo, scope, "the bound of a range");
+      Node *hi = elab.elaborateInteger(item.hi, scope, "the bound of a range");
+      if (!lo || !hi)
+        return false;
+      v->declLo = lo->affine;
+      v->declHi = hi->affine;
+      continue;
+    }
+    // A chained comparison around an index is its range.
+    const Expr *e = item.expr;
+    if (e->kind == Expr::Compare && e->ops.size() == 2 && e->args[1]->kind == Expr::Name &&
+        llvm::all_of(e->ops, [](Tok t) { return t == Tok::Lt || t == Tok::Le; })) {
+      IndexVar *v = nullptr;
+      for (IndexVar *x : core.vars)
+        if (x->name == e->args[1]->text && !x->declLo)
+          v = x;
+      Node *lo = v ? elab.elaborate(e->args[0], scope) : nullptr;
+      Node *hi = v ? elab.elaborate(e->args[2], scope) : nullptr;
+      if (v && (!lo || !hi))
+        return false;
+      auto overSizes = [](Node *n) {
+        if (!n->affine)
+          return false;
+        bool dims = false;
+        n->affine.walk([&](AffineExpr x) { dims |= isa<AffineDimExpr>(x); });
+        return !dims;
+      };
+      if (v && overSizes(lo) && overSizes(hi)) {
+        v->declLo = lo->affine + (e->ops[0] == Tok::Lt ? 1 : 0);
+        v->declHi = hi->affine + (e->ops[1] == Tok::Le ? 1 : 0);
+        continue;
+      }
+    }
+    Node *c = elab.elaborateCondition(e, scope);
+    if (!c)
+      return false;
+    if (c->kind != Node::ConstBool || !c->intValue)
+      core.conditions.push_back(c);
+  }
+  return true;
+}
+
+bool Sema::checkLet(const Statement &s) {
+  CoreStatement core;
+  core.loc = s.loc;
+  core.isLet = true;
+  elab.leftNames.clear();
+  elab.plainAssign = true;
+  if (!s.mode.empty()) {
+    diags.error(s.targetLoc) << "a 'let' takes no '." << s.mode << "'";
+    return false;
+  }
+  if (!checkFreshName(s.target, s.targetLoc))
+    return false;
+  if (s.type.isTensor || s.type.name == "(") {
+    diags.error(s.type.loc) << "the type of a 'let' is an element type, as in 'let t[i]: bf16 = ..'; tuples are not "
+                               "supported yet";
+    return false;
+  }
+  Scope *scope = elab.openStatement();
+  for (const Expr *sub : s.subscripts)
+    if (sub->kind != Expr::Name || scope->find(sub->text)) {
+      diags.error(sub->loc) << "the subscripts of a 'let' are different index names";
+      return false;
+    }
+  if (!bindLeft(s, scope, core))
+    return false;
+  if (core.vars.size() != s.subscripts.size()) {
+    diags.error(s.targetLoc) << "the subscripts of a 'let' are different index names, none of them a size or constant";
+    return false;
+  }
+  if (!checkWhere(s, scope, core))
+    return false;
+  Node *value = elab.elaborate(s.value, scope);
+  if (!value)
+    return false;
+  Tensor &t = kernel.tensors.emplace_back();
+  t.kind = Tensor::Let;
+  t.name = s.target;
+  t.loc = s.targetLoc;
+  t.poisoned = true;
+  if (!s.type.name.empty()) {
+    auto element = findElementType(absl::string_view(s.type.name.data(), s.type.name.size()));
+    if (!element) {
+      diags.error(s.type.loc) << "unknown element type '" << s.type.name << "'";
+      elab.tensors[s.target] = &t;
+      return false;
+    }
+    value = elab.convertForStore(value, *element, ("'" + s.target + "'").str());
+    t.element = *element;
+  } else {
+    value = elab.concrete(value);
+    if (value) {
+      t.element = elementOf(value->type);
+      t.narrow = value->narrow;
+    }
+  }
+  elab.tensors[s.target] = &t;
+  if (!value)
+    return false;
+  core.value = value;
+  core.target = &t;
+  if (!finishStatement(core))
+    return false;
+  for (IndexVar *v : core.vars) {
+    if (v->lo != getAffineConstantExpr(0, context())) {
+      diags.error(v->loc) << "the range of index '" << v->name << "' of a 'let' starts at " << print(v->lo, kernel)
+                          << "; it must start at 0";
+      return false;
+    }
+    t.dims.push_back(v->extent);
+  }
+  if (!core.conditions.empty()) {
+    diags.error(s.where.front().loc) << "conditions on a 'let' are not supported yet; use 'a if c else b'";
+    return false;
+  }
+  t.poisoned = false;
+  core.target = &t;
+  statements.push_back(std::move(core));
+  return true;
+}
+
+bool Sema::checkAssignTarget(const Statement &s, Tensor *t) {
+  if (t->kind == Tensor::Let) {
+    if (!t->poisoned)
+      diags.error(s.targetLoc) << "'" << s.target << "' is a 'let' and is defined once; assignments are for outputs";
+    return false;
+  }
+  if (t->outIndex < 0) {
+    diags.error(s.targetLoc) << "'" << s.target << "' is an input; declare it 'inout " << s.target
+                             << ": ..' to write to it";
+    return false;
+  }
+  if (s.hasSubscripts ? s.subscripts.size() != t->dims.size() : !t->dims.empty()) {
+    diags.error(s.targetLoc) << "'" << s.target << "' has " << t->dims.size() << " dims, but " << s.subscripts.size()
+                             << " subscripts stand here";
+    return false;
+  }
+  if (!s.mode.empty()) {
+    diags.error(s.targetLoc) << "'." << s.mode << "' on the left side is not supported yet";
+    return false;
+  }
+  return true;
+}
+
+bool Sema::checkAssign(const Statement &s) {
+  auto it = elab.tensors.find(s.target);
+  if (it == elab.tensors.end()) {
+    SmallVector<StringRef> known;
+    for (Tensor *o : kernel.outs)
+      known.push_back(o->name);
+    std::string near = findNearest(s.target, known);
+    auto d = diags.error(s.targetLoc);
+    d << "'" << s.target << "' is not an output of '" << kernel.def->name << "'";
+    if (!near.empty())
+      d << "; did you mean '" << near << "'?";
+    else
+      d << "; write 'let " << s.target << "[..] = ..' for an intermediate tensor";
+    return false;
+  }
+  Tensor *t = it->second;
+  if (!checkAssignTarget(s, t))
+    return false;
+  CoreStatement core;
+  core.loc = s.loc;
+  core.target = t;
+  using C = te::Combiner;
+  core.reduceAssign = llvm::StringSwitch<std::optional<C>>(s.op)
+                          .Case("+=", C::Sum)
+                          .Case("*=", C::Prod)
+                          .Case("min", C::Min)
+                          .Case("max", C::Max)
+                          .Case("and", C::And)
+                          .Case("or", C::Or)
+                          .Case("xor", C::Xor)
+                          .Default(std::nullopt);
+  if (!core.reduceAssign && s.op != "=") {
+    diags.error(s.opLoc) << "'" << s.op << "=' is not an assignment form; there are = += *= min= max= and= or= xor= "
+                            "(reducers of your own are not supported yet)";
+    return false;
+  }
+  elab.leftNames.clear();
+  elab.plainAssign = !core.reduceAssign;
+  Scope *scope = elab.openStatement();
+  if (!bindLeft(s, scope, core))
+    return false;
+  if (core.reduceAssign) {
+    SmallVector<const Expr *> names;
+    SmallVector<StringRef> bound(elab.leftNames.begin(), elab.leftNames.end());
+    collectSubscriptNames(s.value, names, bound, false);
+    for (const Expr *n : names)
+      core.reduced.push_back(elab.bindIndex(scope, n->text, n->loc));
+  }
+  if (!checkWhere(s, scope, core))
+    return false;
+  Node *value = elab.elaborate(s.value, scope);
+  if (!value)
+    return false;
+  if (core.reduceAssign)
+    value = combineWithOld(core, *core.reduceAssign, value);
+  if (value)
+    value = elab.convertForStore(value, t->element, ("'" + t->name + "'").str());
+  if (!value)
+    return false;
+  core.value = value;
+  if (!finishStatement(core))
+    return false;
+  // Elements that other statements define are not there yet.
+  size_t later = llvm::count_if(kernel.def->body, [&](const Statement &o) {
+    return o.kind == Statement::Assign && o.target == s.target && o.op == "=" && o.loc.offset > s.loc.offset;
+  });
+  t->isReadable = t->isInout || core.reduceAssign || later == 0;
+  statements.push_back(std::move(core));
+  return true;
+}
+
+Node *Sema::combineWithOld(CoreStatement &core, te::Combiner kind, Node *value) {
+  Tensor *t = core.target;
+  using C = te::Combiner;
+  if (value->type == Ty::Bool && (kind == C::And || kind == C::Or))
+    kind = kind == C::And ? C::All : C::Any;
+  if (isLiteral(value->type))
+    value = elab.convert(value, widened(t->element));
+  else if (isFloat(value->type) && t->element == ElementType::f64)
+    value = elab.convert(value, Ty::F64);
+  if (!value)
+    return nullptr;
+  if (!core.reduced.empty()) {
+    // Conditions of the statement restrict the reduction.
+    value = elab.makeReduceNode(kind, core.reduced, value, core.loc);
+    if (!value)
+      return nullptr;
+    value->conditions = std::move(core.conditions);
+    core.conditions.clear();
+  }
+  bool first = llvm::none_of(statements, [&](const CoreStatement &c) { return c.target == t; });
+  if (first && !t->isInout) {
+    core.fill = elab.makeIdentity(kind, widened(t->element), core.loc);
+    return value;
+  }
+  Node *old = elab.make(Node::Read, widened(t->element), core.loc);
+  old->tensor = t;
+  old->ops.append(core.subscripts.begin(), core.subscripts.end());
+  if (!kernelc::isFloat(t->element) && t->element != ElementType::boolean && elementBits(t->element) < 32)
+    old->narrow = t->element;
+  Node::Kind op = Node::Add;
+  switch (kind) {
+  case C::Prod: op = Node::Mul; break;
+  case C::Min: op = Node::Min; break;
+  case C::Max: op = Node::Max; break;
+  case C::And: op = Node::BitAnd; break;
+  case C::Or: op = Node::BitOr; break;
+  case C::Xor: op = Node::BitXor; break;
+  case C::All:
+  case C::Any: {
+    Node *n = elab.make(kind == C::All ? Node::And : Node::Or, Ty::Bool, core.loc);
+    n->ops = {old, value};
+    return n;
+  }
+  default: break;
+  }
+  return elab.makeBinary(op, old, value, core.loc);
+}
+
+bool Sema::finishStatement(CoreStatement &core) { return inferRanges(core) && checkBounds(core); }
+
+} // namespace kernelc::frontend

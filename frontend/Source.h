@@ -1,0 +1,55 @@
+// Where text came from, and how problems in it are reported.
+//
+// A Loc is a byte offset in one of the compilation's files. Diagnostics turns it
+// into an MLIR location. It reports at most kMaxErrors errors and counts them;
+// nothing here decides what is an error.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "llvm/ADT/StringRef.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Location.h"
+#include "mlir/IR/MLIRContext.h"
+
+namespace kernelc::frontend {
+
+struct Loc {
+  uint32_t offset = 0;
+  uint32_t file = 0; ///< 0 is the user's text, 1 the prelude
+};
+
+struct SourceFile {
+  std::string name;
+  llvm::StringRef text; ///< not owned
+  std::vector<uint32_t> lineStarts;
+};
+
+class Diagnostics {
+public:
+  static constexpr unsigned kMaxErrors = 20;
+
+  explicit Diagnostics(mlir::MLIRContext &context) : context(context) {}
+  /// Registers a text and gives its file number.
+  uint32_t addFile(llvm::StringRef name, llvm::StringRef text);
+  const SourceFile &file(uint32_t i) const { return files[i]; }
+
+  mlir::FileLineColLoc location(Loc loc) const;
+  /// An error at `loc`; silent once kMaxErrors were reported.
+  mlir::InFlightDiagnostic error(Loc loc);
+  unsigned numErrors() const { return errors; }
+  bool full() const { return errors >= kMaxErrors; }
+  mlir::MLIRContext &getContext() const { return context; }
+
+private:
+  mlir::MLIRContext &context;
+  std::vector<SourceFile> files;
+  unsigned errors = 0;
+};
+
+/// The candidate nearest to `name` in edit distance, or "" when none is near.
+std::string findNearest(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef> candidates);
+
+} // namespace kernelc::frontend

@@ -1,0 +1,39 @@
+#include "ir/cu/Cu.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+
+using namespace mlir;
+using namespace kernelc;
+
+#include "ir/cu/CuDialect.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "ir/cu/CuOps.cpp.inc"
+
+void cu::CuDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "ir/cu/CuOps.cpp.inc"
+      >();
+}
+
+MemRefType cu::memrefIn(ArrayRef<int64_t> shape, Type element, AddressSpace space) {
+  auto attr = IntegerAttr::get(IntegerType::get(element.getContext(), 64), int64_t(space));
+  return MemRefType::get(shape, element, MemRefLayoutAttrInterface(), attr);
+}
+
+cu::AddressSpace cu::spaceOf(Value memref) {
+  auto attr = dyn_cast_or_null<IntegerAttr>(cast<MemRefType>(memref.getType()).getMemorySpace());
+  return attr ? AddressSpace(attr.getInt()) : Global;
+}
+
+StringRef cu::findName(Location loc) {
+  if (auto name = dyn_cast<NameLoc>(loc))
+    return name.getName().getValue();
+  if (auto fused = dyn_cast<FusedLoc>(loc))
+    for (Location l : fused.getLocations())
+      if (StringRef n = findName(l); !n.empty())
+        return n;
+  return {};
+}

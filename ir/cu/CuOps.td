@@ -1,0 +1,156 @@
+// Ops of the cu dialect. Each names the helper or construct it is spelled with;
+// the spellings are in codegen/.
+#ifndef KERNELC_IR_CU_CUOPS
+#define KERNELC_IR_CU_CUOPS
+
+include "ir/cu/CuDialect.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class Cu_Op<string mnemonic, list<Trait> traits = []> : Op<Cu_Dialect, mnemonic, traits>;
+
+//===----------------------------------------------------------------------===//
+// Functions, identity
+//===----------------------------------------------------------------------===//
+
+def Cu_KernelOp : Cu_Op<"kernel", [IsolatedFromAbove, AutomaticAllocationScope, Symbol, NoTerminator, SingleBlock]> {
+  let summary = "one __global__ function";
+  let description = [{
+    Block arguments: memrefs in address space 1, scalars, sizes (`index`), tensor maps
+    (`memref<128xi8, 4>`, passed by value). `arg_sources` is what the launch passes:
+    see driver/Artifact building; the printer needs only types and names.
+    `grid` (`()[sizes] -> (n)`) is the number of blocks.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$sizes, ArrayAttr:$arg_sources,
+    AffineMapAttr:$grid, I64Attr:$threads, I64Attr:$shared_bytes,
+    DefaultValuedAttr<I64Attr, "1">:$min_blocks, DefaultValuedAttr<I64Attr, "1">:$cluster,
+    DefaultValuedAttr<StrAttr, "\"\"">:$schedule);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let extraClassDeclaration = [{ ::mlir::Block &getBlock() { return getBody().front(); } }];
+}
+
+def Cu_ThreadIdOp : Cu_Op<"thread_id", [Pure]> {
+  let summary = "threadIdx.x";
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+def Cu_BlockIdOp : Cu_Op<"block_id", [Pure]> {
+  let summary = "blockIdx.x";
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+def Cu_CommentOp : Cu_Op<"comment"> {
+  let summary = "a line for the reader of the CUDA text";
+  let arguments = (ins StrAttr:$text);
+  let assemblyFormat = "$text attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+def Cu_SharedOp : Cu_Op<"shared", [Pure]> {
+  let summary = "an array at a byte offset of the block's dynamic shared memory";
+  let arguments = (ins I64Attr:$offset);
+  let results = (outs AnyMemRef:$result);
+  let assemblyFormat = "$offset attr-dict `:` type($result)";
+}
+
+def Cu_CopyOp : Cu_Op<"copy", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "moves `count` neighbouring elements by one access of their joint width";
+  let description = [{
+    Both addresses are multiples of count * sizeof(element), which is 2, 4, 8 or 16
+    bytes. One side is a private array. `streaming` marks data used once.
+  }];
+  let arguments = (ins AnyMemRef:$source, Variadic<Index>:$source_indices, AnyMemRef:$target,
+    Variadic<Index>:$target_indices, I64Attr:$count, UnitAttr:$streaming);
+  let assemblyFormat = [{
+    $source `[` $source_indices `]` `to` $target `[` $target_indices `]` `count` $count attr-dict
+    `:` type($source) `to` type($target)
+  }];
+}
+
+def Cu_CpAsyncOp : Cu_Op<"cp_async", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "cp.async: `count` elements from global to shared memory, in the background";
+  let description = [{ With `valid` false nothing is read and zeros are written. }];
+  let arguments = (ins AnyMemRef:$source, Variadic<Index>:$source_indices, AnyMemRef:$target,
+    Variadic<Index>:$target_indices, Optional<I1>:$valid, I64Attr:$count);
+  let assemblyFormat = [{
+    $source `[` $source_indices `]` `to` $target `[` $target_indices `]` (`if` $valid^)? `count` $count attr-dict
+    `:` type($source) `to` type($target)
+  }];
+}
+def Cu_CpAsyncCommitOp : Cu_Op<"cp_async_commit"> {
+  let summary = "closes a group of cp.async";
+  let assemblyFormat = "attr-dict";
+}
+def Cu_CpAsyncWaitOp : Cu_Op<"cp_async_wait"> {
+  let summary = "waits until at most `pending` groups of this thread are in flight";
+  let arguments = (ins I64Attr:$pending);
+  let assemblyFormat = "$pending attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Synchronisation, lanes
+//===----------------------------------------------------------------------===//
+
+def Cu_SyncOp : Cu_Op<"sync"> {
+  let summary = "__syncthreads()";
+  let assemblyFormat = "attr-dict";
+}
+
+def Cu_ShuffleXorOp : Cu_Op<"shuffle_xor", [Pure, SameOperandsAndResultType]> {
+  let summary = "the value held by the lane whose number differs in `mask`";
+  let arguments = (ins AnyType:$value, I64Attr:$mask);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$value `,` $mask attr-dict `:` type($value)";
+}
+
+//===----------------------------------------------------------------------===//
+// Matrix units
+//===----------------------------------------------------------------------===//
+
+def Cu_LdmatrixOp : Cu_Op<"ldmatrix", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "ldmatrix: `count` 8x8 matrices of 16-bit elements into a private i32 array";
+  let description = [{ `source` is the address of the row this lane names; `trans` transposes each matrix. }];
+  let arguments = (ins AnyMemRef:$source, Variadic<Index>:$source_indices, AnyMemRef:$target,
+    Variadic<Index>:$target_indices, I64Attr:$count, UnitAttr:$trans);
+  let assemblyFormat = [{
+    $source `[` $source_indices `]` `to` $target `[` $target_indices `]` `count` $count (`trans` $trans^)? attr-dict
+    `:` type($source) `to` type($target)
+  }];
+}
+
+def Cu_MmaOp : Cu_Op<"mma", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "mma.sync on private arrays: acc += a * b";
+  let description = [{
+    `shape` is the spelling's suffix: "m16n8k16_bf16", "m16n8k16_f16", "m16n8k8_tf32", "m16n8k32_s8".
+    Fragments are those of PTX; a and b are i32 registers.
+  }];
+  let arguments = (ins AnyMemRef:$acc, Variadic<Index>:$acc_indices, AnyMemRef:$a,
+    Variadic<Index>:$a_indices, AnyMemRef:$b, Variadic<Index>:$b_indices, StrAttr:$shape);
+  let assemblyFormat = [{
+    $shape $acc `[` $acc_indices `]` `,` $a `[` $a_indices `]` `,` $b `[` $b_indices `]` attr-dict
+    `:` type($acc) `,` type($a) `,` type($b)
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Scalars
+//===----------------------------------------------------------------------===//
+
+def Cu_ConvertOp : Cu_Op<"convert", [Pure]> {
+  let summary = "te.convert on a scalar";
+  let arguments = (ins AnyFloat:$input, UnitAttr:$to_unsigned);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$input (`to_unsigned` $to_unsigned^)? attr-dict `:` type($input) `to` type($result)";
+}
+
+#endif

@@ -1,0 +1,77 @@
+#include "ir/tile/Accumulator.h"
+
+#include <algorithm>
+
+namespace kernelc::tile {
+namespace {
+
+/// Splits `warps` over rows and columns, each warp getting at least minM × minN
+/// where the tile allows; the rest replicates.
+struct WarpGrid {
+  int64_t m = 1, n = 1, replicas = 1;
+};
+WarpGrid warpGrid(int64_t m, int64_t n, int64_t warps, int64_t minM, int64_t minN) {
+  WarpGrid g;
+  while (g.m * g.n < warps) {
+    bool canM = m / g.m / 2 >= minM, canN = n / g.n / 2 >= minN;
+    if (!canM && !canN)
+      break;
+    if (canM && (!canN || m / g.m >= n / g.n))
+      g.m *= 2;
+    else
+      g.n *= 2;
+  }
+  g.replicas = warps / (g.m * g.n);
+  return g;
+}
+
+AccumulatorShape mmaShape(int64_t m, int64_t n, int64_t warps) {
+  WarpGrid g = warpGrid(m, n, warps, 16, 16);
+  AccumulatorShape s;
+  s.warpM = m / g.m;
+  s.warpN = n / g.n;
+  s.reg = {{'n', {0, 1, 2}}, {'m', {0, 8, 2}}};
+  if (s.warpN > 8)
+    s.reg.push_back({'n', {0, 8, s.warpN / 8}});
+  if (s.warpM > 16)
+    s.reg.push_back({'m', {0, 16, s.warpM / 16}});
+  s.lane = {{'n', {0, 2, 4}}, {'m', {0, 1, 8}}};
+  if (g.m > 1)
+    s.warp.push_back({'m', {0, s.warpM, g.m}});
+  if (g.n > 1)
+    s.warp.push_back({'n', {0, s.warpN, g.n}});
+  if (g.replicas > 1)
+    s.warp.push_back({'r', {0, 0, g.replicas}});
+  return s;
+}
+
+AccumulatorShape simtShape(int64_t m, int64_t n, int64_t warps) {
+  int64_t vector = std::min<int64_t>(4, n), laneN = std::min<int64_t>(8, n / vector);
+  int64_t laneM = std::min<int64_t>(32 / laneN, m), laneR = 32 / (laneN * laneM);
+  WarpGrid g = warpGrid(m, n, warps, laneM, laneN * vector);
+  AccumulatorShape s;
+  s.warpM = m / g.m;
+  s.warpN = n / g.n;
+  auto add = [](auto &list, char axis, int64_t stride, int64_t size) {
+    if (size > 1)
+      list.push_back({axis, {0, stride, size}});
+  };
+  add(s.reg, 'n', 1, vector);
+  add(s.reg, 'n', vector * laneN, s.warpN / (vector * laneN));
+  add(s.reg, 'm', laneM, s.warpM / laneM);
+  add(s.lane, 'n', vector, laneN);
+  add(s.lane, 'm', 1, laneM);
+  add(s.lane, 'r', 0, laneR);
+  add(s.warp, 'm', s.warpM, g.m);
+  add(s.warp, 'n', s.warpN, g.n);
+  add(s.warp, 'r', 0, g.replicas);
+  return s;
+}
+
+} // namespace
+
+AccumulatorShape accumulatorShape(llvm::StringRef unit, int64_t m, int64_t n, int64_t warps) {
+  return unit == "mma" ? mmaShape(m, n, warps) : simtShape(m, n, warps);
+}
+
+} // namespace kernelc::tile

@@ -1,0 +1,112 @@
+#include "ir/tile/Layout.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace kernelc::tile {
+
+int64_t Layout::numRegisters() const {
+  int64_t n = 1;
+  for (const Digit &d : reg)
+    n *= d.size;
+  return n;
+}
+
+int64_t Layout::numWarps() const {
+  int64_t n = 1;
+  for (const Digit &d : warp)
+    n *= d.size;
+  return n;
+}
+
+Layout Layout::dropDims(llvm::ArrayRef<int64_t> lost) const {
+  Layout out;
+  auto isLost = [&](const Digit &d) { return llvm::is_contained(lost, d.dim); };
+  for (const Digit &d : reg)
+    if (!isLost(d))
+      out.reg.push_back(d);
+  auto replicate = [&](const Digits &from, Digits &to) {
+    for (Digit d : from) {
+      if (isLost(d))
+        d = {-1, 0, d.size};
+      if (d.dim < 0 && !to.empty() && to.back().dim < 0)
+        to.back().size *= d.size;
+      else
+        to.push_back(d);
+    }
+  };
+  replicate(lane, out.lane);
+  replicate(warp, out.warp);
+  return out;
+}
+
+llvm::SmallVector<int64_t> Layout::shape(int64_t rank) const {
+  llvm::SmallVector<int64_t> s(rank, 1);
+  for (const Digits *list : {&reg, &lane, &warp})
+    for (const Digit &d : *list)
+      if (d.dim >= 0)
+        s[d.dim] += d.stride * (d.size - 1);
+  return s;
+}
+
+Layout blockedLayout(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> order, int64_t vector,
+                     int64_t warps, llvm::ArrayRef<int64_t> warpOrder) {
+  Layout out;
+  llvm::SmallVector<int64_t> done(shape.size(), 1); // extent covered so far, per dim
+  auto take = [&](Digits &to, int64_t dim, int64_t want) {
+    int64_t n = std::min(want, shape[dim] / done[dim]);
+    if (n > 1) {
+      to.push_back({dim, done[dim], n});
+      done[dim] *= n;
+    }
+    return n;
+  };
+  auto distribute = [&](Digits &to, int64_t want, llvm::ArrayRef<int64_t> dims) {
+    for (int64_t dim : dims) {
+      if (want == 1)
+        break;
+      want /= take(to, dim, want);
+    }
+    if (want > 1)
+      to.push_back({-1, 0, want});
+  };
+  if (!order.empty())
+    take(out.reg, order[0], vector);
+  distribute(out.lane, 32, order);
+  distribute(out.warp, warps, warpOrder.empty() ? order : warpOrder);
+  for (int64_t dim : order)
+    take(out.reg, dim, shape[dim] / done[dim]);
+  return out;
+}
+
+Digits spreadDigits(llvm::ArrayRef<Digit> linear, llvm::ArrayRef<int64_t> dims,
+                    llvm::ArrayRef<int64_t> extents) {
+  Digits out;
+  for (Digit d : linear) {
+    if (d.dim < 0) {
+      out.push_back(d);
+      continue;
+    }
+    int64_t stride = d.stride, size = d.size, radix = 1;
+    for (size_t i = 0; i < dims.size() && size > 1; ++i) {
+      int64_t end = radix * extents[i];
+      if (stride < end) {
+        assert(stride % radix == 0 && "a digit must start on a multiple of its radix");
+        int64_t n = std::min(size, std::max<int64_t>(end / stride, 1));
+        assert(size % n == 0 && "a digit must cut a radix evenly");
+        if (n > 1)
+          out.push_back({dims[i], stride / radix, n});
+        size /= n;
+        stride *= n;
+      }
+      radix = end;
+    }
+    if (size > 1)
+      out.push_back({-1, 0, size});
+  }
+  return out;
+}
+
+} // namespace kernelc::tile

@@ -1,0 +1,29 @@
+// The tile dialect: include this to use its ops.
+#pragma once
+
+#include "ir/te/Te.h"
+#include "ir/tile/Layout.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include "ir/tile/TileDialect.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "ir/tile/TileTypes.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "ir/tile/TileAttrs.h.inc"
+
+#define GET_OP_CLASSES
+#include "ir/tile/TileOps.h.inc"
+
+namespace kernelc::tile {
+
+LayoutAttr toAttr(mlir::MLIRContext *context, const Layout &layout);
+Layout fromAttr(LayoutAttr attr);
+/// The layout of a tile value; asserts that `tile-layouts` has run.
+Layout getLayout(mlir::Value tile);
+/// `type` with another layout.
+mlir::RankedTensorType withLayout(mlir::RankedTensorType type, const Layout &layout);
+
+} // namespace kernelc::tile

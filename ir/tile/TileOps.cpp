@@ -1,0 +1,180 @@
+// Verifiers and folds of the tile ops, and the dialect itself.
+#include "ir/tile/Tile.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace kernelc;
+using namespace kernelc::tile;
+
+#include "ir/tile/TileDialect.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "ir/tile/TileTypes.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "ir/tile/TileAttrs.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "ir/tile/TileOps.cpp.inc"
+
+void TileDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "ir/tile/TileOps.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "ir/tile/TileTypes.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "ir/tile/TileAttrs.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// Layout attribute
+//===----------------------------------------------------------------------===//
+
+namespace {
+SmallVector<int64_t> flatten(const Digits &digits) {
+  SmallVector<int64_t> out;
+  for (const Digit &d : digits)
+    out.append({d.dim, d.stride, d.size});
+  return out;
+}
+Digits unflatten(ArrayRef<int64_t> flat) {
+  Digits out;
+  for (size_t i = 0; i + 2 < flat.size(); i += 3)
+    out.push_back({flat[i], flat[i + 1], flat[i + 2]});
+  return out;
+}
+} // namespace
+
+// #tile.layout<reg = [[1, 1, 4], [0, 8, 2]] lane = [...] warp = [...]>
+static void printDigits(AsmPrinter &p, StringRef name, ArrayRef<int64_t> flat) {
+  p << name << " = [";
+  for (size_t i = 0; i + 2 < flat.size(); i += 3)
+    p << (i ? ", " : "") << "[" << flat[i] << ", " << flat[i + 1] << ", " << flat[i + 2] << "]";
+  p << "]";
+}
+
+void LayoutAttr::print(AsmPrinter &p) const {
+  p << "<";
+  printDigits(p, "reg", getReg());
+  printDigits(p, " lane", getLane());
+  printDigits(p, " warp", getWarp());
+  p << ">";
+}
+
+static ParseResult parseDigits(AsmParser &p, StringRef name, SmallVectorImpl<int64_t> &flat) {
+  if (p.parseKeyword(name) || p.parseEqual())
+    return failure();
+  return p.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&]() -> ParseResult {
+    size_t before = flat.size();
+    auto one = [&]() { return p.parseInteger(flat.emplace_back()); };
+    if (p.parseCommaSeparatedList(AsmParser::Delimiter::Square, one))
+      return failure();
+    if (flat.size() - before != 3)
+      return p.emitError(p.getCurrentLocation(), "a digit is [dim, stride, size]");
+    return success();
+  });
+}
+
+Attribute LayoutAttr::parse(AsmParser &p, Type) {
+  SmallVector<int64_t> reg, lane, warp;
+  if (p.parseLess() || parseDigits(p, "reg", reg) || parseDigits(p, "lane", lane) ||
+      parseDigits(p, "warp", warp) || p.parseGreater())
+    return {};
+  return LayoutAttr::get(p.getContext(), reg, lane, warp);
+}
+
+LayoutAttr tile::toAttr(MLIRContext *context, const Layout &l) {
+  return LayoutAttr::get(context, flatten(l.reg), flatten(l.lane), flatten(l.warp));
+}
+Layout tile::fromAttr(LayoutAttr a) {
+  return {unflatten(a.getReg()), unflatten(a.getLane()), unflatten(a.getWarp())};
+}
+Layout tile::getLayout(Value v) {
+  return fromAttr(cast<LayoutAttr>(cast<RankedTensorType>(v.getType()).getEncoding()));
+}
+RankedTensorType tile::withLayout(RankedTensorType type, const Layout &layout) {
+  return RankedTensorType::get(type.getShape(), type.getElementType(), toAttr(type.getContext(), layout));
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+AffineMap FuncOp::getArgShape(unsigned i) { return cast<AffineMapAttr>(getArgShapes()[i]).getValue(); }
+AffineExpr FuncOp::getExtent(unsigned d) { return getExtents().getResult(d); }
+
+LogicalResult FuncOp::verifyRegions() {
+  size_t args = getBlock().getNumArguments(), rank = getRank();
+  if (getArgNames().size() != args || getArgTypes().size() != args || getArgShapes().size() != args ||
+      getSources().size() != args)
+    return emitOpError() << "needs a name, a type, a shape and a source for each of its " << args << " arguments";
+  if (getExtents().getNumResults() != rank || getTiles().size() != rank)
+    return emitOpError() << "needs an extent and a tile size for each of its " << rank << " indices";
+  if (getSizeDiv().size() != getSizes().size() || getSizeMax().size() != getSizes().size())
+    return emitOpError() << "needs size_div and size_max for each of its sizes";
+  for (int64_t d : getGridDims())
+    if (d < 0 || d >= int64_t(rank))
+      return emitOpError() << "grid_dims names index " << d << " of " << rank;
+  return success();
+}
+
+OpFoldResult ApplyOp::fold(FoldAdaptor) {
+  AffineExpr e = getMap().getResult(0);
+  if (auto c = dyn_cast<AffineConstantExpr>(e))
+    return IntegerAttr::get(IndexType::get(getContext()), c.getValue());
+  if (auto d = dyn_cast<AffineDimExpr>(e))
+    return getOperand(d.getPosition());
+  return {};
+}
+
+LogicalResult LoadOp::verify() {
+  int64_t rank = cast<MemRefType>(getBase().getType()).getRank();
+  if (getMap().getNumResults() != rank || getMap().getNumDims() != getOffsets().size() + getIndexTiles().size())
+    return emitOpError() << "map must go from the " << getOffsets().size() << " indices and "
+                         << getIndexTiles().size() << " index tiles to the tensor's " << rank << " dims";
+  if ((getBounds() == te::BoundsMode::Pad) != bool(getPadding()))
+    return emitOpError() << "padding goes with bounds 'pad', and only with it";
+  return success();
+}
+
+LogicalResult StoreOp::verify() {
+  int64_t rank = cast<MemRefType>(getBase().getType()).getRank();
+  if (getMap().getNumResults() != rank || getMap().getNumDims() != getOffsets().size())
+    return emitOpError() << "map must go from the indices to the tensor's " << rank << " dims";
+  return success();
+}
+
+LogicalResult BroadcastOp::verify() {
+  auto from = getInput().getType(), to = getResult().getType();
+  if (from.getRank() != to.getRank())
+    return emitOpError() << "keeps the rank";
+  for (auto [a, b] : llvm::zip(from.getShape(), to.getShape()))
+    if (a != b && a != 1)
+      return emitOpError() << "extends extents of 1 only, not " << a << " to " << b;
+  return success();
+}
+
+LogicalResult ReduceOp::verify() {
+  if (getInputs().size() != getResults().size() || getInputs().empty())
+    return emitOpError() << "has as many results as inputs";
+  for (auto [in, out] : llvm::zip(getInputs().getTypes(), getResults().getTypes()))
+    for (int64_t d : getDims())
+      if (cast<RankedTensorType>(out).getDimSize(d) != 1)
+        return emitOpError() << "reduced dim " << d << " must have extent 1 in the result";
+  return success();
+}
+
+LogicalResult DotOp::verify() {
+  if (getResult().getType() != getAcc().getType())
+    return emitOpError() << "has the accumulator's type";
+  return success();
+}

@@ -1,0 +1,278 @@
+// Ops, attributes and types of the tile dialect. See TileDialect.td for what
+// holds of all of them.
+#ifndef KERNELC_IR_TILE_TILEOPS
+#define KERNELC_IR_TILE_TILEOPS
+
+include "ir/tile/TileDialect.td"
+include "ir/te/TeEnums.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+//===----------------------------------------------------------------------===//
+// Layouts
+//===----------------------------------------------------------------------===//
+
+def Tile_LayoutAttr : AttrDef<Tile_Dialect, "Layout"> {
+  let mnemonic = "layout";
+  let summary = "which register of which lane of which warp holds which element";
+  let description = [{
+    Three lists of *digits*, fastest first. A digit `[dim, stride, size]` adds
+    `stride * value`, 0 ≤ value < size, to the coordinate of `dim`; dim -1 is
+    replication. A register number is read in the mixed radix of `reg`'s sizes, a
+    lane number in that of `lane` (product 32), a warp number in that of `warp`.
+    The element at coordinates c is held where the digits add up to c. MMA
+    fragments, blocked layouts and slices are all of this form; the order within
+    `reg` is the order of the registers.
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$reg, ArrayRefParameter<"int64_t">:$lane,
+                        ArrayRefParameter<"int64_t">:$warp);
+  let hasCustomAssemblyFormat = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Rings
+//===----------------------------------------------------------------------===//
+
+def Tile_RingType : TypeDef<Tile_Dialect, "Ring"> {
+  let mnemonic = "ring";
+  let summary = "slots of one box each in shared memory";
+  let description = [{
+    `slots` boxes of `shape` (the launch's index space) in shared memory. Number n
+    lives in slot n mod slots. In a slot, elements along `contiguous` are neighbours
+    within rows of at most 128 bytes; 16-byte chunks of a row are exchanged by the
+    128-, 64- or 32-byte swizzle of the row's width, so that neither ldmatrix nor
+    16-byte copies conflict (see ir/tile/SlotLayout.h).
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType, "int64_t":$slots,
+                        "int64_t":$contiguous);
+  let assemblyFormat = "`<` `[` $shape `]` `x` $elementType `,` `slots` $slots `,` `contiguous` $contiguous `>`";
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemonic, traits>;
+
+def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, SingleBlock]> {
+  let summary = "the program of one thread block";
+  let description = [{
+    One launch. Block arguments are memrefs (tensors of the kernel and workspaces)
+    and scalars. `arg_shapes` gives each tensor's dims over the sizes, `sources`
+    what the argument is: a parameter number ≥ 0 of the kernel (inputs first, then
+    outputs that update no input), or -1 - w for workspace w.
+
+    - `indices`, `extents` (`()[sizes] -> ..`), `tiles`: the launch's index space.
+    - `grid_dims`: the indices mapped to the grid, slowest first; the grid has
+      ∏ ceil(extent / tile) blocks. `raster` > 1 walks the last two grid dims in
+      groups of that many tiles of the first of them.
+    - `warps`: warps of a block.
+    - `size_div`, `size_max`: what the variant may assume of each size (1, -1: nothing).
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$sizes,
+    DenseI64ArrayAttr:$size_div, DenseI64ArrayAttr:$size_max,
+    StrArrayAttr:$arg_names, StrArrayAttr:$arg_types, AffineMapArrayAttr:$arg_shapes,
+    DenseI64ArrayAttr:$sources,
+    StrArrayAttr:$indices, AffineMapAttr:$extents, DenseI64ArrayAttr:$tiles,
+    DenseI64ArrayAttr:$grid_dims, I64Attr:$warps,
+    DefaultValuedAttr<I64Attr, "1">:$raster,
+    DefaultValuedAttr<I64Attr, "1">:$stages,
+    DefaultValuedAttr<StrAttr, "\"simt\"">:$unit,
+    DefaultValuedAttr<StrAttr, "\"sm_80\"">:$target);
+  let regions = (region SizedRegion<1>:$body);
+  let hasRegionVerifier = 1;
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let extraClassDeclaration = [{
+    ::mlir::Block &getBlock() { return getBody().front(); }
+    unsigned getRank() { return getIndices().size(); }
+    ::mlir::AffineMap getArgShape(unsigned i);
+    /// The extent of index d over the sizes.
+    ::mlir::AffineExpr getExtent(unsigned d);
+  }];
+}
+
+def Tile_ProgramIdOp : Tile_Op<"program_id", [Pure]> {
+  let summary = "the number of this block's tile along an index of the grid";
+  let arguments = (ins I64Attr:$dim);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$dim attr-dict";
+}
+
+def Tile_ApplyOp : Tile_Op<"apply", [Pure]> {
+  let summary = "an affine map of index values and the sizes";
+  let arguments = (ins AffineMapAttr:$map, Variadic<Index>:$operands_);
+  let results = (outs Index:$result);
+  let hasFolder = 1;
+  let assemblyFormat = "$map `(` $operands_ `)` attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemRead]>]> {
+  let summary = "a box of a tensor, as a tile";
+  let description = [{
+    Element c of the result is `base[map(offsets + c, indices[c])]`; where a dim
+    named in `mask` has `offsets + c` at or beyond its extent it is zero. `map` is
+    `(d_0 .. d_{n-1}, e_0 ..)[sizes]`: the launch's indices, then index tiles for
+    subscripts that are not affine. `bounds` and `padding` are those of `te.read`.
+
+    ```mlir
+    %x = tile.load %a[%i0, %k0] map affine_map<(d0, d1)[s0, s1] -> (d0, d1)> mask [0, 1]
+        : memref<?x?xbf16> -> tensor<128x64xbf16>
+    ```
+  }];
+  let arguments = (ins AnyMemRef:$base, AffineMapAttr:$map, Variadic<Index>:$offsets,
+    Variadic<AnyRankedTensor>:$index_tiles, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$mask,
+    DefaultValuedAttr<Te_BoundsMode, "::kernelc::te::BoundsMode::InBounds">:$bounds,
+    Optional<AnyType>:$padding);
+  let results = (outs AnyRankedTensor:$result);
+  let hasVerifier = 1;
+  let assemblyFormat = [{
+    $base `[` $offsets `]` `map` $map (`indices` $index_tiles^ `:` type($index_tiles))? (`bounds` $bounds^)?
+    (`padding` $padding^ `:` type($padding))? attr-dict `:` type($base) `->` type($result)
+  }];
+}
+
+def Tile_StoreOp : Tile_Op<"store", [AttrSizedOperandSegments, MemoryEffects<[MemWrite]>]> {
+  let summary = "writes a tile to a box of a tensor";
+  let description = [{
+    `base[map(offsets + c)] = value[c]` for every element whose dims in `mask` are
+    below their extents and whose `condition` element, if given, is true.
+  }];
+  let arguments = (ins AnyRankedTensor:$value, AnyMemRef:$base, AffineMapAttr:$map, Variadic<Index>:$offsets,
+    DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$mask, Optional<AnyRankedTensor>:$condition);
+  let hasVerifier = 1;
+  let assemblyFormat = [{
+    $value `,` $base `[` $offsets `]` `map` $map (`if` $condition^ `:` type($condition))? attr-dict
+    `:` type($value) `,` type($base)
+  }];
+}
+
+def Tile_IndexOp : Tile_Op<"index", [Pure]> {
+  let summary = "the coordinates along one index: offset + 0, 1, 2, ..";
+  let arguments = (ins I64Attr:$dim, Index:$offset);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$dim `at` $offset attr-dict `:` type($result)";
+}
+
+def Tile_InsideOp : Tile_Op<"inside", [Pure]> {
+  let summary = "whether coordinates are below the extents of the dims in mask";
+  let description = [{ Element c is `∀ d in mask: offsets_d + c_d < extent_d`. }];
+  let arguments = (ins Variadic<Index>:$offsets, DenseI64ArrayAttr:$mask);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "`[` $offsets `]` `mask` $mask attr-dict `:` type($result)";
+}
+
+def Tile_SplatOp : Tile_Op<"splat", [Pure]> {
+  let summary = "a tile of one scalar";
+  let arguments = (ins AnyType:$input);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+}
+
+def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
+  let summary = "repeats a tile along dims of extent 1";
+  let arguments = (ins AnyRankedTensor:$input);
+  let results = (outs AnyRankedTensor:$result);
+  let hasVerifier = 1;
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+}
+
+def Tile_ConvertOp : Tile_Op<"convert", [Pure]> {
+  let summary = "te.convert, element by element";
+  let arguments = (ins AnyRankedTensor:$input, UnitAttr:$to_unsigned);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input (`to_unsigned` $to_unsigned^)? attr-dict `:` type($input) `to` type($result)";
+}
+
+def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure]> {
+  let summary = "the same tile in another layout";
+  let arguments = (ins AnyRankedTensor:$input);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+}
+
+def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
+  let summary = "combines a tile along dims";
+  let description = [{
+    The dims in `dims` have extent 1 in the result. For arg kinds `keys` are
+    reduced with `positions` (index tile of the same shape); the results are key
+    and position, the first position among equal keys.
+  }];
+  let arguments = (ins Te_Combiner:$kind, Variadic<AnyRankedTensor>:$inputs, DenseI64ArrayAttr:$dims);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let hasVerifier = 1;
+  let assemblyFormat = "$kind $inputs `dims` $dims attr-dict `:` type($inputs) `->` type($results)";
+}
+
+def Tile_CombineOp : Tile_Op<"combine", [Pure]> {
+  let summary = "merges two partial reductions element by element";
+  let arguments = (ins Te_Combiner:$kind, Variadic<AnyRankedTensor>:$inputs);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = "$kind $inputs attr-dict `:` type($inputs) `->` type($results)";
+}
+
+def Tile_RingOp : Tile_Op<"ring"> {
+  let summary = "makes a ring";
+  let results = (outs Tile_RingType:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+def Tile_RingCopyOp : Tile_Op<"ring_copy", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "starts filling slot `number` with a box of a tensor";
+  let description = [{
+    As `tile.load`, without registers: visible after `tile.async_commit`, a
+    `tile.async_wait` that covers it, and a `tile.barrier`. Points outside the masked
+    extents, and outside the tensor with bounds `pad`, are zero.
+  }];
+  let arguments = (ins Tile_RingType:$ring, Index:$number, AnyMemRef:$base, AffineMapAttr:$map,
+    Variadic<Index>:$offsets, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$mask,
+    DefaultValuedAttr<Te_BoundsMode, "::kernelc::te::BoundsMode::InBounds">:$bounds);
+  let assemblyFormat = [{
+    $ring `at` $number `from` $base `[` $offsets `]` `map` $map attr-dict `:` type($ring) `,` type($base)
+  }];
+}
+
+def Tile_RingStoreOp : Tile_Op<"ring_store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "fills slot `number` with a tile; visible after a `tile.barrier`";
+  let arguments = (ins Tile_RingType:$ring, Index:$number, AnyRankedTensor:$value);
+  let assemblyFormat = "$ring `at` $number `,` $value attr-dict `:` type($ring) `,` type($value)";
+}
+
+def Tile_AsyncCommitOp : Tile_Op<"async_commit"> {
+  let summary = "closes a group of ring_copy";
+  let assemblyFormat = "attr-dict";
+}
+def Tile_AsyncWaitOp : Tile_Op<"async_wait"> {
+  let summary = "waits until at most `pending` groups are in flight";
+  let arguments = (ins I64Attr:$pending);
+  let assemblyFormat = "$pending attr-dict";
+}
+def Tile_BarrierOp : Tile_Op<"barrier"> {
+  let summary = "every thread of the block is here, and its shared memory writes are seen";
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_DotOp : Tile_Op<"dot", [MemoryEffects<[MemRead]>]> {
+  let summary = "acc + a · b over the dims that acc lacks";
+  let description = [{
+    `result[c] = acc[c] + Σ_k a[c, k] · b[c, k]` with products exact and sums in the
+    accumulator type. M dims are those of a and acc, N dims those of b and acc, K
+    dims those of a and b. The operands are tiles,
+    or rings read at slot `number`.
+  }];
+  let arguments = (ins AnyType:$a, AnyType:$b, AnyRankedTensor:$acc, DenseI64ArrayAttr:$m,
+                       DenseI64ArrayAttr:$n, DenseI64ArrayAttr:$k, Optional<Index>:$number);
+  let results = (outs AnyRankedTensor:$result);
+  let hasVerifier = 1;
+  let assemblyFormat = [{
+    $a `,` $b `,` $acc `m` $m `n` $n `k` $k (`at` $number^)? attr-dict `:` type($a) `,` type($b) `,` type($acc) `->` type($result)
+  }];
+}
+
+#endif

@@ -1,0 +1,91 @@
+// Every pass of the project, in pipeline order. One entry, one .cpp, one test
+// folder, one word.
+#ifndef KERNELC_PASSES
+#define KERNELC_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def TeSimplify : Pass<"te-simplify", "::kernelc::te::KernelOp"> {
+  let summary = "Inline pointwise tensors into their readers and drop dead ones";
+  let description = [{
+    A `te.compute` without an init, a condition or an `out_map` of its own is a
+    definition: wherever it is read in bounds, its body can stand instead. After
+    this pass a tensor exists only where it is reduced, returned, or read outside
+    its bounds. *Runs first, before `te-plan`, because* the plan counts launches and
+    bytes, and a tensor that is never stored costs neither. Equal reductions and
+    subexpressions merge by CSE afterwards.
+
+    Postcondition: no `te.read` in bounds of a plain `te.compute`.
+    Not tried: weighing recomputation against a store (an inlined body may be
+    evaluated once per reader). Numeric effect: none.
+  }];
+}
+
+def TePlan : Pass<"te-plan", "::kernelc::te::KernelOp"> {
+  let summary = "Decide the launches and their schedules";
+  let description = [{
+    Groups the statements into launches, gives each launch its index space, tile
+    sizes, warps and matrix unit, and records all of it in the kernel's `plan`
+    attribute; changes nothing else. Every number comes from the target's table.
+    *Runs last on te, because* everything below only obeys it.
+
+    A producer joins its reader's launch when its parallel indices are exactly the
+    grid of that launch, it is read at plain indices, and no third launch stands
+    between them. Otherwise it is stored in a workspace by a launch of its own.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,
+    ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">,
+    ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
+}
+
+def TeToTile : Pass<"te-to-tile", "::mlir::ModuleOp"> {
+  let summary = "Turn each planned launch into a block program";
+  let description = [{
+    One `tile.func` per launch of the `plan` attribute. A reduction whose indices
+    fit their tiles is straight-line code (so that equal loads merge by CSE);
+    otherwise it is a loop over tiles that carries the partial result. Requires
+    `te-plan`. The kernel itself stays in the module: it is the launch's contract.
+  }];
+  let dependentDialects = ["::kernelc::tile::TileDialect"];
+}
+
+def TilePipeline : Pass<"tile-pipeline", "::kernelc::tile::FuncOp"> {
+  let summary = "Feed dots from rings in shared memory, loads ahead of use";
+  let description = [{
+    The operands of a `tile.dot` in a loop go through rings of `stages` slots (at
+    least two): while tile t is multiplied, tile t + stages - 1 is on its way. An
+    operand that is a plain load of neighbours of 4 bytes or more is copied without
+    registers (`tile.ring_copy`: cp.async where the target has it); any other, also
+    one with a fused prologue, is computed in registers and stored
+    (`tile.ring_store`). *Runs before `tile-layouts`, because* copies need no layout.
+    One barrier per tile: it both publishes tile t and says that tile t - 1 has been
+    read.
+  }];
+}
+
+def TileLayouts : Pass<"tile-layouts", "::kernelc::tile::FuncOp"> {
+  let summary = "Give every tile value a layout";
+  let description = [{
+    Values connected by elementwise ops, broadcasts, reductions and loops share one
+    parent layout and each holds its slice of it. Dots fix the layout of their
+    component; elsewhere the memory accesses choose: 16-byte vectors along the dim
+    in which most bytes are contiguous. An access that is contiguous along another
+    dim gets a layout of its own and a `tile.convert_layout`.
+    Precondition: no tile has an encoding. Postcondition: every tile has one.
+  }];
+}
+
+def TileToCu : Pass<"tile-to-cu", "::mlir::ModuleOp"> {
+  let summary = "Say what each thread does";
+  let description = [{
+    Register digits of a layout become loops over private arrays, lane and warp
+    digits parts of the coordinate; runs of elementwise ops with equal layouts
+    become one loop. Reductions go through registers, shuffles and shared memory,
+    in that order and always in the same order (bitwise repeatable).
+    Requires `tile-layouts`.
+  }];
+  let dependentDialects = ["::kernelc::cu::CuDialect"];
+}
+
+#endif

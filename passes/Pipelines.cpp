@@ -1,0 +1,41 @@
+// The pipelines, read as a list. Each comment says why a pass stands where it stands.
+#include "passes/Passes.h"
+
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace kernelc {
+
+void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
+  pm.addNestedPass<te::KernelOp>(createTeSimplify());
+  // Inlining brings equal subexpressions next to each other, and equal
+  // reductions of them; canonicalize first so that they look equal.
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addNestedPass<te::KernelOp>(createTePlan(options));
+}
+
+void buildCudaPipeline(OpPassManager &pm, CudaStop stop) {
+  pm.addPass(createTeToTile());
+  // Resident launches load a tile once per statement: CSE makes that once.
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  // Operands of products go through shared memory; what is left in registers
+  // after that is what needs a layout.
+  pm.addNestedPass<tile::FuncOp>(createTilePipeline());
+  pm.addPass(createCanonicalizerPass());
+  if (stop == CudaStop::Tile)
+    return;
+  pm.addNestedPass<tile::FuncOp>(createTileLayouts());
+  if (stop == CudaStop::Layouts)
+    return;
+  pm.addPass(createTileToCu());
+  // Index arithmetic is written without thought for repetition.
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createLoopInvariantCodeMotionPass());
+  pm.addPass(createCSEPass());
+}
+
+} // namespace kernelc

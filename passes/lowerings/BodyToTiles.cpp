@@ -1,0 +1,195 @@
+#include "passes/lowerings/BodyToTiles.h"
+
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace kernelc {
+
+SmallVector<int64_t> BodyToTiles::shapeOf(ArrayRef<int64_t> indices) {
+  SmallVector<int64_t> shape(c_.rank(), 1);
+  for (int64_t i : indices)
+    shape[i] = c_.tiles[i];
+  return shape;
+}
+
+Value BodyToTiles::broadcast(Value tile, ArrayRef<int64_t> shape) {
+  auto type = cast<RankedTensorType>(tile.getType());
+  if (type.getShape() == shape)
+    return tile;
+  return tile::BroadcastOp::create(b_, tile.getLoc(), RankedTensorType::get(shape, type.getElementType()), tile);
+}
+
+Value BodyToTiles::scalarTile(Value scalar, Location loc) {
+  SmallVector<int64_t> ones(c_.rank(), 1);
+  auto type = RankedTensorType::get(ones, scalar.getType());
+  return tile::SplatOp::create(b_, loc, type, scalar);
+}
+
+Value BodyToTiles::evaluate(Value v) {
+  if (Value known = done_.lookup(v))
+    return known;
+  Value result;
+  if (auto arg = dyn_cast<BlockArgument>(v)) {
+    if (arg.getOwner()->getParentOp() == op_) {
+      int64_t index = dims_[arg.getArgNumber()];
+      auto type = RankedTensorType::get(shapeOf(index), b_.getIndexType());
+      result = tile::IndexOp::create(b_, v.getLoc(), type, index, c_.offsets[index]);
+    } else {
+      result = scalarTile(c_.buffers.lookup(v), v.getLoc()); // a scalar parameter
+    }
+  } else if (auto read = v.getDefiningOp<te::ReadOp>()) {
+    result = load(read);
+  } else {
+    result = elementwise(v.getDefiningOp());
+  }
+  if (result)
+    done_[v] = result;
+  return result;
+}
+
+Value BodyToTiles::elementwise(Operation *op) {
+  SmallVector<int64_t> ones(c_.rank(), 1);
+  if (auto size = dyn_cast<te::SizeOp>(op))
+    return scalarTile(tile::ApplyOp::create(b_, op->getLoc(), b_.getIndexType(), size.getMap(), ValueRange{}), op->getLoc());
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    auto type = RankedTensorType::get(ones, constant.getType());
+    return arith::ConstantOp::create(b_, op->getLoc(), type, SplatElementsAttr::get(type, constant.getValue()));
+  }
+  SmallVector<Value> operands;
+  SmallVector<int64_t> shape = ones;
+  for (Value operand : op->getOperands()) {
+    Value t = evaluate(operand);
+    if (!t)
+      return {};
+    operands.push_back(t);
+    for (auto [s, e] : llvm::zip(shape, cast<RankedTensorType>(t.getType()).getShape()))
+      s = std::max(s, e);
+  }
+  for (Value &t : operands)
+    t = broadcast(t, shape);
+  auto type = RankedTensorType::get(shape, op->getResult(0).getType());
+  if (auto convert = dyn_cast<te::ConvertOp>(op))
+    return tile::ConvertOp::create(b_, op->getLoc(), type, operands[0], convert.getToUnsigned());
+  if (!op->hasTrait<OpTrait::Elementwise>()) {
+    op->emitError() << "'" << op->getName() << "' cannot be computed tile by tile yet";
+    return {};
+  }
+  OperationState state(op->getLoc(), op->getName());
+  state.addOperands(operands);
+  state.addAttributes(op->getAttrs());
+  state.addTypes(type);
+  return b_.create(state)->getResult(0);
+}
+
+Value BodyToTiles::load(te::ReadOp read) {
+  if (Value here = c_.results.lookup(read.getTensor()))
+    return here;
+  Location loc = read.getLoc();
+  AffineMap map = read.getMapOrIdentity();
+  unsigned rank = c_.rank();
+  // Operands that are indices of the launch become dims of the map; others index tiles.
+  SmallVector<AffineExpr> replacements;
+  SmallVector<Value> indexTiles;
+  SmallVector<int64_t> used;
+  for (auto [i, operand] : llvm::enumerate(read.getOperands_())) {
+    auto arg = dyn_cast<BlockArgument>(operand);
+    if (arg && arg.getOwner()->getParentOp() == op_) {
+      int64_t index = dims_[arg.getArgNumber()];
+      replacements.push_back(b_.getAffineDimExpr(index));
+      if (map.isFunctionOfDim(i))
+        used.push_back(index);
+      continue;
+    }
+    Value tile = evaluate(operand);
+    if (!tile)
+      return {};
+    replacements.push_back(b_.getAffineDimExpr(rank + indexTiles.size()));
+    indexTiles.push_back(tile);
+  }
+  SmallVector<int64_t> shape = shapeOf(used);
+  for (Value t : indexTiles)
+    for (auto [s, e] : llvm::zip(shape, cast<RankedTensorType>(t.getType()).getShape()))
+      s = std::max(s, e);
+  for (Value &t : indexTiles)
+    t = broadcast(t, shape);
+  SmallVector<int64_t> mask;
+  for (unsigned d = 0; d < rank; ++d)
+    if (shape[d] > 1 && c_.ragged[d])
+      mask.push_back(d);
+  Value padding;
+  if (read.getPadding()) {
+    padding = evaluate(read.getPadding());
+    if (!padding)
+      return {};
+  }
+  SmallVector<AffineExpr> results;
+  for (AffineExpr e : map.getResults())
+    results.push_back(e.replaceDims(replacements));
+  AffineMap full = AffineMap::get(rank + indexTiles.size(), map.getNumSymbols(), results, b_.getContext());
+  auto type = RankedTensorType::get(shape, read.getResult().getType());
+  return tile::LoadOp::create(b_, loc, type, c_.buffers.lookup(read.getTensor()), full, c_.offsets, indexTiles,
+                              mask, read.getBounds(), padding);
+}
+
+Value BodyToTiles::indexExpr(AffineExpr e, Location loc) {
+  if (e.isSymbolicOrConstant())
+    return scalarTile(tile::ApplyOp::create(b_, loc, b_.getIndexType(), AffineMap::get(0, c_.extents.getNumSymbols(), e), ValueRange{}), loc);
+  if (auto d = dyn_cast<AffineDimExpr>(e))
+    return evaluate(op_->getRegion(0).getArgument(d.getPosition()));
+  auto bin = cast<AffineBinaryOpExpr>(e);
+  Value x = indexExpr(bin.getLHS(), loc), y = indexExpr(bin.getRHS(), loc);
+  SmallVector<int64_t> shape(c_.rank(), 1);
+  for (Value t : {x, y})
+    for (auto [s, n] : llvm::zip(shape, cast<RankedTensorType>(t.getType()).getShape()))
+      s = std::max(s, n);
+  x = broadcast(x, shape);
+  y = broadcast(y, shape);
+  switch (e.getKind()) {
+  case AffineExprKind::Add: return arith::AddIOp::create(b_, loc, x, y);
+  case AffineExprKind::Mul: return arith::MulIOp::create(b_, loc, x, y);
+  case AffineExprKind::FloorDiv: return arith::FloorDivSIOp::create(b_, loc, x, y);
+  case AffineExprKind::CeilDiv: return arith::CeilDivSIOp::create(b_, loc, x, y);
+  default: { // x mod y, y > 0
+    Value q = arith::FloorDivSIOp::create(b_, loc, x, y);
+    return arith::SubIOp::create(b_, loc, x, arith::MulIOp::create(b_, loc, q, y));
+  }
+  }
+}
+
+Value BodyToTiles::conjunction(Value a, Value b, Location loc) {
+  if (!a || !b)
+    return a ? a : b;
+  SmallVector<int64_t> shape(c_.rank(), 1);
+  for (Value t : {a, b})
+    for (auto [s, n] : llvm::zip(shape, cast<RankedTensorType>(t.getType()).getShape()))
+      s = std::max(s, n);
+  return arith::AndIOp::create(b_, loc, broadcast(a, shape), broadcast(b, shape));
+}
+
+Value BodyToTiles::evaluateSet(IntegerSet set, Location loc) {
+  Value all;
+  for (unsigned i = 0; i < set.getNumConstraints(); ++i) {
+    Value left = indexExpr(set.getConstraint(i), loc);
+    auto type = cast<RankedTensorType>(left.getType());
+    Value zero = arith::ConstantOp::create(b_, loc, type, DenseElementsAttr::get(type, b_.getIndexAttr(0).getValue()));
+    auto predicate = set.isEq(i) ? arith::CmpIPredicate::eq : arith::CmpIPredicate::sge;
+    all = conjunction(all, arith::CmpIOp::create(b_, loc, predicate, left, zero), loc);
+  }
+  return all;
+}
+
+Value BodyToTiles::inside(ArrayRef<int64_t> among, Location loc) {
+  SmallVector<int64_t> mask;
+  for (int64_t i : among)
+    if (c_.ragged[i])
+      mask.push_back(i);
+  if (mask.empty())
+    return {};
+  llvm::sort(mask);
+  auto type = RankedTensorType::get(shapeOf(mask), b_.getI1Type());
+  return tile::InsideOp::create(b_, loc, type, c_.offsets, mask);
+}
+
+} // namespace kernelc

@@ -1,0 +1,59 @@
+// Scalar bodies of te as tile values: one element's expression becomes the same
+// expression over a box of points.
+#pragma once
+
+#include "ir/te/Te.h"
+#include "ir/tile/Tile.h"
+#include "llvm/ADT/DenseMap.h"
+#include "mlir/IR/Builders.h"
+
+namespace kernelc {
+
+/// Where a launch stands while its ops are emitted.
+struct LaunchContext {
+  llvm::ArrayRef<int64_t> tiles;
+  mlir::AffineMap extents;
+  llvm::SmallVector<mlir::Value> offsets;      ///< per launch index: where the current tile starts
+  llvm::BitVector ragged;                      ///< indices whose last tile may stick out
+  llvm::DenseMap<mlir::Value, mlir::Value> buffers;  ///< te tensor or scalar → block argument
+  llvm::DenseMap<mlir::Value, mlir::Value> results;  ///< te tensor computed in this launch → tile
+
+  int64_t rank() const { return tiles.size(); }
+};
+
+/// Evaluates values of one domain op's body.
+class BodyToTiles {
+public:
+  /// `dims`: the launch index of each dim of the op.
+  BodyToTiles(mlir::OpBuilder &builder, LaunchContext &context, mlir::Operation *op, llvm::ArrayRef<int64_t> dims)
+      : b_(builder), c_(context), op_(op), dims_(dims) {}
+
+  /// The tile of a body value; null after a diagnostic.
+  mlir::Value evaluate(mlir::Value value);
+  /// The conjunction of an integer set's constraints over the op's dims.
+  mlir::Value evaluateSet(mlir::IntegerSet set, mlir::Location loc);
+  /// Which points lie inside the extents, for the ragged ones among the launch
+  /// indices `among`; null when all do.
+  mlir::Value inside(llvm::ArrayRef<int64_t> among, mlir::Location loc);
+  /// a and b (either may be null).
+  mlir::Value conjunction(mlir::Value a, mlir::Value b, mlir::Location loc);
+
+  /// Extends `tile` to `shape`.
+  mlir::Value broadcast(mlir::Value tile, llvm::ArrayRef<int64_t> shape);
+  /// The shape with the launch's tile size in `indices` and 1 elsewhere.
+  llvm::SmallVector<int64_t> shapeOf(llvm::ArrayRef<int64_t> indices);
+
+private:
+  mlir::Value load(te::ReadOp read);
+  mlir::Value elementwise(mlir::Operation *op);
+  mlir::Value indexExpr(mlir::AffineExpr e, mlir::Location loc);
+  mlir::Value scalarTile(mlir::Value scalar, mlir::Location loc);
+
+  mlir::OpBuilder &b_;
+  LaunchContext &c_;
+  mlir::Operation *op_;
+  llvm::ArrayRef<int64_t> dims_;
+  llvm::DenseMap<mlir::Value, mlir::Value> done_;
+};
+
+} // namespace kernelc

@@ -1,0 +1,235 @@
+// tile.load and tile.store: coordinates, masks, bounds rules, vectors.
+#include "passes/lowerings/ThreadCode.h"
+
+#include "passes/tile/Access.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace kernelc {
+
+using tile::Digit;
+using tile::Layout;
+
+namespace {
+
+/// One access: where its elements are and how they are walked.
+class AccessLowering {
+public:
+  AccessLowering(ThreadCode &c, AffineMap map, Value base, Value tileValue, OperandRange offsets, ArrayRef<int64_t> mask,
+                 Location loc)
+      : c_(c), map_(map), shape_(shapeOfBase(c.func, base)), base_(c.bases.lookup(base)), offsets_(offsets), mask_(mask),
+        layout_(tile::getLayout(tileValue)), rank_(cast<RankedTensorType>(tileValue.getType()).getRank()), loc_(loc) {
+    ArrayRef<int64_t> shape = cast<RankedTensorType>(tileValue.getType()).getShape();
+    int64_t bytes = std::max(1u, cast<MemRefType>(base.getType()).getElementTypeBitWidth() / 8);
+    int64_t dim = contiguousDim(map, shape);
+    if (!layout_.reg.empty() && dim >= 0 && layout_.reg[0].dim == dim && layout_.reg[0].stride == 1)
+      vector_ = provableVector(c.func, map, shape_, dim, llvm::is_contained(mask, dim),
+                               std::min<int64_t>(16 / bytes, layout_.reg[0].size));
+  }
+
+  const Layout &layout() const { return layout_; }
+  Value base() const { return base_; }
+  int64_t vector() const { return vector_; }
+  void scalarOnly() { vector_ = 1; }
+
+  /// Runs `body(registerIndex, digits)` for every vector of the layout.
+  void forEachVector(llvm::function_ref<void(Value, OpenDigits &)> body) {
+    OpenDigits open;
+    ArrayRef<Digit> digits = layout_.reg;
+    if (vector_ == 1)
+      return c_.overDigits(digits, loc_, open, [&] { body(c_.registerIndex(layout_, open, loc_), open); });
+    Digit first = digits.front();
+    c_.overDigits(digits.drop_front(), loc_, open, [&] {
+      // The vector digit in steps of the vector.
+      auto step = [&](Value v) {
+        open.digits.push_back({first, v});
+        body(c_.registerIndex(layout_, open, loc_), open);
+        open.digits.pop_back();
+      };
+      if (first.size == vector_)
+        return step(c_.index(0, loc_));
+      auto loop = scf::ForOp::create(c_.b, loc_, c_.index(0, loc_), c_.index(first.size, loc_), c_.index(vector_, loc_));
+      loop->setAttr(cu::kUnrollAttr, c_.b.getUnitAttr());
+      OpBuilder::InsertionGuard guard(c_.b);
+      c_.b.setInsertionPoint(loop.getBody()->getTerminator());
+      step(loop.getInductionVar());
+    });
+  }
+
+  /// The launch coordinates of the open element.
+  SmallVector<Value> coordinates(const OpenDigits &open) {
+    SmallVector<Value> coords = c_.coordinates(layout_, open, rank_, loc_);
+    for (auto [d, v] : llvm::enumerate(coords)) {
+      v = c_.add(c_.scalars.lookup(offsets_[d]), v, loc_);
+      if (!v)
+        v = c_.index(0, loc_);
+    }
+    return coords;
+  }
+
+  /// Inside the extents of the masked dims; null when nothing is masked.
+  Value inside(ArrayRef<Value> coords) {
+    Value all;
+    for (int64_t d : mask_) {
+      Value end = c_.expand(c_.func.getExtent(d), {}, loc_);
+      all = conjunction(all, arith::CmpIOp::create(c_.b, loc_, arith::CmpIPredicate::slt, coords[d], end));
+    }
+    return all;
+  }
+
+  Value conjunction(Value x, Value y) {
+    if (!x || !y)
+      return x ? x : y;
+    return arith::AndIOp::create(c_.b, loc_, x, y);
+  }
+
+  SmallVector<Value> subscripts(ValueRange coords) {
+    SmallVector<Value> out;
+    for (AffineExpr e : map_.getResults())
+      out.push_back(c_.expand(e, coords, loc_));
+    return out;
+  }
+
+  /// Row-major address of subscripts.
+  Value address(ArrayRef<Value> subscripts) {
+    Value a;
+    for (auto [d, s] : llvm::enumerate(subscripts)) {
+      if (a)
+        a = arith::MulIOp::create(c_.b, loc_, a, c_.expand(shape_.getResult(d), {}, loc_));
+      a = a ? arith::AddIOp::create(c_.b, loc_, a, s) : s;
+    }
+    return a ? a : c_.index(0, loc_);
+  }
+
+  /// Applies edge, reflect or wrap to subscripts; for pad, returns whether they
+  /// are inside the tensor.
+  Value applyBounds(te::BoundsMode mode, SmallVectorImpl<Value> &subscripts) {
+    OpBuilder &b = c_.b;
+    Value inside;
+    for (auto [d, s] : llvm::enumerate(subscripts)) {
+      Value n = c_.expand(shape_.getResult(d), {}, loc_), zero = c_.index(0, loc_), one = c_.index(1, loc_);
+      Value last = arith::SubIOp::create(b, loc_, n, one);
+      switch (mode) {
+      case te::BoundsMode::Pad: {
+        Value low = arith::CmpIOp::create(b, loc_, arith::CmpIPredicate::sge, s, zero);
+        Value high = arith::CmpIOp::create(b, loc_, arith::CmpIPredicate::slt, s, n);
+        inside = conjunction(inside, arith::AndIOp::create(b, loc_, low, high));
+        break;
+      }
+      case te::BoundsMode::Edge:
+        s = arith::MaxSIOp::create(b, loc_, zero, arith::MinSIOp::create(b, loc_, s, last));
+        break;
+      case te::BoundsMode::Wrap:
+        s = floorMod(s, n);
+        break;
+      case te::BoundsMode::Reflect: {
+        // Period 2 (n - 1): fold into it, then fold the second half back.
+        Value period = arith::MaxSIOp::create(b, loc_, one, c_.mul(last, 2, loc_));
+        Value t = floorMod(s, period);
+        s = arith::MinSIOp::create(b, loc_, t, arith::SubIOp::create(b, loc_, period, t));
+        s = arith::MaxSIOp::create(b, loc_, zero, arith::MinSIOp::create(b, loc_, s, last));
+        break;
+      }
+      default: break;
+      }
+    }
+    return inside;
+  }
+
+private:
+  Value floorMod(Value x, Value y) {
+    Value q = arith::FloorDivSIOp::create(c_.b, loc_, x, y);
+    return arith::SubIOp::create(c_.b, loc_, x, arith::MulIOp::create(c_.b, loc_, q, y));
+  }
+
+  ThreadCode &c_;
+  AffineMap map_, shape_;
+  Value base_;
+  OperandRange offsets_;
+  ArrayRef<int64_t> mask_;
+  Layout layout_;
+  int64_t rank_;
+  Location loc_;
+  int64_t vector_ = 1;
+};
+
+/// if (condition) then() else otherwise(), either possibly absent.
+void guarded(OpBuilder &b, Location loc, Value condition, llvm::function_ref<void()> then,
+             llvm::function_ref<void()> otherwise = {}) {
+  if (!condition)
+    return then();
+  auto branch = scf::IfOp::create(b, loc, condition, bool(otherwise));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(branch.thenBlock()->getTerminator());
+  then();
+  if (otherwise) {
+    b.setInsertionPoint(branch.elseBlock()->getTerminator());
+    otherwise();
+  }
+}
+
+} // namespace
+
+void lowerLoad(ThreadCode &c, tile::LoadOp op) {
+  Location loc = op.getLoc();
+  AccessLowering access(c, op.getMap(), op.getBase(), op.getResult(), op.getOffsets(), op.getMask(), loc);
+  auto mode = op.getBounds();
+  if ((mode != te::BoundsMode::InBounds && mode != te::BoundsMode::Assume) || !op.getIndexTiles().empty())
+    access.scalarOnly();
+  Type element = cast<MemRefType>(op.getBase().getType()).getElementType();
+  StringRef name = cu::findName(access.base().getLoc());
+  Value array = c.allocate(access.layout().numRegisters(), element,
+                           NameLoc::get(c.b.getStringAttr(name.empty() ? "loaded" : (name + "_r").str()), loc));
+  RegTile result{access.layout(), array};
+  access.forEachVector([&](Value r, OpenDigits &open) {
+    SmallVector<Value> coords = access.coordinates(open);
+    Value inside = access.inside(coords);
+    for (Value t : op.getIndexTiles())
+      coords.push_back(c.loadRegister(c.tiles.lookup(t), open, loc));
+    auto store = [&](Value v, Value at) { memref::StoreOp::create(c.b, loc, v, array, at); };
+    auto fillZero = [&] {
+      Value zero = arith::ConstantOp::create(c.b, loc, cast<TypedAttr>(c.b.getZeroAttr(element)));
+      for (int64_t i = 0; i < access.vector(); ++i)
+        store(zero, c.add(r, c.index(i, loc), loc));
+    };
+    guarded(c.b, loc, inside, [&] {
+      SmallVector<Value> subscripts = access.subscripts(coords);
+      Value within = access.applyBounds(mode, subscripts);
+      guarded(c.b, loc, within, [&] {
+        Value address = access.address(subscripts);
+        if (access.vector() > 1)
+          cu::CopyOp::create(c.b, loc, access.base(), address, array, r, access.vector());
+        else
+          store(memref::LoadOp::create(c.b, loc, access.base(), address), r);
+      }, [&] { store(op.getPadding() ? c.loadRegister(c.tiles.lookup(op.getPadding()), open, loc) : Value(), r); });
+    }, fillZero);
+  });
+  c.tiles[op.getResult()] = result;
+}
+
+void lowerStore(ThreadCode &c, tile::StoreOp op) {
+  Location loc = op.getLoc();
+  AccessLowering access(c, op.getMap(), op.getBase(), op.getValue(), op.getOffsets(), op.getMask(), loc);
+  if (op.getCondition())
+    access.scalarOnly();
+  RegTile value = c.tiles.lookup(op.getValue());
+  guarded(c.b, loc, c.isFirstReplica(access.layout(), loc), [&] {
+    access.forEachVector([&](Value r, OpenDigits &open) {
+      SmallVector<Value> coords = access.coordinates(open);
+      Value inside = access.inside(coords);
+      if (op.getCondition())
+        inside = access.conjunction(inside, c.loadRegister(c.tiles.lookup(op.getCondition()), open, loc));
+      guarded(c.b, loc, inside, [&] {
+        SmallVector<Value> subscripts = access.subscripts(coords);
+        Value address = access.address(subscripts);
+        if (access.vector() > 1)
+          cu::CopyOp::create(c.b, loc, value.array, r, access.base(), address, access.vector());
+        else
+          memref::StoreOp::create(c.b, loc, memref::LoadOp::create(c.b, loc, value.array, r), access.base(), address);
+      });
+    });
+  });
+}
+
+} // namespace kernelc

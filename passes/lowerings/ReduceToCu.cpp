@@ -1,0 +1,278 @@
+// tile.reduce and tile.convert_layout: what crosses threads.
+//
+// A reduction first combines a thread's own registers, then lanes by shuffles,
+// then warps through shared memory; each step in a fixed order, so that two runs
+// agree bit for bit.
+#include "passes/lowerings/ThreadCode.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "passes/te/Reduction.h"
+
+using namespace mlir;
+
+namespace kernelc {
+
+using tile::Digit;
+using tile::Digits;
+using tile::Layout;
+
+namespace {
+
+SmallVector<Value> combineAll(te::Combiner kind, ArrayRef<Value> a, ArrayRef<Value> x, OpBuilder &b, Location loc) {
+  if (a.size() == 1)
+    return {te::combine(kind, a[0], x[0], b, loc)};
+  auto [key, position] = te::combineArg(kind, a[0], a[1], x[0], x[1], b, loc);
+  return {key, position};
+}
+
+bool insideLoop(Operation *op) {
+  return op->getParentOfType<scf::ForOp>() != nullptr;
+}
+
+/// Reduces `inputs` (key, and position for arg kinds) over `dims`.
+class ReduceLowering {
+public:
+  ReduceLowering(ThreadCode &c, tile::ReduceOp op) : c_(c), op_(op), loc_(op.getLoc()) {
+    layout_ = c.tiles.lookup(op.getInputs()[0]).layout;
+    for (const Digit &d : layout_.reg)
+      (isReduced(d) ? reducedReg_ : keptReg_).push_back(d);
+  }
+
+  void run() {
+    kept_.reg = keptReg_;
+    for (Value result : op_.getResults()) {
+      Location named = NameLoc::get(c_.b.getStringAttr(nameOf(op_)), loc_);
+      RegTile t{tile::getLayout(result), c_.allocate(count(keptReg_), element(result), named)};
+      t.layout.reg = keptReg_;
+      results_.push_back(t);
+      c_.tiles[result] = t;
+    }
+    // Registers and lanes.
+    OpenDigits open;
+    c_.overDigits(keptReg_, loc_, open, [&] {
+      SmallVector<Value> partial = overRegisters(open);
+      overLanes(partial);
+      for (auto [t, v] : llvm::zip(results_, partial))
+        memref::StoreOp::create(c_.b, loc_, v, t.array, c_.registerIndex(kept_, open, loc_));
+    });
+    if (llvm::any_of(layout_.warp, [&](const Digit &d) { return isReduced(d); }))
+      overWarps();
+  }
+
+private:
+  bool isReduced(const Digit &d) { return llvm::is_contained(op_.getDims(), d.dim); }
+  static int64_t count(ArrayRef<Digit> digits) {
+    int64_t n = 1;
+    for (const Digit &d : digits)
+      n *= d.size;
+    return n;
+  }
+  static Type element(Value v) { return cast<RankedTensorType>(v.getType()).getElementType(); }
+  static StringRef nameOf(tile::ReduceOp op) {
+    StringRef name = cu::findName(op.getLoc());
+    return name.empty() ? stringifyCombiner(op.getKind()) : name;
+  }
+
+  SmallVector<Value> identity() {
+    SmallVector<Value> out;
+    Type key = element(op_.getInputs()[0]);
+    out.push_back(arith::ConstantOp::create(c_.b, loc_, te::identityOf(op_.getKind(), key, c_.b)));
+    if (op_.getInputs().size() > 1)
+      out.push_back(c_.index(std::numeric_limits<int32_t>::max(), loc_));
+    return out;
+  }
+
+  /// Loops over the reduced register digits carrying the partial result.
+  SmallVector<Value> overRegisters(OpenDigits &open) { return nest(reducedReg_, open, {}); }
+
+  SmallVector<Value> nest(ArrayRef<Digit> digits, OpenDigits &open, SmallVector<Value> carried) {
+    if (digits.empty()) {
+      SmallVector<Value> x;
+      for (Value in : op_.getInputs())
+        x.push_back(c_.loadRegister(c_.tiles.lookup(in), open, loc_));
+      return carried.empty() ? x : combineAll(op_.getKind(), carried, x, c_.b, loc_);
+    }
+    if (carried.empty())
+      carried = identity();
+    const Digit &d = digits.back();
+    auto loop = scf::ForOp::create(c_.b, loc_, c_.index(0, loc_), c_.index(d.size, loc_), c_.index(1, loc_), carried);
+    loop->setAttr(cu::kUnrollAttr, c_.b.getUnitAttr());
+    StringRef indexName = cast<StringAttr>(c_.func.getIndices()[d.dim]).getValue();
+    loop.getInductionVar().setLoc(NameLoc::get(c_.b.getStringAttr(indexName + "r"), loc_));
+    for (Value a : loop.getRegionIterArgs())
+      a.setLoc(NameLoc::get(c_.b.getStringAttr("partial"), loc_));
+    OpBuilder::InsertionGuard guard(c_.b);
+    c_.b.setInsertionPointToEnd(loop.getBody());
+    open.digits.push_back({d, loop.getInductionVar()});
+    SmallVector<Value> next = nest(digits.drop_back(), open, llvm::to_vector_of<Value>(loop.getRegionIterArgs()));
+    open.digits.pop_back();
+    scf::YieldOp::create(c_.b, loc_, next);
+    return llvm::to_vector_of<Value>(loop.getResults());
+  }
+
+  void overLanes(SmallVector<Value> &partial) {
+    int64_t stride = 1;
+    for (const Digit &d : layout_.lane) {
+      if (isReduced(d))
+        for (int64_t mask = stride; mask < stride * d.size; mask *= 2) {
+          SmallVector<Value> other;
+          for (Value v : partial)
+            other.push_back(cu::ShuffleXorOp::create(c_.b, loc_, v.getType(), v, mask));
+          partial = combineAll(op_.getKind(), partial, other, c_.b, loc_);
+        }
+      stride *= d.size;
+    }
+  }
+
+  /// Every warp leaves its partials in shared memory and reads those of the warps
+  /// that differ from it in reduced digits only.
+  void overWarps() {
+    OpBuilder &b = c_.b;
+    int64_t warps = layout_.numWarps(), registers = count(keptReg_);
+    bool keepsLanes = llvm::any_of(layout_.lane, [&](const Digit &d) { return !isReduced(d) && d.dim >= 0; });
+    int64_t lanes = keepsLanes ? 32 : 1;
+    SmallVector<Value> arrays;
+    for (Value result : op_.getResults())
+      arrays.push_back(c_.sharedArray(warps * registers * lanes, element(result), loc_, "partials"));
+    if (insideLoop(op_))
+      cu::SyncOp::create(b, loc_); // the partials of the last round have been read
+    Value lane = c_.lane(loc_), warp = c_.warp(loc_);
+    auto slot = [&](Value w, Value r) {
+      Value s = c_.add(c_.mul(w, registers, loc_), r, loc_);
+      return keepsLanes ? c_.add(c_.mul(s, 32, loc_), lane, loc_) : s;
+    };
+    OpenDigits open;
+    auto write = [&] {
+      c_.overDigits(keptReg_, loc_, open, [&] {
+        Value r = c_.registerIndex(kept_, open, loc_);
+        for (auto [t, s] : llvm::zip(results_, arrays))
+          memref::StoreOp::create(b, loc_, memref::LoadOp::create(b, loc_, t.array, r), s, slot(warp, r));
+      });
+    };
+    if (keepsLanes) {
+      write();
+    } else {
+      Value first = arith::CmpIOp::create(b, loc_, arith::CmpIPredicate::eq, lane, c_.index(0, loc_));
+      auto branch = scf::IfOp::create(b, loc_, first, false);
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPoint(branch.thenBlock()->getTerminator());
+      write();
+    }
+    cu::SyncOp::create(b, loc_);
+    // The warp number with its reduced digits taken from `others`.
+    int64_t others = 1;
+    for (const Digit &d : layout_.warp)
+      if (isReduced(d))
+        others *= d.size;
+    c_.overDigits(keptReg_, loc_, open, [&] {
+      Value r = c_.registerIndex(kept_, open, loc_);
+      SmallVector<Value> init = identity();
+      auto loop = scf::ForOp::create(b, loc_, c_.index(0, loc_), c_.index(others, loc_), c_.index(1, loc_), init);
+      loop->setAttr(cu::kUnrollAttr, b.getUnitAttr());
+      loop.getInductionVar().setLoc(NameLoc::get(b.getStringAttr("w"), loc_));
+      for (Value a : loop.getRegionIterArgs())
+        a.setLoc(NameLoc::get(b.getStringAttr("total"), loc_));
+      {
+        OpBuilder::InsertionGuard guard(b);
+        b.setInsertionPointToEnd(loop.getBody());
+        Value w = warpWith(loop.getInductionVar(), warp);
+        SmallVector<Value> x;
+        for (Value s : arrays)
+          x.push_back(memref::LoadOp::create(b, loc_, s, slot(w, r)));
+        scf::YieldOp::create(b, loc_, combineAll(op_.getKind(), llvm::to_vector_of<Value>(loop.getRegionIterArgs()), x, b, loc_));
+      }
+      for (auto [t, v] : llvm::zip(results_, loop.getResults()))
+        memref::StoreOp::create(b, loc_, v, t.array, r);
+    });
+  }
+
+  Value warpWith(Value others, Value warp) {
+    Value w;
+    int64_t before = 1, taken = 1, total = layout_.numWarps();
+    for (const Digit &d : layout_.warp) {
+      Value digit;
+      if (isReduced(d)) {
+        digit = taken > 1 ? Value(arith::DivSIOp::create(c_.b, loc_, others, c_.index(taken, loc_))) : others;
+        taken *= d.size;
+        // The last reduced digit needs no remainder.
+        int64_t all = 1;
+        for (const Digit &x : layout_.warp)
+          if (isReduced(x))
+            all *= x.size;
+        if (taken < all)
+          digit = arith::RemSIOp::create(c_.b, loc_, digit, c_.index(d.size, loc_));
+      } else {
+        digit = before > 1 ? Value(arith::DivSIOp::create(c_.b, loc_, warp, c_.index(before, loc_))) : warp;
+        if (before * d.size < total)
+          digit = arith::RemSIOp::create(c_.b, loc_, digit, c_.index(d.size, loc_));
+      }
+      w = c_.add(w, c_.mul(digit, before, loc_), loc_);
+      before *= d.size;
+    }
+    return w ? w : c_.index(0, loc_);
+  }
+
+  ThreadCode &c_;
+  tile::ReduceOp op_;
+  Location loc_;
+  Layout layout_, kept_;
+  Digits reducedReg_, keptReg_;
+  RegTiles results_;
+};
+
+} // namespace
+
+void lowerReduce(ThreadCode &c, tile::ReduceOp op) { ReduceLowering(c, op).run(); }
+
+void lowerConvertLayout(ThreadCode &c, tile::ConvertLayoutOp op) {
+  Location loc = op.getLoc();
+  OpBuilder &b = c.b;
+  auto type = cast<RankedTensorType>(op.getResult().getType());
+  RegTile from = c.tiles.lookup(op.getInput());
+  RegTile to{tile::getLayout(op.getResult()), {}};
+  Type element = type.getElementType();
+  to.array = c.allocate(to.layout.numRegisters(), element, NameLoc::get(b.getStringAttr("turned"), loc));
+  // Rows along the dim the reader is contiguous in, padded by one vector so that
+  // neither side's accesses pile up on a bank.
+  int64_t fast = to.layout.reg.empty() ? type.getRank() - 1 : to.layout.reg[0].dim;
+  int64_t bytes = std::max(1u, element.isIndex() ? 8 : element.getIntOrFloatBitWidth() / 8);
+  SmallVector<int64_t> strides(type.getRank(), 1);
+  int64_t size = type.getDimSize(fast) + std::max<int64_t>(1, 4 / bytes);
+  for (int64_t d = type.getRank() - 1; d >= 0; --d)
+    if (d != fast) {
+      strides[d] = size;
+      size *= type.getDimSize(d);
+    }
+  Value shared = c.sharedArray(size, element, loc, "staging");
+  auto slot = [&](const Layout &layout, const OpenDigits &open) {
+    Value s;
+    for (auto [d, v] : llvm::enumerate(c.coordinates(layout, open, type.getRank(), loc)))
+      if (v)
+        s = c.add(s, c.mul(v, strides[d], loc), loc);
+    return s ? s : c.index(0, loc);
+  };
+  if (insideLoop(op))
+    cu::SyncOp::create(b, loc);
+  OpenDigits open;
+  auto write = [&] {
+    c.overDigits(from.layout.reg, loc, open, [&] {
+      memref::StoreOp::create(b, loc, c.loadRegister(from, open, loc), shared, slot(from.layout, open));
+    });
+  };
+  if (Value first = c.isFirstReplica(from.layout, loc)) {
+    auto branch = scf::IfOp::create(b, loc, first, false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(branch.thenBlock()->getTerminator());
+    write();
+  } else {
+    write();
+  }
+  cu::SyncOp::create(b, loc);
+  c.overDigits(to.layout.reg, loc, open, [&] {
+    memref::StoreOp::create(b, loc, memref::LoadOp::create(b, loc, shared, slot(to.layout, open)), to.array,
+                            c.registerIndex(to.layout, open, loc));
+  });
+  c.tiles[op.getResult()] = to;
+}
+
+} // namespace kernelc

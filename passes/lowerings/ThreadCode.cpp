@@ -1,0 +1,199 @@
+#include "passes/lowerings/ThreadCode.h"
+
+using namespace mlir;
+
+namespace kernelc {
+
+using tile::Digit;
+using tile::Layout;
+
+namespace {
+
+/// Whether an expression of non-negative dims and sizes cannot be negative.
+bool isNonNegative(AffineExpr e) {
+  switch (e.getKind()) {
+  case AffineExprKind::Constant: return cast<AffineConstantExpr>(e).getValue() >= 0;
+  case AffineExprKind::DimId:
+  case AffineExprKind::SymbolId: return true;
+  case AffineExprKind::Mod: return true;
+  default: {
+    auto b = cast<AffineBinaryOpExpr>(e);
+    return isNonNegative(b.getLHS()) && isNonNegative(b.getRHS());
+  }
+  }
+}
+
+} // namespace
+
+Value ThreadCode::index(int64_t v, Location loc) { return arith::ConstantIndexOp::create(b, loc, v); }
+
+Value ThreadCode::add(Value x, Value y, Location loc) {
+  if (!x || !y)
+    return x ? x : y;
+  if (matchPattern(x, m_Zero()))
+    return y;
+  if (matchPattern(y, m_Zero()))
+    return x;
+  return arith::AddIOp::create(b, loc, x, y);
+}
+
+Value ThreadCode::mul(Value x, int64_t k, Location loc) {
+  return k == 1 ? x : arith::MulIOp::create(b, loc, x, index(k, loc));
+}
+
+Value ThreadCode::expand(AffineExpr e, ValueRange dims, Location loc) {
+  switch (e.getKind()) {
+  case AffineExprKind::Constant: return index(cast<AffineConstantExpr>(e).getValue(), loc);
+  case AffineExprKind::DimId: return dims[cast<AffineDimExpr>(e).getPosition()];
+  case AffineExprKind::SymbolId: return sizes[cast<AffineSymbolExpr>(e).getPosition()];
+  default: break;
+  }
+  auto bin = cast<AffineBinaryOpExpr>(e);
+  Value x = expand(bin.getLHS(), dims, loc);
+  // x + y * -1 reads better as x - y.
+  if (e.getKind() == AffineExprKind::Add) {
+    if (auto m = dyn_cast<AffineBinaryOpExpr>(bin.getRHS()); m && m.getKind() == AffineExprKind::Mul)
+      if (auto c = dyn_cast<AffineConstantExpr>(m.getRHS()); c && c.getValue() == -1)
+        return arith::SubIOp::create(b, loc, x, expand(m.getLHS(), dims, loc));
+    if (auto c = dyn_cast<AffineConstantExpr>(bin.getRHS()); c && c.getValue() < 0)
+      return arith::SubIOp::create(b, loc, x, index(-c.getValue(), loc));
+    return add(x, expand(bin.getRHS(), dims, loc), loc);
+  }
+  Value y = expand(bin.getRHS(), dims, loc);
+  bool natural = isNonNegative(bin.getLHS()) && isNonNegative(bin.getRHS());
+  switch (e.getKind()) {
+  case AffineExprKind::Mul: return arith::MulIOp::create(b, loc, x, y);
+  case AffineExprKind::FloorDiv:
+    return natural ? Value(arith::DivSIOp::create(b, loc, x, y)) : arith::FloorDivSIOp::create(b, loc, x, y);
+  case AffineExprKind::CeilDiv:
+    if (natural) {
+      Value more = arith::AddIOp::create(b, loc, x, arith::SubIOp::create(b, loc, y, index(1, loc)));
+      return arith::DivSIOp::create(b, loc, more, y);
+    }
+    return arith::CeilDivSIOp::create(b, loc, x, y);
+  default: {
+    if (natural)
+      return arith::RemSIOp::create(b, loc, x, y);
+    Value q = arith::FloorDivSIOp::create(b, loc, x, y);
+    return arith::SubIOp::create(b, loc, x, arith::MulIOp::create(b, loc, q, y));
+  }
+  }
+}
+
+Value ThreadCode::thread(Location loc) { return cu::ThreadIdOp::create(b, loc, b.getIndexType()); }
+
+Value ThreadCode::lane(Location loc) {
+  Location named = NameLoc::get(b.getStringAttr("lane"), loc);
+  return arith::RemSIOp::create(b, named, thread(loc), index(32, loc));
+}
+
+Value ThreadCode::warp(Location loc) {
+  Location named = NameLoc::get(b.getStringAttr("warp"), loc);
+  return arith::DivSIOp::create(b, named, thread(loc), index(32, loc));
+}
+
+/// The values of mixed-radix digits of `number`, whose range is the product of sizes.
+static void forDigits(ThreadCode &c, ArrayRef<Digit> digits, Value number, Location loc,
+                      llvm::function_ref<void(const Digit &, Value)> visit) {
+  int64_t before = 1, total = 1;
+  for (const Digit &d : digits)
+    total *= d.size;
+  for (const Digit &d : digits) {
+    if (d.size > 1) {
+      Value v = number;
+      if (before > 1)
+        v = arith::DivSIOp::create(c.b, loc, v, c.index(before, loc));
+      if (before * d.size < total)
+        v = arith::RemSIOp::create(c.b, loc, v, c.index(d.size, loc));
+      visit(d, v);
+    }
+    before *= d.size;
+  }
+}
+
+SmallVector<Value> ThreadCode::threadCoordinates(const Layout &layout, int64_t rank, Location loc) {
+  SmallVector<Value> coords(rank);
+  auto visit = [&](const Digit &d, Value v) {
+    if (d.dim >= 0)
+      coords[d.dim] = add(coords[d.dim], mul(v, d.stride, loc), loc);
+  };
+  auto any = [](const tile::Digits &list) { return llvm::any_of(list, [](const Digit &d) { return d.dim >= 0; }); };
+  if (any(layout.lane))
+    forDigits(*this, layout.lane, lane(loc), loc, visit);
+  if (any(layout.warp))
+    forDigits(*this, layout.warp, warp(loc), loc, visit);
+  return coords;
+}
+
+SmallVector<Value> ThreadCode::coordinates(const Layout &layout, const OpenDigits &open, int64_t rank, Location loc) {
+  SmallVector<Value> coords = threadCoordinates(layout, rank, loc);
+  for (const Digit &d : layout.reg)
+    if (Value v = open.valueOf(d))
+      coords[d.dim] = add(coords[d.dim], mul(v, d.stride, loc), loc);
+  return coords;
+}
+
+Value ThreadCode::isFirstReplica(const Layout &layout, Location loc) {
+  Value all;
+  auto visit = [&](const Digit &d, Value v) {
+    if (d.dim >= 0)
+      return;
+    Value zero = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, v, index(0, loc));
+    all = all ? Value(arith::AndIOp::create(b, loc, all, zero)) : zero;
+  };
+  auto any = [](const tile::Digits &list) { return llvm::any_of(list, [](const Digit &d) { return d.dim < 0 && d.size > 1; }); };
+  if (any(layout.lane))
+    forDigits(*this, layout.lane, lane(loc), loc, visit);
+  if (any(layout.warp))
+    forDigits(*this, layout.warp, warp(loc), loc, visit);
+  return all;
+}
+
+Value ThreadCode::registerIndex(const Layout &layout, const OpenDigits &open, Location loc) {
+  Value r;
+  int64_t before = 1;
+  for (const Digit &d : layout.reg) {
+    if (Value v = open.valueOf(d))
+      r = add(r, mul(v, before, loc), loc);
+    before *= d.size;
+  }
+  return r ? r : index(0, loc);
+}
+
+Value ThreadCode::allocate(int64_t count, Type element, Location loc) {
+  return memref::AllocaOp::create(b, loc, cu::memrefIn({count}, element, cu::Private));
+}
+
+void ThreadCode::overDigits(ArrayRef<Digit> digits, Location loc, OpenDigits &open, llvm::function_ref<void()> body) {
+  if (digits.empty())
+    return body();
+  const Digit &d = digits.back(); // slowest
+  if (d.size == 1) {
+    open.digits.push_back({d, index(0, loc)});
+    overDigits(digits.drop_back(), loc, open, body);
+    open.digits.pop_back();
+    return;
+  }
+  auto loop = scf::ForOp::create(b, loc, index(0, loc), index(d.size, loc), index(1, loc));
+  loop->setAttr(cu::kUnrollAttr, b.getUnitAttr());
+  std::string name = d.dim >= 0 ? cast<StringAttr>(func.getIndices()[d.dim]).getValue().str() + "r" : "r";
+  loop.getInductionVar().setLoc(NameLoc::get(b.getStringAttr(name), loc));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(loop.getBody()->getTerminator());
+  open.digits.push_back({d, loop.getInductionVar()});
+  overDigits(digits.drop_back(), loc, open, body);
+  open.digits.pop_back();
+}
+
+Value ThreadCode::sharedArray(int64_t count, Type element, Location loc, StringRef name) {
+  int64_t offset = sharedBytes;
+  int64_t bytes = count * std::max(8u, element.isIndex() ? 64u : element.getIntOrFloatBitWidth()) / 8;
+  sharedBytes = (offset + bytes + 127) / 128 * 128;
+  return cu::SharedOp::create(b, NameLoc::get(b.getStringAttr(name), loc), cu::memrefIn({count}, element, cu::Shared), offset);
+}
+
+Value ThreadCode::loadRegister(const RegTile &t, const OpenDigits &open, Location loc) {
+  return memref::LoadOp::create(b, loc, t.array, registerIndex(t.layout, open, loc));
+}
+
+} // namespace kernelc

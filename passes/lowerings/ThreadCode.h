@@ -1,0 +1,80 @@
+// What every part of tile-to-cu needs to write per-thread code: sizes, thread
+// coordinates, register arrays, loops over register digits, shared memory.
+#pragma once
+
+#include "ir/cu/Cu.h"
+#include "ir/tile/Tile.h"
+#include "llvm/ADT/DenseMap.h"
+#include "mlir/IR/Builders.h"
+
+namespace kernelc {
+
+/// A tile value on its way through a thread: its layout and the private array
+/// that holds this thread's elements, in register order.
+struct RegTile {
+  tile::Layout layout;
+  mlir::Value array; ///< memref<N x T, 5>
+};
+using RegTiles = std::vector<RegTile>;
+
+/// The loop variables of an open nest over register digits.
+struct OpenDigits {
+  llvm::SmallVector<std::pair<tile::Digit, mlir::Value>> digits;
+  mlir::Value valueOf(const tile::Digit &d) const {
+    for (const auto &[digit, v] : digits)
+      if (digit == d)
+        return v;
+    return {};
+  }
+};
+
+class ThreadCode {
+public:
+  ThreadCode(mlir::OpBuilder &b, tile::FuncOp func) : b(b), func(func) {}
+
+  mlir::OpBuilder &b;
+  tile::FuncOp func;
+  llvm::SmallVector<mlir::Value> sizes;              ///< per size, null where not passed
+  llvm::DenseMap<mlir::Value, mlir::Value> scalars;  ///< tile-level index and scalar values
+  llvm::DenseMap<mlir::Value, mlir::Value> bases;    ///< tensors → flat memrefs in global memory
+  llvm::DenseMap<mlir::Value, RegTile> tiles;
+  llvm::DenseMap<mlir::Value, mlir::Value> rings;    ///< rings → arrays in shared memory
+  bool hasAsyncCopy = false;                         ///< the target copies without registers
+  int64_t sharedBytes = 0;
+
+  mlir::Value index(int64_t v, mlir::Location loc);
+  mlir::Value add(mlir::Value x, mlir::Value y, mlir::Location loc);
+  mlir::Value mul(mlir::Value x, int64_t k, mlir::Location loc);
+  /// An affine expression of the given dims and the sizes.
+  mlir::Value expand(mlir::AffineExpr e, mlir::ValueRange dims, mlir::Location loc);
+
+  mlir::Value thread(mlir::Location loc);
+  mlir::Value lane(mlir::Location loc);
+  mlir::Value warp(mlir::Location loc);
+  /// The part of each dim's coordinate that lanes and warps add.
+  llvm::SmallVector<mlir::Value> threadCoordinates(const tile::Layout &layout, int64_t rank, mlir::Location loc);
+  /// threadCoordinates plus what the open register digits add.
+  llvm::SmallVector<mlir::Value> coordinates(const tile::Layout &layout, const OpenDigits &open, int64_t rank,
+                                             mlir::Location loc);
+  /// Whether this thread is the first of those that hold the same elements; null
+  /// when there is only one.
+  mlir::Value isFirstReplica(const tile::Layout &layout, mlir::Location loc);
+
+  /// The register number in `layout` that the open digits name.
+  mlir::Value registerIndex(const tile::Layout &layout, const OpenDigits &open, mlir::Location loc);
+  mlir::Value allocate(int64_t count, mlir::Type element, mlir::Location loc);
+  /// Unrolled loops over register digits, slowest first; `body` runs innermost.
+  void overDigits(llvm::ArrayRef<tile::Digit> digits, mlir::Location loc, OpenDigits &open,
+                  llvm::function_ref<void()> body);
+  /// `count` elements of shared memory, 128-byte aligned.
+  mlir::Value sharedArray(int64_t count, mlir::Type element, mlir::Location loc, llvm::StringRef name);
+  mlir::Value loadRegister(const RegTile &tile, const OpenDigits &open, mlir::Location loc);
+};
+
+// The parts of tile-to-cu, one file each.
+void lowerLoad(ThreadCode &code, tile::LoadOp op);
+void lowerStore(ThreadCode &code, tile::StoreOp op);
+void lowerReduce(ThreadCode &code, tile::ReduceOp op);
+void lowerConvertLayout(ThreadCode &code, tile::ConvertLayoutOp op);
+
+} // namespace kernelc

@@ -1,0 +1,450 @@
+// tile-to-cu: see Passes.td. Functions, the grid, loops and runs of elementwise
+// ops are here; memory, reductions and dots have files of their own.
+#include "passes/Passes.h"
+
+#include "llvm/ADT/SetVector.h"
+#include "passes/lowerings/DotToCu.h"
+#include "support/Target.h"
+#include "passes/te/Reduction.h"
+
+using namespace mlir;
+
+namespace kernelc {
+#define GEN_PASS_DEF_TILETOCU
+#include "passes/Passes.h.inc"
+
+using namespace tile;
+
+namespace {
+
+bool isTile(Value v) { return isa<RankedTensorType>(v.getType()); }
+
+/// Free to compute wherever it is used: never held in registers.
+bool isRematerialized(Operation *op) {
+  return op && op->getNumResults() == 1 && isTile(op->getResult(0)) && isa<arith::ConstantOp, SplatOp, IndexOp, InsideOp>(op);
+}
+
+bool isElementwise(Operation *op) {
+  if (op->getNumResults() == 0 || !isTile(op->getResult(0)) || isRematerialized(op))
+    return false;
+  return isa<BroadcastOp, tile::ConvertOp, CombineOp>(op) || op->hasTrait<OpTrait::Elementwise>();
+}
+
+class FunctionLowering {
+public:
+  FunctionLowering(OpBuilder &b, FuncOp func) : b_(b), func_(func), c_(b, func) {}
+
+  LogicalResult run() {
+    if (const Target *target = findTarget(absl::string_view(func_.getTarget().data(), func_.getTarget().size())))
+      c_.hasAsyncCopy = target->asyncCopy;
+    makeKernel();
+    if (failed(lowerBlock(func_.getBlock())))
+      return failure();
+    kernel_.setSharedBytes(c_.sharedBytes);
+    return success();
+  }
+
+private:
+  void makeKernel();
+  void makeProgramIds(Location loc);
+  LogicalResult lowerBlock(Block &block);
+  LogicalResult lowerOp(Operation *op);
+  void lowerRun(ArrayRef<Operation *> run);
+  LogicalResult lowerFor(scf::ForOp loop);
+  LogicalResult lowerIf(scf::IfOp branch);
+  LogicalResult lowerDotOp(DotOp dot);
+  Value fetch(Value tile, const OpenDigits &open, llvm::DenseMap<Value, Value> &inRun);
+  void scalarOp(Operation *op, const OpenDigits &open, llvm::DenseMap<Value, Value> &inRun);
+  void copyTile(Value from, Value toArray, Location loc);
+
+  OpBuilder &b_;
+  FuncOp func_;
+  cu::KernelOp kernel_;
+  ThreadCode c_;
+  llvm::DenseMap<int64_t, Value> programIds_;
+  llvm::DenseMap<Value, Value> inPlace_; ///< tile value → the array it should be left in
+};
+
+void FunctionLowering::makeKernel() {
+  Location loc = func_.getLoc();
+  MLIRContext *context = b_.getContext();
+  // Sizes that any map mentions travel as arguments; simplest and safest is all
+  // of them that are not constants folded into the maps.
+  llvm::BitVector used(func_.getSizes().size());
+  auto note = [&](AffineMap map) {
+    for (AffineExpr e : map.getResults())
+      e.walk([&](AffineExpr sub) {
+        if (auto s = dyn_cast<AffineSymbolExpr>(sub))
+          used.set(s.getPosition());
+      });
+  };
+  note(func_.getExtents());
+  for (Attribute a : func_.getArgShapes())
+    note(cast<AffineMapAttr>(a).getValue());
+  func_.walk([&](Operation *op) {
+    for (NamedAttribute a : op->getAttrs())
+      if (auto map = dyn_cast<AffineMapAttr>(a.getValue()))
+        note(map.getValue());
+  });
+
+  AffineExpr grid = getAffineConstantExpr(1, context);
+  for (int64_t g : func_.getGridDims())
+    grid = grid * func_.getExtent(g).ceilDiv(func_.getTiles()[g]);
+
+  SmallVector<Attribute> sources;
+  auto source = [&](StringRef kind, int64_t n, AffineMap shape) {
+    SmallVector<NamedAttribute> fields{b_.getNamedAttr(kind, b_.getI64IntegerAttr(n))};
+    if (shape)
+      fields.push_back(b_.getNamedAttr("shape", AffineMapAttr::get(shape)));
+    sources.push_back(b_.getDictionaryAttr(fields));
+  };
+  std::string schedule;
+  llvm::raw_string_ostream os(schedule);
+  os << "schedule:";
+  for (auto [i, t] : llvm::enumerate(func_.getTiles()))
+    os << " tile " << cast<StringAttr>(func_.getIndices()[i]).getValue() << " " << t << ";";
+  os << " warps " << func_.getWarps() << "; unit " << func_.getUnit();
+  if (func_.getStages() > 1)
+    os << "; stages " << func_.getStages();
+  kernel_ = cu::KernelOp::create(b_, loc, func_.getSymName(), func_.getSizes(), b_.getArrayAttr({}),
+                                 AffineMap::get(0, func_.getSizes().size(), grid), func_.getWarps() * 32, 0, 1, 1, schedule);
+  if (auto k = func_->getAttr("kernel"))
+    kernel_->setAttr("kernel", k);
+  Block &block = kernel_.getBody().emplaceBlock();
+  for (auto [i, arg] : llvm::enumerate(func_.getBlock().getArguments())) {
+    Type type = arg.getType();
+    if (auto memref = dyn_cast<MemRefType>(type)) {
+      type = cu::memrefIn({ShapedType::kDynamic}, memref.getElementType(), cu::Global);
+      c_.bases[arg] = block.addArgument(type, arg.getLoc());
+    } else {
+      c_.scalars[arg] = block.addArgument(type, arg.getLoc());
+    }
+    source("source", func_.getSources()[i], func_.getArgShape(i));
+  }
+  c_.sizes.resize(used.size());
+  for (unsigned s : used.set_bits()) {
+    c_.sizes[s] = block.addArgument(b_.getIndexType(), NameLoc::get(cast<StringAttr>(func_.getSizes()[s]), loc));
+    source("size", s, {});
+  }
+  kernel_.setArgSourcesAttr(b_.getArrayAttr(sources));
+  b_.setInsertionPointToStart(&block);
+  makeProgramIds(loc);
+}
+
+/// blockIdx.x as one tile number per grid index, the last one fastest; with a
+/// raster, the last two in groups of `raster` rows so that neighbours share
+/// operands in L2.
+void FunctionLowering::makeProgramIds(Location loc) {
+  ArrayRef<int64_t> dims = func_.getGridDims();
+  if (dims.empty())
+    return;
+  auto named = [&](int64_t d, StringRef suffix) {
+    return NameLoc::get(b_.getStringAttr(cast<StringAttr>(func_.getIndices()[d]).getValue() + suffix), loc);
+  };
+  SmallVector<Value> counts;
+  for (int64_t g : dims)
+    counts.push_back(c_.expand(func_.getExtent(g).ceilDiv(func_.getTiles()[g]), {}, named(g, "_tiles")));
+  Value left = cu::BlockIdOp::create(b_, NameLoc::get(b_.getStringAttr("block"), loc), b_.getIndexType());
+  size_t n = dims.size();
+  bool grouped = func_.getRaster() > 1 && n >= 2;
+  auto rem = [&](Value x, Value y, Location l) { return arith::RemSIOp::create(b_, l, x, y).getResult(); };
+  auto div = [&](Value x, Value y, Location l) { return arith::DivSIOp::create(b_, l, x, y).getResult(); };
+  if (grouped) {
+    Value plane = arith::MulIOp::create(b_, loc, counts[n - 2], counts[n - 1]);
+    Value inPlane = left;
+    if (n > 2) {
+      inPlane = rem(left, plane, loc);
+      left = div(left, plane, loc);
+    }
+    Value rows = c_.index(func_.getRaster(), loc);
+    Value perGroup = arith::MulIOp::create(b_, loc, rows, counts[n - 1]);
+    Value group = div(inPlane, perGroup, loc), within = rem(inPlane, perGroup, loc);
+    Value first = arith::MulIOp::create(b_, loc, group, rows);
+    Value height = arith::MinSIOp::create(b_, loc, arith::SubIOp::create(b_, loc, counts[n - 2], first), rows);
+    programIds_[dims[n - 2]] = arith::AddIOp::create(b_, named(dims[n - 2], "_tile"), first, rem(within, height, loc));
+    programIds_[dims[n - 1]] = div(within, height, named(dims[n - 1], "_tile"));
+  }
+  for (int64_t i = int64_t(grouped ? n - 2 : n) - 1; i >= 0; --i) {
+    programIds_[dims[i]] = i == 0 ? left : rem(left, counts[i], named(dims[i], "_tile"));
+    if (i > 0)
+      left = div(left, counts[i], loc);
+  }
+}
+
+LogicalResult FunctionLowering::lowerBlock(Block &block) {
+  SmallVector<Operation *> run;
+  auto flush = [&] {
+    if (!run.empty())
+      lowerRun(run);
+    run.clear();
+  };
+  for (Operation &op : block) {
+    if (isRematerialized(&op))
+      continue;
+    if (isElementwise(&op)) {
+      Layout layout = getLayout(op.getResult(0));
+      if (!run.empty() && !(getLayout(run.front()->getResult(0)) == layout))
+        flush();
+      run.push_back(&op);
+      continue;
+    }
+    // Scalar index arithmetic does not interrupt a run.
+    bool scalar = op.getNumRegions() == 0 && llvm::none_of(op.getResultTypes(), llvm::IsaPred<RankedTensorType>) &&
+                  op.getNumResults() > 0 && !isa<LoadOp>(op);
+    if (!scalar || !run.empty())
+      flush();
+    if (failed(lowerOp(&op)))
+      return failure();
+  }
+  flush();
+  return success();
+}
+
+LogicalResult FunctionLowering::lowerOp(Operation *op) {
+  if (auto id = dyn_cast<ProgramIdOp>(op)) {
+    c_.scalars[id] = programIds_.lookup(id.getDim());
+  } else if (auto apply = dyn_cast<ApplyOp>(op)) {
+    SmallVector<Value> dims;
+    for (Value v : apply.getOperands_())
+      dims.push_back(c_.scalars.lookup(v));
+    c_.scalars[apply] = c_.expand(apply.getMap().getResult(0), dims, op->getLoc());
+  } else if (auto load = dyn_cast<LoadOp>(op)) {
+    lowerLoad(c_, load);
+  } else if (auto store = dyn_cast<StoreOp>(op)) {
+    lowerStore(c_, store);
+  } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    lowerReduce(c_, reduce);
+  } else if (auto convert = dyn_cast<ConvertLayoutOp>(op)) {
+    lowerConvertLayout(c_, convert);
+  } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    return lowerFor(loop);
+  } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    return lowerIf(branch);
+  } else if (auto ring = dyn_cast<RingOp>(op)) {
+    lowerRing(c_, ring);
+  } else if (auto copy = dyn_cast<RingCopyOp>(op)) {
+    lowerRingCopy(c_, copy);
+  } else if (auto put = dyn_cast<RingStoreOp>(op)) {
+    lowerRingStore(c_, put);
+  } else if (isa<AsyncCommitOp>(op)) {
+    if (c_.hasAsyncCopy)
+      cu::CpAsyncCommitOp::create(b_, op->getLoc());
+  } else if (auto wait = dyn_cast<AsyncWaitOp>(op)) {
+    if (c_.hasAsyncCopy)
+      cu::CpAsyncWaitOp::create(b_, op->getLoc(), wait.getPending());
+  } else if (isa<BarrierOp>(op)) {
+    cu::SyncOp::create(b_, op->getLoc());
+  } else if (auto dot = dyn_cast<DotOp>(op)) {
+    return lowerDotOp(dot);
+  } else if (isa<scf::YieldOp>(op)) {
+  } else if (op->getNumRegions() == 0 && llvm::none_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>) &&
+             llvm::none_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>)) {
+    IRMapping mapping;
+    for (Value v : op->getOperands())
+      if (Value s = c_.scalars.lookup(v))
+        mapping.map(v, s);
+    Operation *clone = b_.clone(*op, mapping);
+    for (auto [from, to] : llvm::zip(op->getResults(), clone->getResults()))
+      c_.scalars[from] = to;
+  } else {
+    return op->emitOpError() << "cannot be lowered to threads";
+  }
+  return success();
+}
+
+/// The element of `tile` at the open digits.
+Value FunctionLowering::fetch(Value tile, const OpenDigits &open, llvm::DenseMap<Value, Value> &inRun) {
+  if (Value v = inRun.lookup(tile))
+    return v;
+  Location loc = tile.getLoc();
+  Operation *op = tile.getDefiningOp();
+  if (!isRematerialized(op))
+    return c_.loadRegister(c_.tiles.lookup(tile), open, loc);
+  Value v;
+  int64_t rank = cast<RankedTensorType>(tile.getType()).getRank();
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    auto splat = cast<SplatElementsAttr>(constant.getValue());
+    v = arith::ConstantOp::create(b_, loc, cast<TypedAttr>(splat.getSplatValue<Attribute>()));
+  } else if (auto splat = dyn_cast<SplatOp>(op)) {
+    v = c_.scalars.lookup(splat.getInput());
+  } else if (auto index = dyn_cast<IndexOp>(op)) {
+    SmallVector<Value> coords = c_.coordinates(getLayout(tile), open, rank, loc);
+    v = c_.add(c_.scalars.lookup(index.getOffset()), coords[index.getDim()], loc);
+  } else {
+    auto inside = cast<InsideOp>(op);
+    SmallVector<Value> coords = c_.coordinates(getLayout(tile), open, rank, loc);
+    for (int64_t d : inside.getMask()) {
+      Value at = c_.add(c_.scalars.lookup(inside.getOffsets()[d]), coords[d], loc);
+      Value below = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::slt, at, c_.expand(func_.getExtent(d), {}, loc));
+      v = v ? Value(arith::AndIOp::create(b_, loc, v, below)) : below;
+    }
+  }
+  inRun[tile] = v;
+  return v;
+}
+
+void FunctionLowering::scalarOp(Operation *op, const OpenDigits &open, llvm::DenseMap<Value, Value> &inRun) {
+  SmallVector<Value> operands;
+  for (Value v : op->getOperands())
+    operands.push_back(fetch(v, open, inRun));
+  if (isa<BroadcastOp>(op)) {
+    inRun[op->getResult(0)] = operands[0];
+  } else if (auto convert = dyn_cast<tile::ConvertOp>(op)) {
+    inRun[convert] = cu::ConvertOp::create(b_, op->getLoc(), convert.getResult().getType().getElementType(), operands[0], convert.getToUnsigned());
+  } else if (auto combine = dyn_cast<CombineOp>(op)) {
+    if (operands.size() == 2) {
+      inRun[op->getResult(0)] = te::combine(combine.getKind(), operands[0], operands[1], b_, op->getLoc());
+    } else {
+      auto [key, position] = te::combineArg(combine.getKind(), operands[0], operands[1], operands[2], operands[3], b_, op->getLoc());
+      inRun[op->getResult(0)] = key;
+      inRun[op->getResult(1)] = position;
+    }
+  } else {
+    OperationState state(op->getLoc(), op->getName());
+    state.addOperands(operands);
+    state.addAttributes(op->getAttrs());
+    for (Type t : op->getResultTypes())
+      state.addTypes(cast<RankedTensorType>(t).getElementType());
+    Operation *scalar = b_.create(state);
+    for (auto [from, to] : llvm::zip(op->getResults(), scalar->getResults()))
+      inRun[from] = to;
+  }
+}
+
+/// Elementwise ops of one layout, one loop.
+void FunctionLowering::lowerRun(ArrayRef<Operation *> run) {
+  llvm::SmallPtrSet<Operation *, 16> members(run.begin(), run.end());
+  Layout layout = getLayout(run.front()->getResult(0));
+  std::vector<std::pair<Value, RegTile>> kept;
+  for (Operation *op : run)
+    for (Value result : op->getResults()) {
+      if (llvm::all_of(result.getUsers(), [&](Operation *u) { return members.contains(u); }))
+        continue;
+      Value array = inPlace_.lookup(result);
+      if (!array)
+        array = c_.allocate(layout.numRegisters(), cast<RankedTensorType>(result.getType()).getElementType(), op->getLoc());
+      kept.push_back({result, {layout, array}});
+    }
+  Location loc = run.back()->getLoc();
+  OpenDigits open;
+  c_.overDigits(layout.reg, loc, open, [&] {
+    llvm::DenseMap<Value, Value> inRun;
+    for (Operation *op : run)
+      scalarOp(op, open, inRun);
+    for (auto &[value, tile] : kept)
+      memref::StoreOp::create(b_, loc, inRun.lookup(value), tile.array, c_.registerIndex(layout, open, loc));
+  });
+  for (auto &[value, tile] : kept)
+    c_.tiles[value] = tile;
+}
+
+void FunctionLowering::copyTile(Value from, Value toArray, Location loc) {
+  Layout layout = getLayout(from);
+  OpenDigits open;
+  c_.overDigits(layout.reg, loc, open, [&] {
+    llvm::DenseMap<Value, Value> none;
+    memref::StoreOp::create(b_, loc, fetch(from, open, none), toArray, c_.registerIndex(layout, open, loc));
+  });
+}
+
+/// Branches carry no tiles: they guard copies.
+LogicalResult FunctionLowering::lowerIf(scf::IfOp branch) {
+  if (branch.getNumResults())
+    return branch.emitOpError() << "with results cannot be lowered to threads";
+  auto created = scf::IfOp::create(b_, branch.getLoc(), c_.scalars.lookup(branch.getCondition()), bool(branch.elseBlock()));
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPoint(created.thenBlock()->getTerminator());
+  if (failed(lowerBlock(*branch.thenBlock())))
+    return failure();
+  if (!branch.elseBlock())
+    return success();
+  b_.setInsertionPoint(created.elseBlock()->getTerminator());
+  return lowerBlock(*branch.elseBlock());
+}
+
+LogicalResult FunctionLowering::lowerDotOp(DotOp dot) {
+  if (!dot.getNumber())
+    return dot.emitOpError() << "has operands in registers; run tile-pipeline first";
+  RegTile acc = c_.tiles.lookup(dot.getAcc());
+  Value array = inPlace_.lookup(dot.getResult());
+  if (array != acc.array) { // a new accumulator, starting as the old one
+    array = array ? array : c_.allocate(acc.layout.numRegisters(), dot.getResult().getType().getElementType(), dot.getLoc());
+    copyTile(dot.getAcc(), array, dot.getLoc());
+  }
+  lowerDot(c_, dot, array);
+  c_.tiles[dot.getResult()] = {acc.layout, array};
+  return success();
+}
+
+LogicalResult FunctionLowering::lowerFor(scf::ForOp loop) {
+  Location loc = loop.getLoc();
+  // Carried tiles live in arrays that the body updates.
+  SmallVector<Value> arrays;
+  for (auto [init, arg, result] : llvm::zip(loop.getInitArgs(), loop.getRegionIterArgs(), loop.getResults())) {
+    Layout layout = getLayout(arg);
+    Value array = c_.allocate(layout.numRegisters(), cast<RankedTensorType>(arg.getType()).getElementType(), loc);
+    copyTile(init, array, loc);
+    c_.tiles[arg] = {layout, array};
+    c_.tiles[result] = {layout, array};
+    arrays.push_back(array);
+  }
+  auto created = scf::ForOp::create(b_, loc, c_.scalars.lookup(loop.getLowerBound()), c_.scalars.lookup(loop.getUpperBound()),
+                                    c_.scalars.lookup(loop.getStep()));
+  created.getInductionVar().setLoc(loop.getInductionVar().getLoc());
+  c_.scalars[loop.getInductionVar()] = created.getInductionVar();
+  Operation *yield = loop.getBody()->getTerminator();
+  for (auto [i, arg] : llvm::enumerate(loop.getRegionIterArgs())) {
+    // The new value may be left in the old one's registers when nobody needs the old one later.
+    Value next = yield->getOperand(i);
+    Operation *def = next.getDefiningOp();
+    if (def && def->getBlock() == loop.getBody() && llvm::all_of(arg.getUsers(), [&](Operation *u) {
+          return u->getBlock() == def->getBlock() && (u == def || u->isBeforeInBlock(def));
+        }))
+      inPlace_[next] = arrays[i];
+  }
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPoint(created.getBody()->getTerminator());
+  if (failed(lowerBlock(*loop.getBody())))
+    return failure();
+  // Whatever was not left in place is copied; through temporaries, since one
+  // carried tile may become another.
+  SmallVector<std::pair<Value, Value>> moves;
+  for (auto [next, array] : llvm::zip(yield->getOperands(), arrays)) {
+    if (!isRematerialized(next.getDefiningOp()) && c_.tiles.lookup(next).array == array)
+      continue;
+    Value source = next;
+    if (isa<BlockArgument>(next)) {
+      Layout layout = getLayout(next);
+      Value temporary = c_.allocate(layout.numRegisters(), cast<RankedTensorType>(next.getType()).getElementType(), loc);
+      copyTile(next, temporary, loc);
+      OpenDigits open;
+      moves.push_back({temporary, array});
+      continue;
+    }
+    copyTile(source, array, loc);
+  }
+  for (auto [from, to] : moves) {
+    int64_t n = cast<MemRefType>(from.getType()).getNumElements();
+    Digit all{-1, 1, n};
+    OpenDigits open;
+    c_.overDigits(all, loc, open, [&] {
+      Value r = open.valueOf(all);
+      memref::StoreOp::create(b_, loc, memref::LoadOp::create(b_, loc, from, r), to, r);
+    });
+  }
+  return success();
+}
+
+struct TileToCuPass : impl::TileToCuBase<TileToCuPass> {
+  void runOnOperation() override {
+    for (FuncOp func : llvm::to_vector(getOperation().getOps<FuncOp>())) {
+      OpBuilder b(func);
+      if (failed(FunctionLowering(b, func).run()))
+        return signalPassFailure();
+      func.erase();
+    }
+  }
+};
+
+} // namespace
+} // namespace kernelc

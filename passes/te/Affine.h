@@ -1,0 +1,30 @@
+// Small facts about affine expressions over a kernel's sizes.
+#pragma once
+
+#include "mlir/IR/AffineExpr.h"
+#include "mlir/IR/AffineMap.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/BitVector.h"
+
+namespace kernelc::te {
+
+/// What is known of the sizes: a divisor (1: nothing) and a bound (-1: none) each.
+struct SizeFacts {
+  llvm::ArrayRef<int64_t> div, max;
+};
+
+/// A number that divides `e` for all values of the dims that are multiples of
+/// `dimDiv` (1 where the list is short) and all admissible sizes; 0 for zero.
+int64_t knownDivisor(mlir::AffineExpr e, const SizeFacts &facts, llvm::ArrayRef<int64_t> dimDiv = {});
+
+/// An upper bound of an expression of sizes alone, or -1.
+int64_t knownMax(mlir::AffineExpr e, const SizeFacts &facts);
+
+/// The dims that occur in `e`.
+void collectDims(mlir::AffineExpr e, llvm::BitVector &dims);
+
+/// e as a linear form: coefficient of dim d where that is a constant and d occurs
+/// nowhere else; nothing otherwise.
+std::optional<int64_t> linearCoefficient(mlir::AffineExpr e, unsigned dim);
+
+} // namespace kernelc::te

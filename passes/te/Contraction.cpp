@@ -1,0 +1,82 @@
+#include "passes/te/Contraction.h"
+
+using namespace mlir;
+
+namespace kernelc::te {
+
+llvm::BitVector findSupport(Value value, unsigned numDims) {
+  llvm::BitVector dims(numDims);
+  llvm::SmallVector<Value> work{value};
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  while (!work.empty()) {
+    Value v = work.pop_back_val();
+    if (auto arg = dyn_cast<BlockArgument>(v)) {
+      if (arg.getArgNumber() < numDims && isa<ComputeOp, ReduceOp>(arg.getOwner()->getParentOp()))
+        dims.set(arg.getArgNumber());
+      continue;
+    }
+    Operation *op = v.getDefiningOp();
+    if (isa<ComputeOp, ReduceOp>(op) || !seen.insert(op).second)
+      continue;
+    if (auto read = dyn_cast<ReadOp>(op)) {
+      AffineMap map = read.getMapOrIdentity();
+      for (auto [i, operand] : llvm::enumerate(read.getOperands_()))
+        if (map.isFunctionOfDim(i))
+          work.push_back(operand);
+      if (read.getPadding())
+        work.push_back(read.getPadding());
+      continue;
+    }
+    llvm::append_range(work, op->getOperands());
+  }
+  return dims;
+}
+
+Value stripWidening(Value value) {
+  if (Operation *op = value.getDefiningOp())
+    if (isa<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp>(op))
+      return op->getOperand(0);
+  return value;
+}
+
+std::optional<Contraction> findContraction(ReduceOp reduce) {
+  if (reduce.getKind() != Combiner::Sum || reduce.getCondition() || reduce.getYield().getCondition() ||
+      reduce.getInit() || reduce.getOutMap())
+    return std::nullopt;
+  Operation *product = reduce.getYield().getValues()[0].getDefiningOp();
+  if (!product || !isa<arith::MulFOp, arith::MulIOp>(product))
+    return std::nullopt;
+  unsigned dims = reduce.getNumDims(), parallel = reduce.getNumParallel();
+  Contraction c;
+  c.a = product->getOperand(0);
+  c.b = product->getOperand(1);
+  llvm::BitVector inA = findSupport(c.a, dims), inB = findSupport(c.b, dims);
+  for (unsigned d = 0; d < dims; ++d) {
+    if (d >= parallel) {
+      if (!inA[d] || !inB[d])
+        return std::nullopt;
+      c.k.push_back(d);
+    } else if (inA[d] && inB[d]) {
+      c.batch.push_back(d);
+    } else if (inA[d]) {
+      c.m.push_back(d);
+    } else if (inB[d]) {
+      c.n.push_back(d);
+    } else {
+      return std::nullopt;
+    }
+  }
+  if (c.m.empty() || c.n.empty() || c.k.empty())
+    return std::nullopt;
+  // The first factor carries the earlier output index, so that rows of the
+  // accumulator are rows of the output.
+  if (c.m.back() > c.n.back()) {
+    std::swap(c.a, c.b);
+    std::swap(c.m, c.n);
+  }
+  c.aType = stripWidening(c.a).getType();
+  c.bType = stripWidening(c.b).getType();
+  return c;
+}
+
+} // namespace kernelc::te

@@ -1,0 +1,32 @@
+// Which reductions are contractions: sums of products of two factors.
+#pragma once
+
+#include <optional>
+
+#include "ir/te/Te.h"
+#include "llvm/ADT/BitVector.h"
+
+namespace kernelc::te {
+
+/// result[batch, m, n] = Σ_k a[batch, m, k] · b[batch, n, k]. The index lists hold
+/// dims of the reduction in domain order.
+struct Contraction {
+  mlir::Value a, b; ///< the factors, scalars inside the body, in the accumulator's type
+  llvm::SmallVector<unsigned> batch, m, n, k;
+  /// The narrowest types the factors embed in exactly: that of the value an
+  /// extension widens, or the factor's own.
+  mlir::Type aType, bType;
+};
+
+/// The dims of the enclosing domain op that a body value depends on.
+llvm::BitVector findSupport(mlir::Value value, unsigned numDims);
+
+/// `reduce` as a contraction: a sum whose body is a product of two factors that
+/// both depend on every reduced index and each on a parallel index of its own,
+/// without conditions.
+std::optional<Contraction> findContraction(ReduceOp reduce);
+
+/// The value behind an exact widening (extf, extsi, extui), or `value` itself.
+mlir::Value stripWidening(mlir::Value value);
+
+} // namespace kernelc::te

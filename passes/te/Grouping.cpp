@@ -1,0 +1,220 @@
+// Grouping statements into launches.
+//
+// Each statement starts as a group of its own. A reduction joins the group of a
+// later statement that reads it when the result's indices are exactly that group's
+// grid: then the block that needs the value is the block that has it. Pointwise
+// statements over one and the same domain join when nothing orders them across
+// blocks. What is read by a group that does not own it goes through a workspace.
+#include "passes/te/Grouping.h"
+
+#include "ir/te/TeShape.h"
+#include "passes/te/Affine.h"
+#include "passes/te/Contraction.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+
+namespace kernelc::te {
+namespace {
+
+AffineMap extentsOf(Operation *op) {
+  return isa<ComputeOp>(op) ? cast<ComputeOp>(op).getExtents() : cast<ReduceOp>(op).getExtents();
+}
+unsigned parallelOf(Operation *op) {
+  return isa<ComputeOp>(op) ? cast<ComputeOp>(op).getNumParallel() : cast<ReduceOp>(op).getNumParallel();
+}
+ArrayAttr indexNames(Operation *op) {
+  return isa<ComputeOp>(op) ? cast<ComputeOp>(op).getIndices() : cast<ReduceOp>(op).getIndices();
+}
+bool isPlain(Operation *op) {
+  if (auto c = dyn_cast<ComputeOp>(op))
+    return !c.getInit() && !c.getOutMap();
+  auto r = cast<ReduceOp>(op);
+  return !r.getInit() && !r.getOutMap();
+}
+
+/// A group under construction: statements and the launch index of each dim.
+struct Group {
+  SmallVector<int64_t> ops;
+  SmallVector<SmallVector<int64_t>> dims;
+  SmallVector<AffineExpr> extents;
+  SmallVector<std::string> names;
+  unsigned grid = 0; ///< the first `grid` indices are the grid
+};
+
+class Grouper {
+public:
+  explicit Grouper(KernelOp kernel) : kernel_(kernel), ops_(getDomainOps(kernel)) {
+    for (auto [i, op] : llvm::enumerate(ops_))
+      ordinal_[op->getResult(0)] = i;
+  }
+
+  std::vector<LaunchPlan> run() {
+    for (size_t i = 0; i < ops_.size(); ++i)
+      if (!tryJoin(i))
+        start(i);
+    return finish();
+  }
+
+private:
+  void start(int64_t i) {
+    Operation *op = ops_[i];
+    Group g;
+    g.ops = {i};
+    g.grid = parallelOf(op);
+    for (auto [d, e] : llvm::enumerate(extentsOf(op).getResults())) {
+      g.extents.push_back(e);
+      g.names.push_back(cast<StringAttr>(indexNames(op)[d]).getValue().str());
+    }
+    g.dims.push_back(llvm::to_vector(llvm::seq<int64_t>(0, g.extents.size())));
+    owner_[i] = groups_.size();
+    groups_.push_back(std::move(g));
+  }
+
+  /// Statement i as a member of the group that holds what it reads last.
+  bool tryJoin(int64_t i) {
+    Operation *op = ops_[i];
+    if (!isPlain(op))
+      return false;
+    // Groups whose results op reads; the youngest is the candidate, and no other
+    // one may come later than it (it would have to run before).
+    int64_t candidate = -1;
+    SmallVector<ReadOp> reads;
+    op->walk([&](ReadOp r) {
+      if (auto it = ordinal_.find(r.getTensor()); it != ordinal_.end()) {
+        reads.push_back(r);
+        candidate = std::max(candidate, owner_[it->second]);
+      }
+    });
+    if (candidate < 0)
+      return joinSibling(i);
+    return join(i, candidate, reads);
+  }
+
+  bool join(int64_t i, int64_t candidate, ArrayRef<ReadOp> reads) {
+    Operation *op = ops_[i];
+    Group &g = groups_[candidate];
+    if (isContractionGroup(g) && isa<ReduceOp>(op))
+      return false; // a product's tile stays a tile; reducing it again is the cascade's business
+    SmallVector<int64_t> map(extentsOf(op).getNumResults(), -1);
+    for (ReadOp read : reads) {
+      int64_t producer = ordinal_[read.getTensor()];
+      if (owner_[producer] != candidate)
+        continue;
+      if (read.getBounds() != BoundsMode::InBounds || !unify(op, read, g, producer, map))
+        return false;
+    }
+    // The grid's indices must all be parallel indices of op, the same ones.
+    unsigned found = 0;
+    for (auto [d, index] : llvm::enumerate(map))
+      if (index >= 0 && index < int64_t(g.grid)) {
+        if (d >= parallelOf(op))
+          return false;
+        ++found;
+      }
+    if (found != g.grid || g.grid == 0)
+      return false;
+    if (isa<ReduceOp>(op) && parallelOf(op) != g.grid)
+      return false;
+    if (isContractionGroup(g) && extentsOf(op).getNumResults() != g.grid)
+      return false;
+    // A second contraction in one launch would need operands of its own shape.
+    if (auto r = dyn_cast<ReduceOp>(op); r && findContraction(r))
+      return false;
+    adopt(i, candidate, map);
+    return true;
+  }
+
+  /// A pointwise statement that reads no other: beside one over the same domain.
+  bool joinSibling(int64_t i) {
+    if (!isa<ComputeOp>(ops_[i]))
+      return false;
+    for (auto [n, g] : llvm::enumerate(groups_)) {
+      if (!llvm::all_of(g.ops, [&](int64_t o) { return isa<ComputeOp>(ops_[o]) && isPlain(ops_[o]); }))
+        continue;
+      if (g.grid != parallelOf(ops_[i]) || ArrayRef<AffineExpr>(g.extents) != extentsOf(ops_[i]).getResults())
+        continue;
+      adopt(i, n, llvm::to_vector(llvm::seq<int64_t>(0, g.extents.size())));
+      return true;
+    }
+    return false;
+  }
+
+  bool isContractionGroup(const Group &g) {
+    return llvm::any_of(g.ops, [&](int64_t o) {
+      auto r = dyn_cast<ReduceOp>(ops_[o]);
+      return r && findContraction(r).has_value();
+    });
+  }
+
+  /// Records that dim d of op is launch index ..., from a read of a member.
+  bool unify(Operation *op, ReadOp read, Group &g, int64_t producer, SmallVectorImpl<int64_t> &map) {
+    size_t position = llvm::find(g.ops, producer) - g.ops.begin();
+    AffineMap access = read.getMapOrIdentity();
+    for (auto [r, e] : llvm::enumerate(access.getResults())) {
+      auto d = dyn_cast<AffineDimExpr>(e);
+      auto arg = d ? dyn_cast<BlockArgument>(read.getOperands_()[d.getPosition()]) : BlockArgument();
+      if (!arg || arg.getOwner()->getParentOp() != op)
+        return false;
+      int64_t index = g.dims[position][r];
+      unsigned dim = arg.getArgNumber();
+      if (extentsOf(op).getResult(dim) != g.extents[index] || (map[dim] >= 0 && map[dim] != index))
+        return false;
+      map[dim] = index;
+    }
+    return true;
+  }
+
+  /// Adds op to a group; dims without a launch index share one of equal extent
+  /// that op does not use yet, or get a new one.
+  void adopt(int64_t i, int64_t group, SmallVector<int64_t> map) {
+    Operation *op = ops_[i];
+    Group &g = groups_[group];
+    for (auto [d, index] : llvm::enumerate(map)) {
+      if (index >= 0)
+        continue;
+      AffineExpr extent = extentsOf(op).getResult(d);
+      for (unsigned k = g.grid; k < g.extents.size() && index < 0; ++k)
+        if (g.extents[k] == extent && !llvm::is_contained(map, int64_t(k)))
+          index = k;
+      if (index < 0) {
+        index = g.extents.size();
+        g.extents.push_back(extent);
+        g.names.push_back(cast<StringAttr>(indexNames(op)[d]).getValue().str());
+      }
+    }
+    g.ops.push_back(i);
+    g.dims.push_back(map);
+    owner_[i] = group;
+  }
+
+  std::vector<LaunchPlan> finish() {
+    std::vector<LaunchPlan> launches;
+    for (const Group &g : groups_) {
+      LaunchPlan l;
+      Operation *last = ops_[g.ops.back()];
+      auto name = last->getAttrOfType<StringAttr>("name");
+      l.name = name ? name.getValue().str() : "launch";
+      l.ops = g.ops;
+      l.dims = g.dims;
+      l.indices = g.names;
+      l.extents = AffineMap::get(0, kernel_.getNumSizes(), g.extents, kernel_.getContext());
+      l.tiles.assign(g.extents.size(), 1);
+      l.grid = llvm::to_vector(llvm::seq<int64_t>(0, g.grid));
+      launches.push_back(std::move(l));
+    }
+    return launches;
+  }
+
+  KernelOp kernel_;
+  SmallVector<Operation *> ops_;
+  llvm::DenseMap<Value, int64_t> ordinal_;
+  llvm::DenseMap<int64_t, int64_t> owner_;
+  std::vector<Group> groups_;
+};
+
+} // namespace
+
+std::vector<LaunchPlan> groupStatements(KernelOp kernel) { return Grouper(kernel).run(); }
+
+} // namespace kernelc::te

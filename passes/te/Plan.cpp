@@ -1,0 +1,260 @@
+// te-plan: see Passes.td. Grouping.cpp decides what shares a launch; this file
+// gives each launch its tiles, warps and unit.
+#include "passes/Passes.h"
+
+#include <numeric>
+
+#include "ir/te/TeShape.h"
+#include "llvm/Support/MathExtras.h"
+#include "passes/te/Affine.h"
+#include "passes/te/Contraction.h"
+#include "passes/te/Grouping.h"
+#include "passes/te/PlanAttr.h"
+#include "support/Target.h"
+
+using namespace mlir;
+
+namespace kernelc {
+#define GEN_PASS_DEF_TEPLAN
+#include "passes/Passes.h.inc"
+
+using namespace te;
+
+namespace {
+
+/// How the elements of one launch are reached in memory.
+struct AccessSummary {
+  /// Per launch index: bytes per element of accesses that are contiguous along it.
+  SmallVector<int64_t> contiguousBytes;
+  int64_t widestBytes = 1; ///< of the element types accessed
+  int64_t inputBytes = 0;  ///< sum over reads of bytes per point
+};
+
+AccessSummary summarizeAccesses(const LaunchPlan &launch, ArrayRef<Operation *> ops) {
+  AccessSummary s;
+  s.contiguousBytes.assign(launch.indices.size(), 0);
+  auto count = [&](AffineExpr last, ArrayRef<int64_t> dims, Type element) {
+    int64_t bytes = std::max(1u, element.getIntOrFloatBitWidth() / 8);
+    s.widestBytes = std::max(s.widestBytes, bytes);
+    for (auto [d, index] : llvm::enumerate(dims))
+      if (linearCoefficient(last, d) == 1)
+        s.contiguousBytes[index] += bytes;
+    return bytes;
+  };
+  for (auto [n, ordinal] : llvm::enumerate(launch.ops)) {
+    Operation *op = ops[ordinal];
+    const auto &dims = launch.dims[n];
+    op->walk([&](ReadOp read) {
+      Operation *producer = read.getTensor().getDefiningOp();
+      if (producer && llvm::is_contained(launch.ops, llvm::find(ops, producer) - ops.begin()))
+        return;
+      AffineMap map = read.getMapOrIdentity();
+      if (map.getNumResults() == 0)
+        return;
+      // Operands that are block arguments in order are the common case.
+      SmallVector<int64_t> operandIndex;
+      for (Value v : read.getOperands_()) {
+        auto arg = dyn_cast<BlockArgument>(v);
+        operandIndex.push_back(arg && arg.getOwner()->getParentOp() == op ? dims[arg.getArgNumber()] : -1);
+      }
+      AffineExpr last = map.getResults().back();
+      int64_t bytes = std::max(1u, read.getTensor().getType().getElementTypeBitWidth() / 8);
+      s.widestBytes = std::max(s.widestBytes, bytes);
+      s.inputBytes += bytes;
+      for (auto [d, index] : llvm::enumerate(operandIndex))
+        if (index >= 0 && linearCoefficient(last, d) == 1)
+          s.contiguousBytes[index] += bytes;
+    });
+    if (auto compute = dyn_cast<ComputeOp>(op); compute && compute.getOutMapOrIdentity().getNumResults())
+      count(compute.getOutMapOrIdentity().getResults().back(), dims, compute.getResult().getType().getElementType());
+  }
+  return s;
+}
+
+/// The index most bytes are contiguous along, or -1.
+int64_t contiguousIndex(const AccessSummary &s) {
+  auto it = llvm::max_element(s.contiguousBytes);
+  return it == s.contiguousBytes.end() || *it == 0 ? -1 : it - s.contiguousBytes.begin();
+}
+
+class Scheduler {
+public:
+  Scheduler(KernelOp kernel, const Target &target, const KernelPlan &plan)
+      : ops_(getDomainOps(kernel)), target_(target), facts_{plan.sizeDiv, plan.sizeMax} {}
+
+  void schedule(LaunchPlan &l) {
+    for (auto [n, ordinal] : llvm::enumerate(l.ops))
+      if (auto reduce = dyn_cast<ReduceOp>(ops_[ordinal]))
+        if (auto c = findContraction(reduce))
+          return scheduleContraction(l, *c, l.dims[n]);
+    if (l.grid.size() == l.indices.size())
+      return scheduleElementwise(l);
+    scheduleReduction(l);
+  }
+
+private:
+  int64_t extentMax(const LaunchPlan &l, int64_t index) { return knownMax(l.extents.getResult(index), facts_); }
+
+  /// A power-of-two tile for an index, at most `want`, no larger than the index can be.
+  int64_t clampTile(const LaunchPlan &l, int64_t index, int64_t want) {
+    int64_t max = extentMax(l, index);
+    return max < 0 ? want : std::min<int64_t>(want, llvm::PowerOf2Ceil(std::max<int64_t>(max, 1)));
+  }
+
+  /// Every point on its own: enough elements per thread for two 16-byte loads of
+  /// the widest type, threads side by side along the contiguous index.
+  void scheduleElementwise(LaunchPlan &l) {
+    AccessSummary s = summarizeAccesses(l, ops_);
+    int64_t contiguous = contiguousIndex(s);
+    l.warps = 8;
+    int64_t left = l.warps * 32 * (16 / s.widestBytes) * 2;
+    // Where reads and writes are contiguous along different indices (a
+    // transposition), the tile is square in them.
+    SmallVector<int64_t> order = llvm::to_vector(llvm::reverse(l.grid));
+    llvm::stable_sort(order, [&](int64_t a, int64_t b) { return s.contiguousBytes[a] > s.contiguousBytes[b]; });
+    int64_t contiguousCount = llvm::count_if(s.contiguousBytes, [](int64_t b) { return b > 0; });
+    for (int64_t index : order) {
+      int64_t want = left;
+      if (contiguousCount > 1 && contiguous >= 0 && s.contiguousBytes[index] > 0)
+        want = std::min<int64_t>(left, 64);
+      l.tiles[index] = clampTile(l, index, want);
+      left /= l.tiles[index];
+      if (left <= 1)
+        break;
+    }
+  }
+
+  /// Indices off the grid are walked inside the block: in one tile when that fits
+  /// the registers, else in a loop.
+  void scheduleReduction(LaunchPlan &l) {
+    AccessSummary s = summarizeAccesses(l, ops_);
+    int64_t contiguous = contiguousIndex(s);
+    int64_t vector = std::max<int64_t>(1, 16 / s.widestBytes);
+    SmallVector<int64_t> inner;
+    for (size_t i = 0; i < l.indices.size(); ++i)
+      if (!llvm::is_contained(l.grid, int64_t(i)))
+        inner.push_back(i);
+    bool rows = contiguous < 0 || llvm::is_contained(inner, contiguous);
+    constexpr int64_t kPerThread = 32; // elements of one tile a thread holds
+    if (rows) {
+      int64_t row = contiguous < 0 ? inner.back() : contiguous;
+      constexpr int64_t kLargestResident = 32768, kLoopTile = 4096;
+      int64_t max = extentMax(l, row);
+      bool resident = max >= 0 && max <= kLargestResident;
+      l.tiles[row] = clampTile(l, row, resident ? kLargestResident : kLoopTile);
+      int64_t threads = std::clamp<int64_t>(l.tiles[row] / kPerThread, 32, 1024);
+      l.warps = threads / 32;
+      // Short rows: several to a block, a warp each.
+      if (l.tiles[row] < 32 * vector * 8 && !l.grid.empty()) {
+        int64_t rowsPerBlock = 4;
+        l.warps = 4;
+        int64_t last = l.grid.back();
+        l.tiles[last] = clampTile(l, last, rowsPerBlock * std::max<int64_t>(1, 32 * vector / l.tiles[row]));
+      }
+      // Further inner indices are walked one by one around it.
+      int64_t room = kLoopTile / std::max<int64_t>(1, l.tiles[row]);
+      for (int64_t index : llvm::reverse(inner))
+        if (index != row && room > 1 && extentMax(l, index) >= 0) {
+          l.tiles[index] = clampTile(l, index, room);
+          room /= l.tiles[index];
+        }
+      return;
+    }
+    // Columns: a warp's width of them, the reduced index over the warps.
+    l.warps = 8;
+    l.tiles[contiguous] = clampTile(l, contiguous, 32 * vector);
+    int64_t reps = 4;
+    l.tiles[inner.back()] = clampTile(l, inner.back(), l.warps * reps * std::max<int64_t>(1, 32 * vector / l.tiles[contiguous]));
+  }
+
+  void scheduleContraction(LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
+    bool half = c.aType == c.bType && ((c.aType.isBF16() && target_.mmaBf16) || c.aType.isF16());
+    l.unit = half ? "mma" : "simt";
+    int64_t tileM = 128, tileN = 128, tileK = half ? 32 : 8;
+    if (half && target_.asyncCopy) {
+      tileK = 64;
+      tileN = target_.maxSharedPerBlock >= 160 * 1024 ? 256 : 128;
+    }
+    // Small problems: smaller tiles fill the device.
+    auto product = [&](ArrayRef<unsigned> list) {
+      int64_t p = 1;
+      for (unsigned d : list) {
+        int64_t m = extentMax(l, dims[d]);
+        if (m < 0)
+          return int64_t(-1);
+        p *= m;
+      }
+      return p;
+    };
+    int64_t m = product(c.m), n = product(c.n);
+    if (m > 0 && n > 0)
+      while (tileN > 64 && llvm::divideCeil(m, tileM) * llvm::divideCeil(n, tileN) < uint64_t(target_.smCount)) {
+        if (tileN > tileM)
+          tileN /= 2;
+        else if (tileM > 64)
+          tileM /= 2;
+        else
+          tileN /= 2;
+      }
+    assign(l, c.m, dims, tileM);
+    assign(l, c.n, dims, tileN);
+    assign(l, c.k, dims, tileK);
+    int64_t bm = tileProduct(l, c.m, dims), bn = tileProduct(l, c.n, dims), bk = tileProduct(l, c.k, dims);
+    if (half && (bm < 16 || bn < 16 || bk < 16))
+      l.unit = "simt";
+    int64_t warpTiles = l.unit == "mma" ? std::max<int64_t>(1, (bm / 64) * (bn / 64)) : std::max<int64_t>(1, bm * bn / 2048);
+    l.warps = std::clamp<int64_t>(llvm::bit_floor(uint64_t(warpTiles)), 1, 8);
+    int64_t stageBytes = (bm + bn) * bk * std::max<int64_t>(1, c.aType.getIntOrFloatBitWidth() / 8);
+    int64_t fit = (target_.maxSharedPerBlock - 1024) / stageBytes;
+    l.stages = target_.asyncCopy ? std::clamp<int64_t>(fit, 1, 4) : 1;
+    l.raster = 8;
+  }
+
+  /// Spreads a tile over the indices of one class, fastest first.
+  void assign(LaunchPlan &l, ArrayRef<unsigned> list, ArrayRef<int64_t> dims, int64_t tile) {
+    for (unsigned d : llvm::reverse(list)) {
+      l.tiles[dims[d]] = clampTile(l, dims[d], tile);
+      tile = std::max<int64_t>(1, tile / l.tiles[dims[d]]);
+    }
+  }
+  int64_t tileProduct(const LaunchPlan &l, ArrayRef<unsigned> list, ArrayRef<int64_t> dims) {
+    int64_t p = 1;
+    for (unsigned d : list)
+      p *= l.tiles[dims[d]];
+    return p;
+  }
+
+  SmallVector<Operation *> ops_;
+  const Target &target_;
+  SizeFacts facts_;
+};
+
+struct TePlanPass : impl::TePlanBase<TePlanPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    KernelOp kernel = getOperation();
+    const Target *found = findTarget(absl::string_view(target.data(), target.size()));
+    if (!found) {
+      kernel.emitError() << "unknown target '" << target << "'";
+      return signalPassFailure();
+    }
+    KernelPlan plan;
+    plan.target = target;
+    plan.sizeDiv.assign(kernel.getNumSizes(), 1);
+    plan.sizeMax.assign(kernel.getNumSizes(), -1);
+    for (unsigned i = 0; i < kernel.getNumSizes(); ++i) {
+      if (i < sizeDiv.size())
+        plan.sizeDiv[i] = sizeDiv[i];
+      if (i < sizeMax.size())
+        plan.sizeMax[i] = sizeMax[i];
+    }
+    plan.launches = groupStatements(kernel);
+    Scheduler scheduler(kernel, *found, plan);
+    for (LaunchPlan &l : plan.launches)
+      scheduler.schedule(l);
+    setPlan(kernel, plan);
+  }
+};
+
+} // namespace
+} // namespace kernelc

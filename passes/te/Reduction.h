@@ -1,0 +1,20 @@
+// Facts about the combiners of reductions, for every level.
+#pragma once
+
+#include "ir/te/Te.h"
+#include "mlir/IR/Builders.h"
+
+namespace kernelc::te {
+
+/// The neutral element of `kind` for keys or values of `type`.
+mlir::TypedAttr identityOf(Combiner kind, mlir::Type type, mlir::OpBuilder &b);
+
+/// a ⊕ b on scalars or tiles; not for arg kinds.
+mlir::Value combine(Combiner kind, mlir::Value a, mlir::Value b, mlir::OpBuilder &builder, mlir::Location loc);
+
+/// (key, position) of the better of two candidates: the larger (smaller) key, NaN
+/// above all in argmax, the first position among equals.
+std::pair<mlir::Value, mlir::Value> combineArg(Combiner kind, mlir::Value keyA, mlir::Value positionA, mlir::Value keyB,
+                                               mlir::Value positionB, mlir::OpBuilder &builder, mlir::Location loc);
+
+} // namespace kernelc::te

@@ -1,0 +1,259 @@
+// tile-layouts: see Passes.td.
+#include "passes/Passes.h"
+
+#include "ir/tile/Accumulator.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/MapVector.h"
+#include "passes/tile/Access.h"
+
+using namespace mlir;
+
+namespace kernelc {
+#define GEN_PASS_DEF_TILELAYOUTS
+#include "passes/Passes.h.inc"
+
+using namespace tile;
+
+namespace {
+
+bool isTile(Value v) { return isa<RankedTensorType>(v.getType()); }
+ArrayRef<int64_t> shapeOf(Value v) { return cast<RankedTensorType>(v.getType()).getShape(); }
+
+/// Tile values that must share a parent layout.
+struct Component {
+  SmallVector<Value> values;
+  SmallVector<int64_t> shape;
+  Layout parent;
+  int64_t contiguous = -1;
+};
+
+class LayoutAssigner {
+public:
+  explicit LayoutAssigner(FuncOp func) : func_(func) {}
+
+  LogicalResult run() {
+    separateConstants();
+    connect();
+    for (auto &[leader, component] : components_)
+      choose(component);
+    for (auto &[leader, component] : components_)
+      for (Value v : component.values)
+        retype(v, component.parent);
+    convertAccesses();
+    return success();
+  }
+
+private:
+  /// Constants, splats and coordinates are free to make: one per user, so that
+  /// sharing one does not tie two components together.
+  void separateConstants() {
+    SmallVector<Operation *> cheap;
+    func_.walk([&](Operation *op) {
+      if (op->getNumResults() == 1 && isTile(op->getResult(0)) &&
+          isa<arith::ConstantOp, SplatOp, IndexOp, InsideOp>(op))
+        cheap.push_back(op);
+    });
+    for (Operation *op : cheap) {
+      bool first = true;
+      for (OpOperand &use : llvm::make_early_inc_range(op->getResult(0).getUses())) {
+        if (std::exchange(first, false))
+          continue;
+        OpBuilder b(use.getOwner());
+        use.set(b.clone(*op)->getResult(0));
+      }
+    }
+  }
+
+  void tie(Value a, Value b) {
+    if (isTile(a) && isTile(b))
+      classes_.unionSets(a.getAsOpaquePointer(), b.getAsOpaquePointer());
+  }
+
+  void connect() {
+    SmallVector<Value> order;
+    auto note = [&](Value v) {
+      if (isTile(v)) {
+        classes_.insert(v.getAsOpaquePointer());
+        order.push_back(v);
+      }
+    };
+    func_.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      for (Value r : op->getResults())
+        note(r);
+      for (Region &region : op->getRegions())
+        for (Block &block : region)
+          for (Value a : block.getArguments())
+            note(a);
+      if (auto dot = dyn_cast<DotOp>(op)) {
+        tie(dot.getAcc(), dot.getResult());
+      } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
+        for (auto [init, arg, result, yielded] :
+             llvm::zip(loop.getInitArgs(), loop.getRegionIterArgs(), loop.getResults(), loop.getYieldedValues())) {
+          tie(init, arg);
+          tie(init, result);
+          tie(init, yielded);
+        }
+      } else if (!isa<scf::YieldOp>(op)) {
+        Value first;
+        for (Value v : llvm::concat<Value>(llvm::to_vector_of<Value>(op->getOperands()), llvm::to_vector_of<Value>(op->getResults()))) {
+          if (!isTile(v))
+            continue;
+          if (first)
+            tie(first, v);
+          first = first ? first : v;
+        }
+      }
+    });
+    for (Value v : order) {
+      Component &c = components_[classes_.getLeaderValue(v.getAsOpaquePointer())];
+      c.values.push_back(v);
+      c.shape.resize(shapeOf(v).size(), 1);
+      for (auto [s, e] : llvm::zip(c.shape, shapeOf(v)))
+        s = std::max(s, e);
+    }
+  }
+
+  void choose(Component &c) {
+    for (Value v : c.values)
+      if (auto dot = v.getDefiningOp<DotOp>()) {
+        c.parent = accumulatorLayout(dot);
+        return;
+      }
+    // The dim most bytes are contiguous along decides.
+    SmallVector<int64_t> weight(c.shape.size(), 0), vector(c.shape.size(), 1);
+    auto weigh = [&](Value base, AffineMap map, Value tile, ArrayRef<int64_t> mask) {
+      int64_t dim = contiguousDim(map, shapeOf(tile));
+      if (dim < 0)
+        return;
+      int64_t bytes = std::max(1u, cast<MemRefType>(base.getType()).getElementTypeBitWidth() / 8);
+      weight[dim] += bytes * cast<RankedTensorType>(tile.getType()).getNumElements();
+      int64_t v = provableVector(func_, map, shapeOfBase(func_, base), dim, llvm::is_contained(mask, dim),
+                                 std::min<int64_t>(16 / bytes, c.shape[dim]));
+      vector[dim] = std::max(vector[dim], v);
+    };
+    bool reduces = false;
+    SmallVector<int64_t> reducedDims;
+    for (Value v : c.values) {
+      if (auto load = v.getDefiningOp<LoadOp>())
+        weigh(load.getBase(), load.getMap(), v, load.getMask());
+      if (auto reduce = v.getDefiningOp<ReduceOp>()) {
+        reduces = true;
+        llvm::append_range(reducedDims, reduce.getDims());
+      }
+      for (Operation *user : v.getUsers())
+        if (auto store = dyn_cast<StoreOp>(user); store && store.getValue() == v)
+          weigh(store.getBase(), store.getMap(), v, store.getMask());
+    }
+    auto best = llvm::max_element(weight);
+    c.contiguous = best != weight.end() && *best > 0 ? best - weight.begin() : -1;
+    int64_t width = c.contiguous >= 0 ? vector[c.contiguous] : 1;
+    c.parent = blocked(c.shape, c.contiguous, width, reduces ? ArrayRef<int64_t>(reducedDims) : ArrayRef<int64_t>());
+  }
+
+  Layout blocked(ArrayRef<int64_t> shape, int64_t contiguous, int64_t vector, ArrayRef<int64_t> reduced) {
+    SmallVector<int64_t> order;
+    if (contiguous >= 0)
+      order.push_back(contiguous);
+    for (int64_t d = int64_t(shape.size()) - 1; d >= 0; --d)
+      if (d != contiguous)
+        order.push_back(d);
+    // A warp of its own per kept row makes reductions a matter of shuffles.
+    SmallVector<int64_t> warpOrder;
+    int64_t keptExtent = 1;
+    for (int64_t d : order)
+      if (!llvm::is_contained(reduced, d))
+        keptExtent *= shape[d];
+    if (!reduced.empty() && keptExtent >= int64_t(func_.getWarps()) && llvm::is_contained(reduced, contiguous)) {
+      for (int64_t d : order)
+        if (!llvm::is_contained(reduced, d))
+          warpOrder.push_back(d);
+      for (int64_t d : order)
+        if (llvm::is_contained(reduced, d))
+          warpOrder.push_back(d);
+    }
+    return blockedLayout(shape, order, vector, func_.getWarps(), warpOrder);
+  }
+
+  /// Registers of a matrix unit's accumulator, or 8 × 8 patches per thread.
+  Layout accumulatorLayout(DotOp dot) {
+    ArrayRef<int64_t> shape = shapeOf(dot.getResult());
+    // Linear rows and columns: the last index of each class is the fastest.
+    SmallVector<int64_t> mDims(llvm::reverse(dot.getM())), nDims(llvm::reverse(dot.getN()));
+    auto extentsOf = [&](ArrayRef<int64_t> dims) { return llvm::map_to_vector(dims, [&](int64_t d) { return shape[d]; }); };
+    SmallVector<int64_t> mExtents = extentsOf(mDims), nExtents = extentsOf(nDims);
+    int64_t m = llvm::product_of(mExtents), n = llvm::product_of(nExtents);
+    AccumulatorShape s = accumulatorShape(func_.getUnit(), m, n, func_.getWarps());
+    auto spread = [&](ArrayRef<std::pair<char, Digit>> digits) {
+      Digits out;
+      for (auto [axis, d] : digits) {
+        if (axis == 'r') {
+          out.push_back({-1, 0, d.size});
+          continue;
+        }
+        llvm::append_range(out, axis == 'm' ? spreadDigits(d, mDims, mExtents) : spreadDigits(d, nDims, nExtents));
+      }
+      return out;
+    };
+    return {spread(s.reg), spread(s.lane), spread(s.warp)};
+  }
+
+  void retype(Value v, const Layout &parent) {
+    SmallVector<int64_t> lost;
+    for (auto [d, e] : llvm::enumerate(shapeOf(v)))
+      if (e == 1)
+        lost.push_back(d);
+    auto type = withLayout(cast<RankedTensorType>(v.getType()), parent.dropDims(lost));
+    v.setType(type);
+    if (auto constant = v.getDefiningOp<arith::ConstantOp>())
+      constant.setValueAttr(SplatElementsAttr::get(type, cast<SplatElementsAttr>(constant.getValue()).getSplatValue<Attribute>()));
+  }
+
+  /// Accesses that are contiguous along another dim than their component.
+  void convertAccesses() {
+    func_.walk([&](Operation *op) {
+      if (auto load = dyn_cast<LoadOp>(op)) {
+        Value v = load.getResult();
+        if (std::optional<Layout> own = ownLayout(v, load.getBase(), load.getMap(), load.getMask());
+            own && load.getIndexTiles().empty() && !load.getPadding()) {
+          OpBuilder b(op->getContext());
+          b.setInsertionPointAfter(op);
+          auto shared = cast<RankedTensorType>(v.getType());
+          v.setType(withLayout(shared, *own));
+          auto convert = ConvertLayoutOp::create(b, op->getLoc(), shared, v);
+          v.replaceAllUsesExcept(convert, convert);
+        }
+      } else if (auto store = dyn_cast<StoreOp>(op)) {
+        Value v = store.getValue();
+        if (std::optional<Layout> own = ownLayout(v, store.getBase(), store.getMap(), store.getMask()); own && !store.getCondition()) {
+          OpBuilder b(op);
+          store.getValueMutable().set(ConvertLayoutOp::create(b, op->getLoc(), withLayout(cast<RankedTensorType>(v.getType()), *own), v));
+        }
+      }
+    });
+  }
+
+  std::optional<Layout> ownLayout(Value v, Value base, AffineMap map, ArrayRef<int64_t> mask) {
+    const Component &c = components_[classes_.getLeaderValue(v.getAsOpaquePointer())];
+    int64_t dim = contiguousDim(map, shapeOf(v));
+    if (c.contiguous < 0 || dim < 0 || dim == c.contiguous || shapeOf(v)[c.contiguous] == 1)
+      return std::nullopt;
+    int64_t bytes = std::max(1u, cast<MemRefType>(base.getType()).getElementTypeBitWidth() / 8);
+    int64_t width = provableVector(func_, map, shapeOfBase(func_, base), dim, llvm::is_contained(mask, dim),
+                                   std::min<int64_t>(16 / bytes, shapeOf(v)[dim]));
+    return blocked(shapeOf(v), dim, width, {});
+  }
+
+  FuncOp func_;
+  llvm::EquivalenceClasses<const void *> classes_;
+  llvm::MapVector<const void *, Component> components_;
+};
+
+struct TileLayoutsPass : impl::TileLayoutsBase<TileLayoutsPass> {
+  void runOnOperation() override {
+    if (failed(LayoutAssigner(getOperation()).run()))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace kernelc

@@ -1,0 +1,49 @@
+// Accumulators of reductions: what a combiner keeps between terms, how a term
+// goes in, and what comes out, per arithmetic. Loops are StatementEmitter's.
+#pragma once
+
+#include "reference/ScalarEmitter.h"
+
+namespace kernelc::reference {
+
+/// One term of a reduction as the body gives it.
+struct Term {
+  Scalar value;
+  /// i1 data condition; null v: always counts.
+  Scalar condition;
+  /// The factors when the term is a product to be fused into the sum.
+  Value factor0, factor1;
+  /// i64 position along the reduced dim, for arg reductions.
+  Value index;
+};
+
+class Accumulator {
+public:
+  /// `inLoop`: LLVM may vectorise the loop, so floating sums are reassociable.
+  Accumulator(te::ReduceOp op, FunctionEnv &env, bool inLoop);
+
+  /// State before the first term; `start` continues from a given value.
+  llvm::SmallVector<Value> begin(Builder &b, int64_t lanes, const Scalar *start);
+  llvm::SmallVector<Value> add(Builder &b, mlir::ArrayRef<Value> state, const Term &term);
+  /// The result in emitted form.
+  Scalar finish(Builder &b, mlir::ArrayRef<Value> state);
+  unsigned stateSize() const;
+  /// Whether products should come as factors.
+  bool fusesProducts() const { return fused_; }
+  /// The identity of the combiner as an element in memory.
+  std::array<uint8_t, 8> identityBytes() const;
+
+private:
+  Value combine(Builder &b, Value x, Value y);
+  Value identity(Builder &b, Type type) const;
+  llvm::SmallVector<Value> addArg(Builder &b, mlir::ArrayRef<Value> state, const Term &term);
+
+  te::Combiner kind_;
+  FunctionEnv &env_;
+  Type yielded_;  ///< as the program has it
+  Type computed_; ///< as it is accumulated (scalar)
+  bool inLoop_, fused_, isFloat_, isArg_, withError_;
+  double unit_;   ///< rounding unit of a sum's steps
+};
+
+} // namespace kernelc::reference

@@ -1,0 +1,312 @@
+#include "reference/ErrorRules.h"
+
+#include <limits>
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "reference/ErrorMath.h"
+#include "reference/NarrowFloats.h"
+
+using namespace mlir;
+
+namespace kernelc::reference {
+
+Value isUncertain(Builder &b, Value e) {
+  if (getElementTypeOrSelf(e.getType()).isInteger(1))
+    return e;
+  return arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, e, constFloat(b, e.getType(), 0));
+}
+
+static bool isBool(Value v) { return getElementTypeOrSelf(v.getType()).isInteger(1); }
+
+Value unknownIf(Builder &b, Value uncertain, Scalar r) {
+  if (isBool(r.v))
+    return orMaybe(b, uncertain, r.e);
+  ErrorMath m(b, r.v);
+  return m.select(uncertain, m.infinity(), r.e ? r.e : m.zero());
+}
+
+Value unknownError(Builder &b, Scalar s, Type type) {
+  if (!s.e)
+    return {};
+  Value unsure = isUncertain(b, s.e);
+  if (getElementTypeOrSelf(type).isInteger(1))
+    return unsure;
+  ErrorMath m(b, s.v);
+  return m.select(unsure, m.infinity(), m.zero());
+}
+
+Value roundingError(Builder &b, Scalar s, Type to) {
+  FloatFacts f = floatFacts(to);
+  ErrorMath m(b, s.v);
+  return m.rounded(s.e, s.v, f.unitRoundoff, f.tiny, f.saturates ? std::numeric_limits<double>::infinity() : f.largest);
+}
+
+Value integerCastError(Builder &b, Scalar s, bool) {
+  if (!s.e)
+    return {};
+  // Truncation is monotone; saturation only brings values together.
+  ErrorMath m(b, s.v);
+  Value high = math::TruncOp::create(b, m.add(s.v, s.e)), low = math::TruncOp::create(b, m.sub(s.v, s.e));
+  return m.clean(m.sub(high, low), s.e);
+}
+
+/// The error of an integer as f64.
+static Value asF64(Builder &b, Value e) {
+  return e && isBool(e) ? Value(arith::UIToFPOp::create(b, shapedLike(b.getF64Type(), e.getType()), e)) : e;
+}
+
+Value fromIntegerError(Builder &b, Scalar s, Value v, Type from, Type to) {
+  Value e = asF64(b, s.e);
+  unsigned bits = from.isIndex() ? 64 : from.getIntOrFloatBitWidth();
+  FloatFacts f = floatFacts(to);
+  if (std::ldexp(f.unitRoundoff, int(bits)) <= 1)
+    return e;
+  ErrorMath m(b, v);
+  return m.rounded(e, v, f.unitRoundoff, 0, f.saturates ? std::numeric_limits<double>::infinity() : f.largest);
+}
+
+/// |t - f| of two values of one type as f64; i1 for bools.
+static Value difference(Builder &b, Value t, Value f) {
+  if (isBool(t))
+    return arith::XOrIOp::create(b, t, f);
+  Type f64 = shapedLike(b.getF64Type(), t.getType());
+  if (t.getType() != f64) {
+    t = arith::SIToFPOp::create(b, f64, t);
+    f = arith::SIToFPOp::create(b, f64, f);
+  }
+  ErrorMath m(b, t);
+  // Equal infinities differ by nothing.
+  Value same = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, t, f);
+  Value d = m.abs(m.sub(t, f));
+  Value isNan = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, d, d);
+  return m.select(same, m.zero(), m.select(isNan, m.infinity(), d));
+}
+
+Value selectError(Builder &b, Scalar c, Scalar t, Scalar f) {
+  Value values[] = {c.v, t.v, f.v};
+  unifyLanes(b, values);
+  int64_t lanes = lanesOf(values[0]);
+  auto wide = [&](Value v) { return v ? splat(b, v, lanes) : v; };
+  Value te = wide(t.e), fe = wide(f.e), ce = wide(c.e);
+  if (isBool(t.v)) {
+    Value no = constInt(b, values[0].getType(), 0);
+    Value own = te || fe ? Value(arith::SelectOp::create(b, values[0], te ? te : no, fe ? fe : no)) : Value();
+    if (!ce)
+      return own;
+    Value either = orMaybe(b, difference(b, values[1], values[2]), orMaybe(b, te, fe));
+    return orMaybe(b, own, arith::AndIOp::create(b, ce, either));
+  }
+  ErrorMath m(b, values[1]);
+  Value own = te || fe ? m.select(values[0], te ? te : m.zero(), fe ? fe : m.zero()) : Value();
+  if (!ce)
+    return own;
+  Value either = m.addMaybe(difference(b, values[1], values[2]), m.maxMaybe(te, fe));
+  return m.select(ce, either, own ? own : m.zero());
+}
+
+Value integerOpError(Builder &b, Operation *op, ArrayRef<Scalar> in, Value v) {
+  Value unsure;
+  for (const Scalar &s : in)
+    if (s.e)
+      unsure = orMaybe(b, unsure, isUncertain(b, s.e));
+  unsure = splat(b, unsure, lanesOf(v));
+  auto floatOf = [&](Value x) -> Value {
+    return arith::SIToFPOp::create(b, shapedLike(b.getF64Type(), x.getType()), x);
+  };
+  auto no = [&] { return constInt(b, unsure.getType(), 0); };
+  if (isBool(v)) {
+    if (isa<arith::AndIOp, arith::OrIOp>(op)) {
+      // A side that surely decides makes the other irrelevant.
+      bool isAnd = isa<arith::AndIOp>(op);
+      Value decided;
+      for (const Scalar &s : in) {
+        Value one = constInt(b, s.v.getType(), 1);
+        Value deciding = isAnd ? Value(arith::XOrIOp::create(b, s.v, one)) : s.v;
+        Value sure = s.e ? Value(arith::AndIOp::create(b, deciding, arith::XOrIOp::create(b, splat(b, s.e, lanesOf(s.v)), one))) : deciding;
+        decided = orMaybe(b, decided, sure);
+      }
+      return arith::SelectOp::create(b, decided, no(), unsure);
+    }
+    if (isa<arith::CmpIOp>(op) && !isBool(in[0].v)) {
+      ErrorMath m(b, floatOf(in[0].v));
+      Value reach = m.addMaybe(asF64(b, in[0].e), asF64(b, in[1].e));
+      return arith::AndIOp::create(b, unsure, m.atMost(difference(b, in[0].v, in[1].v), reach));
+    }
+    return unsure;
+  }
+  ErrorMath m(b, v);
+  auto e = [&](unsigned i) { return asF64(b, in[i].e ? splat(b, in[i].e, lanesOf(v)) : Value()); };
+  if (isa<arith::AddIOp, arith::SubIOp>(op))
+    return m.addMaybe(e(0), e(1));
+  if (isa<arith::MulIOp>(op))
+    return m.product(floatOf(in[0].v), e(0), floatOf(in[1].v), e(1));
+  if (isa<arith::MaxSIOp, arith::MinSIOp>(op))
+    return m.maxMaybe(e(0), e(1));
+  if (isa<arith::ExtSIOp, arith::ExtUIOp>(op) && (isBool(in[0].v) || isa<arith::ExtSIOp>(op)))
+    return e(0);
+  return m.select(unsure, m.infinity(), m.zero());
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+double sumUnit(te::ReduceOp op) {
+  Type type = op.getYield().getValues()[0].getType();
+  if (type.isF64())
+    return 0x1p-52; // the device's rounding and the oracle's
+  // A product of narrow floats may run on tensor cores: those of 16 bits truncate
+  // what they add, those of f8 keep 14 bits (Hopper).
+  auto narrowest = [](Value v) {
+    auto cast = v.getDefiningOp<arith::ExtFOp>();
+    return cast ? cast.getIn().getType().getIntOrFloatBitWidth() : 32u;
+  };
+  if (auto product = op.getYield().getValues()[0].getDefiningOp<arith::MulFOp>()) {
+    unsigned bits = std::max(narrowest(product.getLhs()), narrowest(product.getRhs()));
+    if (bits <= 8)
+      return 0x1p-13;
+    if (bits <= 16)
+      return 0x1p-23;
+  }
+  return 0x1p-24;
+}
+
+Value sumError(Builder &b, ArrayRef<Value> state, double unit) {
+  ErrorMath m(b, state[0]);
+  Value steps = m.add(state[3], m.constant(1));
+  Value bound = m.add(state[1], m.mul(m.mul(steps, m.constant(unit)), m.add(state[2], state[1])));
+  double largest = unit > 0x1p-50 ? 0x1.fffffep127 : std::numeric_limits<double>::max();
+  // Rounding is counted already; this is for overflow, infinities and NaN.
+  return m.rounded(bound, state[0], 0, 0, largest);
+}
+
+Value extremeError(Builder &b, ArrayRef<Value> state) {
+  ErrorMath m(b, state[0]);
+  auto isNan = [&](Value v) { return m.cmp(arith::CmpFPredicate::UNO, v, v); };
+  Value reach = m.max(difference(b, state[2], state[0]), difference(b, state[0], state[1]));
+  Value surelyNan = arith::AndIOp::create(b, isNan(state[1]), isNan(state[2]));
+  return m.select(surelyNan, m.zero(), reach);
+}
+
+/// The interval of a max or min: terms that surely count move both ends, those that
+/// may count one.
+static SmallVector<Value> addExtreme(Builder &b, bool isMax, ArrayRef<Value> state, Value v, Value e, Value condition,
+                                     Value unsure, llvm::function_ref<Value(Value, Value)> combine) {
+  ErrorMath m(b, v);
+  Value least = v, greatest = v;
+  if (e) { // a NaN that is not sure must not look like one that is
+    Value unknown = m.cmp(arith::CmpFPredicate::UGE, e, m.infinity());
+    least = m.select(unknown, m.constant(-std::numeric_limits<double>::infinity()), m.sub(v, e));
+    greatest = m.select(unknown, m.infinity(), m.add(v, e));
+  }
+  SmallVector<Value> next = {combine(state[0], v), combine(state[1], least), combine(state[2], greatest)};
+  if (!condition)
+    return next;
+  Value sure = condition, possible = condition;
+  if (unsure) {
+    possible = arith::OrIOp::create(b, condition, unsure);
+    sure = arith::AndIOp::create(b, condition, arith::XOrIOp::create(b, unsure, constInt(b, unsure.getType(), 1)));
+  }
+  // Counting raises a max's and lowers a min's interval.
+  Value low = isMax ? sure : possible, high = isMax ? possible : sure;
+  return {m.select(condition, next[0], state[0]), m.select(low, next[1], state[1]), m.select(high, next[2], state[2])};
+}
+
+SmallVector<Value> addWithError(Builder &b, te::Combiner kind, ArrayRef<Value> state, const Term &term, bool isFloat,
+                                double unit, llvm::function_ref<Value(Value, Value)> combine) {
+  int64_t lanes = lanesOf(state[0]);
+  auto wide = [&](Value v) { return v ? splat(b, v, lanes) : v; };
+  Value v = wide(term.value.v), te = wide(term.value.e), condition = wide(term.condition.v), unsure = wide(term.condition.e);
+  Value next = combine(state[0], v);
+  if (isBool(v)) {
+    Value e = orMaybe(b, state[1], te);
+    if (kind == te::Combiner::Any || kind == te::Combiner::All) {
+      Value one = constInt(b, v.getType(), 1);
+      auto deciding = [&](Value x, Value e) -> Value {
+        Value d = kind == te::Combiner::Any ? x : Value(arith::XOrIOp::create(b, x, one));
+        return e ? Value(arith::AndIOp::create(b, d, arith::XOrIOp::create(b, e, one))) : d;
+      };
+      Value decided = arith::OrIOp::create(b, deciding(state[0], state[1]), deciding(v, te));
+      e = arith::SelectOp::create(b, decided, constInt(b, v.getType(), 0), e);
+    }
+    SmallVector<Value> result = {next, e};
+    if (condition)
+      result = {arith::SelectOp::create(b, condition, next, state[0]), arith::SelectOp::create(b, condition, e, state[1])};
+    if (unsure) // taken or not
+      result[1] = arith::OrIOp::create(b, result[1], arith::AndIOp::create(b, unsure, orMaybe(b, arith::OrIOp::create(b, e, state[1]), difference(b, next, state[0]))));
+    return result;
+  }
+  if (isFloat && (kind == te::Combiner::Max || kind == te::Combiner::Min))
+    return addExtreme(b, kind == te::Combiner::Max, state, v, te, condition, unsure, combine);
+  ErrorMath m(b, v);
+  te = asF64(b, te);
+  SmallVector<Value> result = {next};
+  bool sum = isFloat && kind == te::Combiner::Sum;
+  if (sum) {
+    Value size = m.addMaybe(m.abs(v), te);
+    result.append({m.addMaybe(state[1], te), m.add(state[2], size), m.add(state[3], m.constant(1))});
+  } else if (kind == te::Combiner::Max || kind == te::Combiner::Min) {
+    result.push_back(m.maxMaybe(state[1], te));
+  } else if (kind == te::Combiner::Sum) {
+    result.push_back(m.addMaybe(state[1], te));
+  } else if (isFloat) { // prod
+    Value p = m.clean(m.product(state[0], state[1], v, te), m.addMaybe(state[1], te));
+    result.push_back(m.rounded(p, next, unit, 0x1p-149, unit > 0x1p-50 ? 0x1.fffffep127 : std::numeric_limits<double>::max()));
+  } else {
+    Value any = isUncertain(b, m.addMaybe(state[1], te));
+    result.push_back(m.select(any, m.infinity(), m.zero()));
+  }
+  if (!condition)
+    return result;
+  SmallVector<Value> taken = result;
+  for (auto [r, old] : llvm::zip(result, state))
+    r = arith::SelectOp::create(b, condition, r, old);
+  if (!unsure)
+    return result;
+  if (sum) {
+    Value size = m.addMaybe(m.abs(v), te);
+    result[1] = m.select(unsure, m.add(state[1], size), result[1]);
+    result[2] = m.select(unsure, taken[2], result[2]);
+    result[3] = m.select(unsure, taken[3], result[3]);
+  } else {
+    Value either = m.add(difference(b, next, state[0]), m.maxMaybe(taken[1], state[1]));
+    result[1] = m.select(unsure, either, result[1]);
+  }
+  return result;
+}
+
+/// A key as f64 that grows towards the winner.
+static Value rising(Builder &b, te::Combiner kind, Value key) {
+  Type f64 = b.getF64Type();
+  bool isUnsigned = kind == te::Combiner::ArgMaxU || kind == te::Combiner::ArgMinU;
+  if (!key.getType().isF64())
+    key = isUnsigned ? Value(arith::UIToFPOp::create(b, f64, key)) : Value(arith::SIToFPOp::create(b, f64, key));
+  bool isMin = kind == te::Combiner::ArgMin || kind == te::Combiner::ArgMinU;
+  return isMin ? Value(arith::NegFOp::create(b, key)) : key;
+}
+
+SmallVector<Value> addArgError(Builder &b, te::Combiner kind, ArrayRef<Value> state, const Term &term, Value take) {
+  ErrorMath m(b, state[3]);
+  Value e = term.value.e ? asF64(b, term.value.e) : m.zero();
+  Value counted = term.condition.v ? term.condition.v : constInt(b, b.getI1Type(), 1);
+  if (term.condition.e) {
+    e = m.select(term.condition.e, m.infinity(), e);
+    counted = arith::OrIOp::create(b, counted, term.condition.e);
+  }
+  Value old = m.add(rising(b, kind, state[0]), state[3]), fresh = m.add(rising(b, kind, term.value.v), e);
+  // The loser of this step competes with the other losers; before the first there is none.
+  Value hasOld = state[2], minus = m.constant(-std::numeric_limits<double>::infinity());
+  Value loser = m.select(take, m.select(hasOld, old, minus), m.select(counted, fresh, minus));
+  return {m.select(take, e, state[3]), m.max(state[4], loser), m.max(state[5], m.select(counted, e, m.zero()))};
+}
+
+Value argError(Builder &b, te::Combiner kind, ArrayRef<Value> state) {
+  ErrorMath m(b, state[3]);
+  Value inexact = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, state[5], m.zero());
+  Value least = m.sub(rising(b, kind, state[0]), state[3]);
+  // Unordered: NaN keys decide nothing here.
+  Value close = arith::CmpFOp::create(b, arith::CmpFPredicate::UGE, state[4], least);
+  return m.select(arith::AndIOp::create(b, inexact, close), m.infinity(), m.zero());
+}
+
+} // namespace kernelc::reference

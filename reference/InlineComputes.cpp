@@ -1,0 +1,120 @@
+#include "reference/InlineComputes.h"
+
+#include "ir/te/TeShape.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+
+namespace kernelc::reference {
+namespace {
+
+/// Bodies this large stay apart: compile time, and registers.
+constexpr int kMaxBody = 200;
+
+int bodySize(Operation *op) { return int(std::distance(op->getRegion(0).front().begin(), op->getRegion(0).front().end())); }
+
+/// Only moves data: reads, casts and indices.
+bool isCheap(te::ComputeOp op) {
+  int reads = 0;
+  for (Operation &inner : op.getBlock().without_terminator()) {
+    reads += isa<te::ReadOp>(inner);
+    if (!isa<te::ReadOp, te::SizeOp, arith::ConstantOp, arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp>(inner))
+      return false;
+  }
+  return reads <= 1;
+}
+
+/// Every dim of `consumer` stands alone in a different subscript of `read`.
+bool readsOnce(Operation *consumer, te::ReadOp read) {
+  AffineMap map = read.getMapOrIdentity();
+  llvm::SmallDenseSet<Value> seen;
+  for (AffineExpr e : map.getResults())
+    if (auto dim = dyn_cast<AffineDimExpr>(e))
+      seen.insert(read.getOperands_()[dim.getPosition()]);
+  return llvm::all_of(consumer->getRegion(0).front().getArguments(), [&](Value v) { return seen.contains(v); });
+}
+
+bool tryInline(te::ComputeOp op) {
+  if (op.getCondition() || op.getInit() || op.getOutMap() || op.getPartial() || op.getYield().getCondition() ||
+      !op->hasOneUse())
+    return false;
+  auto read = dyn_cast<te::ReadOp>(*op->user_begin());
+  if (!read || read.getBounds() != te::BoundsMode::InBounds)
+    return false;
+  // Data-dependent subscripts need the guard that a real tensor has.
+  if (llvm::any_of(read.getOperands_(), [](Value v) { return !isa<BlockArgument>(v); }))
+    return false;
+  Operation *consumer = read->getParentOp();
+  if (!te::isDomainOp(consumer) || (!readsOnce(consumer, read) && !isCheap(op)) ||
+      bodySize(op) + bodySize(consumer) > kMaxBody)
+    return false;
+  // An inner read gets the outer one's map composed into its own; other uses of an
+  // index would need the subscript as a value.
+  AffineMap outer = read.getMapOrIdentity();
+  IRMapping mapping;
+  for (auto [arg, e] : llvm::zip(op.getBlock().getArguments(), outer.getResults())) {
+    auto dim = dyn_cast<AffineDimExpr>(e);
+    if (dim)
+      mapping.map(arg, read.getOperands_()[dim.getPosition()]);
+  }
+  auto argumentsOf = [&](Operation &inner) {
+    SmallVector<unsigned> composed;
+    for (auto [i, v] : llvm::enumerate(inner.getOperands()))
+      if (auto arg = dyn_cast<BlockArgument>(v); arg && arg.getOwner() == &op.getBlock() && !mapping.contains(v))
+        composed.push_back(i);
+    return composed;
+  };
+  for (Operation &inner : op.getBlock())
+    if (!argumentsOf(inner).empty() && !isa<te::ReadOp>(inner))
+      return false;
+
+  OpBuilder b(read);
+  for (Operation &inner : op.getBlock().without_terminator()) {
+    if (argumentsOf(inner).empty()) {
+      b.clone(inner, mapping);
+      continue;
+    }
+    auto from = cast<te::ReadOp>(inner);
+    // Operands: the outer read's, then those of the inner that are no block arguments.
+    SmallVector<Value> operands = llvm::to_vector(read.getOperands_());
+    SmallVector<AffineExpr> replacements;
+    for (Value v : from.getOperands_()) {
+      auto arg = dyn_cast<BlockArgument>(v);
+      if (arg && arg.getOwner() == &op.getBlock()) {
+        replacements.push_back(outer.getResult(arg.getArgNumber()));
+      } else {
+        replacements.push_back(b.getAffineDimExpr(operands.size()));
+        operands.push_back(mapping.lookupOrDefault(v));
+      }
+    }
+    SmallVector<AffineExpr> results;
+    for (AffineExpr e : from.getMapOrIdentity().getResults())
+      results.push_back(e.replaceDims(replacements));
+    AffineMap map = simplifyAffineMap(AffineMap::get(operands.size(), outer.getNumSymbols(), results, b.getContext()));
+    Value padding = from.getPadding() ? mapping.lookupOrDefault(from.getPadding()) : Value();
+    auto clone = te::ReadOp::create(b, from.getLoc(), from.getResult().getType(),
+                                    mapping.lookupOrDefault(from.getTensor()), operands, AffineMapAttr::get(map),
+                                    te::BoundsModeAttr::get(b.getContext(), from.getBounds()), padding);
+    mapping.map(from.getResult(), clone.getResult());
+  }
+  read.getResult().replaceAllUsesWith(mapping.lookupOrDefault(op.getYield().getValues()[0]));
+  read.erase();
+  op.erase();
+  return true;
+}
+
+} // namespace
+
+void inlineComputes(te::KernelOp kernel) {
+  // Definitions come before uses: one pass forwards sees every statement after its
+  // operands were inlined into it, and each is tried once.
+  for (Operation &op : llvm::make_early_inc_range(kernel.getBlock()))
+    if (auto compute = dyn_cast<te::ComputeOp>(op))
+      tryInline(compute);
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(kernel.getBlock().without_terminator())))
+    if (op.use_empty())
+      op.erase();
+}
+
+} // namespace kernelc::reference

@@ -1,0 +1,309 @@
+#include "reference/ScalarEmitter.h"
+
+#include "absl/strings/str_cat.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "reference/ErrorRules.h"
+#include "reference/MathLibrary.h"
+#include "reference/NarrowFloats.h"
+
+using namespace mlir;
+
+namespace kernelc::reference {
+
+std::string locationText(Location loc) {
+  std::string text;
+  loc->walk([&](Location l) {
+    auto file = dyn_cast<FileLineColLoc>(l);
+    if (!file)
+      return WalkResult::advance();
+    text = absl::StrCat(file.getFilename().str(), ":", file.getLine(), ":", file.getColumn());
+    return WalkResult::interrupt();
+  });
+  return text;
+}
+
+absl::Status unsupported(Operation *op, StringRef why) {
+  std::string at = locationText(op->getLoc());
+  return absl::UnimplementedError(absl::StrCat(at, at.empty() ? "" : ": ", "the reference does not support '",
+                                               op->getName().getStringRef().str(), "'", why.empty() ? "" : ": ",
+                                               why.str()));
+}
+
+absl::Status ScalarEmitter::emit(Block &block) {
+  for (Operation &op : block.without_terminator())
+    if (absl::Status s = emitOp(&op); !s.ok())
+      return s;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Scalar> ScalarEmitter::lookup(Value v) {
+  if (auto it = map_.find(v); it != map_.end())
+    return it->second;
+  if (auto slot = env.slotOf.find(v); slot != env.slotOf.end()) {
+    // A scalar parameter: rank 0 memory, loaded where it is first used.
+    Scalar s = load(slot->second, v.getType(), {});
+    return s;
+  }
+  Operation *def = v.getDefiningOp();
+  if (!def || !isa<te::KernelOp>(def->getParentOp()))
+    return absl::InternalError("a body refers to a value that nothing defines");
+  // A constant or other scalar that was hoisted out of the body.
+  if (absl::Status s = emitOp(def); !s.ok())
+    return s;
+  return map_[v];
+}
+
+absl::Status ScalarEmitter::emitOp(Operation *op) {
+  b.setLoc(op->getLoc());
+  auto one = [&](absl::StatusOr<Scalar> s) {
+    if (s.ok())
+      map_[op->getResult(0)] = *s;
+    return s.status();
+  };
+  if (auto read = dyn_cast<te::ReadOp>(op))
+    return one(emitRead(read));
+  if (auto size = dyn_cast<te::SizeOp>(op))
+    return one(Scalar{env.sizeExpr(size.getMap().getResult(0))});
+  if (auto convert = dyn_cast<te::ConvertOp>(op))
+    return one(emitConvert(convert));
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    return one(emitConstant(constant));
+  StringRef dialect = op->getName().getDialectNamespace();
+  if ((dialect != "arith" && dialect != "math") || op->getNumRegions())
+    return unsupported(op);
+  SmallVector<Scalar> operands;
+  for (Value v : op->getOperands()) {
+    auto s = lookup(v);
+    if (!s.ok())
+      return s.status();
+    operands.push_back(*s);
+  }
+  return emitGeneric(op, operands);
+}
+
+absl::StatusOr<Scalar> ScalarEmitter::emitConstant(arith::ConstantOp op) {
+  if (auto f = dyn_cast<FloatAttr>(op.getValue())) {
+    if (env.isF64())
+      return Scalar{constFloat(b, b.getF64Type(), f.getValueAsDouble())};
+    Type carrier = carrierType(f.getType());
+    if (carrier == f.getType())
+      return Scalar{arith::ConstantOp::create(b, cast<TypedAttr>(op.getValue()))};
+    return Scalar{constInt(b, carrier, int64_t(f.getValue().bitcastToAPInt().getZExtValue()))};
+  }
+  if (auto i = dyn_cast<IntegerAttr>(op.getValue()))
+    return Scalar{arith::ConstantOp::create(b, b.getIntegerAttr(env.valueType(i.getType()), i.getValue()))};
+  return unsupported(op, "only scalar constants");
+}
+
+Scalar ScalarEmitter::widen(Scalar s, Type type) {
+  if (env.isF64() || !isNarrowFloat(type))
+    return s;
+  s.v = widenFloat(b, s.v, type, b.getF32Type());
+  return s;
+}
+
+Scalar ScalarEmitter::castFloat(Scalar s, Type from, Type to, bool saturate) {
+  if (!env.isF64()) {
+    Value wide = isNarrowFloat(from) ? widenFloat(b, s.v, from, b.getF32Type()) : s.v;
+    Type wideType = getElementTypeOrSelf(wide.getType());
+    if (isNarrowFloat(to) || (to.isF32() && wideType.isF64()))
+      s.v = narrowFloat(b, wide, to);
+    else
+      s.v = widenFloat(b, wide, wideType, to);
+    return s;
+  }
+  FloatFacts facts = floatFacts(to);
+  if (saturate || facts.saturates) {
+    Value high = constFloat(b, s.v.getType(), facts.largest), low = constFloat(b, s.v.getType(), -facts.largest);
+    // maximum and minimum keep NaN.
+    s.v = arith::MaximumFOp::create(b, arith::MinimumFOp::create(b, s.v, high), low);
+  }
+  if (env.withError() && facts.unitRoundoff > floatFacts(from).unitRoundoff)
+    s.e = roundingError(b, s, to);
+  return s;
+}
+
+Scalar ScalarEmitter::toInteger(Scalar s, Type from, Type to, bool toUnsigned) {
+  Scalar wide = widen(s, from);
+  Type type = shapedLike(env.valueType(to), wide.v.getType());
+  Scalar r = wide;
+  // Truncates, saturates, NaN gives 0: the language's definition.
+  r.v = callIntrinsic(b, toUnsigned ? "llvm.fptoui.sat" : "llvm.fptosi.sat", type, wide.v);
+  if (env.withError())
+    r.e = integerCastError(b, wide, toUnsigned);
+  return r;
+}
+
+Scalar ScalarEmitter::fromInteger(Scalar s, Type from, Type to, bool isUnsigned) {
+  Type wide = env.isF64() ? Type(b.getF64Type()) : isNarrowFloat(to) ? Type(b.getF32Type()) : to;
+  Type type = shapedLike(wide, s.v.getType());
+  Scalar r = s;
+  r.v = isUnsigned ? Value(arith::UIToFPOp::create(b, type, s.v)) : Value(arith::SIToFPOp::create(b, type, s.v));
+  if (!env.isF64())
+    r.v = narrowFloat(b, r.v, to);
+  else if (env.withError())
+    r.e = fromIntegerError(b, s, r.v, from, to);
+  return r;
+}
+
+absl::StatusOr<Scalar> ScalarEmitter::emitConvert(te::ConvertOp op) {
+  auto in = lookup(op.getInput());
+  if (!in.ok())
+    return in;
+  Type from = op.getInput().getType(), to = op.getResult().getType();
+  if (to.isInteger())
+    return toInteger(*in, from, to, op.getToUnsigned());
+  return castFloat(*in, from, to, /*saturate=*/true);
+}
+
+absl::StatusOr<Scalar> ScalarEmitter::emitBitcast(arith::BitcastOp op, Scalar s) {
+  Type from = op.getIn().getType(), to = op.getType();
+  if (isa<FloatType>(from)) {
+    s.v = env.isF64() ? narrowFloat(b, s.v, from) : s.v;
+    if (s.e)
+      s.e = unknownError(b, s, env.valueType(to));
+  }
+  Type middle = isa<FloatType>(to) ? carrierType(to) : to;
+  if (getElementTypeOrSelf(s.v.getType()) != middle)
+    s.v = LLVM::BitcastOp::create(b, shapedLike(middle, s.v.getType()), s.v);
+  if (isa<FloatType>(to) && env.isF64())
+    s.v = widenFloat(b, s.v, to, b.getF64Type());
+  return s;
+}
+
+absl::Status ScalarEmitter::emitGeneric(Operation *op, ArrayRef<Scalar> given) {
+  SmallVector<Scalar> in(given);
+  Value bad;
+  SmallVector<Value> values;
+  for (Scalar &s : in)
+    values.push_back(s.v);
+  unifyLanes(b, values);
+  for (auto [s, v] : llvm::zip(in, values))
+    s.v = v;
+  auto type0 = [&] { return op->getOperand(0).getType(); };
+  Type resultType = op->getNumResults() == 1 ? op->getResult(0).getType() : Type();
+  auto set = [&](Scalar s) {
+    map_[op->getResult(0)] = s;
+    return absl::OkStatus();
+  };
+
+  // A select is as bad as its condition and the side it takes.
+  if (auto select = dyn_cast<arith::SelectOp>(op)) {
+    if (in[1].bad || in[2].bad) {
+      Value sides[] = {in[0].v, in[1].bad ? in[1].bad : constInt(b, b.getI1Type(), 0),
+                       in[2].bad ? in[2].bad : constInt(b, b.getI1Type(), 0)};
+      unifyLanes(b, sides);
+      bad = arith::SelectOp::create(b, sides[0], sides[1], sides[2]);
+    }
+    Scalar r{arith::SelectOp::create(b, in[0].v, in[1].v, in[2].v), {}, orMaybe(b, bad, in[0].bad)};
+    if (env.withError())
+      r.e = selectError(b, in[0], in[1], in[2]);
+    return set(r);
+  }
+  for (const Scalar &s : in)
+    bad = orMaybe(b, bad, s.bad);
+  auto setBad = [&](Scalar s) {
+    s.bad = bad;
+    return set(s);
+  };
+
+  // Casts.
+  if (isa<arith::ExtFOp, arith::TruncFOp>(op))
+    return setBad(castFloat(in[0], type0(), resultType, false));
+  if (isa<arith::FPToSIOp, arith::FPToUIOp>(op))
+    return setBad(toInteger(in[0], type0(), resultType, isa<arith::FPToUIOp>(op)));
+  if (isa<arith::SIToFPOp, arith::UIToFPOp>(op))
+    return setBad(fromInteger(in[0], type0(), resultType, isa<arith::UIToFPOp>(op)));
+  if (auto cast = dyn_cast<arith::BitcastOp>(op)) {
+    auto s = emitBitcast(cast, in[0]);
+    return s.ok() ? setBad(*s) : s.status();
+  }
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {
+    Type to = shapedLike(env.valueType(resultType), in[0].v.getType());
+    unsigned from = getElementTypeOrSelf(in[0].v.getType()).getIntOrFloatBitWidth();
+    unsigned width = getElementTypeOrSelf(to).getIntOrFloatBitWidth();
+    Scalar r = in[0];
+    if (width < from)
+      r.v = arith::TruncIOp::create(b, to, r.v);
+    else if (width > from)
+      r.v = isa<arith::IndexCastUIOp>(op) ? Value(arith::ExtUIOp::create(b, to, r.v))
+                                          : Value(arith::ExtSIOp::create(b, to, r.v));
+    return setBad(r);
+  }
+
+  bool inexact = llvm::any_of(in, [](const Scalar &s) { return bool(s.e); });
+  auto setInt = [&](Value v) {
+    Scalar r{v, {}, bad};
+    if (inexact)
+      r.e = integerOpError(b, op, in, v);
+    return set(r);
+  };
+  // Integer division and shifts, defined everywhere.
+  std::optional<Division> division;
+  if (isa<arith::DivSIOp, arith::RemSIOp>(op)) division = Division::SignedTrunc;
+  if (isa<arith::DivUIOp, arith::RemUIOp>(op)) division = Division::Unsigned;
+  if (isa<arith::FloorDivSIOp>(op)) division = Division::SignedFloor;
+  if (isa<arith::CeilDivSIOp>(op)) division = Division::SignedCeil;
+  if (isa<arith::CeilDivUIOp>(op)) division = Division::UnsignedCeil;
+  if (division)
+    return setInt(isa<arith::RemSIOp, arith::RemUIOp>(op) ? emitRemainder(b, *division, in[0].v, in[1].v)
+                                                          : emitDivision(b, *division, in[0].v, in[1].v));
+  if (isa<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>(op)) {
+    unsigned width = resultType.isIndex() ? 64 : resultType.getIntOrFloatBitWidth();
+    in[1].v = arith::AndIOp::create(b, in[1].v, constInt(b, in[1].v.getType(), width - 1));
+  }
+  if (isa<math::IPowIOp>(op)) {
+    Type i64 = shapedLike(b.getI64Type(), in[0].v.getType());
+    auto extend = [&](Value v) { return v.getType() == i64 ? v : Value(arith::ExtSIOp::create(b, i64, v)); };
+    Value r = callPure(b, "kc_ipow", i64, {extend(in[0].v), extend(in[1].v)});
+    return setInt(in[0].v.getType() == i64 ? r : Value(arith::TruncIOp::create(b, in[0].v.getType(), r)));
+  }
+
+  // Floats: narrow operands are computed on in f32.
+  Type computed = resultType;
+  for (auto [s, v] : llvm::zip(in, op->getOperands()))
+    if (isNarrowFloat(v.getType())) {
+      s = widen(s, v.getType());
+      if (resultType && isNarrowFloat(resultType))
+        computed = b.getF32Type();
+    }
+  SmallVector<Value> args;
+  for (Scalar &s : in)
+    args.push_back(s.v);
+  auto finish = [&](Value v) {
+    Scalar r{v, {}, bad};
+    bool isFloat = llvm::any_of(op->getOperandTypes(), [](Type t) { return isa<FloatType>(t); });
+    if (env.withError() && isFloat)
+      r.e = floatOpError(b, op, in, v);
+    else if (inexact)
+      r.e = integerOpError(b, op, in, v);
+    if (!env.isF64() && resultType && isNarrowFloat(resultType))
+      r.v = narrowFloat(b, v, resultType);
+    return set(r);
+  };
+  if (const MathFunction *f = findMathFunction(op->getName().getStringRef())) {
+    if (isa<math::FPowIOp>(op))
+      args[1] = arith::SIToFPOp::create(b, args[0].getType(), args[1]);
+    Type type = args[0].getType();
+    if (f->intrinsic)
+      return finish(callIntrinsic(b, f->intrinsic, type, args));
+    return finish(callPure(b, std::string(f->symbol) + (getElementTypeOrSelf(type).isF32() ? "f" : ""), type, args));
+  }
+  bool pair = isa<arith::AddUIExtendedOp, arith::MulSIExtendedOp, arith::MulUIExtendedOp>(op);
+  if (!OpTrait::hasElementwiseMappableTraits(op) || (op->getNumResults() != 1 && !pair))
+    return unsupported(op);
+  OperationState state(b.getLoc(), op->getName(), args, {}, op->getAttrs());
+  for (Type t : op->getResultTypes())
+    state.addTypes(shapedLike(env.valueType(t == resultType ? computed : t),
+                              args.empty() ? Type(b.getI1Type()) : args[0].getType()));
+  Operation *clone = b.create(state);
+  if (op->getNumResults() == 1)
+    return finish(clone->getResult(0));
+  if (inexact)
+    return unsupported(op, "on approximate operands");
+  for (auto [from, to] : llvm::zip(op->getResults(), clone->getResults()))
+    map_[from] = Scalar{to, {}, bad};
+  return absl::OkStatus();
+}
+
+} // namespace kernelc::reference

@@ -1,0 +1,403 @@
+#include "reference/StatementEmitter.h"
+
+#include "absl/strings/str_cat.h"
+#include "ir/te/TeShape.h"
+#include "reference/Combine.h"
+#include "reference/ErrorRules.h"
+#include "reference/LoopNest.h"
+#include "reference/NarrowFloats.h"
+#include "reference/ReducePlan.h"
+#include "reference/SizeExprs.h"
+
+using namespace mlir;
+
+namespace kernelc::reference {
+namespace {
+
+/// Points of a compute's innermost dim in one unit. Fixed, so that what LLVM
+/// vectorises does not depend on the number of threads.
+constexpr int64_t kInnerBlock = 4096;
+
+class StatementEmitter {
+public:
+  StatementEmitter(Builder &b, FunctionEnv &env, int out, int number, const EmitOptions &options)
+      : b(b), env(env), out_(out), number_(number), options_(options) {}
+
+  absl::Status compute(te::ComputeOp op, Value begin, Value end, Step &step);
+  absl::Status reduce(te::ReduceOp op, Value begin, Value end, Step &step);
+
+private:
+  struct Point {
+    SmallVector<Value> dims;
+  };
+  absl::Status reducePoints(te::ReduceOp op, const ReducePlan &plan, ArrayRef<Point> points, int64_t lanes);
+  absl::Status reduceTile(te::ReduceOp op, const ReducePlan &plan, ArrayRef<Value> base, ArrayRef<Value> extents);
+  SmallVector<Value> delinearise(Value unit, ArrayRef<Value> counts);
+  SmallVector<Value> extents(AffineMap map);
+  SmallVector<Value> outIndices(AffineMap map, ValueRange dims);
+  void reportBad(Value bad, Value condition);
+  /// Remembers the first failure inside a callback; true when there is none here.
+  bool keep(const absl::Status &s) {
+    if (status_.ok())
+      status_ = s;
+    return s.ok();
+  }
+
+  Builder &b;
+  FunctionEnv &env;
+  int out_, number_;
+  const EmitOptions &options_;
+  absl::Status status_; ///< first failure inside a loop body callback
+};
+
+SmallVector<Value> StatementEmitter::extents(AffineMap map) {
+  SmallVector<Value> result;
+  for (AffineExpr e : map.getResults())
+    result.push_back(env.sizeExpr(e));
+  return result;
+}
+
+SmallVector<Value> StatementEmitter::outIndices(AffineMap map, ValueRange dims) {
+  SmallVector<Value> result;
+  for (AffineExpr e : map.getResults())
+    result.push_back(emitAffine(b, e, dims, env.sizes()));
+  return result;
+}
+
+/// The last of `counts` moves fastest. They are positive: no unit exists otherwise.
+SmallVector<Value> StatementEmitter::delinearise(Value unit, ArrayRef<Value> counts) {
+  SmallVector<Value> result(counts.size());
+  for (unsigned i = counts.size(); i-- > 0;) {
+    if (i == 0) {
+      result[0] = unit;
+      break;
+    }
+    result[i] = arith::RemUIOp::create(b, unit, counts[i]);
+    unit = arith::DivUIOp::create(b, unit, counts[i]);
+  }
+  return result;
+}
+
+void StatementEmitter::reportBad(Value bad, Value condition) {
+  if (!bad)
+    return;
+  if (condition) {
+    Value both[] = {bad, condition};
+    unifyLanes(b, both);
+    bad = arith::AndIOp::create(b, both[0], both[1]);
+  }
+  if (lanesOf(bad) > 1)
+    bad = callIntrinsic(b, "llvm.vector.reduce.or", b.getI1Type(), bad);
+  emitIf(b, bad, {}, [&] {
+    LLVM::StoreOp::create(b, constI64(b, number_ + 1), env.context);
+    return SmallVector<Value>();
+  });
+}
+
+absl::Status StatementEmitter::compute(te::ComputeOp op, Value begin, Value end, Step &step) {
+  unsigned n = op.getNumDims();
+  AffineMap domain = op.getExtents();
+  SmallVector<Value> extent = extents(domain);
+  step.unitCounts = toSizeExprs(domain);
+  int64_t bodyCost = std::distance(op.getBlock().begin(), op.getBlock().end());
+  step.unitCost = bodyCost;
+  SmallVector<Value> counts = extent;
+  if (n > 0) {
+    step.unitCost = SizeExpr::binary(SizeTerm::Mul, SizeExpr::binary(SizeTerm::Min, step.unitCounts.back(), kInnerBlock), bodyCost);
+    step.unitCounts.back() = ceilDiv(step.unitCounts.back(), kInnerBlock);
+    counts.back() = emitDivision(env.entry, Division::SignedCeil, extent.back(), constI64(env.entry, kInnerBlock));
+  }
+  AffineMap outMap = op.getOutMapOrIdentity();
+  Type element = op.getResult().getType().getElementType();
+  Value zero = constI64(env.entry, 0);
+
+  emitFor(b, begin, end, {}, {}, [&](Value unit, ValueRange) -> SmallVector<Value> {
+    SmallVector<Value> dims = delinearise(unit, counts);
+    SmallVector<LoopDim> loops;
+    if (n > 0) {
+      Value lower = arith::MulIOp::create(b, dims.back(), constI64(b, kInnerBlock));
+      Value upper = minS(b, extent.back(), arith::AddIOp::create(b, lower, constI64(b, kInnerBlock)));
+      loops.push_back({n - 1, lower, upper, {}});
+    } else {
+      loops.push_back({0, zero, constI64(b, 1), {}});
+      dims.push_back(zero);
+    }
+    LoopNest nest(b, op.getCondition() ? *op.getCondition() : IntegerSet(), env.sizes());
+    nest.emit(loops, dims, {}, [&](ValueRange) -> SmallVector<Value> {
+      ScalarEmitter body(b, env);
+      for (unsigned d = 0; d < n; ++d)
+        body.bind(op.getBlock().getArgument(d), {dims[d]});
+      if (!keep(body.emit(op.getBlock())))
+        return {};
+      auto value = body.lookup(op.getYield().getValues()[0]);
+      if (!keep(value.status()))
+        return {};
+      SmallVector<Value> at = outIndices(outMap, ArrayRef<Value>(dims).take_front(n));
+      Value conditionValue = op.getYield().getCondition();
+      if (!conditionValue) {
+        reportBad(value->bad, {});
+        body.store(out_, element, at, *value);
+        return {};
+      }
+      auto condition = body.lookup(conditionValue);
+      if (!keep(condition.status()))
+        return {};
+      reportBad(orMaybe(b, value->bad, condition->bad), condition->v);
+      if (condition->e) { // either side may be what the device keeps
+        Scalar old = body.load(out_, element, at);
+        Scalar chosen{arith::SelectOp::create(b, condition->v, value->v, old.v),
+                      selectError(b, *condition, *value, old)};
+        body.store(out_, element, at, chosen);
+        return {};
+      }
+      emitIf(b, condition->v, {}, [&] {
+        body.store(out_, element, at, *value);
+        return SmallVector<Value>();
+      });
+      return {};
+    });
+    return {};
+  });
+  return status_;
+}
+
+absl::Status StatementEmitter::reducePoints(te::ReduceOp op, const ReducePlan &plan, ArrayRef<Point> points,
+                                            int64_t lanes) {
+  unsigned parallel = op.getNumParallel();
+  AffineMap outMap = op.getOutMapOrIdentity();
+  Type element = op.getResult().getType().getElementType();
+  Accumulator acc(op, env, /*inLoop=*/lanes == 1);
+  unsigned size = acc.stateSize();
+  te::YieldOp yield = op.getYield();
+  Value vectorIndex = lanes > 1 ? Value(op.getBlock().getArgument(*plan.vectorDim)) : Value();
+
+  SmallVector<Value> state;
+  SmallVector<SmallVector<Value>> at;
+  for (const Point &p : points) {
+    at.push_back(outIndices(outMap, ArrayRef<Value>(p.dims).take_front(parallel)));
+    Scalar start;
+    if (op.getInit())
+      start = ScalarEmitter(b, env).load(out_, element, at.back(), lanes);
+    state.append(acc.begin(b, lanes, op.getInit() ? &start : nullptr));
+  }
+  SmallVector<Value> dims = points[0].dims;
+  SmallVector<LoopDim> loops;
+  Value zero = constI64(b, 0);
+  for (unsigned d : plan.reducedOrder)
+    loops.push_back({d, zero, env.sizeExpr(op.getExtents().getResult(d)), {}});
+  if (loops.empty()) { // a reduction over nothing: one term
+    loops.push_back({op.getNumDims(), zero, constI64(b, 1), {}});
+    dims.push_back(zero);
+  }
+  LoopNest nest(b, op.getCondition() ? *op.getCondition() : IntegerSet(), env.sizes());
+  state = nest.emit(loops, dims, state, [&](ValueRange iters) -> SmallVector<Value> {
+    SmallVector<Value> next = llvm::to_vector(iters);
+    for (auto [k, p] : llvm::enumerate(points)) {
+      ScalarEmitter body(b, env, lanes, vectorIndex);
+      for (unsigned d = 0; d < op.getNumDims(); ++d)
+        body.bind(op.getBlock().getArgument(d), {d < parallel ? p.dims[d] : dims[d]});
+      if (!keep(body.emit(op.getBlock())))
+        return next;
+      auto value = body.lookup(yield.getValues()[0]);
+      if (!keep(value.status()))
+        return next;
+      Term term{*value};
+      if (yield.getCondition()) {
+        auto condition = body.lookup(yield.getCondition());
+        if (!keep(condition.status()))
+          return next;
+        term.condition = *condition;
+      }
+      reportBad(orMaybe(b, value->bad, term.condition.bad), term.condition.v);
+      auto product = yield.getValues()[0].getDefiningOp<arith::MulFOp>();
+      if (product && acc.fusesProducts() && product->getBlock() == &op.getBlock()) {
+        auto x = body.lookup(product.getLhs()), y = body.lookup(product.getRhs());
+        if (x.ok() && y.ok()) {
+          term.factor0 = x->v;
+          term.factor1 = y->v;
+        }
+      }
+      if (op.isArg())
+        term.index = dims[plan.reducedOrder[0]];
+      SmallVector<Value> updated = acc.add(b, ArrayRef<Value>(next).slice(k * size, size), term);
+      std::copy(updated.begin(), updated.end(), next.begin() + k * size);
+    }
+    return next;
+  });
+  if (!status_.ok())
+    return status_;
+  for (auto [k, p] : llvm::enumerate(points))
+    ScalarEmitter(b, env).store(out_, element, at[k], acc.finish(b, ArrayRef<Value>(state).slice(k * size, size)));
+  return status_;
+}
+
+/// All points of the tile at `base` that lie inside the extents.
+absl::Status StatementEmitter::reduceTile(te::ReduceOp op, const ReducePlan &plan, ArrayRef<Value> base,
+                                          ArrayRef<Value> extent) {
+  Type element = env.valueType(op.getYield().getValues()[0].getType());
+  unsigned bytes = std::max(4u, element.getIntOrFloatBitWidth() / 8);
+  int64_t lanes = plan.vectorDim ? options_.vectorBytes / bytes : 1;
+  auto offset = [&](Value v, int64_t by) { return by ? Value(arith::AddIOp::create(b, v, constI64(b, by))) : v; };
+  // Whole tile: every point at once, in registers.
+  SmallVector<Point> points = {{llvm::to_vector(base)}};
+  Value whole;
+  auto spread = [&](unsigned d, int64_t count, int64_t stride) {
+    SmallVector<Point> next;
+    for (const Point &p : points)
+      for (int64_t i = 0; i < count; ++i) {
+        next.push_back(p);
+        next.back().dims[d] = offset(p.dims[d], i * stride);
+      }
+    points = next;
+    Value fits = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, offset(base[d], count * stride), extent[d]);
+    whole = whole ? Value(arith::AndIOp::create(b, whole, fits)) : fits;
+  };
+  for (auto [d, factor] : plan.jam)
+    spread(d, factor, 1);
+  if (plan.vectorDim)
+    spread(*plan.vectorDim, plan.vectors, lanes);
+  if (!whole)
+    return reducePoints(op, plan, points, 1);
+  emitIf(b, whole, {}, [&] {
+    keep(reducePoints(op, plan, points, lanes));
+    return SmallVector<Value>();
+  });
+  // Border tile: point by point, along the vector dim in vectors while they fit.
+  Value border = arith::XOrIOp::create(b, whole, constInt(b, b.getI1Type(), 1));
+  emitIf(b, border, {}, [&] {
+    SmallVector<Value> dims = llvm::to_vector(base);
+    SmallVector<LoopDim> loops;
+    for (auto [d, factor] : plan.jam)
+      loops.push_back({d, base[d], minS(b, extent[d], offset(base[d], factor)), {}});
+    auto inner = [&](ValueRange) -> SmallVector<Value> {
+      if (!plan.vectorDim) {
+        keep(reducePoints(op, plan, {{dims}}, 1));
+        return {};
+      }
+      unsigned v = *plan.vectorDim;
+      Value last = minS(b, extent[v], offset(base[v], plan.vectors * lanes));
+      Value length = arith::SubIOp::create(b, last, base[v]);
+      Value vectorised = arith::AddIOp::create(b, base[v], arith::SubIOp::create(b, length, emitRemainder(b, Division::SignedTrunc, length, constI64(b, lanes))));
+      auto points = [&](int64_t width) {
+        return [&, width](Value iv, ValueRange) -> SmallVector<Value> {
+          dims[v] = iv;
+          keep(reducePoints(op, plan, {{dims}}, width));
+          return {};
+        };
+      };
+      emitFor(b, base[v], vectorised, constI64(b, lanes), {}, points(lanes));
+      emitFor(b, vectorised, last, {}, {}, points(1));
+      return {};
+    };
+    if (loops.empty())
+      return inner({});
+    return LoopNest(b, IntegerSet(), {}).emit(loops, dims, {}, inner);
+  });
+  return status_;
+}
+
+absl::Status StatementEmitter::reduce(te::ReduceOp op, Value begin, Value end, Step &step) {
+  unsigned parallel = op.getNumParallel();
+  ReducePlan plan = planReduce(op, env.withError());
+  Type element = env.valueType(op.getYield().getValues()[0].getType());
+  SmallVector<int64_t> factors(parallel, 1);
+  if (plan.vectorDim)
+    factors[*plan.vectorDim] =
+        plan.vectors * options_.vectorBytes / std::max(4u, element.getIntOrFloatBitWidth() / 8);
+  for (auto [d, f] : plan.jam)
+    factors[d] = f;
+  // Jammed dims move fastest, then the vector dim: a panel of the vector's operand stays in cache.
+  SmallVector<unsigned> order;
+  for (unsigned d = 0; d < parallel; ++d)
+    if (factors[d] == 1)
+      order.push_back(d);
+  if (plan.vectorDim)
+    order.push_back(*plan.vectorDim);
+  for (auto [d, f] : plan.jam)
+    order.push_back(d);
+
+  SmallVector<Value> extent = extents(op.getExtents()), counts;
+  std::vector<SizeExpr> sizes = toSizeExprs(op.getExtents());
+  step.unitCost = std::distance(op.getBlock().begin(), op.getBlock().end());
+  for (unsigned d = 0; d < op.getNumDims(); ++d)
+    step.unitCost = SizeExpr::binary(SizeTerm::Mul, step.unitCost, d < parallel ? SizeExpr(factors[d]) : sizes[d]);
+  for (unsigned d : order) {
+    step.unitCounts.push_back(ceilDiv(sizes[d], factors[d]));
+    counts.push_back(factors[d] == 1 ? extent[d]
+                                     : emitDivision(env.entry, Division::SignedCeil, extent[d], constI64(env.entry, factors[d])));
+  }
+  Value zero = constI64(env.entry, 0);
+  emitFor(b, begin, end, {}, {}, [&](Value unit, ValueRange) -> SmallVector<Value> {
+    SmallVector<Value> tile = delinearise(unit, counts), base(op.getNumDims(), zero);
+    for (auto [t, d] : llvm::zip(tile, order))
+      base[d] = factors[d] == 1 ? t : Value(arith::MulIOp::create(b, t, constI64(b, factors[d])));
+    keep(reduceTile(op, plan, base, extent));
+    return {};
+  });
+  return status_;
+}
+
+/// The step's entry: loads the result's addresses and calls the body with them as
+/// parameters that alias nothing, which is what lets LLVM vectorise.
+void emitEntry(Builder &b, const Program &program, int out, LLVM::LLVMFuncOp entry, LLVM::LLVMFuncOp body) {
+  Block *block = entry.addEntryBlock(b);
+  b.setInsertionPointToStart(block);
+  auto pointer = [&](int index) -> Value {
+    Value address = LLVM::GEPOp::create(b, block->getArgument(0).getType(), b.getI64Type(), block->getArgument(0),
+                                        ArrayRef<LLVM::GEPArg>{index});
+    Value word = LLVM::LoadOp::create(b, b.getI64Type(), address);
+    return LLVM::IntToPtrOp::create(b, LLVM::LLVMPointerType::get(b.getContext()), word);
+  };
+  int base = program.slots[out].context;
+  LLVM::CallOp::create(b, body, ValueRange{block->getArgument(0), pointer(base), pointer(base + 1),
+                                           block->getArgument(1), block->getArgument(2)});
+  LLVM::ReturnOp::create(b, ValueRange());
+}
+
+} // namespace
+
+absl::StatusOr<Step> emitStatement(ModuleOp module, Operation *op, Arithmetic arithmetic, const Program &program,
+                                   const llvm::DenseMap<Value, int> &slotOf, int out, int number,
+                                   const EmitOptions &options) {
+  Builder b(op->getLoc(), OpBuilder::atBlockEnd(module.getBody()));
+  Type ptr = LLVM::LLVMPointerType::get(b.getContext()), i64 = b.getI64Type();
+  auto voidType = LLVM::LLVMVoidType::get(b.getContext());
+  Step step;
+  step.symbol = absl::StrCat("step", number);
+  step.name = program.slots[out].name;
+  step.location = locationText(op->getLoc());
+  step.out = out;
+  auto entry = LLVM::LLVMFuncOp::create(b, step.symbol, LLVM::LLVMFunctionType::get(voidType, {ptr, i64, i64}));
+  auto body = LLVM::LLVMFuncOp::create(b, step.symbol + "_body",
+                                       LLVM::LLVMFunctionType::get(voidType, {ptr, ptr, ptr, i64, i64}),
+                                       LLVM::Linkage::Internal);
+  for (unsigned i : {0u, 1u, 2u})
+    body.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(), b.getUnitAttr());
+  emitEntry(b, program, out, entry, body);
+
+  Block *block = body.addEntryBlock(b);
+  b.setInsertionPointToStart(block);
+  auto done = LLVM::ReturnOp::create(b, ValueRange());
+  // What is loaded once goes before the marker, everything else after it.
+  b.setInsertionPoint(done);
+  Operation *marker = LLVM::PoisonOp::create(b, i64);
+  FunctionEnv env(arithmetic, program, slotOf, marker, block->getArgument(0));
+  env.setAddresses(out, block->getArgument(1), block->getArgument(2));
+  StatementEmitter emitter(b, env, out, number, options);
+  absl::Status status;
+  if (auto compute = dyn_cast<te::ComputeOp>(op))
+    status = emitter.compute(compute, block->getArgument(3), block->getArgument(4), step);
+  else if (auto reduce = dyn_cast<te::ReduceOp>(op))
+    status = emitter.reduce(reduce, block->getArgument(3), block->getArgument(4), step);
+  else
+    return unsupported(op);
+  if (!status.ok())
+    return status;
+  if (auto reduce = dyn_cast<te::ReduceOp>(op)) {
+    step.fill = !reduce.getInit() && reduce.getOutMap();
+    step.pattern = Accumulator(reduce, env, false).identityBytes();
+  }
+  return step;
+}
+
+} // namespace kernelc::reference

@@ -1,0 +1,36 @@
+// Facts of a GPU architecture: the only place where a number that decides speed
+// may come from besides a schedule. One table per architecture in
+// support/targets/; passes read it, nobody asks a device.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace kernelc {
+
+struct Target {
+  const char *name;            ///< what NVRTC's -arch takes: "sm_90a"
+  int generation;              ///< 75, 80, 86, 89, 90, 100, 120
+  int smCount;                 ///< of a typical part; the real one is a launch variable
+  int maxSharedPerBlock;       ///< bytes, opt-in
+  int maxThreadsPerBlock;
+  int maxRegistersPerThread;
+  int registersPerSm;
+  int bytesInFlightPerSm;      ///< loads to keep outstanding to fill memory bandwidth
+  bool asyncCopy;              ///< cp.async
+  bool mmaBf16;                ///< mma.sync with bf16, and tf32
+  bool mmaF16;                 ///< mma.sync m16n8k16 with f16
+  bool tma;                    ///< tensor copies completing on an mbarrier
+  bool wgmma;                  ///< warpgroup matrix products
+};
+
+/// The target with that name, or nothing.
+const Target *findTarget(absl::string_view name);
+
+/// All targets, oldest first.
+absl::Span<const Target> allTargets();
+
+} // namespace kernelc
