@@ -98,6 +98,7 @@ JitKernel::~JitKernel() = default;
 
 const Kernel &JitKernel::signature() const { return impl_->signature; }
 Program &JitKernel::program() const { return *impl_->program; }
+ThreadPool *JitKernel::threadPool() const { return &impl_->session->getPool(); }
 
 TensorView hostView(const LaunchValue &value) {
   if (const auto *t = std::get_if<DeviceTensor>(&value))

@@ -106,6 +106,8 @@ public:
   /// Parameters, sizes and requirements; no variants.
   const Kernel &signature() const;
   Program &program() const;
+  /// The session's threads.
+  ThreadPool *threadPool() const;
 
   /// Runs on `place`. `values` follow Kernel::params; their memory is the place's (host
   /// memory on the CPU and the emulator). On a GPU the work is queued on `stream`
