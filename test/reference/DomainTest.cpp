@@ -277,7 +277,7 @@ te.kernel @big sizes ["N"] args ["x"] : ["f32"] [affine_map<()[s0] -> (1)>] outs
   %y = te.compute ["i"] extents affine_map<()[s0] -> (1)> {
   ^bb0(%i: index):
     %v = te.read %t[%i] : tensor<?xf32>
-    %u = te.read %t[%i] : tensor<?xf32>
+    %u = te.read %t[%i] map affine_map<(d0)[s0] -> (s0 - d0 - 1)> : tensor<?xf32>
     %w = arith.addf %v, %u : f32
     te.yield %w : f32
   } {name = "y"} : tensor<?xf32>
