@@ -19,13 +19,18 @@ int64_t floorDiv(int64_t a, int64_t b) {
   return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
 }
 
+int64_t ceilDiv(int64_t a, int64_t b) {
+  int64_t q = floorDiv(a, b);
+  return b != 0 && b != -1 && a % b != 0 ? q + 1 : q;
+}
+
 int64_t apply(SizeTerm::Op op, int64_t a, int64_t b) {
   switch (op) {
   case SizeTerm::Add: return wrap(uint64_t(a) + uint64_t(b));
   case SizeTerm::Sub: return wrap(uint64_t(a) - uint64_t(b));
   case SizeTerm::Mul: return wrap(uint64_t(a) * uint64_t(b));
   case SizeTerm::FloorDiv: return floorDiv(a, b);
-  case SizeTerm::CeilDiv: return wrap(0 - uint64_t(floorDiv(wrap(0 - uint64_t(a)), b)));
+  case SizeTerm::CeilDiv: return ceilDiv(a, b);
   case SizeTerm::Mod: return b == 0 ? 0 : wrap(uint64_t(a) - uint64_t(floorDiv(a, b)) * uint64_t(b));
   case SizeTerm::Min: return std::min(a, b);
   case SizeTerm::Max: return std::max(a, b);

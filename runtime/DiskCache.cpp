@@ -1,0 +1,383 @@
+#include "runtime/DiskCache.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
+#include <random>
+#include <unistd.h>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+
+namespace kernelc {
+namespace {
+
+constexpr int64_t kDefaultBytes = int64_t(2) << 30;
+constexpr uint64_t kMaxEntryBytes = uint64_t(256) << 20;
+constexpr DiskCache::Kind kKinds[] = {DiskCache::Kind::Request, DiskCache::Kind::Content};
+
+const char *kindName(DiskCache::Kind kind) { return kind == DiskCache::Kind::Request ? "request" : "content"; }
+
+/// A name no other process or thread uses.
+std::string temporaryName() {
+  static std::atomic<uint64_t> counter{0};
+  std::random_device random;
+  return absl::StrCat(getpid(), "-", absl::Hex(random(), absl::kZeroPad8), absl::Hex(random(), absl::kZeroPad8), "-", counter++);
+}
+
+const char *environment(const char *name) {
+  const char *value = std::getenv(name);
+  return value && *value ? value : nullptr;
+}
+
+} // namespace
+
+std::string DiskCache::defaultPath() {
+  if (const char *dir = environment("KERNELC_CACHE_DIR"))
+    return dir;
+  // A relative XDG_CACHE_HOME is to be ignored, says its specification.
+  if (const char *xdg = environment("XDG_CACHE_HOME"); xdg && xdg[0] == '/')
+    return absl::StrCat(xdg, "/kernelc");
+  if (const char *home = environment("HOME"); home && home[0] == '/')
+    return absl::StrCat(home, "/.cache/kernelc");
+  return "";
+}
+
+std::optional<int64_t> DiskCache::parseSize(absl::string_view text) {
+  int shift = 0;
+  if (!text.empty()) {
+    switch (text.back()) {
+    case 'k': case 'K': shift = 10; break;
+    case 'm': case 'M': shift = 20; break;
+    case 'g': case 'G': shift = 30; break;
+    default: break;
+    }
+  }
+  if (shift)
+    text.remove_suffix(1);
+  int64_t value = 0;
+  if (!absl::SimpleAtoi(text, &value) || value < 0 || value > (int64_t(1) << 50) >> shift)
+    return std::nullopt;
+  return value << shift;
+}
+
+void DiskCache::warnOnce(const std::string &text) {
+  if (warned_.exchange(true))
+    return;
+  if (warn_)
+    warn_(text);
+  else
+    std::fprintf(stderr, "kernelc: warning: %s\n", text.c_str());
+}
+
+std::unique_ptr<DiskCache> DiskCache::open(Options options) {
+  std::unique_ptr<DiskCache> cache(new DiskCache);
+  cache->warn_ = std::move(options.warn);
+  cache->path_ = options.path.empty() ? defaultPath() : options.path;
+  cache->maxBytes_ = options.maxBytes >= 0 ? options.maxBytes : kDefaultBytes;
+  if (const char *size = environment("KERNELC_CACHE_SIZE"); size && options.maxBytes < 0) {
+    if (auto parsed = parseSize(size))
+      cache->maxBytes_ = *parsed;
+    else
+      cache->warnOnce(absl::StrCat("KERNELC_CACHE_SIZE='", size, "' is no size such as 500M or 2G; using the default"));
+  }
+  auto off = [&](std::string why, bool warn) {
+    cache->reason_ = std::move(why);
+    if (warn)
+      cache->warnOnce(absl::StrCat("running without the kernel cache: ", cache->reason_));
+    return std::move(cache);
+  };
+  if (cache->maxBytes_ == 0)
+    return off("its size is set to 0", false);
+  if (cache->path_.empty())
+    return off("neither KERNELC_CACHE_DIR, XDG_CACHE_HOME nor HOME is set", true);
+  absl::StatusOr<PrivateDir> top = PrivateDir::open(cache->path_, /*create=*/true);
+  absl::StatusOr<PrivateDir> root = top.ok() ? top->sub("v1", /*create=*/true) : top.status();
+  if (!root.ok())
+    return off(std::string(root.status().message()), true);
+  cache->root_.emplace(std::move(*root));
+  return cache;
+}
+
+absl::StatusOr<PrivateDir> DiskCache::shard(Kind kind, const std::string &hash, bool create) const {
+  absl::StatusOr<PrivateDir> dir = root_->sub(kindName(kind), create);
+  return dir.ok() ? dir->sub(hash.substr(0, 2), create) : dir.status();
+}
+
+std::optional<std::string> DiskCache::get(Kind kind, const CacheKey &key) {
+  std::optional<std::string> payload = find(kind, key);
+  ++(payload ? counters_.hits : counters_.misses);
+  return payload;
+}
+
+std::optional<std::string> DiskCache::find(Kind kind, const CacheKey &key) {
+  if (!enabled())
+    return std::nullopt;
+  std::string hash = key.hash();
+  absl::StatusOr<PrivateDir> dir = shard(kind, hash, /*create=*/false);
+  absl::StatusOr<std::string> bytes = dir.ok() ? dir->read(hash, kMaxEntryBytes, /*touch=*/true) : dir.status();
+  if (absl::IsNotFound(bytes.status()))
+    return std::nullopt;
+  if (!dir.ok() || absl::IsUnavailable(bytes.status())) {
+    warnOnce(absl::StrCat("the kernel cache in ", path_, " cannot be read: ", bytes.status().message()));
+    return std::nullopt;
+  }
+  std::optional<CacheEntry> entry = bytes.ok() ? CacheEntry::decode(*bytes) : std::nullopt;
+  // The parts are compared too: a renamed file is no hit.
+  if (entry && entry->key.parts() == key.parts())
+    return std::move(entry->payload);
+  // Damaged or planted: take it away, so that the next put heals it.
+  ++counters_.damaged;
+  dir->remove(hash);
+  warnOnce(absl::StrCat("kernel cache: entry ", hash.substr(0, 12), " in ", path_, " was ", bytes.ok() ? "damaged" : "refused",
+                        bytes.ok() ? "" : absl::StrCat(" (", bytes.status().message(), ")"), " and is compiled again"));
+  return std::nullopt;
+}
+
+absl::Status DiskCache::store(Kind kind, const CacheKey &key, absl::string_view payload) {
+  std::string hash = key.hash(), temporary = temporaryName();
+  absl::StatusOr<PrivateDir> tmp = root_->sub("tmp", /*create=*/true);
+  if (!tmp.ok())
+    return tmp.status();
+  absl::StatusOr<PrivateDir> dir = shard(kind, hash, /*create=*/true);
+  if (!dir.ok())
+    return dir.status();
+  CacheEntry entry{key, std::string(payload)};
+  std::string bytes = entry.encode();
+  if (bytes.size() > kMaxEntryBytes || int64_t(bytes.size()) > maxBytes_)
+    return absl::OkStatus(); // too large to keep
+  if (absl::Status s = tmp->write(temporary, bytes); !s.ok())
+    return s;
+  if (absl::Status s = tmp->renameTo(temporary, *dir, hash); !s.ok())
+    return s;
+  ++counters_.stored;
+
+  // Counting the directory costs milliseconds: at the first put, then every 2 %.
+  bool due = false;
+  {
+    absl::MutexLock lock(&pruneMutex_);
+    due = sincePrune_ < 0;
+    sincePrune_ = std::max<int64_t>(sincePrune_, 0) + int64_t(bytes.size());
+    due |= sincePrune_ > maxBytes_ / 50;
+    if (due)
+      sincePrune_ = 0;
+  }
+  if (due) {
+    removeOldTemporaries();
+    prune();
+  }
+  return absl::OkStatus();
+}
+
+void DiskCache::put(Kind kind, const CacheKey &key, absl::string_view payload) {
+  if (!enabled())
+    return;
+  absl::Status s = store(kind, key, payload);
+  if (absl::IsResourceExhausted(s)) { // disk full: give back half of ours, try once more
+    prune(maxBytes_ / 2);
+    s = store(kind, key, payload);
+  }
+  if (!s.ok())
+    warnOnce(absl::StrCat("the kernel cache in ", path_, " cannot be written: ", s.message()));
+}
+
+void DiskCache::drop(Kind kind, const CacheKey &key) {
+  if (!enabled())
+    return;
+  std::string hash = key.hash();
+  if (absl::StatusOr<PrivateDir> dir = shard(kind, hash, /*create=*/false); dir.ok())
+    dir->remove(hash);
+}
+
+UniqueFd DiskCache::lock(const std::string &hash, absl::Time deadline, const std::function<bool()> &published) {
+  // One byte of one file per key (nearly): open-file-description locks keep threads
+  // apart as well as processes, and vanish with their holder. The file stays for ever.
+  absl::StatusOr<PrivateDir> dir = root_->sub("lock", /*create=*/true);
+  if (!dir.ok())
+    return UniqueFd();
+  absl::StatusOr<UniqueFd> file = dir->openLock("keys");
+  if (!file.ok())
+    return UniqueFd();
+  struct flock range = {};
+  range.l_type = F_WRLCK;
+  range.l_whence = SEEK_SET;
+  range.l_start = off_t(std::strtoull(hash.substr(0, 15).c_str(), nullptr, 16));
+  range.l_len = 1;
+  absl::Duration pause = absl::Milliseconds(1);
+  while (true) {
+    if (fcntl(file->get(), F_OFD_SETLK, &range) == 0)
+      return std::move(*file);
+    if (errno != EAGAIN && errno != EACCES && errno != EINTR)
+      return UniqueFd(); // no locks on this file system
+    if (absl::Now() + pause > deadline || published())
+      return UniqueFd();
+    absl::SleepFor(pause);
+    pause = std::min(pause * 2, absl::Milliseconds(50));
+  }
+}
+
+absl::StatusOr<std::string> DiskCache::getOrCompute(Kind kind, const CacheKey &key,
+                                                    const std::function<absl::StatusOr<std::string>()> &compute,
+                                                    absl::Duration deadline) {
+  if (!enabled())
+    return compute();
+  std::optional<std::string> found = get(kind, key);
+  if (found)
+    return *found;
+  UniqueFd held = lock(key.hash(), absl::Now() + deadline, [&] {
+    found = find(kind, key);
+    return found.has_value();
+  });
+  if (!found)
+    found = find(kind, key); // the previous holder has published meanwhile
+  if (found)
+    return *found;
+  absl::StatusOr<std::string> fresh = compute();
+  if (fresh.ok())
+    put(kind, key, *fresh);
+  return fresh;
+}
+
+absl::StatusOr<Cubin> DiskCache::compile(const Nvrtc &nvrtc, absl::string_view text, absl::string_view programName,
+                                         absl::string_view arch, absl::Span<const std::string> extra) {
+  std::vector<std::string> options = Nvrtc::options(arch);
+  options.insert(options.end(), extra.begin(), extra.end());
+  CacheKey key = CacheKey::content(text, arch, absl::StrJoin(options, "\n"),
+                                   absl::StrCat(nvrtc.version().first, ".", nvrtc.version().second), nvrtc.buildId());
+  key.note("program", programName);
+  // The payload is the log, a zero byte, the cubin: diagnostics are read from the log again.
+  absl::StatusOr<std::string> payload = getOrCompute(Kind::Content, key, [&]() -> absl::StatusOr<std::string> {
+    absl::StatusOr<Cubin> cubin = nvrtc.compileToCubin(text, programName, arch, extra);
+    if (!cubin.ok())
+      return cubin.status();
+    return absl::StrCat(absl::string_view(cubin->log).substr(0, cubin->log.find('\0')), absl::string_view("\0", 1), cubin->bytes);
+  });
+  if (!payload.ok())
+    return payload.status();
+  size_t end = payload->find('\0');
+  if (end == std::string::npos)
+    return absl::InternalError("the kernel cache returned a payload without a log");
+  Cubin cubin;
+  cubin.log = payload->substr(0, end);
+  cubin.bytes = payload->substr(end + 1);
+  CompileLog log = parseCompileLog(cubin.log, text);
+  cubin.diagnostics = std::move(log.diagnostics);
+  cubin.kernels = std::move(log.kernels);
+  return cubin;
+}
+
+std::vector<DiskCache::Located> DiskCache::scan() const {
+  std::vector<Located> all;
+  for (Kind kind : kKinds) {
+    absl::StatusOr<PrivateDir> top = enabled() ? root_->sub(kindName(kind), /*create=*/false) : absl::NotFoundError("");
+    if (!top.ok())
+      continue;
+    for (const std::string &name : top->directories())
+      if (absl::StatusOr<PrivateDir> dir = top->sub(name, /*create=*/false); dir.ok())
+        for (FileFacts &facts : dir->files())
+          all.push_back({kind, name, std::move(facts)});
+  }
+  std::sort(all.begin(), all.end(), [](const Located &a, const Located &b) {
+    return std::pair(b.facts.usedNanos, a.facts.name) < std::pair(a.facts.usedNanos, b.facts.name);
+  });
+  return all;
+}
+
+std::vector<DiskCache::EntryInfo> DiskCache::list() const {
+  std::vector<EntryInfo> infos;
+  for (const Located &l : scan()) {
+    EntryInfo info{l.kind, l.shard, l.facts.name, l.facts.bytes, absl::FromUnixNanos(l.facts.usedNanos), {}, true};
+    if (absl::StatusOr<PrivateDir> dir = shard(l.kind, l.shard, /*create=*/false); dir.ok())
+      if (absl::StatusOr<std::string> bytes = dir->read(l.facts.name, kMaxEntryBytes, /*touch=*/false); bytes.ok())
+        if (std::optional<CacheEntry> entry = CacheEntry::decode(*bytes); entry && entry->key.hash() == l.facts.name &&
+                                                                         l.facts.name.substr(0, 2) == l.shard) {
+          info.key = std::move(entry->key);
+          info.damaged = false;
+        }
+    infos.push_back(std::move(info));
+  }
+  return infos;
+}
+
+std::string DiskCache::why(Kind kind, const CacheKey &key) const {
+  if (!enabled())
+    return absl::StrCat("the cache is off: ", reason_);
+  const EntryInfo *nearest = nullptr;
+  size_t fewest = SIZE_MAX;
+  auto difference = [&](const CacheKey &other) {
+    std::vector<std::string> lines;
+    for (size_t i = 0; i < std::max(key.parts().size(), other.parts().size()); ++i) {
+      const CacheKey::Part *now = i < key.parts().size() ? &key.parts()[i] : nullptr;
+      const CacheKey::Part *then = i < other.parts().size() ? &other.parts()[i] : nullptr;
+      if (now && then && *now == *then)
+        continue;
+      lines.push_back(absl::StrCat("  ", now ? now->first : then->first, ": cached '", then ? then->second : "", "', now '",
+                                   now ? now->second : "", "'"));
+    }
+    return lines;
+  };
+  std::vector<EntryInfo> entries = list();
+  for (const EntryInfo &e : entries) {
+    if (e.kind != kind || e.damaged)
+      continue;
+    size_t n = difference(e.key).size();
+    if (n == 0)
+      return absl::StrCat("a hit: entry ", e.hash.substr(0, 12), ", ", e.bytes, " bytes");
+    if (n < fewest) {
+      fewest = n;
+      nearest = &e;
+    }
+  }
+  if (!nearest)
+    return absl::StrCat("a miss: no ", kindName(kind), " entry is stored");
+  return absl::StrCat("a miss; the nearest entry, ", nearest->hash.substr(0, 12), ", differs in\n",
+                      absl::StrJoin(difference(nearest->key), "\n"));
+}
+
+DiskCache::Verified DiskCache::verify() {
+  Verified result;
+  for (const EntryInfo &e : list()) {
+    if (!e.damaged) {
+      ++result.good;
+      continue;
+    }
+    if (absl::StatusOr<PrivateDir> dir = shard(e.kind, e.shard, /*create=*/false); dir.ok())
+      dir->remove(e.hash);
+    ++result.removed;
+  }
+  return result;
+}
+
+int DiskCache::prune(int64_t maxBytes) {
+  int64_t total = 0;
+  int removed = 0;
+  if (maxBytes < 0)
+    maxBytes = maxBytes_;
+  for (const Located &l : scan()) { // last used first: what lies past the bound goes
+    total += int64_t(l.facts.bytes); // of all used later too: once past the bound, it stays so
+    if (total <= maxBytes)
+      continue;
+    if (absl::StatusOr<PrivateDir> dir = shard(l.kind, l.shard, /*create=*/false); dir.ok())
+      dir->remove(l.facts.name);
+    ++removed;
+    ++counters_.evicted;
+  }
+  return removed;
+}
+
+void DiskCache::removeOldTemporaries() {
+  absl::StatusOr<PrivateDir> tmp = root_->sub("tmp", /*create=*/false);
+  if (!tmp.ok())
+    return;
+  // An hour is far beyond any write; what is older was left by a killed process.
+  int64_t old = absl::ToUnixNanos(absl::Now() - absl::Hours(1));
+  for (const FileFacts &f : tmp->files())
+    if (f.usedNanos < old)
+      tmp->remove(f.name);
+}
+
+} // namespace kernelc

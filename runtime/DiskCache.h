@@ -1,0 +1,122 @@
+// The cache on disk: request -> artifact, content -> cubin. Never needed for
+// correctness: whatever goes wrong, callers compile instead, and the first trouble
+// is said once. Safe among threads and processes; entries are immutable, published
+// by rename, checked on every read and removed when damaged. Trusts only files of
+// this user that nobody else can write. Locks only save work.
+//
+//   <root>/v1/request/ab/<hash>   <root>/v1/content/ab/<hash>   <root>/v1/{tmp,lock}
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "runtime/CacheEntry.h"
+#include "runtime/Nvrtc.h"
+#include "runtime/PrivateDir.h"
+
+namespace kernelc {
+
+class DiskCache {
+public:
+  enum class Kind { Request, Content };
+
+  struct Options {
+    std::string path;       ///< empty: defaultPath()
+    int64_t maxBytes = -1;  ///< negative: $KERNELC_CACHE_SIZE, else 2 GiB; 0 turns the cache off
+    std::function<void(const std::string &)> warn; ///< empty: one line on stderr
+  };
+
+  /// $KERNELC_CACHE_DIR, else $XDG_CACHE_HOME/kernelc, else $HOME/.cache/kernelc;
+  /// empty when none is set.
+  static std::string defaultPath();
+  /// Bytes from "500M", "2G", "1073741824"; nothing for other text.
+  static std::optional<int64_t> parseSize(absl::string_view text);
+
+  /// Never fails: a cache that cannot be used is off, and says why.
+  static std::unique_ptr<DiskCache> open(Options options);
+  static std::unique_ptr<DiskCache> open() { return open(Options()); }
+
+  bool enabled() const { return root_.has_value(); }
+  const std::string &path() const { return path_; }
+  /// Why it is off; empty when it is on.
+  const std::string &reason() const { return reason_; }
+  int64_t maxBytes() const { return maxBytes_; }
+
+  /// The payload stored under `key`, or nothing.
+  std::optional<std::string> get(Kind kind, const CacheKey &key);
+  /// Stores; best effort.
+  void put(Kind kind, const CacheKey &key, absl::string_view payload);
+  /// Forgets an entry, e.g. a cubin that the driver refused.
+  void drop(Kind kind, const CacheKey &key);
+
+  /// get(), or else `compute`, then put(). Among processes one computes while the
+  /// others wait, at most `deadline`; then they compute for themselves.
+  absl::StatusOr<std::string> getOrCompute(Kind kind, const CacheKey &key,
+                                           const std::function<absl::StatusOr<std::string>()> &compute,
+                                           absl::Duration deadline = absl::Seconds(30));
+  /// compileToCubin() through the cache, diagnostics included.
+  absl::StatusOr<Cubin> compile(const Nvrtc &nvrtc, absl::string_view text, absl::string_view programName,
+                                absl::string_view arch, absl::Span<const std::string> extra = {});
+
+  struct EntryInfo {
+    Kind kind;
+    std::string shard, hash; ///< folder and file name
+    uint64_t bytes;
+    absl::Time lastUse;
+    CacheKey key; ///< parts and notes; empty when the entry is damaged
+    bool damaged = false;
+  };
+  /// All entries, last used first.
+  std::vector<EntryInfo> list() const;
+  /// Why get(kind, key) would miss, for people: which parts differ from the nearest entry.
+  std::string why(Kind kind, const CacheKey &key) const;
+  struct Verified {
+    int good = 0, removed = 0;
+  };
+  /// Reads every entry; removes damaged ones.
+  Verified verify();
+  /// Removes least recently used entries until at most `maxBytes` are left
+  /// (negative: the cache's own bound). Returns how many went.
+  int prune(int64_t maxBytes = -1);
+  /// Removes all entries. Returns how many.
+  int clear() { return prune(0); }
+
+  struct Counters {
+    std::atomic<int64_t> hits{0}, misses{0}, damaged{0}, stored{0}, evicted{0};
+  };
+  const Counters &counters() const { return counters_; }
+
+private:
+  struct Located {
+    Kind kind;
+    std::string shard;
+    FileFacts facts;
+  };
+  DiskCache() = default;
+  void warnOnce(const std::string &text);
+  std::optional<std::string> find(Kind kind, const CacheKey &key);
+  absl::StatusOr<PrivateDir> shard(Kind kind, const std::string &hash, bool create) const;
+  std::vector<Located> scan() const;
+  void removeOldTemporaries();
+  absl::Status store(Kind kind, const CacheKey &key, absl::string_view payload);
+  UniqueFd lock(const std::string &hash, absl::Time deadline, const std::function<bool()> &published);
+
+  std::string path_, reason_;
+  int64_t maxBytes_ = 0;
+  std::function<void(const std::string &)> warn_;
+  std::optional<PrivateDir> root_;
+  std::atomic<bool> warned_{false};
+  Counters counters_;
+  absl::Mutex pruneMutex_;
+  int64_t sincePrune_ ABSL_GUARDED_BY(pruneMutex_) = -1; ///< bytes stored; -1: not yet counted
+};
+
+} // namespace kernelc

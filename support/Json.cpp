@@ -1,0 +1,418 @@
+#include "support/Json.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace kernelc {
+namespace {
+
+/// Length of the well-formed UTF-8 sequence at the front; 0 when there is none.
+size_t utf8Length(absl::string_view s) {
+  auto at = [&](size_t i) -> unsigned { return i < s.size() ? uint8_t(s[i]) : 0; };
+  auto follows = [&](size_t i) { return (at(i) & 0xc0) == 0x80; };
+  unsigned c = at(0);
+  if (s.empty())
+    return 0;
+  if (c < 0x80)
+    return 1;
+  if (c >= 0xc2 && c <= 0xdf)
+    return follows(1) ? 2 : 0;
+  if (c >= 0xe0 && c <= 0xef) {
+    bool overlong = c == 0xe0 && at(1) < 0xa0, surrogate = c == 0xed && at(1) >= 0xa0;
+    return follows(1) && follows(2) && !overlong && !surrogate ? 3 : 0;
+  }
+  if (c >= 0xf0 && c <= 0xf4) {
+    bool overlong = c == 0xf0 && at(1) < 0x90, beyond = c == 0xf4 && at(1) >= 0x90;
+    return follows(1) && follows(2) && follows(3) && !overlong && !beyond ? 4 : 0;
+  }
+  return 0;
+}
+
+void appendUtf8(std::string *out, uint32_t c) {
+  if (c < 0x80) {
+    out->push_back(char(c));
+  } else if (c < 0x800) {
+    out->push_back(char(0xc0 | c >> 6));
+    out->push_back(char(0x80 | (c & 63)));
+  } else if (c < 0x10000) {
+    out->push_back(char(0xe0 | c >> 12));
+    out->push_back(char(0x80 | (c >> 6 & 63)));
+    out->push_back(char(0x80 | (c & 63)));
+  } else {
+    out->push_back(char(0xf0 | c >> 18));
+    out->push_back(char(0x80 | (c >> 12 & 63)));
+    out->push_back(char(0x80 | (c >> 6 & 63)));
+    out->push_back(char(0x80 | (c & 63)));
+  }
+}
+
+/// Recursive descent; the first error stops it.
+class Reader {
+public:
+  Reader(absl::string_view text, const JsonLimits &limits) : text_(text), limits_(limits) {}
+
+  absl::StatusOr<Json> run() {
+    if (text_.size() > limits_.maxBytes)
+      return absl::InvalidArgumentError(absl::StrCat("JSON of ", text_.size(), " bytes is above the limit of ", limits_.maxBytes));
+    Json result;
+    skipSpace();
+    if (value(&result, 0)) {
+      skipSpace();
+      if (pos_ != text_.size())
+        fail("expected the end of the text");
+    }
+    if (!error_.empty())
+      return absl::InvalidArgumentError(error_);
+    return result;
+  }
+
+private:
+  bool fail(absl::string_view what) {
+    if (!error_.empty())
+      return false;
+    size_t line = 1, begin = 0;
+    for (size_t i = 0; i < pos_ && i < text_.size(); ++i)
+      if (text_[i] == '\n') {
+        ++line;
+        begin = i + 1;
+      }
+    error_ = absl::StrCat(line, ":", pos_ - begin + 1, ": ", what);
+    return false;
+  }
+  char peek() const { return pos_ < text_.size() ? text_[pos_] : '\0'; }
+  void skipSpace() {
+    while (pos_ < text_.size() && (peek() == ' ' || peek() == '\t' || peek() == '\n' || peek() == '\r'))
+      ++pos_;
+  }
+  bool expect(char c) {
+    skipSpace();
+    if (peek() != c || pos_ == text_.size())
+      return fail(absl::StrCat("expected '", std::string(1, c), "'"));
+    ++pos_;
+    skipSpace();
+    return true;
+  }
+
+  bool value(Json *out, int depth) {
+    if (depth > limits_.maxDepth)
+      return fail(absl::StrCat("nested deeper than ", limits_.maxDepth));
+    if (++values_ > limits_.maxValues)
+      return fail("too many values");
+    switch (peek()) {
+    case '{': return object(out, depth);
+    case '[': return array(out, depth);
+    case '"': {
+      std::string s;
+      if (!string(&s))
+        return false;
+      *out = Json(std::move(s));
+      return true;
+    }
+    case 't': return word("true", Json(true), out);
+    case 'f': return word("false", Json(false), out);
+    case 'n': return word("null", Json(), out);
+    default: return number(out);
+    }
+  }
+
+  bool word(absl::string_view w, Json v, Json *out) {
+    if (text_.substr(pos_, w.size()) != w)
+      return fail("expected a value");
+    pos_ += w.size();
+    *out = std::move(v);
+    return true;
+  }
+
+  bool object(Json *out, int depth) {
+    JsonObject members;
+    absl::flat_hash_set<std::string> names;
+    if (!expect('{'))
+      return false;
+    while (peek() != '}') {
+      std::string name;
+      Json v;
+      if (!members.empty() && !expect(','))
+        return false;
+      if (peek() != '"')
+        return fail("expected a member name in quotes");
+      if (!string(&name))
+        return false;
+      if (!names.insert(name).second)
+        return fail(absl::StrCat("member \"", name, "\" stands twice"));
+      if (!expect(':') || !value(&v, depth + 1))
+        return false;
+      members.emplace_back(std::move(name), std::move(v));
+      skipSpace();
+    }
+    ++pos_;
+    *out = Json(std::move(members));
+    return true;
+  }
+
+  bool array(Json *out, int depth) {
+    JsonArray items;
+    if (!expect('['))
+      return false;
+    while (peek() != ']') {
+      Json v;
+      if (!items.empty() && !expect(','))
+        return false;
+      if (!value(&v, depth + 1))
+        return false;
+      items.push_back(std::move(v));
+      skipSpace();
+    }
+    ++pos_;
+    *out = Json(std::move(items));
+    return true;
+  }
+
+  bool hex4(uint32_t *c) {
+    *c = 0;
+    for (int i = 0; i < 4; ++i, ++pos_) {
+      char h = peek();
+      int digit = h >= '0' && h <= '9' ? h - '0' : h >= 'a' && h <= 'f' ? h - 'a' + 10 : h >= 'A' && h <= 'F' ? h - 'A' + 10 : -1;
+      if (digit < 0)
+        return fail("expected four hexadecimal digits");
+      *c = *c * 16 + uint32_t(digit);
+    }
+    return true;
+  }
+
+  bool escape(std::string *out) {
+    static constexpr absl::string_view kNames = "\"\\/bfnrt", kValues = "\"\\/\b\f\n\r\t";
+    char e = peek();
+    ++pos_;
+    if (size_t i = kNames.find(e); e && i != absl::string_view::npos) {
+      out->push_back(kValues[i]);
+      return true;
+    }
+    uint32_t c = 0, low = 0;
+    if (e != 'u')
+      return fail("unknown escape");
+    if (!hex4(&c))
+      return false;
+    if (c >= 0xdc00 && c <= 0xdfff)
+      return fail("a surrogate stands alone");
+    if (c >= 0xd800 && c <= 0xdbff) {
+      if (text_.substr(pos_, 2) != "\\u")
+        return fail("a surrogate stands alone");
+      pos_ += 2;
+      if (!hex4(&low))
+        return false;
+      if (low < 0xdc00 || low > 0xdfff)
+        return fail("a surrogate stands alone");
+      c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
+    }
+    appendUtf8(out, c);
+    return true;
+  }
+
+  bool string(std::string *out) {
+    ++pos_; // the quote
+    while (true) {
+      if (pos_ >= text_.size())
+        return fail("the string does not end");
+      char c = text_[pos_];
+      if (c == '"') {
+        ++pos_;
+        return true;
+      }
+      if (uint8_t(c) < 0x20)
+        return fail("a control character in a string must be escaped");
+      if (c == '\\') {
+        ++pos_;
+        if (!escape(out))
+          return false;
+        continue;
+      }
+      size_t n = utf8Length(text_.substr(pos_));
+      if (n == 0)
+        return fail("bytes that are no UTF-8");
+      out->append(text_.data() + pos_, n);
+      pos_ += n;
+    }
+  }
+
+  bool digits() {
+    size_t begin = pos_;
+    while (peek() >= '0' && peek() <= '9')
+      ++pos_;
+    return pos_ > begin || fail("expected a digit");
+  }
+
+  bool number(Json *out) {
+    size_t begin = pos_;
+    bool isInteger = true;
+    if (peek() == '-')
+      ++pos_;
+    if (!(peek() >= '0' && peek() <= '9'))
+      return fail("expected a value");
+    if (peek() == '0')
+      ++pos_; // no digits may follow: "01" then fails as trailing text
+    else if (!digits())
+      return false;
+    if (peek() == '.') {
+      isInteger = false;
+      ++pos_;
+      if (!digits())
+        return false;
+    }
+    if (peek() == 'e' || peek() == 'E') {
+      isInteger = false;
+      ++pos_;
+      if (peek() == '+' || peek() == '-')
+        ++pos_;
+      if (!digits())
+        return false;
+    }
+    absl::string_view token = text_.substr(begin, pos_ - begin);
+    if (isInteger) {
+      int64_t v = 0;
+      if (!absl::SimpleAtoi(token, &v))
+        return fail("an integer beyond 64 bits");
+      *out = Json(v);
+      return true;
+    }
+    double d = 0;
+    if (!absl::SimpleAtod(token, &d) || !std::isfinite(d))
+      return fail("a number beyond the range of double");
+    *out = Json(d);
+    return true;
+  }
+
+  absl::string_view text_;
+  const JsonLimits &limits_;
+  size_t pos_ = 0, values_ = 0;
+  std::string error_;
+};
+
+class Writer {
+public:
+  explicit Writer(int indent) : indent_(indent) {}
+
+  bool value(const Json &v, int level) {
+    if (v.isNull()) {
+      out += "null";
+    } else if (auto *b = v.asBool()) {
+      out += *b ? "true" : "false";
+    } else if (auto *i = v.asInt()) {
+      absl::StrAppend(&out, *i);
+    } else if (auto *d = v.asDouble()) {
+      return number(*d);
+    } else if (auto *s = v.asString()) {
+      return string(*s);
+    } else if (auto *a = v.asArray()) {
+      // Arrays of plain values stay on one line.
+      bool plain = true;
+      for (const Json &e : *a)
+        plain &= !e.asArray() && !e.asObject();
+      return items(a->size(), '[', ']', plain ? -1 : level, [&](size_t i) { return value((*a)[i], level + 1); });
+    } else {
+      const JsonObject &o = *v.asObject();
+      return items(o.size(), '{', '}', level, [&](size_t i) {
+        if (!string(o[i].first))
+          return false;
+        out += indent_ ? ": " : ":";
+        return value(o[i].second, level + 1);
+      });
+    }
+    return true;
+  }
+
+  std::string out;
+
+private:
+  template <typename Item> bool items(size_t n, char open, char close, int level, Item item) {
+    bool lines = indent_ && level >= 0 && n > 0;
+    out += open;
+    for (size_t i = 0; i < n; ++i) {
+      if (i)
+        out += lines || !indent_ ? "," : ", ";
+      if (lines)
+        newline(level + 1);
+      if (!item(i))
+        return false;
+    }
+    if (lines)
+      newline(level);
+    out += close;
+    return true;
+  }
+  void newline(int level) {
+    out += '\n';
+    out.append(size_t(level) * size_t(indent_), ' ');
+  }
+  bool number(double d) {
+    if (!std::isfinite(d))
+      return false;
+    char buffer[40];
+    auto end = std::to_chars(buffer, buffer + sizeof(buffer), d).ptr; // shortest that reads back
+    absl::string_view s(buffer, size_t(end - buffer));
+    absl::StrAppend(&out, s, s.find_first_of(".e") == absl::string_view::npos ? ".0" : "");
+    return true;
+  }
+  bool string(const std::string &s) {
+    if (!isUtf8(s))
+      return false;
+    out += '"';
+    for (char c : s) {
+      switch (c) {
+      case '"': out += "\\\""; break;
+      case '\\': out += "\\\\"; break;
+      case '\n': out += "\\n"; break;
+      case '\t': out += "\\t"; break;
+      case '\r': out += "\\r"; break;
+      default:
+        if (uint8_t(c) < 0x20)
+          absl::StrAppendFormat(&out, "\\u%04x", unsigned(c));
+        else
+          out += c;
+      }
+    }
+    out += '"';
+    return true;
+  }
+  int indent_;
+};
+
+} // namespace
+
+const char *Json::kindName() const {
+  static constexpr const char *kNames[] = {"null", "a boolean", "an integer", "a number", "a string", "an array", "an object"};
+  return kNames[value_.index()];
+}
+
+const Json *Json::find(absl::string_view name) const {
+  if (const JsonObject *o = asObject())
+    for (const auto &[key, value] : *o)
+      if (key == name)
+        return &value;
+  return nullptr;
+}
+
+absl::StatusOr<Json> parseJson(absl::string_view text, const JsonLimits &limits) { return Reader(text, limits).run(); }
+
+absl::StatusOr<std::string> printJson(const Json &value, int indent) {
+  Writer writer(indent);
+  if (!writer.value(value, 0))
+    return absl::InvalidArgumentError("JSON holds neither bytes that are no UTF-8 nor numbers that are not finite");
+  return std::move(writer.out);
+}
+
+bool isUtf8(absl::string_view bytes) {
+  while (!bytes.empty()) {
+    size_t n = utf8Length(bytes);
+    if (n == 0)
+      return false;
+    bytes.remove_prefix(n);
+  }
+  return true;
+}
+
+} // namespace kernelc
