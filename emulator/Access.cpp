@@ -49,9 +49,11 @@ void Machine::hookAccess(const void *p, size_t size, unsigned flags, const void 
     return;
   Thread &t = *running_;
   uintptr_t at = reinterpret_cast<uintptr_t>(p);
-  if (at - reinterpret_cast<uintptr_t>(t.stack) < StackPool::kBytes)
-    return;
   bool write = flags & kce::kWrite, isVolatile = flags & kce::kVolatile;
+  if (at - reinterpret_cast<uintptr_t>(t.stack) < StackPool::kBytes) {
+    checkOperand(t, at, size, write, pc);
+    return;
+  }
   if (size == 0)
     return;
   access(actor(t, write, offsetOf(pc), isVolatile), p, size, !(flags & kce::kAnyAlignment));
@@ -103,23 +105,28 @@ void Machine::accessShared(const Actor &who, Block &block, size_t offset, size_t
   if (write)
     std::fill_n(block.sharedInit.begin() + offset, size, 1);
   Stamp me{t.block->domain->id, who.agent, who.flags, who.clock, who.pc, who.atomic};
+  uintptr_t base = reinterpret_cast<uintptr_t>(block.shared);
   block.shadow->visit(offset, size, [&](ShadowCell &cell, size_t at) {
     recordAccess(
         *block.shadow, cell, me,
-        [&](const Stamp &s) {
-          if (!ordered(t, s, reinterpret_cast<uintptr_t>(block.shared) + at))
-            return false;
-          // A reader in the async proxy sees a generic write only behind a proxy fence.
-          if ((who.flags & Stamp::AsyncProxy) && !write && (s.flags & Stamp::Write) &&
-              !(s.flags & Stamp::AsyncProxy) && !fencedBefore(t, s))
-            report(FindingKind::ProxyFence,
-                   absl::StrCat("shared memory byte ", at, " was written by ordinary stores and is read "
-                                "asynchronously without fence.proxy.async by the writer in between"),
-                   party(t, "asynchronous read", who.pc), party(s));
-          return true;
-        },
+        [&](const Stamp &s) { return happenedBefore(who, s, base + at, "shared memory", at); },
         [&](const Stamp &s) { reportConflict(who, s, absl::StrCat("shared memory byte ", at)); });
   });
+}
+
+bool Machine::happenedBefore(const Actor &who, const Stamp &s, uintptr_t address, const char *what, size_t at) {
+  const Thread &t = *who.thread;
+  if (!ordered(t, s, address))
+    return false;
+  // The async proxy sees a generic write only behind a proxy fence of its writer.
+  // Reads before an asynchronous write need none.
+  if ((who.flags & Stamp::AsyncProxy) && (s.flags & Stamp::Write) && !(s.flags & Stamp::AsyncProxy) &&
+      !fencedBefore(t, s))
+    report(FindingKind::ProxyFence,
+           absl::StrCat(what, " byte ", at, " was written by ordinary stores and is then accessed asynchronously, "
+                        "without fence.proxy.async by the writer in between"),
+           party(t, (who.flags & Stamp::Write) ? "asynchronous write" : "asynchronous read", who.pc), party(s));
+  return true;
 }
 
 void Machine::accessGlobal(const Actor &who, Region &region, size_t offset, size_t size) {
@@ -148,7 +155,8 @@ void Machine::accessGlobal(const Actor &who, Region &region, size_t offset, size
   Stamp me{t.block->domain->id, who.agent, who.flags, who.clock, who.pc, who.atomic};
   region.shadow->visit(offset, size, [&](ShadowCell &cell, size_t at) {
     recordAccess(
-        *region.shadow, cell, me, [&](const Stamp &s) { return ordered(t, s, region.base + at); },
+        *region.shadow, cell, me,
+        [&](const Stamp &s) { return happenedBefore(who, s, region.base + at, "global memory", at); },
         [&](const Stamp &s) { reportConflict(who, s, absl::StrCat("'", buffer.name, "' byte ", at)); });
   });
 }

@@ -47,10 +47,10 @@ std::vector<std::string> compilerFlags(const EmulatorOptions &options) {
   std::vector<std::string> flags = {
       "-std=c++20", "-O1", "-gline-tables-only", "-w", "-fPIC", "-shared", "-DKC_HOST",
       "-fno-exceptions", "-fno-rtti", "-fno-strict-aliasing", "-fwrapv", "-ffp-contract=off",
-      "-fno-math-errno", "-fno-delete-null-pointer-checks", "-fconvergent-functions",
+      "-fno-math-errno", "-fno-finite-loops", "-fno-delete-null-pointer-checks", "-fconvergent-functions",
       "-fno-vectorize", "-fno-slp-vectorize", "-fno-threadsafe-statics", "-fno-stack-protector",
       "-fvisibility=hidden", "-nostdlib++", "-fno-sanitize-link-runtime",
-      "-fsanitize-coverage=edge,trace-pc-guard", "-ftemplate-depth=512", "-fbracket-depth=1024"};
+      "-fsanitize-coverage=edge,trace-pc-guard", "-mllvm", "-sanitizer-coverage-prune-blocks=0", "-ftemplate-depth=512", "-fbracket-depth=1024"};
   if (options.checks)
     for (const char *f : {"-fsanitize=thread", "-mllvm", "-tsan-instrument-func-entry-exit=0", "-mllvm",
                           "-tsan-distinguish-volatile=1", "-mllvm", "-tsan-instrument-read-before-write=1"})

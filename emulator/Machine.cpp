@@ -99,6 +99,7 @@ void Machine::admitDomain() {
       block->warps[w].existing = lanes == 32 ? ~0u : (1u << lanes) - 1;
       block->warps[w].first = w * 32;
     }
+    block->warpgroups.resize(blockThreads_ / 128);
     block->live = blockThreads_;
     domain->live += blockThreads_;
     domain->blocks.push_back(std::move(block));
@@ -114,6 +115,7 @@ void Machine::admitDomain() {
       t->agent = uint16_t(block->rank * blockThreads_ + i);
       t->index = {i % spec_.block[0], i / spec_.block[0] % spec_.block[1], i / spec_.block[0] / spec_.block[1]};
       t->clocks = none;
+      t->registers = std::min<int>(65536 / int(roundUp(blockThreads_, 32)) / 8 * 8, 256);
       t->stack = stacks_.take();
       t->context = make_fcontext(t->stack + StackPool::kBytes, StackPool::kBytes, enterFiber);
       ready_.push_back(t.get());
@@ -131,6 +133,7 @@ void Machine::switchTo(Thread &t) {
   state_.thread = t.index;
   state_.block = t.block->index;
   state_.clusterRank = t.block->rank;
+  state_.watchStack = !t.accumulators.empty();
   transfer_t back = jump_fcontext(t.context, &t);
   t.context = back.fctx;
   running_ = nullptr;
@@ -206,6 +209,12 @@ Report Machine::run() {
       admitDomain();
       continue;
     }
+    // The async engine: transfers finish when nobody can run, or, under a seed, whenever.
+    if (!loads_.empty() && (ready_.empty() || spinning || (options_.seed && random_() % 16 == 0))) {
+      completeLoad(options_.seed ? random_() % loads_.size() : 0);
+      idleYields_ = 0;
+      continue;
+    }
     if (ready_.empty()) {
       reportStuck(FindingKind::Deadlock);
       break;
@@ -235,6 +244,14 @@ void Machine::retire(Thread &t) {
   if (checks() && (!t.openCopies.empty() || !t.copyGroups.empty()))
     report(FindingKind::LostAsyncWork, "the thread ended with cp.async copies it never waited for",
            party(t, "exit", t.warpPc));
+  if (checks() && (!t.openStores.empty() || t.storeGroups.size() > t.storesRead))
+    report(FindingKind::LostAsyncWork, "the thread ended with TMA stores whose source it never waited for",
+           (t.openStores.empty() ? t.storeGroups.back() : t.openStores).back().issuer);
+  if (checks() && (!t.openWgmma.empty() || !t.wgmmaGroups.empty()))
+    report(FindingKind::LostAsyncWork, "the thread ended with wgmma it never waited for", party(t, "exit", t.warpPc));
+  for (auto &group : t.storeGroups)
+    for (const TmaOp &op : group)
+      completeStore(op);
   t.status = Thread::Done;
   Warp &warp = t.block->warps[t.linear / 32];
   warp.exited |= 1u << (t.linear % 32);
@@ -248,6 +265,7 @@ void Machine::retire(Thread &t) {
 }
 
 void Machine::closeDomain(Domain &domain) {
+  finishMbarriers(domain);
   for (auto &b : domain.blocks) {
     for (auto &t : b->threads)
       stacks_.give(t->stack);
@@ -277,6 +295,10 @@ bool Machine::ordered(const Thread &t, const Stamp &s, uintptr_t address) const 
       return true;
     if (s.agent == t.bulkAgent.index && s.clock <= t.bulkAgent.done)
       return true;
+    if (s.agent == t.storeAgent.index && s.clock <= t.storeAgent.done)
+      return true;
+    if (const Agent *mma = wgmmaAgent(t); mma && s.agent == mma->index && s.clock <= mma->done)
+      return true;
   }
   return t.clocks->seenAt(s.agent) >= s.clock;
 }
@@ -294,8 +316,8 @@ bool Machine::fencedBefore(const Thread &t, const Stamp &s) const {
 void Machine::contribute(const Thread &t, Clocks &into) const {
   into.setSeen(t.agent, t.clock);
   into.setFenced(t.agent, t.fencedClock);
-  for (const Agent *a : {&t.copyAgent, &t.bulkAgent})
-    if (a->index) {
+  for (const Agent *a : {&t.copyAgent, &t.bulkAgent, &t.storeAgent, wgmmaAgent(t)})
+    if (a && a->index) {
       into.setSeen(a->index, a->done);
       into.setFenced(a->index, a->fenced);
     }
@@ -322,6 +344,11 @@ void Machine::acquire(Thread &t, const Clocks &what) {
   t.clocks = std::move(mine);
 }
 
+const Agent *Machine::wgmmaAgent(const Thread &t) const {
+  unsigned group = t.linear / 128;
+  return group < t.block->warpgroups.size() ? &t.block->warpgroups[group].agent : nullptr;
+}
+
 void Machine::allocateAgent(Thread &t, Agent &agent, const char *name) {
   if (agent.index)
     return;
@@ -336,6 +363,7 @@ void Machine::fence(Thread &t, int scope) {
   if (scope == 3) {
     t.fencedClock = t.clock++;
     t.copyAgent.fenced = t.copyAgent.done;
+    fenceMbarriers(t);
     return;
   }
   if (t.pendingAcquire) {

@@ -16,6 +16,7 @@
 #include "emulator/Fiber.h"
 #include "emulator/HostCompiler.h"
 #include "emulator/Shadow.h"
+#include "emulator/TensorMap.h"
 
 namespace kernelc::emulator {
 
@@ -34,6 +35,24 @@ struct PendingCopy {
   unsigned char *dst;
   unsigned bytes;
   unsigned char data[16];
+};
+
+/// A wgmma issued and not yet executed, as one thread sees it.
+struct WgmmaOp {
+  kce::WgmmaArgs args;
+  uint32_t a[4] = {};
+  uint32_t pc = 0;
+};
+/// A TMA transfer between issue and completion.
+struct TmaOp {
+  PackedTensorMap map;
+  int coords[5] = {};
+  Block *block = nullptr;   ///< whose shared memory
+  size_t offset = 0;        ///< in it
+  size_t barrier = 0;       ///< load: offset of the mbarrier in the same block
+  uint32_t sequence = 0;    ///< load: clock of the mbarrier's agent
+  bool reduceAdd = false;
+  Party issuer;
 };
 
 struct Thread {
@@ -56,9 +75,19 @@ struct Thread {
   ClocksRef released;       ///< snapshot at the last fence: what an atomic publishes
   std::shared_ptr<Clocks> pendingAcquire; ///< read by atomics, known after the next fence
   // Asynchronous work.
-  Agent copyAgent, bulkAgent;
+  Agent copyAgent, bulkAgent, storeAgent; ///< cp.async; TMA stores: source reads, global writes
   std::vector<PendingCopy> openCopies;
   std::deque<std::vector<PendingCopy>> copyGroups;
+  std::vector<TmaOp> openStores;
+  std::deque<std::vector<TmaOp>> storeGroups;
+  unsigned storesRead = 0;  ///< leading groups whose source has been read already
+  std::vector<WgmmaOp> openWgmma;
+  std::deque<std::vector<WgmmaOp>> wgmmaGroups;
+  std::vector<std::pair<uintptr_t, size_t>> accumulators; ///< register arrays any wgmma wrote
+  bool wgmmaFenceNeeded = true;
+  int registers = 0;        ///< by setmaxnreg
+  uint64_t clusterPhase = 0; ///< that its last arrival counted for
+  std::shared_ptr<Clocks> clusterReleased; ///< by the last complete phase
   kce::WarpArgs *warpArgs = nullptr;
   uint32_t warpPc = 0;
 };
@@ -82,6 +111,25 @@ struct NamedBarrier {
   int predicateSum = 0;
 };
 
+struct Mbarrier {
+  unsigned count = 0, pending = 0;
+  int64_t bytes = 0; ///< announced and not yet delivered
+  uint64_t phase = 0;
+  Agent agent;       ///< of the TMA loads that complete on it
+  std::shared_ptr<Clocks> released; ///< by the arrivals of this phase
+  ClocksRef completed;              ///< of the last complete phase
+  ClocksRef joinedFrom, joinedTo;   ///< the last join of a waiter, which many share
+  std::vector<Thread *> waiting;
+  const Thread *initialiser = nullptr;
+  bool initFenced = false;
+};
+/// Four warps that issue wgmma together.
+struct Warpgroup {
+  Agent agent;
+  std::vector<Thread *> waiting;
+  int pending = 0;
+};
+
 struct Block {
   Domain *domain = nullptr;
   int64_t linear = 0;
@@ -93,6 +141,10 @@ struct Block {
   std::vector<std::unique_ptr<Thread>> threads;
   std::vector<Warp> warps;
   NamedBarrier barriers[16];
+  std::map<size_t, Mbarrier> mbarriers; ///< by offset
+  std::vector<Warpgroup> warpgroups;
+  int64_t spareRegisters = 0;
+  std::vector<Thread *> waitingForRegisters;
   unsigned live = 0, exited = 0;
 };
 
@@ -103,6 +155,8 @@ struct Domain {
   unsigned agents = 0; ///< allocated so far; threads come first
   std::vector<std::string> agentNames; ///< of those after the threads
   unsigned live = 0;
+  NamedBarrier cluster;
+  uint64_t clusterPhase = 1;
 };
 
 /// Who makes an access, and with whose knowledge.
@@ -148,6 +202,8 @@ public:
   ClocksRef join(const std::vector<Thread *> &threads, const Clocks *extra);
   void acquire(Thread &t, const Clocks &what);
   void allocateAgent(Thread &t, Agent &agent, const char *name);
+  const Agent *wgmmaAgent(const Thread &t) const;
+  void fenceMbarriers(Thread &t);
   void fence(Thread &t, int scope);
   void atomicOrder(Thread &t, const void *p, size_t size, bool reads, bool writes);
 
@@ -163,6 +219,21 @@ public:
   void cpAsync(void *dst, const void *src, unsigned bytes, unsigned srcBytes, const void *pc);
   void cpAsyncCommit();
   void cpAsyncWait(int pending);
+  void mbarrierInit(void *bar, unsigned count, const void *pc);
+  void mbarrierArrive(void *bar, int cta, unsigned bytes, bool expect, const void *pc);
+  void mbarrierWait(void *bar, unsigned parity, const void *pc);
+  void tmaLoad(int rank, void *dst, const void *map, const int *coords, void *bar, unsigned multicast,
+               const void *pc);
+  void tmaStore(int rank, const void *map, const void *src, const int *coords, bool reduceAdd, const void *pc);
+  void tmaCommit();
+  void tmaWait(int pending, bool readOnly);
+  void wgmma(const kce::WgmmaArgs &args, const void *pc);
+  void wgmmaFence() { self().wgmmaFenceNeeded = false; }
+  void wgmmaCommit();
+  void wgmmaWait(int pending, const void *pc);
+  void setMaxRegisters(int count, bool increase, const void *pc);
+  void clusterBarrier(bool arrive, bool wait, const void *pc);
+  void *mapShared(void *p, unsigned cta, const void *pc);
 
   // -- findings (MachineReport.cpp)
   Party party(const Thread &t, std::string what, uint32_t pc);
@@ -188,6 +259,21 @@ private:
   void admitDomain();
   void retire(Thread &t);
   void closeDomain(Domain &domain);
+  [[noreturn]] void fail(FindingKind kind, std::string message, const char *what, uint32_t pc);
+  // Mbarrier.cpp
+  Mbarrier &mbarrierAt(void *bar, int cta, const char *what, uint32_t pc, Block **owner, size_t *offset);
+  void mbarrierStep(Block &block, Mbarrier &bar);
+  void finishMbarriers(Domain &domain);
+  // Tma.cpp
+  PackedTensorMap readTensorMap(const void *map, int rank, const char *what, uint32_t pc);
+  void checkTransfer(const TmaOp &op, const Actor &global, const Actor &shared);
+  void completeLoad(size_t index);
+  void completeStore(const TmaOp &op);
+  // Wgmma.cpp
+  void checkOperand(Thread &t, uintptr_t at, size_t size, bool write, const void *pc);
+  void runWgmma(Block &block, unsigned warpgroup, size_t index);
+  void checkWgmmaOperand(Thread &t, const WgmmaOp &op, bool isA);
+  bool happenedBefore(const Actor &who, const Stamp &s, uintptr_t address, const char *what, size_t at);
   void switchTo(Thread &t);
   Thread *pickReady();
   void reportStuck(FindingKind kind);
@@ -212,6 +298,7 @@ private:
   std::vector<unsigned char *> freeShared_, allShared_;
   size_t sharedMapping_ = 0;
   std::vector<std::unique_ptr<Domain>> live_;
+  std::deque<TmaOp> loads_; ///< issued, not complete
   int64_t domainCount_ = 0, nextDomain_ = 0;
   unsigned blockThreads_ = 0;
   std::deque<Thread *> ready_;

@@ -10,13 +10,6 @@ namespace {
 #define HERE __builtin_return_address(0)
 Machine &machine() { return *Machine::current(); }
 
-[[noreturn]] void unmodelled(const char *what, const void *pc) {
-  Machine &m = machine();
-  m.report(FindingKind::InvalidOperation, absl::StrCat("the emulator has no model of ", what),
-           m.party(m.self(), what, m.offsetOf(pc)));
-  m.abandon();
-}
-
 unsigned convert(kce::Convert kind, double v) {
   switch (kind) {
   case kce::Convert::F32ToF16: return toF16(float(v));
@@ -68,21 +61,27 @@ void cpAsync(void *dst, const void *src, unsigned bytes, unsigned srcBytes) {
 }
 void cpAsyncCommit() { machine().cpAsyncCommit(); }
 void cpAsyncWait(int pending) { machine().cpAsyncWait(pending); }
-void mbarrierInit(void *, unsigned) { unmodelled("mbarrier.init", HERE); }
-void mbarrierArrive(void *, int, unsigned, bool) { unmodelled("mbarrier.arrive", HERE); }
-void mbarrierWait(void *, unsigned) { unmodelled("mbarrier.try_wait", HERE); }
-void mbarrierInitFence() { unmodelled("fence.mbarrier_init", HERE); }
-void tmaLoad(int, void *, const void *, const int *, void *, unsigned) { unmodelled("TMA loads", HERE); }
-void tmaStore(int, const void *, const void *, const int *, bool) { unmodelled("TMA stores", HERE); }
-void tmaCommit() { unmodelled("TMA stores", HERE); }
-void tmaWait(int, bool) { unmodelled("TMA stores", HERE); }
-void wgmma(const kce::WgmmaArgs *) { unmodelled("wgmma", HERE); }
-void wgmmaFence() { unmodelled("wgmma", HERE); }
-void wgmmaCommit() { unmodelled("wgmma", HERE); }
-void wgmmaWait(int) { unmodelled("wgmma", HERE); }
-void setMaxRegisters(int, bool) { unmodelled("setmaxnreg", HERE); }
-void clusterBarrier(bool, bool) { unmodelled("cluster barriers", HERE); }
-void *mapShared(void *, unsigned) { unmodelled("distributed shared memory", HERE); }
+void mbarrierInit(void *bar, unsigned count) { machine().mbarrierInit(bar, count, HERE); }
+void mbarrierArrive(void *bar, int cta, unsigned bytes, bool expect) {
+  machine().mbarrierArrive(bar, cta, bytes, expect, HERE);
+}
+void mbarrierWait(void *bar, unsigned parity) { machine().mbarrierWait(bar, parity, HERE); }
+void mbarrierInitFence() { machine().fenceMbarriers(machine().self()); }
+void tmaLoad(int rank, void *dst, const void *map, const int *coords, void *bar, unsigned multicast) {
+  machine().tmaLoad(rank, dst, map, coords, bar, multicast, HERE);
+}
+void tmaStore(int rank, const void *map, const void *src, const int *coords, bool reduceAdd) {
+  machine().tmaStore(rank, map, src, coords, reduceAdd, HERE);
+}
+void tmaCommit() { machine().tmaCommit(); }
+void tmaWait(int pending, bool readOnly) { machine().tmaWait(pending, readOnly); }
+void wgmma(const kce::WgmmaArgs *args) { machine().wgmma(*args, HERE); }
+void wgmmaFence() { machine().wgmmaFence(); }
+void wgmmaCommit() { machine().wgmmaCommit(); }
+void wgmmaWait(int pending) { machine().wgmmaWait(pending, HERE); }
+void setMaxRegisters(int count, bool increase) { machine().setMaxRegisters(count, increase, HERE); }
+void clusterBarrier(bool arrive, bool wait) { machine().clusterBarrier(arrive, wait, HERE); }
+void *mapShared(void *p, unsigned cta) { return machine().mapShared(p, cta, HERE); }
 
 kce::Api makeApi() {
   kce::Api api{};

@@ -91,6 +91,11 @@ void Machine::report(FindingKind kind, std::string message, Party first, Party s
   report_.findings.push_back(std::move(f));
 }
 
+void Machine::fail(FindingKind kind, std::string message, const char *what, uint32_t pc) {
+  report(kind, std::move(message), party(self(), what, pc));
+  abandon();
+}
+
 void Machine::reportConflict(const Actor &who, const Stamp &other, const std::string &where) {
   bool write = who.flags & Stamp::Write, atomic = who.flags & Stamp::Atomic;
   // Seen often: find the known pair without building any text.
@@ -172,7 +177,7 @@ void Machine::reportStuck(FindingKind kind) {
   // All wait at barriers of one block and some have gone: that is divergence.
   bool barrier = false;
   for (auto &[what, g] : groups)
-    barrier |= what.find("__syncthreads") == 0 || what.find("warp") == 0;
+    barrier |= what.find("__syncthreads") == 0 || what.find("warp operation") == 0;
   if (kind == FindingKind::Deadlock && barrier && exited)
     kind = FindingKind::BarrierDivergence;
   Party p;

@@ -76,6 +76,28 @@ Node *Elaborator::makeBool(bool v, Loc loc) {
   return n;
 }
 
+Node *Elaborator::makeIdentity(te::Combiner kind, Ty type, Loc loc) {
+  using C = te::Combiner;
+  bool f = isFloat(type);
+  switch (kind) {
+  case C::Sum:
+  case C::Or:
+  case C::Xor: return f ? makeFloat(0, type, loc) : makeInt(0, type, loc);
+  case C::Prod: return f ? makeFloat(1, type, loc) : makeInt(1, type, loc);
+  case C::And: return makeInt(-1, type, loc);
+  case C::All: return makeBool(true, loc);
+  case C::Any: return makeBool(false, loc);
+  default: break;
+  }
+  bool isMax = kind == C::Max || kind == C::MaxU;
+  if (f)
+    return makeFloat(isMax ? -INFINITY : INFINITY, type, loc);
+  if (isUnsigned(type))
+    return makeInt(isMax ? 0 : -1, type, loc);
+  int64_t low = type == Ty::I64 ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int32_t>::min();
+  return makeInt(isMax ? low : ~low, type, loc);
+}
+
 Node *Elaborator::makeAffine(AffineExpr e, Loc loc) {
   if (auto c = dyn_cast<AffineConstantExpr>(e))
     return makeInt(c.getValue(), Ty::I64, loc);
@@ -181,6 +203,11 @@ Node *Elaborator::makeBinary(Node::Kind kind, Node *a, Node *b, Loc loc) {
     n->narrow = narrowA;
   if (keeps && literalFits(narrowB, a))
     n->narrow = narrowB;
+  // x & 255 is a u8 whatever x is.
+  if (kind == Node::BitAnd)
+    for (Node *o : n->ops)
+      if (o->kind == Node::ConstInt && o->intValue >= 0 && o->intValue <= 0xffff && !n->narrow)
+        n->narrow = o->intValue <= 15 ? ElementType::u4 : o->intValue <= 255 ? ElementType::u8 : ElementType::u16;
   // An unsigned narrow value masked, shifted right, divided or reduced stays small.
   bool shrinks = kind == Node::Shr || kind == Node::FloorDiv || kind == Node::Mod;
   if (shrinks && narrowA && isUnsignedInteger(*narrowA) && b->kind == Node::ConstInt && b->intValue > 0)

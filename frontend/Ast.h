@@ -36,6 +36,7 @@ struct Expr {
     Access,  ///< name(.mode(padding))[args]
     Call,    ///< name[items](named), name(named); hasBracket
     Member,  ///< args[0].name
+    Subscripted, ///< args[0][args[1], ..]: a call's tensor at subscripts
     Tuple,
   };
   Kind kind;

@@ -36,6 +36,7 @@ private:
   void visit(Node *n, const Context &c, Prover &prover, llvm::DenseSet<Node *> &seen);
   void visitReduce(Node *n, const Context &c);
   void checkRead(Node *n, const Context &c, Prover &prover);
+  bool isScan(Node *n, const Context &inner);
   bool checkDivisors(AffineExpr e, Prover &prover);
   Prover proverFor(const Context &c, bool withSoft);
   void report(Node *n, unsigned dim, const Context &c, bool below);
@@ -127,11 +128,40 @@ void BoundsChecker::visitReduce(Node *n, const Context &c) {
   SmallVector<Node *> data;
   for (Node *cond : n->conditions)
     splitCondition(cond, inner.hard, data);
+  if (isScan(n, inner))
+    return;
   for (Node *d : data)
     check(d, inner);
   for (Node *d : data)
     addHypotheses(d, false, inner.soft);
   check(n->ops[0], inner);
+}
+
+/// sum[j, j <= i](x[j]): the outer index stands in the condition alone, so that
+/// neighbouring results share their terms. As a plain reduction it would silently
+/// take quadratic time.
+bool BoundsChecker::isScan(Node *n, const Context &inner) {
+  for (IndexVar *o : inner.domain) {
+    if (llvm::is_contained(n->vars, o))
+      continue;
+    if (!usedOuter(n->ops[0], {o}).empty())
+      continue;
+    for (const Constraint &k : inner.hard) {
+      bool outer = false, own = false;
+      k.expr.walk([&](AffineExpr x) {
+        if (auto d = dyn_cast<AffineDimExpr>(x)) {
+          outer |= d.getPosition() == o->id;
+          own |= llvm::any_of(n->vars, [&](IndexVar *v) { return v->id == d.getPosition(); });
+        }
+      });
+      if (outer && own && !k.isEq) {
+        diags.error(n->loc) << "a reduction up to the outer index '" << o->name << "' is a scan, which is not supported yet";
+        ok = false;
+        return true;
+      }
+    }
+  }
+  return false;
 }
 
 bool BoundsChecker::checkDivisors(AffineExpr e, Prover &prover) {
@@ -240,6 +270,19 @@ AffineExpr BoundsChecker::extreme(AffineExpr e, bool upper) {
 
 std::string BoundsChecker::suggestion(Node *n, AffineExpr sub, AffineExpr dim, bool below) {
   std::string forms = "write '" + n->tensor->name.str() + ".pad(0)[..]' (or .edge, .wrap, .reflect)";
+  std::string divides;
+  sub.walk([&](AffineExpr x) {
+    // h // (H // G) is bounded by G where G divides H.
+    if (x.getKind() != AffineExprKind::FloorDiv)
+      return;
+    auto b = cast<AffineBinaryOpExpr>(x);
+    bool dims = false;
+    x.walk([&](AffineExpr y) { dims |= isa<AffineDimExpr>(y); });
+    if (!dims && !isa<AffineConstantExpr>(b.getRHS()))
+      divides = "'require " + print(b.getLHS() % b.getRHS(), kernel) + " == 0'";
+  });
+  if (!divides.empty())
+    return "add " + divides + ", or " + forms;
   AffineExpr e = extreme(sub, !below);
   if (!e)
     return forms;
@@ -258,7 +301,7 @@ bool BoundsChecker::isPoint(AffineExpr sub, AffineExpr dim, const Context &c, co
       return false;
   for (const Tensor &t : kernel.tensors)
     for (AffineExpr d : t.dims)
-      if (eval(d) < 0)
+      if (t.kind != Tensor::Let && eval(d) < 0)
         return false;
   for (const Requirement &r : kernel.requirements)
     for (const Constraint &k : r.constraints)
@@ -405,6 +448,15 @@ bool Sema::checkBounds(CoreStatement &core) {
     if (auto k = constraintOf(d, false))
       c.soft.push_back(*k);
   checker.check(core.value, c);
+  if (!core.isLet) {
+    Node left;
+    left.kind = Node::Read;
+    left.tensor = core.target;
+    left.loc = core.loc;
+    left.ops.append(core.subscripts.begin(), core.subscripts.end());
+    c.soft.clear();
+    checker.check(&left, c);
+  }
   return checker.ok;
 }
 

@@ -108,6 +108,7 @@ struct CoreStatement {
   llvm::SmallVector<Node *> conditions;  ///< where
   Node *value = nullptr;
   bool whole = true;    ///< writes every element once, element [i, j, ..] at (i, j, ..)
+  bool completed = false; ///< a later statement writes what this one leaves
   Node *fill = nullptr; ///< what elements start at that no statement has written
 };
 

@@ -1,5 +1,10 @@
-// All `=` statements of an output together cover it exactly once. See Sema.h.
+// All `=` statements of an output together cover it exactly once: each maps its
+// points to different elements, no two meet, and nothing is left out. Overlaps are
+// the Prover's; what is left out is a difference of Presburger sets, or, for one
+// statement, a matter of counting. An `inout` may be covered in part and repeatedly.
 #include "frontend/Sema.h"
+#include "mlir/Analysis/FlatLinearValueConstraints.h"
+#include "mlir/Analysis/Presburger/PresburgerRelation.h"
 
 using namespace mlir;
 
@@ -17,27 +22,282 @@ bool isWhole(const CoreStatement &s, MLIRContext *context) {
   return true;
 }
 
+/// A copy of a statement's indices under fresh dims, to compare two of its points.
+struct Points {
+  llvm::DenseMap<AffineExpr, AffineExpr> renamed;
+  SmallVector<AffineExpr> vars, subscripts;
+};
+
+class CoverageChecker {
+public:
+  CoverageChecker(Diagnostics &diags, Kernel &kernel, const Prover &base)
+      : diags(diags), kernel(kernel), base(base), context(&diags.getContext()) {}
+
+  void check(Tensor *t, ArrayRef<CoreStatement *> list);
+
+private:
+  Points points(const CoreStatement &s, unsigned firstDim, Prover &prover);
+  bool isInjective(const CoreStatement &s);
+  bool areDisjoint(const CoreStatement &a, const CoreStatement &b);
+  bool coversByCounting(const CoreStatement &s);
+  void checkNothingLeft(Tensor *t, ArrayRef<CoreStatement *> list);
+  AffineExpr linear(AffineExpr e);
+  presburger::PresburgerSet box(Tensor *t);
+  std::optional<presburger::PresburgerSet> image(const CoreStatement &s);
+
+  Diagnostics &diags;
+  Kernel &kernel;
+  const Prover &base;
+  MLIRContext *context;
+  llvm::DenseMap<AffineExpr, unsigned> opaque; ///< semi-affine size expressions as further symbols
+};
+
+Points CoverageChecker::points(const CoreStatement &s, unsigned firstDim, Prover &prover) {
+  Points p;
+  for (auto [i, v] : llvm::enumerate(s.vars)) {
+    AffineExpr fresh = getAffineDimExpr(firstDim + i, context);
+    p.renamed[getAffineDimExpr(v->id, context)] = fresh;
+    p.vars.push_back(fresh);
+    prover.assume(fresh - v->lo);
+    prover.assume(v->hi() - 1 - fresh);
+  }
+  SmallVector<Constraint> affine;
+  SmallVector<Node *> rest;
+  for (Node *c : s.conditions)
+    splitCondition(c, affine, rest);
+  for (const Constraint &c : affine)
+    prover.assume(c.expr.replace(p.renamed), c.isEq);
+  for (Node *n : s.subscripts)
+    p.subscripts.push_back(n->affine.replace(p.renamed));
+  return p;
+}
+
+bool CoverageChecker::isInjective(const CoreStatement &s) {
+  // One index after the other is shown to agree in two points of one element, each
+  // from the agreement of those before: y[i * N + j] gives i, then j.
+  unsigned n = kernel.indices.size();
+  SmallVector<bool> agrees(s.vars.size(), false);
+  for (bool progress = true; progress;) {
+    progress = false;
+    for (size_t k = 0; k < s.vars.size(); ++k) {
+      if (agrees[k])
+        continue;
+      Prover prover = base;
+      Points a = points(s, n, prover), b = points(s, n + s.vars.size(), prover);
+      for (size_t m = 0; m < s.vars.size(); ++m)
+        if (agrees[m])
+          prover.assume(b.vars[m] - a.vars[m], true);
+      prover.assume(b.vars[k] - a.vars[k] - 1);
+      for (auto [x, y] : llvm::zip(a.subscripts, b.subscripts))
+        prover.assume(x - y, true);
+      if (prover.contradictory())
+        agrees[k] = progress = true;
+    }
+  }
+  return llvm::all_of(agrees, [](bool b) { return b; });
+}
+
+bool CoverageChecker::areDisjoint(const CoreStatement &a, const CoreStatement &b) {
+  unsigned n = kernel.indices.size();
+  Prover prover = base;
+  Points x = points(a, n, prover), y = points(b, n + a.vars.size(), prover);
+  for (auto [p, q] : llvm::zip(x.subscripts, y.subscripts))
+    prover.assume(p - q, true);
+  return prover.contradictory();
+}
+
+bool CoverageChecker::coversByCounting(const CoreStatement &s) {
+  // As many points as elements, and no two points at one element.
+  if (!s.conditions.empty())
+    return false;
+  Prover prover = base;
+  AffineExpr points = getAffineConstantExpr(1, context), elements = points;
+  for (IndexVar *v : s.vars) {
+    if (!prover.proves(v->extent))
+      return false;
+    points = points * v->extent;
+  }
+  for (AffineExpr d : s.target->dims)
+    elements = elements * d;
+  return prover.proves(points - elements) && prover.proves(elements - points);
+}
+
+/// Replaces what Presburger sets do not know by opaque symbols.
+AffineExpr CoverageChecker::linear(AffineExpr e) {
+  auto b = dyn_cast<AffineBinaryOpExpr>(e);
+  if (!b)
+    return e;
+  AffineExpr l = linear(b.getLHS()), r = linear(b.getRHS());
+  bool bothVary = !isa<AffineConstantExpr>(l) && !isa<AffineConstantExpr>(r);
+  bool fine = e.getKind() == AffineExprKind::Add ||
+              (e.getKind() == AffineExprKind::Mul ? !bothVary : isa<AffineConstantExpr>(r));
+  if (fine)
+    return getAffineBinaryOpExpr(e.getKind(), l, r);
+  auto [it, fresh] = opaque.try_emplace(e, kernel.sizes.size() + opaque.size());
+  return getAffineSymbolExpr(it->second, context);
+}
+
+presburger::PresburgerSet CoverageChecker::box(Tensor *t) {
+  SmallVector<AffineExpr> exprs;
+  SmallVector<bool> eqs;
+  auto add = [&](AffineExpr e, bool isEq = false) {
+    exprs.push_back(linear(e));
+    eqs.push_back(isEq);
+  };
+  for (unsigned i = 0; i < kernel.sizes.size(); ++i)
+    add(getAffineSymbolExpr(i, context));
+  for (auto [i, d] : llvm::enumerate(t->dims)) {
+    AffineExpr y = getAffineDimExpr(i, context);
+    add(y);
+    add(d - 1 - y);
+  }
+  for (const Tensor &other : kernel.tensors)
+    if (other.kind != Tensor::Let) // a launch refuses negative dims of parameters
+      for (AffineExpr d : other.dims)
+        add(d);
+  for (const Requirement &r : kernel.requirements)
+    for (const Constraint &c : r.constraints)
+      add(c.expr, c.isEq);
+  FlatLinearValueConstraints poly(IntegerSet::get(t->dims.size(), kernel.sizes.size() + opaque.size(), exprs, eqs));
+  return presburger::PresburgerSet(presburger::PresburgerRelation(poly));
+}
+
+std::optional<presburger::PresburgerSet> CoverageChecker::image(const CoreStatement &s) {
+  unsigned rank = s.target->dims.size();
+  llvm::DenseMap<AffineExpr, AffineExpr> positions;
+  for (auto [i, v] : llvm::enumerate(s.vars))
+    positions[getAffineDimExpr(v->id, context)] = getAffineDimExpr(rank + i, context);
+  SmallVector<AffineExpr> exprs;
+  SmallVector<bool> eqs;
+  bool pure = true;
+  auto add = [&](AffineExpr e, bool isEq = false) {
+    AffineExpr flat = linear(e.replace(positions));
+    pure &= flat.isPureAffine();
+    exprs.push_back(flat);
+    eqs.push_back(isEq);
+  };
+  for (auto [i, n] : llvm::enumerate(s.subscripts)) {
+    // Only size expressions may be opaque.
+    AffineExpr sub = n->affine;
+    sub.walk([&](AffineExpr x) {
+      auto b = dyn_cast<AffineBinaryOpExpr>(x);
+      if (!b || x.isPureAffine() || b.getKind() == AffineExprKind::Add)
+        return;
+      x.walk([&](AffineExpr y) { pure &= !isa<AffineDimExpr>(y); });
+    });
+    if (!pure)
+      return std::nullopt;
+    exprs.push_back(linear(getAffineDimExpr(i, context) - sub.replace(positions)));
+    eqs.push_back(true);
+  }
+  for (IndexVar *v : s.vars) {
+    AffineExpr d = getAffineDimExpr(v->id, context);
+    add(d - v->lo);
+    add(v->hi() - 1 - d);
+  }
+  SmallVector<Constraint> affine;
+  SmallVector<Node *> rest;
+  for (Node *c : s.conditions)
+    splitCondition(c, affine, rest);
+  if (!rest.empty())
+    return std::nullopt;
+  for (const Constraint &c : affine)
+    add(c.expr, c.isEq);
+  FlatLinearValueConstraints poly(
+      IntegerSet::get(rank + s.vars.size(), kernel.sizes.size() + opaque.size(), exprs, eqs));
+  poly.convertToLocal(presburger::VarKind::SetDim, rank, rank + s.vars.size());
+  return presburger::PresburgerSet(presburger::PresburgerRelation(poly).computeReprWithOnlyDivLocals());
+}
+
+void CoverageChecker::checkNothingLeft(Tensor *t, ArrayRef<CoreStatement *> list) {
+  if (list.size() == 1 && coversByCounting(*list[0]))
+    return;
+  auto unproved = [&](StringRef why) {
+    diags.error(list.back()->loc) << "the statements of '" << t->name << "' are not proved to cover it: " << why;
+  };
+  for (int pass = 0; pass < 2; ++pass) { // once to number the opaque symbols
+    size_t before = opaque.size();
+    (void)box(t);
+    for (CoreStatement *s : list)
+      if (!image(*s))
+        return unproved("its subscripts or conditions are not affine");
+    if (opaque.size() == before && pass == 0)
+      break;
+  }
+  presburger::PresburgerSet left = box(t);
+  for (CoreStatement *s : list)
+    left = presburger::PresburgerSet(left.subtract(*image(*s)));
+  SmallVector<llvm::DynamicAPInt, 8> sample;
+  if (!left.findIntegerSample(sample))
+    return;
+  auto d = diags.error(list.back()->loc);
+  d << "the statements of '" << t->name << "' leave elements undefined, as " << t->name << "[";
+  unsigned rank = t->dims.size();
+  for (unsigned i = 0; i < rank; ++i)
+    d << (i ? ", " : "") << int64_t(sample[i]);
+  d << "]";
+  StringRef sep = " with ";
+  for (unsigned i = 0; i < kernel.sizes.size(); ++i) {
+    d << sep << kernel.sizes[i] << " = " << int64_t(sample[rank + i]);
+    sep = ", ";
+  }
+  d << "; add a statement for them, or make '" << t->name << "' an 'inout' parameter";
+}
+
+void CoverageChecker::check(Tensor *t, ArrayRef<CoreStatement *> list) {
+  SmallVector<CoreStatement *> plain;
+  bool reduced = false, ok = true;
+  for (CoreStatement *s : list) {
+    if (s->reduceAssign) {
+      reduced = true;
+    } else {
+      if (reduced && !t->isInout) {
+        diags.error(s->loc) << "'=' after a reducing assignment to '" << t->name << "' would discard it";
+        ok = false;
+      }
+      plain.push_back(s);
+    }
+    if (!s->whole && !isInjective(*s)) {
+      diags.error(s->loc) << "the left side is not proved to name each element of '" << t->name
+                          << "' at most once; use subscripts that differ for different indices";
+      ok = false;
+    }
+  }
+  if (list.empty() && !t->isInout) {
+    diags.error(t->loc) << "output '" << t->name << "' is never assigned";
+    return;
+  }
+  if (t->isInout || plain.empty() || !ok)
+    return;
+  for (size_t i = 0; i < plain.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      if (!areDisjoint(*plain[j], *plain[i])) {
+        auto d = diags.error(plain[i]->loc);
+        d << "this statement defines elements of '" << t->name << "' that line "
+          << diags.location(plain[j]->loc).getLine() << " defines as well; restrict one of them with 'where'";
+        return;
+      }
+  if (!(plain.size() == 1 && plain[0]->whole))
+    checkNothingLeft(t, plain);
+}
+
 } // namespace
 
 bool Sema::checkCoverage() {
-  for (CoreStatement &s : statements)
-    if (!s.isLet)
-      s.whole = isWhole(s, context());
+  unsigned before = diags.numErrors();
+  CoverageChecker checker(diags, kernel, prover);
   for (Tensor *t : kernel.outs) {
     SmallVector<CoreStatement *> list;
     for (CoreStatement &s : statements)
       if (s.target == t)
         list.push_back(&s);
-    if (list.empty() && !t->isInout) {
-      diags.error(t->loc) << "output '" << t->name << "' is never assigned";
-      continue;
+    for (CoreStatement *s : list) {
+      s->whole = isWhole(*s, context());
+      s->completed = s != list.back();
     }
-    if (list.size() == 1 && list[0]->whole)
-      continue;
-    for (CoreStatement *s : list)
-      diags.error(s->loc) << "statements that cover a part of '" << t->name << "' are not supported yet";
+    checker.check(t, list);
   }
-  return true;
+  return diags.numErrors() == before;
 }
 
 } // namespace kernelc::frontend

@@ -49,7 +49,10 @@ void Elaborator::addSize(StringRef name) {
 }
 
 bool Elaborator::isKernelName(StringRef name) const {
-  return constValues.contains(name) || tensors.contains(name) || sizeIndex.contains(name) || fns.contains(name);
+  // The prelude reserves no names.
+  auto fn = fns.find(name);
+  return constValues.contains(name) || tensors.contains(name) || sizeIndex.contains(name) ||
+         (fn != fns.end() && fn->second->loc.file == 0);
 }
 
 Scope *Elaborator::openStatement() {
@@ -111,6 +114,10 @@ Node *Elaborator::elaborate(const Expr *e, const Scope *scope) {
   case Expr::Select: return elaborateSelect(e, scope);
   case Expr::Access: return elaborateAccess(e, scope);
   case Expr::Call: return elaborateCall(e, scope);
+  case Expr::Subscripted:
+    if (elaborate(e->args[0], scope))
+      error(e->loc) << "a scalar takes no subscripts";
+    return nullptr;
   case Expr::Member:
     error(e->loc) << "fields of tuples are not supported yet";
     return nullptr;
@@ -164,7 +171,10 @@ Node *Elaborator::elaborateBinding(const Expr *e, const Binding &b) {
     auto saved = callSite;
     if (b.expr->loc.file == 0)
       callSite.reset();
+    std::vector<const Definition *> open(callStack.begin() + b.callDepth, callStack.end());
+    callStack.resize(b.callDepth);
     Node *n = elaborate(b.expr, b.scope);
+    callStack.insert(callStack.end(), open.begin(), open.end());
     callSite = saved;
     if (n && b.param && !b.param->type.name.empty()) {
       auto t = findElementType(absl::string_view(b.param->type.name.data(), b.param->type.name.size()));

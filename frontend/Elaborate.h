@@ -27,6 +27,7 @@ struct Binding {
   const Scope *scope = nullptr;
   const Statement *lambda = nullptr; ///< a function's `let t[i] = ..`
   const Param *param = nullptr;      ///< a typed parameter converts
+  unsigned callDepth = 0;            ///< Thunk: calls open where it was written
   bool isIndexParam = false;         ///< a bracket of this name rebinds the caller's key
 };
 
@@ -89,6 +90,8 @@ public:
   Node *makeInt(int64_t v, Ty type, Loc loc);
   Node *makeFloat(double v, Ty type, Loc loc);
   Node *makeBool(bool v, Loc loc);
+  /// What a reduction of nothing gives.
+  Node *makeIdentity(te::Combiner kind, Ty type, Loc loc);
   Node *makeAffine(mlir::AffineExpr e, Loc loc);
   Node *makeCompare(mlir::arith::CmpIPredicate p, Node *a, Node *b, Loc loc);
   Node *makeAnd(llvm::ArrayRef<Node *> parts, Loc loc);
@@ -139,6 +142,7 @@ private:
   Node *makeMean(Node *reduce, llvm::ArrayRef<IndexVar *> vars, Loc loc);
   Node *elaborateFn(const Definition *fn, const Expr *e, const Scope *scope);
   Node *elaborateLambda(const Binding &b, const Expr *e, const Scope *scope);
+  void shiftWindow(IndexVar *v);
   void fold(Node *n);
   void inferAffine(Node *n);
 

@@ -179,10 +179,36 @@ static const Expr *chainIndex(const Expr *e) {
   return ascending ? e->args[1] : nullptr;
 }
 
+/// A range that outer indices move as a whole, `i - 1 <= k < i + 2`, is one of fixed
+/// length from there: k becomes i - 1 + k' with k' in 0:3.
+void Elaborator::shiftWindow(IndexVar *v) {
+  auto hasDims = [](AffineExpr e) {
+    bool found = false;
+    e.walk([&](AffineExpr x) { found |= isa<AffineDimExpr>(x); });
+    return found;
+  };
+  AffineExpr length = simplifyAffineExpr(v->declHi - v->declLo, kernel.indices.size(), kernel.sizes.size());
+  if (!hasDims(v->declLo) || hasDims(length))
+    return;
+  AffineExpr self = getAffineDimExpr(v->id, context());
+  auto shift = [&](Node *n) {
+    if (n && n->affine == self) {
+      n->kind = Node::Size;
+      n->affine = self + v->declLo;
+    }
+  };
+  for (Node *n : keyValues)
+    shift(n);
+  for (auto &[key, n] : pendingKeys)
+    shift(n);
+  v->declLo = getAffineConstantExpr(0, context());
+  v->declHi = length;
+}
+
 bool Elaborator::elaborateItems(ArrayRef<BracketItem> items, const Scope *outer, Scope *scope,
                                 SmallVectorImpl<IndexVar *> &vars, SmallVectorImpl<unsigned> &keys,
                                 SmallVectorImpl<const Expr *> &conditions) {
-  SmallVector<StringRef> declared;
+  SmallVector<StringRef> declared, texts;
   for (const BracketItem &item : items)
     if ((!item.lo && item.expr->kind == Expr::Name) || item.lo)
       declared.push_back(item.expr->text);
@@ -208,13 +234,13 @@ bool Elaborator::elaborateItems(ArrayRef<BracketItem> items, const Scope *outer,
                     << " of this kernel; an index needs another name";
       return nullptr;
     }
-    for (IndexVar *v : vars)
-      if (v->name == e->text) {
+    for (size_t i = 0; i < vars.size(); ++i)
+      if (texts[i] == e->text) {
         error(e->loc) << "index '" << e->text << "' stands twice in this bracket";
         return nullptr;
       }
     bool isParam = b && b->isIndexParam;
-    IndexVar *v = bindIndex(scope, e->text, e->loc);
+    IndexVar *v = bindIndex(scope, isParam ? keyNames[b->key] : e->text, e->loc);
     if (isParam) {
       // Rebind the caller's key to the fresh index for as long as the body lasts.
       Binding own = scope->names.back().second;
@@ -227,6 +253,7 @@ bool Elaborator::elaborateItems(ArrayRef<BracketItem> items, const Scope *outer,
       pendingKeys.push_back({b->key, value});
     }
     vars.push_back(v);
+    texts.push_back(e->text);
     return v;
   };
   for (const BracketItem &item : items) {
@@ -267,6 +294,7 @@ bool Elaborator::elaborateItems(ArrayRef<BracketItem> items, const Scope *outer,
     }
     r.var->declLo = lo->affine + (r.openLo ? 1 : 0);
     r.var->declHi = hi->affine + (r.closedHi ? 1 : 0);
+    shiftWindow(r.var);
   }
   return ok;
 }
@@ -287,7 +315,7 @@ Node *Elaborator::elaborateReduce(const Expr *e, const Scope *scope) {
   pendingKeys.resize(pendingStart);
   for (auto &[key, value] : rebound)
     std::swap(keyValues[key], value);
-  auto restore = llvm::make_scope_exit([&] {
+  llvm::scope_exit restore([&] {
     for (auto &[key, value] : llvm::reverse(rebound))
       std::swap(keyValues[key], value);
   });
@@ -465,6 +493,7 @@ Node *Elaborator::elaborateFn(const Definition *fn, const Expr *e, const Scope *
     given[i] = true;
     Binding b;
     b.kind = Binding::Thunk;
+    b.callDepth = callStack.size();
     b.expr = a.value;
     b.scope = &args;
     b.param = &fn->params[i];
@@ -479,6 +508,7 @@ Node *Elaborator::elaborateFn(const Definition *fn, const Expr *e, const Scope *
     }
     Binding b;
     b.kind = Binding::Thunk;
+    b.callDepth = callStack.size();
     b.expr = fn->params[i].defaultValue;
     b.scope = &body;
     b.param = &fn->params[i];

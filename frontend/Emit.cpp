@@ -197,7 +197,7 @@ void KernelEmitter::emitStatement(const CoreStatement &s) {
   auto op = te::ComputeOp::create(builder, location(s.loc, t->name), tensorType(t->dims, storageType(t->element)),
                                   builder.getArrayAttr(names), AffineMapAttr::get(sizesMap(extents)),
                                   conditionSet(affine, vars), init, outMap, shape, builder.getStringAttr(t->name),
-                                  !s.whole && !init ? builder.getUnitAttr() : UnitAttr());
+                                  !s.whole && !init && (s.completed || !s.conditions.empty()) ? builder.getUnitAttr() : UnitAttr());
   Block *block = builder.createBlock(&op.getBody(), {}, SmallVector<Type>(vars.size(), builder.getIndexType()), argLocs);
   RegionEmitter region(*this, builder, vars, block->getArguments(), reductions);
   Value result = region.emitStored(value, t->element);

@@ -34,9 +34,9 @@ private:
   };
 
   StringRef gapBefore(size_t i) const {
-    if (i == 0)
+    if (i == 0 && comments.empty())
       return "";
-    const char *begin = tokens[i - 1].text.end();
+    const char *begin = i > 0 ? tokens[i - 1].text.end() : std::min(comments[0].text.begin(), tokens[0].text.begin());
     return StringRef(begin, tokens[i].text.begin() - begin);
   }
   /// A block that stands on one line in the source stays there.
@@ -82,8 +82,6 @@ private:
       bool ownLine = i == 0 || gap.contains('\n');
       if (ownLine) {
         newline(gap.count('\n') > 1);
-        bool closing = roles[i] == Role::BlockClose;
-        (void)closing;
         indent(kIndent * level());
       } else {
         out += out.empty() || out.back() == ' ' ? " " : "  ";
@@ -115,7 +113,9 @@ private:
     } else if (i > 0 && needsBlank(i)) {
       out += ' ';
     }
-    out += tokens[i].text;
+    bool separates = tokens[i].kind == Tok::Semicolon && !oneLine && roles[i + 1] == Role::StatementStart;
+    if (!separates) // lines separate statements
+      out += tokens[i].text;
   }
 
   bool needsBlank(size_t i) const {

@@ -47,6 +47,8 @@ bool Importer::collect(const Ast &ast, bool isPrelude) {
     case Definition::Def:
       break;
     }
+    if (findElementType(absl::string_view(d.name.data(), d.name.size())))
+      diags.error(d.nameLoc) << "'" << d.name << "' is a type and cannot be a name";
     if (!isPrelude && !userNames.try_emplace(d.name, &d).second)
       diags.error(d.nameLoc) << "'" << d.name << "' is defined twice in this file";
   }

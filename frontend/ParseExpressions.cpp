@@ -169,6 +169,15 @@ Expr *Parser::parsePower() {
 
 Expr *Parser::parsePostfix() {
   Expr *e = parsePrimary();
+  if (e && e->kind == Expr::Call && at(Tok::LSquare)) {
+    Expr *sub = make(Expr::Subscripted, peek().loc);
+    mark(Role::TightOpen);
+    take();
+    sub->args.push_back(e);
+    if (!parseExprList(Tok::RSquare, sub->args, "the subscripts"))
+      return nullptr;
+    e = sub;
+  }
   while (e && at(Tok::Dot)) {
     take();
     Expr *m = make(Expr::Member, peek().loc);

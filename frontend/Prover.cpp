@@ -319,7 +319,15 @@ bool Prover::proves(AffineExpr e) {
   return isEmpty(system);
 }
 
-bool Prover::contradictory() { return isEmpty(rows); }
+bool Prover::contradictory() {
+  if (isEmpty(rows))
+    return true;
+  if (products.empty())
+    return false;
+  std::vector<Row> system = rows;
+  addProducts(system);
+  return isEmpty(system);
+}
 
 bool Prover::findCounterexample(AffineExpr e, std::map<unsigned, int64_t> &dims,
                                 std::map<unsigned, int64_t> &symbols) {

@@ -1,7 +1,7 @@
 // Parameters, sizes and requirements of a kernel. See Sema.h.
 #include "frontend/Sema.h"
 
-#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 
@@ -14,6 +14,27 @@ std::optional<ElementType> elementNamed(StringRef name) {
 
 constexpr StringRef kElementNames[] = {"f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2", "i64", "i32", "i16",
                                        "i8",  "i4",  "u64", "u32",  "u16",    "u8",     "u4",  "bool"};
+
+/// What other languages call our types.
+StringRef otherSpelling(StringRef name) {
+  return llvm::StringSwitch<StringRef>(name)
+      .Cases({"float", "float32", "single"}, "f32")
+      .Cases({"double", "float64"}, "f64")
+      .Cases({"half", "float16", "fp16"}, "f16")
+      .Cases({"bfloat16", "bfloat"}, "bf16")
+      .Cases({"float8_e4m3fn", "fp8", "f8"}, "f8e4m3")
+      .Case("float8_e5m2", "f8e5m2")
+      .Cases({"int", "int32"}, "i32")
+      .Cases({"long", "int64"}, "i64")
+      .Cases({"short", "int16"}, "i16")
+      .Case("int8", "i8")
+      .Cases({"uint", "uint32"}, "u32")
+      .Case("uint64", "u64")
+      .Case("uint16", "u16")
+      .Cases({"uint8", "byte"}, "u8")
+      .Cases({"boolean", "i1"}, "bool")
+      .Default("");
+}
 
 } // namespace
 
@@ -85,10 +106,7 @@ bool Sema::declareConst(const Param &p) {
   if (*type == ElementType::boolean && value->kind == Node::ConstInt && (value->intValue | 1) == 1)
     value = elab.makeBool(value->intValue, p.loc);
   value = elab.convertForStore(value, *type, ("'" + p.name + "'").str());
-  // A constant integer is index arithmetic's when it is written i64, and adapts otherwise.
-  if (value && value->kind == Node::ConstInt)
-    value = elab.makeInt(value->intValue, Ty::I64, p.loc);
-  else if (value && !value->isConst())
+  if (value && !value->isConst())
     value = value->kind == Node::Cast && value->ops[0]->isConst() ? value->ops[0] : nullptr;
   if (!value)
     return false;
@@ -123,7 +141,9 @@ bool Sema::declareSizes(const TypeRef &type) {
 bool Sema::declareTensor(const Param &p, Tensor::Kind kind) {
   auto element = elementNamed(p.type.name);
   if (!element) {
-    std::string near = findNearest(p.type.name, kElementNames);
+    std::string near = otherSpelling(p.type.name).str();
+    if (near.empty())
+      near = findNearest(p.type.name, kElementNames);
     auto d = diags.error(p.type.loc);
     d << (p.type.name == "(" ? "a parameter cannot be a tuple" : ("unknown element type '" + p.type.name + "'").str());
     if (!near.empty())

@@ -328,14 +328,21 @@ bool Sema::checkAssign(const Statement &s) {
     return false;
   if (core.reduceAssign)
     value = combineWithOld(core, *core.reduceAssign, value);
+  bool wraps = core.reduceAssign && value && isInt(value->type) && !kernelc::isFloat(t->element) &&
+               t->element != ElementType::boolean; // as integer sums do
   if (value)
-    value = elab.convertForStore(value, t->element, ("'" + t->name + "'").str());
+    value = wraps ? elab.castTo(value, t->element, value->loc)
+                  : elab.convertForStore(value, t->element, ("'" + t->name + "'").str());
   if (!value)
     return false;
   core.value = value;
   if (!finishStatement(core))
     return false;
-  t->isReadable = true;
+  // Elements that other statements define are not there yet.
+  size_t later = llvm::count_if(kernel.def->body, [&](const Statement &o) {
+    return o.kind == Statement::Assign && o.target == s.target && o.op == "=" && o.loc.offset > s.loc.offset;
+  });
+  t->isReadable = t->isInout || core.reduceAssign || later == 0;
   statements.push_back(std::move(core));
   return true;
 }
@@ -352,14 +359,25 @@ Node *Sema::combineWithOld(CoreStatement &core, te::Combiner kind, Node *value) 
   if (!value)
     return nullptr;
   if (!core.reduced.empty()) {
-    // Conditions of the statement restrict the reduction as well.
+    // Conditions of the statement restrict the reduction.
     value = elab.makeReduceNode(kind, core.reduced, value, core.loc);
     if (!value)
       return nullptr;
+    value->conditions = std::move(core.conditions);
+    core.conditions.clear();
+    // The narrow type's own identity, should there be nothing to reduce.
+    if (isSignedInteger(t->element) && elementBits(t->element) < 32 && (kind == C::Max || kind == C::Min)) {
+      int64_t low = -(int64_t(1) << (elementBits(t->element) - 1));
+      Node *bound = elab.makeInt(kind == C::Max ? low : ~low, Ty::IntLit, core.loc);
+      if (!(value = elab.makeBinary(kind == C::Max ? Node::Max : Node::Min, value, bound, core.loc)))
+        return nullptr;
+    }
   }
   bool first = llvm::none_of(statements, [&](const CoreStatement &c) { return c.target == t; });
-  if (first && !t->isInout)
+  if (first && !t->isInout) {
+    core.fill = elab.makeIdentity(kind, widened(t->element), core.loc);
     return value;
+  }
   Node *old = elab.make(Node::Read, widened(t->element), core.loc);
   old->tensor = t;
   old->ops.append(core.subscripts.begin(), core.subscripts.end());

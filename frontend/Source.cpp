@@ -24,10 +24,12 @@ FileLineColLoc Diagnostics::location(Loc loc) const {
 }
 
 InFlightDiagnostic Diagnostics::error(Loc loc) {
+  InFlightDiagnostic d = emitError(location(loc));
   if (full())
-    return InFlightDiagnostic();
-  ++errors;
-  return emitError(location(loc));
+    d.abandon(); // takes its text, but is not reported
+  else
+    ++errors;
+  return d;
 }
 
 std::string findNearest(StringRef name, ArrayRef<StringRef> candidates) {

@@ -91,13 +91,15 @@ bool Elaborator::unify(Node *&a, Node *&b, Loc loc, StringRef what) {
 Node *Elaborator::convert(Node *n, Ty to) {
   if (!n || n->type == to)
     return n;
-  if (n->kind == Node::ConstInt && (isLiteral(n->type) || n->type == Ty::I64) && isInt(to)) {
+  if (n->kind == Node::ConstInt && (n->type != Ty::U32 && n->type != Ty::U64) && isInt(to)) {
     Ty from = n->type;
     if (from == Ty::IntLit && !fitsElement(n->intValue, elementOf(to)) && to != Ty::IntLit) {
       error(n->loc) << n->intValue << " does not fit " << name(to);
       return nullptr;
     }
-    return makeInt(n->intValue, to, n->loc);
+    Node *c = makeInt(n->intValue, to, n->loc);
+    c->narrow = n->narrow;
+    return c;
   }
   if (isLiteral(n->type) && n->isConst()) {
     double v = n->kind == Node::ConstFloat ? n->floatValue : double(n->intValue);
@@ -168,11 +170,15 @@ Node *Elaborator::convertForStore(Node *n, ElementType element, StringRef into) 
     return nullptr;
   };
   std::string cast = ("write the cast " + StringRef(elementTypeName(element).data(), elementTypeName(element).size()) + "(..)").str();
+  if (n->kind == Node::Cast && n->castTo == element && widened(element) == n->type)
+    return n;
   if (kernelc::isFloat(element)) {
     if (!isFloat(n->type) && n->type != Ty::IntLit)
       return refuse(cast);
     if (isLiteral(n->type))
       n = convert(n, wide);
+    if (n && n->isConst()) // the store rounds it
+      return n;
     if (!n || (elementOf(n->type) == element))
       return n;
     if (n->type == Ty::F32 && element == ElementType::f64)
@@ -227,7 +233,7 @@ Node *Elaborator::castTo(Node *n, ElementType element, Loc loc) {
     Node *zero = isFloat(n->type) ? makeFloat(0, n->type, loc) : makeInt(0, n->type, loc);
     return makeCompare(arith::CmpIPredicate::ne, n, zero, loc);
   }
-  if (elementOf(n->type) == element)
+  if (elementOf(n->type) == element || (n->narrow == element && n->type == to))
     return n;
   Node *c = make(Node::Cast, to, loc);
   c->ops.push_back(n);

@@ -50,6 +50,20 @@ def TeToTile : Pass<"te-to-tile", "::mlir::ModuleOp"> {
   let dependentDialects = ["::kernelc::tile::TileDialect"];
 }
 
+def TilePipeline : Pass<"tile-pipeline", "::kernelc::tile::FuncOp"> {
+  let summary = "Feed dots from rings in shared memory, loads ahead of use";
+  let description = [{
+    The operands of a `tile.dot` in a loop go through rings of `stages` slots (at
+    least two): while tile t is multiplied, tile t + stages - 1 is on its way. An
+    operand that is a plain load of neighbours of 4 bytes or more is copied without
+    registers (`tile.ring_copy`: cp.async where the target has it); any other, also
+    one with a fused prologue, is computed in registers and stored
+    (`tile.ring_store`). *Runs before `tile-layouts`, because* copies need no layout.
+    One barrier per tile: it both publishes tile t and says that tile t - 1 has been
+    read.
+  }];
+}
+
 def TileLayouts : Pass<"tile-layouts", "::kernelc::tile::FuncOp"> {
   let summary = "Give every tile value a layout";
   let description = [{

@@ -21,6 +21,10 @@ void buildCudaPipeline(OpPassManager &pm, CudaStop stop) {
   // Resident launches load a tile once per statement: CSE makes that once.
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  // Operands of products go through shared memory; what is left in registers
+  // after that is what needs a layout.
+  pm.addNestedPass<tile::FuncOp>(createTilePipeline());
+  pm.addPass(createCanonicalizerPass());
   if (stop == CudaStop::Tile)
     return;
   pm.addNestedPass<tile::FuncOp>(createTileLayouts());

@@ -82,7 +82,11 @@ std::array<uint8_t, 8> Accumulator::identityBytes() const {
 unsigned Accumulator::stateSize() const {
   if (isArg_)
     return withError_ ? 6 : 3;
-  return !withError_ ? 1 : isFloat_ && kind_ == Combiner::Sum ? 4 : 2;
+  if (!withError_)
+    return 1;
+  if (isFloat_ && kind_ == Combiner::Sum)
+    return 4;
+  return isFloat_ && (kind_ == Combiner::Max || kind_ == Combiner::Min) ? 3 : 2;
 }
 
 SmallVector<Value> Accumulator::begin(Builder &b, int64_t lanes, const Scalar *start) {
@@ -103,6 +107,12 @@ SmallVector<Value> Accumulator::begin(Builder &b, int64_t lanes, const Scalar *s
   if (!withError_)
     return state;
   Type errorType = yielded_.isInteger(1) ? shaped(b.getI1Type()) : f64;
+  if (stateSize() == 3) {
+    Value reach = start && start->e ? start->e : constFloat(b, f64, 0);
+    state.push_back(start ? Value(arith::SubFOp::create(b, first, reach)) : first);
+    state.push_back(start ? Value(arith::AddFOp::create(b, first, reach)) : first);
+    return state;
+  }
   Value zero = errorType == f64 ? constFloat(b, f64, 0) : constInt(b, errorType, 0);
   state.push_back(start && start->e ? start->e : zero);
   if (stateSize() == 4) {
@@ -198,7 +208,7 @@ Scalar Accumulator::finish(Builder &b, ArrayRef<Value> state) {
   if (isFloat_ && !env_.isF64())
     r.v = narrowFloat(b, r.v, yielded_);
   if (withError_)
-    r.e = stateSize() == 4 ? sumError(b, state, unit_) : state[1];
+    r.e = stateSize() == 4 ? sumError(b, state, unit_) : stateSize() == 3 ? extremeError(b, state) : state[1];
   return r;
 }
 

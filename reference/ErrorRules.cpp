@@ -180,6 +180,38 @@ Value sumError(Builder &b, ArrayRef<Value> state, double unit) {
   return m.rounded(bound, state[0], 0, 0, largest);
 }
 
+Value extremeError(Builder &b, ArrayRef<Value> state) {
+  ErrorMath m(b, state[0]);
+  auto isNan = [&](Value v) { return m.cmp(arith::CmpFPredicate::UNO, v, v); };
+  Value reach = m.max(difference(b, state[2], state[0]), difference(b, state[0], state[1]));
+  Value surelyNan = arith::AndIOp::create(b, isNan(state[1]), isNan(state[2]));
+  return m.select(surelyNan, m.zero(), reach);
+}
+
+/// The interval of a max or min: terms that surely count move both ends, those that
+/// may count one.
+static SmallVector<Value> addExtreme(Builder &b, bool isMax, ArrayRef<Value> state, Value v, Value e, Value condition,
+                                     Value unsure, llvm::function_ref<Value(Value, Value)> combine) {
+  ErrorMath m(b, v);
+  Value least = v, greatest = v;
+  if (e) { // a NaN that is not sure must not look like one that is
+    Value unknown = m.cmp(arith::CmpFPredicate::UGE, e, m.infinity());
+    least = m.select(unknown, m.constant(-std::numeric_limits<double>::infinity()), m.sub(v, e));
+    greatest = m.select(unknown, m.infinity(), m.add(v, e));
+  }
+  SmallVector<Value> next = {combine(state[0], v), combine(state[1], least), combine(state[2], greatest)};
+  if (!condition)
+    return next;
+  Value sure = condition, possible = condition;
+  if (unsure) {
+    possible = arith::OrIOp::create(b, condition, unsure);
+    sure = arith::AndIOp::create(b, condition, arith::XOrIOp::create(b, unsure, constInt(b, unsure.getType(), 1)));
+  }
+  // Counting raises a max's and lowers a min's interval.
+  Value low = isMax ? sure : possible, high = isMax ? possible : sure;
+  return {m.select(condition, next[0], state[0]), m.select(low, next[1], state[1]), m.select(high, next[2], state[2])};
+}
+
 SmallVector<Value> addWithError(Builder &b, te::Combiner kind, ArrayRef<Value> state, const Term &term, bool isFloat,
                                 double unit, llvm::function_ref<Value(Value, Value)> combine) {
   int64_t lanes = lanesOf(state[0]);
@@ -204,6 +236,8 @@ SmallVector<Value> addWithError(Builder &b, te::Combiner kind, ArrayRef<Value> s
       result[1] = arith::OrIOp::create(b, result[1], arith::AndIOp::create(b, unsure, orMaybe(b, arith::OrIOp::create(b, e, state[1]), difference(b, next, state[0]))));
     return result;
   }
+  if (isFloat && (kind == te::Combiner::Max || kind == te::Combiner::Min))
+    return addExtreme(b, kind == te::Combiner::Max, state, v, te, condition, unsure, combine);
   ErrorMath m(b, v);
   te = asF64(b, te);
   SmallVector<Value> result = {next};

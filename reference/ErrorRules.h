@@ -46,6 +46,8 @@ llvm::SmallVector<Value> addWithError(Builder &b, te::Combiner kind, llvm::Array
                                       bool isFloat, double unit, llvm::function_ref<Value(Value, Value)> combine);
 /// Of a sum with state {sum, propagated, sum of magnitudes, terms}.
 Value sumError(Builder &b, llvm::ArrayRef<Value> state, double unit);
+/// Of a float max or min with state {value, least, greatest}: the interval that it is in.
+Value extremeError(Builder &b, llvm::ArrayRef<Value> state);
 /// Arg reductions: state {.., error of the best key, best of the others with its
 /// error, largest error}. `take`: the term becomes the best.
 llvm::SmallVector<Value> addArgError(Builder &b, te::Combiner kind, llvm::ArrayRef<Value> state, const Term &term,

@@ -289,7 +289,8 @@ absl::Status ScalarEmitter::emitGeneric(Operation *op, ArrayRef<Scalar> given) {
       return finish(callIntrinsic(b, f->intrinsic, type, args));
     return finish(callPure(b, std::string(f->symbol) + (getElementTypeOrSelf(type).isF32() ? "f" : ""), type, args));
   }
-  if (!OpTrait::hasElementwiseMappableTraits(op))
+  bool pair = isa<arith::AddUIExtendedOp, arith::MulSIExtendedOp, arith::MulUIExtendedOp>(op);
+  if (!OpTrait::hasElementwiseMappableTraits(op) || (op->getNumResults() != 1 && !pair))
     return unsupported(op);
   OperationState state(b.getLoc(), op->getName(), args, {}, op->getAttrs());
   for (Type t : op->getResultTypes())

@@ -8,6 +8,9 @@
 
 #include "ir/tile/TileDialect.h.inc"
 
+#define GET_TYPEDEF_CLASSES
+#include "ir/tile/TileTypes.h.inc"
+
 #define GET_ATTRDEF_CLASSES
 #include "ir/tile/TileAttrs.h.inc"
 

@@ -11,6 +11,9 @@ using namespace kernelc::tile;
 
 #include "ir/tile/TileDialect.cpp.inc"
 
+#define GET_TYPEDEF_CLASSES
+#include "ir/tile/TileTypes.cpp.inc"
+
 #define GET_ATTRDEF_CLASSES
 #include "ir/tile/TileAttrs.cpp.inc"
 
@@ -21,6 +24,10 @@ void TileDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "ir/tile/TileOps.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "ir/tile/TileTypes.cpp.inc"
       >();
   addAttributes<
 #define GET_ATTRDEF_LIST

@@ -33,6 +33,25 @@ def Tile_LayoutAttr : AttrDef<Tile_Dialect, "Layout"> {
 }
 
 //===----------------------------------------------------------------------===//
+// Rings
+//===----------------------------------------------------------------------===//
+
+def Tile_RingType : TypeDef<Tile_Dialect, "Ring"> {
+  let mnemonic = "ring";
+  let summary = "slots of one box each in shared memory";
+  let description = [{
+    `slots` boxes of `shape` (the launch's index space) in shared memory. Number n
+    lives in slot n mod slots. In a slot, elements along `contiguous` are neighbours
+    within rows of at most 128 bytes; 16-byte chunks of a row are exchanged by the
+    128-, 64- or 32-byte swizzle of the row's width, so that neither ldmatrix nor
+    16-byte copies conflict (see ir/tile/SlotLayout.h).
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType, "int64_t":$slots,
+                        "int64_t":$contiguous);
+  let assemblyFormat = "`<` `[` $shape `]` `x` $elementType `,` `slots` $slots `,` `contiguous` $contiguous `>`";
+}
+
+//===----------------------------------------------------------------------===//
 // Functions
 //===----------------------------------------------------------------------===//
 
@@ -198,19 +217,61 @@ def Tile_CombineOp : Tile_Op<"combine", [Pure]> {
   let assemblyFormat = "$kind $inputs attr-dict `:` type($inputs) `->` type($results)";
 }
 
-def Tile_DotOp : Tile_Op<"dot", [Pure]> {
+def Tile_RingOp : Tile_Op<"ring"> {
+  let summary = "makes a ring";
+  let results = (outs Tile_RingType:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+def Tile_RingCopyOp : Tile_Op<"ring_copy", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "starts filling slot `number` with a box of a tensor";
+  let description = [{
+    As `tile.load`, without registers: visible after `tile.async_commit`, a
+    `tile.async_wait` that covers it, and a `tile.barrier`. Points outside the masked
+    extents, and outside the tensor with bounds `pad`, are zero.
+  }];
+  let arguments = (ins Tile_RingType:$ring, Index:$number, AnyMemRef:$base, AffineMapAttr:$map,
+    Variadic<Index>:$offsets, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$mask,
+    DefaultValuedAttr<Te_BoundsMode, "::kernelc::te::BoundsMode::InBounds">:$bounds);
+  let assemblyFormat = [{
+    $ring `at` $number `from` $base `[` $offsets `]` `map` $map attr-dict `:` type($ring) `,` type($base)
+  }];
+}
+
+def Tile_RingStoreOp : Tile_Op<"ring_store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "fills slot `number` with a tile; visible after a `tile.barrier`";
+  let arguments = (ins Tile_RingType:$ring, Index:$number, AnyRankedTensor:$value);
+  let assemblyFormat = "$ring `at` $number `,` $value attr-dict `:` type($ring) `,` type($value)";
+}
+
+def Tile_AsyncCommitOp : Tile_Op<"async_commit"> {
+  let summary = "closes a group of ring_copy";
+  let assemblyFormat = "attr-dict";
+}
+def Tile_AsyncWaitOp : Tile_Op<"async_wait"> {
+  let summary = "waits until at most `pending` groups are in flight";
+  let arguments = (ins I64Attr:$pending);
+  let assemblyFormat = "$pending attr-dict";
+}
+def Tile_BarrierOp : Tile_Op<"barrier"> {
+  let summary = "every thread of the block is here, and its shared memory writes are seen";
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_DotOp : Tile_Op<"dot", [MemoryEffects<[MemRead]>]> {
   let summary = "acc + a · b over the dims that acc lacks";
   let description = [{
     `result[c] = acc[c] + Σ_k a[c, k] · b[c, k]` with products exact and sums in the
     accumulator type. M dims are those of a and acc, N dims those of b and acc, K
-    dims those of a and b. The operands are tiles or shared-memory slots.
+    dims those of a and b. The operands are tiles,
+    or rings read at slot `number`.
   }];
   let arguments = (ins AnyType:$a, AnyType:$b, AnyRankedTensor:$acc, DenseI64ArrayAttr:$m,
-                       DenseI64ArrayAttr:$n, DenseI64ArrayAttr:$k);
+                       DenseI64ArrayAttr:$n, DenseI64ArrayAttr:$k, Optional<Index>:$number);
   let results = (outs AnyRankedTensor:$result);
   let hasVerifier = 1;
   let assemblyFormat = [{
-    $a `,` $b `,` $acc `m` $m `n` $n `k` $k attr-dict `:` type($a) `,` type($b) `,` type($acc) `->` type($result)
+    $a `,` $b `,` $acc `m` $m `n` $n `k` $k (`at` $number^)? attr-dict `:` type($a) `,` type($b) `,` type($acc) `->` type($result)
   }];
 }
 

@@ -399,18 +399,47 @@ private:
     auto type = RankedTensorType::get(shaper.shapeOf(kept), op.getResult().getType().getElementType());
     Value zero = arith::ConstantOp::create(b_, loc, type, SplatElementsAttr::get(type, Attribute(b_.getZeroAttr(type.getElementType()))));
     bool ok = true;
-    // A contraction always walks its reduced indices in loops: they become the pipeline.
-    SmallVector<Value> out = loopNest(k, {zero}, loc, [&](SmallVector<Value> carried) {
+    SmallVector<Value> out = contractionLoop(k, zero, loc, [&](Value acc) -> Value {
       BodyToTiles body(b_, c_, op, dims);
       Value a = operand(c.a, k, body, loc), b = operand(c.b, k, body, loc);
       ok = a && b;
-      if (!ok)
-        return carried;
-      return SmallVector<Value>{tile::DotOp::create(b_, loc, type, a, b, carried[0], m, n, k)};
+      return ok ? tile::DotOp::create(b_, loc, type, a, b, acc, m, n, k, Value()).getResult() : acc;
     });
     if (!ok)
       return failure();
     return finishReduce(op, dims, out[0], shaper);
+  }
+
+  /// One loop over all tiles of the reduced indices, however many there are: it
+  /// becomes the pipeline.
+  SmallVector<Value> contractionLoop(ArrayRef<int64_t> k, Value init, Location loc, llvm::function_ref<Value(Value)> body) {
+    SmallVector<AffineExpr> counts;
+    AffineExpr total = b_.getAffineConstantExpr(1);
+    for (int64_t i : k) {
+      counts.push_back(l_.extents.getResult(i).ceilDiv(l_.tiles[i]));
+      total = total * counts.back();
+    }
+    unsigned symbols = l_.extents.getNumSymbols();
+    Value end = tile::ApplyOp::create(b_, loc, b_.getIndexType(), AffineMap::get(0, symbols, total), ValueRange{});
+    auto loop = scf::ForOp::create(b_, loc, constant(0, loc), end, constant(1, loc), init);
+    loop.getInductionVar().setLoc(NameLoc::get(b_.getStringAttr(l_.indices[k.back()] + "_tile"), loc));
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToEnd(loop.getBody());
+    // Tile numbers, the last reduced index fastest.
+    AffineExpr left = b_.getAffineDimExpr(0);
+    for (size_t i = k.size(); i-- > 0;) {
+      AffineExpr number = i == 0 ? left : left % counts[i];
+      left = i == 0 ? left : left.floorDiv(counts[i]);
+      c_.offsets[k[i]] = tile::ApplyOp::create(b_, NameLoc::get(b_.getStringAttr(l_.indices[k[i]] + "0"), loc), b_.getIndexType(),
+                                               AffineMap::get(1, symbols, number * l_.tiles[k[i]]), loop.getInductionVar());
+    }
+    Value next = body(loop.getRegionIterArg(0));
+    scf::YieldOp::create(b_, loc, next);
+    b_.setInsertionPointAfter(loop);
+    Value zero = constant(0, loc);
+    for (int64_t i : k)
+      c_.offsets[i] = zero;
+    return {loop.getResult(0)};
   }
 
   /// A factor, in the narrowest type that holds it, zero beyond the reduced extents.

@@ -38,6 +38,8 @@ public:
   llvm::DenseMap<mlir::Value, mlir::Value> scalars;  ///< tile-level index and scalar values
   llvm::DenseMap<mlir::Value, mlir::Value> bases;    ///< tensors → flat memrefs in global memory
   llvm::DenseMap<mlir::Value, RegTile> tiles;
+  llvm::DenseMap<mlir::Value, mlir::Value> rings;    ///< rings → arrays in shared memory
+  bool hasAsyncCopy = false;                         ///< the target copies without registers
   int64_t sharedBytes = 0;
 
   mlir::Value index(int64_t v, mlir::Location loc);

@@ -3,7 +3,8 @@
 #include "passes/Passes.h"
 
 #include "llvm/ADT/SetVector.h"
-#include "passes/lowerings/ThreadCode.h"
+#include "passes/lowerings/DotToCu.h"
+#include "support/Target.h"
 #include "passes/te/Reduction.h"
 
 using namespace mlir;
@@ -34,6 +35,8 @@ public:
   FunctionLowering(OpBuilder &b, FuncOp func) : b_(b), func_(func), c_(b, func) {}
 
   LogicalResult run() {
+    if (const Target *target = findTarget(absl::string_view(func_.getTarget().data(), func_.getTarget().size())))
+      c_.hasAsyncCopy = target->asyncCopy;
     makeKernel();
     if (failed(lowerBlock(func_.getBlock())))
       return failure();
@@ -48,6 +51,8 @@ private:
   LogicalResult lowerOp(Operation *op);
   void lowerRun(ArrayRef<Operation *> run);
   LogicalResult lowerFor(scf::ForOp loop);
+  LogicalResult lowerIf(scf::IfOp branch);
+  LogicalResult lowerDotOp(DotOp dot);
   Value fetch(Value tile, const OpenDigits &open, llvm::DenseMap<Value, Value> &inRun);
   void scalarOp(Operation *op, const OpenDigits &open, llvm::DenseMap<Value, Value> &inRun);
   void copyTile(Value from, Value toArray, Location loc);
@@ -61,7 +66,7 @@ private:
 };
 
 void FunctionLowering::makeKernel() {
-  Location loc = func_.getLoc();
+  Location loc = cu::unnamed(func_.getLoc());
   MLIRContext *context = b_.getContext();
   // Sizes that any map mentions travel as arguments; simplest and safest is all
   // of them that are not constants folded into the maps.
@@ -213,6 +218,24 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
     lowerConvertLayout(c_, convert);
   } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
     return lowerFor(loop);
+  } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    return lowerIf(branch);
+  } else if (auto ring = dyn_cast<RingOp>(op)) {
+    lowerRing(c_, ring);
+  } else if (auto copy = dyn_cast<RingCopyOp>(op)) {
+    lowerRingCopy(c_, copy);
+  } else if (auto put = dyn_cast<RingStoreOp>(op)) {
+    lowerRingStore(c_, put);
+  } else if (isa<AsyncCommitOp>(op)) {
+    if (c_.hasAsyncCopy)
+      cu::CpAsyncCommitOp::create(b_, op->getLoc());
+  } else if (auto wait = dyn_cast<AsyncWaitOp>(op)) {
+    if (c_.hasAsyncCopy)
+      cu::CpAsyncWaitOp::create(b_, op->getLoc(), wait.getPending());
+  } else if (isa<BarrierOp>(op)) {
+    cu::SyncOp::create(b_, op->getLoc());
+  } else if (auto dot = dyn_cast<DotOp>(op)) {
+    return lowerDotOp(dot);
   } else if (isa<scf::YieldOp>(op)) {
   } else if (op->getNumRegions() == 0 && llvm::none_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>) &&
              llvm::none_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>)) {
@@ -302,7 +325,7 @@ void FunctionLowering::lowerRun(ArrayRef<Operation *> run) {
         array = c_.allocate(layout.numRegisters(), cast<RankedTensorType>(result.getType()).getElementType(), op->getLoc());
       kept.push_back({result, {layout, array}});
     }
-  Location loc = run.back()->getLoc();
+  Location loc = cu::unnamed(run.back()->getLoc());
   OpenDigits open;
   c_.overDigits(layout.reg, loc, open, [&] {
     llvm::DenseMap<Value, Value> inRun;
@@ -324,19 +347,49 @@ void FunctionLowering::copyTile(Value from, Value toArray, Location loc) {
   });
 }
 
+/// Branches carry no tiles: they guard copies.
+LogicalResult FunctionLowering::lowerIf(scf::IfOp branch) {
+  if (branch.getNumResults())
+    return branch.emitOpError() << "with results cannot be lowered to threads";
+  auto created = scf::IfOp::create(b_, branch.getLoc(), c_.scalars.lookup(branch.getCondition()), bool(branch.elseBlock()));
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPoint(created.thenBlock()->getTerminator());
+  if (failed(lowerBlock(*branch.thenBlock())))
+    return failure();
+  if (!branch.elseBlock())
+    return success();
+  b_.setInsertionPoint(created.elseBlock()->getTerminator());
+  return lowerBlock(*branch.elseBlock());
+}
+
+LogicalResult FunctionLowering::lowerDotOp(DotOp dot) {
+  if (!dot.getNumber())
+    return dot.emitOpError() << "has operands in registers; run tile-pipeline first";
+  RegTile acc = c_.tiles.lookup(dot.getAcc());
+  Value array = inPlace_.lookup(dot.getResult());
+  if (array != acc.array) { // a new accumulator, starting as the old one
+    array = array ? array : c_.allocate(acc.layout.numRegisters(), dot.getResult().getType().getElementType(), dot.getLoc());
+    copyTile(dot.getAcc(), array, dot.getLoc());
+  }
+  lowerDot(c_, dot, array);
+  c_.tiles[dot.getResult()] = {acc.layout, array};
+  return success();
+}
+
 LogicalResult FunctionLowering::lowerFor(scf::ForOp loop) {
   Location loc = loop.getLoc();
   // Carried tiles live in arrays that the body updates.
+  Location plain = cu::unnamed(loc);
   SmallVector<Value> arrays;
   for (auto [init, arg, result] : llvm::zip(loop.getInitArgs(), loop.getRegionIterArgs(), loop.getResults())) {
     Layout layout = getLayout(arg);
     Value array = c_.allocate(layout.numRegisters(), cast<RankedTensorType>(arg.getType()).getElementType(), loc);
-    copyTile(init, array, loc);
+    copyTile(init, array, plain);
     c_.tiles[arg] = {layout, array};
     c_.tiles[result] = {layout, array};
     arrays.push_back(array);
   }
-  auto created = scf::ForOp::create(b_, loc, c_.scalars.lookup(loop.getLowerBound()), c_.scalars.lookup(loop.getUpperBound()),
+  auto created = scf::ForOp::create(b_, plain, c_.scalars.lookup(loop.getLowerBound()), c_.scalars.lookup(loop.getUpperBound()),
                                     c_.scalars.lookup(loop.getStep()));
   created.getInductionVar().setLoc(loop.getInductionVar().getLoc());
   c_.scalars[loop.getInductionVar()] = created.getInductionVar();

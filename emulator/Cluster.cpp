@@ -1,0 +1,93 @@
+// Clusters: their barrier, addresses of other blocks' shared memory; and the
+// register pool of setmaxnreg, which a block's warps trade among themselves.
+#include "absl/strings/str_cat.h"
+#include "emulator/Machine.h"
+
+namespace kernelc::emulator {
+
+static std::string describeCluster(const Thread &t) {
+  const NamedBarrier &b = t.block->domain->cluster;
+  return absl::StrCat("the cluster barrier (", b.arrivals, " of ", b.expected, " arrived)");
+}
+static std::string describeRegisters(const Thread &t) {
+  return absl::StrCat("setmaxnreg.inc to ", t.waitArg, " registers (", t.block->spareRegisters,
+                      " registers of the block are free)");
+}
+
+void Machine::clusterBarrier(bool arrive, bool wait, const void *pc) {
+  Thread &t = self();
+  Domain &domain = *t.block->domain;
+  NamedBarrier &b = domain.cluster;
+  b.expected = blockThreads_ * spec_.cluster;
+  if (arrive) {
+    if (t.clusterPhase == domain.clusterPhase)
+      fail(FindingKind::BarrierProtocol, "a thread arrives twice at the cluster barrier", "cluster barrier", offsetOf(pc));
+    t.clusterPhase = domain.clusterPhase;
+    if (checks()) {
+      if (!b.released)
+        b.released = std::make_shared<Clocks>();
+      b.released->merge(*t.clocks);
+      contribute(t, *b.released);
+      t.clock++;
+    }
+    if (++b.arrivals == b.expected) {
+      domain.clusterPhase++;
+      report_.counts.barriers++;
+      b.arrivals = 0;
+      // What this phase released stays for those who wait later.
+      for (auto &block : domain.blocks)
+        for (auto &other : block->threads)
+          other->clusterReleased = b.released;
+      b.released.reset();
+      std::vector<Thread *> waiting;
+      waiting.swap(b.waiting);
+      for (Thread *w : waiting)
+        makeReady(*w);
+    }
+  }
+  if (!wait)
+    return;
+  if (t.clusterPhase == domain.clusterPhase) {
+    b.waiting.push_back(&t);
+    block(describeCluster, 0, pc);
+  }
+  if (t.clusterReleased) {
+    acquire(t, *t.clusterReleased);
+    t.clusterReleased.reset();
+  }
+}
+
+void *Machine::mapShared(void *p, unsigned cta, const void *pc) {
+  Thread &t = self();
+  Domain &domain = *t.block->domain;
+  if (cta >= domain.blocks.size() || sharedBlockOf(t, p, 1) != t.block)
+    fail(FindingKind::InvalidOperation, absl::StrCat("mapa to block ", cta, " of a cluster of ", domain.blocks.size()),
+         "mapa", offsetOf(pc));
+  if (domain.blocks[cta]->live == 0)
+    fail(FindingKind::InvalidOperation, absl::StrCat("block ", cta, " of the cluster has ended"), "mapa", offsetOf(pc));
+  return domain.blocks[cta]->shared + (static_cast<unsigned char *>(p) - t.block->shared);
+}
+
+void Machine::setMaxRegisters(int count, bool increase, const void *pc) {
+  Thread &t = self();
+  uint32_t at = offsetOf(pc);
+  if (count < 24 || count > 256 || count % 8)
+    fail(FindingKind::InvalidOperation, absl::StrCat("setmaxnreg ", count, ": multiples of 8 from 24 to 256"), "setmaxnreg", at);
+  if (increase ? count < t.registers : count > t.registers)
+    fail(FindingKind::InvalidOperation,
+         absl::StrCat("setmaxnreg.", increase ? "inc" : "dec", " to ", count, " from ", t.registers, " registers"),
+         "setmaxnreg", at);
+  Block &b = *t.block;
+  while (b.spareRegisters < count - t.registers) {
+    b.waitingForRegisters.push_back(&t);
+    block(describeRegisters, uint64_t(count), pc);
+  }
+  b.spareRegisters -= count - t.registers;
+  t.registers = count;
+  std::vector<Thread *> waiting;
+  waiting.swap(b.waitingForRegisters);
+  for (Thread *w : waiting)
+    makeReady(*w);
+}
+
+} // namespace kernelc::emulator

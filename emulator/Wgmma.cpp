@@ -1,0 +1,260 @@
+// wgmma: four warps issue a matrix product whose operands are read, and whose
+// accumulators are written, only when the group is waited for. Descriptors are
+// decoded from their bits (reference/hopper.md 1.4). Shared memory is read by the
+// warpgroup's agent, whose clock counts groups.
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "emulator/Machine.h"
+
+namespace kernelc::emulator {
+namespace {
+
+int elementBytes(kce::WgmmaKind kind) {
+  switch (kind) {
+  case kce::WgmmaKind::Bf16:
+  case kce::WgmmaKind::F16: return 2;
+  case kce::WgmmaKind::Tf32: return 4;
+  default: return 1;
+  }
+}
+
+float decode(kce::WgmmaKind kind, const unsigned char *p) {
+  uint16_t h;
+  uint32_t w;
+  float f;
+  switch (kind) {
+  case kce::WgmmaKind::Bf16: std::memcpy(&h, p, 2); return fromBF16(h);
+  case kce::WgmmaKind::F16: std::memcpy(&h, p, 2); return fromF16(h);
+  case kce::WgmmaKind::Tf32:
+    std::memcpy(&w, p, 4);
+    w &= ~0x1fffu; // the unit ignores the low 13 bits
+    std::memcpy(&f, &w, 4);
+    return f;
+  case kce::WgmmaKind::S8: return float(int8_t(*p));
+  case kce::WgmmaKind::U8: return float(*p);
+  case kce::WgmmaKind::E4M3: return fromF8E4M3(*p);
+  case kce::WgmmaKind::E5M2: return fromF8E5M2(*p);
+  }
+  return 0;
+}
+
+/// A matrix descriptor, taken apart.
+struct Descriptor {
+  size_t start, lbo, sbo;
+  int span; ///< swizzle in bytes, 0 for none
+  explicit Descriptor(uint64_t bits)
+      : start((bits & 0x3fff) << 4), lbo((bits >> 16 & 0x3fff) << 4), sbo((bits >> 32 & 0x3fff) << 4) {
+    const int spans[4] = {0, 128, 64, 32};
+    span = spans[bits >> 62];
+  }
+  /// Offset of the 16-byte chunk that holds element (mn, k), and the byte in it.
+  size_t offset(int mn, int k, int bytes, bool mnMajor) const {
+    size_t at;
+    if (!mnMajor) {
+      size_t chunk = size_t(k * bytes) / 16, in = size_t(k * bytes) % 16;
+      at = span ? start + size_t(mn / 8) * sbo + size_t(mn % 8) * size_t(span) + chunk * 16 + in
+                : start + size_t(mn / 8) * sbo + chunk * lbo + size_t(mn % 8) * 16 + in;
+    } else if (span) {
+      int panel = span / bytes;
+      at = start + size_t(mn / panel) * lbo + size_t(mn % panel * bytes) + size_t(k % 8) * size_t(span) +
+           size_t(k / 8) * sbo;
+    } else {
+      at = start + size_t(mn / 8) * sbo + size_t(mn % 8 * bytes) + size_t(k % 8) * 16 + size_t(k / 8) * lbo;
+    }
+    size_t mask = span == 128 ? 7 : span == 64 ? 3 : span == 32 ? 1 : 0;
+    return at ^ ((at >> 7 & mask) << 4);
+  }
+};
+
+bool validN(kce::WgmmaKind kind, int n) {
+  if (n < 8 || n > 256 || n % 8)
+    return false;
+  bool integer = kind == kce::WgmmaKind::S8 || kind == kce::WgmmaKind::U8;
+  return !integer || n % 16 == 0 || n == 8 || n == 24;
+}
+
+} // namespace
+
+void Machine::checkOperand(Thread &t, uintptr_t at, size_t size, bool write, const void *pc) {
+  bool touched = false;
+  for (auto &[base, bytes] : t.accumulators)
+    touched |= at < base + bytes && base < at + size;
+  if (!touched)
+    return;
+  t.wgmmaFenceNeeded = true;
+  auto check = [&](const WgmmaOp &op) {
+    uintptr_t base = reinterpret_cast<uintptr_t>(op.args.d);
+    if (at < base + size_t(op.args.n) * 2 && base < at + size)
+      report(FindingKind::OperandInFlight, "accumulators are touched before the wgmma that writes them was waited for",
+             party(t, write ? "write" : "read", offsetOf(pc)), party(t, "wgmma", op.pc));
+  };
+  for (const WgmmaOp &op : t.openWgmma)
+    check(op);
+  for (auto &group : t.wgmmaGroups)
+    for (const WgmmaOp &op : group)
+      check(op);
+}
+
+void Machine::checkWgmmaOperand(Thread &t, const WgmmaOp &op, bool isA) {
+  Descriptor d(isA ? op.args.descA : op.args.descB);
+  int bytes = elementBytes(op.args.kind), k = 32 / bytes, rows = isA ? 64 : op.args.n;
+  bool mnMajor = isA ? op.args.transposeA : op.args.transposeB;
+  Warpgroup &group = t.block->warpgroups[t.linear / 128];
+  Actor read{&t, group.agent.index, Stamp::AsyncProxy, group.agent.issued + 1, op.pc, 0};
+  int perChunk = 16 / bytes;
+  for (int mn = 0; mn < rows; mn += mnMajor ? perChunk : 1)
+    for (int kk = 0; kk < k; kk += mnMajor ? 1 : perChunk) {
+      size_t at = d.offset(mn, kk, bytes, mnMajor);
+      if (int64_t(at) + 16 > spec_.sharedBytes)
+        fail(FindingKind::OutOfBounds,
+             absl::StrCat("wgmma reads operand ", isA ? "A" : "B", " at shared byte ", at, " of ", spec_.sharedBytes),
+             "wgmma", op.pc);
+      if (checks())
+        access(read, t.block->shared + at, 16, false);
+    }
+}
+
+void Machine::wgmma(const kce::WgmmaArgs &args, const void *pc) {
+  Thread &t = self();
+  uint32_t at = offsetOf(pc);
+  t.warpPc = at;
+  if (t.linear / 128 >= t.block->warpgroups.size())
+    fail(FindingKind::InvalidOperation, "wgmma needs a warpgroup of 128 threads", "wgmma", at);
+  if (!validN(args.kind, args.n) || ((args.transposeA || args.transposeB) && elementBytes(args.kind) != 2))
+    fail(FindingKind::InvalidOperation,
+         absl::StrCat("wgmma of n = ", args.n, args.transposeA || args.transposeB ? " with a transposed operand" : "",
+                      " does not exist for this type"),
+         "wgmma", at);
+  if (checks() && t.wgmmaFenceNeeded)
+    report(FindingKind::OperandInFlight, "wgmma.fence is missing between ordinary use of the registers and wgmma",
+           party(t, "wgmma", at));
+  WgmmaOp op;
+  op.args = args;
+  op.pc = at;
+  if (args.a)
+    std::memcpy(op.a, args.a, sizeof op.a);
+  std::pair<uintptr_t, size_t> d{reinterpret_cast<uintptr_t>(args.d), size_t(args.n) * 2};
+  bool known = false;
+  for (auto &a : t.accumulators)
+    known |= a == d;
+  if (!known)
+    t.accumulators.push_back(d);
+  state_.watchStack = 1;
+  // Warps read for themselves: one lane of each speaks for its knowledge.
+  if (t.linear % 32 == 0) {
+    Warpgroup &group = t.block->warpgroups[t.linear / 128];
+    if (!group.agent.index) {
+      Domain &domain = *t.block->domain;
+      group.agent.index = uint16_t(domain.agents++);
+      domain.agentNames.push_back(absl::StrCat("wgmma@", t.agent));
+    }
+    group.agent.issued = group.agent.done + uint32_t(t.wgmmaGroups.size());
+    if (!args.a)
+      checkWgmmaOperand(t, op, true);
+    checkWgmmaOperand(t, op, false);
+  }
+  t.openWgmma.push_back(op);
+}
+
+void Machine::wgmmaCommit() {
+  Thread &t = self();
+  t.wgmmaGroups.push_back(std::move(t.openWgmma));
+  t.openWgmma.clear();
+}
+
+static std::string describeWgmma(const Thread &t) {
+  return absl::StrCat("warpgroup wgmma.wait_group (", t.block->warpgroups[t.linear / 128].waiting.size(),
+                      " of 128 threads arrived)");
+}
+
+void Machine::wgmmaWait(int pending, const void *pc) {
+  Thread &t = self();
+  t.warpPc = offsetOf(pc);
+  if (t.linear / 128 >= t.block->warpgroups.size())
+    fail(FindingKind::InvalidOperation, "wgmma needs a warpgroup of 128 threads", "wgmma.wait_group", t.warpPc);
+  Warpgroup &group = t.block->warpgroups[t.linear / 128];
+  group.waiting.push_back(&t);
+  group.pending = pending;
+  if (group.waiting.size() < 128) {
+    block(describeWgmma, 0, pc);
+    return;
+  }
+  const Thread &first = *group.waiting.front();
+  for (Thread *w : group.waiting)
+    if (w->warpPc != first.warpPc || w->wgmmaGroups.size() != first.wgmmaGroups.size())
+      fail(FindingKind::BarrierDivergence, "threads of one warpgroup issue different wgmma", "wgmma.wait_group", t.warpPc);
+  while (t.wgmmaGroups.size() > size_t(pending)) {
+    for (size_t i = 0; i < t.wgmmaGroups.front().size(); i++)
+      runWgmma(*t.block, t.linear / 128, i);
+    for (Thread *w : group.waiting)
+      w->wgmmaGroups.pop_front();
+    group.agent.done++;
+  }
+  std::vector<Thread *> all;
+  all.swap(group.waiting);
+  for (Thread *w : all)
+    if (w != &t)
+      makeReady(*w);
+}
+
+void Machine::runWgmma(Block &block, unsigned warpgroup, size_t index) {
+  auto lane = [&](unsigned i) -> Thread & { return *block.threads[warpgroup * 128 + i]; };
+  const WgmmaOp &op = lane(0).wgmmaGroups.front()[index];
+  const kce::WgmmaArgs &x = op.args;
+  for (unsigned i = 1; i < 128; i++) {
+    const auto &group = lane(i).wgmmaGroups.front();
+    if (group.size() <= index || group[index].pc != op.pc || group[index].args.descB != x.descB ||
+        group[index].args.descA != x.descA || group[index].args.accumulate != x.accumulate)
+      fail(FindingKind::BarrierDivergence,
+           absl::StrCat("threads 0 and ", i, " of one warpgroup issue different wgmma: instruction, descriptors and "
+                        "accumulate must be the same"),
+           "wgmma", op.pc);
+  }
+  report_.counts.mma++;
+  int bytes = elementBytes(x.kind), k = 32 / bytes, n = x.n;
+  std::vector<float> a(size_t(64 * k)), b(size_t(n * k));
+  if (x.a) { // rows l/4 and +8 of the warp's 16; K as in mma.sync
+    int per = 4 / bytes;
+    for (unsigned t = 0; t < 128; t++) {
+      const uint32_t *regs = lane(t).wgmmaGroups.front()[index].a;
+      for (int r = 0; r < 4; r++)
+        for (int i = 0; i < per; i++) {
+          unsigned row = t / 32 * 16 + t % 32 / 4 + 8 * (r & 1);
+          int kk = (r >> 1) * 4 * per + int(t % 4) * per + i;
+          a[row * size_t(k) + size_t(kk)] = decode(x.kind, reinterpret_cast<const unsigned char *>(&regs[r]) + i * bytes);
+        }
+    }
+  } else {
+    Descriptor d(x.descA);
+    for (int r = 0; r < 64; r++)
+      for (int kk = 0; kk < k; kk++)
+        a[size_t(r * k + kk)] = decode(x.kind, block.shared + d.offset(r, kk, bytes, x.transposeA));
+  }
+  Descriptor d(x.descB);
+  for (int c = 0; c < n; c++)
+    for (int kk = 0; kk < k; kk++)
+      b[size_t(c * k + kk)] = decode(x.kind, block.shared + d.offset(c, kk, bytes, x.transposeB));
+  bool integer = x.kind == kce::WgmmaKind::S8 || x.kind == kce::WgmmaKind::U8;
+  for (unsigned t = 0; t < 128; t++) {
+    void *out = lane(t).wgmmaGroups.front()[index].args.d;
+    for (int j = 0; j < n / 8; j++)
+      for (int i = 0; i < 4; i++) {
+        const float *pa = &a[(t / 32 * 16 + t % 32 / 4 + 8 * unsigned(i >> 1)) * size_t(k)];
+        const float *pb = &b[size_t((8 * j + int(2 * (t % 4)) + (i & 1)) * k)];
+        if (integer) {
+          int64_t sum = x.accumulate ? static_cast<int32_t *>(out)[4 * j + i] : 0;
+          for (int kk = 0; kk < k; kk++)
+            sum += int64_t(pa[kk]) * int64_t(pb[kk]);
+          static_cast<int32_t *>(out)[4 * j + i] = int32_t(uint32_t(sum));
+        } else {
+          double sum = x.accumulate ? static_cast<float *>(out)[4 * j + i] : 0.0;
+          for (int kk = 0; kk < k; kk++)
+            sum += double(pa[kk]) * double(pb[kk]);
+          static_cast<float *>(out)[4 * j + i] = float(sum);
+        }
+      }
+  }
+}
+
+} // namespace kernelc::emulator

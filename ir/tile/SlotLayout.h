@@ -1,0 +1,35 @@
+// Where the elements of a ring's slot lie in shared memory.
+//
+// A slot holds a box. Its contiguous dim is cut into panels of W elements
+// (at most 128 bytes); a panel is a matrix of rows (all other dims, the last one
+// fastest) of W elements; within a row, 16-byte chunks are exchanged by XOR with
+// the row number, as the TMA and wgmma swizzle modes of 128, 64 and 32 bytes do:
+//   offset(r, c) = (c / W)·R·W + r·W + (chunk(c) ^ s(r))·E + c mod E
+// with E elements in 16 bytes, chunk(c) = (c mod W) / E and s(r) the bits of r that
+// change between rows sharing the same 128-byte line index: 128 B: r mod 8,
+// 64 B: (r / 2) mod 4, 32 B: (r / 4) mod 2.
+#pragma once
+
+#include <cstdint>
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace kernelc::tile {
+
+struct SlotLayout {
+  SlotLayout(llvm::ArrayRef<int64_t> shape, int64_t elementBytes, int64_t contiguous);
+
+  int64_t contiguous;      ///< the contiguous dim
+  int64_t width;           ///< W: elements of a panel's row
+  int64_t rows;            ///< R
+  int64_t chunk;           ///< E: elements in 16 bytes, or all of a narrower row
+  int64_t chunks;          ///< of a row
+  int64_t rowShift;        ///< s(r) = (r >> rowShift) & (chunks - 1)
+  int64_t elements;        ///< of a slot
+  int64_t swizzleBytes;    ///< 128, 64, 32, or 0 without a swizzle
+  /// Multiplier of each dim's coordinate in the row number (0 for the contiguous dim).
+  llvm::SmallVector<int64_t> rowStride;
+};
+
+} // namespace kernelc::tile

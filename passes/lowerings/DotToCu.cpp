@@ -1,0 +1,441 @@
+// Rings and dots: from slots in shared memory to fragments and multiply-adds.
+#include "passes/lowerings/DotToCu.h"
+
+#include "ir/tile/Accumulator.h"
+#include "ir/tile/SlotLayout.h"
+#include "llvm/ADT/STLExtras.h"
+#include "passes/tile/Access.h"
+
+using namespace mlir;
+
+namespace kernelc {
+
+using tile::Digit;
+using tile::Layout;
+using tile::SlotLayout;
+
+namespace {
+
+int64_t bytesOf(Type t) { return std::max(1u, t.getIntOrFloatBitWidth() / 8); }
+
+SlotLayout slotOf(tile::RingType ring) { return SlotLayout(ring.getShape(), bytesOf(ring.getElementType()), ring.getContiguous()); }
+
+/// Arithmetic on slots: addresses of elements.
+class SlotAddress {
+public:
+  SlotAddress(ThreadCode &c, tile::RingType ring, Location loc) : c_(c), layout_(slotOf(ring)), ring_(ring), loc_(loc) {}
+
+  const SlotLayout &layout() const { return layout_; }
+
+  /// The first element of slot number mod slots.
+  Value slotStart(Value number) {
+    Value slot = arith::RemSIOp::create(c_.b, loc_, number, c_.index(ring_.getSlots(), loc_));
+    return c_.mul(slot, layout_.elements, loc_);
+  }
+
+  /// Row number of coordinates (null coordinates are zero).
+  Value row(ArrayRef<Value> coords) {
+    Value r;
+    for (auto [d, v] : llvm::enumerate(coords))
+      if (v && int64_t(d) != layout_.contiguous)
+        r = c_.add(r, c_.mul(v, layout_.rowStride[d], loc_), loc_);
+    return r ? r : c_.index(0, loc_);
+  }
+
+  /// Offset within a slot of (row, column along the contiguous dim).
+  Value offset(Value row, Value column) {
+    OpBuilder &b = c_.b;
+    Value panel, within = column;
+    if (layout_.width < ring_.getShape()[layout_.contiguous]) {
+      panel = c_.mul(arith::DivSIOp::create(b, loc_, column, c_.index(layout_.width, loc_)), layout_.rows * layout_.width, loc_);
+      within = arith::RemSIOp::create(b, loc_, column, c_.index(layout_.width, loc_));
+    }
+    Value o = c_.add(panel, c_.mul(row, layout_.width, loc_), loc_);
+    if (layout_.chunks <= 1 || !layout_.swizzleBytes)
+      return c_.add(o, within, loc_);
+    Value chunk = arith::DivSIOp::create(b, loc_, within, c_.index(layout_.chunk, loc_));
+    Value key = row;
+    if (layout_.rowShift)
+      key = arith::DivSIOp::create(b, loc_, key, c_.index(int64_t(1) << layout_.rowShift, loc_));
+    key = arith::RemSIOp::create(b, loc_, key, c_.index(layout_.chunks, loc_));
+    Value swizzled = arith::XOrIOp::create(b, loc_, chunk, key);
+    Value rest = arith::RemSIOp::create(b, loc_, within, c_.index(layout_.chunk, loc_));
+    return c_.add(c_.add(o, c_.mul(swizzled, layout_.chunk, loc_), loc_), rest, loc_);
+  }
+
+private:
+  ThreadCode &c_;
+  SlotLayout layout_;
+  tile::RingType ring_;
+  Location loc_;
+};
+
+/// Digits of a linear number over `dims`, the last fastest.
+void spreadLinear(ThreadCode &c, Value linear, ArrayRef<int64_t> dims, ArrayRef<int64_t> shape, SmallVectorImpl<Value> &coords, Location loc) {
+  int64_t before = 1, total = 1;
+  for (int64_t d : dims)
+    total *= shape[d];
+  for (int64_t d : llvm::reverse(dims)) {
+    if (shape[d] > 1) {
+      Value v = linear;
+      if (before > 1)
+        v = arith::DivSIOp::create(c.b, loc, v, c.index(before, loc));
+      if (before * shape[d] < total)
+        v = arith::RemSIOp::create(c.b, loc, v, c.index(shape[d], loc));
+      coords[d] = v;
+    }
+    before *= shape[d];
+  }
+}
+
+/// An unrolled loop; returns its variable with the builder inside.
+Value openLoop(ThreadCode &c, int64_t from, int64_t to, int64_t step, StringRef name, Location loc) {
+  if (to - from <= step)
+    return c.index(from, loc);
+  auto loop = scf::ForOp::create(c.b, loc, c.index(from, loc), c.index(to, loc), c.index(step, loc));
+  loop->setAttr(cu::kUnrollAttr, c.b.getUnitAttr());
+  loop.getInductionVar().setLoc(NameLoc::get(c.b.getStringAttr(name), loc));
+  c.b.setInsertionPoint(loop.getBody()->getTerminator());
+  return loop.getInductionVar();
+}
+
+} // namespace
+
+void lowerRing(ThreadCode &c, tile::RingOp op) {
+  auto ring = op.getResult().getType();
+  // A swizzle is a function of the address: slots start on its period.
+  c.sharedBytes = (c.sharedBytes + 1023) / 1024 * 1024;
+  SlotLayout layout = slotOf(ring);
+  StringRef name = cu::findName(op.getLoc());
+  c.rings[op] = c.sharedArray(layout.elements * ring.getSlots(), ring.getElementType(), op.getLoc(), name.empty() ? "ring" : name);
+}
+
+void lowerRingCopy(ThreadCode &c, tile::RingCopyOp op) {
+  Location loc = cu::unnamed(op.getLoc());
+  OpBuilder &b = c.b;
+  auto ring = op.getRing().getType();
+  SlotAddress address(c, ring, loc);
+  const SlotLayout &layout = address.layout();
+  ArrayRef<int64_t> shape = ring.getShape();
+  int64_t dim = layout.contiguous, bytes = bytesOf(ring.getElementType());
+  AffineMap tensorShape = shapeOfBase(c.func, op.getBase());
+  int64_t vector = provableVector(c.func, op.getMap(), tensorShape, dim, llvm::is_contained(op.getMask(), dim),
+                                  std::min<int64_t>(16 / bytes, shape[dim]));
+  vector = std::min(vector, layout.chunk);
+  int64_t perRow = shape[dim] / vector, total = layout.rows * perRow, threads = c.func.getWarps() * 32;
+  Value start = address.slotStart(c.scalars.lookup(op.getNumber()));
+  OpBuilder::InsertionGuard guard(b);
+  Value base = openLoop(c, 0, total, threads, "copy", loc);
+  Value id = c.add(base, c.thread(loc), loc);
+  if (total % threads) {
+    Value some = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, id, c.index(total, loc));
+    auto branch = scf::IfOp::create(b, loc, some, false);
+    b.setInsertionPoint(branch.thenBlock()->getTerminator());
+  }
+  Value row = perRow > 1 ? Value(arith::DivSIOp::create(b, loc, id, c.index(perRow, loc))) : id;
+  Value column = perRow > 1 ? c.mul(arith::RemSIOp::create(b, loc, id, c.index(perRow, loc)), vector, loc) : c.index(0, loc);
+  // Coordinates of the vector's first element.
+  SmallVector<Value> coords(shape.size());
+  SmallVector<int64_t> rowDims;
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (int64_t(d) != dim)
+      rowDims.push_back(d);
+  spreadLinear(c, row, rowDims, shape, coords, loc);
+  coords[dim] = column;
+  for (auto [d, v] : llvm::enumerate(coords)) {
+    v = c.add(c.scalars.lookup(op.getOffsets()[d]), v, loc);
+    v = v ? v : c.index(0, loc);
+  }
+  Value valid;
+  auto require = [&](Value condition) { valid = valid ? Value(arith::AndIOp::create(b, loc, valid, condition)) : condition; };
+  for (int64_t d : op.getMask())
+    require(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, coords[d], c.expand(c.func.getExtent(d), {}, loc)));
+  Value linear;
+  for (auto [r, e] : llvm::enumerate(op.getMap().getResults())) {
+    Value s = c.expand(e, coords, loc), n = c.expand(tensorShape.getResult(r), {}, loc);
+    if (op.getBounds() == te::BoundsMode::Pad) {
+      require(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, s, c.index(0, loc)));
+      require(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, s, n));
+    }
+    linear = linear ? Value(arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, linear, n), s)) : s;
+  }
+  // Nothing is read where `valid` is false, but the address stays inside the tensor.
+  if (valid)
+    linear = arith::SelectOp::create(b, loc, valid, linear, c.index(0, loc));
+  Value to = c.add(start, address.offset(row, column), loc);
+  Value source = c.bases.lookup(op.getBase()), target = c.rings.lookup(op.getRing());
+  if (c.hasAsyncCopy)
+    cu::CpAsyncOp::create(b, loc, source, linear, target, to, valid, vector);
+  else {
+    Value temporary = c.allocate(vector, ring.getElementType(), loc);
+    auto load = [&] { cu::CopyOp::create(b, loc, source, linear, temporary, c.index(0, loc), vector); };
+    if (valid) {
+      Value zero = arith::ConstantOp::create(b, loc, cast<TypedAttr>(b.getZeroAttr(ring.getElementType())));
+      for (int64_t i = 0; i < vector; ++i)
+        memref::StoreOp::create(b, loc, zero, temporary, c.index(i, loc));
+      auto branch = scf::IfOp::create(b, loc, valid, false);
+      OpBuilder::InsertionGuard inner(b);
+      b.setInsertionPoint(branch.thenBlock()->getTerminator());
+      load();
+    } else {
+      load();
+    }
+    cu::CopyOp::create(b, loc, temporary, c.index(0, loc), target, to, vector);
+  }
+}
+
+void lowerRingStore(ThreadCode &c, tile::RingStoreOp op) {
+  Location loc = cu::unnamed(op.getLoc());
+  auto ring = op.getRing().getType();
+  SlotAddress address(c, ring, loc);
+  Layout layout = tile::getLayout(op.getValue());
+  Value start = address.slotStart(c.scalars.lookup(op.getNumber()));
+  Value target = c.rings.lookup(op.getRing());
+  OpBuilder::InsertionGuard guard(c.b);
+  if (Value first = c.isFirstReplica(layout, loc)) {
+    auto branch = scf::IfOp::create(c.b, loc, first, false);
+    c.b.setInsertionPoint(branch.thenBlock()->getTerminator());
+  }
+  // A vector where registers run along the contiguous dim within a chunk.
+  int64_t vector = 1;
+  ArrayRef<Digit> digits = layout.reg;
+  if (!digits.empty() && digits[0].dim == address.layout().contiguous && digits[0].stride == 1 &&
+      digits[0].size <= address.layout().chunk && digits[0].size * bytesOf(ring.getElementType()) >= 2)
+    vector = digits[0].size;
+  OpenDigits open;
+  c.overDigits(vector > 1 ? digits.drop_front() : digits, loc, open, [&] {
+    SmallVector<Value> coords = c.coordinates(layout, open, ring.getShape().size(), loc);
+    Value column = coords[address.layout().contiguous];
+    Value to = c.add(start, address.offset(address.row(coords), column ? column : c.index(0, loc)), loc);
+    Value r = c.registerIndex(layout, open, loc);
+    RegTile value = c.tiles.lookup(op.getValue());
+    if (vector > 1)
+      cu::CopyOp::create(c.b, loc, value.array, r, target, to, vector);
+    else
+      memref::StoreOp::create(c.b, loc, memref::LoadOp::create(c.b, loc, value.array, r), target, to);
+  });
+}
+
+namespace {
+
+/// One dot: its operands' slots, its warps' parts, its unit.
+class DotLowering {
+public:
+  DotLowering(ThreadCode &c, tile::DotOp op, Value acc)
+      : c_(c), op_(op), b_(c.b), loc_(cu::unnamed(op.getLoc())), acc_(acc), aRing_(cast<tile::RingType>(op.getA().getType())),
+        bRing_(cast<tile::RingType>(op.getB().getType())), aAddress_(c, aRing_, loc_), bAddress_(c, bRing_, loc_) {
+    auto product = [&](tile::RingType ring, ArrayRef<int64_t> dims) {
+      int64_t p = 1;
+      for (int64_t d : dims)
+        p *= ring.getShape()[d];
+      return p;
+    };
+    m_ = product(aRing_, op.getM());
+    n_ = product(bRing_, op.getN());
+    k_ = product(aRing_, op.getK());
+    shape_ = tile::accumulatorShape(c.func.getUnit(), m_, n_, c.func.getWarps());
+    Value number = c.scalars.lookup(op.getNumber());
+    aStart_ = aAddress_.slotStart(number);
+    bStart_ = bAddress_.slotStart(number);
+  }
+
+  void run() {
+    // Where this thread's part of the accumulator starts.
+    warpM_ = start('m', shape_.warp, c_.warp(loc_));
+    warpN_ = start('n', shape_.warp, c_.warp(loc_));
+    if (c_.func.getUnit() == "mma")
+      runMma();
+    else
+      runSimt();
+  }
+
+private:
+  /// What a lane or warp number contributes to the linear row or column.
+  Value start(char axis, ArrayRef<std::pair<char, Digit>> digits, Value number) {
+    Value at;
+    int64_t before = 1, total = 1;
+    for (auto &[a, d] : digits)
+      total *= d.size;
+    for (auto &[a, d] : digits) {
+      if (a == axis && d.size > 1) {
+        Value v = number;
+        if (before > 1)
+          v = arith::DivSIOp::create(b_, loc_, v, c_.index(before, loc_));
+        if (before * d.size < total)
+          v = arith::RemSIOp::create(b_, loc_, v, c_.index(d.size, loc_));
+        at = c_.add(at, c_.mul(v, d.stride, loc_), loc_);
+      }
+      before *= d.size;
+    }
+    return at ? at : c_.index(0, loc_);
+  }
+
+  /// Address in the ring of (linear row or column, linear k).
+  Value element(SlotAddress &address, Value slotStart, tile::RingType ring, ArrayRef<int64_t> outer, Value mn, Value k) {
+    SmallVector<Value> coords(ring.getShape().size());
+    spreadLinear(c_, mn, outer, ring.getShape(), coords, loc_);
+    spreadLinear(c_, k, op_.getK(), ring.getShape(), coords, loc_);
+    Value column = coords[address.layout().contiguous];
+    return c_.add(slotStart, address.offset(address.row(coords), column ? column : c_.index(0, loc_)), loc_);
+  }
+
+  bool kMajor(tile::RingType ring) { return llvm::is_contained(op_.getK(), ring.getContiguous()); }
+
+  void runMma() {
+    OpBuilder::InsertionGuard guard(b_);
+    int64_t mReps = shape_.warpM / 16, nPairs = shape_.warpN / 16;
+    Value lane = c_.lane(loc_);
+    auto mod = [&](Value v, int64_t n) { return arith::RemSIOp::create(b_, loc_, v, c_.index(n, loc_)).getResult(); };
+    auto div = [&](Value v, int64_t n) { return arith::DivSIOp::create(b_, loc_, v, c_.index(n, loc_)).getResult(); };
+    // The matrix row each lane names to ldmatrix: see reference on mma.m16n8k16 fragments.
+    bool aK = kMajor(aRing_), bK = kMajor(bRing_);
+    Value aRow = aK ? mod(lane, 16) : c_.mul(mod(div(lane, 8), 2), 8, loc_);
+    Value aK0 = aK ? c_.mul(div(lane, 16), 8, loc_) : c_.add(mod(lane, 8), c_.mul(div(lane, 16), 8, loc_), loc_);
+    Value bCol = bK ? c_.add(mod(lane, 8), c_.mul(div(lane, 16), 8, loc_), loc_) : c_.mul(div(lane, 16), 8, loc_);
+    Value bK0 = bK ? c_.mul(mod(div(lane, 8), 2), 8, loc_) : mod(lane, 16);
+    Type word = b_.getIntegerType(32, /*isSigned=*/false);
+    auto named = [&](StringRef n) { return NameLoc::get(b_.getStringAttr(n), loc_); };
+    Value aFragments = c_.allocate(mReps * 4, word, named("a"));
+    Value bFragments = c_.allocate(nPairs * 4, word, named("b"));
+    Value kk = openLoop(c_, 0, k_, 16, "kk", loc_);
+    auto inLoop = [&](int64_t reps, StringRef name, llvm::function_ref<void(Value)> body) {
+      OpBuilder::InsertionGuard inner(b_);
+      body(openLoop(c_, 0, reps, 1, name, loc_));
+    };
+    inLoop(mReps, "mi", [&](Value mi) {
+      Value row = c_.add(c_.add(warpM_, c_.mul(mi, 16, loc_), loc_), aRow, loc_);
+      Value from = element(aAddress_, aStart_, aRing_, op_.getM(), row, c_.add(kk, aK0, loc_));
+      cu::LdmatrixOp::create(b_, loc_, c_.rings.lookup(op_.getA()), from, aFragments, c_.mul(mi, 4, loc_), 4, !aK);
+    });
+    inLoop(nPairs, "np", [&](Value np) {
+      Value column = c_.add(c_.add(warpN_, c_.mul(np, 16, loc_), loc_), bCol, loc_);
+      Value from = element(bAddress_, bStart_, bRing_, op_.getN(), column, c_.add(kk, bK0, loc_));
+      cu::LdmatrixOp::create(b_, loc_, c_.rings.lookup(op_.getB()), from, bFragments, c_.mul(np, 4, loc_), 4, !bK);
+    });
+    int64_t nReps = nPairs * 2;
+    StringRef type = aRing_.getElementType().isBF16() ? "m16n8k16_bf16" : "m16n8k16_f16";
+    inLoop(mReps, "mi", [&](Value mi) {
+      inLoop(nReps, "ni", [&](Value ni) {
+        Value d = c_.mul(c_.add(c_.mul(mi, nReps, loc_), ni, loc_), 4, loc_);
+        cu::MmaOp::create(b_, loc_, acc_, d, aFragments, c_.mul(mi, 4, loc_), bFragments, c_.mul(ni, 2, loc_), type);
+      });
+    });
+  }
+
+  /// Multiply-adds on registers; a step takes as many k as make a 16-byte vector
+  /// of the operand that is contiguous along k.
+  void runSimt() {
+    OpBuilder::InsertionGuard guard(b_);
+    Type accType = cast<MemRefType>(acc_.getType()).getElementType();
+    auto digit = [&](char axis, size_t which) -> Digit {
+      for (auto &[a, d] : shape_.reg)
+        if (a == axis && which-- == 0)
+          return d;
+      return {-1, 0, 1};
+    };
+    // Columns: a vector, then repeats; rows: repeats.
+    bool vectored = !shape_.reg.empty() && shape_.reg[0].first == 'n' && shape_.reg[0].second.stride == 1;
+    Digit nVector = vectored ? digit('n', 0) : Digit{-1, 0, 1}, nRepeat = digit('n', vectored ? 1 : 0), mRepeat = digit('m', 0);
+    Value laneM = c_.add(start('m', shape_.lane, c_.lane(loc_)), warpM_, loc_);
+    Value laneN = c_.add(start('n', shape_.lane, c_.lane(loc_)), warpN_, loc_);
+    Type aType = aRing_.getElementType(), bType = bRing_.getElementType();
+    bool aK = kMajor(aRing_), bK = kMajor(bRing_);
+    int64_t rows = mRepeat.size, columns = nVector.size * nRepeat.size;
+    auto stepOf = [&](tile::RingType ring, Type t) { return std::min<int64_t>(16 / bytesOf(t), ring.getShape()[ring.getContiguous()]); };
+    int64_t step = 1;
+    if (aK)
+      step = stepOf(aRing_, aType);
+    if (bK)
+      step = std::max(step, stepOf(bRing_, bType));
+    if (aK && bK)
+      step = std::min(stepOf(aRing_, aType), stepOf(bRing_, bType));
+    while (step > 1 && (step * (rows + columns) > 112 || k_ % step || (aK && step * bytesOf(aType) < 2)))
+      step /= 2;
+    auto named = [&](StringRef n) { return NameLoc::get(b_.getStringAttr(n), loc_); };
+    Value a = c_.allocate(rows * step, aType, named("a")), bv = c_.allocate(columns * step, bType, named("b"));
+    Value k0 = openLoop(c_, 0, k_, step, "kk", loc_);
+    auto inLoop = [&](int64_t reps, StringRef name, llvm::function_ref<void(Value)> body) {
+      OpBuilder::InsertionGuard inner(b_);
+      body(openLoop(c_, 0, reps, 1, name, loc_));
+    };
+    Value aSlots = c_.rings.lookup(op_.getA()), bSlots = c_.rings.lookup(op_.getB());
+    auto move = [&](Value from, Value at, Value to, Value index, int64_t count, Type t) {
+      if (count > 1 && count * bytesOf(t) <= 16)
+        cu::CopyOp::create(b_, loc_, from, at, to, index, count);
+      else
+        memref::StoreOp::create(b_, loc_, memref::LoadOp::create(b_, loc_, from, at), to, index);
+    };
+    // a[row][k], b[k][column] or b[column][k]: whichever a vector fills.
+    inLoop(rows, "mi", [&](Value mi) {
+      Value row = c_.add(laneM, c_.mul(mi, mRepeat.stride, loc_), loc_);
+      if (aK) {
+        move(aSlots, element(aAddress_, aStart_, aRing_, op_.getM(), row, k0), a, c_.mul(mi, step, loc_), step, aType);
+      } else {
+        inLoop(step, "k", [&](Value k) {
+          move(aSlots, element(aAddress_, aStart_, aRing_, op_.getM(), row, c_.add(k0, k, loc_)), a, c_.add(c_.mul(mi, step, loc_), k, loc_), 1, aType);
+        });
+      }
+    });
+    bool bVector = !bK && nVector.size > 1 && nVector.size <= bAddress_.layout().chunk;
+    auto bIndex = [&](Value column, Value k) {
+      return bK ? c_.add(c_.mul(column, step, loc_), k, loc_) : c_.add(c_.mul(k, columns, loc_), column, loc_);
+    };
+    inLoop(nRepeat.size, "nr", [&](Value nr) {
+      auto columnAt = [&](Value v) { return c_.add(c_.add(laneN, c_.mul(nr, nRepeat.stride, loc_), loc_), v, loc_); };
+      Value first = c_.mul(nr, nVector.size, loc_);
+      if (bVector) {
+        inLoop(step, "k", [&](Value k) {
+          move(bSlots, element(bAddress_, bStart_, bRing_, op_.getN(), columnAt({}), c_.add(k0, k, loc_)), bv, bIndex(first, k), nVector.size, bType);
+        });
+        return;
+      }
+      inLoop(nVector.size, "nv", [&](Value nv) {
+        Value column = c_.add(first, nv, loc_);
+        if (bK)
+          return move(bSlots, element(bAddress_, bStart_, bRing_, op_.getN(), columnAt(nv), k0), bv, bIndex(column, c_.index(0, loc_)), step, bType);
+        inLoop(step, "k", [&](Value k) {
+          move(bSlots, element(bAddress_, bStart_, bRing_, op_.getN(), columnAt(nv), c_.add(k0, k, loc_)), bv, bIndex(column, k), 1, bType);
+        });
+      });
+    });
+    inLoop(step, "k", [&](Value k) {
+      inLoop(rows, "mi", [&](Value mi) {
+        Value x = widen(memref::LoadOp::create(b_, loc_, a, c_.add(c_.mul(mi, step, loc_), k, loc_)), accType);
+        inLoop(columns, "ni", [&](Value ni) {
+          Value y = widen(memref::LoadOp::create(b_, loc_, bv, bIndex(ni, k)), accType);
+          Value at = c_.add(c_.mul(mi, columns, loc_), ni, loc_);
+          Value before = memref::LoadOp::create(b_, loc_, acc_, at);
+          Value after = isa<FloatType>(accType) ? Value(math::FmaOp::create(b_, loc_, x, y, before))
+                                                : arith::AddIOp::create(b_, loc_, before, arith::MulIOp::create(b_, loc_, x, y));
+          memref::StoreOp::create(b_, loc_, after, acc_, at);
+        });
+      });
+    });
+  }
+
+  Value widen(Value v, Type to) {
+    if (v.getType() == to)
+      return v;
+    if (isa<FloatType>(to))
+      return arith::ExtFOp::create(b_, loc_, to, v);
+    bool isUnsigned = op_->hasAttr("unsigned");
+    return isUnsigned ? Value(arith::ExtUIOp::create(b_, loc_, to, v)) : arith::ExtSIOp::create(b_, loc_, to, v);
+  }
+
+  ThreadCode &c_;
+  tile::DotOp op_;
+  OpBuilder &b_;
+  Location loc_;
+  Value acc_;
+  tile::RingType aRing_, bRing_;
+  SlotAddress aAddress_, bAddress_;
+  tile::AccumulatorShape shape_;
+  Value aStart_, bStart_, warpM_, warpN_;
+  int64_t m_, n_, k_;
+};
+
+} // namespace
+
+void lowerDot(ThreadCode &c, tile::DotOp op, Value acc) { DotLowering(c, op, acc).run(); }
+
+} // namespace kernelc

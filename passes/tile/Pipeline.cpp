@@ -1,0 +1,184 @@
+// tile-pipeline: see Passes.td.
+#include "passes/Passes.h"
+
+#include "llvm/ADT/SetVector.h"
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "passes/tile/Access.h"
+
+using namespace mlir;
+
+namespace kernelc {
+#define GEN_PASS_DEF_TILEPIPELINE
+#include "passes/Passes.h.inc"
+
+using namespace tile;
+
+namespace {
+
+/// An operand of a dot on its way into a ring.
+struct Staged {
+  Value tile;      ///< inside the loop
+  Value ring;
+  LoadOp direct;   ///< set when a copy without registers will do
+};
+
+class LoopPipeliner {
+public:
+  LoopPipeliner(FuncOp func, scf::ForOp loop, DotOp dot) : func_(func), loop_(loop), dot_(dot), b_(loop) {}
+
+  LogicalResult run() {
+    slots_ = std::max<int64_t>(2, func_.getStages());
+    for (Value operand : {dot_.getA(), dot_.getB()}) {
+      FailureOr<Staged> s = stage(operand);
+      if (failed(s))
+        return failure();
+      staged_.push_back(*s);
+    }
+    Location loc = loop_.getLoc();
+    // The first slots - 1 tiles are on their way before the loop starts.
+    for (int64_t n = 0; n < slots_ - 1; ++n)
+      fill(constant(n, loc), loc);
+    // In the loop: tile t is here; start tile t + slots - 1 in the slot that tile
+    // t - 1 has left, which the barrier says every thread has finished reading.
+    b_.setInsertionPointToStart(loop_.getBody());
+    Value t = loop_.getInductionVar();
+    AsyncWaitOp::create(b_, loc, slots_ - 2);
+    BarrierOp::create(b_, loc);
+    fill(arith::AddIOp::create(b_, loc, t, constant(slots_ - 1, loc)), loc);
+    b_.setInsertionPoint(dot_);
+    auto fed = DotOp::create(b_, dot_.getLoc(), dot_.getResult().getType(), staged_[0].ring, staged_[1].ring, dot_.getAcc(),
+                             dot_.getM(), dot_.getN(), dot_.getK(), t);
+    dot_.replaceAllUsesWith(fed.getResult());
+    dot_.erase();
+    // Nothing is left in flight when the loop is over, however short it was.
+    b_.setInsertionPointAfter(loop_);
+    AsyncWaitOp::create(b_, loc, 0);
+    // What only the old dot needed.
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*loop_.getBody())))
+      if (isOpTriviallyDead(&op) || (isa<LoadOp>(op) && op.use_empty()))
+        op.erase();
+    return success();
+  }
+
+private:
+  Value constant(int64_t v, Location loc) { return arith::ConstantIndexOp::create(b_, loc, v); }
+
+  FailureOr<Staged> stage(Value operand) {
+    auto type = cast<RankedTensorType>(operand.getType());
+    Staged s{operand, {}, {}};
+    int64_t contiguous = -1;
+    if (auto load = operand.getDefiningOp<LoadOp>()) {
+      contiguous = contiguousDim(load.getMap(), type.getShape());
+      if (isCopyable(load, contiguous))
+        s.direct = load;
+    }
+    if (contiguous < 0) {
+      // Computed operands: contiguous where their first load is.
+      SetVector<Operation *> slice;
+      BackwardSliceOptions options;
+      options.filter = [&](Operation *op) { return loop_->isAncestor(op); };
+      (void)getBackwardSlice(operand, &slice, options);
+      for (Operation *op : slice)
+        if (auto load = dyn_cast<LoadOp>(op); load && contiguous < 0)
+          contiguous = contiguousDim(load.getMap(), type.getShape());
+    }
+    if (contiguous < 0)
+      contiguous = dot_.getK().back();
+    auto ring = RingType::get(b_.getContext(), type.getShape(), type.getElementType(), slots_, contiguous);
+    s.ring = RingOp::create(b_, operand.getLoc(), ring);
+    return s;
+  }
+
+  /// Neighbours of at least 4 bytes, and zero for what lies outside.
+  bool isCopyable(LoadOp load, int64_t dim) {
+    if (dim < 0 || !load.getIndexTiles().empty())
+      return false;
+    auto mode = load.getBounds();
+    bool zeroPadded = false;
+    if (mode == te::BoundsMode::Pad) {
+      auto constant = load.getPadding().getDefiningOp<arith::ConstantOp>();
+      auto splat = constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
+      zeroPadded = splat && (isa<FloatType>(splat.getElementType()) ? splat.getSplatValue<APFloat>().isPosZero()
+                                                                      : splat.getSplatValue<APInt>().isZero());
+      // A vector must not straddle the border along its own dim.
+      for (AffineExpr e : load.getMap().getResults())
+        if (e.isFunctionOfDim(dim) && !isa<AffineDimExpr>(e))
+          return false;
+    }
+    if (mode != te::BoundsMode::InBounds && mode != te::BoundsMode::Assume && !zeroPadded)
+      return false;
+    auto type = cast<RankedTensorType>(load.getResult().getType());
+    int64_t bytes = std::max(1u, type.getElementTypeBitWidth() / 8);
+    int64_t v = provableVector(func_, load.getMap(), shapeOfBase(func_, load.getBase()), dim,
+                               llvm::is_contained(load.getMask(), dim), std::min<int64_t>(16 / bytes, type.getDimSize(dim)));
+    return v * bytes >= 4;
+  }
+
+  /// Starts filling both rings with tile `number`, if there is one.
+  void fill(Value number, Location loc) {
+    Value exists = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::slt, number, loop_.getUpperBound());
+    auto branch = scf::IfOp::create(b_, loc, exists, false);
+    {
+      OpBuilder::InsertionGuard guard(b_);
+      b_.setInsertionPoint(branch.thenBlock()->getTerminator());
+      for (Staged &s : staged_) {
+        IRMapping mapping;
+        mapping.map(loop_.getInductionVar(), number);
+        cloneSlice(s.direct ? llvm::to_vector_of<Value>(s.direct.getOffsets()) : SmallVector<Value>{s.tile}, mapping);
+        if (s.direct) {
+          SmallVector<Value> offsets;
+          for (Value o : s.direct.getOffsets())
+            offsets.push_back(mapping.lookupOrDefault(o));
+          RingCopyOp::create(b_, s.direct.getLoc(), s.ring, number, s.direct.getBase(), s.direct.getMap(), offsets,
+                             s.direct.getMask(), s.direct.getBounds());
+        } else {
+          RingStoreOp::create(b_, s.tile.getLoc(), s.ring, number, mapping.lookupOrDefault(s.tile));
+        }
+      }
+    }
+    AsyncCommitOp::create(b_, loc);
+  }
+
+  /// Clones what `values` need from the loop body, under `mapping`.
+  void cloneSlice(SmallVector<Value> values, IRMapping &mapping) {
+    SetVector<Operation *> slice;
+    for (Value v : values) {
+      BackwardSliceOptions options;
+      options.inclusive = true;
+      options.filter = [&](Operation *op) { return op->getBlock() == loop_.getBody() && !isa<RingOp>(op); };
+      (void)getBackwardSlice(v, &slice, options);
+    }
+    for (Operation &op : *loop_.getBody())
+      if (slice.contains(&op))
+        b_.clone(op, mapping);
+  }
+
+  FuncOp func_;
+  scf::ForOp loop_;
+  DotOp dot_;
+  OpBuilder b_;
+  int64_t slots_ = 2;
+  SmallVector<Staged, 2> staged_;
+};
+
+struct TilePipelinePass : impl::TilePipelineBase<TilePipelinePass> {
+  void runOnOperation() override {
+    SmallVector<DotOp> dots;
+    getOperation().walk([&](DotOp dot) {
+      if (!dot.getNumber())
+        dots.push_back(dot);
+    });
+    for (DotOp dot : dots) {
+      auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
+      if (!loop) {
+        dot.emitOpError() << "stands in no loop over its reduced indices";
+        return signalPassFailure();
+      }
+      if (failed(LoopPipeliner(getOperation(), loop, dot).run()))
+        return signalPassFailure();
+    }
+  }
+};
+
+} // namespace
+} // namespace kernelc

@@ -1,0 +1,93 @@
+// The Prover: facts it must find, and facts it must not invent.
+#include "frontend/Prover.h"
+#include "gtest/gtest.h"
+#include "mlir/IR/MLIRContext.h"
+
+namespace kernelc::frontend {
+namespace {
+
+using namespace mlir;
+
+struct ProverTest : testing::Test {
+  MLIRContext context;
+  Prover p{&context};
+  AffineExpr d(unsigned i) { return getAffineDimExpr(i, &context); }
+  AffineExpr s(unsigned i) { return getAffineSymbolExpr(i, &context); }
+  void range(AffineExpr v, AffineExpr hi) {
+    p.assume(v);
+    p.assume(hi - 1 - v);
+  }
+};
+
+TEST_F(ProverTest, Linear) {
+  range(d(0), s(0) - 1);
+  EXPECT_TRUE(p.proves(s(0) - 1 - (d(0) + 1)));
+  EXPECT_FALSE(p.proves(s(0) - 1 - (d(0) + 2)));
+  EXPECT_FALSE(p.contradictory());
+}
+
+TEST_F(ProverTest, FloorAndModByConstants) {
+  p.assume(s(0));
+  range(d(0), s(0) * 4);
+  EXPECT_TRUE(p.proves(s(0) - 1 - d(0).floorDiv(4)));
+  EXPECT_TRUE(p.proves(d(0) % 4));
+  EXPECT_TRUE(p.proves(3 - d(0) % 4));
+  EXPECT_FALSE(p.proves(2 - d(0) % 4));
+}
+
+TEST_F(ProverTest, QuotientOfSizes) { // grouped heads: h // (H // G) < G when G divides H
+  p.assume(s(0));
+  p.assume(s(1) - 1);
+  p.assume(s(0) % s(1), true);
+  range(d(0), s(0));
+  AffineExpr group = d(0).floorDiv(s(0).floorDiv(s(1)));
+  EXPECT_TRUE(p.proves(s(0).floorDiv(s(1)) - 1));
+  EXPECT_TRUE(p.proves(group));
+  EXPECT_TRUE(p.proves(s(1) - 1 - group));
+  EXPECT_FALSE(p.proves(s(1) - 2 - group));
+}
+
+TEST_F(ProverTest, QuotientWithoutDivisibilityIsNotProved) {
+  p.assume(s(0));
+  p.assume(s(1) - 1);
+  range(d(0), s(0));
+  EXPECT_FALSE(p.proves(s(1) - 1 - d(0).floorDiv(s(0).floorDiv(s(1)))));
+}
+
+TEST_F(ProverTest, RadixSum) { // i * W + j < H * W
+  p.assume(s(0));
+  p.assume(s(1));
+  range(d(0), s(0));
+  range(d(1), s(1));
+  EXPECT_TRUE(p.proves(s(0) * s(1) - 1 - (d(0) * s(1) + d(1))));
+  EXPECT_FALSE(p.proves(s(0) * s(1) - 2 - (d(0) * s(1) + d(1))));
+}
+
+TEST_F(ProverTest, ModByAZeroSizeTellsNothing) {
+  p.assume(s(0));
+  p.assume(s(0) % s(1), true); // holds for s1 == 0 and any s0
+  range(d(0), s(0));
+  EXPECT_FALSE(p.proves(s(1) - 1));
+}
+
+TEST_F(ProverTest, CounterexampleFulfilsTheAssumptions) {
+  p.assume(s(0) - 100);
+  range(d(0), s(0));
+  std::map<unsigned, int64_t> dims, symbols;
+  ASSERT_TRUE(p.findCounterexample(s(0) - 2 - d(0), dims, symbols));
+  EXPECT_GE(symbols[0], 100);
+  EXPECT_EQ(dims[0], symbols[0] - 1);
+}
+
+TEST(Evaluate, DivisionFloorsAndByZeroGivesZero) {
+  MLIRContext context;
+  AffineExpr a = getAffineDimExpr(0, &context), b = getAffineSymbolExpr(0, &context);
+  std::map<unsigned, int64_t> dims = {{0, -7}}, zero = {{0, 0}}, two = {{0, 2}};
+  EXPECT_EQ(evaluate(a.floorDiv(b), dims, two), -4);
+  EXPECT_EQ(evaluate(a % b, dims, two), 1);
+  EXPECT_EQ(evaluate(a.floorDiv(b), dims, zero), 0);
+  EXPECT_EQ(evaluate(a % b, dims, zero), 0);
+}
+
+} // namespace
+} // namespace kernelc::frontend

@@ -1,0 +1,130 @@
+// No text crashes the frontend or keeps it busy: limits, and mutations of the
+// examples. A result that comes without errors must verify.
+#include <chrono>
+#include <random>
+
+#include "test/frontend/FrontendTesting.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace kernelc::frontend {
+namespace {
+
+using testing::HasSubstr;
+
+std::string repeat(const std::string &s, size_t n) {
+  std::string out;
+  out.reserve(s.size() * n);
+  for (size_t i = 0; i < n; ++i)
+    out += s;
+  return out;
+}
+
+std::string kernelOf(const std::string &value) {
+  return "def f(x: f32[N]) -> (y: f32[N]) { y[i] = " + value + " }";
+}
+
+/// Imports within a second and expects an error that says `what`.
+void expectLimit(const std::string &text, const std::string &what) {
+  auto start = std::chrono::steady_clock::now();
+  Imported r(text);
+  auto took = std::chrono::steady_clock::now() - start;
+  EXPECT_FALSE(r.module);
+  ASSERT_FALSE(r.errors.empty());
+  EXPECT_THAT(r.errors.front(), HasSubstr(what));
+  EXPECT_LT(std::chrono::duration<double>(took).count(), 5.0); // a second, on a busy machine
+}
+
+TEST(Robustness, LongSum) { expectLimit(kernelOf("x[i]" + repeat(" + x[i]", 50000)), "20000 operations"); }
+TEST(Robustness, LongSubscript) {
+  expectLimit(kernelOf("x.pad(0)[i" + repeat(" + i // 3", 30000) + "]"), "20000 operations");
+}
+TEST(Robustness, DeepParentheses) { expectLimit(kernelOf(repeat("(", 100000)), "256 levels"); }
+TEST(Robustness, DeepBrackets) { expectLimit(kernelOf(repeat("x[", 100000)), "256 levels"); }
+TEST(Robustness, DeepSigns) { expectLimit(kernelOf(repeat("-", 100000) + "1"), "256 levels"); }
+TEST(Robustness, DeepNots) { expectLimit(kernelOf(repeat("not ", 100000) + "1"), "256 levels"); }
+TEST(Robustness, DeepPowers) { expectLimit(kernelOf(repeat("2 ** ", 100000) + "1"), "256 levels"); }
+TEST(Robustness, DeepSelects) { expectLimit(kernelOf(repeat("1 if x[i] > 0 else ", 50000) + "1"), "256 levels"); }
+TEST(Robustness, DeepTypes) { expectLimit("def f(x: " + repeat("(a: ", 100000), "256 levels"); }
+TEST(Robustness, LargeText) { expectLimit(std::string((1 << 20) + 1, ' '), "the limit is"); }
+
+TEST(Robustness, ExponentialInlining) {
+  std::string text = "fn g0(x) { x + x }\n";
+  for (int i = 1; i < 60; ++i)
+    text += "fn g" + std::to_string(i) + "(x) { g" + std::to_string(i - 1) + "(g" + std::to_string(i - 1) + "(x)) }\n";
+  expectLimit(text + kernelOf("g59(x[i])"), "");
+}
+
+TEST(Robustness, DeepInlining) {
+  std::string text = "fn g0(x) { x }\n";
+  for (int i = 1; i < 2000; ++i)
+    text += "fn g" + std::to_string(i) + "(x) { g" + std::to_string(i - 1) + "(x) + 1 }\n";
+  expectLimit(text + kernelOf("g1999(x[i])"), "levels deep");
+}
+
+TEST(Robustness, ALongSumWithinTheLimitsCompiles) {
+  Imported r(kernelOf("x[i]" + repeat(" + x[i]", 5000)));
+  ASSERT_TRUE(r.module) << r.errors.front();
+}
+
+TEST(Robustness, SharedSquaresStaySmall) {
+  Imported r(kernelOf(repeat("(", 100) + "x[i]" + repeat(" ** 64)", 100)));
+  ASSERT_TRUE(r.module) << r.errors.front();
+}
+
+void checkAnything(const std::string &text) {
+  Imported r(text);
+  if (r.module)
+    EXPECT_TRUE(mlir::succeeded(mlir::verify(*r.module))) << text;
+  else
+    EXPECT_FALSE(r.errors.empty()) << "failed without a word:\n" << text;
+  std::string once = formatted(text);
+  if (once != "<failed>")
+    EXPECT_EQ(formatted(once), once) << text;
+}
+
+TEST(Robustness, MutatedExamples) {
+  auto texts = exampleTexts();
+  std::mt19937 random(7);
+  const std::string pieces[] = {"(", ")", "[", "]", "{", "}", ",", ":", "=", "+", "*", "//", "%", "**", "if", "else",
+                                "i", "j", "k", "N", "M", "0", "-1", "9223372036854775807", "1e308", "sum[k]", "where",
+                                "let", "x", "y", "not", "in", "i // 0", "N * N", ".pad(0)", "bf16(", "\"", "#", "\xff",
+                                "inf", "mean[i]", "require", "i64", "softmax[j](", "<=", "0:N"};
+  for (int round = 0; round < 1500; ++round) {
+    std::string text = texts[random() % texts.size()].second;
+    for (int edits = 1 + random() % 3; edits > 0; --edits) {
+      size_t at = random() % (text.size() + 1), length = random() % 4;
+      switch (random() % 4) {
+      case 0: text.erase(at, length); break;
+      case 1: text.insert(at, " " + pieces[random() % std::size(pieces)] + " "); break;
+      case 2: { // one token for another
+        size_t end = at;
+        while (end < text.size() && isalnum(static_cast<unsigned char>(text[end])))
+          ++end;
+        text.replace(at, end - at, pieces[random() % std::size(pieces)]);
+        break;
+      }
+      default: text.insert(at, text.substr(random() % text.size(), 12)); break;
+      }
+    }
+    checkAnything(text);
+  }
+}
+
+TEST(Robustness, TruncatedExamples) {
+  for (auto &[name, text] : exampleTexts())
+    for (size_t n = 0; n < text.size(); n += 7)
+      checkAnything(text.substr(0, n));
+}
+
+TEST(Robustness, EmptyAndBinary) {
+  checkAnything("");
+  checkAnything(std::string(100, '\0'));
+  std::string bytes;
+  for (int i = 0; i < 256; ++i)
+    bytes += char(i);
+  checkAnything(bytes);
+}
+
+} // namespace
+} // namespace kernelc::frontend
