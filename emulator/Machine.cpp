@@ -241,7 +241,10 @@ Report Machine::run() {
 }
 
 void Machine::retire(Thread &t) {
-  if (checks() && (!t.openCopies.empty() || !t.copyGroups.empty()))
+  bool copies = !t.openCopies.empty();
+  for (auto &group : t.copyGroups)
+    copies |= !group.empty();
+  if (checks() && copies)
     report(FindingKind::LostAsyncWork, "the thread ended with cp.async copies it never waited for",
            party(t, "exit", t.warpPc));
   if (checks() && (!t.openStores.empty() || t.storeGroups.size() > t.storesRead))

@@ -22,22 +22,22 @@ KCE_INLINE void mma(MmaKind kind, void *d, const void *a, const void *b) {
 }
 } // namespace kce
 #define KCE_MATRIX(n)                                                                              \
-  KCE_INLINE void kc_ldmatrix_x##n(unsigned (&r)[n], const void *row) {                            \
+  KCE_INLINE void kc_ldmatrix_x##n(unsigned *r, const void *row) {                            \
     kce::matrix(kce::WarpOp::LdMatrix, n, false, row, r);                                          \
   }                                                                                                \
-  KCE_INLINE void kc_ldmatrix_x##n##_trans(unsigned (&r)[n], const void *row) {                    \
+  KCE_INLINE void kc_ldmatrix_x##n##_trans(unsigned *r, const void *row) {                    \
     kce::matrix(kce::WarpOp::LdMatrix, n, true, row, r);                                           \
   }                                                                                                \
-  KCE_INLINE void kc_stmatrix_x##n(void *row, const unsigned (&r)[n]) {                            \
+  KCE_INLINE void kc_stmatrix_x##n(void *row, const unsigned *r) {                            \
     kce::matrix(kce::WarpOp::StMatrix, n, false, row, (void *)r);                                  \
   }                                                                                                \
-  KCE_INLINE void kc_stmatrix_x##n##_trans(void *row, const unsigned (&r)[n]) {                    \
+  KCE_INLINE void kc_stmatrix_x##n##_trans(void *row, const unsigned *r) {                    \
     kce::matrix(kce::WarpOp::StMatrix, n, true, row, (void *)r);                                   \
   }
 KCE_MATRIX(1) KCE_MATRIX(2) KCE_MATRIX(4)
 #undef KCE_MATRIX
 #define KCE_MMA(name, kind, D, na, nb)                                                             \
-  KCE_INLINE void name(D (&d)[4], const unsigned (&a)[na], const unsigned (&b)[nb]) {              \
+  KCE_INLINE void name(D *d, const unsigned *a, const unsigned *b) {              \
     kce::mma(kce::MmaKind::kind, d, a, b);                                                         \
   }
 KCE_MMA(kc_mma_m16n8k16_bf16, Bf16K16, float, 4, 2)

@@ -66,12 +66,12 @@ KCE_INLINE void wgmma(WgmmaKind kind, int n, int ta, int tb, void *d, const unsi
 } // namespace kce
 #define KCE_WGMMA16(name, kind)                                                                    \
   template <int N, int TA, int TB>                                                                 \
-  KCE_INLINE void kc_wgmma_##name(float (&d)[N / 2], unsigned long long descA,                     \
+  KCE_INLINE void kc_wgmma_##name(float *d, unsigned long long descA,                     \
                                   unsigned long long descB, int accumulate) {                      \
     kce::wgmma(kce::WgmmaKind::kind, N, TA, TB, d, nullptr, descA, descB, accumulate);             \
   }                                                                                                \
   template <int N, int TB>                                                                         \
-  KCE_INLINE void kc_wgmma_rs_##name(float (&d)[N / 2], const unsigned (&a)[4],                    \
+  KCE_INLINE void kc_wgmma_rs_##name(float *d, const unsigned *a,                    \
                                      unsigned long long descB, int accumulate) {                   \
     kce::wgmma(kce::WgmmaKind::kind, N, 0, TB, d, a, 0, descB, accumulate);                        \
   }
@@ -80,12 +80,12 @@ KCE_WGMMA16(f16, F16)
 #undef KCE_WGMMA16
 #define KCE_WGMMA(name, kind, D)                                                                   \
   template <int N>                                                                                 \
-  KCE_INLINE void kc_wgmma_##name(D (&d)[N / 2], unsigned long long descA,                         \
+  KCE_INLINE void kc_wgmma_##name(D *d, unsigned long long descA,                         \
                                   unsigned long long descB, int accumulate) {                      \
     kce::wgmma(kce::WgmmaKind::kind, N, 0, 0, d, nullptr, descA, descB, accumulate);               \
   }                                                                                                \
   template <int N>                                                                                 \
-  KCE_INLINE void kc_wgmma_rs_##name(D (&d)[N / 2], const unsigned (&a)[4],                        \
+  KCE_INLINE void kc_wgmma_rs_##name(D *d, const unsigned *a,                        \
                                      unsigned long long descB, int accumulate) {                   \
     kce::wgmma(kce::WgmmaKind::kind, N, 0, 0, d, a, 0, descB, accumulate);                         \
   }
