@@ -236,6 +236,10 @@ Report Machine::run() {
   *text_.module().api = nullptr;
   stepsUsed_ += slice_ - uint64_t(std::max<int64_t>(0, state_.steps));
   report_.steps = stepsUsed_;
+  for (auto &[place, site] : sites_) {
+    site.where = locate(place.first);
+    report_.sites.push_back(site);
+  }
   currentMachine = nullptr;
   return std::move(report_);
 }
@@ -269,6 +273,10 @@ void Machine::retire(Thread &t) {
 
 void Machine::closeDomain(Domain &domain) {
   finishMbarriers(domain);
+  if (options_.counts)
+    for (auto &b : domain.blocks)
+      for (Warp &w : b->warps)
+        settleRequests(*b, w);
   for (auto &b : domain.blocks) {
     for (auto &t : b->threads)
       stacks_.give(t->stack);
