@@ -28,7 +28,7 @@ std::string Emitter::typeName(Type type) {
   case 1: return "bool";
   case 8: return "signed char";
   case 16: return "short";
-  case 32: return "int";
+  case 32: return type.isUnsignedInteger() ? "unsigned" : "int";
   case 64: return "long long";
   }
   return "";

@@ -301,7 +301,7 @@ bool BoundsChecker::isPoint(AffineExpr sub, AffineExpr dim, const Context &c, co
       return false;
   for (const Tensor &t : kernel.tensors)
     for (AffineExpr d : t.dims)
-      if (eval(d) < 0)
+      if (t.kind != Tensor::Let && eval(d) < 0)
         return false;
   for (const Requirement &r : kernel.requirements)
     for (const Constraint &k : r.constraints)

@@ -152,8 +152,9 @@ presburger::PresburgerSet CoverageChecker::box(Tensor *t) {
     add(d - 1 - y);
   }
   for (const Tensor &other : kernel.tensors)
-    for (AffineExpr d : other.dims)
-      add(d);
+    if (other.kind != Tensor::Let) // a launch refuses negative dims of parameters
+      for (AffineExpr d : other.dims)
+        add(d);
   for (const Requirement &r : kernel.requirements)
     for (const Constraint &c : r.constraints)
       add(c.expr, c.isEq);

@@ -49,7 +49,10 @@ void Elaborator::addSize(StringRef name) {
 }
 
 bool Elaborator::isKernelName(StringRef name) const {
-  return constValues.contains(name) || tensors.contains(name) || sizeIndex.contains(name) || fns.contains(name);
+  // The prelude reserves no names.
+  auto fn = fns.find(name);
+  return constValues.contains(name) || tensors.contains(name) || sizeIndex.contains(name) ||
+         (fn != fns.end() && fn->second->loc.file == 0);
 }
 
 Scope *Elaborator::openStatement() {

@@ -106,10 +106,7 @@ bool Sema::declareConst(const Param &p) {
   if (*type == ElementType::boolean && value->kind == Node::ConstInt && (value->intValue | 1) == 1)
     value = elab.makeBool(value->intValue, p.loc);
   value = elab.convertForStore(value, *type, ("'" + p.name + "'").str());
-  // A constant integer is index arithmetic's when it is written i64, and adapts otherwise.
-  if (value && value->kind == Node::ConstInt)
-    value = elab.makeInt(value->intValue, Ty::I64, p.loc);
-  else if (value && !value->isConst())
+  if (value && !value->isConst())
     value = value->kind == Node::Cast && value->ops[0]->isConst() ? value->ops[0] : nullptr;
   if (!value)
     return false;

@@ -328,8 +328,11 @@ bool Sema::checkAssign(const Statement &s) {
     return false;
   if (core.reduceAssign)
     value = combineWithOld(core, *core.reduceAssign, value);
+  bool wraps = core.reduceAssign && value && isInt(value->type) && !kernelc::isFloat(t->element) &&
+               t->element != ElementType::boolean; // as integer sums do
   if (value)
-    value = elab.convertForStore(value, t->element, ("'" + t->name + "'").str());
+    value = wraps ? elab.castTo(value, t->element, value->loc)
+                  : elab.convertForStore(value, t->element, ("'" + t->name + "'").str());
   if (!value)
     return false;
   core.value = value;
@@ -362,6 +365,13 @@ Node *Sema::combineWithOld(CoreStatement &core, te::Combiner kind, Node *value) 
       return nullptr;
     value->conditions = std::move(core.conditions);
     core.conditions.clear();
+    // The narrow type's own identity, should there be nothing to reduce.
+    if (isSignedInteger(t->element) && elementBits(t->element) < 32 && (kind == C::Max || kind == C::Min)) {
+      int64_t low = -(int64_t(1) << (elementBits(t->element) - 1));
+      Node *bound = elab.makeInt(kind == C::Max ? low : ~low, Ty::IntLit, core.loc);
+      if (!(value = elab.makeBinary(kind == C::Max ? Node::Max : Node::Min, value, bound, core.loc)))
+        return nullptr;
+    }
   }
   bool first = llvm::none_of(statements, [&](const CoreStatement &c) { return c.target == t; });
   if (first && !t->isInout) {

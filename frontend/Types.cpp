@@ -91,13 +91,15 @@ bool Elaborator::unify(Node *&a, Node *&b, Loc loc, StringRef what) {
 Node *Elaborator::convert(Node *n, Ty to) {
   if (!n || n->type == to)
     return n;
-  if (n->kind == Node::ConstInt && (isLiteral(n->type) || n->type == Ty::I64) && isInt(to)) {
+  if (n->kind == Node::ConstInt && (n->type != Ty::U32 && n->type != Ty::U64) && isInt(to)) {
     Ty from = n->type;
     if (from == Ty::IntLit && !fitsElement(n->intValue, elementOf(to)) && to != Ty::IntLit) {
       error(n->loc) << n->intValue << " does not fit " << name(to);
       return nullptr;
     }
-    return makeInt(n->intValue, to, n->loc);
+    Node *c = makeInt(n->intValue, to, n->loc);
+    c->narrow = n->narrow;
+    return c;
   }
   if (isLiteral(n->type) && n->isConst()) {
     double v = n->kind == Node::ConstFloat ? n->floatValue : double(n->intValue);

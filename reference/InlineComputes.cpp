@@ -2,7 +2,10 @@
 
 #include "ir/te/TeShape.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/CSE.h"
 
 using namespace mlir;
 
@@ -107,6 +110,10 @@ bool tryInline(te::ComputeOp op) {
 } // namespace
 
 void inlineComputes(te::KernelOp kernel) {
+  // The same statement twice (two reductions of one expression) is one.
+  IRRewriter rewriter(kernel.getContext());
+  DominanceInfo dominance;
+  eliminateCommonSubExpressions(rewriter, dominance, kernel);
   // Definitions come before uses: one pass forwards sees every statement after its
   // operands were inlined into it, and each is tried once.
   for (Operation &op : llvm::make_early_inc_range(kernel.getBlock()))

@@ -1,5 +1,5 @@
-// Inlines pointwise statements into their one reader, and drops dead ones, so that
-// chains of elementwise statements need no temporaries. te to te.
+// Merges equal statements, inlines pointwise ones into their one reader and drops
+// dead ones, so that chains of elementwise statements need no temporaries. te to te.
 #pragma once
 
 #include "ir/te/Te.h"

@@ -51,6 +51,8 @@ public:
                    absl::Span<const TensorView> errors = {}) const;
 
   Arithmetic arithmetic() const;
+  unsigned numOutputs() const;
+  const std::string &outputName(unsigned i) const;
   /// The type a view of output i must have.
   ElementType outputType(unsigned i) const;
   /// Shape of output i for these sizes.

@@ -392,6 +392,8 @@ absl::Status ReferenceKernel::run(absl::Span<const int64_t> sizes, absl::Span<co
 }
 
 Arithmetic ReferenceKernel::arithmetic() const { return impl_->arithmetic; }
+unsigned ReferenceKernel::numOutputs() const { return unsigned(impl_->program.outs.size()); }
+const std::string &ReferenceKernel::outputName(unsigned i) const { return impl_->program.outs[i].name; }
 ElementType ReferenceKernel::outputType(unsigned i) const { return impl_->program.outs[i].type; }
 std::vector<int64_t> ReferenceKernel::outputShape(unsigned i, absl::Span<const int64_t> sizes) const {
   return evaluate(impl_->program.outs[i].dims, SizeEnv{sizes});

@@ -32,6 +32,9 @@ AddressSpace spaceOf(mlir::Value memref);
 /// The innermost name of a location ("k0"), or empty.
 llvm::StringRef findName(mlir::Location loc);
 
+/// `loc` without its outer names.
+mlir::Location unnamed(mlir::Location loc);
+
 /// On an scf.for: the loop is unrolled fully (`#pragma unroll`).
 inline constexpr llvm::StringLiteral kUnrollAttr = "cu.unroll";
 

@@ -28,6 +28,12 @@ cu::AddressSpace cu::spaceOf(Value memref) {
   return attr ? AddressSpace(attr.getInt()) : Global;
 }
 
+Location cu::unnamed(Location loc) {
+  while (auto name = dyn_cast<NameLoc>(loc))
+    loc = name.getChildLoc();
+  return loc;
+}
+
 StringRef cu::findName(Location loc) {
   if (auto name = dyn_cast<NameLoc>(loc))
     return name.getName().getValue();

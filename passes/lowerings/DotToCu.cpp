@@ -111,7 +111,7 @@ void lowerRing(ThreadCode &c, tile::RingOp op) {
 }
 
 void lowerRingCopy(ThreadCode &c, tile::RingCopyOp op) {
-  Location loc = op.getLoc();
+  Location loc = cu::unnamed(op.getLoc());
   OpBuilder &b = c.b;
   auto ring = op.getRing().getType();
   SlotAddress address(c, ring, loc);
@@ -185,7 +185,7 @@ void lowerRingCopy(ThreadCode &c, tile::RingCopyOp op) {
 }
 
 void lowerRingStore(ThreadCode &c, tile::RingStoreOp op) {
-  Location loc = op.getLoc();
+  Location loc = cu::unnamed(op.getLoc());
   auto ring = op.getRing().getType();
   SlotAddress address(c, ring, loc);
   Layout layout = tile::getLayout(op.getValue());
@@ -222,7 +222,7 @@ namespace {
 class DotLowering {
 public:
   DotLowering(ThreadCode &c, tile::DotOp op, Value acc)
-      : c_(c), op_(op), b_(c.b), loc_(op.getLoc()), acc_(acc), aRing_(cast<tile::RingType>(op.getA().getType())),
+      : c_(c), op_(op), b_(c.b), loc_(cu::unnamed(op.getLoc())), acc_(acc), aRing_(cast<tile::RingType>(op.getA().getType())),
         bRing_(cast<tile::RingType>(op.getB().getType())), aAddress_(c, aRing_, loc_), bAddress_(c, bRing_, loc_) {
     auto product = [&](tile::RingType ring, ArrayRef<int64_t> dims) {
       int64_t p = 1;
@@ -293,7 +293,7 @@ private:
     Value aK0 = aK ? c_.mul(div(lane, 16), 8, loc_) : c_.add(mod(lane, 8), c_.mul(div(lane, 16), 8, loc_), loc_);
     Value bCol = bK ? c_.add(mod(lane, 8), c_.mul(div(lane, 16), 8, loc_), loc_) : c_.mul(div(lane, 16), 8, loc_);
     Value bK0 = bK ? c_.mul(mod(div(lane, 8), 2), 8, loc_) : mod(lane, 16);
-    Type word = b_.getI32Type();
+    Type word = b_.getIntegerType(32, /*isSigned=*/false);
     auto named = [&](StringRef n) { return NameLoc::get(b_.getStringAttr(n), loc_); };
     Value aFragments = c_.allocate(mReps * 4, word, named("a"));
     Value bFragments = c_.allocate(nPairs * 4, word, named("b"));

@@ -172,7 +172,7 @@ void guarded(OpBuilder &b, Location loc, Value condition, llvm::function_ref<voi
 } // namespace
 
 void lowerLoad(ThreadCode &c, tile::LoadOp op) {
-  Location loc = op.getLoc();
+  Location loc = cu::unnamed(op.getLoc());
   AccessLowering access(c, op.getMap(), op.getBase(), op.getResult(), op.getOffsets(), op.getMask(), loc);
   auto mode = op.getBounds();
   if ((mode != te::BoundsMode::InBounds && mode != te::BoundsMode::Assume) || !op.getIndexTiles().empty())
@@ -209,7 +209,7 @@ void lowerLoad(ThreadCode &c, tile::LoadOp op) {
 }
 
 void lowerStore(ThreadCode &c, tile::StoreOp op) {
-  Location loc = op.getLoc();
+  Location loc = cu::unnamed(op.getLoc());
   AccessLowering access(c, op.getMap(), op.getBase(), op.getValue(), op.getOffsets(), op.getMask(), loc);
   if (op.getCondition())
     access.scalarOnly();

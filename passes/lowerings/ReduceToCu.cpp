@@ -32,7 +32,7 @@ bool insideLoop(Operation *op) {
 /// Reduces `inputs` (key, and position for arg kinds) over `dims`.
 class ReduceLowering {
 public:
-  ReduceLowering(ThreadCode &c, tile::ReduceOp op) : c_(c), op_(op), loc_(op.getLoc()) {
+  ReduceLowering(ThreadCode &c, tile::ReduceOp op) : c_(c), op_(op), loc_(cu::unnamed(op.getLoc())) {
     layout_ = c.tiles.lookup(op.getInputs()[0]).layout;
     for (const Digit &d : layout_.reg)
       (isReduced(d) ? reducedReg_ : keptReg_).push_back(d);
@@ -225,7 +225,7 @@ private:
 void lowerReduce(ThreadCode &c, tile::ReduceOp op) { ReduceLowering(c, op).run(); }
 
 void lowerConvertLayout(ThreadCode &c, tile::ConvertLayoutOp op) {
-  Location loc = op.getLoc();
+  Location loc = cu::unnamed(op.getLoc());
   OpBuilder &b = c.b;
   auto type = cast<RankedTensorType>(op.getResult().getType());
   RegTile from = c.tiles.lookup(op.getInput());

@@ -66,7 +66,7 @@ private:
 };
 
 void FunctionLowering::makeKernel() {
-  Location loc = func_.getLoc();
+  Location loc = cu::unnamed(func_.getLoc());
   MLIRContext *context = b_.getContext();
   // Sizes that any map mentions travel as arguments; simplest and safest is all
   // of them that are not constants folded into the maps.
@@ -325,7 +325,7 @@ void FunctionLowering::lowerRun(ArrayRef<Operation *> run) {
         array = c_.allocate(layout.numRegisters(), cast<RankedTensorType>(result.getType()).getElementType(), op->getLoc());
       kept.push_back({result, {layout, array}});
     }
-  Location loc = run.back()->getLoc();
+  Location loc = cu::unnamed(run.back()->getLoc());
   OpenDigits open;
   c_.overDigits(layout.reg, loc, open, [&] {
     llvm::DenseMap<Value, Value> inRun;
@@ -379,16 +379,17 @@ LogicalResult FunctionLowering::lowerDotOp(DotOp dot) {
 LogicalResult FunctionLowering::lowerFor(scf::ForOp loop) {
   Location loc = loop.getLoc();
   // Carried tiles live in arrays that the body updates.
+  Location plain = cu::unnamed(loc);
   SmallVector<Value> arrays;
   for (auto [init, arg, result] : llvm::zip(loop.getInitArgs(), loop.getRegionIterArgs(), loop.getResults())) {
     Layout layout = getLayout(arg);
     Value array = c_.allocate(layout.numRegisters(), cast<RankedTensorType>(arg.getType()).getElementType(), loc);
-    copyTile(init, array, loc);
+    copyTile(init, array, plain);
     c_.tiles[arg] = {layout, array};
     c_.tiles[result] = {layout, array};
     arrays.push_back(array);
   }
-  auto created = scf::ForOp::create(b_, loc, c_.scalars.lookup(loop.getLowerBound()), c_.scalars.lookup(loop.getUpperBound()),
+  auto created = scf::ForOp::create(b_, plain, c_.scalars.lookup(loop.getLowerBound()), c_.scalars.lookup(loop.getUpperBound()),
                                     c_.scalars.lookup(loop.getStep()));
   created.getInductionVar().setLoc(loop.getInductionVar().getLoc());
   c_.scalars[loop.getInductionVar()] = created.getInductionVar();

@@ -50,6 +50,9 @@ public:
                              dot_.getM(), dot_.getN(), dot_.getK(), t);
     dot_.replaceAllUsesWith(fed.getResult());
     dot_.erase();
+    // Nothing is left in flight when the loop is over, however short it was.
+    b_.setInsertionPointAfter(loop_);
+    AsyncWaitOp::create(b_, loc, 0);
     // What only the old dot needed.
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*loop_.getBody())))
       if (isOpTriviallyDead(&op) || (isa<LoadOp>(op) && op.use_empty()))

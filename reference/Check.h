@@ -1,0 +1,51 @@
+// Compares what a device computed with the f64 oracle and its error bounds. Runs
+// the oracle; runs no device.
+//
+// An element passes when |device - f64| <= bound; where the oracle is infinite or
+// NaN the device must be the same infinity, or NaN; integers must be equal unless
+// the oracle says that rounding may move them. Elements whose bound is infinite are
+// counted as unchecked, not as passed.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "reference/Reference.h"
+
+namespace kernelc::reference {
+
+/// One element, as `check` reports it.
+struct CheckedElement {
+  std::vector<int64_t> index;
+  double device = 0, expected = 0, error = 0, bound = 0;
+};
+
+struct OutputCheck {
+  std::string name;
+  int64_t elements = 0, failures = 0, unchecked = 0;
+  CheckedElement largest; ///< of all bounded elements the largest |device - f64|
+  CheckedElement worst;   ///< the largest error in terms of its bound; the first failure when there is one
+  bool passed() const { return failures == 0; }
+  /// "y: ok, 4096 elements, largest error 1.2e-07 (bound 3.1e-07) at [3, 5]"
+  std::string toString() const;
+};
+
+struct CheckReport {
+  std::vector<OutputCheck> outputs;
+  bool passed() const;
+  std::string toString() const; ///< a line per output
+};
+
+/// Compares one output. `device` has the program's type, `expected` f64 (or the
+/// integer type), `bound` f64; shapes agree.
+absl::StatusOr<OutputCheck> checkOutput(const std::string &name, const TensorView &device, const TensorView &expected,
+                                        const TensorView &bound);
+
+/// Runs `oracle` (compiled with F64WithError) on `args`, the inputs as the device
+/// saw them before it updated any, and compares `outs`, what the device gave.
+absl::StatusOr<CheckReport> checkOutputs(const ReferenceKernel &oracle, absl::Span<const int64_t> sizes,
+                                         absl::Span<const TensorView> args, absl::Span<const TensorView> outs,
+                                         ThreadPool *pool = nullptr);
+
+} // namespace kernelc::reference

@@ -1,0 +1,193 @@
+#include "EndToEnd.h"
+
+#include <cmath>
+#include <random>
+
+#include "absl/strings/str_cat.h"
+#include "driver/Compiler.h"
+#include "driver/Registration.h"
+#include "emulator/RunKernel.h"
+#include "frontend/Import.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+#include "reference/Reference.h"
+
+namespace kernelc::test {
+namespace {
+
+struct Buffer {
+  std::vector<uint8_t> bytes;
+  TensorView view;
+};
+
+double read(const TensorView &v, int64_t i) {
+  switch (v.type) {
+  case ElementType::f64: return static_cast<double *>(v.data)[i];
+  case ElementType::f32: return static_cast<float *>(v.data)[i];
+  case ElementType::f16: return fromF16(static_cast<uint16_t *>(v.data)[i]);
+  case ElementType::bf16: return fromBF16(static_cast<uint16_t *>(v.data)[i]);
+  case ElementType::f8e4m3: return fromF8E4M3(static_cast<uint8_t *>(v.data)[i]);
+  case ElementType::f8e5m2: return fromF8E5M2(static_cast<uint8_t *>(v.data)[i]);
+  case ElementType::i64: return double(static_cast<int64_t *>(v.data)[i]);
+  case ElementType::u64: return double(static_cast<uint64_t *>(v.data)[i]);
+  case ElementType::i32: return static_cast<int32_t *>(v.data)[i];
+  case ElementType::u32: return static_cast<uint32_t *>(v.data)[i];
+  case ElementType::i16: return static_cast<int16_t *>(v.data)[i];
+  case ElementType::u16: return static_cast<uint16_t *>(v.data)[i];
+  case ElementType::i8: return static_cast<int8_t *>(v.data)[i];
+  default: return static_cast<uint8_t *>(v.data)[i];
+  }
+}
+
+void write(const TensorView &v, int64_t i, double x) {
+  switch (v.type) {
+  case ElementType::f64: static_cast<double *>(v.data)[i] = x; break;
+  case ElementType::f32: static_cast<float *>(v.data)[i] = float(x); break;
+  case ElementType::f16: static_cast<uint16_t *>(v.data)[i] = toF16(x); break;
+  case ElementType::bf16: static_cast<uint16_t *>(v.data)[i] = toBF16(x); break;
+  case ElementType::f8e4m3: static_cast<uint8_t *>(v.data)[i] = toF8E4M3(x); break;
+  case ElementType::f8e5m2: static_cast<uint8_t *>(v.data)[i] = toF8E5M2(x); break;
+  case ElementType::i64:
+  case ElementType::u64: static_cast<int64_t *>(v.data)[i] = int64_t(x); break;
+  case ElementType::i32:
+  case ElementType::u32: static_cast<int32_t *>(v.data)[i] = int32_t(x); break;
+  case ElementType::i16:
+  case ElementType::u16: static_cast<int16_t *>(v.data)[i] = int16_t(x); break;
+  default: static_cast<int8_t *>(v.data)[i] = int8_t(x); break;
+  }
+}
+
+Buffer makeBuffer(ElementType type, std::vector<int64_t> shape) {
+  Buffer b;
+  b.view.type = type;
+  b.view.shape = shape;
+  b.view.strides = denseStrides(shape);
+  b.bytes.assign(size_t(b.view.numElements()) * std::max(8, elementBits(type)) / 8 + 1, 0xff); // poison
+  return b;
+}
+
+/// Small multiples of 1/4: exact in every float type, so that sums of products
+/// differ only where the program really rounds.
+void fillRandom(Buffer &b, uint32_t seed) {
+  b.view.data = b.bytes.data();
+  std::mt19937 rng(seed);
+  for (int64_t i = 0, n = b.view.numElements(); i < n; ++i) {
+    int v = int(rng() % 17) - 8;
+    if (b.view.type == ElementType::boolean)
+      b.bytes[i] = rng() & 1;
+    else
+      write(b.view, i, isFloat(b.view.type) ? v / 4.0 : isUnsignedInteger(b.view.type) ? v + 8 : v);
+  }
+}
+
+double tolerance(ElementType t) {
+  switch (t) {
+  case ElementType::f64: return 1e-12;
+  case ElementType::f32: return 2e-5;
+  case ElementType::f16: return 2e-3;
+  case ElementType::bf16: return 1e-2;
+  case ElementType::f8e4m3: return 0.13;
+  case ElementType::f8e5m2: return 0.26;
+  default: return 0;
+  }
+}
+
+} // namespace
+
+std::string runCase(const Case &c) {
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  mlir::MLIRContext context(registry);
+  context.disableMultithreading();
+  std::string diagnostics;
+  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &d) {
+    absl::StrAppend(&diagnostics, d.str(), "\n");
+    return mlir::success();
+  });
+  frontend::ImportOptions import;
+  import.kernel = c.kernel;
+  auto module = frontend::importKc(context, c.text, "test.kc", import);
+  if (!module)
+    return "import: " + diagnostics;
+  auto kernel = describeKernel(*module, c.kernel);
+  if (!kernel.ok())
+    return kernel.status().ToString();
+  std::vector<int64_t> sizes;
+  for (const SizeRecipe &r : kernel->sizes) {
+    auto it = c.sizes.find(r.name);
+    if (it == c.sizes.end())
+      return "no value for size " + r.name;
+    sizes.push_back(it->second);
+  }
+  VariantOptions options;
+  options.target = c.target;
+  if (c.specialise)
+    options.facts = factsFor(*kernel, sizes);
+  if (absl::Status s = addVariant(*module, options, *kernel); !s.ok())
+    return s.ToString() + "\n" + diagnostics;
+
+  SizeEnv env{sizes, 3, {}};
+  std::vector<Buffer> device, host;
+  std::vector<TensorView> inputs, hostOuts;
+  std::vector<size_t> outParams;
+  for (size_t i = 0; i < kernel->params.size(); ++i) {
+    const Param &p = kernel->params[i];
+    std::vector<int64_t> shape;
+    for (const SizeExpr &d : p.dims)
+      shape.push_back(d.evaluate(env));
+    device.push_back(makeBuffer(p.type, shape));
+    host.push_back(makeBuffer(p.type, shape));
+    if (p.kind != ParamKind::Output) {
+      fillRandom(device[i], uint32_t(i + 1));
+      host[i].bytes = device[i].bytes;
+    }
+    if (p.kind == ParamKind::Output || p.kind == ParamKind::InOut)
+      outParams.push_back(i);
+  }
+  for (size_t i = 0; i < device.size(); ++i) {
+    device[i].view.data = device[i].bytes.data();
+    host[i].view.data = host[i].bytes.data();
+    if (kernel->params[i].kind != ParamKind::Output)
+      inputs.push_back(host[i].view);
+  }
+  te::KernelOp op;
+  for (auto k : module->getOps<te::KernelOp>())
+    if (k.getSymName() == kernel->name)
+      op = k;
+  auto reference = reference::ReferenceKernel::compile(op, reference::Arithmetic::Own);
+  if (!reference.ok())
+    return "reference: " + reference.status().ToString();
+  // Outputs in source order: an inout's memory, or the next pure output.
+  int64_t next = int64_t(op.getBlock().getNumArguments());
+  std::vector<size_t> outs;
+  for (unsigned o = 0; o < op.getOutNames().size(); ++o)
+    outs.push_back(op.getAlias(o) >= 0 ? size_t(op.getAlias(o)) : size_t(next++));
+  for (size_t o : outs)
+    hostOuts.push_back(host[o].view);
+  if (absl::Status s = (*reference)->run(sizes, inputs, hostOuts); !s.ok())
+    return "reference: " + s.ToString();
+
+  emulator::RunArguments args;
+  for (Buffer &b : device)
+    args.params.push_back(b.view);
+  args.sizes = sizes;
+  auto report = emulator::runKernel(*kernel, kernel->variants[0], args);
+  if (!report.ok())
+    return "emulator: " + report.status().ToString() + "\n" + kernel->variants[0].cudaText;
+  if (!report->findings.empty())
+    return "emulator: " + report->findings[0].message + "\n" + kernel->variants[0].cudaText;
+  for (size_t o : outParams) {
+    const TensorView &got = device[o].view, &want = host[o].view;
+    for (int64_t i = 0, n = got.numElements(); i < n; ++i) {
+      double g = read(got, i), w = read(want, i);
+      bool same = (std::isnan(g) && std::isnan(w)) || g == w ||
+                  std::fabs(g - w) <= tolerance(got.type) * std::max(1.0, std::fabs(w));
+      if (!same)
+        return absl::StrCat("output ", kernel->params[o].name, " element ", i, ": got ", g, ", want ", w, "\n",
+                            kernel->variants[0].cudaText);
+    }
+  }
+  return "";
+}
+
+} // namespace kernelc::test

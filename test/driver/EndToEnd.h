@@ -1,0 +1,23 @@
+// Compiles a kernel from text, runs its CUDA text on the emulator with all checks
+// on, and compares with the CPU reference. Shared by the tests of this folder.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace kernelc::test {
+
+struct Case {
+  std::string text;                     ///< .kc
+  std::map<std::string, int64_t> sizes; ///< by name
+  std::string kernel;                   ///< empty: the only one
+  std::string target = "sm_80";
+  bool specialise = true;               ///< facts of the sizes; else the general variant
+};
+
+/// An empty string, or what went wrong: a diagnostic, an emulator finding, or the
+/// first element out of tolerance.
+std::string runCase(const Case &c);
+
+} // namespace kernelc::test
