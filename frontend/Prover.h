@@ -12,8 +12,8 @@
 #include <map>
 #include <vector>
 
-#include "llvm/ADT/SmallVector.h"
 #include "mlir/IR/AffineExpr.h"
+#include "llvm/ADT/SmallVector.h"
 
 namespace kernelc::frontend {
 
@@ -30,7 +30,8 @@ public:
   bool contradictory();
   /// Values of dims and symbols that fulfil the assumptions and make `e` negative:
   /// `dims[i]`, `symbols[i]`. A candidate only; the caller evaluates it.
-  bool findCounterexample(mlir::AffineExpr e, std::map<unsigned, int64_t> &dims, std::map<unsigned, int64_t> &symbols);
+  bool findCounterexample(mlir::AffineExpr e, std::map<unsigned, int64_t> &dims,
+                          std::map<unsigned, int64_t> &symbols);
 
 private:
   /// A linear form: coefficients by atom (the last entry is the constant).

@@ -1,7 +1,7 @@
 // The Prover: facts it must find, and facts it must not invent.
 #include "frontend/Prover.h"
-#include "gtest/gtest.h"
 #include "mlir/IR/MLIRContext.h"
+#include "gtest/gtest.h"
 
 namespace kernelc::frontend {
 namespace {
