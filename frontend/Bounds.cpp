@@ -122,6 +122,50 @@ bool BoundsChecker::isScan(Node *n, const BoundsContext &inner) {
   return false;
 }
 
+bool BoundsChecker::provesAtLeast(Node *n, AffineExpr bound, Prover &prover) {
+  if (n->affine)
+    return prover.proves(n->affine - bound);
+  auto holds = [&](Node *o) { return provesAtLeast(o, bound, prover); };
+  switch (n->kind) {
+  case Node::Min:
+    return llvm::all_of(n->ops, holds);
+  case Node::Max:
+    return llvm::any_of(n->ops, holds);
+  case Node::Add:
+    if (n->ops[1]->affine)
+      return provesAtLeast(n->ops[0], bound - n->ops[1]->affine, prover);
+    return n->ops[0]->affine && provesAtLeast(n->ops[1], bound - n->ops[0]->affine, prover);
+  case Node::Sub:
+    if (n->ops[1]->affine)
+      return provesAtLeast(n->ops[0], bound + n->ops[1]->affine, prover);
+    return n->ops[0]->affine && provesAtMost(n->ops[1], n->ops[0]->affine - bound, prover);
+  default:
+    return false;
+  }
+}
+
+bool BoundsChecker::provesAtMost(Node *n, AffineExpr bound, Prover &prover) {
+  if (n->affine)
+    return prover.proves(bound - n->affine);
+  auto holds = [&](Node *o) { return provesAtMost(o, bound, prover); };
+  switch (n->kind) {
+  case Node::Min:
+    return llvm::any_of(n->ops, holds);
+  case Node::Max:
+    return llvm::all_of(n->ops, holds);
+  case Node::Add:
+    if (n->ops[1]->affine)
+      return provesAtMost(n->ops[0], bound - n->ops[1]->affine, prover);
+    return n->ops[0]->affine && provesAtMost(n->ops[1], bound - n->ops[0]->affine, prover);
+  case Node::Sub:
+    if (n->ops[1]->affine)
+      return provesAtMost(n->ops[0], bound + n->ops[1]->affine, prover);
+    return n->ops[0]->affine && provesAtLeast(n->ops[1], n->ops[0]->affine - bound, prover);
+  default:
+    return false;
+  }
+}
+
 bool BoundsChecker::checkDivisors(AffineExpr e, Prover &prover) {
   bool ok = true;
   e.walk([&](AffineExpr x) {
@@ -135,9 +179,12 @@ bool BoundsChecker::checkDivisors(AffineExpr e, Prover &prover) {
 
 void BoundsChecker::checkRead(Node *n, const BoundsContext &c, Prover &prover) {
   Tensor *t = n->tensor;
-  for (Node *s : n->ops)
+  for (Node *s : n->ops) {
     if (!s->affine || !checkDivisors(s->affine, prover))
       n->regionSubscripts = true;
+    if (!s->pureIndex)
+      check(s, c);
+  }
   if (n->bounds == te::BoundsMode::Pad || n->bounds == te::BoundsMode::Assume)
     return;
   if (n->bounds != te::BoundsMode::InBounds) {
@@ -153,31 +200,32 @@ void BoundsChecker::checkRead(Node *n, const BoundsContext &c, Prover &prover) {
   bool speculative = false;
   for (auto [i, s] : llvm::enumerate(n->ops)) {
     AffineExpr dim = t->dims[i];
+    if (s->affine && isa<AffineDimExpr>(s->affine)) {
+      auto d = cast<AffineDimExpr>(s->affine);
+      IndexVar &v = kernel.indices[d.getPosition()];
+      if (v.lo == getAffineConstantExpr(0, context) && v.extent == dim)
+        continue;
+    }
+    AffineExpr zero = getAffineConstantExpr(0, context);
+    bool low = provesAtLeast(s, zero, prover), high = low && provesAtMost(s, dim - 1, prover);
+    if (low && high)
+      continue;
+    if (!c.soft.empty()) {
+      if (!softProver)
+        softProver = proverFor(c, true);
+      low = provesAtLeast(s, zero, *softProver);
+      high = low && provesAtMost(s, dim - 1, *softProver);
+      if (low && high) {
+        speculative = true;
+        continue;
+      }
+    }
     if (!s->affine) {
       diags.error(s->loc) << "subscript " << i << " of '" << t->name
                           << "' is not affine and cannot be proved in bounds; write '" << t->name
                           << ".pad(0)[..]', .edge, .wrap, .reflect or .assume_inbounds";
       ok = false;
       continue;
-    }
-    if (auto d = dyn_cast<AffineDimExpr>(s->affine)) {
-      IndexVar &v = kernel.indices[d.getPosition()];
-      if (v.lo == getAffineConstantExpr(0, context) && v.extent == dim)
-        continue;
-    }
-    AffineExpr above = dim - 1 - s->affine;
-    bool low = prover.proves(s->affine), high = low && prover.proves(above);
-    if (low && high)
-      continue;
-    if (!c.soft.empty()) {
-      if (!softProver)
-        softProver = proverFor(c, true);
-      low = softProver->proves(s->affine);
-      high = low && softProver->proves(above);
-      if (low && high) {
-        speculative = true;
-        continue;
-      }
     }
     report(n, i, c, !low);
     ok = false;

@@ -91,8 +91,10 @@ Node *Elaborator::readTensor(Tensor *t, const Expr *e, const Scope *scope) {
       continue;
     }
     s = convert(s, Ty::I64);
-    if (s && !s->pureIndex) {
-      error(a->loc) << "a subscript that depends on data (a gather) is not supported yet";
+    if (s && !s->pureIndex && e->mode.empty()) {
+      error(a->loc) << "a subscript that depends on data (a gather) is not supported yet without a "
+                       "bounds form; write '"
+                    << t->name << ".assume_inbounds[..]', or .pad(0), .edge, .wrap, .reflect";
       ok = false;
     }
     n->ops.push_back(s);

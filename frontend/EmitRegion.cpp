@@ -96,7 +96,9 @@ Value RegionEmitter::emitIndex(Node *n) {
     return v;
   Location loc = parent.location(n->loc);
   Value v;
-  if (n->affine) {
+  if (!n->pureIndex) { // a gather: data of type i64
+    v = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), emit(n));
+  } else if (n->affine) {
     v = emitAffine(n->affine, loc);
   } else if (n->kind == Node::ConstInt) {
     v = indexConstant(n->intValue, loc);

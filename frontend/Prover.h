@@ -19,8 +19,6 @@ namespace kernelc::frontend {
 
 class Prover {
 public:
-  explicit Prover(mlir::MLIRContext *context) : context(context) {}
-
   /// From now on `e >= 0` (or `e == 0`) holds.
   void assume(mlir::AffineExpr e, bool isEq = false);
   /// Is `e >= 0` proved?
@@ -64,7 +62,6 @@ private:
     bool nonNegative = false;
     bool defined = false; ///< a quotient whose inequalities stand in `rows`
   };
-  mlir::MLIRContext *context;
   std::vector<Atom> atoms;
   std::map<Monomial, unsigned> products;
   llvm::SmallVector<std::pair<mlir::AffineExpr, unsigned>> exprAtoms;

@@ -13,7 +13,7 @@ public:
   Sema(Diagnostics &diags, Kernel &kernel, const FnTable &fns, const FnTable &reducers,
        const Constants &constants)
       : diags(diags), kernel(kernel), elab(diags, kernel, fns, reducers, constants),
-        constants(constants), prover(&diags.getContext()) {}
+        constants(constants) {}
 
   /// Checks everything and fills `statements`; false after errors.
   bool run();

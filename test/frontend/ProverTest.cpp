@@ -10,7 +10,7 @@ using namespace mlir;
 
 struct ProverTest : testing::Test {
   MLIRContext context;
-  Prover p{&context};
+  Prover p;
   AffineExpr d(unsigned i) { return getAffineDimExpr(i, &context); }
   AffineExpr s(unsigned i) { return getAffineSymbolExpr(i, &context); }
   void range(AffineExpr v, AffineExpr hi) {

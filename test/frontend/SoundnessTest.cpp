@@ -24,18 +24,22 @@ public:
     return pick({"N", "M", "N", "M", "N + 1", "N - 1", "2 * N", "N * M", "N // 2", "N // M",
                  "M % 3", "4", "N + M"});
   }
-  std::string subscript(const std::vector<std::string> &indices, int depth = 2) {
+  std::string subscript(const std::vector<std::string> &indices, int depth = 1) {
     std::string i = pick(indices);
     if (depth == 0 || chance(25))
       return chance(70) ? i : pick({"0", "1", "N - 1", "M", "N // 2"});
     std::string a = subscript(indices, depth - 1);
-    switch (random() % 9) {
+    switch (random() % 11) {
     case 0:
       return "(" + a + " + " + subscript(indices, depth - 1) + ")";
     case 1:
       return "(" + a + " - " + subscript(indices, depth - 1) + ")";
     case 2:
       return "(" + a + " + 1)";
+    case 9:
+      return "min(" + a + ", " + pick({"N - 1", "M - 1", i}) + ")";
+    case 10:
+      return "max(" + a + " - 1, 0)";
     case 3:
       return "(2 * " + a + ")";
     case 4:
@@ -65,7 +69,7 @@ public:
       std::vector<std::string> withK = in;
       withK.push_back("k");
       std::string a = "x[" + subscript(in) + "]";
-      if (chance(50)) {
+      if (chance(35)) {
         std::string bracket =
             pick({"k", "k in 0:N", "k in 0:M", "k in 1:N", "k, k <= " + in[0], in[0] + " <= k < N",
                   in[0] + " - 1 <= k < " + in[0] + " + 2", "k, " + condition(withK)});
@@ -145,6 +149,8 @@ int64_t evaluateIndex(Value v, const Values &point, const Values &symbols) {
       .Case([&](arith::AddIOp) { return operand(0) + operand(1); })
       .Case([&](arith::SubIOp) { return operand(0) - operand(1); })
       .Case([&](arith::MulIOp) { return operand(0) * operand(1); })
+      .Case([&](arith::MinSIOp) { return std::min(operand(0), operand(1)); })
+      .Case([&](arith::MaxSIOp) { return std::max(operand(0), operand(1)); })
       .Case([&](arith::OrIOp) { return operand(0) | operand(1); })
       .Case([&](arith::FloorDivSIOp op) {
         return evaluate(
