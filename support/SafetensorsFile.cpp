@@ -4,7 +4,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "support/StrictJson.h"
+#include "support/Json.h"
 #include "support/TensorBytes.h"
 
 namespace kernelc {
@@ -30,32 +30,34 @@ const char *dtypeOf(ElementType t) {
 }
 
 absl::Status bad(absl::string_view name, absl::string_view why) {
-  return absl::InvalidArgumentError(absl::StrCat("tensor ", quoteJson(name), ": ", why));
+  return absl::InvalidArgumentError(absl::StrCat("tensor '", name, "': ", why));
 }
 
-absl::StatusOr<SafetensorsFile::Entry> parseEntry(const std::string &name, const JsonValue &v) {
+absl::StatusOr<SafetensorsFile::Entry> parseEntry(const std::string &name, const Json &v) {
   SafetensorsFile::Entry e;
   e.name = name;
-  const JsonValue *dtype = v.find("dtype"), *shape = v.find("shape"), *offsets = v.find("data_offsets");
-  if (v.kind != JsonValue::Object || v.object.size() != 3 || !dtype || !shape || !offsets)
+  const Json *dtype = v.find("dtype"), *shape = v.find("shape"), *offsets = v.find("data_offsets");
+  if (!dtype || !shape || !offsets || v.asObject()->size() != 3)
     return bad(name, "expected dtype, shape and data_offsets");
-  auto *known = std::find_if(std::begin(kTypes), std::end(kTypes), [&](auto &t) { return dtype->string == t.first; });
-  if (dtype->kind != JsonValue::String || known == std::end(kTypes))
-    return bad(name, absl::StrCat("unknown dtype '", dtype->string.substr(0, 20), "'"));
+  const std::string *spelled = dtype->asString();
+  auto *known = std::find_if(std::begin(kTypes), std::end(kTypes), [&](auto &t) { return spelled && *spelled == t.first; });
+  if (known == std::end(kTypes))
+    return bad(name, absl::StrCat("unknown dtype ", spelled ? spelled->substr(0, 20) : dtype->kindName()));
   e.type = known->second;
-  if (shape->kind != JsonValue::Array || shape->array.size() > 64)
+  const JsonArray *dims = shape->asArray(), *range = offsets->asArray();
+  if (!dims || dims->size() > 64)
     return bad(name, "the shape must be a list");
-  for (const JsonValue &d : shape->array) {
-    if (d.kind != JsonValue::Integer || d.integer < 0)
+  for (const Json &d : *dims) {
+    if (!d.asInt() || *d.asInt() < 0)
       return bad(name, "the shape must be nonnegative integers");
-    e.shape.push_back(d.integer);
+    e.shape.push_back(*d.asInt());
   }
-  if (offsets->kind != JsonValue::Array || offsets->array.size() != 2 || offsets->array[0].kind != JsonValue::Integer ||
-      offsets->array[1].kind != JsonValue::Integer || offsets->array[0].integer < 0 ||
-      offsets->array[1].integer < offsets->array[0].integer)
+  const int64_t *begin = range && range->size() == 2 ? (*range)[0].asInt() : nullptr;
+  const int64_t *end = begin ? (*range)[1].asInt() : nullptr;
+  if (!end || *begin < 0 || *end < *begin)
     return bad(name, "data_offsets must be two growing integers");
-  e.begin = uint64_t(offsets->array[0].integer);
-  e.end = uint64_t(offsets->array[1].integer);
+  e.begin = uint64_t(*begin);
+  e.end = uint64_t(*end);
   auto bytes = denseBytes(e.type, e.shape);
   if (!bytes.ok())
     return bad(name, bytes.status().message());
@@ -83,19 +85,21 @@ absl::StatusOr<SafetensorsFile> SafetensorsFile::open(const std::string &path) {
   std::string text(length, ' ');
   if (absl::Status s = file.file_.read(8, text.data(), length); !s.ok())
     return s;
-  auto header = parseJson(text);
+  JsonLimits limits;
+  limits.maxBytes = kMaxHeader;
+  auto header = parseJson(text, limits);
   if (!header.ok())
-    return fail(header.status().message());
-  if (header->kind != JsonValue::Object)
+    return fail(absl::StrCat("header ", header.status().message()));
+  if (!header->asObject())
     return fail("the header must be a JSON object");
   file.dataStart_ = 8 + length;
-  for (auto &[name, value] : header->object) {
+  for (auto &[name, value] : *header->asObject()) {
     if (name == "__metadata__") {
-      for (auto &[key, text] : value.object)
-        if (text.kind != JsonValue::String)
-          return fail("__metadata__ must map strings to strings");
-      if (value.kind != JsonValue::Object)
+      if (!value.asObject())
         return fail("__metadata__ must be an object");
+      for (auto &[key, entry] : *value.asObject())
+        if (!entry.asString())
+          return fail("__metadata__ must map strings to strings");
       continue;
     }
     auto e = parseEntry(name, value);
@@ -110,7 +114,7 @@ absl::StatusOr<SafetensorsFile> SafetensorsFile::open(const std::string &path) {
   uint64_t at = 0;
   for (const Entry &e : file.entries_) {
     if (e.begin != at)
-      return fail(absl::StrCat("tensor ", quoteJson(e.name), " starts at byte ", e.begin, " where ", at, " was due"));
+      return fail(absl::StrCat("tensor ", "'", e.name, "'", " starts at byte ", e.begin, " where ", at, " was due"));
     at = e.end;
   }
   if (at != file.file_.size() - file.dataStart_)
@@ -132,11 +136,11 @@ absl::StatusOr<OwnedTensor> SafetensorsFile::read(const std::string &name, std::
     auto result = reinterpretTensor(std::move(*tensor), *type);
     return result.ok() ? std::move(result) : bad(name, result.status().message());
   }
-  return absl::NotFoundError(absl::StrCat("'", file_.path(), "' has no tensor ", quoteJson(name)));
+  return absl::NotFoundError(absl::StrCat("'", file_.path(), "' has no tensor '", name, "'"));
 }
 
 absl::Status writeSafetensors(const std::string &path, const std::vector<std::pair<std::string, TensorView>> &tensors) {
-  std::string header = "{";
+  JsonObject entries;
   uint64_t at = 0;
   std::set<std::string> names;
   for (auto &[name, t] : tensors) {
@@ -145,13 +149,15 @@ absl::Status writeSafetensors(const std::string &path, const std::vector<std::pa
     auto bytes = denseBytes(elementBits(t.type) == 4 ? ElementType::u8 : t.type, t.shape);
     if (!bytes.ok())
       return bad(name, bytes.status().message());
-    absl::StrAppend(&header, header.size() > 1 ? "," : "", quoteJson(name), ":{\"dtype\":\"", dtypeOf(t.type), "\",\"shape\":[");
-    for (size_t i = 0; i < t.shape.size(); ++i)
-      absl::StrAppend(&header, i ? "," : "", t.shape[i]);
-    absl::StrAppend(&header, "],\"data_offsets\":[", at, ",", at + *bytes, "]}");
+    JsonArray shape(t.shape.begin(), t.shape.end());
+    JsonArray offsets = {int64_t(at), int64_t(at + *bytes)};
+    entries.emplace_back(name, JsonObject{{"dtype", dtypeOf(t.type)}, {"shape", shape}, {"data_offsets", offsets}});
     at += *bytes;
   }
-  header += "}";
+  auto printed = printJson(Json(std::move(entries)));
+  if (!printed.ok())
+    return printed.status();
+  std::string header = std::move(*printed);
   header.resize((header.size() + 7) / 8 * 8, ' '); // keeps the data aligned
   if (header.size() > kMaxHeader)
     return absl::InvalidArgumentError("too many tensors for one .safetensors file");
