@@ -124,7 +124,11 @@ def contenders_of(workload, inputs, device, options):
             function = torch.compile(workload.torch, dynamic=False)
             return lambda: function(*inputs)
         offer("torch.compile", compiled)
-    for name, make in workload.peers(device).items():
+    try:
+        peers = workload.peers(device)
+    except ImportError as e:
+        peers, failures["triton"] = {}, f"{type(e).__name__}: {e}"
+    for name, make in peers.items():
         offer(name, lambda make=make: make(*inputs))
     return found, failures
 

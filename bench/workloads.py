@@ -5,7 +5,8 @@ import os
 import torch
 import torch.nn.functional as F
 
-EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "examples")
+HERE = os.path.dirname(os.path.abspath(__file__))
+EXAMPLES, KERNELS = os.path.join(HERE, "..", "examples"), os.path.join(HERE, "kernels")
 
 
 class Workload:
@@ -19,7 +20,7 @@ class Workload:
     def source(self):
         if self.text:
             return self.text
-        with open(os.path.join(EXAMPLES, self.file)) as f:
+        with open(self.file) as f:
             return f.read()
 
     def expected(self, *inputs):
@@ -50,84 +51,84 @@ def rows(m, n, dtype, device, scale):
 
 
 class RowWorkload(Workload):
-    def __init__(self, kind, m, n, dtype):
+    kind = ""
+    rounding_steps = 1
+
+    def __init__(self, m, n, dtype):
         self.m, self.n, self.dtype = m, n, dtype
-        self.name = f"{kind} {m}x{n} {dtype}"
-        self.tolerance = TOLERANCE[dtype]
+        self.name = f"{self.kind} {m}x{n} {dtype}"
+        self.kernel = self.kind
+        self.file = os.path.join(KERNELS, f"memory_{dtype}.kc")
+        self.tolerance = TOLERANCE[dtype] * self.rounding_steps
 
     def inputs(self, device, scale):
         return (rows(self.m, self.n, self.dtype, device, scale),)
 
 
-class Gelu(RowWorkload):
-    def __init__(self, m, n, dtype):
-        super().__init__("gelu", m, n, dtype)
-        self.text = f"def gelu_rows(x: {dtype}[M, N]) -> (y: {dtype}[M, N]) {{ y[i, j] = gelu(x[i, j]) }}"
+class Copy(RowWorkload):
+    kind = "copy"
 
     def torch(self, x):
-        return F.gelu(x)
+        return x.clone()
 
 
-class BiasAdd(RowWorkload):
-    def __init__(self, m, n, dtype):
-        super().__init__("bias_relu", m, n, dtype)
-        self.text = f"def bias_relu(x: {dtype}[M, N], b: {dtype}[N]) -> (y: {dtype}[M, N]) {{ y[i, j] = max(x[i, j] + b[j], 0.0) }}"
+class GeluAdd(RowWorkload):
+    kind = "gelu_add"
 
     def inputs(self, device, scale):
         x = rows(self.m, self.n, self.dtype, device, scale)
-        return x, torch.randn(self.n, device=device).to(x.dtype)
+        return x, torch.randn(self.n, device=device).to(x.dtype), torch.randn_like(x)
 
-    def torch(self, x, b):
-        return torch.relu(x + b)
+    def torch(self, x, b, z):
+        return F.gelu(x + b, approximate="tanh") * z
+
+    # What eager rounds to the tensors' type on the way, kernelc keeps in f32.
+    rounding_steps = 3
 
 
 class RowSum(RowWorkload):
-    def __init__(self, m, n, dtype):
-        super().__init__("row_sum", m, n, dtype)
-        self.text = f"def row_sum(x: {dtype}[M, N]) -> (y: f32[M]) {{ y[i] = sum[j](x[i, j]) }}"
-        self.tolerance = 1e-4
+    kind = "row_sum"
 
     def torch(self, x):
-        return x.sum(1, dtype=torch.float64 if x.dtype == torch.float64 else torch.float32)
+        return x.sum(1)
 
     def output_bytes(self, x):
-        return x.shape[0] * 4
+        return x.shape[0] * x.element_size()
 
 
 class ColumnSum(RowWorkload):
-    def __init__(self, m, n, dtype):
-        super().__init__("column_sum", m, n, dtype)
-        self.text = f"def column_sum(x: {dtype}[M, N]) -> (y: f32[N]) {{ y[j] = sum[i](x[i, j]) }}"
-        self.tolerance = 1e-4
+    kind = "column_sum"
 
     def torch(self, x):
-        return x.sum(0, dtype=torch.float64 if x.dtype == torch.float64 else torch.float32)
+        return x.sum(0)
 
     def output_bytes(self, x):
-        return x.shape[1] * 4
+        return x.shape[1] * x.element_size()
+
+
+class Transpose(RowWorkload):
+    kind = "transpose"
+
+    def torch(self, x):
+        return x.T.contiguous()
 
 
 class Softmax(RowWorkload):
-    def __init__(self, m, n, dtype):
-        super().__init__("softmax", m, n, dtype)
-        self.text = f"def softmax_rows(x: {dtype}[M, N]) -> (y: {dtype}[M, N]) {{ y[i, j] = softmax[j](x[i, j]) }}"
+    kind = "softmax_rows"
 
     def torch(self, x):
         return torch.softmax(x, 1)
 
     def peers(self, device):
+        if device.type != "cuda":
+            return {}
         from triton_kernels import softmax
-        return {"triton": softmax} if device.type == "cuda" else {}
+        return {"triton": softmax}
 
 
 class LayerNorm(RowWorkload):
-    def __init__(self, m, n, dtype):
-        super().__init__("layernorm", m, n, dtype)
-        self.text = f"""def layer_norm(x: {dtype}[M, N], gain: {dtype}[N], bias: {dtype}[N]) -> (y: {dtype}[M, N]) {{
-  let mu[i] = mean[j](x[i, j])
-  let v[i] = mean[j]((x[i, j] - mu[i]) ** 2)
-  y[i, j] = (x[i, j] - mu[i]) * rsqrt(v[i] + 1e-5) * gain[j] + bias[j]
-}}"""
+    kind = "layer_norm"
+    rounding_steps = 4
 
     def inputs(self, device, scale):
         x = rows(self.m, self.n, self.dtype, device, scale)
@@ -137,8 +138,10 @@ class LayerNorm(RowWorkload):
         return F.layer_norm(x, (x.shape[1],), gain, bias, 1e-5)
 
     def peers(self, device):
+        if device.type != "cuda":
+            return {}
         from triton_kernels import layer_norm
-        return {"triton": layer_norm} if device.type == "cuda" else {}
+        return {"triton": layer_norm}
 
 
 class Matmul(Workload):
@@ -215,7 +218,7 @@ class Linear(Matmul):
 
 
 class Attention(Workload):
-    file, kernel, bound, tolerance = "attention.kc", "attention", "compute", 2e-2
+    file, kernel, bound, tolerance = os.path.join(EXAMPLES, "attention.kc"), "attention", "compute", 2e-2
 
     def __init__(self, b, h, g, s, d, causal):
         self.shape = (b, h, g, s, d)
@@ -237,7 +240,7 @@ class Attention(Workload):
 
 
 WORKLOADS = [
-    *(w(m, n, t) for w in (Gelu, BiasAdd, RowSum, ColumnSum, Softmax, LayerNorm)
+    *(w(m, n, t) for w in (Copy, GeluAdd, RowSum, ColumnSum, Transpose, Softmax, LayerNorm)
       for m, n in ((8192, 4096), (4096, 16384)) for t in ("f32", "bf16")),
     Matmul(4096, 4096, 4096, "bf16", "nn"),
     Matmul(4096, 4096, 4096, "bf16", "nt"),
