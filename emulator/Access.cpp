@@ -57,6 +57,7 @@ void Machine::hookAccess(const void *p, size_t size, unsigned flags, const void 
   if (size == 0)
     return;
   access(actor(t, write, offsetOf(pc), isVolatile), p, size, !(flags & kce::kAnyAlignment));
+  countRequest(t, offsetOf(pc), p, size);
   if (isVolatile) {
     atomicOrder(t, p, size, !write, write);
     yield();

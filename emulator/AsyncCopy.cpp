@@ -33,10 +33,12 @@ void Machine::cpAsync(void *dst, const void *src, unsigned bytes, unsigned srcBy
     read.agent = t.copyAgent.index;
     read.clock = t.copyAgent.issued + 1;
     access(read, src, srcBytes, false);
+    countRequest(t, at, src, srcBytes);
   }
   write.agent = t.copyAgent.index;
   write.clock = t.copyAgent.issued + 1;
   access(write, dst, bytes, true);
+  countRequest(t, at, dst, bytes);
   PendingCopy copy{static_cast<unsigned char *>(dst), bytes, {}};
   std::memcpy(copy.data, src, srcBytes); // the rest is zero
   t.openCopies.push_back(copy);

@@ -66,6 +66,7 @@ uint64_t Machine::atomic(kce::AtomicOp op, kce::ScalarKind kind, void *p, uint64
   size_t size = scalarBytes(kind);
   bool writes = op != kce::AtomicOp::Load, reads = op != kce::AtomicOp::Store;
   access(actor(t, writes, offsetOf(pc), /*atomic=*/true), p, size, /*aligned=*/true);
+  countRequest(t, offsetOf(pc), p, size);
   uint64_t old = 0;
   std::memcpy(&old, p, size);
   if (writes) {

@@ -59,6 +59,10 @@ void Machine::barrier(int id, int threads, bool wait, int predicate, const void 
         w->clock++;
       }
     }
+    if (options_.counts)
+      for (Thread *w : all)
+        if (w->linear % 32 == 0)
+          settleRequests(block, block.warps[w->linear / 32]);
     for (Thread *w : all) {
       w->waitArg = uint64_t(uint32_t(b.predicateSum)) << 32 | b.arrivals; // for barrierVote
       if (w != &t)

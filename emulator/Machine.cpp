@@ -236,12 +236,19 @@ Report Machine::run() {
   *text_.module().api = nullptr;
   stepsUsed_ += slice_ - uint64_t(std::max<int64_t>(0, state_.steps));
   report_.steps = stepsUsed_;
+  for (auto &[place, site] : sites_) {
+    site.where = locate(place.first);
+    report_.sites.push_back(site);
+  }
   currentMachine = nullptr;
   return std::move(report_);
 }
 
 void Machine::retire(Thread &t) {
-  if (checks() && (!t.openCopies.empty() || !t.copyGroups.empty()))
+  bool copies = !t.openCopies.empty();
+  for (auto &group : t.copyGroups)
+    copies |= !group.empty();
+  if (checks() && copies)
     report(FindingKind::LostAsyncWork, "the thread ended with cp.async copies it never waited for",
            party(t, "exit", t.warpPc));
   if (checks() && (!t.openStores.empty() || t.storeGroups.size() > t.storesRead))
@@ -266,6 +273,10 @@ void Machine::retire(Thread &t) {
 
 void Machine::closeDomain(Domain &domain) {
   finishMbarriers(domain);
+  if (options_.counts)
+    for (auto &b : domain.blocks)
+      for (Warp &w : b->warps)
+        settleRequests(*b, w);
   for (auto &b : domain.blocks) {
     for (auto &t : b->threads)
       stacks_.give(t->stack);

@@ -88,6 +88,7 @@ struct Thread {
   int registers = 0;        ///< by setmaxnreg
   uint64_t clusterPhase = 0; ///< that its last arrival counted for
   std::shared_ptr<Clocks> clusterReleased; ///< by the last complete phase
+  std::unordered_map<uint64_t, uint32_t> passed; ///< places since the last synchronisation
   kce::WarpArgs *warpArgs = nullptr;
   uint32_t warpPc = 0;
 };
@@ -97,7 +98,15 @@ struct WarpGroup {
   kce::WarpOp op;
   unsigned mask = 0, arrived = 0;
 };
+/// One warp-wide memory request being collected from its lanes.
+struct Request {
+  uint32_t pc = 0;
+  bool shared = false;
+  unsigned size = 0, mask = 0;
+  uintptr_t address[32];
+};
 struct Warp {
+  std::unordered_map<uint64_t, Request> requests; ///< by place and how often it was passed
   unsigned existing = 0, exited = 0;
   unsigned first = 0; ///< linear index of lane 0
   std::vector<WarpGroup> open;
@@ -193,6 +202,12 @@ public:
   Actor actor(Thread &t, bool write, uint32_t pc, bool atomic = false);
   /// `p` lies in the shared memory of a live block of t's domain.
   Block *sharedBlockOf(const Thread &t, const void *p, size_t size);
+
+  // -- counts (Requests.cpp)
+  void countRequest(Thread &t, uint32_t pc, const void *p, size_t size);
+  void countMatrix(uint32_t pc, const uintptr_t *rows, bool first);
+  void settleRequests(Block &block, Warp &warp);
+  void settleRequest(const Request &r);
 
   // -- logical time (Machine.cpp)
   bool ordered(const Thread &t, const Stamp &s, uintptr_t address) const;
@@ -312,6 +327,7 @@ private:
   Region *lastRegion_ = nullptr;
   std::unordered_map<const void *, std::shared_ptr<Clocks>> atomics_; ///< what was published where
   uint32_t atomicCount_ = 0;
+  std::map<std::pair<uint32_t, bool>, AccessSite> sites_;
 };
 
 const kce::Api &hostApi();

@@ -16,6 +16,7 @@ void Machine::matrixOp(Block &block, Warp &warp, kce::WarpOp op) {
   const kce::WarpArgs &first = *lane(0).warpArgs;
   for (int m = 0; m < first.count; m++) {
     unsigned char *rows[8];
+    uintptr_t addresses[8];
     for (unsigned r = 0; r < 8; r++) {
       Thread &t = lane(unsigned(m) * 8 + r);
       rows[r] = static_cast<unsigned char *>(t.warpArgs->row);
@@ -27,7 +28,9 @@ void Machine::matrixOp(Block &block, Warp &warp, kce::WarpOp op) {
         abandon();
       }
       access(actor(t, store, t.warpPc), rows[r], 16, /*aligned=*/true);
+      addresses[r] = reinterpret_cast<uintptr_t>(rows[r]);
     }
+    countMatrix(lane(0).warpPc, addresses, m == 0);
     // Lane l holds elements 2(l%4), 2(l%4)+1 of row l/4; transposed, of column l/4.
     for (unsigned l = 0; l < 32; l++) {
       uint32_t *reg = static_cast<uint32_t *>(lane(l).warpArgs->d) + m;

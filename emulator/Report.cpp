@@ -26,8 +26,8 @@ const char *findingKindName(FindingKind kind) {
 Counts &Counts::operator+=(const Counts &o) {
   barriers += o.barriers, warpOps += o.warpOps, mma += o.mma;
   globalLoadBytes += o.globalLoadBytes, globalStoreBytes += o.globalStoreBytes;
-  globalRequests += o.globalRequests, globalSectors += o.globalSectors;
-  sharedRequests += o.sharedRequests, sharedWavefronts += o.sharedWavefronts;
+  globalRequests += o.globalRequests, globalSectors += o.globalSectors, globalMinimum += o.globalMinimum;
+  sharedRequests += o.sharedRequests, sharedWavefronts += o.sharedWavefronts, sharedMinimum += o.sharedMinimum;
   return *this;
 }
 

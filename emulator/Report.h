@@ -55,14 +55,26 @@ struct Counts {
   uint64_t warpOps = 0;        ///< shuffles, votes, warp reductions
   uint64_t mma = 0;            ///< mma.sync and wgmma instructions
   uint64_t globalLoadBytes = 0, globalStoreBytes = 0;
-  uint64_t globalRequests = 0, globalSectors = 0; ///< 32-byte sectors touched per warp request
-  uint64_t sharedRequests = 0, sharedWavefronts = 0; ///< one wavefront per request is conflict free
+  // With EmulatorOptions::counts. The minimum is what the same bytes need at best:
+  // wavefronts beyond it are bank conflicts, sectors beyond it are lost bandwidth.
+  uint64_t globalRequests = 0, globalSectors = 0, globalMinimum = 0; ///< 32-byte sectors
+  uint64_t sharedRequests = 0, sharedWavefronts = 0, sharedMinimum = 0;
+  uint64_t bankConflicts() const { return sharedWavefronts - sharedMinimum; }
   Counts &operator+=(const Counts &other);
+};
+
+/// The requests of one instruction of the text, over all warps.
+struct AccessSite {
+  CodeLocation where;
+  bool shared = false;
+  int bytes = 0; ///< per lane
+  uint64_t requests = 0, transactions = 0, minimum = 0; ///< wavefronts or sectors
 };
 
 struct Report {
   std::vector<Finding> findings;
   Counts counts;
+  std::vector<AccessSite> sites; ///< with EmulatorOptions::counts, in text order
   uint64_t steps = 0; ///< basic blocks executed
   uint64_t seed = 0;  ///< of the schedule; replays it
   bool ok() const { return findings.empty(); }

@@ -276,6 +276,7 @@ absl::StatusOr<Report> KernelRunner::run(const RunArguments &args) const {
       return report.status();
     all.findings.insert(all.findings.end(), report->findings.begin(), report->findings.end());
     all.counts += report->counts;
+    all.sites.insert(all.sites.end(), report->sites.begin(), report->sites.end());
     all.steps += report->steps;
     if (!report->ok())
       break; // what follows would only report the consequences

@@ -89,6 +89,8 @@ void Machine::warpOp(kce::WarpOp op, kce::WarpArgs *args, const void *pc) {
   WarpGroup full = *group;
   warp.open.erase(warp.open.begin() + (group - warp.open.data()));
   runWarpOp(*t.block, warp, full);
+  if (options_.counts && full.mask == warp.existing)
+    settleRequests(*t.block, warp);
   for (unsigned i = 0; i < 32; i++)
     if ((full.mask >> i & 1) && i != lane)
       makeReady(*t.block->threads[warp.first + i]);

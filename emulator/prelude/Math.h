@@ -122,6 +122,10 @@ KCE_INLINE float __int2float_rn(int x) { return (float)x; }
 KCE_INLINE float __uint2float_rn(unsigned x) { return (float)x; }
 KCE_INLINE float __ll2float_rn(long long x) { return (float)x; }
 KCE_INLINE float __double2float_rn(double x) { return (float)x; }
+KCE_INLINE float __double2float_rz(double x) {
+  float r = (float)x;
+  return fabs((double)r) > fabs(x) && r != 0 ? __builtin_bit_cast(float, __builtin_bit_cast(unsigned, r) - 1) : r;
+}
 KCE_INLINE double __int2double_rn(int x) { return x; }
 KCE_INLINE double __ll2double_rn(long long x) { return (double)x; }
 
