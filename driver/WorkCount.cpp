@@ -22,7 +22,7 @@ int64_t flopsPerPoint(mlir::Operation *statement) {
       ++count;
   });
   if (auto reduce = mlir::dyn_cast<te::ReduceOp>(statement))
-    count += mlir::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(reduce.getResult().getType()));
+    count += mlir::isa<mlir::FloatType>(mlir::cast<mlir::RankedTensorType>(reduce.getResult().getType()).getElementType());
   return count;
 }
 

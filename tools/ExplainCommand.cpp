@@ -21,7 +21,7 @@ std::string amount(double n, const char *unit) {
   int p = 0;
   for (; n >= 1000 && p < 4; ++p)
     n /= 1000;
-  return absl::StrFormat(n < 10 && p ? "%.2f %s%s" : "%.4g %s%s", n, kPrefixes[p], unit);
+  return absl::StrFormat("%.4g %s%s", n, kPrefixes[p], unit);
 }
 
 /// Blocks of a launch that fit on one multiprocessor at once, by its static limits.
@@ -89,7 +89,7 @@ absl::Status explain(const CallOptions &options) {
   if (int64_t bytes = v.workspaceBytes.evaluate(env))
     std::cout << "workspace " << amount(double(bytes), "B") << "\n";
   absl::StatusOr<Nvrtc *> nvrtc = call->session->nvrtc();
-  absl::StatusOr<Cubin> cubin = nvrtc.status();
+  absl::StatusOr<Cubin> cubin = absl::UnavailableError(nvrtc.status().message());
   if (nvrtc.ok())
     cubin = call->session->cache().compile(**nvrtc, v.cudaText, absl::StrCat(kernel->name, ".cu"), arch);
   for (size_t i = 0; i < v.launches.size(); ++i)
