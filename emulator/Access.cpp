@@ -69,7 +69,8 @@ bool Machine::access(const Actor &who, const void *p, size_t size, bool aligned)
   bool write = who.flags & Stamp::Write;
   if (aligned && at % size != 0) {
     report(FindingKind::Misaligned,
-           absl::StrCat("address is ", at % size, " bytes past a multiple of the access's ", size, " bytes"),
+           absl::StrCat("address is ", at % size, " bytes past a multiple of the access's ", size,
+                        " bytes"),
            party(*who.thread, absl::StrCat(size, "-byte ", write ? "write" : "read"), who.pc));
     abandon();
   }
@@ -115,18 +116,22 @@ void Machine::accessShared(const Actor &who, Block &block, size_t offset, size_t
   });
 }
 
-bool Machine::happenedBefore(const Actor &who, const Stamp &s, uintptr_t address, const char *what, size_t at) {
+bool Machine::happenedBefore(const Actor &who, const Stamp &s, uintptr_t address, const char *what,
+                             size_t at) {
   const Thread &t = *who.thread;
   if (!ordered(t, s, address))
     return false;
   // The async proxy sees a generic write only behind a proxy fence of its writer.
   // Reads before an asynchronous write need none.
-  if ((who.flags & Stamp::AsyncProxy) && (s.flags & Stamp::Write) && !(s.flags & Stamp::AsyncProxy) &&
-      !fencedBefore(t, s))
-    report(FindingKind::ProxyFence,
-           absl::StrCat(what, " byte ", at, " was written by ordinary stores and is then accessed asynchronously, "
-                        "without fence.proxy.async by the writer in between"),
-           party(t, (who.flags & Stamp::Write) ? "asynchronous write" : "asynchronous read", who.pc), party(s));
+  if ((who.flags & Stamp::AsyncProxy) && (s.flags & Stamp::Write) &&
+      !(s.flags & Stamp::AsyncProxy) && !fencedBefore(t, s))
+    report(
+        FindingKind::ProxyFence,
+        absl::StrCat(what, " byte ", at,
+                     " was written by ordinary stores and is then accessed asynchronously, "
+                     "without fence.proxy.async by the writer in between"),
+        party(t, (who.flags & Stamp::Write) ? "asynchronous write" : "asynchronous read", who.pc),
+        party(s));
   return true;
 }
 
@@ -144,10 +149,12 @@ void Machine::accessGlobal(const Actor &who, Region &region, size_t offset, size
     return;
   if (buffer.initialised) {
     uint8_t *init = buffer.initialised->data() + offset;
-    if ((!write || atomic) && !(atomic && buffer.ticketsAllowed) && std::find(init, init + size, 0) != init + size)
-      report(FindingKind::Uninitialised,
-             absl::StrCat("'", buffer.name, "' at byte ", offset, " is read before anything wrote it"),
-             party(t, absl::StrCat(size, "-byte read"), who.pc));
+    if ((!write || atomic) && !(atomic && buffer.ticketsAllowed) &&
+        std::find(init, init + size, 0) != init + size)
+      report(
+          FindingKind::Uninitialised,
+          absl::StrCat("'", buffer.name, "' at byte ", offset, " is read before anything wrote it"),
+          party(t, absl::StrCat(size, "-byte read"), who.pc));
     if (write)
       std::fill_n(init, size, 1);
   }
@@ -157,8 +164,12 @@ void Machine::accessGlobal(const Actor &who, Region &region, size_t offset, size
   region.shadow->visit(offset, size, [&](ShadowCell &cell, size_t at) {
     recordAccess(
         *region.shadow, cell, me,
-        [&](const Stamp &s) { return happenedBefore(who, s, region.base + at, "global memory", at); },
-        [&](const Stamp &s) { reportConflict(who, s, absl::StrCat("'", buffer.name, "' byte ", at)); });
+        [&](const Stamp &s) {
+          return happenedBefore(who, s, region.base + at, "global memory", at);
+        },
+        [&](const Stamp &s) {
+          reportConflict(who, s, absl::StrCat("'", buffer.name, "' byte ", at));
+        });
   });
 }
 

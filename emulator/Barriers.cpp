@@ -15,9 +15,11 @@ void Machine::barrier(int id, int threads, bool wait, int predicate, const void 
   Thread &t = self();
   Block &block = *t.block;
   uint32_t at = offsetOf(pc);
-  if (id < 0 || id > 15 || threads < 0 || threads % 32 != 0 || unsigned(threads) > (blockThreads_ + 31) / 32 * 32) {
+  if (id < 0 || id > 15 || threads < 0 || threads % 32 != 0 ||
+      unsigned(threads) > (blockThreads_ + 31) / 32 * 32) {
     report(FindingKind::InvalidOperation,
-           absl::StrCat("barrier ", id, " with ", threads, " threads: ids are 0 to 15, counts multiples of 32 "
+           absl::StrCat("barrier ", id, " with ", threads,
+                        " threads: ids are 0 to 15, counts multiples of 32 "
                         "within the block"),
            party(t, wait ? "bar.sync" : "bar.arrive", at));
     abandon();
@@ -30,7 +32,8 @@ void Machine::barrier(int id, int threads, bool wait, int predicate, const void 
   } else {
     if (b.expected != expected)
       report(FindingKind::BarrierProtocol,
-             absl::StrCat("barrier ", id, " is used with ", expected, " and with ", b.expected, " threads at once"),
+             absl::StrCat("barrier ", id, " is used with ", expected, " and with ", b.expected,
+                          " threads at once"),
              party(t, "barrier", at));
     if (id == 0 && threads == 0 && b.pc != at && !b.waiting.empty())
       report(FindingKind::BarrierDivergence,

@@ -42,7 +42,7 @@ struct Stamp {
   uint16_t agent = 0;
   uint16_t flags = 0;
   uint32_t clock = 0;
-  uint32_t pc = 0; ///< offset in the host build's image
+  uint32_t pc = 0;     ///< offset in the host build's image
   uint32_t atomic = 0; ///< number of the atomic in launch order, 0 for others
 };
 

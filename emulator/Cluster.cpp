@@ -21,7 +21,8 @@ void Machine::clusterBarrier(bool arrive, bool wait, const void *pc) {
   b.expected = blockThreads_ * spec_.cluster;
   if (arrive) {
     if (t.clusterPhase == domain.clusterPhase)
-      fail(FindingKind::BarrierProtocol, "a thread arrives twice at the cluster barrier", "cluster barrier", offsetOf(pc));
+      fail(FindingKind::BarrierProtocol, "a thread arrives twice at the cluster barrier",
+           "cluster barrier", offsetOf(pc));
     t.clusterPhase = domain.clusterPhase;
     if (checks()) {
       if (!b.released)
@@ -61,10 +62,12 @@ void *Machine::mapShared(void *p, unsigned cta, const void *pc) {
   Thread &t = self();
   Domain &domain = *t.block->domain;
   if (cta >= domain.blocks.size() || sharedBlockOf(t, p, 1) != t.block)
-    fail(FindingKind::InvalidOperation, absl::StrCat("mapa to block ", cta, " of a cluster of ", domain.blocks.size()),
-         "mapa", offsetOf(pc));
+    fail(FindingKind::InvalidOperation,
+         absl::StrCat("mapa to block ", cta, " of a cluster of ", domain.blocks.size()), "mapa",
+         offsetOf(pc));
   if (domain.blocks[cta]->live == 0)
-    fail(FindingKind::InvalidOperation, absl::StrCat("block ", cta, " of the cluster has ended"), "mapa", offsetOf(pc));
+    fail(FindingKind::InvalidOperation, absl::StrCat("block ", cta, " of the cluster has ended"),
+         "mapa", offsetOf(pc));
   return domain.blocks[cta]->shared + (static_cast<unsigned char *>(p) - t.block->shared);
 }
 
@@ -72,10 +75,12 @@ void Machine::setMaxRegisters(int count, bool increase, const void *pc) {
   Thread &t = self();
   uint32_t at = offsetOf(pc);
   if (count < 24 || count > 256 || count % 8)
-    fail(FindingKind::InvalidOperation, absl::StrCat("setmaxnreg ", count, ": multiples of 8 from 24 to 256"), "setmaxnreg", at);
+    fail(FindingKind::InvalidOperation,
+         absl::StrCat("setmaxnreg ", count, ": multiples of 8 from 24 to 256"), "setmaxnreg", at);
   if (increase ? count < t.registers : count > t.registers)
     fail(FindingKind::InvalidOperation,
-         absl::StrCat("setmaxnreg.", increase ? "inc" : "dec", " to ", count, " from ", t.registers, " registers"),
+         absl::StrCat("setmaxnreg.", increase ? "inc" : "dec", " to ", count, " from ", t.registers,
+                      " registers"),
          "setmaxnreg", at);
   Block &b = *t.block;
   while (b.spareRegisters < count - t.registers) {

@@ -15,8 +15,8 @@ EmulatedModule::EmulatedModule(std::shared_ptr<LoadedText> text, EmulatorOptions
     : text_(std::move(text)), options_(std::move(options)) {}
 EmulatedModule::~EmulatedModule() = default;
 
-absl::StatusOr<std::unique_ptr<EmulatedModule>> EmulatedModule::compile(absl::string_view text,
-                                                                        const EmulatorOptions &options) {
+absl::StatusOr<std::unique_ptr<EmulatedModule>>
+EmulatedModule::compile(absl::string_view text, const EmulatorOptions &options) {
   absl::StatusOr<std::shared_ptr<LoadedText>> loaded = LoadedText::load(text, options);
   if (!loaded.ok())
     return loaded.status();
@@ -30,7 +30,8 @@ std::vector<std::string> EmulatedModule::entries() const {
   return names;
 }
 
-static absl::Status checkLaunch(const LaunchSpec &spec, const kce::Entry &entry, const EmulatorOptions &options) {
+static absl::Status checkLaunch(const LaunchSpec &spec, const kce::Entry &entry,
+                                const EmulatorOptions &options) {
   auto bad = [&](auto &&...parts) {
     return absl::InvalidArgumentError(absl::StrCat("launch of ", spec.entry, ": ", parts...));
   };
@@ -38,31 +39,38 @@ static absl::Status checkLaunch(const LaunchSpec &spec, const kce::Entry &entry,
   if (threads == 0 || threads > 1024)
     return bad("a block of ", threads, " threads; 1 to 1024 are possible");
   if (entry.maxThreads && threads > entry.maxThreads)
-    return bad("a block of ", threads, " threads exceeds __launch_bounds__(", entry.maxThreads, ")");
+    return bad("a block of ", threads, " threads exceeds __launch_bounds__(", entry.maxThreads,
+               ")");
   if (spec.cluster == 0 || spec.cluster > 16 || spec.grid[0] % spec.cluster)
     return bad("a grid of ", spec.grid[0], " is no multiple of the cluster of ", spec.cluster);
   if (spec.grid[1] > 65535 || spec.grid[2] > 65535 || spec.grid[0] > 0x7fffffffu)
-    return bad("grid ", spec.grid[0], "x", spec.grid[1], "x", spec.grid[2], " is beyond the device's limits");
+    return bad("grid ", spec.grid[0], "x", spec.grid[1], "x", spec.grid[2],
+               " is beyond the device's limits");
   if (spec.sharedBytes < 0 || spec.sharedBytes > options.maxSharedBytes)
-    return bad(spec.sharedBytes, " bytes of shared memory; the device has ", options.maxSharedBytes);
+    return bad(spec.sharedBytes, " bytes of shared memory; the device has ",
+               options.maxSharedBytes);
   if (spec.args.size() != entry.count)
     return bad(spec.args.size(), " arguments for ", entry.count, " parameters");
   for (unsigned i = 0; i < entry.count; i++)
     if (spec.args[i].size() != entry.sizes[i])
-      return bad("argument ", i, " has ", spec.args[i].size(), " bytes, the parameter ", entry.sizes[i]);
+      return bad("argument ", i, " has ", spec.args[i].size(), " bytes, the parameter ",
+                 entry.sizes[i]);
   for (const GlobalBuffer &b : spec.buffers)
     if (b.initialised && b.initialised->size() < b.bytes)
       return bad("buffer '", b.name, "' has fewer initialised flags than bytes");
   return absl::OkStatus();
 }
 
-absl::StatusOr<Report> EmulatedModule::launch(const LaunchSpec &spec) const { return launch(spec, options_); }
+absl::StatusOr<Report> EmulatedModule::launch(const LaunchSpec &spec) const {
+  return launch(spec, options_);
+}
 
-absl::StatusOr<Report> EmulatedModule::launch(const LaunchSpec &spec, const EmulatorOptions &options) const {
+absl::StatusOr<Report> EmulatedModule::launch(const LaunchSpec &spec,
+                                              const EmulatorOptions &options) const {
   const kce::Entry *entry = text_->findEntry(spec.entry);
   if (!entry)
-    return absl::NotFoundError(
-        absl::StrCat("the text has no entry '", spec.entry, "'; it has ", absl::StrJoin(entries(), ", ")));
+    return absl::NotFoundError(absl::StrCat("the text has no entry '", spec.entry, "'; it has ",
+                                            absl::StrJoin(entries(), ", ")));
   if (absl::Status s = checkLaunch(spec, *entry, options); !s.ok())
     return s;
   if (uint64_t(spec.grid[0]) * spec.grid[1] * spec.grid[2] == 0)
@@ -74,10 +82,13 @@ absl::StatusOr<Report> EmulatedModule::launch(const LaunchSpec &spec, const Emul
 }
 
 absl::Status encodeTensorMap(const HostTensorMap &map, void *out128) {
-  auto bad = [](auto &&...parts) { return absl::InvalidArgumentError(absl::StrCat("tensor map: ", parts...)); };
+  auto bad = [](auto &&...parts) {
+    return absl::InvalidArgumentError(absl::StrCat("tensor map: ", parts...));
+  };
   uint64_t element = uint64_t(elementBits(map.type)) / 8;
   if (map.rank < 1 || map.rank > 5 || element == 0)
-    return bad("rank ", map.rank, " of ", elementTypeName(map.type), "; ranks are 1 to 5, elements whole bytes");
+    return bad("rank ", map.rank, " of ", elementTypeName(map.type),
+               "; ranks are 1 to 5, elements whole bytes");
   if (reinterpret_cast<uintptr_t>(map.base) % 16)
     return bad("the base address is not a multiple of 16");
   for (int i = 0; i < map.rank; i++) {
@@ -93,10 +104,12 @@ absl::Status encodeTensorMap(const HostTensorMap &map, void *out128) {
   uint64_t inner = map.box[0] * element;
   if (inner % 16)
     return bad("the box's inner dimension is ", inner, " bytes, not a multiple of 16");
-  if (map.swizzleBytes != 0 && map.swizzleBytes != 32 && map.swizzleBytes != 64 && map.swizzleBytes != 128)
+  if (map.swizzleBytes != 0 && map.swizzleBytes != 32 && map.swizzleBytes != 64 &&
+      map.swizzleBytes != 128)
     return bad("a swizzle of ", map.swizzleBytes, " bytes; 0, 32, 64 or 128");
   if (map.swizzleBytes && inner > uint64_t(map.swizzleBytes))
-    return bad("the box's inner dimension of ", inner, " bytes exceeds the swizzle of ", map.swizzleBytes);
+    return bad("the box's inner dimension of ", inner, " bytes exceeds the swizzle of ",
+               map.swizzleBytes);
   PackedTensorMap packed;
   packed.base = reinterpret_cast<uint64_t>(map.base);
   packed.type = uint8_t(map.type);

@@ -92,8 +92,8 @@ class EmulatedModule {
 public:
   /// Errors: no clang (NotFound), text that does not compile for the host or uses
   /// what the emulator does not model (InvalidArgument, with line and construct).
-  static absl::StatusOr<std::unique_ptr<EmulatedModule>> compile(absl::string_view text,
-                                                                 const EmulatorOptions &options = {});
+  static absl::StatusOr<std::unique_ptr<EmulatedModule>>
+  compile(absl::string_view text, const EmulatorOptions &options = {});
   ~EmulatedModule();
 
   std::vector<std::string> entries() const;

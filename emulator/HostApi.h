@@ -48,22 +48,44 @@ enum class MmaKind : unsigned { Bf16K16, F16K16, F16K8, Tf32K8, S8K32, U8K32, E4
 /// One lane's part of a warp operation; lives on the lane's stack.
 struct WarpArgs {
   unsigned mask = 0xffffffffu;
-  unsigned mode = 0;          ///< ShuffleMode, VoteMode, ReduceMode, MmaKind
+  unsigned mode = 0;            ///< ShuffleMode, VoteMode, ReduceMode, MmaKind
   unsigned long long value = 0; ///< in: operand; out: result
-  int lane = 0;               ///< shuffle: source lane, delta or xor mask
+  int lane = 0;                 ///< shuffle: source lane, delta or xor mask
   int width = 32;
   bool isSigned = false;
-  bool transposed = false;    ///< ldmatrix, stmatrix
-  int count = 0;              ///< ldmatrix, stmatrix: number of 8x8 matrices
-  void *row = nullptr;        ///< ldmatrix, stmatrix: this lane's row
-  void *d = nullptr;          ///< registers
+  bool transposed = false; ///< ldmatrix, stmatrix
+  int count = 0;           ///< ldmatrix, stmatrix: number of 8x8 matrices
+  void *row = nullptr;     ///< ldmatrix, stmatrix: this lane's row
+  void *d = nullptr;       ///< registers
   const void *a = nullptr;
   const void *b = nullptr;
 };
 
-enum class AtomicOp : unsigned { Load, Store, Add, Min, Max, And, Or, Xor, Exchange, CompareSwap, Inc, Dec };
+enum class AtomicOp : unsigned {
+  Load,
+  Store,
+  Add,
+  Min,
+  Max,
+  And,
+  Or,
+  Xor,
+  Exchange,
+  CompareSwap,
+  Inc,
+  Dec
+};
 enum class ScalarKind : unsigned { I32, U32, I64, U64, F32, F64, Bf16x2, F16x2, F16, Bf16 };
-enum class Convert : unsigned { F32ToF16, F32ToBf16, F32ToE4M3, F32ToE5M2, F64ToF16, F64ToBf16, F64ToE4M3, F64ToE5M2 };
+enum class Convert : unsigned {
+  F32ToF16,
+  F32ToBf16,
+  F32ToE4M3,
+  F32ToE5M2,
+  F64ToF16,
+  F64ToBf16,
+  F64ToE4M3,
+  F64ToE5M2
+};
 enum class Widen : unsigned { F16, Bf16, E4M3, E5M2 };
 
 enum class WgmmaKind : unsigned { Bf16, F16, Tf32, S8, U8, E4M3, E5M2 };
@@ -72,8 +94,8 @@ struct WgmmaArgs {
   int n = 0;
   bool transposeA = false, transposeB = false;
   bool accumulate = false;
-  void *d = nullptr;               ///< n/2 accumulators of this thread
-  const unsigned *a = nullptr;     ///< four registers, or null when A is in shared memory
+  void *d = nullptr;           ///< n/2 accumulators of this thread
+  const unsigned *a = nullptr; ///< four registers, or null when A is in shared memory
   unsigned long long descA = 0, descB = 0;
 };
 
@@ -81,7 +103,7 @@ struct WgmmaArgs {
 struct Api {
   void (*access)(const void *p, unsigned long size, unsigned access, const void *pc);
   void (*outOfSteps)(const void *pc);
-  void (*barrier)(int id, int threads, bool wait);      ///< threads 0: the whole block
+  void (*barrier)(int id, int threads, bool wait);       ///< threads 0: the whole block
   unsigned (*barrierVote)(unsigned mode, int predicate); ///< 0 and, 1 or, 2 count
   void (*warp)(WarpOp op, WarpArgs *args);
   unsigned long long (*atomic)(AtomicOp op, ScalarKind kind, void *p, unsigned long long operand,
@@ -102,7 +124,8 @@ struct Api {
   void (*mbarrierWait)(void *bar, unsigned parity);
   void (*mbarrierInitFence)();
   // TMA; coords innermost first. multicast 0: this block only
-  void (*tmaLoad)(int rank, void *dst, const void *map, const int *coords, void *bar, unsigned multicast);
+  void (*tmaLoad)(int rank, void *dst, const void *map, const int *coords, void *bar,
+                  unsigned multicast);
   void (*tmaStore)(int rank, const void *map, const void *src, const int *coords, bool reduceAdd);
   void (*tmaCommit)();
   void (*tmaWait)(int pending, bool readOnly);

@@ -39,21 +39,44 @@ absl::StatusOr<std::string> findClang(const EmulatorOptions &options) {
     name = "clang++-22";
   if (auto path = llvm::sys::findProgramByName(name))
     return *path;
-  return absl::NotFoundError(absl::StrCat("the emulator needs a host compiler: '", name,
-                                          "' was not found; install clang-22 or set KERNELC_CLANG"));
+  return absl::NotFoundError(
+      absl::StrCat("the emulator needs a host compiler: '", name,
+                   "' was not found; install clang-22 or set KERNELC_CLANG"));
 }
 
 std::vector<std::string> compilerFlags(const EmulatorOptions &options) {
-  std::vector<std::string> flags = {
-      "-std=c++20", "-O1", "-gline-tables-only", "-w", "-fPIC", "-shared", "-DKC_HOST",
-      "-fno-exceptions", "-fno-rtti", "-fno-strict-aliasing", "-fwrapv", "-ffp-contract=off",
-      "-fno-math-errno", "-fno-finite-loops", "-fno-delete-null-pointer-checks", "-fconvergent-functions",
-      "-fno-vectorize", "-fno-slp-vectorize", "-fno-threadsafe-statics", "-fno-stack-protector",
-      "-fvisibility=hidden", "-nostdlib++", "-fno-sanitize-link-runtime",
-      "-fsanitize-coverage=edge,trace-pc-guard", "-mllvm", "-sanitizer-coverage-prune-blocks=0", "-ftemplate-depth=512", "-fbracket-depth=1024"};
+  std::vector<std::string> flags = {"-std=c++20",
+                                    "-O1",
+                                    "-gline-tables-only",
+                                    "-w",
+                                    "-fPIC",
+                                    "-shared",
+                                    "-DKC_HOST",
+                                    "-fno-exceptions",
+                                    "-fno-rtti",
+                                    "-fno-strict-aliasing",
+                                    "-fwrapv",
+                                    "-ffp-contract=off",
+                                    "-fno-math-errno",
+                                    "-fno-finite-loops",
+                                    "-fno-delete-null-pointer-checks",
+                                    "-fconvergent-functions",
+                                    "-fno-vectorize",
+                                    "-fno-slp-vectorize",
+                                    "-fno-threadsafe-statics",
+                                    "-fno-stack-protector",
+                                    "-fvisibility=hidden",
+                                    "-nostdlib++",
+                                    "-fno-sanitize-link-runtime",
+                                    "-fsanitize-coverage=edge,trace-pc-guard",
+                                    "-mllvm",
+                                    "-sanitizer-coverage-prune-blocks=0",
+                                    "-ftemplate-depth=512",
+                                    "-fbracket-depth=1024"};
   if (options.checks)
-    for (const char *f : {"-fsanitize=thread", "-mllvm", "-tsan-instrument-func-entry-exit=0", "-mllvm",
-                          "-tsan-distinguish-volatile=1", "-mllvm", "-tsan-instrument-read-before-write=1"})
+    for (const char *f :
+         {"-fsanitize=thread", "-mllvm", "-tsan-instrument-func-entry-exit=0", "-mllvm",
+          "-tsan-distinguish-volatile=1", "-mllvm", "-tsan-instrument-read-before-write=1"})
       flags.push_back(f);
   return flags;
 }
@@ -84,7 +107,8 @@ std::string readFile(const std::string &path) {
 }
 
 /// clang's errors, each as the CUDA line, the `.kc` line and what is the matter.
-absl::Status explainErrors(const std::string &log, const LineMap &lines, const EmulatorOptions &options) {
+absl::Status explainErrors(const std::string &log, const LineMap &lines,
+                           const EmulatorOptions &options) {
   std::vector<std::string> out;
   for (absl::string_view line : absl::StrSplit(log, '\n')) {
     size_t at = line.find("error: ");
@@ -101,8 +125,10 @@ absl::Status explainErrors(const std::string &log, const LineMap &lines, const E
       construct = std::string(absl::StripAsciiWhitespace(lines.textOfLine(loc.line)));
     }
     if (absl::StrContains(what, "poisoned"))
-      what = "inline asm, __shared__ and __constant__ are not modelled; device-only code belongs inside #ifndef KC_HOST";
-    else if (absl::StrContains(what, "undeclared identifier") || absl::StrContains(what, "unknown type name"))
+      what = "inline asm, __shared__ and __constant__ are not modelled; device-only code belongs "
+             "inside #ifndef KC_HOST";
+    else if (absl::StrContains(what, "undeclared identifier") ||
+             absl::StrContains(what, "unknown type name"))
       what = absl::StrCat(what, ": the emulator has no model of it");
     out.push_back(absl::StrCat(where, what, construct.empty() ? "" : "\n    ", construct));
     if (out.size() == 8)
@@ -115,13 +141,15 @@ absl::Status explainErrors(const std::string &log, const LineMap &lines, const E
 }
 
 /// Compiles into `object`; the intermediate files stand in `directory`.
-absl::Status compileTo(const std::string &clang, const std::string &directory, const std::string &object,
-                       const LineMap &lines, const std::string &wrapper, const EmulatorOptions &options) {
+absl::Status compileTo(const std::string &clang, const std::string &directory,
+                       const std::string &object, const LineMap &lines, const std::string &wrapper,
+                       const EmulatorOptions &options) {
   std::string textPath = directory + "/text.cu", mainPath = directory + "/main.cpp",
               preludePath = directory + "/prelude.h", logPath = directory + "/log";
-  for (auto &[path, content] : {std::pair<std::string, absl::string_view>{textPath, lines.blanked()},
-                                {mainPath, wrapper},
-                                {preludePath, kPrelude}})
+  for (auto &[path, content] :
+       {std::pair<std::string, absl::string_view>{textPath, lines.blanked()},
+        {mainPath, wrapper},
+        {preludePath, kPrelude}})
     if (absl::Status s = writeFile(path, content); !s.ok())
       return s;
   std::vector<std::string> args = {clang};
@@ -130,8 +158,9 @@ absl::Status compileTo(const std::string &clang, const std::string &directory, c
   std::string lld = (llvm::sys::path::parent_path(clang) + "/ld.lld").str();
   if (llvm::sys::fs::exists(lld) || llvm::sys::findProgramByName("ld.lld-22"))
     args.push_back("-fuse-ld=lld");
-  for (const std::string &f : {std::string("-include"), preludePath, std::string("-x"), std::string("c++"),
-                               mainPath, std::string("-o"), object, std::string("-lm")})
+  for (const std::string &f :
+       {std::string("-include"), preludePath, std::string("-x"), std::string("c++"), mainPath,
+        std::string("-o"), object, std::string("-lm")})
     args.push_back(f);
   std::vector<llvm::StringRef> refs(args.begin(), args.end());
   std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(), llvm::StringRef(logPath),
@@ -164,15 +193,20 @@ absl::StatusOr<std::shared_ptr<LoadedText>> LoadedText::load(absl::string_view t
   std::vector<EntryDecl> entries = findEntries(loaded->lines_.blanked());
   if (entries.empty())
     return absl::InvalidArgumentError("the CUDA text has no __global__ function");
-  std::string wrapper = "#include \"text.cu\"\nnamespace kce {\nstatic constexpr Entry entries[] = {\n";
+  std::string wrapper =
+      "#include \"text.cu\"\nnamespace kce {\nstatic constexpr Entry entries[] = {\n";
   for (const EntryDecl &e : entries)
-    absl::StrAppend(&wrapper, "  Thunk<&::", e.name, ">::entry(\"", e.name, "\", ", e.maxThreads, "),\n");
-  absl::StrAppend(&wrapper, "};\n}\nextern \"C\" __attribute__((visibility(\"default\"))) const kce::Module "
-                            "kce_module = {\n  kce::kHostApiVersion, &kce::state, &kce::apiTable, "
-                            "kce::entries, ", entries.size(), "};\n");
+    absl::StrAppend(&wrapper, "  Thunk<&::", e.name, ">::entry(\"", e.name, "\", ", e.maxThreads,
+                    "),\n");
+  absl::StrAppend(&wrapper,
+                  "};\n}\nextern \"C\" __attribute__((visibility(\"default\"))) const kce::Module "
+                  "kce_module = {\n  kce::kHostApiVersion, &kce::state, &kce::apiTable, "
+                  "kce::entries, ",
+                  entries.size(), "};\n");
 
-  std::string key = hexDigest(absl::StrCat(*clang, "\1", absl::StrJoin(compilerFlags(options), " "), "\1", kPrelude,
-                                           "\1", loaded->lines_.blanked(), "\1", wrapper));
+  std::string key =
+      hexDigest(absl::StrCat(*clang, "\1", absl::StrJoin(compilerFlags(options), " "), "\1",
+                             kPrelude, "\1", loaded->lines_.blanked(), "\1", wrapper));
   llvm::SmallString<128> work;
   if (std::error_code ec = llvm::sys::fs::createUniqueDirectory("kernelc-emulator", work))
     return absl::UnavailableError(absl::StrCat("cannot create a temporary folder: ", ec.message()));
@@ -189,7 +223,8 @@ absl::StatusOr<std::shared_ptr<LoadedText>> LoadedText::load(absl::string_view t
   if (!cached.empty() && llvm::sys::fs::exists(cached)) {
     object = cached;
   } else {
-    absl::Status s = compileTo(*clang, loaded->temporaryDirectory_, object, loaded->lines_, wrapper, options);
+    absl::Status s =
+        compileTo(*clang, loaded->temporaryDirectory_, object, loaded->lines_, wrapper, options);
     if (!s.ok())
       return s;
     if (!cached.empty()) { // published whole, by rename
@@ -215,7 +250,8 @@ absl::StatusOr<std::shared_ptr<LoadedText>> LoadedText::load(absl::string_view t
         if (info->dlpi_addr == self->imageBase_)
           for (int i = 0; i < info->dlpi_phnum; i++)
             if (info->dlpi_phdr[i].p_type == PT_LOAD)
-              self->imageBytes_ = std::max<uintptr_t>(self->imageBytes_, info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz);
+              self->imageBytes_ = std::max<uintptr_t>(
+                  self->imageBytes_, info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz);
         return 0;
       },
       loaded.get());
@@ -246,8 +282,8 @@ CodeLocation LoadedText::locate(const void *pc) const {
   // A kernel's line, not the prelude's: the innermost inlined frame in the text.
   llvm::symbolize::LLVMSymbolizer symbolizer;
   uint64_t address = reinterpret_cast<uintptr_t>(pc) - 1 - imageBase_;
-  auto frames = symbolizer.symbolizeInlinedCode(objectPath_,
-                                                {address, llvm::object::SectionedAddress::UndefSection});
+  auto frames = symbolizer.symbolizeInlinedCode(
+      objectPath_, {address, llvm::object::SectionedAddress::UndefSection});
   if (!frames) {
     llvm::consumeError(frames.takeError());
     return {};

@@ -106,7 +106,8 @@ std::vector<EntryDecl> findEntries(absl::string_view original) {
         break;
       while (i < text.size() && absl::ascii_isspace(text[i]))
         i++;
-      bool attribute = word.size() > 4 && absl::StartsWith(word, "__") && absl::EndsWith(word, "__");
+      bool attribute =
+          word.size() > 4 && absl::StartsWith(word, "__") && absl::EndsWith(word, "__");
       if (i < text.size() && text[i] == '(') {
         if (!attribute) {
           decl.name = word;

@@ -12,23 +12,35 @@ Machine &machine() { return *Machine::current(); }
 
 unsigned convert(kce::Convert kind, double v) {
   switch (kind) {
-  case kce::Convert::F32ToF16: return toF16(float(v));
-  case kce::Convert::F32ToBf16: return toBF16(float(v));
-  case kce::Convert::F32ToE4M3: return toF8E4M3(float(v));
-  case kce::Convert::F32ToE5M2: return toF8E5M2(float(v));
-  case kce::Convert::F64ToF16: return toF16(v);
-  case kce::Convert::F64ToBf16: return toBF16(v);
-  case kce::Convert::F64ToE4M3: return toF8E4M3(v);
-  case kce::Convert::F64ToE5M2: return toF8E5M2(v);
+  case kce::Convert::F32ToF16:
+    return toF16(float(v));
+  case kce::Convert::F32ToBf16:
+    return toBF16(float(v));
+  case kce::Convert::F32ToE4M3:
+    return toF8E4M3(float(v));
+  case kce::Convert::F32ToE5M2:
+    return toF8E5M2(float(v));
+  case kce::Convert::F64ToF16:
+    return toF16(v);
+  case kce::Convert::F64ToBf16:
+    return toBF16(v);
+  case kce::Convert::F64ToE4M3:
+    return toF8E4M3(v);
+  case kce::Convert::F64ToE5M2:
+    return toF8E5M2(v);
   }
   return 0;
 }
 float widen(kce::Widen kind, unsigned bits) {
   switch (kind) {
-  case kce::Widen::F16: return fromF16(uint16_t(bits));
-  case kce::Widen::Bf16: return fromBF16(uint16_t(bits));
-  case kce::Widen::E4M3: return fromF8E4M3(uint8_t(bits));
-  case kce::Widen::E5M2: return fromF8E5M2(uint8_t(bits));
+  case kce::Widen::F16:
+    return fromF16(uint16_t(bits));
+  case kce::Widen::Bf16:
+    return fromBF16(uint16_t(bits));
+  case kce::Widen::E4M3:
+    return fromF8E4M3(uint8_t(bits));
+  case kce::Widen::E5M2:
+    return fromF8E5M2(uint8_t(bits));
   }
   return 0;
 }
@@ -44,8 +56,8 @@ unsigned barrierVote(unsigned mode, int predicate) {
   return machine().lastBarrierVote(mode);
 }
 void warp(kce::WarpOp op, kce::WarpArgs *args) { machine().warpOp(op, args, HERE); }
-unsigned long long atomic(kce::AtomicOp op, kce::ScalarKind kind, void *p, unsigned long long operand,
-                          unsigned long long compare) {
+unsigned long long atomic(kce::AtomicOp op, kce::ScalarKind kind, void *p,
+                          unsigned long long operand, unsigned long long compare) {
   return machine().atomic(op, kind, p, operand, compare, HERE);
 }
 void fence(int scope) { machine().fence(machine().self(), scope); }
@@ -67,7 +79,8 @@ void mbarrierArrive(void *bar, int cta, unsigned bytes, bool expect) {
 }
 void mbarrierWait(void *bar, unsigned parity) { machine().mbarrierWait(bar, parity, HERE); }
 void mbarrierInitFence() { machine().fenceMbarriers(machine().self()); }
-void tmaLoad(int rank, void *dst, const void *map, const int *coords, void *bar, unsigned multicast) {
+void tmaLoad(int rank, void *dst, const void *map, const int *coords, void *bar,
+             unsigned multicast) {
   machine().tmaLoad(rank, dst, map, coords, bar, multicast, HERE);
 }
 void tmaStore(int rank, const void *map, const void *src, const int *coords, bool reduceAdd) {

@@ -10,8 +10,10 @@ namespace kernelc::emulator {
 CodeLocation Machine::locate(uint32_t pc) {
   auto it = locations_.find(pc);
   if (it == locations_.end())
-    it = locations_.emplace(pc, pc ? text_.locate(reinterpret_cast<void *>(text_.imageBase() + pc))
-                                   : CodeLocation()).first;
+    it = locations_
+             .emplace(pc, pc ? text_.locate(reinterpret_cast<void *>(text_.imageBase() + pc))
+                             : CodeLocation())
+             .first;
   return it->second;
 }
 
@@ -53,8 +55,8 @@ Party Machine::party(const Stamp &s) {
 }
 
 std::string Machine::describe(const Party &p) {
-  std::string s = absl::StrFormat("%s by thread (%d,%d,%d) of block %d", p.what, p.thread[0], p.thread[1],
-                                  p.thread[2], p.block);
+  std::string s = absl::StrFormat("%s by thread (%d,%d,%d) of block %d", p.what, p.thread[0],
+                                  p.thread[1], p.thread[2], p.block);
   if (p.where.line)
     absl::StrAppend(&s, " at line ", p.where.line);
   if (p.where.sourceLine)
@@ -101,9 +103,14 @@ void Machine::reportConflict(const Actor &who, const Stamp &other, const std::st
   // Seen often: find the known pair without building any text.
   Party me;
   Stamp mine{who.thread->block->domain->id, who.agent, who.flags, who.clock, who.pc, who.atomic};
-  me = who.agent == who.thread->agent ? party(*who.thread, atomic ? "atomic" : write ? "write" : "read", who.pc)
+  me = who.agent == who.thread->agent ? party(*who.thread,
+                                              atomic  ? "atomic"
+                                              : write ? "write"
+                                                      : "read",
+                                              who.pc)
                                       : party(mine);
-  const char *hint = other.domain != mine.domain ? "nothing orders these blocks" : "no barrier or wait lies between";
+  const char *hint = other.domain != mine.domain ? "nothing orders these blocks"
+                                                 : "no barrier or wait lies between";
   report(FindingKind::DataRace, absl::StrCat(where, ", ", hint), std::move(me), party(other));
 }
 
@@ -114,12 +121,14 @@ void Machine::reportOutside(const Actor &who, const void *p, size_t size) {
   std::string near = "address belongs to no buffer";
   uint64_t best = 1 << 20;
   auto consider = [&](uintptr_t base, size_t bytes, const std::string &name) {
-    if (at >= base && at + size > base + bytes && at - base - std::min<uint64_t>(at - base, bytes) < best) {
+    if (at >= base && at + size > base + bytes &&
+        at - base - std::min<uint64_t>(at - base, bytes) < best) {
       uint64_t beyond = at >= base + bytes ? at - (base + bytes) : 0;
       best = beyond;
       near = absl::StrCat(beyond, " bytes past the end of ", name, " (", bytes, " bytes)");
       if (at < base + bytes)
-        near = absl::StrCat("runs over the end of ", name, " (", bytes, " bytes) by ", at + size - base - bytes);
+        near = absl::StrCat("runs over the end of ", name, " (", bytes, " bytes) by ",
+                            at + size - base - bytes);
     } else if (at < base && base - at < best) {
       best = base - at;
       near = absl::StrCat(base - at, " bytes before ", name);
@@ -153,19 +162,24 @@ void Machine::reportStuck(FindingKind kind) {
           continue;
         someone = someone ? someone : t.get();
         CodeLocation at = locate(t->waitPc);
-        Group &g = groups[absl::StrCat(t->describeWait(*t), " at line ", at.line,
-                                       at.sourceLine ? absl::StrCat(" (", at.sourceFile, ":", at.sourceLine, ")") : "")];
+        Group &g = groups[absl::StrCat(
+            t->describeWait(*t), " at line ", at.line,
+            at.sourceLine ? absl::StrCat(" (", at.sourceFile, ":", at.sourceLine, ")") : "")];
         g.first = g.first ? g.first : t.get();
         g.count++;
       }
     }
   std::vector<std::string> lines;
   for (auto &[what, g] : groups)
-    lines.push_back(absl::StrFormat("%d threads, first (%d,%d,%d) of block %d, wait for %s", g.count,
-                                    g.first->index.x, g.first->index.y, g.first->index.z,
+    lines.push_back(absl::StrFormat("%d threads, first (%d,%d,%d) of block %d, wait for %s",
+                                    g.count, g.first->index.x, g.first->index.y, g.first->index.z,
                                     g.first->block->linear, what));
   if (exited)
-    lines.push_back(absl::StrCat(exited, " threads have ended", gone ? absl::StrFormat(", first (%d,%d,%d) of block %d", gone->index.x, gone->index.y, gone->index.z, gone->block->linear) : ""));
+    lines.push_back(
+        absl::StrCat(exited, " threads have ended",
+                     gone ? absl::StrFormat(", first (%d,%d,%d) of block %d", gone->index.x,
+                                            gone->index.y, gone->index.z, gone->block->linear)
+                          : ""));
   std::string text;
   for (const std::string &l : lines)
     absl::StrAppend(&text, text.empty() ? "" : "; ", l);

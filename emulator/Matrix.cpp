@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "emulator/Machine.h"
-#include "support/ElementType.h"
+#include "emulator/MatrixProduct.h"
 
 namespace kernelc::emulator {
 
@@ -22,7 +22,8 @@ void Machine::matrixOp(Block &block, Warp &warp, kce::WarpOp op) {
       rows[r] = static_cast<unsigned char *>(t.warpArgs->row);
       if (!sharedBlockOf(t, rows[r], 16)) {
         report(FindingKind::OutOfBounds,
-               absl::StrCat(store ? "stmatrix" : "ldmatrix", " row address lies outside shared memory (offset ",
+               absl::StrCat(store ? "stmatrix" : "ldmatrix",
+                            " row address lies outside shared memory (offset ",
                             int64_t(rows[r] - block.shared), " of ", spec_.sharedBytes, ")"),
                party(t, store ? "stmatrix" : "ldmatrix", t.warpPc));
         abandon();
@@ -62,72 +63,84 @@ struct MmaShape {
 MmaShape shapeOf(kce::MmaKind kind) {
   switch (kind) {
   case kce::MmaKind::Bf16K16:
-  case kce::MmaKind::F16K16: return {16, 2, false};
-  case kce::MmaKind::F16K8: return {8, 2, false};
-  case kce::MmaKind::Tf32K8: return {8, 1, false};
+  case kce::MmaKind::F16K16:
+    return {16, 2, false};
+  case kce::MmaKind::F16K8:
+    return {8, 2, false};
+  case kce::MmaKind::Tf32K8:
+    return {8, 1, false};
   case kce::MmaKind::S8K32:
-  case kce::MmaKind::U8K32: return {32, 4, true};
+  case kce::MmaKind::U8K32:
+    return {32, 4, true};
   case kce::MmaKind::E4M3K32:
-  case kce::MmaKind::E5M2K32: return {32, 4, false};
+  case kce::MmaKind::E5M2K32:
+    return {32, 4, false};
   }
   return {};
 }
 
-float element(kce::MmaKind kind, uint32_t reg, int i) {
+NarrowKind narrowKind(kce::MmaKind kind) {
   switch (kind) {
-  case kce::MmaKind::Bf16K16: return fromBF16(uint16_t(reg >> (16 * i)));
+  case kce::MmaKind::Bf16K16:
+    return NarrowKind::Bf16;
   case kce::MmaKind::F16K16:
-  case kce::MmaKind::F16K8: return fromF16(uint16_t(reg >> (16 * i)));
-  case kce::MmaKind::Tf32K8: {
-    uint32_t bits = reg & ~0x1fffu; // the unit ignores the low 13 bits
-    float f;
-    std::memcpy(&f, &bits, 4);
-    return f;
+  case kce::MmaKind::F16K8:
+    return NarrowKind::F16;
+  case kce::MmaKind::Tf32K8:
+    return NarrowKind::Tf32;
+  case kce::MmaKind::S8K32:
+    return NarrowKind::S8;
+  case kce::MmaKind::U8K32:
+    return NarrowKind::U8;
+  case kce::MmaKind::E4M3K32:
+    return NarrowKind::E4M3;
+  case kce::MmaKind::E5M2K32:
+    return NarrowKind::E5M2;
   }
-  case kce::MmaKind::S8K32: return float(int8_t(reg >> (8 * i)));
-  case kce::MmaKind::U8K32: return float(uint8_t(reg >> (8 * i)));
-  case kce::MmaKind::E4M3K32: return fromF8E4M3(uint8_t(reg >> (8 * i)));
-  case kce::MmaKind::E5M2K32: return fromF8E5M2(uint8_t(reg >> (8 * i)));
-  }
-  return 0;
+  return NarrowKind::F16;
 }
 
 } // namespace
 
 void Machine::mmaOp(Block &block, Warp &warp) {
-  auto args = [&](unsigned i) -> kce::WarpArgs & { return *block.threads[warp.first + i]->warpArgs; };
+  auto args = [&](unsigned i) -> kce::WarpArgs & {
+    return *block.threads[warp.first + i]->warpArgs;
+  };
   kce::MmaKind kind = kce::MmaKind(args(0).mode);
   MmaShape shape = shapeOf(kind);
+  NarrowKind narrow = narrowKind(kind);
   // Registers hold K in two halves of 4 lanes each; A has rows l/4 and l/4 + 8.
-  int half = 4 * shape.perRegister, halves = shape.k / half;
-  float a[16][32], b[8][32];
+  int half = 4 * shape.perRegister, halves = shape.k / half, bytes = 4 / shape.perRegister;
+  double a[16 * 32], b[32 * 8], sums[16 * 8];
   for (unsigned l = 0; l < 32; l++) {
-    const auto *ra = static_cast<const uint32_t *>(args(l).a), *rb = static_cast<const uint32_t *>(args(l).b);
-    unsigned group = l / 4, base = (l % 4) * shape.perRegister;
+    const auto *ra = static_cast<const unsigned char *>(args(l).a),
+               *rb = static_cast<const unsigned char *>(args(l).b);
+    int group = int(l / 4), base = int(l % 4) * shape.perRegister;
     for (int h = 0; h < halves; h++)
       for (int i = 0; i < shape.perRegister; i++) {
-        a[group][h * half + base + i] = element(kind, ra[2 * h], i);
-        a[group + 8][h * half + base + i] = element(kind, ra[2 * h + 1], i);
-        b[group][h * half + base + i] = element(kind, rb[h], i);
+        int k = h * half + base + i;
+        a[group * shape.k + k] = decodeNarrow(narrow, ra + 8 * h + bytes * i);
+        a[(group + 8) * shape.k + k] = decodeNarrow(narrow, ra + 8 * h + 4 + bytes * i);
+        b[k * 8 + group] = decodeNarrow(narrow, rb + 4 * h + bytes * i);
       }
   }
-  for (unsigned l = 0; l < 32; l++)
-    for (int i = 0; i < 4; i++) {
-      unsigned row = l / 4 + 8 * (i >> 1), column = 2 * (l % 4) + (i & 1);
-      if (shape.integer) {
-        int32_t &d = static_cast<int32_t *>(args(l).d)[i];
-        int64_t sum = d;
-        for (int k = 0; k < shape.k; k++)
-          sum += int64_t(a[row][k]) * int64_t(b[column][k]);
-        d = int32_t(uint32_t(sum));
-      } else {
-        float &d = static_cast<float *>(args(l).d)[i];
-        double sum = d;
-        for (int k = 0; k < shape.k; k++)
-          sum += double(a[row][k]) * double(b[column][k]);
-        d = float(sum);
-      }
-    }
+  auto eachElement = [&](auto &&fn) {
+    for (unsigned l = 0; l < 32; l++)
+      for (int i = 0; i < 4; i++)
+        fn(sums[(l / 4 + 8 * unsigned(i >> 1)) * 8 + 2 * (l % 4) + unsigned(i & 1)],
+           static_cast<float *>(args(l).d) + i);
+  };
+  if (shape.integer) {
+    eachElement([](double &sum, float *d) { sum = *reinterpret_cast<int32_t *>(d); });
+    multiplyAdd(a, b, sums, 16, 8, shape.k);
+    eachElement([](double sum, float *d) {
+      *reinterpret_cast<int32_t *>(d) = int32_t(uint32_t(int64_t(sum)));
+    });
+  } else {
+    eachElement([](double &sum, float *d) { sum = *d; });
+    multiplyAdd(a, b, sums, 16, 8, shape.k);
+    eachElement([](double sum, float *d) { *d = float(sum); });
+  }
 }
 
 } // namespace kernelc::emulator

@@ -10,36 +10,42 @@ namespace kernelc::emulator {
 static std::string describeMbarrier(const Thread &t) {
   for (auto &[offset, bar] : t.block->mbarriers)
     if (offset == t.waitArg >> 1)
-      return absl::StrCat("parity ", t.waitArg & 1, " of the mbarrier at shared byte ", offset, " (in phase ",
-                          bar.phase, "; ", bar.count - bar.pending, " of ", bar.count, " arrivals, ", bar.bytes,
-                          " bytes outstanding)");
+      return absl::StrCat("parity ", t.waitArg & 1, " of the mbarrier at shared byte ", offset,
+                          " (in phase ", bar.phase, "; ", bar.count - bar.pending, " of ",
+                          bar.count, " arrivals, ", bar.bytes, " bytes outstanding)");
   return "an mbarrier";
 }
 
-Mbarrier &Machine::mbarrierAt(void *p, int cta, const char *what, uint32_t pc, Block **owner, size_t *offset) {
+Mbarrier &Machine::mbarrierAt(void *p, int cta, const char *what, uint32_t pc, Block **owner,
+                              size_t *offset) {
   Thread &t = self();
   Domain &domain = *t.block->domain;
   Block *block = sharedBlockOf(t, p, 8);
   if (!block || reinterpret_cast<uintptr_t>(p) % 8)
-    fail(FindingKind::OutOfBounds, absl::StrCat(what, ": not an 8-byte aligned address in shared memory"), what, pc);
+    fail(FindingKind::OutOfBounds,
+         absl::StrCat(what, ": not an 8-byte aligned address in shared memory"), what, pc);
   size_t at = size_t(static_cast<unsigned char *>(p) - block->shared);
   if (cta >= 0) {
     if (size_t(cta) >= domain.blocks.size())
-      fail(FindingKind::InvalidOperation, absl::StrCat(what, ": the cluster has no block ", cta), what, pc);
+      fail(FindingKind::InvalidOperation, absl::StrCat(what, ": the cluster has no block ", cta),
+           what, pc);
     block = domain.blocks[size_t(cta)].get();
     if (block->live == 0)
-      fail(FindingKind::InvalidOperation, absl::StrCat(what, ": block ", cta, " of the cluster has ended"), what, pc);
+      fail(FindingKind::InvalidOperation,
+           absl::StrCat(what, ": block ", cta, " of the cluster has ended"), what, pc);
   }
   auto it = block->mbarriers.find(at);
   if (it == block->mbarriers.end())
-    fail(FindingKind::BarrierProtocol, absl::StrCat(what, ": the mbarrier at shared byte ", at, " was never initialised"),
-         what, pc);
+    fail(FindingKind::BarrierProtocol,
+         absl::StrCat(what, ": the mbarrier at shared byte ", at, " was never initialised"), what,
+         pc);
   // The init must have happened before; uses order themselves.
   if (checks())
     block->shadow->visit(at, 8, [&](ShadowCell &cell, size_t) {
       if (cell.write.clock && !ordered(t, cell.write, reinterpret_cast<uintptr_t>(p)))
         report(FindingKind::DataRace,
-               absl::StrCat("the mbarrier at shared byte ", at, " is used with no barrier after its initialisation"),
+               absl::StrCat("the mbarrier at shared byte ", at,
+                            " is used with no barrier after its initialisation"),
                party(t, what, pc), party(cell.write));
     });
   *owner = block;
@@ -50,9 +56,11 @@ Mbarrier &Machine::mbarrierAt(void *p, int cta, const char *what, uint32_t pc, B
 void Machine::mbarrierInit(void *p, unsigned count, const void *pc) {
   Thread &t = self();
   uint32_t at = offsetOf(pc);
-  if (sharedBlockOf(t, p, 8) != t.block || reinterpret_cast<uintptr_t>(p) % 8 || count == 0 || count >= (1u << 20))
+  if (sharedBlockOf(t, p, 8) != t.block || reinterpret_cast<uintptr_t>(p) % 8 || count == 0 ||
+      count >= (1u << 20))
     fail(FindingKind::InvalidOperation,
-         absl::StrCat("mbarrier.init with count ", count, ": the count is 1 to 2^20 - 1, the address an 8-byte "
+         absl::StrCat("mbarrier.init with count ", count,
+                      ": the count is 1 to 2^20 - 1, the address an 8-byte "
                       "aligned one in the block's shared memory"),
          "mbarrier.init", at);
   access(actor(t, true, at), p, 8, true);
@@ -94,8 +102,9 @@ void Machine::mbarrierArrive(void *p, int cta, unsigned bytes, bool expect, cons
     bar.bytes += bytes;
   if (bar.pending == 0)
     fail(FindingKind::BarrierProtocol,
-         absl::StrCat("more than ", bar.count, " arrivals in phase ", bar.phase, " of the mbarrier at shared byte ",
-                      offset, ", which still waits for ", bar.bytes, " bytes"),
+         absl::StrCat("more than ", bar.count, " arrivals in phase ", bar.phase,
+                      " of the mbarrier at shared byte ", offset, ", which still waits for ",
+                      bar.bytes, " bytes"),
          "mbarrier.arrive", at);
   bar.pending--;
   if (checks()) {
@@ -115,7 +124,8 @@ void Machine::mbarrierWait(void *p, unsigned parity, const void *pc) {
   size_t offset;
   Mbarrier &bar = mbarrierAt(p, -1, "mbarrier.wait", at, &block, &offset);
   if (block != t.block)
-    fail(FindingKind::InvalidOperation, "mbarrier.try_wait works on the block's own mbarriers only", "mbarrier.wait", at);
+    fail(FindingKind::InvalidOperation, "mbarrier.try_wait works on the block's own mbarriers only",
+         "mbarrier.wait", at);
   // Parity p is complete when the phase now running has the other parity.
   while ((bar.phase & 1) == (parity & 1)) {
     bar.waiting.push_back(&t);
@@ -149,7 +159,8 @@ void Machine::finishMbarriers(Domain &domain) {
         report(FindingKind::BarrierProtocol,
                absl::StrCat("the mbarrier at shared byte ", offset, " ends with ",
                             bar.bytes > 0 ? bar.bytes : -bar.bytes, " bytes ",
-                            bar.bytes > 0 ? "announced and not delivered" : "delivered and not announced"),
+                            bar.bytes > 0 ? "announced and not delivered"
+                                          : "delivered and not announced"),
                party(*bar.initialiser, "mbarrier", 0));
 }
 

@@ -10,7 +10,7 @@ namespace kernelc::emulator {
 
 /// A position in the CUDA text, with the `.kc` position its `#line` gives.
 struct CodeLocation {
-  int line = 0;          ///< of the CUDA text, from 1; 0 = unknown
+  int line = 0;           ///< of the CUDA text, from 1; 0 = unknown
   std::string sourceFile; ///< the `.kc` file; empty = no #line before
   int sourceLine = 0;
 };
@@ -51,9 +51,9 @@ struct Finding {
 
 /// Counts of one launch (RunKernel adds them up). Requests are per warp.
 struct Counts {
-  uint64_t barriers = 0;       ///< block-wide and named barriers completed
-  uint64_t warpOps = 0;        ///< shuffles, votes, warp reductions
-  uint64_t mma = 0;            ///< mma.sync and wgmma instructions
+  uint64_t barriers = 0; ///< block-wide and named barriers completed
+  uint64_t warpOps = 0;  ///< shuffles, votes, warp reductions
+  uint64_t mma = 0;      ///< mma.sync and wgmma instructions
   uint64_t globalLoadBytes = 0, globalStoreBytes = 0;
   // With EmulatorOptions::counts. The minimum is what the same bytes need at best:
   // wavefronts beyond it are bank conflicts, sectors beyond it are lost bandwidth.
@@ -67,7 +67,7 @@ struct Counts {
 struct AccessSite {
   CodeLocation where;
   bool shared = false;
-  int bytes = 0; ///< per lane
+  int bytes = 0;                                        ///< per lane
   uint64_t requests = 0, transactions = 0, minimum = 0; ///< wavefronts or sectors
 };
 
@@ -75,8 +75,8 @@ struct Report {
   std::vector<Finding> findings;
   Counts counts;
   std::vector<AccessSite> sites; ///< with EmulatorOptions::counts, in text order
-  uint64_t steps = 0; ///< basic blocks executed
-  uint64_t seed = 0;  ///< of the schedule; replays it
+  uint64_t steps = 0;            ///< basic blocks executed
+  uint64_t seed = 0;             ///< of the schedule; replays it
   bool ok() const { return findings.empty(); }
   /// One line per finding.
   std::string toString() const;

@@ -22,7 +22,8 @@ public:
   }
   unsigned char *allocate(size_t bytes, size_t offset) {
     size_t n = (bytes + offset + 2 * kGap + 4095) / 4096 * 4096;
-    void *m = ::mmap(nullptr, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *m = ::mmap(nullptr, n, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (m == MAP_FAILED)
       return nullptr;
     mappings_.push_back({m, n});
@@ -75,7 +76,8 @@ struct Placed {
 
 } // namespace
 
-absl::StatusOr<std::vector<int64_t>> solveSizes(const Kernel &kernel, absl::Span<const TensorView> params,
+absl::StatusOr<std::vector<int64_t>> solveSizes(const Kernel &kernel,
+                                                absl::Span<const TensorView> params,
                                                 absl::Span<const int64_t> given) {
   std::vector<int64_t> sizes(kernel.sizes.size(), 0);
   for (size_t i = 0; i < sizes.size(); i++) {
@@ -84,13 +86,13 @@ absl::StatusOr<std::vector<int64_t>> solveSizes(const Kernel &kernel, absl::Span
       sizes[i] = *r.constant;
     } else if (r.param >= 0) {
       if (size_t(r.param) >= params.size() || size_t(r.dim) >= params[r.param].shape.size())
-        return absl::InvalidArgumentError(absl::StrCat("size ", r.name, " needs dimension ", r.dim, " of '",
-                                                       kernel.params[r.param].name, "'"));
+        return absl::InvalidArgumentError(absl::StrCat("size ", r.name, " needs dimension ", r.dim,
+                                                       " of '", kernel.params[r.param].name, "'"));
       int64_t extent = params[r.param].shape[r.dim], value = extent - r.offset;
       if (r.scale == 0 || value % r.scale)
-        return absl::InvalidArgumentError(absl::StrCat("dimension ", r.dim, " of '", kernel.params[r.param].name,
-                                                       "' is ", extent, ", which is not ", r.scale, " * ", r.name,
-                                                       " + ", r.offset));
+        return absl::InvalidArgumentError(
+            absl::StrCat("dimension ", r.dim, " of '", kernel.params[r.param].name, "' is ", extent,
+                         ", which is not ", r.scale, " * ", r.name, " + ", r.offset));
       sizes[i] = value / r.scale;
     } else if (i < given.size()) {
       sizes[i] = given[i];
@@ -98,8 +100,8 @@ absl::StatusOr<std::vector<int64_t>> solveSizes(const Kernel &kernel, absl::Span
       return absl::InvalidArgumentError(absl::StrCat("nothing determines size ", r.name));
     }
     if (!r.constant && i < given.size() && given[i] != sizes[i])
-      return absl::InvalidArgumentError(
-          absl::StrCat("size ", r.name, " is ", sizes[i], " by the tensors, ", given[i], " was given"));
+      return absl::InvalidArgumentError(absl::StrCat("size ", r.name, " is ", sizes[i],
+                                                     " by the tensors, ", given[i], " was given"));
   }
   return sizes;
 }
@@ -116,7 +118,8 @@ absl::Status checkVariant(const Kernel &kernel, const Variant &variant, const Ru
   auto strides = stridesOf(args);
   SizeEnv env{sizes, smCount, strides};
   if (!variant.guard.empty() && !variant.guard.evaluate(env))
-    return absl::FailedPreconditionError(absl::StrCat("variant ", variant.name, " does not apply: ", variant.guardText));
+    return absl::FailedPreconditionError(
+        absl::StrCat("variant ", variant.name, " does not apply: ", variant.guardText));
   for (size_t i = 0; i < variant.params.size() && i < args.params.size(); i++) {
     const TensorView &v = args.params[i];
     const ParamGuard &g = variant.params[i];
@@ -125,13 +128,15 @@ absl::Status checkVariant(const Kernel &kernel, const Variant &variant, const Ru
     bool dense = isDense(v), inner = !v.shape.empty() && v.strides.back() == 1;
     for (size_t d = 0; inner && d + 1 < v.strides.size(); d++)
       inner = v.strides[d] * elementBits(v.type) / 8 % 16 == 0;
-    if ((g.layout == LayoutClass::Dense && !dense) || (g.layout == LayoutClass::InnerUnit && !inner && !dense))
-      return absl::FailedPreconditionError(
-          absl::StrCat("variant ", variant.name, " does not take the strides of '", kernel.params[i].name, "'"));
+    if ((g.layout == LayoutClass::Dense && !dense) ||
+        (g.layout == LayoutClass::InnerUnit && !inner && !dense))
+      return absl::FailedPreconditionError(absl::StrCat(
+          "variant ", variant.name, " does not take the strides of '", kernel.params[i].name, "'"));
     uint32_t offset = i < args.placement.size() ? args.placement[i] : 0;
     if (g.alignment && offset % g.alignment)
-      return absl::FailedPreconditionError(absl::StrCat("variant ", variant.name, " needs '", kernel.params[i].name,
-                                                        "' aligned to ", g.alignment, " bytes"));
+      return absl::FailedPreconditionError(absl::StrCat("variant ", variant.name, " needs '",
+                                                        kernel.params[i].name, "' aligned to ",
+                                                        g.alignment, " bytes"));
   }
   return absl::OkStatus();
 }
@@ -141,29 +146,34 @@ absl::StatusOr<KernelRunner> KernelRunner::create(const Kernel &kernel, const Va
   auto module = EmulatedModule::compile(variant.cudaText, options);
   if (!module.ok())
     return module.status();
-  return KernelRunner(kernel, variant, options, std::shared_ptr<EmulatedModule>(*std::move(module)));
+  return KernelRunner(kernel, variant, options,
+                      std::shared_ptr<EmulatedModule>(*std::move(module)));
 }
 
-static absl::Status checkShapes(const Kernel &kernel, const RunArguments &args, const SizeEnv &env) {
+static absl::Status checkShapes(const Kernel &kernel, const RunArguments &args,
+                                const SizeEnv &env) {
   if (args.params.size() != kernel.params.size())
-    return absl::InvalidArgumentError(absl::StrCat(kernel.name, " takes ", kernel.params.size(), " arguments, ",
-                                                   args.params.size(), " were given"));
+    return absl::InvalidArgumentError(absl::StrCat(kernel.name, " takes ", kernel.params.size(),
+                                                   " arguments, ", args.params.size(),
+                                                   " were given"));
   for (size_t i = 0; i < kernel.params.size(); i++) {
     const Param &p = kernel.params[i];
     const TensorView &v = args.params[i];
     if (v.type != p.type)
-      return absl::InvalidArgumentError(absl::StrCat("'", p.name, "' is ", elementTypeName(p.type), ", not ",
-                                                     elementTypeName(v.type)));
+      return absl::InvalidArgumentError(absl::StrCat("'", p.name, "' is ", elementTypeName(p.type),
+                                                     ", not ", elementTypeName(v.type)));
     std::vector<int64_t> wanted;
     for (const SizeExpr &d : p.dims)
       wanted.push_back(d.evaluate(env));
     if (wanted != v.shape)
-      return absl::InvalidArgumentError(absl::StrCat("'", p.name, "' has shape [", absl::StrJoin(v.shape, ", "),
-                                                     "], expected [", absl::StrJoin(wanted, ", "), "]"));
+      return absl::InvalidArgumentError(absl::StrCat("'", p.name, "' has shape [",
+                                                     absl::StrJoin(v.shape, ", "), "], expected [",
+                                                     absl::StrJoin(wanted, ", "), "]"));
   }
   for (const Require &r : kernel.requires_)
     if (!r.condition.evaluate(env))
-      return absl::InvalidArgumentError(absl::StrCat(r.loc.file, ":", r.loc.line, ": requires ", r.text));
+      return absl::InvalidArgumentError(
+          absl::StrCat(r.loc.file, ":", r.loc.line, ": requires ", r.text));
   return absl::OkStatus();
 }
 
@@ -205,10 +215,12 @@ absl::StatusOr<Report> KernelRunner::run(const RunArguments &args) const {
       at.initialised.assign(bytes + 16, 1);
       int64_t unit = std::max(1, elementBits(v.type) / 8);
       forEachElement(v, [&](int64_t e) {
-        std::memset(at.initialised.data() + e * elementBits(v.type) / 8 - at.span.low, 0, size_t(unit));
+        std::memset(at.initialised.data() + e * elementBits(v.type) / 8 - at.span.low, 0,
+                    size_t(unit));
       });
     }
-    buffers.push_back({p.name, low, bytes, p.kind != ParamKind::Input, output && options_.checks ? &at.initialised : nullptr});
+    buffers.push_back({p.name, low, bytes, p.kind != ParamKind::Input,
+                       output && options_.checks ? &at.initialised : nullptr});
   }
   Placed &workspace = placed.back();
   size_t workspaceBytes = size_t(std::max<int64_t>(0, variant_->workspaceBytes.evaluate(env)));
@@ -235,7 +247,8 @@ absl::StatusOr<Report> KernelRunner::run(const RunArguments &args) const {
     LaunchSpec spec;
     spec.entry = launch.entry;
     if (grid > 0x7fffffff)
-      return absl::InvalidArgumentError(absl::StrCat(launch.entry, ": a grid of ", grid, " blocks"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(launch.entry, ": a grid of ", grid, " blocks"));
     spec.grid[0] = uint32_t(grid);
     spec.block[0] = launch.block;
     spec.cluster = launch.cluster;
@@ -261,7 +274,8 @@ absl::StatusOr<Report> KernelRunner::run(const RunArguments &args) const {
         for (int i = 0; i < map.rank && i < 5; i++) {
           map.dims[i] = uint64_t(m.dims[size_t(i)].evaluate(env));
           map.box[i] = m.box[size_t(i)];
-          map.elementStrides[i] = size_t(i) < m.elementStrides.size() ? m.elementStrides[size_t(i)] : 1;
+          map.elementStrides[i] =
+              size_t(i) < m.elementStrides.size() ? m.elementStrides[size_t(i)] : 1;
           if (i > 0)
             map.strides[i] = uint64_t(m.strides[size_t(i) - 1].evaluate(env));
         }
@@ -287,12 +301,14 @@ absl::StatusOr<Report> KernelRunner::run(const RunArguments &args) const {
       continue;
     if (placed[i].span.high > placed[i].span.low)
       std::memcpy(static_cast<unsigned char *>(args.params[i].data) + placed[i].span.low,
-                  placed[i].base + placed[i].span.low, size_t(placed[i].span.high - placed[i].span.low));
+                  placed[i].base + placed[i].span.low,
+                  size_t(placed[i].span.high - placed[i].span.low));
     // An output element nobody wrote is a mistake even when nobody reads it.
     if (all.ok() && !placed[i].initialised.empty()) {
       int64_t missing = 0, first = -1, index = 0;
       forEachElement(args.params[i], [&](int64_t e) {
-        if (!placed[i].initialised[size_t(e * elementBits(args.params[i].type) / 8 - placed[i].span.low)]) {
+        if (!placed[i].initialised[size_t(e * elementBits(args.params[i].type) / 8 -
+                                          placed[i].span.low)]) {
           first = first < 0 ? index : first;
           missing++;
         }
@@ -311,8 +327,8 @@ absl::StatusOr<Report> KernelRunner::run(const RunArguments &args) const {
   return all;
 }
 
-absl::StatusOr<Report> runKernel(const Kernel &kernel, const Variant &variant, const RunArguments &args,
-                                 const EmulatorOptions &options) {
+absl::StatusOr<Report> runKernel(const Kernel &kernel, const Variant &variant,
+                                 const RunArguments &args, const EmulatorOptions &options) {
   auto runner = KernelRunner::create(kernel, variant, options);
   if (!runner.ok())
     return runner.status();

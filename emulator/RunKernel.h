@@ -24,7 +24,8 @@ struct RunArguments {
 };
 
 /// Finds every size by its recipe. Errors name the size or the contradiction.
-absl::StatusOr<std::vector<int64_t>> solveSizes(const Kernel &kernel, absl::Span<const TensorView> params,
+absl::StatusOr<std::vector<int64_t>> solveSizes(const Kernel &kernel,
+                                                absl::Span<const TensorView> params,
                                                 absl::Span<const int64_t> given);
 
 /// Whether `variant`'s guard and layout and alignment classes hold.
@@ -51,7 +52,7 @@ private:
 };
 
 /// Compiles and runs once.
-absl::StatusOr<Report> runKernel(const Kernel &kernel, const Variant &variant, const RunArguments &args,
-                                 const EmulatorOptions &options = {});
+absl::StatusOr<Report> runKernel(const Kernel &kernel, const Variant &variant,
+                                 const RunArguments &args, const EmulatorOptions &options = {});
 
 } // namespace kernelc::emulator

@@ -14,9 +14,9 @@ namespace kernelc::emulator {
 /// One word, or one byte of a split word.
 struct ShadowCell {
   Stamp write;
-  Stamp read;          ///< the only reader since the write, when `list` is 0
-  uint32_t list = 0;   ///< 1 + index of the list of readers and atomics
-  uint32_t split = 0;  ///< 1 + index of the first of four byte cells
+  Stamp read;         ///< the only reader since the write, when `list` is 0
+  uint32_t list = 0;  ///< 1 + index of the list of readers and atomics
+  uint32_t split = 0; ///< 1 + index of the first of four byte cells
 };
 
 /// The shadow of one address range, paged in on first touch.
@@ -66,7 +66,8 @@ private:
 /// says whether that access happened before; `conflict(stamp)` is called for
 /// every recorded access that did not and that `me` conflicts with.
 template <class Ordered, class Conflict>
-void recordAccess(Shadow &shadow, ShadowCell &cell, const Stamp &me, Ordered &&ordered, Conflict &&conflict) {
+void recordAccess(Shadow &shadow, ShadowCell &cell, const Stamp &me, Ordered &&ordered,
+                  Conflict &&conflict) {
   const bool write = me.flags & Stamp::Write, atomic = me.flags & Stamp::Atomic;
   if (cell.write.clock && !ordered(cell.write))
     conflict(cell.write);

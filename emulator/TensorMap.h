@@ -10,8 +10,8 @@ struct PackedTensorMap {
   static constexpr uint64_t kMagic = 0x6b63'746d'6170'0001;
   uint64_t magic = kMagic;
   uint64_t base = 0;
-  uint64_t strides[5] = {};    ///< bytes; [0] is the element size
-  uint32_t lastIndex[5] = {};  ///< dims - 1
+  uint64_t strides[5] = {};   ///< bytes; [0] is the element size
+  uint32_t lastIndex[5] = {}; ///< dims - 1
   uint16_t box[5] = {};
   uint8_t elementStrides[5] = {};
   uint8_t type = 0, rank = 0, swizzleBytes = 0;

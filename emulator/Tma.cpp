@@ -14,10 +14,14 @@ namespace {
 
 size_t swizzled(size_t offset, int bytes) {
   switch (bytes) {
-  case 128: return offset ^ ((offset >> 7 & 7) << 4);
-  case 64: return offset ^ ((offset >> 7 & 3) << 4);
-  case 32: return offset ^ ((offset >> 7 & 1) << 4);
-  default: return offset;
+  case 128:
+    return offset ^ ((offset >> 7 & 7) << 4);
+  case 64:
+    return offset ^ ((offset >> 7 & 3) << 4);
+  case 32:
+    return offset ^ ((offset >> 7 & 1) << 4);
+  default:
+    return offset;
   }
 }
 
@@ -46,12 +50,13 @@ template <class Fn> void forEachRow(const TmaOp &op, Fn &&fn) {
     int64_t address = int64_t(m.base) + (op.coords[0] + first) * element;
     bool inside = last > first;
     for (int d = 1; d < m.rank; d++) {
-      int64_t index = int64_t(op.coords[d]) + int64_t(at[d]) * std::max<int>(1, m.elementStrides[d]);
+      int64_t index =
+          int64_t(op.coords[d]) + int64_t(at[d]) * std::max<int>(1, m.elementStrides[d]);
       inside &= index >= 0 && index <= int64_t(m.lastIndex[d]);
       address += index * int64_t(m.strides[d]);
     }
-    fn(row * size_t(width * element), reinterpret_cast<unsigned char *>(address), size_t(first * element),
-       inside ? size_t((last - first) * element) : 0);
+    fn(row * size_t(width * element), reinterpret_cast<unsigned char *>(address),
+       size_t(first * element), inside ? size_t((last - first) * element) : 0);
     more = false;
     for (int d = 1; d < m.rank && !more; d++) {
       if (++at[d] < elementsOf(m, d))
@@ -73,18 +78,23 @@ template <class T> void addValues(unsigned char *into, const unsigned char *from
 }
 void addInto(ElementType type, unsigned char *into, const unsigned char *from, size_t bytes) {
   switch (type) {
-  case ElementType::f32: return addValues<float>(into, from, bytes);
-  case ElementType::f64: return addValues<double>(into, from, bytes);
+  case ElementType::f32:
+    return addValues<float>(into, from, bytes);
+  case ElementType::f64:
+    return addValues<double>(into, from, bytes);
   case ElementType::i32:
-  case ElementType::u32: return addValues<uint32_t>(into, from, bytes);
+  case ElementType::u32:
+    return addValues<uint32_t>(into, from, bytes);
   case ElementType::i64:
-  case ElementType::u64: return addValues<uint64_t>(into, from, bytes);
+  case ElementType::u64:
+    return addValues<uint64_t>(into, from, bytes);
   default:
     for (size_t i = 0; i < bytes; i += 2) {
       uint16_t a, b;
       std::memcpy(&a, into + i, 2);
       std::memcpy(&b, from + i, 2);
-      a = type == ElementType::bf16 ? toBF16(fromBF16(a) + fromBF16(b)) : toF16(fromF16(a) + fromF16(b));
+      a = type == ElementType::bf16 ? toBF16(fromBF16(a) + fromBF16(b))
+                                    : toF16(fromF16(a) + fromF16(b));
       std::memcpy(into + i, &a, 2);
     }
   }
@@ -97,8 +107,9 @@ PackedTensorMap Machine::readTensorMap(const void *map, int rank, const char *wh
   std::memcpy(&m, map, sizeof m);
   if (m.magic != PackedTensorMap::kMagic || m.rank != rank)
     fail(FindingKind::InvalidOperation,
-         m.magic != PackedTensorMap::kMagic ? absl::StrCat(what, ": the tensor map is none")
-                                            : absl::StrCat(what, " with ", rank, " coordinates on a map of rank ", m.rank),
+         m.magic != PackedTensorMap::kMagic
+             ? absl::StrCat(what, ": the tensor map is none")
+             : absl::StrCat(what, " with ", rank, " coordinates on a map of rank ", m.rank),
          what, pc);
   return m;
 }
@@ -111,12 +122,13 @@ void Machine::checkTransfer(const TmaOp &op, const Actor &global, const Actor &s
     if (bytes)
       access(global, address, bytes, false);
     for (size_t i = 0; i < width; i += 16)
-      access(shared, op.block->shared + swizzled(op.offset + row + i, op.map.swizzleBytes), 16, true);
+      access(shared, op.block->shared + swizzled(op.offset + row + i, op.map.swizzleBytes), 16,
+             true);
   });
 }
 
-void Machine::tmaLoad(int rank, void *dst, const void *map, const int *coords, void *bar, unsigned multicast,
-                      const void *pc) {
+void Machine::tmaLoad(int rank, void *dst, const void *map, const int *coords, void *bar,
+                      unsigned multicast, const void *pc) {
   Thread &t = self();
   uint32_t at = offsetOf(pc);
   TmaOp op;
@@ -127,11 +139,12 @@ void Machine::tmaLoad(int rank, void *dst, const void *map, const int *coords, v
   op.offset = size_t(static_cast<unsigned char *>(dst) - t.block->shared);
   if (sharedBlockOf(t, dst, bytes) != t.block)
     fail(FindingKind::OutOfBounds,
-         absl::StrCat("TMA load of ", bytes, " bytes to offset ", int64_t(op.offset), " of ", spec_.sharedBytes,
-                      " bytes of shared memory"),
+         absl::StrCat("TMA load of ", bytes, " bytes to offset ", int64_t(op.offset), " of ",
+                      spec_.sharedBytes, " bytes of shared memory"),
          "TMA load", at);
   if (op.offset % 128)
-    fail(FindingKind::Misaligned, absl::StrCat("TMA load to shared byte ", op.offset, ", which is no multiple of 128"),
+    fail(FindingKind::Misaligned,
+         absl::StrCat("TMA load to shared byte ", op.offset, ", which is no multiple of 128"),
          "TMA load", at);
   Domain &domain = *t.block->domain;
   for (unsigned rank = 0; rank < 32; rank++) {
@@ -140,8 +153,9 @@ void Machine::tmaLoad(int rank, void *dst, const void *map, const int *coords, v
     Mbarrier &barrier = mbarrierAt(bar, int(rank), "TMA load", at, &op.block, &op.barrier);
     if (checks() && !barrier.initFenced)
       report(FindingKind::ProxyFence,
-             absl::StrCat("the mbarrier at shared byte ", op.barrier,
-                          " was initialised without fence.mbarrier_init (or fence.proxy.async) afterwards"),
+             absl::StrCat(
+                 "the mbarrier at shared byte ", op.barrier,
+                 " was initialised without fence.mbarrier_init (or fence.proxy.async) afterwards"),
              party(t, "TMA load", at));
     if (!barrier.agent.index) {
       barrier.agent.index = uint16_t(domain.agents++);
@@ -172,7 +186,8 @@ void Machine::completeLoad(size_t index) {
     if (bytes)
       std::memcpy(line.data() + before, address, bytes);
     for (size_t i = 0; i < width; i += 16)
-      std::memcpy(op.block->shared + swizzled(op.offset + row + i, op.map.swizzleBytes), line.data() + i, 16);
+      std::memcpy(op.block->shared + swizzled(op.offset + row + i, op.map.swizzleBytes),
+                  line.data() + i, 16);
   });
   Mbarrier &bar = op.block->mbarriers[op.barrier];
   bar.bytes -= int64_t(boxBytes(op.map));
@@ -184,8 +199,8 @@ void Machine::completeLoad(size_t index) {
   mbarrierStep(*op.block, bar);
 }
 
-void Machine::tmaStore(int rank, const void *map, const void *src, const int *coords, bool reduceAdd,
-                       const void *pc) {
+void Machine::tmaStore(int rank, const void *map, const void *src, const int *coords,
+                       bool reduceAdd, const void *pc) {
   Thread &t = self();
   uint32_t at = offsetOf(pc);
   const char *what = reduceAdd ? "TMA reduction" : "TMA store";
@@ -199,17 +214,22 @@ void Machine::tmaStore(int rank, const void *map, const void *src, const int *co
   size_t bytes = boxBytes(op.map);
   if (sharedBlockOf(t, src, bytes) != t.block)
     fail(FindingKind::OutOfBounds,
-         absl::StrCat(what, " of ", bytes, " bytes from offset ", int64_t(op.offset), " of ", spec_.sharedBytes,
-                      " bytes of shared memory"),
+         absl::StrCat(what, " of ", bytes, " bytes from offset ", int64_t(op.offset), " of ",
+                      spec_.sharedBytes, " bytes of shared memory"),
          what, at);
   if (op.offset % 128)
-    fail(FindingKind::Misaligned, absl::StrCat(what, " from shared byte ", op.offset, ", which is no multiple of 128"),
-         what, at);
+    fail(FindingKind::Misaligned,
+         absl::StrCat(what, " from shared byte ", op.offset, ", which is no multiple of 128"), what,
+         at);
   allocateAgent(t, t.bulkAgent, "TMA store");
   allocateAgent(t, t.storeAgent, "TMA store");
   Actor read{&t, t.bulkAgent.index, Stamp::AsyncProxy, t.bulkAgent.issued + 1, at, 0};
-  Actor write{&t, t.storeAgent.index, uint16_t(Stamp::AsyncProxy | Stamp::Write | (reduceAdd ? Stamp::Atomic : 0)),
-              t.storeAgent.issued + 1, at, reduceAdd ? ++atomicCount_ : 0};
+  Actor write{&t,
+              t.storeAgent.index,
+              uint16_t(Stamp::AsyncProxy | Stamp::Write | (reduceAdd ? Stamp::Atomic : 0)),
+              t.storeAgent.issued + 1,
+              at,
+              reduceAdd ? ++atomicCount_ : 0};
   checkTransfer(op, write, read);
   t.openStores.push_back(op);
 }
@@ -219,7 +239,8 @@ void Machine::completeStore(const TmaOp &op) {
   std::vector<unsigned char> line(width);
   forEachRow(op, [&](size_t row, unsigned char *address, size_t before, size_t bytes) {
     for (size_t i = 0; i < width; i += 16)
-      std::memcpy(line.data() + i, op.block->shared + swizzled(op.offset + row + i, op.map.swizzleBytes), 16);
+      std::memcpy(line.data() + i,
+                  op.block->shared + swizzled(op.offset + row + i, op.map.swizzleBytes), 16);
     if (bytes && op.reduceAdd)
       addInto(ElementType(op.map.type), address, line.data() + before, bytes);
     else if (bytes)

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "emulator/Machine.h"
+#include "emulator/MatrixProduct.h"
 
 namespace kernelc::emulator {
 namespace {
@@ -13,30 +14,33 @@ namespace {
 int elementBytes(kce::WgmmaKind kind) {
   switch (kind) {
   case kce::WgmmaKind::Bf16:
-  case kce::WgmmaKind::F16: return 2;
-  case kce::WgmmaKind::Tf32: return 4;
-  default: return 1;
+  case kce::WgmmaKind::F16:
+    return 2;
+  case kce::WgmmaKind::Tf32:
+    return 4;
+  default:
+    return 1;
   }
 }
 
-float decode(kce::WgmmaKind kind, const unsigned char *p) {
-  uint16_t h;
-  uint32_t w;
-  float f;
+NarrowKind narrowKind(kce::WgmmaKind kind) {
   switch (kind) {
-  case kce::WgmmaKind::Bf16: std::memcpy(&h, p, 2); return fromBF16(h);
-  case kce::WgmmaKind::F16: std::memcpy(&h, p, 2); return fromF16(h);
+  case kce::WgmmaKind::Bf16:
+    return NarrowKind::Bf16;
+  case kce::WgmmaKind::F16:
+    return NarrowKind::F16;
   case kce::WgmmaKind::Tf32:
-    std::memcpy(&w, p, 4);
-    w &= ~0x1fffu; // the unit ignores the low 13 bits
-    std::memcpy(&f, &w, 4);
-    return f;
-  case kce::WgmmaKind::S8: return float(int8_t(*p));
-  case kce::WgmmaKind::U8: return float(*p);
-  case kce::WgmmaKind::E4M3: return fromF8E4M3(*p);
-  case kce::WgmmaKind::E5M2: return fromF8E5M2(*p);
+    return NarrowKind::Tf32;
+  case kce::WgmmaKind::S8:
+    return NarrowKind::S8;
+  case kce::WgmmaKind::U8:
+    return NarrowKind::U8;
+  case kce::WgmmaKind::E4M3:
+    return NarrowKind::E4M3;
+  case kce::WgmmaKind::E5M2:
+    return NarrowKind::E5M2;
   }
-  return 0;
+  return NarrowKind::Bf16;
 }
 
 /// A matrix descriptor, taken apart.
@@ -44,7 +48,8 @@ struct Descriptor {
   size_t start, lbo, sbo;
   int span; ///< swizzle in bytes, 0 for none
   explicit Descriptor(uint64_t bits)
-      : start((bits & 0x3fff) << 4), lbo((bits >> 16 & 0x3fff) << 4), sbo((bits >> 32 & 0x3fff) << 4) {
+      : start((bits & 0x3fff) << 4), lbo((bits >> 16 & 0x3fff) << 4),
+        sbo((bits >> 32 & 0x3fff) << 4) {
     const int spans[4] = {0, 128, 64, 32};
     span = spans[bits >> 62];
   }
@@ -57,10 +62,11 @@ struct Descriptor {
                 : start + size_t(mn / 8) * sbo + chunk * lbo + size_t(mn % 8) * 16 + in;
     } else if (span) {
       int panel = span / bytes;
-      at = start + size_t(mn / panel) * lbo + size_t(mn % panel * bytes) + size_t(k % 8) * size_t(span) +
-           size_t(k / 8) * sbo;
+      at = start + size_t(mn / panel) * lbo + size_t(mn % panel * bytes) +
+           size_t(k % 8) * size_t(span) + size_t(k / 8) * sbo;
     } else {
-      at = start + size_t(mn / 8) * sbo + size_t(mn % 8 * bytes) + size_t(k % 8) * 16 + size_t(k / 8) * lbo;
+      at = start + size_t(mn / 8) * sbo + size_t(mn % 8 * bytes) + size_t(k % 8) * 16 +
+           size_t(k / 8) * lbo;
     }
     size_t mask = span == 128 ? 7 : span == 64 ? 3 : span == 32 ? 1 : 0;
     return at ^ ((at >> 7 & mask) << 4);
@@ -86,7 +92,8 @@ void Machine::checkOperand(Thread &t, uintptr_t at, size_t size, bool write, con
   auto check = [&](const WgmmaOp &op) {
     uintptr_t base = reinterpret_cast<uintptr_t>(op.args.d);
     if (at < base + size_t(op.args.n) * 2 && base < at + size)
-      report(FindingKind::OperandInFlight, "accumulators are touched before the wgmma that writes them was waited for",
+      report(FindingKind::OperandInFlight,
+             "accumulators are touched before the wgmma that writes them was waited for",
              party(t, write ? "write" : "read", offsetOf(pc)), party(t, "wgmma", op.pc));
   };
   for (const WgmmaOp &op : t.openWgmma)
@@ -108,7 +115,8 @@ void Machine::checkWgmmaOperand(Thread &t, const WgmmaOp &op, bool isA) {
       size_t at = d.offset(mn, kk, bytes, mnMajor);
       if (int64_t(at) + 16 > spec_.sharedBytes)
         fail(FindingKind::OutOfBounds,
-             absl::StrCat("wgmma reads operand ", isA ? "A" : "B", " at shared byte ", at, " of ", spec_.sharedBytes),
+             absl::StrCat("wgmma reads operand ", isA ? "A" : "B", " at shared byte ", at, " of ",
+                          spec_.sharedBytes),
              "wgmma", op.pc);
       if (checks())
         access(read, t.block->shared + at, 16, false);
@@ -121,13 +129,16 @@ void Machine::wgmma(const kce::WgmmaArgs &args, const void *pc) {
   t.warpPc = at;
   if (t.linear / 128 >= t.block->warpgroups.size())
     fail(FindingKind::InvalidOperation, "wgmma needs a warpgroup of 128 threads", "wgmma", at);
-  if (!validN(args.kind, args.n) || ((args.transposeA || args.transposeB) && elementBytes(args.kind) != 2))
+  if (!validN(args.kind, args.n) ||
+      ((args.transposeA || args.transposeB) && elementBytes(args.kind) != 2))
     fail(FindingKind::InvalidOperation,
-         absl::StrCat("wgmma of n = ", args.n, args.transposeA || args.transposeB ? " with a transposed operand" : "",
+         absl::StrCat("wgmma of n = ", args.n,
+                      args.transposeA || args.transposeB ? " with a transposed operand" : "",
                       " does not exist for this type"),
          "wgmma", at);
   if (checks() && t.wgmmaFenceNeeded)
-    report(FindingKind::OperandInFlight, "wgmma.fence is missing between ordinary use of the registers and wgmma",
+    report(FindingKind::OperandInFlight,
+           "wgmma.fence is missing between ordinary use of the registers and wgmma",
            party(t, "wgmma", at));
   WgmmaOp op;
   op.args = args;
@@ -164,7 +175,8 @@ void Machine::wgmmaCommit() {
 }
 
 static std::string describeWgmma(const Thread &t) {
-  return absl::StrCat("warpgroup wgmma.wait_group (", t.block->warpgroups[t.linear / 128].waiting.size(),
+  return absl::StrCat("warpgroup wgmma.wait_group (",
+                      t.block->warpgroups[t.linear / 128].waiting.size(),
                       " of 128 threads arrived)");
 }
 
@@ -172,7 +184,8 @@ void Machine::wgmmaWait(int pending, const void *pc) {
   Thread &t = self();
   t.warpPc = offsetOf(pc);
   if (t.linear / 128 >= t.block->warpgroups.size())
-    fail(FindingKind::InvalidOperation, "wgmma needs a warpgroup of 128 threads", "wgmma.wait_group", t.warpPc);
+    fail(FindingKind::InvalidOperation, "wgmma needs a warpgroup of 128 threads",
+         "wgmma.wait_group", t.warpPc);
   Warpgroup &group = t.block->warpgroups[t.linear / 128];
   group.waiting.push_back(&t);
   group.pending = pending;
@@ -183,7 +196,8 @@ void Machine::wgmmaWait(int pending, const void *pc) {
   const Thread &first = *group.waiting.front();
   for (Thread *w : group.waiting)
     if (w->warpPc != first.warpPc || w->wgmmaGroups.size() != first.wgmmaGroups.size())
-      fail(FindingKind::BarrierDivergence, "threads of one warpgroup issue different wgmma", "wgmma.wait_group", t.warpPc);
+      fail(FindingKind::BarrierDivergence, "threads of one warpgroup issue different wgmma",
+           "wgmma.wait_group", t.warpPc);
   while (t.wgmmaGroups.size() > size_t(pending)) {
     for (size_t i = 0; i < t.wgmmaGroups.front().size(); i++)
       runWgmma(*t.block, t.linear / 128, i);
@@ -207,13 +221,15 @@ void Machine::runWgmma(Block &block, unsigned warpgroup, size_t index) {
     if (group.size() <= index || group[index].pc != op.pc || group[index].args.descB != x.descB ||
         group[index].args.descA != x.descA || group[index].args.accumulate != x.accumulate)
       fail(FindingKind::BarrierDivergence,
-           absl::StrCat("threads 0 and ", i, " of one warpgroup issue different wgmma: instruction, descriptors and "
+           absl::StrCat("threads 0 and ", i,
+                        " of one warpgroup issue different wgmma: instruction, descriptors and "
                         "accumulate must be the same"),
            "wgmma", op.pc);
   }
   report_.counts.mma++;
   int bytes = elementBytes(x.kind), k = 32 / bytes, n = x.n;
-  std::vector<float> a(size_t(64 * k)), b(size_t(n * k));
+  NarrowKind kind = narrowKind(x.kind);
+  std::vector<double> a(size_t(64 * k)), b(size_t(n * k)), sums(size_t(64 * n), 0.0);
   if (x.a) { // rows l/4 and +8 of the warp's 16; K as in mma.sync
     int per = 4 / bytes;
     for (unsigned t = 0; t < 128; t++) {
@@ -222,39 +238,43 @@ void Machine::runWgmma(Block &block, unsigned warpgroup, size_t index) {
         for (int i = 0; i < per; i++) {
           unsigned row = t / 32 * 16 + t % 32 / 4 + 8 * (r & 1);
           int kk = (r >> 1) * 4 * per + int(t % 4) * per + i;
-          a[row * size_t(k) + size_t(kk)] = decode(x.kind, reinterpret_cast<const unsigned char *>(&regs[r]) + i * bytes);
+          a[row * size_t(k) + size_t(kk)] =
+              decodeNarrow(kind, reinterpret_cast<const unsigned char *>(&regs[r]) + i * bytes);
         }
     }
   } else {
     Descriptor d(x.descA);
     for (int r = 0; r < 64; r++)
       for (int kk = 0; kk < k; kk++)
-        a[size_t(r * k + kk)] = decode(x.kind, block.shared + d.offset(r, kk, bytes, x.transposeA));
+        a[size_t(r * k + kk)] =
+            decodeNarrow(kind, block.shared + d.offset(r, kk, bytes, x.transposeA));
   }
   Descriptor d(x.descB);
   for (int c = 0; c < n; c++)
     for (int kk = 0; kk < k; kk++)
-      b[size_t(c * k + kk)] = decode(x.kind, block.shared + d.offset(c, kk, bytes, x.transposeB));
+      b[size_t(kk * n + c)] =
+          decodeNarrow(kind, block.shared + d.offset(c, kk, bytes, x.transposeB));
   bool integer = x.kind == kce::WgmmaKind::S8 || x.kind == kce::WgmmaKind::U8;
-  for (unsigned t = 0; t < 128; t++) {
-    void *out = lane(t).wgmmaGroups.front()[index].args.d;
-    for (int j = 0; j < n / 8; j++)
-      for (int i = 0; i < 4; i++) {
-        const float *pa = &a[(t / 32 * 16 + t % 32 / 4 + 8 * unsigned(i >> 1)) * size_t(k)];
-        const float *pb = &b[size_t((8 * j + int(2 * (t % 4)) + (i & 1)) * k)];
-        if (integer) {
-          int64_t sum = x.accumulate ? static_cast<int32_t *>(out)[4 * j + i] : 0;
-          for (int kk = 0; kk < k; kk++)
-            sum += int64_t(pa[kk]) * int64_t(pb[kk]);
-          static_cast<int32_t *>(out)[4 * j + i] = int32_t(uint32_t(sum));
-        } else {
-          double sum = x.accumulate ? static_cast<float *>(out)[4 * j + i] : 0.0;
-          for (int kk = 0; kk < k; kk++)
-            sum += double(pa[kk]) * double(pb[kk]);
-          static_cast<float *>(out)[4 * j + i] = float(sum);
-        }
+  auto eachElement = [&](auto &&fn) {
+    for (unsigned t = 0; t < 128; t++) {
+      float *out = static_cast<float *>(lane(t).wgmmaGroups.front()[index].args.d);
+      for (int i = 0; i < n / 2; i++) {
+        size_t row = t / 32 * 16 + t % 32 / 4 + 8 * unsigned(i >> 1 & 1);
+        fn(sums[row * size_t(n) + size_t(i / 4 * 8) + 2 * (t % 4) + unsigned(i & 1)], out + i);
       }
-  }
+    }
+  };
+  if (x.accumulate)
+    eachElement([&](double &sum, float *d) {
+      sum = integer ? double(*reinterpret_cast<int32_t *>(d)) : double(*d);
+    });
+  multiplyAdd(a.data(), b.data(), sums.data(), 64, n, k);
+  eachElement([&](double sum, float *d) {
+    if (integer)
+      *reinterpret_cast<int32_t *>(d) = int32_t(uint32_t(int64_t(sum)));
+    else
+      *d = float(sum);
+  });
 }
 
 } // namespace kernelc::emulator

@@ -77,7 +77,9 @@ void rememberSource(const std::string &path, const std::string &text) {
 int reportFailure(const absl::Status &status) {
   std::string message(status.message());
   if (status.code() != absl::StatusCode::kInternal) {
-    std::cerr << "kernelc: " << message << "\n";
+    // Diagnostics begin with their place, as editors want them.
+    bool located = message.substr(0, message.find('\n')).find(": error: ") != std::string::npos;
+    std::cerr << (located ? "" : "kernelc: ") << message << "\n";
     return kFailed;
   }
   std::string folder = writeReproducer(message);

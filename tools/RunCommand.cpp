@@ -5,6 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "driver/HostRun.h"
+#include "driver/HostValues.h"
 #include "tools/Call.h"
 #include "tools/Commands.h"
 #include "tools/Failure.h"

@@ -32,12 +32,4 @@ absl::StatusOr<HostArguments> makeArguments(const Kernel &kernel, const std::map
 /// Splits NAME=VALUE texts; the name must be an input of the kernel.
 absl::StatusOr<std::map<std::string, std::string>> parseAssignments(const Kernel &kernel, const std::vector<std::string> &texts);
 
-/// Fills: floats uniform in [-1, 1), integers small (0 to 7, signed -4 to 3), bools either.
-/// The same seed gives the same values for every type and on every machine.
-void fillRandom(const HostTensor &tensor, uint64_t seed);
-
-/// Element `i` of a dense tensor as a number, and back (floats round to nearest).
-double loadElement(const HostTensor &tensor, int64_t i);
-void storeElement(const HostTensor &tensor, int64_t i, double value);
-
 } // namespace kernelc::tools

@@ -5,12 +5,17 @@ namespace kernelc::emulator {
 namespace {
 
 Report count(const std::string &body, uint32_t block = 32, uint32_t grid = 1) {
-  std::vector<float> x(4096, 1.0f), y(4096);
+  alignas(256) static float x[4096], y[4096]; // as aligned as device memory is
   EmulatorOptions options;
   options.counts = true;
-  Launcher l("extern \"C\" __global__ void __launch_bounds__(256) kc_counted(const float* x, float* y) {\n"
-             "  float* s = reinterpret_cast<float*>(kc_shared()); (void)s;\n  int t = threadIdx.x;\n" + body + "\n}\n", options);
-  return l.in("x", x).out("y", y).block(block).grid(grid).shared(16384).runClean();
+  Launcher l(
+      "extern \"C\" __global__ void __launch_bounds__(256) kc_counted(const float* x, float* y) {\n"
+      "  float* s = reinterpret_cast<float*>(kc_shared()); (void)s;\n  int t = threadIdx.x;\n" +
+          body + "\n}\n",
+      options);
+  l.spec.buffers = {{"x", x, sizeof x, false}, {"y", y, sizeof y, true}};
+  l.arg(&x[0]).arg(&y[0]);
+  return l.block(block).grid(grid).shared(16384).runClean();
 }
 
 TEST(EmulatorCounts, CoalescedAndStridedLoads) {
@@ -30,8 +35,10 @@ TEST(EmulatorCounts, CoalescedAndStridedLoads) {
 TEST(EmulatorCounts, BankConflictsOfColumnsAndOfPaddedColumns) {
   auto transpose = [](int pitch) {
     std::string p = std::to_string(pitch);
-    return "for (int i = 0; i < 32; i++) s[i * " + p + " + t] = x[i * 32 + t];\n__syncthreads();\n"
-           "for (int i = 0; i < 32; i++) y[i * 32 + t] = s[t * " + p + " + i];";
+    return "for (int i = 0; i < 32; i++) s[i * " + p +
+           " + t] = x[i * 32 + t];\n__syncthreads();\n"
+           "for (int i = 0; i < 32; i++) y[i * 32 + t] = s[t * " +
+           p + " + i];";
   };
   Report r = count(transpose(32));
   EXPECT_EQ(r.counts.sharedRequests, 64u);
@@ -41,18 +48,22 @@ TEST(EmulatorCounts, BankConflictsOfColumnsAndOfPaddedColumns) {
 }
 
 TEST(EmulatorCounts, WideSharedAccesses) {
-  Report r = count("*(float4*)(s + 4 * t) = *(const float4*)(x + 4 * t); __syncwarp(); *(float4*)(y + 4 * t) = *(float4*)(s + 4 * (31 - t));");
+  Report r = count("*(float4*)(s + 4 * t) = *(const float4*)(x + 4 * t); __syncwarp(); "
+                   "*(float4*)(y + 4 * t) = *(float4*)(s + 4 * (31 - t));");
   EXPECT_EQ(r.counts.sharedRequests, 2u);
   EXPECT_EQ(r.counts.sharedWavefronts, 8u);
   EXPECT_EQ(r.counts.bankConflicts(), 0u);
-  r = count("s[t / 2] = 0.0f; if (t & 1) return; *(float4*)(y + 4 * t) = *(const float4*)(x + 4 * t);", 1);
+  r = count(
+      "s[t / 2] = 0.0f; if (t & 1) return; *(float4*)(y + 4 * t) = *(const float4*)(x + 4 * t);",
+      1);
   EXPECT_EQ(r.counts.sharedRequests, 1u);
 }
 
 TEST(EmulatorCounts, LdmatrixWithAndWithoutSwizzle) {
   auto load = [](const std::string &chunk) {
     return "for (int i = t; i < 1024; i += 32) s[i] = x[i];\n__syncwarp();\nunsigned r[4];\n"
-           "int row = t & 15, c = t >> 4;\nkc_ldmatrix_x4(r, kc_shared() + row * 128 + ((" + chunk + ") << 4));\ny[t] = (float)r[0];";
+           "int row = t & 15, c = t >> 4;\nkc_ldmatrix_x4(r, kc_shared() + row * 128 + ((" +
+           chunk + ") << 4));\ny[t] = (float)r[0];";
   };
   EXPECT_EQ(count(load("c")).counts.bankConflicts(), 4u * 7);
   EXPECT_EQ(count(load("c ^ (row & 7)")).counts.bankConflicts(), 0u);

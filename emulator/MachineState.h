@@ -1,0 +1,180 @@
+// What the emulated device consists of during a launch: domains, blocks, warps,
+// threads, barriers and work in flight. Plain state; Machine acts on it.
+#pragma once
+
+#include <boost/context/detail/fcontext.hpp>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "emulator/Clocks.h"
+#include "emulator/HostApi.h"
+#include "emulator/Report.h"
+#include "emulator/Shadow.h"
+#include "emulator/TensorMap.h"
+
+namespace kernelc::emulator {
+
+struct Block;
+struct Domain;
+class Machine;
+
+/// An asynchronous stand-in of one thread or warpgroup: its clock counts groups.
+struct Agent {
+  uint16_t index = 0;  ///< 0: not allocated (agent 0 is a thread)
+  uint32_t issued = 0; ///< clock of the group being issued is issued + 1
+  uint32_t done = 0, fenced = 0;
+};
+
+struct PendingCopy {
+  unsigned char *dst;
+  unsigned bytes;
+  unsigned char data[16];
+};
+
+/// A wgmma issued and not yet executed, as one thread sees it.
+struct WgmmaOp {
+  kce::WgmmaArgs args;
+  uint32_t a[4] = {};
+  uint32_t pc = 0;
+};
+/// A TMA transfer between issue and completion.
+struct TmaOp {
+  PackedTensorMap map;
+  int coords[5] = {};
+  Block *block = nullptr; ///< whose shared memory
+  size_t offset = 0;      ///< in it
+  size_t barrier = 0;     ///< load: offset of the mbarrier in the same block
+  uint32_t sequence = 0;  ///< load: clock of the mbarrier's agent
+  bool reduceAdd = false;
+  Party issuer;
+};
+
+struct Thread {
+  enum Status : uint8_t { Ready, Waiting, Done };
+  Machine *machine = nullptr;
+  Block *block = nullptr;
+  unsigned linear = 0; ///< in the block
+  uint16_t agent = 0;  ///< in the domain
+  kce::Dim3 index{};
+  Status status = Ready;
+  boost::context::detail::fcontext_t context = nullptr;
+  char *stack = nullptr;
+  // What it waits for, for the deadlock report.
+  std::string (*describeWait)(const Thread &) = nullptr;
+  uint64_t waitArg = 0;
+  uint32_t waitPc = 0;
+  // Logical time.
+  ClocksRef clocks;
+  uint32_t clock = 1, fencedClock = 0;
+  ClocksRef released;                     ///< snapshot at the last fence: what an atomic publishes
+  std::shared_ptr<Clocks> pendingAcquire; ///< read by atomics, known after the next fence
+  // Asynchronous work.
+  Agent copyAgent, bulkAgent, storeAgent; ///< cp.async; TMA stores: source reads, global writes
+  std::vector<PendingCopy> openCopies;
+  std::deque<std::vector<PendingCopy>> copyGroups;
+  std::vector<TmaOp> openStores;
+  std::deque<std::vector<TmaOp>> storeGroups;
+  unsigned storesRead = 0; ///< leading groups whose source has been read already
+  std::vector<WgmmaOp> openWgmma;
+  std::deque<std::vector<WgmmaOp>> wgmmaGroups;
+  std::vector<std::pair<uintptr_t, size_t>> accumulators; ///< register arrays any wgmma wrote
+  bool wgmmaFenceNeeded = true;
+  int registers = 0;                             ///< by setmaxnreg
+  uint64_t clusterPhase = 0;                     ///< that its last arrival counted for
+  std::shared_ptr<Clocks> clusterReleased;       ///< by the last complete phase
+  std::unordered_map<uint64_t, uint32_t> passed; ///< places since the last synchronisation
+  kce::WarpArgs *warpArgs = nullptr;
+  uint32_t warpPc = 0;
+};
+
+/// A warp operation for which lanes are still missing.
+struct WarpGroup {
+  kce::WarpOp op;
+  unsigned mask = 0, arrived = 0;
+};
+/// One warp-wide memory request being collected from its lanes.
+struct Request {
+  uint32_t pc = 0;
+  bool shared = false;
+  unsigned size = 0, mask = 0;
+  uintptr_t address[32];
+};
+struct Warp {
+  std::unordered_map<uint64_t, Request> requests; ///< by place and how often it was passed
+  unsigned existing = 0, exited = 0;
+  unsigned first = 0; ///< linear index of lane 0
+  std::vector<WarpGroup> open;
+};
+
+struct NamedBarrier {
+  unsigned expected = 0, arrivals = 0;
+  uint32_t pc = 0;
+  std::vector<Thread *> waiting;
+  std::shared_ptr<Clocks> released; ///< by those who arrived without waiting
+  int predicateSum = 0;
+};
+
+struct Mbarrier {
+  unsigned count = 0, pending = 0;
+  int64_t bytes = 0; ///< announced and not yet delivered
+  uint64_t phase = 0;
+  Agent agent;                      ///< of the TMA loads that complete on it
+  std::shared_ptr<Clocks> released; ///< by the arrivals of this phase
+  ClocksRef completed;              ///< of the last complete phase
+  ClocksRef joinedFrom, joinedTo;   ///< the last join of a waiter, which many share
+  std::vector<Thread *> waiting;
+  const Thread *initialiser = nullptr;
+  bool initFenced = false;
+};
+/// Four warps that issue wgmma together.
+struct Warpgroup {
+  Agent agent;
+  std::vector<Thread *> waiting;
+  int pending = 0;
+};
+
+struct Block {
+  Domain *domain = nullptr;
+  int64_t linear = 0;
+  kce::Dim3 index{};
+  unsigned rank = 0; ///< in the cluster
+  unsigned char *shared = nullptr;
+  std::vector<uint8_t> sharedInit; ///< one per byte; 0 = never written
+  std::unique_ptr<Shadow> shadow;
+  std::vector<std::unique_ptr<Thread>> threads;
+  std::vector<Warp> warps;
+  NamedBarrier barriers[16];
+  std::map<size_t, Mbarrier> mbarriers; ///< by offset
+  std::vector<Warpgroup> warpgroups;
+  int64_t spareRegisters = 0;
+  std::vector<Thread *> waitingForRegisters;
+  unsigned live = 0, exited = 0;
+};
+
+/// The blocks that share one logical time: a cluster, usually of one block.
+struct Domain {
+  uint32_t id = 0;
+  std::vector<std::unique_ptr<Block>> blocks;
+  unsigned agents = 0;                 ///< allocated so far; threads come first
+  std::vector<std::string> agentNames; ///< of those after the threads
+  unsigned live = 0;
+  NamedBarrier cluster;
+  uint64_t clusterPhase = 1;
+};
+
+/// Who makes an access, and with whose knowledge.
+struct Actor {
+  Thread *thread = nullptr; ///< its clocks decide what happened before
+  uint16_t agent = 0;
+  uint16_t flags = 0; ///< Stamp::Flags
+  uint32_t clock = 0;
+  uint32_t pc = 0;
+  uint32_t atomic = 0; ///< number of the atomic
+};
+
+} // namespace kernelc::emulator
