@@ -22,6 +22,9 @@ InFlightDiagnostic Emitter::unsupported(Operation *op) {
   return op->emitOpError() << "has no CUDA C spelling";
 }
 
+/// Bytes of one element in memory.
+static int64_t bytesOf(Type type) { return type.isIndex() ? 8 : std::max(8u, type.getIntOrFloatBitWidth()) / 8; }
+
 //===----------------------------------------------------------------------===//
 // What is printed inside other expressions
 //===----------------------------------------------------------------------===//
@@ -178,7 +181,7 @@ static const char *wordOf(int64_t bytes) {
 
 void Emitter::emitCopy(cu::CopyOp op) {
   auto type = llvm::cast<MemRefType>(op.getSource().getType());
-  int64_t bytes = op.getCount() * std::max(8u, type.getElementTypeBitWidth()) / 8;
+  int64_t bytes = op.getCount() * bytesOf(type.getElementType());
   const char *word = wordOf(bytes);
   if (!word) {
     unsupported(op) << ": no access is " << bytes << " bytes wide";
@@ -190,7 +193,7 @@ void Emitter::emitCopy(cu::CopyOp op) {
 
 void Emitter::emitCpAsync(cu::CpAsyncOp op) {
   auto type = llvm::cast<MemRefType>(op.getSource().getType());
-  std::string bytes = std::to_string(op.getCount() * std::max(8u, type.getElementTypeBitWidth()) / 8);
+  std::string bytes = std::to_string(op.getCount() * bytesOf(type.getElementType()));
   std::string name = std::string("kc_cp_async_") + (op.getValid() ? "zfill_" : "") + bytes;
   if (!hasHelper(name, options_.target->generation)) {
     unsupported(op) << " of " << bytes << " bytes on " << options_.target->name;
@@ -237,7 +240,7 @@ void Emitter::emitOp(Operation *op) {
         auto type = o.getType();
         StringRef wanted = cu::findName(o.getLoc());
         const std::string &name = names_.declare(o, wanted.empty() ? "r" : wanted);
-        int64_t bytes = type.getNumElements() * std::max(8u, type.getElementTypeBitWidth()) / 8;
+        int64_t bytes = type.getNumElements() * bytesOf(type.getElementType());
         if (type.getNumElements() == 1) {
           line(typeName(type.getElementType()) + " " + name + ";");
           return;

@@ -86,8 +86,14 @@ Expr Emitter::constant(Attribute value) {
 }
 
 Expr Emitter::expr(Value value) {
-  if (Operation *op = value.getDefiningOp(); op && (inlined_.contains(op) || isa<arith::ConstantOp>(op)))
-    return makeExpr(op);
+  if (Operation *op = value.getDefiningOp(); op && (inlined_.contains(op) || isa<arith::ConstantOp>(op))) {
+    Expr e = makeExpr(op);
+    if (e.text.empty()) {
+      unsupported(op) << " for " << op->getResultTypes();
+      return {"<unsupported>", kPrimary};
+    }
+    return e;
+  }
   if (!names_.has(value)) {
     failed_ = true;
     return {"<undefined>", kPrimary};

@@ -26,7 +26,10 @@ public:
   const std::string &get(mlir::Value value) const;
   bool has(mlir::Value value) const { return names_.contains(value); }
   /// Lets `to` go by `from`'s name (loop results and their variables).
-  void alias(mlir::Value to, mlir::Value from) { names_[to] = names_[from]; }
+  void alias(mlir::Value to, mlir::Value from) {
+    std::string name = get(from); // a copy: inserting moves the table
+    names_[to] = std::move(name);
+  }
 
 private:
   llvm::DenseMap<mlir::Value, std::string> names_;

@@ -26,27 +26,32 @@ struct NamedArg {
 
 struct Expr {
   enum Kind : uint8_t {
-    Integer, Float, Bool, String, Name,
+    Integer,
+    Float,
+    Bool,
+    String,
+    Name,
     Unary,   ///< ops[0] in {-, +, ~, not}; args[0]
     Chain,   ///< args[0] ops[0] args[1] ops[1] .. of one precedence, left to right
     Power,   ///< args[0] ** args[1]
     Compare, ///< args[0] ops[0] args[1] ops[1] args[2] ..
-    And, Or, ///< args
-    Select,  ///< args[0] if args[1] else args[2]
-    Access,  ///< name(.mode(padding))[args]
-    Call,    ///< name[items](named), name(named); hasBracket
-    Member,  ///< args[0].name
+    And,
+    Or,          ///< args
+    Select,      ///< args[0] if args[1] else args[2]
+    Access,      ///< name(.mode(padding))[args]
+    Call,        ///< name[items](named), name(named); hasBracket
+    Member,      ///< args[0].name
     Subscripted, ///< args[0][args[1], ..]: a call's tensor at subscripts
     Tuple,
   };
   Kind kind;
-  Loc loc;                      ///< of the token that names it: the operator, the name
-  llvm::StringRef text;         ///< the name or number
+  Loc loc;              ///< of the token that names it: the operator, the name
+  llvm::StringRef text; ///< the name or number
   std::vector<Tok> ops;
   std::vector<Expr *> args;
   std::vector<BracketItem> items;
   std::vector<NamedArg> named;
-  llvm::StringRef mode;         ///< Access: "pad", "edge", .. or empty
+  llvm::StringRef mode; ///< Access: "pad", "edge", .. or empty
   Loc modeLoc;
   std::vector<NamedArg> modeArgs;
   bool hasBracket = false;
@@ -71,18 +76,18 @@ struct Param {
 struct Statement {
   enum Kind : uint8_t { Let, Assign, Require, Policy };
   Kind kind;
-  Loc loc;                     ///< of its first token
-  llvm::StringRef target;      ///< the tensor on the left
+  Loc loc;                ///< of its first token
+  llvm::StringRef target; ///< the tensor on the left
   Loc targetLoc;
-  llvm::StringRef mode;        ///< `.unique`
+  llvm::StringRef mode; ///< `.unique`
   bool hasSubscripts = false;
   std::vector<Expr *> subscripts;
-  TypeRef type;                ///< of a typed let
-  llvm::StringRef op;          ///< "=", "+=", "min=", "myreducer="
+  TypeRef type;       ///< of a typed let
+  llvm::StringRef op; ///< "=", "+=", "min=", "myreducer="
   Loc opLoc;
-  Expr *value = nullptr;       ///< also the condition of a require
+  Expr *value = nullptr; ///< also the condition of a require
   std::vector<BracketItem> where;
-  llvm::StringRef sourceText;  ///< of a require's condition
+  llvm::StringRef sourceText; ///< of a require's condition
 };
 
 struct Definition {
@@ -94,8 +99,8 @@ struct Definition {
   std::vector<Param> indexParams; ///< fn
   std::vector<Param> outputs;     ///< def; for fn at most one, unnamed
   std::vector<Statement> body;
-  Expr *value = nullptr;          ///< fn, reducer
-  std::vector<Expr *> identity;   ///< reducer
+  Expr *value = nullptr;        ///< fn, reducer
+  std::vector<Expr *> identity; ///< reducer
 };
 
 struct Ast {

@@ -52,17 +52,45 @@ struct Tensor {
   llvm::SmallVector<mlir::AffineExpr> dims; ///< over the sizes
   std::optional<ElementType> narrow;        ///< a let whose values fit this type
   bool isInout = false;
-  bool isReadable = true;                   ///< an output: a statement before has defined it
-  bool poisoned = false;                    ///< its definition failed: say nothing more
+  bool isReadable = true; ///< an output: a statement before has defined it
+  bool poisoned = false;  ///< its definition failed: say nothing more
   int outIndex = -1;
-  mlir::Value value;                        ///< the current one
+  mlir::Value value; ///< the current one
 };
 
 struct Node {
   enum Kind : uint8_t {
-    ConstInt, ConstFloat, ConstBool, Index, Size, ScalarParam, Read,
-    Neg, Not, BitNot, Add, Sub, Mul, Div, FloorDiv, Mod, BitAnd, BitOr, BitXor, Shl, Shr, Min, Max, Pow,
-    Cmp, And, Or, Select, Cast, Math, Reduce,
+    ConstInt,
+    ConstFloat,
+    ConstBool,
+    Index,
+    Size,
+    ScalarParam,
+    Read,
+    Neg,
+    Not,
+    BitNot,
+    Add,
+    Sub,
+    Mul,
+    Div,
+    FloorDiv,
+    Mod,
+    BitAnd,
+    BitOr,
+    BitXor,
+    Shl,
+    Shr,
+    Min,
+    Max,
+    Pow,
+    Cmp,
+    And,
+    Or,
+    Select,
+    Cast,
+    Math,
+    Reduce,
   };
   Kind kind;
   Ty type = Ty::Error;
@@ -71,23 +99,25 @@ struct Node {
   std::optional<ElementType> narrow; ///< all values fit this integer type
   mlir::AffineExpr affine;           ///< value over indices and sizes, where it is one
   unsigned affineHeight = 0;
-  bool regionSubscripts = false;     ///< Read: computed in the region, no affine map
-  bool pureIndex = false;            ///< of indices, sizes and integers only
-  int64_t intValue = 0;              ///< ConstInt, ConstBool
+  bool regionSubscripts = false; ///< Read: computed in the region, no affine map
+  bool pureIndex = false;        ///< of indices, sizes and integers only
+  int64_t intValue = 0;          ///< ConstInt, ConstBool
   double floatValue = 0;
   IndexVar *index = nullptr;
-  Tensor *tensor = nullptr;          ///< Read, ScalarParam
+  Tensor *tensor = nullptr;                                              ///< Read, ScalarParam
   mlir::arith::CmpIPredicate predicate = mlir::arith::CmpIPredicate::eq; ///< Cmp, signed form
-  ElementType castTo = ElementType::f32; ///< Cast: rounds or converts to this, then widens to `type`
-  llvm::StringRef callee;            ///< Math
+  ElementType castTo =
+      ElementType::f32;   ///< Cast: rounds or converts to this, then widens to `type`
+  llvm::StringRef callee; ///< Math
   te::BoundsMode bounds = te::BoundsMode::InBounds; ///< Read
-  Node *padding = nullptr;           ///< Read
+  Node *padding = nullptr;                          ///< Read
   // Reduce
   te::Combiner combiner = te::Combiner::Sum;
   llvm::SmallVector<IndexVar *, 2> vars;
-  bool isCount = false;              ///< Reduce: the number of points, of 'mean'
+  bool isCount = false; ///< Reduce: the number of points, of 'mean'
   llvm::SmallVector<Node *, 1> conditions;
-  llvm::SmallVector<mlir::AffineExpr, 0> rangeConditions; ///< each >= 0: bounds that outer indices move
+  llvm::SmallVector<mlir::AffineExpr, 0>
+      rangeConditions; ///< each >= 0: bounds that outer indices move
 
   bool isConst() const { return kind == ConstInt || kind == ConstFloat || kind == ConstBool; }
   /// A constant zero or other value of either number kind.
@@ -105,11 +135,11 @@ struct CoreStatement {
   llvm::SmallVector<IndexVar *> vars;    ///< free indices, in order of the left side
   llvm::SmallVector<IndexVar *> reduced; ///< of a reduce-assign
   llvm::SmallVector<Node *> subscripts;
-  llvm::SmallVector<Node *> conditions;  ///< where
+  llvm::SmallVector<Node *> conditions; ///< where
   Node *value = nullptr;
-  bool whole = true;    ///< writes every element once, element [i, j, ..] at (i, j, ..)
+  bool whole = true;      ///< writes every element once, element [i, j, ..] at (i, j, ..)
   bool completed = false; ///< a later statement writes what this one leaves
-  Node *fill = nullptr; ///< what elements start at that no statement has written
+  Node *fill = nullptr;   ///< what elements start at that no statement has written
 };
 
 /// `expr >= 0`, or `expr == 0`.
@@ -128,7 +158,7 @@ struct Requirement {
 struct Kernel {
   const Definition *def = nullptr;
   std::vector<std::string> sizes;
-  std::deque<Tensor> tensors;     ///< stable addresses
+  std::deque<Tensor> tensors; ///< stable addresses
   llvm::SmallVector<Tensor *> args, outs;
   std::deque<Node> nodes;
   std::deque<IndexVar> indices;

@@ -16,8 +16,8 @@ bool isWhole(const CoreStatement &s, MLIRContext *context) {
   if (!s.conditions.empty() || s.vars.size() != s.target->dims.size())
     return false;
   for (auto [i, v] : llvm::enumerate(s.vars))
-    if (s.subscripts[i]->affine != getAffineDimExpr(v->id, context) || v->lo != getAffineConstantExpr(0, context) ||
-        v->extent != s.target->dims[i])
+    if (s.subscripts[i]->affine != getAffineDimExpr(v->id, context) ||
+        v->lo != getAffineConstantExpr(0, context) || v->extent != s.target->dims[i])
       return false;
   return true;
 }
@@ -158,7 +158,8 @@ presburger::PresburgerSet CoverageChecker::box(Tensor *t) {
   for (const Requirement &r : kernel.requirements)
     for (const Constraint &c : r.constraints)
       add(c.expr, c.isEq);
-  FlatLinearValueConstraints poly(IntegerSet::get(t->dims.size(), kernel.sizes.size() + opaque.size(), exprs, eqs));
+  FlatLinearValueConstraints poly(
+      IntegerSet::get(t->dims.size(), kernel.sizes.size() + opaque.size(), exprs, eqs));
   return presburger::PresburgerSet(presburger::PresburgerRelation(poly));
 }
 
@@ -206,14 +207,16 @@ std::optional<presburger::PresburgerSet> CoverageChecker::image(const CoreStatem
   FlatLinearValueConstraints poly(
       IntegerSet::get(rank + s.vars.size(), kernel.sizes.size() + opaque.size(), exprs, eqs));
   poly.convertToLocal(presburger::VarKind::SetDim, rank, rank + s.vars.size());
-  return presburger::PresburgerSet(presburger::PresburgerRelation(poly).computeReprWithOnlyDivLocals());
+  return presburger::PresburgerSet(
+      presburger::PresburgerRelation(poly).computeReprWithOnlyDivLocals());
 }
 
 void CoverageChecker::checkNothingLeft(Tensor *t, ArrayRef<CoreStatement *> list) {
   if (list.size() == 1 && coversByCounting(*list[0]))
     return;
   auto unproved = [&](StringRef why) {
-    diags.error(list.back()->loc) << "the statements of '" << t->name << "' are not proved to cover it: " << why;
+    diags.error(list.back()->loc) << "the statements of '" << t->name
+                                  << "' are not proved to cover it: " << why;
   };
   for (int pass = 0; pass < 2; ++pass) { // once to number the opaque symbols
     size_t before = opaque.size();
@@ -252,7 +255,8 @@ void CoverageChecker::check(Tensor *t, ArrayRef<CoreStatement *> list) {
       reduced = true;
     } else {
       if (reduced && !t->isInout) {
-        diags.error(s->loc) << "'=' after a reducing assignment to '" << t->name << "' would discard it";
+        diags.error(s->loc) << "'=' after a reducing assignment to '" << t->name
+                            << "' would discard it";
         ok = false;
       }
       plain.push_back(s);
@@ -274,7 +278,8 @@ void CoverageChecker::check(Tensor *t, ArrayRef<CoreStatement *> list) {
       if (!areDisjoint(*plain[j], *plain[i])) {
         auto d = diags.error(plain[i]->loc);
         d << "this statement defines elements of '" << t->name << "' that line "
-          << diags.location(plain[j]->loc).getLine() << " defines as well; restrict one of them with 'where'";
+          << diags.location(plain[j]->loc).getLine()
+          << " defines as well; restrict one of them with 'where'";
         return;
       }
   if (!(plain.size() == 1 && plain[0]->whole))

@@ -104,16 +104,25 @@ Node *Elaborator::elaborate(const Expr *e, const Scope *scope) {
   case Expr::String:
     error(e->loc) << "a string is not a value";
     return nullptr;
-  case Expr::Name: return elaborateName(e, scope);
-  case Expr::Unary: return elaborateUnary(e, scope);
-  case Expr::Chain: return elaborateChain(e, scope);
-  case Expr::Power: return elaboratePower(e, scope);
-  case Expr::Compare: return elaborateCompare(e, scope);
+  case Expr::Name:
+    return elaborateName(e, scope);
+  case Expr::Unary:
+    return elaborateUnary(e, scope);
+  case Expr::Chain:
+    return elaborateChain(e, scope);
+  case Expr::Power:
+    return elaboratePower(e, scope);
+  case Expr::Compare:
+    return elaborateCompare(e, scope);
   case Expr::And:
-  case Expr::Or: return elaborateLogic(e, scope);
-  case Expr::Select: return elaborateSelect(e, scope);
-  case Expr::Access: return elaborateAccess(e, scope);
-  case Expr::Call: return elaborateCall(e, scope);
+  case Expr::Or:
+    return elaborateLogic(e, scope);
+  case Expr::Select:
+    return elaborateSelect(e, scope);
+  case Expr::Access:
+    return elaborateAccess(e, scope);
+  case Expr::Call:
+    return elaborateCall(e, scope);
   case Expr::Subscripted:
     if (elaborate(e->args[0], scope))
       error(e->loc) << "a scalar takes no subscripts";
@@ -131,7 +140,8 @@ Node *Elaborator::elaborate(const Expr *e, const Scope *scope) {
 Node *Elaborator::elaborateCondition(const Expr *e, const Scope *scope) {
   Node *n = elaborate(e, scope);
   if (n && n->type != Ty::Bool) {
-    error(e->loc) << "expected a condition, found " << name(n->type) << "; compare it, as in '.. != 0'";
+    error(e->loc) << "expected a condition, found " << name(n->type)
+                  << "; compare it, as in '.. != 0'";
     return nullptr;
   }
   return n;
@@ -148,10 +158,13 @@ Node *Elaborator::elaborateInteger(const Expr *e, const Scope *scope, StringRef 
   if (n->affine)
     return n;
   if (!n->pureIndex)
-    error(e->loc) << what << " that depends on data is not supported yet; use indices, sizes and integers";
+    error(e->loc) << what
+                  << " that depends on data is not supported yet; use indices, sizes and integers";
   else
-    error(e->loc) << what << " must be built from +, -, *, // and % of indices and sizes, with // and % by sizes or "
-                     "positive integers only";
+    error(e->loc)
+        << what
+        << " must be built from +, -, *, // and % of indices and sizes, with // and % by sizes or "
+           "positive integers only";
   return nullptr;
 }
 
@@ -164,7 +177,8 @@ Node *Elaborator::elaborateBinding(const Expr *e, const Binding &b) {
   case Binding::Key:
     if (Node *n = keyValues[b.key])
       return n;
-    error(e->loc) << "index '" << e->text << "' is not bound here; it ranges only inside a reduction over it";
+    error(e->loc) << "index '" << e->text
+                  << "' is not bound here; it ranges only inside a reduction over it";
     return nullptr;
   case Binding::Thunk: {
     // The argument means what it means at the call: leave the function's text.
@@ -177,7 +191,8 @@ Node *Elaborator::elaborateBinding(const Expr *e, const Binding &b) {
     callStack.insert(callStack.end(), open.begin(), open.end());
     callSite = saved;
     if (n && b.param && !b.param->type.name.empty()) {
-      auto t = findElementType(absl::string_view(b.param->type.name.data(), b.param->type.name.size()));
+      auto t =
+          findElementType(absl::string_view(b.param->type.name.data(), b.param->type.name.size()));
       if (t) {
         n = convertForStore(n, *t, ("parameter '" + b.param->name + "'").str());
         if (n && n->type != widened(*t))
@@ -247,350 +262,13 @@ Node *Elaborator::unknownName(const Expr *e, const Scope *scope) {
   std::string near = findNearest(e->text, known);
   auto d = error(e->loc);
   if (inSubscript && plainAssign && root->kernelLevel) {
-    d << "index '" << e->text << "' is not on the left side of '='; to sum over it write 'sum[" << e->text
-      << "](..)'";
+    d << "index '" << e->text << "' is not on the left side of '='; to sum over it write 'sum["
+      << e->text << "](..)'";
     if (near.size() > 1)
       d << ", or did you mean '" << near << "'?";
     return nullptr;
   }
   d << "unknown name '" << e->text << "'";
-  if (!near.empty())
-    d << "; did you mean '" << near << "'?";
-  return nullptr;
-}
-
-//===----------------------------------------------------------------------===//
-// Operators
-//===----------------------------------------------------------------------===//
-
-static Node::Kind kindOf(Tok op) {
-  switch (op) {
-  case Tok::Plus: return Node::Add;
-  case Tok::Minus: return Node::Sub;
-  case Tok::Star: return Node::Mul;
-  case Tok::Slash: return Node::Div;
-  case Tok::SlashSlash: return Node::FloorDiv;
-  case Tok::Percent: return Node::Mod;
-  case Tok::Amp: return Node::BitAnd;
-  case Tok::Pipe: return Node::BitOr;
-  case Tok::Caret: return Node::BitXor;
-  case Tok::Shl: return Node::Shl;
-  default: return Node::Shr;
-  }
-}
-
-Node *Elaborator::elaborateChain(const Expr *e, const Scope *scope) {
-  Node *sum = elaborate(e->args[0], scope);
-  for (size_t i = 0; i < e->ops.size() && !overBudget; ++i) {
-    Node *next = elaborate(e->args[i + 1], scope);
-    if (!count(e->args[i + 1]->loc))
-      return nullptr;
-    sum = sum && next ? makeBinary(kindOf(e->ops[i]), sum, next, e->args[i + 1]->loc) : nullptr;
-    if (sum && i > 32 && isLiteral(sum->type) && !sum->isConst())
-      sum = concrete(sum);
-  }
-  return overBudget ? nullptr : sum;
-}
-
-Node *Elaborator::elaborateUnary(const Expr *e, const Scope *scope) {
-  Node *arg = elaborate(e->args[0], scope);
-  if (!arg)
-    return nullptr;
-  switch (e->ops[0]) {
-  case Tok::KwNot: {
-    if (arg->type != Ty::Bool) {
-      error(e->loc) << "'not' needs a condition, not " << name(arg->type) << "; compare it, as in '.. != 0'";
-      return nullptr;
-    }
-    if (arg->kind == Node::ConstBool)
-      return makeBool(!arg->intValue, e->loc);
-    Node *n = make(Node::Not, Ty::Bool, e->loc);
-    n->ops.push_back(arg);
-    return n;
-  }
-  case Tok::Tilde: {
-    if (!isInt(arg->type)) {
-      error(e->loc) << "'~' needs an integer, not " << name(arg->type)
-                    << (arg->type == Ty::Bool ? "; write 'not'" : "");
-      return nullptr;
-    }
-    if (arg->kind == Node::ConstInt)
-      return makeInt(~arg->intValue, arg->type, e->loc);
-    Node *n = make(Node::BitNot, arg->type, e->loc);
-    n->ops.push_back(arg);
-    return n;
-  }
-  default:
-    break;
-  }
-  if (arg->type == Ty::Bool && !(arg = convert(arg, Ty::I32)))
-    return nullptr;
-  if (e->ops[0] == Tok::Plus)
-    return arg;
-  Node *n = make(Node::Neg, arg->type, e->loc);
-  n->ops.push_back(arg);
-  fold(n);
-  inferAffine(n);
-  return n;
-}
-
-Node *Elaborator::elaboratePower(const Expr *e, const Scope *scope) {
-  Node *base = elaborate(e->args[0], scope);
-  Node *exponent = elaborate(e->args[1], scope);
-  if (!base || !exponent)
-    return nullptr;
-  if (base->type == Ty::Bool && !(base = convert(base, Ty::I32)))
-    return nullptr;
-  if (exponent->kind == Node::ConstInt && exponent->intValue >= 0 && exponent->intValue <= 64) {
-    // Square and multiply; the shared squares are one node each.
-    Node *result = nullptr;
-    Node *square = base;
-    for (int64_t n = exponent->intValue; n > 0 && square; n >>= 1) {
-      if (n & 1)
-        result = result ? makeBinary(Node::Mul, result, square, e->loc) : square;
-      if (n > 1)
-        square = makeBinary(Node::Mul, square, square, e->loc);
-    }
-    return result ? result : isFloat(base->type) ? makeFloat(1, base->type, e->loc) : makeInt(1, base->type, e->loc);
-  }
-  if (isInt(base->type) && (base->type != Ty::IntLit || isInt(exponent->type))) {
-    error(e->loc) << "an integer power needs a constant exponent between 0 and 64; cast the base to a float "
-                     "for others";
-    return nullptr;
-  }
-  if (exponent->kind == Node::ConstInt && exponent->intValue >= -64 && exponent->intValue < 0) {
-    Expr one;
-    Node *p = nullptr, *square = base;
-    for (int64_t n = -exponent->intValue; n > 0 && square; n >>= 1) {
-      if (n & 1)
-        p = p ? makeBinary(Node::Mul, p, square, e->loc) : square;
-      if (n > 1)
-        square = makeBinary(Node::Mul, square, square, e->loc);
-    }
-    return p ? makeBinary(Node::Div, makeFloat(1, Ty::FloatLit, e->loc), p, e->loc) : nullptr;
-  }
-  if (isInt(exponent->type) && exponent->type != Ty::IntLit && exponent->type != Ty::I64 &&
-      exponent->type != Ty::I32) {
-    error(e->loc) << "the exponent must be a float or a signed integer";
-    return nullptr;
-  }
-  if (!unify(base, exponent, e->loc, "**"))
-    return nullptr;
-  Node *n = make(Node::Pow, base->type, e->loc);
-  n->ops = {base, exponent};
-  return n;
-}
-
-Node *Elaborator::elaborateCompare(const Expr *e, const Scope *scope) {
-  SmallVector<Node *> values, parts;
-  for (const Expr *a : e->args) {
-    Node *n = elaborate(a, scope);
-    if (!n)
-      return nullptr;
-    values.push_back(n);
-  }
-  for (size_t i = 0; i < e->ops.size(); ++i) {
-    using P = arith::CmpIPredicate;
-    P p = P::eq;
-    switch (e->ops[i]) {
-    case Tok::Lt: p = P::slt; break;
-    case Tok::Le: p = P::sle; break;
-    case Tok::Gt: p = P::sgt; break;
-    case Tok::Ge: p = P::sge; break;
-    case Tok::Ne: p = P::ne; break;
-    default: break;
-    }
-    Node *c = makeCompare(p, values[i], values[i + 1], e->loc);
-    if (!c)
-      return nullptr;
-    parts.push_back(c);
-  }
-  return makeAnd(parts, e->loc);
-}
-
-Node *Elaborator::elaborateLogic(const Expr *e, const Scope *scope) {
-  bool isAnd = e->kind == Expr::And;
-  SmallVector<Node *> parts;
-  for (const Expr *a : e->args) {
-    Node *n = elaborate(a, scope);
-    if (!n)
-      return nullptr;
-    if (n->type != Ty::Bool) {
-      error(a->loc) << "'" << (isAnd ? "and" : "or") << "' needs conditions, not " << name(n->type)
-                    << "; compare it, as in '.. != 0'";
-      return nullptr;
-    }
-    if (n->kind == Node::ConstBool) {
-      if (bool(n->intValue) != isAnd)
-        return makeBool(!isAnd, e->loc);
-      continue;
-    }
-    parts.push_back(n);
-  }
-  if (isAnd || parts.empty())
-    return parts.empty() ? makeBool(isAnd, e->loc) : makeAnd(parts, e->loc);
-  Node *n = parts[0];
-  for (Node *p : ArrayRef(parts).drop_front()) {
-    Node *both = make(Node::Or, Ty::Bool, e->loc);
-    both->ops = {n, p};
-    n = both;
-  }
-  return n;
-}
-
-Node *Elaborator::elaborateSelect(const Expr *e, const Scope *scope) {
-  Node *cond = elaborate(e->args[1], scope);
-  if (cond && cond->kind == Node::ConstBool) {
-    // Both sides are checked, so that a constant hides no error.
-    Node *a = elaborate(e->args[0], scope), *b = elaborate(e->args[2], scope);
-    if (!a || !b || !unify(a, b, e->loc, "if"))
-      return nullptr;
-    return cond->intValue ? a : b;
-  }
-  Node *a = elaborate(e->args[0], scope), *b = elaborate(e->args[2], scope);
-  if (!cond || !a || !b)
-    return nullptr;
-  if (cond->type != Ty::Bool) {
-    error(e->args[1]->loc) << "expected a condition after 'if', found " << name(cond->type)
-                           << "; compare it, as in '.. != 0'";
-    return nullptr;
-  }
-  if (a->type == Ty::Bool && b->type == Ty::Bool) {
-  } else if (!unify(a, b, e->loc, "if")) {
-    return nullptr;
-  }
-  Node *n = make(Node::Select, a->type, e->loc);
-  n->ops = {cond, a, b};
-  if (a->narrow && a->narrow == b->narrow)
-    n->narrow = a->narrow;
-  return n;
-}
-
-//===----------------------------------------------------------------------===//
-// Accesses
-//===----------------------------------------------------------------------===//
-
-bool Elaborator::elaborateMode(Node *read, const Expr *e, const Scope *scope) {
-  if (e->mode.empty())
-    return true;
-  auto mode = llvm::StringSwitch<std::optional<te::BoundsMode>>(e->mode)
-                  .Case("pad", te::BoundsMode::Pad)
-                  .Case("edge", te::BoundsMode::Edge)
-                  .Case("reflect", te::BoundsMode::Reflect)
-                  .Case("wrap", te::BoundsMode::Wrap)
-                  .Case("assume_inbounds", te::BoundsMode::Assume)
-                  .Default(std::nullopt);
-  if (!mode) {
-    auto d = error(e->modeLoc);
-    d << "unknown bounds form '." << e->mode << "'; there are .pad(v), .edge, .reflect, .wrap and .assume_inbounds";
-    return false;
-  }
-  read->bounds = *mode;
-  unsigned wanted = *mode == te::BoundsMode::Pad ? 1 : 0;
-  if (e->modeArgs.size() != wanted || (wanted && !e->modeArgs[0].name.empty())) {
-    error(e->modeLoc) << "." << e->mode << " takes " << (wanted ? "one value, as in .pad(0)" : "no arguments");
-    return false;
-  }
-  if (!wanted)
-    return true;
-  Node *v = elaborate(e->modeArgs[0].value, scope);
-  if (v)
-    v = convertForStore(v, read->tensor->element, "the padding");
-  if (!v)
-    return false;
-  read->padding = v;
-  return true;
-}
-
-Node *Elaborator::readTensor(Tensor *t, const Expr *e, const Scope *scope) {
-  if (t->poisoned)
-    return nullptr;
-  if (t->kind == Tensor::Scalar) {
-    if (e->hasBracket) {
-      error(e->loc) << "'" << t->name << "' is a scalar and takes no subscripts";
-      return nullptr;
-    }
-    Node *n = make(Node::ScalarParam, widened(t->element), e->loc);
-    n->tensor = t;
-    if (!kernelc::isFloat(t->element) && t->element != ElementType::boolean && elementBits(t->element) < 32)
-      n->narrow = t->element;
-    return n;
-  }
-  if (!e->hasBracket && !t->dims.empty()) {
-    std::string subs = t->dims.size() == 1 ? "i" : t->dims.size() == 2 ? "i, j" : "i, j, ..";
-    error(e->loc) << "tensors are never whole operands; write '" << t->name << "[" << subs << "]'";
-    return nullptr;
-  }
-  if (e->hasBracket && e->args.size() != t->dims.size()) {
-    error(e->loc) << "'" << t->name << "' has " << t->dims.size() << " dims, but " << e->args.size()
-                  << " subscripts stand here";
-    return nullptr;
-  }
-  if (!t->isReadable) {
-    error(e->loc) << "output '" << t->name << "' is read before a statement has defined it";
-    return nullptr;
-  }
-  Node *n = make(Node::Read, widened(t->element), e->loc);
-  n->tensor = t;
-  if (!kernelc::isFloat(t->element) && t->element != ElementType::boolean && elementBits(t->element) < 32)
-    n->narrow = t->element;
-  if (t->narrow)
-    n->narrow = t->narrow;
-  bool saved = std::exchange(inSubscript, true);
-  bool ok = true;
-  for (const Expr *a : e->args) {
-    Node *s = elaborate(a, scope);
-    if (!s) {
-      ok = false;
-      continue;
-    }
-    if (!isInt(s->type)) {
-      error(a->loc) << "a subscript must be an integer, not " << name(s->type);
-      ok = false;
-      continue;
-    }
-    s = convert(s, Ty::I64);
-    if (s && !s->pureIndex) {
-      error(a->loc) << "a subscript that depends on data (a gather) is not supported yet";
-      ok = false;
-    }
-    n->ops.push_back(s);
-    ok &= s != nullptr;
-  }
-  inSubscript = saved;
-  if (!elaborateMode(n, e, scope) || !ok)
-    return nullptr;
-  return n;
-}
-
-Node *Elaborator::elaborateAccess(const Expr *e, const Scope *scope) {
-  if (const Binding *b = scope->find(e->text)) {
-    if (b->kind == Binding::Lambda)
-      return elaborateLambda(*b, e, scope);
-    error(e->loc) << "'" << e->text << "' is " << (b->kind == Binding::Key ? "an index" : "a parameter of the function")
-                  << " and takes no subscripts";
-    return nullptr;
-  }
-  const Scope *root = scope;
-  while (root->parent)
-    root = root->parent;
-  if (root->kernelLevel)
-    if (auto it = tensors.find(e->text); it != tensors.end())
-      return readTensor(it->second, e, scope);
-  if (fns.contains(e->text) || reducers.contains(e->text)) {
-    error(e->loc) << "expected '(' and the argument after '" << e->text << "[..]'";
-    return nullptr;
-  }
-  if (isKernelName(e->text) && root->kernelLevel) {
-    error(e->loc) << "'" << e->text << "' is not a tensor";
-    return nullptr;
-  }
-  SmallVector<StringRef> known;
-  for (auto &t : tensors)
-    known.push_back(t.getKey());
-  std::string near = findNearest(e->text, known);
-  auto d = error(e->loc);
-  d << "unknown tensor '" << e->text << "'";
   if (!near.empty())
     d << "; did you mean '" << near << "'?";
   return nullptr;

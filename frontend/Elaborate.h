@@ -44,9 +44,16 @@ using Constants = std::map<std::string, int64_t>;
 
 inline constexpr unsigned kMaxOperations = 20000;
 
+inline std::optional<ElementType> elementNamed(llvm::StringRef name) {
+  return findElementType(absl::string_view(name.data(), name.size()));
+}
+/// The built-in reduction of that name; mean is a sum.
+std::optional<te::Combiner> reductionNamed(llvm::StringRef name);
+
 class Elaborator {
 public:
-  Elaborator(Diagnostics &diags, Kernel &kernel, const FnTable &fns, const FnTable &reducers, const Constants &constants)
+  Elaborator(Diagnostics &diags, Kernel &kernel, const FnTable &fns, const FnTable &reducers,
+             const Constants &constants)
       : diags(diags), kernel(kernel), fns(fns), reducers(reducers), constants(constants) {}
 
   // --- names of the kernel (Sema fills them)
@@ -70,7 +77,8 @@ public:
   Node *elaborateInteger(const Expr *e, const Scope *scope, llvm::StringRef what);
   /// Sorts items into declarations (bound into `scope`, appended to vars) and conditions.
   bool elaborateItems(llvm::ArrayRef<BracketItem> items, const Scope *outer, Scope *scope,
-                      llvm::SmallVectorImpl<IndexVar *> &vars, llvm::SmallVectorImpl<unsigned> &keys,
+                      llvm::SmallVectorImpl<IndexVar *> &vars,
+                      llvm::SmallVectorImpl<unsigned> &keys,
                       llvm::SmallVectorImpl<const Expr *> &conditions);
 
   // --- types (Types.cpp)
@@ -137,8 +145,8 @@ private:
   Node *elaborateMath(const Expr *e, const Scope *scope);
   Node *elaborateMinMax(const Expr *e, const Scope *scope);
   Node *elaborateReduce(const Expr *e, const Scope *scope);
-  Node *makeReduce(te::Combiner kind, llvm::ArrayRef<IndexVar *> vars, llvm::ArrayRef<Node *> conditions,
-                   Node *body, Loc loc);
+  Node *makeReduce(te::Combiner kind, llvm::ArrayRef<IndexVar *> vars,
+                   llvm::ArrayRef<Node *> conditions, Node *body, Loc loc);
   Node *makeMean(Node *reduce, llvm::ArrayRef<IndexVar *> vars, Loc loc);
   Node *elaborateFn(const Definition *fn, const Expr *e, const Scope *scope);
   Node *elaborateLambda(const Binding &b, const Expr *e, const Scope *scope);

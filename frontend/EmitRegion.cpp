@@ -12,7 +12,9 @@ Value RegionEmitter::argOf(IndexVar *v) {
   llvm_unreachable("an index outside its domain");
 }
 
-Value RegionEmitter::indexConstant(int64_t v, Location loc) { return arith::ConstantIndexOp::create(builder, loc, v); }
+Value RegionEmitter::indexConstant(int64_t v, Location loc) {
+  return arith::ConstantIndexOp::create(builder, loc, v);
+}
 
 Value RegionEmitter::emit(Node *n) {
   // Along first operands by a loop: chains of one operator are deep only there.
@@ -61,7 +63,8 @@ Value RegionEmitter::emitNode(Node *n, Value first) {
     return arith::XOrIOp::create(builder, loc, first, constant(-1, -1, first.getType(), loc));
   case Node::Cmp:
     if (n->ops[0]->pureIndex && n->ops[1]->pureIndex)
-      return arith::CmpIOp::create(builder, loc, n->predicate, emitIndex(n->ops[0]), emitIndex(n->ops[1]));
+      return arith::CmpIOp::create(builder, loc, n->predicate, emitIndex(n->ops[0]),
+                                   emitIndex(n->ops[1]));
     return emitCompare(n, first, emit(n->ops[1]));
   case Node::And:
     return arith::AndIOp::create(builder, loc, first, emit(n->ops[1]));
@@ -93,7 +96,9 @@ Value RegionEmitter::emitIndex(Node *n) {
     return v;
   Location loc = parent.location(n->loc);
   Value v;
-  if (n->affine) {
+  if (!n->pureIndex) { // a gather: data of type i64
+    v = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), emit(n));
+  } else if (n->affine) {
     v = emitAffine(n->affine, loc);
   } else if (n->kind == Node::ConstInt) {
     v = indexConstant(n->intValue, loc);
@@ -103,13 +108,27 @@ Value RegionEmitter::emitIndex(Node *n) {
     Value a = emitIndex(n->ops[0]);
     Value b = n->ops.size() > 1 ? emitIndex(n->ops[1]) : Value();
     switch (n->kind) {
-    case Node::Neg: v = arith::SubIOp::create(builder, loc, indexConstant(0, loc), a); break;
-    case Node::Add: v = arith::AddIOp::create(builder, loc, a, b); break;
-    case Node::Sub: v = arith::SubIOp::create(builder, loc, a, b); break;
-    case Node::Mul: v = arith::MulIOp::create(builder, loc, a, b); break;
-    case Node::Min: v = arith::MinSIOp::create(builder, loc, a, b); break;
-    case Node::Max: v = arith::MaxSIOp::create(builder, loc, a, b); break;
-    default: v = emitDivision(n->kind == Node::Mod, a, b, false, loc); break;
+    case Node::Neg:
+      v = arith::SubIOp::create(builder, loc, indexConstant(0, loc), a);
+      break;
+    case Node::Add:
+      v = arith::AddIOp::create(builder, loc, a, b);
+      break;
+    case Node::Sub:
+      v = arith::SubIOp::create(builder, loc, a, b);
+      break;
+    case Node::Mul:
+      v = arith::MulIOp::create(builder, loc, a, b);
+      break;
+    case Node::Min:
+      v = arith::MinSIOp::create(builder, loc, a, b);
+      break;
+    case Node::Max:
+      v = arith::MaxSIOp::create(builder, loc, a, b);
+      break;
+    default:
+      v = emitDivision(n->kind == Node::Mod, a, b, false, loc);
+      break;
     }
   }
   doneIndex[n] = v;
@@ -122,9 +141,11 @@ Value RegionEmitter::emitAffine(AffineExpr e, Location loc) {
   if (auto c = dyn_cast<AffineConstantExpr>(e))
     return indexConstant(c.getValue(), loc);
   if (!dims && e.isPureAffine())
-    return te::SizeOp::create(builder, loc, builder.getIndexType(), AffineMapAttr::get(parent.sizesMap({e})));
+    return te::SizeOp::create(builder, loc, builder.getIndexType(),
+                              AffineMapAttr::get(parent.sizesMap({e})));
   if (isa<AffineSymbolExpr>(e))
-    return te::SizeOp::create(builder, loc, builder.getIndexType(), AffineMapAttr::get(parent.sizesMap({e})));
+    return te::SizeOp::create(builder, loc, builder.getIndexType(),
+                              AffineMapAttr::get(parent.sizesMap({e})));
   if (auto d = dyn_cast<AffineDimExpr>(e)) {
     IndexVar *v = &parent.kernel.indices[d.getPosition()];
     Value arg = argOf(v);
@@ -155,7 +176,8 @@ Value RegionEmitter::emitAffine(AffineExpr e, Location loc) {
     return arith::SubIOp::create(builder, loc, indexConstant(0, loc), q);
   }
   default:
-    return emitDivision(e.getKind() == AffineExprKind::Mod, emitAffine(l, loc), emitAffine(r, loc), false, loc);
+    return emitDivision(e.getKind() == AffineExprKind::Mod, emitAffine(l, loc), emitAffine(r, loc),
+                        false, loc);
   }
 }
 
@@ -186,7 +208,8 @@ Value RegionEmitter::emitDivision(bool mod, Value a, Value b, bool isUnsigned, L
   Value q = isUnsigned ? arith::DivUIOp::create(builder, loc, a, divisor).getResult()
                        : arith::FloorDivSIOp::create(builder, loc, a, divisor).getResult();
   if (byMinusOne)
-    q = arith::SelectOp::create(builder, loc, byMinusOne, arith::SubIOp::create(builder, loc, number(0), a), q);
+    q = arith::SelectOp::create(builder, loc, byMinusOne,
+                                arith::SubIOp::create(builder, loc, number(0), a), q);
   if (byZero)
     q = arith::SelectOp::create(builder, loc, byZero, number(0), q);
   return q;
@@ -246,12 +269,16 @@ Value RegionEmitter::readReduction(Node *n) {
   for (IndexVar *x : it->second.second)
     operands.push_back(argOf(x));
   Value tensor = it->second.first;
-  v = te::ReadOp::create(builder, loc, cast<RankedTensorType>(tensor.getType()).getElementType(), tensor, operands,
-                         AffineMapAttr(), te::BoundsModeAttr::get(builder.getContext(), te::BoundsMode::InBounds), Value());
+  v = te::ReadOp::create(builder, loc, cast<RankedTensorType>(tensor.getType()).getElementType(),
+                         tensor, operands, AffineMapAttr(),
+                         te::BoundsModeAttr::get(builder.getContext(), te::BoundsMode::InBounds),
+                         Value());
   using C = te::Combiner;
-  bool arg = n->combiner == C::ArgMax || n->combiner == C::ArgMin || n->combiner == C::ArgMaxU || n->combiner == C::ArgMinU;
+  bool arg = n->combiner == C::ArgMax || n->combiner == C::ArgMin || n->combiner == C::ArgMaxU ||
+             n->combiner == C::ArgMinU;
   if (arg && n->vars[0]->lo != getAffineConstantExpr(0, builder.getContext())) {
-    Value lo = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), emitAffine(n->vars[0]->lo, loc));
+    Value lo = arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
+                                          emitAffine(n->vars[0]->lo, loc));
     v = arith::AddIOp::create(builder, loc, v, lo);
   }
   return v;

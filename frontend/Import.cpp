@@ -13,7 +13,8 @@ namespace {
 
 class Importer {
 public:
-  Importer(MLIRContext &context, const ImportOptions &options) : context(context), diags(context), options(options) {}
+  Importer(MLIRContext &context, const ImportOptions &options)
+      : context(context), diags(context), options(options) {}
 
   OwningOpRef<ModuleOp> run(StringRef text, StringRef fileName);
 
@@ -35,7 +36,8 @@ bool Importer::collect(const Ast &ast, bool isPrelude) {
       diags.error(d.loc) << "'import' is not supported yet";
       continue;
     case Definition::Schedule:
-      diags.error(d.loc) << "a 'schedule' in the text is not supported yet; give it with '--schedule'";
+      diags.error(d.loc)
+          << "a 'schedule' in the text is not supported yet; give it with '--schedule'";
       continue;
     case Definition::Reducer:
       reducers[d.name] = &d;
@@ -90,7 +92,8 @@ bool Importer::checkOptions(const Ast &ast) {
     if (!llvm::is_contained(names, name)) {
       std::string near = findNearest(name, names);
       auto d = diags.error({});
-      d << "'" << name << "' is set, but no kernel of this file has a size or 'const' parameter of that name";
+      d << "'" << name
+        << "' is set, but no kernel of this file has a size or 'const' parameter of that name";
       if (!near.empty())
         d << "; did you mean '" << near << "'?";
     }
@@ -133,7 +136,8 @@ OwningOpRef<ModuleOp> Importer::run(StringRef text, StringRef fileName) {
 
 } // namespace
 
-OwningOpRef<ModuleOp> importKc(MLIRContext &context, StringRef text, StringRef fileName, const ImportOptions &options) {
+OwningOpRef<ModuleOp> importKc(MLIRContext &context, StringRef text, StringRef fileName,
+                               const ImportOptions &options) {
   return Importer(context, options).run(text, fileName);
 }
 

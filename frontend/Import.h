@@ -25,7 +25,8 @@ struct ImportOptions {
 /// Imports `text`; `fileName` is what locations and diagnostics say. Null after
 /// an error (diagnostics went to the context's handler; several per run).
 mlir::OwningOpRef<mlir::ModuleOp> importKc(mlir::MLIRContext &context, llvm::StringRef text,
-                                           llvm::StringRef fileName, const ImportOptions &options = {});
+                                           llvm::StringRef fileName,
+                                           const ImportOptions &options = {});
 
 /// Canonical layout of `text` (`kernelc fmt`): idempotent, comments kept. Fails
 /// with diagnostics when the text does not parse. Needs no semantic check.

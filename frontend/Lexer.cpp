@@ -17,35 +17,48 @@ struct Punct {
 };
 // Longest first, so that the first match is the longest.
 constexpr Punct kPuncts[] = {
-    {"**", Tok::StarStar}, {"//", Tok::SlashSlash}, {"<<", Tok::Shl},      {">>", Tok::Shr},
-    {"<=", Tok::Le},       {">=", Tok::Ge},         {"==", Tok::EqEq},     {"!=", Tok::Ne},
-    {"->", Tok::Arrow},    {"+=", Tok::PlusAssign}, {"*=", Tok::TimesAssign},
-    {"(", Tok::LParen},    {")", Tok::RParen},      {"[", Tok::LSquare},   {"]", Tok::RSquare},
-    {"{", Tok::LBrace},    {"}", Tok::RBrace},      {",", Tok::Comma},     {":", Tok::Colon},
-    {";", Tok::Semicolon}, {".", Tok::Dot},         {"=", Tok::Assign},    {"+", Tok::Plus},
-    {"-", Tok::Minus},     {"*", Tok::Star},        {"/", Tok::Slash},     {"%", Tok::Percent},
-    {"&", Tok::Amp},       {"|", Tok::Pipe},        {"^", Tok::Caret},     {"~", Tok::Tilde},
-    {"<", Tok::Lt},        {">", Tok::Gt}};
+    {"**", Tok::StarStar}, {"//", Tok::SlashSlash}, {"<<", Tok::Shl},         {">>", Tok::Shr},
+    {"<=", Tok::Le},       {">=", Tok::Ge},         {"==", Tok::EqEq},        {"!=", Tok::Ne},
+    {"->", Tok::Arrow},    {"+=", Tok::PlusAssign}, {"*=", Tok::TimesAssign}, {"(", Tok::LParen},
+    {")", Tok::RParen},    {"[", Tok::LSquare},     {"]", Tok::RSquare},      {"{", Tok::LBrace},
+    {"}", Tok::RBrace},    {",", Tok::Comma},       {":", Tok::Colon},        {";", Tok::Semicolon},
+    {".", Tok::Dot},       {"=", Tok::Assign},      {"+", Tok::Plus},         {"-", Tok::Minus},
+    {"*", Tok::Star},      {"/", Tok::Slash},       {"%", Tok::Percent},      {"&", Tok::Amp},
+    {"|", Tok::Pipe},      {"^", Tok::Caret},       {"~", Tok::Tilde},        {"<", Tok::Lt},
+    {">", Tok::Gt}};
 
 struct Keyword {
   StringRef text;
   Tok kind;
 };
-constexpr Keyword kKeywords[] = {
-    {"def", Tok::KwDef},         {"fn", Tok::KwFn},         {"let", Tok::KwLet},
-    {"reducer", Tok::KwReducer}, {"schedule", Tok::KwSchedule}, {"import", Tok::KwImport},
-    {"require", Tok::KwRequire}, {"where", Tok::KwWhere},   {"if", Tok::KwIf},
-    {"else", Tok::KwElse},       {"and", Tok::KwAnd},       {"or", Tok::KwOr},
-    {"not", Tok::KwNot},         {"in", Tok::KwIn},         {"const", Tok::KwConst},
-    {"inout", Tok::KwInout},     {"True", Tok::KwTrue},     {"False", Tok::KwFalse},
-    {"true", Tok::KwTrue},       {"false", Tok::KwFalse}};
+constexpr Keyword kKeywords[] = {{"def", Tok::KwDef},
+                                 {"fn", Tok::KwFn},
+                                 {"let", Tok::KwLet},
+                                 {"reducer", Tok::KwReducer},
+                                 {"schedule", Tok::KwSchedule},
+                                 {"import", Tok::KwImport},
+                                 {"require", Tok::KwRequire},
+                                 {"where", Tok::KwWhere},
+                                 {"if", Tok::KwIf},
+                                 {"else", Tok::KwElse},
+                                 {"and", Tok::KwAnd},
+                                 {"or", Tok::KwOr},
+                                 {"not", Tok::KwNot},
+                                 {"in", Tok::KwIn},
+                                 {"const", Tok::KwConst},
+                                 {"inout", Tok::KwInout},
+                                 {"True", Tok::KwTrue},
+                                 {"False", Tok::KwFalse},
+                                 {"true", Tok::KwTrue},
+                                 {"false", Tok::KwFalse}};
 
 bool isNameStart(char c) { return llvm::isAlpha(c) || c == '_'; }
 bool isNameChar(char c) { return llvm::isAlnum(c) || c == '_'; }
 
 class Scanner {
 public:
-  Scanner(Diagnostics &diags, uint32_t file) : diags(diags), file(file), text(diags.file(file).text) {}
+  Scanner(Diagnostics &diags, uint32_t file)
+      : diags(diags), file(file), text(diags.file(file).text) {}
 
   TokenList run() {
     while (skipBlanks())
@@ -129,7 +142,9 @@ private:
     StringRef word = text.slice(pos, end);
     double f;
     uint64_t i;
-    if (isFloat ? word.getAsDouble(f) : word.getAsInteger(0, i) || (word.size() > 1 && word[0] == '0' && llvm::isDigit(word[1])))
+    if (isFloat ? word.getAsDouble(f)
+                : word.getAsInteger(0, i) ||
+                      (word.size() > 1 && word[0] == '0' && llvm::isDigit(word[1])))
       diags.error(here()) << "'" << word.substr(0, 40) << "' is not a number"
                           << (isFloat ? "" : " of 64 bits");
     add(isFloat ? Tok::Float : Tok::Integer, word.size());
@@ -140,7 +155,8 @@ private:
     while (end < text.size() && text[end] != quote && text[end] != '\n')
       ++end;
     if (at(end) != quote) {
-      diags.error(here()) << "this string has no closing " << std::string(1, quote) << " on its line";
+      diags.error(here()) << "this string has no closing " << std::string(1, quote)
+                          << " on its line";
       return add(Tok::String, end - pos);
     }
     add(Tok::String, end + 1 - pos);
@@ -157,7 +173,8 @@ private:
     else
       d << "unexpected byte 0x" << llvm::utohexstr(c);
     // One message per run of bad bytes.
-    while (pos < text.size() && (static_cast<unsigned char>(text[pos]) >= 0x80 || text[pos] == char(c)))
+    while (pos < text.size() &&
+           (static_cast<unsigned char>(text[pos]) >= 0x80 || text[pos] == char(c)))
       ++pos;
   }
 
@@ -178,11 +195,16 @@ StringRef spelling(Tok kind) {
     if (k.kind == kind)
       return k.text;
   switch (kind) {
-  case Tok::Name: return "a name";
-  case Tok::Integer: return "an integer";
-  case Tok::Float: return "a number";
-  case Tok::String: return "a string";
-  default: return "the end of the file";
+  case Tok::Name:
+    return "a name";
+  case Tok::Integer:
+    return "an integer";
+  case Tok::Float:
+    return "a number";
+  case Tok::String:
+    return "a string";
+  default:
+    return "the end of the file";
   }
 }
 
@@ -194,8 +216,8 @@ std::string describe(const Token &token) {
 
 std::optional<TokenList> lex(Diagnostics &diags, uint32_t file) {
   if (diags.file(file).text.size() > kMaxText) {
-    diags.error({0, file}) << "the text has " << diags.file(file).text.size() << " bytes; the limit is "
-                           << kMaxText;
+    diags.error({0, file}) << "the text has " << diags.file(file).text.size()
+                           << " bytes; the limit is " << kMaxText;
     return std::nullopt;
   }
   return Scanner(diags, file).run();

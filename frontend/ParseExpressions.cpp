@@ -270,8 +270,9 @@ Expr *Parser::parseNameExpr() {
   if (e->kind == Expr::Access) {
     for (BracketItem &item : e->items) {
       if (item.lo) {
-        diags.error(item.loc) << "a subscript is one expression; a range belongs into the bracket of a "
-                                 "reduction, as in 'sum[k in 0:n](..)'";
+        diags.error(item.loc)
+            << "a subscript is one expression; a range belongs into the bracket of a "
+               "reduction, as in 'sum[k in 0:n](..)'";
         return nullptr;
       }
       e->args.push_back(item.expr);

@@ -173,9 +173,15 @@ bool Parser::parseTarget(Statement &s) {
 bool Parser::parseAssignOp(Statement &s) {
   s.opLoc = peek().loc;
   switch (peek().kind) {
-  case Tok::Assign: s.op = "="; break;
-  case Tok::PlusAssign: s.op = "+="; break;
-  case Tok::TimesAssign: s.op = "*="; break;
+  case Tok::Assign:
+    s.op = "=";
+    break;
+  case Tok::PlusAssign:
+    s.op = "+=";
+    break;
+  case Tok::TimesAssign:
+    s.op = "*=";
+    break;
   case Tok::Name:
   case Tok::KwAnd:
   case Tok::KwOr:

@@ -46,11 +46,21 @@ void Parser::parseDefinition() {
   depth = 0;
   bool ok;
   switch (peek().kind) {
-  case Tok::KwDef: ok = parseDef(d); break;
-  case Tok::KwFn: ok = parseFn(d); break;
-  case Tok::KwReducer: ok = parseReducer(d); break;
-  case Tok::KwSchedule: ok = parseSchedule(d); break;
-  case Tok::KwImport: ok = parseImport(d); break;
+  case Tok::KwDef:
+    ok = parseDef(d);
+    break;
+  case Tok::KwFn:
+    ok = parseFn(d);
+    break;
+  case Tok::KwReducer:
+    ok = parseReducer(d);
+    break;
+  case Tok::KwSchedule:
+    ok = parseSchedule(d);
+    break;
+  case Tok::KwImport:
+    ok = parseImport(d);
+    break;
   default:
     ok = fail("'def', 'fn', 'reducer', 'schedule' or 'import'");
     take();

@@ -10,14 +10,15 @@ namespace kernelc::frontend {
 /// What the formatter must know of a token beyond its kind.
 enum class Role : uint8_t {
   None,
-  Unary,        ///< a sign
-  RangeColon,   ///< the colon of a:b
-  NamedEq,      ///< the = of f(h=8)
+  Unary,      ///< a sign
+  RangeColon, ///< the colon of a:b
+  NamedEq,    ///< the = of f(h=8)
   StatementStart,
   DefinitionStart,
-  BlockOpen, BlockClose,
-  TightOpen,    ///< ( or [ that follows its function or tensor without a blank
-  WordOp,       ///< a name directly before '=' (min=, argmax=)
+  BlockOpen,
+  BlockClose,
+  TightOpen, ///< ( or [ that follows its function or tensor without a blank
+  WordOp,    ///< a name directly before '=' (min=, argmax=)
 };
 
 struct ParseResult {
@@ -78,7 +79,7 @@ private:
 
   // ParseExpressions.cpp
   Expr *make(Expr::Kind kind, Loc loc);
-  Expr *parseExpr();                 ///< a if c else b
+  Expr *parseExpr(); ///< a if c else b
   Expr *parseOr();
   Expr *parseAnd();
   Expr *parseNot();

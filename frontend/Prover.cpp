@@ -3,10 +3,10 @@
 
 #include <numeric>
 
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/MathExtras.h"
 #include "mlir/Analysis/Presburger/IntegerRelation.h"
 #include "mlir/Analysis/Presburger/Simplex.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -27,7 +27,8 @@ int64_t floorDivide(int64_t a, int64_t b) {
 
 } // namespace
 
-int64_t evaluate(AffineExpr e, const std::map<unsigned, int64_t> &dims, const std::map<unsigned, int64_t> &symbols) {
+int64_t evaluate(AffineExpr e, const std::map<unsigned, int64_t> &dims,
+                 const std::map<unsigned, int64_t> &symbols) {
   auto at = [](const std::map<unsigned, int64_t> &m, unsigned i) {
     auto it = m.find(i);
     return it == m.end() ? int64_t(0) : it->second;
@@ -41,11 +42,16 @@ int64_t evaluate(AffineExpr e, const std::map<unsigned, int64_t> &dims, const st
   auto b = cast<AffineBinaryOpExpr>(e);
   int64_t l = evaluate(b.getLHS(), dims, symbols), r = evaluate(b.getRHS(), dims, symbols);
   switch (e.getKind()) {
-  case AffineExprKind::Add: return int64_t(uint64_t(l) + uint64_t(r));
-  case AffineExprKind::Mul: return int64_t(uint64_t(l) * uint64_t(r));
-  case AffineExprKind::FloorDiv: return floorDivide(l, r);
-  case AffineExprKind::CeilDiv: return -floorDivide(-l, r);
-  default: return r == 0 ? 0 : int64_t(uint64_t(l) - uint64_t(floorDivide(l, r)) * uint64_t(r));
+  case AffineExprKind::Add:
+    return int64_t(uint64_t(l) + uint64_t(r));
+  case AffineExprKind::Mul:
+    return int64_t(uint64_t(l) * uint64_t(r));
+  case AffineExprKind::FloorDiv:
+    return floorDivide(l, r);
+  case AffineExprKind::CeilDiv:
+    return -floorDivide(-l, r);
+  default:
+    return r == 0 ? 0 : int64_t(uint64_t(l) - uint64_t(floorDivide(l, r)) * uint64_t(r));
   }
 }
 

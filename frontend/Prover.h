@@ -12,15 +12,13 @@
 #include <map>
 #include <vector>
 
-#include "llvm/ADT/SmallVector.h"
 #include "mlir/IR/AffineExpr.h"
+#include "llvm/ADT/SmallVector.h"
 
 namespace kernelc::frontend {
 
 class Prover {
 public:
-  explicit Prover(mlir::MLIRContext *context) : context(context) {}
-
   /// From now on `e >= 0` (or `e == 0`) holds.
   void assume(mlir::AffineExpr e, bool isEq = false);
   /// Is `e >= 0` proved?
@@ -30,7 +28,8 @@ public:
   bool contradictory();
   /// Values of dims and symbols that fulfil the assumptions and make `e` negative:
   /// `dims[i]`, `symbols[i]`. A candidate only; the caller evaluates it.
-  bool findCounterexample(mlir::AffineExpr e, std::map<unsigned, int64_t> &dims, std::map<unsigned, int64_t> &symbols);
+  bool findCounterexample(mlir::AffineExpr e, std::map<unsigned, int64_t> &dims,
+                          std::map<unsigned, int64_t> &symbols);
 
 private:
   /// A linear form: coefficients by atom (the last entry is the constant).
@@ -63,7 +62,6 @@ private:
     bool nonNegative = false;
     bool defined = false; ///< a quotient whose inequalities stand in `rows`
   };
-  mlir::MLIRContext *context;
   std::vector<Atom> atoms;
   std::map<Monomial, unsigned> products;
   llvm::SmallVector<std::pair<mlir::AffineExpr, unsigned>> exprAtoms;

@@ -155,14 +155,17 @@ bool RangeSolver::setRange(IndexVar *v, AffineExpr lo, AffineExpr hi) {
   }
   bool free = llvm::is_contained(core.vars, v);
   if (free && (hasDims(lo) || hasDims(hi))) {
-    diags.error(v->loc) << "the range " << print(lo, kernel) << ":" << print(hi, kernel) << " of the free index '" << v->name
+    diags.error(v->loc) << "the range " << print(lo, kernel) << ":" << print(hi, kernel)
+                        << " of the free index '" << v->name
                         << "' depends on other indices; give a range over sizes";
     failed.insert(v);
   }
   return true;
 }
 
-bool RangeSolver::resolveWritten(IndexVar *v) { return v->declLo && setRange(v, v->declLo, v->declHi); }
+bool RangeSolver::resolveWritten(IndexVar *v) {
+  return v->declLo && setRange(v, v->declLo, v->declHi);
+}
 
 bool RangeSolver::resolveLeft(IndexVar *v) {
   for (const Use &u : left)
@@ -183,9 +186,10 @@ bool RangeSolver::resolveAlone(IndexVar *v) {
     if (llvm::all_of(dims, [&](AffineExpr o) { return o == d || prover.proves(o - d); }))
       return setRange(v, constant(0), d);
   auto e = diags.error(v->loc);
-  e << "the range of index '" << v->name << "' is ambiguous: it stands in dims of " << print(dims[0], kernel) << " and of "
-    << print(dims[1], kernel) << "; give it one, as in '" << v->name << " in 0:" << print(dims[0], kernel)
-    << "', or say which is smaller with 'require " << print(dims[0], kernel) << " == " << print(dims[1], kernel) << "'";
+  e << "the range of index '" << v->name << "' is ambiguous: it stands in dims of "
+    << print(dims[0], kernel) << " and of " << print(dims[1], kernel) << "; give it one, as in '"
+    << v->name << " in 0:" << print(dims[0], kernel) << "', or say which is smaller with 'require "
+    << print(dims[0], kernel) << " == " << print(dims[1], kernel) << "'";
   failed.insert(v);
   return true;
 }
@@ -269,6 +273,8 @@ bool RangeSolver::run() {
 
 } // namespace
 
-bool Sema::inferRanges(CoreStatement &core) { return RangeSolver(diags, kernel, prover, core).run(); }
+bool Sema::inferRanges(CoreStatement &core) {
+  return RangeSolver(diags, kernel, prover, core).run();
+}
 
 } // namespace kernelc::frontend

@@ -8,12 +8,9 @@ using namespace mlir;
 namespace kernelc::frontend {
 namespace {
 
-std::optional<ElementType> elementNamed(StringRef name) {
-  return findElementType(absl::string_view(name.data(), name.size()));
-}
-
-constexpr StringRef kElementNames[] = {"f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2", "i64", "i32", "i16",
-                                       "i8",  "i4",  "u64", "u32",  "u16",    "u8",     "u4",  "bool"};
+constexpr StringRef kElementNames[] = {"f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2",
+                                       "i64", "i32", "i16", "i8",   "i4",     "u64",
+                                       "u32", "u16", "u8",  "u4",   "bool"};
 
 /// What other languages call our types.
 StringRef otherSpelling(StringRef name) {
@@ -81,7 +78,8 @@ bool Sema::checkFreshName(StringRef name, Loc loc) {
 bool Sema::declareConst(const Param &p) {
   auto type = elementNamed(p.type.name);
   if (p.type.isTensor || !type) {
-    diags.error(p.type.loc) << "a 'const' parameter is a scalar, as in 'const causal: bool = False'";
+    diags.error(p.type.loc)
+        << "a 'const' parameter is a scalar, as in 'const causal: bool = False'";
     return false;
   }
   if (!checkFreshName(p.name, p.loc))
@@ -99,8 +97,9 @@ bool Sema::declareConst(const Param &p) {
       return false;
     }
   } else {
-    diags.error(p.loc) << "const parameter '" << p.name << "' needs a value; give one with '--set " << p.name
-                       << "=..' or a default, as in 'const " << p.name << ": " << p.type.name << " = ..'";
+    diags.error(p.loc) << "const parameter '" << p.name << "' needs a value; give one with '--set "
+                       << p.name << "=..' or a default, as in 'const " << p.name << ": "
+                       << p.type.name << " = ..'";
     return false;
   }
   if (*type == ElementType::boolean && value->kind == Node::ConstInt && (value->intValue | 1) == 1)
@@ -127,7 +126,8 @@ bool Sema::declareSizes(const TypeRef &type) {
     }
     if (auto it = constants.find(n->text.str()); it != constants.end()) {
       if (it->second < 0) {
-        diags.error(n->loc) << "size '" << n->text << "' is set to " << it->second << "; sizes are not negative";
+        diags.error(n->loc) << "size '" << n->text << "' is set to " << it->second
+                            << "; sizes are not negative";
         return false;
       }
       elab.constValues[n->text] = elab.makeInt(it->second, Ty::I64, n->loc);
@@ -145,7 +145,8 @@ bool Sema::declareTensor(const Param &p, Tensor::Kind kind) {
     if (near.empty())
       near = findNearest(p.type.name, kElementNames);
     auto d = diags.error(p.type.loc);
-    d << (p.type.name == "(" ? "a parameter cannot be a tuple" : ("unknown element type '" + p.type.name + "'").str());
+    d << (p.type.name == "(" ? "a parameter cannot be a tuple"
+                             : ("unknown element type '" + p.type.name + "'").str());
     if (!near.empty())
       d << "; did you mean '" << near << "'?";
     return false;
@@ -161,7 +162,8 @@ bool Sema::declareTensor(const Param &p, Tensor::Kind kind) {
   if (!p.type.isTensor && kind == Tensor::Input && !p.isInout)
     t.kind = Tensor::Scalar;
   else if (!p.type.isTensor) {
-    diags.error(p.type.loc) << "an output is a tensor; write '" << p.type.name << "[]' for a single value";
+    diags.error(p.type.loc) << "an output is a tensor; write '" << p.type.name
+                            << "[]' for a single value";
     return false;
   }
   if (p.defaultValue) {
@@ -208,14 +210,16 @@ bool Sema::declareParams() {
       ok &= declareTensor(p, Tensor::Input);
   for (const Param &p : def.outputs) {
     if (p.isConst || p.isInout) {
-      diags.error(p.loc) << "an output is neither 'const' nor 'inout'; 'inout' stands among the parameters";
+      diags.error(p.loc)
+          << "an output is neither 'const' nor 'inout'; 'inout' stands among the parameters";
       ok = false;
       continue;
     }
     ok &= declareTensor(p, Tensor::Output);
   }
   if (ok && kernel.outs.empty()) {
-    diags.error(def.nameLoc) << "kernel '" << def.name << "' has no output; add '-> (y: f32[..])' or an 'inout' parameter";
+    diags.error(def.nameLoc) << "kernel '" << def.name
+                             << "' has no output; add '-> (y: f32[..])' or an 'inout' parameter";
     ok = false;
   }
   return ok;
@@ -235,8 +239,9 @@ bool Sema::addRequirement(const Statement &s) {
   SmallVector<Node *> rest;
   splitCondition(n, affine, rest);
   if (!rest.empty()) {
-    diags.error(s.value->loc) << "a requirement is a comparison of integer expressions of sizes, or several joined by "
-                                 "'and'";
+    diags.error(s.value->loc)
+        << "a requirement is a comparison of integer expressions of sizes, or several joined by "
+           "'and'";
     return false;
   }
   // Divisibility by a size is meant of positive ones; x % 0 would be 0. It is

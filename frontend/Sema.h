@@ -10,9 +10,10 @@ namespace kernelc::frontend {
 
 class Sema {
 public:
-  Sema(Diagnostics &diags, Kernel &kernel, const FnTable &fns, const FnTable &reducers, const Constants &constants)
-      : diags(diags), kernel(kernel), elab(diags, kernel, fns, reducers, constants), constants(constants),
-        prover(&diags.getContext()) {}
+  Sema(Diagnostics &diags, Kernel &kernel, const FnTable &fns, const FnTable &reducers,
+       const Constants &constants)
+      : diags(diags), kernel(kernel), elab(diags, kernel, fns, reducers, constants),
+        constants(constants) {}
 
   /// Checks everything and fills `statements`; false after errors.
   bool run();
@@ -73,7 +74,8 @@ std::optional<Constraint> constraintOf(Node *n, bool negated);
 
 /// The conjuncts `e >= 0` (or == 0) of a condition, as far as it is a conjunction of
 /// integer comparisons; `rest` gets what is not.
-void splitCondition(Node *n, llvm::SmallVectorImpl<Constraint> &affine, llvm::SmallVectorImpl<Node *> &rest);
+void splitCondition(Node *n, llvm::SmallVectorImpl<Constraint> &affine,
+                    llvm::SmallVectorImpl<Node *> &rest);
 
 /// Text of an index expression with the names of the source, for messages.
 std::string print(mlir::AffineExpr e, const Kernel &kernel);

@@ -24,7 +24,8 @@ bool Sema::checkStatement(const Statement &s) {
   case Statement::Assign: {
     bool ok = checkAssign(s);
     if (!ok)
-      if (auto it = elab.tensors.find(s.target); it != elab.tensors.end() && it->second->kind != Tensor::Let) {
+      if (auto it = elab.tensors.find(s.target);
+          it != elab.tensors.end() && it->second->kind != Tensor::Let) {
         it->second->isReadable = true;
         it->second->poisoned |= it->second->kind == Tensor::Output;
       }
@@ -54,8 +55,8 @@ void Sema::collectSubscriptNames(const Expr *e, SmallVectorImpl<const Expr *> &n
                                  SmallVectorImpl<StringRef> &bound, bool inSubscript) {
   // Depth is the parser's nesting, which is bounded.
   if (e->kind == Expr::Name) {
-    if (inSubscript && !elab.isKernelName(e->text) && !llvm::is_contained(bound, e->text) && e->text != "inf" &&
-        e->text != "nan" && e->text != "pi" &&
+    if (inSubscript && !elab.isKernelName(e->text) && !llvm::is_contained(bound, e->text) &&
+        e->text != "inf" && e->text != "nan" && e->text != "pi" &&
         llvm::none_of(names, [&](const Expr *n) { return n->text == e->text; }))
       names.push_back(e);
     return;
@@ -85,7 +86,8 @@ bool Sema::bindLeft(const Statement &s, Scope *scope, CoreStatement &core) {
     while (!work.empty()) {
       const Expr *top = work.pop_back_val();
       if (top->kind == Expr::Access || top->kind == Expr::Call) {
-        diags.error(top->loc) << "a left side whose subscripts depend on data (a scatter) is not supported yet";
+        diags.error(top->loc)
+            << "a left side whose subscripts depend on data (a scatter) is not supported yet";
         return false;
       }
       if (top->kind == Expr::Name)
@@ -95,10 +97,13 @@ bool Sema::bindLeft(const Statement &s, Scope *scope, CoreStatement &core) {
     }
   }
   for (const Expr *n : names) {
-    if (scope->find(n->text) || elab.constValues.contains(n->text) || elab.sizeIndex.contains(n->text))
+    if (scope->find(n->text) || elab.constValues.contains(n->text) ||
+        elab.sizeIndex.contains(n->text))
       continue;
     if (elab.isKernelName(n->text)) {
-      diags.error(n->loc) << "'" << n->text << "' already names something else of this kernel; an index needs another name";
+      diags.error(n->loc)
+          << "'" << n->text
+          << "' already names something else of this kernel; an index needs another name";
       return false;
     }
     core.vars.push_back(elab.bindIndex(scope, n->text, n->loc));
@@ -183,8 +188,9 @@ bool Sema::checkLet(const Statement &s) {
   if (!checkFreshName(s.target, s.targetLoc))
     return false;
   if (s.type.isTensor || s.type.name == "(") {
-    diags.error(s.type.loc) << "the type of a 'let' is an element type, as in 'let t[i]: bf16 = ..'; tuples are not "
-                               "supported yet";
+    diags.error(s.type.loc)
+        << "the type of a 'let' is an element type, as in 'let t[i]: bf16 = ..'; tuples are not "
+           "supported yet";
     return false;
   }
   Scope *scope = elab.openStatement();
@@ -196,7 +202,8 @@ bool Sema::checkLet(const Statement &s) {
   if (!bindLeft(s, scope, core))
     return false;
   if (core.vars.size() != s.subscripts.size()) {
-    diags.error(s.targetLoc) << "the subscripts of a 'let' are different index names, none of them a size or constant";
+    diags.error(s.targetLoc)
+        << "the subscripts of a 'let' are different index names, none of them a size or constant";
     return false;
   }
   if (!checkWhere(s, scope, core))
@@ -234,14 +241,15 @@ bool Sema::checkLet(const Statement &s) {
     return false;
   for (IndexVar *v : core.vars) {
     if (v->lo != getAffineConstantExpr(0, context())) {
-      diags.error(v->loc) << "the range of index '" << v->name << "' of a 'let' starts at " << print(v->lo, kernel)
-                          << "; it must start at 0";
+      diags.error(v->loc) << "the range of index '" << v->name << "' of a 'let' starts at "
+                          << print(v->lo, kernel) << "; it must start at 0";
       return false;
     }
     t.dims.push_back(v->extent);
   }
   if (!core.conditions.empty()) {
-    diags.error(s.where.front().loc) << "conditions on a 'let' are not supported yet; use 'a if c else b'";
+    diags.error(s.where.front().loc)
+        << "conditions on a 'let' are not supported yet; use 'a if c else b'";
     return false;
   }
   t.poisoned = false;
@@ -253,7 +261,8 @@ bool Sema::checkLet(const Statement &s) {
 bool Sema::checkAssignTarget(const Statement &s, Tensor *t) {
   if (t->kind == Tensor::Let) {
     if (!t->poisoned)
-      diags.error(s.targetLoc) << "'" << s.target << "' is a 'let' and is defined once; assignments are for outputs";
+      diags.error(s.targetLoc) << "'" << s.target
+                               << "' is a 'let' and is defined once; assignments are for outputs";
     return false;
   }
   if (t->outIndex < 0) {
@@ -262,8 +271,8 @@ bool Sema::checkAssignTarget(const Statement &s, Tensor *t) {
     return false;
   }
   if (s.hasSubscripts ? s.subscripts.size() != t->dims.size() : !t->dims.empty()) {
-    diags.error(s.targetLoc) << "'" << s.target << "' has " << t->dims.size() << " dims, but " << s.subscripts.size()
-                             << " subscripts stand here";
+    diags.error(s.targetLoc) << "'" << s.target << "' has " << t->dims.size() << " dims, but "
+                             << s.subscripts.size() << " subscripts stand here";
     return false;
   }
   if (!s.mode.empty()) {
@@ -305,8 +314,10 @@ bool Sema::checkAssign(const Statement &s) {
                           .Case("xor", C::Xor)
                           .Default(std::nullopt);
   if (!core.reduceAssign && s.op != "=") {
-    diags.error(s.opLoc) << "'" << s.op << "=' is not an assignment form; there are = += *= min= max= and= or= xor= "
-                            "(reducers of your own are not supported yet)";
+    diags.error(s.opLoc)
+        << "'" << s.op
+        << "=' is not an assignment form; there are = += *= min= max= and= or= xor= "
+           "(reducers of your own are not supported yet)";
     return false;
   }
   elab.leftNames.clear();
@@ -340,7 +351,8 @@ bool Sema::checkAssign(const Statement &s) {
     return false;
   // Elements that other statements define are not there yet.
   size_t later = llvm::count_if(kernel.def->body, [&](const Statement &o) {
-    return o.kind == Statement::Assign && o.target == s.target && o.op == "=" && o.loc.offset > s.loc.offset;
+    return o.kind == Statement::Assign && o.target == s.target && o.op == "=" &&
+           o.loc.offset > s.loc.offset;
   });
   t->isReadable = t->isInout || core.reduceAssign || later == 0;
   statements.push_back(std::move(core));
@@ -366,10 +378,12 @@ Node *Sema::combineWithOld(CoreStatement &core, te::Combiner kind, Node *value) 
     value->conditions = std::move(core.conditions);
     core.conditions.clear();
     // The narrow type's own identity, should there be nothing to reduce.
-    if (isSignedInteger(t->element) && elementBits(t->element) < 32 && (kind == C::Max || kind == C::Min)) {
+    if (isSignedInteger(t->element) && elementBits(t->element) < 32 &&
+        (kind == C::Max || kind == C::Min)) {
       int64_t low = -(int64_t(1) << (elementBits(t->element) - 1));
       Node *bound = elab.makeInt(kind == C::Max ? low : ~low, Ty::IntLit, core.loc);
-      if (!(value = elab.makeBinary(kind == C::Max ? Node::Max : Node::Min, value, bound, core.loc)))
+      if (!(value =
+                elab.makeBinary(kind == C::Max ? Node::Max : Node::Min, value, bound, core.loc)))
         return nullptr;
     }
   }
@@ -381,23 +395,37 @@ Node *Sema::combineWithOld(CoreStatement &core, te::Combiner kind, Node *value) 
   Node *old = elab.make(Node::Read, widened(t->element), core.loc);
   old->tensor = t;
   old->ops.append(core.subscripts.begin(), core.subscripts.end());
-  if (!kernelc::isFloat(t->element) && t->element != ElementType::boolean && elementBits(t->element) < 32)
+  if (!kernelc::isFloat(t->element) && t->element != ElementType::boolean &&
+      elementBits(t->element) < 32)
     old->narrow = t->element;
   Node::Kind op = Node::Add;
   switch (kind) {
-  case C::Prod: op = Node::Mul; break;
-  case C::Min: op = Node::Min; break;
-  case C::Max: op = Node::Max; break;
-  case C::And: op = Node::BitAnd; break;
-  case C::Or: op = Node::BitOr; break;
-  case C::Xor: op = Node::BitXor; break;
+  case C::Prod:
+    op = Node::Mul;
+    break;
+  case C::Min:
+    op = Node::Min;
+    break;
+  case C::Max:
+    op = Node::Max;
+    break;
+  case C::And:
+    op = Node::BitAnd;
+    break;
+  case C::Or:
+    op = Node::BitOr;
+    break;
+  case C::Xor:
+    op = Node::BitXor;
+    break;
   case C::All:
   case C::Any: {
     Node *n = elab.make(kind == C::All ? Node::And : Node::Or, Ty::Bool, core.loc);
     n->ops = {old, value};
     return n;
   }
-  default: break;
+  default:
+    break;
   }
   return elab.makeBinary(op, old, value, core.loc);
 }

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "llvm/ADT/StringRef.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Location.h"
 #include "mlir/IR/MLIRContext.h"
+#include "llvm/ADT/StringRef.h"
 
 namespace kernelc::frontend {
 

@@ -21,6 +21,23 @@ def TeSimplify : Pass<"te-simplify", "::kernelc::te::KernelOp"> {
   }];
 }
 
+def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
+  let summary = "Split long reductions with few results, so that they fill the device";
+  let description = [{
+    `⊕_k f(p, k)` becomes `⊕_q ⊕_k' f(p, q·C + k')`: partial results over chunks of C
+    of the first reduced index, then their reduction. Done where the results alone
+    would not give every multiprocessor of the target's table eight blocks, the
+    sizes are bounded, and a chunk of at least 16 divides the extent. *Runs after
+    `te-simplify`, before `te-plan`, because* the parts are launches of their own.
+    Not tried: extents no chunk divides; contractions. Numeric effect: another
+    order of the same reduction, fixed by the sizes.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,
+    ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">,
+    ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
+}
+
 def TePlan : Pass<"te-plan", "::kernelc::te::KernelOp"> {
   let summary = "Decide the launches and their schedules";
   let description = [{

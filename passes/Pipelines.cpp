@@ -13,6 +13,13 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   // reductions of them; canonicalize first so that they look equal.
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  TeSplitReduceOptions split;
+  split.target = options.target;
+  split.sizeDiv = options.sizeDiv;
+  split.sizeMax = options.sizeMax;
+  pm.addNestedPass<te::KernelOp>(createTeSplitReduce(split));
+  // Subscripts of the parts become affine maps again.
+  pm.addNestedPass<te::KernelOp>(createTeSimplify());
   pm.addNestedPass<te::KernelOp>(createTePlan(options));
 }
 

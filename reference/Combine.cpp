@@ -21,7 +21,7 @@ Accumulator::Accumulator(te::ReduceOp op, FunctionEnv &env, bool inLoop)
   withError_ = env.withError();
   Type f32 = Float32Type::get(op.getContext());
   computed_ = isFloat_ && !env.isF64() && isNarrowFloat(yielded_) ? f32 : env.valueType(yielded_);
-  fused_ = kind_ == Combiner::Sum && isFloat_ && computed_ == env.valueType(yielded_) && !withError_;
+  takesFactors_ = kind_ == Combiner::Sum && isFloat_ && computed_ == env.valueType(yielded_);
   unit_ = isFloat_ ? sumUnit(op) : 0;
 }
 
@@ -175,16 +175,26 @@ SmallVector<Value> Accumulator::addArg(Builder &b, ArrayRef<Value> state, const 
   return next;
 }
 
+/// The product as a term whose own rounding sumError counts.
+static Term multiplied(Builder &b, const Term &term) {
+  Value v[] = {term.factor0.v, term.factor1.v};
+  unifyLanes(b, v);
+  Term result = term;
+  result.value.v = arith::MulFOp::create(b, v[0], v[1]);
+  result.value.e = productError(b, term.factor0, term.factor1, result.value.v);
+  return result;
+}
+
 SmallVector<Value> Accumulator::add(Builder &b, ArrayRef<Value> state, const Term &term) {
   if (isArg_)
     return addArg(b, state, term);
   int64_t lanes = lanesOf(state[0]);
   auto wide = [&](Value v) { return v ? splat(b, v, lanes) : v; };
   if (withError_)
-    return addWithError(b, kind_, state, term, isFloat_, unit_, [&](Value x, Value y) { return combine(b, x, y); });
+    return addWithError(b, kind_, state, term.factor0.v ? multiplied(b, term) : term, isFloat_, unit_, [&](Value x, Value y) { return combine(b, x, y); });
   Value next;
-  if (term.factor0) {
-    Value x = wide(term.factor0), y = wide(term.factor1);
+  if (term.factor0.v) {
+    Value x = wide(term.factor0.v), y = wide(term.factor1.v);
     if (inLoop_) // the intrinsic that LLVM knows as a reduction; an fma where the host has one
       next = LLVM::FMulAddOp::create(b, x.getType(), x, y, state[0],
                                      LLVM::FastmathFlags::reassoc | LLVM::FastmathFlags::contract);

@@ -11,8 +11,9 @@ struct Term {
   Scalar value;
   /// i1 data condition; null v: always counts.
   Scalar condition;
-  /// The factors when the term is a product to be fused into the sum.
-  Value factor0, factor1;
+  /// The factors when the term is a product and the accumulator takes them; `value`
+  /// is not used then.
+  Scalar factor0, factor1;
   /// i64 position along the reduced dim, for arg reductions.
   Value index;
 };
@@ -28,8 +29,9 @@ public:
   /// The result in emitted form.
   Scalar finish(Builder &b, mlir::ArrayRef<Value> state);
   unsigned stateSize() const;
-  /// Whether products should come as factors.
-  bool fusesProducts() const { return fused_; }
+  /// Whether products should come as factors: they are fused into the sum, or (with
+  /// errors) their rounding is counted in the sum's.
+  bool takesFactors() const { return takesFactors_; }
   /// The identity of the combiner as an element in memory.
   std::array<uint8_t, 8> identityBytes() const;
 
@@ -42,7 +44,7 @@ private:
   FunctionEnv &env_;
   Type yielded_;  ///< as the program has it
   Type computed_; ///< as it is accumulated (scalar)
-  bool inLoop_, fused_, isFloat_, isArg_, withError_;
+  bool inLoop_, takesFactors_, isFloat_, isArg_, withError_;
   double unit_;   ///< rounding unit of a sum's steps
 };
 

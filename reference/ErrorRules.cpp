@@ -171,13 +171,21 @@ double sumUnit(te::ReduceOp op) {
   return 0x1p-24;
 }
 
+Value productError(Builder &b, Scalar x, Scalar y, Value product) {
+  ErrorMath m(b, product);
+  return m.clean(m.product(x.v, x.e, y.v, y.e), m.addMaybe(x.e, y.e));
+}
+
 Value sumError(Builder &b, ArrayRef<Value> state, double unit) {
   ErrorMath m(b, state[0]);
-  Value steps = m.add(state[3], m.constant(1));
-  Value bound = m.add(state[1], m.mul(m.mul(steps, m.constant(unit)), m.add(state[2], state[1])));
-  double largest = unit > 0x1p-50 ? 0x1.fffffep127 : std::numeric_limits<double>::max();
-  // Rounding is counted already; this is for overflow, infinities and NaN.
-  return m.rounded(bound, state[0], 0, 0, largest);
+  bool wide = unit < 0x1p-50;
+  Value steps = m.add(state[3], m.constant(2));
+  Value reach = m.add(state[2], state[1]);
+  Value bound = m.add(state[1], m.mul(steps, m.add(m.mul(m.constant(unit), reach), m.constant(wide ? 0x1p-1074 : 0x1p-149))));
+  // Some order may overflow on the way where the magnitudes together do.
+  double largest = wide ? std::numeric_limits<double>::max() : 0x1.fffffep127;
+  Value overflows = arith::AndIOp::create(b, m.less(m.constant(largest), reach), m.less(m.abs(state[0]), m.infinity()));
+  return m.select(overflows, m.infinity(), m.rounded(bound, state[0], 0, 0, largest));
 }
 
 Value extremeError(Builder &b, ArrayRef<Value> state) {

@@ -4,7 +4,7 @@
 // The model. An operation in a type with unit roundoff u rounds once: to what is
 // propagated from the operands P it adds u (|v| + P) and the smallest subnormal.
 // Math functions add their ulp budget (MathLibrary.h). A sum of n terms in any
-// order adds (n + 1) u' sum(|t| + e), where u' is the accumulator's unit (coarser
+// order adds (n + 2) u' sum(|t| + e), where u' is the accumulator's unit (coarser
 // for what tensor cores multiply). A cast adds the unit of the narrower type. A
 // comparison whose operands are within their errors may go either way; what is
 // selected by it gets the difference of the sides. Integers are exact until they
@@ -44,7 +44,10 @@ double sumUnit(te::ReduceOp op);
 /// One step of a reduction with error; see Accumulator for the states.
 llvm::SmallVector<Value> addWithError(Builder &b, te::Combiner kind, llvm::ArrayRef<Value> state, const Term &term,
                                       bool isFloat, double unit, llvm::function_ref<Value(Value, Value)> combine);
-/// Of a sum with state {sum, propagated, sum of magnitudes, terms}.
+/// What the factors' errors do to a product; no rounding.
+Value productError(Builder &b, Scalar x, Scalar y, Value product);
+/// Of a sum with state {sum, propagated, sum of magnitudes, terms}. Terms may be
+/// products whose rounding is counted here.
 Value sumError(Builder &b, llvm::ArrayRef<Value> state, double unit);
 /// Of a float max or min with state {value, least, greatest}: the interval that it is in.
 Value extremeError(Builder &b, llvm::ArrayRef<Value> state);

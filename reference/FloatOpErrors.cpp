@@ -202,6 +202,12 @@ Value floatOpError(Builder &b, Operation *op, ArrayRef<Scalar> in, Value v) {
       p = UnaryRules(b, in[0].v, e(0), v).propagate(name);
     }
   }
+  if (isa<math::ExpOp>(op) && result.isF32()) {
+    // A device may compute exp2(x * log2(e)): the product's rounding shifts the exponent.
+    Value size = m.min(m.abs(in[0].v), m.constant(128));
+    Value shift = m.mul(m.abs(v), m.mul(size, m.constant(0x1p-23)));
+    p = m.addMaybe(m.clean(p, all), m.select(m.less(m.abs(v), m.infinity()), shift, m.zero()));
+  }
   if (const MathFunction *function = findMathFunction(op->getName().getStringRef())) {
     double ulps = unit < 0x1p-50 ? function->ulp64 : function->ulp32;
     unit *= 2 * ulps;

@@ -6,6 +6,7 @@
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
@@ -16,7 +17,6 @@
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/ExecutionEngine/OptUtils.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -58,6 +58,27 @@ static LogicalResult lowerToLLVM(ModuleOp module) {
   return applyFullConversion(module, target, std::move(patterns));
 }
 
+/// The standard pipeline without what takes time and finds nothing here: tiles are
+/// unrolled and vectors along parallel dims are explicit already.
+static void optimise(llvm::Module &module, llvm::TargetMachine *machine) {
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = true;
+  tuning.LoopInterleaving = true;
+  tuning.SLPVectorization = false;
+  tuning.LoopUnrolling = false;
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager calls;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(machine, tuning);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(calls);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, calls, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+}
+
 absl::StatusOr<std::unique_ptr<JitModule>> JitModule::create(ModuleOp module) {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -90,10 +111,7 @@ absl::StatusOr<std::unique_ptr<JitModule>> JitModule::create(ModuleOp module) {
       if (hostVectorBytes() == 64)
         f.addFnAttr("prefer-vector-width", "512");
     }
-  if (auto error = makeOptimizingTransformer(3, 0, machine->get())(code.get()))
-    return toStatus(std::move(error), "optimiser");
-  if (std::getenv("KERNELC_REFERENCE_DUMP"))
-    code->print(llvm::errs(), nullptr);
+  optimise(*code, machine->get());
 
   auto jit = llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(*builder).create();
   if (!jit)

@@ -13,7 +13,7 @@ namespace kernelc::reference {
 class JitModule {
 public:
   /// Consumes the IR: lowers scf, cf, arith and math to the llvm dialect with the
-  /// upstream patterns, optimises (O3, this host's CPU) and links against the
+  /// upstream patterns, optimises (for this host's CPU) and links against the
   /// runtime table (MathLibrary.h).
   static absl::StatusOr<std::unique_ptr<JitModule>> create(mlir::ModuleOp module);
   ~JitModule();

@@ -210,11 +210,11 @@ absl::Status StatementEmitter::reducePoints(te::ReduceOp op, const ReducePlan &p
       }
       reportBad(orMaybe(b, value->bad, term.condition.bad), term.condition.v);
       auto product = yield.getValues()[0].getDefiningOp<arith::MulFOp>();
-      if (product && acc.fusesProducts() && product->getBlock() == &op.getBlock()) {
+      if (product && acc.takesFactors() && product->getBlock() == &op.getBlock()) {
         auto x = body.lookup(product.getLhs()), y = body.lookup(product.getRhs());
         if (x.ok() && y.ok()) {
-          term.factor0 = x->v;
-          term.factor1 = y->v;
+          term.factor0 = *x;
+          term.factor1 = *y;
         }
       }
       if (op.isArg())

@@ -212,19 +212,19 @@ void Device::removeStream(Stream *stream) {
 }
 
 absl::StatusOr<bool> Device::anyCapture() {
-  std::vector<cuda::StreamHandle> handles;
+  bool capturing = false;
+  cuda::Result result = cuda::kSuccess;
   {
+    // Under the lock, so that no stream is destroyed between being listed and being asked.
     absl::MutexLock lock(&mutex_);
-    for (Stream *s : streams_)
-      handles.push_back(s->handle());
+    for (size_t i = 0; i < streams_.size() && !capturing && result == cuda::kSuccess; ++i) {
+      int status = cuda::kCaptureNone;
+      result = driver().cuStreamIsCapturing(streams_[i]->handle(), &status);
+      capturing = result == cuda::kSuccess && status == cuda::kCaptureActive;
+    }
   }
-  for (cuda::StreamHandle h : handles) {
-    int status = cuda::kCaptureNone;
-    KERNELC_RETURN_IF_ERROR(check(driver().cuStreamIsCapturing(h, &status), "cuStreamIsCapturing"));
-    if (status == cuda::kCaptureActive)
-      return true;
-  }
-  return false;
+  KERNELC_RETURN_IF_ERROR(check(result, "cuStreamIsCapturing"));
+  return capturing;
 }
 
 absl::Status Device::checkNoCapture(absl::string_view what) {
@@ -246,9 +246,11 @@ void Device::unload(cuda::Library library) {
   if (!scope.ok())
     return;
   absl::StatusOr<bool> capturing = anyCapture();
+  // Queued launches may still need the code.
+  bool idle = capturing.ok() && !*capturing && check(driver().cuCtxSynchronize(), "cuCtxSynchronize").ok();
   absl::MutexLock lock(&mutex_);
   deferredUnloads_.push_back(library);
-  if (!capturing.ok() || *capturing)
+  if (!idle)
     return;
   for (cuda::Library l : deferredUnloads_)
     driver().cuLibraryUnload(l);

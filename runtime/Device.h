@@ -110,7 +110,7 @@ public:
   /// ColdInCapture if any stream known to this device is capturing: loading a
   /// library would break the capture.
   absl::Status checkNoCapture(absl::string_view what);
-  /// Unloads now, or, while a stream captures, at a later call.
+  /// Waits for the device, then unloads; while a stream captures, at a later call.
   void unload(cuda::Library library);
 
   /// Device memory of 256 zero bytes (index 0) and 256 bytes that nothing reads

@@ -243,7 +243,8 @@ absl::StatusOr<std::string> DiskCache::getOrCompute(Kind kind, const CacheKey &k
 }
 
 absl::StatusOr<Cubin> DiskCache::compile(const Nvrtc &nvrtc, absl::string_view text, absl::string_view programName,
-                                         absl::string_view arch, absl::Span<const std::string> extra) {
+                                         absl::string_view arch, absl::Span<const std::string> extra,
+                                         const CompileProcess *process) {
   std::vector<std::string> options = Nvrtc::options(arch);
   options.insert(options.end(), extra.begin(), extra.end());
   CacheKey key = CacheKey::content(text, arch, absl::StrJoin(options, "\n"),
@@ -251,7 +252,8 @@ absl::StatusOr<Cubin> DiskCache::compile(const Nvrtc &nvrtc, absl::string_view t
   key.note("program", programName);
   // The payload is the log, a zero byte, the cubin: diagnostics are read from the log again.
   absl::StatusOr<std::string> payload = getOrCompute(Kind::Content, key, [&]() -> absl::StatusOr<std::string> {
-    absl::StatusOr<Cubin> cubin = nvrtc.compileToCubin(text, programName, arch, extra);
+    absl::StatusOr<Cubin> cubin =
+        process ? process->compileToCubin(text, programName, arch, extra) : nvrtc.compileToCubin(text, programName, arch, extra);
     if (!cubin.ok())
       return cubin.status();
     return absl::StrCat(absl::string_view(cubin->log).substr(0, cubin->log.find('\0')), absl::string_view("\0", 1), cubin->bytes);

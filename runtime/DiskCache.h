@@ -19,6 +19,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "runtime/CacheEntry.h"
+#include "runtime/CompileProcess.h"
 #include "runtime/Nvrtc.h"
 #include "runtime/PrivateDir.h"
 
@@ -62,9 +63,11 @@ public:
   absl::StatusOr<std::string> getOrCompute(Kind kind, const CacheKey &key,
                                            const std::function<absl::StatusOr<std::string>()> &compute,
                                            absl::Duration deadline = absl::Seconds(30));
-  /// compileToCubin() through the cache, diagnostics included.
+  /// compileToCubin() through the cache, diagnostics included; in `process`, if given
+  /// (then `nvrtc` only says which version and build that is).
   absl::StatusOr<Cubin> compile(const Nvrtc &nvrtc, absl::string_view text, absl::string_view programName,
-                                absl::string_view arch, absl::Span<const std::string> extra = {});
+                                absl::string_view arch, absl::Span<const std::string> extra = {},
+                                const CompileProcess *process = nullptr);
 
   struct EntryInfo {
     Kind kind;

@@ -243,9 +243,12 @@ Nvrtc::compile(absl::string_view text, absl::string_view programName, absl::stri
 
   absl::StatusOr<std::string> log =
       program->read("nvrtcGetProgramLog", fn_->nvrtcGetProgramLogSize, fn_->nvrtcGetProgramLog);
-  constexpr int kCompilationError = 6;
+  constexpr int kOutOfMemory = 1, kInvalidOption = 5, kCompilationError = 6;
+  absl::StatusCode code = result == kOutOfMemory     ? absl::StatusCode::kResourceExhausted
+                          : result == kInvalidOption ? absl::StatusCode::kInvalidArgument
+                                                     : absl::StatusCode::kInternal;
   if (result != kCompilationError)
-    return absl::InvalidArgumentError(absl::StrCat("NVRTC: ", fn_->nvrtcGetErrorString(result), " for ", arch,
+    return absl::Status(code, absl::StrCat("NVRTC: ", fn_->nvrtcGetErrorString(result), " for ", arch,
                                                    log.ok() && log->size() > 1 ? "\n" + *log : ""));
   std::string message = absl::StrCat("the CUDA text ", programName, " does not compile for ", arch, ":");
   if (!log.ok())

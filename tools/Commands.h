@@ -8,8 +8,13 @@
 
 namespace kernelc::tools {
 
+int cacheCommand(const std::vector<std::string> &args);
+int checkCommand(const std::vector<std::string> &args);
 int compileCommand(const std::vector<std::string> &args);
+int doctorCommand(const std::vector<std::string> &args);
 int fmtCommand(const std::vector<std::string> &args);
+int runCommand(const std::vector<std::string> &args);
+int versionCommand();
 int optMain(int argc, char **argv);
 
 } // namespace kernelc::tools

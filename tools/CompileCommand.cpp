@@ -1,112 +1,291 @@
-// kernelc compile: text to any stage of the pipeline.
-#include <fstream>
+// kernelc compile: a source text to any of the forms on the way down.
+#include <chrono>
 #include <iostream>
-#include <sstream>
 
-#include "driver/Compiler.h"
-#include "driver/Registration.h"
-#include "frontend/Import.h"
-#include "llvm/Support/SourceMgr.h"
-#include "mlir/IR/Diagnostics.h"
-#include "mlir/IR/MLIRContext.h"
-#include "mlir/Parser/Parser.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "driver/CudaHeader.h"
+#include "driver/Program.h"
+#include "driver/Session.h"
+#include "ir/te/Te.h"
+#include "runtime/DiskCache.h"
+#include "runtime/Nvrtc.h"
+#include "support/ArtifactJson.h"
+#include "support/Target.h"
 #include "tools/Commands.h"
+#include "tools/Failure.h"
+#include "tools/Files.h"
+#include "tools/Source.h"
 
 namespace kernelc::tools {
 namespace {
 
-/// Reads a whole file, "-" for standard input.
-bool readFile(const std::string &path, std::string &text) {
-  std::stringstream s;
-  if (path == "-") {
-    s << std::cin.rdbuf();
-  } else {
-    std::ifstream in(path, std::ios::binary);
-    if (!in) {
-      std::cerr << "kernelc: cannot read '" << path << "'\n";
-      return false;
-    }
-    s << in.rdbuf();
+const std::vector<std::string> kKinds = {"te", "plan", "tile", "layouts", "cu", "cuda", "ptx", "cubin", "header", "json"};
+
+struct Settings {
+  SourceOptions source;
+  std::string file, arch = "sm_90a", kind, output = "-", variant = "default", dumpTo;
+  bool timing = false, remarks = false, general = false;
+  std::vector<std::string> facts;
+};
+
+/// Wall time per phase, for --timing.
+class Timer {
+public:
+  void phase(const std::string &name) {
+    auto now = std::chrono::steady_clock::now();
+    if (!current_.empty())
+      phases_.push_back({current_, std::chrono::duration<double, std::milli>(now - start_).count()});
+    current_ = name;
+    start_ = now;
   }
-  text = s.str();
-  return true;
+  void print() {
+    phase("");
+    double total = 0;
+    for (auto &[name, ms] : phases_) {
+      std::cerr << absl::StrFormat("%10.3f ms  %s\n", ms, name);
+      total += ms;
+    }
+    std::cerr << absl::StrFormat("%10.3f ms  total\n", total);
+  }
+
+private:
+  std::string current_;
+  std::chrono::steady_clock::time_point start_;
+  std::vector<std::pair<std::string, double>> phases_;
+};
+
+std::string kindOfSuffix(const std::string &path) {
+  static const std::pair<const char *, const char *> kSuffixes[] = {
+      {".te.mlir", "te"}, {".plan.mlir", "plan"}, {".tile.mlir", "tile"}, {".layouts.mlir", "layouts"}, {".cu.mlir", "cu"},
+      {".mlir", "te"},    {".cu", "cuda"},        {".ptx", "ptx"},        {".cubin", "cubin"},          {".h", "header"},
+      {".hpp", "header"}, {".json", "json"}};
+  for (auto &[suffix, kind] : kSuffixes)
+    if (absl::EndsWith(path, suffix))
+      return kind;
+  return "";
+}
+
+std::optional<Stage> stageOf(const std::string &kind) {
+  return kind == "te"        ? std::optional(Stage::Te)
+         : kind == "plan"    ? std::optional(Stage::Plan)
+         : kind == "tile"    ? std::optional(Stage::Tile)
+         : kind == "layouts" ? std::optional(Stage::Layouts)
+         : kind == "cu"      ? std::optional(Stage::Cu)
+                             : std::nullopt;
+}
+
+std::string printed(mlir::ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream);
+  return text + "\n";
+}
+
+absl::StatusOr<VariantOptions> variantOptions(const Settings &s, const Kernel &kernel) {
+  VariantOptions o;
+  o.target = s.arch;
+  o.name = s.variant;
+  if (s.variant == "general")
+    o.index32 = false;
+  else if (s.facts.empty())
+    o.facts = denseFacts(kernel);
+  for (const std::string &f : s.facts) { // NAME:DIVISOR:MAX
+    std::vector<std::string> parts = absl::StrSplit(f, ':');
+    SizeFact fact;
+    if (parts.size() != 3 || !absl::SimpleAtoi(parts[1], &fact.divisor) || !absl::SimpleAtoi(parts[2], &fact.max) || fact.divisor < 1)
+      return absl::InvalidArgumentError(absl::StrCat("--fact ", f, ": expected NAME:DIVISOR:MAX"));
+    o.facts[parts[0]] = fact;
+  }
+  return o;
+}
+
+/// A module with nothing but that kernel.
+mlir::OwningOpRef<mlir::ModuleOp> isolate(mlir::ModuleOp module, const std::string &name) {
+  mlir::OwningOpRef<mlir::ModuleOp> one = mlir::ModuleOp::create(module.getLoc());
+  for (auto op : module.getOps<te::KernelOp>())
+    if (op.getSymName() == name)
+      one->push_back(op->clone());
+  return one;
+}
+
+/// The kernel at `stage` as MLIR text.
+absl::StatusOr<std::string> emitStage(Program &program, const Kernel &kernel, const VariantOptions &options, Stage stage,
+                                      std::vector<std::string> &remarks) {
+  std::string text;
+  absl::Status s = program.withModule(
+      [&](mlir::ModuleOp module) -> absl::Status {
+        auto one = isolate(module, kernel.name);
+        auto result = runPipeline(*one, options, stage);
+        if (!result)
+          return absl::InternalError(absl::StrCat("a pass failed on kernel '", kernel.name, "' without a diagnostic"));
+        text = printed(*result);
+        return absl::OkStatus();
+      },
+      &remarks);
+  if (!s.ok())
+    return s;
+  return text;
+}
+
+absl::Status dumpPhases(Program &program, const Kernel &kernel, const VariantOptions &options, const std::string &folder) {
+  static const std::pair<Stage, const char *> kPhases[] = {
+      {Stage::Te, "0-te"}, {Stage::Plan, "1-plan"}, {Stage::Tile, "2-tile"}, {Stage::Layouts, "3-layouts"}, {Stage::Cu, "4-cu"}};
+  std::vector<std::string> ignored;
+  for (auto &[stage, name] : kPhases) {
+    absl::StatusOr<std::string> text = emitStage(program, kernel, options, stage, ignored);
+    if (!text.ok())
+      return text.status();
+    if (absl::Status s = writeOutput(absl::StrCat(folder, "/", kernel.name, ".", name, ".mlir"), *text); !s.ok())
+      return s;
+  }
+  return absl::OkStatus();
+}
+
+/// The product of one kernel from its compiled variant.
+absl::StatusOr<std::string> finish(const Settings &s, Session &session, const Kernel &kernel, Timer &timer,
+                                   std::vector<std::string> &remarks) {
+  const Variant &variant = kernel.variants[0];
+  if (s.kind == "cuda")
+    return variant.cudaText;
+  timer.phase("NVRTC");
+  absl::StatusOr<Nvrtc *> nvrtc = session.nvrtc();
+  if (!nvrtc.ok())
+    return nvrtc.status();
+  std::string programName = absl::StrCat(kernel.name, ".cu");
+  auto ours = [&](const absl::Status &status) { // the text is kernelc's, so its errors are too
+    return status.code() == absl::StatusCode::kInvalidArgument ? absl::InternalError(status.message()) : status;
+  };
+  if (s.kind == "ptx") {
+    absl::StatusOr<std::string> ptx = (*nvrtc)->compileToPtx(variant.cudaText, programName, s.arch);
+    return ptx.ok() ? ptx : ours(ptx.status());
+  }
+  absl::StatusOr<Cubin> cubin = session.cache().compile(**nvrtc, variant.cudaText, programName, s.arch);
+  if (!cubin.ok())
+    return ours(cubin.status());
+  for (const CompileDiagnostic &d : cubin->diagnostics)
+    remarks.push_back(toString(d));
+  if (s.kind == "header")
+    return emitCudaHeader(kernel, cubin->bytes);
+  return cubin->bytes;
+}
+
+absl::Status compile(const Settings &s, std::vector<std::string> &remarks, Timer &timer) {
+  timer.phase("read and import");
+  absl::StatusOr<Source> source = readSource(s.file, s.source);
+  if (!source.ok())
+    return source.status();
+  absl::StatusOr<std::shared_ptr<Program>> program = Program::create(source->text, source->options);
+  if (!program.ok())
+    return program.status();
+  std::vector<Kernel> kernels = (*program)->kernels();
+  bool oneOnly = s.kind == "ptx" || s.kind == "cubin" || s.kind == "header";
+  if (oneOnly && kernels.size() > 1)
+    return (*program)->findKernel("").status();
+  std::shared_ptr<Session> session = Session::create();
+  std::string product;
+  if (s.kind == "te" && s.dumpTo.empty()) {
+    absl::Status status = (*program)->withModule([&](mlir::ModuleOp module) {
+      product = printed(module);
+      return absl::OkStatus();
+    });
+    return status.ok() ? writeOutput(s.output, product) : status;
+  }
+  for (Kernel &kernel : kernels) {
+    absl::StatusOr<VariantOptions> options = variantOptions(s, kernel);
+    if (!options.ok())
+      return options.status();
+    timer.phase(absl::StrCat("passes of ", kernel.name));
+    if (!s.dumpTo.empty())
+      if (absl::Status status = dumpPhases(**program, kernel, *options, s.dumpTo); !status.ok())
+        return status;
+    if (std::optional<Stage> stage = stageOf(s.kind)) {
+      absl::StatusOr<std::string> text = emitStage(**program, kernel, *options, *stage, remarks);
+      if (!text.ok())
+        return text.status();
+      product += *text;
+      continue;
+    }
+    absl::Status status =
+        (*program)->withModule([&](mlir::ModuleOp module) { return addVariant(module, *options, kernel); }, &remarks);
+    if (!status.ok())
+      return status;
+    for (const std::string &r : kernel.variants[0].remarks)
+      remarks.push_back(r);
+    if (!s.dumpTo.empty())
+      if (absl::Status w = writeOutput(absl::StrCat(s.dumpTo, "/", kernel.name, ".5-cuda.cu"), kernel.variants[0].cudaText); !w.ok())
+        return w;
+    if (s.kind == "json")
+      continue;
+    absl::StatusOr<std::string> text = finish(s, *session, kernel, timer, remarks);
+    if (!text.ok())
+      return text.status();
+    product += *text;
+  }
+  if (s.kind == "json") {
+    absl::StatusOr<std::string> json = artifactToJson(kernels);
+    if (!json.ok())
+      return absl::InternalError(json.status().message());
+    product = *std::move(json);
+  }
+  timer.phase("write");
+  return writeOutput(s.output, product);
 }
 
 } // namespace
 
 int compileCommand(const std::vector<std::string> &args) {
-  std::string text, emit = "cuda", path;
-  VariantOptions options;
-  bool useFacts = true;
-  frontend::ImportOptions import;
-  for (size_t i = 0; i < args.size(); ++i) {
-    auto next = [&] { return i + 1 < args.size() ? args[++i] : std::string(); };
-    if (args[i] == "--emit") emit = next();
-    else if (args[i] == "--arch") options.target = next();
-    else if (args[i] == "--general") useFacts = false;
-    else if (args[i] == "--kernel") import.kernel = next();
-    else if (args[i] == "--fact") { // NAME:DIV:MAX
-      std::string f = next();
-      size_t a = f.find(':'), b = f.find(':', a + 1);
-      options.facts[f.substr(0, a)] = {std::stoll(f.substr(a + 1, b - a - 1)), std::stoll(f.substr(b + 1))};
-    } else path = args[i];
+  Settings s;
+  std::vector<std::string> files;
+  Options options("compile", "FILE.kc [options]", "Compiles kernels. Without --emit and -o, CUDA C text goes to stdout.");
+  s.source.add(options);
+  options.value("--arch", s.arch, "sm_XX", "the GPU to compile for (sm_90a)")
+      .value("--emit", s.kind, "KIND", absl::StrJoin(kKinds, ", "))
+      .value("-o", s.output, "PATH", "where the product goes; its suffix chooses KIND (-: stdout)")
+      .value("--variant", s.variant, "default|general", "dense, aligned and below 2^30 elements; or anything")
+      .flag("--general", s.general, "the same as --variant general")
+      .list("--fact", s.facts, "NAME:DIV:MAX", "what the variant may assume of a size (MAX -1: no bound)")
+      .value("--dump-phases-to", s.dumpTo, "DIR", "also writes every form on the way down there")
+      .flag("--timing", s.timing, "wall time of each phase, on stderr")
+      .flag("--remarks", s.remarks, "what the compiler has to say about speed, on stderr")
+      .positionals(files);
+  addEnvironmentOptions(options);
+  if (std::optional<int> code = options.parse(args))
+    return *code;
+  if (files.size() != 1)
+    return options.usageError(files.empty() ? "which file?" : "expected one file");
+  s.file = files[0];
+  if (s.general)
+    s.variant = "general";
+  if (s.variant != "default" && s.variant != "general")
+    return options.usageError("--variant is default or general");
+  if (s.kind.empty())
+    s.kind = kindOfSuffix(s.output);
+  if (s.kind.empty())
+    s.kind = "cuda";
+  if (std::find(kKinds.begin(), kKinds.end(), s.kind) == kKinds.end()) {
+    std::string near = findNearest(s.kind, kKinds);
+    return options.usageError("unknown kind '" + s.kind + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"));
   }
-  if (path.empty() || !readFile(path, text))
-    return path.empty() ? 2 : 1;
-  mlir::DialectRegistry registry;
-  registerDialects(registry);
-  mlir::MLIRContext context(registry);
-  context.disableMultithreading();
-  llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(text, path), llvm::SMLoc());
-  mlir::SourceMgrDiagnosticHandler handler(sources, &context);
-  mlir::OwningOpRef<mlir::ModuleOp> module;
-  if (llvm::StringRef(path).ends_with(".mlir"))
-    module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
-  else
-    module = frontend::importKc(context, text, path, import);
-  if (!module)
-    return 1;
-  if (emit == "te") {
-    module->print(llvm::outs());
-    return 0;
+  if (!findTarget(s.arch)) {
+    std::vector<std::string> names;
+    for (const Target &t : allTargets())
+      names.push_back(t.name);
+    return options.usageError("unknown architecture '" + s.arch + "'; known are " + absl::StrJoin(names, ", "));
   }
-  auto kernel = describeKernel(*module, import.kernel);
-  if (!kernel.ok()) {
-    std::cerr << kernel.status().message() << "\n";
-    return 1;
-  }
-  if (options.facts.empty() && useFacts)
-    options.facts = denseFacts(*kernel);
-  if (emit != "cuda") {
-    Stage stage = emit == "plan" ? Stage::Plan : emit == "tile" ? Stage::Tile : emit == "layouts" ? Stage::Layouts : Stage::Cu;
-    auto result = runPipeline(*module, options, stage);
-    if (!result)
-      return 1;
-    result->print(llvm::outs());
-    return 0;
-  }
-  if (absl::Status s = addVariant(*module, options, *kernel); !s.ok()) {
-    std::cerr << s.message() << "\n";
-    return 1;
-  }
-  std::cout << kernel->variants[0].cudaText;
-  return 0;
-}
-
-int fmtCommand(const std::vector<std::string> &args) {
-  std::string text;
-  if (args.empty() || !readFile(args[0], text))
-    return args.empty() ? 2 : 1;
-  mlir::MLIRContext context;
-  llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(text, args[0]), llvm::SMLoc());
-  mlir::SourceMgrDiagnosticHandler handler(sources, &context);
-  auto formatted = frontend::formatKc(context, text, args[0]);
-  if (mlir::failed(formatted))
-    return 1;
-  llvm::outs() << *formatted;
-  return 0;
+  std::vector<std::string> remarks;
+  Timer timer;
+  absl::Status status = compile(s, remarks, timer);
+  if (s.remarks)
+    for (const std::string &r : remarks)
+      std::cerr << r << "\n";
+  if (s.timing)
+    timer.print();
+  return status.ok() ? int(kDone) : reportFailure(status);
 }
 
 } // namespace kernelc::tools

@@ -5,8 +5,36 @@
 #include <vector>
 
 #include "tools/Commands.h"
+#include "tools/Failure.h"
+#include "tools/Options.h"
 
 using namespace kernelc::tools;
+
+namespace {
+
+struct Command {
+  const char *name;
+  int (*run)(const std::vector<std::string> &);
+  const char *summary;
+};
+const Command kCommands[] = {
+    {"compile", compileCommand, "a source text to CUDA C, a cubin, or any form on the way"},
+    {"run", runCommand, "run a kernel on a GPU, the CPU or the emulator"},
+    {"check", checkCommand, "compare a device with the f64 reference"},
+    {"cache", cacheCommand, "look after the cache of compiled kernels"},
+    {"doctor", doctorCommand, "what this installation has found"},
+    {"fmt", fmtCommand, "the canonical layout of a source text"},
+};
+
+void printUsage(std::ostream &out) {
+  out << "usage: kernelc COMMAND [options]   (kernelc COMMAND --help)\n\n";
+  for (const Command &c : kCommands)
+    out << "  " << c.name << std::string(10 - std::string(c.name).size(), ' ') << c.summary << "\n";
+  out << "  opt       mlir-opt for kernelc's dialects and passes (also as kernelc-opt)\n"
+      << "  --version what kernelc and what it found\n";
+}
+
+} // namespace
 
 int main(int argc, char **argv) {
   std::string self = argc > 0 ? argv[0] : "kernelc";
@@ -14,15 +42,28 @@ int main(int argc, char **argv) {
   if (self == "kernelc-opt")
     return optMain(argc, argv);
   std::vector<std::string> args(argv + 1, argv + argc);
-  std::string command = args.empty() ? "" : args[0];
-  if (!args.empty())
-    args.erase(args.begin());
-  if (command == "opt")
+  if (!args.empty() && args[0] == "opt")
     return optMain(argc - 1, argv + 1);
-  if (command == "compile")
-    return compileCommand(args);
-  if (command == "fmt")
-    return fmtCommand(args);
-  std::cerr << "usage: kernelc compile|fmt|opt ...\n";
-  return 2;
+  if (args.empty()) {
+    printUsage(std::cerr);
+    return kUsage;
+  }
+  if (args[0] == "--help" || args[0] == "-h" || args[0] == "help") {
+    printUsage(std::cout);
+    return kDone;
+  }
+  if (args[0] == "--version")
+    return versionCommand();
+  installCrashHandler();
+  rememberCommand(args);
+  std::vector<std::string> names{"opt"};
+  for (const Command &c : kCommands) {
+    if (args[0] == c.name)
+      return c.run({args.begin() + 1, args.end()});
+    names.push_back(c.name);
+  }
+  std::string near = findNearest(args[0], names);
+  std::cerr << "kernelc: unknown command '" << args[0] << "'" << (near.empty() ? "" : "; did you mean '" + near + "'?") << "\n";
+  printUsage(std::cerr);
+  return kUsage;
 }

@@ -69,7 +69,10 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
     - `grid_dims`: the indices mapped to the grid, slowest first; the grid has
       ∏ ceil(extent / tile) blocks. `raster` > 1 walks the last two grid dims in
       groups of that many tiles of the first of them.
-    - `warps`: warps of a block.
+    - `warps`: warps of a block; `min_blocks`: how many blocks a multiprocessor should hold.
+    - `stages`: slots of the rings that feed dots; `fill_late`: the copy of a later
+      tile starts behind the product of this one, not before it.
+    - `unit`: simt, mma or wgmma.
     - `size_div`, `size_max`: what the variant may assume of each size (1, -1: nothing).
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$sizes,
@@ -79,7 +82,9 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
     StrArrayAttr:$indices, AffineMapAttr:$extents, DenseI64ArrayAttr:$tiles,
     DenseI64ArrayAttr:$grid_dims, I64Attr:$warps,
     DefaultValuedAttr<I64Attr, "1">:$raster,
+    DefaultValuedAttr<I64Attr, "1">:$min_blocks,
     DefaultValuedAttr<I64Attr, "1">:$stages,
+    DefaultValuedAttr<BoolAttr, "false">:$fill_late,
     DefaultValuedAttr<StrAttr, "\"simt\"">:$unit,
     DefaultValuedAttr<StrAttr, "\"sm_80\"">:$target);
   let regions = (region SizedRegion<1>:$body);

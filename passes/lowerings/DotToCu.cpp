@@ -295,29 +295,48 @@ private:
     Value bK0 = bK ? c_.mul(mod(div(lane, 8), 2), 8, loc_) : mod(lane, 16);
     Type word = b_.getIntegerType(32, /*isSigned=*/false);
     auto named = [&](StringRef n) { return NameLoc::get(b_.getStringAttr(n), loc_); };
-    Value aFragments = c_.allocate(mReps * 4, word, named("a"));
-    Value bFragments = c_.allocate(nPairs * 4, word, named("b"));
-    Value kk = openLoop(c_, 0, k_, 16, "kk", loc_);
+    // Two sets of fragments: those of the next 16 k load while these multiply.
+    int64_t sets = k_ > 16 ? 2 : 1, aSet = mReps * 4, bSet = nPairs * 4;
+    Value aFragments = c_.allocate(sets * aSet, word, named("a"));
+    Value bFragments = c_.allocate(sets * bSet, word, named("b"));
     auto inLoop = [&](int64_t reps, StringRef name, llvm::function_ref<void(Value)> body) {
       OpBuilder::InsertionGuard inner(b_);
       body(openLoop(c_, 0, reps, 1, name, loc_));
     };
-    inLoop(mReps, "mi", [&](Value mi) {
-      Value row = c_.add(c_.add(warpM_, c_.mul(mi, 16, loc_), loc_), aRow, loc_);
-      Value from = element(aAddress_, aStart_, aRing_, op_.getM(), row, c_.add(kk, aK0, loc_));
-      cu::LdmatrixOp::create(b_, loc_, c_.rings.lookup(op_.getA()), from, aFragments, c_.mul(mi, 4, loc_), 4, !aK);
-    });
-    inLoop(nPairs, "np", [&](Value np) {
-      Value column = c_.add(c_.add(warpN_, c_.mul(np, 16, loc_), loc_), bCol, loc_);
-      Value from = element(bAddress_, bStart_, bRing_, op_.getN(), column, c_.add(kk, bK0, loc_));
-      cu::LdmatrixOp::create(b_, loc_, c_.rings.lookup(op_.getB()), from, bFragments, c_.mul(np, 4, loc_), 4, !bK);
-    });
+    auto load = [&](Value k, Value set) {
+      inLoop(mReps, "mi", [&](Value mi) {
+        Value row = c_.add(c_.add(warpM_, c_.mul(mi, 16, loc_), loc_), aRow, loc_);
+        Value from = element(aAddress_, aStart_, aRing_, op_.getM(), row, c_.add(k, aK0, loc_));
+        Value to = c_.add(c_.mul(set, aSet, loc_), c_.mul(mi, 4, loc_), loc_);
+        cu::LdmatrixOp::create(b_, loc_, c_.rings.lookup(op_.getA()), from, aFragments, to, 4, !aK);
+      });
+      inLoop(nPairs, "np", [&](Value np) {
+        Value column = c_.add(c_.add(warpN_, c_.mul(np, 16, loc_), loc_), bCol, loc_);
+        Value from = element(bAddress_, bStart_, bRing_, op_.getN(), column, c_.add(k, bK0, loc_));
+        Value to = c_.add(c_.mul(set, bSet, loc_), c_.mul(np, 4, loc_), loc_);
+        cu::LdmatrixOp::create(b_, loc_, c_.rings.lookup(op_.getB()), from, bFragments, to, 4, !bK);
+      });
+    };
+    load(c_.index(0, loc_), c_.index(0, loc_));
+    Value step = openLoop(c_, 0, k_ / 16, 1, "step", loc_);
+    Value set = mod(step, 2);
+    if (sets == 2) {
+      Value next = c_.add(step, c_.index(1, loc_), loc_);
+      Value more = arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::slt, next, c_.index(k_ / 16, loc_));
+      auto branch = scf::IfOp::create(b_, loc_, more, false);
+      OpBuilder::InsertionGuard inner(b_);
+      b_.setInsertionPoint(branch.thenBlock()->getTerminator());
+      load(c_.mul(next, 16, loc_), mod(next, 2));
+    } else {
+      set = c_.index(0, loc_);
+    }
     int64_t nReps = nPairs * 2;
     StringRef type = aRing_.getElementType().isBF16() ? "m16n8k16_bf16" : "m16n8k16_f16";
     inLoop(mReps, "mi", [&](Value mi) {
       inLoop(nReps, "ni", [&](Value ni) {
         Value d = c_.mul(c_.add(c_.mul(mi, nReps, loc_), ni, loc_), 4, loc_);
-        cu::MmaOp::create(b_, loc_, acc_, d, aFragments, c_.mul(mi, 4, loc_), bFragments, c_.mul(ni, 2, loc_), type);
+        Value x = c_.add(c_.mul(set, aSet, loc_), c_.mul(mi, 4, loc_), loc_), y = c_.add(c_.mul(set, bSet, loc_), c_.mul(ni, 2, loc_), loc_);
+        cu::MmaOp::create(b_, loc_, acc_, d, aFragments, x, bFragments, y, type);
       });
     });
   }

@@ -108,6 +108,7 @@ void FunctionLowering::makeKernel() {
     os << "; stages " << func_.getStages();
   kernel_ = cu::KernelOp::create(b_, loc, func_.getSymName(), func_.getSizes(), b_.getArrayAttr({}),
                                  AffineMap::get(0, func_.getSizes().size(), grid), func_.getWarps() * 32, 0, 1, 1, schedule);
+  kernel_.setMinBlocks(func_.getMinBlocks());
   if (auto k = func_->getAttr("kernel"))
     kernel_->setAttr("kernel", k);
   Block &block = kernel_.getBody().emplaceBlock();

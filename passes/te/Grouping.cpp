@@ -194,7 +194,10 @@ private:
       LaunchPlan l;
       Operation *last = ops_[g.ops.back()];
       auto name = last->getAttrOfType<StringAttr>("name");
-      l.name = name ? name.getValue().str() : "launch";
+      std::string base = name ? name.getValue().str() : isa<ReduceOp>(last) ? stringifyCombiner(cast<ReduceOp>(last).getKind()).str() : "step";
+      l.name = base;
+      for (int n = 2; llvm::any_of(launches, [&](const LaunchPlan &o) { return o.name == l.name; }); ++n)
+        l.name = base + std::to_string(n);
       l.ops = g.ops;
       l.dims = g.dims;
       l.indices = g.names;

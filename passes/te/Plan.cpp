@@ -24,22 +24,29 @@ namespace {
 
 /// How the elements of one launch are reached in memory.
 struct AccessSummary {
-  /// Per launch index: bytes per element of accesses that are contiguous along it.
+  /// Per launch index: weight of the accesses that are contiguous along it. Bytes
+  /// per element, times 2^8 for every index the access depends on: an access with
+  /// one index more moves as many times more.
   SmallVector<int64_t> contiguousBytes;
   int64_t widestBytes = 1; ///< of the element types accessed
-  int64_t inputBytes = 0;  ///< sum over reads of bytes per point
 };
 
 AccessSummary summarizeAccesses(const LaunchPlan &launch, ArrayRef<Operation *> ops) {
   AccessSummary s;
   s.contiguousBytes.assign(launch.indices.size(), 0);
-  auto count = [&](AffineExpr last, ArrayRef<int64_t> dims, Type element) {
+  /// `indices`: the launch index of each dim of `map`, -1 for computed subscripts.
+  auto count = [&](AffineMap map, ArrayRef<int64_t> indices, Type element) {
     int64_t bytes = std::max(1u, element.getIntOrFloatBitWidth() / 8);
     s.widestBytes = std::max(s.widestBytes, bytes);
-    for (auto [d, index] : llvm::enumerate(dims))
-      if (linearCoefficient(last, d) == 1)
-        s.contiguousBytes[index] += bytes;
-    return bytes;
+    if (map.getNumResults() == 0)
+      return;
+    int64_t weight = bytes;
+    for (unsigned d = 0; d < map.getNumDims(); ++d)
+      if (map.isFunctionOfDim(d) && weight < int64_t(1) << 48)
+        weight <<= 8;
+    for (auto [d, index] : llvm::enumerate(indices))
+      if (index >= 0 && linearCoefficient(map.getResults().back(), d) == 1)
+        s.contiguousBytes[index] += weight;
   };
   for (auto [n, ordinal] : llvm::enumerate(launch.ops)) {
     Operation *op = ops[ordinal];
@@ -48,25 +55,15 @@ AccessSummary summarizeAccesses(const LaunchPlan &launch, ArrayRef<Operation *> 
       Operation *producer = read.getTensor().getDefiningOp();
       if (producer && llvm::is_contained(launch.ops, llvm::find(ops, producer) - ops.begin()))
         return;
-      AffineMap map = read.getMapOrIdentity();
-      if (map.getNumResults() == 0)
-        return;
-      // Operands that are block arguments in order are the common case.
       SmallVector<int64_t> operandIndex;
       for (Value v : read.getOperands_()) {
         auto arg = dyn_cast<BlockArgument>(v);
         operandIndex.push_back(arg && arg.getOwner()->getParentOp() == op ? dims[arg.getArgNumber()] : -1);
       }
-      AffineExpr last = map.getResults().back();
-      int64_t bytes = std::max(1u, read.getTensor().getType().getElementTypeBitWidth() / 8);
-      s.widestBytes = std::max(s.widestBytes, bytes);
-      s.inputBytes += bytes;
-      for (auto [d, index] : llvm::enumerate(operandIndex))
-        if (index >= 0 && linearCoefficient(last, d) == 1)
-          s.contiguousBytes[index] += bytes;
+      count(read.getMapOrIdentity(), operandIndex, read.getTensor().getType().getElementType());
     });
-    if (auto compute = dyn_cast<ComputeOp>(op); compute && compute.getOutMapOrIdentity().getNumResults())
-      count(compute.getOutMapOrIdentity().getResults().back(), dims, compute.getResult().getType().getElementType());
+    if (auto compute = dyn_cast<ComputeOp>(op))
+      count(compute.getOutMapOrIdentity(), dims, compute.getResult().getType().getElementType());
   }
   return s;
 }
@@ -170,11 +167,9 @@ private:
   void scheduleContraction(LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
     bool half = c.aType == c.bType && ((c.aType.isBF16() && target_.mmaBf16) || c.aType.isF16());
     l.unit = half ? "mma" : "simt";
-    int64_t tileM = 128, tileN = 128, tileK = half ? 32 : 8;
-    if (half && target_.asyncCopy) {
-      tileK = 64;
-      tileN = target_.maxSharedPerBlock >= 160 * 1024 ? 256 : 128;
-    }
+    // Measured on an H200 at 4096³ (docs/performance.md): two blocks of four warps
+    // beat one of eight, and for mma a short K tile with more slots a long one.
+    int64_t tileM = 128, tileN = 128, tileK = 32;
     // Small problems: smaller tiles fill the device.
     auto product = [&](ArrayRef<unsigned> list) {
       int64_t p = 1;
@@ -202,11 +197,14 @@ private:
     int64_t bm = tileProduct(l, c.m, dims), bn = tileProduct(l, c.n, dims), bk = tileProduct(l, c.k, dims);
     if (half && (bm < 16 || bn < 16 || bk < 16))
       l.unit = "simt";
-    int64_t warpTiles = l.unit == "mma" ? std::max<int64_t>(1, (bm / 64) * (bn / 64)) : std::max<int64_t>(1, bm * bn / 2048);
+    bool mma = l.unit == "mma";
+    int64_t warpTiles = mma ? std::max<int64_t>(1, (bm / 64) * (bn / 64)) : std::max<int64_t>(1, bm * bn / 2048);
     l.warps = std::clamp<int64_t>(llvm::bit_floor(uint64_t(warpTiles)), 1, 8);
     int64_t stageBytes = (bm + bn) * bk * std::max<int64_t>(1, c.aType.getIntOrFloatBitWidth() / 8);
-    int64_t fit = (target_.maxSharedPerBlock - 1024) / stageBytes;
-    l.stages = target_.asyncCopy ? std::clamp<int64_t>(fit, 1, 4) : 1;
+    int64_t blocks = mma ? 2 : 1, fit = (target_.maxSharedPerBlock / blocks - 1024) / stageBytes;
+    l.stages = mma && target_.asyncCopy ? std::clamp<int64_t>(fit, 2, 4) : 2;
+    l.minBlocks = fit >= 2 ? blocks : 1;
+    l.fillLate = mma;
     l.raster = 8;
   }
 

@@ -32,7 +32,9 @@ void setPlan(KernelOp kernel, const KernelPlan &plan) {
         b.getNamedAttr("tiles", b.getDenseI64ArrayAttr(l.tiles)),
         b.getNamedAttr("grid", b.getDenseI64ArrayAttr(l.grid)),
         b.getNamedAttr("warps", b.getI64IntegerAttr(l.warps)),
+        b.getNamedAttr("min_blocks", b.getI64IntegerAttr(l.minBlocks)),
         b.getNamedAttr("raster", b.getI64IntegerAttr(l.raster)),
+        b.getNamedAttr("fill_late", b.getBoolAttr(l.fillLate)),
         b.getNamedAttr("stages", b.getI64IntegerAttr(l.stages)),
         b.getNamedAttr("unit", b.getStringAttr(l.unit)),
     }));
@@ -106,7 +108,10 @@ FailureOr<KernelPlan> getPlan(KernelOp kernel) {
     l.tiles = toList(d.get("tiles"));
     l.grid = toList(d.get("grid"));
     l.warps = toInt(d.get("warps"), 4);
+    l.minBlocks = toInt(d.get("min_blocks"), 1);
     l.raster = toInt(d.get("raster"), 1);
+    if (auto late = d.getAs<BoolAttr>("fill_late"))
+      l.fillLate = late.getValue();
     l.stages = toInt(d.get("stages"), 1);
     l.unit = toString(d.get("unit"));
     if (failed(check(kernel, l, ops)))

@@ -23,8 +23,10 @@ struct LaunchPlan {
   /// Indices mapped to the grid, slowest first.
   llvm::SmallVector<int64_t> grid;
   int64_t warps = 4;
+  int64_t minBlocks = 1; ///< blocks a multiprocessor should hold; bounds registers
   int64_t raster = 1;
   int64_t stages = 1;
+  bool fillLate = false;  ///< start the next tile behind the product, not before it
   std::string unit = "simt"; ///< simt, mma or wgmma
 };
 

@@ -44,11 +44,15 @@ public:
     Value t = loop_.getInductionVar();
     AsyncWaitOp::create(b_, loc, slots_ - 2);
     BarrierOp::create(b_, loc);
-    fill(arith::AddIOp::create(b_, loc, t, constant(slots_ - 1, loc)), loc);
+    auto next = [&] { fill(arith::AddIOp::create(b_, loc, t, constant(slots_ - 1, loc)), loc); };
+    if (!func_.getFillLate())
+      next();
     b_.setInsertionPoint(dot_);
     auto fed = DotOp::create(b_, dot_.getLoc(), dot_.getResult().getType(), staged_[0].ring, staged_[1].ring, dot_.getAcc(),
                              dot_.getM(), dot_.getN(), dot_.getK(), t);
     dot_.replaceAllUsesWith(fed.getResult());
+    if (func_.getFillLate())
+      next();
     dot_.erase();
     // Nothing is left in flight when the loop is over, however short it was.
     b_.setInsertionPointAfter(loop_);

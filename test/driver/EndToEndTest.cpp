@@ -1,6 +1,9 @@
 // From text to a checked result with no GPU: every kind of kernel, awkward sizes.
 #include "EndToEnd.h"
 
+#include <fstream>
+#include <sstream>
+
 #include <gtest/gtest.h>
 
 namespace kernelc::test {
@@ -44,6 +47,49 @@ TEST(EndToEnd, Matmul) {
         EXPECT_EQ(runCase({text, {{"M", m}, {"N", n}, {"K", k}}}), "") << text << " " << m << "x" << n << "x" << k;
     }
 }
+
+/// Every example, at sizes that fit no tile, in the specialised and the general
+/// variant.
+struct Example {
+  const char *file, *kernel;
+  Sizes sizes;
+};
+class Examples : public testing::TestWithParam<Example> {};
+
+std::string readExample(const std::string &file) {
+  std::ifstream in(std::string(KERNELC_SOURCE_DIR) + "/examples/" + file + ".kc");
+  std::stringstream s;
+  s << in.rdbuf();
+  return s.str();
+}
+
+TEST_P(Examples, RunsOnTheEmulator) {
+  const Example &e = GetParam();
+  std::string text = readExample(e.file);
+  ASSERT_NE(text, "");
+  EXPECT_EQ(runCase({text, e.sizes, e.kernel, "sm_80", true}), "");
+  EXPECT_EQ(runCase({text, e.sizes, e.kernel, "sm_90a", false}), "") << "general";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Examples,
+    testing::Values(Example{"argmax", "row_argmax", {{"M", 5}, {"N", 77}}},
+                    Example{"attention", "attention", {{"B", 1}, {"H", 4}, {"G", 2}, {"S", 19}, {"T", 37}, {"D", 24}}},
+                    Example{"batched_matmul", "batched_matmul", {{"B", 3}, {"M", 20}, {"N", 36}, {"K", 52}}},
+                    Example{"column_norm", "column_norm", {{"M", 45}, {"N", 67}}},
+                    Example{"column_sum", "column_sum", {{"M", 45}, {"N", 67}}},
+                    Example{"concat", "concat", {{"M", 5}, {"N", 9}, {"K", 33}}},
+                    Example{"conv2d", "conv2d", {{"N", 1}, {"H", 5}, {"W", 6}, {"C", 16}, {"R", 3}, {"S", 3}, {"O", 24}}},
+                    Example{"layernorm", "layer_norm", {{"M", 5}, {"N", 70}}},
+                    Example{"linear", "linear", {{"M", 40}, {"N", 50}, {"K", 72}}},
+                    Example{"linear_gelu", "linear_gelu", {{"M", 40}, {"N", 48}, {"K", 72}}},
+                    Example{"logsumexp", "row_logsumexp", {{"M", 5}, {"N", 70}}},
+                    Example{"rmsnorm", "rms_norm", {{"M", 5}, {"N", 70}}},
+                    Example{"row_sum", "row_sum", {{"M", 5}, {"N", 70}}},
+                    Example{"saxpy", "saxpy", {{"N", 1234}}},
+                    Example{"softmax", "softmax_rows", {{"M", 5}, {"N", 1300}}},
+                    Example{"transpose", "transpose", {{"M", 45}, {"N", 67}}}),
+    [](const testing::TestParamInfo<Example> &info) { return std::string(info.param.kernel); });
 
 } // namespace
 } // namespace kernelc::test

@@ -1,7 +1,7 @@
 // The Prover: facts it must find, and facts it must not invent.
 #include "frontend/Prover.h"
-#include "gtest/gtest.h"
 #include "mlir/IR/MLIRContext.h"
+#include "gtest/gtest.h"
 
 namespace kernelc::frontend {
 namespace {
@@ -10,7 +10,7 @@ using namespace mlir;
 
 struct ProverTest : testing::Test {
   MLIRContext context;
-  Prover p{&context};
+  Prover p;
   AffineExpr d(unsigned i) { return getAffineDimExpr(i, &context); }
   AffineExpr s(unsigned i) { return getAffineSymbolExpr(i, &context); }
   void range(AffineExpr v, AffineExpr hi) {

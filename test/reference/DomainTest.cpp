@@ -277,7 +277,7 @@ te.kernel @big sizes ["N"] args ["x"] : ["f32"] [affine_map<()[s0] -> (1)>] outs
   %y = te.compute ["i"] extents affine_map<()[s0] -> (1)> {
   ^bb0(%i: index):
     %v = te.read %t[%i] : tensor<?xf32>
-    %u = te.read %t[%i] : tensor<?xf32>
+    %u = te.read %t[%i] map affine_map<(d0)[s0] -> (s0 - d0 - 1)> : tensor<?xf32>
     %w = arith.addf %v, %u : f32
     te.yield %w : f32
   } {name = "y"} : tensor<?xf32>
@@ -286,6 +286,66 @@ te.kernel @big sizes ["N"] args ["x"] : ["f32"] [affine_map<()[s0] -> (1)>] outs
   F x = {1}, y = {0};
   auto s = mustCompile(text)->run({int64_t(1) << 53}, {view(x, {1})}, {view(y, {1})});
   EXPECT_EQ(s.code(), absl::StatusCode::kResourceExhausted) << s;
+}
+
+TEST(Domain, RankZeroArgumentsAsOutputsAndSharedValues) {
+  const char *text = R"(
+te.kernel @k sizes ["N"] args ["x", "c"] : ["f32", "i4"] [affine_map<()[s0] -> (s0)>, affine_map<()[s0] -> (s0)>]
+    outs ["d", "d2", "x2", "c2", "s"] : ["f32", "f32", "f32", "i4", "f32"]
+    [affine_map<()[s0] -> ()>, affine_map<()[s0] -> ()>, affine_map<()[s0] -> (s0)>, affine_map<()[s0] -> (s0)>, affine_map<()[s0] -> ()>] {
+^bb0(%x: tensor<?xf32>, %c: tensor<?xi4>):
+  %d = te.reduce sum ["k"] parallel 0 extents affine_map<()[s0] -> (s0)> {
+  ^bb0(%k: index):
+    %v = te.read %x[%k] : tensor<?xf32>
+    %w = arith.mulf %v, %v : f32
+    te.yield %w : f32
+  } {name = "d"} : tensor<f32>
+  %s = te.compute [] extents affine_map<()[s0] -> ()> {
+    %v = te.read %d[] : tensor<f32>
+    %w = math.sqrt %v : f32
+    te.yield %w : f32
+  } {name = "s"} : tensor<f32>
+  te.return %d, %d, %x, %c, %s : tensor<f32>, tensor<f32>, tensor<?xf32>, tensor<?xi4>, tensor<f32>
+})";
+  F x = {1, 2, 2};
+  std::vector<uint8_t> c = {0x21, 0x0f}, c2(2);
+  for (int64_t n : {3, 0}) {
+    for (Arithmetic a : {Arithmetic::Own, Arithmetic::F64, Arithmetic::F64WithError}) {
+      auto kernel = mustCompile(text, a);
+      std::vector<double> out[4], err[5];
+      std::vector<TensorView> outs, errors;
+      std::vector<float> own[4];
+      int f = 0;
+      for (int i = 0; i < 5; ++i) {
+        std::vector<int64_t> shape = i == 2 || i == 3 ? std::vector<int64_t>{n} : std::vector<int64_t>{};
+        err[i].resize(4, -1);
+        errors.push_back(view(err[i], shape));
+        if (i == 3) {
+          outs.push_back({c2.data(), ElementType::i4, shape, denseStrides(shape)});
+          continue;
+        }
+        out[f].resize(4, -1);
+        own[f].resize(4, -1);
+        outs.push_back(a == Arithmetic::Own ? view(own[f], shape) : view(out[f], shape));
+        ++f;
+      }
+      TensorView cv{c.data(), ElementType::i4, {n}, {1}};
+      auto s = kernel->run({n}, {view(x, {n}), cv}, outs, nullptr, a == Arithmetic::F64WithError ? errors : std::vector<TensorView>());
+      ASSERT_TRUE(s.ok()) << s;
+      auto at = [&](int i, int j) { return a == Arithmetic::Own ? double(own[i][j]) : out[i][j]; };
+      EXPECT_EQ(at(0, 0), n ? 9 : 0);
+      EXPECT_EQ(at(1, 0), n ? 9 : 0);
+      EXPECT_EQ(at(3, 0), n ? 3 : 0);
+      EXPECT_EQ(at(2, 1), n ? 2 : -1);
+      if (n)
+        EXPECT_EQ(c2, (std::vector<uint8_t>{0x21, 0x0f}));
+      if (n && a == Arithmetic::F64WithError) {
+        EXPECT_EQ(err[2][2], 0);
+        EXPECT_EQ(err[3][1], 0);
+        EXPECT_GT(err[0][0], 0);
+      }
+    }
+  }
 }
 
 TEST(Domain, InliningKeepsMeaning) {

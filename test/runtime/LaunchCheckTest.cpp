@@ -116,6 +116,16 @@ TEST(CheckArguments, Overlaps) {
   EXPECT_THAT(errorOf(args), HasSubstr("elements of it overlap each other"));
 }
 
+TEST(CheckArguments, OutputsMustNotOverlapEachOther) {
+  Kernel k = axpy();
+  k.params[1].kind = ParamKind::InOut;
+  std::vector<LaunchValue> args = {ScalarValue{ElementType::f32, 0}, tensorAt(4096, ElementType::f32, {8}),
+                                   tensorAt(4096 + 28, ElementType::f32, {8})};
+  EXPECT_THAT(errorOf(args, {}, k), HasSubstr("parameter 'y': is written, but overlaps parameter 'x'"));
+  T(args, 2).data = reinterpret_cast<void *>(4096 + 32);
+  EXPECT_EQ(errorOf(args, {}, k), "ok");
+}
+
 TEST(CheckArguments, NamedSizes) {
   EXPECT_EQ(errorOf(mmArgs(), {{"M", 128}}), "ok");
   EXPECT_EQ(errorOf(mmArgs(), {{"M", 127}}), "mm.kc:3:5: size 'M' was given as 127, but the arguments make it 128");

@@ -1,0 +1,252 @@
+"""What the harness measures: kernels as text, the same mathematics in PyTorch, and hand-written
+or vendor peers. Each states its own bytes and flops: what must move and be computed at least."""
+import os
+
+import torch
+import torch.nn.functional as F
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+EXAMPLES, KERNELS = os.path.join(HERE, "..", "examples"), os.path.join(HERE, "kernels")
+
+
+class Workload:
+    kernel = ""
+    file = "<bench>"
+    constants = {}
+    bound = "memory"
+    tolerance = 1e-5
+    text = None
+
+    def source(self):
+        if self.text:
+            return self.text
+        with open(self.file) as f:
+            return f.read()
+
+    def expected(self, *inputs):
+        """In f64, by PyTorch."""
+        return self.torch(*(x.double() if torch.is_tensor(x) and x.is_floating_point() else x for x in inputs))
+
+    def peers(self, device):
+        """name -> function of the inputs that returns a function without arguments."""
+        return {}
+
+    def bytes(self, *inputs):
+        return sum(x.numel() * x.element_size() for x in inputs if torch.is_tensor(x)) + self.output_bytes(*inputs)
+
+    def output_bytes(self, x, *rest):
+        return x.numel() * x.element_size()
+
+    def flops(self, *inputs):
+        return 0
+
+
+TYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
+# A bf16 result is off by up to half a unit in its last place: 2^-9 of its value.
+TOLERANCE = {"f32": 2e-5, "bf16": 8e-3, "f16": 1e-3}
+
+
+def rows(m, n, dtype, device, scale):
+    return torch.randn(max(1, m // scale), n, device=device, dtype=torch.float32).to(TYPES[dtype])
+
+
+class RowWorkload(Workload):
+    kind = ""
+    rounding_steps = 1
+
+    def __init__(self, m, n, dtype):
+        self.m, self.n, self.dtype = m, n, dtype
+        self.name = f"{self.kind} {m}x{n} {dtype}"
+        self.kernel = self.kind
+        self.file = os.path.join(KERNELS, f"memory_{dtype}.kc")
+        self.tolerance = TOLERANCE[dtype] * self.rounding_steps
+
+    def inputs(self, device, scale):
+        return (rows(self.m, self.n, self.dtype, device, scale),)
+
+
+class Copy(RowWorkload):
+    kind = "copy"
+
+    def torch(self, x):
+        return x.clone()
+
+
+class GeluAdd(RowWorkload):
+    kind = "gelu_add"
+
+    def inputs(self, device, scale):
+        x = rows(self.m, self.n, self.dtype, device, scale)
+        return x, torch.randn(self.n, device=device).to(x.dtype), torch.randn_like(x)
+
+    def torch(self, x, b, z):
+        return F.gelu(x + b, approximate="tanh") * z
+
+    # What eager rounds to the tensors' type on the way, kernelc keeps in f32.
+    rounding_steps = 3
+
+
+class RowSum(RowWorkload):
+    kind = "row_sum"
+
+    def torch(self, x):
+        return x.sum(1)
+
+    def output_bytes(self, x):
+        return x.shape[0] * x.element_size()
+
+
+class ColumnSum(RowWorkload):
+    kind = "column_sum"
+
+    def torch(self, x):
+        return x.sum(0)
+
+    def output_bytes(self, x):
+        return x.shape[1] * x.element_size()
+
+
+class Transpose(RowWorkload):
+    kind = "transpose"
+
+    def torch(self, x):
+        return x.T.contiguous()
+
+
+class Softmax(RowWorkload):
+    kind = "softmax_rows"
+
+    def torch(self, x):
+        return torch.softmax(x, 1)
+
+    def peers(self, device):
+        if device.type != "cuda":
+            return {}
+        from triton_kernels import softmax
+        return {"triton": softmax}
+
+
+class LayerNorm(RowWorkload):
+    kind = "layer_norm"
+    rounding_steps = 4
+
+    def inputs(self, device, scale):
+        x = rows(self.m, self.n, self.dtype, device, scale)
+        return x, torch.randn(self.n, device=device).to(x.dtype), torch.randn(self.n, device=device).to(x.dtype)
+
+    def torch(self, x, gain, bias):
+        return F.layer_norm(x, (x.shape[1],), gain, bias, 1e-5)
+
+    def peers(self, device):
+        if device.type != "cuda":
+            return {}
+        from triton_kernels import layer_norm
+        return {"triton": layer_norm}
+
+
+class Matmul(Workload):
+    bound = "compute"
+
+    def __init__(self, m, n, k, dtype, form="nn"):
+        self.m, self.n, self.k, self.dtype, self.form = m, n, k, dtype, form
+        self.name = f"matmul_{form} {m}x{n}x{k} {dtype}"
+        a = "a: {0}[M, K]" if form[0] == "n" else "a: {0}[K, M]"
+        b = "b: {0}[K, N]" if form[1] == "n" else "b: {0}[N, K]"
+        ai = "a[i, k]" if form[0] == "n" else "a[k, i]"
+        bi = "b[k, j]" if form[1] == "n" else "b[j, k]"
+        self.text = (f"def matmul({a}, {b}) -> (c: {{0}}[M, N]) {{{{ c[i, j] = sum[k]({ai} * {bi}) }}}}").format(dtype)
+        self.tolerance = {"f32": 1e-4, "bf16": 1e-2, "f16": 2e-3}[dtype]
+
+    def inputs(self, device, scale):
+        m, n, k = max(16, self.m // scale), max(16, self.n // scale), max(16, self.k // scale)
+        a = torch.randn((m, k) if self.form[0] == "n" else (k, m), device=device).to(TYPES[self.dtype])
+        b = torch.randn((k, n) if self.form[1] == "n" else (n, k), device=device).to(TYPES[self.dtype])
+        return a, b
+
+    def torch(self, a, b):
+        return (a if self.form[0] == "n" else a.T) @ (b if self.form[1] == "n" else b.T)
+
+    def dims(self, a, b):
+        m, k = a.shape if self.form[0] == "n" else reversed(a.shape)
+        return m, b.shape[1] if self.form[1] == "n" else b.shape[0], k
+
+    def flops(self, a, b):
+        m, n, k = self.dims(a, b)
+        return 2 * m * n * k
+
+    def output_bytes(self, a, b):
+        m, n, _ = self.dims(a, b)
+        return m * n * a.element_size()
+
+    def peers(self, device):
+        # torch.mm with `out` is cuBLAS and nothing else.
+        def cublas(a, b):
+            x, y = (a if self.form[0] == "n" else a.T), (b if self.form[1] == "n" else b.T)
+            out = torch.empty(x.shape[0], y.shape[1], device=x.device, dtype=x.dtype)
+            return lambda: torch.mm(x, y, out=out)
+        found = {"cuBLAS": cublas} if device.type == "cuda" else {}
+        if device.type == "cuda" and self.form == "nn" and self.dtype != "f32":
+            from triton_kernels import matmul
+            found["triton"] = matmul
+        return found
+
+
+class Linear(Matmul):
+    def __init__(self, m, n, k, dtype="bf16"):
+        super().__init__(m, n, k, dtype, "nt")
+        self.name = f"linear_gelu {m}x{n}x{k} {dtype}"
+        self.text = f"""def linear_gelu(x: {dtype}[M, K], w: {dtype}[N, K], b: {dtype}[N]) -> (y: {dtype}[M, N]) {{
+  let a[i, j] = sum[k](x[i, k] * w[j, k])
+  y[i, j] = gelu(a[i, j] + b[j])
+}}"""
+
+    def inputs(self, device, scale):
+        x, w = super().inputs(device, scale)
+        return x, w / self.k ** 0.5, torch.randn(w.shape[0], device=device).to(x.dtype)
+
+    def torch(self, x, w, b):
+        return F.gelu(F.linear(x, w, b))
+
+    def flops(self, x, w, b):
+        return super().flops(x, w)
+
+    def output_bytes(self, x, w, b):
+        return super().output_bytes(x, w)
+
+    def peers(self, device):
+        return {}
+
+
+class Attention(Workload):
+    file, kernel, bound, tolerance = os.path.join(EXAMPLES, "attention.kc"), "attention", "compute", 2e-2
+
+    def __init__(self, b, h, g, s, d, causal):
+        self.shape = (b, h, g, s, d)
+        self.causal = causal
+        self.constants = {"causal": int(causal)}
+        self.name = f"attention{'_causal' if causal else ''} b{b} h{h} g{g} s{s} d{d} bf16"
+
+    def inputs(self, device, scale):
+        b, h, g, s, d = self.shape
+        s = max(32, s // scale)
+        make = lambda heads: torch.randn(b, heads, s, d, device=device).to(torch.bfloat16)
+        return make(h), make(g), make(g)
+
+    def torch(self, q, k, v):
+        return F.scaled_dot_product_attention(q, k, v, is_causal=self.causal, enable_gqa=q.shape[1] != k.shape[1])
+
+    def flops(self, q, k, v):
+        return 4 * q.numel() * k.shape[2] // (2 if self.causal else 1)
+
+
+WORKLOADS = [
+    *(w(m, n, t) for w in (Copy, GeluAdd, RowSum, ColumnSum, Transpose, Softmax, LayerNorm)
+      for m, n in ((8192, 4096), (4096, 16384)) for t in ("f32", "bf16")),
+    Matmul(4096, 4096, 4096, "bf16", "nn"),
+    Matmul(4096, 4096, 4096, "bf16", "nt"),
+    Matmul(4096, 4096, 4096, "f32", "nn"),
+    Matmul(4096, 4096, 4096, "f32", "nt"),
+    Linear(4096, 4096, 4096),
+    Attention(2, 16, 16, 2048, 128, False),
+    Attention(2, 16, 16, 2048, 128, True),
+]

@@ -1,0 +1,251 @@
+#include "driver/CudaHeader.h"
+
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+
+namespace kernelc {
+namespace {
+
+/// What every header brings along; guarded, since several may meet in one file.
+constexpr absl::string_view kSupport = R"(#ifndef KERNELC_HEADER_SUPPORT
+#define KERNELC_HEADER_SUPPORT
+#include <cuda.h>
+#include <stddef.h>
+#include <stdint.h>
+/* Division and remainder floor; by zero they give 0. */
+static inline int64_t kc_floordiv(int64_t a, int64_t b) { int64_t q; if (b == 0) return 0; q = a / b; return q - (a % b != 0 && (a < 0) != (b < 0)); }
+static inline int64_t kc_mod(int64_t a, int64_t b) { return b == 0 ? 0 : a - kc_floordiv(a, b) * b; }
+static inline int64_t kc_ceildiv(int64_t a, int64_t b) { return -kc_floordiv(-a, b); }
+static inline int64_t kc_min(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t kc_max(int64_t a, int64_t b) { return a < b ? b : a; }
+#endif
+)";
+
+std::string cExpr(const Kernel &kernel, const SizeExpr &e) {
+  std::vector<std::string> stack;
+  auto pop = [&] {
+    std::string s = stack.empty() ? "0" : std::move(stack.back());
+    if (!stack.empty())
+      stack.pop_back();
+    return s;
+  };
+  for (const SizeTerm &t : e.terms()) {
+    auto infix = [&](const char *op) {
+      std::string b = pop(), a = pop();
+      stack.push_back(absl::StrCat("(", a, " ", op, " ", b, ")"));
+    };
+    auto call = [&](const char *fn) {
+      std::string b = pop(), a = pop();
+      stack.push_back(absl::StrCat(fn, "(", a, ", ", b, ")"));
+    };
+    switch (t.op) {
+    case SizeTerm::Const: stack.push_back(absl::StrCat("INT64_C(", t.value, ")")); break;
+    case SizeTerm::Size: stack.push_back(kernel.sizes[t.value].name); break;
+    case SizeTerm::SmCount: stack.push_back("(int64_t)kc_self->smCount"); break;
+    case SizeTerm::Stride: { // tensors are dense here: the stride follows from the shape
+      const Param &p = kernel.params[t.value >> 8];
+      std::string product = "INT64_C(1)";
+      for (size_t d = size_t(t.value & 0xff) + 1; d < p.dims.size(); ++d)
+        product = absl::StrCat("(", product, " * ", cExpr(kernel, p.dims[d]), ")");
+      stack.push_back(product);
+      break;
+    }
+    case SizeTerm::Add: infix("+"); break;
+    case SizeTerm::Sub: infix("-"); break;
+    case SizeTerm::Mul: infix("*"); break;
+    case SizeTerm::FloorDiv: call("kc_floordiv"); break;
+    case SizeTerm::CeilDiv: call("kc_ceildiv"); break;
+    case SizeTerm::Mod: call("kc_mod"); break;
+    case SizeTerm::Min: call("kc_min"); break;
+    case SizeTerm::Max: call("kc_max"); break;
+    case SizeTerm::Eq: infix("=="); break;
+    case SizeTerm::Ne: infix("!="); break;
+    case SizeTerm::Lt: infix("<"); break;
+    case SizeTerm::Le: infix("<="); break;
+    case SizeTerm::And: infix("&&"); break;
+    case SizeTerm::Or: infix("||"); break;
+    case SizeTerm::Not: stack.push_back(absl::StrCat("(!", pop(), ")")); break;
+    }
+  }
+  return pop();
+}
+
+const char *cType(ElementType t) {
+  switch (t) {
+  case ElementType::f64: return "double";
+  case ElementType::f32: return "float";
+  case ElementType::i64: return "int64_t";
+  case ElementType::i32: return "int32_t";
+  case ElementType::i16: return "int16_t";
+  case ElementType::i8: return "int8_t";
+  case ElementType::u64: return "uint64_t";
+  case ElementType::u32: return "uint32_t";
+  case ElementType::f16:
+  case ElementType::bf16:
+  case ElementType::u16: return "uint16_t";
+  default: return "uint8_t";
+  }
+}
+
+const char *mapType(ElementType t) {
+  switch (t) {
+  case ElementType::f64: return "CU_TENSOR_MAP_DATA_TYPE_FLOAT64";
+  case ElementType::f32: return "CU_TENSOR_MAP_DATA_TYPE_FLOAT32";
+  case ElementType::f16: return "CU_TENSOR_MAP_DATA_TYPE_FLOAT16";
+  case ElementType::bf16: return "CU_TENSOR_MAP_DATA_TYPE_BFLOAT16";
+  case ElementType::i64: return "CU_TENSOR_MAP_DATA_TYPE_INT64";
+  case ElementType::i32: return "CU_TENSOR_MAP_DATA_TYPE_INT32";
+  case ElementType::u64: return "CU_TENSOR_MAP_DATA_TYPE_UINT64";
+  case ElementType::u32: return "CU_TENSOR_MAP_DATA_TYPE_UINT32";
+  case ElementType::i16:
+  case ElementType::u16: return "CU_TENSOR_MAP_DATA_TYPE_UINT16";
+  default: return "CU_TENSOR_MAP_DATA_TYPE_UINT8";
+  }
+}
+
+/// A parameter's name as the launcher has it: never one of ours.
+std::string nameOf(const Param &p) { return p.name; }
+
+std::string pointer(const Kernel &kernel, const PointerArg &a) {
+  return absl::StrCat(a.param < 0 ? "kc_workspace" : nameOf(kernel.params[a.param]), " + (CUdeviceptr)", cExpr(kernel, a.byteOffset));
+}
+
+class HeaderWriter {
+public:
+  HeaderWriter(const Kernel &kernel) : k_(kernel), v_(kernel.variants[0]), prefix_("kc_" + kernel.name) {}
+
+  std::string write(absl::string_view cubin) {
+    absl::StrAppend(&out_, "/* kernel ", k_.name, ", compiled by kernelc for ", v_.target, "\n   assumes dense tensors",
+                    v_.guardText.empty() ? "" : absl::StrCat(", ", v_.guardText), " */\n", kSupport, "\n");
+    bytes(cubin);
+    absl::StrAppend(&out_, "\ntypedef struct {\n  CUlibrary library;\n  CUfunction functions[", std::max<size_t>(1, v_.launches.size()),
+                    "];\n  int smCount;\n} ", prefix_, "_t;\n\n");
+    load();
+    workspace();
+    launch();
+    return std::move(out_);
+  }
+
+private:
+  void bytes(absl::string_view cubin) {
+    absl::StrAppend(&out_, "static const unsigned char ", prefix_, "_cubin[] = {");
+    for (size_t i = 0; i < cubin.size(); ++i)
+      absl::StrAppend(&out_, i % 24 ? "" : "\n  ", int((unsigned char)cubin[i]), ",");
+    absl::StrAppend(&out_, "\n};\n");
+  }
+
+  void load() {
+    absl::StrAppend(&out_, "/* Needs a current context of a device that runs ", v_.target, ". */\nstatic inline CUresult ", prefix_, "_load(",
+                    prefix_, "_t *kc_self) {\n  CUkernel kernel;\n  CUdevice device;\n  CUresult r;\n"
+                    "  if ((r = cuCtxGetDevice(&device))) return r;\n"
+                    "  if ((r = cuDeviceGetAttribute(&kc_self->smCount, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device))) return r;\n"
+                    "  if ((r = cuLibraryLoadData(&kc_self->library, ", prefix_, "_cubin, 0, 0, 0, 0, 0, 0))) return r;\n");
+    for (size_t i = 0; i < v_.launches.size(); ++i)
+      absl::StrAppend(&out_, "  if ((r = cuLibraryGetKernel(&kernel, kc_self->library, \"", v_.launches[i].entry, "\"))) return r;\n",
+                      "  if ((r = cuKernelGetFunction(&kc_self->functions[", i, "], kernel))) return r;\n");
+    absl::StrAppend(&out_, "  return CUDA_SUCCESS;\n}\nstatic inline CUresult ", prefix_, "_unload(", prefix_,
+                    "_t *kc_self) { return cuLibraryUnload(kc_self->library); }\n\n");
+  }
+
+  std::string sizeParams() const {
+    std::string s;
+    for (const SizeRecipe &r : k_.sizes)
+      absl::StrAppend(&s, ", int64_t ", r.name);
+    return s;
+  }
+  std::string unusedSizes() const {
+    std::string s = "  (void)kc_self;";
+    for (const SizeRecipe &r : k_.sizes)
+      absl::StrAppend(&s, " (void)", r.name, ";");
+    return s + "\n";
+  }
+
+  void workspace() {
+    absl::StrAppend(&out_, "/* Bytes of device memory, 256-byte aligned, that a launch needs; the first ", prefix_,
+                    "_ticket_bytes() of them zero at the first launch (each launch leaves them zero). */\nstatic inline size_t ", prefix_,
+                    "_workspace_bytes(const ", prefix_, "_t *kc_self", sizeParams(), ") {\n", unusedSizes(), "  return (size_t)",
+                    cExpr(k_, v_.workspaceBytes), ";\n}\nstatic inline size_t ", prefix_, "_ticket_bytes(const ", prefix_, "_t *kc_self",
+                    sizeParams(), ") {\n", unusedSizes(), "  return (size_t)", cExpr(k_, v_.ticketBytes), ";\n}\n\n");
+  }
+
+  void launch() {
+    absl::StrAppend(&out_, "/* Queues the kernel on `kc_stream`. CUDA_ERROR_INVALID_VALUE for sizes it was not compiled for. */\n"
+                           "static inline CUresult ", prefix_, "_launch(", prefix_, "_t *kc_self, CUstream kc_stream");
+    for (const Param &p : k_.params)
+      absl::StrAppend(&out_, ", ", p.kind == ParamKind::Scalar ? cType(p.type) : "CUdeviceptr", " ", nameOf(p));
+    absl::StrAppend(&out_, sizeParams(), ", CUdeviceptr kc_workspace) {\n", unusedSizes(), "  (void)kc_workspace;\n");
+    for (const Require &r : k_.requires_)
+      absl::StrAppend(&out_, "  if (!", cExpr(k_, r.condition), ") return CUDA_ERROR_INVALID_VALUE; /* require ",
+                      absl::StrReplaceAll(r.text, {{"*/", "* /"}}), " */\n");
+    if (!v_.guard.empty())
+      absl::StrAppend(&out_, "  if (!", cExpr(k_, v_.guard), ") return CUDA_ERROR_INVALID_VALUE;\n");
+    for (size_t p = 0; p < v_.params.size(); ++p)
+      if (v_.params[p].alignment > 1 && k_.params[p].kind != ParamKind::Scalar)
+        absl::StrAppend(&out_, "  if (", nameOf(k_.params[p]), " % ", v_.params[p].alignment, ") return CUDA_ERROR_INVALID_VALUE;\n");
+    for (size_t l = 0; l < v_.launches.size(); ++l)
+      oneLaunch(v_.launches[l], l);
+    absl::StrAppend(&out_, "  return CUDA_SUCCESS;\n}\n");
+  }
+
+  void oneLaunch(const Launch &launch, size_t index) {
+    absl::StrAppend(&out_, "  {\n    const int64_t kc_grid = ", cExpr(k_, launch.grid), ", kc_shared = ", cExpr(k_, launch.sharedBytes), ";\n");
+    std::vector<std::string> addresses;
+    for (size_t a = 0; a < launch.args.size(); ++a) {
+      std::string name = absl::StrCat("kc_arg", a);
+      addresses.push_back("&" + name);
+      if (auto *p = std::get_if<PointerArg>(&launch.args[a]))
+        absl::StrAppend(&out_, "    CUdeviceptr ", name, " = ", pointer(k_, *p), ";\n");
+      else if (auto *s = std::get_if<ScalarArg>(&launch.args[a]))
+        absl::StrAppend(&out_, "    ", cType(k_.params[s->param].type), " ", name, " = ", nameOf(k_.params[s->param]), ";\n");
+      else if (auto *z = std::get_if<SizeArg>(&launch.args[a]))
+        absl::StrAppend(&out_, "    int", z->bits, "_t ", name, " = (int", z->bits, "_t)", cExpr(k_, z->value), ";\n");
+      else
+        tensorMap(std::get<TensorMapArg>(launch.args[a]), name);
+    }
+    absl::StrAppend(&out_, "    void *kc_args[] = {", addresses.empty() ? "0" : absl::StrJoin(addresses, ", "), "};\n",
+                    "    CUlaunchAttribute kc_attribute;\n    CUlaunchConfig kc_config = {0};\n    CUresult r;\n"
+                    "    kc_attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;\n    kc_attribute.value.clusterDim.x = ", launch.cluster,
+                    ";\n    kc_attribute.value.clusterDim.y = kc_attribute.value.clusterDim.z = 1;\n"
+                    "    kc_config.gridDimX = (unsigned)kc_grid; kc_config.gridDimY = kc_config.gridDimZ = 1;\n"
+                    "    kc_config.blockDimX = ", launch.block, "; kc_config.blockDimY = kc_config.blockDimZ = 1;\n"
+                    "    kc_config.sharedMemBytes = (unsigned)kc_shared; kc_config.hStream = kc_stream;\n"
+                    "    kc_config.attrs = &kc_attribute; kc_config.numAttrs = ", launch.cluster > 1 ? 1 : 0, ";\n"
+                    "    if (kc_shared > 49152 && (r = cuFuncSetAttribute(kc_self->functions[", index,
+                    "], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)kc_shared))) return r;\n"
+                    "    if (kc_grid > 0 && (r = cuLaunchKernelEx(&kc_config, kc_self->functions[", index, "], kc_args, 0))) return r;\n  }\n");
+  }
+
+  void tensorMap(const TensorMapArg &m, const std::string &name) {
+    auto list = [&](const std::vector<SizeExpr> &es, const char *type) {
+      std::vector<std::string> parts;
+      for (const SizeExpr &e : es)
+        parts.push_back(absl::StrCat("(", type, ")", cExpr(k_, e)));
+      return parts.empty() ? std::string("0") : absl::StrJoin(parts, ", ");
+    };
+    const char *swizzle = m.swizzleBytes == 128  ? "CU_TENSOR_MAP_SWIZZLE_128B"
+                          : m.swizzleBytes == 64 ? "CU_TENSOR_MAP_SWIZZLE_64B"
+                          : m.swizzleBytes == 32 ? "CU_TENSOR_MAP_SWIZZLE_32B"
+                                                 : "CU_TENSOR_MAP_SWIZZLE_NONE";
+    absl::StrAppend(&out_, "    CUtensorMap ", name, ";\n    const cuuint64_t ", name, "_dims[] = {", list(m.dims, "cuuint64_t"),
+                    "};\n    const cuuint64_t ", name, "_strides[] = {", list(m.strides, "cuuint64_t"), "};\n    const cuuint32_t ", name,
+                    "_box[] = {", absl::StrJoin(m.box, ", "), "};\n    const cuuint32_t ", name, "_steps[] = {",
+                    absl::StrJoin(m.elementStrides, ", "), "};\n    CUresult ", name, "_r = cuTensorMapEncodeTiled(&", name, ", ",
+                    mapType(m.type), ", ", m.dims.size(), ", (void *)(", pointer(k_, m.base), "), ", name, "_dims, ", name, "_strides, ", name,
+                    "_box, ", name, "_steps, CU_TENSOR_MAP_INTERLEAVE_NONE, ", swizzle,
+                    ", CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);\n    if (", name, "_r) return ", name, "_r;\n");
+  }
+
+  const Kernel &k_;
+  const Variant &v_;
+  const std::string prefix_;
+  std::string out_;
+};
+
+} // namespace
+
+std::string emitCudaHeader(const Kernel &kernel, absl::string_view cubin) { return HeaderWriter(kernel).write(cubin); }
+
+} // namespace kernelc

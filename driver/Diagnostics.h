@@ -1,0 +1,38 @@
+// The one bridge from MLIR diagnostics to text and absl::Status: while a
+// DiagnosticLog lives, its context reports into it. It decides nothing: severities
+// come from whoever reported.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "mlir/IR/Diagnostics.h"
+
+namespace kernelc {
+
+class DiagnosticLog {
+public:
+  /// `text` is quoted, with a caret, where a location is in `fileName`. Both must
+  /// outlive the log. One thread at a time, as the context.
+  DiagnosticLog(mlir::MLIRContext &context, absl::string_view text, absl::string_view fileName);
+
+  bool hasErrors() const { return !errors_.empty(); }
+  /// Rendered: "file:line:column: error: ..", the line, a caret, notes.
+  const std::vector<std::string> &errors() const { return errors_; }
+  /// Warnings and remarks, rendered alike.
+  const std::vector<std::string> &remarks() const { return remarks_; }
+
+  /// InvalidArgument with all errors; Internal with `what` when a step failed
+  /// without saying why.
+  absl::Status status(absl::string_view what) const;
+
+private:
+  std::string render(mlir::Location loc, mlir::DiagnosticSeverity severity, const std::string &message) const;
+  absl::string_view text_, fileName_;
+  std::vector<std::string> errors_, remarks_;
+  mlir::ScopedDiagnosticHandler handler_;
+};
+
+} // namespace kernelc

@@ -1,0 +1,25 @@
+// One call of a kernel compared with the f64 reference: what `kernelc check` and the
+// GPU tests ask.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "driver/HostTensor.h"
+#include "driver/Session.h"
+
+namespace kernelc {
+
+struct CheckResult {
+  bool passed = false;
+  std::string text; ///< a line per output; on the emulator also findings and counts
+};
+
+/// Runs the kernel on `place` and on the oracle. `tensors` as for runOnHost(); outputs
+/// and inouts hold the device's results afterwards. A status is for calls that
+/// could not be made, not for wrong results.
+absl::StatusOr<CheckResult> checkOnHost(JitKernel &kernel, const Place &place, absl::Span<const HostTensor> tensors,
+                                        absl::Span<const NamedSize> sizes = {});
+
+} // namespace kernelc

@@ -1,0 +1,228 @@
+// One kernel on its three kinds of device.
+#include <chrono>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "driver/JitKernelImpl.h"
+#include "ir/te/Te.h"
+
+namespace kernelc {
+
+VariantSet &JitKernel::Impl::setFor(const std::string &target) {
+  absl::MutexLock lock(&mutex);
+  auto &set = sets[target];
+  if (!set)
+    set = std::make_unique<VariantSet>(*session, program, signature, target);
+  return *set;
+}
+
+absl::StatusOr<std::shared_ptr<CpuKernel>> compileForCpu(Program &program, const Kernel &signature,
+                                                         reference::Arithmetic arithmetic) {
+  auto cpu = std::make_shared<CpuKernel>();
+  absl::Status s = program.withModule([&](mlir::ModuleOp module) -> absl::Status {
+    for (auto op : module.getOps<te::KernelOp>()) {
+      if (op.getSymName() != signature.name)
+        continue;
+      absl::StatusOr<std::unique_ptr<reference::ReferenceKernel>> code = reference::ReferenceKernel::compile(op, arithmetic);
+      if (!code.ok())
+        return code.status();
+      cpu->code = *std::move(code);
+      int next = int(op.getBlock().getNumArguments());
+      for (unsigned o = 0; o < op.getOutNames().size(); ++o)
+        cpu->outputParams.push_back(op.getAlias(o) >= 0 ? int(op.getAlias(o)) : next++);
+      return absl::OkStatus();
+    }
+    return absl::NotFoundError(absl::StrCat("there is no kernel '", signature.name, "'"));
+  });
+  if (!s.ok())
+    return s;
+  return cpu;
+}
+
+absl::StatusOr<std::shared_ptr<CpuKernel>> JitKernel::Impl::getCpu() {
+  absl::MutexLock lock(&mutex);
+  if (!cpu) {
+    absl::StatusOr<std::shared_ptr<CpuKernel>> compiled = compileForCpu(*program, signature, reference::Arithmetic::Own);
+    if (!compiled.ok())
+      return compiled.status();
+    cpu = *std::move(compiled);
+  }
+  return cpu;
+}
+
+absl::StatusOr<std::shared_ptr<LoadedKernel>>
+JitKernel::Impl::getLoaded(Device &device, VariantSet &set, const std::shared_ptr<const CompiledVariant> &variant) {
+  absl::MutexLock lock(&mutex);
+  auto &entry = loaded[{&device, variant.get()}];
+  if (entry)
+    return entry;
+  absl::StatusOr<std::unique_ptr<LoadedKernel>> created = LoadedKernel::create(device, variant->kernel);
+  if (!created.ok())
+    return created.status();
+  for (int attempt = 0;; ++attempt) {
+    absl::StatusOr<Cubin> cubin = set.cubin(*variant);
+    if (!cubin.ok())
+      return cubin.status();
+    absl::Status s = (*created)->loadVariant(0, cubin->bytes);
+    if (s.ok())
+      break;
+    if (attempt || findErrorKind(s) != RuntimeErrorKind::InvalidImage)
+      return s;
+    set.dropCubin(*variant); // whatever the cache holds, the driver does not take it
+  }
+  entry = *std::move(created);
+  return entry;
+}
+
+absl::StatusOr<std::shared_ptr<emulator::KernelRunner>>
+JitKernel::Impl::getRunner(const std::shared_ptr<const CompiledVariant> &variant) {
+  absl::MutexLock lock(&mutex);
+  auto &entry = runners[variant.get()];
+  if (entry)
+    return entry;
+  emulator::EmulatorOptions options;
+  options.checks = session->options.emulatorChecks;
+  options.counts = options.checks;
+  options.textName = absl::StrCat(signature.name, ".cu");
+  if (DiskCache &cache = session->getCache(); cache.enabled())
+    options.cacheDirectory = absl::StrCat(cache.path(), "/emulator");
+  absl::StatusOr<emulator::KernelRunner> runner = emulator::KernelRunner::create(variant->kernel, variant->variant(), options);
+  if (!runner.ok())
+    return runner.status();
+  entry = std::make_shared<emulator::KernelRunner>(*std::move(runner));
+  return entry;
+}
+
+JitKernel::JitKernel(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+JitKernel::~JitKernel() = default;
+
+const Kernel &JitKernel::signature() const { return impl_->signature; }
+Program &JitKernel::program() const { return *impl_->program; }
+ThreadPool *JitKernel::threadPool() const { return &impl_->session->getPool(); }
+
+TensorView hostView(const LaunchValue &value) {
+  if (const auto *t = std::get_if<DeviceTensor>(&value))
+    return {t->data, t->type, t->shape, t->strides};
+  const auto &s = std::get<ScalarValue>(value);
+  return {const_cast<uint64_t *>(&s.bits), s.type, {}, {}};
+}
+
+absl::Status JitKernel::callCpu(const CheckedArgs &args, CallReport *report) {
+  absl::StatusOr<std::shared_ptr<CpuKernel>> cpu = impl_->getCpu();
+  if (!cpu.ok())
+    return cpu.status();
+  std::vector<TensorView> in, out;
+  for (size_t i = 0; i < args.values.size(); ++i)
+    if (impl_->signature.params[i].kind != ParamKind::Output)
+      in.push_back(hostView(args.values[i]));
+  for (int p : (*cpu)->outputParams)
+    out.push_back(hostView(args.values[p]));
+  auto start = std::chrono::steady_clock::now();
+  absl::Status s = (*cpu)->code->run(args.sizes, in, out, &impl_->session->getPool());
+  if (report)
+    report->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return s;
+}
+
+absl::Status JitKernel::callEmulator(const CheckedArgs &args, CallReport *report) {
+  const std::string &target = impl_->session->options.emulatorTarget;
+  absl::StatusOr<std::shared_ptr<const CompiledVariant>> variant = impl_->setFor(target).get(args);
+  if (!variant.ok())
+    return variant.status();
+  absl::StatusOr<std::shared_ptr<emulator::KernelRunner>> runner = impl_->getRunner(*variant);
+  if (!runner.ok())
+    return runner.status();
+  emulator::RunArguments run;
+  for (const LaunchValue &v : args.values)
+    run.params.push_back(hostView(v));
+  run.sizes = args.sizes;
+  auto start = std::chrono::steady_clock::now();
+  absl::StatusOr<emulator::Report> result = (*runner)->run(run);
+  if (!result.ok())
+    return result.status();
+  std::vector<std::string> findings;
+  for (const emulator::Finding &f : result->findings)
+    findings.push_back(f.message);
+  if (report) {
+    report->variant = (*variant)->variant().name;
+    report->variantGuard = (*variant)->variant().guardText;
+    report->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    report->findings = findings;
+    const emulator::Counts &c = result->counts;
+    report->counts = absl::StrCat(c.barriers, " barriers, ", c.globalRequests, " global requests in ", c.globalSectors, " sectors, ",
+                                  c.sharedRequests, " shared requests in ", c.sharedWavefronts, " wavefronts");
+  }
+  if (!findings.empty())
+    return absl::DataLossError(absl::StrCat("the emulator found mistakes in kernel '", impl_->signature.name, "':\n",
+                                            absl::StrJoin(findings, "\n")));
+  return absl::OkStatus();
+}
+
+absl::Status JitKernel::call(const Place &place, absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes,
+                             cuda::StreamHandle stream, CallReport *report) {
+  if (place.kind == Place::Cuda) {
+    absl::StatusOr<BoundCall> bound = bind(place, values, sizes);
+    return bound.ok() ? bound->launch(stream) : bound.status();
+  }
+  // Host tensors have no ordinal: whatever the caller left there is ignored.
+  std::vector<LaunchValue> host(values.begin(), values.end());
+  for (LaunchValue &v : host)
+    if (auto *t = std::get_if<DeviceTensor>(&v))
+      t->device = 0;
+  absl::StatusOr<CheckedArgs> args = checkArguments(impl_->signature, host, sizes, 0, 1);
+  if (!args.ok())
+    return args.status();
+  return place.kind == Place::Cpu ? callCpu(*args, report) : callEmulator(*args, report);
+}
+
+absl::StatusOr<BoundCall> JitKernel::bind(const Place &place, absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes) {
+  if (place.kind != Place::Cuda)
+    return absl::InvalidArgumentError("arguments can be bound on a GPU only");
+  absl::StatusOr<Runtime *> runtime = Runtime::instance();
+  if (!runtime.ok())
+    return runtime.status();
+  absl::StatusOr<Device *> device = (*runtime)->device(place.ordinal);
+  if (!device.ok())
+    return device.status();
+  absl::StatusOr<CheckedArgs> args = checkArguments(impl_->signature, values, sizes, place.ordinal, (*device)->info().smCount);
+  if (!args.ok())
+    return args.status();
+  VariantSet &set = impl_->setFor((*device)->info().target());
+  absl::StatusOr<std::shared_ptr<const CompiledVariant>> variant = set.get(*args);
+  if (!variant.ok())
+    return variant.status();
+  absl::StatusOr<std::shared_ptr<LoadedKernel>> loaded = impl_->getLoaded(**device, set, *variant);
+  if (!loaded.ok())
+    return loaded.status();
+  absl::StatusOr<BoundLaunch> bound = (*loaded)->bind(values, sizes);
+  if (!bound.ok())
+    return bound.status();
+  return BoundCall(*std::move(bound), shared_from_this(), **device);
+}
+
+absl::StatusOr<Kernel> JitKernel::variantFor(const std::string &target, absl::Span<const LaunchValue> values,
+                                             absl::Span<const NamedSize> sizes) {
+  absl::StatusOr<CheckedArgs> args = checkArguments(impl_->signature, values, sizes, 0, 1);
+  if (!args.ok())
+    return args.status();
+  absl::StatusOr<std::shared_ptr<const CompiledVariant>> variant = impl_->setFor(target).get(*args);
+  if (!variant.ok())
+    return variant.status();
+  return (*variant)->kernel;
+}
+
+BoundCall::BoundCall(BoundLaunch launch, std::shared_ptr<JitKernel> kernel, Device &device)
+    : launch_(std::move(launch)), kernel_(std::move(kernel)), device_(&device) {}
+BoundCall::BoundCall(BoundCall &&) noexcept = default;
+BoundCall::~BoundCall() = default;
+
+absl::Status BoundCall::launch(cuda::StreamHandle stream) {
+  if (!last_ || lastHandle_ != stream) {
+    last_ = &kernel_->impl_->session->streamFor(*device_, stream);
+    lastHandle_ = stream;
+  }
+  absl::MutexLock lock(&last_->mutex);
+  return launch_.launch(*last_->stream);
+}
+
+} // namespace kernelc

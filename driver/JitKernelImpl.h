@@ -1,0 +1,51 @@
+// The state of a JitKernel. Internal to the driver.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "driver/Session.h"
+#include "driver/SessionState.h"
+#include "driver/VariantSet.h"
+#include "emulator/RunKernel.h"
+#include "reference/Reference.h"
+
+namespace kernelc {
+
+/// The kernel on the CPU, and which parameter each of its outputs is.
+struct CpuKernel {
+  std::unique_ptr<reference::ReferenceKernel> code;
+  std::vector<int> outputParams;
+};
+
+struct JitKernel::Impl {
+  Impl(std::shared_ptr<SessionState> s, std::shared_ptr<Program> p, const Kernel &k)
+      : session(std::move(s)), program(std::move(p)), signature(k) {}
+
+  const std::shared_ptr<SessionState> session;
+  const std::shared_ptr<Program> program;
+  const Kernel &signature; ///< owned by the program
+
+  absl::Mutex mutex;
+  std::shared_ptr<CpuKernel> cpu ABSL_GUARDED_BY(mutex);
+  std::map<std::string, std::unique_ptr<VariantSet>> sets ABSL_GUARDED_BY(mutex);
+  std::map<std::pair<Device *, const CompiledVariant *>, std::shared_ptr<LoadedKernel>> loaded ABSL_GUARDED_BY(mutex);
+  std::map<const CompiledVariant *, std::shared_ptr<emulator::KernelRunner>> runners ABSL_GUARDED_BY(mutex);
+
+  VariantSet &setFor(const std::string &target);
+  absl::StatusOr<std::shared_ptr<CpuKernel>> getCpu();
+  absl::StatusOr<std::shared_ptr<LoadedKernel>> getLoaded(Device &device, VariantSet &set,
+                                                          const std::shared_ptr<const CompiledVariant> &variant);
+  absl::StatusOr<std::shared_ptr<emulator::KernelRunner>> getRunner(const std::shared_ptr<const CompiledVariant> &variant);
+};
+
+/// Compiles the kernel of that name for the CPU.
+absl::StatusOr<std::shared_ptr<CpuKernel>> compileForCpu(Program &program, const Kernel &signature,
+                                                         reference::Arithmetic arithmetic);
+/// An argument as host memory. Scalars point into `value`.
+TensorView hostView(const LaunchValue &value);
+
+} // namespace kernelc

@@ -1,0 +1,86 @@
+#include "driver/Program.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "driver/Diagnostics.h"
+#include "driver/Registration.h"
+#include "frontend/Import.h"
+#include "ir/te/Te.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+
+namespace kernelc {
+
+Program::Program(std::string text, ProgramOptions options) : text_(std::move(text)), options_(std::move(options)) {}
+
+absl::StatusOr<std::shared_ptr<Program>> Program::create(std::string text, ProgramOptions options) {
+  std::shared_ptr<Program> program(new Program(std::move(text), std::move(options)));
+  absl::MutexLock lock(&program->mutex_);
+  if (absl::Status s = program->import(); !s.ok())
+    return s;
+  for (auto op : program->module_->getOps<te::KernelOp>()) {
+    absl::StatusOr<Kernel> kernel = describeKernel(*program->module_, op.getSymName().str());
+    if (!kernel.ok())
+      return kernel.status();
+    program->kernels_.push_back(*std::move(kernel));
+  }
+  if (program->kernels_.empty())
+    return absl::InvalidArgumentError(absl::StrCat(program->options_.fileName, ": error: the file defines no kernel"));
+  return program;
+}
+
+std::shared_ptr<Program> Program::createLazy(std::string text, ProgramOptions options, std::vector<Kernel> kernels) {
+  std::shared_ptr<Program> program(new Program(std::move(text), std::move(options)));
+  program->kernels_ = std::move(kernels);
+  return program;
+}
+
+absl::Status Program::import() {
+  if (module_)
+    return absl::OkStatus();
+  if (!context_) {
+    mlir::DialectRegistry registry;
+    registerDialects(registry);
+    // One thread per context: kernels compile in parallel by having one each.
+    context_ = std::make_unique<mlir::MLIRContext>(registry, mlir::MLIRContext::Threading::DISABLED);
+  }
+  DiagnosticLog log(*context_, text_, options_.fileName);
+  if (absl::EndsWith(options_.fileName, ".mlir")) {
+    module_ = mlir::parseSourceString<mlir::ModuleOp>(text_, mlir::ParserConfig(context_.get()), options_.fileName);
+  } else {
+    frontend::ImportOptions import;
+    import.constants = options_.constants;
+    import.kernel = options_.kernel;
+    module_ = frontend::importKc(*context_, text_, options_.fileName, import);
+  }
+  return module_ ? absl::OkStatus() : log.status("reading the program");
+}
+
+absl::StatusOr<const Kernel *> Program::findKernel(absl::string_view name) const {
+  std::vector<absl::string_view> names;
+  for (const Kernel &k : kernels_) {
+    if (k.name == name || (name.empty() && kernels_.size() == 1))
+      return &k;
+    names.push_back(k.name);
+  }
+  std::string all = absl::StrJoin(names, ", ");
+  if (name.empty())
+    return absl::InvalidArgumentError(absl::StrCat(options_.fileName, " defines several kernels (", all, "); say which one"));
+  return absl::NotFoundError(absl::StrCat(options_.fileName, " has no kernel '", name, "'; it defines ", all));
+}
+
+absl::Status Program::withModule(absl::FunctionRef<absl::Status(mlir::ModuleOp)> fn, std::vector<std::string> *remarks) {
+  absl::MutexLock lock(&mutex_);
+  if (absl::Status s = import(); !s.ok())
+    return s;
+  DiagnosticLog log(*context_, text_, options_.fileName);
+  absl::Status status = fn(*module_);
+  if (remarks)
+    remarks->insert(remarks->end(), log.remarks().begin(), log.remarks().end());
+  if (!status.ok() && log.hasErrors())
+    return log.status("compiling");
+  return status;
+}
+
+} // namespace kernelc

@@ -1,0 +1,100 @@
+#include "driver/Session.h"
+
+#include "absl/strings/str_cat.h"
+#include "driver/JitKernelImpl.h"
+#include "driver/Program.h"
+#include "driver/SessionState.h"
+
+namespace kernelc {
+
+DiskCache &SessionState::getCache() {
+  absl::MutexLock lock(&mutex);
+  if (!cache) {
+    DiskCache::Options o;
+    o.path = options.cachePath;
+    o.maxBytes = options.diskCache ? options.cacheBytes : 0;
+    if (options.remark)
+      o.warn = options.remark;
+    cache = DiskCache::open(std::move(o));
+  }
+  return *cache;
+}
+
+absl::StatusOr<Nvrtc *> SessionState::getNvrtc() {
+  absl::MutexLock lock(&mutex);
+  if (!nvrtc) {
+    absl::StatusOr<std::unique_ptr<Nvrtc>> loaded = Nvrtc::load();
+    if (!loaded.ok())
+      return loaded.status();
+    nvrtc = *std::move(loaded);
+  }
+  return nvrtc.get();
+}
+
+ThreadPool &SessionState::getPool() {
+  absl::MutexLock lock(&mutex);
+  if (!pool)
+    pool = std::make_unique<ThreadPool>(options.cpuThreads);
+  return *pool;
+}
+
+SharedStream &SessionState::streamFor(Device &device, cuda::StreamHandle handle) {
+  absl::MutexLock lock(&mutex);
+  auto &shared = streams[{&device, handle}];
+  if (!shared) {
+    shared = std::make_unique<SharedStream>();
+    absl::MutexLock own(&shared->mutex);
+    shared->stream = Stream::borrow(device, handle);
+  }
+  return *shared;
+}
+
+std::shared_ptr<Session> Session::create(SessionOptions options) {
+  return std::shared_ptr<Session>(new Session(std::make_shared<SessionState>(std::move(options))));
+}
+
+Session::~Session() = default;
+
+absl::StatusOr<std::vector<std::shared_ptr<JitKernel>>> Session::compileAll(std::string text, ProgramOptions options) {
+  absl::StatusOr<std::shared_ptr<Program>> program = Program::create(std::move(text), std::move(options));
+  if (!program.ok())
+    return program.status();
+  std::vector<std::shared_ptr<JitKernel>> kernels;
+  for (const Kernel &k : (*program)->kernels())
+    kernels.push_back(std::make_shared<JitKernel>(std::make_unique<JitKernel::Impl>(state_, *program, k)));
+  return kernels;
+}
+
+absl::StatusOr<std::shared_ptr<JitKernel>> Session::compile(std::string text, absl::string_view name, ProgramOptions options) {
+  // Imported whole, so that an unknown name can be answered with the known ones.
+  absl::StatusOr<std::shared_ptr<Program>> program = Program::create(std::move(text), std::move(options));
+  if (!program.ok())
+    return program.status();
+  absl::StatusOr<const Kernel *> kernel = (*program)->findKernel(name);
+  if (!kernel.ok())
+    return kernel.status();
+  return std::make_shared<JitKernel>(std::make_unique<JitKernel::Impl>(state_, *program, **kernel));
+}
+
+Place Session::defaultPlace(std::string *why) {
+  absl::StatusOr<Runtime *> runtime = Runtime::instance();
+  absl::Status status = runtime.status();
+  if (runtime.ok()) {
+    absl::StatusOr<Device *> device = (*runtime)->device(0);
+    status = device.status();
+    if (device.ok()) {
+      if (why)
+        *why = absl::StrCat("cuda:0 (", (*device)->info().name, ")");
+      return {Place::Cuda, 0};
+    }
+  }
+  if (why)
+    *why = absl::StrCat("cpu, because ", status.message());
+  return {Place::Cpu};
+}
+
+const SessionOptions &Session::options() const { return state_->options; }
+DiskCache &Session::cache() { return state_->getCache(); }
+absl::StatusOr<Nvrtc *> Session::nvrtc() { return state_->getNvrtc(); }
+
+} // namespace kernelc

@@ -1,0 +1,136 @@
+// The JIT: kernels from source text, compiled for the arguments of each call and
+// run on a GPU, on the CPU, or on the emulator. The only place where compiler and
+// runtime meet. Shows no MLIR.
+//
+// Everything here is thread-safe. Failures are absl::Status: InvalidArgument for a
+// program or arguments that are wrong (with source lines), Unimplemented for what
+// kernelc cannot do yet, and the runtime's own codes (see runtime/CudaError.h).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "driver/Arguments.h"
+#include "driver/Place.h"
+#include "driver/ProgramOptions.h"
+#include "runtime/LoadedKernel.h"
+#include "support/Artifact.h"
+
+namespace kernelc {
+
+class DiskCache;
+class JitKernel;
+class Nvrtc;
+class Program;
+class ThreadPool;
+struct SessionState;
+struct SharedStream;
+
+struct SessionOptions {
+  bool diskCache = true;
+  std::string cachePath;       ///< empty: DiskCache::defaultPath()
+  int64_t cacheBytes = -1;     ///< see DiskCache::Options
+  /// Specialised variants per kernel and target; then the general one serves.
+  int maxVariants = 8;
+  /// No specialisation: the general variant always (`--variant general`).
+  bool generalOnly = false;
+  /// The architecture that the emulator runs.
+  std::string emulatorTarget = "sm_90a";
+  /// Races, bounds, ... on the emulator; without them only values.
+  bool emulatorChecks = true;
+  /// Threads of the CPU device; 0: one per hardware thread.
+  int cpuThreads = 0;
+  /// Hears of remarks: slow code that NVRTC reports, fallbacks. May be empty.
+  std::function<void(const std::string &)> remark;
+};
+
+/// What a call did, for those who ask.
+struct CallReport {
+  std::string variant;               ///< "" on the CPU
+  std::string variantGuard;
+  std::vector<std::string> findings; ///< of the emulator; a call with findings fails
+  std::string counts;                ///< of the emulator
+  double seconds = 0;                ///< of the device's work where it is known (CPU, emulator)
+};
+
+class Session {
+public:
+  static std::shared_ptr<Session> create(SessionOptions options = {});
+  ~Session();
+
+  /// All kernels of a source text.
+  absl::StatusOr<std::vector<std::shared_ptr<JitKernel>>> compileAll(std::string text, ProgramOptions options = {});
+  /// The kernel `name` of a text; "" when it defines exactly one.
+  absl::StatusOr<std::shared_ptr<JitKernel>> compile(std::string text, absl::string_view name = "", ProgramOptions options = {});
+
+  /// The default device: cuda where a driver and a GPU answer, else cpu. `why`
+  /// (if given) says what was found.
+  Place defaultPlace(std::string *why = nullptr);
+
+  const SessionOptions &options() const;
+  DiskCache &cache();
+  /// NVRTC, opened at the first call.
+  absl::StatusOr<Nvrtc *> nvrtc();
+
+private:
+  explicit Session(std::shared_ptr<SessionState> state) : state_(std::move(state)) {}
+  std::shared_ptr<SessionState> state_;
+};
+
+/// Arguments checked and packed once, to be launched many times on a GPU.
+class BoundCall {
+public:
+  BoundCall(BoundLaunch launch, std::shared_ptr<JitKernel> kernel, Device &device);
+  BoundCall(BoundCall &&) noexcept;
+  ~BoundCall();
+  /// Queues the launches on the caller's stream (null: the default one). No
+  /// compilation, no allocation once the stream's workspace is warm.
+  absl::Status launch(cuda::StreamHandle stream);
+  int numLaunches() const { return launch_.numLaunches(); }
+
+private:
+  BoundLaunch launch_;
+  std::shared_ptr<JitKernel> kernel_;
+  Device *device_;
+  SharedStream *last_ = nullptr; ///< of the stream used last
+  cuda::StreamHandle lastHandle_ = nullptr;
+};
+
+class JitKernel : public std::enable_shared_from_this<JitKernel> {
+public:
+  /// Parameters, sizes and requirements; no variants.
+  const Kernel &signature() const;
+  Program &program() const;
+  /// The session's threads.
+  ThreadPool *threadPool() const;
+
+  /// Runs on `place`. `values` follow Kernel::params; their memory is the place's (host
+  /// memory on the CPU and the emulator). On a GPU the work is queued on `stream`
+  /// (null: the default stream) and the call returns; else it has finished.
+  absl::Status call(const Place &place, absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes = {},
+                    cuda::StreamHandle stream = nullptr, CallReport *report = nullptr);
+  /// Compiles and loads what these arguments need on a GPU, and packs them.
+  absl::StatusOr<BoundCall> bind(const Place &place, absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes = {});
+
+  /// Compiles for these arguments and `target` without running: the artifact with
+  /// the variant that they would get.
+  absl::StatusOr<Kernel> variantFor(const std::string &target, absl::Span<const LaunchValue> values,
+                                    absl::Span<const NamedSize> sizes = {});
+
+  ~JitKernel();
+  struct Impl;
+  explicit JitKernel(std::unique_ptr<Impl> impl);
+
+private:
+  friend class BoundCall;
+  absl::Status callCpu(const CheckedArgs &args, CallReport *report);
+  absl::Status callEmulator(const CheckedArgs &args, CallReport *report);
+  std::unique_ptr<Impl> impl_;
+};
+
+} // namespace kernelc

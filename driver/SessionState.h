@@ -1,0 +1,44 @@
+// What the kernels of one Session share. Internal to the driver.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "driver/Session.h"
+#include "runtime/DiskCache.h"
+#include "runtime/Nvrtc.h"
+#include "runtime/Stream.h"
+#include "support/ThreadPool.h"
+
+namespace kernelc {
+
+/// A caller's stream with the workspace that kernels on it share; `mutex` orders
+/// the calls on it.
+struct SharedStream {
+  absl::Mutex mutex;
+  std::unique_ptr<Stream> stream ABSL_GUARDED_BY(mutex);
+};
+
+struct SessionState {
+  explicit SessionState(SessionOptions o) : options(std::move(o)) {}
+  const SessionOptions options;
+  absl::Mutex mutex;
+  std::unique_ptr<DiskCache> cache ABSL_GUARDED_BY(mutex);
+  std::unique_ptr<Nvrtc> nvrtc ABSL_GUARDED_BY(mutex);
+  std::unique_ptr<ThreadPool> pool ABSL_GUARDED_BY(mutex);
+
+  std::map<std::pair<Device *, cuda::StreamHandle>, std::unique_ptr<SharedStream>> streams ABSL_GUARDED_BY(mutex);
+
+  DiskCache &getCache();
+  absl::StatusOr<Nvrtc *> getNvrtc();
+  ThreadPool &getPool();
+  SharedStream &streamFor(Device &device, cuda::StreamHandle handle);
+  void remark(const std::string &text) const {
+    if (options.remark)
+      options.remark(text);
+  }
+};
+
+} // namespace kernelc

@@ -1,0 +1,113 @@
+#include "driver/VariantSet.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "driver/Build.h"
+
+namespace kernelc {
+namespace {
+
+/// Whether every tensor argument is small enough for 32-bit offsets.
+bool fits32(const CheckedArgs &args) {
+  for (size_t i = 0; i < args.values.size(); ++i)
+    if (const DeviceTensor *t = args.tensor(int(i))) {
+      int64_t elements = 1;
+      for (int64_t d : t->shape)
+        elements *= d; // checkArguments bounded the count
+      if (elements >= int64_t(1) << 30)
+        return false;
+    }
+  return true;
+}
+
+} // namespace
+
+std::string describeOptions(const VariantOptions &options) {
+  std::string s = absl::StrCat("index", options.index32 ? 32 : 64);
+  for (const auto &[name, fact] : options.facts)
+    absl::StrAppend(&s, " ", name, "%", fact.divisor, "<=", fact.max);
+  return s;
+}
+
+VariantSet::Choice VariantSet::choose(const CheckedArgs &args) const {
+  Choice c;
+  c.options.target = target_;
+  c.options.index32 = fits32(args);
+  c.options.name = "general";
+  auto keyOf = [&] { return describeOptions(c.options); };
+  c.key = keyOf();
+  if (session_.options.generalOnly)
+    return c;
+  Choice general = c;
+  c.options.facts = factsFor(signature_, args.sizes);
+  c.options.name = "specialised";
+  c.key = keyOf();
+  if (!variants_.count(c.key) && int(variants_.size()) >= session_.options.maxVariants)
+    return general;
+  return c;
+}
+
+absl::StatusOr<std::shared_ptr<const CompiledVariant>> VariantSet::get(const CheckedArgs &args) {
+  absl::MutexLock lock(&mutex_);
+  Choice choice = choose(args);
+  for (;;) {
+    auto &entry = variants_[choice.key];
+    if (!entry) {
+      absl::StatusOr<Kernel> kernel = compile(choice.options);
+      if (!kernel.ok()) {
+        variants_.erase(choice.key);
+        return kernel.status();
+      }
+      auto compiled = std::make_shared<CompiledVariant>();
+      compiled->kernel = *std::move(kernel);
+      compiled->index = int(variants_.size()) - 1;
+      entry = std::move(compiled);
+    }
+    const Variant &v = entry->variant();
+    if (v.guard.empty() || v.guard.evaluate(args.env()) || !choice.options.index32)
+      return std::shared_ptr<const CompiledVariant>(entry);
+    // A workspace that is larger than any argument: offsets need 64 bits.
+    choice.options.index32 = false;
+    choice.key = describeOptions(choice.options);
+  }
+}
+
+absl::StatusOr<Kernel> VariantSet::compile(const VariantOptions &options) {
+  Kernel kernel = signature_;
+  std::vector<std::string> remarks;
+  absl::Status s = program_->withModule([&](mlir::ModuleOp module) { return addVariant(module, options, kernel); }, &remarks);
+  if (!s.ok())
+    return s;
+  for (std::string &r : remarks) {
+    session_.remark(r);
+    kernel.variants.back().remarks.push_back(std::move(r));
+  }
+  return kernel;
+}
+
+absl::StatusOr<Cubin> VariantSet::cubin(const CompiledVariant &variant) {
+  absl::StatusOr<Nvrtc *> nvrtc = session_.getNvrtc();
+  if (!nvrtc.ok())
+    return nvrtc.status();
+  absl::StatusOr<Cubin> cubin =
+      session_.getCache().compile(**nvrtc, variant.variant().cudaText, absl::StrCat(signature_.name, ".cu"), target_);
+  if (!cubin.ok()) // the text is ours: that it does not compile is never the user's fault
+    return absl::InternalError(absl::StrCat("NVRTC refuses the CUDA text of kernel '", signature_.name, "' for ", target_, ":\n",
+                                            cubin.status().message()));
+  for (const CompileDiagnostic &d : cubin->diagnostics)
+    if (d.severity == CompileDiagnostic::PerformanceError)
+      session_.remark(toString(d));
+  return cubin;
+}
+
+void VariantSet::dropCubin(const CompiledVariant &variant) {
+  absl::StatusOr<Nvrtc *> nvrtc = session_.getNvrtc();
+  if (!nvrtc.ok())
+    return;
+  auto [major, minor] = (*nvrtc)->version();
+  session_.getCache().drop(DiskCache::Kind::Content,
+                           CacheKey::content(variant.variant().cudaText, target_, absl::StrJoin(Nvrtc::options(target_), "\n"),
+                                             absl::StrCat(major, ".", minor), (*nvrtc)->buildId()));
+}
+
+} // namespace kernelc

@@ -1,0 +1,348 @@
+// kernelc.h over Session.h: translation and lifetime, no decisions.
+#include "driver/capi/kernelc.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "driver/Build.h"
+#include "driver/Session.h"
+
+using namespace kernelc;
+
+struct kc_session {
+  std::shared_ptr<Session> session;
+};
+struct kc_program {
+  std::vector<std::shared_ptr<JitKernel>> kernels;
+};
+struct kc_kernel {
+  std::shared_ptr<JitKernel> kernel;
+};
+struct kc_bound {
+  BoundCall call;
+};
+
+namespace {
+
+std::string &lastError() {
+  thread_local std::string text;
+  return text;
+}
+
+kc_code finish(const absl::Status &status) {
+  lastError() = std::string(status.message());
+  return kc_code(status.raw_code());
+}
+
+absl::Status missing(const char *what) { return absl::InvalidArgumentError(absl::StrCat(what, " is null")); }
+
+/// The options as far as the caller's struct reaches; the rest as by default.
+template <typename T> absl::StatusOr<T> readOptions(const T *given) {
+  T options{};
+  if (!given)
+    return options;
+  if (given->size < sizeof(size_t) || given->size > 4096)
+    return absl::InvalidArgumentError("the options' size field is not set");
+  std::memcpy(&options, given, std::min(given->size, sizeof(T)));
+  return options;
+}
+
+std::optional<ElementType> elementTypeOf(kc_dtype d) {
+  auto byBits = [&](std::initializer_list<ElementType> types) -> std::optional<ElementType> {
+    for (ElementType t : types)
+      if (elementBits(t) == d.bits)
+        return t;
+    return std::nullopt;
+  };
+  if (d.lanes != 1)
+    return std::nullopt;
+  switch (d.code) {
+  case 0: return byBits({ElementType::i64, ElementType::i32, ElementType::i16, ElementType::i8, ElementType::i4});
+  case 1: return byBits({ElementType::u64, ElementType::u32, ElementType::u16, ElementType::u8, ElementType::u4});
+  case 2: return byBits({ElementType::f64, ElementType::f32, ElementType::f16});
+  case 4: return byBits({ElementType::bf16});
+  case 6: return byBits({ElementType::boolean});
+  case 10: return byBits({ElementType::f8e4m3});
+  case 12: return byBits({ElementType::f8e5m2});
+  default: return std::nullopt;
+  }
+}
+
+kc_dtype dtypeOf(ElementType t) {
+  uint8_t bits = uint8_t(elementBits(t));
+  switch (t) {
+  case ElementType::bf16: return {4, bits, 1};
+  case ElementType::boolean: return {6, bits, 1};
+  case ElementType::f8e4m3: return {10, bits, 1};
+  case ElementType::f8e5m2: return {12, bits, 1};
+  default: return {uint8_t(isFloat(t) ? 2 : isSignedInteger(t) ? 0 : 1), bits, 1};
+  }
+}
+
+absl::StatusOr<DeviceTensor> tensorOf(const Param &p, const kc_tensor &t, kc_device device) {
+  auto fail = [&](auto &&...parts) { return absl::InvalidArgumentError(absl::StrCat("parameter '", p.name, "': ", parts...)); };
+  bool hostMemory = t.device.device_type == 1 || t.device.device_type == 3 || t.device.device_type == 13;
+  bool deviceMemory = t.device.device_type == KC_DEVICE_CUDA || t.device.device_type == 13;
+  if (device.device_type == KC_DEVICE_CUDA ? !deviceMemory : !hostMemory)
+    return fail("is on another kind of device (DLPack type ", t.device.device_type, ") than the call");
+  if (t.ndim < 0 || (t.ndim > 0 && !t.shape))
+    return fail("has no shape");
+  std::optional<ElementType> type = elementTypeOf(t.dtype);
+  bool raw = t.dtype.code == 1 && t.dtype.lanes == 1 && t.dtype.bits == elementBits(p.type) && isFloat(p.type) && t.dtype.bits <= 16;
+  if (raw)
+    type = p.type;
+  if (!type)
+    return fail("has an element type that kernelc does not know (DLPack code ", int(t.dtype.code), ", ", int(t.dtype.bits), " bits)");
+  DeviceTensor out;
+  out.data = t.data ? static_cast<char *>(t.data) + t.byte_offset : nullptr;
+  out.type = *type;
+  out.shape.assign(t.shape, t.shape + t.ndim);
+  if (t.strides)
+    out.strides.assign(t.strides, t.strides + t.ndim);
+  else
+    for (int64_t i = t.ndim, s = 1; i-- > 0; s *= std::max<int64_t>(1, t.shape[i]))
+      out.strides.insert(out.strides.begin(), s);
+  out.device = device.device_type == KC_DEVICE_CUDA && t.device.device_type == KC_DEVICE_CUDA ? t.device.device_id : device.device_id;
+  return out;
+}
+
+absl::StatusOr<std::vector<LaunchValue>> valuesOf(const Kernel &kernel, kc_device device, const kc_value *values, size_t count) {
+  if (count != kernel.params.size() || (count && !values))
+    return absl::InvalidArgumentError(absl::StrCat("kernel '", kernel.name, "' takes ", kernel.params.size(), " arguments, got ", count));
+  std::vector<LaunchValue> out;
+  for (size_t i = 0; i < count; ++i) {
+    const Param &p = kernel.params[i];
+    const kc_value &v = values[i];
+    if (v.kind == KC_VALUE_TENSOR && v.tensor) {
+      absl::StatusOr<DeviceTensor> t = tensorOf(p, *v.tensor, device);
+      if (!t.ok())
+        return t.status();
+      out.push_back(*std::move(t));
+    } else if (v.kind == KC_VALUE_INT || v.kind == KC_VALUE_FLOAT) {
+      absl::StatusOr<ScalarValue> s = v.kind == KC_VALUE_FLOAT || isFloat(p.type)
+                                          ? ScalarValue::fromDouble(p.type, v.kind == KC_VALUE_FLOAT ? v.f : double(v.i))
+                                          : ScalarValue::fromInt(p.type, v.i);
+      if (!s.ok())
+        return absl::Status(s.status().code(), absl::StrCat("parameter '", p.name, "': ", s.status().message()));
+      out.push_back(*s);
+    } else {
+      return absl::InvalidArgumentError(absl::StrCat("parameter '", p.name, "' has no value"));
+    }
+  }
+  return out;
+}
+
+absl::StatusOr<std::vector<NamedSize>> namedOf(const kc_named *named, size_t count) {
+  std::vector<NamedSize> out;
+  for (size_t i = 0; i < count; ++i) {
+    if (!named || !named[i].name)
+      return missing("a size's name");
+    out.push_back({named[i].name, named[i].value});
+  }
+  return out;
+}
+
+absl::StatusOr<Place> placeOf(kc_device device) {
+  switch (device.device_type) {
+  case KC_DEVICE_CPU: return Place{Place::Cpu};
+  case KC_DEVICE_CUDA: return Place{Place::Cuda, device.device_id};
+  case KC_DEVICE_EMULATOR: return Place{Place::Emulator};
+  default: return absl::InvalidArgumentError(absl::StrCat("there is no device of type ", device.device_type));
+  }
+}
+
+/// A call's arguments, translated.
+struct CallArgs {
+  Place place;
+  std::vector<LaunchValue> values;
+  std::vector<NamedSize> sizes;
+};
+absl::StatusOr<CallArgs> argsOf(kc_kernel *kernel, kc_device device, const kc_value *values, size_t numValues, const kc_named *sizes,
+                                size_t numSizes) {
+  if (!kernel)
+    return missing("the kernel");
+  absl::StatusOr<Place> place = placeOf(device);
+  if (!place.ok())
+    return place.status();
+  absl::StatusOr<std::vector<LaunchValue>> v = valuesOf(kernel->kernel->signature(), device, values, numValues);
+  if (!v.ok())
+    return v.status();
+  absl::StatusOr<std::vector<NamedSize>> n = namedOf(sizes, numSizes);
+  if (!n.ok())
+    return n.status();
+  return CallArgs{*place, *std::move(v), *std::move(n)};
+}
+
+} // namespace
+
+int32_t kc_abi_version(void) { return KC_ABI_VERSION; }
+const char *kc_version(void) { return versionString(); }
+const char *kc_last_error(void) { return lastError().c_str(); }
+
+kc_code kc_session_create(const kc_session_options *given, kc_session **session) {
+  if (!session)
+    return finish(missing("the result"));
+  kc_session_options defaults{};
+  defaults.disk_cache = 1;
+  absl::StatusOr<kc_session_options> o = given ? readOptions(given) : absl::StatusOr<kc_session_options>(defaults);
+  if (!o.ok())
+    return finish(o.status());
+  SessionOptions options;
+  options.diskCache = o->disk_cache != 0;
+  if (o->cache_path)
+    options.cachePath = o->cache_path;
+  if (o->max_variants > 0)
+    options.maxVariants = o->max_variants;
+  if (o->emulator_target)
+    options.emulatorTarget = o->emulator_target;
+  options.cpuThreads = o->cpu_threads;
+  *session = new kc_session{Session::create(std::move(options))};
+  return finish(absl::OkStatus());
+}
+void kc_session_destroy(kc_session *session) { delete session; }
+
+kc_device kc_session_default_device(kc_session *session) {
+  if (!session)
+    return {KC_DEVICE_CPU, 0};
+  Place place = session->session->defaultPlace();
+  return {place.kind == Place::Cuda ? KC_DEVICE_CUDA : KC_DEVICE_CPU, place.ordinal};
+}
+
+kc_code kc_compile(kc_session *session, const char *text, size_t length, const kc_compile_options *given, kc_program **program) {
+  if (!session || !text || !program)
+    return finish(missing(!session ? "the session" : !text ? "the text" : "the result"));
+  absl::StatusOr<kc_compile_options> o = readOptions(given);
+  if (!o.ok())
+    return finish(o.status());
+  ProgramOptions options;
+  if (o->file_name)
+    options.fileName = o->file_name;
+  absl::StatusOr<std::vector<NamedSize>> constants = namedOf(o->constants, o->num_constants);
+  if (!constants.ok())
+    return finish(constants.status());
+  options.constants.insert(constants->begin(), constants->end());
+  auto kernels = session->session->compileAll(std::string(text, length), std::move(options));
+  if (!kernels.ok())
+    return finish(kernels.status());
+  *program = new kc_program{*std::move(kernels)};
+  return finish(absl::OkStatus());
+}
+void kc_program_destroy(kc_program *program) { delete program; }
+size_t kc_program_num_kernels(const kc_program *program) { return program ? program->kernels.size() : 0; }
+kc_code kc_program_kernel(const kc_program *program, size_t index, kc_kernel **kernel) {
+  if (!program || !kernel)
+    return finish(missing(program ? "the result" : "the program"));
+  if (index >= program->kernels.size())
+    return finish(absl::OutOfRangeError("there is no such kernel"));
+  *kernel = new kc_kernel{program->kernels[index]};
+  return finish(absl::OkStatus());
+}
+
+void kc_kernel_destroy(kc_kernel *kernel) { delete kernel; }
+const char *kc_kernel_name(const kc_kernel *kernel) { return kernel ? kernel->kernel->signature().name.c_str() : ""; }
+size_t kc_kernel_num_params(const kc_kernel *kernel) { return kernel ? kernel->kernel->signature().params.size() : 0; }
+kc_code kc_kernel_param(const kc_kernel *kernel, size_t index, kc_param *param) {
+  if (!kernel || !param)
+    return finish(missing(kernel ? "the result" : "the kernel"));
+  const Kernel &k = kernel->kernel->signature();
+  if (index >= k.params.size())
+    return finish(absl::OutOfRangeError("there is no such parameter"));
+  const Param &p = k.params[index];
+  kc_param full{};
+  full.name = p.name.c_str();
+  full.type = elementTypeName(p.type).data(); // a literal
+  full.kind = p.kind == ParamKind::Input    ? KC_PARAM_INPUT
+              : p.kind == ParamKind::Output ? KC_PARAM_OUTPUT
+              : p.kind == ParamKind::InOut  ? KC_PARAM_INOUT
+                                            : KC_PARAM_SCALAR;
+  full.rank = int32_t(p.dims.size());
+  full.dtype = dtypeOf(p.type);
+  full.size = std::min(param->size, sizeof(kc_param));
+  std::memcpy(param, &full, full.size);
+  return finish(absl::OkStatus());
+}
+size_t kc_kernel_num_sizes(const kc_kernel *kernel) { return kernel ? kernel->kernel->signature().sizes.size() : 0; }
+const char *kc_kernel_size_name(const kc_kernel *kernel, size_t index) {
+  return kernel && index < kernel->kernel->signature().sizes.size() ? kernel->kernel->signature().sizes[index].name.c_str() : "";
+}
+
+kc_code kc_kernel_shape(const kc_kernel *kernel, const kc_value *values, size_t numValues, const kc_named *sizes, size_t numSizes,
+                        size_t param, int64_t *shape) {
+  if (!kernel || !shape || (numValues && !values))
+    return finish(missing("an argument"));
+  const Kernel &k = kernel->kernel->signature();
+  if (param >= k.params.size() || numValues > k.params.size())
+    return finish(absl::OutOfRangeError("there is no such parameter"));
+  absl::StatusOr<std::vector<NamedSize>> named = namedOf(sizes, numSizes);
+  if (!named.ok())
+    return finish(named.status());
+  std::vector<MaybeShape> shapes(k.params.size());
+  for (size_t i = 0; i < numValues; ++i)
+    if (values[i].kind == KC_VALUE_TENSOR && values[i].tensor)
+      shapes[i].emplace(values[i].tensor->shape, values[i].tensor->shape + values[i].tensor->ndim);
+  absl::StatusOr<std::vector<int64_t>> solved = solveSizes(k, shapes, *named, /*partial=*/true);
+  if (!solved.ok())
+    return finish(solved.status());
+  absl::StatusOr<std::vector<int64_t>> result = shapeOf(k, int(param), *solved);
+  if (!result.ok())
+    return finish(result.status());
+  std::copy(result->begin(), result->end(), shape);
+  return finish(absl::OkStatus());
+}
+
+kc_code kc_call(kc_kernel *kernel, kc_device device, const kc_value *values, size_t numValues, const kc_named *sizes, size_t numSizes,
+                void *stream) {
+  absl::StatusOr<CallArgs> args = argsOf(kernel, device, values, numValues, sizes, numSizes);
+  if (!args.ok())
+    return finish(args.status());
+  return finish(kernel->kernel->call(args->place, args->values, args->sizes, static_cast<cuda::StreamHandle>(stream)));
+}
+
+kc_code kc_bind(kc_kernel *kernel, kc_device device, const kc_value *values, size_t numValues, const kc_named *sizes, size_t numSizes,
+                kc_bound **bound) {
+  if (!bound)
+    return finish(missing("the result"));
+  absl::StatusOr<CallArgs> args = argsOf(kernel, device, values, numValues, sizes, numSizes);
+  if (!args.ok())
+    return finish(args.status());
+  absl::StatusOr<BoundCall> call = kernel->kernel->bind(args->place, args->values, args->sizes);
+  if (!call.ok())
+    return finish(call.status());
+  *bound = new kc_bound{*std::move(call)};
+  return finish(absl::OkStatus());
+}
+kc_code kc_bound_launch(kc_bound *bound, void *stream) {
+  if (!bound)
+    return finish(missing("the bound call"));
+  absl::Status s = bound->call.launch(static_cast<cuda::StreamHandle>(stream));
+  return s.ok() ? KC_OK : finish(s); // the launch path touches no string
+}
+void kc_bound_destroy(kc_bound *bound) { delete bound; }
+
+kc_code kc_cuda_text(kc_kernel *kernel, const char *target, const kc_value *values, size_t numValues, const kc_named *sizes,
+                     size_t numSizes, char **text) {
+  if (!target || !text)
+    return finish(missing(target ? "the result" : "the target"));
+  // Where the memory lies does not matter here.
+  kc_device device{KC_DEVICE_CPU, 0};
+  for (size_t i = 0; values && i < numValues; ++i)
+    if (values[i].kind == KC_VALUE_TENSOR && values[i].tensor)
+      device = values[i].tensor->device;
+  absl::StatusOr<CallArgs> args = argsOf(kernel, device, values, numValues, sizes, numSizes);
+  if (!args.ok())
+    return finish(args.status());
+  for (LaunchValue &v : args->values)
+    if (auto *t = std::get_if<DeviceTensor>(&v))
+      t->device = 0;
+  absl::StatusOr<Kernel> variant = kernel->kernel->variantFor(target, args->values, args->sizes);
+  if (!variant.ok())
+    return finish(variant.status());
+  const std::string &cuda = variant->variants[0].cudaText;
+  *text = static_cast<char *>(std::malloc(cuda.size() + 1));
+  if (!*text)
+    return finish(absl::ResourceExhaustedError("no memory"));
+  std::memcpy(*text, cuda.c_str(), cuda.size() + 1);
+  return finish(absl::OkStatus());
+}
+void kc_string_destroy(char *text) { std::free(text); }

@@ -1,0 +1,55 @@
+// The bounds checker's shared parts: Bounds.cpp proves, BoundsReport.cpp explains
+// what was not proved. Used by Sema only.
+#pragma once
+
+#include "frontend/Sema.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace kernelc::frontend {
+
+/// Where an expression is evaluated, and what holds there.
+struct BoundsContext {
+  llvm::SmallVector<IndexVar *> domain;
+  llvm::SmallVector<Constraint> hard; ///< the domain's own conditions
+  llvm::SmallVector<Constraint> soft; ///< hold whenever the value matters
+};
+
+class BoundsChecker {
+public:
+  BoundsChecker(Diagnostics &diags, Kernel &kernel, Elaborator &elab, const Prover &base)
+      : diags(diags), kernel(kernel), elab(elab), base(base), context(&diags.getContext()) {}
+
+  void check(Node *n, const BoundsContext &c) {
+    llvm::DenseSet<Node *> seen;
+    Prover prover = proverFor(c, false);
+    visit(n, c, prover, seen);
+  }
+  bool ok = true;
+
+private:
+  void visit(Node *n, const BoundsContext &c, Prover &prover, llvm::DenseSet<Node *> &seen);
+  void visitReduce(Node *n, const BoundsContext &c);
+  void checkRead(Node *n, const BoundsContext &c, Prover &prover);
+  bool isScan(Node *n, const BoundsContext &inner);
+  /// Is `n >= bound` (or `n <= bound`) proved? Sees through min and max.
+  bool provesAtLeast(Node *n, mlir::AffineExpr bound, Prover &prover);
+  bool provesAtMost(Node *n, mlir::AffineExpr bound, Prover &prover);
+  bool checkDivisors(mlir::AffineExpr e, Prover &prover);
+  Prover proverFor(const BoundsContext &c, bool withSoft);
+  void report(Node *n, unsigned dim, const BoundsContext &c, bool below);
+  void addHypotheses(Node *cond, bool negated, llvm::SmallVectorImpl<Constraint> &out);
+  bool findPoint(mlir::AffineExpr sub, mlir::AffineExpr dim, const BoundsContext &c,
+                 std::map<unsigned, int64_t> &dims, std::map<unsigned, int64_t> &symbols);
+  bool isPoint(mlir::AffineExpr sub, mlir::AffineExpr dim, const BoundsContext &c,
+               const std::map<unsigned, int64_t> &dims, const std::map<unsigned, int64_t> &symbols);
+  std::string suggestion(Node *n, mlir::AffineExpr sub, mlir::AffineExpr dim, bool below);
+  mlir::AffineExpr extreme(mlir::AffineExpr e, bool upper);
+
+  Diagnostics &diags;
+  Kernel &kernel;
+  Elaborator &elab;
+  const Prover &base;
+  mlir::MLIRContext *context;
+};
+
+} // namespace kernelc::frontend

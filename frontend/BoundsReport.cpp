@@ -1,0 +1,209 @@
+// What is said of an access that was not proved: the ranges, a point at which it
+// leaves its tensor, and what would settle it. See Bounds.h.
+#include "frontend/Bounds.h"
+
+using namespace mlir;
+
+namespace kernelc::frontend {
+
+AffineExpr BoundsChecker::extreme(AffineExpr e, bool upper) {
+  if (auto d = dyn_cast<AffineDimExpr>(e)) {
+    IndexVar &v = kernel.indices[d.getPosition()];
+    return upper ? v.hi() - 1 : v.lo;
+  }
+  auto b = dyn_cast<AffineBinaryOpExpr>(e);
+  if (!b)
+    return e;
+  bool dims = false;
+  e.walk([&](AffineExpr x) { dims |= isa<AffineDimExpr>(x); });
+  if (!dims)
+    return e;
+  switch (e.getKind()) {
+  case AffineExprKind::Add: {
+    AffineExpr l = extreme(b.getLHS(), upper), r = extreme(b.getRHS(), upper);
+    return l && r ? l + r : AffineExpr();
+  }
+  case AffineExprKind::Mul: {
+    auto c = dyn_cast<AffineConstantExpr>(b.getRHS());
+    if (!c)
+      return {};
+    AffineExpr l = extreme(b.getLHS(), upper == (c.getValue() >= 0));
+    return l ? l * c.getValue() : AffineExpr();
+  }
+  default:
+    return {};
+  }
+}
+
+std::string BoundsChecker::suggestion(Node *n, AffineExpr sub, AffineExpr dim, bool below) {
+  std::string forms =
+      "write '" + n->tensor->name.str() + ".pad(0)[..]' (or .edge, .wrap, .reflect)";
+  std::string divides;
+  sub.walk([&](AffineExpr x) {
+    // h // (H // G) is bounded by G where G divides H.
+    if (x.getKind() != AffineExprKind::FloorDiv)
+      return;
+    auto b = cast<AffineBinaryOpExpr>(x);
+    bool dims = false;
+    x.walk([&](AffineExpr y) { dims |= isa<AffineDimExpr>(y); });
+    if (!dims && !isa<AffineConstantExpr>(b.getRHS()))
+      divides = "'require " + print(b.getLHS() % b.getRHS(), kernel) + " == 0'";
+  });
+  if (!divides.empty())
+    return "add " + divides + ", or " + forms;
+  AffineExpr e = extreme(sub, !below);
+  if (!e)
+    return forms;
+  AffineExpr slack = simplifyAffineExpr(below ? e : dim - 1 - e, 0, kernel.sizes.size());
+  if (isa<AffineConstantExpr>(slack))
+    return forms;
+  std::string need = below ? print(e, kernel) + " >= 0"
+                           : print(simplifyAffineExpr(e + 1, 0, kernel.sizes.size()), kernel) +
+                                 " <= " + print(dim, kernel);
+  return "add 'require " + need + "', or " + forms;
+}
+
+bool BoundsChecker::isPoint(AffineExpr sub, AffineExpr dim, const BoundsContext &c,
+                            const std::map<unsigned, int64_t> &dims,
+                            const std::map<unsigned, int64_t> &symbols) {
+  auto eval = [&](AffineExpr e) { return evaluate(e, dims, symbols); };
+  for (unsigned i = 0; i < kernel.sizes.size(); ++i)
+    if (eval(getAffineSymbolExpr(i, context)) < 0)
+      return false;
+  for (const Tensor &t : kernel.tensors)
+    for (AffineExpr d : t.dims)
+      if (t.kind != Tensor::Let && eval(d) < 0)
+        return false;
+  for (const Requirement &r : kernel.requirements)
+    for (const Constraint &k : r.constraints)
+      if (k.isEq ? eval(k.expr) != 0 : eval(k.expr) < 0)
+        return false;
+  for (IndexVar *v : c.domain) {
+    int64_t x = eval(getAffineDimExpr(v->id, context));
+    if (x < eval(v->lo) || x >= eval(v->hi()))
+      return false;
+  }
+  for (const auto *list : {&c.hard, &c.soft})
+    for (const Constraint &k : *list)
+      if (k.isEq ? eval(k.expr) != 0 : eval(k.expr) < 0)
+        return false;
+  int64_t s = eval(sub);
+  return s < 0 || s >= eval(dim);
+}
+
+bool BoundsChecker::findPoint(AffineExpr sub, AffineExpr dim, const BoundsContext &c,
+                              std::map<unsigned, int64_t> &dims,
+                              std::map<unsigned, int64_t> &symbols) {
+  // Small sizes first: they read best. The solver finds what is far away.
+  unsigned n = kernel.sizes.size();
+  if (n <= 6) {
+    unsigned budget = 60000;
+    for (int64_t top = 1; top <= 8 && budget; top *= 2) {
+      SmallVector<int64_t> s(n, 0);
+      while (budget) {
+        symbols.clear();
+        for (unsigned i = 0; i < n; ++i)
+          symbols[i] = s[i];
+        // The corners of the index box and a few points inside.
+        SmallVector<int64_t> lo, hi;
+        dims.clear();
+        bool empty = false;
+        for (IndexVar *v : c.domain) {
+          lo.push_back(evaluate(v->lo, dims, symbols));
+          hi.push_back(evaluate(v->hi(), dims, symbols));
+          empty |= hi.back() <= lo.back();
+        }
+        unsigned points = 0;
+        SmallVector<int64_t> at = lo;
+        while (!empty && budget && points++ < 300) {
+          --budget;
+          for (auto [v, x] : llvm::zip(c.domain, at))
+            dims[v->id] = x;
+          if (isPoint(sub, dim, c, dims, symbols))
+            return true;
+          size_t k = 0;
+          for (; k < at.size(); ++k) {
+            if (++at[k] < hi[k])
+              break;
+            at[k] = lo[k];
+          }
+          if (k == at.size())
+            break;
+        }
+        if (budget)
+          --budget;
+        unsigned k = 0;
+        for (; k < n; ++k) {
+          if (++s[k] <= top)
+            break;
+          s[k] = 0;
+        }
+        if (k == n)
+          break;
+      }
+      if (n == 0)
+        break;
+    }
+  }
+  Prover p = proverFor(c, true);
+  for (AffineExpr e : {sub, dim - 1 - sub}) {
+    dims.clear();
+    symbols.clear();
+    if (p.findCounterexample(e, dims, symbols) && isPoint(sub, dim, c, dims, symbols))
+      return true;
+  }
+  return false;
+}
+
+void BoundsChecker::report(Node *n, unsigned i, const BoundsContext &c, bool below) {
+  AffineExpr sub = n->ops[i]->affine, dim = n->tensor->dims[i];
+  std::map<unsigned, int64_t> dims, symbols;
+  bool found = findPoint(sub, dim, c, dims, symbols);
+  if (found)
+    below = evaluate(sub, dims, symbols) < 0;
+  auto d = diags.error(n->ops[i]->loc);
+  d << "subscript '" << print(sub, kernel) << "' of '" << n->tensor->name
+    << "' is not proved to stay in 0:" << print(dim, kernel);
+  std::string sep = "; ";
+  llvm::DenseSet<unsigned> used;
+  sub.walk([&](AffineExpr x) {
+    if (auto v = dyn_cast<AffineDimExpr>(x); v && used.insert(v.getPosition()).second) {
+      IndexVar &var = kernel.indices[v.getPosition()];
+      d << sep << "'" << var.name << "' runs over " << print(var.lo, kernel) << ":"
+        << print(var.hi(), kernel);
+      sep = ", ";
+    }
+  });
+  if (found) {
+    d << "; with ";
+    sep = "";
+    llvm::DenseSet<unsigned> sizes;
+    auto note = [&](AffineExpr e) {
+      e.walk([&](AffineExpr x) {
+        if (auto s = dyn_cast<AffineSymbolExpr>(x))
+          sizes.insert(s.getPosition());
+      });
+    };
+    note(sub);
+    note(dim);
+    for (unsigned v : used) {
+      note(kernel.indices[v].lo);
+      note(kernel.indices[v].extent);
+    }
+    for (auto [s, x] : symbols)
+      if (sizes.contains(s)) {
+        d << sep << kernel.sizes[s] << " = " << x;
+        sep = ", ";
+      }
+    for (auto [v, x] : dims)
+      if (used.contains(v)) {
+        d << sep << kernel.indices[v].name << " = " << x;
+        sep = ", ";
+      }
+    d << (sep.empty() ? "no indices " : " ") << "it is " << evaluate(sub, dims, symbols)
+      << " of 0:" << evaluate(dim, dims, symbols);
+  }
+  d << "; " << suggestion(n, sub, dim, below);
+}
+
+} // namespace kernelc::frontend

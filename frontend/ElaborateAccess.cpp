@@ -1,0 +1,143 @@
+// Accesses of tensors, lets and scalars. See Elaborate.h.
+#include "frontend/Elaborate.h"
+
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+
+namespace kernelc::frontend {
+
+bool Elaborator::elaborateMode(Node *read, const Expr *e, const Scope *scope) {
+  if (e->mode.empty())
+    return true;
+  auto mode = llvm::StringSwitch<std::optional<te::BoundsMode>>(e->mode)
+                  .Case("pad", te::BoundsMode::Pad)
+                  .Case("edge", te::BoundsMode::Edge)
+                  .Case("reflect", te::BoundsMode::Reflect)
+                  .Case("wrap", te::BoundsMode::Wrap)
+                  .Case("assume_inbounds", te::BoundsMode::Assume)
+                  .Default(std::nullopt);
+  if (!mode) {
+    auto d = error(e->modeLoc);
+    d << "unknown bounds form '." << e->mode
+      << "'; there are .pad(v), .edge, .reflect, .wrap and .assume_inbounds";
+    return false;
+  }
+  read->bounds = *mode;
+  unsigned wanted = *mode == te::BoundsMode::Pad ? 1 : 0;
+  if (e->modeArgs.size() != wanted || (wanted && !e->modeArgs[0].name.empty())) {
+    error(e->modeLoc) << "." << e->mode << " takes "
+                      << (wanted ? "one value, as in .pad(0)" : "no arguments");
+    return false;
+  }
+  if (!wanted)
+    return true;
+  Node *v = elaborate(e->modeArgs[0].value, scope);
+  if (v)
+    v = convertForStore(v, read->tensor->element, "the padding");
+  if (!v)
+    return false;
+  read->padding = v;
+  return true;
+}
+
+Node *Elaborator::readTensor(Tensor *t, const Expr *e, const Scope *scope) {
+  if (t->poisoned)
+    return nullptr;
+  if (t->kind == Tensor::Scalar) {
+    if (e->hasBracket) {
+      error(e->loc) << "'" << t->name << "' is a scalar and takes no subscripts";
+      return nullptr;
+    }
+    Node *n = make(Node::ScalarParam, widened(t->element), e->loc);
+    n->tensor = t;
+    if (!kernelc::isFloat(t->element) && t->element != ElementType::boolean &&
+        elementBits(t->element) < 32)
+      n->narrow = t->element;
+    return n;
+  }
+  if (!e->hasBracket && !t->dims.empty()) {
+    std::string subs = t->dims.size() == 1 ? "i" : t->dims.size() == 2 ? "i, j" : "i, j, ..";
+    error(e->loc) << "tensors are never whole operands; write '" << t->name << "[" << subs << "]'";
+    return nullptr;
+  }
+  if (e->hasBracket && e->args.size() != t->dims.size()) {
+    error(e->loc) << "'" << t->name << "' has " << t->dims.size() << " dims, but " << e->args.size()
+                  << " subscripts stand here";
+    return nullptr;
+  }
+  if (!t->isReadable) {
+    error(e->loc) << "output '" << t->name << "' is read before its statements have defined it";
+    return nullptr;
+  }
+  Node *n = make(Node::Read, widened(t->element), e->loc);
+  n->tensor = t;
+  if (!kernelc::isFloat(t->element) && t->element != ElementType::boolean &&
+      elementBits(t->element) < 32)
+    n->narrow = t->element;
+  if (t->narrow)
+    n->narrow = t->narrow;
+  bool saved = std::exchange(inSubscript, true);
+  bool ok = true;
+  for (const Expr *a : e->args) {
+    Node *s = elaborate(a, scope);
+    if (!s) {
+      ok = false;
+      continue;
+    }
+    if (!isInt(s->type)) {
+      error(a->loc) << "a subscript must be an integer, not " << name(s->type);
+      ok = false;
+      continue;
+    }
+    s = convert(s, Ty::I64);
+    if (s && !s->pureIndex && e->mode.empty()) {
+      error(a->loc) << "a subscript that depends on data (a gather) is not supported yet without a "
+                       "bounds form; write '"
+                    << t->name << ".assume_inbounds[..]', or .pad(0), .edge, .wrap, .reflect";
+      ok = false;
+    }
+    n->ops.push_back(s);
+    ok &= s != nullptr;
+  }
+  inSubscript = saved;
+  if (!elaborateMode(n, e, scope) || !ok)
+    return nullptr;
+  return n;
+}
+
+Node *Elaborator::elaborateAccess(const Expr *e, const Scope *scope) {
+  if (const Binding *b = scope->find(e->text)) {
+    if (b->kind == Binding::Lambda)
+      return elaborateLambda(*b, e, scope);
+    error(e->loc) << "'" << e->text << "' is "
+                  << (b->kind == Binding::Key ? "an index" : "a parameter of the function")
+                  << " and takes no subscripts";
+    return nullptr;
+  }
+  const Scope *root = scope;
+  while (root->parent)
+    root = root->parent;
+  if (root->kernelLevel)
+    if (auto it = tensors.find(e->text); it != tensors.end())
+      return readTensor(it->second, e, scope);
+  if (fns.contains(e->text) || reducers.contains(e->text)) {
+    error(e->loc) << "expected '(' and the argument after '" << e->text << "[..]'";
+    return nullptr;
+  }
+  if (isKernelName(e->text) && root->kernelLevel) {
+    error(e->loc) << "'" << e->text << "' is not a tensor";
+    return nullptr;
+  }
+  SmallVector<StringRef> known;
+  for (auto &t : tensors)
+    known.push_back(t.getKey());
+  std::string near = findNearest(e->text, known);
+  auto d = error(e->loc);
+  d << "unknown tensor '" << e->text << "'";
+  if (!near.empty())
+    d << "; did you mean '" << near << "'?";
+  return nullptr;
+}
+
+} // namespace kernelc::frontend

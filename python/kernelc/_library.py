@@ -1,0 +1,120 @@
+"""libkernelc.so through ctypes: the structures and functions of kernelc.h, and errors as
+exceptions. Knows no arrays."""
+import ctypes as C
+import os
+import threading
+
+KC_ABI_VERSION = 1
+DEVICE_CPU, DEVICE_CUDA, DEVICE_EMULATOR = 1, 2, 1000
+VALUE_NONE, VALUE_TENSOR, VALUE_INT, VALUE_FLOAT = 0, 1, 2, 3
+PARAM_INPUT, PARAM_OUTPUT, PARAM_INOUT, PARAM_SCALAR = 0, 1, 2, 3
+
+
+class KernelcError(RuntimeError):
+    """What kernelc refused or could not do; the text has source lines. `code` is absl's."""
+
+    def __init__(self, code, text):
+        super().__init__(text)
+        self.code = code
+
+
+class Device(C.Structure):
+    _fields_ = [("device_type", C.c_int32), ("device_id", C.c_int32)]
+
+
+class DType(C.Structure):
+    _fields_ = [("code", C.c_uint8), ("bits", C.c_uint8), ("lanes", C.c_uint16)]
+
+
+class Tensor(C.Structure):  # DLTensor
+    _fields_ = [("data", C.c_void_p), ("device", Device), ("ndim", C.c_int32), ("dtype", DType),
+                ("shape", C.POINTER(C.c_int64)), ("strides", C.POINTER(C.c_int64)), ("byte_offset", C.c_uint64)]
+
+
+class Value(C.Structure):
+    _fields_ = [("kind", C.c_int32), ("tensor", C.POINTER(Tensor)), ("i", C.c_int64), ("f", C.c_double)]
+
+
+class Named(C.Structure):
+    _fields_ = [("name", C.c_char_p), ("value", C.c_int64)]
+
+
+class SessionOptions(C.Structure):
+    _fields_ = [("size", C.c_size_t), ("cache_path", C.c_char_p), ("disk_cache", C.c_int32), ("max_variants", C.c_int32),
+                ("emulator_target", C.c_char_p), ("cpu_threads", C.c_int32)]
+
+
+class CompileOptions(C.Structure):
+    _fields_ = [("size", C.c_size_t), ("file_name", C.c_char_p), ("constants", C.POINTER(Named)), ("num_constants", C.c_size_t)]
+
+
+class Param(C.Structure):
+    _fields_ = [("size", C.c_size_t), ("name", C.c_char_p), ("type", C.c_char_p), ("kind", C.c_int32), ("rank", C.c_int32),
+                ("dtype", DType)]
+
+
+_P = C.c_void_p
+_CALL = [_P, Device, C.POINTER(Value), C.c_size_t, C.POINTER(Named), C.c_size_t]
+_SIGNATURES = {
+    "kc_abi_version": (C.c_int32, []),
+    "kc_version": (C.c_char_p, []),
+    "kc_last_error": (C.c_char_p, []),
+    "kc_session_create": (C.c_int32, [C.POINTER(SessionOptions), C.POINTER(_P)]),
+    "kc_session_destroy": (None, [_P]),
+    "kc_session_default_device": (Device, [_P]),
+    "kc_compile": (C.c_int32, [_P, C.c_char_p, C.c_size_t, C.POINTER(CompileOptions), C.POINTER(_P)]),
+    "kc_program_destroy": (None, [_P]),
+    "kc_program_num_kernels": (C.c_size_t, [_P]),
+    "kc_program_kernel": (C.c_int32, [_P, C.c_size_t, C.POINTER(_P)]),
+    "kc_kernel_destroy": (None, [_P]),
+    "kc_kernel_name": (C.c_char_p, [_P]),
+    "kc_kernel_num_params": (C.c_size_t, [_P]),
+    "kc_kernel_param": (C.c_int32, [_P, C.c_size_t, C.POINTER(Param)]),
+    "kc_kernel_num_sizes": (C.c_size_t, [_P]),
+    "kc_kernel_size_name": (C.c_char_p, [_P, C.c_size_t]),
+    "kc_kernel_shape": (C.c_int32, [_P, C.POINTER(Value), C.c_size_t, C.POINTER(Named), C.c_size_t, C.c_size_t, C.POINTER(C.c_int64)]),
+    "kc_call": (C.c_int32, _CALL + [_P]),
+    "kc_bind": (C.c_int32, _CALL + [C.POINTER(_P)]),
+    "kc_bound_launch": (C.c_int32, [_P, _P]),
+    "kc_bound_destroy": (None, [_P]),
+    "kc_cuda_text": (C.c_int32, [_P, C.c_char_p, C.POINTER(Value), C.c_size_t, C.POINTER(Named), C.c_size_t, C.POINTER(_P)]),
+    "kc_string_destroy": (None, [_P]),
+}
+
+_lock = threading.Lock()
+_library = None
+
+
+def library_path():
+    """Where libkernelc.so is looked for: $KERNELC_LIBRARY, beside the package, the bundle's
+    lib folder, then the loader's own search."""
+    given = os.environ.get("KERNELC_LIBRARY")
+    if given:
+        return given
+    here = os.path.dirname(os.path.abspath(__file__))
+    for folder in (here, os.path.join(here, "..", "..", "lib"), os.path.join(here, "..", "lib")):
+        for name in ("libkernelc.so", "libkernelc.so.1"):
+            path = os.path.join(folder, name)
+            if os.path.exists(path):
+                return os.path.normpath(path)
+    return "libkernelc.so.1"
+
+
+def library():
+    global _library
+    with _lock:
+        if _library is None:
+            loaded = C.CDLL(library_path())
+            for name, (result, args) in _SIGNATURES.items():
+                function = getattr(loaded, name)
+                function.restype, function.argtypes = result, args
+            if loaded.kc_abi_version() != KC_ABI_VERSION:
+                raise ImportError(f"{library_path()} speaks version {loaded.kc_abi_version()} of the interface, "
+                                  f"this package {KC_ABI_VERSION}")
+            _library = loaded
+    return _library
+
+
+def check(code):
+    if code:
+        raise KernelcError(code, library().kc_last_error().decode("utf-8", "replace"))

@@ -1,0 +1,92 @@
+// kernelc cache: what the disk cache holds, and why something is not in it.
+#include <iostream>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "runtime/DiskCache.h"
+#include "tools/Commands.h"
+#include "tools/Failure.h"
+#include "tools/Options.h"
+
+namespace kernelc::tools {
+namespace {
+
+std::string noteOf(const CacheKey &key, absl::string_view name) {
+  for (const CacheKey::Part &p : key.notes())
+    if (p.first == name)
+      return p.second;
+  for (const CacheKey::Part &p : key.parts())
+    if (p.first == name)
+      return p.second;
+  return "";
+}
+
+void listEntries(const DiskCache &cache) {
+  for (const DiskCache::EntryInfo &e : cache.list()) {
+    std::string what = e.damaged ? "DAMAGED" : absl::StrCat(noteOf(e.key, "program"), " ", noteOf(e.key, "target"));
+    std::cout << absl::StrFormat("%-8s %s %10d  %s  %s\n", e.kind == DiskCache::Kind::Request ? "artifact" : "cubin", e.hash.substr(0, 12),
+                                 e.bytes, absl::FormatTime("%Y-%m-%d %H:%M", e.lastUse, absl::LocalTimeZone()), what);
+  }
+}
+
+/// The parts of every entry of a kernel: what a call must equal to hit it.
+int why(const DiskCache &cache, const std::string &kernel) {
+  bool any = false;
+  for (const DiskCache::EntryInfo &e : cache.list()) {
+    std::string program = noteOf(e.key, "program");
+    if (e.damaged || (program != kernel && program != kernel + ".cu"))
+      continue;
+    any = true;
+    std::cout << (e.kind == DiskCache::Kind::Request ? "artifact " : "cubin ") << e.hash.substr(0, 12) << "\n";
+    for (const CacheKey::Part &p : e.key.parts())
+      std::cout << "  " << p.first << ": " << p.second << "\n";
+  }
+  if (!any)
+    std::cerr << "kernelc: the cache holds nothing of kernel '" << kernel << "'\n";
+  return any ? kDone : kFailed;
+}
+
+} // namespace
+
+int cacheCommand(const std::vector<std::string> &args) {
+  std::vector<std::string> words;
+  std::string size;
+  Options options("cache", "ls | why KERNEL | verify | prune | clear | path", "Looks after the cache of compiled kernels.");
+  options.value("--to", size, "SIZE", "prune: leave at most so much (500M, 2G)").positionals(words);
+  addEnvironmentOptions(options);
+  if (std::optional<int> code = options.parse(args))
+    return *code;
+  static const std::vector<std::string> kVerbs = {"ls", "why", "verify", "prune", "clear", "path"};
+  std::string verb = words.empty() ? "" : words[0];
+  if (std::find(kVerbs.begin(), kVerbs.end(), verb) == kVerbs.end()) {
+    std::string near = findNearest(verb, kVerbs);
+    return options.usageError(verb.empty() ? "what?" : "unknown action '" + verb + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"));
+  }
+  if (words.size() != (verb == "why" ? 2u : 1u))
+    return options.usageError(verb == "why" ? "why KERNEL" : "unexpected argument");
+  std::optional<int64_t> bytes = size.empty() ? std::optional<int64_t>(-1) : DiskCache::parseSize(size);
+  if (!bytes)
+    return options.usageError("--to takes a size such as 500M");
+  std::unique_ptr<DiskCache> cache = DiskCache::open();
+  if (verb == "path") {
+    std::cout << cache->path() << "\n";
+    return kDone;
+  }
+  if (!cache->enabled())
+    return reportFailure(absl::UnavailableError("the cache is off: " + cache->reason()));
+  if (verb == "why")
+    return why(*cache, words[1]);
+  if (verb == "ls") {
+    listEntries(*cache);
+  } else if (verb == "verify") {
+    DiskCache::Verified v = cache->verify();
+    std::cout << v.good << " good, " << v.removed << " damaged and removed\n";
+    return v.removed ? kFailed : kDone;
+  } else {
+    std::cout << (verb == "clear" ? cache->clear() : cache->prune(*bytes)) << " removed\n";
+  }
+  return kDone;
+}
+
+} // namespace kernelc::tools

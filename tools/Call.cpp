@@ -1,0 +1,65 @@
+#include "tools/Call.h"
+
+#include <iostream>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "driver/Program.h"
+#include "support/Target.h"
+
+namespace kernelc::tools {
+
+void CallOptions::add(Options &o) {
+  source.add(o);
+  o.value("--device", device, "DEVICE", "auto, cpu, emulator, cuda or cuda:N")
+      .value("--arch", arch, "sm_XX", "the GPU that the emulator runs (sm_90a)")
+      .value("--variant", variant, "default|general", "specialise on the arguments, or use the variant that takes anything")
+      .positionals(positionals);
+  addEnvironmentOptions(o);
+}
+
+absl::StatusOr<Call> prepareCall(const CallOptions &o) {
+  if (o.variant != "default" && o.variant != "general")
+    return absl::InvalidArgumentError("--variant is default or general");
+  if (!o.arch.empty() && !findTarget(o.arch))
+    return absl::InvalidArgumentError(absl::StrCat("unknown architecture '", o.arch, "'"));
+  Call call;
+  if (o.device != "auto") {
+    absl::StatusOr<Place> place = parsePlace(o.device);
+    if (!place.ok())
+      return place.status();
+    call.place = *place;
+  }
+  absl::StatusOr<Source> source = readSource(o.positionals[0], o.source);
+  if (!source.ok())
+    return source.status();
+  SessionOptions session;
+  session.generalOnly = o.variant == "general";
+  if (!o.arch.empty())
+    session.emulatorTarget = o.arch;
+  session.remark = [](const std::string &text) { std::cerr << "kernelc: " << text << "\n"; };
+  call.session = Session::create(session);
+  // The name is looked up afterwards, so that a wrong one is answered with the right ones.
+  std::string name = std::exchange(source->options.kernel, "");
+  absl::StatusOr<std::shared_ptr<JitKernel>> kernel = call.session->compile(source->text, name, source->options);
+  if (!kernel.ok())
+    return kernel.status();
+  call.kernel = *std::move(kernel);
+  const Kernel &signature = call.kernel->signature();
+  absl::StatusOr<std::map<std::string, std::string>> values =
+      parseAssignments(signature, {o.positionals.begin() + 1, o.positionals.end()});
+  if (!values.ok())
+    return values.status();
+  absl::StatusOr<HostArguments> arguments = makeArguments(signature, *values, {});
+  if (!arguments.ok())
+    return arguments.status();
+  call.arguments = *std::move(arguments);
+  if (o.device == "auto") {
+    std::string why;
+    call.place = call.session->defaultPlace(&why);
+    std::cerr << "kernelc: running on " << why << "\n";
+  }
+  return call;
+}
+
+} // namespace kernelc::tools

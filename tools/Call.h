@@ -1,0 +1,38 @@
+// What run, check, bench and explain share: a kernel of a source, a device, and
+// arguments from the command line.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "driver/Session.h"
+#include "tools/Options.h"
+#include "tools/Source.h"
+#include "tools/Values.h"
+
+namespace kernelc::tools {
+
+struct CallOptions {
+  SourceOptions source;
+  std::string device = "auto", arch;
+  std::vector<std::string> positionals; ///< FILE.kc, then NAME=VALUE
+  std::string variant = "default";
+
+  void add(Options &options);
+};
+
+/// A kernel ready to be called.
+struct Call {
+  std::shared_ptr<Session> session;
+  std::shared_ptr<JitKernel> kernel;
+  Place place;
+  HostArguments arguments;
+};
+
+/// Reads, compiles the front half, chooses the device (`auto` says on stderr which)
+/// and makes the arguments.
+absl::StatusOr<Call> prepareCall(const CallOptions &options);
+
+} // namespace kernelc::tools

@@ -1,0 +1,86 @@
+#include "tools/Files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+
+namespace kernelc::tools {
+namespace {
+
+absl::Status failure(absl::string_view verb, const std::string &path) {
+  return absl::UnavailableError(absl::StrCat("cannot ", verb, " '", path, "': ", strerror(errno)));
+}
+
+absl::Status writeAll(int fd, absl::string_view bytes, const std::string &name) {
+  while (!bytes.empty()) {
+    ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n < 0)
+      return failure("write", name);
+    bytes.remove_prefix(size_t(n));
+  }
+  return absl::OkStatus();
+}
+
+} // namespace
+
+absl::StatusOr<std::string> readInput(const std::string &path) {
+  int fd = path == "-" ? 0 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return failure("read", path);
+  std::string bytes;
+  char buffer[1 << 16];
+  for (;;) {
+    ssize_t n = ::read(fd, buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n < 0) {
+      absl::Status s = failure("read", path);
+      if (fd)
+        ::close(fd);
+      return s;
+    }
+    if (n == 0)
+      break;
+    bytes.append(buffer, size_t(n));
+  }
+  if (fd)
+    ::close(fd);
+  return bytes;
+}
+
+absl::Status writeOutput(const std::string &path, absl::string_view bytes) {
+  if (path == "-")
+    return writeAll(1, bytes, "standard output");
+  struct stat st {};
+  if (::stat(path.c_str(), &st) == 0 && !S_ISREG(st.st_mode)) { // a device or pipe has no name to rename to
+    int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+      return failure("write", path);
+    absl::Status s = writeAll(fd, bytes, path);
+    ::close(fd);
+    return s;
+  }
+  std::string temporary = absl::StrCat(path, ".XXXXXX");
+  int fd = ::mkstemp(temporary.data());
+  if (fd < 0)
+    return failure("write", path);
+  mode_t mask = ::umask(0);
+  ::umask(mask);
+  absl::Status s = ::fchmod(fd, 0666 & ~mask) == 0 ? writeAll(fd, bytes, path) : failure("write", path);
+  if (::close(fd) != 0 && s.ok())
+    s = failure("write", path);
+  if (s.ok() && ::rename(temporary.c_str(), path.c_str()) != 0)
+    s = failure("write", path);
+  if (!s.ok())
+    ::unlink(temporary.c_str());
+  return s;
+}
+
+} // namespace kernelc::tools

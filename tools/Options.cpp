@@ -1,0 +1,163 @@
+#include "tools/Options.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <set>
+
+namespace kernelc::tools {
+namespace {
+
+unsigned editDistance(const std::string &a, const std::string &b) {
+  std::vector<unsigned> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j)
+    row[j] = unsigned(j);
+  for (size_t i = 1; i <= a.size(); ++i) {
+    unsigned diagonal = row[0];
+    row[0] = unsigned(i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      unsigned replace = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replace});
+    }
+  }
+  return row.back();
+}
+
+std::set<std::string> &optionVariables() {
+  static auto *variables = new std::set<std::string>();
+  return *variables;
+}
+
+} // namespace
+
+std::string findNearest(const std::string &word, const std::vector<std::string> &words) {
+  std::string best;
+  unsigned bestDistance = std::max<unsigned>(2, unsigned(word.size()) / 3) + 1;
+  for (const std::string &w : words)
+    if (unsigned d = editDistance(word, w); d < bestDistance) {
+      best = w;
+      bestDistance = d;
+    }
+  return best;
+}
+
+Options::Options(std::string command, std::string usage, std::string summary)
+    : command_(std::move(command)), usage_(std::move(usage)), summary_(std::move(summary)) {}
+
+Options &Options::flag(const std::string &name, bool &target, const std::string &help) {
+  options_.push_back({name, "", help, [&target](const std::string &) { target = true; }, false});
+  return *this;
+}
+Options &Options::value(const std::string &name, std::string &target, const std::string &metavar, const std::string &help) {
+  options_.push_back({name, metavar, help, [&target](const std::string &v) { target = v; }});
+  return *this;
+}
+Options &Options::list(const std::string &name, std::vector<std::string> &target, const std::string &metavar, const std::string &help) {
+  options_.push_back({name, metavar, help, [&target](const std::string &v) { target.push_back(v); }});
+  return *this;
+}
+Options &Options::environment(const std::string &name, const std::string &variable, const std::string &metavar, const std::string &help) {
+  bool isFlag = metavar.empty();
+  options_.push_back({name, metavar, help + " [" + variable + "]",
+                      [variable, isFlag](const std::string &v) {
+                        ::setenv(variable.c_str(), isFlag ? "1" : v.c_str(), 1);
+                        optionVariables().insert(variable);
+                      },
+                      !isFlag});
+  return *this;
+}
+Options &Options::positionals(std::vector<std::string> &target) {
+  positionals_ = &target;
+  return *this;
+}
+
+const Options::Option *Options::find(const std::string &name) const {
+  for (const Option &o : options_)
+    if (o.name == name)
+      return &o;
+  return nullptr;
+}
+
+std::string Options::nearest(const std::string &name) const {
+  std::vector<std::string> names{"--help"};
+  for (const Option &o : options_)
+    names.push_back(o.name);
+  return findNearest(name, names);
+}
+
+int Options::usageError(const std::string &message) const {
+  std::cerr << "kernelc " << command_ << ": " << message << "\n"
+            << "usage: kernelc " << command_ << " " << usage_ << "  (--help lists the options)\n";
+  return kUsage;
+}
+
+std::optional<int> Options::parse(const std::vector<std::string> &args) {
+  bool onlyPositionals = false;
+  for (size_t i = 0; i < args.size(); ++i) {
+    const std::string &arg = args[i];
+    if (onlyPositionals || arg.size() < 2 || arg[0] != '-') {
+      if (!positionals_)
+        return usageError("unexpected argument '" + arg + "'");
+      positionals_->push_back(arg);
+      continue;
+    }
+    if (arg == "--") {
+      onlyPositionals = true;
+      continue;
+    }
+    if (arg == "--help" || arg == "-h") {
+      printHelp();
+      return kDone;
+    }
+    size_t equals = arg.compare(0, 2, "--") == 0 ? arg.find('=') : std::string::npos;
+    std::string name = arg.substr(0, equals);
+    const Option *option = find(name);
+    if (!option) {
+      std::string near = nearest(name);
+      return usageError("unknown option '" + name + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"));
+    }
+    if (!option->takesValue) {
+      if (equals != std::string::npos)
+        return usageError("option '" + name + "' takes no value");
+      option->set("");
+    } else if (equals != std::string::npos) {
+      option->set(arg.substr(equals + 1));
+    } else if (i + 1 < args.size()) {
+      option->set(args[++i]);
+    } else {
+      return usageError("option '" + name + "' needs a value (" + option->metavar + ")");
+    }
+  }
+  return std::nullopt;
+}
+
+void Options::printHelp() const {
+  std::cout << "usage: kernelc " << command_ << " " << usage_ << "\n\n" << summary_ << "\n\noptions:\n";
+  for (const Option &o : options_) {
+    std::string left = "  " + o.name + (o.metavar.empty() ? "" : " " + o.metavar);
+    left.resize(std::max<size_t>(left.size() + 2, 28), ' ');
+    std::cout << left << o.help << "\n";
+  }
+}
+
+const std::vector<EnvironmentOption> &environmentOptions() {
+  static const auto *all = new std::vector<EnvironmentOption>{
+      {"--cache-dir", "KERNELC_CACHE_DIR", "DIR", "where compiled kernels are kept"},
+      {"--cache-size", "KERNELC_CACHE_SIZE", "SIZE", "at most so much of them (500M, 2G; 0 turns the cache off)"},
+      {"--libcuda", "KERNELC_LIBCUDA", "FILE", "the CUDA driver library"},
+      {"--libnvrtc", "KERNELC_LIBNVRTC", "FILE", "the NVRTC library"},
+      {"--clang", "KERNELC_CLANG", "FILE", "the clang++ that the emulator compiles with"},
+      {"--launch-blocking", "KERNELC_LAUNCH_BLOCKING", "", "wait after every launch, so that a fault names its kernel"},
+  };
+  return *all;
+}
+
+void addEnvironmentOptions(Options &options) {
+  for (const EnvironmentOption &e : environmentOptions())
+    options.environment(e.option, e.variable, e.metavar, e.help);
+}
+
+bool wasSetByOption(const std::string &variable) { return optionVariables().count(variable); }
+
+} // namespace kernelc::tools

@@ -1,0 +1,55 @@
+#include "tools/Source.h"
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "tools/Failure.h"
+#include "tools/Files.h"
+
+namespace kernelc::tools {
+
+void SourceOptions::add(Options &o) {
+  o.value("--kernel", kernel, "NAME", "the kernel of the file (needed when it defines several)");
+  o.list("--set", sets, "NAME=N", "fixes a size or a const parameter");
+  o.list("--precision", precision, "KEY=TYPE", "a precision policy, e.g. contract=tf32");
+  o.value("--tolerance", tolerance, "rel=X", "lets the compiler choose the precision");
+  o.value("--schedule", schedule, "FILE", "takes schedules from a file");
+}
+
+absl::StatusOr<std::pair<std::string, int64_t>> parseSet(const std::string &text) {
+  size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0)
+    return absl::InvalidArgumentError(absl::StrCat("--set ", text, ": expected NAME=N"));
+  std::string name = text.substr(0, equals), value = absl::AsciiStrToLower(text.substr(equals + 1));
+  int64_t number = 0;
+  if (value == "true" || value == "false")
+    return std::make_pair(name, int64_t(value == "true"));
+  if (!absl::SimpleAtoi(value, &number))
+    return absl::InvalidArgumentError(absl::StrCat("--set ", text, ": expected an integer, True or False after '='"));
+  return std::make_pair(name, number);
+}
+
+absl::StatusOr<Source> readSource(const std::string &path, const SourceOptions &options) {
+  // Accepting a policy and ignoring it would give an answer of another precision or speed.
+  if (!options.precision.empty() || !options.tolerance.empty())
+    return absl::UnimplementedError("precision policies (--precision, --tolerance) are not supported yet: write casts in the kernel, as in bf16(x[i])");
+  if (!options.schedule.empty())
+    return absl::UnimplementedError("schedule files (--schedule) are not supported yet");
+  Source source;
+  for (const std::string &set : options.sets) {
+    absl::StatusOr<std::pair<std::string, int64_t>> parsed = parseSet(set);
+    if (!parsed.ok())
+      return parsed.status();
+    source.options.constants.insert(*parsed);
+  }
+  absl::StatusOr<std::string> text = readInput(path);
+  if (!text.ok())
+    return text.status();
+  source.text = *std::move(text);
+  source.options.fileName = path == "-" ? "<stdin>" : path;
+  source.options.kernel = options.kernel;
+  rememberSource(path, source.text);
+  return source;
+}
+
+} // namespace kernelc::tools

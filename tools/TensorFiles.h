@@ -1,0 +1,19 @@
+// FILE.npy and FILE.safetensors:TENSOR as host tensors.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "driver/HostTensor.h"
+
+namespace kernelc::tools {
+
+/// Reads a tensor that must be of `type` (see support/NpyFile.h for what files leave open).
+absl::StatusOr<HostTensor> loadTensor(const std::string &path, ElementType type);
+/// Writes each tensor to its path; those of one .safetensors file together. Files are
+/// replaced atomically, after all names were found good.
+absl::Status storeTensors(const std::vector<std::pair<std::string, const HostTensor *>> &tensors);
+
+} // namespace kernelc::tools

@@ -1,0 +1,152 @@
+#include "tools/Values.h"
+
+#include <optional>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "driver/HostValues.h"
+#include "tools/Options.h"
+#include "tools/TensorFiles.h"
+
+namespace kernelc::tools {
+namespace {
+
+bool isGenerator(const std::string &value) {
+  return value == "zeros" || value == "ones" || value == "iota" || value == "random" || absl::StartsWith(value, "random:");
+}
+
+absl::Status fill(const HostTensor &t, const std::string &value, const Param &p, uint64_t position) {
+  uint64_t seed = position;
+  if (absl::StartsWith(value, "random:") && !absl::SimpleAtoi(value.substr(7), &seed))
+    return absl::InvalidArgumentError(absl::StrCat(p.name, "=", value, ": the seed is not a number"));
+  if (absl::StartsWith(value, "random")) {
+    fillRandom(t, seed);
+    return absl::OkStatus();
+  }
+  for (int64_t i = 0; i < t.numElements(); ++i)
+    storeElement(t, i, value == "ones" ? 1 : value == "iota" ? double(i) : 0);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<HostTensor> makeScalar(const Param &p, const std::string &value) {
+  HostTensor t(p.type, {});
+  double number = 0;
+  int64_t integer = 0;
+  absl::StatusOr<ScalarValue> scalar;
+  if (value == "True" || value == "true")
+    scalar = ScalarValue::fromInt(p.type, 1);
+  else if (value == "False" || value == "false")
+    scalar = ScalarValue::fromInt(p.type, 0);
+  else if (absl::SimpleAtoi(value, &integer))
+    scalar = isFloat(p.type) ? ScalarValue::fromDouble(p.type, double(integer)) : ScalarValue::fromInt(p.type, integer);
+  else if (isFloat(p.type) && absl::SimpleAtod(value, &number))
+    scalar = ScalarValue::fromDouble(p.type, number);
+  else
+    return absl::InvalidArgumentError(absl::StrCat(p.name, "=", value, ": expected a number of type ", elementTypeName(p.type)));
+  if (!scalar.ok())
+    return absl::InvalidArgumentError(absl::StrCat(p.name, "=", value, ": ", scalar.status().message()));
+  __builtin_memcpy(t.data(), &scalar->bits, t.bytes());
+  return t;
+}
+
+absl::StatusOr<HostTensor> allocate(const Param &p, const std::vector<int64_t> &shape) {
+  int64_t elements = 1;
+  bool overflow = false;
+  for (int64_t d : shape)
+    overflow |= __builtin_mul_overflow(elements, d, &elements);
+  HostTensor t;
+  if (!overflow && elements < int64_t(1) << 44)
+    t = HostTensor(p.type, shape);
+  if (!t.data())
+    return absl::ResourceExhaustedError(absl::StrCat("no memory for '", p.name, "' of shape [", absl::StrJoin(shape, ", "), "]"));
+  return t;
+}
+
+} // namespace
+
+std::vector<LaunchValue> HostArguments::values(const Kernel &kernel) const {
+  std::vector<LaunchValue> out;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (kernel.params[i].kind == ParamKind::Scalar)
+      out.push_back(tensors[i].scalar());
+    else
+      out.push_back(tensors[i].deviceTensor());
+  }
+  return out;
+}
+
+absl::StatusOr<std::map<std::string, std::string>> parseAssignments(const Kernel &kernel, const std::vector<std::string> &texts) {
+  std::map<std::string, std::string> values;
+  std::vector<std::string> names;
+  for (const Param &p : kernel.params)
+    if (p.kind != ParamKind::Output)
+      names.push_back(p.name);
+  for (const std::string &text : texts) {
+    size_t equals = text.find('=');
+    if (equals == std::string::npos)
+      return absl::InvalidArgumentError(absl::StrCat("'", text, "': expected NAME=VALUE"));
+    std::string name = text.substr(0, equals);
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      std::string near = findNearest(name, names);
+      return absl::InvalidArgumentError(absl::StrCat("kernel '", kernel.name, "' has no input '", name, "'; its inputs are ",
+                                                     absl::StrJoin(names, ", "), near.empty() ? "" : absl::StrCat(" (did you mean '", near, "'?)")));
+    }
+    values[name] = text.substr(equals + 1);
+  }
+  return values;
+}
+
+absl::StatusOr<HostArguments> makeArguments(const Kernel &kernel, const std::map<std::string, std::string> &values,
+                                            const std::vector<NamedSize> &named) {
+  HostArguments args;
+  std::vector<MaybeShape> shapes(kernel.params.size());
+  args.tensors.resize(kernel.params.size());
+  // Files and scalars first: they tell the sizes.
+  for (size_t i = 0; i < kernel.params.size(); ++i) {
+    const Param &p = kernel.params[i];
+    auto value = values.find(p.name);
+    if (p.kind == ParamKind::Scalar) {
+      if (value == values.end())
+        return absl::InvalidArgumentError(absl::StrCat("scalar '", p.name, "' has no value: give ", p.name, "=NUMBER"));
+      absl::StatusOr<HostTensor> scalar = makeScalar(p, value->second);
+      if (!scalar.ok())
+        return scalar.status();
+      args.tensors[i] = *std::move(scalar);
+    } else if (p.kind != ParamKind::Output && value != values.end() && !isGenerator(value->second)) {
+      absl::StatusOr<HostTensor> file = loadTensor(value->second, p.type);
+      if (!file.ok())
+        return absl::Status(file.status().code(), absl::StrCat(p.name, "=", value->second, ": ", file.status().message()));
+      if (file->shape().size() != p.dims.size())
+        return absl::InvalidArgumentError(absl::StrCat(p.name, "=", value->second, ": the kernel wants rank ", p.dims.size(),
+                                                       ", the file has shape [", absl::StrJoin(file->shape(), ", "), "]"));
+      shapes[i] = file->shape();
+      args.tensors[i] = *std::move(file);
+    }
+  }
+  absl::StatusOr<std::vector<int64_t>> sizes = solveSizes(kernel, shapes, named);
+  if (!sizes.ok())
+    return sizes.status();
+  args.sizes = *sizes;
+  for (size_t i = 0; i < kernel.params.size(); ++i) {
+    const Param &p = kernel.params[i];
+    if (p.kind == ParamKind::Scalar || shapes[i])
+      continue;
+    absl::StatusOr<std::vector<int64_t>> shape = shapeOf(kernel, int(i), args.sizes);
+    if (!shape.ok())
+      return shape.status();
+    absl::StatusOr<HostTensor> tensor = allocate(p, *shape);
+    if (!tensor.ok())
+      return tensor.status();
+    args.tensors[i] = *std::move(tensor);
+    if (p.kind == ParamKind::Output)
+      continue;
+    auto value = values.find(p.name);
+    if (absl::Status s = fill(args.tensors[i], value == values.end() ? "random" : value->second, p, i); !s.ok())
+      return s;
+  }
+  return args;
+}
+
+} // namespace kernelc::tools

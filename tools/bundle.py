@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""Packs the built programs into one relocatable archive: bin/, lib/, examples/, bench/,
+python/. Everything a program needs beyond libc, libm, libstdc++, libgcc, zlib and zstd
+comes along in lib/, found through $ORIGIN.
+
+usage: bundle.py BUILD_DIR SOURCE_DIR STRIP OUTPUT.tar.xz [TEST_BINARY...]
+"""
+import lzma
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+LIMIT = 40 << 20
+# A window that spans two programs, since they share most of their code.
+FILTERS = [{"id": lzma.FILTER_X86}, {"id": lzma.FILTER_LZMA2, "preset": 4, "dict_size": 128 << 20}]
+FROM_SYSTEM = re.compile(r"^(linux-vdso|libc|libm|libstdc\+\+|libgcc_s|libz|libzstd|libdl|libpthread|librt|ld-linux.*)\.so")
+
+
+def libraries(path):
+    """Shared libraries that `path` needs, by name, beyond the system's."""
+    found = {}
+    for line in subprocess.run(["ldd", path], check=True, capture_output=True, text=True).stdout.splitlines():
+        match = re.match(r"\s*(\S+) => (\S+)", line)
+        if not match or FROM_SYSTEM.match(match[1]):
+            continue
+        if match[2] == "not":
+            sys.exit(f"bundle: {path} needs {match[1]}, which is not there")
+        found[match[1]] = match[2]
+    return found
+
+
+def main():
+    build, source, strip, output, *tests = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as temporary:
+        root = os.path.join(temporary, "kernelc")
+        os.makedirs(os.path.join(root, "bin"))
+        os.makedirs(os.path.join(root, "lib"))
+        binaries = {os.path.join(build, "tools", "kernelc"): "bin/kernelc",
+                    os.path.join(build, "lib", "libkernelc.so.1"): "lib/libkernelc.so.1"}
+        binaries.update({t: "bin/" + os.path.basename(t) for t in tests})
+        needed = {}
+        for path, name in binaries.items():
+            needed.update(libraries(path))
+            target = os.path.join(root, name)
+            shutil.copy(os.path.realpath(path), target)
+            subprocess.run([strip, "--strip-all", target], check=True)
+        needed.pop("libkernelc.so.1", None)
+        for name, path in needed.items():
+            shutil.copy(os.path.realpath(path), os.path.join(root, "lib", name))
+        os.symlink("kernelc", os.path.join(root, "bin", "kernelc-opt"))
+        os.symlink("libkernelc.so.1", os.path.join(root, "lib", "libkernelc.so"))
+        ignore = shutil.ignore_patterns("__pycache__", "CMakeLists.txt", "*.cpp", "*.in")
+        for folder in ("examples", "bench", "python"):
+            shutil.copytree(os.path.join(source, folder), os.path.join(root, folder), ignore=ignore)
+        os.makedirs(os.path.join(root, "include"))
+        shutil.copy(os.path.join(source, "driver", "capi", "kernelc.h"), os.path.join(root, "include"))
+        partial = output + ".part"
+        with lzma.open(partial, "wb", filters=FILTERS) as stream, tarfile.open(fileobj=stream, mode="w|") as archive:
+            archive.add(root, "kernelc")
+        os.replace(partial, output)
+    size = os.path.getsize(output)
+    print(f"{output}: {size / (1 << 20):.1f} MiB")
+    if size > LIMIT:
+        sys.exit(f"bundle: larger than {LIMIT >> 20} MiB")
+
+
+main()
