@@ -23,12 +23,21 @@ struct CheckedElement {
 
 struct OutputCheck {
   std::string name;
-  int64_t elements = 0, failures = 0, unchecked = 0;
+  int64_t total = 0;    ///< elements of the output
+  int64_t elements = 0; ///< of them compared
+  int64_t failures = 0, unchecked = 0;
   CheckedElement largest; ///< of all bounded elements the largest |device - f64|
   CheckedElement worst;   ///< the largest error in terms of its bound; the first failure when there is one
   bool passed() const { return failures == 0; }
   /// "y: ok, 4096 elements, largest error 1.2e-07 (bound 3.1e-07) at [3, 5]"
   std::string toString() const;
+};
+
+struct CheckOptions {
+  /// Scalar operations of the oracle above which samples are compared: boxes at the
+  /// corners, across multiples of 64 to 256, and at random.
+  double maxWork = 5e10;
+  uint64_t seed = 1;
 };
 
 struct CheckReport {
@@ -46,6 +55,6 @@ absl::StatusOr<OutputCheck> checkOutput(const std::string &name, const TensorVie
 /// saw them before it updated any, and compares `outs`, what the device gave.
 absl::StatusOr<CheckReport> checkOutputs(const ReferenceKernel &oracle, absl::Span<const int64_t> sizes,
                                          absl::Span<const TensorView> args, absl::Span<const TensorView> outs,
-                                         ThreadPool *pool = nullptr);
+                                         ThreadPool *pool = nullptr, const CheckOptions &options = {});
 
 } // namespace kernelc::reference

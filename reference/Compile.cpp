@@ -170,6 +170,7 @@ absl::StatusOr<std::unique_ptr<ReferenceKernel::Impl>> compileKernel(te::KernelO
                               int(builder.program.steps.size()), options);
     if (!step.ok())
       return step.status();
+    builder.program.contextWords += 2 * step->parallel;
     if (Value init = ProgramBuilder::initOf(&op); init && builder.program.slots[out].sharesWith < 0)
       step->copyFrom = builder.slotOf.lookup(init);
     auto partial = dyn_cast<te::ComputeOp>(op);

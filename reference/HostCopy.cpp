@@ -50,6 +50,15 @@ void forRange(ThreadPool *pool, int64_t n, int64_t grain, absl::FunctionRef<void
     fn(b, std::min(n, b + grain));
 }
 
+HostTensor HostTensor::part(const std::vector<int64_t> &lower, const std::vector<int64_t> &upper) const {
+  HostTensor p = *this;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    p.offset += lower[d] * strides[d];
+    p.shape[d] = upper[d] - lower[d];
+  }
+  return p;
+}
+
 void copyTensor(const HostTensor &dst, const HostTensor &src, ThreadPool *pool) {
   int rank = int(dst.shape.size());
   int64_t rows = 1, n = rank ? dst.shape[rank - 1] : 1;
@@ -60,7 +69,7 @@ void copyTensor(const HostTensor &dst, const HostTensor &src, ThreadPool *pool) 
   int64_t ds = rank ? dst.strides[rank - 1] : 1, ss = rank ? src.strides[rank - 1] : 1;
   auto pieces = [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
-      int64_t db = 0, sb = 0, rest = r;
+      int64_t db = dst.offset, sb = src.offset, rest = r;
       for (int i = rank - 2; i >= 0; --i) {
         int64_t at = rest % dst.shape[i];
         rest /= dst.shape[i];

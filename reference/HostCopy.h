@@ -15,6 +15,10 @@ struct HostTensor {
   ElementType type = ElementType::f32;
   std::vector<int64_t> shape, strides; ///< strides in elements
   bool unpacked = false;               ///< i4/u4: one element a byte instead of two
+  int64_t offset = 0;                  ///< element [0, ..] stands so many elements after `data`
+
+  /// The elements of `box` as a tensor of their own.
+  HostTensor part(const std::vector<int64_t> &lower, const std::vector<int64_t> &upper) const;
 };
 
 /// dst = src, element by element. Types agree, or dst is f64 and src a float. The

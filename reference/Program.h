@@ -25,7 +25,8 @@ struct Slot {
   int context = 0;        ///< first word of its description in the context array
 };
 
-/// One statement: a generated function over [begin, end) of its units.
+/// One statement: a generated function over [begin, end) of its units. A unit is a
+/// point of the parallel dims, or a tile of `factor` points along some of them.
 struct Step {
   std::string symbol;
   std::string name;
@@ -34,8 +35,25 @@ struct Step {
   int copyFrom = -1;                 ///< slot copied into `out` beforehand
   bool fill = false;                 ///< or `out` is filled with this element
   std::array<uint8_t, 8> pattern{};
-  std::vector<SizeExpr> unitCounts;  ///< product: number of units
-  SizeExpr unitCost;                 ///< operations of one unit, roughly
+
+  std::vector<SizeExpr> extents;     ///< of all loop dims
+  int parallel = 0;                  ///< the first so many of them are parallel
+  struct UnitDim {
+    int dim = 0;
+    int64_t factor = 1;
+  };
+  std::vector<UnitDim> units;        ///< slowest first
+  int64_t operations = 1;            ///< of the body, roughly
+  int window = 0;                    ///< context words: lower and upper of every parallel dim
+
+  // What a part of the result needs; see Window.h.
+  struct Read {
+    int slot = -1;
+    bool whole = false;              ///< anything of it may be read
+    std::vector<SizeExpr> subscripts; ///< over the sizes, then the loop dims
+  };
+  std::vector<Read> reads;
+  std::vector<int> outDims;          ///< per dim of the result the loop dim that it is, or -1
 };
 
 struct Program {
@@ -62,6 +80,7 @@ struct Program {
 ///   [0] 1 + the step that met an index outside its tensor, or 0
 ///   [1 ..] the sizes
 ///   slot.context: data, errors, strides (elements), extents
+///   step.window: lower, upper of every parallel dim of the step
 inline constexpr int kContextBad = 0;
 inline constexpr int kContextSizes = 1;
 

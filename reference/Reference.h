@@ -34,6 +34,11 @@ enum class Arithmetic {
   F64WithError,
 };
 
+/// lower[d] <= index[d] < upper[d].
+struct Box {
+  std::vector<int64_t> lower, upper;
+};
+
 class ReferenceKernel {
 public:
   static absl::StatusOr<std::unique_ptr<ReferenceKernel>> compile(te::KernelOp kernel, Arithmetic arithmetic);
@@ -45,10 +50,15 @@ public:
   /// no two elements of an output may share memory. An output may be the memory of
   /// an argument. `errors` (F64WithError only; f64, one view per output, of its
   /// shape) receives the bounds: 0 for exact elements, infinity where no bound
-  /// holds. `pool` null: this thread only.
+  /// holds. `pool` null: this thread only. `boxes`: one per output, to compute no
+  /// more than what those elements need (the rest of the outputs is left alone);
+  /// none at all for everything.
   absl::Status run(absl::Span<const int64_t> sizes, absl::Span<const TensorView> args,
                    absl::Span<const TensorView> outs, ThreadPool *pool = nullptr,
-                   absl::Span<const TensorView> errors = {}) const;
+                   absl::Span<const TensorView> errors = {}, absl::Span<const Box> boxes = {}) const;
+
+  /// Scalar operations that such a run takes, roughly.
+  double estimateWork(absl::Span<const int64_t> sizes, absl::Span<const Box> boxes = {}) const;
 
   Arithmetic arithmetic() const;
   unsigned numOutputs() const;

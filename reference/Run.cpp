@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "reference/Compile.h"
 #include "reference/HostCopy.h"
+#include "reference/Window.h"
 
 namespace kernelc::reference {
 namespace {
@@ -73,17 +74,21 @@ bool overlap(const TensorView &a, const TensorView &b) {
 class Runner {
 public:
   Runner(const ReferenceKernel::Impl &kernel, absl::Span<const int64_t> sizes, absl::Span<const TensorView> args,
-         absl::Span<const TensorView> outs, absl::Span<const TensorView> errors, ThreadPool *pool)
-      : kernel_(kernel), program_(kernel.program), env_{sizes}, args_(args), outs_(outs), errors_(errors), pool_(pool),
+         absl::Span<const TensorView> outs, absl::Span<const TensorView> errors, absl::Span<const Box> boxes,
+         ThreadPool *pool)
+      : kernel_(kernel), program_(kernel.program), env_{sizes}, args_(args), outs_(outs), errors_(errors),
+        boxes_(boxes), pool_(pool),
         tensors_(program_.slots.size()), context_(program_.contextWords, 0) {}
 
   absl::Status run();
 
 private:
-  /// One slot in memory.
+  /// One slot in memory. Of results only the needed box has memory; `offset` is such
+  /// that indices of the whole tensor find it.
   struct Tensor {
     HostTensor host;
-    double *errors = nullptr;
+    double *errors = nullptr; ///< laid out like `host`
+    HostTensor errorTensor() const { return {errors, ElementType::f64, host.shape, host.strides, false, host.offset}; }
     Memory data, errorData;
   };
 
@@ -105,7 +110,9 @@ private:
   const Program &program_;
   SizeEnv env_;
   absl::Span<const TensorView> args_, outs_, errors_;
+  absl::Span<const Box> boxes_;
   ThreadPool *pool_;
+  Windows windows_;
   std::vector<Tensor> tensors_;
   std::vector<int64_t> context_;
 };
@@ -163,6 +170,16 @@ absl::Status Runner::check() {
   for (size_t i = 0; i < outs_.size(); ++i)
     if (absl::Status s = checkView(outs_[i], program_.outs[i], program_.outs[i].type, "output"); !s.ok())
       return s;
+  if (!boxes_.empty() && boxes_.size() != outs_.size())
+    return absl::InvalidArgumentError("one box per output is needed");
+  for (size_t i = 0; i < boxes_.size(); ++i) {
+    const std::vector<int64_t> &shape = outs_[i].shape;
+    bool legal = boxes_[i].lower.size() == shape.size() && boxes_[i].upper.size() == shape.size();
+    for (size_t d = 0; legal && d < shape.size(); ++d)
+      legal = 0 <= boxes_[i].lower[d] && boxes_[i].lower[d] <= boxes_[i].upper[d] && boxes_[i].upper[d] <= shape[d];
+    if (!legal)
+      return absl::InvalidArgumentError(absl::StrCat("the box of output '", program_.outs[i].name, "' is not inside it"));
+  }
   for (size_t i = 0; i < errors_.size(); ++i)
     if (absl::Status s = checkView(errors_[i], program_.outs[i], ElementType::f64, "error bound of output"); !s.ok())
       return s;
@@ -176,8 +193,11 @@ void Runner::describe(int slot) {
   bool empty = false;
   for (int64_t d : t.host.shape)
     empty |= d == 0;
-  word[0] = reinterpret_cast<int64_t>(empty ? emptyTensor : t.host.data);
-  word[1] = reinterpret_cast<int64_t>(empty ? static_cast<void *>(emptyTensor) : t.errors);
+  // Integers: the origin of a box's tensor may lie outside its memory.
+  int64_t bytes = program_.slots[slot].bits / 8;
+  word[0] = empty ? reinterpret_cast<int64_t>(emptyTensor)
+                  : reinterpret_cast<int64_t>(t.host.data) + t.host.offset * bytes;
+  word[1] = empty ? reinterpret_cast<int64_t>(emptyTensor) : reinterpret_cast<int64_t>(t.errors) + t.host.offset * 8;
   for (size_t i = 0; i < rank; ++i) {
     word[2 + i] = empty ? 0 : t.host.strides[i];
     word[2 + rank + i] = t.host.shape[i];
@@ -235,6 +255,7 @@ absl::Status Runner::makeResult(int slot) {
   if (s.sharesWith >= 0) {
     t.host.data = tensors_[s.sharesWith].host.data;
     t.host.strides = tensors_[s.sharesWith].host.strides;
+    t.host.offset = tensors_[s.sharesWith].host.offset;
     t.errors = tensors_[s.sharesWith].errors;
     describe(slot);
     return absl::OkStatus();
@@ -258,13 +279,22 @@ absl::Status Runner::makeResult(int slot) {
     describe(slot);
     return absl::OkStatus();
   }
-  auto memory = allocate(*bytes, s.name);
+  const Box &box = windows_.slots[slot];
+  std::vector<int64_t> boxShape;
+  for (size_t d = 0; d < box.lower.size(); ++d)
+    boxShape.push_back(box.upper[d] - box.lower[d]);
+  int64_t elements = *product(boxShape);
+  t.host.strides = denseStrides(boxShape);
+  t.host.offset = 0;
+  for (size_t d = 0; d < box.lower.size(); ++d)
+    t.host.offset -= box.lower[d] * t.host.strides[d];
+  auto memory = allocate(elements * (s.bits / 8), s.name);
   if (!memory.ok())
     return memory.status();
   t.host.data = memory->get();
   t.data = std::move(*memory);
   if (s.hasError) {
-    auto errors = allocate(*bytes / (s.bits / 8) * 8, s.name);
+    auto errors = allocate(elements * 8, s.name);
     if (!errors.ok())
       return errors.status();
     t.errors = static_cast<double *>(errors->get());
@@ -280,39 +310,50 @@ absl::Status Runner::runStep(size_t index) {
     return s;
   Tensor &out = tensors_[step.out];
   const Slot &slot = program_.slots[step.out];
-  int64_t elements = *product(out.host.shape);
-  bool ownErrors = out.errors && slot.sharesWith < 0 && elements;
+  const Box &box = windows_.slots[step.out];
+  HostTensor needed = out.host.part(box.lower, box.upper);
+  // One element, repeated to all without further memory.
+  auto repeated = [&](void *element, ElementType type) {
+    return HostTensor{element, type, needed.shape, std::vector<int64_t>(needed.shape.size(), 0)};
+  };
+  bool ownErrors = out.errors && slot.sharesWith < 0;
+  double exact = 0;
   if (step.copyFrom >= 0) {
     const Tensor &from = tensors_[step.copyFrom];
-    HostTensor to = out.host, source = from.host;
+    HostTensor source = from.host.part(box.lower, box.upper);
     if (elementBits(source.type) == 4)
-      to.unpacked = true;
+      source.type = ElementType::u4, needed.type = ElementType::u4, needed.unpacked = true;
     else if (!slot.isFloat || kernel_.arithmetic == Arithmetic::Own)
-      source.type = to.type; // same bits, whatever the sign
-    copyTensor(to, source, pool_);
-    if (ownErrors) {
-      if (from.errors)
-        std::memcpy(out.errors, from.errors, size_t(elements) * 8);
-      else
-        std::memset(out.errors, 0, size_t(elements) * 8);
-    }
-  } else if (step.fill && elements) {
-    // One element, repeated to all without further memory.
-    std::vector<int64_t> repeat(out.host.shape.size(), 0);
-    auto pattern = step.pattern;
-    copyTensor(out.host, {pattern.data(), out.host.type, out.host.shape, repeat}, pool_);
+      source.type = needed.type; // same bits, whatever the sign
+    copyTensor(needed, source, pool_);
     if (ownErrors)
-      std::memset(out.errors, 0, size_t(elements) * 8);
+      copyTensor(out.errorTensor().part(box.lower, box.upper),
+                 from.errors ? from.errorTensor().part(box.lower, box.upper) : repeated(&exact, ElementType::f64), pool_);
+  } else if (step.fill) {
+    auto pattern = step.pattern;
+    copyTensor(needed, repeated(pattern.data(), needed.type), pool_);
+    if (ownErrors)
+      copyTensor(out.errorTensor().part(box.lower, box.upper), repeated(&exact, ElementType::f64), pool_);
   }
 
-  std::vector<int64_t> counts = evaluate(step.unitCounts, env_);
-  for (int64_t &c : counts)
-    c = std::max<int64_t>(c, 0);
+  const Box &window = windows_.steps[index];
+  for (size_t d = 0; d < window.lower.size(); ++d) {
+    context_[step.window + 2 * d] = window.lower[d];
+    context_[step.window + 2 * d + 1] = window.upper[d];
+  }
+  std::vector<int64_t> counts;
+  double cost = double(step.operations);
+  for (auto [d, factor] : step.units) {
+    int64_t length = window.upper[d] - window.lower[d];
+    counts.push_back(length / factor + (length % factor != 0));
+    cost *= double(std::min(length, factor));
+  }
+  for (size_t d = size_t(step.parallel); d < step.extents.size(); ++d)
+    cost *= double(step.extents[d].evaluate(env_));
   auto units = product(counts);
   if (!units)
     return absl::InvalidArgumentError(absl::StrCat("the domain of '", step.name, "' is too large"));
-  int64_t cost = std::max<int64_t>(step.unitCost.evaluate(env_), 1);
-  int64_t grain = std::max<int64_t>(1, 200000 / cost);
+  int64_t grain = cost > 200000 ? 1 : int64_t(200000 / std::max(cost, 1.0));
   forRange(pool_, *units, grain, [&](int64_t b, int64_t e) { kernel_.functions[index](context_.data(), b, e); });
 
   for (size_t i = 0; i < tensors_.size(); ++i)
@@ -328,6 +369,8 @@ absl::Status Runner::copyOutputs() {
     const Slot &slot = program_.slots[program_.outs[i].slot];
     const Tensor &t = tensors_[program_.outs[i].slot];
     const TensorView &v = outs_[i];
+    const Box box = boxes_.empty() ? Box{std::vector<int64_t>(v.shape.size(), 0), v.shape} : boxes_[i];
+    auto part = [&](const HostTensor &h) { return h.part(box.lower, box.upper); };
     if (t.host.data != v.data) {
       HostTensor to{v.data, v.type, v.shape, v.strides}, from = t.host;
       if (elementBits(v.type) == 4) {
@@ -336,16 +379,13 @@ absl::Status Runner::copyOutputs() {
       } else if (elementBits(from.type) == elementBits(v.type)) {
         from.type = v.type;
       }
-      copyTensor(to, from, pool_);
+      copyTensor(part(to), part(from), pool_);
     }
     if (errors_.empty())
       continue;
     double exact = 0;
     HostTensor to{errors_[i].data, ElementType::f64, v.shape, errors_[i].strides};
-    if (t.errors)
-      copyTensor(to, {t.errors, ElementType::f64, v.shape, denseStrides(v.shape)}, pool_);
-    else
-      copyTensor(to, {&exact, ElementType::f64, v.shape, std::vector<int64_t>(v.shape.size(), 0)}, pool_);
+    copyTensor(part(to), t.errors ? part(t.errorTensor()) : HostTensor{&exact, ElementType::f64, part(to).shape, std::vector<int64_t>(v.shape.size(), 0)}, pool_);
   }
   return absl::OkStatus();
 }
@@ -353,6 +393,7 @@ absl::Status Runner::copyOutputs() {
 absl::Status Runner::run() {
   if (absl::Status s = check(); !s.ok())
     return s;
+  windows_ = planWindows(program_, env_.sizes, boxes_);
   for (size_t i = 0; i < env_.sizes.size(); ++i)
     context_[kContextSizes + i] = env_.sizes[i];
   for (size_t i = 0; i < program_.slots.size(); ++i)
@@ -387,8 +428,12 @@ absl::StatusOr<std::unique_ptr<ReferenceKernel>> ReferenceKernel::compile(te::Ke
 
 absl::Status ReferenceKernel::run(absl::Span<const int64_t> sizes, absl::Span<const TensorView> args,
                                   absl::Span<const TensorView> outs, ThreadPool *pool,
-                                  absl::Span<const TensorView> errors) const {
-  return Runner(*impl_, sizes, args, outs, errors, pool).run();
+                                  absl::Span<const TensorView> errors, absl::Span<const Box> boxes) const {
+  return Runner(*impl_, sizes, args, outs, errors, boxes, pool).run();
+}
+
+double ReferenceKernel::estimateWork(absl::Span<const int64_t> sizes, absl::Span<const Box> boxes) const {
+  return sizes.size() == impl_->program.sizes.size() ? planWindows(impl_->program, sizes, boxes).work : 0;
 }
 
 Arithmetic ReferenceKernel::arithmetic() const { return impl_->arithmetic; }

@@ -19,8 +19,8 @@ Value ScalarEmitter::elementOffset(int slot, ArrayRef<Value> indices) {
 static Value elementAddress(Builder &b, Value base, Type memory, Value offset) {
   if (!offset)
     return base;
-  return LLVM::GEPOp::create(b, base.getType(), memory, base, ArrayRef<LLVM::GEPArg>{offset},
-                             LLVM::GEPNoWrapFlags::inbounds);
+  // Not `inbounds`: the base is the origin of a tensor of which only a box may exist.
+  return LLVM::GEPOp::create(b, base.getType(), memory, base, ArrayRef<LLVM::GEPArg>{offset});
 }
 
 Scalar ScalarEmitter::load(int slot, Type element, ArrayRef<Value> indices, int64_t lanes) {

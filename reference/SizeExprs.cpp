@@ -4,10 +4,10 @@ using namespace mlir;
 
 namespace kernelc::reference {
 
-SizeExpr toSizeExpr(AffineExpr expr) {
+SizeExpr toSizeExpr(AffineExpr expr, int firstDim) {
   auto binary = [&](SizeTerm::Op op) {
     auto b = cast<AffineBinaryOpExpr>(expr);
-    return SizeExpr::binary(op, toSizeExpr(b.getLHS()), toSizeExpr(b.getRHS()));
+    return SizeExpr::binary(op, toSizeExpr(b.getLHS(), firstDim), toSizeExpr(b.getRHS(), firstDim));
   };
   switch (expr.getKind()) {
   case AffineExprKind::Add: return binary(SizeTerm::Add);
@@ -19,7 +19,8 @@ SizeExpr toSizeExpr(AffineExpr expr) {
   case AffineExprKind::SymbolId: return SizeExpr::size(cast<AffineSymbolExpr>(expr).getPosition());
   case AffineExprKind::DimId: break;
   }
-  llvm_unreachable("the te verifier admits no dims here");
+  assert(firstDim >= 0 && "the te verifier admits no dims here");
+  return SizeExpr::size(firstDim + int(cast<AffineDimExpr>(expr).getPosition()));
 }
 
 std::vector<SizeExpr> toSizeExprs(AffineMap map) {

@@ -9,8 +9,8 @@
 
 namespace kernelc::reference {
 
-/// `expr` may refer to symbols only; symbol i is size i.
-SizeExpr toSizeExpr(mlir::AffineExpr expr);
+/// Symbol i is size i; dim i is size firstDim + i (asserts on dims without it).
+SizeExpr toSizeExpr(mlir::AffineExpr expr, int firstDim = -1);
 std::vector<SizeExpr> toSizeExprs(mlir::AffineMap map);
 /// Nonzero where every constraint of `set` holds.
 SizeExpr toSizeExpr(mlir::IntegerSet set);

@@ -31,9 +31,10 @@ private:
     SmallVector<Value> dims;
   };
   absl::Status reducePoints(te::ReduceOp op, const ReducePlan &plan, ArrayRef<Point> points, int64_t lanes);
-  absl::Status reduceTile(te::ReduceOp op, const ReducePlan &plan, ArrayRef<Value> base, ArrayRef<Value> extents);
+  absl::Status reduceTile(te::ReduceOp op, const ReducePlan &plan, ArrayRef<Value> base, ArrayRef<Value> upper);
   SmallVector<Value> delinearise(Value unit, ArrayRef<Value> counts);
-  SmallVector<Value> extents(AffineMap map);
+  /// Lower and upper bound of every parallel dim, from the step's window.
+  std::pair<SmallVector<Value>, SmallVector<Value>> window(const Step &step);
   SmallVector<Value> outIndices(AffineMap map, ValueRange dims);
   void reportBad(Value bad, Value condition);
   /// Remembers the first failure inside a callback; true when there is none here.
@@ -50,11 +51,23 @@ private:
   absl::Status status_; ///< first failure inside a loop body callback
 };
 
-SmallVector<Value> StatementEmitter::extents(AffineMap map) {
-  SmallVector<Value> result;
-  for (AffineExpr e : map.getResults())
-    result.push_back(env.sizeExpr(e));
-  return result;
+std::pair<SmallVector<Value>, SmallVector<Value>> StatementEmitter::window(const Step &step) {
+  SmallVector<Value> lower, upper;
+  for (int d = 0; d < step.parallel; ++d) {
+    lower.push_back(env.word(step.window + 2 * d));
+    upper.push_back(env.word(step.window + 2 * d + 1));
+  }
+  return {lower, upper};
+}
+
+/// How many units each of the step's unit dims has.
+static SmallVector<Value> unitCounts(Builder &b, const Step &step, ArrayRef<Value> lower, ArrayRef<Value> upper) {
+  SmallVector<Value> counts;
+  for (auto [d, factor] : step.units) {
+    Value length = arith::SubIOp::create(b, upper[d], lower[d]);
+    counts.push_back(factor == 1 ? length : emitDivision(b, Division::SignedCeil, length, constI64(b, factor)));
+  }
+  return counts;
 }
 
 SmallVector<Value> StatementEmitter::outIndices(AffineMap map, ValueRange dims) {
@@ -96,28 +109,24 @@ void StatementEmitter::reportBad(Value bad, Value condition) {
 
 absl::Status StatementEmitter::compute(te::ComputeOp op, Value begin, Value end, Step &step) {
   unsigned n = op.getNumDims();
-  AffineMap domain = op.getExtents();
-  SmallVector<Value> extent = extents(domain);
-  step.unitCounts = toSizeExprs(domain);
-  int64_t bodyCost = std::distance(op.getBlock().begin(), op.getBlock().end());
-  step.unitCost = bodyCost;
-  SmallVector<Value> counts = extent;
-  if (n > 0) {
-    step.unitCost = SizeExpr::binary(SizeTerm::Mul, SizeExpr::binary(SizeTerm::Min, step.unitCounts.back(), kInnerBlock), bodyCost);
-    step.unitCounts.back() = ceilDiv(step.unitCounts.back(), kInnerBlock);
-    counts.back() = emitDivision(env.entry, Division::SignedCeil, extent.back(), constI64(env.entry, kInnerBlock));
-  }
+  for (unsigned d = 0; d < n; ++d)
+    step.units.push_back({int(d), d + 1 == n ? kInnerBlock : 1});
+  auto [from, to] = window(step);
+  SmallVector<Value> counts = unitCounts(env.entry, step, from, to);
   AffineMap outMap = op.getOutMapOrIdentity();
   Type element = op.getResult().getType().getElementType();
   Value zero = constI64(env.entry, 0);
 
-  emitFor(b, begin, end, {}, {}, [&](Value unit, ValueRange) -> SmallVector<Value> {
+  emitFor(b, begin, end, {}, {}, [&, &from = from, &to = to](Value unit, ValueRange) -> SmallVector<Value> {
     SmallVector<Value> dims = delinearise(unit, counts);
     SmallVector<LoopDim> loops;
+    for (unsigned d = 0; d < n; ++d) {
+      Value at = d + 1 == n ? Value(arith::MulIOp::create(b, dims[d], constI64(b, kInnerBlock))) : dims[d];
+      dims[d] = arith::AddIOp::create(b, at, from[d]);
+    }
     if (n > 0) {
-      Value lower = arith::MulIOp::create(b, dims.back(), constI64(b, kInnerBlock));
-      Value upper = minS(b, extent.back(), arith::AddIOp::create(b, lower, constI64(b, kInnerBlock)));
-      loops.push_back({n - 1, lower, upper, {}});
+      Value upper = minS(b, to.back(), arith::AddIOp::create(b, dims.back(), constI64(b, kInnerBlock)));
+      loops.push_back({n - 1, dims.back(), upper, {}});
     } else {
       loops.push_back({0, zero, constI64(b, 1), {}});
       dims.push_back(zero);
@@ -231,9 +240,9 @@ absl::Status StatementEmitter::reducePoints(te::ReduceOp op, const ReducePlan &p
   return status_;
 }
 
-/// All points of the tile at `base` that lie inside the extents.
+/// All points of the tile at `base` that lie below `upper`.
 absl::Status StatementEmitter::reduceTile(te::ReduceOp op, const ReducePlan &plan, ArrayRef<Value> base,
-                                          ArrayRef<Value> extent) {
+                                          ArrayRef<Value> upper) {
   Type element = env.valueType(op.getYield().getValues()[0].getType());
   unsigned bytes = std::max(4u, element.getIntOrFloatBitWidth() / 8);
   int64_t lanes = plan.vectorDim ? options_.vectorBytes / bytes : 1;
@@ -249,7 +258,7 @@ absl::Status StatementEmitter::reduceTile(te::ReduceOp op, const ReducePlan &pla
         next.back().dims[d] = offset(p.dims[d], i * stride);
       }
     points = next;
-    Value fits = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, offset(base[d], count * stride), extent[d]);
+    Value fits = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, offset(base[d], count * stride), upper[d]);
     whole = whole ? Value(arith::AndIOp::create(b, whole, fits)) : fits;
   };
   for (auto [d, factor] : plan.jam)
@@ -268,14 +277,14 @@ absl::Status StatementEmitter::reduceTile(te::ReduceOp op, const ReducePlan &pla
     SmallVector<Value> dims = llvm::to_vector(base);
     SmallVector<LoopDim> loops;
     for (auto [d, factor] : plan.jam)
-      loops.push_back({d, base[d], minS(b, extent[d], offset(base[d], factor)), {}});
+      loops.push_back({d, base[d], minS(b, upper[d], offset(base[d], factor)), {}});
     auto inner = [&](ValueRange) -> SmallVector<Value> {
       if (!plan.vectorDim) {
         keep(reducePoints(op, plan, {{dims}}, 1));
         return {};
       }
       unsigned v = *plan.vectorDim;
-      Value last = minS(b, extent[v], offset(base[v], plan.vectors * lanes));
+      Value last = minS(b, upper[v], offset(base[v], plan.vectors * lanes));
       Value length = arith::SubIOp::create(b, last, base[v]);
       Value vectorised = arith::AddIOp::create(b, base[v], arith::SubIOp::create(b, length, emitRemainder(b, Division::SignedTrunc, length, constI64(b, lanes))));
       auto points = [&](int64_t width) {
@@ -316,25 +325,51 @@ absl::Status StatementEmitter::reduce(te::ReduceOp op, Value begin, Value end, S
   for (auto [d, f] : plan.jam)
     order.push_back(d);
 
-  SmallVector<Value> extent = extents(op.getExtents()), counts;
-  std::vector<SizeExpr> sizes = toSizeExprs(op.getExtents());
-  step.unitCost = std::distance(op.getBlock().begin(), op.getBlock().end());
-  for (unsigned d = 0; d < op.getNumDims(); ++d)
-    step.unitCost = SizeExpr::binary(SizeTerm::Mul, step.unitCost, d < parallel ? SizeExpr(factors[d]) : sizes[d]);
-  for (unsigned d : order) {
-    step.unitCounts.push_back(ceilDiv(sizes[d], factors[d]));
-    counts.push_back(factors[d] == 1 ? extent[d]
-                                     : emitDivision(env.entry, Division::SignedCeil, extent[d], constI64(env.entry, factors[d])));
-  }
+  for (unsigned d : order)
+    step.units.push_back({int(d), factors[d]});
+  auto [lower, upper] = window(step);
+  SmallVector<Value> counts = unitCounts(env.entry, step, lower, upper);
   Value zero = constI64(env.entry, 0);
-  emitFor(b, begin, end, {}, {}, [&](Value unit, ValueRange) -> SmallVector<Value> {
+  emitFor(b, begin, end, {}, {}, [&, &lower = lower, &upper = upper](Value unit, ValueRange) -> SmallVector<Value> {
     SmallVector<Value> tile = delinearise(unit, counts), base(op.getNumDims(), zero);
-    for (auto [t, d] : llvm::zip(tile, order))
-      base[d] = factors[d] == 1 ? t : Value(arith::MulIOp::create(b, t, constI64(b, factors[d])));
-    keep(reduceTile(op, plan, base, extent));
+    for (auto [t, d] : llvm::zip(tile, order)) {
+      Value at = factors[d] == 1 ? t : Value(arith::MulIOp::create(b, t, constI64(b, factors[d])));
+      base[d] = arith::AddIOp::create(b, at, lower[d]);
+    }
+    keep(reduceTile(op, plan, base, upper));
     return {};
   });
   return status_;
+}
+
+/// What the runner has to know of a statement to compute a part of it.
+template <typename OpT> void describe(OpT op, const Program &program, const llvm::DenseMap<Value, int> &slotOf, Step &step) {
+  int sizes = int(program.sizes.size());
+  step.extents = toSizeExprs(op.getExtents());
+  step.parallel = int(op.getNumParallel());
+  step.operations = std::distance(op.getBlock().begin(), op.getBlock().end());
+  for (AffineExpr e : op.getOutMapOrIdentity().getResults()) {
+    auto dim = dyn_cast<AffineDimExpr>(e);
+    step.outDims.push_back(dim ? int(dim.getPosition()) : -1);
+  }
+  op->walk([&](te::ReadOp read) {
+    Step::Read r;
+    auto slot = slotOf.find(read.getTensor());
+    if (slot == slotOf.end())
+      return;
+    r.slot = slot->second;
+    SmallVector<AffineExpr> dims;
+    r.whole = read.getBounds() != te::BoundsMode::InBounds;
+    for (Value v : read.getOperands_()) {
+      auto arg = dyn_cast<BlockArgument>(v);
+      r.whole |= !arg;
+      dims.push_back(getAffineDimExpr(arg ? arg.getArgNumber() : 0, op.getContext()));
+    }
+    if (!r.whole)
+      for (AffineExpr e : read.getMapOrIdentity().getResults())
+        r.subscripts.push_back(toSizeExpr(e.replaceDims(dims), sizes));
+    step.reads.push_back(std::move(r));
+  });
 }
 
 /// The step's entry: loads the result's addresses and calls the body with them as
@@ -367,6 +402,13 @@ absl::StatusOr<Step> emitStatement(ModuleOp module, Operation *op, Arithmetic ar
   step.name = program.slots[out].name;
   step.location = locationText(op->getLoc());
   step.out = out;
+  step.window = program.contextWords;
+  if (auto compute = dyn_cast<te::ComputeOp>(op))
+    describe(compute, program, slotOf, step);
+  else if (auto reduce = dyn_cast<te::ReduceOp>(op))
+    describe(reduce, program, slotOf, step);
+  else
+    return unsupported(op);
   auto entry = LLVM::LLVMFuncOp::create(b, step.symbol, LLVM::LLVMFunctionType::get(voidType, {ptr, i64, i64}));
   auto body = LLVM::LLVMFuncOp::create(b, step.symbol + "_body",
                                        LLVM::LLVMFunctionType::get(voidType, {ptr, ptr, ptr, i64, i64}),
@@ -384,13 +426,9 @@ absl::StatusOr<Step> emitStatement(ModuleOp module, Operation *op, Arithmetic ar
   FunctionEnv env(arithmetic, program, slotOf, marker, block->getArgument(0));
   env.setAddresses(out, block->getArgument(1), block->getArgument(2));
   StatementEmitter emitter(b, env, out, number, options);
-  absl::Status status;
-  if (auto compute = dyn_cast<te::ComputeOp>(op))
-    status = emitter.compute(compute, block->getArgument(3), block->getArgument(4), step);
-  else if (auto reduce = dyn_cast<te::ReduceOp>(op))
-    status = emitter.reduce(reduce, block->getArgument(3), block->getArgument(4), step);
-  else
-    return unsupported(op);
+  auto compute = dyn_cast<te::ComputeOp>(op);
+  absl::Status status = compute ? emitter.compute(compute, block->getArgument(3), block->getArgument(4), step)
+                                : emitter.reduce(cast<te::ReduceOp>(op), block->getArgument(3), block->getArgument(4), step);
   if (!status.ok())
     return status;
   if (auto reduce = dyn_cast<te::ReduceOp>(op)) {
