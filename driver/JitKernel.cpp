@@ -5,6 +5,7 @@
 #include "absl/strings/str_join.h"
 #include "driver/JitKernelImpl.h"
 #include "ir/te/Te.h"
+#include "support/Target.h"
 
 namespace kernelc {
 
@@ -175,6 +176,20 @@ absl::Status JitKernel::call(const Place &place, absl::Span<const LaunchValue> v
   return place.kind == Place::Cpu ? callCpu(*args, report) : callEmulator(*args, report);
 }
 
+namespace {
+/// What to compile for: the device's own target, or the newest known one whose code it runs.
+std::string targetOf(const DeviceInfo &info) {
+  std::string own = info.target();
+  if (findTarget(own))
+    return own;
+  std::string best = own; // unknown: the compiler says so
+  for (const Target &t : allTargets())
+    if (info.canRun(t.name))
+      best = t.name;
+  return best;
+}
+} // namespace
+
 absl::StatusOr<BoundCall> JitKernel::bind(const Place &place, absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes) {
   if (place.kind != Place::Cuda)
     return absl::InvalidArgumentError("arguments can be bound on a GPU only");
@@ -187,7 +202,7 @@ absl::StatusOr<BoundCall> JitKernel::bind(const Place &place, absl::Span<const L
   absl::StatusOr<CheckedArgs> args = checkArguments(impl_->signature, values, sizes, place.ordinal, (*device)->info().smCount);
   if (!args.ok())
     return args.status();
-  VariantSet &set = impl_->setFor((*device)->info().target());
+  VariantSet &set = impl_->setFor(targetOf((*device)->info()));
   absl::StatusOr<std::shared_ptr<const CompiledVariant>> variant = set.get(*args);
   if (!variant.ok())
     return variant.status();
