@@ -4,6 +4,7 @@
 #include "driver/SizeExprOf.h"
 #include "ir/te/Te.h"
 #include "ir/te/TeShape.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace kernelc {

@@ -21,7 +21,9 @@ std::string amount(double n, const char *unit) {
   int p = 0;
   for (; n >= 1000 && p < 4; ++p)
     n /= 1000;
-  return absl::StrFormat(n < 10 && p ? "%.2f %s%s" : "%.4g %s%s", n, kPrefixes[p], unit);
+  if (n < 10 && p)
+    return absl::StrFormat("%.2f %s%s", n, kPrefixes[p], unit);
+  return absl::StrFormat("%.4g %s%s", n, kPrefixes[p], unit);
 }
 
 /// Blocks of a launch that fit on one multiprocessor at once, by its static limits.
