@@ -4,6 +4,8 @@
 #include "driver/JitKernelImpl.h"
 #include "driver/Program.h"
 #include "driver/SessionState.h"
+#include "driver/VariantSet.h"
+#include "support/ArtifactJson.h"
 
 namespace kernelc {
 
@@ -49,6 +51,21 @@ SharedStream &SessionState::streamFor(Device &device, cuda::StreamHandle handle)
   return *shared;
 }
 
+absl::StatusOr<std::shared_ptr<Program>> SessionState::getProgram(std::string text, ProgramOptions programOptions) {
+  DiskCache &disk = getCache();
+  std::shared_ptr<Program> lazy = Program::createLazy(text, programOptions, {});
+  CacheKey key = requestKey(*lazy, "signatures", "");
+  key.note("program", programOptions.fileName);
+  if (std::optional<std::string> json = disk.get(DiskCache::Kind::Request, key))
+    if (absl::StatusOr<std::vector<Kernel>> kernels = artifactFromJson(*json); kernels.ok() && !kernels->empty())
+      return Program::createLazy(std::move(text), std::move(programOptions), *std::move(kernels));
+  absl::StatusOr<std::shared_ptr<Program>> program = Program::create(std::move(text), std::move(programOptions));
+  if (program.ok())
+    if (absl::StatusOr<std::string> json = artifactToJson((*program)->kernels()); json.ok())
+      disk.put(DiskCache::Kind::Request, key, *json);
+  return program;
+}
+
 std::shared_ptr<Session> Session::create(SessionOptions options) {
   return std::shared_ptr<Session>(new Session(std::make_shared<SessionState>(std::move(options))));
 }
@@ -56,7 +73,7 @@ std::shared_ptr<Session> Session::create(SessionOptions options) {
 Session::~Session() = default;
 
 absl::StatusOr<std::vector<std::shared_ptr<JitKernel>>> Session::compileAll(std::string text, ProgramOptions options) {
-  absl::StatusOr<std::shared_ptr<Program>> program = Program::create(std::move(text), std::move(options));
+  absl::StatusOr<std::shared_ptr<Program>> program = state_->getProgram(std::move(text), std::move(options));
   if (!program.ok())
     return program.status();
   std::vector<std::shared_ptr<JitKernel>> kernels;
@@ -67,7 +84,7 @@ absl::StatusOr<std::vector<std::shared_ptr<JitKernel>>> Session::compileAll(std:
 
 absl::StatusOr<std::shared_ptr<JitKernel>> Session::compile(std::string text, absl::string_view name, ProgramOptions options) {
   // Imported whole, so that an unknown name can be answered with the known ones.
-  absl::StatusOr<std::shared_ptr<Program>> program = Program::create(std::move(text), std::move(options));
+  absl::StatusOr<std::shared_ptr<Program>> program = state_->getProgram(std::move(text), std::move(options));
   if (!program.ok())
     return program.status();
   absl::StatusOr<const Kernel *> kernel = (*program)->findKernel(name);

@@ -34,6 +34,8 @@ struct SessionState {
   DiskCache &getCache();
   absl::StatusOr<Nvrtc *> getNvrtc();
   ThreadPool &getPool();
+  /// A source; its signatures come from the disk cache where that knows the text.
+  absl::StatusOr<std::shared_ptr<Program>> getProgram(std::string text, ProgramOptions programOptions);
   SharedStream &streamFor(Device &device, cuda::StreamHandle handle);
   void remark(const std::string &text) const {
     if (options.remark)

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "driver/Build.h"
+#include "support/ArtifactJson.h"
 
 namespace kernelc {
 namespace {
@@ -27,6 +28,13 @@ std::string describeOptions(const VariantOptions &options) {
   for (const auto &[name, fact] : options.facts)
     absl::StrAppend(&s, " ", name, "%", fact.divisor, "<=", fact.max);
   return s;
+}
+
+CacheKey requestKey(const Program &program, absl::string_view what, absl::string_view target) {
+  std::string options = absl::StrCat(what, "\nfile ", program.options().fileName, "\nkernel ", program.options().kernel);
+  for (const auto &[name, value] : program.options().constants)
+    absl::StrAppend(&options, "\n", name, "=", value);
+  return CacheKey::request(program.text(), options, target, absl::StrCat(versionString(), " ", buildId()));
 }
 
 VariantSet::Choice VariantSet::choose(const CheckedArgs &args) const {
@@ -73,15 +81,30 @@ absl::StatusOr<std::shared_ptr<const CompiledVariant>> VariantSet::get(const Che
 }
 
 absl::StatusOr<Kernel> VariantSet::compile(const VariantOptions &options) {
+  CacheKey key = requestKey(*program_, absl::StrCat("variant of ", signature_.name, ": ", describeOptions(options)), target_);
+  key.note("program", signature_.name);
+  absl::StatusOr<std::string> json = session_.getCache().getOrCompute(DiskCache::Kind::Request, key, [&]() -> absl::StatusOr<std::string> {
+    absl::StatusOr<Kernel> fresh = compileFresh(options);
+    return fresh.ok() ? artifactToJson({*fresh}) : absl::StatusOr<std::string>(fresh.status());
+  });
+  if (!json.ok())
+    return json.status();
+  absl::StatusOr<std::vector<Kernel>> kernels = artifactFromJson(*json);
+  if (!kernels.ok() || kernels->size() != 1) // written by a build that thought otherwise
+    return compileFresh(options);
+  for (const std::string &r : (*kernels)[0].variants[0].remarks)
+    session_.remark(r);
+  return std::move((*kernels)[0]);
+}
+
+absl::StatusOr<Kernel> VariantSet::compileFresh(const VariantOptions &options) {
   Kernel kernel = signature_;
   std::vector<std::string> remarks;
   absl::Status s = program_->withModule([&](mlir::ModuleOp module) { return addVariant(module, options, kernel); }, &remarks);
   if (!s.ok())
     return s;
-  for (std::string &r : remarks) {
-    session_.remark(r);
+  for (std::string &r : remarks)
     kernel.variants.back().remarks.push_back(std::move(r));
-  }
   return kernel;
 }
 

@@ -44,6 +44,7 @@ private:
   };
   Choice choose(const CheckedArgs &args) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<Kernel> compile(const VariantOptions &options);
+  absl::StatusOr<Kernel> compileFresh(const VariantOptions &options);
 
   SessionState &session_;
   std::shared_ptr<Program> program_;
@@ -53,6 +54,8 @@ private:
   std::map<std::string, std::shared_ptr<const CompiledVariant>> variants_ ABSL_GUARDED_BY(mutex_);
 };
 
+/// The disk cache's key for something made from a program; `what` says what.
+CacheKey requestKey(const Program &program, absl::string_view what, absl::string_view target);
 /// `options` as one line: part of cache keys, and a name for people.
 std::string describeOptions(const VariantOptions &options);
 

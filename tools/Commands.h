@@ -8,10 +8,12 @@
 
 namespace kernelc::tools {
 
+int benchCommand(const std::vector<std::string> &args);
 int cacheCommand(const std::vector<std::string> &args);
 int checkCommand(const std::vector<std::string> &args);
 int compileCommand(const std::vector<std::string> &args);
 int doctorCommand(const std::vector<std::string> &args);
+int explainCommand(const std::vector<std::string> &args);
 int fmtCommand(const std::vector<std::string> &args);
 int runCommand(const std::vector<std::string> &args);
 int versionCommand();

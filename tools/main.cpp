@@ -21,6 +21,8 @@ const Command kCommands[] = {
     {"compile", compileCommand, "a source text to CUDA C, a cubin, or any form on the way"},
     {"run", runCommand, "run a kernel on a GPU, the CPU or the emulator"},
     {"check", checkCommand, "compare a device with the f64 reference"},
+    {"bench", benchCommand, "how fast a kernel is on a GPU"},
+    {"explain", explainCommand, "what a kernel becomes: launches, bytes, flops, occupancy"},
     {"cache", cacheCommand, "look after the cache of compiled kernels"},
     {"doctor", doctorCommand, "what this installation has found"},
     {"fmt", fmtCommand, "the canonical layout of a source text"},

@@ -48,8 +48,9 @@ private:
     // A block takes a warp's width of neighbouring results, or one result.
     int64_t perBlock = isContiguousInResult(r) ? 128 : 1;
     int64_t blocks = std::max<int64_t>(1, points / perBlock), wanted = 8 * int64_t(target_.smCount);
-    constexpr int64_t kWorthIt = 512; // shorter reductions are over before a second launch starts
-    if (blocks * 2 > wanted || length < kWorthIt)
+    // Less is over before a second launch starts.
+    constexpr int64_t kWorthLength = 512, kWorthElements = int64_t(1) << 22;
+    if (blocks * 2 > wanted || length < kWorthLength || points * length < kWorthElements)
       return 0;
     int64_t divisor = knownDivisor(extents.getResult(r.getNumParallel()), facts_);
     int64_t chunk = std::max<int64_t>(64, llvm::bit_floor(uint64_t(std::max<int64_t>(1, length * blocks / wanted))));

@@ -1,0 +1,209 @@
+// Examples compiled for a target, with arguments of small awkward sizes: what the
+// tests that run whole examples on the emulator share.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <random>
+#include <sstream>
+
+#include "driver/Compiler.h"
+#include "driver/Registration.h"
+#include "emulator/RunKernel.h"
+#include "frontend/Import.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "mlir/IR/MLIRContext.h"
+#include "reference/Check.h"
+
+namespace kernelc::emulator {
+
+struct Case {
+  std::string file, kernel, target;
+  bool general = false;
+};
+
+inline void PrintTo(const Case &c, std::ostream *os) { *os << c.kernel << " " << c.target; }
+
+inline std::string readFile(const std::string &path) {
+  std::ifstream in(path);
+  std::stringstream s;
+  s << in.rdbuf();
+  return s.str();
+}
+
+/// Kernels of one file, by its `def` lines.
+inline std::vector<std::string> kernelsOf(const std::string &text) {
+  std::vector<std::string> names;
+  std::stringstream s(text);
+  for (std::string line; std::getline(s, line);)
+    if (line.rfind("def ", 0) == 0)
+      names.push_back(line.substr(4, line.find('(') - 4));
+  return names;
+}
+
+inline std::vector<Case> allCases() {
+  std::vector<std::string> files;
+  for (auto &entry : std::filesystem::directory_iterator(KERNELC_EXAMPLES))
+    if (entry.path().extension() == ".kc")
+      files.push_back(entry.path().string());
+  std::sort(files.begin(), files.end());
+  std::vector<Case> cases;
+  for (const std::string &f : files)
+    for (const std::string &k : kernelsOf(readFile(f)))
+      for (const char *target : {"sm_90a", "sm_80"})
+        for (bool general : {false, true})
+          if (!general || std::string(target) == "sm_80")
+            cases.push_back({f, k, target, general});
+  return cases;
+}
+
+inline void fill(TensorView view, std::mt19937 &random) {
+  size_t n = size_t(view.numElements());
+  auto real = [&] { return float(int(random() % 2001) - 1000) / 1000.0f; };
+  for (size_t i = 0; i < n; i++) {
+    switch (view.type) {
+    case ElementType::f64:
+      static_cast<double *>(view.data)[i] = real();
+      break;
+    case ElementType::f32:
+      static_cast<float *>(view.data)[i] = real();
+      break;
+    case ElementType::f16:
+      static_cast<uint16_t *>(view.data)[i] = toF16(real());
+      break;
+    case ElementType::bf16:
+      static_cast<uint16_t *>(view.data)[i] = toBF16(real());
+      break;
+    case ElementType::f8e4m3:
+      static_cast<uint8_t *>(view.data)[i] = toF8E4M3(real());
+      break;
+    case ElementType::f8e5m2:
+      static_cast<uint8_t *>(view.data)[i] = toF8E5M2(real());
+      break;
+    case ElementType::i64:
+    case ElementType::u64:
+      static_cast<int64_t *>(view.data)[i] = random() % 3;
+      break;
+    case ElementType::i32:
+    case ElementType::u32:
+      static_cast<int32_t *>(view.data)[i] = int32_t(random() % 3);
+      break;
+    case ElementType::i16:
+    case ElementType::u16:
+      static_cast<int16_t *>(view.data)[i] = int16_t(random() % 3);
+      break;
+    case ElementType::boolean:
+      static_cast<uint8_t *>(view.data)[i] = random() & 1;
+      break;
+    default:
+      static_cast<uint8_t *>(view.data)[i] = uint8_t(random() % 3);
+      break;
+    }
+  }
+}
+
+
+/// One kernel of an example with its oracle; `skip` says why it could not be compiled.
+struct CompiledExample {
+  Kernel kernel;
+  std::unique_ptr<reference::ReferenceKernel> oracle;
+  std::string error, skip;
+  const Variant &variant() const { return kernel.variants.front(); }
+};
+
+inline CompiledExample compileExample(const Case &c) {
+  CompiledExample e;
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  mlir::MLIRContext context(registry);
+  context.disableMultithreading();
+  std::string diagnostics;
+  mlir::ScopedDiagnosticHandler handler(
+      &context, [&](mlir::Diagnostic &d) { diagnostics += d.str() + "\n"; });
+  frontend::ImportOptions import;
+  import.kernel = c.kernel;
+  auto module = frontend::importKc(context, readFile(c.file),
+                                   std::filesystem::path(c.file).filename().string(), import);
+  if (!module) {
+    e.error = diagnostics;
+    return e;
+  }
+  auto kernel = describeKernel(*module, c.kernel);
+  if (!kernel.ok()) {
+    e.error = kernel.status().ToString();
+    return e;
+  }
+  VariantOptions options;
+  options.target = c.target;
+  if (!c.general)
+    options.facts = denseFacts(*kernel);
+  if (absl::Status added = addVariant(*module, options, *kernel); !added.ok()) {
+    e.skip = added.ToString() + "\n" + diagnostics;
+    return e;
+  }
+  for (te::KernelOp op : module->getOps<te::KernelOp>())
+    if (op.getName() == c.kernel) {
+      auto oracle =
+          reference::ReferenceKernel::compile(op, reference::Arithmetic::F64WithError);
+      if (oracle.ok())
+        e.oracle = std::move(*oracle);
+      else
+        e.error = oracle.status().ToString();
+    }
+  e.kernel = *std::move(kernel);
+  return e;
+}
+
+/// Arguments with memory of their own.
+struct ExampleArguments {
+  std::vector<std::vector<uint64_t>> storage;
+  RunArguments args;
+  std::string sizes; ///< "M=3 N=17 "
+};
+
+/// Up to `count` sets of sizes that satisfy the guard and every require.
+inline std::vector<std::unique_ptr<ExampleArguments>>
+pickArguments(const CompiledExample &e, unsigned seed, int count) {
+  std::vector<std::unique_ptr<ExampleArguments>> picked;
+  std::mt19937 random(seed);
+  const int64_t extents[] = {1, 2, 3, 5, 7, 8, 16, 17, 24, 31, 32, 33, 40, 64, 65, 72, 136, 200};
+  for (int attempt = 0; attempt < 5000 && int(picked.size()) < count; attempt++) {
+    auto a = std::make_unique<ExampleArguments>();
+    std::vector<int64_t> &sizes = a->args.sizes;
+    double work = 1; // at least the product of all sizes, in whole tiles
+    for (const SizeRecipe &r : e.kernel.sizes) {
+      size_t choices = e.kernel.sizes.size() > 3 ? 9 : std::size(extents);
+      sizes.push_back(r.constant ? *r.constant : extents[random() % choices]);
+      work *= double(sizes.back());
+      a->sizes += r.name + "=" + std::to_string(sizes.back()) + " ";
+    }
+    if (work > (sizes.size() > 4 ? 5e4 : 4e6))
+      continue;
+    SizeEnv env{sizes, 3, {}};
+    bool legal = e.variant().guard.empty() || e.variant().guard.evaluate(env);
+    for (const Require &r : e.kernel.requires_)
+      legal &= r.condition.evaluate(env) != 0;
+    for (const Param &p : e.kernel.params) {
+      TensorView v{nullptr, p.type, {}, {}};
+      for (const SizeExpr &d : p.dims) {
+        v.shape.push_back(d.evaluate(env));
+        legal &= v.shape.back() > 0;
+      }
+      v.strides = denseStrides(v.shape);
+      a->args.params.push_back(v);
+    }
+    if (!legal)
+      continue;
+    for (TensorView &v : a->args.params) {
+      a->storage.emplace_back(size_t(v.numElements()) + 2);
+      v.data = a->storage.back().data();
+      fill(v, random);
+    }
+    picked.push_back(std::move(a));
+  }
+  return picked;
+}
+
+} // namespace kernelc::emulator

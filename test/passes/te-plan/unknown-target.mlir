@@ -1,0 +1,12 @@
+// RUN: not kernelc-opt --te-plan="target=sm_1" %s 2>&1 | FileCheck %s
+// CHECK: error: unknown target 'sm_1'
+te.kernel @k sizes ["N"] args ["x"] : ["f32"] [affine_map<()[s0] -> (s0)>]
+    outs ["y"] : ["f32"] [affine_map<()[s0] -> (s0)>] {
+^bb0(%x: tensor<?xf32>):
+  %y = te.compute ["i"] extents affine_map<()[s0] -> (s0)> {
+  ^bb0(%i: index):
+    %v = te.read %x[%i] : tensor<?xf32>
+    te.yield %v : f32
+  } : tensor<?xf32>
+  te.return %y : tensor<?xf32>
+}

@@ -1,0 +1,52 @@
+/* kernelc.h is C, and a C program can compile and call a kernel. */
+#include <stdio.h>
+#include <string.h>
+
+#include "driver/capi/kernelc.h"
+
+#define CHECK(c) \
+  do { \
+    if (!(c)) { \
+      fprintf(stderr, "%s:%d: %s failed: %s\n", __FILE__, __LINE__, #c, kc_last_error()); \
+      return 1; \
+    } \
+  } while (0)
+
+static const char kText[] = "def scale(a: f32, x: f32[N]) -> (y: f32[N]) { y[i] = a * x[i] }";
+
+int main(void) {
+  kc_session *session;
+  kc_program *program;
+  kc_kernel *kernel;
+  kc_param param = {sizeof param};
+  kc_device cpu = {KC_DEVICE_CPU, 0};
+  float x[4] = {1, 2, 3, 4}, y[4] = {0};
+  int64_t n = 4, shape[1];
+  kc_tensor tx = {x, {KC_DEVICE_CPU, 0}, 1, {2, 32, 1}, &n, NULL, 0}, ty = {y, {KC_DEVICE_CPU, 0}, 1, {2, 32, 1}, &n, NULL, 0};
+  kc_value values[3] = {{KC_VALUE_FLOAT, NULL, 0, 2.0}, {KC_VALUE_TENSOR, &tx, 0, 0}, {KC_VALUE_NONE, NULL, 0, 0}};
+
+  CHECK(kc_abi_version() == KC_ABI_VERSION);
+  CHECK(kc_session_create(NULL, &session) == KC_OK);
+  CHECK(kc_compile(session, kText, strlen(kText), NULL, &program) == KC_OK);
+  CHECK(kc_program_num_kernels(program) == 1);
+  CHECK(kc_program_kernel(program, 0, &kernel) == KC_OK);
+  kc_program_destroy(program);
+  CHECK(strcmp(kc_kernel_name(kernel), "scale") == 0);
+  CHECK(kc_kernel_num_params(kernel) == 3);
+  CHECK(kc_kernel_param(kernel, 2, &param) == KC_OK && strcmp(param.name, "y") == 0 && param.kind == KC_PARAM_OUTPUT);
+  CHECK(kc_kernel_shape(kernel, values, 3, NULL, 0, 2, shape) == KC_OK && shape[0] == 4);
+  CHECK(kc_call(kernel, cpu, values, 3, NULL, 0, NULL) == KC_INVALID_ARGUMENT);
+  CHECK(strstr(kc_last_error(), "'y' has no value") != NULL);
+  values[2].kind = KC_VALUE_TENSOR;
+  values[2].tensor = &ty;
+  CHECK(kc_call(kernel, cpu, values, 3, NULL, 0, NULL) == KC_OK);
+  CHECK(y[0] == 2 && y[3] == 8);
+  /* Misuse is an error, never a crash. */
+  CHECK(kc_call(NULL, cpu, values, 3, NULL, 0, NULL) == KC_INVALID_ARGUMENT);
+  CHECK(kc_compile(session, "def", 3, NULL, &program) == KC_INVALID_ARGUMENT);
+  CHECK(strlen(kc_last_error()) > 0);
+  CHECK(kc_bind(kernel, cpu, values, 3, NULL, 0, NULL) == KC_INVALID_ARGUMENT);
+  kc_kernel_destroy(kernel);
+  kc_session_destroy(session);
+  return 0;
+}

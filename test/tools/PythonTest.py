@@ -1,0 +1,99 @@
+"""The Python package over NumPy on the CPU device and the emulator."""
+import os
+import unittest
+
+import numpy as np
+
+import kernelc
+
+EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples")
+SEVERAL = """
+def scale(a: f32, x: f32[N]) -> (y: f32[N]) { y[i] = a * x[i] }
+def ramp() -> (y: f32[N]) { y[i] = f32(i) }
+def both(x: f32[N]) -> (y: f32[N], z: i32[N]) {
+  y[i] = x[i] + 1.0
+  z[i] = i32(i)
+}
+def half(x: bf16[N]) -> (y: bf16[N]) { y[i] = x[i] * 0.5 }
+"""
+
+
+def example(name):
+    with open(os.path.join(EXAMPLES, name)) as f:
+        return kernelc.compile(f.read(), name)
+
+
+class Calls(unittest.TestCase):
+    def test_softmax_equals_numpy(self):
+        x = np.random.default_rng(0).standard_normal((5, 70), dtype=np.float32)
+        e = np.exp(x - x.max(1, keepdims=True))
+        for device in (None, "emulator"):
+            np.testing.assert_allclose(example("softmax.kc")(x, device=device), e / e.sum(1, keepdims=True), rtol=1e-5)
+
+    def test_strided_input_is_not_copied_but_read(self):
+        x = np.arange(24, dtype=np.float32).reshape(4, 6)
+        k = kernelc.compile("def t(x: f32[M, N]) -> (y: f32[M, N]) { y[i, j] = x[i, j] }")
+        np.testing.assert_array_equal(k(x.T), x.T)
+        np.testing.assert_array_equal(k(x[::2, ::-1]), x[::2, ::-1])
+
+    def test_given_output_is_returned(self):
+        out = np.empty(3, np.float32)
+        k = kernelc.compile(SEVERAL)
+        self.assertIs(k.scale(2.0, np.ones(3, np.float32), y=out), out)
+        self.assertIs(k.scale(3, np.ones(3, np.float32), out=out), out)
+        np.testing.assert_array_equal(out, [3, 3, 3])
+
+    def test_several_outputs_and_named_sizes(self):
+        k = kernelc.compile(SEVERAL)
+        y, z = k.both(np.zeros(3, np.float32))
+        np.testing.assert_array_equal(y, [1, 1, 1])
+        np.testing.assert_array_equal(z, [0, 1, 2])
+        np.testing.assert_array_equal(k.ramp(N=4), [0, 1, 2, 3])
+
+    def test_inout_is_updated_in_place(self):
+        y = np.ones(4, np.float32)
+        self.assertIsNone(example("saxpy.kc")(2.0, np.arange(4, dtype=np.float32), y))
+        np.testing.assert_array_equal(y, [1, 3, 5, 7])
+
+    def test_bf16_as_raw_bits(self):
+        y = kernelc.compile(SEVERAL).half(np.array([0x3F80, 0x4000], np.uint16))
+        np.testing.assert_array_equal(y, np.array([0x3F00, 0x3F80], np.uint16))
+
+    def test_constants_are_compiled_in(self):
+        k = kernelc.compile("def f(x: f32[N]) -> (y: f32[N]) { y[i] = x[i] }", N=4)
+        with self.assertRaisesRegex(kernelc.KernelcError, "expected extent 4"):
+            k(np.zeros(5, np.float32))
+
+    def test_cuda_text_needs_no_gpu(self):
+        self.assertIn("kc_softmax_rows", example("softmax.kc").softmax_rows.cuda_text(np.zeros((4, 8), np.float32), target="sm_80"))
+
+
+class Errors(unittest.TestCase):
+    def test_program(self):
+        with self.assertRaisesRegex(kernelc.KernelcError, r"f.kc:1:42: error: unknown tensor 'z'"):
+            kernelc.compile("def f(x: f32[N]) -> (y: f32[N]) { y[i] = z[i] }", "f.kc")
+
+    def test_arguments(self):
+        k = kernelc.compile(SEVERAL)
+        x = np.ones(3, np.float32)
+        for message, call in (("expected rank 1", lambda: k.scale(1.0, np.ones((2, 2), np.float32))),
+                              ("expected elements of type f32, got f64", lambda: k.scale(1.0, np.ones(2))),
+                              ("nothing determines size 'N'", lambda: k.ramp()),
+                              ("expected extent 3", lambda: k.scale(1.0, x, y=np.empty(4, np.float32))),
+                              ("overlaps parameter", lambda: k.scale(1.0, x, y=x))):
+            with self.assertRaisesRegex(kernelc.KernelcError, message):
+                call()
+        for message, call in (("missing argument 'x'", lambda: k.scale(1.0)), ("no parameter or size 'q'", lambda: k.scale(1.0, x, q=2)),
+                              ("must be an array", lambda: k.scale(1.0, 3)), ("several kernels", lambda: k(x))):
+            with self.assertRaisesRegex(TypeError, message):
+                call()
+
+    def test_read_only_output(self):
+        y = np.ones(2, np.float32)
+        y.flags.writeable = False
+        with self.assertRaisesRegex(ValueError, "read-only"):
+            kernelc.compile(SEVERAL).scale(1.0, np.ones(2, np.float32), y=y)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,177 @@
+// The JIT session on the CPU and on the emulator: values, specialisation, its bound,
+// the caches, threads, and errors.
+#include "driver/Session.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <thread>
+
+#include "driver/HostCheck.h"
+#include "driver/HostRun.h"
+#include "driver/HostValues.h"
+#include "runtime/DiskCache.h"
+
+namespace kernelc {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr char kScale[] = "def scale(a: f32, x: f32[M, N]) -> (y: f32[M, N]) { y[i, j] = a * x[i, j] }";
+constexpr char kSoftmax[] = "def s(x: f32[M, N]) -> (y: f32[M, N]) { y[i, j] = softmax[j](x[i, j]) }";
+
+std::string freshFolder() {
+  std::string name = testing::TempDir() + "/kernelc-session-XXXXXX";
+  EXPECT_NE(::mkdtemp(name.data()), nullptr);
+  return name;
+}
+
+SessionOptions withCache(const std::string &path) {
+  SessionOptions o;
+  o.cachePath = path;
+  o.cpuThreads = 2;
+  return o;
+}
+
+std::vector<HostTensor> softmaxTensors(int64_t m, int64_t n) {
+  std::vector<HostTensor> t;
+  t.emplace_back(ElementType::f32, std::vector<int64_t>{m, n});
+  t.emplace_back(ElementType::f32, std::vector<int64_t>{m, n});
+  fillRandom(t[0], 1);
+  return t;
+}
+
+TEST(Session, RunsOnTheCpu) {
+  auto session = Session::create(withCache(freshFolder()));
+  auto kernel = session->compile(kScale);
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  std::vector<HostTensor> t;
+  t.emplace_back(ElementType::f32, std::vector<int64_t>{});
+  t.emplace_back(ElementType::f32, std::vector<int64_t>{2, 3});
+  t.emplace_back(ElementType::f32, std::vector<int64_t>{2, 3});
+  *t[0].as<float>() = 2;
+  for (int i = 0; i < 6; ++i)
+    t[1].as<float>()[i] = float(i);
+  ASSERT_EQ(runOnHost(**kernel, {Place::Cpu}, t), absl::OkStatus());
+  for (int i = 0; i < 6; ++i)
+    EXPECT_EQ(t[2].as<float>()[i], 2 * i);
+}
+
+TEST(Session, EmulatorAgreesWithTheReference) {
+  auto session = Session::create(withCache(freshFolder()));
+  auto kernel = session->compile(kSoftmax);
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  for (auto [m, n] : {std::pair<int64_t, int64_t>{3, 33}, {2, 256}}) {
+    auto t = softmaxTensors(m, n);
+    auto result = checkOnHost(**kernel, {Place::Emulator}, t);
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_TRUE(result->passed) << result->text;
+  }
+}
+
+TEST(Session, AtMostMaxVariantsAreSpecialised) {
+  SessionOptions options = withCache(freshFolder());
+  options.maxVariants = 2;
+  auto session = Session::create(options);
+  auto kernel = session->compile(kSoftmax);
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  auto variantOf = [&](int64_t n) {
+    auto t = softmaxTensors(1, n);
+    std::vector<LaunchValue> values{t[0].deviceTensor(), t[1].deviceTensor()};
+    auto k = (*kernel)->variantFor("sm_80", values);
+    EXPECT_TRUE(k.ok()) << k.status();
+    return k.ok() ? k->variants[0].name : "";
+  };
+  EXPECT_EQ(variantOf(32), "specialised");
+  EXPECT_EQ(variantOf(64), "specialised");
+  EXPECT_EQ(variantOf(4096), "general"); // the third kind of sizes
+  EXPECT_EQ(variantOf(32), "specialised");
+}
+
+TEST(Session, ArtifactsComeFromTheDiskCache) {
+  std::string folder = freshFolder();
+  std::string texts[2];
+  for (std::string &text : texts) {
+    auto session = Session::create(withCache(folder));
+    auto kernel = session->compile(kSoftmax);
+    ASSERT_TRUE(kernel.ok()) << kernel.status();
+    auto t = softmaxTensors(4, 64);
+    std::vector<LaunchValue> values{t[0].deviceTensor(), t[1].deviceTensor()};
+    auto k = (*kernel)->variantFor("sm_80", values);
+    ASSERT_TRUE(k.ok()) << k.status();
+    text = k->variants[0].cudaText;
+    bool isSecond = &text == &texts[1];
+    EXPECT_EQ(session->cache().counters().hits.load(), isSecond ? 2 : 0); // signatures and variant
+    // What came from the cache still compiles for the CPU, where the source is needed.
+    EXPECT_EQ(runOnHost(**kernel, {Place::Cpu}, t), absl::OkStatus());
+  }
+  EXPECT_EQ(texts[0], texts[1]);
+}
+
+TEST(Session, ThreadsShareAKernel) {
+  auto session = Session::create(withCache(freshFolder()));
+  auto kernel = session->compile(kSoftmax);
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  std::vector<std::thread> threads;
+  std::vector<absl::Status> statuses(4);
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&, i] {
+      auto t = softmaxTensors(2 + i, 16);
+      statuses[i] = runOnHost(**kernel, {i % 2 ? Place::Emulator : Place::Cpu}, t);
+    });
+  for (auto &t : threads)
+    t.join();
+  for (auto &s : statuses)
+    EXPECT_EQ(s, absl::OkStatus());
+}
+
+TEST(Session, ErrorsCarrySourceLines) {
+  auto session = Session::create(withCache(freshFolder()));
+  ProgramOptions options;
+  options.fileName = "f.kc";
+  auto bad = session->compile("def f(x: f32[N]) -> (y: f32[N]) {\n  y[i] = x[i] + q[i]\n}", "", options);
+  EXPECT_EQ(bad.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(bad.status().message()), HasSubstr("f.kc:2:17: error: unknown tensor 'q'"));
+  EXPECT_THAT(std::string(bad.status().message()), HasSubstr("  y[i] = x[i] + q[i]"));
+  auto kernel = session->compile(kScale, "scael");
+  EXPECT_EQ(kernel.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(kernel.status().message()), HasSubstr("it defines scale"));
+}
+
+TEST(Session, ArgumentsAreCheckedBeforeAnythingRuns) {
+  auto session = Session::create(withCache(freshFolder()));
+  auto kernel = session->compile(kSoftmax);
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  auto t = softmaxTensors(2, 8);
+  std::vector<LaunchValue> values{t[0].deviceTensor(), t[0].deviceTensor()};
+  absl::Status s = (*kernel)->call({Place::Cpu}, values);
+  EXPECT_EQ(s.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(s.message()), HasSubstr("overlaps parameter"));
+  EXPECT_THAT(std::string((*kernel)->call({Place::Cpu}, {}).message()), HasSubstr("takes 2 arguments"));
+}
+
+TEST(Session, NoGpuIsAStatus) {
+  auto session = Session::create(withCache(freshFolder()));
+  std::string why;
+  if (session->defaultPlace(&why).kind == Place::Cuda)
+    GTEST_SKIP() << "there is a GPU: " << why;
+  EXPECT_THAT(why, HasSubstr("cpu, because"));
+  auto kernel = session->compile(kSoftmax);
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  auto t = softmaxTensors(2, 8);
+  EXPECT_FALSE(runOnHost(**kernel, {Place::Cuda}, t).ok());
+}
+
+TEST(Place, ParsesAndPrints) {
+  for (const char *text : {"cpu", "emulator", "cuda:3"}) {
+    auto place = parsePlace(text);
+    ASSERT_TRUE(place.ok());
+    EXPECT_EQ(toString(*place), text);
+  }
+  EXPECT_FALSE(parsePlace("cuda:-1").ok());
+  EXPECT_FALSE(parsePlace("gpu").ok());
+}
+
+} // namespace
+} // namespace kernelc
