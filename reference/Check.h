@@ -36,7 +36,7 @@ struct OutputCheck {
 struct CheckOptions {
   /// Scalar operations of the oracle above which samples are compared: boxes at the
   /// corners, across multiples of 64 to 256, and at random.
-  double maxWork = 5e10;
+  double maxWork = 2e10;
   uint64_t seed = 1;
 };
 

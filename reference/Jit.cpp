@@ -58,12 +58,23 @@ static LogicalResult lowerToLLVM(ModuleOp module) {
   return applyFullConversion(module, target, std::move(patterns));
 }
 
+/// Straight-line code so long that LLVM's instruction selection and scheduling, which
+/// are not linear in it, would take many seconds.
+static bool isHuge(const llvm::Module &module) {
+  constexpr size_t kMaxBlock = 1500;
+  for (const llvm::Function &f : module)
+    for (const llvm::BasicBlock &block : f)
+      if (block.size() > kMaxBlock)
+        return true;
+  return false;
+}
+
 /// The standard pipeline without what takes time and finds nothing here: tiles are
 /// unrolled and vectors along parallel dims are explicit already.
-static void optimise(llvm::Module &module, llvm::TargetMachine *machine) {
+static void optimise(llvm::Module &module, llvm::TargetMachine *machine, bool huge) {
   llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = true;
-  tuning.LoopInterleaving = true;
+  tuning.LoopVectorization = !huge;
+  tuning.LoopInterleaving = !huge;
   tuning.SLPVectorization = false;
   tuning.LoopUnrolling = false;
   llvm::LoopAnalysisManager loops;
@@ -76,7 +87,7 @@ static void optimise(llvm::Module &module, llvm::TargetMachine *machine) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, calls, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+  builder.buildPerModuleDefaultPipeline(huge ? llvm::OptimizationLevel::O1 : llvm::OptimizationLevel::O2).run(module, modules);
 }
 
 absl::StatusOr<std::unique_ptr<JitModule>> JitModule::create(ModuleOp module) {
@@ -97,7 +108,8 @@ absl::StatusOr<std::unique_ptr<JitModule>> JitModule::create(ModuleOp module) {
   auto builder = llvm::orc::JITTargetMachineBuilder::detectHost();
   if (!builder)
     return toStatus(builder.takeError(), "this host's CPU");
-  builder->setCodeGenOptLevel(llvm::CodeGenOptLevel::Aggressive);
+  bool huge = isHuge(*code);
+  builder->setCodeGenOptLevel(huge ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Aggressive);
   auto machine = builder->createTargetMachine();
   if (!machine)
     return toStatus(machine.takeError(), "target machine");
@@ -111,7 +123,7 @@ absl::StatusOr<std::unique_ptr<JitModule>> JitModule::create(ModuleOp module) {
       if (hostVectorBytes() == 64)
         f.addFnAttr("prefer-vector-width", "512");
     }
-  optimise(*code, machine->get());
+  optimise(*code, machine->get(), huge);
 
   auto jit = llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(*builder).create();
   if (!jit)
