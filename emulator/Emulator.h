@@ -31,6 +31,8 @@ struct EmulatorOptions {
   int smCount = 3;
   /// Shared bytes a block may have.
   int64_t maxSharedBytes = 232448;
+  /// Optimisation of the host build: 0 compiles several times faster, 1 runs faster.
+  int optimize = 0;
   /// Findings kept per launch.
   int maxFindings = 50;
   /// Where host builds are kept by content; empty: a temporary folder per module.

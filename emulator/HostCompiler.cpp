@@ -46,7 +46,7 @@ absl::StatusOr<std::string> findClang(const EmulatorOptions &options) {
 
 std::vector<std::string> compilerFlags(const EmulatorOptions &options) {
   std::vector<std::string> flags = {"-std=c++20",
-                                    "-O1",
+                                    options.optimize > 0 ? "-O1" : "-O0",
                                     "-gline-tables-only",
                                     "-w",
                                     "-fPIC",

@@ -119,9 +119,13 @@ void inlineComputes(te::KernelOp kernel) {
   for (Operation &op : llvm::make_early_inc_range(kernel.getBlock()))
     if (auto compute = dyn_cast<te::ComputeOp>(op))
       tryInline(compute);
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(kernel.getBlock().without_terminator())))
-    if (op.use_empty())
-      op.erase();
+  // From a list: a reverse iterator over a range of ops stands on the op after, which is erased.
+  SmallVector<Operation *> ops;
+  for (Operation &op : kernel.getBlock().without_terminator())
+    ops.push_back(&op);
+  for (Operation *op : llvm::reverse(ops))
+    if (op->use_empty())
+      op->erase();
 }
 
 } // namespace kernelc::reference

@@ -113,7 +113,8 @@ struct CompiledExample {
   const Variant &variant() const { return kernel.variants.front(); }
 };
 
-inline CompiledExample compileExample(const Case &c) {
+inline CompiledExample compileText(const std::string &text, const std::string &fileName,
+                                   const Case &c) {
   CompiledExample e;
   mlir::DialectRegistry registry;
   registerDialects(registry);
@@ -124,8 +125,7 @@ inline CompiledExample compileExample(const Case &c) {
       &context, [&](mlir::Diagnostic &d) { diagnostics += d.str() + "\n"; });
   frontend::ImportOptions import;
   import.kernel = c.kernel;
-  auto module = frontend::importKc(context, readFile(c.file),
-                                   std::filesystem::path(c.file).filename().string(), import);
+  auto module = frontend::importKc(context, text, fileName, import);
   if (!module) {
     e.error = diagnostics;
     return e;
@@ -155,6 +155,14 @@ inline CompiledExample compileExample(const Case &c) {
   e.kernel = *std::move(kernel);
   return e;
 }
+
+inline CompiledExample compileExample(const Case &c) {
+  return compileText(readFile(c.file), std::filesystem::path(c.file).filename().string(), c);
+}
+
+/// Runs the kernel on the emulator for each of `count` sets of sizes; empty when
+/// there are no findings and every output is within the oracle's bound.
+std::string compareWithOracle(const CompiledExample &e, unsigned seed, int count);
 
 /// Arguments with memory of their own.
 struct ExampleArguments {
@@ -204,6 +212,40 @@ pickArguments(const CompiledExample &e, unsigned seed, int count) {
     picked.push_back(std::move(a));
   }
   return picked;
+}
+
+inline std::string compareWithOracle(const CompiledExample &e, unsigned seed, int count) {
+  auto runner = KernelRunner::create(e.kernel, e.variant());
+  if (!runner.ok())
+    return runner.status().ToString();
+  auto runs = pickArguments(e, seed, count);
+  if (runs.empty())
+    return "no sizes satisfy the guard " + e.variant().guardText;
+  for (auto &run : runs) {
+    auto before = run->storage;
+    auto report = runner->run(run->args);
+    if (!report.ok())
+      return run->sizes + report.status().ToString();
+    if (!report->ok())
+      return run->sizes + "\n" + report->toString();
+    std::vector<TensorView> ins, outs;
+    for (size_t i = 0; i < e.kernel.params.size(); i++) {
+      TensorView v = run->args.params[i];
+      ParamKind kind = e.kernel.params[i].kind;
+      if (kind != ParamKind::Input && kind != ParamKind::Scalar)
+        outs.push_back(v);
+      if (kind != ParamKind::Output) {
+        v.data = before[i].data();
+        ins.push_back(v);
+      }
+    }
+    auto check = reference::checkOutputs(*e.oracle, run->args.sizes, ins, outs);
+    if (!check.ok())
+      return run->sizes + check.status().ToString();
+    if (!check->passed())
+      return run->sizes + "\n" + check->toString();
+  }
+  return "";
 }
 
 } // namespace kernelc::emulator

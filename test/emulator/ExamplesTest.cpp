@@ -15,31 +15,7 @@ TEST_P(Examples, AgreeWithTheOracleWithoutFindings) {
   if (!e.skip.empty()) // a diagnostic is an answer, a crash is not
     GTEST_SKIP() << "the compiler does not support it yet: " << e.skip;
   ASSERT_EQ(e.error, "");
-  auto runner = KernelRunner::create(e.kernel, e.variant());
-  ASSERT_TRUE(runner.ok()) << runner.status();
-  auto runs = pickArguments(e, 20251121, 3);
-  EXPECT_FALSE(runs.empty()) << "no sizes satisfy the guard " << e.variant().guardText;
-  for (auto &run : runs) {
-    SCOPED_TRACE(run->sizes);
-    auto before = run->storage;
-    auto report = runner->run(run->args);
-    ASSERT_TRUE(report.ok()) << report.status();
-    ASSERT_TRUE(report->ok()) << report->toString() << e.variant().cudaText;
-    std::vector<TensorView> ins, outs;
-    for (size_t i = 0; i < e.kernel.params.size(); i++) {
-      TensorView v = run->args.params[i];
-      ParamKind kind = e.kernel.params[i].kind;
-      if (kind != ParamKind::Input && kind != ParamKind::Scalar)
-        outs.push_back(v);
-      if (kind != ParamKind::Output) {
-        v.data = before[i].data();
-        ins.push_back(v);
-      }
-    }
-    auto check = reference::checkOutputs(*e.oracle, run->args.sizes, ins, outs);
-    ASSERT_TRUE(check.ok()) << check.status();
-    ASSERT_TRUE(check->passed()) << check->toString();
-  }
+  EXPECT_EQ(compareWithOracle(e, 20251121, 3), "") << e.variant().cudaText;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Examples, ::testing::ValuesIn(allCases()), [](const auto &info) {
@@ -60,13 +36,22 @@ TEST_P(ExampleMutants, AreDetected) {
     runs.push_back(p->args);
   auto score = measureMutants(e.kernel, e.variant(), runs);
   ASSERT_TRUE(score.ok()) << score.status();
-  std::printf("%s: %s", GetParam().kernel.c_str(), score->toString().c_str());
-  EXPECT_GE(score->percent(), 0.0);
+  EXPECT_GE(score->percent(), 98.0) << score->toString();
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ExampleMutants, ::testing::ValuesIn(allCases()), [](const auto &info) {
-  return info.param.kernel + "_" + info.param.target + (info.param.general ? "_general" : "");
-});
+/// Where every synchronisation and mask is needed. Pipelined products keep guards
+/// of loads that masks make harmless anyway; `kernelc check --mutate` reports them.
+std::vector<Case> tightCases() {
+  std::vector<Case> cases;
+  for (const Case &c : allCases())
+    if (c.target == "sm_90a" && (c.kernel == "softmax_rows" || c.kernel == "row_logsumexp" ||
+                                 c.kernel == "layer_norm" || c.kernel == "transpose"))
+      cases.push_back(c);
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Tight, ExampleMutants, ::testing::ValuesIn(tightCases()),
+                         [](const auto &info) { return info.param.kernel; });
 
 } // namespace
 } // namespace kernelc::emulator
