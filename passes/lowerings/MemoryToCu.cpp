@@ -186,7 +186,7 @@ void lowerLoad(ThreadCode &c, tile::LoadOp op) {
     SmallVector<Value> coords = access.coordinates(open);
     Value inside = access.inside(coords);
     for (Value t : op.getIndexTiles())
-      coords.push_back(c.loadRegister(c.tiles.lookup(t), open, loc));
+      coords.push_back(c.element(t, open, loc));
     auto store = [&](Value v, Value at) { memref::StoreOp::create(c.b, loc, v, array, at); };
     auto fillZero = [&] {
       Value zero = arith::ConstantOp::create(c.b, loc, cast<TypedAttr>(c.b.getZeroAttr(element)));
@@ -202,7 +202,7 @@ void lowerLoad(ThreadCode &c, tile::LoadOp op) {
           cu::CopyOp::create(c.b, loc, access.base(), address, array, r, access.vector());
         else
           store(memref::LoadOp::create(c.b, loc, access.base(), address), r);
-      }, [&] { store(op.getPadding() ? c.loadRegister(c.tiles.lookup(op.getPadding()), open, loc) : Value(), r); });
+      }, [&] { store(c.element(op.getPadding(), open, loc), r); });
     }, fillZero);
   });
   c.tiles[op.getResult()] = result;
@@ -219,7 +219,7 @@ void lowerStore(ThreadCode &c, tile::StoreOp op) {
       SmallVector<Value> coords = access.coordinates(open);
       Value inside = access.inside(coords);
       if (op.getCondition())
-        inside = access.conjunction(inside, c.loadRegister(c.tiles.lookup(op.getCondition()), open, loc));
+        inside = access.conjunction(inside, c.element(op.getCondition(), open, loc));
       guarded(c.b, loc, inside, [&] {
         SmallVector<Value> subscripts = access.subscripts(coords);
         Value address = access.address(subscripts);

@@ -33,7 +33,7 @@ bool insideLoop(Operation *op) {
 class ReduceLowering {
 public:
   ReduceLowering(ThreadCode &c, tile::ReduceOp op) : c_(c), op_(op), loc_(cu::unnamed(op.getLoc())) {
-    layout_ = c.tiles.lookup(op.getInputs()[0]).layout;
+    layout_ = tile::getLayout(op.getInputs()[0]);
     for (const Digit &d : layout_.reg)
       (isReduced(d) ? reducedReg_ : keptReg_).push_back(d);
   }
@@ -89,7 +89,7 @@ private:
     if (digits.empty()) {
       SmallVector<Value> x;
       for (Value in : op_.getInputs())
-        x.push_back(c_.loadRegister(c_.tiles.lookup(in), open, loc_));
+        x.push_back(c_.element(in, open, loc_));
       return carried.empty() ? x : combineAll(op_.getKind(), carried, x, c_.b, loc_);
     }
     if (carried.empty())
@@ -228,7 +228,7 @@ void lowerConvertLayout(ThreadCode &c, tile::ConvertLayoutOp op) {
   Location loc = cu::unnamed(op.getLoc());
   OpBuilder &b = c.b;
   auto type = cast<RankedTensorType>(op.getResult().getType());
-  RegTile from = c.tiles.lookup(op.getInput());
+  Layout from = tile::getLayout(op.getInput());
   RegTile to{tile::getLayout(op.getResult()), {}};
   Type element = type.getElementType();
   to.array = c.allocate(to.layout.numRegisters(), element, NameLoc::get(b.getStringAttr("turned"), loc));
@@ -255,11 +255,11 @@ void lowerConvertLayout(ThreadCode &c, tile::ConvertLayoutOp op) {
     cu::SyncOp::create(b, loc);
   OpenDigits open;
   auto write = [&] {
-    c.overDigits(from.layout.reg, loc, open, [&] {
-      memref::StoreOp::create(b, loc, c.loadRegister(from, open, loc), shared, slot(from.layout, open));
+    c.overDigits(from.reg, loc, open, [&] {
+      memref::StoreOp::create(b, loc, c.element(op.getInput(), open, loc), shared, slot(from, open));
     });
   };
-  if (Value first = c.isFirstReplica(from.layout, loc)) {
+  if (Value first = c.isFirstReplica(from, loc)) {
     auto branch = scf::IfOp::create(b, loc, first, false);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(branch.thenBlock()->getTerminator());

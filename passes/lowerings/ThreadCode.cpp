@@ -196,4 +196,35 @@ Value ThreadCode::loadRegister(const RegTile &t, const OpenDigits &open, Locatio
   return memref::LoadOp::create(b, loc, t.array, registerIndex(t.layout, open, loc));
 }
 
+bool isRematerialized(Operation *op) {
+  return op && op->getNumResults() == 1 && isa<RankedTensorType>(op->getResult(0).getType()) &&
+         isa<arith::ConstantOp, tile::SplatOp, tile::IndexOp, tile::InsideOp>(op);
+}
+
+Value ThreadCode::element(Value tileValue, const OpenDigits &open, Location loc) {
+  Operation *op = tileValue.getDefiningOp();
+  if (!isRematerialized(op))
+    return loadRegister(tiles.lookup(tileValue), open, loc);
+  Value v;
+  int64_t rank = cast<RankedTensorType>(tileValue.getType()).getRank();
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    auto splat = cast<SplatElementsAttr>(constant.getValue());
+    v = arith::ConstantOp::create(b, loc, cast<TypedAttr>(splat.getSplatValue<Attribute>()));
+  } else if (auto splat = dyn_cast<tile::SplatOp>(op)) {
+    v = scalars.lookup(splat.getInput());
+  } else if (auto index = dyn_cast<tile::IndexOp>(op)) {
+    SmallVector<Value> coords = coordinates(tile::getLayout(tileValue), open, rank, loc);
+    v = add(scalars.lookup(index.getOffset()), coords[index.getDim()], loc);
+  } else {
+    auto inside = cast<tile::InsideOp>(op);
+    SmallVector<Value> coords = coordinates(tile::getLayout(tileValue), open, rank, loc);
+    for (int64_t d : inside.getMask()) {
+      Value at = add(scalars.lookup(inside.getOffsets()[d]), coords[d], loc);
+      Value below = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, at, expand(func.getExtent(d), {}, loc));
+      v = v ? Value(arith::AndIOp::create(b, loc, v, below)) : below;
+    }
+  }
+  return v;
+}
+
 } // namespace kernelc

@@ -69,7 +69,13 @@ public:
   /// `count` elements of shared memory, 128-byte aligned.
   mlir::Value sharedArray(int64_t count, mlir::Type element, mlir::Location loc, llvm::StringRef name);
   mlir::Value loadRegister(const RegTile &tile, const OpenDigits &open, mlir::Location loc);
+  /// The element of `tile` at the open digits: from its registers, or made here
+  /// for the tiles that are free to make wherever they are used (isRematerialized).
+  mlir::Value element(mlir::Value tile, const OpenDigits &open, mlir::Location loc);
 };
+
+/// Constants, splats, coordinates and masks: never held in registers.
+bool isRematerialized(mlir::Operation *op);
 
 // The parts of tile-to-cu, one file each.
 void lowerLoad(ThreadCode &code, tile::LoadOp op);

@@ -19,11 +19,6 @@ namespace {
 
 bool isTile(Value v) { return isa<RankedTensorType>(v.getType()); }
 
-/// Free to compute wherever it is used: never held in registers.
-bool isRematerialized(Operation *op) {
-  return op && op->getNumResults() == 1 && isTile(op->getResult(0)) && isa<arith::ConstantOp, SplatOp, IndexOp, InsideOp>(op);
-}
-
 bool isElementwise(Operation *op) {
   if (op->getNumResults() == 0 || !isTile(op->getResult(0)) || isRematerialized(op))
     return false;
@@ -258,29 +253,9 @@ Value FunctionLowering::fetch(Value tile, const OpenDigits &open, llvm::DenseMap
   if (Value v = inRun.lookup(tile))
     return v;
   Location loc = tile.getLoc();
-  Operation *op = tile.getDefiningOp();
-  if (!isRematerialized(op))
-    return c_.loadRegister(c_.tiles.lookup(tile), open, loc);
-  Value v;
-  int64_t rank = cast<RankedTensorType>(tile.getType()).getRank();
-  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-    auto splat = cast<SplatElementsAttr>(constant.getValue());
-    v = arith::ConstantOp::create(b_, loc, cast<TypedAttr>(splat.getSplatValue<Attribute>()));
-  } else if (auto splat = dyn_cast<SplatOp>(op)) {
-    v = c_.scalars.lookup(splat.getInput());
-  } else if (auto index = dyn_cast<IndexOp>(op)) {
-    SmallVector<Value> coords = c_.coordinates(getLayout(tile), open, rank, loc);
-    v = c_.add(c_.scalars.lookup(index.getOffset()), coords[index.getDim()], loc);
-  } else {
-    auto inside = cast<InsideOp>(op);
-    SmallVector<Value> coords = c_.coordinates(getLayout(tile), open, rank, loc);
-    for (int64_t d : inside.getMask()) {
-      Value at = c_.add(c_.scalars.lookup(inside.getOffsets()[d]), coords[d], loc);
-      Value below = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::slt, at, c_.expand(func_.getExtent(d), {}, loc));
-      v = v ? Value(arith::AndIOp::create(b_, loc, v, below)) : below;
-    }
-  }
-  inRun[tile] = v;
+  Value v = c_.element(tile, open, loc);
+  if (isRematerialized(tile.getDefiningOp()))
+    inRun[tile] = v; // registers may be written between two reads
   return v;
 }
 

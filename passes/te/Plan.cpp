@@ -201,7 +201,9 @@ private:
     int64_t warpTiles = mma ? std::max<int64_t>(1, (bm / 64) * (bn / 64)) : std::max<int64_t>(1, bm * bn / 2048);
     l.warps = std::clamp<int64_t>(llvm::bit_floor(uint64_t(warpTiles)), 1, 8);
     int64_t stageBytes = (bm + bn) * bk * std::max<int64_t>(1, c.aType.getIntOrFloatBitWidth() / 8);
-    int64_t blocks = mma ? 2 : 1, fit = (target_.maxSharedPerBlock / blocks - 1024) / stageBytes;
+    // A computed operand needs registers that the second block would take.
+    bool copied = stripWidening(c.a).getDefiningOp<ReadOp>() && stripWidening(c.b).getDefiningOp<ReadOp>();
+    int64_t blocks = mma && copied ? 2 : 1, fit = (target_.maxSharedPerBlock / blocks - 1024) / stageBytes;
     l.stages = mma && target_.asyncCopy ? std::clamp<int64_t>(fit, 2, 4) : 2;
     l.minBlocks = fit >= 2 ? blocks : 1;
     l.fillLate = mma;

@@ -37,6 +37,13 @@ TEST(EndToEnd, Transpose) {
     EXPECT_EQ(runCase({text, {{"M", m}, {"N", n}}}), "") << m << "x" << n;
 }
 
+// Tiles that hold nothing but coordinates or constants have no registers of their own.
+TEST(EndToEnd, CoordinatesAndConstants) {
+  EXPECT_EQ(runCase({"def a(x: f32[M, N]) -> (y: i64[M]) { y[i] = argmax[j](x[i, j]) }", {{"M", 2}, {"N", 1024}}}), "");
+  EXPECT_EQ(runCase({"def p(x: f32[N]) -> (y: f32[N]) { y[i] = x.pad(2)[i - 1] + x.pad(0)[i + 1] }", {{"N", 70}}}), "");
+  EXPECT_EQ(runCase({"def t(x: f32[N]) -> (y: f32[N]) { y[i] = x[i] if i < 5 else 1 }", {{"N", 70}}}), "");
+}
+
 TEST(EndToEnd, Matmul) {
   for (const char *access : {"a[i, k] * b[k, j]", "a[i, k] * b[j, k]", "a[k, i] * b[k, j]", "a[k, i] * b[j, k]"})
     for (const char *type : {"f32", "bf16", "f16"}) {
