@@ -258,7 +258,7 @@ std::map<std::string, SizeFact> factsFor(const Kernel &kernel, const std::vector
   for (size_t i = 0; i < kernel.sizes.size() && i < sizes.size(); ++i) {
     SizeFact f;
     int64_t n = sizes[i];
-    f.divisor = n > 0 ? std::min<int64_t>(n & -n, 256) : 256;
+    f.divisor = n > 0 ? std::min<int64_t>(n & -n, 32768) : 1;
     if (n <= 32768) {
       f.max = 1;
       while (f.max < n)

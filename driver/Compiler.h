@@ -41,8 +41,9 @@ absl::StatusOr<Kernel> describeKernel(mlir::ModuleOp module, const std::string &
 /// status repeats that there was one.
 absl::Status addVariant(mlir::ModuleOp module, const VariantOptions &options, Kernel &kernel);
 
-/// The facts that hold of concrete sizes and are worth a specialisation: divisors
-/// up to 16 elements, and a bound at the next power of two (small sizes).
+/// The facts that hold of concrete sizes and are worth a specialisation: the power
+/// of two that divides each (rows that are a whole tile need no masks), and a bound at
+/// the next power of two (up to 32768: such rows are held in registers).
 std::map<std::string, SizeFact> factsFor(const Kernel &kernel, const std::vector<int64_t> &sizes);
 
 /// The facts of the variant `compile` emits: rows of 16-byte multiples.

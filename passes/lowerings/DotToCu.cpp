@@ -199,7 +199,7 @@ void lowerRingStore(ThreadCode &c, tile::RingStoreOp op) {
   // A vector where registers run along the contiguous dim within a chunk.
   int64_t vector = 1;
   ArrayRef<Digit> digits = layout.reg;
-  if (!digits.empty() && digits[0].dim == address.layout().contiguous && digits[0].stride == 1 &&
+  if (!digits.empty() && !isRematerialized(op.getValue().getDefiningOp()) && digits[0].dim == address.layout().contiguous && digits[0].stride == 1 &&
       digits[0].size <= address.layout().chunk && digits[0].size * bytesOf(ring.getElementType()) >= 2)
     vector = digits[0].size;
   OpenDigits open;
@@ -212,7 +212,7 @@ void lowerRingStore(ThreadCode &c, tile::RingStoreOp op) {
     if (vector > 1)
       cu::CopyOp::create(c.b, loc, value.array, r, target, to, vector);
     else
-      memref::StoreOp::create(c.b, loc, memref::LoadOp::create(c.b, loc, value.array, r), target, to);
+      memref::StoreOp::create(c.b, loc, c.element(op.getValue(), open, loc), target, to);
   });
 }
 

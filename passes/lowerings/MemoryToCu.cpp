@@ -211,7 +211,8 @@ void lowerLoad(ThreadCode &c, tile::LoadOp op) {
 void lowerStore(ThreadCode &c, tile::StoreOp op) {
   Location loc = cu::unnamed(op.getLoc());
   AccessLowering access(c, op.getMap(), op.getBase(), op.getValue(), op.getOffsets(), op.getMask(), loc);
-  if (op.getCondition())
+  // What has no registers is made element by element.
+  if (op.getCondition() || isRematerialized(op.getValue().getDefiningOp()))
     access.scalarOnly();
   RegTile value = c.tiles.lookup(op.getValue());
   guarded(c.b, loc, c.isFirstReplica(access.layout(), loc), [&] {
@@ -226,7 +227,7 @@ void lowerStore(ThreadCode &c, tile::StoreOp op) {
         if (access.vector() > 1)
           cu::CopyOp::create(c.b, loc, value.array, r, access.base(), address, access.vector());
         else
-          memref::StoreOp::create(c.b, loc, memref::LoadOp::create(c.b, loc, value.array, r), access.base(), address);
+          memref::StoreOp::create(c.b, loc, c.element(op.getValue(), open, loc), access.base(), address);
       });
     });
   });
