@@ -184,6 +184,8 @@ pickArguments(const CompiledExample &e, unsigned seed, int count) {
     for (const SizeRecipe &r : e.kernel.sizes) {
       size_t choices = e.kernel.sizes.size() > 3 ? 9 : std::size(extents);
       sizes.push_back(r.constant ? *r.constant : extents[random() % choices]);
+      if (attempt % 2 && !r.constant) // guards ask for multiples of 16 bytes
+        sizes.back() = (sizes.back() + 7) / 8 * 8;
       work *= double(sizes.back());
       a->sizes += r.name + "=" + std::to_string(sizes.back()) + " ";
     }
