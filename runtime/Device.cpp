@@ -214,10 +214,16 @@ void Device::removeStream(Stream *stream) {
 absl::StatusOr<bool> Device::anyCapture() {
   bool capturing = false;
   cuda::Result result = cuda::kSuccess;
+  // The null stream is a stream of the current context.
+  auto scope = ContextScope::enter(*this);
+  if (!scope.ok())
+    return scope.status();
   {
     // Under the lock, so that no stream is destroyed between being listed and being asked.
     absl::MutexLock lock(&mutex_);
     for (size_t i = 0; i < streams_.size() && !capturing && result == cuda::kSuccess; ++i) {
+      if (!streams_[i]->isKnownAlive())
+        continue; // its owner may have destroyed it
       int status = cuda::kCaptureNone;
       result = driver().cuStreamIsCapturing(streams_[i]->handle(), &status);
       capturing = result == cuda::kSuccess && status == cuda::kCaptureActive;

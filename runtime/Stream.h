@@ -26,6 +26,9 @@ public:
 
   Device &device() const { return device_; }
   cuda::StreamHandle handle() const { return handle_; }
+  /// Whether the handle is known to be alive: made here, or the null stream. A
+  /// borrowed one may be destroyed by its owner at any time between calls.
+  bool isKnownAlive() const { return owned_ || !handle_; }
   absl::Status synchronize();
   absl::StatusOr<bool> isCapturing();
   /// Later work here starts after what `event` recorded.
