@@ -274,7 +274,7 @@ private:
   }
 
   LogicalResult emitReduce(ReduceOp op, ArrayRef<int64_t> dims) {
-    if (std::optional<Contraction> c = findContraction(op); c && l_.unit != "none")
+    if (std::optional<Contraction> c = findContraction(op))
       return emitContraction(op, *c, dims);
     Location loc = NameLoc::get(op.getNameAttr() ? op.getNameAttr() : b_.getStringAttr("sum"), op.getLoc());
     ArrayRef<int64_t> reduced = dims.drop_front(op.getNumParallel());

@@ -394,7 +394,6 @@ LogicalResult FunctionLowering::lowerFor(scf::ForOp loop) {
       Layout layout = getLayout(next);
       Value temporary = c_.allocate(layout.numRegisters(), cast<RankedTensorType>(next.getType()).getElementType(), loc);
       copyTile(next, temporary, loc);
-      OpenDigits open;
       moves.push_back({temporary, array});
       continue;
     }
