@@ -33,8 +33,10 @@ public:
 
   LogicalResult run() {
     const Target *target = findTarget(absl::string_view(func_.getTarget().data(), func_.getTarget().size()));
-    if (target)
+    if (target) {
       c_.hasAsyncCopy = target->asyncCopy;
+      c_.hasStmatrix = target->generation >= 90;
+    }
     makeKernel();
     if (failed(lowerBlock(func_.getBlock())))
       return failure();
