@@ -14,6 +14,7 @@ struct EmitOptions {
   const Target *target = nullptr;
   bool index32 = true;        ///< `index` is int; else long long
   std::string header;         ///< comment lines at the top (without "// ")
+  bool lineMarks = true;      ///< `#line` marks that name the `.kc` lines (support/LineMarks.h)
 };
 
 /// The text of all cu.kernel ops of `module`, in order. On an op without a
