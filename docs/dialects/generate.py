@@ -36,8 +36,8 @@ def dialect(build, name):
 def example(name):
     """The doc-example of a pass: how it is run, what goes in, and the CHECK lines."""
     found = glob.glob(os.path.join(ROOT, "test", "passes", name, "doc-example.*"))
-    if len(found) != 1:
-        sys.exit(f"test/passes/{name} has {len(found)} files called doc-example")
+    if not found:
+        return ""  # test/passes/check_folders.py complains
     language = "mlir" if found[0].endswith(".mlir") else ""
     return f"\n#### Example: test/passes/{name}/{os.path.basename(found[0])}\n\n```{language}\n{read(found[0]).strip()}\n```\n"
 

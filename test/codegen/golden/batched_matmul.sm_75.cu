@@ -31,9 +31,9 @@ static __device__ __forceinline__ unsigned short kc_f32_to_f16(float v) {
 // schedule: tile n 1; tile i 128; tile j 128; tile k 32; warps 4; unit mma; stages 2
 #line 2 "batched_matmul.kc"
 extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(unsigned short *__restrict__ a, unsigned short *__restrict__ b, unsigned short *__restrict__ c, const int M, const int K, const int N) {
+  const int block = (int)blockIdx.x;
   const int i_tiles = (M + 127) / 128;
   const int j_tiles = (N + 127) / 128;
-  const int block = (int)blockIdx.x;
   const int i = i_tiles * j_tiles;
   const int i_1 = block % i;
   const int i_2 = block / i;

@@ -37,9 +37,9 @@ static __device__ __forceinline__ unsigned short kc_f32_to_f16(float v) {
 // schedule: tile n 1; tile h 1; tile w 128; tile o 128; tile r 1; tile s 1; tile c 32; warps 4; unit mma; stages 4
 #line 3 "conv2d.kc"
 extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(unsigned short *__restrict__ x, unsigned short *__restrict__ f, unsigned short *__restrict__ y, const int N, const int H, const int W, const int C, const int R, const int S, const int O) {
+  const int block = (int)blockIdx.x;
   const int w_tiles = (W + 127) / 128;
   const int o_tiles = (O + 127) / 128;
-  const int block = (int)blockIdx.x;
   const int i = w_tiles * o_tiles;
   const int i_1 = block % i;
   const int i_2 = block / i;

@@ -7,6 +7,7 @@ static __device__ __forceinline__ unsigned char *kc_shared() {
   return kc_memory;
 }
 static __device__ __forceinline__ unsigned kc_address(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
+static __device__ __forceinline__ void kc_bar_sync(int id, int threads) { asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory"); }
 static __device__ __forceinline__ void kc_mbarrier_init(void *bar, unsigned count) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(kc_address(bar)), "r"(count) : "memory");
 }
@@ -28,6 +29,13 @@ static __device__ __forceinline__ void kc_tma_load_2d(void *to, const kc_tensor_
   asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
                ::"r"(kc_address(to)), "l"(map), "r"(c0), "r"(c1), "r"(kc_address(bar)) : "memory");
 }
+static __device__ __forceinline__ void kc_tma_store_2d(const kc_tensor_map *map, const void *from, int c0, int c1) {
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];"
+               ::"l"(map), "r"(kc_address(from)), "r"(c0), "r"(c1) : "memory");
+}
+static __device__ __forceinline__ void kc_tma_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+template <int Pending> static __device__ __forceinline__ void kc_tma_wait_read() { asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(Pending) : "memory"); }
+static __device__ __forceinline__ void kc_fence_proxy_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 template <int Count> static __device__ __forceinline__ void kc_setmaxnreg_inc() { asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Count)); }
 template <int Count> static __device__ __forceinline__ void kc_setmaxnreg_dec() { asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Count)); }
 static __device__ __forceinline__ unsigned long long kc_smem_desc(const void *p, int leading, int stride, int swizzle) { // PTX ISA, matrix descriptor
@@ -86,143 +94,429 @@ template <int Count> static inline void kc_wgmma_hold(float *) {}
 static __device__ __forceinline__ int kc_warpgroup() { return __shfl_sync(0xffffffffu, (int)threadIdx.x / 128, 0); }
 static __device__ __forceinline__ float kc_bf16_to_f32(unsigned short v) { return __uint_as_float((unsigned)v << 16); }
 
-// schedule: tile i 128; tile j 256; tile k 64; warps 8 + 4 that fill; unit wgmma; stages 4
+// schedule: tile i 128; tile j 256; tile k 64; warps 8 + 4 that fill; unit wgmma; persistent; stages 4
 #line 4 "linear.kc"
-extern "C" __global__ void __launch_bounds__(384) kc_linear(unsigned short *__restrict__ b, unsigned short *__restrict__ y, const int M, const int K, const int N, const __grid_constant__ kc_tensor_map x_map, const __grid_constant__ kc_tensor_map w_map) {
-  const int block = (int)blockIdx.x;
-  const int i = (N + 255) / 256 * 8;
-  const int i_1 = block % i;
-  const int i_2 = block / i * 8;
-  const int i_3 = min((M + 127) / 128 - i_2, 8);
-  const int i0 = (i_2 + i_1 % i_3) * 128;
-  const int j0_ = i_1 / i_3 * 256;
-  const int a = (K + 63) / 64;
-  unsigned short *const x = (unsigned short *)(kc_shared());
-  unsigned short *const w = (unsigned short *)(kc_shared() + 65536);
-  long long *const full = (long long *)(kc_shared() + 196608);
-  long long *const empty = (long long *)(kc_shared() + 196736);
+extern "C" __global__ void __launch_bounds__(384) kc_linear(unsigned short *__restrict__ b, const int M, const int K, const int N, const __grid_constant__ kc_tensor_map x_map, const __grid_constant__ kc_tensor_map w_map, const __grid_constant__ kc_tensor_map y_map, const __grid_constant__ kc_tensor_map y_map_1, const __grid_constant__ kc_tensor_map y_map_2, const __grid_constant__ kc_tensor_map y_map_3) {
+  unsigned short *const y = (unsigned short *)(kc_shared());
+  unsigned short *const x = (unsigned short *)(kc_shared() + 32768);
+  unsigned short *const w = (unsigned short *)(kc_shared() + 98304);
+  long long *const full = (long long *)(kc_shared() + 229376);
+  long long *const empty = (long long *)(kc_shared() + 229504);
   const int tid = (int)threadIdx.x;
+  const bool cond = tid == 0;
 #line 3 "linear.kc"
-  if (tid == 0) {
+  if (cond) {
     for (int slot = 0; slot < 4; ++slot) {
       kc_mbarrier_init(&full[slot], 1);
       kc_mbarrier_init(&empty[slot], 2);
     }
     kc_fence_mbarrier_init();
   }
+  const int y_1 = (M + 127) / 128;
+  const int y_2 = (N + 255) / 256;
+  const int y_3 = y_1 * y_2;
+  const int block = (int)blockIdx.x;
+  const int y_4 = (int)gridDim.x;
 #line 4 "linear.kc"
   __syncthreads();
   const int warpgroup = kc_warpgroup();
   if (warpgroup >= 2) {
     kc_setmaxnreg_dec<24>();
     if (tid == 256) {
+      const int i = y_2 * 8;
+      const int a = (K + 63) / 64;
+      int filled = 0;
+      for (int tile = block; tile < y_3; tile += y_4) {
+        const int i_1 = tile % i;
+        const int i_2 = tile / i * 8;
+        const int i_3 = min(y_1 - i_2, 8);
+        const int i0 = (i_2 + i_1 % i_3) * 128;
+        const int j0_ = i_1 / i_3 * 256;
 #line 3 "linear.kc"
-      for (int k_tile = 0; k_tile < a; ++k_tile) {
-        const int k0 = k_tile * 64;
-        const int slot_1 = k_tile % 4;
-        kc_mbarrier_wait(&empty[slot_1], (k_tile / 4 + 1) % 2);
-        kc_mbarrier_expect_tx(&full[slot_1], 49152);
-        kc_tma_load_2d(&x[slot_1 * 8192], &x_map, k0, i0, &full[slot_1]);
-        kc_tma_load_2d(&w[slot_1 * 16384], &w_map, k0, j0_, &full[slot_1]);
+        for (int k_tile = 0; k_tile < a; ++k_tile) {
+          const int k0 = k_tile * 64;
+          const int a_1 = filled + k_tile;
+          const int slot_1 = a_1 % 4;
+          kc_mbarrier_wait(&empty[slot_1], (a_1 / 4 + 1) % 2);
+          kc_mbarrier_expect_tx(&full[slot_1], 49152);
+          kc_tma_load_2d(&x[slot_1 * 8192], &x_map, k0, i0, &full[slot_1]);
+          kc_tma_load_2d(&w[slot_1 * 16384], &w_map, k0, j0_, &full[slot_1]);
+        }
+        filled = filled + a;
       }
     }
   } else {
 #line 4 "linear.kc"
     kc_setmaxnreg_inc<240>();
-    alignas(16) float a_1[128];
-#line 3 "linear.kc"
-    #pragma unroll
-    for (int jr = 0; jr < 32; ++jr) {
-      const int i_4 = jr * 4;
-      #pragma unroll
-      for (int ir = 0; ir < 2; ++ir) {
-        const int i_5 = ir * 2;
-        #pragma unroll
-        for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
-          a_1[jr_1 + i_5 + i_4] = 0.0f;
-        }
-      }
-    }
-    const int i_6 = warpgroup * 4096;
-    for (int k_tile_1 = 0; k_tile_1 < a; ++k_tile_1) {
-      const int slot_2 = k_tile_1 % 4;
-      kc_mbarrier_wait(&full[slot_2], k_tile_1 / 4 % 2);
-      const unsigned long long a_desc = kc_smem_desc(&x[slot_2 * 8192 + i_6], 16, 1024, 128);
-      const unsigned long long b_desc = kc_smem_desc(&w[slot_2 * 16384], 16, 1024, 128);
-      kc_wgmma_hold<128>(a_1);
-      kc_wgmma_fence();
-      kc_wgmma_bf16<256, 0, 0>(a_1, a_desc, b_desc, 1);
-      kc_wgmma_bf16<256, 0, 0>(a_1, kc_desc_advance(a_desc, 32), kc_desc_advance(b_desc, 32), 1);
-      kc_wgmma_bf16<256, 0, 0>(a_1, kc_desc_advance(a_desc, 64), kc_desc_advance(b_desc, 64), 1);
-      kc_wgmma_bf16<256, 0, 0>(a_1, kc_desc_advance(a_desc, 96), kc_desc_advance(b_desc, 96), 1);
-      kc_wgmma_commit();
-      kc_wgmma_wait<1>();
-      kc_wgmma_hold<128>(a_1);
-      const int a_2 = k_tile_1 - 1;
-      if (k_tile_1 > 0) {
-        const int slot_3 = a_2 % 4;
-        if (tid % 128 == 0) {
-          kc_mbarrier_arrive(&empty[slot_3]);
-        }
-      }
-    }
-    kc_wgmma_wait<0>();
-    kc_wgmma_hold<128>(a_1);
-    alignas(16) unsigned short b_r[64];
+    const int i_4 = y_2 * 8;
+    const int a_2 = (K + 63) / 64;
+    const int i_5 = warpgroup * 4096;
+    const bool a_3 = a_2 > 0;
     const int lane = tid % 32;
-    const int i_7 = lane % 4 * 2;
+    const int i_6 = lane % 4 * 2;
+    const int warp = tid / 32;
+    const int i_7 = lane / 4 + warp % 4 * 16 + warp / 4 * 64;
+    int filled_1 = 0;
+    for (int tile_1 = block; tile_1 < y_3; tile_1 += y_4) {
+      const int i_8 = tile_1 % i_4;
+      const int i_9 = tile_1 / i_4 * 8;
+      const int i_10 = min(y_1 - i_9, 8);
+      const int i0_1 = (i_9 + i_8 % i_10) * 128;
+      const int j0__1 = i_8 / i_10 * 256;
+      alignas(16) float a_4[128];
+#line 3 "linear.kc"
+      #pragma unroll
+      for (int jr = 0; jr < 32; ++jr) {
+        const int i_11 = jr * 4;
+        #pragma unroll
+        for (int ir = 0; ir < 2; ++ir) {
+          const int i_12 = ir * 2;
+          #pragma unroll
+          for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
+            a_4[jr_1 + i_12 + i_11] = 0.0f;
+          }
+        }
+      }
+      for (int k_tile_1 = 0; k_tile_1 < a_2; ++k_tile_1) {
+        const int a_5 = filled_1 + k_tile_1;
+        const int slot_2 = a_5 % 4;
+        kc_mbarrier_wait(&full[slot_2], a_5 / 4 % 2);
+        const unsigned long long a_desc = kc_smem_desc(&x[slot_2 * 8192 + i_5], 16, 1024, 128);
+        const unsigned long long b_desc = kc_smem_desc(&w[slot_2 * 16384], 16, 1024, 128);
+        kc_wgmma_hold<128>(a_4);
+        kc_wgmma_fence();
+        kc_wgmma_bf16<256, 0, 0>(a_4, a_desc, b_desc, 1);
+        kc_wgmma_bf16<256, 0, 0>(a_4, kc_desc_advance(a_desc, 32), kc_desc_advance(b_desc, 32), 1);
+        kc_wgmma_bf16<256, 0, 0>(a_4, kc_desc_advance(a_desc, 64), kc_desc_advance(b_desc, 64), 1);
+        kc_wgmma_bf16<256, 0, 0>(a_4, kc_desc_advance(a_desc, 96), kc_desc_advance(b_desc, 96), 1);
+        kc_wgmma_commit();
+        kc_wgmma_wait<1>();
+        kc_wgmma_hold<128>(a_4);
+        const int a_6 = a_5 - 1;
+        if (k_tile_1 > 0) {
+          const int slot_3 = a_6 % 4;
+          if (tid % 128 == 0) {
+            kc_mbarrier_arrive(&empty[slot_3]);
+          }
+        }
+      }
+      kc_wgmma_wait<0>();
+      kc_wgmma_hold<128>(a_4);
+      const int a_7 = filled_1 + a_2;
+      const int a_8 = a_7 - 1;
+      if (a_3) {
+        const int slot_4 = a_8 % 4;
+        if (tid % 128 == 0) {
+          kc_mbarrier_arrive(&empty[slot_4]);
+        }
+      }
+      alignas(16) float a_9[32];
+      #pragma unroll
+      for (int jr_2 = 0; jr_2 < 8; ++jr_2) {
+        const int i_13 = jr_2 * 4;
+        #pragma unroll
+        for (int ir_1 = 0; ir_1 < 2; ++ir_1) {
+          const int i_14 = ir_1 * 2;
+          #pragma unroll
+          for (int jr_3 = 0; jr_3 < 2; ++jr_3) {
+            const int i_15 = jr_3 + i_14 + i_13;
+            a_9[i_15] = a_4[i_15];
+          }
+        }
+      }
+      alignas(16) unsigned short b_r[16];
 #line 4 "linear.kc"
-    #pragma unroll
-    for (int jr_2 = 0; jr_2 < 32; ++jr_2) {
-      const int i_8 = jr_2 * 2;
-      const int i_9 = j0_ + (i_7 + jr_2 * 8);
-      if (i_9 < N) {
-        *(unsigned *)(&b_r[i_8]) = *(const unsigned *)(&b[i_9]);
-      } else {
-        b_r[i_8] = 0x0;
-        b_r[i_8 + 1] = 0x0;
-      }
-    }
-    alignas(16) float b_1[64];
-    #pragma unroll
-    for (int jr_3 = 0; jr_3 < 32; ++jr_3) {
-      const int b_2 = jr_3 * 2;
       #pragma unroll
-      for (int jr_4 = 0; jr_4 < 2; ++jr_4) {
-        const int b_3 = jr_4 + b_2;
-        b_1[b_3] = kc_bf16_to_f32(b_r[b_3]);
+      for (int jr_4 = 0; jr_4 < 8; ++jr_4) {
+        const int i_16 = jr_4 * 2;
+        const int i_17 = j0__1 + (i_6 + jr_4 * 8);
+        if (i_17 < N) {
+          *(unsigned *)(&b_r[i_16]) = *(const unsigned *)(&b[i_17]);
+        } else {
+          b_r[i_16] = 0x0;
+          b_r[i_16 + 1] = 0x0;
+        }
       }
-    }
-    alignas(16) unsigned short r[128];
-    #pragma unroll
-    for (int jr_5 = 0; jr_5 < 32; ++jr_5) {
-      const int b_4 = jr_5 * 2;
-      const int a_3 = jr_5 * 4;
+      alignas(16) float b_1[16];
       #pragma unroll
-      for (int ir_1 = 0; ir_1 < 2; ++ir_1) {
-        const int a_4 = ir_1 * 2;
+      for (int jr_5 = 0; jr_5 < 8; ++jr_5) {
+        const int b_2 = jr_5 * 2;
         #pragma unroll
         for (int jr_6 = 0; jr_6 < 2; ++jr_6) {
-          const int a_5 = jr_6 + a_4 + a_3;
-          r[a_5] = kc_f32_to_bf16(a_1[a_5] + b_1[jr_6 + b_4]);
+          const int b_3 = jr_6 + b_2;
+          b_1[b_3] = kc_bf16_to_f32(b_r[b_3]);
         }
       }
-    }
-    const int warp = tid / 32;
-    const int i_10 = lane / 4 + warp % 4 * 16 + warp / 4 * 64;
-    #pragma unroll
-    for (int jr_7 = 0; jr_7 < 32; ++jr_7) {
-      const int i_11 = jr_7 * 4;
-      const int i_12 = j0_ + (i_7 + jr_7 * 8);
-      const bool cond = i_12 < N;
+      alignas(16) unsigned short r[32];
       #pragma unroll
-      for (int ir_2 = 0; ir_2 < 2; ++ir_2) {
-        const int i_13 = ir_2 * 2 + i_11;
-        const int i_14 = i0 + (i_10 + ir_2 * 8);
-        if (i_14 < M && cond) {
-          *(unsigned *)(&y[i_14 * N + i_12]) = *(const unsigned *)(&r[i_13]);
+      for (int jr_7 = 0; jr_7 < 8; ++jr_7) {
+        const int b_4 = jr_7 * 2;
+        const int a_10 = jr_7 * 4;
+        #pragma unroll
+        for (int ir_2 = 0; ir_2 < 2; ++ir_2) {
+          const int a_11 = ir_2 * 2;
+          #pragma unroll
+          for (int jr_8 = 0; jr_8 < 2; ++jr_8) {
+            const int a_12 = jr_8 + a_11 + a_10;
+            r[a_12] = kc_f32_to_bf16(a_9[a_12] + b_1[jr_8 + b_4]);
+          }
         }
       }
+      if (cond) {
+        kc_tma_wait_read<1>();
+      }
+      kc_bar_sync(1, 256);
+      #pragma unroll
+      for (int jr_9 = 0; jr_9 < 8; ++jr_9) {
+        const int i_18 = i_6 + jr_9 * 8;
+        const int i_19 = i_18 / 8;
+        const int i_20 = i_18 % 8;
+        const int i_21 = jr_9 * 4;
+        #pragma unroll
+        for (int ir_3 = 0; ir_3 < 2; ++ir_3) {
+          const int i_22 = i_7 + ir_3 * 8;
+          *(unsigned *)(&y[i_22 * 64 + (i_19 ^ i_22 % 8) * 8 + i_20]) = *(const unsigned *)(&r[ir_3 * 2 + i_21]);
+        }
+      }
+      kc_fence_proxy_async();
+      kc_bar_sync(1, 256);
+      if (cond) {
+        kc_tma_store_2d(&y_map, y, j0__1, i0_1);
+        kc_tma_commit();
+      }
+      alignas(16) float a_13[32];
+#line 3 "linear.kc"
+      #pragma unroll
+      for (int jr_10 = 0; jr_10 < 8; ++jr_10) {
+        const int i_23 = jr_10 * 4;
+        #pragma unroll
+        for (int ir_4 = 0; ir_4 < 2; ++ir_4) {
+          const int i_24 = ir_4 * 2;
+          #pragma unroll
+          for (int jr_11 = 0; jr_11 < 2; ++jr_11) {
+            const int i_25 = jr_11 + i_24 + i_23;
+            a_13[i_25] = a_4[i_25 + 32];
+          }
+        }
+      }
+      const int b_5 = j0__1 + 64;
+      alignas(16) unsigned short b_r_1[16];
+#line 4 "linear.kc"
+      #pragma unroll
+      for (int jr_12 = 0; jr_12 < 8; ++jr_12) {
+        const int i_26 = jr_12 * 2;
+        const int i_27 = b_5 + (i_6 + jr_12 * 8);
+        if (i_27 < N) {
+          *(unsigned *)(&b_r_1[i_26]) = *(const unsigned *)(&b[i_27]);
+        } else {
+          b_r_1[i_26] = 0x0;
+          b_r_1[i_26 + 1] = 0x0;
+        }
+      }
+      alignas(16) float b_6[16];
+      #pragma unroll
+      for (int jr_13 = 0; jr_13 < 8; ++jr_13) {
+        const int b_7 = jr_13 * 2;
+        #pragma unroll
+        for (int jr_14 = 0; jr_14 < 2; ++jr_14) {
+          const int b_8 = jr_14 + b_7;
+          b_6[b_8] = kc_bf16_to_f32(b_r_1[b_8]);
+        }
+      }
+      alignas(16) unsigned short r_1[32];
+      #pragma unroll
+      for (int jr_15 = 0; jr_15 < 8; ++jr_15) {
+        const int b_9 = jr_15 * 2;
+        const int a_14 = jr_15 * 4;
+        #pragma unroll
+        for (int ir_5 = 0; ir_5 < 2; ++ir_5) {
+          const int a_15 = ir_5 * 2;
+          #pragma unroll
+          for (int jr_16 = 0; jr_16 < 2; ++jr_16) {
+            const int a_16 = jr_16 + a_15 + a_14;
+            r_1[a_16] = kc_f32_to_bf16(a_13[a_16] + b_6[jr_16 + b_9]);
+          }
+        }
+      }
+      if (cond) {
+        kc_tma_wait_read<1>();
+      }
+      kc_bar_sync(1, 256);
+      #pragma unroll
+      for (int jr_17 = 0; jr_17 < 8; ++jr_17) {
+        const int i_28 = i_6 + jr_17 * 8;
+        const int i_29 = i_28 / 8;
+        const int i_30 = i_28 % 8;
+        const int i_31 = jr_17 * 4;
+        #pragma unroll
+        for (int ir_6 = 0; ir_6 < 2; ++ir_6) {
+          const int i_32 = i_7 + ir_6 * 8;
+          *(unsigned *)(&y[i_32 * 64 + (i_29 ^ i_32 % 8) * 8 + i_30 + 8192]) = *(const unsigned *)(&r_1[ir_6 * 2 + i_31]);
+        }
+      }
+      kc_fence_proxy_async();
+      kc_bar_sync(1, 256);
+      if (cond) {
+        kc_tma_store_2d(&y_map_1, &y[8192], b_5, i0_1);
+        kc_tma_commit();
+      }
+      alignas(16) float a_17[32];
+#line 3 "linear.kc"
+      #pragma unroll
+      for (int jr_18 = 0; jr_18 < 8; ++jr_18) {
+        const int i_33 = jr_18 * 4;
+        #pragma unroll
+        for (int ir_7 = 0; ir_7 < 2; ++ir_7) {
+          const int i_34 = ir_7 * 2;
+          #pragma unroll
+          for (int jr_19 = 0; jr_19 < 2; ++jr_19) {
+            const int i_35 = jr_19 + i_34 + i_33;
+            a_17[i_35] = a_4[i_35 + 64];
+          }
+        }
+      }
+      const int b_10 = j0__1 + 128;
+      alignas(16) unsigned short b_r_2[16];
+#line 4 "linear.kc"
+      #pragma unroll
+      for (int jr_20 = 0; jr_20 < 8; ++jr_20) {
+        const int i_36 = jr_20 * 2;
+        const int i_37 = b_10 + (i_6 + jr_20 * 8);
+        if (i_37 < N) {
+          *(unsigned *)(&b_r_2[i_36]) = *(const unsigned *)(&b[i_37]);
+        } else {
+          b_r_2[i_36] = 0x0;
+          b_r_2[i_36 + 1] = 0x0;
+        }
+      }
+      alignas(16) float b_11[16];
+      #pragma unroll
+      for (int jr_21 = 0; jr_21 < 8; ++jr_21) {
+        const int b_12 = jr_21 * 2;
+        #pragma unroll
+        for (int jr_22 = 0; jr_22 < 2; ++jr_22) {
+          const int b_13 = jr_22 + b_12;
+          b_11[b_13] = kc_bf16_to_f32(b_r_2[b_13]);
+        }
+      }
+      alignas(16) unsigned short r_2[32];
+      #pragma unroll
+      for (int jr_23 = 0; jr_23 < 8; ++jr_23) {
+        const int b_14 = jr_23 * 2;
+        const int a_18 = jr_23 * 4;
+        #pragma unroll
+        for (int ir_8 = 0; ir_8 < 2; ++ir_8) {
+          const int a_19 = ir_8 * 2;
+          #pragma unroll
+          for (int jr_24 = 0; jr_24 < 2; ++jr_24) {
+            const int a_20 = jr_24 + a_19 + a_18;
+            r_2[a_20] = kc_f32_to_bf16(a_17[a_20] + b_11[jr_24 + b_14]);
+          }
+        }
+      }
+      if (cond) {
+        kc_tma_wait_read<1>();
+      }
+      kc_bar_sync(1, 256);
+      #pragma unroll
+      for (int jr_25 = 0; jr_25 < 8; ++jr_25) {
+        const int i_38 = i_6 + jr_25 * 8;
+        const int i_39 = i_38 / 8;
+        const int i_40 = i_38 % 8;
+        const int i_41 = jr_25 * 4;
+        #pragma unroll
+        for (int ir_9 = 0; ir_9 < 2; ++ir_9) {
+          const int i_42 = i_7 + ir_9 * 8;
+          *(unsigned *)(&y[i_42 * 64 + (i_39 ^ i_42 % 8) * 8 + i_40]) = *(const unsigned *)(&r_2[ir_9 * 2 + i_41]);
+        }
+      }
+      kc_fence_proxy_async();
+      kc_bar_sync(1, 256);
+      if (cond) {
+        kc_tma_store_2d(&y_map_2, y, b_10, i0_1);
+        kc_tma_commit();
+      }
+      alignas(16) float a_21[32];
+#line 3 "linear.kc"
+      #pragma unroll
+      for (int jr_26 = 0; jr_26 < 8; ++jr_26) {
+        const int i_43 = jr_26 * 4;
+        #pragma unroll
+        for (int ir_10 = 0; ir_10 < 2; ++ir_10) {
+          const int i_44 = ir_10 * 2;
+          #pragma unroll
+          for (int jr_27 = 0; jr_27 < 2; ++jr_27) {
+            const int i_45 = jr_27 + i_44 + i_43;
+            a_21[i_45] = a_4[i_45 + 96];
+          }
+        }
+      }
+      const int b_15 = j0__1 + 192;
+      alignas(16) unsigned short b_r_3[16];
+#line 4 "linear.kc"
+      #pragma unroll
+      for (int jr_28 = 0; jr_28 < 8; ++jr_28) {
+        const int i_46 = jr_28 * 2;
+        const int i_47 = b_15 + (i_6 + jr_28 * 8);
+        if (i_47 < N) {
+          *(unsigned *)(&b_r_3[i_46]) = *(const unsigned *)(&b[i_47]);
+        } else {
+          b_r_3[i_46] = 0x0;
+          b_r_3[i_46 + 1] = 0x0;
+        }
+      }
+      alignas(16) float b_16[16];
+      #pragma unroll
+      for (int jr_29 = 0; jr_29 < 8; ++jr_29) {
+        const int b_17 = jr_29 * 2;
+        #pragma unroll
+        for (int jr_30 = 0; jr_30 < 2; ++jr_30) {
+          const int b_18 = jr_30 + b_17;
+          b_16[b_18] = kc_bf16_to_f32(b_r_3[b_18]);
+        }
+      }
+      alignas(16) unsigned short r_3[32];
+      #pragma unroll
+      for (int jr_31 = 0; jr_31 < 8; ++jr_31) {
+        const int b_19 = jr_31 * 2;
+        const int a_22 = jr_31 * 4;
+        #pragma unroll
+        for (int ir_11 = 0; ir_11 < 2; ++ir_11) {
+          const int a_23 = ir_11 * 2;
+          #pragma unroll
+          for (int jr_32 = 0; jr_32 < 2; ++jr_32) {
+            const int a_24 = jr_32 + a_23 + a_22;
+            r_3[a_24] = kc_f32_to_bf16(a_21[a_24] + b_16[jr_32 + b_19]);
+          }
+        }
+      }
+      if (cond) {
+        kc_tma_wait_read<1>();
+      }
+      kc_bar_sync(1, 256);
+      #pragma unroll
+      for (int jr_33 = 0; jr_33 < 8; ++jr_33) {
+        const int i_48 = i_6 + jr_33 * 8;
+        const int i_49 = i_48 / 8;
+        const int i_50 = i_48 % 8;
+        const int i_51 = jr_33 * 4;
+        #pragma unroll
+        for (int ir_12 = 0; ir_12 < 2; ++ir_12) {
+          const int i_52 = i_7 + ir_12 * 8;
+          *(unsigned *)(&y[i_52 * 64 + (i_49 ^ i_52 % 8) * 8 + i_50 + 8192]) = *(const unsigned *)(&r_3[ir_12 * 2 + i_51]);
+        }
+      }
+      kc_fence_proxy_async();
+      kc_bar_sync(1, 256);
+      if (cond) {
+        kc_tma_store_2d(&y_map_3, &y[8192], b_15, i0_1);
+        kc_tma_commit();
+      }
+      filled_1 = a_7;
     }
+    if (cond) {
+      kc_tma_wait_read<0>();
+    }
+    kc_bar_sync(1, 256);
   }
 }

@@ -11,8 +11,8 @@ static __device__ __forceinline__ unsigned char *kc_shared() {
 // schedule: tile j 32; tile i 64; warps 8; unit simt
 #line 1 "transpose.kc"
 extern "C" __global__ void __launch_bounds__(256) kc_transpose(float *__restrict__ x, float *__restrict__ y, const int M, const int N) {
-  const int i_tiles = (M + 63) / 64;
   const int block = (int)blockIdx.x;
+  const int i_tiles = (M + 63) / 64;
   const int j0_ = block / i_tiles * 32;
   const int i0 = block % i_tiles * 64;
   alignas(16) float x_r[8];
