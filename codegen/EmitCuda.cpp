@@ -28,7 +28,7 @@ static std::string baseName(StringRef path) {
 
 void Emitter::mark(Location loc) {
   auto position = loc->findInstanceOf<FileLineColLoc>();
-  if (!options_.lineMarks || !position || position.getLine() == 0)
+  if (!position || position.getLine() == 0)
     return;
   std::string file = baseName(position.getFilename());
   if (file.empty() || (file == markedFile_ && position.getLine() == markedLine_))

@@ -1,5 +1,6 @@
 // cu to CUDA C text. Prints; never changes the IR. The text is header-free, uses
-// only the helpers it needs, and is the same bytes for the same input.
+// only the helpers it needs, names its `.kc` lines by `#line` marks (what one means:
+// support/LineMarks.h), and is the same bytes for the same input.
 #pragma once
 
 #include <string>
@@ -14,7 +15,6 @@ struct EmitOptions {
   const Target *target = nullptr;
   bool index32 = true;        ///< `index` is int; else long long
   std::string header;         ///< comment lines at the top (without "// ")
-  bool lineMarks = true;      ///< `#line` marks that name the `.kc` lines (support/LineMarks.h)
 };
 
 /// The text of all cu.kernel ops of `module`, in order. On an op without a
