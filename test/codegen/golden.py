@@ -22,7 +22,6 @@ GOLDEN = [
     ("layernorm", "sm_80"),       # several source lines in one loop
     ("transpose", "sm_80"),       # conversion of layouts through shared memory
     ("linear", "sm_80"),          # bf16 mma, cp.async rings, epilogue
-    ("linear", "sm_90a"),         # roles, tensor copies, wgmma
     ("batched_matmul", "sm_75"),  # f16 mma, without cp.async
     ("conv2d", "sm_80"),          # padded access maps
 ]
