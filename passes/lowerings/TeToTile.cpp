@@ -418,6 +418,18 @@ private:
       return out;
     };
     SmallVector<int64_t> m = indicesOf(c.m), n = indicesOf(c.n), k = indicesOf(c.k);
+    Value left = c.a, right = c.b;
+    // The unit's rows are the side with tiles that fill them.
+    auto tileOf = [&](ArrayRef<int64_t> list) {
+      int64_t p = 1;
+      for (int64_t d : list)
+        p *= l_.tiles[d];
+      return p;
+    };
+    if (l_.unit == "wgmma" && tileOf(m) < 64) {
+      std::swap(m, n);
+      std::swap(left, right);
+    }
     SmallVector<int64_t> kept(dims.take_front(op.getNumParallel()));
     BodyToTiles shaper(b_, c_, op, dims);
     auto type = RankedTensorType::get(shaper.shapeOf(kept), op.getResult().getType().getElementType());
@@ -425,7 +437,7 @@ private:
     bool ok = true;
     SmallVector<Value> out = contractionLoop(k, zero, loc, [&](Value acc) -> Value {
       BodyToTiles body(b_, c_, op, dims);
-      Value a = operand(c.a, k, body, loc), b = operand(c.b, k, body, loc);
+      Value a = operand(left, k, body, loc), b = operand(right, k, body, loc);
       ok = a && b;
       return ok ? tile::DotOp::create(b_, loc, type, a, b, acc, m, n, k, Value()).getResult() : acc;
     });

@@ -54,6 +54,7 @@ private:
   LogicalResult checkShape(DotOp dot) {
     StringRef unit = func_.getUnit();
     int64_t least = unit == "wgmma" ? 64 : unit == "mma" ? 16 : unit == "simt" ? 1 : 0;
+    int64_t leastColumns = unit == "wgmma" ? 8 : least;
     if (!least)
       return func_.emitOpError() << "has the unit '" << unit << "'; there are simt, mma and wgmma";
     auto count = [&](ArrayRef<int64_t> dims) {
@@ -63,9 +64,9 @@ private:
       return n;
     };
     int64_t m = count(dot.getM()), n = count(dot.getN());
-    if (m < least || n < std::min<int64_t>(least, 16) || !llvm::isPowerOf2_64(m) || !llvm::isPowerOf2_64(n))
+    if (m < least || n < leastColumns || !llvm::isPowerOf2_64(m) || !llvm::isPowerOf2_64(n))
       return dot.emitOpError() << "of " << m << " × " << n << " elements fills no fragments of " << unit << ": it needs powers of two, at least "
-                               << least << " × " << std::min<int64_t>(least, 16);
+                               << least << " × " << leastColumns;
     if (unit == "wgmma" && func_.getWarps() % 4)
       return dot.emitOpError() << "of wgmma needs whole warpgroups, not " << func_.getWarps() << " warps";
     return success();
