@@ -2,6 +2,7 @@
 // file makes the functions, the loops and the reductions.
 #include "passes/Passes.h"
 
+#include "ir/cu/Cu.h"
 #include "ir/te/TeShape.h"
 #include "passes/lowerings/BodyToTiles.h"
 #include "passes/te/Affine.h"
@@ -203,19 +204,21 @@ private:
 
   /// The loop of a block, or of a cluster, over its tiles; the builder is left inside.
   /// Returns the tile's number.
-  Value openTileLoop(Location loc) {
+  Value openTileLoop(Location named) {
+    Location loc = cu::unnamed(named);
+    auto as = [&](StringRef name) { return NameLoc::get(b_.getStringAttr(name), loc); };
     AffineExpr tiles = b_.getAffineConstantExpr(1);
     for (int64_t g : l_.grid)
       tiles = tiles * func_.getNumPrograms(g);
-    Value end = tile::ApplyOp::create(b_, loc, b_.getIndexType(), AffineMap::get(0, l_.extents.getNumSymbols(), tiles), ValueRange{});
-    Value first = tile::BlockIdOp::create(b_, NameLoc::get(b_.getStringAttr("block"), loc), b_.getIndexType());
-    Value step = tile::NumBlocksOp::create(b_, loc, b_.getIndexType());
+    Value end = tile::ApplyOp::create(b_, as("tiles"), b_.getIndexType(), AffineMap::get(0, l_.extents.getNumSymbols(), tiles), ValueRange{});
+    Value first = tile::BlockIdOp::create(b_, as("block"), b_.getIndexType());
+    Value step = tile::NumBlocksOp::create(b_, as("blocks"), b_.getIndexType());
     if (l_.cluster > 1) {
-      first = arith::DivSIOp::create(b_, NameLoc::get(b_.getStringAttr("cluster"), loc), first, constant(l_.cluster, loc));
-      step = arith::DivSIOp::create(b_, loc, step, constant(l_.cluster, loc));
+      first = arith::DivSIOp::create(b_, as("cluster"), first, constant(l_.cluster, loc));
+      step = arith::DivSIOp::create(b_, as("clusters"), step, constant(l_.cluster, loc));
     }
     auto loop = scf::ForOp::create(b_, loc, first, end, step);
-    loop.getInductionVar().setLoc(NameLoc::get(b_.getStringAttr("tile"), loc));
+    loop.getInductionVar().setLoc(as("tile"));
     b_.setInsertionPoint(loop.getBody()->getTerminator());
     return loop.getInductionVar();
   }
@@ -456,7 +459,8 @@ private:
       total = total * counts.back();
     }
     unsigned symbols = l_.extents.getNumSymbols();
-    Value end = tile::ApplyOp::create(b_, loc, b_.getIndexType(), AffineMap::get(0, symbols, total), ValueRange{});
+    Location counted = NameLoc::get(b_.getStringAttr(l_.indices[k.back()] + "_tiles"), cu::unnamed(loc));
+    Value end = tile::ApplyOp::create(b_, counted, b_.getIndexType(), AffineMap::get(0, symbols, total), ValueRange{});
     auto loop = scf::ForOp::create(b_, loc, constant(0, loc), end, constant(1, loc), init);
     loop.getInductionVar().setLoc(NameLoc::get(b_.getStringAttr(l_.indices[k.back()] + "_tile"), loc));
     OpBuilder::InsertionGuard guard(b_);

@@ -115,121 +115,121 @@ extern "C" __global__ void __launch_bounds__(384) kc_linear(unsigned short *__re
     }
     kc_fence_mbarrier_init();
   }
-  const int y_1 = (M + 127) / 128;
-  const int y_2 = (N + 255) / 256;
-  const int y_3 = y_1 * y_2;
+  const int at = (M + 127) / 128;
+  const int at_1 = (N + 255) / 256;
+  const int tiles = at * at_1;
   const int block = (int)blockIdx.x;
-  const int y_4 = (int)gridDim.x;
+  const int blocks = (int)gridDim.x;
 #line 4 "linear.kc"
   __syncthreads();
   const int warpgroup = kc_warpgroup();
   if (warpgroup >= 2) {
     kc_setmaxnreg_dec<56>();
     if (tid == 256) {
-      const int i = y_2 * 8;
-      const int a = (K + 63) / 64;
+      const int at_2 = at_1 * 8;
+      const int k_tiles = (K + 63) / 64;
       int filled = 0;
-      for (int tile = block; tile < y_3; tile += y_4) {
-        const int i_1 = tile % i;
-        const int i_2 = tile / i * 8;
-        const int i_3 = min(y_1 - i_2, 8);
-        const int i0 = (i_2 + i_1 % i_3) * 128;
-        const int j0_ = i_1 / i_3 * 256;
+      for (int tile = block; tile < tiles; tile += blocks) {
+        const int at_3 = tile % at_2;
+        const int at_4 = tile / at_2 * 8;
+        const int at_5 = min(at - at_4, 8);
+        const int i0 = (at_4 + at_3 % at_5) * 128;
+        const int j0_ = at_3 / at_5 * 256;
 #line 3 "linear.kc"
-        for (int k_tile = 0; k_tile < a; ++k_tile) {
+        for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
           const int k0 = k_tile * 64;
-          const int a_1 = filled + k_tile;
-          const int slot_1 = a_1 % 4;
-          kc_mbarrier_wait(&empty[slot_1], (a_1 / 4 + 1) % 2);
+          const int number = filled + k_tile;
+          const int slot_1 = number % 4;
+          kc_mbarrier_wait(&empty[slot_1], (number / 4 + 1) % 2);
           kc_mbarrier_expect_tx(&full[slot_1], 49152);
           kc_tma_load_2d(&x[slot_1 * 8192], &x_map, k0, i0, &full[slot_1]);
           kc_tma_load_2d(&w[slot_1 * 16384], &w_map, k0, j0_, &full[slot_1]);
         }
-        filled = filled + a;
+        filled = filled + k_tiles;
       }
     }
   } else {
 #line 4 "linear.kc"
     kc_setmaxnreg_inc<224>();
-    const int i_4 = y_2 * 8;
-    const int a_2 = (K + 63) / 64;
-    const int i_5 = warpgroup * 4096;
-    const bool a_3 = a_2 > 0;
+    const int at_6 = at_1 * 8;
+    const int k_tiles_1 = (K + 63) / 64;
+    const int at_7 = warpgroup * 4096;
+    const bool a = k_tiles_1 > 0;
     const int lane = tid % 32;
-    const int i_6 = lane % 4 * 2;
+    const int at_8 = lane % 4 * 2;
     const bool cond = tid % 128 == 0;
-    const int i_7 = warpgroup + 2;
-    const int i_8 = lane / 16 * 8;
+    const int at_9 = warpgroup + 2;
+    const int at_10 = lane / 16 * 8;
     const int warp = tid / 32;
-    const int i_9 = warp % 4 * 16 + warp / 4 * 64 + lane % 16;
-    const int i_10 = i_9 * 64;
-    const int i_11 = i_9 % 8;
-    const int i_12 = warpgroup * 64;
+    const int at_11 = warp % 4 * 16 + warp / 4 * 64 + lane % 16;
+    const int at_12 = at_11 * 64;
+    const int at_13 = at_11 % 8;
+    const int at_14 = warpgroup * 64;
     int filled_1 = 0;
-    for (int tile_1 = block; tile_1 < y_3; tile_1 += y_4) {
-      const int i_13 = tile_1 % i_4;
-      const int i_14 = tile_1 / i_4 * 8;
-      const int i_15 = min(y_1 - i_14, 8);
-      const int i0_1 = (i_14 + i_13 % i_15) * 128;
-      const int j0__1 = i_13 / i_15 * 256;
-      alignas(16) float a_4[128];
+    for (int tile_1 = block; tile_1 < tiles; tile_1 += blocks) {
+      const int at_15 = tile_1 % at_6;
+      const int at_16 = tile_1 / at_6 * 8;
+      const int at_17 = min(at - at_16, 8);
+      const int i0_1 = (at_16 + at_15 % at_17) * 128;
+      const int j0__1 = at_15 / at_17 * 256;
+      alignas(16) float a_1[128];
 #line 3 "linear.kc"
       #pragma unroll
       for (int jr = 0; jr < 32; ++jr) {
-        const int i_16 = jr * 4;
+        const int at_18 = jr * 4;
         #pragma unroll
         for (int ir = 0; ir < 2; ++ir) {
-          const int i_17 = ir * 2;
+          const int at_19 = ir * 2;
           #pragma unroll
           for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
-            a_4[jr_1 + i_17 + i_16] = 0.0f;
+            a_1[jr_1 + at_19 + at_18] = 0.0f;
           }
         }
       }
-      for (int k_tile_1 = 0; k_tile_1 < a_2; ++k_tile_1) {
-        const int a_5 = filled_1 + k_tile_1;
-        const int slot_2 = a_5 % 4;
-        kc_mbarrier_wait(&full[slot_2], a_5 / 4 % 2);
-        const unsigned long long a_desc = kc_smem_desc(&x[slot_2 * 8192 + i_5], 16, 1024, 128);
+      for (int k_tile_1 = 0; k_tile_1 < k_tiles_1; ++k_tile_1) {
+        const int number_1 = filled_1 + k_tile_1;
+        const int slot_2 = number_1 % 4;
+        kc_mbarrier_wait(&full[slot_2], number_1 / 4 % 2);
+        const unsigned long long a_desc = kc_smem_desc(&x[slot_2 * 8192 + at_7], 16, 1024, 128);
         const unsigned long long b_desc = kc_smem_desc(&w[slot_2 * 16384], 16, 1024, 128);
-        kc_wgmma_hold<128>(a_4);
+        kc_wgmma_hold<128>(a_1);
         kc_wgmma_fence();
-        kc_wgmma_bf16<256, 0, 0>(a_4, a_desc, b_desc, 1);
-        kc_wgmma_bf16<256, 0, 0>(a_4, kc_desc_advance(a_desc, 32), kc_desc_advance(b_desc, 32), 1);
-        kc_wgmma_bf16<256, 0, 0>(a_4, kc_desc_advance(a_desc, 64), kc_desc_advance(b_desc, 64), 1);
-        kc_wgmma_bf16<256, 0, 0>(a_4, kc_desc_advance(a_desc, 96), kc_desc_advance(b_desc, 96), 1);
+        kc_wgmma_bf16<256, 0, 0>(a_1, a_desc, b_desc, 1);
+        kc_wgmma_bf16<256, 0, 0>(a_1, kc_desc_advance(a_desc, 32), kc_desc_advance(b_desc, 32), 1);
+        kc_wgmma_bf16<256, 0, 0>(a_1, kc_desc_advance(a_desc, 64), kc_desc_advance(b_desc, 64), 1);
+        kc_wgmma_bf16<256, 0, 0>(a_1, kc_desc_advance(a_desc, 96), kc_desc_advance(b_desc, 96), 1);
         kc_wgmma_commit();
         kc_wgmma_wait<1>();
-        kc_wgmma_hold<128>(a_4);
-        const int a_6 = a_5 - 1;
+        kc_wgmma_hold<128>(a_1);
+        const int previous = number_1 - 1;
         if (k_tile_1 > 0) {
-          const int slot_3 = a_6 % 4;
+          const int slot_3 = previous % 4;
           if (cond) {
             kc_mbarrier_arrive(&empty[slot_3]);
           }
         }
       }
       kc_wgmma_wait<0>();
-      kc_wgmma_hold<128>(a_4);
-      const int a_7 = filled_1 + a_2;
-      const int a_8 = a_7 - 1;
-      if (a_3) {
-        const int slot_4 = a_8 % 4;
+      kc_wgmma_hold<128>(a_1);
+      const int next = filled_1 + k_tiles_1;
+      const int last = next - 1;
+      if (a) {
+        const int slot_4 = last % 4;
         if (cond) {
           kc_mbarrier_arrive(&empty[slot_4]);
         }
       }
-      alignas(16) float a_9[32];
+      alignas(16) float a_2[32];
       #pragma unroll
       for (int jr_2 = 0; jr_2 < 8; ++jr_2) {
-        const int i_18 = jr_2 * 4;
+        const int at_20 = jr_2 * 4;
         #pragma unroll
         for (int ir_1 = 0; ir_1 < 2; ++ir_1) {
-          const int i_19 = ir_1 * 2;
+          const int at_21 = ir_1 * 2;
           #pragma unroll
           for (int jr_3 = 0; jr_3 < 2; ++jr_3) {
-            const int i_20 = jr_3 + i_19 + i_18;
-            a_9[i_20] = a_4[i_20];
+            const int at_22 = jr_3 + at_21 + at_20;
+            a_2[at_22] = a_1[at_22];
           }
         }
       }
@@ -237,13 +237,13 @@ extern "C" __global__ void __launch_bounds__(384) kc_linear(unsigned short *__re
 #line 4 "linear.kc"
       #pragma unroll
       for (int jr_4 = 0; jr_4 < 8; ++jr_4) {
-        const int i_21 = jr_4 * 2;
-        const int i_22 = j0__1 + (i_6 + jr_4 * 8);
-        if (i_22 < N) {
-          *(unsigned *)(&b_r[i_21]) = *(const unsigned *)(&b[i_22]);
+        const int at_23 = jr_4 * 2;
+        const int at_24 = j0__1 + (at_8 + jr_4 * 8);
+        if (at_24 < N) {
+          *(unsigned *)(&b_r[at_23]) = *(const unsigned *)(&b[at_24]);
         } else {
-          b_r[i_21] = 0x0;
-          b_r[i_21 + 1] = 0x0;
+          b_r[at_23] = 0x0;
+          b_r[at_23 + 1] = 0x0;
         }
       }
       alignas(16) float b_1[16];
@@ -260,44 +260,44 @@ extern "C" __global__ void __launch_bounds__(384) kc_linear(unsigned short *__re
       #pragma unroll
       for (int jr_7 = 0; jr_7 < 8; ++jr_7) {
         const int b_4 = jr_7 * 2;
-        const int a_10 = jr_7 * 4;
+        const int a_3 = jr_7 * 4;
         #pragma unroll
         for (int ir_2 = 0; ir_2 < 2; ++ir_2) {
-          const int a_11 = ir_2 * 2;
+          const int a_4 = ir_2 * 2;
           #pragma unroll
           for (int jr_8 = 0; jr_8 < 2; ++jr_8) {
-            const int a_12 = jr_8 + a_11 + a_10;
-            r[a_12] = kc_f32_to_bf16(a_9[a_12] + b_1[jr_8 + b_4]);
+            const int a_5 = jr_8 + a_4 + a_3;
+            r[a_5] = kc_f32_to_bf16(a_2[a_5] + b_1[jr_8 + b_4]);
           }
         }
       }
       if (cond) {
         kc_tma_wait_read<1>();
       }
-      kc_bar_sync(i_7, 128);
+      kc_bar_sync(at_9, 128);
       #pragma unroll
       for (int jr_9 = 0; jr_9 < 4; ++jr_9) {
-        const int i_23 = i_8 + jr_9 * 16;
-        kc_stmatrix_x4(&y[i_10 + (i_23 / 8 ^ i_11) * 8 + i_23 % 8], (const unsigned *)(&r[jr_9 * 8]));
+        const int at_25 = at_10 + jr_9 * 16;
+        kc_stmatrix_x4(&y[at_12 + (at_25 / 8 ^ at_13) * 8 + at_25 % 8], (const unsigned *)(&r[jr_9 * 8]));
       }
       kc_fence_proxy_async();
-      kc_bar_sync(i_7, 128);
+      kc_bar_sync(at_9, 128);
       if (cond) {
-        kc_tma_store_2d(&y_map, &y[i_5], j0__1, i0_1 + i_12);
+        kc_tma_store_2d(&y_map, &y[at_7], j0__1, i0_1 + at_14);
         kc_tma_commit();
       }
-      alignas(16) float a_13[32];
+      alignas(16) float a_6[32];
 #line 3 "linear.kc"
       #pragma unroll
       for (int jr_10 = 0; jr_10 < 8; ++jr_10) {
-        const int i_24 = jr_10 * 4;
+        const int at_26 = jr_10 * 4;
         #pragma unroll
         for (int ir_3 = 0; ir_3 < 2; ++ir_3) {
-          const int i_25 = ir_3 * 2;
+          const int at_27 = ir_3 * 2;
           #pragma unroll
           for (int jr_11 = 0; jr_11 < 2; ++jr_11) {
-            const int i_26 = jr_11 + i_25 + i_24;
-            a_13[i_26] = a_4[i_26 + 32];
+            const int at_28 = jr_11 + at_27 + at_26;
+            a_6[at_28] = a_1[at_28 + 32];
           }
         }
       }
@@ -306,13 +306,13 @@ extern "C" __global__ void __launch_bounds__(384) kc_linear(unsigned short *__re
 #line 4 "linear.kc"
       #pragma unroll
       for (int jr_12 = 0; jr_12 < 8; ++jr_12) {
-        const int i_27 = jr_12 * 2;
-        const int i_28 = b_5 + (i_6 + jr_12 * 8);
-        if (i_28 < N) {
-          *(unsigned *)(&b_r_1[i_27]) = *(const unsigned *)(&b[i_28]);
+        const int at_29 = jr_12 * 2;
+        const int at_30 = b_5 + (at_8 + jr_12 * 8);
+        if (at_30 < N) {
+          *(unsigned *)(&b_r_1[at_29]) = *(const unsigned *)(&b[at_30]);
         } else {
-          b_r_1[i_27] = 0x0;
-          b_r_1[i_27 + 1] = 0x0;
+          b_r_1[at_29] = 0x0;
+          b_r_1[at_29 + 1] = 0x0;
         }
       }
       alignas(16) float b_6[16];
@@ -329,44 +329,44 @@ extern "C" __global__ void __launch_bounds__(384) kc_linear(unsigned short *__re
       #pragma unroll
       for (int jr_15 = 0; jr_15 < 8; ++jr_15) {
         const int b_9 = jr_15 * 2;
-        const int a_14 = jr_15 * 4;
+        const int a_7 = jr_15 * 4;
         #pragma unroll
         for (int ir_4 = 0; ir_4 < 2; ++ir_4) {
-          const int a_15 = ir_4 * 2;
+          const int a_8 = ir_4 * 2;
           #pragma unroll
           for (int jr_16 = 0; jr_16 < 2; ++jr_16) {
-            const int a_16 = jr_16 + a_15 + a_14;
-            r_1[a_16] = kc_f32_to_bf16(a_13[a_16] + b_6[jr_16 + b_9]);
+            const int a_9 = jr_16 + a_8 + a_7;
+            r_1[a_9] = kc_f32_to_bf16(a_6[a_9] + b_6[jr_16 + b_9]);
           }
         }
       }
       if (cond) {
         kc_tma_wait_read<1>();
       }
-      kc_bar_sync(i_7, 128);
+      kc_bar_sync(at_9, 128);
       #pragma unroll
       for (int jr_17 = 0; jr_17 < 4; ++jr_17) {
-        const int i_29 = i_8 + jr_17 * 16;
-        kc_stmatrix_x4(&y[i_10 + (i_29 / 8 ^ i_11) * 8 + i_29 % 8 + 8192], (const unsigned *)(&r_1[jr_17 * 8]));
+        const int at_31 = at_10 + jr_17 * 16;
+        kc_stmatrix_x4(&y[at_12 + (at_31 / 8 ^ at_13) * 8 + at_31 % 8 + 8192], (const unsigned *)(&r_1[jr_17 * 8]));
       }
       kc_fence_proxy_async();
-      kc_bar_sync(i_7, 128);
+      kc_bar_sync(at_9, 128);
       if (cond) {
-        kc_tma_store_2d(&y_map, &y[i_5 + 8192], b_5, i0_1 + i_12);
+        kc_tma_store_2d(&y_map, &y[at_7 + 8192], b_5, i0_1 + at_14);
         kc_tma_commit();
       }
-      alignas(16) float a_17[32];
+      alignas(16) float a_10[32];
 #line 3 "linear.kc"
       #pragma unroll
       for (int jr_18 = 0; jr_18 < 8; ++jr_18) {
-        const int i_30 = jr_18 * 4;
+        const int at_32 = jr_18 * 4;
         #pragma unroll
         for (int ir_5 = 0; ir_5 < 2; ++ir_5) {
-          const int i_31 = ir_5 * 2;
+          const int at_33 = ir_5 * 2;
           #pragma unroll
           for (int jr_19 = 0; jr_19 < 2; ++jr_19) {
-            const int i_32 = jr_19 + i_31 + i_30;
-            a_17[i_32] = a_4[i_32 + 64];
+            const int at_34 = jr_19 + at_33 + at_32;
+            a_10[at_34] = a_1[at_34 + 64];
           }
         }
       }
@@ -375,13 +375,13 @@ extern "C" __global__ void __launch_bounds__(384) kc_linear(unsigned short *__re
 #line 4 "linear.kc"
       #pragma unroll
       for (int jr_20 = 0; jr_20 < 8; ++jr_20) {
-        const int i_33 = jr_20 * 2;
-        const int i_34 = b_10 + (i_6 + jr_20 * 8);
-        if (i_34 < N) {
-          *(unsigned *)(&b_r_2[i_33]) = *(const unsigned *)(&b[i_34]);
+        const int at_35 = jr_20 * 2;
+        const int at_36 = b_10 + (at_8 + jr_20 * 8);
+        if (at_36 < N) {
+          *(unsigned *)(&b_r_2[at_35]) = *(const unsigned *)(&b[at_36]);
         } else {
-          b_r_2[i_33] = 0x0;
-          b_r_2[i_33 + 1] = 0x0;
+          b_r_2[at_35] = 0x0;
+          b_r_2[at_35 + 1] = 0x0;
         }
       }
       alignas(16) float b_11[16];
@@ -398,44 +398,44 @@ extern "C" __global__ void __launch_bounds__(384) kc_linear(unsigned short *__re
       #pragma unroll
       for (int jr_23 = 0; jr_23 < 8; ++jr_23) {
         const int b_14 = jr_23 * 2;
-        const int a_18 = jr_23 * 4;
+        const int a_11 = jr_23 * 4;
         #pragma unroll
         for (int ir_6 = 0; ir_6 < 2; ++ir_6) {
-          const int a_19 = ir_6 * 2;
+          const int a_12 = ir_6 * 2;
           #pragma unroll
           for (int jr_24 = 0; jr_24 < 2; ++jr_24) {
-            const int a_20 = jr_24 + a_19 + a_18;
-            r_2[a_20] = kc_f32_to_bf16(a_17[a_20] + b_11[jr_24 + b_14]);
+            const int a_13 = jr_24 + a_12 + a_11;
+            r_2[a_13] = kc_f32_to_bf16(a_10[a_13] + b_11[jr_24 + b_14]);
           }
         }
       }
       if (cond) {
         kc_tma_wait_read<1>();
       }
-      kc_bar_sync(i_7, 128);
+      kc_bar_sync(at_9, 128);
       #pragma unroll
       for (int jr_25 = 0; jr_25 < 4; ++jr_25) {
-        const int i_35 = i_8 + jr_25 * 16;
-        kc_stmatrix_x4(&y[i_10 + (i_35 / 8 ^ i_11) * 8 + i_35 % 8], (const unsigned *)(&r_2[jr_25 * 8]));
+        const int at_37 = at_10 + jr_25 * 16;
+        kc_stmatrix_x4(&y[at_12 + (at_37 / 8 ^ at_13) * 8 + at_37 % 8], (const unsigned *)(&r_2[jr_25 * 8]));
       }
       kc_fence_proxy_async();
-      kc_bar_sync(i_7, 128);
+      kc_bar_sync(at_9, 128);
       if (cond) {
-        kc_tma_store_2d(&y_map, &y[i_5], b_10, i0_1 + i_12);
+        kc_tma_store_2d(&y_map, &y[at_7], b_10, i0_1 + at_14);
         kc_tma_commit();
       }
-      alignas(16) float a_21[32];
+      alignas(16) float a_14[32];
 #line 3 "linear.kc"
       #pragma unroll
       for (int jr_26 = 0; jr_26 < 8; ++jr_26) {
-        const int i_36 = jr_26 * 4;
+        const int at_38 = jr_26 * 4;
         #pragma unroll
         for (int ir_7 = 0; ir_7 < 2; ++ir_7) {
-          const int i_37 = ir_7 * 2;
+          const int at_39 = ir_7 * 2;
           #pragma unroll
           for (int jr_27 = 0; jr_27 < 2; ++jr_27) {
-            const int i_38 = jr_27 + i_37 + i_36;
-            a_21[i_38] = a_4[i_38 + 96];
+            const int at_40 = jr_27 + at_39 + at_38;
+            a_14[at_40] = a_1[at_40 + 96];
           }
         }
       }
@@ -444,13 +444,13 @@ extern "C" __global__ void __launch_bounds__(384) kc_linear(unsigned short *__re
 #line 4 "linear.kc"
       #pragma unroll
       for (int jr_28 = 0; jr_28 < 8; ++jr_28) {
-        const int i_39 = jr_28 * 2;
-        const int i_40 = b_15 + (i_6 + jr_28 * 8);
-        if (i_40 < N) {
-          *(unsigned *)(&b_r_3[i_39]) = *(const unsigned *)(&b[i_40]);
+        const int at_41 = jr_28 * 2;
+        const int at_42 = b_15 + (at_8 + jr_28 * 8);
+        if (at_42 < N) {
+          *(unsigned *)(&b_r_3[at_41]) = *(const unsigned *)(&b[at_42]);
         } else {
-          b_r_3[i_39] = 0x0;
-          b_r_3[i_39 + 1] = 0x0;
+          b_r_3[at_41] = 0x0;
+          b_r_3[at_41 + 1] = 0x0;
         }
       }
       alignas(16) float b_16[16];
@@ -467,37 +467,37 @@ extern "C" __global__ void __launch_bounds__(384) kc_linear(unsigned short *__re
       #pragma unroll
       for (int jr_31 = 0; jr_31 < 8; ++jr_31) {
         const int b_19 = jr_31 * 2;
-        const int a_22 = jr_31 * 4;
+        const int a_15 = jr_31 * 4;
         #pragma unroll
         for (int ir_8 = 0; ir_8 < 2; ++ir_8) {
-          const int a_23 = ir_8 * 2;
+          const int a_16 = ir_8 * 2;
           #pragma unroll
           for (int jr_32 = 0; jr_32 < 2; ++jr_32) {
-            const int a_24 = jr_32 + a_23 + a_22;
-            r_3[a_24] = kc_f32_to_bf16(a_21[a_24] + b_16[jr_32 + b_19]);
+            const int a_17 = jr_32 + a_16 + a_15;
+            r_3[a_17] = kc_f32_to_bf16(a_14[a_17] + b_16[jr_32 + b_19]);
           }
         }
       }
       if (cond) {
         kc_tma_wait_read<1>();
       }
-      kc_bar_sync(i_7, 128);
+      kc_bar_sync(at_9, 128);
       #pragma unroll
       for (int jr_33 = 0; jr_33 < 4; ++jr_33) {
-        const int i_41 = i_8 + jr_33 * 16;
-        kc_stmatrix_x4(&y[i_10 + (i_41 / 8 ^ i_11) * 8 + i_41 % 8 + 8192], (const unsigned *)(&r_3[jr_33 * 8]));
+        const int at_43 = at_10 + jr_33 * 16;
+        kc_stmatrix_x4(&y[at_12 + (at_43 / 8 ^ at_13) * 8 + at_43 % 8 + 8192], (const unsigned *)(&r_3[jr_33 * 8]));
       }
       kc_fence_proxy_async();
-      kc_bar_sync(i_7, 128);
+      kc_bar_sync(at_9, 128);
       if (cond) {
-        kc_tma_store_2d(&y_map, &y[i_5 + 8192], b_15, i0_1 + i_12);
+        kc_tma_store_2d(&y_map, &y[at_7 + 8192], b_15, i0_1 + at_14);
         kc_tma_commit();
       }
-      filled_1 = a_7;
+      filled_1 = next;
     }
     if (cond) {
       kc_tma_wait_read<0>();
     }
-    kc_bar_sync(i_7, 128);
+    kc_bar_sync(at_9, 128);
   }
 }
