@@ -26,6 +26,23 @@ int64_t flopsPerPoint(mlir::Operation *statement) {
   return count;
 }
 
+/// Whether `v` is an element of an f16 or bf16 tensor, or a value rounded to that.
+bool isHalf(mlir::Value v) {
+  auto extended = v.getDefiningOp<mlir::arith::ExtFOp>();
+  if (!extended)
+    return false;
+  mlir::Type type = extended.getIn().getType();
+  return type.isF16() || type.isBF16();
+}
+
+/// Whether the statement is a sum of products that matrix units have an instruction for.
+bool fitsMatrixUnits(te::ReduceOp reduce) {
+  if (reduce.getKind() != te::Combiner::Sum || reduce.getYield().getValues().size() != 1)
+    return false;
+  auto product = reduce.getYield().getValues()[0].getDefiningOp<mlir::arith::MulFOp>();
+  return product && product.getType().isF32() && isHalf(product.getLhs()) && isHalf(product.getRhs());
+}
+
 int64_t points(mlir::AffineMap extents, absl::Span<const int64_t> sizes) {
   int64_t n = 1;
   for (mlir::AffineExpr e : extents.getResults())
@@ -49,8 +66,11 @@ absl::StatusOr<WorkCount> countWork(Program &program, const Kernel &kernel, absl
         for (mlir::Operation &statement : op.getBlock()) {
           if (auto compute = mlir::dyn_cast<te::ComputeOp>(statement))
             work.flops += flopsPerPoint(&statement) * points(compute.getExtents(), sizes);
-          else if (auto reduce = mlir::dyn_cast<te::ReduceOp>(statement))
-            work.flops += flopsPerPoint(&statement) * points(reduce.getExtents(), sizes);
+          else if (auto reduce = mlir::dyn_cast<te::ReduceOp>(statement)) {
+            int64_t flops = flopsPerPoint(&statement) * points(reduce.getExtents(), sizes);
+            work.flops += flops;
+            work.matrixFlops += fitsMatrixUnits(reduce) ? flops : 0;
+          }
         }
         return absl::OkStatus();
       }

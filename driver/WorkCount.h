@@ -11,6 +11,7 @@ namespace kernelc {
 struct WorkCount {
   int64_t bytes = 0; ///< every input read once, every output written once
   int64_t flops = 0; ///< additions, multiplications and math calls count one each
+  int64_t matrixFlops = 0; ///< of those: sums of products of f16 or bf16, which matrix units can do
 };
 
 /// For these sizes, in the kernel's order.
