@@ -281,62 +281,127 @@ private:
 
   bool kMajor(tile::RingType ring) { return llvm::is_contained(op_.getK(), ring.getContiguous()); }
 
+  /// How the unit's fragments come out of a slot.
+  enum class Fetch { Rows, Transposed, Gather };
+
+  /// ldmatrix needs 16-byte runs along K as the unit counts it, or of 16-bit elements
+  /// along rows (columns); `outer` are those dims.
+  Fetch fetchOf(tile::RingType ring, ArrayRef<int64_t> outer) {
+    ArrayRef<int64_t> shape = ring.getShape();
+    int64_t dim = ring.getContiguous(), bytes = bytesOf(ring.getElementType());
+    auto isFastest = [&](ArrayRef<int64_t> dims) {
+      for (int64_t d : llvm::reverse(dims))
+        if (shape[d] > 1)
+          return d == dim;
+      return false;
+    };
+    if (shape[dim] * bytes < 16)
+      return Fetch::Gather;
+    if (isFastest(op_.getK()))
+      return Fetch::Rows;
+    return bytes == 2 && isFastest(outer) ? Fetch::Transposed : Fetch::Gather;
+  }
+
+  /// The instruction: operands of b bytes take 32 / b of K.
+  std::string mmaShape() {
+    Type t = aRing_.getElementType();
+    if (t.isF32())
+      return "m16n8k8_tf32";
+    if (!t.isInteger(8))
+      return t.isBF16() ? "m16n8k16_bf16" : "m16n8k16_f16";
+    std::string a = op_.getAUnsigned() ? "u8" : "s8", b = op_.getBUnsigned() ? "u8" : "s8";
+    return "m16n8k32_" + (a == b ? a : a + b);
+  }
+
   void runMma() {
     OpBuilder::InsertionGuard guard(b_);
     int64_t mReps = shape_.warpM / 16, nPairs = shape_.warpN / 16;
+    int64_t bytes = bytesOf(aRing_.getElementType()), half = 16 / bytes, kStep = 32 / bytes;
     Value lane = c_.lane(loc_);
     auto mod = [&](Value v, int64_t n) { return arith::RemSIOp::create(b_, loc_, v, c_.index(n, loc_)).getResult(); };
     auto div = [&](Value v, int64_t n) { return arith::DivSIOp::create(b_, loc_, v, c_.index(n, loc_)).getResult(); };
-    // The matrix row each lane names to ldmatrix: see reference on mma.m16n8k16 fragments.
-    bool aK = kMajor(aRing_), bK = kMajor(bRing_);
+    // The matrix row each lane names to ldmatrix: see reference on mma.m16n8k16
+    // fragments. Those of other element sizes are the same in bytes.
+    Fetch aFetch = fetchOf(aRing_, op_.getM()), bFetch = fetchOf(bRing_, op_.getN());
+    bool aK = aFetch == Fetch::Rows, bK = bFetch == Fetch::Rows;
     Value aRow = aK ? mod(lane, 16) : c_.mul(mod(div(lane, 8), 2), 8, loc_);
-    Value aK0 = aK ? c_.mul(div(lane, 16), 8, loc_) : c_.add(mod(lane, 8), c_.mul(div(lane, 16), 8, loc_), loc_);
+    Value aK0 = aK ? c_.mul(div(lane, 16), half, loc_) : c_.add(mod(lane, 8), c_.mul(div(lane, 16), 8, loc_), loc_);
     Value bCol = bK ? c_.add(mod(lane, 8), c_.mul(div(lane, 16), 8, loc_), loc_) : c_.mul(div(lane, 16), 8, loc_);
-    Value bK0 = bK ? c_.mul(mod(div(lane, 8), 2), 8, loc_) : mod(lane, 16);
+    Value bK0 = bK ? c_.mul(mod(div(lane, 8), 2), half, loc_) : mod(lane, 16);
     Type word = b_.getIntegerType(32, /*isSigned=*/false);
     auto named = [&](StringRef n) { return NameLoc::get(b_.getStringAttr(n), loc_); };
-    // Two sets of fragments: those of the next 16 k load while these multiply.
-    int64_t sets = k_ > 16 ? 2 : 1, aSet = mReps * 4, bSet = nPairs * 4;
+    // Two sets of fragments: those of the next step of k load while these multiply.
+    int64_t sets = k_ > kStep ? 2 : 1, aSet = mReps * 4, bSet = nPairs * 4;
     Value aFragments = c_.allocate(sets * aSet, word, named("a"));
     Value bFragments = c_.allocate(sets * bSet, word, named("b"));
     auto inLoop = [&](int64_t reps, StringRef name, llvm::function_ref<void(Value)> body) {
       OpBuilder::InsertionGuard inner(b_);
       body(openLoop(c_, 0, reps, 1, name, loc_));
     };
+    // Four registers element by element: register j holds row lane / 4 (+ 8 by bit
+    // `rowBit` of j) and the lane's word of a half of K (by the other bit).
+    auto gather = [&](Value ring, SlotAddress &address, Value slot, tile::RingType type, ArrayRef<int64_t> outer, Value first, Value k,
+                      int rowBit, Value to, Value at) {
+      inLoop(4, "j", [&](Value j) {
+        Value bits[] = {mod(j, 2), div(j, 2)};
+        Value row = c_.add(c_.add(first, div(lane, 4), loc_), c_.mul(bits[rowBit], 8, loc_), loc_);
+        Value k0 = c_.add(c_.add(k, c_.mul(mod(lane, 4), 4 / bytes, loc_), loc_), c_.mul(bits[1 - rowBit], half, loc_), loc_);
+        SmallVector<Value> elements;
+        for (int64_t e = 0; e < 4 / bytes; ++e)
+          elements.push_back(element(address, slot, type, outer, row, e ? c_.add(k0, c_.index(e, loc_), loc_) : k0));
+        cu::GatherOp::create(b_, loc_, ring, elements, to, c_.add(at, j, loc_));
+      });
+    };
+    auto round = [&](Value fragments, Value at) {
+      inLoop(4, "j", [&](Value j) { cu::RoundTf32Op::create(b_, loc_, fragments, c_.add(at, j, loc_)); });
+    };
+    Value aSlots = c_.rings.lookup(op_.getA()), bSlots = c_.rings.lookup(op_.getB());
     auto load = [&](Value k, Value set) {
       inLoop(mReps, "mi", [&](Value mi) {
-        Value row = c_.add(c_.add(warpM_, c_.mul(mi, 16, loc_), loc_), aRow, loc_);
-        Value from = element(aAddress_, aStart_, aRing_, op_.getM(), row, c_.add(k, aK0, loc_));
+        Value first = c_.add(warpM_, c_.mul(mi, 16, loc_), loc_);
         Value to = c_.add(c_.mul(set, aSet, loc_), c_.mul(mi, 4, loc_), loc_);
-        cu::LdmatrixOp::create(b_, loc_, c_.rings.lookup(op_.getA()), from, aFragments, to, 4, !aK);
+        if (aFetch == Fetch::Gather) {
+          gather(aSlots, aAddress_, aStart_, aRing_, op_.getM(), first, k, 0, aFragments, to);
+        } else {
+          Value from = element(aAddress_, aStart_, aRing_, op_.getM(), c_.add(first, aRow, loc_), c_.add(k, aK0, loc_));
+          cu::LdmatrixOp::create(b_, loc_, aSlots, from, aFragments, to, 4, !aK);
+        }
+        if (op_.getARounded())
+          round(aFragments, to);
       });
       inLoop(nPairs, "np", [&](Value np) {
-        Value column = c_.add(c_.add(warpN_, c_.mul(np, 16, loc_), loc_), bCol, loc_);
-        Value from = element(bAddress_, bStart_, bRing_, op_.getN(), column, c_.add(k, bK0, loc_));
+        Value first = c_.add(warpN_, c_.mul(np, 16, loc_), loc_);
         Value to = c_.add(c_.mul(set, bSet, loc_), c_.mul(np, 4, loc_), loc_);
-        cu::LdmatrixOp::create(b_, loc_, c_.rings.lookup(op_.getB()), from, bFragments, to, 4, !bK);
+        if (bFetch == Fetch::Gather) {
+          gather(bSlots, bAddress_, bStart_, bRing_, op_.getN(), first, k, 1, bFragments, to);
+        } else {
+          Value from = element(bAddress_, bStart_, bRing_, op_.getN(), c_.add(first, bCol, loc_), c_.add(k, bK0, loc_));
+          cu::LdmatrixOp::create(b_, loc_, bSlots, from, bFragments, to, 4, !bK);
+        }
+        if (op_.getBRounded())
+          round(bFragments, to);
       });
     };
     load(c_.index(0, loc_), c_.index(0, loc_));
-    Value step = openLoop(c_, 0, k_ / 16, 1, "step", loc_);
+    Value step = openLoop(c_, 0, k_ / kStep, 1, "step", loc_);
     Value set = mod(step, 2);
     if (sets == 2) {
       Value next = c_.add(step, c_.index(1, loc_), loc_);
-      Value more = arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::slt, next, c_.index(k_ / 16, loc_));
+      Value more = arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::slt, next, c_.index(k_ / kStep, loc_));
       auto branch = scf::IfOp::create(b_, loc_, more, false);
       OpBuilder::InsertionGuard inner(b_);
       b_.setInsertionPoint(branch.thenBlock()->getTerminator());
-      load(c_.mul(next, 16, loc_), mod(next, 2));
+      load(c_.mul(next, kStep, loc_), mod(next, 2));
     } else {
       set = c_.index(0, loc_);
     }
     int64_t nReps = nPairs * 2;
-    StringRef type = aRing_.getElementType().isBF16() ? "m16n8k16_bf16" : "m16n8k16_f16";
+    std::string shape = mmaShape();
     inLoop(mReps, "mi", [&](Value mi) {
       inLoop(nReps, "ni", [&](Value ni) {
         Value d = c_.mul(c_.add(c_.mul(mi, nReps, loc_), ni, loc_), 4, loc_);
         Value x = c_.add(c_.mul(set, aSet, loc_), c_.mul(mi, 4, loc_), loc_), y = c_.add(c_.mul(set, bSet, loc_), c_.mul(ni, 2, loc_), loc_);
-        cu::MmaOp::create(b_, loc_, acc_, d, aFragments, x, bFragments, y, type);
+        cu::MmaOp::create(b_, loc_, acc_, d, aFragments, x, bFragments, y, shape);
       });
     });
   }
@@ -419,9 +484,9 @@ private:
     });
     inLoop(step, "k", [&](Value k) {
       inLoop(rows, "mi", [&](Value mi) {
-        Value x = widen(memref::LoadOp::create(b_, loc_, a, c_.add(c_.mul(mi, step, loc_), k, loc_)), accType);
+        Value x = widen(memref::LoadOp::create(b_, loc_, a, c_.add(c_.mul(mi, step, loc_), k, loc_)), accType, op_.getAUnsigned());
         inLoop(columns, "ni", [&](Value ni) {
-          Value y = widen(memref::LoadOp::create(b_, loc_, bv, bIndex(ni, k)), accType);
+          Value y = widen(memref::LoadOp::create(b_, loc_, bv, bIndex(ni, k)), accType, op_.getBUnsigned());
           Value at = c_.add(c_.mul(mi, columns, loc_), ni, loc_);
           Value before = memref::LoadOp::create(b_, loc_, acc_, at);
           Value after = isa<FloatType>(accType) ? Value(math::FmaOp::create(b_, loc_, x, y, before))
@@ -432,12 +497,11 @@ private:
     });
   }
 
-  Value widen(Value v, Type to) {
+  Value widen(Value v, Type to, bool isUnsigned) {
     if (v.getType() == to)
       return v;
     if (isa<FloatType>(to))
       return arith::ExtFOp::create(b_, loc_, to, v);
-    bool isUnsigned = op_->hasAttr("unsigned");
     return isUnsigned ? Value(arith::ExtUIOp::create(b_, loc_, to, v)) : arith::ExtSIOp::create(b_, loc_, to, v);
   }
 

@@ -16,6 +16,10 @@ struct Contraction {
   /// The narrowest types the factors embed in exactly: that of the value an
   /// extension widens, or the factor's own.
   mlir::Type aType, bType;
+  bool aUnsigned = false, bUnsigned = false; ///< zero-extended integers
+  /// The type in which a matrix unit takes both factors without changing either:
+  /// i8 (integers), f16, bf16 or tf32. Null where there is none.
+  mlir::Type unitType;
 };
 
 /// The dims of the enclosing domain op that a body value depends on.
@@ -28,5 +32,8 @@ std::optional<Contraction> findContraction(ReduceOp reduce);
 
 /// The value behind an exact widening (extf, extsi, extui), or `value` itself.
 mlir::Value stripWidening(mlir::Value value);
+
+/// Bytes of an operand of a matrix unit in shared memory (tf32 lies there as f32).
+int64_t unitBytes(mlir::Type unitType);
 
 } // namespace kernelc::te

@@ -165,11 +165,12 @@ private:
   }
 
   void scheduleContraction(LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
-    bool half = c.aType == c.bType && ((c.aType.isBF16() && target_.mmaBf16) || c.aType.isF16());
-    l.unit = half ? "mma" : "simt";
+    bool unit = c.unitType && (c.unitType.isF16() || target_.mmaBf16);
+    int64_t bytes = unit ? unitBytes(c.unitType) : std::max<int64_t>(1, c.aType.getIntOrFloatBitWidth() / 8);
+    l.unit = unit ? "mma" : "simt";
     // Measured on an H200 at 4096³ (docs/performance.md): two blocks of four warps
     // beat one of eight, and for mma a short K tile with more slots a long one.
-    int64_t tileM = 128, tileN = 128, tileK = 32;
+    int64_t tileM = 128, tileN = 128, tileK = unit ? 64 / bytes : 32;
     // Small problems: smaller tiles fill the device.
     auto product = [&](ArrayRef<unsigned> list) {
       int64_t p = 1;
@@ -195,12 +196,12 @@ private:
     assign(l, c.n, dims, tileN);
     assign(l, c.k, dims, tileK);
     int64_t bm = tileProduct(l, c.m, dims), bn = tileProduct(l, c.n, dims), bk = tileProduct(l, c.k, dims);
-    if (half && (bm < 16 || bn < 16 || bk < 16))
+    if (unit && (bm < 16 || bn < 16 || bk < 32 / bytes)) // less than one instruction
       l.unit = "simt";
     bool mma = l.unit == "mma";
     int64_t warpTiles = mma ? std::max<int64_t>(1, (bm / 64) * (bn / 64)) : std::max<int64_t>(1, bm * bn / 2048);
     l.warps = std::clamp<int64_t>(llvm::bit_floor(uint64_t(warpTiles)), 1, 8);
-    int64_t stageBytes = (bm + bn) * bk * std::max<int64_t>(1, c.aType.getIntOrFloatBitWidth() / 8);
+    int64_t stageBytes = (bm + bn) * bk * bytes;
     // A computed operand needs registers that the second block would take.
     bool copied = stripWidening(c.a).getDefiningOp<ReadOp>() && stripWidening(c.b).getDefiningOp<ReadOp>();
     int64_t blocks = mma && copied ? 2 : 1, fit = (target_.maxSharedPerBlock / blocks - 1024) / stageBytes;

@@ -20,4 +20,7 @@ struct Case {
 /// first element out of tolerance.
 std::string runCase(const Case &c);
 
+/// The CUDA text of the case's variant, or what went wrong.
+std::string cudaTextOf(const Case &c);
+
 } // namespace kernelc::test
