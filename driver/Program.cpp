@@ -54,7 +54,11 @@ absl::Status Program::import() {
     import.kernel = options_.kernel;
     module_ = frontend::importKc(*context_, text_, options_.fileName, import);
   }
-  return module_ ? absl::OkStatus() : log.status("reading the program");
+  if (!module_ || mlir::failed(applyPrecision(*module_, options_.precision))) {
+    module_ = nullptr;
+    return log.status("reading the program");
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<const Kernel *> Program::findKernel(absl::string_view name) const {

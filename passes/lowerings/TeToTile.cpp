@@ -452,6 +452,10 @@ private:
     Value narrow = stripWidening(factor);
     if (!unitType || narrow.getType() == unitType)
       return body.evaluate(narrow);
+    if (auto round = factor.getDefiningOp<RoundOp>()) {
+      rounded = true; // by the dot
+      return body.evaluate(round.getInput());
+    }
     Value tile = body.evaluate(factor);
     if (!tile || isa<FloatTF32Type>(unitType))
       return tile; // f32 that is a tf32

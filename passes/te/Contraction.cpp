@@ -41,26 +41,26 @@ Value stripWidening(Value value) {
 
 int64_t unitBytes(Type unitType) { return isa<FloatTF32Type>(unitType) ? 4 : unitType.getIntOrFloatBitWidth() / 8; }
 
-namespace {
-
-/// The type of the stored value that `factor` is a widening or exact conversion of.
 Type narrowestType(Value factor) {
   Operation *op = factor.getDefiningOp();
+  if (auto round = dyn_cast_or_null<RoundOp>(op))
+    return round.getTo();
   if (op && isa<arith::SIToFPOp, arith::UIToFPOp>(op))
     return stripWidening(op->getOperand(0)).getType();
   return stripWidening(factor).getType();
 }
 
-/// Whether every value of `from` is a value of the unit's type `to`. i8 of either
-/// sign has at most 8 significant bits.
 bool embeds(Type from, Type to) {
   if (from == to)
     return true;
+  // i8 of either sign has at most 8 significant bits.
   bool tiny = from.isInteger(8) || isa<Float8E4M3FNType, Float8E5M2Type>(from);
   if (to.isF16() || to.isBF16())
     return tiny;
   return isa<FloatTF32Type>(to) && (tiny || from.isF16() || from.isBF16());
 }
+
+namespace {
 
 Type findUnitType(Value a, Value b, Type accumulator) {
   MLIRContext *context = accumulator.getContext();

@@ -33,6 +33,11 @@ std::optional<Contraction> findContraction(ReduceOp reduce);
 /// The value behind an exact widening (extf, extsi, extui), or `value` itself.
 mlir::Value stripWidening(mlir::Value value);
 
+/// The type of the value that `factor` widens, converts exactly or has rounded.
+mlir::Type narrowestType(mlir::Value factor);
+/// Whether every value of `from` is a value of the matrix unit's type `to`.
+bool embeds(mlir::Type from, mlir::Type to);
+
 /// Bytes of an operand of a matrix unit in shared memory (tf32 lies there as f32).
 int64_t unitBytes(mlir::Type unitType);
 

@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "ir/te/Precision.h"
 #include "ir/te/TeShape.h"
 #include "llvm/Support/MathExtras.h"
 #include "passes/te/Affine.h"
@@ -82,8 +83,10 @@ public:
   void schedule(LaunchPlan &l) {
     for (auto [n, ordinal] : llvm::enumerate(l.ops))
       if (auto reduce = dyn_cast<ReduceOp>(ops_[ordinal]))
-        if (auto c = findContraction(reduce))
+        if (auto c = findContraction(reduce)) {
+          remarkOn(reduce, *c);
           return scheduleContraction(l, *c, l.dims[n]);
+        }
     if (l.grid.size() == l.indices.size())
       return scheduleElementwise(l);
     scheduleReduction(l);
@@ -162,6 +165,15 @@ private:
     l.tiles[contiguous] = clampTile(l, contiguous, 32 * vector);
     int64_t reps = 4;
     l.tiles[inner.back()] = clampTile(l, inner.back(), l.warps * reps * std::max<int64_t>(1, 32 * vector / l.tiles[contiguous]));
+  }
+
+  /// What a policy did to a product, or why it does not run on the matrix unit.
+  void remarkOn(ReduceOp reduce, const Contraction &c) {
+    if (auto note = reduce->getAttrOfType<StringAttr>(kPrecisionNote))
+      emitRemark(reduce.getLoc()) << "precision: " << note.getValue();
+    else if (target_.mmaBf16 && !c.unitType && c.a.getType().isF32())
+      emitRemark(reduce.getLoc()) << "this product runs on CUDA cores: its operands are " << narrowestType(c.a) << " and "
+                                  << narrowestType(c.b) << "; write bf16(..) around them or give a policy, precision(contract = tf32)";
   }
 
   void scheduleContraction(LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {

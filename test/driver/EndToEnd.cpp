@@ -69,7 +69,7 @@ Buffer makeBuffer(ElementType type, std::vector<int64_t> shape) {
 
 /// Small multiples of 1/4: exact in every float type, so that sums of products
 /// differ only where the program really rounds.
-void fillRandom(Buffer &b, uint32_t seed) {
+void fillRandom(Buffer &b, uint32_t seed, bool fine) {
   b.view.data = b.bytes.data();
   std::mt19937 rng(seed);
   for (int64_t i = 0, n = b.view.numElements(); i < n; ++i) {
@@ -78,6 +78,8 @@ void fillRandom(Buffer &b, uint32_t seed) {
       b.bytes[i] = uint8_t(rng());
     else if (b.view.type == ElementType::boolean)
       b.bytes[i] = rng() & 1;
+    else if (fine && b.view.type == ElementType::f32)
+      write(b.view, i, double(rng()) / 0x1p30 - 2);
     else
       write(b.view, i, isFloat(b.view.type) ? v / 4.0 : isUnsignedInteger(b.view.type) ? v + 8 : v);
   }
@@ -118,6 +120,12 @@ std::string compileCase(const Case &c, Compiled &to) {
   to.module = frontend::importKc(*to.context, c.text, "test.kc", import);
   if (!to.module)
     return "import: " + diagnostics;
+  PrecisionPolicy policy;
+  if (!c.precision.empty())
+    if (absl::Status s = addPrecision(policy, c.precision); !s.ok())
+      return s.ToString();
+  if (mlir::failed(applyPrecision(*to.module, policy)))
+    return "precision: " + diagnostics;
   auto kernel = describeKernel(*to.module, c.kernel);
   if (!kernel.ok())
     return kernel.status().ToString();
@@ -164,7 +172,7 @@ std::string runCase(const Case &c) {
     device.push_back(makeBuffer(p.type, shape));
     host.push_back(makeBuffer(p.type, shape));
     if (p.kind != ParamKind::Output) {
-      fillRandom(device[i], uint32_t(i + 1));
+      fillRandom(device[i], uint32_t(i + 1), c.fine);
       host[i].bytes = device[i].bytes;
     }
     if (p.kind == ParamKind::Output || p.kind == ParamKind::InOut)

@@ -14,6 +14,8 @@ struct Case {
   std::string kernel;                   ///< empty: the only one
   std::string target = "sm_80";
   bool specialise = true;               ///< facts of the sizes; else the general variant
+  std::string precision;                ///< the caller's policy, as contract=tf32
+  bool fine = false;                    ///< f32 inputs that need all their bits
 };
 
 /// An empty string, or what went wrong: a diagnostic, an emulator finding, or the

@@ -103,6 +103,40 @@ TEST(EndToEnd, OperandsOfTwoTypes) {
   EXPECT_EQ(runCase({wide, {{"M", 40}, {"N", 33}, {"K", 36}}}), "");
 }
 
+// The reference rounds where the policy says, so that all devices agree to the sums' order.
+TEST(EndToEnd, MatmulByPolicy) {
+  for (const char *access : kTranspositions)
+    for (const char *type : {"tf32", "bf16", "f16"}) {
+      std::string text = matmulText(access, "f32", "f32", "f32"), policy = std::string("contract=") + type;
+      for (auto [m, n, k] : {std::tuple<int64_t, int64_t, int64_t>{64, 64, 32}, {65, 72, 40}, {17, 33, 19}})
+        EXPECT_EQ(runCase({text, {{"M", m}, {"N", n}, {"K", k}}, "", "sm_80", true, policy, true}), "") << text << " " << type;
+      // Too old for the unit, or too thin: rounded on CUDA cores.
+      EXPECT_EQ(runCase({text, {{"M", 33}, {"N", 20}, {"K", 24}}, "", "sm_75", true, policy, true}), "") << text << " " << type;
+      EXPECT_EQ(runCase({text, {{"M", 5}, {"N", 20}, {"K", 24}}, "", "sm_80", true, policy, true}), "") << text << " " << type;
+    }
+}
+
+TEST(EndToEnd, PolicyChoosesTheUnit) {
+  Sizes sizes{{"M", 64}, {"N", 64}, {"K", 64}};
+  std::string text = matmulText(kTranspositions[1], "f32", "f32", "f32");
+  EXPECT_EQ(cudaTextOf({text, sizes}).find("kc_mma"), std::string::npos) << "without a policy nothing is rounded";
+  EXPECT_NE(cudaTextOf({text, sizes, "", "sm_80", true, "contract=tf32"}).find("kc_mma_m16n8k8_tf32(&"), std::string::npos);
+  EXPECT_NE(cudaTextOf({text, sizes, "", "sm_80", true, "contract=f16"}).find("kc_mma_m16n8k16_f16(&"), std::string::npos);
+  std::string own = text;
+  own.insert(own.find('{') + 1, " precision(contract = bf16, accumulate = f32) ");
+  EXPECT_NE(cudaTextOf({own, sizes}).find("kc_mma_m16n8k16_bf16(&"), std::string::npos);
+  EXPECT_NE(cudaTextOf({own, sizes, "", "sm_80", true, "contract=tf32"}).find("kc_mma_m16n8k8_tf32(&"), std::string::npos)
+      << "the caller's policy takes the place of the kernel's";
+}
+
+// One operand rounded, the other exact in tf32; computed operands; an epilogue.
+TEST(EndToEnd, PolicyOnMixedAndComputedOperands) {
+  const char *text = "def f(x: f32[M, K], w: bf16[N, K], b: f32[N]) -> (y: f32[M, N]) { let e[i, k] = exp(x[i, k]) "
+                     "let a[i, j] = sum[k](e[i, k] * w[j, k]) y[i, j] = a[i, j] + b[j] }";
+  EXPECT_EQ(runCase({text, {{"M", 40}, {"N", 33}, {"K", 36}}, "", "sm_80", true, "contract=tf32", true}), "");
+  EXPECT_NE(cudaTextOf({text, {{"M", 40}, {"N", 33}, {"K", 36}}, "", "sm_80", true, "contract=tf32"}).find("kc_mma_m16n8k8_tf32(&"), std::string::npos);
+}
+
 TEST(EndToEnd, IntegersToHalves) {
   const char *text = "def h(x: i8[N], u: u8[N], w: i32[N]) -> (a: bf16[N], b: f16[N], c: bf16[N]) { a[i] = bf16(x[i])  b[i] = f16(u[i])  c[i] = bf16(w[i] * 1000003) }";
   EXPECT_EQ(runCase({text, {{"N", 1000}}}), "");
@@ -147,6 +181,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Example{"matmul_i8", "matmul_i8", {{"M", 40}, {"N", 50}, {"K", 72}}},
                     Example{"matmul_i8", "matmul_i8_nn", {{"M", 40}, {"N", 48}, {"K", 72}}},
                     Example{"matmul_i8", "linear_w8", {{"M", 40}, {"N", 50}, {"K", 72}}},
+                    Example{"matmul_tf32", "matmul_tf32", {{"M", 40}, {"N", 50}, {"K", 36}}},
+                    Example{"matmul_tf32", "linear_tf32", {{"M", 40}, {"N", 48}, {"K", 36}}},
+                    Example{"matmul_tf32", "matmul_tf32_tn", {{"M", 40}, {"N", 48}, {"K", 33}}},
                     Example{"rmsnorm", "rms_norm", {{"M", 5}, {"N", 70}}},
                     Example{"row_sum", "row_sum", {{"M", 5}, {"N", 70}}},
                     Example{"saxpy", "saxpy", {{"N", 1234}}},
