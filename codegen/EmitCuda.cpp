@@ -223,6 +223,8 @@ void Emitter::emitGather(cu::GatherOp op) {
 void Emitter::emitOp(Operation *op) {
   if (inlined_.contains(op) || op->hasTrait<OpTrait::IsTerminator>())
     return;
+  if (emitHopper(op))
+    return;
   llvm::TypeSwitch<Operation *>(op)
       .Case<scf::ForOp>([&](auto o) { emitFor(o); })
       .Case<scf::IfOp>([&](auto o) { emitIf(o); })
@@ -295,7 +297,10 @@ LogicalResult Emitter::emitKernel(cu::KernelOp kernel) {
     const std::string &name = names_.declare(arg, wanted.empty() ? "arg" : wanted);
     if (!params.empty())
       params += ", ";
-    if (auto memref = dyn_cast<MemRefType>(arg.getType()))
+    if (isa<MemRefType>(arg.getType()) && cu::spaceOf(arg) == cu::Param) {
+      use("kc_tensor_map");
+      params += "const __grid_constant__ kc_tensor_map " + name;
+    } else if (auto memref = dyn_cast<MemRefType>(arg.getType()))
       params += typeName(memref.getElementType()) + " *__restrict__ " + name;
     else
       params += "const " + typeName(arg.getType()) + " " + name;

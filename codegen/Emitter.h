@@ -47,6 +47,10 @@ private:
   std::string typeName(mlir::Type type);
   bool canInline(mlir::Operation *op);
 
+  // EmitHopper.cpp
+  /// Ops of CuHopper.td; false for others.
+  bool emitHopper(mlir::Operation *op);
+
   // EmitCuda.cpp
   void planInlining(mlir::Block &block);
   void emitBlock(mlir::Block &block);

@@ -29,7 +29,7 @@ std::string Emitter::typeName(Type type) {
   case 8: return "signed char";
   case 16: return "short";
   case 32: return type.isUnsignedInteger() ? "unsigned" : "int";
-  case 64: return "long long";
+  case 64: return type.isUnsignedInteger() ? "unsigned long long" : "long long";
   }
   return "";
 }
@@ -254,6 +254,16 @@ Expr Emitter::makeExpr(Operation *op) {
       .Case<arith::ConstantOp>([&](auto c) { return constant(c.getValue()); })
       .Case<cu::ThreadIdOp>([&](auto) { return options_.index32 ? Expr{"(int)threadIdx.x", kUnary} : Expr{"(long long)threadIdx.x", kUnary}; })
       .Case<cu::BlockIdOp>([&](auto) { return options_.index32 ? Expr{"(int)blockIdx.x", kUnary} : Expr{"(long long)blockIdx.x", kUnary}; })
+      .Case<cu::WarpgroupOp>([&](auto) {
+        use("kc_warpgroup");
+        return Expr{"kc_warpgroup()", kPrimary};
+      })
+      .Case<cu::SmemDescOp>([&](cu::SmemDescOp d) {
+        use("kc_smem_desc");
+        return Expr{"kc_smem_desc(" + address(d.getSource(), d.getIndex()) + ", " + std::to_string(d.getLeading()) + ", " +
+                        std::to_string(d.getStride()) + ", " + std::to_string(d.getSwizzle()) + ")", kPrimary};
+      })
+      .Case<cu::DescAdvanceOp>([&](auto) { return helper("kc_desc_advance", op->getOperands()); })
       .Case<cu::SharedOp>([&](cu::SharedOp s) {
         use("kc_shared");
         std::string base = s.getOffset() ? "kc_shared() + " + std::to_string(s.getOffset()) : "kc_shared()";

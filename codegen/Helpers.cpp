@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "codegen/WgmmaHelper.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -35,26 +36,34 @@ const Spelling *findSpelling(llvm::StringRef name, int generation) {
 
 } // namespace
 
-bool hasHelper(llvm::StringRef name, int generation) { return findSpelling(name, generation); }
+bool hasHelper(llvm::StringRef name, int generation) {
+  return wgmmaHelperText(name) ? generation == 90 : findSpelling(name, generation) != nullptr;
+}
 
 std::string helperText(const std::set<std::string> &names, int generation) {
   std::set<std::string> wanted = names;
   for (bool grew = true; grew;) {
     grew = false;
-    for (const std::string &n : std::set<std::string>(wanted))
+    for (const std::string &n : std::set<std::string>(wanted)) {
+      if (wgmmaHelperText(n)) // a specialisation needs its template
+        grew |= wanted.insert(llvm::StringRef(n).split('<').first.str()).second;
       if (const Spelling *s = findSpelling(n, generation)) {
         llvm::SmallVector<llvm::StringRef> needs;
         llvm::StringRef(s->needs).split(needs, ' ', -1, false);
         for (llvm::StringRef d : needs)
           grew |= wanted.insert(d.str()).second;
       }
+    }
   }
   // Table order puts a helper behind those it calls.
   std::vector<const Spelling *> order;
   for (const Spelling &s : kSpellings)
     if (wanted.count(s.name) && findSpelling(s.name, generation) == &s)
       order.push_back(&s);
-  std::string device, host, both;
+  std::string device, host, both, specialised;
+  for (const std::string &n : names)
+    if (std::optional<std::string> text = wgmmaHelperText(n))
+      specialised += *text + "\n";
   for (const Spelling *s : order) {
     if (llvm::StringRef(s->host) == "=") {
       both += s->text;
@@ -70,7 +79,7 @@ std::string helperText(const std::set<std::string> &names, int generation) {
   }
   std::string out;
   if (!device.empty()) {
-    out += "#ifndef KC_HOST\n" + device;
+    out += "#ifndef KC_HOST\n" + device + specialised;
     if (!host.empty())
       out += "#else\n" + host;
     out += "#endif\n";

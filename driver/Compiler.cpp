@@ -82,6 +82,33 @@ SizeExpr guardOf(te::KernelOp kernel, const VariantOptions &options, std::string
   return guard;
 }
 
+/// The tensor map of a `tensor_map` argument source (see passes/lowerings/ChannelToCu.cpp).
+TensorMapArg tensorMapOf(DictionaryAttr dict, const std::map<int64_t, SizeExpr> &workspaceOffset) {
+  TensorMapArg m;
+  int64_t source = dict.getAs<IntegerAttr>("tensor_map").getInt();
+  m.base = source < 0 ? PointerArg{-1, workspaceOffset.at(source)} : PointerArg{int(source), SizeExpr(0)};
+  Type element = dict.getAs<TypeAttr>("element").getValue();
+  // Only the width matters to a copy.
+  switch (element.getIntOrFloatBitWidth()) {
+  case 64: m.type = ElementType::i64; break;
+  case 32: m.type = ElementType::i32; break;
+  case 16: m.type = ElementType::u16; break;
+  default: m.type = ElementType::u8; break;
+  }
+  auto list = [&](StringRef name, std::vector<SizeExpr> &to) {
+    for (AffineExpr e : dict.getAs<AffineMapAttr>(name).getValue().getResults())
+      to.push_back(sizeExprOf(e));
+  };
+  list("window", m.dims);
+  list("strides", m.strides);
+  for (int64_t b : dict.getAs<DenseI64ArrayAttr>("box").asArrayRef()) {
+    m.box.push_back(uint32_t(b));
+    m.elementStrides.push_back(1);
+  }
+  m.swizzleBytes = int(dict.getAs<IntegerAttr>("swizzle").getInt());
+  return m;
+}
+
 /// Launches and workspaces of the cu.kernels in `module`.
 void describeLaunches(ModuleOp module, te::KernelOp kernel, Variant &variant) {
   std::map<int64_t, SizeExpr> workspaceBytes; // by source number
@@ -89,11 +116,13 @@ void describeLaunches(ModuleOp module, te::KernelOp kernel, Variant &variant) {
   for (cu::KernelOp k : kernels)
     for (auto [i, a] : llvm::enumerate(k.getArgSources())) {
       auto dict = cast<DictionaryAttr>(a);
-      auto source = dict.getAs<IntegerAttr>("source");
+      auto map = dict.getAs<IntegerAttr>("tensor_map");
+      auto source = map ? map : dict.getAs<IntegerAttr>("source");
       if (!source || source.getInt() >= 0)
         continue;
-      auto type = cast<MemRefType>(k.getBlock().getArgument(i).getType());
-      SizeExpr bytes(std::max(1u, type.getElementTypeBitWidth() / 8));
+      Type element = map ? dict.getAs<TypeAttr>("element").getValue()
+                         : cast<MemRefType>(k.getBlock().getArgument(i).getType()).getElementType();
+      SizeExpr bytes(std::max(1u, element.getIntOrFloatBitWidth() / 8));
       for (AffineExpr e : dict.getAs<AffineMapAttr>("shape").getValue().getResults())
         bytes = bytes * sizeExprOf(e);
       workspaceBytes[source.getInt()] = bytes;
@@ -117,6 +146,10 @@ void describeLaunches(ModuleOp module, te::KernelOp kernel, Variant &variant) {
       auto dict = cast<DictionaryAttr>(a);
       if (auto size = dict.getAs<IntegerAttr>("size")) {
         launch.args.push_back(SizeArg{SizeExpr::size(size.getInt()), 0});
+        continue;
+      }
+      if (dict.contains("tensor_map")) {
+        launch.args.push_back(tensorMapOf(dict, workspaceOffset));
         continue;
       }
       int64_t source = dict.getAs<IntegerAttr>("source").getInt();

@@ -105,6 +105,23 @@ def TilePipeline : Pass<"tile-pipeline", "::kernelc::tile::FuncOp"> {
     (`tile.ring_store`). *Runs before `tile-layouts`, because* copies need no layout.
     One barrier per tile: it both publishes tile t and says that tile t - 1 has been
     read.
+
+    In a function with producer warps the rings are filled by tensor copies and a
+    channel says who waits for whom: `acquire`, copies, `await`, dot, `release` of the
+    tile before. An operand that no tensor copy can make is an error; the plan asks
+    first.
+  }];
+}
+
+def TileSpecializeWarps : Pass<"tile-specialize-warps", "::kernelc::tile::FuncOp"> {
+  let summary = "Give filling rings and reading them to different warps";
+  let description = [{
+    Clones the loop nest of a function with producer warps once per role into
+    `tile.roles`: the producer keeps `acquire` and the copies with the index
+    arithmetic they need, the consumer everything else. Index arithmetic outside
+    loops, rings and channels stand before both. *Runs after `tile-pipeline`, before
+    `tile-layouts`, because* layouts never span roles. A function without producer
+    warps is left alone. Numeric effect: none.
   }];
 }
 

@@ -40,6 +40,7 @@ void buildCudaPipeline(OpPassManager &pm, CudaStop stop) {
   // Operands of products go through shared memory; what is left in registers
   // after that is what needs a layout.
   pm.addNestedPass<tile::FuncOp>(createTilePipeline());
+  pm.addNestedPass<tile::FuncOp>(createTileSpecializeWarps());
   pm.addPass(createCanonicalizerPass());
   if (stop == CudaStop::Tile)
     return;

@@ -3,6 +3,7 @@
 #define KERNELC_IR_CU_CUDIALECT
 
 include "mlir/IR/DialectBase.td"
+include "mlir/IR/OpBase.td"
 
 def Cu_Dialect : Dialect {
   let name = "cu";
@@ -21,5 +22,7 @@ def Cu_Dialect : Dialect {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect"];
 }
+
+class Cu_Op<string mnemonic, list<Trait> traits = []> : Op<Cu_Dialect, mnemonic, traits>;
 
 #endif

@@ -11,8 +11,6 @@ include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-class Cu_Op<string mnemonic, list<Trait> traits = []> : Op<Cu_Dialect, mnemonic, traits>;
-
 //===----------------------------------------------------------------------===//
 // Functions, identity
 //===----------------------------------------------------------------------===//
@@ -172,5 +170,7 @@ def Cu_ConvertOp : Cu_Op<"convert", [Pure]> {
   let results = (outs AnyType:$result);
   let assemblyFormat = "$input (`to_unsigned` $to_unsigned^)? attr-dict `:` type($input) `to` type($result)";
 }
+
+include "ir/cu/CuHopper.td"
 
 #endif

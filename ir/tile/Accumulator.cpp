@@ -45,6 +45,25 @@ AccumulatorShape mmaShape(int64_t m, int64_t n, int64_t warps) {
   return s;
 }
 
+/// Warpgroups share the rows while each keeps 64, then the columns.
+AccumulatorShape wgmmaShape(int64_t m, int64_t n, int64_t warps) {
+  int64_t groups = std::max<int64_t>(1, warps / 4);
+  bool byRows = m / groups >= 64;
+  AccumulatorShape s;
+  s.warpM = byRows ? m / groups : m;
+  s.warpN = byRows ? n : n / groups;
+  s.reg = {{'n', {0, 1, 2}}, {'m', {0, 8, 2}}};
+  if (s.warpN > 8)
+    s.reg.push_back({'n', {0, 8, s.warpN / 8}});
+  if (s.warpM > 64)
+    s.reg.push_back({'m', {0, 64, s.warpM / 64}});
+  s.lane = {{'n', {0, 2, 4}}, {'m', {0, 1, 8}}};
+  s.warp = {{'m', {0, 16, 4}}};
+  if (groups > 1)
+    s.warp.push_back(byRows ? std::pair<char, Digit>{'m', {0, s.warpM, groups}} : std::pair<char, Digit>{'n', {0, s.warpN, groups}});
+  return s;
+}
+
 AccumulatorShape simtShape(int64_t m, int64_t n, int64_t warps) {
   int64_t vector = std::min<int64_t>(4, n), laneN = std::min<int64_t>(8, n / vector);
   int64_t laneM = std::min<int64_t>(32 / laneN, m), laneR = 32 / (laneN * laneM);
@@ -71,7 +90,7 @@ AccumulatorShape simtShape(int64_t m, int64_t n, int64_t warps) {
 } // namespace
 
 AccumulatorShape accumulatorShape(llvm::StringRef unit, int64_t m, int64_t n, int64_t warps) {
-  return unit == "mma" ? mmaShape(m, n, warps) : simtShape(m, n, warps);
+  return unit == "wgmma" ? wgmmaShape(m, n, warps) : unit == "mma" ? mmaShape(m, n, warps) : simtShape(m, n, warps);
 }
 
 } // namespace kernelc::tile

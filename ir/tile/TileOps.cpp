@@ -178,3 +178,11 @@ LogicalResult DotOp::verify() {
     return emitOpError() << "has the accumulator's type";
   return success();
 }
+
+LogicalResult DotWaitOp::verify() {
+  if (getResult().getType() != getAcc().getType())
+    return emitOpError() << "has the accumulator's type";
+  if (getPending() < 0 || getPending() > 7)
+    return emitOpError() << "counts 0 to 7 dots in flight, not " << getPending();
+  return success();
+}

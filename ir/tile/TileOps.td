@@ -33,29 +33,8 @@ def Tile_LayoutAttr : AttrDef<Tile_Dialect, "Layout"> {
 }
 
 //===----------------------------------------------------------------------===//
-// Rings
-//===----------------------------------------------------------------------===//
-
-def Tile_RingType : TypeDef<Tile_Dialect, "Ring"> {
-  let mnemonic = "ring";
-  let summary = "slots of one box each in shared memory";
-  let description = [{
-    `slots` boxes of `shape` (the launch's index space) in shared memory. Number n
-    lives in slot n mod slots. In a slot, elements along `contiguous` are neighbours
-    within rows of at most 128 bytes; 16-byte chunks of a row are exchanged by the
-    128-, 64- or 32-byte swizzle of the row's width, so that neither ldmatrix nor
-    16-byte copies conflict (see ir/tile/SlotLayout.h).
-  }];
-  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType, "int64_t":$slots,
-                        "int64_t":$contiguous);
-  let assemblyFormat = "`<` `[` $shape `]` `x` $elementType `,` `slots` $slots `,` `contiguous` $contiguous `>`";
-}
-
-//===----------------------------------------------------------------------===//
 // Functions
 //===----------------------------------------------------------------------===//
-
-class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemonic, traits>;
 
 def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, SingleBlock]> {
   let summary = "the program of one thread block";
@@ -73,6 +52,7 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
     - `stages`: slots of the rings that feed dots; `fill_late`: the copy of a later
       tile starts behind the product of this one, not before it.
     - `unit`: simt, mma or wgmma.
+    - `producer_warps`: warps beside those, that only fill rings; 0 without roles.
     - `size_div`, `size_max`: what the variant may assume of each size (1, -1: nothing).
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$sizes,
@@ -86,6 +66,7 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
     DefaultValuedAttr<I64Attr, "1">:$stages,
     DefaultValuedAttr<BoolAttr, "false">:$fill_late,
     DefaultValuedAttr<StrAttr, "\"simt\"">:$unit,
+    DefaultValuedAttr<I64Attr, "0">:$producer_warps,
     DefaultValuedAttr<StrAttr, "\"sm_80\"">:$target);
   let regions = (region SizedRegion<1>:$body);
   let hasRegionVerifier = 1;
@@ -222,66 +203,6 @@ def Tile_CombineOp : Tile_Op<"combine", [Pure]> {
   let assemblyFormat = "$kind $inputs attr-dict `:` type($inputs) `->` type($results)";
 }
 
-def Tile_RingOp : Tile_Op<"ring"> {
-  let summary = "makes a ring";
-  let results = (outs Tile_RingType:$result);
-  let assemblyFormat = "attr-dict `:` type($result)";
-}
-
-def Tile_RingCopyOp : Tile_Op<"ring_copy", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "starts filling slot `number` with a box of a tensor";
-  let description = [{
-    As `tile.load`, without registers: visible after `tile.async_commit`, a
-    `tile.async_wait` that covers it, and a `tile.barrier`. Points outside the masked
-    extents, and outside the tensor with bounds `pad`, are zero.
-  }];
-  let arguments = (ins Tile_RingType:$ring, Index:$number, AnyMemRef:$base, AffineMapAttr:$map,
-    Variadic<Index>:$offsets, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$mask,
-    DefaultValuedAttr<Te_BoundsMode, "::kernelc::te::BoundsMode::InBounds">:$bounds);
-  let assemblyFormat = [{
-    $ring `at` $number `from` $base `[` $offsets `]` `map` $map attr-dict `:` type($ring) `,` type($base)
-  }];
-}
-
-def Tile_RingStoreOp : Tile_Op<"ring_store", [MemoryEffects<[MemWrite]>]> {
-  let summary = "fills slot `number` with a tile; visible after a `tile.barrier`";
-  let arguments = (ins Tile_RingType:$ring, Index:$number, AnyRankedTensor:$value);
-  let assemblyFormat = "$ring `at` $number `,` $value attr-dict `:` type($ring) `,` type($value)";
-}
-
-def Tile_AsyncCommitOp : Tile_Op<"async_commit"> {
-  let summary = "closes a group of ring_copy";
-  let assemblyFormat = "attr-dict";
-}
-def Tile_AsyncWaitOp : Tile_Op<"async_wait"> {
-  let summary = "waits until at most `pending` groups are in flight";
-  let arguments = (ins I64Attr:$pending);
-  let assemblyFormat = "$pending attr-dict";
-}
-def Tile_BarrierOp : Tile_Op<"barrier"> {
-  let summary = "every thread of the block is here, and its shared memory writes are seen";
-  let assemblyFormat = "attr-dict";
-}
-
-def Tile_DotOp : Tile_Op<"dot", [MemoryEffects<[MemRead]>]> {
-  let summary = "acc + a · b over the dims that acc lacks";
-  let description = [{
-    `result[c] = acc[c] + Σ_k a[c, k] · b[c, k]` with products exact and sums in the
-    accumulator type. M dims are those of a and acc, N dims those of b and acc, K
-    dims those of a and b. The operands are tiles,
-    or rings read at slot `number`. 8-bit integers are signed unless `a_unsigned`,
-    `b_unsigned`. A matrix unit reads f32 operands as tf32: exactly, unless
-    `a_rounded`, `b_rounded` say that the value is first rounded to tf32 (nearest,
-    ties away from zero).
-  }];
-  let arguments = (ins AnyType:$a, AnyType:$b, AnyRankedTensor:$acc, DenseI64ArrayAttr:$m,
-                       DenseI64ArrayAttr:$n, DenseI64ArrayAttr:$k, Optional<Index>:$number,
-                       UnitAttr:$a_unsigned, UnitAttr:$b_unsigned, UnitAttr:$a_rounded, UnitAttr:$b_rounded);
-  let results = (outs AnyRankedTensor:$result);
-  let hasVerifier = 1;
-  let assemblyFormat = [{
-    $a `,` $b `,` $acc `m` $m `n` $n `k` $k (`at` $number^)? attr-dict `:` type($a) `,` type($b) `,` type($acc) `->` type($result)
-  }];
-}
+include "ir/tile/TileRings.td"
 
 #endif

@@ -2,8 +2,8 @@
 #include "passes/lowerings/DotToCu.h"
 
 #include "ir/tile/Accumulator.h"
-#include "ir/tile/SlotLayout.h"
 #include "llvm/ADT/STLExtras.h"
+#include "passes/lowerings/SlotAddress.h"
 #include "passes/tile/Access.h"
 
 using namespace mlir;
@@ -17,58 +17,6 @@ using tile::SlotLayout;
 namespace {
 
 int64_t bytesOf(Type t) { return std::max(1u, t.getIntOrFloatBitWidth() / 8); }
-
-SlotLayout slotOf(tile::RingType ring) { return SlotLayout(ring.getShape(), bytesOf(ring.getElementType()), ring.getContiguous()); }
-
-/// Arithmetic on slots: addresses of elements.
-class SlotAddress {
-public:
-  SlotAddress(ThreadCode &c, tile::RingType ring, Location loc) : c_(c), layout_(slotOf(ring)), ring_(ring), loc_(loc) {}
-
-  const SlotLayout &layout() const { return layout_; }
-
-  /// The first element of slot number mod slots.
-  Value slotStart(Value number) {
-    Value slot = arith::RemSIOp::create(c_.b, loc_, number, c_.index(ring_.getSlots(), loc_));
-    return c_.mul(slot, layout_.elements, loc_);
-  }
-
-  /// Row number of coordinates (null coordinates are zero).
-  Value row(ArrayRef<Value> coords) {
-    Value r;
-    for (auto [d, v] : llvm::enumerate(coords))
-      if (v && int64_t(d) != layout_.contiguous)
-        r = c_.add(r, c_.mul(v, layout_.rowStride[d], loc_), loc_);
-    return r ? r : c_.index(0, loc_);
-  }
-
-  /// Offset within a slot of (row, column along the contiguous dim).
-  Value offset(Value row, Value column) {
-    OpBuilder &b = c_.b;
-    Value panel, within = column;
-    if (layout_.width < ring_.getShape()[layout_.contiguous]) {
-      panel = c_.mul(arith::DivSIOp::create(b, loc_, column, c_.index(layout_.width, loc_)), layout_.rows * layout_.width, loc_);
-      within = arith::RemSIOp::create(b, loc_, column, c_.index(layout_.width, loc_));
-    }
-    Value o = c_.add(panel, c_.mul(row, layout_.width, loc_), loc_);
-    if (layout_.chunks <= 1 || !layout_.swizzleBytes)
-      return c_.add(o, within, loc_);
-    Value chunk = arith::DivSIOp::create(b, loc_, within, c_.index(layout_.chunk, loc_));
-    Value key = row;
-    if (layout_.rowShift)
-      key = arith::DivSIOp::create(b, loc_, key, c_.index(int64_t(1) << layout_.rowShift, loc_));
-    key = arith::RemSIOp::create(b, loc_, key, c_.index(layout_.chunks, loc_));
-    Value swizzled = arith::XOrIOp::create(b, loc_, chunk, key);
-    Value rest = arith::RemSIOp::create(b, loc_, within, c_.index(layout_.chunk, loc_));
-    return c_.add(c_.add(o, c_.mul(swizzled, layout_.chunk, loc_), loc_), rest, loc_);
-  }
-
-private:
-  ThreadCode &c_;
-  SlotLayout layout_;
-  tile::RingType ring_;
-  Location loc_;
-};
 
 /// Digits of a linear number over `dims`, the last fastest.
 void spreadLinear(ThreadCode &c, Value linear, ArrayRef<int64_t> dims, ArrayRef<int64_t> shape, SmallVectorImpl<Value> &coords, Location loc) {
@@ -105,12 +53,14 @@ void lowerRing(ThreadCode &c, tile::RingOp op) {
   auto ring = op.getResult().getType();
   // A swizzle is a function of the address: slots start on its period.
   c.sharedBytes = (c.sharedBytes + 1023) / 1024 * 1024;
-  SlotLayout layout = slotOf(ring);
+  SlotLayout layout = SlotAddress::layoutOf(ring);
   StringRef name = cu::findName(op.getLoc());
   c.rings[op] = c.sharedArray(layout.elements * ring.getSlots(), ring.getElementType(), op.getLoc(), name.empty() ? "ring" : name);
 }
 
 void lowerRingCopy(ThreadCode &c, tile::RingCopyOp op) {
+  if (op.getChannel())
+    return lowerBoxCopy(c, op);
   Location loc = cu::unnamed(op.getLoc());
   OpBuilder &b = c.b;
   auto ring = op.getRing().getType();
@@ -519,6 +469,11 @@ private:
 
 } // namespace
 
-void lowerDot(ThreadCode &c, tile::DotOp op, Value acc) { DotLowering(c, op, acc).run(); }
+LogicalResult lowerDot(ThreadCode &c, tile::DotOp op, Value acc) {
+  if (c.func.getUnit() == "wgmma")
+    return lowerWgmma(c, op, acc);
+  DotLowering(c, op, acc).run();
+  return success();
+}
 
 } // namespace kernelc

@@ -9,6 +9,16 @@ void lowerRing(ThreadCode &code, tile::RingOp op);
 void lowerRingCopy(ThreadCode &code, tile::RingCopyOp op);
 void lowerRingStore(ThreadCode &code, tile::RingStoreOp op);
 /// acc += a · b, in the private array `acc`.
-void lowerDot(ThreadCode &code, tile::DotOp op, mlir::Value acc);
+mlir::LogicalResult lowerDot(ThreadCode &code, tile::DotOp op, mlir::Value acc);
+
+// The wgmma unit: WgmmaToCu.cpp.
+mlir::LogicalResult lowerWgmma(ThreadCode &code, tile::DotOp op, mlir::Value acc);
+
+// Channels, and the copies that signal them: ChannelToCu.cpp.
+void lowerChannel(ThreadCode &code, tile::ChannelOp op);
+void lowerAcquire(ThreadCode &code, tile::AcquireOp op);
+void lowerAwait(ThreadCode &code, tile::AwaitOp op);
+void lowerRelease(ThreadCode &code, tile::ReleaseOp op);
+void lowerBoxCopy(ThreadCode &code, tile::RingCopyOp op);
 
 } // namespace kernelc

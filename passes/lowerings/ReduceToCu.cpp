@@ -135,7 +135,7 @@ private:
     for (Value result : op_.getResults())
       arrays.push_back(c_.sharedArray(warps * registers * lanes, element(result), loc_, "partials"));
     if (insideLoop(op_))
-      cu::SyncOp::create(b, loc_); // the partials of the last round have been read
+      c_.sync(loc_); // the partials of the last round have been read
     Value lane = c_.lane(loc_), warp = c_.warp(loc_);
     auto slot = [&](Value w, Value r) {
       Value s = c_.add(c_.mul(w, registers, loc_), r, loc_);
@@ -158,7 +158,7 @@ private:
       b.setInsertionPoint(branch.thenBlock()->getTerminator());
       write();
     }
-    cu::SyncOp::create(b, loc_);
+    c_.sync(loc_);
     // The warp number with its reduced digits taken from `others`.
     int64_t others = 1;
     for (const Digit &d : layout_.warp)
@@ -252,7 +252,7 @@ void lowerConvertLayout(ThreadCode &c, tile::ConvertLayoutOp op) {
     return s ? s : c.index(0, loc);
   };
   if (insideLoop(op))
-    cu::SyncOp::create(b, loc);
+    c.sync(loc);
   OpenDigits open;
   auto write = [&] {
     c.overDigits(from.reg, loc, open, [&] {
@@ -267,7 +267,7 @@ void lowerConvertLayout(ThreadCode &c, tile::ConvertLayoutOp op) {
   } else {
     write();
   }
-  cu::SyncOp::create(b, loc);
+  c.sync(loc);
   c.overDigits(to.layout.reg, loc, open, [&] {
     memref::StoreOp::create(b, loc, memref::LoadOp::create(b, loc, shared, slot(to.layout, open)), to.array,
                             c.registerIndex(to.layout, open, loc));

@@ -158,7 +158,7 @@ private:
     func_ = tile::FuncOp::create(b_, loc, symbol, kernel_.getSizes(), plan_.sizeDiv, plan_.sizeMax,
                                  b_.getStrArrayAttr(names), b_.getStrArrayAttr(types), b_.getAffineMapArrayAttr(shapes),
                                  sources, b_.getStrArrayAttr(indices), l_.extents, l_.tiles, l_.grid, l_.warps,
-                                 l_.raster, l_.minBlocks, l_.stages, l_.fillLate, l_.unit, plan_.target);
+                                 l_.raster, l_.minBlocks, l_.stages, l_.fillLate, l_.unit, l_.producerWarps, plan_.target);
     func_->setAttr("kernel", b_.getStringAttr(kernel_.getSymName()));
     func_->setAttr("number", b_.getI64IntegerAttr(number));
     Block &block = func_.getBody().emplaceBlock();

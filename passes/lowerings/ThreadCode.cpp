@@ -80,6 +80,13 @@ Value ThreadCode::expand(AffineExpr e, ValueRange dims, Location loc) {
   }
 }
 
+void ThreadCode::sync(Location loc) {
+  if (roleThreads)
+    cu::NamedSyncOp::create(b, loc, 1, roleThreads);
+  else
+    cu::SyncOp::create(b, loc);
+}
+
 Value ThreadCode::thread(Location loc) { return cu::ThreadIdOp::create(b, loc, b.getIndexType()); }
 
 Value ThreadCode::lane(Location loc) {

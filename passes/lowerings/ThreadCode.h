@@ -28,6 +28,11 @@ struct OpenDigits {
   }
 };
 
+/// The mbarriers of a channel: memref<slots x i64, 3> each.
+struct Channel {
+  mlir::Value full, empty;
+};
+
 class ThreadCode {
 public:
   ThreadCode(mlir::OpBuilder &b, tile::FuncOp func) : b(b), func(func) {}
@@ -39,6 +44,9 @@ public:
   llvm::DenseMap<mlir::Value, mlir::Value> bases;    ///< tensors → flat memrefs in global memory
   llvm::DenseMap<mlir::Value, RegTile> tiles;
   llvm::DenseMap<mlir::Value, mlir::Value> rings;    ///< rings → arrays in shared memory
+  llvm::DenseMap<mlir::Value, Channel> channels;
+  cu::KernelOp kernel;                               ///< what is being filled
+  int64_t roleThreads = 0;                           ///< threads of the role being lowered; 0: the whole block
   bool hasAsyncCopy = false;                         ///< the target copies without registers
   int64_t sharedBytes = 0;
 
@@ -48,6 +56,8 @@ public:
   /// An affine expression of the given dims and the sizes.
   mlir::Value expand(mlir::AffineExpr e, mlir::ValueRange dims, mlir::Location loc);
 
+  /// Every thread of this role is here, and its shared memory writes are seen.
+  void sync(mlir::Location loc);
   mlir::Value thread(mlir::Location loc);
   mlir::Value lane(mlir::Location loc);
   mlir::Value warp(mlir::Location loc);

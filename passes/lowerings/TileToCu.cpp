@@ -36,18 +36,21 @@ public:
     if (failed(lowerBlock(func_.getBlock())))
       return failure();
     kernel_.setSharedBytes(c_.sharedBytes);
+    dropUnusedArguments();
     return success();
   }
 
 private:
   void makeKernel();
   void makeProgramIds(Location loc);
+  void dropUnusedArguments();
   LogicalResult lowerBlock(Block &block);
   LogicalResult lowerOp(Operation *op);
   void lowerRun(ArrayRef<Operation *> run);
   LogicalResult lowerFor(scf::ForOp loop);
   LogicalResult lowerIf(scf::IfOp branch);
   LogicalResult lowerDotOp(DotOp dot);
+  LogicalResult lowerRoles(RolesOp roles);
   Value fetch(Value tile, const OpenDigits &open, llvm::DenseMap<Value, Value> &inRun);
   void scalarOp(Operation *op, const OpenDigits &open, llvm::DenseMap<Value, Value> &inRun);
   void copyTile(Value from, Value toArray, Location loc);
@@ -98,11 +101,16 @@ void FunctionLowering::makeKernel() {
   os << "schedule:";
   for (auto [i, t] : llvm::enumerate(func_.getTiles()))
     os << " tile " << cast<StringAttr>(func_.getIndices()[i]).getValue() << " " << t << ";";
-  os << " warps " << func_.getWarps() << "; unit " << func_.getUnit();
+  os << " warps " << func_.getWarps();
+  if (func_.getProducerWarps())
+    os << " + " << func_.getProducerWarps() << " that fill";
+  os << "; unit " << func_.getUnit();
   if (func_.getStages() > 1)
     os << "; stages " << func_.getStages();
   kernel_ = cu::KernelOp::create(b_, loc, func_.getSymName(), func_.getSizes(), b_.getArrayAttr({}),
-                                 AffineMap::get(0, func_.getSizes().size(), grid), func_.getWarps() * 32, 0, 1, 1, schedule);
+                                 AffineMap::get(0, func_.getSizes().size(), grid),
+                                 (func_.getWarps() + func_.getProducerWarps()) * 32, 0, 1, 1, schedule);
+  c_.kernel = kernel_;
   kernel_.setMinBlocks(func_.getMinBlocks());
   if (auto k = func_->getAttr("kernel"))
     kernel_->setAttr("kernel", k);
@@ -125,6 +133,18 @@ void FunctionLowering::makeKernel() {
   kernel_.setArgSourcesAttr(b_.getArrayAttr(sources));
   b_.setInsertionPointToStart(&block);
   makeProgramIds(loc);
+}
+
+/// A tensor that only tensor maps reach needs no pointer.
+void FunctionLowering::dropUnusedArguments() {
+  Block &block = kernel_.getBlock();
+  SmallVector<Attribute> sources(kernel_.getArgSources().getValue());
+  for (unsigned i = block.getNumArguments(); i-- > 0;)
+    if (block.getArgument(i).use_empty()) {
+      block.eraseArgument(i);
+      sources.erase(sources.begin() + i);
+    }
+  kernel_.setArgSourcesAttr(b_.getArrayAttr(sources));
 }
 
 /// blockIdx.x as one tile number per grid index, the last one fastest; with a
@@ -220,6 +240,21 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
     lowerRing(c_, ring);
   } else if (auto copy = dyn_cast<RingCopyOp>(op)) {
     lowerRingCopy(c_, copy);
+  } else if (auto channel = dyn_cast<ChannelOp>(op)) {
+    lowerChannel(c_, channel);
+  } else if (auto acquire = dyn_cast<AcquireOp>(op)) {
+    lowerAcquire(c_, acquire);
+  } else if (auto await = dyn_cast<AwaitOp>(op)) {
+    lowerAwait(c_, await);
+  } else if (auto release = dyn_cast<ReleaseOp>(op)) {
+    lowerRelease(c_, release);
+  } else if (auto roles = dyn_cast<RolesOp>(op)) {
+    return lowerRoles(roles);
+  } else if (auto wait = dyn_cast<DotWaitOp>(op)) {
+    RegTile acc = c_.tiles.lookup(wait.getAcc());
+    if (func_.getUnit() == "wgmma")
+      cu::WgmmaWaitOp::create(b_, op->getLoc(), acc.array, wait.getPending());
+    c_.tiles[wait.getResult()] = acc;
   } else if (auto put = dyn_cast<RingStoreOp>(op)) {
     lowerRingStore(c_, put);
   } else if (isa<AsyncCommitOp>(op)) {
@@ -229,7 +264,7 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
     if (c_.hasAsyncCopy)
       cu::CpAsyncWaitOp::create(b_, op->getLoc(), wait.getPending());
   } else if (isa<BarrierOp>(op)) {
-    cu::SyncOp::create(b_, op->getLoc());
+    c_.sync(op->getLoc());
   } else if (auto dot = dyn_cast<DotOp>(op)) {
     return lowerDotOp(dot);
   } else if (isa<scf::YieldOp>(op)) {
@@ -342,14 +377,51 @@ LogicalResult FunctionLowering::lowerDotOp(DotOp dot) {
   if (!dot.getNumber())
     return dot.emitOpError() << "has operands in registers; run tile-pipeline first";
   RegTile acc = c_.tiles.lookup(dot.getAcc());
-  Value array = inPlace_.lookup(dot.getResult());
+  // A wait hands the accumulator on in the registers it is in.
+  Value kept = dot.getResult();
+  if (kept.hasOneUse())
+    if (auto wait = dyn_cast<DotWaitOp>(*kept.user_begin()))
+      kept = wait.getResult();
+  Value array = inPlace_.lookup(kept);
   if (array != acc.array) { // a new accumulator, starting as the old one
     array = array ? array : c_.allocate(acc.layout.numRegisters(), dot.getResult().getType().getElementType(), dot.getLoc());
     copyTile(dot.getAcc(), array, dot.getLoc());
   }
-  lowerDot(c_, dot, array);
+  if (failed(lowerDot(c_, dot, array)))
+    return failure();
   c_.tiles[dot.getResult()] = {acc.layout, array};
   return success();
+}
+
+/// The consumer's threads come first, so that its code numbers threads, lanes and
+/// warps as if it were alone.
+LogicalResult FunctionLowering::lowerRoles(RolesOp roles) {
+  Location loc = cu::unnamed(roles.getLoc());
+  c_.sync(loc); // channels have been made
+  int64_t consumers = func_.getWarps() * 32, threads = consumers + func_.getProducerWarps() * 32;
+  // A launch gives every thread its even share.
+  const Target *target = findTarget(absl::string_view(func_.getTarget().data(), func_.getTarget().size()));
+  int64_t even = target->registersPerSm / (threads * func_.getMinBlocks()) / 8 * 8;
+  bool exchange = int64_t(roles.getConsumerRegisters()) > even;
+  Value group = cu::WarpgroupOp::create(b_, NameLoc::get(b_.getStringAttr("warpgroup"), loc), b_.getIndexType());
+  Value produces = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::sge, group, c_.index(consumers / 128, loc));
+  auto branch = scf::IfOp::create(b_, loc, produces, true);
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPoint(branch.thenBlock()->getTerminator());
+  if (exchange)
+    cu::SetRegistersOp::create(b_, loc, roles.getProducerRegisters(), false);
+  Value first = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::eq, c_.thread(loc), c_.index(consumers, loc));
+  auto one = scf::IfOp::create(b_, loc, first, false);
+  b_.setInsertionPoint(one.thenBlock()->getTerminator());
+  if (failed(lowerBlock(roles.getProducer().front())))
+    return failure();
+  b_.setInsertionPoint(branch.elseBlock()->getTerminator());
+  if (exchange)
+    cu::SetRegistersOp::create(b_, loc, roles.getConsumerRegisters(), true);
+  c_.roleThreads = consumers;
+  LogicalResult ok = lowerBlock(roles.getConsumer().front());
+  c_.roleThreads = 0;
+  return ok;
 }
 
 LogicalResult FunctionLowering::lowerFor(scf::ForOp loop) {

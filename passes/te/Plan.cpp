@@ -11,6 +11,8 @@
 #include "passes/te/Contraction.h"
 #include "passes/te/Grouping.h"
 #include "passes/te/PlanAttr.h"
+#include "passes/tile/Box.h"
+#include "passes/tile/WgmmaOperand.h"
 #include "support/Target.h"
 
 using namespace mlir;
@@ -176,7 +178,99 @@ private:
                                   << narrowestType(c.b) << "; write bf16(..) around them or give a policy, precision(contract = tf32)";
   }
 
+  /// Whether a factor can travel by tensor copies into slots that wgmma reads.
+  bool canFeedWgmma(const LaunchPlan &l, Value factor, ArrayRef<unsigned> outer, ArrayRef<unsigned> k, ArrayRef<int64_t> dims,
+                    std::string &why) {
+    auto read = stripWidening(factor).getDefiningOp<ReadOp>();
+    if (!read) {
+      why = "it is computed, not read";
+      return false;
+    }
+    SmallVector<AffineExpr> toLaunch;
+    for (Value v : read.getOperands_()) {
+      auto arg = dyn_cast<BlockArgument>(v);
+      if (!arg || arg.getArgNumber() >= dims.size()) {
+        why = "a subscript is data";
+        return false;
+      }
+      toLaunch.push_back(getAffineDimExpr(dims[arg.getArgNumber()], read.getContext()));
+    }
+    AffineMap map = read.getMapOrIdentity();
+    SmallVector<AffineExpr> subscripts;
+    for (AffineExpr e : map.getResults())
+      subscripts.push_back(e.replaceDims(toLaunch));
+    map = AffineMap::get(l.indices.size(), map.getNumSymbols(), subscripts, read.getContext());
+    auto indicesOf = [&](ArrayRef<unsigned> list) { return llvm::map_to_vector(list, [&](unsigned d) { return dims[d]; }); };
+    SmallVector<int64_t> box(l.indices.size(), 1), outerIndices = indicesOf(outer), kIndices = indicesOf(k);
+    for (int64_t d : llvm::concat<int64_t>(outerIndices, kIndices))
+      box[d] = l.tiles[d];
+    int64_t bytes = read.getResult().getType().getIntOrFloatBitWidth() / 8;
+    TensorRead access{map, getTensorShape(read.getTensor()), l.extents, box, bytes, false, llvm::BitVector(box.size())};
+    if (read.getBounds() == BoundsMode::Pad) {
+      access.zeroOutside = true;
+      if (!matchPattern(read.getPadding(), m_AnyZeroFloat())) {
+        why = "what lies outside is not zero";
+        return false;
+      }
+    } else if (read.getBounds() != BoundsMode::InBounds && read.getBounds() != BoundsMode::Assume) {
+      why = "subscripts are clamped or wrapped";
+      return false;
+    }
+    for (int64_t d : kIndices)
+      access.reduced.set(d);
+    std::optional<Box> found = findBox(access, facts_, why);
+    return found && findWgmmaOperand(box, bytes, found->contiguous, outerIndices, kIndices, why);
+  }
+
+  /// Two warpgroups of products and one that fills (reference: warp-specialised
+  /// products on sm_90). False where the target or the operands do not allow it.
+  bool scheduleWgmma(LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
+    if (!target_.wgmma || c.aType != c.bType || c.aType != c.unitType || !(c.aType.isBF16() || c.aType.isF16()))
+      return false;
+    LaunchPlan p = l;
+    auto fill = [&](int64_t m, int64_t n) {
+      p.tiles = l.tiles;
+      assign(p, c.m, dims, m);
+      assign(p, c.n, dims, n);
+      assign(p, c.k, dims, 64);
+    };
+    // The widest product first: 128 x 256 asks least of shared memory per product.
+    int64_t m = extentProduct(l, c.m, dims), n = extentProduct(l, c.n, dims);
+    int64_t tileN = 256;
+    if (m > 0 && n > 0)
+      while (tileN > 64 && int64_t(llvm::divideCeil(m, 128) * llvm::divideCeil(n, tileN)) < target_.smCount)
+        tileN /= 2;
+    fill(128, tileN);
+    int64_t bm = tileProduct(p, c.m, dims), bn = tileProduct(p, c.n, dims), bk = tileProduct(p, c.k, dims);
+    if (bm % 64 || bn % 8 || bk % 16)
+      return false;
+    std::string why;
+    if (!canFeedWgmma(p, c.a, c.m, c.k, dims, why) || !canFeedWgmma(p, c.b, c.n, c.k, dims, why))
+      return false;
+    l = p;
+    l.unit = "wgmma";
+    l.warps = bm >= 128 ? 8 : 4;
+    l.producerWarps = 4;
+    int64_t stageBytes = (bm + bn) * bk * 2;
+    l.stages = std::clamp<int64_t>((target_.maxSharedPerBlock - 1024) / stageBytes, 2, 8);
+    l.raster = 8;
+    return true;
+  }
+
+  int64_t extentProduct(const LaunchPlan &l, ArrayRef<unsigned> list, ArrayRef<int64_t> dims) {
+    int64_t p = 1;
+    for (unsigned d : list) {
+      int64_t m = extentMax(l, dims[d]);
+      if (m < 0)
+        return -1;
+      p *= m;
+    }
+    return p;
+  }
+
   void scheduleContraction(LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
+    if (scheduleWgmma(l, c, dims))
+      return;
     bool unit = c.unitType && (c.unitType.isF16() || target_.mmaBf16);
     int64_t bytes = unit ? unitBytes(c.unitType) : std::max<int64_t>(1, c.aType.getIntOrFloatBitWidth() / 8);
     l.unit = unit ? "mma" : "simt";
@@ -184,17 +278,7 @@ private:
     // beat one of eight, and for mma a short K tile with more slots a long one.
     int64_t tileM = 128, tileN = 128, tileK = unit ? 64 / bytes : 32;
     // Small problems: smaller tiles fill the device.
-    auto product = [&](ArrayRef<unsigned> list) {
-      int64_t p = 1;
-      for (unsigned d : list) {
-        int64_t m = extentMax(l, dims[d]);
-        if (m < 0)
-          return int64_t(-1);
-        p *= m;
-      }
-      return p;
-    };
-    int64_t m = product(c.m), n = product(c.n);
+    int64_t m = extentProduct(l, c.m, dims), n = extentProduct(l, c.n, dims);
     if (m > 0 && n > 0)
       while (tileN > 64 && llvm::divideCeil(m, tileM) * llvm::divideCeil(n, tileN) < uint64_t(target_.smCount)) {
         if (tileN > tileM)
@@ -215,7 +299,13 @@ private:
     l.warps = std::clamp<int64_t>(llvm::bit_floor(uint64_t(warpTiles)), 1, 8);
     int64_t stageBytes = (bm + bn) * bk * bytes;
     // A computed operand needs registers that the second block would take.
-    bool copied = stripWidening(c.a).getDefiningOp<ReadOp>() && stripWidening(c.b).getDefiningOp<ReadOp>();
+    auto isCopied = [&](Value factor) {
+      if (auto round = factor.getDefiningOp<RoundOp>())
+        return bool(round.getInput().getDefiningOp<ReadOp>());
+      Value narrow = stripWidening(factor);
+      return narrow.getDefiningOp<ReadOp>() && (!unit || narrow.getType() == c.unitType);
+    };
+    bool copied = isCopied(c.a) && isCopied(c.b);
     int64_t blocks = mma && copied ? 2 : 1, fit = (target_.maxSharedPerBlock / blocks - 1024) / stageBytes;
     l.stages = mma && target_.asyncCopy ? std::clamp<int64_t>(fit, 2, 4) : 2;
     l.minBlocks = fit >= 2 ? blocks : 1;

@@ -37,6 +37,7 @@ void setPlan(KernelOp kernel, const KernelPlan &plan) {
         b.getNamedAttr("fill_late", b.getBoolAttr(l.fillLate)),
         b.getNamedAttr("stages", b.getI64IntegerAttr(l.stages)),
         b.getNamedAttr("unit", b.getStringAttr(l.unit)),
+        b.getNamedAttr("producer_warps", b.getI64IntegerAttr(l.producerWarps)),
     }));
   }
   kernel->setAttr("plan", b.getDictionaryAttr({
@@ -73,6 +74,9 @@ LogicalResult check(KernelOp kernel, const LaunchPlan &l, ArrayRef<Operation *> 
   for (int64_t t : l.tiles)
     if (t <= 0 || (t & (t - 1)))
       return kernel.emitOpError() << "plan of launch '" << l.name << "': tile size " << t << " is not a power of two";
+  if (l.producerWarps && (l.warps % 4 || l.producerWarps % 4))
+    return kernel.emitOpError() << "plan of launch '" << l.name << "': roles are whole warpgroups, not " << l.warps << " and "
+                                << l.producerWarps << " warps";
   return success();
 }
 
@@ -114,6 +118,7 @@ FailureOr<KernelPlan> getPlan(KernelOp kernel) {
       l.fillLate = late.getValue();
     l.stages = toInt(d.get("stages"), 1);
     l.unit = toString(d.get("unit"));
+    l.producerWarps = toInt(d.get("producer_warps"), 0);
     if (failed(check(kernel, l, ops)))
       return failure();
     plan.launches.push_back(std::move(l));

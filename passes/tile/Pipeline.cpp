@@ -4,6 +4,7 @@
 #include "llvm/ADT/SetVector.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "passes/tile/Access.h"
+#include "passes/tile/Box.h"
 
 using namespace mlir;
 
@@ -14,6 +15,23 @@ namespace kernelc {
 using namespace tile;
 
 namespace {
+
+/// Whether what lies outside the tensor reads as zero, as copies make it.
+bool isZeroPadded(LoadOp load) {
+  if (load.getBounds() != te::BoundsMode::Pad)
+    return false;
+  auto constant = load.getPadding().getDefiningOp<arith::ConstantOp>();
+  auto splat = constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
+  return splat && (isa<FloatType>(splat.getElementType()) ? splat.getSplatValue<APFloat>().isPosZero()
+                                                          : splat.getSplatValue<APInt>().isZero());
+}
+
+/// Removes what only the old dot needed.
+void eraseUnused(scf::ForOp loop) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*loop.getBody())))
+    if (isOpTriviallyDead(&op) || (isa<LoadOp>(op) && op.use_empty()))
+      op.erase();
+}
 
 /// An operand of a dot on its way into a ring.
 struct Staged {
@@ -58,10 +76,7 @@ public:
     // Nothing is left in flight when the loop is over, however short it was.
     b_.setInsertionPointAfter(loop_);
     AsyncWaitOp::create(b_, loc, 0);
-    // What only the old dot needed.
-    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*loop_.getBody())))
-      if (isOpTriviallyDead(&op) || (isa<LoadOp>(op) && op.use_empty()))
-        op.erase();
+    eraseUnused(loop_);
     return success();
   }
 
@@ -99,18 +114,12 @@ private:
     if (dim < 0 || !load.getIndexTiles().empty())
       return false;
     auto mode = load.getBounds();
-    bool zeroPadded = false;
-    if (mode == te::BoundsMode::Pad) {
-      auto constant = load.getPadding().getDefiningOp<arith::ConstantOp>();
-      auto splat = constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
-      zeroPadded = splat && (isa<FloatType>(splat.getElementType()) ? splat.getSplatValue<APFloat>().isPosZero()
-                                                                      : splat.getSplatValue<APInt>().isZero());
-      // A vector must not straddle the border along its own dim.
+    // A vector must not straddle the border along its own dim.
+    if (mode == te::BoundsMode::Pad)
       for (AffineExpr e : load.getMap().getResults())
         if (e.isFunctionOfDim(dim) && !isa<AffineDimExpr>(e))
           return false;
-    }
-    if (mode != te::BoundsMode::InBounds && mode != te::BoundsMode::Assume && !zeroPadded)
+    if (mode != te::BoundsMode::InBounds && mode != te::BoundsMode::Assume && !isZeroPadded(load))
       return false;
     auto type = cast<RankedTensorType>(load.getResult().getType());
     int64_t bytes = std::max(1u, type.getElementTypeBitWidth() / 8);
@@ -134,7 +143,7 @@ private:
           SmallVector<Value> offsets;
           for (Value o : s.direct.getOffsets())
             offsets.push_back(mapping.lookupOrDefault(o));
-          RingCopyOp::create(b_, s.direct.getLoc(), s.ring, number, s.direct.getBase(), s.direct.getMap(), offsets,
+          RingCopyOp::create(b_, s.direct.getLoc(), s.ring, number, s.direct.getBase(), s.direct.getMap(), offsets, Value(),
                              s.direct.getMask(), s.direct.getBounds());
         } else {
           RingStoreOp::create(b_, s.tile.getLoc(), s.ring, number, mapping.lookupOrDefault(s.tile));
@@ -166,6 +175,78 @@ private:
   SmallVector<Staged, 2> staged_;
 };
 
+/// Rings filled by tensor copies: whoever fills waits for `empty`, whoever reads for
+/// `full`; nobody waits for everybody.
+class ChannelPipeliner {
+public:
+  ChannelPipeliner(FuncOp func, scf::ForOp loop, DotOp dot) : func_(func), loop_(loop), dot_(dot), b_(loop) {}
+
+  LogicalResult run() {
+    Location loc = loop_.getLoc();
+    int64_t slots = std::max<int64_t>(2, func_.getStages());
+    SmallVector<LoadOp> loads;
+    SmallVector<Value> rings;
+    int64_t bytes = 0;
+    for (Value operand : {dot_.getA(), dot_.getB()}) {
+      auto load = operand.getDefiningOp<LoadOp>();
+      bool zero = load && isZeroPadded(load);
+      if (!load || !load.getIndexTiles().empty() || (load.getPadding() && !zero))
+        return dot_.emitOpError() << "needs operands that are loaded as they stand: the plan feeds it by tensor copies";
+      auto type = load.getResult().getType();
+      int64_t contiguous = contiguousDim(load.getMap(), type.getShape());
+      if (contiguous < 0)
+        return load.emitOpError() << "is contiguous along no index";
+      auto ring = RingType::get(b_.getContext(), type.getShape(), type.getElementType(), slots, contiguous);
+      loads.push_back(load);
+      rings.push_back(RingOp::create(b_, load.getLoc(), ring));
+      bytes += type.getNumElements() * type.getElementTypeBitWidth() / 8;
+    }
+    Value channel = ChannelOp::create(b_, loc, ChannelType::get(b_.getContext(), slots));
+    Value number = loop_.getInductionVar();
+
+    b_.setInsertionPoint(dot_);
+    AcquireOp::create(b_, loc, channel, number, bytes);
+    for (auto [load, ring] : llvm::zip(loads, rings)) {
+      auto copy = RingCopyOp::create(b_, load.getLoc(), ring, number, load.getBase(), load.getMap(), load.getOffsets(), channel,
+                                     load.getMask(), load.getBounds());
+      std::string why;
+      if (!findBox(func_, copy, why))
+        return load.emitOpError() << "is not a box: " << why;
+    }
+    AwaitOp::create(b_, loc, channel, number);
+    auto fed = DotOp::create(b_, dot_.getLoc(), dot_.getResult().getType(), rings[0], rings[1], dot_.getAcc(), dot_.getM(),
+                             dot_.getN(), dot_.getK(), number);
+    // While this product runs the one before has been waited for, and its slot is free.
+    Value waited = DotWaitOp::create(b_, loc, fed.getType(), fed, 1);
+    Value zero = arith::ConstantIndexOp::create(b_, loc, 0), one = arith::ConstantIndexOp::create(b_, loc, 1);
+    releaseIf(arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::sgt, number, zero),
+              arith::SubIOp::create(b_, loc, number, one), channel, loc);
+    dot_.replaceAllUsesWith(waited);
+    dot_.erase();
+    eraseUnused(loop_);
+
+    b_.setInsertionPointAfter(loop_);
+    auto result = llvm::find_if(loop_.getYieldedValues(), [&](Value v) { return v == waited; });
+    Value acc = loop_.getResult(result - loop_.getYieldedValues().begin());
+    auto done = DotWaitOp::create(b_, loc, acc.getType(), acc, 0);
+    acc.replaceAllUsesExcept(done, done);
+    return success();
+  }
+
+private:
+  void releaseIf(Value condition, Value number, Value channel, Location loc) {
+    auto branch = scf::IfOp::create(b_, loc, condition, false);
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPoint(branch.thenBlock()->getTerminator());
+    ReleaseOp::create(b_, loc, channel, number);
+  }
+
+  FuncOp func_;
+  scf::ForOp loop_;
+  DotOp dot_;
+  OpBuilder b_;
+};
+
 struct TilePipelinePass : impl::TilePipelineBase<TilePipelinePass> {
   void runOnOperation() override {
     SmallVector<DotOp> dots;
@@ -179,7 +260,8 @@ struct TilePipelinePass : impl::TilePipelineBase<TilePipelinePass> {
         dot.emitOpError() << "stands in no loop over its reduced indices";
         return signalPassFailure();
       }
-      if (failed(LoopPipeliner(getOperation(), loop, dot).run()))
+      FuncOp func = getOperation();
+      if (failed(func.getProducerWarps() ? ChannelPipeliner(func, loop, dot).run() : LoopPipeliner(func, loop, dot).run()))
         return signalPassFailure();
     }
   }

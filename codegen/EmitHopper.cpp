@@ -1,0 +1,87 @@
+// Statements for mbarriers, tensor copies, roles and warpgroup products.
+#include "codegen/Emitter.h"
+#include "codegen/Helpers.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace kernelc::codegen {
+
+bool Emitter::emitHopper(Operation *op) {
+  auto call = [&](const std::string &name, const std::string &arguments) {
+    if (!hasHelper(name, options_.target->generation)) {
+      unsupported(op) << " on " << options_.target->name;
+      return;
+    }
+    use(name);
+    line(name + "(" + arguments + ");");
+  };
+  auto number = [](int64_t n) { return std::to_string(n); };
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<cu::NamedSyncOp>([&](cu::NamedSyncOp o) {
+        call("kc_bar_sync", number(o.getId()) + ", " + number(o.getThreads()));
+        return true;
+      })
+      .Case<cu::MbarrierInitOp>([&](cu::MbarrierInitOp o) {
+        call("kc_mbarrier_init", address(o.getBarrier(), o.getIndex()) + ", " + number(o.getCount()));
+        return true;
+      })
+      .Case<cu::MbarrierFenceOp>([&](auto) {
+        call("kc_fence_mbarrier_init", "");
+        return true;
+      })
+      .Case<cu::MbarrierExpectOp>([&](cu::MbarrierExpectOp o) {
+        call("kc_mbarrier_expect_tx", address(o.getBarrier(), o.getIndex()) + ", " + number(o.getBytes()));
+        return true;
+      })
+      .Case<cu::MbarrierArriveOp>([&](cu::MbarrierArriveOp o) {
+        call("kc_mbarrier_arrive", address(o.getBarrier(), o.getIndex()));
+        return true;
+      })
+      .Case<cu::MbarrierWaitOp>([&](cu::MbarrierWaitOp o) {
+        call("kc_mbarrier_wait", address(o.getBarrier(), o.getIndex()) + ", " + operand(o.getParity(), kConditional));
+        return true;
+      })
+      .Case<cu::TmaLoadOp>([&](cu::TmaLoadOp o) {
+        std::string arguments = address(o.getTarget(), o.getTargetIndex()) + ", &" + names_.get(o.getMap());
+        for (Value c : o.getCoordinates())
+          arguments += ", " + operand(c, kConditional);
+        call("kc_tma_load_" + number(o.getCoordinates().size()) + "d", arguments + ", " + address(o.getBarrier(), o.getBarrierIndex()));
+        return true;
+      })
+      .Case<cu::SetRegistersOp>([&](cu::SetRegistersOp o) {
+        std::string name = o.getIncrease() ? "kc_setmaxnreg_inc" : "kc_setmaxnreg_dec";
+        use(name);
+        line(name + "<" + number(o.getCount()) + ">();");
+        return true;
+      })
+      .Case<cu::WgmmaFenceOp>([&](cu::WgmmaFenceOp o) {
+        use("kc_wgmma_fence");
+        use("kc_wgmma_hold");
+        line("kc_wgmma_hold<" + number(cast<MemRefType>(o.getAcc().getType()).getNumElements()) + ">(" + names_.get(o.getAcc()) + ");");
+        line("kc_wgmma_fence();");
+        return true;
+      })
+      .Case<cu::WgmmaCommitOp>([&](auto) {
+        call("kc_wgmma_commit", "");
+        return true;
+      })
+      .Case<cu::WgmmaWaitOp>([&](cu::WgmmaWaitOp o) {
+        use("kc_wgmma_wait");
+        use("kc_wgmma_hold");
+        line("kc_wgmma_wait<" + number(o.getPending()) + ">();");
+        line("kc_wgmma_hold<" + number(cast<MemRefType>(o.getAcc().getType()).getNumElements()) + ">(" + names_.get(o.getAcc()) + ");");
+        return true;
+      })
+      .Case<cu::WgmmaOp>([&](cu::WgmmaOp o) {
+        std::string name = "kc_wgmma_" + o.getType().str() + "<" + number(o.getN()) + ", " + number(o.getTransposeA()) + ", " +
+                           number(o.getTransposeB()) + ">";
+        call(name, address(o.getAcc(), o.getAccIndex()) + ", " + operand(o.getA(), kConditional) + ", " +
+                       operand(o.getB(), kConditional) + ", 1");
+        return true;
+      })
+      .Default([](Operation *) { return false; });
+}
+
+} // namespace kernelc::codegen

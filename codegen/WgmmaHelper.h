@@ -1,0 +1,16 @@
+// The text of wgmma helpers, one specialisation per shape: inline assembly names
+// every accumulator register, so it cannot be a template.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "llvm/ADT/StringRef.h"
+
+namespace kernelc::codegen {
+
+/// The text of "kc_wgmma_bf16<128, 0, 1>": columns, transposed a, transposed b.
+/// Nothing for other names.
+std::optional<std::string> wgmmaHelperText(llvm::StringRef name);
+
+} // namespace kernelc::codegen

@@ -1,0 +1,128 @@
+// Ops of the cu dialect for what came with sm_90: mbarriers, tensor copies,
+// warpgroup products, roles. (PTX ISA 8.0, sections "mbarrier", "cp.async.bulk.tensor",
+// "wgmma".) An op that takes a memref and an index names the address of that element.
+#ifndef KERNELC_IR_CU_CUHOPPER
+#define KERNELC_IR_CU_CUHOPPER
+
+include "ir/cu/CuDialect.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+//===----------------------------------------------------------------------===//
+// Barriers
+//===----------------------------------------------------------------------===//
+
+def Cu_NamedSyncOp : Cu_Op<"named_sync"> {
+  let summary = "bar.sync: `threads` threads of the block meet at barrier `id`";
+  let arguments = (ins I64Attr:$id, I64Attr:$threads);
+  let assemblyFormat = "$id `threads` $threads attr-dict";
+}
+
+def Cu_MbarrierInitOp : Cu_Op<"mbarrier_init"> {
+  let summary = "makes an mbarrier whose phases take `count` arrivals";
+  let arguments = (ins AnyMemRef:$barrier, Index:$index, I64Attr:$count);
+  let assemblyFormat = "$barrier `[` $index `]` `count` $count attr-dict `:` type($barrier)";
+}
+def Cu_MbarrierFenceOp : Cu_Op<"mbarrier_fence"> {
+  let summary = "makes initialised mbarriers visible to tensor copies and to the cluster";
+  let assemblyFormat = "attr-dict";
+}
+def Cu_MbarrierExpectOp : Cu_Op<"mbarrier_expect"> {
+  let summary = "arrives, and makes the phase wait for `bytes` of copies too";
+  let arguments = (ins AnyMemRef:$barrier, Index:$index, I64Attr:$bytes);
+  let assemblyFormat = "$barrier `[` $index `]` `bytes` $bytes attr-dict `:` type($barrier)";
+}
+def Cu_MbarrierArriveOp : Cu_Op<"mbarrier_arrive"> {
+  let summary = "one arrival";
+  let arguments = (ins AnyMemRef:$barrier, Index:$index);
+  let assemblyFormat = "$barrier `[` $index `]` attr-dict `:` type($barrier)";
+}
+def Cu_MbarrierWaitOp : Cu_Op<"mbarrier_wait"> {
+  let summary = "waits until the phase of this parity is complete";
+  let description = [{ The parity of the phase before the first is 1, so that a wait for it returns at once. }];
+  let arguments = (ins AnyMemRef:$barrier, Index:$index, Index:$parity);
+  let assemblyFormat = "$barrier `[` $index `]` `parity` $parity attr-dict `:` type($barrier)";
+}
+
+//===----------------------------------------------------------------------===//
+// Tensor copies
+//===----------------------------------------------------------------------===//
+
+def Cu_TmaLoadOp : Cu_Op<"tma_load"> {
+  let summary = "starts copying a box of a tensor to shared memory";
+  let description = [{
+    `map` is a tensor map parameter, `coordinates` the box's first element, innermost
+    dim first (one to five). Its bytes count towards the current phase of the barrier.
+  }];
+  let arguments = (ins AnyMemRef:$map, AnyMemRef:$target, Index:$target_index, AnyMemRef:$barrier,
+                       Index:$barrier_index, Variadic<Index>:$coordinates);
+  let assemblyFormat = [{
+    $map `[` $coordinates `]` `to` $target `[` $target_index `]` `signal` $barrier `[` $barrier_index `]` attr-dict
+    `:` type($map) `,` type($target) `,` type($barrier)
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Roles
+//===----------------------------------------------------------------------===//
+
+def Cu_WarpgroupOp : Cu_Op<"warpgroup", [Pure]> {
+  let summary = "threadIdx.x / 128, known to be the same in a warp";
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+def Cu_SetRegistersOp : Cu_Op<"set_registers"> {
+  let summary = "setmaxnreg: this warpgroup takes or gives back registers";
+  let arguments = (ins I64Attr:$count, BoolAttr:$increase);
+  let assemblyFormat = "$count `increase` $increase attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Warpgroup products
+//===----------------------------------------------------------------------===//
+
+def Cu_SmemDescOp : Cu_Op<"smem_desc", [Pure]> {
+  let summary = "the wgmma matrix descriptor of an operand in shared memory";
+  let description = [{
+    `leading` and `stride` are the byte offsets of the PTX ISA's "matrix descriptor",
+    `swizzle` is 128, 64, 32 or 0.
+  }];
+  let arguments = (ins AnyMemRef:$source, Index:$index, I64Attr:$leading, I64Attr:$stride, I64Attr:$swizzle);
+  let results = (outs UI64:$result);
+  let assemblyFormat = [{
+    $source `[` $index `]` `leading` $leading `stride` $stride `swizzle` $swizzle attr-dict `:` type($source)
+  }];
+}
+def Cu_DescAdvanceOp : Cu_Op<"desc_advance", [Pure]> {
+  let summary = "the descriptor of the operand `bytes` further on";
+  let arguments = (ins UI64:$descriptor, Index:$bytes);
+  let results = (outs UI64:$result);
+  let assemblyFormat = "$descriptor `by` $bytes attr-dict";
+}
+
+def Cu_WgmmaFenceOp : Cu_Op<"wgmma_fence"> {
+  let summary = "what was written to the accumulator's registers comes before the products";
+  let arguments = (ins AnyMemRef:$acc);
+  let assemblyFormat = "$acc attr-dict `:` type($acc)";
+}
+def Cu_WgmmaOp : Cu_Op<"wgmma"> {
+  let summary = "starts acc += a * b on 64 rows, `n` columns and 32 bytes of k";
+  let description = [{
+    `type` is bf16 or f16; `transpose_a` and `transpose_b`: the operand is contiguous
+    along its rows or columns, not along k. acc holds n / 2 registers from `acc_index`.
+  }];
+  let arguments = (ins AnyMemRef:$acc, Index:$acc_index, UI64:$a, UI64:$b, StrAttr:$type, I64Attr:$n,
+                       BoolAttr:$transpose_a, BoolAttr:$transpose_b);
+  let assemblyFormat = "$type $acc `[` $acc_index `]` `,` $a `,` $b attr-dict `:` type($acc)";
+}
+def Cu_WgmmaCommitOp : Cu_Op<"wgmma_commit"> {
+  let summary = "closes a group of products";
+  let assemblyFormat = "attr-dict";
+}
+def Cu_WgmmaWaitOp : Cu_Op<"wgmma_wait"> {
+  let summary = "waits until at most `pending` groups of products are in flight";
+  let arguments = (ins AnyMemRef:$acc, I64Attr:$pending);
+  let assemblyFormat = "$acc `pending` $pending attr-dict `:` type($acc)";
+}
+
+#endif

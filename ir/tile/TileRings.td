@@ -1,0 +1,173 @@
+// Rings, channels and dots of the tile dialect: how tiles travel through shared
+// memory to the matrix units, and who waits for whom.
+#ifndef KERNELC_IR_TILE_TILERINGS
+#define KERNELC_IR_TILE_TILERINGS
+
+include "ir/tile/TileDialect.td"
+include "ir/te/TeEnums.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+def Tile_RingType : TypeDef<Tile_Dialect, "Ring"> {
+  let mnemonic = "ring";
+  let summary = "slots of one box each in shared memory";
+  let description = [{
+    `slots` boxes of `shape` (the launch's index space) in shared memory. Number n
+    lives in slot n mod slots. In a slot, elements along `contiguous` are neighbours
+    within rows of at most 128 bytes; 16-byte chunks of a row are exchanged by the
+    128-, 64- or 32-byte swizzle of the row's width, so that neither ldmatrix nor
+    16-byte copies conflict (see ir/tile/SlotLayout.h).
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType, "int64_t":$slots,
+                        "int64_t":$contiguous);
+  let assemblyFormat = "`<` `[` $shape `]` `x` $elementType `,` `slots` $slots `,` `contiguous` $contiguous `>`";
+}
+
+def Tile_ChannelType : TypeDef<Tile_Dialect, "Channel"> {
+  let mnemonic = "channel";
+  let summary = "who may touch the slots of rings that are filled together";
+  let description = [{
+    Two mbarriers per slot. *full* completes when every box announced for a number
+    has arrived; *empty* when all readers of a number have released it. Numbers
+    count 0, 1, 2, ..; number n stands for slot n mod slots in its pass n div slots,
+    whose parity the waits name.
+  }];
+  let parameters = (ins "int64_t":$slots);
+  let assemblyFormat = "`<` `slots` $slots `>`";
+}
+
+//===----------------------------------------------------------------------===//
+// Rings
+//===----------------------------------------------------------------------===//
+
+def Tile_RingOp : Tile_Op<"ring"> {
+  let summary = "makes a ring";
+  let results = (outs Tile_RingType:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+def Tile_RingCopyOp : Tile_Op<"ring_copy", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "starts filling slot `number` with a box of a tensor";
+  let description = [{
+    As `tile.load`, without registers. Points outside the masked extents, and
+    outside the tensor with bounds `pad`, are zero. With a `channel` the copy is one
+    of boxes (TMA), made by one thread, and counts towards `full` of that number;
+    without, it is made by all threads and visible after `tile.async_commit`, a
+    `tile.async_wait` that covers it, and a `tile.barrier`.
+  }];
+  let arguments = (ins Tile_RingType:$ring, Index:$number, AnyMemRef:$base, AffineMapAttr:$map,
+    Variadic<Index>:$offsets, Optional<Tile_ChannelType>:$channel,
+    DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$mask,
+    DefaultValuedAttr<Te_BoundsMode, "::kernelc::te::BoundsMode::InBounds">:$bounds);
+  let assemblyFormat = [{
+    $ring `at` $number `from` $base `[` $offsets `]` `map` $map (`signal` $channel^ `:` type($channel))? attr-dict
+    `:` type($ring) `,` type($base)
+  }];
+}
+
+def Tile_RingStoreOp : Tile_Op<"ring_store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "fills slot `number` with a tile; visible after a `tile.barrier`";
+  let arguments = (ins Tile_RingType:$ring, Index:$number, AnyRankedTensor:$value);
+  let assemblyFormat = "$ring `at` $number `,` $value attr-dict `:` type($ring) `,` type($value)";
+}
+
+def Tile_AsyncCommitOp : Tile_Op<"async_commit"> {
+  let summary = "closes a group of ring_copy";
+  let assemblyFormat = "attr-dict";
+}
+def Tile_AsyncWaitOp : Tile_Op<"async_wait"> {
+  let summary = "waits until at most `pending` groups are in flight";
+  let arguments = (ins I64Attr:$pending);
+  let assemblyFormat = "$pending attr-dict";
+}
+def Tile_BarrierOp : Tile_Op<"barrier"> {
+  let summary = "every thread of the block is here, and its shared memory writes are seen";
+  let assemblyFormat = "attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Channels and roles
+//===----------------------------------------------------------------------===//
+
+def Tile_ChannelOp : Tile_Op<"channel"> {
+  let summary = "makes a channel: every slot empty";
+  let results = (outs Tile_ChannelType:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+class Tile_ChannelUse<string mnemonic> : Tile_Op<mnemonic> {
+  let arguments = (ins Tile_ChannelType:$channel, Index:$number);
+  let assemblyFormat = "$channel `at` $number attr-dict `:` type($channel)";
+}
+
+def Tile_AcquireOp : Tile_Op<"acquire"> {
+  let summary = "waits until the slot of `number` is empty, and announces `bytes`";
+  let description = [{ The copies that signal the channel for this number bring `bytes` in all. }];
+  let arguments = (ins Tile_ChannelType:$channel, Index:$number, I64Attr:$bytes);
+  let assemblyFormat = "$channel `at` $number `bytes` $bytes attr-dict `:` type($channel)";
+}
+def Tile_AwaitOp : Tile_ChannelUse<"await"> {
+  let summary = "waits until everything announced for `number` is there";
+}
+def Tile_ReleaseOp : Tile_ChannelUse<"release"> {
+  let summary = "this reader is done with `number`";
+  let description = [{ Every warpgroup of the readers says so once. }];
+}
+
+def Tile_RolesOp : Tile_Op<"roles", [NoRegionArguments, NoTerminator, SingleBlock]> {
+  let summary = "two programs side by side in one block";
+  let description = [{
+    The first `warps` warps of the function run `consumer`, `producer_warps` more run
+    `producer`. Each thread of a role may hold so many registers. A tile value belongs
+    to the consumer; one thread runs the producer.
+  }];
+  let arguments = (ins I64Attr:$producer_registers, I64Attr:$consumer_registers);
+  let regions = (region SizedRegion<1>:$producer, SizedRegion<1>:$consumer);
+  let assemblyFormat = [{
+    `producer` `registers` $producer_registers $producer `consumer` `registers` $consumer_registers $consumer attr-dict
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Dots
+//===----------------------------------------------------------------------===//
+
+def Tile_DotOp : Tile_Op<"dot", [MemoryEffects<[MemRead]>]> {
+  let summary = "acc + a · b over the dims that acc lacks";
+  let description = [{
+    `result[c] = acc[c] + Σ_k a[c, k] · b[c, k]` with products exact and sums in the
+    accumulator type. M dims are those of a and acc, N dims those of b and acc, K
+    dims those of a and b. The operands are tiles,
+    or rings read at slot `number`. 8-bit integers are signed unless `a_unsigned`,
+    `b_unsigned`. A matrix unit reads f32 operands as tf32: exactly, unless
+    `a_rounded`, `b_rounded` say that the value is first rounded to tf32 (nearest,
+    ties away from zero).
+  }];
+  let arguments = (ins AnyType:$a, AnyType:$b, AnyRankedTensor:$acc, DenseI64ArrayAttr:$m,
+                       DenseI64ArrayAttr:$n, DenseI64ArrayAttr:$k, Optional<Index>:$number,
+                       UnitAttr:$a_unsigned, UnitAttr:$b_unsigned, UnitAttr:$a_rounded, UnitAttr:$b_rounded);
+  let results = (outs AnyRankedTensor:$result);
+  let hasVerifier = 1;
+  let assemblyFormat = [{
+    $a `,` $b `,` $acc `m` $m `n` $n `k` $k (`at` $number^)? attr-dict `:` type($a) `,` type($b) `,` type($acc) `->` type($result)
+  }];
+}
+
+def Tile_DotWaitOp : Tile_Op<"dot_wait"> {
+  let summary = "waits until at most `pending` dots of this warpgroup are in flight";
+  let description = [{
+    A dot of the wgmma unit is in flight until waited for: until then its accumulator
+    and its slots are the unit's. The result is the accumulator; with `pending` 0 it
+    may be read.
+  }];
+  let arguments = (ins AnyRankedTensor:$acc, I64Attr:$pending);
+  let results = (outs AnyRankedTensor:$result);
+  let hasVerifier = 1;
+  let assemblyFormat = "$acc `pending` $pending attr-dict `:` type($acc) `->` type($result)";
+}
+
+#endif

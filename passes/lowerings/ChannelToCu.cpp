@@ -1,0 +1,132 @@
+// Channels: mbarriers, waits by parity, and the tensor copies that complete them.
+#include "llvm/ADT/STLExtras.h"
+#include "passes/lowerings/DotToCu.h"
+#include "passes/lowerings/SlotAddress.h"
+#include "passes/tile/Box.h"
+
+using namespace mlir;
+
+namespace kernelc {
+
+namespace {
+
+/// Where `number` stands: its slot, and the parity of its pass over the slots.
+struct Position {
+  Value slot, parity;
+};
+
+/// `passesAhead` 1 gives the parity of the pass before.
+Position positionOf(ThreadCode &c, tile::ChannelType channel, Value number, int64_t passesAhead, Location loc) {
+  OpBuilder &b = c.b;
+  Value slots = c.index(channel.getSlots(), loc);
+  auto named = [&](StringRef n) { return NameLoc::get(b.getStringAttr(n), loc); };
+  Value slot = arith::RemSIOp::create(b, named("slot"), number, slots);
+  Value pass = arith::DivSIOp::create(b, loc, number, slots);
+  if (passesAhead)
+    pass = arith::AddIOp::create(b, loc, pass, c.index(passesAhead, loc));
+  return {slot, arith::RemSIOp::create(b, loc, pass, c.index(2, loc))};
+}
+
+/// Readers that say they are done: warpgroups for the unit that is one's, else warps.
+int64_t threadsPerReader(ThreadCode &c) { return c.func.getUnit() == "wgmma" ? 128 : 32; }
+
+/// Runs `body` for the threads for which `number` is zero.
+void ifZero(ThreadCode &c, Value number, Location loc, llvm::function_ref<void()> body) {
+  Value first = arith::CmpIOp::create(c.b, loc, arith::CmpIPredicate::eq, number, c.index(0, loc));
+  auto branch = scf::IfOp::create(c.b, loc, first, false);
+  OpBuilder::InsertionGuard guard(c.b);
+  c.b.setInsertionPoint(branch.thenBlock()->getTerminator());
+  body();
+}
+
+} // namespace
+
+void lowerChannel(ThreadCode &c, tile::ChannelOp op) {
+  Location loc = cu::unnamed(op.getLoc());
+  int64_t slots = op.getResult().getType().getSlots();
+  Channel channel{c.sharedArray(slots, c.b.getI64Type(), loc, "full"), c.sharedArray(slots, c.b.getI64Type(), loc, "empty")};
+  c.channels[op] = channel;
+  ifZero(c, c.thread(loc), loc, [&] {
+    auto loop = scf::ForOp::create(c.b, loc, c.index(0, loc), c.index(slots, loc), c.index(1, loc));
+    loop.getInductionVar().setLoc(NameLoc::get(c.b.getStringAttr("slot"), loc));
+    {
+      OpBuilder::InsertionGuard guard(c.b);
+      c.b.setInsertionPoint(loop.getBody()->getTerminator());
+      cu::MbarrierInitOp::create(c.b, loc, channel.full, loop.getInductionVar(), 1);
+      cu::MbarrierInitOp::create(c.b, loc, channel.empty, loop.getInductionVar(), c.func.getWarps() * 32 / threadsPerReader(c));
+    }
+    cu::MbarrierFenceOp::create(c.b, loc);
+  });
+}
+
+void lowerAcquire(ThreadCode &c, tile::AcquireOp op) {
+  Location loc = cu::unnamed(op.getLoc());
+  const Channel &channel = c.channels[op.getChannel()];
+  Position at = positionOf(c, op.getChannel().getType(), c.scalars.lookup(op.getNumber()), 1, loc);
+  cu::MbarrierWaitOp::create(c.b, loc, channel.empty, at.slot, at.parity);
+  cu::MbarrierExpectOp::create(c.b, loc, channel.full, at.slot, op.getBytes());
+}
+
+void lowerAwait(ThreadCode &c, tile::AwaitOp op) {
+  Location loc = cu::unnamed(op.getLoc());
+  Position at = positionOf(c, op.getChannel().getType(), c.scalars.lookup(op.getNumber()), 0, loc);
+  cu::MbarrierWaitOp::create(c.b, loc, c.channels[op.getChannel()].full, at.slot, at.parity);
+}
+
+void lowerRelease(ThreadCode &c, tile::ReleaseOp op) {
+  Location loc = cu::unnamed(op.getLoc());
+  Position at = positionOf(c, op.getChannel().getType(), c.scalars.lookup(op.getNumber()), 0, loc);
+  ifZero(c, arith::RemSIOp::create(c.b, loc, c.thread(loc), c.index(threadsPerReader(c), loc)), loc, [&] {
+    cu::MbarrierArriveOp::create(c.b, loc, c.channels[op.getChannel()].empty, at.slot);
+  });
+}
+
+/// A tensor map parameter for `box` of the tensor behind `base`.
+static Value addTensorMap(ThreadCode &c, Value base, const Box &box, Type element, Location loc) {
+  OpBuilder &b = c.b;
+  unsigned argument = cast<BlockArgument>(base).getArgNumber(), symbols = c.func.getSizes().size();
+  auto field = [&](StringRef name, Attribute value) { return b.getNamedAttr(name, value); };
+  auto map = [&](ArrayRef<AffineExpr> list) { return AffineMapAttr::get(AffineMap::get(0, symbols, list, b.getContext())); };
+  SmallVector<AffineExpr> shape(llvm::reverse(c.func.getArgShape(argument).getResults()));
+  auto source = b.getDictionaryAttr({
+      field("tensor_map", b.getI64IntegerAttr(c.func.getSources()[argument])),
+      field("shape", AffineMapAttr::get(c.func.getArgShape(argument))),
+      field("element", TypeAttr::get(element)),
+      field("window", map(box.window)),
+      field("strides", map(box.strides)),
+      field("box", b.getDenseI64ArrayAttr(box.sizes)),
+      field("swizzle", b.getI64IntegerAttr(box.swizzleBytes)),
+  });
+  SmallVector<Attribute> sources(c.kernel.getArgSources().getValue());
+  sources.push_back(source);
+  c.kernel.setArgSourcesAttr(b.getArrayAttr(sources));
+  std::string name = (cu::findName(base.getLoc()) + "_map").str();
+  return c.kernel.getBlock().addArgument(cu::memrefIn({128}, b.getI8Type(), cu::Param), NameLoc::get(b.getStringAttr(name), loc));
+}
+
+void lowerBoxCopy(ThreadCode &c, tile::RingCopyOp op) {
+  Location loc = cu::unnamed(op.getLoc());
+  auto ring = op.getRing().getType();
+  std::string why;
+  std::optional<Box> box = findBox(c.func, op, why);
+  assert(box && "tile-pipeline lets only boxes through");
+  SlotAddress address(c, ring, loc);
+  Value number = c.scalars.lookup(op.getNumber());
+  Position at = positionOf(c, op.getChannel().getType(), number, 0, loc);
+  Value map = addTensorMap(c, op.getBase(), *box, ring.getElementType(), loc), start = address.slotStart(number);
+  SmallVector<Value> offsets;
+  for (Value o : op.getOffsets())
+    offsets.push_back(c.scalars.lookup(o));
+  SmallVector<Value> coordinates;
+  for (AffineExpr e : box->starts)
+    coordinates.push_back(c.expand(e, offsets, loc));
+  Value first = coordinates[0];
+  const tile::SlotLayout &slot = address.layout();
+  for (int64_t panel = 0; panel < box->panels; ++panel) {
+    coordinates[0] = panel ? c.add(first, c.index(panel * slot.width, loc), loc) : first;
+    Value to = panel ? c.add(start, c.index(panel * slot.rows * slot.width, loc), loc) : start;
+    cu::TmaLoadOp::create(c.b, loc, map, c.rings.lookup(op.getRing()), to, c.channels[op.getChannel()].full, at.slot, coordinates);
+  }
+}
+
+} // namespace kernelc

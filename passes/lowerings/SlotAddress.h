@@ -1,0 +1,30 @@
+// Addresses of elements in the slots of a ring, as index arithmetic.
+#pragma once
+
+#include "ir/tile/SlotLayout.h"
+#include "passes/lowerings/ThreadCode.h"
+
+namespace kernelc {
+
+class SlotAddress {
+public:
+  SlotAddress(ThreadCode &c, tile::RingType ring, mlir::Location loc) : c_(c), layout_(layoutOf(ring)), ring_(ring), loc_(loc) {}
+
+  static tile::SlotLayout layoutOf(tile::RingType ring);
+  const tile::SlotLayout &layout() const { return layout_; }
+
+  /// The first element of slot number mod slots.
+  mlir::Value slotStart(mlir::Value number);
+  /// Row number of coordinates (null coordinates are zero).
+  mlir::Value row(llvm::ArrayRef<mlir::Value> coords);
+  /// Offset within a slot of (row, column along the contiguous dim).
+  mlir::Value offset(mlir::Value row, mlir::Value column);
+
+private:
+  ThreadCode &c_;
+  tile::SlotLayout layout_;
+  tile::RingType ring_;
+  mlir::Location loc_;
+};
+
+} // namespace kernelc

@@ -1,0 +1,108 @@
+#include "passes/tile/Box.h"
+
+#include "passes/tile/Access.h"
+
+using namespace mlir;
+
+namespace kernelc {
+
+namespace {
+
+/// The launch index with a box of more than one point that `e` follows with
+/// coefficient one; -1 when none does; -2 when `e` depends on such indices otherwise.
+int64_t followedIndex(AffineExpr e, ArrayRef<int64_t> box) {
+  int64_t found = -1;
+  for (size_t d = 0; d < box.size(); ++d) {
+    if (box[d] <= 1 || !e.isFunctionOfDim(d))
+      continue;
+    if (found != -1 || te::linearCoefficient(e, d) != 1)
+      return -2;
+    found = d;
+  }
+  return found;
+}
+
+} // namespace
+
+std::optional<Box> findBox(const TensorRead &read, const te::SizeFacts &facts, std::string &why) {
+  auto no = [&](const char *reason) {
+    why = reason;
+    return std::nullopt;
+  };
+  int64_t rank = read.map.getNumResults();
+  if (rank == 0 || rank > 5)
+    return no("a tensor copy has one to five dims");
+  Box b;
+  SmallVector<int64_t> followed;
+  llvm::BitVector seen(read.box.size());
+  AffineExpr stride = getAffineConstantExpr(read.elementBytes, read.map.getContext());
+  for (int64_t r = rank - 1; r >= 0; --r) {
+    AffineExpr e = read.map.getResult(r), extent = read.shape.getResult(r);
+    int64_t d = followedIndex(e, read.box);
+    if (d == -2 || (d >= 0 && seen[d]))
+      return no("a subscript is not one index plus an offset");
+    if (d >= 0) {
+      seen.set(d);
+      bool ragged = te::knownDivisor(read.extents.getResult(d), facts) % read.box[d] != 0;
+      // Points beyond a reduced index's extent must be zero: the window ends there.
+      if (ragged && read.reduced[d]) {
+        AffineExpr end = e - getAffineDimExpr(d, e.getContext()) + read.extents.getResult(d);
+        end = simplifyAffineExpr(end, read.box.size(), read.shape.getNumSymbols());
+        if (!end.isSymbolicOrConstant() || (read.zeroOutside && end != extent))
+          return no("the end of a reduced index moves with other indices");
+        extent = end;
+      }
+    }
+    b.starts.push_back(e);
+    b.window.push_back(extent);
+    b.sizes.push_back(d < 0 ? 1 : read.box[d]);
+    followed.push_back(d);
+    if (r < rank - 1) {
+      if (te::knownDivisor(stride, facts) % 16 != 0)
+        return no("rows are not known to be multiples of 16 bytes");
+      b.strides.push_back(stride);
+    }
+    stride = stride * read.shape.getResult(r);
+  }
+  if (followed[0] < 0)
+    return no("no index is contiguous in memory");
+  for (size_t d = 0; d < read.box.size(); ++d)
+    if (read.box[d] > 1 && !seen[d])
+      return no("an index appears in no subscript alone");
+  // Rows arrive in the tensor's order; the slot has them in the launch's.
+  int64_t before = read.box.size();
+  for (int64_t d : llvm::drop_begin(followed))
+    if (d >= 0) {
+      if (d > before)
+        return no("the indices stand in another order than in the tensor");
+      before = d;
+    }
+  b.contiguous = followed[0];
+  tile::SlotLayout slot(read.box, read.elementBytes, b.contiguous);
+  if (slot.width * read.elementBytes < 16)
+    return no("rows of a tile are shorter than 16 bytes");
+  // The swizzle is a function of the address: panels start on its period of eight rows.
+  if (slot.swizzleBytes && slot.rows % 8)
+    return no("a tile has fewer than eight rows");
+  b.panels = b.sizes[0] / slot.width;
+  b.sizes[0] = slot.width;
+  b.swizzleBytes = slot.swizzleBytes;
+  for (int64_t s : b.sizes)
+    if (s > 256)
+      return no("a box is longer than 256");
+  return b;
+}
+
+std::optional<Box> findBox(tile::FuncOp func, tile::RingCopyOp copy, std::string &why) {
+  auto ring = copy.getRing().getType();
+  TensorRead read{copy.getMap(), shapeOfBase(func, copy.getBase()), func.getExtents(), ring.getShape(),
+                  std::max<int64_t>(1, ring.getElementType().getIntOrFloatBitWidth() / 8),
+                  copy.getBounds() == te::BoundsMode::Pad, llvm::BitVector(func.getRank())};
+  // Grid indices' overhang is never stored; all others are reduced over.
+  for (size_t d = 0; d < func.getRank(); ++d)
+    if (!llvm::is_contained(func.getGridDims(), int64_t(d)))
+      read.reduced.set(d);
+  return findBox(read, {func.getSizeDiv(), func.getSizeMax()}, why);
+}
+
+} // namespace kernelc

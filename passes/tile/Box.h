@@ -1,0 +1,47 @@
+// Boxes: reads of a tensor that a tensor copy (TMA) can make.
+//
+// A tensor map describes a window of a row-major tensor; a copy moves a box of it
+// to shared memory, rows one after the other in the tensor's order, zero where the
+// box leaves the window (PTX ISA, "Tensor copies"; cuTensorMapEncodeTiled's rules).
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "ir/tile/SlotLayout.h"
+#include "ir/tile/Tile.h"
+#include "llvm/ADT/BitVector.h"
+#include "passes/te/Affine.h"
+
+namespace kernelc {
+
+/// One read of a tensor, as plan and tile passes know it.
+struct TensorRead {
+  mlir::AffineMap map;              ///< launch indices → subscripts
+  mlir::AffineMap shape;            ///< the tensor's dims over the sizes
+  mlir::AffineMap extents;          ///< of the launch's indices
+  llvm::ArrayRef<int64_t> box;      ///< of the launch's indices, 1 where not read
+  int64_t elementBytes;
+  bool zeroOutside;                 ///< subscripts outside the tensor read as zero
+  llvm::BitVector reduced;          ///< indices whose points beyond the extent must read as zero
+};
+
+/// How it is copied. All lists run over the tensor's dims, innermost first.
+struct Box {
+  int64_t contiguous;                           ///< the launch index of the innermost dim
+  llvm::SmallVector<mlir::AffineExpr> starts;   ///< the box's first coordinates, over the offsets
+  llvm::SmallVector<mlir::AffineExpr> window;   ///< the window's extents, over the sizes
+  llvm::SmallVector<mlir::AffineExpr> strides;  ///< bytes, over the sizes; without the innermost
+  llvm::SmallVector<int64_t> sizes;             ///< of one copy: one panel of the slot
+  int64_t panels;                               ///< copies, side by side along the innermost dim
+  int64_t swizzleBytes;
+};
+
+/// The box of `read`, laid out in shared memory as tile::SlotLayout says. Nothing
+/// when no tensor copy makes it; then `why` says in words of the user's program.
+std::optional<Box> findBox(const TensorRead &read, const te::SizeFacts &facts, std::string &why);
+
+/// The same for a copy in a function.
+std::optional<Box> findBox(tile::FuncOp func, tile::RingCopyOp copy, std::string &why);
+
+} // namespace kernelc
