@@ -243,6 +243,10 @@ void Emitter::emitOp(Operation *op) {
         line(name + "(" + address(o.getTarget(), o.getTargetIndices()) + ", " + address(o.getSource(), o.getSourceIndices()) + ");");
       })
       .Case<cu::GatherOp>([&](cu::GatherOp o) { emitGather(o); })
+      .Case<cu::DealBytesOp>([&](cu::DealBytesOp o) {
+        use("kc_deal_bytes");
+        line("kc_deal_bytes(" + element(o.getFragment(), o.getX()) + ", " + element(o.getFragment(), o.getY()) + ");");
+      })
       .Case<cu::RoundTf32Op>([&](cu::RoundTf32Op o) {
         use("kc_round_tf32");
         std::string word = element(o.getFragment(), o.getIndices());

@@ -139,6 +139,12 @@ def Cu_GatherOp : Cu_Op<"gather", [AttrSizedOperandSegments, MemoryEffects<[MemR
   }];
 }
 
+def Cu_DealBytesOp : Cu_Op<"deal_bytes", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "(x, y) becomes (even bytes of x and y, odd bytes of x and y)";
+  let arguments = (ins AnyMemRef:$fragment, Index:$x, Index:$y);
+  let assemblyFormat = "$fragment `[` $x `,` $y `]` attr-dict `:` type($fragment)";
+}
+
 def Cu_RoundTf32Op : Cu_Op<"round_tf32", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "rounds an f32 in a fragment's register to tf32: nearest, ties away from zero";
   let arguments = (ins AnyMemRef:$fragment, Variadic<Index>:$indices);

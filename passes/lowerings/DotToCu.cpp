@@ -11,6 +11,7 @@ using namespace mlir;
 namespace kernelc {
 
 using tile::Digit;
+using tile::Fetch;
 using tile::Layout;
 using tile::SlotLayout;
 
@@ -183,7 +184,12 @@ public:
     m_ = product(aRing_, op.getM());
     n_ = product(bRing_, op.getN());
     k_ = product(aRing_, op.getK());
-    shape_ = tile::accumulatorShape(c.func.getUnit(), m_, n_, c.func.getWarps());
+    auto fetch = [&](tile::RingType ring, ArrayRef<int64_t> outer) {
+      return tile::fetchOf(ring.getShape(), ring.getContiguous(), bytesOf(ring.getElementType()), outer, op.getK());
+    };
+    aFetch_ = fetch(aRing_, op.getM());
+    bFetch_ = fetch(bRing_, op.getN());
+    shape_ = tile::accumulatorShape(c.func.getUnit(), m_, n_, c.func.getWarps(), aFetch_, bFetch_);
     Value number = c.scalars.lookup(op.getNumber());
     aStart_ = aAddress_.slotStart(number);
     bStart_ = bAddress_.slotStart(number);
@@ -231,27 +237,6 @@ private:
 
   bool kMajor(tile::RingType ring) { return llvm::is_contained(op_.getK(), ring.getContiguous()); }
 
-  /// How the unit's fragments come out of a slot.
-  enum class Fetch { Rows, Transposed, Gather };
-
-  /// ldmatrix needs 16-byte runs along K as the unit counts it, or of 16-bit elements
-  /// along rows (columns); `outer` are those dims.
-  Fetch fetchOf(tile::RingType ring, ArrayRef<int64_t> outer) {
-    ArrayRef<int64_t> shape = ring.getShape();
-    int64_t dim = ring.getContiguous(), bytes = bytesOf(ring.getElementType());
-    auto isFastest = [&](ArrayRef<int64_t> dims) {
-      for (int64_t d : llvm::reverse(dims))
-        if (shape[d] > 1)
-          return d == dim;
-      return false;
-    };
-    if (shape[dim] * bytes < 16)
-      return Fetch::Gather;
-    if (isFastest(op_.getK()))
-      return Fetch::Rows;
-    return bytes == 2 && isFastest(outer) ? Fetch::Transposed : Fetch::Gather;
-  }
-
   /// The instruction: operands of b bytes take 32 / b of K.
   std::string mmaShape() {
     Type t = aRing_.getElementType();
@@ -272,12 +257,30 @@ private:
     auto div = [&](Value v, int64_t n) { return arith::DivSIOp::create(b_, loc_, v, c_.index(n, loc_)).getResult(); };
     // The matrix row each lane names to ldmatrix: see reference on mma.m16n8k16
     // fragments. Those of other element sizes are the same in bytes.
-    Fetch aFetch = fetchOf(aRing_, op_.getM()), bFetch = fetchOf(bRing_, op_.getN());
-    bool aK = aFetch == Fetch::Rows, bK = bFetch == Fetch::Rows;
+    bool aK = aFetch_ == Fetch::Rows, bK = bFetch_ == Fetch::Rows, aBytes = aFetch_ == Fetch::Bytes, bBytes = bFetch_ == Fetch::Bytes;
     Value aRow = aK ? mod(lane, 16) : c_.mul(mod(div(lane, 8), 2), 8, loc_);
     Value aK0 = aK ? c_.mul(div(lane, 16), half, loc_) : c_.add(mod(lane, 8), c_.mul(div(lane, 16), 8, loc_), loc_);
     Value bCol = bK ? c_.add(mod(lane, 8), c_.mul(div(lane, 16), 8, loc_), loc_) : c_.mul(div(lane, 16), 8, loc_);
     Value bK0 = bK ? c_.mul(mod(div(lane, 8), 2), half, loc_) : mod(lane, 16);
+    // Across K, 8-bit elements come in matrices of 8 x 16: a lane gets two k of two
+    // rows, and two matrices make the four k of a register. Where only one operand
+    // lies so, those are neighbours, as the other has them; else any order will do.
+    auto byteK = [&](int64_t second, int64_t upper) {
+      Value r = mod(lane, 8), isSecond = mod(div(lane, second), 2), isUpper = mod(div(lane, upper), 2);
+      Value k = c_.mul(isUpper, half, loc_);
+      if (aBytes && bBytes)
+        return c_.add(c_.add(k, c_.mul(isSecond, 8, loc_), loc_), r, loc_);
+      k = c_.add(k, c_.mul(isSecond, 2, loc_), loc_);
+      return c_.add(c_.add(k, c_.mul(div(r, 2), 4, loc_), loc_), mod(r, 2), loc_);
+    };
+    if (aBytes) {
+      aRow = c_.index(0, loc_);
+      aK0 = byteK(8, 16);
+    }
+    if (bBytes) {
+      bCol = c_.index(0, loc_);
+      bK0 = byteK(16, 8);
+    }
     Type word = b_.getIntegerType(32, /*isSigned=*/false);
     auto named = [&](StringRef n) { return NameLoc::get(b_.getStringAttr(n), loc_); };
     // Two sets of fragments: those of the next step of k load while these multiply.
@@ -295,7 +298,11 @@ private:
       inLoop(4, "j", [&](Value j) {
         Value bits[] = {mod(j, 2), div(j, 2)};
         Value row = c_.add(c_.add(first, div(lane, 4), loc_), c_.mul(bits[rowBit], 8, loc_), loc_);
-        Value k0 = c_.add(c_.add(k, c_.mul(mod(lane, 4), 4 / bytes, loc_), loc_), c_.mul(bits[1 - rowBit], half, loc_), loc_);
+        // Two operands that lie across K may take its words in any order: every other
+        // one keeps the lanes of a row on banks of their own.
+        bool spread = bytes == 4 && aFetch_ == bFetch_;
+        Value word = c_.mul(mod(lane, 4), spread ? 2 : 4 / bytes, loc_);
+        Value k0 = c_.add(c_.add(k, word, loc_), c_.mul(bits[1 - rowBit], spread ? 1 : half, loc_), loc_);
         SmallVector<Value> elements;
         for (int64_t e = 0; e < 4 / bytes; ++e)
           elements.push_back(element(address, slot, type, outer, row, e ? c_.add(k0, c_.index(e, loc_), loc_) : k0));
@@ -305,16 +312,24 @@ private:
     auto round = [&](Value fragments, Value at) {
       inLoop(4, "j", [&](Value j) { cu::RoundTf32Op::create(b_, loc_, fragments, c_.add(at, j, loc_)); });
     };
+    // Registers x and y, u and v hold the same k of two rows: one row each.
+    auto deal = [&](Value fragments, Value at, int64_t x, int64_t y, int64_t u, int64_t v) {
+      auto reg = [&](int64_t r) { return r ? c_.add(at, c_.index(r, loc_), loc_) : at; };
+      cu::DealBytesOp::create(b_, loc_, fragments, reg(x), reg(y));
+      cu::DealBytesOp::create(b_, loc_, fragments, reg(u), reg(v));
+    };
     Value aSlots = c_.rings.lookup(op_.getA()), bSlots = c_.rings.lookup(op_.getB());
     auto load = [&](Value k, Value set) {
       inLoop(mReps, "mi", [&](Value mi) {
         Value first = c_.add(warpM_, c_.mul(mi, 16, loc_), loc_);
         Value to = c_.add(c_.mul(set, aSet, loc_), c_.mul(mi, 4, loc_), loc_);
-        if (aFetch == Fetch::Gather) {
+        if (aFetch_ == Fetch::Gather) {
           gather(aSlots, aAddress_, aStart_, aRing_, op_.getM(), first, k, 0, aFragments, to);
         } else {
           Value from = element(aAddress_, aStart_, aRing_, op_.getM(), c_.add(first, aRow, loc_), c_.add(k, aK0, loc_));
           cu::LdmatrixOp::create(b_, loc_, aSlots, from, aFragments, to, 4, !aK);
+          if (aBytes)
+            deal(aFragments, to, 0, 1, 2, 3);
         }
         if (op_.getARounded())
           round(aFragments, to);
@@ -322,11 +337,13 @@ private:
       inLoop(nPairs, "np", [&](Value np) {
         Value first = c_.add(warpN_, c_.mul(np, 16, loc_), loc_);
         Value to = c_.add(c_.mul(set, bSet, loc_), c_.mul(np, 4, loc_), loc_);
-        if (bFetch == Fetch::Gather) {
+        if (bFetch_ == Fetch::Gather) {
           gather(bSlots, bAddress_, bStart_, bRing_, op_.getN(), first, k, 1, bFragments, to);
         } else {
           Value from = element(bAddress_, bStart_, bRing_, op_.getN(), c_.add(first, bCol, loc_), c_.add(k, bK0, loc_));
           cu::LdmatrixOp::create(b_, loc_, bSlots, from, bFragments, to, 4, !bK);
+          if (bBytes)
+            deal(bFragments, to, 0, 2, 1, 3);
         }
         if (op_.getBRounded())
           round(bFragments, to);
@@ -391,6 +408,12 @@ private:
     auto inLoop = [&](int64_t reps, StringRef name, llvm::function_ref<void(Value)> body) {
       OpBuilder::InsertionGuard inner(b_);
       body(openLoop(c_, 0, reps, 1, name, loc_));
+    };
+    // Registers x and y, u and v hold the same k of two rows: one row each.
+    auto deal = [&](Value fragments, Value at, int64_t x, int64_t y, int64_t u, int64_t v) {
+      auto reg = [&](int64_t r) { return r ? c_.add(at, c_.index(r, loc_), loc_) : at; };
+      cu::DealBytesOp::create(b_, loc_, fragments, reg(x), reg(y));
+      cu::DealBytesOp::create(b_, loc_, fragments, reg(u), reg(v));
     };
     Value aSlots = c_.rings.lookup(op_.getA()), bSlots = c_.rings.lookup(op_.getB());
     auto move = [&](Value from, Value at, Value to, Value index, int64_t count, Type t) {
@@ -462,6 +485,7 @@ private:
   Value acc_;
   tile::RingType aRing_, bRing_;
   SlotAddress aAddress_, bAddress_;
+  Fetch aFetch_, bFetch_;
   tile::AccumulatorShape shape_;
   Value aStart_, bStart_, warpM_, warpN_;
   int64_t m_, n_, k_;

@@ -182,7 +182,12 @@ private:
     auto extentsOf = [&](ArrayRef<int64_t> dims) { return llvm::map_to_vector(dims, [&](int64_t d) { return shape[d]; }); };
     SmallVector<int64_t> mExtents = extentsOf(mDims), nExtents = extentsOf(nDims);
     int64_t m = llvm::product_of(mExtents), n = llvm::product_of(nExtents);
-    AccumulatorShape s = accumulatorShape(func_.getUnit(), m, n, func_.getWarps());
+    auto fetch = [&](Value operand, ArrayRef<int64_t> outer) {
+      auto ring = dyn_cast<RingType>(operand.getType());
+      int64_t bytes = ring ? std::max(1u, ring.getElementType().getIntOrFloatBitWidth() / 8) : 0;
+      return ring ? fetchOf(ring.getShape(), ring.getContiguous(), bytes, outer, dot.getK()) : Fetch::Rows;
+    };
+    AccumulatorShape s = accumulatorShape(func_.getUnit(), m, n, func_.getWarps(), fetch(dot.getA(), dot.getM()), fetch(dot.getB(), dot.getN()));
     auto spread = [&](ArrayRef<std::pair<char, Digit>> digits) {
       Digits out;
       for (auto [axis, d] : digits) {

@@ -72,6 +72,22 @@ TEST(EndToEnd, MatmulOfBytes) {
     }
 }
 
+// Several rows', columns' and reduced indices, zero padding, batches.
+TEST(EndToEnd, ConvolutionAndBatches) {
+  auto conv = [](const char *type, const char *out) {
+    return std::string("def conv(x: ") + type + "[N, H, W, C], f: " + type + "[R, S, C, O]) -> (y: " + out +
+           "[N, H, W, O]) { y[n, h, w, o] = sum[r, s, c](x.pad(0)[n, h + r - R // 2, w + s - S // 2, c] * f[r, s, c, o]) }";
+  };
+  Sizes sizes{{"N", 1}, {"H", 5}, {"W", 6}, {"C", 16}, {"R", 3}, {"S", 3}, {"O", 24}};
+  EXPECT_EQ(runCase({conv("i8", "i32"), sizes}), "");
+  EXPECT_EQ(runCase({conv("f32", "f32"), sizes, "", "sm_80", true, "contract=tf32", true}), "");
+  EXPECT_EQ(runCase({conv("f32", "f32"), {{"N", 2}, {"H", 4}, {"W", 3}, {"C", 3}, {"R", 3}, {"S", 1}, {"O", 17}}, "", "sm_80", true, "contract=tf32", true}), "");
+  const char *batches = "def b(a: i8[B, K, M], b: u8[B, K, N]) -> (c: i32[B, M, N]) { c[h, i, j] = sum[k](a[h, k, i] * b[h, k, j]) }";
+  EXPECT_EQ(runCase({batches, {{"B", 3}, {"M", 20}, {"N", 36}, {"K", 52}}}), "");
+  const char *crossed = "def x(a: i8[K, M, L], b: i8[N, K, L]) -> (c: i32[M, N]) { c[i, j] = sum[l, k](a[k, i, l] * b[j, k, l]) }";
+  EXPECT_EQ(runCase({crossed, {{"M", 20}, {"N", 36}, {"K", 16}, {"L", 7}}}), "");
+}
+
 TEST(EndToEnd, BytesUseTheMatrixUnit) {
   std::string text = matmulText(kTranspositions[0], "u8", "i8", "i32");
   EXPECT_NE(cudaTextOf({text, {{"M", 64}, {"N", 64}, {"K", 64}}}).find("kc_mma_m16n8k32_u8s8(&"), std::string::npos);
