@@ -18,6 +18,9 @@ struct ProgramOptions {
   std::string kernel;
   /// The caller's precision policy; takes the place of what the kernels say.
   PrecisionPolicy precision;
+  /// Text of a schedule file (`--schedule`, see driver/ScheduleFile.h); empty: the
+  /// cost model alone decides. `scheduleName` is what messages call it.
+  std::string schedule, scheduleName;
 };
 
 } // namespace kernelc

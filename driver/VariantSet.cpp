@@ -36,6 +36,8 @@ CacheKey requestKey(const Program &program, absl::string_view what, absl::string
     absl::StrAppend(&options, "\n", name, "=", value);
   if (!program.options().precision.empty())
     absl::StrAppend(&options, "\nprecision ", program.options().precision.toString());
+  if (!program.options().schedule.empty())
+    absl::StrAppend(&options, "\nschedule ", program.options().schedule);
   return CacheKey::request(program.text(), options, target, absl::StrCat(versionString(), " ", buildId()));
 }
 

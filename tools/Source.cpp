@@ -30,9 +30,14 @@ absl::StatusOr<std::pair<std::string, int64_t>> parseSet(const std::string &text
 }
 
 absl::StatusOr<Source> readSource(const std::string &path, const SourceOptions &options) {
-  if (!options.schedule.empty())
-    return absl::UnimplementedError("schedule files (--schedule) are not supported yet");
   Source source;
+  if (!options.schedule.empty()) {
+    absl::StatusOr<std::string> schedule = readInput(options.schedule);
+    if (!schedule.ok())
+      return schedule.status();
+    source.options.schedule = *std::move(schedule);
+    source.options.scheduleName = options.schedule;
+  }
   auto addPolicy = [&](const char *option, const std::string &text) {
     absl::Status s = addPrecision(source.options.precision, text);
     return s.ok() ? s : absl::Status(s.code(), absl::StrCat(option, " ", text, ": ", s.message()));

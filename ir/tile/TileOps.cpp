@@ -112,6 +112,11 @@ RankedTensorType tile::withLayout(RankedTensorType type, const Layout &layout) {
 AffineMap FuncOp::getArgShape(unsigned i) { return cast<AffineMapAttr>(getArgShapes()[i]).getValue(); }
 AffineExpr FuncOp::getExtent(unsigned d) { return getExtents().getResult(d); }
 
+AffineExpr FuncOp::getNumPrograms(unsigned d) {
+  int64_t blocks = int64_t(getClusterIndex()) == d ? getCluster() : 1;
+  return getExtent(d).ceilDiv(getTiles()[d] * blocks);
+}
+
 LogicalResult FuncOp::verifyRegions() {
   size_t args = getBlock().getNumArguments(), rank = getRank();
   if (getArgNames().size() != args || getArgTypes().size() != args || getArgShapes().size() != args ||
@@ -160,6 +165,18 @@ LogicalResult BroadcastOp::verify() {
   for (auto [a, b] : llvm::zip(from.getShape(), to.getShape()))
     if (a != b && a != 1)
       return emitOpError() << "extends extents of 1 only, not " << a << " to " << b;
+  return success();
+}
+
+LogicalResult SliceOp::verify() {
+  auto from = getInput().getType(), to = getResult().getType();
+  int64_t dim = getDim(), start = getStart();
+  if (from.getRank() != to.getRank() || dim < 0 || dim >= from.getRank())
+    return emitOpError() << "names dim " << dim << " of " << from.getRank();
+  for (int64_t d = 0; d < from.getRank(); ++d)
+    if (d == dim ? start < 0 || start % to.getDimSize(d) || start + to.getDimSize(d) > from.getDimSize(d)
+                 : from.getDimSize(d) != to.getDimSize(d))
+      return emitOpError() << "takes a whole part along dim " << dim << " and everything along others";
   return success();
 }
 

@@ -11,6 +11,7 @@
 #include "passes/te/Contraction.h"
 #include "passes/te/Grouping.h"
 #include "passes/te/PlanAttr.h"
+#include "passes/te/Schedule.h"
 #include "passes/tile/Box.h"
 #include "passes/tile/WgmmaOperand.h"
 #include "support/Target.h"
@@ -94,7 +95,30 @@ public:
     scheduleReduction(l);
   }
 
+  /// Whether the unit of a launch takes its product, whoever chose unit and tiles: a
+  /// unit that would round its operands must not get any that nobody rounded.
+  LogicalResult checkUnit(const LaunchPlan &l) {
+    for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
+      auto reduce = dyn_cast<ReduceOp>(ops_[ordinal]);
+      auto c = reduce ? findContraction(reduce) : std::nullopt;
+      if (!c || l.unit == "simt")
+        continue;
+      auto refuse = [&] { return reduce.emitError() << "schedule of launch '" << l.name << "': unit " << l.unit << " "; };
+      if (!c->unitType || !hasUnit(*c))
+        return refuse() << "does not take a product of " << narrowestType(c->a) << " and " << narrowestType(c->b) << " on " << target_.name;
+      if (l.unit == "wgmma" && !(target_.wgmma && c->aType == c->bType && c->aType == c->unitType && (c->aType.isF16() || c->aType.isBF16())))
+        return refuse() << "takes two operands of f16 or of bf16 as they are stored, on sm_90a";
+      int64_t m = tileProduct(l, c->m, l.dims[n]), columns = tileProduct(l, c->n, l.dims[n]), k = tileProduct(l, c->k, l.dims[n]);
+      int64_t leastK = 32 / unitBytes(c->unitType);
+      if (l.unit == "mma" && (m < 16 || columns < 16 || k < leastK))
+        return refuse() << "needs tiles of at least 16 x 16 x " << leastK << ", not " << m << " x " << columns << " x " << k;
+    }
+    return success();
+  }
+
 private:
+  bool hasUnit(const Contraction &c) { return c.unitType.isF16() || target_.mmaBf16; }
+
   int64_t extentMax(const LaunchPlan &l, int64_t index) { return knownMax(l.extents.getResult(index), facts_); }
 
   /// A power-of-two tile for an index, at most `want`, no larger than the index can be.
@@ -251,10 +275,34 @@ private:
     l.unit = "wgmma";
     l.warps = bm >= 128 ? 8 : 4;
     l.producerWarps = 4;
-    int64_t stageBytes = (bm + bn) * bk * 2;
-    l.stages = std::clamp<int64_t>((target_.maxSharedPerBlock - 1024) / stageBytes, 2, 8);
+    // Results leave through two slots of 64 columns each (tile-stage-stores).
+    int64_t stageBytes = (bm + bn) * bk * 2, storeBytes = 2 * bm * std::min<int64_t>(bn, 64) * storedBytes(l);
+    l.stages = std::clamp<int64_t>((target_.maxSharedPerBlock - 1024 - storeBytes) / stageBytes, 2, 8);
     l.raster = 8;
+    l.persistent = true;
+    // Two blocks, neighbours along the rows, share the columns' operand.
+    int64_t rows = extentMax(l, dims[c.m.back()]);
+    if (l.tiles[dims[c.m.back()]] == bm && bm == 128 && bn >= 128 && (rows < 0 || rows > bm)) {
+      l.cluster = 2;
+      l.clusterIndex = dims[c.m.back()];
+    }
     return true;
+  }
+
+  /// Bytes of one point of everything the launch stores.
+  int64_t storedBytes(const LaunchPlan &l) {
+    auto isOutside = [&](Operation *user) {
+      while (!isa<ReturnOp>(user) && !isDomainOp(user))
+        user = user->getParentOp();
+      return isa<ReturnOp>(user) || !llvm::is_contained(l.ops, llvm::find(ops_, user) - ops_.begin());
+    };
+    int64_t bytes = 0;
+    for (int64_t ordinal : l.ops) {
+      Value result = ops_[ordinal]->getResult(0);
+      if (llvm::any_of(result.getUsers(), isOutside))
+        bytes += std::max(1u, cast<RankedTensorType>(result.getType()).getElementTypeBitWidth() / 8);
+    }
+    return bytes;
   }
 
   int64_t extentProduct(const LaunchPlan &l, ArrayRef<unsigned> list, ArrayRef<int64_t> dims) {
@@ -271,7 +319,7 @@ private:
   void scheduleContraction(LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
     if (scheduleWgmma(l, c, dims))
       return;
-    bool unit = c.unitType && (c.unitType.isF16() || target_.mmaBf16);
+    bool unit = c.unitType && hasUnit(c);
     int64_t bytes = unit ? unitBytes(c.unitType) : std::max<int64_t>(1, c.aType.getIntOrFloatBitWidth() / 8);
     l.unit = unit ? "mma" : "simt";
     // Measured on an H200 at 4096³ (docs/performance.md): two blocks of four warps
@@ -353,9 +401,16 @@ struct TePlanPass : impl::TePlanBase<TePlanPass> {
     }
     plan.launches = groupStatements(kernel);
     Scheduler scheduler(kernel, *found, plan);
-    for (LaunchPlan &l : plan.launches)
+    for (LaunchPlan &l : plan.launches) {
       scheduler.schedule(l);
+      if (failed(applySchedule(kernel, target, l)) || failed(scheduler.checkUnit(l)))
+        return signalPassFailure();
+    }
+    if (failed(checkScheduledLaunches(kernel, plan)))
+      return signalPassFailure();
     setPlan(kernel, plan);
+    if (failed(getPlan(kernel))) // a schedule that no launch can have
+      return signalPassFailure();
   }
 };
 

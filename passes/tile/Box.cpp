@@ -24,6 +24,15 @@ int64_t followedIndex(AffineExpr e, ArrayRef<int64_t> box) {
 
 } // namespace
 
+bool canShareBox(const Box &box, int64_t blocks) {
+  if (box.panels % blocks == 0)
+    return true;
+  size_t slowest = box.sizes.size() - 1;
+  while (slowest > 0 && box.sizes[slowest] == 1)
+    --slowest;
+  return box.panels == 1 && slowest > 0 && box.sizes[slowest] % (8 * blocks) == 0;
+}
+
 std::optional<Box> findBox(const TensorRead &read, const te::SizeFacts &facts, std::string &why) {
   auto no = [&](const char *reason) {
     why = reason;
@@ -103,6 +112,13 @@ std::optional<Box> findBox(tile::FuncOp func, tile::RingCopyOp copy, std::string
     if (!llvm::is_contained(func.getGridDims(), int64_t(d)))
       read.reduced.set(d);
   return findBox(read, {func.getSizeDiv(), func.getSizeMax()}, why);
+}
+
+std::optional<Box> findBox(tile::FuncOp func, tile::BoxStoreOp store, std::string &why) {
+  auto ring = store.getRing().getType();
+  TensorRead write{store.getMap(), shapeOfBase(func, store.getBase()), func.getExtents(), ring.getShape(),
+                   std::max<int64_t>(1, ring.getElementType().getIntOrFloatBitWidth() / 8), false, llvm::BitVector(func.getRank(), true)};
+  return findBox(write, {func.getSizeDiv(), func.getSizeMax()}, why);
 }
 
 } // namespace kernelc

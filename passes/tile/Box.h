@@ -37,11 +37,17 @@ struct Box {
   int64_t swizzleBytes;
 };
 
+/// Whether `blocks` blocks can bring a part of the box each: whole panels, or groups of
+/// eight rows of its slowest dim (the swizzle's period).
+bool canShareBox(const Box &box, int64_t blocks);
+
 /// The box of `read`, laid out in shared memory as tile::SlotLayout says. Nothing
 /// when no tensor copy makes it; then `why` says in words of the user's program.
 std::optional<Box> findBox(const TensorRead &read, const te::SizeFacts &facts, std::string &why);
 
 /// The same for a copy in a function.
 std::optional<Box> findBox(tile::FuncOp func, tile::RingCopyOp copy, std::string &why);
+/// The same for a store: its window ends with every index, so that nothing beyond is written.
+std::optional<Box> findBox(tile::FuncOp func, tile::BoxStoreOp store, std::string &why);
 
 } // namespace kernelc
