@@ -5,6 +5,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "passes/te/Affine.h"
 #include "passes/te/Contraction.h"
+#include "passes/te/PlanAttr.h"
 #include "support/Target.h"
 
 using namespace mlir;
@@ -163,6 +164,8 @@ struct TeSplitReducePass : impl::TeSplitReduceBase<TeSplitReducePass> {
       return signalPassFailure();
     }
     SmallVector<int64_t> div(sizeDiv.begin(), sizeDiv.end()), max(sizeMax.begin(), sizeMax.end());
+    if (failed(checkSizeFacts(getOperation(), div, max)))
+      return signalPassFailure();
     Splitter(getOperation(), *found, {div, max}).run();
   }
 };
