@@ -236,6 +236,20 @@ void Emitter::emitCpAsync(cu::CpAsyncOp op) {
   line(name + "(" + args + ");");
 }
 
+void Emitter::emitGather(cu::GatherOp op) {
+  int64_t bytes = bytesOf(llvm::cast<MemRefType>(op.getSource().getType()).getElementType());
+  if (bytes * int64_t(op.getElements().size()) != 4) {
+    unsupported(op) << " of " << op.getElements().size() << " elements of " << bytes << " bytes";
+    return;
+  }
+  std::string name = bytes == 1 ? "kc_pack_8" : bytes == 2 ? "kc_pack_16" : "__float_as_uint", args;
+  if (bytes < 4)
+    use(name);
+  for (Value e : op.getElements())
+    args += (args.empty() ? "" : ", ") + element(op.getSource(), e);
+  line(element(op.getTarget(), op.getTargetIndices()) + " = " + name + "(" + args + ");");
+}
+
 void Emitter::emitOp(Operation *op) {
   if (inlined_.contains(op) || op->hasTrait<OpTrait::IsTerminator>())
     return;
@@ -259,6 +273,16 @@ void Emitter::emitOp(Operation *op) {
         std::string name = "kc_ldmatrix_x" + std::to_string(o.getCount()) + (o.getTrans() ? "_trans" : "");
         use(name);
         line(name + "(" + address(o.getTarget(), o.getTargetIndices()) + ", " + address(o.getSource(), o.getSourceIndices()) + ");");
+      })
+      .Case<cu::GatherOp>([&](cu::GatherOp o) { emitGather(o); })
+      .Case<cu::DealBytesOp>([&](cu::DealBytesOp o) {
+        use("kc_deal_bytes");
+        line("kc_deal_bytes(" + element(o.getFragment(), o.getX()) + ", " + element(o.getFragment(), o.getY()) + ");");
+      })
+      .Case<cu::RoundTf32Op>([&](cu::RoundTf32Op o) {
+        use("kc_round_tf32");
+        std::string word = element(o.getFragment(), o.getIndices());
+        line(word + " = kc_round_tf32(" + word + ");");
       })
       .Case<cu::MmaOp>([&](cu::MmaOp o) {
         std::string name = "kc_mma_" + o.getShape().str();

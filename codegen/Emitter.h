@@ -40,6 +40,7 @@ private:
   Expr cast(mlir::Operation *op, llvm::StringRef type);
   Expr mathCall(mlir::Operation *op);
   Expr convert(cu::ConvertOp op);
+  Expr integerToHalf(mlir::Operation *op, bool isUnsigned);
   Expr constant(mlir::Attribute value);
   std::string element(mlir::Value memref, mlir::ValueRange indices);
   std::string address(mlir::Value memref, mlir::ValueRange indices);
@@ -58,6 +59,7 @@ private:
   void emitIf(mlir::scf::IfOp op);
   void emitCopy(cu::CopyOp op);
   void emitCpAsync(cu::CpAsyncOp op);
+  void emitGather(cu::GatherOp op);
   void declareResult(mlir::Operation *op);
   void assignYield(mlir::Operation *yield, mlir::ValueRange targets);
   void line(const llvm::Twine &text);

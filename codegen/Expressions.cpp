@@ -178,6 +178,22 @@ Expr Emitter::mathCall(Operation *op) {
   return call(type.isF32() ? base.str() + "f" : base.str(), op->getOperands());
 }
 
+/// One rounding: through a float that holds the integer, or an f64 rounded to odd.
+Expr Emitter::integerToHalf(Operation *op, bool isUnsigned) {
+  Type from = op->getOperand(0).getType(), to = op->getResult(0).getType();
+  if (!(to.isF16() || to.isBF16()) || from.isIndex() || from.getIntOrFloatBitWidth() > 32)
+    return {"", 0};
+  std::string name = to.isBF16() ? "kc_f32_to_bf16" : "kc_f32_to_f16";
+  bool small = from.getIntOrFloatBitWidth() <= 16;
+  std::string sign = isUnsigned && !from.isInteger(1) ? std::string("(") + unsignedName(from, options_.index32) + ")" : "";
+  std::string value = (small ? "(float)" : "(double)") + sign + operand(op->getOperand(0), kUnary);
+  use(name);
+  if (small)
+    return {name + "(" + value + ")", kPrimary};
+  use("kc_round_odd");
+  return {name + "(kc_round_odd(" + value + "))", kPrimary};
+}
+
 Expr Emitter::convert(cu::ConvertOp op) {
   Type from = op.getInput().getType(), to = op.getResult().getType();
   if (isa<Float8E4M3FNType>(to))
@@ -360,9 +376,11 @@ Expr Emitter::makeExpr(Operation *op) {
           return call(name, t.getIn());
         return Expr{name.str() + "(" + helper("kc_round_odd", t.getIn()).text + ")", kPrimary};
       })
-      .Case<arith::SIToFPOp>([&](auto) { return type.isF32() || type.isF64() ? cast(op, typeName(type)) : Expr{"", 0}; })
+      .Case<arith::SIToFPOp>([&](auto) { return type.isF32() || type.isF64() ? cast(op, typeName(type)) : integerToHalf(op, false); })
       .Case<arith::UIToFPOp>([&](arith::UIToFPOp c) {
         Type from = c.getIn().getType();
+        if (!type.isF32() && !type.isF64())
+          return integerToHalf(op, true);
         if (from.isInteger(1))
           return Expr{operand(c.getIn(), kLogicalOr) + (type.isF32() ? " ? 1.0f : 0.0f" : " ? 1.0 : 0.0"), kConditional};
         return Expr{"(" + typeName(type) + ")(" + unsignedName(from, options_.index32) + ")" + operand(c.getIn(), kUnary), kUnary};

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/EmitCuda.h"
 #include "driver/SizeExprOf.h"
+#include "ir/te/Precision.h"
 #include "ir/te/TeShape.h"
 #include "mlir/IR/Diagnostics.h"
 #include "passes/Passes.h"
@@ -193,6 +194,23 @@ OwningOpRef<ModuleOp> runPipeline(ModuleOp module, const VariantOptions &options
   return copy;
 }
 
+LogicalResult applyPrecision(ModuleOp module, const PrecisionPolicy &caller) {
+  bool any = false;
+  for (auto kernel : module.getOps<te::KernelOp>()) {
+    if (!caller.empty())
+      te::setPrecision(kernel, caller);
+    FailureOr<PrecisionPolicy> policy = te::getPrecision(kernel);
+    if (failed(policy))
+      return failure();
+    any |= !policy->empty();
+  }
+  if (!any)
+    return success();
+  PassManager pm(module.getContext());
+  buildPrecisionPipeline(pm);
+  return pm.run(module);
+}
+
 absl::StatusOr<Kernel> describeKernel(ModuleOp module, const std::string &name) {
   te::KernelOp op = findKernel(module, name);
   if (!op)
@@ -284,6 +302,8 @@ absl::Status addVariant(ModuleOp module, const VariantOptions &options, Kernel &
   emit.header = absl::StrCat("kernel ", kernel.name, kernel.loc.file.empty() ? "" : " of ", kernel.loc.file.substr(kernel.loc.file.rfind('/') + 1),
                              kernel.loc.line ? absl::StrCat(":", kernel.loc.line) : "", ", for ", options.target, "\nassumes ",
                              variant.guardText.empty() ? "nothing of its sizes" : variant.guardText);
+  if (StringRef precision = te::getAppliedPrecision(planned); !precision.empty())
+    absl::StrAppend(&emit.header, "\nprecision ", precision.str());
   auto text = codegen::emitCuda(*cu, emit);
   if (failed(text))
     return absl::InvalidArgumentError(absl::StrCat("kernel '", kernel.name, "' could not be printed; see the diagnostics"));

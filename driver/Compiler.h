@@ -9,6 +9,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "support/Artifact.h"
+#include "support/Precision.h"
 
 namespace kernelc {
 
@@ -31,6 +32,12 @@ enum class Stage { Te, Plan, Tile, Layouts, Cu };
 /// Runs the passes on a copy of `module` (te, as the frontend makes it) up to
 /// `stage`. Diagnostics go to the context's handler; null after an error.
 mlir::OwningOpRef<mlir::ModuleOp> runPipeline(mlir::ModuleOp module, const VariantOptions &options, Stage stage);
+
+/// Carries out the precision policies of the kernels in `module`, in place: `caller`,
+/// unless it is empty, in place of what each kernel says. Does nothing where there is
+/// no policy. Remarks and errors go to the context's handler. To be called before
+/// anything else reads the module, the reference included.
+mlir::LogicalResult applyPrecision(mlir::ModuleOp module, const PrecisionPolicy &caller);
 
 /// The contract of one te.kernel (a module with exactly that kernel, or `name`
 /// among several): parameters, sizes, requirements; no variants yet.

@@ -56,8 +56,10 @@ absl::Status Program::import() {
     import.kernel = options_.kernel;
     module_ = frontend::importKc(*context_, text_, options_.fileName, import);
   }
-  if (!module_)
+  if (!module_ || mlir::failed(applyPrecision(*module_, options_.precision))) {
+    module_ = nullptr;
     return log.status("reading the program");
+  }
   return options_.schedule.empty() ? absl::OkStatus() : attachSchedules(*module_, options_.schedule, options_.scheduleName, options_.kernel);
 }
 

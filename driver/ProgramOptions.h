@@ -5,6 +5,8 @@
 #include <map>
 #include <string>
 
+#include "support/Precision.h"
+
 namespace kernelc {
 
 struct ProgramOptions {
@@ -14,6 +16,8 @@ struct ProgramOptions {
   std::map<std::string, int64_t> constants;
   /// Import only this kernel; empty: all.
   std::string kernel;
+  /// The caller's precision policy; takes the place of what the kernels say.
+  PrecisionPolicy precision;
   /// Text of a schedule file (`--schedule`, see driver/ScheduleFile.h); empty: the
   /// cost model alone decides. `scheduleName` is what messages call it.
   std::string schedule, scheduleName;

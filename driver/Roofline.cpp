@@ -7,8 +7,8 @@ Roofline rooflineOf(const WorkCount &work, const PeakRates &peaks) {
     double amount, rate;
     const char *name;
   } limits[] = {{double(work.bytes), peaks.bytesPerSecond, "memory"},
-                {double(work.matrixFlops), peaks.matrixFlopsPerSecond, "matrix units"},
-                {double(work.flops - work.matrixFlops), peaks.flopsPerSecond, "CUDA cores"}};
+                {double(work.matrixFlops) + 2 * double(work.tf32Flops), peaks.matrixFlopsPerSecond, "matrix units"},
+                {double(work.flops - work.matrixFlops - work.tf32Flops), peaks.flopsPerSecond, "CUDA cores"}};
   Roofline roof;
   for (const auto &l : limits) {
     if (l.amount <= 0)

@@ -10,7 +10,7 @@ namespace kernelc {
 struct PeakRates {
   double bytesPerSecond = 0;        ///< of its memory
   double flopsPerSecond = 0;        ///< f32 on CUDA cores
-  double matrixFlopsPerSecond = 0;  ///< f16 and bf16 on the matrix units
+  double matrixFlopsPerSecond = 0;  ///< f16 and bf16 on the matrix units; tf32 is half of that
 };
 
 struct Roofline {

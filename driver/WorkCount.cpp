@@ -1,5 +1,7 @@
 #include "driver/WorkCount.h"
 
+#include <optional>
+
 #include "absl/strings/str_cat.h"
 #include "driver/SizeExprOf.h"
 #include "ir/te/Te.h"
@@ -26,21 +28,22 @@ int64_t flopsPerPoint(mlir::Operation *statement) {
   return count;
 }
 
-/// Whether `v` is an element of an f16 or bf16 tensor, or a value rounded to that.
-bool isHalf(mlir::Value v) {
+/// Whether `v` is a float of at most 16 bits, read as f32 or rounded to that.
+bool isNarrow(mlir::Value v) {
   auto extended = v.getDefiningOp<mlir::arith::ExtFOp>();
-  if (!extended)
-    return false;
-  mlir::Type type = extended.getIn().getType();
-  return type.isF16() || type.isBF16();
+  return extended && extended.getIn().getType().getIntOrFloatBitWidth() <= 16;
 }
 
-/// Whether the statement is a sum of products that matrix units have an instruction for.
-bool fitsMatrixUnits(te::ReduceOp reduce) {
+bool isTf32(mlir::Value v) { return v.getDefiningOp<te::RoundOp>() != nullptr; }
+
+/// Operands of the product that a float sum adds up; nothing for other statements.
+std::optional<std::pair<mlir::Value, mlir::Value>> factorsOf(te::ReduceOp reduce) {
   if (reduce.getKind() != te::Combiner::Sum || reduce.getYield().getValues().size() != 1)
-    return false;
+    return std::nullopt;
   auto product = reduce.getYield().getValues()[0].getDefiningOp<mlir::arith::MulFOp>();
-  return product && product.getType().isF32() && isHalf(product.getLhs()) && isHalf(product.getRhs());
+  if (!product || !product.getType().isF32())
+    return std::nullopt;
+  return std::make_pair(product.getLhs(), product.getRhs());
 }
 
 int64_t points(mlir::AffineMap extents, absl::Span<const int64_t> sizes) {
@@ -69,7 +72,14 @@ absl::StatusOr<WorkCount> countWork(Program &program, const Kernel &kernel, absl
           else if (auto reduce = mlir::dyn_cast<te::ReduceOp>(statement)) {
             int64_t flops = flopsPerPoint(&statement) * points(reduce.getExtents(), sizes);
             work.flops += flops;
-            work.matrixFlops += fitsMatrixUnits(reduce) ? flops : 0;
+            auto factors = factorsOf(reduce);
+            if (!factors)
+              continue;
+            auto [a, b] = *factors;
+            if (isNarrow(a) && isNarrow(b))
+              work.matrixFlops += flops;
+            else if ((isTf32(a) || isNarrow(a)) && (isTf32(b) || isNarrow(b)))
+              work.tf32Flops += flops;
           }
         }
         return absl::OkStatus();

@@ -43,7 +43,7 @@ enum class WarpOp : unsigned {
 enum class ShuffleMode : unsigned { Index, Up, Down, Xor };
 enum class VoteMode : unsigned { Any, All, Ballot };
 enum class ReduceMode : unsigned { Add, Min, Max, And, Or, Xor };
-enum class MmaKind : unsigned { Bf16K16, F16K16, F16K8, Tf32K8, S8K32, U8K32, E4M3K32, E5M2K32 };
+enum class MmaKind : unsigned { Bf16K16, F16K16, F16K8, Tf32K8, S8K32, U8K32, S8U8K32, U8S8K32, E4M3K32, E5M2K32 };
 
 /// One lane's part of a warp operation; lives on the lane's stack.
 struct WarpArgs {

@@ -71,6 +71,8 @@ MmaShape shapeOf(kce::MmaKind kind) {
     return {8, 1, false};
   case kce::MmaKind::S8K32:
   case kce::MmaKind::U8K32:
+  case kce::MmaKind::S8U8K32:
+  case kce::MmaKind::U8S8K32:
     return {32, 4, true};
   case kce::MmaKind::E4M3K32:
   case kce::MmaKind::E5M2K32:
@@ -79,7 +81,8 @@ MmaShape shapeOf(kce::MmaKind kind) {
   return {};
 }
 
-NarrowKind narrowKind(kce::MmaKind kind) {
+/// Of operand A (`isA`) or B.
+NarrowKind narrowKind(kce::MmaKind kind, bool isA) {
   switch (kind) {
   case kce::MmaKind::Bf16K16:
     return NarrowKind::Bf16;
@@ -92,6 +95,10 @@ NarrowKind narrowKind(kce::MmaKind kind) {
     return NarrowKind::S8;
   case kce::MmaKind::U8K32:
     return NarrowKind::U8;
+  case kce::MmaKind::S8U8K32:
+    return isA ? NarrowKind::S8 : NarrowKind::U8;
+  case kce::MmaKind::U8S8K32:
+    return isA ? NarrowKind::U8 : NarrowKind::S8;
   case kce::MmaKind::E4M3K32:
     return NarrowKind::E4M3;
   case kce::MmaKind::E5M2K32:
@@ -108,7 +115,7 @@ void Machine::mmaOp(Block &block, Warp &warp) {
   };
   kce::MmaKind kind = kce::MmaKind(args(0).mode);
   MmaShape shape = shapeOf(kind);
-  NarrowKind narrow = narrowKind(kind);
+  NarrowKind aKind = narrowKind(kind, true), bKind = narrowKind(kind, false);
   // Registers hold K in two halves of 4 lanes each; A has rows l/4 and l/4 + 8.
   int half = 4 * shape.perRegister, halves = shape.k / half, bytes = 4 / shape.perRegister;
   double a[16 * 32], b[32 * 8], sums[16 * 8];
@@ -119,9 +126,9 @@ void Machine::mmaOp(Block &block, Warp &warp) {
     for (int h = 0; h < halves; h++)
       for (int i = 0; i < shape.perRegister; i++) {
         int k = h * half + base + i;
-        a[group * shape.k + k] = decodeNarrow(narrow, ra + 8 * h + bytes * i);
-        a[(group + 8) * shape.k + k] = decodeNarrow(narrow, ra + 8 * h + 4 + bytes * i);
-        b[k * 8 + group] = decodeNarrow(narrow, rb + 4 * h + bytes * i);
+        a[group * shape.k + k] = decodeNarrow(aKind, ra + 8 * h + bytes * i);
+        a[(group + 8) * shape.k + k] = decodeNarrow(aKind, ra + 8 * h + 4 + bytes * i);
+        b[k * 8 + group] = decodeNarrow(bKind, rb + 4 * h + bytes * i);
       }
   }
   auto eachElement = [&](auto &&fn) {

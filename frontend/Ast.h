@@ -88,6 +88,8 @@ struct Statement {
   Expr *value = nullptr; ///< also the condition of a require
   std::vector<BracketItem> where;
   llvm::StringRef sourceText; ///< of a require's condition
+  /// What stands in a policy's parentheses, token by token.
+  std::vector<std::pair<llvm::StringRef, Loc>> policyTokens;
 };
 
 struct Definition {

@@ -13,6 +13,7 @@
 #include "ir/te/Te.h"
 #include "mlir/IR/AffineExpr.h"
 #include "support/ElementType.h"
+#include "support/Precision.h"
 
 namespace kernelc::frontend {
 
@@ -166,6 +167,7 @@ struct Kernel {
   std::deque<Node> nodes;
   std::deque<IndexVar> indices;
   std::vector<Requirement> requirements;
+  PrecisionPolicy precision;
 };
 
 } // namespace kernelc::frontend

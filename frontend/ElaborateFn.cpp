@@ -94,7 +94,7 @@ Node *Elaborator::elaborateFn(const Definition *fn, const Expr *e, const Scope *
   }
   for (const Statement &s : fn->body) {
     if (s.kind != Statement::Let || !s.where.empty()) {
-      error(e->loc) << "the body of a function is 'let's and one expression";
+      error(s.loc) << "the body of a function is 'let's and one expression";
       return nullptr;
     }
     Scope &visible = scopes.emplace_back(body); // what stands before this let

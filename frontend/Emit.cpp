@@ -1,6 +1,7 @@
 // Kernels and statements to te ops. See Emit.h.
 #include "frontend/Emit.h"
 
+#include "ir/te/Precision.h"
 #include "ir/te/TeShape.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -273,6 +274,7 @@ te::KernelOp KernelEmitter::emit(ArrayRef<CoreStatement> statements) {
       strings(kernel.args, typeOf), shapes(kernel.args), strings(kernel.outs, nameOf),
       strings(kernel.outs, typeOf), shapes(kernel.outs), builder.getDenseI64ArrayAttr(alias),
       builder.getArrayAttr(requirements), builder.getArrayAttr(texts));
+  te::setPrecision(op, kernel.precision);
   SmallVector<Type> argTypes;
   SmallVector<Location> argLocs;
   for (Tensor *t : kernel.args) {

@@ -149,6 +149,8 @@ bool Parser::parsePolicy(Statement &s) {
         return fail("')' after the policy");
       open += at(Tok::LParen);
       open -= at(Tok::RParen);
+      if (open > 0)
+        s.policyTokens.push_back({peek().text, peek().loc});
       take();
     }
   }

@@ -35,6 +35,7 @@ private:
 
   // SemaStatements.cpp
   bool checkStatement(const Statement &s);
+  bool checkPolicy(const Statement &s);
   bool checkLet(const Statement &s);
   bool checkAssign(const Statement &s);
   bool checkAssignTarget(const Statement &s, Tensor *t);

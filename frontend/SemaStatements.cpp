@@ -32,12 +32,48 @@ bool Sema::checkStatement(const Statement &s) {
     return ok;
   }
   case Statement::Policy:
-    diags.error(s.loc) << "the policy '" << s.target << "' is not supported yet inside a kernel";
-    return false;
+    return checkPolicy(s);
   case Statement::Require:
     return true;
   }
   return false;
+}
+
+bool Sema::checkPolicy(const Statement &s) {
+  bool types = s.target == "precision";
+  if (!types && s.target != "tolerance") {
+    diags.error(s.loc) << "the policy '" << s.target << "' is not supported yet inside a kernel";
+    return false;
+  }
+  if (!kernel.precision.empty()) {
+    diags.error(s.loc) << "this kernel has a precision policy already: " << kernel.precision.toString();
+    return false;
+  }
+  auto expected = [&](Loc loc) {
+    diags.error(loc) << "expected " << (types ? "KEY = TYPE, as in precision(contract = tf32)" : "a bound, as in tolerance(rel = 1e-3)");
+    return false;
+  };
+  const auto &tokens = s.policyTokens;
+  for (size_t i = 0;; ++i) {
+    if (i + 2 >= tokens.size() || tokens[i + 1].first != "=")
+      return expected(i < tokens.size() ? tokens[i].second : s.loc);
+    auto [key, keyLoc] = tokens[i];
+    auto [value, valueLoc] = tokens[i + 2];
+    if (types == (key == "rel")) {
+      diags.error(keyLoc) << "'" << s.target << "' has " << (types ? "contract and accumulate" : "rel") << ", not '" << key << "'";
+      return false;
+    }
+    absl::Status set = setPrecision(kernel.precision, {key.data(), key.size()}, {value.data(), value.size()});
+    if (!set.ok()) {
+      diags.error(valueLoc) << std::string(set.message());
+      return false;
+    }
+    i += 3;
+    if (i == tokens.size())
+      return true;
+    if (tokens[i].first != ",")
+      return expected(tokens[i].second);
+  }
 }
 
 void Sema::collectFreeNames(const Expr *e, SmallVectorImpl<const Expr *> &names) {

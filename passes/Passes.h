@@ -16,6 +16,9 @@ namespace kernelc {
 #define GEN_PASS_REGISTRATION
 #include "passes/Passes.h.inc"
 
+/// Carries out precision policies and no more: the te that both the reference and
+/// buildTePipeline start from, where a kernel has a policy.
+void buildPrecisionPipeline(mlir::OpPassManager &pm);
 /// te as the frontend makes it, to te with a plan.
 void buildTePipeline(mlir::OpPassManager &pm, const TePlanOptions &options);
 /// Where buildCudaPipeline ends.

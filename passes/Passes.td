@@ -21,6 +21,33 @@ def TeSimplify : Pass<"te-simplify", "::kernelc::te::KernelOp"> {
   }];
 }
 
+def TePrecisionCast : Pass<"te-precision-cast", "::kernelc::te::KernelOp"> {
+  let summary = "Round the operands of contractions as the kernel's policy says";
+  let description = [{
+    Carries out the policy in the kernel's `precision` attribute and takes it away;
+    without one nothing happens. A policy is `contract = "tf32"`, `"bf16"` or `"f16"`,
+    or `tolerance = 1.0e-3`. The f32 factors of sums of products are rounded
+    (`te.round .. to tf32`; `arith.truncf` and `arith.extf` for bf16 and f16).
+    Everything else stays as wide as it is: accumulators, exponentials, norms,
+    pointwise code, and products that a matrix unit takes exactly already.
+    *Runs after `te-simplify`, before `te-plan`, because* only then are the factors of
+    every product in sight, and the plan chooses the unit by their types.
+
+    With a tolerance the cheapest of bf16, tf32 and f32 is taken for which
+    `(1 + u)^n - 1 + K · 2^-23 ≤ tolerance`: n operands rounded with unit roundoff u
+    (2^-8, 2^-11), K terms, each addition exact to one unit in the last place of an
+    f32. That bounds the error relative to Σ|a||b|, barring underflow; f16 is never
+    chosen, because it may overflow. K comes from constant extents and from
+    requirements; where it has no bound the product stays f32. The `precision`
+    attribute of the reduction says what was done and why; te-plan remarks it.
+
+    Numeric effect: that of the policy. The reference sees it too: it runs on the
+    result of this pass.
+  }];
+  let options = [
+    Option<"given", "policy", "std::string", "\"\"", "a policy that replaces the kernel's, as contract=tf32 or rel=1e-3">];
+}
+
 def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
   let summary = "Split long reductions with few results, so that they fill the device";
   let description = [{

@@ -7,12 +7,21 @@ using namespace mlir;
 
 namespace kernelc {
 
+void buildPrecisionPipeline(OpPassManager &pm) {
+  pm.addNestedPass<te::KernelOp>(createTeSimplify());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addNestedPass<te::KernelOp>(createTePrecisionCast());
+}
+
 void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   pm.addNestedPass<te::KernelOp>(createTeSimplify());
   // Inlining brings equal subexpressions next to each other, and equal
   // reductions of them; canonicalize first so that they look equal.
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  // Factors are where products are; the plan chooses units by their types.
+  pm.addNestedPass<te::KernelOp>(createTePrecisionCast());
   TeSplitReduceOptions split;
   split.target = options.target;
   split.sizeDiv = options.sizeDiv;

@@ -156,9 +156,18 @@ double sumUnit(te::ReduceOp op) {
   if (type.isF64())
     return 0x1p-52; // the device's rounding and the oracle's
   // A product of narrow floats may run on tensor cores: those of 16 bits truncate
-  // what they add, those of f8 keep 14 bits (Hopper).
-  auto narrowest = [](Value v) {
-    auto cast = v.getDefiningOp<arith::ExtFOp>();
+  // and tf32 truncate what they add, those of f8 keep 14 bits (Hopper). Small
+  // integers go there as 16-bit floats.
+  auto narrowest = [](Value v) -> unsigned {
+    Operation *op = v.getDefiningOp();
+    if (isa_and_nonnull<te::RoundOp>(op))
+      return 16;
+    if (isa_and_nonnull<arith::SIToFPOp, arith::UIToFPOp>(op)) {
+      Operation *wide = op->getOperand(0).getDefiningOp();
+      Value in = isa_and_nonnull<arith::ExtSIOp, arith::ExtUIOp>(wide) ? wide->getOperand(0) : op->getOperand(0);
+      return in.getType().isInteger(8) ? 16 : 32;
+    }
+    auto cast = dyn_cast_or_null<arith::ExtFOp>(op);
     return cast ? cast.getIn().getType().getIntOrFloatBitWidth() : 32u;
   };
   if (auto product = op.getYield().getValues()[0].getDefiningOp<arith::MulFOp>()) {

@@ -104,6 +104,8 @@ FloatFacts floatFacts(Type type) {
     return {0x1p-53, 0x1p-1074, 0x1.fffffffffffffp1023, false};
   if (type.isF32())
     return {0x1p-24, 0x1p-149, 0x1.fffffep127, false};
+  if (isa<FloatTF32Type>(type))
+    return {0x1p-11, 0x1p-136, 0x1.ffcp127, false};
   if (type.isF16())
     return {0x1p-11, 0x1p-24, 65504, false};
   if (type.isBF16())

@@ -1,6 +1,7 @@
 #include "reference/ScalarEmitter.h"
 
 #include "absl/strings/str_cat.h"
+#include "ir/te/Precision.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "reference/ErrorRules.h"
 #include "reference/MathLibrary.h"
@@ -66,6 +67,8 @@ absl::Status ScalarEmitter::emitOp(Operation *op) {
     return one(Scalar{env.sizeExpr(size.getMap().getResult(0))});
   if (auto convert = dyn_cast<te::ConvertOp>(op))
     return one(emitConvert(convert));
+  if (auto round = dyn_cast<te::RoundOp>(op))
+    return one(emitRound(round));
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return one(emitConstant(constant));
   StringRef dialect = op->getName().getDialectNamespace();
@@ -154,6 +157,18 @@ absl::StatusOr<Scalar> ScalarEmitter::emitConvert(te::ConvertOp op) {
   if (to.isInteger())
     return toInteger(*in, from, to, op.getToUnsigned());
   return castFloat(*in, from, to, /*saturate=*/true);
+}
+
+absl::StatusOr<Scalar> ScalarEmitter::emitRound(te::RoundOp op) {
+  auto in = lookup(op.getInput());
+  if (!in.ok())
+    return in;
+  Scalar s = *in;
+  if (!env.isF64())
+    s.v = te::buildRoundToTf32(b, b.getLoc(), s.v);
+  else if (env.withError())
+    s.e = roundingError(b, s, op.getTo());
+  return s;
 }
 
 absl::StatusOr<Scalar> ScalarEmitter::emitBitcast(arith::BitcastOp op, Scalar s) {

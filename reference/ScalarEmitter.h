@@ -86,6 +86,7 @@ private:
   absl::Status emitOp(mlir::Operation *op);
   absl::StatusOr<Scalar> emitRead(te::ReadOp op);
   absl::StatusOr<Scalar> emitConvert(te::ConvertOp op);
+  absl::StatusOr<Scalar> emitRound(te::RoundOp op);
   absl::StatusOr<Scalar> emitConstant(mlir::arith::ConstantOp op);
   absl::Status emitGeneric(mlir::Operation *op, mlir::ArrayRef<Scalar> operands);
   absl::StatusOr<Scalar> emitBitcast(mlir::arith::BitcastOp op, Scalar v);

@@ -26,7 +26,7 @@ struct Target {
   int registersPerSm;
   int bytesInFlightPerSm;      ///< loads to keep outstanding to fill memory bandwidth
   bool asyncCopy;              ///< cp.async
-  bool mmaBf16;                ///< mma.sync with bf16, and tf32
+  bool mmaBf16;                ///< mma.sync with bf16, tf32 and m16n8k32 of 8-bit integers
   bool mmaF16;                 ///< mma.sync m16n8k16 with f16
   bool tma;                    ///< tensor copies completing on an mbarrier
   bool wgmma;                  ///< warpgroup matrix products

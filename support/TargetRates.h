@@ -11,7 +11,7 @@ namespace kernelc {
 struct TargetRates {
   const char *name; ///< of the Target
   int f32;          ///< on CUDA cores
-  int matrix16;     ///< dense f16 and bf16 with f32 accumulators, on the matrix units; 0 for a type they lack
+  int matrix16;     ///< dense f16 and bf16 with f32 accumulators, on the matrix units; tf32 is half of that where there is tf32
 };
 
 /// The rates of the target with that name, or nothing.

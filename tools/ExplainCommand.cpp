@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "driver/Program.h"
 #include "driver/WorkCount.h"
+#include "ir/te/Precision.h"
 #include "runtime/DiskCache.h"
 #include "runtime/Nvrtc.h"
 #include "support/Target.h"
@@ -62,6 +63,18 @@ void explainLaunch(const Kernel &k, const Launch &l, size_t number, const SizeEn
   }
 }
 
+/// The policy that the kernel was compiled with, "" without one.
+absl::StatusOr<std::string> appliedPrecision(Program &program, const std::string &name) {
+  std::string text;
+  absl::Status s = program.withModule([&](mlir::ModuleOp module) {
+    for (auto op : module.getOps<te::KernelOp>())
+      if (op.getSymName() == name)
+        text = te::getAppliedPrecision(op).str();
+    return absl::OkStatus();
+  });
+  return s.ok() ? absl::StatusOr<std::string>(text) : s;
+}
+
 absl::Status explain(const CallOptions &options) {
   absl::StatusOr<Call> call = prepareCall(options);
   if (!call.ok())
@@ -79,6 +92,11 @@ absl::Status explain(const CallOptions &options) {
   std::cout << "kernel    " << kernel->name << (kernel->loc.file.empty() ? "" : absl::StrCat(" of ", kernel->loc.file, ":", kernel->loc.line))
             << ", for " << arch << "\n";
   explainSizes(*kernel, call->arguments.sizes);
+  absl::StatusOr<std::string> precision = appliedPrecision(call->kernel->program(), kernel->name);
+  if (!precision.ok())
+    return precision.status();
+  if (!precision->empty())
+    std::cout << "precision " << *precision << "\n";
   std::cout << "variant   " << v.name << (v.guardText.empty() ? "" : ", assumes " + v.guardText) << "\n";
   std::cout << "work      " << amount(double(work->bytes), "B") << " at least, " << amount(double(work->flops), "flop")
             << absl::StrFormat(", %.3g flop/B\n", work->bytes ? double(work->flops) / double(work->bytes) : 0.0);

@@ -11,8 +11,8 @@ namespace kernelc::tools {
 void SourceOptions::add(Options &o) {
   o.value("--kernel", kernel, "NAME", "the kernel of the file (needed when it defines several)");
   o.list("--set", sets, "NAME=N", "fixes a size or a const parameter");
-  o.list("--precision", precision, "KEY=TYPE", "a precision policy, e.g. contract=tf32");
-  o.value("--tolerance", tolerance, "rel=X", "lets the compiler choose the precision");
+  o.list("--precision", precision, "KEY=TYPE", "rounds the operands of products: contract=tf32, bf16 or f16");
+  o.value("--tolerance", tolerance, "rel=X", "the cheapest precision of products whose error bound holds");
   o.value("--schedule", schedule, "FILE", "takes schedules from a file");
 }
 
@@ -30,9 +30,6 @@ absl::StatusOr<std::pair<std::string, int64_t>> parseSet(const std::string &text
 }
 
 absl::StatusOr<Source> readSource(const std::string &path, const SourceOptions &options) {
-  // Accepting a policy and ignoring it would give an answer of another precision or speed.
-  if (!options.precision.empty() || !options.tolerance.empty())
-    return absl::UnimplementedError("precision policies (--precision, --tolerance) are not supported yet: write casts in the kernel, as in bf16(x[i])");
   Source source;
   if (!options.schedule.empty()) {
     absl::StatusOr<std::string> schedule = readInput(options.schedule);
@@ -41,6 +38,16 @@ absl::StatusOr<Source> readSource(const std::string &path, const SourceOptions &
     source.options.schedule = *std::move(schedule);
     source.options.scheduleName = options.schedule;
   }
+  auto addPolicy = [&](const char *option, const std::string &text) {
+    absl::Status s = addPrecision(source.options.precision, text);
+    return s.ok() ? s : absl::Status(s.code(), absl::StrCat(option, " ", text, ": ", s.message()));
+  };
+  for (const std::string &text : options.precision)
+    if (absl::Status s = addPolicy("--precision", text); !s.ok())
+      return s;
+  if (!options.tolerance.empty())
+    if (absl::Status s = addPolicy("--tolerance", options.tolerance); !s.ok())
+      return s;
   for (const std::string &set : options.sets) {
     absl::StatusOr<std::pair<std::string, int64_t>> parsed = parseSet(set);
     if (!parsed.ok())

@@ -222,6 +222,9 @@ kc_code kc_compile(kc_session *session, const char *text, size_t length, const k
   if (!constants.ok())
     return finish(constants.status());
   options.constants.insert(constants->begin(), constants->end());
+  if (o->precision)
+    if (absl::Status s = addPrecision(options.precision, o->precision); !s.ok())
+      return finish(s);
   auto kernels = session->session->compileAll(std::string(text, length), std::move(options));
   if (!kernels.ok())
     return finish(kernels.status());

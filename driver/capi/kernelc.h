@@ -104,6 +104,7 @@ typedef struct {
   const char *file_name;     /* for messages; null: "<string>" */
   const kc_named *constants; /* sizes and const parameters to fix */
   size_t num_constants;
+  const char *precision; /* "contract=tf32" or "rel=1e-3"; takes the place of the kernels' own; null: none */
 } kc_compile_options;
 
 /* Imports a source text; its errors are the message. `options` may be null. */

@@ -133,6 +133,31 @@ def Cu_LdmatrixOp : Cu_Op<"ldmatrix", [AttrSizedOperandSegments, MemoryEffects<[
   }];
 }
 
+def Cu_GatherOp : Cu_Op<"gather", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "one 32-bit register of a fragment from single elements";
+  let description = [{
+    `target = elements source[e_0], source[e_1], ..` in memory order: four of 8 bits,
+    two of 16 or one of 32. What ldmatrix cannot do: 8- and 32-bit elements that
+    lie across K, and rows shorter than 16 bytes.
+  }];
+  let arguments = (ins AnyMemRef:$source, Variadic<Index>:$elements, AnyMemRef:$target, Variadic<Index>:$target_indices);
+  let assemblyFormat = [{
+    $source `[` $elements `]` `to` $target `[` $target_indices `]` attr-dict `:` type($source) `to` type($target)
+  }];
+}
+
+def Cu_DealBytesOp : Cu_Op<"deal_bytes", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "(x, y) becomes (even bytes of x and y, odd bytes of x and y)";
+  let arguments = (ins AnyMemRef:$fragment, Index:$x, Index:$y);
+  let assemblyFormat = "$fragment `[` $x `,` $y `]` attr-dict `:` type($fragment)";
+}
+
+def Cu_RoundTf32Op : Cu_Op<"round_tf32", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "rounds an f32 in a fragment's register to tf32: nearest, ties away from zero";
+  let arguments = (ins AnyMemRef:$fragment, Variadic<Index>:$indices);
+  let assemblyFormat = "$fragment `[` $indices `]` attr-dict `:` type($fragment)";
+}
+
 def Cu_StmatrixOp : Cu_Op<"stmatrix", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "stmatrix: four 8x8 matrices of 16-bit elements from a private array to shared memory";
   let description = [{ The inverse of ldmatrix: eight neighbours from `source_index` go to the rows that lanes name. }];
@@ -145,7 +170,8 @@ def Cu_StmatrixOp : Cu_Op<"stmatrix", [MemoryEffects<[MemRead, MemWrite]>]> {
 def Cu_MmaOp : Cu_Op<"mma", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "mma.sync on private arrays: acc += a * b";
   let description = [{
-    `shape` is the spelling's suffix: "m16n8k16_bf16", "m16n8k16_f16", "m16n8k8_tf32", "m16n8k32_s8".
+    `shape` is the spelling's suffix: "m16n8k16_bf16", "m16n8k16_f16", "m16n8k8_tf32", "m16n8k32_s8"
+    ("_u8", "_s8u8", "_u8s8").
     Fragments are those of PTX; a and b are i32 registers.
   }];
   let arguments = (ins AnyMemRef:$acc, Variadic<Index>:$acc_indices, AnyMemRef:$a,

@@ -283,3 +283,20 @@ LogicalResult ConvertOp::verify() {
   return emitOpError() << "converts to integers and f8 types only; " << getInput().getType() << " to " << to
                        << " is arith's";
 }
+
+LogicalResult RoundOp::verify() {
+  if (!isa<FloatTF32Type>(getTo()) || !getInput().getType().isF32())
+    return emitOpError() << "[C1] rounds f32 to tf32, not " << getInput().getType() << " to " << getTo();
+  return success();
+}
+
+OpFoldResult RoundOp::fold(FoldAdaptor) {
+  // What is a tf32 already.
+  Operation *def = getInput().getDefiningOp();
+  if (isa_and_nonnull<RoundOp>(def))
+    return getInput();
+  if (auto widened = dyn_cast_or_null<arith::ExtFOp>(def))
+    if (Type from = widened.getIn().getType(); from.isF16() || from.isBF16() || from.getIntOrFloatBitWidth() == 8)
+      return getInput();
+  return {};
+}

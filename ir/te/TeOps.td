@@ -9,6 +9,7 @@ include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 class Te_Op<string mnemonic, list<Trait> traits = []> : Op<Te_Dialect, mnemonic, traits>;
@@ -265,6 +266,28 @@ def Te_ConvertOp : Te_Op<"convert", [Pure]> {
   let results = (outs AnyType:$result);
   let hasVerifier = 1;
   let assemblyFormat = "$input (`to_unsigned` $to_unsigned^)? attr-dict `:` type($input) `to` type($result)";
+}
+
+def Te_RoundOp : Te_Op<"round", [Pure, SameOperandsAndResultType]> {
+  let summary = "an f32 with the precision of a narrower type";
+  let description = [{
+    The value of `to` nearest to `input`, ties away from zero, as an f32. `to` is a
+    type that exists as an operand of matrix units only and never in memory: tf32
+    (8 bits of exponent, 10 of fraction). For bf16 and f16 this is spelled
+    `arith.truncf` and `arith.extf`.
+
+    Constraints:
+    - [C1] `to` is tf32 and the input an f32.
+
+    ```mlir
+    %r = te.round %v to tf32 : f32
+    ```
+  }];
+  let arguments = (ins AnyFloat:$input, TypeAttr:$to);
+  let results = (outs AnyFloat:$result);
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let assemblyFormat = "$input `to` $to attr-dict `:` type($input)";
 }
 
 #endif

@@ -25,17 +25,23 @@ WarpGrid warpGrid(int64_t m, int64_t n, int64_t warps, int64_t minM, int64_t min
   return g;
 }
 
-AccumulatorShape mmaShape(int64_t m, int64_t n, int64_t warps) {
+AccumulatorShape mmaShape(int64_t m, int64_t n, int64_t warps, bool mPaired, bool nPaired) {
   WarpGrid g = warpGrid(m, n, warps, 16, 16);
   AccumulatorShape s;
   s.warpM = m / g.m;
   s.warpN = n / g.n;
-  s.reg = {{'n', {0, 1, 2}}, {'m', {0, 8, 2}}};
-  if (s.warpN > 8)
+  // Of 16 columns a tile of 8 has the even or the odd ones; of 16 rows likewise.
+  s.reg = {{'n', {0, nPaired ? 2 : 1, 2}}, {'m', {0, mPaired ? 1 : 8, 2}}};
+  if (nPaired) {
+    s.reg.push_back({'n', {0, 1, 2}});
+    if (s.warpN > 16)
+      s.reg.push_back({'n', {0, 16, s.warpN / 16}});
+  } else if (s.warpN > 8) {
     s.reg.push_back({'n', {0, 8, s.warpN / 8}});
+  }
   if (s.warpM > 16)
     s.reg.push_back({'m', {0, 16, s.warpM / 16}});
-  s.lane = {{'n', {0, 2, 4}}, {'m', {0, 1, 8}}};
+  s.lane = {{'n', {0, nPaired ? 4 : 2, 4}}, {'m', {0, mPaired ? 2 : 1, 8}}};
   if (g.m > 1)
     s.warp.push_back({'m', {0, s.warpM, g.m}});
   if (g.n > 1)
@@ -89,8 +95,26 @@ AccumulatorShape simtShape(int64_t m, int64_t n, int64_t warps, bool columnsByK)
 
 } // namespace
 
-AccumulatorShape accumulatorShape(llvm::StringRef unit, int64_t m, int64_t n, int64_t warps, bool columnsByK) {
-  return unit == "wgmma" ? wgmmaShape(m, n, warps) : unit == "mma" ? mmaShape(m, n, warps) : simtShape(m, n, warps, columnsByK);
+Fetch fetchOf(llvm::ArrayRef<int64_t> shape, int64_t contiguous, int64_t bytes, llvm::ArrayRef<int64_t> outer, llvm::ArrayRef<int64_t> k) {
+  auto isFastest = [&](llvm::ArrayRef<int64_t> dims) {
+    for (size_t i = dims.size(); i-- > 0;)
+      if (shape[dims[i]] > 1)
+        return dims[i] == contiguous;
+    return false;
+  };
+  if (shape[contiguous] * bytes < 16)
+    return Fetch::Gather;
+  if (isFastest(k))
+    return Fetch::Rows;
+  if (!isFastest(outer) || bytes > 2)
+    return Fetch::Gather;
+  return bytes == 2 ? Fetch::Transposed : Fetch::Bytes;
+}
+
+AccumulatorShape accumulatorShape(llvm::StringRef unit, int64_t m, int64_t n, int64_t warps, Fetch a, Fetch b) {
+  return unit == "wgmma" ? wgmmaShape(m, n, warps)
+         : unit == "mma" ? mmaShape(m, n, warps, a == Fetch::Bytes, b == Fetch::Bytes)
+                         : simtShape(m, n, warps, b == Fetch::Rows);
 }
 
 } // namespace kernelc::tile

@@ -16,12 +16,23 @@ struct AccumulatorShape {
   int64_t warpM = 1, warpN = 1; ///< rows and columns of one warp's part (wgmma: of one warpgroup's)
 };
 
+/// How the fragments of mma.sync come out of a slot. Rows: ldmatrix, 16-byte runs
+/// along K. Transposed: ldmatrix.trans, 16-bit elements that run along rows (columns).
+/// Bytes: the same on pairs of bytes, which are then dealt out to two rows. Gather:
+/// element by element.
+enum class Fetch { Rows, Transposed, Bytes, Gather };
+
+/// For an operand with rows (columns) `outer` and reduced dims `k`, all slowest first,
+/// in a slot of `shape`, elements of `bytes`, neighbours along `contiguous`.
+Fetch fetchOf(llvm::ArrayRef<int64_t> shape, int64_t contiguous, int64_t bytes, llvm::ArrayRef<int64_t> outer, llvm::ArrayRef<int64_t> k);
+
 /// For unit "mma": fragments of mma.m16n8 (PTX ISA, "matrix fragments for
-/// mma.m16n8k16"), warps in a grid that keeps a warp's part nearly square. For
+/// mma.m16n8k16"), warps in a grid that keeps a warp's part nearly square. An operand
+/// fetched by Bytes gives a lane rows (columns) 2i and 2i + 1 of 16, not i and i + 8. For
 /// "wgmma": fragments of wgmma.m64nNk16, registers of one m64 block after another. For
 /// "simt": four columns in a vector, lanes 4 × 8 (m × n); neighbouring columns in
-/// neighbouring lanes where the second operand is contiguous along k (`columnsByK`): they
-/// are rows of its slot, which the swizzle spreads over the banks. Powers of two.
-AccumulatorShape accumulatorShape(llvm::StringRef unit, int64_t m, int64_t n, int64_t warps, bool columnsByK = false);
+/// neighbouring lanes where the second operand is fetched by Rows: they are rows of its
+/// slot, which the swizzle spreads over the banks. Powers of two.
+AccumulatorShape accumulatorShape(llvm::StringRef unit, int64_t m, int64_t n, int64_t warps, Fetch a = Fetch::Rows, Fetch b = Fetch::Rows);
 
 } // namespace kernelc::tile

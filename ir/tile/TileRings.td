@@ -163,10 +163,14 @@ def Tile_DotOp : Tile_Op<"dot", [MemoryEffects<[MemRead]>]> {
     `result[c] = acc[c] + Σ_k a[c, k] · b[c, k]` with products exact and sums in the
     accumulator type. M dims are those of a and acc, N dims those of b and acc, K
     dims those of a and b. The operands are tiles,
-    or rings read at slot `number`.
+    or rings read at slot `number`. 8-bit integers are signed unless `a_unsigned`,
+    `b_unsigned`. A matrix unit reads f32 operands as tf32: exactly, unless
+    `a_rounded`, `b_rounded` say that the value is first rounded to tf32 (nearest,
+    ties away from zero).
   }];
   let arguments = (ins AnyType:$a, AnyType:$b, AnyRankedTensor:$acc, DenseI64ArrayAttr:$m,
-                       DenseI64ArrayAttr:$n, DenseI64ArrayAttr:$k, Optional<Index>:$number);
+                       DenseI64ArrayAttr:$n, DenseI64ArrayAttr:$k, Optional<Index>:$number,
+                       UnitAttr:$a_unsigned, UnitAttr:$b_unsigned, UnitAttr:$a_rounded, UnitAttr:$b_rounded);
   let results = (outs AnyRankedTensor:$result);
   let hasVerifier = 1;
   let assemblyFormat = [{

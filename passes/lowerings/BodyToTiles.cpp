@@ -1,5 +1,6 @@
 #include "passes/lowerings/BodyToTiles.h"
 
+#include "ir/te/Precision.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -72,6 +73,8 @@ Value BodyToTiles::elementwise(Operation *op) {
   auto type = RankedTensorType::get(shape, op->getResult(0).getType());
   if (auto convert = dyn_cast<te::ConvertOp>(op))
     return tile::ConvertOp::create(b_, op->getLoc(), type, operands[0], convert.getToUnsigned());
+  if (isa<te::RoundOp>(op))
+    return te::buildRoundToTf32(b_, op->getLoc(), operands[0]);
   if (!op->hasTrait<OpTrait::Elementwise>()) {
     op->emitError() << "'" << op->getName() << "' cannot be computed tile by tile yet";
     return {};

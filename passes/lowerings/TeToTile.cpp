@@ -440,9 +440,13 @@ private:
     bool ok = true;
     SmallVector<Value> out = contractionLoop(k, zero, loc, [&](Value acc) -> Value {
       BodyToTiles body(b_, c_, op, dims);
-      Value a = operand(left, k, body, loc), b = operand(right, k, body, loc);
+      Type unitType = l_.unit == "simt" ? Type() : c.unitType;
+      bool aRounded = false, bRounded = false;
+      Value a = operand(left, unitType, k, body, loc, aRounded), b = operand(right, unitType, k, body, loc, bRounded);
       ok = a && b;
-      return ok ? tile::DotOp::create(b_, loc, type, a, b, acc, m, n, k, Value()).getResult() : acc;
+      return ok ? tile::DotOp::create(b_, loc, type, a, b, acc, m, n, k, Value(), c.aUnsigned, c.bUnsigned, aRounded, bRounded)
+                      .getResult()
+                : acc;
     });
     if (!ok)
       return failure();
@@ -482,9 +486,26 @@ private:
     return {loop.getResult(0)};
   }
 
-  /// A factor, in the narrowest type that holds it, zero beyond the reduced extents.
-  Value operand(Value factor, ArrayRef<int64_t> k, BodyToTiles &body, Location loc) {
-    Value tile = body.evaluate(stripWidening(factor));
+  /// A factor in the type the matrix unit takes; without one, in the narrowest type
+  /// that holds it.
+  Value inUnitType(Value factor, Type unitType, BodyToTiles &body, Location loc, bool &rounded) {
+    Value narrow = stripWidening(factor);
+    if (!unitType || narrow.getType() == unitType)
+      return body.evaluate(narrow);
+    if (auto round = factor.getDefiningOp<RoundOp>()) {
+      rounded = true; // by the dot
+      return body.evaluate(round.getInput());
+    }
+    Value tile = body.evaluate(factor);
+    if (!tile || isa<FloatTF32Type>(unitType))
+      return tile; // f32 that is a tf32
+    auto type = cast<RankedTensorType>(tile.getType());
+    return arith::TruncFOp::create(b_, loc, RankedTensorType::get(type.getShape(), unitType), tile);
+  }
+
+  /// As inUnitType, zero beyond the reduced extents.
+  Value operand(Value factor, Type unitType, ArrayRef<int64_t> k, BodyToTiles &body, Location loc, bool &rounded) {
+    Value tile = inUnitType(factor, unitType, body, loc, rounded);
     if (!tile || tile.getDefiningOp<tile::LoadOp>())
       return tile; // loads give zero there
     Value inside = body.inside(k, loc);

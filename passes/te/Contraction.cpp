@@ -39,6 +39,47 @@ Value stripWidening(Value value) {
   return value;
 }
 
+int64_t unitBytes(Type unitType) { return isa<FloatTF32Type>(unitType) ? 4 : unitType.getIntOrFloatBitWidth() / 8; }
+
+Type narrowestType(Value factor) {
+  Operation *op = factor.getDefiningOp();
+  if (auto round = dyn_cast_or_null<RoundOp>(op))
+    return round.getTo();
+  if (op && isa<arith::SIToFPOp, arith::UIToFPOp>(op))
+    return stripWidening(op->getOperand(0)).getType();
+  return stripWidening(factor).getType();
+}
+
+bool embeds(Type from, Type to) {
+  if (from == to)
+    return true;
+  // i8 of either sign has at most 8 significant bits.
+  bool tiny = from.isInteger(8) || isa<Float8E4M3FNType, Float8E5M2Type>(from);
+  if (to.isF16() || to.isBF16())
+    return tiny;
+  return isa<FloatTF32Type>(to) && (tiny || from.isF16() || from.isBF16());
+}
+
+namespace {
+
+Type findUnitType(Value a, Value b, Type accumulator) {
+  MLIRContext *context = accumulator.getContext();
+  SmallVector<Type> candidates;
+  if (accumulator.isInteger(32))
+    candidates = {IntegerType::get(context, 8)};
+  else if (accumulator.isF32())
+    candidates = {Float16Type::get(context), BFloat16Type::get(context), FloatTF32Type::get(context)};
+  Type aType = narrowestType(a), bType = narrowestType(b);
+  for (Type t : candidates)
+    if (embeds(aType, t) && embeds(bType, t))
+      return t;
+  return {};
+}
+
+bool isZeroExtended(Value factor) { return isa_and_nonnull<arith::ExtUIOp>(factor.getDefiningOp()); }
+
+} // namespace
+
 std::optional<Contraction> findContraction(ReduceOp reduce) {
   if (reduce.getKind() != Combiner::Sum || reduce.getCondition() || reduce.getYield().getCondition() ||
       reduce.getInit() || reduce.getOutMap())
@@ -76,6 +117,9 @@ std::optional<Contraction> findContraction(ReduceOp reduce) {
   }
   c.aType = stripWidening(c.a).getType();
   c.bType = stripWidening(c.b).getType();
+  c.aUnsigned = isZeroExtended(c.a);
+  c.bUnsigned = isZeroExtended(c.b);
+  c.unitType = findUnitType(c.a, c.b, product->getResult(0).getType());
   return c;
 }
 

@@ -16,6 +16,10 @@ struct Contraction {
   /// The narrowest types the factors embed in exactly: that of the value an
   /// extension widens, or the factor's own.
   mlir::Type aType, bType;
+  bool aUnsigned = false, bUnsigned = false; ///< zero-extended integers
+  /// The type in which a matrix unit takes both factors without changing either:
+  /// i8 (integers), f16, bf16 or tf32. Null where there is none.
+  mlir::Type unitType;
 };
 
 /// The dims of the enclosing domain op that a body value depends on.
@@ -28,5 +32,13 @@ std::optional<Contraction> findContraction(ReduceOp reduce);
 
 /// The value behind an exact widening (extf, extsi, extui), or `value` itself.
 mlir::Value stripWidening(mlir::Value value);
+
+/// The type of the value that `factor` widens, converts exactly or has rounded.
+mlir::Type narrowestType(mlir::Value factor);
+/// Whether every value of `from` is a value of the matrix unit's type `to`.
+bool embeds(mlir::Type from, mlir::Type to);
+
+/// Bytes of an operand of a matrix unit in shared memory (tf32 lies there as f32).
+int64_t unitBytes(mlir::Type unitType);
 
 } // namespace kernelc::te

@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "ir/te/Precision.h"
 #include "ir/te/TeShape.h"
 #include "llvm/Support/MathExtras.h"
 #include "passes/te/Affine.h"
@@ -85,14 +86,39 @@ public:
   void schedule(LaunchPlan &l) {
     for (auto [n, ordinal] : llvm::enumerate(l.ops))
       if (auto reduce = dyn_cast<ReduceOp>(ops_[ordinal]))
-        if (auto c = findContraction(reduce))
+        if (auto c = findContraction(reduce)) {
+          remarkOn(reduce, *c);
           return scheduleContraction(l, *c, l.dims[n]);
+        }
     if (l.grid.size() == l.indices.size())
       return scheduleElementwise(l);
     scheduleReduction(l);
   }
 
+  /// Whether the unit of a launch takes its product, whoever chose unit and tiles: a
+  /// unit that would round its operands must not get any that nobody rounded.
+  LogicalResult checkUnit(const LaunchPlan &l) {
+    for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
+      auto reduce = dyn_cast<ReduceOp>(ops_[ordinal]);
+      auto c = reduce ? findContraction(reduce) : std::nullopt;
+      if (!c || l.unit == "simt")
+        continue;
+      auto refuse = [&] { return reduce.emitError() << "schedule of launch '" << l.name << "': unit " << l.unit << " "; };
+      if (!c->unitType || !hasUnit(*c))
+        return refuse() << "does not take a product of " << narrowestType(c->a) << " and " << narrowestType(c->b) << " on " << target_.name;
+      if (l.unit == "wgmma" && !(target_.wgmma && c->aType == c->bType && c->aType == c->unitType && (c->aType.isF16() || c->aType.isBF16())))
+        return refuse() << "takes two operands of f16 or of bf16 as they are stored, on sm_90a";
+      int64_t m = tileProduct(l, c->m, l.dims[n]), columns = tileProduct(l, c->n, l.dims[n]), k = tileProduct(l, c->k, l.dims[n]);
+      int64_t leastK = 32 / unitBytes(c->unitType);
+      if (l.unit == "mma" && (m < 16 || columns < 16 || k < leastK))
+        return refuse() << "needs tiles of at least 16 x 16 x " << leastK << ", not " << m << " x " << columns << " x " << k;
+    }
+    return success();
+  }
+
 private:
+  bool hasUnit(const Contraction &c) { return c.unitType.isF16() || target_.mmaBf16; }
+
   int64_t extentMax(const LaunchPlan &l, int64_t index) { return knownMax(l.extents.getResult(index), facts_); }
 
   /// A power-of-two tile for an index, at most `want`, no larger than the index can be.
@@ -167,6 +193,15 @@ private:
     l.tiles[inner.back()] = clampTile(l, inner.back(), l.warps * reps * std::max<int64_t>(1, 32 * vector / l.tiles[contiguous]));
   }
 
+  /// What a policy did to a product, or why it does not run on the matrix unit.
+  void remarkOn(ReduceOp reduce, const Contraction &c) {
+    if (auto note = reduce->getAttrOfType<StringAttr>(kPrecisionNote))
+      emitRemark(reduce.getLoc()) << "precision: " << note.getValue();
+    else if (target_.mmaBf16 && !c.unitType && c.a.getType().isF32())
+      emitRemark(reduce.getLoc()) << "this product runs on CUDA cores: its operands are " << narrowestType(c.a) << " and "
+                                  << narrowestType(c.b) << "; write bf16(..) around them or give a policy, precision(contract = tf32)";
+  }
+
   /// Whether a factor can travel by tensor copies into slots that wgmma reads.
   bool canFeedWgmma(const LaunchPlan &l, Value factor, ArrayRef<unsigned> outer, ArrayRef<unsigned> k, ArrayRef<int64_t> dims,
                     std::string &why) {
@@ -214,7 +249,7 @@ private:
   /// One or two warpgroups of products and one that fills. False where the target or
   /// the operands do not allow it.
   bool scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<int64_t> dims) {
-    if (!target_.wgmma || given.aType != given.bType || !(given.aType.isBF16() || given.aType.isF16()))
+    if (!target_.wgmma || given.aType != given.bType || given.aType != given.unitType || !(given.aType.isBF16() || given.aType.isF16()))
       return false;
     // The unit's 64 rows are filled by the longer side.
     Contraction c = given;
@@ -292,11 +327,12 @@ private:
   void scheduleContraction(LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
     if (scheduleWgmma(l, c, dims))
       return;
-    bool half = c.aType == c.bType && ((c.aType.isBF16() && target_.mmaBf16) || c.aType.isF16());
-    l.unit = half ? "mma" : "simt";
+    bool unit = c.unitType && hasUnit(c);
+    int64_t bytes = unit ? unitBytes(c.unitType) : std::max<int64_t>(1, c.aType.getIntOrFloatBitWidth() / 8);
+    l.unit = unit ? "mma" : "simt";
     // Measured on an H200 at 4096³ (docs/performance.md): two blocks of four warps
     // beat one of eight, and for mma a short K tile with more slots a long one.
-    int64_t tileM = 128, tileN = 128, tileK = 32;
+    int64_t tileM = 128, tileN = 128, tileK = unit ? 64 / bytes : 32;
     // Small problems: smaller tiles fill the device.
     int64_t m = extentProduct(l, c.m, dims), n = extentProduct(l, c.n, dims);
     if (m > 0 && n > 0)
@@ -312,14 +348,20 @@ private:
     assign(l, c.n, dims, tileN);
     assign(l, c.k, dims, tileK);
     int64_t bm = tileProduct(l, c.m, dims), bn = tileProduct(l, c.n, dims), bk = tileProduct(l, c.k, dims);
-    if (half && (bm < 16 || bn < 16 || bk < 16))
+    if (unit && (bm < 16 || bn < 16 || bk < 32 / bytes)) // less than one instruction
       l.unit = "simt";
     bool mma = l.unit == "mma";
     int64_t warpTiles = mma ? std::max<int64_t>(1, (bm / 64) * (bn / 64)) : std::max<int64_t>(1, bm * bn / 2048);
     l.warps = std::clamp<int64_t>(llvm::bit_floor(uint64_t(warpTiles)), 1, 8);
-    int64_t stageBytes = (bm + bn) * bk * std::max<int64_t>(1, c.aType.getIntOrFloatBitWidth() / 8);
+    int64_t stageBytes = (bm + bn) * bk * bytes;
     // A computed operand needs registers that the second block would take.
-    bool copied = stripWidening(c.a).getDefiningOp<ReadOp>() && stripWidening(c.b).getDefiningOp<ReadOp>();
+    auto isCopied = [&](Value factor) {
+      if (auto round = factor.getDefiningOp<RoundOp>())
+        return bool(round.getInput().getDefiningOp<ReadOp>());
+      Value narrow = stripWidening(factor);
+      return narrow.getDefiningOp<ReadOp>() && (!unit || narrow.getType() == c.unitType);
+    };
+    bool copied = isCopied(c.a) && isCopied(c.b);
     int64_t blocks = mma && copied ? 2 : 1, fit = (target_.maxSharedPerBlock / blocks - 1024) / stageBytes;
     l.stages = mma && target_.asyncCopy ? std::clamp<int64_t>(fit, 2, 4) : 2;
     l.minBlocks = fit >= 2 ? blocks : 1;
@@ -371,7 +413,7 @@ struct TePlanPass : impl::TePlanBase<TePlanPass> {
     Scheduler scheduler(kernel, *found, plan);
     for (LaunchPlan &l : plan.launches) {
       scheduler.schedule(l);
-      if (failed(applySchedule(kernel, target, l)))
+      if (failed(applySchedule(kernel, target, l)) || failed(scheduler.checkUnit(l)))
         return signalPassFailure();
     }
     if (failed(checkScheduledLaunches(kernel, plan)))

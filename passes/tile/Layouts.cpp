@@ -219,11 +219,6 @@ private:
     return blockedLayout(shape, order, vector, func_.getWarps(), warpOrder);
   }
 
-  static bool isColumnsByK(DotOp dot) {
-    auto ring = dyn_cast<RingType>(dot.getB().getType());
-    return ring && llvm::is_contained(dot.getK(), ring.getContiguous());
-  }
-
   /// Registers of a matrix unit's accumulator, or 8 × 8 patches per thread.
   Layout accumulatorLayout(DotOp dot) {
     ArrayRef<int64_t> shape = shapeOf(dot.getResult());
@@ -232,7 +227,12 @@ private:
     auto extentsOf = [&](ArrayRef<int64_t> dims) { return llvm::map_to_vector(dims, [&](int64_t d) { return shape[d]; }); };
     SmallVector<int64_t> mExtents = extentsOf(mDims), nExtents = extentsOf(nDims);
     int64_t m = llvm::product_of(mExtents), n = llvm::product_of(nExtents);
-    AccumulatorShape s = accumulatorShape(func_.getUnit(), m, n, func_.getWarps(), isColumnsByK(dot));
+    auto fetch = [&](Value operand, ArrayRef<int64_t> outer) {
+      auto ring = dyn_cast<RingType>(operand.getType());
+      int64_t bytes = ring ? std::max(1u, ring.getElementType().getIntOrFloatBitWidth() / 8) : 0;
+      return ring ? fetchOf(ring.getShape(), ring.getContiguous(), bytes, outer, dot.getK()) : Fetch::Rows;
+    };
+    AccumulatorShape s = accumulatorShape(func_.getUnit(), m, n, func_.getWarps(), fetch(dot.getA(), dot.getM()), fetch(dot.getB(), dot.getN()));
     auto spread = [&](ArrayRef<std::pair<char, Digit>> digits) {
       Digits out;
       for (auto [axis, d] : digits) {

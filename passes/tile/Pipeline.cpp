@@ -68,7 +68,8 @@ public:
       next();
     b_.setInsertionPoint(dot_);
     auto fed = DotOp::create(b_, dot_.getLoc(), dot_.getResult().getType(), staged_[0].ring, staged_[1].ring, dot_.getAcc(),
-                             dot_.getM(), dot_.getN(), dot_.getK(), t);
+                             dot_.getM(), dot_.getN(), dot_.getK(), t, dot_.getAUnsigned(), dot_.getBUnsigned(),
+                             dot_.getARounded(), dot_.getBRounded());
     dot_.replaceAllUsesWith(fed.getResult());
     if (func_.getFillLate())
       next();

@@ -34,11 +34,13 @@ class Session:
         self._handle = handle
         weakref.finalize(self, lib.library().kc_session_destroy, handle)
 
-    def compile(self, text, file=None, **constants):
-        """All kernels of a source text. Keywords fix sizes and const parameters."""
+    def compile(self, text, file=None, precision=None, **constants):
+        """All kernels of a source text. Keywords fix sizes and const parameters;
+        `precision` is a policy: "contract=tf32", or "rel=1e-3" for a tolerance."""
         data = text.encode()
         named, count = _named(constants)
-        options = lib.CompileOptions(C.sizeof(lib.CompileOptions), file.encode() if file else None, named, count)
+        options = lib.CompileOptions(C.sizeof(lib.CompileOptions), file.encode() if file else None, named, count,
+                                     precision.encode() if precision else None)
         handle = C.c_void_p()
         lib.check(lib.library().kc_compile(self._handle, data, len(data), C.byref(options), C.byref(handle)))
         return Program(self, handle)
@@ -61,9 +63,9 @@ def default_session():
     return _default
 
 
-def compile(text, file=None, **constants):
+def compile(text, file=None, precision=None, **constants):
     """Compiles a source text in the default session."""
-    return default_session().compile(text, file, **constants)
+    return default_session().compile(text, file, precision, **constants)
 
 
 class Program:

@@ -1,6 +1,7 @@
 #include "EndToEnd.h"
 
 #include <cmath>
+#include <memory>
 #include <random>
 
 #include "absl/strings/str_cat.h"
@@ -69,13 +70,17 @@ Buffer makeBuffer(ElementType type, std::vector<int64_t> shape) {
 
 /// Small multiples of 1/4: exact in every float type, so that sums of products
 /// differ only where the program really rounds.
-void fillRandom(Buffer &b, uint32_t seed) {
+void fillRandom(Buffer &b, uint32_t seed, bool fine) {
   b.view.data = b.bytes.data();
   std::mt19937 rng(seed);
   for (int64_t i = 0, n = b.view.numElements(); i < n; ++i) {
     int v = int(rng() % 17) - 8;
-    if (b.view.type == ElementType::boolean)
+    if (b.view.type == ElementType::i8 || b.view.type == ElementType::u8)
+      b.bytes[i] = uint8_t(rng());
+    else if (b.view.type == ElementType::boolean)
       b.bytes[i] = rng() & 1;
+    else if (fine && b.view.type == ElementType::f32)
+      write(b.view, i, double(rng()) / 0x1p30 - 2);
     else
       write(b.view, i, isFloat(b.view.type) ? v / 4.0 : isUnsignedInteger(b.view.type) ? v + 8 : v);
   }
@@ -93,43 +98,72 @@ double tolerance(ElementType t) {
   }
 }
 
-} // namespace
-
-std::string runCase(const Case &c) {
+/// A case on its way: imported, and compiled for its sizes.
+struct Compiled {
   mlir::DialectRegistry registry;
-  registerDialects(registry);
-  mlir::MLIRContext context(registry);
-  context.disableMultithreading();
+  std::unique_ptr<mlir::MLIRContext> context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  Kernel kernel;
+  std::vector<int64_t> sizes;
+};
+
+/// What went wrong, or an empty string.
+std::string compileCase(const Case &c, Compiled &to) {
+  registerDialects(to.registry);
+  to.context = std::make_unique<mlir::MLIRContext>(to.registry, mlir::MLIRContext::Threading::DISABLED);
   std::string diagnostics;
-  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &d) {
+  mlir::ScopedDiagnosticHandler handler(to.context.get(), [&](mlir::Diagnostic &d) {
     absl::StrAppend(&diagnostics, d.str(), "\n");
     return mlir::success();
   });
   frontend::ImportOptions import;
   import.kernel = c.kernel;
-  auto module = frontend::importKc(context, c.text, "test.kc", import);
-  if (!module)
+  to.module = frontend::importKc(*to.context, c.text, "test.kc", import);
+  if (!to.module)
     return "import: " + diagnostics;
   if (!c.schedule.empty())
-    if (absl::Status s = attachSchedules(*module, c.schedule, "schedule", c.kernel); !s.ok())
+    if (absl::Status s = attachSchedules(*to.module, c.schedule, "schedule", c.kernel); !s.ok())
       return s.ToString();
-  auto kernel = describeKernel(*module, c.kernel);
+  PrecisionPolicy policy;
+  if (!c.precision.empty())
+    if (absl::Status s = addPrecision(policy, c.precision); !s.ok())
+      return s.ToString();
+  if (mlir::failed(applyPrecision(*to.module, policy)))
+    return "precision: " + diagnostics;
+  auto kernel = describeKernel(*to.module, c.kernel);
   if (!kernel.ok())
     return kernel.status().ToString();
-  std::vector<int64_t> sizes;
-  for (const SizeRecipe &r : kernel->sizes) {
+  to.kernel = *kernel;
+  for (const SizeRecipe &r : to.kernel.sizes) {
     auto it = c.sizes.find(r.name);
     if (it == c.sizes.end())
       return "no value for size " + r.name;
-    sizes.push_back(it->second);
+    to.sizes.push_back(it->second);
   }
   VariantOptions options;
   options.target = c.target;
   if (c.specialise)
-    options.facts = factsFor(*kernel, sizes);
-  if (absl::Status s = addVariant(*module, options, *kernel); !s.ok())
+    options.facts = factsFor(to.kernel, to.sizes);
+  if (absl::Status s = addVariant(*to.module, options, to.kernel); !s.ok())
     return s.ToString() + "\n" + diagnostics;
+  return "";
+}
 
+} // namespace
+
+std::string cudaTextOf(const Case &c) {
+  Compiled compiled;
+  std::string wrong = compileCase(c, compiled);
+  return wrong.empty() ? compiled.kernel.variants[0].cudaText : wrong;
+}
+
+std::string runCase(const Case &c) {
+  Compiled compiled;
+  if (std::string wrong = compileCase(c, compiled); !wrong.empty())
+    return wrong;
+  auto &module = compiled.module;
+  Kernel *kernel = &compiled.kernel;
+  const std::vector<int64_t> &sizes = compiled.sizes;
   SizeEnv env{sizes, 3, {}};
   std::vector<Buffer> device, host;
   std::vector<TensorView> inputs, hostOuts;
@@ -142,7 +176,7 @@ std::string runCase(const Case &c) {
     device.push_back(makeBuffer(p.type, shape));
     host.push_back(makeBuffer(p.type, shape));
     if (p.kind != ParamKind::Output) {
-      fillRandom(device[i], uint32_t(i + 1));
+      fillRandom(device[i], uint32_t(i + 1), c.fine);
       host[i].bytes = device[i].bytes;
     }
     if (p.kind == ParamKind::Output || p.kind == ParamKind::InOut)

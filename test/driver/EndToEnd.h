@@ -14,11 +14,16 @@ struct Case {
   std::string kernel;                   ///< empty: the only one
   std::string target = "sm_80";
   bool specialise = true;               ///< facts of the sizes; else the general variant
+  std::string precision;                ///< the caller's policy, as contract=tf32
+  bool fine = false;                    ///< f32 inputs that need all their bits
   std::string schedule = {};            ///< text of a schedule file; empty: the cost model's
 };
 
 /// An empty string, or what went wrong: a diagnostic, an emulator finding, or the
 /// first element out of tolerance.
 std::string runCase(const Case &c);
+
+/// The CUDA text of the case's variant, or what went wrong.
+std::string cudaTextOf(const Case &c);
 
 } // namespace kernelc::test

@@ -55,6 +55,109 @@ TEST(EndToEnd, Matmul) {
     }
 }
 
+std::string matmulText(const std::string &access, const std::string &aType, const std::string &bType, const std::string &cType) {
+  std::string a = access[2] == 'i' ? "[M, K]" : "[K, M]", b = access.find("b[k") != std::string::npos ? "[K, N]" : "[N, K]";
+  return "def m(a: " + aType + a + ", b: " + bType + b + ") -> (c: " + cType + "[M, N]) { c[i, j] = sum[k](" + access + ") }";
+}
+constexpr const char *kTranspositions[] = {"a[i, k] * b[k, j]", "a[i, k] * b[j, k]", "a[k, i] * b[k, j]", "a[k, i] * b[j, k]"};
+
+// 8-bit integers of either sign on the matrix unit (sm_80) and on CUDA cores (sm_75).
+TEST(EndToEnd, MatmulOfBytes) {
+  for (const char *access : kTranspositions)
+    for (auto [a, b] : {std::pair<const char *, const char *>{"i8", "i8"}, {"u8", "u8"}, {"u8", "i8"}, {"i8", "u8"}}) {
+      std::string text = matmulText(access, a, b, "i32");
+      for (auto [m, n, k] : {std::tuple<int64_t, int64_t, int64_t>{64, 64, 64}, {65, 72, 48}, {17, 33, 35}})
+        EXPECT_EQ(runCase({text, {{"M", m}, {"N", n}, {"K", k}}}), "") << text << " " << m << "x" << n << "x" << k;
+      EXPECT_EQ(runCase({text, {{"M", 33}, {"N", 20}, {"K", 40}}, "", "sm_75"}), "") << text;
+    }
+}
+
+// Several rows', columns' and reduced indices, zero padding, batches.
+TEST(EndToEnd, ConvolutionAndBatches) {
+  auto conv = [](const char *type, const char *out) {
+    return std::string("def conv(x: ") + type + "[N, H, W, C], f: " + type + "[R, S, C, O]) -> (y: " + out +
+           "[N, H, W, O]) { y[n, h, w, o] = sum[r, s, c](x.pad(0)[n, h + r - R // 2, w + s - S // 2, c] * f[r, s, c, o]) }";
+  };
+  Sizes sizes{{"N", 1}, {"H", 5}, {"W", 6}, {"C", 16}, {"R", 3}, {"S", 3}, {"O", 24}};
+  EXPECT_EQ(runCase({conv("i8", "i32"), sizes}), "");
+  EXPECT_EQ(runCase({conv("f32", "f32"), sizes, "", "sm_80", true, "contract=tf32", true}), "");
+  EXPECT_EQ(runCase({conv("f32", "f32"), {{"N", 2}, {"H", 4}, {"W", 3}, {"C", 3}, {"R", 3}, {"S", 1}, {"O", 17}}, "", "sm_80", true, "contract=tf32", true}), "");
+  const char *batches = "def b(a: i8[B, K, M], b: u8[B, K, N]) -> (c: i32[B, M, N]) { c[h, i, j] = sum[k](a[h, k, i] * b[h, k, j]) }";
+  EXPECT_EQ(runCase({batches, {{"B", 3}, {"M", 20}, {"N", 36}, {"K", 52}}}), "");
+  const char *crossed = "def x(a: i8[K, M, L], b: i8[N, K, L]) -> (c: i32[M, N]) { c[i, j] = sum[l, k](a[k, i, l] * b[j, k, l]) }";
+  EXPECT_EQ(runCase({crossed, {{"M", 20}, {"N", 36}, {"K", 16}, {"L", 7}}}), "");
+}
+
+TEST(EndToEnd, BytesUseTheMatrixUnit) {
+  std::string text = matmulText(kTranspositions[0], "u8", "i8", "i32");
+  EXPECT_NE(cudaTextOf({text, {{"M", 64}, {"N", 64}, {"K", 64}}}).find("kc_mma_m16n8k32_u8s8(&"), std::string::npos);
+  EXPECT_EQ(cudaTextOf({text, {{"M", 64}, {"N", 64}, {"K", 64}}, "", "sm_75"}).find("kc_mma"), std::string::npos);
+}
+
+// Two reduced indices, each contiguous in another operand; rows of fewer than 16
+// bytes; operands of two types that a third holds exactly.
+TEST(EndToEnd, FragmentsElementByElement) {
+  const char *crossed = "def c(a: bf16[M, L, K], b: bf16[N, K, L]) -> (c: f32[M, N]) { c[i, j] = sum[k, l](a[i, l, k] * b[j, k, l]) }";
+  EXPECT_EQ(runCase({crossed, {{"M", 40}, {"N", 33}, {"K", 4}, {"L", 8}}}), "");
+  EXPECT_EQ(runCase({crossed, {{"M", 40}, {"N", 33}, {"K", 16}, {"L", 9}}}), "");
+  const char *thin = "def t(a: bf16[M, L, K], b: bf16[L, K, N]) -> (c: f32[M, N]) { c[i, j] = sum[l, k](a[i, l, k] * b[l, k, j]) }";
+  EXPECT_EQ(runCase({thin, {{"M", 40}, {"N", 33}, {"L", 9}, {"K", 4}}}), "");
+}
+
+TEST(EndToEnd, OperandsOfTwoTypes) {
+  for (const char *access : kTranspositions)
+    for (auto [a, b] : {std::pair<const char *, const char *>{"bf16", "f16"}, {"f8e4m3", "f8e5m2"}, {"bf16", "f8e4m3"}}) {
+      std::string text = matmulText(access, a, b, "f32");
+      EXPECT_EQ(runCase({text, {{"M", 40}, {"N", 33}, {"K", 36}}}), "") << text;
+      EXPECT_NE(cudaTextOf({text, {{"M", 40}, {"N", 33}, {"K", 36}}}).find("kc_mma_"), std::string::npos) << text;
+    }
+  const char *weights = "def w(x: bf16[M, K], w: i8[N, K], s: f32[N]) -> (y: bf16[M, N]) { y[i, j] = s[j] * sum[k](x[i, k] * f32(w[j, k])) }";
+  EXPECT_EQ(runCase({weights, {{"M", 40}, {"N", 33}, {"K", 72}}}), "");
+  EXPECT_NE(cudaTextOf({weights, {{"M", 40}, {"N", 33}, {"K", 72}}}).find("kc_mma_m16n8k16_bf16"), std::string::npos);
+  // f64 sums stay on CUDA cores.
+  const char *wide = "def d(a: bf16[M, K], b: bf16[N, K]) -> (c: f64[M, N]) { c[i, j] = sum[k](f64(a[i, k]) * f64(b[j, k])) }";
+  EXPECT_EQ(runCase({wide, {{"M", 40}, {"N", 33}, {"K", 36}}}), "");
+}
+
+// The reference rounds where the policy says, so that all devices agree to the sums' order.
+TEST(EndToEnd, MatmulByPolicy) {
+  for (const char *access : kTranspositions)
+    for (const char *type : {"tf32", "bf16", "f16"}) {
+      std::string text = matmulText(access, "f32", "f32", "f32"), policy = std::string("contract=") + type;
+      for (auto [m, n, k] : {std::tuple<int64_t, int64_t, int64_t>{64, 64, 32}, {65, 72, 40}, {17, 33, 19}})
+        EXPECT_EQ(runCase({text, {{"M", m}, {"N", n}, {"K", k}}, "", "sm_80", true, policy, true}), "") << text << " " << type;
+      // Too old for the unit, or too thin: rounded on CUDA cores.
+      EXPECT_EQ(runCase({text, {{"M", 33}, {"N", 20}, {"K", 24}}, "", "sm_75", true, policy, true}), "") << text << " " << type;
+      EXPECT_EQ(runCase({text, {{"M", 5}, {"N", 20}, {"K", 24}}, "", "sm_80", true, policy, true}), "") << text << " " << type;
+    }
+}
+
+TEST(EndToEnd, PolicyChoosesTheUnit) {
+  Sizes sizes{{"M", 64}, {"N", 64}, {"K", 64}};
+  std::string text = matmulText(kTranspositions[1], "f32", "f32", "f32");
+  EXPECT_EQ(cudaTextOf({text, sizes}).find("kc_mma"), std::string::npos) << "without a policy nothing is rounded";
+  EXPECT_NE(cudaTextOf({text, sizes, "", "sm_80", true, "contract=tf32"}).find("kc_mma_m16n8k8_tf32(&"), std::string::npos);
+  EXPECT_NE(cudaTextOf({text, sizes, "", "sm_80", true, "contract=f16"}).find("kc_mma_m16n8k16_f16(&"), std::string::npos);
+  std::string own = text;
+  own.insert(own.find('{') + 1, " precision(contract = bf16, accumulate = f32) ");
+  EXPECT_NE(cudaTextOf({own, sizes}).find("kc_mma_m16n8k16_bf16(&"), std::string::npos);
+  EXPECT_NE(cudaTextOf({own, sizes, "", "sm_80", true, "contract=tf32"}).find("kc_mma_m16n8k8_tf32(&"), std::string::npos)
+      << "the caller's policy takes the place of the kernel's";
+}
+
+// One operand rounded, the other exact in tf32; computed operands; an epilogue.
+TEST(EndToEnd, PolicyOnMixedAndComputedOperands) {
+  const char *text = "def f(x: f32[M, K], w: bf16[N, K], b: f32[N]) -> (y: f32[M, N]) { let e[i, k] = exp(x[i, k]) "
+                     "let a[i, j] = sum[k](e[i, k] * w[j, k]) y[i, j] = a[i, j] + b[j] }";
+  EXPECT_EQ(runCase({text, {{"M", 40}, {"N", 33}, {"K", 36}}, "", "sm_80", true, "contract=tf32", true}), "");
+  EXPECT_NE(cudaTextOf({text, {{"M", 40}, {"N", 33}, {"K", 36}}, "", "sm_80", true, "contract=tf32"}).find("kc_mma_m16n8k8_tf32(&"), std::string::npos);
+}
+
+TEST(EndToEnd, IntegersToHalves) {
+  const char *text = "def h(x: i8[N], u: u8[N], w: i32[N]) -> (a: bf16[N], b: f16[N], c: bf16[N]) { a[i] = bf16(x[i])  b[i] = f16(u[i])  c[i] = bf16(w[i] * 1000003) }";
+  EXPECT_EQ(runCase({text, {{"N", 1000}}}), "");
+}
+
 /// Every example, at sizes that fit no tile, in the specialised and the general
 /// variant.
 struct Example {
@@ -91,6 +194,12 @@ INSTANTIATE_TEST_SUITE_P(
                     Example{"linear", "linear", {{"M", 40}, {"N", 50}, {"K", 72}}},
                     Example{"linear_gelu", "linear_gelu", {{"M", 40}, {"N", 48}, {"K", 72}}},
                     Example{"logsumexp", "row_logsumexp", {{"M", 5}, {"N", 70}}},
+                    Example{"matmul_i8", "matmul_i8", {{"M", 40}, {"N", 50}, {"K", 72}}},
+                    Example{"matmul_i8", "matmul_i8_nn", {{"M", 40}, {"N", 48}, {"K", 72}}},
+                    Example{"matmul_i8", "linear_w8", {{"M", 40}, {"N", 50}, {"K", 72}}},
+                    Example{"matmul_tf32", "matmul_tf32", {{"M", 40}, {"N", 50}, {"K", 36}}},
+                    Example{"matmul_tf32", "linear_tf32", {{"M", 40}, {"N", 48}, {"K", 36}}},
+                    Example{"matmul_tf32", "matmul_tf32_tn", {{"M", 40}, {"N", 48}, {"K", 33}}},
                     Example{"rmsnorm", "rms_norm", {{"M", 5}, {"N", 70}}},
                     Example{"row_sum", "row_sum", {{"M", 5}, {"N", 70}}},
                     Example{"saxpy", "saxpy", {{"N", 1234}}},

@@ -20,6 +20,8 @@ TEST(Roofline, IsTheLongestOfTheLimits) {
   r = rooflineOf({1000, 3'000'000'000, 3'000'000'000}, kPeaks); // all of it on matrix units
   EXPECT_DOUBLE_EQ(r.seconds, 3e-6);
   EXPECT_STREQ(r.bound, "matrix units");
+  r = rooflineOf({1000, 3'000'000'000, 0, 3'000'000'000}, kPeaks); // the same in tf32
+  EXPECT_DOUBLE_EQ(r.seconds, 6e-6);
 }
 
 TEST(Roofline, IsUnknownWhereARateItNeedsIs) {
@@ -41,6 +43,15 @@ TEST(WorkCount, KnowsWhatMatrixUnitsCanDo) {
   EXPECT_EQ(work->bytes, 2 * 16 * 2 + 4 * 16 * 4);
   EXPECT_EQ(work->matrixFlops, 2 * 64);
   EXPECT_EQ(work->flops, 2 * 64 + 16 + 2 * 64);
+  EXPECT_EQ(work->tf32Flops, 0);
+  ProgramOptions tf32;
+  ASSERT_TRUE(addPrecision(tf32.precision, "contract=tf32").ok());
+  program = Program::create(text, tf32);
+  ASSERT_TRUE(program.ok()) << program.status();
+  work = countWork(**program, (*program)->kernels()[0], {4, 4, 4});
+  ASSERT_TRUE(work.ok()) << work.status();
+  EXPECT_EQ(work->matrixFlops, 2 * 64);
+  EXPECT_EQ(work->tf32Flops, 2 * 64);
 }
 
 TEST(TargetRates, EveryTargetHasThem) {

@@ -14,7 +14,9 @@ std::string product(const std::string &type, bool aByRows, bool bByRows) {
 }
 
 Case on90(const std::string &text, std::map<std::string, int64_t> sizes, bool specialise = true, const std::string &schedule = "") {
-  return {text, sizes, "", "sm_90a", specialise, schedule};
+  Case c{text, sizes, "", "sm_90a", specialise};
+  c.schedule = schedule;
+  return c;
 }
 
 TEST(Wgmma, EveryTransposition) {

@@ -130,6 +130,10 @@ inline CompiledExample compileText(const std::string &text, const std::string &f
     e.error = diagnostics;
     return e;
   }
+  if (mlir::failed(applyPrecision(*module, {}))) {
+    e.error = diagnostics;
+    return e;
+  }
   auto kernel = describeKernel(*module, c.kernel);
   if (!kernel.ok()) {
     e.error = kernel.status().ToString();

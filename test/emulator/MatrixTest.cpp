@@ -45,7 +45,9 @@ void checkMma(const std::string &helper, int k, int perRegister, bool half) {
   };
   pack(a, packedA);
   pack(b, packedB);
-  bool integer = helper.find("_s8") != std::string::npos;
+  bool integer = helper.find("k32_s8") != std::string::npos || helper.find("k32_u8") != std::string::npos;
+  std::string kinds = helper.substr(helper.rfind('_') + 1); // of A, then B
+  auto value = [&](float x, bool isA) { return integer && kinds[isA ? 0 : kinds.size() - 2] == 'u' ? float(uint8_t(int8_t(x))) : x; };
   int halves = k / (4 * perRegister);
   std::string text = R"(
 extern "C" __global__ void __launch_bounds__(32) kc_frag(const unsigned* A, const unsigned* B, float* C) {
@@ -81,7 +83,7 @@ extern "C" __global__ void __launch_bounds__(32) kc_frag(const unsigned* A, cons
     for (int j = 0; j < 8; j++) {
       float want = 1;
       for (int x = 0; x < k; x++)
-        want += a[i * k + x] * b[j * k + x];
+        want += value(a[i * k + x], true) * value(b[j * k + x], false);
       ASSERT_EQ(c[i * 8 + j], want) << helper << " at " << i << "," << j;
     }
 }
@@ -91,7 +93,8 @@ TEST(EmulatorMatrix, FragmentsOfEveryMma) {
   checkMma("kc_mma_m16n8k16_f16", 16, 2, true);
   checkMma("kc_mma_m16n8k8_f16", 8, 2, true);
   checkMma("kc_mma_m16n8k8_tf32", 8, 1, false);
-  checkMma("kc_mma_m16n8k32_s8", 32, 4, false);
+  for (const char *kind : {"s8", "u8", "s8u8", "u8s8"})
+    checkMma(std::string("kc_mma_m16n8k32_") + kind, 32, 4, false);
   checkMma("kc_mma_m16n8k32_e4m3", 32, 4, false);
 }
 

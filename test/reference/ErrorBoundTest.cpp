@@ -121,6 +121,9 @@ TEST(ErrorBounds, CastsCountTheirRounding) {
     int unbounded = checkBounds(r, type);
     EXPECT_LT(unbounded, n / 2);
   }
+  auto x = spread();
+  int64_t n = int64_t(x.size());
+  EXPECT_LT(checkBounds(runBoth(unaryText(std::string(kApproximate) + "%w = te.round %t to tf32 : f32"), {n}, x, {n}), "tf32"), n / 2);
 }
 
 TEST(ErrorBounds, ComparisonsWithinTheErrorMayGoEitherWay) {

@@ -101,6 +101,21 @@ template <typename T> void checkNarrowing(const char *from) {
 TEST(NarrowTypes, NarrowFromF32) { checkNarrowing<float>("f32"); }
 TEST(NarrowTypes, NarrowFromF64) { checkNarrowing<double>("f64"); }
 
+// Nearest with ties away from zero; NaN and infinities as they are, and what is beyond
+// the largest tf32 is infinite.
+TEST(NarrowTypes, RoundToTf32) {
+  std::vector<float> v = {0.0f, -0.0f, 1.0f, 1.0f + 0x1p-11f, 1.0f + 0x1p-10f + 0x1p-11f, 1.0f + 0x1p-11f - 0x1p-23f, -1.0f - 0x1p-11f,
+                          0x1.fffffep127f, 0x1.ffdffep127f, INFINITY, -INFINITY, NAN, 0x1p-136f, 0x1p-137f, 0x1p-138f};
+  std::vector<float> want = {0.0f, -0.0f, 1.0f, 1.0f + 0x1p-10f, 1.0f + 0x1p-9f, 1.0f, -1.0f - 0x1p-10f,
+                             INFINITY, 0x1.ffcp127f, INFINITY, -INFINITY, NAN, 0x1p-136f, 0x1p-136f, 0.0f};
+  int64_t n = int64_t(v.size());
+  std::vector<float> got(n);
+  auto text = pointwise("f32", "f32", " %w = te.round %v to tf32 : f32", "f32", "f32");
+  ASSERT_TRUE(mustCompile(text)->run({n}, {view(v, {n})}, {view(got, {n})}).ok());
+  for (int64_t i = 0; i < n; ++i)
+    EXPECT_TRUE(same(got[i], want[i])) << v[i] << " is " << got[i] << " not " << want[i];
+}
+
 TEST(NarrowTypes, FloatToIntegerSaturates) {
   std::vector<float> v = {0, 1.9f, -1.9f, 127.5f, 128, -128.9f, -129, 1e20f, -1e20f, INFINITY, -INFINITY, NAN, 255.5f, 300};
   int64_t n = int64_t(v.size());

@@ -45,6 +45,15 @@ int main(void) {
   CHECK(kc_call(NULL, cpu, values, 3, NULL, 0, NULL) == KC_INVALID_ARGUMENT);
   CHECK(kc_compile(session, "def", 3, NULL, &program) == KC_INVALID_ARGUMENT);
   CHECK(strlen(kc_last_error()) > 0);
+  {
+    kc_compile_options options = {sizeof options};
+    options.precision = "contract=f31";
+    CHECK(kc_compile(session, kText, strlen(kText), &options, &program) == KC_INVALID_ARGUMENT);
+    CHECK(strstr(kc_last_error(), "contract takes tf32, bf16 or f16") != NULL);
+    options.precision = "contract=tf32";
+    CHECK(kc_compile(session, kText, strlen(kText), &options, &program) == KC_OK);
+    kc_program_destroy(program);
+  }
   CHECK(kc_bind(kernel, cpu, values, 3, NULL, 0, NULL) == KC_INVALID_ARGUMENT);
   kc_kernel_destroy(kernel);
   kc_session_destroy(session);

@@ -64,6 +64,15 @@ class Calls(unittest.TestCase):
         with self.assertRaisesRegex(kernelc.KernelcError, "expected extent 4"):
             k(np.zeros(5, np.float32))
 
+    def test_precision_policy(self):
+        text = "def p(a: f32[M, K], b: f32[K, N]) -> (c: f32[M, N]) { c[i, j] = sum[k](a[i, k] * b[k, j]) }"
+        a, b = np.full((20, 32), 1 + 2.0**-12, np.float32), np.ones((32, 24), np.float32)
+        for device in ("cpu", "emulator"):
+            self.assertGreater(kernelc.compile(text)(a, b, device=device)[0, 0], 32)
+            self.assertEqual(kernelc.compile(text, precision="contract=tf32")(a, b, device=device)[0, 0], 32)
+        with self.assertRaisesRegex(Exception, "bf16x3 is not supported yet"):
+            kernelc.compile(text, precision="contract=bf16x3")
+
     def test_cuda_text_needs_no_gpu(self):
         self.assertIn("kc_softmax_rows", example("softmax.kc").softmax_rows.cuda_text(np.zeros((4, 8), np.float32), target="sm_80"))
 

@@ -109,6 +109,40 @@ TEST(Session, ArtifactsComeFromTheDiskCache) {
   EXPECT_EQ(texts[0], texts[1]);
 }
 
+TEST(Session, PolicyIsPartOfTheProgramAndOfTheCache) {
+  const char *product = "def p(a: f32[M, K], b: f32[N, K]) -> (c: f32[M, N]) { c[i, j] = sum[k](a[i, k] * b[j, k]) }";
+  std::string folder = freshFolder();
+  auto run = [&](absl::string_view policy, bool &onUnit) {
+    auto session = Session::create(withCache(folder));
+    ProgramOptions options;
+    if (!policy.empty())
+      EXPECT_EQ(addPrecision(options.precision, policy), absl::OkStatus());
+    auto kernel = session->compile(product, "p", options);
+    EXPECT_TRUE(kernel.ok()) << kernel.status();
+    std::vector<HostTensor> t;
+    t.emplace_back(ElementType::f32, std::vector<int64_t>{16, 32});
+    t.emplace_back(ElementType::f32, std::vector<int64_t>{16, 32});
+    t.emplace_back(ElementType::f32, std::vector<int64_t>{16, 16});
+    for (int i = 0; i < 2; ++i)
+      for (int64_t j = 0; j < 16 * 32; ++j)
+        static_cast<float *>(t[i].data())[j] = 1 + 0x1p-12f; // 1 in every type of a policy
+    std::vector<LaunchValue> values{t[0].deviceTensor(), t[1].deviceTensor(), t[2].deviceTensor()};
+    auto variant = (*kernel)->variantFor("sm_80", values);
+    EXPECT_TRUE(variant.ok()) << variant.status();
+    onUnit = variant->variants[0].cudaText.find("kc_mma_") != std::string::npos;
+    EXPECT_EQ(runOnHost(**kernel, {Place::Cpu}, t), absl::OkStatus());
+    return static_cast<float *>(t[2].data())[0];
+  };
+  bool onUnit = false;
+  EXPECT_GT(run("", onUnit), 32.0f);
+  EXPECT_FALSE(onUnit);
+  EXPECT_EQ(run("contract=tf32", onUnit), 32.0f);
+  EXPECT_TRUE(onUnit);
+  EXPECT_GT(run("", onUnit), 32.0f) << "what the cache holds for a policy is not for everyone";
+  EXPECT_FALSE(onUnit);
+  EXPECT_EQ(run("contract=bf16", onUnit), 32.0f);
+}
+
 TEST(Session, ThreadsShareAKernel) {
   auto session = Session::create(withCache(freshFolder()));
   auto kernel = session->compile(kSoftmax);

@@ -145,14 +145,14 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(unsigned sho
       const int at_35 = step + 1;
       if (at_35 < 2) {
         const int at_36 = at_35 * 16;
-        const int at_37 = at_36 + at_26;
-        const int at_38 = at_37 / 8;
-        const int at_39 = at_37 % 8;
-        const int at_40 = at_35 % 2 * 16;
+        const int at_37 = at_35 % 2 * 16;
+        const int at_38 = at_36 + at_26;
+        const int at_39 = at_38 / 8;
+        const int at_40 = at_38 % 8;
         #pragma unroll
         for (int mi_1 = 0; mi_1 < 4; ++mi_1) {
           const int at_41 = at_23 + mi_1 * 16 + at_25;
-          kc_ldmatrix_x4(&a_2[at_40 + mi_1 * 4], &a_1[at_31 + (at_41 * 32 + (at_38 ^ at_41 / 2 % 4) * 8 + at_39)]);
+          kc_ldmatrix_x4(&a_2[at_37 + mi_1 * 4], &a_1[at_31 + (at_41 * 32 + (at_39 ^ at_41 / 2 % 4) * 8 + at_40)]);
         }
         const int at_42 = at_36 + at_25;
         const int at_43 = at_42 * 64;
@@ -161,7 +161,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(unsigned sho
         for (int np_1 = 0; np_1 < 4; ++np_1) {
           const int at_45 = at_24 + np_1 * 16 + at_26;
           const int at_46 = at_45 % 64;
-          kc_ldmatrix_x4_trans(&b_2[at_40 + np_1 * 4], &b_1[at_31 + (at_45 / 64 * 2048 + at_43 + (at_46 / 8 ^ at_44) * 8 + at_46 % 8)]);
+          kc_ldmatrix_x4_trans(&b_2[at_37 + np_1 * 4], &b_1[at_31 + (at_45 / 64 * 2048 + at_43 + (at_46 / 8 ^ at_44) * 8 + at_46 % 8)]);
         }
       }
       const int at_47 = step % 2 * 16;

@@ -225,14 +225,14 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(unsigned short *_
       const int at_75 = step + 1;
       if (at_75 < 2) {
         const int at_76 = at_75 * 16;
-        const int at_77 = at_76 + at_66;
-        const int at_78 = at_77 / 8;
-        const int at_79 = at_77 % 8;
-        const int at_80 = at_75 % 2 * 16;
+        const int at_77 = at_75 % 2 * 16;
+        const int at_78 = at_76 + at_66;
+        const int at_79 = at_78 / 8;
+        const int at_80 = at_78 % 8;
         #pragma unroll
         for (int mi_1 = 0; mi_1 < 4; ++mi_1) {
           const int at_81 = at_63 + mi_1 * 16 + at_65;
-          kc_ldmatrix_x4(&a[at_80 + mi_1 * 4], &x_1[at_71 + (at_81 * 32 + (at_78 ^ at_81 / 2 % 4) * 8 + at_79)]);
+          kc_ldmatrix_x4(&a[at_77 + mi_1 * 4], &x_1[at_71 + (at_81 * 32 + (at_79 ^ at_81 / 2 % 4) * 8 + at_80)]);
         }
         const int at_82 = at_76 + at_65;
         const int at_83 = at_82 * 64;
@@ -241,7 +241,7 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(unsigned short *_
         for (int np_1 = 0; np_1 < 4; ++np_1) {
           const int at_85 = at_64 + np_1 * 16 + at_66;
           const int at_86 = at_85 % 64;
-          kc_ldmatrix_x4_trans(&b[at_80 + np_1 * 4], &f_1[at_71 + (at_85 / 64 * 2048 + at_83 + (at_86 / 8 ^ at_84) * 8 + at_86 % 8)]);
+          kc_ldmatrix_x4_trans(&b[at_77 + np_1 * 4], &f_1[at_71 + (at_85 / 64 * 2048 + at_83 + (at_86 / 8 ^ at_84) * 8 + at_86 % 8)]);
         }
       }
       const int at_87 = step % 2 * 16;

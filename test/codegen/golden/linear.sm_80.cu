@@ -166,14 +166,14 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(unsigned short *_
       const int at_48 = step + 1;
       if (at_48 < 2) {
         const int at_49 = at_48 * 16;
-        const int at_50 = at_49 + at_38;
-        const int at_51 = at_50 / 8;
-        const int at_52 = at_50 % 8;
-        const int at_53 = at_48 % 2 * 16;
+        const int at_50 = at_48 % 2 * 16;
+        const int at_51 = at_49 + at_38;
+        const int at_52 = at_51 / 8;
+        const int at_53 = at_51 % 8;
         #pragma unroll
         for (int mi_1 = 0; mi_1 < 4; ++mi_1) {
           const int at_54 = at_35 + mi_1 * 16 + at_37;
-          kc_ldmatrix_x4(&a_1[at_53 + mi_1 * 4], &x_1[at_45 + (at_54 * 32 + (at_51 ^ at_54 / 2 % 4) * 8 + at_52)]);
+          kc_ldmatrix_x4(&a_1[at_50 + mi_1 * 4], &x_1[at_45 + (at_54 * 32 + (at_52 ^ at_54 / 2 % 4) * 8 + at_53)]);
         }
         const int at_55 = at_49 + at_40;
         const int at_56 = at_55 / 8;
@@ -181,7 +181,7 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(unsigned short *_
         #pragma unroll
         for (int np_1 = 0; np_1 < 4; ++np_1) {
           const int at_58 = at_36 + np_1 * 16 + at_39;
-          kc_ldmatrix_x4(&b_1[at_53 + np_1 * 4], &w_1[at_45 + (at_58 * 32 + (at_56 ^ at_58 / 2 % 4) * 8 + at_57)]);
+          kc_ldmatrix_x4(&b_1[at_50 + np_1 * 4], &w_1[at_45 + (at_58 * 32 + (at_56 ^ at_58 / 2 % 4) * 8 + at_57)]);
         }
       }
       const int at_59 = step % 2 * 16;

@@ -19,7 +19,9 @@ te.kernel @softmax_max sizes ["M", "N"] args ["x"] : ["f32"] [affine_map<()[s0, 
     %mi = te.read %m[%i] : tensor<?xf32>
     %n = te.size affine_map<()[s0, s1] -> (s1)>
     %s = arith.subf %v, %mi : f32
-    te.yield %s : f32
+    // CHECK: te.round %{{.*}} to tf32 : f32
+    %r = te.round %s to tf32 : f32
+    te.yield %r : f32
   } {name = "y"} : tensor<?x?xf32>
   te.return %y : tensor<?x?xf32>
 }

@@ -1,0 +1,78 @@
+#include "ir/te/Precision.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+
+namespace kernelc::te {
+
+namespace {
+constexpr StringRef kPolicy = "precision", kApplied = "precision_applied";
+}
+
+void setPrecision(KernelOp kernel, const PrecisionPolicy &policy) {
+  Builder b(kernel.getContext());
+  SmallVector<NamedAttribute> entries;
+  if (!policy.contract.empty())
+    entries.push_back(b.getNamedAttr("contract", b.getStringAttr(policy.contract)));
+  if (policy.tolerance != 0)
+    entries.push_back(b.getNamedAttr("tolerance", b.getF64FloatAttr(policy.tolerance)));
+  if (entries.empty())
+    kernel->removeAttr(kPolicy);
+  else
+    kernel->setAttr(kPolicy, b.getDictionaryAttr(entries));
+}
+
+FailureOr<PrecisionPolicy> getPrecision(KernelOp kernel) {
+  PrecisionPolicy policy;
+  Attribute attribute = kernel->getAttr(kPolicy);
+  if (!attribute)
+    return policy;
+  auto dict = dyn_cast<DictionaryAttr>(attribute);
+  if (!dict)
+    return kernel.emitError() << "'precision' must be a dictionary with contract or tolerance";
+  for (NamedAttribute a : dict) {
+    if (auto tolerance = dyn_cast<FloatAttr>(a.getValue()); tolerance && a.getName() == "tolerance" && tolerance.getValueAsDouble() > 0) {
+      policy.tolerance = tolerance.getValueAsDouble();
+      continue;
+    }
+    auto text = dyn_cast<StringAttr>(a.getValue());
+    StringRef key = a.getName().getValue();
+    if (!text || key == "rel" || key == "tolerance")
+      return kernel.emitError() << "'precision' has a malformed entry '" << key << "'";
+    absl::Status s = kernelc::setPrecision(policy, absl::string_view(key.data(), key.size()), text.getValue().str());
+    if (!s.ok())
+      return kernel.emitError() << std::string(s.message());
+  }
+  return policy;
+}
+
+void setAppliedPrecision(KernelOp kernel, StringRef what) { kernel->setAttr(kApplied, StringAttr::get(kernel.getContext(), what)); }
+
+StringRef getAppliedPrecision(KernelOp kernel) {
+  auto text = kernel->getAttrOfType<StringAttr>(kApplied);
+  return text ? text.getValue() : StringRef();
+}
+
+Value buildRoundToTf32(OpBuilder &b, Location loc, Value v) {
+  auto like = [&](Type element) -> Type {
+    auto shaped = dyn_cast<ShapedType>(v.getType());
+    return shaped ? shaped.clone(element) : element;
+  };
+  Type bitsType = like(b.getI32Type());
+  auto constant = [&](int32_t value) -> Value {
+    TypedAttr scalar = b.getI32IntegerAttr(value);
+    if (auto shaped = dyn_cast<ShapedType>(bitsType))
+      scalar = SplatElementsAttr::get(shaped, Attribute(scalar));
+    return arith::ConstantOp::create(b, loc, scalar);
+  };
+  // Half a unit of the last of tf32's 10 places, then cut the 13 places below it.
+  Value bits = arith::BitcastOp::create(b, loc, bitsType, v);
+  Value up = arith::AddIOp::create(b, loc, bits, constant(0x1000));
+  Value cut = arith::AndIOp::create(b, loc, up, constant(~0x1fff));
+  Value rounded = arith::BitcastOp::create(b, loc, v.getType(), cut);
+  Value isNan = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, v, v);
+  return arith::SelectOp::create(b, loc, isNan, v, rounded);
+}
+
+} // namespace kernelc::te

@@ -1,0 +1,29 @@
+// The precision policy of a kernel in the IR: the `precision` attribute, a
+// dictionary with `contract = "tf32"` or `tolerance = 1.0e-3 : f64`. The frontend
+// and the driver set it; te-precision-cast carries it out and takes it away.
+#pragma once
+
+#include "ir/te/Te.h"
+#include "support/Precision.h"
+
+namespace kernelc::te {
+
+/// Sets or replaces the policy; an empty one removes it.
+void setPrecision(KernelOp kernel, const PrecisionPolicy &policy);
+/// Empty when the kernel has none; a diagnostic when the attribute is malformed.
+mlir::FailureOr<PrecisionPolicy> getPrecision(KernelOp kernel);
+
+/// What te-precision-cast did: an attribute `precision_applied` for people, "" when
+/// it did nothing.
+void setAppliedPrecision(KernelOp kernel, llvm::StringRef what);
+llvm::StringRef getAppliedPrecision(KernelOp kernel);
+
+/// Discardable attribute of a reduction: what a policy did to it, in words.
+inline constexpr llvm::StringLiteral kPrecisionNote = "precision";
+
+/// An f32 (or a tile of them) rounded to tf32 by arithmetic on its bits: nearest,
+/// ties away from zero, NaN and infinity as they are. What te.round means where no
+/// instruction does it.
+mlir::Value buildRoundToTf32(mlir::OpBuilder &b, mlir::Location loc, mlir::Value v);
+
+} // namespace kernelc::te

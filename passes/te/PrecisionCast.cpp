@@ -1,0 +1,203 @@
+// te-precision-cast: see Passes.td.
+#include "passes/Passes.h"
+
+#include "ir/te/Precision.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+#include "passes/te/Affine.h"
+#include "passes/te/Contraction.h"
+
+using namespace mlir;
+
+namespace kernelc {
+#define GEN_PASS_DEF_TEPRECISIONCAST
+#include "passes/Passes.h.inc"
+
+using namespace te;
+
+namespace {
+
+/// A type that a policy can name. The unit roundoff is that of rounding to nearest.
+struct Narrow {
+  const char *name;
+  double roundoff;
+  bool wideRange; ///< has f32's range, so that nothing overflows
+};
+// Cheapest first: what `tolerance` tries in turn.
+constexpr Narrow kTypes[] = {{"bf16", 0x1p-8, true}, {"f16", 0x1p-11, false}, {"tf32", 0x1p-11, true}};
+// Of one addition in a matrix unit, which may cut instead of rounding to nearest.
+constexpr double kAccumulate = 0x1p-23;
+
+Type typeOf(const Narrow &narrow, MLIRContext *context) {
+  StringRef name = narrow.name;
+  return name == "bf16"  ? Type(BFloat16Type::get(context))
+         : name == "f16" ? Type(Float16Type::get(context))
+                         : Type(FloatTF32Type::get(context));
+}
+
+const Narrow *findNarrow(StringRef name) {
+  for (const Narrow &n : kTypes)
+    if (name == n.name)
+      return &n;
+  return nullptr;
+}
+
+std::string shortNumber(double v) {
+  std::string s;
+  llvm::raw_string_ostream(s) << llvm::format("%.2g", v);
+  return s;
+}
+
+class Caster {
+public:
+  Caster(KernelOp kernel, const PrecisionPolicy &policy) : kernel_(kernel), policy_(policy) {
+    // What the requirements say of each size alone: a · s + b ≥ 0 with a < 0.
+    sizeDiv_.assign(kernel.getNumSizes(), 1);
+    sizeMax_.assign(kernel.getNumSizes(), -1);
+    for (Attribute a : kernel.getRequirements()) {
+      IntegerSet set = cast<IntegerSetAttr>(a).getValue();
+      for (unsigned i = 0; i < set.getNumConstraints(); ++i)
+        if (!set.isEq(i))
+          noteBound(set.getConstraint(i));
+    }
+  }
+
+  void run() {
+    SmallVector<ReduceOp> reduces(kernel_.getBlock().getOps<ReduceOp>());
+    for (ReduceOp reduce : reduces)
+      if (std::optional<Contraction> c = findContraction(reduce))
+        visit(reduce, *c);
+  }
+
+private:
+  void noteBound(AffineExpr e) {
+    for (unsigned s = 0; s < sizeMax_.size(); ++s) {
+      // Linear in s alone: the value at 0 and the slope say all.
+      MLIRContext *context = e.getContext();
+      SmallVector<AffineExpr> zero(sizeMax_.size(), getAffineConstantExpr(0, context)), one = zero;
+      bool others = false;
+      for (unsigned t = 0; t < sizeMax_.size(); ++t)
+        others |= t != s && e.isFunctionOfSymbol(t);
+      if (others || !e.isFunctionOfSymbol(s) || !e.isPureAffine())
+        continue;
+      auto at = [&](int64_t v) {
+        SmallVector<AffineExpr> values(sizeMax_.size(), getAffineConstantExpr(v, context));
+        auto c = dyn_cast<AffineConstantExpr>(simplifyAffineExpr(e.replaceSymbols(values), 0, 0));
+        return c ? std::optional<int64_t>(c.getValue()) : std::nullopt;
+      };
+      std::optional<int64_t> b = at(0), next = at(1), far = at(1000);
+      if (!b || !next || !far)
+        continue;
+      int64_t slope = *next - *b;
+      if (slope >= 0 || *far != *b + 1000 * slope || *b < 0)
+        continue;
+      int64_t max = *b / -slope;
+      sizeMax_[s] = sizeMax_[s] < 0 ? max : std::min(sizeMax_[s], max);
+    }
+  }
+
+  /// The number of terms, or -1.
+  int64_t termsOf(ReduceOp reduce, const Contraction &c) {
+    int64_t terms = 1;
+    for (unsigned k : c.k) {
+      int64_t max = knownMax(reduce.getExtents().getResult(k), {sizeDiv_, sizeMax_});
+      if (max < 0 || terms > (int64_t(1) << 40))
+        return -1;
+      terms *= std::max<int64_t>(max, 1);
+    }
+    return terms;
+  }
+
+  /// For te-plan's remark and for readers of the IR.
+  void explain(ReduceOp reduce, const llvm::Twine &what) {
+    reduce->setAttr(kPrecisionNote, StringAttr::get(kernel_.getContext(), what));
+  }
+
+  void visit(ReduceOp reduce, const Contraction &c) {
+    if (!c.a.getType().isF32() || c.unitType)
+      return; // integers, f64, and what a matrix unit takes as it is
+    std::string name = reduce.getNameAttr() ? reduce.getNameAttr().str() : "sum";
+    if (policy_.tolerance != 0)
+      return chooseType(reduce, c, name);
+    const Narrow *narrow = findNarrow(policy_.contract);
+    castFactors(reduce, c, *narrow);
+    explain(reduce, "the product of '" + name + "' rounds its operands to " + narrow->name);
+  }
+
+  /// The cheapest type whose bound, relative to Σ|a||b|, is within the tolerance.
+  void chooseType(ReduceOp reduce, const Contraction &c, const llvm::Twine &name) {
+    int64_t terms = termsOf(reduce, c);
+    if (terms < 0) {
+      explain(reduce, "the product of '" + name +
+                          "' stays f32: the number of its terms has no bound that is known; fix the size (--set), bound it "
+                          "(require K <= 4096), or name a type (precision(contract = tf32))");
+      return;
+    }
+    for (const Narrow &n : kTypes) {
+      double bound = boundOf(c, n, terms);
+      if (!n.wideRange || bound > policy_.tolerance)
+        continue;
+      castFactors(reduce, c, n);
+      explain(reduce, "the product of '" + name + "' rounds its operands to " + n.name + ": the error is at most " + shortNumber(bound) +
+                          " of the sum of |a b| over up to " + llvm::Twine(terms) + " terms, rel = " + shortNumber(policy_.tolerance) +
+                          " allows it");
+      return;
+    }
+    explain(reduce, "the product of '" + name + "' stays f32: rel = " + shortNumber(policy_.tolerance) + " is less than the error of tf32, " +
+                        shortNumber(boundOf(c, *findNarrow("tf32"), terms)) + " over up to " + llvm::Twine(terms) + " terms");
+  }
+
+  /// (1 + u)^casts - 1 for the operands, and an addition's roundoff for each term.
+  double boundOf(const Contraction &c, const Narrow &n, int64_t terms) {
+    Type type = typeOf(n, kernel_.getContext());
+    double product = 1;
+    for (Value factor : {c.a, c.b})
+      if (!embeds(narrowestType(factor), type))
+        product *= 1 + n.roundoff;
+    return product - 1 + double(terms) * kAccumulate;
+  }
+
+  void castFactors(ReduceOp reduce, const Contraction &c, const Narrow &n) {
+    Type type = typeOf(n, kernel_.getContext());
+    Operation *product = reduce.getYield().getValues()[0].getDefiningOp();
+    OpBuilder b(product);
+    for (OpOperand &use : product->getOpOperands()) {
+      Value factor = use.get();
+      if (embeds(narrowestType(factor), type))
+        continue;
+      Location loc = factor.getLoc();
+      if (isa<FloatTF32Type>(type)) {
+        use.set(RoundOp::create(b, loc, factor, TypeAttr::get(type)));
+      } else {
+        Value rounded = arith::TruncFOp::create(b, loc, type, factor);
+        use.set(arith::ExtFOp::create(b, loc, factor.getType(), rounded));
+      }
+    }
+  }
+
+  KernelOp kernel_;
+  const PrecisionPolicy &policy_;
+  SmallVector<int64_t> sizeDiv_, sizeMax_;
+};
+
+struct TePrecisionCastPass : impl::TePrecisionCastBase<TePrecisionCastPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    KernelOp kernel = getOperation();
+    FailureOr<PrecisionPolicy> policy = given.empty() ? getPrecision(kernel) : PrecisionPolicy();
+    if (failed(policy))
+      return signalPassFailure();
+    if (absl::Status s = given.empty() ? absl::OkStatus() : addPrecision(*policy, given.getValue()); !s.ok()) {
+      kernel.emitError() << std::string(s.message());
+      return signalPassFailure();
+    }
+    if (policy->empty())
+      return;
+    Caster(kernel, *policy).run();
+    setAppliedPrecision(kernel, policy->toString());
+    setPrecision(kernel, {});
+  }
+};
+
+} // namespace
+} // namespace kernelc
