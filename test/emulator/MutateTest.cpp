@@ -69,6 +69,28 @@ TEST(Mutate, SurplusBarriersSurvive) {
   EXPECT_THAT(score.toString(), ::testing::HasSubstr("3 of 5 mutants detected"));
 }
 
+TEST(Mutate, TakesEveryKindOfSynchronisationAway) {
+  const std::vector<std::string> calls = {
+      "__syncthreads();", "__syncwarp();", "__threadfence();", "kc_bar_sync(2, 128);", "kc_bar_arrive(1, 64);",
+      "kc_cluster_sync();", "kc_cluster_arrive();", "kc_cluster_wait();", "kc_cp_async_commit();", "kc_cp_async_wait<1>();",
+      "kc_mbarrier_wait(&full[0], 1);", "kc_mbarrier_arrive(&empty[0]);", "kc_mbarrier_arrive_cluster(&empty[0], 1);",
+      "kc_mbarrier_expect_tx(&full[0], 16384);", "kc_fence_mbarrier_init();", "kc_fence_proxy_async();", "kc_wgmma_fence();",
+      "kc_wgmma_commit();", "kc_wgmma_wait<0>();", "kc_tma_commit();", "kc_tma_wait_read<0>();", "kc_tma_wait<0>();"};
+  std::string text = "extern \"C\" __global__ void k() {\n#line 7 \"f.kc\"\n";
+  for (const std::string &c : calls)
+    text += "  " + c + "\n";
+  text += "}\nvoid host() {\n  __syncthreads();\n}\n"; // not in a kernel
+  std::vector<Mutant> mutants = mutantsOf(text);
+  ASSERT_EQ(mutants.size(), calls.size());
+  for (size_t i = 0; i < calls.size(); ++i) {
+    EXPECT_EQ(mutants[i].removed, calls[i]);
+    EXPECT_EQ(mutants[i].where.line, int(i) + 3);
+    EXPECT_EQ(mutants[i].where.sourceLine, 7);
+    EXPECT_EQ(mutants[i].text.size(), text.size() - calls[i].size() + 1) << calls[i]; // a semicolon stays
+    EXPECT_THAT(mutants[i].probe, ::testing::HasSubstr("  __trap();\n"));
+  }
+}
+
 TEST(Mutate, SaysWhyAMaskSurvives) {
   MutationScore score = measure(reverse(R"(
   float z = 0;
