@@ -21,6 +21,32 @@ def TeSimplify : Pass<"te-simplify", "::kernelc::te::KernelOp"> {
   }];
 }
 
+def TeMaskToDomain : Pass<"te-mask-to-domain", "::kernelc::te::KernelOp"> {
+  let summary = "Turn masks into conditions of the reduction's domain";
+  let description = [{
+    A comparison of affine index expressions that decides whether a term counts moves
+    from the body into the reduction's condition set: `max_j (c ? x : -inf)` becomes
+    `max_{j : c} x`. A term counts for nothing when the body, evaluated over classes of
+    values (zero, one, the infinities, NaN, anything else) with the comparison decided,
+    can only come to the identity of the reduction. So `(c ? x : 0) * y` in a sum,
+    `exp((c ? s : -inf) - m)` and `x * f32(c)` are all found; nothing is looked up by
+    name. *Runs after `te-simplify` and CSE, which bring masks into the bodies of their
+    reductions, before `te-split-reduce` and `te-plan`, because* those and the
+    tile loops obey domains, not bodies.
+
+    Where the masked term may be NaN (`exp(-inf - m)` when m is -inf: every element of
+    the row is masked) the result gets it back: `r[p] + (p has a masked point ? that
+    term : 0)`, which asks that the condition of having one is affine; else nothing is
+    done. A product with a factor that the mask makes zero counts as zero, whatever the
+    other factor: reductions are sums of reals (docs/language.md, precision).
+
+    Postcondition: the comparisons that moved are gone from the bodies.
+    Not tried: conditions on data; disjunctions; arg reductions (a masked key is still
+    a key). Numeric effect: none, except that a masked NaN or infinite factor is skipped.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
   let summary = "Split long reductions with few results, so that they fill the device";
   let description = [{
@@ -61,8 +87,12 @@ def TeToTile : Pass<"te-to-tile", "::mlir::ModuleOp"> {
   let description = [{
     One `tile.func` per launch of the `plan` attribute. A reduction whose indices
     fit their tiles is straight-line code (so that equal loads merge by CSE);
-    otherwise it is a loop over tiles that carries the partial result. Requires
-    `te-plan`. The kernel itself stays in the module: it is the launch's contract.
+    otherwise it is a loop over tiles that carries the partial result. The loop starts
+    and ends at the tiles that can hold a point of the domain, computed from the offsets
+    of the block (of a product's reduced indices only the slowest is so bounded); what
+    the domain excludes of the rest is masked, in a product on the factor whose indices
+    the constraint speaks of. An access that is inside only where the condition holds
+    reads zero elsewhere. Requires `te-plan`. The kernel itself stays in the module: it is the launch's contract.
   }];
   let dependentDialects = ["::kernelc::tile::TileDialect"];
 }

@@ -13,12 +13,14 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   // reductions of them; canonicalize first so that they look equal.
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  // Masks have reached the reductions they mask; what follows reads domains.
+  pm.addNestedPass<te::KernelOp>(createTeMaskToDomain());
   TeSplitReduceOptions split;
   split.target = options.target;
   split.sizeDiv = options.sizeDiv;
   split.sizeMax = options.sizeMax;
   pm.addNestedPass<te::KernelOp>(createTeSplitReduce(split));
-  // Subscripts of the parts become affine maps again.
+  // Subscripts of the parts become affine maps again, decided masks fold.
   pm.addNestedPass<te::KernelOp>(createTeSimplify());
   pm.addNestedPass<te::KernelOp>(createTePlan(options));
 }

@@ -45,6 +45,7 @@ public:
 
 private:
   mlir::Value load(te::ReadOp read);
+  bool leansOnCondition(te::ReadOp read);
   mlir::Value elementwise(mlir::Operation *op);
   mlir::Value indexExpr(mlir::AffineExpr e, mlir::Location loc);
   mlir::Value scalarTile(mlir::Value scalar, mlir::Location loc);

@@ -6,6 +6,7 @@
 #include "passes/lowerings/BodyToTiles.h"
 #include "passes/te/Affine.h"
 #include "passes/te/Contraction.h"
+#include "passes/te/Domain.h"
 #include "passes/te/PlanAttr.h"
 #include "passes/te/Reduction.h"
 
@@ -213,20 +214,57 @@ private:
     return loops;
   }
 
-  /// for i0 .. for i1 .. { body } carrying `carried`; returns what comes out.
-  SmallVector<Value> loopNest(ArrayRef<int64_t> loops, SmallVector<Value> carried, Location loc,
+  /// Where the points of a domain lie along launch index `index`: the first tile's
+  /// offset and one past the last point. Indices in `open` are yet to be walked by
+  /// loops; the others have the offsets of the current tile.
+  std::pair<Value, Value> findSpan(std::optional<IntegerSet> set, ArrayRef<int64_t> dims, int64_t index, ArrayRef<int64_t> open,
+                                   Location loc) {
+    unsigned symbols = l_.extents.getNumSymbols(), rank = c_.rank();
+    auto apply = [&](AffineExpr e, ArrayRef<Value> operands, Location at) -> Value {
+      return tile::ApplyOp::create(b_, at, b_.getIndexType(), AffineMap::get(operands.size(), symbols, e), operands);
+    };
+    Value begin = constant(0, loc), end = apply(l_.extents.getResult(index), {}, loc);
+    if (!set)
+      return {begin, end};
+    SmallVector<DimRange> ranges;
+    unsigned self = 0;
+    for (auto [d, i] : llvm::enumerate(dims)) {
+      AffineExpr offset = b_.getAffineDimExpr(i);
+      ranges.push_back(llvm::is_contained(open, i) ? DimRange{b_.getAffineConstantExpr(0), l_.extents.getResult(i) - 1}
+                                                   : DimRange{offset, offset + (l_.tiles[i] - 1)});
+      if (i == index)
+        self = d;
+    }
+    IndexBounds bounds = findBounds(*set, self, ranges);
+    // Whole tiles: an access may count on where a tile starts.
+    int64_t tile = l_.tiles[index];
+    for (AffineExpr lower : bounds.lowers) {
+      AffineExpr first = simplifyAffineExpr(lower, rank, symbols).floorDiv(tile) * tile;
+      begin = arith::MaxSIOp::create(b_, NameLoc::get(b_.getStringAttr(l_.indices[index] + "_begin"), loc), begin,
+                                     apply(first, c_.offsets, loc));
+    }
+    for (AffineExpr upper : bounds.uppers)
+      end = arith::MinSIOp::create(b_, NameLoc::get(b_.getStringAttr(l_.indices[index] + "_end"), loc), end,
+                                   apply(simplifyAffineExpr(upper + 1, rank, symbols), c_.offsets, loc));
+    return {begin, end};
+  }
+
+  /// for i0 .. for i1 .. { body } carrying `carried`, over the tiles that can hold a
+  /// point of `set` (over launch indices `dims`); returns what comes out.
+  SmallVector<Value> loopNest(ArrayRef<int64_t> loops, std::optional<IntegerSet> set, ArrayRef<int64_t> dims,
+                              SmallVector<Value> carried, Location loc,
                               llvm::function_ref<SmallVector<Value>(SmallVector<Value>)> body) {
     if (loops.empty())
       return body(std::move(carried));
     int64_t index = loops.front();
-    Value end = tile::ApplyOp::create(b_, loc, b_.getIndexType(), AffineMap::get(0, l_.extents.getNumSymbols(), l_.extents.getResult(index)), ValueRange{});
-    auto loop = scf::ForOp::create(b_, loc, constant(0, loc), end, constant(l_.tiles[index], loc), carried);
+    auto [begin, end] = findSpan(set, dims, index, loops, loc);
+    auto loop = scf::ForOp::create(b_, loc, begin, end, constant(l_.tiles[index], loc), carried);
     loop.getInductionVar().setLoc(NameLoc::get(b_.getStringAttr(l_.indices[index] + "0"), loc));
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToStart(loop.getBody());
     Value outside = c_.offsets[index];
     c_.offsets[index] = loop.getInductionVar();
-    SmallVector<Value> results = loopNest(loops.drop_front(), llvm::to_vector_of<Value>(loop.getRegionIterArgs()), loc, body);
+    SmallVector<Value> results = loopNest(loops.drop_front(), set, dims, llvm::to_vector_of<Value>(loop.getRegionIterArgs()), loc, body);
     c_.offsets[index] = outside;
     if (results.size() == carried.size()) {
       if (!loop.getBody()->empty() && loop.getBody()->back().hasTrait<OpTrait::IsTerminator>())
@@ -259,7 +297,7 @@ private:
 
   LogicalResult emitCompute(ComputeOp op, ArrayRef<int64_t> dims) {
     bool ok = true;
-    loopNest(loopsOf(dims), {}, op.getLoc(), [&](SmallVector<Value>) {
+    loopNest(loopsOf(dims), op.getCondition(), dims, {}, op.getLoc(), [&](SmallVector<Value>) {
       BodyToTiles body(b_, c_, op, dims);
       Value value = body.evaluate(op.getYield().getValues()[0]);
       Value condition = op.getCondition() ? body.evaluateSet(*op.getCondition(), op.getLoc()) : Value();
@@ -335,7 +373,7 @@ private:
       auto combine = tile::CombineOp::create(b_, loc, types, op.getKind(), carried);
       return llvm::to_vector_of<Value>(combine.getResults());
     };
-    SmallVector<Value> partials = loopNest(loops, identity, loc, iteration);
+    SmallVector<Value> partials = loopNest(loops, op.getCondition(), dims, identity, loc, iteration);
     if (!ok)
       return failure();
     SmallVector<int64_t> kept(dims.take_front(op.getNumParallel()));
@@ -399,9 +437,9 @@ private:
     auto type = RankedTensorType::get(shaper.shapeOf(kept), op.getResult().getType().getElementType());
     Value zero = arith::ConstantOp::create(b_, loc, type, SplatElementsAttr::get(type, Attribute(b_.getZeroAttr(type.getElementType()))));
     bool ok = true;
-    SmallVector<Value> out = contractionLoop(k, zero, loc, [&](Value acc) -> Value {
+    SmallVector<Value> out = contractionLoop(k, op.getCondition(), dims, zero, loc, [&](Value acc) -> Value {
       BodyToTiles body(b_, c_, op, dims);
-      Value a = operand(c.a, k, body, loc), b = operand(c.b, k, body, loc);
+      Value a = operand(c.a, c.aWhere, k, body, loc), b = operand(c.b, c.bWhere, k, body, loc);
       ok = a && b;
       return ok ? tile::DotOp::create(b_, loc, type, a, b, acc, m, n, k, Value()).getResult() : acc;
     });
@@ -411,17 +449,37 @@ private:
   }
 
   /// One loop over all tiles of the reduced indices, however many there are: it
-  /// becomes the pipeline.
-  SmallVector<Value> contractionLoop(ArrayRef<int64_t> k, Value init, Location loc, llvm::function_ref<Value(Value)> body) {
+  /// becomes the pipeline. The slowest of them starts and ends where the domain does.
+  SmallVector<Value> contractionLoop(ArrayRef<int64_t> k, std::optional<IntegerSet> set, ArrayRef<int64_t> dims, Value init,
+                                     Location loc, llvm::function_ref<Value(Value)> body) {
     SmallVector<AffineExpr> counts;
-    AffineExpr total = b_.getAffineConstantExpr(1);
+    AffineExpr faster = b_.getAffineConstantExpr(1);
     for (int64_t i : k) {
       counts.push_back(l_.extents.getResult(i).ceilDiv(l_.tiles[i]));
-      total = total * counts.back();
+      faster = i == k.front() ? faster : faster * counts.back();
     }
     unsigned symbols = l_.extents.getNumSymbols();
-    Value end = tile::ApplyOp::create(b_, loc, b_.getIndexType(), AffineMap::get(0, symbols, total), ValueRange{});
-    auto loop = scf::ForOp::create(b_, loc, constant(0, loc), end, constant(1, loc), init);
+    Value begin, end;
+    if (set)
+      std::tie(begin, end) = findSpan(set, dims, k.front(), k, loc);
+    if (begin && matchPattern(begin, m_Zero()))
+      begin = {};
+    if (end && end.getDefiningOp<tile::ApplyOp>())
+      end = {}; // the extent
+    SmallVector<Value> span;
+    AffineExpr length = l_.extents.getResult(k.front());
+    if (end) {
+      length = b_.getAffineDimExpr(span.size());
+      span.push_back(end);
+    }
+    if (begin) {
+      length = length - b_.getAffineDimExpr(span.size());
+      span.push_back(begin);
+    }
+    AffineExpr total = length.ceilDiv(l_.tiles[k.front()]) * faster;
+    Value tileCount = tile::ApplyOp::create(b_, NameLoc::get(b_.getStringAttr(l_.indices[k.back()] + "_tiles"), loc),
+                                            b_.getIndexType(), AffineMap::get(span.size(), symbols, total), span);
+    auto loop = scf::ForOp::create(b_, loc, constant(0, loc), tileCount, constant(1, loc), init);
     loop.getInductionVar().setLoc(NameLoc::get(b_.getStringAttr(l_.indices[k.back()] + "_tile"), loc));
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToEnd(loop.getBody());
@@ -430,8 +488,14 @@ private:
     for (size_t i = k.size(); i-- > 0;) {
       AffineExpr number = i == 0 ? left : left % counts[i];
       left = i == 0 ? left : left.floorDiv(counts[i]);
+      SmallVector<Value> operands{loop.getInductionVar()};
+      AffineExpr offset = number * l_.tiles[k[i]];
+      if (i == 0 && begin) {
+        offset = b_.getAffineDimExpr(1) + offset;
+        operands.push_back(begin);
+      }
       c_.offsets[k[i]] = tile::ApplyOp::create(b_, NameLoc::get(b_.getStringAttr(l_.indices[k[i]] + "0"), loc), b_.getIndexType(),
-                                               AffineMap::get(1, symbols, number * l_.tiles[k[i]]), loop.getInductionVar());
+                                               AffineMap::get(operands.size(), symbols, offset), operands);
     }
     Value next = body(loop.getRegionIterArg(0));
     scf::YieldOp::create(b_, loc, next);
@@ -442,17 +506,24 @@ private:
     return {loop.getResult(0)};
   }
 
-  /// A factor, in the narrowest type that holds it, zero beyond the reduced extents.
-  Value operand(Value factor, ArrayRef<int64_t> k, BodyToTiles &body, Location loc) {
+  /// A factor, in the narrowest type that holds it, zero beyond the reduced extents
+  /// and where `where` does not hold.
+  Value operand(Value factor, std::optional<IntegerSet> where, ArrayRef<int64_t> k, BodyToTiles &body, Location loc) {
     Value tile = body.evaluate(stripWidening(factor));
-    if (!tile || tile.getDefiningOp<tile::LoadOp>())
-      return tile; // loads give zero there
-    Value inside = body.inside(k, loc);
-    if (!inside)
+    if (!tile)
       return tile;
+    Value counts = where ? body.evaluateSet(*where, loc) : Value();
+    if (!tile.getDefiningOp<tile::LoadOp>()) // loads give zero there
+      counts = body.conjunction(counts, body.inside(k, loc), loc);
+    if (!counts)
+      return tile;
+    SmallVector<int64_t> shape(cast<RankedTensorType>(tile.getType()).getShape());
+    for (auto [s, n] : llvm::zip(shape, cast<RankedTensorType>(counts.getType()).getShape()))
+      s = std::max(s, n);
+    tile = body.broadcast(tile, shape);
     auto type = cast<RankedTensorType>(tile.getType());
     Value zero = arith::ConstantOp::create(b_, loc, type, SplatElementsAttr::get(type, Attribute(b_.getZeroAttr(type.getElementType()))));
-    return arith::SelectOp::create(b_, loc, body.broadcast(inside, type.getShape()), tile, zero);
+    return arith::SelectOp::create(b_, loc, body.broadcast(counts, shape), tile, zero);
   }
 
   OpBuilder &b_;

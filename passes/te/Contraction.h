@@ -5,6 +5,7 @@
 
 #include "ir/te/Te.h"
 #include "llvm/ADT/BitVector.h"
+#include "mlir/IR/IntegerSet.h"
 
 namespace kernelc::te {
 
@@ -16,14 +17,18 @@ struct Contraction {
   /// The narrowest types the factors embed in exactly: that of the value an
   /// extension widens, or the factor's own.
   mlir::Type aType, bType;
+  /// The domain's condition, shared out: a factor counts as zero where its part does
+  /// not hold.
+  std::optional<mlir::IntegerSet> aWhere, bWhere;
 };
 
 /// The dims of the enclosing domain op that a body value depends on.
 llvm::BitVector findSupport(mlir::Value value, unsigned numDims);
 
 /// `reduce` as a contraction: a sum whose body is a product of two factors that
-/// both depend on every reduced index and each on a parallel index of its own,
-/// without conditions.
+/// both depend on every reduced index and each on a parallel index of its own. Each
+/// constraint of its condition must concern one factor's indices only; conditions on
+/// data are not taken.
 std::optional<Contraction> findContraction(ReduceOp reduce);
 
 /// The value behind an exact widening (extf, extsi, extui), or `value` itself.

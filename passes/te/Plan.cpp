@@ -215,6 +215,8 @@ private:
   bool scheduleWgmma(LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
     if (!target_.wgmma || c.aType != c.bType || !(c.aType.isBF16() || c.aType.isF16()))
       return false;
+    if (c.aWhere || c.bWhere)
+      return false; // a mask is applied in registers
     LaunchPlan p = l;
     auto fill = [&](int64_t m, int64_t n) {
       p.tiles = l.tiles;
@@ -286,7 +288,7 @@ private:
     l.warps = std::clamp<int64_t>(llvm::bit_floor(uint64_t(warpTiles)), 1, 8);
     int64_t stageBytes = (bm + bn) * bk * std::max<int64_t>(1, c.aType.getIntOrFloatBitWidth() / 8);
     // A computed operand needs registers that the second block would take.
-    bool copied = stripWidening(c.a).getDefiningOp<ReadOp>() && stripWidening(c.b).getDefiningOp<ReadOp>();
+    bool copied = stripWidening(c.a).getDefiningOp<ReadOp>() && stripWidening(c.b).getDefiningOp<ReadOp>() && !c.aWhere && !c.bWhere;
     int64_t blocks = mma && copied ? 2 : 1, fit = (target_.maxSharedPerBlock / blocks - 1024) / stageBytes;
     l.stages = mma && target_.asyncCopy ? std::clamp<int64_t>(fit, 2, 4) : 2;
     l.minBlocks = fit >= 2 ? blocks : 1;

@@ -31,7 +31,7 @@ public:
 private:
   /// How many elements of the first reduced index one block should take; 0: leave alone.
   int64_t chunkFor(ReduceOp r) {
-    if (r.getCondition() || r.getYield().getCondition() || r.getInit() || r.getOutMap() || r.isArg() ||
+    if (r.getInit() || r.getOutMap() || r.isArg() ||
         r.getNumParallel() == r.getNumDims() || findContraction(r))
       return 0;
     AffineMap extents = r.getExtents();
@@ -111,8 +111,9 @@ private:
     Type element = r.getResult().getType().getElementType();
     auto tensor = [&](unsigned rank) { return RankedTensorType::get(SmallVector<int64_t>(rank, ShapedType::kDynamic), element); };
     StringAttr partName = r.getNameAttr() ? b.getStringAttr(r.getNameAttr().getValue() + "_part") : StringAttr();
-    auto make = [&](RankedTensorType type, ArrayRef<StringRef> indices, unsigned kept, AffineMap e, StringAttr n) {
-      auto op = ReduceOp::create(b, loc, type, r.getKind(), b.getStrArrayAttr(indices), kept, e, IntegerSetAttr(), Value(),
+    auto make = [&](RankedTensorType type, ArrayRef<StringRef> indices, unsigned kept, AffineMap e, StringAttr n,
+                    IntegerSetAttr where = {}) {
+      auto op = ReduceOp::create(b, loc, type, r.getKind(), b.getStrArrayAttr(indices), kept, e, where, Value(),
                                  AffineMapAttr(), AffineMapAttr(), n);
       Block &block = op.getBody().emplaceBlock();
       for (size_t i = 0; i < indices.size(); ++i)
@@ -120,7 +121,7 @@ private:
       return op;
     };
 
-    ReduceOp inner = make(tensor(parallel + 1), names, parallel + 1, mapOf(ext), partName);
+    ReduceOp inner = make(tensor(parallel + 1), names, parallel + 1, mapOf(ext), partName, splitCondition(r, chunk));
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(&inner.getBlock());
@@ -147,6 +148,23 @@ private:
     result.setType(r.getResult().getType());
     r.replaceAllUsesWith(outer.getResult());
     r.erase();
+  }
+
+  /// The condition over the dims of the partial reduction.
+  IntegerSetAttr splitCondition(ReduceOp r, int64_t chunk) {
+    std::optional<IntegerSet> set = r.getCondition();
+    if (!set)
+      return {};
+    MLIRContext *c = r.getContext();
+    unsigned parallel = r.getNumParallel(), dims = r.getNumDims();
+    SmallVector<AffineExpr> toPart, constraints;
+    for (unsigned d = 0; d < dims; ++d) {
+      AffineExpr self = getAffineDimExpr(d < parallel ? d : d + 1, c);
+      toPart.push_back(d == parallel ? getAffineDimExpr(d, c) * chunk + self : self);
+    }
+    for (AffineExpr e : set->getConstraints())
+      constraints.push_back(simplifyAffineExpr(e.replaceDims(toPart), dims + 1, set->getNumSymbols()));
+    return IntegerSetAttr::get(IntegerSet::get(dims + 1, set->getNumSymbols(), constraints, set->getEqFlags()));
   }
 
   KernelOp kernel_;
