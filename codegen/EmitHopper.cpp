@@ -50,6 +50,26 @@ bool Emitter::emitHopper(Operation *op) {
         call("kc_tma_load_" + number(o.getCoordinates().size()) + "d", arguments + ", " + address(o.getBarrier(), o.getBarrierIndex()));
         return true;
       })
+      .Case<cu::TmaStoreOp>([&](cu::TmaStoreOp o) {
+        std::string arguments = "&" + names_.get(o.getMap()) + ", " + address(o.getSource(), o.getSourceIndex());
+        for (Value c : o.getCoordinates())
+          arguments += ", " + operand(c, kConditional);
+        call("kc_tma_store_" + number(o.getCoordinates().size()) + "d", arguments);
+        return true;
+      })
+      .Case<cu::TmaCommitOp>([&](auto) {
+        call("kc_tma_commit", "");
+        return true;
+      })
+      .Case<cu::TmaWaitReadOp>([&](cu::TmaWaitReadOp o) {
+        use("kc_tma_wait_read");
+        line("kc_tma_wait_read<" + number(o.getPending()) + ">();");
+        return true;
+      })
+      .Case<cu::ProxyFenceOp>([&](auto) {
+        call("kc_fence_proxy_async", "");
+        return true;
+      })
       .Case<cu::SetRegistersOp>([&](cu::SetRegistersOp o) {
         std::string name = o.getIncrease() ? "kc_setmaxnreg_inc" : "kc_setmaxnreg_dec";
         use(name);

@@ -248,6 +248,7 @@ Expr Emitter::makeExpr(Operation *op) {
                         std::to_string(d.getStride()) + ", " + std::to_string(d.getSwizzle()) + ")", kPrimary};
       })
       .Case<cu::DescAdvanceOp>([&](auto) { return helper("kc_desc_advance", op->getOperands()); })
+      .Case<cu::GridSizeOp>([&](auto) { return options_.index32 ? Expr{"(int)gridDim.x", kUnary} : Expr{"(long long)gridDim.x", kUnary}; })
       .Case<cu::SharedOp>([&](cu::SharedOp s) {
         use("kc_shared");
         std::string base = s.getOffset() ? "kc_shared() + " + std::to_string(s.getOffset()) : "kc_shared()";

@@ -137,6 +137,8 @@ void describeLaunches(ModuleOp module, te::KernelOp kernel, Variant &variant) {
     Launch launch;
     launch.entry = k.getSymName().str();
     launch.grid = sizeExprOf(k.getGrid().getResult(0));
+    if (k.getPersistent())
+      launch.grid = SizeExpr::binary(SizeTerm::Min, launch.grid, SizeExpr::smCount() * SizeExpr(int64_t(k.getMinBlocks())));
     launch.block = k.getThreads();
     launch.cluster = k.getCluster();
     launch.sharedBytes = int64_t(k.getSharedBytes());

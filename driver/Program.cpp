@@ -5,6 +5,7 @@
 #include "absl/strings/str_join.h"
 #include "driver/Diagnostics.h"
 #include "driver/Registration.h"
+#include "driver/ScheduleFile.h"
 #include "frontend/Import.h"
 #include "ir/te/Te.h"
 #include "mlir/IR/MLIRContext.h"
@@ -44,6 +45,7 @@ absl::Status Program::import() {
     registerDialects(registry);
     // One thread per context: kernels compile in parallel by having one each.
     context_ = std::make_unique<mlir::MLIRContext>(registry, mlir::MLIRContext::Threading::DISABLED);
+    context_->printOpOnDiagnostic(false); // users read their own text, not ours
   }
   DiagnosticLog log(*context_, text_, options_.fileName);
   if (absl::EndsWith(options_.fileName, ".mlir")) {
@@ -54,7 +56,9 @@ absl::Status Program::import() {
     import.kernel = options_.kernel;
     module_ = frontend::importKc(*context_, text_, options_.fileName, import);
   }
-  return module_ ? absl::OkStatus() : log.status("reading the program");
+  if (!module_)
+    return log.status("reading the program");
+  return options_.schedule.empty() ? absl::OkStatus() : attachSchedules(*module_, options_.schedule, options_.scheduleName, options_.kernel);
 }
 
 absl::StatusOr<const Kernel *> Program::findKernel(absl::string_view name) const {

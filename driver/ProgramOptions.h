@@ -14,6 +14,9 @@ struct ProgramOptions {
   std::map<std::string, int64_t> constants;
   /// Import only this kernel; empty: all.
   std::string kernel;
+  /// Text of a schedule file (`--schedule`, see driver/ScheduleFile.h); empty: the
+  /// cost model alone decides. `scheduleName` is what messages call it.
+  std::string schedule, scheduleName;
 };
 
 } // namespace kernelc

@@ -34,6 +34,8 @@ CacheKey requestKey(const Program &program, absl::string_view what, absl::string
   std::string options = absl::StrCat(what, "\nfile ", program.options().fileName, "\nkernel ", program.options().kernel);
   for (const auto &[name, value] : program.options().constants)
     absl::StrAppend(&options, "\n", name, "=", value);
+  if (!program.options().schedule.empty())
+    absl::StrAppend(&options, "\nschedule ", program.options().schedule);
   return CacheKey::request(program.text(), options, target, absl::StrCat(versionString(), " ", buildId()));
 }
 

@@ -116,6 +116,21 @@ def TilePipeline : Pass<"tile-pipeline", "::kernelc::tile::FuncOp"> {
   }];
 }
 
+def TileStageStores : Pass<"tile-stage-stores", "::kernelc::tile::FuncOp"> {
+  let summary = "Write results through shared memory, in parts, by tensor copies";
+  let description = [{
+    In a function with producer warps, a store of what a product became is done 64
+    columns at a time: `tile.slice` takes the accumulator's part, the elementwise code
+    between is cloned for that part (fewer values are alive at once), and a ring of two
+    slots takes the part to a `tile.box_store`, which runs while the next part is
+    computed. *Runs after `tile-pipeline`, because* it needs to know where a product
+    ends; *before `tile-layouts`, because* parts get layouts of their own.
+    Left alone: stores that are no box (rows that are no multiples of 16 bytes,
+    conditions, results contiguous along the product's rows), functions without
+    producer warps. Numeric effect: none.
+  }];
+}
+
 def TileSpecializeWarps : Pass<"tile-specialize-warps", "::kernelc::tile::FuncOp"> {
   let summary = "Give filling rings and reading them to different warps";
   let description = [{

@@ -33,6 +33,9 @@ void buildCudaPipeline(OpPassManager &pm, CudaStop stop) {
   // Operands of products go through shared memory; what is left in registers
   // after that is what needs a layout.
   pm.addNestedPass<tile::FuncOp>(createTilePipeline());
+  // Epilogues of roles, cut into parts that fit small buffers; equal parts merge by CSE.
+  pm.addNestedPass<tile::FuncOp>(createTileStageStores());
+  pm.addPass(createCSEPass());
   pm.addNestedPass<tile::FuncOp>(createTileSpecializeWarps());
   pm.addPass(createCanonicalizerPass());
   if (stop == CudaStop::Tile)

@@ -33,9 +33,14 @@ absl::StatusOr<Source> readSource(const std::string &path, const SourceOptions &
   // Accepting a policy and ignoring it would give an answer of another precision or speed.
   if (!options.precision.empty() || !options.tolerance.empty())
     return absl::UnimplementedError("precision policies (--precision, --tolerance) are not supported yet: write casts in the kernel, as in bf16(x[i])");
-  if (!options.schedule.empty())
-    return absl::UnimplementedError("schedule files (--schedule) are not supported yet");
   Source source;
+  if (!options.schedule.empty()) {
+    absl::StatusOr<std::string> schedule = readInput(options.schedule);
+    if (!schedule.ok())
+      return schedule.status();
+    source.options.schedule = *std::move(schedule);
+    source.options.scheduleName = options.schedule;
+  }
   for (const std::string &set : options.sets) {
     absl::StatusOr<std::pair<std::string, int64_t>> parsed = parseSet(set);
     if (!parsed.ok())

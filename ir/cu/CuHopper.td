@@ -61,6 +61,27 @@ def Cu_TmaLoadOp : Cu_Op<"tma_load"> {
   }];
 }
 
+def Cu_TmaStoreOp : Cu_Op<"tma_store"> {
+  let summary = "starts copying a box from shared memory to a tensor";
+  let arguments = (ins AnyMemRef:$map, AnyMemRef:$source, Index:$source_index, Variadic<Index>:$coordinates);
+  let assemblyFormat = [{
+    $source `[` $source_index `]` `to` $map `[` $coordinates `]` attr-dict `:` type($source) `,` type($map)
+  }];
+}
+def Cu_TmaCommitOp : Cu_Op<"tma_commit"> {
+  let summary = "closes a group of tma_store";
+  let assemblyFormat = "attr-dict";
+}
+def Cu_TmaWaitReadOp : Cu_Op<"tma_wait_read"> {
+  let summary = "waits until at most `pending` groups of this thread still read shared memory";
+  let arguments = (ins I64Attr:$pending);
+  let assemblyFormat = "$pending attr-dict";
+}
+def Cu_ProxyFenceOp : Cu_Op<"proxy_fence"> {
+  let summary = "this thread's writes to shared memory come before tensor copies that read it";
+  let assemblyFormat = "attr-dict";
+}
+
 //===----------------------------------------------------------------------===//
 // Roles
 //===----------------------------------------------------------------------===//

@@ -21,12 +21,13 @@ def Cu_KernelOp : Cu_Op<"kernel", [IsolatedFromAbove, AutomaticAllocationScope, 
     Block arguments: memrefs in address space 1, scalars, sizes (`index`), tensor maps
     (`memref<128xi8, 4>`, passed by value). `arg_sources` is what the launch passes:
     see driver/Artifact building; the printer needs only types and names.
-    `grid` (`()[sizes] -> (n)`) is the number of blocks.
+    `grid` (`()[sizes] -> (n)`) is the number of tiles: of blocks, unless `persistent`
+    launches no more than `min_blocks` per multiprocessor.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$sizes, ArrayAttr:$arg_sources,
     AffineMapAttr:$grid, I64Attr:$threads, I64Attr:$shared_bytes,
     DefaultValuedAttr<I64Attr, "1">:$min_blocks, DefaultValuedAttr<I64Attr, "1">:$cluster,
-    DefaultValuedAttr<StrAttr, "\"\"">:$schedule);
+    DefaultValuedAttr<StrAttr, "\"\"">:$schedule, DefaultValuedAttr<BoolAttr, "false">:$persistent);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let extraClassDeclaration = [{ ::mlir::Block &getBlock() { return getBody().front(); } }];
@@ -40,6 +41,12 @@ def Cu_ThreadIdOp : Cu_Op<"thread_id", [Pure]> {
 
 def Cu_BlockIdOp : Cu_Op<"block_id", [Pure]> {
   let summary = "blockIdx.x";
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+def Cu_GridSizeOp : Cu_Op<"grid_size", [Pure]> {
+  let summary = "gridDim.x";
   let results = (outs Index:$result);
   let assemblyFormat = "attr-dict";
 }

@@ -42,6 +42,23 @@ Layout Layout::dropDims(llvm::ArrayRef<int64_t> lost) const {
   return out;
 }
 
+std::optional<Layout> Layout::slice(int64_t dim, int64_t extent) const {
+  for (const Digits *list : {&lane, &warp})
+    for (const Digit &d : *list)
+      if (d.dim == dim && d.size > 1 && d.stride * d.size > extent)
+        return std::nullopt;
+  Layout out{{}, lane, warp};
+  for (Digit d : reg) {
+    if (d.dim == dim) {
+      if (d.stride >= extent)
+        continue;
+      d.size = std::min(d.size, extent / d.stride);
+    }
+    out.reg.push_back(d);
+  }
+  return out;
+}
+
 llvm::SmallVector<int64_t> Layout::shape(int64_t rank) const {
   llvm::SmallVector<int64_t> s(rank, 1);
   for (const Digits *list : {&reg, &lane, &warp})

@@ -36,6 +36,9 @@ struct Layout {
   /// The layout of a tile that has extent 1 in every dim of `lost`: register
   /// digits of those dims go, lane and warp digits become replication.
   Layout dropDims(llvm::ArrayRef<int64_t> lost) const;
+  /// The layout of a part of `extent` elements along `dim`: slower register digits of
+  /// that dim go. Nothing when lanes or warps hold them.
+  std::optional<Layout> slice(int64_t dim, int64_t extent) const;
   /// The smallest shape that contains every element, for `rank` dims.
   llvm::SmallVector<int64_t> shape(int64_t rank) const;
   friend bool operator==(const Layout &, const Layout &) = default;

@@ -163,6 +163,18 @@ LogicalResult BroadcastOp::verify() {
   return success();
 }
 
+LogicalResult SliceOp::verify() {
+  auto from = getInput().getType(), to = getResult().getType();
+  int64_t dim = getDim(), start = getStart();
+  if (from.getRank() != to.getRank() || dim < 0 || dim >= from.getRank())
+    return emitOpError() << "names dim " << dim << " of " << from.getRank();
+  for (int64_t d = 0; d < from.getRank(); ++d)
+    if (d == dim ? start < 0 || start % to.getDimSize(d) || start + to.getDimSize(d) > from.getDimSize(d)
+                 : from.getDimSize(d) != to.getDimSize(d))
+      return emitOpError() << "takes a whole part along dim " << dim << " and everything along others";
+  return success();
+}
+
 LogicalResult ReduceOp::verify() {
   if (getInputs().size() != getResults().size() || getInputs().empty())
     return emitOpError() << "has as many results as inputs";

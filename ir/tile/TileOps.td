@@ -52,6 +52,7 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
     - `stages`: slots of the rings that feed dots; `fill_late`: the copy of a later
       tile starts behind the product of this one, not before it.
     - `unit`: simt, mma or wgmma.
+    - `persistent`: no more blocks run than fit the device; each walks several tiles.
     - `producer_warps`: warps beside those, that only fill rings; 0 without roles.
     - `size_div`, `size_max`: what the variant may assume of each size (1, -1: nothing).
   }];
@@ -67,6 +68,7 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
     DefaultValuedAttr<BoolAttr, "false">:$fill_late,
     DefaultValuedAttr<StrAttr, "\"simt\"">:$unit,
     DefaultValuedAttr<I64Attr, "0">:$producer_warps,
+    DefaultValuedAttr<BoolAttr, "false">:$persistent,
     DefaultValuedAttr<StrAttr, "\"sm_80\"">:$target);
   let regions = (region SizedRegion<1>:$body);
   let hasRegionVerifier = 1;
@@ -81,10 +83,22 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
 }
 
 def Tile_ProgramIdOp : Tile_Op<"program_id", [Pure]> {
-  let summary = "the number of this block's tile along an index of the grid";
-  let arguments = (ins I64Attr:$dim);
+  let summary = "the number of a tile along an index of the grid";
+  let description = [{ Of the tile `number` of the launch; without one, of this block's only tile. }];
+  let arguments = (ins I64Attr:$dim, Optional<Index>:$number);
   let results = (outs Index:$result);
-  let assemblyFormat = "$dim attr-dict";
+  let assemblyFormat = "$dim (`of` $number^)? attr-dict";
+}
+
+def Tile_BlockIdOp : Tile_Op<"block_id", [Pure]> {
+  let summary = "the number of this block";
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict";
+}
+def Tile_NumBlocksOp : Tile_Op<"num_blocks", [Pure]> {
+  let summary = "how many blocks run";
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict";
 }
 
 def Tile_ApplyOp : Tile_Op<"apply", [Pure]> {
@@ -167,6 +181,15 @@ def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
   let results = (outs AnyRankedTensor:$result);
   let hasVerifier = 1;
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+}
+
+def Tile_SliceOp : Tile_Op<"slice", [Pure]> {
+  let summary = "a part of a tile along one dim";
+  let description = [{ `result[c] = input[c + start along dim]`. Each thread keeps a part of its own registers. }];
+  let arguments = (ins AnyRankedTensor:$input, I64Attr:$dim, I64Attr:$start);
+  let results = (outs AnyRankedTensor:$result);
+  let hasVerifier = 1;
+  let assemblyFormat = "$input `dim` $dim `from` $start attr-dict `:` type($input) `->` type($result)";
 }
 
 def Tile_ConvertOp : Tile_Op<"convert", [Pure]> {

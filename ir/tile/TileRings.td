@@ -89,6 +89,25 @@ def Tile_BarrierOp : Tile_Op<"barrier"> {
   let assemblyFormat = "attr-dict";
 }
 
+def Tile_BoxStoreOp : Tile_Op<"box_store", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "starts writing slot `number` to a box of a tensor";
+  let description = [{
+    As `tile.store` of what every thread of the role has put there with
+    `tile.ring_store`, by a tensor copy: points beyond the extents of the launch's
+    indices are not written. The slot is read until a `tile.box_drain`.
+  }];
+  let arguments = (ins Tile_RingType:$ring, Index:$number, AnyMemRef:$base, AffineMapAttr:$map, Variadic<Index>:$offsets);
+  let assemblyFormat = [{
+    $ring `at` $number `to` $base `[` $offsets `]` `map` $map attr-dict `:` type($ring) `,` type($base)
+  }];
+}
+
+def Tile_BoxDrainOp : Tile_Op<"box_drain"> {
+  let summary = "waits until at most `pending` box stores still read their slots";
+  let arguments = (ins I64Attr:$pending);
+  let assemblyFormat = "$pending attr-dict";
+}
+
 //===----------------------------------------------------------------------===//
 // Channels and roles
 //===----------------------------------------------------------------------===//

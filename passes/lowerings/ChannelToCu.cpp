@@ -104,29 +104,59 @@ static Value addTensorMap(ThreadCode &c, Value base, const Box &box, Type elemen
   return c.kernel.getBlock().addArgument(cu::memrefIn({128}, b.getI8Type(), cu::Param), NameLoc::get(b.getStringAttr(name), loc));
 }
 
+/// The panels of `box` in slot `number`: `visit(coordinates, first element)`.
+static void forEachPanel(ThreadCode &c, const Box &box, tile::RingType ring, Value number, OperandRange offsets, Location loc,
+                         llvm::function_ref<void(ArrayRef<Value>, Value)> visit) {
+  SlotAddress address(c, ring, loc);
+  const tile::SlotLayout &slot = address.layout();
+  Value start = address.slotStart(number);
+  SmallVector<Value> at, coordinates;
+  for (Value o : offsets)
+    at.push_back(c.scalars.lookup(o));
+  for (AffineExpr e : box.starts)
+    coordinates.push_back(c.expand(e, at, loc));
+  Value first = coordinates[0];
+  for (int64_t panel = 0; panel < box.panels; ++panel) {
+    coordinates[0] = c.add(first, c.index(panel * slot.width, loc), loc);
+    visit(coordinates, c.add(start, c.index(panel * slot.rows * slot.width, loc), loc));
+  }
+}
+
+void lowerBoxStore(ThreadCode &c, tile::BoxStoreOp op) {
+  Location loc = cu::unnamed(op.getLoc());
+  auto ring = op.getRing().getType();
+  std::string why;
+  std::optional<Box> box = findBox(c.func, op, why);
+  assert(box && "tile-stage-stores makes only boxes");
+  Value map = addTensorMap(c, op.getBase(), *box, ring.getElementType(), loc);
+  cu::ProxyFenceOp::create(c.b, loc);
+  c.sync(loc);
+  ifZero(c, c.thread(loc), loc, [&] {
+    forEachPanel(c, *box, ring, c.scalars.lookup(op.getNumber()), op.getOffsets(), loc, [&](ArrayRef<Value> coordinates, Value from) {
+      cu::TmaStoreOp::create(c.b, loc, map, c.rings.lookup(op.getRing()), from, coordinates);
+    });
+    cu::TmaCommitOp::create(c.b, loc);
+  });
+}
+
+void lowerBoxDrain(ThreadCode &c, tile::BoxDrainOp op) {
+  Location loc = cu::unnamed(op.getLoc());
+  ifZero(c, c.thread(loc), loc, [&] { cu::TmaWaitReadOp::create(c.b, loc, op.getPending()); });
+  c.sync(loc);
+}
+
 void lowerBoxCopy(ThreadCode &c, tile::RingCopyOp op) {
   Location loc = cu::unnamed(op.getLoc());
   auto ring = op.getRing().getType();
   std::string why;
   std::optional<Box> box = findBox(c.func, op, why);
   assert(box && "tile-pipeline lets only boxes through");
-  SlotAddress address(c, ring, loc);
   Value number = c.scalars.lookup(op.getNumber());
   Position at = positionOf(c, op.getChannel().getType(), number, 0, loc);
-  Value map = addTensorMap(c, op.getBase(), *box, ring.getElementType(), loc), start = address.slotStart(number);
-  SmallVector<Value> offsets;
-  for (Value o : op.getOffsets())
-    offsets.push_back(c.scalars.lookup(o));
-  SmallVector<Value> coordinates;
-  for (AffineExpr e : box->starts)
-    coordinates.push_back(c.expand(e, offsets, loc));
-  Value first = coordinates[0];
-  const tile::SlotLayout &slot = address.layout();
-  for (int64_t panel = 0; panel < box->panels; ++panel) {
-    coordinates[0] = panel ? c.add(first, c.index(panel * slot.width, loc), loc) : first;
-    Value to = panel ? c.add(start, c.index(panel * slot.rows * slot.width, loc), loc) : start;
+  Value map = addTensorMap(c, op.getBase(), *box, ring.getElementType(), loc);
+  forEachPanel(c, *box, ring, number, op.getOffsets(), loc, [&](ArrayRef<Value> coordinates, Value to) {
     cu::TmaLoadOp::create(c.b, loc, map, c.rings.lookup(op.getRing()), to, c.channels[op.getChannel()].full, at.slot, coordinates);
-  }
+  });
 }
 
 } // namespace kernelc

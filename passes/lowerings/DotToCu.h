@@ -20,5 +20,7 @@ void lowerAcquire(ThreadCode &code, tile::AcquireOp op);
 void lowerAwait(ThreadCode &code, tile::AwaitOp op);
 void lowerRelease(ThreadCode &code, tile::ReleaseOp op);
 void lowerBoxCopy(ThreadCode &code, tile::RingCopyOp op);
+void lowerBoxStore(ThreadCode &code, tile::BoxStoreOp op);
+void lowerBoxDrain(ThreadCode &code, tile::BoxDrainOp op);
 
 } // namespace kernelc

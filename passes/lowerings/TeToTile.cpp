@@ -159,7 +159,7 @@ private:
     func_ = tile::FuncOp::create(b_, loc, symbol, kernel_.getSizes(), plan_.sizeDiv, plan_.sizeMax,
                                  b_.getStrArrayAttr(names), b_.getStrArrayAttr(types), b_.getAffineMapArrayAttr(shapes),
                                  sources, b_.getStrArrayAttr(indices), l_.extents, l_.tiles, l_.grid, l_.warps,
-                                 l_.raster, l_.minBlocks, l_.stages, l_.fillLate, l_.unit, l_.producerWarps, plan_.target);
+                                 l_.raster, l_.minBlocks, l_.stages, l_.fillLate, l_.unit, l_.producerWarps, l_.persistent, plan_.target);
     func_->setAttr("kernel", b_.getStringAttr(kernel_.getSymName()));
     func_->setAttr("number", b_.getI64IntegerAttr(number));
     Block &block = func_.getBody().emplaceBlock();
@@ -183,6 +183,7 @@ private:
     c_.extents = l_.extents;
     SizeFacts facts{plan_.sizeDiv, plan_.sizeMax};
     c_.ragged.resize(l_.tiles.size());
+    Value tileNumber = l_.persistent ? openTileLoop(loc) : Value();
     Value zero = constant(0, loc);
     for (size_t i = 0; i < l_.tiles.size(); ++i) {
       int64_t divisor = knownDivisor(l_.extents.getResult(i), facts);
@@ -191,10 +192,24 @@ private:
     }
     for (int64_t g : l_.grid) {
       Location named = NameLoc::get(b_.getStringAttr(l_.indices[g] + "0"), loc);
-      Value pid = tile::ProgramIdOp::create(b_, loc, b_.getIndexType(), g);
+      Value pid = tile::ProgramIdOp::create(b_, loc, b_.getIndexType(), g, tileNumber);
       c_.offsets[g] = arith::MulIOp::create(b_, named, pid, constant(l_.tiles[g], loc));
     }
     return success();
+  }
+
+  /// The loop of a block over its tiles; the builder is left inside. Returns the
+  /// tile's number.
+  Value openTileLoop(Location loc) {
+    AffineExpr tiles = b_.getAffineConstantExpr(1);
+    for (int64_t g : l_.grid)
+      tiles = tiles * l_.extents.getResult(g).ceilDiv(l_.tiles[g]);
+    Value end = tile::ApplyOp::create(b_, loc, b_.getIndexType(), AffineMap::get(0, l_.extents.getNumSymbols(), tiles), ValueRange{});
+    auto loop = scf::ForOp::create(b_, loc, tile::BlockIdOp::create(b_, NameLoc::get(b_.getStringAttr("block"), loc), b_.getIndexType()),
+                                   end, tile::NumBlocksOp::create(b_, loc, b_.getIndexType()));
+    loop.getInductionVar().setLoc(NameLoc::get(b_.getStringAttr("tile"), loc));
+    b_.setInsertionPoint(loop.getBody()->getTerminator());
+    return loop.getInductionVar();
   }
 
   static std::string str(Attribute a) { return cast<StringAttr>(a).getValue().str(); }

@@ -2,6 +2,8 @@
 // ops are here; memory, reductions and dots have files of their own.
 #include "passes/Passes.h"
 
+#include <map>
+
 #include "llvm/ADT/SetVector.h"
 #include "passes/lowerings/DotToCu.h"
 #include "support/Target.h"
@@ -30,11 +32,18 @@ public:
   FunctionLowering(OpBuilder &b, FuncOp func) : b_(b), func_(func), c_(b, func) {}
 
   LogicalResult run() {
-    if (const Target *target = findTarget(absl::string_view(func_.getTarget().data(), func_.getTarget().size())))
+    const Target *target = findTarget(absl::string_view(func_.getTarget().data(), func_.getTarget().size()));
+    if (target)
       c_.hasAsyncCopy = target->asyncCopy;
     makeKernel();
     if (failed(lowerBlock(func_.getBlock())))
       return failure();
+    if (target && c_.sharedBytes > target->maxSharedPerBlock)
+      return func_.emitError() << "the schedule of '" << func_.getSymName() << "' needs " << c_.sharedBytes
+                               << " bytes of shared memory a block; " << target->name << " has " << target->maxSharedPerBlock;
+    if (target && int64_t(kernel_.getThreads()) > target->maxThreadsPerBlock)
+      return func_.emitError() << "the schedule of '" << func_.getSymName() << "' needs " << kernel_.getThreads() << " threads a block; "
+                               << target->name << " has " << target->maxThreadsPerBlock;
     kernel_.setSharedBytes(c_.sharedBytes);
     dropUnusedArguments();
     return success();
@@ -42,7 +51,7 @@ public:
 
 private:
   void makeKernel();
-  void makeProgramIds(Location loc);
+  llvm::DenseMap<int64_t, Value> programIdsOf(Value number, Location loc);
   void dropUnusedArguments();
   LogicalResult lowerBlock(Block &block);
   LogicalResult lowerOp(Operation *op);
@@ -51,6 +60,7 @@ private:
   LogicalResult lowerIf(scf::IfOp branch);
   LogicalResult lowerDotOp(DotOp dot);
   LogicalResult lowerRoles(RolesOp roles);
+  void lowerSlice(SliceOp slice);
   Value fetch(Value tile, const OpenDigits &open, llvm::DenseMap<Value, Value> &inRun);
   void scalarOp(Operation *op, const OpenDigits &open, llvm::DenseMap<Value, Value> &inRun);
   void copyTile(Value from, Value toArray, Location loc);
@@ -59,7 +69,8 @@ private:
   FuncOp func_;
   cu::KernelOp kernel_;
   ThreadCode c_;
-  llvm::DenseMap<int64_t, Value> programIds_;
+  /// Per block of code and tile number: the tile's number along each grid index.
+  std::map<std::pair<Block *, void *>, llvm::DenseMap<int64_t, Value>> programIds_;
   llvm::DenseMap<Value, Value> inPlace_; ///< tile value → the array it should be left in
 };
 
@@ -105,6 +116,8 @@ void FunctionLowering::makeKernel() {
   if (func_.getProducerWarps())
     os << " + " << func_.getProducerWarps() << " that fill";
   os << "; unit " << func_.getUnit();
+  if (func_.getPersistent())
+    os << "; persistent";
   if (func_.getStages() > 1)
     os << "; stages " << func_.getStages();
   kernel_ = cu::KernelOp::create(b_, loc, func_.getSymName(), func_.getSizes(), b_.getArrayAttr({}),
@@ -112,6 +125,7 @@ void FunctionLowering::makeKernel() {
                                  (func_.getWarps() + func_.getProducerWarps()) * 32, 0, 1, 1, schedule);
   c_.kernel = kernel_;
   kernel_.setMinBlocks(func_.getMinBlocks());
+  kernel_.setPersistent(func_.getPersistent());
   if (auto k = func_->getAttr("kernel"))
     kernel_->setAttr("kernel", k);
   Block &block = kernel_.getBody().emplaceBlock();
@@ -132,7 +146,6 @@ void FunctionLowering::makeKernel() {
   }
   kernel_.setArgSourcesAttr(b_.getArrayAttr(sources));
   b_.setInsertionPointToStart(&block);
-  makeProgramIds(loc);
 }
 
 /// A tensor that only tensor maps reach needs no pointer.
@@ -147,20 +160,18 @@ void FunctionLowering::dropUnusedArguments() {
   kernel_.setArgSourcesAttr(b_.getArrayAttr(sources));
 }
 
-/// blockIdx.x as one tile number per grid index, the last one fastest; with a
+/// A tile's number as one tile number per grid index, the last one fastest; with a
 /// raster, the last two in groups of `raster` rows so that neighbours share
 /// operands in L2.
-void FunctionLowering::makeProgramIds(Location loc) {
+llvm::DenseMap<int64_t, Value> FunctionLowering::programIdsOf(Value left, Location loc) {
+  llvm::DenseMap<int64_t, Value> ids;
   ArrayRef<int64_t> dims = func_.getGridDims();
-  if (dims.empty())
-    return;
   auto named = [&](int64_t d, StringRef suffix) {
     return NameLoc::get(b_.getStringAttr(cast<StringAttr>(func_.getIndices()[d]).getValue() + suffix), loc);
   };
   SmallVector<Value> counts;
   for (int64_t g : dims)
     counts.push_back(c_.expand(func_.getExtent(g).ceilDiv(func_.getTiles()[g]), {}, named(g, "_tiles")));
-  Value left = cu::BlockIdOp::create(b_, NameLoc::get(b_.getStringAttr("block"), loc), b_.getIndexType());
   size_t n = dims.size();
   bool grouped = func_.getRaster() > 1 && n >= 2;
   auto rem = [&](Value x, Value y, Location l) { return arith::RemSIOp::create(b_, l, x, y).getResult(); };
@@ -177,14 +188,14 @@ void FunctionLowering::makeProgramIds(Location loc) {
     Value group = div(inPlane, perGroup, loc), within = rem(inPlane, perGroup, loc);
     Value first = arith::MulIOp::create(b_, loc, group, rows);
     Value height = arith::MinSIOp::create(b_, loc, arith::SubIOp::create(b_, loc, counts[n - 2], first), rows);
-    programIds_[dims[n - 2]] = arith::AddIOp::create(b_, named(dims[n - 2], "_tile"), first, rem(within, height, loc));
-    programIds_[dims[n - 1]] = div(within, height, named(dims[n - 1], "_tile"));
+    ids[dims[n - 2]] = arith::AddIOp::create(b_, named(dims[n - 2], "_tile"), first, rem(within, height, loc));
+    ids[dims[n - 1]] = div(within, height, named(dims[n - 1], "_tile"));
   }
   for (int64_t i = int64_t(grouped ? n - 2 : n) - 1; i >= 0; --i) {
-    programIds_[dims[i]] = i == 0 ? left : rem(left, counts[i], named(dims[i], "_tile"));
+    ids[dims[i]] = i == 0 ? left : rem(left, counts[i], named(dims[i], "_tile"));
     if (i > 0)
       left = div(left, counts[i], loc);
-  }
+  }  return ids;
 }
 
 LogicalResult FunctionLowering::lowerBlock(Block &block) {
@@ -218,7 +229,20 @@ LogicalResult FunctionLowering::lowerBlock(Block &block) {
 
 LogicalResult FunctionLowering::lowerOp(Operation *op) {
   if (auto id = dyn_cast<ProgramIdOp>(op)) {
-    c_.scalars[id] = programIds_.lookup(id.getDim());
+    // All of a tile's numbers are made where the first is asked for.
+    Value number = id.getNumber() ? c_.scalars.lookup(id.getNumber()) : Value();
+    auto [known, isNew] = programIds_.try_emplace({b_.getInsertionBlock(), number.getAsOpaquePointer()});
+    if (isNew) {
+      Location loc = cu::unnamed(op->getLoc());
+      if (!number)
+        number = cu::BlockIdOp::create(b_, NameLoc::get(b_.getStringAttr("block"), loc), b_.getIndexType());
+      known->second = programIdsOf(number, loc);
+    }
+    c_.scalars[id] = known->second.lookup(id.getDim());
+  } else if (isa<BlockIdOp>(op)) {
+    c_.scalars[op->getResult(0)] = cu::BlockIdOp::create(b_, op->getLoc(), b_.getIndexType());
+  } else if (isa<NumBlocksOp>(op)) {
+    c_.scalars[op->getResult(0)] = cu::GridSizeOp::create(b_, op->getLoc(), b_.getIndexType());
   } else if (auto apply = dyn_cast<ApplyOp>(op)) {
     SmallVector<Value> dims;
     for (Value v : apply.getOperands_())
@@ -248,6 +272,12 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
     lowerAwait(c_, await);
   } else if (auto release = dyn_cast<ReleaseOp>(op)) {
     lowerRelease(c_, release);
+  } else if (auto store = dyn_cast<BoxStoreOp>(op)) {
+    lowerBoxStore(c_, store);
+  } else if (auto drain = dyn_cast<BoxDrainOp>(op)) {
+    lowerBoxDrain(c_, drain);
+  } else if (auto slice = dyn_cast<SliceOp>(op)) {
+    lowerSlice(slice);
   } else if (auto roles = dyn_cast<RolesOp>(op)) {
     return lowerRoles(roles);
   } else if (auto wait = dyn_cast<DotWaitOp>(op)) {
@@ -358,6 +388,32 @@ void FunctionLowering::copyTile(Value from, Value toArray, Location loc) {
   });
 }
 
+/// Registers of a part, copied: the compiler sees through it once loops are unrolled.
+void FunctionLowering::lowerSlice(SliceOp slice) {
+  Location loc = cu::unnamed(slice.getLoc());
+  RegTile from = c_.tiles.lookup(slice.getInput());
+  Layout layout = getLayout(slice.getResult());
+  Value array = c_.allocate(layout.numRegisters(), slice.getResult().getType().getElementType(), slice.getLoc());
+  OpenDigits open;
+  c_.overDigits(layout.reg, loc, open, [&] {
+    Value r;
+    int64_t weight = 1;
+    for (const Digit &d : from.layout.reg) {
+      // A digit of the part is the low end of the whole's.
+      for (const auto &[digit, v] : open.digits)
+        if (digit.dim == d.dim && digit.stride == d.stride)
+          r = c_.add(r, c_.mul(v, weight, loc), loc);
+      if (d.dim == int64_t(slice.getDim()))
+        if (int64_t start = slice.getStart() / d.stride % d.size * weight)
+          r = c_.add(r, c_.index(start, loc), loc);
+      weight *= d.size;
+    }
+    Value value = memref::LoadOp::create(b_, loc, from.array, r ? r : c_.index(0, loc));
+    memref::StoreOp::create(b_, loc, value, array, c_.registerIndex(layout, open, loc));
+  });
+  c_.tiles[slice.getResult()] = {layout, array};
+}
+
 /// Branches carry no tiles: they guard copies.
 LogicalResult FunctionLowering::lowerIf(scf::IfOp branch) {
   if (branch.getNumResults())
@@ -426,23 +482,35 @@ LogicalResult FunctionLowering::lowerRoles(RolesOp roles) {
 
 LogicalResult FunctionLowering::lowerFor(scf::ForOp loop) {
   Location loc = loop.getLoc();
-  // Carried tiles live in arrays that the body updates.
+  // Carried tiles live in arrays that the body updates; scalars stay carried.
   Location plain = cu::unnamed(loc);
-  SmallVector<Value> arrays;
-  for (auto [init, arg, result] : llvm::zip(loop.getInitArgs(), loop.getRegionIterArgs(), loop.getResults())) {
+  SmallVector<Value> arrays(loop.getNumRegionIterArgs()), inits;
+  for (auto [i, init] : llvm::enumerate(loop.getInitArgs())) {
+    BlockArgument arg = loop.getRegionIterArg(i);
+    if (!isTile(arg)) {
+      inits.push_back(c_.scalars.lookup(init));
+      continue;
+    }
     Layout layout = getLayout(arg);
     Value array = c_.allocate(layout.numRegisters(), cast<RankedTensorType>(arg.getType()).getElementType(), loc);
     copyTile(init, array, plain);
     c_.tiles[arg] = {layout, array};
-    c_.tiles[result] = {layout, array};
-    arrays.push_back(array);
+    c_.tiles[loop.getResult(i)] = {layout, array};
+    arrays[i] = array;
   }
   auto created = scf::ForOp::create(b_, plain, c_.scalars.lookup(loop.getLowerBound()), c_.scalars.lookup(loop.getUpperBound()),
-                                    c_.scalars.lookup(loop.getStep()));
+                                    c_.scalars.lookup(loop.getStep()), inits);
   created.getInductionVar().setLoc(loop.getInductionVar().getLoc());
   c_.scalars[loop.getInductionVar()] = created.getInductionVar();
   Operation *yield = loop.getBody()->getTerminator();
+  unsigned scalars = 0;
   for (auto [i, arg] : llvm::enumerate(loop.getRegionIterArgs())) {
+    if (!arrays[i]) {
+      created.getRegionIterArg(scalars).setLoc(arg.getLoc());
+      c_.scalars[arg] = created.getRegionIterArg(scalars);
+      c_.scalars[loop.getResult(i)] = created.getResult(scalars++);
+      continue;
+    }
     // The new value may be left in the old one's registers when nobody needs the old one later.
     Value next = yield->getOperand(i);
     Operation *def = next.getDefiningOp();
@@ -452,16 +520,23 @@ LogicalResult FunctionLowering::lowerFor(scf::ForOp loop) {
       inPlace_[next] = arrays[i];
   }
   OpBuilder::InsertionGuard guard(b_);
-  b_.setInsertionPoint(created.getBody()->getTerminator());
+  if (scalars)
+    b_.setInsertionPointToEnd(created.getBody());
+  else
+    b_.setInsertionPoint(created.getBody()->getTerminator());
   if (failed(lowerBlock(*loop.getBody())))
     return failure();
   // Whatever was not left in place is copied; through temporaries, since one
   // carried tile may become another.
   SmallVector<std::pair<Value, Value>> moves;
+  SmallVector<Value> yielded;
   for (auto [next, array] : llvm::zip(yield->getOperands(), arrays)) {
+    if (!array) {
+      yielded.push_back(c_.scalars.lookup(next));
+      continue;
+    }
     if (!isRematerialized(next.getDefiningOp()) && c_.tiles.lookup(next).array == array)
       continue;
-    Value source = next;
     if (isa<BlockArgument>(next)) {
       Layout layout = getLayout(next);
       Value temporary = c_.allocate(layout.numRegisters(), cast<RankedTensorType>(next.getType()).getElementType(), loc);
@@ -469,7 +544,7 @@ LogicalResult FunctionLowering::lowerFor(scf::ForOp loop) {
       moves.push_back({temporary, array});
       continue;
     }
-    copyTile(source, array, loc);
+    copyTile(next, array, loc);
   }
   for (auto [from, to] : moves) {
     int64_t n = cast<MemRefType>(from.getType()).getNumElements();
@@ -480,6 +555,8 @@ LogicalResult FunctionLowering::lowerFor(scf::ForOp loop) {
       memref::StoreOp::create(b_, loc, memref::LoadOp::create(b_, loc, from, r), to, r);
     });
   }
+  if (scalars)
+    scf::YieldOp::create(b_, plain, yielded);
   return success();
 }
 

@@ -10,6 +10,7 @@
 #include "passes/te/Contraction.h"
 #include "passes/te/Grouping.h"
 #include "passes/te/PlanAttr.h"
+#include "passes/te/Schedule.h"
 #include "passes/tile/Box.h"
 #include "passes/tile/WgmmaOperand.h"
 #include "support/Target.h"
@@ -241,10 +242,28 @@ private:
     l.unit = "wgmma";
     l.warps = bm >= 128 ? 8 : 4;
     l.producerWarps = 4;
-    int64_t stageBytes = (bm + bn) * bk * 2;
-    l.stages = std::clamp<int64_t>((target_.maxSharedPerBlock - 1024) / stageBytes, 2, 8);
+    // Results leave through two slots of 64 columns each (tile-stage-stores).
+    int64_t stageBytes = (bm + bn) * bk * 2, storeBytes = 2 * bm * std::min<int64_t>(bn, 64) * storedBytes(l);
+    l.stages = std::clamp<int64_t>((target_.maxSharedPerBlock - 1024 - storeBytes) / stageBytes, 2, 8);
     l.raster = 8;
+    l.persistent = true;
     return true;
+  }
+
+  /// Bytes of one point of everything the launch stores.
+  int64_t storedBytes(const LaunchPlan &l) {
+    auto isOutside = [&](Operation *user) {
+      while (!isa<ReturnOp>(user) && !isDomainOp(user))
+        user = user->getParentOp();
+      return isa<ReturnOp>(user) || !llvm::is_contained(l.ops, llvm::find(ops_, user) - ops_.begin());
+    };
+    int64_t bytes = 0;
+    for (int64_t ordinal : l.ops) {
+      Value result = ops_[ordinal]->getResult(0);
+      if (llvm::any_of(result.getUsers(), isOutside))
+        bytes += std::max(1u, cast<RankedTensorType>(result.getType()).getElementTypeBitWidth() / 8);
+    }
+    return bytes;
   }
 
   int64_t extentProduct(const LaunchPlan &l, ArrayRef<unsigned> list, ArrayRef<int64_t> dims) {
@@ -336,9 +355,16 @@ struct TePlanPass : impl::TePlanBase<TePlanPass> {
     }
     plan.launches = groupStatements(kernel);
     Scheduler scheduler(kernel, *found, plan);
-    for (LaunchPlan &l : plan.launches)
+    for (LaunchPlan &l : plan.launches) {
       scheduler.schedule(l);
+      if (failed(applySchedule(kernel, target, l)))
+        return signalPassFailure();
+    }
+    if (failed(checkScheduledLaunches(kernel, plan)))
+      return signalPassFailure();
     setPlan(kernel, plan);
+    if (failed(getPlan(kernel))) // a schedule that no launch can have
+      return signalPassFailure();
   }
 };
 

@@ -37,6 +37,7 @@ void setPlan(KernelOp kernel, const KernelPlan &plan) {
         b.getNamedAttr("fill_late", b.getBoolAttr(l.fillLate)),
         b.getNamedAttr("stages", b.getI64IntegerAttr(l.stages)),
         b.getNamedAttr("unit", b.getStringAttr(l.unit)),
+        b.getNamedAttr("persistent", b.getBoolAttr(l.persistent)),
         b.getNamedAttr("producer_warps", b.getI64IntegerAttr(l.producerWarps)),
     }));
   }
@@ -116,6 +117,8 @@ FailureOr<KernelPlan> getPlan(KernelOp kernel) {
     l.raster = toInt(d.get("raster"), 1);
     if (auto late = d.getAs<BoolAttr>("fill_late"))
       l.fillLate = late.getValue();
+    if (auto persistent = d.getAs<BoolAttr>("persistent"))
+      l.persistent = persistent.getValue();
     l.stages = toInt(d.get("stages"), 1);
     l.unit = toString(d.get("unit"));
     l.producerWarps = toInt(d.get("producer_warps"), 0);

@@ -28,6 +28,7 @@ struct LaunchPlan {
   int64_t stages = 1;
   bool fillLate = false;  ///< start the next tile behind the product, not before it
   std::string unit = "simt"; ///< simt, mma or wgmma
+  bool persistent = false;   ///< a block walks several tiles
   int64_t producerWarps = 0; ///< warps beside `warps` that only fill rings, by tensor copies
 };
 

@@ -105,4 +105,11 @@ std::optional<Box> findBox(tile::FuncOp func, tile::RingCopyOp copy, std::string
   return findBox(read, {func.getSizeDiv(), func.getSizeMax()}, why);
 }
 
+std::optional<Box> findBox(tile::FuncOp func, tile::BoxStoreOp store, std::string &why) {
+  auto ring = store.getRing().getType();
+  TensorRead write{store.getMap(), shapeOfBase(func, store.getBase()), func.getExtents(), ring.getShape(),
+                   std::max<int64_t>(1, ring.getElementType().getIntOrFloatBitWidth() / 8), false, llvm::BitVector(func.getRank(), true)};
+  return findBox(write, {func.getSizeDiv(), func.getSizeMax()}, why);
+}
+
 } // namespace kernelc

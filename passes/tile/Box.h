@@ -43,5 +43,7 @@ std::optional<Box> findBox(const TensorRead &read, const te::SizeFacts &facts, s
 
 /// The same for a copy in a function.
 std::optional<Box> findBox(tile::FuncOp func, tile::RingCopyOp copy, std::string &why);
+/// The same for a store: its window ends with every index, so that nothing beyond is written.
+std::optional<Box> findBox(tile::FuncOp func, tile::BoxStoreOp store, std::string &why);
 
 } // namespace kernelc

@@ -25,6 +25,7 @@ struct Component {
   SmallVector<int64_t> shape;
   Layout parent;
   int64_t contiguous = -1;
+  bool chosen = false;
 };
 
 class LayoutAssigner {
@@ -35,7 +36,8 @@ public:
     separateConstants();
     connect();
     for (auto &[leader, component] : components_)
-      choose(component);
+      if (failed(choose(component)))
+        return failure();
     for (auto &[leader, component] : components_)
       for (Value v : component.values)
         retype(v, component.parent);
@@ -86,6 +88,7 @@ private:
             note(a);
       if (auto dot = dyn_cast<DotOp>(op)) {
         tie(dot.getAcc(), dot.getResult());
+      } else if (isa<SliceOp>(op)) { // its result has the part of its input's layout
       } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
         for (auto [init, arg, result, yielded] :
              llvm::zip(loop.getInitArgs(), loop.getRegionIterArgs(), loop.getResults(), loop.getYieldedValues())) {
@@ -113,12 +116,27 @@ private:
     }
   }
 
-  void choose(Component &c) {
-    for (Value v : c.values)
+  Component &componentOf(Value v) { return components_[classes_.getLeaderValue(v.getAsOpaquePointer())]; }
+
+  LogicalResult choose(Component &c) {
+    if (std::exchange(c.chosen, true))
+      return success();
+    for (Value v : c.values) {
       if (auto dot = v.getDefiningOp<DotOp>()) {
         c.parent = accumulatorLayout(dot);
-        return;
+        return success();
       }
+      if (auto slice = v.getDefiningOp<SliceOp>()) {
+        Component &whole = componentOf(slice.getInput());
+        if (failed(choose(whole)))
+          return failure();
+        auto part = whole.parent.slice(slice.getDim(), slice.getResult().getType().getDimSize(slice.getDim()));
+        if (!part)
+          return slice.emitOpError() << "cuts between threads";
+        c.parent = *part;
+        return success();
+      }
+    }
     // The dim most bytes are contiguous along decides.
     SmallVector<int64_t> weight(c.shape.size(), 0), vector(c.shape.size(), 1);
     auto weigh = [&](Value base, AffineMap map, Value tile, ArrayRef<int64_t> mask) {
@@ -148,6 +166,7 @@ private:
     c.contiguous = best != weight.end() && *best > 0 ? best - weight.begin() : -1;
     int64_t width = c.contiguous >= 0 ? vector[c.contiguous] : 1;
     c.parent = blocked(c.shape, c.contiguous, width, reduces ? ArrayRef<int64_t>(reducedDims) : ArrayRef<int64_t>());
+    return success();
   }
 
   Layout blocked(ArrayRef<int64_t> shape, int64_t contiguous, int64_t vector, ArrayRef<int64_t> reduced) {
@@ -233,7 +252,7 @@ private:
   }
 
   std::optional<Layout> ownLayout(Value v, Value base, AffineMap map, ArrayRef<int64_t> mask) {
-    const Component &c = components_[classes_.getLeaderValue(v.getAsOpaquePointer())];
+    const Component &c = componentOf(v);
     int64_t dim = contiguousDim(map, shapeOf(v));
     if (c.contiguous < 0 || dim < 0 || dim == c.contiguous || shapeOf(v)[c.contiguous] == 1)
       return std::nullopt;

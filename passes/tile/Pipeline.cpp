@@ -72,9 +72,12 @@ public:
     if (func_.getFillLate())
       next();
     dot_.erase();
-    // Nothing is left in flight when the loop is over, however short it was.
+    // Nothing is left in flight when the loop is over, however short it was; where
+    // another tile follows, its copies wait until this one's slots have been read.
     b_.setInsertionPointAfter(loop_);
     AsyncWaitOp::create(b_, loc, 0);
+    if (loop_->getParentOfType<scf::ForOp>())
+      BarrierOp::create(b_, loc);
     eraseUnused(loop_);
     return success();
   }
@@ -186,6 +189,7 @@ public:
     SmallVector<LoadOp> loads;
     SmallVector<Value> rings;
     int64_t bytes = 0;
+    OpBuilder setup = OpBuilder::atBlockBegin(&func_.getBlock());
     for (Value operand : {dot_.getA(), dot_.getB()}) {
       auto load = operand.getDefiningOp<LoadOp>();
       bool zero = load && isZeroPadded(load);
@@ -197,13 +201,17 @@ public:
         return load.emitOpError() << "is contiguous along no index";
       auto ring = RingType::get(b_.getContext(), type.getShape(), type.getElementType(), slots, contiguous);
       loads.push_back(load);
-      rings.push_back(RingOp::create(b_, load.getLoc(), ring));
+      rings.push_back(RingOp::create(setup, load.getLoc(), ring));
       bytes += type.getNumElements() * type.getElementTypeBitWidth() / 8;
     }
-    Value channel = ChannelOp::create(b_, loc, ChannelType::get(b_.getContext(), slots));
-    Value number = loop_.getInductionVar();
-
+    Value channel = ChannelOp::create(setup, loc, ChannelType::get(b_.getContext(), slots));
+    FailureOr<Value> before = countBefore(loc);
+    if (failed(before))
+      return failure();
     b_.setInsertionPoint(dot_);
+    Value number = loop_.getInductionVar();
+    if (*before)
+      number = arith::AddIOp::create(b_, loc, *before, number);
     AcquireOp::create(b_, loc, channel, number, bytes);
     for (auto [load, ring] : llvm::zip(loads, rings)) {
       auto copy = RingCopyOp::create(b_, load.getLoc(), ring, number, load.getBase(), load.getMap(), load.getOffsets(), channel,
@@ -217,9 +225,8 @@ public:
                              dot_.getN(), dot_.getK(), number);
     // While this product runs the one before has been waited for, and its slot is free.
     Value waited = DotWaitOp::create(b_, loc, fed.getType(), fed, 1);
-    Value zero = arith::ConstantIndexOp::create(b_, loc, 0), one = arith::ConstantIndexOp::create(b_, loc, 1);
-    releaseIf(arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::sgt, number, zero),
-              arith::SubIOp::create(b_, loc, number, one), channel, loc);
+    releaseIf(arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::sgt, loop_.getInductionVar(), constant(0, loc)),
+              arith::SubIOp::create(b_, loc, number, constant(1, loc)), channel, loc);
     dot_.replaceAllUsesWith(waited);
     dot_.erase();
     eraseUnused(loop_);
@@ -229,10 +236,44 @@ public:
     Value acc = loop_.getResult(result - loop_.getYieldedValues().begin());
     auto done = DotWaitOp::create(b_, loc, acc.getType(), acc, 0);
     acc.replaceAllUsesExcept(done, done);
+    if (*before) { // the last slot too, for the tile that follows
+      Value end = loop_.getUpperBound();
+      releaseIf(arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::sgt, end, constant(0, loc)),
+                arith::SubIOp::create(b_, loc, arith::AddIOp::create(b_, loc, *before, end), constant(1, loc)), channel, loc);
+    }
     return success();
   }
 
 private:
+  Value constant(int64_t v, Location loc) { return arith::ConstantIndexOp::create(b_, loc, v); }
+
+  /// How many tiles the earlier rounds of the loop around this one have put into the
+  /// rings, carried by that loop; null when there is none.
+  FailureOr<Value> countBefore(Location loc) {
+    Operation *parent = loop_->getParentOp();
+    if (parent == func_)
+      return Value();
+    auto outer = dyn_cast<scf::ForOp>(parent);
+    if (!outer || outer->getParentOp() != func_ || outer.getNumResults())
+      return loop_.emitOpError() << "stands in a loop whose rounds cannot be counted";
+    Location induction = outer.getInductionVar().getLoc();
+    IRRewriter rewriter(b_);
+    rewriter.setInsertionPoint(outer);
+    Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
+    auto counted = outer.replaceWithAdditionalYields(
+        rewriter, zero, /*replaceInitOperandUsesInLoop=*/false, [&](OpBuilder &b, Location, ArrayRef<BlockArgument> args) {
+          Value next = arith::AddIOp::create(b, loc, args[0], loop_.getUpperBound());
+          return SmallVector<Value>{next};
+        });
+    if (failed(counted))
+      return failure();
+    auto loop = cast<scf::ForOp>(counted->getOperation());
+    loop.getInductionVar().setLoc(induction);
+    BlockArgument count = loop.getRegionIterArg(0);
+    count.setLoc(NameLoc::get(b_.getStringAttr("filled"), loc));
+    return Value(count);
+  }
+
   void releaseIf(Value condition, Value number, Value channel, Location loc) {
     auto branch = scf::IfOp::create(b_, loc, condition, false);
     OpBuilder::InsertionGuard guard(b_);

@@ -49,6 +49,7 @@ void cloneProducer(OpBuilder &b, Operation *op, IRMapping &mapping) {
     clone.getInductionVar().setLoc(loop.getInductionVar().getLoc());
     mapping.map(loop.getInductionVar(), clone.getInductionVar());
     for (auto [n, i] : llvm::enumerate(kept)) {
+      clone.getRegionIterArg(n).setLoc(loop.getRegionIterArg(i).getLoc());
       mapping.map(loop.getRegionIterArg(i), clone.getRegionIterArg(n));
       mapping.map(loop.getResult(i), clone.getResult(n));
     }
