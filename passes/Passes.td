@@ -47,6 +47,30 @@ def TeMaskToDomain : Pass<"te-mask-to-domain", "::kernelc::te::KernelOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def TeSplit : Pass<"te-split", "::kernelc::te::KernelOp"> {
+  let summary = "Split reduced indices into the digits that accesses ask for";
+  let description = [{
+    A reduced index k of which accesses read `k floordiv c` or `k mod c` becomes two,
+    `k = k_high * c + k_low`, and those subscripts plain ones. A scale that is shared
+    by groups of 64, `s[k // 64, j]`, then depends on k_high alone: one load for a
+    tile instead of one per element; and `x[i, k // 4, k % 4]` is a box again.
+    Several constants are split from the smallest up where each divides the next.
+    Done where c divides the extent, by the variant's divisors, a `require`, or the
+    extent's form; where another access walks k itself only if runs of c neighbours
+    stay long (32). *Runs after `te-mask-to-domain`, before `te-split-reduce` and
+    `te-plan`, because* contractions and boxes are recognised by plain subscripts.
+
+    Postcondition: the subscripts that were split hold no division by their constant.
+    Not tried: parallel indices (their results would change shape; a grid index is
+    divided once per block, which costs nothing); divisors that are sizes, as in
+    `h // (H // G)` (the frontend proves those bounds, and an address with a stride
+    of unknown divisibility would lose its 16-byte accesses); subscripts of sums,
+    `(k + r) // c`. Numeric effect: another order of the same reduction.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let options = [ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">];
+}
+
 def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
   let summary = "Split long reductions with few results, so that they fill the device";
   let description = [{

@@ -15,6 +15,9 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   pm.addPass(createCSEPass());
   // Masks have reached the reductions they mask; what follows reads domains.
   pm.addNestedPass<te::KernelOp>(createTeMaskToDomain());
+  TeSplitOptions digits;
+  digits.sizeDiv = options.sizeDiv;
+  pm.addNestedPass<te::KernelOp>(createTeSplit(digits));
   TeSplitReduceOptions split;
   split.target = options.target;
   split.sizeDiv = options.sizeDiv;

@@ -1,4 +1,4 @@
-// Masks and conditional reductions from text to a checked result: tiles outside a
+// Masks, conditional reductions and split indices from text to a checked result: tiles outside a
 // domain are skipped, tiles across its border are masked, rows without a point give
 // what the program as written gives.
 #include "EndToEnd.h"
@@ -86,6 +86,16 @@ TEST(Domain, CausalAttention) {
                      "}";
   for (auto [s, t] : {std::pair<int64_t, int64_t>{150, 150}, {19, 140}, {140, 100}})
     expectRuns(text, {{"H", 2}, {"S", s}, {"T", t}, {"D", 24}});
+}
+
+// Groups of a reduced index with something of their own, and digits of it.
+TEST(Domain, Digits) {
+  expectRuns("def g(x: bf16[M, 64 * G], q: i8[64 * G, N], s: f32[G, N]) -> (y: f32[M, N]) {\n"
+             "y[i, j] = sum[k](x[i, k] * bf16(f32(q[k, j]) * s[k // 64, j])) }", {{"M", 70}, {"N", 33}, {"G", 3}});
+  expectRuns("def g(x: f32[M, K, 4], w: f32[4 * K, N]) -> (y: f32[M, N]) {\n"
+             "y[i, j] = sum[k, k <= 2 * i](x[i, k // 4, k % 4] * w[k, j]) }", {{"M", 70}, {"N", 33}, {"K", 11}});
+  expectRuns("def g(x: f32[M, K, 2, 4]) -> (y: f32[M]) { y[i] = max[k in 0:8 * K](x[i, k // 8, k // 4 % 2, k % 4]) }",
+             {{"M", 5}, {"K", 37}});
 }
 
 } // namespace
