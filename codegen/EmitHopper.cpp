@@ -36,7 +36,14 @@ bool Emitter::emitHopper(Operation *op) {
         return true;
       })
       .Case<cu::MbarrierArriveOp>([&](cu::MbarrierArriveOp o) {
-        call("kc_mbarrier_arrive", address(o.getBarrier(), o.getIndex()));
+        if (o.getBlock())
+          call("kc_mbarrier_arrive_cluster", address(o.getBarrier(), o.getIndex()) + ", " + operand(o.getBlock(), kConditional));
+        else
+          call("kc_mbarrier_arrive", address(o.getBarrier(), o.getIndex()));
+        return true;
+      })
+      .Case<cu::ClusterSyncOp>([&](auto) {
+        call("kc_cluster_sync", "");
         return true;
       })
       .Case<cu::MbarrierWaitOp>([&](cu::MbarrierWaitOp o) {
@@ -47,7 +54,9 @@ bool Emitter::emitHopper(Operation *op) {
         std::string arguments = address(o.getTarget(), o.getTargetIndex()) + ", &" + names_.get(o.getMap());
         for (Value c : o.getCoordinates())
           arguments += ", " + operand(c, kConditional);
-        call("kc_tma_load_" + number(o.getCoordinates().size()) + "d", arguments + ", " + address(o.getBarrier(), o.getBarrierIndex()));
+        arguments += ", " + address(o.getBarrier(), o.getBarrierIndex());
+        std::string name = "kc_tma_load_" + std::string(o.getBlocks() ? "multicast_" : "") + number(o.getCoordinates().size()) + "d";
+        call(name, o.getBlocks() ? arguments + ", " + number(o.getBlocks()) : arguments);
         return true;
       })
       .Case<cu::TmaStoreOp>([&](cu::TmaStoreOp o) {

@@ -248,6 +248,10 @@ Expr Emitter::makeExpr(Operation *op) {
                         std::to_string(d.getStride()) + ", " + std::to_string(d.getSwizzle()) + ")", kPrimary};
       })
       .Case<cu::DescAdvanceOp>([&](auto) { return helper("kc_desc_advance", op->getOperands()); })
+      .Case<cu::ClusterRankOp>([&](auto) {
+        use("kc_cluster_rank");
+        return Expr{"(int)kc_cluster_rank()", kUnary};
+      })
       .Case<cu::GridSizeOp>([&](auto) { return options_.index32 ? Expr{"(int)gridDim.x", kUnary} : Expr{"(long long)gridDim.x", kUnary}; })
       .Case<cu::SharedOp>([&](cu::SharedOp s) {
         use("kc_shared");

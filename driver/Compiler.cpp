@@ -137,8 +137,12 @@ void describeLaunches(ModuleOp module, te::KernelOp kernel, Variant &variant) {
     Launch launch;
     launch.entry = k.getSymName().str();
     launch.grid = sizeExprOf(k.getGrid().getResult(0));
+    int64_t cluster = k.getCluster(); // the grid counts clusters
     if (k.getPersistent())
-      launch.grid = SizeExpr::binary(SizeTerm::Min, launch.grid, SizeExpr::smCount() * SizeExpr(int64_t(k.getMinBlocks())));
+      launch.grid = SizeExpr::binary(SizeTerm::Min, launch.grid,
+                                     SizeExpr::binary(SizeTerm::FloorDiv, SizeExpr::smCount() * SizeExpr(int64_t(k.getMinBlocks())), cluster));
+    if (cluster > 1)
+      launch.grid = launch.grid * SizeExpr(cluster);
     launch.block = k.getThreads();
     launch.cluster = k.getCluster();
     launch.sharedBytes = int64_t(k.getSharedBytes());

@@ -32,15 +32,25 @@ def Cu_MbarrierExpectOp : Cu_Op<"mbarrier_expect"> {
   let assemblyFormat = "$barrier `[` $index `]` `bytes` $bytes attr-dict `:` type($barrier)";
 }
 def Cu_MbarrierArriveOp : Cu_Op<"mbarrier_arrive"> {
-  let summary = "one arrival";
-  let arguments = (ins AnyMemRef:$barrier, Index:$index);
-  let assemblyFormat = "$barrier `[` $index `]` attr-dict `:` type($barrier)";
+  let summary = "one arrival, at the barrier of another `block` of the cluster if that is given";
+  let arguments = (ins AnyMemRef:$barrier, Index:$index, Optional<Index>:$block);
+  let assemblyFormat = "$barrier `[` $index `]` (`block` $block^)? attr-dict `:` type($barrier)";
 }
 def Cu_MbarrierWaitOp : Cu_Op<"mbarrier_wait"> {
   let summary = "waits until the phase of this parity is complete";
   let description = [{ The parity of the phase before the first is 1, so that a wait for it returns at once. }];
   let arguments = (ins AnyMemRef:$barrier, Index:$index, Index:$parity);
   let assemblyFormat = "$barrier `[` $index `]` `parity` $parity attr-dict `:` type($barrier)";
+}
+
+def Cu_ClusterSyncOp : Cu_Op<"cluster_sync"> {
+  let summary = "every thread of the cluster is here";
+  let assemblyFormat = "attr-dict";
+}
+def Cu_ClusterRankOp : Cu_Op<"cluster_rank", [Pure]> {
+  let summary = "the number of this block in its cluster";
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict";
 }
 
 //===----------------------------------------------------------------------===//
@@ -52,9 +62,11 @@ def Cu_TmaLoadOp : Cu_Op<"tma_load"> {
   let description = [{
     `map` is a tensor map parameter, `coordinates` the box's first element, innermost
     dim first (one to five). Its bytes count towards the current phase of the barrier.
+    With `blocks` (a bit per block of the cluster) all of those receive it, at the same
+    place, and their barriers count it.
   }];
   let arguments = (ins AnyMemRef:$map, AnyMemRef:$target, Index:$target_index, AnyMemRef:$barrier,
-                       Index:$barrier_index, Variadic<Index>:$coordinates);
+                       Index:$barrier_index, Variadic<Index>:$coordinates, DefaultValuedAttr<I64Attr, "0">:$blocks);
   let assemblyFormat = [{
     $map `[` $coordinates `]` `to` $target `[` $target_index `]` `signal` $barrier `[` $barrier_index `]` attr-dict
     `:` type($map) `,` type($target) `,` type($barrier)

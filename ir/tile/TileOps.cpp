@@ -112,6 +112,11 @@ RankedTensorType tile::withLayout(RankedTensorType type, const Layout &layout) {
 AffineMap FuncOp::getArgShape(unsigned i) { return cast<AffineMapAttr>(getArgShapes()[i]).getValue(); }
 AffineExpr FuncOp::getExtent(unsigned d) { return getExtents().getResult(d); }
 
+AffineExpr FuncOp::getNumPrograms(unsigned d) {
+  int64_t blocks = int64_t(getClusterIndex()) == d ? getCluster() : 1;
+  return getExtent(d).ceilDiv(getTiles()[d] * blocks);
+}
+
 LogicalResult FuncOp::verifyRegions() {
   size_t args = getBlock().getNumArguments(), rank = getRank();
   if (getArgNames().size() != args || getArgTypes().size() != args || getArgShapes().size() != args ||

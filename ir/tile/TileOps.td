@@ -54,6 +54,8 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
     - `unit`: simt, mma or wgmma.
     - `persistent`: no more blocks run than fit the device; each walks several tiles.
     - `producer_warps`: warps beside those, that only fill rings; 0 without roles.
+    - `cluster` > 1: so many blocks, neighbours along index `cluster_index`, share what
+      they load; program ids along it count clusters.
     - `size_div`, `size_max`: what the variant may assume of each size (1, -1: nothing).
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$sizes,
@@ -69,6 +71,7 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
     DefaultValuedAttr<StrAttr, "\"simt\"">:$unit,
     DefaultValuedAttr<I64Attr, "0">:$producer_warps,
     DefaultValuedAttr<BoolAttr, "false">:$persistent,
+    DefaultValuedAttr<I64Attr, "1">:$cluster, DefaultValuedAttr<I64Attr, "0">:$cluster_index,
     DefaultValuedAttr<StrAttr, "\"sm_80\"">:$target);
   let regions = (region SizedRegion<1>:$body);
   let hasRegionVerifier = 1;
@@ -79,6 +82,8 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
     ::mlir::AffineMap getArgShape(unsigned i);
     /// The extent of index d over the sizes.
     ::mlir::AffineExpr getExtent(unsigned d);
+    /// How many program ids there are along index d.
+    ::mlir::AffineExpr getNumPrograms(unsigned d);
   }];
 }
 
@@ -92,6 +97,11 @@ def Tile_ProgramIdOp : Tile_Op<"program_id", [Pure]> {
 
 def Tile_BlockIdOp : Tile_Op<"block_id", [Pure]> {
   let summary = "the number of this block";
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict";
+}
+def Tile_ClusterRankOp : Tile_Op<"cluster_rank", [Pure]> {
+  let summary = "the number of this block in its cluster";
   let results = (outs Index:$result);
   let assemblyFormat = "attr-dict";
 }

@@ -53,7 +53,7 @@ void lowerChannel(ThreadCode &c, tile::ChannelOp op) {
       OpBuilder::InsertionGuard guard(c.b);
       c.b.setInsertionPoint(loop.getBody()->getTerminator());
       cu::MbarrierInitOp::create(c.b, loc, channel.full, loop.getInductionVar(), 1);
-      cu::MbarrierInitOp::create(c.b, loc, channel.empty, loop.getInductionVar(), c.func.getWarps() * 32 / threadsPerReader(c));
+      cu::MbarrierInitOp::create(c.b, loc, channel.empty, loop.getInductionVar(), c.func.getWarps() * 32 / threadsPerReader(c) * c.func.getCluster());
     }
     cu::MbarrierFenceOp::create(c.b, loc);
   });
@@ -76,9 +76,16 @@ void lowerAwait(ThreadCode &c, tile::AwaitOp op) {
 void lowerRelease(ThreadCode &c, tile::ReleaseOp op) {
   Location loc = cu::unnamed(op.getLoc());
   Position at = positionOf(c, op.getChannel().getType(), c.scalars.lookup(op.getNumber()), 0, loc);
-  ifZero(c, arith::RemSIOp::create(c.b, loc, c.thread(loc), c.index(threadsPerReader(c), loc)), loc, [&] {
-    cu::MbarrierArriveOp::create(c.b, loc, c.channels[op.getChannel()].empty, at.slot);
-  });
+  Value empty = c.channels[op.getChannel()].empty;
+  Value thread = arith::RemSIOp::create(c.b, loc, c.thread(loc), c.index(threadsPerReader(c), loc));
+  if (c.func.getCluster() == 1)
+    return ifZero(c, thread, loc, [&] { cu::MbarrierArriveOp::create(c.b, loc, empty, at.slot, Value()); });
+  // Whoever fills for the cluster waits for all of its readers: one thread tells each block.
+  Value tells = arith::CmpIOp::create(c.b, loc, arith::CmpIPredicate::slt, thread, c.index(c.func.getCluster(), loc));
+  auto branch = scf::IfOp::create(c.b, loc, tells, false);
+  OpBuilder::InsertionGuard guard(c.b);
+  c.b.setInsertionPoint(branch.thenBlock()->getTerminator());
+  cu::MbarrierArriveOp::create(c.b, loc, empty, at.slot, thread);
 }
 
 /// A tensor map parameter for `box` of the tensor behind `base`.
@@ -98,13 +105,15 @@ static Value addTensorMap(ThreadCode &c, Value base, const Box &box, Type elemen
       field("swizzle", b.getI64IntegerAttr(box.swizzleBytes)),
   });
   SmallVector<Attribute> sources(c.kernel.getArgSources().getValue());
+  if (auto same = llvm::find(sources, source); same != sources.end())
+    return c.kernel.getBlock().getArgument(same - sources.begin());
   sources.push_back(source);
   c.kernel.setArgSourcesAttr(b.getArrayAttr(sources));
   std::string name = (cu::findName(base.getLoc()) + "_map").str();
   return c.kernel.getBlock().addArgument(cu::memrefIn({128}, b.getI8Type(), cu::Param), NameLoc::get(b.getStringAttr(name), loc));
 }
 
-/// The panels of `box` in slot `number`: `visit(coordinates, first element)`.
+/// The copies that make up `box` in slot `number`: `visit(coordinates, first element)`.
 static void forEachPanel(ThreadCode &c, const Box &box, tile::RingType ring, Value number, OperandRange offsets, Location loc,
                          llvm::function_ref<void(ArrayRef<Value>, Value)> visit) {
   SlotAddress address(c, ring, loc);
@@ -120,6 +129,33 @@ static void forEachPanel(ThreadCode &c, const Box &box, tile::RingType ring, Val
     coordinates[0] = c.add(first, c.index(panel * slot.width, loc), loc);
     visit(coordinates, c.add(start, c.index(panel * slot.rows * slot.width, loc), loc));
   }
+}
+
+/// This block's share of `box` when `blocks` of a cluster bring it together: some of its
+/// panels, or a part of its slowest dim. Returns where the share starts: in elements of
+/// the slot, and per coordinate.
+struct Share {
+  Value element;
+  SmallVector<Value> coordinates; ///< what to add; null: nothing
+};
+static Share takeShare(ThreadCode &c, Box &box, tile::RingType ring, int64_t blocks, Location loc) {
+  Share share{{}, SmallVector<Value>(box.sizes.size())};
+  assert(canShareBox(box, blocks) && "tile-pipeline shares what can be shared");
+  Value rank = cu::ClusterRankOp::create(c.b, NameLoc::get(c.b.getStringAttr("rank"), loc), c.b.getIndexType());
+  tile::SlotLayout slot = SlotAddress::layoutOf(ring);
+  if (box.panels % blocks == 0) {
+    box.panels /= blocks;
+    share.element = c.mul(rank, box.panels * slot.rows * slot.width, loc);
+    share.coordinates[0] = c.mul(rank, box.panels * slot.width, loc);
+    return share;
+  }
+  size_t slowest = box.sizes.size() - 1;
+  while (slowest > 0 && box.sizes[slowest] == 1)
+    --slowest;
+  box.sizes[slowest] /= blocks;
+  share.element = c.mul(rank, slot.rows / blocks * slot.width, loc);
+  share.coordinates[slowest] = c.mul(rank, box.sizes[slowest], loc);
+  return share;
 }
 
 void lowerBoxStore(ThreadCode &c, tile::BoxStoreOp op) {
@@ -153,9 +189,17 @@ void lowerBoxCopy(ThreadCode &c, tile::RingCopyOp op) {
   assert(box && "tile-pipeline lets only boxes through");
   Value number = c.scalars.lookup(op.getNumber());
   Position at = positionOf(c, op.getChannel().getType(), number, 0, loc);
+  int64_t blocks = op.getMulticast() ? c.func.getCluster() : 1;
+  Share share{{}, SmallVector<Value>(box->sizes.size())};
+  if (blocks > 1)
+    share = takeShare(c, *box, ring, blocks, loc);
   Value map = addTensorMap(c, op.getBase(), *box, ring.getElementType(), loc);
   forEachPanel(c, *box, ring, number, op.getOffsets(), loc, [&](ArrayRef<Value> coordinates, Value to) {
-    cu::TmaLoadOp::create(c.b, loc, map, c.rings.lookup(op.getRing()), to, c.channels[op.getChannel()].full, at.slot, coordinates);
+    SmallVector<Value> mine(coordinates);
+    for (auto [at, more] : llvm::zip(mine, share.coordinates))
+      at = c.add(at, more, loc);
+    cu::TmaLoadOp::create(c.b, loc, map, c.rings.lookup(op.getRing()), c.add(to, share.element, loc), c.channels[op.getChannel()].full,
+                          at.slot, mine, blocks > 1 ? (int64_t(1) << blocks) - 1 : 0);
   });
 }
 

@@ -159,7 +159,7 @@ private:
     func_ = tile::FuncOp::create(b_, loc, symbol, kernel_.getSizes(), plan_.sizeDiv, plan_.sizeMax,
                                  b_.getStrArrayAttr(names), b_.getStrArrayAttr(types), b_.getAffineMapArrayAttr(shapes),
                                  sources, b_.getStrArrayAttr(indices), l_.extents, l_.tiles, l_.grid, l_.warps,
-                                 l_.raster, l_.minBlocks, l_.stages, l_.fillLate, l_.unit, l_.producerWarps, l_.persistent, plan_.target);
+                                 l_.raster, l_.minBlocks, l_.stages, l_.fillLate, l_.unit, l_.producerWarps, l_.persistent, l_.cluster, l_.clusterIndex, plan_.target);
     func_->setAttr("kernel", b_.getStringAttr(kernel_.getSymName()));
     func_->setAttr("number", b_.getI64IntegerAttr(number));
     Block &block = func_.getBody().emplaceBlock();
@@ -193,20 +193,29 @@ private:
     for (int64_t g : l_.grid) {
       Location named = NameLoc::get(b_.getStringAttr(l_.indices[g] + "0"), loc);
       Value pid = tile::ProgramIdOp::create(b_, loc, b_.getIndexType(), g, tileNumber);
+      if (l_.cluster > 1 && g == l_.clusterIndex) {
+        Value rank = tile::ClusterRankOp::create(b_, NameLoc::get(b_.getStringAttr("rank"), loc), b_.getIndexType());
+        pid = arith::AddIOp::create(b_, loc, arith::MulIOp::create(b_, loc, pid, constant(l_.cluster, loc)), rank);
+      }
       c_.offsets[g] = arith::MulIOp::create(b_, named, pid, constant(l_.tiles[g], loc));
     }
     return success();
   }
 
-  /// The loop of a block over its tiles; the builder is left inside. Returns the
-  /// tile's number.
+  /// The loop of a block, or of a cluster, over its tiles; the builder is left inside.
+  /// Returns the tile's number.
   Value openTileLoop(Location loc) {
     AffineExpr tiles = b_.getAffineConstantExpr(1);
     for (int64_t g : l_.grid)
-      tiles = tiles * l_.extents.getResult(g).ceilDiv(l_.tiles[g]);
+      tiles = tiles * func_.getNumPrograms(g);
     Value end = tile::ApplyOp::create(b_, loc, b_.getIndexType(), AffineMap::get(0, l_.extents.getNumSymbols(), tiles), ValueRange{});
-    auto loop = scf::ForOp::create(b_, loc, tile::BlockIdOp::create(b_, NameLoc::get(b_.getStringAttr("block"), loc), b_.getIndexType()),
-                                   end, tile::NumBlocksOp::create(b_, loc, b_.getIndexType()));
+    Value first = tile::BlockIdOp::create(b_, NameLoc::get(b_.getStringAttr("block"), loc), b_.getIndexType());
+    Value step = tile::NumBlocksOp::create(b_, loc, b_.getIndexType());
+    if (l_.cluster > 1) {
+      first = arith::DivSIOp::create(b_, NameLoc::get(b_.getStringAttr("cluster"), loc), first, constant(l_.cluster, loc));
+      step = arith::DivSIOp::create(b_, loc, step, constant(l_.cluster, loc));
+    }
+    auto loop = scf::ForOp::create(b_, loc, first, end, step);
     loop.getInductionVar().setLoc(NameLoc::get(b_.getStringAttr("tile"), loc));
     b_.setInsertionPoint(loop.getBody()->getTerminator());
     return loop.getInductionVar();

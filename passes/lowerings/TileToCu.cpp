@@ -98,7 +98,7 @@ void FunctionLowering::makeKernel() {
 
   AffineExpr grid = getAffineConstantExpr(1, context);
   for (int64_t g : func_.getGridDims())
-    grid = grid * func_.getExtent(g).ceilDiv(func_.getTiles()[g]);
+    grid = grid * func_.getNumPrograms(g);
 
   SmallVector<Attribute> sources;
   auto source = [&](StringRef kind, int64_t n, AffineMap shape) {
@@ -118,6 +118,8 @@ void FunctionLowering::makeKernel() {
   os << "; unit " << func_.getUnit();
   if (func_.getPersistent())
     os << "; persistent";
+  if (func_.getCluster() > 1)
+    os << "; cluster " << cast<StringAttr>(func_.getIndices()[func_.getClusterIndex()]).getValue() << " " << func_.getCluster();
   if (func_.getStages() > 1)
     os << "; stages " << func_.getStages();
   kernel_ = cu::KernelOp::create(b_, loc, func_.getSymName(), func_.getSizes(), b_.getArrayAttr({}),
@@ -126,6 +128,7 @@ void FunctionLowering::makeKernel() {
   c_.kernel = kernel_;
   kernel_.setMinBlocks(func_.getMinBlocks());
   kernel_.setPersistent(func_.getPersistent());
+  kernel_.setCluster(func_.getCluster());
   if (auto k = func_->getAttr("kernel"))
     kernel_->setAttr("kernel", k);
   Block &block = kernel_.getBody().emplaceBlock();
@@ -171,7 +174,7 @@ llvm::DenseMap<int64_t, Value> FunctionLowering::programIdsOf(Value left, Locati
   };
   SmallVector<Value> counts;
   for (int64_t g : dims)
-    counts.push_back(c_.expand(func_.getExtent(g).ceilDiv(func_.getTiles()[g]), {}, named(g, "_tiles")));
+    counts.push_back(c_.expand(func_.getNumPrograms(g), {}, named(g, "_tiles")));
   size_t n = dims.size();
   bool grouped = func_.getRaster() > 1 && n >= 2;
   auto rem = [&](Value x, Value y, Location l) { return arith::RemSIOp::create(b_, l, x, y).getResult(); };
@@ -241,6 +244,8 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
     c_.scalars[id] = known->second.lookup(id.getDim());
   } else if (isa<BlockIdOp>(op)) {
     c_.scalars[op->getResult(0)] = cu::BlockIdOp::create(b_, op->getLoc(), b_.getIndexType());
+  } else if (isa<ClusterRankOp>(op)) {
+    c_.scalars[op->getResult(0)] = cu::ClusterRankOp::create(b_, op->getLoc(), b_.getIndexType());
   } else if (isa<NumBlocksOp>(op)) {
     c_.scalars[op->getResult(0)] = cu::GridSizeOp::create(b_, op->getLoc(), b_.getIndexType());
   } else if (auto apply = dyn_cast<ApplyOp>(op)) {
@@ -453,7 +458,11 @@ LogicalResult FunctionLowering::lowerDotOp(DotOp dot) {
 /// warps as if it were alone.
 LogicalResult FunctionLowering::lowerRoles(RolesOp roles) {
   Location loc = cu::unnamed(roles.getLoc());
-  c_.sync(loc); // channels have been made
+  bool inCluster = func_.getCluster() > 1;
+  if (inCluster)
+    cu::ClusterSyncOp::create(b_, loc); // channels have been made, the others' too
+  else
+    c_.sync(loc);
   int64_t consumers = func_.getWarps() * 32, threads = consumers + func_.getProducerWarps() * 32;
   // A launch gives every thread its even share.
   const Target *target = findTarget(absl::string_view(func_.getTarget().data(), func_.getTarget().size()));
@@ -477,6 +486,9 @@ LogicalResult FunctionLowering::lowerRoles(RolesOp roles) {
   c_.roleThreads = consumers;
   LogicalResult ok = lowerBlock(roles.getConsumer().front());
   c_.roleThreads = 0;
+  b_.setInsertionPointAfter(branch);
+  if (inCluster) // nobody leaves while another may still write to it
+    cu::ClusterSyncOp::create(b_, loc);
   return ok;
 }
 

@@ -247,6 +247,12 @@ private:
     l.stages = std::clamp<int64_t>((target_.maxSharedPerBlock - 1024 - storeBytes) / stageBytes, 2, 8);
     l.raster = 8;
     l.persistent = true;
+    // Two blocks, neighbours along the rows, share the columns' operand.
+    int64_t rows = extentMax(l, dims[c.m.back()]);
+    if (l.tiles[dims[c.m.back()]] == bm && bm == 128 && bn >= 128 && (rows < 0 || rows > bm)) {
+      l.cluster = 2;
+      l.clusterIndex = dims[c.m.back()];
+    }
     return true;
   }
 

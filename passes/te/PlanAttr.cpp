@@ -37,6 +37,8 @@ void setPlan(KernelOp kernel, const KernelPlan &plan) {
         b.getNamedAttr("fill_late", b.getBoolAttr(l.fillLate)),
         b.getNamedAttr("stages", b.getI64IntegerAttr(l.stages)),
         b.getNamedAttr("unit", b.getStringAttr(l.unit)),
+        b.getNamedAttr("cluster", b.getI64IntegerAttr(l.cluster)),
+        b.getNamedAttr("cluster_index", b.getI64IntegerAttr(l.clusterIndex)),
         b.getNamedAttr("persistent", b.getBoolAttr(l.persistent)),
         b.getNamedAttr("producer_warps", b.getI64IntegerAttr(l.producerWarps)),
     }));
@@ -75,6 +77,8 @@ LogicalResult check(KernelOp kernel, const LaunchPlan &l, ArrayRef<Operation *> 
   for (int64_t t : l.tiles)
     if (t <= 0 || (t & (t - 1)))
       return kernel.emitOpError() << "plan of launch '" << l.name << "': tile size " << t << " is not a power of two";
+  if (l.cluster > 1 && (!l.persistent || !l.producerWarps || !llvm::is_contained(l.grid, l.clusterIndex)))
+    return kernel.emitOpError() << "plan of launch '" << l.name << "': a cluster walks tiles of the grid persistently, with producer warps";
   if (l.producerWarps && (l.warps % 4 || l.producerWarps % 4))
     return kernel.emitOpError() << "plan of launch '" << l.name << "': roles are whole warpgroups, not " << l.warps << " and "
                                 << l.producerWarps << " warps";
@@ -117,6 +121,8 @@ FailureOr<KernelPlan> getPlan(KernelOp kernel) {
     l.raster = toInt(d.get("raster"), 1);
     if (auto late = d.getAs<BoolAttr>("fill_late"))
       l.fillLate = late.getValue();
+    l.cluster = toInt(d.get("cluster"), 1);
+    l.clusterIndex = toInt(d.get("cluster_index"), 0);
     if (auto persistent = d.getAs<BoolAttr>("persistent"))
       l.persistent = persistent.getValue();
     l.stages = toInt(d.get("stages"), 1);

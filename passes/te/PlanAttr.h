@@ -29,6 +29,8 @@ struct LaunchPlan {
   bool fillLate = false;  ///< start the next tile behind the product, not before it
   std::string unit = "simt"; ///< simt, mma or wgmma
   bool persistent = false;   ///< a block walks several tiles
+  int64_t cluster = 1;       ///< neighbouring tiles along `clusterIndex` that one cluster of blocks computes
+  int64_t clusterIndex = 0;
   int64_t producerWarps = 0; ///< warps beside `warps` that only fill rings, by tensor copies
 };
 

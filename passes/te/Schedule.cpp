@@ -47,7 +47,8 @@ LogicalResult applySchedule(KernelOp kernel, StringRef target, LaunchPlan &l) {
     int64_t least, most;
   };
   Number numbers[] = {{"warps", l.warps, 1, 32},           {"producer_warps", l.producerWarps, 0, 4}, {"stages", l.stages, 1, 64},
-                      {"raster", l.raster, 1, 1 << 16},    {"min_blocks", l.minBlocks, 1, 32}};
+                      {"raster", l.raster, 1, 1 << 16},    {"min_blocks", l.minBlocks, 1, 32},
+                      {"cluster", l.cluster, 1, 8}};
   struct Flag {
     StringRef key;
     bool &field;

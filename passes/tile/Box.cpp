@@ -24,6 +24,15 @@ int64_t followedIndex(AffineExpr e, ArrayRef<int64_t> box) {
 
 } // namespace
 
+bool canShareBox(const Box &box, int64_t blocks) {
+  if (box.panels % blocks == 0)
+    return true;
+  size_t slowest = box.sizes.size() - 1;
+  while (slowest > 0 && box.sizes[slowest] == 1)
+    --slowest;
+  return box.panels == 1 && slowest > 0 && box.sizes[slowest] % (8 * blocks) == 0;
+}
+
 std::optional<Box> findBox(const TensorRead &read, const te::SizeFacts &facts, std::string &why) {
   auto no = [&](const char *reason) {
     why = reason;

@@ -37,6 +37,10 @@ struct Box {
   int64_t swizzleBytes;
 };
 
+/// Whether `blocks` blocks can bring a part of the box each: whole panels, or groups of
+/// eight rows of its slowest dim (the swizzle's period).
+bool canShareBox(const Box &box, int64_t blocks);
+
 /// The box of `read`, laid out in shared memory as tile::SlotLayout says. Nothing
 /// when no tensor copy makes it; then `why` says in words of the user's program.
 std::optional<Box> findBox(const TensorRead &read, const te::SizeFacts &facts, std::string &why);

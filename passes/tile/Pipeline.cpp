@@ -145,7 +145,7 @@ private:
           SmallVector<Value> offsets;
           for (Value o : s.direct.getOffsets())
             offsets.push_back(mapping.lookupOrDefault(o));
-          RingCopyOp::create(b_, s.direct.getLoc(), s.ring, number, s.direct.getBase(), s.direct.getMap(), offsets, Value(),
+          RingCopyOp::create(b_, s.direct.getLoc(), s.ring, number, s.direct.getBase(), s.direct.getMap(), offsets, Value(), false,
                              s.direct.getMask(), s.direct.getBounds());
         } else {
           RingStoreOp::create(b_, s.tile.getLoc(), s.ring, number, mapping.lookupOrDefault(s.tile));
@@ -215,10 +215,14 @@ public:
     AcquireOp::create(b_, loc, channel, number, bytes);
     for (auto [load, ring] : llvm::zip(loads, rings)) {
       auto copy = RingCopyOp::create(b_, load.getLoc(), ring, number, load.getBase(), load.getMap(), load.getOffsets(), channel,
-                                     load.getMask(), load.getBounds());
+                                     false, load.getMask(), load.getBounds());
       std::string why;
-      if (!findBox(func_, copy, why))
+      std::optional<Box> box = findBox(func_, copy, why);
+      if (!box)
         return load.emitOpError() << "is not a box: " << why;
+      // What every block of a cluster reads, each brings a part of.
+      int64_t blocks = func_.getCluster();
+      copy.setMulticast(blocks > 1 && !load.getMap().isFunctionOfDim(func_.getClusterIndex()) && canShareBox(*box, blocks));
     }
     AwaitOp::create(b_, loc, channel, number);
     auto fed = DotOp::create(b_, dot_.getLoc(), dot_.getResult().getType(), rings[0], rings[1], dot_.getAcc(), dot_.getM(),

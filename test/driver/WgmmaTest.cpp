@@ -61,6 +61,14 @@ TEST(Wgmma, Convolution) {
   EXPECT_EQ(runCase(on90(text, {{"N", 2}, {"H", 9}, {"W", 16}, {"C", 72}, {"R", 3}, {"S", 3}, {"O", 64}})), "");
 }
 
+// Several tiles a block, an odd number of them along the clustered rows, and a ring
+// that is handed from tile to tile.
+TEST(Wgmma, ClustersWalkSeveralTiles) {
+  for (bool a : {true, false})
+    for (bool b : {true, false})
+      EXPECT_EQ(runCase(on90(product("bf16", a, b), {{"M", 904}, {"N", 520}, {"K", 136}})), "") << a << b;
+}
+
 // A reduced index that ends before the tensor does: what lies behind must not count.
 TEST(Wgmma, ReadsPartOfATensor) {
   const char *text = R"(def m(a: bf16[M, P], b: bf16[N, K]) -> (c: bf16[M, N]) {
