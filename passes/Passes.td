@@ -75,11 +75,14 @@ def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
   let summary = "Split long reductions with few results, so that they fill the device";
   let description = [{
     `⊕_k f(p, k)` becomes `⊕_q ⊕_k' f(p, q·C + k')`: partial results over chunks of C
-    of the first reduced index, then their reduction. Done where the results alone
+    of the first reduced index, then their reduction. A `te.cascade` is split into
+    partial states and a cascade that merges them by its rescale region; so are arg
+    reductions, as cascades of key and position. Done where the results alone
     would not give every multiprocessor of the target's table eight blocks, the
     sizes are bounded, and a chunk of at least 16 divides the extent. *Runs after
     `te-simplify`, before `te-plan`, because* the parts are launches of their own.
-    Not tried: extents no chunk divides; contractions. Numeric effect: another
+    Not tried: extents no chunk divides; contractions; argmin of floats, whose keys no
+    combiner orders; arg reductions under a condition. Numeric effect: another
     order of the same reduction, fixed by the sizes.
   }];
   let options = [

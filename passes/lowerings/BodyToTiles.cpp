@@ -91,13 +91,10 @@ Value BodyToTiles::elementwise(Operation *op) {
 bool BodyToTiles::leansOnCondition(te::ReadOp read) {
   if (read.getBounds() != te::BoundsMode::InBounds && read.getBounds() != te::BoundsMode::Assume)
     return false;
-  auto [set, extents, yield] =
-      isa<te::ComputeOp>(op_)
-          ? std::tuple(cast<te::ComputeOp>(op_).getCondition(), cast<te::ComputeOp>(op_).getExtents(), cast<te::ComputeOp>(op_).getYield())
-          : std::tuple(cast<te::ReduceOp>(op_).getCondition(), cast<te::ReduceOp>(op_).getExtents(), cast<te::ReduceOp>(op_).getYield());
+  AffineMap extents = te::getExtents(op_);
   unsigned n = extents.getNumResults(), symbols = extents.getNumSymbols();
-  llvm::BitVector bound(n, bool(yield.getCondition()));
-  if (set)
+  llvm::BitVector bound(n, bool(te::getYield(op_).getCondition()));
+  if (std::optional<IntegerSet> set = te::getCondition(op_))
     for (AffineExpr e : set->getConstraints())
       te::collectDims(e, bound);
   if (bound.none())
@@ -110,10 +107,8 @@ bool BodyToTiles::leansOnCondition(te::ReadOp read) {
     ranges.push_back({b_.getAffineConstantExpr(0), extents.getResult(d) - 1});
   ranges.push_back({});
   bool leaves = false;
-  for (Value v : read.getOperands_()) {
-    auto arg = dyn_cast<BlockArgument>(v);
-    toOp.push_back(b_.getAffineDimExpr(arg && arg.getOwner()->getParentOp() == op_ ? arg.getArgNumber() : n));
-  }
+  for (Value v : read.getOperands_())
+    toOp.push_back(b_.getAffineDimExpr(te::findIndex(op_, v).value_or(n)));
   auto isNatural = [&](AffineExpr e) {
     auto c = e ? dyn_cast<AffineConstantExpr>(simplifyAffineExpr(e, 0, symbols)) : AffineConstantExpr();
     return c && c.getValue() >= 0;
@@ -141,9 +136,8 @@ Value BodyToTiles::load(te::ReadOp read) {
   SmallVector<Value> indexTiles;
   SmallVector<int64_t> used;
   for (auto [i, operand] : llvm::enumerate(read.getOperands_())) {
-    auto arg = dyn_cast<BlockArgument>(operand);
-    if (arg && arg.getOwner()->getParentOp() == op_) {
-      int64_t index = dims_[arg.getArgNumber()];
+    if (std::optional<unsigned> dim = te::findIndex(op_, operand)) {
+      int64_t index = dims_[*dim];
       replacements.push_back(b_.getAffineDimExpr(index));
       if (map.isFunctionOfDim(i))
         used.push_back(index);

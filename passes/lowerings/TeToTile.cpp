@@ -39,13 +39,12 @@ public:
           source_[chain] = source;
     }
     int64_t workspaces = 0;
-    for (Operation *op : getDomainOps(kernel)) {
-      Value v = op->getResult(0);
-      if (!source_.contains(v)) {
-        Value init = initOf(v);
-        source_[v] = init ? source_.lookup(init) : -1 - workspaces++;
-      }
-    }
+    for (Operation *op : getDomainOps(kernel))
+      for (Value v : op->getResults())
+        if (!source_.contains(v)) {
+          Value init = initOf(v);
+          source_[v] = init ? source_.lookup(init) : -1 - workspaces++;
+        }
     return success();
   }
   int64_t sourceOf(Value v) const { return source_.lookup(v); }
@@ -71,7 +70,9 @@ public:
       return failure();
     for (auto [ordinal, dims] : llvm::zip(l_.ops, l_.dims)) {
       Operation *op = ops_[ordinal];
-      LogicalResult ok = isa<ComputeOp>(op) ? emitCompute(cast<ComputeOp>(op), dims) : emitReduce(cast<ReduceOp>(op), dims);
+      LogicalResult ok = isa<ComputeOp>(op)   ? emitCompute(cast<ComputeOp>(op), dims)
+                         : isa<CascadeOp>(op) ? emitCascade(cast<CascadeOp>(op), dims)
+                                              : emitReduce(cast<ReduceOp>(op), dims);
       if (failed(ok))
         return failure();
     }
@@ -127,6 +128,8 @@ private:
       } else {
         auto name = v.getDefiningOp()->getAttrOfType<StringAttr>("name");
         a.name = (name ? name.getValue() : StringRef("workspace")).str();
+        if (v.getDefiningOp()->getNumResults() > 1) // a cascade's: one per component
+          a.name += "_" + std::to_string(cast<OpResult>(v).getResultNumber());
         a.shape = getTensorShape(v);
       }
       args.push_back(a);
@@ -139,8 +142,9 @@ private:
               (isa<BlockArgument>(v) && cast<BlockArgument>(v).getOwner() == &kernel_.getBlock()))
             add(v);
       });
-      if (isStored(op->getResult(0)))
-        add(op->getResult(0));
+      for (Value result : op->getResults())
+        if (isStored(result))
+          add(result);
     }
     llvm::stable_sort(args, [](const Arg &a, const Arg &b) {
       return std::pair(a.source < 0, a.source < 0 ? -a.source : a.source) < std::pair(b.source < 0, b.source < 0 ? -b.source : b.source);
@@ -412,6 +416,89 @@ private:
     if (arg)
       result = arith::IndexCastOp::create(b_, loc, RankedTensorType::get(outShape, b_.getI64Type()), result);
     return finishReduce(op, dims, result, shaper);
+  }
+
+  /// Several reductions at once: every register carries the state of the points it has
+  /// seen; at the end the states are moved to the common components, and combine.
+  LogicalResult emitCascade(CascadeOp op, ArrayRef<int64_t> dims) {
+    Location loc = NameLoc::get(op.getNameAttr() ? op.getNameAttr() : b_.getStringAttr("state"), op.getLoc());
+    unsigned n = op.getNumComponents();
+    ArrayRef<int64_t> reduced = dims.drop_front(op.getNumParallel()), kept = dims.take_front(op.getNumParallel());
+    BodyToTiles shaper(b_, c_, op, dims);
+    SmallVector<int64_t> full = shaper.shapeOf(dims), outShape = shaper.shapeOf(kept), sorted(reduced);
+    llvm::sort(sorted);
+    bool ok = true;
+    auto identity = [&](unsigned k) -> Value {
+      auto type = RankedTensorType::get(full, op.getComponentType(k));
+      TypedAttr value = identityOf(op.getComponentKind(k), op.getComponentType(k), b_);
+      return arith::ConstantOp::create(b_, loc, type, SplatElementsAttr::get(type, Attribute(value)));
+    };
+    /// Component k of `state`, moved to the new values of the components before it.
+    auto rescale = [&](ArrayRef<Value> state, ArrayRef<Value> moved, unsigned k) -> Value {
+      BodyToTiles body(b_, c_, op, {});
+      Block &block = op.getRescale().front();
+      for (unsigned j = 0; j <= k; ++j)
+        body.bind(block.getArgument(j), state[j]);
+      for (unsigned j = 0; j < k; ++j)
+        body.bind(block.getArgument(n + j), moved[j]);
+      Value v = body.evaluate(op.getRescaledValue(k));
+      ok &= bool(v);
+      return v ? body.broadcast(v, full) : state[k];
+    };
+    SmallVector<int64_t> loops = loopsOf(dims);
+    SmallVector<Value> start;
+    if (!loops.empty())
+      for (unsigned k = 0; k < n; ++k)
+        start.push_back(identity(k));
+    SmallVector<Value> states = loopNest(loops, op.getCondition(), dims, start, loc, [&](SmallVector<Value> carried) {
+      BodyToTiles body(b_, c_, op, dims);
+      Value condition = op.getCondition() ? body.evaluateSet(*op.getCondition(), loc) : Value();
+      if (op.getYield().getCondition())
+        condition = body.conjunction(condition, body.evaluate(op.getYield().getCondition()), loc);
+      condition = body.conjunction(condition, body.inside(reduced, loc), loc);
+      SmallVector<Value> next;
+      for (unsigned k = 0; k < n && ok; ++k) {
+        Value term = body.evaluate(op.getElementValue(k));
+        ok &= bool(term);
+        if (!ok)
+          break;
+        term = body.broadcast(term, full);
+        if (condition)
+          term = arith::SelectOp::create(b_, loc, body.broadcast(condition, full), term, identity(k));
+        if (!carried.empty())
+          term = tile::CombineOp::create(b_, loc, term.getType(), op.getComponentKind(k),
+                                         ValueRange{rescale(carried, next, k), term}).getResult(0);
+        next.push_back(term);
+        body.bind(op.getBlock().getArgument(op.getNumDims() + k), term);
+      }
+      return ok ? next : carried;
+    });
+    if (!ok)
+      return failure();
+    // What all states have in common, component by component.
+    SmallVector<Value> finals, spread;
+    for (unsigned k = 0; k < n; ++k) {
+      SmallVector<Type> type{RankedTensorType::get(outShape, op.getComponentType(k))};
+      Value moved = rescale(states, spread, k);
+      finals.push_back(tile::ReduceOp::create(b_, loc, type, op.getComponentKind(k), moved, sorted).getResults()[0]);
+      spread.push_back(shaper.broadcast(finals.back(), full));
+    }
+    BodyToTiles last(b_, c_, op, kept);
+    for (unsigned k = 0; k < n; ++k)
+      last.bind(op.getFinalize().front().getArgument(op.getNumParallel() + k), finals[k]);
+    AffineMap plain = AffineMap::getMultiDimIdentityMap(kept.size(), b_.getContext());
+    plain = AffineMap::get(kept.size(), l_.extents.getNumSymbols(), plain.getResults(), b_.getContext());
+    for (unsigned k = 0; k < n && ok; ++k) {
+      Value value = last.evaluate(op.getFinalValue(k));
+      ok &= bool(value);
+      if (!ok)
+        break;
+      value = last.broadcast(value, outShape);
+      c_.results[op.getResult(k)] = value;
+      if (isStored(op.getResult(k)))
+        store(value, op.getResult(k), plain, kept, {}, last, op.getLoc());
+    }
+    return success(ok);
   }
 
   /// Continues from an init, keeps the value for readers, stores it if wanted.

@@ -1,5 +1,6 @@
 #include "passes/te/Contraction.h"
 
+#include "ir/te/TeShape.h"
 #include "passes/te/Affine.h"
 #include "passes/te/Domain.h"
 
@@ -14,12 +15,12 @@ llvm::BitVector findSupport(Value value, unsigned numDims) {
   while (!work.empty()) {
     Value v = work.pop_back_val();
     if (auto arg = dyn_cast<BlockArgument>(v)) {
-      if (arg.getArgNumber() < numDims && isa<ComputeOp, ReduceOp>(arg.getOwner()->getParentOp()))
+      if (arg.getArgNumber() < numDims && isDomainOp(arg.getOwner()->getParentOp()))
         dims.set(arg.getArgNumber());
       continue;
     }
     Operation *op = v.getDefiningOp();
-    if (isa<ComputeOp, ReduceOp>(op) || !seen.insert(op).second)
+    if (isDomainOp(op) || !seen.insert(op).second)
       continue;
     if (auto read = dyn_cast<ReadOp>(op)) {
       AffineMap map = read.getMapOrIdentity();

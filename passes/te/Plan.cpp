@@ -60,8 +60,8 @@ AccessSummary summarizeAccesses(const LaunchPlan &launch, ArrayRef<Operation *> 
         return;
       SmallVector<int64_t> operandIndex;
       for (Value v : read.getOperands_()) {
-        auto arg = dyn_cast<BlockArgument>(v);
-        operandIndex.push_back(arg && arg.getOwner()->getParentOp() == op ? dims[arg.getArgNumber()] : -1);
+        std::optional<unsigned> dim = findIndex(op, v);
+        operandIndex.push_back(dim ? dims[*dim] : -1);
       }
       count(read.getMapOrIdentity(), operandIndex, read.getTensor().getType().getElementType());
     });

@@ -10,6 +10,7 @@
 #include "frontend/Import.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
 #include "reference/Reference.h"
 
 namespace kernelc::test {
@@ -106,7 +107,8 @@ std::string runCase(const Case &c) {
   });
   frontend::ImportOptions import;
   import.kernel = c.kernel;
-  auto module = frontend::importKc(context, c.text, "test.kc", import);
+  auto module = c.isMlir ? mlir::parseSourceString<mlir::ModuleOp>(c.text, &context)
+                         : frontend::importKc(context, c.text, "test.kc", import);
   if (!module)
     return "import: " + diagnostics;
   auto kernel = describeKernel(*module, c.kernel);

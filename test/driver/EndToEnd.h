@@ -14,6 +14,7 @@ struct Case {
   std::string kernel;                   ///< empty: the only one
   std::string target = "sm_80";
   bool specialise = true;               ///< facts of the sizes; else the general variant
+  bool isMlir = false;                  ///< text is te, not .kc
 };
 
 /// An empty string, or what went wrong: a diagnostic, an emulator finding, or the
