@@ -1,6 +1,7 @@
 // Verifier and accessors of te.cascade. The labels [C1].. are those of TeCascade.td.
 #include "ir/te/Te.h"
 #include "ir/te/TeShape.h"
+#include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace kernelc;
@@ -61,6 +62,75 @@ LogicalResult verifyRegion(CascadeOp op, Region &region, StringRef name, unsigne
 }
 
 } // namespace
+
+namespace {
+
+/// Whether a result in use, or another component, depends on component k.
+bool isNeeded(CascadeOp op, unsigned k) {
+  unsigned dims = op.getNumDims(), n = op.getNumComponents(), parallel = op.getNumParallel();
+  for (unsigned j = 0; j < n; ++j) {
+    if (!op.getResult(j).use_empty() &&
+        dependsOn(op.getFinalValue(j), op.getFinalize().front(), [&](unsigned a) { return a == parallel + k; }))
+      return true;
+    if (j != k && (dependsOn(op.getElementValue(j), op.getBlock(), [&](unsigned a) { return a == dims + k; }) ||
+                   dependsOn(op.getRescaledValue(j), op.getRescale().front(), [&](unsigned a) { return a % n == k; })))
+      return true;
+  }
+  return !op.getResult(k).use_empty();
+}
+
+/// Moves a region without component k: what its yield gives for k, and arguments `first` + k, + n + k ..
+void moveWithout(PatternRewriter &rewriter, Region &from, Region &to, unsigned k, unsigned n, unsigned first) {
+  rewriter.inlineRegionBefore(from, to, to.end());
+  Block &block = to.front();
+  auto yield = cast<YieldOp>(block.getTerminator());
+  rewriter.modifyOpInPlace(yield, [&] { yield.getValuesMutable().erase(k); });
+  // Ops that only component k needed, the last first.
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      rewriter.eraseOp(&op);
+  for (unsigned a = block.getNumArguments(); a-- > first;)
+    if ((a - first) % n == k)
+      block.eraseArgument(a);
+}
+
+} // namespace
+
+///   %a, %b = te.cascade [..] { .. }   with %a unused and nothing of %b depending on it
+///   => %b = te.cascade without component 0
+LogicalResult CascadeOp::canonicalize(CascadeOp op, PatternRewriter &rewriter) {
+  unsigned n = op.getNumComponents();
+  // From the last: a later component may be the only one that needs an earlier one.
+  for (unsigned k = n; k-- > 0;) {
+    if (n == 1 || isNeeded(op, k))
+      continue;
+    SmallVector<Attribute> kinds(op.getKinds().getValue());
+    kinds.erase(kinds.begin() + k);
+    SmallVector<Type> types(op.getResultTypes());
+    types.erase(types.begin() + k);
+    auto smaller = CascadeOp::create(rewriter, op.getLoc(), types, rewriter.getArrayAttr(kinds), op.getIndices(), op.getParallel(),
+                                     op.getExtents(), op.getConditionAttr(), op.getNameAttr());
+    // The finalize region first: other unused results there may still name component k.
+    Value filler;
+    auto finalYield = cast<YieldOp>(op.getFinalize().front().getTerminator());
+    for (unsigned j = 0; j < n; ++j)
+      if (j != k && dependsOn(finalYield.getValues()[j], op.getFinalize().front(),
+                              [&](unsigned a) { return a == op.getNumParallel() + k; })) {
+        rewriter.setInsertionPoint(finalYield);
+        filler = arith::ConstantOp::create(rewriter, op.getLoc(), cast<TypedAttr>(rewriter.getZeroAttr(finalYield.getValues()[j].getType())));
+        rewriter.modifyOpInPlace(finalYield, [&] { finalYield.getValuesMutable()[j].set(filler); });
+      }
+    moveWithout(rewriter, op.getElement(), smaller.getElement(), k, n, op.getNumDims());
+    moveWithout(rewriter, op.getRescale(), smaller.getRescale(), k, n, 0);
+    moveWithout(rewriter, op.getFinalize(), smaller.getFinalize(), k, n, op.getNumParallel());
+    for (unsigned j = 0; j < n; ++j)
+      if (j != k)
+        rewriter.replaceAllUsesWith(op.getResult(j), smaller.getResult(j < k ? j : j - 1));
+    rewriter.eraseOp(op);
+    return success();
+  }
+  return failure();
+}
 
 LogicalResult CascadeOp::verify() {
   KernelOp kernel = getKernel(*this);

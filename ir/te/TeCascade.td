@@ -29,6 +29,9 @@ def Te_CascadeOp : Te_DomainOp<"cascade"> {
     `rescale` the n components of a and then those of x'; `finalize` the parallel dims
     and then the components. `te.yield .. where c` in the element restricts by data.
 
+    Canonical form: no component whose result is unused and on which nothing else
+    depends.
+
     Constraints:
     - [C1] `indices`, the extents' results and the element's index arguments agree in
       number; 0 ≤ parallel ≤ dims; the condition is a set over them.
@@ -68,6 +71,7 @@ def Te_CascadeOp : Te_DomainOp<"cascade"> {
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$element, SizedRegion<1>:$rescale, SizedRegion<1>:$finalize);
   let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1;
   let assemblyFormat = [{
     $kinds $indices `parallel` $parallel `extents` $extents (`where` $condition^)? $element
     `rescale` $rescale `finalize` $finalize attr-dict `:` type($results)
