@@ -239,11 +239,18 @@ class Attention(Workload):
         return 4 * q.numel() * k.shape[2] // (2 if self.causal else 1)
 
 
+# M x N x K of reference products: squares, tall, wide, skinny, long sums, odd rows.
+GEMM_SHAPES = ((8192, 8192, 8192), (4096, 4096, 4096), (2048, 2048, 2048), (1024, 1024, 1024), (512, 512, 512),
+               (16384, 4096, 4096), (8192, 28672, 8192), (4096, 4096, 16384), (16, 8192, 8192), (64, 8192, 8192),
+               (128, 8192, 8192), (256, 8192, 8192), (1000, 1000, 1000), (256, 256, 65536), (4095, 4097, 4100))
+
 WORKLOADS = [
     *(w(m, n, t) for w in (Copy, GeluAdd, RowSum, ColumnSum, Transpose, Softmax, LayerNorm)
       for m, n in ((8192, 4096), (4096, 16384)) for t in ("f32", "bf16")),
-    Matmul(4096, 4096, 4096, "bf16", "nn"),
-    Matmul(4096, 4096, 4096, "bf16", "nt"),
+    *(Matmul(m, n, k, "bf16", form) for m, n, k in GEMM_SHAPES for form in ("nn", "nt")),
+    Matmul(4096, 4096, 4096, "bf16", "tn"),
+    Matmul(4096, 4096, 4096, "bf16", "tt"),
+    Matmul(4096, 4096, 4096, "f16", "nt"),
     Matmul(4096, 4096, 4096, "f32", "nn"),
     Matmul(4096, 4096, 4096, "f32", "nt"),
     Linear(4096, 4096, 4096),

@@ -17,6 +17,36 @@ void Emitter::line(const llvm::Twine &text) {
   out_ += '\n';
 }
 
+/// The last part of a path, as it may stand between quotes.
+static std::string baseName(StringRef path) {
+  std::string name = path.substr(path.rfind('/') + 1).str();
+  for (char &c : name)
+    if (!llvm::isPrint(c) || c == '"' || c == '\\')
+      c = '_';
+  return name;
+}
+
+void Emitter::mark(Location loc) {
+  auto position = loc->findInstanceOf<FileLineColLoc>();
+  if (!position || position.getLine() == 0)
+    return;
+  std::string file = baseName(position.getFilename());
+  if (file.empty() || (file == markedFile_ && position.getLine() == markedLine_))
+    return;
+  out_ += "#line " + std::to_string(position.getLine()) + " \"" + file + "\"\n";
+  markedFile_ = std::move(file);
+  markedLine_ = position.getLine();
+}
+
+/// Declarations and index arithmetic: CSE and hoisting have carried them away from
+/// where they were written, so a mark for each would be noise.
+static bool isBookkeeping(Operation *op) {
+  if (isa<memref::AllocaOp, cu::CommentOp, cu::SharedOp>(op))
+    return true;
+  return op->getNumResults() == 1 && op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
+         (op->getResult(0).getType().isIndex() || op->getResult(0).getType().isInteger(1));
+}
+
 InFlightDiagnostic Emitter::unsupported(Operation *op) {
   failed_ = true;
   return op->emitOpError() << "has no CUDA C spelling";
@@ -225,6 +255,8 @@ void Emitter::emitCpAsync(cu::CpAsyncOp op) {
 void Emitter::emitOp(Operation *op) {
   if (inlined_.contains(op) || op->hasTrait<OpTrait::IsTerminator>())
     return;
+  if (!isBookkeeping(op))
+    mark(op->getLoc());
   if (emitHopper(op))
     return;
   llvm::TypeSwitch<Operation *>(op)
@@ -303,6 +335,7 @@ LogicalResult Emitter::emitKernel(cu::KernelOp kernel) {
   }
   if (!kernel.getSchedule().empty())
     line("// " + kernel.getSchedule());
+  mark(kernel.getLoc());
   line("extern \"C\" __global__ void __launch_bounds__(" + llvm::Twine(kernel.getThreads()) +
        (kernel.getMinBlocks() > 1 ? ", " + std::to_string(kernel.getMinBlocks()) : "") + ") " + kernel.getSymName() + "(" + params + ") {");
   ++indent_;

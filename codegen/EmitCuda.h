@@ -1,5 +1,6 @@
 // cu to CUDA C text. Prints; never changes the IR. The text is header-free, uses
-// only the helpers it needs, and is the same bytes for the same input.
+// only the helpers it needs, names its `.kc` lines by `#line` marks (what one means:
+// support/LineMarks.h), and is the same bytes for the same input.
 #pragma once
 
 #include <string>

@@ -20,7 +20,7 @@ bool Emitter::emitHopper(Operation *op) {
   auto number = [](int64_t n) { return std::to_string(n); };
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case<cu::NamedSyncOp>([&](cu::NamedSyncOp o) {
-        call("kc_bar_sync", number(o.getId()) + ", " + number(o.getThreads()));
+        call("kc_bar_sync", operand(o.getId(), kConditional) + ", " + number(o.getThreads()));
         return true;
       })
       .Case<cu::MbarrierInitOp>([&](cu::MbarrierInitOp o) {
@@ -57,6 +57,10 @@ bool Emitter::emitHopper(Operation *op) {
         arguments += ", " + address(o.getBarrier(), o.getBarrierIndex());
         std::string name = "kc_tma_load_" + std::string(o.getBlocks() ? "multicast_" : "") + number(o.getCoordinates().size()) + "d";
         call(name, o.getBlocks() ? arguments + ", " + number(o.getBlocks()) : arguments);
+        return true;
+      })
+      .Case<cu::StmatrixOp>([&](cu::StmatrixOp o) {
+        call("kc_stmatrix_x4", address(o.getTarget(), o.getTargetIndex()) + ", (const unsigned *)(" + address(o.getSource(), o.getSourceIndex()) + ")");
         return true;
       })
       .Case<cu::TmaStoreOp>([&](cu::TmaStoreOp o) {

@@ -61,6 +61,9 @@ private:
   void declareResult(mlir::Operation *op);
   void assignYield(mlir::Operation *yield, mlir::ValueRange targets);
   void line(const llvm::Twine &text);
+  /// Writes a `#line` mark if what follows comes from another line than what was
+  /// printed last. Without a position in a file: nothing, the last mark holds.
+  void mark(mlir::Location loc);
   void use(llvm::StringRef helper) { helpers_.insert(helper.str()); }
   mlir::InFlightDiagnostic unsupported(mlir::Operation *op);
 
@@ -69,6 +72,8 @@ private:
   NameTable names_;
   llvm::DenseSet<mlir::Operation *> inlined_;
   std::string out_;
+  std::string markedFile_; ///< of the last mark
+  unsigned markedLine_ = 0;
   int indent_ = 0;
   bool failed_ = false;
 };

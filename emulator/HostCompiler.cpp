@@ -107,7 +107,7 @@ std::string readFile(const std::string &path) {
 }
 
 /// clang's errors, each as the CUDA line, the `.kc` line and what is the matter.
-absl::Status explainErrors(const std::string &log, const LineMap &lines,
+absl::Status explainErrors(const std::string &log, const LineMarks &marks,
                            const EmulatorOptions &options) {
   std::vector<std::string> out;
   for (absl::string_view line : absl::StrSplit(log, '\n')) {
@@ -117,12 +117,12 @@ absl::Status explainErrors(const std::string &log, const LineMap &lines,
     std::string what(line.substr(at + 7)), where, construct;
     size_t file = line.find("text.cu:");
     if (file != absl::string_view::npos && file < at) {
-      CodeLocation loc = lines.lookup(std::atoi(std::string(line.substr(file + 8)).c_str()));
+      CodeLocation loc = locateLine(marks, std::atoi(std::string(line.substr(file + 8)).c_str()));
       where = absl::StrCat(options.textName, ":", loc.line);
       if (loc.sourceLine)
         absl::StrAppend(&where, " (", loc.sourceFile, ":", loc.sourceLine, ")");
       absl::StrAppend(&where, ": ");
-      construct = std::string(absl::StripAsciiWhitespace(lines.textOfLine(loc.line)));
+      construct = std::string(absl::StripAsciiWhitespace(marks.textOf(loc.line)));
     }
     if (absl::StrContains(what, "poisoned"))
       what = "inline asm, __shared__ and __constant__ are not modelled; device-only code belongs "
@@ -142,12 +142,13 @@ absl::Status explainErrors(const std::string &log, const LineMap &lines,
 
 /// Compiles into `object`; the intermediate files stand in `directory`.
 absl::Status compileTo(const std::string &clang, const std::string &directory,
-                       const std::string &object, const LineMap &lines, const std::string &wrapper,
+                       const std::string &object, const LineMarks &marks, const std::string &wrapper,
                        const EmulatorOptions &options) {
   std::string textPath = directory + "/text.cu", mainPath = directory + "/main.cpp",
               preludePath = directory + "/prelude.h", logPath = directory + "/log";
+  std::string blanked = marks.blanked();
   for (auto &[path, content] :
-       {std::pair<std::string, absl::string_view>{textPath, lines.blanked()},
+       {std::pair<std::string, absl::string_view>{textPath, blanked},
         {mainPath, wrapper},
         {preludePath, kPrelude}})
     if (absl::Status s = writeFile(path, content); !s.ok())
@@ -172,7 +173,7 @@ absl::Status compileTo(const std::string &clang, const std::string &directory,
     return absl::OkStatus();
   if (rc < 0)
     return absl::UnavailableError(absl::StrCat(clang, " did not finish: ", message));
-  return explainErrors(readFile(logPath), lines, options);
+  return explainErrors(readFile(logPath), marks, options);
 }
 
 // dlopen hands out one instance per file; so do we.
@@ -190,7 +191,7 @@ absl::StatusOr<std::shared_ptr<LoadedText>> LoadedText::load(absl::string_view t
   if (!clang.ok())
     return clang.status();
   std::shared_ptr<LoadedText> loaded(new LoadedText(text));
-  std::vector<EntryDecl> entries = findEntries(loaded->lines_.blanked());
+  std::vector<EntryDecl> entries = findEntries(text);
   if (entries.empty())
     return absl::InvalidArgumentError("the CUDA text has no __global__ function");
   std::string wrapper =
@@ -204,9 +205,10 @@ absl::StatusOr<std::shared_ptr<LoadedText>> LoadedText::load(absl::string_view t
                   "kce::entries, ",
                   entries.size(), "};\n");
 
+  // The marks count too: a live build is shared, and with it what its lines come from.
   std::string key =
       hexDigest(absl::StrCat(*clang, "\1", absl::StrJoin(compilerFlags(options), " "), "\1",
-                             kPrelude, "\1", loaded->lines_.blanked(), "\1", wrapper));
+                             kPrelude, "\1", text, "\1", wrapper));
   llvm::SmallString<128> work;
   if (std::error_code ec = llvm::sys::fs::createUniqueDirectory("kernelc-emulator", work))
     return absl::UnavailableError(absl::StrCat("cannot create a temporary folder: ", ec.message()));
@@ -224,7 +226,7 @@ absl::StatusOr<std::shared_ptr<LoadedText>> LoadedText::load(absl::string_view t
     object = cached;
   } else {
     absl::Status s =
-        compileTo(*clang, loaded->temporaryDirectory_, object, loaded->lines_, wrapper, options);
+        compileTo(*clang, loaded->temporaryDirectory_, object, loaded->marks_, wrapper, options);
     if (!s.ok())
       return s;
     if (!cached.empty()) { // published whole, by rename
@@ -291,7 +293,7 @@ CodeLocation LoadedText::locate(const void *pc) const {
   for (uint32_t i = 0; i < frames->getNumberOfFrames(); i++) {
     const llvm::DILineInfo &frame = frames->getFrame(i);
     if (absl::EndsWith(frame.FileName, "text.cu"))
-      return lines_.lookup(int(frame.Line));
+      return locateLine(marks_, int(frame.Line));
   }
   return {};
 }

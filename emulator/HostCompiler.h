@@ -12,26 +12,9 @@
 #include "absl/strings/string_view.h"
 #include "emulator/Emulator.h"
 #include "emulator/HostApi.h"
+#include "support/LineMarks.h"
 
 namespace kernelc::emulator {
-
-/// Text whose `#line` directives became empty lines, and where they pointed.
-class LineMap {
-public:
-  explicit LineMap(absl::string_view text);
-  const std::string &blanked() const { return blanked_; }
-  CodeLocation lookup(int line) const;
-  absl::string_view textOfLine(int line) const;
-
-private:
-  struct Origin {
-    int file = -1;
-    int line = 0;
-  };
-  std::string blanked_;
-  std::vector<std::string> files_;
-  std::vector<Origin> lines_;
-};
 
 /// A `__global__` function found in a text.
 struct EntryDecl {
@@ -39,6 +22,9 @@ struct EntryDecl {
   unsigned maxThreads = 0;
 };
 std::vector<EntryDecl> findEntries(absl::string_view text);
+
+/// Line `line` of the CUDA text and where its `#line` mark says it comes from.
+CodeLocation locateLine(const LineMarks &marks, int line);
 
 /// A host build in memory. Immutable but for the fiber state behind `module`,
 /// which `inUse` protects.
@@ -57,8 +43,8 @@ public:
   std::mutex inUse;
 
 private:
-  LoadedText(absl::string_view text) : lines_(text) {}
-  LineMap lines_;
+  LoadedText(absl::string_view text) : marks_(text) {}
+  LineMarks marks_;
   std::string objectPath_, temporaryDirectory_;
   void *handle_ = nullptr;
   uintptr_t imageBase_ = 0, imageBytes_ = 0;

@@ -102,6 +102,10 @@ def TePlan : Pass<"te-plan", "::kernelc::te::KernelOp"> {
     A producer joins its reader's launch when its parallel indices are exactly the
     grid of that launch, it is read at plain indices, and no third launch stands
     between them. Otherwise it is stored in a workspace by a launch of its own.
+
+    Precondition: size facts that hold (the variant's guard sees to that). Not tried:
+    measuring; the same input always gets the same plan. Numeric effect: none by
+    itself; tile sizes fix the order in which a reduction is summed.
   }];
   let options = [
     Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,
@@ -119,7 +123,10 @@ def TeToTile : Pass<"te-to-tile", "::mlir::ModuleOp"> {
     of the block (of a product's reduced indices only the slowest is so bounded); what
     the domain excludes of the rest is masked, in a product on the factor whose indices
     the constraint speaks of. An access that is inside only where the condition holds
-    reads zero elsewhere. Requires `te-plan`. The kernel itself stays in the module: it is the launch's contract.
+    reads zero elsewhere. Requires `te-plan`. The kernel itself stays in the module: it
+    is the launch's contract.
+    *Runs before every tile pass, because* they work on one launch at a time. Numeric
+    effect: sums of products become fused multiply-adds.
   }];
   let dependentDialects = ["::kernelc::tile::TileDialect"];
 }
@@ -178,7 +185,10 @@ def TileLayouts : Pass<"tile-layouts", "::kernelc::tile::FuncOp"> {
     component; elsewhere the memory accesses choose: 16-byte vectors along the dim
     in which most bytes are contiguous. An access that is contiguous along another
     dim gets a layout of its own and a `tile.convert_layout`.
-    Precondition: no tile has an encoding. Postcondition: every tile has one.
+    *Runs last on tile, because* it needs to see what is left in registers.
+    Precondition: no tile has an encoding. Postcondition: every tile has one. Not
+    tried: layouts across roles; converting in registers or by shuffles. Numeric
+    effect: none by itself; layouts fix the order in which a tile is reduced.
   }];
 }
 
@@ -189,7 +199,8 @@ def TileToCu : Pass<"tile-to-cu", "::mlir::ModuleOp"> {
     digits parts of the coordinate; runs of elementwise ops with equal layouts
     become one loop. Reductions go through registers, shuffles and shared memory,
     in that order and always in the same order (bitwise repeatable).
-    Requires `tile-layouts`.
+    Requires `tile-layouts`. Not tried: tidy index arithmetic; canonicalize, CSE and
+    loop-invariant code motion follow. Numeric effect: none beyond that order.
   }];
   let dependentDialects = ["::kernelc::cu::CuDialect"];
 }

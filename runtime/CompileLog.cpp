@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "support/LineMarks.h"
 
 namespace kernelc {
 namespace {
@@ -36,35 +37,6 @@ string_view quoted(string_view line) {
   size_t end = line.find('\'', begin + 1);
   return end == string_view::npos ? string_view() : line.substr(begin + 1, end - begin - 1);
 }
-
-/// `# line` marks: tracks which source line the next line of the text stands for.
-class LineMap {
-public:
-  /// Feeds one line of the text; true when it was a mark itself.
-  bool advance(string_view line) {
-    string_view s = absl::StripLeadingAsciiWhitespace(line);
-    if (absl::ConsumePrefix(&s, "#line ")) {
-      s = absl::StripLeadingAsciiWhitespace(s);
-      size_t digits = 0;
-      while (digits < s.size() && std::isdigit(static_cast<unsigned char>(s[digits])))
-        ++digits;
-      int next = 0;
-      if (absl::SimpleAtoi(s.substr(0, digits), &next))
-        next_ = next;
-      size_t open = s.find('"'), close = s.rfind('"');
-      if (open != string_view::npos && close > open)
-        file_ = std::string(s.substr(open + 1, close - open - 1));
-      return true;
-    }
-    current_ = next_ ? next_++ : 0;
-    return false;
-  }
-  SourceLoc current() const { return file_.empty() ? SourceLoc() : SourceLoc{file_, current_, 0}; }
-
-private:
-  std::string file_;
-  int next_ = 0, current_ = 0;
-};
 
 /// Splits "linear.kc(40): error: text" into its parts.
 bool parseFrontEndLine(string_view line, CompileDiagnostic *out) {
@@ -220,16 +192,17 @@ bool CompileLog::hasPerformanceErrors() const {
 CompileLog parseCompileLog(string_view log, string_view text) { return Parser(text).run(log); }
 
 SourceLoc findEntryLocation(string_view text, string_view entry) {
-  LineMap map;
   if (entry.empty())
     return {};
-  for (string_view line : absl::StrSplit(text, '\n')) {
-    if (map.advance(line) || absl::StartsWith(absl::StripLeadingAsciiWhitespace(line), "//"))
+  LineMarks marks(text);
+  for (int number = 1; number <= marks.numLines(); ++number) {
+    string_view line = marks.textOf(number);
+    if (absl::StartsWith(absl::StripLeadingAsciiWhitespace(line), "//"))
       continue;
     for (size_t at = line.find(entry); at != string_view::npos; at = line.find(entry, at + 1)) {
       string_view after = absl::StripLeadingAsciiWhitespace(line.substr(at + entry.size()));
       if ((at == 0 || !isWordChar(line[at - 1])) && absl::StartsWith(after, "("))
-        return map.current();
+        return marks.at(number);
     }
   }
   return {};

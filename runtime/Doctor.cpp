@@ -110,6 +110,7 @@ const std::vector<EnvironmentVariable> &environmentVariables() {
       {"KERNELC_LAUNCH_BLOCKING", "1: wait after every launch, so that a fault names its kernel", "0"},
       {"KERNELC_LIBCUDA", "the CUDA driver library", "libcuda.so.1"},
       {"KERNELC_LIBNVRTC", "the NVRTC library", "libnvrtc.so.13 or .12, by name, in the toolkit, in Python wheels"},
+      {"KERNELC_LINEINFO", "1: cubins carry the .kc lines, for profilers", "0"},
       {"KERNELC_NVRTC_WORKER", "the program that compiles under limits", "kernelc-nvrtc-worker beside this program"},
   };
   return *variables;

@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "support/LineMarks.h"
 
 namespace kernelc {
 
@@ -200,9 +201,14 @@ absl::StatusOr<std::unique_ptr<Nvrtc>> Nvrtc::load(std::string path) {
 }
 
 std::vector<std::string> Nvrtc::options(absl::string_view arch) {
-  return {absl::StrCat("-arch=", arch), "-std=c++17", "-default-device", "--fmad=false",
+  std::vector<std::string> options = {absl::StrCat("-arch=", arch), "-std=c++17", "-default-device", "--fmad=false",
           // No kernel includes a file; this stops lookups relative to the working directory.
           "--no-source-include", "--ptxas-options=-v", "--ptxas-options=--warn-on-spills"};
+  // Not always: the tables make a cubin three to four times as large.
+  const char *lineInfo = std::getenv("KERNELC_LINEINFO");
+  if (lineInfo && *lineInfo && absl::string_view(lineInfo) != "0")
+    options.push_back("-lineinfo");
+  return options;
 }
 
 bool Nvrtc::isAllowedOption(absl::string_view option) {
@@ -234,7 +240,8 @@ Nvrtc::compile(absl::string_view text, absl::string_view programName, absl::stri
     raw.push_back(o.c_str());
 
   auto program = std::make_unique<Program>(*fn_);
-  std::string textZ(text), nameZ(programName);
+  // Pinned: messages and line tables then name the `.kc` line of every line.
+  std::string textZ = LineMarks(text).pinned(), nameZ(programName);
   if (int r = fn_->nvrtcCreateProgram(&program->handle, textZ.c_str(), nameZ.c_str(), 0, nullptr, nullptr))
     return program->error("nvrtcCreateProgram", r);
   int result = fn_->nvrtcCompileProgram(program->handle, int(raw.size()), raw.data());

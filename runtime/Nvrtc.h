@@ -39,7 +39,8 @@ public:
   /// Compute capabilities it compiles for, e.g. {75, 80, 90}.
   const std::vector<int> &architectures() const { return architectures_; }
 
-  /// The options every text is compiled with; a golden list, tested.
+  /// The options every text is compiled with; a golden list, tested. With
+  /// $KERNELC_LINEINFO=1 also -lineinfo: profilers then show the `.kc` lines.
   static std::vector<std::string> options(absl::string_view arch);
 
   /// Compiles `text` for `arch` ("sm_90a"). `programName` appears in messages that

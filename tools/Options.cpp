@@ -148,6 +148,7 @@ const std::vector<EnvironmentOption> &environmentOptions() {
       {"--libcuda", "KERNELC_LIBCUDA", "FILE", "the CUDA driver library"},
       {"--libnvrtc", "KERNELC_LIBNVRTC", "FILE", "the NVRTC library"},
       {"--clang", "KERNELC_CLANG", "FILE", "the clang++ that the emulator compiles with"},
+      {"--lineinfo", "KERNELC_LINEINFO", "", "cubins carry the .kc lines, for profilers"},
       {"--launch-blocking", "KERNELC_LAUNCH_BLOCKING", "", "wait after every launch, so that a fault names its kernel"},
   };
   return *all;

@@ -13,7 +13,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Cu_NamedSyncOp : Cu_Op<"named_sync"> {
   let summary = "bar.sync: `threads` threads of the block meet at barrier `id`";
-  let arguments = (ins I64Attr:$id, I64Attr:$threads);
+  let arguments = (ins Index:$id, I64Attr:$threads);
   let assemblyFormat = "$id `threads` $threads attr-dict";
 }
 

@@ -133,6 +133,15 @@ def Cu_LdmatrixOp : Cu_Op<"ldmatrix", [AttrSizedOperandSegments, MemoryEffects<[
   }];
 }
 
+def Cu_StmatrixOp : Cu_Op<"stmatrix", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "stmatrix: four 8x8 matrices of 16-bit elements from a private array to shared memory";
+  let description = [{ The inverse of ldmatrix: eight neighbours from `source_index` go to the rows that lanes name. }];
+  let arguments = (ins AnyMemRef:$source, Index:$source_index, AnyMemRef:$target, Index:$target_index);
+  let assemblyFormat = [{
+    $source `[` $source_index `]` `to` $target `[` $target_index `]` attr-dict `:` type($source) `to` type($target)
+  }];
+}
+
 def Cu_MmaOp : Cu_Op<"mma", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "mma.sync on private arrays: acc += a * b";
   let description = [{

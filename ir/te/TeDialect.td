@@ -10,8 +10,8 @@ def Te_Dialect : Dialect {
   let cppNamespace = "::kernelc::te";
   let summary = "Tensor expressions: what every output element is";
   let description = [{
-    A `te.kernel` holds a straight line of `te.compute`, `te.reduce` and
-    `te.cascade` ops and ends in `te.return`. Each of them defines one tensor over
+    A `te.kernel` holds a straight line of `te.compute` and `te.reduce`
+    ops and ends in `te.return`. Each of them defines one tensor over
     a *domain*: index ranges from zero to an extent, an optional integer set, and
     an optional condition on data. Its region gives the scalar value of one
     element; scalar bodies are upstream `arith` and `math`.

@@ -93,9 +93,10 @@ def Tile_BarrierOp : Tile_Op<"barrier"> {
 def Tile_BoxStoreOp : Tile_Op<"box_store", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "starts writing slot `number` to a box of a tensor";
   let description = [{
-    As `tile.store` of what every thread of the role has put there with
-    `tile.ring_store`, by a tensor copy: points beyond the extents of the launch's
-    indices are not written. The slot is read until a `tile.box_drain`.
+    As `tile.store` of what the role has put there with `tile.ring_store`, by a tensor
+    copy: points beyond the extents of the launch's indices are not written. Each
+    warpgroup stores its even share of the rows, which only its own threads have
+    written, and waits for itself alone. The slot is read until a `tile.box_drain`.
   }];
   let arguments = (ins Tile_RingType:$ring, Index:$number, AnyMemRef:$base, AffineMapAttr:$map, Variadic<Index>:$offsets);
   let assemblyFormat = [{
@@ -104,7 +105,7 @@ def Tile_BoxStoreOp : Tile_Op<"box_store", [MemoryEffects<[MemRead, MemWrite]>]>
 }
 
 def Tile_BoxDrainOp : Tile_Op<"box_drain"> {
-  let summary = "waits until at most `pending` box stores still read their slots";
+  let summary = "waits until at most `pending` of this warpgroup's box stores still read their slots";
   let arguments = (ins I64Attr:$pending);
   let assemblyFormat = "$pending attr-dict";
 }

@@ -131,13 +131,27 @@ static void forEachPanel(ThreadCode &c, const Box &box, tile::RingType ring, Val
   }
 }
 
-/// This block's share of `box` when `blocks` of a cluster bring it together: some of its
-/// panels, or a part of its slowest dim. Returns where the share starts: in elements of
-/// the slot, and per coordinate.
+/// A part of a box: where it starts in elements of the slot, and per coordinate.
 struct Share {
-  Value element;
+  Value element;                  ///< null: at the start
   SmallVector<Value> coordinates; ///< what to add; null: nothing
 };
+
+/// Part `rank` of `parts` along the slowest dim with more than one point: rows.
+static Share takeRows(ThreadCode &c, Box &box, tile::RingType ring, int64_t parts, Value rank, Location loc) {
+  Share share{{}, SmallVector<Value>(box.sizes.size())};
+  size_t slowest = box.sizes.size() - 1;
+  while (slowest > 0 && box.sizes[slowest] == 1)
+    --slowest;
+  tile::SlotLayout slot = SlotAddress::layoutOf(ring);
+  box.sizes[slowest] /= parts;
+  share.element = c.mul(rank, slot.rows / parts * slot.width, loc);
+  share.coordinates[slowest] = c.mul(rank, box.sizes[slowest], loc);
+  return share;
+}
+
+/// This block's part of `box` when `blocks` of a cluster bring it together: some of its
+/// panels, or rows.
 static Share takeShare(ThreadCode &c, Box &box, tile::RingType ring, int64_t blocks, Location loc) {
   Share share{{}, SmallVector<Value>(box.sizes.size())};
   assert(canShareBox(box, blocks) && "tile-pipeline shares what can be shared");
@@ -149,13 +163,12 @@ static Share takeShare(ThreadCode &c, Box &box, tile::RingType ring, int64_t blo
     share.coordinates[0] = c.mul(rank, box.panels * slot.width, loc);
     return share;
   }
-  size_t slowest = box.sizes.size() - 1;
-  while (slowest > 0 && box.sizes[slowest] == 1)
-    --slowest;
-  box.sizes[slowest] /= blocks;
-  share.element = c.mul(rank, slot.rows / blocks * slot.width, loc);
-  share.coordinates[slowest] = c.mul(rank, box.sizes[slowest], loc);
-  return share;
+  return takeRows(c, box, ring, blocks, rank, loc);
+}
+
+/// The thread that speaks for its warpgroup: the one whose bulk groups count.
+static Value threadOfWarpgroup(ThreadCode &c, Location loc) {
+  return arith::RemSIOp::create(c.b, loc, c.thread(loc), c.index(128, loc));
 }
 
 void lowerBoxStore(ThreadCode &c, tile::BoxStoreOp op) {
@@ -164,12 +177,18 @@ void lowerBoxStore(ThreadCode &c, tile::BoxStoreOp op) {
   std::string why;
   std::optional<Box> box = findBox(c.func, op, why);
   assert(box && "tile-stage-stores makes only boxes");
+  Share share{{}, SmallVector<Value>(box->sizes.size())};
+  if (c.func.getWarps() > 4)
+    share = takeRows(c, *box, ring, c.func.getWarps() / 4, c.warpgroup(loc), loc);
   Value map = addTensorMap(c, op.getBase(), *box, ring.getElementType(), loc);
   cu::ProxyFenceOp::create(c.b, loc);
-  c.sync(loc);
-  ifZero(c, c.thread(loc), loc, [&] {
+  c.syncWarpgroup(loc);
+  ifZero(c, threadOfWarpgroup(c, loc), loc, [&] {
     forEachPanel(c, *box, ring, c.scalars.lookup(op.getNumber()), op.getOffsets(), loc, [&](ArrayRef<Value> coordinates, Value from) {
-      cu::TmaStoreOp::create(c.b, loc, map, c.rings.lookup(op.getRing()), from, coordinates);
+      SmallVector<Value> mine(coordinates);
+      for (auto [at, more] : llvm::zip(mine, share.coordinates))
+        at = c.add(at, more, loc);
+      cu::TmaStoreOp::create(c.b, loc, map, c.rings.lookup(op.getRing()), c.add(from, share.element, loc), mine);
     });
     cu::TmaCommitOp::create(c.b, loc);
   });
@@ -177,8 +196,8 @@ void lowerBoxStore(ThreadCode &c, tile::BoxStoreOp op) {
 
 void lowerBoxDrain(ThreadCode &c, tile::BoxDrainOp op) {
   Location loc = cu::unnamed(op.getLoc());
-  ifZero(c, c.thread(loc), loc, [&] { cu::TmaWaitReadOp::create(c.b, loc, op.getPending()); });
-  c.sync(loc);
+  ifZero(c, threadOfWarpgroup(c, loc), loc, [&] { cu::TmaWaitReadOp::create(c.b, loc, op.getPending()); });
+  c.syncWarpgroup(loc);
 }
 
 void lowerBoxCopy(ThreadCode &c, tile::RingCopyOp op) {

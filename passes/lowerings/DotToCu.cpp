@@ -134,6 +134,45 @@ void lowerRingCopy(ThreadCode &c, tile::RingCopyOp op) {
   }
 }
 
+/// Whether registers and lanes hold 16 x 16 patches as stmatrix.x4 takes them: the
+/// accumulator fragments of mma and wgmma, rows contiguous along the ring's dim.
+static bool isMatrixFragment(const Layout &layout, int64_t contiguous) {
+  auto is = [](const Digit &d, int64_t stride, int64_t size) { return d.stride == stride && d.size == size; };
+  ArrayRef<Digit> r = layout.reg, l = layout.lane;
+  return r.size() >= 3 && l.size() == 2 && r[0].dim == contiguous && is(r[0], 1, 2) && is(r[1], 8, 2) && r[1].dim != contiguous &&
+         r[2].dim == contiguous && r[2].stride == 8 && r[2].size % 2 == 0 && l[0].dim == contiguous && is(l[0], 2, 4) &&
+         l[1].dim == r[1].dim && is(l[1], 1, 8);
+}
+
+/// Fragments leave by stmatrix: lane l names row l mod 16, columns from 8 (l / 16).
+static void storeFragments(ThreadCode &c, tile::RingStoreOp op, SlotAddress &address, const Layout &layout, Value start, Location loc) {
+  Layout warps{{}, {}, layout.warp};
+  Value lane = c.lane(loc), row = arith::RemSIOp::create(c.b, loc, lane, c.index(16, loc));
+  Value column = c.mul(arith::DivSIOp::create(c.b, loc, lane, c.index(16, loc)), 8, loc);
+  RegTile value = c.tiles.lookup(op.getValue());
+  Digit pairs = layout.reg[2]; // of 8 columns; stmatrix takes two at once
+  pairs = {pairs.dim, 16, pairs.size / 2};
+  tile::Digits digits{pairs};
+  llvm::append_range(digits, ArrayRef<Digit>(layout.reg).drop_front(3));
+  OpenDigits open;
+  c.overDigits(digits, loc, open, [&] {
+    SmallVector<Value> coords = c.threadCoordinates(warps, op.getRing().getType().getShape().size(), loc);
+    coords[layout.reg[1].dim] = c.add(coords[layout.reg[1].dim], row, loc);
+    coords[pairs.dim] = c.add(coords[pairs.dim], column, loc);
+    Value r;
+    int64_t weight = 8;
+    for (const Digit &d : digits) {
+      if (Value v = open.valueOf(d)) {
+        coords[d.dim] = c.add(coords[d.dim], c.mul(v, d.stride, loc), loc);
+        r = c.add(r, c.mul(v, weight, loc), loc);
+      }
+      weight *= d.size;
+    }
+    Value to = c.add(start, address.offset(address.row(coords), coords[pairs.dim]), loc);
+    cu::StmatrixOp::create(c.b, loc, value.array, r ? r : c.index(0, loc), c.rings.lookup(op.getRing()), to);
+  });
+}
+
 void lowerRingStore(ThreadCode &c, tile::RingStoreOp op) {
   Location loc = cu::unnamed(op.getLoc());
   auto ring = op.getRing().getType();
@@ -141,6 +180,9 @@ void lowerRingStore(ThreadCode &c, tile::RingStoreOp op) {
   Layout layout = tile::getLayout(op.getValue());
   Value start = address.slotStart(c.scalars.lookup(op.getNumber()));
   Value target = c.rings.lookup(op.getRing());
+  if (c.hasStmatrix && bytesOf(ring.getElementType()) == 2 && address.layout().chunk == 8 && !isRematerialized(op.getValue().getDefiningOp()) &&
+      isMatrixFragment(layout, ring.getContiguous()))
+    return storeFragments(c, op, address, layout, start, loc);
   OpBuilder::InsertionGuard guard(c.b);
   if (Value first = c.isFirstReplica(layout, loc)) {
     auto branch = scf::IfOp::create(c.b, loc, first, false);

@@ -82,9 +82,19 @@ Value ThreadCode::expand(AffineExpr e, ValueRange dims, Location loc) {
 
 void ThreadCode::sync(Location loc) {
   if (roleThreads)
-    cu::NamedSyncOp::create(b, loc, 1, roleThreads);
+    cu::NamedSyncOp::create(b, loc, index(1, loc), roleThreads);
   else
     cu::SyncOp::create(b, loc);
+}
+
+void ThreadCode::syncWarpgroup(Location loc) {
+  cu::NamedSyncOp::create(b, loc, add(warpgroup(loc), index(2, loc), loc), 128);
+}
+
+Value ThreadCode::warpgroup(Location loc) {
+  if (func.getWarps() <= 4)
+    return index(0, loc);
+  return cu::WarpgroupOp::create(b, NameLoc::get(b.getStringAttr("warpgroup"), loc), b.getIndexType());
 }
 
 Value ThreadCode::thread(Location loc) { return cu::ThreadIdOp::create(b, loc, b.getIndexType()); }

@@ -47,6 +47,7 @@ public:
   llvm::DenseMap<mlir::Value, Channel> channels;
   cu::KernelOp kernel;                               ///< what is being filled
   int64_t roleThreads = 0;                           ///< threads of the role being lowered; 0: the whole block
+  bool hasStmatrix = false;                          ///< the target stores fragments
   bool hasAsyncCopy = false;                         ///< the target copies without registers
   int64_t sharedBytes = 0;
 
@@ -58,6 +59,10 @@ public:
 
   /// Every thread of this role is here, and its shared memory writes are seen.
   void sync(mlir::Location loc);
+  /// As sync(), for the threads of this warpgroup of a role.
+  void syncWarpgroup(mlir::Location loc);
+  /// Which warpgroup of its role this thread is in.
+  mlir::Value warpgroup(mlir::Location loc);
   mlir::Value thread(mlir::Location loc);
   mlir::Value lane(mlir::Location loc);
   mlir::Value warp(mlir::Location loc);

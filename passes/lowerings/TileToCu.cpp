@@ -33,8 +33,10 @@ public:
 
   LogicalResult run() {
     const Target *target = findTarget(absl::string_view(func_.getTarget().data(), func_.getTarget().size()));
-    if (target)
+    if (target) {
       c_.hasAsyncCopy = target->asyncCopy;
+      c_.hasStmatrix = target->generation >= 90;
+    }
     makeKernel();
     if (failed(lowerBlock(func_.getBlock())))
       return failure();
@@ -572,11 +574,22 @@ LogicalResult FunctionLowering::lowerFor(scf::ForOp loop) {
   return success();
 }
 
+/// Everything below reads layouts off types.
+LogicalResult checkLayouts(FuncOp func) {
+  Operation *bare = nullptr;
+  func.walk([&](Operation *op) {
+    for (Type t : op->getResultTypes())
+      if (auto tile = dyn_cast<RankedTensorType>(t); tile && !isa_and_nonnull<LayoutAttr>(tile.getEncoding()))
+        bare = bare ? bare : op;
+  });
+  return bare ? bare->emitOpError() << "makes a tile without a layout; run tile-layouts first" : success();
+}
+
 struct TileToCuPass : impl::TileToCuBase<TileToCuPass> {
   void runOnOperation() override {
     for (FuncOp func : llvm::to_vector(getOperation().getOps<FuncOp>())) {
       OpBuilder b(func);
-      if (failed(FunctionLowering(b, func).run()))
+      if (failed(checkLayouts(func)) || failed(FunctionLowering(b, func).run()))
         return signalPassFailure();
       func.erase();
     }

@@ -39,8 +39,7 @@ LogicalResult lowerWgmma(ThreadCode &c, tile::DotOp op, Value acc) {
   int64_t m = extent(*a, op.getM()), n = extent(*bSide, op.getN()), k = extent(*a, op.getK());
   tile::AccumulatorShape shape = tile::accumulatorShape("wgmma", m, n, c.func.getWarps());
   // Which part of the product this warpgroup has: rows or columns.
-  Value group = c.func.getWarps() > 4 ? Value(cu::WarpgroupOp::create(b, NameLoc::get(b.getStringAttr("warpgroup"), loc), b.getIndexType()))
-                                      : c.index(0, loc);
+  Value group = c.warpgroup(loc);
   bool byRows = shape.warpM < m;
   if (shape.warpM % 64 || (!byRows && bSide->operand.transposed && shape.warpN % bSide->operand.panelWidth))
     return op.emitOpError() << "gives a warpgroup " << shape.warpM << " rows and " << shape.warpN

@@ -349,6 +349,8 @@ struct TePlanPass : impl::TePlanBase<TePlanPass> {
       kernel.emitError() << "unknown target '" << target << "'";
       return signalPassFailure();
     }
+    if (failed(checkSizeFacts(kernel, llvm::to_vector_of<int64_t>(sizeDiv), llvm::to_vector_of<int64_t>(sizeMax))))
+      return signalPassFailure();
     KernelPlan plan;
     plan.target = target;
     plan.sizeDiv.assign(kernel.getNumSizes(), 1);

@@ -87,6 +87,19 @@ LogicalResult check(KernelOp kernel, const LaunchPlan &l, ArrayRef<Operation *> 
 
 } // namespace
 
+LogicalResult checkSizeFacts(KernelOp kernel, ArrayRef<int64_t> div, ArrayRef<int64_t> max) {
+  unsigned sizes = kernel.getNumSizes();
+  if (div.size() > sizes || max.size() > sizes)
+    return kernel.emitError() << "size-div or size-max has more entries than the kernel's " << sizes << " sizes";
+  for (auto [i, d] : llvm::enumerate(div))
+    if (d < 1)
+      return kernel.emitError() << "size-div: " << d << " divides no size '" << kernel.getSizeName(i) << "'; 1 says nothing";
+  for (auto [i, m] : llvm::enumerate(max))
+    if (m < -1)
+      return kernel.emitError() << "size-max: " << m << " bounds no size '" << kernel.getSizeName(i) << "'; -1 says nothing";
+  return success();
+}
+
 FailureOr<KernelPlan> getPlan(KernelOp kernel) {
   auto dict = kernel->getAttrOfType<DictionaryAttr>("plan");
   if (!dict)
@@ -99,6 +112,8 @@ FailureOr<KernelPlan> getPlan(KernelOp kernel) {
   auto launches = dict.getAs<ArrayAttr>("launches");
   if (!launches || plan.sizeDiv.size() != kernel.getNumSizes() || plan.sizeMax.size() != kernel.getNumSizes())
     return kernel.emitOpError() << "has a malformed plan";
+  if (failed(checkSizeFacts(kernel, plan.sizeDiv, plan.sizeMax)))
+    return failure();
   for (Attribute a : launches) {
     auto d = dyn_cast<DictionaryAttr>(a);
     if (!d)

@@ -40,6 +40,10 @@ struct KernelPlan {
   std::vector<LaunchPlan> launches;
 };
 
+/// Divisors are positive, bounds -1 or more, and there are not more of them than
+/// sizes; a diagnostic otherwise.
+mlir::LogicalResult checkSizeFacts(KernelOp kernel, llvm::ArrayRef<int64_t> div, llvm::ArrayRef<int64_t> max);
+
 void setPlan(KernelOp kernel, const KernelPlan &plan);
 /// Fails with a diagnostic when the kernel has no plan or a malformed one.
 mlir::FailureOr<KernelPlan> getPlan(KernelOp kernel);

@@ -6,6 +6,7 @@
 #include "passes/te/Affine.h"
 #include "passes/te/Cascade.h"
 #include "passes/te/Contraction.h"
+#include "passes/te/PlanAttr.h"
 #include "support/Target.h"
 
 using namespace mlir;
@@ -176,6 +177,8 @@ struct TeSplitReducePass : impl::TeSplitReduceBase<TeSplitReducePass> {
       return signalPassFailure();
     }
     SmallVector<int64_t> div(sizeDiv.begin(), sizeDiv.end()), max(sizeMax.begin(), sizeMax.end());
+    if (failed(checkSizeFacts(getOperation(), div, max)))
+      return signalPassFailure();
     Splitter(getOperation(), *found, {div, max}).run();
   }
 };

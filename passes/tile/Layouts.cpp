@@ -33,6 +33,10 @@ public:
   explicit LayoutAssigner(FuncOp func) : func_(func) {}
 
   LogicalResult run() {
+    bool ok = true;
+    func_.walk([&](DotOp dot) { ok &= succeeded(checkShape(dot)); });
+    if (!ok)
+      return failure();
     separateConstants();
     connect();
     for (auto &[leader, component] : components_)
@@ -46,6 +50,27 @@ public:
   }
 
 private:
+  /// A dot has the unit's fragments for its accumulator, or no layout.
+  LogicalResult checkShape(DotOp dot) {
+    StringRef unit = func_.getUnit();
+    int64_t least = unit == "wgmma" ? 64 : unit == "mma" ? 16 : unit == "simt" ? 1 : 0;
+    if (!least)
+      return func_.emitOpError() << "has the unit '" << unit << "'; there are simt, mma and wgmma";
+    auto count = [&](ArrayRef<int64_t> dims) {
+      int64_t n = 1;
+      for (int64_t d : dims)
+        n *= shapeOf(dot.getResult())[d];
+      return n;
+    };
+    int64_t m = count(dot.getM()), n = count(dot.getN());
+    if (m < least || n < std::min<int64_t>(least, 16) || !llvm::isPowerOf2_64(m) || !llvm::isPowerOf2_64(n))
+      return dot.emitOpError() << "of " << m << " × " << n << " elements fills no fragments of " << unit << ": it needs powers of two, at least "
+                               << least << " × " << std::min<int64_t>(least, 16);
+    if (unit == "wgmma" && func_.getWarps() % 4)
+      return dot.emitOpError() << "of wgmma needs whole warpgroups, not " << func_.getWarps() << " warps";
+    return success();
+  }
+
   /// Constants, splats and coordinates are free to make: one per user, so that
   /// sharing one does not tie two components together.
   void separateConstants() {

@@ -74,7 +74,7 @@ void cloneProducer(OpBuilder &b, Operation *op, IRMapping &mapping) {
 /// Registers a thread of each role may hold: setmaxnreg takes multiples of 8 from 24
 /// to 240, and a multiprocessor's registers are shared by the launch's warpgroups.
 std::pair<int64_t, int64_t> shareRegisters(FuncOp func, const Target &target) {
-  int64_t producers = func.getProducerWarps() * 32, consumers = func.getWarps() * 32, producer = 24;
+  int64_t producers = func.getProducerWarps() * 32, consumers = func.getWarps() * 32, producer = 56;
   int64_t left = target.registersPerSm / int64_t(func.getMinBlocks()) - producers * producer;
   return {producer, std::clamp<int64_t>(left / consumers / 8 * 8, 24, 240)};
 }

@@ -162,6 +162,14 @@ struct TileStageStoresPass : impl::TileStageStoresBase<TileStageStoresPass> {
       return false;
     if (type.getElementTypeBitWidth() < 8)
       return false;
+    // Warpgroups store their own rows: an even share of the slot's slowest index, in
+    // whole periods of the swizzle.
+    int64_t groups = func.getWarps() / 4, rows = product(dot.getM());
+    auto tiled = [&](int64_t d) { return type.getDimSize(d) > 1; };
+    auto slowest = llvm::find_if(llvm::seq<int64_t>(0, type.getRank()), tiled);
+    auto first = llvm::find_if(dot.getM(), tiled);
+    if (first == dot.getM().end() || *first != *slowest || type.getDimSize(*first) % groups || rows / groups % 8)
+      return false;
     std::string why;
     // The box is asked for through an op that does not stay.
     OpBuilder b(store);

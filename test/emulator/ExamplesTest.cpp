@@ -23,6 +23,45 @@ INSTANTIATE_TEST_SUITE_P(All, Examples, ::testing::ValuesIn(allCases()), [](cons
          "_seed20251121";
 });
 
+/// The line of `text` that holds its nth character, from 1.
+int lineOf(const std::string &text, size_t at) {
+  return 1 + int(std::count(text.begin(), text.begin() + int64_t(at), '\n'));
+}
+
+TEST(ExampleFindings, NameTheCudaLineAndTheSourceLine) {
+  CompiledExample e = compileText("def normal(x: f32[M, N]) -> (y: f32[M, N]) {\n"
+                                  "  let s[i] = max[j](x[i, j])\n"
+                                  "  let t[i] = sum[j](exp(x[i, j] - s[i]))\n"
+                                  "  y[i, j] = x[i, j] / t[i]\n"
+                                  "}\n",
+                                  "folder/normal.kc", {"", "normal", "sm_80"});
+  ASSERT_EQ(e.error + e.skip, "");
+  // Without the barrier of the first reduction, line 2.
+  std::string &text = e.kernel.variants[0].cudaText;
+  size_t barrier = text.find("__syncthreads();"), write = text.rfind("partials[warp] = ", barrier);
+  ASSERT_NE(barrier, std::string::npos) << text;
+  ASSERT_NE(write, std::string::npos) << text;
+  text.replace(barrier, 16, ";               ");
+  EmulatorOptions options;
+  options.seed = 1; // in order, the first threads would read what nobody has written yet
+  auto runner = KernelRunner::create(e.kernel, e.variant(), options);
+  ASSERT_TRUE(runner.ok()) << runner.status();
+  auto run = pickArguments(e, 1, 1);
+  ASSERT_FALSE(run.empty());
+  auto report = runner->run(run[0]->args);
+  ASSERT_TRUE(report.ok()) << report.status();
+  auto race = llvm::find_if(report->findings, [](const Finding &f) { return f.kind == FindingKind::DataRace; });
+  ASSERT_NE(race, report->findings.end()) << report->toString() << text;
+  const Finding &f = *race;
+  const Party &writer = f.first.what == "write" ? f.first : f.second;
+  EXPECT_EQ(writer.where.line, lineOf(text, write)) << text;
+  for (const Party &p : {f.first, f.second}) {
+    EXPECT_EQ(p.where.sourceFile, "normal.kc");
+    EXPECT_EQ(p.where.sourceLine, 2);
+  }
+  EXPECT_THAT(f.message, ::testing::HasSubstr("(normal.kc:2)"));
+}
+
 class ExampleMutants : public ::testing::TestWithParam<Case> {};
 
 TEST_P(ExampleMutants, AreDetected) {

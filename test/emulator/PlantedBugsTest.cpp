@@ -1,6 +1,8 @@
 // One planted bug per class, each with the report it must give; and the repaired
 // twin where the difference is the point. reference/reliability.md section 7
 // lists where such bugs were found in the field.
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "test/emulator/Harness.h"
 
 namespace kernelc::emulator {
@@ -8,6 +10,15 @@ namespace {
 
 using std::string;
 using K = FindingKind;
+
+/// Every line of `body` behind a mark of its own: planted.kc:10, 11, ...
+string marked(const string &body) {
+  string out;
+  int number = 10;
+  for (absl::string_view line : absl::StrSplit(body, '\n'))
+    absl::StrAppend(&out, "#line ", number++, " \"planted.kc\"\n", line, "\n");
+  return out;
+}
 
 /// A kernel over x (input), y (output, n floats), 4 KiB of shared memory.
 struct Planted {
@@ -21,9 +32,8 @@ struct Planted {
     Launcher l("extern \"C\" __global__ void __launch_bounds__(1024) kc_planted(const float* x, "
                "float* y, int* c) {\n"
                "  float* s = reinterpret_cast<float*>(kc_shared());\n"
-               "  int t = threadIdx.x; (void)t; (void)s;\n"
-               "#line 10 \"planted.kc\"\n" +
-                   body + "\n}\n",
+               "  int t = threadIdx.x; (void)t; (void)s;\n" +
+                   marked(body) + "}\n",
                options);
     l.in("x", x).out("y", y).inout("counters", counters).grid(grid).block(block).shared(shared);
     return l;
@@ -43,7 +53,7 @@ TEST(PlantedBugs, MissingBarrierBetweenWriteAndRead) {
                       "read by thread (", "planted.kc:11", "block 0"});
   for (const Finding &f : r.findings)
     if (f.kind == K::DataRace)
-      EXPECT_EQ(f.first.where.line + f.second.where.line, 5 + 6);
+      EXPECT_EQ(f.first.where.line + f.second.where.line, 5 + 7);
   p.clean("s[t] = x[t]; __syncthreads(); y[t] = s[63 - t];");
 }
 

@@ -19,10 +19,10 @@ extern "C" __global__ void kc_b (float *x) { kc_linear2(x); }
 TEST(FindEntryLocation, FollowsLineMarks) {
   SourceLoc loc = findEntryLocation(kText, "kc_linear");
   EXPECT_EQ(loc.file, "linear.kc");
-  EXPECT_EQ(loc.line, 4);
+  EXPECT_EQ(loc.line, 3);
   loc = findEntryLocation(kText, "kc_b");
   EXPECT_EQ(loc.file, "other.kc");
-  EXPECT_EQ(loc.line, 21);
+  EXPECT_EQ(loc.line, 20) << "a mark holds until the next";
   EXPECT_EQ(findEntryLocation(kText, "linear").line, 0);
   EXPECT_EQ(findEntryLocation(kText, "kc_none").line, 0);
   EXPECT_EQ(findEntryLocation("void kc_x() {}", "kc_x").line, 0) << "no #line: unknown";
@@ -74,7 +74,7 @@ TEST(ParseCompileLog, SpillsAndResources) {
   ASSERT_EQ(log.diagnostics.size(), 1u) << "one report per function";
   EXPECT_EQ(log.diagnostics[0].severity, CompileDiagnostic::PerformanceError);
   EXPECT_EQ(toString(log.diagnostics[0]),
-            "other.kc:21: performance error: registers spill to local memory in kc_b: "
+            "other.kc:20: performance error: registers spill to local memory in kc_b: "
             "8 bytes of stores, 12 bytes of loads [spill]");
 }
 
@@ -87,7 +87,7 @@ TEST(ParseCompileLog, PerformanceCodes) {
   ASSERT_EQ(log.diagnostics.size(), 7u);
   for (int i = 0; i < 6; ++i) {
     EXPECT_EQ(log.diagnostics[i].severity, CompileDiagnostic::PerformanceError) << i;
-    EXPECT_EQ(log.diagnostics[i].loc.line, 21);
+    EXPECT_EQ(log.diagnostics[i].loc.line, 20);
   }
   EXPECT_EQ(log.diagnostics[6].severity, CompileDiagnostic::Note);
 }
@@ -99,7 +99,7 @@ TEST(ParseCompileLog, UnnamedMessageBelongsToTheOnlyEntry) {
       kText);
   ASSERT_EQ(log.diagnostics.size(), 1u);
   EXPECT_EQ(log.diagnostics[0].function, "kc_linear");
-  EXPECT_EQ(log.diagnostics[0].loc.line, 4);
+  EXPECT_EQ(log.diagnostics[0].loc.line, 3);
 }
 
 TEST(ParseCompileLog, AssemblerErrors) {

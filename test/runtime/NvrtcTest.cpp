@@ -2,6 +2,7 @@
 #include "runtime/Nvrtc.h"
 
 #include <cstdlib>
+#include <set>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -89,6 +90,33 @@ TEST_F(NvrtcTest, ErrorsNameTheSource) {
   EXPECT_EQ(c.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(c.status().message()), HasSubstr("bad.kc:12: error: identifier \"y\" is undefined"));
   EXPECT_THAT(std::string(c.status().message()), HasSubstr("\"z\""));
+}
+
+TEST_F(NvrtcTest, ErrorsFarBehindAMarkNameItsLine) {
+  auto c = nvrtc->compileToCubin("#line 4 \"far.kc\"\nextern \"C\" __global__ void kc_far(float *x) {\n  float a = x[0];\n\n"
+                                 "  x[1] = a;\n  x[0] = y;\n#line 9 \"far.kc\"\n  x[2] = a;\n  x[3] = z;\n}\n",
+                                 "far.cu", "sm_90a");
+  ASSERT_FALSE(c.ok());
+  EXPECT_THAT(std::string(c.status().message()), HasSubstr("far.kc:4: error: identifier \"y\" is undefined"));
+  EXPECT_THAT(std::string(c.status().message()), HasSubstr("far.kc:9: error: identifier \"z\" is undefined"));
+}
+
+// What a profiler shows: no line but those that the marks name.
+TEST_F(NvrtcTest, LineTablesFollowTheMarks) {
+  const char *text = "#line 4 \"far.kc\"\nextern \"C\" __global__ void kc_far(float *x) {\n  float a = x[0];\n"
+                     "  x[1] = a;\n  x[2] = a * a;\n#line 9 \"far.kc\"\n  x[3] = a + 1;\n  x[4] = a + 2;\n}\n";
+  setenv("KERNELC_LINEINFO", "1", 1);
+  auto ptx = nvrtc->compileToPtx(text, "far.cu", "sm_90a");
+  unsetenv("KERNELC_LINEINFO");
+  ASSERT_TRUE(ptx.ok()) << ptx.status();
+  EXPECT_THAT(*ptx, HasSubstr("far.kc"));
+  std::set<std::string> lines;
+  for (size_t at = ptx->find("\t.loc\t1 "); at != std::string::npos; at = ptx->find("\t.loc\t1 ", at + 1))
+    lines.insert(ptx->substr(at + 8, ptx->find(' ', at + 8) - at - 8));
+  EXPECT_THAT(lines, testing::ElementsAre("4", "9"));
+  auto plain = nvrtc->compileToPtx(text, "far.cu", "sm_90a");
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  EXPECT_THAT(*plain, testing::Not(HasSubstr(".loc")));
 }
 
 TEST_F(NvrtcTest, AssemblerErrorsAreReported) {

@@ -1,11 +1,11 @@
 // RUN: kernelc-opt %s -pass-pipeline='builtin.module(tile.func(tile-specialize-warps))' | FileCheck %s
 
 // CHECK: tile.channel
-// CHECK: tile.roles producer registers 24 {
+// CHECK: tile.roles producer registers 56 {
 // CHECK:   scf.for
 // CHECK:     tile.acquire
 // CHECK-NOT: tile.await
-// CHECK: } consumer registers 240 {
+// CHECK: } consumer registers 560 {
 // CHECK:   scf.for
 // CHECK-NOT: tile.acquire
 // CHECK:     tile.await

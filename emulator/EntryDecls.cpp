@@ -1,62 +1,15 @@
-// `#line` directives and entry declarations: the little the emulator reads of a
-// CUDA text itself. Everything else is clang's business.
+// Lines and entry declarations: the little the emulator reads of a CUDA text
+// itself. Everything else is clang's business.
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "emulator/HostCompiler.h"
 
 namespace kernelc::emulator {
 
-LineMap::LineMap(absl::string_view text) {
-  blanked_.reserve(text.size());
-  Origin next;
-  lines_.push_back({});
-  for (absl::string_view line : absl::StrSplit(text, '\n')) {
-    absl::string_view rest = absl::StripLeadingAsciiWhitespace(line);
-    bool directive = absl::ConsumePrefix(&rest, "#");
-    rest = absl::StripLeadingAsciiWhitespace(rest);
-    directive = directive && absl::ConsumePrefix(&rest, "line") && !rest.empty() &&
-                absl::ascii_isspace(rest[0]);
-    lines_.push_back(next);
-    if (!directive) {
-      blanked_.append(line.data(), line.size());
-      if (next.file >= 0)
-        next.line++;
-    } else {
-      std::pair<absl::string_view, absl::string_view> parts =
-          absl::StrSplit(absl::StripAsciiWhitespace(rest), absl::MaxSplits(' ', 1));
-      int number = 0;
-      if (absl::SimpleAtoi(parts.first, &number)) {
-        next.line = number;
-        std::string file(absl::StripAsciiWhitespace(parts.second));
-        if (file.size() >= 2 && file.front() == '"')
-          file = file.substr(1, file.size() - 2);
-        if (!file.empty()) {
-          files_.push_back(file);
-          next.file = int(files_.size()) - 1;
-        }
-      }
-    }
-    blanked_.push_back('\n');
-  }
-}
-
-CodeLocation LineMap::lookup(int line) const {
-  CodeLocation loc;
-  loc.line = line;
-  if (line > 0 && line < int(lines_.size()) && lines_[line].file >= 0) {
-    loc.sourceFile = files_[lines_[line].file];
-    loc.sourceLine = lines_[line].line;
-  }
-  return loc;
-}
-
-absl::string_view LineMap::textOfLine(int line) const {
-  size_t at = 0;
-  for (int i = 1; i < line && at != std::string::npos; i++)
-    at = blanked_.find('\n', at) + 1;
-  return absl::string_view(blanked_).substr(at, blanked_.find('\n', at) - at);
+CodeLocation locateLine(const LineMarks &marks, int line) {
+  SourceLoc source = marks.at(line);
+  return {line, source.file, source.line};
 }
 
 namespace {

@@ -1,0 +1,258 @@
+// kernel layer_norm of layernorm.kc:1, for sm_80
+// assumes N % 4 == 0 and fits32(x) and fits32(gain) and fits32(bias) and fits32(y) and fits32(workspace) and fits32(workspace) and fits32(workspace)
+
+#ifndef KC_HOST
+static __device__ __forceinline__ unsigned char *kc_shared() {
+  extern __shared__ __align__(1024) unsigned char kc_memory[];
+  return kc_memory;
+}
+#endif
+
+// schedule: tile i 1; tile j 4096; warps 4; unit simt
+#line 4 "layernorm.kc"
+extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(float *__restrict__ x, float *__restrict__ gain, float *__restrict__ bias, float *__restrict__ y, const int M, const int N) {
+  const int block = (int)blockIdx.x;
+  alignas(16) float sum[32];
+#line 2 "layernorm.kc"
+  #pragma unroll
+  for (int jr = 0; jr < 8; ++jr) {
+    const int i = jr * 4;
+    #pragma unroll
+    for (int jr_1 = 0; jr_1 < 4; ++jr_1) {
+      sum[jr_1 + i] = 0.0f;
+    }
+  }
+  const int tid = (int)threadIdx.x;
+  const int lane = tid % 32;
+  const int warp = tid / 32;
+  const int i_1 = lane * 4 + warp * 128;
+  for (int j0_ = 0; j0_ < N; j0_ += 4096) {
+    alignas(16) float x_r[32];
+    #pragma unroll
+    for (int jr_2 = 0; jr_2 < 8; ++jr_2) {
+      const int i_2 = jr_2 * 4;
+      const int i_3 = j0_ + (i_1 + jr_2 * 512);
+      if (i_3 < N) {
+        *(uint4 *)(&x_r[i_2]) = *(const uint4 *)(&x[block * N + i_3]);
+      } else {
+        x_r[i_2] = 0.0f;
+        x_r[i_2 + 1] = 0.0f;
+        x_r[i_2 + 2] = 0.0f;
+        x_r[i_2 + 3] = 0.0f;
+      }
+    }
+    #pragma unroll
+    for (int jr_3 = 0; jr_3 < 8; ++jr_3) {
+      const int sum_1 = jr_3 * 512;
+      const int x_1 = jr_3 * 4;
+      #pragma unroll
+      for (int jr_4 = 0; jr_4 < 4; ++jr_4) {
+        const int x_2 = jr_4 + x_1;
+        sum[x_2] = sum[x_2] + (j0_ + (i_1 + jr_4 + sum_1) < N ? x_r[x_2] : 0.0f);
+      }
+    }
+  }
+  float sum_2;
+  float partial = 0.0f;
+  #pragma unroll
+  for (int jr_5 = 0; jr_5 < 8; ++jr_5) {
+    const int i_4 = jr_5 * 4;
+    float partial_1 = partial;
+    #pragma unroll
+    for (int jr_6 = 0; jr_6 < 4; ++jr_6) {
+      partial_1 = partial_1 + sum[jr_6 + i_4];
+    }
+    partial = partial_1;
+  }
+  const float t = partial + __shfl_xor_sync(0xffffffffu, partial, 1);
+  const float t_1 = t + __shfl_xor_sync(0xffffffffu, t, 2);
+  const float t_2 = t_1 + __shfl_xor_sync(0xffffffffu, t_1, 4);
+  const float t_3 = t_2 + __shfl_xor_sync(0xffffffffu, t_2, 8);
+  sum_2 = t_3 + __shfl_xor_sync(0xffffffffu, t_3, 16);
+  float *const partials = (float *)(kc_shared());
+  const bool cond = lane == 0;
+  if (cond) {
+    partials[warp] = sum_2;
+  }
+  __syncthreads();
+  float total = 0.0f;
+  #pragma unroll
+  for (int w = 0; w < 4; ++w) {
+    total = total + partials[w];
+  }
+  sum_2 = total;
+  alignas(16) float sum_3[32];
+#line 3 "layernorm.kc"
+  #pragma unroll
+  for (int jr_7 = 0; jr_7 < 8; ++jr_7) {
+    const int i_5 = jr_7 * 4;
+    #pragma unroll
+    for (int jr_8 = 0; jr_8 < 4; ++jr_8) {
+      sum_3[jr_8 + i_5] = 0.0f;
+    }
+  }
+#line 2 "layernorm.kc"
+  const float t_4 = (float)(long long)N;
+#line 3 "layernorm.kc"
+  for (int j0__1 = 0; j0__1 < N; j0__1 += 4096) {
+    alignas(16) float x_r_1[32];
+    #pragma unroll
+    for (int jr_9 = 0; jr_9 < 8; ++jr_9) {
+      const int i_6 = jr_9 * 4;
+      const int i_7 = j0__1 + (i_1 + jr_9 * 512);
+      if (i_7 < N) {
+        *(uint4 *)(&x_r_1[i_6]) = *(const uint4 *)(&x[block * N + i_7]);
+      } else {
+        x_r_1[i_6] = 0.0f;
+        x_r_1[i_6 + 1] = 0.0f;
+        x_r_1[i_6 + 2] = 0.0f;
+        x_r_1[i_6 + 3] = 0.0f;
+      }
+    }
+    float r;
+#line 2 "layernorm.kc"
+    r = sum_2 / t_4;
+#line 3 "layernorm.kc"
+    #pragma unroll
+    for (int jr_10 = 0; jr_10 < 8; ++jr_10) {
+      const int x_3 = jr_10 * 4;
+      const int sum_4 = jr_10 * 512;
+      #pragma unroll
+      for (int jr_11 = 0; jr_11 < 4; ++jr_11) {
+        const int x_4 = jr_11 + x_3;
+        const float t_5 = x_r_1[x_4] - r;
+        sum_3[x_4] = sum_3[x_4] + (j0__1 + (i_1 + jr_11 + sum_4) < N ? t_5 * t_5 : 0.0f);
+      }
+    }
+  }
+  float sum_5;
+  float partial_2 = 0.0f;
+  #pragma unroll
+  for (int jr_12 = 0; jr_12 < 8; ++jr_12) {
+    const int i_8 = jr_12 * 4;
+    float partial_3 = partial_2;
+    #pragma unroll
+    for (int jr_13 = 0; jr_13 < 4; ++jr_13) {
+      partial_3 = partial_3 + sum_3[jr_13 + i_8];
+    }
+    partial_2 = partial_3;
+  }
+  const float t_6 = partial_2 + __shfl_xor_sync(0xffffffffu, partial_2, 1);
+  const float t_7 = t_6 + __shfl_xor_sync(0xffffffffu, t_6, 2);
+  const float t_8 = t_7 + __shfl_xor_sync(0xffffffffu, t_7, 4);
+  const float t_9 = t_8 + __shfl_xor_sync(0xffffffffu, t_8, 8);
+  sum_5 = t_9 + __shfl_xor_sync(0xffffffffu, t_9, 16);
+  float *const partials_1 = (float *)(kc_shared() + 128);
+  if (cond) {
+    partials_1[warp] = sum_5;
+  }
+  __syncthreads();
+  float total_1 = 0.0f;
+  #pragma unroll
+  for (int w_1 = 0; w_1 < 4; ++w_1) {
+    total_1 = total_1 + partials_1[w_1];
+  }
+  sum_5 = total_1;
+#line 4 "layernorm.kc"
+  for (int j0__2 = 0; j0__2 < N; j0__2 += 4096) {
+    alignas(16) float x_r_2[32];
+    #pragma unroll
+    for (int jr_14 = 0; jr_14 < 8; ++jr_14) {
+      const int i_9 = jr_14 * 4;
+      const int i_10 = j0__2 + (i_1 + jr_14 * 512);
+      if (i_10 < N) {
+        *(uint4 *)(&x_r_2[i_9]) = *(const uint4 *)(&x[block * N + i_10]);
+      } else {
+        x_r_2[i_9] = 0.0f;
+        x_r_2[i_9 + 1] = 0.0f;
+        x_r_2[i_9 + 2] = 0.0f;
+        x_r_2[i_9 + 3] = 0.0f;
+      }
+    }
+    float r_1;
+    float r_2;
+#line 2 "layernorm.kc"
+    const float sum_6 = sum_2;
+    r_1 = t_4;
+    r_2 = sum_6 / t_4;
+    alignas(16) float r_3[32];
+#line 4 "layernorm.kc"
+    #pragma unroll
+    for (int jr_15 = 0; jr_15 < 8; ++jr_15) {
+      const int x_5 = jr_15 * 4;
+      #pragma unroll
+      for (int jr_16 = 0; jr_16 < 4; ++jr_16) {
+        const int x_6 = jr_16 + x_5;
+        r_3[x_6] = x_r_2[x_6] - r_2;
+      }
+    }
+    float r_4;
+    r_4 = rsqrtf(sum_5 / r_1 + 1e-05f);
+    alignas(16) float r_5[32];
+    #pragma unroll
+    for (int jr_17 = 0; jr_17 < 8; ++jr_17) {
+      const int i_11 = jr_17 * 4;
+      #pragma unroll
+      for (int jr_18 = 0; jr_18 < 4; ++jr_18) {
+        const int i_12 = jr_18 + i_11;
+        r_5[i_12] = r_3[i_12] * r_4;
+      }
+    }
+    alignas(16) float gain_r[32];
+    #pragma unroll
+    for (int jr_19 = 0; jr_19 < 8; ++jr_19) {
+      const int i_13 = jr_19 * 4;
+      const int i_14 = j0__2 + (i_1 + jr_19 * 512);
+      if (i_14 < N) {
+        *(uint4 *)(&gain_r[i_13]) = *(const uint4 *)(&gain[i_14]);
+      } else {
+        gain_r[i_13] = 0.0f;
+        gain_r[i_13 + 1] = 0.0f;
+        gain_r[i_13 + 2] = 0.0f;
+        gain_r[i_13 + 3] = 0.0f;
+      }
+    }
+    alignas(16) float r_6[32];
+    #pragma unroll
+    for (int jr_20 = 0; jr_20 < 8; ++jr_20) {
+      const int i_15 = jr_20 * 4;
+      #pragma unroll
+      for (int jr_21 = 0; jr_21 < 4; ++jr_21) {
+        const int i_16 = jr_21 + i_15;
+        r_6[i_16] = r_5[i_16] * gain_r[i_16];
+      }
+    }
+    alignas(16) float bias_r[32];
+    #pragma unroll
+    for (int jr_22 = 0; jr_22 < 8; ++jr_22) {
+      const int i_17 = jr_22 * 4;
+      const int i_18 = j0__2 + (i_1 + jr_22 * 512);
+      if (i_18 < N) {
+        *(uint4 *)(&bias_r[i_17]) = *(const uint4 *)(&bias[i_18]);
+      } else {
+        bias_r[i_17] = 0.0f;
+        bias_r[i_17 + 1] = 0.0f;
+        bias_r[i_17 + 2] = 0.0f;
+        bias_r[i_17 + 3] = 0.0f;
+      }
+    }
+    alignas(16) float r_7[32];
+    #pragma unroll
+    for (int jr_23 = 0; jr_23 < 8; ++jr_23) {
+      const int i_19 = jr_23 * 4;
+      #pragma unroll
+      for (int jr_24 = 0; jr_24 < 4; ++jr_24) {
+        const int i_20 = jr_24 + i_19;
+        r_7[i_20] = r_6[i_20] + bias_r[i_20];
+      }
+    }
+    #pragma unroll
+    for (int jr_25 = 0; jr_25 < 8; ++jr_25) {
+      const int i_21 = jr_25 * 4;
+      const int i_22 = j0__2 + (i_1 + jr_25 * 512);
+      if (i_22 < N) {
+        *(uint4 *)(&y[block * N + i_22]) = *(const uint4 *)(&r_7[i_21]);
+      }
+    }
+  }
+}

@@ -1,0 +1,22 @@
+// What is known of the sizes and the device decides; the defaults know nothing.
+// RUN: kernelc-opt --te-split-reduce="target=sm_90a size-div=4096 size-max=65536" %s | FileCheck %s --check-prefix=LONG
+// RUN: kernelc-opt --te-split-reduce="target=sm_90a size-div=96 size-max=65536" %s | FileCheck %s --check-prefix=DIVISOR
+// RUN: kernelc-opt --te-split-reduce="target=sm_90a size-div=8 size-max=65536" %s | FileCheck %s --check-prefix=WHOLE
+// RUN: kernelc-opt --te-split-reduce="target=sm_90a size-div=4096 size-max=16384" %s | FileCheck %s --check-prefix=WHOLE
+// RUN: kernelc-opt --te-split-reduce %s | FileCheck %s --check-prefix=WHOLE
+// LONG: te.reduce sum ["j", "i_part"] parallel 1
+// A chunk divides the extent: 32 is the largest power of two that 96 allows.
+// DIVISOR: affine_map<()[s0] -> (128, s0 floordiv 32, 32)>
+// No chunk of at least 16 divides it; too little work for a second launch; nothing known.
+// WHOLE-COUNT-1: te.reduce sum
+// WHOLE-NOT: te.reduce
+te.kernel @columns sizes ["M"] args ["x"] : ["f32"] [affine_map<()[s0] -> (s0, 128)>]
+    outs ["y"] : ["f32"] [affine_map<()[s0] -> (128)>] {
+^bb0(%x: tensor<?x128xf32>):
+  %y = te.reduce sum ["j", "i"] parallel 1 extents affine_map<()[s0] -> (128, s0)> {
+  ^bb0(%j: index, %i: index):
+    %v = te.read %x[%i, %j] : tensor<?x128xf32>
+    te.yield %v : f32
+  } {name = "y"} : tensor<128xf32>
+  te.return %y : tensor<128xf32>
+}
