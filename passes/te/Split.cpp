@@ -5,6 +5,7 @@
 
 #include "mlir/IR/IRMapping.h"
 #include "passes/te/Affine.h"
+#include "passes/te/PlanAttr.h"
 
 using namespace mlir;
 
@@ -219,6 +220,8 @@ struct TeSplitPass : impl::TeSplitBase<TeSplitPass> {
   using Base::Base;
   void runOnOperation() override {
     SmallVector<int64_t> div(sizeDiv.begin(), sizeDiv.end());
+    if (failed(checkSizeFacts(getOperation(), div, {})))
+      return signalPassFailure();
     DigitSplitter(getOperation(), div).run();
   }
 };
