@@ -143,7 +143,7 @@ void Emitter::declareResult(Operation *op) {
     return;
   }
   if (wanted.empty())
-    wanted = isa<cu::ThreadIdOp>(op) ? "tid" : type.isIndex() ? "i" : type.isInteger(1) ? "cond" : "t";
+    wanted = isa<cu::ThreadIdOp>(op) ? "tid" : type.isIndex() ? "at" : type.isInteger(1) ? "cond" : "t";
   const std::string &name = names_.declare(v, wanted);
   line("const " + typeName(type) + " " + name + " = " + e.text + ";");
 }

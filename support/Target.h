@@ -11,6 +11,11 @@
 
 namespace kernelc {
 
+/// A tile of warpgroup products, and what part of the best tile's rate it reaches.
+struct ProductTile {
+  int m, n, percent;
+};
+
 struct Target {
   const char *name;            ///< what NVRTC's -arch takes: "sm_90a"
   int generation;              ///< 75, 80, 86, 89, 90, 100, 120
@@ -26,6 +31,10 @@ struct Target {
   bool tma;                    ///< tensor copies completing on an mbarrier
   bool wgmma;                  ///< warpgroup matrix products
 };
+
+/// The tiles that warpgroup products come in on targets that have them, best first;
+/// measured on an H200 at 4096³ and 1024³ (docs/performance.md).
+absl::Span<const ProductTile> wgmmaTiles();
 
 /// The target with that name, or nothing.
 const Target *findTarget(absl::string_view name);

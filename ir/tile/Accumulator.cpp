@@ -64,8 +64,8 @@ AccumulatorShape wgmmaShape(int64_t m, int64_t n, int64_t warps) {
   return s;
 }
 
-AccumulatorShape simtShape(int64_t m, int64_t n, int64_t warps) {
-  int64_t vector = std::min<int64_t>(4, n), laneN = std::min<int64_t>(8, n / vector);
+AccumulatorShape simtShape(int64_t m, int64_t n, int64_t warps, bool columnsByK) {
+  int64_t vector = columnsByK ? 1 : std::min<int64_t>(4, n), laneN = std::min<int64_t>(8, n / vector);
   int64_t laneM = std::min<int64_t>(32 / laneN, m), laneR = 32 / (laneN * laneM);
   WarpGrid g = warpGrid(m, n, warps, laneM, laneN * vector);
   AccumulatorShape s;
@@ -89,8 +89,8 @@ AccumulatorShape simtShape(int64_t m, int64_t n, int64_t warps) {
 
 } // namespace
 
-AccumulatorShape accumulatorShape(llvm::StringRef unit, int64_t m, int64_t n, int64_t warps) {
-  return unit == "wgmma" ? wgmmaShape(m, n, warps) : unit == "mma" ? mmaShape(m, n, warps) : simtShape(m, n, warps);
+AccumulatorShape accumulatorShape(llvm::StringRef unit, int64_t m, int64_t n, int64_t warps, bool columnsByK) {
+  return unit == "wgmma" ? wgmmaShape(m, n, warps) : unit == "mma" ? mmaShape(m, n, warps) : simtShape(m, n, warps, columnsByK);
 }
 
 } // namespace kernelc::tile

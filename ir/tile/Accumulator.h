@@ -19,7 +19,9 @@ struct AccumulatorShape {
 /// For unit "mma": fragments of mma.m16n8 (PTX ISA, "matrix fragments for
 /// mma.m16n8k16"), warps in a grid that keeps a warp's part nearly square. For
 /// "wgmma": fragments of wgmma.m64nNk16, registers of one m64 block after another. For
-/// "simt": four columns in a vector, lanes 4 × 8 (m × n). Powers of two.
-AccumulatorShape accumulatorShape(llvm::StringRef unit, int64_t m, int64_t n, int64_t warps);
+/// "simt": four columns in a vector, lanes 4 × 8 (m × n); neighbouring columns in
+/// neighbouring lanes where the second operand is contiguous along k (`columnsByK`): they
+/// are rows of its slot, which the swizzle spreads over the banks. Powers of two.
+AccumulatorShape accumulatorShape(llvm::StringRef unit, int64_t m, int64_t n, int64_t warps, bool columnsByK = false);
 
 } // namespace kernelc::tile

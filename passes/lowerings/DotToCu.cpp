@@ -225,7 +225,7 @@ public:
     m_ = product(aRing_, op.getM());
     n_ = product(bRing_, op.getN());
     k_ = product(aRing_, op.getK());
-    shape_ = tile::accumulatorShape(c.func.getUnit(), m_, n_, c.func.getWarps());
+    shape_ = tile::accumulatorShape(c.func.getUnit(), m_, n_, c.func.getWarps(), kMajor(bRing_));
     Value number = c.scalars.lookup(op.getNumber());
     aStart_ = aAddress_.slotStart(number);
     bStart_ = bAddress_.slotStart(number);

@@ -2,6 +2,7 @@
 // file makes the functions, the loops and the reductions.
 #include "passes/Passes.h"
 
+#include "ir/cu/Cu.h"
 #include "ir/te/TeShape.h"
 #include "passes/lowerings/BodyToTiles.h"
 #include "passes/te/Affine.h"
@@ -208,19 +209,21 @@ private:
 
   /// The loop of a block, or of a cluster, over its tiles; the builder is left inside.
   /// Returns the tile's number.
-  Value openTileLoop(Location loc) {
+  Value openTileLoop(Location named) {
+    Location loc = cu::unnamed(named);
+    auto as = [&](StringRef name) { return NameLoc::get(b_.getStringAttr(name), loc); };
     AffineExpr tiles = b_.getAffineConstantExpr(1);
     for (int64_t g : l_.grid)
       tiles = tiles * func_.getNumPrograms(g);
-    Value end = tile::ApplyOp::create(b_, loc, b_.getIndexType(), AffineMap::get(0, l_.extents.getNumSymbols(), tiles), ValueRange{});
-    Value first = tile::BlockIdOp::create(b_, NameLoc::get(b_.getStringAttr("block"), loc), b_.getIndexType());
-    Value step = tile::NumBlocksOp::create(b_, loc, b_.getIndexType());
+    Value end = tile::ApplyOp::create(b_, as("tiles"), b_.getIndexType(), AffineMap::get(0, l_.extents.getNumSymbols(), tiles), ValueRange{});
+    Value first = tile::BlockIdOp::create(b_, as("block"), b_.getIndexType());
+    Value step = tile::NumBlocksOp::create(b_, as("blocks"), b_.getIndexType());
     if (l_.cluster > 1) {
-      first = arith::DivSIOp::create(b_, NameLoc::get(b_.getStringAttr("cluster"), loc), first, constant(l_.cluster, loc));
-      step = arith::DivSIOp::create(b_, loc, step, constant(l_.cluster, loc));
+      first = arith::DivSIOp::create(b_, as("cluster"), first, constant(l_.cluster, loc));
+      step = arith::DivSIOp::create(b_, as("clusters"), step, constant(l_.cluster, loc));
     }
     auto loop = scf::ForOp::create(b_, loc, first, end, step);
-    loop.getInductionVar().setLoc(NameLoc::get(b_.getStringAttr("tile"), loc));
+    loop.getInductionVar().setLoc(as("tile"));
     b_.setInsertionPoint(loop.getBody()->getTerminator());
     return loop.getInductionVar();
   }
@@ -268,11 +271,11 @@ private:
     int64_t tile = l_.tiles[index];
     for (AffineExpr lower : bounds.lowers) {
       AffineExpr first = simplifyAffineExpr(lower, rank, symbols).floorDiv(tile) * tile;
-      begin = arith::MaxSIOp::create(b_, NameLoc::get(b_.getStringAttr(l_.indices[index] + "_begin"), loc), begin,
+      begin = arith::MaxSIOp::create(b_, NameLoc::get(b_.getStringAttr(l_.indices[index] + "_begin"), cu::unnamed(loc)), begin,
                                      apply(first, c_.offsets, loc));
     }
     for (AffineExpr upper : bounds.uppers)
-      end = arith::MinSIOp::create(b_, NameLoc::get(b_.getStringAttr(l_.indices[index] + "_end"), loc), end,
+      end = arith::MinSIOp::create(b_, NameLoc::get(b_.getStringAttr(l_.indices[index] + "_end"), cu::unnamed(loc)), end,
                                    apply(simplifyAffineExpr(upper + 1, rank, symbols), c_.offsets, loc));
     return {begin, end};
   }
@@ -543,6 +546,20 @@ private:
       return out;
     };
     SmallVector<int64_t> m = indicesOf(c.m), n = indicesOf(c.n), k = indicesOf(c.k);
+    Value left = c.a, right = c.b;
+    std::optional<IntegerSet> leftWhere = c.aWhere, rightWhere = c.bWhere;
+    // The unit's rows are the side with tiles that fill them.
+    auto tileOf = [&](ArrayRef<int64_t> list) {
+      int64_t p = 1;
+      for (int64_t d : list)
+        p *= l_.tiles[d];
+      return p;
+    };
+    if (l_.unit == "wgmma" && tileOf(m) < 64) {
+      std::swap(m, n);
+      std::swap(left, right);
+      std::swap(leftWhere, rightWhere);
+    }
     SmallVector<int64_t> kept(dims.take_front(op.getNumParallel()));
     BodyToTiles shaper(b_, c_, op, dims);
     auto type = RankedTensorType::get(shaper.shapeOf(kept), op.getResult().getType().getElementType());
@@ -550,7 +567,7 @@ private:
     bool ok = true;
     SmallVector<Value> out = contractionLoop(k, op.getCondition(), dims, zero, loc, [&](Value acc) -> Value {
       BodyToTiles body(b_, c_, op, dims);
-      Value a = operand(c.a, c.aWhere, k, body, loc), b = operand(c.b, c.bWhere, k, body, loc);
+      Value a = operand(left, leftWhere, k, body, loc), b = operand(right, rightWhere, k, body, loc);
       ok = a && b;
       return ok ? tile::DotOp::create(b_, loc, type, a, b, acc, m, n, k, Value()).getResult() : acc;
     });
@@ -588,8 +605,8 @@ private:
       span.push_back(begin);
     }
     AffineExpr total = length.ceilDiv(l_.tiles[k.front()]) * faster;
-    Value tileCount = tile::ApplyOp::create(b_, NameLoc::get(b_.getStringAttr(l_.indices[k.back()] + "_tiles"), loc),
-                                            b_.getIndexType(), AffineMap::get(span.size(), symbols, total), span);
+    Location counted = NameLoc::get(b_.getStringAttr(l_.indices[k.back()] + "_tiles"), cu::unnamed(loc));
+    Value tileCount = tile::ApplyOp::create(b_, counted, b_.getIndexType(), AffineMap::get(span.size(), symbols, total), span);
     auto loop = scf::ForOp::create(b_, loc, constant(0, loc), tileCount, constant(1, loc), init);
     loop.getInductionVar().setLoc(NameLoc::get(b_.getStringAttr(l_.indices[k.back()] + "_tile"), loc));
     OpBuilder::InsertionGuard guard(b_);

@@ -49,17 +49,18 @@ Value ThreadCode::expand(AffineExpr e, ValueRange dims, Location loc) {
   default: break;
   }
   auto bin = cast<AffineBinaryOpExpr>(e);
-  Value x = expand(bin.getLHS(), dims, loc);
+  Location plain = cu::unnamed(loc); // a name is that of the whole
+  Value x = expand(bin.getLHS(), dims, plain);
   // x + y * -1 reads better as x - y.
   if (e.getKind() == AffineExprKind::Add) {
     if (auto m = dyn_cast<AffineBinaryOpExpr>(bin.getRHS()); m && m.getKind() == AffineExprKind::Mul)
       if (auto c = dyn_cast<AffineConstantExpr>(m.getRHS()); c && c.getValue() == -1)
-        return arith::SubIOp::create(b, loc, x, expand(m.getLHS(), dims, loc));
+        return arith::SubIOp::create(b, loc, x, expand(m.getLHS(), dims, plain));
     if (auto c = dyn_cast<AffineConstantExpr>(bin.getRHS()); c && c.getValue() < 0)
       return arith::SubIOp::create(b, loc, x, index(-c.getValue(), loc));
-    return add(x, expand(bin.getRHS(), dims, loc), loc);
+    return add(x, expand(bin.getRHS(), dims, plain), loc);
   }
-  Value y = expand(bin.getRHS(), dims, loc);
+  Value y = expand(bin.getRHS(), dims, plain);
   bool natural = isNonNegative(bin.getLHS()) && isNonNegative(bin.getRHS());
   switch (e.getKind()) {
   case AffineExprKind::Mul: return arith::MulIOp::create(b, loc, x, y);
@@ -67,15 +68,15 @@ Value ThreadCode::expand(AffineExpr e, ValueRange dims, Location loc) {
     return natural ? Value(arith::DivSIOp::create(b, loc, x, y)) : arith::FloorDivSIOp::create(b, loc, x, y);
   case AffineExprKind::CeilDiv:
     if (natural) {
-      Value more = arith::AddIOp::create(b, loc, x, arith::SubIOp::create(b, loc, y, index(1, loc)));
+      Value more = arith::AddIOp::create(b, plain, x, arith::SubIOp::create(b, plain, y, index(1, plain)));
       return arith::DivSIOp::create(b, loc, more, y);
     }
     return arith::CeilDivSIOp::create(b, loc, x, y);
   default: {
     if (natural)
       return arith::RemSIOp::create(b, loc, x, y);
-    Value q = arith::FloorDivSIOp::create(b, loc, x, y);
-    return arith::SubIOp::create(b, loc, x, arith::MulIOp::create(b, loc, q, y));
+    Value q = arith::FloorDivSIOp::create(b, plain, x, y);
+    return arith::SubIOp::create(b, loc, x, arith::MulIOp::create(b, plain, q, y));
   }
   }
 }

@@ -211,27 +211,41 @@ private:
     return found && findWgmmaOperand(box, bytes, found->contiguous, outerIndices, kIndices, why);
   }
 
-  /// Two warpgroups of products and one that fills (reference: warp-specialised
-  /// products on sm_90). False where the target or the operands do not allow it.
-  bool scheduleWgmma(LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
-    if (!target_.wgmma || c.aType != c.bType || !(c.aType.isBF16() || c.aType.isF16()))
+  /// One or two warpgroups of products and one that fills. False where the target or
+  /// the operands do not allow it.
+  bool scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<int64_t> dims) {
+    if (!target_.wgmma || given.aType != given.bType || !(given.aType.isBF16() || given.aType.isF16()))
       return false;
-    if (c.aWhere || c.bWhere)
+    if (given.aWhere || given.bWhere)
       return false; // a mask is applied in registers
-    LaunchPlan p = l;
-    auto fill = [&](int64_t m, int64_t n) {
-      p.tiles = l.tiles;
-      assign(p, c.m, dims, m);
-      assign(p, c.n, dims, n);
-      assign(p, c.k, dims, 64);
-    };
-    // The widest product first: 128 x 256 asks least of shared memory per product.
+    // The unit's 64 rows are filled by the longer side.
+    Contraction c = given;
     int64_t m = extentProduct(l, c.m, dims), n = extentProduct(l, c.n, dims);
-    int64_t tileN = 256;
-    if (m > 0 && n > 0)
-      while (tileN > 64 && int64_t(llvm::divideCeil(m, 128) * llvm::divideCeil(n, tileN)) < target_.smCount)
-        tileN /= 2;
-    fill(128, tileN);
+    if (m >= 0 && m < 64 && (n < 0 || n >= 64)) {
+      std::swap(c.a, c.b);
+      std::swap(c.m, c.n);
+      std::swap(m, n);
+    }
+    LaunchPlan p = l;
+    // The tile whose rounds over the device take least time.
+    double least = 0;
+    for (const ProductTile &tile : wgmmaTiles()) {
+      double rounds = m < 0 || n < 0 ? 1 : double(llvm::divideCeil(llvm::divideCeil(m, tile.m) * llvm::divideCeil(n, tile.n), target_.smCount));
+      double time = rounds * tile.m * tile.n / tile.percent;
+      if (m < 0 || n < 0) // nothing known: the best
+        time = -tile.percent;
+      if (p.unit == "wgmma" && time >= least)
+        continue;
+      least = time;
+      p.unit = "wgmma";
+      p.tiles = l.tiles;
+      assign(p, c.m, dims, tile.m);
+      assign(p, c.n, dims, tile.n);
+      assign(p, c.k, dims, 64);
+    }
+    // The unit's least is 8 columns; what lies beyond the extent costs nothing to bring.
+    if (tileProduct(p, c.n, dims) < 8)
+      p.tiles[dims[c.n.back()]] *= 8 / tileProduct(p, c.n, dims);
     int64_t bm = tileProduct(p, c.m, dims), bn = tileProduct(p, c.n, dims), bk = tileProduct(p, c.k, dims);
     if (bm % 64 || bn % 8 || bk % 16)
       return false;
@@ -239,20 +253,14 @@ private:
     if (!canFeedWgmma(p, c.a, c.m, c.k, dims, why) || !canFeedWgmma(p, c.b, c.n, c.k, dims, why))
       return false;
     l = p;
-    l.unit = "wgmma";
     l.warps = bm >= 128 ? 8 : 4;
     l.producerWarps = 4;
     // Results leave through two slots of 64 columns each (tile-stage-stores).
     int64_t stageBytes = (bm + bn) * bk * 2, storeBytes = 2 * bm * std::min<int64_t>(bn, 64) * storedBytes(l);
-    l.stages = std::clamp<int64_t>((target_.maxSharedPerBlock - 1024 - storeBytes) / stageBytes, 2, 8);
+    l.stages = std::clamp<int64_t>((target_.maxSharedPerBlock - 1024 - storeBytes) / stageBytes, 2, 12);
     l.raster = 8;
     l.persistent = true;
-    // Two blocks, neighbours along the rows, share the columns' operand.
-    int64_t rows = extentMax(l, dims[c.m.back()]);
-    if (l.tiles[dims[c.m.back()]] == bm && bm == 128 && bn >= 128 && (rows < 0 || rows > bm)) {
-      l.cluster = 2;
-      l.clusterIndex = dims[c.m.back()];
-    }
+    l.clusterIndex = dims[c.m.back()]; // for schedules that ask for clusters; no gain measured
     return true;
   }
 

@@ -54,6 +54,7 @@ private:
   LogicalResult checkShape(DotOp dot) {
     StringRef unit = func_.getUnit();
     int64_t least = unit == "wgmma" ? 64 : unit == "mma" ? 16 : unit == "simt" ? 1 : 0;
+    int64_t leastColumns = unit == "wgmma" ? 8 : least;
     if (!least)
       return func_.emitOpError() << "has the unit '" << unit << "'; there are simt, mma and wgmma";
     auto count = [&](ArrayRef<int64_t> dims) {
@@ -63,9 +64,9 @@ private:
       return n;
     };
     int64_t m = count(dot.getM()), n = count(dot.getN());
-    if (m < least || n < std::min<int64_t>(least, 16) || !llvm::isPowerOf2_64(m) || !llvm::isPowerOf2_64(n))
+    if (m < least || n < leastColumns || !llvm::isPowerOf2_64(m) || !llvm::isPowerOf2_64(n))
       return dot.emitOpError() << "of " << m << " × " << n << " elements fills no fragments of " << unit << ": it needs powers of two, at least "
-                               << least << " × " << std::min<int64_t>(least, 16);
+                               << least << " × " << leastColumns;
     if (unit == "wgmma" && func_.getWarps() % 4)
       return dot.emitOpError() << "of wgmma needs whole warpgroups, not " << func_.getWarps() << " warps";
     return success();
@@ -218,6 +219,11 @@ private:
     return blockedLayout(shape, order, vector, func_.getWarps(), warpOrder);
   }
 
+  static bool isColumnsByK(DotOp dot) {
+    auto ring = dyn_cast<RingType>(dot.getB().getType());
+    return ring && llvm::is_contained(dot.getK(), ring.getContiguous());
+  }
+
   /// Registers of a matrix unit's accumulator, or 8 × 8 patches per thread.
   Layout accumulatorLayout(DotOp dot) {
     ArrayRef<int64_t> shape = shapeOf(dot.getResult());
@@ -226,7 +232,7 @@ private:
     auto extentsOf = [&](ArrayRef<int64_t> dims) { return llvm::map_to_vector(dims, [&](int64_t d) { return shape[d]; }); };
     SmallVector<int64_t> mExtents = extentsOf(mDims), nExtents = extentsOf(nDims);
     int64_t m = llvm::product_of(mExtents), n = llvm::product_of(nExtents);
-    AccumulatorShape s = accumulatorShape(func_.getUnit(), m, n, func_.getWarps());
+    AccumulatorShape s = accumulatorShape(func_.getUnit(), m, n, func_.getWarps(), isColumnsByK(dot));
     auto spread = [&](ArrayRef<std::pair<char, Digit>> digits) {
       Digits out;
       for (auto [axis, d] : digits) {

@@ -1,6 +1,7 @@
 // tile-pipeline: see Passes.td.
 #include "passes/Passes.h"
 
+#include "ir/cu/Cu.h"
 #include "llvm/ADT/SetVector.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "passes/tile/Access.h"
@@ -211,7 +212,7 @@ public:
     b_.setInsertionPoint(dot_);
     Value number = loop_.getInductionVar();
     if (*before)
-      number = arith::AddIOp::create(b_, loc, *before, number);
+      number = arith::AddIOp::create(b_, named("number", loc), *before, number);
     AcquireOp::create(b_, loc, channel, number, bytes);
     for (auto [load, ring] : llvm::zip(loads, rings)) {
       auto copy = RingCopyOp::create(b_, load.getLoc(), ring, number, load.getBase(), load.getMap(), load.getOffsets(), channel,
@@ -230,7 +231,7 @@ public:
     // While this product runs the one before has been waited for, and its slot is free.
     Value waited = DotWaitOp::create(b_, loc, fed.getType(), fed, 1);
     releaseIf(arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::sgt, loop_.getInductionVar(), constant(0, loc)),
-              arith::SubIOp::create(b_, loc, number, constant(1, loc)), channel, loc);
+              arith::SubIOp::create(b_, named("previous", loc), number, constant(1, loc)), channel, loc);
     dot_.replaceAllUsesWith(waited);
     dot_.erase();
     eraseUnused(loop_);
@@ -243,13 +244,15 @@ public:
     if (*before) { // the last slot too, for the tile that follows
       Value end = loop_.getUpperBound();
       releaseIf(arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::sgt, end, constant(0, loc)),
-                arith::SubIOp::create(b_, loc, arith::AddIOp::create(b_, loc, *before, end), constant(1, loc)), channel, loc);
+                arith::SubIOp::create(b_, named("last", loc), arith::AddIOp::create(b_, named("next", loc), *before, end), constant(1, loc)),
+                channel, loc);
     }
     return success();
   }
 
 private:
   Value constant(int64_t v, Location loc) { return arith::ConstantIndexOp::create(b_, loc, v); }
+  Location named(StringRef name, Location loc) { return NameLoc::get(b_.getStringAttr(name), cu::unnamed(loc)); }
 
   /// How many tiles the earlier rounds of the loop around this one have put into the
   /// rings, carried by that loop; null when there is none.
@@ -266,7 +269,7 @@ private:
     Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
     auto counted = outer.replaceWithAdditionalYields(
         rewriter, zero, /*replaceInitOperandUsesInLoop=*/false, [&](OpBuilder &b, Location, ArrayRef<BlockArgument> args) {
-          Value next = arith::AddIOp::create(b, loc, args[0], loop_.getUpperBound());
+          Value next = arith::AddIOp::create(b, named("next", loc), args[0], loop_.getUpperBound());
           return SmallVector<Value>{next};
         });
     if (failed(counted))

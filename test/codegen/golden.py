@@ -21,6 +21,7 @@ GOLDEN = [
     ("softmax", "sm_90a"),        # row reductions in one launch
     ("layernorm", "sm_80"),       # several source lines in one loop
     ("transpose", "sm_80"),       # conversion of layouts through shared memory
+    ("linear", "sm_90a"),         # wgmma, tensor copies, roles, staged stores
     ("linear", "sm_80"),          # bf16 mma, cp.async rings, epilogue
     ("batched_matmul", "sm_75"),  # f16 mma, without cp.async
     ("conv2d", "sm_80"),          # padded access maps

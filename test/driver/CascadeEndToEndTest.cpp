@@ -73,8 +73,8 @@ std::string softMean() {
 }
 
 void expectRuns(const std::string &text, const Sizes &sizes) {
-  EXPECT_EQ(runCase({text, sizes, "", "sm_80", true, true}), "") << text;
-  EXPECT_EQ(runCase({text, sizes, "", "sm_90a", false, true}), "") << text << " general";
+  EXPECT_EQ(runCase({text, sizes, "", "sm_80", true, {}, true}), "") << text;
+  EXPECT_EQ(runCase({text, sizes, "", "sm_90a", false, {}, true}), "") << text << " general";
 }
 
 TEST(Cascade, LogSumExp) {
@@ -96,7 +96,7 @@ TEST(Cascade, ThreeComponents) {
 // Long rows and few of them: partial states in one launch, merged in another.
 TEST(Cascade, Split) {
   Sizes sizes{{"M", 1}, {"N", int64_t(1) << 22}};
-  EXPECT_EQ(runCase({logSumExp(""), sizes, "", "sm_80", true, true}), "");
+  EXPECT_EQ(runCase({logSumExp(""), sizes, "", "sm_80", true, {}, true}), "");
   EXPECT_EQ(runCase({"def a(x: f32[M, N]) -> (y: i64[M]) { y[i] = argmax[j](x[i, j]) }", sizes}), "");
   EXPECT_EQ(runCase({"def a(x: i16[M, N]) -> (y: i64[M]) { y[i] = argmin[j](x[i, j]) }", sizes}), "");
 }

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "driver/Compiler.h"
 #include "driver/Registration.h"
+#include "driver/ScheduleFile.h"
 #include "emulator/RunKernel.h"
 #include "frontend/Import.h"
 #include "mlir/IR/Diagnostics.h"
@@ -111,6 +112,9 @@ std::string runCase(const Case &c) {
                          : frontend::importKc(context, c.text, "test.kc", import);
   if (!module)
     return "import: " + diagnostics;
+  if (!c.schedule.empty())
+    if (absl::Status s = attachSchedules(*module, c.schedule, "schedule", c.kernel); !s.ok())
+      return s.ToString();
   auto kernel = describeKernel(*module, c.kernel);
   if (!kernel.ok())
     return kernel.status().ToString();

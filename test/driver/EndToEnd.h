@@ -14,6 +14,7 @@ struct Case {
   std::string kernel;                   ///< empty: the only one
   std::string target = "sm_80";
   bool specialise = true;               ///< facts of the sizes; else the general variant
+  std::string schedule = {};            ///< text of a schedule file; empty: the cost model's
   bool isMlir = false;                  ///< text is te, not .kc
 };
 

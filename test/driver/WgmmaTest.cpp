@@ -13,8 +13,8 @@ std::string product(const std::string &type, bool aByRows, bool bByRows) {
          type + "[M, N]) { c[i, j] = sum[k](" + (aByRows ? "a[i, k]" : "a[k, i]") + " * " + (bByRows ? "b[j, k]" : "b[k, j]") + ") }";
 }
 
-Case on90(const std::string &text, std::map<std::string, int64_t> sizes, bool specialise = true) {
-  return {text, sizes, "", "sm_90a", specialise};
+Case on90(const std::string &text, std::map<std::string, int64_t> sizes, bool specialise = true, const std::string &schedule = "") {
+  return {text, sizes, "", "sm_90a", specialise, schedule};
 }
 
 TEST(Wgmma, EveryTransposition) {
@@ -38,6 +38,12 @@ TEST(Wgmma, RowsThatAreNoMultipleOf16BytesTakeAnotherWay) {
 TEST(Wgmma, SmallTilesHaveOneWarpgroup) {
   EXPECT_EQ(runCase(on90(product("bf16", true, false), {{"M", 64}, {"N", 64}, {"K", 256}})), "");
   EXPECT_EQ(runCase(on90(product("bf16", false, false), {{"M", 64}, {"N", 32}, {"K", 32}})), "");
+}
+
+TEST(Wgmma, FewRowsBecomeColumns) {
+  for (int64_t m : {1, 16, 40})
+    for (bool b : {true, false})
+      EXPECT_EQ(runCase(on90(product("bf16", true, b), {{"M", m}, {"N", 200}, {"K", 136}})), "") << m << b;
 }
 
 TEST(Wgmma, Batched) {
@@ -66,7 +72,8 @@ TEST(Wgmma, Convolution) {
 TEST(Wgmma, ClustersWalkSeveralTiles) {
   for (bool a : {true, false})
     for (bool b : {true, false})
-      EXPECT_EQ(runCase(on90(product("bf16", a, b), {{"M", 904}, {"N", 520}, {"K", 136}})), "") << a << b;
+      EXPECT_EQ(runCase(on90(product("bf16", a, b), {{"M", 904}, {"N", 520}, {"K", 136}}, true,
+                            R"([{"kernel": "m", "launch": "c", "cluster": 2}])")), "") << a << b;
 }
 
 // A reduced index that ends before the tensor does: what lies behind must not count.

@@ -40,259 +40,259 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(unsigned short *_
   const int block = (int)blockIdx.x;
   const int w_tiles = (W + 127) / 128;
   const int o_tiles = (O + 127) / 128;
-  const int i = w_tiles * o_tiles;
-  const int i_1 = block % i;
-  const int i_2 = block / i;
-  const int i_3 = o_tiles * 8;
-  const int i_4 = i_1 % i_3;
-  const int i_5 = i_1 / i_3 * 8;
-  const int i_6 = min(w_tiles - i_5, 8);
-  const int h_tile = i_2 % H;
-  const int i_7 = i_2 / H;
-  const int w0 = (i_5 + i_4 % i_6) * 128;
-  const int o0 = i_4 / i_6 * 128;
-  const int acc = (C + 31) / 32;
-  const int acc_1 = R * S * acc;
+  const int at = w_tiles * o_tiles;
+  const int at_1 = block % at;
+  const int at_2 = block / at;
+  const int at_3 = o_tiles * 8;
+  const int at_4 = at_1 % at_3;
+  const int at_5 = at_1 / at_3 * 8;
+  const int at_6 = min(w_tiles - at_5, 8);
+  const int h_tile = at_2 % H;
+  const int at_7 = at_2 / H;
+  const int w0 = (at_5 + at_4 % at_6) * 128;
+  const int o0 = at_4 / at_6 * 128;
+  const int at_8 = (C + 31) / 32;
+  const int c_tiles = R * S * at_8;
   unsigned short *const x_1 = (unsigned short *)(kc_shared());
   unsigned short *const f_1 = (unsigned short *)(kc_shared() + 32768);
-  if (acc_1 > 0) {
-    const int c0 = 0 % acc * 32;
-    const int s0 = 0 / acc;
-    const int s0_1 = s0 % S;
-    const int r0 = s0 / S;
+  if (c_tiles > 0) {
+    const int c0 = 0 % at_8 * 32;
+    const int at_9 = 0 / at_8;
+    const int s0 = at_9 % S;
+    const int r0 = at_9 / S;
     const int tid = (int)threadIdx.x;
-    const bool cond = i_7 >= 0;
-    const bool cond_1 = i_7 < N;
-    const int i_8 = h_tile + r0 - R / 2;
-    const bool cond_2 = i_8 >= 0;
-    const bool cond_3 = i_8 < H;
-    const int i_9 = S / 2;
-    const int i_10 = (i_7 * H + i_8) * W;
+    const bool cond = at_7 >= 0;
+    const bool cond_1 = at_7 < N;
+    const int at_10 = h_tile + r0 - R / 2;
+    const bool cond_2 = at_10 >= 0;
+    const bool cond_3 = at_10 < H;
+    const int at_11 = S / 2;
+    const int at_12 = (at_7 * H + at_10) * W;
     #pragma unroll
     for (int copy = 0; copy < 512; copy += 128) {
-      const int i_11 = copy + tid;
-      const int i_12 = i_11 / 4;
-      const int i_13 = i_11 % 4 * 8;
-      const int i_14 = w0 + i_12;
-      const int i_15 = c0 + i_13;
-      const bool cond_4 = i_14 < W;
-      const bool cond_5 = i_15 < C;
-      const int i_16 = i_14 + s0_1 - i_9;
-      const bool cond_6 = cond_4 && cond_5 && cond && cond_1 && cond_2 && cond_3 && i_16 >= 0 && i_16 < W && i_15 >= 0 && cond_5;
-      kc_cp_async_zfill_16(&x_1[i_12 * 32 + (i_13 / 8 ^ i_12 / 2 % 4) * 8 + i_13 % 8], &x[cond_6 ? (i_10 + i_16) * C + i_15 : 0], cond_6 ? 16 : 0);
+      const int at_13 = copy + tid;
+      const int at_14 = at_13 / 4;
+      const int at_15 = at_13 % 4 * 8;
+      const int at_16 = w0 + at_14;
+      const int at_17 = c0 + at_15;
+      const bool cond_4 = at_16 < W;
+      const bool cond_5 = at_17 < C;
+      const int at_18 = at_16 + s0 - at_11;
+      const bool cond_6 = cond_4 && cond_5 && cond && cond_1 && cond_2 && cond_3 && at_18 >= 0 && at_18 < W && at_17 >= 0 && cond_5;
+      kc_cp_async_zfill_16(&x_1[at_14 * 32 + (at_15 / 8 ^ at_14 / 2 % 4) * 8 + at_15 % 8], &x[cond_6 ? (at_12 + at_18) * C + at_17 : 0], cond_6 ? 16 : 0);
     }
-    const int i_17 = (r0 * S + s0_1) * C;
+    const int at_19 = (r0 * S + s0) * C;
     #pragma unroll
     for (int copy_1 = 0; copy_1 < 512; copy_1 += 128) {
-      const int i_18 = copy_1 + tid;
-      const int i_19 = i_18 / 16;
-      const int i_20 = i_18 % 16 * 8;
-      const int i_21 = o0 + i_20;
-      const int i_22 = c0 + i_19;
-      const bool cond_7 = i_21 < O && i_22 < C;
-      const int i_23 = i_20 % 64;
-      kc_cp_async_zfill_16(&f_1[i_20 / 64 * 2048 + i_19 * 64 + (i_23 / 8 ^ i_19 % 8) * 8 + i_23 % 8], &f[cond_7 ? (i_17 + i_22) * O + i_21 : 0], cond_7 ? 16 : 0);
+      const int at_20 = copy_1 + tid;
+      const int at_21 = at_20 / 16;
+      const int at_22 = at_20 % 16 * 8;
+      const int at_23 = o0 + at_22;
+      const int at_24 = c0 + at_21;
+      const bool cond_7 = at_23 < O && at_24 < C;
+      const int at_25 = at_22 % 64;
+      kc_cp_async_zfill_16(&f_1[at_22 / 64 * 2048 + at_21 * 64 + (at_25 / 8 ^ at_21 % 8) * 8 + at_25 % 8], &f[cond_7 ? (at_19 + at_24) * O + at_23 : 0], cond_7 ? 16 : 0);
     }
   }
   kc_cp_async_commit();
-  if (acc_1 > 1) {
-    const int c0_1 = 1 % acc * 32;
-    const int s0_2 = 1 / acc;
-    const int s0_3 = s0_2 % S;
-    const int r0_1 = s0_2 / S;
+  if (c_tiles > 1) {
+    const int c0_1 = 1 % at_8 * 32;
+    const int at_26 = 1 / at_8;
+    const int s0_1 = at_26 % S;
+    const int r0_1 = at_26 / S;
     const int tid_1 = (int)threadIdx.x;
-    const bool cond_8 = i_7 >= 0;
-    const bool cond_9 = i_7 < N;
-    const int i_24 = h_tile + r0_1 - R / 2;
-    const bool cond_10 = i_24 >= 0;
-    const bool cond_11 = i_24 < H;
-    const int i_25 = S / 2;
-    const int i_26 = (i_7 * H + i_24) * W;
+    const bool cond_8 = at_7 >= 0;
+    const bool cond_9 = at_7 < N;
+    const int at_27 = h_tile + r0_1 - R / 2;
+    const bool cond_10 = at_27 >= 0;
+    const bool cond_11 = at_27 < H;
+    const int at_28 = S / 2;
+    const int at_29 = (at_7 * H + at_27) * W;
     #pragma unroll
     for (int copy_2 = 0; copy_2 < 512; copy_2 += 128) {
-      const int i_27 = copy_2 + tid_1;
-      const int i_28 = i_27 / 4;
-      const int i_29 = i_27 % 4 * 8;
-      const int i_30 = w0 + i_28;
-      const int i_31 = c0_1 + i_29;
-      const bool cond_12 = i_30 < W;
-      const bool cond_13 = i_31 < C;
-      const int i_32 = i_30 + s0_3 - i_25;
-      const bool cond_14 = cond_12 && cond_13 && cond_8 && cond_9 && cond_10 && cond_11 && i_32 >= 0 && i_32 < W && i_31 >= 0 && cond_13;
-      kc_cp_async_zfill_16(&x_1[i_28 * 32 + (i_29 / 8 ^ i_28 / 2 % 4) * 8 + i_29 % 8 + 4096], &x[cond_14 ? (i_26 + i_32) * C + i_31 : 0], cond_14 ? 16 : 0);
+      const int at_30 = copy_2 + tid_1;
+      const int at_31 = at_30 / 4;
+      const int at_32 = at_30 % 4 * 8;
+      const int at_33 = w0 + at_31;
+      const int at_34 = c0_1 + at_32;
+      const bool cond_12 = at_33 < W;
+      const bool cond_13 = at_34 < C;
+      const int at_35 = at_33 + s0_1 - at_28;
+      const bool cond_14 = cond_12 && cond_13 && cond_8 && cond_9 && cond_10 && cond_11 && at_35 >= 0 && at_35 < W && at_34 >= 0 && cond_13;
+      kc_cp_async_zfill_16(&x_1[at_31 * 32 + (at_32 / 8 ^ at_31 / 2 % 4) * 8 + at_32 % 8 + 4096], &x[cond_14 ? (at_29 + at_35) * C + at_34 : 0], cond_14 ? 16 : 0);
     }
-    const int i_33 = (r0_1 * S + s0_3) * C;
+    const int at_36 = (r0_1 * S + s0_1) * C;
     #pragma unroll
     for (int copy_3 = 0; copy_3 < 512; copy_3 += 128) {
-      const int i_34 = copy_3 + tid_1;
-      const int i_35 = i_34 / 16;
-      const int i_36 = i_34 % 16 * 8;
-      const int i_37 = o0 + i_36;
-      const int i_38 = c0_1 + i_35;
-      const bool cond_15 = i_37 < O && i_38 < C;
-      const int i_39 = i_36 % 64;
-      kc_cp_async_zfill_16(&f_1[i_36 / 64 * 2048 + i_35 * 64 + (i_39 / 8 ^ i_35 % 8) * 8 + i_39 % 8 + 4096], &f[cond_15 ? (i_33 + i_38) * O + i_37 : 0], cond_15 ? 16 : 0);
+      const int at_37 = copy_3 + tid_1;
+      const int at_38 = at_37 / 16;
+      const int at_39 = at_37 % 16 * 8;
+      const int at_40 = o0 + at_39;
+      const int at_41 = c0_1 + at_38;
+      const bool cond_15 = at_40 < O && at_41 < C;
+      const int at_42 = at_39 % 64;
+      kc_cp_async_zfill_16(&f_1[at_39 / 64 * 2048 + at_38 * 64 + (at_42 / 8 ^ at_38 % 8) * 8 + at_42 % 8 + 4096], &f[cond_15 ? (at_36 + at_41) * O + at_40 : 0], cond_15 ? 16 : 0);
     }
   }
   kc_cp_async_commit();
-  if (acc_1 > 2) {
-    const int c0_2 = 2 % acc * 32;
-    const int s0_4 = 2 / acc;
-    const int s0_5 = s0_4 % S;
-    const int r0_2 = s0_4 / S;
+  if (c_tiles > 2) {
+    const int c0_2 = 2 % at_8 * 32;
+    const int at_43 = 2 / at_8;
+    const int s0_2 = at_43 % S;
+    const int r0_2 = at_43 / S;
     const int tid_2 = (int)threadIdx.x;
-    const bool cond_16 = i_7 >= 0;
-    const bool cond_17 = i_7 < N;
-    const int i_40 = h_tile + r0_2 - R / 2;
-    const bool cond_18 = i_40 >= 0;
-    const bool cond_19 = i_40 < H;
-    const int i_41 = S / 2;
-    const int i_42 = (i_7 * H + i_40) * W;
+    const bool cond_16 = at_7 >= 0;
+    const bool cond_17 = at_7 < N;
+    const int at_44 = h_tile + r0_2 - R / 2;
+    const bool cond_18 = at_44 >= 0;
+    const bool cond_19 = at_44 < H;
+    const int at_45 = S / 2;
+    const int at_46 = (at_7 * H + at_44) * W;
     #pragma unroll
     for (int copy_4 = 0; copy_4 < 512; copy_4 += 128) {
-      const int i_43 = copy_4 + tid_2;
-      const int i_44 = i_43 / 4;
-      const int i_45 = i_43 % 4 * 8;
-      const int i_46 = w0 + i_44;
-      const int i_47 = c0_2 + i_45;
-      const bool cond_20 = i_46 < W;
-      const bool cond_21 = i_47 < C;
-      const int i_48 = i_46 + s0_5 - i_41;
-      const bool cond_22 = cond_20 && cond_21 && cond_16 && cond_17 && cond_18 && cond_19 && i_48 >= 0 && i_48 < W && i_47 >= 0 && cond_21;
-      kc_cp_async_zfill_16(&x_1[i_44 * 32 + (i_45 / 8 ^ i_44 / 2 % 4) * 8 + i_45 % 8 + 8192], &x[cond_22 ? (i_42 + i_48) * C + i_47 : 0], cond_22 ? 16 : 0);
+      const int at_47 = copy_4 + tid_2;
+      const int at_48 = at_47 / 4;
+      const int at_49 = at_47 % 4 * 8;
+      const int at_50 = w0 + at_48;
+      const int at_51 = c0_2 + at_49;
+      const bool cond_20 = at_50 < W;
+      const bool cond_21 = at_51 < C;
+      const int at_52 = at_50 + s0_2 - at_45;
+      const bool cond_22 = cond_20 && cond_21 && cond_16 && cond_17 && cond_18 && cond_19 && at_52 >= 0 && at_52 < W && at_51 >= 0 && cond_21;
+      kc_cp_async_zfill_16(&x_1[at_48 * 32 + (at_49 / 8 ^ at_48 / 2 % 4) * 8 + at_49 % 8 + 8192], &x[cond_22 ? (at_46 + at_52) * C + at_51 : 0], cond_22 ? 16 : 0);
     }
-    const int i_49 = (r0_2 * S + s0_5) * C;
+    const int at_53 = (r0_2 * S + s0_2) * C;
     #pragma unroll
     for (int copy_5 = 0; copy_5 < 512; copy_5 += 128) {
-      const int i_50 = copy_5 + tid_2;
-      const int i_51 = i_50 / 16;
-      const int i_52 = i_50 % 16 * 8;
-      const int i_53 = o0 + i_52;
-      const int i_54 = c0_2 + i_51;
-      const bool cond_23 = i_53 < O && i_54 < C;
-      const int i_55 = i_52 % 64;
-      kc_cp_async_zfill_16(&f_1[i_52 / 64 * 2048 + i_51 * 64 + (i_55 / 8 ^ i_51 % 8) * 8 + i_55 % 8 + 8192], &f[cond_23 ? (i_49 + i_54) * O + i_53 : 0], cond_23 ? 16 : 0);
+      const int at_54 = copy_5 + tid_2;
+      const int at_55 = at_54 / 16;
+      const int at_56 = at_54 % 16 * 8;
+      const int at_57 = o0 + at_56;
+      const int at_58 = c0_2 + at_55;
+      const bool cond_23 = at_57 < O && at_58 < C;
+      const int at_59 = at_56 % 64;
+      kc_cp_async_zfill_16(&f_1[at_56 / 64 * 2048 + at_55 * 64 + (at_59 / 8 ^ at_55 % 8) * 8 + at_59 % 8 + 8192], &f[cond_23 ? (at_53 + at_58) * O + at_57 : 0], cond_23 ? 16 : 0);
     }
   }
   kc_cp_async_commit();
-  alignas(16) float acc_2[128];
+  alignas(16) float acc[128];
   #pragma unroll
   for (int wr = 0; wr < 4; ++wr) {
-    const int i_56 = wr * 32;
+    const int at_60 = wr * 32;
     #pragma unroll
     for (int or_ = 0; or_ < 8; ++or_) {
-      const int i_57 = or_ * 4;
+      const int at_61 = or_ * 4;
       #pragma unroll
       for (int wr_1 = 0; wr_1 < 2; ++wr_1) {
-        const int i_58 = wr_1 * 2;
+        const int at_62 = wr_1 * 2;
         #pragma unroll
         for (int or__1 = 0; or__1 < 2; ++or__1) {
-          acc_2[or__1 + i_58 + i_57 + i_56] = 0.0f;
+          acc[or__1 + at_62 + at_61 + at_60] = 0.0f;
         }
       }
     }
   }
   const int tid_3 = (int)threadIdx.x;
   const int warp = tid_3 / 32;
-  const int i_59 = warp % 2 * 64;
-  const int i_60 = warp / 2 * 64;
+  const int at_63 = warp % 2 * 64;
+  const int at_64 = warp / 2 * 64;
   const int lane = tid_3 % 32;
-  const int i_61 = lane % 16;
-  const int i_62 = lane / 16 * 8;
-  const int i_63 = i_62 / 8;
-  const int i_64 = i_62 % 8;
-  const int i_65 = i_61 * 64;
-  const int i_66 = i_61 % 8;
-  for (int c_tile = 0; c_tile < acc_1; ++c_tile) {
+  const int at_65 = lane % 16;
+  const int at_66 = lane / 16 * 8;
+  const int at_67 = at_66 / 8;
+  const int at_68 = at_66 % 8;
+  const int at_69 = at_65 * 64;
+  const int at_70 = at_65 % 8;
+  for (int c_tile = 0; c_tile < c_tiles; ++c_tile) {
     kc_cp_async_wait<2>();
     __syncthreads();
-    const int i_67 = c_tile % 4 * 4096;
+    const int at_71 = c_tile % 4 * 4096;
     alignas(16) unsigned a[32];
     alignas(16) unsigned b[32];
     #pragma unroll
     for (int mi = 0; mi < 4; ++mi) {
-      const int i_68 = i_59 + mi * 16 + i_61;
-      kc_ldmatrix_x4(&a[mi * 4], &x_1[i_67 + (i_68 * 32 + (i_63 ^ i_68 / 2 % 4) * 8 + i_64)]);
+      const int at_72 = at_63 + mi * 16 + at_65;
+      kc_ldmatrix_x4(&a[mi * 4], &x_1[at_71 + (at_72 * 32 + (at_67 ^ at_72 / 2 % 4) * 8 + at_68)]);
     }
     #pragma unroll
     for (int np = 0; np < 4; ++np) {
-      const int i_69 = i_60 + np * 16 + i_62;
-      const int i_70 = i_69 % 64;
-      kc_ldmatrix_x4_trans(&b[np * 4], &f_1[i_67 + (i_69 / 64 * 2048 + i_65 + (i_70 / 8 ^ i_66) * 8 + i_70 % 8)]);
+      const int at_73 = at_64 + np * 16 + at_66;
+      const int at_74 = at_73 % 64;
+      kc_ldmatrix_x4_trans(&b[np * 4], &f_1[at_71 + (at_73 / 64 * 2048 + at_69 + (at_74 / 8 ^ at_70) * 8 + at_74 % 8)]);
     }
     #pragma unroll
     for (int step = 0; step < 2; ++step) {
-      const int i_71 = step + 1;
-      if (i_71 < 2) {
-        const int i_72 = i_71 * 16;
-        const int i_73 = i_72 + i_62;
-        const int i_74 = i_73 / 8;
-        const int i_75 = i_73 % 8;
-        const int i_76 = i_71 % 2 * 16;
+      const int at_75 = step + 1;
+      if (at_75 < 2) {
+        const int at_76 = at_75 * 16;
+        const int at_77 = at_76 + at_66;
+        const int at_78 = at_77 / 8;
+        const int at_79 = at_77 % 8;
+        const int at_80 = at_75 % 2 * 16;
         #pragma unroll
         for (int mi_1 = 0; mi_1 < 4; ++mi_1) {
-          const int i_77 = i_59 + mi_1 * 16 + i_61;
-          kc_ldmatrix_x4(&a[i_76 + mi_1 * 4], &x_1[i_67 + (i_77 * 32 + (i_74 ^ i_77 / 2 % 4) * 8 + i_75)]);
+          const int at_81 = at_63 + mi_1 * 16 + at_65;
+          kc_ldmatrix_x4(&a[at_80 + mi_1 * 4], &x_1[at_71 + (at_81 * 32 + (at_78 ^ at_81 / 2 % 4) * 8 + at_79)]);
         }
-        const int i_78 = i_72 + i_61;
-        const int i_79 = i_78 * 64;
-        const int i_80 = i_78 % 8;
+        const int at_82 = at_76 + at_65;
+        const int at_83 = at_82 * 64;
+        const int at_84 = at_82 % 8;
         #pragma unroll
         for (int np_1 = 0; np_1 < 4; ++np_1) {
-          const int i_81 = i_60 + np_1 * 16 + i_62;
-          const int i_82 = i_81 % 64;
-          kc_ldmatrix_x4_trans(&b[i_76 + np_1 * 4], &f_1[i_67 + (i_81 / 64 * 2048 + i_79 + (i_82 / 8 ^ i_80) * 8 + i_82 % 8)]);
+          const int at_85 = at_64 + np_1 * 16 + at_66;
+          const int at_86 = at_85 % 64;
+          kc_ldmatrix_x4_trans(&b[at_80 + np_1 * 4], &f_1[at_71 + (at_85 / 64 * 2048 + at_83 + (at_86 / 8 ^ at_84) * 8 + at_86 % 8)]);
         }
       }
-      const int i_83 = step % 2 * 16;
+      const int at_87 = step % 2 * 16;
       #pragma unroll
       for (int mi_2 = 0; mi_2 < 4; ++mi_2) {
-        const int i_84 = mi_2 * 8;
-        const int i_85 = i_83 + mi_2 * 4;
+        const int at_88 = mi_2 * 8;
+        const int at_89 = at_87 + mi_2 * 4;
         #pragma unroll
         for (int ni = 0; ni < 8; ++ni) {
-          kc_mma_m16n8k16_f16(&acc_2[(i_84 + ni) * 4], &a[i_85], &b[i_83 + ni * 2]);
+          kc_mma_m16n8k16_f16(&acc[(at_88 + ni) * 4], &a[at_89], &b[at_87 + ni * 2]);
         }
       }
     }
-    const int acc_3 = c_tile + 3;
-    if (acc_3 < acc_1) {
-      const int c0_3 = acc_3 % acc * 32;
-      const int s0_6 = acc_3 / acc;
-      const int s0_7 = s0_6 % S;
-      const int r0_3 = s0_6 / S;
-      const int i_86 = acc_3 % 4 * 4096;
-      const bool cond_24 = i_7 >= 0;
-      const bool cond_25 = i_7 < N;
-      const int i_87 = h_tile + r0_3 - R / 2;
-      const bool cond_26 = i_87 >= 0;
-      const bool cond_27 = i_87 < H;
-      const int i_88 = S / 2;
-      const int i_89 = (i_7 * H + i_87) * W;
+    const int acc_1 = c_tile + 3;
+    if (acc_1 < c_tiles) {
+      const int c0_3 = acc_1 % at_8 * 32;
+      const int at_90 = acc_1 / at_8;
+      const int s0_3 = at_90 % S;
+      const int r0_3 = at_90 / S;
+      const int at_91 = acc_1 % 4 * 4096;
+      const bool cond_24 = at_7 >= 0;
+      const bool cond_25 = at_7 < N;
+      const int at_92 = h_tile + r0_3 - R / 2;
+      const bool cond_26 = at_92 >= 0;
+      const bool cond_27 = at_92 < H;
+      const int at_93 = S / 2;
+      const int at_94 = (at_7 * H + at_92) * W;
       #pragma unroll
       for (int copy_6 = 0; copy_6 < 512; copy_6 += 128) {
-        const int i_90 = copy_6 + tid_3;
-        const int i_91 = i_90 / 4;
-        const int i_92 = i_90 % 4 * 8;
-        const int i_93 = w0 + i_91;
-        const int i_94 = c0_3 + i_92;
-        const bool cond_28 = i_93 < W;
-        const bool cond_29 = i_94 < C;
-        const int i_95 = i_93 + s0_7 - i_88;
-        const bool cond_30 = cond_28 && cond_29 && cond_24 && cond_25 && cond_26 && cond_27 && i_95 >= 0 && i_95 < W && i_94 >= 0 && cond_29;
-        kc_cp_async_zfill_16(&x_1[i_86 + (i_91 * 32 + (i_92 / 8 ^ i_91 / 2 % 4) * 8 + i_92 % 8)], &x[cond_30 ? (i_89 + i_95) * C + i_94 : 0], cond_30 ? 16 : 0);
+        const int at_95 = copy_6 + tid_3;
+        const int at_96 = at_95 / 4;
+        const int at_97 = at_95 % 4 * 8;
+        const int at_98 = w0 + at_96;
+        const int at_99 = c0_3 + at_97;
+        const bool cond_28 = at_98 < W;
+        const bool cond_29 = at_99 < C;
+        const int at_100 = at_98 + s0_3 - at_93;
+        const bool cond_30 = cond_28 && cond_29 && cond_24 && cond_25 && cond_26 && cond_27 && at_100 >= 0 && at_100 < W && at_99 >= 0 && cond_29;
+        kc_cp_async_zfill_16(&x_1[at_91 + (at_96 * 32 + (at_97 / 8 ^ at_96 / 2 % 4) * 8 + at_97 % 8)], &x[cond_30 ? (at_94 + at_100) * C + at_99 : 0], cond_30 ? 16 : 0);
       }
-      const int i_96 = (r0_3 * S + s0_7) * C;
+      const int at_101 = (r0_3 * S + s0_3) * C;
       #pragma unroll
       for (int copy_7 = 0; copy_7 < 512; copy_7 += 128) {
-        const int i_97 = copy_7 + tid_3;
-        const int i_98 = i_97 / 16;
-        const int i_99 = i_97 % 16 * 8;
-        const int i_100 = o0 + i_99;
-        const int i_101 = c0_3 + i_98;
-        const bool cond_31 = i_100 < O && i_101 < C;
-        const int i_102 = i_99 % 64;
-        kc_cp_async_zfill_16(&f_1[i_86 + (i_99 / 64 * 2048 + i_98 * 64 + (i_102 / 8 ^ i_98 % 8) * 8 + i_102 % 8)], &f[cond_31 ? (i_96 + i_101) * O + i_100 : 0], cond_31 ? 16 : 0);
+        const int at_102 = copy_7 + tid_3;
+        const int at_103 = at_102 / 16;
+        const int at_104 = at_102 % 16 * 8;
+        const int at_105 = o0 + at_104;
+        const int at_106 = c0_3 + at_103;
+        const bool cond_31 = at_105 < O && at_106 < C;
+        const int at_107 = at_104 % 64;
+        kc_cp_async_zfill_16(&f_1[at_91 + (at_104 / 64 * 2048 + at_103 * 64 + (at_107 / 8 ^ at_103 % 8) * 8 + at_107 % 8)], &f[cond_31 ? (at_101 + at_106) * O + at_105 : 0], cond_31 ? 16 : 0);
       }
     }
     kc_cp_async_commit();
@@ -301,38 +301,38 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(unsigned short *_
   alignas(16) unsigned short r[128];
   #pragma unroll
   for (int wr_2 = 0; wr_2 < 4; ++wr_2) {
-    const int acc_4 = wr_2 * 32;
+    const int acc_2 = wr_2 * 32;
     #pragma unroll
     for (int or__2 = 0; or__2 < 8; ++or__2) {
-      const int acc_5 = or__2 * 4;
+      const int acc_3 = or__2 * 4;
       #pragma unroll
       for (int wr_3 = 0; wr_3 < 2; ++wr_3) {
-        const int acc_6 = wr_3 * 2;
+        const int acc_4 = wr_3 * 2;
         #pragma unroll
         for (int or__3 = 0; or__3 < 2; ++or__3) {
-          const int acc_7 = or__3 + acc_6 + acc_5 + acc_4;
-          r[acc_7] = kc_f32_to_f16(acc_2[acc_7]);
+          const int acc_5 = or__3 + acc_4 + acc_3 + acc_2;
+          r[acc_5] = kc_f32_to_f16(acc[acc_5]);
         }
       }
     }
   }
-  const int i_103 = lane / 4 + i_59;
-  const int i_104 = lane % 4 * 2 + i_60;
+  const int at_108 = lane / 4 + at_63;
+  const int at_109 = lane % 4 * 2 + at_64;
   #pragma unroll
   for (int wr_4 = 0; wr_4 < 4; ++wr_4) {
-    const int i_105 = wr_4 * 32;
-    const int i_106 = wr_4 * 16;
+    const int at_110 = wr_4 * 32;
+    const int at_111 = wr_4 * 16;
     #pragma unroll
     for (int or__4 = 0; or__4 < 8; ++or__4) {
-      const int i_107 = or__4 * 4;
-      const int i_108 = o0 + (i_104 + or__4 * 8);
-      const bool cond_32 = i_108 < O;
+      const int at_112 = or__4 * 4;
+      const int at_113 = o0 + (at_109 + or__4 * 8);
+      const bool cond_32 = at_113 < O;
       #pragma unroll
       for (int wr_5 = 0; wr_5 < 2; ++wr_5) {
-        const int i_109 = wr_5 * 2 + i_107 + i_105;
-        const int i_110 = w0 + (i_103 + wr_5 * 8 + i_106);
-        if (i_110 < W && cond_32) {
-          *(unsigned *)(&y[((i_7 * H + h_tile) * W + i_110) * O + i_108]) = *(const unsigned *)(&r[i_109]);
+        const int at_114 = wr_5 * 2 + at_112 + at_110;
+        const int at_115 = w0 + (at_108 + wr_5 * 8 + at_111);
+        if (at_115 < W && cond_32) {
+          *(unsigned *)(&y[((at_7 * H + h_tile) * W + at_115) * O + at_113]) = *(const unsigned *)(&r[at_114]);
         }
       }
     }

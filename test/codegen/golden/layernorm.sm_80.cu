@@ -16,29 +16,29 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(float *__restric
 #line 2 "layernorm.kc"
   #pragma unroll
   for (int jr = 0; jr < 8; ++jr) {
-    const int i = jr * 4;
+    const int at = jr * 4;
     #pragma unroll
     for (int jr_1 = 0; jr_1 < 4; ++jr_1) {
-      sum[jr_1 + i] = 0.0f;
+      sum[jr_1 + at] = 0.0f;
     }
   }
   const int tid = (int)threadIdx.x;
   const int lane = tid % 32;
   const int warp = tid / 32;
-  const int i_1 = lane * 4 + warp * 128;
+  const int at_1 = lane * 4 + warp * 128;
   for (int j0_ = 0; j0_ < N; j0_ += 4096) {
     alignas(16) float x_r[32];
     #pragma unroll
     for (int jr_2 = 0; jr_2 < 8; ++jr_2) {
-      const int i_2 = jr_2 * 4;
-      const int i_3 = j0_ + (i_1 + jr_2 * 512);
-      if (i_3 < N) {
-        *(uint4 *)(&x_r[i_2]) = *(const uint4 *)(&x[block * N + i_3]);
+      const int at_2 = jr_2 * 4;
+      const int at_3 = j0_ + (at_1 + jr_2 * 512);
+      if (at_3 < N) {
+        *(uint4 *)(&x_r[at_2]) = *(const uint4 *)(&x[block * N + at_3]);
       } else {
-        x_r[i_2] = 0.0f;
-        x_r[i_2 + 1] = 0.0f;
-        x_r[i_2 + 2] = 0.0f;
-        x_r[i_2 + 3] = 0.0f;
+        x_r[at_2] = 0.0f;
+        x_r[at_2 + 1] = 0.0f;
+        x_r[at_2 + 2] = 0.0f;
+        x_r[at_2 + 3] = 0.0f;
       }
     }
     #pragma unroll
@@ -48,7 +48,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(float *__restric
       #pragma unroll
       for (int jr_4 = 0; jr_4 < 4; ++jr_4) {
         const int x_2 = jr_4 + x_1;
-        sum[x_2] = sum[x_2] + (j0_ + (i_1 + jr_4 + sum_1) < N ? x_r[x_2] : 0.0f);
+        sum[x_2] = sum[x_2] + (j0_ + (at_1 + jr_4 + sum_1) < N ? x_r[x_2] : 0.0f);
       }
     }
   }
@@ -56,11 +56,11 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(float *__restric
   float partial = 0.0f;
   #pragma unroll
   for (int jr_5 = 0; jr_5 < 8; ++jr_5) {
-    const int i_4 = jr_5 * 4;
+    const int at_4 = jr_5 * 4;
     float partial_1 = partial;
     #pragma unroll
     for (int jr_6 = 0; jr_6 < 4; ++jr_6) {
-      partial_1 = partial_1 + sum[jr_6 + i_4];
+      partial_1 = partial_1 + sum[jr_6 + at_4];
     }
     partial = partial_1;
   }
@@ -85,10 +85,10 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(float *__restric
 #line 3 "layernorm.kc"
   #pragma unroll
   for (int jr_7 = 0; jr_7 < 8; ++jr_7) {
-    const int i_5 = jr_7 * 4;
+    const int at_5 = jr_7 * 4;
     #pragma unroll
     for (int jr_8 = 0; jr_8 < 4; ++jr_8) {
-      sum_3[jr_8 + i_5] = 0.0f;
+      sum_3[jr_8 + at_5] = 0.0f;
     }
   }
 #line 2 "layernorm.kc"
@@ -98,15 +98,15 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(float *__restric
     alignas(16) float x_r_1[32];
     #pragma unroll
     for (int jr_9 = 0; jr_9 < 8; ++jr_9) {
-      const int i_6 = jr_9 * 4;
-      const int i_7 = j0__1 + (i_1 + jr_9 * 512);
-      if (i_7 < N) {
-        *(uint4 *)(&x_r_1[i_6]) = *(const uint4 *)(&x[block * N + i_7]);
+      const int at_6 = jr_9 * 4;
+      const int at_7 = j0__1 + (at_1 + jr_9 * 512);
+      if (at_7 < N) {
+        *(uint4 *)(&x_r_1[at_6]) = *(const uint4 *)(&x[block * N + at_7]);
       } else {
-        x_r_1[i_6] = 0.0f;
-        x_r_1[i_6 + 1] = 0.0f;
-        x_r_1[i_6 + 2] = 0.0f;
-        x_r_1[i_6 + 3] = 0.0f;
+        x_r_1[at_6] = 0.0f;
+        x_r_1[at_6 + 1] = 0.0f;
+        x_r_1[at_6 + 2] = 0.0f;
+        x_r_1[at_6 + 3] = 0.0f;
       }
     }
     float r;
@@ -121,7 +121,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(float *__restric
       for (int jr_11 = 0; jr_11 < 4; ++jr_11) {
         const int x_4 = jr_11 + x_3;
         const float t_5 = x_r_1[x_4] - r;
-        sum_3[x_4] = sum_3[x_4] + (j0__1 + (i_1 + jr_11 + sum_4) < N ? t_5 * t_5 : 0.0f);
+        sum_3[x_4] = sum_3[x_4] + (j0__1 + (at_1 + jr_11 + sum_4) < N ? t_5 * t_5 : 0.0f);
       }
     }
   }
@@ -129,11 +129,11 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(float *__restric
   float partial_2 = 0.0f;
   #pragma unroll
   for (int jr_12 = 0; jr_12 < 8; ++jr_12) {
-    const int i_8 = jr_12 * 4;
+    const int at_8 = jr_12 * 4;
     float partial_3 = partial_2;
     #pragma unroll
     for (int jr_13 = 0; jr_13 < 4; ++jr_13) {
-      partial_3 = partial_3 + sum_3[jr_13 + i_8];
+      partial_3 = partial_3 + sum_3[jr_13 + at_8];
     }
     partial_2 = partial_3;
   }
@@ -158,15 +158,15 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(float *__restric
     alignas(16) float x_r_2[32];
     #pragma unroll
     for (int jr_14 = 0; jr_14 < 8; ++jr_14) {
-      const int i_9 = jr_14 * 4;
-      const int i_10 = j0__2 + (i_1 + jr_14 * 512);
-      if (i_10 < N) {
-        *(uint4 *)(&x_r_2[i_9]) = *(const uint4 *)(&x[block * N + i_10]);
+      const int at_9 = jr_14 * 4;
+      const int at_10 = j0__2 + (at_1 + jr_14 * 512);
+      if (at_10 < N) {
+        *(uint4 *)(&x_r_2[at_9]) = *(const uint4 *)(&x[block * N + at_10]);
       } else {
-        x_r_2[i_9] = 0.0f;
-        x_r_2[i_9 + 1] = 0.0f;
-        x_r_2[i_9 + 2] = 0.0f;
-        x_r_2[i_9 + 3] = 0.0f;
+        x_r_2[at_9] = 0.0f;
+        x_r_2[at_9 + 1] = 0.0f;
+        x_r_2[at_9 + 2] = 0.0f;
+        x_r_2[at_9 + 3] = 0.0f;
       }
     }
     float r_1;
@@ -191,67 +191,67 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(float *__restric
     alignas(16) float r_5[32];
     #pragma unroll
     for (int jr_17 = 0; jr_17 < 8; ++jr_17) {
-      const int i_11 = jr_17 * 4;
+      const int at_11 = jr_17 * 4;
       #pragma unroll
       for (int jr_18 = 0; jr_18 < 4; ++jr_18) {
-        const int i_12 = jr_18 + i_11;
-        r_5[i_12] = r_3[i_12] * r_4;
+        const int at_12 = jr_18 + at_11;
+        r_5[at_12] = r_3[at_12] * r_4;
       }
     }
     alignas(16) float gain_r[32];
     #pragma unroll
     for (int jr_19 = 0; jr_19 < 8; ++jr_19) {
-      const int i_13 = jr_19 * 4;
-      const int i_14 = j0__2 + (i_1 + jr_19 * 512);
-      if (i_14 < N) {
-        *(uint4 *)(&gain_r[i_13]) = *(const uint4 *)(&gain[i_14]);
+      const int at_13 = jr_19 * 4;
+      const int at_14 = j0__2 + (at_1 + jr_19 * 512);
+      if (at_14 < N) {
+        *(uint4 *)(&gain_r[at_13]) = *(const uint4 *)(&gain[at_14]);
       } else {
-        gain_r[i_13] = 0.0f;
-        gain_r[i_13 + 1] = 0.0f;
-        gain_r[i_13 + 2] = 0.0f;
-        gain_r[i_13 + 3] = 0.0f;
+        gain_r[at_13] = 0.0f;
+        gain_r[at_13 + 1] = 0.0f;
+        gain_r[at_13 + 2] = 0.0f;
+        gain_r[at_13 + 3] = 0.0f;
       }
     }
     alignas(16) float r_6[32];
     #pragma unroll
     for (int jr_20 = 0; jr_20 < 8; ++jr_20) {
-      const int i_15 = jr_20 * 4;
+      const int at_15 = jr_20 * 4;
       #pragma unroll
       for (int jr_21 = 0; jr_21 < 4; ++jr_21) {
-        const int i_16 = jr_21 + i_15;
-        r_6[i_16] = r_5[i_16] * gain_r[i_16];
+        const int at_16 = jr_21 + at_15;
+        r_6[at_16] = r_5[at_16] * gain_r[at_16];
       }
     }
     alignas(16) float bias_r[32];
     #pragma unroll
     for (int jr_22 = 0; jr_22 < 8; ++jr_22) {
-      const int i_17 = jr_22 * 4;
-      const int i_18 = j0__2 + (i_1 + jr_22 * 512);
-      if (i_18 < N) {
-        *(uint4 *)(&bias_r[i_17]) = *(const uint4 *)(&bias[i_18]);
+      const int at_17 = jr_22 * 4;
+      const int at_18 = j0__2 + (at_1 + jr_22 * 512);
+      if (at_18 < N) {
+        *(uint4 *)(&bias_r[at_17]) = *(const uint4 *)(&bias[at_18]);
       } else {
-        bias_r[i_17] = 0.0f;
-        bias_r[i_17 + 1] = 0.0f;
-        bias_r[i_17 + 2] = 0.0f;
-        bias_r[i_17 + 3] = 0.0f;
+        bias_r[at_17] = 0.0f;
+        bias_r[at_17 + 1] = 0.0f;
+        bias_r[at_17 + 2] = 0.0f;
+        bias_r[at_17 + 3] = 0.0f;
       }
     }
     alignas(16) float r_7[32];
     #pragma unroll
     for (int jr_23 = 0; jr_23 < 8; ++jr_23) {
-      const int i_19 = jr_23 * 4;
+      const int at_19 = jr_23 * 4;
       #pragma unroll
       for (int jr_24 = 0; jr_24 < 4; ++jr_24) {
-        const int i_20 = jr_24 + i_19;
-        r_7[i_20] = r_6[i_20] + bias_r[i_20];
+        const int at_20 = jr_24 + at_19;
+        r_7[at_20] = r_6[at_20] + bias_r[at_20];
       }
     }
     #pragma unroll
     for (int jr_25 = 0; jr_25 < 8; ++jr_25) {
-      const int i_21 = jr_25 * 4;
-      const int i_22 = j0__2 + (i_1 + jr_25 * 512);
-      if (i_22 < N) {
-        *(uint4 *)(&y[block * N + i_22]) = *(const uint4 *)(&r_7[i_21]);
+      const int at_21 = jr_25 * 4;
+      const int at_22 = j0__2 + (at_1 + jr_25 * 512);
+      if (at_22 < N) {
+        *(uint4 *)(&y[block * N + at_22]) = *(const uint4 *)(&r_7[at_21]);
       }
     }
   }

@@ -7,18 +7,18 @@ extern "C" __global__ void __launch_bounds__(256) kc_saxpy(const float a, float 
   const int i0 = (int)blockIdx.x * 2048;
   alignas(16) float x_r[8];
   const int tid = (int)threadIdx.x;
-  const int i = tid % 32 * 4 + tid / 32 * 128;
+  const int at = tid % 32 * 4 + tid / 32 * 128;
   #pragma unroll
   for (int ir = 0; ir < 2; ++ir) {
-    const int i_1 = ir * 4;
-    const int i_2 = i0 + (i + ir * 1024);
-    if (i_2 < N) {
-      *(uint4 *)(&x_r[i_1]) = *(const uint4 *)(&x[i_2]);
+    const int at_1 = ir * 4;
+    const int at_2 = i0 + (at + ir * 1024);
+    if (at_2 < N) {
+      *(uint4 *)(&x_r[at_1]) = *(const uint4 *)(&x[at_2]);
     } else {
-      x_r[i_1] = 0.0f;
-      x_r[i_1 + 1] = 0.0f;
-      x_r[i_1 + 2] = 0.0f;
-      x_r[i_1 + 3] = 0.0f;
+      x_r[at_1] = 0.0f;
+      x_r[at_1 + 1] = 0.0f;
+      x_r[at_1 + 2] = 0.0f;
+      x_r[at_1 + 3] = 0.0f;
     }
   }
   alignas(16) float r[8];
@@ -34,33 +34,33 @@ extern "C" __global__ void __launch_bounds__(256) kc_saxpy(const float a, float 
   alignas(16) float y_r[8];
   #pragma unroll
   for (int ir_3 = 0; ir_3 < 2; ++ir_3) {
-    const int i_3 = ir_3 * 4;
-    const int i_4 = i0 + (i + ir_3 * 1024);
-    if (i_4 < N) {
-      *(uint4 *)(&y_r[i_3]) = *(const uint4 *)(&y[i_4]);
+    const int at_3 = ir_3 * 4;
+    const int at_4 = i0 + (at + ir_3 * 1024);
+    if (at_4 < N) {
+      *(uint4 *)(&y_r[at_3]) = *(const uint4 *)(&y[at_4]);
     } else {
-      y_r[i_3] = 0.0f;
-      y_r[i_3 + 1] = 0.0f;
-      y_r[i_3 + 2] = 0.0f;
-      y_r[i_3 + 3] = 0.0f;
+      y_r[at_3] = 0.0f;
+      y_r[at_3 + 1] = 0.0f;
+      y_r[at_3 + 2] = 0.0f;
+      y_r[at_3 + 3] = 0.0f;
     }
   }
   alignas(16) float r_1[8];
   #pragma unroll
   for (int ir_4 = 0; ir_4 < 2; ++ir_4) {
-    const int i_5 = ir_4 * 4;
+    const int at_5 = ir_4 * 4;
     #pragma unroll
     for (int ir_5 = 0; ir_5 < 4; ++ir_5) {
-      const int i_6 = ir_5 + i_5;
-      r_1[i_6] = r[i_6] + y_r[i_6];
+      const int at_6 = ir_5 + at_5;
+      r_1[at_6] = r[at_6] + y_r[at_6];
     }
   }
   #pragma unroll
   for (int ir_6 = 0; ir_6 < 2; ++ir_6) {
-    const int i_7 = ir_6 * 4;
-    const int i_8 = i0 + (i + ir_6 * 1024);
-    if (i_8 < N) {
-      *(uint4 *)(&y[i_8]) = *(const uint4 *)(&r_1[i_7]);
+    const int at_7 = ir_6 * 4;
+    const int at_8 = i0 + (at + ir_6 * 1024);
+    if (at_8 < N) {
+      *(uint4 *)(&y[at_8]) = *(const uint4 *)(&r_1[at_7]);
     }
   }
 }

@@ -22,29 +22,29 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(float *__restr
   alignas(16) float sum[32];
   #pragma unroll
   for (int jr = 0; jr < 8; ++jr) {
-    const int i = jr * 4;
+    const int at = jr * 4;
     #pragma unroll
     for (int jr_1 = 0; jr_1 < 4; ++jr_1) {
-      sum[jr_1 + i] = __int_as_float(0xff800000);
+      sum[jr_1 + at] = __int_as_float(0xff800000);
     }
   }
   const int tid = (int)threadIdx.x;
   const int lane = tid % 32;
   const int warp = tid / 32;
-  const int i_1 = lane * 4 + warp * 128;
+  const int at_1 = lane * 4 + warp * 128;
   for (int j0_ = 0; j0_ < N; j0_ += 4096) {
     alignas(16) float x_r[32];
     #pragma unroll
     for (int jr_2 = 0; jr_2 < 8; ++jr_2) {
-      const int i_2 = jr_2 * 4;
-      const int i_3 = j0_ + (i_1 + jr_2 * 512);
-      if (i_3 < N) {
-        *(uint4 *)(&x_r[i_2]) = *(const uint4 *)(&x[block * N + i_3]);
+      const int at_2 = jr_2 * 4;
+      const int at_3 = j0_ + (at_1 + jr_2 * 512);
+      if (at_3 < N) {
+        *(uint4 *)(&x_r[at_2]) = *(const uint4 *)(&x[block * N + at_3]);
       } else {
-        x_r[i_2] = 0.0f;
-        x_r[i_2 + 1] = 0.0f;
-        x_r[i_2 + 2] = 0.0f;
-        x_r[i_2 + 3] = 0.0f;
+        x_r[at_2] = 0.0f;
+        x_r[at_2 + 1] = 0.0f;
+        x_r[at_2 + 2] = 0.0f;
+        x_r[at_2 + 3] = 0.0f;
       }
     }
     #pragma unroll
@@ -54,7 +54,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(float *__restr
       #pragma unroll
       for (int jr_4 = 0; jr_4 < 4; ++jr_4) {
         const int x_2 = jr_4 + x_1;
-        sum[x_2] = kc_maximum(sum[x_2], j0_ + (i_1 + jr_4 + sum_1) < N ? x_r[x_2] : __int_as_float(0xff800000));
+        sum[x_2] = kc_maximum(sum[x_2], j0_ + (at_1 + jr_4 + sum_1) < N ? x_r[x_2] : __int_as_float(0xff800000));
       }
     }
   }
@@ -62,11 +62,11 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(float *__restr
   float partial = __int_as_float(0xff800000);
   #pragma unroll
   for (int jr_5 = 0; jr_5 < 8; ++jr_5) {
-    const int i_4 = jr_5 * 4;
+    const int at_4 = jr_5 * 4;
     float partial_1 = partial;
     #pragma unroll
     for (int jr_6 = 0; jr_6 < 4; ++jr_6) {
-      partial_1 = kc_maximum(partial_1, sum[jr_6 + i_4]);
+      partial_1 = kc_maximum(partial_1, sum[jr_6 + at_4]);
     }
     partial = partial_1;
   }
@@ -90,25 +90,25 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(float *__restr
   alignas(16) float sum_3[32];
   #pragma unroll
   for (int jr_7 = 0; jr_7 < 8; ++jr_7) {
-    const int i_5 = jr_7 * 4;
+    const int at_5 = jr_7 * 4;
     #pragma unroll
     for (int jr_8 = 0; jr_8 < 4; ++jr_8) {
-      sum_3[jr_8 + i_5] = 0.0f;
+      sum_3[jr_8 + at_5] = 0.0f;
     }
   }
   for (int j0__1 = 0; j0__1 < N; j0__1 += 4096) {
     alignas(16) float x_r_1[32];
     #pragma unroll
     for (int jr_9 = 0; jr_9 < 8; ++jr_9) {
-      const int i_6 = jr_9 * 4;
-      const int i_7 = j0__1 + (i_1 + jr_9 * 512);
-      if (i_7 < N) {
-        *(uint4 *)(&x_r_1[i_6]) = *(const uint4 *)(&x[block * N + i_7]);
+      const int at_6 = jr_9 * 4;
+      const int at_7 = j0__1 + (at_1 + jr_9 * 512);
+      if (at_7 < N) {
+        *(uint4 *)(&x_r_1[at_6]) = *(const uint4 *)(&x[block * N + at_7]);
       } else {
-        x_r_1[i_6] = 0.0f;
-        x_r_1[i_6 + 1] = 0.0f;
-        x_r_1[i_6 + 2] = 0.0f;
-        x_r_1[i_6 + 3] = 0.0f;
+        x_r_1[at_6] = 0.0f;
+        x_r_1[at_6 + 1] = 0.0f;
+        x_r_1[at_6 + 2] = 0.0f;
+        x_r_1[at_6 + 3] = 0.0f;
       }
     }
     #pragma unroll
@@ -118,7 +118,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(float *__restr
       #pragma unroll
       for (int jr_11 = 0; jr_11 < 4; ++jr_11) {
         const int x_4 = jr_11 + x_3;
-        sum_3[x_4] = sum_3[x_4] + (j0__1 + (i_1 + jr_11 + sum_4) < N ? expf(x_r_1[x_4] - sum_2) : 0.0f);
+        sum_3[x_4] = sum_3[x_4] + (j0__1 + (at_1 + jr_11 + sum_4) < N ? expf(x_r_1[x_4] - sum_2) : 0.0f);
       }
     }
   }
@@ -126,11 +126,11 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(float *__restr
   float partial_2 = 0.0f;
   #pragma unroll
   for (int jr_12 = 0; jr_12 < 8; ++jr_12) {
-    const int i_8 = jr_12 * 4;
+    const int at_8 = jr_12 * 4;
     float partial_3 = partial_2;
     #pragma unroll
     for (int jr_13 = 0; jr_13 < 4; ++jr_13) {
-      partial_3 = partial_3 + sum_3[jr_13 + i_8];
+      partial_3 = partial_3 + sum_3[jr_13 + at_8];
     }
     partial_2 = partial_3;
   }
@@ -154,15 +154,15 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(float *__restr
     alignas(16) float x_r_2[32];
     #pragma unroll
     for (int jr_14 = 0; jr_14 < 8; ++jr_14) {
-      const int i_9 = jr_14 * 4;
-      const int i_10 = j0__2 + (i_1 + jr_14 * 512);
-      if (i_10 < N) {
-        *(uint4 *)(&x_r_2[i_9]) = *(const uint4 *)(&x[block * N + i_10]);
+      const int at_9 = jr_14 * 4;
+      const int at_10 = j0__2 + (at_1 + jr_14 * 512);
+      if (at_10 < N) {
+        *(uint4 *)(&x_r_2[at_9]) = *(const uint4 *)(&x[block * N + at_10]);
       } else {
-        x_r_2[i_9] = 0.0f;
-        x_r_2[i_9 + 1] = 0.0f;
-        x_r_2[i_9 + 2] = 0.0f;
-        x_r_2[i_9 + 3] = 0.0f;
+        x_r_2[at_9] = 0.0f;
+        x_r_2[at_9 + 1] = 0.0f;
+        x_r_2[at_9 + 2] = 0.0f;
+        x_r_2[at_9 + 3] = 0.0f;
       }
     }
     alignas(16) float r[32];
@@ -177,10 +177,10 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(float *__restr
     }
     #pragma unroll
     for (int jr_17 = 0; jr_17 < 8; ++jr_17) {
-      const int i_11 = jr_17 * 4;
-      const int i_12 = j0__2 + (i_1 + jr_17 * 512);
-      if (i_12 < N) {
-        *(uint4 *)(&y[block * N + i_12]) = *(const uint4 *)(&r[i_11]);
+      const int at_11 = jr_17 * 4;
+      const int at_12 = j0__2 + (at_1 + jr_17 * 512);
+      if (at_12 < N) {
+        *(uint4 *)(&y[block * N + at_12]) = *(const uint4 *)(&r[at_11]);
       }
     }
   }

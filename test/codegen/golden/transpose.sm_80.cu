@@ -18,55 +18,55 @@ extern "C" __global__ void __launch_bounds__(256) kc_transpose(float *__restrict
   alignas(16) float x_r[8];
   const int tid = (int)threadIdx.x;
   const int lane = tid % 32;
-  const int i = lane % 8 * 4;
+  const int at = lane % 8 * 4;
   const int warp = tid / 32;
-  const int i_1 = lane / 8 + warp * 4;
-  const int i_2 = j0_ + i;
-  const bool cond = i_2 < N;
+  const int at_1 = lane / 8 + warp * 4;
+  const int at_2 = j0_ + at;
+  const bool cond = at_2 < N;
   #pragma unroll
   for (int ir = 0; ir < 2; ++ir) {
-    const int i_3 = ir * 4;
-    const int i_4 = i0 + (i_1 + ir * 32);
-    if (cond && i_4 < M) {
-      *(uint4 *)(&x_r[i_3]) = *(const uint4 *)(&x[i_4 * N + i_2]);
+    const int at_3 = ir * 4;
+    const int at_4 = i0 + (at_1 + ir * 32);
+    if (cond && at_4 < M) {
+      *(uint4 *)(&x_r[at_3]) = *(const uint4 *)(&x[at_4 * N + at_2]);
     } else {
-      x_r[i_3] = 0.0f;
-      x_r[i_3 + 1] = 0.0f;
-      x_r[i_3 + 2] = 0.0f;
-      x_r[i_3 + 3] = 0.0f;
+      x_r[at_3] = 0.0f;
+      x_r[at_3 + 1] = 0.0f;
+      x_r[at_3 + 2] = 0.0f;
+      x_r[at_3 + 3] = 0.0f;
     }
   }
   alignas(16) float turned[8];
   float *const staging = (float *)(kc_shared());
   #pragma unroll
   for (int ir_1 = 0; ir_1 < 2; ++ir_1) {
-    const int i_5 = ir_1 * 4;
-    const int i_6 = i_1 + ir_1 * 32;
+    const int at_5 = ir_1 * 4;
+    const int at_6 = at_1 + ir_1 * 32;
     #pragma unroll
     for (int jr = 0; jr < 4; ++jr) {
-      staging[(i + jr) * 65 + i_6] = x_r[jr + i_5];
+      staging[(at + jr) * 65 + at_6] = x_r[jr + at_5];
     }
   }
   __syncthreads();
-  const int i_7 = lane % 16 * 4;
-  const int i_8 = lane / 16 + warp * 2;
+  const int at_7 = lane % 16 * 4;
+  const int at_8 = lane / 16 + warp * 2;
   #pragma unroll
   for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
-    const int i_9 = (i_8 + jr_1 * 16) * 65;
-    const int i_10 = jr_1 * 4;
+    const int at_9 = (at_8 + jr_1 * 16) * 65;
+    const int at_10 = jr_1 * 4;
     #pragma unroll
     for (int ir_2 = 0; ir_2 < 4; ++ir_2) {
-      turned[ir_2 + i_10] = staging[i_9 + (i_7 + ir_2)];
+      turned[ir_2 + at_10] = staging[at_9 + (at_7 + ir_2)];
     }
   }
-  const int i_11 = i0 + i_7;
-  const bool cond_1 = i_11 < M;
+  const int at_11 = i0 + at_7;
+  const bool cond_1 = at_11 < M;
   #pragma unroll
   for (int jr_2 = 0; jr_2 < 2; ++jr_2) {
-    const int i_12 = jr_2 * 4;
-    const int i_13 = j0_ + (i_8 + jr_2 * 16);
-    if (i_13 < N && cond_1) {
-      *(uint4 *)(&y[i_13 * M + i_11]) = *(const uint4 *)(&turned[i_12]);
+    const int at_12 = jr_2 * 4;
+    const int at_13 = j0_ + (at_8 + jr_2 * 16);
+    if (at_13 < N && cond_1) {
+      *(uint4 *)(&y[at_13 * M + at_11]) = *(const uint4 *)(&turned[at_12]);
     }
   }
 }

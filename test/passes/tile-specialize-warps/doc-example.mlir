@@ -5,7 +5,7 @@
 // CHECK:   scf.for
 // CHECK:     tile.acquire
 // CHECK-NOT: tile.await
-// CHECK: } consumer registers 560 {
+// CHECK: } consumer registers 224 {
 // CHECK:   scf.for
 // CHECK-NOT: tile.acquire
 // CHECK:     tile.await

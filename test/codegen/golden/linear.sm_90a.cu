@@ -1,0 +1,503 @@
+// kernel linear of linear.kc:2, for sm_90a
+// assumes K % 8 == 0 and N % 8 == 0 and fits32(x) and fits32(w) and fits32(b) and fits32(y) and fits32(workspace) and fits32(workspace)
+
+#ifndef KC_HOST
+static __device__ __forceinline__ unsigned char *kc_shared() {
+  extern __shared__ __align__(1024) unsigned char kc_memory[];
+  return kc_memory;
+}
+static __device__ __forceinline__ unsigned kc_address(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
+static __device__ __forceinline__ void kc_stmatrix_x4(void *row, const unsigned *r) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
+               ::"r"(kc_address(row)), "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3]) : "memory");
+}
+static __device__ __forceinline__ void kc_bar_sync(int id, int threads) { asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory"); }
+static __device__ __forceinline__ void kc_mbarrier_init(void *bar, unsigned count) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(kc_address(bar)), "r"(count) : "memory");
+}
+static __device__ __forceinline__ void kc_fence_mbarrier_init() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+static __device__ __forceinline__ void kc_mbarrier_expect_tx(void *bar, unsigned bytes) { // and arrives
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(kc_address(bar)), "r"(bytes) : "memory");
+}
+static __device__ __forceinline__ void kc_mbarrier_arrive(void *bar) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(kc_address(bar)) : "memory");
+}
+static __device__ __forceinline__ void kc_mbarrier_wait(void *bar, unsigned parity) {
+  asm volatile("{\n.reg .pred P;\nAGAIN:\nmbarrier.try_wait.parity.shared::cta.b64 P, [%0], %1;\n"
+               "@P bra.uni DONE;\nbra.uni AGAIN;\nDONE:\n}" ::"r"(kc_address(bar)), "r"(parity) : "memory");
+}
+struct alignas(64) kc_tensor_map {
+  unsigned long long words[16];
+};
+static __device__ __forceinline__ void kc_tma_load_2d(void *to, const kc_tensor_map *map, int c0, int c1, void *bar) {
+  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
+               ::"r"(kc_address(to)), "l"(map), "r"(c0), "r"(c1), "r"(kc_address(bar)) : "memory");
+}
+static __device__ __forceinline__ void kc_tma_store_2d(const kc_tensor_map *map, const void *from, int c0, int c1) {
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];"
+               ::"l"(map), "r"(kc_address(from)), "r"(c0), "r"(c1) : "memory");
+}
+static __device__ __forceinline__ void kc_tma_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+template <int Pending> static __device__ __forceinline__ void kc_tma_wait_read() { asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(Pending) : "memory"); }
+static __device__ __forceinline__ void kc_fence_proxy_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+template <int Count> static __device__ __forceinline__ void kc_setmaxnreg_inc() { asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Count)); }
+template <int Count> static __device__ __forceinline__ void kc_setmaxnreg_dec() { asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Count)); }
+static __device__ __forceinline__ unsigned long long kc_smem_desc(const void *p, int leading, int stride, int swizzle) { // PTX ISA, matrix descriptor
+  unsigned long long mode = swizzle == 128 ? 1 : swizzle == 64 ? 2 : swizzle == 32 ? 3 : 0;
+  return (unsigned long long)((kc_address(p) & 0x3ffff) >> 4) | (unsigned long long)(leading >> 4) << 16 |
+         (unsigned long long)(stride >> 4) << 32 | mode << 62;
+}
+static __device__ __forceinline__ unsigned long long kc_desc_advance(unsigned long long desc, int bytes) { return desc + (unsigned)(bytes >> 4); }
+static __device__ __forceinline__ void kc_wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+static __device__ __forceinline__ void kc_wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+template <int Pending> static __device__ __forceinline__ void kc_wgmma_wait() { asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Pending) : "memory"); }
+template <int Count> static __device__ __forceinline__ void kc_wgmma_hold(float *d) { // the compiler moves no use of these registers across
+#pragma unroll
+  for (int i = 0; i < Count; ++i) asm volatile("" : "+f"(d[i])::"memory");
+}
+template <int N, int TransposeA, int TransposeB>
+__device__ void kc_wgmma_bf16(float *d, unsigned long long a, unsigned long long b, int accumulate);
+static __device__ __forceinline__ unsigned short kc_f32_to_bf16(float v) {
+  unsigned short r;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r) : "f"(v));
+  return r;
+}
+template <> __device__ __forceinline__ void kc_wgmma_bf16<256, 0, 0>(float *d, unsigned long long a, unsigned long long b, int accumulate) {
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+      "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+      "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "
+      "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "
+      "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "
+      "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, "
+      "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127}, "
+      "%128, %129, p, 1, 1, 0, 0;\n}"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
+        "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
+        "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
+        "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
+        "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
+        "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
+        "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
+        "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63]),
+        "+f"(d[64]), "+f"(d[65]), "+f"(d[66]), "+f"(d[67]), "+f"(d[68]), "+f"(d[69]), "+f"(d[70]), "+f"(d[71]),
+        "+f"(d[72]), "+f"(d[73]), "+f"(d[74]), "+f"(d[75]), "+f"(d[76]), "+f"(d[77]), "+f"(d[78]), "+f"(d[79]),
+        "+f"(d[80]), "+f"(d[81]), "+f"(d[82]), "+f"(d[83]), "+f"(d[84]), "+f"(d[85]), "+f"(d[86]), "+f"(d[87]),
+        "+f"(d[88]), "+f"(d[89]), "+f"(d[90]), "+f"(d[91]), "+f"(d[92]), "+f"(d[93]), "+f"(d[94]), "+f"(d[95]),
+        "+f"(d[96]), "+f"(d[97]), "+f"(d[98]), "+f"(d[99]), "+f"(d[100]), "+f"(d[101]), "+f"(d[102]), "+f"(d[103]),
+        "+f"(d[104]), "+f"(d[105]), "+f"(d[106]), "+f"(d[107]), "+f"(d[108]), "+f"(d[109]), "+f"(d[110]), "+f"(d[111]),
+        "+f"(d[112]), "+f"(d[113]), "+f"(d[114]), "+f"(d[115]), "+f"(d[116]), "+f"(d[117]), "+f"(d[118]), "+f"(d[119]),
+        "+f"(d[120]), "+f"(d[121]), "+f"(d[122]), "+f"(d[123]), "+f"(d[124]), "+f"(d[125]), "+f"(d[126]), "+f"(d[127])
+      : "l"(a), "l"(b), "r"(accumulate));
+}
+#else
+template <int Count> static inline void kc_wgmma_hold(float *) {}
+#endif
+static __device__ __forceinline__ int kc_warpgroup() { return __shfl_sync(0xffffffffu, (int)threadIdx.x / 128, 0); }
+static __device__ __forceinline__ float kc_bf16_to_f32(unsigned short v) { return __uint_as_float((unsigned)v << 16); }
+
+// schedule: tile i 128; tile j 256; tile k 64; warps 8 + 4 that fill; unit wgmma; persistent; stages 4
+#line 4 "linear.kc"
+extern "C" __global__ void __launch_bounds__(384) kc_linear(unsigned short *__restrict__ b, const int M, const int K, const int N, const __grid_constant__ kc_tensor_map x_map, const __grid_constant__ kc_tensor_map w_map, const __grid_constant__ kc_tensor_map y_map) {
+  unsigned short *const y = (unsigned short *)(kc_shared());
+  unsigned short *const x = (unsigned short *)(kc_shared() + 32768);
+  unsigned short *const w = (unsigned short *)(kc_shared() + 98304);
+  long long *const full = (long long *)(kc_shared() + 229376);
+  long long *const empty = (long long *)(kc_shared() + 229504);
+  const int tid = (int)threadIdx.x;
+#line 3 "linear.kc"
+  if (tid == 0) {
+    for (int slot = 0; slot < 4; ++slot) {
+      kc_mbarrier_init(&full[slot], 1);
+      kc_mbarrier_init(&empty[slot], 2);
+    }
+    kc_fence_mbarrier_init();
+  }
+  const int at = (M + 127) / 128;
+  const int at_1 = (N + 255) / 256;
+  const int tiles = at * at_1;
+  const int block = (int)blockIdx.x;
+  const int blocks = (int)gridDim.x;
+#line 4 "linear.kc"
+  __syncthreads();
+  const int warpgroup = kc_warpgroup();
+  if (warpgroup >= 2) {
+    kc_setmaxnreg_dec<56>();
+    if (tid == 256) {
+      const int at_2 = at_1 * 8;
+      const int k_tiles = (K + 63) / 64;
+      int filled = 0;
+      for (int tile = block; tile < tiles; tile += blocks) {
+        const int at_3 = tile % at_2;
+        const int at_4 = tile / at_2 * 8;
+        const int at_5 = min(at - at_4, 8);
+        const int i0 = (at_4 + at_3 % at_5) * 128;
+        const int j0_ = at_3 / at_5 * 256;
+#line 3 "linear.kc"
+        for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
+          const int k0 = k_tile * 64;
+          const int number = filled + k_tile;
+          const int slot_1 = number % 4;
+          kc_mbarrier_wait(&empty[slot_1], (number / 4 + 1) % 2);
+          kc_mbarrier_expect_tx(&full[slot_1], 49152);
+          kc_tma_load_2d(&x[slot_1 * 8192], &x_map, k0, i0, &full[slot_1]);
+          kc_tma_load_2d(&w[slot_1 * 16384], &w_map, k0, j0_, &full[slot_1]);
+        }
+        filled = filled + k_tiles;
+      }
+    }
+  } else {
+#line 4 "linear.kc"
+    kc_setmaxnreg_inc<224>();
+    const int at_6 = at_1 * 8;
+    const int k_tiles_1 = (K + 63) / 64;
+    const int at_7 = warpgroup * 4096;
+    const bool a = k_tiles_1 > 0;
+    const int lane = tid % 32;
+    const int at_8 = lane % 4 * 2;
+    const bool cond = tid % 128 == 0;
+    const int at_9 = warpgroup + 2;
+    const int at_10 = lane / 16 * 8;
+    const int warp = tid / 32;
+    const int at_11 = warp % 4 * 16 + warp / 4 * 64 + lane % 16;
+    const int at_12 = at_11 * 64;
+    const int at_13 = at_11 % 8;
+    const int at_14 = warpgroup * 64;
+    int filled_1 = 0;
+    for (int tile_1 = block; tile_1 < tiles; tile_1 += blocks) {
+      const int at_15 = tile_1 % at_6;
+      const int at_16 = tile_1 / at_6 * 8;
+      const int at_17 = min(at - at_16, 8);
+      const int i0_1 = (at_16 + at_15 % at_17) * 128;
+      const int j0__1 = at_15 / at_17 * 256;
+      alignas(16) float a_1[128];
+#line 3 "linear.kc"
+      #pragma unroll
+      for (int jr = 0; jr < 32; ++jr) {
+        const int at_18 = jr * 4;
+        #pragma unroll
+        for (int ir = 0; ir < 2; ++ir) {
+          const int at_19 = ir * 2;
+          #pragma unroll
+          for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
+            a_1[jr_1 + at_19 + at_18] = 0.0f;
+          }
+        }
+      }
+      for (int k_tile_1 = 0; k_tile_1 < k_tiles_1; ++k_tile_1) {
+        const int number_1 = filled_1 + k_tile_1;
+        const int slot_2 = number_1 % 4;
+        kc_mbarrier_wait(&full[slot_2], number_1 / 4 % 2);
+        const unsigned long long a_desc = kc_smem_desc(&x[slot_2 * 8192 + at_7], 16, 1024, 128);
+        const unsigned long long b_desc = kc_smem_desc(&w[slot_2 * 16384], 16, 1024, 128);
+        kc_wgmma_hold<128>(a_1);
+        kc_wgmma_fence();
+        kc_wgmma_bf16<256, 0, 0>(a_1, a_desc, b_desc, 1);
+        kc_wgmma_bf16<256, 0, 0>(a_1, kc_desc_advance(a_desc, 32), kc_desc_advance(b_desc, 32), 1);
+        kc_wgmma_bf16<256, 0, 0>(a_1, kc_desc_advance(a_desc, 64), kc_desc_advance(b_desc, 64), 1);
+        kc_wgmma_bf16<256, 0, 0>(a_1, kc_desc_advance(a_desc, 96), kc_desc_advance(b_desc, 96), 1);
+        kc_wgmma_commit();
+        kc_wgmma_wait<1>();
+        kc_wgmma_hold<128>(a_1);
+        const int previous = number_1 - 1;
+        if (k_tile_1 > 0) {
+          const int slot_3 = previous % 4;
+          if (cond) {
+            kc_mbarrier_arrive(&empty[slot_3]);
+          }
+        }
+      }
+      kc_wgmma_wait<0>();
+      kc_wgmma_hold<128>(a_1);
+      const int next = filled_1 + k_tiles_1;
+      const int last = next - 1;
+      if (a) {
+        const int slot_4 = last % 4;
+        if (cond) {
+          kc_mbarrier_arrive(&empty[slot_4]);
+        }
+      }
+      alignas(16) float a_2[32];
+      #pragma unroll
+      for (int jr_2 = 0; jr_2 < 8; ++jr_2) {
+        const int at_20 = jr_2 * 4;
+        #pragma unroll
+        for (int ir_1 = 0; ir_1 < 2; ++ir_1) {
+          const int at_21 = ir_1 * 2;
+          #pragma unroll
+          for (int jr_3 = 0; jr_3 < 2; ++jr_3) {
+            const int at_22 = jr_3 + at_21 + at_20;
+            a_2[at_22] = a_1[at_22];
+          }
+        }
+      }
+      alignas(16) unsigned short b_r[16];
+#line 4 "linear.kc"
+      #pragma unroll
+      for (int jr_4 = 0; jr_4 < 8; ++jr_4) {
+        const int at_23 = jr_4 * 2;
+        const int at_24 = j0__1 + (at_8 + jr_4 * 8);
+        if (at_24 < N) {
+          *(unsigned *)(&b_r[at_23]) = *(const unsigned *)(&b[at_24]);
+        } else {
+          b_r[at_23] = 0x0;
+          b_r[at_23 + 1] = 0x0;
+        }
+      }
+      alignas(16) float b_1[16];
+      #pragma unroll
+      for (int jr_5 = 0; jr_5 < 8; ++jr_5) {
+        const int b_2 = jr_5 * 2;
+        #pragma unroll
+        for (int jr_6 = 0; jr_6 < 2; ++jr_6) {
+          const int b_3 = jr_6 + b_2;
+          b_1[b_3] = kc_bf16_to_f32(b_r[b_3]);
+        }
+      }
+      alignas(16) unsigned short r[32];
+      #pragma unroll
+      for (int jr_7 = 0; jr_7 < 8; ++jr_7) {
+        const int b_4 = jr_7 * 2;
+        const int a_3 = jr_7 * 4;
+        #pragma unroll
+        for (int ir_2 = 0; ir_2 < 2; ++ir_2) {
+          const int a_4 = ir_2 * 2;
+          #pragma unroll
+          for (int jr_8 = 0; jr_8 < 2; ++jr_8) {
+            const int a_5 = jr_8 + a_4 + a_3;
+            r[a_5] = kc_f32_to_bf16(a_2[a_5] + b_1[jr_8 + b_4]);
+          }
+        }
+      }
+      if (cond) {
+        kc_tma_wait_read<1>();
+      }
+      kc_bar_sync(at_9, 128);
+      #pragma unroll
+      for (int jr_9 = 0; jr_9 < 4; ++jr_9) {
+        const int at_25 = at_10 + jr_9 * 16;
+        kc_stmatrix_x4(&y[at_12 + (at_25 / 8 ^ at_13) * 8 + at_25 % 8], (const unsigned *)(&r[jr_9 * 8]));
+      }
+      kc_fence_proxy_async();
+      kc_bar_sync(at_9, 128);
+      if (cond) {
+        kc_tma_store_2d(&y_map, &y[at_7], j0__1, i0_1 + at_14);
+        kc_tma_commit();
+      }
+      alignas(16) float a_6[32];
+#line 3 "linear.kc"
+      #pragma unroll
+      for (int jr_10 = 0; jr_10 < 8; ++jr_10) {
+        const int at_26 = jr_10 * 4;
+        #pragma unroll
+        for (int ir_3 = 0; ir_3 < 2; ++ir_3) {
+          const int at_27 = ir_3 * 2;
+          #pragma unroll
+          for (int jr_11 = 0; jr_11 < 2; ++jr_11) {
+            const int at_28 = jr_11 + at_27 + at_26;
+            a_6[at_28] = a_1[at_28 + 32];
+          }
+        }
+      }
+      const int b_5 = j0__1 + 64;
+      alignas(16) unsigned short b_r_1[16];
+#line 4 "linear.kc"
+      #pragma unroll
+      for (int jr_12 = 0; jr_12 < 8; ++jr_12) {
+        const int at_29 = jr_12 * 2;
+        const int at_30 = b_5 + (at_8 + jr_12 * 8);
+        if (at_30 < N) {
+          *(unsigned *)(&b_r_1[at_29]) = *(const unsigned *)(&b[at_30]);
+        } else {
+          b_r_1[at_29] = 0x0;
+          b_r_1[at_29 + 1] = 0x0;
+        }
+      }
+      alignas(16) float b_6[16];
+      #pragma unroll
+      for (int jr_13 = 0; jr_13 < 8; ++jr_13) {
+        const int b_7 = jr_13 * 2;
+        #pragma unroll
+        for (int jr_14 = 0; jr_14 < 2; ++jr_14) {
+          const int b_8 = jr_14 + b_7;
+          b_6[b_8] = kc_bf16_to_f32(b_r_1[b_8]);
+        }
+      }
+      alignas(16) unsigned short r_1[32];
+      #pragma unroll
+      for (int jr_15 = 0; jr_15 < 8; ++jr_15) {
+        const int b_9 = jr_15 * 2;
+        const int a_7 = jr_15 * 4;
+        #pragma unroll
+        for (int ir_4 = 0; ir_4 < 2; ++ir_4) {
+          const int a_8 = ir_4 * 2;
+          #pragma unroll
+          for (int jr_16 = 0; jr_16 < 2; ++jr_16) {
+            const int a_9 = jr_16 + a_8 + a_7;
+            r_1[a_9] = kc_f32_to_bf16(a_6[a_9] + b_6[jr_16 + b_9]);
+          }
+        }
+      }
+      if (cond) {
+        kc_tma_wait_read<1>();
+      }
+      kc_bar_sync(at_9, 128);
+      #pragma unroll
+      for (int jr_17 = 0; jr_17 < 4; ++jr_17) {
+        const int at_31 = at_10 + jr_17 * 16;
+        kc_stmatrix_x4(&y[at_12 + (at_31 / 8 ^ at_13) * 8 + at_31 % 8 + 8192], (const unsigned *)(&r_1[jr_17 * 8]));
+      }
+      kc_fence_proxy_async();
+      kc_bar_sync(at_9, 128);
+      if (cond) {
+        kc_tma_store_2d(&y_map, &y[at_7 + 8192], b_5, i0_1 + at_14);
+        kc_tma_commit();
+      }
+      alignas(16) float a_10[32];
+#line 3 "linear.kc"
+      #pragma unroll
+      for (int jr_18 = 0; jr_18 < 8; ++jr_18) {
+        const int at_32 = jr_18 * 4;
+        #pragma unroll
+        for (int ir_5 = 0; ir_5 < 2; ++ir_5) {
+          const int at_33 = ir_5 * 2;
+          #pragma unroll
+          for (int jr_19 = 0; jr_19 < 2; ++jr_19) {
+            const int at_34 = jr_19 + at_33 + at_32;
+            a_10[at_34] = a_1[at_34 + 64];
+          }
+        }
+      }
+      const int b_10 = j0__1 + 128;
+      alignas(16) unsigned short b_r_2[16];
+#line 4 "linear.kc"
+      #pragma unroll
+      for (int jr_20 = 0; jr_20 < 8; ++jr_20) {
+        const int at_35 = jr_20 * 2;
+        const int at_36 = b_10 + (at_8 + jr_20 * 8);
+        if (at_36 < N) {
+          *(unsigned *)(&b_r_2[at_35]) = *(const unsigned *)(&b[at_36]);
+        } else {
+          b_r_2[at_35] = 0x0;
+          b_r_2[at_35 + 1] = 0x0;
+        }
+      }
+      alignas(16) float b_11[16];
+      #pragma unroll
+      for (int jr_21 = 0; jr_21 < 8; ++jr_21) {
+        const int b_12 = jr_21 * 2;
+        #pragma unroll
+        for (int jr_22 = 0; jr_22 < 2; ++jr_22) {
+          const int b_13 = jr_22 + b_12;
+          b_11[b_13] = kc_bf16_to_f32(b_r_2[b_13]);
+        }
+      }
+      alignas(16) unsigned short r_2[32];
+      #pragma unroll
+      for (int jr_23 = 0; jr_23 < 8; ++jr_23) {
+        const int b_14 = jr_23 * 2;
+        const int a_11 = jr_23 * 4;
+        #pragma unroll
+        for (int ir_6 = 0; ir_6 < 2; ++ir_6) {
+          const int a_12 = ir_6 * 2;
+          #pragma unroll
+          for (int jr_24 = 0; jr_24 < 2; ++jr_24) {
+            const int a_13 = jr_24 + a_12 + a_11;
+            r_2[a_13] = kc_f32_to_bf16(a_10[a_13] + b_11[jr_24 + b_14]);
+          }
+        }
+      }
+      if (cond) {
+        kc_tma_wait_read<1>();
+      }
+      kc_bar_sync(at_9, 128);
+      #pragma unroll
+      for (int jr_25 = 0; jr_25 < 4; ++jr_25) {
+        const int at_37 = at_10 + jr_25 * 16;
+        kc_stmatrix_x4(&y[at_12 + (at_37 / 8 ^ at_13) * 8 + at_37 % 8], (const unsigned *)(&r_2[jr_25 * 8]));
+      }
+      kc_fence_proxy_async();
+      kc_bar_sync(at_9, 128);
+      if (cond) {
+        kc_tma_store_2d(&y_map, &y[at_7], b_10, i0_1 + at_14);
+        kc_tma_commit();
+      }
+      alignas(16) float a_14[32];
+#line 3 "linear.kc"
+      #pragma unroll
+      for (int jr_26 = 0; jr_26 < 8; ++jr_26) {
+        const int at_38 = jr_26 * 4;
+        #pragma unroll
+        for (int ir_7 = 0; ir_7 < 2; ++ir_7) {
+          const int at_39 = ir_7 * 2;
+          #pragma unroll
+          for (int jr_27 = 0; jr_27 < 2; ++jr_27) {
+            const int at_40 = jr_27 + at_39 + at_38;
+            a_14[at_40] = a_1[at_40 + 96];
+          }
+        }
+      }
+      const int b_15 = j0__1 + 192;
+      alignas(16) unsigned short b_r_3[16];
+#line 4 "linear.kc"
+      #pragma unroll
+      for (int jr_28 = 0; jr_28 < 8; ++jr_28) {
+        const int at_41 = jr_28 * 2;
+        const int at_42 = b_15 + (at_8 + jr_28 * 8);
+        if (at_42 < N) {
+          *(unsigned *)(&b_r_3[at_41]) = *(const unsigned *)(&b[at_42]);
+        } else {
+          b_r_3[at_41] = 0x0;
+          b_r_3[at_41 + 1] = 0x0;
+        }
+      }
+      alignas(16) float b_16[16];
+      #pragma unroll
+      for (int jr_29 = 0; jr_29 < 8; ++jr_29) {
+        const int b_17 = jr_29 * 2;
+        #pragma unroll
+        for (int jr_30 = 0; jr_30 < 2; ++jr_30) {
+          const int b_18 = jr_30 + b_17;
+          b_16[b_18] = kc_bf16_to_f32(b_r_3[b_18]);
+        }
+      }
+      alignas(16) unsigned short r_3[32];
+      #pragma unroll
+      for (int jr_31 = 0; jr_31 < 8; ++jr_31) {
+        const int b_19 = jr_31 * 2;
+        const int a_15 = jr_31 * 4;
+        #pragma unroll
+        for (int ir_8 = 0; ir_8 < 2; ++ir_8) {
+          const int a_16 = ir_8 * 2;
+          #pragma unroll
+          for (int jr_32 = 0; jr_32 < 2; ++jr_32) {
+            const int a_17 = jr_32 + a_16 + a_15;
+            r_3[a_17] = kc_f32_to_bf16(a_14[a_17] + b_16[jr_32 + b_19]);
+          }
+        }
+      }
+      if (cond) {
+        kc_tma_wait_read<1>();
+      }
+      kc_bar_sync(at_9, 128);
+      #pragma unroll
+      for (int jr_33 = 0; jr_33 < 4; ++jr_33) {
+        const int at_43 = at_10 + jr_33 * 16;
+        kc_stmatrix_x4(&y[at_12 + (at_43 / 8 ^ at_13) * 8 + at_43 % 8 + 8192], (const unsigned *)(&r_3[jr_33 * 8]));
+      }
+      kc_fence_proxy_async();
+      kc_bar_sync(at_9, 128);
+      if (cond) {
+        kc_tma_store_2d(&y_map, &y[at_7 + 8192], b_15, i0_1 + at_14);
+        kc_tma_commit();
+      }
+      filled_1 = next;
+    }
+    if (cond) {
+      kc_tma_wait_read<0>();
+    }
+    kc_bar_sync(at_9, 128);
+  }
+}
