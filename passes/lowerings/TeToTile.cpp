@@ -581,11 +581,8 @@ private:
   SmallVector<Value> contractionLoop(ArrayRef<int64_t> k, std::optional<IntegerSet> set, ArrayRef<int64_t> dims, Value init,
                                      Location loc, llvm::function_ref<Value(Value)> body) {
     SmallVector<AffineExpr> counts;
-    AffineExpr faster = b_.getAffineConstantExpr(1);
-    for (int64_t i : k) {
+    for (int64_t i : k)
       counts.push_back(l_.extents.getResult(i).ceilDiv(l_.tiles[i]));
-      faster = i == k.front() ? faster : faster * counts.back();
-    }
     unsigned symbols = l_.extents.getNumSymbols();
     Value begin, end;
     if (set)
@@ -604,7 +601,9 @@ private:
       length = length - b_.getAffineDimExpr(span.size());
       span.push_back(begin);
     }
-    AffineExpr total = length.ceilDiv(l_.tiles[k.front()]) * faster;
+    AffineExpr total = length.ceilDiv(l_.tiles[k.front()]);
+    for (AffineExpr faster : ArrayRef(counts).drop_front())
+      total = total * faster;
     Location counted = NameLoc::get(b_.getStringAttr(l_.indices[k.back()] + "_tiles"), cu::unnamed(loc));
     Value tileCount = tile::ApplyOp::create(b_, counted, b_.getIndexType(), AffineMap::get(span.size(), symbols, total), span);
     auto loop = scf::ForOp::create(b_, loc, constant(0, loc), tileCount, constant(1, loc), init);
