@@ -12,6 +12,7 @@
 #include "frontend/Import.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
 #include "reference/Reference.h"
 
 namespace kernelc::test {
@@ -118,7 +119,8 @@ std::string compileCase(const Case &c, Compiled &to) {
   });
   frontend::ImportOptions import;
   import.kernel = c.kernel;
-  to.module = frontend::importKc(*to.context, c.text, "test.kc", import);
+  to.module = c.isMlir ? mlir::parseSourceString<mlir::ModuleOp>(c.text, to.context.get())
+                       : frontend::importKc(*to.context, c.text, "test.kc", import);
   if (!to.module)
     return "import: " + diagnostics;
   if (!c.schedule.empty())

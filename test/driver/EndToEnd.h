@@ -17,6 +17,7 @@ struct Case {
   std::string precision;                ///< the caller's policy, as contract=tf32
   bool fine = false;                    ///< f32 inputs that need all their bits
   std::string schedule = {};            ///< text of a schedule file; empty: the cost model's
+  bool isMlir = false;                  ///< text is te, not .kc
 };
 
 /// An empty string, or what went wrong: a diagnostic, an emulator finding, or the
