@@ -61,8 +61,8 @@ TePlanOptions planOptions(te::KernelOp kernel, const VariantOptions &options, Ar
   return p;
 }
 
-/// Nonzero where the facts hold, and with 32-bit indices no offset overflows.
-SizeExpr guardOf(te::KernelOp kernel, const VariantOptions &options, std::string &text) {
+/// Nonzero where the facts of the first `ownSizes` sizes hold, and with 32-bit indices no offset overflows.
+SizeExpr guardOf(te::KernelOp kernel, const VariantOptions &options, unsigned ownSizes, std::string &text) {
   SizeExpr guard(1);
   auto both = [&](const SizeExpr &condition, const std::string &words) {
     int64_t constant;
@@ -71,7 +71,7 @@ SizeExpr guardOf(te::KernelOp kernel, const VariantOptions &options, std::string
     guard = guard.isConstant() ? condition : SizeExpr::binary(SizeTerm::And, guard, condition);
     absl::StrAppend(&text, text.empty() ? "" : " and ", words);
   };
-  for (unsigned i = 0; i < kernel.getNumSizes(); ++i) {
+  for (unsigned i = 0; i < ownSizes; ++i) {
     auto it = options.facts.find(kernel.getSizeName(i).str());
     if (it == options.facts.end())
       continue;
@@ -324,7 +324,7 @@ absl::Status addVariant(ModuleOp module, const VariantOptions &options, Kernel &
   Variant variant;
   variant.name = options.name;
   variant.target = options.target;
-  variant.guard = guardOf(planned, options, variant.guardText);
+  variant.guard = guardOf(planned, options, planned.getNumSizes() - strides.size(), variant.guardText);
   variant.params = options.params;
   if (variant.params.empty())
     variant.params.resize(kernel.params.size(), ParamGuard{LayoutClass::Dense, 16});
