@@ -10,6 +10,8 @@
 #include "passes/te/Domain.h"
 #include "passes/te/PlanAttr.h"
 #include "passes/te/Reduction.h"
+#include "passes/te/Strides.h"
+#include "passes/tile/Access.h"
 
 using namespace mlir;
 
@@ -167,6 +169,9 @@ private:
                                  l_.raster, l_.minBlocks, l_.stages, l_.fillLate, l_.unit, l_.producerWarps, l_.persistent, l_.cluster, l_.clusterIndex, plan_.target);
     func_->setAttr("kernel", b_.getStringAttr(kernel_.getSymName()));
     func_->setAttr("number", b_.getI64IntegerAttr(number));
+    setBaseLayouts(func_, llvm::map_to_vector(sources, [&](int64_t s) {
+      return BaseLayout{getParamStrides(kernel_, s), getParamAlignment(kernel_, s)};
+    }));
     Block &block = func_.getBody().emplaceBlock();
     for (const Arg &a : args) {
       Type type = a.value.getType();

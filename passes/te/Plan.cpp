@@ -12,6 +12,7 @@
 #include "passes/te/Grouping.h"
 #include "passes/te/PlanAttr.h"
 #include "passes/te/Schedule.h"
+#include "passes/te/Strides.h"
 #include "passes/tile/Box.h"
 #include "passes/tile/WgmmaOperand.h"
 #include "support/Target.h"
@@ -230,6 +231,9 @@ private:
       box[d] = l.tiles[d];
     int64_t bytes = read.getResult().getType().getIntOrFloatBitWidth() / 8;
     TensorRead access{map, getTensorShape(read.getTensor()), l.extents, box, bytes, false, llvm::BitVector(box.size())};
+    int64_t param = findParam(read.getTensor());
+    access.strides = getParamStrides(getKernel(read), param);
+    access.alignment = getParamAlignment(getKernel(read), param);
     if (read.getBounds() == BoundsMode::Pad) {
       access.zeroOutside = true;
       if (!matchPattern(read.getPadding(), m_AnyZeroFloat())) {
