@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "driver/DeviceArguments.h"
+#include "support/TargetRates.h"
 
 namespace kernelc {
 namespace {
@@ -30,6 +31,26 @@ private:
   Stopwatch(std::unique_ptr<Event> a, std::unique_ptr<Event> b) : start_(std::move(a)), stop_(std::move(b)) {}
   std::unique_ptr<Event> start_, stop_;
 };
+
+/// A driver that does not tell a clock leaves that rate unknown.
+PeakRates peaksOf(Device &device) {
+  const cuda::CudaDriver &driver = device.driver();
+  auto attribute = [&](cuda::DeviceAttribute a) {
+    cuda::DeviceId id = 0;
+    int value = 0;
+    bool ok = driver.cuDeviceGet(&id, device.ordinal()) == cuda::kSuccess && driver.cuDeviceGetAttribute(&value, a, id) == cuda::kSuccess;
+    return ok ? double(value) : 0.0;
+  };
+  PeakRates peaks;
+  // Memory of all GPUs since sm_75 transfers twice a clock.
+  peaks.bytesPerSecond = 2 * attribute(cuda::kMemoryClockRate) * 1e3 * attribute(cuda::kMemoryBusWidth) / 8;
+  if (const TargetRates *rates = findTargetRates(device.info().target())) {
+    double clocks = attribute(cuda::kClockRate) * 1e3 * device.info().smCount;
+    peaks.flopsPerSecond = 2 * clocks * rates->f32;
+    peaks.matrixFlopsPerSecond = 2 * clocks * rates->matrix16;
+  }
+  return peaks;
+}
 
 absl::StatusOr<double> measureCopy(Device &device, Stream &stream) {
   constexpr size_t kBytes = size_t(512) << 20;
@@ -68,6 +89,7 @@ absl::StatusOr<BenchResult> benchOnHost(JitKernel &kernel, const Place &place, a
   Stream &stream = (*args)->stream();
   BenchResult result;
   result.device = device.info().name;
+  result.peaks = peaksOf(device);
   absl::StatusOr<double> copy = measureCopy(device, stream);
   if (!copy.ok())
     return copy.status();

@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "driver/HostTensor.h"
+#include "driver/Roofline.h"
 #include "driver/Session.h"
 
 namespace kernelc {
@@ -15,6 +16,7 @@ struct BenchResult {
   int launches = 0;            ///< per run
   double copyBytesPerSecond = 0; ///< of a large device copy in the same process, read and write counted
   std::string device;
+  PeakRates peaks; ///< of the device: its clocks and the rates of its architecture
 };
 
 /// Runs `repeats` times after a few to warm up. `tensors` as for runOnHost(); results

@@ -155,7 +155,8 @@ absl::Status JitKernel::callEmulator(const CheckedArgs &args, CallReport *report
     report->findings = findings;
     const emulator::Counts &c = result->counts;
     report->counts = absl::StrCat(c.barriers, " barriers, ", c.globalRequests, " global requests in ", c.globalSectors, " sectors, ",
-                                  c.sharedRequests, " shared requests in ", c.sharedWavefronts, " wavefronts");
+                                  c.sharedRequests, " shared requests in ", c.sharedWavefronts, " wavefronts, ",
+                                  c.bankConflicts(), " bank conflicts");
   }
   if (!findings.empty())
     return absl::DataLossError(absl::StrCat("the emulator found mistakes in kernel '", impl_->signature.name, "':\n",

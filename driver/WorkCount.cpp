@@ -1,5 +1,7 @@
 #include "driver/WorkCount.h"
 
+#include <optional>
+
 #include "absl/strings/str_cat.h"
 #include "driver/SizeExprOf.h"
 #include "ir/te/Te.h"
@@ -26,6 +28,24 @@ int64_t flopsPerPoint(mlir::Operation *statement) {
   return count;
 }
 
+/// Whether `v` is a float of at most 16 bits, read as f32 or rounded to that.
+bool isNarrow(mlir::Value v) {
+  auto extended = v.getDefiningOp<mlir::arith::ExtFOp>();
+  return extended && extended.getIn().getType().getIntOrFloatBitWidth() <= 16;
+}
+
+bool isTf32(mlir::Value v) { return v.getDefiningOp<te::RoundOp>() != nullptr; }
+
+/// Operands of the product that a float sum adds up; nothing for other statements.
+std::optional<std::pair<mlir::Value, mlir::Value>> factorsOf(te::ReduceOp reduce) {
+  if (reduce.getKind() != te::Combiner::Sum || reduce.getYield().getValues().size() != 1)
+    return std::nullopt;
+  auto product = reduce.getYield().getValues()[0].getDefiningOp<mlir::arith::MulFOp>();
+  if (!product || !product.getType().isF32())
+    return std::nullopt;
+  return std::make_pair(product.getLhs(), product.getRhs());
+}
+
 int64_t points(mlir::AffineMap extents, absl::Span<const int64_t> sizes) {
   int64_t n = 1;
   for (mlir::AffineExpr e : extents.getResults())
@@ -49,8 +69,18 @@ absl::StatusOr<WorkCount> countWork(Program &program, const Kernel &kernel, absl
         for (mlir::Operation &statement : op.getBlock()) {
           if (auto compute = mlir::dyn_cast<te::ComputeOp>(statement))
             work.flops += flopsPerPoint(&statement) * points(compute.getExtents(), sizes);
-          else if (auto reduce = mlir::dyn_cast<te::ReduceOp>(statement))
-            work.flops += flopsPerPoint(&statement) * points(reduce.getExtents(), sizes);
+          else if (auto reduce = mlir::dyn_cast<te::ReduceOp>(statement)) {
+            int64_t flops = flopsPerPoint(&statement) * points(reduce.getExtents(), sizes);
+            work.flops += flops;
+            auto factors = factorsOf(reduce);
+            if (!factors)
+              continue;
+            auto [a, b] = *factors;
+            if (isNarrow(a) && isNarrow(b))
+              work.matrixFlops += flops;
+            else if ((isTf32(a) || isNarrow(a)) && (isTf32(b) || isNarrow(b)))
+              work.tf32Flops += flops;
+          }
         }
         return absl::OkStatus();
       }

@@ -11,6 +11,8 @@ namespace kernelc {
 struct WorkCount {
   int64_t bytes = 0; ///< every input read once, every output written once
   int64_t flops = 0; ///< additions, multiplications and math calls count one each
+  int64_t matrixFlops = 0; ///< of those: sums of products of 8- and 16-bit floats, which matrix units can do
+  int64_t tf32Flops = 0;   ///< of those: sums of products of f32 that a policy rounds to tf32
 };
 
 /// For these sizes, in the kernel's order.

@@ -2,6 +2,7 @@
 // is what this relies on; a call inside a larger expression is left alone.
 #include "emulator/Mutate.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "absl/strings/match.h"
@@ -9,16 +10,21 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "emulator/HostCompiler.h"
 
 namespace kernelc::emulator {
 namespace {
 
+/// What the emulator follows: a race, a stale read or a lost completion that one of
+/// these prevents is a finding without it, whatever the schedule of the run.
 const char *const kSynchronising[] = {
     "__syncthreads(",         "__syncwarp(",         "__threadfence",      "kc_bar_sync(",
     "kc_bar_arrive(",         "kc_cluster_sync(",    "kc_cluster_arrive(", "kc_cluster_wait(",
     "kc_cp_async_wait<",      "kc_cp_async_commit(", "kc_mbarrier_wait(",  "kc_mbarrier_arrive",
     "kc_mbarrier_expect_tx(", "kc_fence_",           "kc_wgmma_fence(",    "kc_wgmma_commit(",
     "kc_wgmma_wait<",         "kc_tma_commit(",      "kc_tma_wait"};
+/// Of those, the ones that do nothing in a thread with nothing to wait for.
+const char *const kHarmless[] = {"kc_cp_async_wait<", "kc_fence_", "kc_tma_wait", "__threadfence"};
 
 /// The end of the statement that begins at `at`: past its semicolon.
 size_t statementEnd(absl::string_view line, size_t at) {
@@ -26,21 +32,60 @@ size_t statementEnd(absl::string_view line, size_t at) {
   return end == absl::string_view::npos ? line.size() : end + 1;
 }
 
+/// Whether the block that line `open` opens holds nothing but calls of kHarmless.
+bool holdsOnlyWaits(const std::vector<std::string> &lines, size_t open) {
+  bool any = false;
+  for (size_t i = open + 1; i < lines.size(); i++) {
+    absl::string_view line = absl::StripAsciiWhitespace(lines[i]);
+    if (line.empty() || absl::StartsWith(line, "#line"))
+      continue;
+    if (absl::StartsWith(line, "}"))
+      return any && line == "}";
+    if (std::none_of(std::begin(kHarmless), std::end(kHarmless),
+                     [&](const char *call) { return absl::StartsWith(line, call); }))
+      return false;
+    any = true;
+  }
+  return false;
+}
+
+/// A change of one line: [from, to) becomes `with`.
+struct Edit {
+  size_t line, from, to;
+  std::string with;
+};
+
+std::string applied(std::vector<std::string> lines, const Edit &e) {
+  lines[e.line] = absl::StrCat(lines[e.line].substr(0, e.from), e.with, lines[e.line].substr(e.to));
+  return absl::StrJoin(lines, "\n");
+}
+
 } // namespace
+
+const char *verdictName(Verdict verdict) {
+  return verdict == Verdict::Detected ? "detected" : verdict == Verdict::Redundant ? "redundant" : "missed";
+}
+
+std::string Mutant::toString() const {
+  return absl::StrCat("line ", where.line,
+                      where.sourceLine ? absl::StrCat(" (", where.sourceFile, ":", where.sourceLine, ")") : "", ": ",
+                      verdictName(verdict), why.empty() ? "" : absl::StrCat(" (", why, ")"), ": ",
+                      mask ? "condition made true: " : "removed: ", removed);
+}
 
 std::vector<Mutant> mutantsOf(absl::string_view text) {
   std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  LineMarks marks(text);
   std::vector<Mutant> mutants;
   bool deviceOnly = false, inKernel = false;
-  auto add = [&](size_t index, size_t from, size_t to, const std::string &with, bool mask) {
-    std::string kept = lines[index];
+  auto add = [&](size_t index, size_t from, size_t to, bool mask) {
     Mutant m;
-    m.line = int(index) + 1;
+    std::string old = lines[index].substr(from, to - from);
+    m.where = locateLine(marks, int(index) + 1);
     m.mask = mask;
-    m.removed = std::string(absl::StripAsciiWhitespace(kept.substr(from, to - from)));
-    lines[index] = kept.substr(0, from) + with + kept.substr(to);
-    m.text = absl::StrJoin(lines, "\n");
-    lines[index] = kept;
+    m.removed = std::string(absl::StripAsciiWhitespace(old));
+    m.text = applied(lines, {index, from, to, mask ? "true" : ";"});
+    m.probe = applied(lines, {index, from, to, mask ? absl::StrCat("(", old, ") || (__trap(), true)") : "__trap();"});
     mutants.push_back(std::move(m));
   };
   for (size_t i = 0; i < lines.size(); i++) {
@@ -54,99 +99,181 @@ std::vector<Mutant> mutantsOf(absl::string_view text) {
       continue;
     for (const char *call : kSynchronising)
       if (size_t at = line.find(call); at != std::string::npos) {
-        add(i, at, statementEnd(line, at), ";", false);
+        add(i, at, statementEnd(line, at), false);
         break;
       }
-    // Masks: `const bool cond = ...;` and `if (...)`, made true.
-    if (size_t at = line.find("bool cond"); at != std::string::npos) {
-      size_t equals = line.find("= ", at), end = line.rfind(';');
+    // Masks: `const bool name = ...;` and `if (...)`, made true.
+    if (size_t at = line.find("const bool "); at != std::string::npos) {
+      size_t equals = line.find(" = ", at), end = line.rfind(';');
       if (equals != std::string::npos && end != std::string::npos && end > equals)
-        add(i, equals + 2, end, "true", true);
-    } else if (size_t at = line.find("if (");
-               at != std::string::npos && absl::EndsWith(line, "{")) {
+        add(i, equals + 3, end, true);
+    } else if (size_t at = line.find("if ("); at != std::string::npos && absl::EndsWith(line, "{")) {
       size_t close = line.rfind(')');
-      if (close != std::string::npos && close > at + 4)
-        add(i, at + 4, close, "true", true);
+      if (close != std::string::npos && close > at + 4) {
+        add(i, at + 4, close, true);
+        mutants.back().onlyWaits = holdsOnlyWaits(lines, i);
+      }
     }
   }
   return mutants;
 }
 
 std::string MutationScore::toString() const {
-  std::string s = absl::StrFormat("%d of %d mutants detected (%.1f %%), %d by a finding\n",
-                                  detected, total, percent(), byFinding);
+  std::string s = absl::StrFormat("%d of %d mutants detected (%.1f %%), %d by a finding; %d redundant, %d missed\n", detected,
+                                  total, percent(), byFinding, redundant, missed);
   for (const Mutant &m : survivors)
-    absl::StrAppend(&s, "  survives: line ", m.line, ": ",
-                    m.mask ? "condition made true: " : "removed: ", m.removed, "\n");
+    absl::StrAppend(&s, "  ", m.toString(), "\n");
+  if (survivors.size() > 1)
+    absl::StrAppend(&s, survivorsNeedEachOther ? "  taking away all of these at once is detected: some stand in for others\n"
+                                               : "  taking away all of these at once changes nothing either\n");
   return s;
 }
 
-absl::StatusOr<MutationScore> measureMutants(const Kernel &kernel, const Variant &variant,
-                                             const std::vector<RunArguments> &runs,
-                                             const EmulatorOptions &options) {
-  // What every run starts from, and what it must give.
-  struct Snapshot {
-    std::vector<std::vector<uint8_t>> bytes;
+namespace {
+
+/// Runs texts on the same arguments and compares with what the original gave.
+class Judge {
+public:
+  Judge(const Kernel &kernel, const Variant &variant, const std::vector<RunArguments> &runs, const EmulatorOptions &options)
+      : kernel_(kernel), variant_(variant), runs_(runs), options_(options) {}
+
+  absl::Status runOriginal();
+
+  /// What running `text` showed: nothing, or a finding's kind or "a wrong value".
+  struct Outcome {
+    bool isProgram = true, finding = false;
+    std::string seen;
+    bool detected() const { return !seen.empty(); }
   };
-  auto snapshot = [&](const RunArguments &args) {
-    Snapshot s;
+  Outcome run(const std::string &text, absl::Span<const uint64_t> seeds);
+
+private:
+  using Bytes = std::vector<std::vector<uint8_t>>;
+  Bytes snapshot(const RunArguments &args) const {
+    Bytes bytes;
     for (size_t i = 0; i < args.params.size(); i++) {
       const TensorView &v = args.params[i];
-      size_t n =
-          kernel.params[i].kind == ParamKind::Input || kernel.params[i].kind == ParamKind::Scalar
-              ? 0
-              : size_t(v.numElements() * elementBits(v.type) + 7) / 8;
+      bool written = kernel_.params[i].kind == ParamKind::Output || kernel_.params[i].kind == ParamKind::InOut;
+      size_t n = written ? size_t(v.numElements() * elementBits(v.type) + 7) / 8 : 0;
       const auto *p = static_cast<const uint8_t *>(v.data);
-      s.bytes.emplace_back(p, p + n);
+      bytes.emplace_back(p, p + n);
     }
-    return s;
-  };
-  auto restore = [&](const RunArguments &args, const Snapshot &s) {
+    return bytes;
+  }
+  static void restore(const RunArguments &args, const Bytes &bytes) {
     for (size_t i = 0; i < args.params.size(); i++)
-      if (!s.bytes[i].empty())
-        std::memcpy(args.params[i].data, s.bytes[i].data(), s.bytes[i].size());
-  };
-  for (const RunArguments &args : runs)
+      if (!bytes[i].empty())
+        std::memcpy(args.params[i].data, bytes[i].data(), bytes[i].size());
+  }
+
+  const Kernel &kernel_;
+  const Variant &variant_;
+  const std::vector<RunArguments> &runs_;
+  EmulatorOptions options_;
+  std::vector<Bytes> before_, expected_;
+};
+
+absl::Status Judge::runOriginal() {
+  for (const RunArguments &args : runs_)
     for (const TensorView &v : args.params)
       if (v.strides != denseStrides(v.shape))
         return absl::InvalidArgumentError("mutants are measured on dense tensors");
-  std::vector<Snapshot> before, expected;
-  auto original = KernelRunner::create(kernel, variant, options);
+  auto original = KernelRunner::create(kernel_, variant_, options_);
   if (!original.ok())
     return original.status();
-  for (const RunArguments &args : runs) {
-    before.push_back(snapshot(args));
+  uint64_t steps = 0;
+  for (const RunArguments &args : runs_) {
+    before_.push_back(snapshot(args));
     auto report = original->run(args);
     if (!report.ok())
       return report.status();
     if (!report->ok())
       return absl::FailedPreconditionError(
           absl::StrCat("the unchanged text has findings:\n", report->toString()));
-    expected.push_back(snapshot(args));
-    restore(args, before.back());
+    expected_.push_back(snapshot(args));
+    restore(args, before_.back());
+    steps = std::max(steps, report->steps);
   }
-  MutationScore score;
-  EmulatorOptions bounded = options;
-  bounded.stepBudget = std::min<uint64_t>(options.stepBudget, 200'000'000);
-  for (Mutant &m : mutantsOf(variant.cudaText)) {
-    Variant changed = variant;
-    changed.cudaText = m.text;
-    auto runner = KernelRunner::create(kernel, changed, bounded);
-    if (!runner.ok())
-      continue; // not a program any more
-    score.total++;
-    bool found = false, wrong = false;
-    for (size_t r = 0; r < runs.size() && !found; r++) {
-      auto report = runner->run(runs[r]);
-      found = !report.ok() || !report->ok();
-      wrong |= !found && snapshot(runs[r]).bytes != expected[r].bytes;
-      restore(runs[r], before[r]);
+  // A mutant that runs this much longer has no end.
+  options_.stepBudget = std::min(options_.stepBudget, 20 * steps + 1'000'000);
+  return absl::OkStatus();
+}
+
+Judge::Outcome Judge::run(const std::string &text, absl::Span<const uint64_t> seeds) {
+  Outcome outcome;
+  Variant changed = variant_;
+  changed.cudaText = text;
+  auto runner = KernelRunner::create(kernel_, changed, options_);
+  if (!runner.ok()) {
+    outcome.isProgram = false;
+    return outcome;
+  }
+  for (uint64_t seed : seeds) {
+    runner->setSeed(seed);
+    for (size_t r = 0; r < runs_.size() && !outcome.detected(); r++) {
+      auto report = runner->run(runs_[r]);
+      outcome.finding = !report.ok() || !report->ok();
+      if (outcome.finding)
+        outcome.seen = report.ok() ? findingKindName(report->findings[0].kind) : std::string(report.status().message());
+      else if (snapshot(runs_[r]) != expected_[r])
+        outcome.seen = "a wrong value";
+      restore(runs_[r], before_[r]);
     }
-    score.detected += found || wrong;
-    score.byFinding += found;
-    if (!found && !wrong)
-      score.survivors.push_back(std::move(m));
+    if (outcome.detected())
+      break;
   }
+  return outcome;
+}
+
+/// The original text without any of the survivors.
+std::string withoutAll(absl::string_view text, const std::vector<Mutant> &survivors) {
+  std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  for (const Mutant &m : survivors) {
+    std::vector<std::string> changed = absl::StrSplit(m.text, '\n');
+    lines[m.where.line - 1] = changed[m.where.line - 1]; // one statement and so one mutant a line
+  }
+  return absl::StrJoin(lines, "\n");
+}
+
+} // namespace
+
+absl::StatusOr<MutationScore> measureMutants(const Kernel &kernel, const Variant &variant,
+                                             const std::vector<RunArguments> &runs,
+                                             const EmulatorOptions &options,
+                                             const std::function<void(const Mutant &)> &judged) {
+  Judge judge(kernel, variant, runs, options);
+  if (absl::Status s = judge.runOriginal(); !s.ok())
+    return s;
+  const uint64_t kSchedules[] = {options.seed, 11, 12};
+  MutationScore score;
+  for (Mutant &m : mutantsOf(variant.cudaText)) {
+    Judge::Outcome outcome = judge.run(m.text, kSchedules);
+    if (!outcome.isProgram)
+      continue;
+    score.total++;
+    if (outcome.detected()) {
+      m.verdict = Verdict::Detected;
+      m.why = outcome.seen;
+      score.detected++;
+      score.byFinding += outcome.finding;
+    } else {
+      // Where the probe's trap is never met, original and mutant do the same.
+      bool differs = judge.run(m.probe, {options.seed}).detected();
+      m.verdict = !differs || !m.mask || m.onlyWaits ? Verdict::Redundant : Verdict::Missed;
+      m.why = !differs      ? m.mask ? "always true at these sizes" : "never reached at these sizes"
+              : m.onlyWaits ? "guards waits that others do not need"
+              : !m.mask     ? "no access needs it at these sizes"
+                            : "neither a finding nor another value";
+      (m.verdict == Verdict::Redundant ? score.redundant : score.missed)++;
+      score.survivors.push_back(m);
+    }
+    if (judged)
+      judged(m);
+  }
+  if (score.survivors.size() > 1)
+    score.survivorsNeedEachOther = judge.run(withoutAll(variant.cudaText, score.survivors), kSchedules).detected();
+  for (Mutant &m : score.survivors)
+    m.text.clear(), m.probe.clear();
   return score;
 }
 

@@ -1,8 +1,9 @@
 // Strength of the checks, measured: each barrier, wait, fence and mask of a text
-// is taken away in turn; a mutant that neither yields a finding nor changes an
-// output either shows a gap in the checks or a synchronisation nobody needs.
+// is taken away in turn. A mutant that neither yields a finding nor changes an
+// output either shows a synchronisation nobody needs or a gap in the checks.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,11 +12,27 @@
 
 namespace kernelc::emulator {
 
+enum class Verdict {
+  Detected,  ///< a finding, a wrong value, or no end
+  /// Survives, and may at these sizes: a synchronisation that the emulator follows
+  /// orders no two accesses that nothing else orders; a condition is always true, or
+  /// guards waits only.
+  Redundant,
+  Missed, ///< survives though a condition that was false is made true
+};
+const char *verdictName(Verdict verdict);
+
 struct Mutant {
-  int line = 0;        ///< of the CUDA text
+  CodeLocation where;  ///< in the CUDA text, with its `.kc` line
   std::string removed; ///< what stood there
   bool mask = false;   ///< a condition made true, else a call removed
-  std::string text;
+  bool onlyWaits = false; ///< a mask around nothing but waits and fences
+  std::string text;    ///< the mutant; empty in survivors
+  std::string probe;   ///< the original, with a trap where the mutant does otherwise
+  Verdict verdict = Verdict::Missed;
+  std::string why; ///< the finding's kind, "a wrong value", or why it is redundant
+  /// "line 12 (f.kc:3): detected (data race): removed __syncthreads();"
+  std::string toString() const;
 };
 
 /// One mutant per synchronising call and per mask in the kernels of `text`
@@ -23,18 +40,23 @@ struct Mutant {
 std::vector<Mutant> mutantsOf(absl::string_view text);
 
 struct MutationScore {
-  int total = 0, detected = 0;
+  int total = 0, detected = 0, redundant = 0, missed = 0;
   int byFinding = 0; ///< of the detected: by a finding, the others by a wrong value
   std::vector<Mutant> survivors;
+  /// With two survivors and more: taking away all of them at once is detected, so
+  /// that they stand in for each other.
+  bool survivorsNeedEachOther = false;
   double percent() const { return total ? 100.0 * detected / total : 100.0; }
   std::string toString() const;
 };
 
-/// Runs every mutant of `variant` on each of `runs` (several sizes find more).
-/// The unchanged text must run without findings, else FailedPrecondition. Outputs
-/// of `runs` are used as scratch memory.
+/// Runs every mutant of `variant` on each of `runs` (several sizes find more), the
+/// survivors under several schedules. The unchanged text must run without findings,
+/// else FailedPrecondition. Outputs of `runs` are used as scratch memory. `judged`
+/// (if given) hears of each mutant as soon as it is known.
 absl::StatusOr<MutationScore> measureMutants(const Kernel &kernel, const Variant &variant,
                                              const std::vector<RunArguments> &runs,
-                                             const EmulatorOptions &options = {});
+                                             const EmulatorOptions &options = {},
+                                             const std::function<void(const Mutant &)> &judged = {});
 
 } // namespace kernelc::emulator

@@ -40,6 +40,8 @@ public:
   /// Tensors are copied into guarded memory and outputs copied back, so that an
   /// access beyond a tensor's own bytes is found. Findings of all launches.
   absl::StatusOr<Report> run(const RunArguments &args) const;
+  /// The schedule of the runs that follow; see EmulatorOptions::seed.
+  void setSeed(uint64_t seed) { options_.seed = seed; }
 
 private:
   KernelRunner(const Kernel &kernel, const Variant &variant, const EmulatorOptions &options,

@@ -39,6 +39,9 @@ struct IndexVar {
   Loc loc;
   mlir::AffineExpr declLo, declHi; ///< as written, over sizes and outer indices
   mlir::AffineExpr lo, extent;     ///< over the sizes; null until the range is known
+  /// The bounds as found, where outer indices move them (then lo and extent are
+  /// what they stay within); else null.
+  mlir::AffineExpr movingLo, movingHi;
   bool hasRange() const { return bool(extent); }
   mlir::AffineExpr hi() const { return lo + extent; }
 };

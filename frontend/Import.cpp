@@ -5,6 +5,7 @@
 #include "frontend/Format.h"
 #include "frontend/Parser.h"
 #include "frontend/Prelude.h"
+#include "frontend/RangeComments.h"
 
 using namespace mlir;
 
@@ -17,8 +18,14 @@ public:
       : context(context), diags(context), options(options) {}
 
   OwningOpRef<ModuleOp> run(StringRef text, StringRef fileName);
+  /// The comments that `fmt --ranges` adds to `text`.
+  FailureOr<std::vector<RangesComment>> findRanges(StringRef text, StringRef fileName);
 
 private:
+  /// Parses and checks `text`, and hands every kernel of the options to `kernel` that
+  /// has no errors. False after errors.
+  bool forEachKernel(StringRef text, StringRef fileName,
+                     llvm::function_ref<void(Kernel &, Sema &)> handle);
   bool collect(const Ast &ast, bool isPrelude);
   bool checkOptions(const Ast &ast);
   static void collectNames(const Expr *e, std::vector<StringRef> &names);
@@ -100,23 +107,21 @@ bool Importer::checkOptions(const Ast &ast) {
   return diags.numErrors() == 0;
 }
 
-OwningOpRef<ModuleOp> Importer::run(StringRef text, StringRef fileName) {
-  context.loadDialect<te::TeDialect, arith::ArithDialect, math::MathDialect>();
+bool Importer::forEachKernel(StringRef text, StringRef fileName,
+                             llvm::function_ref<void(Kernel &, Sema &)> handle) {
   uint32_t file = diags.addFile(fileName, text);
   uint32_t preludeFile = diags.addFile("<prelude>", kPrelude);
   auto tokens = lex(diags, file), preludeTokens = lex(diags, preludeFile);
   if (!tokens || !preludeTokens)
-    return {};
+    return false;
   ParseResult prelude = Parser(diags, *preludeTokens).run();
   ParseResult parsed = Parser(diags, *tokens).run();
   if (diags.numErrors() > 0)
-    return {};
+    return false;
   bool ok = collect(prelude.ast, true) && collect(parsed.ast, false) && checkOptions(parsed.ast);
   if (!ok && diags.full())
-    return {};
+    return false;
   bool any = false;
-  OwningOpRef<ModuleOp> module(ModuleOp::create(FileLineColLoc::get(&context, fileName, 1, 1)));
-  OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
   for (const Definition &d : parsed.ast.definitions) {
     if (d.kind != Definition::Def || (!options.kernel.empty() && d.name != options.kernel))
       continue;
@@ -125,13 +130,34 @@ OwningOpRef<ModuleOp> Importer::run(StringRef text, StringRef fileName) {
     kernel.def = &d;
     Sema sema(diags, kernel, fns, reducers, options.constants);
     if (sema.run() && diags.numErrors() == 0)
-      KernelEmitter(builder, diags, kernel).emit(sema.statements);
+      handle(kernel, sema);
   }
   if (!any && diags.numErrors() == 0)
     diags.error({0, file}) << "this file has no kernel; define one with 'def'";
-  if (diags.numErrors() > 0)
+  return diags.numErrors() == 0;
+}
+
+OwningOpRef<ModuleOp> Importer::run(StringRef text, StringRef fileName) {
+  context.loadDialect<te::TeDialect, arith::ArithDialect, math::MathDialect>();
+  OwningOpRef<ModuleOp> module(ModuleOp::create(FileLineColLoc::get(&context, fileName, 1, 1)));
+  OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
+  if (!forEachKernel(text, fileName, [&](Kernel &kernel, Sema &sema) {
+        KernelEmitter(builder, diags, kernel).emit(sema.statements);
+      }))
     return {};
   return module;
+}
+
+FailureOr<std::vector<RangesComment>> Importer::findRanges(StringRef text, StringRef fileName) {
+  context.loadDialect<te::TeDialect, arith::ArithDialect, math::MathDialect>();
+  std::vector<RangesComment> comments;
+  if (!forEachKernel(text, fileName, [&](Kernel &kernel, Sema &sema) {
+        for (const CoreStatement &s : sema.statements)
+          if (std::string comment = rangesComment(s, kernel, text); !comment.empty())
+            comments.push_back({s.loc.offset, kernel.def->loc.offset, comment});
+      }))
+    return failure();
+  return comments;
 }
 
 } // namespace
@@ -151,6 +177,19 @@ FailureOr<std::string> formatKc(MLIRContext &context, StringRef text, StringRef 
   if (diags.numErrors() > 0)
     return failure();
   return format(*tokens, parsed.roles);
+}
+
+FailureOr<std::string> formatKcWithRanges(MLIRContext &context, StringRef text, StringRef fileName,
+                                          const ImportOptions &options) {
+  // The user's own layout first, so that offsets are those of the lines that stay.
+  std::string own = withoutRangesComments(text);
+  FailureOr<std::string> formatted = formatKc(context, own, fileName);
+  if (failed(formatted))
+    return failure();
+  auto comments = Importer(context, options).findRanges(*formatted, fileName);
+  if (failed(comments))
+    return failure();
+  return withRangesComments(*formatted, *comments);
 }
 
 } // namespace kernelc::frontend

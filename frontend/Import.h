@@ -33,4 +33,11 @@ mlir::OwningOpRef<mlir::ModuleOp> importKc(mlir::MLIRContext &context, llvm::Str
 mlir::FailureOr<std::string> formatKc(mlir::MLIRContext &context, llvm::StringRef text,
                                       llvm::StringRef fileName);
 
+/// The same, with the inferred ranges of every statement's indices in a comment line
+/// before it ("# ranges: i in 0:M"), replacing those of an earlier run. Needs a text
+/// without errors; `options` as for importKc() (sizes that are set show as numbers).
+mlir::FailureOr<std::string> formatKcWithRanges(mlir::MLIRContext &context, llvm::StringRef text,
+                                                llvm::StringRef fileName,
+                                                const ImportOptions &options = {});
+
 } // namespace kernelc::frontend

@@ -145,6 +145,10 @@ bool RangeSolver::setRange(IndexVar *v, AffineExpr lo, AffineExpr hi) {
     return false;
   v->lo = simplifyAffineExpr(a->lo, 0, kernel.sizes.size());
   v->extent = simplifyAffineExpr(b->hi + 1 - a->lo, 0, kernel.sizes.size());
+  if (hasDims(lo) || hasDims(hi)) {
+    v->movingLo = lo;
+    v->movingHi = hi;
+  }
   // Bounds that move with outer indices become conditions of the reduction.
   AffineExpr self = getAffineDimExpr(v->id, context);
   for (Node *r : owners[v]) {

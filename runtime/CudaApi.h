@@ -35,7 +35,10 @@ inline constexpr Result kNotReady = 600;
 
 enum DeviceAttribute : int {
   kMaxThreadsPerBlock = 1,
+  kClockRate = 13,          // kHz
   kMultiprocessorCount = 16,
+  kMemoryClockRate = 36,    // kHz
+  kMemoryBusWidth = 37,     // bits
   kL2CacheSize = 38,
   kComputeCapabilityMajor = 75,
   kComputeCapabilityMinor = 76,

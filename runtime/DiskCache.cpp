@@ -11,6 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 
 namespace kernelc {
@@ -305,31 +306,45 @@ std::vector<DiskCache::EntryInfo> DiskCache::list() const {
   return infos;
 }
 
+namespace {
+
+/// How `now` differs from `then`, a line per part. Of values of several lines only
+/// the lines that differ.
+std::vector<std::string> differences(const CacheKey &then, const CacheKey &now) {
+  std::vector<std::string> lines;
+  const CacheKey::Part none;
+  auto only = [](const std::string &a, const std::string &b) {
+    std::vector<std::string> kept, others = absl::StrSplit(b, '\n');
+    for (const std::string &line : std::vector<std::string>(absl::StrSplit(a, '\n')))
+      if (std::find(others.begin(), others.end(), line) == others.end())
+        kept.push_back(line);
+    return absl::StrJoin(kept, "; ");
+  };
+  for (size_t i = 0; i < std::max(now.parts().size(), then.parts().size()); ++i) {
+    const CacheKey::Part &n = i < now.parts().size() ? now.parts()[i] : none;
+    const CacheKey::Part &t = i < then.parts().size() ? then.parts()[i] : none;
+    if (n != t)
+      lines.push_back(absl::StrCat("  ", n.first.empty() ? t.first : n.first, ": cached '", only(t.second, n.second), "', now '",
+                                   only(n.second, t.second), "'"));
+  }
+  return lines;
+}
+
+} // namespace
+
 std::string DiskCache::why(Kind kind, const CacheKey &key) const {
   if (!enabled())
     return absl::StrCat("the cache is off: ", reason_);
   const EntryInfo *nearest = nullptr;
-  size_t fewest = SIZE_MAX;
-  auto difference = [&](const CacheKey &other) {
-    std::vector<std::string> lines;
-    for (size_t i = 0; i < std::max(key.parts().size(), other.parts().size()); ++i) {
-      const CacheKey::Part *now = i < key.parts().size() ? &key.parts()[i] : nullptr;
-      const CacheKey::Part *then = i < other.parts().size() ? &other.parts()[i] : nullptr;
-      if (now && then && *now == *then)
-        continue;
-      lines.push_back(absl::StrCat("  ", now ? now->first : then->first, ": cached '", then ? then->second : "", "', now '",
-                                   now ? now->second : "", "'"));
-    }
-    return lines;
-  };
+  std::pair<size_t, bool> fewest; // parts that differ, then whether it is of another program
   std::vector<EntryInfo> entries = list();
   for (const EntryInfo &e : entries) {
     if (e.kind != kind || e.damaged)
       continue;
-    size_t n = difference(e.key).size();
-    if (n == 0)
+    std::pair<size_t, bool> n = {differences(e.key, key).size(), e.key.notes() != key.notes()};
+    if (n.first == 0)
       return absl::StrCat("a hit: entry ", e.hash.substr(0, 12), ", ", e.bytes, " bytes");
-    if (n < fewest) {
+    if (!nearest || n < fewest) {
       fewest = n;
       nearest = &e;
     }
@@ -337,7 +352,7 @@ std::string DiskCache::why(Kind kind, const CacheKey &key) const {
   if (!nearest)
     return absl::StrCat("a miss: no ", kindName(kind), " entry is stored");
   return absl::StrCat("a miss; the nearest entry, ", nearest->hash.substr(0, 12), ", differs in\n",
-                      absl::StrJoin(difference(nearest->key), "\n"));
+                      absl::StrJoin(differences(nearest->key, key), "\n"));
 }
 
 DiskCache::Verified DiskCache::verify() {

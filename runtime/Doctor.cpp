@@ -85,9 +85,9 @@ void describeVariables(const DoctorOptions &options, std::vector<std::string> *l
   for (const EnvironmentVariable &v : environmentVariables()) {
     const char *value = std::getenv(v.name);
     auto flag = std::find_if(options.flags.begin(), options.flags.end(), [&](const auto &f) { return f.first == v.name; });
-    std::string from = flag != options.flags.end() ? StrCat("from ", flag->second, value ? StrCat(" (environment: ", value, ")") : "")
-                       : value                     ? StrCat(value, " from the environment")
-                                                   : StrCat("not set: ", v.fallback);
+    std::string from = !value                       ? StrCat("not set: ", v.fallback)
+                       : flag != options.flags.end() ? StrCat(value, " from ", flag->second)
+                                                     : StrCat(value, " from the environment");
     lines->push_back(StrCat(v.name, ": ", from, " (", v.meaning, ")"));
   }
   std::vector<std::string> unknown;
@@ -107,9 +107,11 @@ const std::vector<EnvironmentVariable> &environmentVariables() {
   static const auto *const variables = new std::vector<EnvironmentVariable>{
       {"KERNELC_CACHE_DIR", "folder of the kernel cache", "$XDG_CACHE_HOME/kernelc or ~/.cache/kernelc"},
       {"KERNELC_CACHE_SIZE", "bound of the cache, such as 500M; 0 turns it off", "2G"},
+      {"KERNELC_CLANG", "the clang++ that the emulator compiles with", "clang++-22 on PATH"},
       {"KERNELC_LAUNCH_BLOCKING", "1: wait after every launch, so that a fault names its kernel", "0"},
       {"KERNELC_LIBCUDA", "the CUDA driver library", "libcuda.so.1"},
       {"KERNELC_LIBNVRTC", "the NVRTC library", "libnvrtc.so.13 or .12, by name, in the toolkit, in Python wheels"},
+      {"KERNELC_LIBRARY", "libkernelc.so for the Python package", "beside the package, the bundle's lib folder, then the loader's search"},
       {"KERNELC_LINEINFO", "1: cubins carry the .kc lines, for profilers", "0"},
       {"KERNELC_NVRTC_WORKER", "the program that compiles under limits", "kernelc-nvrtc-worker beside this program"},
   };

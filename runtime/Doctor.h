@@ -20,7 +20,8 @@ const std::vector<EnvironmentVariable> &environmentVariables();
 struct DoctorOptions {
   /// Versions that this layer cannot know: {"kernelc", "0.1.0"}, {"MLIR", "22.1.8"}.
   std::vector<std::pair<std::string, std::string>> versions;
-  /// Variables that a flag overrode: {"KERNELC_CACHE_DIR", "--cache-dir"}.
+  /// Variables that a flag has set, over what the environment said:
+  /// {"KERNELC_CACHE_DIR", "--cache-dir"}.
   std::vector<std::pair<std::string, std::string>> flags;
 };
 

@@ -4,7 +4,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "driver/CacheQuestion.h"
 #include "runtime/DiskCache.h"
+#include "tools/Call.h"
 #include "tools/Commands.h"
 #include "tools/Failure.h"
 #include "tools/Options.h"
@@ -30,6 +32,22 @@ void listEntries(const DiskCache &cache) {
   }
 }
 
+/// Whether a call would find its kernel, and if not, which parts of the key differ
+/// from the nearest entry. kFailed on a miss.
+int whyCall(const DiskCache &cache, const CallOptions &options) {
+  absl::StatusOr<Call> call = prepareCall(options);
+  if (!call.ok())
+    return reportFailure(call.status());
+  std::string target = options.arch.empty() ? "sm_90a" : options.arch;
+  absl::StatusOr<CacheKey> key = variantKey(*call->kernel, target, options.variant == "general",
+                                            call->arguments.values(call->kernel->signature()));
+  if (!key.ok())
+    return reportFailure(key.status());
+  std::string answer = cache.why(DiskCache::Kind::Request, *key);
+  std::cout << call->kernel->signature().name << " for " << target << ": " << answer << "\n";
+  return answer.rfind("a hit", 0) == 0 ? kDone : kFailed;
+}
+
 /// The parts of every entry of a kernel: what a call must equal to hit it.
 int why(const DiskCache &cache, const std::string &kernel) {
   bool any = false;
@@ -50,11 +68,16 @@ int why(const DiskCache &cache, const std::string &kernel) {
 } // namespace
 
 int cacheCommand(const std::vector<std::string> &args) {
-  std::vector<std::string> words;
+  CallOptions call;
+  call.device = "cpu"; // nothing runs
+  call.diskCache = false;
+  std::vector<std::string> &words = call.positionals;
   std::string size;
-  Options options("cache", "ls | why KERNEL | verify | prune | clear | path", "Looks after the cache of compiled kernels.");
-  options.value("--to", size, "SIZE", "prune: leave at most so much (500M, 2G)").positionals(words);
-  addEnvironmentOptions(options);
+  Options options("cache", "ls | why KERNEL [FILE.kc [NAME=VALUE ...]] | verify | prune | clear | path",
+                  "Looks after the cache of compiled kernels. 'why' prints the parts of a kernel's keys; with a file it says whether\n"
+                  "a call with these arguments would be a hit, and if not, what differs from the nearest entry.");
+  options.value("--to", size, "SIZE", "prune: leave at most so much (500M, 2G)");
+  call.add(options);
   if (std::optional<int> code = options.parse(args))
     return *code;
   static const std::vector<std::string> kVerbs = {"ls", "why", "verify", "prune", "clear", "path"};
@@ -63,7 +86,7 @@ int cacheCommand(const std::vector<std::string> &args) {
     std::string near = findNearest(verb, kVerbs);
     return options.usageError(verb.empty() ? "what?" : "unknown action '" + verb + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"));
   }
-  if (words.size() != (verb == "why" ? 2u : 1u))
+  if (verb == "why" ? words.size() < 2 : words.size() != 1)
     return options.usageError(verb == "why" ? "why KERNEL" : "unexpected argument");
   std::optional<int64_t> bytes = size.empty() ? std::optional<int64_t>(-1) : DiskCache::parseSize(size);
   if (!bytes)
@@ -75,8 +98,13 @@ int cacheCommand(const std::vector<std::string> &args) {
   }
   if (!cache->enabled())
     return reportFailure(absl::UnavailableError("the cache is off: " + cache->reason()));
-  if (verb == "why")
+  if (verb == "why" && words.size() == 2)
     return why(*cache, words[1]);
+  if (verb == "why") {
+    call.source.kernel = words[1];
+    words.erase(words.begin(), words.begin() + 2);
+    return whyCall(*cache, call);
+  }
   if (verb == "ls") {
     listEntries(*cache);
   } else if (verb == "verify") {

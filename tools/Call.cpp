@@ -34,6 +34,7 @@ absl::StatusOr<Call> prepareCall(const CallOptions &o) {
   if (!source.ok())
     return source.status();
   SessionOptions session;
+  session.diskCache = o.diskCache;
   session.generalOnly = o.variant == "general";
   if (!o.arch.empty())
     session.emulatorTarget = o.arch;

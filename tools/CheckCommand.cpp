@@ -1,13 +1,65 @@
-// kernelc check: a device against the f64 reference and its error bounds.
+// kernelc check: a device against the f64 reference and its error bounds; with
+// --mutate how strong the emulator's checks are on this kernel, with --verify-each
+// whether the te passes keep its meaning.
 #include <iostream>
 
-#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "driver/HostCheck.h"
+#include "driver/VerifyEach.h"
+#include "emulator/Mutate.h"
 #include "tools/Call.h"
 #include "tools/Commands.h"
 #include "tools/Failure.h"
 
 namespace kernelc::tools {
+
+namespace {
+
+/// The share of detected mutants that a kernel without surplus should reach.
+constexpr double kGoodPercent = 98;
+
+/// Takes each synchronisation and mask away in turn. kFailed if one is missed.
+int mutate(Call &call, const std::string &arch) {
+  const Kernel &signature = call.kernel->signature();
+  absl::StatusOr<Kernel> kernel = call.kernel->variantFor(arch, call.arguments.values(signature));
+  if (!kernel.ok())
+    return reportFailure(kernel.status());
+  emulator::RunArguments run;
+  for (const HostTensor &t : call.arguments.tensors)
+    run.params.push_back(t.view());
+  run.sizes = call.arguments.sizes;
+  absl::StatusOr<emulator::MutationScore> score = emulator::measureMutants(
+      *kernel, kernel->variants[0], {run}, {}, [](const emulator::Mutant &m) { std::cout << m.toString() << std::endl; });
+  if (!score.ok())
+    return reportFailure(score.status());
+  std::cout << signature.name << " on " << arch << ": "
+            << absl::StrFormat("%d of %d mutants detected (%.1f %%), %d by a finding; %d redundant, %d missed\n", score->detected,
+                               score->total, score->percent(), score->byFinding, score->redundant, score->missed);
+  if (score->survivors.size() > 1)
+    std::cout << "taking all survivors away at once "
+              << (score->survivorsNeedEachOther ? "is detected: some stand in for others\n" : "changes nothing either\n");
+  if (score->percent() < kGoodPercent)
+    std::cout << absl::StrFormat("finding: the score is below %g %%\n", kGoodPercent);
+  return score->missed ? kFailed : kDone;
+}
+
+/// The meaning of the kernel after each te pass. kFailed at the first that changed it.
+int verifyEach(Call &call, const std::string &arch) {
+  absl::StatusOr<std::vector<PassVerdict>> verdicts =
+      verifyTePasses(*call.kernel, arch, call.arguments.tensors, call.arguments.sizes);
+  if (!verdicts.ok())
+    return reportFailure(verdicts.status());
+  bool passed = true;
+  for (const PassVerdict &v : *verdicts) {
+    std::cout << v.pass << ": " << (v.passed ? "passed" : "CHANGED THE MEANING") << "\n";
+    if (!v.passed)
+      std::cout << v.text << (v.text.empty() || v.text.back() != '\n' ? "\n" : "");
+    passed &= v.passed;
+  }
+  return passed ? kDone : kFailed;
+}
+
+} // namespace
 
 int checkCommand(const std::vector<std::string> &args) {
   CallOptions call;
@@ -15,13 +67,30 @@ int checkCommand(const std::vector<std::string> &args) {
                   "Runs a kernel and compares every output with the reference in f64; on the emulator also looks for races,\n"
                   "accesses out of bounds, uninitialised reads and barrier mistakes.");
   call.add(options);
+  bool mutants = false, each = false;
+  options.flag("--mutate", mutants, "takes each barrier, wait, fence and mask away in turn and says whether the emulator notices")
+      .flag("--verify-each", each, "runs the kernel after each te pass on the CPU and names the first pass that changed its meaning");
   if (std::optional<int> code = options.parse(args))
     return *code;
   if (call.positionals.empty())
     return options.usageError("which file?");
+  if (mutants && each)
+    return options.usageError("--mutate and --verify-each are two checks");
+  if (each && call.device == "auto")
+    call.device = "cpu"; // where the passes' results run
+  if (each && call.device != "cpu")
+    return options.usageError("--verify-each runs on the CPU");
+  if (mutants && call.device == "auto")
+    call.device = "emulator"; // where mutants run; no other device can tell
+  if (mutants && call.device != "emulator")
+    return options.usageError("--mutate runs on the emulator");
   absl::StatusOr<Call> prepared = prepareCall(call);
   if (!prepared.ok())
     return reportFailure(prepared.status());
+  if (each)
+    return verifyEach(*prepared, call.arch.empty() ? "sm_90a" : call.arch);
+  if (mutants)
+    return mutate(*prepared, call.arch.empty() ? "sm_90a" : call.arch);
   absl::StatusOr<CheckResult> result = checkOnHost(*prepared->kernel, prepared->place, prepared->arguments.tensors);
   if (!result.ok())
     return reportFailure(result.status());

@@ -8,11 +8,13 @@
 #include "tools/Failure.h"
 #include "tools/Files.h"
 #include "tools/Options.h"
+#include "tools/Source.h"
 
 namespace kernelc::tools {
 namespace {
 
-absl::StatusOr<std::string> format(const std::string &path) {
+/// `ranges`: with the inferred ranges as comments, for the sizes and constants set.
+absl::StatusOr<std::string> format(const std::string &path, const frontend::ImportOptions *ranges) {
   absl::StatusOr<std::string> text = readInput(path);
   if (!text.ok())
     return text;
@@ -20,7 +22,8 @@ absl::StatusOr<std::string> format(const std::string &path) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   std::string name = path == "-" ? "<stdin>" : path;
   DiagnosticLog log(context, *text, name);
-  mlir::FailureOr<std::string> formatted = frontend::formatKc(context, *text, name);
+  mlir::FailureOr<std::string> formatted =
+      ranges ? frontend::formatKcWithRanges(context, *text, name, *ranges) : frontend::formatKc(context, *text, name);
   if (mlir::failed(formatted))
     return log.status("formatting");
   return *formatted;
@@ -29,25 +32,33 @@ absl::StatusOr<std::string> format(const std::string &path) {
 } // namespace
 
 int fmtCommand(const std::vector<std::string> &args) {
-  std::vector<std::string> files;
+  std::vector<std::string> files, sets;
   std::string output = "-";
   bool inPlace = false, check = false, ranges = false;
   Options options("fmt", "FILE.kc ... [-i | --check | -o PATH]", "Prints source texts in the canonical layout.");
   options.flag("-i", inPlace, "rewrites the files")
       .flag("--check", check, "only says which files would change; fails if any does")
-      .flag("--ranges", ranges, "prints inferred ranges as comments")
+      .flag("--ranges", ranges, "a comment line before every statement with the inferred ranges of its indices ('# ranges: ..'; lines of that form are replaced)")
+      .list("--set", sets, "NAME=N", "fixes a size or a const parameter, for --ranges")
       .value("-o", output, "PATH", "where the text goes (-: stdout)")
       .positionals(files);
   if (std::optional<int> code = options.parse(args))
     return *code;
   if (files.empty())
     return options.usageError("which file?");
-  if (ranges)
-    return reportFailure(absl::UnimplementedError("fmt --ranges is not supported yet"));
+  if (!sets.empty() && !ranges)
+    return options.usageError("--set goes with --ranges: the layout depends on no size");
+  frontend::ImportOptions import;
+  for (const std::string &set : sets) {
+    absl::StatusOr<std::pair<std::string, int64_t>> parsed = parseSet(set);
+    if (!parsed.ok())
+      return reportFailure(parsed.status());
+    import.constants.insert(*parsed);
+  }
   bool changed = false;
   std::string all;
   for (const std::string &file : files) {
-    absl::StatusOr<std::string> formatted = format(file);
+    absl::StatusOr<std::string> formatted = format(file, ranges ? &import : nullptr);
     if (!formatted.ok())
       return reportFailure(formatted.status());
     if (!inPlace && !check) {
@@ -61,7 +72,7 @@ int fmtCommand(const std::vector<std::string> &args) {
       continue;
     changed = true;
     if (check)
-      std::cerr << "kernelc: " << file << " is not in the canonical layout\n";
+      std::cerr << "kernelc: " << file << " is not in the canonical layout" << (ranges ? " with its ranges" : "") << "\n";
     else if (absl::Status s = writeOutput(file, *formatted); !s.ok())
       return reportFailure(s);
   }

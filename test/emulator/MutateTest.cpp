@@ -63,7 +63,33 @@ TEST(Mutate, SurplusBarriersSurvive) {
   EXPECT_EQ(score.total, 5);
   ASSERT_EQ(score.survivors.size(), 2u) << score.toString(); // either of the two may go
   EXPECT_EQ(score.survivors[0].removed, "__syncthreads();");
+  EXPECT_EQ(score.redundant, 2);
+  EXPECT_EQ(score.missed, 0);
+  EXPECT_TRUE(score.survivorsNeedEachOther); // but not both
   EXPECT_THAT(score.toString(), ::testing::HasSubstr("3 of 5 mutants detected"));
+}
+
+TEST(Mutate, SaysWhyAMaskSurvives) {
+  MutationScore score = measure(reverse(R"(
+  float z = 0;
+  if (tid < 64) {
+    z = 1;
+  }
+  if (tid < 32) {
+    z = 2;
+  }
+  if (tid < 32) {
+    __threadfence();
+  }
+)"));
+  ASSERT_EQ(score.survivors.size(), 4u) << score.toString();
+  EXPECT_EQ(score.survivors[0].why, "always true at these sizes");
+  EXPECT_EQ(score.survivors[0].verdict, Verdict::Redundant);
+  EXPECT_EQ(score.survivors[1].verdict, Verdict::Missed); // nobody reads z: nothing can tell
+  EXPECT_EQ(score.survivors[2].why, "guards waits that others do not need");
+  EXPECT_EQ(score.survivors[3].removed, "__threadfence();");
+  EXPECT_EQ(score.missed, 1);
+  EXPECT_FALSE(score.survivorsNeedEachOther);
 }
 
 } // namespace

@@ -59,5 +59,53 @@ TEST(Format, IdempotentOnExamplesAndKeepsTheirMeaning) {
 
 TEST(Format, FailsWhereTheTextDoesNotParse) { EXPECT_EQ(formatted("def f( {"), "<failed>"); }
 
+std::string withRanges(const std::string &text, const ImportOptions &options = {}) {
+  mlir::MLIRContext context;
+  mlir::ScopedDiagnosticHandler handler(&context,
+                                        [](mlir::Diagnostic &) { return mlir::success(); });
+  auto r = formatKcWithRanges(context, text, "test.kc", options);
+  return mlir::failed(r) ? "<failed>" : *r;
+}
+
+TEST(FormatRanges, SaysEveryIndexOnce) {
+  const char *text = "# about\ndef f(x: f32[M, M]) -> (y: f32[M], z: f32[M // 2]) {\n"
+                     "let p[i, j]=softmax[j](x[i,j])\n\n# row\ny[i] = sum[k in 0:i](p[i, k])  # end\n"
+                     "z[i] = max[q](x[2 * i, q]) if i > 3 else 0\n}";
+  std::string once = withRanges(text);
+  EXPECT_EQ(once, "# about\ndef f(x: f32[M, M]) -> (y: f32[M], z: f32[M // 2]) {\n"
+                  "  # ranges: i in 0:M, j in 0:M\n  let p[i, j] = softmax[j](x[i, j])\n\n"
+                  "  # row\n  # ranges: i in 0:M, k in 0:i (within 0:M - 1)\n"
+                  "  y[i] = sum[k in 0:i](p[i, k])  # end\n"
+                  "  # ranges: i in 0:M // 2, q in 0:M\n"
+                  "  z[i] = max[q](x[2 * i, q]) if i > 3 else 0\n}\n");
+  EXPECT_EQ(withRanges(once), once);
+  EXPECT_EQ(formatted(once), once);
+}
+
+TEST(FormatRanges, FollowsTheText) {
+  const char *text = "# ranges: old in 0:1\ndef f(x: f32[N]) -> (y: f32[N]) { y[i] = x[i] }\n";
+  EXPECT_EQ(withRanges(text),
+            "# ranges: i in 0:N\ndef f(x: f32[N]) -> (y: f32[N]) { y[i] = x[i] }\n");
+  ImportOptions set;
+  set.constants["N"] = 8;
+  EXPECT_EQ(withRanges(text, set),
+            "# ranges: i in 0:8\ndef f(x: f32[N]) -> (y: f32[N]) { y[i] = x[i] }\n");
+  // No ranges for a program with errors.
+  EXPECT_EQ(withRanges("def f(x: f32[N]) -> (y: f32[N]) { y[i] = x[i + 1] }"), "<failed>");
+}
+
+TEST(FormatRanges, IdempotentOnExamples) {
+  for (auto &[name, text] : exampleTexts()) {
+    std::string once = withRanges(text);
+    ASSERT_NE(once, "<failed>") << name;
+    EXPECT_NE(once.find("# ranges: "), std::string::npos) << name;
+    EXPECT_EQ(withRanges(once), once) << name;
+    EXPECT_EQ(formatted(once), once) << name;
+    Imported a(text), b(once);
+    ASSERT_TRUE(a.module && b.module) << name;
+    EXPECT_EQ(a.print(), b.print()) << name;
+  }
+}
+
 } // namespace
 } // namespace kernelc::frontend

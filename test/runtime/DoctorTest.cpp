@@ -35,9 +35,10 @@ TEST_F(DoctorTest, ReportsWhatIsThere) {
   EXPECT_THAT(lines, Contains("GPU 0: Fake H200, sm_90a, 132 SMs, 141.0 GiB"));
   EXPECT_THAT(lines, Contains("GPU 1: Fake H200, sm_90a, 132 SMs, 141.0 GiB"));
   EXPECT_THAT(lines, Contains(AllOf(StartsWith("cache: "), HasSubstr("0 entries"), HasSubstr(" of 2.0 GiB"))));
-  EXPECT_THAT(lines, Contains(StartsWith("KERNELC_CACHE_DIR: from --cache-dir (environment: ")));
+  EXPECT_THAT(lines, Contains(StartsWith("KERNELC_CACHE_DIR: " + path.string() + " from --cache-dir (")));
   EXPECT_THAT(lines, Contains(AllOf(StartsWith("KERNELC_LIBCUDA: "), HasSubstr("from the environment"))));
   EXPECT_THAT(lines, Contains(StartsWith("KERNELC_LAUNCH_BLOCKING: not set: 0")));
+  EXPECT_THAT(lines, Contains(StartsWith("KERNELC_CLANG: ")));
 }
 
 TEST_F(DoctorTest, ReportsWhatIsMissing) {

@@ -189,6 +189,9 @@ Result cuDeviceGetAttribute(int *v, int a, DeviceId) {
   switch (a) {
   case kMaxThreadsPerBlock: *v = 1024; break;
   case kMultiprocessorCount: *v = 132; break;
+  case kClockRate: *v = 1980000; break;
+  case kMemoryClockRate: *v = 3201000; break;
+  case kMemoryBusWidth: *v = 6144; break;
   case kL2CacheSize: *v = 50 << 20; break;
   case kComputeCapabilityMajor: *v = 9; break;
   case kComputeCapabilityMinor: *v = 0; break;

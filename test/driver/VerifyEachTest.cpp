@@ -1,0 +1,84 @@
+// The check of the te passes: quiet about the real ones, and loud about one that
+// changes the meaning.
+#include "driver/VerifyEach.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "ir/te/Te.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
+
+namespace kernelc {
+namespace {
+
+/// Turns every float sum of two operands into a difference.
+struct PlantedPass : mlir::PassWrapper<PlantedPass, mlir::OperationPass<te::KernelOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlantedPass)
+  llvm::StringRef getArgument() const override { return "planted"; }
+  void runOnOperation() override {
+    getOperation().walk([](mlir::arith::AddFOp add) {
+      mlir::OpBuilder builder(add);
+      auto sub = mlir::arith::SubFOp::create(builder, add.getLoc(), add.getLhs(), add.getRhs());
+      add.replaceAllUsesWith(sub.getResult());
+    });
+  }
+};
+/// Does nothing.
+struct IdlePass : mlir::PassWrapper<IdlePass, mlir::OperationPass<te::KernelOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(IdlePass)
+  llvm::StringRef getArgument() const override { return "idle"; }
+  void runOnOperation() override {}
+};
+
+class VerifyEach : public ::testing::Test {
+protected:
+  void SetUp() override {
+    SessionOptions options;
+    options.diskCache = false;
+    session = Session::create(options);
+    auto compiled = session->compile("def f(x: f32[M, N], inout z: f32[M]) -> (y: f32[M, N]) {\n"
+                                     "  y[i, j] = softmax[j](x[i, j]) + 0.5\n  z[i] += x[i, j]\n}\n");
+    ASSERT_TRUE(compiled.ok()) << compiled.status();
+    kernel = *compiled;
+    tensors.emplace_back(ElementType::f32, std::vector<int64_t>{5, 7});
+    tensors.emplace_back(ElementType::f32, std::vector<int64_t>{5});
+    tensors.emplace_back(ElementType::f32, std::vector<int64_t>{5, 7});
+    for (int i = 0; i < 35; ++i)
+      tensors[0].as<float>()[i] = float(i % 11) / 4 - 1;
+  }
+  std::shared_ptr<Session> session;
+  std::shared_ptr<JitKernel> kernel;
+  std::vector<HostTensor> tensors;
+};
+
+TEST_F(VerifyEach, ThePipelineKeepsTheMeaning) {
+  auto verdicts = verifyTePasses(*kernel, "sm_90a", tensors, {5, 7});
+  ASSERT_TRUE(verdicts.ok()) << verdicts.status();
+  std::vector<std::string> passes;
+  for (const PassVerdict &v : *verdicts) {
+    EXPECT_TRUE(v.passed) << v.pass << "\n" << v.text;
+    passes.push_back(v.pass);
+  }
+  EXPECT_EQ(passes.front(), "source");
+  EXPECT_THAT(passes, ::testing::IsSupersetOf({"te-simplify", "te-split-reduce", "te-plan"}));
+  EXPECT_EQ(tensors[1].as<float>()[0], 0); // inputs are left alone
+}
+
+TEST_F(VerifyEach, NamesTheFirstPassThatChangesIt) {
+  auto verdicts = verifyTePasses(*kernel, "sm_90a", tensors, {5, 7}, [](mlir::OpPassManager &pm) {
+    pm.addNestedPass<te::KernelOp>(std::make_unique<IdlePass>());
+    pm.addNestedPass<te::KernelOp>(std::make_unique<PlantedPass>());
+    pm.addNestedPass<te::KernelOp>(std::make_unique<IdlePass>());
+  });
+  ASSERT_TRUE(verdicts.ok()) << verdicts.status();
+  ASSERT_EQ(verdicts->size(), 3u); // source, idle, planted; nothing after that
+  EXPECT_TRUE((*verdicts)[1].passed);
+  EXPECT_EQ(verdicts->back().pass, "planted");
+  EXPECT_FALSE(verdicts->back().passed);
+  EXPECT_THAT(verdicts->back().text, ::testing::HasSubstr("y: "));
+}
+
+} // namespace
+} // namespace kernelc
