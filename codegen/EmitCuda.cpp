@@ -63,9 +63,25 @@ static bool isPureScalar(Operation *op) {
   return op->getNumResults() == 1 && op->getNumRegions() == 0 && isMemoryEffectFree(op) && !isa<cu::SharedOp>(op);
 }
 
+/// Whether `op`, printed inside its user, might not be evaluated: && and || and ?:
+/// skip operands, and an exchange between lanes needs all of them.
+static bool mightBeSkipped(Operation *op) {
+  for (; op->hasOneUse(); op = *op->getUsers().begin()) {
+    Operation *user = *op->getUsers().begin();
+    if (isa<arith::SelectOp>(user) ||
+        (isa<arith::AndIOp, arith::OrIOp, arith::MulIOp>(user) && user->getResult(0).getType().isInteger(1)))
+      return true;
+    if (!isPureScalar(user))
+      return false;
+  }
+  return false;
+}
+
 bool Emitter::canInline(Operation *op) {
   if (isa<arith::ConstantOp>(op))
     return true;
+  if (isa<cu::ShuffleXorOp>(op) && mightBeSkipped(op))
+    return false;
   bool isLoad = isa<memref::LoadOp>(op);
   if (!isLoad && !isPureScalar(op))
     return false;

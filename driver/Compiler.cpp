@@ -11,6 +11,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "passes/Passes.h"
 #include "passes/te/PlanAttr.h"
+#include "passes/te/Strides.h"
 
 using namespace mlir;
 
@@ -32,10 +33,28 @@ SourceLoc sourceLocOf(Location loc) {
 
 std::string str(Attribute a) { return cast<StringAttr>(a).getValue().str(); }
 
-TePlanOptions planOptions(te::KernelOp kernel, const VariantOptions &options) {
+ElementType typeOfParam(te::KernelOp kernel, int param) {
+  int next = int(kernel.getArgTypes().size());
+  if (param < next)
+    return te::getElementType(cast<StringAttr>(kernel.getArgTypes()[param]));
+  for (unsigned o = 0;; ++o)
+    if (kernel.getAlias(o) < 0 && next++ == param)
+      return te::getElementType(cast<StringAttr>(kernel.getOutTypes()[o]));
+}
+
+/// `strides`: the kernel's last sizes (see addStrides).
+TePlanOptions planOptions(te::KernelOp kernel, const VariantOptions &options, ArrayRef<te::StrideSize> strides) {
   TePlanOptions p;
   p.target = options.target;
+  unsigned own = kernel.getNumSizes() - strides.size();
   for (unsigned i = 0; i < kernel.getNumSizes(); ++i) {
+    if (i >= own) {
+      te::StrideSize s = strides[i - own];
+      bool rows = options.params[s.param].layout == LayoutClass::InnerUnit; // of 16-byte multiples
+      p.sizeDiv.push_back(rows ? std::max(1, 128 / elementBits(typeOfParam(kernel, s.param))) : 1);
+      p.sizeMax.push_back(-1);
+      continue;
+    }
     auto it = options.facts.find(kernel.getSizeName(i).str());
     p.sizeDiv.push_back(it == options.facts.end() ? 1 : it->second.divisor);
     p.sizeMax.push_back(it == options.facts.end() ? -1 : it->second.max);
@@ -43,8 +62,8 @@ TePlanOptions planOptions(te::KernelOp kernel, const VariantOptions &options) {
   return p;
 }
 
-/// Nonzero where the facts hold, and with 32-bit indices no offset overflows.
-SizeExpr guardOf(te::KernelOp kernel, const VariantOptions &options, std::string &text) {
+/// Nonzero where the facts of the first `ownSizes` sizes hold, and with 32-bit indices no offset overflows.
+SizeExpr guardOf(te::KernelOp kernel, const VariantOptions &options, unsigned ownSizes, std::string &text) {
   SizeExpr guard(1);
   auto both = [&](const SizeExpr &condition, const std::string &words) {
     int64_t constant;
@@ -53,7 +72,7 @@ SizeExpr guardOf(te::KernelOp kernel, const VariantOptions &options, std::string
     guard = guard.isConstant() ? condition : SizeExpr::binary(SizeTerm::And, guard, condition);
     absl::StrAppend(&text, text.empty() ? "" : " and ", words);
   };
-  for (unsigned i = 0; i < kernel.getNumSizes(); ++i) {
+  for (unsigned i = 0; i < ownSizes; ++i) {
     auto it = options.facts.find(kernel.getSizeName(i).str());
     if (it == options.facts.end())
       continue;
@@ -65,21 +84,43 @@ SizeExpr guardOf(te::KernelOp kernel, const VariantOptions &options, std::string
       both(SizeExpr::binary(SizeTerm::Le, SizeExpr::size(i), fact.max), absl::StrCat(name, " <= ", fact.max));
   }
   if (options.index32) {
-    auto fits = [&](AffineMap shape, const std::string &what) {
-      SizeExpr elements(1);
-      for (AffineExpr e : shape.getResults())
+    auto fits = [&](AffineMap shape, const std::string &what, int param) {
+      SizeExpr elements(1), span(1);
+      bool dense = param < 0 || options.params.empty() || options.params[param].layout == LayoutClass::Dense;
+      for (auto [d, e] : llvm::enumerate(shape.getResults())) {
         elements = elements * sizeExprOf(e);
+        if (dense)
+          continue;
+        // How far the last element is, either way; nothing along an extent of 0.
+        SizeExpr stride = SizeExpr::stride(param, int(d)), steps = SizeExpr::binary(SizeTerm::Max, sizeExprOf(e) - 1, 0);
+        span = span + steps * SizeExpr::binary(SizeTerm::Max, stride, SizeExpr(0) - stride);
+      }
+      if (!dense)
+        elements = SizeExpr::binary(SizeTerm::Max, elements, span);
       // Room for a tile beyond the end.
       both(SizeExpr::binary(SizeTerm::Lt, elements, int64_t(1) << 30), "fits32(" + what + ")");
     };
     for (auto [i, a] : llvm::enumerate(kernel.getArgShapes()))
-      fits(cast<AffineMapAttr>(a).getValue(), str(kernel.getArgNames()[i]));
-    for (auto [i, a] : llvm::enumerate(kernel.getOutShapes()))
-      fits(cast<AffineMapAttr>(a).getValue(), str(kernel.getOutNames()[i]));
+      fits(cast<AffineMapAttr>(a).getValue(), str(kernel.getArgNames()[i]), int(i));
+    int next = int(kernel.getArgShapes().size());
+    for (auto [i, a] : llvm::enumerate(kernel.getOutShapes())) {
+      int64_t alias = kernel.getAlias(i);
+      fits(cast<AffineMapAttr>(a).getValue(), str(kernel.getOutNames()[i]), alias >= 0 ? int(alias) : next++);
+    }
     for (Operation *op : te::getDomainOps(kernel))
-      fits(te::getTensorShape(op->getResult(0)), "workspace");
+      fits(te::getTensorShape(op->getResult(0)), "workspace", -1);
   }
   return guard;
+}
+
+/// `e` with the kernel's last sizes as the strides that they are.
+SizeExpr withStrides(const SizeExpr &e, te::KernelOp kernel, ArrayRef<te::StrideSize> strides) {
+  std::vector<SizeTerm> terms = e.terms();
+  int64_t own = int64_t(kernel.getNumSizes()) - int64_t(strides.size());
+  for (SizeTerm &t : terms)
+    if (t.op == SizeTerm::Size && t.value >= own)
+      t = SizeExpr::stride(strides[t.value - own].param, strides[t.value - own].dim).terms()[0];
+  return SizeExpr(std::move(terms));
 }
 
 /// The tensor map of a `tensor_map` argument source (see passes/lowerings/ChannelToCu.cpp).
@@ -110,7 +151,7 @@ TensorMapArg tensorMapOf(DictionaryAttr dict, const std::map<int64_t, SizeExpr> 
 }
 
 /// Launches and workspaces of the cu.kernels in `module`.
-void describeLaunches(ModuleOp module, te::KernelOp kernel, Variant &variant) {
+void describeLaunches(ModuleOp module, te::KernelOp kernel, ArrayRef<te::StrideSize> strides, Variant &variant) {
   std::map<int64_t, SizeExpr> workspaceBytes; // by source number
   auto kernels = llvm::to_vector(module.getOps<cu::KernelOp>());
   for (cu::KernelOp k : kernels)
@@ -151,11 +192,14 @@ void describeLaunches(ModuleOp module, te::KernelOp kernel, Variant &variant) {
     for (auto [i, a] : llvm::enumerate(k.getArgSources())) {
       auto dict = cast<DictionaryAttr>(a);
       if (auto size = dict.getAs<IntegerAttr>("size")) {
-        launch.args.push_back(SizeArg{SizeExpr::size(size.getInt()), 0});
+        launch.args.push_back(SizeArg{withStrides(SizeExpr::size(size.getInt()), kernel, strides), 0});
         continue;
       }
       if (dict.contains("tensor_map")) {
-        launch.args.push_back(tensorMapOf(dict, workspaceOffset));
+        TensorMapArg map = tensorMapOf(dict, workspaceOffset);
+        for (SizeExpr &s : map.strides)
+          s = withStrides(s, kernel, strides);
+        launch.args.push_back(std::move(map));
         continue;
       }
       int64_t source = dict.getAs<IntegerAttr>("source").getInt();
@@ -170,9 +214,8 @@ void describeLaunches(ModuleOp module, te::KernelOp kernel, Variant &variant) {
   }
 }
 
-} // namespace
-
-OwningOpRef<ModuleOp> runPipeline(ModuleOp module, const VariantOptions &options, Stage stage) {
+/// runPipeline, which also says which sizes of the result are `strides`.
+OwningOpRef<ModuleOp> runPasses(ModuleOp module, const VariantOptions &options, Stage stage, SmallVectorImpl<te::StrideSize> &strides) {
   OwningOpRef<ModuleOp> copy = module.clone();
   if (stage == Stage::Te)
     return copy;
@@ -181,8 +224,9 @@ OwningOpRef<ModuleOp> runPipeline(ModuleOp module, const VariantOptions &options
     module.emitError() << "there is no kernel to compile";
     return {};
   }
+  strides.assign(te::addStrides(kernel, options.params));
   PassManager te(module.getContext());
-  buildTePipeline(te, planOptions(kernel, options));
+  buildTePipeline(te, planOptions(kernel, options, strides));
   if (failed(te.run(*copy)))
     return {};
   if (stage == Stage::Plan)
@@ -192,6 +236,13 @@ OwningOpRef<ModuleOp> runPipeline(ModuleOp module, const VariantOptions &options
   if (failed(cuda.run(*copy)))
     return {};
   return copy;
+}
+
+} // namespace
+
+OwningOpRef<ModuleOp> runPipeline(ModuleOp module, const VariantOptions &options, Stage stage) {
+  SmallVector<te::StrideSize> strides;
+  return runPasses(module, options, stage, strides);
 }
 
 LogicalResult applyPrecision(ModuleOp module, const PrecisionPolicy &caller) {
@@ -274,24 +325,28 @@ absl::Status addVariant(ModuleOp module, const VariantOptions &options, Kernel &
   const Target *target = findTarget(options.target);
   if (!target)
     return absl::InvalidArgumentError(absl::StrCat("unknown target '", options.target, "'"));
+  if (!options.params.empty() && options.params.size() != kernel.params.size())
+    return absl::InvalidArgumentError(absl::StrCat("kernel '", kernel.name, "' has ", kernel.params.size(), " parameters, not ",
+                                                   options.params.size()));
   // Only the kernel in question travels down the pipeline.
   OwningOpRef<ModuleOp> one = ModuleOp::create(module.getLoc());
   te::KernelOp source = findKernel(module, kernel.name);
   if (!source)
     return absl::NotFoundError(absl::StrCat("there is no kernel '", kernel.name, "'"));
   one->push_back(source->clone());
-  OwningOpRef<ModuleOp> cu = runPipeline(*one, options, Stage::Cu);
+  SmallVector<te::StrideSize> strides;
+  OwningOpRef<ModuleOp> cu = runPasses(*one, options, Stage::Cu, strides);
   if (!cu)
     return absl::InvalidArgumentError(absl::StrCat("kernel '", kernel.name, "' could not be compiled; see the diagnostics"));
   te::KernelOp planned = findKernel(*cu, kernel.name);
   Variant variant;
   variant.name = options.name;
   variant.target = options.target;
-  variant.guard = guardOf(planned, options, variant.guardText);
-  variant.params.resize(kernel.params.size());
-  for (ParamGuard &g : variant.params)
-    g.alignment = 16;
-  describeLaunches(*cu, planned, variant);
+  variant.guard = guardOf(planned, options, planned.getNumSizes() - strides.size(), variant.guardText);
+  variant.params = options.params;
+  if (variant.params.empty())
+    variant.params.resize(kernel.params.size(), ParamGuard{LayoutClass::Dense, 16});
+  describeLaunches(*cu, planned, strides, variant);
   for (Launch &l : variant.launches)
     for (LaunchArg &a : l.args)
       if (auto *size = std::get_if<SizeArg>(&a))
@@ -310,6 +365,14 @@ absl::Status addVariant(ModuleOp module, const VariantOptions &options, Kernel &
   variant.cudaText = *text;
   kernel.variants.push_back(std::move(variant));
   return absl::OkStatus();
+}
+
+std::vector<ParamGuard> generalParams(const Kernel &kernel) {
+  std::vector<ParamGuard> params;
+  for (const Param &p : kernel.params)
+    params.push_back(p.kind == ParamKind::Scalar ? ParamGuard{LayoutClass::Dense, 16}
+                                                 : ParamGuard{LayoutClass::Any, uint32_t(std::max(1, elementBits(p.type) / 8))});
+  return params;
 }
 
 std::map<std::string, SizeFact> factsFor(const Kernel &kernel, const std::vector<int64_t> &sizes) {

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -23,6 +24,8 @@ struct VariantOptions {
   std::string target = "sm_90a";
   std::map<std::string, SizeFact> facts; ///< by size name; goes into the guard
   bool index32 = true;                   ///< `index` is int; the guard then bounds every tensor
+  /// What to assume of each parameter (Kernel::params); empty: dense, 16-byte aligned.
+  std::vector<ParamGuard> params;
   std::string name = "default";
 };
 
@@ -52,6 +55,9 @@ absl::Status addVariant(mlir::ModuleOp module, const VariantOptions &options, Ke
 /// of two that divides each (rows that are a whole tile need no masks), and a bound at
 /// the next power of two (up to 32768: such rows are held in registers).
 std::map<std::string, SizeFact> factsFor(const Kernel &kernel, const std::vector<int64_t> &sizes);
+
+/// Nothing assumed of any parameter: any strides, and the alignment of its elements.
+std::vector<ParamGuard> generalParams(const Kernel &kernel);
 
 /// The facts of the variant `compile` emits: rows of 16-byte multiples.
 std::map<std::string, SizeFact> denseFacts(const Kernel &kernel);

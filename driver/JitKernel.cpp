@@ -134,8 +134,12 @@ absl::Status JitKernel::callEmulator(const CheckedArgs &args, CallReport *report
   if (!runner.ok())
     return runner.status();
   emulator::RunArguments run;
-  for (const LaunchValue &v : args.values)
+  for (const LaunchValue &v : args.values) {
     run.params.push_back(hostView(v));
+    // The emulator's copy starts where the tensor does, as far as alignment goes.
+    const auto *t = std::get_if<DeviceTensor>(&v);
+    run.placement.push_back(t ? uint32_t(reinterpret_cast<uintptr_t>(t->data) % 256) : 0);
+  }
   run.sizes = args.sizes;
   auto start = std::chrono::steady_clock::now();
   absl::StatusOr<emulator::Report> result = (*runner)->run(run);

@@ -1,8 +1,11 @@
 #include "driver/VariantSet.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "driver/Build.h"
+#include "support/TensorLayout.h"
 #include "support/ArtifactJson.h"
 
 namespace kernelc {
@@ -14,11 +17,26 @@ bool fits32(const CheckedArgs &args) {
     if (const DeviceTensor *t = args.tensor(int(i))) {
       int64_t elements = 1;
       for (int64_t d : t->shape)
-        elements *= d; // checkArguments bounded the count
-      if (elements >= int64_t(1) << 30)
+        elements *= d; // checkArguments bounded the count and the span
+      if (std::max(elements, elementSpan(t->shape, args.strides[i])) >= int64_t(1) << 30)
         return false;
     }
   return true;
+}
+
+/// What holds of the arguments' layouts and addresses.
+std::vector<ParamGuard> paramsFor(const CheckedArgs &args) {
+  std::vector<ParamGuard> params;
+  for (size_t i = 0; i < args.values.size(); ++i) {
+    ParamGuard g{LayoutClass::Dense, 16};
+    if (const DeviceTensor *t = args.tensor(int(i)); t && elementSpan(t->shape, t->strides)) {
+      g.layout = classifyLayout(*t);
+      while (reinterpret_cast<uintptr_t>(t->data) % g.alignment)
+        g.alignment /= 2;
+    }
+    params.push_back(g);
+  }
+  return params;
 }
 
 } // namespace
@@ -27,6 +45,12 @@ std::string describeOptions(const VariantOptions &options) {
   std::string s = absl::StrCat("index", options.index32 ? 32 : 64);
   for (const auto &[name, fact] : options.facts)
     absl::StrAppend(&s, " ", name, "%", fact.divisor, "<=", fact.max);
+  for (size_t i = 0; i < options.params.size(); ++i) {
+    const ParamGuard &g = options.params[i];
+    if (g.layout != LayoutClass::Dense || g.alignment != 16)
+      absl::StrAppend(&s, " ", i, g.layout == LayoutClass::Dense ? ":dense@" : g.layout == LayoutClass::InnerUnit ? ":rows@" : ":any@",
+                      g.alignment);
+  }
   return s;
 }
 
@@ -46,12 +70,14 @@ VariantSet::Choice VariantSet::choose(const CheckedArgs &args) const {
   c.options.target = target_;
   c.options.index32 = fits32(args);
   c.options.name = "general";
+  c.options.params = generalParams(signature_);
   auto keyOf = [&] { return describeOptions(c.options); };
   c.key = keyOf();
   if (session_.options.generalOnly)
     return c;
   Choice general = c;
   c.options.facts = factsFor(signature_, args.sizes);
+  c.options.params = paramsFor(args);
   c.options.name = "specialised";
   c.key = keyOf();
   if (!variants_.count(c.key) && int(variants_.size()) >= session_.options.maxVariants)

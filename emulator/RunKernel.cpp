@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "support/TensorLayout.h"
 
 namespace kernelc::emulator {
 namespace {
@@ -66,8 +67,6 @@ template <class Fn> void forEachElement(const TensorView &v, Fn &&fn) {
   }
 }
 
-bool isDense(const TensorView &v) { return v.strides == denseStrides(v.shape); }
-
 struct Placed {
   unsigned char *base = nullptr; ///< where the view's data pointer lands
   Span span;
@@ -109,7 +108,7 @@ absl::StatusOr<std::vector<int64_t>> solveSizes(const Kernel &kernel,
 static std::vector<std::vector<int64_t>> stridesOf(const RunArguments &args) {
   std::vector<std::vector<int64_t>> strides;
   for (const TensorView &v : args.params)
-    strides.push_back(v.strides);
+    strides.push_back(visibleStrides(v.type, v.shape, v.strides));
   return strides;
 }
 
@@ -125,11 +124,9 @@ absl::Status checkVariant(const Kernel &kernel, const Variant &variant, const Ru
     const ParamGuard &g = variant.params[i];
     if (kernel.params[i].kind == ParamKind::Scalar)
       continue;
-    bool dense = isDense(v), inner = !v.shape.empty() && v.strides.back() == 1;
-    for (size_t d = 0; inner && d + 1 < v.strides.size(); d++)
-      inner = v.strides[d] * elementBits(v.type) / 8 % 16 == 0;
-    if ((g.layout == LayoutClass::Dense && !dense) ||
-        (g.layout == LayoutClass::InnerUnit && !inner && !dense))
+    if (v.numElements() == 0)
+      continue;
+    if (classifyLayout(v.type, v.shape, v.strides) > g.layout)
       return absl::FailedPreconditionError(absl::StrCat(
           "variant ", variant.name, " does not take the strides of '", kernel.params[i].name, "'"));
     uint32_t offset = i < args.placement.size() ? args.placement[i] : 0;
@@ -202,7 +199,8 @@ absl::StatusOr<Report> KernelRunner::run(const RunArguments &args) const {
     at.span = spanOf(v);
     size_t bytes = size_t(at.span.high - at.span.low);
     uint32_t offset = i < args.placement.size() ? args.placement[i] : 0;
-    unsigned char *low = arena.allocate(bytes, offset);
+    // [0, .., 0] is not the lowest element where a stride is negative.
+    unsigned char *low = arena.allocate(bytes, (offset + uint64_t(at.span.low)) % 256);
     if (!low)
       return absl::ResourceExhaustedError(absl::StrCat("no memory for '", p.name, "'"));
     at.base = low - at.span.low;

@@ -18,8 +18,8 @@ struct RunArguments {
   std::vector<TensorView> params;
   /// One value per Kernel::sizes; empty: solved from the params' shapes.
   std::vector<int64_t> sizes;
-  /// Bytes past a 256-byte boundary at which a tensor is placed; empty: 0. Tests
-  /// of unaligned views use it.
+  /// Bytes past a 256-byte boundary at which element [0, .., 0] of a tensor is placed;
+  /// empty: 0.
   std::vector<uint32_t> placement;
 };
 

@@ -48,15 +48,68 @@ def TePrecisionCast : Pass<"te-precision-cast", "::kernelc::te::KernelOp"> {
     Option<"given", "policy", "std::string", "\"\"", "a policy that replaces the kernel's, as contract=tf32 or rel=1e-3">];
 }
 
+def TeMaskToDomain : Pass<"te-mask-to-domain", "::kernelc::te::KernelOp"> {
+  let summary = "Turn masks into conditions of the reduction's domain";
+  let description = [{
+    A comparison of affine index expressions that decides whether a term counts moves
+    from the body into the reduction's condition set: `max_j (c ? x : -inf)` becomes
+    `max_{j : c} x`. A term counts for nothing when the body, evaluated over classes of
+    values (zero, one, the infinities, NaN, anything else) with the comparison decided,
+    can only come to the identity of the reduction. So `(c ? x : 0) * y` in a sum,
+    `exp((c ? s : -inf) - m)` and `x * f32(c)` are all found; nothing is looked up by
+    name. *Runs after `te-simplify` and CSE, which bring masks into the bodies of their
+    reductions, before `te-split-reduce` and `te-plan`, because* those and the
+    tile loops obey domains, not bodies.
+
+    Where the masked term may be NaN (`exp(-inf - m)` when m is -inf: every element of
+    the row is masked) the result gets it back: `r[p] + (p has a masked point ? that
+    term : 0)`, which asks that the condition of having one is affine; else nothing is
+    done. A product with a factor that the mask makes zero counts as zero, whatever the
+    other factor: reductions are sums of reals (docs/language.md, precision).
+
+    Postcondition: the comparisons that moved are gone from the bodies.
+    Not tried: conditions on data; disjunctions; arg reductions (a masked key is still
+    a key). Numeric effect: none, except that a masked NaN or infinite factor is skipped.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def TeSplit : Pass<"te-split", "::kernelc::te::KernelOp"> {
+  let summary = "Split reduced indices into the digits that accesses ask for";
+  let description = [{
+    A reduced index k of which accesses read `k floordiv c` or `k mod c` becomes two,
+    `k = k_high * c + k_low`, and those subscripts plain ones. A scale that is shared
+    by groups of 64, `s[k // 64, j]`, then depends on k_high alone: one load for a
+    tile instead of one per element; and `x[i, k // 4, k % 4]` is a box again.
+    Several constants are split from the smallest up where each divides the next.
+    Done where c divides the extent, by the variant's divisors, a `require`, or the
+    extent's form; where another access walks k itself only if runs of c neighbours
+    stay long (32). *Runs after `te-mask-to-domain`, before `te-split-reduce` and
+    `te-plan`, because* contractions and boxes are recognised by plain subscripts.
+
+    Postcondition: the subscripts that were split hold no division by their constant.
+    Not tried: parallel indices (their results would change shape; a grid index is
+    divided once per block, which costs nothing); divisors that are sizes, as in
+    `h // (H // G)` (the frontend proves those bounds, and an address with a stride
+    of unknown divisibility would lose its 16-byte accesses); subscripts of sums,
+    `(k + r) // c`. Numeric effect: another order of the same reduction.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let options = [ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">];
+}
+
 def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
   let summary = "Split long reductions with few results, so that they fill the device";
   let description = [{
     `⊕_k f(p, k)` becomes `⊕_q ⊕_k' f(p, q·C + k')`: partial results over chunks of C
-    of the first reduced index, then their reduction. Done where the results alone
+    of the first reduced index, then their reduction. A `te.cascade` is split into
+    partial states and a cascade that merges them by its rescale region; so are arg
+    reductions, as cascades of key and position. Done where the results alone
     would not give every multiprocessor of the target's table eight blocks, the
     sizes are bounded, and a chunk of at least 16 divides the extent. *Runs after
     `te-simplify`, before `te-plan`, because* the parts are launches of their own.
-    Not tried: extents no chunk divides; contractions. Numeric effect: another
+    Not tried: extents no chunk divides; contractions; argmin of floats, whose keys no
+    combiner orders; arg reductions under a condition. Numeric effect: another
     order of the same reduction, fixed by the sizes.
   }];
   let options = [
@@ -92,8 +145,13 @@ def TeToTile : Pass<"te-to-tile", "::mlir::ModuleOp"> {
   let description = [{
     One `tile.func` per launch of the `plan` attribute. A reduction whose indices
     fit their tiles is straight-line code (so that equal loads merge by CSE);
-    otherwise it is a loop over tiles that carries the partial result. Requires
-    `te-plan`. The kernel itself stays in the module: it is the launch's contract.
+    otherwise it is a loop over tiles that carries the partial result. The loop starts
+    and ends at the tiles that can hold a point of the domain, computed from the offsets
+    of the block (of a product's reduced indices only the slowest is so bounded); what
+    the domain excludes of the rest is masked, in a product on the factor whose indices
+    the constraint speaks of. An access that is inside only where the condition holds
+    reads zero elsewhere. Requires `te-plan`. The kernel itself stays in the module: it
+    is the launch's contract.
     *Runs before every tile pass, because* they work on one launch at a time. Numeric
     effect: sums of products become fused multiply-adds.
   }];

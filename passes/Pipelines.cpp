@@ -22,12 +22,17 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   pm.addPass(createCSEPass());
   // Factors are where products are; the plan chooses units by their types.
   pm.addNestedPass<te::KernelOp>(createTePrecisionCast());
+  // Masks have reached the reductions they mask; what follows reads domains.
+  pm.addNestedPass<te::KernelOp>(createTeMaskToDomain());
+  TeSplitOptions digits;
+  digits.sizeDiv = options.sizeDiv;
+  pm.addNestedPass<te::KernelOp>(createTeSplit(digits));
   TeSplitReduceOptions split;
   split.target = options.target;
   split.sizeDiv = options.sizeDiv;
   split.sizeMax = options.sizeMax;
   pm.addNestedPass<te::KernelOp>(createTeSplitReduce(split));
-  // Subscripts of the parts become affine maps again.
+  // Subscripts of the parts become affine maps again, decided masks fold.
   pm.addNestedPass<te::KernelOp>(createTeSimplify());
   pm.addNestedPass<te::KernelOp>(createTePlan(options));
 }

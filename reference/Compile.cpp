@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Parser/Parser.h"
+#include "reference/ExpandCascades.h"
 #include "reference/InlineComputes.h"
 #include "reference/NarrowFloats.h"
 #include "reference/SizeExprs.h"
@@ -147,6 +148,7 @@ absl::StatusOr<std::unique_ptr<ReferenceKernel::Impl>> compileKernel(te::KernelO
   if (!copy.ok())
     return copy.status();
   auto kernel = cast<te::KernelOp>((*copy)->getBody()->front());
+  expandCascades(kernel);
   inlineComputes(kernel);
 
   ProgramBuilder builder(kernel, arithmetic);

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/CudaError.h"
+#include "support/TensorLayout.h"
 
 namespace kernelc {
 namespace {
@@ -220,39 +221,7 @@ std::string locPrefix(const SourceLoc &loc) {
   return loc.column ? absl::StrCat(loc.file, ":", loc.line, ":", loc.column, ": ") : absl::StrCat(loc.file, ":", loc.line, ": ");
 }
 
-LayoutClass classifyLayout(const DeviceTensor &t) {
-  int64_t dense = 1;
-  bool isDense = true, innerUnit = true;
-  if (std::find(t.shape.begin(), t.shape.end(), 0) != t.shape.end())
-    return LayoutClass::Dense;
-  for (size_t d = t.shape.size(); d-- > 0;) {
-    bool innermost = d + 1 == t.shape.size();
-    if (t.shape[d] == 1)
-      continue;
-    isDense &= t.strides[d] == dense;
-    innerUnit &= innermost ? t.strides[d] == 1 : t.strides[d] > 0 && t.strides[d] % (128 / elementBits(t.type)) == 0;
-    dense *= t.shape[d];
-  }
-  return isDense ? LayoutClass::Dense : innerUnit ? LayoutClass::InnerUnit : LayoutClass::Any;
-}
-
-namespace {
-/// The strides a kernel sees. Where an extent is at most 1 the caller's stride means
-/// nothing and may be odd; it becomes the next one that a tensor map accepts.
-std::vector<int64_t> visibleStrides(const DeviceTensor &t) {
-  std::vector<int64_t> strides = t.strides;
-  bool empty = std::find(t.shape.begin(), t.shape.end(), 0) != t.shape.end();
-  int64_t unit = std::max(1, 128 / elementBits(t.type));
-  for (size_t d = strides.size(); d-- > 0;) {
-    if (t.shape[d] > 1 && !empty)
-      continue;
-    bool innermost = d + 1 == strides.size();
-    int64_t inner = innermost ? 1 : std::abs(strides[d + 1]) * std::max<int64_t>(1, t.shape[d + 1]);
-    strides[d] = innermost ? 1 : (inner + unit - 1) / unit * unit;
-  }
-  return strides;
-}
-} // namespace
+LayoutClass classifyLayout(const DeviceTensor &t) { return classifyLayout(t.type, t.shape, t.strides); }
 
 absl::StatusOr<CheckedArgs> checkArguments(const Kernel &kernel, absl::Span<const LaunchValue> values,
                                            absl::Span<const NamedSize> namedSizes, int device, int64_t smCount) {
@@ -261,7 +230,10 @@ absl::StatusOr<CheckedArgs> checkArguments(const Kernel &kernel, absl::Span<cons
   args.values.assign(values.begin(), values.end());
   args.smCount = smCount;
   for (size_t i = 0; i < values.size(); ++i)
-    args.strides.push_back(args.tensor(int(i)) ? visibleStrides(*args.tensor(int(i))) : std::vector<int64_t>());
+    if (const DeviceTensor *t = args.tensor(int(i)))
+      args.strides.push_back(visibleStrides(t->type, t->shape, t->strides));
+    else
+      args.strides.emplace_back();
   KERNELC_RETURN_IF_ERROR(solveSizes(kernel, namedSizes, &args));
   KERNELC_RETURN_IF_ERROR(checkExtents(kernel, args));
   KERNELC_RETURN_IF_ERROR(checkRequires(kernel, args));

@@ -90,9 +90,10 @@ absl::StatusOr<VariantOptions> variantOptions(const Settings &s, const Kernel &k
   VariantOptions o;
   o.target = s.arch;
   o.name = s.variant;
-  if (s.variant == "general")
+  if (s.variant == "general") {
     o.index32 = false;
-  else if (s.facts.empty())
+    o.params = generalParams(kernel);
+  } else if (s.facts.empty())
     o.facts = denseFacts(kernel);
   for (const std::string &f : s.facts) { // NAME:DIVISOR:MAX
     std::vector<std::string> parts = absl::StrSplit(f, ':');

@@ -192,6 +192,8 @@ def Te_ReduceOp : Te_DomainOp<"reduce"> {
   }];
 }
 
+include "ir/te/TeCascade.td"
+
 def Te_YieldOp : Te_Op<"yield", [Terminator, Pure, AttrSizedOperandSegments]> {
   let summary = "the value of one element, and whether the point counts";
   let description = [{

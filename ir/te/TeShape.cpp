@@ -36,10 +36,47 @@ AffineMap getTensorShape(Value tensor) {
   if (auto arg = dyn_cast<BlockArgument>(tensor))
     return cast<KernelOp>(arg.getOwner()->getParentOp()).getArgShape(arg.getArgNumber());
   return llvm::TypeSwitch<Operation *, AffineMap>(tensor.getDefiningOp())
-      .Case<ComputeOp, ReduceOp>([](auto op) { return op.getResultShape(); })
+      .Case<ComputeOp, ReduceOp, CascadeOp>([](auto op) { return op.getResultShape(); })
       .Default([](Operation *) { return AffineMap(); });
 }
 
-bool isDomainOp(Operation *op) { return isa<ComputeOp, ReduceOp>(op); }
+bool isDomainOp(Operation *op) { return isa<ComputeOp, ReduceOp, CascadeOp>(op); }
+
+namespace {
+template <typename F> auto onDomainOp(Operation *op, F f) {
+  if (auto compute = dyn_cast<ComputeOp>(op))
+    return f(compute);
+  if (auto cascade = dyn_cast<CascadeOp>(op))
+    return f(cascade);
+  return f(cast<ReduceOp>(op));
+}
+} // namespace
+
+AffineMap getExtents(Operation *op) {
+  return onDomainOp(op, [](auto o) { return o.getExtents(); });
+}
+unsigned getNumParallel(Operation *op) {
+  return onDomainOp(op, [](auto o) { return o.getNumParallel(); });
+}
+ArrayAttr getIndices(Operation *op) {
+  return onDomainOp(op, [](auto o) { return o.getIndices(); });
+}
+std::optional<IntegerSet> getCondition(Operation *op) {
+  return onDomainOp(op, [](auto o) { return o.getCondition(); });
+}
+std::optional<unsigned> findIndex(Operation *op, Value v) {
+  auto arg = dyn_cast<BlockArgument>(v);
+  if (!arg || arg.getOwner()->getParentOp() != op)
+    return std::nullopt;
+  unsigned indices = arg.getOwner()->getNumArguments();
+  if (auto cascade = dyn_cast<CascadeOp>(op)) {
+    Region *region = arg.getOwner()->getParent();
+    indices = region == &cascade.getElement() ? cascade.getNumDims() : region == &cascade.getFinalize() ? cascade.getNumParallel() : 0;
+  }
+  return arg.getArgNumber() < indices ? std::optional(arg.getArgNumber()) : std::nullopt;
+}
+YieldOp getYield(Operation *op) {
+  return onDomainOp(op, [](auto o) { return o.getYield(); });
+}
 
 } // namespace kernelc::te

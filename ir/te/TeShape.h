@@ -20,7 +20,17 @@ KernelOp getKernel(mlir::Operation *op);
 /// `arg_shapes` entry or the defining op's result shape.
 mlir::AffineMap getTensorShape(mlir::Value tensor);
 
-/// True for the ops that define a tensor over a domain (compute, reduce).
+/// True for the ops that define tensors over a domain (compute, reduce, cascade).
 bool isDomainOp(mlir::Operation *op);
+
+/// What all domain ops have.
+mlir::AffineMap getExtents(mlir::Operation *domainOp);
+unsigned getNumParallel(mlir::Operation *domainOp);
+mlir::ArrayAttr getIndices(mlir::Operation *domainOp);
+std::optional<mlir::IntegerSet> getCondition(mlir::Operation *domainOp);
+/// The dim that `v` is in a body of the domain op; nothing for other values.
+std::optional<unsigned> findIndex(mlir::Operation *domainOp, mlir::Value v);
+/// The yield of its body (of a cascade's element).
+YieldOp getYield(mlir::Operation *domainOp);
 
 } // namespace kernelc::te

@@ -56,6 +56,10 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
     - `producer_warps`: warps beside those, that only fill rings; 0 without roles.
     - `cluster` > 1: so many blocks, neighbours along index `cluster_index`, share what
       they load; program ids along it count clusters.
+    - `arg_strides`, `arg_alignment` (where not all tensors are dense and aligned to 16
+      bytes): per argument its strides in elements, `()[sizes] -> (strides)`, or `unit`
+      for a dense one, and the bytes that its address is a multiple of. Strides that a
+      launch brings are sizes behind those of the kernel.
     - `size_div`, `size_max`: what the variant may assume of each size (1, -1: nothing).
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$sizes,

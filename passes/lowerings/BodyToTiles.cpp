@@ -1,6 +1,9 @@
 #include "passes/lowerings/BodyToTiles.h"
 
 #include "ir/te/Precision.h"
+#include "ir/te/TeShape.h"
+#include "passes/te/Affine.h"
+#include "passes/te/Domain.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -86,6 +89,45 @@ Value BodyToTiles::elementwise(Operation *op) {
   return b_.create(state)->getResult(0);
 }
 
+/// Whether an access that is proved (or promised) to stay inside may leave its
+/// tensor at points of the tile that the op's condition excludes.
+bool BodyToTiles::leansOnCondition(te::ReadOp read) {
+  if (read.getBounds() != te::BoundsMode::InBounds && read.getBounds() != te::BoundsMode::Assume)
+    return false;
+  AffineMap extents = te::getExtents(op_);
+  unsigned n = extents.getNumResults(), symbols = extents.getNumSymbols();
+  llvm::BitVector bound(n, bool(te::getYield(op_).getCondition()));
+  if (std::optional<IntegerSet> set = te::getCondition(op_))
+    for (AffineExpr e : set->getConstraints())
+      te::collectDims(e, bound);
+  if (bound.none())
+    return false;
+  // The subscripts over the op's dims; what is none of those is data.
+  AffineMap map = read.getMapOrIdentity(), shape = te::getTensorShape(read.getTensor());
+  SmallVector<AffineExpr> toOp;
+  SmallVector<te::DimRange> ranges;
+  for (unsigned d = 0; d < n; ++d)
+    ranges.push_back({b_.getAffineConstantExpr(0), extents.getResult(d) - 1});
+  ranges.push_back({});
+  bool leaves = false;
+  for (Value v : read.getOperands_())
+    toOp.push_back(b_.getAffineDimExpr(te::findIndex(op_, v).value_or(n)));
+  auto isNatural = [&](AffineExpr e) {
+    auto c = e ? dyn_cast<AffineConstantExpr>(simplifyAffineExpr(e, 0, symbols)) : AffineConstantExpr();
+    return c && c.getValue() >= 0;
+  };
+  for (auto [subscript, size] : llvm::zip(map.getResults(), shape.getResults())) {
+    AffineExpr e = subscript.replaceDims(toOp);
+    llvm::BitVector dims(n + 1);
+    te::collectDims(e, dims);
+    if (!dims[n] && !dims.anyCommon(bound))
+      continue; // proved without the condition
+    AffineExpr low = te::findExtreme(e, false, ranges), high = te::findExtreme(e, true, ranges);
+    leaves |= !low || !high || !isNatural(low) || !isNatural(size - 1 - high);
+  }
+  return leaves;
+}
+
 Value BodyToTiles::load(te::ReadOp read) {
   if (Value here = c_.results.lookup(read.getTensor()))
     return here;
@@ -97,9 +139,8 @@ Value BodyToTiles::load(te::ReadOp read) {
   SmallVector<Value> indexTiles;
   SmallVector<int64_t> used;
   for (auto [i, operand] : llvm::enumerate(read.getOperands_())) {
-    auto arg = dyn_cast<BlockArgument>(operand);
-    if (arg && arg.getOwner()->getParentOp() == op_) {
-      int64_t index = dims_[arg.getArgNumber()];
+    if (std::optional<unsigned> dim = te::findIndex(op_, operand)) {
+      int64_t index = dims_[*dim];
       replacements.push_back(b_.getAffineDimExpr(index));
       if (map.isFunctionOfDim(i))
         used.push_back(index);
@@ -122,10 +163,17 @@ Value BodyToTiles::load(te::ReadOp read) {
     if (shape[d] > 1 && c_.ragged[d])
       mask.push_back(d);
   Value padding;
+  te::BoundsMode bounds = read.getBounds();
   if (read.getPadding()) {
     padding = evaluate(read.getPadding());
     if (!padding)
       return {};
+  } else if (leansOnCondition(read)) {
+    // Nobody looks at what stands there; zero is what copies can make.
+    Type element = read.getResult().getType();
+    auto type = RankedTensorType::get(SmallVector<int64_t>(rank, 1), element);
+    padding = arith::ConstantOp::create(b_, loc, type, SplatElementsAttr::get(type, Attribute(b_.getZeroAttr(element))));
+    bounds = te::BoundsMode::Pad;
   }
   SmallVector<AffineExpr> results;
   for (AffineExpr e : map.getResults())
@@ -133,7 +181,7 @@ Value BodyToTiles::load(te::ReadOp read) {
   AffineMap full = AffineMap::get(rank + indexTiles.size(), map.getNumSymbols(), results, b_.getContext());
   auto type = RankedTensorType::get(shape, read.getResult().getType());
   return tile::LoadOp::create(b_, loc, type, c_.buffers.lookup(read.getTensor()), full, c_.offsets, indexTiles,
-                              mask, read.getBounds(), padding);
+                              mask, bounds, padding);
 }
 
 Value BodyToTiles::indexExpr(AffineExpr e, Location loc) {
@@ -171,14 +219,40 @@ Value BodyToTiles::conjunction(Value a, Value b, Location loc) {
   return arith::AndIOp::create(b_, loc, broadcast(a, shape), broadcast(b, shape));
 }
 
+namespace {
+
+/// e as more - less, where `less` holds the terms with a negative factor: the two
+/// sides of a comparison, each over the fewest dims.
+void splitSides(AffineExpr e, AffineExpr &more, AffineExpr &less) {
+  if (e.getKind() == AffineExprKind::Add) {
+    auto sum = cast<AffineBinaryOpExpr>(e);
+    splitSides(sum.getLHS(), more, less);
+    splitSides(sum.getRHS(), more, less);
+    return;
+  }
+  auto product = dyn_cast<AffineBinaryOpExpr>(e);
+  auto factor = product && e.getKind() == AffineExprKind::Mul ? dyn_cast<AffineConstantExpr>(product.getRHS())
+                                                              : dyn_cast<AffineConstantExpr>(e);
+  if (factor && factor.getValue() < 0)
+    less = less - e;
+  else
+    more = more + e;
+}
+
+} // namespace
+
 Value BodyToTiles::evaluateSet(IntegerSet set, Location loc) {
   Value all;
   for (unsigned i = 0; i < set.getNumConstraints(); ++i) {
-    Value left = indexExpr(set.getConstraint(i), loc);
-    auto type = cast<RankedTensorType>(left.getType());
-    Value zero = arith::ConstantOp::create(b_, loc, type, DenseElementsAttr::get(type, b_.getIndexAttr(0).getValue()));
+    AffineExpr more = b_.getAffineConstantExpr(0), less = more;
+    splitSides(set.getConstraint(i), more, less);
+    Value left = indexExpr(more, loc), right = indexExpr(less, loc);
+    SmallVector<int64_t> shape(c_.rank(), 1);
+    for (Value t : {left, right})
+      for (auto [s, n] : llvm::zip(shape, cast<RankedTensorType>(t.getType()).getShape()))
+        s = std::max(s, n);
     auto predicate = set.isEq(i) ? arith::CmpIPredicate::eq : arith::CmpIPredicate::sge;
-    all = conjunction(all, arith::CmpIOp::create(b_, loc, predicate, left, zero), loc);
+    all = conjunction(all, arith::CmpIOp::create(b_, loc, predicate, broadcast(left, shape), broadcast(right, shape)), loc);
   }
   return all;
 }

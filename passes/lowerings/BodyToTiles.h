@@ -24,10 +24,13 @@ struct LaunchContext {
 /// Evaluates values of one domain op's body.
 class BodyToTiles {
 public:
-  /// `dims`: the launch index of each dim of the op.
+  /// `dims`: the launch index of each dim of the op (of each index argument of the
+  /// region to be evaluated, where a cascade has several).
   BodyToTiles(mlir::OpBuilder &builder, LaunchContext &context, mlir::Operation *op, llvm::ArrayRef<int64_t> dims)
       : b_(builder), c_(context), op_(op), dims_(dims) {}
 
+  /// Says what an argument of the region that is no index stands for.
+  void bind(mlir::Value argument, mlir::Value tile) { done_[argument] = tile; }
   /// The tile of a body value; null after a diagnostic.
   mlir::Value evaluate(mlir::Value value);
   /// The conjunction of an integer set's constraints over the op's dims.
@@ -45,6 +48,7 @@ public:
 
 private:
   mlir::Value load(te::ReadOp read);
+  bool leansOnCondition(te::ReadOp read);
   mlir::Value elementwise(mlir::Operation *op);
   mlir::Value indexExpr(mlir::AffineExpr e, mlir::Location loc);
   mlir::Value scalarTile(mlir::Value scalar, mlir::Location loc);

@@ -69,8 +69,8 @@ void lowerRingCopy(ThreadCode &c, tile::RingCopyOp op) {
   const SlotLayout &layout = address.layout();
   ArrayRef<int64_t> shape = ring.getShape();
   int64_t dim = layout.contiguous, bytes = bytesOf(ring.getElementType());
-  AffineMap tensorShape = shapeOfBase(c.func, op.getBase());
-  int64_t vector = provableVector(c.func, op.getMap(), tensorShape, dim, llvm::is_contained(op.getMask(), dim),
+  AffineMap tensorShape = shapeOfBase(c.func, op.getBase()), strides = layoutOfBase(c.func, op.getBase()).strides;
+  int64_t vector = provableVector(c.func, op.getBase(), op.getMap(), dim, llvm::is_contained(op.getMask(), dim),
                                   std::min<int64_t>(16 / bytes, shape[dim]));
   vector = std::min(vector, layout.chunk);
   int64_t perRow = shape[dim] / vector, total = layout.rows * perRow, threads = c.func.getWarps() * 32;
@@ -107,6 +107,10 @@ void lowerRingCopy(ThreadCode &c, tile::RingCopyOp op) {
     if (op.getBounds() == te::BoundsMode::Pad) {
       require(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, s, c.index(0, loc)));
       require(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, s, n));
+    }
+    if (strides) {
+      linear = c.add(linear, scaled(c, s, strides.getResult(r), loc), loc);
+      continue;
     }
     linear = linear ? Value(arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, linear, n), s)) : s;
   }

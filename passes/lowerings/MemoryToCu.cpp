@@ -19,12 +19,12 @@ public:
   AccessLowering(ThreadCode &c, AffineMap map, Value base, Value tileValue, OperandRange offsets, ArrayRef<int64_t> mask,
                  Location loc)
       : c_(c), map_(map), shape_(shapeOfBase(c.func, base)), base_(c.bases.lookup(base)), offsets_(offsets), mask_(mask),
-        layout_(tile::getLayout(tileValue)), rank_(cast<RankedTensorType>(tileValue.getType()).getRank()), loc_(loc) {
+        strides_(layoutOfBase(c.func, base).strides), layout_(tile::getLayout(tileValue)), rank_(cast<RankedTensorType>(tileValue.getType()).getRank()), loc_(loc) {
     ArrayRef<int64_t> shape = cast<RankedTensorType>(tileValue.getType()).getShape();
     int64_t bytes = std::max(1u, cast<MemRefType>(base.getType()).getElementTypeBitWidth() / 8);
-    int64_t dim = contiguousDim(map, shape);
+    int64_t dim = contiguousDim(c.func, base, map, shape);
     if (!layout_.reg.empty() && dim >= 0 && layout_.reg[0].dim == dim && layout_.reg[0].stride == 1)
-      vector_ = provableVector(c.func, map, shape_, dim, llvm::is_contained(mask, dim),
+      vector_ = provableVector(c.func, base, map, dim, llvm::is_contained(mask, dim),
                                std::min<int64_t>(16 / bytes, layout_.reg[0].size));
   }
 
@@ -91,9 +91,14 @@ public:
     return out;
   }
 
-  /// Row-major address of subscripts.
+  /// Address of subscripts.
   Value address(ArrayRef<Value> subscripts) {
     Value a;
+    if (strides_) {
+      for (auto [s, stride] : llvm::zip(subscripts, strides_.getResults()))
+        a = c_.add(a, scaled(c_, s, stride, loc_), loc_);
+      return a ? a : c_.index(0, loc_);
+    }
     for (auto [d, s] : llvm::enumerate(subscripts)) {
       if (a)
         a = arith::MulIOp::create(c_.b, loc_, a, c_.expand(shape_.getResult(d), {}, loc_));
@@ -148,6 +153,7 @@ private:
   Value base_;
   OperandRange offsets_;
   ArrayRef<int64_t> mask_;
+  AffineMap strides_; ///< null: dense row-major
   Layout layout_;
   int64_t rank_;
   Location loc_;

@@ -7,8 +7,11 @@
 #include "passes/lowerings/BodyToTiles.h"
 #include "passes/te/Affine.h"
 #include "passes/te/Contraction.h"
+#include "passes/te/Domain.h"
 #include "passes/te/PlanAttr.h"
 #include "passes/te/Reduction.h"
+#include "passes/te/Strides.h"
+#include "passes/tile/Access.h"
 
 using namespace mlir;
 
@@ -39,13 +42,12 @@ public:
           source_[chain] = source;
     }
     int64_t workspaces = 0;
-    for (Operation *op : getDomainOps(kernel)) {
-      Value v = op->getResult(0);
-      if (!source_.contains(v)) {
-        Value init = initOf(v);
-        source_[v] = init ? source_.lookup(init) : -1 - workspaces++;
-      }
-    }
+    for (Operation *op : getDomainOps(kernel))
+      for (Value v : op->getResults())
+        if (!source_.contains(v)) {
+          Value init = initOf(v);
+          source_[v] = init ? source_.lookup(init) : -1 - workspaces++;
+        }
     return success();
   }
   int64_t sourceOf(Value v) const { return source_.lookup(v); }
@@ -71,7 +73,9 @@ public:
       return failure();
     for (auto [ordinal, dims] : llvm::zip(l_.ops, l_.dims)) {
       Operation *op = ops_[ordinal];
-      LogicalResult ok = isa<ComputeOp>(op) ? emitCompute(cast<ComputeOp>(op), dims) : emitReduce(cast<ReduceOp>(op), dims);
+      LogicalResult ok = isa<ComputeOp>(op)   ? emitCompute(cast<ComputeOp>(op), dims)
+                         : isa<CascadeOp>(op) ? emitCascade(cast<CascadeOp>(op), dims)
+                                              : emitReduce(cast<ReduceOp>(op), dims);
       if (failed(ok))
         return failure();
     }
@@ -127,6 +131,8 @@ private:
       } else {
         auto name = v.getDefiningOp()->getAttrOfType<StringAttr>("name");
         a.name = (name ? name.getValue() : StringRef("workspace")).str();
+        if (v.getDefiningOp()->getNumResults() > 1) // a cascade's: one per component
+          a.name += "_" + std::to_string(cast<OpResult>(v).getResultNumber());
         a.shape = getTensorShape(v);
       }
       args.push_back(a);
@@ -139,8 +145,9 @@ private:
               (isa<BlockArgument>(v) && cast<BlockArgument>(v).getOwner() == &kernel_.getBlock()))
             add(v);
       });
-      if (isStored(op->getResult(0)))
-        add(op->getResult(0));
+      for (Value result : op->getResults())
+        if (isStored(result))
+          add(result);
     }
     llvm::stable_sort(args, [](const Arg &a, const Arg &b) {
       return std::pair(a.source < 0, a.source < 0 ? -a.source : a.source) < std::pair(b.source < 0, b.source < 0 ? -b.source : b.source);
@@ -162,6 +169,9 @@ private:
                                  l_.raster, l_.minBlocks, l_.stages, l_.fillLate, l_.unit, l_.producerWarps, l_.persistent, l_.cluster, l_.clusterIndex, plan_.target);
     func_->setAttr("kernel", b_.getStringAttr(kernel_.getSymName()));
     func_->setAttr("number", b_.getI64IntegerAttr(number));
+    setBaseLayouts(func_, llvm::map_to_vector(sources, [&](int64_t s) {
+      return BaseLayout{getParamStrides(kernel_, s), getParamAlignment(kernel_, s)};
+    }));
     Block &block = func_.getBody().emplaceBlock();
     for (const Arg &a : args) {
       Type type = a.value.getType();
@@ -240,20 +250,57 @@ private:
     return loops;
   }
 
-  /// for i0 .. for i1 .. { body } carrying `carried`; returns what comes out.
-  SmallVector<Value> loopNest(ArrayRef<int64_t> loops, SmallVector<Value> carried, Location loc,
+  /// Where the points of a domain lie along launch index `index`: the first tile's
+  /// offset and one past the last point. Indices in `open` are yet to be walked by
+  /// loops; the others have the offsets of the current tile.
+  std::pair<Value, Value> findSpan(std::optional<IntegerSet> set, ArrayRef<int64_t> dims, int64_t index, ArrayRef<int64_t> open,
+                                   Location loc) {
+    unsigned symbols = l_.extents.getNumSymbols(), rank = c_.rank();
+    auto apply = [&](AffineExpr e, ArrayRef<Value> operands, Location at) -> Value {
+      return tile::ApplyOp::create(b_, at, b_.getIndexType(), AffineMap::get(operands.size(), symbols, e), operands);
+    };
+    Value begin = constant(0, loc), end = apply(l_.extents.getResult(index), {}, loc);
+    if (!set)
+      return {begin, end};
+    SmallVector<DimRange> ranges;
+    unsigned self = 0;
+    for (auto [d, i] : llvm::enumerate(dims)) {
+      AffineExpr offset = b_.getAffineDimExpr(i);
+      ranges.push_back(llvm::is_contained(open, i) ? DimRange{b_.getAffineConstantExpr(0), l_.extents.getResult(i) - 1}
+                                                   : DimRange{offset, offset + (l_.tiles[i] - 1)});
+      if (i == index)
+        self = d;
+    }
+    IndexBounds bounds = findBounds(*set, self, ranges);
+    // Whole tiles: an access may count on where a tile starts.
+    int64_t tile = l_.tiles[index];
+    for (AffineExpr lower : bounds.lowers) {
+      AffineExpr first = simplifyAffineExpr(lower, rank, symbols).floorDiv(tile) * tile;
+      begin = arith::MaxSIOp::create(b_, NameLoc::get(b_.getStringAttr(l_.indices[index] + "_begin"), cu::unnamed(loc)), begin,
+                                     apply(first, c_.offsets, loc));
+    }
+    for (AffineExpr upper : bounds.uppers)
+      end = arith::MinSIOp::create(b_, NameLoc::get(b_.getStringAttr(l_.indices[index] + "_end"), cu::unnamed(loc)), end,
+                                   apply(simplifyAffineExpr(upper + 1, rank, symbols), c_.offsets, loc));
+    return {begin, end};
+  }
+
+  /// for i0 .. for i1 .. { body } carrying `carried`, over the tiles that can hold a
+  /// point of `set` (over launch indices `dims`); returns what comes out.
+  SmallVector<Value> loopNest(ArrayRef<int64_t> loops, std::optional<IntegerSet> set, ArrayRef<int64_t> dims,
+                              SmallVector<Value> carried, Location loc,
                               llvm::function_ref<SmallVector<Value>(SmallVector<Value>)> body) {
     if (loops.empty())
       return body(std::move(carried));
     int64_t index = loops.front();
-    Value end = tile::ApplyOp::create(b_, loc, b_.getIndexType(), AffineMap::get(0, l_.extents.getNumSymbols(), l_.extents.getResult(index)), ValueRange{});
-    auto loop = scf::ForOp::create(b_, loc, constant(0, loc), end, constant(l_.tiles[index], loc), carried);
+    auto [begin, end] = findSpan(set, dims, index, loops, loc);
+    auto loop = scf::ForOp::create(b_, loc, begin, end, constant(l_.tiles[index], loc), carried);
     loop.getInductionVar().setLoc(NameLoc::get(b_.getStringAttr(l_.indices[index] + "0"), loc));
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToStart(loop.getBody());
     Value outside = c_.offsets[index];
     c_.offsets[index] = loop.getInductionVar();
-    SmallVector<Value> results = loopNest(loops.drop_front(), llvm::to_vector_of<Value>(loop.getRegionIterArgs()), loc, body);
+    SmallVector<Value> results = loopNest(loops.drop_front(), set, dims, llvm::to_vector_of<Value>(loop.getRegionIterArgs()), loc, body);
     c_.offsets[index] = outside;
     if (results.size() == carried.size()) {
       if (!loop.getBody()->empty() && loop.getBody()->back().hasTrait<OpTrait::IsTerminator>())
@@ -286,7 +333,7 @@ private:
 
   LogicalResult emitCompute(ComputeOp op, ArrayRef<int64_t> dims) {
     bool ok = true;
-    loopNest(loopsOf(dims), {}, op.getLoc(), [&](SmallVector<Value>) {
+    loopNest(loopsOf(dims), op.getCondition(), dims, {}, op.getLoc(), [&](SmallVector<Value>) {
       BodyToTiles body(b_, c_, op, dims);
       Value value = body.evaluate(op.getYield().getValues()[0]);
       Value condition = op.getCondition() ? body.evaluateSet(*op.getCondition(), op.getLoc()) : Value();
@@ -362,7 +409,7 @@ private:
       auto combine = tile::CombineOp::create(b_, loc, types, op.getKind(), carried);
       return llvm::to_vector_of<Value>(combine.getResults());
     };
-    SmallVector<Value> partials = loopNest(loops, identity, loc, iteration);
+    SmallVector<Value> partials = loopNest(loops, op.getCondition(), dims, identity, loc, iteration);
     if (!ok)
       return failure();
     SmallVector<int64_t> kept(dims.take_front(op.getNumParallel()));
@@ -377,6 +424,89 @@ private:
     if (arg)
       result = arith::IndexCastOp::create(b_, loc, RankedTensorType::get(outShape, b_.getI64Type()), result);
     return finishReduce(op, dims, result, shaper);
+  }
+
+  /// Several reductions at once: every register carries the state of the points it has
+  /// seen; at the end the states are moved to the common components, and combine.
+  LogicalResult emitCascade(CascadeOp op, ArrayRef<int64_t> dims) {
+    Location loc = NameLoc::get(op.getNameAttr() ? op.getNameAttr() : b_.getStringAttr("state"), op.getLoc());
+    unsigned n = op.getNumComponents();
+    ArrayRef<int64_t> reduced = dims.drop_front(op.getNumParallel()), kept = dims.take_front(op.getNumParallel());
+    BodyToTiles shaper(b_, c_, op, dims);
+    SmallVector<int64_t> full = shaper.shapeOf(dims), outShape = shaper.shapeOf(kept), sorted(reduced);
+    llvm::sort(sorted);
+    bool ok = true;
+    auto identity = [&](unsigned k) -> Value {
+      auto type = RankedTensorType::get(full, op.getComponentType(k));
+      TypedAttr value = identityOf(op.getComponentKind(k), op.getComponentType(k), b_);
+      return arith::ConstantOp::create(b_, loc, type, SplatElementsAttr::get(type, Attribute(value)));
+    };
+    /// Component k of `state`, moved to the new values of the components before it.
+    auto rescale = [&](ArrayRef<Value> state, ArrayRef<Value> moved, unsigned k) -> Value {
+      BodyToTiles body(b_, c_, op, {});
+      Block &block = op.getRescale().front();
+      for (unsigned j = 0; j <= k; ++j)
+        body.bind(block.getArgument(j), state[j]);
+      for (unsigned j = 0; j < k; ++j)
+        body.bind(block.getArgument(n + j), moved[j]);
+      Value v = body.evaluate(op.getRescaledValue(k));
+      ok &= bool(v);
+      return v ? body.broadcast(v, full) : state[k];
+    };
+    SmallVector<int64_t> loops = loopsOf(dims);
+    SmallVector<Value> start;
+    if (!loops.empty())
+      for (unsigned k = 0; k < n; ++k)
+        start.push_back(identity(k));
+    SmallVector<Value> states = loopNest(loops, op.getCondition(), dims, start, loc, [&](SmallVector<Value> carried) {
+      BodyToTiles body(b_, c_, op, dims);
+      Value condition = op.getCondition() ? body.evaluateSet(*op.getCondition(), loc) : Value();
+      if (op.getYield().getCondition())
+        condition = body.conjunction(condition, body.evaluate(op.getYield().getCondition()), loc);
+      condition = body.conjunction(condition, body.inside(reduced, loc), loc);
+      SmallVector<Value> next;
+      for (unsigned k = 0; k < n && ok; ++k) {
+        Value term = body.evaluate(op.getElementValue(k));
+        ok &= bool(term);
+        if (!ok)
+          break;
+        term = body.broadcast(term, full);
+        if (condition)
+          term = arith::SelectOp::create(b_, loc, body.broadcast(condition, full), term, identity(k));
+        if (!carried.empty())
+          term = tile::CombineOp::create(b_, loc, term.getType(), op.getComponentKind(k),
+                                         ValueRange{rescale(carried, next, k), term}).getResult(0);
+        next.push_back(term);
+        body.bind(op.getBlock().getArgument(op.getNumDims() + k), term);
+      }
+      return ok ? next : carried;
+    });
+    if (!ok)
+      return failure();
+    // What all states have in common, component by component.
+    SmallVector<Value> finals, spread;
+    for (unsigned k = 0; k < n; ++k) {
+      SmallVector<Type> type{RankedTensorType::get(outShape, op.getComponentType(k))};
+      Value moved = rescale(states, spread, k);
+      finals.push_back(tile::ReduceOp::create(b_, loc, type, op.getComponentKind(k), moved, sorted).getResults()[0]);
+      spread.push_back(shaper.broadcast(finals.back(), full));
+    }
+    BodyToTiles last(b_, c_, op, kept);
+    for (unsigned k = 0; k < n; ++k)
+      last.bind(op.getFinalize().front().getArgument(op.getNumParallel() + k), finals[k]);
+    AffineMap plain = AffineMap::getMultiDimIdentityMap(kept.size(), b_.getContext());
+    plain = AffineMap::get(kept.size(), l_.extents.getNumSymbols(), plain.getResults(), b_.getContext());
+    for (unsigned k = 0; k < n && ok; ++k) {
+      Value value = last.evaluate(op.getFinalValue(k));
+      ok &= bool(value);
+      if (!ok)
+        break;
+      value = last.broadcast(value, outShape);
+      c_.results[op.getResult(k)] = value;
+      if (isStored(op.getResult(k)))
+        store(value, op.getResult(k), plain, kept, {}, last, op.getLoc());
+    }
+    return success(ok);
   }
 
   /// Continues from an init, keeps the value for readers, stores it if wanted.
@@ -422,6 +552,7 @@ private:
     };
     SmallVector<int64_t> m = indicesOf(c.m), n = indicesOf(c.n), k = indicesOf(c.k);
     Value left = c.a, right = c.b;
+    std::optional<IntegerSet> leftWhere = c.aWhere, rightWhere = c.bWhere;
     // The unit's rows are the side with tiles that fill them.
     auto tileOf = [&](ArrayRef<int64_t> list) {
       int64_t p = 1;
@@ -432,17 +563,18 @@ private:
     if (l_.unit == "wgmma" && tileOf(m) < 64) {
       std::swap(m, n);
       std::swap(left, right);
+      std::swap(leftWhere, rightWhere);
     }
     SmallVector<int64_t> kept(dims.take_front(op.getNumParallel()));
     BodyToTiles shaper(b_, c_, op, dims);
     auto type = RankedTensorType::get(shaper.shapeOf(kept), op.getResult().getType().getElementType());
     Value zero = arith::ConstantOp::create(b_, loc, type, SplatElementsAttr::get(type, Attribute(b_.getZeroAttr(type.getElementType()))));
     bool ok = true;
-    SmallVector<Value> out = contractionLoop(k, zero, loc, [&](Value acc) -> Value {
+    SmallVector<Value> out = contractionLoop(k, op.getCondition(), dims, zero, loc, [&](Value acc) -> Value {
       BodyToTiles body(b_, c_, op, dims);
       Type unitType = l_.unit == "simt" ? Type() : c.unitType;
       bool aRounded = false, bRounded = false;
-      Value a = operand(left, unitType, k, body, loc, aRounded), b = operand(right, unitType, k, body, loc, bRounded);
+      Value a = operand(left, unitType, leftWhere, k, body, loc, aRounded), b = operand(right, unitType, rightWhere, k, body, loc, bRounded);
       ok = a && b;
       return ok ? tile::DotOp::create(b_, loc, type, a, b, acc, m, n, k, Value(), c.aUnsigned, c.bUnsigned, aRounded, bRounded)
                       .getResult()
@@ -454,18 +586,36 @@ private:
   }
 
   /// One loop over all tiles of the reduced indices, however many there are: it
-  /// becomes the pipeline.
-  SmallVector<Value> contractionLoop(ArrayRef<int64_t> k, Value init, Location loc, llvm::function_ref<Value(Value)> body) {
+  /// becomes the pipeline. The slowest of them starts and ends where the domain does.
+  SmallVector<Value> contractionLoop(ArrayRef<int64_t> k, std::optional<IntegerSet> set, ArrayRef<int64_t> dims, Value init,
+                                     Location loc, llvm::function_ref<Value(Value)> body) {
     SmallVector<AffineExpr> counts;
-    AffineExpr total = b_.getAffineConstantExpr(1);
-    for (int64_t i : k) {
+    for (int64_t i : k)
       counts.push_back(l_.extents.getResult(i).ceilDiv(l_.tiles[i]));
-      total = total * counts.back();
-    }
     unsigned symbols = l_.extents.getNumSymbols();
+    Value begin, end;
+    if (set)
+      std::tie(begin, end) = findSpan(set, dims, k.front(), k, loc);
+    if (begin && matchPattern(begin, m_Zero()))
+      begin = {};
+    if (end && end.getDefiningOp<tile::ApplyOp>())
+      end = {}; // the extent
+    SmallVector<Value> span;
+    AffineExpr length = l_.extents.getResult(k.front());
+    if (end) {
+      length = b_.getAffineDimExpr(span.size());
+      span.push_back(end);
+    }
+    if (begin) {
+      length = length - b_.getAffineDimExpr(span.size());
+      span.push_back(begin);
+    }
+    AffineExpr total = length.ceilDiv(l_.tiles[k.front()]);
+    for (AffineExpr faster : ArrayRef(counts).drop_front())
+      total = total * faster;
     Location counted = NameLoc::get(b_.getStringAttr(l_.indices[k.back()] + "_tiles"), cu::unnamed(loc));
-    Value end = tile::ApplyOp::create(b_, counted, b_.getIndexType(), AffineMap::get(0, symbols, total), ValueRange{});
-    auto loop = scf::ForOp::create(b_, loc, constant(0, loc), end, constant(1, loc), init);
+    Value tileCount = tile::ApplyOp::create(b_, counted, b_.getIndexType(), AffineMap::get(span.size(), symbols, total), span);
+    auto loop = scf::ForOp::create(b_, loc, constant(0, loc), tileCount, constant(1, loc), init);
     loop.getInductionVar().setLoc(NameLoc::get(b_.getStringAttr(l_.indices[k.back()] + "_tile"), loc));
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToEnd(loop.getBody());
@@ -474,8 +624,14 @@ private:
     for (size_t i = k.size(); i-- > 0;) {
       AffineExpr number = i == 0 ? left : left % counts[i];
       left = i == 0 ? left : left.floorDiv(counts[i]);
+      SmallVector<Value> operands{loop.getInductionVar()};
+      AffineExpr offset = number * l_.tiles[k[i]];
+      if (i == 0 && begin) {
+        offset = b_.getAffineDimExpr(1) + offset;
+        operands.push_back(begin);
+      }
       c_.offsets[k[i]] = tile::ApplyOp::create(b_, NameLoc::get(b_.getStringAttr(l_.indices[k[i]] + "0"), loc), b_.getIndexType(),
-                                               AffineMap::get(1, symbols, number * l_.tiles[k[i]]), loop.getInductionVar());
+                                               AffineMap::get(operands.size(), symbols, offset), operands);
     }
     Value next = body(loop.getRegionIterArg(0));
     scf::YieldOp::create(b_, loc, next);
@@ -503,17 +659,24 @@ private:
     return arith::TruncFOp::create(b_, loc, RankedTensorType::get(type.getShape(), unitType), tile);
   }
 
-  /// As inUnitType, zero beyond the reduced extents.
-  Value operand(Value factor, Type unitType, ArrayRef<int64_t> k, BodyToTiles &body, Location loc, bool &rounded) {
+  /// As inUnitType, zero beyond the reduced extents and where `where` does not hold.
+  Value operand(Value factor, Type unitType, std::optional<IntegerSet> where, ArrayRef<int64_t> k, BodyToTiles &body, Location loc,
+                bool &rounded) {
     Value tile = inUnitType(factor, unitType, body, loc, rounded);
-    if (!tile || tile.getDefiningOp<tile::LoadOp>())
-      return tile; // loads give zero there
-    Value inside = body.inside(k, loc);
-    if (!inside)
+    if (!tile)
       return tile;
+    Value counts = where ? body.evaluateSet(*where, loc) : Value();
+    if (!tile.getDefiningOp<tile::LoadOp>()) // loads give zero there
+      counts = body.conjunction(counts, body.inside(k, loc), loc);
+    if (!counts)
+      return tile;
+    SmallVector<int64_t> shape(cast<RankedTensorType>(tile.getType()).getShape());
+    for (auto [s, n] : llvm::zip(shape, cast<RankedTensorType>(counts.getType()).getShape()))
+      s = std::max(s, n);
+    tile = body.broadcast(tile, shape);
     auto type = cast<RankedTensorType>(tile.getType());
     Value zero = arith::ConstantOp::create(b_, loc, type, SplatElementsAttr::get(type, Attribute(b_.getZeroAttr(type.getElementType()))));
-    return arith::SelectOp::create(b_, loc, body.broadcast(inside, type.getShape()), tile, zero);
+    return arith::SelectOp::create(b_, loc, body.broadcast(counts, shape), tile, zero);
   }
 
   OpBuilder &b_;

@@ -214,6 +214,12 @@ Value ThreadCode::loadRegister(const RegTile &t, const OpenDigits &open, Locatio
   return memref::LoadOp::create(b, loc, t.array, registerIndex(t.layout, open, loc));
 }
 
+Value scaled(ThreadCode &code, Value subscript, AffineExpr stride, Location loc) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(stride))
+    return code.mul(subscript, constant.getValue(), loc);
+  return arith::MulIOp::create(code.b, loc, subscript, code.expand(stride, {}, loc));
+}
+
 bool isRematerialized(Operation *op) {
   return op && op->getNumResults() == 1 && isa<RankedTensorType>(op->getResult(0).getType()) &&
          isa<arith::ConstantOp, tile::SplatOp, tile::IndexOp, tile::InsideOp>(op);

@@ -89,6 +89,9 @@ public:
   mlir::Value element(mlir::Value tile, const OpenDigits &open, mlir::Location loc);
 };
 
+/// A subscript times its stride, an expression of the sizes.
+mlir::Value scaled(ThreadCode &code, mlir::Value subscript, mlir::AffineExpr stride, mlir::Location loc);
+
 /// Constants, splats, coordinates and masks: never held in registers.
 bool isRematerialized(mlir::Operation *op);
 

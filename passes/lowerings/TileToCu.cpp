@@ -8,6 +8,7 @@
 #include "passes/lowerings/DotToCu.h"
 #include "support/Target.h"
 #include "passes/te/Reduction.h"
+#include "passes/tile/Access.h"
 
 using namespace mlir;
 
@@ -92,6 +93,9 @@ void FunctionLowering::makeKernel() {
   note(func_.getExtents());
   for (Attribute a : func_.getArgShapes())
     note(cast<AffineMapAttr>(a).getValue());
+  for (BlockArgument base : func_.getBlock().getArguments())
+    if (AffineMap strides = layoutOfBase(func_, base).strides)
+      note(strides);
   func_.walk([&](Operation *op) {
     for (NamedAttribute a : op->getAttrs())
       if (auto map = dyn_cast<AffineMapAttr>(a.getValue()))

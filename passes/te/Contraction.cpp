@@ -1,5 +1,9 @@
 #include "passes/te/Contraction.h"
 
+#include "ir/te/TeShape.h"
+#include "passes/te/Affine.h"
+#include "passes/te/Domain.h"
+
 using namespace mlir;
 
 namespace kernelc::te {
@@ -11,12 +15,12 @@ llvm::BitVector findSupport(Value value, unsigned numDims) {
   while (!work.empty()) {
     Value v = work.pop_back_val();
     if (auto arg = dyn_cast<BlockArgument>(v)) {
-      if (arg.getArgNumber() < numDims && isa<ComputeOp, ReduceOp>(arg.getOwner()->getParentOp()))
+      if (arg.getArgNumber() < numDims && isDomainOp(arg.getOwner()->getParentOp()))
         dims.set(arg.getArgNumber());
       continue;
     }
     Operation *op = v.getDefiningOp();
-    if (isa<ComputeOp, ReduceOp>(op) || !seen.insert(op).second)
+    if (isDomainOp(op) || !seen.insert(op).second)
       continue;
     if (auto read = dyn_cast<ReadOp>(op)) {
       AffineMap map = read.getMapOrIdentity();
@@ -78,11 +82,44 @@ Type findUnitType(Value a, Value b, Type accumulator) {
 
 bool isZeroExtended(Value factor) { return isa_and_nonnull<arith::ExtUIOp>(factor.getDefiningOp()); }
 
+/// Gives every constraint of the reduction's condition to a factor that has its
+/// dims; else to one that becomes an operand of them (a mask that makes `a[k]` an
+/// operand over i and k). `inA`, `inB` grow with what the factors take on. False
+/// where a constraint ties both factors together.
+bool shareCondition(ReduceOp reduce, Contraction &c, llvm::BitVector &inA, llvm::BitVector &inB) {
+  std::optional<IntegerSet> set = reduce.getCondition();
+  if (!set)
+    return true;
+  // A computed factor passes through registers, where a mask costs least.
+  auto isRead = [](Value v) { return bool(stripWidening(v).getDefiningOp<ReadOp>()); };
+  bool preferB = isRead(c.a) && !isRead(c.b);
+  SmallVector<unsigned> forA, forB;
+  for (unsigned i = 0; i < set->getNumConstraints(); ++i) {
+    llvm::BitVector dims(reduce.getNumDims());
+    collectDims(set->getConstraint(i), dims);
+    auto fits = [&](const llvm::BitVector &own, const llvm::BitVector &other) {
+      llvm::BitVector extra = dims;
+      extra.reset(own);
+      return !extra.anyCommon(other);
+    };
+    bool a = fits(inA, inB), b = fits(inB, inA);
+    if (!a && !b)
+      return false;
+    bool toB = preferB ? b : !a;
+    (toB ? forB : forA).push_back(i);
+    (toB ? inB : inA) |= dims;
+  }
+  if (!forA.empty())
+    c.aWhere = select(*set, forA);
+  if (!forB.empty())
+    c.bWhere = select(*set, forB);
+  return true;
+}
+
 } // namespace
 
 std::optional<Contraction> findContraction(ReduceOp reduce) {
-  if (reduce.getKind() != Combiner::Sum || reduce.getCondition() || reduce.getYield().getCondition() ||
-      reduce.getInit() || reduce.getOutMap())
+  if (reduce.getKind() != Combiner::Sum || reduce.getYield().getCondition() || reduce.getInit() || reduce.getOutMap())
     return std::nullopt;
   Operation *product = reduce.getYield().getValues()[0].getDefiningOp();
   if (!product || !isa<arith::MulFOp, arith::MulIOp>(product))
@@ -92,6 +129,8 @@ std::optional<Contraction> findContraction(ReduceOp reduce) {
   c.a = product->getOperand(0);
   c.b = product->getOperand(1);
   llvm::BitVector inA = findSupport(c.a, dims), inB = findSupport(c.b, dims);
+  if (!shareCondition(reduce, c, inA, inB))
+    return std::nullopt;
   for (unsigned d = 0; d < dims; ++d) {
     if (d >= parallel) {
       if (!inA[d] || !inB[d])
@@ -114,6 +153,7 @@ std::optional<Contraction> findContraction(ReduceOp reduce) {
   if (c.m.back() > c.n.back()) {
     std::swap(c.a, c.b);
     std::swap(c.m, c.n);
+    std::swap(c.aWhere, c.bWhere);
   }
   c.aType = stripWidening(c.a).getType();
   c.bType = stripWidening(c.b).getType();

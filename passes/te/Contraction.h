@@ -5,6 +5,7 @@
 
 #include "ir/te/Te.h"
 #include "llvm/ADT/BitVector.h"
+#include "mlir/IR/IntegerSet.h"
 
 namespace kernelc::te {
 
@@ -20,14 +21,18 @@ struct Contraction {
   /// The type in which a matrix unit takes both factors without changing either:
   /// i8 (integers), f16, bf16 or tf32. Null where there is none.
   mlir::Type unitType;
+  /// The domain's condition, shared out: a factor counts as zero where its part does
+  /// not hold.
+  std::optional<mlir::IntegerSet> aWhere, bWhere;
 };
 
 /// The dims of the enclosing domain op that a body value depends on.
 llvm::BitVector findSupport(mlir::Value value, unsigned numDims);
 
 /// `reduce` as a contraction: a sum whose body is a product of two factors that
-/// both depend on every reduced index and each on a parallel index of its own,
-/// without conditions.
+/// both depend on every reduced index and each on a parallel index of its own. Each
+/// constraint of its condition must concern one factor's indices only; conditions on
+/// data are not taken.
 std::optional<Contraction> findContraction(ReduceOp reduce);
 
 /// The value behind an exact widening (extf, extsi, extui), or `value` itself.

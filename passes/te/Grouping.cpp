@@ -17,20 +17,11 @@ using namespace mlir;
 namespace kernelc::te {
 namespace {
 
-AffineMap extentsOf(Operation *op) {
-  return isa<ComputeOp>(op) ? cast<ComputeOp>(op).getExtents() : cast<ReduceOp>(op).getExtents();
-}
-unsigned parallelOf(Operation *op) {
-  return isa<ComputeOp>(op) ? cast<ComputeOp>(op).getNumParallel() : cast<ReduceOp>(op).getNumParallel();
-}
-ArrayAttr indexNames(Operation *op) {
-  return isa<ComputeOp>(op) ? cast<ComputeOp>(op).getIndices() : cast<ReduceOp>(op).getIndices();
-}
 bool isPlain(Operation *op) {
   if (auto c = dyn_cast<ComputeOp>(op))
     return !c.getInit() && !c.getOutMap();
-  auto r = cast<ReduceOp>(op);
-  return !r.getInit() && !r.getOutMap();
+  auto r = dyn_cast<ReduceOp>(op);
+  return !r || (!r.getInit() && !r.getOutMap());
 }
 
 /// A group under construction: statements and the launch index of each dim.
@@ -46,7 +37,8 @@ class Grouper {
 public:
   explicit Grouper(KernelOp kernel) : kernel_(kernel), ops_(getDomainOps(kernel)) {
     for (auto [i, op] : llvm::enumerate(ops_))
-      ordinal_[op->getResult(0)] = i;
+      for (Value result : op->getResults())
+        ordinal_[result] = i;
   }
 
   std::vector<LaunchPlan> run() {
@@ -61,10 +53,10 @@ private:
     Operation *op = ops_[i];
     Group g;
     g.ops = {i};
-    g.grid = parallelOf(op);
-    for (auto [d, e] : llvm::enumerate(extentsOf(op).getResults())) {
+    g.grid = getNumParallel(op);
+    for (auto [d, e] : llvm::enumerate(getExtents(op).getResults())) {
       g.extents.push_back(e);
-      g.names.push_back(cast<StringAttr>(indexNames(op)[d]).getValue().str());
+      g.names.push_back(cast<StringAttr>(getIndices(op)[d]).getValue().str());
     }
     g.dims.push_back(llvm::to_vector(llvm::seq<int64_t>(0, g.extents.size())));
     owner_[i] = groups_.size();
@@ -94,9 +86,9 @@ private:
   bool join(int64_t i, int64_t candidate, ArrayRef<ReadOp> reads) {
     Operation *op = ops_[i];
     Group &g = groups_[candidate];
-    if (isContractionGroup(g) && isa<ReduceOp>(op))
+    if (isContractionGroup(g) && !isa<ComputeOp>(op))
       return false; // a product's tile stays a tile; reducing it again is the cascade's business
-    SmallVector<int64_t> map(extentsOf(op).getNumResults(), -1);
+    SmallVector<int64_t> map(getExtents(op).getNumResults(), -1);
     for (ReadOp read : reads) {
       int64_t producer = ordinal_[read.getTensor()];
       if (owner_[producer] != candidate)
@@ -108,15 +100,15 @@ private:
     unsigned found = 0;
     for (auto [d, index] : llvm::enumerate(map))
       if (index >= 0 && index < int64_t(g.grid)) {
-        if (d >= parallelOf(op))
+        if (d >= getNumParallel(op))
           return false;
         ++found;
       }
     if (found != g.grid || g.grid == 0)
       return false;
-    if (isa<ReduceOp>(op) && parallelOf(op) != g.grid)
+    if (!isa<ComputeOp>(op) && getNumParallel(op) != g.grid)
       return false;
-    if (isContractionGroup(g) && extentsOf(op).getNumResults() != g.grid)
+    if (isContractionGroup(g) && getExtents(op).getNumResults() != g.grid)
       return false;
     // A second contraction in one launch would need operands of its own shape.
     if (auto r = dyn_cast<ReduceOp>(op); r && findContraction(r))
@@ -132,7 +124,7 @@ private:
     for (auto [n, g] : llvm::enumerate(groups_)) {
       if (!llvm::all_of(g.ops, [&](int64_t o) { return isa<ComputeOp>(ops_[o]) && isPlain(ops_[o]); }))
         continue;
-      if (g.grid != parallelOf(ops_[i]) || ArrayRef<AffineExpr>(g.extents) != extentsOf(ops_[i]).getResults())
+      if (g.grid != getNumParallel(ops_[i]) || ArrayRef<AffineExpr>(g.extents) != getExtents(ops_[i]).getResults())
         continue;
       adopt(i, n, llvm::to_vector(llvm::seq<int64_t>(0, g.extents.size())));
       return true;
@@ -153,12 +145,12 @@ private:
     AffineMap access = read.getMapOrIdentity();
     for (auto [r, e] : llvm::enumerate(access.getResults())) {
       auto d = dyn_cast<AffineDimExpr>(e);
-      auto arg = d ? dyn_cast<BlockArgument>(read.getOperands_()[d.getPosition()]) : BlockArgument();
-      if (!arg || arg.getOwner()->getParentOp() != op)
+      std::optional<unsigned> found = d ? findIndex(op, read.getOperands_()[d.getPosition()]) : std::nullopt;
+      if (!found)
         return false;
       int64_t index = g.dims[position][r];
-      unsigned dim = arg.getArgNumber();
-      if (extentsOf(op).getResult(dim) != g.extents[index] || (map[dim] >= 0 && map[dim] != index))
+      unsigned dim = *found;
+      if (getExtents(op).getResult(dim) != g.extents[index] || (map[dim] >= 0 && map[dim] != index))
         return false;
       map[dim] = index;
     }
@@ -173,14 +165,14 @@ private:
     for (auto [d, index] : llvm::enumerate(map)) {
       if (index >= 0)
         continue;
-      AffineExpr extent = extentsOf(op).getResult(d);
+      AffineExpr extent = getExtents(op).getResult(d);
       for (unsigned k = g.grid; k < g.extents.size() && index < 0; ++k)
         if (g.extents[k] == extent && !llvm::is_contained(map, int64_t(k)))
           index = k;
       if (index < 0) {
         index = g.extents.size();
         g.extents.push_back(extent);
-        g.names.push_back(cast<StringAttr>(indexNames(op)[d]).getValue().str());
+        g.names.push_back(cast<StringAttr>(getIndices(op)[d]).getValue().str());
       }
     }
     g.ops.push_back(i);
@@ -194,7 +186,8 @@ private:
       LaunchPlan l;
       Operation *last = ops_[g.ops.back()];
       auto name = last->getAttrOfType<StringAttr>("name");
-      std::string base = name ? name.getValue().str() : isa<ReduceOp>(last) ? stringifyCombiner(cast<ReduceOp>(last).getKind()).str() : "step";
+      std::string base = name ? name.getValue().str() : isa<ReduceOp>(last) ? stringifyCombiner(cast<ReduceOp>(last).getKind()).str()
+                         : isa<CascadeOp>(last) ? "cascade" : "step";
       l.name = base;
       for (int n = 2; llvm::any_of(launches, [&](const LaunchPlan &o) { return o.name == l.name; }); ++n)
         l.name = base + std::to_string(n);

@@ -12,6 +12,7 @@
 #include "passes/te/Grouping.h"
 #include "passes/te/PlanAttr.h"
 #include "passes/te/Schedule.h"
+#include "passes/te/Strides.h"
 #include "passes/tile/Box.h"
 #include "passes/tile/WgmmaOperand.h"
 #include "support/Target.h"
@@ -61,8 +62,8 @@ AccessSummary summarizeAccesses(const LaunchPlan &launch, ArrayRef<Operation *> 
         return;
       SmallVector<int64_t> operandIndex;
       for (Value v : read.getOperands_()) {
-        auto arg = dyn_cast<BlockArgument>(v);
-        operandIndex.push_back(arg && arg.getOwner()->getParentOp() == op ? dims[arg.getArgNumber()] : -1);
+        std::optional<unsigned> dim = findIndex(op, v);
+        operandIndex.push_back(dim ? dims[*dim] : -1);
       }
       count(read.getMapOrIdentity(), operandIndex, read.getTensor().getType().getElementType());
     });
@@ -230,6 +231,9 @@ private:
       box[d] = l.tiles[d];
     int64_t bytes = read.getResult().getType().getIntOrFloatBitWidth() / 8;
     TensorRead access{map, getTensorShape(read.getTensor()), l.extents, box, bytes, false, llvm::BitVector(box.size())};
+    int64_t param = findParam(read.getTensor());
+    access.strides = getParamStrides(getKernel(read), param);
+    access.alignment = getParamAlignment(getKernel(read), param);
     if (read.getBounds() == BoundsMode::Pad) {
       access.zeroOutside = true;
       if (!matchPattern(read.getPadding(), m_AnyZeroFloat())) {
@@ -251,6 +255,8 @@ private:
   bool scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<int64_t> dims) {
     if (!target_.wgmma || given.aType != given.bType || given.aType != given.unitType || !(given.aType.isBF16() || given.aType.isF16()))
       return false;
+    if (given.aWhere || given.bWhere)
+      return false; // a mask is applied in registers
     // The unit's 64 rows are filled by the longer side.
     Contraction c = given;
     int64_t m = extentProduct(l, c.m, dims), n = extentProduct(l, c.n, dims);
@@ -361,7 +367,7 @@ private:
       Value narrow = stripWidening(factor);
       return narrow.getDefiningOp<ReadOp>() && (!unit || narrow.getType() == c.unitType);
     };
-    bool copied = isCopied(c.a) && isCopied(c.b);
+    bool copied = isCopied(c.a) && isCopied(c.b) && !c.aWhere && !c.bWhere;
     int64_t blocks = mma && copied ? 2 : 1, fit = (target_.maxSharedPerBlock / blocks - 1024) / stageBytes;
     l.stages = mma && target_.asyncCopy ? std::clamp<int64_t>(fit, 2, 4) : 2;
     l.minBlocks = fit >= 2 ? blocks : 1;

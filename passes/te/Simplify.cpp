@@ -5,6 +5,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "passes/te/IndexArithmetic.h"
 
 using namespace mlir;
 
@@ -33,7 +34,7 @@ struct InlineRead : OpRewritePattern<te::ReadOp> {
     IRMapping mapping;
     SmallVector<Value> subscripts;
     for (AffineExpr e : map.getResults()) {
-      Value v = materialize(rewriter, read.getLoc(), e, read.getOperands_(), map.getNumSymbols());
+      Value v = te::materialize(rewriter, read.getLoc(), e, read.getOperands_(), map.getNumSymbols());
       if (!v)
         return failure();
       subscripts.push_back(v);
@@ -51,30 +52,6 @@ struct InlineRead : OpRewritePattern<te::ReadOp> {
     rewriter.replaceOp(read, result);
     return success();
   }
-
-  /// An index value for `e` over `operands`: the operand itself, or a te.size /
-  /// arith expression. Affine structure is recovered by ComposeSubscripts.
-  static Value materialize(PatternRewriter &b, Location loc, AffineExpr e, ValueRange operands, unsigned symbols) {
-    if (auto d = dyn_cast<AffineDimExpr>(e))
-      return operands[d.getPosition()];
-    if (e.isSymbolicOrConstant())
-      return te::SizeOp::create(b, loc, b.getIndexType(), AffineMap::get(0, symbols, e));
-    auto bin = cast<AffineBinaryOpExpr>(e);
-    Value x = materialize(b, loc, bin.getLHS(), operands, symbols);
-    Value y = materialize(b, loc, bin.getRHS(), operands, symbols);
-    if (!x || !y)
-      return {};
-    switch (e.getKind()) {
-    case AffineExprKind::Add: return arith::AddIOp::create(b, loc, x, y);
-    case AffineExprKind::Mul: return arith::MulIOp::create(b, loc, x, y);
-    case AffineExprKind::FloorDiv: return arith::FloorDivSIOp::create(b, loc, x, y);
-    case AffineExprKind::Mod: {
-      Value q = arith::FloorDivSIOp::create(b, loc, x, y);
-      return arith::SubIOp::create(b, loc, x, arith::MulIOp::create(b, loc, q, y));
-    }
-    default: return {};
-    }
-  }
 };
 
 /// Subscripts computed by index arithmetic become part of the map:
@@ -83,52 +60,12 @@ struct InlineRead : OpRewritePattern<te::ReadOp> {
 struct ComposeSubscripts : OpRewritePattern<te::ReadOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  /// `v` as an affine expression over `leaves` (appended to as needed).
-  static AffineExpr affineOf(Value v, SmallVectorImpl<Value> &leaves, unsigned symbols, MLIRContext *c) {
-    Operation *op = v.getDefiningOp();
-    auto leaf = [&]() -> AffineExpr {
-      auto it = llvm::find(leaves, v);
-      unsigned n = it - leaves.begin();
-      if (it == leaves.end())
-        leaves.push_back(v);
-      return getAffineDimExpr(n, c);
-    };
-    if (!op)
-      return leaf();
-    if (auto size = dyn_cast<te::SizeOp>(op))
-      return size.getMap().getResult(0);
-    APInt value;
-    if (matchPattern(v, m_ConstantInt(&value)))
-      return getAffineConstantExpr(value.getSExtValue(), c);
-    if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::FloorDivSIOp>(op))
-      return leaf();
-    size_t before = leaves.size();
-    AffineExpr x = affineOf(op->getOperand(0), leaves, symbols, c), y = affineOf(op->getOperand(1), leaves, symbols, c);
-    if (isa<arith::AddIOp>(op))
-      return x + y;
-    if (isa<arith::SubIOp>(op)) {
-      // x - (x floordiv c) * c is x mod c.
-      if (auto mul = dyn_cast<AffineBinaryOpExpr>(y); mul && y.getKind() == AffineExprKind::Mul)
-        if (auto div = dyn_cast<AffineBinaryOpExpr>(mul.getLHS());
-            div && div.getKind() == AffineExprKind::FloorDiv && div.getLHS() == x && div.getRHS() == mul.getRHS())
-          return x % mul.getRHS();
-      return x - y;
-    }
-    bool isMul = isa<arith::MulIOp>(op);
-    if (isMul && x.isSymbolicOrConstant())
-      std::swap(x, y);
-    if (y.isSymbolicOrConstant())
-      return isMul ? x * y : x.floorDiv(y);
-    leaves.truncate(before);
-    return leaf();
-  }
-
   LogicalResult matchAndRewrite(te::ReadOp read, PatternRewriter &rewriter) const override {
     AffineMap map = read.getMapOrIdentity();
     SmallVector<Value> leaves;
     SmallVector<AffineExpr> replacements;
     for (Value v : read.getOperands_())
-      replacements.push_back(affineOf(v, leaves, map.getNumSymbols(), read.getContext()));
+      replacements.push_back(te::affineOf(v, leaves));
     SmallVector<AffineExpr> results;
     for (AffineExpr e : map.getResults())
       results.push_back(simplifyAffineExpr(e.replaceDims(replacements), leaves.size(), map.getNumSymbols()));

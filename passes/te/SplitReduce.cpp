@@ -4,6 +4,7 @@
 #include "ir/te/TeShape.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/te/Affine.h"
+#include "passes/te/Cascade.h"
 #include "passes/te/Contraction.h"
 #include "passes/te/PlanAttr.h"
 #include "support/Target.h"
@@ -23,37 +24,48 @@ public:
   Splitter(KernelOp kernel, const Target &target, const SizeFacts &facts) : kernel_(kernel), target_(target), facts_(facts) {}
 
   void run() {
-    SmallVector<ReduceOp> reduces(kernel_.getBlock().getOps<ReduceOp>());
-    for (ReduceOp r : reduces)
-      if (int64_t chunk = chunkFor(r))
+    for (Operation &op : llvm::make_early_inc_range(kernel_.getBlock())) {
+      if (!isa<ReduceOp, CascadeOp>(op))
+        continue;
+      int64_t chunk = chunkFor(&op);
+      auto r = dyn_cast<ReduceOp>(op);
+      if (!chunk)
+        continue;
+      if (r && !r.isArg())
         split(r, chunk);
+      else if (CascadeOp cascade = r ? convertArgReduction(r) : cast<CascadeOp>(op))
+        splitCascade(cascade, chunk);
+    }
   }
 
 private:
   /// How many elements of the first reduced index one block should take; 0: leave alone.
-  int64_t chunkFor(ReduceOp r) {
-    if (r.getCondition() || r.getYield().getCondition() || r.getInit() || r.getOutMap() || r.isArg() ||
-        r.getNumParallel() == r.getNumDims() || findContraction(r))
+  int64_t chunkFor(Operation *op) {
+    if (auto r = dyn_cast<ReduceOp>(op))
+      if (r.getInit() || r.getOutMap() || findContraction(r) || (r.isArg() && (r.getCondition() || r.getYield().getCondition())))
+        return 0; // (an arg reduction over no point has no position to merge)
+    AffineMap extents = getExtents(op);
+    unsigned parallel = getNumParallel(op);
+    if (parallel == extents.getNumResults())
       return 0;
-    AffineMap extents = r.getExtents();
     int64_t points = 1;
-    for (unsigned d = 0; d < r.getNumParallel(); ++d) {
+    for (unsigned d = 0; d < parallel; ++d) {
       int64_t m = knownMax(extents.getResult(d), facts_);
       if (m < 0)
         return 0; // plenty of blocks, for all we know
       points *= m;
     }
-    int64_t length = knownMax(extents.getResult(r.getNumParallel()), facts_);
+    int64_t length = knownMax(extents.getResult(parallel), facts_);
     if (length < 0)
       return 0;
     // A block takes a warp's width of neighbouring results, or one result.
-    int64_t perBlock = isContiguousInResult(r) ? 128 : 1;
+    int64_t perBlock = isContiguousInResult(op) ? 128 : 1;
     int64_t blocks = std::max<int64_t>(1, points / perBlock), wanted = 8 * int64_t(target_.smCount);
     // Less is over before a second launch starts.
     constexpr int64_t kWorthLength = 512, kWorthElements = int64_t(1) << 22;
     if (blocks * 2 > wanted || length < kWorthLength || points * length < kWorthElements)
       return 0;
-    int64_t divisor = knownDivisor(extents.getResult(r.getNumParallel()), facts_);
+    int64_t divisor = knownDivisor(extents.getResult(parallel), facts_);
     int64_t chunk = std::max<int64_t>(64, llvm::bit_floor(uint64_t(std::max<int64_t>(1, length * blocks / wanted))));
     while (chunk > 1 && divisor % chunk)
       chunk /= 2;
@@ -61,19 +73,19 @@ private:
   }
 
   /// Whether neighbouring results read neighbouring memory.
-  bool isContiguousInResult(ReduceOp r) {
+  bool isContiguousInResult(Operation *op) {
     bool contiguous = false;
-    r.walk([&](ReadOp read) {
+    unsigned parallel = getNumParallel(op);
+    op->walk([&](ReadOp read) {
       AffineMap map = read.getMapOrIdentity();
       bool reduced = llvm::any_of(llvm::enumerate(read.getOperands_()), [&](auto operand) {
-        auto arg = dyn_cast<BlockArgument>(operand.value());
-        return arg && arg.getArgNumber() >= r.getNumParallel() && map.isFunctionOfDim(operand.index());
+        std::optional<unsigned> d = findIndex(op, operand.value());
+        return d && *d >= parallel && map.isFunctionOfDim(operand.index());
       });
       if (map.getNumResults() == 0 || !reduced)
         return; // read once per result, not once per element
       for (auto [i, v] : llvm::enumerate(read.getOperands_())) {
-        auto arg = dyn_cast<BlockArgument>(v);
-        if (arg && arg.getArgNumber() < r.getNumParallel() && linearCoefficient(map.getResults().back(), i) == 1)
+        if (findIndex(op, v).value_or(parallel) < parallel && linearCoefficient(map.getResults().back(), i) == 1)
           contiguous = true;
       }
     });
@@ -112,8 +124,9 @@ private:
     Type element = r.getResult().getType().getElementType();
     auto tensor = [&](unsigned rank) { return RankedTensorType::get(SmallVector<int64_t>(rank, ShapedType::kDynamic), element); };
     StringAttr partName = r.getNameAttr() ? b.getStringAttr(r.getNameAttr().getValue() + "_part") : StringAttr();
-    auto make = [&](RankedTensorType type, ArrayRef<StringRef> indices, unsigned kept, AffineMap e, StringAttr n) {
-      auto op = ReduceOp::create(b, loc, type, r.getKind(), b.getStrArrayAttr(indices), kept, e, IntegerSetAttr(), Value(),
+    auto make = [&](RankedTensorType type, ArrayRef<StringRef> indices, unsigned kept, AffineMap e, StringAttr n,
+                    IntegerSetAttr where = {}) {
+      auto op = ReduceOp::create(b, loc, type, r.getKind(), b.getStrArrayAttr(indices), kept, e, where, Value(),
                                  AffineMapAttr(), AffineMapAttr(), n);
       Block &block = op.getBody().emplaceBlock();
       for (size_t i = 0; i < indices.size(); ++i)
@@ -121,7 +134,7 @@ private:
       return op;
     };
 
-    ReduceOp inner = make(tensor(parallel + 1), names, parallel + 1, mapOf(ext), partName);
+    ReduceOp inner = make(tensor(parallel + 1), names, parallel + 1, mapOf(ext), partName, splitCondition(r, chunk));
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(&inner.getBlock());

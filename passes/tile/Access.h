@@ -6,18 +6,27 @@
 
 namespace kernelc {
 
-/// base + Σ subscript · stride of an access with `map` to a dense row-major tensor
-/// of `shape`, in elements, as one expression over the map's dims and the sizes.
-mlir::AffineExpr linearAddress(mlir::AffineMap map, mlir::AffineMap shape);
+/// Where the elements of the tensor behind a base are.
+struct BaseLayout {
+  mlir::AffineMap strides; ///< in elements, over the sizes; null: dense row-major
+  int64_t alignment = 16;  ///< bytes that the address is a multiple of, 16 at most
+};
+/// Records one layout per argument of `func`; those of all dense, aligned ones are implied.
+void setBaseLayouts(tile::FuncOp func, llvm::ArrayRef<BaseLayout> layouts);
+BaseLayout layoutOfBase(tile::FuncOp func, mlir::Value base);
 
-/// The launch index along which neighbouring elements are neighbours in memory, or -1.
-int64_t contiguousDim(mlir::AffineMap map, llvm::ArrayRef<int64_t> shape);
+/// base + Σ subscript · stride of an access with `map`, in elements, as one expression
+/// over the map's dims and the sizes; without `strides` the tensor is dense row-major.
+mlir::AffineExpr linearAddress(mlir::AffineMap map, mlir::AffineMap shape, mlir::AffineMap strides = {});
+
+/// The launch index along which neighbouring elements of an access to `base` are
+/// neighbours in memory, or -1.
+int64_t contiguousDim(tile::FuncOp func, mlir::Value base, mlir::AffineMap map, llvm::ArrayRef<int64_t> shape);
 
 /// The largest v ≤ limit (a power of two) such that elements c .. c+v-1 along `dim`,
 /// c a multiple of v, are v-aligned in memory and lie on one side of the dim's
 /// extent. 1 if `dim` is -1.
-int64_t provableVector(tile::FuncOp func, mlir::AffineMap map, mlir::AffineMap shape, int64_t dim, bool ragged,
-                       int64_t limit);
+int64_t provableVector(tile::FuncOp func, mlir::Value base, mlir::AffineMap map, int64_t dim, bool ragged, int64_t limit);
 
 /// The shape of the tensor behind a load's or store's base.
 mlir::AffineMap shapeOfBase(tile::FuncOp func, mlir::Value base);

@@ -41,6 +41,10 @@ std::optional<Box> findBox(const TensorRead &read, const te::SizeFacts &facts, s
   int64_t rank = read.map.getNumResults();
   if (rank == 0 || rank > 5)
     return no("a tensor copy has one to five dims");
+  if (read.alignment % 16)
+    return no("it does not start at a multiple of 16 bytes");
+  if (read.strides && read.strides.getResults().back() != getAffineConstantExpr(1, read.map.getContext()))
+    return no("no index is contiguous in memory");
   Box b;
   SmallVector<int64_t> followed;
   llvm::BitVector seen(read.box.size());
@@ -67,6 +71,8 @@ std::optional<Box> findBox(const TensorRead &read, const te::SizeFacts &facts, s
     b.sizes.push_back(d < 0 ? 1 : read.box[d]);
     followed.push_back(d);
     if (r < rank - 1) {
+      if (read.strides)
+        stride = read.strides.getResult(r) * read.elementBytes;
       if (te::knownDivisor(stride, facts) % 16 != 0)
         return no("rows are not known to be multiples of 16 bytes");
       b.strides.push_back(stride);
@@ -108,6 +114,9 @@ std::optional<Box> findBox(tile::FuncOp func, tile::RingCopyOp copy, std::string
                   std::max<int64_t>(1, ring.getElementType().getIntOrFloatBitWidth() / 8),
                   copy.getBounds() == te::BoundsMode::Pad, llvm::BitVector(func.getRank())};
   // Grid indices' overhang is never stored; all others are reduced over.
+  BaseLayout layout = layoutOfBase(func, copy.getBase());
+  read.strides = layout.strides;
+  read.alignment = layout.alignment;
   for (size_t d = 0; d < func.getRank(); ++d)
     if (!llvm::is_contained(func.getGridDims(), int64_t(d)))
       read.reduced.set(d);
@@ -118,6 +127,9 @@ std::optional<Box> findBox(tile::FuncOp func, tile::BoxStoreOp store, std::strin
   auto ring = store.getRing().getType();
   TensorRead write{store.getMap(), shapeOfBase(func, store.getBase()), func.getExtents(), ring.getShape(),
                    std::max<int64_t>(1, ring.getElementType().getIntOrFloatBitWidth() / 8), false, llvm::BitVector(func.getRank(), true)};
+  BaseLayout layout = layoutOfBase(func, store.getBase());
+  write.strides = layout.strides;
+  write.alignment = layout.alignment;
   return findBox(write, {func.getSizeDiv(), func.getSizeMax()}, why);
 }
 

@@ -1,6 +1,6 @@
 // Boxes: reads of a tensor that a tensor copy (TMA) can make.
 //
-// A tensor map describes a window of a row-major tensor; a copy moves a box of it
+// A tensor map describes a window of a tensor; a copy moves a box of it
 // to shared memory, rows one after the other in the tensor's order, zero where the
 // box leaves the window (PTX ISA, "Tensor copies"; cuTensorMapEncodeTiled's rules).
 #pragma once
@@ -24,6 +24,8 @@ struct TensorRead {
   int64_t elementBytes;
   bool zeroOutside;                 ///< subscripts outside the tensor read as zero
   llvm::BitVector reduced;          ///< indices whose points beyond the extent must read as zero
+  mlir::AffineMap strides = {};     ///< the tensor's, in elements; null: dense row-major
+  int64_t alignment = 16;           ///< bytes that the tensor's address is a multiple of
 };
 
 /// How it is copied. All lists run over the tensor's dims, innermost first.

@@ -166,12 +166,12 @@ private:
     // The dim most bytes are contiguous along decides.
     SmallVector<int64_t> weight(c.shape.size(), 0), vector(c.shape.size(), 1);
     auto weigh = [&](Value base, AffineMap map, Value tile, ArrayRef<int64_t> mask) {
-      int64_t dim = contiguousDim(map, shapeOf(tile));
+      int64_t dim = contiguousDim(func_, base, map, shapeOf(tile));
       if (dim < 0)
         return;
       int64_t bytes = std::max(1u, cast<MemRefType>(base.getType()).getElementTypeBitWidth() / 8);
       weight[dim] += bytes * cast<RankedTensorType>(tile.getType()).getNumElements();
-      int64_t v = provableVector(func_, map, shapeOfBase(func_, base), dim, llvm::is_contained(mask, dim),
+      int64_t v = provableVector(func_, base, map, dim, llvm::is_contained(mask, dim),
                                  std::min<int64_t>(16 / bytes, c.shape[dim]));
       vector[dim] = std::max(vector[dim], v);
     };
@@ -284,11 +284,11 @@ private:
 
   std::optional<Layout> ownLayout(Value v, Value base, AffineMap map, ArrayRef<int64_t> mask) {
     const Component &c = componentOf(v);
-    int64_t dim = contiguousDim(map, shapeOf(v));
+    int64_t dim = contiguousDim(func_, base, map, shapeOf(v));
     if (c.contiguous < 0 || dim < 0 || dim == c.contiguous || shapeOf(v)[c.contiguous] == 1)
       return std::nullopt;
     int64_t bytes = std::max(1u, cast<MemRefType>(base.getType()).getElementTypeBitWidth() / 8);
-    int64_t width = provableVector(func_, map, shapeOfBase(func_, base), dim, llvm::is_contained(mask, dim),
+    int64_t width = provableVector(func_, base, map, dim, llvm::is_contained(mask, dim),
                                    std::min<int64_t>(16 / bytes, shapeOf(v)[dim]));
     return blocked(shapeOf(v), dim, width, {});
   }

@@ -92,7 +92,7 @@ private:
     Staged s{operand, {}, {}};
     int64_t contiguous = -1;
     if (auto load = operand.getDefiningOp<LoadOp>()) {
-      contiguous = contiguousDim(load.getMap(), type.getShape());
+      contiguous = contiguousDim(func_, load.getBase(), load.getMap(), type.getShape());
       if (isCopyable(load, contiguous))
         s.direct = load;
     }
@@ -104,7 +104,7 @@ private:
       (void)getBackwardSlice(operand, &slice, options);
       for (Operation *op : slice)
         if (auto load = dyn_cast<LoadOp>(op); load && contiguous < 0)
-          contiguous = contiguousDim(load.getMap(), type.getShape());
+          contiguous = contiguousDim(func_, load.getBase(), load.getMap(), type.getShape());
     }
     if (contiguous < 0)
       contiguous = dot_.getK().back();
@@ -127,7 +127,7 @@ private:
       return false;
     auto type = cast<RankedTensorType>(load.getResult().getType());
     int64_t bytes = std::max(1u, type.getElementTypeBitWidth() / 8);
-    int64_t v = provableVector(func_, load.getMap(), shapeOfBase(func_, load.getBase()), dim,
+    int64_t v = provableVector(func_, load.getBase(), load.getMap(), dim,
                                llvm::is_contained(load.getMask(), dim), std::min<int64_t>(16 / bytes, type.getDimSize(dim)));
     return v * bytes >= 4;
   }
@@ -198,7 +198,7 @@ public:
       if (!load || !load.getIndexTiles().empty() || (load.getPadding() && !zero))
         return dot_.emitOpError() << "needs operands that are loaded as they stand: the plan feeds it by tensor copies";
       auto type = load.getResult().getType();
-      int64_t contiguous = contiguousDim(load.getMap(), type.getShape());
+      int64_t contiguous = contiguousDim(func_, load.getBase(), load.getMap(), type.getShape());
       if (contiguous < 0)
         return load.emitOpError() << "is contiguous along no index";
       auto ring = RingType::get(b_.getContext(), type.getShape(), type.getElementType(), slots, contiguous);

@@ -123,7 +123,7 @@ struct TileStageStoresPass : impl::TileStageStoresBase<TileStageStoresPass> {
   }
 
   static int64_t contiguousOf(StoreOp store) {
-    return contiguousDim(store.getMap(), cast<RankedTensorType>(store.getValue().getType()).getShape());
+    return contiguousDim(store->getParentOfType<FuncOp>(), store.getBase(), store.getMap(), cast<RankedTensorType>(store.getValue().getType()).getShape());
   }
   static int64_t extentOf(StoreOp store) {
     return std::min(kPart, cast<RankedTensorType>(store.getValue().getType()).getDimSize(contiguousOf(store)));

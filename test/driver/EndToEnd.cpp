@@ -1,6 +1,8 @@
 #include "EndToEnd.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <memory>
 #include <random>
 
@@ -12,7 +14,9 @@
 #include "frontend/Import.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
 #include "reference/Reference.h"
+#include "support/TensorLayout.h"
 
 namespace kernelc::test {
 namespace {
@@ -20,6 +24,8 @@ namespace {
 struct Buffer {
   std::vector<uint8_t> bytes;
   TensorView view;
+  int64_t first = 0;      ///< element [0, .., 0]
+  uint32_t placement = 0; ///< of it, see RunArguments
 };
 
 double read(const TensorView &v, int64_t i) {
@@ -59,31 +65,73 @@ void write(const TensorView &v, int64_t i, double x) {
   }
 }
 
-Buffer makeBuffer(ElementType type, std::vector<int64_t> shape) {
+int64_t unitBytes(ElementType type) { return std::max(8, elementBits(type)) / 8; }
+
+/// Elements from [0, .., 0] to the element with row-major number i.
+int64_t offsetOf(const TensorView &v, int64_t i) {
+  int64_t offset = 0;
+  for (size_t d = v.shape.size(); d-- > 0; i /= v.shape[d])
+    offset += i % v.shape[d] * v.strides[d];
+  return offset;
+}
+
+Buffer makeBuffer(ElementType type, std::vector<int64_t> shape, const std::string &layout = "") {
   Buffer b;
-  b.view.type = type;
-  b.view.shape = shape;
-  b.view.strides = denseStrides(shape);
-  b.bytes.assign(size_t(b.view.numElements()) * std::max(8, elementBits(type)) / 8 + 1, 0xff); // poison
+  TensorView &v = b.view;
+  v.type = type;
+  v.shape = shape;
+  v.strides = denseStrides(shape);
+  size_t rank = shape.size();
+  if (layout == "rows") {
+    int64_t unit = 16 / unitBytes(type), row = shape.back() / unit * unit + 2 * unit;
+    for (size_t d = rank - 1; d-- > 0; row *= shape[d])
+      v.strides[d] = row;
+  } else if (layout == "step") {
+    for (int64_t &s : v.strides)
+      s *= 2;
+  } else if (layout == "transposed") {
+    int64_t stride = 1;
+    for (size_t d = 0; d < rank; stride *= shape[d++])
+      v.strides[d] = stride;
+  } else if (layout == "reversed") {
+    v.strides.back() = -1;
+    b.first = shape.back() - 1;
+  } else if (layout == "repeated") {
+    v.strides[0] = 0;
+  } else if (layout == "shifted") {
+    b.placement = uint32_t(unitBytes(type));
+  }
+  int64_t last = b.first + 1;
+  for (size_t d = 0; d < rank; ++d)
+    last += std::max<int64_t>(0, (shape[d] - 1) * v.strides[d]);
+  b.bytes.assign(size_t(last * unitBytes(type)), 0xff); // poison
   return b;
 }
 
 /// Small multiples of 1/4: exact in every float type, so that sums of products
 /// differ only where the program really rounds.
 void fillRandom(Buffer &b, uint32_t seed, bool fine) {
-  b.view.data = b.bytes.data();
+  b.view.data = b.bytes.data() + b.first * unitBytes(b.view.type);
   std::mt19937 rng(seed);
   for (int64_t i = 0, n = b.view.numElements(); i < n; ++i) {
     int v = int(rng() % 17) - 8;
+    int64_t at = offsetOf(b.view, i);
     if (b.view.type == ElementType::i8 || b.view.type == ElementType::u8)
-      b.bytes[i] = uint8_t(rng());
+      static_cast<uint8_t *>(b.view.data)[at] = uint8_t(rng());
     else if (b.view.type == ElementType::boolean)
-      b.bytes[i] = rng() & 1;
+      static_cast<uint8_t *>(b.view.data)[at] = rng() & 1;
     else if (fine && b.view.type == ElementType::f32)
-      write(b.view, i, double(rng()) / 0x1p30 - 2);
+      write(b.view, at, double(rng()) / 0x1p30 - 2);
     else
-      write(b.view, i, isFloat(b.view.type) ? v / 4.0 : isUnsignedInteger(b.view.type) ? v + 8 : v);
+      write(b.view, at, isFloat(b.view.type) ? v / 4.0 : isUnsignedInteger(b.view.type) ? v + 8 : v);
   }
+}
+
+/// Bytes that belong to no element of an output still hold the poison.
+bool gapsUntouched(Buffer b) {
+  for (int64_t i = 0, n = b.view.numElements(); i < n; ++i)
+    std::memset(b.bytes.data() + (b.first + offsetOf(b.view, i)) * unitBytes(b.view.type), 0xff, size_t(unitBytes(b.view.type)));
+  return std::all_of(b.bytes.begin(), b.bytes.end(), [](uint8_t x) { return x == 0xff; });
 }
 
 double tolerance(ElementType t) {
@@ -118,7 +166,8 @@ std::string compileCase(const Case &c, Compiled &to) {
   });
   frontend::ImportOptions import;
   import.kernel = c.kernel;
-  to.module = frontend::importKc(*to.context, c.text, "test.kc", import);
+  to.module = c.isMlir ? mlir::parseSourceString<mlir::ModuleOp>(c.text, to.context.get())
+                       : frontend::importKc(*to.context, c.text, "test.kc", import);
   if (!to.module)
     return "import: " + diagnostics;
   if (!c.schedule.empty())
@@ -144,6 +193,17 @@ std::string compileCase(const Case &c, Compiled &to) {
   options.target = c.target;
   if (c.specialise)
     options.facts = factsFor(to.kernel, to.sizes);
+  if (c.general)
+    options.params = generalParams(to.kernel);
+  else if (!c.layouts.empty())
+    for (const Param &p : to.kernel.params) {
+      auto it = c.layouts.find(p.name);
+      std::vector<int64_t> shape;
+      for (const SizeExpr &d : p.dims)
+        shape.push_back(d.evaluate({to.sizes}));
+      Buffer b = makeBuffer(p.type, shape, it == c.layouts.end() ? "" : it->second);
+      options.params.push_back({classifyLayout(p.type, shape, b.view.strides), b.placement ? b.placement : 16});
+    }
   if (absl::Status s = addVariant(*to.module, options, to.kernel); !s.ok())
     return s.ToString() + "\n" + diagnostics;
   return "";
@@ -173,17 +233,20 @@ std::string runCase(const Case &c) {
     std::vector<int64_t> shape;
     for (const SizeExpr &d : p.dims)
       shape.push_back(d.evaluate(env));
-    device.push_back(makeBuffer(p.type, shape));
+    auto layout = c.layouts.find(p.name);
+    device.push_back(makeBuffer(p.type, shape, layout == c.layouts.end() ? "" : layout->second));
     host.push_back(makeBuffer(p.type, shape));
     if (p.kind != ParamKind::Output) {
       fillRandom(device[i], uint32_t(i + 1), c.fine);
-      host[i].bytes = device[i].bytes;
+      for (int64_t e = 0, n = device[i].view.numElements(), unit = unitBytes(p.type); e < n; ++e)
+        std::memcpy(host[i].bytes.data() + e * unit, device[i].bytes.data() + (device[i].first + offsetOf(device[i].view, e)) * unit,
+                    size_t(unit));
     }
     if (p.kind == ParamKind::Output || p.kind == ParamKind::InOut)
       outParams.push_back(i);
   }
   for (size_t i = 0; i < device.size(); ++i) {
-    device[i].view.data = device[i].bytes.data();
+    device[i].view.data = device[i].bytes.data() + device[i].first * unitBytes(device[i].view.type);
     host[i].view.data = host[i].bytes.data();
     if (kernel->params[i].kind != ParamKind::Output)
       inputs.push_back(host[i].view);
@@ -206,8 +269,12 @@ std::string runCase(const Case &c) {
     return "reference: " + s.ToString();
 
   emulator::RunArguments args;
-  for (Buffer &b : device)
+  for (Buffer &b : device) {
     args.params.push_back(b.view);
+    args.placement.push_back(b.placement);
+  }
+  if (kernel->variants[0].cudaText.find(c.expect) == std::string::npos)
+    return "there is no '" + c.expect + "' in\n" + kernel->variants[0].cudaText;
   args.sizes = sizes;
   auto report = emulator::runKernel(*kernel, kernel->variants[0], args);
   if (!report.ok())
@@ -215,9 +282,11 @@ std::string runCase(const Case &c) {
   if (!report->findings.empty())
     return "emulator: " + report->findings[0].message + "\n" + kernel->variants[0].cudaText;
   for (size_t o : outParams) {
+    if (!gapsUntouched(device[o]))
+      return absl::StrCat("output ", kernel->params[o].name, ": something between its elements was written\n", kernel->variants[0].cudaText);
     const TensorView &got = device[o].view, &want = host[o].view;
     for (int64_t i = 0, n = got.numElements(); i < n; ++i) {
-      double g = read(got, i), w = read(want, i);
+      double g = read(got, offsetOf(got, i)), w = read(want, i);
       bool same = (std::isnan(g) && std::isnan(w)) || g == w ||
                   std::fabs(g - w) <= tolerance(got.type) * std::max(1.0, std::fabs(w));
       if (!same)

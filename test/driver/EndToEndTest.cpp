@@ -204,7 +204,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Example{"row_sum", "row_sum", {{"M", 5}, {"N", 70}}},
                     Example{"saxpy", "saxpy", {{"N", 1234}}},
                     Example{"softmax", "softmax_rows", {{"M", 5}, {"N", 1300}}},
-                    Example{"transpose", "transpose", {{"M", 45}, {"N", 67}}}),
+                    Example{"transpose", "transpose", {{"M", 45}, {"N", 67}}},
+                    Example{"triangular", "triangular", {{"N", 150}, {"M", 70}}}),
     [](const testing::TestParamInfo<Example> &info) { return std::string(info.param.kernel); });
 
 } // namespace

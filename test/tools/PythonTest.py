@@ -36,6 +36,20 @@ class Calls(unittest.TestCase):
         np.testing.assert_array_equal(k(x.T), x.T)
         np.testing.assert_array_equal(k(x[::2, ::-1]), x[::2, ::-1])
 
+    def test_tensors_that_are_not_dense_run_on_the_emulator(self):
+        x = np.arange(48, dtype=np.float32).reshape(6, 8)
+        k = kernelc.compile("def t(x: f32[M, N]) -> (y: f32[M, N]) { y[i, j] = 2 * x[i, j] }")
+        for view in (x.T, x[:, ::2], x[1:, 1:], x[::2], x[:, 4:], x[:, ::-1], x.ravel()[1:41].reshape(5, 8),
+                     np.broadcast_to(x[0], (3, 8))):
+            np.testing.assert_array_equal(k(view, device="emulator"), 2 * view)
+        out = np.zeros((6, 20), np.float32)
+        k(x, y=out[:, 1:17:2], device="emulator")
+        np.testing.assert_array_equal(out[:, 1:17:2], 2 * x)
+        self.assertEqual(out[:, ::2].any() or out[:, 17:].any(), False)
+        repeated = np.lib.stride_tricks.as_strided(np.zeros(8, np.float32), (6, 8), (0, 4))
+        with self.assertRaisesRegex(kernelc.KernelcError, "parameter 'y': is written, but elements of it overlap"):
+            k(x, y=repeated, device="emulator")
+
     def test_given_output_is_returned(self):
         out = np.empty(3, np.float32)
         k = kernelc.compile(SEVERAL)

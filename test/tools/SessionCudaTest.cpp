@@ -153,17 +153,42 @@ TEST_F(SessionCuda, ARefusedCubinIsCompiledAgainOnce) {
   EXPECT_EQ(findErrorKind(s), RuntimeErrorKind::InvalidImage) << s;
 }
 
-TEST_F(SessionCuda, TensorsOfAnotherLayoutAreRefusedByName) {
+TEST_F(SessionCuda, StridesReachTheLaunch) {
   auto kernel = session_->compile("def f(x: f32[M, N]) -> (y: f32[M, N]) { y[i, j] = x[i, j] }");
   ASSERT_TRUE(kernel.ok()) << kernel.status();
-  std::vector<float> x(64), y(64);
-  DeviceTensor tx{x.data(), ElementType::f32, {8, 8}, {1, 8}, 0}, ty{y.data(), ElementType::f32, {8, 8}, {8, 1}, 0};
-  DeviceTensor dense = tx;
-  dense.strides = {8, 1};
-  prepare(**kernel, {dense, ty});
+  std::vector<float> x(200), y(64);
+  DeviceTensor tx{x.data(), ElementType::f32, {8, 8}, {2, 20}, 0}, ty{y.data(), ElementType::f32, {8, 8}, {8, 1}, 0};
+  Kernel k = prepare(**kernel, {tx, ty});
+  EXPECT_EQ(k.variants[0].params[0].layout, LayoutClass::Any);
+  EXPECT_EQ(k.variants[0].params[1].layout, LayoutClass::Dense);
   auto bound = (*kernel)->bind({Place::Cuda}, {tx, ty});
-  EXPECT_EQ(findErrorKind(bound.status()), RuntimeErrorKind::NoVariant) << bound.status();
-  EXPECT_THAT(std::string(bound.status().message()), HasSubstr("needs 'x'"));
+  ASSERT_TRUE(bound.ok()) << bound.status();
+  ASSERT_EQ(bound->launch(nullptr), absl::OkStatus());
+  const Launch &l = k.variants[0].launches[0];
+  std::vector<int> strides;
+  for (size_t i = 0; i < l.args.size(); ++i)
+    if (auto *size = std::get_if<SizeArg>(&l.args[i]); size && size->value.terms()[0].op == SizeTerm::Stride)
+      strides.push_back(fakecuda::launches().back().arg<int>(i));
+  EXPECT_EQ(strides, (std::vector<int>{2, 20}));
+}
+
+TEST_F(SessionCuda, AnArtifactRefusesAnotherLayoutByName) {
+  auto kernel = session_->compile("def f(x: f32[M, N]) -> (y: f32[M, N]) { y[i, j] = x[i, j] }");
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  std::vector<float> x(200), y(64);
+  DeviceTensor tx{x.data(), ElementType::f32, {8, 8}, {8, 1}, 0}, ty{y.data(), ElementType::f32, {8, 8}, {8, 1}, 0};
+  Kernel k = prepare(**kernel, {tx, ty});
+  auto select = [&](const DeviceTensor &t) {
+    auto args = checkArguments(k, {t, ty}, {}, 0, 1);
+    return args.ok() ? selectVariant(k, *args).status() : args.status();
+  };
+  EXPECT_EQ(select(tx), absl::OkStatus());
+  DeviceTensor transposed = tx, shifted = tx;
+  transposed.strides = {1, 8};
+  shifted.data = x.data() + 1;
+  EXPECT_EQ(findErrorKind(select(transposed)), RuntimeErrorKind::NoVariant);
+  EXPECT_THAT(std::string(select(transposed).message()), HasSubstr("needs 'x' with dense row-major"));
+  EXPECT_THAT(std::string(select(shifted).message()), HasSubstr("needs 'x' aligned to 16 bytes"));
 }
 
 TEST_F(SessionCuda, TensorsOfAnotherDeviceAreRefused) {

@@ -89,6 +89,53 @@ TEST(Session, AtMostMaxVariantsAreSpecialised) {
   EXPECT_EQ(variantOf(32), "specialised");
 }
 
+TEST(Session, VariantsFollowLayoutsAndAlignments) {
+  auto session = Session::create(withCache(freshFolder()));
+  auto kernel = session->compile(kSoftmax);
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  std::vector<HostTensor> t;
+  t.emplace_back(ElementType::f32, std::vector<int64_t>{8, 128});
+  t.emplace_back(ElementType::f32, std::vector<int64_t>{4, 64});
+  auto guardOf = [&](int64_t first, std::vector<int64_t> strides) {
+    DeviceTensor x{t[0].as<float>() + first, ElementType::f32, {4, 64}, strides, 0};
+    auto k = (*kernel)->variantFor("sm_80", {x, t[1].deviceTensor()});
+    EXPECT_TRUE(k.ok()) << k.status();
+    return k.ok() ? k->variants[0].params[0] : ParamGuard{LayoutClass::Dense, 0};
+  };
+  auto expect = [&](ParamGuard g, LayoutClass layout, uint32_t alignment) {
+    EXPECT_EQ(int(g.layout), int(layout));
+    EXPECT_EQ(g.alignment, alignment);
+  };
+  expect(guardOf(0, {64, 1}), LayoutClass::Dense, 16);
+  expect(guardOf(2, {64, 1}), LayoutClass::Dense, 8);
+  expect(guardOf(0, {128, 1}), LayoutClass::InnerUnit, 16);
+  expect(guardOf(1, {68, 1}), LayoutClass::InnerUnit, 4);
+  expect(guardOf(0, {66, 1}), LayoutClass::Any, 16);
+  expect(guardOf(0, {0, 1}), LayoutClass::Any, 16);
+  expect(guardOf(63, {64, -1}), LayoutClass::Any, 4);
+}
+
+TEST(Session, TheDistanceOfElementsDecidesTheIndexWidth) {
+  auto session = Session::create(withCache(freshFolder()));
+  auto kernel = session->compile("def f(x: f32[M, N]) -> (y: f32[M, N]) { y[i, j] = 2 * x[i, j] }");
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  HostTensor y(ElementType::f32, {2, 4});
+  auto bitsOf = [&](int64_t stride) {
+    // Only the address counts here; nothing runs.
+    DeviceTensor x{reinterpret_cast<void *>(uintptr_t(1) << 44), ElementType::f32, {2, 4}, {stride, 1}, 0};
+    auto k = (*kernel)->variantFor("sm_80", {x, y.deviceTensor()});
+    EXPECT_TRUE(k.ok()) << k.status();
+    int bits = 0;
+    if (k.ok())
+      for (const LaunchArg &a : k->variants[0].launches[0].args)
+        if (auto *size = std::get_if<SizeArg>(&a))
+          bits = size->bits;
+    return bits;
+  };
+  EXPECT_EQ(bitsOf(int64_t(1) << 29), 32);
+  EXPECT_EQ(bitsOf(int64_t(1) << 30), 64);
+}
+
 TEST(Session, ArtifactsComeFromTheDiskCache) {
   std::string folder = freshFolder();
   std::string texts[2];

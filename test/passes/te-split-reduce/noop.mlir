@@ -28,11 +28,11 @@ te.kernel @contraction sizes ["M", "N"] args ["a", "b"] : ["f32", "f32"]
   te.return %c : tensor<16x16xf32>
 }
 
-// The first position of the maximum is not a maximum of positions.
+// A minimum propagates NaN where an argmin avoids it: no combiner for its keys.
 te.kernel @first_position sizes ["M", "N"] args ["x"] : ["f32"] [affine_map<()[s0, s1] -> (s0, 64)>]
     outs ["y"] : ["i64"] [affine_map<()[s0, s1] -> (64)>] {
 ^bb0(%x: tensor<?x64xf32>):
-  %y = te.reduce argmax ["j", "i"] parallel 1 extents affine_map<()[s0, s1] -> (64, s0)> {
+  %y = te.reduce argmin ["j", "i"] parallel 1 extents affine_map<()[s0, s1] -> (64, s0)> {
   ^bb0(%j: index, %i: index):
     %v = te.read %x[%i, %j] : tensor<?x64xf32>
     te.yield %v : f32

@@ -1,0 +1,97 @@
+// te.cascade: reductions that feed each other, as one. See TeDialect.td for what
+// holds of all ops of the dialect.
+#ifndef KERNELC_IR_TE_TECASCADE
+#define KERNELC_IR_TE_TECASCADE
+
+def Te_CascadeOp : Te_DomainOp<"cascade"> {
+  let summary = "several reductions over one domain, each of which may use the ones before";
+  let description = [{
+    Component k = 0 .. n-1 reduces with ⊕_k, the combiner `kinds[k]`; its terms may use
+    the final values of the components before it:
+
+        R_k[p] = ⊕_k_{r : (p, r) in the domain} element_k(p, r, R_0[p], .., R_{k-1}[p])
+        result_k[p] = finalize_k(p, R_0[p], .., R_{n-1}[p])
+
+    These formulas are the op's meaning. Read naively they need n passes over the
+    domain; `rescale` is what makes one enough. It moves a partial state
+    a = (a_0, .., a_{n-1}), whose component k was built with x = (a_0, .., a_{k-1}), to
+    new values x' of the earlier components. The program promises, for any set S of points,
+
+    - [L1] rescale_k((.., ⊕_{k, S} element_k(x)), x') = ⊕_{k, S} element_k(x'), in reals;
+    - [L2] rescale_k leaves the identity of ⊕_k what it is, for every x and x', their
+      identities included.
+
+    Partial states then merge in any order, whoever holds them (registers, warps, the
+    chunks of another launch): x_k = the two k-th components, rescaled to x_0 .. x_{k-1},
+    combined by ⊕_k. A point (p, r) is the state of its own terms.
+
+    Regions: `element` has the dims and then the n components as arguments;
+    `rescale` the n components of a and then those of x'; `finalize` the parallel dims
+    and then the components. `te.yield .. where c` in the element restricts by data.
+
+    Canonical form: no component whose result is unused and on which nothing else
+    depends.
+
+    Constraints:
+    - [C1] `indices`, the extents' results and the element's index arguments agree in
+      number; 0 ≤ parallel ≤ dims; the condition is a set over them.
+    - [C2] one kind, yielded value and result per component, with the same types in
+      all regions; no arg kinds (their position is a component of its own, min over
+      the positions whose key is the best).
+    - [C3] component k of the element depends on no component but those before k;
+      component k of the rescale on a_0 .. a_k and x'_0 .. x'_{k-1} only.
+    - [C4] each result has one dim per parallel index and the type that finalize yields.
+
+    ```mlir
+    %m, %y = te.cascade ["max", "sum"] ["i", "j"] parallel 1 extents affine_map<()[s0, s1] -> (s0, s1)> {
+    ^bb0(%i: index, %j: index, %max: f32, %sum: f32):
+      %v = te.read %x[%i, %j] : tensor<?x?xf32>
+      %d = arith.subf %v, %max : f32
+      %e = math.exp %d : f32
+      te.yield %v, %e : f32, f32
+    } rescale {
+    ^bb0(%max: f32, %sum: f32, %newmax: f32, %newsum: f32):
+      %d = arith.subf %max, %newmax : f32
+      %e = math.exp %d : f32
+      %s = arith.mulf %sum, %e : f32
+      %zero = arith.constant 0.0 : f32
+      %none = arith.cmpf oeq, %sum, %zero : f32
+      %kept = arith.select %none, %sum, %s : f32
+      te.yield %max, %kept : f32, f32
+    } finalize {
+    ^bb0(%i: index, %max: f32, %sum: f32):
+      %l = math.log %sum : f32
+      %y = arith.addf %max, %l : f32
+      te.yield %max, %y : f32, f32
+    } {name = "y"} : tensor<?xf32>, tensor<?xf32>
+    ```
+  }];
+  let arguments = (ins StrArrayAttr:$kinds, StrArrayAttr:$indices, I64Attr:$parallel, AffineMapAttr:$extents,
+    OptionalAttr<IntegerSetAttr>:$condition, OptionalAttr<StrAttr>:$name);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region SizedRegion<1>:$element, SizedRegion<1>:$rescale, SizedRegion<1>:$finalize);
+  let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1;
+  let assemblyFormat = [{
+    $kinds $indices `parallel` $parallel `extents` $extents (`where` $condition^)? $element
+    `rescale` $rescale `finalize` $finalize attr-dict `:` type($results)
+  }];
+  let extraClassDeclaration = [{
+    /// The element's block: what a domain op's body is elsewhere.
+    ::mlir::Block &getBlock() { return getElement().front(); }
+    unsigned getNumDims() { return getIndices().size(); }
+    unsigned getNumParallel() { return getParallel(); }
+    unsigned getNumComponents() { return getKinds().size(); }
+    Combiner getComponentKind(unsigned k);
+    ::mlir::Type getComponentType(unsigned k);
+    /// The value of component k that a region yields.
+    ::mlir::Value getElementValue(unsigned k);
+    ::mlir::Value getRescaledValue(unsigned k);
+    ::mlir::Value getFinalValue(unsigned k);
+    YieldOp getYield();
+    /// Dims of every result over the kernel's sizes.
+    ::mlir::AffineMap getResultShape();
+  }];
+}
+
+#endif

@@ -1,0 +1,24 @@
+// Rewrites of te.cascade that need no proof: an arg reduction is one, and a cascade
+// over chunks is a cascade of cascades.
+#pragma once
+
+#include "ir/te/Te.h"
+
+namespace kernelc::te {
+
+/// `reduce`, an arg reduction, as a cascade of the best key and the first position
+/// that has it; its second result replaces the reduction's. Null (and nothing done)
+/// where keys have no combiner that orders NaN as the arg reduction does: argmin of
+/// floats.
+CascadeOp convertArgReduction(ReduceOp reduce);
+
+/// ⊗_k s(p, k)  =  ⊗_{q < K/chunk} ⊗_{k' < chunk} s(p, q·chunk + k') over the first
+/// reduced index: partial states, which leave with their components as results, and a
+/// cascade that merges them by the rescale region. `chunk` divides the extent.
+void splitCascade(CascadeOp cascade, int64_t chunk);
+
+/// The condition of a domain op over the dims that splitting its first reduced index
+/// gives; null where there is none.
+mlir::IntegerSetAttr splitCondition(mlir::Operation *domainOp, int64_t chunk);
+
+} // namespace kernelc::te

@@ -1,0 +1,42 @@
+// What a domain's integer set says about one index: which part of its range can
+// hold a point. Symbols are the kernel's sizes throughout.
+#pragma once
+
+#include <optional>
+
+#include "llvm/ADT/SmallVector.h"
+#include "mlir/IR/IntegerSet.h"
+
+namespace kernelc::te {
+
+/// The values of one dim: low <= d <= high, over other dims (offsets, say) and the
+/// sizes. Null ends are unknown.
+struct DimRange {
+  mlir::AffineExpr low, high;
+};
+
+/// The largest (`high`) or smallest value of `e` while dim d ranges over ranges[d];
+/// null when that is not an affine expression of the ends. Never too small (large);
+/// exact where `isSeparable(e, ..)` and no range is empty.
+mlir::AffineExpr findExtreme(mlir::AffineExpr e, bool high, llvm::ArrayRef<DimRange> ranges);
+
+/// Whether each of the dims with `among[d]` set occurs at most once in `e`, and
+/// under no mod: then the extremes over them are attained.
+bool isSeparable(mlir::AffineExpr e, const llvm::BitVector &among);
+
+/// Bounds of one dim of a set, inclusive: all of lowers <= d <= all of uppers.
+struct IndexBounds {
+  llvm::SmallVector<mlir::AffineExpr> lowers, uppers;
+};
+
+/// Bounds that every point of `set` satisfies in `dim` while the others range over
+/// `ranges` (in whose dims they are expressed). What no constraint yields is left out.
+IndexBounds findBounds(mlir::IntegerSet set, unsigned dim, llvm::ArrayRef<DimRange> ranges);
+
+/// The points of both sets; constraints that stand in both once.
+mlir::IntegerSet intersect(std::optional<mlir::IntegerSet> a, mlir::IntegerSet b);
+
+/// The constraints of `set` with the numbers in `which`.
+mlir::IntegerSet select(mlir::IntegerSet set, llvm::ArrayRef<unsigned> which);
+
+} // namespace kernelc::te

@@ -1,0 +1,119 @@
+#include "passes/te/Strides.h"
+
+#include "ir/te/TeShape.h"
+#include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+
+namespace kernelc::te {
+
+namespace {
+
+constexpr StringLiteral kStrides = "param_strides", kAlignment = "param_alignment";
+
+/// Every map and set of the kernel gets `added` symbols more.
+void widenMaps(KernelOp kernel, unsigned before, unsigned added) {
+  AttrTypeReplacer replacer;
+  replacer.addReplacement([=](AffineMapAttr a) -> std::optional<Attribute> {
+    AffineMap m = a.getValue();
+    if (m.getNumSymbols() != before)
+      return std::nullopt;
+    return AffineMapAttr::get(AffineMap::get(m.getNumDims(), before + added, m.getResults(), m.getContext()));
+  });
+  replacer.addReplacement([=](IntegerSetAttr a) -> std::optional<Attribute> {
+    IntegerSet s = a.getValue();
+    if (s.getNumSymbols() != before)
+      return std::nullopt;
+    return IntegerSetAttr::get(IntegerSet::get(s.getNumDims(), before + added, s.getConstraints(), s.getEqFlags()));
+  });
+  replacer.recursivelyReplaceElementsIn(kernel, /*replaceAttrs=*/true, /*replaceLocs=*/false, /*replaceTypes=*/false);
+}
+
+Value initOf(Value v) {
+  Operation *op = v.getDefiningOp();
+  if (auto compute = dyn_cast_or_null<ComputeOp>(op))
+    return compute.getInit();
+  auto reduce = dyn_cast_or_null<ReduceOp>(op);
+  return reduce ? reduce.getInit() : Value();
+}
+
+} // namespace
+
+SmallVector<StrideSize> addStrides(KernelOp kernel, ArrayRef<ParamGuard> guards) {
+  struct Param {
+    StringRef name;
+    unsigned rank;
+  };
+  SmallVector<Param> params;
+  auto add = [&](Attribute name, AffineMap shape) { params.push_back({cast<StringAttr>(name).getValue(), shape.getNumResults()}); };
+  for (unsigned i = 0; i < kernel.getArgNames().size(); ++i)
+    add(kernel.getArgNames()[i], kernel.getArgShape(i));
+  for (unsigned o = 0; o < kernel.getOutNames().size(); ++o)
+    if (kernel.getAlias(o) < 0)
+      add(kernel.getOutNames()[o], kernel.getOutShape(o));
+  SmallVector<StrideSize> added;
+  if (guards.empty())
+    return added;
+  assert(guards.size() == params.size() && "a guard for every parameter");
+  for (auto [i, p] : llvm::enumerate(params))
+    for (unsigned d = 0; d < p.rank; ++d)
+      if (guards[i].layout == LayoutClass::Any || (guards[i].layout == LayoutClass::InnerUnit && d + 1 < p.rank))
+        added.push_back({int(i), int(d)});
+  Builder b(kernel.getContext());
+  unsigned before = kernel.getNumSizes(), symbols = before + added.size();
+  if (!added.empty()) {
+    SmallVector<Attribute> names(kernel.getSizes().getValue());
+    for (const StrideSize &s : added)
+      names.push_back(b.getStringAttr(params[s.param].name + "_stride" + Twine(s.dim)));
+    kernel.setSizesAttr(b.getArrayAttr(names));
+    widenMaps(kernel, before, added.size());
+  }
+  SmallVector<Attribute> strides;
+  SmallVector<int64_t> alignment;
+  for (auto [i, p] : llvm::enumerate(params)) {
+    alignment.push_back(std::clamp<int64_t>(guards[i].alignment, 1, 16));
+    if (guards[i].layout == LayoutClass::Dense) {
+      strides.push_back(b.getUnitAttr());
+      continue;
+    }
+    SmallVector<AffineExpr> list(p.rank, b.getAffineConstantExpr(1));
+    for (auto [n, s] : llvm::enumerate(added))
+      if (s.param == int(i))
+        list[s.dim] = b.getAffineSymbolExpr(before + n);
+    strides.push_back(AffineMapAttr::get(AffineMap::get(0, symbols, list, b.getContext())));
+  }
+  kernel->setAttr(kStrides, b.getArrayAttr(strides));
+  kernel->setAttr(kAlignment, b.getDenseI64ArrayAttr(alignment));
+  return added;
+}
+
+int64_t findParam(Value tensor) {
+  if (auto arg = dyn_cast<BlockArgument>(tensor))
+    return arg.getArgNumber();
+  KernelOp kernel = getKernel(tensor.getDefiningOp());
+  int64_t next = kernel.getBlock().getNumArguments();
+  for (auto [o, out] : llvm::enumerate(kernel.getReturn().getOperands())) {
+    int64_t alias = kernel.getAlias(o), param = alias >= 0 ? alias : next++;
+    for (Value v = out; v; v = initOf(v))
+      if (v == tensor)
+        return param;
+  }
+  Value init = initOf(tensor);
+  return init ? findParam(init) : -1;
+}
+
+AffineMap getParamStrides(KernelOp kernel, int64_t param) {
+  auto list = kernel->getAttrOfType<ArrayAttr>(kStrides);
+  if (!list || param < 0)
+    return {};
+  auto map = dyn_cast<AffineMapAttr>(list[param]);
+  return map ? map.getValue() : AffineMap();
+}
+
+int64_t getParamAlignment(KernelOp kernel, int64_t param) {
+  auto list = kernel->getAttrOfType<DenseI64ArrayAttr>(kAlignment);
+  return list && param >= 0 ? list.asArrayRef()[param] : 16;
+}
+
+} // namespace kernelc::te

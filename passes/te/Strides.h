@@ -1,0 +1,30 @@
+// Where the elements of tensor parameters are: dense tensors follow from their shape;
+// others have strides that a launch brings, as further sizes of the kernel.
+#pragma once
+
+#include "ir/te/Te.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "support/Artifact.h"
+
+namespace kernelc::te {
+
+/// A size of a kernel that is the stride, in elements, of a parameter's dim.
+struct StrideSize {
+  int param, dim;
+};
+
+/// Gives `kernel` what a variant assumes of its parameters (`guards`, in the order of
+/// Kernel::params; none: all dense and aligned to 16 bytes): new sizes behind its own,
+/// one for each stride that does not follow, named x_stride0, .. Returns what they are.
+llvm::SmallVector<StrideSize> addStrides(KernelOp kernel, llvm::ArrayRef<ParamGuard> guards);
+
+/// Numbers as in Kernel::params: the parameter that holds `tensor`, or -1.
+int64_t findParam(mlir::Value tensor);
+
+/// The strides in elements of parameter `param`, `()[sizes] -> (strides)`; null when
+/// they follow from the shape (and for workspaces, `param` < 0).
+mlir::AffineMap getParamStrides(KernelOp kernel, int64_t param);
+/// The bytes that the address of parameter `param` is a multiple of, 16 at most.
+int64_t getParamAlignment(KernelOp kernel, int64_t param);
+
+} // namespace kernelc::te

@@ -1,0 +1,13 @@
+// te.cascade as the reductions it means, one pass over the domain per component.
+#pragma once
+
+#include "ir/te/Te.h"
+
+namespace kernelc::reference {
+
+/// Replaces every te.cascade of the kernel by te.reduce ops in the order of its
+/// components and a te.compute per result: TeCascade.td's formulas, word by word. The
+/// rescale region has no part in it.
+void expandCascades(te::KernelOp kernel);
+
+} // namespace kernelc::reference

@@ -1,0 +1,105 @@
+// te.cascade from te text to a checked result: the reference computes its formulas
+// pass by pass, the kernel merges states that it rescales.
+#include "EndToEnd.h"
+
+#include <gtest/gtest.h>
+
+namespace kernelc::test {
+namespace {
+
+using Sizes = std::map<std::string, int64_t>;
+
+/// A kernel of one f32 matrix x with the cascade `op` as its result %y.
+std::string kernelOf(const std::string &op, const std::string &type) {
+  std::string element = type == "i64" ? "i64" : "f32";
+  return "te.kernel @k sizes [\"M\", \"N\"] args [\"x\"] : [\"f32\"] [affine_map<()[s0, s1] -> (s0, s1)>]\n"
+         "    outs [\"y\"] : [\"" + type + "\"] [affine_map<()[s0, s1] -> (s0)>] {\n"
+         "^bb0(%x: tensor<?x?xf32>):\n" + op +
+         "  te.return %y : tensor<?x" + element + ">\n}\n";
+}
+
+// max and the sum of exponentials, in one pass; `where` restricts the domain.
+std::string logSumExp(const std::string &where) {
+  return kernelOf("%m, %y = te.cascade [\"max\", \"sum\"] [\"i\", \"j\"] parallel 1 extents affine_map<()[s0, s1] -> (s0, s1)> " + where + R"( {
+  ^bb0(%i: index, %j: index, %max: f32, %sum: f32):
+    %v = te.read %x[%i, %j] : tensor<?x?xf32>
+    %d = arith.subf %v, %max : f32
+    %e = math.exp %d : f32
+    te.yield %v, %e : f32, f32
+  } rescale {
+  ^bb0(%max: f32, %sum: f32, %newmax: f32, %newsum: f32):
+    %d = arith.subf %max, %newmax : f32
+    %e = math.exp %d : f32
+    %s = arith.mulf %sum, %e : f32
+    %zero = arith.constant 0.0 : f32
+    %none = arith.cmpf oeq, %sum, %zero : f32
+    %kept = arith.select %none, %sum, %s : f32
+    te.yield %max, %kept : f32, f32
+  } finalize {
+  ^bb0(%i: index, %max: f32, %sum: f32):
+    %l = math.log %sum : f32
+    %r = arith.addf %max, %l : f32
+    te.yield %max, %r : f32, f32
+  } {name = "y"} : tensor<?xf32>, tensor<?xf32>
+)", "f32");
+}
+
+// A mean weighted by softmax: three components, the last two moved by the first.
+std::string softMean() {
+  return kernelOf(R"(%m, %l, %y = te.cascade ["max", "sum", "sum"] ["i", "j"] parallel 1 extents affine_map<()[s0, s1] -> (s0, s1)> {
+  ^bb0(%i: index, %j: index, %max: f32, %sum: f32, %dot: f32):
+    %v = te.read %x[%i, %j] : tensor<?x?xf32>
+    %d = arith.subf %v, %max : f32
+    %e = math.exp %d : f32
+    %p = arith.mulf %e, %v : f32
+    te.yield %v, %e, %p : f32, f32, f32
+  } rescale {
+  ^bb0(%max: f32, %sum: f32, %dot: f32, %newmax: f32, %newsum: f32, %newdot: f32):
+    %low = arith.constant 0xFF800000 : f32
+    %zero = arith.constant 0.0 : f32
+    %none = arith.cmpf oeq, %max, %low : f32
+    %d = arith.subf %max, %newmax : f32
+    %e = math.exp %d : f32
+    %f = arith.select %none, %zero, %e : f32
+    %s = arith.mulf %sum, %f : f32
+    %t = arith.mulf %dot, %f : f32
+    te.yield %max, %s, %t : f32, f32, f32
+  } finalize {
+  ^bb0(%i: index, %max: f32, %sum: f32, %dot: f32):
+    %r = arith.divf %dot, %sum : f32
+    te.yield %max, %sum, %r : f32, f32, f32
+  } {name = "y"} : tensor<?xf32>, tensor<?xf32>, tensor<?xf32>
+)", "f32");
+}
+
+void expectRuns(const std::string &text, const Sizes &sizes) {
+  EXPECT_EQ(runCase({.text = text, .sizes = sizes, .isMlir = true}), "") << text;
+  EXPECT_EQ(runCase({.text = text, .sizes = sizes, .target = "sm_90a", .specialise = false, .isMlir = true}), "") << text << " general";
+}
+
+TEST(Cascade, LogSumExp) {
+  for (auto [m, n] : {std::pair<int64_t, int64_t>{1, 1}, {5, 70}, {3, 1000}, {2, 9000}})
+    expectRuns(logSumExp(""), {{"M", m}, {"N", n}});
+}
+
+// The first row has no point: -inf + log(0).
+TEST(Cascade, Domain) {
+  for (int64_t n : {70, 5000})
+    expectRuns(logSumExp("where affine_set<(d0, d1)[s0, s1] : (d0 * 30 - d1 - 1 >= 0)>"), {{"M", 6}, {"N", n}});
+}
+
+TEST(Cascade, ThreeComponents) {
+  for (int64_t n : {33, 4097})
+    expectRuns(softMean(), {{"M", 3}, {"N", n}});
+}
+
+// Long rows and few of them: partial states in one launch, merged in another.
+TEST(Cascade, Split) {
+  Sizes sizes{{"M", 1}, {"N", int64_t(1) << 22}};
+  EXPECT_EQ(runCase({.text = logSumExp(""), .sizes = sizes, .isMlir = true}), "");
+  EXPECT_EQ(runCase({"def a(x: f32[M, N]) -> (y: i64[M]) { y[i] = argmax[j](x[i, j]) }", sizes}), "");
+  EXPECT_EQ(runCase({"def a(x: i16[M, N]) -> (y: i64[M]) { y[i] = argmin[j](x[i, j]) }", sizes}), "");
+}
+
+} // namespace
+} // namespace kernelc::test
