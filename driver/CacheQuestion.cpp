@@ -20,7 +20,9 @@ absl::StatusOr<CacheKey> variantKey(const JitKernel &kernel, const std::string &
         elements *= d;
       options.index32 &= elements < int64_t(1) << 30;
     }
-  if (!generalOnly)
+  if (generalOnly)
+    options.params = generalParams(signature);
+  else
     options.facts = factsFor(signature, args->sizes);
   CacheKey key = requestKey(kernel.program(), absl::StrCat("variant of ", signature.name, ": ", describeOptions(options)), target);
   key.note("program", signature.name);
