@@ -153,7 +153,7 @@ private:
             return c;
           return (c & ~(kZero | kOne)) ? ValueClasses(kAny) : c;
         })
-        .Case<arith::TruncFOp>([&](auto) {
+        .Case<arith::TruncFOp, te::RoundOp>([&](auto) {
           ValueClasses c = operand(0);
           return (c & kOther) ? (c | kFinite | kInfinite) : c;
         })

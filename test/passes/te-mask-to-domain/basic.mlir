@@ -70,3 +70,22 @@ te.kernel @step sizes ["M", "N"] args ["x"] : ["f32"] [affine_map<()[s0, s1] -> 
   } : tensor<?xf32>
   te.return %y : tensor<?xf32>
 }
+
+// A factor that a precision policy rounds is still zero.
+// CHECK-LABEL: te.kernel @rounded
+// CHECK: te.reduce sum {{.*}} where #[[UP]]
+te.kernel @rounded sizes ["M", "N"] args ["x"] : ["f32"] [affine_map<()[s0, s1] -> (s0, s1)>]
+    outs ["y"] : ["f32"] [affine_map<()[s0, s1] -> (s0)>] {
+^bb0(%x: tensor<?x?xf32>):
+  %y = te.reduce sum ["i", "j"] parallel 1 extents affine_map<()[s0, s1] -> (s0, s1)> {
+  ^bb0(%i: index, %j: index):
+    %v = te.read %x[%i, %j] : tensor<?x?xf32>
+    %zero = arith.constant 0.0 : f32
+    %c = arith.cmpi sle, %j, %i : index
+    %m = arith.select %c, %v, %zero : f32
+    %r = te.round %m to tf32 : f32
+    %p = arith.mulf %r, %v : f32
+    te.yield %p : f32
+  } : tensor<?xf32>
+  te.return %y : tensor<?xf32>
+}
