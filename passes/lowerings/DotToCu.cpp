@@ -455,12 +455,6 @@ private:
       OpBuilder::InsertionGuard inner(b_);
       body(openLoop(c_, 0, reps, 1, name, loc_));
     };
-    // Registers x and y, u and v hold the same k of two rows: one row each.
-    auto deal = [&](Value fragments, Value at, int64_t x, int64_t y, int64_t u, int64_t v) {
-      auto reg = [&](int64_t r) { return r ? c_.add(at, c_.index(r, loc_), loc_) : at; };
-      cu::DealBytesOp::create(b_, loc_, fragments, reg(x), reg(y));
-      cu::DealBytesOp::create(b_, loc_, fragments, reg(u), reg(v));
-    };
     Value aSlots = c_.rings.lookup(op_.getA()), bSlots = c_.rings.lookup(op_.getB());
     auto move = [&](Value from, Value at, Value to, Value index, int64_t count, Type t) {
       if (count > 1 && count * bytesOf(t) <= 16)

@@ -221,7 +221,11 @@ void lowerStore(ThreadCode &c, tile::StoreOp op) {
   if (op.getCondition() || isRematerialized(op.getValue().getDefiningOp()))
     access.scalarOnly();
   RegTile value = c.tiles.lookup(op.getValue());
-  guarded(c.b, loc, c.isFirstReplica(access.layout(), loc), [&] {
+  Value first = c.isFirstReplica(access.layout(), loc);
+  // An update in place: replicas have read what the first of them now writes.
+  if (first && llvm::any_of(op.getBase().getUsers(), llvm::IsaPred<tile::LoadOp>))
+    c.sync(loc);
+  guarded(c.b, loc, first, [&] {
     access.forEachVector([&](Value r, OpenDigits &open) {
       SmallVector<Value> coords = access.coordinates(open);
       Value inside = access.inside(coords);

@@ -144,7 +144,6 @@ private:
         extents.push_back(b.getAffineConstantExpr(c));
       }
     }
-    AffineExpr high = getAffineDimExpr(dim, context), low = getAffineDimExpr(dim + 1, context);
     IntegerSetAttr where;
     if (std::optional<IntegerSet> set = r.getCondition()) {
       SmallVector<AffineExpr> constraints;

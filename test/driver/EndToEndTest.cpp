@@ -31,6 +31,13 @@ TEST(EndToEnd, ColumnSum) {
     EXPECT_EQ(runCase({text, {{"M", m}, {"N", n}}}), "") << m << "x" << n;
 }
 
+// Tiles smaller than the block: several threads hold an element, one writes it.
+TEST(EndToEnd, InPlaceOnSmallTiles) {
+  const char *text = "def f(inout x: f32[M, N], y: f32[M, N]) { x[i, j] = x[i, j] + 2 * y[i, j] }";
+  for (auto [m, n] : {std::pair<int64_t, int64_t>{5, 40}, {1, 1}, {40, 136}})
+    EXPECT_EQ(runCase({text, {{"M", m}, {"N", n}}}), "") << m << "x" << n;
+}
+
 TEST(EndToEnd, Transpose) {
   const char *text = "def t(x: f32[M, N]) -> (y: f32[N, M]) { y[j, i] = x[i, j] }";
   for (auto [m, n] : {std::pair<int64_t, int64_t>{1, 1}, {100, 33}, {64, 128}})
