@@ -106,9 +106,10 @@ def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
     partial states and a cascade that merges them by its rescale region; so are arg
     reductions, as cascades of key and position. Done where the results alone
     would not give every multiprocessor of the target's table eight blocks, the
-    sizes are bounded, and a chunk of at least 16 divides the extent. *Runs after
-    `te-simplify`, before `te-plan`, because* the parts are launches of their own.
-    Not tried: extents no chunk divides; contractions; argmin of floats, whose keys no
+    sizes are bounded, and a chunk of at least 16 divides the extent; of a product,
+    where its tiles of 128 x 128 leave multiprocessors idle: then the parts are a batch.
+    *Runs after `te-simplify`, before `te-plan`, because* the parts are launches of
+    their own. Not tried: extents no chunk divides; products under a condition; argmin of floats, whose keys no
     combiner orders; arg reductions under a condition. Numeric effect: another
     order of the same reduction, fixed by the sizes.
   }];

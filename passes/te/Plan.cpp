@@ -259,7 +259,7 @@ private:
       return false; // a mask is applied in registers
     // The unit's 64 rows are filled by the longer side.
     Contraction c = given;
-    int64_t m = extentProduct(l, c.m, dims), n = extentProduct(l, c.n, dims);
+    int64_t m = extentProduct(l, c.m, dims), n = extentProduct(l, c.n, dims), batch = std::max<int64_t>(1, extentProduct(l, c.batch, dims));
     if (m >= 0 && m < 64 && (n < 0 || n >= 64)) {
       std::swap(c.a, c.b);
       std::swap(c.m, c.n);
@@ -269,7 +269,7 @@ private:
     // The tile whose rounds over the device take least time.
     double least = 0;
     for (const ProductTile &tile : wgmmaTiles()) {
-      double rounds = m < 0 || n < 0 ? 1 : double(llvm::divideCeil(llvm::divideCeil(m, tile.m) * llvm::divideCeil(n, tile.n), target_.smCount));
+      double rounds = m < 0 || n < 0 ? 1 : double(llvm::divideCeil(batch * llvm::divideCeil(m, tile.m) * llvm::divideCeil(n, tile.n), target_.smCount));
       double time = rounds * tile.m * tile.n / tile.percent;
       if (m < 0 || n < 0) // nothing known: the best
         time = -tile.percent;

@@ -42,7 +42,7 @@ private:
   /// How many elements of the first reduced index one block should take; 0: leave alone.
   int64_t chunkFor(Operation *op) {
     if (auto r = dyn_cast<ReduceOp>(op))
-      if (r.getInit() || r.getOutMap() || findContraction(r) || (r.isArg() && (r.getCondition() || r.getYield().getCondition())))
+      if (r.getInit() || r.getOutMap() || (r.isArg() && (r.getCondition() || r.getYield().getCondition())))
         return 0; // (an arg reduction over no point has no position to merge)
     AffineMap extents = getExtents(op);
     unsigned parallel = getNumParallel(op);
@@ -58,6 +58,9 @@ private:
     int64_t length = knownMax(extents.getResult(parallel), facts_);
     if (length < 0)
       return 0;
+    int64_t divisor = knownDivisor(extents.getResult(parallel), facts_);
+    if (auto r = dyn_cast<ReduceOp>(op); r && findContraction(r))
+      return r.getCondition() || r.getYield().getCondition() ? 0 : chunkOfProduct(points, length, divisor);
     // A block takes a warp's width of neighbouring results, or one result.
     int64_t perBlock = isContiguousInResult(op) ? 128 : 1;
     int64_t blocks = std::max<int64_t>(1, points / perBlock), wanted = 8 * int64_t(target_.smCount);
@@ -65,11 +68,21 @@ private:
     constexpr int64_t kWorthLength = 512, kWorthElements = int64_t(1) << 22;
     if (blocks * 2 > wanted || length < kWorthLength || points * length < kWorthElements)
       return 0;
-    int64_t divisor = knownDivisor(extents.getResult(parallel), facts_);
     int64_t chunk = std::max<int64_t>(64, llvm::bit_floor(uint64_t(std::max<int64_t>(1, length * blocks / wanted))));
     while (chunk > 1 && divisor % chunk)
       chunk /= 2;
     return chunk >= 16 && chunk * 2 <= length ? chunk : 0;
+  }
+
+  /// A product with few results and a long sum: as many parts as multiprocessors have
+  /// tiles of 128 x 128 to spare.
+  int64_t chunkOfProduct(int64_t points, int64_t length, int64_t divisor) {
+    constexpr int64_t kTile = 128 * 128, kLeast = 1024; // a shorter sum is over before a second launch starts
+    int64_t parts = int64_t(target_.smCount) * kTile / std::max<int64_t>(points, kTile);
+    if (parts < 2)
+      return 0;
+    int64_t chunk = std::max<int64_t>(kLeast, llvm::PowerOf2Ceil(llvm::divideCeil(length, parts)));
+    return divisor % chunk == 0 && chunk * 2 <= length ? chunk : 0;
   }
 
   /// Whether neighbouring results read neighbouring memory.
@@ -110,10 +123,12 @@ private:
     }
     SmallVector<StringRef> outerNames = names;
     SmallVector<AffineExpr> outerExtents = ext;
-    for (auto *list : {&names, &outerNames})
-      list->push_back(part);
-    for (auto *list : {&ext, &outerExtents})
-      list->push_back(count);
+    outerNames.push_back(part);
+    outerExtents.push_back(count);
+    // Parts of a product are a batch: rows and columns stay the fastest.
+    unsigned at = findContraction(r) ? 0 : parallel;
+    names.insert(names.begin() + at, part);
+    ext.insert(ext.begin() + at, count);
     names.push_back(name(parallel));
     ext.push_back(b.getAffineConstantExpr(chunk));
     for (unsigned d = parallel + 1; d < r.getNumDims(); ++d) {
@@ -141,8 +156,8 @@ private:
       auto args = inner.getBlock().getArguments();
       IRMapping mapping;
       for (unsigned d = 0; d < parallel; ++d)
-        mapping.map(r.getBlock().getArgument(d), args[d]);
-      Value start = arith::MulIOp::create(b, loc, args[parallel], arith::ConstantIndexOp::create(b, loc, chunk));
+        mapping.map(r.getBlock().getArgument(d), args[d < at ? d : d + 1]);
+      Value start = arith::MulIOp::create(b, loc, args[at], arith::ConstantIndexOp::create(b, loc, chunk));
       mapping.map(r.getBlock().getArgument(parallel), arith::AddIOp::create(b, loc, start, args[parallel + 1]));
       for (unsigned d = parallel + 1; d < r.getNumDims(); ++d)
         mapping.map(r.getBlock().getArgument(d), args[d + 1]);
@@ -153,8 +168,9 @@ private:
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(&outer.getBlock());
-      Value v = ReadOp::create(b, loc, element, inner.getResult(), llvm::to_vector_of<Value>(outer.getBlock().getArguments()),
-                               AffineMapAttr(), BoundsModeAttr::get(b.getContext(), BoundsMode::InBounds), Value());
+      SmallVector<Value> point(outer.getBlock().getArguments().begin(), outer.getBlock().getArguments().end());
+      std::rotate(point.begin() + at, point.end() - 1, point.end()); // the part's place
+      Value v = ReadOp::create(b, loc, element, inner.getResult(), point, AffineMapAttr(), BoundsModeAttr::get(b.getContext(), BoundsMode::InBounds), Value());
       YieldOp::create(b, loc, v, Value());
     }
     Value result = outer.getResult();

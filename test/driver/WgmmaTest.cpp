@@ -48,6 +48,11 @@ TEST(Wgmma, FewRowsBecomeColumns) {
       EXPECT_EQ(runCase(on90(product("bf16", true, b), {{"M", m}, {"N", 200}, {"K", 136}})), "") << m << b;
 }
 
+TEST(Wgmma, FewResultsOfLongSums) {
+  for (const char *target : {"sm_90a", "sm_80"})
+    EXPECT_EQ(runCase({.text = product("bf16", true, false), .sizes = {{"M", 72}, {"N", 64}, {"K", 4096}}, .target = target}), "") << target;
+}
+
 TEST(Wgmma, Batched) {
   const char *text = "def m(a: bf16[B, M, K], b: bf16[B, K, N]) -> (c: bf16[B, M, N]) { c[n, i, j] = sum[k](a[n, i, k] * b[n, k, j]) }";
   EXPECT_EQ(runCase(on90(text, {{"B", 3}, {"M", 136}, {"N", 72}, {"K", 200}})), "");
