@@ -381,7 +381,7 @@ std::map<std::string, SizeFact> factsFor(const Kernel &kernel, const std::vector
     SizeFact f;
     int64_t n = sizes[i];
     f.divisor = n > 0 ? std::min<int64_t>(n & -n, 32768) : 1;
-    if (n <= 32768) {
+    if (n <= int64_t(1) << 30) {
       f.max = 1;
       while (f.max < n)
         f.max *= 2;

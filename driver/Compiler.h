@@ -53,7 +53,7 @@ absl::Status addVariant(mlir::ModuleOp module, const VariantOptions &options, Ke
 
 /// The facts that hold of concrete sizes and are worth a specialisation: the power
 /// of two that divides each (rows that are a whole tile need no masks), and a bound at
-/// the next power of two (up to 32768: such rows are held in registers).
+/// the next power of two (what fits registers, how far a reduction is split).
 std::map<std::string, SizeFact> factsFor(const Kernel &kernel, const std::vector<int64_t> &sizes);
 
 /// Nothing assumed of any parameter: any strides, and the alignment of its elements.
