@@ -197,7 +197,8 @@ void lowerBoxStore(ThreadCode &c, tile::BoxStoreOp op) {
 void lowerBoxDrain(ThreadCode &c, tile::BoxDrainOp op) {
   Location loc = cu::unnamed(op.getLoc());
   ifZero(c, threadOfWarpgroup(c, loc), loc, [&] { cu::TmaWaitReadOp::create(c.b, loc, op.getPending()); });
-  c.syncWarpgroup(loc);
+  if (op->getNextNode()) // at the end nobody writes a slot again
+    c.syncWarpgroup(loc);
 }
 
 void lowerBoxCopy(ThreadCode &c, tile::RingCopyOp op) {

@@ -498,6 +498,5 @@ extern "C" __global__ void __launch_bounds__(384) kc_linear(unsigned short *__re
     if (cond) {
       kc_tma_wait_read<0>();
     }
-    kc_bar_sync(at_9, 128);
   }
 }
