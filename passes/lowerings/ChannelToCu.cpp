@@ -94,7 +94,6 @@ static Value addTensorMap(ThreadCode &c, Value base, const Box &box, Type elemen
   unsigned argument = cast<BlockArgument>(base).getArgNumber(), symbols = c.func.getSizes().size();
   auto field = [&](StringRef name, Attribute value) { return b.getNamedAttr(name, value); };
   auto map = [&](ArrayRef<AffineExpr> list) { return AffineMapAttr::get(AffineMap::get(0, symbols, list, b.getContext())); };
-  SmallVector<AffineExpr> shape(llvm::reverse(c.func.getArgShape(argument).getResults()));
   auto source = b.getDictionaryAttr({
       field("tensor_map", b.getI64IntegerAttr(c.func.getSources()[argument])),
       field("shape", AffineMapAttr::get(c.func.getArgShape(argument))),
@@ -113,36 +112,18 @@ static Value addTensorMap(ThreadCode &c, Value base, const Box &box, Type elemen
   return c.kernel.getBlock().addArgument(cu::memrefIn({128}, b.getI8Type(), cu::Param), NameLoc::get(b.getStringAttr(name), loc));
 }
 
-/// The copies that make up `box` in slot `number`: `visit(coordinates, first element)`.
-static void forEachPanel(ThreadCode &c, const Box &box, tile::RingType ring, Value number, OperandRange offsets, Location loc,
-                         llvm::function_ref<void(ArrayRef<Value>, Value)> visit) {
-  SlotAddress address(c, ring, loc);
-  const tile::SlotLayout &slot = address.layout();
-  Value start = address.slotStart(number);
-  SmallVector<Value> at, coordinates;
-  for (Value o : offsets)
-    at.push_back(c.scalars.lookup(o));
-  for (AffineExpr e : box.starts)
-    coordinates.push_back(c.expand(e, at, loc));
-  Value first = coordinates[0];
-  for (int64_t panel = 0; panel < box.panels; ++panel) {
-    coordinates[0] = c.add(first, c.index(panel * slot.width, loc), loc);
-    visit(coordinates, c.add(start, c.index(panel * slot.rows * slot.width, loc), loc));
-  }
-}
-
-/// A part of a box: where it starts in elements of the slot, and per coordinate.
+/// Where a part of a box starts: in elements of the slot, and per coordinate. Null: at
+/// the start of the whole.
 struct Share {
-  Value element;                  ///< null: at the start
-  SmallVector<Value> coordinates; ///< what to add; null: nothing
+  explicit Share(const Box &box) : coordinates(box.sizes.size()) {}
+  Value element;
+  SmallVector<Value> coordinates;
 };
 
-/// Part `rank` of `parts` along the slowest dim with more than one point: rows.
+/// Part `rank` of `parts` along the slowest dim: rows. `box` becomes the part.
 static Share takeRows(ThreadCode &c, Box &box, tile::RingType ring, int64_t parts, Value rank, Location loc) {
-  Share share{{}, SmallVector<Value>(box.sizes.size())};
-  size_t slowest = box.sizes.size() - 1;
-  while (slowest > 0 && box.sizes[slowest] == 1)
-    --slowest;
+  Share share(box);
+  size_t slowest = slowestDim(box);
   tile::SlotLayout slot = SlotAddress::layoutOf(ring);
   box.sizes[slowest] /= parts;
   share.element = c.mul(rank, slot.rows / parts * slot.width, loc);
@@ -151,19 +132,41 @@ static Share takeRows(ThreadCode &c, Box &box, tile::RingType ring, int64_t part
 }
 
 /// This block's part of `box` when `blocks` of a cluster bring it together: some of its
-/// panels, or rows.
+/// panels, or rows. `box` becomes the part.
 static Share takeShare(ThreadCode &c, Box &box, tile::RingType ring, int64_t blocks, Location loc) {
-  Share share{{}, SmallVector<Value>(box.sizes.size())};
   assert(canShareBox(box, blocks) && "tile-pipeline shares what can be shared");
   Value rank = cu::ClusterRankOp::create(c.b, NameLoc::get(c.b.getStringAttr("rank"), loc), c.b.getIndexType());
+  if (box.panels % blocks)
+    return takeRows(c, box, ring, blocks, rank, loc);
+  Share share(box);
   tile::SlotLayout slot = SlotAddress::layoutOf(ring);
-  if (box.panels % blocks == 0) {
-    box.panels /= blocks;
-    share.element = c.mul(rank, box.panels * slot.rows * slot.width, loc);
-    share.coordinates[0] = c.mul(rank, box.panels * slot.width, loc);
-    return share;
+  box.panels /= blocks;
+  share.element = c.mul(rank, box.panels * slot.rows * slot.width, loc);
+  share.coordinates[0] = c.mul(rank, box.panels * slot.width, loc);
+  return share;
+}
+
+/// The copies that make up `box`, the part `share` of what slot `number` holds:
+/// `visit(coordinates, first element)`.
+static void forEachPanel(ThreadCode &c, const Box &box, const Share &share, tile::RingType ring, Value number, OperandRange offsets,
+                         Location loc, llvm::function_ref<void(ArrayRef<Value>, Value)> visit) {
+  SlotAddress address(c, ring, loc);
+  const tile::SlotLayout &slot = address.layout();
+  Value start = address.slotStart(number);
+  SmallVector<Value> at;
+  for (Value o : offsets)
+    at.push_back(c.scalars.lookup(o));
+  SmallVector<Value> whole;
+  for (AffineExpr e : box.starts)
+    whole.push_back(c.expand(e, at, loc));
+  for (int64_t panel = 0; panel < box.panels; ++panel) {
+    SmallVector<Value> coordinates(whole);
+    coordinates[0] = c.add(whole[0], c.index(panel * slot.width, loc), loc);
+    Value element = c.add(start, c.index(panel * slot.rows * slot.width, loc), loc);
+    for (auto [coordinate, more] : llvm::zip(coordinates, share.coordinates))
+      coordinate = c.add(coordinate, more, loc);
+    visit(coordinates, c.add(element, share.element, loc));
   }
-  return takeRows(c, box, ring, blocks, rank, loc);
 }
 
 /// The thread that speaks for its warpgroup: the one whose bulk groups count.
@@ -175,20 +178,16 @@ void lowerBoxStore(ThreadCode &c, tile::BoxStoreOp op) {
   Location loc = cu::unnamed(op.getLoc());
   auto ring = op.getRing().getType();
   std::string why;
-  std::optional<Box> box = findBox(c.func, op, why);
+  std::optional<Box> box = findStoreBox(c.func, op.getBase(), op.getMap(), ring, why);
   assert(box && "tile-stage-stores makes only boxes");
-  Share share{{}, SmallVector<Value>(box->sizes.size())};
-  if (c.func.getWarps() > 4)
-    share = takeRows(c, *box, ring, c.func.getWarps() / 4, c.warpgroup(loc), loc);
+  int64_t groups = c.func.getWarps() / 4;
+  Share share = groups > 1 ? takeRows(c, *box, ring, groups, c.warpgroup(loc), loc) : Share(*box);
   Value map = addTensorMap(c, op.getBase(), *box, ring.getElementType(), loc);
   cu::ProxyFenceOp::create(c.b, loc);
   c.syncWarpgroup(loc);
   ifZero(c, threadOfWarpgroup(c, loc), loc, [&] {
-    forEachPanel(c, *box, ring, c.scalars.lookup(op.getNumber()), op.getOffsets(), loc, [&](ArrayRef<Value> coordinates, Value from) {
-      SmallVector<Value> mine(coordinates);
-      for (auto [at, more] : llvm::zip(mine, share.coordinates))
-        at = c.add(at, more, loc);
-      cu::TmaStoreOp::create(c.b, loc, map, c.rings.lookup(op.getRing()), c.add(from, share.element, loc), mine);
+    forEachPanel(c, *box, share, ring, c.scalars.lookup(op.getNumber()), op.getOffsets(), loc, [&](ArrayRef<Value> coordinates, Value from) {
+      cu::TmaStoreOp::create(c.b, loc, map, c.rings.lookup(op.getRing()), from, coordinates);
     });
     cu::TmaCommitOp::create(c.b, loc);
   });
@@ -210,16 +209,11 @@ void lowerBoxCopy(ThreadCode &c, tile::RingCopyOp op) {
   Value number = c.scalars.lookup(op.getNumber());
   Position at = positionOf(c, op.getChannel().getType(), number, 0, loc);
   int64_t blocks = op.getMulticast() ? c.func.getCluster() : 1;
-  Share share{{}, SmallVector<Value>(box->sizes.size())};
-  if (blocks > 1)
-    share = takeShare(c, *box, ring, blocks, loc);
+  Share share = blocks > 1 ? takeShare(c, *box, ring, blocks, loc) : Share(*box);
   Value map = addTensorMap(c, op.getBase(), *box, ring.getElementType(), loc);
-  forEachPanel(c, *box, ring, number, op.getOffsets(), loc, [&](ArrayRef<Value> coordinates, Value to) {
-    SmallVector<Value> mine(coordinates);
-    for (auto [at, more] : llvm::zip(mine, share.coordinates))
-      at = c.add(at, more, loc);
-    cu::TmaLoadOp::create(c.b, loc, map, c.rings.lookup(op.getRing()), c.add(to, share.element, loc), c.channels[op.getChannel()].full,
-                          at.slot, mine, blocks > 1 ? (int64_t(1) << blocks) - 1 : 0);
+  forEachPanel(c, *box, share, ring, number, op.getOffsets(), loc, [&](ArrayRef<Value> coordinates, Value to) {
+    cu::TmaLoadOp::create(c.b, loc, map, c.rings.lookup(op.getRing()), to, c.channels[op.getChannel()].full, at.slot, coordinates,
+                          blocks > 1 ? (int64_t(1) << blocks) - 1 : 0);
   });
 }
 

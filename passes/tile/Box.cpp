@@ -24,12 +24,17 @@ int64_t followedIndex(AffineExpr e, ArrayRef<int64_t> box) {
 
 } // namespace
 
-bool canShareBox(const Box &box, int64_t blocks) {
-  if (box.panels % blocks == 0)
-    return true;
+size_t slowestDim(const Box &box) {
   size_t slowest = box.sizes.size() - 1;
   while (slowest > 0 && box.sizes[slowest] == 1)
     --slowest;
+  return slowest;
+}
+
+bool canShareBox(const Box &box, int64_t blocks) {
+  if (box.panels % blocks == 0)
+    return true;
+  size_t slowest = slowestDim(box);
   return box.panels == 1 && slowest > 0 && box.sizes[slowest] % (8 * blocks) == 0;
 }
 
@@ -108,28 +113,30 @@ std::optional<Box> findBox(const TensorRead &read, const te::SizeFacts &facts, s
   return b;
 }
 
+/// A box between `base` and slots of `ring`; what it may read or write beyond the
+/// indices' extents is still to be said.
+static TensorRead accessOf(tile::FuncOp func, Value base, AffineMap map, tile::RingType ring) {
+  TensorRead access{map, shapeOfBase(func, base), func.getExtents(), ring.getShape(),
+                    std::max<int64_t>(1, ring.getElementType().getIntOrFloatBitWidth() / 8), false, llvm::BitVector(func.getRank())};
+  BaseLayout layout = layoutOfBase(func, base);
+  access.strides = layout.strides;
+  access.alignment = layout.alignment;
+  return access;
+}
+
 std::optional<Box> findBox(tile::FuncOp func, tile::RingCopyOp copy, std::string &why) {
-  auto ring = copy.getRing().getType();
-  TensorRead read{copy.getMap(), shapeOfBase(func, copy.getBase()), func.getExtents(), ring.getShape(),
-                  std::max<int64_t>(1, ring.getElementType().getIntOrFloatBitWidth() / 8),
-                  copy.getBounds() == te::BoundsMode::Pad, llvm::BitVector(func.getRank())};
+  TensorRead read = accessOf(func, copy.getBase(), copy.getMap(), copy.getRing().getType());
+  read.zeroOutside = copy.getBounds() == te::BoundsMode::Pad;
   // Grid indices' overhang is never stored; all others are reduced over.
-  BaseLayout layout = layoutOfBase(func, copy.getBase());
-  read.strides = layout.strides;
-  read.alignment = layout.alignment;
-  for (size_t d = 0; d < func.getRank(); ++d)
-    if (!llvm::is_contained(func.getGridDims(), int64_t(d)))
-      read.reduced.set(d);
+  read.reduced.set();
+  for (int64_t d : func.getGridDims())
+    read.reduced.reset(d);
   return findBox(read, {func.getSizeDiv(), func.getSizeMax()}, why);
 }
 
-std::optional<Box> findBox(tile::FuncOp func, tile::BoxStoreOp store, std::string &why) {
-  auto ring = store.getRing().getType();
-  TensorRead write{store.getMap(), shapeOfBase(func, store.getBase()), func.getExtents(), ring.getShape(),
-                   std::max<int64_t>(1, ring.getElementType().getIntOrFloatBitWidth() / 8), false, llvm::BitVector(func.getRank(), true)};
-  BaseLayout layout = layoutOfBase(func, store.getBase());
-  write.strides = layout.strides;
-  write.alignment = layout.alignment;
+std::optional<Box> findStoreBox(tile::FuncOp func, Value base, AffineMap map, tile::RingType ring, std::string &why) {
+  TensorRead write = accessOf(func, base, map, ring);
+  write.reduced.set();
   return findBox(write, {func.getSizeDiv(), func.getSizeMax()}, why);
 }
 

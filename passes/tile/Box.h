@@ -39,6 +39,9 @@ struct Box {
   int64_t swizzleBytes;
 };
 
+/// The slowest of the box's dims with more than one point (0 when there is no other).
+size_t slowestDim(const Box &box);
+
 /// Whether `blocks` blocks can bring a part of the box each: whole panels, or groups of
 /// eight rows of its slowest dim (the swizzle's period).
 bool canShareBox(const Box &box, int64_t blocks);
@@ -49,7 +52,8 @@ std::optional<Box> findBox(const TensorRead &read, const te::SizeFacts &facts, s
 
 /// The same for a copy in a function.
 std::optional<Box> findBox(tile::FuncOp func, tile::RingCopyOp copy, std::string &why);
-/// The same for a store: its window ends with every index, so that nothing beyond is written.
-std::optional<Box> findBox(tile::FuncOp func, tile::BoxStoreOp store, std::string &why);
+/// The same for a store of a slot of `ring` to `base`: its window ends with every index,
+/// so that nothing beyond is written.
+std::optional<Box> findStoreBox(tile::FuncOp func, mlir::Value base, mlir::AffineMap map, tile::RingType ring, std::string &why);
 
 } // namespace kernelc

@@ -2,7 +2,6 @@
 #include "passes/Passes.h"
 
 #include "ir/tile/Accumulator.h"
-#include "mlir/IR/IRMapping.h"
 #include "passes/tile/Access.h"
 #include "passes/tile/Box.h"
 
@@ -171,16 +170,7 @@ struct TileStageStoresPass : impl::TileStageStoresBase<TileStageStoresPass> {
     if (first == dot.getM().end() || *first != *slowest || type.getDimSize(*first) % groups || rows / groups % 8)
       return false;
     std::string why;
-    // The box is asked for through an op that does not stay.
-    OpBuilder b(store);
-    Value zero = arith::ConstantIndexOp::create(b, store.getLoc(), 0);
-    Value ring = RingOp::create(b, store.getLoc(), ringType(store, 2));
-    auto trial = BoxStoreOp::create(b, store.getLoc(), ring, zero, store.getBase(), store.getMap(), store.getOffsets());
-    bool found = findBox(func, trial, why).has_value();
-    trial.erase();
-    ring.getDefiningOp()->erase();
-    zero.getDefiningOp()->erase();
-    return found;
+    return findStoreBox(func, store.getBase(), store.getMap(), ringType(store, 2), why).has_value();
   }
 
   static void storePart(OpBuilder &b, StoreOp store, Value ring, int64_t part, int64_t pending) {
