@@ -11,9 +11,9 @@
 
 namespace kernelc {
 
-/// The request key of the variant that `values` (dense and 16-byte aligned, as the
-/// command line makes them) get for `target`, or of the general one. It is the key VariantSet asks with (test/tools/cli/cache.test holds the two
-/// together), but for tensors whose workspace turns out to need 64-bit offsets.
+/// The request key of the variant that `values` get for `target`, or of the general
+/// one: the key VariantSet asks with, but for tensors whose workspace turns out to need
+/// 64-bit offsets.
 absl::StatusOr<CacheKey> variantKey(const JitKernel &kernel, const std::string &target, bool generalOnly,
                                     absl::Span<const LaunchValue> values);
 

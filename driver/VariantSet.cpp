@@ -65,24 +65,33 @@ CacheKey requestKey(const Program &program, absl::string_view what, absl::string
   return CacheKey::request(program.text(), options, target, absl::StrCat(versionString(), " ", buildId()));
 }
 
+CacheKey variantKey(const Program &program, const Kernel &signature, const VariantOptions &options) {
+  CacheKey key = requestKey(program, absl::StrCat("variant of ", signature.name, ": ", describeOptions(options)), options.target);
+  key.note("program", signature.name);
+  return key;
+}
+
+VariantOptions optionsFor(const Kernel &signature, const std::string &target, const CheckedArgs &args, bool general) {
+  VariantOptions o;
+  o.target = target;
+  o.index32 = fits32(args);
+  o.name = general ? "general" : "specialised";
+  if (!general)
+    o.facts = factsFor(signature, args.sizes);
+  o.params = general ? generalParams(signature) : paramsFor(args);
+  return o;
+}
+
 VariantSet::Choice VariantSet::choose(const CheckedArgs &args) const {
-  Choice c;
-  c.options.target = target_;
-  c.options.index32 = fits32(args);
-  c.options.name = "general";
-  c.options.params = generalParams(signature_);
-  auto keyOf = [&] { return describeOptions(c.options); };
-  c.key = keyOf();
+  auto choiceOf = [&](bool general) {
+    VariantOptions options = optionsFor(signature_, target_, args, general);
+    std::string key = describeOptions(options);
+    return Choice{std::move(options), std::move(key)};
+  };
   if (session_.options.generalOnly)
-    return c;
-  Choice general = c;
-  c.options.facts = factsFor(signature_, args.sizes);
-  c.options.params = paramsFor(args);
-  c.options.name = "specialised";
-  c.key = keyOf();
-  if (!variants_.count(c.key) && int(variants_.size()) >= session_.options.maxVariants)
-    return general;
-  return c;
+    return choiceOf(true);
+  Choice own = choiceOf(false);
+  return variants_.count(own.key) || int(variants_.size()) < session_.options.maxVariants ? own : choiceOf(true);
 }
 
 absl::StatusOr<std::shared_ptr<const CompiledVariant>> VariantSet::get(const CheckedArgs &args) {
@@ -111,8 +120,7 @@ absl::StatusOr<std::shared_ptr<const CompiledVariant>> VariantSet::get(const Che
 }
 
 absl::StatusOr<Kernel> VariantSet::compile(const VariantOptions &options) {
-  CacheKey key = requestKey(*program_, absl::StrCat("variant of ", signature_.name, ": ", describeOptions(options)), target_);
-  key.note("program", signature_.name);
+  CacheKey key = variantKey(*program_, signature_, options);
   absl::StatusOr<std::string> json = session_.getCache().getOrCompute(DiskCache::Kind::Request, key, [&]() -> absl::StatusOr<std::string> {
     absl::StatusOr<Kernel> fresh = compileFresh(options);
     return fresh.ok() ? artifactToJson({*fresh}) : absl::StatusOr<std::string>(fresh.status());

@@ -54,6 +54,10 @@ private:
   std::map<std::string, std::shared_ptr<const CompiledVariant>> variants_ ABSL_GUARDED_BY(mutex_);
 };
 
+/// What the variant for these arguments assumes; `general`: nothing of them.
+VariantOptions optionsFor(const Kernel &signature, const std::string &target, const CheckedArgs &args, bool general);
+/// The disk cache's key of a variant of a program's kernel.
+CacheKey variantKey(const Program &program, const Kernel &signature, const VariantOptions &options);
 /// The disk cache's key for something made from a program; `what` says what.
 CacheKey requestKey(const Program &program, absl::string_view what, absl::string_view target);
 /// `options` as one line: part of cache keys, and a name for people.
