@@ -119,6 +119,31 @@ def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
     ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
 }
 
+def TeRepack : Pass<"te-repack", "::kernelc::te::KernelOp"> {
+  let summary = "Copy operands whose rows tensor copies cannot fetch into aligned workspaces";
+  let description = [{
+    A product on warpgroup units is fed by tensor copies, whose rows start at multiples of
+    16 bytes. An operand `T` of which that is not known (rows of 4095 elements, views,
+    misaligned addresses) is copied first, `P[i, j] = T[i, j] if j < J else 0` with
+    rows rounded up to 16 bytes, and the product reads `P`. The unit takes types of other
+    widths than 16 bits contiguous along a reduced index only: others are transposed by
+    the copy, `P[j, k] = T[k, j]`. Operands of several
+    products are copied once. So are results, the other way: the product's launch writes
+    rows that tensor copies can make, and a launch of its own (`own_launch`) copies them. Done where the sizes are bounded and the product has
+    so many multiply-adds, as a whole and per element copied, as the target's table asks
+    (`repackWork`, `repackReuse`); a remark names each operand.
+    *Runs after `te-simplify`, before `te-plan`, because* the first would inline the copy
+    back into its reader, and the second chooses the unit by what the operands are.
+    Not tried: masked products, operands that are computed or clamped. Numeric effect: none.
+  }];
+  let options = [
+    Option<"work", "work", "int64_t", "-1", "multiply-adds from which copies pay (-1: the target's)">,
+    Option<"reuse", "reuse", "int64_t", "-1", "multiply-adds per element copied (-1: the target's)">,
+    Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,
+    ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">,
+    ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
+}
+
 def TePlan : Pass<"te-plan", "::kernelc::te::KernelOp"> {
   let summary = "Decide the launches and their schedules";
   let description = [{
