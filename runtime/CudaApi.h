@@ -32,6 +32,8 @@ inline constexpr Result kInvalidImage = 200;
 inline constexpr Result kNoBinaryForGpu = 209;
 inline constexpr Result kInvalidPtx = 218;
 inline constexpr Result kNotReady = 600;
+/// The default stream cannot be used, since a stream that synchronises with it captures.
+inline constexpr Result kCaptureImplicit = 906;
 
 enum DeviceAttribute : int {
   kMaxThreadsPerBlock = 1,

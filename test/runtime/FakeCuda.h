@@ -60,6 +60,8 @@ KERNELC_FAKE_API void faultNextLaunch(cuda::Result error);
 KERNELC_FAKE_API int64_t callCount();
 /// Calls of one function since reset().
 KERNELC_FAKE_API int64_t callCount(const std::string &name);
+/// Whether this thread is inside one of the driver's functions.
+KERNELC_FAKE_API bool insideDriver();
 /// True once the failure armed by failCall() was delivered.
 KERNELC_FAKE_API bool failureDelivered();
 KERNELC_FAKE_API std::vector<Launched> launches();
