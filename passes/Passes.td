@@ -228,9 +228,43 @@ def TileToCu : Pass<"tile-to-cu", "::mlir::ModuleOp"> {
     become one loop. Reductions go through registers, shuffles and shared memory,
     in that order and always in the same order (bitwise repeatable).
     Requires `tile-layouts`. Not tried: tidy index arithmetic; canonicalize, CSE and
-    loop-invariant code motion follow. Numeric effect: none beyond that order.
+    loop-invariant code motion follow. Threads that exchange data through shared memory do
+    not wait for each other yet: `cu-barriers` sees to that. Numeric effect: none beyond that order.
   }];
   let dependentDialects = ["::kernelc::cu::CuDialect"];
+}
+
+def CuBarriers : Pass<"cu-barriers", "::kernelc::cu::KernelOp"> {
+  let summary = "Let threads meet where they exchange data through shared memory, and nowhere else";
+  let description = [{
+    Walks the kernel in program order, loops until nothing changes, and keeps the
+    accesses to shared memory that no barrier has followed yet. Where another one may
+    meet such an access at one address (a read after a write, a write after a read or
+    a write, also of an earlier round of a loop), a `cu.sync` goes between: as late as
+    it may stand, outside of every loop and branch that only the second is in, and
+    where whole warps come together. Then every barrier without which nothing changes
+    is taken away, also those that were there before. A barrier that only the threads
+    of a role reach becomes a `cu.named_sync` with their number.
+
+    Two accesses do not meet when their arrays or the ranges of their addresses are
+    disjoint; when they are in slots of a ring whose numbers differ by a constant
+    (`t mod 4`, `(t + 3) mod 4`); when only one thread makes both; or when trying out all
+    threads and rounds of constant loops shows that each address is one thread's.
+    What `cu.cp_async` writes is pending from each `cu.cp_async_wait` on; that its count covers
+    what is read next is the pipeline's word.
+
+    *Runs after `tile-to-cu` and the simplifications that follow it, because* equal
+    addresses must look equal; *last, because* code motion does not see what other threads
+    do. Precondition: barriers that are there stand where whole warps come together.
+    Postcondition: no two threads meet in shared memory unordered, except in what tensor copies
+    and matrix descriptors touch: boxes have mbarriers, groups and barriers of warpgroups
+    (`cu.named_sync`), which stay as they are. Those accesses, and of tensors that a
+    kernel both reads and writes, only keep barriers from being taken away.
+
+    Not tried: meeting in a warp only; moving accesses so that they share a barrier; the order of
+    accesses to global memory. Accesses of threads that part at a branch, with no place for a
+    barrier between, are an error. Numeric effect: none.
+  }];
 }
 
 #endif

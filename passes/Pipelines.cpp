@@ -61,6 +61,8 @@ void buildCudaPipeline(OpPassManager &pm, CudaStop stop) {
   pm.addPass(createCSEPass());
   pm.addPass(createLoopInvariantCodeMotionPass());
   pm.addPass(createCSEPass());
+  // Addresses look equal where they are; nothing moves any more.
+  pm.addNestedPass<cu::KernelOp>(createCuBarriers());
 }
 
 } // namespace kernelc

@@ -107,7 +107,11 @@ def Cu_CpAsyncWaitOp : Cu_Op<"cp_async_wait"> {
 //===----------------------------------------------------------------------===//
 
 def Cu_SyncOp : Cu_Op<"sync"> {
-  let summary = "__syncthreads()";
+  let summary = "all threads that come here together meet: __syncthreads()";
+  let description = [{
+    In the code of a role: the threads of that role. `cu-barriers` makes a
+    `cu.named_sync` of those before anything is printed.
+  }];
   let assemblyFormat = "attr-dict";
 }
 

@@ -224,7 +224,7 @@ void lowerStore(ThreadCode &c, tile::StoreOp op) {
   Value first = c.isFirstReplica(access.layout(), loc);
   // An update in place: replicas have read what the first of them now writes.
   if (first && llvm::any_of(op.getBase().getUsers(), llvm::IsaPred<tile::LoadOp>))
-    c.sync(loc);
+    cu::SyncOp::create(c.b, loc);
   guarded(c.b, loc, first, [&] {
     access.forEachVector([&](Value r, OpenDigits &open) {
       SmallVector<Value> coords = access.coordinates(open);

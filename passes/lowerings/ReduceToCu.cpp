@@ -25,10 +25,6 @@ SmallVector<Value> combineAll(te::Combiner kind, ArrayRef<Value> a, ArrayRef<Val
   return {key, position};
 }
 
-bool insideLoop(Operation *op) {
-  return op->getParentOfType<scf::ForOp>() != nullptr;
-}
-
 /// Reduces `inputs` (key, and position for arg kinds) over `dims`.
 class ReduceLowering {
 public:
@@ -134,8 +130,6 @@ private:
     SmallVector<Value> arrays;
     for (Value result : op_.getResults())
       arrays.push_back(c_.sharedArray(warps * registers * lanes, element(result), loc_, "partials"));
-    if (insideLoop(op_))
-      c_.sync(loc_); // the partials of the last round have been read
     Value lane = c_.lane(loc_), warp = c_.warp(loc_);
     auto slot = [&](Value w, Value r) {
       Value s = c_.add(c_.mul(w, registers, loc_), r, loc_);
@@ -158,7 +152,6 @@ private:
       b.setInsertionPoint(branch.thenBlock()->getTerminator());
       write();
     }
-    c_.sync(loc_);
     // The warp number with its reduced digits taken from `others`.
     int64_t others = 1;
     for (const Digit &d : layout_.warp)
@@ -251,8 +244,6 @@ void lowerConvertLayout(ThreadCode &c, tile::ConvertLayoutOp op) {
         s = c.add(s, c.mul(v, strides[d], loc), loc);
     return s ? s : c.index(0, loc);
   };
-  if (insideLoop(op))
-    c.sync(loc);
   OpenDigits open;
   auto write = [&] {
     c.overDigits(from.reg, loc, open, [&] {
@@ -267,7 +258,6 @@ void lowerConvertLayout(ThreadCode &c, tile::ConvertLayoutOp op) {
   } else {
     write();
   }
-  c.sync(loc);
   c.overDigits(to.layout.reg, loc, open, [&] {
     memref::StoreOp::create(b, loc, memref::LoadOp::create(b, loc, shared, slot(to.layout, open)), to.array,
                             c.registerIndex(to.layout, open, loc));

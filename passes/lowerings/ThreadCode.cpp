@@ -81,13 +81,6 @@ Value ThreadCode::expand(AffineExpr e, ValueRange dims, Location loc) {
   }
 }
 
-void ThreadCode::sync(Location loc) {
-  if (roleThreads)
-    cu::NamedSyncOp::create(b, loc, index(1, loc), roleThreads);
-  else
-    cu::SyncOp::create(b, loc);
-}
-
 void ThreadCode::syncWarpgroup(Location loc) {
   cu::NamedSyncOp::create(b, loc, add(warpgroup(loc), index(2, loc), loc), 128);
 }

@@ -46,7 +46,6 @@ public:
   llvm::DenseMap<mlir::Value, mlir::Value> rings;    ///< rings → arrays in shared memory
   llvm::DenseMap<mlir::Value, Channel> channels;
   cu::KernelOp kernel;                               ///< what is being filled
-  int64_t roleThreads = 0;                           ///< threads of the role being lowered; 0: the whole block
   bool hasStmatrix = false;                          ///< the target stores fragments
   bool hasAsyncCopy = false;                         ///< the target copies without registers
   int64_t sharedBytes = 0;
@@ -57,9 +56,7 @@ public:
   /// An affine expression of the given dims and the sizes.
   mlir::Value expand(mlir::AffineExpr e, mlir::ValueRange dims, mlir::Location loc);
 
-  /// Every thread of this role is here, and its shared memory writes are seen.
-  void sync(mlir::Location loc);
-  /// As sync(), for the threads of this warpgroup of a role.
+  /// The threads of this warpgroup of a role are here, and their shared memory writes are seen.
   void syncWarpgroup(mlir::Location loc);
   /// Which warpgroup of its role this thread is in.
   mlir::Value warpgroup(mlir::Location loc);

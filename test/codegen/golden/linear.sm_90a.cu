@@ -120,9 +120,9 @@ extern "C" __global__ void __launch_bounds__(384) kc_linear(unsigned short *__re
   const int tiles = at * at_1;
   const int block = (int)blockIdx.x;
   const int blocks = (int)gridDim.x;
+  const int warpgroup = kc_warpgroup();
 #line 4 "linear.kc"
   __syncthreads();
-  const int warpgroup = kc_warpgroup();
   if (warpgroup >= 2) {
     kc_setmaxnreg_dec<56>();
     if (tid == 256) {
