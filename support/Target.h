@@ -30,6 +30,7 @@ struct Target {
   bool mmaF16;                 ///< mma.sync m16n8k16 with f16
   bool tma;                    ///< tensor copies completing on an mbarrier
   bool wgmma;                  ///< warpgroup matrix products
+  int unrollOperations;        ///< the most that a loop with a constant number of rounds is unrolled to
 };
 
 /// The tiles that warpgroup products come in on targets that have them, best first;

@@ -37,12 +37,11 @@ void spreadLinear(ThreadCode &c, Value linear, ArrayRef<int64_t> dims, ArrayRef<
   }
 }
 
-/// An unrolled loop; returns its variable with the builder inside.
+/// A loop; returns its variable with the builder inside.
 Value openLoop(ThreadCode &c, int64_t from, int64_t to, int64_t step, StringRef name, Location loc) {
   if (to - from <= step)
     return c.index(from, loc);
   auto loop = scf::ForOp::create(c.b, loc, c.index(from, loc), c.index(to, loc), c.index(step, loc));
-  loop->setAttr(cu::kUnrollAttr, c.b.getUnitAttr());
   loop.getInductionVar().setLoc(NameLoc::get(c.b.getStringAttr(name), loc));
   c.b.setInsertionPoint(loop.getBody()->getTerminator());
   return loop.getInductionVar();

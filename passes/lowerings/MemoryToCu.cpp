@@ -50,7 +50,6 @@ public:
       if (first.size == vector_)
         return step(c_.index(0, loc_));
       auto loop = scf::ForOp::create(c_.b, loc_, c_.index(0, loc_), c_.index(first.size, loc_), c_.index(vector_, loc_));
-      loop->setAttr(cu::kUnrollAttr, c_.b.getUnitAttr());
       OpBuilder::InsertionGuard guard(c_.b);
       c_.b.setInsertionPoint(loop.getBody()->getTerminator());
       step(loop.getInductionVar());

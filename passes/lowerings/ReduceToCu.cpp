@@ -92,7 +92,6 @@ private:
       carried = identity();
     const Digit &d = digits.back();
     auto loop = scf::ForOp::create(c_.b, loc_, c_.index(0, loc_), c_.index(d.size, loc_), c_.index(1, loc_), carried);
-    loop->setAttr(cu::kUnrollAttr, c_.b.getUnitAttr());
     StringRef indexName = cast<StringAttr>(c_.func.getIndices()[d.dim]).getValue();
     loop.getInductionVar().setLoc(NameLoc::get(c_.b.getStringAttr(indexName + "r"), loc_));
     for (Value a : loop.getRegionIterArgs())
@@ -161,7 +160,6 @@ private:
       Value r = c_.registerIndex(kept_, open, loc_);
       SmallVector<Value> init = identity();
       auto loop = scf::ForOp::create(b, loc_, c_.index(0, loc_), c_.index(others, loc_), c_.index(1, loc_), init);
-      loop->setAttr(cu::kUnrollAttr, b.getUnitAttr());
       loop.getInductionVar().setLoc(NameLoc::get(b.getStringAttr("w"), loc_));
       for (Value a : loop.getRegionIterArgs())
         a.setLoc(NameLoc::get(b.getStringAttr("total"), loc_));

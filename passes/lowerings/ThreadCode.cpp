@@ -186,7 +186,6 @@ void ThreadCode::overDigits(ArrayRef<Digit> digits, Location loc, OpenDigits &op
     return;
   }
   auto loop = scf::ForOp::create(b, loc, index(0, loc), index(d.size, loc), index(1, loc));
-  loop->setAttr(cu::kUnrollAttr, b.getUnitAttr());
   std::string name = d.dim >= 0 ? cast<StringAttr>(func.getIndices()[d.dim]).getValue().str() + "r" : "r";
   loop.getInductionVar().setLoc(NameLoc::get(b.getStringAttr(name), loc));
   OpBuilder::InsertionGuard guard(b);

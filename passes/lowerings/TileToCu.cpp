@@ -135,6 +135,7 @@ void FunctionLowering::makeKernel() {
   kernel_.setMinBlocks(func_.getMinBlocks());
   kernel_.setPersistent(func_.getPersistent());
   kernel_.setCluster(func_.getCluster());
+  kernel_.setTarget(func_.getTarget());
   if (auto k = func_->getAttr("kernel"))
     kernel_->setAttr("kernel", k);
   Block &block = kernel_.getBody().emplaceBlock();
