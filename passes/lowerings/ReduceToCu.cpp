@@ -177,28 +177,21 @@ private:
     });
   }
 
+  /// The warp number whose reduced digits are those of `others`, and the rest those of `warp`.
   Value warpWith(Value others, Value warp) {
-    Value w;
-    int64_t before = 1, taken = 1, total = layout_.numWarps();
+    SmallVector<int64_t> all, reduced;
     for (const Digit &d : layout_.warp) {
-      Value digit;
-      if (isReduced(d)) {
-        digit = taken > 1 ? Value(arith::DivSIOp::create(c_.b, loc_, others, c_.index(taken, loc_))) : others;
-        taken *= d.size;
-        // The last reduced digit needs no remainder.
-        int64_t all = 1;
-        for (const Digit &x : layout_.warp)
-          if (isReduced(x))
-            all *= x.size;
-        if (taken < all)
-          digit = arith::RemSIOp::create(c_.b, loc_, digit, c_.index(d.size, loc_));
-      } else {
-        digit = before > 1 ? Value(arith::DivSIOp::create(c_.b, loc_, warp, c_.index(before, loc_))) : warp;
-        if (before * d.size < total)
-          digit = arith::RemSIOp::create(c_.b, loc_, digit, c_.index(d.size, loc_));
-      }
-      w = c_.add(w, c_.mul(digit, before, loc_), loc_);
-      before *= d.size;
+      all.push_back(d.size);
+      if (isReduced(d))
+        reduced.push_back(d.size);
+    }
+    Value w;
+    int64_t weight = 1;
+    size_t taken = 0;
+    for (auto [i, d] : llvm::enumerate(layout_.warp)) {
+      Value digit = isReduced(d) ? c_.digitOf(others, reduced, taken++, loc_) : c_.digitOf(warp, all, i, loc_);
+      w = c_.add(w, c_.mul(digit, weight, loc_), loc_);
+      weight *= d.size;
     }
     return w ? w : c_.index(0, loc_);
   }

@@ -63,6 +63,8 @@ public:
   mlir::Value thread(mlir::Location loc);
   mlir::Value lane(mlir::Location loc);
   mlir::Value warp(mlir::Location loc);
+  /// Digit `i` of `number` < Π sizes, the first digit the fastest.
+  mlir::Value digitOf(mlir::Value number, llvm::ArrayRef<int64_t> sizes, size_t i, mlir::Location loc);
   /// The part of each dim's coordinate that lanes and warps add.
   llvm::SmallVector<mlir::Value> threadCoordinates(const tile::Layout &layout, int64_t rank, mlir::Location loc);
   /// threadCoordinates plus what the open register digits add.
