@@ -235,7 +235,8 @@ OwningOpRef<ModuleOp> runPasses(ModuleOp module, const VariantOptions &options, 
   if (stage == Stage::Plan)
     return copy;
   PassManager cuda(module.getContext());
-  buildCudaPipeline(cuda, stage == Stage::Tile ? CudaStop::Tile : stage == Stage::Layouts ? CudaStop::Layouts : CudaStop::Cu);
+  buildCudaPipeline(cuda, stage == Stage::Tile ? CudaStop::Tile : stage == Stage::Layouts ? CudaStop::Layouts : CudaStop::Cu,
+                    options.index32);
   if (failed(cuda.run(*copy)))
     return {};
   return copy;
@@ -356,7 +357,6 @@ absl::Status addVariant(ModuleOp module, const VariantOptions &options, Kernel &
         size->bits = options.index32 ? 32 : 64;
   codegen::EmitOptions emit;
   emit.target = target;
-  emit.index32 = options.index32;
   emit.header = absl::StrCat("kernel ", kernel.name, kernel.loc.file.empty() ? "" : " of ", kernel.loc.file.substr(kernel.loc.file.rfind('/') + 1),
                              kernel.loc.line ? absl::StrCat(":", kernel.loc.line) : "", ", for ", options.target, "\nassumes ",
                              variant.guardText.empty() ? "nothing of its sizes" : variant.guardText);

@@ -62,7 +62,6 @@ public:
       if (first.size == vector_)
         return step(c_.index(0, loc_));
       auto loop = scf::ForOp::create(c_.b, loc_, c_.index(0, loc_), c_.index(first.size, loc_), c_.index(vector_, loc_));
-      loop->setAttr(cu::kUnrollAttr, c_.b.getUnitAttr());
       OpBuilder::InsertionGuard guard(c_.b);
       c_.b.setInsertionPoint(loop.getBody()->getTerminator());
       step(loop.getInductionVar());
@@ -241,7 +240,7 @@ void lowerStore(ThreadCode &c, tile::StoreOp op) {
   Value first = c.isFirstReplica(access.layout(), loc);
   // An update in place: replicas have read what the first of them now writes.
   if (first && llvm::any_of(op.getBase().getUsers(), llvm::IsaPred<tile::LoadOp>))
-    c.sync(loc);
+    cu::SyncOp::create(c.b, loc);
   guarded(c.b, loc, first, [&] {
     access.forEachVector([&](Value r, OpenDigits &open) {
       SmallVector<Value> coords = access.coordinates(open);
