@@ -51,6 +51,12 @@ absl::StatusOr<std::shared_ptr<CpuKernel>> JitKernel::Impl::getCpu() {
   return cpu;
 }
 
+std::shared_ptr<LoadedKernel> JitKernel::Impl::findLoaded(Device &device, const CompiledVariant &variant) {
+  absl::MutexLock lock(&mutex);
+  auto entry = loaded.find({&device, &variant});
+  return entry == loaded.end() ? nullptr : entry->second;
+}
+
 absl::StatusOr<std::shared_ptr<LoadedKernel>>
 JitKernel::Impl::getLoaded(Device &device, VariantSet &set, const std::shared_ptr<const CompiledVariant> &variant) {
   absl::MutexLock lock(&mutex);
@@ -167,7 +173,7 @@ absl::Status JitKernel::callEmulator(const CheckedArgs &args, CallReport *report
 absl::Status JitKernel::call(const Place &place, absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes,
                              cuda::StreamHandle stream, CallReport *report) {
   if (place.kind == Place::Cuda) {
-    absl::StatusOr<BoundCall> bound = bind(place, values, sizes);
+    absl::StatusOr<BoundCall> bound = bind(place, values, sizes, stream);
     return bound.ok() ? bound->launch(stream) : bound.status();
   }
   // Host tensors have no ordinal: whatever the caller left there is ignored.
@@ -195,7 +201,8 @@ std::string targetOf(const DeviceInfo &info) {
 }
 } // namespace
 
-absl::StatusOr<BoundCall> JitKernel::bind(const Place &place, absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes) {
+absl::StatusOr<BoundCall> JitKernel::bind(const Place &place, absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes,
+                                          std::optional<cuda::StreamHandle> stream) {
   if (place.kind != Place::Cuda)
     return absl::InvalidArgumentError("arguments can be bound on a GPU only");
   absl::StatusOr<Runtime *> runtime = Runtime::instance();
@@ -208,13 +215,20 @@ absl::StatusOr<BoundCall> JitKernel::bind(const Place &place, absl::Span<const L
   if (!args.ok())
     return args.status();
   VariantSet &set = impl_->setFor(targetOf((*device)->info()));
-  absl::StatusOr<std::shared_ptr<const CompiledVariant>> variant = set.get(*args);
-  if (!variant.ok())
-    return variant.status();
-  absl::StatusOr<std::shared_ptr<LoadedKernel>> loaded = impl_->getLoaded(**device, set, *variant);
-  if (!loaded.ok())
-    return loaded.status();
-  absl::StatusOr<BoundLaunch> bound = (*loaded)->bind(values, sizes);
+  std::shared_ptr<const CompiledVariant> warm = set.find(*args);
+  std::shared_ptr<LoadedKernel> ready = warm ? impl_->findLoaded(**device, *warm) : nullptr;
+  if (!ready) {
+    // Said before minutes may go into compiling what could not be loaded then.
+    KERNELC_RETURN_IF_ERROR((*device)->checkNoCapture(absl::StrCat("compiling and loading kernel '", signature().name, "'"), stream));
+    absl::StatusOr<std::shared_ptr<const CompiledVariant>> variant = set.get(*args);
+    if (!variant.ok())
+      return variant.status();
+    absl::StatusOr<std::shared_ptr<LoadedKernel>> loaded = impl_->getLoaded(**device, set, *variant);
+    if (!loaded.ok())
+      return loaded.status();
+    ready = *std::move(loaded);
+  }
+  absl::StatusOr<BoundLaunch> bound = ready->bind(values, sizes);
   if (!bound.ok())
     return bound.status();
   return BoundCall(*std::move(bound), shared_from_this(), **device);

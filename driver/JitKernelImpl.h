@@ -37,6 +37,8 @@ struct JitKernel::Impl {
 
   VariantSet &setFor(const std::string &target);
   absl::StatusOr<std::shared_ptr<CpuKernel>> getCpu();
+  /// The variant on the device if it is there already, else null.
+  std::shared_ptr<LoadedKernel> findLoaded(Device &device, const CompiledVariant &variant);
   absl::StatusOr<std::shared_ptr<LoadedKernel>> getLoaded(Device &device, VariantSet &set,
                                                           const std::shared_ptr<const CompiledVariant> &variant);
   absl::StatusOr<std::shared_ptr<emulator::KernelRunner>> getRunner(const std::shared_ptr<const CompiledVariant> &variant);

@@ -111,11 +111,16 @@ public:
 
   /// Runs on `place`. `values` follow Kernel::params; their memory is the place's (host
   /// memory on the CPU and the emulator). On a GPU the work is queued on `stream`
-  /// (null: the default stream) and the call returns; else it has finished.
+  /// (null: the default stream) and the call returns; else it has finished. A warm call
+  /// may be captured into a graph; one that must compile or load is refused (see bind).
   absl::Status call(const Place &place, absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes = {},
                     cuda::StreamHandle stream = nullptr, CallReport *report = nullptr);
-  /// Compiles and loads what these arguments need on a GPU, and packs them.
-  absl::StatusOr<BoundCall> bind(const Place &place, absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes = {});
+  /// Compiles and loads what these arguments need on a GPU, and packs them. Where
+  /// something is missing while a stream captures a graph, nothing is done: ColdInCapture.
+  /// `stream`: one of the caller's to ask that; those that kernelc made, the default one
+  /// and all that synchronise with it are always asked.
+  absl::StatusOr<BoundCall> bind(const Place &place, absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes = {},
+                                 std::optional<cuda::StreamHandle> stream = std::nullopt);
 
   /// Compiles for these arguments and `target` without running: the artifact with
   /// the variant that they would get.

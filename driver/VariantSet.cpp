@@ -94,28 +94,38 @@ VariantSet::Choice VariantSet::choose(const CheckedArgs &args) const {
   return variants_.count(own.key) || int(variants_.size()) < session_.options.maxVariants ? own : choiceOf(true);
 }
 
-absl::StatusOr<std::shared_ptr<const CompiledVariant>> VariantSet::get(const CheckedArgs &args) {
-  absl::MutexLock lock(&mutex_);
-  Choice choice = choose(args);
+std::shared_ptr<const CompiledVariant> VariantSet::lookUp(const CheckedArgs &args, Choice &choice) const {
   for (;;) {
-    auto &entry = variants_[choice.key];
-    if (!entry) {
-      absl::StatusOr<Kernel> kernel = compile(choice.options);
-      if (!kernel.ok()) {
-        variants_.erase(choice.key);
-        return kernel.status();
-      }
-      auto compiled = std::make_shared<CompiledVariant>();
-      compiled->kernel = *std::move(kernel);
-      compiled->index = int(variants_.size()) - 1;
-      entry = std::move(compiled);
-    }
-    const Variant &v = entry->variant();
+    auto entry = variants_.find(choice.key);
+    if (entry == variants_.end())
+      return nullptr;
+    const Variant &v = entry->second->variant();
     if (v.guard.empty() || v.guard.evaluate(args.env()) || !choice.options.index32)
-      return std::shared_ptr<const CompiledVariant>(entry);
+      return entry->second;
     // A workspace that is larger than any argument: offsets need 64 bits.
     choice.options.index32 = false;
     choice.key = describeOptions(choice.options);
+  }
+}
+
+std::shared_ptr<const CompiledVariant> VariantSet::find(const CheckedArgs &args) {
+  absl::MutexLock lock(&mutex_);
+  Choice choice = choose(args);
+  return lookUp(args, choice);
+}
+
+absl::StatusOr<std::shared_ptr<const CompiledVariant>> VariantSet::get(const CheckedArgs &args) {
+  absl::MutexLock lock(&mutex_);
+  for (Choice choice = choose(args);;) {
+    if (std::shared_ptr<const CompiledVariant> found = lookUp(args, choice))
+      return found;
+    absl::StatusOr<Kernel> kernel = compile(choice.options);
+    if (!kernel.ok())
+      return kernel.status();
+    auto compiled = std::make_shared<CompiledVariant>();
+    compiled->kernel = *std::move(kernel);
+    compiled->index = int(variants_.size());
+    variants_[choice.key] = std::move(compiled);
   }
 }
 

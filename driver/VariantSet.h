@@ -30,6 +30,8 @@ public:
   VariantSet(SessionState &session, std::shared_ptr<Program> program, const Kernel &signature, std::string target)
       : session_(session), program_(std::move(program)), signature_(signature), target_(std::move(target)) {}
 
+  /// The variant for these arguments if it is there already, else null.
+  std::shared_ptr<const CompiledVariant> find(const CheckedArgs &args);
   /// The variant for these arguments; compiles it if it is not there yet.
   absl::StatusOr<std::shared_ptr<const CompiledVariant>> get(const CheckedArgs &args);
   /// The cubin of a variant, through the disk cache.
@@ -43,6 +45,8 @@ private:
     std::string key;
   };
   Choice choose(const CheckedArgs &args) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  /// The variant for these arguments; null when `choice` would have to be compiled first.
+  std::shared_ptr<const CompiledVariant> lookUp(const CheckedArgs &args, Choice &choice) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<Kernel> compile(const VariantOptions &options);
   absl::StatusOr<Kernel> compileFresh(const VariantOptions &options);
 

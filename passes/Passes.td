@@ -75,24 +75,35 @@ def TeMaskToDomain : Pass<"te-mask-to-domain", "::kernelc::te::KernelOp"> {
 }
 
 def TeSplit : Pass<"te-split", "::kernelc::te::KernelOp"> {
-  let summary = "Split reduced indices into the digits that accesses ask for";
+  let summary = "Split indices into the digits that accesses ask for";
   let description = [{
-    A reduced index k of which accesses read `k floordiv c` or `k mod c` becomes two,
-    `k = k_high * c + k_low`, and those subscripts plain ones. A scale that is shared
-    by groups of 64, `s[k // 64, j]`, then depends on k_high alone: one load for a
-    tile instead of one per element; and `x[i, k // 4, k % 4]` is a box again.
-    Several constants are split from the smallest up where each divides the next.
-    Done where c divides the extent, by the variant's divisors, a `require`, or the
-    extent's form; where another access walks k itself only if runs of c neighbours
-    stay long (32). *Runs after `te-mask-to-domain`, before `te-split-reduce` and
-    `te-plan`, because* contractions and boxes are recognised by plain subscripts.
+    An index k of which accesses read `k floordiv r` or `k mod r` becomes two,
+    `k = k_high * r + k_low`, and those subscripts plain ones. r is a constant that
+    divides the extent (by the variant's divisors, a `require`, or the extent's form),
+    or given by sizes: with `require H % G == 0` an index below H has the digits
+    G · (H // G), whichever of the two is asked for. H // G stays an expression of
+    sizes, as every extent is; no size is new at a launch.
 
-    Postcondition: the subscripts that were split hold no division by their constant.
-    Not tried: parallel indices (their results would change shape; a grid index is
-    divided once per block, which costs nothing); divisors that are sizes, as in
-    `h // (H // G)` (the frontend proves those bounds, and an address with a stride
-    of unknown divisibility would lose its 16-byte accesses); subscripts of sums,
-    `(k + r) // c`. Numeric effect: another order of the same reduction.
+    *Reduced indices*: a scale that is shared by groups of 64, `s[k // 64, j]`, then
+    depends on k_high alone: one load for a tile instead of one per element; and
+    `x[i, k // 4, k % 4]` is a box again. Several constants are split from the smallest
+    up where each divides the next. Where another access walks k itself, only if runs
+    of neighbours stay long (32).
+
+    *Parallel indices of products*: attention's `k[b, h // (H // G), j, d]` becomes
+    `k[b, h_high, j, d]`. The query heads of a group, h_low, then are rows of the
+    product beside i: the keys are brought once for all of them. The statements that
+    such a product reads and that read it follow, so that all have the same indices;
+    tensors inside the kernel get a dim more, outputs are written through an
+    `out_map`. Left alone are indices that run along memory where they stay whole.
+
+    *Runs after `te-mask-to-domain`, before `te-split-reduce` and `te-plan`, because*
+    contractions and boxes are recognised by plain subscripts.
+
+    Postcondition: the subscripts that were split hold no division by their radix.
+    Not tried: other parallel indices (a grid index is divided once per block, which
+    costs nothing); cascades; subscripts of sums, `(k + r) // c`. Numeric effect:
+    another order of the same reduction.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
   let options = [ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">];
@@ -114,6 +125,31 @@ def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
     order of the same reduction, fixed by the sizes.
   }];
   let options = [
+    Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,
+    ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">,
+    ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
+}
+
+def TeRepack : Pass<"te-repack", "::kernelc::te::KernelOp"> {
+  let summary = "Copy operands whose rows tensor copies cannot fetch into aligned workspaces";
+  let description = [{
+    A product on warpgroup units is fed by tensor copies, whose rows start at multiples of
+    16 bytes. An operand `T` of which that is not known (rows of 4095 elements, views,
+    misaligned addresses) is copied first, `P[i, j] = T[i, j] if j < J else 0` with
+    rows rounded up to 16 bytes, and the product reads `P`. The unit takes types of other
+    widths than 16 bits contiguous along a reduced index only: others are transposed by
+    the copy, `P[j, k] = T[k, j]`. Operands of several
+    products are copied once. So are results, the other way: the product's launch writes
+    rows that tensor copies can make, and a launch of its own (`own_launch`) copies them. Done where the sizes are bounded and the product has
+    so many multiply-adds, as a whole and per element copied, as the target's table asks
+    (`repackWork`, `repackReuse`); a remark names each operand.
+    *Runs after `te-simplify`, before `te-plan`, because* the first would inline the copy
+    back into its reader, and the second chooses the unit by what the operands are.
+    Not tried: masked products, operands that are computed or clamped. Numeric effect: none.
+  }];
+  let options = [
+    Option<"work", "work", "int64_t", "-1", "multiply-adds from which copies pay (-1: the target's)">,
+    Option<"reuse", "reuse", "int64_t", "-1", "multiply-adds per element copied (-1: the target's)">,
     Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,
     ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">,
     ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];

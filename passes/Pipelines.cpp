@@ -34,6 +34,12 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   pm.addNestedPass<te::KernelOp>(createTeSplitReduce(split));
   // Subscripts of the parts become affine maps again, decided masks fold.
   pm.addNestedPass<te::KernelOp>(createTeSimplify());
+  // Copies that simplification would undo.
+  TeRepackOptions repack;
+  repack.target = options.target;
+  repack.sizeDiv = options.sizeDiv;
+  repack.sizeMax = options.sizeMax;
+  pm.addNestedPass<te::KernelOp>(createTeRepack(repack));
   pm.addNestedPass<te::KernelOp>(createTePlan(options));
 }
 

@@ -211,30 +211,35 @@ void Device::removeStream(Stream *stream) {
   streams_.erase(std::remove(streams_.begin(), streams_.end(), stream), streams_.end());
 }
 
-absl::StatusOr<bool> Device::anyCapture() {
+absl::StatusOr<bool> Device::anyCapture(std::optional<cuda::StreamHandle> callers) {
   bool capturing = false;
   cuda::Result result = cuda::kSuccess;
+  auto ask = [&](cuda::StreamHandle stream) {
+    int status = cuda::kCaptureNone;
+    result = driver().cuStreamIsCapturing(stream, &status);
+    capturing = result == cuda::kCaptureImplicit || (result == cuda::kSuccess && status == cuda::kCaptureActive);
+    if (capturing)
+      result = cuda::kSuccess;
+    return !capturing && result == cuda::kSuccess;
+  };
   // The null stream is a stream of the current context.
   auto scope = ContextScope::enter(*this);
   if (!scope.ok())
     return scope.status();
-  {
+  // The default stream answers for all streams that synchronise with it.
+  if (ask(nullptr) && (!callers || !*callers || ask(*callers))) {
     // Under the lock, so that no stream is destroyed between being listed and being asked.
     absl::MutexLock lock(&mutex_);
-    for (size_t i = 0; i < streams_.size() && !capturing && result == cuda::kSuccess; ++i) {
-      if (!streams_[i]->isKnownAlive())
-        continue; // its owner may have destroyed it
-      int status = cuda::kCaptureNone;
-      result = driver().cuStreamIsCapturing(streams_[i]->handle(), &status);
-      capturing = result == cuda::kSuccess && status == cuda::kCaptureActive;
-    }
+    for (Stream *s : streams_)
+      if (s->handle() && s->isKnownAlive() && !ask(s->handle())) // the owner of a borrowed one may have destroyed it
+        break;
   }
   KERNELC_RETURN_IF_ERROR(check(result, "cuStreamIsCapturing"));
   return capturing;
 }
 
-absl::Status Device::checkNoCapture(absl::string_view what) {
-  absl::StatusOr<bool> capturing = anyCapture();
+absl::Status Device::checkNoCapture(absl::string_view what, std::optional<cuda::StreamHandle> callers) {
+  absl::StatusOr<bool> capturing = anyCapture(callers);
   if (!capturing.ok())
     return capturing.status();
   if (!*capturing)

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -108,8 +109,9 @@ public:
   }
 
   /// ColdInCapture if any stream known to this device is capturing: loading a
-  /// library would break the capture.
-  absl::Status checkNoCapture(absl::string_view what);
+  /// library would break the capture. `callers`: a stream of the caller's, alive
+  /// during this call, that is asked too (null: the default one).
+  absl::Status checkNoCapture(absl::string_view what, std::optional<cuda::StreamHandle> callers = std::nullopt);
   /// Waits for the device, then unloads; while a stream captures, at a later call.
   void unload(cuda::Library library);
 
@@ -122,7 +124,7 @@ private:
   friend class Stream;
   Device(Runtime &runtime, int ordinal) : runtime_(runtime), ordinal_(ordinal) {}
   absl::Status open();
-  absl::StatusOr<bool> anyCapture();
+  absl::StatusOr<bool> anyCapture(std::optional<cuda::StreamHandle> callers = std::nullopt);
   void addStream(Stream *stream);
   void removeStream(Stream *stream);
   std::string recentLaunches() const;

@@ -24,6 +24,11 @@ absl::StatusOr<std::shared_ptr<LoadedVariant>> LoadedVariant::load(Device &devic
   if (!scope.ok())
     return scope.status();
   KERNELC_RETURN_IF_ERROR(device.checkNoCapture(absl::StrCat("loading kernel '", kernel.name, "'")));
+  // Tensor maps of empty tensors point there; arguments are packed where nothing may allocate.
+  for (const Launch &l : variant.launches)
+    for (const LaunchArg &a : l.args)
+      if (std::holds_alternative<TensorMapArg>(a))
+        KERNELC_RETURN_IF_ERROR(device.spareBytes(0).status());
   std::shared_ptr<LoadedVariant> loaded(new LoadedVariant(device));
   std::string image(cubin); // aligned, as the driver expects
   KERNELC_RETURN_IF_ERROR(device.check(

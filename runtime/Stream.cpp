@@ -81,7 +81,7 @@ absl::Status Stream::grow(size_t ticketBytes, size_t dataBytes) {
     return withKind(absl::FailedPreconditionError(absl::StrCat(
                         "the workspace must grow to ", ticketBytes + dataBytes,
                         " bytes, which is impossible while the stream captures a graph; call the kernel "
-                        "once before the capture, or pass a workspace")),
+                        "once on this stream before the capture, or pass a workspace")),
                     RuntimeErrorKind::ColdInCapture);
   auto scope = ContextScope::enter(device_);
   if (!scope.ok())

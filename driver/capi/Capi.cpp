@@ -225,6 +225,10 @@ kc_code kc_compile(kc_session *session, const char *text, size_t length, const k
   if (o->precision)
     if (absl::Status s = addPrecision(options.precision, o->precision); !s.ok())
       return finish(s);
+  if (o->schedule) {
+    options.schedule = o->schedule;
+    options.scheduleName = o->schedule_name ? o->schedule_name : "<schedule>";
+  }
   auto kernels = session->session->compileAll(std::string(text, length), std::move(options));
   if (!kernels.ok())
     return finish(kernels.status());

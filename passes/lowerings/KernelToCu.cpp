@@ -56,6 +56,8 @@ void FunctionLowering::makeKernel() {
   os << "; unit " << func_.getUnit();
   if (func_.getPersistent())
     os << "; persistent";
+  if (func_.getDependent())
+    os << "; dependent";
   if (func_.getCluster() > 1)
     os << "; cluster " << cast<StringAttr>(func_.getIndices()[func_.getClusterIndex()]).getValue() << " " << func_.getCluster();
   if (func_.getStages() > 1)
@@ -88,6 +90,10 @@ void FunctionLowering::makeKernel() {
   }
   kernel_.setArgSourcesAttr(b_.getArrayAttr(sources));
   b_.setInsertionPointToStart(&block);
+  if (func_.getDependent())
+    cu::LaunchWaitOp::create(b_, loc);
+  if (func_.getFollowed())
+    cu::LaunchReleaseOp::create(b_, loc);
 }
 
 /// A tensor that only tensor maps reach needs no pointer.

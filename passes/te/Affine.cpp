@@ -6,6 +6,17 @@ using namespace mlir;
 
 namespace kernelc::te {
 
+/// The one value other than zero that a size expression may have, or 0: what divides it is
+/// also the most it can be.
+static int64_t knownValue(AffineExpr e, const SizeFacts &facts) {
+  if (auto c = dyn_cast<AffineConstantExpr>(e))
+    return c.getValue();
+  if (!e.isSymbolicOrConstant())
+    return 0;
+  int64_t divisor = knownDivisor(e, facts);
+  return divisor == knownMax(e, facts) ? divisor : 0;
+}
+
 int64_t knownDivisor(AffineExpr e, const SizeFacts &facts, ArrayRef<int64_t> dimDiv) {
   switch (e.getKind()) {
   case AffineExprKind::Constant: return std::abs(cast<AffineConstantExpr>(e).getValue());
@@ -36,11 +47,11 @@ int64_t knownDivisor(AffineExpr e, const SizeFacts &facts, ArrayRef<int64_t> dim
   case AffineExprKind::FloorDiv:
   case AffineExprKind::CeilDiv: {
     auto b = cast<AffineBinaryOpExpr>(e);
-    auto c = dyn_cast<AffineConstantExpr>(b.getRHS());
-    if (!c || c.getValue() <= 0)
+    int64_t by = knownValue(b.getRHS(), facts);
+    if (by <= 0)
       return 1;
     int64_t d = knownDivisor(b.getLHS(), facts, dimDiv);
-    return d % c.getValue() == 0 ? d / c.getValue() : 1;
+    return d % by == 0 ? d / by : 1;
   }
   }
   return 1;
@@ -70,10 +81,12 @@ int64_t knownMax(AffineExpr e, const SizeFacts &facts) {
   case AffineExprKind::CeilDiv: {
     auto b = cast<AffineBinaryOpExpr>(e);
     int64_t x = knownMax(b.getLHS(), facts);
+    // By zero it is 0; else a multiple of the divisor's divisor, so at least that.
     auto c = dyn_cast<AffineConstantExpr>(b.getRHS());
-    if (x < 0 || !c || c.getValue() <= 0)
+    int64_t least = c ? c.getValue() : b.getRHS().isSymbolicOrConstant() ? knownDivisor(b.getRHS(), facts) : 0;
+    if (x < 0 || least <= 0)
       return x;
-    return e.getKind() == AffineExprKind::FloorDiv ? x / c.getValue() : (x + c.getValue() - 1) / c.getValue();
+    return e.getKind() == AffineExprKind::FloorDiv ? x / least : (x + least - 1) / least;
   }
   default: return -1;
   }

@@ -17,9 +17,17 @@ using namespace mlir;
 namespace kernelc::te {
 namespace {
 
+/// Whether the elements of op's result are its parallel indices' points, in their order.
+bool isInPlace(Operation *op) {
+  auto c = dyn_cast<ComputeOp>(op);
+  auto r = dyn_cast<ReduceOp>(op);
+  return !(c && c.getOutMap()) && !(r && r.getOutMap());
+}
+
+/// Whether op stands for itself: no other statement writes its result before or after.
 bool isPlain(Operation *op) {
   if (auto c = dyn_cast<ComputeOp>(op))
-    return !c.getInit() && !c.getOutMap();
+    return !c.getInit() && !(c.getOutMap() && c.getPartial());
   auto r = dyn_cast<ReduceOp>(op);
   return !r || (!r.getInit() && !r.getOutMap());
 }
@@ -66,7 +74,7 @@ private:
   /// Statement i as a member of the group that holds what it reads last.
   bool tryJoin(int64_t i) {
     Operation *op = ops_[i];
-    if (!isPlain(op))
+    if (!isPlain(op) || op->hasAttr(kOwnLaunch))
       return false;
     // Groups whose results op reads; the youngest is the candidate, and no other
     // one may come later than it (it would have to run before).
@@ -142,6 +150,8 @@ private:
   /// Records that dim d of op is launch index ..., from a read of a member.
   bool unify(Operation *op, ReadOp read, Group &g, int64_t producer, SmallVectorImpl<int64_t> &map) {
     size_t position = llvm::find(g.ops, producer) - g.ops.begin();
+    if (!isInPlace(ops_[producer]))
+      return false;
     AffineMap access = read.getMapOrIdentity();
     for (auto [r, e] : llvm::enumerate(access.getResults())) {
       auto d = dyn_cast<AffineDimExpr>(e);

@@ -1,10 +1,12 @@
-// te-split: see Passes.td.
+// te-split: see Passes.td. Finds the indices that are worth splitting; Digits.h splits.
 #include "passes/Passes.h"
 
 #include <numeric>
 
-#include "mlir/IR/IRMapping.h"
+#include "ir/te/TeShape.h"
 #include "passes/te/Affine.h"
+#include "passes/te/Contraction.h"
+#include "passes/te/Digits.h"
 #include "passes/te/PlanAttr.h"
 
 using namespace mlir;
@@ -17,202 +19,185 @@ using namespace te;
 
 namespace {
 
-/// How an expression uses one dim.
-struct DigitUse {
-  int64_t smallest = 0; ///< the smallest constant c of `d floordiv c` and `d mod c`; 0: none
-  bool plain = false;   ///< d stands somewhere else
-  bool chain = true;    ///< every such constant is a multiple of the smallest
-};
-
-std::optional<int64_t> digitConstant(AffineExpr e, unsigned dim) {
-  auto bin = dyn_cast<AffineBinaryOpExpr>(e);
-  if (!bin || (e.getKind() != AffineExprKind::FloorDiv && e.getKind() != AffineExprKind::Mod))
-    return std::nullopt;
-  auto d = dyn_cast<AffineDimExpr>(bin.getLHS());
-  auto c = dyn_cast<AffineConstantExpr>(bin.getRHS());
-  if (!d || d.getPosition() != dim || !c || c.getValue() < 2)
-    return std::nullopt;
-  return c.getValue();
-}
-
-void noteUse(AffineExpr e, unsigned dim, DigitUse &use) {
-  if (!e.isFunctionOfDim(dim))
-    return;
-  if (std::optional<int64_t> c = digitConstant(e, dim)) {
-    int64_t before = use.smallest;
-    use.smallest = before ? std::min(before, *c) : *c;
-    use.chain &= before == 0 || std::max(before, *c) % use.smallest == 0;
-    return;
-  }
-  auto bin = dyn_cast<AffineBinaryOpExpr>(e);
-  if (!bin) {
-    use.plain = true;
-    return;
-  }
-  noteUse(bin.getLHS(), dim, use);
-  noteUse(bin.getRHS(), dim, use);
-}
-
-/// `e` with dim = high * c + low, for 0 <= low < c.
-AffineExpr splitDim(AffineExpr e, unsigned dim, AffineExpr high, AffineExpr low, int64_t c) {
-  if (!e.isFunctionOfDim(dim))
-    return e;
-  if (isa<AffineDimExpr>(e))
-    return high * c + low;
-  auto bin = cast<AffineBinaryOpExpr>(e);
-  if (std::optional<int64_t> k = digitConstant(e, dim); k && *k % c == 0) {
-    if (e.getKind() == AffineExprKind::FloorDiv)
-      return high.floorDiv(*k / c);
-    return (high % (*k / c)) * c + low;
-  }
-  AffineExpr x = splitDim(bin.getLHS(), dim, high, low, c), y = splitDim(bin.getRHS(), dim, high, low, c);
-  return getAffineBinaryOpExpr(e.getKind(), x, y);
-}
-
 class DigitSplitter {
 public:
   DigitSplitter(KernelOp kernel, ArrayRef<int64_t> sizeDiv) : kernel_(kernel) {
     divisors_.assign(kernel.getNumSizes(), 1);
     for (auto [i, d] : llvm::enumerate(sizeDiv.take_front(divisors_.size())))
       divisors_[i] = d;
-    // require N % 64 == 0
-    for (Attribute a : kernel.getRequirements()) {
-      IntegerSet set = cast<IntegerSetAttr>(a).getValue();
-      for (unsigned i = 0; i < set.getNumConstraints(); ++i) {
-        auto mod = dyn_cast<AffineBinaryOpExpr>(set.getConstraint(i));
-        if (!set.isEq(i) || !mod || mod.getKind() != AffineExprKind::Mod)
-          continue;
-        auto size = dyn_cast<AffineSymbolExpr>(mod.getLHS());
-        auto c = dyn_cast<AffineConstantExpr>(mod.getRHS());
-        if (size && c && c.getValue() > 0)
-          divisors_[size.getPosition()] = std::lcm(divisors_[size.getPosition()], c.getValue());
-      }
-    }
+    for (Attribute a : kernel.getRequirements())
+      noteRequirement(cast<IntegerSetAttr>(a).getValue());
   }
 
   void run() {
+    while (splitOneParallel())
+      ;
     SmallVector<ReduceOp> work(kernel_.getBlock().getOps<ReduceOp>());
     while (!work.empty()) {
       ReduceOp r = work.pop_back_val();
       for (unsigned d = r.getNumParallel(); d < r.getNumDims(); ++d)
-        if (int64_t c = digitOf(r, d)) {
-          work.push_back(split(r, d, c)); // the high part may have digits of its own
+        if (std::optional<Digits> digits = digitsOfReduced(r, d)) {
+          work.push_back(splitReducedDim(r, d, *digits)); // the high part may have digits of its own
           break;
         }
     }
   }
 
 private:
-  /// The digit to take out of reduced dim d, or 0.
-  int64_t digitOf(ReduceOp r, unsigned d) {
-    if (r.isArg())
-      return 0; // the position is the index itself
-    DigitUse use;
-    Value index = r.getBlock().getArgument(d);
-    for (OpOperand &operand : index.getUses()) {
-      auto read = dyn_cast<ReadOp>(operand.getOwner());
-      if (!read)
+  void noteRequirement(IntegerSet set) {
+    for (unsigned i = 0; i < set.getNumConstraints(); ++i) {
+      AffineExpr e = set.getConstraint(i);
+      auto bin = dyn_cast<AffineBinaryOpExpr>(e);
+      if (!set.isEq(i)) { // G - 1 >= 0
+        auto c = bin && e.getKind() == AffineExprKind::Add ? dyn_cast<AffineConstantExpr>(bin.getRHS()) : AffineConstantExpr();
+        if (c && c.getValue() < 0)
+          positive_.push_back(bin.getLHS());
         continue;
-      for (AffineExpr e : read.getMapOrIdentity().getResults())
-        noteUse(e, operand.getOperandNumber() - 1, use);
+      }
+      if (!bin || e.getKind() != AffineExprKind::Mod)
+        continue;
+      auto size = dyn_cast<AffineSymbolExpr>(bin.getLHS());
+      auto c = dyn_cast<AffineConstantExpr>(bin.getRHS());
+      if (size && c && c.getValue() > 0) // N % 64 == 0
+        divisors_[size.getPosition()] = std::lcm(divisors_[size.getPosition()], c.getValue());
+      else if (!c) // H % G == 0
+        multiples_.push_back({bin.getLHS(), bin.getRHS()});
     }
+  }
+
+  /// An index below `extent` as digits of `radix`, where they come out even.
+  std::optional<Digits> digitsBy(AffineExpr radix, AffineExpr extent) {
+    if (auto c = dyn_cast<AffineConstantExpr>(radix)) {
+      int64_t divisor = knownDivisor(extent, {divisors_, {}});
+      bool isWhole = divisor == c.getValue() && isa<AffineConstantExpr>(extent);
+      return divisor % c.getValue() == 0 && !isWhole ? std::optional(Digits{radix, extent.floorDiv(radix)}) : std::nullopt;
+    }
+    for (auto [multiple, divisor] : multiples_) {
+      if (extent != multiple || !llvm::is_contained(positive_, divisor))
+        continue;
+      if (radix == multiple.floorDiv(divisor))
+        return Digits{radix, divisor};
+      if (radix == divisor)
+        return Digits{radix, multiple.floorDiv(divisor)};
+    }
+    return std::nullopt;
+  }
+
+  /// The one radix of `use`: of several constants the smallest, if it divides the others.
+  AffineExpr radixOf(const DigitUse &use) {
+    if (use.radices.size() == 1)
+      return use.radices[0];
+    AffineConstantExpr least;
+    for (AffineExpr r : use.radices) {
+      auto c = dyn_cast<AffineConstantExpr>(r);
+      if (!c)
+        return {};
+      if (!least || c.getValue() < least.getValue())
+        least = c;
+    }
+    bool chain = llvm::all_of(use.radices, [&](AffineExpr r) { return cast<AffineConstantExpr>(r).getValue() % least.getValue() == 0; });
+    return chain ? least : AffineExpr();
+  }
+
+  /// The reads of op's body that use dim d.
+  template <typename Fn> void forReads(Operation *op, unsigned d, Fn fn) {
+    Value index = op->getRegion(0).front().getArgument(d);
+    for (OpOperand &operand : index.getUses())
+      if (auto read = dyn_cast<ReadOp>(operand.getOwner()))
+        fn(read, operand.getOperandNumber() - 1);
+  }
+
+  std::optional<Digits> digitsOfReduced(ReduceOp r, unsigned d) {
+    if (r.isArg())
+      return std::nullopt; // the position is the index itself
+    DigitUse use;
+    bool plainRows = false; // where an access walks the index along memory
+    forReads(r, d, [&](ReadOp read, unsigned position) {
+      for (AffineExpr e : read.getMapOrIdentity().getResults())
+        noteUse(e, position, use);
+      DigitUse last;
+      if (read.getMapOrIdentity().getNumResults())
+        noteUse(read.getMapOrIdentity().getResults().back(), position, last);
+      plainRows |= last.plain;
+    });
     // Runs of neighbours shorter than this cost an access along the index itself more
     // than the digits save.
     constexpr int64_t kShortestRun = 32;
-    if (!use.smallest || !use.chain || (use.plain && use.smallest < kShortestRun))
-      return 0;
-    int64_t divisor = knownDivisor(r.getExtents().getResult(d), {divisors_, {}});
-    bool isWhole = divisor == use.smallest && isa<AffineConstantExpr>(r.getExtents().getResult(d));
-    return divisor % use.smallest == 0 && !isWhole ? use.smallest : 0;
+    AffineExpr radix = radixOf(use);
+    auto c = dyn_cast_or_null<AffineConstantExpr>(radix);
+    if (!radix || (c ? use.plain && c.getValue() < kShortestRun : plainRows))
+      return std::nullopt;
+    return digitsBy(radix, r.getExtents().getResult(d));
   }
 
-  ReduceOp split(ReduceOp r, unsigned dim, int64_t c) {
-    OpBuilder b(r);
-    Location loc = r.getLoc();
-    MLIRContext *context = b.getContext();
-    unsigned symbols = r.getExtents().getNumSymbols(), dims = r.getNumDims();
-    SmallVector<Attribute> names;
-    SmallVector<AffineExpr> extents, toNew; // toNew: an old dim as a new one
-    for (unsigned d = 0; d < dims; ++d) {
-      toNew.push_back(getAffineDimExpr(d <= dim ? d : d + 1, context));
-      auto name = cast<StringAttr>(r.getIndices()[d]);
-      AffineExpr e = r.getExtents().getResult(d);
-      names.push_back(d == dim ? b.getStringAttr(name.getValue() + "_high") : name);
-      extents.push_back(d == dim ? e.floorDiv(c) : e);
-      if (d == dim) {
-        names.push_back(b.getStringAttr(name.getValue() + "_low"));
-        extents.push_back(b.getAffineConstantExpr(c));
+  //===--- Parallel indices ------------------------------------------------===//
+  // A product asks first; statements it reads and that read it follow, so that all of
+  // them have the same indices and may share launches.
+
+  bool splitOneParallel() {
+    for (Operation &op : llvm::make_early_inc_range(kernel_.getBlock())) {
+      if (!isa<ComputeOp, ReduceOp>(op))
+        continue;
+      for (unsigned d = 0; d < getNumParallel(&op); ++d) {
+        std::optional<Digits> digits = digitsOfParallel(&op, d);
+        if (!digits || !canSplitParallelDim(&op, d) || walksMemory(&op, d))
+          continue;
+        if (!llvm::is_contained(active_, *digits))
+          active_.push_back(*digits);
+        splitParallelDim(&op, d, *digits);
+        return true;
       }
     }
-    IntegerSetAttr where;
-    if (std::optional<IntegerSet> set = r.getCondition()) {
-      SmallVector<AffineExpr> constraints;
-      for (AffineExpr e : set->getConstraints())
-        constraints.push_back(simplifyAffineExpr(splitRenamed(e, dim, dims, c, toNew), dims + 1, symbols));
-      where = IntegerSetAttr::get(IntegerSet::get(dims + 1, symbols, constraints, set->getEqFlags()));
-    }
-    auto created = ReduceOp::create(b, loc, r.getResult().getType(), r.getKind(), b.getArrayAttr(names), r.getParallel(),
-                                    AffineMap::get(0, symbols, extents, context), where, r.getInit(), r.getOutMapAttr(),
-                                    r.getShapeAttr(), r.getNameAttr());
-    Block &block = created.getBody().emplaceBlock();
-    IRMapping mapping;
-    for (unsigned d = 0; d < dims; ++d) {
-      Location at = r.getBlock().getArgument(d).getLoc();
-      Value arg = block.addArgument(b.getIndexType(), at);
-      if (d == dim)
-        block.addArgument(b.getIndexType(), at);
-      else
-        mapping.map(r.getBlock().getArgument(d), arg);
-    }
-    b.setInsertionPointToStart(&block);
-    Value highArg = block.getArgument(dim), lowArg = block.getArgument(dim + 1);
-    Value whole = arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, highArg, arith::ConstantIndexOp::create(b, loc, c)), lowArg);
-    mapping.map(r.getBlock().getArgument(dim), whole);
-    for (Operation &op : r.getBlock()) {
-      auto read = dyn_cast<ReadOp>(op);
-      if (read && llvm::is_contained(read.getOperands_(), r.getBlock().getArgument(dim)))
-        mapping.map(read.getResult(), splitRead(b, read, r.getBlock().getArgument(dim), highArg, lowArg, c, mapping));
-      else
-        b.clone(op, mapping);
-    }
-    r.replaceAllUsesWith(created.getResult());
-    r.erase();
-    return created;
+    return false;
   }
 
-  /// splitDim, from the old dims' numbers to the new ones'.
-  AffineExpr splitRenamed(AffineExpr e, unsigned dim, unsigned dims, int64_t c, ArrayRef<AffineExpr> toNew) {
-    MLIRContext *context = e.getContext();
-    // The new dims first stand behind the old ones, out of their way.
-    e = splitDim(e, dim, getAffineDimExpr(dims, context), getAffineDimExpr(dims + 1, context), c);
-    SmallVector<AffineExpr> all(toNew);
-    all.push_back(getAffineDimExpr(dim, context));
-    all.push_back(getAffineDimExpr(dim + 1, context));
-    return e.replaceDims(all);
+  std::optional<Digits> digitsOfParallel(Operation *op, unsigned d) {
+    AffineExpr extent = getExtents(op).getResult(d);
+    DigitUse use;
+    forReads(op, d, [&](ReadOp read, unsigned position) {
+      for (AffineExpr e : read.getMapOrIdentity().getResults())
+        noteUse(e, position, use);
+    });
+    AffineExpr radix = radixOf(use);
+    std::optional<Digits> digits = radix ? digitsBy(radix, extent) : std::nullopt;
+    auto reduce = dyn_cast<ReduceOp>(op);
+    if (digits && (llvm::is_contained(active_, *digits) || (reduce && findContraction(reduce))))
+      return digits;
+    return digitsOfReaders(op, d);
   }
 
-  Value splitRead(OpBuilder &b, ReadOp read, Value index, Value high, Value low, int64_t c, IRMapping &mapping) {
-    AffineMap map = read.getMapOrIdentity();
-    unsigned n = map.getNumDims();
-    SmallVector<Value> operands;
-    for (Value v : read.getOperands_())
-      operands.push_back(mapping.lookupOrDefault(v));
-    operands.push_back(high);
-    operands.push_back(low);
-    SmallVector<AffineExpr> results;
-    for (AffineExpr e : map.getResults()) {
-      for (auto [i, v] : llvm::enumerate(read.getOperands_()))
-        if (v == index)
-          e = splitDim(e, i, b.getAffineDimExpr(n), b.getAffineDimExpr(n + 1), c);
-      results.push_back(simplifyAffineExpr(e, n + 2, map.getNumSymbols()));
+  /// The digits by which a statement that was split reads dim d of op's result.
+  std::optional<Digits> digitsOfReaders(Operation *op, unsigned d) {
+    for (const Digits &digits : active_) {
+      if (digitsBy(digits.radix, getExtents(op).getResult(d)) != digits)
+        continue;
+      for (Operation *user : op->getResult(0).getUsers())
+        if (auto read = dyn_cast<ReadOp>(user); read && findDigits(read, d, digits.radix))
+          return digits;
     }
-    return ReadOp::create(b, read.getLoc(), read.getResult().getType(), mapping.lookupOrDefault(read.getTensor()), operands,
-                          AffineMapAttr::get(AffineMap::get(n + 2, map.getNumSymbols(), results, b.getContext())),
-                          read.getBoundsAttr(), read.getPadding() ? mapping.lookupOrDefault(read.getPadding()) : Value());
+    return std::nullopt;
+  }
+
+  /// Whether an access that keeps the index whole walks it along memory: digits would
+  /// cut its rows into runs.
+  bool walksMemory(Operation *op, unsigned d) {
+    bool walks = false;
+    forReads(op, d, [&](ReadOp read, unsigned position) {
+      DigitUse last;
+      if (read.getMapOrIdentity().getNumResults())
+        noteUse(read.getMapOrIdentity().getResults().back(), position, last);
+      Operation *producer = read.getTensor().getDefiningOp();
+      walks |= last.plain && !(producer && canSplitParallelDim(producer, getNumParallel(producer) - 1));
+    });
+    bool returned = llvm::any_of(op->getResult(0).getUsers(), [](Operation *user) { return isa<ReturnOp>(user); });
+    return walks || (returned && d + 1 == getNumParallel(op));
   }
 
   KernelOp kernel_;
   SmallVector<int64_t> divisors_;
+  SmallVector<AffineExpr> positive_;
+  SmallVector<std::pair<AffineExpr, AffineExpr>> multiples_; ///< first % second == 0
+  SmallVector<Digits> active_;                               ///< of parallel indices that were split
 };
 
 struct TeSplitPass : impl::TeSplitBase<TeSplitPass> {

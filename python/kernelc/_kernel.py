@@ -1,5 +1,6 @@
 """Sessions, programs and kernels as Python objects."""
 import ctypes as C
+import json
 import threading
 import weakref
 
@@ -34,13 +35,17 @@ class Session:
         self._handle = handle
         weakref.finalize(self, lib.library().kc_session_destroy, handle)
 
-    def compile(self, text, file=None, precision=None, **constants):
+    def compile(self, text, file=None, precision=None, schedule=None, **constants):
         """All kernels of a source text. Keywords fix sizes and const parameters;
-        `precision` is a policy: "contract=tf32", or "rel=1e-3" for a tolerance."""
+        `precision` is a policy: "contract=tf32", or "rel=1e-3" for a tolerance;
+        `schedule` a list of records that replace the cost model's, as dicts or as JSON text:
+        [{"kernel": "linear", "launch": "y", "tiles": {"i": 128}, "stages": 6}]."""
         data = text.encode()
         named, count = _named(constants)
+        if schedule is not None and not isinstance(schedule, str):
+            schedule = json.dumps(schedule)
         options = lib.CompileOptions(C.sizeof(lib.CompileOptions), file.encode() if file else None, named, count,
-                                     precision.encode() if precision else None)
+                                     precision.encode() if precision else None, schedule.encode() if schedule else None, None)
         handle = C.c_void_p()
         lib.check(lib.library().kc_compile(self._handle, data, len(data), C.byref(options), C.byref(handle)))
         return Program(self, handle)
@@ -63,9 +68,9 @@ def default_session():
     return _default
 
 
-def compile(text, file=None, precision=None, **constants):
+def compile(text, file=None, precision=None, schedule=None, **constants):
     """Compiles a source text in the default session."""
-    return default_session().compile(text, file, precision, **constants)
+    return default_session().compile(text, file, precision, schedule, **constants)
 
 
 class Program:

@@ -46,7 +46,7 @@ class SessionOptions(C.Structure):
 
 class CompileOptions(C.Structure):
     _fields_ = [("size", C.c_size_t), ("file_name", C.c_char_p), ("constants", C.POINTER(Named)), ("num_constants", C.c_size_t),
-                ("precision", C.c_char_p)]
+                ("precision", C.c_char_p), ("schedule", C.c_char_p), ("schedule_name", C.c_char_p)]
 
 
 class Param(C.Structure):

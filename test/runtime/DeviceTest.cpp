@@ -196,6 +196,28 @@ TEST_F(DeviceTest, WorkspaceGrowsOnceAndStays) {
   memset(reinterpret_cast<void *>(*small), 1, 1000); // still valid: a graph may hold it
 }
 
+// A stream that kernelc never saw: the default stream answers for blocking ones, the
+// caller has to name others.
+TEST_F(DeviceTest, CapturesOfUnknownStreamsAreFound) {
+  const cuda::CudaDriver &d = runtime->driver();
+  auto scope = ContextScope::enter(*device);
+  for (unsigned flags : {0u, unsigned(cuda::kStreamNonBlocking)}) {
+    cuda::StreamHandle theirs = nullptr;
+    ASSERT_EQ(d.cuStreamCreate(&theirs, flags), 0);
+    EXPECT_TRUE(device->checkNoCapture("loading", theirs).ok());
+    ASSERT_EQ(d.cuStreamBeginCapture(theirs, cuda::kCaptureGlobal), 0);
+    EXPECT_EQ(device->checkNoCapture("loading").ok(), flags != 0);
+    absl::Status named = device->checkNoCapture("loading", theirs);
+    EXPECT_EQ(findErrorKind(named), RuntimeErrorKind::ColdInCapture);
+    EXPECT_THAT(std::string(named.message()), testing::HasSubstr("loading while a stream is capturing a graph would break the capture"));
+    cuda::Graph graph = nullptr;
+    EXPECT_EQ(d.cuStreamEndCapture(theirs, &graph), 0) << "asking left the capture intact";
+    d.cuGraphDestroy(graph);
+    EXPECT_TRUE(device->checkNoCapture("loading", theirs).ok());
+    d.cuStreamDestroy(theirs);
+  }
+}
+
 TEST_F(DeviceTest, WorkspaceDoesNotGrowInCapture) {
   auto stream = makeStream();
   auto scope = ContextScope::enter(*device);

@@ -27,6 +27,7 @@ struct GraphExecObject {
 struct StreamObject {
   Context context = nullptr;
   int capture = kCaptureNone;
+  bool blocking = true; // synchronises with the default stream
   std::vector<fake::Launched> captured;
 };
 struct EventObject {
@@ -73,6 +74,14 @@ State &state() {
   return *s;
 }
 thread_local std::vector<Context> contextStack;
+thread_local int depth = 0; // of calls into this library
+
+/// One call at a time.
+struct Entered {
+  std::lock_guard<std::recursive_mutex> lock{state().mutex};
+  Entered() { ++depth; }
+  ~Entered() { --depth; }
+};
 
 Result misuse(const std::string &what, Result r = kInvalidValue) {
   state().misuses.push_back(what);
@@ -149,7 +158,7 @@ void execute(const fake::Launched &l) {
 } // namespace
 
 #define ENTER(name)                                                                                \
-  std::lock_guard<std::recursive_mutex> lock(state().mutex);                                       \
+  Entered entered;                                                                                 \
   if (Result r = enter(#name))                                                                     \
     return r;
 #define ENTER_CONTEXT(name)                                                                        \
@@ -226,7 +235,7 @@ Result cuCtxGetCurrent(Context *c) {
 }
 Result cuCtxPushCurrent(Context c) { ENTER(cuCtxPushCurrent) contextStack.push_back(c); return kSuccess; }
 Result cuCtxPopCurrent(Context *c) {
-  std::lock_guard<std::recursive_mutex> lock(state().mutex);
+  Entered entered;
   // The stack is this thread's own: restoring it must work whatever else is broken.
   Result r = enter("cuCtxPopCurrent");
   if (contextStack.empty())
@@ -284,9 +293,10 @@ Result cuMemsetD8Async(DevicePtr d, unsigned char v, size_t n, StreamHandle) {
   std::memset(reinterpret_cast<void *>(d), v, n);
   return kSuccess;
 }
-Result cuStreamCreate(StreamHandle *s, unsigned) {
+Result cuStreamCreate(StreamHandle *s, unsigned flags) {
   ENTER_CONTEXT(cuStreamCreate)
   *s = new StreamObject{contextStack.back()};
+  (*s)->blocking = !(flags & kStreamNonBlocking);
   state().streams.insert(*s);
   return kSuccess;
 }
@@ -309,6 +319,11 @@ Result cuStreamQuery(StreamHandle) { ENTER_CONTEXT(cuStreamQuery) return deliver
 Result cuStreamWaitEvent(StreamHandle, EventHandle, unsigned) { ENTER_CONTEXT(cuStreamWaitEvent) return kSuccess; }
 Result cuStreamIsCapturing(StreamHandle s, int *status) {
   ENTER(cuStreamIsCapturing)
+  if (s && !state().streams.count(s))
+    return misuse("cuStreamIsCapturing of a stream that is not alive", 400);
+  for (StreamObject *other : state().streams)
+    if (!s && other->blocking && other->capture == kCaptureActive)
+      return kCaptureImplicit;
   *status = streamOf(s)->capture;
   return kSuccess;
 }
@@ -446,6 +461,8 @@ Result cuLaunchKernelEx(const LaunchConfig *c, Function f, void **params, void *
   for (unsigned i = 0; i < c->numAttributes; ++i)
     if (c->attributes[i].id == kAttrClusterDimension)
       l.cluster = c->attributes[i].clusterDim.x;
+    else if (c->attributes[i].id == kAttrProgrammaticSerialization)
+      l.dependent = c->attributes[i].flag;
   for (size_t i = 0; i < f->entry.paramBytes.size(); ++i) {
     auto *bytes = static_cast<const uint8_t *>(params[i]);
     l.args.emplace_back(bytes, bytes + f->entry.paramBytes[i]);
@@ -532,6 +549,7 @@ void failCall(int64_t n, Result error) {
 void faultNextLaunch(Result error) { state().armedFault = error; }
 int64_t callCount() { return state().calls; }
 int64_t callCount(const std::string &name) { return state().callsByName[name]; }
+bool insideDriver() { return depth > 0; }
 bool failureDelivered() { return state().delivered; }
 std::vector<Launched> launches() {
   std::lock_guard<std::recursive_mutex> lock(state().mutex);

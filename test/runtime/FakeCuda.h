@@ -22,6 +22,7 @@ namespace kernelc::fakecuda {
 struct Launched {
   std::string entry;
   unsigned grid = 0, block = 0, shared = 0, cluster = 1;
+  bool dependent = false;
   cuda::StreamHandle stream = nullptr;
   std::vector<std::vector<uint8_t>> args;
 
@@ -59,6 +60,8 @@ KERNELC_FAKE_API void faultNextLaunch(cuda::Result error);
 KERNELC_FAKE_API int64_t callCount();
 /// Calls of one function since reset().
 KERNELC_FAKE_API int64_t callCount(const std::string &name);
+/// Whether this thread is inside one of the driver's functions.
+KERNELC_FAKE_API bool insideDriver();
 /// True once the failure armed by failCall() was delivered.
 KERNELC_FAKE_API bool failureDelivered();
 KERNELC_FAKE_API std::vector<Launched> launches();

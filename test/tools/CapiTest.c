@@ -54,6 +54,31 @@ int main(void) {
     CHECK(kc_compile(session, kText, strlen(kText), &options, &program) == KC_OK);
     kc_program_destroy(program);
   }
+  {
+    /* Records of a schedule reach the CUDA text; a wrong one is named. */
+    kc_compile_options options = {sizeof options};
+    kc_kernel *scheduled;
+    char *text;
+    options.schedule = "[{\"kernel\": \"scale\", \"launch\": \"y\", \"warps\": 2}]";
+    CHECK(kc_compile(session, kText, strlen(kText), &options, &program) == KC_OK);
+    CHECK(kc_program_kernel(program, 0, &scheduled) == KC_OK);
+    kc_program_destroy(program);
+    CHECK(kc_cuda_text(scheduled, "sm_90a", values, 3, NULL, 0, &text) == KC_OK);
+    CHECK(strstr(text, "warps 2") != NULL);
+    kc_string_destroy(text);
+    kc_kernel_destroy(scheduled);
+    CHECK(kc_cuda_text(kernel, "sm_90a", values, 3, NULL, 0, &text) == KC_OK);
+    CHECK(strstr(text, "warps 2") == NULL);
+    kc_string_destroy(text);
+    options.schedule = "{}";
+    options.schedule_name = "s.json";
+    CHECK(kc_compile(session, kText, strlen(kText), &options, &program) == KC_INVALID_ARGUMENT);
+    CHECK(strstr(kc_last_error(), "s.json: a schedule file is a list of records") != NULL);
+    /* A caller that was built before there were schedules. */
+    options.size = offsetof(kc_compile_options, schedule);
+    CHECK(kc_compile(session, kText, strlen(kText), &options, &program) == KC_OK);
+    kc_program_destroy(program);
+  }
   CHECK(kc_bind(kernel, cpu, values, 3, NULL, 0, NULL) == KC_INVALID_ARGUMENT);
   kc_kernel_destroy(kernel);
   kc_session_destroy(session);

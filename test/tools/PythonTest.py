@@ -87,6 +87,20 @@ class Calls(unittest.TestCase):
         with self.assertRaisesRegex(Exception, "bf16x3 is not supported yet"):
             kernelc.compile(text, precision="contract=bf16x3")
 
+    def test_schedule(self):
+        text = "def s(x: f32[M, N]) -> (y: f32[M]) { y[i] = sum[j](x[i, j]) }"
+        x = np.arange(40 * 70, dtype=np.float32).reshape(40, 70)
+        record = {"kernel": "s", "launch": "y", "warps": 8}
+        for schedule in ([record], '[{"kernel": "s", "launch": "y", "warps": 8}]'):
+            k = kernelc.compile(text, schedule=schedule)
+            self.assertIn("warps 8", k.s.cuda_text(x))
+            np.testing.assert_array_equal(k(x, device="emulator"), x.sum(1))
+        self.assertNotIn("warps 8", kernelc.compile(text).s.cuda_text(x))
+        with self.assertRaisesRegex(kernelc.KernelcError, "<schedule>: there is no kernel 't'"):
+            kernelc.compile(text, schedule=[{"kernel": "t", "launch": "y"}])
+        with self.assertRaisesRegex(kernelc.KernelcError, "schedule of launch 'y': 'warps' must be from 1 to 32"):
+            kernelc.compile(text, schedule=[dict(record, warps=0)]).s.cuda_text(x)
+
     def test_cuda_text_needs_no_gpu(self):
         self.assertIn("kc_softmax_rows", example("softmax.kc").softmax_rows.cuda_text(np.zeros((4, 8), np.float32), target="sm_80"))
 

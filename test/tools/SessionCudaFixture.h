@@ -1,0 +1,111 @@
+// A session on FakeCuda: real compiler, real cache. The cubins are FakeCuda's, put into
+// the cache under the keys of the real texts; what runs on "the device" is a host
+// function per entry. Skipped without NVRTC.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "driver/HostTensor.h"
+#include "driver/Session.h"
+#include "runtime/DiskCache.h"
+#include "runtime/Nvrtc.h"
+#include "test/runtime/FakeCuda.h"
+
+namespace kernelc {
+
+inline constexpr char kScale[] = "def scale(a: f32, x: f32[N]) -> (y: f32[N]) { y[i] = a * x[i] }";
+
+inline int argumentBytes(const Kernel &k, const LaunchArg &a) {
+  if (auto *s = std::get_if<ScalarArg>(&a))
+    return std::max(1, elementBits(k.params[s->param].type) / 8);
+  if (auto *z = std::get_if<SizeArg>(&a))
+    return z->bits / 8;
+  return std::holds_alternative<TensorMapArg>(a) ? 128 : 8;
+}
+
+class SessionCuda : public testing::Test {
+protected:
+  void SetUp() override {
+    ::setenv("KERNELC_LIBCUDA", KERNELC_FAKE_LIBCUDA, 1);
+    SessionOptions options;
+    std::string folder = testing::TempDir() + "/kernelc-session-cuda-XXXXXX";
+    ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+    options.cachePath = folder;
+    session_ = Session::create(options);
+    if (!session_->nvrtc().ok())
+      GTEST_SKIP() << "no NVRTC, whose version the cache's keys name: " << session_->nvrtc().status().message();
+    auto runtime = Runtime::instance();
+    ASSERT_TRUE(runtime.ok()) << runtime.status();
+    auto device = (*runtime)->device(0);
+    ASSERT_TRUE(device.ok()) << device.status();
+    target_ = (*device)->info().target();
+  }
+
+  /// Compiles for these arguments and puts a fake cubin where the session will look.
+  Kernel prepare(JitKernel &kernel, absl::Span<const LaunchValue> values) {
+    auto k = kernel.variantFor(target_, values);
+    EXPECT_TRUE(k.ok()) << k.status();
+    const Variant &v = k->variants[0];
+    std::vector<fakecuda::FakeEntry> entries;
+    for (const Launch &l : v.launches) {
+      fakecuda::FakeEntry e;
+      e.name = l.entry;
+      for (const LaunchArg &a : l.args)
+        e.paramBytes.push_back(argumentBytes(*k, a));
+      entries.push_back(e);
+    }
+    store(v, fakecuda::makeCubin(entries));
+    return *k;
+  }
+  void store(const Variant &v, const std::string &cubin) {
+    Nvrtc &nvrtc = **session_->nvrtc();
+    CacheKey key = CacheKey::content(v.cudaText, target_, absl::StrJoin(Nvrtc::options(target_), "\n"),
+                                     absl::StrCat(nvrtc.version().first, ".", nvrtc.version().second), nvrtc.buildId());
+    session_->cache().put(DiskCache::Kind::Content, key, absl::StrCat(absl::string_view("\0", 1), cubin));
+  }
+  std::vector<HostTensor> tensors(int64_t n) {
+    std::vector<HostTensor> t;
+    t.emplace_back(ElementType::f32, std::vector<int64_t>{});
+    t.emplace_back(ElementType::f32, std::vector<int64_t>{n});
+    t.emplace_back(ElementType::f32, std::vector<int64_t>{n});
+    *t[0].as<float>() = 3;
+    for (int64_t i = 0; i < n; ++i)
+      t[1].as<float>()[i] = float(i);
+    return t;
+  }
+  static std::vector<LaunchValue> valuesOf(const std::vector<HostTensor> &t) {
+    return {t[0].scalar(), t[1].deviceTensor(), t[2].deviceTensor()};
+  }
+  /// What the kernel would do, from the arguments that reached the driver.
+  static void scaleOnHost(const Kernel &k) {
+    const Launch &l = k.variants[0].launches[0];
+    std::vector<int> position(3, -1);
+    int size = -1;
+    for (size_t i = 0; i < l.args.size(); ++i) {
+      if (auto *p = std::get_if<PointerArg>(&l.args[i]))
+        position[p->param] = int(i);
+      else if (auto *s = std::get_if<ScalarArg>(&l.args[i]))
+        position[s->param] = int(i);
+      else
+        size = int(i);
+    }
+    fakecuda::onLaunch(l.entry, [=](const fakecuda::Launched &launched) {
+      float a = launched.arg<float>(position[0]);
+      auto *x = launched.arg<const float *>(position[1]);
+      auto *y = launched.arg<float *>(position[2]);
+      int n = launched.arg<int>(size);
+      for (int i = 0; i < n; ++i)
+        y[i] = a * x[i];
+    });
+  }
+
+  std::shared_ptr<Session> session_;
+  std::string target_;
+};
+
+} // namespace kernelc
