@@ -80,6 +80,7 @@ LogicalResult FunctionLowering::lowerFor(scf::ForOp loop) {
   }
   auto created = scf::ForOp::create(b_, plain, c_.scalars.lookup(loop.getLowerBound()), c_.scalars.lookup(loop.getUpperBound()),
                                     c_.scalars.lookup(loop.getStep()), inits);
+  created->setAttr(cu::kTilesAttr, b_.getUnitAttr());
   created.getInductionVar().setLoc(loop.getInductionVar().getLoc());
   c_.scalars[loop.getInductionVar()] = created.getInductionVar();
   Operation *yield = loop.getBody()->getTerminator();
