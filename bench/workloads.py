@@ -306,6 +306,29 @@ class Linear(Matmul):
         return {}
 
 
+class LinearResidual(Linear):
+    """A layer's second half: bias, GELU and the residual in the product's launch."""
+
+    def __init__(self, m, n, k, dtype="bf16"):
+        super().__init__(m, n, k, dtype)
+        self.name = f"linear_gelu_residual {m}x{n}x{k} {dtype}"
+        self.text = self.text.replace("linear_gelu", "linear_gelu_residual").replace(f"b: {dtype}[N])", f"b: {dtype}[N], r: {dtype}[M, N])")
+        self.text = self.text.replace("gelu(a[i, j] + b[j])", "gelu(a[i, j] + b[j]) + r[i, j]")
+
+    def inputs(self, device, scale):
+        x, w, b = super().inputs(device, scale)
+        return x, w, b, torch.randn(x.shape[0], w.shape[0], device=device).to(x.dtype)
+
+    def torch(self, x, w, b, r):
+        return super().torch(x, w, b) + r
+
+    def flops(self, x, w, b, r):
+        return super().flops(x, w, b)
+
+    def output_bytes(self, x, w, b, r):
+        return super().output_bytes(x, w, b)
+
+
 class Attention(Workload):
     file, kernel, bound, tolerance = os.path.join(EXAMPLES, "attention.kc"), "attention", "compute", 2e-2
 
@@ -343,7 +366,7 @@ WORKLOADS = [
     Matmul(4096, 4096, 4096, "f32", "nn"),
     Matmul(4096, 4096, 4096, "f32", "nt"),
     *(w(m, m, m, form) for w in (Tf32Matmul, Int8Matmul) for m in (4096, 8192) for form in ("nt", "nn")),
-    Linear(4096, 4096, 4096),
+    Linear(4096, 4096, 4096), LinearResidual(4096, 4096, 4096), LinearResidual(8192, 8192, 8192),
     Conv(32, 64, 56, 64, 3, 1), Conv(32, 256, 14, 256, 3, 1), Conv(32, 128, 28, 128, 3, 2), Conv(32, 3, 224, 64, 7, 2),
     Conv(32, 512, 7, 2048, 1, 1),
     Attention(2, 16, 16, 2048, 128, False),

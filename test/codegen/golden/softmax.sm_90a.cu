@@ -12,7 +12,9 @@ static __device__ __forceinline__ float kc_maximum(float a, float b) { // NaN wi
   return d;
 }
 #else
-static __device__ __forceinline__ float kc_maximum(float a, float b) { return a != a || a > b || (a == b && !(__float_as_uint(a) >> 31)) ? a : b; }
+static __device__ __forceinline__ float kc_maximum(float a, float b) { // the unit's NaN is always the same
+  return a != a || b != b ? __uint_as_float(0x7fffffffu) : a > b || (a == b && !(__float_as_uint(a) >> 31)) ? a : b;
+}
 #endif
 
 // schedule: tile i 1; tile j 4096; warps 4; unit simt
