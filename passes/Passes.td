@@ -282,13 +282,14 @@ def CuUnroll : Pass<"cu-unroll", "::kernelc::cu::KernelOp"> {
     it costs: only arrays with constant subscripts are kept in registers. Others are unrolled
     fully while that comes to at most the target's `unrollOperations` (operations of
     the IR, inner loops counted as often as they are unrolled), else by the largest divisor of
-    their rounds for which it does, which may be 1. Loops in which threads wait for each other
-    or for copies keep their rounds: the pipeline has counted them.
+    their rounds for which it does, which may be 1. Loops over tiles (`cu.tiles`) and those in
+    which threads wait for each other or for copies keep their rounds: what is in flight in
+    one is the schedule's.
 
     *Runs after `tile-to-cu` and the simplifications that follow it, because* those remove
     loops of one round, and would have to carry the marks along; the marks hold from here to
     the text. A loop that is marked already is left as it is. Postcondition: every
-    other loop with a constant number of rounds that does not synchronise has a mark.
+    other loop with a constant number of rounds that is not over tiles has a mark.
 
     Not tried: loops whose bounds only the launch knows (NVRTC may); unrolling in the IR
     (the text would be walls of lines). Numeric effect: none.
