@@ -46,10 +46,16 @@ class Gpu:
         torch.cuda.synchronize()
 
     def measure(self, runs, repeats):
-        """Microseconds of every run of every contender, in turns."""
+        """Microseconds of every run of every contender, in turns; each round starts with another
+        one, behind an untimed run: the first run after an idle GPU is slower than the others."""
         events = {name: [] for name in runs}
-        for _ in range(repeats):
-            for name, run in runs.items():
+        names = list(runs)
+        for r in range(repeats):
+            order = names[r % len(names):] + names[:r % len(names)]
+            self.scratch.zero_()
+            runs[order[-1]]()
+            for name in order:
+                run = runs[name]
                 start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
                 self.scratch.zero_()  # also gives the host time to queue what follows
                 start.record()
@@ -147,9 +153,13 @@ def bench(workload, place, options, roofline):
             failures[name] = f"wrong: largest relative error {errors[name]:.3g}, allowed {workload.tolerance:.3g}"
             del runs[name]
     del expected
+    bytes_moved, flops = workload.bytes(*inputs), workload.flops(*inputs)
+    if workload.bound == "memory" and place.device.type == "cuda":  # what the card does with as many bytes
+        source = torch.randint(256, (bytes_moved // 2,), dtype=torch.uint8, device=place.device)
+        target = torch.empty_like(source)
+        runs["equal copy"], errors["equal copy"] = lambda: target.copy_(source), 0.0
     place.measure(runs, 3)  # warm: clocks, caches, autotuners
     times = place.measure(runs, options.repeats)
-    bytes_moved, flops = workload.bytes(*inputs), workload.flops(*inputs)
     rows = []
     for name, samples in times.items():
         samples.sort()
@@ -160,8 +170,11 @@ def bench(workload, place, options, roofline):
         if roofline and workload.bound == "memory":
             row["of_copy"] = row["gb_s"] / roofline
         rows.append(row)
-    fastest_peer = min((r["median_us"] for r in rows if r["contender"] != "kernelc"), default=None)
+    fastest_peer = min((r["median_us"] for r in rows if r["contender"] not in ("kernelc", "equal copy")), default=None)
+    equal_copy = next((r["median_us"] for r in rows if r["contender"] == "equal copy"), None)
     for r in rows:
+        if equal_copy:
+            r["of_equal_copy"] = equal_copy / r["median_us"]
         if fastest_peer:
             r["speed_vs_best_peer"] = fastest_peer / r["median_us"]
     return rows, [{"workload": workload.name, "contender": n, "failure": f} for n, f in failures.items()]
@@ -179,14 +192,15 @@ def markdown(report):
     lines = [f"{report['device']}, kernelc {report['kernelc']}, PyTorch {report['torch']}, {report['repeats']} runs each, L2 flushed, medians"]
     if report["copy_gb_s"]:
         lines[0] += f"; a copy moves {report['copy_gb_s']:.0f} GB/s"
-    lines += ["", "| workload | contender | µs | p10 to p90 | GB/s | of copy | TFLOP/s | vs best peer | error |",
-              "|---|---|--:|--:|--:|--:|--:|--:|--:|"]
+    lines += ["", "| workload | contender | µs | p10 to p90 | GB/s | of copy | of an equal copy | TFLOP/s | vs best peer | error |",
+              "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|"]
     for r in report["rows"]:
         of_copy = f"{r['of_copy']:.2f}" if "of_copy" in r else ""
+        of_equal = f"{r['of_equal_copy']:.2f}" if "of_equal_copy" in r else ""
         tflops = f"{r['tflop_s']:.1f}" if r["bound"] == "compute" else ""
         against = f"{r['speed_vs_best_peer']:.2f}" if "speed_vs_best_peer" in r else ""
         lines.append(f"| {r['workload']} | {r['contender']} | {r['median_us']:.1f} | {r['p10_us']:.1f} to {r['p90_us']:.1f} | {r['gb_s']:.0f} | "
-                     f"{of_copy} | {tflops} | {against} | {r['error']:.1e} |")
+                     f"{of_copy} | {of_equal} | {tflops} | {against} | {r['error']:.1e} |")
     if report["failures"]:
         lines += ["", "Not measured:", ""]
         for f in report["failures"]:

@@ -191,6 +191,95 @@ class Matmul(Workload):
         return found
 
 
+class Tf32Matmul(Matmul):
+    """f32 tensors, operands rounded to tf32: what PyTorch calls allow_tf32."""
+
+    def __init__(self, m, n, k, form):
+        super().__init__(m, n, k, "f32", form)
+        self.name = f"matmul_{form} {m}x{n}x{k} tf32"
+        self.text = self.text.replace("{ c", "{\n  precision(contract = tf32)\n  c").replace(" }", "\n}")
+        self.tolerance = 5e-3
+
+    def torch(self, a, b):
+        torch.backends.cuda.matmul.allow_tf32 = True
+        try:
+            return super().torch(a, b)
+        finally:
+            torch.backends.cuda.matmul.allow_tf32 = False
+
+    def peers(self, device):
+        def cublas(a, b):
+            x, y = (a if self.form[0] == "n" else a.T), (b if self.form[1] == "n" else b.T)
+            out = torch.empty(x.shape[0], y.shape[1], device=x.device, dtype=x.dtype)
+
+            def run():
+                torch.backends.cuda.matmul.allow_tf32 = True
+                torch.mm(x, y, out=out)
+                torch.backends.cuda.matmul.allow_tf32 = False
+                return out
+            return run
+        return {"cuBLAS": cublas} if device.type == "cuda" else {}
+
+
+class Int8Matmul(Matmul):
+    """i8 operands, i32 results."""
+
+    def __init__(self, m, n, k, form):
+        super().__init__(m, n, k, "f32", form)
+        self.name = f"matmul_{form} {m}x{n}x{k} i8"
+        self.text = self.text.replace("f32", "i8").replace("c: i8", "c: i32")
+        self.tolerance = 0
+
+    def inputs(self, device, scale):
+        return tuple(torch.randint(-128, 128, x.shape, device=device, dtype=torch.int8) for x in super().inputs(device, scale))
+
+    def expected(self, a, b):
+        return super().torch(a.double(), b.double())
+
+    def torch(self, a, b):
+        return torch._int_mm(a if self.form[0] == "n" else a.T, b if self.form[1] == "n" else b.T)
+
+    def output_bytes(self, a, b):
+        m, n, _ = self.dims(a, b)
+        return m * n * 4
+
+    def peers(self, device):
+        return {}
+
+
+class Conv(Workload):
+    """2-D convolution, channels last, half padding; the peer is cuDNN, benchmark mode."""
+    bound, tolerance = "compute", 1e-2
+
+    def __init__(self, batch, channels, size, outputs, taps, stride, dtype="bf16"):
+        self.batch, self.channels, self.size, self.outputs, self.taps, self.stride = batch, channels, size, outputs, taps, stride
+        self.dtype = TYPES[dtype]
+        self.name = f"conv {batch}x{channels}x{size}x{size} k{outputs} r{taps} s{stride} {dtype}"
+        pad = taps // 2
+        at = lambda i, r: f"{i} * {stride} + {r} - {pad}" if stride > 1 else f"{i} + {r} - {pad}"
+        self.text = (f"def conv(x: {dtype}[N, H, W, C], w: {dtype}[O, {taps}, {taps}, C]) -> "
+                     f"(y: {dtype}[N, (H - 1) // {stride} + 1, (W - 1) // {stride} + 1, O]) {{\n"
+                     f"  y[n, p, q, o] = sum[r, s, c](x.pad(0)[n, {at('p', 'r')}, {at('q', 's')}, c] * w[o, r, s, c])\n}}")
+
+    def inputs(self, device, scale):
+        x = torch.randn(max(1, self.batch // scale), self.size, self.size, self.channels, device=device).to(self.dtype)
+        w = torch.randn(self.outputs, self.taps, self.taps, self.channels, device=device).to(self.dtype)
+        return x, w
+
+    def torch(self, x, w):
+        # Tensors in PyTorch's order of dims, over the same memory.
+        torch.backends.cudnn.benchmark = True
+        return F.conv2d(x.permute(0, 3, 1, 2), w.permute(0, 3, 1, 2), stride=self.stride, padding=self.taps // 2).permute(0, 2, 3, 1)
+
+    def flops(self, x, w):
+        out = (self.size - 1) // self.stride + 1
+        return 2 * x.shape[0] * out * out * w.numel()
+
+    def output_bytes(self, x, w):
+        out = (self.size - 1) // self.stride + 1
+        return x.shape[0] * out * out * self.outputs * x.element_size()
+
+
 class Linear(Matmul):
     def __init__(self, m, n, k, dtype="bf16"):
         super().__init__(m, n, k, dtype, "nt")
@@ -215,6 +304,29 @@ class Linear(Matmul):
 
     def peers(self, device):
         return {}
+
+
+class LinearResidual(Linear):
+    """A layer's second half: bias, GELU and the residual in the product's launch."""
+
+    def __init__(self, m, n, k, dtype="bf16"):
+        super().__init__(m, n, k, dtype)
+        self.name = f"linear_gelu_residual {m}x{n}x{k} {dtype}"
+        self.text = self.text.replace("linear_gelu", "linear_gelu_residual").replace(f"b: {dtype}[N])", f"b: {dtype}[N], r: {dtype}[M, N])")
+        self.text = self.text.replace("gelu(a[i, j] + b[j])", "gelu(a[i, j] + b[j]) + r[i, j]")
+
+    def inputs(self, device, scale):
+        x, w, b = super().inputs(device, scale)
+        return x, w, b, torch.randn(x.shape[0], w.shape[0], device=device).to(x.dtype)
+
+    def torch(self, x, w, b, r):
+        return super().torch(x, w, b) + r
+
+    def flops(self, x, w, b, r):
+        return super().flops(x, w, b)
+
+    def output_bytes(self, x, w, b, r):
+        return super().output_bytes(x, w, b)
 
 
 class Attention(Workload):
@@ -253,7 +365,10 @@ WORKLOADS = [
     Matmul(4096, 4096, 4096, "f16", "nt"),
     Matmul(4096, 4096, 4096, "f32", "nn"),
     Matmul(4096, 4096, 4096, "f32", "nt"),
-    Linear(4096, 4096, 4096),
+    *(w(m, m, m, form) for w in (Tf32Matmul, Int8Matmul) for m in (4096, 8192) for form in ("nt", "nn")),
+    Linear(4096, 4096, 4096), LinearResidual(4096, 4096, 4096), LinearResidual(8192, 8192, 8192),
+    Conv(32, 64, 56, 64, 3, 1), Conv(32, 256, 14, 256, 3, 1), Conv(32, 128, 28, 128, 3, 2), Conv(32, 3, 224, 64, 7, 2),
+    Conv(32, 512, 7, 2048, 1, 1),
     Attention(2, 16, 16, 2048, 128, False),
     Attention(2, 16, 16, 2048, 128, True),
 ]

@@ -145,7 +145,7 @@ void Emitter::declareResult(Operation *op) {
   if (wanted.empty())
     wanted = isa<cu::ThreadIdOp>(op) ? "tid" : type.isIndex() ? "at" : type.isInteger(1) ? "cond" : "t";
   const std::string &name = names_.declare(v, wanted);
-  line("const " + typeName(type) + " " + name + " = " + e.text + ";");
+  line("const " + typeName(v) + " " + name + " = " + e.text + ";");
 }
 
 void Emitter::assignYield(Operation *yield, ValueRange targets) {
@@ -180,11 +180,13 @@ void Emitter::emitFor(scf::ForOp op) {
     names_.alias(result, arg);
   }
   StringRef wanted = cu::findName(op.getInductionVar().getLoc());
-  if (op->hasAttr(cu::kUnrollAttr))
-    line("#pragma unroll");
+  if (Attribute unroll = op->getAttr(cu::kUnrollAttr)) {
+    auto rounds = dyn_cast<IntegerAttr>(unroll);
+    line("#pragma unroll" + (rounds ? " " + std::to_string(rounds.getInt()) : std::string()));
+  }
   const std::string &iv = names_.declare(op.getInductionVar(), wanted.empty() ? "i" : wanted);
   std::string step = expr(op.getStep()).text;
-  line("for (" + typeName(op.getInductionVar().getType()) + " " + iv + " = " + expr(op.getLowerBound()).text + "; " + iv +
+  line("for (" + typeName(op.getInductionVar()) + " " + iv + " = " + expr(op.getLowerBound()).text + "; " + iv +
        " < " + operand(op.getUpperBound(), kAdditive) + "; " + (step == "1" ? "++" + iv : iv + " += " + step) + ") {");
   ++indent_;
   emitBlock(*op.getBody());
@@ -343,6 +345,7 @@ void Emitter::emitBlock(Block &block) {
 
 LogicalResult Emitter::emitKernel(cu::KernelOp kernel) {
   names_ = NameTable();
+  indexBits_ = unsigned(kernel.getIndexBits());
   std::string params;
   for (BlockArgument arg : kernel.getBlock().getArguments()) {
     StringRef wanted = cu::findName(arg.getLoc());

@@ -13,7 +13,6 @@ namespace kernelc::codegen {
 
 struct EmitOptions {
   const Target *target = nullptr;
-  bool index32 = true;        ///< `index` is int; else long long
   std::string header;         ///< comment lines at the top (without "// ")
 };
 

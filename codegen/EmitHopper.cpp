@@ -18,6 +18,13 @@ bool Emitter::emitHopper(Operation *op) {
     line(name + "(" + arguments + ");");
   };
   auto number = [](int64_t n) { return std::to_string(n); };
+  // Accumulators are written behind the compiler's back between fence and wait.
+  auto hold = [&](Value acc) {
+    auto type = cast<MemRefType>(acc.getType());
+    std::string name = type.getElementType().isInteger() ? "kc_wgmma_hold_int" : "kc_wgmma_hold";
+    use(name);
+    line(name + "<" + number(type.getNumElements()) + ">(" + names_.get(acc) + ");");
+  };
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case<cu::NamedSyncOp>([&](cu::NamedSyncOp o) {
         call("kc_bar_sync", operand(o.getId(), kConditional) + ", " + number(o.getThreads()));
@@ -40,6 +47,14 @@ bool Emitter::emitHopper(Operation *op) {
           call("kc_mbarrier_arrive_cluster", address(o.getBarrier(), o.getIndex()) + ", " + operand(o.getBlock(), kConditional));
         else
           call("kc_mbarrier_arrive", address(o.getBarrier(), o.getIndex()));
+        return true;
+      })
+      .Case<cu::LaunchWaitOp>([&](auto) {
+        call("kc_launch_wait", "");
+        return true;
+      })
+      .Case<cu::LaunchReleaseOp>([&](auto) {
+        call("kc_launch_release", "");
         return true;
       })
       .Case<cu::ClusterSyncOp>([&](auto) {
@@ -91,8 +106,7 @@ bool Emitter::emitHopper(Operation *op) {
       })
       .Case<cu::WgmmaFenceOp>([&](cu::WgmmaFenceOp o) {
         use("kc_wgmma_fence");
-        use("kc_wgmma_hold");
-        line("kc_wgmma_hold<" + number(cast<MemRefType>(o.getAcc().getType()).getNumElements()) + ">(" + names_.get(o.getAcc()) + ");");
+        hold(o.getAcc());
         line("kc_wgmma_fence();");
         return true;
       })
@@ -102,14 +116,15 @@ bool Emitter::emitHopper(Operation *op) {
       })
       .Case<cu::WgmmaWaitOp>([&](cu::WgmmaWaitOp o) {
         use("kc_wgmma_wait");
-        use("kc_wgmma_hold");
         line("kc_wgmma_wait<" + number(o.getPending()) + ">();");
-        line("kc_wgmma_hold<" + number(cast<MemRefType>(o.getAcc().getType()).getNumElements()) + ">(" + names_.get(o.getAcc()) + ");");
+        hold(o.getAcc());
         return true;
       })
       .Case<cu::WgmmaOp>([&](cu::WgmmaOp o) {
-        std::string name = "kc_wgmma_" + o.getType().str() + "<" + number(o.getN()) + ", " + number(o.getTransposeA()) + ", " +
-                           number(o.getTransposeB()) + ">";
+        std::string name = "kc_wgmma_" + o.getType().str() + "<" + number(o.getN());
+        if (o.getType() == "bf16" || o.getType() == "f16")
+          name += ", " + number(o.getTransposeA()) + ", " + number(o.getTransposeB());
+        name += ">";
         call(name, address(o.getAcc(), o.getAccIndex()) + ", " + operand(o.getA(), kConditional) + ", " +
                        operand(o.getB(), kConditional) + ", 1");
         return true;

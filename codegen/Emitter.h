@@ -45,6 +45,9 @@ private:
   std::string element(mlir::Value memref, mlir::ValueRange indices);
   std::string address(mlir::Value memref, mlir::ValueRange indices);
   std::string typeName(mlir::Type type);
+  /// As typeName of its type; for an index, what cu-narrow has decided.
+  std::string typeName(mlir::Value v);
+  unsigned bitsOf(mlir::Value v);
   bool canInline(mlir::Operation *op);
 
   // EmitHopper.cpp
@@ -77,6 +80,7 @@ private:
   std::string markedFile_; ///< of the last mark
   unsigned markedLine_ = 0;
   int indent_ = 0;
+  unsigned indexBits_ = 64; ///< of the kernel being printed
   bool failed_ = false;
 };
 

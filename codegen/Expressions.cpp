@@ -15,7 +15,7 @@ namespace kernelc::codegen {
 
 std::string Emitter::typeName(Type type) {
   if (type.isIndex())
-    return options_.index32 ? "int" : "long long";
+    return indexBits_ == 32 ? "int" : "long long";
   if (type.isF32())
     return "float";
   if (type.isF64())
@@ -34,9 +34,25 @@ std::string Emitter::typeName(Type type) {
   return "";
 }
 
+unsigned Emitter::bitsOf(Value v) {
+  if (!v.getType().isIndex())
+    return v.getType().getIntOrFloatBitWidth();
+  Operation *op = v.getDefiningOp();
+  if (auto constant = dyn_cast_or_null<arith::ConstantOp>(op))
+    return llvm::isInt<32>(cast<IntegerAttr>(constant.getValue()).getInt()) ? 32 : indexBits_;
+  if (!op) {
+    auto loop = dyn_cast<scf::ForOp>(v.getParentBlock()->getParentOp());
+    op = loop && v == loop.getInductionVar() ? loop : nullptr;
+  }
+  return op && op->hasAttr(cu::kNarrowAttr) ? 32 : indexBits_;
+}
+
+std::string Emitter::typeName(Value v) {
+  return v.getType().isIndex() ? bitsOf(v) == 32 ? "int" : "long long" : typeName(v.getType());
+}
+
 namespace {
-const char *unsignedName(Type type, bool index32) {
-  unsigned bits = type.isIndex() ? (index32 ? 32 : 64) : type.getIntOrFloatBitWidth();
+const char *unsignedName(unsigned bits) {
   return bits == 64 ? "unsigned long long" : bits == 16 ? "unsigned short" : bits == 8 ? "unsigned char" : "unsigned";
 }
 
@@ -74,7 +90,7 @@ Expr Emitter::constant(Attribute value) {
   if (i.getType().isInteger(1))
     return {i.getValue().isZero() ? "false" : "true", kPrimary};
   int64_t v = i.getInt();
-  bool wide = i.getType().isInteger(64) || (i.getType().isIndex() && !options_.index32);
+  bool wide = i.getType().isInteger(64) || (i.getType().isIndex() && indexBits_ == 64);
   if (v == std::numeric_limits<int64_t>::min())
     return {"(-9223372036854775807LL - 1)", kPrimary};
   if (!wide && v == std::numeric_limits<int32_t>::min())
@@ -111,21 +127,33 @@ Expr Emitter::binary(Operation *op, const char *symbol, int precedence, bool isU
   // Signed overflow is undefined in C; the language's integers wrap. Indices cannot overflow.
   bool viaUnsigned = isUnsigned || (wraps && !type.isIndex() && !type.isInteger(1));
   if (viaUnsigned) {
-    std::string u = unsignedName(type, options_.index32);
+    std::string u = unsignedName(std::max(bitsOf(op->getOperand(0)), bitsOf(op->getOperand(1))));
     std::string text = "(" + u + ")" + operand(op->getOperand(0), kUnary) + " " + symbol + " (" + u + ")" +
                        operand(op->getOperand(1), kUnary);
     if (op->getResult(0).getType().isInteger(1))
       return {text, precedence};
-    return {"(" + typeName(op->getResult(0).getType()) + ")(" + text + ")", kUnary};
+    return {"(" + typeName(op->getResult(0)) + ")(" + text + ")", kUnary};
   }
+  // Two ints make an int; what has more bits asks for them.
+  if (op->getResult(0).getType().isIndex() && bitsOf(op->getResult(0)) > std::max(bitsOf(op->getOperand(0)), bitsOf(op->getOperand(1))))
+    return {"(long long)" + operand(op->getOperand(0), kUnary) + " " + symbol + " " + operand(op->getOperand(1), precedence + 1), precedence};
   return {operand(op->getOperand(0), precedence) + " " + symbol + " " + operand(op->getOperand(1), precedence + 1),
           precedence};
 }
 
 Expr Emitter::call(StringRef function, ValueRange args) {
+  // Overloads and templates want indices of one type.
+  unsigned most = 0;
+  for (Value a : args)
+    most = a.getType().isIndex() ? std::max(most, bitsOf(a)) : most;
   std::string text = function.str() + "(";
-  for (auto [i, a] : llvm::enumerate(args))
-    text += (i ? ", " : "") + operand(a, kConditional);
+  for (auto [i, a] : llvm::enumerate(args)) {
+    text += i ? ", " : "";
+    if (a.getType().isIndex() && bitsOf(a) < most)
+      text += a.getDefiningOp<arith::ConstantOp>() ? operand(a, kConditional) + "LL" : "(long long)" + operand(a, kUnary);
+    else
+      text += operand(a, kConditional);
+  }
   return {text + ")", kPrimary};
 }
 
@@ -185,7 +213,7 @@ Expr Emitter::integerToHalf(Operation *op, bool isUnsigned) {
     return {"", 0};
   std::string name = to.isBF16() ? "kc_f32_to_bf16" : "kc_f32_to_f16";
   bool small = from.getIntOrFloatBitWidth() <= 16;
-  std::string sign = isUnsigned && !from.isInteger(1) ? std::string("(") + unsignedName(from, options_.index32) + ")" : "";
+  std::string sign = isUnsigned && !from.isInteger(1) ? std::string("(") + unsignedName(from.getIntOrFloatBitWidth()) + ")" : "";
   std::string value = (small ? "(float)" : "(double)") + sign + operand(op->getOperand(0), kUnary);
   use(name);
   if (small)
@@ -252,8 +280,8 @@ Expr Emitter::makeExpr(Operation *op) {
   Type type = op->getNumResults() ? op->getResult(0).getType() : Type();
   return llvm::TypeSwitch<Operation *, Expr>(op)
       .Case<arith::ConstantOp>([&](auto c) { return constant(c.getValue()); })
-      .Case<cu::ThreadIdOp>([&](auto) { return options_.index32 ? Expr{"(int)threadIdx.x", kUnary} : Expr{"(long long)threadIdx.x", kUnary}; })
-      .Case<cu::BlockIdOp>([&](auto) { return options_.index32 ? Expr{"(int)blockIdx.x", kUnary} : Expr{"(long long)blockIdx.x", kUnary}; })
+      .Case<cu::ThreadIdOp>([&](auto) { return Expr{"(" + typeName(op->getResult(0)) + ")threadIdx.x", kUnary}; })
+      .Case<cu::BlockIdOp>([&](auto) { return Expr{"(" + typeName(op->getResult(0)) + ")blockIdx.x", kUnary}; })
       .Case<cu::WarpgroupOp>([&](auto) {
         use("kc_warpgroup");
         return Expr{"kc_warpgroup()", kPrimary};
@@ -268,7 +296,7 @@ Expr Emitter::makeExpr(Operation *op) {
         use("kc_cluster_rank");
         return Expr{"(int)kc_cluster_rank()", kUnary};
       })
-      .Case<cu::GridSizeOp>([&](auto) { return options_.index32 ? Expr{"(int)gridDim.x", kUnary} : Expr{"(long long)gridDim.x", kUnary}; })
+      .Case<cu::GridSizeOp>([&](auto) { return Expr{"(" + typeName(op->getResult(0)) + ")gridDim.x", kUnary}; })
       .Case<cu::SharedOp>([&](cu::SharedOp s) {
         use("kc_shared");
         std::string base = s.getOffset() ? "kc_shared() + " + std::to_string(s.getOffset()) : "kc_shared()";
@@ -316,8 +344,8 @@ Expr Emitter::makeExpr(Operation *op) {
       .Case<arith::MaxSIOp>([&](auto) { return call("max", op->getOperands()); })
       .Case<arith::MinSIOp>([&](auto) { return call("min", op->getOperands()); })
       .Case<arith::MaxUIOp, arith::MinUIOp>([&](auto) {
-        std::string u = unsignedName(type, options_.index32);
-        return Expr{"(" + typeName(type) + ")" + (isa<arith::MaxUIOp>(op) ? "max((" : "min((") + u + ")" +
+        std::string u = unsignedName(std::max(bitsOf(op->getOperand(0)), bitsOf(op->getOperand(1))));
+        return Expr{"(" + typeName(op->getResult(0)) + ")" + (isa<arith::MaxUIOp>(op) ? "max((" : "min((") + u + ")" +
                         operand(op->getOperand(0), kUnary) + ", (" + u + ")" + operand(op->getOperand(1), kUnary) + ")",
                     kUnary};
       })
@@ -383,19 +411,19 @@ Expr Emitter::makeExpr(Operation *op) {
           return integerToHalf(op, true);
         if (from.isInteger(1))
           return Expr{operand(c.getIn(), kLogicalOr) + (type.isF32() ? " ? 1.0f : 0.0f" : " ? 1.0 : 0.0"), kConditional};
-        return Expr{"(" + typeName(type) + ")(" + unsignedName(from, options_.index32) + ")" + operand(c.getIn(), kUnary), kUnary};
+        return Expr{"(" + typeName(type) + ")(" + unsignedName(bitsOf(c.getIn())) + ")" + operand(c.getIn(), kUnary), kUnary};
       })
       .Case<arith::ExtSIOp, arith::TruncIOp, arith::IndexCastOp>([&](auto) {
         if (type.isInteger(1))
           return Expr{"(" + operand(op->getOperand(0), kBitAnd + 1) + " & 1) != 0", kEquality};
         return op->getOperand(0).getType().isInteger(1) ? Expr{operand(op->getOperand(0), kLogicalOr) + " ? -1 : 0", kConditional}
-                                                        : cast(op, typeName(type));
+                                                        : cast(op, typeName(op->getResult(0)));
       })
       .Case<arith::ExtUIOp, arith::IndexCastUIOp>([&](auto) {
         Type from = op->getOperand(0).getType();
         if (from.isInteger(1))
           return Expr{operand(op->getOperand(0), kLogicalOr) + " ? 1 : 0", kConditional};
-        return Expr{"(" + typeName(type) + ")(" + unsignedName(from, options_.index32) + ")" + operand(op->getOperand(0), kUnary), kUnary};
+        return Expr{"(" + typeName(op->getResult(0)) + ")(" + unsignedName(bitsOf(op->getOperand(0))) + ")" + operand(op->getOperand(0), kUnary), kUnary};
       })
       .Case<arith::BitcastOp>([&](auto) {
         Type from = op->getOperand(0).getType();

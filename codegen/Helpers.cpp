@@ -40,6 +40,13 @@ bool hasHelper(llvm::StringRef name, int generation) {
   return wgmmaHelperText(name) ? generation == 90 : findSpelling(name, generation) != nullptr;
 }
 
+std::vector<HelperSpelling> helperSpellings() {
+  std::vector<HelperSpelling> all;
+  for (const Spelling &s : kSpellings)
+    all.push_back({s.name, s.generation});
+  return all;
+}
+
 std::string helperText(const std::set<std::string> &names, int generation) {
   std::set<std::string> wanted = names;
   for (bool grew = true; grew;) {

@@ -6,6 +6,7 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include "llvm/ADT/StringRef.h"
 
@@ -16,5 +17,12 @@ bool hasHelper(llvm::StringRef name, int generation);
 
 /// Text of the named helpers and of those they call, in table order.
 std::string helperText(const std::set<std::string> &names, int generation);
+
+/// One row of the table. Names of wgmma are without their shapes.
+struct HelperSpelling {
+  std::string name;
+  int generation;
+};
+std::vector<HelperSpelling> helperSpellings();
 
 } // namespace kernelc::codegen

@@ -9,7 +9,8 @@
 
 namespace kernelc::codegen {
 
-/// The text of "kc_wgmma_bf16<128, 0, 1>": columns, transposed a, transposed b.
+/// The text of "kc_wgmma_bf16<128, 0, 1>": columns, transposed a, transposed b; or, of types
+/// that are contiguous along k only, of "kc_wgmma_s8<128>".
 /// Nothing for other names.
 std::optional<std::string> wgmmaHelperText(llvm::StringRef name);
 

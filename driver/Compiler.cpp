@@ -129,10 +129,11 @@ TensorMapArg tensorMapOf(DictionaryAttr dict, const std::map<int64_t, SizeExpr> 
   int64_t source = dict.getAs<IntegerAttr>("tensor_map").getInt();
   m.base = source < 0 ? PointerArg{-1, workspaceOffset.at(source)} : PointerArg{int(source), SizeExpr(0)};
   Type element = dict.getAs<TypeAttr>("element").getValue();
-  // Only the width matters to a copy.
-  switch (element.getIntOrFloatBitWidth()) {
+  m.roundsToTf32 = isa<FloatTF32Type>(element);
+  // Only the width matters to a copy that does not round.
+  switch (m.roundsToTf32 ? 32 : element.getIntOrFloatBitWidth()) {
   case 64: m.type = ElementType::i64; break;
-  case 32: m.type = ElementType::i32; break;
+  case 32: m.type = m.roundsToTf32 ? ElementType::f32 : ElementType::i32; break;
   case 16: m.type = ElementType::u16; break;
   default: m.type = ElementType::u8; break;
   }
@@ -142,9 +143,10 @@ TensorMapArg tensorMapOf(DictionaryAttr dict, const std::map<int64_t, SizeExpr> 
   };
   list("window", m.dims);
   list("strides", m.strides);
-  for (int64_t b : dict.getAs<DenseI64ArrayAttr>("box").asArrayRef()) {
-    m.box.push_back(uint32_t(b));
-    m.elementStrides.push_back(1);
+  auto box = dict.getAs<DenseI64ArrayAttr>("box").asArrayRef(), steps = dict.getAs<DenseI64ArrayAttr>("steps").asArrayRef();
+  for (auto [size, step] : llvm::zip(box, steps)) { // a box counts what lies between steps, too
+    m.box.push_back(uint32_t((size - 1) * step + 1));
+    m.elementStrides.push_back(uint32_t(step));
   }
   m.swizzleBytes = int(dict.getAs<IntegerAttr>("swizzle").getInt());
   return m;
@@ -163,7 +165,7 @@ void describeLaunches(ModuleOp module, te::KernelOp kernel, ArrayRef<te::StrideS
         continue;
       Type element = map ? dict.getAs<TypeAttr>("element").getValue()
                          : cast<MemRefType>(k.getBlock().getArgument(i).getType()).getElementType();
-      SizeExpr bytes(std::max(1u, element.getIntOrFloatBitWidth() / 8));
+      SizeExpr bytes(isa<FloatTF32Type>(element) ? 4 : std::max(1u, element.getIntOrFloatBitWidth() / 8));
       for (AffineExpr e : dict.getAs<AffineMapAttr>("shape").getValue().getResults())
         bytes = bytes * sizeExprOf(e);
       workspaceBytes[source.getInt()] = bytes;
@@ -187,6 +189,7 @@ void describeLaunches(ModuleOp module, te::KernelOp kernel, ArrayRef<te::StrideS
       launch.grid = launch.grid * SizeExpr(cluster);
     launch.block = k.getThreads();
     launch.cluster = k.getCluster();
+    launch.dependent = llvm::any_of(k.getBlock(), llvm::IsaPred<cu::LaunchWaitOp>);
     launch.sharedBytes = int64_t(k.getSharedBytes());
     launch.schedule = k.getSchedule().str();
     for (auto [i, a] : llvm::enumerate(k.getArgSources())) {
@@ -232,7 +235,8 @@ OwningOpRef<ModuleOp> runPasses(ModuleOp module, const VariantOptions &options, 
   if (stage == Stage::Plan)
     return copy;
   PassManager cuda(module.getContext());
-  buildCudaPipeline(cuda, stage == Stage::Tile ? CudaStop::Tile : stage == Stage::Layouts ? CudaStop::Layouts : CudaStop::Cu);
+  buildCudaPipeline(cuda, stage == Stage::Tile ? CudaStop::Tile : stage == Stage::Layouts ? CudaStop::Layouts : CudaStop::Cu,
+                    options.index32);
   if (failed(cuda.run(*copy)))
     return {};
   return copy;
@@ -353,7 +357,6 @@ absl::Status addVariant(ModuleOp module, const VariantOptions &options, Kernel &
         size->bits = options.index32 ? 32 : 64;
   codegen::EmitOptions emit;
   emit.target = target;
-  emit.index32 = options.index32;
   emit.header = absl::StrCat("kernel ", kernel.name, kernel.loc.file.empty() ? "" : " of ", kernel.loc.file.substr(kernel.loc.file.rfind('/') + 1),
                              kernel.loc.line ? absl::StrCat(":", kernel.loc.line) : "", ", for ", options.target, "\nassumes ",
                              variant.guardText.empty() ? "nothing of its sizes" : variant.guardText);

@@ -204,14 +204,22 @@ private:
       else
         tensorMap(std::get<TensorMapArg>(launch.args[a]), name);
     }
+    std::string cluster, dependent;
+    if (launch.cluster > 1)
+      cluster = absl::StrCat("    kc_attributes[kc_attribute_count].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;\n"
+                             "    kc_attributes[kc_attribute_count].value.clusterDim.x = ", launch.cluster, ";\n"
+                             "    kc_attributes[kc_attribute_count].value.clusterDim.y = 1;\n"
+                             "    kc_attributes[kc_attribute_count++].value.clusterDim.z = 1;\n");
+    if (launch.dependent)
+      dependent = "    kc_attributes[kc_attribute_count].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;\n"
+                  "    kc_attributes[kc_attribute_count++].value.programmaticStreamSerializationAllowed = 1;\n";
     absl::StrAppend(&out_, "    void *kc_args[] = {", addresses.empty() ? "0" : absl::StrJoin(addresses, ", "), "};\n",
-                    "    CUlaunchAttribute kc_attribute;\n    CUlaunchConfig kc_config = {0};\n    CUresult r;\n"
-                    "    kc_attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;\n    kc_attribute.value.clusterDim.x = ", launch.cluster,
-                    ";\n    kc_attribute.value.clusterDim.y = kc_attribute.value.clusterDim.z = 1;\n"
+                    "    CUlaunchAttribute kc_attributes[2];\n    unsigned kc_attribute_count = 0;\n    CUlaunchConfig kc_config = {0};\n    CUresult r;\n",
+                    cluster, dependent,
                     "    kc_config.gridDimX = (unsigned)kc_grid; kc_config.gridDimY = kc_config.gridDimZ = 1;\n"
                     "    kc_config.blockDimX = ", launch.block, "; kc_config.blockDimY = kc_config.blockDimZ = 1;\n"
                     "    kc_config.sharedMemBytes = (unsigned)kc_shared; kc_config.hStream = kc_stream;\n"
-                    "    kc_config.attrs = &kc_attribute; kc_config.numAttrs = ", launch.cluster > 1 ? 1 : 0, ";\n"
+                    "    kc_config.attrs = kc_attributes; kc_config.numAttrs = kc_attribute_count;\n"
                     "    if (kc_shared > 49152 && (r = cuFuncSetAttribute(kc_self->functions[", index,
                     "], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)kc_shared))) return r;\n"
                     "    if (kc_grid > 0 && (r = cuLaunchKernelEx(&kc_config, kc_self->functions[", index, "], kc_args, 0))) return r;\n  }\n");
@@ -232,7 +240,7 @@ private:
                     "};\n    const cuuint64_t ", name, "_strides[] = {", list(m.strides, "cuuint64_t"), "};\n    const cuuint32_t ", name,
                     "_box[] = {", absl::StrJoin(m.box, ", "), "};\n    const cuuint32_t ", name, "_steps[] = {",
                     absl::StrJoin(m.elementStrides, ", "), "};\n    CUresult ", name, "_r = cuTensorMapEncodeTiled(&", name, ", ",
-                    mapType(m.type), ", ", m.dims.size(), ", (void *)(", pointer(k_, m.base), "), ", name, "_dims, ", name, "_strides, ", name,
+                    m.roundsToTf32 ? "CU_TENSOR_MAP_DATA_TYPE_TFLOAT32" : mapType(m.type), ", ", m.dims.size(), ", (void *)(", pointer(k_, m.base), "), ", name, "_dims, ", name, "_strides, ", name,
                     "_box, ", name, "_steps, CU_TENSOR_MAP_INTERLEAVE_NONE, ", swizzle,
                     ", CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);\n    if (", name, "_r) return ", name, "_r;\n");
   }

@@ -101,6 +101,8 @@ absl::Status encodeTensorMap(const HostTensorMap &map, void *out128) {
     if (i > 0 && (map.strides[i] % 16 || map.strides[i] >= (1ull << 40)))
       return bad("stride ", i, " is ", map.strides[i], " bytes, not a multiple of 16 below 2^40");
   }
+  if (map.roundsToTf32 && map.type != ElementType::f32)
+    return bad("only f32 is rounded to tf32, not ", elementTypeName(map.type));
   uint64_t inner = map.box[0] * element;
   if (inner % 16)
     return bad("the box's inner dimension is ", inner, " bytes, not a multiple of 16");
@@ -115,6 +117,7 @@ absl::Status encodeTensorMap(const HostTensorMap &map, void *out128) {
   packed.type = uint8_t(map.type);
   packed.rank = uint8_t(map.rank);
   packed.swizzleBytes = uint8_t(map.swizzleBytes);
+  packed.roundsToTf32 = map.roundsToTf32;
   for (int i = 0; i < map.rank; i++) {
     packed.lastIndex[i] = uint32_t(map.dims[i] - 1);
     packed.box[i] = uint16_t(map.box[i]);

@@ -66,6 +66,7 @@ struct HostTensorMap {
   uint32_t box[5] = {};
   uint32_t elementStrides[5] = {};
   int swizzleBytes = 0;
+  bool roundsToTf32 = false; ///< f32 arrives rounded (CU_TENSOR_MAP_DATA_TYPE_TFLOAT32)
 };
 /// Checks `map` against the rules of cuTensorMapEncodeTiled and packs it into the
 /// 128 bytes of a kc_tensor_map.

@@ -1,5 +1,6 @@
 // The table through which a host build reaches the machine that runs it. The
 // return address of each entry is the place in the kernel.
+#include "absl/base/casts.h"
 #include "absl/strings/str_cat.h"
 #include "emulator/Machine.h"
 #include "support/ElementType.h"
@@ -10,7 +11,12 @@ namespace {
 #define HERE __builtin_return_address(0)
 Machine &machine() { return *Machine::current(); }
 
+// The device's conversions give one NaN, whatever came in.
 unsigned convert(kce::Convert kind, double v) {
+  bool to16 = kind == kce::Convert::F32ToF16 || kind == kce::Convert::F32ToBf16 ||
+              kind == kce::Convert::F64ToF16 || kind == kce::Convert::F64ToBf16;
+  if (to16 && v != v)
+    return 0x7fff;
   switch (kind) {
   case kce::Convert::F32ToF16:
     return toF16(float(v));
@@ -34,7 +40,7 @@ unsigned convert(kce::Convert kind, double v) {
 float widen(kce::Widen kind, unsigned bits) {
   switch (kind) {
   case kce::Widen::F16:
-    return fromF16(uint16_t(bits));
+    return (bits & 0x7fff) > 0x7c00 ? absl::bit_cast<float>(0x7fffffffu) : fromF16(uint16_t(bits));
   case kce::Widen::Bf16:
     return fromBF16(uint16_t(bits));
   case kce::Widen::E4M3:

@@ -269,6 +269,7 @@ absl::StatusOr<Report> KernelRunner::run(const RunArguments &args) const {
         map.type = m.type;
         map.rank = int(m.dims.size());
         map.swizzleBytes = m.swizzleBytes;
+        map.roundsToTf32 = m.roundsToTf32;
         for (int i = 0; i < map.rank && i < 5; i++) {
           map.dims[i] = uint64_t(m.dims[size_t(i)].evaluate(env));
           map.box[i] = m.box[size_t(i)];

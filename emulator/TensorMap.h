@@ -14,7 +14,7 @@ struct PackedTensorMap {
   uint32_t lastIndex[5] = {}; ///< dims - 1
   uint16_t box[5] = {};
   uint8_t elementStrides[5] = {};
-  uint8_t type = 0, rank = 0, swizzleBytes = 0;
+  uint8_t type = 0, rank = 0, swizzleBytes = 0, roundsToTf32 = 0;
 };
 static_assert(sizeof(PackedTensorMap) <= 128);
 

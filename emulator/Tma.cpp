@@ -67,6 +67,16 @@ template <class Fn> void forEachRow(const TmaOp &op, Fn &&fn) {
   }
 }
 
+/// Every f32 of `line` to the nearest tf32, ties away from zero (as cvt.rna.tf32.f32).
+void roundToTf32(std::vector<unsigned char> &line) {
+  for (size_t i = 0; i + 4 <= line.size(); i += 4) {
+    uint32_t v;
+    std::memcpy(&v, line.data() + i, 4);
+    v = (v & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : (v + 0x1000u) & ~0x1fffu;
+    std::memcpy(line.data() + i, &v, 4);
+  }
+}
+
 template <class T> void addValues(unsigned char *into, const unsigned char *from, size_t bytes) {
   for (size_t i = 0; i + sizeof(T) <= bytes; i += sizeof(T)) {
     T a, b;
@@ -185,6 +195,8 @@ void Machine::completeLoad(size_t index) {
     std::fill(line.begin(), line.end(), 0);
     if (bytes)
       std::memcpy(line.data() + before, address, bytes);
+    if (op.map.roundsToTf32)
+      roundToTf32(line);
     for (size_t i = 0; i < width; i += 16)
       std::memcpy(op.block->shared + swizzled(op.offset + row + i, op.map.swizzleBytes),
                   line.data() + i, 16);

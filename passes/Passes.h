@@ -23,7 +23,8 @@ void buildPrecisionPipeline(mlir::OpPassManager &pm);
 void buildTePipeline(mlir::OpPassManager &pm, const TePlanOptions &options);
 /// Where buildCudaPipeline ends.
 enum class CudaStop { Tile, Layouts, Cu };
-/// Planned te to cu, ready for printing; or part of the way.
-void buildCudaPipeline(mlir::OpPassManager &pm, CudaStop stop = CudaStop::Cu);
+/// Planned te to cu, ready for printing; or part of the way. `fits32`: the variant's guard
+/// bounds every tensor so that 32 bits hold all offsets.
+void buildCudaPipeline(mlir::OpPassManager &pm, CudaStop stop = CudaStop::Cu, bool fits32 = true);
 
 } // namespace kernelc

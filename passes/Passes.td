@@ -130,6 +130,31 @@ def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
     ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
 }
 
+def TeRepack : Pass<"te-repack", "::kernelc::te::KernelOp"> {
+  let summary = "Copy operands whose rows tensor copies cannot fetch into aligned workspaces";
+  let description = [{
+    A product on warpgroup units is fed by tensor copies, whose rows start at multiples of
+    16 bytes. An operand `T` of which that is not known (rows of 4095 elements, views,
+    misaligned addresses) is copied first, `P[i, j] = T[i, j] if j < J else 0` with
+    rows rounded up to 16 bytes, and the product reads `P`. The unit takes types of other
+    widths than 16 bits contiguous along a reduced index only: others are transposed by
+    the copy, `P[j, k] = T[k, j]`. Operands of several
+    products are copied once. So are results, the other way: the product's launch writes
+    rows that tensor copies can make, and a launch of its own (`own_launch`) copies them. Done where the sizes are bounded and the product has
+    so many multiply-adds, as a whole and per element copied, as the target's table asks
+    (`repackWork`, `repackReuse`); a remark names each operand.
+    *Runs after `te-simplify`, before `te-plan`, because* the first would inline the copy
+    back into its reader, and the second chooses the unit by what the operands are.
+    Not tried: masked products, operands that are computed or clamped. Numeric effect: none.
+  }];
+  let options = [
+    Option<"work", "work", "int64_t", "-1", "multiply-adds from which copies pay (-1: the target's)">,
+    Option<"reuse", "reuse", "int64_t", "-1", "multiply-adds per element copied (-1: the target's)">,
+    Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,
+    ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">,
+    ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
+}
+
 def TePlan : Pass<"te-plan", "::kernelc::te::KernelOp"> {
   let summary = "Decide the launches and their schedules";
   let description = [{
@@ -239,9 +264,82 @@ def TileToCu : Pass<"tile-to-cu", "::mlir::ModuleOp"> {
     become one loop. Reductions go through registers, shuffles and shared memory,
     in that order and always in the same order (bitwise repeatable).
     Requires `tile-layouts`. Not tried: tidy index arithmetic; canonicalize, CSE and
-    loop-invariant code motion follow. Numeric effect: none beyond that order.
+    loop-invariant code motion follow. Threads that exchange data through shared memory do
+    not wait for each other yet: `cu-barriers` sees to that. Numeric effect: none beyond that order.
   }];
   let dependentDialects = ["::kernelc::cu::CuDialect"];
+}
+
+def CuUnroll : Pass<"cu-unroll", "::kernelc::cu::KernelOp"> {
+  let summary = "Say which loops NVRTC unrolls, and how far";
+  let description = [{
+    Marks loops with a constant number of rounds, innermost first. Where the variable
+    helps to name an element of a private array the loop is unrolled fully, whatever
+    it costs: only arrays with constant subscripts are kept in registers. Others are unrolled
+    fully while that comes to at most the target's `unrollOperations` (operations of
+    the IR, inner loops counted as often as they are unrolled), else by the largest divisor of
+    their rounds for which it does, which may be 1. Loops in which threads wait for each other
+    or for copies keep their rounds: the pipeline has counted them.
+
+    *Runs after `tile-to-cu` and the simplifications that follow it, because* those remove
+    loops of one round, and would have to carry the marks along; the marks hold from here to
+    the text. A loop that is marked already is left as it is. Postcondition: every
+    other loop with a constant number of rounds that does not synchronise has a mark.
+
+    Not tried: loops whose bounds only the launch knows (NVRTC may); unrolling in the IR
+    (the text would be walls of lines). Numeric effect: none.
+  }];
+}
+
+def CuBarriers : Pass<"cu-barriers", "::kernelc::cu::KernelOp"> {
+  let summary = "Let threads meet where they exchange data through shared memory, and nowhere else";
+  let description = [{
+    Walks the kernel in program order, loops until nothing changes, and keeps the
+    accesses to shared memory that no barrier has followed yet. Where another one may
+    meet such an access at one address (a read after a write, a write after a read or
+    a write, also of an earlier round of a loop), a `cu.sync` goes between: as late as
+    it may stand, outside of every loop and branch that only the second is in, and
+    where whole warps come together. Then every barrier without which nothing changes
+    is taken away, also those that were there before. A barrier that only the threads
+    of a role reach becomes a `cu.named_sync` with their number.
+
+    Two accesses do not meet when their arrays or the ranges of their addresses are
+    disjoint; when they are in slots of a ring whose numbers differ by a constant
+    (`t mod 4`, `(t + 3) mod 4`); when only one thread makes both; or when trying out all
+    threads and rounds of constant loops shows that each address is one thread's.
+    What `cu.cp_async` writes is pending from each `cu.cp_async_wait` on; that its count covers
+    what is read next is the pipeline's word.
+
+    *Runs after `tile-to-cu` and the simplifications that follow it, because* equal
+    addresses must look equal, and code motion does not see what other threads
+    do. Precondition: barriers that are there stand where whole warps come together.
+    Postcondition: no two threads meet in shared memory unordered, except in what tensor copies
+    and matrix descriptors touch: boxes have mbarriers, groups and barriers of warpgroups
+    (`cu.named_sync`), which stay as they are. Those accesses, and of tensors that a
+    kernel both reads and writes, only keep barriers from being taken away.
+
+    Not tried: meeting in a warp only; moving accesses so that they share a barrier; the order of
+    accesses to global memory. Accesses of threads that part at a branch, with no place for a
+    barrier between, are an error. Numeric effect: none.
+  }];
+}
+
+def CuNarrow : Pass<"cu-narrow", "::kernelc::cu::KernelOp"> {
+  let summary = "Compute indices in 32 bits where that is enough";
+  let description = [{
+    With `fits32` (the variant's guard bounds every tensor) all indices of the kernel are 32
+    bits wide: `index_bits = 32`. Without it they are 64, and those which 32 bits hold
+    whatever the sizes are get the mark `cu.narrow`: thread, lane and warp numbers, places in
+    a tile and in shared memory, variables of constant loops. Their ranges follow from the
+    constants, thread numbers and loop bounds they are made of, and from the conditions of
+    the branches around them. A wide result of narrow operands is printed with a cast.
+
+    *Runs last, because* every index value is then there that the text will declare; `index`
+    stays the type, so that no pass before this one had to know. Postcondition: `index_bits` is
+    set. Not tried: ranges of sizes from the facts of a variant; carried values.
+    Numeric effect: none.
+  }];
+  let options = [Option<"fits32", "fits32", "bool", "false", "32 bits hold all offsets of all tensors">];
 }
 
 #endif

@@ -34,10 +34,16 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   pm.addNestedPass<te::KernelOp>(createTeSplitReduce(split));
   // Subscripts of the parts become affine maps again, decided masks fold.
   pm.addNestedPass<te::KernelOp>(createTeSimplify());
+  // Copies that simplification would undo.
+  TeRepackOptions repack;
+  repack.target = options.target;
+  repack.sizeDiv = options.sizeDiv;
+  repack.sizeMax = options.sizeMax;
+  pm.addNestedPass<te::KernelOp>(createTeRepack(repack));
   pm.addNestedPass<te::KernelOp>(createTePlan(options));
 }
 
-void buildCudaPipeline(OpPassManager &pm, CudaStop stop) {
+void buildCudaPipeline(OpPassManager &pm, CudaStop stop, bool fits32) {
   pm.addPass(createTeToTile());
   // Resident launches load a tile once per statement: CSE makes that once.
   pm.addPass(createCanonicalizerPass());
@@ -61,6 +67,14 @@ void buildCudaPipeline(OpPassManager &pm, CudaStop stop) {
   pm.addPass(createCSEPass());
   pm.addPass(createLoopInvariantCodeMotionPass());
   pm.addPass(createCSEPass());
+  // What is left of the loops is what will be printed.
+  pm.addNestedPass<cu::KernelOp>(createCuUnroll());
+  // Addresses look equal where they are; nothing moves any more.
+  pm.addNestedPass<cu::KernelOp>(createCuBarriers());
+  // Every index value that the text will declare is there.
+  CuNarrowOptions width;
+  width.fits32 = fits32;
+  pm.addNestedPass<cu::KernelOp>(createCuNarrow(width));
 }
 
 } // namespace kernelc

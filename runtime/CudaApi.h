@@ -93,7 +93,7 @@ struct alignas(128) TensorMap {
 static_assert(sizeof(TensorMap) == 128);
 
 enum TensorMapType : int {
-  kMapU8 = 0, kMapU16, kMapU32, kMapI32, kMapU64, kMapI64, kMapF16, kMapF32, kMapF64, kMapBF16,
+  kMapU8 = 0, kMapU16, kMapU32, kMapI32, kMapU64, kMapI64, kMapF16, kMapF32, kMapF64, kMapBF16, kMapF32Ftz, kMapTF32,
 };
 enum TensorMapSwizzle : int { kSwizzleNone = 0, kSwizzle32B, kSwizzle64B, kSwizzle128B };
 enum TensorMapL2 : int { kL2None = 0, kL2Promote64B, kL2Promote128B, kL2Promote256B };

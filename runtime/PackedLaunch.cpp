@@ -38,6 +38,7 @@ absl::StatusOr<PackedLaunch> PackedLaunch::pack(const Kernel &kernel, const Laun
   packed.config_.blockY = packed.config_.blockZ = 1;
   packed.config_.sharedBytes = unsigned(shared);
   packed.cluster_ = launch.cluster;
+  packed.dependent_ = launch.dependent;
   if (grid == 0)
     return packed;
 
@@ -80,15 +81,19 @@ absl::Status PackedLaunch::launch(Device &device, cuda::StreamHandle stream, cud
     if (cuda::Result r = encodeTensorMap(d, p.plan, workspace, map); r != cuda::kSuccess)
       return device.check(r, "cuTensorMapEncodeTiled", entry_.note);
   }
-  cuda::LaunchAttribute attribute = {};
+  cuda::LaunchAttribute attributes[2] = {};
   config_.stream = stream;
-  config_.attributes = nullptr;
+  config_.attributes = attributes;
   config_.numAttributes = 0;
   if (cluster_ > 1) {
-    attribute.id = cuda::kAttrClusterDimension;
-    attribute.clusterDim = {cluster_, 1, 1};
-    config_.attributes = &attribute;
-    config_.numAttributes = 1;
+    cuda::LaunchAttribute &cluster = attributes[config_.numAttributes++];
+    cluster.id = cuda::kAttrClusterDimension;
+    cluster.clusterDim = {cluster_, 1, 1};
+  }
+  if (dependent_) {
+    cuda::LaunchAttribute &dependent = attributes[config_.numAttributes++];
+    dependent.id = cuda::kAttrProgrammaticSerialization;
+    dependent.flag = 1;
   }
   device.recordLaunch(entry_.note);
   return device.check(d.cuLaunchKernelEx(&config_, entry_.function, params_.data(), nullptr), "cuLaunchKernelEx", entry_.note);

@@ -42,6 +42,7 @@ private:
   LoadedEntry entry_;
   cuda::LaunchConfig config_ = {};
   uint32_t cluster_ = 1;
+  bool dependent_ = false;
   std::vector<Slot> slots_;
   std::vector<void *> params_; ///< one address per slot
   std::vector<WorkspacePatch> workspacePatches_;

@@ -35,7 +35,7 @@ absl::StatusOr<TensorMapPlan> planTensorMap(const Kernel &kernel, const TensorMa
                                                    param ? param->name : "", param ? "'" : "", ": the kernel's tensor map ", parts...));
   };
   TensorMapPlan plan;
-  plan.type = mapType(arg.type);
+  plan.type = arg.roundsToTf32 ? cuda::kMapTF32 : mapType(arg.type);
   plan.rank = uint32_t(arg.dims.size());
   plan.swizzle = mapSwizzle(arg.swizzleBytes);
   plan.inWorkspace = param == nullptr;

@@ -81,6 +81,7 @@ struct TensorMapArg {
   std::vector<uint32_t> box;
   std::vector<uint32_t> elementStrides;
   int swizzleBytes = 0;      ///< 0, 32, 64 or 128
+  bool roundsToTf32 = false; ///< f32 arrives rounded to tf32
 };
 using LaunchArg = std::variant<PointerArg, ScalarArg, SizeArg, TensorMapArg>;
 
@@ -93,6 +94,7 @@ struct Launch {
   SizeExpr sharedBytes;
   std::vector<LaunchArg> args;
   std::string schedule;      ///< one line for people
+  bool dependent = false;    ///< may start before the launch before it has ended; its kernel waits for that
 };
 
 /// What a variant assumes of one tensor parameter.

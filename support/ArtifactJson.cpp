@@ -91,14 +91,14 @@ Json toJson(const SizeArg &a) { return JsonObject{{"kind", "size"}, {"value", to
 Json toJson(const TensorMapArg &a) {
   return JsonObject{{"kind", "tensor_map"}, {"param", a.base.param}, {"offset", toJson(a.base.byteOffset)},
                     {"type", Json(elementTypeName(a.type))}, {"dims", listToJson(a.dims)}, {"strides", listToJson(a.strides)},
-                    {"box", listToJson(a.box)}, {"element_strides", listToJson(a.elementStrides)}, {"swizzle", a.swizzleBytes}};
+                    {"box", listToJson(a.box)}, {"element_strides", listToJson(a.elementStrides)}, {"swizzle", a.swizzleBytes}, {"rounds_to_tf32", a.roundsToTf32}};
 }
 Json toJson(const LaunchArg &a) {
   return std::visit([](const auto &x) { return toJson(x); }, a);
 }
 
 Json toJson(const Launch &l) {
-  return JsonObject{{"entry", l.entry}, {"grid", toJson(l.grid)}, {"block", l.block}, {"cluster", l.cluster},
+  return JsonObject{{"entry", l.entry}, {"grid", toJson(l.grid)}, {"block", l.block}, {"cluster", l.cluster}, {"dependent", l.dependent},
                     {"shared_bytes", toJson(l.sharedBytes)}, {"args", listToJson(l.args)}, {"schedule", l.schedule}};
 }
 
@@ -149,6 +149,12 @@ public:
     return *v;
   }
   int64_t anyInteger() const { return integer(std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()); }
+  bool boolean() const {
+    const bool *v = json_ ? json_->asBool() : nullptr;
+    if (!v)
+      expected("true or false");
+    return v && *v;
+  }
   std::string string() const {
     const std::string *s = json_ ? json_->asString() : nullptr;
     if (!s)
@@ -327,6 +333,7 @@ LaunchArg readArg(const Node &n) {
   a.box = readUnsigneds(o["box"]);
   a.elementStrides = readUnsigneds(o["element_strides"]);
   a.swizzleBytes = readInt(o["swizzle"]);
+  a.roundsToTf32 = o["rounds_to_tf32"].boolean();
   return a;
 }
 
@@ -337,6 +344,7 @@ Launch readLaunch(const Node &n) {
   l.grid = readExpr(o["grid"]);
   l.block = readUnsigned(o["block"]);
   l.cluster = readUnsigned(o["cluster"]);
+  l.dependent = o["dependent"].boolean();
   l.sharedBytes = readExpr(o["shared_bytes"]);
   l.args = o["args"].list<LaunchArg>(ArtifactLimits::kMaxLaunchArgs, readArg);
   l.schedule = o["schedule"].string();

@@ -30,6 +30,10 @@ struct Target {
   bool mmaF16;                 ///< mma.sync m16n8k16 with f16
   bool tma;                    ///< tensor copies completing on an mbarrier
   bool wgmma;                  ///< warpgroup matrix products
+  int64_t repackWork;          ///< multiply-adds of a product from which aligned copies of its operands pay (te-repack)
+  int64_t repackReuse;         ///< and per element copied
+  bool dependentLaunch;        ///< griddepcontrol: a launch may start while the one before it ends
+  int unrollOperations;        ///< the most that a loop with a constant number of rounds is unrolled to
 };
 
 /// The tiles that warpgroup products come in on targets that have them, best first;

@@ -8,6 +8,7 @@
 
 namespace kernelc::tools {
 
+int tuneCommand(const std::vector<std::string> &args);
 int benchCommand(const std::vector<std::string> &args);
 int cacheCommand(const std::vector<std::string> &args);
 int checkCommand(const std::vector<std::string> &args);

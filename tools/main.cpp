@@ -23,6 +23,7 @@ const Command kCommands[] = {
     {"run", runCommand, "run a kernel on a GPU, the CPU or the emulator"},
     {"check", checkCommand, "compare a device with the f64 reference"},
     {"bench", benchCommand, "how fast a kernel is on a GPU"},
+    {"tune", tuneCommand, "search faster schedules on a GPU"},
     {"explain", explainCommand, "what a kernel becomes: launches, bytes, flops, occupancy"},
     {"cache", cacheCommand, "look after the cache of compiled kernels"},
     {"doctor", doctorCommand, "what this installation has found"},

@@ -84,4 +84,5 @@ KCE_INLINE long long clock64() { return (long long)kce::call<&kce::Api::clock>()
 KCE_INLINE unsigned long __cvta_generic_to_shared(const void *p) {
   return (unsigned long)((const unsigned char *)p - kce::sharedBase());
 }
+KCE_INLINE unsigned kc_address(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
 #define assert(c) ((c) ? (void)0 : kce::call<&kce::Api::trap>()("assertion failed: " #c))

@@ -35,7 +35,12 @@ llvm::StringRef findName(mlir::Location loc);
 /// `loc` without its outer names.
 mlir::Location unnamed(mlir::Location loc);
 
-/// On an scf.for: the loop is unrolled fully (`#pragma unroll`).
+/// On an scf.for: how the loop is unrolled. A unit attribute: fully (`#pragma unroll`); a
+/// number: by so many rounds (`#pragma unroll 4`; 1: not at all). Without it NVRTC decides.
 inline constexpr llvm::StringLiteral kUnrollAttr = "cu.unroll";
+
+/// On an op with one index result, or on an scf.for for its variable: 32 bits hold every
+/// value it can have, whatever the kernel's `index_bits`.
+inline constexpr llvm::StringLiteral kNarrowAttr = "cu.narrow";
 
 } // namespace kernelc::cu

@@ -43,6 +43,16 @@ def Cu_MbarrierWaitOp : Cu_Op<"mbarrier_wait"> {
   let assemblyFormat = "$barrier `[` $index `]` `parity` $parity attr-dict `:` type($barrier)";
 }
 
+def Cu_LaunchWaitOp : Cu_Op<"launch_wait"> {
+  let summary = "griddepcontrol.wait: the launches before this one have ended and their writes are seen";
+  let description = [{ A kernel with this op may be launched before the one before it has ended. }];
+  let assemblyFormat = "attr-dict";
+}
+def Cu_LaunchReleaseOp : Cu_Op<"launch_release"> {
+  let summary = "griddepcontrol.launch_dependents: the next launch may start once every block has come here";
+  let assemblyFormat = "attr-dict";
+}
+
 def Cu_ClusterSyncOp : Cu_Op<"cluster_sync"> {
   let summary = "every thread of the cluster is here";
   let assemblyFormat = "attr-dict";
@@ -141,8 +151,8 @@ def Cu_WgmmaFenceOp : Cu_Op<"wgmma_fence"> {
 def Cu_WgmmaOp : Cu_Op<"wgmma"> {
   let summary = "starts acc += a * b on 64 rows, `n` columns and 32 bytes of k";
   let description = [{
-    `type` is bf16 or f16; `transpose_a` and `transpose_b`: the operand is contiguous
-    along its rows or columns, not along k. acc holds n / 2 registers from `acc_index`.
+    `type` is bf16, f16, tf32, s8 or u8, of both operands; `transpose_a` and `transpose_b`
+    (16-bit types only): the operand is contiguous along its rows or columns, not along k. acc holds n / 2 registers from `acc_index`.
   }];
   let arguments = (ins AnyMemRef:$acc, Index:$acc_index, UI64:$a, UI64:$b, StrAttr:$type, I64Attr:$n,
                        BoolAttr:$transpose_a, BoolAttr:$transpose_b);

@@ -22,12 +22,14 @@ def Cu_KernelOp : Cu_Op<"kernel", [IsolatedFromAbove, AutomaticAllocationScope, 
     (`memref<128xi8, 4>`, passed by value). `arg_sources` is what the launch passes:
     see driver/Artifact building; the printer needs only types and names.
     `grid` (`()[sizes] -> (n)`) is the number of tiles: of blocks, unless `persistent`
-    launches no more than `min_blocks` per multiprocessor.
+    launches no more than `min_blocks` per multiprocessor. `index_bits` is how wide an
+    `index` is, 32 or 64, where it is not marked `cu.narrow` (`cu-narrow` decides both).
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$sizes, ArrayAttr:$arg_sources,
     AffineMapAttr:$grid, I64Attr:$threads, I64Attr:$shared_bytes,
     DefaultValuedAttr<I64Attr, "1">:$min_blocks, DefaultValuedAttr<I64Attr, "1">:$cluster,
-    DefaultValuedAttr<StrAttr, "\"\"">:$schedule, DefaultValuedAttr<BoolAttr, "false">:$persistent);
+    DefaultValuedAttr<StrAttr, "\"\"">:$schedule, DefaultValuedAttr<BoolAttr, "false">:$persistent,
+    DefaultValuedAttr<StrAttr, "\"sm_80\"">:$target, DefaultValuedAttr<I64Attr, "64">:$index_bits);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let extraClassDeclaration = [{ ::mlir::Block &getBlock() { return getBody().front(); } }];
@@ -107,7 +109,11 @@ def Cu_CpAsyncWaitOp : Cu_Op<"cp_async_wait"> {
 //===----------------------------------------------------------------------===//
 
 def Cu_SyncOp : Cu_Op<"sync"> {
-  let summary = "__syncthreads()";
+  let summary = "all threads that come here together meet: __syncthreads()";
+  let description = [{
+    In the code of a role: the threads of that role. `cu-barriers` makes a
+    `cu.named_sync` of those before anything is printed.
+  }];
   let assemblyFormat = "attr-dict";
 }
 

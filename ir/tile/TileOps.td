@@ -53,6 +53,8 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
       tile starts behind the product of this one, not before it.
     - `unit`: simt, mma or wgmma.
     - `persistent`: no more blocks run than fit the device; each walks several tiles.
+    - `dependent`: starts while the launch before it still runs, and waits for its end before
+      anything else; `followed`: a dependent launch may start once all blocks have.
     - `producer_warps`: warps beside those, that only fill rings; 0 without roles.
     - `cluster` > 1: so many blocks, neighbours along index `cluster_index`, share what
       they load; program ids along it count clusters.
@@ -75,6 +77,8 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
     DefaultValuedAttr<StrAttr, "\"simt\"">:$unit,
     DefaultValuedAttr<I64Attr, "0">:$producer_warps,
     DefaultValuedAttr<BoolAttr, "false">:$persistent,
+    DefaultValuedAttr<BoolAttr, "false">:$dependent,
+    DefaultValuedAttr<BoolAttr, "false">:$followed,
     DefaultValuedAttr<I64Attr, "1">:$cluster, DefaultValuedAttr<I64Attr, "0">:$cluster_index,
     DefaultValuedAttr<StrAttr, "\"sm_80\"">:$target);
   let regions = (region SizedRegion<1>:$body);

@@ -58,12 +58,13 @@ def Tile_RingCopyOp : Tile_Op<"ring_copy", [AttrSizedOperandSegments, MemoryEffe
     of boxes (TMA), made by one thread, and counts towards `full` of that number
     (`multicast`: every block of the cluster brings its share, to all of them);
     without, it is made by all threads and visible after `tile.async_commit`, a
-    `tile.async_wait` that covers it, and a `tile.barrier`.
+    `tile.async_wait` that covers it, and a `tile.barrier`. `rounded`: elements are f32 and
+    arrive rounded to tf32 (only with a channel).
   }];
   let arguments = (ins Tile_RingType:$ring, Index:$number, AnyMemRef:$base, AffineMapAttr:$map,
     Variadic<Index>:$offsets, Optional<Tile_ChannelType>:$channel, UnitAttr:$multicast,
     DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$mask,
-    DefaultValuedAttr<Te_BoundsMode, "::kernelc::te::BoundsMode::InBounds">:$bounds);
+    DefaultValuedAttr<Te_BoundsMode, "::kernelc::te::BoundsMode::InBounds">:$bounds, UnitAttr:$rounded);
   let assemblyFormat = [{
     $ring `at` $number `from` $base `[` $offsets `]` `map` $map (`signal` $channel^ `:` type($channel))? (`multicast` $multicast^)? attr-dict
     `:` type($ring) `,` type($base)

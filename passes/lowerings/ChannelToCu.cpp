@@ -97,10 +97,11 @@ static Value addTensorMap(ThreadCode &c, Value base, const Box &box, Type elemen
   auto source = b.getDictionaryAttr({
       field("tensor_map", b.getI64IntegerAttr(c.func.getSources()[argument])),
       field("shape", AffineMapAttr::get(c.func.getArgShape(argument))),
-      field("element", TypeAttr::get(element)),
+      field("element", TypeAttr::get(element)), // tf32: f32 that the copy rounds
       field("window", map(box.window)),
       field("strides", map(box.strides)),
       field("box", b.getDenseI64ArrayAttr(box.sizes)),
+      field("steps", b.getDenseI64ArrayAttr(box.steps)),
       field("swizzle", b.getI64IntegerAttr(box.swizzleBytes)),
   });
   SmallVector<Attribute> sources(c.kernel.getArgSources().getValue());
@@ -127,7 +128,7 @@ static Share takeRows(ThreadCode &c, Box &box, tile::RingType ring, int64_t part
   tile::SlotLayout slot = SlotAddress::layoutOf(ring);
   box.sizes[slowest] /= parts;
   share.element = c.mul(rank, slot.rows / parts * slot.width, loc);
-  share.coordinates[slowest] = c.mul(rank, box.sizes[slowest], loc);
+  share.coordinates[slowest] = c.mul(rank, box.sizes[slowest] * box.steps[slowest], loc);
   return share;
 }
 
@@ -210,7 +211,7 @@ void lowerBoxCopy(ThreadCode &c, tile::RingCopyOp op) {
   Position at = positionOf(c, op.getChannel().getType(), number, 0, loc);
   int64_t blocks = op.getMulticast() ? c.func.getCluster() : 1;
   Share share = blocks > 1 ? takeShare(c, *box, ring, blocks, loc) : Share(*box);
-  Value map = addTensorMap(c, op.getBase(), *box, ring.getElementType(), loc);
+  Value map = addTensorMap(c, op.getBase(), *box, op.getRounded() ? Type(FloatTF32Type::get(c.b.getContext())) : ring.getElementType(), loc);
   forEachPanel(c, *box, share, ring, number, op.getOffsets(), loc, [&](ArrayRef<Value> coordinates, Value to) {
     cu::TmaLoadOp::create(c.b, loc, map, c.rings.lookup(op.getRing()), to, c.channels[op.getChannel()].full, at.slot, coordinates,
                           blocks > 1 ? (int64_t(1) << blocks) - 1 : 0);

@@ -21,28 +21,19 @@ int64_t bytesOf(Type t) { return std::max(1u, t.getIntOrFloatBitWidth() / 8); }
 
 /// Digits of a linear number over `dims`, the last fastest.
 void spreadLinear(ThreadCode &c, Value linear, ArrayRef<int64_t> dims, ArrayRef<int64_t> shape, SmallVectorImpl<Value> &coords, Location loc) {
-  int64_t before = 1, total = 1;
-  for (int64_t d : dims)
-    total *= shape[d];
-  for (int64_t d : llvm::reverse(dims)) {
-    if (shape[d] > 1) {
-      Value v = linear;
-      if (before > 1)
-        v = arith::DivSIOp::create(c.b, loc, v, c.index(before, loc));
-      if (before * shape[d] < total)
-        v = arith::RemSIOp::create(c.b, loc, v, c.index(shape[d], loc));
-      coords[d] = v;
-    }
-    before *= shape[d];
-  }
+  SmallVector<int64_t> order(llvm::reverse(dims)), sizes;
+  for (int64_t d : order)
+    sizes.push_back(shape[d]);
+  for (auto [i, d] : llvm::enumerate(order))
+    if (shape[d] > 1)
+      coords[d] = c.digitOf(linear, sizes, i, loc);
 }
 
-/// An unrolled loop; returns its variable with the builder inside.
+/// A loop; returns its variable with the builder inside.
 Value openLoop(ThreadCode &c, int64_t from, int64_t to, int64_t step, StringRef name, Location loc) {
   if (to - from <= step)
     return c.index(from, loc);
   auto loop = scf::ForOp::create(c.b, loc, c.index(from, loc), c.index(to, loc), c.index(step, loc));
-  loop->setAttr(cu::kUnrollAttr, c.b.getUnitAttr());
   loop.getInductionVar().setLoc(NameLoc::get(c.b.getStringAttr(name), loc));
   c.b.setInsertionPoint(loop.getBody()->getTerminator());
   return loop.getInductionVar();
@@ -255,20 +246,10 @@ private:
   /// What a lane or warp number contributes to the linear row or column.
   Value start(char axis, ArrayRef<std::pair<char, Digit>> digits, Value number) {
     Value at;
-    int64_t before = 1, total = 1;
-    for (auto &[a, d] : digits)
-      total *= d.size;
-    for (auto &[a, d] : digits) {
-      if (a == axis && d.size > 1) {
-        Value v = number;
-        if (before > 1)
-          v = arith::DivSIOp::create(b_, loc_, v, c_.index(before, loc_));
-        if (before * d.size < total)
-          v = arith::RemSIOp::create(b_, loc_, v, c_.index(d.size, loc_));
-        at = c_.add(at, c_.mul(v, d.stride, loc_), loc_);
-      }
-      before *= d.size;
-    }
+    SmallVector<int64_t> sizes = llvm::map_to_vector(digits, [](auto &d) { return d.second.size; });
+    for (auto [i, digit] : llvm::enumerate(digits))
+      if (auto &[a, d] = digit; a == axis && d.size > 1)
+        at = c_.add(at, c_.mul(c_.digitOf(number, sizes, i, loc_), d.stride, loc_), loc_);
     return at ? at : c_.index(0, loc_);
   }
 

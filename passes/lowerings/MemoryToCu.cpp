@@ -1,6 +1,7 @@
 // tile.load and tile.store: coordinates, masks, bounds rules, vectors.
 #include "passes/lowerings/ThreadCode.h"
 
+#include "passes/te/Affine.h"
 #include "passes/tile/Access.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -32,6 +33,17 @@ public:
   Value base() const { return base_; }
   int64_t vector() const { return vector_; }
   void scalarOnly() { vector_ = 1; }
+  /// Whether a vector lies inside the tensor or outside it as a whole.
+  bool straddlesNoBorder() const {
+    if (vector_ == 1)
+      return true;
+    int64_t dim = layout_.reg[0].dim;
+    te::SizeFacts facts{c_.func.getSizeDiv(), c_.func.getSizeMax()};
+    return llvm::all_of(llvm::zip(map_.getResults(), shape_.getResults()), [&](auto subscript) {
+      auto [e, extent] = subscript;
+      return !e.isFunctionOfDim(dim) || (isa<AffineDimExpr>(e) && te::knownDivisor(extent, facts) % vector_ == 0);
+    });
+  }
 
   /// Runs `body(registerIndex, digits)` for every vector of the layout.
   void forEachVector(llvm::function_ref<void(Value, OpenDigits &)> body) {
@@ -50,7 +62,6 @@ public:
       if (first.size == vector_)
         return step(c_.index(0, loc_));
       auto loop = scf::ForOp::create(c_.b, loc_, c_.index(0, loc_), c_.index(first.size, loc_), c_.index(vector_, loc_));
-      loop->setAttr(cu::kUnrollAttr, c_.b.getUnitAttr());
       OpBuilder::InsertionGuard guard(c_.b);
       c_.b.setInsertionPoint(loop.getBody()->getTerminator());
       step(loop.getInductionVar());
@@ -181,7 +192,9 @@ void lowerLoad(ThreadCode &c, tile::LoadOp op) {
   Location loc = cu::unnamed(op.getLoc());
   AccessLowering access(c, op.getMap(), op.getBase(), op.getResult(), op.getOffsets(), op.getMask(), loc);
   auto mode = op.getBounds();
-  if ((mode != te::BoundsMode::InBounds && mode != te::BoundsMode::Assume) || !op.getIndexTiles().empty())
+  bool inside = mode == te::BoundsMode::InBounds || mode == te::BoundsMode::Assume;
+  bool padded = mode == te::BoundsMode::Pad && op.getPadding().getDefiningOp<arith::ConstantOp>() && access.straddlesNoBorder();
+  if (!(inside || padded) || !op.getIndexTiles().empty())
     access.scalarOnly();
   Type element = cast<MemRefType>(op.getBase().getType()).getElementType();
   StringRef name = cu::findName(access.base().getLoc());
@@ -208,7 +221,10 @@ void lowerLoad(ThreadCode &c, tile::LoadOp op) {
           cu::CopyOp::create(c.b, loc, access.base(), address, array, r, access.vector());
         else
           store(memref::LoadOp::create(c.b, loc, access.base(), address), r);
-      }, [&] { store(c.element(op.getPadding(), open, loc), r); });
+      }, [&] {
+        for (int64_t i = 0; i < access.vector(); ++i)
+          store(c.element(op.getPadding(), open, loc), c.add(r, c.index(i, loc), loc));
+      });
     }, fillZero);
   });
   c.tiles[op.getResult()] = result;
@@ -224,7 +240,7 @@ void lowerStore(ThreadCode &c, tile::StoreOp op) {
   Value first = c.isFirstReplica(access.layout(), loc);
   // An update in place: replicas have read what the first of them now writes.
   if (first && llvm::any_of(op.getBase().getUsers(), llvm::IsaPred<tile::LoadOp>))
-    c.sync(loc);
+    cu::SyncOp::create(c.b, loc);
   guarded(c.b, loc, first, [&] {
     access.forEachVector([&](Value r, OpenDigits &open) {
       SmallVector<Value> coords = access.coordinates(open);

@@ -25,10 +25,6 @@ SmallVector<Value> combineAll(te::Combiner kind, ArrayRef<Value> a, ArrayRef<Val
   return {key, position};
 }
 
-bool insideLoop(Operation *op) {
-  return op->getParentOfType<scf::ForOp>() != nullptr;
-}
-
 /// Reduces `inputs` (key, and position for arg kinds) over `dims`.
 class ReduceLowering {
 public:
@@ -96,7 +92,6 @@ private:
       carried = identity();
     const Digit &d = digits.back();
     auto loop = scf::ForOp::create(c_.b, loc_, c_.index(0, loc_), c_.index(d.size, loc_), c_.index(1, loc_), carried);
-    loop->setAttr(cu::kUnrollAttr, c_.b.getUnitAttr());
     StringRef indexName = cast<StringAttr>(c_.func.getIndices()[d.dim]).getValue();
     loop.getInductionVar().setLoc(NameLoc::get(c_.b.getStringAttr(indexName + "r"), loc_));
     for (Value a : loop.getRegionIterArgs())
@@ -134,8 +129,6 @@ private:
     SmallVector<Value> arrays;
     for (Value result : op_.getResults())
       arrays.push_back(c_.sharedArray(warps * registers * lanes, element(result), loc_, "partials"));
-    if (insideLoop(op_))
-      c_.sync(loc_); // the partials of the last round have been read
     Value lane = c_.lane(loc_), warp = c_.warp(loc_);
     auto slot = [&](Value w, Value r) {
       Value s = c_.add(c_.mul(w, registers, loc_), r, loc_);
@@ -158,7 +151,6 @@ private:
       b.setInsertionPoint(branch.thenBlock()->getTerminator());
       write();
     }
-    c_.sync(loc_);
     // The warp number with its reduced digits taken from `others`.
     int64_t others = 1;
     for (const Digit &d : layout_.warp)
@@ -168,7 +160,6 @@ private:
       Value r = c_.registerIndex(kept_, open, loc_);
       SmallVector<Value> init = identity();
       auto loop = scf::ForOp::create(b, loc_, c_.index(0, loc_), c_.index(others, loc_), c_.index(1, loc_), init);
-      loop->setAttr(cu::kUnrollAttr, b.getUnitAttr());
       loop.getInductionVar().setLoc(NameLoc::get(b.getStringAttr("w"), loc_));
       for (Value a : loop.getRegionIterArgs())
         a.setLoc(NameLoc::get(b.getStringAttr("total"), loc_));
@@ -186,28 +177,21 @@ private:
     });
   }
 
+  /// The warp number whose reduced digits are those of `others`, and the rest those of `warp`.
   Value warpWith(Value others, Value warp) {
-    Value w;
-    int64_t before = 1, taken = 1, total = layout_.numWarps();
+    SmallVector<int64_t> all, reduced;
     for (const Digit &d : layout_.warp) {
-      Value digit;
-      if (isReduced(d)) {
-        digit = taken > 1 ? Value(arith::DivSIOp::create(c_.b, loc_, others, c_.index(taken, loc_))) : others;
-        taken *= d.size;
-        // The last reduced digit needs no remainder.
-        int64_t all = 1;
-        for (const Digit &x : layout_.warp)
-          if (isReduced(x))
-            all *= x.size;
-        if (taken < all)
-          digit = arith::RemSIOp::create(c_.b, loc_, digit, c_.index(d.size, loc_));
-      } else {
-        digit = before > 1 ? Value(arith::DivSIOp::create(c_.b, loc_, warp, c_.index(before, loc_))) : warp;
-        if (before * d.size < total)
-          digit = arith::RemSIOp::create(c_.b, loc_, digit, c_.index(d.size, loc_));
-      }
-      w = c_.add(w, c_.mul(digit, before, loc_), loc_);
-      before *= d.size;
+      all.push_back(d.size);
+      if (isReduced(d))
+        reduced.push_back(d.size);
+    }
+    Value w;
+    int64_t weight = 1;
+    size_t taken = 0;
+    for (auto [i, d] : llvm::enumerate(layout_.warp)) {
+      Value digit = isReduced(d) ? c_.digitOf(others, reduced, taken++, loc_) : c_.digitOf(warp, all, i, loc_);
+      w = c_.add(w, c_.mul(digit, weight, loc_), loc_);
+      weight *= d.size;
     }
     return w ? w : c_.index(0, loc_);
   }
@@ -251,8 +235,6 @@ void lowerConvertLayout(ThreadCode &c, tile::ConvertLayoutOp op) {
         s = c.add(s, c.mul(v, strides[d], loc), loc);
     return s ? s : c.index(0, loc);
   };
-  if (insideLoop(op))
-    c.sync(loc);
   OpenDigits open;
   auto write = [&] {
     c.overDigits(from.reg, loc, open, [&] {
@@ -267,7 +249,6 @@ void lowerConvertLayout(ThreadCode &c, tile::ConvertLayoutOp op) {
   } else {
     write();
   }
-  c.sync(loc);
   c.overDigits(to.layout.reg, loc, open, [&] {
     memref::StoreOp::create(b, loc, memref::LoadOp::create(b, loc, shared, slot(to.layout, open)), to.array,
                             c.registerIndex(to.layout, open, loc));

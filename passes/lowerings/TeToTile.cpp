@@ -162,11 +162,12 @@ private:
       shapes.push_back(a.shape);
       sources.push_back(a.source);
     }
+    bool followed = number + 1 < plan_.launches.size() && plan_.launches[number + 1].dependent;
     std::string symbol = ("kc_" + kernel_.getSymName() + (plan_.launches.size() > 1 ? "_" + l_.name : std::string())).str();
     func_ = tile::FuncOp::create(b_, loc, symbol, kernel_.getSizes(), plan_.sizeDiv, plan_.sizeMax,
                                  b_.getStrArrayAttr(names), b_.getStrArrayAttr(types), b_.getAffineMapArrayAttr(shapes),
                                  sources, b_.getStrArrayAttr(indices), l_.extents, l_.tiles, l_.grid, l_.warps,
-                                 l_.raster, l_.minBlocks, l_.stages, l_.fillLate, l_.unit, l_.producerWarps, l_.persistent, l_.cluster, l_.clusterIndex, plan_.target);
+                                 l_.raster, l_.minBlocks, l_.stages, l_.fillLate, l_.unit, l_.producerWarps, l_.persistent, l_.dependent, followed, l_.cluster, l_.clusterIndex, plan_.target);
     func_->setAttr("kernel", b_.getStringAttr(kernel_.getSymName()));
     func_->setAttr("number", b_.getI64IntegerAttr(number));
     setBaseLayouts(func_, llvm::map_to_vector(sources, [&](int64_t s) {

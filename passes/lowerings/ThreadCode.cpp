@@ -81,13 +81,6 @@ Value ThreadCode::expand(AffineExpr e, ValueRange dims, Location loc) {
   }
 }
 
-void ThreadCode::sync(Location loc) {
-  if (roleThreads)
-    cu::NamedSyncOp::create(b, loc, index(1, loc), roleThreads);
-  else
-    cu::SyncOp::create(b, loc);
-}
-
 void ThreadCode::syncWarpgroup(Location loc) {
   cu::NamedSyncOp::create(b, loc, add(warpgroup(loc), index(2, loc), loc), 128);
 }
@@ -110,23 +103,25 @@ Value ThreadCode::warp(Location loc) {
   return arith::DivSIOp::create(b, named, thread(loc), index(32, loc));
 }
 
-/// The values of mixed-radix digits of `number`, whose range is the product of sizes.
+Value ThreadCode::digitOf(Value number, ArrayRef<int64_t> sizes, size_t i, Location loc) {
+  int64_t before = 1, total = 1;
+  for (auto [j, size] : llvm::enumerate(sizes)) {
+    before *= j < i ? size : 1;
+    total *= size;
+  }
+  if (before > 1)
+    number = arith::DivSIOp::create(b, loc, number, index(before, loc));
+  if (before * sizes[i] < total)
+    number = arith::RemSIOp::create(b, loc, number, index(sizes[i], loc));
+  return number;
+}
+
 static void forDigits(ThreadCode &c, ArrayRef<Digit> digits, Value number, Location loc,
                       llvm::function_ref<void(const Digit &, Value)> visit) {
-  int64_t before = 1, total = 1;
-  for (const Digit &d : digits)
-    total *= d.size;
-  for (const Digit &d : digits) {
-    if (d.size > 1) {
-      Value v = number;
-      if (before > 1)
-        v = arith::DivSIOp::create(c.b, loc, v, c.index(before, loc));
-      if (before * d.size < total)
-        v = arith::RemSIOp::create(c.b, loc, v, c.index(d.size, loc));
-      visit(d, v);
-    }
-    before *= d.size;
-  }
+  SmallVector<int64_t> sizes = llvm::map_to_vector(digits, [](const Digit &d) { return d.size; });
+  for (auto [i, d] : llvm::enumerate(digits))
+    if (d.size > 1)
+      visit(d, c.digitOf(number, sizes, i, loc));
 }
 
 SmallVector<Value> ThreadCode::threadCoordinates(const Layout &layout, int64_t rank, Location loc) {
@@ -193,7 +188,6 @@ void ThreadCode::overDigits(ArrayRef<Digit> digits, Location loc, OpenDigits &op
     return;
   }
   auto loop = scf::ForOp::create(b, loc, index(0, loc), index(d.size, loc), index(1, loc));
-  loop->setAttr(cu::kUnrollAttr, b.getUnitAttr());
   std::string name = d.dim >= 0 ? cast<StringAttr>(func.getIndices()[d.dim]).getValue().str() + "r" : "r";
   loop.getInductionVar().setLoc(NameLoc::get(b.getStringAttr(name), loc));
   OpBuilder::InsertionGuard guard(b);

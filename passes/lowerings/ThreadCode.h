@@ -46,7 +46,6 @@ public:
   llvm::DenseMap<mlir::Value, mlir::Value> rings;    ///< rings → arrays in shared memory
   llvm::DenseMap<mlir::Value, Channel> channels;
   cu::KernelOp kernel;                               ///< what is being filled
-  int64_t roleThreads = 0;                           ///< threads of the role being lowered; 0: the whole block
   bool hasStmatrix = false;                          ///< the target stores fragments
   bool hasAsyncCopy = false;                         ///< the target copies without registers
   int64_t sharedBytes = 0;
@@ -57,15 +56,15 @@ public:
   /// An affine expression of the given dims and the sizes.
   mlir::Value expand(mlir::AffineExpr e, mlir::ValueRange dims, mlir::Location loc);
 
-  /// Every thread of this role is here, and its shared memory writes are seen.
-  void sync(mlir::Location loc);
-  /// As sync(), for the threads of this warpgroup of a role.
+  /// The threads of this warpgroup of a role are here, and their shared memory writes are seen.
   void syncWarpgroup(mlir::Location loc);
   /// Which warpgroup of its role this thread is in.
   mlir::Value warpgroup(mlir::Location loc);
   mlir::Value thread(mlir::Location loc);
   mlir::Value lane(mlir::Location loc);
   mlir::Value warp(mlir::Location loc);
+  /// Digit `i` of `number` < Π sizes, the first digit the fastest.
+  mlir::Value digitOf(mlir::Value number, llvm::ArrayRef<int64_t> sizes, size_t i, mlir::Location loc);
   /// The part of each dim's coordinate that lanes and warps add.
   llvm::SmallVector<mlir::Value> threadCoordinates(const tile::Layout &layout, int64_t rank, mlir::Location loc);
   /// threadCoordinates plus what the open register digits add.
@@ -78,7 +77,7 @@ public:
   /// The register number in `layout` that the open digits name.
   mlir::Value registerIndex(const tile::Layout &layout, const OpenDigits &open, mlir::Location loc);
   mlir::Value allocate(int64_t count, mlir::Type element, mlir::Location loc);
-  /// Unrolled loops over register digits, slowest first; `body` runs innermost.
+  /// Loops over register digits, slowest first; `body` runs innermost.
   void overDigits(llvm::ArrayRef<tile::Digit> digits, mlir::Location loc, OpenDigits &open,
                   llvm::function_ref<void()> body);
   /// `count` elements of shared memory, 128-byte aligned.

@@ -124,6 +124,8 @@ void FunctionLowering::makeKernel() {
   os << "; unit " << func_.getUnit();
   if (func_.getPersistent())
     os << "; persistent";
+  if (func_.getDependent())
+    os << "; dependent";
   if (func_.getCluster() > 1)
     os << "; cluster " << cast<StringAttr>(func_.getIndices()[func_.getClusterIndex()]).getValue() << " " << func_.getCluster();
   if (func_.getStages() > 1)
@@ -135,6 +137,7 @@ void FunctionLowering::makeKernel() {
   kernel_.setMinBlocks(func_.getMinBlocks());
   kernel_.setPersistent(func_.getPersistent());
   kernel_.setCluster(func_.getCluster());
+  kernel_.setTarget(func_.getTarget());
   if (auto k = func_->getAttr("kernel"))
     kernel_->setAttr("kernel", k);
   Block &block = kernel_.getBody().emplaceBlock();
@@ -155,6 +158,10 @@ void FunctionLowering::makeKernel() {
   }
   kernel_.setArgSourcesAttr(b_.getArrayAttr(sources));
   b_.setInsertionPointToStart(&block);
+  if (func_.getDependent())
+    cu::LaunchWaitOp::create(b_, loc);
+  if (func_.getFollowed())
+    cu::LaunchReleaseOp::create(b_, loc);
 }
 
 /// A tensor that only tensor maps reach needs no pointer.
@@ -305,7 +312,7 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
     if (c_.hasAsyncCopy)
       cu::CpAsyncWaitOp::create(b_, op->getLoc(), wait.getPending());
   } else if (isa<BarrierOp>(op)) {
-    c_.sync(op->getLoc());
+    cu::SyncOp::create(b_, op->getLoc());
   } else if (auto dot = dyn_cast<DotOp>(op)) {
     return lowerDotOp(dot);
   } else if (isa<scf::YieldOp>(op)) {
@@ -467,8 +474,6 @@ LogicalResult FunctionLowering::lowerRoles(RolesOp roles) {
   bool inCluster = func_.getCluster() > 1;
   if (inCluster)
     cu::ClusterSyncOp::create(b_, loc); // channels have been made, the others' too
-  else
-    c_.sync(loc);
   int64_t consumers = func_.getWarps() * 32, threads = consumers + func_.getProducerWarps() * 32;
   // A launch gives every thread its even share.
   const Target *target = findTarget(absl::string_view(func_.getTarget().data(), func_.getTarget().size()));
@@ -489,9 +494,7 @@ LogicalResult FunctionLowering::lowerRoles(RolesOp roles) {
   b_.setInsertionPoint(branch.elseBlock()->getTerminator());
   if (exchange)
     cu::SetRegistersOp::create(b_, loc, roles.getConsumerRegisters(), true);
-  c_.roleThreads = consumers;
   LogicalResult ok = lowerBlock(roles.getConsumer().front());
-  c_.roleThreads = 0;
   b_.setInsertionPointAfter(branch);
   if (inCluster) // nobody leaves while another may still write to it
     cu::ClusterSyncOp::create(b_, loc);

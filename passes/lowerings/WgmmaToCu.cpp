@@ -62,7 +62,8 @@ LogicalResult lowerWgmma(ThreadCode &c, tile::DotOp op, Value acc) {
   auto advanced = [&](const Side &s, int64_t bytes) -> Value {
     return bytes ? Value(cu::DescAdvanceOp::create(b, loc, b.getIntegerType(64, false), s.descriptor, c.index(bytes, loc))) : s.descriptor;
   };
-  StringRef type = a->type.getElementType().isBF16() ? "bf16" : "f16";
+  Type element = a->type.getElementType();
+  StringRef type = element.isBF16() ? "bf16" : element.isF16() ? "f16" : element.isF32() ? "tf32" : op.getAUnsigned() ? "u8" : "s8";
   for (int64_t k0 = 0; k0 < k; k0 += perStep)
     for (int64_t rep = 0; rep < reps; ++rep)
       cu::WgmmaOp::create(b, loc, acc, c.index(rep * shape.warpN / 2, loc),

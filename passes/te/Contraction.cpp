@@ -45,6 +45,26 @@ Value stripWidening(Value value) {
 
 int64_t unitBytes(Type unitType) { return isa<FloatTF32Type>(unitType) ? 4 : unitType.getIntOrFloatBitWidth() / 8; }
 
+ReadOp findOperandRead(Value factor) {
+  if (auto round = factor.getDefiningOp<RoundOp>())
+    return round.getInput().getDefiningOp<ReadOp>();
+  return stripWidening(factor).getDefiningOp<ReadOp>();
+}
+
+bool readsZeroOutside(ReadOp read) {
+  return read.getBounds() == BoundsMode::Pad && (matchPattern(read.getPadding(), m_AnyZeroFloat()) || matchPattern(read.getPadding(), m_Zero()));
+}
+
+Type findWarpgroupType(const Contraction &c) {
+  ReadOp a = findOperandRead(c.a), b = findOperandRead(c.b);
+  if (!c.unitType || !a || !b || c.aWhere || c.bWhere)
+    return {}; // masks are applied in registers
+  Type aStored = a.getResult().getType(), bStored = b.getResult().getType();
+  if (isa<FloatTF32Type>(c.unitType))
+    return c.a.getDefiningOp<RoundOp>() && c.b.getDefiningOp<RoundOp>() && aStored.isF32() && bStored.isF32() ? c.unitType : Type();
+  return aStored == c.unitType && bStored == c.unitType && c.aUnsigned == c.bUnsigned ? c.unitType : Type();
+}
+
 Type narrowestType(Value factor) {
   Operation *op = factor.getDefiningOp();
   if (auto round = dyn_cast_or_null<RoundOp>(op))

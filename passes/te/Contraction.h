@@ -43,6 +43,16 @@ mlir::Type narrowestType(mlir::Value factor);
 /// Whether every value of `from` is a value of the matrix unit's type `to`.
 bool embeds(mlir::Type from, mlir::Type to);
 
+/// The type in which warpgroup products (wgmma) take both factors as tensor copies bring
+/// them: f16, bf16 or i8 as stored, or tf32 that the copy rounds to. Null where there is none.
+mlir::Type findWarpgroupType(const Contraction &c);
+
+/// The read that a factor is, behind exact widening or rounding to the unit's type.
+ReadOp findOperandRead(mlir::Value factor);
+
+/// Whether `read` gives zero for what lies outside its tensor (a `pad` with zero).
+bool readsZeroOutside(ReadOp read);
+
 /// Bytes of an operand of a matrix unit in shared memory (tf32 lies there as f32).
 int64_t unitBytes(mlir::Type unitType);
 

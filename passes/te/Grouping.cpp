@@ -74,7 +74,7 @@ private:
   /// Statement i as a member of the group that holds what it reads last.
   bool tryJoin(int64_t i) {
     Operation *op = ops_[i];
-    if (!isPlain(op))
+    if (!isPlain(op) || op->hasAttr(kOwnLaunch))
       return false;
     // Groups whose results op reads; the youngest is the candidate, and no other
     // one may come later than it (it would have to run before).

@@ -107,8 +107,8 @@ public:
       auto refuse = [&] { return reduce.emitError() << "schedule of launch '" << l.name << "': unit " << l.unit << " "; };
       if (!c->unitType || !hasUnit(*c))
         return refuse() << "does not take a product of " << narrowestType(c->a) << " and " << narrowestType(c->b) << " on " << target_.name;
-      if (l.unit == "wgmma" && !(target_.wgmma && c->aType == c->bType && c->aType == c->unitType && (c->aType.isF16() || c->aType.isBF16())))
-        return refuse() << "takes two operands of f16 or of bf16 as they are stored, on sm_90a";
+      if (l.unit == "wgmma" && !(target_.wgmma && findWarpgroupType(*c)))
+        return refuse() << "takes two operands of f16, of bf16 or of i8 as they are stored, or of f32 that are rounded to tf32, on sm_90a";
       int64_t m = tileProduct(l, c->m, l.dims[n]), columns = tileProduct(l, c->n, l.dims[n]), k = tileProduct(l, c->k, l.dims[n]);
       int64_t leastK = 32 / unitBytes(c->unitType);
       if (l.unit == "mma" && (m < 16 || columns < 16 || k < leastK))
@@ -206,7 +206,7 @@ private:
   /// Whether a factor can travel by tensor copies into slots that wgmma reads.
   bool canFeedWgmma(const LaunchPlan &l, Value factor, ArrayRef<unsigned> outer, ArrayRef<unsigned> k, ArrayRef<int64_t> dims,
                     std::string &why) {
-    auto read = stripWidening(factor).getDefiningOp<ReadOp>();
+    ReadOp read = findOperandRead(factor);
     if (!read) {
       why = "it is computed, not read";
       return false;
@@ -236,7 +236,7 @@ private:
     access.alignment = getParamAlignment(getKernel(read), param);
     if (read.getBounds() == BoundsMode::Pad) {
       access.zeroOutside = true;
-      if (!matchPattern(read.getPadding(), m_AnyZeroFloat())) {
+      if (!readsZeroOutside(read)) {
         why = "what lies outside is not zero";
         return false;
       }
@@ -253,10 +253,10 @@ private:
   /// One or two warpgroups of products and one that fills. False where the target or
   /// the operands do not allow it.
   bool scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<int64_t> dims) {
-    if (!target_.wgmma || given.aType != given.bType || given.aType != given.unitType || !(given.aType.isBF16() || given.aType.isF16()))
+    Type type = findWarpgroupType(given);
+    if (!target_.wgmma || !type)
       return false;
-    if (given.aWhere || given.bWhere)
-      return false; // a mask is applied in registers
+    int64_t bytes = unitBytes(type);
     // The unit's 64 rows are filled by the longer side.
     Contraction c = given;
     int64_t m = extentProduct(l, c.m, dims), n = extentProduct(l, c.n, dims), batch = std::max<int64_t>(1, extentProduct(l, c.batch, dims));
@@ -280,13 +280,13 @@ private:
       p.tiles = l.tiles;
       assign(p, c.m, dims, tile.m);
       assign(p, c.n, dims, tile.n);
-      assign(p, c.k, dims, 64);
+      assign(p, c.k, dims, 128 / bytes); // rows of a slot fill the widest swizzle
     }
     // The unit's least is 8 columns; what lies beyond the extent costs nothing to bring.
     if (tileProduct(p, c.n, dims) < 8)
       p.tiles[dims[c.n.back()]] *= 8 / tileProduct(p, c.n, dims);
     int64_t bm = tileProduct(p, c.m, dims), bn = tileProduct(p, c.n, dims), bk = tileProduct(p, c.k, dims);
-    if (bm % 64 || bn % 8 || bk % 16)
+    if (bm % 64 || bn % 8 || bk * bytes % 32)
       return false;
     std::string why;
     if (!canFeedWgmma(p, c.a, c.m, c.k, dims, why) || !canFeedWgmma(p, c.b, c.n, c.k, dims, why))
@@ -295,7 +295,7 @@ private:
     l.warps = bm >= 128 ? 8 : 4;
     l.producerWarps = 4;
     // Results leave through two slots of 64 columns each (tile-stage-stores).
-    int64_t stageBytes = (bm + bn) * bk * 2, storeBytes = 2 * bm * std::min<int64_t>(bn, 64) * storedBytes(l);
+    int64_t stageBytes = (bm + bn) * bk * bytes, storeBytes = 2 * bm * std::min<int64_t>(bn, 64) * storedBytes(l);
     l.stages = std::clamp<int64_t>((target_.maxSharedPerBlock - 1024 - storeBytes) / stageBytes, 2, 12);
     l.raster = 8;
     l.persistent = true;
@@ -418,6 +418,7 @@ struct TePlanPass : impl::TePlanBase<TePlanPass> {
     plan.launches = groupStatements(kernel);
     Scheduler scheduler(kernel, *found, plan);
     for (LaunchPlan &l : plan.launches) {
+      l.dependent = found->dependentLaunch && &l != &plan.launches.front();
       scheduler.schedule(l);
       if (failed(applySchedule(kernel, target, l)) || failed(scheduler.checkUnit(l)))
         return signalPassFailure();

@@ -40,6 +40,7 @@ void setPlan(KernelOp kernel, const KernelPlan &plan) {
         b.getNamedAttr("cluster", b.getI64IntegerAttr(l.cluster)),
         b.getNamedAttr("cluster_index", b.getI64IntegerAttr(l.clusterIndex)),
         b.getNamedAttr("persistent", b.getBoolAttr(l.persistent)),
+        b.getNamedAttr("dependent", b.getBoolAttr(l.dependent)),
         b.getNamedAttr("producer_warps", b.getI64IntegerAttr(l.producerWarps)),
     }));
   }
@@ -140,11 +141,15 @@ FailureOr<KernelPlan> getPlan(KernelOp kernel) {
     l.clusterIndex = toInt(d.get("cluster_index"), 0);
     if (auto persistent = d.getAs<BoolAttr>("persistent"))
       l.persistent = persistent.getValue();
+    if (auto dependent = d.getAs<BoolAttr>("dependent"))
+      l.dependent = dependent.getValue();
     l.stages = toInt(d.get("stages"), 1);
     l.unit = toString(d.get("unit"));
     l.producerWarps = toInt(d.get("producer_warps"), 0);
     if (failed(check(kernel, l, ops)))
       return failure();
+    if (l.dependent && plan.launches.empty())
+      return kernel.emitOpError() << "plan of launch '" << l.name << "': no launch before it that it could depend on";
     plan.launches.push_back(std::move(l));
   }
   return plan;

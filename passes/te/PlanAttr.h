@@ -31,6 +31,8 @@ struct LaunchPlan {
   bool persistent = false;   ///< a block walks several tiles
   int64_t cluster = 1;       ///< neighbouring tiles along `clusterIndex` that one cluster of blocks computes
   int64_t clusterIndex = 0;
+  /// Starts while the launch before it still runs, and waits for it (programmatic dependent launch).
+  bool dependent = false;
   int64_t producerWarps = 0; ///< warps beside `warps` that only fill rings, by tensor copies
 };
 

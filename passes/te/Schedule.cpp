@@ -53,7 +53,7 @@ LogicalResult applySchedule(KernelOp kernel, StringRef target, LaunchPlan &l) {
     StringRef key;
     bool &field;
   };
-  Flag flags[] = {{"fill_late", l.fillLate}, {"persistent", l.persistent}};
+  Flag flags[] = {{"fill_late", l.fillLate}, {"persistent", l.persistent}, {"dependent", l.dependent}};
   for (DictionaryAttr record : recordsOf(kernel)) {
     if (!record)
       return kernel.emitError() << "'schedule' is a list of records";
@@ -90,7 +90,7 @@ LogicalResult applySchedule(KernelOp kernel, StringRef target, LaunchPlan &l) {
         n->field = value.getInt();
       } else {
         return kernel.emitError() << "schedule of launch '" << l.name << "': unknown key '" << key
-                                  << "'; there are tiles, unit, fill_late, persistent, "
+                                  << "'; there are tiles, unit, fill_late, persistent, dependent, "
                                   << llvm::join(llvm::map_range(numbers, [](const Number &x) { return x.key; }), ", ");
       }
     }

@@ -8,14 +8,19 @@ namespace kernelc {
 
 namespace {
 
-/// The launch index with a box of more than one point that `e` follows with
-/// coefficient one; -1 when none does; -2 when `e` depends on such indices otherwise.
-int64_t followedIndex(AffineExpr e, ArrayRef<int64_t> box) {
+/// The largest step that a tensor map takes (cuTensorMapEncodeTiled, elementStrides).
+constexpr int64_t kLargestStep = 8;
+
+/// The launch index with a box of more than one point that `e` follows in steps of
+/// `step`; -1 when none does; -2 when `e` depends on such indices otherwise.
+int64_t followedIndex(AffineExpr e, ArrayRef<int64_t> box, int64_t &step) {
   int64_t found = -1;
+  step = 1;
   for (size_t d = 0; d < box.size(); ++d) {
     if (box[d] <= 1 || !e.isFunctionOfDim(d))
       continue;
-    if (found != -1 || te::linearCoefficient(e, d) != 1)
+    step = te::linearCoefficient(e, d).value_or(0);
+    if (found != -1 || step < 1 || step > kLargestStep)
       return -2;
     found = d;
   }
@@ -56,13 +61,17 @@ std::optional<Box> findBox(const TensorRead &read, const te::SizeFacts &facts, s
   AffineExpr stride = getAffineConstantExpr(read.elementBytes, read.map.getContext());
   for (int64_t r = rank - 1; r >= 0; --r) {
     AffineExpr e = read.map.getResult(r), extent = read.shape.getResult(r);
-    int64_t d = followedIndex(e, read.box);
+    int64_t step, d = followedIndex(e, read.box, step);
     if (d == -2 || (d >= 0 && seen[d]))
-      return no("a subscript is not one index plus an offset");
+      return no("a subscript is not one index, in steps of 1 to 8, plus an offset");
+    if (step > 1 && r == rank - 1)
+      return no("elements of a row are not neighbours");
     if (d >= 0) {
       seen.set(d);
       bool ragged = te::knownDivisor(read.extents.getResult(d), facts) % read.box[d] != 0;
       // Points beyond a reduced index's extent must be zero: the window ends there.
+      if (ragged && read.reduced[d] && step > 1)
+        return no("the end of a reduced index lies between steps");
       if (ragged && read.reduced[d]) {
         AffineExpr end = e - getAffineDimExpr(d, e.getContext()) + read.extents.getResult(d);
         end = simplifyAffineExpr(end, read.box.size(), read.shape.getNumSymbols());
@@ -74,6 +83,7 @@ std::optional<Box> findBox(const TensorRead &read, const te::SizeFacts &facts, s
     b.starts.push_back(e);
     b.window.push_back(extent);
     b.sizes.push_back(d < 0 ? 1 : read.box[d]);
+    b.steps.push_back(step);
     followed.push_back(d);
     if (r < rank - 1) {
       if (read.strides)
@@ -107,8 +117,8 @@ std::optional<Box> findBox(const TensorRead &read, const te::SizeFacts &facts, s
   b.panels = b.sizes[0] / slot.width;
   b.sizes[0] = slot.width;
   b.swizzleBytes = slot.swizzleBytes;
-  for (int64_t s : b.sizes)
-    if (s > 256)
+  for (auto [size, step] : llvm::zip(b.sizes, b.steps))
+    if ((size - 1) * step + 1 > 256)
       return no("a box is longer than 256");
   return b;
 }
@@ -137,7 +147,12 @@ std::optional<Box> findBox(tile::FuncOp func, tile::RingCopyOp copy, std::string
 std::optional<Box> findStoreBox(tile::FuncOp func, Value base, AffineMap map, tile::RingType ring, std::string &why) {
   TensorRead write = accessOf(func, base, map, ring);
   write.reduced.set();
-  return findBox(write, {func.getSizeDiv(), func.getSizeMax()}, why);
+  std::optional<Box> box = findBox(write, {func.getSizeDiv(), func.getSizeMax()}, why);
+  if (box && llvm::any_of(box->steps, [](int64_t s) { return s > 1; })) {
+    why = "results are not neighbours";
+    return std::nullopt;
+  }
+  return box;
 }
 
 } // namespace kernelc

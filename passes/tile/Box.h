@@ -34,7 +34,8 @@ struct Box {
   llvm::SmallVector<mlir::AffineExpr> starts;   ///< the box's first coordinates, over the offsets
   llvm::SmallVector<mlir::AffineExpr> window;   ///< the window's extents, over the sizes
   llvm::SmallVector<mlir::AffineExpr> strides;  ///< bytes, over the sizes; without the innermost
-  llvm::SmallVector<int64_t> sizes;             ///< of one copy: one panel of the slot
+  llvm::SmallVector<int64_t> sizes;             ///< of one copy: one panel of the slot, in elements of the slot
+  llvm::SmallVector<int64_t> steps;             ///< every how many-th element along each dim is taken (1 innermost)
   int64_t panels;                               ///< copies, side by side along the innermost dim
   int64_t swizzleBytes;
 };

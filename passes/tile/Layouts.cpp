@@ -164,8 +164,8 @@ private:
       }
     }
     // The dim most bytes are contiguous along decides.
-    SmallVector<int64_t> weight(c.shape.size(), 0), vector(c.shape.size(), 1);
-    auto weigh = [&](Value base, AffineMap map, Value tile, ArrayRef<int64_t> mask) {
+    SmallVector<int64_t> weight(c.shape.size(), 0), vector(c.shape.size(), 1), most(c.shape.size(), 16);
+    auto weigh = [&](Value base, AffineMap map, Value tile, ArrayRef<int64_t> mask, bool stored) {
       int64_t dim = contiguousDim(func_, base, map, shapeOf(tile));
       if (dim < 0)
         return;
@@ -174,23 +174,27 @@ private:
       int64_t v = provableVector(func_, base, map, dim, llvm::is_contained(mask, dim),
                                  std::min<int64_t>(16 / bytes, c.shape[dim]));
       vector[dim] = std::max(vector[dim], v);
+      // Loads of less than a word find the rest of their line in L1; stores do not, so
+      // neighbouring lanes make neighbouring ones.
+      if (stored && v * bytes < 4)
+        most[dim] = v;
     };
     bool reduces = false;
     SmallVector<int64_t> reducedDims;
     for (Value v : c.values) {
       if (auto load = v.getDefiningOp<LoadOp>())
-        weigh(load.getBase(), load.getMap(), v, load.getMask());
+        weigh(load.getBase(), load.getMap(), v, load.getMask(), false);
       if (auto reduce = v.getDefiningOp<ReduceOp>()) {
         reduces = true;
         llvm::append_range(reducedDims, reduce.getDims());
       }
       for (Operation *user : v.getUsers())
         if (auto store = dyn_cast<StoreOp>(user); store && store.getValue() == v)
-          weigh(store.getBase(), store.getMap(), v, store.getMask());
+          weigh(store.getBase(), store.getMap(), v, store.getMask(), true);
     }
     auto best = llvm::max_element(weight);
     c.contiguous = best != weight.end() && *best > 0 ? best - weight.begin() : -1;
-    int64_t width = c.contiguous >= 0 ? vector[c.contiguous] : 1;
+    int64_t width = c.contiguous >= 0 ? std::min(vector[c.contiguous], most[c.contiguous]) : 1;
     c.parent = blocked(c.shape, c.contiguous, width, reduces ? ArrayRef<int64_t>(reducedDims) : ArrayRef<int64_t>());
     return success();
   }

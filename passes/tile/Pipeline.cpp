@@ -224,11 +224,12 @@ public:
         return load.emitOpError() << "is not a box: " << why;
       // What every block of a cluster reads, each brings a part of.
       int64_t blocks = func_.getCluster();
+      copy.setRounded(load == loads[0] ? dot_.getARounded() : dot_.getBRounded());
       copy.setMulticast(blocks > 1 && !load.getMap().isFunctionOfDim(func_.getClusterIndex()) && canShareBox(*box, blocks));
     }
     AwaitOp::create(b_, loc, channel, number);
     auto fed = DotOp::create(b_, dot_.getLoc(), dot_.getResult().getType(), rings[0], rings[1], dot_.getAcc(), dot_.getM(),
-                             dot_.getN(), dot_.getK(), number);
+                             dot_.getN(), dot_.getK(), number, dot_.getAUnsigned(), dot_.getBUnsigned(), false, false);
     // While this product runs the one before has been waited for, and its slot is free.
     Value waited = DotWaitOp::create(b_, loc, fed.getType(), fed, 1);
     releaseIf(arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::sgt, loop_.getInductionVar(), constant(0, loc)),

@@ -152,6 +152,16 @@ TEST(EndToEnd, PolicyChoosesTheUnit) {
       << "the caller's policy takes the place of the kernel's";
 }
 
+// What is outside along other dims than the vector's: whole vectors of padding.
+TEST(EndToEnd, PadsWholeVectors) {
+  const char *text = "def shift(x: bf16[H, C]) -> (y: bf16[H, C]) { y[h, c] = x.pad(3)[h - 2, c] + x.pad(1)[h + 1, c] }";
+  Case c{text, {{"H", 11}, {"C", 64}}};
+  c.expect = "*(const uint4 *)(&x[";
+  EXPECT_EQ(runCase(c), "");
+  EXPECT_EQ(runCase({text, {{"H", 11}, {"C", 63}}}), "");
+  EXPECT_EQ(runCase({"def shift(x: bf16[H, C]) -> (y: bf16[H, C]) { y[h, c] = x.pad(3)[h, c - 8] }", {{"H", 5}, {"C", 64}}}), "");
+}
+
 // One operand rounded, the other exact in tf32; computed operands; an epilogue.
 TEST(EndToEnd, PolicyOnMixedAndComputedOperands) {
   const char *text = "def f(x: f32[M, K], w: bf16[N, K], b: f32[N]) -> (y: f32[M, N]) { let e[i, k] = exp(x[i, k]) "

@@ -2,6 +2,7 @@
 // changes the meaning.
 #include "driver/VerifyEach.h"
 
+#include "driver/HostValues.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ir/te/Te.h"
@@ -9,6 +10,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
+#include "passes/Passes.h"
 
 namespace kernelc {
 namespace {
@@ -79,6 +81,42 @@ TEST_F(VerifyEach, NamesTheFirstPassThatChangesIt) {
   EXPECT_FALSE(verdicts->back().passed);
   EXPECT_THAT(verdicts->back().text, ::testing::HasSubstr("y: "));
 }
+
+/// A product whose operands are copied first, whatever the target says of their worth.
+class VerifyRepack : public ::testing::TestWithParam<const char *> {};
+
+TEST_P(VerifyRepack, CopiesKeepTheMeaning) {
+  auto session = Session::create();
+  ProgramOptions options;
+  options.precision.contract = std::string(GetParam()).find("f32[") != std::string::npos ? "tf32" : "";
+  auto kernel = session->compile(GetParam(), "", options);
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  const std::vector<int64_t> sizes{13, 17, 19};
+  std::vector<HostTensor> tensors;
+  for (const Param &p : (*kernel)->signature().params) {
+    std::vector<int64_t> shape;
+    for (const SizeExpr &e : p.dims)
+      shape.push_back(e.evaluate({sizes, 1, {}}));
+    tensors.emplace_back(p.type, shape);
+    fillRandom(tensors.back(), tensors.size());
+  }
+  auto verdicts = verifyTePasses(**kernel, "sm_90a", tensors, sizes, [](mlir::OpPassManager &pm) {
+    TeRepackOptions options;
+    options.target = "sm_90a";
+    options.sizeMax = {32, 32, 32};
+    options.work = options.reuse = 0;
+    pm.addNestedPass<te::KernelOp>(createTeRepack(options));
+  });
+  ASSERT_TRUE(verdicts.ok()) << verdicts.status();
+  ASSERT_EQ(verdicts->size(), 2u);
+  EXPECT_TRUE(verdicts->back().passed) << verdicts->back().text;
+}
+
+INSTANTIATE_TEST_SUITE_P(Products, VerifyRepack,
+                         ::testing::Values("def m(a: bf16[M, K], b: bf16[K, N]) -> (c: f32[M, N]) { c[i, j] = sum[k](a[i, k] * b[k, j]) }",
+                                           "def m(a: i8[K, M], b: i8[K, N]) -> (c: i32[M, N]) { c[i, j] = sum[k](a[k, i] * b[k, j]) }",
+                                           "def m(a: f32[3, K, M], b: f32[3, K, N]) -> (c: f32[3, M, N]) { c[n, i, j] = sum[k](a[n, k, i] * b[n, k, j]) }",
+                                           "def m(a: f16[M, K], b: f16[N, K]) -> (c: f32[M, N]) { c[i, j] = sum[k](a.pad(0)[i + 1, k] * b[j, k]) }"));
 
 } // namespace
 } // namespace kernelc

@@ -28,6 +28,50 @@ TEST(Wgmma, EveryTransposition) {
               << product(type, a, b) << " " << m << "x" << n << "x" << k;
 }
 
+// Types that the unit takes contiguous along K only.
+TEST(Wgmma, EightAndThirtyTwoBits) {
+  for (auto [m, n, k] : {std::tuple<int64_t, int64_t, int64_t>{128, 256, 128}, {136, 264, 144}, {200, 104, 720}}) {
+    std::map<std::string, int64_t> sizes{{"M", m}, {"N", n}, {"K", k}};
+    for (const char *type : {"i8", "u8"}) {
+      std::string text = product(type, true, true);
+      text.replace(text.find("c: ") + 3, 2, "i32");
+      Case c = on90(text, sizes);
+      c.expect = type[0] == 'i' ? "kc_wgmma_s8<" : "kc_wgmma_u8<";
+      EXPECT_EQ(runCase(c), "") << text << " " << m << "x" << n << "x" << k;
+    }
+    Case c = on90(product("f32", true, true), sizes);
+    c.precision = "contract=tf32";
+    c.fine = true; // the copy rounds to the nearest tf32
+    c.expect = "kc_wgmma_tf32<";
+    EXPECT_EQ(runCase(c), "") << m << "x" << n << "x" << k;
+  }
+}
+
+// Contiguous along rows or columns: another unit where a transposing copy would not pay.
+TEST(Wgmma, OtherLayoutsOfEightAndThirtyTwoBits) {
+  std::map<std::string, int64_t> sizes{{"M", 72}, {"N", 80}, {"K", 96}};
+  for (bool a : {true, false}) {
+    std::string text = product("i8", a, !a);
+    text.replace(text.find("c: ") + 3, 2, "i32");
+    EXPECT_EQ(runCase(on90(text, sizes)), "");
+    Case c = on90(product("f32", a, !a), sizes);
+    c.precision = "contract=tf32";
+    EXPECT_EQ(runCase(c), "");
+  }
+}
+
+// Rows that tensor copies cannot fetch, and a product long enough for an aligned copy.
+TEST(Wgmma, LongProductsReadAlignedCopies) {
+  std::string text = cudaTextOf(on90(product("bf16", true, false), {{"M", 1304}, {"N", 1303}, {"K", 1307}}));
+  for (const char *wanted : {"kc_m_a_rows(", "kc_m_b_rows(", "kc_wgmma_bf16<"})
+    EXPECT_NE(text.find(wanted), std::string::npos) << wanted;
+  text = cudaTextOf(on90(product("bf16", true, false), {{"M", 1304}, {"N", 1303}, {"K", 1312}}));
+  EXPECT_NE(text.find("kc_m_c_rows("), std::string::npos); // results too
+  EXPECT_NE(text.find("kc_tma_store_2d("), std::string::npos);
+  EXPECT_EQ(text.find("a_rows("), std::string::npos);
+  EXPECT_NE(text.find("kc_m_b_rows("), std::string::npos);
+}
+
 TEST(Wgmma, AnySizesInOneVariant) {
   for (auto [m, n, k] : {std::tuple<int64_t, int64_t, int64_t>{1, 8, 8}, {300, 8, 520}, {129, 512, 0}})
     EXPECT_EQ(runCase(on90(product("bf16", true, true), {{"M", m}, {"N", n}, {"K", k}}, false)), "") << m << "x" << n << "x" << k;
@@ -72,6 +116,19 @@ TEST(Wgmma, Convolution) {
   y[n, h, w, o] = sum[r, s, c](x.pad(0)[n, h + r - R // 2, w + s - S // 2, c] * f[r, s, c, o])
 })";
   EXPECT_EQ(runCase(on90(text, {{"N", 2}, {"H", 9}, {"W", 16}, {"C", 72}, {"R", 3}, {"S", 3}, {"O", 64}})), "");
+}
+
+// Every second or third element of a row: tensor copies with steps, before and behind the border too.
+TEST(Wgmma, StridedAndDilatedConvolutions) {
+  for (auto [stride, dilation] : {std::pair<int, int>{2, 1}, {3, 1}, {2, 2}}) {
+    std::string s = std::to_string(stride), d = std::to_string(dilation);
+    Case c = on90("def conv(x: bf16[N, H, W, C], f: bf16[O, 3, 3, C]) -> (y: bf16[N, (H - 1) // " + s + " + 1, (W - 1) // " + s + " + 1, O]) {\n" +
+                      "  y[n, h, w, o] = sum[r, s, c](x.pad(0)[n, h * " + s + " + r * " + d + " - 1, w * " + s + " + s * " + d +
+                      " - 1, c] * f[o, r, s, c])\n}",
+                  {{"N", 2}, {"H", 15}, {"W", 33}, {"C", 72}, {"O", 64}});
+    c.expect = "kc_wgmma_bf16<";
+    EXPECT_EQ(runCase(c), "") << stride << dilation;
+  }
 }
 
 // Several tiles a block, an odd number of them along the clustered rows, and a ring

@@ -42,6 +42,7 @@ SAME(k::kCaptureActive, CU_STREAM_CAPTURE_STATUS_ACTIVE);
 SAME(k::kCaptureInvalidated, CU_STREAM_CAPTURE_STATUS_INVALIDATED);
 SAME(k::kCaptureRelaxed, CU_STREAM_CAPTURE_MODE_RELAXED);
 SAME(k::kAttrClusterDimension, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+SAME(k::kMapTF32, CU_TENSOR_MAP_DATA_TYPE_TFLOAT32);
 SAME(k::kAttrProgrammaticSerialization, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
 SAME(sizeof(k::LaunchAttribute), sizeof(CUlaunchAttribute));
 SAME(offsetof(k::LaunchAttribute, clusterDim), offsetof(CUlaunchAttribute, value));

@@ -461,6 +461,8 @@ Result cuLaunchKernelEx(const LaunchConfig *c, Function f, void **params, void *
   for (unsigned i = 0; i < c->numAttributes; ++i)
     if (c->attributes[i].id == kAttrClusterDimension)
       l.cluster = c->attributes[i].clusterDim.x;
+    else if (c->attributes[i].id == kAttrProgrammaticSerialization)
+      l.dependent = c->attributes[i].flag;
   for (size_t i = 0; i < f->entry.paramBytes.size(); ++i) {
     auto *bytes = static_cast<const uint8_t *>(params[i]);
     l.args.emplace_back(bytes, bytes + f->entry.paramBytes[i]);

@@ -22,6 +22,7 @@ namespace kernelc::fakecuda {
 struct Launched {
   std::string entry;
   unsigned grid = 0, block = 0, shared = 0, cluster = 1;
+  bool dependent = false;
   cuda::StreamHandle stream = nullptr;
   std::vector<std::vector<uint8_t>> args;
 

@@ -109,6 +109,7 @@ extern "C" __global__ void __launch_bounds__(384) kc_linear(unsigned short *__re
   const int tid = (int)threadIdx.x;
 #line 3 "linear.kc"
   if (tid == 0) {
+    #pragma unroll
     for (int slot = 0; slot < 4; ++slot) {
       kc_mbarrier_init(&full[slot], 1);
       kc_mbarrier_init(&empty[slot], 2);
@@ -120,9 +121,9 @@ extern "C" __global__ void __launch_bounds__(384) kc_linear(unsigned short *__re
   const int tiles = at * at_1;
   const int block = (int)blockIdx.x;
   const int blocks = (int)gridDim.x;
+  const int warpgroup = kc_warpgroup();
 #line 4 "linear.kc"
   __syncthreads();
-  const int warpgroup = kc_warpgroup();
   if (warpgroup >= 2) {
     kc_setmaxnreg_dec<56>();
     if (tid == 256) {

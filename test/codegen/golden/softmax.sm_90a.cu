@@ -12,7 +12,9 @@ static __device__ __forceinline__ float kc_maximum(float a, float b) { // NaN wi
   return d;
 }
 #else
-static __device__ __forceinline__ float kc_maximum(float a, float b) { return a != a || a > b || (a == b && !(__float_as_uint(a) >> 31)) ? a : b; }
+static __device__ __forceinline__ float kc_maximum(float a, float b) { // the unit's NaN is always the same
+  return a != a || b != b ? __uint_as_float(0x7fffffffu) : a > b || (a == b && !(__float_as_uint(a) >> 31)) ? a : b;
+}
 #endif
 
 // schedule: tile i 1; tile j 4096; warps 4; unit simt
@@ -172,15 +174,27 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(float *__restr
       #pragma unroll
       for (int jr_16 = 0; jr_16 < 4; ++jr_16) {
         const int x_6 = jr_16 + x_5;
-        r[x_6] = expf(x_r_2[x_6] - sum_2) / sum_5;
+        r[x_6] = expf(x_r_2[x_6] - sum_2);
       }
     }
+    float r_1;
+    r_1 = 1.0f / sum_5;
+    alignas(16) float r_2[32];
     #pragma unroll
     for (int jr_17 = 0; jr_17 < 8; ++jr_17) {
       const int at_11 = jr_17 * 4;
-      const int at_12 = j0__2 + (at_1 + jr_17 * 512);
-      if (at_12 < N) {
-        *(uint4 *)(&y[block * N + at_12]) = *(const uint4 *)(&r[at_11]);
+      #pragma unroll
+      for (int jr_18 = 0; jr_18 < 4; ++jr_18) {
+        const int at_12 = jr_18 + at_11;
+        r_2[at_12] = r[at_12] * r_1;
+      }
+    }
+    #pragma unroll
+    for (int jr_19 = 0; jr_19 < 8; ++jr_19) {
+      const int at_13 = jr_19 * 4;
+      const int at_14 = j0__2 + (at_1 + jr_19 * 512);
+      if (at_14 < N) {
+        *(uint4 *)(&y[block * N + at_14]) = *(const uint4 *)(&r_2[at_13]);
       }
     }
   }

@@ -47,9 +47,9 @@ extern "C" __global__ void __launch_bounds__(256) kc_transpose(float *__restrict
       staging[(at + jr) * 65 + at_6] = x_r[jr + at_5];
     }
   }
-  __syncthreads();
   const int at_7 = lane % 16 * 4;
   const int at_8 = lane / 16 + warp * 2;
+  __syncthreads();
   #pragma unroll
   for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
     const int at_9 = (at_8 + jr_1 * 16) * 65;

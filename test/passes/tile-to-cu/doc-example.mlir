@@ -24,7 +24,6 @@ tile.func @negate attributes {arg_names = ["x", "y"], arg_shapes = [#n, #n], arg
 // CHECK: scf.for
 // CHECK: cu.thread_id
 // CHECK: cu.copy %[[X]][%{{.*}}] to %[[XR]][%{{.*}}] count 4
-// CHECK: {cu.unroll}
 // CHECK: %[[YR:.*]] = memref.alloca() : memref<8xf32, 5>
 // CHECK: %[[E:.*]] = memref.load %[[XR]][%[[R:.*]]]
 // CHECK: %[[N:.*]] = arith.negf %[[E]] : f32

@@ -1,0 +1,43 @@
+// `kernelc tune`: the search over schedules (ScheduleSearch.h) with a GPU to measure on.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "driver/HostTensor.h"
+#include "driver/ScheduleSearch.h"
+#include "driver/Session.h"
+
+namespace kernelc {
+
+struct TuneOptions {
+  double seconds = 60; ///< no round starts later
+  int repeats = 11;    ///< runs of every contender in a round
+  /// Hears of every trial when it is over. May be empty.
+  std::function<void(const ScheduleTrial &, const std::string &target)> heard;
+};
+
+struct TuneResult {
+  SearchResult search;
+  SchedulePoint start;      ///< where the search began
+  double startSeconds = 0;  ///< medians of start and best in a last comparison of these two
+  double bestSeconds = 0;
+  std::string device;
+  std::string target;
+};
+
+/// Searches schedules of `kernel` for one call's arguments (`tensors` as for
+/// runOnHost()), from the one that it has. Candidates are compiled in parallel; their results
+/// are compared with those of the kernel as it is, which may
+/// differ by the order of reductions only; then they are timed in turns with the best so far,
+/// the L2 cache flushed before every run. Unavailable without a GPU; InvalidArgument
+/// for a `place` that is none.
+absl::StatusOr<TuneResult> tuneOnHost(Session &session, JitKernel &kernel, const Place &place, absl::Span<const HostTensor> tensors,
+                                      const TuneOptions &options);
+
+/// The records of a kernel for one call's arguments, the cost model's or those it was given.
+absl::StatusOr<SchedulePoint> plannedSchedule(JitKernel &kernel, const std::string &target, absl::Span<const LaunchValue> values);
+
+} // namespace kernelc

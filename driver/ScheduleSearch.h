@@ -1,0 +1,66 @@
+// A local search over schedule records: from the cost model's, one field at a time,
+// to the fastest that can be found. Knows no GPU and no kernel; who asks measures.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "support/Json.h"
+
+namespace kernelc {
+
+/// One launch's record, with the keys of a schedule file (driver/ScheduleFile.h).
+struct LaunchRecord {
+  std::string launch, unit;
+  struct Tile {
+    std::string index;
+    int64_t size, bound; ///< `bound`: a power of two that covers the index, -1 if unknown
+    friend bool operator==(const Tile &, const Tile &) = default;
+  };
+  std::vector<Tile> tiles;
+  std::map<std::string, int64_t> numbers; ///< warps, stages, raster, ...
+  std::map<std::string, bool> flags;      ///< persistent, dependent, ...
+  friend bool operator==(const LaunchRecord &, const LaunchRecord &) = default;
+};
+/// A point of the search: a record per launch.
+using SchedulePoint = std::vector<LaunchRecord>;
+
+/// As a schedule file's list, for `kernel`.
+Json toJson(const SchedulePoint &point, const std::string &kernel);
+
+/// The points that differ from `point` in a field of one launch (a tile doubled or
+/// halved, alone, with the warps, or against another tile; warps, slots, raster, ...).
+/// Legal or not is for the compiler to say.
+std::vector<SchedulePoint> neighboursOf(const SchedulePoint &point);
+
+/// What became of one point.
+struct ScheduleTrial {
+  SchedulePoint point;
+  double seconds = 0;   ///< median, 0 where not measured
+  double ofBest = 0;    ///< the best point's median over this one's, in the same rounds: above 1 is faster
+  std::string rejected; ///< why it was not measured
+};
+
+struct ScheduleSearch {
+  /// Compiles, checks and measures `points` beside `best`, in turns; a trial for each.
+  std::function<std::vector<ScheduleTrial>(const SchedulePoint &best, const std::vector<SchedulePoint> &points)> evaluate;
+  /// Whether to go on; asked before every round. May be empty: until nothing is better.
+  std::function<bool()> goOn;
+  /// How much faster a point must be for the search to move there: more than the noise.
+  double leastGain = 1.01;
+};
+
+struct SearchResult {
+  SchedulePoint best;
+  std::vector<ScheduleTrial> trials; ///< in the order in which they were asked for
+  int rounds = 0;
+};
+
+/// Moves from `start` to the fastest neighbour until none is faster by `leastGain`.
+/// Asks for no point twice.
+SearchResult searchSchedules(const SchedulePoint &start, const ScheduleSearch &search);
+
+} // namespace kernelc

@@ -1,0 +1,302 @@
+#include "passes/cu/Access.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace kernelc {
+
+namespace {
+
+int64_t bytesOf(Value memory) {
+  Type element = cast<MemRefType>(memory.getType()).getElementType();
+  return element.isIndex() ? 8 : std::max(8u, element.getIntOrFloatBitWidth()) / 8;
+}
+
+std::optional<int64_t> constantOf(Value v) {
+  APInt c;
+  return matchPattern(v, m_ConstantInt(&c)) ? std::optional(c.getSExtValue()) : std::nullopt;
+}
+
+bool isDefinedIn(Value v, Operation *op) {
+  Operation *def = v.getDefiningOp();
+  return op->isAncestor(def ? def : v.getParentBlock()->getParentOp());
+}
+
+} // namespace
+
+SharedAccesses::SharedAccesses(cu::KernelOp kernel) : kernel_(kernel), ranges_(kernel), threads_(kernel) {
+  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) { collect(op); });
+  // Boxes come and go under the rules of their mbarriers and groups.
+  auto touchesBox = [](Operation *op, Value memory) {
+    if (auto load = dyn_cast<cu::TmaLoadOp>(op))
+      return load.getTarget() == memory;
+    return isa<cu::TmaStoreOp, cu::SmemDescOp>(op);
+  };
+  auto inBox = [&](const SharedAccess &a) {
+    return llvm::any_of(accesses_, [&](const SharedAccess &box) { return touchesBox(box.op, box.memory) && overlap(a, box); });
+  };
+  std::vector<bool> ordered;
+  for (const SharedAccess &a : accesses_)
+    ordered.push_back(cu::spaceOf(a.memory) != cu::Shared || inBox(a));
+  for (auto [a, is] : llvm::zip(accesses_, ordered))
+    a.isOrdered = is;
+  peers_.resize(accesses_.size());
+  for (unsigned i = 0; i < accesses_.size(); ++i) {
+    for (Operation *op = accesses_[i].op; op != kernel_; op = op->getParentOp())
+      byOp_[op].push_back(i);
+    for (unsigned j = 0; j < accesses_.size(); ++j)
+      if ((accesses_[i].kind != accesses_[j].kind || accesses_[i].kind == SharedAccess::Write) && overlap(accesses_[i], accesses_[j]))
+        peers_[i].push_back(j);
+  }
+}
+
+void SharedAccesses::add(Operation *op, SharedAccess::Kind kind, Value memory, ValueRange indices, int64_t width, bool async) {
+  if (cu::spaceOf(memory) == cu::Shared || cu::spaceOf(memory) == cu::Global)
+    accesses_.push_back({op, kind, memory, indices.size() == 1 ? indices[0] : Value(), width, async, false});
+}
+
+void SharedAccesses::collect(Operation *op) {
+  using A = SharedAccess;
+  auto matrix = [](Value memory) { return std::max<int64_t>(1, 16 / bytesOf(memory)); }; // one row of 16 bytes a lane
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<memref::LoadOp>([&](auto o) { add(o, A::Read, o.getMemRef(), o.getIndices(), 1); })
+      .Case<memref::StoreOp>([&](auto o) { add(o, A::Write, o.getMemRef(), o.getIndices(), 1); })
+      .Case<cu::CopyOp>([&](auto o) {
+        add(o, A::Read, o.getSource(), o.getSourceIndices(), o.getCount());
+        add(o, A::Write, o.getTarget(), o.getTargetIndices(), o.getCount());
+      })
+      .Case<cu::CpAsyncOp>([&](auto o) {
+        add(o, A::Read, o.getSource(), o.getSourceIndices(), o.getCount());
+        add(o, A::Write, o.getTarget(), o.getTargetIndices(), o.getCount(), /*async=*/true);
+      })
+      .Case<cu::LdmatrixOp>([&](auto o) { add(o, A::Read, o.getSource(), o.getSourceIndices(), matrix(o.getSource())); })
+      .Case<cu::StmatrixOp>([&](auto o) { add(o, A::Write, o.getTarget(), o.getTargetIndex(), matrix(o.getTarget())); })
+      .Case<cu::GatherOp>([&](cu::GatherOp o) {
+        for (Value e : o.getElements())
+          add(o, A::Read, o.getSource(), e, 1);
+      })
+      .Case<cu::MbarrierInitOp>([&](auto o) { add(o, A::Write, o.getBarrier(), o.getIndex(), 1); })
+      .Case<cu::MbarrierExpectOp, cu::MbarrierArriveOp, cu::MbarrierWaitOp>(
+          [&](auto o) { add(o, A::Signal, o.getBarrier(), o.getIndex(), 1); })
+      .Case<cu::TmaLoadOp>([&](auto o) {
+        add(o, A::Write, o.getTarget(), {}, 0);
+        add(o, A::Signal, o.getBarrier(), o.getBarrierIndex(), 1);
+      })
+      .Case<cu::TmaStoreOp>([&](auto o) { add(o, A::Read, o.getSource(), {}, 0); })
+      .Case<cu::SmemDescOp>([&](auto o) { add(o, A::Read, o.getSource(), {}, 0); })
+      .Default([&](Operation *o) {
+        for (Value v : o->getOperands())
+          if (isa<MemRefType>(v.getType()))
+            add(o, A::Write, v, {}, 0); // not known: the worst
+      });
+}
+
+bool SharedAccesses::overlap(const SharedAccess &a, const SharedAccess &b) {
+  if (cu::spaceOf(a.memory) != cu::spaceOf(b.memory))
+    return false;
+  auto first = a.memory.getDefiningOp<cu::SharedOp>(), second = b.memory.getDefiningOp<cu::SharedOp>();
+  if (!first || !second)
+    return a.memory == b.memory; // parameters are __restrict__
+  auto end = [](cu::SharedOp s) {
+    return int64_t(s.getOffset()) + cast<MemRefType>(s.getResult().getType()).getNumElements() * bytesOf(s.getResult());
+  };
+  return int64_t(first.getOffset()) < end(second) && int64_t(second.getOffset()) < end(first);
+}
+
+bool SharedAccesses::mayMeet(unsigned first, Age age, unsigned second) {
+  auto [known, isNew] = meet_.try_emplace({first, age.loop, age.previous, second}, true);
+  if (!isNew)
+    return known->second;
+  const SharedAccess &a = accesses_[first], &b = accesses_[second];
+  llvm::BitVector both = threadsOf(first);
+  both |= threadsOf(second);
+  bool meet = both.count() > 1 && !isApart(a, age, b) && !(first == second && isOneThreadEach(a, age.loop));
+  return known->second = meet;
+}
+
+//===----------------------------------------------------------------------===//
+// Addresses
+//===----------------------------------------------------------------------===//
+
+void SharedAccesses::decompose(Value v, int64_t factor, Operation *user, bool fully, Form &form) {
+  if (auto c = constantOf(v)) {
+    form.constant += factor * *c;
+    return;
+  }
+  Operation *op = v.getDefiningOp();
+  // What a branch bounds has a smaller range than its parts.
+  bool whole = !op || (!fully && ranges_.isGuarded(v, user));
+  if (!whole && isa<arith::AddIOp, arith::SubIOp>(op)) {
+    decompose(op->getOperand(0), factor, user, fully, form);
+    decompose(op->getOperand(1), isa<arith::SubIOp>(op) ? -factor : factor, user, fully, form);
+    return;
+  }
+  if (!whole && isa<arith::MulIOp>(op))
+    for (unsigned i : {0, 1})
+      if (auto c = constantOf(op->getOperand(i)))
+        return decompose(op->getOperand(1 - i), factor * *c, user, fully, form);
+  for (auto &[value, f] : form.terms)
+    if (value == v) {
+      f += factor;
+      return;
+    }
+  form.terms.push_back({v, factor});
+}
+
+/// x - y, x as it was `age` ago and in another thread.
+SharedAccesses::Difference SharedAccesses::subtract(Value x, Operation *user, Age age, Value y, Operation *other, bool fully) {
+  Form a, b;
+  decompose(x, 1, user, fully, a);
+  decompose(y, 1, other, fully, b);
+  Difference d{a.constant - b.constant, {}};
+  for (auto [v, f] : a.terms) {
+    bool isNow = !age.loop || !isDefinedIn(v, age.loop);
+    if (age.loop && age.previous && v == age.loop.getInductionVar())
+      if (auto step = constantOf(age.loop.getStep())) {
+        d.constant -= f * *step;
+        isNow = true;
+      }
+    auto same = llvm::find_if(b.terms, [&](auto &term) { return term.first == v; });
+    if (isNow && same != b.terms.end() && threads_.isUniform(v)) {
+      f -= same->second;
+      b.terms.erase(same);
+    }
+    if (f)
+      d.left.push_back({v, f, true});
+  }
+  for (auto [v, f] : b.terms)
+    d.left.push_back({v, -f, false});
+  return d;
+}
+
+/// Whether the addresses lie apart by their ranges, or in slots whose numbers differ
+/// by a constant that is no multiple of the number of slots.
+bool SharedAccesses::isApart(const SharedAccess &a, Age age, const SharedAccess &b) {
+  if (!a.index || !b.index || bytesOf(a.memory) != bytesOf(b.memory))
+    return false;
+  auto baseOf = [&](const SharedAccess &s) {
+    auto shared = s.memory.getDefiningOp<cu::SharedOp>();
+    return shared ? int64_t(shared.getOffset()) / bytesOf(s.memory) : 0;
+  };
+  Difference d = subtract(a.index, a.op, age, b.index, b.op, /*fully=*/false);
+  d.constant += baseOf(a) - baseOf(b);
+  int64_t slot = 0;
+  auto slots = [&](Value v) -> std::optional<int64_t> {
+    auto rem = v.getDefiningOp<arith::RemSIOp>();
+    return rem && threads_.isUniform(v) && ranges_.of(v).isNonNegative() ? constantOf(rem.getRhs()) : std::nullopt;
+  };
+  for (auto &[v, f, ofFirst] : d.left) {
+    if (!ofFirst || slot || !slots(v))
+      continue;
+    for (auto &[w, g, otherOfFirst] : d.left) {
+      if (otherOfFirst || f != -g || slots(w) != slots(v))
+        continue;
+      Difference numbers = subtract(v.getDefiningOp()->getOperand(0), a.op, age, w.getDefiningOp()->getOperand(0), b.op, /*fully=*/true);
+      if (!numbers.left.empty())
+        continue;
+      slot = numbers.constant % *slots(v) ? std::abs(f) : 0;
+      f = g = 0;
+      break;
+    }
+  }
+  Range rest = Range::just(d.constant);
+  for (auto [v, f, ofFirst] : d.left)
+    if (f)
+      rest = rest + ranges_.at(v, ofFirst ? a.op : b.op) * Range::just(f);
+  if (slot)
+    return slot + rest.low >= b.width && rest.high - slot <= -a.width;
+  return rest.low >= b.width || rest.high <= -a.width;
+}
+
+static bool isConstantLoop(Operation *op) {
+  auto loop = dyn_cast<scf::ForOp>(op);
+  return loop && constantOf(loop.getLowerBound()) && constantOf(loop.getUpperBound()) && constantOf(loop.getStep()).value_or(0) > 0;
+}
+
+bool SharedAccesses::isOneThreadEach(const SharedAccess &a, scf::ForOp loop) {
+  if (!loop || !a.index)
+    return false;
+  // Over all constant loops around at once, where that holds: then it does over each.
+  scf::ForOp widest = loop;
+  while (isConstantLoop(widest->getParentOp()))
+    widest = cast<scf::ForOp>(widest->getParentOp());
+  auto tried = [&](scf::ForOp over) {
+    auto [known, isNew] = oneThreadEach_.try_emplace({a.op, over}, false);
+    return isNew ? known->second = tryOut(a, over) : known->second;
+  };
+  return tried(widest) || (widest != loop && tried(loop));
+}
+
+/// Whether, over all rounds of `loop` and the loops in it, no two threads get to the
+/// same address: thread numbers and constant loops have few values.
+bool SharedAccesses::tryOut(const SharedAccess &a, scf::ForOp loop) {
+  constexpr int64_t kMostPoints = 1 << 16;
+  struct Variable {
+    int64_t from, to, step;
+  };
+  SmallVector<Variable> variables;
+  ThreadFunction function;
+  int64_t points = threads_.atMost(a.op->getBlock()).count();
+  for (Operation *op = a.op->getParentOp();; op = op->getParentOp()) {
+    if (auto inner = dyn_cast<scf::ForOp>(op)) {
+      if (!isConstantLoop(inner))
+        return false;
+      int64_t from = *constantOf(inner.getLowerBound()), to = *constantOf(inner.getUpperBound()), step = *constantOf(inner.getStep());
+      variables.push_back({from, to, step});
+      function.addVariable(inner.getInductionVar());
+      points *= std::max<int64_t>(0, (to - from + step - 1) / step);
+    }
+    if (op == loop)
+      break;
+  }
+  if (points > kMostPoints)
+    return false;
+  Form form;
+  decompose(a.index, 1, a.op, /*fully=*/true, form);
+  SmallVector<std::pair<unsigned, int64_t>> terms;
+  for (auto [v, f] : form.terms) {
+    if (threads_.isUniform(v) && !isDefinedIn(v, loop))
+      continue; // the same in all of them
+    std::optional<unsigned> place = function.compile(v);
+    if (!place)
+      return false;
+    terms.push_back({*place, f});
+  }
+  SmallVector<std::pair<unsigned, bool>> conditions; // of the branches around it, those that can be evaluated
+  for (Operation *op = a.op; op != kernel_; op = op->getParentOp())
+    if (auto branch = dyn_cast<scf::IfOp>(op->getParentOp()))
+      if (auto place = function.compile(branch.getCondition()))
+        conditions.push_back({*place, op->getBlock() == branch.thenBlock()});
+  std::vector<std::pair<int64_t, int64_t>> visits; // address, thread
+  SmallVector<int64_t> values(function.numValues());
+  auto visit = [&](auto &self, size_t variable) -> void {
+    if (variable < variables.size()) {
+      const Variable &v = variables[variable];
+      for (int64_t i = v.from; i < v.to; i += v.step) {
+        values[1 + variable] = i;
+        self(self, variable + 1);
+      }
+      return;
+    }
+    function.evaluate(values);
+    if (llvm::any_of(conditions, [&](auto &c) { return bool(values[c.first]) != c.second; }))
+      return;
+    int64_t address = 0;
+    for (auto [place, f] : terms)
+      address += f * values[place];
+    visits.push_back({address, values[0]});
+  };
+  for (unsigned t : threads_.atMost(a.op->getBlock()).set_bits()) {
+    values[0] = t;
+    visit(visit, 0);
+  }
+  llvm::sort(visits);
+  for (size_t i = 1; i < visits.size(); ++i)
+    if (visits[i].second != visits[i - 1].second && visits[i].first < visits[i - 1].first + a.width)
+      return false;
+  return true;
+}
+
+} // namespace kernelc

@@ -1,0 +1,181 @@
+#include "passes/cu/ThreadSets.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace kernelc {
+
+//===----------------------------------------------------------------------===//
+// ThreadFunction
+//===----------------------------------------------------------------------===//
+
+std::optional<ThreadFunction::Code> ThreadFunction::codeOf(Operation *op) {
+  using Result = std::optional<Code>;
+  return llvm::TypeSwitch<Operation *, Result>(op)
+      .Case<arith::ConstantOp>([](auto) { return Code::Constant; })
+      .Case<cu::WarpgroupOp>([](auto) { return Code::Warpgroup; })
+      .Case<arith::AddIOp>([](auto) { return Code::Add; })
+      .Case<arith::SubIOp>([](auto) { return Code::Sub; })
+      .Case<arith::MulIOp>([](auto) { return Code::Mul; })
+      .Case<arith::DivSIOp>([](auto) { return Code::Div; })
+      .Case<arith::RemSIOp>([](auto) { return Code::Rem; })
+      .Case<arith::MinSIOp>([](auto) { return Code::Min; })
+      .Case<arith::MaxSIOp>([](auto) { return Code::Max; })
+      .Case<arith::XOrIOp>([](auto) { return Code::Xor; })
+      .Case<arith::AndIOp>([](auto) { return Code::And; })
+      .Case<arith::OrIOp>([](auto) { return Code::Or; })
+      .Case<arith::SelectOp>([](auto) { return Code::Select; })
+      .Case<arith::CmpIOp>([](auto) { return Code::Compare; })
+      .Default([](Operation *) { return Result(); });
+}
+
+std::optional<unsigned> ThreadFunction::compile(Value v) {
+  if (auto it = places_.find(v); it != places_.end())
+    return it->second;
+  Operation *op = v.getDefiningOp();
+  if (!op)
+    return std::nullopt;
+  if (isa<cu::ThreadIdOp>(op))
+    return places_[v] = 0;
+  std::optional<Code> code = codeOf(op);
+  if (!code)
+    return std::nullopt;
+  Step step{*code, 0, 0, 0, 0};
+  APInt constant;
+  if (matchPattern(op, m_ConstantInt(&constant)))
+    step.constant = v.getType().isInteger(1) ? int64_t(constant.getZExtValue()) : constant.getSExtValue();
+  else if (*code == Code::Constant)
+    return std::nullopt;
+  if (auto c = dyn_cast<arith::CmpIOp>(op))
+    step.constant = int64_t(c.getPredicate());
+  unsigned *places[] = {&step.x, &step.y, &step.z};
+  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+    std::optional<unsigned> at = compile(operand);
+    if (!at)
+      return std::nullopt;
+    *places[i] = *at;
+  }
+  steps_.push_back(step);
+  return places_[v] = numValues() - 1;
+}
+
+static int64_t compare(arith::CmpIPredicate predicate, int64_t x, int64_t y) {
+  switch (predicate) {
+  case arith::CmpIPredicate::eq: return x == y;
+  case arith::CmpIPredicate::ne: return x != y;
+  case arith::CmpIPredicate::slt: return x < y;
+  case arith::CmpIPredicate::sle: return x <= y;
+  case arith::CmpIPredicate::sgt: return x > y;
+  case arith::CmpIPredicate::sge: return x >= y;
+  case arith::CmpIPredicate::ult: return uint64_t(x) < uint64_t(y);
+  case arith::CmpIPredicate::ule: return uint64_t(x) <= uint64_t(y);
+  case arith::CmpIPredicate::ugt: return uint64_t(x) > uint64_t(y);
+  case arith::CmpIPredicate::uge: return uint64_t(x) >= uint64_t(y);
+  }
+  return 0;
+}
+
+void ThreadFunction::evaluate(MutableArrayRef<int64_t> values) const {
+  unsigned at = inputs_;
+  for (const Step &s : steps_) {
+    int64_t x = values[s.x], y = values[s.y];
+    auto result = [&]() -> int64_t {
+      switch (s.code) {
+      case Code::Constant: return s.constant;
+      case Code::Warpgroup: return values[0] / 128;
+      case Code::Add: return x + y;
+      case Code::Sub: return x - y;
+      case Code::Mul: return x * y;
+      case Code::Div: return y ? x / y : 0;
+      case Code::Rem: return y ? x % y : 0;
+      case Code::Min: return std::min(x, y);
+      case Code::Max: return std::max(x, y);
+      case Code::Xor: return x ^ y;
+      case Code::And: return x & y;
+      case Code::Or: return x | y;
+      case Code::Select: return x ? y : values[s.z];
+      case Code::Compare: return compare(arith::CmpIPredicate(s.constant), x, y);
+      }
+      return 0;
+    };
+    values[at++] = result();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// ThreadSets
+//===----------------------------------------------------------------------===//
+
+bool ThreadSets::isUniform(Value v) {
+  auto [it, isNew] = uniform_.try_emplace(v, false); // round a circle: not known
+  if (!isNew)
+    return it->second;
+  auto all = [&](ValueRange values) { return llvm::all_of(values, [&](Value x) { return isUniform(x); }); };
+  bool result = false;
+  if (Operation *op = v.getDefiningOp()) {
+    result = !isa<cu::ThreadIdOp, cu::WarpgroupOp, cu::ShuffleXorOp>(op) && op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
+             all(op->getOperands());
+  } else if (v.getParentBlock() == &kernel_.getBlock()) {
+    result = true;
+  } else if (auto loop = dyn_cast<scf::ForOp>(v.getParentBlock()->getParentOp()); loop && v == loop.getInductionVar()) {
+    result = all({loop.getLowerBound(), loop.getUpperBound(), loop.getStep()});
+  }
+  return uniform_[v] = result;
+}
+
+const llvm::BitVector *ThreadSets::together(Block *block) {
+  auto it = sets_.find(block);
+  if (it == sets_.end())
+    it = sets_.emplace(block, compute(block)).first;
+  return it->second ? &*it->second : nullptr;
+}
+
+const llvm::BitVector &ThreadSets::atMost(Block *block) {
+  while (true) {
+    if (const llvm::BitVector *known = together(block))
+      return *known;
+    block = block->getParentOp()->getBlock();
+  }
+}
+
+std::optional<llvm::BitVector> ThreadSets::compute(Block *block) {
+  Operation *parent = block->getParentOp();
+  unsigned threads = unsigned(kernel_.getThreads());
+  if (parent == kernel_)
+    return llvm::BitVector(threads, true);
+  const llvm::BitVector *around = together(parent->getBlock());
+  if (!around)
+    return std::nullopt;
+  if (auto loop = dyn_cast<scf::ForOp>(parent)) {
+    bool same = isUniform(loop.getLowerBound()) && isUniform(loop.getUpperBound()) && isUniform(loop.getStep());
+    return same ? std::optional(*around) : std::nullopt;
+  }
+  auto branch = dyn_cast<scf::IfOp>(parent);
+  if (!branch)
+    return std::nullopt;
+  if (isUniform(branch.getCondition()))
+    return *around;
+  ThreadFunction function;
+  std::optional<unsigned> condition = function.compile(branch.getCondition());
+  if (!condition)
+    return std::nullopt;
+  llvm::BitVector set(threads);
+  SmallVector<int64_t> values(function.numValues());
+  for (unsigned t : around->set_bits()) {
+    values[0] = t;
+    function.evaluate(values);
+    set[t] = bool(values[*condition]) == (block == branch.thenBlock());
+  }
+  return set;
+}
+
+bool ThreadSets::isWarps(const llvm::BitVector &threads) {
+  for (unsigned t = 0; t < threads.size(); ++t)
+    if (threads[t] != threads[t / 32 * 32])
+      return false;
+  return threads.any();
+}
+
+} // namespace kernelc

@@ -1,0 +1,259 @@
+// te-repack: see Passes.td. Says which operands are worth a copy and makes it; what a
+// tensor copy can make of the copy is passes/tile/Box's to say.
+#include "passes/Passes.h"
+
+#include "ir/te/TeShape.h"
+#include "passes/te/Affine.h"
+#include "passes/te/Contraction.h"
+#include "passes/te/Grouping.h"
+#include "passes/te/PlanAttr.h"
+#include "passes/te/Strides.h"
+#include "support/Target.h"
+
+using namespace mlir;
+
+namespace kernelc {
+#define GEN_PASS_DEF_TEREPACK
+#include "passes/Passes.h.inc"
+
+using namespace te;
+
+namespace {
+
+/// What rows of a tensor copy's source are multiples of.
+constexpr int64_t kRowBytes = 16;
+
+class Repacker {
+public:
+  /// `work`, `reuse`: multiply-adds of a product, and per element copied, from which copies pay.
+  Repacker(KernelOp kernel, bool hasUnit, int64_t work, int64_t reuse, const SizeFacts &facts)
+      : kernel_(kernel), hasUnit_(hasUnit), work_(work), reuse_(reuse), facts_(facts) {}
+
+  void run() {
+    for (ReduceOp reduce : llvm::to_vector(kernel_.getBlock().getOps<ReduceOp>()))
+      if (std::optional<Contraction> c = findContraction(reduce); c && isWorthCopies(reduce, *c)) {
+        repack(reduce, *c, c->a);
+        repack(reduce, *c, c->b);
+      }
+    for (ReduceOp reduce : llvm::to_vector(kernel_.getBlock().getOps<ReduceOp>()))
+      if (std::optional<Contraction> c = findContraction(reduce); c && isWorthResultCopies(reduce, *c)) {
+        SmallVector<ComputeOp> epilogues;
+        for (Operation *user : reduce.getResult().getUsers())
+          if (auto epilogue = user->getParentOfType<ComputeOp>(); epilogue && !llvm::is_contained(epilogues, epilogue))
+            epilogues.push_back(epilogue);
+        repackResult(reduce);
+        for (ComputeOp epilogue : epilogues)
+          repackResult(epilogue);
+      }
+  }
+
+private:
+  /// Whether the product goes to the unit that tensor copies feed, and is long enough
+  /// that a pass over its operands before it is paid back.
+  bool isWorthCopies(ReduceOp reduce, const Contraction &c) {
+    if (!hasUnit_ || !findWarpgroupType(c))
+      return false;
+    std::optional<Work> work = workOf(reduce, c);
+    if (!work)
+      return false;
+    int64_t copied = work->batch * (work->m * work->k * copyFor(reduce, c, c.a).has_value() + work->n * work->k * copyFor(reduce, c, c.b).has_value());
+    return copied && work->total() >= std::max(double(reuse_) * copied, double(work_));
+  }
+
+  /// The same for a pass over its results behind it.
+  bool isWorthResultCopies(ReduceOp reduce, const Contraction &c) {
+    std::optional<Work> work = hasUnit_ && findWarpgroupType(c) ? workOf(reduce, c) : std::nullopt;
+    return work && work->total() >= double(work_) && work->k >= reuse_;
+  }
+
+  /// The extents of a product, where they are bounded: long enough for all we know is not enough.
+  struct Work {
+    int64_t batch, m, n, k;
+    double total() const { return double(batch) * m * n * k; }
+  };
+  std::optional<Work> workOf(ReduceOp reduce, const Contraction &c) {
+    bool bounded = true;
+    auto extentOf = [&](ArrayRef<unsigned> dims) {
+      int64_t product = 1;
+      for (unsigned d : dims) {
+        int64_t m = knownMax(reduce.getExtents().getResult(d), facts_);
+        bounded &= m >= 0;
+        product *= m;
+      }
+      return product;
+    };
+    Work work{extentOf(c.batch), extentOf(c.m), extentOf(c.n), extentOf(c.k)};
+    return bounded ? std::optional(work) : std::nullopt;
+  }
+
+  /// How a tensor is copied: `last` is the dim that comes last in the copy.
+  struct Copy {
+    unsigned last;
+  };
+
+  /// The copy that makes tensor copies possible for a factor; nothing where they are
+  /// possible already or no copy would help.
+  std::optional<Copy> copyFor(ReduceOp reduce, const Contraction &c, Value factor) {
+    ReadOp read = findOperandRead(factor);
+    auto type = cast<RankedTensorType>(read.getTensor().getType());
+    if (type.getRank() < 2 || !(readsZeroOutside(read) || read.getBounds() == BoundsMode::InBounds || read.getBounds() == BoundsMode::Assume))
+      return std::nullopt;
+    unsigned last = type.getRank() - 1;
+    // Units of other widths than 16 bits take operands that are contiguous along K.
+    if (type.getElementTypeBitWidth() != 16 && !alongK(reduce, c, read, last)) {
+      while (last > 0 && !alongK(reduce, c, read, last))
+        --last;
+      return last ? std::optional(Copy{last}) : alongK(reduce, c, read, 0) ? std::optional(Copy{0}) : std::nullopt;
+    }
+    return isAligned(read.getTensor()) ? std::nullopt : std::optional(Copy{last});
+  }
+
+  /// Whether subscript `r` of `read` is a reduced index and nothing else.
+  bool alongK(ReduceOp reduce, const Contraction &c, ReadOp read, unsigned r) {
+    auto d = dyn_cast<AffineDimExpr>(read.getMapOrIdentity().getResult(r));
+    std::optional<unsigned> index = d ? findIndex(reduce, read.getOperands_()[d.getPosition()]) : std::nullopt;
+    return index && llvm::is_contained(c.k, *index);
+  }
+
+  /// Whether rows of the tensor start at multiples of 16 bytes.
+  bool isAligned(Value tensor) {
+    int64_t bytes = std::max(1u, cast<RankedTensorType>(tensor.getType()).getElementTypeBitWidth() / 8), param = findParam(tensor);
+    if (getParamAlignment(kernel_, param) % kRowBytes)
+      return false;
+    if (AffineMap strides = getParamStrides(kernel_, param))
+      return strides.getResults().back() == getAffineConstantExpr(1, kernel_.getContext()) &&
+             llvm::all_of(strides.getResults().drop_back(), [&](AffineExpr s) { return knownDivisor(s * bytes, facts_) % kRowBytes == 0; });
+    return knownDivisor(getTensorShape(tensor).getResults().back() * bytes, facts_) % kRowBytes == 0;
+  }
+
+  /// factor = T[map]  →  P[i.., j] = T[..] if j < rows' length else 0;  factor = P[map']
+  void repack(ReduceOp reduce, const Contraction &c, Value factor) {
+    std::optional<Copy> how = copyFor(reduce, c, factor);
+    if (!how)
+      return;
+    ReadOp read = findOperandRead(factor);
+    Value tensor = read.getTensor();
+    unsigned rank = read.getTensor().getType().getRank();
+    Value &copy = copies_[{tensor, how->last}];
+    if (!copy) {
+      copy = makeCopy(tensor, how->last);
+      if (how->last + 1 == rank)
+        emitRemark(reduce.getLoc()) << "the rows of '" << nameOf(tensor) << "' are not known to be multiples of " << kRowBytes
+                                    << " bytes: it is copied into an aligned workspace first";
+      else
+        emitRemark(reduce.getLoc()) << "'" << nameOf(tensor) << "' is not contiguous along an index that is summed over, as the unit takes "
+                                    << read.getResult().getType() << ": it is transposed into a workspace first";
+    }
+    SmallVector<AffineExpr> subscripts(read.getMapOrIdentity().getResults());
+    toCopy(subscripts, how->last);
+    AffineMap map = read.getMapOrIdentity();
+    read.setMapAttr(AffineMapAttr::get(AffineMap::get(map.getNumDims(), map.getNumSymbols(), subscripts, map.getContext())));
+    read.getTensorMutable().assign(copy);
+  }
+
+  /// y = D  →  y_rows = D with rows rounded up;  y[i.., j] = y_rows[i.., j] in a launch of its own
+  template <typename Op> void repackResult(Op op) {
+    Value result = op.getResult();
+    auto type = cast<RankedTensorType>(result.getType());
+    auto isReturn = [](OpOperand &use) { return isa<ReturnOp>(use.getOwner()); };
+    if (type.getRank() < 2 || op.getInit() || op.getOutMap() || op.getShape() || op.getCondition() || isAligned(result) ||
+        llvm::none_of(result.getUses(), isReturn))
+      return;
+    std::string name = nameOf(result);
+    AffineMap shape = getTensorShape(result);
+    SmallVector<AffineExpr> rows(shape.getResults());
+    int64_t perRow = kRowBytes * 8 / type.getElementTypeBitWidth();
+    rows.back() = rows.back().ceilDiv(perRow) * perRow;
+    op.setShapeAttr(AffineMapAttr::get(AffineMap::get(0, shape.getNumSymbols(), rows, shape.getContext())));
+    result.setType(RankedTensorType::get(SmallVector<int64_t>(type.getRank(), ShapedType::kDynamic), type.getElementType()));
+    OpBuilder b(op.getContext());
+    op.setNameAttr(b.getStringAttr(name + "_rows"));
+    b.setInsertionPointAfter(op);
+    SmallVector<Attribute> indices(op.getIndices().getValue().take_front(type.getRank()));
+    auto copy = ComputeOp::create(b, op.getLoc(), type, b.getArrayAttr(indices), shape, IntegerSetAttr(), Value(), AffineMapAttr(), AffineMapAttr(),
+                                  b.getStringAttr(name), false);
+    copy->setAttr(kOwnLaunch, b.getUnitAttr());
+    result.replaceUsesWithIf(copy.getResult(), isReturn);
+    emitRemark(op.getLoc()) << "the rows of '" << name << "' are not known to be multiples of " << kRowBytes
+                            << " bytes: it is written to an aligned workspace first";
+    Block &body = copy.getBody().emplaceBlock();
+    for (int64_t d = 0; d < type.getRank(); ++d)
+      body.addArgument(b.getIndexType(), op.getLoc());
+    b.setInsertionPointToStart(&body);
+    Value element = ReadOp::create(b, op.getLoc(), type.getElementType(), result, llvm::to_vector_of<Value>(body.getArguments()), AffineMapAttr(),
+                                   BoundsModeAttr::get(b.getContext(), BoundsMode::InBounds), Value());
+    YieldOp::create(b, op.getLoc(), element, Value());
+  }
+
+  /// From the tensor's order of dims to the copy's.
+  template <typename T> static void toCopy(SmallVectorImpl<T> &list, unsigned last) {
+    std::rotate(list.begin() + last, list.begin() + last + 1, list.end());
+  }
+
+  std::string nameOf(Value tensor) {
+    if (auto arg = dyn_cast<BlockArgument>(tensor))
+      return cast<StringAttr>(kernel_.getArgNames()[arg.getArgNumber()]).str();
+    auto name = tensor.getDefiningOp()->getAttrOfType<StringAttr>("name");
+    return name ? name.str() : "operand";
+  }
+
+  Value makeCopy(Value tensor, unsigned last) {
+    OpBuilder b(kernel_.getContext());
+    if (Operation *def = tensor.getDefiningOp())
+      b.setInsertionPointAfter(def);
+    else
+      b.setInsertionPointToStart(&kernel_.getBlock());
+    Location loc = tensor.getLoc();
+    auto type = cast<RankedTensorType>(tensor.getType());
+    int64_t rank = type.getRank(), perRow = kRowBytes * 8 / type.getElementTypeBitWidth();
+    AffineMap shape = getTensorShape(tensor);
+    SmallVector<AffineExpr> extents(shape.getResults());
+    SmallVector<std::string> names;
+    for (int64_t d = 0; d < rank; ++d)
+      names.push_back("d" + std::to_string(d));
+    toCopy(extents, last);
+    toCopy(names, last);
+    extents.back() = extents.back().ceilDiv(perRow) * perRow;
+    SmallVector<StringRef> indices(names.begin(), names.end());
+    auto result = RankedTensorType::get(SmallVector<int64_t>(rank, ShapedType::kDynamic), type.getElementType());
+    auto copy = ComputeOp::create(b, loc, result, b.getStrArrayAttr(indices), AffineMap::get(0, shape.getNumSymbols(), extents, b.getContext()),
+                                  IntegerSetAttr(), Value(), AffineMapAttr(), AffineMapAttr(), b.getStringAttr(nameOf(tensor) + "_rows"), false);
+    Block &body = copy.getBody().emplaceBlock();
+    for (int64_t d = 0; d < rank; ++d)
+      body.addArgument(b.getIndexType(), loc);
+    b.setInsertionPointToStart(&body);
+    SmallVector<Value> point(body.getArguments().begin(), body.getArguments().end());
+    std::rotate(point.begin() + last, point.end() - 1, point.end());
+    Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type.getElementType()));
+    Value element = ReadOp::create(b, loc, type.getElementType(), tensor, point, AffineMapAttr(),
+                                   BoundsModeAttr::get(b.getContext(), BoundsMode::Pad), zero);
+    YieldOp::create(b, loc, element, Value());
+    return copy.getResult();
+  }
+
+  KernelOp kernel_;
+  bool hasUnit_;
+  int64_t work_, reuse_;
+  SizeFacts facts_;
+  llvm::DenseMap<std::pair<Value, unsigned>, Value> copies_; ///< of a tensor, with a dim last
+};
+
+struct TeRepackPass : impl::TeRepackBase<TeRepackPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    const Target *found = findTarget(absl::string_view(target.data(), target.size()));
+    if (!found) {
+      getOperation().emitError() << "unknown target '" << target << "'";
+      return signalPassFailure();
+    }
+    SmallVector<int64_t> div(sizeDiv.begin(), sizeDiv.end()), max(sizeMax.begin(), sizeMax.end());
+    if (failed(checkSizeFacts(getOperation(), div, max)))
+      return signalPassFailure();
+    div.resize(getOperation().getNumSizes(), 1);
+    max.resize(getOperation().getNumSizes(), -1);
+    Repacker(getOperation(), found->wgmma, work < 0 ? found->repackWork : work, reuse < 0 ? found->repackReuse : reuse, {div, max}).run();
+  }
+};
+
+} // namespace
+} // namespace kernelc

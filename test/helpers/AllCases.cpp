@@ -1,0 +1,16 @@
+#include "test/helpers/Cases.h"
+
+namespace kernelc::helpers {
+
+std::vector<HelperCaseMaker> allHelperCases() {
+  std::vector<HelperCaseMaker> cases;
+  addScalarCases(cases);
+  addCopyCases(cases);
+  addMatrixCases(cases);
+  addBarrierCases(cases);
+  addTmaCases(cases);
+  addWgmmaCases(cases);
+  return cases;
+}
+
+} // namespace kernelc::helpers

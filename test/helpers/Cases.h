@@ -1,0 +1,16 @@
+// The parts of allHelperCases(), one per file. A new helper gets its case in the
+// file of its kind; HelperCompleteness (HelperModelsTest.cpp) names those without.
+#pragma once
+
+#include "test/helpers/HelperCase.h"
+
+namespace kernelc::helpers {
+
+void addScalarCases(std::vector<HelperCaseMaker> &cases);  ///< conversions, rounding, packing
+void addCopyCases(std::vector<HelperCaseMaker> &cases);    ///< shared memory, cp.async
+void addMatrixCases(std::vector<HelperCaseMaker> &cases);  ///< ldmatrix, stmatrix, mma.sync
+void addBarrierCases(std::vector<HelperCaseMaker> &cases); ///< barriers, mbarriers, clusters, registers
+void addTmaCases(std::vector<HelperCaseMaker> &cases);     ///< tensor copies
+void addWgmmaCases(std::vector<HelperCaseMaker> &cases);   ///< descriptors, wgmma of every shape
+
+} // namespace kernelc::helpers

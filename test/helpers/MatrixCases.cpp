@@ -1,0 +1,162 @@
+// ldmatrix, stmatrix and mma.sync, fragment by fragment: inputs and outputs are the
+// registers of every lane, as the PTX manual lays them out.
+#include <cmath>
+
+#include "test/helpers/Cases.h"
+#include "test/helpers/Narrow.h"
+
+namespace kernelc::helpers {
+namespace {
+
+void addFragments(std::vector<HelperCaseMaker> &cases) {
+  // Four 8 x 8 matrices of 16-bit elements; lane l names row l % 8 of matrix l / 8.
+  for (bool transposed : {false, true}) {
+    std::string name = transposed ? "ldmatrix_x4_trans" : "ldmatrix_x4";
+    HelperCaseMaker maker{name, 75, 75, {"kc_" + name, "kc_shared"}, nullptr};
+    maker.make = [=] {
+      auto image = randomBits<uint16_t>(256, 50);
+      std::vector<int32_t> rows(32);
+      std::vector<uint32_t> registers(128);
+      for (int l = 0; l < 32; l++)
+        rows[size_t(l)] = (l * 13 + 5) % 32;
+      for (int l = 0; l < 32; l++)
+        for (int m = 0; m < 4; m++)
+          for (int h = 0; h < 2; h++) {
+            int row = l / 4, column = 2 * (l % 4) + h;
+            if (transposed)
+              std::swap(row, column);
+            registers[size_t(4 * l + m)] |= uint32_t(image[size_t(8 * rows[size_t(8 * m + row)] + column)]) << 16 * h;
+          }
+      return CaseBuilder(maker)
+          .input("image", image)
+          .input("rows", rows)
+          .output("registers", registers)
+          .launch("load", 32, fill(R"(
+  unsigned short *s = (unsigned short *)kc_shared();
+  int t = threadIdx.x;
+  for (int i = 0; i < 8; i++) s[8 * t + i] = image[8 * t + i];
+  __syncwarp();
+  unsigned r[4];
+  $f$(r, s + 8 * rows[t]);
+  for (int i = 0; i < 4; i++) registers[4 * t + i] = r[i];)",
+                                   {{"f", "kc_" + name}}),
+                  512)
+          .build();
+    };
+    cases.push_back(maker);
+  }
+  HelperCaseMaker store{"stmatrix_x4", 90, 90, {"kc_stmatrix_x4", "kc_shared"}, nullptr};
+  store.make = [=] {
+    auto registers = randomBits<uint32_t>(128, 51);
+    std::vector<int32_t> rows(32);
+    std::vector<uint16_t> image(256);
+    for (int l = 0; l < 32; l++)
+      rows[size_t(l)] = (l * 7 + 3) % 32;
+    for (int l = 0; l < 32; l++)
+      for (int m = 0; m < 4; m++)
+        for (int h = 0; h < 2; h++)
+          image[size_t(8 * rows[size_t(8 * m + l / 4)] + 2 * (l % 4) + h)] = uint16_t(registers[size_t(4 * l + m)] >> 16 * h);
+    return CaseBuilder(store)
+        .input("registers", registers)
+        .input("rows", rows)
+        .output("image", image)
+        .launch("store", 32, R"(
+  unsigned short *s = (unsigned short *)kc_shared();
+  int t = threadIdx.x;
+  unsigned r[4];
+  for (int i = 0; i < 4; i++) r[i] = registers[4 * t + i];
+  kc_stmatrix_x4(s + 8 * rows[t], r);
+  __syncwarp();
+  for (int i = 0; i < 8; i++) image[8 * t + i] = s[8 * t + i];)",
+                512)
+        .build();
+  };
+  cases.push_back(store);
+}
+
+/// A product m16n8k: types of A and B, K, spelling.
+struct Mma {
+  std::string helper;
+  int generation;
+  Narrow a, b;
+  int k;
+};
+
+enum class Inputs { Exact, Random };
+
+/// A[16, k] and B[k, 8] of values that `encode` stores; C starts as `c`.
+HelperCase makeMma(const HelperCaseMaker &maker, const Mma &mma, Inputs inputs) {
+  const int k = mma.k, per = 4 / narrowBytes(mma.a), halves = k / (4 * per), registers = 2 * halves;
+  bool integer = isInteger(mma.a);
+  std::vector<double> a(size_t(16 * k)), b(size_t(8 * k));
+  std::vector<uint32_t> fragmentsA(size_t(32 * registers)), fragmentsB(size_t(32 * halves));
+  NarrowSource sourceA(mma.a, inputs == Inputs::Exact, 60), sourceB(mma.b, inputs == Inputs::Exact, 61);
+  for (int l = 0; l < 32; l++)
+    for (int h = 0; h < halves; h++)
+      for (int i = 0; i < per; i++) {
+        int column = h * 4 * per + l % 4 * per + i, shift = 32 / per * i;
+        for (int half = 0; half < 2; half++) {
+          auto [bits, value] = sourceA.next();
+          a[size_t((l / 4 + 8 * half) * k + column)] = value;
+          fragmentsA[size_t(l * registers + 2 * h + half)] |= bits << shift;
+        }
+        auto [bits, value] = sourceB.next();
+        b[size_t(column * 8 + l / 4)] = value;
+        fragmentsB[size_t(l * halves + h)] |= bits << shift;
+      }
+  std::string body = fill(R"(
+  int t = threadIdx.x;
+  unsigned ra[$na$], rb[$nb$];
+  $T$ d[4];
+  for (int i = 0; i < $na$; i++) ra[i] = a[$na$ * t + i];
+  for (int i = 0; i < $nb$; i++) rb[i] = b[$nb$ * t + i];
+  for (int i = 0; i < 4; i++) d[i] = c[4 * t + i];
+  $f$(d, ra, rb);
+  for (int i = 0; i < 4; i++) out[4 * t + i] = d[i];)",
+                          {{"na", std::to_string(registers)}, {"nb", std::to_string(halves)}, {"T", integer ? "int" : "float"}, {"f", mma.helper}});
+  CaseBuilder builder(maker);
+  builder.input("a", fragmentsA).input("b", fragmentsB);
+  auto place = [](int l, int i) { return std::pair(l / 4 + 8 * (i >> 1), 2 * (l % 4) + (i & 1)); };
+  if (integer) {
+    auto c = randomBits<int32_t>(128, 62), out = c;
+    for (int e = 0; e < 128; e++)
+      for (int x = 0; x < k; x++) {
+        auto [row, column] = place(e / 4, e % 4);
+        out[size_t(e)] = int32_t(uint32_t(out[size_t(e)]) + uint32_t(int32_t(a[size_t(row * k + x)]) * int32_t(b[size_t(x * 8 + column)])));
+      }
+    builder.input("c", c).output("out", out);
+  } else {
+    auto c = inputs == Inputs::Exact ? smallIntegers(128, 62) : uniform(128, 62), out = c;
+    std::vector<double> bound;
+    for (int e = 0; e < 128; e++) {
+      auto [row, column] = place(e / 4, e % 4);
+      DotProduct dot(c[size_t(e)], mma.a);
+      for (int x = 0; x < k; x++)
+        dot.add(a[size_t(row * k + x)], b[size_t(x * 8 + column)]);
+      out[size_t(e)] = float(dot.sum);
+      bound.push_back(dot.bound());
+    }
+    builder.input("c", c).output("out", out, Compare::Bits, inputs == Inputs::Exact ? std::vector<double>() : bound);
+  }
+  return builder.launch("mma", 32, body).build();
+}
+
+} // namespace
+
+void addMatrixCases(std::vector<HelperCaseMaker> &cases) {
+  addFragments(cases);
+  for (const Mma &mma : {Mma{"kc_mma_m16n8k16_bf16", 80, Narrow::Bf16, Narrow::Bf16, 16}, Mma{"kc_mma_m16n8k16_f16", 75, Narrow::F16, Narrow::F16, 16},
+                         Mma{"kc_mma_m16n8k16_f16", 80, Narrow::F16, Narrow::F16, 16}, Mma{"kc_mma_m16n8k8_tf32", 80, Narrow::Tf32, Narrow::Tf32, 8},
+                         Mma{"kc_mma_m16n8k32_s8", 80, Narrow::S8, Narrow::S8, 32}, Mma{"kc_mma_m16n8k32_u8", 80, Narrow::U8, Narrow::U8, 32},
+                         Mma{"kc_mma_m16n8k32_s8u8", 80, Narrow::S8, Narrow::U8, 32}, Mma{"kc_mma_m16n8k32_u8s8", 80, Narrow::U8, Narrow::S8, 32}})
+    for (Inputs inputs : {Inputs::Exact, Inputs::Random}) {
+      if (inputs == Inputs::Random && isInteger(mma.a))
+        continue; // exact on every input
+      HelperCaseMaker maker{mma.helper.substr(3) + "_" + std::to_string(mma.generation) + (inputs == Inputs::Exact ? "_exact" : "_random"),
+                            mma.generation, mma.generation, {mma.helper}, nullptr};
+      maker.make = [=] { return makeMma(maker, mma, inputs); };
+      cases.push_back(maker);
+    }
+}
+
+} // namespace kernelc::helpers

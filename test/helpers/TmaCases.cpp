@@ -1,0 +1,248 @@
+// Tensor copies of every rank, swizzle and element size: boxes inside, over each
+// edge and outside. Shared memory is compared byte for byte as it lies.
+#include <algorithm>
+
+#include "test/helpers/Cases.h"
+
+namespace kernelc::helpers {
+namespace {
+
+const ElementType kTypes[] = {ElementType::bf16, ElementType::f32, ElementType::u8, ElementType::f64, ElementType::i16, ElementType::f16};
+
+int64_t roundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+/// A tensor of bytes with a map over it, and boxes at `origins`, innermost first.
+struct Window {
+  ElementType type;
+  int element;
+  std::vector<int64_t> dims, strides; ///< strides in bytes, strides[0] the element's
+  std::vector<int64_t> box;
+  int swizzle;
+  std::vector<std::vector<int>> origins;
+
+  int64_t tensorBytes() const { return strides.back() * dims.back(); }
+  int64_t boxBytes() const {
+    int64_t n = element;
+    for (int64_t b : box)
+      n *= b;
+    return n;
+  }
+  int64_t slotBytes() const { return roundUp(boxBytes(), 1024); }
+
+  TensorMapArg map(int param) const {
+    TensorMapArg m;
+    m.base.param = param;
+    m.type = type;
+    for (size_t i = 0; i < dims.size(); i++) {
+      m.dims.push_back(dims[i]);
+      if (i)
+        m.strides.push_back(strides[i]);
+      m.box.push_back(uint32_t(box[i]));
+      m.elementStrides.push_back(1);
+    }
+    m.swizzleBytes = swizzle;
+    return m;
+  }
+  /// fn(byte in the slot, byte in the tensor or -1) for every byte of box `b`.
+  template <class Fn> void eachByte(size_t b, Fn fn) const {
+    int64_t count = boxBytes();
+    for (int64_t n = 0; n < count; n++) {
+      int64_t rest = n / element, at = n % element;
+      bool inside = true;
+      for (size_t d = 0; d < box.size(); d++) {
+        int64_t index = origins[b][d] + rest % box[d];
+        rest /= box[d];
+        inside &= index >= 0 && index < dims[d];
+        at += index * strides[d];
+      }
+      // 16-byte chunks change places with the number of their 128-byte line.
+      int64_t chunk = n / 16, line = n / 128;
+      int64_t keys = swizzle == 128 ? 8 : swizzle == 64 ? 4 : swizzle == 32 ? 2 : 1;
+      fn((chunk ^ (line % keys)) * 16 + n % 16, inside ? at : -1);
+    }
+  }
+};
+
+/// Rank and swizzle choose element type, extents and boxes; along the innermost dim
+/// the boxes are inside, over the end, before the beginning and outside.
+Window makeWindow(int rank, int swizzle, bool disjoint) {
+  Window w;
+  w.type = kTypes[(rank + swizzle / 32) % 6];
+  w.element = elementBits(w.type) / 8;
+  w.swizzle = swizzle;
+  int64_t inner = (swizzle ? swizzle : rank == 1 ? 256 : 48) / w.element; // of the box
+  w.dims.push_back(2 * inner + 5);
+  w.strides.push_back(w.element);
+  w.box.push_back(inner);
+  const int64_t extents[] = {0, 11, 5, 4, 3}, boxes[] = {0, 8, 3, 2, 2};
+  int64_t bytes = roundUp(w.dims[0] * w.element, 16) + 16; // a gap behind each row
+  for (int d = 1; d < rank; d++) {
+    w.dims.push_back(extents[d]);
+    w.strides.push_back(bytes);
+    w.box.push_back(boxes[d]);
+    bytes *= extents[d];
+  }
+  for (int n = 0; n < 4; n++) {
+    std::vector<int> origin;
+    for (int d = 0; d < rank; d++) {
+      int64_t box = w.box[size_t(d)], extent = w.dims[size_t(d)];
+      int places[] = {0, int(extent - box + 1), -int(box / 2), int(extent)};
+      if (disjoint) // stores must not race: boxes side by side along the innermost dim
+        places[0] = 0, places[1] = int(d ? 0 : box), places[2] = int(d ? 0 : 2 * box), places[3] = int(d ? 0 : 3 * box);
+      origin.push_back(places[(n + (d && !disjoint ? d / 2 : 0)) % 4]);
+    }
+    w.origins.push_back(origin);
+  }
+  if (!disjoint && rank > 1)
+    w.origins[3][1] = 0; // outside along one dim only
+  return w;
+}
+
+std::string coordinates(int rank) {
+  std::string s;
+  for (int d = 0; d < rank; d++)
+    s += ", at[" + std::to_string(rank) + " * b + " + std::to_string(d) + "]";
+  return s;
+}
+
+std::vector<int32_t> flatOrigins(const Window &w) {
+  std::vector<int32_t> flat;
+  for (const auto &o : w.origins)
+    flat.insert(flat.end(), o.begin(), o.end());
+  return flat;
+}
+
+void addLoad(std::vector<HelperCaseMaker> &cases, int rank, int swizzle) {
+  std::string dims = std::to_string(rank) + "d";
+  HelperCaseMaker maker{"tma_load_" + dims + "_swizzle" + std::to_string(swizzle), 90, 90,
+                        {"kc_tma_load_" + dims, "kc_tensor_map", "kc_mbarrier_init", "kc_fence_mbarrier_init", "kc_mbarrier_expect_tx",
+                         "kc_mbarrier_wait", "kc_shared"},
+                        nullptr};
+  maker.make = [=] {
+    Window w = makeWindow(rank, swizzle, false);
+    auto x = randomBits<uint8_t>(size_t(w.tensorBytes()), 80u + unsigned(rank));
+    std::vector<uint8_t> y(4 * size_t(w.boxBytes()));
+    for (size_t b = 0; b < 4; b++)
+      w.eachByte(b, [&](int64_t to, int64_t from) { y[b * size_t(w.boxBytes()) + size_t(to)] = from < 0 ? 0 : x[size_t(from)]; });
+    return CaseBuilder(maker)
+        .input("x", x)
+        .input("at", flatOrigins(w))
+        .output("y", y)
+        .launch("load", 128, fill(R"(
+  unsigned char *smem = kc_shared(), *bar = smem + 4 * $slot$;
+  if (threadIdx.x == 0) {
+    kc_mbarrier_init(bar, 1);
+    kc_fence_mbarrier_init();
+    kc_mbarrier_expect_tx(bar, 4 * $box$);
+    for (int b = 0; b < 4; b++)
+      kc_tma_load_$rank$d(smem + b * $slot$, &m0$at$, bar);
+  }
+  __syncthreads();
+  kc_mbarrier_wait(bar, 0);
+  for (int i = threadIdx.x; i < 4 * $box$; i += 128) y[i] = smem[i / $box$ * $slot$ + i % $box$];)",
+                                  {{"slot", std::to_string(w.slotBytes())}, {"box", std::to_string(w.boxBytes())}, {"rank", std::to_string(rank)},
+                                   {"at", coordinates(rank)}}),
+                4 * w.slotBytes() + 8, 1, 1, {w.map(0)})
+        .build();
+  };
+  cases.push_back(maker);
+}
+
+void addMulticast(std::vector<HelperCaseMaker> &cases, int rank) {
+  std::string dims = std::to_string(rank) + "d";
+  HelperCaseMaker maker{"tma_load_multicast_" + dims, 90, 90,
+                        {"kc_tma_load_multicast_" + dims, "kc_tensor_map", "kc_mbarrier_init", "kc_fence_mbarrier_init", "kc_mbarrier_expect_tx",
+                         "kc_mbarrier_wait", "kc_cluster_sync", "kc_cluster_rank", "kc_shared"},
+                        nullptr};
+  maker.make = [=] {
+    // Block r of four loads box r into slot r of blocks 0, 2 and itself.
+    Window w = makeWindow(rank, 64, false);
+    auto x = randomBits<uint8_t>(size_t(w.tensorBytes()), 90u + unsigned(rank));
+    size_t box = size_t(w.boxBytes());
+    std::vector<uint8_t> y(16 * box);
+    for (size_t block = 0; block < 4; block++)
+      for (size_t b = 0; b < 4; b++)
+        if (block % 2 == 0 || b == block)
+          w.eachByte(b, [&](int64_t to, int64_t from) { y[(4 * block + b) * box + size_t(to)] = from < 0 ? 0 : x[size_t(from)]; });
+    return CaseBuilder(maker)
+        .input("x", x)
+        .input("at", flatOrigins(w))
+        .output("y", y)
+        .launch("multicast", 128, fill(R"(
+  unsigned char *smem = kc_shared(), *bar = smem + 4 * $slot$;
+  int b = kc_cluster_rank(), t = threadIdx.x;
+  for (int i = t; i < 4 * $slot$; i += 128)
+    if (b % 2 && i / $slot$ != b) smem[i] = 0;
+  if (t == 0) {
+    kc_mbarrier_init(bar, 1);
+    kc_fence_mbarrier_init();
+  }
+  kc_cluster_sync();
+  if (t == 0) {
+    kc_mbarrier_expect_tx(bar, b % 2 ? $box$ : 4 * $box$);
+    kc_tma_load_multicast_$rank$d(smem + b * $slot$, &m0$at$, bar, 5u | 1u << b);
+  }
+  kc_mbarrier_wait(bar, 0);
+  for (int i = t; i < 4 * $box$; i += 128) y[b * 4 * $box$ + i] = smem[i / $box$ * $slot$ + i % $box$];
+  kc_cluster_sync();)",
+                                      {{"slot", std::to_string(w.slotBytes())}, {"box", std::to_string(box)}, {"rank", std::to_string(rank)},
+                                       {"at", coordinates(rank)}}),
+                4 * w.slotBytes() + 8, 4, 4, {w.map(0)})
+        .build();
+  };
+  cases.push_back(maker);
+}
+
+void addStore(std::vector<HelperCaseMaker> &cases, int rank, int swizzle) {
+  std::string dims = std::to_string(rank) + "d";
+  HelperCaseMaker maker{"tma_store_" + dims + "_swizzle" + std::to_string(swizzle), 90, 90,
+                        {"kc_tma_store_" + dims, "kc_tensor_map", "kc_tma_commit", "kc_tma_wait_read", "kc_fence_proxy_async", "kc_shared"},
+                        nullptr};
+  maker.make = [=] {
+    Window w = makeWindow(rank, swizzle, true);
+    size_t box = size_t(w.boxBytes());
+    auto before = randomBits<uint8_t>(size_t(w.tensorBytes()), 100u + unsigned(rank)), after = before;
+    auto x = randomBits<uint8_t>(4 * box, 110u + unsigned(rank));
+    for (size_t b = 0; b < 4; b++)
+      w.eachByte(b, [&](int64_t from, int64_t to) {
+        if (to >= 0)
+          after[size_t(to)] = x[b * box + size_t(from)];
+      });
+    return CaseBuilder(maker)
+        .input("x", x)
+        .input("at", flatOrigins(w))
+        .inout("y", before, after)
+        .launch("store", 128, fill(R"(
+  unsigned char *smem = kc_shared();
+  for (int i = threadIdx.x; i < 4 * $box$; i += 128) smem[i / $box$ * $slot$ + i % $box$] = x[i];
+  kc_fence_proxy_async();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    for (int b = 0; b < 4; b++) {
+      kc_tma_store_$rank$d(&m0, smem + b * $slot$$at$);
+      kc_tma_commit();
+    }
+    kc_tma_wait_read<2>();
+    kc_tma_wait_read<0>();
+  })",
+                                   {{"slot", std::to_string(w.slotBytes())}, {"box", std::to_string(box)}, {"rank", std::to_string(rank)},
+                                    {"at", coordinates(rank)}}),
+                4 * w.slotBytes(), 1, 1, {w.map(2)})
+        .build();
+  };
+  cases.push_back(maker);
+}
+
+} // namespace
+
+void addTmaCases(std::vector<HelperCaseMaker> &cases) {
+  for (int rank = 1; rank <= 5; rank++) {
+    for (int swizzle : {0, 32, 64, 128}) {
+      addLoad(cases, rank, swizzle);
+      addStore(cases, rank, swizzle);
+    }
+    addMulticast(cases, rank);
+  }
+}
+
+} // namespace kernelc::helpers

@@ -1,0 +1,43 @@
+// RUN: kernelc-opt --cu-unroll %s | FileCheck %s
+
+// Through arithmetic and the bounds of inner loops, into any op with an array.
+// CHECK-LABEL: cu.kernel @registers
+// CHECK: cu.copy
+// CHECK-NEXT: } {cu.unroll}
+// CHECK: memref.load
+// CHECK-NOT: {cu.unroll
+// CHECK: }
+// CHECK-NEXT: } {cu.unroll}
+cu.kernel @registers attributes {sizes = ["N"], arg_sources = [{source = 0 : i64, shape = affine_map<()[s0] -> (s0)>}, {size = 0 : i64}],
+    grid = affine_map<()[s0] -> (s0)>, threads = 32 : i64, shared_bytes = 0 : i64} {
+^bb0(%x: memref<?xf32, 1>, %n: index):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c4096 = arith.constant 4096 : index
+  %r = memref.alloca() : memref<16384xf32, 5>
+  scf.for %i = %c0 to %c4096 step %c1 {
+    %at = arith.muli %i, %c4 : index
+    cu.copy %x[%n] to %r[%at] count 4 : memref<?xf32, 1> to memref<16384xf32, 5>
+  }
+  scf.for %i = %c0 to %c4 step %c1 {
+    scf.for %j = %i to %n step %c1 {
+      %v = memref.load %r[%j] : memref<16384xf32, 5>
+    }
+  }
+}
+
+// A prime number of rounds, more than the budget: no number of them leaves no rest.
+// CHECK-LABEL: cu.kernel @prime
+// CHECK: } {cu.unroll = 1 : i64}
+cu.kernel @prime attributes {sizes = [], arg_sources = [{source = 0 : i64, shape = affine_map<() -> (10007)>}],
+    grid = affine_map<() -> (1)>, threads = 32 : i64, shared_bytes = 0 : i64} {
+^bb0(%x: memref<?xf32, 1>):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c10007 = arith.constant 10007 : index
+  %v = arith.constant 1.0 : f32
+  scf.for %i = %c0 to %c10007 step %c1 {
+    memref.store %v, %x[%i] : memref<?xf32, 1>
+  }
+}

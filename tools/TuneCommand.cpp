@@ -1,0 +1,120 @@
+// kernelc tune: faster schedules, searched on a GPU.
+#include <fstream>
+#include <iostream>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "driver/HostTune.h"
+#include "driver/Program.h"
+#include "tools/Call.h"
+#include "tools/Commands.h"
+#include "tools/Failure.h"
+#include "tools/Files.h"
+
+namespace kernelc::tools {
+namespace {
+
+struct TuneArguments {
+  CallOptions call;
+  std::string budget = "60s", repeats = "11", records, output;
+};
+
+/// "60s", "5m" or a number of seconds.
+std::optional<double> parseSeconds(const std::string &text) {
+  double unit = 1, value = 0;
+  std::string number = text;
+  if (!number.empty() && (number.back() == 's' || number.back() == 'm')) {
+    unit = number.back() == 'm' ? 60 : 1;
+    number.pop_back();
+  }
+  if (!absl::SimpleAtod(number, &value) || !(value > 0))
+    return std::nullopt;
+  return value * unit;
+}
+
+/// One line of the records file: everything needed to use the schedule, and to judge it.
+Json recordOf(const ScheduleTrial &t, const Kernel &kernel, const std::map<std::string, int64_t> &constants, const std::vector<int64_t> &sizes,
+              const std::string &target) {
+  JsonObject sizeMembers; // fixed by --set, or solved from the arguments
+  for (const auto &[name, value] : constants)
+    sizeMembers.push_back({name, value});
+  for (size_t i = 0; i < kernel.sizes.size() && i < sizes.size(); ++i)
+    sizeMembers.push_back({kernel.sizes[i].name, sizes[i]});
+  JsonObject o{{"kernel", kernel.name}, {"target", target}, {"sizes", std::move(sizeMembers)}, {"schedule", toJson(t.point, kernel.name)}};
+  if (t.rejected.empty()) {
+    o.push_back({"median_us", t.seconds * 1e6});
+    o.push_back({"of_best", t.ofBest});
+  } else {
+    o.push_back({"rejected", t.rejected});
+  }
+  return o;
+}
+
+absl::Status tune(const TuneArguments &a, double seconds, int repeats) {
+  absl::StatusOr<Call> call = prepareCall(a.call);
+  if (!call.ok())
+    return call.status();
+  if (call->place.kind != Place::Cuda)
+    return absl::UnavailableError("tune measures on GPUs, and there is none (kernelc doctor says more)");
+  const Kernel &kernel = call->kernel->signature();
+  TuneOptions options;
+  options.seconds = seconds;
+  options.repeats = repeats;
+  std::ofstream records;
+  if (!a.records.empty()) {
+    records.open(a.records, std::ios::app);
+    if (!records)
+      return absl::InvalidArgumentError(absl::StrCat("cannot write '", a.records, "'"));
+  }
+  options.heard = [&](const ScheduleTrial &t, const std::string &target) {
+    absl::StatusOr<std::string> line = printJson(recordOf(t, kernel, call->kernel->program().options().constants, call->arguments.sizes, target));
+    if (records.is_open() && line.ok())
+      records << *line << std::endl;
+  };
+  absl::StatusOr<TuneResult> result = tuneOnHost(*call->session, *call->kernel, call->place, call->arguments.tensors, options);
+  if (!result.ok())
+    return result.status();
+  size_t measured = 0, wrong = 0;
+  for (const ScheduleTrial &t : result->search.trials) {
+    measured += t.rejected.empty();
+    wrong += t.rejected.rfind("wrong", 0) == 0;
+  }
+  std::cerr << absl::StrFormat("kernelc: %s on %s: %d schedules in %d rounds, %d measured, %d with wrong results\n", kernel.name,
+                               result->device, result->search.trials.size(), result->search.rounds, measured, wrong);
+  std::cerr << absl::StrFormat("kernelc: found %.2f us, cost model %.2f us: %.3f times as fast\n", result->bestSeconds * 1e6,
+                               result->startSeconds * 1e6, result->startSeconds / result->bestSeconds);
+  absl::StatusOr<std::string> best = printJson(toJson(result->search.best, kernel.name), /*indent=*/1);
+  if (!best.ok())
+    return best.status();
+  KERNELC_RETURN_IF_ERROR(writeOutput(a.output.empty() ? "-" : a.output, *best + "\n"));
+  return wrong ? absl::DataLossError(absl::StrCat(wrong, " schedules gave wrong results: a schedule must not")) : absl::OkStatus();
+}
+
+} // namespace
+
+int tuneCommand(const std::vector<std::string> &args) {
+  TuneArguments a;
+  Options options("tune", "FILE.kc [NAME=VALUE ...]",
+                  "Searches schedules for these arguments on a GPU, from the cost model's on: neighbours are compiled in parallel, "
+                  "checked, and timed in turns with the best so far. The best goes to -o (stdout) as a file for --schedule.");
+  a.call.add(options);
+  options.value("--budget", a.budget, "TIME", "no round starts later (60s)")
+      .value("--repeats", a.repeats, "N", "runs of each schedule in a round (11)")
+      .value("--records", a.records, "FILE.jsonl", "appends every trial with its time, or why it was rejected")
+      .value("-o", a.output, "PATH", "where the best schedule goes");
+  if (std::optional<int> code = options.parse(args))
+    return *code;
+  std::optional<double> seconds = parseSeconds(a.budget);
+  int repeats = 0;
+  if (a.call.positionals.empty())
+    return options.usageError("which file?");
+  if (!seconds)
+    return options.usageError("--budget takes a time, such as 60s or 5m");
+  if (!absl::SimpleAtoi(a.repeats, &repeats) || repeats < 1)
+    return options.usageError("--repeats takes a positive number");
+  absl::Status status = tune(a, *seconds, repeats);
+  return status.ok() ? int(kDone) : reportFailure(status);
+}
+
+} // namespace kernelc::tools
