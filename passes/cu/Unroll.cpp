@@ -58,6 +58,13 @@ bool synchronises(scf::ForOp loop) {
       .wasInterrupted();
 }
 
+/// Whether products of one round are still in flight in the next. They write their
+/// accumulators behind the compiler's back: a round that NVRTC peels off or unrolls has
+/// registers of its own, and what it moves between them it moves too early.
+bool carriesProducts(scf::ForOp loop) {
+  return llvm::any_of(loop.getBody()->getOps<cu::WgmmaWaitOp>(), [](cu::WgmmaWaitOp wait) { return wait.getPending() > 0; });
+}
+
 struct CuUnrollPass : impl::CuUnrollBase<CuUnrollPass> {
   void runOnOperation() override {
     cu::KernelOp kernel = getOperation();
@@ -90,10 +97,16 @@ private:
 
   /// Marks the loop; returns its operations.
   int64_t decide(scf::ForOp loop, int64_t round) {
-    std::optional<int64_t> trips = findTrips(loop);
-    if (!trips || loop->hasAttr(cu::kUnrollAttr))
-      return round;
     Builder b(loop.getContext());
+    if (loop->hasAttr(cu::kUnrollAttr))
+      return round;
+    if (carriesProducts(loop)) {
+      loop->setAttr(cu::kUnrollAttr, b.getI64IntegerAttr(1));
+      return round;
+    }
+    std::optional<int64_t> trips = findTrips(loop);
+    if (!trips)
+      return round;
     bool keepsRounds = loop->hasAttr(cu::kTilesAttr) || synchronises(loop);
     if (namesRegisters(loop) || (!keepsRounds && round * *trips <= budget_)) {
       loop->setAttr(cu::kUnrollAttr, b.getUnitAttr());

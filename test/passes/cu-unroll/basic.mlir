@@ -41,3 +41,26 @@ cu.kernel @prime attributes {sizes = [], arg_sources = [{source = 0 : i64, shape
     memref.store %v, %x[%i] : memref<?xf32, 1>
   }
 }
+
+// Products in flight from one round to the next: NVRTC must not peel one off, whether it
+// knows how many there are or not.
+// CHECK-LABEL: cu.kernel @products
+// CHECK: cu.wgmma_wait %{{.*}} pending 1
+// CHECK: } {cu.unroll = 1 : i64}
+// CHECK: cu.wgmma_wait %{{.*}} pending 1
+// CHECK: } {cu.unroll = 1 : i64}
+cu.kernel @products attributes {sizes = [], arg_sources = [{size = 0 : i64}], target = "sm_90a",
+    grid = affine_map<() -> (1)>, threads = 128 : i64, shared_bytes = 0 : i64} {
+^bb0(%n: index):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %acc = memref.alloca() : memref<16xf32, 5>
+  scf.for %i = %c0 to %c8 step %c1 {
+    cu.wgmma_wait %acc pending 1 : memref<16xf32, 5>
+  }
+  scf.for %i = %c0 to %n step %c1 {
+    cu.wgmma_wait %acc pending 1 : memref<16xf32, 5>
+  }
+  cu.wgmma_wait %acc pending 0 : memref<16xf32, 5>
+}
