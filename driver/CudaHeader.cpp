@@ -164,15 +164,14 @@ private:
   }
 
   void workspace() {
-    absl::StrAppend(&out_, "/* Bytes of device memory, 256-byte aligned, that a launch needs; the first ", prefix_,
-                    "_ticket_bytes() of them zero at the first launch (each launch leaves them zero). */\nstatic inline size_t ", prefix_,
+    absl::StrAppend(&out_, "/* Bytes of device memory, 256-byte aligned, that a launch needs. */\nstatic inline size_t ", prefix_,
                     "_workspace_bytes(const ", prefix_, "_t *kc_self", sizeParams(), ") {\n", unusedSizes(), "  return (size_t)",
-                    cExpr(k_, v_.workspaceBytes), ";\n}\nstatic inline size_t ", prefix_, "_ticket_bytes(const ", prefix_, "_t *kc_self",
-                    sizeParams(), ") {\n", unusedSizes(), "  return (size_t)", cExpr(k_, v_.ticketBytes), ";\n}\n\n");
+                    cExpr(k_, v_.workspaceBytes), ";\n}\n\n");
   }
 
   void launch() {
-    absl::StrAppend(&out_, "/* Queues the kernel on `kc_stream`. CUDA_ERROR_INVALID_VALUE for sizes it was not compiled for. */\n"
+    absl::StrAppend(&out_, "/* Queues the kernel on `kc_stream`. Every tensor is dense, the last dim fastest: strides cannot be given.\n"
+                           "   CUDA_ERROR_INVALID_VALUE for sizes or addresses it was not compiled for, and where a `require` fails. */\n"
                            "static inline CUresult ", prefix_, "_launch(", prefix_, "_t *kc_self, CUstream kc_stream");
     for (const Param &p : k_.params)
       absl::StrAppend(&out_, ", ", p.kind == ParamKind::Scalar ? cType(p.type) : "CUdeviceptr", " ", nameOf(p));

@@ -70,12 +70,11 @@ absl::StatusOr<BoundLaunch> LoadedKernel::bind(absl::Span<const LaunchValue> val
                                                                kernel_.name, "' is not loaded")),
                     RuntimeErrorKind::NotLoaded);
 
-  int64_t workspace = variant.workspaceBytes.evaluate(args->env()), tickets = variant.ticketBytes.evaluate(args->env());
-  if (workspace < 0 || tickets < 0 || tickets % 256 || tickets > workspace)
+  int64_t workspace = variant.workspaceBytes.evaluate(args->env());
+  if (workspace < 0)
     return absl::InternalError(absl::StrCat(locPrefix(kernel_.loc), "kernel '", kernel_.name, "': a workspace of ", workspace,
-                                            " bytes with ", tickets, " ticket bytes makes no sense"));
+                                            " bytes makes no sense"));
   bound.workspaceBytes_ = size_t(workspace);
-  bound.ticketBytes_ = size_t(tickets);
   for (size_t i = 0; i < variant.launches.size(); ++i) {
     absl::StatusOr<PackedLaunch> packed =
         PackedLaunch::pack(kernel_, variant.launches[i], bound.variant_->entry(i), *args, device_);
@@ -103,7 +102,7 @@ absl::Status BoundLaunch::launch(Stream &stream, cuda::DevicePtr workspace) {
   if (launches_.empty())
     return absl::OkStatus();
   if (workspaceBytes_ && !workspace) {
-    absl::StatusOr<cuda::DevicePtr> own = stream.workspace(workspaceBytes_, ticketBytes_);
+    absl::StatusOr<cuda::DevicePtr> own = stream.workspace(workspaceBytes_);
     if (!own.ok())
       return own.status();
     workspace = *own;

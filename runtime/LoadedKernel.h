@@ -31,12 +31,11 @@ public:
   ~BoundLaunch();
 
   /// Queues the kernel's launches on `stream`. `workspace`: device memory of
-  /// workspaceBytes(), 256-byte aligned, its ticketBytes() zero; 0 takes the
+  /// workspaceBytes(), 256-byte aligned; 0 takes the
   /// stream's own. Capturable once the stream's workspace is large enough.
   absl::Status launch(Stream &stream, cuda::DevicePtr workspace = 0);
 
   size_t workspaceBytes() const { return workspaceBytes_; }
-  size_t ticketBytes() const { return ticketBytes_; }
   /// The variant in use, an index into Kernel::variants.
   int variant() const { return variantIndex_; }
   /// Kernel launches per call; 0 when every grid is empty.
@@ -48,7 +47,7 @@ private:
   Device *device_;
   std::shared_ptr<LoadedVariant> variant_; ///< keeps the code loaded
   int variantIndex_ = -1;
-  size_t workspaceBytes_ = 0, ticketBytes_ = 0;
+  size_t workspaceBytes_ = 0;
   std::vector<PackedLaunch> launches_;
 };
 

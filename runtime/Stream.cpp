@@ -1,7 +1,6 @@
 #include "runtime/Stream.h"
 
 #include <algorithm>
-#include <cassert>
 
 #include "absl/strings/str_cat.h"
 
@@ -65,48 +64,37 @@ absl::Status Stream::waitFor(const Event &event) {
   return device_.check(device_.driver().cuStreamWaitEvent(handle_, event.handle(), 0), "cuStreamWaitEvent");
 }
 
-absl::StatusOr<cuda::DevicePtr> Stream::workspace(size_t bytes, size_t ticketBytes) {
-  assert(ticketBytes % 256 == 0 && "tickets would misalign the workspace");
-  size_t dataBytes = bytes > ticketBytes ? bytes - ticketBytes : 0;
-  if (dataBegin_ == 0 || ticketBytes > ticketBytes_ || dataBytes > dataBytes_)
-    KERNELC_RETURN_IF_ERROR(grow(ticketBytes, dataBytes));
-  return dataBegin_ - ticketBytes;
+absl::StatusOr<cuda::DevicePtr> Stream::workspace(size_t bytes) {
+  if (arenas_.empty() || bytes > arenaBytes_)
+    KERNELC_RETURN_IF_ERROR(grow(bytes));
+  return arenas_.back();
 }
 
-absl::Status Stream::grow(size_t ticketBytes, size_t dataBytes) {
+absl::Status Stream::grow(size_t bytes) {
   absl::StatusOr<bool> capturing = isCapturing();
   if (!capturing.ok())
     return capturing.status();
   if (*capturing)
     return withKind(absl::FailedPreconditionError(absl::StrCat(
-                        "the workspace must grow to ", ticketBytes + dataBytes,
-                        " bytes, which is impossible while the stream captures a graph; call the kernel "
-                        "once on this stream before the capture, or pass a workspace")),
+                        "the workspace must grow to ", bytes, " bytes, which is impossible while the stream captures a graph; "
+                        "call the kernel once on this stream before the capture, or pass a workspace")),
                     RuntimeErrorKind::ColdInCapture);
   auto scope = ContextScope::enter(device_);
   if (!scope.ok())
     return scope.status();
   auto roundUp = [](size_t n) { return (n + 255) / 256 * 256; };
   // Doubling bounds the memory of all arenas together by twice the last one's.
-  size_t tickets = roundUp(std::max({ticketBytes, ticketBytes > ticketBytes_ ? 2 * ticketBytes_ : ticketBytes_, size_t(4096)}));
-  size_t data = roundUp(std::max({dataBytes, dataBytes > dataBytes_ ? 2 * dataBytes_ : dataBytes_, size_t(4096)}));
+  size_t size = roundUp(std::max({bytes, 2 * arenaBytes_, size_t(8192)}));
   const cuda::CudaDriver &d = device_.driver();
   cuda::DevicePtr arena = 0;
-  cuda::Result result = d.cuMemAlloc(&arena, tickets + data);
+  cuda::Result result = d.cuMemAlloc(&arena, size);
   if (result == cuda::kOutOfMemory) { // without the reserve it may still fit
-    tickets = roundUp(std::max(ticketBytes, size_t(256)));
-    data = roundUp(std::max(dataBytes, size_t(256)));
-    result = d.cuMemAlloc(&arena, tickets + data);
+    size = roundUp(std::max(bytes, size_t(256)));
+    result = d.cuMemAlloc(&arena, size);
   }
-  KERNELC_RETURN_IF_ERROR(device_.check(result, absl::StrCat("cuMemAlloc of ", tickets + data, " workspace bytes")));
-  if (cuda::Result r = d.cuMemsetD8Async(arena, 0, tickets, handle_); r != cuda::kSuccess) {
-    d.cuMemFree(arena);
-    return device_.check(r, "cuMemsetD8Async");
-  }
+  KERNELC_RETURN_IF_ERROR(device_.check(result, absl::StrCat("cuMemAlloc of ", size, " workspace bytes")));
   arenas_.push_back(arena);
-  dataBegin_ = arena + tickets;
-  ticketBytes_ = tickets;
-  dataBytes_ = data;
+  arenaBytes_ = size;
   return absl::OkStatus();
 }
 

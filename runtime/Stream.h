@@ -34,22 +34,18 @@ public:
   /// Later work here starts after what `event` recorded.
   absl::Status waitFor(const Event &event);
 
-  /// Device memory for one kernel: the first `ticketBytes` of it are zero and must
-  /// be left zero, the rest holds anything. 256-byte aligned (`ticketBytes` must be
-  /// a multiple of 256). Memory that was handed out stays valid for the stream's
-  /// life, since captured graphs may hold it. Warm calls do not allocate;
-  /// ColdInCapture if it would have to during a capture.
-  absl::StatusOr<cuda::DevicePtr> workspace(size_t bytes, size_t ticketBytes = 0);
+  /// Device memory for one kernel, which holds anything; 256-byte aligned. Memory that
+  /// was handed out stays valid for the stream's life, since captured graphs may hold
+  /// it. Warm calls do not allocate; ColdInCapture if it would have to during a capture.
+  absl::StatusOr<cuda::DevicePtr> workspace(size_t bytes);
 
 private:
   Stream(Device &device, cuda::StreamHandle handle, bool owned);
-  absl::Status grow(size_t ticketBytes, size_t dataBytes);
+  absl::Status grow(size_t bytes);
   Device &device_;
   cuda::StreamHandle handle_;
   bool owned_;
-  // Tickets end where data begins, so that no kernel's data ever lies on another's tickets.
-  cuda::DevicePtr dataBegin_ = 0;
-  size_t ticketBytes_ = 0, dataBytes_ = 0;
+  size_t arenaBytes_ = 0; ///< of the last arena
   std::vector<cuda::DevicePtr> arenas_;
 };
 

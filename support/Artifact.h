@@ -116,10 +116,7 @@ struct Variant {
   std::string guardText;
   std::vector<ParamGuard> params;     ///< parallel to Kernel::params
   std::string cudaText;
-  SizeExpr workspaceBytes;
-  /// The first so many bytes of the workspace are tickets: zero when a launch begins
-  /// and left zero by it. A multiple of 256; the rest of the workspace holds anything.
-  SizeExpr ticketBytes;
+  SizeExpr workspaceBytes;            ///< device memory that holds anything when a launch begins
   std::vector<Launch> launches;
   std::vector<std::string> remarks;   ///< fallbacks taken, with reasons
 };

@@ -105,7 +105,7 @@ private:
       return fail("has layout guards for ", v.params.size(), " of ", kernel_.params.size(), " parameters");
     if (v.launches.size() > ArtifactLimits::kMaxLaunches)
       return fail("has too many launches");
-    for (auto [e, what] : {std::pair(&v.guard, "guard"), {&v.workspaceBytes, "workspace"}, {&v.ticketBytes, "tickets"}})
+    for (auto [e, what] : {std::pair(&v.guard, "guard"), {&v.workspaceBytes, "workspace"}})
       if (absl::Status s = expr(*e, what); !s.ok())
         return s;
     std::string variant = where_;

@@ -109,7 +109,7 @@ Json toJson(const ParamGuard &g) {
 Json toJson(const Variant &v) {
   return JsonObject{{"name", v.name}, {"target", v.target}, {"guard", toJson(v.guard)}, {"guard_text", v.guardText},
                     {"params", listToJson(v.params)}, {"workspace_bytes", toJson(v.workspaceBytes)},
-                    {"ticket_bytes", toJson(v.ticketBytes)}, {"launches", listToJson(v.launches)},
+                    {"launches", listToJson(v.launches)},
                     {"remarks", listToJson(v.remarks)}, {"cuda", v.cudaText}};
 }
 
@@ -368,7 +368,6 @@ Variant readVariant(const Node &n) {
   v.guardText = o["guard_text"].string();
   v.params = o["params"].list<ParamGuard>(ArtifactLimits::kMaxParams, readGuard);
   v.workspaceBytes = readExpr(o["workspace_bytes"]);
-  v.ticketBytes = readExpr(o["ticket_bytes"]);
   v.launches = o["launches"].list<Launch>(ArtifactLimits::kMaxLaunches, readLaunch);
   v.remarks = o["remarks"].list<std::string>(100000, [](const Node &r) { return r.string(); });
   v.cudaText = o["cuda"].string();

@@ -215,7 +215,12 @@ private:
 
   bool string(std::string *out) {
     ++pos_; // the quote
+    auto isPlain = [](char c) { return uint8_t(c) >= 0x20 && uint8_t(c) < 0x80 && c != '"' && c != '\\'; };
     while (true) {
+      size_t begin = pos_;
+      while (pos_ < text_.size() && isPlain(text_[pos_]))
+        ++pos_;
+      out->append(text_.data() + begin, pos_ - begin);
       if (pos_ >= text_.size())
         return fail("the string does not end");
       char c = text_[pos_];

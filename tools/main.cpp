@@ -1,5 +1,6 @@
 // kernelc and kernelc-opt: one multi-call binary. Which tool runs is decided by
 // the name it is called by, or by the first argument.
+#include <csignal>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -58,6 +59,8 @@ int main(int argc, char **argv) {
   if (args[0] == "--version")
     return versionCommand();
   installCrashHandler();
+  // A limit on file sizes is like a full disk: an error of the write, which cleans up.
+  std::signal(SIGXFSZ, SIG_IGN);
   rememberCommand(args);
   std::vector<std::string> names{"opt"};
   for (const Command &c : kCommands) {

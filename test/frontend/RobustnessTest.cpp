@@ -131,6 +131,21 @@ TEST(Robustness, TruncatedExamples) {
       checkAnything(text.substr(0, n));
 }
 
+TEST(Robustness, NoiseOfTheLargestLength) {
+  std::mt19937 random(3);
+  std::string bytes(1 << 20, ' '), ascii = bytes;
+  for (char &c : bytes)
+    c = char(random());
+  for (char &c : ascii)
+    c = char(32 + random() % 95);
+  const char *words[] = {"def ", "let ", "f(", ")", "[i]", "x", "= ", "+ ", "sum[k](", "{ ", "}", "-> ", "1 ", "if ", ", ", ": "};
+  std::string grammar = "def f(x: f32[N]) -> (y: f32[N]) { ";
+  while (grammar.size() < (1 << 20) - 16)
+    grammar += words[random() % std::size(words)];
+  for (const std::string &text : {bytes, ascii, grammar})
+    expectLimit(text, "");
+}
+
 TEST(Robustness, EmptyAndBinary) {
   checkAnything("");
   checkAnything(std::string(100, '\0'));

@@ -16,7 +16,7 @@ TEST_F(LaunchAllocation, TheCounterSeesWhatIsAllocated) {
   EXPECT_GT(countAllocations([&] { v.resize(1000); }), 0);
 }
 
-// Two launches, tensor maps, a workspace with tickets, a cluster.
+// Two launches, tensor maps, a workspace, a cluster.
 TEST_F(LaunchAllocation, WarmLaunchesAllocateNothing) {
   auto kernel = LoadedKernel::create(*device, testing_kernels::matmul());
   ASSERT_TRUE(kernel.ok()) << kernel.status();

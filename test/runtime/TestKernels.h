@@ -32,7 +32,7 @@ inline Kernel axpy() {
 }
 
 /// def mm(x: bf16[M, K], w: bf16[N, K]) -> (y: bf16[M, N]), with tensor maps, a
-/// cluster, dynamic shared memory, a workspace with tickets and a second launch;
+/// cluster, dynamic shared memory, a workspace and a second launch;
 /// variant 0 wants inner unit stride and 16-byte alignment, variant 1 takes all.
 inline Kernel matmul() {
   Kernel k;
@@ -59,7 +59,6 @@ inline Kernel matmul() {
   fast.target = "sm_90a";
   fast.params = {{LayoutClass::InnerUnit, 16}, {LayoutClass::InnerUnit, 16}, {LayoutClass::Dense, 16}};
   fast.workspaceBytes = SizeExpr(256) + m * n * 4;
-  fast.ticketBytes = 256;
   Launch l;
   l.entry = "kc_mm";
   l.grid = ceilDiv(m, 128) * ceilDiv(n, 128) * 2;

@@ -38,7 +38,7 @@ TEST(ArtifactJson, RoundTrip) {
   const Kernel &k = (*back)[1];
   EXPECT_EQ(k.variants[0].cudaText, rich().variants[0].cudaText);
   EXPECT_EQ(k.variants[0].guard, rich().variants[0].guard);
-  EXPECT_EQ(k.variants[0].ticketBytes, rich().variants[0].ticketBytes);
+  EXPECT_EQ(k.variants[0].workspaceBytes, rich().variants[0].workspaceBytes);
   EXPECT_EQ(k.sizes[3].constant, 7);
   EXPECT_FALSE(k.sizes[0].constant.has_value());
   EXPECT_EQ(k.params[2].kind, ParamKind::Output);
@@ -81,8 +81,8 @@ std::string errorAfter(const std::string &from, const std::string &to) {
 }
 
 TEST(ArtifactJson, StrictReader) {
-  EXPECT_EQ(errorAfter("\"kernelc_artifact\": 2", "\"kernelc_artifact\": 3"),
-            "the artifact has version 3; this kernelc reads version 2; compile it again");
+  EXPECT_EQ(errorAfter("\"kernelc_artifact\": 3", "\"kernelc_artifact\": 4"),
+            "the artifact has version 4; this kernelc reads version 3; compile it again");
   EXPECT_EQ(errorAfter("\"block\": 384", "\"blocks\": 384"),
             "kernels[0].variants[0].launches[0].block: expected an integer from 0 to 2147483647, got nothing");
   EXPECT_EQ(errorAfter("\"block\": 384", "\"block\": 384, \"extra\": 0"), "kernels[0].variants[0].launches[0]: unknown member 'extra'");

@@ -8,25 +8,14 @@
 
 #include <cstdlib>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "driver/HostTensor.h"
 #include "driver/Session.h"
-#include "runtime/DiskCache.h"
-#include "runtime/Nvrtc.h"
 #include "test/runtime/FakeCuda.h"
+#include "test/tools/FakeCubin.h"
 
 namespace kernelc {
 
 inline constexpr char kScale[] = "def scale(a: f32, x: f32[N]) -> (y: f32[N]) { y[i] = a * x[i] }";
-
-inline int argumentBytes(const Kernel &k, const LaunchArg &a) {
-  if (auto *s = std::get_if<ScalarArg>(&a))
-    return std::max(1, elementBits(k.params[s->param].type) / 8);
-  if (auto *z = std::get_if<SizeArg>(&a))
-    return z->bits / 8;
-  return std::holds_alternative<TensorMapArg>(a) ? 128 : 8;
-}
 
 class SessionCuda : public testing::Test {
 protected:
@@ -50,24 +39,10 @@ protected:
   Kernel prepare(JitKernel &kernel, absl::Span<const LaunchValue> values) {
     auto k = kernel.variantFor(target_, values);
     EXPECT_TRUE(k.ok()) << k.status();
-    const Variant &v = k->variants[0];
-    std::vector<fakecuda::FakeEntry> entries;
-    for (const Launch &l : v.launches) {
-      fakecuda::FakeEntry e;
-      e.name = l.entry;
-      for (const LaunchArg &a : l.args)
-        e.paramBytes.push_back(argumentBytes(*k, a));
-      entries.push_back(e);
-    }
-    store(v, fakecuda::makeCubin(entries));
+    store(k->variants[0], fakeCubinOf(*k));
     return *k;
   }
-  void store(const Variant &v, const std::string &cubin) {
-    Nvrtc &nvrtc = **session_->nvrtc();
-    CacheKey key = CacheKey::content(v.cudaText, target_, absl::StrJoin(Nvrtc::options(target_), "\n"),
-                                     absl::StrCat(nvrtc.version().first, ".", nvrtc.version().second), nvrtc.buildId());
-    session_->cache().put(DiskCache::Kind::Content, key, absl::StrCat(absl::string_view("\0", 1), cubin));
-  }
+  void store(const Variant &v, const std::string &cubin) { storeCubin(*session_, v, cubin); }
   std::vector<HostTensor> tensors(int64_t n) {
     std::vector<HostTensor> t;
     t.emplace_back(ElementType::f32, std::vector<int64_t>{});

@@ -1,0 +1,44 @@
+// Cubins that FakeCuda loads, in the place of those that NVRTC would make of a real text.
+#pragma once
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "driver/Session.h"
+#include "runtime/DiskCache.h"
+#include "runtime/Nvrtc.h"
+#include "test/runtime/FakeCuda.h"
+
+namespace kernelc {
+
+inline int argumentBytes(const Kernel &k, const LaunchArg &a) {
+  if (auto *s = std::get_if<ScalarArg>(&a))
+    return std::max(1, elementBits(k.params[s->param].type) / 8);
+  if (auto *z = std::get_if<SizeArg>(&a))
+    return z->bits / 8;
+  return std::holds_alternative<TensorMapArg>(a) ? 128 : 8;
+}
+
+/// With the entries of the kernel's first variant.
+inline std::string fakeCubinOf(const Kernel &kernel) {
+  std::vector<fakecuda::FakeEntry> entries;
+  for (const Launch &l : kernel.variants[0].launches) {
+    fakecuda::FakeEntry e;
+    e.name = l.entry;
+    for (const LaunchArg &a : l.args)
+      e.paramBytes.push_back(argumentBytes(kernel, a));
+    entries.push_back(e);
+  }
+  return fakecuda::makeCubin(entries);
+}
+
+/// Puts `cubin` into the session's cache, under the key of the variant's text. The session has NVRTC.
+inline void storeCubin(Session &session, const Variant &v, const std::string &cubin) {
+  Nvrtc &nvrtc = **session.nvrtc();
+  CacheKey key = CacheKey::content(v.cudaText, v.target, absl::StrJoin(Nvrtc::options(v.target), "\n"),
+                                   absl::StrCat(nvrtc.version().first, ".", nvrtc.version().second), nvrtc.buildId());
+  session.cache().put(DiskCache::Kind::Content, key, absl::StrCat(absl::string_view("\0", 1), cubin));
+}
+
+} // namespace kernelc
