@@ -64,3 +64,19 @@ cu.kernel @products attributes {sizes = [], arg_sources = [{size = 0 : i64}], ta
   }
   cu.wgmma_wait %acc pending 0 : memref<16xf32, 5>
 }
+
+// The place in memory that is copied to a register does not say which register.
+// CHECK-LABEL: cu.kernel @memory_only
+// CHECK: cu.copy
+// CHECK-NEXT: } {cu.tiles}
+cu.kernel @memory_only attributes {sizes = [], arg_sources = [{source = 0 : i64, shape = affine_map<() -> (64)>}],
+    grid = affine_map<() -> (1)>, threads = 32 : i64, shared_bytes = 0 : i64} {
+^bb0(%x: memref<?xf32, 1>):
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c64 = arith.constant 64 : index
+  %r = memref.alloca() : memref<4xf32, 5>
+  scf.for %i = %c0 to %c64 step %c4 {
+    cu.copy %x[%i] to %r[%c0] count 4 : memref<?xf32, 1> to memref<4xf32, 5>
+  } {cu.tiles}
+}
