@@ -7,7 +7,7 @@
 #include <csignal>
 #include <fcntl.h>
 
-#include "support/StableHash.h"
+#include "support/Checksum.h"
 #include "test/runtime/CacheFixture.h"
 
 namespace kernelc {
@@ -129,11 +129,11 @@ TEST(CacheEntryTest, HugeLengthsAreRefused) {
   CacheEntry e{CacheKey().add("a", "b"), "payload"};
   std::string good = e.encode();
   // Lengths with a right checksum: only the framing is wrong.
-  for (size_t at = 16; at + 8 + 32 <= good.size(); ++at) {
-    std::string bad = good.substr(0, good.size() - 32);
+  for (size_t at = 16; at + 8 + sizeof(Checksum) <= good.size(); ++at) {
+    std::string bad = good.substr(0, good.size() - sizeof(Checksum));
     for (int i = 0; i < 8; ++i)
       bad[at + i] = '\xff';
-    Sha256::Digest sum = Sha256::of(bad);
+    Checksum sum = checksumOf(bad);
     bad.append(reinterpret_cast<const char *>(sum.data()), sum.size());
     if (auto decoded = CacheEntry::decode(bad)) // a change inside a string is legal
       EXPECT_EQ(decoded->encode(), bad);
