@@ -67,12 +67,13 @@ template <class Fn> void forEachRow(const TmaOp &op, Fn &&fn) {
   }
 }
 
-/// Every f32 of `line` to the nearest tf32, ties away from zero (as cvt.rna.tf32.f32).
+/// Every f32 of `line` to the nearest tf32, ties to even (as an H200 was seen to do; PTX
+/// leaves it open, and cvt.rna.tf32.f32 has ties away from zero).
 void roundToTf32(std::vector<unsigned char> &line) {
   for (size_t i = 0; i + 4 <= line.size(); i += 4) {
     uint32_t v;
     std::memcpy(&v, line.data() + i, 4);
-    v = (v & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : (v + 0x1000u) & ~0x1fffu;
+    v = (v & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : (v + 0xfffu + (v >> 13 & 1)) & ~0x1fffu;
     std::memcpy(line.data() + i, &v, 4);
   }
 }

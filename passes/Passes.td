@@ -25,9 +25,11 @@ def TePrecisionCast : Pass<"te-precision-cast", "::kernelc::te::KernelOp"> {
   let summary = "Round the operands of contractions as the kernel's policy says";
   let description = [{
     Carries out the policy in the kernel's `precision` attribute and takes it away;
-    without one nothing happens. A policy is `contract = "tf32"`, `"bf16"` or `"f16"`,
-    or `tolerance = 1.0e-3`. The f32 factors of sums of products are rounded
+    without one nothing happens. A policy is `contract = "tf32"`, `"bf16"`, `"f16"` or
+    `"bf16x3"`, or `tolerance = 1.0e-3`. The f32 factors of sums of products are rounded
     (`te.round .. to tf32`; `arith.truncf` and `arith.extf` for bf16 and f16).
+    With `bf16x3` a factor is the sum of its bf16 and the bf16 of the rest, and the sum runs
+    over three `part`s first: high·high, high·low, low·high (not where it has a condition).
     Everything else stays as wide as it is: accumulators, exponentials, norms,
     pointwise code, and products that a matrix unit takes exactly already.
     *Runs after `te-simplify`, before `te-plan`, because* only then are the factors of
@@ -145,7 +147,9 @@ def TeRepack : Pass<"te-repack", "::kernelc::te::KernelOp"> {
     (`repackWork`, `repackReuse`); a remark names each operand.
     *Runs after `te-simplify`, before `te-plan`, because* the first would inline the copy
     back into its reader, and the second chooses the unit by what the operands are.
-    Not tried: masked products, operands that are computed or clamped. Numeric effect: none.
+    Operands that are computed (casts, scales, dequantized weights, the parts of `bf16x3`) are
+    written there as well, in the type that the unit takes, under the same conditions.
+    Not tried: masked products, operands read with clamped subscripts. Numeric effect: none.
   }];
   let options = [
     Option<"work", "work", "int64_t", "-1", "multiply-adds from which copies pay (-1: the target's)">,
@@ -278,13 +282,14 @@ def CuUnroll : Pass<"cu-unroll", "::kernelc::cu::KernelOp"> {
     it costs: only arrays with constant subscripts are kept in registers. Others are unrolled
     fully while that comes to at most the target's `unrollOperations` (operations of
     the IR, inner loops counted as often as they are unrolled), else by the largest divisor of
-    their rounds for which it does, which may be 1. Loops in which threads wait for each other
-    or for copies keep their rounds: the pipeline has counted them.
+    their rounds for which it does, which may be 1. Loops over tiles (`cu.tiles`) and those in
+    which threads wait for each other or for copies keep their rounds: what is in flight in
+    one is the schedule's.
 
     *Runs after `tile-to-cu` and the simplifications that follow it, because* those remove
     loops of one round, and would have to carry the marks along; the marks hold from here to
     the text. A loop that is marked already is left as it is. Postcondition: every
-    other loop with a constant number of rounds that does not synchronise has a mark.
+    other loop with a constant number of rounds that is not over tiles has a mark.
 
     Not tried: loops whose bounds only the launch knows (NVRTC may); unrolling in the IR
     (the text would be walls of lines). Numeric effect: none.

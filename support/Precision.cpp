@@ -11,15 +11,15 @@ namespace {
 absl::Status setContract(PrecisionPolicy &policy, absl::string_view value) {
   if (!policy.contract.empty() && policy.contract != value)
     return absl::InvalidArgumentError(absl::StrCat("contract is given twice: ", policy.contract, " and ", value));
-  for (absl::string_view known : {"tf32", "bf16", "f16"})
+  for (absl::string_view known : {"tf32", "bf16", "f16", "bf16x3"})
     if (value == known) {
       policy.contract = std::string(value);
       return absl::OkStatus();
     }
-  for (absl::string_view later : {"f8e4m3", "f8e5m2", "bf16x3", "tf32x3"})
+  for (absl::string_view later : {"f8e4m3", "f8e5m2", "tf32x3"})
     if (value == later)
-      return absl::UnimplementedError(absl::StrCat("contract = ", value, " is not supported yet; tf32, bf16 and f16 are"));
-  return absl::InvalidArgumentError(absl::StrCat("contract takes tf32, bf16 or f16, not '", value, "'"));
+      return absl::UnimplementedError(absl::StrCat("contract = ", value, " is not supported yet; tf32, bf16, f16 and bf16x3 are"));
+  return absl::InvalidArgumentError(absl::StrCat("contract takes tf32, bf16, f16 or bf16x3, not '", value, "'"));
 }
 
 absl::Status setTolerance(PrecisionPolicy &policy, absl::string_view value) {

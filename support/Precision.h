@@ -14,7 +14,7 @@
 namespace kernelc {
 
 struct PrecisionPolicy {
-  std::string contract; ///< tf32, bf16 or f16; empty: none named
+  std::string contract; ///< tf32, bf16, f16 or bf16x3; empty: none named
   double tolerance = 0; ///< the relative error to allow; 0: none named
 
   bool empty() const { return contract.empty() && tolerance == 0; }

@@ -11,7 +11,7 @@ namespace kernelc::tools {
 void SourceOptions::add(Options &o) {
   o.value("--kernel", kernel, "NAME", "the kernel of the file (needed when it defines several)");
   o.list("--set", sets, "NAME=N", "fixes a size or a const parameter");
-  o.list("--precision", precision, "KEY=TYPE", "rounds the operands of products: contract=tf32, bf16 or f16");
+  o.list("--precision", precision, "KEY=TYPE", "rounds the operands of products: contract=tf32, bf16, f16 or bf16x3");
   o.value("--tolerance", tolerance, "rel=X", "the cheapest precision of products whose error bound holds");
   o.value("--schedule", schedule, "FILE", "takes schedules from a file");
 }

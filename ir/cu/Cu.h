@@ -39,6 +39,9 @@ mlir::Location unnamed(mlir::Location loc);
 /// number: by so many rounds (`#pragma unroll 4`; 1: not at all). Without it NVRTC decides.
 inline constexpr llvm::StringLiteral kUnrollAttr = "cu.unroll";
 
+/// On an scf.for: a loop over tiles. What is in flight in a round of it is the schedule's.
+inline constexpr llvm::StringLiteral kTilesAttr = "cu.tiles";
+
 /// On an op with one index result, or on an scf.for for its variable: 32 bits hold every
 /// value it can have, whatever the kernel's `index_bits`.
 inline constexpr llvm::StringLiteral kNarrowAttr = "cu.narrow";

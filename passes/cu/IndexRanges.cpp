@@ -129,6 +129,8 @@ Range IndexRanges::ofOp(Operation *op, Facts &facts) {
   APInt constant;
   if (matchPattern(op, m_ConstantInt(&constant)))
     return Range::just(constant.getSExtValue());
+  if (op->getNumResults() != 1 || !op->getResult(0).getType().isIndex())
+    return {}; // other integers wrap
   auto operand = [&](unsigned i) { return compute(op->getOperand(i), facts); };
   constexpr int64_t kMaxGrid = std::numeric_limits<int32_t>::max();
   return llvm::TypeSwitch<Operation *, Range>(op)

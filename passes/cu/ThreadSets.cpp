@@ -108,13 +108,24 @@ void ThreadFunction::evaluate(MutableArrayRef<int64_t> values) const {
 // ThreadSets
 //===----------------------------------------------------------------------===//
 
+/// Whether the kernel only reads this tensor: then equal addresses hold equal values.
+static bool isReadOnly(Value tensor) {
+  return isa<BlockArgument>(tensor) && cu::spaceOf(tensor) == cu::Global && llvm::all_of(tensor.getUsers(), [&](Operation *user) {
+           if (auto copy = dyn_cast<cu::CopyOp>(user))
+             return copy.getTarget() != tensor;
+           return isa<memref::LoadOp, cu::CpAsyncOp>(user);
+         });
+}
+
 bool ThreadSets::isUniform(Value v) {
   auto [it, isNew] = uniform_.try_emplace(v, false); // round a circle: not known
   if (!isNew)
     return it->second;
   auto all = [&](ValueRange values) { return llvm::all_of(values, [&](Value x) { return isUniform(x); }); };
   bool result = false;
-  if (Operation *op = v.getDefiningOp()) {
+  if (auto load = v.getDefiningOp<memref::LoadOp>()) {
+    result = isReadOnly(load.getMemRef()) && all(load.getIndices());
+  } else if (Operation *op = v.getDefiningOp()) {
     result = !isa<cu::ThreadIdOp, cu::WarpgroupOp, cu::ShuffleXorOp>(op) && op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
              all(op->getOperands());
   } else if (v.getParentBlock() == &kernel_.getBlock()) {

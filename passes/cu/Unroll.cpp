@@ -94,11 +94,12 @@ private:
     if (!trips || loop->hasAttr(cu::kUnrollAttr))
       return round;
     Builder b(loop.getContext());
-    if (namesRegisters(loop) || (!synchronises(loop) && round * *trips <= budget_)) {
+    bool keepsRounds = loop->hasAttr(cu::kTilesAttr) || synchronises(loop);
+    if (namesRegisters(loop) || (!keepsRounds && round * *trips <= budget_)) {
       loop->setAttr(cu::kUnrollAttr, b.getUnitAttr());
       return round * *trips;
     }
-    if (synchronises(loop))
+    if (keepsRounds)
       return round;
     int64_t factor = 1; // the largest that leaves no rest
     for (int64_t f = 2; f < *trips && f * round <= budget_; ++f)

@@ -2,6 +2,7 @@
 #include "passes/Passes.h"
 
 #include "ir/te/Precision.h"
+#include "mlir/IR/IRMapping.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 #include "passes/te/Affine.h"
@@ -34,6 +35,9 @@ Type typeOf(const Narrow &narrow, MLIRContext *context) {
          : name == "f16" ? Type(Float16Type::get(context))
                          : Type(FloatTF32Type::get(context));
 }
+
+/// Operands as sums of two bf16: 16 bits of each.
+constexpr llvm::StringLiteral kBf16x3 = "bf16x3";
 
 const Narrow *findNarrow(StringRef name) {
   for (const Narrow &n : kTypes)
@@ -119,6 +123,12 @@ private:
     std::string name = reduce.getNameAttr() ? reduce.getNameAttr().str() : "sum";
     if (policy_.tolerance != 0)
       return chooseType(reduce, c, name);
+    if (policy_.contract == kBf16x3) {
+      if (reduce.getCondition())
+        return explain(reduce, "the product of '" + name + "' stays f32: its sum has a condition, which bf16x3 does not take yet");
+      castToParts(reduce, c);
+      return;
+    }
     const Narrow *narrow = findNarrow(policy_.contract);
     castFactors(reduce, c, *narrow);
     explain(reduce, "the product of '" + name + "' rounds its operands to " + narrow->name);
@@ -173,6 +183,54 @@ private:
         use.set(arith::ExtFOp::create(b, loc, factor.getType(), rounded));
       }
     }
+  }
+
+  /// Σ_k a·b  →  Σ_part Σ_k a_part·b_part with a = a_high + a_low in bf16, b alike, over
+  /// high·high, high·low, low·high: what is left out is 2^-16 of each term.
+  void castToParts(ReduceOp reduce, const Contraction &c) {
+    OpBuilder b(reduce);
+    Location loc = reduce.getLoc();
+    Type bf16 = b.getBF16Type();
+    unsigned parallel = reduce.getNumParallel();
+    Operation *product = reduce.getYield().getValues()[0].getDefiningOp();
+    constexpr int64_t parts = 3;
+    SmallVector<Attribute> indices(reduce.getIndices().getValue());
+    indices.insert(indices.begin() + parallel, b.getStringAttr("part"));
+    SmallVector<AffineExpr> extents(reduce.getExtents().getResults());
+    extents.insert(extents.begin() + parallel, b.getAffineConstantExpr(parts));
+    auto made = ReduceOp::create(b, loc, cast<RankedTensorType>(reduce.getResult().getType()), reduce.getKind(), b.getArrayAttr(indices), parallel,
+                                 AffineMap::get(0, reduce.getExtents().getNumSymbols(), extents, b.getContext()), IntegerSetAttr(), Value(),
+                                 AffineMapAttr(), reduce.getShapeAttr(), reduce.getNameAttr());
+    Block &block = made.getBody().emplaceBlock();
+    IRMapping mapping;
+    for (unsigned d = 0; d < reduce.getNumDims() + 1; ++d)
+      block.addArgument(b.getIndexType(), loc);
+    for (unsigned d = 0; d < reduce.getNumDims(); ++d)
+      mapping.map(reduce.getBlock().getArgument(d), block.getArgument(d < parallel ? d : d + 1));
+    b.setInsertionPointToStart(&block);
+    for (Operation &op : reduce.getBlock())
+      b.clone(op, mapping);
+    Operation *inner = mapping.lookup(product);
+    b.setInsertionPoint(inner);
+    Value part = block.getArgument(parallel);
+    for (unsigned side : {0u, 1u}) {
+      Value factor = inner->getOperand(side);
+      // Low in the last part for the first factor, in part 1 for the second.
+      Value lowPart = arith::ConstantIndexOp::create(b, loc, side == 0 ? parts - 1 : 1);
+      Value isLow = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, part, lowPart);
+      Value high = arith::TruncFOp::create(b, loc, bf16, factor);
+      Value rest = arith::SubFOp::create(b, loc, factor, arith::ExtFOp::create(b, loc, factor.getType(), high));
+      // Infinity leaves no number; NaN is in the high part already.
+      Value isNumber = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ORD, rest, rest);
+      Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
+      Value low = arith::TruncFOp::create(b, loc, bf16, arith::SelectOp::create(b, loc, isNumber, rest, zero));
+      Value chosen = arith::SelectOp::create(b, loc, isLow, low, high);
+      inner->setOperand(side, arith::ExtFOp::create(b, loc, factor.getType(), chosen));
+    }
+    reduce.getResult().replaceAllUsesWith(made.getResult());
+    std::string name = reduce.getNameAttr() ? reduce.getNameAttr().str() : "sum";
+    explain(made, "the product of '" + name + "' multiplies its operands as sums of two bf16: three products of them");
+    reduce.erase();
   }
 
   KernelOp kernel_;

@@ -3,6 +3,8 @@
 #include "passes/Passes.h"
 
 #include "ir/te/TeShape.h"
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/IR/IRMapping.h"
 #include "passes/te/Affine.h"
 #include "passes/te/Contraction.h"
 #include "passes/te/Grouping.h"
@@ -30,6 +32,11 @@ public:
       : kernel_(kernel), hasUnit_(hasUnit), work_(work), reuse_(reuse), facts_(facts) {}
 
   void run() {
+    for (ReduceOp reduce : llvm::to_vector(kernel_.getBlock().getOps<ReduceOp>()))
+      if (std::optional<Contraction> c = findContraction(reduce)) {
+        materialize(reduce, *c, c->a, c->m, c->aUnsigned);
+        materialize(reduce, *c, c->b, c->n, c->bUnsigned);
+      }
     for (ReduceOp reduce : llvm::to_vector(kernel_.getBlock().getOps<ReduceOp>()))
       if (std::optional<Contraction> c = findContraction(reduce); c && isWorthCopies(reduce, *c)) {
         repack(reduce, *c, c->a);
@@ -84,6 +91,92 @@ private:
     };
     Work work{extentOf(c.batch), extentOf(c.m), extentOf(c.n), extentOf(c.k)};
     return bounded ? std::optional(work) : std::nullopt;
+  }
+
+  /// Whether `factor` is an element of a tensor of the unit's type, or one that the copy rounds to it.
+  static bool isStored(Value factor, Type unitType) {
+    ReadOp read = findOperandRead(factor);
+    return read && (isa<FloatTF32Type>(unitType) ? read.getResult().getType().isF32() : read.getResult().getType() == unitType);
+  }
+
+  /// factor = f(T[..], ..)  →  P[batch, outer, k] = f(T[..], ..) in the unit's type;  factor = P[batch, outer, k]
+  void materialize(ReduceOp reduce, const Contraction &c, Value factor, ArrayRef<unsigned> outer, bool isUnsigned) {
+    std::optional<Work> work = hasUnit_ && c.unitType && !c.aWhere && !c.bWhere ? workOf(reduce, c) : std::nullopt;
+    if (!work || isStored(factor, c.unitType))
+      return;
+    SmallVector<unsigned> dims(c.batch);
+    llvm::append_range(dims, outer);
+    llvm::append_range(dims, c.k);
+    double copied = double(work->batch) * work->k * (outer == ArrayRef<unsigned>(c.m) ? work->m : work->n);
+    if (work->total() < std::max(double(reuse_) * copied, double(work_)))
+      return;
+    // The value that the unit takes, and what leads to it.
+    auto round = factor.getDefiningOp<RoundOp>();
+    Value value = round ? round.getInput() : isa<FloatTF32Type>(c.unitType) ? factor : stripWidening(factor);
+    llvm::SetVector<Operation *> slice;
+    BackwardSliceOptions options;
+    options.inclusive = true;
+    options.filter = [&](Operation *op) { return op->getBlock() == &reduce.getBlock(); };
+    if (failed(getBackwardSlice(value, &slice, options)) || llvm::any_of(slice, [](Operation *op) { return !isPure(op); }))
+      return;
+    std::string name = "operand";
+    for (Operation *op : slice)
+      if (auto read = dyn_cast<ReadOp>(op)) {
+        name = nameOf(read.getTensor());
+        break;
+      }
+    OpBuilder b(reduce);
+    Location loc = factor.getLoc();
+    AffineMap extents = reduce.getExtents();
+    SmallVector<AffineExpr> domain, rows;
+    SmallVector<Attribute> indices;
+    for (unsigned d : dims) {
+      domain.push_back(extents.getResult(d));
+      indices.push_back(reduce.getIndices()[d]);
+    }
+    Type element = isa<FloatTF32Type>(c.unitType) ? Type(b.getF32Type()) : c.unitType;
+    int64_t perRow = kRowBytes * 8 / element.getIntOrFloatBitWidth();
+    rows = domain;
+    rows.back() = rows.back().ceilDiv(perRow) * perRow;
+    auto mapOf = [&](ArrayRef<AffineExpr> e) { return AffineMap::get(0, extents.getNumSymbols(), e, b.getContext()); };
+    auto type = RankedTensorType::get(SmallVector<int64_t>(dims.size(), ShapedType::kDynamic), element);
+    auto copy = ComputeOp::create(b, loc, type, b.getArrayAttr(indices), mapOf(domain), IntegerSetAttr(), Value(), AffineMapAttr(),
+                                  AffineMapAttr::get(mapOf(rows)), b.getStringAttr(name + "_rows"), false);
+    emitRemark(reduce.getLoc()) << "an operand is computed from '" << name << "': it is written to an aligned workspace first";
+    Block &body = copy.getBody().emplaceBlock();
+    IRMapping mapping;
+    for (unsigned d : dims)
+      mapping.map(reduce.getBlock().getArgument(d), body.addArgument(b.getIndexType(), loc));
+    b.setInsertionPointToStart(&body);
+    for (Operation &op : reduce.getBlock())
+      if (slice.contains(&op))
+        b.clone(op, mapping);
+    Value stored = mapping.lookupOrDefault(value);
+    if (stored.getType() != element) // exact: the unit's type holds the factor's
+      stored = arith::TruncFOp::create(b, loc, element, stored);
+    YieldOp::create(b, loc, stored, Value());
+
+    // At the factor's place, widened as it was.
+    if (Operation *def = factor.getDefiningOp())
+      b.setInsertionPointAfter(def);
+    SmallVector<Value> point;
+    for (unsigned d : dims)
+      point.push_back(reduce.getBlock().getArgument(d));
+    Value wide = ReadOp::create(b, loc, element, copy.getResult(), point, AffineMapAttr(),
+                                BoundsModeAttr::get(b.getContext(), BoundsMode::InBounds), Value());
+    if (round || isa<FloatTF32Type>(c.unitType)) // what is a tf32 already stays the same
+      wide = RoundOp::create(b, loc, wide, TypeAttr::get(c.unitType));
+    else if (isa<FloatType>(element))
+      wide = arith::ExtFOp::create(b, loc, factor.getType(), wide);
+    else if (isUnsigned)
+      wide = arith::ExtUIOp::create(b, loc, factor.getType(), wide);
+    else
+      wide = arith::ExtSIOp::create(b, loc, factor.getType(), wide);
+    Operation *product = reduce.getYield().getValues()[0].getDefiningOp();
+    product->replaceUsesOfWith(factor, wide);
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(reduce.getBlock())))
+      if (isOpTriviallyDead(&op))
+        op.erase();
   }
 
   /// How a tensor is copied: `last` is the dim that comes last in the copy.

@@ -59,8 +59,9 @@ private:
     if (length < 0)
       return 0;
     int64_t divisor = knownDivisor(extents.getResult(parallel), facts_);
-    if (auto r = dyn_cast<ReduceOp>(op); r && findContraction(r))
-      return r.getCondition() || r.getYield().getCondition() ? 0 : chunkOfProduct(points, length, divisor);
+    if (auto r = dyn_cast<ReduceOp>(op))
+      if (std::optional<Contraction> c = findContraction(r))
+        return r.getCondition() || r.getYield().getCondition() ? 0 : chunkOfProduct(r, *c, length, divisor);
     // A block takes a warp's width of neighbouring results, or one result.
     int64_t perBlock = isContiguousInResult(op) ? 128 : 1;
     int64_t blocks = std::max<int64_t>(1, points / perBlock), wanted = 8 * int64_t(target_.smCount);
@@ -76,10 +77,19 @@ private:
 
   /// A product with few results and a long sum: as many parts as multiprocessors have
   /// tiles of 128 x 128 to spare.
-  int64_t chunkOfProduct(int64_t points, int64_t length, int64_t divisor) {
-    constexpr int64_t kTile = 128 * 128, kLeast = 1024; // a shorter sum is over before a second launch starts
-    int64_t parts = int64_t(target_.smCount) * kTile / std::max<int64_t>(points, kTile);
-    if (parts < 2)
+  int64_t chunkOfProduct(ReduceOp reduce, const Contraction &c, int64_t length, int64_t divisor) {
+    constexpr int64_t kTile = 128, kLeast = 1024; // a shorter sum is over before a second launch starts
+    auto tilesOf = [&](ArrayRef<unsigned> dims, int64_t tile) {
+      int64_t extent = 1;
+      for (unsigned d : dims)
+        extent *= std::max<int64_t>(1, knownMax(reduce.getExtents().getResult(d), facts_));
+      return llvm::divideCeil(extent, tile);
+    };
+    int64_t tiles = tilesOf(c.batch, 1) * tilesOf(c.m, kTile) * tilesOf(c.n, kTile);
+    int64_t parts = int64_t(target_.smCount) / tiles;
+    // Two or three parts do not pay for the second launch: few rows are bound by the other
+    // operand's bytes, which half of the multiprocessors fetch as fast.
+    if (parts < 4)
       return 0;
     int64_t chunk = std::max<int64_t>(kLeast, llvm::PowerOf2Ceil(llvm::divideCeil(length, parts)));
     return divisor % chunk == 0 && chunk * 2 <= length ? chunk : 0;

@@ -165,7 +165,8 @@ private:
     }
     // The dim most bytes are contiguous along decides.
     SmallVector<int64_t> weight(c.shape.size(), 0), vector(c.shape.size(), 1), most(c.shape.size(), 16);
-    auto weigh = [&](Value base, AffineMap map, Value tile, ArrayRef<int64_t> mask, bool stored) {
+    int64_t elements = llvm::product_of(c.shape);
+    auto weigh = [&](Value base, AffineMap map, Value tile, ArrayRef<int64_t> mask) {
       int64_t dim = contiguousDim(func_, base, map, shapeOf(tile));
       if (dim < 0)
         return;
@@ -174,23 +175,23 @@ private:
       int64_t v = provableVector(func_, base, map, dim, llvm::is_contained(mask, dim),
                                  std::min<int64_t>(16 / bytes, c.shape[dim]));
       vector[dim] = std::max(vector[dim], v);
-      // Loads of less than a word find the rest of their line in L1; stores do not, so
-      // neighbouring lanes make neighbouring ones.
-      if (stored && v * bytes < 4)
+      // Accesses of less than a word are made by neighbouring lanes side by side: apart from each
+      // other they cost as many sectors as words would.
+      if (v * bytes < 4 && cast<RankedTensorType>(tile.getType()).getNumElements() == elements)
         most[dim] = v;
     };
     bool reduces = false;
     SmallVector<int64_t> reducedDims;
     for (Value v : c.values) {
       if (auto load = v.getDefiningOp<LoadOp>())
-        weigh(load.getBase(), load.getMap(), v, load.getMask(), false);
+        weigh(load.getBase(), load.getMap(), v, load.getMask());
       if (auto reduce = v.getDefiningOp<ReduceOp>()) {
         reduces = true;
         llvm::append_range(reducedDims, reduce.getDims());
       }
       for (Operation *user : v.getUsers())
         if (auto store = dyn_cast<StoreOp>(user); store && store.getValue() == v)
-          weigh(store.getBase(), store.getMap(), v, store.getMask(), true);
+          weigh(store.getBase(), store.getMap(), v, store.getMask());
     }
     auto best = llvm::max_element(weight);
     c.contiguous = best != weight.end() && *best > 0 ? best - weight.begin() : -1;

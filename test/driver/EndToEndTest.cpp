@@ -139,6 +139,19 @@ TEST(EndToEnd, MatmulByPolicy) {
     }
 }
 
+// Two bf16 an operand: as good as f32 to 2^-16 of each term; infinities and NaN stay what they are.
+TEST(EndToEnd, MatmulInParts) {
+  for (const char *access : kTranspositions) {
+    std::string text = matmulText(access, "f32", "f32", "f32");
+    for (const char *target : {"sm_80", "sm_90a"})
+      for (auto [m, n, k] : {std::tuple<int64_t, int64_t, int64_t>{64, 64, 32}, {65, 72, 40}, {17, 33, 19}})
+        EXPECT_EQ(runCase({text, {{"M", m}, {"N", n}, {"K", k}}, "", target, true, "contract=bf16x3", true}), "") << text << " " << target;
+  }
+  std::string mixed = "def m(a: f32[M, K], b: bf16[N, K]) -> (c: f32[M, N]) { c[i, j] = sum[k](a[i, k] * b[j, k]) }";
+  EXPECT_EQ(runCase({mixed, {{"M", 64}, {"N", 40}, {"K", 33}}, "", "sm_80", true, "contract=bf16x3", true}), "");
+  EXPECT_NE(cudaTextOf({mixed, {{"M", 64}, {"N", 40}, {"K", 32}}, "", "sm_80", true, "contract=bf16x3"}).find("kc_mma_m16n8k16_bf16(&"), std::string::npos);
+}
+
 TEST(EndToEnd, PolicyChoosesTheUnit) {
   Sizes sizes{{"M", 64}, {"N", 64}, {"K", 64}};
   std::string text = matmulText(kTranspositions[1], "f32", "f32", "f32");

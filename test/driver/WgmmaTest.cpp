@@ -41,7 +41,6 @@ TEST(Wgmma, EightAndThirtyTwoBits) {
     }
     Case c = on90(product("f32", true, true), sizes);
     c.precision = "contract=tf32";
-    c.fine = true; // the copy rounds to the nearest tf32
     c.expect = "kc_wgmma_tf32<";
     EXPECT_EQ(runCase(c), "") << m << "x" << n << "x" << k;
   }
@@ -70,6 +69,21 @@ TEST(Wgmma, LongProductsReadAlignedCopies) {
   EXPECT_NE(text.find("kc_tma_store_2d("), std::string::npos);
   EXPECT_EQ(text.find("a_rows("), std::string::npos);
   EXPECT_NE(text.find("kc_m_b_rows("), std::string::npos);
+}
+
+// Computed operands of long products are written down in the unit's type first.
+TEST(Wgmma, LongProductsOfComputedOperands) {
+  std::map<std::string, int64_t> sizes{{"M", 1408}, {"N", 1280}, {"K", 1344}};
+  Case c = on90(product("f32", true, false), sizes);
+  c.precision = "contract=bf16x3";
+  std::string text = cudaTextOf(c);
+  for (const char *wanted : {"kc_m_a_rows(", "kc_m_b_rows(", "kc_wgmma_bf16<"})
+    EXPECT_NE(text.find(wanted), std::string::npos) << wanted;
+  const char *weights = "def w(x: bf16[M, K], w: i8[N, K], s: f32[N]) -> (y: bf16[M, N]) { y[i, j] = s[j] * sum[k](x[i, k] * f32(w[j, k])) }";
+  text = cudaTextOf(on90(weights, sizes));
+  EXPECT_NE(text.find("kc_w_w_rows("), std::string::npos);
+  EXPECT_EQ(text.find("x_rows("), std::string::npos);
+  EXPECT_NE(text.find("kc_wgmma_bf16<"), std::string::npos);
 }
 
 TEST(Wgmma, AnySizesInOneVariant) {

@@ -1,5 +1,6 @@
 // mbarriers, TMA, wgmma, setmaxnreg and clusters: a warp-specialised matmul, its
 // mutants, every swizzle and both operand orders.
+#include <cmath>
 #include <random>
 
 #include "support/ElementType.h"
@@ -362,6 +363,51 @@ extern "C" __global__ void __launch_bounds__(32) kc_cluster(const __grid_constan
   text.replace(text.find("kc_cluster_sync(); // both"), 18, "__syncthreads(); ");
   Report r = launch(text).run();
   EXPECT_FALSE(r.ok());
+}
+
+// Every third element of a row from one before its beginning, rounded to tf32 with ties to even.
+TEST(EmulatorHopper, TensorCopiesStepAndRound) {
+  std::vector<float> x(32 * 8), y(4 * 4 * 8);
+  for (size_t i = 0; i < x.size(); i++)
+    x[i] = 1 + float(i % 7) / 1024 + (i % 2 ? 0x1p-11f : 0x1p-12f); // a tie, or below one
+  std::string text = R"(
+extern "C" __global__ void __launch_bounds__(32) kc_step(const __grid_constant__ kc_tensor_map a, float* y) {
+  unsigned char* smem = kc_shared();
+  unsigned char* bar = smem + 1024;
+  int t = threadIdx.x;
+  if (t == 0) {
+    kc_mbarrier_init(bar, 1);
+    kc_fence_mbarrier_init();
+    kc_mbarrier_expect_tx(bar, 128);
+    kc_tma_load_2d(smem, &a, 0, -1, bar);
+  }
+  __syncwarp();
+  kc_mbarrier_wait(bar, 0);
+  y[t] = ((float*)smem)[t];
+}
+)";
+  Launcher l(text);
+  HostTensorMap m;
+  m.base = x.data();
+  m.type = ElementType::f32;
+  m.rank = 2;
+  m.dims[0] = 8, m.dims[1] = 32;
+  m.strides[1] = 32;
+  m.box[0] = 8, m.box[1] = 10; // rows -1, 2, 5, 8
+  m.elementStrides[0] = 1, m.elementStrides[1] = 3;
+  m.roundsToTf32 = true;
+  std::vector<uint8_t> packed(128);
+  ASSERT_TRUE(encodeTensorMap(m, packed.data()).ok());
+  l.spec.buffers = {{"a", x.data(), x.size() * 4, false}};
+  l.spec.args = {packed};
+  l.out("y", y).block(32).shared(1040).runClean();
+  for (int row = 0; row < 4; row++)
+    for (int c = 0; c < 8; c++) {
+      double v = row ? x[size_t(8 * (3 * row - 1) + c)] : 0;
+      EXPECT_EQ(y[size_t(8 * row + c)], std::nearbyint(v * 1024) / 1024) << row << " " << c; // ties to even
+    }
+  m.type = ElementType::bf16;
+  EXPECT_FALSE(encodeTensorMap(m, packed.data()).ok());
 }
 
 TEST(EmulatorHopper, TensorMapRules) {

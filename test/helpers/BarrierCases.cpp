@@ -42,6 +42,37 @@ void addBlockBarriers(std::vector<HelperCaseMaker> &cases) {
   };
   cases.push_back(group);
 
+  HelperCaseMaker chain{"launch_wait", 90, 90, {"kc_launch_wait", "kc_launch_release"}, nullptr};
+  chain.make = [chain] {
+    // The second launch may start before the first has written: it waits. Enough work that
+    // one without the wait would read too early.
+    auto x = randomBits<uint32_t>(64 * 128, 72), y = x, z = x;
+    for (uint32_t &v : y)
+      for (int i = 0; i < 2000; i++)
+        v = v * 5 + 1;
+    for (size_t t = 0; t < x.size(); t++)
+      z[t] = y[x.size() - 1 - t] ^ 7;
+    return CaseBuilder(chain)
+        .input("x", x)
+        .output("y", y)
+        .output("z", z)
+        .launch("first", 128, R"(
+  kc_launch_release();
+  int t = blockIdx.x * 128 + threadIdx.x;
+  unsigned v = x[t];
+  for (int i = 0; i < 2000; i++) v = v * 5u + 1u;
+  y[t] = v;)",
+                0, 64)
+        .launch("second", 128, R"(
+  kc_launch_wait();
+  int t = blockIdx.x * 128 + threadIdx.x;
+  z[t] = ((const volatile unsigned *)y)[64 * 128 - 1 - t] ^ 7u;)",
+                0, 64)
+        .dependent()
+        .build();
+  };
+  cases.push_back(chain);
+
   HelperCaseMaker registers{"setmaxnreg", 90, 90, {"kc_setmaxnreg_inc", "kc_setmaxnreg_dec", "kc_warpgroup"}, nullptr};
   registers.make = [registers] {
     auto x = randomBits<uint32_t>(384, 71), y = x;

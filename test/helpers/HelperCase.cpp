@@ -75,6 +75,11 @@ CaseBuilder &CaseBuilder::launch(const std::string &entry, uint32_t threads, con
   return *this;
 }
 
+CaseBuilder &CaseBuilder::dependent() {
+  case_.kernel.variants[0].launches.back().dependent = true;
+  return *this;
+}
+
 HelperCase CaseBuilder::build() {
   case_.kernel.variants[0].cudaText = text_;
   return std::move(case_);

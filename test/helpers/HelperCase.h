@@ -77,6 +77,8 @@ public:
   /// `body` is the kernel's body; it may use what `preamble` declares.
   CaseBuilder &launch(const std::string &entry, uint32_t threads, const std::string &body, int64_t sharedBytes = 0,
                       int64_t blocks = 1, uint32_t cluster = 1, std::vector<TensorMapArg> maps = {});
+  /// The last launch may start while the one before it runs.
+  CaseBuilder &dependent();
   CaseBuilder &preamble(const std::string &text);
   HelperCase build();
 

@@ -15,12 +15,16 @@ struct Family {
   Narrow type;
   bool transposes;
 };
-const Family kFamilies[] = {{"bf16", Narrow::Bf16, true}, {"f16", Narrow::F16, true}};
+const Family kFamilies[] = {{"bf16", Narrow::Bf16, true}, {"f16", Narrow::F16, true}, {"tf32", Narrow::Tf32, false},
+                            {"s8", Narrow::S8, false},   {"u8", Narrow::U8, false}};
 
 std::string helperName(const Family &f, int n, int ta, int tb) {
   std::string name = std::string("kc_wgmma_") + f.name + "<" + std::to_string(n);
   return f.transposes ? name + ", " + std::to_string(ta) + ", " + std::to_string(tb) + ">" : name + ">";
 }
+
+/// What keeps the accumulators in their registers until the products are waited for.
+const char *holdName(const Family &f) { return isInteger(f.type) ? "kc_wgmma_hold_int" : "kc_wgmma_hold"; }
 
 /// Where the elements of one operand lie in its region, and its descriptor's fields.
 struct OperandLayout {
@@ -143,7 +147,7 @@ HelperCase makeProduct(const HelperCaseMaker &maker, const Product &p) {
                                                       {"advanceB", std::to_string(b.advance())},
                                                       {"f", helperName(p.family, n, p.ta, p.tb)},
                                                       {"keep", keeps(n) ? "1" : "0"},
-                                                      {"hold", integer ? "" : "\n  kc_wgmma_hold<" + std::to_string(n / 2) + ">(d);"},
+                                                      {"hold", std::string("\n  ") + holdName(p.family) + "<" + std::to_string(n / 2) + ">(d);"},
                                                       {"offset", std::to_string(offset)}}),
                    kRegionA + kRegionB);
     offset += size_t(n / 2) * 128;
@@ -156,7 +160,7 @@ void addProduct(std::vector<HelperCaseMaker> &cases, Product p) {
                      "_swizzle" + std::to_string(p.swizzle) + (p.exact ? p.columns.size() > 8 ? "_every_n" : "" : "_random");
   HelperCaseMaker maker{name, 90, 90,
                         {"kc_shared", "kc_smem_desc", "kc_desc_advance", "kc_wgmma_fence", "kc_wgmma_commit", "kc_wgmma_wait",
-                         "kc_wgmma_hold", "kc_fence_proxy_async"},
+                         holdName(p.family), "kc_fence_proxy_async"},
                         nullptr};
   for (int n : p.columns)
     maker.helpers.push_back(helperName(p.family, n, p.ta, p.tb));

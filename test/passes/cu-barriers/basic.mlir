@@ -160,3 +160,27 @@ cu.kernel @uniform_branch attributes {sizes = ["N"], arg_sources = [{size = 0 : 
     %w = memref.load %s[%c0] : memref<64xf32, 3>
   }
 }
+
+// So may rounds whose number all threads read from one place that nobody writes.
+// CHECK-LABEL: cu.kernel @rounds_from_memory
+// CHECK: scf.for
+// CHECK-NEXT: cu.sync
+// CHECK-NEXT: memref.store
+// CHECK-NEXT: cu.sync
+// CHECK-NEXT: memref.load
+// CHECK-NOT: cu.sync
+cu.kernel @rounds_from_memory attributes {sizes = [], arg_sources = [{source = 0 : i64, shape = affine_map<() -> (1)>}],
+    grid = affine_map<() -> (1)>, threads = 64 : i64, shared_bytes = 256 : i64} {
+^bb0(%rounds: memref<?xi32, 1>):
+  %t = cu.thread_id
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %v = arith.constant 1.0 : f32
+  %s = cu.shared 0 : memref<64xf32, 3>
+  %count = memref.load %rounds[%c0] : memref<?xi32, 1>
+  %n = arith.index_cast %count : i32 to index
+  scf.for %i = %c0 to %n step %c1 {
+    memref.store %v, %s[%t] : memref<64xf32, 3>
+    %w = memref.load %s[%c0] : memref<64xf32, 3>
+  }
+}

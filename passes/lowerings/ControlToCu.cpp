@@ -1,0 +1,144 @@
+// Loops, branches and roles. Carried tiles live in arrays that the body updates; scalars stay
+// carried.
+#include "passes/lowerings/FunctionLowering.h"
+#include "support/Target.h"
+
+using namespace mlir;
+
+namespace kernelc {
+
+using namespace tile;
+
+static bool isTile(Value v) { return isa<RankedTensorType>(v.getType()); }
+
+/// Branches carry no tiles: they guard copies.
+LogicalResult FunctionLowering::lowerIf(scf::IfOp branch) {
+  if (branch.getNumResults())
+    return branch.emitOpError() << "with results cannot be lowered to threads";
+  auto created = scf::IfOp::create(b_, branch.getLoc(), c_.scalars.lookup(branch.getCondition()), bool(branch.elseBlock()));
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPoint(created.thenBlock()->getTerminator());
+  if (failed(lowerBlock(*branch.thenBlock())))
+    return failure();
+  if (!branch.elseBlock())
+    return success();
+  b_.setInsertionPoint(created.elseBlock()->getTerminator());
+  return lowerBlock(*branch.elseBlock());
+}
+
+/// The consumer's threads come first, so that its code numbers threads, lanes and
+/// warps as if it were alone.
+LogicalResult FunctionLowering::lowerRoles(RolesOp roles) {
+  Location loc = cu::unnamed(roles.getLoc());
+  bool inCluster = func_.getCluster() > 1;
+  if (inCluster)
+    cu::ClusterSyncOp::create(b_, loc); // channels have been made, the others' too
+  int64_t consumers = func_.getWarps() * 32, threads = consumers + func_.getProducerWarps() * 32;
+  // A launch gives every thread its even share.
+  const Target *target = findTarget(absl::string_view(func_.getTarget().data(), func_.getTarget().size()));
+  int64_t even = target->registersPerSm / (threads * func_.getMinBlocks()) / 8 * 8;
+  bool exchange = int64_t(roles.getConsumerRegisters()) > even;
+  Value group = cu::WarpgroupOp::create(b_, NameLoc::get(b_.getStringAttr("warpgroup"), loc), b_.getIndexType());
+  Value produces = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::sge, group, c_.index(consumers / 128, loc));
+  auto branch = scf::IfOp::create(b_, loc, produces, true);
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPoint(branch.thenBlock()->getTerminator());
+  if (exchange)
+    cu::SetRegistersOp::create(b_, loc, roles.getProducerRegisters(), false);
+  Value first = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::eq, c_.thread(loc), c_.index(consumers, loc));
+  auto one = scf::IfOp::create(b_, loc, first, false);
+  b_.setInsertionPoint(one.thenBlock()->getTerminator());
+  if (failed(lowerBlock(roles.getProducer().front())))
+    return failure();
+  b_.setInsertionPoint(branch.elseBlock()->getTerminator());
+  if (exchange)
+    cu::SetRegistersOp::create(b_, loc, roles.getConsumerRegisters(), true);
+  LogicalResult ok = lowerBlock(roles.getConsumer().front());
+  b_.setInsertionPointAfter(branch);
+  if (inCluster) // nobody leaves while another may still write to it
+    cu::ClusterSyncOp::create(b_, loc);
+  return ok;
+}
+
+LogicalResult FunctionLowering::lowerFor(scf::ForOp loop) {
+  Location loc = loop.getLoc();
+  // Carried tiles live in arrays that the body updates; scalars stay carried.
+  Location plain = cu::unnamed(loc);
+  SmallVector<Value> arrays(loop.getNumRegionIterArgs()), inits;
+  for (auto [i, init] : llvm::enumerate(loop.getInitArgs())) {
+    BlockArgument arg = loop.getRegionIterArg(i);
+    if (!isTile(arg)) {
+      inits.push_back(c_.scalars.lookup(init));
+      continue;
+    }
+    Layout layout = getLayout(arg);
+    Value array = c_.allocate(layout.numRegisters(), cast<RankedTensorType>(arg.getType()).getElementType(), loc);
+    copyTile(init, array, plain);
+    c_.tiles[arg] = {layout, array};
+    c_.tiles[loop.getResult(i)] = {layout, array};
+    arrays[i] = array;
+  }
+  auto created = scf::ForOp::create(b_, plain, c_.scalars.lookup(loop.getLowerBound()), c_.scalars.lookup(loop.getUpperBound()),
+                                    c_.scalars.lookup(loop.getStep()), inits);
+  created->setAttr(cu::kTilesAttr, b_.getUnitAttr());
+  created.getInductionVar().setLoc(loop.getInductionVar().getLoc());
+  c_.scalars[loop.getInductionVar()] = created.getInductionVar();
+  Operation *yield = loop.getBody()->getTerminator();
+  unsigned scalars = 0;
+  for (auto [i, arg] : llvm::enumerate(loop.getRegionIterArgs())) {
+    if (!arrays[i]) {
+      created.getRegionIterArg(scalars).setLoc(arg.getLoc());
+      c_.scalars[arg] = created.getRegionIterArg(scalars);
+      c_.scalars[loop.getResult(i)] = created.getResult(scalars++);
+      continue;
+    }
+    // The new value may be left in the old one's registers when nobody needs the old one later.
+    Value next = yield->getOperand(i);
+    Operation *def = next.getDefiningOp();
+    if (def && def->getBlock() == loop.getBody() && llvm::all_of(arg.getUsers(), [&](Operation *u) {
+          return u->getBlock() == def->getBlock() && (u == def || u->isBeforeInBlock(def));
+        }))
+      inPlace_[next] = arrays[i];
+  }
+  OpBuilder::InsertionGuard guard(b_);
+  if (scalars)
+    b_.setInsertionPointToEnd(created.getBody());
+  else
+    b_.setInsertionPoint(created.getBody()->getTerminator());
+  if (failed(lowerBlock(*loop.getBody())))
+    return failure();
+  // Whatever was not left in place is copied; through temporaries, since one
+  // carried tile may become another.
+  SmallVector<std::pair<Value, Value>> moves;
+  SmallVector<Value> yielded;
+  for (auto [next, array] : llvm::zip(yield->getOperands(), arrays)) {
+    if (!array) {
+      yielded.push_back(c_.scalars.lookup(next));
+      continue;
+    }
+    if (!isRematerialized(next.getDefiningOp()) && c_.tiles.lookup(next).array == array)
+      continue;
+    if (isa<BlockArgument>(next)) {
+      Layout layout = getLayout(next);
+      Value temporary = c_.allocate(layout.numRegisters(), cast<RankedTensorType>(next.getType()).getElementType(), loc);
+      copyTile(next, temporary, loc);
+      moves.push_back({temporary, array});
+      continue;
+    }
+    copyTile(next, array, loc);
+  }
+  for (auto [from, to] : moves) {
+    int64_t n = cast<MemRefType>(from.getType()).getNumElements();
+    Digit all{-1, 1, n};
+    OpenDigits open;
+    c_.overDigits(all, loc, open, [&] {
+      Value r = open.valueOf(all);
+      memref::StoreOp::create(b_, loc, memref::LoadOp::create(b_, loc, from, r), to, r);
+    });
+  }
+  if (scalars)
+    scf::YieldOp::create(b_, plain, yielded);
+  return success();
+}
+
+} // namespace kernelc

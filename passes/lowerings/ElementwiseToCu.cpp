@@ -1,0 +1,114 @@
+// Elementwise ops, copies and slices of tiles: runs of ops with one layout become one loop over a
+// thread's registers.
+#include "llvm/ADT/SmallPtrSet.h"
+#include "passes/lowerings/FunctionLowering.h"
+#include "passes/te/Reduction.h"
+
+using namespace mlir;
+
+namespace kernelc {
+
+using namespace tile;
+
+/// The element of `tile` at the open digits.
+Value FunctionLowering::fetch(Value tile, const OpenDigits &open, llvm::DenseMap<Value, Value> &inRun) {
+  if (Value v = inRun.lookup(tile))
+    return v;
+  Location loc = tile.getLoc();
+  Value v = c_.element(tile, open, loc);
+  if (isRematerialized(tile.getDefiningOp()))
+    inRun[tile] = v; // registers may be written between two reads
+  return v;
+}
+
+void FunctionLowering::scalarOp(Operation *op, const OpenDigits &open, llvm::DenseMap<Value, Value> &inRun) {
+  SmallVector<Value> operands;
+  for (Value v : op->getOperands())
+    operands.push_back(fetch(v, open, inRun));
+  if (isa<BroadcastOp>(op)) {
+    inRun[op->getResult(0)] = operands[0];
+  } else if (auto convert = dyn_cast<tile::ConvertOp>(op)) {
+    inRun[convert] = cu::ConvertOp::create(b_, op->getLoc(), convert.getResult().getType().getElementType(), operands[0], convert.getToUnsigned());
+  } else if (auto combine = dyn_cast<CombineOp>(op)) {
+    if (operands.size() == 2) {
+      inRun[op->getResult(0)] = te::combine(combine.getKind(), operands[0], operands[1], b_, op->getLoc());
+    } else {
+      auto [key, position] = te::combineArg(combine.getKind(), operands[0], operands[1], operands[2], operands[3], b_, op->getLoc());
+      inRun[op->getResult(0)] = key;
+      inRun[op->getResult(1)] = position;
+    }
+  } else {
+    OperationState state(op->getLoc(), op->getName());
+    state.addOperands(operands);
+    state.addAttributes(op->getAttrs());
+    for (Type t : op->getResultTypes())
+      state.addTypes(cast<RankedTensorType>(t).getElementType());
+    Operation *scalar = b_.create(state);
+    for (auto [from, to] : llvm::zip(op->getResults(), scalar->getResults()))
+      inRun[from] = to;
+  }
+}
+
+/// Elementwise ops of one layout, one loop.
+void FunctionLowering::lowerRun(ArrayRef<Operation *> run) {
+  llvm::SmallPtrSet<Operation *, 16> members(run.begin(), run.end());
+  Layout layout = getLayout(run.front()->getResult(0));
+  std::vector<std::pair<Value, RegTile>> kept;
+  for (Operation *op : run)
+    for (Value result : op->getResults()) {
+      if (llvm::all_of(result.getUsers(), [&](Operation *u) { return members.contains(u); }))
+        continue;
+      Value array = inPlace_.lookup(result);
+      if (!array)
+        array = c_.allocate(layout.numRegisters(), cast<RankedTensorType>(result.getType()).getElementType(), op->getLoc());
+      kept.push_back({result, {layout, array}});
+    }
+  Location loc = cu::unnamed(run.back()->getLoc());
+  OpenDigits open;
+  c_.overDigits(layout.reg, loc, open, [&] {
+    llvm::DenseMap<Value, Value> inRun;
+    for (Operation *op : run)
+      scalarOp(op, open, inRun);
+    for (auto &[value, tile] : kept)
+      memref::StoreOp::create(b_, loc, inRun.lookup(value), tile.array, c_.registerIndex(layout, open, loc));
+  });
+  for (auto &[value, tile] : kept)
+    c_.tiles[value] = tile;
+}
+
+void FunctionLowering::copyTile(Value from, Value toArray, Location loc) {
+  Layout layout = getLayout(from);
+  OpenDigits open;
+  c_.overDigits(layout.reg, loc, open, [&] {
+    llvm::DenseMap<Value, Value> none;
+    memref::StoreOp::create(b_, loc, fetch(from, open, none), toArray, c_.registerIndex(layout, open, loc));
+  });
+}
+
+/// Registers of a part, copied: the compiler sees through it once loops are unrolled.
+void FunctionLowering::lowerSlice(SliceOp slice) {
+  Location loc = cu::unnamed(slice.getLoc());
+  RegTile from = c_.tiles.lookup(slice.getInput());
+  Layout layout = getLayout(slice.getResult());
+  Value array = c_.allocate(layout.numRegisters(), slice.getResult().getType().getElementType(), slice.getLoc());
+  OpenDigits open;
+  c_.overDigits(layout.reg, loc, open, [&] {
+    Value r;
+    int64_t weight = 1;
+    for (const Digit &d : from.layout.reg) {
+      // A digit of the part is the low end of the whole's.
+      for (const auto &[digit, v] : open.digits)
+        if (digit.dim == d.dim && digit.stride == d.stride)
+          r = c_.add(r, c_.mul(v, weight, loc), loc);
+      if (d.dim == int64_t(slice.getDim()))
+        if (int64_t start = slice.getStart() / d.stride % d.size * weight)
+          r = c_.add(r, c_.index(start, loc), loc);
+      weight *= d.size;
+    }
+    Value value = memref::LoadOp::create(b_, loc, from.array, r ? r : c_.index(0, loc));
+    memref::StoreOp::create(b_, loc, value, array, c_.registerIndex(layout, open, loc));
+  });
+  c_.tiles[slice.getResult()] = {layout, array};
+}
+
+} // namespace kernelc

@@ -1,0 +1,51 @@
+// One tile.func on its way to a cu.kernel: the state that the parts of tile-to-cu which
+// make functions, loops and elementwise code share. Memory, reductions, rings and dots need
+// no more than ThreadCode and have files of their own.
+#pragma once
+
+#include <map>
+
+#include "passes/lowerings/ThreadCode.h"
+
+namespace kernelc {
+
+class FunctionLowering {
+public:
+  FunctionLowering(mlir::OpBuilder &b, tile::FuncOp func) : b_(b), func_(func), c_(b, func) {}
+
+  /// The cu.kernel of the function, before it; the function is left alone.
+  mlir::LogicalResult run();
+
+private:
+  // KernelToCu.cpp
+  void makeKernel();
+  llvm::DenseMap<int64_t, mlir::Value> programIdsOf(mlir::Value number, mlir::Location loc);
+  void dropUnusedArguments();
+
+  // TileToCu.cpp
+  mlir::LogicalResult lowerBlock(mlir::Block &block);
+  mlir::LogicalResult lowerOp(mlir::Operation *op);
+  mlir::LogicalResult lowerDotOp(tile::DotOp dot);
+
+  // ControlToCu.cpp
+  mlir::LogicalResult lowerFor(mlir::scf::ForOp loop);
+  mlir::LogicalResult lowerIf(mlir::scf::IfOp branch);
+  mlir::LogicalResult lowerRoles(tile::RolesOp roles);
+
+  // ElementwiseToCu.cpp
+  void lowerRun(llvm::ArrayRef<mlir::Operation *> run);
+  void lowerSlice(tile::SliceOp slice);
+  mlir::Value fetch(mlir::Value tile, const OpenDigits &open, llvm::DenseMap<mlir::Value, mlir::Value> &inRun);
+  void scalarOp(mlir::Operation *op, const OpenDigits &open, llvm::DenseMap<mlir::Value, mlir::Value> &inRun);
+  void copyTile(mlir::Value from, mlir::Value toArray, mlir::Location loc);
+
+  mlir::OpBuilder &b_;
+  tile::FuncOp func_;
+  cu::KernelOp kernel_;
+  ThreadCode c_;
+  /// Per block of code and tile number: the tile's number along each grid index.
+  std::map<std::pair<mlir::Block *, void *>, llvm::DenseMap<int64_t, mlir::Value>> programIds_;
+  llvm::DenseMap<mlir::Value, mlir::Value> inPlace_; ///< tile value → the array it should be left in
+};
+
+} // namespace kernelc

@@ -1,0 +1,150 @@
+// The cu.kernel itself: its parameters, grid and schedule line, and where a block's tile lies
+// in the grid.
+#include "passes/lowerings/FunctionLowering.h"
+#include "passes/tile/Access.h"
+
+using namespace mlir;
+
+namespace kernelc {
+
+using namespace tile;
+
+void FunctionLowering::makeKernel() {
+  Location loc = cu::unnamed(func_.getLoc());
+  MLIRContext *context = b_.getContext();
+  // Sizes that any map mentions travel as arguments; simplest and safest is all
+  // of them that are not constants folded into the maps.
+  llvm::BitVector used(func_.getSizes().size());
+  auto note = [&](AffineMap map) {
+    for (AffineExpr e : map.getResults())
+      e.walk([&](AffineExpr sub) {
+        if (auto s = dyn_cast<AffineSymbolExpr>(sub))
+          used.set(s.getPosition());
+      });
+  };
+  note(func_.getExtents());
+  for (Attribute a : func_.getArgShapes())
+    note(cast<AffineMapAttr>(a).getValue());
+  for (BlockArgument base : func_.getBlock().getArguments())
+    if (AffineMap strides = layoutOfBase(func_, base).strides)
+      note(strides);
+  func_.walk([&](Operation *op) {
+    for (NamedAttribute a : op->getAttrs())
+      if (auto map = dyn_cast<AffineMapAttr>(a.getValue()))
+        note(map.getValue());
+  });
+
+  AffineExpr grid = getAffineConstantExpr(1, context);
+  for (int64_t g : func_.getGridDims())
+    grid = grid * func_.getNumPrograms(g);
+
+  SmallVector<Attribute> sources;
+  auto source = [&](StringRef kind, int64_t n, AffineMap shape) {
+    SmallVector<NamedAttribute> fields{b_.getNamedAttr(kind, b_.getI64IntegerAttr(n))};
+    if (shape)
+      fields.push_back(b_.getNamedAttr("shape", AffineMapAttr::get(shape)));
+    sources.push_back(b_.getDictionaryAttr(fields));
+  };
+  std::string schedule;
+  llvm::raw_string_ostream os(schedule);
+  os << "schedule:";
+  for (auto [i, t] : llvm::enumerate(func_.getTiles()))
+    os << " tile " << cast<StringAttr>(func_.getIndices()[i]).getValue() << " " << t << ";";
+  os << " warps " << func_.getWarps();
+  if (func_.getProducerWarps())
+    os << " + " << func_.getProducerWarps() << " that fill";
+  os << "; unit " << func_.getUnit();
+  if (func_.getPersistent())
+    os << "; persistent";
+  if (func_.getDependent())
+    os << "; dependent";
+  if (func_.getCluster() > 1)
+    os << "; cluster " << cast<StringAttr>(func_.getIndices()[func_.getClusterIndex()]).getValue() << " " << func_.getCluster();
+  if (func_.getStages() > 1)
+    os << "; stages " << func_.getStages();
+  kernel_ = cu::KernelOp::create(b_, loc, func_.getSymName(), func_.getSizes(), b_.getArrayAttr({}),
+                                 AffineMap::get(0, func_.getSizes().size(), grid),
+                                 (func_.getWarps() + func_.getProducerWarps()) * 32, 0, 1, 1, schedule);
+  c_.kernel = kernel_;
+  kernel_.setMinBlocks(func_.getMinBlocks());
+  kernel_.setPersistent(func_.getPersistent());
+  kernel_.setCluster(func_.getCluster());
+  kernel_.setTarget(func_.getTarget());
+  if (auto k = func_->getAttr("kernel"))
+    kernel_->setAttr("kernel", k);
+  Block &block = kernel_.getBody().emplaceBlock();
+  for (auto [i, arg] : llvm::enumerate(func_.getBlock().getArguments())) {
+    Type type = arg.getType();
+    if (auto memref = dyn_cast<MemRefType>(type)) {
+      type = cu::memrefIn({ShapedType::kDynamic}, memref.getElementType(), cu::Global);
+      c_.bases[arg] = block.addArgument(type, arg.getLoc());
+    } else {
+      c_.scalars[arg] = block.addArgument(type, arg.getLoc());
+    }
+    source("source", func_.getSources()[i], func_.getArgShape(i));
+  }
+  c_.sizes.resize(used.size());
+  for (unsigned s : used.set_bits()) {
+    c_.sizes[s] = block.addArgument(b_.getIndexType(), NameLoc::get(cast<StringAttr>(func_.getSizes()[s]), loc));
+    source("size", s, {});
+  }
+  kernel_.setArgSourcesAttr(b_.getArrayAttr(sources));
+  b_.setInsertionPointToStart(&block);
+  if (func_.getDependent())
+    cu::LaunchWaitOp::create(b_, loc);
+  if (func_.getFollowed())
+    cu::LaunchReleaseOp::create(b_, loc);
+}
+
+/// A tensor that only tensor maps reach needs no pointer.
+void FunctionLowering::dropUnusedArguments() {
+  Block &block = kernel_.getBlock();
+  SmallVector<Attribute> sources(kernel_.getArgSources().getValue());
+  for (unsigned i = block.getNumArguments(); i-- > 0;)
+    if (block.getArgument(i).use_empty()) {
+      block.eraseArgument(i);
+      sources.erase(sources.begin() + i);
+    }
+  kernel_.setArgSourcesAttr(b_.getArrayAttr(sources));
+}
+
+/// A tile's number as one tile number per grid index, the last one fastest; with a
+/// raster, the last two in groups of `raster` rows so that neighbours share
+/// operands in L2.
+llvm::DenseMap<int64_t, Value> FunctionLowering::programIdsOf(Value left, Location loc) {
+  llvm::DenseMap<int64_t, Value> ids;
+  ArrayRef<int64_t> dims = func_.getGridDims();
+  auto named = [&](int64_t d, StringRef suffix) {
+    return NameLoc::get(b_.getStringAttr(cast<StringAttr>(func_.getIndices()[d]).getValue() + suffix), loc);
+  };
+  SmallVector<Value> counts;
+  for (int64_t g : dims)
+    counts.push_back(c_.expand(func_.getNumPrograms(g), {}, named(g, "_tiles")));
+  size_t n = dims.size();
+  bool grouped = func_.getRaster() > 1 && n >= 2;
+  auto rem = [&](Value x, Value y, Location l) { return arith::RemSIOp::create(b_, l, x, y).getResult(); };
+  auto div = [&](Value x, Value y, Location l) { return arith::DivSIOp::create(b_, l, x, y).getResult(); };
+  if (grouped) {
+    Value plane = arith::MulIOp::create(b_, loc, counts[n - 2], counts[n - 1]);
+    Value inPlane = left;
+    if (n > 2) {
+      inPlane = rem(left, plane, loc);
+      left = div(left, plane, loc);
+    }
+    Value rows = c_.index(func_.getRaster(), loc);
+    Value perGroup = arith::MulIOp::create(b_, loc, rows, counts[n - 1]);
+    Value group = div(inPlane, perGroup, loc), within = rem(inPlane, perGroup, loc);
+    Value first = arith::MulIOp::create(b_, loc, group, rows);
+    Value height = arith::MinSIOp::create(b_, loc, arith::SubIOp::create(b_, loc, counts[n - 2], first), rows);
+    ids[dims[n - 2]] = arith::AddIOp::create(b_, named(dims[n - 2], "_tile"), first, rem(within, height, loc));
+    ids[dims[n - 1]] = div(within, height, named(dims[n - 1], "_tile"));
+  }
+  for (int64_t i = int64_t(grouped ? n - 2 : n) - 1; i >= 0; --i) {
+    ids[dims[i]] = i == 0 ? left : rem(left, counts[i], named(dims[i], "_tile"));
+    if (i > 0)
+      left = div(left, counts[i], loc);
+  }
+  return ids;
+}
+
+} // namespace kernelc

@@ -1,0 +1,33 @@
+// Both factors as sums of two bf16, over three parts: high·high, high·low, low·high.
+// RUN: kernelc-opt --te-precision-cast="policy=contract=bf16x3" %s | FileCheck %s
+te.kernel @matmul sizes ["M", "N", "K"] args ["a", "b"] : ["f32", "f32"]
+    [affine_map<()[s0, s1, s2] -> (s0, s2)>, affine_map<()[s0, s1, s2] -> (s1, s2)>]
+    outs ["c"] : ["f32"] [affine_map<()[s0, s1, s2] -> (s0, s1)>] {
+^bb0(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>):
+  %c = te.reduce sum ["i", "j", "k"] parallel 2 extents affine_map<()[s0, s1, s2] -> (s0, s1, s2)> {
+  ^bb0(%i: index, %j: index, %k: index):
+    %u = te.read %a[%i, %k] : tensor<?x?xf32>
+    %v = te.read %b[%j, %k] : tensor<?x?xf32>
+    %w = arith.mulf %u, %v : f32
+    te.yield %w : f32
+  } {name = "c"} : tensor<?x?xf32>
+  te.return %c : tensor<?x?xf32>
+}
+// CHECK: affine_map<()[s0, s1, s2] -> (s0, s1, 3, s2)>
+// CHECK: te.reduce sum ["i", "j", "part", "k"] parallel 2
+// CHECK: ^bb0(%{{.*}}: index, %{{.*}}: index, %[[PART:.*]]: index, %{{.*}}: index):
+// CHECK: %[[A:.*]] = te.read
+// CHECK: %[[B:.*]] = te.read
+// CHECK: %[[LAST:.*]] = arith.constant 2 : index
+// CHECK: %[[LOW:.*]] = arith.cmpi eq, %[[PART]], %[[LAST]]
+// CHECK: %[[HIGH:.*]] = arith.truncf %[[A]] : f32 to bf16
+// CHECK: %[[WIDE:.*]] = arith.extf %[[HIGH]]
+// CHECK: %[[REST:.*]] = arith.subf %[[A]], %[[WIDE]]
+// CHECK: %[[REAL:.*]] = arith.cmpf ord, %[[REST]], %[[REST]]
+// CHECK: arith.select %[[REAL]], %[[REST]]
+// CHECK: arith.select %[[LOW]]
+// CHECK: %[[ONE:.*]] = arith.constant 1 : index
+// CHECK: arith.cmpi eq, %[[PART]], %[[ONE]]
+// CHECK: arith.truncf %[[B]]
+// CHECK: arith.mulf
+// CHECK: precision = "the product of 'c' multiplies its operands as sums of two bf16: three products of them"
