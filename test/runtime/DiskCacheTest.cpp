@@ -8,6 +8,7 @@
 #include <fcntl.h>
 
 #include "support/Checksum.h"
+#include "support/StableHash.h"
 #include "test/runtime/CacheFixture.h"
 
 namespace kernelc {
