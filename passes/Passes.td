@@ -280,11 +280,13 @@ def CuUnroll : Pass<"cu-unroll", "::kernelc::cu::KernelOp"> {
     Marks loops with a constant number of rounds, innermost first. Where the variable
     helps to name an element of a private array the loop is unrolled fully, whatever
     it costs: only arrays with constant subscripts are kept in registers. Others are unrolled
-    fully while that comes to at most the target's `unrollOperations` (operations of
-    the IR, inner loops counted as often as they are unrolled), else by the largest divisor of
+    fully while that comes to at most the target's `unrollOperations` (inner loops counted as
+    often as they are unrolled; neither index arithmetic nor moves between registers count), else by the largest divisor of
     their rounds for which it does, which may be 1. Loops over tiles (`cu.tiles`) and those in
     which threads wait for each other or for copies keep their rounds: what is in flight in
-    one is the schedule's.
+    one is the schedule's. A loop that carries warpgroup products from round to round is marked to
+    stay as it is (1), whether its rounds are known or not: NVRTC would give a round that it peels
+    off accumulators of its own, and move them while products still write to them.
 
     *Runs after `tile-to-cu` and the simplifications that follow it, because* those remove
     loops of one round, and would have to carry the marks along; the marks hold from here to

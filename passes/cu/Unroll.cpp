@@ -1,5 +1,6 @@
 // cu-unroll: see Passes.td.
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/Passes.h"
 #include "support/Target.h"
@@ -25,6 +26,29 @@ std::optional<int64_t> findTrips(scf::ForOp loop) {
   return std::max<int64_t>(0, (*to - *from + *step - 1) / *step);
 }
 
+/// The operands of `op` that say which element of a private array it means.
+SmallVector<Value> subscriptsOfRegisters(Operation *op) {
+  SmallVector<Value> subscripts;
+  auto add = [&](Value memory, ValueRange indices) {
+    if (cu::spaceOf(memory) == cu::Private && cast<MemRefType>(memory.getType()).getNumElements() > 1)
+      llvm::append_range(subscripts, indices);
+  };
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<memref::LoadOp, memref::StoreOp>([&](auto o) { add(o.getMemRef(), o.getIndices()); })
+      .Case<cu::CopyOp>([&](auto o) {
+        add(o.getSource(), o.getSourceIndices());
+        add(o.getTarget(), o.getTargetIndices());
+      })
+      .Case<cu::LdmatrixOp, cu::GatherOp>([&](auto o) { add(o.getTarget(), o.getTargetIndices()); })
+      .Case<cu::StmatrixOp>([&](auto o) { add(o.getSource(), o.getSourceIndex()); })
+      .Default([&](Operation *o) {
+        for (Value memory : o->getOperands())
+          if (isa<MemRefType>(memory.getType()))
+            add(memory, o->getOperands());
+      });
+  return subscripts;
+}
+
 /// Whether the loop variable helps to name a register: an element of a private array of
 /// more than one.
 bool namesRegisters(scf::ForOp loop) {
@@ -32,10 +56,7 @@ bool namesRegisters(scf::ForOp loop) {
   reached.insert(loop.getInductionVar());
   for (size_t i = 0; i < reached.size(); ++i)
     for (Operation *user : reached[i].getUsers()) {
-      if (llvm::any_of(user->getOperands(), [](Value v) {
-            auto array = dyn_cast<MemRefType>(v.getType());
-            return array && cu::spaceOf(v) == cu::Private && array.getNumElements() > 1;
-          }) && reached[i].getType().isIndex())
+      if (llvm::is_contained(subscriptsOfRegisters(user), reached[i]))
         return true;
       if (auto inner = dyn_cast<scf::ForOp>(user))
         reached.insert(inner.getInductionVar());
@@ -58,6 +79,25 @@ bool synchronises(scf::ForOp loop) {
       .wasInterrupted();
 }
 
+/// Whether products of one round are still in flight in the next. They write their
+/// accumulators behind the compiler's back: a round that NVRTC peels off or unrolls has
+/// registers of its own, and what it moves between them it moves too early.
+bool carriesProducts(scf::ForOp loop) {
+  return llvm::any_of(loop.getBody()->getOps<cu::WgmmaWaitOp>(), [](cu::WgmmaWaitOp wait) { return wait.getPending() > 0; });
+}
+
+/// Whether an op still takes an instruction when the loops around it are unrolled: indices
+/// become constants, and elements of private arrays are registers.
+bool isInstruction(Operation *op) {
+  if (isa<arith::ConstantOp, memref::AllocaOp, cu::CommentOp>(op) || op->hasTrait<OpTrait::IsTerminator>())
+    return false;
+  if (auto load = dyn_cast<memref::LoadOp>(op))
+    return cu::spaceOf(load.getMemRef()) != cu::Private;
+  if (auto store = dyn_cast<memref::StoreOp>(op))
+    return cu::spaceOf(store.getMemRef()) != cu::Private;
+  return !(op->getNumResults() == 1 && op->getNumRegions() == 0 && op->getResult(0).getType().isIndex() && isMemoryEffectFree(op));
+}
+
 struct CuUnrollPass : impl::CuUnrollBase<CuUnrollPass> {
   void runOnOperation() override {
     cu::KernelOp kernel = getOperation();
@@ -76,24 +116,28 @@ private:
   int64_t visit(Block &block) {
     int64_t operations = 0;
     for (Operation &op : block) {
-      if (isa<arith::ConstantOp>(op) || op.hasTrait<OpTrait::IsTerminator>())
-        continue;
       int64_t inside = 0;
       for (Region &region : op.getRegions())
         for (Block &b : region)
           inside += visit(b);
       auto loop = dyn_cast<scf::ForOp>(op);
-      operations += loop ? decide(loop, inside) : inside + 1;
+      operations += loop ? decide(loop, inside) : inside + isInstruction(&op);
     }
     return operations;
   }
 
   /// Marks the loop; returns its operations.
   int64_t decide(scf::ForOp loop, int64_t round) {
-    std::optional<int64_t> trips = findTrips(loop);
-    if (!trips || loop->hasAttr(cu::kUnrollAttr))
-      return round;
     Builder b(loop.getContext());
+    if (loop->hasAttr(cu::kUnrollAttr))
+      return round;
+    if (carriesProducts(loop)) {
+      loop->setAttr(cu::kUnrollAttr, b.getI64IntegerAttr(1));
+      return round;
+    }
+    std::optional<int64_t> trips = findTrips(loop);
+    if (!trips)
+      return round;
     bool keepsRounds = loop->hasAttr(cu::kTilesAttr) || synchronises(loop);
     if (namesRegisters(loop) || (!keepsRounds && round * *trips <= budget_)) {
       loop->setAttr(cu::kUnrollAttr, b.getUnitAttr());

@@ -187,9 +187,10 @@ private:
         }
       return;
     }
-    // Columns: a warp's width of them, the reduced index over the warps.
+    // Columns: half a warp's width of them (256 bytes a row; kernelc tune on an H200), the
+    // reduced index over the warps.
     l.warps = 8;
-    l.tiles[contiguous] = clampTile(l, contiguous, 32 * vector);
+    l.tiles[contiguous] = clampTile(l, contiguous, 16 * vector);
     int64_t reps = 4;
     l.tiles[inner.back()] = clampTile(l, inner.back(), l.warps * reps * std::max<int64_t>(1, 32 * vector / l.tiles[contiguous]));
   }

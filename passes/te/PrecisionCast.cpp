@@ -220,11 +220,15 @@ private:
       Value isLow = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, part, lowPart);
       Value high = arith::TruncFOp::create(b, loc, bf16, factor);
       Value rest = arith::SubFOp::create(b, loc, factor, arith::ExtFOp::create(b, loc, factor.getType(), high));
-      // Infinity leaves no number; NaN is in the high part already.
+      // Infinity leaves no number: it counts in the first part alone, against the other's high
+      // part; so does NaN.
       Value isNumber = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ORD, rest, rest);
       Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
       Value low = arith::TruncFOp::create(b, loc, bf16, arith::SelectOp::create(b, loc, isNumber, rest, zero));
-      Value chosen = arith::SelectOp::create(b, loc, isLow, low, high);
+      Value none = arith::ConstantOp::create(b, loc, cast<TypedAttr>(b.getZeroAttr(bf16)));
+      Value highAgain = arith::SelectOp::create(b, loc, isNumber, high, none);
+      Value first = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, part, arith::ConstantIndexOp::create(b, loc, 0));
+      Value chosen = arith::SelectOp::create(b, loc, isLow, low, arith::SelectOp::create(b, loc, first, high, highAgain));
       inner->setOperand(side, arith::ExtFOp::create(b, loc, factor.getType(), chosen));
     }
     reduce.getResult().replaceAllUsesWith(made.getResult());

@@ -187,6 +187,7 @@ extern "C" __global__ void __launch_bounds__(384) kc_linear(unsigned short *__re
           }
         }
       }
+      #pragma unroll 1
       for (int k_tile_1 = 0; k_tile_1 < k_tiles_1; ++k_tile_1) {
         const int number_1 = filled_1 + k_tile_1;
         const int slot_2 = number_1 % 4;

@@ -41,3 +41,42 @@ cu.kernel @prime attributes {sizes = [], arg_sources = [{source = 0 : i64, shape
     memref.store %v, %x[%i] : memref<?xf32, 1>
   }
 }
+
+// Products in flight from one round to the next: NVRTC must not peel one off, whether it
+// knows how many there are or not.
+// CHECK-LABEL: cu.kernel @products
+// CHECK: cu.wgmma_wait %{{.*}} pending 1
+// CHECK: } {cu.unroll = 1 : i64}
+// CHECK: cu.wgmma_wait %{{.*}} pending 1
+// CHECK: } {cu.unroll = 1 : i64}
+cu.kernel @products attributes {sizes = [], arg_sources = [{size = 0 : i64}], target = "sm_90a",
+    grid = affine_map<() -> (1)>, threads = 128 : i64, shared_bytes = 0 : i64} {
+^bb0(%n: index):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %acc = memref.alloca() : memref<16xf32, 5>
+  scf.for %i = %c0 to %c8 step %c1 {
+    cu.wgmma_wait %acc pending 1 : memref<16xf32, 5>
+  }
+  scf.for %i = %c0 to %n step %c1 {
+    cu.wgmma_wait %acc pending 1 : memref<16xf32, 5>
+  }
+  cu.wgmma_wait %acc pending 0 : memref<16xf32, 5>
+}
+
+// The place in memory that is copied to a register does not say which register.
+// CHECK-LABEL: cu.kernel @memory_only
+// CHECK: cu.copy
+// CHECK-NEXT: } {cu.tiles}
+cu.kernel @memory_only attributes {sizes = [], arg_sources = [{source = 0 : i64, shape = affine_map<() -> (64)>}],
+    grid = affine_map<() -> (1)>, threads = 32 : i64, shared_bytes = 0 : i64} {
+^bb0(%x: memref<?xf32, 1>):
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c64 = arith.constant 64 : index
+  %r = memref.alloca() : memref<4xf32, 5>
+  scf.for %i = %c0 to %c64 step %c4 {
+    cu.copy %x[%i] to %r[%c0] count 4 : memref<?xf32, 1> to memref<4xf32, 5>
+  } {cu.tiles}
+}

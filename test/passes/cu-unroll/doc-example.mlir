@@ -1,5 +1,5 @@
-// The inner loop names registers: fully. 1000 rounds of what it comes to, 49 operations, are more
-// than the target's 4096; 50 are not, and leave no rest. The last loop is small: fully.
+// The inner loop names registers: fully. 1000 rounds of 16 additions and a load are more than the
+// target's 4096 operations; 200 are not, and leave no rest. The last loop is small: fully.
 // RUN: kernelc-opt --cu-unroll %s | FileCheck %s
 cu.kernel @sums attributes {sizes = [], arg_sources = [{source = 0 : i64, shape = affine_map<() -> (16)>}],
     grid = affine_map<() -> (1)>, threads = 32 : i64, shared_bytes = 0 : i64} {
@@ -27,6 +27,6 @@ cu.kernel @sums attributes {sizes = [], arg_sources = [{source = 0 : i64, shape 
 // CHECK: scf.for
 // CHECK: scf.for
 // CHECK: } {cu.unroll}
-// CHECK-NEXT: } {cu.unroll = 50 : i64}
+// CHECK-NEXT: } {cu.unroll = 200 : i64}
 // CHECK: scf.for
 // CHECK: } {cu.unroll}
