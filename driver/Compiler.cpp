@@ -80,8 +80,10 @@ SizeExpr guardOf(te::KernelOp kernel, const VariantOptions &options, unsigned ow
     if (fact.divisor > 1)
       both(SizeExpr::binary(SizeTerm::Eq, SizeExpr::binary(SizeTerm::Mod, SizeExpr::size(i), fact.divisor), 0),
            absl::StrCat(name, " % ", fact.divisor, " == 0"));
-    if (fact.max >= 0)
+    if (fact.max >= 0) { // passes take a bounded size for at least 1 (te::knownPositive)
+      both(SizeExpr::binary(SizeTerm::Le, 1, SizeExpr::size(i)), absl::StrCat(name, " >= 1"));
       both(SizeExpr::binary(SizeTerm::Le, SizeExpr::size(i), fact.max), absl::StrCat(name, " <= ", fact.max));
+    }
   }
   if (options.index32) {
     auto fits = [&](AffineMap shape, const std::string &what, int param) {
@@ -384,7 +386,7 @@ std::map<std::string, SizeFact> factsFor(const Kernel &kernel, const std::vector
     SizeFact f;
     int64_t n = sizes[i];
     f.divisor = n > 0 ? std::min<int64_t>(n & -n, 32768) : 1;
-    if (n <= int64_t(1) << 30) {
+    if (n > 0 && n <= int64_t(1) << 30) {
       f.max = 1;
       while (f.max < n)
         f.max *= 2;

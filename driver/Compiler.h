@@ -17,7 +17,7 @@ namespace kernelc {
 /// What a variant may assume of one size.
 struct SizeFact {
   int64_t divisor = 1;
-  int64_t max = -1; ///< -1: no bound
+  int64_t max = -1; ///< -1: no bound; else the size is also at least 1
 };
 
 struct VariantOptions {

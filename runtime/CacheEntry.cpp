@@ -1,14 +1,15 @@
 #include "runtime/CacheEntry.h"
 
 #include "absl/strings/str_cat.h"
+#include "support/Checksum.h"
 #include "support/StableHash.h"
 
 namespace kernelc {
 namespace {
 
-// Format: magic, part count, parts, note count, notes, payload, SHA-256 of all before.
+// Format: magic, part count, parts, note count, notes, payload, checksum of all before.
 // Counts and lengths are 64-bit little endian; a string is its length and its bytes.
-constexpr absl::string_view kMagic = "kernelc-cache-1\n";
+constexpr absl::string_view kMagic = "kernelc-cache-2\n";
 constexpr uint64_t kMaxParts = 64;
 /// Longer values are kept as digests: `why` names them, but need not print them.
 constexpr size_t kMaxValue = 512;
@@ -99,16 +100,16 @@ std::string CacheEntry::encode() const {
   putParts(&out, key.parts_);
   putParts(&out, key.notes_);
   putString(&out, payload);
-  Sha256::Digest sum = Sha256::of(out);
+  Checksum sum = checksumOf(out);
   out.append(reinterpret_cast<const char *>(sum.data()), sum.size());
   return out;
 }
 
 std::optional<CacheEntry> CacheEntry::decode(absl::string_view bytes) {
-  if (bytes.size() < kMagic.size() + Sha256::kBytes || bytes.substr(0, kMagic.size()) != kMagic)
+  if (bytes.size() < kMagic.size() + sizeof(Checksum) || bytes.substr(0, kMagic.size()) != kMagic)
     return std::nullopt;
-  absl::string_view body = bytes.substr(0, bytes.size() - Sha256::kBytes);
-  Sha256::Digest sum = Sha256::of(body);
+  absl::string_view body = bytes.substr(0, bytes.size() - sizeof(Checksum));
+  Checksum sum = checksumOf(body);
   if (bytes.substr(body.size()) != absl::string_view(reinterpret_cast<const char *>(sum.data()), sum.size()))
     return std::nullopt;
   body.remove_prefix(kMagic.size());

@@ -97,7 +97,7 @@ std::unique_ptr<DiskCache> DiskCache::open(Options options) {
   if (cache->path_.empty())
     return off("neither KERNELC_CACHE_DIR, XDG_CACHE_HOME nor HOME is set", true);
   absl::StatusOr<PrivateDir> top = PrivateDir::open(cache->path_, /*create=*/true);
-  absl::StatusOr<PrivateDir> root = top.ok() ? top->sub("v1", /*create=*/true) : top.status();
+  absl::StatusOr<PrivateDir> root = top.ok() ? top->sub("v2", /*create=*/true) : top.status();
   if (!root.ok())
     return off(std::string(root.status().message()), true);
   cache->root_.emplace(std::move(*root));

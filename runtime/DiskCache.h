@@ -4,7 +4,7 @@
 // by rename, checked on every read and removed when damaged. Trusts only files of
 // this user that nobody else can write. Locks only save work.
 //
-//   <root>/v1/request/ab/<hash>   <root>/v1/content/ab/<hash>   <root>/v1/{tmp,lock}
+//   <root>/v2/request/ab/<hash>   <root>/v2/content/ab/<hash>   <root>/v2/{tmp,lock}
 #pragma once
 
 #include <atomic>

@@ -198,7 +198,9 @@ private:
     Value zero = constant(0, loc);
     for (size_t i = 0; i < l_.tiles.size(); ++i) {
       int64_t divisor = knownDivisor(l_.extents.getResult(i), facts);
-      c_.ragged[i] = divisor == 0 || divisor % l_.tiles[i] != 0;
+      // The one tile of an index without a loop may have no point at all.
+      bool mayBeEmpty = !llvm::is_contained(l_.grid, int64_t(i)) && !knownPositive(l_.extents.getResult(i), facts);
+      c_.ragged[i] = divisor == 0 || divisor % l_.tiles[i] != 0 || (mayBeEmpty && loopsOf(int64_t(i)).empty());
       c_.offsets.push_back(zero);
     }
     for (int64_t g : l_.grid) {
@@ -245,7 +247,9 @@ private:
       if (llvm::is_contained(l_.grid, i))
         continue;
       int64_t max = knownMax(l_.extents.getResult(i), facts);
-      if (max < 0 || max > l_.tiles[i])
+      // A tile of one point has no mask: where there may be no point it needs the loop.
+      bool mayBeEmpty = l_.tiles[i] == 1 && !knownPositive(l_.extents.getResult(i), facts);
+      if (max < 0 || max > l_.tiles[i] || mayBeEmpty)
         loops.push_back(i);
     }
     return loops;

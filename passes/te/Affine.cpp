@@ -92,6 +92,16 @@ int64_t knownMax(AffineExpr e, const SizeFacts &facts) {
   }
 }
 
+bool knownPositive(AffineExpr e, const SizeFacts &facts) {
+  if (auto c = dyn_cast<AffineConstantExpr>(e))
+    return c.getValue() > 0;
+  if (isa<AffineSymbolExpr>(e))
+    return knownMax(e, facts) > 0;
+  auto b = dyn_cast<AffineBinaryOpExpr>(e);
+  return b && (e.getKind() == AffineExprKind::Add || e.getKind() == AffineExprKind::Mul) && knownPositive(b.getLHS(), facts) &&
+         knownPositive(b.getRHS(), facts);
+}
+
 void collectDims(AffineExpr e, llvm::BitVector &dims) {
   e.walk([&](AffineExpr sub) {
     if (auto d = dyn_cast<AffineDimExpr>(sub)) {

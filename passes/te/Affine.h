@@ -20,6 +20,10 @@ int64_t knownDivisor(mlir::AffineExpr e, const SizeFacts &facts, llvm::ArrayRef<
 /// An upper bound of an expression of sizes alone, or -1.
 int64_t knownMax(mlir::AffineExpr e, const SizeFacts &facts);
 
+/// Whether an expression of sizes is at least 1. Sizes that have a bound are: a variant's
+/// guard says so.
+bool knownPositive(mlir::AffineExpr e, const SizeFacts &facts);
+
 /// The dims that occur in `e`.
 void collectDims(mlir::AffineExpr e, llvm::BitVector &dims);
 

@@ -30,7 +30,7 @@ protected:
   static CacheKey key(const std::string &name) { return CacheKey().add("text", name).add("target", "sm_90a"); }
   std::filesystem::path fileOf(const CacheKey &key, const char *kind = "content") const {
     std::string hash = key.hash();
-    return path / "v1" / kind / hash.substr(0, 2) / hash;
+    return path / "v2" / kind / hash.substr(0, 2) / hash;
   }
   static std::string slurp(const std::filesystem::path &p) {
     std::ifstream in(p, std::ios::binary);

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <fcntl.h>
 
+#include "support/Checksum.h"
 #include "support/StableHash.h"
 #include "test/runtime/CacheFixture.h"
 
@@ -55,7 +56,7 @@ TEST_F(DiskCacheTest, FilesArePrivate) {
     ASSERT_EQ(stat(p.c_str(), &st), 0);
     EXPECT_EQ(st.st_mode & 0777, 0700u) << p;
   }
-  EXPECT_THAT(std::distance(fs::directory_iterator(path / "v1" / "tmp"), {}), 0) << "no temporary is left";
+  EXPECT_THAT(std::distance(fs::directory_iterator(path / "v2" / "tmp"), {}), 0) << "no temporary is left";
 }
 
 TEST(CacheKeyTest, EveryPartCounts) {
@@ -129,11 +130,11 @@ TEST(CacheEntryTest, HugeLengthsAreRefused) {
   CacheEntry e{CacheKey().add("a", "b"), "payload"};
   std::string good = e.encode();
   // Lengths with a right checksum: only the framing is wrong.
-  for (size_t at = 16; at + 8 + 32 <= good.size(); ++at) {
-    std::string bad = good.substr(0, good.size() - 32);
+  for (size_t at = 16; at + 8 + sizeof(Checksum) <= good.size(); ++at) {
+    std::string bad = good.substr(0, good.size() - sizeof(Checksum));
     for (int i = 0; i < 8; ++i)
       bad[at + i] = '\xff';
-    Sha256::Digest sum = Sha256::of(bad);
+    Checksum sum = checksumOf(bad);
     bad.append(reinterpret_cast<const char *>(sum.data()), sum.size());
     if (auto decoded = CacheEntry::decode(bad)) // a change inside a string is legal
       EXPECT_EQ(decoded->encode(), bad);
@@ -153,13 +154,13 @@ TEST_F(DiskCacheTest, SymlinkedRootIsRefused) {
 }
 
 TEST_F(DiskCacheTest, SymlinkedFoldersAreNotFollowed) {
-  for (const char *folder : {"v1/content", "v1/tmp"}) {
+  for (const char *folder : {"v2/content", "v2/tmp"}) {
     fs::remove_all(path);
     fs::remove_all(top / "elsewhere");
     fs::create_directory(top / "elsewhere");
-    fs::create_directories(path / "v1");
+    fs::create_directories(path / "v2");
     fs::permissions(path, fs::perms::owner_all);
-    fs::permissions(path / "v1", fs::perms::owner_all);
+    fs::permissions(path / "v2", fs::perms::owner_all);
     fs::create_directory_symlink(top / "elsewhere", path / folder);
     auto cache = open();
     cache->put(Kind::Content, key("a"), "x");
@@ -285,7 +286,7 @@ TEST_F(DiskCacheTest, FullDiskWarnsOnceAndLeavesNothing) {
     auto cache = open();
     for (int i = 0; i < 3; ++i)
       cache->put(Kind::Content, key(std::to_string(i)), std::string(5000, 'x'));
-    bool ok = warnings.size() == 1 && cache->get(Kind::Content, key("0")) == std::nullopt && fs::is_empty(path / "v1" / "tmp") &&
+    bool ok = warnings.size() == 1 && cache->get(Kind::Content, key("0")) == std::nullopt && fs::is_empty(path / "v2" / "tmp") &&
               cache->list().empty();
     cache->put(Kind::Content, key("small"), "fits");
     _exit(ok && cache->get(Kind::Content, key("small")) == "fits" ? 0 : 1);
@@ -378,9 +379,9 @@ TEST_F(DiskCacheTest, ListVerifyClear) {
       EXPECT_THAT(e.key.notes(), ElementsAre(testing::Pair("kernel", "softmax")));
     }
   spill(fileOf(key("b"), "request"), "junk");
-  fs::create_directories(path / "v1/content/zz");
-  spill(path / "v1/content/zz/stray", "junk");
-  fs::permissions(path / "v1/content/zz", fs::perms::owner_all);
+  fs::create_directories(path / "v2/content/zz");
+  spill(path / "v2/content/zz/stray", "junk");
+  fs::permissions(path / "v2/content/zz", fs::perms::owner_all);
   auto v = cache->verify();
   EXPECT_EQ(v.good, 1);
   EXPECT_EQ(v.removed, 2);
@@ -419,13 +420,13 @@ TEST_F(DiskCacheTest, ComputesOnceAndDoesNotStoreFailures) {
 
 TEST_F(DiskCacheTest, OldTemporariesAreSwept) {
   { open()->put(Kind::Content, key("a"), "x"); }
-  spill(path / "v1/tmp/dead", "x");
-  spill(path / "v1/tmp/young", "x");
+  spill(path / "v2/tmp/dead", "x");
+  spill(path / "v2/tmp/young", "x");
   timespec t[2] = {{0, UTIME_OMIT}, {time(nullptr) - 7200, 0}};
-  utimensat(AT_FDCWD, (path / "v1/tmp/dead").c_str(), t, 0);
+  utimensat(AT_FDCWD, (path / "v2/tmp/dead").c_str(), t, 0);
   open()->put(Kind::Content, key("b"), "x");
-  EXPECT_FALSE(fs::exists(path / "v1/tmp/dead"));
-  EXPECT_TRUE(fs::exists(path / "v1/tmp/young"));
+  EXPECT_FALSE(fs::exists(path / "v2/tmp/dead"));
+  EXPECT_TRUE(fs::exists(path / "v2/tmp/young"));
 }
 
 } // namespace
