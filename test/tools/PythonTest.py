@@ -84,8 +84,8 @@ class Calls(unittest.TestCase):
         for device in ("cpu", "emulator"):
             self.assertGreater(kernelc.compile(text)(a, b, device=device)[0, 0], 32)
             self.assertEqual(kernelc.compile(text, precision="contract=tf32")(a, b, device=device)[0, 0], 32)
-        with self.assertRaisesRegex(Exception, "bf16x3 is not supported yet"):
-            kernelc.compile(text, precision="contract=bf16x3")
+        with self.assertRaisesRegex(Exception, "tf32x3 is not supported yet"):
+            kernelc.compile(text, precision="contract=tf32x3")
 
     def test_schedule(self):
         text = "def s(x: f32[M, N]) -> (y: f32[M]) { y[i] = sum[j](x[i, j]) }"
