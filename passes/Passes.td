@@ -138,7 +138,7 @@ def TeRepack : Pass<"te-repack", "::kernelc::te::KernelOp"> {
     A product on warpgroup units is fed by tensor copies, whose rows start at multiples of
     16 bytes. An operand `T` of which that is not known (rows of 4095 elements, views,
     misaligned addresses) is copied first, `P[i, j] = T[i, j] if j < J else 0` with
-    rows rounded up to 16 bytes, and the product reads `P`. The unit takes types of other
+    rows rounded up to 128 bytes, and the product reads `P`. The unit takes types of other
     widths than 16 bits contiguous along a reduced index only: others are transposed by
     the copy, `P[j, k] = T[k, j]`. Operands of several
     products are copied once. So are results, the other way: the product's launch writes

@@ -24,6 +24,9 @@ namespace {
 
 /// What rows of a tensor copy's source are multiples of.
 constexpr int64_t kRowBytes = 16;
+/// Rows of the workspaces: a box's rows of 128 bytes then lie in one L2 line each. With rows of
+/// 8208 bytes a product took half as long again (H200).
+constexpr int64_t kWorkspaceRowBytes = 128;
 
 class Repacker {
 public:
@@ -135,7 +138,7 @@ private:
       indices.push_back(reduce.getIndices()[d]);
     }
     Type element = isa<FloatTF32Type>(c.unitType) ? Type(b.getF32Type()) : c.unitType;
-    int64_t perRow = kRowBytes * 8 / element.getIntOrFloatBitWidth();
+    int64_t perRow = kWorkspaceRowBytes * 8 / element.getIntOrFloatBitWidth();
     rows = domain;
     rows.back() = rows.back().ceilDiv(perRow) * perRow;
     auto mapOf = [&](ArrayRef<AffineExpr> e) { return AffineMap::get(0, extents.getNumSymbols(), e, b.getContext()); };
@@ -255,7 +258,7 @@ private:
     std::string name = nameOf(result);
     AffineMap shape = getTensorShape(result);
     SmallVector<AffineExpr> rows(shape.getResults());
-    int64_t perRow = kRowBytes * 8 / type.getElementTypeBitWidth();
+    int64_t perRow = kWorkspaceRowBytes * 8 / type.getElementTypeBitWidth();
     rows.back() = rows.back().ceilDiv(perRow) * perRow;
     op.setShapeAttr(AffineMapAttr::get(AffineMap::get(0, shape.getNumSymbols(), rows, shape.getContext())));
     result.setType(RankedTensorType::get(SmallVector<int64_t>(type.getRank(), ShapedType::kDynamic), type.getElementType()));
@@ -298,7 +301,7 @@ private:
       b.setInsertionPointToStart(&kernel_.getBlock());
     Location loc = tensor.getLoc();
     auto type = cast<RankedTensorType>(tensor.getType());
-    int64_t rank = type.getRank(), perRow = kRowBytes * 8 / type.getElementTypeBitWidth();
+    int64_t rank = type.getRank(), perRow = kWorkspaceRowBytes * 8 / type.getElementTypeBitWidth();
     AffineMap shape = getTensorShape(tensor);
     SmallVector<AffineExpr> extents(shape.getResults());
     SmallVector<std::string> names;

@@ -4,8 +4,8 @@
 // REMARK: remark: the rows of 'a' are not known to be multiples of 16 bytes: it is copied into an aligned workspace first
 // REMARK: remark: the rows of 'b' are not known
 // REMARK-NOT: remark:
-// CHECK: #[[B:.*]] = affine_map<()[s0, s1, s2] -> (s1, (s2 ceildiv 8) * 8)>
-// CHECK: #[[A:.*]] = affine_map<()[s0, s1, s2] -> (s0, (s2 ceildiv 8) * 8)>
+// CHECK: #[[B:.*]] = affine_map<()[s0, s1, s2] -> (s1, (s2 ceildiv 64) * 64)>
+// CHECK: #[[A:.*]] = affine_map<()[s0, s1, s2] -> (s0, (s2 ceildiv 64) * 64)>
 // CHECK: te.compute ["d0", "d1"] extents #[[B]]
 // CHECK: {name = "b_rows"}
 // CHECK: te.compute ["d0", "d1"] extents #[[A]]
