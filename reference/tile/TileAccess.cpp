@@ -1,0 +1,162 @@
+// Loads, stores, rings and channels of the tile interpreter.
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "reference/tile/TileProgram.h"
+
+using namespace mlir;
+
+namespace kernelc::reference {
+namespace {
+
+int64_t floorMod(int64_t x, int64_t y) { return y ? ((x % y) + y) % y : 0; }
+
+/// Subscripts by the bounds rule; false where pad says that nothing is read.
+bool applyBounds(te::BoundsMode mode, const TensorView &t, MutableArrayRef<int64_t> at) {
+  for (auto [d, s] : llvm::enumerate(at)) {
+    int64_t n = t.shape[d];
+    switch (mode) {
+    case te::BoundsMode::Pad:
+      if (s < 0 || s >= n)
+        return false;
+      break;
+    case te::BoundsMode::Edge: s = std::max<int64_t>(0, std::min(s, n - 1)); break;
+    case te::BoundsMode::Wrap: s = floorMod(s, n); break;
+    case te::BoundsMode::Reflect: {
+      int64_t period = std::max<int64_t>(1, 2 * (n - 1)), folded = floorMod(s, period);
+      s = std::max<int64_t>(0, std::min(std::min(folded, period - folded), n - 1));
+      break;
+    }
+    default: break;
+    }
+  }
+  return true;
+}
+
+absl::Status leaves(Operation *op, const TensorView &t, ArrayRef<int64_t> at) {
+  return absl::OutOfRangeError(absl::StrCat(whereIs(op), op->getName().getStringRef().str(), " leaves its tensor: subscripts [",
+                                            absl::StrJoin(at, ", "), "] of shape [", absl::StrJoin(t.shape, ", "), "]"));
+}
+
+} // namespace
+
+absl::StatusOr<TileValue> TileProgram::load(Operation *op, Value base, AffineMap map, OperandRange offsets, OperandRange indexTiles,
+                                            ArrayRef<int64_t> mask, te::BoundsMode bounds, const TileValue *padding, ArrayRef<int64_t> shape) {
+  const TensorView &t = launch_.tensors[cast<BlockArgument>(base).getArgNumber()];
+  TileValue result(shape);
+  SmallVector<int64_t> at(shape.size(), 0), start = indices(offsets), dims, subscripts(map.getNumResults());
+  size_t flat = 0;
+  do {
+    TileElement &e = result.elements[flat++];
+    dims.clear();
+    for (auto [o, c] : llvm::zip(start, at))
+      dims.push_back(o + c);
+    if (llvm::any_of(mask, [&](int64_t d) { return dims[d] >= launch_.extents[d]; }))
+      continue;
+    for (Value tile : indexTiles)
+      dims.push_back(value(tile).at(at).i);
+    for (auto [s, expression] : llvm::zip(subscripts, map.getResults()))
+      s = launch_.evaluate(expression, dims);
+    if (!applyBounds(bounds, t, subscripts)) {
+      if (padding)
+        e = padding->at(at);
+      continue;
+    }
+    if (!isInside(t, subscripts))
+      return leaves(op, t, subscripts);
+    e = readElement(t, subscripts);
+  } while (advance(at, shape));
+  return result;
+}
+
+absl::Status TileProgram::store(Operation *op, const TileValue &value, Value base, AffineMap map, OperandRange offsets, ArrayRef<int64_t> mask,
+                                const TileValue *condition) {
+  const TensorView &t = launch_.tensors[cast<BlockArgument>(base).getArgNumber()];
+  SmallVector<int64_t> at(value.shape.size(), 0), start = indices(offsets), dims(at), subscripts(map.getNumResults());
+  size_t flat = 0;
+  do {
+    TileElement e = value.elements[flat++];
+    for (auto [d, o, c] : llvm::zip(dims, start, at))
+      d = o + c;
+    if (llvm::any_of(mask, [&](int64_t d) { return dims[d] >= launch_.extents[d]; }) || (condition && !condition->at(at).i))
+      continue;
+    for (auto [s, expression] : llvm::zip(subscripts, map.getResults()))
+      s = launch_.evaluate(expression, dims);
+    if (!isInside(t, subscripts))
+      return leaves(op, t, subscripts);
+    writeElement(t, subscripts, e);
+  } while (advance(at, value.shape));
+  return absl::OkStatus();
+}
+
+void TileProgram::fillSlot(Value ring, int64_t number, TileValue v) {
+  int64_t slot = inRoles_ ? number : number % cast<tile::RingType>(ring.getType()).getSlots();
+  rings_[ring].slots[slot] = {number, std::move(v)};
+}
+
+absl::StatusOr<const TileValue *> TileProgram::slotOf(Operation *op, Value ring, int64_t number) {
+  int64_t slot = inRoles_ ? number : number % cast<tile::RingType>(ring.getType()).getSlots();
+  auto &slots = rings_[ring].slots;
+  auto it = slots.find(slot);
+  if (it == slots.end() || it->second.first != number)
+    return absl::FailedPreconditionError(absl::StrCat(whereIs(op), op->getName().getStringRef().str(), " reads number ", number, " of a ring, whose slot holds ",
+                                                      it == slots.end() ? "nothing" : absl::StrCat("number ", it->second.first)));
+  return &it->second.second;
+}
+
+absl::Status TileProgram::runRings(Operation *op) {
+  if (auto load_ = dyn_cast<tile::LoadOp>(op)) {
+    const TileValue *padding = load_.getPadding() ? &value(load_.getPadding()) : nullptr;
+    auto loaded = load(op, load_.getBase(), load_.getMap(), load_.getOffsets(), load_.getIndexTiles(), load_.getMask(), load_.getBounds(),
+                       padding, cast<RankedTensorType>(load_.getResult().getType()).getShape());
+    if (!loaded.ok())
+      return loaded.status();
+    values_[load_.getResult()] = *std::move(loaded);
+    return absl::OkStatus();
+  }
+  if (auto store_ = dyn_cast<tile::StoreOp>(op))
+    return store(op, value(store_.getValue()), store_.getBase(), store_.getMap(), store_.getOffsets(), store_.getMask(),
+                 store_.getCondition() ? &value(store_.getCondition()) : nullptr);
+  if (isa<tile::RingOp, tile::ChannelOp, tile::AsyncCommitOp, tile::AsyncWaitOp, tile::BarrierOp, tile::BoxDrainOp, tile::ReleaseOp>(op))
+    return absl::OkStatus();
+  if (auto copy = dyn_cast<tile::RingCopyOp>(op)) {
+    auto ring = copy.getRing().getType();
+    int64_t number = index(copy.getNumber());
+    // A tensor copy writes zeros outside the tensor, whatever the bounds say.
+    te::BoundsMode bounds = copy.getChannel() ? te::BoundsMode::Pad : copy.getBounds();
+    auto loaded = load(op, copy.getBase(), copy.getMap(), copy.getOffsets(), op->getOperands().take_front(0), copy.getMask(),
+                       bounds, nullptr, ring.getShape());
+    if (!loaded.ok())
+      return loaded.status();
+    if (copy.getRounded() && launch_.arithmetic == TileArithmetic::Own)
+      for (TileElement &e : loaded->elements)
+        e.f = roundedToTf32(e.f);
+    if (copy.getChannel())
+      channels_[copy.getChannel()].brought[number] += TileValue::count(ring.getShape()) * ring.getElementType().getIntOrFloatBitWidth() / 8;
+    fillSlot(copy.getRing(), number, *std::move(loaded));
+    return absl::OkStatus();
+  }
+  if (auto put = dyn_cast<tile::RingStoreOp>(op)) {
+    fillSlot(put.getRing(), index(put.getNumber()), value(put.getValue()));
+    return absl::OkStatus();
+  }
+  if (auto store_ = dyn_cast<tile::BoxStoreOp>(op)) {
+    auto box = slotOf(op, store_.getRing(), index(store_.getNumber()));
+    SmallVector<int64_t> all = llvm::to_vector(llvm::seq<int64_t>(0, launch_.func.getRank()));
+    return box.ok() ? store(op, **box, store_.getBase(), store_.getMap(), store_.getOffsets(), all, nullptr) : box.status();
+  }
+  if (auto acquire = dyn_cast<tile::AcquireOp>(op)) {
+    channels_[acquire.getChannel()].announced[index(acquire.getNumber())] += acquire.getBytes();
+    return absl::OkStatus();
+  }
+  if (auto await = dyn_cast<tile::AwaitOp>(op)) {
+    Channel &c = channels_[await.getChannel()];
+    int64_t n = index(await.getNumber());
+    if (!c.announced.count(n) || c.announced[n] != c.brought[n])
+      return absl::FailedPreconditionError(absl::StrCat(whereIs(op), "number ", n, " is awaited: ", c.announced[n], " bytes are announced and ",
+                                                        c.brought[n], " brought"));
+    return absl::OkStatus();
+  }
+  return unsupported(op);
+}
+
+} // namespace kernelc::reference

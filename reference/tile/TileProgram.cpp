@@ -1,0 +1,183 @@
+// Control flow, ids, elementwise code and shapes; loads and rings are in
+// TileAccess.cpp, reductions and products in TileReduce.cpp.
+#include "reference/tile/TileProgram.h"
+
+#include "absl/strings/str_cat.h"
+#include "mlir/IR/OpDefinition.h"
+
+using namespace mlir;
+
+namespace kernelc::reference {
+
+absl::Status TileProgram::unsupported(Operation *op) {
+  return absl::UnimplementedError(absl::StrCat(whereIs(op), "'", op->getName().getStringRef().str(), "' cannot be interpreted"));
+}
+
+SmallVector<int64_t> TileProgram::indices(ValueRange values) const {
+  SmallVector<int64_t> out;
+  for (Value v : values)
+    out.push_back(index(v));
+  return out;
+}
+
+absl::Status TileProgram::run() {
+  Block &block = launch_.func.getBlock();
+  for (auto [arg, tensor] : llvm::zip(block.getArguments(), launch_.tensors))
+    if (!isa<MemRefType>(arg.getType()))
+      values_[arg] = TileValue({}, readElement(tensor, {}));
+  return runBlock(block);
+}
+
+absl::Status TileProgram::runBlock(Block &block) {
+  for (Operation &op : block.without_terminator()) // all ops where there is none
+    if (absl::Status s = runOp(&op); !s.ok())
+      return s;
+  return absl::OkStatus();
+}
+
+absl::Status TileProgram::runOp(Operation *op) {
+  if (isa<scf::ForOp, scf::IfOp, tile::RolesOp>(op))
+    return runControl(op);
+  if (isa<tile::ProgramIdOp, tile::BlockIdOp, tile::ClusterRankOp, tile::NumBlocksOp, tile::ApplyOp, tile::IndexOp, tile::InsideOp, tile::SplatOp,
+          tile::BroadcastOp, tile::SliceOp, tile::ConvertLayoutOp, tile::DotWaitOp, arith::ConstantOp>(op))
+    return runShape(op);
+  if (auto reduce = dyn_cast<tile::ReduceOp>(op))
+    return runReduce(op, reduce.getKind(), reduce.getDims());
+  if (auto combine = dyn_cast<tile::CombineOp>(op))
+    return runCombine(combine);
+  if (auto dot = dyn_cast<tile::DotOp>(op))
+    return runDot(dot);
+  StringRef dialect = op->getName().getDialectNamespace();
+  if (isa<tile::ConvertOp>(op) || dialect == "arith" || dialect == "math")
+    return runElementwise(op);
+  return runRings(op);
+}
+
+absl::Status TileProgram::runControl(Operation *op) {
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    for (auto [arg, init] : llvm::zip(loop.getRegionIterArgs(), loop.getInitArgs()))
+      values_[arg] = TileValue(value(init));
+    int64_t end = index(loop.getUpperBound()), step = index(loop.getStep());
+    if (step <= 0)
+      return absl::FailedPreconditionError(absl::StrCat(whereIs(op), "a loop with step ", step));
+    for (int64_t i = index(loop.getLowerBound()); i < end; i += step) {
+      values_[loop.getInductionVar()] = TileValue::scalar(i);
+      if (absl::Status s = runBlock(*loop.getBody()); !s.ok())
+        return s;
+      std::vector<TileValue> next; // yields may exchange the carried values
+      for (Value v : loop.getYieldedValues())
+        next.push_back(value(v));
+      for (auto [arg, v] : llvm::zip(loop.getRegionIterArgs(), next))
+        values_[arg] = std::move(v);
+    }
+    for (auto [result, arg] : llvm::zip(loop.getResults(), loop.getRegionIterArgs()))
+      values_[result] = TileValue(value(arg));
+    return absl::OkStatus();
+  }
+  if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    Region &taken = index(branch.getCondition()) ? branch.getThenRegion() : branch.getElseRegion();
+    if (taken.empty())
+      return absl::OkStatus();
+    if (absl::Status s = runBlock(taken.front()); !s.ok())
+      return s;
+    for (auto [result, v] : llvm::zip(branch.getResults(), taken.front().getTerminator()->getOperands()))
+      values_[result] = TileValue(value(v));
+    return absl::OkStatus();
+  }
+  auto roles = cast<tile::RolesOp>(op);
+  inRoles_ = true;
+  if (absl::Status s = runBlock(roles.getProducer().front()); !s.ok())
+    return s;
+  return runBlock(roles.getConsumer().front());
+}
+
+absl::Status TileProgram::runElementwise(Operation *op) {
+  auto [it, isNew] = launch_.scalars.try_emplace(op);
+  if (isNew) {
+    auto convert = dyn_cast<tile::ConvertOp>(op);
+    it->second = convert ? convertFunction(getElementTypeOrSelf(convert.getInput()), getElementTypeOrSelf(convert.getResult()),
+                                           convert.getToUnsigned(), launch_.arithmetic)
+                         : findScalarFunction(op, launch_.arithmetic);
+  }
+  const ScalarFunction &f = it->second;
+  if (!f || op->getNumOperands() > 3)
+    return unsupported(op);
+  const TileValue *operands[3] = {};
+  for (auto [i, v] : llvm::enumerate(op->getOperands()))
+    operands[i] = &value(v);
+  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  TileValue result(type ? type.getShape() : ArrayRef<int64_t>());
+  TileElement x[3] = {};
+  for (size_t e = 0; e < result.elements.size(); ++e) {
+    for (unsigned i = 0; i < op->getNumOperands(); ++i) // a condition may be one scalar
+      x[i] = operands[i]->elements[operands[i]->elements.size() == 1 ? 0 : e];
+    result.elements[e] = f(x);
+  }
+  values_[op->getResult(0)] = std::move(result);
+  return absl::OkStatus();
+}
+
+absl::Status TileProgram::runShape(Operation *op) {
+  auto scalar = [&](int64_t v) {
+    values_[op->getResult(0)] = TileValue::scalar(v);
+    return absl::OkStatus();
+  };
+  int64_t cluster = launch_.func.getCluster();
+  if (auto id = dyn_cast<tile::ProgramIdOp>(op)) {
+    // Any order of the tiles will do, so without the raster.
+    int64_t number = id.getNumber() ? index(id.getNumber()) : block_ / cluster;
+    for (int64_t g : llvm::reverse(launch_.func.getGridDims())) {
+      if (g == int64_t(id.getDim()))
+        return scalar(number % launch_.programs[g]);
+      number /= launch_.programs[g];
+    }
+    return scalar(0);
+  }
+  if (isa<tile::BlockIdOp>(op))
+    return scalar(block_);
+  if (isa<tile::ClusterRankOp>(op))
+    return scalar(block_ % cluster);
+  if (isa<tile::NumBlocksOp>(op))
+    return scalar(launch_.numBlocks);
+  if (auto apply = dyn_cast<tile::ApplyOp>(op))
+    return scalar(launch_.evaluate(apply.getMap().getResult(0), indices(apply.getOperands_())));
+
+  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  TileValue result(type ? type.getShape() : ArrayRef<int64_t>());
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    auto splat = dyn_cast<SplatElementsAttr>(constant.getValue());
+    if (type && !splat)
+      return unsupported(op);
+    TileElement e;
+    if (!findConstant(splat ? splat.getSplatValue<Attribute>() : Attribute(constant.getValue()), launch_.arithmetic, e))
+      return unsupported(op);
+    std::fill(result.elements.begin(), result.elements.end(), e);
+    values_[op->getResult(0)] = std::move(result);
+    return absl::OkStatus();
+  }
+  if (isa<tile::ConvertLayoutOp, tile::DotWaitOp>(op)) {
+    values_[op->getResult(0)] = TileValue(value(op->getOperand(0)));
+    return absl::OkStatus();
+  }
+  SmallVector<int64_t> at(result.shape.size(), 0);
+  size_t flat = 0;
+  do {
+    TileElement &e = result.elements[flat++];
+    if (auto coordinates = dyn_cast<tile::IndexOp>(op)) {
+      e.i = index(coordinates.getOffset()) + at[coordinates.getDim()];
+    } else if (auto inside = dyn_cast<tile::InsideOp>(op)) {
+      e.i = llvm::all_of(inside.getMask(), [&](int64_t d) { return index(inside.getOffsets()[d]) + at[d] < launch_.extents[d]; });
+    } else if (auto slice = dyn_cast<tile::SliceOp>(op)) {
+      SmallVector<int64_t> from(at);
+      from[slice.getDim()] += slice.getStart();
+      e = value(slice.getInput()).at(from);
+    } else { // splat, broadcast
+      const TileValue &input = value(op->getOperand(0));
+      e = input.shape.empty() ? input.elements[0] : input.at(at);
+    }
+  } while (advance(at, result.shape));
+  values_[op->getResult(0)] = std::move(result);
+  return absl::OkStatus();
+}
+
+} // namespace kernelc::reference

@@ -1,0 +1,80 @@
+// One program (block) of a tile.func being interpreted: its values, rings and
+// channels. Internal to the interpreter.
+#pragma once
+
+#include <map>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "ir/tile/Tile.h"
+#include "reference/tile/TileMemory.h"
+#include "reference/tile/TileScalars.h"
+
+namespace kernelc::reference {
+
+/// What all programs of a launch share.
+struct TileLaunch {
+  tile::FuncOp func;
+  absl::Span<const int64_t> sizes;
+  TileArithmetic arithmetic = TileArithmetic::Own;
+  std::vector<TensorView> tensors; ///< per block argument; scalars rank 0
+  llvm::SmallVector<int64_t> extents, programs; ///< per launch index
+  int64_t numBlocks = 1;
+  /// By op; null where it has none.
+  llvm::DenseMap<mlir::Operation *, ScalarFunction> scalars;
+
+  int64_t evaluate(mlir::AffineExpr e, llvm::ArrayRef<int64_t> dims) const;
+};
+
+class TileProgram {
+public:
+  TileProgram(TileLaunch &launch, int64_t block) : launch_(launch), block_(block) {}
+  absl::Status run();
+
+private:
+  /// Numbers in their slots; in roles each number has its own.
+  struct Ring {
+    std::map<int64_t, std::pair<int64_t, TileValue>> slots; ///< by slot: number and box
+  };
+  struct Channel {
+    std::map<int64_t, int64_t> announced, brought; ///< bytes by number
+  };
+
+  absl::Status runBlock(mlir::Block &block);
+  absl::Status runOp(mlir::Operation *op);
+  absl::Status runControl(mlir::Operation *op);
+  absl::Status runElementwise(mlir::Operation *op);
+  absl::Status runShape(mlir::Operation *op);
+  absl::Status runRings(mlir::Operation *op);
+  absl::Status runReduce(mlir::Operation *op, te::Combiner kind, llvm::ArrayRef<int64_t> dims);
+  absl::Status runCombine(tile::CombineOp op);
+  absl::Status runDot(tile::DotOp op);
+
+  /// tile.load, and the box that ring_copy brings.
+  absl::StatusOr<TileValue> load(mlir::Operation *op, mlir::Value base, mlir::AffineMap map, mlir::OperandRange offsets,
+                                 mlir::OperandRange indexTiles, llvm::ArrayRef<int64_t> mask, te::BoundsMode bounds,
+                                 const TileValue *padding, llvm::ArrayRef<int64_t> shape);
+  absl::Status store(mlir::Operation *op, const TileValue &value, mlir::Value base, mlir::AffineMap map, mlir::OperandRange offsets,
+                     llvm::ArrayRef<int64_t> mask, const TileValue *condition);
+  absl::StatusOr<const TileValue *> slotOf(mlir::Operation *op, mlir::Value ring, int64_t number);
+  void fillSlot(mlir::Value ring, int64_t number, TileValue value);
+  /// Element by element: the combiner's meaning on `type`.
+  TileElement combine(te::Combiner kind, mlir::Type type, TileElement a, TileElement b) const;
+
+  const TileValue &value(mlir::Value v) const { return values_.find(v)->second; }
+  int64_t index(mlir::Value v) const { return value(v).index(); }
+  llvm::SmallVector<int64_t> indices(mlir::ValueRange values) const;
+  static absl::Status unsupported(mlir::Operation *op);
+
+  TileLaunch &launch_;
+  int64_t block_;
+  bool inRoles_ = false;
+  llvm::DenseMap<mlir::Value, TileValue> values_;
+  llvm::DenseMap<mlir::Value, Ring> rings_;
+  llvm::DenseMap<mlir::Value, Channel> channels_;
+};
+
+/// "file:line: " of an op, for messages.
+std::string whereIs(mlir::Operation *op);
+
+} // namespace kernelc::reference

@@ -1,0 +1,177 @@
+// Reductions and products of the tile interpreter.
+#include <cmath>
+
+#include "reference/tile/TileProgram.h"
+
+using namespace mlir;
+
+namespace kernelc::reference {
+
+using te::Combiner;
+
+TileElement TileProgram::combine(Combiner kind, Type type, TileElement a, TileElement b) const {
+  if (isa<FloatType>(type) && launch_.arithmetic == TileArithmetic::Own) {
+    switch (kind) {
+    case Combiner::Sum: return {.f = roundedTo(type, a.f + b.f)};
+    case Combiner::Prod: return {.f = roundedTo(type, a.f * b.f)};
+    case Combiner::Max: return std::isnan(a.f) || a.f > b.f ? a : b;
+    default: return std::isnan(a.f) || a.f < b.f ? a : b;
+    }
+  }
+  unsigned w = isa<FloatType>(type) ? 32 : widthOf(type);
+  uint64_t mask = w >= 64 ? ~uint64_t(0) : (uint64_t(1) << w) - 1, ua = uint64_t(a.i) & mask, ub = uint64_t(b.i) & mask;
+  switch (kind) {
+  case Combiner::Sum: return {.i = wrapped(int64_t(uint64_t(a.i) + uint64_t(b.i)), w)};
+  case Combiner::Prod: return {.i = wrapped(int64_t(uint64_t(a.i) * uint64_t(b.i)), w)};
+  case Combiner::Max: return a.i > b.i ? a : b;
+  case Combiner::Min: return a.i < b.i ? a : b;
+  case Combiner::MaxU: return ua > ub ? a : b;
+  case Combiner::MinU: return ua < ub ? a : b;
+  case Combiner::Any:
+  case Combiner::Or: return {.i = a.i | b.i};
+  case Combiner::All:
+  case Combiner::And: return {.i = a.i & b.i};
+  default: return {.i = a.i ^ b.i};
+  }
+}
+
+namespace {
+
+bool isArg(Combiner k) { return k == Combiner::ArgMax || k == Combiner::ArgMin || k == Combiner::ArgMaxU || k == Combiner::ArgMinU; }
+
+/// Whether key a beats key b, or equals it. NaN is the largest key.
+std::pair<bool, bool> compareKeys(Combiner kind, Type type, TileElement a, TileElement b) {
+  bool max = kind == Combiner::ArgMax || kind == Combiner::ArgMaxU;
+  if (isa<FloatType>(type)) {
+    bool nanA = std::isnan(a.f), nanB = std::isnan(b.f);
+    if (nanA || nanB)
+      return {max ? nanA && !nanB : nanB && !nanA, nanA && nanB};
+    return {max ? a.f > b.f : a.f < b.f, a.f == b.f};
+  }
+  if (kind == Combiner::ArgMaxU || kind == Combiner::ArgMinU) {
+    unsigned w = widthOf(type);
+    uint64_t mask = w >= 64 ? ~uint64_t(0) : (uint64_t(1) << w) - 1, ua = uint64_t(a.i) & mask, ub = uint64_t(b.i) & mask;
+    return {max ? ua > ub : ua < ub, ua == ub};
+  }
+  return {max ? a.i > b.i : a.i < b.i, a.i == b.i};
+}
+
+/// (key, position) of the better one; the first position among equal keys.
+bool takesFirst(Combiner kind, Type type, TileElement keyA, TileElement positionA, TileElement keyB, TileElement positionB) {
+  auto [better, equal] = compareKeys(kind, type, keyA, keyB);
+  return better || (equal && positionA.i < positionB.i);
+}
+
+} // namespace
+
+absl::Status TileProgram::runReduce(Operation *op, Combiner kind, ArrayRef<int64_t> dims) {
+  const TileValue &input = value(op->getOperand(0));
+  const TileValue *positions = isArg(kind) ? &value(op->getOperand(1)) : nullptr;
+  auto outType = cast<RankedTensorType>(op->getResult(0).getType());
+  Type type = outType.getElementType();
+  if (launch_.arithmetic == TileArithmetic::Ring && isa<FloatType>(type) && kind != Combiner::Sum && kind != Combiner::Prod)
+    return unsupported(op);
+  TileValue out(outType.getShape()), outPositions(outType.getShape());
+  std::vector<bool> begun(out.elements.size(), false);
+  SmallVector<int64_t> at(input.shape.size(), 0);
+  size_t flat = 0;
+  do {
+    int64_t to = 0;
+    for (size_t d = 0; d < at.size(); ++d)
+      to = to * out.shape[d] + (out.shape[d] == 1 ? 0 : at[d]);
+    TileElement v = input.elements[flat], p = positions ? positions->elements[flat] : TileElement{.i = 0};
+    TileElement &sum = out.elements[size_t(to)], &position = outPositions.elements[size_t(to)];
+    ++flat;
+    if (!begun[size_t(to)]) {
+      sum = v, position = p, begun[size_t(to)] = true;
+    } else if (!positions) {
+      sum = combine(kind, type, sum, v);
+    } else if (!takesFirst(kind, type, sum, position, v, p)) {
+      sum = v, position = p;
+    }
+  } while (advance(at, input.shape));
+  values_[op->getResult(0)] = std::move(out);
+  if (positions)
+    values_[op->getResult(1)] = std::move(outPositions);
+  return absl::OkStatus();
+}
+
+absl::Status TileProgram::runCombine(tile::CombineOp op) {
+  Combiner kind = op.getKind();
+  bool arg = isArg(kind);
+  unsigned half = op.getInputs().size() / 2;
+  Type type = getElementTypeOrSelf(op.getInputs()[0]);
+  if (launch_.arithmetic == TileArithmetic::Ring && isa<FloatType>(type) && kind != Combiner::Sum && kind != Combiner::Prod)
+    return unsupported(op);
+  const TileValue &a = value(op.getInputs()[0]), &b = value(op.getInputs()[half]);
+  TileValue out(a), positions;
+  if (arg)
+    positions = value(op.getInputs()[1]);
+  for (size_t e = 0; e < out.elements.size(); ++e) {
+    if (!arg) {
+      out.elements[e] = combine(kind, type, a.elements[e], b.elements[e]);
+      continue;
+    }
+    TileElement position = value(op.getInputs()[3]).elements[e];
+    if (!takesFirst(kind, type, a.elements[e], positions.elements[e], b.elements[e], position))
+      out.elements[e] = b.elements[e], positions.elements[e] = position;
+  }
+  values_[op.getResults()[0]] = std::move(out);
+  if (arg)
+    values_[op.getResults()[1]] = std::move(positions);
+  return absl::OkStatus();
+}
+
+absl::Status TileProgram::runDot(tile::DotOp op) {
+  auto operand = [&](Value v) -> absl::StatusOr<const TileValue *> {
+    if (isa<tile::RingType>(v.getType()))
+      return slotOf(op, v, op.getNumber() ? index(op.getNumber()) : 0);
+    return &value(v);
+  };
+  auto a = operand(op.getA()), b = operand(op.getB());
+  if (!a.ok() || !b.ok())
+    return a.ok() ? b.status() : a.status();
+  auto elementType = [](Value v) { // of a tile or a ring
+    auto ring = dyn_cast<tile::RingType>(v.getType());
+    return ring ? ring.getElementType() : getElementTypeOrSelf(v.getType());
+  };
+  bool floats = isa<FloatType>(elementType(op.getA())) && launch_.arithmetic == TileArithmetic::Own;
+  auto read = [&](const TileValue &t, ArrayRef<int64_t> at, Value from, bool isUnsigned, bool rounded) -> TileElement {
+    TileElement e = t.at(at);
+    if (floats && rounded)
+      e.f = roundedToTf32(e.f);
+    if (!floats && isUnsigned && !isa<FloatType>(elementType(from)))
+      e.i &= 255;
+    return e;
+  };
+  TileValue out(value(op.getAcc()));
+  Type type = getElementTypeOrSelf(op.getAcc());
+  SmallVector<int64_t> kShape(out.shape.size(), 1), at(out.shape.size(), 0);
+  for (int64_t k : op.getK())
+    kShape[k] = std::max((*a)->shape[k], (*b)->shape[k]);
+  size_t flat = 0;
+  do {
+    TileElement &sum = out.elements[flat++];
+    SmallVector<int64_t> k(kShape.size(), 0), full(at);
+    double real = sum.f;
+    uint64_t whole = uint64_t(sum.i);
+    do {
+      for (int64_t d : op.getK())
+        full[d] = k[d];
+      TileElement x = read(**a, full, op.getA(), op.getAUnsigned(), op.getARounded());
+      TileElement y = read(**b, full, op.getB(), op.getBUnsigned(), op.getBRounded());
+      if (floats)
+        real += x.f * y.f;
+      else
+        whole += uint64_t(x.i) * uint64_t(y.i);
+    } while (advance(k, kShape));
+    if (floats)
+      sum.f = roundedTo(type, real);
+    else
+      sum.i = wrapped(int64_t(whole), isa<FloatType>(type) ? 32 : widthOf(type));
+  } while (advance(at, out.shape));
+  values_[op.getResult()] = std::move(out);
+  return absl::OkStatus();
+}
+
+} // namespace kernelc::reference
