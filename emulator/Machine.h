@@ -118,6 +118,7 @@ private:
   void finishMbarriers(Domain &domain);
   // Tma.cpp
   PackedTensorMap readTensorMap(const void *map, int rank, const char *what, uint32_t pc);
+  void checkRowStart(const TmaOp &op, const char *what, uint32_t at);
   void checkTransfer(const TmaOp &op, const Actor &global, const Actor &shared);
   void completeLoad(size_t index);
   void completeStore(const TmaOp &op);

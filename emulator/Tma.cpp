@@ -78,6 +78,12 @@ void roundToTf32(std::vector<unsigned char> &line) {
   }
 }
 
+/// What a store writes of `bytes` in range from byte `before` of a row on: whole 16-byte
+/// granules, also where the window ends inside one (seen on an H200).
+size_t storedBytes(const TmaOp &op, size_t before, size_t bytes) {
+  return op.reduceAdd ? bytes : (before + bytes + 15) / 16 * 16 - before;
+}
+
 template <class T> void addValues(unsigned char *into, const unsigned char *from, size_t bytes) {
   for (size_t i = 0; i + sizeof(T) <= bytes; i += sizeof(T)) {
     T a, b;
@@ -129,13 +135,21 @@ void Machine::checkTransfer(const TmaOp &op, const Actor &global, const Actor &s
   if (!checks())
     return;
   size_t width = size_t(elementsOf(op.map, 0)) * op.map.strides[0];
-  forEachRow(op, [&](size_t row, unsigned char *address, size_t, size_t bytes) {
+  forEachRow(op, [&](size_t row, unsigned char *address, size_t before, size_t bytes) {
     if (bytes)
-      access(global, address, bytes, false);
+      access(global, address, global.flags & Stamp::Write ? storedBytes(op, before, bytes) : bytes, false);
     for (size_t i = 0; i < width; i += 16)
       access(shared, op.block->shared + swizzled(op.offset + row + i, op.map.swizzleBytes), 16,
              true);
   });
+}
+
+/// A box that starts inside 16 bytes of a row is an illegal instruction on the device (seen
+/// on an H200; the PTX manual does not say so).
+void Machine::checkRowStart(const TmaOp &op, const char *what, uint32_t at) {
+  int64_t byte = int64_t(op.coords[0]) * int64_t(op.map.strides[0]);
+  if (byte % 16)
+    fail(FindingKind::Misaligned, absl::StrCat(what, " from byte ", byte, " of a row, which is no multiple of 16"), what, at);
 }
 
 void Machine::tmaLoad(int rank, void *dst, const void *map, const int *coords, void *bar,
@@ -146,6 +160,7 @@ void Machine::tmaLoad(int rank, void *dst, const void *map, const int *coords, v
   op.map = readTensorMap(map, rank, "TMA load", at);
   std::copy(coords, coords + rank, op.coords);
   op.issuer = party(t, "TMA load", at);
+  checkRowStart(op, "TMA load", at);
   size_t bytes = boxBytes(op.map);
   op.offset = size_t(static_cast<unsigned char *>(dst) - t.block->shared);
   if (sharedBlockOf(t, dst, bytes) != t.block)
@@ -222,6 +237,7 @@ void Machine::tmaStore(int rank, const void *map, const void *src, const int *co
   std::copy(coords, coords + rank, op.coords);
   op.reduceAdd = reduceAdd;
   op.issuer = party(t, what, at);
+  checkRowStart(op, what, at);
   op.block = t.block;
   op.offset = size_t(static_cast<const unsigned char *>(src) - t.block->shared);
   size_t bytes = boxBytes(op.map);
@@ -257,7 +273,7 @@ void Machine::completeStore(const TmaOp &op) {
     if (bytes && op.reduceAdd)
       addInto(ElementType(op.map.type), address, line.data() + before, bytes);
     else if (bytes)
-      std::memcpy(address, line.data() + before, bytes);
+      std::memcpy(address, line.data() + before, storedBytes(op, before, bytes));
   });
 }
 

@@ -66,6 +66,13 @@ std::optional<Box> findBox(const TensorRead &read, const te::SizeFacts &facts, s
       return no("a subscript is not one index, in steps of 1 to 8, plus an offset");
     if (step > 1 && r == rank - 1)
       return no("elements of a row are not neighbours");
+    if (r == rank - 1 && d >= 0) {
+      // A copy from elsewhere is an illegal instruction (an H200; the PTX manual is silent).
+      SmallVector<int64_t> dimDiv(read.box.size(), 1);
+      dimDiv[d] = read.box[d];
+      if (te::knownDivisor(e, facts, dimDiv) * read.elementBytes % 16 != 0)
+        return no("boxes are not known to start at multiples of 16 bytes of a row");
+    }
     if (d >= 0) {
       seen.set(d);
       bool ragged = te::knownDivisor(read.extents.getResult(d), facts) % read.box[d] != 0;
@@ -150,6 +157,13 @@ std::optional<Box> findStoreBox(tile::FuncOp func, Value base, AffineMap map, ti
   std::optional<Box> box = findBox(write, {func.getSizeDiv(), func.getSizeMax()}, why);
   if (box && llvm::any_of(box->steps, [](int64_t s) { return s > 1; })) {
     why = "results are not neighbours";
+    return std::nullopt;
+  }
+  // Where a row of the window ends inside 16 bytes all of them are written (an H200): in a
+  // workspace they are padding, elsewhere somebody's.
+  bool padded = func.getSources()[cast<BlockArgument>(base).getArgNumber()] < 0;
+  if (box && !padded && te::knownDivisor(box->window[0] * write.elementBytes, {func.getSizeDiv(), func.getSizeMax()}) % 16 != 0) {
+    why = "rows do not end at multiples of 16 bytes";
     return std::nullopt;
   }
   return box;

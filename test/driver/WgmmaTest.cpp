@@ -163,5 +163,16 @@ TEST(Wgmma, ReadsPartOfATensor) {
   EXPECT_EQ(runCase(on90(text, {{"M", 128}, {"N", 64}, {"K", 72}, {"P", 104}})), "");
 }
 
+// Boxes that would start inside 16 bytes of a row take another way.
+TEST(Wgmma, OddOffsetsAlongRows) {
+  const char *text = R"(def m(a: bf16[M, P], b: bf16[N, K]) -> (c: bf16[M, N]) {
+  require P >= K + 3
+  c[i, j] = sum[k](a[i, k + 3] * b[j, k])
+})";
+  Case c = on90(text, {{"M", 128}, {"N", 64}, {"K", 72}, {"P", 104}});
+  EXPECT_EQ(runCase(c), "");
+  EXPECT_EQ(cudaTextOf(c).find("kc_wgmma"), std::string::npos);
+}
+
 } // namespace
 } // namespace kernelc::test

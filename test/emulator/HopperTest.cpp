@@ -410,6 +410,37 @@ extern "C" __global__ void __launch_bounds__(32) kc_step(const __grid_constant__
   EXPECT_FALSE(encodeTensorMap(m, packed.data()).ok());
 }
 
+// What an H200 was seen to do: boxes start at 16 bytes of a row, and stores write whole granules.
+TEST(EmulatorHopper, TensorCopiesWorkInGranules) {
+  auto run = [](const std::string &call, uint64_t columns) {
+    static std::vector<uint16_t> y;
+    y.assign(8 * 72, 7);
+    std::string text = R"(
+extern "C" __global__ void __launch_bounds__(32) kc_granule(const __grid_constant__ kc_tensor_map a) {
+  unsigned char* smem = kc_shared();
+  for (int i = threadIdx.x; i < 512; i += 32) ((unsigned short*)smem)[i] = 9;
+  kc_fence_proxy_async();
+  __syncwarp();
+  if (threadIdx.x == 0) { )" + call + R"( kc_tma_commit(); kc_tma_wait_read<0>(); }
+}
+)";
+    Launcher l(text);
+    l.spec.buffers = {{"y", y.data(), y.size() * 2, true}};
+    l.spec.args = {map2d(y.data(), 8, columns, 8, 64, 128, 144)};
+    l.block(32).shared(1024);
+    return std::pair(l.run(), y);
+  };
+  auto [aligned, y] = run("kc_tma_store_2d(&a, smem, 0, 0);", 61);
+  EXPECT_TRUE(aligned.ok());
+  EXPECT_EQ(y[60], 9);
+  EXPECT_EQ(y[61], 9) << "behind the window, in its last granule";
+  EXPECT_EQ(y[63], 9);
+  EXPECT_EQ(y[64], 7);
+  auto [shifted, same] = run("kc_tma_store_2d(&a, smem, 4, 0);", 64);
+  EXPECT_FALSE(shifted.ok());
+  EXPECT_EQ(same[4], 7);
+}
+
 TEST(EmulatorHopper, TensorMapRules) {
   std::vector<uint16_t> x(64 * 64);
   HostTensorMap m;

@@ -71,7 +71,10 @@ Window makeWindow(int rank, int swizzle, bool disjoint) {
   w.element = elementBits(w.type) / 8;
   w.swizzle = swizzle;
   int64_t inner = (swizzle ? swizzle : rank == 1 ? 256 : 48) / w.element; // of the box
-  w.dims.push_back(2 * inner + 5);
+  // Boxes start at multiples of 16 bytes of a row; a window that ends inside such a granule is
+  // read to its end, but written to the granule's.
+  const int64_t granule = std::max(1, 16 / w.element);
+  w.dims.push_back(2 * inner + (disjoint ? granule : 5));
   w.strides.push_back(w.element);
   w.box.push_back(inner);
   const int64_t extents[] = {0, 11, 5, 4, 3}, boxes[] = {0, 8, 3, 2, 2};
@@ -87,6 +90,9 @@ Window makeWindow(int rank, int swizzle, bool disjoint) {
     for (int d = 0; d < rank; d++) {
       int64_t box = w.box[size_t(d)], extent = w.dims[size_t(d)];
       int places[] = {0, int(extent - box + 1), -int(box / 2), int(extent)};
+      for (int &place : places)
+        if (d == 0)
+          place = int(roundUp(place, granule));
       if (disjoint) // stores must not race: boxes side by side along the innermost dim
         places[0] = 0, places[1] = int(d ? 0 : box), places[2] = int(d ? 0 : 2 * box), places[3] = int(d ? 0 : 3 * box);
       origin.push_back(places[(n + (d && !disjoint ? d / 2 : 0)) % 4]);
