@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/EmitCuda.h"
+#include "driver/PrintVariant.h"
 #include "driver/SizeExprOf.h"
 #include "ir/te/Precision.h"
 #include "ir/te/TeShape.h"
@@ -197,7 +198,7 @@ void describeLaunches(ModuleOp module, te::KernelOp kernel, ArrayRef<te::StrideS
     for (auto [i, a] : llvm::enumerate(k.getArgSources())) {
       auto dict = cast<DictionaryAttr>(a);
       if (auto size = dict.getAs<IntegerAttr>("size")) {
-        launch.args.push_back(SizeArg{withStrides(SizeExpr::size(size.getInt()), kernel, strides), 0});
+        launch.args.push_back(SizeArg{withStrides(SizeExpr::size(size.getInt()), kernel, strides), int(k.getIndexBits())});
         continue;
       }
       if (dict.contains("tensor_map")) {
@@ -217,6 +218,31 @@ void describeLaunches(ModuleOp module, te::KernelOp kernel, ArrayRef<te::StrideS
     }
     variant.launches.push_back(std::move(launch));
   }
+}
+
+/// printVariant, where the kernel's last sizes are `strides`.
+absl::StatusOr<Variant> printVariant(ModuleOp cu, const VariantOptions &options, const Kernel &kernel, ArrayRef<te::StrideSize> strides) {
+  te::KernelOp planned = findKernel(cu, kernel.name);
+  Variant variant;
+  variant.name = options.name;
+  variant.target = options.target;
+  variant.guard = guardOf(planned, options, planned.getNumSizes() - strides.size(), variant.guardText);
+  variant.params = options.params;
+  if (variant.params.empty())
+    variant.params.resize(kernel.params.size(), ParamGuard{LayoutClass::Dense, 16});
+  describeLaunches(cu, planned, strides, variant);
+  codegen::EmitOptions emit;
+  emit.target = findTarget(options.target);
+  emit.header = absl::StrCat("kernel ", kernel.name, kernel.loc.file.empty() ? "" : " of ", kernel.loc.file.substr(kernel.loc.file.rfind('/') + 1),
+                             kernel.loc.line ? absl::StrCat(":", kernel.loc.line) : "", ", for ", options.target, "\nassumes ",
+                             variant.guardText.empty() ? "nothing of its sizes" : variant.guardText);
+  if (StringRef precision = te::getAppliedPrecision(planned); !precision.empty())
+    absl::StrAppend(&emit.header, "\nprecision ", precision.str());
+  auto text = codegen::emitCuda(cu, emit);
+  if (failed(text))
+    return absl::InvalidArgumentError(absl::StrCat("kernel '", kernel.name, "' could not be printed; see the diagnostics"));
+  variant.cudaText = *text;
+  return variant;
 }
 
 /// runPipeline, which also says which sizes of the result are `strides`.
@@ -344,32 +370,17 @@ absl::Status addVariant(ModuleOp module, const VariantOptions &options, Kernel &
   OwningOpRef<ModuleOp> cu = runPasses(*one, options, Stage::Cu, strides);
   if (!cu)
     return absl::InvalidArgumentError(absl::StrCat("kernel '", kernel.name, "' could not be compiled; see the diagnostics"));
-  te::KernelOp planned = findKernel(*cu, kernel.name);
-  Variant variant;
-  variant.name = options.name;
-  variant.target = options.target;
-  variant.guard = guardOf(planned, options, planned.getNumSizes() - strides.size(), variant.guardText);
-  variant.params = options.params;
-  if (variant.params.empty())
-    variant.params.resize(kernel.params.size(), ParamGuard{LayoutClass::Dense, 16});
-  describeLaunches(*cu, planned, strides, variant);
-  for (Launch &l : variant.launches)
-    for (LaunchArg &a : l.args)
-      if (auto *size = std::get_if<SizeArg>(&a))
-        size->bits = options.index32 ? 32 : 64;
-  codegen::EmitOptions emit;
-  emit.target = target;
-  emit.header = absl::StrCat("kernel ", kernel.name, kernel.loc.file.empty() ? "" : " of ", kernel.loc.file.substr(kernel.loc.file.rfind('/') + 1),
-                             kernel.loc.line ? absl::StrCat(":", kernel.loc.line) : "", ", for ", options.target, "\nassumes ",
-                             variant.guardText.empty() ? "nothing of its sizes" : variant.guardText);
-  if (StringRef precision = te::getAppliedPrecision(planned); !precision.empty())
-    absl::StrAppend(&emit.header, "\nprecision ", precision.str());
-  auto text = codegen::emitCuda(*cu, emit);
-  if (failed(text))
-    return absl::InvalidArgumentError(absl::StrCat("kernel '", kernel.name, "' could not be printed; see the diagnostics"));
-  variant.cudaText = *text;
-  kernel.variants.push_back(std::move(variant));
+  absl::StatusOr<Variant> variant = printVariant(*cu, options, kernel, strides);
+  if (!variant.ok())
+    return variant.status();
+  kernel.variants.push_back(*std::move(variant));
   return absl::OkStatus();
+}
+
+absl::StatusOr<Variant> printVariant(ModuleOp module, const VariantOptions &options, const Kernel &kernel) {
+  if (!findTarget(options.target) || !findKernel(module, kernel.name))
+    return absl::InvalidArgumentError(absl::StrCat("no kernel '", kernel.name, "', or no target '", options.target, "'"));
+  return printVariant(module, options, kernel, {});
 }
 
 std::vector<ParamGuard> generalParams(const Kernel &kernel) {

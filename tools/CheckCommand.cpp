@@ -1,6 +1,6 @@
 // kernelc check: a device against the f64 reference and its error bounds; with
 // --mutate how strong the emulator's checks are on this kernel, with --verify-each
-// whether the te passes keep its meaning.
+// whether the passes keep its meaning.
 #include <iostream>
 
 #include "absl/strings/str_format.h"
@@ -43,10 +43,11 @@ int mutate(Call &call, const std::string &arch) {
   return score->missed ? kFailed : kDone;
 }
 
-/// The meaning of the kernel after each te pass. kFailed at the first that changed it.
+/// The meaning of the kernel after each pass. kFailed at the first that changed it.
 int verifyEach(Call &call, const std::string &arch) {
-  absl::StatusOr<std::vector<PassVerdict>> verdicts =
-      verifyTePasses(*call.kernel, arch, call.arguments.tensors, call.arguments.sizes);
+  VerifyOptions options;
+  options.target = arch;
+  absl::StatusOr<std::vector<PassVerdict>> verdicts = verifyPasses(*call.kernel, call.arguments.tensors, call.arguments.sizes, options);
   if (!verdicts.ok())
     return reportFailure(verdicts.status());
   bool passed = true;
@@ -69,7 +70,8 @@ int checkCommand(const std::vector<std::string> &args) {
   call.add(options);
   bool mutants = false, each = false;
   options.flag("--mutate", mutants, "takes each barrier, wait, fence and mask away in turn and says whether the emulator notices")
-      .flag("--verify-each", each, "runs the kernel after each te pass on the CPU and names the first pass that changed its meaning");
+      .flag("--verify-each", each, "runs the kernel after each pass (te on the CPU, tile in an interpreter, cu on the emulator) and names the first that\n"
+            "changed its meaning");
   if (std::optional<int> code = options.parse(args))
     return *code;
   if (call.positionals.empty())

@@ -1,5 +1,5 @@
-// The check of the te passes: quiet about the real ones, and loud about one that
-// changes the meaning.
+// The check of the passes: quiet about the real ones, and loud about one that changes
+// the meaning, at each level.
 #include "driver/VerifyEach.h"
 
 #include "driver/HostValues.h"
@@ -56,7 +56,7 @@ protected:
 };
 
 TEST_F(VerifyEach, ThePipelineKeepsTheMeaning) {
-  auto verdicts = verifyTePasses(*kernel, "sm_90a", tensors, {5, 7});
+  auto verdicts = verifyPasses(*kernel, tensors, {5, 7}, {.target = "sm_90a"});
   ASSERT_TRUE(verdicts.ok()) << verdicts.status();
   std::vector<std::string> passes;
   for (const PassVerdict &v : *verdicts) {
@@ -64,22 +64,160 @@ TEST_F(VerifyEach, ThePipelineKeepsTheMeaning) {
     passes.push_back(v.pass);
   }
   EXPECT_EQ(passes.front(), "source");
-  EXPECT_THAT(passes, ::testing::IsSupersetOf({"te-simplify", "te-split-reduce", "te-plan"}));
+  EXPECT_THAT(passes, ::testing::IsSupersetOf({"te-simplify", "te-split-reduce", "te-plan", "te-to-tile", "tile-to-cu"}));
   EXPECT_EQ(tensors[1].as<float>()[0], 0); // inputs are left alone
 }
 
 TEST_F(VerifyEach, NamesTheFirstPassThatChangesIt) {
-  auto verdicts = verifyTePasses(*kernel, "sm_90a", tensors, {5, 7}, [](mlir::OpPassManager &pm) {
+  VerifyOptions options;
+  options.te = [](mlir::OpPassManager &pm) {
     pm.addNestedPass<te::KernelOp>(std::make_unique<IdlePass>());
     pm.addNestedPass<te::KernelOp>(std::make_unique<PlantedPass>());
     pm.addNestedPass<te::KernelOp>(std::make_unique<IdlePass>());
-  });
+  };
+  auto verdicts = verifyPasses(*kernel, tensors, {5, 7}, options);
   ASSERT_TRUE(verdicts.ok()) << verdicts.status();
   ASSERT_EQ(verdicts->size(), 3u); // source, idle, planted; nothing after that
   EXPECT_TRUE((*verdicts)[1].passed);
   EXPECT_EQ(verdicts->back().pass, "planted");
   EXPECT_FALSE(verdicts->back().passed);
   EXPECT_THAT(verdicts->back().text, ::testing::HasSubstr("y: "));
+}
+
+/// Runs one function on every op of a kind in the module.
+template <class Op> struct Planted : mlir::PassWrapper<Planted<Op>, mlir::OperationPass<mlir::ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Planted)
+  explicit Planted(std::function<void(Op)> change) : change(std::move(change)) {}
+  llvm::StringRef getArgument() const override { return "planted"; }
+  void runOnOperation() override {
+    this->getOperation().walk([&](Op op) { change(op); });
+  }
+  std::function<void(Op)> change;
+};
+
+/// A product over awkward sizes, with sums and products only.
+class VerifyLevels : public ::testing::TestWithParam<const char *> {
+protected:
+  void compile(const std::string &type, std::vector<int64_t> with) {
+    sizes = std::move(with);
+    SessionOptions options;
+    options.diskCache = false;
+    session = Session::create(options);
+    auto compiled = session->compile("def mm(x: " + type + "[M, K], w: " + type + "[N, K]) -> (y: f32[M, N]) {\n"
+                                     "  y[i, j] = sum[k](f32(x[i, k]) * f32(w[j, k]))\n}\n");
+    ASSERT_TRUE(compiled.ok()) << compiled.status();
+    kernel = *compiled;
+    int64_t m = sizes[0], k = sizes[1], n = sizes[2];
+    ElementType t = *findElementType(type);
+    tensors.emplace_back(t, std::vector<int64_t>{m, k});
+    tensors.emplace_back(t, std::vector<int64_t>{n, k});
+    tensors.emplace_back(ElementType::f32, std::vector<int64_t>{m, n});
+    for (int a = 0; a < 2; ++a)
+      for (int64_t i = 0; i < tensors[a].numElements(); ++i) {
+        float v = float((i * 7 + a) % 23) / 8 - 1;
+        if (t == ElementType::bf16)
+          tensors[a].as<uint16_t>()[i] = toBF16(v);
+        else
+          tensors[a].as<float>()[i] = v;
+      }
+  }
+  /// The verdicts when `change` is made before pass `at` of the cuda pipeline's levels.
+  template <class Op> std::vector<PassVerdict> plant(CudaStop level, std::function<void(Op)> change) {
+    VerifyOptions options;
+    options.target = target;
+    options.cuda = [=](mlir::OpPassManager &pm) {
+      buildCudaPipeline(pm, level);
+      pm.addPass(std::make_unique<Planted<Op>>(change));
+    };
+    auto verdicts = verifyPasses(*kernel, tensors, sizes, options);
+    EXPECT_TRUE(verdicts.ok()) << verdicts.status();
+    return verdicts.ok() ? *verdicts : std::vector<PassVerdict>();
+  }
+  void expectFound(const std::vector<PassVerdict> &verdicts) {
+    ASSERT_FALSE(verdicts.empty());
+    for (size_t i = 0; i + 1 < verdicts.size(); ++i)
+      EXPECT_TRUE(verdicts[i].passed) << verdicts[i].pass << "\n" << verdicts[i].text;
+    EXPECT_EQ(verdicts.back().pass, "planted");
+    EXPECT_FALSE(verdicts.back().passed);
+  }
+  std::shared_ptr<Session> session;
+  std::shared_ptr<JitKernel> kernel;
+  std::vector<HostTensor> tensors;
+  std::vector<int64_t> sizes;
+  std::string target = "sm_90a";
+};
+
+TEST_F(VerifyLevels, EveryUnitKeepsTheMeaning) {
+  for (auto [type, on, with] : {std::tuple("bf16", "sm_90a", std::vector<int64_t>{65, 72, 136}), std::tuple("bf16", "sm_80", std::vector<int64_t>{17, 33, 9}),
+                                std::tuple("f32", "sm_80", std::vector<int64_t>{1, 7, 31})}) {
+    tensors.clear();
+    compile(type, with);
+    auto verdicts = verifyPasses(*kernel, tensors, sizes, {.target = on});
+    ASSERT_TRUE(verdicts.ok()) << verdicts.status();
+    for (const PassVerdict &v : *verdicts)
+      EXPECT_TRUE(v.passed) << type << " on " << on << " after " << v.pass << "\n" << v.text;
+    EXPECT_GT(verdicts->size(), 15u);
+  }
+}
+
+TEST_F(VerifyLevels, FindsALostMaskOfAStore) {
+  compile("f32", {13, 17, 11});
+  target = "sm_80";
+  expectFound(plant<tile::StoreOp>(CudaStop::Tile, [](tile::StoreOp op) { op.setMask({}); }));
+}
+
+TEST_F(VerifyLevels, FindsSwappedSubscripts) {
+  compile("f32", {16, 16, 16});
+  target = "sm_80";
+  auto verdicts = plant<tile::StoreOp>(CudaStop::Tile, [](tile::StoreOp op) {
+    auto results = llvm::to_vector(op.getMap().getResults());
+    std::reverse(results.begin(), results.end());
+    op.setMap(mlir::AffineMap::get(op.getMap().getNumDims(), op.getMap().getNumSymbols(), results, op.getContext()));
+  });
+  expectFound(verdicts);
+  // In every arithmetic, this being a ring program.
+  EXPECT_THAT(verdicts.back().text, ::testing::HasSubstr("with small whole numbers: y"));
+  EXPECT_THAT(verdicts.back().text, ::testing::HasSubstr("with integers modulo 2^32: y: differs"));
+}
+
+TEST_F(VerifyLevels, FindsALostTileOfK) {
+  compile("bf16", {64, 136, 64});
+  auto skip = [](mlir::scf::ForOp loop) { // the loop over tiles of k starts one late
+    if (loop.getInitArgs().empty() || !mlir::isa<mlir::RankedTensorType>(loop.getInitArgs()[0].getType()))
+      return;
+    mlir::OpBuilder b(loop);
+    loop.getLowerBoundMutable().assign(mlir::arith::ConstantIndexOp::create(b, loop.getLoc(), 1));
+  };
+  target = "sm_80";
+  auto verdicts = plant<mlir::scf::ForOp>(CudaStop::Tile, skip);
+  expectFound(verdicts);
+}
+
+TEST_F(VerifyLevels, FindsARoleThatFillsTooLittle) {
+  compile("bf16", {128, 256, 128});
+  expectFound(plant<tile::AcquireOp>(CudaStop::Tile, [](tile::AcquireOp op) { op.setBytes(op.getBytes() / 2); }));
+}
+
+TEST_F(VerifyLevels, FindsALostBarrierInCu) {
+  compile("bf16", {64, 72, 64});
+  target = "sm_80";
+  expectFound(plant<cu::SyncOp>(CudaStop::Cu, [](cu::SyncOp op) { op.erase(); }));
+}
+
+TEST_F(VerifyLevels, FindsAWrongIndexInCu) {
+  compile("f32", {5, 19, 7});
+  target = "sm_80";
+  bool changed = false;
+  expectFound(plant<mlir::memref::StoreOp>(CudaStop::Cu, [&](mlir::memref::StoreOp op) { // the last store, one element further
+    auto type = mlir::cast<mlir::MemRefType>(op.getMemRef().getType());
+    if (changed || !mlir::isa<mlir::BlockArgument>(op.getMemRef()) || type.getRank() != 1)
+      return;
+    changed = true;
+    mlir::OpBuilder b(op);
+    mlir::Value one = mlir::arith::ConstantIndexOp::create(b, op.getLoc(), 1);
+    op.getIndicesMutable().assign(mlir::arith::AddIOp::create(b, op.getLoc(), op.getIndices()[0], one).getResult());
+  }));
+  EXPECT_TRUE(changed);
 }
 
 /// A product whose operands are copied first, whatever the target says of their worth.
@@ -100,13 +238,15 @@ TEST_P(VerifyRepack, CopiesKeepTheMeaning) {
     tensors.emplace_back(p.type, shape);
     fillRandom(tensors.back(), tensors.size());
   }
-  auto verdicts = verifyTePasses(**kernel, "sm_90a", tensors, sizes, [](mlir::OpPassManager &pm) {
+  VerifyOptions verify;
+  verify.te = [](mlir::OpPassManager &pm) {
     TeRepackOptions options;
     options.target = "sm_90a";
     options.sizeMax = {32, 32, 32};
     options.work = options.reuse = 0;
     pm.addNestedPass<te::KernelOp>(createTeRepack(options));
-  });
+  };
+  auto verdicts = verifyPasses(**kernel, tensors, sizes, verify);
   ASSERT_TRUE(verdicts.ok()) << verdicts.status();
   ASSERT_EQ(verdicts->size(), 2u);
   EXPECT_TRUE(verdicts->back().passed) << verdicts->back().text;

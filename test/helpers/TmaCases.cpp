@@ -17,6 +17,7 @@ struct Window {
   int element;
   std::vector<int64_t> dims, strides; ///< strides in bytes, strides[0] the element's
   std::vector<int64_t> box;
+  std::vector<int64_t> steps; ///< between the box's elements; empty: 1
   int swizzle;
   std::vector<std::vector<int>> origins;
 
@@ -37,8 +38,9 @@ struct Window {
       m.dims.push_back(dims[i]);
       if (i)
         m.strides.push_back(strides[i]);
-      m.box.push_back(uint32_t(box[i]));
-      m.elementStrides.push_back(1);
+      int64_t step = steps.empty() ? 1 : steps[i];
+      m.box.push_back(uint32_t((box[i] - 1) * step + 1)); // counts what lies between
+      m.elementStrides.push_back(uint32_t(step));
     }
     m.swizzleBytes = swizzle;
     return m;
@@ -50,7 +52,7 @@ struct Window {
       int64_t rest = n / element, at = n % element;
       bool inside = true;
       for (size_t d = 0; d < box.size(); d++) {
-        int64_t index = origins[b][d] + rest % box[d];
+        int64_t index = origins[b][d] + rest % box[d] * (steps.empty() ? 1 : steps[d]);
         rest /= box[d];
         inside &= index >= 0 && index < dims[d];
         at += index * strides[d];
@@ -63,11 +65,11 @@ struct Window {
   }
 };
 
-/// Rank and swizzle choose element type, extents and boxes; along the innermost dim
+/// Rank and swizzle choose extents and boxes; along the innermost dim
 /// the boxes are inside, over the end, before the beginning and outside.
-Window makeWindow(int rank, int swizzle, bool disjoint) {
+Window makeWindow(int rank, int swizzle, bool disjoint, ElementType type) {
   Window w;
-  w.type = kTypes[(rank + swizzle / 32) % 6];
+  w.type = type;
   w.element = elementBits(w.type) / 8;
   w.swizzle = swizzle;
   int64_t inner = (swizzle ? swizzle : rank == 1 ? 256 : 48) / w.element; // of the box
@@ -118,18 +120,37 @@ std::vector<int32_t> flatOrigins(const Window &w) {
   return flat;
 }
 
-void addLoad(std::vector<HelperCaseMaker> &cases, int rank, int swizzle) {
+enum class Load { Plain, Strided, RoundedToTf32 };
+
+void addLoad(std::vector<HelperCaseMaker> &cases, int rank, int swizzle, Load kind = Load::Plain) {
   std::string dims = std::to_string(rank) + "d";
-  HelperCaseMaker maker{"tma_load_" + dims + "_swizzle" + std::to_string(swizzle), 90, 90,
+  const char *suffix = kind == Load::Plain ? "" : kind == Load::Strided ? "_strided" : "_tf32";
+  HelperCaseMaker maker{"tma_load_" + dims + "_swizzle" + std::to_string(swizzle) + suffix, 90, 90,
                         {"kc_tma_load_" + dims, "kc_tensor_map", "kc_mbarrier_init", "kc_fence_mbarrier_init", "kc_mbarrier_expect_tx",
                          "kc_mbarrier_wait", "kc_shared"},
                         nullptr};
   maker.make = [=] {
-    Window w = makeWindow(rank, swizzle, false);
+    Window w = makeWindow(rank, swizzle, false, kind == Load::RoundedToTf32 ? ElementType::f32 : kTypes[(rank + swizzle / 32) % 6]);
+    if (kind == Load::Strided)
+      for (int d = 0; d < rank; d++)
+        w.steps.push_back(d ? d + 1 : 1); // the innermost has none
     auto x = randomBits<uint8_t>(size_t(w.tensorBytes()), 80u + unsigned(rank));
     std::vector<uint8_t> y(4 * size_t(w.boxBytes()));
+    auto rounded = x;
+    if (kind == Load::RoundedToTf32)
+      for (size_t i = 0; i + 4 <= x.size(); i += 4) {
+        uint32_t bits;
+        std::memcpy(&bits, &x[i], 4);
+        if ((bits & 0x7f800000u) == 0x7f800000u) // no infinities, no NaN
+          bits &= 0x3fffffffu;
+        std::memcpy(&x[i], &bits, 4);
+        bits = (bits + 0x1000u) & ~0x1fffu;
+        std::memcpy(&rounded[i], &bits, 4);
+      }
     for (size_t b = 0; b < 4; b++)
-      w.eachByte(b, [&](int64_t to, int64_t from) { y[b * size_t(w.boxBytes()) + size_t(to)] = from < 0 ? 0 : x[size_t(from)]; });
+      w.eachByte(b, [&](int64_t to, int64_t from) { y[b * size_t(w.boxBytes()) + size_t(to)] = from < 0 ? 0 : kind == Load::RoundedToTf32 ? rounded[size_t(from)] : x[size_t(from)]; });
+    TensorMapArg map = w.map(0);
+    map.roundsToTf32 = kind == Load::RoundedToTf32;
     return CaseBuilder(maker)
         .input("x", x)
         .input("at", flatOrigins(w))
@@ -148,7 +169,7 @@ void addLoad(std::vector<HelperCaseMaker> &cases, int rank, int swizzle) {
   for (int i = threadIdx.x; i < 4 * $box$; i += 128) y[i] = smem[i / $box$ * $slot$ + i % $box$];)",
                                   {{"slot", std::to_string(w.slotBytes())}, {"box", std::to_string(w.boxBytes())}, {"rank", std::to_string(rank)},
                                    {"at", coordinates(rank)}}),
-                4 * w.slotBytes() + 8, 1, 1, {w.map(0)})
+                4 * w.slotBytes() + 8, 1, 1, {map})
         .build();
   };
   cases.push_back(maker);
@@ -162,7 +183,7 @@ void addMulticast(std::vector<HelperCaseMaker> &cases, int rank) {
                         nullptr};
   maker.make = [=] {
     // Block r of four loads box r into slot r of blocks 0, 2 and itself.
-    Window w = makeWindow(rank, 64, false);
+    Window w = makeWindow(rank, 64, false, kTypes[(rank + 2) % 6]);
     auto x = randomBits<uint8_t>(size_t(w.tensorBytes()), 90u + unsigned(rank));
     size_t box = size_t(w.boxBytes());
     std::vector<uint8_t> y(16 * box);
@@ -205,7 +226,7 @@ void addStore(std::vector<HelperCaseMaker> &cases, int rank, int swizzle) {
                         {"kc_tma_store_" + dims, "kc_tensor_map", "kc_tma_commit", "kc_tma_wait_read", "kc_fence_proxy_async", "kc_shared"},
                         nullptr};
   maker.make = [=] {
-    Window w = makeWindow(rank, swizzle, true);
+    Window w = makeWindow(rank, swizzle, true, kTypes[(rank + swizzle / 32) % 6]);
     size_t box = size_t(w.boxBytes());
     auto before = randomBits<uint8_t>(size_t(w.tensorBytes()), 100u + unsigned(rank)), after = before;
     auto x = randomBits<uint8_t>(4 * box, 110u + unsigned(rank));
@@ -248,6 +269,10 @@ void addTmaCases(std::vector<HelperCaseMaker> &cases) {
       addStore(cases, rank, swizzle);
     }
     addMulticast(cases, rank);
+    if (rank > 1) {
+      addLoad(cases, rank, 64, Load::Strided);
+      addLoad(cases, rank, 128, Load::RoundedToTf32);
+    }
   }
 }
 

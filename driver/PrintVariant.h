@@ -1,0 +1,13 @@
+// The end of the compile pipeline alone: cu to a variant of the artifact. For checks
+// that look between passes; compiling goes through Compiler.h.
+#pragma once
+
+#include "driver/Compiler.h"
+
+namespace kernelc {
+
+/// The variant that `module` stands for: cu, as the whole pipeline or part of its end
+/// leaves it, beside the planned kernel. Every tensor dense.
+absl::StatusOr<Variant> printVariant(mlir::ModuleOp module, const VariantOptions &options, const Kernel &kernel);
+
+} // namespace kernelc

@@ -1,0 +1,48 @@
+// One set of inputs of verify-each, and what a kernel must make of it at each level.
+// Internal to VerifyEach.cpp.
+#pragma once
+
+#include <memory>
+
+#include "driver/HostTensor.h"
+#include "driver/JitKernelImpl.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "reference/tile/TileValue.h"
+
+namespace kernelc {
+
+class VerifyTrial {
+public:
+  enum Inputs { Given, SmallIntegers, Ring };
+  /// Ring: `source`'s copy over i32; Unimplemented where the program is more than a ring.
+  static absl::StatusOr<std::unique_ptr<VerifyTrial>> create(const Kernel &signature, std::shared_ptr<CpuKernel> oracle,
+                                                             te::KernelOp source, absl::Span<const HostTensor> tensors,
+                                                             const std::vector<int64_t> &sizes, Inputs inputs, ThreadPool *pool);
+
+  struct Verdict {
+    bool passed = false;
+    std::string text;
+  };
+  /// The kernel on the CPU in its own types.
+  absl::StatusOr<Verdict> runTe(te::KernelOp kernel) const;
+  /// The tile functions of `module`.
+  absl::StatusOr<Verdict> runTile(mlir::ModuleOp module) const;
+  /// A CUDA text on the emulator. Not with Ring.
+  absl::StatusOr<Verdict> runVariant(const Variant &variant) const;
+  Inputs inputs() const { return inputs_; }
+
+private:
+  VerifyTrial() = default;
+  absl::StatusOr<std::vector<HostTensor>> copies() const;
+  absl::StatusOr<Verdict> judge(absl::Span<const HostTensor> results) const;
+
+  const Kernel *signature_ = nullptr;
+  Inputs inputs_ = Given;
+  std::shared_ptr<CpuKernel> oracle_;
+  std::vector<HostTensor> tensors_;  ///< as Kernel::params
+  std::vector<HostTensor> expected_; ///< Ring: the outputs, as oracle_->outputParams
+  std::vector<int64_t> sizes_;
+  ThreadPool *pool_ = nullptr;
+};
+
+} // namespace kernelc
