@@ -426,12 +426,12 @@ extern "C" __global__ void __launch_bounds__(32) kc_granule(const __grid_constan
 )";
     Launcher l(text);
     l.spec.buffers = {{"y", y.data(), y.size() * 2, true}};
-    l.spec.args = {map2d(y.data(), 8, columns, 8, 64, 128, 144)};
+    l.spec.args = {map2d(y.data(), 8, columns, 8, 64, 128, 72)};
     l.block(32).shared(1024);
     return std::pair(l.run(), y);
   };
   auto [aligned, y] = run("kc_tma_store_2d(&a, smem, 0, 0);", 61);
-  EXPECT_TRUE(aligned.ok());
+  EXPECT_TRUE(aligned.ok()) << aligned.toString();
   EXPECT_EQ(y[60], 9);
   EXPECT_EQ(y[61], 9) << "behind the window, in its last granule";
   EXPECT_EQ(y[63], 9);
