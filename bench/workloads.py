@@ -256,6 +256,73 @@ class Int8Matmul(Matmul):
         return {}
 
 
+class Float8Matmul(Matmul):
+    """f8e4m3 operands, bf16 results, second operand transposed; sums promoted to f32, or left in the unit (fast)."""
+
+    def __init__(self, m, n, k, fast):
+        super().__init__(m, n, k, "bf16", "nt")
+        self.fast = fast
+        self.name = f"matmul_nt {m}x{n}x{k} f8{' fast' if fast else ''}"
+        policy = "precision(accumulate = fast) " if fast else ""
+        self.text = self.text.replace("a: bf16", "a: f8e4m3").replace("b: bf16", "b: f8e4m3").replace("{ c", "{ " + policy + "c")
+        # The unit cuts 14 bits: seldom more than a hundredth where it adds 128 products, more where it adds thousands.
+        self.tolerance = 8e-2 if fast else 2e-2
+
+    def inputs(self, device, scale):
+        return tuple(x.to(torch.float8_e4m3fn) for x in super().inputs(device, scale))
+
+    def expected(self, a, b):
+        return a.float().double() @ b.float().double().T
+
+    def torch(self, a, b):
+        one = torch.ones((), device=a.device)
+        return torch._scaled_mm(a, b.T, scale_a=one, scale_b=one, out_dtype=torch.bfloat16, use_fast_accum=self.fast)
+
+    def output_bytes(self, a, b):
+        return 2 * a.shape[0] * b.shape[0]
+
+    def peers(self, device):
+        def cublaslt(a, b):
+            one, out = torch.ones((), device=a.device), torch.empty(a.shape[0], b.shape[0], device=a.device, dtype=torch.bfloat16)
+            return lambda: torch._scaled_mm(a, b.T, scale_a=one, scale_b=one, out=out, out_dtype=torch.bfloat16, use_fast_accum=self.fast)
+        return {"cuBLASLt": cublaslt} if device.type == "cuda" else {}
+
+
+class Float8Blocks(Float8Matmul):
+    """Scales of 1 x 128 blocks of the first operand and 128 x 128 blocks of the second."""
+
+    def __init__(self, m, n, k):
+        super().__init__(m, n, k, False)
+        self.name = f"matmul_nt {m}x{n}x{k} f8 blocks"
+        self.text = """def matmul(a: f8e4m3[M, K], b: f8e4m3[N, K], sa: f32[K // 128, M], sb: f32[N // 128, K // 128]) -> (c: bf16[M, N]) {
+  require K % 128 == 0
+  require N % 128 == 0
+  c[i, j] = sum[k](a[i, k] * sa[k // 128, i] * b[j, k] * sb[j // 128, k // 128])
+}"""
+
+    def inputs(self, device, scale):
+        a, b = super().inputs(device, scale)
+        k = a.shape[1]
+        return a, b, torch.rand(k // 128, a.shape[0], device=device) + 0.5, torch.rand(b.shape[0] // 128, k // 128, device=device) + 0.5
+
+    def expected(self, a, b, sa, sb):
+        x = a.float() * sa.T.repeat_interleave(128, 1)
+        y = b.float() * sb.repeat_interleave(128, 0).repeat_interleave(128, 1)
+        return x.double() @ y.double().T
+
+    def torch(self, a, b, sa, sb):
+        return torch._scaled_mm(a, b.T, scale_a=sa.T, scale_b=sb.T, out_dtype=torch.bfloat16)
+
+    def flops(self, a, b, sa, sb):
+        return super().flops(a, b)
+
+    def output_bytes(self, a, b, sa, sb):
+        return super().output_bytes(a, b)
+
+    def peers(self, device):
+        return {}
+
+
 class Conv(Workload):
     """2-D convolution, channels last, half padding; the peer is cuDNN, benchmark mode."""
     bound, tolerance = "compute", 1e-2
@@ -376,6 +443,7 @@ WORKLOADS = [
     Matmul(4096, 4096, 4096, "f32", "nn"),
     Matmul(4096, 4096, 4096, "f32", "nt"),
     *(w(m, m, m, form) for w in (Tf32Matmul, Int8Matmul) for m in (4096, 8192) for form in ("nt", "nn")),
+    *(Float8Matmul(m, m, m, fast) for m in (4096, 8192) for fast in (False, True)), *(Float8Blocks(m, m, m) for m in (4096, 8192)),
     PartsMatmul(4096, 4096, 4096, "nt"), PartsMatmul(4096, 4096, 4096, "nn"),
     Linear(4096, 4096, 4096), LinearResidual(4096, 4096, 4096), LinearResidual(8192, 8192, 8192),
     Conv(32, 64, 56, 64, 3, 1), Conv(32, 256, 14, 256, 3, 1), Conv(32, 128, 28, 128, 3, 2), Conv(32, 3, 224, 64, 7, 2),

@@ -280,6 +280,7 @@ void Emitter::emitOp(Operation *op) {
       .Case<scf::IfOp>([&](auto o) { emitIf(o); })
       .Case<cu::CommentOp>([&](cu::CommentOp o) { line("// " + o.getText()); })
       .Case<cu::SyncOp>([&](auto) { line("__syncthreads();"); })
+      .Case<cu::WarpSyncOp>([&](auto) { line("__syncwarp();"); })
       .Case<cu::CopyOp>([&](auto o) { emitCopy(o); })
       .Case<cu::CpAsyncOp>([&](auto o) { emitCpAsync(o); })
       .Case<cu::CpAsyncCommitOp>([&](auto) { use("kc_cp_async_commit"); line("kc_cp_async_commit();"); })
@@ -290,7 +291,9 @@ void Emitter::emitOp(Operation *op) {
       .Case<cu::LdmatrixOp>([&](cu::LdmatrixOp o) {
         std::string name = "kc_ldmatrix_x" + std::to_string(o.getCount()) + (o.getTrans() ? "_trans" : "");
         use(name);
-        line(name + "(" + address(o.getTarget(), o.getTargetIndices()) + ", " + address(o.getSource(), o.getSourceIndices()) + ");");
+        bool words = cast<MemRefType>(o.getTarget().getType()).getElementTypeBitWidth() == 32;
+        std::string to = address(o.getTarget(), o.getTargetIndices());
+        line(name + "(" + (words ? to : "(unsigned *)(" + to + ")") + ", " + address(o.getSource(), o.getSourceIndices()) + ");");
       })
       .Case<cu::GatherOp>([&](cu::GatherOp o) { emitGather(o); })
       .Case<cu::DealBytesOp>([&](cu::DealBytesOp o) {
@@ -363,8 +366,10 @@ LogicalResult Emitter::emitKernel(cu::KernelOp kernel) {
   if (!kernel.getSchedule().empty())
     line("// " + kernel.getSchedule());
   mark(kernel.getLoc());
+  // setmaxnreg counts from the registers at entry: ptxas must know how many blocks share them (C7508).
+  bool exact = kernel.getMinBlocks() > 1 || kernel.walk([](cu::SetRegistersOp) { return WalkResult::interrupt(); }).wasInterrupted();
   line("extern \"C\" __global__ void __launch_bounds__(" + llvm::Twine(kernel.getThreads()) +
-       (kernel.getMinBlocks() > 1 ? ", " + std::to_string(kernel.getMinBlocks()) : "") + ") " + kernel.getSymName() + "(" + params + ") {");
+       (exact ? ", " + std::to_string(kernel.getMinBlocks()) : "") + ") " + kernel.getSymName() + "(" + params + ") {");
   ++indent_;
   emitBlock(kernel.getBlock());
   --indent_;

@@ -18,12 +18,17 @@ bool Emitter::emitHopper(Operation *op) {
     line(name + "(" + arguments + ");");
   };
   auto number = [](int64_t n) { return std::to_string(n); };
-  // Accumulators are written behind the compiler's back between fence and wait.
-  auto hold = [&](Value acc) {
-    auto type = cast<MemRefType>(acc.getType());
-    std::string name = type.getElementType().isInteger() ? "kc_wgmma_hold_int" : "kc_wgmma_hold";
+  // Accumulators are written, and operands in registers read, behind the compiler's back between fence and wait.
+  auto hold = [&](Value registers) {
+    auto type = cast<MemRefType>(registers.getType());
+    std::string name = type.getElementType().isF32() ? "kc_wgmma_hold" : "kc_wgmma_hold_int";
     use(name);
-    line(name + "<" + number(type.getNumElements()) + ">(" + names_.get(acc) + ");");
+    line(name + "<" + number(type.getNumElements()) + ">(" + names_.get(registers) + ");");
+  };
+  auto holdOperand = [&](Value registers) {
+    auto type = cast<MemRefType>(registers.getType());
+    use("kc_wgmma_hold_a");
+    line("kc_wgmma_hold_a<" + number(type.getNumElements() * type.getElementTypeBitWidth() / 32) + ">((unsigned *)" + names_.get(registers) + ");");
   };
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case<cu::NamedSyncOp>([&](cu::NamedSyncOp o) {
@@ -75,7 +80,7 @@ bool Emitter::emitHopper(Operation *op) {
         return true;
       })
       .Case<cu::StmatrixOp>([&](cu::StmatrixOp o) {
-        call("kc_stmatrix_x4", address(o.getTarget(), o.getTargetIndex()) + ", (const unsigned *)(" + address(o.getSource(), o.getSourceIndex()) + ")");
+        call(o.getTrans() ? "kc_stmatrix_x4_trans" : "kc_stmatrix_x4", address(o.getTarget(), o.getTargetIndex()) + ", (const unsigned *)(" + address(o.getSource(), o.getSourceIndex()) + ")");
         return true;
       })
       .Case<cu::TmaStoreOp>([&](cu::TmaStoreOp o) {
@@ -106,7 +111,10 @@ bool Emitter::emitHopper(Operation *op) {
       })
       .Case<cu::WgmmaFenceOp>([&](cu::WgmmaFenceOp o) {
         use("kc_wgmma_fence");
-        hold(o.getAcc());
+        if (!o.getFresh())
+          hold(o.getAcc());
+        if (o.getA())
+          holdOperand(o.getA());
         line("kc_wgmma_fence();");
         return true;
       })
@@ -125,8 +133,17 @@ bool Emitter::emitHopper(Operation *op) {
         if (o.getType() == "bf16" || o.getType() == "f16")
           name += ", " + number(o.getTransposeA()) + ", " + number(o.getTransposeB());
         name += ">";
-        call(name, address(o.getAcc(), o.getAccIndex()) + ", " + operand(o.getA(), kConditional) + ", " +
-                       operand(o.getB(), kConditional) + ", 1");
+        call(name, address(o.getAcc(), o.getAccIndex()) + ", " + operand(o.getA(), kConditional) + ", " + operand(o.getB(), kConditional) +
+                       (o.getFresh() ? ", 0" : ", 1"));
+        return true;
+      })
+      .Case<cu::WgmmaRegistersOp>([&](cu::WgmmaRegistersOp o) {
+        std::string name = "kc_wgmma_rs_" + o.getType().str() + "<" + number(o.getN());
+        if (o.getType() == "bf16" || o.getType() == "f16")
+          name += ", " + number(o.getTransposeB());
+        name += ">";
+        call(name, address(o.getAcc(), o.getAccIndex()) + ", (const unsigned *)(" + address(o.getA(), o.getAIndex()) + "), " +
+                       operand(o.getB(), kConditional) + (o.getFresh() ? ", 0" : ", 1"));
         return true;
       })
       .Default([](Operation *) { return false; });

@@ -11,8 +11,17 @@ struct Kind {
   bool integer, transposable;
 };
 constexpr Kind kKinds[] = {
-    {"bf16", "k16", "f32.bf16.bf16", false, true}, {"f16", "k16", "f32.f16.f16", false, true}, {"tf32", "k8", "f32.tf32.tf32", false, false},
-    {"s8", "k32", "s32.s8.s8", true, false},       {"u8", "k32", "s32.u8.u8", true, false},
+    {"bf16", "k16", "f32.bf16.bf16", false, true},
+    {"f16", "k16", "f32.f16.f16", false, true},
+    {"tf32", "k8", "f32.tf32.tf32", false, false},
+    {"s8", "k32", "s32.s8.s8", true, false},
+    {"u8", "k32", "s32.u8.u8", true, false},
+    {"s8u8", "k32", "s32.s8.u8", true, false},
+    {"u8s8", "k32", "s32.u8.s8", true, false},
+    {"e4m3", "k32", "f32.e4m3.e4m3", false, false},
+    {"e5m2", "k32", "f32.e5m2.e5m2", false, false},
+    {"e4m3e5m2", "k32", "f32.e4m3.e5m2", false, false},
+    {"e5m2e4m3", "k32", "f32.e5m2.e4m3", false, false},
 };
 
 } // namespace
@@ -21,6 +30,7 @@ std::optional<std::string> wgmmaHelperText(llvm::StringRef name) {
   llvm::StringRef rest = name;
   if (!rest.consume_front("kc_wgmma_") || !rest.consume_back(">"))
     return std::nullopt;
+  const bool inRegisters = rest.consume_front("rs_"); // A, which then has no order
   auto [type, numbers] = rest.split('<');
   const Kind *kind = nullptr;
   for (const Kind &k : kKinds)
@@ -28,29 +38,41 @@ std::optional<std::string> wgmmaHelperText(llvm::StringRef name) {
       kind = &k;
   llvm::SmallVector<llvm::StringRef> parts;
   numbers.split(parts, ", ");
-  int n = 0, ta = 0, tb = 0;
-  if (!kind || parts.size() != (kind->transposable ? 3 : 1) || parts[0].getAsInteger(10, n) || n < 8 || n > 256 || n % 8 ||
-      (kind->integer && n > 24 && n % 16))
+  const size_t orders = !kind || !kind->transposable ? 0 : inRegisters ? 1 : 2;
+  int n = 0;
+  if (!kind || parts.size() != 1 + orders || parts[0].getAsInteger(10, n) || n < 8 || n > 256 ||
+      n % 8 || (kind->integer && n > 24 && n % 16))
     return std::nullopt;
-  if (kind->transposable && (parts[1].getAsInteger(10, ta) || parts[2].getAsInteger(10, tb)))
-    return std::nullopt;
+  for (llvm::StringRef order : llvm::ArrayRef(parts).drop_front())
+    if (order != "0" && order != "1")
+      return std::nullopt;
+  auto operand = [&](int i) { return "%" + std::to_string(n / 2 + i); };
+  const int last = inRegisters ? 5 : 2;
   // D += A * B; the last operand decides whether the old D counts.
-  std::string text = "template <> __device__ __forceinline__ void " + name.str() + "(" + (kind->integer ? "int" : "float") +
-                     " *d, unsigned long long a, unsigned long long b, int accumulate) {\n"
-                     "  asm volatile(\n      \"{\\n.reg .pred p;\\nsetp.ne.b32 p, %" + std::to_string(n / 2 + 2) +
-                     ", 0;\\n\"\n      \"wgmma.mma_async.sync.aligned.m64n" + std::to_string(n) + kind->shape + "." + kind->types + " {";
+  std::string text = "template <> __device__ __forceinline__ void " + name.str() + "(" +
+                     (kind->integer ? "int" : "float") + " *d, " +
+                     (inRegisters ? "const unsigned *a" : "unsigned long long a") +
+                     ", unsigned long long b, int accumulate) {\n"
+                     "  asm volatile(\n      \"{\\n.reg .pred p;\\nsetp.ne.b32 p, " +
+                     operand(last) + ", 0;\\n\"\n      \"wgmma.mma_async.sync.aligned.m64n" +
+                     std::to_string(n) + kind->shape + "." + kind->types + " {";
   for (int i = 0; i < n / 2; ++i)
     text += (i ? i % 16 ? ", " : ", \"\n      \"" : "") + ("%" + std::to_string(i));
-  text += "}, \"\n      \"%" + std::to_string(n / 2) + ", %" + std::to_string(n / 2 + 1) + ", p";
+  text += "}, \"\n      \"";
+  text += inRegisters
+              ? "{" + operand(0) + ", " + operand(1) + ", " + operand(2) + ", " + operand(3) + "}"
+              : operand(0);
+  text += ", " + operand(last - 1) + ", p";
   if (!kind->integer) // signs of the operands
     text += ", 1, 1";
-  if (kind->transposable)
-    text += ", " + std::to_string(ta) + ", " + std::to_string(tb);
+  for (llvm::StringRef order : llvm::ArrayRef(parts).drop_front())
+    text += ", " + order.str();
   text += ";\\n}\"\n      : ";
   const char *constraint = kind->integer ? "\"+r\"(d[" : "\"+f\"(d[";
   for (int i = 0; i < n / 2; ++i)
     text += (i ? i % 8 ? ", " : ",\n        " : "") + (constraint + std::to_string(i) + "])");
-  return text + "\n      : \"l\"(a), \"l\"(b), \"r\"(accumulate));\n}";
+  const char *a = inRegisters ? "\"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3])" : "\"l\"(a)";
+  return text + "\n      : " + a + ", \"l\"(b), \"r\"(accumulate));\n}";
 }
 
 } // namespace kernelc::codegen

@@ -10,8 +10,9 @@
 namespace kernelc::codegen {
 
 /// The text of "kc_wgmma_bf16<128, 0, 1>": columns, transposed a, transposed b; or, of types
-/// that are contiguous along k only, of "kc_wgmma_s8<128>".
-/// Nothing for other names.
+/// that are contiguous along k only, of "kc_wgmma_s8<128>"; two names where a and b differ,
+/// "kc_wgmma_s8u8<128>". With a in four registers, "kc_wgmma_rs_bf16<128, 1>": columns,
+/// transposed b. Nothing for other names.
 std::optional<std::string> wgmmaHelperText(llvm::StringRef name);
 
 } // namespace kernelc::codegen

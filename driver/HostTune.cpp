@@ -226,9 +226,10 @@ absl::StatusOr<SchedulePoint> plannedSchedule(JitKernel &kernel, const std::stri
           int64_t max = te::knownMax(l.extents.getResult(i), facts);
           r.tiles.push_back({index, l.tiles[i], max < 0 ? -1 : int64_t(llvm::PowerOf2Ceil(std::max<int64_t>(max, 1)))});
         }
-        r.numbers = {{"warps", l.warps},   {"producer_warps", l.producerWarps}, {"stages", l.stages},
-                     {"raster", l.raster}, {"min_blocks", l.minBlocks},         {"cluster", l.cluster}};
-        r.flags = {{"fill_late", l.fillLate}, {"persistent", l.persistent}, {"dependent", l.dependent}};
+        for (const te::ScheduleNumber &n : te::kScheduleNumbers)
+          r.numbers[n.key.str()] = l.*n.field;
+        for (const te::ScheduleFlag &f : te::kScheduleFlags)
+          r.flags[f.key.str()] = l.*f.field;
         point.push_back(std::move(r));
       }
     }

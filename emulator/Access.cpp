@@ -59,7 +59,7 @@ void Machine::hookAccess(const void *p, size_t size, unsigned flags, const void 
   access(actor(t, write, offsetOf(pc), isVolatile), p, size, !(flags & kce::kAnyAlignment));
   countRequest(t, offsetOf(pc), p, size);
   if (isVolatile) {
-    atomicOrder(t, p, size, !write, write);
+    atomicOrder(t, p, size, !write, write, kce::Order::Relaxed);
     yield();
   }
 }
@@ -94,6 +94,8 @@ bool Machine::access(const Actor &who, const void *p, size_t size, bool aligned)
 void Machine::accessShared(const Actor &who, Block &block, size_t offset, size_t size) {
   const Thread &t = *who.thread;
   bool write = who.flags & Stamp::Write, atomic = who.flags & Stamp::Atomic;
+  if (&block != t.block)
+    noteRemote(who, block);
   if (!write || atomic) {
     for (size_t i = 0; i < size; i++)
       if (!block.sharedInit[offset + i]) {

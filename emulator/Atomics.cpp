@@ -2,8 +2,8 @@
 // is decided in Machine::atomicOrder.
 #include <cstring>
 
-#include "absl/strings/str_cat.h"
 #include "emulator/Machine.h"
+#include "support/ElementType.h"
 
 namespace kernelc::emulator {
 namespace {
@@ -51,6 +51,17 @@ template <class T> uint64_t combine(kce::AtomicOp op, uint64_t oldBits, uint64_t
   return bits;
 }
 
+/// Each 16-bit float of a word for itself; only sums exist.
+uint64_t addHalves(bool bf16, int count, uint64_t old, uint64_t operand) {
+  uint64_t result = 0;
+  for (int i = 0; i < count; i++) {
+    uint16_t a = uint16_t(old >> 16 * i), b = uint16_t(operand >> 16 * i);
+    uint16_t sum = bf16 ? toBF16(fromBF16(a) + fromBF16(b)) : toF16(fromF16(a) + fromF16(b));
+    result |= uint64_t(sum) << 16 * i;
+  }
+  return result;
+}
+
 uint64_t combineBits(kce::AtomicOp op, kce::ScalarKind kind, uint64_t old, uint64_t operand,
                      uint64_t compare) {
   switch (op) {
@@ -83,15 +94,20 @@ uint64_t combineBits(kce::AtomicOp op, kce::ScalarKind kind, uint64_t old, uint6
     return combine<float>(op, old, operand);
   case kce::ScalarKind::F64:
     return combine<double>(op, old, operand);
-  default:
-    return old;
+  case kce::ScalarKind::Bf16x2:
+  case kce::ScalarKind::F16x2:
+    return addHalves(kind == kce::ScalarKind::Bf16x2, 2, old, operand);
+  case kce::ScalarKind::Bf16:
+  case kce::ScalarKind::F16:
+    return addHalves(kind == kce::ScalarKind::Bf16, 1, old, operand);
   }
+  return old;
 }
 
 } // namespace
 
 uint64_t Machine::atomic(kce::AtomicOp op, kce::ScalarKind kind, void *p, uint64_t operand,
-                         uint64_t compare, const void *pc) {
+                         uint64_t compare, kce::Order order, const void *pc) {
   Thread &t = self();
   size_t size = scalarBytes(kind);
   bool writes = op != kce::AtomicOp::Load, reads = op != kce::AtomicOp::Store;
@@ -104,7 +120,7 @@ uint64_t Machine::atomic(kce::AtomicOp op, kce::ScalarKind kind, void *p, uint64
     std::memcpy(p, &result, size);
   }
   if (checks())
-    atomicOrder(t, p, size, reads, writes);
+    atomicOrder(t, p, size, reads, writes, order);
   yield(); // whoever spins on it must see the others move
   return old;
 }

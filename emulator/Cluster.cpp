@@ -1,5 +1,5 @@
-// Clusters: their barrier, addresses of other blocks' shared memory; and the
-// register pool of setmaxnreg, which a block's warps trade among themselves.
+// Clusters: their barrier; and the register pool of setmaxnreg, which a block's warps
+// trade among themselves.
 #include "absl/strings/str_cat.h"
 #include "emulator/Machine.h"
 
@@ -56,19 +56,6 @@ void Machine::clusterBarrier(bool arrive, bool wait, const void *pc) {
     acquire(t, *t.clusterReleased);
     t.clusterReleased.reset();
   }
-}
-
-void *Machine::mapShared(void *p, unsigned cta, const void *pc) {
-  Thread &t = self();
-  Domain &domain = *t.block->domain;
-  if (cta >= domain.blocks.size() || sharedBlockOf(t, p, 1) != t.block)
-    fail(FindingKind::InvalidOperation,
-         absl::StrCat("mapa to block ", cta, " of a cluster of ", domain.blocks.size()), "mapa",
-         offsetOf(pc));
-  if (domain.blocks[cta]->live == 0)
-    fail(FindingKind::InvalidOperation, absl::StrCat("block ", cta, " of the cluster has ended"),
-         "mapa", offsetOf(pc));
-  return domain.blocks[cta]->shared + (static_cast<unsigned char *>(p) - t.block->shared);
 }
 
 void Machine::setMaxRegisters(int count, bool increase, const void *pc) {

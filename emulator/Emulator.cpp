@@ -17,10 +17,19 @@ EmulatedModule::~EmulatedModule() = default;
 
 absl::StatusOr<std::unique_ptr<EmulatedModule>>
 EmulatedModule::compile(absl::string_view text, const EmulatorOptions &options) {
-  absl::StatusOr<std::shared_ptr<LoadedText>> loaded = LoadedText::load(text, options);
-  if (!loaded.ok())
-    return loaded.status();
-  return std::unique_ptr<EmulatedModule>(new EmulatedModule(*std::move(loaded), options));
+  return std::move(compileAll({std::string(text)}, options).front());
+}
+
+std::vector<absl::StatusOr<std::unique_ptr<EmulatedModule>>>
+EmulatedModule::compileAll(absl::Span<const std::string> texts, const EmulatorOptions &options) {
+  std::vector<absl::StatusOr<std::unique_ptr<EmulatedModule>>> modules;
+  for (auto &loaded : LoadedText::load(texts, options))
+    if (loaded.ok())
+      modules.push_back(
+          std::unique_ptr<EmulatedModule>(new EmulatedModule(*std::move(loaded), options)));
+    else
+      modules.push_back(loaded.status());
+  return modules;
 }
 
 std::vector<std::string> EmulatedModule::entries() const {
@@ -75,7 +84,7 @@ absl::StatusOr<Report> EmulatedModule::launch(const LaunchSpec &spec,
     return s;
   if (uint64_t(spec.grid[0]) * spec.grid[1] * spec.grid[2] == 0)
     return Report();
-  std::lock_guard<std::mutex> lock(text_->inUse);
+  std::lock_guard<std::mutex> lock(text_->inUse());
   EmulatorOptions effective = options;
   effective.checks = options.checks && options_.checks; // the build decides
   return Machine(*text_, *entry, spec, effective).run();

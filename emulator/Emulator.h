@@ -2,8 +2,8 @@
 // host, and launch its entries with every thread a fiber. Findings are data in
 // the Report; a Status is for misuse, a missing clang, or text it does not model.
 //
-// Thread safety: modules may be used from several threads; launches of one
-// module are serialised.
+// Thread safety: modules may be used from several threads; launches of one module, and
+// of those compiled together with it, are serialised.
 #pragma once
 
 #include <memory>
@@ -35,6 +35,11 @@ struct EmulatorOptions {
   int optimize = 0;
   /// Findings kept per launch.
   int maxFindings = 50;
+  /// A launch ends at its first finding.
+  bool stopAtFirst = false;
+  /// Of a text with switches (Mutate.h), by number: 0 as it was written, 1 altered, 2 a trap
+  /// where altered would be something else.
+  absl::Span<const uint8_t> switches;
   /// Where host builds are kept by content; empty: a temporary folder per module.
   std::string cacheDirectory;
   /// Compiler; empty: $KERNELC_CLANG, then clang++-22 on PATH.
@@ -97,6 +102,10 @@ public:
   /// what the emulator does not model (InvalidArgument, with line and construct).
   static absl::StatusOr<std::unique_ptr<EmulatedModule>>
   compile(absl::string_view text, const EmulatorOptions &options = {});
+  /// Several texts at once, which is much faster: they share a host build where they can.
+  /// One result per text, in order; a text that does not compile fails alone.
+  static std::vector<absl::StatusOr<std::unique_ptr<EmulatedModule>>>
+  compileAll(absl::Span<const std::string> texts, const EmulatorOptions &options = {});
   ~EmulatedModule();
 
   std::vector<std::string> entries() const;

@@ -6,7 +6,7 @@
 
 namespace kce {
 
-inline constexpr unsigned kHostApiVersion = 1;
+inline constexpr unsigned kHostApiVersion = 2;
 
 struct Dim3 {
   unsigned x, y, z;
@@ -20,6 +20,7 @@ struct State {
   unsigned clusterRank = 0, clusterSize = 1;
   unsigned watchStack = 0; ///< nonzero: report stack accesses too (operands of wgmma in flight)
   long long steps = 0;     ///< basic blocks left before the step budget is spent
+  const unsigned char *switches = nullptr; ///< by number; see EmulatorOptions::switches
 };
 
 enum Access : unsigned {
@@ -43,7 +44,7 @@ enum class WarpOp : unsigned {
 enum class ShuffleMode : unsigned { Index, Up, Down, Xor };
 enum class VoteMode : unsigned { Any, All, Ballot };
 enum class ReduceMode : unsigned { Add, Min, Max, And, Or, Xor };
-enum class MmaKind : unsigned { Bf16K16, F16K16, F16K8, Tf32K8, S8K32, U8K32, S8U8K32, U8S8K32, E4M3K32, E5M2K32 };
+enum class MmaKind : unsigned { Bf16K16, F16K16, F16K8, Tf32K8, S8K32, U8K32, S8U8K32, U8S8K32, E4M3K32, E5M2K32, E4M3E5M2K32, E5M2E4M3K32 };
 
 /// One lane's part of a warp operation; lives on the lane's stack.
 struct WarpArgs {
@@ -75,6 +76,8 @@ enum class AtomicOp : unsigned {
   Inc,
   Dec
 };
+/// What an atomic orders besides itself, at the scope of the device; bits.
+enum class Order : unsigned { Relaxed = 0, Acquire = 1, Release = 2, AcquireRelease = 3 };
 enum class ScalarKind : unsigned { I32, U32, I64, U64, F32, F64, Bf16x2, F16x2, F16, Bf16 };
 enum class Convert : unsigned {
   F32ToF16,
@@ -90,12 +93,12 @@ enum class Widen : unsigned { F16, Bf16, E4M3, E5M2 };
 
 enum class WgmmaKind : unsigned { Bf16, F16, Tf32, S8, U8, E4M3, E5M2 };
 struct WgmmaArgs {
-  WgmmaKind kind = WgmmaKind::Bf16;
+  WgmmaKind typeA = WgmmaKind::Bf16, typeB = WgmmaKind::Bf16; ///< of one width
   int n = 0;
   bool transposeA = false, transposeB = false;
   bool accumulate = false;
-  void *d = nullptr;           ///< n/2 accumulators of this thread
-  const unsigned *a = nullptr; ///< four registers, or null when A is in shared memory
+  void *d = nullptr;                    ///< n/2 accumulators of this thread
+  const unsigned *registersA = nullptr; ///< four, or null when A is in shared memory
   unsigned long long descA = 0, descB = 0;
 };
 
@@ -107,7 +110,7 @@ struct Api {
   unsigned (*barrierVote)(unsigned mode, int predicate); ///< 0 and, 1 or, 2 count
   void (*warp)(WarpOp op, WarpArgs *args);
   unsigned long long (*atomic)(AtomicOp op, ScalarKind kind, void *p, unsigned long long operand,
-                               unsigned long long compare);
+                               unsigned long long compare, Order order);
   void (*fence)(int scope); ///< 0 block, 1 device, 2 system, 3 proxy.async
   void (*yield)();
   unsigned long long (*clock)();
@@ -123,10 +126,14 @@ struct Api {
   void (*mbarrierArrive)(void *bar, int cta, unsigned expectBytes, bool expect);
   void (*mbarrierWait)(void *bar, unsigned parity);
   void (*mbarrierInitFence)();
+  // st.async: to block `cta` of the cluster, whose mbarrier (the same offset as `bar`) hears of it
+  void (*storeAsync)(void *to, const void *value, unsigned bytes, void *bar, unsigned cta);
   // TMA; coords innermost first. multicast 0: this block only
   void (*tmaLoad)(int rank, void *dst, const void *map, const int *coords, void *bar,
                   unsigned multicast);
   void (*tmaStore)(int rank, const void *map, const void *src, const int *coords, bool reduceAdd);
+  void (*tmaPrefetch)(int rank, const void *map, const int *coords);
+  void (*bulkPrefetch)(const void *p, unsigned bytes);
   void (*tmaCommit)();
   void (*tmaWait)(int pending, bool readOnly);
   // wgmma

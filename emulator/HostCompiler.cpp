@@ -1,92 +1,31 @@
-// Runs clang on the text and loads the result. Flags are chosen so that the host
-// computes what the device computes: no contraction (NVRTC runs with
-// --fmad=false), wrapping integers, no aliasing rules, calls kept convergent.
+// One translation unit for all texts of a build: each stands in a namespace of its own,
+// its entries under names of their own, because clang's start and the prelude cost more
+// than a small kernel. A text that says more to the preprocessor than the emitted ones
+// is built alone, so that it cannot change the others.
 #include "emulator/HostCompiler.h"
 
-#include <dlfcn.h>
-#include <link.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <map>
+#include <set>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/DebugInfo/Symbolize/Symbolize.h"
-#include "llvm/Support/BLAKE3.h"
+#include "emulator/HostObject.h"
+#include "emulator/HostToolchain.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
-#include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace kernelc::emulator {
 namespace {
 
-const char kPrelude[] =
-#include "emulator/HostPrelude.inc"
-    ;
+using Result = absl::StatusOr<std::shared_ptr<LoadedText>>;
 
-absl::StatusOr<std::string> findClang(const EmulatorOptions &options) {
-  std::string name = options.clang;
-  if (name.empty())
-    if (const char *env = std::getenv("KERNELC_CLANG"))
-      name = env;
-  if (name.empty())
-    name = "clang++-22";
-  if (auto path = llvm::sys::findProgramByName(name))
-    return *path;
-  return absl::NotFoundError(
-      absl::StrCat("the emulator needs a host compiler: '", name,
-                   "' was not found; install clang-22 or set KERNELC_CLANG"));
-}
-
-std::vector<std::string> compilerFlags(const EmulatorOptions &options) {
-  std::vector<std::string> flags = {"-std=c++20",
-                                    options.optimize > 0 ? "-O1" : "-O0",
-                                    "-gline-tables-only",
-                                    "-w",
-                                    "-fPIC",
-                                    "-shared",
-                                    "-DKC_HOST",
-                                    "-fno-exceptions",
-                                    "-fno-rtti",
-                                    "-fno-strict-aliasing",
-                                    "-fwrapv",
-                                    "-ffp-contract=off",
-                                    "-fno-math-errno",
-                                    "-fno-finite-loops",
-                                    "-fno-delete-null-pointer-checks",
-                                    "-fconvergent-functions",
-                                    "-fno-vectorize",
-                                    "-fno-slp-vectorize",
-                                    "-fno-threadsafe-statics",
-                                    "-fno-stack-protector",
-                                    "-fvisibility=hidden",
-                                    "-nostdlib++",
-                                    "-fno-sanitize-link-runtime",
-                                    "-fsanitize-coverage=edge,trace-pc-guard",
-                                    "-mllvm",
-                                    "-sanitizer-coverage-prune-blocks=0",
-                                    "-ftemplate-depth=512",
-                                    "-fbracket-depth=1024"};
-  if (options.checks)
-    for (const char *f :
-         {"-fsanitize=thread", "-mllvm", "-tsan-instrument-func-entry-exit=0", "-mllvm",
-          "-tsan-distinguish-volatile=1", "-mllvm", "-tsan-instrument-read-before-write=1"})
-      flags.push_back(f);
-  return flags;
-}
-
-std::string hexDigest(absl::string_view data) {
-  llvm::BLAKE3 hash;
-  hash.update(llvm::StringRef(data.data(), data.size()));
-  auto bytes = hash.final<16>();
-  return llvm::toHex(llvm::ArrayRef<uint8_t>(bytes.data(), bytes.size()), /*LowerCase=*/true);
-}
+std::string fileName(unsigned index) { return absl::StrCat("text", index, ".cu"); }
 
 absl::Status writeFile(const std::string &path, absl::string_view content) {
   std::error_code ec;
@@ -101,201 +40,272 @@ absl::Status writeFile(const std::string &path, absl::string_view content) {
             : absl::OkStatus();
 }
 
-std::string readFile(const std::string &path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path);
-  return buffer ? (*buffer)->getBuffer().str() : std::string();
+/// Whether nothing in `text` outlasts it: no macro, no file of somebody else's.
+bool fitsBesideOthers(absl::string_view text) {
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    line = absl::StripLeadingAsciiWhitespace(line);
+    if (!absl::ConsumePrefix(&line, "#"))
+      continue;
+    line = absl::StripLeadingAsciiWhitespace(line);
+    bool harmless = false;
+    for (const char *known : {"line", "if", "else", "elif", "endif", "pragma unroll"})
+      harmless |= absl::StartsWith(line, known);
+    if (!harmless)
+      return false;
+  }
+  return true;
 }
 
-/// clang's errors, each as the CUDA line, the `.kc` line and what is the matter.
-absl::Status explainErrors(const std::string &log, const LineMarks &marks,
-                           const EmulatorOptions &options) {
+/// The translation unit that includes text 0, 1, .. and ends in their tables.
+std::string unitOf(const std::vector<std::vector<EntryDecl>> &texts) {
+  std::string unit, tables, modules;
+  const bool alone = texts.size() == 1;
+  for (unsigned i = 0; i < texts.size(); i++) {
+    std::string scope = alone ? "" : absl::StrCat("kce_text", i),
+                suffix = alone ? "" : absl::StrCat("_kce", i);
+    if (!alone)
+      absl::StrAppend(&unit, "namespace ", scope, " {\n");
+    for (const EntryDecl &e : texts[i])
+      if (!alone)
+        absl::StrAppend(&unit, "#define ", e.name, " ", e.name, suffix, "\n");
+    absl::StrAppend(&unit, "#include \"", fileName(i), "\"\n");
+    for (const EntryDecl &e : texts[i])
+      if (!alone)
+        absl::StrAppend(&unit, "#undef ", e.name, "\n");
+    if (!alone)
+      absl::StrAppend(&unit, "}\n");
+    absl::StrAppend(&tables, "static constexpr Entry entries", i, "[] = {\n");
+    for (const EntryDecl &e : texts[i])
+      absl::StrAppend(&tables, "  Thunk<&", scope, "::", e.name, suffix, ">::entry(\"", e.name,
+                      "\", ", e.maxThreads, "),\n");
+    absl::StrAppend(&tables, "};\n");
+    absl::StrAppend(&modules, "  {kce::kHostApiVersion, &kce::state, &kce::apiTable, kce::entries",
+                    i, ", ", texts[i].size(), "},\n");
+  }
+  return absl::StrCat(unit, "namespace kce {\n", tables,
+                      "}\nextern \"C\" __attribute__((visibility(\"default\"))) const kce::Module "
+                      "kce_modules[] = {\n",
+                      modules, "};\n");
+}
+
+/// The number of the text that a complaint is about, or -1.
+int textOf(absl::string_view complaint) {
+  size_t cu = complaint.find(".cu:"), name = complaint.rfind("text", cu);
+  int index = -1;
+  if (cu == absl::string_view::npos || name == absl::string_view::npos ||
+      !absl::SimpleAtoi(complaint.substr(name + 4, cu - name - 4), &index))
+    return -1;
+  return index;
+}
+
+/// clang's errors in text `index`, each as the CUDA line, the `.kc` line and what is the
+/// matter; empty if it has none.
+std::string explainErrors(const std::string &log, unsigned index, absl::string_view text,
+                          const EmulatorOptions &options) {
+  LineMarks marks(text);
   std::vector<std::string> out;
   for (absl::string_view line : absl::StrSplit(log, '\n')) {
     size_t at = line.find("error: ");
-    if (at == absl::string_view::npos)
+    if (at == absl::string_view::npos || textOf(line.substr(0, at)) != int(index))
       continue;
-    std::string what(line.substr(at + 7)), where, construct;
-    size_t file = line.find("text.cu:");
-    if (file != absl::string_view::npos && file < at) {
-      CodeLocation loc = locateLine(marks, std::atoi(std::string(line.substr(file + 8)).c_str()));
-      where = absl::StrCat(options.textName, ":", loc.line);
-      if (loc.sourceLine)
-        absl::StrAppend(&where, " (", loc.sourceFile, ":", loc.sourceLine, ")");
-      absl::StrAppend(&where, ": ");
-      construct = std::string(absl::StripAsciiWhitespace(marks.textOf(loc.line)));
-    }
+    std::string what(line.substr(at + 7));
+    CodeLocation loc =
+        locateLine(marks, std::atoi(std::string(line.substr(line.find(".cu:") + 4)).c_str()));
+    std::string where = absl::StrCat(options.textName, ":", loc.line);
+    if (loc.sourceLine)
+      absl::StrAppend(&where, " (", loc.sourceFile, ":", loc.sourceLine, ")");
+    std::string construct(absl::StripAsciiWhitespace(marks.textOf(loc.line)));
     if (absl::StrContains(what, "poisoned"))
       what = "inline asm, __shared__ and __constant__ are not modelled; device-only code belongs "
              "inside #ifndef KC_HOST";
     else if (absl::StrContains(what, "undeclared identifier") ||
              absl::StrContains(what, "unknown type name"))
       what = absl::StrCat(what, ": the emulator has no model of it");
-    out.push_back(absl::StrCat(where, what, construct.empty() ? "" : "\n    ", construct));
+    out.push_back(absl::StrCat(where, ": ", what, construct.empty() ? "" : "\n    ", construct));
     if (out.size() == 8)
       break;
   }
-  if (out.empty())
-    out.push_back(log.substr(0, 2000));
-  return absl::InvalidArgumentError(
-      absl::StrCat("the CUDA text cannot run on the emulator:\n", absl::StrJoin(out, "\n")));
+  return absl::StrJoin(out, "\n");
 }
 
-/// Compiles into `object`; the intermediate files stand in `directory`.
-absl::Status compileTo(const std::string &clang, const std::string &directory,
-                       const std::string &object, const LineMarks &marks, const std::string &wrapper,
-                       const EmulatorOptions &options) {
-  std::string textPath = directory + "/text.cu", mainPath = directory + "/main.cpp",
-              preludePath = directory + "/prelude.h", logPath = directory + "/log";
-  std::string blanked = marks.blanked();
-  for (auto &[path, content] :
-       {std::pair<std::string, absl::string_view>{textPath, blanked},
-        {mainPath, wrapper},
-        {preludePath, kPrelude}})
-    if (absl::Status s = writeFile(path, content); !s.ok())
-      return s;
-  std::vector<std::string> args = {clang};
-  for (const std::string &f : compilerFlags(options))
-    args.push_back(f);
-  std::string lld = (llvm::sys::path::parent_path(clang) + "/ld.lld").str();
-  if (llvm::sys::fs::exists(lld) || llvm::sys::findProgramByName("ld.lld-22"))
-    args.push_back("-fuse-ld=lld");
-  for (const std::string &f :
-       {std::string("-include"), preludePath, std::string("-x"), std::string("c++"), mainPath,
-        std::string("-o"), object, std::string("-lm")})
-    args.push_back(f);
-  std::vector<llvm::StringRef> refs(args.begin(), args.end());
-  std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(), llvm::StringRef(logPath),
-                                                llvm::StringRef(logPath)};
-  std::string message;
-  int rc = llvm::sys::ExecuteAndWait(clang, refs, std::nullopt, redirects, /*SecondsToWait=*/120,
-                                     /*MemoryLimit=*/0, &message);
-  if (rc == 0)
-    return absl::OkStatus();
-  if (rc < 0)
-    return absl::UnavailableError(absl::StrCat(clang, " did not finish: ", message));
-  return explainErrors(readFile(logPath), marks, options);
+/// What the compiler complains about in no text, a template of the prelude's for instance.
+std::string unplacedErrors(const std::string &log) {
+  std::vector<std::string> out;
+  for (absl::string_view line : absl::StrSplit(log, '\n'))
+    if (size_t at = line.find("error: "); at != absl::string_view::npos && out.size() < 8)
+      out.push_back(std::string(line.substr(at + 7)));
+  return out.empty() ? log.substr(0, 2000) : absl::StrJoin(out, "\n");
+}
+
+absl::Status refused(absl::string_view why) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("the CUDA text cannot run on the emulator:\n", why));
 }
 
 // dlopen hands out one instance per file; so do we.
 std::mutex registryLock;
-std::map<std::string, std::weak_ptr<LoadedText>> &registry() {
-  static auto *map = new std::map<std::string, std::weak_ptr<LoadedText>>;
+std::map<std::string, std::weak_ptr<HostObject>> &registry() {
+  static auto *map = new std::map<std::string, std::weak_ptr<HostObject>>;
   return *map;
 }
 
-} // namespace
+/// Some texts on their way into one shared object.
+class Build {
+public:
+  Build(const HostToolchain &tools, std::vector<absl::string_view> texts,
+        const EmulatorOptions &options)
+      : tools_(tools), texts_(std::move(texts)), options_(options) {}
 
-absl::StatusOr<std::shared_ptr<LoadedText>> LoadedText::load(absl::string_view text,
-                                                             const EmulatorOptions &options) {
-  absl::StatusOr<std::string> clang = findClang(options);
-  if (!clang.ok())
-    return clang.status();
-  std::shared_ptr<LoadedText> loaded(new LoadedText(text));
-  std::vector<EntryDecl> entries = findEntries(text);
-  if (entries.empty())
-    return absl::InvalidArgumentError("the CUDA text has no __global__ function");
-  std::string wrapper =
-      "#include \"text.cu\"\nnamespace kce {\nstatic constexpr Entry entries[] = {\n";
-  for (const EntryDecl &e : entries)
-    absl::StrAppend(&wrapper, "  Thunk<&::", e.name, ">::entry(\"", e.name, "\", ", e.maxThreads,
-                    "),\n");
-  absl::StrAppend(&wrapper,
-                  "};\n}\nextern \"C\" __attribute__((visibility(\"default\"))) const kce::Module "
-                  "kce_module = {\n  kce::kHostApiVersion, &kce::state, &kce::apiTable, "
-                  "kce::entries, ",
-                  entries.size(), "};\n");
+  /// The object, or null with `complaints()`.
+  absl::StatusOr<std::shared_ptr<HostObject>> run();
+  const std::string &complaints() const { return complaints_; }
 
-  // The marks count too: a live build is shared, and with it what its lines come from.
-  std::string key =
-      hexDigest(absl::StrCat(*clang, "\1", absl::StrJoin(compilerFlags(options), " "), "\1",
-                             kPrelude, "\1", text, "\1", wrapper));
+private:
+  absl::StatusOr<std::string> compile(const std::string &directory, const std::string &unit);
+
+  const HostToolchain &tools_;
+  std::vector<absl::string_view> texts_;
+  const EmulatorOptions &options_;
+  std::string complaints_;
+};
+
+absl::StatusOr<std::string> Build::compile(const std::string &directory, const std::string &unit) {
+  std::string main = directory + "/main.cpp", object = directory + "/kernel.so";
+  for (unsigned i = 0; i < texts_.size(); i++)
+    if (absl::Status s =
+            writeFile(absl::StrCat(directory, "/", fileName(i)), LineMarks(texts_[i]).blanked());
+        !s.ok())
+      return s;
+  if (absl::Status s = writeFile(main, unit); !s.ok())
+    return s;
+  auto complaints = tools_.build(main, object, /*secondsToWait=*/120 + 5 * int(texts_.size()));
+  if (!complaints.ok())
+    return complaints.status();
+  complaints_ = *std::move(complaints);
+  return object;
+}
+
+absl::StatusOr<std::shared_ptr<HostObject>> Build::run() {
+  std::vector<std::vector<EntryDecl>> entries;
+  for (absl::string_view t : texts_)
+    entries.push_back(findEntries(t));
+  std::string unit = unitOf(entries), cached;
+  if (!options_.cacheDirectory.empty()) {
+    // The marks count too: a live build is shared, and with it what its lines come from.
+    cached = absl::StrCat(
+        options_.cacheDirectory, "/",
+        hexDigest(absl::StrCat(tools_.key(), "\1", unit, "\1", absl::StrJoin(texts_, "\1"))),
+        ".so");
+    std::lock_guard<std::mutex> lock(registryLock);
+    if (auto it = registry().find(cached); it != registry().end())
+      if (std::shared_ptr<HostObject> live = it->second.lock())
+        return live;
+  }
   llvm::SmallString<128> work;
   if (std::error_code ec = llvm::sys::fs::createUniqueDirectory("kernelc-emulator", work))
     return absl::UnavailableError(absl::StrCat("cannot create a temporary folder: ", ec.message()));
-  loaded->temporaryDirectory_ = std::string(work.str());
-  std::string cached;
-  if (!options.cacheDirectory.empty()) {
-    cached = absl::StrCat(options.cacheDirectory, "/", key, ".so");
-    std::lock_guard<std::mutex> lock(registryLock);
-    if (auto it = registry().find(cached); it != registry().end())
-      if (std::shared_ptr<LoadedText> live = it->second.lock())
-        return live;
-  }
-  std::string object = loaded->temporaryDirectory_ + "/kernel.so";
-  if (!cached.empty() && llvm::sys::fs::exists(cached)) {
-    object = cached;
-  } else {
-    absl::Status s =
-        compileTo(*clang, loaded->temporaryDirectory_, object, loaded->marks_, wrapper, options);
-    if (!s.ok())
-      return s;
+  std::string directory(work.str()), object = cached;
+  struct Cleanup {
+    std::string directory;
+    ~Cleanup() {
+      if (!directory.empty())
+        llvm::sys::fs::remove_directories(directory);
+    }
+  } cleanup{directory};
+  if (cached.empty() || !llvm::sys::fs::exists(cached)) {
+    auto made = compile(directory, unit);
+    if (!made.ok())
+      return made.status();
+    if (!complaints_.empty())
+      return nullptr;
+    object = *made;
     if (!cached.empty()) { // published whole, by rename
-      llvm::sys::fs::create_directories(options.cacheDirectory);
+      llvm::sys::fs::create_directories(options_.cacheDirectory);
       std::string fresh = absl::StrCat(cached, ".", ::getpid(), ".tmp");
       if (!llvm::sys::fs::copy_file(object, fresh) && !llvm::sys::fs::rename(fresh, cached))
         object = cached;
     }
   }
-  loaded->objectPath_ = object;
-  loaded->handle_ = ::dlopen(object.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!loaded->handle_)
-    return absl::InternalError(absl::StrCat("cannot load the host build: ", ::dlerror()));
-  loaded->module_ = static_cast<const kce::Module *>(::dlsym(loaded->handle_, "kce_module"));
-  if (!loaded->module_ || loaded->module_->version != kce::kHostApiVersion)
-    return absl::InternalError("the host build has another interface version");
-  struct link_map *link = nullptr;
-  if (::dlinfo(loaded->handle_, RTLD_DI_LINKMAP, &link) == 0)
-    loaded->imageBase_ = link->l_addr;
-  ::dl_iterate_phdr(
-      [](struct dl_phdr_info *info, size_t, void *data) {
-        auto *self = static_cast<LoadedText *>(data);
-        if (info->dlpi_addr == self->imageBase_)
-          for (int i = 0; i < info->dlpi_phnum; i++)
-            if (info->dlpi_phdr[i].p_type == PT_LOAD)
-              self->imageBytes_ = std::max<uintptr_t>(
-                  self->imageBytes_, info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz);
-        return 0;
-      },
-      loaded.get());
-  if (object == cached) {
+  auto loaded = HostObject::open(object, directory);
+  cleanup.directory.clear(); // the object's now
+  if (loaded.ok() && object == cached) {
     std::lock_guard<std::mutex> lock(registryLock);
-    registry()[cached] = loaded;
+    registry()[cached] = *loaded;
   }
   return loaded;
 }
 
-LoadedText::~LoadedText() {
-  if (handle_)
-    ::dlclose(handle_);
-  if (!temporaryDirectory_.empty())
-    llvm::sys::fs::remove_directories(temporaryDirectory_);
+} // namespace
+
+LoadedText::LoadedText(std::shared_ptr<HostObject> object, absl::string_view text, unsigned index)
+    : object_(std::move(object)), marks_(text), index_(index) {}
+
+const kce::Module &LoadedText::module() const { return object_->modules()[index_]; }
+uintptr_t LoadedText::imageBase() const { return object_->imageBase(); }
+bool LoadedText::inImage(const void *p) const { return object_->inImage(p); }
+std::mutex &LoadedText::inUse() const { return object_->inUse; }
+
+std::vector<Result> LoadedText::load(absl::Span<const std::string> texts,
+                                     const EmulatorOptions &options) {
+  auto tools = HostToolchain::find(options);
+  if (!tools.ok())
+    return std::vector<Result>(texts.size(), tools.status());
+  std::vector<Result> results(texts.size(), Result(absl::InternalError("not built")));
+  std::vector<std::vector<size_t>> groups(1); // what is built together; the first may be empty
+  for (size_t i = 0; i < texts.size(); i++) {
+    if (findEntries(texts[i]).empty())
+      results[i] = absl::InvalidArgumentError("the CUDA text has no __global__ function");
+    else if (fitsBesideOthers(texts[i]))
+      groups[0].push_back(i);
+    else
+      groups.push_back({i});
+  }
+  while (!groups.empty()) {
+    std::vector<size_t> group = std::move(groups.back());
+    groups.pop_back();
+    if (group.empty())
+      continue;
+    std::vector<absl::string_view> members;
+    for (size_t i : group)
+      members.push_back(texts[i]);
+    Build build(*tools, members, options);
+    auto object = build.run();
+    std::vector<size_t> rest;
+    for (unsigned k = 0; k < group.size(); k++) {
+      Result &result = results[group[k]];
+      if (!object.ok()) {
+        result = object.status();
+      } else if (*object) {
+        result = std::make_shared<LoadedText>(*object, texts[group[k]], k);
+      } else {
+        std::string why = explainErrors(build.complaints(), k, texts[group[k]], options);
+        if (why.empty())
+          rest.push_back(group[k]);
+        else
+          result = refused(why);
+      }
+    }
+    if (rest.size() < group.size())
+      groups.push_back(rest);
+    else if (rest.size() > 1) // nobody's fault by name
+      for (size_t i : rest)
+        groups.push_back({i});
+    else
+      results[rest[0]] = refused(unplacedErrors(build.complaints()));
+  }
+  return results;
 }
 
 const kce::Entry *LoadedText::findEntry(absl::string_view name) const {
-  for (unsigned i = 0; i < module_->count; i++)
-    if (name == module_->entries[i].name)
-      return &module_->entries[i];
+  for (unsigned i = 0; i < module().count; i++)
+    if (name == module().entries[i].name)
+      return &module().entries[i];
   return nullptr;
 }
 
 CodeLocation LoadedText::locate(const void *pc) const {
-  if (!pc)
-    return {};
-  // A kernel's line, not the prelude's: the innermost inlined frame in the text.
-  llvm::symbolize::LLVMSymbolizer symbolizer;
-  uint64_t address = reinterpret_cast<uintptr_t>(pc) - 1 - imageBase_;
-  auto frames = symbolizer.symbolizeInlinedCode(
-      objectPath_, {address, llvm::object::SectionedAddress::UndefSection});
-  if (!frames) {
-    llvm::consumeError(frames.takeError());
-    return {};
-  }
-  for (uint32_t i = 0; i < frames->getNumberOfFrames(); i++) {
-    const llvm::DILineInfo &frame = frames->getFrame(i);
-    if (absl::EndsWith(frame.FileName, "text.cu"))
-      return locateLine(marks_, int(frame.Line));
-  }
-  return {};
+  int line = pc ? object_->lineIn(fileName(index_), pc) : 0;
+  return line ? locateLine(marks_, line) : CodeLocation();
 }
 
 } // namespace kernelc::emulator

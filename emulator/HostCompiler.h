@@ -1,5 +1,5 @@
-// CUDA text to a loaded shared object: blanks `#line`, adds the prelude and the
-// entry table, runs clang, maps its complaints back to the text. It must not run
+// CUDA texts to a loaded shared object: blanks `#line`, adds the prelude and the
+// entry tables, compiles, maps clang's complaints back to the texts. It must not run
 // any of the code.
 #pragma once
 
@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "emulator/Emulator.h"
 #include "emulator/HostApi.h"
 #include "support/LineMarks.h"
@@ -26,29 +27,29 @@ std::vector<EntryDecl> findEntries(absl::string_view text);
 /// Line `line` of the CUDA text and where its `#line` mark says it comes from.
 CodeLocation locateLine(const LineMarks &marks, int line);
 
-/// A host build in memory. Immutable but for the fiber state behind `module`,
-/// which `inUse` protects.
+class HostObject;
+
+/// One text of a host build in memory. Immutable but for the state behind `module`,
+/// which all texts of the build share and `inUse` protects.
 class LoadedText {
 public:
-  static absl::StatusOr<std::shared_ptr<LoadedText>> load(absl::string_view text,
-                                                          const EmulatorOptions &options);
-  ~LoadedText();
-  const kce::Module &module() const { return *module_; }
+  /// In one build if they can be; what does not compile fails alone.
+  static std::vector<absl::StatusOr<std::shared_ptr<LoadedText>>>
+  load(absl::Span<const std::string> texts, const EmulatorOptions &options);
+  LoadedText(std::shared_ptr<HostObject> object, absl::string_view text, unsigned index);
+  const kce::Module &module() const;
   const kce::Entry *findEntry(absl::string_view name) const;
   /// The place of the instruction before return address `pc`.
   CodeLocation locate(const void *pc) const;
-  uintptr_t imageBase() const { return imageBase_; }
+  uintptr_t imageBase() const;
   /// Constants of the text live there.
-  bool inImage(const void *p) const { return uintptr_t(p) - imageBase_ < imageBytes_; }
-  std::mutex inUse;
+  bool inImage(const void *p) const;
+  std::mutex &inUse() const;
 
 private:
-  LoadedText(absl::string_view text) : marks_(text) {}
+  std::shared_ptr<HostObject> object_;
   LineMarks marks_;
-  std::string objectPath_, temporaryDirectory_;
-  void *handle_ = nullptr;
-  uintptr_t imageBase_ = 0, imageBytes_ = 0;
-  const kce::Module *module_ = nullptr;
+  unsigned index_;
 };
 
 } // namespace kernelc::emulator

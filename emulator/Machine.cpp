@@ -49,6 +49,7 @@ Machine::Machine(LoadedText &text, const kce::Entry &entry, const LaunchSpec &sp
   state_.blockDim = {spec.block[0], spec.block[1], spec.block[2]};
   state_.gridDim = {spec.grid[0], spec.grid[1], spec.grid[2]};
   state_.clusterSize = spec.cluster;
+  state_.switches = options.switches.data();
   *text.module().api = &hostApi();
 }
 
@@ -136,7 +137,7 @@ void Machine::switchTo(Thread &t) {
   state_.thread = t.index;
   state_.block = t.block->index;
   state_.clusterRank = t.block->rank;
-  state_.watchStack = !t.accumulators.empty();
+  state_.watchStack = t.registerWrites.isOn();
   transfer_t back = jump_fcontext(t.context, &t);
   t.context = back.fctx;
   running_ = nullptr;
@@ -262,7 +263,7 @@ void Machine::retire(Thread &t) {
     report(FindingKind::LostAsyncWork, "the thread ended with wgmma it never waited for",
            party(t, "exit", t.warpPc));
   for (auto &group : t.storeGroups)
-    for (const TmaOp &op : group)
+    for (const Transfer &op : group)
       completeStore(op);
   t.status = Thread::Done;
   Warp &warp = t.block->warps[t.linear / 32];
@@ -278,6 +279,8 @@ void Machine::retire(Thread &t) {
 
 void Machine::closeDomain(Domain &domain) {
   finishMbarriers(domain);
+  if (checks())
+    checkRemote(domain);
   if (options_.counts)
     for (auto &b : domain.blocks)
       for (Warp &w : b->warps)

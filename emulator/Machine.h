@@ -55,7 +55,10 @@ public:
   const Agent *wgmmaAgent(const Thread &t) const;
   void fenceMbarriers(Thread &t);
   void fence(Thread &t, int scope);
-  void atomicOrder(Thread &t, const void *p, size_t size, bool reads, bool writes);
+  /// What `t` knows, and what it did, up to now.
+  ClocksRef snapshot(const Thread &t) const;
+  void atomicOrder(Thread &t, const void *p, size_t size, bool reads, bool writes,
+                   kce::Order order);
 
   // -- operations
   void barrier(int id, int threads, bool wait, int predicate, const void *pc);
@@ -65,7 +68,7 @@ public:
   void matrixOp(Block &block, Warp &warp, kce::WarpOp op);
   void mmaOp(Block &block, Warp &warp);
   uint64_t atomic(kce::AtomicOp op, kce::ScalarKind kind, void *p, uint64_t operand,
-                  uint64_t compare, const void *pc);
+                  uint64_t compare, kce::Order order, const void *pc);
   void cpAsync(void *dst, const void *src, unsigned bytes, unsigned srcBytes, const void *pc);
   void cpAsyncCommit();
   void cpAsyncWait(int pending);
@@ -76,15 +79,19 @@ public:
                unsigned multicast, const void *pc);
   void tmaStore(int rank, const void *map, const void *src, const int *coords, bool reduceAdd,
                 const void *pc);
+  void tmaPrefetch(int rank, const void *map, const int *coords, const void *pc);
+  void bulkPrefetch(const void *p, unsigned bytes, const void *pc);
   void tmaCommit();
   void tmaWait(int pending, bool readOnly);
   void wgmma(const kce::WgmmaArgs &args, const void *pc);
-  void wgmmaFence() { self().wgmmaFenceNeeded = false; }
+  void wgmmaFence();
   void wgmmaCommit();
   void wgmmaWait(int pending, const void *pc);
   void setMaxRegisters(int count, bool increase, const void *pc);
   void clusterBarrier(bool arrive, bool wait, const void *pc);
   void *mapShared(void *p, unsigned cta, const void *pc);
+  void storeAsync(void *to, const void *value, unsigned bytes, void *bar, unsigned cta,
+                  const void *pc);
 
   // -- findings (MachineReport.cpp)
   Party party(const Thread &t, std::string what, uint32_t pc);
@@ -118,12 +125,21 @@ private:
   void finishMbarriers(Domain &domain);
   // Tma.cpp
   PackedTensorMap readTensorMap(const void *map, int rank, const char *what, uint32_t pc);
-  void checkRowStart(const TmaOp &op, const char *what, uint32_t at);
-  void checkTransfer(const TmaOp &op, const Actor &global, const Actor &shared);
+  void checkRowStart(const Transfer &op, const char *what, uint32_t at);
+  void checkTransfer(const Transfer &op, const Actor &global, const Actor &shared);
+  /// The mbarrier that a transfer completes on, and the agent that stands for its transfers.
+  Mbarrier &beginTransfer(Transfer &op, void *bar, unsigned rank, const char *what, uint32_t at);
+  void finishTransfer(const Transfer &op, size_t bytes);
   void completeLoad(size_t index);
-  void completeStore(const TmaOp &op);
-  // Wgmma.cpp
+  void completeStore(const Transfer &op);
+  // DistributedShared.cpp
+  void checkAlive(const Block &block, const char *what, uint32_t pc);
+  void noteRemote(const Actor &who, Block &block);
+  void checkRemote(Domain &domain);
+  // WgmmaRegisters.cpp
+  void checkRegistersA(Thread &t, const WgmmaOp &op);
   void checkOperand(Thread &t, uintptr_t at, size_t size, bool write, const void *pc);
+  // Wgmma.cpp
   void runWgmma(Block &block, unsigned warpgroup, size_t index);
   void checkWgmmaOperand(Thread &t, const WgmmaOp &op, bool isA);
   bool happenedBefore(const Actor &who, const Stamp &s, uintptr_t address, const char *what,
@@ -152,7 +168,7 @@ private:
   std::vector<unsigned char *> freeShared_, allShared_;
   size_t sharedMapping_ = 0;
   std::vector<std::unique_ptr<Domain>> live_;
-  std::deque<TmaOp> loads_; ///< issued, not complete
+  std::deque<Transfer> loads_; ///< issued, not complete
   int64_t domainCount_ = 0, nextDomain_ = 0;
   unsigned blockThreads_ = 0;
   std::deque<Thread *> ready_;
@@ -164,7 +180,7 @@ private:
 
   std::vector<Region> regions_; ///< by address
   Region *lastRegion_ = nullptr;
-  std::unordered_map<const void *, std::shared_ptr<Clocks>> atomics_; ///< what was published where
+  std::unordered_map<const void *, Published> atomics_;
   uint32_t atomicCount_ = 0;
   std::map<std::pair<uint32_t, bool>, AccessSite> sites_;
 };

@@ -63,8 +63,9 @@ unsigned barrierVote(unsigned mode, int predicate) {
 }
 void warp(kce::WarpOp op, kce::WarpArgs *args) { machine().warpOp(op, args, HERE); }
 unsigned long long atomic(kce::AtomicOp op, kce::ScalarKind kind, void *p,
-                          unsigned long long operand, unsigned long long compare) {
-  return machine().atomic(op, kind, p, operand, compare, HERE);
+                          unsigned long long operand, unsigned long long compare,
+                          kce::Order order) {
+  return machine().atomic(op, kind, p, operand, compare, order, HERE);
 }
 void fence(int scope) { machine().fence(machine().self(), scope); }
 void yield() { machine().yield(); }
@@ -92,6 +93,13 @@ void tmaLoad(int rank, void *dst, const void *map, const int *coords, void *bar,
 void tmaStore(int rank, const void *map, const void *src, const int *coords, bool reduceAdd) {
   machine().tmaStore(rank, map, src, coords, reduceAdd, HERE);
 }
+void storeAsync(void *to, const void *value, unsigned bytes, void *bar, unsigned cta) {
+  machine().storeAsync(to, value, bytes, bar, cta, HERE);
+}
+void tmaPrefetch(int rank, const void *map, const int *coords) {
+  machine().tmaPrefetch(rank, map, coords, HERE);
+}
+void bulkPrefetch(const void *p, unsigned bytes) { machine().bulkPrefetch(p, bytes, HERE); }
 void tmaCommit() { machine().tmaCommit(); }
 void tmaWait(int pending, bool readOnly) { machine().tmaWait(pending, readOnly); }
 void wgmma(const kce::WgmmaArgs *args) { machine().wgmma(*args, HERE); }
@@ -125,6 +133,9 @@ kce::Api makeApi() {
   api.mbarrierInitFence = mbarrierInitFence;
   api.tmaLoad = tmaLoad;
   api.tmaStore = tmaStore;
+  api.storeAsync = storeAsync;
+  api.tmaPrefetch = tmaPrefetch;
+  api.bulkPrefetch = bulkPrefetch;
   api.tmaCommit = tmaCommit;
   api.tmaWait = tmaWait;
   api.wgmma = wgmma;

@@ -1,5 +1,6 @@
 // Logical time on the machine: what happened before what, for threads and their
-// asynchronous stand-ins, through barriers, fences and atomics.
+// asynchronous stand-ins, through barriers. What atomics and fences add stands in
+// AtomicOrder.cpp.
 #include "absl/strings/str_cat.h"
 #include "emulator/Machine.h"
 
@@ -82,59 +83,6 @@ void Machine::allocateAgent(Thread &t, Agent &agent, const char *name) {
   Domain &d = *t.block->domain;
   agent.index = uint16_t(d.agents++);
   d.agentNames.push_back(absl::StrCat(name, "@", t.agent));
-}
-
-void Machine::fence(Thread &t, int scope) {
-  if (!checks())
-    return;
-  if (scope == 3) {
-    t.fencedClock = t.clock++;
-    t.copyAgent.fenced = t.copyAgent.done;
-    fenceMbarriers(t);
-    return;
-  }
-  if (t.pendingAcquire) {
-    acquire(t, *t.pendingAcquire);
-    t.pendingAcquire.reset();
-  }
-  auto snapshot = std::make_shared<Clocks>(*t.clocks);
-  contribute(t, *snapshot);
-  t.released = std::move(snapshot);
-  t.clock++;
-}
-
-// An atomic that writes publishes what its thread knew at its last fence; one
-// that reads learns what was published there, once its thread fences again.
-void Machine::atomicOrder(Thread &t, const void *p, size_t size, bool reads, bool writes) {
-  uint32_t domain = t.block->domain->id;
-  auto it = atomics_.find(p);
-  if (reads && it != atomics_.end()) {
-    if (!t.pendingAcquire)
-      t.pendingAcquire = std::make_shared<Clocks>();
-    for (auto [address, number] : it->second->observed)
-      t.pendingAcquire->observed[address] = number;
-    for (const auto &[d, clocks] : it->second->others) {
-      if (d == domain)
-        t.pendingAcquire->merge(*clocks);
-      else
-        t.pendingAcquire->mergeOther(d, clocks);
-      for (const auto &[e, further] : clocks->others)
-        if (e != domain)
-          t.pendingAcquire->mergeOther(e, further);
-    }
-  }
-  if (!writes)
-    return;
-  std::shared_ptr<Clocks> &published = atomics_[p];
-  if (!published || !reads)
-    published = std::make_shared<Clocks>();
-  for (size_t i = 0; i < size; i += 4)
-    published->observed[(reinterpret_cast<uintptr_t>(p) + i) & ~uintptr_t(3)] = atomicCount_;
-  if (t.released) {
-    published->mergeOther(domain, t.released);
-    for (const auto &[e, further] : t.released->others)
-      published->mergeOther(e, further);
-  }
 }
 
 } // namespace kernelc::emulator

@@ -91,6 +91,11 @@ void Machine::report(FindingKind kind, std::string message, Party first, Party s
   f.first = std::move(first);
   f.second = std::move(second);
   report_.findings.push_back(std::move(f));
+  if (!options_.stopAtFirst)
+    return;
+  abandoned_ = true;
+  if (running_)
+    abandon();
 }
 
 void Machine::fail(FindingKind kind, std::string message, const char *what, uint32_t pc) {

@@ -2,6 +2,7 @@
 // threads, barriers and work in flight. Plain state; Machine acts on it.
 #pragma once
 
+#include <array>
 #include <boost/context/detail/fcontext.hpp>
 #include <cstdint>
 #include <deque>
@@ -36,15 +37,42 @@ struct PendingCopy {
   unsigned char data[16];
 };
 
+/// Which words of a fiber's stack were written since its last wgmma.fence: registers with
+/// operand A are nobody's until a wgmma names them.
+class RegisterWrites {
+public:
+  bool isOn() const { return epoch_ != 0; }
+  /// Begins, or begins anew.
+  void fence() { epoch_++; }
+  void note(uintptr_t at, size_t size) {
+    for (uintptr_t word = at / 4; word <= (at + size - 1) / 4; word++)
+      pages_[word / kWords][word % kWords] = epoch_;
+  }
+  bool any(uintptr_t at, size_t size) const {
+    for (uintptr_t word = at / 4; word <= (at + size - 1) / 4; word++)
+      if (auto page = pages_.find(word / kWords);
+          page != pages_.end() && page->second[word % kWords] == epoch_)
+        return true;
+    return false;
+  }
+
+private:
+  static constexpr size_t kWords = 64;
+  uint32_t epoch_ = 0;
+  std::unordered_map<uintptr_t, std::array<uint32_t, kWords>> pages_;
+};
+
 /// A wgmma issued and not yet executed, as one thread sees it.
 struct WgmmaOp {
   kce::WgmmaArgs args;
   uint32_t a[4] = {};
   uint32_t pc = 0;
 };
-/// A TMA transfer between issue and completion.
-struct TmaOp {
+/// A tensor copy, or an st.async, between issue and completion.
+struct Transfer {
   PackedTensorMap map;
+  unsigned storedBytes = 0; ///< of an st.async, whose value is `stored`; else 0
+  unsigned char stored[16];
   int coords[5] = {};
   Block *block = nullptr; ///< whose shared memory
   size_t offset = 0;      ///< in it
@@ -71,19 +99,22 @@ struct Thread {
   // Logical time.
   ClocksRef clocks;
   uint32_t clock = 1, fencedClock = 0;
-  ClocksRef released;                     ///< snapshot at the last fence: what an atomic publishes
-  std::shared_ptr<Clocks> pendingAcquire; ///< read by atomics, known after the next fence
+  /// Snapshots at the last fence of the device and of any scope: what an atomic publishes.
+  ClocksRef released, releasedNearby;
+  /// Read by atomics, known after the next fence of the device, or of any scope.
+  std::shared_ptr<Clocks> pendingAcquire, pendingNearby;
   // Asynchronous work.
   Agent copyAgent, bulkAgent, storeAgent; ///< cp.async; TMA stores: source reads, global writes
   std::vector<PendingCopy> openCopies;
   std::deque<std::vector<PendingCopy>> copyGroups;
-  std::vector<TmaOp> openStores;
-  std::deque<std::vector<TmaOp>> storeGroups;
+  std::vector<Transfer> openStores;
+  std::deque<std::vector<Transfer>> storeGroups;
   unsigned storesRead = 0; ///< leading groups whose source has been read already
   std::vector<WgmmaOp> openWgmma;
   std::deque<std::vector<WgmmaOp>> wgmmaGroups;
   std::vector<std::pair<uintptr_t, size_t>> accumulators; ///< register arrays any wgmma wrote
   bool wgmmaFenceNeeded = true;
+  RegisterWrites registerWrites;
   int registers = 0;                             ///< by setmaxnreg
   uint64_t clusterPhase = 0;                     ///< that its last arrival counted for
   std::shared_ptr<Clocks> clusterReleased;       ///< by the last complete phase
@@ -130,6 +161,7 @@ struct Mbarrier {
   std::vector<Thread *> waiting;
   const Thread *initialiser = nullptr;
   bool initFenced = false;
+  Party lastTransfer;
 };
 /// Four warps that issue wgmma together.
 struct Warpgroup {
@@ -154,6 +186,13 @@ struct Block {
   int64_t spareRegisters = 0;
   std::vector<Thread *> waitingForRegisters;
   unsigned live = 0, exited = 0;
+  std::map<unsigned, Stamp> remote; ///< last access by each thread of another block
+};
+
+/// What atomics have published at one address.
+struct Published {
+  Clocks all;                           ///< behind fences of the device, for everyone
+  std::map<uint32_t, ClocksRef> nearby; ///< behind any fence, for the domain of the publisher
 };
 
 /// The blocks that share one logical time: a cluster, usually of one block.

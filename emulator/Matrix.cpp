@@ -76,6 +76,8 @@ MmaShape shapeOf(kce::MmaKind kind) {
     return {32, 4, true};
   case kce::MmaKind::E4M3K32:
   case kce::MmaKind::E5M2K32:
+  case kce::MmaKind::E4M3E5M2K32:
+  case kce::MmaKind::E5M2E4M3K32:
     return {32, 4, false};
   }
   return {};
@@ -103,6 +105,10 @@ NarrowKind narrowKind(kce::MmaKind kind, bool isA) {
     return NarrowKind::E4M3;
   case kce::MmaKind::E5M2K32:
     return NarrowKind::E5M2;
+  case kce::MmaKind::E4M3E5M2K32:
+    return isA ? NarrowKind::E4M3 : NarrowKind::E5M2;
+  case kce::MmaKind::E5M2E4M3K32:
+    return isA ? NarrowKind::E5M2 : NarrowKind::E4M3;
   }
   return NarrowKind::F16;
 }

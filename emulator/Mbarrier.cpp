@@ -30,9 +30,7 @@ Mbarrier &Machine::mbarrierAt(void *p, int cta, const char *what, uint32_t pc, B
       fail(FindingKind::InvalidOperation, absl::StrCat(what, ": the cluster has no block ", cta),
            what, pc);
     block = domain.blocks[size_t(cta)].get();
-    if (block->live == 0)
-      fail(FindingKind::InvalidOperation,
-           absl::StrCat(what, ": block ", cta, " of the cluster has ended"), what, pc);
+    checkAlive(*block, what, pc);
   }
   auto it = block->mbarriers.find(at);
   if (it == block->mbarriers.end())
@@ -98,6 +96,8 @@ void Machine::mbarrierArrive(void *p, int cta, unsigned bytes, bool expect, cons
   Block *block;
   size_t offset;
   Mbarrier &bar = mbarrierAt(p, cta, "mbarrier.arrive", at, &block, &offset);
+  if (block != t.block)
+    noteRemote(actor(t, true, at, /*atomic=*/true), *block);
   if (expect)
     bar.bytes += bytes;
   if (bar.pending == 0)
@@ -142,19 +142,50 @@ void Machine::mbarrierWait(void *p, unsigned parity, const void *pc) {
   }
 }
 
+Mbarrier &Machine::beginTransfer(Transfer &op, void *bar, unsigned rank, const char *what,
+                                 uint32_t at) {
+  Thread &t = self();
+  Domain &domain = *t.block->domain;
+  Mbarrier &barrier = mbarrierAt(bar, int(rank), what, at, &op.block, &op.barrier);
+  if (checks() && !barrier.initFenced)
+    report(FindingKind::ProxyFence,
+           absl::StrCat(
+               "the mbarrier at shared byte ", op.barrier,
+               " was initialised without fence.mbarrier_init (or fence.proxy.async) afterwards"),
+           party(t, what, at));
+  if (!barrier.agent.index) {
+    barrier.agent.index = uint16_t(domain.agents++);
+    domain.agentNames.push_back(absl::StrCat(what, "@", t.agent));
+  }
+  op.sequence = ++barrier.agent.issued;
+  barrier.lastTransfer = op.issuer;
+  return barrier;
+}
+
+void Machine::finishTransfer(const Transfer &op, size_t bytes) {
+  Mbarrier &bar = op.block->mbarriers[op.barrier];
+  bar.bytes -= int64_t(bytes);
+  if (checks()) {
+    if (!bar.released)
+      bar.released = std::make_shared<Clocks>();
+    bar.released->setSeen(bar.agent.index, op.sequence);
+  }
+  mbarrierStep(*op.block, bar);
+}
+
 void Machine::finishMbarriers(Domain &domain) {
   if (!checks())
     return;
-  for (size_t i = 0; i < loads_.size();) {
-    if (loads_[i].block->domain == &domain) {
-      report(FindingKind::LostAsyncWork, "a TMA load was never waited for", loads_[i].issuer);
-      loads_.erase(loads_.begin() + i);
-      continue;
-    }
-    i++;
-  }
+  std::erase_if(loads_, [&](const Transfer &op) { return op.block->domain == &domain; });
   for (auto &block : domain.blocks)
-    for (auto &[offset, bar] : block->mbarriers)
+    for (auto &[offset, bar] : block->mbarriers) {
+      bool waited = bar.agent.issued == 0;
+      for (auto &t : block->threads)
+        waited |= t->clocks->seenAt(bar.agent.index) >= bar.agent.issued;
+      if (!waited)
+        report(FindingKind::LostAsyncWork,
+               absl::StrCat("a ", bar.lastTransfer.what, " was never waited for"),
+               bar.lastTransfer);
       if (bar.bytes != 0)
         report(FindingKind::BarrierProtocol,
                absl::StrCat("the mbarrier at shared byte ", offset, " ends with ",
@@ -162,6 +193,7 @@ void Machine::finishMbarriers(Domain &domain) {
                             bar.bytes > 0 ? "announced and not delivered"
                                           : "delivered and not announced"),
                party(*bar.initialiser, "mbarrier", 0));
+    }
 }
 
 } // namespace kernelc::emulator

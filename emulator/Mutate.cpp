@@ -1,5 +1,6 @@
-// Textual mutants of emitted CUDA. The printer puts one statement on a line, which
-// is what this relies on; a call inside a larger expression is left alone.
+// Textual mutants of emitted CUDA, as switches in one text. The printer puts one
+// statement on a line, which is what this relies on; a call inside a larger expression
+// is left alone.
 #include "emulator/Mutate.h"
 
 #include <algorithm>
@@ -49,17 +50,6 @@ bool holdsOnlyWaits(const std::vector<std::string> &lines, size_t open) {
   return false;
 }
 
-/// A change of one line: [from, to) becomes `with`.
-struct Edit {
-  size_t line, from, to;
-  std::string with;
-};
-
-std::string applied(std::vector<std::string> lines, const Edit &e) {
-  lines[e.line] = absl::StrCat(lines[e.line].substr(0, e.from), e.with, lines[e.line].substr(e.to));
-  return absl::StrJoin(lines, "\n");
-}
-
 } // namespace
 
 const char *verdictName(Verdict verdict) {
@@ -73,23 +63,27 @@ std::string Mutant::toString() const {
                       mask ? "condition made true: " : "removed: ", removed);
 }
 
-std::vector<Mutant> mutantsOf(absl::string_view text) {
+Mutants mutantsOf(absl::string_view text) {
   std::vector<std::string> lines = absl::StrSplit(text, '\n');
   LineMarks marks(text);
-  std::vector<Mutant> mutants;
+  Mutants mutants;
   bool deviceOnly = false, inKernel = false;
+  // Puts a switch around [from, to) of the line.
   auto add = [&](size_t index, size_t from, size_t to, bool mask) {
+    std::string &line = lines[index], old = line.substr(from, to - from);
+    size_t number = mutants.all.size();
     Mutant m;
-    std::string old = lines[index].substr(from, to - from);
     m.where = locateLine(marks, int(index) + 1);
     m.mask = mask;
     m.removed = std::string(absl::StripAsciiWhitespace(old));
-    m.text = applied(lines, {index, from, to, mask ? "true" : ";"});
-    m.probe = applied(lines, {index, from, to, mask ? absl::StrCat("(", old, ") || (__trap(), true)") : "__trap();"});
-    mutants.push_back(std::move(m));
+    mutants.all.push_back(std::move(m));
+    std::string with =
+        mask ? absl::StrCat("(kce_forced(", number, ") || kce_mask(", number, ", (", old, ")))")
+             : absl::StrCat("{ if (kce_kept(", number, ")) { ", old, " } }");
+    line.replace(from, to - from, with);
   };
   for (size_t i = 0; i < lines.size(); i++) {
-    const std::string &line = lines[i];
+    const std::string line = lines[i];
     if (absl::StartsWith(line, "#ifndef KC_HOST"))
       deviceOnly = true;
     if (absl::StartsWith(line, "#e"))
@@ -111,10 +105,11 @@ std::vector<Mutant> mutantsOf(absl::string_view text) {
       size_t close = line.rfind(')');
       if (close != std::string::npos && close > at + 4) {
         add(i, at + 4, close, true);
-        mutants.back().onlyWaits = holdsOnlyWaits(lines, i);
+        mutants.all.back().onlyWaits = holdsOnlyWaits(lines, i);
       }
     }
   }
+  mutants.text = absl::StrJoin(lines, "\n");
   return mutants;
 }
 
@@ -131,21 +126,24 @@ std::string MutationScore::toString() const {
 
 namespace {
 
-/// Runs texts on the same arguments and compares with what the original gave.
+/// Runs the mutants on the same arguments and compares with what the original gave.
 class Judge {
 public:
-  Judge(const Kernel &kernel, const Variant &variant, const std::vector<RunArguments> &runs, const EmulatorOptions &options)
+  Judge(const Kernel &kernel, const Variant &variant, const std::vector<RunArguments> &runs,
+        const EmulatorOptions &options)
       : kernel_(kernel), variant_(variant), runs_(runs), options_(options) {}
 
-  absl::Status runOriginal();
+  /// `text` is the variant's with `count` switches.
+  absl::Status begin(const std::string &text, size_t count);
 
-  /// What running `text` showed: nothing, or a finding's kind or "a wrong value".
+  /// What running with switch `number` (or all of `numbers`) set to `how` showed: nothing,
+  /// or a finding's kind or "a wrong value".
   struct Outcome {
-    bool isProgram = true, finding = false;
+    bool finding = false;
     std::string seen;
     bool detected() const { return !seen.empty(); }
   };
-  Outcome run(const std::string &text, absl::Span<const uint64_t> seeds);
+  Outcome run(absl::Span<const size_t> numbers, uint8_t how, absl::Span<const uint64_t> seeds);
 
 private:
   using Bytes = std::vector<std::vector<uint8_t>>;
@@ -153,7 +151,8 @@ private:
     Bytes bytes;
     for (size_t i = 0; i < args.params.size(); i++) {
       const TensorView &v = args.params[i];
-      bool written = kernel_.params[i].kind == ParamKind::Output || kernel_.params[i].kind == ParamKind::InOut;
+      bool written =
+          kernel_.params[i].kind == ParamKind::Output || kernel_.params[i].kind == ParamKind::InOut;
       size_t n = written ? size_t(v.numElements() * elementBits(v.type) + 7) / 8 : 0;
       const auto *p = static_cast<const uint8_t *>(v.data);
       bytes.emplace_back(p, p + n);
@@ -170,21 +169,27 @@ private:
   const Variant &variant_;
   const std::vector<RunArguments> &runs_;
   EmulatorOptions options_;
+  Variant switched_;
+  std::vector<uint8_t> switches_;
+  std::optional<KernelRunner> runner_;
   std::vector<Bytes> before_, expected_;
 };
 
-absl::Status Judge::runOriginal() {
+absl::Status Judge::begin(const std::string &text, size_t count) {
   for (const RunArguments &args : runs_)
     for (const TensorView &v : args.params)
       if (v.strides != denseStrides(v.shape))
         return absl::InvalidArgumentError("mutants are measured on dense tensors");
-  auto original = KernelRunner::create(kernel_, variant_, options_);
-  if (!original.ok())
-    return original.status();
+  switched_ = variant_;
+  switched_.cudaText = text;
+  auto runners = KernelRunner::createAll({{&kernel_, &variant_}, {&kernel_, &switched_}}, options_);
+  for (auto &runner : runners)
+    if (!runner.ok())
+      return runner.status();
   uint64_t steps = 0;
   for (const RunArguments &args : runs_) {
     before_.push_back(snapshot(args));
-    auto report = original->run(args);
+    auto report = runners[0]->run(args);
     if (!report.ok())
       return report.status();
     if (!report->ok())
@@ -194,27 +199,32 @@ absl::Status Judge::runOriginal() {
     restore(args, before_.back());
     steps = std::max(steps, report->steps);
   }
+  switches_.assign(count, 0);
   // A mutant that runs this much longer has no end.
   options_.stepBudget = std::min(options_.stepBudget, 20 * steps + 1'000'000);
-  return absl::OkStatus();
+  options_.stopAtFirst = true;
+  options_.switches = switches_;
+  runner_ = *std::move(runners[1]);
+  runner_->setOptions(options_);
+  Outcome same = run({}, 0, {options_.seed});
+  return same.detected() ? absl::InternalError(absl::StrCat(
+                               "the text with switches, none of them set, shows ", same.seen))
+                         : absl::OkStatus();
 }
 
-Judge::Outcome Judge::run(const std::string &text, absl::Span<const uint64_t> seeds) {
+Judge::Outcome Judge::run(absl::Span<const size_t> numbers, uint8_t how,
+                          absl::Span<const uint64_t> seeds) {
   Outcome outcome;
-  Variant changed = variant_;
-  changed.cudaText = text;
-  auto runner = KernelRunner::create(kernel_, changed, options_);
-  if (!runner.ok()) {
-    outcome.isProgram = false;
-    return outcome;
-  }
+  for (size_t n : numbers)
+    switches_[n] = how;
   for (uint64_t seed : seeds) {
-    runner->setSeed(seed);
+    runner_->setSeed(seed);
     for (size_t r = 0; r < runs_.size() && !outcome.detected(); r++) {
-      auto report = runner->run(runs_[r]);
+      auto report = runner_->run(runs_[r]);
       outcome.finding = !report.ok() || !report->ok();
       if (outcome.finding)
-        outcome.seen = report.ok() ? findingKindName(report->findings[0].kind) : std::string(report.status().message());
+        outcome.seen = report.ok() ? findingKindName(report->findings[0].kind)
+                                   : std::string(report.status().message());
       else if (snapshot(runs_[r]) != expected_[r])
         outcome.seen = "a wrong value";
       restore(runs_[r], before_[r]);
@@ -222,17 +232,9 @@ Judge::Outcome Judge::run(const std::string &text, absl::Span<const uint64_t> se
     if (outcome.detected())
       break;
   }
+  for (size_t n : numbers)
+    switches_[n] = 0;
   return outcome;
-}
-
-/// The original text without any of the survivors.
-std::string withoutAll(absl::string_view text, const std::vector<Mutant> &survivors) {
-  std::vector<std::string> lines = absl::StrSplit(text, '\n');
-  for (const Mutant &m : survivors) {
-    std::vector<std::string> changed = absl::StrSplit(m.text, '\n');
-    lines[m.where.line - 1] = changed[m.where.line - 1]; // one statement and so one mutant a line
-  }
-  return absl::StrJoin(lines, "\n");
 }
 
 } // namespace
@@ -241,15 +243,16 @@ absl::StatusOr<MutationScore> measureMutants(const Kernel &kernel, const Variant
                                              const std::vector<RunArguments> &runs,
                                              const EmulatorOptions &options,
                                              const std::function<void(const Mutant &)> &judged) {
+  Mutants mutants = mutantsOf(variant.cudaText);
   Judge judge(kernel, variant, runs, options);
-  if (absl::Status s = judge.runOriginal(); !s.ok())
+  if (absl::Status s = judge.begin(mutants.text, mutants.all.size()); !s.ok())
     return s;
   const uint64_t kSchedules[] = {options.seed, 11, 12};
   MutationScore score;
-  for (Mutant &m : mutantsOf(variant.cudaText)) {
-    Judge::Outcome outcome = judge.run(m.text, kSchedules);
-    if (!outcome.isProgram)
-      continue;
+  std::vector<size_t> surviving;
+  for (size_t i = 0; i < mutants.all.size(); i++) {
+    Mutant &m = mutants.all[i];
+    Judge::Outcome outcome = judge.run({i}, 1, kSchedules);
     score.total++;
     if (outcome.detected()) {
       m.verdict = Verdict::Detected;
@@ -257,8 +260,8 @@ absl::StatusOr<MutationScore> measureMutants(const Kernel &kernel, const Variant
       score.detected++;
       score.byFinding += outcome.finding;
     } else {
-      // Where the probe's trap is never met, original and mutant do the same.
-      bool differs = judge.run(m.probe, {options.seed}).detected();
+      // Where the trap is never met, original and mutant do the same.
+      bool differs = judge.run({i}, 2, {options.seed}).detected();
       m.verdict = !differs || !m.mask || m.onlyWaits ? Verdict::Redundant : Verdict::Missed;
       m.why = !differs      ? m.mask ? "always true at these sizes" : "never reached at these sizes"
               : m.onlyWaits ? "guards waits that others do not need"
@@ -266,14 +269,13 @@ absl::StatusOr<MutationScore> measureMutants(const Kernel &kernel, const Variant
                             : "neither a finding nor another value";
       (m.verdict == Verdict::Redundant ? score.redundant : score.missed)++;
       score.survivors.push_back(m);
+      surviving.push_back(i);
     }
     if (judged)
       judged(m);
   }
-  if (score.survivors.size() > 1)
-    score.survivorsNeedEachOther = judge.run(withoutAll(variant.cudaText, score.survivors), kSchedules).detected();
-  for (Mutant &m : score.survivors)
-    m.text.clear(), m.probe.clear();
+  if (surviving.size() > 1)
+    score.survivorsNeedEachOther = judge.run(surviving, 1, kSchedules).detected();
   return score;
 }
 

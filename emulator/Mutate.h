@@ -27,17 +27,20 @@ struct Mutant {
   std::string removed; ///< what stood there
   bool mask = false;   ///< a condition made true, else a call removed
   bool onlyWaits = false; ///< a mask around nothing but waits and fences
-  std::string text;    ///< the mutant; empty in survivors
-  std::string probe;   ///< the original, with a trap where the mutant does otherwise
   Verdict verdict = Verdict::Missed;
   std::string why; ///< the finding's kind, "a wrong value", or why it is redundant
   /// "line 12 (f.kc:3): detected (data race): removed __syncthreads();"
   std::string toString() const;
 };
 
-/// One mutant per synchronising call and per mask in the kernels of `text`
-/// (helpers inside #ifndef KC_HOST are left alone).
-std::vector<Mutant> mutantsOf(absl::string_view text);
+/// One mutant per synchronising call and per mask in the kernels of `text` (helpers
+/// inside #ifndef KC_HOST are left alone), and the text in which mutant i is switch i:
+/// all of them are one host build.
+struct Mutants {
+  std::vector<Mutant> all;
+  std::string text;
+};
+Mutants mutantsOf(absl::string_view text);
 
 struct MutationScore {
   int total = 0, detected = 0, redundant = 0, missed = 0;

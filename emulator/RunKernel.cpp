@@ -140,11 +140,23 @@ absl::Status checkVariant(const Kernel &kernel, const Variant &variant, const Ru
 
 absl::StatusOr<KernelRunner> KernelRunner::create(const Kernel &kernel, const Variant &variant,
                                                   const EmulatorOptions &options) {
-  auto module = EmulatedModule::compile(variant.cudaText, options);
-  if (!module.ok())
-    return module.status();
-  return KernelRunner(kernel, variant, options,
-                      std::shared_ptr<EmulatedModule>(*std::move(module)));
+  return std::move(createAll({Text{&kernel, &variant}}, options).front());
+}
+
+std::vector<absl::StatusOr<KernelRunner>> KernelRunner::createAll(absl::Span<const Text> texts,
+                                                                  const EmulatorOptions &options) {
+  std::vector<std::string> sources;
+  for (const Text &t : texts)
+    sources.push_back(t.variant->cudaText);
+  std::vector<absl::StatusOr<KernelRunner>> runners;
+  auto modules = EmulatedModule::compileAll(sources, options);
+  for (size_t i = 0; i < texts.size(); i++)
+    if (modules[i].ok())
+      runners.push_back(KernelRunner(*texts[i].kernel, *texts[i].variant, options,
+                                     std::shared_ptr<EmulatedModule>(*std::move(modules[i]))));
+    else
+      runners.push_back(modules[i].status());
+  return runners;
 }
 
 static absl::Status checkShapes(const Kernel &kernel, const RunArguments &args,

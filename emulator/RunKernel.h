@@ -37,9 +37,18 @@ class KernelRunner {
 public:
   static absl::StatusOr<KernelRunner> create(const Kernel &kernel, const Variant &variant,
                                              const EmulatorOptions &options = {});
+  struct Text {
+    const Kernel *kernel;
+    const Variant *variant;
+  };
+  /// Several at once; see EmulatedModule::compileAll.
+  static std::vector<absl::StatusOr<KernelRunner>> createAll(absl::Span<const Text> texts,
+                                                             const EmulatorOptions &options = {});
   /// Tensors are copied into guarded memory and outputs copied back, so that an
   /// access beyond a tensor's own bytes is found. Findings of all launches.
   absl::StatusOr<Report> run(const RunArguments &args) const;
+  /// Of the runs that follow; what the build depends on stays.
+  void setOptions(const EmulatorOptions &options) { options_ = options; }
   /// The schedule of the runs that follow; see EmulatorOptions::seed.
   void setSeed(uint64_t seed) { options_.seed = seed; }
 

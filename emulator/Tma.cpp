@@ -39,7 +39,7 @@ size_t boxBytes(const PackedTensorMap &m) {
 
 /// Visits the innermost rows of the box: fn(offset of the row in the dense box,
 /// global address of its first element in range, bytes before it, bytes in range).
-template <class Fn> void forEachRow(const TmaOp &op, Fn &&fn) {
+template <class Fn> void forEachRow(const Transfer &op, Fn &&fn) {
   const PackedTensorMap &m = op.map;
   int64_t element = int64_t(m.strides[0]), width = elementsOf(m, 0);
   int64_t first = std::clamp<int64_t>(-int64_t(op.coords[0]), 0, width);
@@ -80,7 +80,7 @@ void roundToTf32(std::vector<unsigned char> &line) {
 
 /// What a store writes of `bytes` in range from byte `before` of a row on: whole 16-byte
 /// granules, also where the window ends inside one (seen on an H200).
-size_t storedBytes(const TmaOp &op, size_t before, size_t bytes) {
+size_t storedBytes(const Transfer &op, size_t before, size_t bytes) {
   return op.reduceAdd ? bytes : (before + bytes + 15) / 16 * 16 - before;
 }
 
@@ -131,13 +131,14 @@ PackedTensorMap Machine::readTensorMap(const void *map, int rank, const char *wh
   return m;
 }
 
-void Machine::checkTransfer(const TmaOp &op, const Actor &global, const Actor &shared) {
+void Machine::checkTransfer(const Transfer &op, const Actor &global, const Actor &shared) {
   if (!checks())
     return;
   size_t width = size_t(elementsOf(op.map, 0)) * op.map.strides[0];
   forEachRow(op, [&](size_t row, unsigned char *address, size_t before, size_t bytes) {
     if (bytes)
-      access(global, address, global.flags & Stamp::Write ? storedBytes(op, before, bytes) : bytes, false);
+      access(global, address, global.flags & Stamp::Write ? storedBytes(op, before, bytes) : bytes,
+             false);
     for (size_t i = 0; i < width; i += 16)
       access(shared, op.block->shared + swizzled(op.offset + row + i, op.map.swizzleBytes), 16,
              true);
@@ -146,17 +147,19 @@ void Machine::checkTransfer(const TmaOp &op, const Actor &global, const Actor &s
 
 /// A box that starts inside 16 bytes of a row is an illegal instruction on the device (seen
 /// on an H200; the PTX manual does not say so).
-void Machine::checkRowStart(const TmaOp &op, const char *what, uint32_t at) {
+void Machine::checkRowStart(const Transfer &op, const char *what, uint32_t at) {
   int64_t byte = int64_t(op.coords[0]) * int64_t(op.map.strides[0]);
   if (byte % 16)
-    fail(FindingKind::Misaligned, absl::StrCat(what, " from byte ", byte, " of a row, which is no multiple of 16"), what, at);
+    fail(FindingKind::Misaligned,
+         absl::StrCat(what, " from byte ", byte, " of a row, which is no multiple of 16"), what,
+         at);
 }
 
 void Machine::tmaLoad(int rank, void *dst, const void *map, const int *coords, void *bar,
                       unsigned multicast, const void *pc) {
   Thread &t = self();
   uint32_t at = offsetOf(pc);
-  TmaOp op;
+  Transfer op;
   op.map = readTensorMap(map, rank, "TMA load", at);
   std::copy(coords, coords + rank, op.coords);
   op.issuer = party(t, "TMA load", at);
@@ -172,22 +175,10 @@ void Machine::tmaLoad(int rank, void *dst, const void *map, const int *coords, v
     fail(FindingKind::Misaligned,
          absl::StrCat("TMA load to shared byte ", op.offset, ", which is no multiple of 128"),
          "TMA load", at);
-  Domain &domain = *t.block->domain;
   for (unsigned rank = 0; rank < 32; rank++) {
     if (multicast ? !(multicast >> rank & 1) : rank != t.block->rank)
       continue;
-    Mbarrier &barrier = mbarrierAt(bar, int(rank), "TMA load", at, &op.block, &op.barrier);
-    if (checks() && !barrier.initFenced)
-      report(FindingKind::ProxyFence,
-             absl::StrCat(
-                 "the mbarrier at shared byte ", op.barrier,
-                 " was initialised without fence.mbarrier_init (or fence.proxy.async) afterwards"),
-             party(t, "TMA load", at));
-    if (!barrier.agent.index) {
-      barrier.agent.index = uint16_t(domain.agents++);
-      domain.agentNames.push_back(absl::StrCat("TMA load@", t.agent));
-    }
-    op.sequence = ++barrier.agent.issued;
+    Mbarrier &barrier = beginTransfer(op, bar, rank, "TMA load", at);
     Actor read{&t, barrier.agent.index, Stamp::AsyncProxy, op.sequence, at, 0};
     Actor write = read;
     write.flags |= Stamp::Write;
@@ -203,8 +194,13 @@ void Machine::completeLoad(size_t index) {
       index = i;
       break;
     }
-  TmaOp op = loads_[index];
+  Transfer op = loads_[index];
   loads_.erase(loads_.begin() + index);
+  if (op.storedBytes) {
+    std::memcpy(op.block->shared + op.offset, op.stored, op.storedBytes);
+    finishTransfer(op, op.storedBytes);
+    return;
+  }
   size_t width = size_t(elementsOf(op.map, 0)) * op.map.strides[0];
   std::vector<unsigned char> line(width);
   forEachRow(op, [&](size_t row, unsigned char *address, size_t before, size_t bytes) {
@@ -217,14 +213,7 @@ void Machine::completeLoad(size_t index) {
       std::memcpy(op.block->shared + swizzled(op.offset + row + i, op.map.swizzleBytes),
                   line.data() + i, 16);
   });
-  Mbarrier &bar = op.block->mbarriers[op.barrier];
-  bar.bytes -= int64_t(boxBytes(op.map));
-  if (checks()) {
-    if (!bar.released)
-      bar.released = std::make_shared<Clocks>();
-    bar.released->setSeen(bar.agent.index, op.sequence);
-  }
-  mbarrierStep(*op.block, bar);
+  finishTransfer(op, boxBytes(op.map));
 }
 
 void Machine::tmaStore(int rank, const void *map, const void *src, const int *coords,
@@ -232,7 +221,7 @@ void Machine::tmaStore(int rank, const void *map, const void *src, const int *co
   Thread &t = self();
   uint32_t at = offsetOf(pc);
   const char *what = reduceAdd ? "TMA reduction" : "TMA store";
-  TmaOp op;
+  Transfer op;
   op.map = readTensorMap(map, rank, what, at);
   std::copy(coords, coords + rank, op.coords);
   op.reduceAdd = reduceAdd;
@@ -263,7 +252,7 @@ void Machine::tmaStore(int rank, const void *map, const void *src, const int *co
   t.openStores.push_back(op);
 }
 
-void Machine::completeStore(const TmaOp &op) {
+void Machine::completeStore(const Transfer &op) {
   size_t width = size_t(elementsOf(op.map, 0)) * op.map.strides[0];
   std::vector<unsigned char> line(width);
   forEachRow(op, [&](size_t row, unsigned char *address, size_t before, size_t bytes) {
@@ -289,7 +278,7 @@ void Machine::tmaWait(int pending, bool readOnly) {
   Thread &t = self();
   size_t keep = size_t(pending);
   while (t.storeGroups.size() > keep && t.storesRead < t.storeGroups.size() - keep) {
-    for (const TmaOp &op : t.storeGroups[t.storesRead])
+    for (const Transfer &op : t.storeGroups[t.storesRead])
       completeStore(op);
     t.storeGroups[t.storesRead].clear();
     t.storesRead++;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "emulator/Machine.h"
+#include "emulator/MatrixDescriptor.h"
 #include "emulator/MatrixProduct.h"
 
 namespace kernelc::emulator {
@@ -43,36 +44,6 @@ NarrowKind narrowKind(kce::WgmmaKind kind) {
   return NarrowKind::Bf16;
 }
 
-/// A matrix descriptor, taken apart.
-struct Descriptor {
-  size_t start, lbo, sbo;
-  int span; ///< swizzle in bytes, 0 for none
-  explicit Descriptor(uint64_t bits)
-      : start((bits & 0x3fff) << 4), lbo((bits >> 16 & 0x3fff) << 4),
-        sbo((bits >> 32 & 0x3fff) << 4) {
-    const int spans[4] = {0, 128, 64, 32};
-    span = spans[bits >> 62];
-  }
-  /// Offset of the 16-byte chunk that holds element (mn, k), and the byte in it.
-  size_t offset(int mn, int k, int bytes, bool mnMajor) const {
-    size_t at;
-    if (!mnMajor) {
-      size_t chunk = size_t(k * bytes) / 16, in = size_t(k * bytes) % 16;
-      at = span ? start + size_t(mn / 8) * sbo + size_t(mn % 8) * size_t(span) + chunk * 16 + in
-                : start + size_t(mn / 8) * sbo + chunk * lbo + size_t(mn % 8) * 16 + in;
-    } else if (span) {
-      int panel = span / bytes;
-      at = start + size_t(mn / panel) * lbo + size_t(mn % panel * bytes) +
-           size_t(k % 8) * size_t(span) + size_t(k / 8) * sbo;
-    } else {
-      at = start + size_t(mn / 8) * sbo + size_t(mn % 8 * bytes) + size_t(k % 8) * 16 +
-           size_t(k / 8) * lbo;
-    }
-    size_t mask = span == 128 ? 7 : span == 64 ? 3 : span == 32 ? 1 : 0;
-    return at ^ ((at >> 7 & mask) << 4);
-  }
-};
-
 bool validN(kce::WgmmaKind kind, int n) {
   if (n < 8 || n > 256 || n % 8)
     return false;
@@ -82,30 +53,9 @@ bool validN(kce::WgmmaKind kind, int n) {
 
 } // namespace
 
-void Machine::checkOperand(Thread &t, uintptr_t at, size_t size, bool write, const void *pc) {
-  bool touched = false;
-  for (auto &[base, bytes] : t.accumulators)
-    touched |= at < base + bytes && base < at + size;
-  if (!touched)
-    return;
-  t.wgmmaFenceNeeded = true;
-  auto check = [&](const WgmmaOp &op) {
-    uintptr_t base = reinterpret_cast<uintptr_t>(op.args.d);
-    if (at < base + size_t(op.args.n) * 2 && base < at + size)
-      report(FindingKind::OperandInFlight,
-             "accumulators are touched before the wgmma that writes them was waited for",
-             party(t, write ? "write" : "read", offsetOf(pc)), party(t, "wgmma", op.pc));
-  };
-  for (const WgmmaOp &op : t.openWgmma)
-    check(op);
-  for (auto &group : t.wgmmaGroups)
-    for (const WgmmaOp &op : group)
-      check(op);
-}
-
 void Machine::checkWgmmaOperand(Thread &t, const WgmmaOp &op, bool isA) {
-  Descriptor d(isA ? op.args.descA : op.args.descB);
-  int bytes = elementBytes(op.args.kind), k = 32 / bytes, rows = isA ? 64 : op.args.n;
+  MatrixDescriptor d(isA ? op.args.descA : op.args.descB);
+  int bytes = elementBytes(op.args.typeA), k = 32 / bytes, rows = isA ? 64 : op.args.n;
   bool mnMajor = isA ? op.args.transposeA : op.args.transposeB;
   Warpgroup &group = t.block->warpgroups[t.linear / 128];
   Actor read{&t, group.agent.index, Stamp::AsyncProxy, group.agent.issued + 1, op.pc, 0};
@@ -129,8 +79,8 @@ void Machine::wgmma(const kce::WgmmaArgs &args, const void *pc) {
   t.warpPc = at;
   if (t.linear / 128 >= t.block->warpgroups.size())
     fail(FindingKind::InvalidOperation, "wgmma needs a warpgroup of 128 threads", "wgmma", at);
-  if (!validN(args.kind, args.n) ||
-      ((args.transposeA || args.transposeB) && elementBytes(args.kind) != 2))
+  if (!validN(args.typeA, args.n) ||
+      ((args.transposeA || args.transposeB) && elementBytes(args.typeA) != 2))
     fail(FindingKind::InvalidOperation,
          absl::StrCat("wgmma of n = ", args.n,
                       args.transposeA || args.transposeB ? " with a transposed operand" : "",
@@ -143,8 +93,10 @@ void Machine::wgmma(const kce::WgmmaArgs &args, const void *pc) {
   WgmmaOp op;
   op.args = args;
   op.pc = at;
-  if (args.a)
-    std::memcpy(op.a, args.a, sizeof op.a);
+  if (args.registersA) {
+    std::memcpy(op.a, args.registersA, sizeof op.a);
+    checkRegistersA(t, op);
+  }
   std::pair<uintptr_t, size_t> d{reinterpret_cast<uintptr_t>(args.d), size_t(args.n) * 2};
   bool known = false;
   for (auto &a : t.accumulators)
@@ -161,7 +113,7 @@ void Machine::wgmma(const kce::WgmmaArgs &args, const void *pc) {
       domain.agentNames.push_back(absl::StrCat("wgmma@", t.agent));
     }
     group.agent.issued = group.agent.done + uint32_t(t.wgmmaGroups.size());
-    if (!args.a)
+    if (!args.registersA)
       checkWgmmaOperand(t, op, true);
     checkWgmmaOperand(t, op, false);
   }
@@ -227,10 +179,10 @@ void Machine::runWgmma(Block &block, unsigned warpgroup, size_t index) {
            "wgmma", op.pc);
   }
   report_.counts.mma++;
-  int bytes = elementBytes(x.kind), k = 32 / bytes, n = x.n;
-  NarrowKind kind = narrowKind(x.kind);
+  int bytes = elementBytes(x.typeA), k = 32 / bytes, n = x.n;
+  NarrowKind kindA = narrowKind(x.typeA), kindB = narrowKind(x.typeB);
   std::vector<double> a(size_t(64 * k)), b(size_t(n * k)), sums(size_t(64 * n), 0.0);
-  if (x.a) { // rows l/4 and +8 of the warp's 16; K as in mma.sync
+  if (x.registersA) { // rows l/4 and +8 of the warp's 16; K as in mma.sync
     int per = 4 / bytes;
     for (unsigned t = 0; t < 128; t++) {
       const uint32_t *regs = lane(t).wgmmaGroups.front()[index].a;
@@ -239,22 +191,22 @@ void Machine::runWgmma(Block &block, unsigned warpgroup, size_t index) {
           unsigned row = t / 32 * 16 + t % 32 / 4 + 8 * (r & 1);
           int kk = (r >> 1) * 4 * per + int(t % 4) * per + i;
           a[row * size_t(k) + size_t(kk)] =
-              decodeNarrow(kind, reinterpret_cast<const unsigned char *>(&regs[r]) + i * bytes);
+              decodeNarrow(kindA, reinterpret_cast<const unsigned char *>(&regs[r]) + i * bytes);
         }
     }
   } else {
-    Descriptor d(x.descA);
+    MatrixDescriptor d(x.descA);
     for (int r = 0; r < 64; r++)
       for (int kk = 0; kk < k; kk++)
         a[size_t(r * k + kk)] =
-            decodeNarrow(kind, block.shared + d.offset(r, kk, bytes, x.transposeA));
+            decodeNarrow(kindA, block.shared + d.offset(r, kk, bytes, x.transposeA));
   }
-  Descriptor d(x.descB);
+  MatrixDescriptor d(x.descB);
   for (int c = 0; c < n; c++)
     for (int kk = 0; kk < k; kk++)
       b[size_t(kk * n + c)] =
-          decodeNarrow(kind, block.shared + d.offset(c, kk, bytes, x.transposeB));
-  bool integer = x.kind == kce::WgmmaKind::S8 || x.kind == kce::WgmmaKind::U8;
+          decodeNarrow(kindB, block.shared + d.offset(c, kk, bytes, x.transposeB));
+  bool integer = x.typeA == kce::WgmmaKind::S8 || x.typeA == kce::WgmmaKind::U8;
   auto eachElement = [&](auto &&fn) {
     for (unsigned t = 0; t < 128; t++) {
       float *out = static_cast<float *>(lane(t).wgmmaGroups.front()[index].args.d);

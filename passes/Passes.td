@@ -25,9 +25,10 @@ def TePrecisionCast : Pass<"te-precision-cast", "::kernelc::te::KernelOp"> {
   let summary = "Round the operands of contractions as the kernel's policy says";
   let description = [{
     Carries out the policy in the kernel's `precision` attribute and takes it away;
-    without one nothing happens. A policy is `contract = "tf32"`, `"bf16"`, `"f16"` or
-    `"bf16x3"`, or `tolerance = 1.0e-3`. The f32 factors of sums of products are rounded
-    (`te.round .. to tf32`; `arith.truncf` and `arith.extf` for bf16 and f16).
+    without one nothing happens. A policy is `contract = "tf32"`, `"bf16"`, `"f16"`, `"f8e4m3"`,
+    `"f8e5m2"` or `"bf16x3"`, or `tolerance = 1.0e-3`. The f32 factors of sums of products are rounded
+    (`te.round .. to tf32`; `arith.truncf` and `arith.extf` for bf16 and f16, `te.convert` for f8).
+    `accumulate = "fast"` becomes the kernel's attribute `fast_accumulate`.
     With `bf16x3` a factor is the sum of its bf16 and the bf16 of the rest, and the sum runs
     over three `part`s first: high·high, high·low, low·high (not where it has a condition).
     Everything else stays as wide as it is: accumulators, exponentials, norms,
@@ -38,8 +39,8 @@ def TePrecisionCast : Pass<"te-precision-cast", "::kernelc::te::KernelOp"> {
     With a tolerance the cheapest of bf16, tf32 and f32 is taken for which
     `(1 + u)^n - 1 + K · 2^-23 ≤ tolerance`: n operands rounded with unit roundoff u
     (2^-8, 2^-11), K terms, each addition exact to one unit in the last place of an
-    f32. That bounds the error relative to Σ|a||b|, barring underflow; f16 is never
-    chosen, because it may overflow. K comes from constant extents and from
+    f32. That bounds the error relative to Σ|a||b|, barring underflow; f16 and f8 are never
+    chosen, because they may overflow. K comes from constant extents and from
     requirements; where it has no bound the product stays f32. The `precision`
     attribute of the reduction says what was done and why; te-plan remarks it.
 
@@ -132,6 +133,41 @@ def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
     ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
 }
 
+def TeWindows : Pass<"te-windows", "::kernelc::te::KernelOp"> {
+  let summary = "Make short summed indices that run along memory together one index";
+  let description = [{
+    A product on warpgroup units wants rows of 64 bytes and more along a summed index. A
+    convolution over three channels has six. But where an operand is read at
+    `x[.., a * q + s, c]`, the points of s and c are neighbours: windows that overlap.
+    `x` is copied into rows in which every window starts at a multiple of 16 bytes,
+    `P[.., w * C' + c] = x[.., w, c] if c < C else 0`, with what lies outside of x as zeros
+    in memory, the other operand likewise, `G[.., s * C' + c] = f[.., s, c] if c < C else 0`,
+    and the sum over s and c becomes one over `run`: `P[.., a * C' * q + run] · G[.., run]`. C' is
+    the least that makes a · C' elements a multiple of 16 bytes. The tensor copies then bring
+    overlapping windows (passes/tile/Box.h).
+
+    The rule asks for linear subscripts only: s is a summed index beside parallel ones in one
+    subscript, with any step (also backwards: a transposed convolution), c a summed index that is
+    alone but for batches (groups), in any place (channels first), or there is none. Both stand
+    alone in the other operand. Of several windows the last is taken. Done where the sizes are
+    bounded, c's row is shorter than 64 bytes, and the product has so many multiply-adds, as a
+    whole and per element copied, as the target's table asks (`repackWork`, `repackReuse`).
+    *Runs after `te-simplify`, before `te-repack` and `te-plan`, because* the first would inline
+    the copies, and the others ask what the operands are.
+
+    Postcondition: the new operands are read in bounds, with aligned rows. Not tried: computed
+    operands, products under a condition. Numeric effect: another order of the same sum, with zeros
+    between.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let options = [
+    Option<"work", "work", "int64_t", "-1", "multiply-adds from which copies pay (-1: the target's)">,
+    Option<"reuse", "reuse", "int64_t", "-1", "multiply-adds per element copied (-1: the target's)">,
+    Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,
+    ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">,
+    ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
+}
+
 def TeRepack : Pass<"te-repack", "::kernelc::te::KernelOp"> {
   let summary = "Copy operands whose rows tensor copies cannot fetch into aligned workspaces";
   let description = [{
@@ -139,8 +175,10 @@ def TeRepack : Pass<"te-repack", "::kernelc::te::KernelOp"> {
     16 bytes. An operand `T` of which that is not known (rows of 4095 elements, views,
     misaligned addresses) is copied first, `P[i, j] = T[i, j] if j < J else 0` with
     rows rounded up to 128 bytes, and the product reads `P`. The unit takes types of other
-    widths than 16 bits contiguous along a reduced index only: others are transposed by
-    the copy, `P[j, k] = T[k, j]`. Operands of several
+    widths than 16 bits contiguous along a reduced index only, and windows of any type
+    (`x[n, c, p + r, q + s]` starts anywhere): those are transposed by
+    the copy, `P[j, k] = T[k, j]`, along the reduced index that asks for fewest copies of both
+    operands. Operands of several
     products are copied once. So are results, the other way: the product's launch writes
     rows that tensor copies can make, and a launch of its own (`own_launch`) copies them. Done where the sizes are bounded and the product has
     so many multiply-adds, as a whole and per element copied, as the target's table asks
@@ -213,15 +251,17 @@ def TilePipeline : Pass<"tile-pipeline", "::kernelc::tile::FuncOp"> {
 
     In a function with producer warps the rings are filled by tensor copies and a
     channel says who waits for whom: `acquire`, copies, `await`, dot, `release` of the
-    tile before. An operand that no tensor copy can make is an error; the plan asks
-    first.
+    tile before. The first operand may be computed from what copies bring, and masked: its
+    loads are taken out of their slots by `tile.ring_load` and pass through registers; the
+    product is then waited for in its own round. Anything else that no tensor copy can make
+    is an error; the plan asks first.
   }];
 }
 
 def TileStageStores : Pass<"tile-stage-stores", "::kernelc::tile::FuncOp"> {
   let summary = "Write results through shared memory, in parts, by tensor copies";
   let description = [{
-    In a function with producer warps, a store of what a product became is done 64
+    In a function with producer warps, a store of what a product became is done `part`
     columns at a time: `tile.slice` takes the accumulator's part, the elementwise code
     between is cloned for that part (fewer values are alive at once), and a ring of two
     slots takes the part to a `tile.box_store`, which runs while the next part is
@@ -230,6 +270,20 @@ def TileStageStores : Pass<"tile-stage-stores", "::kernelc::tile::FuncOp"> {
     Left alone: stores that are no box (rows that are no multiples of 16 bytes,
     conditions, results contiguous along the product's rows), functions without
     producer warps. Numeric effect: none.
+  }];
+}
+
+def TileStageLoads : Pass<"tile-stage-loads", "::kernelc::tile::FuncOp"> {
+  let summary = "Fetch what an epilogue reads by tensor copies, ahead of it";
+  let description = [{
+    In a function with producer warps, a load behind a product that is a box of at least
+    2 KiB (a residual, a gate) is made by the producer: a ring of two slots and a channel
+    of its own, `acquire`, copy, `await`, `tile.ring_load`, `release`. It is on its way
+    while the product still runs. *Runs after `tile-stage-stores`, which cuts the
+    epilogue and its loads into parts that fit small slots; before
+    `tile-specialize-warps`, which gives the copies to the producer.*
+    Left alone: rows of biases, loads of other shapes and rules, loads in loops over
+    reduced indices, functions without producer warps. Numeric effect: none.
   }];
 }
 

@@ -34,7 +34,12 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   pm.addNestedPass<te::KernelOp>(createTeSplitReduce(split));
   // Subscripts of the parts become affine maps again, decided masks fold.
   pm.addNestedPass<te::KernelOp>(createTeSimplify());
-  // Copies that simplification would undo.
+  // Copies that simplification would undo: first those that change what is summed.
+  TeWindowsOptions windows;
+  windows.target = options.target;
+  windows.sizeDiv = options.sizeDiv;
+  windows.sizeMax = options.sizeMax;
+  pm.addNestedPass<te::KernelOp>(createTeWindows(windows));
   TeRepackOptions repack;
   repack.target = options.target;
   repack.sizeDiv = options.sizeDiv;
@@ -54,6 +59,8 @@ void buildCudaPipeline(OpPassManager &pm, CudaStop stop, bool fits32) {
   // Epilogues of roles, cut into parts that fit small buffers; equal parts merge by CSE.
   pm.addNestedPass<tile::FuncOp>(createTileStageStores());
   pm.addPass(createCSEPass());
+  // What the parts read, now that they are small and equal loads have merged.
+  pm.addNestedPass<tile::FuncOp>(createTileStageLoads());
   pm.addNestedPass<tile::FuncOp>(createTileSpecializeWarps());
   pm.addPass(createCanonicalizerPass());
   if (stop == CudaStop::Tile)

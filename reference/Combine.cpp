@@ -22,7 +22,7 @@ Accumulator::Accumulator(te::ReduceOp op, FunctionEnv &env, bool inLoop)
   Type f32 = Float32Type::get(op.getContext());
   computed_ = isFloat_ && !env.isF64() && isNarrowFloat(yielded_) ? f32 : env.valueType(yielded_);
   takesFactors_ = kind_ == Combiner::Sum && isFloat_ && computed_ == env.valueType(yielded_);
-  unit_ = isFloat_ ? sumUnit(op) : 0;
+  unit_ = isFloat_ ? sumUnit(op) : SumUnit();
 }
 
 static bool isMax(Combiner k) {

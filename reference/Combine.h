@@ -18,6 +18,19 @@ struct Term {
   Value index;
 };
 
+/// What adding up rounds. Matrix units sum products of f8 in accumulators of their own: an
+/// instruction aligns 32 of them and the accumulator to the largest of these 33, cuts each below
+/// 2^-13 of it, and cuts their sum to 13 bits of fraction (Ada and Hopper: SageAttention2,
+/// arXiv 2411.10958; DeepSeek-V3, arXiv 2412.19437, 3.3.2: "around 14 bits").
+/// That is at most 34 · 2^-13 of what the accumulator has reached, per instruction. After at most
+/// `kept` products the sum is added to an f32; with accumulate = fast never.
+struct SumUnit {
+  double step = 0;   ///< rounding unit of one step
+  bool few = false;  ///< and the accumulators of a unit of few bits
+  bool fast = false; ///< which hold the whole sum
+  static constexpr double kFew = 0x1p-13, kProducts = 32, kKept = 128;
+};
+
 class Accumulator {
 public:
   /// `inLoop`: LLVM may vectorise the loop, so floating sums are reassociable.
@@ -45,7 +58,7 @@ private:
   Type yielded_;  ///< as the program has it
   Type computed_; ///< as it is accumulated (scalar)
   bool inLoop_, takesFactors_, isFloat_, isArg_, withError_;
-  double unit_;   ///< rounding unit of a sum's steps
+  SumUnit unit_; ///< what a sum's steps round
 };
 
 } // namespace kernelc::reference

@@ -2,6 +2,9 @@
 
 #include <limits>
 
+#include "ir/te/Factors.h"
+#include "ir/te/Precision.h"
+#include "ir/te/TeShape.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "reference/ErrorMath.h"
 #include "reference/NarrowFloats.h"
@@ -151,13 +154,13 @@ Value integerOpError(Builder &b, Operation *op, ArrayRef<Scalar> in, Value v) {
 // Reductions
 //===----------------------------------------------------------------------===//
 
-double sumUnit(te::ReduceOp op) {
-  Type type = op.getYield().getValues()[0].getType();
-  if (type.isF64())
-    return 0x1p-52; // the device's rounding and the oracle's
-  // A product of narrow floats may run on tensor cores: those of 16 bits truncate
-  // and tf32 truncate what they add, those of f8 keep 14 bits (Hopper). Small
-  // integers go there as 16-bit floats.
+SumUnit sumUnit(te::ReduceOp op) {
+  Value term = op.getYield().getValues()[0];
+  if (term.getType().isF64())
+    return {0x1p-52}; // the device's rounding and the oracle's
+  // A product of narrow floats may run on tensor cores: those of 16 bits and tf32
+  // truncate what they add, those of f8 keep few bits. Small integers go there as
+  // 16-bit floats. Two factors are multiplied there; others are scales of (partial) sums.
   auto narrowest = [](Value v) -> unsigned {
     Operation *op = v.getDefiningOp();
     if (isa_and_nonnull<te::RoundOp>(op))
@@ -170,14 +173,13 @@ double sumUnit(te::ReduceOp op) {
     auto cast = dyn_cast_or_null<arith::ExtFOp>(op);
     return cast ? cast.getIn().getType().getIntOrFloatBitWidth() : 32u;
   };
-  if (auto product = op.getYield().getValues()[0].getDefiningOp<arith::MulFOp>()) {
-    unsigned bits = std::max(narrowest(product.getLhs()), narrowest(product.getRhs()));
-    if (bits <= 8)
-      return 0x1p-13;
-    if (bits <= 16)
-      return 0x1p-23;
-  }
-  return 0x1p-24;
+  SmallVector<unsigned> bits;
+  for (OpOperand *factor : te::findFactors(term))
+    bits.push_back(narrowest(factor->get()));
+  llvm::sort(bits);
+  if (bits.size() >= 2 && bits[1] <= 8)
+    return {0x1p-23, true, te::accumulatesFast(te::getKernel(op))};
+  return {bits.size() >= 2 && bits[1] <= 16 ? 0x1p-23 : 0x1p-24};
 }
 
 Value productError(Builder &b, Scalar x, Scalar y, Value product) {
@@ -185,12 +187,20 @@ Value productError(Builder &b, Scalar x, Scalar y, Value product) {
   return m.clean(m.product(x.v, x.e, y.v, y.e), m.addMaybe(x.e, y.e));
 }
 
-Value sumError(Builder &b, ArrayRef<Value> state, double unit) {
+Value sumError(Builder &b, ArrayRef<Value> state, const SumUnit &unit) {
   ErrorMath m(b, state[0]);
-  bool wide = unit < 0x1p-50;
+  bool wide = unit.step < 0x1p-50;
   Value steps = m.add(state[3], m.constant(2));
   Value reach = m.add(state[2], state[1]);
-  Value bound = m.add(state[1], m.mul(steps, m.add(m.mul(m.constant(unit), reach), m.constant(wide ? 0x1p-1074 : 0x1p-149))));
+  Value bound = m.add(state[1], m.mul(steps, m.add(m.mul(m.constant(unit.step), reach), m.constant(wide ? 0x1p-1074 : 0x1p-149))));
+  if (unit.few) {
+    constexpr double perInstruction = SumUnit::kProducts + 2;
+    // One instruction more than its products fill: the last may be half empty.
+    Value cuts = m.add(m.mul(state[3], m.constant(perInstruction / SumUnit::kProducts)), m.constant(perInstruction));
+    if (!unit.fast)
+      cuts = m.min(cuts, m.constant(SumUnit::kKept / SumUnit::kProducts * perInstruction));
+    bound = m.add(bound, m.mul(cuts, m.mul(m.constant(SumUnit::kFew), reach)));
+  }
   // Some order may overflow on the way where the magnitudes together do.
   double largest = wide ? std::numeric_limits<double>::max() : 0x1.fffffep127;
   Value overflows = arith::AndIOp::create(b, m.less(m.constant(largest), reach), m.less(m.abs(state[0]), m.infinity()));
@@ -229,8 +239,8 @@ static SmallVector<Value> addExtreme(Builder &b, bool isMax, ArrayRef<Value> sta
   return {m.select(condition, next[0], state[0]), m.select(low, next[1], state[1]), m.select(high, next[2], state[2])};
 }
 
-SmallVector<Value> addWithError(Builder &b, te::Combiner kind, ArrayRef<Value> state, const Term &term, bool isFloat,
-                                double unit, llvm::function_ref<Value(Value, Value)> combine) {
+SmallVector<Value> addWithError(Builder &b, te::Combiner kind, ArrayRef<Value> state, const Term &term, bool isFloat, const SumUnit &unit,
+                                llvm::function_ref<Value(Value, Value)> combine) {
   int64_t lanes = lanesOf(state[0]);
   auto wide = [&](Value v) { return v ? splat(b, v, lanes) : v; };
   Value v = wide(term.value.v), te = wide(term.value.e), condition = wide(term.condition.v), unsure = wide(term.condition.e);
@@ -268,7 +278,7 @@ SmallVector<Value> addWithError(Builder &b, te::Combiner kind, ArrayRef<Value> s
     result.push_back(m.addMaybe(state[1], te));
   } else if (isFloat) { // prod
     Value p = m.clean(m.product(state[0], state[1], v, te), m.addMaybe(state[1], te));
-    result.push_back(m.rounded(p, next, unit, 0x1p-149, unit > 0x1p-50 ? 0x1.fffffep127 : std::numeric_limits<double>::max()));
+    result.push_back(m.rounded(p, next, unit.step, 0x1p-149, unit.step > 0x1p-50 ? 0x1.fffffep127 : std::numeric_limits<double>::max()));
   } else {
     Value any = isUncertain(b, m.addMaybe(state[1], te));
     result.push_back(m.select(any, m.infinity(), m.zero()));

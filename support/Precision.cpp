@@ -11,15 +11,22 @@ namespace {
 absl::Status setContract(PrecisionPolicy &policy, absl::string_view value) {
   if (!policy.contract.empty() && policy.contract != value)
     return absl::InvalidArgumentError(absl::StrCat("contract is given twice: ", policy.contract, " and ", value));
-  for (absl::string_view known : {"tf32", "bf16", "f16", "bf16x3"})
+  for (absl::string_view known : {"tf32", "bf16", "f16", "f8e4m3", "f8e5m2", "bf16x3"})
     if (value == known) {
       policy.contract = std::string(value);
       return absl::OkStatus();
     }
-  for (absl::string_view later : {"f8e4m3", "f8e5m2", "tf32x3"})
-    if (value == later)
-      return absl::UnimplementedError(absl::StrCat("contract = ", value, " is not supported yet; tf32, bf16, f16 and bf16x3 are"));
-  return absl::InvalidArgumentError(absl::StrCat("contract takes tf32, bf16, f16 or bf16x3, not '", value, "'"));
+  if (value == "tf32x3")
+    return absl::UnimplementedError(
+        absl::StrCat("contract = ", value, " is not supported yet; tf32, bf16, f16, f8e4m3, f8e5m2 and bf16x3 are"));
+  return absl::InvalidArgumentError(absl::StrCat("contract takes tf32, bf16, f16, f8e4m3, f8e5m2 or bf16x3, not '", value, "'"));
+}
+
+absl::Status setAccumulate(PrecisionPolicy &policy, absl::string_view value) {
+  if (value != "f32" && value != "fast")
+    return absl::InvalidArgumentError(absl::StrCat("accumulate takes f32 or fast, not '", value, "'"));
+  policy.fastAccumulate = value == "fast";
+  return absl::OkStatus();
 }
 
 absl::Status setTolerance(PrecisionPolicy &policy, absl::string_view value) {
@@ -35,9 +42,10 @@ absl::Status setTolerance(PrecisionPolicy &policy, absl::string_view value) {
 } // namespace
 
 std::string PrecisionPolicy::toString() const {
-  if (!contract.empty())
-    return absl::StrCat("contract = ", contract);
-  return tolerance != 0 ? absl::StrCat("tolerance rel = ", tolerance) : "";
+  std::string types = contract.empty() ? "" : absl::StrCat("contract = ", contract);
+  if (fastAccumulate)
+    absl::StrAppend(&types, types.empty() ? "" : ", ", "accumulate = fast");
+  return tolerance != 0 ? absl::StrCat("tolerance rel = ", tolerance) : types;
 }
 
 absl::Status setPrecision(PrecisionPolicy &policy, absl::string_view key, absl::string_view value) {
@@ -47,12 +55,11 @@ absl::Status setPrecision(PrecisionPolicy &policy, absl::string_view key, absl::
   else if (key == "rel")
     s = setTolerance(policy, value);
   else if (key == "accumulate")
-    s = value == "f32" ? absl::OkStatus()
-                       : absl::UnimplementedError(absl::StrCat("accumulate = ", value, " is not supported yet; f32 is"));
+    s = setAccumulate(policy, value);
   else
     s = absl::InvalidArgumentError(absl::StrCat("a precision policy has contract, accumulate and rel, not '", key, "'"));
-  if (s.ok() && !policy.contract.empty() && policy.tolerance != 0)
-    return absl::InvalidArgumentError("a precision policy names a type or a tolerance, not both");
+  if (s.ok() && (!policy.contract.empty() || policy.fastAccumulate) && policy.tolerance != 0)
+    return absl::InvalidArgumentError("a precision policy names types or a tolerance, not both");
   return s;
 }
 

@@ -3,6 +3,9 @@
 //
 // Spelling, in a kernel `precision(contract = tf32, accumulate = f32)` or
 // `tolerance(rel = 1e-3)`, on a command line `contract=tf32` or `rel=1e-3`.
+//
+// `accumulate = fast` lets a matrix unit keep the sums of products in accumulators of its own
+// that have fewer bits than f32 (f8 on sm_89 and later: about 14), however long the sum.
 #pragma once
 
 #include <string>
@@ -14,11 +17,12 @@
 namespace kernelc {
 
 struct PrecisionPolicy {
-  std::string contract; ///< tf32, bf16, f16 or bf16x3; empty: none named
-  double tolerance = 0; ///< the relative error to allow; 0: none named
+  std::string contract;        ///< tf32, bf16, f16, f8e4m3, f8e5m2 or bf16x3; empty: none named
+  double tolerance = 0;        ///< the relative error to allow; 0: none named
+  bool fastAccumulate = false; ///< accumulate = fast
 
-  bool empty() const { return contract.empty() && tolerance == 0; }
-  /// "contract = tf32" or "tolerance rel = 0.001"; empty without a policy.
+  bool empty() const { return contract.empty() && tolerance == 0 && !fastAccumulate; }
+  /// "contract = tf32", "contract = f8e4m3, accumulate = fast" or "tolerance rel = 0.001"; empty without a policy.
   std::string toString() const;
 };
 

@@ -23,15 +23,19 @@ struct Target {
   int maxSharedPerBlock;       ///< bytes, opt-in
   int maxThreadsPerBlock;
   int maxRegistersPerThread;
+  int accumulatorRegisters; ///< of them, those that accumulators of products may take
   int registersPerSm;
   int bytesInFlightPerSm;      ///< loads to keep outstanding to fill memory bandwidth
   bool asyncCopy;              ///< cp.async
   bool mmaBf16;                ///< mma.sync with bf16, tf32 and m16n8k32 of 8-bit integers
   bool mmaF16;                 ///< mma.sync m16n8k16 with f16
+  bool mmaF8;                  ///< mma.sync m16n8k32 with f8 (as f16 in registers where the unit has none)
+  int promoteAfter;            ///< products of f8 that a unit may sum in its own accumulators, which have fewer bits than f32
   bool tma;                    ///< tensor copies completing on an mbarrier
   bool wgmma;                  ///< warpgroup matrix products
   int64_t repackWork;          ///< multiply-adds of a product from which aligned copies of its operands pay (te-repack)
   int64_t repackReuse;         ///< and per element copied
+  int64_t repackResults;       ///< products summed per result from which a copy of the results pays
   bool dependentLaunch;        ///< griddepcontrol: a launch may start while the one before it ends
   int unrollOperations;        ///< the most that a loop with a constant number of rounds is unrolled to
 };

@@ -104,7 +104,7 @@ typedef struct {
   const char *file_name;     /* for messages; null: "<string>" */
   const kc_named *constants; /* sizes and const parameters to fix */
   size_t num_constants;
-  const char *precision; /* "contract=tf32" or "rel=1e-3"; takes the place of the kernels' own; null: none */
+  const char *precision;     /* "contract=tf32", "accumulate=fast" or "rel=1e-3"; takes the place of the kernels' own; null: none */
   const char *schedule;      /* JSON list of records that replace the cost model's (docs/cli.md, --schedule); null: none */
   const char *schedule_name; /* what messages call it; null: "<schedule>" */
 } kc_compile_options;

@@ -50,4 +50,6 @@ KCE_MMA(kc_mma_m16n8k32_s8u8, S8U8K32, int, 4, 2)
 KCE_MMA(kc_mma_m16n8k32_u8s8, U8S8K32, int, 4, 2)
 KCE_MMA(kc_mma_m16n8k32_e4m3, E4M3K32, float, 4, 2)
 KCE_MMA(kc_mma_m16n8k32_e5m2, E5M2K32, float, 4, 2)
+KCE_MMA(kc_mma_m16n8k32_e4m3e5m2, E4M3E5M2K32, float, 4, 2)
+KCE_MMA(kc_mma_m16n8k32_e5m2e4m3, E5M2E4M3K32, float, 4, 2)
 #undef KCE_MMA

@@ -1,4 +1,19 @@
 // Host prelude, part 4: barriers, warp operations, fences and atomics.
+// Switches of a text whose mutants share a build (Mutate.h).
+KCE_PLAIN inline unsigned kce_switch(unsigned i) {
+  return kce::state.switches ? kce::state.switches[i] : 0;
+}
+KCE_PLAIN inline bool kce_kept(unsigned i) {
+  if (kce_switch(i) == 2)
+    kce::apiTable->trap("switch");
+  return kce_switch(i) != 1;
+}
+KCE_PLAIN inline bool kce_forced(unsigned i) { return kce_switch(i) == 1; }
+KCE_PLAIN inline bool kce_mask(unsigned i, bool condition) {
+  if (kce_switch(i) == 2 && !condition)
+    kce::apiTable->trap("switch");
+  return condition;
+}
 namespace kce {
 template <class T> KCE_INLINE unsigned long long toBits(T v) {
   unsigned long long r = 0;
@@ -39,8 +54,10 @@ template <> struct KindOf<unsigned long long> { static constexpr ScalarKind kind
 template <> struct KindOf<float> { static constexpr ScalarKind kind = ScalarKind::F32; };
 template <> struct KindOf<double> { static constexpr ScalarKind kind = ScalarKind::F64; };
 template <class T> struct Same { typedef T type; };
-template <class T> KCE_INLINE T atomic(AtomicOp op, T *p, T v, T compare = T()) {
-  return fromBits<T>(kce::call<&kce::Api::atomic>()(op, KindOf<T>::kind, (void *)p, toBits(v), toBits(compare)));
+template <class T>
+KCE_INLINE T atomic(AtomicOp op, T *p, T v, T compare = T(), Order order = Order::Relaxed) {
+  return fromBits<T>(kce::call<&kce::Api::atomic>()(op, KindOf<T>::kind, (void *)p, toBits(v),
+                                                    toBits(compare), order));
 }
 } // namespace kce
 
@@ -110,6 +127,29 @@ KCE_ATOMIC(atomicExch, Exchange) KCE_ATOMIC(atomicInc, Inc) KCE_ATOMIC(atomicDec
 template <class T> KCE_INLINE T atomicSub(T *p, typename kce::Same<T>::type v) {
   return kce::atomic(kce::AtomicOp::Add, p, (T)(0 - v));
 }
+KCE_INLINE int kc_load_acquire_i32(const int *p) {
+  return kce::atomic(kce::AtomicOp::Load, (int *)p, 0, 0, kce::Order::Acquire);
+}
+KCE_INLINE void kc_store_release_i32(int *p, int v) {
+  kce::atomic(kce::AtomicOp::Store, p, v, 0, kce::Order::Release);
+}
+KCE_INLINE int kc_add_acq_rel_i32(int *p, int v) {
+  return kce::atomic(kce::AtomicOp::Add, p, v, 0, kce::Order::AcquireRelease);
+}
+KCE_INLINE void kc_reduce_add_f32x4(float *p, const float *v) {
+  if ((unsigned long)p % 16)
+    kce::call<&kce::Api::trap>()("red.v4.f32 at an address that is no multiple of 16");
+  for (int i = 0; i < 4; i++)
+    kce::atomic(kce::AtomicOp::Add, p + i, v[i]);
+}
+#define KCE_REDUCE_HALVES(name, kind)                                                              \
+  KCE_INLINE void kc_reduce_add_##name(unsigned *p, unsigned v) {                                  \
+    kce::call<&kce::Api::atomic>()(kce::AtomicOp::Add, kce::ScalarKind::kind, p, v, 0,             \
+                                   kce::Order::Relaxed);                                           \
+  }
+KCE_REDUCE_HALVES(f16x2, F16x2)
+KCE_REDUCE_HALVES(bf16x2, Bf16x2)
+#undef KCE_REDUCE_HALVES
 template <class T>
 KCE_INLINE T atomicCAS(T *p, typename kce::Same<T>::type compare, typename kce::Same<T>::type v) {
   return kce::atomic(kce::AtomicOp::CompareSwap, p, v, compare);

@@ -144,19 +144,34 @@ def Cu_DescAdvanceOp : Cu_Op<"desc_advance", [Pure]> {
 }
 
 def Cu_WgmmaFenceOp : Cu_Op<"wgmma_fence"> {
-  let summary = "what was written to the accumulator's registers comes before the products";
-  let arguments = (ins AnyMemRef:$acc);
-  let assemblyFormat = "$acc attr-dict `:` type($acc)";
+  let summary = "what was written to the registers of the products comes before them";
+  let description = [{ The accumulator's, and those of a first operand in registers. `fresh`: the products start by setting
+    the accumulator, whose registers hold nothing yet. }];
+  let arguments = (ins AnyMemRef:$acc, Optional<AnyMemRef>:$a, UnitAttr:$fresh);
+  let assemblyFormat = "$acc (`,` $a^)? attr-dict `:` type($acc) (`,` type($a)^)?";
 }
 def Cu_WgmmaOp : Cu_Op<"wgmma"> {
   let summary = "starts acc += a * b on 64 rows, `n` columns and 32 bytes of k";
   let description = [{
-    `type` is bf16, f16, tf32, s8 or u8, of both operands; `transpose_a` and `transpose_b`
+    `type` is bf16, f16, tf32, e4m3, e5m2, s8 or u8, of both operands, or e4m3e5m2, e5m2e4m3; `transpose_a` and `transpose_b`
     (16-bit types only): the operand is contiguous along its rows or columns, not along k. acc holds n / 2 registers from `acc_index`.
+    `fresh`: acc = a * b, whatever it held.
   }];
   let arguments = (ins AnyMemRef:$acc, Index:$acc_index, UI64:$a, UI64:$b, StrAttr:$type, I64Attr:$n,
-                       BoolAttr:$transpose_a, BoolAttr:$transpose_b);
+                       BoolAttr:$transpose_a, BoolAttr:$transpose_b, UnitAttr:$fresh);
   let assemblyFormat = "$type $acc `[` $acc_index `]` `,` $a `,` $b attr-dict `:` type($acc)";
+}
+def Cu_WgmmaRegistersOp : Cu_Op<"wgmma_registers"> {
+  let summary = "the same with a in registers";
+  let description = [{
+    As `cu.wgmma`; `a` holds, from `a_index`, four words of this thread's fragment (PTX ISA,
+    "register fragments for wgmma.mma_async"). They stay as they are until the product has been waited for.
+  }];
+  let arguments = (ins AnyMemRef:$acc, Index:$acc_index, AnyMemRef:$a, Index:$a_index, UI64:$b, StrAttr:$type, I64Attr:$n,
+                       BoolAttr:$transpose_b, UnitAttr:$fresh);
+  let assemblyFormat = [{
+    $type $acc `[` $acc_index `]` `,` $a `[` $a_index `]` `,` $b attr-dict `:` type($acc) `,` type($a)
+  }];
 }
 def Cu_WgmmaCommitOp : Cu_Op<"wgmma_commit"> {
   let summary = "closes a group of products";

@@ -117,6 +117,11 @@ def Cu_SyncOp : Cu_Op<"sync"> {
   let assemblyFormat = "attr-dict";
 }
 
+def Cu_WarpSyncOp : Cu_Op<"warp_sync"> {
+  let summary = "__syncwarp(): the lanes of this warp are here, and see each other's memory";
+  let assemblyFormat = "attr-dict";
+}
+
 def Cu_ShuffleXorOp : Cu_Op<"shuffle_xor", [Pure, SameOperandsAndResultType]> {
   let summary = "the value held by the lane whose number differs in `mask`";
   let arguments = (ins AnyType:$value, I64Attr:$mask);
@@ -129,7 +134,7 @@ def Cu_ShuffleXorOp : Cu_Op<"shuffle_xor", [Pure, SameOperandsAndResultType]> {
 //===----------------------------------------------------------------------===//
 
 def Cu_LdmatrixOp : Cu_Op<"ldmatrix", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "ldmatrix: `count` 8x8 matrices of 16-bit elements into a private i32 array";
+  let summary = "ldmatrix: `count` 8x8 matrices of 16-bit elements into as many words of a private array";
   let description = [{ `source` is the address of the row this lane names; `trans` transposes each matrix. }];
   let arguments = (ins AnyMemRef:$source, Variadic<Index>:$source_indices, AnyMemRef:$target,
     Variadic<Index>:$target_indices, I64Attr:$count, UnitAttr:$trans);
@@ -166,10 +171,12 @@ def Cu_RoundTf32Op : Cu_Op<"round_tf32", [MemoryEffects<[MemRead, MemWrite]>]> {
 
 def Cu_StmatrixOp : Cu_Op<"stmatrix", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "stmatrix: four 8x8 matrices of 16-bit elements from a private array to shared memory";
-  let description = [{ The inverse of ldmatrix: eight neighbours from `source_index` go to the rows that lanes name. }];
-  let arguments = (ins AnyMemRef:$source, Index:$source_index, AnyMemRef:$target, Index:$target_index);
+  let description = [{
+    The inverse of ldmatrix: eight neighbours from `source_index` go to the rows that lanes name; `trans` transposes each matrix.
+  }];
+  let arguments = (ins AnyMemRef:$source, Index:$source_index, AnyMemRef:$target, Index:$target_index, UnitAttr:$trans);
   let assemblyFormat = [{
-    $source `[` $source_index `]` `to` $target `[` $target_index `]` attr-dict `:` type($source) `to` type($target)
+    $source `[` $source_index `]` `to` $target `[` $target_index `]` (`trans` $trans^)? attr-dict `:` type($source) `to` type($target)
   }];
 }
 

@@ -7,7 +7,7 @@ using namespace mlir;
 namespace kernelc::te {
 
 namespace {
-constexpr StringRef kPolicy = "precision", kApplied = "precision_applied";
+constexpr StringRef kPolicy = "precision", kApplied = "precision_applied", kFast = "fast_accumulate";
 }
 
 void setPrecision(KernelOp kernel, const PrecisionPolicy &policy) {
@@ -15,6 +15,8 @@ void setPrecision(KernelOp kernel, const PrecisionPolicy &policy) {
   SmallVector<NamedAttribute> entries;
   if (!policy.contract.empty())
     entries.push_back(b.getNamedAttr("contract", b.getStringAttr(policy.contract)));
+  if (policy.fastAccumulate)
+    entries.push_back(b.getNamedAttr("accumulate", b.getStringAttr("fast")));
   if (policy.tolerance != 0)
     entries.push_back(b.getNamedAttr("tolerance", b.getF64FloatAttr(policy.tolerance)));
   if (entries.empty())
@@ -30,7 +32,7 @@ FailureOr<PrecisionPolicy> getPrecision(KernelOp kernel) {
     return policy;
   auto dict = dyn_cast<DictionaryAttr>(attribute);
   if (!dict)
-    return kernel.emitError() << "'precision' must be a dictionary with contract or tolerance";
+    return kernel.emitError() << "'precision' must be a dictionary with contract, accumulate or tolerance";
   for (NamedAttribute a : dict) {
     if (auto tolerance = dyn_cast<FloatAttr>(a.getValue()); tolerance && a.getName() == "tolerance" && tolerance.getValueAsDouble() > 0) {
       policy.tolerance = tolerance.getValueAsDouble();
@@ -53,6 +55,9 @@ StringRef getAppliedPrecision(KernelOp kernel) {
   auto text = kernel->getAttrOfType<StringAttr>(kApplied);
   return text ? text.getValue() : StringRef();
 }
+
+bool accumulatesFast(KernelOp kernel) { return kernel->hasAttr(kFast); }
+void setAccumulatesFast(KernelOp kernel) { kernel->setAttr(kFast, UnitAttr::get(kernel.getContext())); }
 
 Value buildRoundToTf32(OpBuilder &b, Location loc, Value v) {
   auto like = [&](Type element) -> Type {

@@ -1,5 +1,5 @@
 // The precision policy of a kernel in the IR: the `precision` attribute, a
-// dictionary with `contract = "tf32"` or `tolerance = 1.0e-3 : f64`. The frontend
+// dictionary with `contract = "tf32"`, `accumulate = "fast"` or `tolerance = 1.0e-3 : f64`. The frontend
 // and the driver set it; te-precision-cast carries it out and takes it away.
 #pragma once
 
@@ -17,6 +17,11 @@ mlir::FailureOr<PrecisionPolicy> getPrecision(KernelOp kernel);
 /// it did nothing.
 void setAppliedPrecision(KernelOp kernel, llvm::StringRef what);
 llvm::StringRef getAppliedPrecision(KernelOp kernel);
+
+/// Whether matrix units may keep sums of products in accumulators with fewer bits than f32,
+/// however long the sums: what `accumulate = "fast"` became.
+bool accumulatesFast(KernelOp kernel);
+void setAccumulatesFast(KernelOp kernel);
 
 /// Discardable attribute of a reduction: what a policy did to it, in words.
 inline constexpr llvm::StringLiteral kPrecisionNote = "precision";

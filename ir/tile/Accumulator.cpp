@@ -111,6 +111,23 @@ Fetch fetchOf(llvm::ArrayRef<int64_t> shape, int64_t contiguous, int64_t bytes, 
   return bytes == 2 ? Fetch::Transposed : Fetch::Bytes;
 }
 
+AccumulatorShape operandShape(int64_t m, int64_t n, int64_t k, int64_t warps, int64_t bytes) {
+  AccumulatorShape product = wgmmaShape(m, n, warps), s;
+  s.warpM = product.warpM;
+  s.warpN = k;
+  int64_t word = 4 / bytes, piece = 16 / bytes;
+  if (word > 1)
+    s.reg.push_back({'k', {0, 1, word}});
+  s.reg.push_back({'m', {0, 8, 2}});
+  s.reg.push_back({'k', {0, piece, k / piece}});
+  if (s.warpM > 64)
+    s.reg.push_back({'m', {0, 64, s.warpM / 64}});
+  s.lane = {{'k', {0, word, 4}}, {'m', {0, 1, 8}}};
+  for (auto [axis, digit] : product.warp) // columns that warpgroups share out need all of it
+    s.warp.push_back(axis == 'n' ? std::pair<char, Digit>{'r', {0, 0, digit.size}} : std::pair<char, Digit>{axis, digit});
+  return s;
+}
+
 AccumulatorShape accumulatorShape(llvm::StringRef unit, int64_t m, int64_t n, int64_t warps, Fetch a, Fetch b) {
   return unit == "wgmma" ? wgmmaShape(m, n, warps)
          : unit == "mma" ? mmaShape(m, n, warps, a == Fetch::Bytes, b == Fetch::Bytes)

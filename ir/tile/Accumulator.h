@@ -35,4 +35,10 @@ Fetch fetchOf(llvm::ArrayRef<int64_t> shape, int64_t contiguous, int64_t bytes, 
 /// slot, which the swizzle spreads over the banks. Powers of two.
 AccumulatorShape accumulatorShape(llvm::StringRef unit, int64_t m, int64_t n, int64_t warps, Fetch a = Fetch::Rows, Fetch b = Fetch::Rows);
 
+/// The first operand of wgmma in registers (PTX ISA, "register fragments for
+/// wgmma.mma_async"), elements of `bytes`, over the linear rows 'm' and the reduced
+/// elements 'k' of a product of m × n: four words of k for each instruction, instructions
+/// in the order of k, then blocks of 64 rows.
+AccumulatorShape operandShape(int64_t m, int64_t n, int64_t k, int64_t warps, int64_t bytes);
+
 } // namespace kernelc::tile

@@ -190,6 +190,45 @@ LogicalResult ReduceOp::verify() {
   return success();
 }
 
+LogicalResult RingLoadOp::verify() {
+  auto ring = getRing().getType();
+  auto tile = getResult().getType();
+  if (tile.getShape() != ring.getShape() || tile.getElementType() != ring.getElementType()) // [C1]
+    return emitOpError() << "has the ring's shape and element type";
+  return success();
+}
+
+void RolesOp::print(OpAsmPrinter &p) {
+  for (auto [i, producer] : llvm::enumerate(getProducers())) {
+    p << " producer ";
+    if (i == 0)
+      p << "registers " << getProducerRegisters() << ' ';
+    p.printRegion(producer);
+  }
+  p << " consumer registers " << getConsumerRegisters() << ' ';
+  p.printRegion(getConsumer());
+  p.printOptionalAttrDict((*this)->getAttrs(), {"producer_registers", "consumer_registers"});
+}
+
+ParseResult RolesOp::parse(OpAsmParser &p, OperationState &state) {
+  auto registers = [&](StringRef name) -> ParseResult {
+    int64_t count;
+    if (p.parseKeyword("registers") || p.parseInteger(count))
+      return failure();
+    state.addAttribute(name, p.getBuilder().getI64IntegerAttr(count));
+    return success();
+  };
+  Region *consumer = state.addRegion(); // the first, however it is printed
+  for (bool first = true; first || succeeded(p.parseOptionalKeyword("producer")); first = false) {
+    if (first && (p.parseKeyword("producer") || registers("producer_registers")))
+      return failure();
+    if (p.parseRegion(*state.addRegion()))
+      return failure();
+  }
+  return failure(p.parseKeyword("consumer") || registers("consumer_registers") || p.parseRegion(*consumer) ||
+                 p.parseOptionalAttrDict(state.attributes));
+}
+
 LogicalResult DotOp::verify() {
   if (getResult().getType() != getAcc().getType())
     return emitOpError() << "has the accumulator's type";

@@ -56,6 +56,10 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
     - `dependent`: starts while the launch before it still runs, and waits for its end before
       anything else; `followed`: a dependent launch may start once all blocks have.
     - `producer_warps`: warps beside those, that only fill rings; 0 without roles.
+    - `pingpong` > 1: the consumer is so many teams of `warps` warps, which take the block's
+      tiles in turns, so that one's epilogue runs beside another's product.
+    - `promote` > 0: sums leave the accumulators of the matrix unit, for others, after at most so many products.
+    - `part`: columns of what goes through shared memory at a time behind a product.
     - `cluster` > 1: so many blocks, neighbours along index `cluster_index`, share what
       they load; program ids along it count clusters.
     - `arg_strides`, `arg_alignment` (where not all tensors are dense and aligned to 16
@@ -76,6 +80,9 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
     DefaultValuedAttr<BoolAttr, "false">:$fill_late,
     DefaultValuedAttr<StrAttr, "\"simt\"">:$unit,
     DefaultValuedAttr<I64Attr, "0">:$producer_warps,
+    DefaultValuedAttr<I64Attr, "1">:$pingpong,
+    DefaultValuedAttr<I64Attr, "0">:$promote,
+    DefaultValuedAttr<I64Attr, "64">:$part,
     DefaultValuedAttr<BoolAttr, "false">:$persistent,
     DefaultValuedAttr<BoolAttr, "false">:$dependent,
     DefaultValuedAttr<BoolAttr, "false">:$followed,
@@ -92,6 +99,8 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
     ::mlir::AffineExpr getExtent(unsigned d);
     /// How many program ids there are along index d.
     ::mlir::AffineExpr getNumPrograms(unsigned d);
+    /// Warps of all teams of the consumer.
+    int64_t getConsumerWarps() { return int64_t(getWarps() * getPingpong()); }
   }];
 }
 

@@ -34,10 +34,23 @@ def Tile_ChannelType : TypeDef<Tile_Dialect, "Channel"> {
     Two mbarriers per slot. *full* completes when every box announced for a number
     has arrived; *empty* when all readers of a number have released it. Numbers
     count 0, 1, 2, ..; number n stands for slot n mod slots in its pass n div slots,
-    whose parity the waits name.
+    whose parity the waits name. `reader` is how many threads release a number
+    together: a warpgroup, whose products read slots and are waited for as one, or a
+    warp, which reads them into registers.
   }];
-  let parameters = (ins "int64_t":$slots);
-  let assemblyFormat = "`<` `slots` $slots `>`";
+  let parameters = (ins "int64_t":$slots, DefaultValuedParameter<"int64_t", "128">:$reader);
+  let assemblyFormat = "`<` `slots` $slots (`,` `reader` $reader^)? `>`";
+}
+
+def Tile_OrderType : TypeDef<Tile_Dialect, "Order"> {
+  let mnemonic = "order";
+  let summary = "one after the other, for the consumer's teams";
+  let description = [{
+    `teams` mbarriers. Turns count 0, 1, 2, ..; turn n is that of team n mod teams and
+    begins when turn n - 1 has been passed on.
+  }];
+  let parameters = (ins "int64_t":$teams);
+  let assemblyFormat = "`<` `teams` $teams `>`";
 }
 
 //===----------------------------------------------------------------------===//
@@ -77,6 +90,28 @@ def Tile_RingStoreOp : Tile_Op<"ring_store", [MemoryEffects<[MemWrite]>]> {
   let assemblyFormat = "$ring `at` $number `,` $value attr-dict `:` type($ring) `,` type($value)";
 }
 
+def Tile_RingLoadOp : Tile_Op<"ring_load", [MemoryEffects<[MemRead]>]> {
+  let summary = "what slot `number` holds, as a tile";
+  let description = [{
+    `result[c]` is element c of the slot's box. It must have arrived: behind a
+    `tile.await` of its channel, or what makes a `tile.ring_copy` or
+    `tile.ring_store` visible.
+
+    Constraints:
+    - [C1] the result has the ring's shape and element type.
+
+    ```mlir
+    tile.await %channel at %n : !tile.channel<slots 2, reader 32>
+    %r = tile.ring_load %ring at %n : !tile.ring<[128, 64] x bf16, slots 2, contiguous 1> -> tensor<128x64xbf16>
+    tile.release %channel at %n : !tile.channel<slots 2, reader 32>
+    ```
+  }];
+  let arguments = (ins Tile_RingType:$ring, Index:$number);
+  let results = (outs AnyRankedTensor:$result);
+  let hasVerifier = 1;
+  let assemblyFormat = "$ring `at` $number attr-dict `:` type($ring) `->` type($result)";
+}
+
 def Tile_AsyncCommitOp : Tile_Op<"async_commit"> {
   let summary = "closes a group of ring_copy";
   let assemblyFormat = "attr-dict";
@@ -95,13 +130,14 @@ def Tile_BoxStoreOp : Tile_Op<"box_store", [MemoryEffects<[MemRead, MemWrite]>]>
   let summary = "starts writing slot `number` to a box of a tensor";
   let description = [{
     As `tile.store` of what the role has put there with `tile.ring_store`, by a tensor
-    copy: points beyond the extents of the launch's indices are not written. Each
-    warpgroup stores its even share of the rows, which only its own threads have
-    written, and waits for itself alone. The slot is read until a `tile.box_drain`.
+    copy: points beyond the extents of the launch's indices are not written. Warpgroups
+    share the slot out along index `shared`: each stores its even share, which only its
+    own threads have written, and waits for itself alone. The slot is read until a
+    `tile.box_drain`.
   }];
-  let arguments = (ins Tile_RingType:$ring, Index:$number, AnyMemRef:$base, AffineMapAttr:$map, Variadic<Index>:$offsets);
+  let arguments = (ins Tile_RingType:$ring, Index:$number, AnyMemRef:$base, AffineMapAttr:$map, Variadic<Index>:$offsets, I64Attr:$shared);
   let assemblyFormat = [{
-    $ring `at` $number `to` $base `[` $offsets `]` `map` $map attr-dict `:` type($ring) `,` type($base)
+    $ring `at` $number `to` $base `[` $offsets `]` `map` $map `shared` $shared attr-dict `:` type($ring) `,` type($base)
   }];
 }
 
@@ -137,21 +173,57 @@ def Tile_AwaitOp : Tile_ChannelUse<"await"> {
 }
 def Tile_ReleaseOp : Tile_ChannelUse<"release"> {
   let summary = "this reader is done with `number`";
-  let description = [{ Every warpgroup of the readers says so once. }];
+  let description = [{ Every reader says so once: every warpgroup of the role, or every warp (see the channel's type). }];
 }
 
-def Tile_RolesOp : Tile_Op<"roles", [NoRegionArguments, NoTerminator, SingleBlock]> {
-  let summary = "two programs side by side in one block";
+def Tile_OrderOp : Tile_Op<"order"> {
+  let summary = "makes an order: turn 0 begins at once";
+  let results = (outs Tile_OrderType:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+class Tile_OrderUse<string mnemonic> : Tile_Op<mnemonic> {
+  let arguments = (ins Tile_OrderType:$order, Index:$turn);
+  let assemblyFormat = "$order `at` $turn attr-dict `:` type($order)";
+}
+def Tile_TakeTurnOp : Tile_OrderUse<"take_turn"> {
+  let summary = "waits until the turn before has been passed on";
   let description = [{
-    The first `warps` warps of the function run `consumer`, `producer_warps` more run
-    `producer`. Each thread of a role may hold so many registers. A tile value belongs
-    to the consumer; one thread runs the producer.
+    What a parity can say is which of two phases is over, so that nobody may wait for a slot
+    that is two passes ahead: teams that share a ring await its slots in turns.
+  }];
+}
+def Tile_PassTurnOp : Tile_OrderUse<"pass_turn"> {
+  let summary = "lets the next turn begin";
+}
+
+def Tile_RolesOp : Tile_Op<"roles", [NoRegionArguments, NoTerminator]> {
+  let summary = "several programs side by side in one block";
+  let description = [{
+    The first `pingpong` · `warps` warps of the function run `consumer`, each of
+    `producer_warps` more has one thread that runs a `producer`: the first warp the first
+    of them, and so on. Each thread of a role may hold so many registers. A tile value
+    belongs to the consumer.
+
+    ```mlir
+    tile.roles producer registers 56 {
+      // fills the rings of a product
+    } producer {
+      // brings what the epilogue reads
+    } consumer registers 224 {
+      // multiplies
+    }
+    ```
   }];
   let arguments = (ins I64Attr:$producer_registers, I64Attr:$consumer_registers);
-  let regions = (region SizedRegion<1>:$producer, SizedRegion<1>:$consumer);
-  let assemblyFormat = [{
-    `producer` `registers` $producer_registers $producer `consumer` `registers` $consumer_registers $consumer attr-dict
-  }];
+  let regions = (region SizedRegion<1>:$consumer, VariadicRegion<SizedRegion<1>>:$producers);
+  let hasCustomAssemblyFormat = 1;
+}
+
+def Tile_TeamOp : Tile_Op<"team", [Pure]> {
+  let summary = "which of the consumer's teams this is";
+  let description = [{ 0 .. `pingpong` - 1; each team of `warps` warps runs the consumer for its own tiles. }];
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict";
 }
 
 //===----------------------------------------------------------------------===//

@@ -142,7 +142,7 @@ Value BodyToTiles::load(te::ReadOp read) {
     if (std::optional<unsigned> dim = te::findIndex(op_, operand)) {
       int64_t index = dims_[*dim];
       replacements.push_back(b_.getAffineDimExpr(index));
-      if (map.isFunctionOfDim(i))
+      if (llvm::any_of(map.getResults(), [&, i = i](AffineExpr e) { return te::variesInTile(e, i, c_.tiles[index]); }))
         used.push_back(index);
       continue;
     }

@@ -1,8 +1,8 @@
 // Channels: mbarriers, waits by parity, and the tensor copies that complete them.
-#include "llvm/ADT/STLExtras.h"
 #include "passes/lowerings/DotToCu.h"
 #include "passes/lowerings/SlotAddress.h"
 #include "passes/tile/Box.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 
@@ -27,9 +27,6 @@ Position positionOf(ThreadCode &c, tile::ChannelType channel, Value number, int6
   return {slot, arith::RemSIOp::create(b, loc, pass, c.index(2, loc))};
 }
 
-/// Readers that say they are done: warpgroups for the unit that is one's, else warps.
-int64_t threadsPerReader(ThreadCode &c) { return c.func.getUnit() == "wgmma" ? 128 : 32; }
-
 /// Runs `body` for the threads for which `number` is zero.
 void ifZero(ThreadCode &c, Value number, Location loc, llvm::function_ref<void()> body) {
   Value first = arith::CmpIOp::create(c.b, loc, arith::CmpIPredicate::eq, number, c.index(0, loc));
@@ -41,22 +38,63 @@ void ifZero(ThreadCode &c, Value number, Location loc, llvm::function_ref<void()
 
 } // namespace
 
-void lowerChannel(ThreadCode &c, tile::ChannelOp op) {
-  Location loc = cu::unnamed(op.getLoc());
-  int64_t slots = op.getResult().getType().getSlots();
-  Channel channel{c.sharedArray(slots, c.b.getI64Type(), loc, "full"), c.sharedArray(slots, c.b.getI64Type(), loc, "empty")};
-  c.channels[op] = channel;
+/// One thread of the block makes `count` mbarriers in each array, which take so many arrivals.
+static void initBarriers(ThreadCode &c, int64_t count, ArrayRef<std::pair<Value, int64_t>> arrays, Location loc) {
   ifZero(c, c.thread(loc), loc, [&] {
-    auto loop = scf::ForOp::create(c.b, loc, c.index(0, loc), c.index(slots, loc), c.index(1, loc));
+    auto loop = scf::ForOp::create(c.b, loc, c.index(0, loc), c.index(count, loc), c.index(1, loc));
     loop.getInductionVar().setLoc(NameLoc::get(c.b.getStringAttr("slot"), loc));
     {
       OpBuilder::InsertionGuard guard(c.b);
       c.b.setInsertionPoint(loop.getBody()->getTerminator());
-      cu::MbarrierInitOp::create(c.b, loc, channel.full, loop.getInductionVar(), 1);
-      cu::MbarrierInitOp::create(c.b, loc, channel.empty, loop.getInductionVar(), c.func.getWarps() * 32 / threadsPerReader(c) * c.func.getCluster());
+      for (auto [array, arrivals] : arrays)
+        cu::MbarrierInitOp::create(c.b, loc, array, loop.getInductionVar(), arrivals);
     }
     cu::MbarrierFenceOp::create(c.b, loc);
   });
+}
+
+void lowerChannel(ThreadCode &c, tile::ChannelOp op) {
+  Location loc = cu::unnamed(op.getLoc());
+  auto type = op.getResult().getType();
+  int64_t slots = type.getSlots(), readers = int64_t(c.func.getWarps()) * 32 / type.getReader() * int64_t(c.func.getCluster());
+  Channel channel{c.sharedArray(slots, c.b.getI64Type(), loc, "full"), c.sharedArray(slots, c.b.getI64Type(), loc, "empty")};
+  c.channels[op] = channel;
+  initBarriers(c, slots, {{channel.full, 1}, {channel.empty, readers}}, loc);
+}
+
+void lowerOrder(ThreadCode &c, tile::OrderOp op) {
+  Location loc = cu::unnamed(op.getLoc());
+  int64_t teams = op.getResult().getType().getTeams();
+  Value turns = c.orders[op] = c.sharedArray(teams, c.b.getI64Type(), loc, "turns");
+  initBarriers(c, teams, {{turns, int64_t(c.func.getWarps()) / 4}}, loc);
+}
+
+/// Barrier g says that a turn of team g may begin. That of team 0 is one phase behind: its first
+/// turn begins at once, as the phase before the first is over.
+void lowerTakeTurn(ThreadCode &c, tile::TakeTurnOp op) {
+  Location loc = cu::unnamed(op.getLoc());
+  int64_t teams = op.getOrder().getType().getTeams();
+  Value turn = c.scalars.lookup(op.getTurn());
+  Value team = arith::RemSIOp::create(c.b, loc, turn, c.index(teams, loc));
+  // (turn + teams - 1) / teams counts the turns of team g > 0 from 1, those of team 0 from 0.
+  Value phase = arith::DivSIOp::create(c.b, loc, c.add(turn, c.index(teams - 1, loc), loc), c.index(teams, loc));
+  phase = c.add(phase, c.index(1, loc), loc);
+  cu::MbarrierWaitOp::create(c.b, loc, c.orders.lookup(op.getOrder()), team, arith::RemSIOp::create(c.b, loc, phase, c.index(2, loc)));
+}
+
+/// The number of a thread among the `size` that read together; 0 speaks for them.
+static Value threadOf(ThreadCode &c, int64_t size, Location loc) {
+  Value thread = c.thread(loc);
+  return int64_t(c.func.getWarps()) * 32 == size ? thread : Value(arith::RemSIOp::create(c.b, loc, thread, c.index(size, loc)));
+}
+
+void lowerPassTurn(ThreadCode &c, tile::PassTurnOp op) {
+  Location loc = cu::unnamed(op.getLoc());
+  int64_t teams = op.getOrder().getType().getTeams();
+  Value next = c.add(c.scalars.lookup(op.getTurn()), c.index(1, loc), loc);
+  Value team = arith::RemSIOp::create(c.b, loc, next, c.index(teams, loc));
+  ifZero(c, threadOf(c, 128, loc), loc,
+         [&] { cu::MbarrierArriveOp::create(c.b, loc, c.orders.lookup(op.getOrder()), team, Value()); });
 }
 
 void lowerAcquire(ThreadCode &c, tile::AcquireOp op) {
@@ -77,7 +115,10 @@ void lowerRelease(ThreadCode &c, tile::ReleaseOp op) {
   Location loc = cu::unnamed(op.getLoc());
   Position at = positionOf(c, op.getChannel().getType(), c.scalars.lookup(op.getNumber()), 0, loc);
   Value empty = c.channels[op.getChannel()].empty;
-  Value thread = arith::RemSIOp::create(c.b, loc, c.thread(loc), c.index(threadsPerReader(c), loc));
+  int64_t reader = op.getChannel().getType().getReader();
+  if (reader == 32) // its lanes have read
+    cu::WarpSyncOp::create(c.b, loc);
+  Value thread = threadOf(c, reader, loc);
   if (c.func.getCluster() == 1)
     return ifZero(c, thread, loc, [&] { cu::MbarrierArriveOp::create(c.b, loc, empty, at.slot, Value()); });
   // Whoever fills for the cluster waits for all of its readers: one thread tells each block.
@@ -132,19 +173,22 @@ static Share takeRows(ThreadCode &c, Box &box, tile::RingType ring, int64_t part
   return share;
 }
 
+/// Part `rank` of `parts` along the contiguous dim: whole panels. `box` becomes the part.
+static Share takePanels(ThreadCode &c, Box &box, tile::RingType ring, int64_t parts, Value rank, Location loc) {
+  Share share(box);
+  tile::SlotLayout slot = SlotAddress::layoutOf(ring);
+  box.panels /= parts;
+  share.element = c.mul(rank, box.panels * slot.rows * slot.width, loc);
+  share.coordinates[0] = c.mul(rank, box.panels * slot.width, loc);
+  return share;
+}
+
 /// This block's part of `box` when `blocks` of a cluster bring it together: some of its
 /// panels, or rows. `box` becomes the part.
 static Share takeShare(ThreadCode &c, Box &box, tile::RingType ring, int64_t blocks, Location loc) {
   assert(canShareBox(box, blocks) && "tile-pipeline shares what can be shared");
   Value rank = cu::ClusterRankOp::create(c.b, NameLoc::get(c.b.getStringAttr("rank"), loc), c.b.getIndexType());
-  if (box.panels % blocks)
-    return takeRows(c, box, ring, blocks, rank, loc);
-  Share share(box);
-  tile::SlotLayout slot = SlotAddress::layoutOf(ring);
-  box.panels /= blocks;
-  share.element = c.mul(rank, box.panels * slot.rows * slot.width, loc);
-  share.coordinates[0] = c.mul(rank, box.panels * slot.width, loc);
-  return share;
+  return box.panels % blocks ? takeRows(c, box, ring, blocks, rank, loc) : takePanels(c, box, ring, blocks, rank, loc);
 }
 
 /// The copies that make up `box`, the part `share` of what slot `number` holds:
@@ -170,11 +214,6 @@ static void forEachPanel(ThreadCode &c, const Box &box, const Share &share, tile
   }
 }
 
-/// The thread that speaks for its warpgroup: the one whose bulk groups count.
-static Value threadOfWarpgroup(ThreadCode &c, Location loc) {
-  return arith::RemSIOp::create(c.b, loc, c.thread(loc), c.index(128, loc));
-}
-
 void lowerBoxStore(ThreadCode &c, tile::BoxStoreOp op) {
   Location loc = cu::unnamed(op.getLoc());
   auto ring = op.getRing().getType();
@@ -182,21 +221,25 @@ void lowerBoxStore(ThreadCode &c, tile::BoxStoreOp op) {
   std::optional<Box> box = findStoreBox(c.func, op.getBase(), op.getMap(), ring, why);
   assert(box && "tile-stage-stores makes only boxes");
   int64_t groups = c.func.getWarps() / 4;
-  Share share = groups > 1 ? takeRows(c, *box, ring, groups, c.warpgroup(loc), loc) : Share(*box);
+  bool byPanels = int64_t(op.getShared()) == ring.getContiguous();
+  Share share = groups == 1 ? Share(*box)
+                : byPanels  ? takePanels(c, *box, ring, groups, c.warpgroup(loc), loc)
+                            : takeRows(c, *box, ring, groups, c.warpgroup(loc), loc);
   Value map = addTensorMap(c, op.getBase(), *box, ring.getElementType(), loc);
   cu::ProxyFenceOp::create(c.b, loc);
   c.syncWarpgroup(loc);
-  ifZero(c, threadOfWarpgroup(c, loc), loc, [&] {
-    forEachPanel(c, *box, share, ring, c.scalars.lookup(op.getNumber()), op.getOffsets(), loc, [&](ArrayRef<Value> coordinates, Value from) {
-      cu::TmaStoreOp::create(c.b, loc, map, c.rings.lookup(op.getRing()), from, coordinates);
-    });
+  ifZero(c, threadOf(c, 128, loc), loc, [&] {
+    forEachPanel(c, *box, share, ring, c.scalars.lookup(op.getNumber()), op.getOffsets(), loc,
+                 [&](ArrayRef<Value> coordinates, Value from) {
+                   cu::TmaStoreOp::create(c.b, loc, map, c.rings.lookup(op.getRing()), from, coordinates);
+                 });
     cu::TmaCommitOp::create(c.b, loc);
   });
 }
 
 void lowerBoxDrain(ThreadCode &c, tile::BoxDrainOp op) {
   Location loc = cu::unnamed(op.getLoc());
-  ifZero(c, threadOfWarpgroup(c, loc), loc, [&] { cu::TmaWaitReadOp::create(c.b, loc, op.getPending()); });
+  ifZero(c, threadOf(c, 128, loc), loc, [&] { cu::TmaWaitReadOp::create(c.b, loc, op.getPending()); });
   if (op->getNextNode()) // at the end nobody writes a slot again
     c.syncWarpgroup(loc);
 }
@@ -211,7 +254,8 @@ void lowerBoxCopy(ThreadCode &c, tile::RingCopyOp op) {
   Position at = positionOf(c, op.getChannel().getType(), number, 0, loc);
   int64_t blocks = op.getMulticast() ? c.func.getCluster() : 1;
   Share share = blocks > 1 ? takeShare(c, *box, ring, blocks, loc) : Share(*box);
-  Value map = addTensorMap(c, op.getBase(), *box, op.getRounded() ? Type(FloatTF32Type::get(c.b.getContext())) : ring.getElementType(), loc);
+  Value map =
+      addTensorMap(c, op.getBase(), *box, op.getRounded() ? Type(FloatTF32Type::get(c.b.getContext())) : ring.getElementType(), loc);
   forEachPanel(c, *box, share, ring, number, op.getOffsets(), loc, [&](ArrayRef<Value> coordinates, Value to) {
     cu::TmaLoadOp::create(c.b, loc, map, c.rings.lookup(op.getRing()), to, c.channels[op.getChannel()].full, at.slot, coordinates,
                           blocks > 1 ? (int64_t(1) << blocks) - 1 : 0);

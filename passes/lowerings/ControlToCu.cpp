@@ -33,7 +33,7 @@ LogicalResult FunctionLowering::lowerRoles(RolesOp roles) {
   bool inCluster = func_.getCluster() > 1;
   if (inCluster)
     cu::ClusterSyncOp::create(b_, loc); // channels have been made, the others' too
-  int64_t consumers = func_.getWarps() * 32, threads = consumers + func_.getProducerWarps() * 32;
+  int64_t consumers = func_.getConsumerWarps() * 32, threads = consumers + func_.getProducerWarps() * 32;
   // A launch gives every thread its even share.
   const Target *target = findTarget(absl::string_view(func_.getTarget().data(), func_.getTarget().size()));
   int64_t even = target->registersPerSm / (threads * func_.getMinBlocks()) / 8 * 8;
@@ -45,15 +45,20 @@ LogicalResult FunctionLowering::lowerRoles(RolesOp roles) {
   b_.setInsertionPoint(branch.thenBlock()->getTerminator());
   if (exchange)
     cu::SetRegistersOp::create(b_, loc, roles.getProducerRegisters(), false);
-  Value first = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::eq, c_.thread(loc), c_.index(consumers, loc));
-  auto one = scf::IfOp::create(b_, loc, first, false);
-  b_.setInsertionPoint(one.thenBlock()->getTerminator());
-  if (failed(lowerBlock(roles.getProducer().front())))
-    return failure();
+  for (auto [warp, producer] : llvm::enumerate(roles.getProducers())) {
+    Value first = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::eq, c_.thread(loc), c_.index(consumers + 32 * int64_t(warp), loc));
+    auto one = scf::IfOp::create(b_, loc, first, false);
+    OpBuilder::InsertionGuard inner(b_);
+    b_.setInsertionPoint(one.thenBlock()->getTerminator());
+    if (failed(lowerBlock(producer.front())))
+      return failure();
+  }
   b_.setInsertionPoint(branch.elseBlock()->getTerminator());
   if (exchange)
     cu::SetRegistersOp::create(b_, loc, roles.getConsumerRegisters(), true);
+  c_.inTeam = true;
   LogicalResult ok = lowerBlock(roles.getConsumer().front());
+  c_.inTeam = false;
   b_.setInsertionPointAfter(branch);
   if (inCluster) // nobody leaves while another may still write to it
     cu::ClusterSyncOp::create(b_, loc);

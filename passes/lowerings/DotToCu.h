@@ -8,7 +8,10 @@ namespace kernelc {
 void lowerRing(ThreadCode &code, tile::RingOp op);
 void lowerRingCopy(ThreadCode &code, tile::RingCopyOp op);
 void lowerRingStore(ThreadCode &code, tile::RingStoreOp op);
-/// acc += a · b, in the private array `acc`.
+void lowerRingLoad(ThreadCode &code, tile::RingLoadOp op);
+/// Whether the accumulator that a dot starts from is zero, and written down nowhere.
+bool startsAfresh(tile::DotOp op);
+/// acc += a · b, in the private array `acc`; the wgmma unit sets one that starts afresh.
 mlir::LogicalResult lowerDot(ThreadCode &code, tile::DotOp op, mlir::Value acc);
 
 // The wgmma unit: WgmmaToCu.cpp.
@@ -16,6 +19,9 @@ mlir::LogicalResult lowerWgmma(ThreadCode &code, tile::DotOp op, mlir::Value acc
 
 // Channels, and the copies that signal them: ChannelToCu.cpp.
 void lowerChannel(ThreadCode &code, tile::ChannelOp op);
+void lowerOrder(ThreadCode &code, tile::OrderOp op);
+void lowerTakeTurn(ThreadCode &code, tile::TakeTurnOp op);
+void lowerPassTurn(ThreadCode &code, tile::PassTurnOp op);
 void lowerAcquire(ThreadCode &code, tile::AcquireOp op);
 void lowerAwait(ThreadCode &code, tile::AwaitOp op);
 void lowerRelease(ThreadCode &code, tile::ReleaseOp op);

@@ -51,6 +51,8 @@ void FunctionLowering::makeKernel() {
   for (auto [i, t] : llvm::enumerate(func_.getTiles()))
     os << " tile " << cast<StringAttr>(func_.getIndices()[i]).getValue() << " " << t << ";";
   os << " warps " << func_.getWarps();
+  if (func_.getPingpong() > 1)
+    os << " x " << func_.getPingpong() << " in turns";
   if (func_.getProducerWarps())
     os << " + " << func_.getProducerWarps() << " that fill";
   os << "; unit " << func_.getUnit();
@@ -60,11 +62,13 @@ void FunctionLowering::makeKernel() {
     os << "; dependent";
   if (func_.getCluster() > 1)
     os << "; cluster " << cast<StringAttr>(func_.getIndices()[func_.getClusterIndex()]).getValue() << " " << func_.getCluster();
+  if (func_.getPromote())
+    os << "; promote " << func_.getPromote();
   if (func_.getStages() > 1)
     os << "; stages " << func_.getStages();
   kernel_ = cu::KernelOp::create(b_, loc, func_.getSymName(), func_.getSizes(), b_.getArrayAttr({}),
                                  AffineMap::get(0, func_.getSizes().size(), grid),
-                                 (func_.getWarps() + func_.getProducerWarps()) * 32, 0, 1, 1, schedule);
+                                 (func_.getConsumerWarps() + func_.getProducerWarps()) * 32, 0, 1, 1, schedule);
   c_.kernel = kernel_;
   kernel_.setMinBlocks(func_.getMinBlocks());
   kernel_.setPersistent(func_.getPersistent());

@@ -22,6 +22,11 @@ Value SlotAddress::row(ArrayRef<Value> coords) {
   return r ? r : c_.index(0, loc_);
 }
 
+Value SlotAddress::at(ArrayRef<Value> coords) {
+  Value column = coords[layout_.contiguous];
+  return offset(row(coords), column ? column : c_.index(0, loc_));
+}
+
 Value SlotAddress::offset(Value row, Value column) {
   OpBuilder &b = c_.b;
   Value panel, within = column;

@@ -19,6 +19,9 @@ public:
   mlir::Value row(llvm::ArrayRef<mlir::Value> coords);
   /// Offset within a slot of (row, column along the contiguous dim).
   mlir::Value offset(mlir::Value row, mlir::Value column);
+  /// Offset within a slot of the element at coordinates (null coordinates are zero).
+  mlir::Value at(llvm::ArrayRef<mlir::Value> coords);
+  int64_t rank() const { return int64_t(ring_.getShape().size()); }
 
 private:
   ThreadCode &c_;

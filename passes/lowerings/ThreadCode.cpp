@@ -12,10 +12,13 @@ namespace {
 /// Whether an expression of non-negative dims and sizes cannot be negative.
 bool isNonNegative(AffineExpr e) {
   switch (e.getKind()) {
-  case AffineExprKind::Constant: return cast<AffineConstantExpr>(e).getValue() >= 0;
+  case AffineExprKind::Constant:
+    return cast<AffineConstantExpr>(e).getValue() >= 0;
   case AffineExprKind::DimId:
-  case AffineExprKind::SymbolId: return true;
-  case AffineExprKind::Mod: return true;
+  case AffineExprKind::SymbolId:
+    return true;
+  case AffineExprKind::Mod:
+    return true;
   default: {
     auto b = cast<AffineBinaryOpExpr>(e);
     return isNonNegative(b.getLHS()) && isNonNegative(b.getRHS());
@@ -37,16 +40,18 @@ Value ThreadCode::add(Value x, Value y, Location loc) {
   return arith::AddIOp::create(b, loc, x, y);
 }
 
-Value ThreadCode::mul(Value x, int64_t k, Location loc) {
-  return k == 1 ? x : arith::MulIOp::create(b, loc, x, index(k, loc));
-}
+Value ThreadCode::mul(Value x, int64_t k, Location loc) { return k == 1 ? x : arith::MulIOp::create(b, loc, x, index(k, loc)); }
 
 Value ThreadCode::expand(AffineExpr e, ValueRange dims, Location loc) {
   switch (e.getKind()) {
-  case AffineExprKind::Constant: return index(cast<AffineConstantExpr>(e).getValue(), loc);
-  case AffineExprKind::DimId: return dims[cast<AffineDimExpr>(e).getPosition()];
-  case AffineExprKind::SymbolId: return sizes[cast<AffineSymbolExpr>(e).getPosition()];
-  default: break;
+  case AffineExprKind::Constant:
+    return index(cast<AffineConstantExpr>(e).getValue(), loc);
+  case AffineExprKind::DimId:
+    return dims[cast<AffineDimExpr>(e).getPosition()];
+  case AffineExprKind::SymbolId:
+    return sizes[cast<AffineSymbolExpr>(e).getPosition()];
+  default:
+    break;
   }
   auto bin = cast<AffineBinaryOpExpr>(e);
   Location plain = cu::unnamed(loc); // a name is that of the whole
@@ -63,7 +68,8 @@ Value ThreadCode::expand(AffineExpr e, ValueRange dims, Location loc) {
   Value y = expand(bin.getRHS(), dims, plain);
   bool natural = isNonNegative(bin.getLHS()) && isNonNegative(bin.getRHS());
   switch (e.getKind()) {
-  case AffineExprKind::Mul: return arith::MulIOp::create(b, loc, x, y);
+  case AffineExprKind::Mul:
+    return arith::MulIOp::create(b, loc, x, y);
   case AffineExprKind::FloorDiv:
     return natural ? Value(arith::DivSIOp::create(b, loc, x, y)) : arith::FloorDivSIOp::create(b, loc, x, y);
   case AffineExprKind::CeilDiv:
@@ -81,17 +87,35 @@ Value ThreadCode::expand(AffineExpr e, ValueRange dims, Location loc) {
   }
 }
 
+/// The number of the warpgroup in the block.
+static Value blockWarpgroup(ThreadCode &c, Location loc) {
+  return cu::WarpgroupOp::create(c.b, NameLoc::get(c.b.getStringAttr("warpgroup"), loc), c.b.getIndexType());
+}
+
 void ThreadCode::syncWarpgroup(Location loc) {
-  cu::NamedSyncOp::create(b, loc, add(warpgroup(loc), index(2, loc), loc), 128);
+  Value number = func.getConsumerWarps() > 4 ? blockWarpgroup(*this, loc) : Value();
+  Value id = add(number, index(2, loc), loc);
+  cu::NamedSyncOp::create(b, loc, id, 128);
 }
 
 Value ThreadCode::warpgroup(Location loc) {
-  if (func.getWarps() <= 4)
+  int64_t groups = func.getWarps() / 4;
+  if (groups <= 1)
     return index(0, loc);
-  return cu::WarpgroupOp::create(b, NameLoc::get(b.getStringAttr("warpgroup"), loc), b.getIndexType());
+  Value number = blockWarpgroup(*this, loc);
+  return inTeam && func.getPingpong() > 1 ? Value(arith::RemSIOp::create(b, loc, number, index(groups, loc))) : number;
 }
 
-Value ThreadCode::thread(Location loc) { return cu::ThreadIdOp::create(b, loc, b.getIndexType()); }
+Value ThreadCode::team(Location loc) {
+  Value number = blockWarpgroup(*this, loc);
+  int64_t groups = func.getWarps() / 4;
+  return groups > 1 ? Value(arith::DivSIOp::create(b, loc, number, index(groups, loc))) : number;
+}
+
+Value ThreadCode::thread(Location loc) {
+  Value number = cu::ThreadIdOp::create(b, loc, b.getIndexType());
+  return inTeam && func.getPingpong() > 1 ? Value(arith::RemSIOp::create(b, loc, number, index(func.getWarps() * 32, loc))) : number;
+}
 
 Value ThreadCode::lane(Location loc) {
   Location named = NameLoc::get(b.getStringAttr("lane"), loc);

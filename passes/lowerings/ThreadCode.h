@@ -45,10 +45,13 @@ public:
   llvm::DenseMap<mlir::Value, RegTile> tiles;
   llvm::DenseMap<mlir::Value, mlir::Value> rings;    ///< rings → arrays in shared memory
   llvm::DenseMap<mlir::Value, Channel> channels;
+  llvm::DenseMap<mlir::Value, mlir::Value> orders;   ///< orders → their mbarriers
   cu::KernelOp kernel;                               ///< what is being filled
+  bool hasLdmatrix = false;                          ///< the target loads fragments
   bool hasStmatrix = false;                          ///< the target stores fragments
   bool hasAsyncCopy = false;                         ///< the target copies without registers
   int64_t sharedBytes = 0;
+  bool inTeam = false;                               ///< threads are numbered within a team of the consumer
 
   mlir::Value index(int64_t v, mlir::Location loc);
   mlir::Value add(mlir::Value x, mlir::Value y, mlir::Location loc);
@@ -58,8 +61,10 @@ public:
 
   /// The threads of this warpgroup of a role are here, and their shared memory writes are seen.
   void syncWarpgroup(mlir::Location loc);
-  /// Which warpgroup of its role this thread is in.
+  /// Which warpgroup of its team (or role) this thread is in.
   mlir::Value warpgroup(mlir::Location loc);
+  /// Which of the consumer's teams it is in.
+  mlir::Value team(mlir::Location loc);
   mlir::Value thread(mlir::Location loc);
   mlir::Value lane(mlir::Location loc);
   mlir::Value warp(mlir::Location loc);

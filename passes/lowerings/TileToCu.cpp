@@ -27,6 +27,7 @@ LogicalResult FunctionLowering::run() {
   const Target *target = findTarget(absl::string_view(func_.getTarget().data(), func_.getTarget().size()));
   if (target) {
     c_.hasAsyncCopy = target->asyncCopy;
+    c_.hasLdmatrix = target->generation >= 75;
     c_.hasStmatrix = target->generation >= 90;
   }
   makeKernel();
@@ -88,6 +89,8 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
     c_.scalars[op->getResult(0)] = cu::BlockIdOp::create(b_, op->getLoc(), b_.getIndexType());
   } else if (isa<ClusterRankOp>(op)) {
     c_.scalars[op->getResult(0)] = cu::ClusterRankOp::create(b_, op->getLoc(), b_.getIndexType());
+  } else if (isa<TeamOp>(op)) {
+    c_.scalars[op->getResult(0)] = c_.team(cu::unnamed(op->getLoc()));
   } else if (isa<NumBlocksOp>(op)) {
     c_.scalars[op->getResult(0)] = cu::GridSizeOp::create(b_, op->getLoc(), b_.getIndexType());
   } else if (auto apply = dyn_cast<ApplyOp>(op)) {
@@ -113,6 +116,12 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
     lowerRingCopy(c_, copy);
   } else if (auto channel = dyn_cast<ChannelOp>(op)) {
     lowerChannel(c_, channel);
+  } else if (auto order = dyn_cast<OrderOp>(op)) {
+    lowerOrder(c_, order);
+  } else if (auto take = dyn_cast<TakeTurnOp>(op)) {
+    lowerTakeTurn(c_, take);
+  } else if (auto pass = dyn_cast<PassTurnOp>(op)) {
+    lowerPassTurn(c_, pass);
   } else if (auto acquire = dyn_cast<AcquireOp>(op)) {
     lowerAcquire(c_, acquire);
   } else if (auto await = dyn_cast<AwaitOp>(op)) {
@@ -134,6 +143,8 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
     c_.tiles[wait.getResult()] = acc;
   } else if (auto put = dyn_cast<RingStoreOp>(op)) {
     lowerRingStore(c_, put);
+  } else if (auto take = dyn_cast<RingLoadOp>(op)) {
+    lowerRingLoad(c_, take);
   } else if (isa<AsyncCommitOp>(op)) {
     if (c_.hasAsyncCopy)
       cu::CpAsyncCommitOp::create(b_, op->getLoc());
@@ -164,15 +175,17 @@ LogicalResult FunctionLowering::lowerDotOp(DotOp dot) {
   if (!dot.getNumber())
     return dot.emitOpError() << "has operands in registers; run tile-pipeline first";
   RegTile acc = c_.tiles.lookup(dot.getAcc());
+  acc.layout = getLayout(dot.getResult());
   // A wait hands the accumulator on in the registers it is in.
   Value kept = dot.getResult();
   if (kept.hasOneUse())
     if (auto wait = dyn_cast<DotWaitOp>(*kept.user_begin()))
       kept = wait.getResult();
   Value array = inPlace_.lookup(kept);
-  if (array != acc.array) { // a new accumulator, starting as the old one
+  if (!array || array != acc.array) { // a new accumulator, starting as the old one
     array = array ? array : c_.allocate(acc.layout.numRegisters(), dot.getResult().getType().getElementType(), dot.getLoc());
-    copyTile(dot.getAcc(), array, dot.getLoc());
+    if (func_.getUnit() != "wgmma" || !startsAfresh(dot))
+      copyTile(dot.getAcc(), array, dot.getLoc());
   }
   if (failed(lowerDot(c_, dot, array)))
     return failure();

@@ -1,6 +1,9 @@
 #include "passes/te/Affine.h"
 
+#include <functional>
 #include <numeric>
+
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -57,39 +60,60 @@ int64_t knownDivisor(AffineExpr e, const SizeFacts &facts, ArrayRef<int64_t> dim
   return 1;
 }
 
-int64_t knownMax(AffineExpr e, const SizeFacts &facts) {
+namespace {
+
+/// Least and greatest values, where they are known.
+struct Ends {
+  std::optional<int64_t> low, high;
+};
+
+Ends endsOf(AffineExpr e, const SizeFacts &facts) {
+  if (auto c = dyn_cast<AffineConstantExpr>(e))
+    return {c.getValue(), c.getValue()};
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(e)) {
+    unsigned s = symbol.getPosition();
+    bool bounded = s < facts.max.size() && facts.max[s] >= 0; // then it is also at least 1
+    return {bounded ? 1 : 0, bounded ? std::optional(facts.max[s]) : std::nullopt};
+  }
+  auto bin = dyn_cast<AffineBinaryOpExpr>(e);
+  if (!bin)
+    return {};
+  Ends x = endsOf(bin.getLHS(), facts), y = endsOf(bin.getRHS(), facts);
+  auto both = [](std::optional<int64_t> a, std::optional<int64_t> b, auto fn) { return a && b ? std::optional<int64_t>(fn(*a, *b)) : std::nullopt; };
+  auto times = [&](std::optional<int64_t> a, std::optional<int64_t> b) { return both(a, b, [](int64_t p, int64_t q) { return p * q; }); };
+  auto c = dyn_cast<AffineConstantExpr>(bin.getRHS());
   switch (e.getKind()) {
-  case AffineExprKind::Constant: return cast<AffineConstantExpr>(e).getValue();
-  case AffineExprKind::SymbolId: {
-    unsigned s = cast<AffineSymbolExpr>(e).getPosition();
-    return s < facts.max.size() ? facts.max[s] : -1;
-  }
-  case AffineExprKind::Add: {
-    auto b = cast<AffineBinaryOpExpr>(e);
-    int64_t x = knownMax(b.getLHS(), facts);
-    if (auto c = dyn_cast<AffineConstantExpr>(b.getRHS()))
-      return x < 0 ? -1 : x + c.getValue();
-    int64_t y = knownMax(b.getRHS(), facts);
-    return x < 0 || y < 0 ? -1 : x + y;
-  }
-  case AffineExprKind::Mul: {
-    auto b = cast<AffineBinaryOpExpr>(e);
-    int64_t x = knownMax(b.getLHS(), facts), y = knownMax(b.getRHS(), facts);
-    return x < 0 || y < 0 ? -1 : x * y;
-  }
+  case AffineExprKind::Add:
+    return {both(x.low, y.low, std::plus<int64_t>()), both(x.high, y.high, std::plus<int64_t>())};
+  case AffineExprKind::Mul:
+    if (c && c.getValue() < 0)
+      return {times(x.high, c.getValue()), times(x.low, c.getValue())};
+    if (!x.low || !y.low || *x.low < 0 || *y.low < 0)
+      return {};
+    return {times(x.low, y.low), times(x.high, y.high)};
   case AffineExprKind::FloorDiv:
   case AffineExprKind::CeilDiv: {
-    auto b = cast<AffineBinaryOpExpr>(e);
-    int64_t x = knownMax(b.getLHS(), facts);
     // By zero it is 0; else a multiple of the divisor's divisor, so at least that.
-    auto c = dyn_cast<AffineConstantExpr>(b.getRHS());
-    int64_t least = c ? c.getValue() : b.getRHS().isSymbolicOrConstant() ? knownDivisor(b.getRHS(), facts) : 0;
-    if (x < 0 || least <= 0)
-      return x;
-    return e.getKind() == AffineExprKind::FloorDiv ? x / least : (x + least - 1) / least;
+    int64_t least = c ? c.getValue() : bin.getRHS().isSymbolicOrConstant() ? knownDivisor(bin.getRHS(), facts) : 0;
+    auto divide = [&](int64_t v) { return e.getKind() == AffineExprKind::FloorDiv ? llvm::divideFloorSigned(v, least) : llvm::divideCeilSigned(v, least); };
+    if (least <= 0)
+      return {0, x.high};
+    Ends ends;
+    if (x.high)
+      ends.high = c ? divide(*x.high) : std::max<int64_t>(0, divide(*x.high));
+    if (x.low)
+      ends.low = c ? divide(*x.low) : std::min<int64_t>(0, divide(*x.low));
+    return ends;
   }
-  default: return -1;
+  default: return {};
   }
+}
+
+} // namespace
+
+int64_t knownMax(AffineExpr e, const SizeFacts &facts) {
+  std::optional<int64_t> high = endsOf(e, facts).high;
+  return high ? std::max<int64_t>(*high, 0) : -1;
 }
 
 bool knownPositive(AffineExpr e, const SizeFacts &facts) {
@@ -110,6 +134,19 @@ void collectDims(AffineExpr e, llvm::BitVector &dims) {
       dims.set(d.getPosition());
     }
   });
+}
+
+bool variesInTile(AffineExpr e, unsigned dim, int64_t tile) {
+  if (tile == 1 || !e.isFunctionOfDim(dim))
+    return false;
+  auto bin = dyn_cast<AffineBinaryOpExpr>(e);
+  if (!bin)
+    return true;
+  auto radix = dyn_cast<AffineConstantExpr>(bin.getRHS());
+  if (e.getKind() == AffineExprKind::FloorDiv && radix && radix.getValue() % tile == 0 &&
+      bin.getLHS() == getAffineDimExpr(dim, e.getContext()))
+    return false;
+  return variesInTile(bin.getLHS(), dim, tile) || variesInTile(bin.getRHS(), dim, tile);
 }
 
 std::optional<int64_t> linearCoefficient(AffineExpr e, unsigned dim) {

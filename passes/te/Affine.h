@@ -27,6 +27,10 @@ bool knownPositive(mlir::AffineExpr e, const SizeFacts &facts);
 /// The dims that occur in `e`.
 void collectDims(mlir::AffineExpr e, llvm::BitVector &dims);
 
+/// Whether e may differ between the points of a tile of so many values of `dim` that starts at a
+/// multiple of its size: `d floordiv 128` does not in tiles of 1 to 128.
+bool variesInTile(mlir::AffineExpr e, unsigned dim, int64_t tile);
+
 /// e as a linear form: coefficient of dim d where that is a constant and d occurs
 /// nowhere else; nothing otherwise.
 std::optional<int64_t> linearCoefficient(mlir::AffineExpr e, unsigned dim);

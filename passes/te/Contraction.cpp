@@ -1,5 +1,6 @@
 #include "passes/te/Contraction.h"
 
+#include "ir/te/Factors.h"
 #include "ir/te/TeShape.h"
 #include "passes/te/Affine.h"
 #include "passes/te/Domain.h"
@@ -52,7 +53,19 @@ ReadOp findOperandRead(Value factor) {
 }
 
 bool readsZeroOutside(ReadOp read) {
-  return read.getBounds() == BoundsMode::Pad && (matchPattern(read.getPadding(), m_AnyZeroFloat()) || matchPattern(read.getPadding(), m_Zero()));
+  return read.getBounds() == BoundsMode::Pad &&
+         (matchPattern(read.getPadding(), m_AnyZeroFloat()) || matchPattern(read.getPadding(), m_Zero()));
+}
+
+static bool isF8(Type t) { return isa<Float8E4M3FNType, Float8E5M2Type>(t); }
+
+bool sumsInFewBits(Type unitType) { return isF8(unitType); }
+
+Type operandType(const Contraction &c, Value factor, StringRef unit, const Target &target) {
+  if (!c.unitType || !isF8(c.unitType))
+    return c.unitType;
+  bool taken = unit == "wgmma" ? target.wgmma : target.mmaF8;
+  return taken ? narrowestType(factor) : Float16Type::get(factor.getContext());
 }
 
 Type findWarpgroupType(const Contraction &c) {
@@ -62,7 +75,38 @@ Type findWarpgroupType(const Contraction &c) {
   Type aStored = a.getResult().getType(), bStored = b.getResult().getType();
   if (isa<FloatTF32Type>(c.unitType))
     return c.a.getDefiningOp<RoundOp>() && c.b.getDefiningOp<RoundOp>() && aStored.isF32() && bStored.isF32() ? c.unitType : Type();
+  if (isF8(c.unitType))
+    return isF8(aStored) && isF8(bStored) ? c.unitType : Type();
   return aStored == c.unitType && bStored == c.unitType && c.aUnsigned == c.bUnsigned ? c.unitType : Type();
+}
+
+std::optional<WarpgroupForm> findWarpgroupForm(const Contraction &c) {
+  if (Type type = findWarpgroupType(c))
+    return WarpgroupForm{type};
+  // Fragments of other widths are not neighbours in the rows of a slot that lies across them.
+  if (!c.unitType || !(c.unitType.isF16() || c.unitType.isBF16()))
+    return std::nullopt;
+  auto isDirect = [&](Value factor, bool masked) {
+    ReadOp read = findOperandRead(factor);
+    return read && !masked && read.getResult().getType() == c.unitType;
+  };
+  bool a = isDirect(c.a, c.aWhere.has_value()), b = isDirect(c.b, c.bWhere.has_value());
+  return a == b ? std::nullopt : std::optional(WarpgroupForm{c.unitType, !a, !b});
+}
+
+SmallVector<ReadOp> findReads(Value factor) {
+  SmallVector<ReadOp> reads;
+  SmallVector<Value> work{factor};
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val().getDefiningOp();
+    if (!op || isDomainOp(op) || !seen.insert(op).second)
+      continue;
+    if (auto read = dyn_cast<ReadOp>(op))
+      reads.push_back(read);
+    llvm::append_range(work, op->getOperands());
+  }
+  return reads;
 }
 
 Type narrowestType(Value factor) {
@@ -78,7 +122,7 @@ bool embeds(Type from, Type to) {
   if (from == to)
     return true;
   // i8 of either sign has at most 8 significant bits.
-  bool tiny = from.isInteger(8) || isa<Float8E4M3FNType, Float8E5M2Type>(from);
+  bool tiny = from.isInteger(8) || isF8(from);
   if (to.isF16() || to.isBF16())
     return tiny;
   return isa<FloatTF32Type>(to) && (tiny || from.isF16() || from.isBF16());
@@ -94,6 +138,8 @@ Type findUnitType(Value a, Value b, Type accumulator) {
   else if (accumulator.isF32())
     candidates = {Float16Type::get(context), BFloat16Type::get(context), FloatTF32Type::get(context)};
   Type aType = narrowestType(a), bType = narrowestType(b);
+  if (accumulator.isF32() && isF8(aType) && isF8(bType))
+    return Float8E4M3FNType::get(context);
   for (Type t : candidates)
     if (embeds(aType, t) && embeds(bType, t))
       return t;
@@ -136,18 +182,39 @@ bool shareCondition(ReduceOp reduce, Contraction &c, llvm::BitVector &inA, llvm:
   return true;
 }
 
-} // namespace
-
-std::optional<Contraction> findContraction(ReduceOp reduce) {
-  if (reduce.getKind() != Combiner::Sum || reduce.getYield().getCondition() || reduce.getInit() || reduce.getOutMap())
-    return std::nullopt;
-  Operation *product = reduce.getYield().getValues()[0].getDefiningOp();
-  if (!product || !isa<arith::MulFOp, arith::MulIOp>(product))
-    return std::nullopt;
+/// Two of the product's factors as operands, the others as scales: exactly two depend on every
+/// reduced index, and there is one that no other factor depends on.
+bool takeScales(ReduceOp reduce, Value product, Contraction &c) {
   unsigned dims = reduce.getNumDims(), parallel = reduce.getNumParallel();
-  Contraction c;
-  c.a = product->getOperand(0);
-  c.b = product->getOperand(1);
+  llvm::BitVector reduced(dims), scaled(dims), inOperands(dims), inScales(dims);
+  reduced.set(parallel, dims);
+  SmallVector<Value> operands;
+  for (OpOperand *use : findFactors(product)) {
+    Value factor = use->get();
+    llvm::BitVector support = findSupport(factor, dims), own = support;
+    own &= reduced;
+    if (own == reduced) {
+      operands.push_back(factor);
+      inOperands |= support;
+      continue;
+    }
+    (own.none() ? c.sumScales : c.partScales).push_back(factor);
+    scaled |= own;
+    inScales |= support;
+  }
+  inScales.reset(inOperands);
+  if (operands.size() != 2 || scaled == reduced || inScales.any() || !isa<FloatType>(product.getType()))
+    return false;
+  c.a = operands[0];
+  c.b = operands[1];
+  for (unsigned d : scaled.set_bits())
+    c.scaledK.push_back(d);
+  return true;
+}
+
+/// Gives the indices of `reduce` to the operands of `c`.
+std::optional<Contraction> classify(ReduceOp reduce, Contraction c) {
+  unsigned dims = reduce.getNumDims(), parallel = reduce.getNumParallel();
   llvm::BitVector inA = findSupport(c.a, dims), inB = findSupport(c.b, dims);
   if (!shareCondition(reduce, c, inA, inB))
     return std::nullopt;
@@ -179,8 +246,31 @@ std::optional<Contraction> findContraction(ReduceOp reduce) {
   c.bType = stripWidening(c.b).getType();
   c.aUnsigned = isZeroExtended(c.a);
   c.bUnsigned = isZeroExtended(c.b);
-  c.unitType = findUnitType(c.a, c.b, product->getResult(0).getType());
+  c.unitType = findUnitType(c.a, c.b, reduce.getYield().getValues()[0].getType());
   return c;
+}
+
+} // namespace
+
+std::optional<Contraction> findContraction(ReduceOp reduce) {
+  if (reduce.getKind() != Combiner::Sum || reduce.getYield().getCondition() || reduce.getInit() || reduce.getOutMap())
+    return std::nullopt;
+  Value product = reduce.getYield().getValues()[0];
+  Operation *last = product.getDefiningOp();
+  if (!last || !isa<arith::MulFOp, arith::MulIOp>(last))
+    return std::nullopt;
+  // Scales by themselves where that frees operands for a matrix unit, or makes a product at all.
+  Contraction scaled;
+  std::optional<Contraction> found;
+  if (takeScales(reduce, product, scaled))
+    found = classify(reduce, scaled);
+  if (found && found->unitType)
+    return found;
+  Contraction whole;
+  whole.a = last->getOperand(0);
+  whole.b = last->getOperand(1);
+  std::optional<Contraction> plain = classify(reduce, whole);
+  return plain ? plain : found;
 }
 
 } // namespace kernelc::te

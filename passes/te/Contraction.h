@@ -4,13 +4,14 @@
 #include <optional>
 
 #include "ir/te/Te.h"
-#include "llvm/ADT/BitVector.h"
 #include "mlir/IR/IntegerSet.h"
+#include "support/Target.h"
+#include "llvm/ADT/BitVector.h"
 
 namespace kernelc::te {
 
-/// result[batch, m, n] = Σ_k a[batch, m, k] · b[batch, n, k]. The index lists hold
-/// dims of the reduction in domain order.
+/// result[batch, m, n] = sumScale · Σ_k partScale · a[batch, m, k] · b[batch, n, k]. The index lists
+/// hold dims of the reduction in domain order.
 struct Contraction {
   mlir::Value a, b; ///< the factors, scalars inside the body, in the accumulator's type
   llvm::SmallVector<unsigned> batch, m, n, k;
@@ -19,8 +20,12 @@ struct Contraction {
   mlir::Type aType, bType;
   bool aUnsigned = false, bUnsigned = false; ///< zero-extended integers
   /// The type in which a matrix unit takes both factors without changing either:
-  /// i8 (integers), f16, bf16 or tf32. Null where there is none.
+  /// i8 (integers), f8e4m3 (for any mix of f8), f16, bf16 or tf32. Null where there is none.
   mlir::Type unitType;
+  /// Further factors of the body: those free of some reduced indices, which may multiply partial
+  /// sums over these (scales of blocks), and those free of all.
+  llvm::SmallVector<mlir::Value> partScales, sumScales;
+  llvm::SmallVector<unsigned> scaledK; ///< the reduced indices that partScales depend on
   /// The domain's condition, shared out: a factor counts as zero where its part does
   /// not hold.
   std::optional<mlir::IntegerSet> aWhere, bWhere;
@@ -30,9 +35,9 @@ struct Contraction {
 llvm::BitVector findSupport(mlir::Value value, unsigned numDims);
 
 /// `reduce` as a contraction: a sum whose body is a product of two factors that
-/// both depend on every reduced index and each on a parallel index of its own. Each
-/// constraint of its condition must concern one factor's indices only; conditions on
-/// data are not taken.
+/// both depend on every reduced index and each on a parallel index of its own, and of scales that
+/// are free of reduced indices. Each constraint of its condition must concern one factor's
+/// indices only; conditions on data are not taken.
 std::optional<Contraction> findContraction(ReduceOp reduce);
 
 /// The value behind an exact widening (extf, extsi, extui), or `value` itself.
@@ -44,8 +49,26 @@ mlir::Type narrowestType(mlir::Value factor);
 bool embeds(mlir::Type from, mlir::Type to);
 
 /// The type in which warpgroup products (wgmma) take both factors as tensor copies bring
-/// them: f16, bf16 or i8 as stored, or tf32 that the copy rounds to. Null where there is none.
+/// them: f16, bf16, f8 or i8 as stored, or tf32 that the copy rounds to. Null where there is none.
 mlir::Type findWarpgroupType(const Contraction &c);
+
+/// How warpgroup products take the factors: as tensor copies bring them, or one of them
+/// from registers, where it may be computed from what they bring and masked.
+struct WarpgroupForm {
+  mlir::Type type;
+  bool aInRegisters = false, bInRegisters = false; ///< one of them at most
+};
+std::optional<WarpgroupForm> findWarpgroupForm(const Contraction &c);
+
+/// The reads that a factor is computed from.
+llvm::SmallVector<ReadOp> findReads(mlir::Value factor);
+
+/// The type in which a unit ("mma", "wgmma") of `target` takes `factor` of `c`: unitType, its own
+/// of f8, or f16 where the unit has no f8.
+mlir::Type operandType(const Contraction &c, mlir::Value factor, llvm::StringRef unit, const Target &target);
+
+/// Whether matrix units sum products of operands of this type in fewer bits than f32 has.
+bool sumsInFewBits(mlir::Type unitType);
 
 /// The read that a factor is, behind exact widening or rounding to the unit's type.
 ReadOp findOperandRead(mlir::Value factor);

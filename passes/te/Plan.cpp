@@ -6,7 +6,6 @@
 
 #include "ir/te/Precision.h"
 #include "ir/te/TeShape.h"
-#include "llvm/Support/MathExtras.h"
 #include "passes/te/Affine.h"
 #include "passes/te/Contraction.h"
 #include "passes/te/Grouping.h"
@@ -16,6 +15,7 @@
 #include "passes/tile/Box.h"
 #include "passes/tile/WgmmaOperand.h"
 #include "support/Target.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -82,14 +82,14 @@ int64_t contiguousIndex(const AccessSummary &s) {
 class Scheduler {
 public:
   Scheduler(KernelOp kernel, const Target &target, const KernelPlan &plan)
-      : ops_(getDomainOps(kernel)), target_(target), facts_{plan.sizeDiv, plan.sizeMax} {}
+      : ops_(getDomainOps(kernel)), target_(target), facts_{plan.sizeDiv, plan.sizeMax}, fast_(accumulatesFast(kernel)) {}
 
   void schedule(LaunchPlan &l) {
     for (auto [n, ordinal] : llvm::enumerate(l.ops))
       if (auto reduce = dyn_cast<ReduceOp>(ops_[ordinal]))
         if (auto c = findContraction(reduce)) {
           remarkOn(reduce, *c);
-          return scheduleContraction(l, *c, l.dims[n]);
+          return scheduleContraction(l, reduce, *c, l.dims[n]);
         }
     if (l.grid.size() == l.indices.size())
       return scheduleElementwise(l);
@@ -102,23 +102,57 @@ public:
     for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
       auto reduce = dyn_cast<ReduceOp>(ops_[ordinal]);
       auto c = reduce ? findContraction(reduce) : std::nullopt;
-      if (!c || l.unit == "simt")
+      if (!c)
         continue;
-      auto refuse = [&] { return reduce.emitError() << "schedule of launch '" << l.name << "': unit " << l.unit << " "; };
+      auto wrong = [&] { return reduce.emitError() << "schedule of launch '" << l.name << "': "; };
+      for (unsigned d : c->scaledK)
+        if (int64_t index = l.dims[n][d]; l.tiles[index] != 1)
+          return wrong() << "a scale depends on '" << l.indices[index] << "', so that its tile is 1, not " << l.tiles[index];
+      if (l.unit == "simt")
+        continue;
+      auto refuse = [&] { return wrong() << "unit " << l.unit << " "; };
       if (!c->unitType || !hasUnit(*c))
         return refuse() << "does not take a product of " << narrowestType(c->a) << " and " << narrowestType(c->b) << " on " << target_.name;
-      if (l.unit == "wgmma" && !(target_.wgmma && findWarpgroupType(*c)))
-        return refuse() << "takes two operands of f16, of bf16 or of i8 as they are stored, or of f32 that are rounded to tf32, on sm_90a";
+      if (l.unit == "wgmma" && !(target_.wgmma && findWarpgroupForm(*c)))
+        return refuse()
+               << "takes two operands of f16, of bf16, of f8 or of i8 as they are stored, or of f32 that are rounded to tf32, or one of f16 "
+                  "or bf16 that is computed, on sm_90a";
+      std::optional<WarpgroupForm> form = findWarpgroupForm(*c);
+      for (auto [d, index] : llvm::enumerate(l.dims[n]))
+        if (int64_t t = l.tiles[index]; (t & (t - 1)) && !isLastColumn(*c, form && form->bInRegisters, l, l.dims[n], unsigned(d)))
+          return refuse() << "takes tiles that are no powers of two for its last index of columns only, not " << t << " for '"
+                          << l.indices[index] << "'";
       int64_t m = tileProduct(l, c->m, l.dims[n]), columns = tileProduct(l, c->n, l.dims[n]), k = tileProduct(l, c->k, l.dims[n]);
-      int64_t leastK = 32 / unitBytes(c->unitType);
+      Type type = operandType(*c, c->a, l.unit, target_);
+      int64_t leastK = 32 / unitBytes(type);
       if (l.unit == "mma" && (m < 16 || columns < 16 || k < leastK))
         return refuse() << "needs tiles of at least 16 x 16 x " << leastK << ", not " << m << " x " << columns << " x " << k;
+      if (int64_t most = promoteAfter(type); most && (!l.promote || l.promote > most))
+        return refuse() << "sums products of f8 in fewer bits than f32 has: they leave its accumulators after at most " << most
+                        << " (promote), unless accumulate = fast";
+      if (l.promote && k > l.promote)
+        return refuse() << "sums tiles of " << k << " products, more than its accumulators may hold (promote " << l.promote << ")";
     }
     return success();
   }
 
 private:
-  bool hasUnit(const Contraction &c) { return c.unitType.isF16() || target_.mmaBf16; }
+  /// Whether dim d is the last of the unit's columns: of b, unless a's rows are too few for the unit's
+  /// or b comes from registers (see ProductToTile.cpp).
+  bool isLastColumn(const Contraction &c, bool bInRegisters, const LaunchPlan &l, ArrayRef<int64_t> dims, unsigned d) {
+    bool swapped = bInRegisters || tileProduct(l, c.m, dims) < 64;
+    return d == (swapped ? c.m : c.n).back();
+  }
+
+  bool hasUnit(const Contraction &c) { return operandType(c, c.a, "mma", target_).isF16() || target_.mmaBf16; }
+
+  /// After how many products sums leave the accumulators of a unit that takes `type`; 0: never.
+  int64_t promoteAfter(Type type) { return type && sumsInFewBits(type) && !fast_ ? target_.promoteAfter : 0; }
+
+  /// The reduced indices that one tile may hold several points of.
+  static SmallVector<unsigned> tiledK(const Contraction &c) {
+    return SmallVector<unsigned>(llvm::make_filter_range(c.k, [&](unsigned d) { return !llvm::is_contained(c.scaledK, d); }));
+  }
 
   int64_t extentMax(const LaunchPlan &l, int64_t index) { return knownMax(l.extents.getResult(index), facts_); }
 
@@ -204,21 +238,18 @@ private:
                                   << narrowestType(c.b) << "; write bf16(..) around them or give a policy, precision(contract = tf32)";
   }
 
-  /// Whether a factor can travel by tensor copies into slots that wgmma reads.
-  bool canFeedWgmma(const LaunchPlan &l, Value factor, ArrayRef<unsigned> outer, ArrayRef<unsigned> k, ArrayRef<int64_t> dims,
-                    std::string &why) {
-    ReadOp read = findOperandRead(factor);
-    if (!read) {
-      why = "it is computed, not read";
-      return false;
-    }
+  /// The box of what `read`, of a product's factor, takes of its tensor for one tile.
+  std::optional<Box> findReadBox(const LaunchPlan &l, ReadOp read, ArrayRef<unsigned> outer, ArrayRef<unsigned> k, ArrayRef<int64_t> dims,
+                                 SmallVectorImpl<int64_t> &box, std::string &why) {
+    auto no = [&](const char *reason) {
+      why = reason;
+      return std::nullopt;
+    };
     SmallVector<AffineExpr> toLaunch;
     for (Value v : read.getOperands_()) {
       auto arg = dyn_cast<BlockArgument>(v);
-      if (!arg || arg.getArgNumber() >= dims.size()) {
-        why = "a subscript is data";
-        return false;
-      }
+      if (!arg || arg.getArgNumber() >= dims.size())
+        return no("a subscript is data");
       toLaunch.push_back(getAffineDimExpr(dims[arg.getArgNumber()], read.getContext()));
     }
     AffineMap map = read.getMapOrIdentity();
@@ -226,51 +257,84 @@ private:
     for (AffineExpr e : map.getResults())
       subscripts.push_back(e.replaceDims(toLaunch));
     map = AffineMap::get(l.indices.size(), map.getNumSymbols(), subscripts, read.getContext());
-    auto indicesOf = [&](ArrayRef<unsigned> list) { return llvm::map_to_vector(list, [&](unsigned d) { return dims[d]; }); };
-    SmallVector<int64_t> box(l.indices.size(), 1), outerIndices = indicesOf(outer), kIndices = indicesOf(k);
-    for (int64_t d : llvm::concat<int64_t>(outerIndices, kIndices))
-      box[d] = l.tiles[d];
-    int64_t bytes = read.getResult().getType().getIntOrFloatBitWidth() / 8;
+    box.assign(l.indices.size(), 1);
+    for (unsigned d : llvm::concat<const unsigned>(outer, k))
+      box[dims[d]] = l.tiles[dims[d]];
+    int64_t bytes = std::max(1u, read.getResult().getType().getIntOrFloatBitWidth() / 8);
     TensorRead access{map, getTensorShape(read.getTensor()), l.extents, box, bytes, false, llvm::BitVector(box.size())};
     int64_t param = findParam(read.getTensor());
     access.strides = getParamStrides(getKernel(read), param);
     access.alignment = getParamAlignment(getKernel(read), param);
     if (read.getBounds() == BoundsMode::Pad) {
       access.zeroOutside = true;
-      if (!readsZeroOutside(read)) {
-        why = "what lies outside is not zero";
-        return false;
-      }
+      if (!readsZeroOutside(read))
+        return no("what lies outside is not zero");
     } else if (read.getBounds() != BoundsMode::InBounds && read.getBounds() != BoundsMode::Assume) {
-      why = "subscripts are clamped or wrapped";
-      return false;
+      return no("subscripts are clamped or wrapped");
     }
-    for (int64_t d : kIndices)
-      access.reduced.set(d);
-    std::optional<Box> found = findBox(access, facts_, why);
-    return found && findWgmmaOperand(box, bytes, found->contiguous, outerIndices, kIndices, why);
+    for (unsigned d : k)
+      access.reduced.set(dims[d]);
+    return findBox(access, facts_, why);
+  }
+
+  SmallVector<int64_t> indicesOf(ArrayRef<unsigned> list, ArrayRef<int64_t> dims) {
+    return llvm::map_to_vector(list, [&](unsigned d) { return dims[d]; });
+  }
+
+  /// Whether a factor can travel by tensor copies into slots that wgmma reads.
+  bool canFeedWgmma(const LaunchPlan &l, Value factor, ArrayRef<unsigned> outer, ArrayRef<unsigned> k, ArrayRef<int64_t> dims,
+                    std::string &why) {
+    ReadOp read = findOperandRead(factor);
+    SmallVector<int64_t> box;
+    std::optional<Box> found = findReadBox(l, read, outer, k, dims, box, why);
+    int64_t bytes = read.getResult().getType().getIntOrFloatBitWidth() / 8;
+    return found && findWgmmaOperand(box, bytes, found->contiguous, indicesOf(outer, dims), indicesOf(k, dims), why);
+  }
+
+  /// Whether what a factor is computed from at every point can travel so; `bytes`: of one point of it.
+  bool canFeedRegisters(const LaunchPlan &l, Value factor, ArrayRef<unsigned> outer, ArrayRef<unsigned> k, ArrayRef<int64_t> dims,
+                        int64_t &bytes, std::string &why) {
+    bytes = 0;
+    why = "nothing is read at every point";
+    for (ReadOp read : findReads(factor)) {
+      llvm::BitVector support = findSupport(read.getResult(), dims.size());
+      auto isFree = [&](unsigned d) { return l.tiles[dims[d]] == 1 || support[d]; };
+      if (!llvm::all_of(outer, isFree) || !llvm::all_of(k, isFree))
+        continue; // a row, a scale: loaded
+      SmallVector<int64_t> box;
+      if (read.getResult().getType().getIntOrFloatBitWidth() < 8 || !findReadBox(l, read, outer, k, dims, box, why))
+        return false;
+      bytes += read.getResult().getType().getIntOrFloatBitWidth() / 8;
+    }
+    return bytes > 0;
   }
 
   /// One or two warpgroups of products and one that fills. False where the target or
-  /// the operands do not allow it.
-  bool scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<int64_t> dims) {
-    Type type = findWarpgroupType(given);
-    if (!target_.wgmma || !type)
+  /// the operands do not allow it; of the operands `why` then says so.
+  bool scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<int64_t> dims, std::string &why) {
+    std::optional<WarpgroupForm> form = findWarpgroupForm(given);
+    if (!target_.wgmma || !form)
       return false;
-    int64_t bytes = unitBytes(type);
-    // The unit's 64 rows are filled by the longer side.
+    int64_t bytes = unitBytes(form->type);
+    // The unit's 64 rows are filled by the side that comes from registers, else by the longer one.
     Contraction c = given;
     int64_t m = extentProduct(l, c.m, dims), n = extentProduct(l, c.n, dims), batch = std::max<int64_t>(1, extentProduct(l, c.batch, dims));
-    if (m >= 0 && m < 64 && (n < 0 || n >= 64)) {
+    bool inRegisters = form->aInRegisters || form->bInRegisters;
+    if (inRegisters ? form->bInRegisters : m >= 0 && m < 64 && (n < 0 || n >= 64)) {
       std::swap(c.a, c.b);
       std::swap(c.m, c.n);
       std::swap(m, n);
     }
     LaunchPlan p = l;
+    p.promote = promoteAfter(form->type);
+    int64_t sets = p.promote || !c.partScales.empty() ? 2 : 1; // of accumulators: a tile's and the sum's
     // The tile whose rounds over the device take least time.
     double least = 0;
     for (const ProductTile &tile : wgmmaTiles()) {
-      double rounds = m < 0 || n < 0 ? 1 : double(llvm::divideCeil(batch * llvm::divideCeil(m, tile.m) * llvm::divideCeil(n, tile.n), target_.smCount));
+      if (sets * tile.m * tile.n > target_.accumulatorRegisters * (tile.m >= 128 ? 256 : 128))
+        continue;
+      double rounds =
+          m < 0 || n < 0 ? 1 : double(llvm::divideCeil(batch * llvm::divideCeil(m, tile.m) * llvm::divideCeil(n, tile.n), target_.smCount));
       double time = rounds * tile.m * tile.n / tile.percent;
       if (m < 0 || n < 0) // nothing known: the best
         time = -tile.percent;
@@ -281,27 +345,81 @@ private:
       p.tiles = l.tiles;
       assign(p, c.m, dims, tile.m);
       assign(p, c.n, dims, tile.n);
-      assign(p, c.k, dims, 128 / bytes); // rows of a slot fill the widest swizzle
+      assign(p, tiledK(c), dims, 128 / bytes); // rows of a slot fill the widest swizzle
     }
-    // The unit's least is 8 columns; what lies beyond the extent costs nothing to bring.
+    // The unit's least is 8 columns, and 64 rows; what lies beyond the extent costs nothing to bring.
     if (tileProduct(p, c.n, dims) < 8)
       p.tiles[dims[c.n.back()]] *= 8 / tileProduct(p, c.n, dims);
+    if (inRegisters && tileProduct(p, c.m, dims) < 64)
+      p.tiles[dims[c.m.back()]] *= 64 / tileProduct(p, c.m, dims);
+    int64_t aBytes = bytes;
+    auto feeds = [&] {
+      return (inRegisters ? canFeedRegisters(p, c.a, c.m, c.k, dims, aBytes, why) : canFeedWgmma(p, c.a, c.m, c.k, dims, why)) &&
+             canFeedWgmma(p, c.b, c.n, c.k, dims, why);
+    };
+    // Else with rows of one reduced index alone, whichever runs along memory.
+    SmallVector<unsigned> alone(tiledK(c));
+    for (bool fed = feeds(); !fed;) {
+      if (alone.empty())
+        return false;
+      unsigned run = alone.pop_back_val();
+      for (unsigned d : c.k)
+        p.tiles[dims[d]] = d == run ? clampTile(p, dims[d], 128 / bytes) : 1;
+      fed = feeds();
+    }
     int64_t bm = tileProduct(p, c.m, dims), bn = tileProduct(p, c.n, dims), bk = tileProduct(p, c.k, dims);
-    if (bm % 64 || bn % 8 || bk * bytes % 32)
+    if (bm % 64 || bn % 8 || bk * bytes % 32) {
+      why = "its tiles are smaller than the unit's";
       return false;
-    std::string why;
-    if (!canFeedWgmma(p, c.a, c.m, c.k, dims, why) || !canFeedWgmma(p, c.b, c.n, c.k, dims, why))
-      return false;
+    }
     l = p;
     l.warps = bm >= 128 ? 8 : 4;
     l.producerWarps = 4;
-    // Results leave through two slots of 64 columns each (tile-stage-stores).
-    int64_t stageBytes = (bm + bn) * bk * bytes, storeBytes = 2 * bm * std::min<int64_t>(bn, 64) * storedBytes(l);
-    l.stages = std::clamp<int64_t>((target_.maxSharedPerBlock - 1024 - storeBytes) / stageBytes, 2, 12);
+    // What an epilogue reads and writes passes through two slots of a part of the last column index each
+    // (tile-stage-loads, tile-stage-stores).
+    int64_t stageBytes = (bm * aBytes + bn * bytes) * bk, row = l.tiles[dims[c.n.back()]];
+    auto stagesBeside = [&](int64_t part) {
+      part = std::min(row, part);
+      int64_t slots = std::min<int64_t>(2, row / part) * l.pingpong, slotBytes = bm * (bn / row * part) * epilogueBytes(l, c, dims);
+      return (target_.maxSharedPerBlock - 2048 - slots * slotBytes) / stageBytes;
+    };
+    // Smaller parts where larger ones would cost the product a slot of a short ring.
+    if (stagesBeside(l.part) < 4 && stagesBeside(l.part / 2) > stagesBeside(l.part))
+      l.part /= 2;
+    l.stages = std::clamp<int64_t>(stagesBeside(l.part), 2, 12);
     l.raster = 8;
     l.persistent = true;
     l.clusterIndex = dims[c.m.back()]; // for schedules that ask for clusters; no gain measured
     return true;
+  }
+
+  /// Bytes of one point of everything that a product's launch stores, and reads beside its factors at every point.
+  int64_t epilogueBytes(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
+    int64_t bytes = storedBytes(l);
+    auto isMember = [&](Value tensor) {
+      Operation *producer = tensor.getDefiningOp();
+      return producer && llvm::is_contained(l.ops, llvm::find(ops_, producer) - ops_.begin());
+    };
+    SmallVector<Value> counted;
+    for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
+      Operation *op = ops_[ordinal];
+      if (!isa<ComputeOp>(op))
+        continue;
+      op->walk([&](ReadOp read) {
+        llvm::BitVector support = findSupport(read.getResult(), getExtents(op).getNumResults());
+        auto dependsOn = [&](ArrayRef<unsigned> list) {
+          return llvm::all_of(list, [&](unsigned d) {
+            auto own = llvm::find(l.dims[n], dims[d]);
+            return own != l.dims[n].end() && support[own - l.dims[n].begin()];
+          });
+        };
+        if (isMember(read.getTensor()) || llvm::is_contained(counted, read.getTensor()) || !dependsOn(c.m) || !dependsOn(c.n))
+          return;
+        counted.push_back(read.getTensor());
+        bytes += std::max(1u, read.getResult().getType().getIntOrFloatBitWidth() / 8);
+      });
+    }
+    return bytes;
   }
 
   /// Bytes of one point of everything the launch stores.
@@ -331,11 +449,15 @@ private:
     return p;
   }
 
-  void scheduleContraction(LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
-    if (scheduleWgmma(l, c, dims))
+  void scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contraction &c, ArrayRef<int64_t> dims) {
+    std::string why;
+    if (scheduleWgmma(l, c, dims, why))
       return;
+    if (!why.empty())
+      emitRemark(reduce.getLoc()) << "this product is not fed by tensor copies: " << why;
     bool unit = c.unitType && hasUnit(c);
-    int64_t bytes = unit ? unitBytes(c.unitType) : std::max<int64_t>(1, c.aType.getIntOrFloatBitWidth() / 8);
+    Type type = unit ? operandType(c, c.a, "mma", target_) : Type();
+    int64_t bytes = unit ? unitBytes(type) : std::max<int64_t>(1, c.aType.getIntOrFloatBitWidth() / 8);
     l.unit = unit ? "mma" : "simt";
     // Measured on an H200 at 4096³ (docs/performance.md): two blocks of four warps
     // beat one of eight, and for mma a short K tile with more slots a long one.
@@ -353,12 +475,14 @@ private:
       }
     assign(l, c.m, dims, tileM);
     assign(l, c.n, dims, tileN);
-    assign(l, c.k, dims, tileK);
+    assign(l, tiledK(c), dims, tileK);
     int64_t bm = tileProduct(l, c.m, dims), bn = tileProduct(l, c.n, dims), bk = tileProduct(l, c.k, dims);
     if (unit && (bm < 16 || bn < 16 || bk < 32 / bytes)) // less than one instruction
       l.unit = "simt";
     bool mma = l.unit == "mma";
-    int64_t warpTiles = mma ? std::max<int64_t>(1, (bm / 64) * (bn / 64)) : std::max<int64_t>(1, bm * bn / 2048);
+    // Accumulators of a tile beside those of the sum: half as many of each for a warp.
+    int64_t sets = promoteAfter(type) || !c.partScales.empty() ? 2 : 1;
+    int64_t warpTiles = mma ? std::max<int64_t>(1, sets * (bm / 64) * (bn / 64)) : std::max<int64_t>(1, bm * bn / 2048);
     l.warps = std::clamp<int64_t>(llvm::bit_floor(uint64_t(warpTiles)), 1, 8);
     int64_t stageBytes = (bm + bn) * bk * bytes;
     // A computed operand needs registers that the second block would take.
@@ -366,13 +490,14 @@ private:
       if (auto round = factor.getDefiningOp<RoundOp>())
         return bool(round.getInput().getDefiningOp<ReadOp>());
       Value narrow = stripWidening(factor);
-      return narrow.getDefiningOp<ReadOp>() && (!unit || narrow.getType() == c.unitType);
+      return narrow.getDefiningOp<ReadOp>() && (!unit || narrow.getType() == operandType(c, factor, "mma", target_));
     };
     bool copied = isCopied(c.a) && isCopied(c.b) && !c.aWhere && !c.bWhere;
-    int64_t blocks = mma && copied ? 2 : 1, fit = (target_.maxSharedPerBlock / blocks - 1024) / stageBytes;
+    int64_t blocks = mma && copied && sets == 1 ? 2 : 1, fit = (target_.maxSharedPerBlock / blocks - 1024) / stageBytes;
     l.stages = mma && target_.asyncCopy ? std::clamp<int64_t>(fit, 2, 4) : 2;
     l.minBlocks = fit >= 2 ? blocks : 1;
     l.fillLate = mma;
+    l.promote = mma ? promoteAfter(type) : 0;
     l.raster = 8;
   }
 
@@ -393,6 +518,7 @@ private:
   SmallVector<Operation *> ops_;
   const Target &target_;
   SizeFacts facts_;
+  bool fast_; ///< sums of products may stay in accumulators of fewer bits
 };
 
 struct TePlanPass : impl::TePlanBase<TePlanPass> {

@@ -23,7 +23,7 @@ void setPlan(KernelOp kernel, const KernelPlan &plan) {
     for (const auto &d : l.dims)
       dims.push_back(b.getDenseI64ArrayAttr(d));
     SmallVector<StringRef> names(l.indices.begin(), l.indices.end());
-    launches.push_back(b.getDictionaryAttr({
+    SmallVector<NamedAttribute> fields{
         b.getNamedAttr("name", b.getStringAttr(l.name)),
         b.getNamedAttr("ops", b.getDenseI64ArrayAttr(l.ops)),
         b.getNamedAttr("dims", b.getArrayAttr(dims)),
@@ -31,18 +31,14 @@ void setPlan(KernelOp kernel, const KernelPlan &plan) {
         b.getNamedAttr("extents", AffineMapAttr::get(l.extents)),
         b.getNamedAttr("tiles", b.getDenseI64ArrayAttr(l.tiles)),
         b.getNamedAttr("grid", b.getDenseI64ArrayAttr(l.grid)),
-        b.getNamedAttr("warps", b.getI64IntegerAttr(l.warps)),
-        b.getNamedAttr("min_blocks", b.getI64IntegerAttr(l.minBlocks)),
-        b.getNamedAttr("raster", b.getI64IntegerAttr(l.raster)),
-        b.getNamedAttr("fill_late", b.getBoolAttr(l.fillLate)),
-        b.getNamedAttr("stages", b.getI64IntegerAttr(l.stages)),
         b.getNamedAttr("unit", b.getStringAttr(l.unit)),
-        b.getNamedAttr("cluster", b.getI64IntegerAttr(l.cluster)),
         b.getNamedAttr("cluster_index", b.getI64IntegerAttr(l.clusterIndex)),
-        b.getNamedAttr("persistent", b.getBoolAttr(l.persistent)),
-        b.getNamedAttr("dependent", b.getBoolAttr(l.dependent)),
-        b.getNamedAttr("producer_warps", b.getI64IntegerAttr(l.producerWarps)),
-    }));
+    };
+    for (const ScheduleNumber &n : kScheduleNumbers)
+      fields.push_back(b.getNamedAttr(n.key, b.getI64IntegerAttr(l.*n.field)));
+    for (const ScheduleFlag &f : kScheduleFlags)
+      fields.push_back(b.getNamedAttr(f.key, b.getBoolAttr(l.*f.field)));
+    launches.push_back(b.getDictionaryAttr(fields));
   }
   kernel->setAttr("plan", b.getDictionaryAttr({
                               b.getNamedAttr("target", b.getStringAttr(plan.target)),
@@ -76,10 +72,17 @@ LogicalResult check(KernelOp kernel, const LaunchPlan &l, ArrayRef<Operation *> 
       return kernel.emitOpError() << "plan of launch '" << l.name << "' names a statement or an index that is not there";
   }
   for (int64_t t : l.tiles)
-    if (t <= 0 || (t & (t - 1)))
-      return kernel.emitOpError() << "plan of launch '" << l.name << "': tile size " << t << " is not a power of two";
-  if (l.cluster > 1 && (!l.persistent || !l.producerWarps || !llvm::is_contained(l.grid, l.clusterIndex)))
-    return kernel.emitOpError() << "plan of launch '" << l.name << "': a cluster walks tiles of the grid persistently, with producer warps";
+    if (t <= 0 || ((t & (t - 1)) && (l.unit != "wgmma" || t % 16)))
+      return kernel.emitOpError() << "plan of launch '" << l.name << "': tile size " << t
+                                  << " is not a power of two (nor a multiple of 16, as columns of the unit wgmma may be)";
+  if (l.cluster > 1 && (!l.producerWarps || !llvm::is_contained(l.grid, l.clusterIndex)))
+    return kernel.emitOpError() << "plan of launch '" << l.name << "': a cluster walks tiles of the grid, with producer warps";
+  if (l.pingpong > 1 && (!l.producerWarps || l.grid.empty()))
+    return kernel.emitOpError() << "plan of launch '" << l.name << "': teams take tiles of the grid in turns, with producer warps";
+  if (l.warps * l.pingpong + l.producerWarps > 32)
+    return kernel.emitOpError() << "plan of launch '" << l.name << "': " << l.warps * l.pingpong + l.producerWarps << " warps; a block has 32";
+  if (l.part & (l.part - 1))
+    return kernel.emitOpError() << "plan of launch '" << l.name << "': parts of " << l.part << " columns; they are powers of two";
   if (l.producerWarps && (l.warps % 4 || l.producerWarps % 4))
     return kernel.emitOpError() << "plan of launch '" << l.name << "': roles are whole warpgroups, not " << l.warps << " and "
                                 << l.producerWarps << " warps";
@@ -132,20 +135,13 @@ FailureOr<KernelPlan> getPlan(KernelOp kernel) {
       l.extents = m.getValue();
     l.tiles = toList(d.get("tiles"));
     l.grid = toList(d.get("grid"));
-    l.warps = toInt(d.get("warps"), 4);
-    l.minBlocks = toInt(d.get("min_blocks"), 1);
-    l.raster = toInt(d.get("raster"), 1);
-    if (auto late = d.getAs<BoolAttr>("fill_late"))
-      l.fillLate = late.getValue();
-    l.cluster = toInt(d.get("cluster"), 1);
-    l.clusterIndex = toInt(d.get("cluster_index"), 0);
-    if (auto persistent = d.getAs<BoolAttr>("persistent"))
-      l.persistent = persistent.getValue();
-    if (auto dependent = d.getAs<BoolAttr>("dependent"))
-      l.dependent = dependent.getValue();
-    l.stages = toInt(d.get("stages"), 1);
     l.unit = toString(d.get("unit"));
-    l.producerWarps = toInt(d.get("producer_warps"), 0);
+    l.clusterIndex = toInt(d.get("cluster_index"), 0);
+    for (const ScheduleNumber &n : kScheduleNumbers)
+      l.*n.field = toInt(d.get(n.key), l.*n.field);
+    for (const ScheduleFlag &f : kScheduleFlags)
+      if (auto flag = d.getAs<BoolAttr>(f.key))
+        l.*f.field = flag.getValue();
     if (failed(check(kernel, l, ops)))
       return failure();
     if (l.dependent && plan.launches.empty())

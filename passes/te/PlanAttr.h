@@ -33,7 +33,36 @@ struct LaunchPlan {
   int64_t clusterIndex = 0;
   /// Starts while the launch before it still runs, and waits for it (programmatic dependent launch).
   bool dependent = false;
+  /// A unit's own accumulators hold the products of one tile of reduced indices, at most this many,
+  /// and are then added to those of the launch; 0: they hold the whole sum.
+  int64_t promote = 0;
   int64_t producerWarps = 0; ///< warps beside `warps` that only fill rings, by tensor copies
+  int64_t pingpong = 1;      ///< teams of `warps` warps that take a block's tiles in turns
+  int64_t part = 64;         ///< columns of an epilogue that go through shared memory at a time
+};
+
+/// The fields of a schedule record by the keys they have in plans, schedule files and
+/// `tile.func` alike; numbers with the range a schedule may give.
+struct ScheduleNumber {
+  llvm::StringLiteral key;
+  int64_t LaunchPlan::*field;
+  int64_t least, most;
+};
+struct ScheduleFlag {
+  llvm::StringLiteral key;
+  bool LaunchPlan::*field;
+};
+inline constexpr ScheduleNumber kScheduleNumbers[] = {
+    {"warps", &LaunchPlan::warps, 1, 32},          {"producer_warps", &LaunchPlan::producerWarps, 0, 4},
+    {"stages", &LaunchPlan::stages, 1, 64},        {"raster", &LaunchPlan::raster, 1, 1 << 16},
+    {"min_blocks", &LaunchPlan::minBlocks, 1, 32}, {"cluster", &LaunchPlan::cluster, 1, 8},
+    {"part", &LaunchPlan::part, 16, 256},          {"pingpong", &LaunchPlan::pingpong, 1, 3},
+    {"promote", &LaunchPlan::promote, 0, 1 << 16},
+};
+inline constexpr ScheduleFlag kScheduleFlags[] = {
+    {"fill_late", &LaunchPlan::fillLate},
+    {"persistent", &LaunchPlan::persistent},
+    {"dependent", &LaunchPlan::dependent},
 };
 
 struct KernelPlan {

@@ -1,12 +1,13 @@
 // te-precision-cast: see Passes.td.
 #include "passes/Passes.h"
 
+#include "ir/te/Factors.h"
 #include "ir/te/Precision.h"
 #include "mlir/IR/IRMapping.h"
-#include "llvm/Support/Format.h"
-#include "llvm/Support/raw_ostream.h"
 #include "passes/te/Affine.h"
 #include "passes/te/Contraction.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 
@@ -25,15 +26,18 @@ struct Narrow {
   bool wideRange; ///< has f32's range, so that nothing overflows
 };
 // Cheapest first: what `tolerance` tries in turn.
-constexpr Narrow kTypes[] = {{"bf16", 0x1p-8, true}, {"f16", 0x1p-11, false}, {"tf32", 0x1p-11, true}};
+constexpr Narrow kTypes[] = {
+    {"f8e5m2", 0x1p-3, false}, {"f8e4m3", 0x1p-4, false}, {"bf16", 0x1p-8, true}, {"f16", 0x1p-11, false}, {"tf32", 0x1p-11, true}};
 // Of one addition in a matrix unit, which may cut instead of rounding to nearest.
 constexpr double kAccumulate = 0x1p-23;
 
 Type typeOf(const Narrow &narrow, MLIRContext *context) {
   StringRef name = narrow.name;
-  return name == "bf16"  ? Type(BFloat16Type::get(context))
-         : name == "f16" ? Type(Float16Type::get(context))
-                         : Type(FloatTF32Type::get(context));
+  return name == "bf16"     ? Type(BFloat16Type::get(context))
+         : name == "f16"    ? Type(Float16Type::get(context))
+         : name == "f8e4m3" ? Type(Float8E4M3FNType::get(context))
+         : name == "f8e5m2" ? Type(Float8E5M2Type::get(context))
+                            : Type(FloatTF32Type::get(context));
 }
 
 /// Operands as sums of two bf16: 16 bits of each.
@@ -123,6 +127,8 @@ private:
     std::string name = reduce.getNameAttr() ? reduce.getNameAttr().str() : "sum";
     if (policy_.tolerance != 0)
       return chooseType(reduce, c, name);
+    if (policy_.contract.empty())
+      return; // says how to add, not what
     if (policy_.contract == kBf16x3) {
       if (reduce.getCondition())
         return explain(reduce, "the product of '" + name + "' stays f32: its sum has a condition, which bf16x3 does not take yet");
@@ -169,18 +175,18 @@ private:
 
   void castFactors(ReduceOp reduce, const Contraction &c, const Narrow &n) {
     Type type = typeOf(n, kernel_.getContext());
-    Operation *product = reduce.getYield().getValues()[0].getDefiningOp();
-    OpBuilder b(product);
-    for (OpOperand &use : product->getOpOperands()) {
-      Value factor = use.get();
-      if (embeds(narrowestType(factor), type))
+    for (OpOperand *use : findFactors(reduce.getYield().getValues()[0])) {
+      Value factor = use->get();
+      if ((factor != c.a && factor != c.b) || embeds(narrowestType(factor), type))
         continue;
+      OpBuilder b(use->getOwner());
       Location loc = factor.getLoc();
       if (isa<FloatTF32Type>(type)) {
-        use.set(RoundOp::create(b, loc, factor, TypeAttr::get(type)));
+        use->set(RoundOp::create(b, loc, factor, TypeAttr::get(type)));
       } else {
-        Value rounded = arith::TruncFOp::create(b, loc, type, factor);
-        use.set(arith::ExtFOp::create(b, loc, factor.getType(), rounded));
+        Value rounded = type.getIntOrFloatBitWidth() == 8 ? Value(ConvertOp::create(b, loc, type, factor, false)) // saturates
+                                                          : arith::TruncFOp::create(b, loc, type, factor);
+        use->set(arith::ExtFOp::create(b, loc, factor.getType(), rounded));
       }
     }
   }
@@ -256,6 +262,8 @@ struct TePrecisionCastPass : impl::TePrecisionCastBase<TePrecisionCastPass> {
     if (policy->empty())
       return;
     Caster(kernel, *policy).run();
+    if (policy->fastAccumulate)
+      setAccumulatesFast(kernel);
     setAppliedPrecision(kernel, policy->toString());
     setPrecision(kernel, {});
   }

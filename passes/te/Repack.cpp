@@ -2,13 +2,16 @@
 // tensor copy can make of the copy is passes/tile/Box's to say.
 #include "passes/Passes.h"
 
+#include "ir/te/Factors.h"
 #include "ir/te/TeShape.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/te/Affine.h"
 #include "passes/te/Contraction.h"
 #include "passes/te/Grouping.h"
+#include "passes/te/LinearRead.h"
 #include "passes/te/PlanAttr.h"
+#include "passes/te/Schedule.h"
 #include "passes/te/Strides.h"
 #include "support/Target.h"
 
@@ -31,8 +34,8 @@ constexpr int64_t kWorkspaceRowBytes = 128;
 class Repacker {
 public:
   /// `work`, `reuse`: multiply-adds of a product, and per element copied, from which copies pay.
-  Repacker(KernelOp kernel, bool hasUnit, int64_t work, int64_t reuse, const SizeFacts &facts)
-      : kernel_(kernel), hasUnit_(hasUnit), work_(work), reuse_(reuse), facts_(facts) {}
+  Repacker(KernelOp kernel, const Target &target, int64_t work, int64_t reuse, const SizeFacts &facts)
+      : kernel_(kernel), target_(target), work_(work), reuse_(reuse), facts_(facts) {}
 
   void run() {
     for (ReduceOp reduce : llvm::to_vector(kernel_.getBlock().getOps<ReduceOp>()))
@@ -61,19 +64,32 @@ private:
   /// Whether the product goes to the unit that tensor copies feed, and is long enough
   /// that a pass over its operands before it is paid back.
   bool isWorthCopies(ReduceOp reduce, const Contraction &c) {
-    if (!hasUnit_ || !findWarpgroupType(c))
+    if (!target_.wgmma || !findWarpgroupType(c))
       return false;
     std::optional<Work> work = workOf(reduce, c);
     if (!work)
       return false;
-    int64_t copied = work->batch * (work->m * work->k * copyFor(reduce, c, c.a).has_value() + work->n * work->k * copyFor(reduce, c, c.b).has_value());
+    double copied = 0;
+    for (Value factor : {c.a, c.b})
+      if (copyFor(reduce, c, factor))
+        copied += elementsOf(findOperandRead(factor).getTensor());
     return copied && work->total() >= std::max(double(reuse_) * copied, double(work_));
+  }
+
+  /// No more than so many, of a product whose extents are bounded.
+  double elementsOf(Value tensor) {
+    double elements = 1;
+    for (AffineExpr e : getTensorShape(tensor).getResults()) {
+      int64_t most = knownMax(e, facts_);
+      elements *= most < 0 ? 0x1p40 : double(most);
+    }
+    return elements;
   }
 
   /// The same for a pass over its results behind it.
   bool isWorthResultCopies(ReduceOp reduce, const Contraction &c) {
-    std::optional<Work> work = hasUnit_ && findWarpgroupType(c) ? workOf(reduce, c) : std::nullopt;
-    return work && work->total() >= double(work_) && work->k >= reuse_;
+    std::optional<Work> work = target_.wgmma && findWarpgroupType(c) ? workOf(reduce, c) : std::nullopt;
+    return work && work->total() >= double(work_) && work->k >= (reuse_ ? target_.repackResults : 0);
   }
 
   /// The extents of a product, where they are bounded: long enough for all we know is not enough.
@@ -104,8 +120,9 @@ private:
 
   /// factor = f(T[..], ..)  →  P[batch, outer, k] = f(T[..], ..) in the unit's type;  factor = P[batch, outer, k]
   void materialize(ReduceOp reduce, const Contraction &c, Value factor, ArrayRef<unsigned> outer, bool isUnsigned) {
-    std::optional<Work> work = hasUnit_ && c.unitType && !c.aWhere && !c.bWhere ? workOf(reduce, c) : std::nullopt;
-    if (!work || isStored(factor, c.unitType))
+    Type unitType = operandType(c, factor, "wgmma", target_);
+    std::optional<Work> work = target_.wgmma && unitType && !c.aWhere && !c.bWhere ? workOf(reduce, c) : std::nullopt;
+    if (!work || isStored(factor, unitType))
       return;
     SmallVector<unsigned> dims(c.batch);
     llvm::append_range(dims, outer);
@@ -115,7 +132,7 @@ private:
       return;
     // The value that the unit takes, and what leads to it.
     auto round = factor.getDefiningOp<RoundOp>();
-    Value value = round ? round.getInput() : isa<FloatTF32Type>(c.unitType) ? factor : stripWidening(factor);
+    Value value = round ? round.getInput() : isa<FloatTF32Type>(unitType) ? factor : stripWidening(factor);
     llvm::SetVector<Operation *> slice;
     BackwardSliceOptions options;
     options.inclusive = true;
@@ -137,7 +154,7 @@ private:
       domain.push_back(extents.getResult(d));
       indices.push_back(reduce.getIndices()[d]);
     }
-    Type element = isa<FloatTF32Type>(c.unitType) ? Type(b.getF32Type()) : c.unitType;
+    Type element = isa<FloatTF32Type>(unitType) ? Type(b.getF32Type()) : unitType;
     int64_t perRow = kWorkspaceRowBytes * 8 / element.getIntOrFloatBitWidth();
     rows = domain;
     rows.back() = rows.back().ceilDiv(perRow) * perRow;
@@ -167,16 +184,17 @@ private:
       point.push_back(reduce.getBlock().getArgument(d));
     Value wide = ReadOp::create(b, loc, element, copy.getResult(), point, AffineMapAttr(),
                                 BoundsModeAttr::get(b.getContext(), BoundsMode::InBounds), Value());
-    if (round || isa<FloatTF32Type>(c.unitType)) // what is a tf32 already stays the same
-      wide = RoundOp::create(b, loc, wide, TypeAttr::get(c.unitType));
+    if (round || isa<FloatTF32Type>(unitType)) // what is a tf32 already stays the same
+      wide = RoundOp::create(b, loc, wide, TypeAttr::get(unitType));
     else if (isa<FloatType>(element))
       wide = arith::ExtFOp::create(b, loc, factor.getType(), wide);
     else if (isUnsigned)
       wide = arith::ExtUIOp::create(b, loc, factor.getType(), wide);
     else
       wide = arith::ExtSIOp::create(b, loc, factor.getType(), wide);
-    Operation *product = reduce.getYield().getValues()[0].getDefiningOp();
-    product->replaceUsesOfWith(factor, wide);
+    for (OpOperand *use : findFactors(reduce.getYield().getValues()[0]))
+      if (use->get() == factor)
+        use->set(wide);
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(reduce.getBlock())))
       if (isOpTriviallyDead(&op))
         op.erase();
@@ -190,25 +208,64 @@ private:
   /// The copy that makes tensor copies possible for a factor; nothing where they are
   /// possible already or no copy would help.
   std::optional<Copy> copyFor(ReduceOp reduce, const Contraction &c, Value factor) {
-    ReadOp read = findOperandRead(factor);
-    auto type = cast<RankedTensorType>(read.getTensor().getType());
-    if (type.getRank() < 2 || !(readsZeroOutside(read) || read.getBounds() == BoundsMode::InBounds || read.getBounds() == BoundsMode::Assume))
-      return std::nullopt;
-    unsigned last = type.getRank() - 1;
-    // Units of other widths than 16 bits take operands that are contiguous along K.
-    if (type.getElementTypeBitWidth() != 16 && !alongK(reduce, c, read, last)) {
-      while (last > 0 && !alongK(reduce, c, read, last))
-        --last;
-      return last ? std::optional(Copy{last}) : alongK(reduce, c, read, 0) ? std::optional(Copy{0}) : std::nullopt;
+    std::optional<Copy> best;
+    int64_t fewest = 3, longest = -1;
+    // Both operands run along one summed index: the one that asks for fewest copies of those
+    // with rows worth a copy, then the longest.
+    for (unsigned k : c.k) {
+      bool possible = true;
+      int64_t copies = 0, length = knownMax(reduce.getExtents().getResult(k), facts_);
+      std::optional<Copy> own;
+      for (Value operand : {c.a, c.b}) {
+        std::optional<std::optional<Copy>> copy = copyAlong(reduce, c, operand, k);
+        possible &= copy.has_value();
+        copies += copy && *copy;
+        if (copy && operand == factor)
+          own = *copy;
+      }
+      constexpr int64_t kShortRow = 32; // elements
+      if (length >= 0 && length < kShortRow)
+        copies += 1;
+      if (!possible || copies > fewest || (copies == fewest && length <= longest))
+        continue;
+      best = own;
+      fewest = copies;
+      longest = length;
     }
-    return isAligned(read.getTensor()) ? std::nullopt : std::optional(Copy{last});
+    return best;
   }
 
-  /// Whether subscript `r` of `read` is a reduced index and nothing else.
-  bool alongK(ReduceOp reduce, const Contraction &c, ReadOp read, unsigned r) {
-    auto d = dyn_cast<AffineDimExpr>(read.getMapOrIdentity().getResult(r));
-    std::optional<unsigned> index = d ? findIndex(reduce, read.getOperands_()[d.getPosition()]) : std::nullopt;
-    return index && llvm::is_contained(c.k, *index);
+  /// The copy of `factor` that a product asks for whose operands run along `k`: none inside where
+  /// it is fine as it is; nothing at all where none helps.
+  std::optional<std::optional<Copy>> copyAlong(ReduceOp reduce, const Contraction &c, Value factor, unsigned k) {
+    ReadOp read = findOperandRead(factor);
+    auto type = cast<RankedTensorType>(read.getTensor().getType());
+    auto linear = lineariseRead(reduce, read);
+    if (!linear || type.getRank() < 2 ||
+        !(readsZeroOutside(read) || read.getBounds() == BoundsMode::InBounds || read.getBounds() == BoundsMode::Assume))
+      return std::nullopt;
+    unsigned last = type.getRank() - 1;
+    auto asItIs = [&] { return std::optional(isAligned(read.getTensor()) ? std::nullopt : std::optional(Copy{last})); };
+    SmallVector<unsigned> at = linear->subscriptsWith(k);
+    bool alone = at.size() == 1 && (linear->isAlone(at[0], k) || isBesideBatches(reduce, c, *linear, at[0], k));
+    if (alone && at[0] == last)
+      return asItIs();
+    // Units take 16-bit operands that are contiguous along rows or columns, too.
+    for (unsigned d : factor == c.a ? c.m : c.n)
+      if (type.getElementTypeBitWidth() == 16 && linear->isAlone(last, d))
+        return asItIs();
+    return alone ? std::optional(std::optional(Copy{at[0]})) : std::nullopt;
+  }
+
+  /// Whether subscript `r` is k beside a group's number, `g * 64 + k`, and groups are whole rows of slots.
+  bool isBesideBatches(ReduceOp reduce, const Contraction &c, const LinearRead &read, unsigned r, unsigned k) {
+    int64_t row = 128 / std::max(1u, ReadOp(read.read).getResult().getType().getIntOrFloatBitWidth() / 8);
+    if (read.coefficients[r][k] != 1 || knownDivisor(reduce.getExtents().getResult(k), facts_) % row)
+      return false;
+    for (auto [d, coefficient] : llvm::enumerate(read.coefficients[r]))
+      if (coefficient && d != k && !(llvm::is_contained(c.batch, d) && coefficient % row == 0))
+        return false;
+    return true;
   }
 
   /// Whether rows of the tensor start at multiples of 16 bytes.
@@ -237,8 +294,8 @@ private:
         emitRemark(reduce.getLoc()) << "the rows of '" << nameOf(tensor) << "' are not known to be multiples of " << kRowBytes
                                     << " bytes: it is copied into an aligned workspace first";
       else
-        emitRemark(reduce.getLoc()) << "'" << nameOf(tensor) << "' is not contiguous along an index that is summed over, as the unit takes "
-                                    << read.getResult().getType() << ": it is transposed into a workspace first";
+        emitRemark(reduce.getLoc()) << "'" << nameOf(tensor) << "' is not contiguous along the summed index that its rows of "
+                                    << read.getResult().getType() << " should run along: it is transposed into a workspace first";
     }
     SmallVector<AffineExpr> subscripts(read.getMapOrIdentity().getResults());
     toCopy(subscripts, how->last);
@@ -301,8 +358,13 @@ private:
       b.setInsertionPointToStart(&kernel_.getBlock());
     Location loc = tensor.getLoc();
     auto type = cast<RankedTensorType>(tensor.getType());
-    int64_t rank = type.getRank(), perRow = kWorkspaceRowBytes * 8 / type.getElementTypeBitWidth();
+    int64_t rank = type.getRank(), bytes = std::max(1u, type.getElementTypeBitWidth() / 8);
     AffineMap shape = getTensorShape(tensor);
+    // Rows that are shorter than an L2 line share it evenly.
+    int64_t most = knownMax(shape.getResult(last), facts_), rowBytes = kWorkspaceRowBytes;
+    if (most > 0)
+      rowBytes = std::clamp<int64_t>(llvm::PowerOf2Ceil(uint64_t(most * bytes)), kRowBytes, kWorkspaceRowBytes);
+    int64_t perRow = rowBytes / bytes;
     SmallVector<AffineExpr> extents(shape.getResults());
     SmallVector<std::string> names;
     for (int64_t d = 0; d < rank; ++d)
@@ -328,7 +390,7 @@ private:
   }
 
   KernelOp kernel_;
-  bool hasUnit_;
+  const Target &target_;
   int64_t work_, reuse_;
   SizeFacts facts_;
   llvm::DenseMap<std::pair<Value, unsigned>, Value> copies_; ///< of a tensor, with a dim last
@@ -345,9 +407,23 @@ struct TeRepackPass : impl::TeRepackBase<TeRepackPass> {
     SmallVector<int64_t> div(sizeDiv.begin(), sizeDiv.end()), max(sizeMax.begin(), sizeMax.end());
     if (failed(checkSizeFacts(getOperation(), div, max)))
       return signalPassFailure();
+    FailureOr<Copies> copies = scheduledCopies(getOperation(), target);
+    if (failed(copies))
+      return signalPassFailure();
+    if (*copies == Copies::Never)
+      return;
+    bool always = *copies == Copies::Always;
     div.resize(getOperation().getNumSizes(), 1);
     max.resize(getOperation().getNumSizes(), -1);
-    Repacker(getOperation(), found->wgmma, work < 0 ? found->repackWork : work, reuse < 0 ? found->repackReuse : reuse, {div, max}).run();
+    Repacker(getOperation(), *found,
+             always     ? 0
+             : work < 0 ? found->repackWork
+                        : int64_t(work),
+             always      ? 0
+             : reuse < 0 ? found->repackReuse
+                         : int64_t(reuse),
+             {div, max})
+        .run();
   }
 };
 

@@ -31,8 +31,8 @@ LogicalResult applyTiles(KernelOp kernel, DictionaryAttr tiles, LaunchPlan &l) {
     if (at == l.indices.end())
       return kernel.emitError() << "schedule of launch '" << l.name << "': there is no index '" << t.getName().getValue()
                                 << "'; it has " << llvm::join(l.indices, ", ");
-    if (!size || size.getInt() <= 0 || (size.getInt() & (size.getInt() - 1)))
-      return kernel.emitError() << "schedule of launch '" << l.name << "': the tile of '" << *at << "' must be a power of two";
+    if (!size || size.getInt() <= 0)
+      return kernel.emitError() << "schedule of launch '" << l.name << "': the tile of '" << *at << "' must be a positive number";
     l.tiles[at - l.indices.begin()] = size.getInt();
   }
   return success();
@@ -41,19 +41,6 @@ LogicalResult applyTiles(KernelOp kernel, DictionaryAttr tiles, LaunchPlan &l) {
 } // namespace
 
 LogicalResult applySchedule(KernelOp kernel, StringRef target, LaunchPlan &l) {
-  struct Number {
-    StringRef key;
-    int64_t &field;
-    int64_t least, most;
-  };
-  Number numbers[] = {{"warps", l.warps, 1, 32},           {"producer_warps", l.producerWarps, 0, 4}, {"stages", l.stages, 1, 64},
-                      {"raster", l.raster, 1, 1 << 16},    {"min_blocks", l.minBlocks, 1, 32},
-                      {"cluster", l.cluster, 1, 8}};
-  struct Flag {
-    StringRef key;
-    bool &field;
-  };
-  Flag flags[] = {{"fill_late", l.fillLate}, {"persistent", l.persistent}, {"dependent", l.dependent}};
   for (DictionaryAttr record : recordsOf(kernel)) {
     if (!record)
       return kernel.emitError() << "'schedule' is a list of records";
@@ -78,24 +65,47 @@ LogicalResult applySchedule(KernelOp kernel, StringRef target, LaunchPlan &l) {
         if (!unit || !llvm::is_contained({"simt", "mma", "wgmma"}, unit.getValue()))
           return wrong("simt, mma or wgmma");
         l.unit = unit.getValue().str();
-      } else if (auto *f = llvm::find_if(flags, [&](const Flag &x) { return x.key == key; }); f != std::end(flags)) {
+      } else if (auto *f = llvm::find_if(kScheduleFlags, [&](const ScheduleFlag &x) { return x.key == key; }); f != std::end(kScheduleFlags)) {
         auto value = dyn_cast<BoolAttr>(entry.getValue());
         if (!value)
           return wrong("true or false");
-        f->field = value.getValue();
-      } else if (auto *n = llvm::find_if(numbers, [&](const Number &x) { return x.key == key; }); n != std::end(numbers)) {
+        l.*f->field = value.getValue();
+      } else if (auto *n = llvm::find_if(kScheduleNumbers, [&](const ScheduleNumber &x) { return x.key == key; });
+                 n != std::end(kScheduleNumbers)) {
         auto value = dyn_cast<IntegerAttr>(entry.getValue());
         if (!value || value.getInt() < n->least || value.getInt() > n->most)
           return wrong("from " + Twine(n->least) + " to " + Twine(n->most));
-        n->field = value.getInt();
+        l.*n->field = value.getInt();
       } else {
         return kernel.emitError() << "schedule of launch '" << l.name << "': unknown key '" << key
-                                  << "'; there are tiles, unit, fill_late, persistent, dependent, "
-                                  << llvm::join(llvm::map_range(numbers, [](const Number &x) { return x.key; }), ", ");
+                                  << "'; there are tiles, unit, "
+                                  << llvm::join(llvm::map_range(kScheduleFlags, [](const ScheduleFlag &x) { return x.key; }), ", ") << ", "
+                                  << llvm::join(llvm::map_range(kScheduleNumbers, [](const ScheduleNumber &x) { return x.key; }), ", ");
       }
     }
   }
   return success();
+}
+
+FailureOr<Copies> scheduledCopies(KernelOp kernel, StringRef target) {
+  Copies copies = Copies::WhereTheyPay;
+  for (DictionaryAttr record : recordsOf(kernel)) {
+    if (!record || record.contains("launch"))
+      continue; // a launch's, or te-plan's to complain about
+    StringRef wanted = textOf(record, "target");
+    for (NamedAttribute entry : record) {
+      if (entry.getName() == "target")
+        continue;
+      auto value = dyn_cast<StringAttr>(entry.getValue());
+      if (entry.getName() != "copies")
+        return kernel.emitError() << "schedule: a record without a launch has copies, not '" << entry.getName().getValue() << "'";
+      if (!value || !llvm::is_contained({"always", "never"}, value.getValue()))
+        return kernel.emitError() << "schedule: 'copies' must be always or never";
+      if (wanted.empty() || wanted == target)
+        copies = value.getValue() == "always" ? Copies::Always : Copies::Never;
+    }
+  }
+  return copies;
 }
 
 LogicalResult checkScheduledLaunches(KernelOp kernel, const KernelPlan &plan) {
@@ -103,7 +113,7 @@ LogicalResult checkScheduledLaunches(KernelOp kernel, const KernelPlan &plan) {
   for (const LaunchPlan &l : plan.launches)
     names.push_back(l.name);
   for (DictionaryAttr record : recordsOf(kernel))
-    if (record && !llvm::is_contained(names, textOf(record, "launch")))
+    if (record && record.contains("launch") && !llvm::is_contained(names, textOf(record, "launch")))
       return kernel.emitError() << "the schedule names launch '" << textOf(record, "launch") << "'; the kernel has " << llvm::join(names, ", ");
   return success();
 }

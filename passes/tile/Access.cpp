@@ -87,6 +87,15 @@ int64_t provableVector(tile::FuncOp func, Value base, AffineMap map, int64_t dim
   return 1;
 }
 
+bool isZeroPadded(tile::LoadOp load) {
+  if (load.getBounds() != te::BoundsMode::Pad)
+    return false;
+  auto constant = load.getPadding().getDefiningOp<arith::ConstantOp>();
+  auto splat = constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
+  return splat && (isa<FloatType>(splat.getElementType()) ? splat.getSplatValue<APFloat>().isPosZero()
+                                                          : splat.getSplatValue<APInt>().isZero());
+}
+
 AffineMap shapeOfBase(tile::FuncOp func, Value base) {
   return func.getArgShape(cast<BlockArgument>(base).getArgNumber());
 }

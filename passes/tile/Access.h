@@ -28,6 +28,9 @@ int64_t contiguousDim(tile::FuncOp func, mlir::Value base, mlir::AffineMap map, 
 /// extent. 1 if `dim` is -1.
 int64_t provableVector(tile::FuncOp func, mlir::Value base, mlir::AffineMap map, int64_t dim, bool ragged, int64_t limit);
 
+/// Whether what lies outside the tensor reads as zero, as tensor copies make it.
+bool isZeroPadded(tile::LoadOp load);
+
 /// The shape of the tensor behind a load's or store's base.
 mlir::AffineMap shapeOfBase(tile::FuncOp func, mlir::Value base);
 

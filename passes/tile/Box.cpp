@@ -11,20 +11,182 @@ namespace {
 /// The largest step that a tensor map takes (cuTensorMapEncodeTiled, elementStrides).
 constexpr int64_t kLargestStep = 8;
 
-/// The launch index with a box of more than one point that `e` follows in steps of
-/// `step`; -1 when none does; -2 when `e` depends on such indices otherwise.
-int64_t followedIndex(AffineExpr e, ArrayRef<int64_t> box, int64_t &step) {
-  int64_t found = -1;
-  step = 1;
-  for (size_t d = 0; d < box.size(); ++d) {
-    if (box[d] <= 1 || !e.isFunctionOfDim(d))
-      continue;
-    step = te::linearCoefficient(e, d).value_or(0);
-    if (found != -1 || step < 1 || step > kLargestStep)
-      return -2;
-    found = d;
+/// One dim of the map: the tensor's elements that it follows, and which launch index walks it.
+struct MapDim {
+  int64_t index = -1; ///< -1: none
+  AffineExpr start, window, stride;
+  int64_t size = 1, step = 1;
+};
+
+class BoxFinder {
+public:
+  BoxFinder(const TensorRead &read, const te::SizeFacts &facts, std::string &why)
+      : read_(read), facts_(facts), why_(why), seen_(read.box.size()) {}
+
+  std::optional<Box> find();
+
+private:
+  bool no(const char *reason) {
+    why_ = reason;
+    return false;
   }
-  return found;
+  bool takeSubscript(int64_t r, AffineExpr stride);
+  bool takePlain(int64_t r, AffineExpr stride, int64_t d);
+  bool takeWindows(int64_t r, AffineExpr stride, ArrayRef<int64_t> followed);
+  bool isRagged(int64_t d) { return te::knownDivisor(read_.extents.getResult(d), facts_) % read_.box[d] != 0; }
+  /// Without the part of launch index `d`.
+  AffineExpr without(AffineExpr e, int64_t d) {
+    SmallVector<AffineExpr> dims;
+    for (size_t i = 0; i < read_.box.size(); ++i)
+      dims.push_back(int64_t(i) == d ? getAffineConstantExpr(0, e.getContext()) : getAffineDimExpr(i, e.getContext()));
+    return simplifyAffineExpr(e.replaceDims(dims), read_.box.size(), read_.shape.getNumSymbols());
+  }
+
+  const TensorRead &read_;
+  const te::SizeFacts &facts_;
+  std::string &why_;
+  llvm::BitVector seen_;
+  SmallVector<MapDim> dims_; ///< innermost first
+};
+
+/// Whether `e` is `least` rounded up to a multiple of something.
+bool isRoundedUp(AffineExpr e, AffineExpr least) {
+  if (auto c = dyn_cast<AffineConstantExpr>(e))
+    return isa<AffineConstantExpr>(least) && c.getValue() >= cast<AffineConstantExpr>(least).getValue();
+  auto product = dyn_cast<AffineBinaryOpExpr>(e);
+  if (!product || e.getKind() != AffineExprKind::Mul)
+    return false;
+  auto quotient = dyn_cast<AffineBinaryOpExpr>(product.getLHS());
+  return quotient && quotient.getKind() == AffineExprKind::CeilDiv && quotient.getLHS() == least && quotient.getRHS() == product.getRHS();
+}
+
+bool BoxFinder::takeSubscript(int64_t r, AffineExpr stride) {
+  AffineExpr e = read_.map.getResult(r);
+  SmallVector<int64_t> followed;
+  for (size_t d = 0; d < read_.box.size(); ++d) {
+    if (read_.box[d] <= 1 || !e.isFunctionOfDim(d))
+      continue;
+    if (seen_[d] || te::linearCoefficient(e, d).value_or(0) < 1)
+      return no("a subscript is not a sum of indices, in steps, plus an offset");
+    seen_.set(d);
+    followed.push_back(d);
+  }
+  return followed.size() > 1 ? takeWindows(r, stride, followed) : takePlain(r, stride, followed.empty() ? -1 : followed[0]);
+}
+
+bool BoxFinder::takePlain(int64_t r, AffineExpr stride, int64_t d) {
+  AffineExpr e = read_.map.getResult(r), extent = read_.shape.getResult(r);
+  bool last = r + 1 == int64_t(read_.map.getNumResults());
+  int64_t step = d < 0 ? 1 : *te::linearCoefficient(e, d);
+  if (step > kLargestStep)
+    return no("a subscript goes in steps of more than 8");
+  if (step > 1 && last)
+    return no("elements of a row are not neighbours");
+  if (last && d >= 0) {
+    // A copy from elsewhere is an illegal instruction (an H200; the PTX manual is silent).
+    SmallVector<int64_t> dimDiv(read_.box.size(), 1);
+    dimDiv[d] = read_.box[d];
+    if (te::knownDivisor(e, facts_, dimDiv) * read_.elementBytes % 16 != 0)
+      return no("boxes are not known to start at multiples of 16 bytes of a row");
+  }
+  // Points beyond a reduced index's extent must be zero: the window ends there.
+  if (d >= 0 && read_.reduced[d] && isRagged(d)) {
+    if (step > 1)
+      return no("the end of a reduced index lies between steps");
+    AffineExpr end = e - getAffineDimExpr(d, e.getContext()) + read_.extents.getResult(d);
+    end = simplifyAffineExpr(end, read_.box.size(), read_.shape.getNumSymbols());
+    if (!end.isSymbolicOrConstant() || (read_.zeroOutside && end != extent && !isRoundedUp(extent, end)))
+      return no("the end of a reduced index moves with other indices");
+    extent = end;
+  }
+  dims_.push_back({d, e, extent, stride, d < 0 ? 1 : read_.box[d], step});
+  return true;
+}
+
+/// `2 * q + s` with both indices tiled: windows that overlap, a dim of the map each over the same
+/// memory. Nothing but the indices' ends clips them, so that the read must be inside by itself.
+bool BoxFinder::takeWindows(int64_t r, AffineExpr stride, ArrayRef<int64_t> followed) {
+  if (read_.zeroOutside)
+    return no("windows of a tensor that overlap cannot end where it does");
+  AffineExpr e = read_.map.getResult(r), rest = e;
+  for (int64_t d : followed)
+    rest = without(rest, d);
+  if (rest != getAffineConstantExpr(0, e.getContext()))
+    return no("windows that overlap start at an offset");
+  // The index whose neighbours are neighbours in memory comes first.
+  SmallVector<int64_t> order(followed);
+  llvm::stable_sort(order, [&](int64_t x, int64_t y) { return *te::linearCoefficient(e, x) < *te::linearCoefficient(e, y); });
+  if (r + 1 == int64_t(read_.map.getNumResults()) && *te::linearCoefficient(e, order.front()) != 1)
+    return no("elements of a row are not neighbours");
+  for (int64_t d : order)
+    dims_.push_back(
+        {d, getAffineDimExpr(d, e.getContext()), read_.extents.getResult(d), stride * *te::linearCoefficient(e, d), read_.box[d], 1});
+  return true;
+}
+
+std::optional<Box> BoxFinder::find() {
+  int64_t rank = read_.map.getNumResults();
+  auto refuse = [&](const char *reason) {
+    why_ = reason;
+    return std::nullopt;
+  };
+  if (rank == 0)
+    return refuse("a tensor copy has one to five dims");
+  if (read_.alignment % 16)
+    return refuse("it does not start at a multiple of 16 bytes");
+  if (read_.strides && read_.strides.getResults().back() != getAffineConstantExpr(1, read_.map.getContext()))
+    return refuse("no index is contiguous in memory");
+  AffineExpr stride = getAffineConstantExpr(read_.elementBytes, read_.map.getContext());
+  for (int64_t r = rank - 1; r >= 0; --r) {
+    if (read_.strides)
+      stride = read_.strides.getResult(r) * read_.elementBytes;
+    if (!takeSubscript(r, stride))
+      return std::nullopt;
+    stride = stride * read_.shape.getResult(r);
+  }
+  if (dims_.size() > 5)
+    return refuse("a tensor copy has one to five dims");
+  if (dims_.front().index < 0)
+    return refuse("no index is contiguous in memory");
+  for (const MapDim &d : llvm::drop_begin(dims_))
+    if (te::knownDivisor(d.stride, facts_) % 16 != 0)
+      return refuse("rows are not known to be multiples of 16 bytes");
+  for (size_t d = 0; d < read_.box.size(); ++d)
+    if (read_.box[d] > 1 && !seen_[d])
+      return refuse("an index appears in no subscript alone");
+  // Rows arrive in the map's order; the slot has them in the launch's.
+  int64_t before = read_.box.size();
+  for (const MapDim &d : llvm::drop_begin(dims_))
+    if (d.index >= 0) {
+      if (d.index > before)
+        return refuse("the indices stand in another order than in the tensor");
+      before = d.index;
+    }
+  Box b;
+  b.contiguous = dims_.front().index;
+  for (const MapDim &d : dims_) {
+    b.starts.push_back(d.start);
+    b.window.push_back(d.window);
+    b.sizes.push_back(d.size);
+    b.steps.push_back(d.step);
+    if (b.starts.size() > 1)
+      b.strides.push_back(d.stride);
+  }
+  tile::SlotLayout slot(read_.box, read_.elementBytes, b.contiguous);
+  if (slot.width * read_.elementBytes < 16)
+    return refuse("rows of a tile are shorter than 16 bytes");
+  if (b.sizes[0] % slot.width)
+    return refuse("rows of a tile are no whole panels of 128 bytes");
+  // The swizzle is a function of the address: panels start on its period of eight rows.
+  if (slot.swizzleBytes && slot.rows % 8)
+    return refuse("a tile has fewer than eight rows");
+  b.panels = b.sizes[0] / slot.width;
+  b.sizes[0] = slot.width;
+  b.swizzleBytes = slot.swizzleBytes;
+  for (auto [size, step] : llvm::zip(b.sizes, b.steps))
+    if ((size - 1) * step + 1 > 256)
+      return refuse("a box is longer than 256");
+  return b;
 }
 
 } // namespace
@@ -44,90 +206,7 @@ bool canShareBox(const Box &box, int64_t blocks) {
 }
 
 std::optional<Box> findBox(const TensorRead &read, const te::SizeFacts &facts, std::string &why) {
-  auto no = [&](const char *reason) {
-    why = reason;
-    return std::nullopt;
-  };
-  int64_t rank = read.map.getNumResults();
-  if (rank == 0 || rank > 5)
-    return no("a tensor copy has one to five dims");
-  if (read.alignment % 16)
-    return no("it does not start at a multiple of 16 bytes");
-  if (read.strides && read.strides.getResults().back() != getAffineConstantExpr(1, read.map.getContext()))
-    return no("no index is contiguous in memory");
-  Box b;
-  SmallVector<int64_t> followed;
-  llvm::BitVector seen(read.box.size());
-  AffineExpr stride = getAffineConstantExpr(read.elementBytes, read.map.getContext());
-  for (int64_t r = rank - 1; r >= 0; --r) {
-    AffineExpr e = read.map.getResult(r), extent = read.shape.getResult(r);
-    int64_t step, d = followedIndex(e, read.box, step);
-    if (d == -2 || (d >= 0 && seen[d]))
-      return no("a subscript is not one index, in steps of 1 to 8, plus an offset");
-    if (step > 1 && r == rank - 1)
-      return no("elements of a row are not neighbours");
-    if (r == rank - 1 && d >= 0) {
-      // A copy from elsewhere is an illegal instruction (an H200; the PTX manual is silent).
-      SmallVector<int64_t> dimDiv(read.box.size(), 1);
-      dimDiv[d] = read.box[d];
-      if (te::knownDivisor(e, facts, dimDiv) * read.elementBytes % 16 != 0)
-        return no("boxes are not known to start at multiples of 16 bytes of a row");
-    }
-    if (d >= 0) {
-      seen.set(d);
-      bool ragged = te::knownDivisor(read.extents.getResult(d), facts) % read.box[d] != 0;
-      // Points beyond a reduced index's extent must be zero: the window ends there.
-      if (ragged && read.reduced[d] && step > 1)
-        return no("the end of a reduced index lies between steps");
-      if (ragged && read.reduced[d]) {
-        AffineExpr end = e - getAffineDimExpr(d, e.getContext()) + read.extents.getResult(d);
-        end = simplifyAffineExpr(end, read.box.size(), read.shape.getNumSymbols());
-        if (!end.isSymbolicOrConstant() || (read.zeroOutside && end != extent))
-          return no("the end of a reduced index moves with other indices");
-        extent = end;
-      }
-    }
-    b.starts.push_back(e);
-    b.window.push_back(extent);
-    b.sizes.push_back(d < 0 ? 1 : read.box[d]);
-    b.steps.push_back(step);
-    followed.push_back(d);
-    if (r < rank - 1) {
-      if (read.strides)
-        stride = read.strides.getResult(r) * read.elementBytes;
-      if (te::knownDivisor(stride, facts) % 16 != 0)
-        return no("rows are not known to be multiples of 16 bytes");
-      b.strides.push_back(stride);
-    }
-    stride = stride * read.shape.getResult(r);
-  }
-  if (followed[0] < 0)
-    return no("no index is contiguous in memory");
-  for (size_t d = 0; d < read.box.size(); ++d)
-    if (read.box[d] > 1 && !seen[d])
-      return no("an index appears in no subscript alone");
-  // Rows arrive in the tensor's order; the slot has them in the launch's.
-  int64_t before = read.box.size();
-  for (int64_t d : llvm::drop_begin(followed))
-    if (d >= 0) {
-      if (d > before)
-        return no("the indices stand in another order than in the tensor");
-      before = d;
-    }
-  b.contiguous = followed[0];
-  tile::SlotLayout slot(read.box, read.elementBytes, b.contiguous);
-  if (slot.width * read.elementBytes < 16)
-    return no("rows of a tile are shorter than 16 bytes");
-  // The swizzle is a function of the address: panels start on its period of eight rows.
-  if (slot.swizzleBytes && slot.rows % 8)
-    return no("a tile has fewer than eight rows");
-  b.panels = b.sizes[0] / slot.width;
-  b.sizes[0] = slot.width;
-  b.swizzleBytes = slot.swizzleBytes;
-  for (auto [size, step] : llvm::zip(b.sizes, b.steps))
-    if ((size - 1) * step + 1 > 256)
-      return no("a box is longer than 256");
-  return b;
+  return BoxFinder(read, facts, why).find();
 }
 
 /// A box between `base` and slots of `ring`; what it may read or write beyond the
@@ -142,8 +221,12 @@ static TensorRead accessOf(tile::FuncOp func, Value base, AffineMap map, tile::R
 }
 
 std::optional<Box> findBox(tile::FuncOp func, tile::RingCopyOp copy, std::string &why) {
-  TensorRead read = accessOf(func, copy.getBase(), copy.getMap(), copy.getRing().getType());
-  read.zeroOutside = copy.getBounds() == te::BoundsMode::Pad;
+  return findBox(func, copy.getBase(), copy.getMap(), copy.getBounds(), copy.getRing().getType(), why);
+}
+
+std::optional<Box> findBox(tile::FuncOp func, Value base, AffineMap map, te::BoundsMode bounds, tile::RingType ring, std::string &why) {
+  TensorRead read = accessOf(func, base, map, ring);
+  read.zeroOutside = bounds == te::BoundsMode::Pad;
   // Grid indices' overhang is never stored; all others are reduced over.
   read.reduced.set();
   for (int64_t d : func.getGridDims())

@@ -1,8 +1,11 @@
 // Boxes: reads of a tensor that a tensor copy (TMA) can make.
 //
 // A tensor map describes a window of a tensor; a copy moves a box of it
-// to shared memory, rows one after the other in the tensor's order, zero where the
+// to shared memory, rows one after the other in the map's order, zero where the
 // box leaves the window (PTX ISA, "Tensor copies"; cuTensorMapEncodeTiled's rules).
+//
+// The map has a dim per subscript; where a subscript is a sum of several tiled indices, `2 * q + s`,
+// a dim for each, with strides twice and once the tensor's: windows of the tensor that overlap.
 #pragma once
 
 #include <optional>
@@ -28,7 +31,7 @@ struct TensorRead {
   int64_t alignment = 16;           ///< bytes that the tensor's address is a multiple of
 };
 
-/// How it is copied. All lists run over the tensor's dims, innermost first.
+/// How it is copied. All lists run over the map's dims, innermost first.
 struct Box {
   int64_t contiguous;                           ///< the launch index of the innermost dim
   llvm::SmallVector<mlir::AffineExpr> starts;   ///< the box's first coordinates, over the offsets
@@ -53,6 +56,8 @@ std::optional<Box> findBox(const TensorRead &read, const te::SizeFacts &facts, s
 
 /// The same for a copy in a function.
 std::optional<Box> findBox(tile::FuncOp func, tile::RingCopyOp copy, std::string &why);
+/// The same for the copy that would bring what `map` reads of `base` to slots of `ring`.
+std::optional<Box> findBox(tile::FuncOp func, mlir::Value base, mlir::AffineMap map, te::BoundsMode bounds, tile::RingType ring, std::string &why);
 /// The same for a store of a slot of `ring` to `base`: its window ends with every index,
 /// so that nothing beyond is written.
 std::optional<Box> findStoreBox(tile::FuncOp func, mlir::Value base, mlir::AffineMap map, tile::RingType ring, std::string &why);

@@ -2,9 +2,9 @@
 #include "passes/Passes.h"
 
 #include "ir/tile/Accumulator.h"
+#include "passes/tile/Access.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
-#include "passes/tile/Access.h"
 
 using namespace mlir;
 
@@ -64,9 +64,10 @@ private:
       return n;
     };
     int64_t m = count(dot.getM()), n = count(dot.getN());
-    if (m < least || n < leastColumns || !llvm::isPowerOf2_64(m) || !llvm::isPowerOf2_64(n))
-      return dot.emitOpError() << "of " << m << " × " << n << " elements fills no fragments of " << unit << ": it needs powers of two, at least "
-                               << least << " × " << leastColumns;
+    bool columns = llvm::isPowerOf2_64(n) || (unit == "wgmma" && n % 16 == 0);
+    if (m < least || n < leastColumns || !llvm::isPowerOf2_64(m) || !columns)
+      return dot.emitOpError() << "of " << m << " × " << n << " elements fills no fragments of " << unit
+                               << ": it needs powers of two, at least " << least << " × " << leastColumns;
     if (unit == "wgmma" && func_.getWarps() % 4)
       return dot.emitOpError() << "of wgmma needs whole warpgroups, not " << func_.getWarps() << " warps";
     return success();
@@ -77,8 +78,7 @@ private:
   void separateConstants() {
     SmallVector<Operation *> cheap;
     func_.walk([&](Operation *op) {
-      if (op->getNumResults() == 1 && isTile(op->getResult(0)) &&
-          isa<arith::ConstantOp, SplatOp, IndexOp, InsideOp>(op))
+      if (op->getNumResults() == 1 && isTile(op->getResult(0)) && isa<arith::ConstantOp, SplatOp, IndexOp, InsideOp>(op))
         cheap.push_back(op);
     });
     for (Operation *op : cheap) {
@@ -152,6 +152,11 @@ private:
         c.parent = accumulatorLayout(dot);
         return success();
       }
+      for (Operation *user : v.getUsers())
+        if (auto dot = dyn_cast<DotOp>(user); dot && dot.getA() == v && dot.getNumber()) {
+          c.parent = operandLayout(dot);
+          return success();
+        }
       if (auto slice = v.getDefiningOp<SliceOp>()) {
         Component &whole = componentOf(slice.getInput());
         if (failed(choose(whole)))
@@ -163,6 +168,10 @@ private:
         return success();
       }
     }
+    for (int64_t extent : c.shape)
+      if (!llvm::isPowerOf2_64(extent))
+        return emitError(c.values.front().getLoc())
+               << "a tile of " << extent << " elements along an index that is no product's has no layout: it needs powers of two";
     // The dim most bytes are contiguous along decides.
     SmallVector<int64_t> weight(c.shape.size(), 0), vector(c.shape.size(), 1), most(c.shape.size(), 16);
     int64_t elements = llvm::product_of(c.shape);
@@ -172,8 +181,7 @@ private:
         return;
       int64_t bytes = std::max(1u, cast<MemRefType>(base.getType()).getElementTypeBitWidth() / 8);
       weight[dim] += bytes * cast<RankedTensorType>(tile.getType()).getNumElements();
-      int64_t v = provableVector(func_, base, map, dim, llvm::is_contained(mask, dim),
-                                 std::min<int64_t>(16 / bytes, c.shape[dim]));
+      int64_t v = provableVector(func_, base, map, dim, llvm::is_contained(mask, dim), std::min<int64_t>(16 / bytes, c.shape[dim]));
       vector[dim] = std::max(vector[dim], v);
       // Accesses of less than a word are made by neighbouring lanes side by side: apart from each
       // other they cost as many sectors as words would.
@@ -224,20 +232,10 @@ private:
     return blockedLayout(shape, order, vector, func_.getWarps(), warpOrder);
   }
 
-  /// Registers of a matrix unit's accumulator, or 8 × 8 patches per thread.
-  Layout accumulatorLayout(DotOp dot) {
-    ArrayRef<int64_t> shape = shapeOf(dot.getResult());
-    // Linear rows and columns: the last index of each class is the fastest.
-    SmallVector<int64_t> mDims(llvm::reverse(dot.getM())), nDims(llvm::reverse(dot.getN()));
-    auto extentsOf = [&](ArrayRef<int64_t> dims) { return llvm::map_to_vector(dims, [&](int64_t d) { return shape[d]; }); };
-    SmallVector<int64_t> mExtents = extentsOf(mDims), nExtents = extentsOf(nDims);
-    int64_t m = llvm::product_of(mExtents), n = llvm::product_of(nExtents);
-    auto fetch = [&](Value operand, ArrayRef<int64_t> outer) {
-      auto ring = dyn_cast<RingType>(operand.getType());
-      int64_t bytes = ring ? std::max(1u, ring.getElementType().getIntOrFloatBitWidth() / 8) : 0;
-      return ring ? fetchOf(ring.getShape(), ring.getContiguous(), bytes, outer, dot.getK()) : Fetch::Rows;
-    };
-    AccumulatorShape s = accumulatorShape(func_.getUnit(), m, n, func_.getWarps(), fetch(dot.getA(), dot.getM()), fetch(dot.getB(), dot.getN()));
+  /// Digits of the linear coordinates of a dot over the dims they stand for: the last index of
+  /// each class is the fastest.
+  Layout overDims(DotOp dot, const AccumulatorShape &s) {
+    auto classOf = [&](char axis) { return axis == 'm' ? dot.getM() : axis == 'n' ? dot.getN() : dot.getK(); };
     auto spread = [&](ArrayRef<std::pair<char, Digit>> digits) {
       Digits out;
       for (auto [axis, d] : digits) {
@@ -245,11 +243,42 @@ private:
           out.push_back({-1, 0, d.size});
           continue;
         }
-        llvm::append_range(out, axis == 'm' ? spreadDigits(d, mDims, mExtents) : spreadDigits(d, nDims, nExtents));
+        SmallVector<int64_t> dims(llvm::reverse(classOf(axis)));
+        llvm::append_range(out, spreadDigits(d, dims, llvm::map_to_vector(dims, [&](int64_t i) { return extentOf(dot, i); })));
       }
       return out;
     };
     return {spread(s.reg), spread(s.lane), spread(s.warp)};
+  }
+  static ArrayRef<int64_t> shapeOfOperand(Value operand) {
+    auto ring = dyn_cast<RingType>(operand.getType());
+    return ring ? ring.getShape() : shapeOf(operand);
+  }
+  /// Of a dot's index, whichever operand has it.
+  static int64_t extentOf(DotOp dot, int64_t dim) { return std::max(shapeOfOperand(dot.getA())[dim], shapeOfOperand(dot.getB())[dim]); }
+  static int64_t extentOf(DotOp dot, ArrayRef<int64_t> dims) {
+    int64_t product = 1;
+    for (int64_t d : dims)
+      product *= extentOf(dot, d);
+    return product;
+  }
+
+  /// Registers of a matrix unit's accumulator, or 8 × 8 patches per thread.
+  Layout accumulatorLayout(DotOp dot) {
+    auto fetch = [&](Value operand, ArrayRef<int64_t> outer) {
+      auto ring = dyn_cast<RingType>(operand.getType());
+      int64_t bytes = ring ? std::max(1u, ring.getElementType().getIntOrFloatBitWidth() / 8) : 0;
+      return ring ? fetchOf(ring.getShape(), ring.getContiguous(), bytes, outer, dot.getK()) : Fetch::Rows;
+    };
+    return overDims(dot, accumulatorShape(func_.getUnit(), extentOf(dot, dot.getM()), extentOf(dot, dot.getN()), func_.getWarps(),
+                                          fetch(dot.getA(), dot.getM()), fetch(dot.getB(), dot.getN())));
+  }
+
+  /// Registers of a first operand that a unit takes from them.
+  Layout operandLayout(DotOp dot) {
+    int64_t bytes = std::max(1u, cast<RankedTensorType>(dot.getA().getType()).getElementTypeBitWidth() / 8);
+    return overDims(dot,
+                    operandShape(extentOf(dot, dot.getM()), extentOf(dot, dot.getN()), extentOf(dot, dot.getK()), func_.getWarps(), bytes));
   }
 
   void retype(Value v, const Layout &parent) {
@@ -293,8 +322,7 @@ private:
     if (c.contiguous < 0 || dim < 0 || dim == c.contiguous || shapeOf(v)[c.contiguous] == 1)
       return std::nullopt;
     int64_t bytes = std::max(1u, cast<MemRefType>(base.getType()).getElementTypeBitWidth() / 8);
-    int64_t width = provableVector(func_, base, map, dim, llvm::is_contained(mask, dim),
-                                   std::min<int64_t>(16 / bytes, shapeOf(v)[dim]));
+    int64_t width = provableVector(func_, base, map, dim, llvm::is_contained(mask, dim), std::min<int64_t>(16 / bytes, shapeOf(v)[dim]));
     return blocked(shapeOf(v), dim, width, {});
   }
 

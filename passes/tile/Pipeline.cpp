@@ -2,10 +2,11 @@
 #include "passes/Passes.h"
 
 #include "ir/cu/Cu.h"
-#include "llvm/ADT/SetVector.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "passes/tile/Access.h"
 #include "passes/tile/Box.h"
+#include "passes/tile/Carried.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -17,16 +18,6 @@ using namespace tile;
 
 namespace {
 
-/// Whether what lies outside the tensor reads as zero, as copies make it.
-bool isZeroPadded(LoadOp load) {
-  if (load.getBounds() != te::BoundsMode::Pad)
-    return false;
-  auto constant = load.getPadding().getDefiningOp<arith::ConstantOp>();
-  auto splat = constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
-  return splat && (isa<FloatType>(splat.getElementType()) ? splat.getSplatValue<APFloat>().isPosZero()
-                                                          : splat.getSplatValue<APInt>().isZero());
-}
-
 /// Removes what only the old dot needed.
 void eraseUnused(scf::ForOp loop) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*loop.getBody())))
@@ -36,9 +27,9 @@ void eraseUnused(scf::ForOp loop) {
 
 /// An operand of a dot on its way into a ring.
 struct Staged {
-  Value tile;      ///< inside the loop
+  Value tile; ///< inside the loop
   Value ring;
-  LoadOp direct;   ///< set when a copy without registers will do
+  LoadOp direct; ///< set when a copy without registers will do
 };
 
 class LoopPipeliner {
@@ -67,9 +58,8 @@ public:
     if (!func_.getFillLate())
       next();
     b_.setInsertionPoint(dot_);
-    auto fed = DotOp::create(b_, dot_.getLoc(), dot_.getResult().getType(), staged_[0].ring, staged_[1].ring, dot_.getAcc(),
-                             dot_.getM(), dot_.getN(), dot_.getK(), t, dot_.getAUnsigned(), dot_.getBUnsigned(),
-                             dot_.getARounded(), dot_.getBRounded());
+    auto fed = DotOp::create(b_, dot_.getLoc(), dot_.getResult().getType(), staged_[0].ring, staged_[1].ring, dot_.getAcc(), dot_.getM(),
+                             dot_.getN(), dot_.getK(), t, dot_.getAUnsigned(), dot_.getBUnsigned(), dot_.getARounded(), dot_.getBRounded());
     dot_.replaceAllUsesWith(fed.getResult());
     if (func_.getFillLate())
       next();
@@ -127,8 +117,8 @@ private:
       return false;
     auto type = cast<RankedTensorType>(load.getResult().getType());
     int64_t bytes = std::max(1u, type.getElementTypeBitWidth() / 8);
-    int64_t v = provableVector(func_, load.getBase(), load.getMap(), dim,
-                               llvm::is_contained(load.getMask(), dim), std::min<int64_t>(16 / bytes, type.getDimSize(dim)));
+    int64_t v = provableVector(func_, load.getBase(), load.getMap(), dim, llvm::is_contained(load.getMask(), dim),
+                               std::min<int64_t>(16 / bytes, type.getDimSize(dim)));
     return v * bytes >= 4;
   }
 
@@ -188,66 +178,90 @@ public:
   LogicalResult run() {
     Location loc = loop_.getLoc();
     int64_t slots = std::max<int64_t>(2, func_.getStages());
+    liftScalars();
+    // What travels by tensor copies: an operand as it lies in memory, or what the first is computed from.
     SmallVector<LoadOp> loads;
+    bool computed = !isBox(dot_.getA());
+    if (computed)
+      loads = boxesBehind(dot_.getA());
+    else
+      loads.push_back(dot_.getA().getDefiningOp<LoadOp>());
+    if (loads.empty() || !isBox(dot_.getB()))
+      return dot_.emitOpError()
+             << "needs operands that are loaded as they stand, the first perhaps computed from such: the plan feeds it by tensor copies";
+    loads.push_back(dot_.getB().getDefiningOp<LoadOp>());
+    // Rings are read by warps themselves where their elements pass through registers.
+    int64_t reader = func_.getUnit() == "wgmma" && !computed ? 128 : 32;
+    OpBuilder setup = OpBuilder::atBlockBegin(&func_.getBlock());
     SmallVector<Value> rings;
     int64_t bytes = 0;
-    OpBuilder setup = OpBuilder::atBlockBegin(&func_.getBlock());
-    for (Value operand : {dot_.getA(), dot_.getB()}) {
-      auto load = operand.getDefiningOp<LoadOp>();
-      bool zero = load && isZeroPadded(load);
-      if (!load || !load.getIndexTiles().empty() || (load.getPadding() && !zero))
-        return dot_.emitOpError() << "needs operands that are loaded as they stand: the plan feeds it by tensor copies";
+    for (LoadOp load : loads) {
       auto type = load.getResult().getType();
       int64_t contiguous = contiguousDim(func_, load.getBase(), load.getMap(), type.getShape());
       if (contiguous < 0)
         return load.emitOpError() << "is contiguous along no index";
-      auto ring = RingType::get(b_.getContext(), type.getShape(), type.getElementType(), slots, contiguous);
-      loads.push_back(load);
-      rings.push_back(RingOp::create(setup, load.getLoc(), ring));
+      rings.push_back(
+          RingOp::create(setup, load.getLoc(), RingType::get(b_.getContext(), type.getShape(), type.getElementType(), slots, contiguous)));
       bytes += type.getNumElements() * type.getElementTypeBitWidth() / 8;
     }
-    Value channel = ChannelOp::create(setup, loc, ChannelType::get(b_.getContext(), slots));
+    Value channel = ChannelOp::create(setup, loc, ChannelType::get(b_.getContext(), slots, reader));
     FailureOr<Value> before = countBefore(loc);
     if (failed(before))
       return failure();
-    b_.setInsertionPoint(dot_);
+    b_.setInsertionPoint(*llvm::min_element(loads, [](LoadOp x, LoadOp y) { return x->isBeforeInBlock(y); }));
     Value number = loop_.getInductionVar();
     if (*before)
       number = arith::AddIOp::create(b_, named("number", loc), *before, number);
     AcquireOp::create(b_, loc, channel, number, bytes);
     for (auto [load, ring] : llvm::zip(loads, rings)) {
-      auto copy = RingCopyOp::create(b_, load.getLoc(), ring, number, load.getBase(), load.getMap(), load.getOffsets(), channel,
-                                     false, load.getMask(), load.getBounds());
+      auto copy = RingCopyOp::create(b_, load.getLoc(), ring, number, load.getBase(), load.getMap(), load.getOffsets(), channel, false,
+                                     load.getMask(), load.getBounds());
       std::string why;
       std::optional<Box> box = findBox(func_, copy, why);
       if (!box)
         return load.emitOpError() << "is not a box: " << why;
       // What every block of a cluster reads, each brings a part of.
       int64_t blocks = func_.getCluster();
-      copy.setRounded(load == loads[0] ? dot_.getARounded() : dot_.getBRounded());
+      bool isB = load == loads.back();
+      copy.setRounded(isB ? dot_.getBRounded() : !computed && dot_.getARounded());
       copy.setMulticast(blocks > 1 && !load.getMap().isFunctionOfDim(func_.getClusterIndex()) && canShareBox(*box, blocks));
     }
     AwaitOp::create(b_, loc, channel, number);
-    auto fed = DotOp::create(b_, dot_.getLoc(), dot_.getResult().getType(), rings[0], rings[1], dot_.getAcc(), dot_.getM(),
-                             dot_.getN(), dot_.getK(), number, dot_.getAUnsigned(), dot_.getBUnsigned(), false, false);
-    // While this product runs the one before has been waited for, and its slot is free.
-    Value waited = DotWaitOp::create(b_, loc, fed.getType(), fed, 1);
-    releaseIf(arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::sgt, loop_.getInductionVar(), constant(0, loc)),
-              arith::SubIOp::create(b_, named("previous", loc), number, constant(1, loc)), channel, loc);
+    Value a = rings.front();
+    if (computed) {
+      for (auto [load, ring] : llvm::zip(ArrayRef(loads).drop_back(), rings)) {
+        LoadOp from = load;
+        from.getResult().replaceAllUsesWith(RingLoadOp::create(b_, from.getLoc(), from.getResult().getType(), ring, number).getResult());
+      }
+      a = dot_.getA();
+    }
+    b_.setInsertionPoint(dot_);
+    auto fed = DotOp::create(b_, dot_.getLoc(), dot_.getResult().getType(), a, rings.back(), dot_.getAcc(), dot_.getM(), dot_.getN(),
+                             dot_.getK(), number, dot_.getAUnsigned(), dot_.getBUnsigned(), false, false);
+    // What of this round the next one is free to run beside: the product where its accumulators are
+    // carried on and its operands lie in slots. Registers are written anew: their product has been waited for.
+    bool overlaps = !computed && !dot_.getAcc().getDefiningOp<arith::ConstantOp>();
+    Value waited = DotWaitOp::create(b_, loc, fed.getType(), fed, overlaps ? 1 : 0);
+    if (overlaps) // the one before has been waited for, and its slot is free
+      releaseIf(arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::sgt, loop_.getInductionVar(), constant(0, loc)),
+                arith::SubIOp::create(b_, named("previous", loc), number, constant(1, loc)), channel, loc);
+    else
+      ReleaseOp::create(b_, loc, channel, number);
+    auto result = llvm::find_if(loop_.getResults(), [&](OpResult r) { return r.getType() == fed.getType(); });
     dot_.replaceAllUsesWith(waited);
     dot_.erase();
     eraseUnused(loop_);
 
     b_.setInsertionPointAfter(loop_);
-    auto result = llvm::find_if(loop_.getYieldedValues(), [&](Value v) { return v == waited; });
-    Value acc = loop_.getResult(result - loop_.getYieldedValues().begin());
-    auto done = DotWaitOp::create(b_, loc, acc.getType(), acc, 0);
+    Value acc = *result;
+    auto done = DotWaitOp::create(b_, loc, acc.getType(), acc, 0); // where the product ends
     acc.replaceAllUsesExcept(done, done);
-    if (*before) { // the last slot too, for the tile that follows
+    if (*before && overlaps) { // the last slot too, for the tile that follows
       Value end = loop_.getUpperBound();
-      releaseIf(arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::sgt, end, constant(0, loc)),
-                arith::SubIOp::create(b_, named("last", loc), arith::AddIOp::create(b_, named("next", loc), *before, end), constant(1, loc)),
-                channel, loc);
+      releaseIf(
+          arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::sgt, end, constant(0, loc)),
+          arith::SubIOp::create(b_, named("last", loc), arith::AddIOp::create(b_, named("next", loc), *before, end), constant(1, loc)),
+          channel, loc);
     }
     return success();
   }
@@ -255,6 +269,39 @@ public:
 private:
   Value constant(int64_t v, Location loc) { return arith::ConstantIndexOp::create(b_, loc, v); }
   Location named(StringRef name, Location loc) { return NameLoc::get(b_.getStringAttr(name), cu::unnamed(loc)); }
+
+  /// Whether a tensor copy can bring an operand as it stands.
+  static bool isBox(Value operand) {
+    auto load = operand.getDefiningOp<LoadOp>();
+    return load && load.getIndexTiles().empty() && (!load.getPadding() || isZeroPadded(load));
+  }
+
+  /// The loads in this loop that an operand is computed from and that have as many points.
+  SmallVector<LoadOp> boxesBehind(Value operand) {
+    SetVector<Operation *> slice;
+    BackwardSliceOptions options;
+    options.filter = [&](Operation *op) { return op->getBlock() == loop_.getBody(); };
+    (void)getBackwardSlice(operand, &slice, options);
+    SmallVector<LoadOp> loads;
+    for (Operation &op : *loop_.getBody())
+      if (auto load = dyn_cast<LoadOp>(op); load && slice.contains(load) && isBox(load) &&
+                                            load.getResult().getType().getShape() == cast<RankedTensorType>(operand.getType()).getShape())
+        loads.push_back(load);
+    return loads;
+  }
+
+  /// Index arithmetic first: whoever fills starts all copies of a round at one place.
+  void liftScalars() {
+    Operation *front = nullptr; // the first that is none
+    for (Operation &op : llvm::make_early_inc_range(loop_.getBody()->without_terminator())) {
+      bool scalar = op.getNumRegions() == 0 && isPure(&op) && llvm::none_of(op.getResultTypes(), llvm::IsaPred<RankedTensorType>) &&
+                    llvm::none_of(op.getOperandTypes(), llvm::IsaPred<RankedTensorType>);
+      if (!scalar)
+        front = front ? front : &op;
+      else if (front)
+        op.moveBefore(front);
+    }
+  }
 
   /// How many tiles the earlier rounds of the loop around this one have put into the
   /// rings, carried by that loop; null when there is none.
@@ -265,22 +312,9 @@ private:
     auto outer = dyn_cast<scf::ForOp>(parent);
     if (!outer || outer->getParentOp() != func_ || outer.getNumResults())
       return loop_.emitOpError() << "stands in a loop whose rounds cannot be counted";
-    Location induction = outer.getInductionVar().getLoc();
-    IRRewriter rewriter(b_);
-    rewriter.setInsertionPoint(outer);
-    Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
-    auto counted = outer.replaceWithAdditionalYields(
-        rewriter, zero, /*replaceInitOperandUsesInLoop=*/false, [&](OpBuilder &b, Location, ArrayRef<BlockArgument> args) {
-          Value next = arith::AddIOp::create(b, named("next", loc), args[0], loop_.getUpperBound());
-          return SmallVector<Value>{next};
-        });
-    if (failed(counted))
-      return failure();
-    auto loop = cast<scf::ForOp>(counted->getOperation());
-    loop.getInductionVar().setLoc(induction);
-    BlockArgument count = loop.getRegionIterArg(0);
-    count.setLoc(NameLoc::get(b_.getStringAttr("filled"), loc));
-    return Value(count);
+    return carryCount(outer, "filled", loc, [&](OpBuilder &b, Value filled) -> Value {
+      return arith::AddIOp::create(b, named("next", loc), filled, loop_.getUpperBound());
+    });
   }
 
   void releaseIf(Value condition, Value number, Value channel, Location loc) {

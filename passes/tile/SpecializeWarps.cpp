@@ -1,7 +1,10 @@
 // tile-specialize-warps: see Passes.td.
 #include "passes/Passes.h"
 
+#include "ir/cu/Cu.h"
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/tile/Carried.h"
 #include "support/Target.h"
 
 using namespace mlir;
@@ -14,13 +17,16 @@ using namespace tile;
 
 namespace {
 
-bool isProducerOp(Operation *op) {
+/// The channel that an op of a producer's part fills slots of; null for other ops.
+Value filledChannel(Operation *op) {
+  if (auto acquire = dyn_cast<AcquireOp>(op))
+    return acquire.getChannel();
   auto copy = dyn_cast<RingCopyOp>(op);
-  return isa<AcquireOp>(op) || (copy && copy.getChannel());
+  return copy ? copy.getChannel() : Value();
 }
 
-bool holdsProducerOp(Operation *op) {
-  return op->walk([](Operation *inner) { return isProducerOp(inner) ? WalkResult::interrupt() : WalkResult::advance(); })
+bool holdsProducerOp(Operation *op, Value channel) {
+  return op->walk([&](Operation *inner) { return filledChannel(inner) == channel ? WalkResult::interrupt() : WalkResult::advance(); })
       .wasInterrupted();
 }
 
@@ -34,13 +40,26 @@ bool isShared(Operation *op) {
          llvm::none_of(op->getOperandTypes(), isTile);
 }
 
-/// Clones the part of `op` that fills rings: loops without their tiles.
-void cloneProducer(OpBuilder &b, Operation *op, IRMapping &mapping) {
+/// Whether what fills the rings of `channel` in `loop` depends on a value that the loop carries.
+bool isNeeded(scf::ForOp loop, Value carried, Value channel) {
+  llvm::SetVector<Operation *> slice;
+  BackwardSliceOptions options;
+  options.inclusive = true;
+  options.filter = [&](Operation *op) { return loop->isProperAncestor(op); };
+  loop.walk([&](Operation *op) {
+    if (filledChannel(op) == channel)
+      (void)getBackwardSlice(op, &slice, options);
+  });
+  return llvm::any_of(slice, [&](Operation *op) { return llvm::is_contained(op->getOperands(), carried); });
+}
+
+/// Clones the part of `op` that fills the rings of `channel`: loops without their tiles.
+void cloneProducer(OpBuilder &b, Operation *op, Value channel, IRMapping &mapping) {
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
     SmallVector<unsigned> kept; // carried values that are no tiles: counters
     SmallVector<Value> inits;
     for (auto [i, init] : llvm::enumerate(loop.getInitArgs()))
-      if (!isTile(init.getType())) {
+      if (!isTile(init.getType()) && isNeeded(loop, loop.getRegionIterArg(i), channel)) {
         kept.push_back(i);
         inits.push_back(mapping.lookupOrDefault(init));
       }
@@ -56,8 +75,8 @@ void cloneProducer(OpBuilder &b, Operation *op, IRMapping &mapping) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(clone.getBody());
     for (Operation &inner : loop.getBody()->without_terminator())
-      if (isProducerOp(&inner) || isShared(&inner) || holdsProducerOp(&inner))
-        cloneProducer(b, &inner, mapping);
+      if (isShared(&inner) || holdsProducerOp(&inner, channel))
+        cloneProducer(b, &inner, channel, mapping);
     SmallVector<Value> yielded;
     for (unsigned i : kept)
       yielded.push_back(mapping.lookupOrDefault(loop.getYieldedValues()[i]));
@@ -72,11 +91,78 @@ void cloneProducer(OpBuilder &b, Operation *op, IRMapping &mapping) {
 }
 
 /// Registers a thread of each role may hold: setmaxnreg takes multiples of 8 from 24
-/// to 240, and a multiprocessor's registers are shared by the launch's warpgroups.
+/// to 240, and what the launch's warpgroups share is what they began with: the even
+/// share of a multiprocessor's registers, rounded down to multiples of 8.
 std::pair<int64_t, int64_t> shareRegisters(FuncOp func, const Target &target) {
-  int64_t producers = func.getProducerWarps() * 32, consumers = func.getWarps() * 32, producer = 56;
-  int64_t left = target.registersPerSm / int64_t(func.getMinBlocks()) - producers * producer;
+  int64_t producers = func.getProducerWarps() * 32, consumers = func.getConsumerWarps() * 32, producer = 56;
+  int64_t threads = producers + consumers, even = target.registersPerSm / int64_t(func.getMinBlocks()) / threads / 8 * 8;
+  int64_t left = even * threads - producers * producer;
   return {producer, std::clamp<int64_t>(left / consumers / 8 * 8, 24, 240)};
+}
+
+/// for tile { A; B }  →  for tile, turn { A; if turn mod teams == team { B } }: A is what the loop
+/// carries on, which every team counts for the tiles of the others too.
+FailureOr<scf::IfOp> takeTurns(scf::ForOp loop, int64_t teams, Value &turn) {
+  Location loc = cu::unnamed(loop.getLoc());
+  if (llvm::any_of(loop.getInitArgs().getTypes(), isTile))
+    return loop.emitOpError() << "carries a tile from one team's turn to the next";
+  FailureOr<Value> count = carryCount(loop, "turn", loc, [&](OpBuilder &b, Value before) -> Value {
+    return arith::AddIOp::create(b, loc, before, arith::ConstantIndexOp::create(b, loc, 1));
+  });
+  if (failed(count))
+    return failure();
+  turn = *count;
+  Block *body = loop.getBody();
+  llvm::SetVector<Operation *> carried;
+  BackwardSliceOptions options;
+  options.inclusive = true;
+  options.filter = [&](Operation *op) { return op->getBlock() == body; };
+  for (Value v : body->getTerminator()->getOperands())
+    if (failed(getBackwardSlice(v, &carried, options)))
+      return failure();
+  for (Operation *op : carried)
+    if (!isShared(op))
+      return op->emitOpError() << "is one team's, and what the others count depends on it";
+  OpBuilder b(body->getTerminator());
+  Operation *last = body->getTerminator()->getPrevNode();
+  Value whose = arith::RemSIOp::create(b, loc, turn, arith::ConstantIndexOp::create(b, loc, teams));
+  Value team = TeamOp::create(b, NameLoc::get(b.getStringAttr("team"), loc), b.getIndexType());
+  Value mine = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, whose, team);
+  auto branch = scf::IfOp::create(b, loc, mine, false);
+  for (Operation &op : llvm::make_early_inc_range(llvm::make_range(body->begin(), std::next(last->getIterator()))))
+    if (!carried.contains(&op))
+      op.moveBefore(branch.thenBlock()->getTerminator());
+  return branch;
+}
+
+/// Lets the teams await slots of each ring that they share in turns: products, then what
+/// epilogues read.
+void orderAwaits(FuncOp func, scf::IfOp branch, Value turn) {
+  OpBuilder setup = OpBuilder::atBlockBegin(&func.getBlock());
+  Location loc = cu::unnamed(branch.getLoc());
+  auto enclose = [&](Operation *first, Operation *last) {
+    Value order = OrderOp::create(setup, loc, OrderType::get(setup.getContext(), func.getPingpong()));
+    OpBuilder b(first);
+    TakeTurnOp::create(b, loc, order, turn);
+    b.setInsertionPointAfter(last);
+    PassTurnOp::create(b, loc, order, turn);
+  };
+  Operation *first = nullptr, *last = nullptr; // of what waits in the branch itself
+  for (Operation &op : llvm::make_early_inc_range(*branch.thenBlock())) {
+    if (isa<AwaitOp>(op))
+      first = first ? first : &op;
+    else if (isa<ReleaseOp>(op))
+      last = &op;
+    else if (op.getNumRegions() && op.walk([](AwaitOp) { return WalkResult::interrupt(); }).wasInterrupted()) {
+      // Between a loop of products and the wait for its last one ptxas takes nothing, or serialises them all.
+      Operation *end = &op;
+      while (isa<DotWaitOp>(end->getNextNode()))
+        end = end->getNextNode();
+      enclose(&op, end);
+    }
+  }
+  if (first)
+    enclose(first, last);
 }
 
 struct TileSpecializeWarpsPass : impl::TileSpecializeWarpsBase<TileSpecializeWarpsPass> {
@@ -90,33 +176,53 @@ struct TileSpecializeWarpsPass : impl::TileSpecializeWarpsBase<TileSpecializeWar
       return signalPassFailure();
     }
     Block &body = func.getBlock();
-    if (!holdsProducerOp(func)) {
+    // Rings that are filled together have a producer of their own: none waits for another's slots.
+    SmallVector<Value> channels;
+    func.walk([&](AcquireOp acquire) {
+      if (!llvm::is_contained(channels, acquire.getChannel()))
+        channels.push_back(acquire.getChannel());
+    });
+    if (channels.empty()) {
       func.emitOpError() << "has producer warps and no ring that they could fill";
+      return signalPassFailure();
+    }
+    if (int64_t(channels.size()) > int64_t(func.getProducerWarps())) {
+      func.emitOpError() << "has " << channels.size() << " sets of rings and " << func.getProducerWarps() << " warps that fill them";
       return signalPassFailure();
     }
     OpBuilder b(&getContext());
     auto [producerRegisters, consumerRegisters] = shareRegisters(func, *target);
     b.setInsertionPointToEnd(&body);
-    auto roles = RolesOp::create(b, func.getLoc(), producerRegisters, consumerRegisters);
-    Block &producer = roles.getProducer().emplaceBlock(), &consumer = roles.getConsumer().emplaceBlock();
+    auto roles = RolesOp::create(b, func.getLoc(), producerRegisters, consumerRegisters, channels.size());
+    Block &consumer = roles.getConsumer().emplaceBlock();
     SmallVector<Operation *> rest;
     for (Operation &op : body)
       if (!isShared(&op) && &op != roles)
         rest.push_back(&op);
-    b.setInsertionPointToStart(&producer);
-    IRMapping mapping;
-    for (Operation *op : rest)
-      if (isProducerOp(op) || holdsProducerOp(op))
-        cloneProducer(b, op, mapping);
+    for (auto [region, channel] : llvm::zip(roles.getProducers(), channels)) {
+      b.setInsertionPointToStart(&region.emplaceBlock());
+      IRMapping mapping;
+      for (Operation *op : rest)
+        if (holdsProducerOp(op, channel))
+          cloneProducer(b, op, channel, mapping);
+    }
     for (Operation *op : rest)
       op->moveBefore(&consumer, consumer.end());
     SmallVector<Operation *> filled;
     consumer.walk([&](Operation *op) {
-      if (isProducerOp(op))
+      if (filledChannel(op))
         filled.push_back(op);
     });
     for (Operation *op : filled)
       op->erase();
+    if (func.getPingpong() > 1)
+      for (auto loop : llvm::to_vector(consumer.getOps<scf::ForOp>())) {
+        Value turn;
+        FailureOr<scf::IfOp> branch = takeTurns(loop, func.getPingpong(), turn);
+        if (failed(branch))
+          return signalPassFailure();
+        orderAwaits(func, *branch, turn);
+      }
   }
 };
 

@@ -15,8 +15,6 @@ using namespace tile;
 
 namespace {
 
-constexpr int64_t kPart = 64; ///< columns: one 128-byte row of 16-bit results
-
 RankedTensorType cut(Type type, int64_t dim, int64_t extent) {
   auto tile = cast<RankedTensorType>(type);
   SmallVector<int64_t> shape(tile.getShape());
@@ -102,37 +100,60 @@ struct TileStageStoresPass : impl::TileStageStoresBase<TileStageStoresPass> {
     });
     if (stores.empty())
       return;
-    // All are contiguous along the product's last column index: they have the same parts.
+    // All are cut along the product's last column index: they have the same parts.
     int64_t parts = partsOf(stores.front()), slots = std::min<int64_t>(2, parts);
     SmallVector<Value> rings;
     OpBuilder setup = OpBuilder::atBlockBegin(&func.getBlock());
-    for (StoreOp store : stores)
-      rings.push_back(RingOp::create(setup, store.getLoc(), ringType(store, slots)));
+    for (StoreOp store : stores) // slots of their own for each team
+      rings.push_back(RingOp::create(setup, store.getLoc(), ringType(store, slots * int64_t(func.getPingpong()))));
     // Part by part, all results of a part together: their common code is computed once.
     OpBuilder b(stores.back());
-    int64_t pending = slots * int64_t(stores.size()) - 1;
     for (int64_t part = 0; part < parts; ++part)
-      for (auto [store, ring] : llvm::zip(stores, rings))
-        storePart(b, store, ring, part, pending);
+      for (auto [n, store, ring] : llvm::enumerate(stores, rings)) {
+        // What may still be read: all but this slot's last contents, which an odd number of parts puts right
+        // before the next tile's first.
+        int64_t pending = part == 0 && parts % slots ? int64_t(n) : slots * int64_t(stores.size()) - 1;
+        storePart(b, store, ring, slots, part, pending);
+      }
     // The last parts are read to the end before the block's shared memory goes.
     b.setInsertionPointToEnd(&func.getBlock());
     BoxDrainOp::create(b, func.getLoc(), 0);
+    Block *block = stores.front()->getBlock();
     for (StoreOp store : stores)
       store.erase();
+    // What only whole results needed.
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
+      if (isOpTriviallyDead(&op))
+        op.erase();
   }
 
   static int64_t contiguousOf(StoreOp store) {
-    return contiguousDim(store->getParentOfType<FuncOp>(), store.getBase(), store.getMap(), cast<RankedTensorType>(store.getValue().getType()).getShape());
+    return contiguousDim(store->getParentOfType<FuncOp>(), store.getBase(), store.getMap(),
+                         cast<RankedTensorType>(store.getValue().getType()).getShape());
   }
+  static DotOp productOf(FuncOp func) {
+    DotOp dot;
+    func.walk([&](DotOp d) { dot = d; });
+    return dot;
+  }
+  /// The dim that results are cut along: registers of every thread run along it.
+  static int64_t cutDim(StoreOp store) { return productOf(store->getParentOfType<FuncOp>()).getN().back(); }
+  static RankedTensorType typeOf(StoreOp store) { return cast<RankedTensorType>(store.getValue().getType()); }
   static int64_t extentOf(StoreOp store) {
-    return std::min(kPart, cast<RankedTensorType>(store.getValue().getType()).getDimSize(contiguousOf(store)));
+    return std::min<int64_t>(store->getParentOfType<FuncOp>().getPart(), typeOf(store).getDimSize(cutDim(store)));
   }
-  static int64_t partsOf(StoreOp store) {
-    return cast<RankedTensorType>(store.getValue().getType()).getDimSize(contiguousOf(store)) / extentOf(store);
-  }
+  static int64_t partsOf(StoreOp store) { return typeOf(store).getDimSize(cutDim(store)) / extentOf(store); }
   static RingType ringType(StoreOp store, int64_t slots) {
-    auto type = cut(store.getValue().getType(), contiguousOf(store), kPart);
+    auto type = cut(store.getValue().getType(), cutDim(store), extentOf(store));
     return RingType::get(store.getContext(), type.getShape(), type.getElementType(), slots, contiguousOf(store));
+  }
+
+  /// The dim of the rows that warpgroups share out.
+  static int64_t sharedDim(DotOp dot) {
+    for (int64_t d : dot.getM())
+      if (dot.getResult().getType().getDimSize(d) > 1)
+        return d;
+    return dot.getM().back();
   }
 
   /// Whether parts of the store are boxes that each thread has registers of.
@@ -144,11 +165,10 @@ struct TileStageStoresPass : impl::TileStageStoresBase<TileStageStoresPass> {
     DotWaitOp wait = findProduct(store.getValue(), seen);
     if (!wait || wait->getBlock() != store->getBlock())
       return false;
-    DotOp dot;
-    func.walk([&](DotOp d) { dot = d; });
-    if (!dot || dot.getN().empty() || dot.getN().back() != dim)
+    DotOp dot = productOf(func);
+    if (!dot || dot.getN().empty() || (dot.getN().back() != dim && dot.getM().back() != dim))
       return false;
-    auto type = cast<RankedTensorType>(store.getValue().getType());
+    RankedTensorType type = typeOf(store);
     // Every thread of a warpgroup has some of each part only when warpgroups share rows.
     auto product = [&](ArrayRef<int64_t> dims) {
       int64_t p = 1;
@@ -156,35 +176,44 @@ struct TileStageStoresPass : impl::TileStageStoresBase<TileStageStoresPass> {
         p *= dot.getResult().getType().getDimSize(d);
       return p;
     };
-    int64_t n = product(dot.getN());
-    if (accumulatorShape(func.getUnit(), product(dot.getM()), n, func.getWarps()).warpN != n)
+    int64_t n = product(dot.getN()), bytes = type.getElementTypeBitWidth() / 8;
+    if (accumulatorShape(func.getUnit(), product(dot.getM()), n, func.getWarps()).warpN != n || bytes == 0 ||
+        type.getDimSize(cutDim(store)) == 1 || type.getDimSize(cutDim(store)) % extentOf(store))
       return false;
-    if (type.getElementTypeBitWidth() < 8)
-      return false;
-    // Warpgroups store their own rows: an even share of the slot's slowest index, in
-    // whole periods of the swizzle.
-    int64_t groups = func.getWarps() / 4, rows = product(dot.getM());
-    auto tiled = [&](int64_t d) { return type.getDimSize(d) > 1; };
-    auto slowest = llvm::find_if(llvm::seq<int64_t>(0, type.getRank()), tiled);
-    auto first = llvm::find_if(dot.getM(), tiled);
-    if (first == dot.getM().end() || *first != *slowest || type.getDimSize(*first) % groups || rows / groups % 8)
-      return false;
+    // Warpgroups store their own rows: whole panels of rows that run along memory, else an even
+    // share of the slot's slowest index, in whole periods of the swizzle.
+    int64_t groups = func.getWarps() / 4, rows = product(dot.getM()), shared = sharedDim(dot);
+    if (shared == dim && groups > 1) {
+      if (type.getDimSize(dim) != rows || rows / groups * bytes % 128)
+        return false;
+    } else if (shared != dim) {
+      auto tiled = [&](int64_t d) { return type.getDimSize(d) > 1; };
+      auto slowest = llvm::find_if(llvm::seq<int64_t>(0, type.getRank()), tiled);
+      if (slowest == llvm::seq<int64_t>(0, type.getRank()).end() || *slowest != shared || type.getDimSize(shared) % groups ||
+          rows / groups % 8)
+        return false;
+    }
     std::string why;
     return findStoreBox(func, store.getBase(), store.getMap(), ringType(store, 2), why).has_value();
   }
 
-  static void storePart(OpBuilder &b, StoreOp store, Value ring, int64_t part, int64_t pending) {
+  static void storePart(OpBuilder &b, StoreOp store, Value ring, int64_t slots, int64_t part, int64_t pending) {
     Location loc = store.getLoc();
-    int64_t dim = contiguousOf(store), extent = extentOf(store);
+    int64_t dim = cutDim(store), extent = extentOf(store);
     PartCloner cloner(b, store->getBlock(), dim, part * extent, extent);
-    Value number = arith::ConstantIndexOp::create(b, loc, part);
+    Value number = arith::ConstantIndexOp::create(b, loc, part % slots);
+    if (store->getParentOfType<FuncOp>().getPingpong() > 1) {
+      Value team = TeamOp::create(b, loc, b.getIndexType());
+      number = arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, team, arith::ConstantIndexOp::create(b, loc, slots)), number);
+    }
     Value value = cloner.clone(store.getValue());
     SmallVector<Value> offsets;
     for (auto [i, o] : llvm::enumerate(store.getOffsets()))
       offsets.push_back(cloner.offset(i, o, loc));
     BoxDrainOp::create(b, loc, pending);
     RingStoreOp::create(b, loc, ring, number, value);
-    BoxStoreOp::create(b, loc, ring, number, store.getBase(), store.getMap(), offsets);
+    BoxStoreOp::create(b, loc, ring, number, store.getBase(), store.getMap(), offsets,
+                       sharedDim(productOf(store->getParentOfType<FuncOp>())));
   }
 };
 

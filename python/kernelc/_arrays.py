@@ -31,6 +31,9 @@ def describe(x, writable):
     if is_torch(x):
         if x.requires_grad:
             x = x.detach()
+        code = _FLOAT8.get(str(x.dtype).rpartition(".")[2])
+        if code:  # DLPack of some versions of PyTorch has no f8
+            return _as_float8(x, code)
         # -1: no synchronisation; the kernel is queued on the stream that the data is on.
         capsule = x.__dlpack__(stream=-1) if x.is_cuda else x.__dlpack__()
     else:
@@ -41,6 +44,17 @@ def describe(x, writable):
             raise ValueError("the array is read-only, but the kernel writes it")
         return head.tensor, (capsule, x)
     return lib.Tensor.from_address(_pointer(capsule, b"dltensor")), (capsule, x)
+
+
+_FLOAT8 = {"float8_e4m3fn": 10, "float8_e5m2": 12}
+
+
+def _as_float8(x, code):
+    import torch
+    tensor, alive = describe(x.view(torch.uint8), False)
+    tensor = lib.Tensor.from_buffer_copy(tensor)
+    tensor.dtype = lib.DType(code, 8, 1)
+    return tensor, alive
 
 
 _KINDS = {"i": 0, "u": 1, "f": 2, "b": 6}

@@ -37,7 +37,7 @@ class Session:
 
     def compile(self, text, file=None, precision=None, schedule=None, **constants):
         """All kernels of a source text. Keywords fix sizes and const parameters;
-        `precision` is a policy: "contract=tf32", or "rel=1e-3" for a tolerance;
+        `precision` is a policy: "contract=tf32", "accumulate=fast", or "rel=1e-3" for a tolerance;
         `schedule` a list of records that replace the cost model's, as dicts or as JSON text:
         [{"kernel": "linear", "launch": "y", "tiles": {"i": 128}, "stages": 6}]."""
         data = text.encode()

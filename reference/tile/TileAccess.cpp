@@ -19,14 +19,19 @@ bool applyBounds(te::BoundsMode mode, const TensorView &t, MutableArrayRef<int64
       if (s < 0 || s >= n)
         return false;
       break;
-    case te::BoundsMode::Edge: s = std::max<int64_t>(0, std::min(s, n - 1)); break;
-    case te::BoundsMode::Wrap: s = floorMod(s, n); break;
+    case te::BoundsMode::Edge:
+      s = std::max<int64_t>(0, std::min(s, n - 1));
+      break;
+    case te::BoundsMode::Wrap:
+      s = floorMod(s, n);
+      break;
     case te::BoundsMode::Reflect: {
       int64_t period = std::max<int64_t>(1, 2 * (n - 1)), folded = floorMod(s, period);
       s = std::max<int64_t>(0, std::min(std::min(folded, period - folded), n - 1));
       break;
     }
-    default: break;
+    default:
+      break;
     }
   }
   return true;
@@ -40,7 +45,8 @@ absl::Status leaves(Operation *op, const TensorView &t, ArrayRef<int64_t> at) {
 } // namespace
 
 absl::StatusOr<TileValue> TileProgram::load(Operation *op, Value base, AffineMap map, OperandRange offsets, OperandRange indexTiles,
-                                            ArrayRef<int64_t> mask, te::BoundsMode bounds, const TileValue *padding, ArrayRef<int64_t> shape) {
+                                            ArrayRef<int64_t> mask, te::BoundsMode bounds, const TileValue *padding,
+                                            ArrayRef<int64_t> shape) {
   const TensorView &t = launch_.tensors[cast<BlockArgument>(base).getArgNumber()];
   TileValue result(shape);
   SmallVector<int64_t> at(shape.size(), 0), start = indices(offsets), dims, subscripts(map.getNumResults());
@@ -68,8 +74,8 @@ absl::StatusOr<TileValue> TileProgram::load(Operation *op, Value base, AffineMap
   return result;
 }
 
-absl::Status TileProgram::store(Operation *op, const TileValue &value, Value base, AffineMap map, OperandRange offsets, ArrayRef<int64_t> mask,
-                                const TileValue *condition) {
+absl::Status TileProgram::store(Operation *op, const TileValue &value, Value base, AffineMap map, OperandRange offsets,
+                                ArrayRef<int64_t> mask, const TileValue *condition) {
   const TensorView &t = launch_.tensors[cast<BlockArgument>(base).getArgNumber()];
   SmallVector<int64_t> at(value.shape.size(), 0), start = indices(offsets), dims(at), subscripts(map.getNumResults());
   size_t flat = 0;
@@ -98,7 +104,8 @@ absl::StatusOr<const TileValue *> TileProgram::slotOf(Operation *op, Value ring,
   auto &slots = rings_[ring].slots;
   auto it = slots.find(slot);
   if (it == slots.end() || it->second.first != number)
-    return absl::FailedPreconditionError(absl::StrCat(whereIs(op), op->getName().getStringRef().str(), " reads number ", number, " of a ring, whose slot holds ",
+    return absl::FailedPreconditionError(absl::StrCat(whereIs(op), op->getName().getStringRef().str(), " reads number ", number,
+                                                      " of a ring, whose slot holds ",
                                                       it == slots.end() ? "nothing" : absl::StrCat("number ", it->second.first)));
   return &it->second.second;
 }
@@ -116,15 +123,16 @@ absl::Status TileProgram::runRings(Operation *op) {
   if (auto store_ = dyn_cast<tile::StoreOp>(op))
     return store(op, value(store_.getValue()), store_.getBase(), store_.getMap(), store_.getOffsets(), store_.getMask(),
                  store_.getCondition() ? &value(store_.getCondition()) : nullptr);
-  if (isa<tile::RingOp, tile::ChannelOp, tile::AsyncCommitOp, tile::AsyncWaitOp, tile::BarrierOp, tile::BoxDrainOp, tile::ReleaseOp>(op))
+  if (isa<tile::RingOp, tile::ChannelOp, tile::OrderOp, tile::TakeTurnOp, tile::PassTurnOp, tile::AsyncCommitOp, tile::AsyncWaitOp,
+          tile::BarrierOp, tile::BoxDrainOp, tile::ReleaseOp>(op))
     return absl::OkStatus();
   if (auto copy = dyn_cast<tile::RingCopyOp>(op)) {
     auto ring = copy.getRing().getType();
     int64_t number = index(copy.getNumber());
     // A tensor copy writes zeros outside the tensor, whatever the bounds say.
     te::BoundsMode bounds = copy.getChannel() ? te::BoundsMode::Pad : copy.getBounds();
-    auto loaded = load(op, copy.getBase(), copy.getMap(), copy.getOffsets(), op->getOperands().take_front(0), copy.getMask(),
-                       bounds, nullptr, ring.getShape());
+    auto loaded = load(op, copy.getBase(), copy.getMap(), copy.getOffsets(), op->getOperands().take_front(0), copy.getMask(), bounds,
+                       nullptr, ring.getShape());
     if (!loaded.ok())
       return loaded.status();
     if (copy.getRounded() && launch_.arithmetic == TileArithmetic::Own)
@@ -137,6 +145,13 @@ absl::Status TileProgram::runRings(Operation *op) {
   }
   if (auto put = dyn_cast<tile::RingStoreOp>(op)) {
     fillSlot(put.getRing(), index(put.getNumber()), value(put.getValue()));
+    return absl::OkStatus();
+  }
+  if (auto take = dyn_cast<tile::RingLoadOp>(op)) {
+    auto box = slotOf(op, take.getRing(), index(take.getNumber()));
+    if (!box.ok())
+      return box.status();
+    values_[take.getResult()] = TileValue(**box);
     return absl::OkStatus();
   }
   if (auto store_ = dyn_cast<tile::BoxStoreOp>(op)) {
@@ -152,8 +167,8 @@ absl::Status TileProgram::runRings(Operation *op) {
     Channel &c = channels_[await.getChannel()];
     int64_t n = index(await.getNumber());
     if (!c.announced.count(n) || c.announced[n] != c.brought[n])
-      return absl::FailedPreconditionError(absl::StrCat(whereIs(op), "number ", n, " is awaited: ", c.announced[n], " bytes are announced and ",
-                                                        c.brought[n], " brought"));
+      return absl::FailedPreconditionError(
+          absl::StrCat(whereIs(op), "number ", n, " is awaited: ", c.announced[n], " bytes are announced and ", c.brought[n], " brought"));
     return absl::OkStatus();
   }
   return unsupported(op);

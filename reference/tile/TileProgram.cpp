@@ -38,7 +38,7 @@ absl::Status TileProgram::runBlock(Block &block) {
 absl::Status TileProgram::runOp(Operation *op) {
   if (isa<scf::ForOp, scf::IfOp, tile::RolesOp>(op))
     return runControl(op);
-  if (isa<tile::ProgramIdOp, tile::BlockIdOp, tile::ClusterRankOp, tile::NumBlocksOp, tile::ApplyOp, tile::IndexOp, tile::InsideOp, tile::SplatOp,
+  if (isa<tile::ProgramIdOp, tile::BlockIdOp, tile::ClusterRankOp, tile::TeamOp, tile::NumBlocksOp, tile::ApplyOp, tile::IndexOp, tile::InsideOp, tile::SplatOp,
           tile::BroadcastOp, tile::SliceOp, tile::ConvertLayoutOp, tile::DotWaitOp, arith::ConstantOp>(op))
     return runShape(op);
   if (auto reduce = dyn_cast<tile::ReduceOp>(op))
@@ -86,9 +86,13 @@ absl::Status TileProgram::runControl(Operation *op) {
   }
   auto roles = cast<tile::RolesOp>(op);
   inRoles_ = true;
-  if (absl::Status s = runBlock(roles.getProducer().front()); !s.ok())
-    return s;
-  return runBlock(roles.getConsumer().front());
+  for (Region &producer : roles.getProducers())
+    if (absl::Status s = runBlock(producer.front()); !s.ok())
+      return s;
+  for (team_ = 0; team_ < int64_t(launch_.func.getPingpong()); ++team_)
+    if (absl::Status s = runBlock(roles.getConsumer().front()); !s.ok())
+      return s;
+  return absl::OkStatus();
 }
 
 absl::Status TileProgram::runElementwise(Operation *op) {
@@ -137,6 +141,8 @@ absl::Status TileProgram::runShape(Operation *op) {
     return scalar(block_);
   if (isa<tile::ClusterRankOp>(op))
     return scalar(block_ % cluster);
+  if (isa<tile::TeamOp>(op))
+    return scalar(team_);
   if (isa<tile::NumBlocksOp>(op))
     return scalar(launch_.numBlocks);
   if (auto apply = dyn_cast<tile::ApplyOp>(op))

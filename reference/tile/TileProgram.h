@@ -68,6 +68,7 @@ private:
 
   TileLaunch &launch_;
   int64_t block_;
+  int64_t team_ = 0; ///< of the consumer
   bool inRoles_ = false;
   llvm::DenseMap<mlir::Value, TileValue> values_;
   llvm::DenseMap<mlir::Value, Ring> rings_;

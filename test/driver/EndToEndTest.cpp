@@ -223,6 +223,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Example{"layernorm", "layer_norm", {{"M", 5}, {"N", 70}}},
                     Example{"linear", "linear", {{"M", 40}, {"N", 50}, {"K", 72}}},
                     Example{"linear_gelu", "linear_gelu", {{"M", 40}, {"N", 48}, {"K", 72}}},
+                    Example{"linear_residual", "linear_residual", {{"M", 40}, {"N", 48}, {"K", 72}}},
                     Example{"logsumexp", "row_logsumexp", {{"M", 5}, {"N", 70}}},
                     Example{"matmul_i8", "matmul_i8", {{"M", 40}, {"N", 50}, {"K", 72}}},
                     Example{"matmul_i8", "matmul_i8_nn", {{"M", 40}, {"N", 48}, {"K", 72}}},

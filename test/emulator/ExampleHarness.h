@@ -188,8 +188,10 @@ pickArguments(const CompiledExample &e, unsigned seed, int count) {
     for (const SizeRecipe &r : e.kernel.sizes) {
       size_t choices = e.kernel.sizes.size() > 3 ? 9 : std::size(extents);
       sizes.push_back(r.constant ? *r.constant : extents[random() % choices]);
-      if (attempt % 2 && !r.constant) // guards ask for multiples of 16 bytes
-        sizes.back() = (sizes.back() + 7) / 8 * 8;
+      // Guards ask for multiples of 16 bytes; where nothing else is legal, requirements for more.
+      int64_t multiple = attempt % 2 == 0 ? 1 : attempt > 2500 && random() % 2 ? 128 : 8;
+      if (!r.constant)
+        sizes.back() = (sizes.back() + multiple - 1) / multiple * multiple;
       work *= double(sizes.back());
       a->sizes += r.name + "=" + std::to_string(sizes.back()) + " ";
     }

@@ -8,6 +8,8 @@ std::vector<HelperCaseMaker> allHelperCases() {
   addCopyCases(cases);
   addMatrixCases(cases);
   addBarrierCases(cases);
+  addClusterCases(cases);
+  addAtomicCases(cases);
   addTmaCases(cases);
   addWgmmaCases(cases);
   return cases;

@@ -10,6 +10,8 @@ void addScalarCases(std::vector<HelperCaseMaker> &cases);  ///< conversions, rou
 void addCopyCases(std::vector<HelperCaseMaker> &cases);    ///< shared memory, cp.async
 void addMatrixCases(std::vector<HelperCaseMaker> &cases);  ///< ldmatrix, stmatrix, mma.sync
 void addBarrierCases(std::vector<HelperCaseMaker> &cases); ///< barriers, mbarriers, clusters, registers
+void addClusterCases(std::vector<HelperCaseMaker> &cases); ///< shared memory of other blocks
+void addAtomicCases(std::vector<HelperCaseMaker> &cases);  ///< atomics on global memory
 void addTmaCases(std::vector<HelperCaseMaker> &cases);     ///< tensor copies
 void addWgmmaCases(std::vector<HelperCaseMaker> &cases);   ///< descriptors, wgmma of every shape
 

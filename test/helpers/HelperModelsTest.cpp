@@ -70,30 +70,45 @@ TEST(HelperCompleteness, EverySpellingHasACase) {
   EXPECT_THAT(missing, testing::IsEmpty()) << "add their cases to test/helpers/*Cases.cpp";
 }
 
+/// What the text of a wgmma helper depends on besides its N and the names of its types.
+std::string wgmmaForm(const std::string &name, const std::string &text) {
+  bool integer = text.find("s32.") != std::string::npos;
+  return std::string(name.find("_rs_") != std::string::npos ? "A in registers, " : "") +
+         (integer ? "integer, " : "") + std::to_string(std::count(name.begin(), name.end(), ',')) +
+         " orders";
+}
+
 TEST(HelperCompleteness, EveryGeneratedWgmmaHasACase) {
   std::set<std::string> covered = coveredSpellings();
+  std::set<std::pair<std::string, int>> formsCovered, forms;
   std::vector<std::string> missing;
   size_t shapes = 0;
-  auto check = [&](const std::string &name) {
-    if (!codegen::wgmmaHelperText(name))
+  auto check = [&](const std::string &name, int n) {
+    auto text = codegen::wgmmaHelperText(name);
+    if (!text)
       return;
     shapes++;
-    if (!covered.count(name))
+    std::pair<std::string, int> form{wgmmaForm(name, *text), n};
+    forms.insert(form);
+    if (covered.count(name))
+      formsCovered.insert(form);
+    else if (n == 8 || n == 64 || n == 256) // of each helper
       missing.push_back(name);
   };
   // Every spelling that may be a template of shapes, with one to three numbers.
   for (const codegen::HelperSpelling &s : codegen::helperSpellings())
     for (int n = 8; n <= 256; n += 8) {
       std::string name = s.name + "<" + std::to_string(n);
-      check(name + ">");
+      check(name + ">", n);
       for (const char *b : {", 0", ", 1"}) {
-        check(name + b + ">");
+        check(name + b + ">", n);
         for (const char *c : {", 0", ", 1"})
-          check(name + b + c + ">");
+          check(name + b + c + ">", n);
       }
     }
   EXPECT_THAT(missing, testing::IsEmpty()) << "add a row to kFamilies of test/helpers/WgmmaCases.cpp";
-  EXPECT_GE(shapes, 256u);
+  EXPECT_EQ(forms, formsCovered) << "a family of each form has to run every N";
+  EXPECT_GE(shapes, 800u);
 }
 
 TEST(HelperCompleteness, NamesAreUnique) {

@@ -31,7 +31,8 @@ void addFragments(std::vector<HelperCaseMaker> &cases) {
           .input("image", image)
           .input("rows", rows)
           .output("registers", registers)
-          .launch("load", 32, fill(R"(
+          .launch("load", 32,
+                  fill(R"(
   unsigned short *s = (unsigned short *)kc_shared();
   int t = threadIdx.x;
   for (int i = 0; i < 8; i++) s[8 * t + i] = image[8 * t + i];
@@ -39,39 +40,48 @@ void addFragments(std::vector<HelperCaseMaker> &cases) {
   unsigned r[4];
   $f$(r, s + 8 * rows[t]);
   for (int i = 0; i < 4; i++) registers[4 * t + i] = r[i];)",
-                                   {{"f", "kc_" + name}}),
+                       {{"f", "kc_" + name}}),
                   512)
           .build();
     };
     cases.push_back(maker);
   }
-  HelperCaseMaker store{"stmatrix_x4", 90, 90, {"kc_stmatrix_x4", "kc_shared"}, nullptr};
-  store.make = [=] {
-    auto registers = randomBits<uint32_t>(128, 51);
-    std::vector<int32_t> rows(32);
-    std::vector<uint16_t> image(256);
-    for (int l = 0; l < 32; l++)
-      rows[size_t(l)] = (l * 7 + 3) % 32;
-    for (int l = 0; l < 32; l++)
-      for (int m = 0; m < 4; m++)
-        for (int h = 0; h < 2; h++)
-          image[size_t(8 * rows[size_t(8 * m + l / 4)] + 2 * (l % 4) + h)] = uint16_t(registers[size_t(4 * l + m)] >> 16 * h);
-    return CaseBuilder(store)
-        .input("registers", registers)
-        .input("rows", rows)
-        .output("image", image)
-        .launch("store", 32, R"(
+  for (bool transposed : {false, true}) {
+    std::string name = transposed ? "stmatrix_x4_trans" : "stmatrix_x4";
+    HelperCaseMaker store{name, 90, 90, {"kc_" + name, "kc_shared"}, nullptr};
+    store.make = [=] {
+      auto registers = randomBits<uint32_t>(128, 51);
+      std::vector<int32_t> rows(32);
+      std::vector<uint16_t> image(256);
+      for (int l = 0; l < 32; l++)
+        rows[size_t(l)] = (l * 7 + 3) % 32;
+      for (int l = 0; l < 32; l++)
+        for (int m = 0; m < 4; m++)
+          for (int h = 0; h < 2; h++) {
+            int row = l / 4, column = 2 * (l % 4) + h;
+            if (transposed)
+              std::swap(row, column);
+            image[size_t(8 * rows[size_t(8 * m + row)] + column)] = uint16_t(registers[size_t(4 * l + m)] >> 16 * h);
+          }
+      return CaseBuilder(store)
+          .input("registers", registers)
+          .input("rows", rows)
+          .output("image", image)
+          .launch("store", 32,
+                  fill(R"(
   unsigned short *s = (unsigned short *)kc_shared();
   int t = threadIdx.x;
   unsigned r[4];
   for (int i = 0; i < 4; i++) r[i] = registers[4 * t + i];
-  kc_stmatrix_x4(s + 8 * rows[t], r);
+  $f$(s + 8 * rows[t], r);
   __syncwarp();
   for (int i = 0; i < 8; i++) image[8 * t + i] = s[8 * t + i];)",
-                512)
-        .build();
-  };
-  cases.push_back(store);
+                       {{"f", "kc_" + name}}),
+                  512)
+          .build();
+    };
+    cases.push_back(store);
+  }
 }
 
 /// A product m16n8k: types of A and B, K, spelling.
@@ -104,7 +114,8 @@ HelperCase makeMma(const HelperCaseMaker &maker, const Mma &mma, Inputs inputs) 
         b[size_t(column * 8 + l / 4)] = value;
         fragmentsB[size_t(l * halves + h)] |= bits << shift;
       }
-  std::string body = fill(R"(
+  std::string body =
+      fill(R"(
   int t = threadIdx.x;
   unsigned ra[$na$], rb[$nb$];
   $T$ d[4];
@@ -113,7 +124,7 @@ HelperCase makeMma(const HelperCaseMaker &maker, const Mma &mma, Inputs inputs) 
   for (int i = 0; i < 4; i++) d[i] = c[4 * t + i];
   $f$(d, ra, rb);
   for (int i = 0; i < 4; i++) out[4 * t + i] = d[i];)",
-                          {{"na", std::to_string(registers)}, {"nb", std::to_string(halves)}, {"T", integer ? "int" : "float"}, {"f", mma.helper}});
+           {{"na", std::to_string(registers)}, {"nb", std::to_string(halves)}, {"T", integer ? "int" : "float"}, {"f", mma.helper}});
   CaseBuilder builder(maker);
   builder.input("a", fragmentsA).input("b", fragmentsB);
   auto place = [](int l, int i) { return std::pair(l / 4 + 8 * (i >> 1), 2 * (l % 4) + (i & 1)); };
@@ -145,15 +156,22 @@ HelperCase makeMma(const HelperCaseMaker &maker, const Mma &mma, Inputs inputs) 
 
 void addMatrixCases(std::vector<HelperCaseMaker> &cases) {
   addFragments(cases);
-  for (const Mma &mma : {Mma{"kc_mma_m16n8k16_bf16", 80, Narrow::Bf16, Narrow::Bf16, 16}, Mma{"kc_mma_m16n8k16_f16", 75, Narrow::F16, Narrow::F16, 16},
-                         Mma{"kc_mma_m16n8k16_f16", 80, Narrow::F16, Narrow::F16, 16}, Mma{"kc_mma_m16n8k8_tf32", 80, Narrow::Tf32, Narrow::Tf32, 8},
-                         Mma{"kc_mma_m16n8k32_s8", 80, Narrow::S8, Narrow::S8, 32}, Mma{"kc_mma_m16n8k32_u8", 80, Narrow::U8, Narrow::U8, 32},
-                         Mma{"kc_mma_m16n8k32_s8u8", 80, Narrow::S8, Narrow::U8, 32}, Mma{"kc_mma_m16n8k32_u8s8", 80, Narrow::U8, Narrow::S8, 32}})
+  for (const Mma &mma :
+       {Mma{"kc_mma_m16n8k16_bf16", 80, Narrow::Bf16, Narrow::Bf16, 16}, Mma{"kc_mma_m16n8k16_f16", 75, Narrow::F16, Narrow::F16, 16},
+        Mma{"kc_mma_m16n8k16_f16", 80, Narrow::F16, Narrow::F16, 16}, Mma{"kc_mma_m16n8k8_tf32", 80, Narrow::Tf32, Narrow::Tf32, 8},
+        Mma{"kc_mma_m16n8k32_s8", 80, Narrow::S8, Narrow::S8, 32}, Mma{"kc_mma_m16n8k32_u8", 80, Narrow::U8, Narrow::U8, 32},
+        Mma{"kc_mma_m16n8k32_s8u8", 80, Narrow::S8, Narrow::U8, 32}, Mma{"kc_mma_m16n8k32_u8s8", 80, Narrow::U8, Narrow::S8, 32},
+        Mma{"kc_mma_m16n8k32_e4m3", 89, Narrow::E4M3, Narrow::E4M3, 32}, Mma{"kc_mma_m16n8k32_e5m2", 89, Narrow::E5M2, Narrow::E5M2, 32},
+        Mma{"kc_mma_m16n8k32_e4m3e5m2", 89, Narrow::E4M3, Narrow::E5M2, 32},
+        Mma{"kc_mma_m16n8k32_e5m2e4m3", 89, Narrow::E5M2, Narrow::E4M3, 32}})
     for (Inputs inputs : {Inputs::Exact, Inputs::Random}) {
       if (inputs == Inputs::Random && isInteger(mma.a))
         continue; // exact on every input
       HelperCaseMaker maker{mma.helper.substr(3) + "_" + std::to_string(mma.generation) + (inputs == Inputs::Exact ? "_exact" : "_random"),
-                            mma.generation, mma.generation, {mma.helper}, nullptr};
+                            mma.generation,
+                            mma.generation,
+                            {mma.helper},
+                            nullptr};
       maker.make = [=] { return makeMma(maker, mma, inputs); };
       cases.push_back(maker);
     }

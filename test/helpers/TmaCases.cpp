@@ -9,6 +9,9 @@ namespace {
 
 const ElementType kTypes[] = {ElementType::bf16, ElementType::f32, ElementType::u8, ElementType::f64, ElementType::i16, ElementType::f16};
 
+const ElementType kSummed[] = {ElementType::f32, ElementType::bf16, ElementType::f16,
+                               ElementType::i32};
+
 int64_t roundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 /// A tensor of bytes with a map over it, and boxes at `origins`, innermost first.
@@ -260,6 +263,114 @@ void addStore(std::vector<HelperCaseMaker> &cases, int rank, int swizzle) {
   cases.push_back(maker);
 }
 
+/// Two threads add the same four boxes each; a box over the edge adds what is inside.
+void addSum(std::vector<HelperCaseMaker> &cases, int rank, ElementType type) {
+  std::string dims = std::to_string(rank) + "d";
+  HelperCaseMaker maker{"tma_reduce_add_" + dims + "_" + std::string(elementTypeName(type)),
+                        90,
+                        90,
+                        {"kc_tma_reduce_add_" + dims, "kc_tensor_map", "kc_tma_commit",
+                         "kc_tma_wait", "kc_fence_proxy_async", "kc_shared"},
+                        nullptr};
+  maker.make = [=] {
+    Window w = makeWindow(rank, 32, false, type);
+    const size_t box = size_t(w.boxBytes()), bytes = size_t(w.element);
+    auto encode = [&](float v) {
+      uint32_t bits = 0;
+      if (type == ElementType::f32)
+        std::memcpy(&bits, &v, 4);
+      else
+        bits = type == ElementType::i32    ? uint32_t(int32_t(v))
+               : type == ElementType::bf16 ? toBF16(v)
+                                           : toF16(v);
+      return bits;
+    };
+    auto bytesOf = [&](const std::vector<float> &values) {
+      std::vector<uint8_t> all(values.size() * bytes);
+      for (size_t i = 0; i < values.size(); i++) {
+        uint32_t bits = encode(values[i]);
+        std::memcpy(&all[i * bytes], &bits, bytes);
+      }
+      return all;
+    };
+    auto start = smallIntegers(size_t(w.tensorBytes()) / bytes, 150u + unsigned(rank)), sum = start;
+    auto x = smallIntegers(4 * box / bytes, 151u + unsigned(rank));
+    for (size_t b = 0; b < 4; b++)
+      w.eachByte(b, [&](int64_t from, int64_t to) {
+        if (to >= 0 && to % int64_t(bytes) == 0)
+          sum[size_t(to) / bytes] += 2 * x[(b * box + size_t(from)) / bytes];
+      });
+    return CaseBuilder(maker)
+        .input("x", bytesOf(x))
+        .input("at", flatOrigins(w))
+        .inout("y", bytesOf(start), bytesOf(sum))
+        .launch("sum", 128,
+                fill(R"(
+  unsigned char *smem = kc_shared();
+  for (int i = threadIdx.x; i < 4 * $box$; i += 128) smem[i / $box$ * $slot$ + i % $box$] = x[i];
+  kc_fence_proxy_async();
+  __syncthreads();
+  if (threadIdx.x % 64 == 0) {
+    for (int b = 0; b < 4; b++)
+      kc_tma_reduce_add_$rank$d(&m0, smem + b * $slot$$at$);
+    kc_tma_commit();
+    kc_tma_wait<0>();
+  })",
+                     {{"slot", std::to_string(w.slotBytes())},
+                      {"box", std::to_string(box)},
+                      {"rank", std::to_string(rank)},
+                      {"at", coordinates(rank)}}),
+                4 * w.slotBytes(), 1, 1, {w.map(2)})
+        .build();
+  };
+  cases.push_back(maker);
+}
+
+/// What is brought into L2 shows nowhere: these run, and do no harm.
+void addPrefetches(std::vector<HelperCaseMaker> &cases) {
+  for (int rank = 1; rank <= 5; rank++) {
+    std::string dims = std::to_string(rank) + "d";
+    HelperCaseMaker maker{"tma_prefetch_" + dims,
+                          90,
+                          90,
+                          {"kc_tma_prefetch_" + dims, "kc_prefetch_tensor_map", "kc_tensor_map"},
+                          nullptr};
+    maker.make = [=] {
+      Window w = makeWindow(rank, 64, false, kTypes[rank % 6]);
+      auto x = randomBits<uint8_t>(size_t(w.tensorBytes()), 160u + unsigned(rank));
+      return CaseBuilder(maker)
+          .input("x", x)
+          .input("at", flatOrigins(w))
+          .output("y", x)
+          .launch("prefetch", 128,
+                  fill(R"(
+  if (threadIdx.x == 0) {
+    kc_prefetch_tensor_map(&m0);
+    for (int b = 0; b < 4; b++) kc_tma_prefetch_$rank$d(&m0$at$);
+  }
+  for (int i = threadIdx.x; i < $bytes$; i += 128) y[i] = x[i];)",
+                       {{"rank", std::to_string(rank)},
+                        {"at", coordinates(rank)},
+                        {"bytes", std::to_string(x.size())}}),
+                  0, 1, 1, {w.map(0)})
+          .build();
+    };
+    cases.push_back(maker);
+  }
+  HelperCaseMaker bulk{"prefetch_bulk", 90, 90, {"kc_prefetch_bulk"}, nullptr};
+  bulk.make = [=] {
+    auto x = randomBits<uint32_t>(1024, 170);
+    return CaseBuilder(bulk)
+        .input("x", x)
+        .output("y", x)
+        .launch("prefetch", 128, R"(
+  if (threadIdx.x == 0) kc_prefetch_bulk(x + 512, 2048);
+  for (int i = threadIdx.x; i < 1024; i += 128) y[i] = x[i];)")
+        .build();
+  };
+  cases.push_back(bulk);
+}
+
 } // namespace
 
 void addTmaCases(std::vector<HelperCaseMaker> &cases) {
@@ -269,11 +380,13 @@ void addTmaCases(std::vector<HelperCaseMaker> &cases) {
       addStore(cases, rank, swizzle);
     }
     addMulticast(cases, rank);
+    addSum(cases, rank, kSummed[rank % 4]);
     if (rank > 1) {
       addLoad(cases, rank, 64, Load::Strided);
       addLoad(cases, rank, 128, Load::RoundedToTf32);
     }
   }
+  addPrefetches(cases);
 }
 
 } // namespace kernelc::helpers

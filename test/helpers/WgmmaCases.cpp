@@ -1,6 +1,6 @@
-// Matrix descriptors, and wgmma of every type, shape, operand order and swizzle.
-// Operands are laid into shared memory by the host, as the PTX manual's canonical
-// layouts say; two steps along K, the second by kc_desc_advance.
+// Matrix descriptors, and wgmma of every type, shape, operand order and swizzle, with A
+// in shared memory or in registers. Operands are laid out by the host, as the PTX
+// manual's canonical layouts say; two steps along K, the second by kc_desc_advance.
 #include "codegen/WgmmaHelper.h"
 #include "test/helpers/Cases.h"
 #include "test/helpers/Narrow.h"
@@ -9,27 +9,36 @@ namespace kernelc::helpers {
 namespace {
 
 /// A kind of wgmma: kc_wgmma_NAME<N, TransposeA, TransposeB>, or kc_wgmma_NAME<N>
-/// where both operands must run along K. A new type is a new row.
+/// where both operands must run along K; kc_wgmma_rs_NAME<N, TransposeB> and
+/// kc_wgmma_rs_NAME<N> with A in registers. A new type is a new row.
 struct Family {
   const char *name;
-  Narrow type;
+  Narrow a, b;
   bool transposes;
+  /// Runs every N; a few do for other families whose text differs in the types' names only.
+  bool everyN = false;
 };
-const Family kFamilies[] = {{"bf16", Narrow::Bf16, true}, {"f16", Narrow::F16, true}, {"tf32", Narrow::Tf32, false},
-                            {"s8", Narrow::S8, false},   {"u8", Narrow::U8, false}};
-
-std::string helperName(const Family &f, int n, int ta, int tb) {
-  std::string name = std::string("kc_wgmma_") + f.name + "<" + std::to_string(n);
-  return f.transposes ? name + ", " + std::to_string(ta) + ", " + std::to_string(tb) + ">" : name + ">";
-}
+const Family kFamilies[] = {{"bf16", Narrow::Bf16, Narrow::Bf16, true, true},
+                            {"f16", Narrow::F16, Narrow::F16, true},
+                            {"tf32", Narrow::Tf32, Narrow::Tf32, false, true},
+                            {"s8", Narrow::S8, Narrow::S8, false, true},
+                            {"u8", Narrow::U8, Narrow::U8, false},
+                            {"s8u8", Narrow::S8, Narrow::U8, false},
+                            {"u8s8", Narrow::U8, Narrow::S8, false},
+                            {"e4m3", Narrow::E4M3, Narrow::E4M3, false},
+                            {"e5m2", Narrow::E5M2, Narrow::E5M2, false},
+                            {"e4m3e5m2", Narrow::E4M3, Narrow::E5M2, false},
+                            {"e5m2e4m3", Narrow::E5M2, Narrow::E4M3, false}};
 
 /// What keeps the accumulators in their registers until the products are waited for.
-const char *holdName(const Family &f) { return isInteger(f.type) ? "kc_wgmma_hold_int" : "kc_wgmma_hold"; }
+const char *holdName(const Family &f) {
+  return isInteger(f.a) ? "kc_wgmma_hold_int" : "kc_wgmma_hold";
+}
 
 /// Where the elements of one operand lie in its region, and its descriptor's fields.
 struct OperandLayout {
   int rows, element, swizzle;
-  bool alongRows; ///< MN-major
+  bool alongRows;                            ///< MN-major
   int depth() const { return 64 / element; } ///< K of both steps
 
   int offset(int mn, int k) const {
@@ -58,33 +67,69 @@ struct OperandLayout {
 
 struct Product {
   Family family;
+  bool inRegisters; ///< A
   int ta, tb, swizzle;
   std::vector<int> columns; ///< the N to run
   bool exact;
+
+  std::string helper(int n) const {
+    std::string name = std::string(inRegisters ? "kc_wgmma_rs_" : "kc_wgmma_") + family.name + "<" +
+                       std::to_string(n);
+    if (family.transposes && !inRegisters)
+      name += ", " + std::to_string(ta);
+    return family.transposes ? name + ", " + std::to_string(tb) + ">" : name + ">";
+  }
+  std::string name() const {
+    std::string order =
+        family.transposes ? "_" + std::string(ta ? "t" : "n") + (tb ? "t" : "n") : "";
+    return std::string(inRegisters ? "wgmma_rs_" : "wgmma_") + family.name + order + "_swizzle" +
+           std::to_string(swizzle) + (exact ? columns.size() > 8 ? "_every_n" : "" : "_random");
+  }
 };
+
+/// Registers of A, [step][register][thread]: rows l / 4 and 8 below; k runs along the four
+/// lanes of a row, then from the first two registers to the others (PTX ISA).
+std::vector<uint32_t> fragmentsOf(const std::vector<uint32_t> &bits, int depth, int element) {
+  std::vector<uint32_t> registers(2 * 4 * 128);
+  const int per = 4 / element;
+  for (int step = 0; step < 2; step++)
+    for (int r = 0; r < 4; r++)
+      for (int t = 0; t < 128; t++)
+        for (int i = 0; i < per; i++) {
+          int row = t / 32 * 16 + t % 32 / 4 + r % 2 * 8,
+              k = step * depth / 2 + r / 2 * 4 * per + t % 4 * per + i;
+          registers[size_t((step * 4 + r) * 128 + t)] |= bits[size_t(row * depth + k)]
+                                                         << 32 / per * i;
+        }
+  return registers;
+}
 
 const int kRegionA = 16384, kRegionB = 32768, kMostColumns = 256;
 
 HelperCase makeProduct(const HelperCaseMaker &maker, const Product &p) {
-  const int element = narrowBytes(p.family.type);
+  const int element = narrowBytes(p.family.a);
   const OperandLayout a{64, element, p.swizzle, p.ta != 0}, b{kMostColumns, element, p.swizzle, p.tb != 0};
   const int depth = a.depth();
   auto image = randomBits<uint8_t>(kRegionA + kRegionB, 120);
-  auto fillOperand = [&](const OperandLayout &layout, int base, unsigned seed) {
-    NarrowSource source(p.family.type, p.exact, seed);
+  std::vector<uint32_t> bitsOfA;
+  auto fillOperand = [&](const OperandLayout &layout, Narrow type, int base, unsigned seed) {
+    NarrowSource source(type, p.exact, seed);
     std::vector<double> values(size_t(layout.rows * depth));
     for (int r = 0; r < layout.rows; r++)
       for (int k = 0; k < depth; k++) {
         auto [bits, value] = source.next();
         values[size_t(r * depth + k)] = value;
-        std::memcpy(&image[size_t(base + layout.offset(r, k))], &bits, size_t(element));
+        if (base == 0)
+          bitsOfA.push_back(bits);
+        if (base || !p.inRegisters)
+          std::memcpy(&image[size_t(base + layout.offset(r, k))], &bits, size_t(element));
       }
     return values;
   };
-  auto left = fillOperand(a, 0, 121), right = fillOperand(b, kRegionA, 122);
+  auto left = fillOperand(a, p.family.a, 0, 121), right = fillOperand(b, p.family.b, kRegionA, 122);
 
   const size_t most = kMostColumns / 2 * 128; // accumulators of a warpgroup
-  bool integer = isInteger(p.family.type);
+  bool integer = isInteger(p.family.a);
   auto start = p.exact ? smallIntegers(most, 123) : uniform(most, 123);
   auto startBits = randomBits<int32_t>(most, 123);
   std::vector<float> out;
@@ -96,7 +141,7 @@ HelperCase makeProduct(const HelperCaseMaker &maker, const Product &p) {
     for (size_t e = 0; e < size_t(n / 2) * 128; e++) {
       int i = int(e / 128), t = int(e % 128);
       size_t row = size_t(t / 32 * 16 + t % 32 / 4 + 8 * (i >> 1 & 1)), column = size_t(i / 4 * 8 + 2 * (t % 4) + (i & 1));
-      DotProduct dot(keeps(n) && !integer ? start[e] : 0.0, p.family.type);
+      DotProduct dot(keeps(n) && !integer ? start[e] : 0.0, p.family.a);
       uint32_t sum = keeps(n) ? uint32_t(startBits[e]) : 0;
       for (size_t k = 0; k < size_t(depth); k++) {
         double x = left[row * size_t(depth) + k], y = right[column * size_t(depth) + k];
@@ -109,6 +154,8 @@ HelperCase makeProduct(const HelperCaseMaker &maker, const Product &p) {
     }
   CaseBuilder builder(maker);
   builder.input("image", image);
+  if (p.inRegisters)
+    builder.input("a", fragmentsOf(bitsOfA, depth, element));
   if (integer)
     builder.input("start", startBits).output("out", outBits);
   else
@@ -116,7 +163,9 @@ HelperCase makeProduct(const HelperCaseMaker &maker, const Product &p) {
 
   size_t offset = 0;
   for (int n : p.columns) {
-    builder.launch("n" + std::to_string(n), 128, fill(R"(
+    builder.launch(
+        "n" + std::to_string(n), 128,
+        fill(R"(
   unsigned char *smem = kc_shared();
   int t = threadIdx.x;
   for (int i = t; i < $bytes$ / 16; i += 128) ((uint4 *)smem)[i] = ((const uint4 *)image)[i];
@@ -125,45 +174,55 @@ HelperCase makeProduct(const HelperCaseMaker &maker, const Product &p) {
   $T$ d[$half$];
 #pragma unroll
   for (int i = 0; i < $half$; i++) d[i] = start[128 * i + t];
-  unsigned long long a = kc_smem_desc(smem, $leadingA$, $strideA$, $swizzle$);
+$operandA$
   unsigned long long b = kc_smem_desc(smem + $regionA$, $leadingB$, $strideB$, $swizzle$);
   kc_wgmma_fence();
-  $f$(d, a, b, $keep$);
-  $f$(d, kc_desc_advance(a, $advanceA$), kc_desc_advance(b, $advanceB$), 1);
+  $f$(d, $firstA$, b, $keep$);
+  $f$(d, $secondA$, kc_desc_advance(b, $advanceB$), 1);
   kc_wgmma_commit();
   kc_wgmma_wait<0>();$hold$
 #pragma unroll
   for (int i = 0; i < $half$; i++) out[$offset$ + 128 * i + t] = d[i];)",
-                                                     {{"bytes", std::to_string(kRegionA + kRegionB)},
-                                                      {"T", integer ? "int" : "float"},
-                                                      {"half", std::to_string(n / 2)},
-                                                      {"swizzle", std::to_string(p.swizzle)},
-                                                      {"regionA", std::to_string(kRegionA)},
-                                                      {"leadingA", std::to_string(a.leading())},
-                                                      {"leadingB", std::to_string(b.leading())},
-                                                      {"strideA", std::to_string(a.stride())},
-                                                      {"strideB", std::to_string(b.stride())},
-                                                      {"advanceA", std::to_string(a.advance())},
-                                                      {"advanceB", std::to_string(b.advance())},
-                                                      {"f", helperName(p.family, n, p.ta, p.tb)},
-                                                      {"keep", keeps(n) ? "1" : "0"},
-                                                      {"hold", std::string("\n  ") + holdName(p.family) + "<" + std::to_string(n / 2) + ">(d);"},
-                                                      {"offset", std::to_string(offset)}}),
-                   kRegionA + kRegionB);
+             {{"operandA", p.inRegisters ? "  unsigned ra[8];\n#pragma unroll\n  for (int i = 0; i "
+                                           "< 8; i++) ra[i] = a[128 * i + t];"
+                                         : "  unsigned long long da = kc_smem_desc(smem, "
+                                           "$leadingA$, $strideA$, $swizzle$);"},
+              {"firstA", p.inRegisters ? "ra" : "da"},
+              {"secondA", p.inRegisters ? "ra + 4" : "kc_desc_advance(da, $advanceA$)"},
+              {"bytes", std::to_string(kRegionA + kRegionB)},
+              {"T", integer ? "int" : "float"},
+              {"half", std::to_string(n / 2)},
+              {"swizzle", std::to_string(p.swizzle)},
+              {"regionA", std::to_string(kRegionA)},
+              {"leadingA", std::to_string(a.leading())},
+              {"leadingB", std::to_string(b.leading())},
+              {"strideA", std::to_string(a.stride())},
+              {"strideB", std::to_string(b.stride())},
+              {"advanceA", std::to_string(a.advance())},
+              {"advanceB", std::to_string(b.advance())},
+              {"f", p.helper(n)},
+              {"keep", keeps(n) ? "1" : "0"},
+              {"hold", std::string("\n  ") + holdName(p.family) + "<" + std::to_string(n / 2) +
+                           ">(d);" + (p.inRegisters ? "\n  kc_wgmma_hold_a<8>(ra);" : "")},
+              {"offset", std::to_string(offset)}}),
+        kRegionA + kRegionB);
     offset += size_t(n / 2) * 128;
   }
   return builder.build();
 }
 
 void addProduct(std::vector<HelperCaseMaker> &cases, Product p) {
-  std::string name = std::string("wgmma_") + p.family.name + (p.family.transposes ? "_" + std::string(p.ta ? "t" : "n") + (p.tb ? "t" : "n") : "") +
-                     "_swizzle" + std::to_string(p.swizzle) + (p.exact ? p.columns.size() > 8 ? "_every_n" : "" : "_random");
-  HelperCaseMaker maker{name, 90, 90,
-                        {"kc_shared", "kc_smem_desc", "kc_desc_advance", "kc_wgmma_fence", "kc_wgmma_commit", "kc_wgmma_wait",
-                         holdName(p.family), "kc_fence_proxy_async"},
+  HelperCaseMaker maker{p.name(),
+                        90,
+                        90,
+                        {"kc_shared", "kc_smem_desc", "kc_desc_advance", "kc_wgmma_fence",
+                         "kc_wgmma_commit", "kc_wgmma_wait", holdName(p.family),
+                         "kc_fence_proxy_async"},
                         nullptr};
+  if (p.inRegisters)
+    maker.helpers.push_back("kc_wgmma_hold_a");
   for (int n : p.columns)
-    maker.helpers.push_back(helperName(p.family, n, p.ta, p.tb));
+    maker.helpers.push_back(p.helper(n));
   maker.make = [=] { return makeProduct(maker, p); };
   cases.push_back(maker);
 }
@@ -208,20 +267,32 @@ void addWgmmaCases(std::vector<HelperCaseMaker> &cases) {
   cases.push_back(descriptor);
 
   for (const Family &f : kFamilies)
-    for (int ta = 0; ta <= int(f.transposes); ta++)
-      for (int tb = 0; tb <= int(f.transposes); tb++) {
-        std::vector<int> every, few;
-        for (int n = 8; n <= kMostColumns; n += 8)
-          if (codegen::wgmmaHelperText(helperName(f, n, ta, tb))) {
-            every.push_back(n);
-            if (n == 8 || n == 64 || n == 256)
-              few.push_back(n);
+    for (bool inRegisters : {false, true})
+      for (int ta = 0; ta <= int(f.transposes && !inRegisters); ta++)
+        for (int tb = 0; tb <= int(f.transposes); tb++) {
+          Product p{f, inRegisters, ta, tb, 128, {}, true};
+          std::vector<int> few;
+          for (int n = 8; n <= kMostColumns; n += 8)
+            if (codegen::wgmmaHelperText(p.helper(n))) {
+              p.columns.push_back(n);
+              if (n == 8 || n == 64 || n == 256)
+                few.push_back(n);
+            }
+          if (f.everyN && !ta && !tb)
+            addProduct(cases, p);
+          p.columns = few;
+          if (!f.everyN || ta || tb)
+            addProduct(cases, p);
+          for (int swizzle : {64, 32, 0}) {
+            p.swizzle = swizzle;
+            addProduct(cases, p);
           }
-        addProduct(cases, {f, ta, tb, 128, every, true});
-        addProduct(cases, {f, ta, tb, 128, few, false});
-        for (int swizzle : {64, 32, 0})
-          addProduct(cases, {f, ta, tb, swizzle, few, true});
-      }
+          if (isInteger(f.a))
+            continue; // exact on every input
+          p.swizzle = 128;
+          p.exact = false;
+          addProduct(cases, p);
+        }
 }
 
 } // namespace kernelc::helpers

@@ -100,7 +100,7 @@ static __device__ __forceinline__ float kc_bf16_to_f32(unsigned short v) { retur
 
 // schedule: tile i 128; tile j 256; tile k 64; warps 8 + 4 that fill; unit wgmma; persistent; stages 4
 #line 4 "linear.kc"
-extern "C" __global__ void __launch_bounds__(384) kc_linear(unsigned short *__restrict__ b, const int M, const int K, const int N, const __grid_constant__ kc_tensor_map x_map, const __grid_constant__ kc_tensor_map w_map, const __grid_constant__ kc_tensor_map y_map) {
+extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(unsigned short *__restrict__ b, const int M, const int K, const int N, const __grid_constant__ kc_tensor_map x_map, const __grid_constant__ kc_tensor_map w_map, const __grid_constant__ kc_tensor_map y_map) {
   unsigned short *const y = (unsigned short *)(kc_shared());
   unsigned short *const x = (unsigned short *)(kc_shared() + 32768);
   unsigned short *const w = (unsigned short *)(kc_shared() + 98304);

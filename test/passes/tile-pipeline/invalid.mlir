@@ -20,7 +20,7 @@ tile.func @no_loop attributes {arg_names = ["a", "b", "c"], arg_shapes = [#ab, #
 
 // -----
 
-// A warp that fills rings cannot compute what goes into them.
+// A warp that fills rings cannot compute what goes into them; only the first operand may come from registers.
 #ab = affine_map<() -> (64, 64)>
 #ik = affine_map<(d0, d1, d2) -> (d0, d2)>
 #jk = affine_map<(d0, d1, d2) -> (d1, d2)>
@@ -34,10 +34,10 @@ tile.func @computed_operand attributes {arg_names = ["a", "b", "c"], arg_shapes 
   %init = arith.constant dense<0.0> : tensor<64x64x1xf32>
   %acc = scf.for %t = %zero to %one step %one iter_args(%sum = %init) -> tensor<64x64x1xf32> {
     %x = tile.load %a[%zero, %zero, %t] map #ik : memref<?x?xbf16> -> tensor<64x1x64xbf16>
-    %neg = arith.negf %x : tensor<64x1x64xbf16>
     %y = tile.load %b[%zero, %zero, %t] map #jk : memref<?x?xbf16> -> tensor<1x64x64xbf16>
-    // expected-error @+1 {{needs operands that are loaded as they stand: the plan feeds it by tensor copies}}
-    %next = tile.dot %neg, %y, %sum m [0] n [1] k [2] : tensor<64x1x64xbf16>, tensor<1x64x64xbf16>, tensor<64x64x1xf32> -> tensor<64x64x1xf32>
+    %neg = arith.negf %y : tensor<1x64x64xbf16>
+    // expected-error @+1 {{needs operands that are loaded as they stand, the first perhaps computed from such: the plan feeds it by tensor copies}}
+    %next = tile.dot %x, %neg, %sum m [0] n [1] k [2] : tensor<64x1x64xbf16>, tensor<1x64x64xbf16>, tensor<64x64x1xf32> -> tensor<64x64x1xf32>
     scf.yield %next : tensor<64x64x1xf32>
   }
   tile.store %acc, %c[%zero, %zero, %zero] map affine_map<(d0, d1, d2) -> (d0, d1)> : tensor<64x64x1xf32>, memref<?x?xf32>

@@ -117,7 +117,7 @@ tile.func @kc_mm attributes {$attributes$, persistent = true, producer_warps = 4
       }
       tile.box_drain 1
       tile.ring_store %out at %c0, %sum : <[8, 8, 1] x f32, slots 2, contiguous 1>, !acc
-      tile.box_store %out at %c0 to %y[%i0, %j0, %c0] map #at_y : <[8, 8, 1] x f32, slots 2, contiguous 1>, memref<?x?xf32>
+      tile.box_store %out at %c0 to %y[%i0, %j0, %c0] map #at_y shared 0 : <[8, 8, 1] x f32, slots 2, contiguous 1>, memref<?x?xf32>
       %after = arith.addi %count, %end : index
       scf.yield %after : index
     }

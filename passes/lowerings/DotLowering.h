@@ -1,0 +1,54 @@
+// A dot whose operands lie in slots, as threads of mma.sync and of CUDA cores see it: where
+// their parts start, how addresses follow from rows, columns and k. Not for wgmma, which
+// reads slots through descriptors (WgmmaToCu.cpp).
+#pragma once
+
+#include "ir/tile/Accumulator.h"
+#include "passes/lowerings/SlotAddress.h"
+
+namespace kernelc {
+
+/// Bytes of an element in memory.
+int64_t bytesOf(mlir::Type t);
+/// Digits of a linear number over `dims`, the last fastest, into `coords`.
+void spreadLinear(ThreadCode &c, mlir::Value linear, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> shape,
+                  llvm::SmallVectorImpl<mlir::Value> &coords, mlir::Location loc);
+/// A loop; returns its variable with the builder inside (a loop of one round is none).
+mlir::Value openLoop(ThreadCode &c, int64_t from, int64_t to, int64_t step, llvm::StringRef name, mlir::Location loc);
+
+class DotLowering {
+public:
+  /// `acc`: the private array that the products are added to.
+  DotLowering(ThreadCode &c, tile::DotOp op, mlir::Value acc);
+
+  void runMma(); // MmaToCu.cpp
+  /// Multiply-adds on registers; a step takes as many k as make a 16-byte vector
+  /// of the operand that is contiguous along k.
+  void runSimt(); // SimtToCu.cpp
+
+private:
+  /// What a lane or warp number contributes to the linear row or column.
+  mlir::Value start(char axis, llvm::ArrayRef<std::pair<char, tile::Digit>> digits, mlir::Value number);
+  /// Address in the ring of (linear row or column, linear k).
+  mlir::Value element(SlotAddress &address, mlir::Value slotStart, tile::RingType ring, llvm::ArrayRef<int64_t> outer, mlir::Value mn,
+                      mlir::Value k);
+  bool kMajor(tile::RingType ring) { return llvm::is_contained(op_.getK(), ring.getContiguous()); }
+  /// The instruction: operands of b bytes take 32 / b of K.
+  std::string mmaShape();
+  mlir::Value widen(mlir::Value v, mlir::Type to, bool isUnsigned);
+  void inLoop(int64_t reps, llvm::StringRef name, llvm::function_ref<void(mlir::Value)> body);
+
+  ThreadCode &c_;
+  tile::DotOp op_;
+  mlir::OpBuilder &b_;
+  mlir::Location loc_;
+  mlir::Value acc_;
+  tile::RingType aRing_, bRing_;
+  SlotAddress aAddress_, bAddress_;
+  tile::Fetch aFetch_, bFetch_;
+  tile::AccumulatorShape shape_;
+  mlir::Value aStart_, bStart_, warpM_, warpN_;
+  int64_t m_, n_, k_;
+};
+
+} // namespace kernelc

@@ -1,0 +1,209 @@
+// The tile.func of a launch: its arguments, where a block's tile starts, the loop of a
+// block over its tiles. And where the tensors of a kernel live.
+#include "passes/lowerings/LaunchEmitter.h"
+
+#include "ir/cu/Cu.h"
+#include "ir/te/TeShape.h"
+#include "passes/te/Affine.h"
+#include "passes/te/Strides.h"
+#include "passes/tile/Access.h"
+
+using namespace mlir;
+
+namespace kernelc {
+
+using namespace te;
+
+/// The value that `v` continues from; null when it starts afresh.
+static Value initOf(Value v) {
+  Operation *op = v.getDefiningOp();
+  if (!op)
+    return {};
+  return isa<ComputeOp>(op) ? cast<ComputeOp>(op).getInit() : isa<ReduceOp>(op) ? cast<ReduceOp>(op).getInit() : Value();
+}
+
+static std::string str(Attribute a) { return cast<StringAttr>(a).getValue().str(); }
+
+LogicalResult Buffers::assign(KernelOp kernel) {
+  int64_t args = kernel.getBlock().getNumArguments(), outputs = 0;
+  for (BlockArgument a : kernel.getBlock().getArguments())
+    source_[a] = a.getArgNumber();
+  for (auto [i, v] : llvm::enumerate(kernel.getReturn().getOperands())) {
+    int64_t alias = kernel.getAlias(i);
+    int64_t source = alias >= 0 ? alias : args + outputs++;
+    if (auto it = source_.find(v); it != source_.end() && it->second != source)
+      return kernel.emitError() << "output '" << cast<StringAttr>(kernel.getOutNames()[i]).getValue()
+                                << "' is another tensor as it stands; copy it: write an expression";
+    for (Value chain = v; chain; chain = initOf(chain))
+      if (!isa<BlockArgument>(chain))
+        source_[chain] = source;
+  }
+  int64_t workspaces = 0;
+  for (Operation *op : getDomainOps(kernel))
+    for (Value v : op->getResults())
+      if (!source_.contains(v)) {
+        Value init = initOf(v);
+        source_[v] = init ? source_.lookup(init) : -1 - workspaces++;
+      }
+  return success();
+}
+
+bool LaunchEmitter::isMember(Value v) {
+  Operation *op = v.getDefiningOp();
+  return op && llvm::is_contained(l_.ops, int64_t(llvm::find(ops_, op) - ops_.begin()));
+}
+
+bool LaunchEmitter::isStored(Value v) {
+  return llvm::any_of(v.getUsers(), [&](Operation *user) {
+    if (isa<ReturnOp>(user))
+      return true;
+    while (!isDomainOp(user) || user->getParentOp() != kernel_)
+      user = user->getParentOp();
+    return !llvm::is_contained(l_.ops, int64_t(llvm::find(ops_, user) - ops_.begin())) || user->getOperands().size();
+  });
+}
+
+LogicalResult LaunchEmitter::makeFunction(unsigned number) {
+  Location loc = ops_[l_.ops.back()]->getLoc();
+  // Tensors and scalars the launch touches, in source order: parameters, outputs, workspaces.
+  struct Arg {
+    Value value;
+    int64_t source;
+    std::string name, type;
+    AffineMap shape;
+  };
+  SmallVector<Arg> args;
+  auto add = [&](Value v) {
+    int64_t source = buffers_.sourceOf(v);
+    if (llvm::any_of(args, [&](const Arg &a) { return a.source == source; }))
+      return;
+    Arg a{v, source, "", "", AffineMap::get(0, kernel_.getNumSizes(), {}, b_.getContext())};
+    int64_t inputs = kernel_.getBlock().getNumArguments();
+    if (source >= 0 && source < inputs) {
+      a.name = str(kernel_.getArgNames()[source]);
+      a.type = str(kernel_.getArgTypes()[source]);
+      a.shape = kernel_.getArgShape(source);
+    } else if (source >= inputs) {
+      int64_t n = inputs;
+      for (unsigned o = 0; o < kernel_.getOutNames().size(); ++o) {
+        if (kernel_.getAlias(o) >= 0 || n++ != source)
+          continue;
+        a.name = str(kernel_.getOutNames()[o]);
+        a.type = str(kernel_.getOutTypes()[o]);
+        a.shape = kernel_.getOutShape(o);
+      }
+    } else {
+      auto name = v.getDefiningOp()->getAttrOfType<StringAttr>("name");
+      a.name = (name ? name.getValue() : StringRef("workspace")).str();
+      if (v.getDefiningOp()->getNumResults() > 1) // a cascade's: one per component
+        a.name += "_" + std::to_string(cast<OpResult>(v).getResultNumber());
+      a.shape = getTensorShape(v);
+    }
+    args.push_back(a);
+  };
+  for (int64_t ordinal : l_.ops) {
+    Operation *op = ops_[ordinal];
+    op->walk([&](Operation *inner) {
+      for (Value v : inner->getOperands())
+        if ((isa<RankedTensorType>(v.getType()) && !isMember(v)) ||
+            (isa<BlockArgument>(v) && cast<BlockArgument>(v).getOwner() == &kernel_.getBlock()))
+          add(v);
+    });
+    for (Value result : op->getResults())
+      if (isStored(result))
+        add(result);
+  }
+  llvm::stable_sort(args, [](const Arg &a, const Arg &b) {
+    return std::pair(a.source < 0, a.source < 0 ? -a.source : a.source) < std::pair(b.source < 0, b.source < 0 ? -b.source : b.source);
+  });
+
+  SmallVector<StringRef> names, types, indices(l_.indices.begin(), l_.indices.end());
+  SmallVector<AffineMap> shapes;
+  SmallVector<int64_t> sources;
+  for (const Arg &a : args) {
+    names.push_back(a.name);
+    types.push_back(a.type);
+    shapes.push_back(a.shape);
+    sources.push_back(a.source);
+  }
+  bool followed = number + 1 < plan_.launches.size() && plan_.launches[number + 1].dependent;
+  std::string symbol = ("kc_" + kernel_.getSymName() + (plan_.launches.size() > 1 ? "_" + l_.name : std::string())).str();
+  func_ = tile::FuncOp::create(b_, loc, symbol, kernel_.getSizes(), plan_.sizeDiv, plan_.sizeMax, b_.getStrArrayAttr(names),
+                               b_.getStrArrayAttr(types), b_.getAffineMapArrayAttr(shapes), sources, b_.getStrArrayAttr(indices),
+                               l_.extents, l_.tiles, l_.grid, l_.warps);
+  func_.setUnit(l_.unit);
+  func_.setTarget(plan_.target);
+  func_.setFollowed(followed);
+  func_.setClusterIndex(l_.clusterIndex);
+  for (const ScheduleNumber &n : kScheduleNumbers)
+    func_->setAttr(n.key, b_.getI64IntegerAttr(l_.*n.field));
+  for (const ScheduleFlag &f : kScheduleFlags)
+    func_->setAttr(f.key, b_.getBoolAttr(l_.*f.field));
+  func_->setAttr("kernel", b_.getStringAttr(kernel_.getSymName()));
+  func_->setAttr("number", b_.getI64IntegerAttr(number));
+  setBaseLayouts(func_, llvm::map_to_vector(
+                            sources, [&](int64_t s) { return BaseLayout{getParamStrides(kernel_, s), getParamAlignment(kernel_, s)}; }));
+  Block &block = func_.getBody().emplaceBlock();
+  for (const Arg &a : args) {
+    Type type = a.value.getType();
+    if (auto tensor = dyn_cast<RankedTensorType>(type))
+      type = MemRefType::get(SmallVector<int64_t>(tensor.getRank(), ShapedType::kDynamic), tensor.getElementType());
+    byName_[a.source] = block.addArgument(type, NameLoc::get(b_.getStringAttr(a.name), a.value.getLoc()));
+  }
+  for (Operation &op : kernel_.getBlock())
+    for (Value v : op.getResults())
+      if (isa<RankedTensorType>(v.getType()))
+        if (Value arg = byName_.lookup(buffers_.sourceOf(v)))
+          c_.buffers[v] = arg;
+  for (BlockArgument v : kernel_.getBlock().getArguments())
+    if (Value arg = byName_.lookup(buffers_.sourceOf(v)))
+      c_.buffers[v] = arg;
+
+  b_.setInsertionPointToStart(&block);
+  c_.tiles = l_.tiles;
+  c_.extents = l_.extents;
+  SizeFacts facts{plan_.sizeDiv, plan_.sizeMax};
+  c_.ragged.resize(l_.tiles.size());
+  // Roles walk tiles even where every block has only one: around a loop that carries products in
+  // flight, code of one round makes ptxas serialise them (C7514), whatever is in the loop.
+  Value tileNumber = l_.persistent || l_.producerWarps ? openTileLoop(loc) : Value();
+  Value zero = constant(0, loc);
+  for (size_t i = 0; i < l_.tiles.size(); ++i) {
+    int64_t divisor = knownDivisor(l_.extents.getResult(i), facts);
+    // The one tile of an index without a loop may have no point at all.
+    bool mayBeEmpty = !llvm::is_contained(l_.grid, int64_t(i)) && !knownPositive(l_.extents.getResult(i), facts);
+    c_.ragged[i] = divisor == 0 || divisor % l_.tiles[i] != 0 || (mayBeEmpty && loopsOf(int64_t(i)).empty());
+    c_.offsets.push_back(zero);
+  }
+  for (int64_t g : l_.grid) {
+    Location named = NameLoc::get(b_.getStringAttr(l_.indices[g] + "0"), loc);
+    Value pid = tile::ProgramIdOp::create(b_, loc, b_.getIndexType(), g, tileNumber);
+    if (l_.cluster > 1 && g == l_.clusterIndex) {
+      Value rank = tile::ClusterRankOp::create(b_, NameLoc::get(b_.getStringAttr("rank"), loc), b_.getIndexType());
+      pid = arith::AddIOp::create(b_, loc, arith::MulIOp::create(b_, loc, pid, constant(l_.cluster, loc)), rank);
+    }
+    c_.offsets[g] = arith::MulIOp::create(b_, named, pid, constant(l_.tiles[g], loc));
+  }
+  return success();
+}
+
+Value LaunchEmitter::openTileLoop(Location named) {
+  Location loc = cu::unnamed(named);
+  auto as = [&](StringRef name) { return NameLoc::get(b_.getStringAttr(name), loc); };
+  AffineExpr tiles = b_.getAffineConstantExpr(1);
+  for (int64_t g : l_.grid)
+    tiles = tiles * func_.getNumPrograms(g);
+  Value end = tile::ApplyOp::create(b_, as("tiles"), b_.getIndexType(), AffineMap::get(0, l_.extents.getNumSymbols(), tiles), ValueRange{});
+  Value first = tile::BlockIdOp::create(b_, as("block"), b_.getIndexType());
+  Value step = tile::NumBlocksOp::create(b_, as("blocks"), b_.getIndexType());
+  if (l_.cluster > 1) {
+    first = arith::DivSIOp::create(b_, as("cluster"), first, constant(l_.cluster, loc));
+    step = arith::DivSIOp::create(b_, as("clusters"), step, constant(l_.cluster, loc));
+  }
+  auto loop = scf::ForOp::create(b_, loc, first, end, step);
+  loop.getInductionVar().setLoc(as("tile"));
+  b_.setInsertionPoint(loop.getBody()->getTerminator());
+  return loop.getInductionVar();
+}
+
+} // namespace kernelc

@@ -1,0 +1,100 @@
+// One launch of a plan on its way to a tile.func: what the files beside this one that
+// make the function, its loops, its reductions and its products share.
+#pragma once
+
+#include "passes/lowerings/BodyToTiles.h"
+#include "passes/te/Contraction.h"
+#include "passes/te/PlanAttr.h"
+
+namespace kernelc {
+
+/// Where each tensor of a kernel lives: `sources` numbers as in tile.func.
+class Buffers {
+public:
+  /// Fails with a diagnostic where one value would have to be in two places.
+  mlir::LogicalResult assign(te::KernelOp kernel);
+  int64_t sourceOf(mlir::Value v) const { return source_.lookup(v); }
+
+private:
+  llvm::DenseMap<mlir::Value, int64_t> source_;
+};
+
+class LaunchEmitter {
+public:
+  LaunchEmitter(mlir::OpBuilder &b, te::KernelOp kernel, const te::KernelPlan &plan, const te::LaunchPlan &launch, const Buffers &buffers)
+      : b_(b), kernel_(kernel), plan_(plan), l_(launch), buffers_(buffers), ops_(te::getDomainOps(kernel)) {}
+
+  /// The tile.func of launch `number` of the plan, at the builder's place.
+  mlir::LogicalResult emit(unsigned number);
+
+private:
+  using Values = llvm::SmallVector<mlir::Value>;
+
+  // TeToTile.cpp
+  mlir::LogicalResult emitCompute(te::ComputeOp op, llvm::ArrayRef<int64_t> dims);
+  void store(mlir::Value tile, mlir::Value te, mlir::AffineMap outMap, llvm::ArrayRef<int64_t> dims, mlir::Value condition,
+             BodyToTiles &body, mlir::Location loc);
+
+  // FunctionToTile.cpp
+  bool isMember(mlir::Value v);
+  /// A result that someone outside this launch wants.
+  bool isStored(mlir::Value v);
+  mlir::LogicalResult makeFunction(unsigned number);
+  /// The loop of a block, or of a cluster, over its tiles; the builder is left inside.
+  /// Returns the tile's number.
+  mlir::Value openTileLoop(mlir::Location named);
+
+  // LoopsToTile.cpp
+  mlir::Value constant(int64_t v, mlir::Location loc);
+  /// Launch indices of `dims` that need a loop: off the grid and larger than a tile.
+  llvm::SmallVector<int64_t> loopsOf(llvm::ArrayRef<int64_t> dims);
+  /// Where the points of a domain lie along launch index `index`: the first tile's
+  /// offset and one past the last point. Indices in `open` are yet to be walked by
+  /// loops; the others have the offsets of the current tile.
+  std::pair<mlir::Value, mlir::Value> findSpan(std::optional<mlir::IntegerSet> set, llvm::ArrayRef<int64_t> dims, int64_t index,
+                                               llvm::ArrayRef<int64_t> open, mlir::Location loc);
+  /// for i0 .. for i1 .. { body } carrying `carried`, over the tiles that can hold a
+  /// point of `set` (over launch indices `dims`); returns what comes out.
+  Values loopNest(llvm::ArrayRef<int64_t> loops, std::optional<mlir::IntegerSet> set, llvm::ArrayRef<int64_t> dims, Values carried,
+                  mlir::Location loc, llvm::function_ref<Values(Values)> body);
+  /// One loop over all tiles of the reduced indices `k`, however many there are: it
+  /// becomes the pipeline. The slowest of them starts and ends where the domain does.
+  mlir::Value contractionLoop(llvm::ArrayRef<int64_t> k, std::optional<mlir::IntegerSet> set, llvm::ArrayRef<int64_t> dims,
+                              mlir::Value init, mlir::Location loc, llvm::function_ref<mlir::Value(mlir::Value)> body);
+
+  // ReduceToTile.cpp
+  mlir::LogicalResult emitReduce(te::ReduceOp op, llvm::ArrayRef<int64_t> dims);
+  /// Several reductions at once: every register carries the state of the points it has
+  /// seen; at the end the states are moved to the common components, and combine.
+  mlir::LogicalResult emitCascade(te::CascadeOp op, llvm::ArrayRef<int64_t> dims);
+  /// Continues from an init, keeps the value for readers, stores it if wanted.
+  mlir::LogicalResult finishReduce(te::ReduceOp op, llvm::ArrayRef<int64_t> dims, mlir::Value result, BodyToTiles &shaper);
+  mlir::Value loadInit(te::ReduceOp op, llvm::ArrayRef<int64_t> kept, BodyToTiles &shaper);
+
+  // ProductToTile.cpp
+  mlir::LogicalResult emitContraction(te::ReduceOp op, const te::Contraction &c, llvm::ArrayRef<int64_t> dims);
+  /// acc + scale · (a · b of one tile), where sums of tiles do not go on in the unit's accumulators.
+  mlir::Value addPart(mlir::Value part, mlir::Value scale, mlir::Value acc, mlir::Location loc);
+  /// Loads what `factors` read.
+  bool loadFactors(llvm::ArrayRef<mlir::Value> factors, BodyToTiles &body);
+  /// The product of factors that are free of what is summed; null where there are none.
+  mlir::Value scaleOf(llvm::ArrayRef<mlir::Value> factors, BodyToTiles &body, mlir::Location loc);
+  /// A factor in the type the matrix unit takes; without one, in the narrowest type
+  /// that holds it.
+  mlir::Value inUnitType(mlir::Value factor, mlir::Type unitType, BodyToTiles &body, mlir::Location loc, bool &rounded);
+  /// As inUnitType, zero beyond the reduced extents and where `where` does not hold.
+  mlir::Value operand(mlir::Value factor, mlir::Type unitType, std::optional<mlir::IntegerSet> where, llvm::ArrayRef<int64_t> k,
+                      BodyToTiles &body, mlir::Location loc, bool &rounded);
+
+  mlir::OpBuilder &b_;
+  te::KernelOp kernel_;
+  const te::KernelPlan &plan_;
+  const te::LaunchPlan &l_;
+  const Buffers &buffers_;
+  llvm::SmallVector<mlir::Operation *> ops_;
+  tile::FuncOp func_;
+  llvm::DenseMap<int64_t, mlir::Value> byName_;
+  LaunchContext c_;
+};
+
+} // namespace kernelc

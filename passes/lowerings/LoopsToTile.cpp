@@ -1,0 +1,143 @@
+// Loops of a launch: over the tiles of a domain, and over the tiles of a product's reduced
+// indices.
+#include "passes/lowerings/LaunchEmitter.h"
+
+#include "ir/cu/Cu.h"
+#include "passes/te/Affine.h"
+#include "passes/te/Domain.h"
+
+using namespace mlir;
+
+namespace kernelc {
+
+using namespace te;
+
+Value LaunchEmitter::constant(int64_t v, Location loc) { return arith::ConstantIndexOp::create(b_, loc, v); }
+
+SmallVector<int64_t> LaunchEmitter::loopsOf(ArrayRef<int64_t> dims) {
+  SmallVector<int64_t> loops;
+  SizeFacts facts{plan_.sizeDiv, plan_.sizeMax};
+  for (int64_t i : dims) {
+    if (llvm::is_contained(l_.grid, i))
+      continue;
+    int64_t max = knownMax(l_.extents.getResult(i), facts);
+    // A tile of one point has no mask: where there may be no point it needs the loop.
+    bool mayBeEmpty = l_.tiles[i] == 1 && !knownPositive(l_.extents.getResult(i), facts);
+    if (max < 0 || max > l_.tiles[i] || mayBeEmpty)
+      loops.push_back(i);
+  }
+  return loops;
+}
+
+std::pair<Value, Value> LaunchEmitter::findSpan(std::optional<IntegerSet> set, ArrayRef<int64_t> dims, int64_t index,
+                                                ArrayRef<int64_t> open, Location loc) {
+  unsigned symbols = l_.extents.getNumSymbols(), rank = c_.rank();
+  auto apply = [&](AffineExpr e, ArrayRef<Value> operands, Location at) -> Value {
+    return tile::ApplyOp::create(b_, at, b_.getIndexType(), AffineMap::get(operands.size(), symbols, e), operands);
+  };
+  Value begin = constant(0, loc), end = apply(l_.extents.getResult(index), {}, loc);
+  if (!set)
+    return {begin, end};
+  SmallVector<DimRange> ranges;
+  unsigned self = 0;
+  for (auto [d, i] : llvm::enumerate(dims)) {
+    AffineExpr offset = b_.getAffineDimExpr(i);
+    ranges.push_back(llvm::is_contained(open, i) ? DimRange{b_.getAffineConstantExpr(0), l_.extents.getResult(i) - 1}
+                                                 : DimRange{offset, offset + (l_.tiles[i] - 1)});
+    if (i == index)
+      self = d;
+  }
+  IndexBounds bounds = findBounds(*set, self, ranges);
+  // Whole tiles: an access may count on where a tile starts.
+  int64_t tile = l_.tiles[index];
+  for (AffineExpr lower : bounds.lowers) {
+    AffineExpr first = simplifyAffineExpr(lower, rank, symbols).floorDiv(tile) * tile;
+    begin = arith::MaxSIOp::create(b_, NameLoc::get(b_.getStringAttr(l_.indices[index] + "_begin"), cu::unnamed(loc)), begin,
+                                   apply(first, c_.offsets, loc));
+  }
+  for (AffineExpr upper : bounds.uppers)
+    end = arith::MinSIOp::create(b_, NameLoc::get(b_.getStringAttr(l_.indices[index] + "_end"), cu::unnamed(loc)), end,
+                                 apply(simplifyAffineExpr(upper + 1, rank, symbols), c_.offsets, loc));
+  return {begin, end};
+}
+
+SmallVector<Value> LaunchEmitter::loopNest(ArrayRef<int64_t> loops, std::optional<IntegerSet> set, ArrayRef<int64_t> dims,
+                                           SmallVector<Value> carried, Location loc,
+                                           llvm::function_ref<SmallVector<Value>(SmallVector<Value>)> body) {
+  if (loops.empty())
+    return body(std::move(carried));
+  int64_t index = loops.front();
+  auto [begin, end] = findSpan(set, dims, index, loops, loc);
+  auto loop = scf::ForOp::create(b_, loc, begin, end, constant(l_.tiles[index], loc), carried);
+  loop.getInductionVar().setLoc(NameLoc::get(b_.getStringAttr(l_.indices[index] + "0"), loc));
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPointToStart(loop.getBody());
+  Value outside = c_.offsets[index];
+  c_.offsets[index] = loop.getInductionVar();
+  SmallVector<Value> results = loopNest(loops.drop_front(), set, dims, llvm::to_vector_of<Value>(loop.getRegionIterArgs()), loc, body);
+  c_.offsets[index] = outside;
+  if (results.size() == carried.size()) {
+    if (!loop.getBody()->empty() && loop.getBody()->back().hasTrait<OpTrait::IsTerminator>())
+      loop.getBody()->back().erase();
+    b_.setInsertionPointToEnd(loop.getBody());
+    scf::YieldOp::create(b_, loc, results);
+  }
+  return llvm::to_vector_of<Value>(loop.getResults());
+}
+
+Value LaunchEmitter::contractionLoop(ArrayRef<int64_t> k, std::optional<IntegerSet> set, ArrayRef<int64_t> dims, Value init, Location loc,
+                                     llvm::function_ref<Value(Value)> body) {
+  SmallVector<AffineExpr> counts;
+  for (int64_t i : k)
+    counts.push_back(l_.extents.getResult(i).ceilDiv(l_.tiles[i]));
+  unsigned symbols = l_.extents.getNumSymbols();
+  Value begin, end;
+  if (set)
+    std::tie(begin, end) = findSpan(set, dims, k.front(), k, loc);
+  if (begin && matchPattern(begin, m_Zero()))
+    begin = {};
+  if (end && end.getDefiningOp<tile::ApplyOp>())
+    end = {}; // the extent
+  SmallVector<Value> span;
+  AffineExpr length = l_.extents.getResult(k.front());
+  if (end) {
+    length = b_.getAffineDimExpr(span.size());
+    span.push_back(end);
+  }
+  if (begin) {
+    length = length - b_.getAffineDimExpr(span.size());
+    span.push_back(begin);
+  }
+  AffineExpr total = length.ceilDiv(l_.tiles[k.front()]);
+  for (AffineExpr faster : ArrayRef(counts).drop_front())
+    total = total * faster;
+  Location counted = NameLoc::get(b_.getStringAttr(l_.indices[k.back()] + "_tiles"), cu::unnamed(loc));
+  Value tileCount = tile::ApplyOp::create(b_, counted, b_.getIndexType(), AffineMap::get(span.size(), symbols, total), span);
+  auto loop = scf::ForOp::create(b_, loc, constant(0, loc), tileCount, constant(1, loc), init);
+  loop.getInductionVar().setLoc(NameLoc::get(b_.getStringAttr(l_.indices[k.back()] + "_tile"), loc));
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPointToEnd(loop.getBody());
+  // Tile numbers, the last reduced index fastest.
+  AffineExpr left = b_.getAffineDimExpr(0);
+  for (size_t i = k.size(); i-- > 0;) {
+    AffineExpr number = i == 0 ? left : left % counts[i];
+    left = i == 0 ? left : left.floorDiv(counts[i]);
+    SmallVector<Value> operands{loop.getInductionVar()};
+    AffineExpr offset = number * l_.tiles[k[i]];
+    if (i == 0 && begin) {
+      offset = b_.getAffineDimExpr(1) + offset;
+      operands.push_back(begin);
+    }
+    c_.offsets[k[i]] = tile::ApplyOp::create(b_, NameLoc::get(b_.getStringAttr(l_.indices[k[i]] + "0"), loc), b_.getIndexType(),
+                                             AffineMap::get(operands.size(), symbols, offset), operands);
+  }
+  Value next = body(loop.getRegionIterArg(0));
+  scf::YieldOp::create(b_, loc, next);
+  b_.setInsertionPointAfter(loop);
+  Value zero = constant(0, loc);
+  for (int64_t i : k)
+    c_.offsets[i] = zero;
+  return loop.getResult(0);
+}
+
+} // namespace kernelc

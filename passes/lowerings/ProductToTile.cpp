@@ -1,0 +1,149 @@
+// Contractions as dots: operands in the type that the unit takes, masked where a domain says so.
+#include "ir/te/TeShape.h"
+#include "passes/lowerings/LaunchEmitter.h"
+
+using namespace mlir;
+
+namespace kernelc {
+
+using namespace te;
+
+LogicalResult LaunchEmitter::emitContraction(ReduceOp op, const Contraction &c, ArrayRef<int64_t> dims) {
+  Location loc = NameLoc::get(op.getNameAttr() ? op.getNameAttr() : b_.getStringAttr("acc"), op.getLoc());
+  auto indicesOf = [&](ArrayRef<unsigned> list) {
+    SmallVector<int64_t> out;
+    for (unsigned d : list)
+      out.push_back(dims[d]);
+    return out;
+  };
+  SmallVector<int64_t> m = indicesOf(c.m), n = indicesOf(c.n), k = indicesOf(c.k);
+  Value left = c.a, right = c.b;
+  std::optional<IntegerSet> leftWhere = c.aWhere, rightWhere = c.bWhere;
+  // The unit's rows are the side with tiles that fill them.
+  auto tileOf = [&](ArrayRef<int64_t> list) {
+    int64_t p = 1;
+    for (int64_t d : list)
+      p *= l_.tiles[d];
+    return p;
+  };
+  // Or the one that comes from registers.
+  std::optional<WarpgroupForm> form = findWarpgroupForm(c);
+  bool oneInRegisters = form && (form->aInRegisters || form->bInRegisters);
+  if (l_.unit == "wgmma" && (oneInRegisters ? form->bInRegisters : tileOf(m) < 64)) {
+    std::swap(m, n);
+    std::swap(left, right);
+    std::swap(leftWhere, rightWhere);
+  }
+  SmallVector<int64_t> kept(dims.take_front(op.getNumParallel()));
+  BodyToTiles shaper(b_, c_, op, dims);
+  auto type = RankedTensorType::get(shaper.shapeOf(kept), op.getResult().getType().getElementType());
+  Value zero = arith::ConstantOp::create(b_, loc, type, SplatElementsAttr::get(type, Attribute(b_.getZeroAttr(type.getElementType()))));
+  bool ok = true, byParts = l_.promote || !c.partScales.empty();
+  const Target *target = findTarget(absl::string_view(plan_.target));
+  auto unitType = [&](Value factor) { return l_.unit == "simt" ? Type() : operandType(c, factor, l_.unit, *target); };
+  Value out = contractionLoop(k, op.getCondition(), dims, zero, loc, [&](Value acc) -> Value {
+    BodyToTiles body(b_, c_, op, dims);
+    ok = loadFactors(c.partScales, body); // on their way before anybody waits for the operands
+    bool aRounded = false, bRounded = false;
+    Value a = operand(left, unitType(left), leftWhere, k, body, loc, aRounded),
+          b = operand(right, unitType(right), rightWhere, k, body, loc, bRounded);
+    ok &= a && b;
+    if (!ok)
+      return acc;
+    Value sum =
+        tile::DotOp::create(b_, loc, type, a, b, byParts ? zero : acc, m, n, k, Value(), c.aUnsigned, c.bUnsigned, aRounded, bRounded);
+    if (!byParts)
+      return sum;
+    Value scale = scaleOf(c.partScales, body, loc);
+    ok = scale || c.partScales.empty();
+    return addPart(sum, scale, acc, loc);
+  });
+  if (ok && !c.sumScales.empty()) {
+    BodyToTiles body(b_, c_, op, dims);
+    Value scale = scaleOf(c.sumScales, body, loc);
+    ok = bool(scale);
+    if (ok)
+      out = arith::MulFOp::create(b_, loc, out, body.broadcast(scale, type.getShape()));
+  }
+  if (!ok)
+    return failure();
+  return finishReduce(op, dims, out, shaper);
+}
+
+Value LaunchEmitter::addPart(Value part, Value scale, Value acc, Location loc) {
+  if (!scale)
+    return arith::AddFOp::create(b_, loc, acc, part);
+  auto type = cast<RankedTensorType>(part.getType());
+  if (scale.getType() != type)
+    scale = tile::BroadcastOp::create(b_, loc, RankedTensorType::get(type.getShape(), type.getElementType()), scale);
+  return math::FmaOp::create(b_, loc, part, scale, acc);
+}
+
+bool LaunchEmitter::loadFactors(ArrayRef<Value> factors, BodyToTiles &body) {
+  SmallVector<Value> work(factors);
+  bool ok = true;
+  while (!work.empty() && ok) {
+    Operation *op = work.pop_back_val().getDefiningOp();
+    if (!op || isDomainOp(op))
+      continue;
+    if (isa<ReadOp>(op))
+      ok = bool(body.evaluate(op->getResult(0)));
+    else
+      llvm::append_range(work, op->getOperands());
+  }
+  return ok;
+}
+
+Value LaunchEmitter::scaleOf(ArrayRef<Value> factors, BodyToTiles &body, Location loc) {
+  Value product;
+  for (Value factor : factors) {
+    Value tile = body.evaluate(factor);
+    if (!tile)
+      return {};
+    if (!product) {
+      product = tile;
+      continue;
+    }
+    SmallVector<int64_t> shape(cast<RankedTensorType>(product.getType()).getShape());
+    for (auto [s, e] : llvm::zip(shape, cast<RankedTensorType>(tile.getType()).getShape()))
+      s = std::max(s, e);
+    product = arith::MulFOp::create(b_, loc, body.broadcast(product, shape), body.broadcast(tile, shape));
+  }
+  return product;
+}
+
+Value LaunchEmitter::inUnitType(Value factor, Type unitType, BodyToTiles &body, Location loc, bool &rounded) {
+  Value narrow = stripWidening(factor);
+  if (!unitType || narrow.getType() == unitType)
+    return body.evaluate(narrow);
+  if (auto round = factor.getDefiningOp<RoundOp>()) {
+    rounded = true; // by the dot
+    return body.evaluate(round.getInput());
+  }
+  Value tile = body.evaluate(factor);
+  if (!tile || isa<FloatTF32Type>(unitType))
+    return tile; // f32 that is a tf32
+  auto type = cast<RankedTensorType>(tile.getType());
+  return arith::TruncFOp::create(b_, loc, RankedTensorType::get(type.getShape(), unitType), tile);
+}
+
+Value LaunchEmitter::operand(Value factor, Type unitType, std::optional<IntegerSet> where, ArrayRef<int64_t> k, BodyToTiles &body,
+                             Location loc, bool &rounded) {
+  Value tile = inUnitType(factor, unitType, body, loc, rounded);
+  if (!tile)
+    return tile;
+  Value counts = where ? body.evaluateSet(*where, loc) : Value();
+  if (!tile.getDefiningOp<tile::LoadOp>()) // loads give zero there
+    counts = body.conjunction(counts, body.inside(k, loc), loc);
+  if (!counts)
+    return tile;
+  SmallVector<int64_t> shape(cast<RankedTensorType>(tile.getType()).getShape());
+  for (auto [s, n] : llvm::zip(shape, cast<RankedTensorType>(counts.getType()).getShape()))
+    s = std::max(s, n);
+  tile = body.broadcast(tile, shape);
+  auto type = cast<RankedTensorType>(tile.getType());
+  Value zero = arith::ConstantOp::create(b_, loc, type, SplatElementsAttr::get(type, Attribute(b_.getZeroAttr(type.getElementType()))));
+  return arith::SelectOp::create(b_, loc, body.broadcast(counts, shape), tile, zero);
+}
+
+} // namespace kernelc

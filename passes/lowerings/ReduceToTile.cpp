@@ -1,0 +1,206 @@
+// Reductions and cascades as tile values: terms combined tile by tile in registers, then along
+// the reduced dims.
+#include "passes/lowerings/LaunchEmitter.h"
+
+#include "passes/te/Reduction.h"
+
+using namespace mlir;
+
+namespace kernelc {
+
+using namespace te;
+
+LogicalResult LaunchEmitter::emitReduce(ReduceOp op, ArrayRef<int64_t> dims) {
+  if (std::optional<Contraction> c = findContraction(op))
+    return emitContraction(op, *c, dims);
+  Location loc = NameLoc::get(op.getNameAttr() ? op.getNameAttr() : b_.getStringAttr("sum"), op.getLoc());
+  ArrayRef<int64_t> reduced = dims.drop_front(op.getNumParallel());
+  BodyToTiles shaper(b_, c_, op, dims);
+  SmallVector<int64_t> full = shaper.shapeOf(dims);
+  bool arg = op.isArg();
+  Value yielded = op.getYield().getValues()[0];
+  auto partial = RankedTensorType::get(full, yielded.getType());
+  auto positions = RankedTensorType::get(full, b_.getIndexType());
+  SmallVector<Value> identity;
+  SmallVector<int64_t> loops = loopsOf(dims);
+  auto identityTile = [&](RankedTensorType type, TypedAttr value) -> Value {
+    return arith::ConstantOp::create(b_, loc, type, SplatElementsAttr::get(type, Attribute(value)));
+  };
+  TypedAttr neutral = identityOf(op.getKind(), yielded.getType(), b_);
+  if (!loops.empty()) {
+    identity.push_back(identityTile(partial, neutral));
+    if (arg)
+      identity.push_back(identityTile(positions, b_.getIndexAttr(std::numeric_limits<int32_t>::max())));
+  }
+  bool ok = true;
+  auto iteration = [&](SmallVector<Value> carried) {
+    BodyToTiles body(b_, c_, op, dims);
+    // A step of a sum of products is one fused multiply-add.
+    auto product = yielded.getDefiningOp<arith::MulFOp>();
+    Value condition = op.getCondition() ? body.evaluateSet(*op.getCondition(), loc) : Value();
+    if (op.getYield().getCondition())
+      condition = body.conjunction(condition, body.evaluate(op.getYield().getCondition()), loc);
+    condition = body.conjunction(condition, body.inside(reduced, loc), loc);
+    if (product && op.getKind() == Combiner::Sum && !condition && !carried.empty()) {
+      Value x = body.evaluate(product.getLhs()), y = body.evaluate(product.getRhs());
+      ok &= x && y;
+      if (!ok)
+        return carried;
+      return SmallVector<Value>{math::FmaOp::create(b_, loc, body.broadcast(x, full), body.broadcast(y, full), carried[0])};
+    }
+    Value value = body.evaluate(yielded);
+    if (!value) {
+      ok = false;
+      return carried;
+    }
+    value = body.broadcast(value, full);
+    SmallVector<Value> next{value};
+    if (arg)
+      next.push_back(body.broadcast(body.evaluate(op.getBlock().getArguments().back()), full));
+    if (condition) {
+      condition = body.broadcast(condition, full);
+      next[0] = arith::SelectOp::create(b_, loc, condition, value, identityTile(partial, neutral));
+      if (arg)
+        next[1] = arith::SelectOp::create(b_, loc, condition, next[1],
+                                          identityTile(positions, b_.getIndexAttr(std::numeric_limits<int32_t>::max())));
+    }
+    if (carried.empty())
+      return next;
+    carried.append(next);
+    SmallVector<Type> types{partial};
+    if (arg)
+      types.push_back(positions);
+    auto combine = tile::CombineOp::create(b_, loc, types, op.getKind(), carried);
+    return llvm::to_vector_of<Value>(combine.getResults());
+  };
+  SmallVector<Value> partials = loopNest(loops, op.getCondition(), dims, identity, loc, iteration);
+  if (!ok)
+    return failure();
+  SmallVector<int64_t> kept(dims.take_front(op.getNumParallel()));
+  SmallVector<int64_t> outShape = shaper.shapeOf(kept);
+  SmallVector<Type> outTypes{RankedTensorType::get(outShape, yielded.getType())};
+  if (arg)
+    outTypes.push_back(RankedTensorType::get(outShape, b_.getIndexType()));
+  SmallVector<int64_t> sortedDims(reduced);
+  llvm::sort(sortedDims);
+  auto reduce = tile::ReduceOp::create(b_, loc, outTypes, op.getKind(), partials, sortedDims);
+  Value result = reduce.getResults().back();
+  if (arg)
+    result = arith::IndexCastOp::create(b_, loc, RankedTensorType::get(outShape, b_.getI64Type()), result);
+  return finishReduce(op, dims, result, shaper);
+}
+
+LogicalResult LaunchEmitter::emitCascade(CascadeOp op, ArrayRef<int64_t> dims) {
+  Location loc = NameLoc::get(op.getNameAttr() ? op.getNameAttr() : b_.getStringAttr("state"), op.getLoc());
+  unsigned n = op.getNumComponents();
+  ArrayRef<int64_t> reduced = dims.drop_front(op.getNumParallel()), kept = dims.take_front(op.getNumParallel());
+  BodyToTiles shaper(b_, c_, op, dims);
+  SmallVector<int64_t> full = shaper.shapeOf(dims), outShape = shaper.shapeOf(kept), sorted(reduced);
+  llvm::sort(sorted);
+  bool ok = true;
+  auto identity = [&](unsigned k) -> Value {
+    auto type = RankedTensorType::get(full, op.getComponentType(k));
+    TypedAttr value = identityOf(op.getComponentKind(k), op.getComponentType(k), b_);
+    return arith::ConstantOp::create(b_, loc, type, SplatElementsAttr::get(type, Attribute(value)));
+  };
+  /// Component k of `state`, moved to the new values of the components before it.
+  auto rescale = [&](ArrayRef<Value> state, ArrayRef<Value> moved, unsigned k) -> Value {
+    BodyToTiles body(b_, c_, op, {});
+    Block &block = op.getRescale().front();
+    for (unsigned j = 0; j <= k; ++j)
+      body.bind(block.getArgument(j), state[j]);
+    for (unsigned j = 0; j < k; ++j)
+      body.bind(block.getArgument(n + j), moved[j]);
+    Value v = body.evaluate(op.getRescaledValue(k));
+    ok &= bool(v);
+    return v ? body.broadcast(v, full) : state[k];
+  };
+  SmallVector<int64_t> loops = loopsOf(dims);
+  SmallVector<Value> start;
+  if (!loops.empty())
+    for (unsigned k = 0; k < n; ++k)
+      start.push_back(identity(k));
+  SmallVector<Value> states = loopNest(loops, op.getCondition(), dims, start, loc, [&](SmallVector<Value> carried) {
+    BodyToTiles body(b_, c_, op, dims);
+    Value condition = op.getCondition() ? body.evaluateSet(*op.getCondition(), loc) : Value();
+    if (op.getYield().getCondition())
+      condition = body.conjunction(condition, body.evaluate(op.getYield().getCondition()), loc);
+    condition = body.conjunction(condition, body.inside(reduced, loc), loc);
+    SmallVector<Value> next;
+    for (unsigned k = 0; k < n && ok; ++k) {
+      Value term = body.evaluate(op.getElementValue(k));
+      ok &= bool(term);
+      if (!ok)
+        break;
+      term = body.broadcast(term, full);
+      if (condition)
+        term = arith::SelectOp::create(b_, loc, body.broadcast(condition, full), term, identity(k));
+      if (!carried.empty())
+        term = tile::CombineOp::create(b_, loc, term.getType(), op.getComponentKind(k), ValueRange{rescale(carried, next, k), term})
+                   .getResult(0);
+      next.push_back(term);
+      body.bind(op.getBlock().getArgument(op.getNumDims() + k), term);
+    }
+    return ok ? next : carried;
+  });
+  if (!ok)
+    return failure();
+  // What all states have in common, component by component.
+  SmallVector<Value> finals, spread;
+  for (unsigned k = 0; k < n; ++k) {
+    SmallVector<Type> type{RankedTensorType::get(outShape, op.getComponentType(k))};
+    Value moved = rescale(states, spread, k);
+    finals.push_back(tile::ReduceOp::create(b_, loc, type, op.getComponentKind(k), moved, sorted).getResults()[0]);
+    spread.push_back(shaper.broadcast(finals.back(), full));
+  }
+  BodyToTiles last(b_, c_, op, kept);
+  for (unsigned k = 0; k < n; ++k)
+    last.bind(op.getFinalize().front().getArgument(op.getNumParallel() + k), finals[k]);
+  AffineMap plain = AffineMap::getMultiDimIdentityMap(kept.size(), b_.getContext());
+  plain = AffineMap::get(kept.size(), l_.extents.getNumSymbols(), plain.getResults(), b_.getContext());
+  for (unsigned k = 0; k < n && ok; ++k) {
+    Value value = last.evaluate(op.getFinalValue(k));
+    ok &= bool(value);
+    if (!ok)
+      break;
+    value = last.broadcast(value, outShape);
+    c_.results[op.getResult(k)] = value;
+    if (isStored(op.getResult(k)))
+      store(value, op.getResult(k), plain, kept, {}, last, op.getLoc());
+  }
+  return success(ok);
+}
+
+LogicalResult LaunchEmitter::finishReduce(ReduceOp op, ArrayRef<int64_t> dims, Value result, BodyToTiles &shaper) {
+  SmallVector<int64_t> kept(dims.take_front(op.getNumParallel()));
+  if (op.getInit()) {
+    if (op.isArg())
+      return op.emitError() << "an arg reduction cannot continue from an earlier value";
+    Value before = loadInit(op, kept, shaper);
+    result = tile::CombineOp::create(b_, op.getLoc(), result.getType(), op.getKind(), ValueRange{before, result}).getResult(0);
+  }
+  c_.results[op.getResult()] = result;
+  if (isStored(op.getResult()))
+    store(result, op.getResult(), op.getOutMapOrIdentity(), kept, {}, shaper, op.getLoc());
+  return success();
+}
+
+Value LaunchEmitter::loadInit(ReduceOp op, ArrayRef<int64_t> kept, BodyToTiles &shaper) {
+  SmallVector<AffineExpr> replacements, results;
+  for (int64_t d : kept)
+    replacements.push_back(b_.getAffineDimExpr(d));
+  AffineMap out = op.getOutMapOrIdentity();
+  for (AffineExpr e : out.getResults())
+    results.push_back(e.replaceDims(replacements));
+  SmallVector<int64_t> mask;
+  for (int64_t d : kept)
+    if (c_.ragged[d] && c_.tiles[d] > 1)
+      mask.push_back(d);
+  llvm::sort(mask);
+  auto type = RankedTensorType::get(shaper.shapeOf(kept), op.getResult().getType().getElementType());
+  return tile::LoadOp::create(b_, op.getLoc(), type, c_.buffers.lookup(op.getInit()),
+                              AffineMap::get(c_.rank(), out.getNumSymbols(), results, b_.getContext()), c_.offsets, ValueRange{}, mask,
+                              BoundsMode::InBounds, Value());
+}
+
+} // namespace kernelc

@@ -1,0 +1,252 @@
+// Rings: slots in shared memory, filled by copies without registers or from registers.
+#include "passes/lowerings/DotLowering.h"
+#include "passes/lowerings/DotToCu.h"
+#include "passes/tile/Access.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace kernelc {
+
+using tile::Digit;
+using tile::Layout;
+using tile::SlotLayout;
+
+void lowerRing(ThreadCode &c, tile::RingOp op) {
+  auto ring = op.getResult().getType();
+  // A swizzle is a function of the address: slots start on its period.
+  c.sharedBytes = (c.sharedBytes + 1023) / 1024 * 1024;
+  SlotLayout layout = SlotAddress::layoutOf(ring);
+  StringRef name = cu::findName(op.getLoc());
+  c.rings[op] = c.sharedArray(layout.elements * ring.getSlots(), ring.getElementType(), op.getLoc(), name.empty() ? "ring" : name);
+}
+
+void lowerRingCopy(ThreadCode &c, tile::RingCopyOp op) {
+  if (op.getChannel())
+    return lowerBoxCopy(c, op);
+  Location loc = cu::unnamed(op.getLoc());
+  OpBuilder &b = c.b;
+  auto ring = op.getRing().getType();
+  SlotAddress address(c, ring, loc);
+  const SlotLayout &layout = address.layout();
+  ArrayRef<int64_t> shape = ring.getShape();
+  int64_t dim = layout.contiguous, bytes = bytesOf(ring.getElementType());
+  AffineMap tensorShape = shapeOfBase(c.func, op.getBase()), strides = layoutOfBase(c.func, op.getBase()).strides;
+  int64_t vector = provableVector(c.func, op.getBase(), op.getMap(), dim, llvm::is_contained(op.getMask(), dim),
+                                  std::min<int64_t>(16 / bytes, shape[dim]));
+  vector = std::min(vector, layout.chunk);
+  int64_t perRow = shape[dim] / vector, total = layout.rows * perRow, threads = c.func.getWarps() * 32;
+  Value start = address.slotStart(c.scalars.lookup(op.getNumber()));
+  OpBuilder::InsertionGuard guard(b);
+  Value base = openLoop(c, 0, total, threads, "copy", loc);
+  Value id = c.add(base, c.thread(loc), loc);
+  if (total % threads) {
+    Value some = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, id, c.index(total, loc));
+    auto branch = scf::IfOp::create(b, loc, some, false);
+    b.setInsertionPoint(branch.thenBlock()->getTerminator());
+  }
+  Value row = perRow > 1 ? Value(arith::DivSIOp::create(b, loc, id, c.index(perRow, loc))) : id;
+  Value column = perRow > 1 ? c.mul(arith::RemSIOp::create(b, loc, id, c.index(perRow, loc)), vector, loc) : c.index(0, loc);
+  // Coordinates of the vector's first element.
+  SmallVector<Value> coords(shape.size());
+  SmallVector<int64_t> rowDims;
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (int64_t(d) != dim)
+      rowDims.push_back(d);
+  spreadLinear(c, row, rowDims, shape, coords, loc);
+  coords[dim] = column;
+  for (auto [d, v] : llvm::enumerate(coords)) {
+    v = c.add(c.scalars.lookup(op.getOffsets()[d]), v, loc);
+    v = v ? v : c.index(0, loc);
+  }
+  Value valid;
+  auto require = [&](Value condition) { valid = valid ? Value(arith::AndIOp::create(b, loc, valid, condition)) : condition; };
+  for (int64_t d : op.getMask())
+    require(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, coords[d], c.expand(c.func.getExtent(d), {}, loc)));
+  Value linear;
+  for (auto [r, e] : llvm::enumerate(op.getMap().getResults())) {
+    Value s = c.expand(e, coords, loc), n = c.expand(tensorShape.getResult(r), {}, loc);
+    if (op.getBounds() == te::BoundsMode::Pad) {
+      require(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, s, c.index(0, loc)));
+      require(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, s, n));
+    }
+    if (strides) {
+      linear = c.add(linear, scaled(c, s, strides.getResult(r), loc), loc);
+      continue;
+    }
+    linear = linear ? Value(arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, linear, n), s)) : s;
+  }
+  // Nothing is read where `valid` is false, but the address stays inside the tensor.
+  if (valid)
+    linear = arith::SelectOp::create(b, loc, valid, linear, c.index(0, loc));
+  Value to = c.add(start, address.offset(row, column), loc);
+  Value source = c.bases.lookup(op.getBase()), target = c.rings.lookup(op.getRing());
+  if (c.hasAsyncCopy)
+    cu::CpAsyncOp::create(b, loc, source, linear, target, to, valid, vector);
+  else {
+    Value temporary = c.allocate(vector, ring.getElementType(), loc);
+    auto load = [&] { cu::CopyOp::create(b, loc, source, linear, temporary, c.index(0, loc), vector); };
+    if (valid) {
+      Value zero = arith::ConstantOp::create(b, loc, cast<TypedAttr>(b.getZeroAttr(ring.getElementType())));
+      for (int64_t i = 0; i < vector; ++i)
+        memref::StoreOp::create(b, loc, zero, temporary, c.index(i, loc));
+      auto branch = scf::IfOp::create(b, loc, valid, false);
+      OpBuilder::InsertionGuard inner(b);
+      b.setInsertionPoint(branch.thenBlock()->getTerminator());
+      load();
+    } else {
+      load();
+    }
+    cu::CopyOp::create(b, loc, temporary, c.index(0, loc), target, to, vector);
+  }
+}
+
+namespace {
+
+/// Fragments that stmatrix and ldmatrix move between registers and 16-byte pieces of a
+/// slot's rows: those of mma and wgmma, accumulators of 16 bits and first operands.
+/// Registers hold 16 rows by two pieces (32 bytes) in four words; `patches` walks such
+/// patches, registers in its order.
+struct Matrices {
+  int64_t row, column;   ///< the dims of the 16 rows and of the words
+  int64_t patchElements; ///< of one thread in a patch: four words
+  tile::Digits patches;
+  bool across; ///< rows of the slot are columns of the fragment: matrices are transposed
+};
+
+/// Elements of `bytes`, words along `column`. Nothing for other layouts.
+std::optional<Matrices> findFragment(const Layout &layout, int64_t column, int64_t bytes) {
+  // In elements: a word, eight rows, a piece of 16 bytes.
+  auto is = [](const Digit &d, int64_t stride, int64_t size) { return d.stride == stride && d.size == size; };
+  ArrayRef<Digit> r = layout.reg, l = layout.lane;
+  int64_t word = 4 / bytes;
+  if (word > 1) {
+    if (r.empty() || r[0].dim != column || !is(r[0], 1, word))
+      return std::nullopt;
+    r = r.drop_front();
+  }
+  if (r.size() < 2 || l.size() != 2 || !is(r[0], 8, 2) || r[0].dim == column || r[1].dim != column || r[1].stride != 16 / bytes ||
+      r[1].size % 2)
+    return std::nullopt;
+  if (l[0].dim != column || !is(l[0], word, 4) || l[1].dim != r[0].dim || !is(l[1], 1, 8))
+    return std::nullopt;
+  Matrices f{r[0].dim, column, 4 * word, {}, false};
+  f.patches.push_back({column, 32 / bytes, r[1].size / 2});
+  llvm::append_range(f.patches, r.drop_front(2));
+  return f;
+}
+
+/// How matrices move between a layout and slots that are contiguous along a dim.
+std::optional<Matrices> findMatrices(const Layout &layout, int64_t contiguous, int64_t bytes) {
+  if (auto f = findFragment(layout, contiguous, bytes))
+    return f;
+  if (bytes == 2)
+    for (const Digit &d : layout.lane)
+      if (d.dim >= 0 && d.dim != contiguous)
+        if (auto f = findFragment(layout, d.dim, bytes); f && f->row == contiguous) {
+          f->across = true;
+          return f;
+        }
+  return std::nullopt;
+}
+
+/// Calls `move(register, address)` for each patch, with the address that this lane names:
+/// of row l mod 16, piece l / 16; across, of column l mod 8 + 8 (l / 16), eight rows from
+/// 8 (l / 8 mod 2).
+void forEachPatch(ThreadCode &c, const Layout &layout, const Matrices &f, int64_t bytes, SlotAddress &address, Value start, Location loc,
+                  llvm::function_ref<void(Value, Value)> move) {
+  auto mod = [&](Value v, int64_t n) { return arith::RemSIOp::create(c.b, loc, v, c.index(n, loc)).getResult(); };
+  auto div = [&](Value v, int64_t n) { return arith::DivSIOp::create(c.b, loc, v, c.index(n, loc)).getResult(); };
+  Layout warps{{}, {}, layout.warp};
+  Value lane = c.lane(loc);
+  Value row = f.across ? c.mul(mod(div(lane, 8), 2), 8, loc) : mod(lane, 16);
+  Value column = f.across ? c.add(mod(lane, 8), c.mul(div(lane, 16), 8, loc), loc) : c.mul(div(lane, 16), 16 / bytes, loc);
+  OpenDigits open;
+  c.overDigits(f.patches, loc, open, [&] {
+    SmallVector<Value> coords = c.threadCoordinates(warps, address.rank(), loc);
+    coords[f.row] = c.add(coords[f.row], row, loc);
+    coords[f.column] = c.add(coords[f.column], column, loc);
+    Value r;
+    int64_t weight = f.patchElements;
+    for (const Digit &d : f.patches) {
+      if (Value v = open.valueOf(d)) {
+        coords[d.dim] = c.add(coords[d.dim], c.mul(v, d.stride, loc), loc);
+        r = c.add(r, c.mul(v, weight, loc), loc);
+      }
+      weight *= d.size;
+    }
+    move(r ? r : c.index(0, loc), c.add(start, address.at(coords), loc));
+  });
+}
+
+} // namespace
+
+/// Elements that a thread moves at once: registers that run along the contiguous dim within
+/// a chunk of it.
+static int64_t vectorOf(const Layout &layout, const SlotLayout &slot, int64_t bytes) {
+  ArrayRef<Digit> digits = layout.reg;
+  bool isRun = !digits.empty() && digits[0].dim == slot.contiguous && digits[0].stride == 1 && digits[0].size <= slot.chunk;
+  return isRun && digits[0].size * bytes >= 2 ? digits[0].size : 1;
+}
+
+void lowerRingStore(ThreadCode &c, tile::RingStoreOp op) {
+  Location loc = cu::unnamed(op.getLoc());
+  auto ring = op.getRing().getType();
+  SlotAddress address(c, ring, loc);
+  Layout layout = tile::getLayout(op.getValue());
+  Value start = address.slotStart(c.scalars.lookup(op.getNumber()));
+  Value target = c.rings.lookup(op.getRing());
+  int64_t bytes = bytesOf(ring.getElementType());
+  bool inRegisters = !isRematerialized(op.getValue().getDefiningOp());
+  if (c.hasStmatrix && bytes == 2 && address.layout().chunk == 8 && inRegisters)
+    if (auto f = findMatrices(layout, ring.getContiguous(), bytes)) {
+      Value array = c.tiles.lookup(op.getValue()).array;
+      return forEachPatch(c, layout, *f, bytes, address, start, loc,
+                          [&](Value r, Value to) { cu::StmatrixOp::create(c.b, loc, array, r, target, to, f->across); });
+    }
+  OpBuilder::InsertionGuard guard(c.b);
+  if (Value first = c.isFirstReplica(layout, loc)) {
+    auto branch = scf::IfOp::create(c.b, loc, first, false);
+    c.b.setInsertionPoint(branch.thenBlock()->getTerminator());
+  }
+  int64_t vector = inRegisters ? vectorOf(layout, address.layout(), bytes) : 1;
+  ArrayRef<Digit> digits = layout.reg;
+  OpenDigits open;
+  c.overDigits(vector > 1 ? digits.drop_front() : digits, loc, open, [&] {
+    SmallVector<Value> coords = c.coordinates(layout, open, ring.getShape().size(), loc);
+    Value to = c.add(start, address.at(coords), loc);
+    if (vector > 1)
+      cu::CopyOp::create(c.b, loc, c.tiles.lookup(op.getValue()).array, c.registerIndex(layout, open, loc), target, to, vector);
+    else
+      memref::StoreOp::create(c.b, loc, c.element(op.getValue(), open, loc), target, to);
+  });
+}
+
+void lowerRingLoad(ThreadCode &c, tile::RingLoadOp op) {
+  Location loc = cu::unnamed(op.getLoc());
+  auto ring = op.getRing().getType();
+  SlotAddress address(c, ring, loc);
+  Layout layout = tile::getLayout(op.getResult());
+  Value start = address.slotStart(c.scalars.lookup(op.getNumber()));
+  Value source = c.rings.lookup(op.getRing());
+  int64_t bytes = bytesOf(ring.getElementType()), contiguous = ring.getContiguous();
+  Value array = c.allocate(layout.numRegisters(), ring.getElementType(), op.getLoc());
+  c.tiles[op.getResult()] = {layout, array};
+  if (c.hasLdmatrix && address.layout().chunk * bytes == 16)
+    if (auto f = findMatrices(layout, contiguous, bytes))
+      return forEachPatch(c, layout, *f, bytes, address, start, loc,
+                          [&](Value r, Value from) { cu::LdmatrixOp::create(c.b, loc, source, from, array, r, 4, f->across); });
+  int64_t vector = vectorOf(layout, address.layout(), bytes);
+  ArrayRef<Digit> digits = layout.reg;
+  OpenDigits open;
+  c.overDigits(vector > 1 ? digits.drop_front() : digits, loc, open, [&] {
+    Value from = c.add(start, address.at(c.coordinates(layout, open, address.rank(), loc)), loc);
+    Value r = c.registerIndex(layout, open, loc);
+    if (vector > 1)
+      cu::CopyOp::create(c.b, loc, source, from, array, r, vector);
+    else
+      memref::StoreOp::create(c.b, loc, memref::LoadOp::create(c.b, loc, source, from), array, r);
+  });
+}
+
+} // namespace kernelc

@@ -1,0 +1,24 @@
+// Reads whose subscripts are linear in the indices of a statement.
+#pragma once
+
+#include "ir/te/Te.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace kernelc::te {
+
+/// Subscript r is Σ_d coefficients[r][d] · d + rest[r], the rest over the sizes.
+struct LinearRead {
+  ReadOp read;
+  llvm::SmallVector<llvm::SmallVector<int64_t>> coefficients;
+  llvm::SmallVector<mlir::AffineExpr> rest;
+
+  /// The subscripts that index `d` stands in.
+  llvm::SmallVector<unsigned> subscriptsWith(unsigned d) const;
+  /// Whether subscript r is index d and nothing else.
+  bool isAlone(unsigned r, unsigned d) const;
+};
+
+/// `read`, in the body of `op`; nothing where a subscript is not linear in op's indices.
+std::optional<LinearRead> lineariseRead(mlir::Operation *op, ReadOp read);
+
+} // namespace kernelc::te

@@ -1,0 +1,98 @@
+// tile-stage-loads: see Passes.td.
+#include "passes/Passes.h"
+
+#include "ir/cu/Cu.h"
+#include "passes/tile/Access.h"
+#include "passes/tile/Box.h"
+#include "passes/tile/Carried.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+
+namespace kernelc {
+#define GEN_PASS_DEF_TILESTAGELOADS
+#include "passes/Passes.h.inc"
+
+using namespace tile;
+
+namespace {
+
+/// Less is not worth a copy of its own: rows of biases and scales stay loads.
+constexpr int64_t kLeastBytes = 2048;
+
+int64_t bytesOf(RankedTensorType tile) { return tile.getNumElements() * tile.getElementTypeBitWidth() / 8; }
+
+struct TileStageLoadsPass : impl::TileStageLoadsBase<TileStageLoadsPass> {
+  void runOnOperation() override {
+    FuncOp func = getOperation();
+    if (!func.getProducerWarps())
+      return;
+    // Parts of one tensor take turns in one ring.
+    llvm::MapVector<std::tuple<Block *, Value, AffineMap, Type>, SmallVector<LoadOp>> families;
+    func.walk([&](LoadOp load) {
+      if (isStageable(func, load))
+        families[{load->getBlock(), load.getBase(), load.getMap(), load.getResult().getType()}].push_back(load);
+    });
+    for (auto &[key, loads] : families)
+      if (failed(stage(func, loads)))
+        return signalPassFailure();
+  }
+
+  static RingType ringOf(FuncOp func, LoadOp load, int64_t slots) {
+    auto type = load.getResult().getType();
+    int64_t dim = contiguousDim(func, load.getBase(), load.getMap(), type.getShape());
+    return dim < 0 ? RingType() : RingType::get(load.getContext(), type.getShape(), type.getElementType(), slots, dim);
+  }
+
+  /// Whether a tensor copy can bring it: behind the product, not in its loop.
+  static bool isStageable(FuncOp func, LoadOp load) {
+    Operation *loop = load->getParentOp();
+    bool once = loop == func || (isa<scf::ForOp>(loop) && loop->getParentOp() == func);
+    if (!once || llvm::any_of(*load->getBlock(), llvm::IsaPred<DotOp>) || !load.getIndexTiles().empty() ||
+        (load.getPadding() && !isZeroPadded(load)) || bytesOf(load.getResult().getType()) < kLeastBytes ||
+        load.getResult().getType().getElementTypeBitWidth() < 8)
+      return false;
+    RingType ring = ringOf(func, load, 1);
+    std::string why;
+    return ring && findBox(func, load.getBase(), load.getMap(), load.getBounds(), ring, why);
+  }
+
+  LogicalResult stage(FuncOp func, ArrayRef<LoadOp> loads) {
+    OpBuilder setup = OpBuilder::atBlockBegin(&func.getBlock());
+    int64_t parts = loads.size(), slots = std::min<int64_t>(2, parts);
+    LoadOp first = loads.front();
+    Location loc = cu::unnamed(first.getLoc());
+    auto named = [&](StringRef name) { return NameLoc::get(setup.getStringAttr(name), loc); };
+    Value ring = RingOp::create(setup, first.getLoc(), ringOf(func, first, slots));
+    Value channel = ChannelOp::create(setup, loc, ChannelType::get(setup.getContext(), slots, /*reader=*/32));
+    // Numbers go on from tile to tile.
+    Value before;
+    if (auto loop = dyn_cast<scf::ForOp>(first->getParentOp())) {
+      FailureOr<Value> count = carryCount(loop, "brought", loc, [&](OpBuilder &b, Value brought) -> Value {
+        return arith::AddIOp::create(b, named("next"), brought, arith::ConstantIndexOp::create(b, loc, parts));
+      });
+      if (failed(count))
+        return loop.emitOpError() << "cannot carry a count of copies";
+      before = *count;
+    }
+    int64_t part = 0;
+    for (LoadOp load : loads) {
+      OpBuilder b(load);
+      Value number = arith::ConstantIndexOp::create(b, loc, part++);
+      if (before)
+        number = arith::AddIOp::create(b, named("number"), before, number);
+      AcquireOp::create(b, loc, channel, number, bytesOf(load.getResult().getType()));
+      RingCopyOp::create(b, load.getLoc(), ring, number, load.getBase(), load.getMap(), load.getOffsets(), channel, false, load.getMask(),
+                         load.getBounds());
+      AwaitOp::create(b, loc, channel, number);
+      Value tile = RingLoadOp::create(b, load.getLoc(), load.getResult().getType(), ring, number);
+      ReleaseOp::create(b, loc, channel, number);
+      load.getResult().replaceAllUsesWith(tile);
+      load->erase();
+    }
+    return success();
+  }
+};
+
+} // namespace
+} // namespace kernelc

@@ -1,0 +1,129 @@
+// Atomics on global memory: those that order what stands around them, shown by what
+// other blocks then read, and sums of several neighbours.
+#include "support/ElementType.h"
+#include "test/helpers/Cases.h"
+
+namespace kernelc::helpers {
+namespace {
+
+const int kBlocks = 24, kThreads = 64;
+
+void addOrdered(std::vector<HelperCaseMaker> &cases) {
+  HelperCaseMaker flag{
+      "acquire_release", 75, 75, {"kc_load_acquire_i32", "kc_store_release_i32"}, nullptr};
+  flag.make = [flag] {
+    // Each block adds its row to the one before it hands on.
+    auto x = randomBits<uint32_t>(size_t(kBlocks * kThreads), 140), y = x;
+    for (size_t i = size_t(kThreads); i < y.size(); i++)
+      y[i] = y[i - size_t(kThreads)] * 3 + x[i];
+    std::vector<int32_t> flags(size_t(kBlocks), 0), set(size_t(kBlocks), 1);
+    return CaseBuilder(flag)
+        .input("x", x)
+        .output("y", y)
+        .inout("flags", flags, set)
+        .launch("chain", kThreads, R"(
+  int t = threadIdx.x, block = blockIdx.x;
+  unsigned v = x[64 * block + t];
+  if (block > 0) {
+    if (t == 0)
+      while (kc_load_acquire_i32(flags + block - 1) == 0) {}
+    __syncthreads();
+    v += ((volatile unsigned *)y)[64 * (block - 1) + t] * 3u;
+  }
+  y[64 * block + t] = v;
+  __syncthreads();
+  if (t == 0) kc_store_release_i32(flags + block, 1);)",
+                0, kBlocks)
+        .build();
+  };
+  cases.push_back(flag);
+
+  HelperCaseMaker ticket{"add_acq_rel", 75, 75, {"kc_add_acq_rel_i32", "kc_shared"}, nullptr};
+  ticket.make = [ticket] {
+    // The block that comes last adds up what all have written.
+    auto x = randomBits<uint32_t>(size_t(kBlocks * kThreads), 141);
+    std::vector<uint32_t> sum(size_t(kThreads), 0);
+    for (size_t i = 0; i < x.size(); i++)
+      sum[i % size_t(kThreads)] += x[i] ^ 5;
+    auto parts = x;
+    for (uint32_t &p : parts)
+      p ^= 5;
+    return CaseBuilder(ticket)
+        .input("x", x)
+        .output("parts", parts)
+        .output("sum", sum)
+        .inout("count", std::vector<int32_t>{0}, std::vector<int32_t>{kBlocks})
+        .launch("last", kThreads, R"(
+  int *last = (int *)kc_shared();
+  int t = threadIdx.x;
+  parts[64 * blockIdx.x + t] = x[64 * blockIdx.x + t] ^ 5u;
+  __syncthreads();
+  if (t == 0) *last = kc_add_acq_rel_i32(count, 1) == 23;
+  __syncthreads();
+  if (*last) {
+    unsigned s = 0;
+    for (int b = 0; b < 24; b++) s += ((volatile unsigned *)parts)[64 * b + t];
+    sum[t] = s;
+  })",
+                16, kBlocks)
+        .build();
+  };
+  cases.push_back(ticket);
+}
+
+void addSums(std::vector<HelperCaseMaker> &cases) {
+  HelperCaseMaker vector{"reduce_add_f32x4", 90, 90, {"kc_reduce_add_f32x4"}, nullptr};
+  vector.make = [vector] {
+    // Small whole numbers: any order gives the same.
+    auto x = smallIntegers(size_t(kBlocks * kThreads * 4), 142);
+    std::vector<float> start = smallIntegers(size_t(kThreads * 4), 143), sum = start;
+    for (size_t i = 0; i < x.size(); i++)
+      sum[i % sum.size()] += x[i];
+    return CaseBuilder(vector)
+        .input("x", x)
+        .inout("sum", start, sum)
+        .launch("sum", kThreads, R"(
+  int t = threadIdx.x;
+  float v[4];
+  for (int i = 0; i < 4; i++) v[i] = x[256 * blockIdx.x + 4 * t + i];
+  kc_reduce_add_f32x4(sum + 4 * t, v);)",
+                0, kBlocks)
+        .build();
+  };
+  cases.push_back(vector);
+
+  for (bool bf16 : {false, true}) {
+    std::string name = bf16 ? "reduce_add_bf16x2" : "reduce_add_f16x2";
+    HelperCaseMaker halves{name, bf16 ? 90 : 75, bf16 ? 90 : 75, {"kc_" + name}, nullptr};
+    halves.make = [halves, bf16, name] {
+      auto encode = [=](float v) { return bf16 ? toBF16(v) : toF16(v); };
+      auto x = smallIntegers(size_t(kBlocks * kThreads * 2), 144);
+      std::vector<float> total(size_t(kThreads * 2), 0);
+      std::vector<uint16_t> packed, start(total.size(), encode(1)), sum;
+      for (size_t i = 0; i < x.size(); i++) {
+        packed.push_back(encode(x[i]));
+        total[i % total.size()] += x[i];
+      }
+      for (float t : total)
+        sum.push_back(encode(t + 1));
+      return CaseBuilder(halves)
+          .input("x", packed)
+          .inout("sum", start, sum)
+          .launch("sum", kThreads,
+                  "  int t = threadIdx.x;\n  kc_" + name +
+                      "((unsigned *)sum + t, ((const unsigned *)x)[64 * blockIdx.x + t]);",
+                  0, kBlocks)
+          .build();
+    };
+    cases.push_back(halves);
+  }
+}
+
+} // namespace
+
+void addAtomicCases(std::vector<HelperCaseMaker> &cases) {
+  addOrdered(cases);
+  addSums(cases);
+}
+
+} // namespace kernelc::helpers
