@@ -216,6 +216,23 @@ void Emitter::emitIf(scf::IfOp op) {
   line("}");
 }
 
+void Emitter::emitSearch(Operation *op, StringRef helper, BlockArgument candidate, Value condition) {
+  use(helper);
+  Value result = op->getResult(0);
+  std::string type = typeName(result), arguments;
+  for (Value v : op->getOperands())
+    arguments += expr(v).text + ", ";
+  StringRef wanted = cu::findName(op->getLoc()), wantedCandidate = cu::findName(candidate.getLoc());
+  const std::string name = names_.declare(result, wanted.empty() ? "found" : wanted);
+  const std::string number = names_.declare(candidate, wantedCandidate.empty() ? "i" : wantedCandidate);
+  line("const " + type + " " + name + " = " + helper + "<" + type + ">(" + arguments + "[&](const " + type + " " + number + ") {");
+  ++indent_;
+  emitBlock(*candidate.getOwner());
+  line("return " + expr(condition).text + ";");
+  --indent_;
+  line("});");
+}
+
 static const char *wordOf(int64_t bytes) {
   switch (bytes) {
   case 16: return "uint4";
@@ -278,6 +295,8 @@ void Emitter::emitOp(Operation *op) {
   llvm::TypeSwitch<Operation *>(op)
       .Case<scf::ForOp>([&](auto o) { emitFor(o); })
       .Case<scf::IfOp>([&](auto o) { emitIf(o); })
+      .Case<cu::CountWhereOp>([&](auto o) { emitSearch(o, "kc_count_where", o.getCandidate(), o.getHeld()); })
+      .Case<cu::FindWhereOp>([&](auto o) { emitSearch(o, "kc_find_where", o.getCandidate(), o.getHeld()); })
       .Case<cu::CommentOp>([&](cu::CommentOp o) { line("// " + o.getText()); })
       .Case<cu::SyncOp>([&](auto) { line("__syncthreads();"); })
       .Case<cu::WarpSyncOp>([&](auto) { line("__syncwarp();"); })

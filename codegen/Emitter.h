@@ -60,6 +60,8 @@ private:
   void emitOp(mlir::Operation *op);
   void emitFor(mlir::scf::ForOp op);
   void emitIf(mlir::scf::IfOp op);
+  /// `helper(arguments.., [&](i) { return condition; })`
+  void emitSearch(mlir::Operation *op, llvm::StringRef helper, mlir::BlockArgument candidate, mlir::Value condition);
   void emitCopy(cu::CopyOp op);
   void emitCpAsync(cu::CpAsyncOp op);
   void emitGather(cu::GatherOp op);

@@ -41,8 +41,9 @@ unsigned Emitter::bitsOf(Value v) {
   if (auto constant = dyn_cast_or_null<arith::ConstantOp>(op))
     return llvm::isInt<32>(cast<IntegerAttr>(constant.getValue()).getInt()) ? 32 : indexBits_;
   if (!op) {
-    auto loop = dyn_cast<scf::ForOp>(v.getParentBlock()->getParentOp());
-    op = loop && v == loop.getInductionVar() ? loop : nullptr;
+    op = v.getParentBlock()->getParentOp();
+    if (auto loop = dyn_cast<scf::ForOp>(op); loop ? v != loop.getInductionVar() : !isa<cu::CountWhereOp, cu::FindWhereOp>(op))
+      op = nullptr;
   }
   return op && op->hasAttr(cu::kNarrowAttr) ? 32 : indexBits_;
 }

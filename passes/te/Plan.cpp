@@ -89,6 +89,7 @@ public:
       if (auto reduce = dyn_cast<ReduceOp>(ops_[ordinal]))
         if (auto c = findContraction(reduce)) {
           remarkOn(reduce, *c);
+          uniform_ = uniformTiles(l, *c, l.dims[n]);
           return scheduleContraction(l, reduce, *c, l.dims[n]);
         }
     if (l.grid.size() == l.indices.size())
@@ -108,6 +109,21 @@ public:
       for (unsigned d : c->scaledK)
         if (int64_t index = l.dims[n][d]; l.tiles[index] != 1)
           return wrong() << "a scale depends on '" << l.indices[index] << "', so that its tile is 1, not " << l.tiles[index];
+      SmallVector<int64_t> uniform = uniformTiles(l, *c, l.dims[n]);
+      for (auto [index, most] : llvm::enumerate(uniform))
+        if (most && l.tiles[index] > most)
+          return wrong() << "the condition picks blocks of " << most << " along '" << l.indices[index] << "', so that its tile is no more than that, not "
+                         << l.tiles[index];
+      // Blocks of a cluster fill each other's slots: they must walk the same tiles.
+      if (l.cluster > 1) {
+        auto shared = llvm::find(l.dims[n], l.clusterIndex);
+        unsigned d = shared - l.dims[n].begin();
+        std::optional<IntegerSet> set = reduce.getCondition();
+        bool differs = uniform[l.clusterIndex] || (set && shared != l.dims[n].end() && llvm::any_of(set->getConstraints(), [&](AffineExpr e) { return e.isFunctionOfDim(d); }));
+        if (differs)
+          return wrong() << "the condition depends on '" << l.indices[l.clusterIndex] << "', along which the " << l.cluster
+                         << " blocks of a cluster share what they load";
+      }
       if (l.unit == "simt")
         continue;
       auto refuse = [&] { return wrong() << "unit " << l.unit << " "; };
@@ -156,9 +172,20 @@ private:
 
   int64_t extentMax(const LaunchPlan &l, int64_t index) { return knownMax(l.extents.getResult(index), facts_); }
 
+  /// Per launch index: the largest tile within which the condition of `c` on data is the same; 0: any.
+  static SmallVector<int64_t> uniformTiles(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
+    SmallVector<int64_t> most(l.indices.size(), 0);
+    if (c.where)
+      for (auto [d, index] : llvm::enumerate(dims))
+        most[index] = findUniformTile(c.where, d);
+    return most;
+  }
+
   /// A power-of-two tile for an index, at most `want`, no larger than the index can be.
   int64_t clampTile(const LaunchPlan &l, int64_t index, int64_t want) {
     int64_t max = extentMax(l, index);
+    if (size_t(index) < uniform_.size() && uniform_[index])
+      want = std::min(want, uniform_[index]);
     return max < 0 ? want : std::min<int64_t>(want, llvm::PowerOf2Ceil(std::max<int64_t>(max, 1)));
   }
 
@@ -518,6 +545,7 @@ private:
   SmallVector<Operation *> ops_;
   const Target &target_;
   SizeFacts facts_;
+  SmallVector<int64_t> uniform_; ///< uniformTiles of the product being scheduled
   bool fast_; ///< sums of products may stay in accumulators of fewer bits
 };
 
