@@ -140,6 +140,16 @@ public:
                           << l.indices[index] << "'";
       int64_t m = tileProduct(l, c->m, l.dims[n]), columns = tileProduct(l, c->n, l.dims[n]), k = tileProduct(l, c->k, l.dims[n]);
       Type type = operandType(*c, c->a, l.unit, target_);
+      if (l.unit == "wgmma") {
+        // What ptxas asks for beside accumulators (C7602).
+        constexpr int64_t kBeside = 26;
+        int64_t threads = (l.warps * l.pingpong + l.producerWarps) * 32, sets = l.promote || !c->partScales.empty() ? 2 : 1;
+        int64_t accumulators = sets * m * columns / (l.warps * 32);
+        int64_t share = std::min<int64_t>(255, target_.registersPerSm / std::max<int64_t>(1, l.minBlocks) / threads / 8 * 8);
+        if (accumulators + kBeside > share)
+          return refuse() << "needs " << accumulators << " registers a thread for accumulators and " << kBeside << " beside them; "
+                          << l.minBlocks << (l.minBlocks == 1 ? " block of " : " blocks of ") << threads << " threads leave each " << share;
+      }
       int64_t leastK = 32 / unitBytes(type);
       if (l.unit == "mma" && (m < 16 || columns < 16 || k < leastK))
         return refuse() << "needs tiles of at least 16 x 16 x " << leastK << ", not " << m << " x " << columns << " x " << k;
@@ -179,6 +189,37 @@ private:
       for (auto [d, index] : llvm::enumerate(dims))
         most[index] = findUniformTile(c.where, d);
     return most;
+  }
+
+  /// How many points of these indices a tile can have, where a condition on data sets a limit; else -1.
+  int64_t mostPoints(const LaunchPlan &l, ArrayRef<unsigned> list, ArrayRef<int64_t> dims) {
+    int64_t points = 1;
+    bool limited = false;
+    for (unsigned d : list) {
+      int64_t uniform = uniform_[dims[d]], extent = extentMax(l, dims[d]);
+      limited |= uniform > 0;
+      if (!uniform && extent < 0)
+        return -1;
+      points *= uniform ? uniform : int64_t(llvm::PowerOf2Ceil(std::max<int64_t>(extent, 1)));
+    }
+    return limited ? points : -1;
+  }
+
+  /// The tiles to choose from: the target's, or where a condition on data sets a limit to one side,
+  /// what the other side may be.
+  SmallVector<ProductTile> productTiles(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
+    int64_t rows = mostPoints(l, c.m, dims), columns = mostPoints(l, c.n, dims);
+    if (rows < 0 && columns < 0)
+      return llvm::to_vector(llvm::make_range(wgmmaTiles().begin(), wgmmaTiles().end()));
+    SmallVector<ProductTile> tiles;
+    auto sides = [](int64_t most) { return most < 0 ? SmallVector<int64_t>{256, 128, 64} : SmallVector<int64_t>{std::min<int64_t>(most, 256)}; };
+    for (int64_t m : sides(rows))
+      for (int64_t n : sides(columns)) {
+        // As for the target's own tiles: operands of 1 / m + 1 / n a multiply-add come as fast as 64 of these are done.
+        double reuse = double(m) * double(n) / double(m + n);
+        tiles.push_back({int(m), int(n), int(175 * reuse / (reuse + 64))});
+      }
+    return tiles;
   }
 
   /// A power-of-two tile for an index, at most `want`, no larger than the index can be.
@@ -347,7 +388,12 @@ private:
     Contraction c = given;
     int64_t m = extentProduct(l, c.m, dims), n = extentProduct(l, c.n, dims), batch = std::max<int64_t>(1, extentProduct(l, c.batch, dims));
     bool inRegisters = form->aInRegisters || form->bInRegisters;
-    if (inRegisters ? form->bInRegisters : m >= 0 && m < 64 && (n < 0 || n >= 64)) {
+    auto mostOf = [&](ArrayRef<unsigned> list, int64_t extent) {
+      int64_t most = mostPoints(l, list, dims);
+      return extent < 0 ? most : most < 0 ? extent : std::min(extent, most);
+    };
+    int64_t rows = mostOf(c.m, m), columns = mostOf(c.n, n);
+    if (inRegisters ? form->bInRegisters : rows >= 0 && rows < 64 && (columns < 0 || columns >= 64)) {
       std::swap(c.a, c.b);
       std::swap(c.m, c.n);
       std::swap(m, n);
@@ -357,7 +403,7 @@ private:
     int64_t sets = p.promote || !c.partScales.empty() ? 2 : 1; // of accumulators: a tile's and the sum's
     // The tile whose rounds over the device take least time.
     double least = 0;
-    for (const ProductTile &tile : wgmmaTiles()) {
+    for (const ProductTile &tile : productTiles(l, c, dims)) {
       if (sets * tile.m * tile.n > target_.accumulatorRegisters * (tile.m >= 128 ? 256 : 128))
         continue;
       double rounds =

@@ -82,8 +82,8 @@ TEST(Selection, SchedulesThatCutBlocksAreRefused) {
 }
 
 TEST(Selection, Schedules) {
-  for (const char *fields : {R"("cluster": 2)", R"("persistent": false)", R"("pingpong": 2, "warps": 4, "stages": 4)", R"("unit": "mma", "producer_warps": 0, "persistent": false, "warps": 4, "stages": 3, "tiles": {"k_low": 32})",
-                             R"("unit": "simt", "producer_warps": 0, "persistent": false, "warps": 4, "stages": 2, "tiles": {"k_low": 16})"}) {
+  for (const char *fields : {R"("cluster": 2)", R"("persistent": false)", R"("pingpong": 2, "warps": 4, "stages": 4)", R"("unit": "mma", "producer_warps": 0, "persistent": false, "warps": 4, "stages": 3, "tiles": {"k": 32})",
+                             R"("unit": "simt", "producer_warps": 0, "persistent": false, "warps": 4, "stages": 2, "tiles": {"k": 16})"}) {
     Case c = on(blocks(64), {{"M", 400}, {"K", 320}, {"N", 200}}, "sm_90a", "kc_find_where");
     c.schedule = std::string(R"([{"kernel": "m", "launch": "c", )") + fields + "}]";
     EXPECT_EQ(runCase(c), "") << fields;
