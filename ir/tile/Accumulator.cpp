@@ -70,10 +70,12 @@ AccumulatorShape wgmmaShape(int64_t m, int64_t n, int64_t warps) {
   return s;
 }
 
-AccumulatorShape simtShape(int64_t m, int64_t n, int64_t warps, bool columnsByK) {
-  int64_t vector = columnsByK ? 1 : std::min<int64_t>(4, n), laneN = std::min<int64_t>(8, n / vector);
-  int64_t laneM = std::min<int64_t>(32 / laneN, m), laneR = 32 / (laneN * laneM);
-  WarpGrid g = warpGrid(m, n, warps, laneM, laneN * vector);
+AccumulatorShape simtShape(int64_t m, int64_t n, int64_t warps, const Runs &a, const Runs &b) {
+  constexpr int64_t kMost = 4; // neighbours of one thread
+  int64_t vectorM = std::min({kMost, a.outer, m}), vectorN = std::min({kMost, b.outer, n});
+  int64_t laneN = std::min<int64_t>(8, n / vectorN);
+  int64_t laneM = std::min<int64_t>(32 / laneN, m / vectorM), laneR = 32 / (laneN * laneM);
+  WarpGrid g = warpGrid(m, n, warps, laneM * vectorM, laneN * vectorN);
   AccumulatorShape s;
   s.warpM = m / g.m;
   s.warpN = n / g.n;
@@ -81,11 +83,14 @@ AccumulatorShape simtShape(int64_t m, int64_t n, int64_t warps, bool columnsByK)
     if (size > 1)
       list.push_back({axis, {0, stride, size}});
   };
-  add(s.reg, 'n', 1, vector);
-  add(s.reg, 'n', vector * laneN, s.warpN / (vector * laneN));
-  add(s.reg, 'm', laneM, s.warpM / laneM);
-  add(s.lane, 'n', vector, laneN);
-  add(s.lane, 'm', 1, laneM);
+  add(s.reg, 'n', 1, vectorN);
+  add(s.reg, 'n', vectorN * laneN, s.warpN / (vectorN * laneN));
+  add(s.reg, 'm', 1, vectorM);
+  add(s.reg, 'm', vectorM * laneM, s.warpM / (vectorM * laneM));
+  int64_t pair = std::min<int64_t>(2, laneM);
+  add(s.lane, 'm', vectorM, pair);
+  add(s.lane, 'n', vectorN, laneN);
+  add(s.lane, 'm', vectorM * pair, laneM / pair);
   add(s.lane, 'r', 0, laneR);
   add(s.warp, 'm', s.warpM, g.m);
   add(s.warp, 'n', s.warpN, g.n);
@@ -95,20 +100,34 @@ AccumulatorShape simtShape(int64_t m, int64_t n, int64_t warps, bool columnsByK)
 
 } // namespace
 
+/// Whether neighbours of the slot follow one another along `dims`, slowest first.
+static bool isFastest(llvm::ArrayRef<int64_t> shape, int64_t contiguous, llvm::ArrayRef<int64_t> dims) {
+  for (size_t i = dims.size(); i-- > 0;)
+    if (shape[dims[i]] > 1)
+      return dims[i] == contiguous;
+  return false;
+}
+
 Fetch fetchOf(llvm::ArrayRef<int64_t> shape, int64_t contiguous, int64_t bytes, llvm::ArrayRef<int64_t> outer, llvm::ArrayRef<int64_t> k) {
-  auto isFastest = [&](llvm::ArrayRef<int64_t> dims) {
-    for (size_t i = dims.size(); i-- > 0;)
-      if (shape[dims[i]] > 1)
-        return dims[i] == contiguous;
-    return false;
-  };
   if (shape[contiguous] * bytes < 16)
     return Fetch::Gather;
-  if (isFastest(k))
+  if (isFastest(shape, contiguous, k))
     return Fetch::Rows;
-  if (!isFastest(outer) || bytes > 2)
+  if (!isFastest(shape, contiguous, outer) || bytes > 2)
     return Fetch::Gather;
   return bytes == 2 ? Fetch::Transposed : Fetch::Bytes;
+}
+
+Runs runsOf(llvm::ArrayRef<int64_t> shape, int64_t contiguous, int64_t bytes, llvm::ArrayRef<int64_t> outer, llvm::ArrayRef<int64_t> k) {
+  int64_t run = std::min(shape[contiguous], 16 / bytes);
+  if (isFastest(shape, contiguous, k))
+    return {1, run};
+  return {isFastest(shape, contiguous, outer) ? run : 1, 1};
+}
+
+Supply supplyOf(llvm::ArrayRef<int64_t> shape, int64_t contiguous, int64_t bytes, llvm::ArrayRef<int64_t> outer,
+                llvm::ArrayRef<int64_t> k) {
+  return {fetchOf(shape, contiguous, bytes, outer, k), runsOf(shape, contiguous, bytes, outer, k)};
 }
 
 AccumulatorShape operandShape(int64_t m, int64_t n, int64_t k, int64_t warps, int64_t bytes) {
@@ -128,10 +147,10 @@ AccumulatorShape operandShape(int64_t m, int64_t n, int64_t k, int64_t warps, in
   return s;
 }
 
-AccumulatorShape accumulatorShape(llvm::StringRef unit, int64_t m, int64_t n, int64_t warps, Fetch a, Fetch b) {
+AccumulatorShape accumulatorShape(llvm::StringRef unit, int64_t m, int64_t n, int64_t warps, const Supply &a, const Supply &b) {
   return unit == "wgmma" ? wgmmaShape(m, n, warps)
-         : unit == "mma" ? mmaShape(m, n, warps, a == Fetch::Bytes, b == Fetch::Bytes)
-                         : simtShape(m, n, warps, b == Fetch::Rows);
+         : unit == "mma" ? mmaShape(m, n, warps, a.fetch == Fetch::Bytes, b.fetch == Fetch::Bytes)
+                         : simtShape(m, n, warps, a.runs, b.runs);
 }
 
 } // namespace kernelc::tile

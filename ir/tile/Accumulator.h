@@ -26,14 +26,29 @@ enum class Fetch { Rows, Transposed, Bytes, Gather };
 /// in a slot of `shape`, elements of `bytes`, neighbours along `contiguous`.
 Fetch fetchOf(llvm::ArrayRef<int64_t> shape, int64_t contiguous, int64_t bytes, llvm::ArrayRef<int64_t> outer, llvm::ArrayRef<int64_t> k);
 
+/// What one load of a thread takes of an operand's slot: elements that are neighbours in memory
+/// and along the product's rows (columns), or along k.
+struct Runs {
+  int64_t outer = 1, k = 1; ///< at most 16 bytes; one of them is 1
+};
+Runs runsOf(llvm::ArrayRef<int64_t> shape, int64_t contiguous, int64_t bytes, llvm::ArrayRef<int64_t> outer, llvm::ArrayRef<int64_t> k);
+
+/// An operand as the threads of a product find it.
+struct Supply {
+  Fetch fetch = Fetch::Rows; ///< mma
+  Runs runs = {};            ///< simt
+};
+Supply supplyOf(llvm::ArrayRef<int64_t> shape, int64_t contiguous, int64_t bytes, llvm::ArrayRef<int64_t> outer, llvm::ArrayRef<int64_t> k);
+
 /// For unit "mma": fragments of mma.m16n8 (PTX ISA, "matrix fragments for
 /// mma.m16n8k16"), warps in a grid that keeps a warp's part nearly square. An operand
 /// fetched by Bytes gives a lane rows (columns) 2i and 2i + 1 of 16, not i and i + 8. For
 /// "wgmma": fragments of wgmma.m64nNk16, registers of one m64 block after another. For
-/// "simt": four columns in a vector, lanes 4 × 8 (m × n); neighbouring columns in
-/// neighbouring lanes where the second operand is fetched by Rows: they are rows of its
-/// slot, which the swizzle spreads over the banks. Powers of two.
-AccumulatorShape accumulatorShape(llvm::StringRef unit, int64_t m, int64_t n, int64_t warps, Fetch a = Fetch::Rows, Fetch b = Fetch::Rows);
+/// "simt": up to four neighbouring rows and columns in a thread where its loads run along them,
+/// else neighbouring ones in neighbouring lanes: rows of a slot, which the padding spreads over the
+/// banks. Lanes 4 × 8 (m × n), two rows at a time: of four neighbouring lanes two read the same of
+/// either operand, and then two quarters of a warp's 16-byte loads are one access. Powers of two.
+AccumulatorShape accumulatorShape(llvm::StringRef unit, int64_t m, int64_t n, int64_t warps, const Supply &a = {}, const Supply &b = {});
 
 /// The first operand of wgmma in registers (PTX ISA, "register fragments for
 /// wgmma.mma_async"), elements of `bytes`, over the linear rows 'm' and the reduced

@@ -4,22 +4,25 @@
 
 namespace kernelc::tile {
 
-SlotLayout::SlotLayout(llvm::ArrayRef<int64_t> shape, int64_t elementBytes, int64_t contiguousDim)
+SlotLayout::SlotLayout(llvm::ArrayRef<int64_t> shape, int64_t elementBytes, int64_t contiguousDim, int64_t pad)
     : contiguous(contiguousDim), rowStride(shape.size(), 0) {
   int64_t extent = shape[contiguous];
-  width = std::min(extent, 128 / elementBytes);
+  width = pad ? extent : std::min(extent, 128 / elementBytes);
+  pitch = width + pad;
   rows = 1;
   for (size_t d = shape.size(); d-- > 0;)
     if (int64_t(d) != contiguous) {
       rowStride[d] = rows;
       rows *= shape[d];
     }
-  elements = rows * extent;
+  elements = pad ? rows * pitch : rows * extent;
   int64_t bytes = width * elementBytes;
-  swizzleBytes = bytes >= 32 ? bytes : 0;
+  swizzleBytes = bytes >= 32 && !pad ? bytes : 0;
   chunk = std::min(width, 16 / elementBytes);
   chunks = width / chunk;
   rowShift = bytes >= 128 ? 0 : bytes >= 64 ? 1 : 2;
 }
+
+int64_t paddingOf(int64_t extent, int64_t elementBytes) { return extent * elementBytes % 32 == 0 ? 16 / elementBytes : 0; }
 
 } // namespace kernelc::tile

@@ -8,6 +8,10 @@
 // with E elements in 16 bytes, chunk(c) = (c mod W) / E and s(r) the bits of r that
 // change between rows sharing the same 128-byte line index: 128 B: r mod 8,
 // 64 B: (r / 2) mod 4, 32 B: (r / 4) mod 2.
+//
+// A padded slot has neither panels nor exchanged chunks: offset(r, c) = r·(W + pad) + c, W the
+// whole extent. Threads that read with plain loads get by with one address and constants
+// that way, where each chunk of a swizzled row is an XOR of its own.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +22,23 @@
 namespace kernelc::tile {
 
 struct SlotLayout {
-  SlotLayout(llvm::ArrayRef<int64_t> shape, int64_t elementBytes, int64_t contiguous);
+  SlotLayout(llvm::ArrayRef<int64_t> shape, int64_t elementBytes, int64_t contiguous, int64_t pad = 0);
 
-  int64_t contiguous;      ///< the contiguous dim
-  int64_t width;           ///< W: elements of a panel's row
-  int64_t rows;            ///< R
-  int64_t chunk;           ///< E: elements in 16 bytes, or all of a narrower row
-  int64_t chunks;          ///< of a row
-  int64_t rowShift;        ///< s(r) = (r >> rowShift) & (chunks - 1)
-  int64_t elements;        ///< of a slot
-  int64_t swizzleBytes;    ///< 128, 64, 32, or 0 without a swizzle
+  int64_t contiguous;   ///< the contiguous dim
+  int64_t width;        ///< W: elements of a panel's row
+  int64_t pitch;        ///< from row to row: W, or W + pad
+  int64_t rows;         ///< R
+  int64_t chunk;        ///< E: elements in 16 bytes, or all of a narrower row
+  int64_t chunks;       ///< of a row
+  int64_t rowShift;     ///< s(r) = (r >> rowShift) & (chunks - 1)
+  int64_t elements;     ///< of a slot
+  int64_t swizzleBytes; ///< 128, 64, 32, or 0 without a swizzle
   /// Multiplier of each dim's coordinate in the row number (0 for the contiguous dim).
   llvm::SmallVector<int64_t> rowStride;
 };
+
+/// The pad that spreads 16-byte chunks in one column of eight neighbouring rows over all banks:
+/// an odd number of chunks from row to row.
+int64_t paddingOf(int64_t extent, int64_t elementBytes);
 
 } // namespace kernelc::tile

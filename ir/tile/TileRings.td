@@ -20,11 +20,15 @@ def Tile_RingType : TypeDef<Tile_Dialect, "Ring"> {
     lives in slot n mod slots. In a slot, elements along `contiguous` are neighbours
     within rows of at most 128 bytes; 16-byte chunks of a row are exchanged by the
     128-, 64- or 32-byte swizzle of the row's width, so that neither ldmatrix nor
-    16-byte copies conflict (see ir/tile/SlotLayout.h).
+    16-byte copies conflict (see ir/tile/SlotLayout.h). With a `pad` rows are whole, so many
+    elements further apart, and nothing is exchanged: for plain loads. Tensor copies, ldmatrix
+    and matrix descriptors want none.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType, "int64_t":$slots,
-                        "int64_t":$contiguous);
-  let assemblyFormat = "`<` `[` $shape `]` `x` $elementType `,` `slots` $slots `,` `contiguous` $contiguous `>`";
+                        "int64_t":$contiguous, DefaultValuedParameter<"int64_t", "0">:$pad);
+  let builders = [TypeBuilder<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::Type":$elementType, "int64_t":$slots,
+                                   "int64_t":$contiguous), [{ return $_get($_ctxt, shape, elementType, slots, contiguous, 0); }]>];
+  let assemblyFormat = "`<` `[` $shape `]` `x` $elementType `,` `slots` $slots `,` `contiguous` $contiguous (`,` `pad` $pad^)? `>`";
 }
 
 def Tile_ChannelType : TypeDef<Tile_Dialect, "Channel"> {

@@ -32,7 +32,6 @@ private:
   /// Address in the ring of (linear row or column, linear k).
   mlir::Value element(SlotAddress &address, mlir::Value slotStart, tile::RingType ring, llvm::ArrayRef<int64_t> outer, mlir::Value mn,
                       mlir::Value k);
-  bool kMajor(tile::RingType ring) { return llvm::is_contained(op_.getK(), ring.getContiguous()); }
   /// The instruction: operands of b bytes take 32 / b of K.
   std::string mmaShape();
   mlir::Value widen(mlir::Value v, mlir::Type to, bool isUnsigned);
@@ -45,7 +44,7 @@ private:
   mlir::Value acc_;
   tile::RingType aRing_, bRing_;
   SlotAddress aAddress_, bAddress_;
-  tile::Fetch aFetch_, bFetch_;
+  tile::Supply aSupply_, bSupply_;
   tile::AccumulatorShape shape_;
   mlir::Value aStart_, bStart_, warpM_, warpN_;
   int64_t m_, n_, k_;

@@ -43,12 +43,12 @@ DotLowering::DotLowering(ThreadCode &c, tile::DotOp op, Value acc)
   m_ = product(aRing_, op.getM());
   n_ = product(bRing_, op.getN());
   k_ = product(aRing_, op.getK());
-  auto fetch = [&](tile::RingType ring, ArrayRef<int64_t> outer) {
-    return tile::fetchOf(ring.getShape(), ring.getContiguous(), bytesOf(ring.getElementType()), outer, op.getK());
+  auto supply = [&](tile::RingType ring, ArrayRef<int64_t> outer) {
+    return tile::supplyOf(ring.getShape(), ring.getContiguous(), bytesOf(ring.getElementType()), outer, op.getK());
   };
-  aFetch_ = fetch(aRing_, op.getM());
-  bFetch_ = fetch(bRing_, op.getN());
-  shape_ = tile::accumulatorShape(c.func.getUnit(), m_, n_, c.func.getWarps(), aFetch_, bFetch_);
+  aSupply_ = supply(aRing_, op.getM());
+  bSupply_ = supply(bRing_, op.getN());
+  shape_ = tile::accumulatorShape(c.func.getUnit(), m_, n_, c.func.getWarps(), aSupply_, bSupply_);
   Value number = c.scalars.lookup(op.getNumber());
   aStart_ = aAddress_.slotStart(number);
   bStart_ = bAddress_.slotStart(number);

@@ -29,7 +29,7 @@ void DotLowering::runMma() {
   auto div = [&](Value v, int64_t n) { return arith::DivSIOp::create(b_, loc_, v, c_.index(n, loc_)).getResult(); };
   // The matrix row each lane names to ldmatrix: see reference on mma.m16n8k16
   // fragments. Those of other element sizes are the same in bytes.
-  bool aK = aFetch_ == Fetch::Rows, bK = bFetch_ == Fetch::Rows, aBytes = aFetch_ == Fetch::Bytes, bBytes = bFetch_ == Fetch::Bytes;
+  bool aK = aSupply_.fetch == Fetch::Rows, bK = bSupply_.fetch == Fetch::Rows, aBytes = aSupply_.fetch == Fetch::Bytes, bBytes = bSupply_.fetch == Fetch::Bytes;
   Value aRow = aK ? mod(lane, 16) : c_.mul(mod(div(lane, 8), 2), 8, loc_);
   Value aK0 = aK ? c_.mul(div(lane, 16), half, loc_) : c_.add(mod(lane, 8), c_.mul(div(lane, 16), 8, loc_), loc_);
   Value bCol = bK ? c_.add(mod(lane, 8), c_.mul(div(lane, 16), 8, loc_), loc_) : c_.mul(div(lane, 16), 8, loc_);
@@ -68,7 +68,7 @@ void DotLowering::runMma() {
       Value row = c_.add(c_.add(first, div(lane, 4), loc_), c_.mul(bits[rowBit], 8, loc_), loc_);
       // Two operands that lie across K may take its words in any order: every other
       // one keeps the lanes of a row on banks of their own.
-      bool spread = bytes == 4 && aFetch_ == bFetch_;
+      bool spread = bytes == 4 && aSupply_.fetch == bSupply_.fetch;
       Value word = c_.mul(mod(lane, 4), spread ? 2 : 4 / bytes, loc_);
       Value k0 = c_.add(c_.add(k, word, loc_), c_.mul(bits[1 - rowBit], spread ? 1 : half, loc_), loc_);
       SmallVector<Value> elements;
@@ -91,7 +91,7 @@ void DotLowering::runMma() {
     inLoop(mReps, "mi", [&](Value mi) {
       Value first = c_.add(warpM_, c_.mul(mi, 16, loc_), loc_);
       Value to = c_.add(c_.mul(set, aSet, loc_), c_.mul(mi, 4, loc_), loc_);
-      if (aFetch_ == Fetch::Gather) {
+      if (aSupply_.fetch == Fetch::Gather) {
         gather(aSlots, aAddress_, aStart_, aRing_, op_.getM(), first, k, 0, aFragments, to);
       } else {
         Value from = element(aAddress_, aStart_, aRing_, op_.getM(), c_.add(first, aRow, loc_), c_.add(k, aK0, loc_));
@@ -105,7 +105,7 @@ void DotLowering::runMma() {
     inLoop(nPairs, "np", [&](Value np) {
       Value first = c_.add(warpN_, c_.mul(np, 16, loc_), loc_);
       Value to = c_.add(c_.mul(set, bSet, loc_), c_.mul(np, 4, loc_), loc_);
-      if (bFetch_ == Fetch::Gather) {
+      if (bSupply_.fetch == Fetch::Gather) {
         gather(bSlots, bAddress_, bStart_, bRing_, op_.getN(), first, k, 1, bFragments, to);
       } else {
         Value from = element(bAddress_, bStart_, bRing_, op_.getN(), c_.add(first, bCol, loc_), c_.add(k, bK0, loc_));

@@ -7,85 +7,80 @@ namespace kernelc {
 
 using tile::Digit;
 
+namespace {
+
+/// What a thread multiplies of one operand in a step over k: `count` rows (columns), a vector of
+/// neighbours and its repeats.
+struct Patch {
+  char axis; ///< of the accumulator's digits: rows 'm', columns 'n'
+  tile::RingType ring;
+  SlotAddress &address;
+  ArrayRef<int64_t> outer;
+  const tile::Runs &runs;
+  Value slotStart, first; ///< of the slot in the ring; of this thread's rows
+  Digit vector, repeat;
+  Value array; ///< [k][row] where loads run along rows, [row][k] where they run along k
+
+  int64_t count() const { return vector.size * repeat.size; }
+  bool alongK() const { return runs.k > 1; }
+  Type type() const { return ring.getElementType(); }
+  /// Registers of one k: narrow elements share them.
+  int64_t bytes() const { return count() * bytesOf(type()); }
+};
+
+} // namespace
+
 void DotLowering::runSimt() {
   OpBuilder::InsertionGuard guard(b_);
-  Type accType = cast<MemRefType>(acc_.getType()).getElementType();
-  auto digit = [&](char axis, size_t which) -> Digit {
+  auto patch = [&](char axis, tile::RingType ring, SlotAddress &address, ArrayRef<int64_t> outer, const tile::Supply &supply,
+                   Value slotStart, Value warpStart) {
+    Patch p{axis, ring, address, outer, supply.runs, slotStart, c_.add(start(axis, shape_.lane, c_.lane(loc_)), warpStart, loc_),
+            {},   {},   {}};
     for (auto &[a, d] : shape_.reg)
-      if (a == axis && which-- == 0)
-        return d;
-    return {-1, 0, 1};
+      if (a == axis)
+        (d.stride == 1 ? p.vector : p.repeat) = d;
+    return p;
   };
-  // Columns: a vector, then repeats; rows: repeats.
-  bool vectored = !shape_.reg.empty() && shape_.reg[0].first == 'n' && shape_.reg[0].second.stride == 1;
-  Digit nVector = vectored ? digit('n', 0) : Digit{-1, 0, 1}, nRepeat = digit('n', vectored ? 1 : 0), mRepeat = digit('m', 0);
-  Value laneM = c_.add(start('m', shape_.lane, c_.lane(loc_)), warpM_, loc_);
-  Value laneN = c_.add(start('n', shape_.lane, c_.lane(loc_)), warpN_, loc_);
-  Type aType = aRing_.getElementType(), bType = bRing_.getElementType();
-  bool aK = kMajor(aRing_), bK = kMajor(bRing_);
-  int64_t rows = mRepeat.size, columns = nVector.size * nRepeat.size;
-  auto stepOf = [&](tile::RingType ring, Type t) { return std::min<int64_t>(16 / bytesOf(t), ring.getShape()[ring.getContiguous()]); };
-  int64_t step = 1;
-  if (aK)
-    step = stepOf(aRing_, aType);
-  if (bK)
-    step = std::max(step, stepOf(bRing_, bType));
-  if (aK && bK)
-    step = std::min(stepOf(aRing_, aType), stepOf(bRing_, bType));
-  while (step > 1 && (step * (rows + columns) > 112 || k_ % step || (aK && step * bytesOf(aType) < 2)))
+  Patch a = patch('m', aRing_, aAddress_, op_.getM(), aSupply_, aStart_, warpM_);
+  Patch b = patch('n', bRing_, bAddress_, op_.getN(), bSupply_, bStart_, warpN_);
+  int64_t step = a.alongK() && b.alongK() ? std::min(a.runs.k, b.runs.k) : std::max(a.runs.k, b.runs.k);
+  constexpr int64_t kMostBytes = 448; // of operands in registers, beside the accumulators
+  while (step > 1 && (step * (a.bytes() + b.bytes()) > kMostBytes || k_ % step))
     step /= 2;
-  auto named = [&](StringRef n) { return NameLoc::get(b_.getStringAttr(n), loc_); };
-  Value a = c_.allocate(rows * step, aType, named("a")), bv = c_.allocate(columns * step, bType, named("b"));
+  a.array = c_.allocate(a.count() * step, a.type(), NameLoc::get(b_.getStringAttr("a"), loc_));
+  b.array = c_.allocate(b.count() * step, b.type(), NameLoc::get(b_.getStringAttr("b"), loc_));
   Value k0 = openLoop(c_, 0, k_, step, "kk", loc_);
-  Value aSlots = c_.rings.lookup(op_.getA()), bSlots = c_.rings.lookup(op_.getB());
-  auto move = [&](Value from, Value at, Value to, Value index, int64_t count, Type t) {
-    if (count > 1 && count * bytesOf(t) <= 16)
-      cu::CopyOp::create(b_, loc_, from, at, to, index, count);
+
+  auto indexOf = [&](const Patch &p, Value row, Value k) {
+    return p.alongK() ? c_.add(c_.mul(row, step, loc_), k, loc_) : c_.add(c_.mul(k, p.count(), loc_), row, loc_);
+  };
+  /// Moves `count` elements from (row, k) of the slot to (number of the row, k) of the array.
+  auto move = [&](Patch &p, Value source, Value row, Value number, Value k, int64_t count) {
+    Value from = element(p.address, p.slotStart, p.ring, p.outer, row, c_.add(k0, k, loc_)), to = indexOf(p, number, k);
+    if (count > 1)
+      cu::CopyOp::create(b_, loc_, source, from, p.array, to, count);
     else
-      memref::StoreOp::create(b_, loc_, memref::LoadOp::create(b_, loc_, from, at), to, index);
+      memref::StoreOp::create(b_, loc_, memref::LoadOp::create(b_, loc_, source, from), p.array, to);
   };
-  // a[row][k], b[k][column] or b[column][k]: whichever a vector fills.
-  inLoop(rows, "mi", [&](Value mi) {
-    Value row = c_.add(laneM, c_.mul(mi, mRepeat.stride, loc_), loc_);
-    if (aK) {
-      move(aSlots, element(aAddress_, aStart_, aRing_, op_.getM(), row, k0), a, c_.mul(mi, step, loc_), step, aType);
-    } else {
-      inLoop(step, "k", [&](Value k) {
-        move(aSlots, element(aAddress_, aStart_, aRing_, op_.getM(), row, c_.add(k0, k, loc_)), a, c_.add(c_.mul(mi, step, loc_), k, loc_),
-             1, aType);
-      });
-    }
-  });
-  bool bVector = !bK && nVector.size > 1 && nVector.size <= bAddress_.layout().chunk;
-  auto bIndex = [&](Value column, Value k) {
-    return bK ? c_.add(c_.mul(column, step, loc_), k, loc_) : c_.add(c_.mul(k, columns, loc_), column, loc_);
-  };
-  inLoop(nRepeat.size, "nr", [&](Value nr) {
-    auto columnAt = [&](Value v) { return c_.add(c_.add(laneN, c_.mul(nr, nRepeat.stride, loc_), loc_), v, loc_); };
-    Value first = c_.mul(nr, nVector.size, loc_);
-    if (bVector) {
-      inLoop(step, "k", [&](Value k) {
-        move(bSlots, element(bAddress_, bStart_, bRing_, op_.getN(), columnAt({}), c_.add(k0, k, loc_)), bv, bIndex(first, k), nVector.size,
-             bType);
-      });
-      return;
-    }
-    inLoop(nVector.size, "nv", [&](Value nv) {
-      Value column = c_.add(first, nv, loc_);
-      if (bK)
-        return move(bSlots, element(bAddress_, bStart_, bRing_, op_.getN(), columnAt(nv), k0), bv, bIndex(column, c_.index(0, loc_)), step,
-                    bType);
-      inLoop(step, "k", [&](Value k) {
-        move(bSlots, element(bAddress_, bStart_, bRing_, op_.getN(), columnAt(nv), c_.add(k0, k, loc_)), bv, bIndex(column, k), 1, bType);
-      });
+  auto fetch = [&](Patch &p, Value source) {
+    std::string axis(1, p.axis);
+    inLoop(p.repeat.size, axis + "r", [&](Value r) {
+      Value row = c_.add(p.first, c_.mul(r, p.repeat.stride, loc_), loc_), number = c_.mul(r, p.vector.size, loc_);
+      if (p.alongK())
+        return move(p, source, row, number, c_.index(0, loc_), step);
+      inLoop(step, "k", [&](Value k) { move(p, source, row, number, k, p.vector.size); });
     });
-  });
+  };
+  fetch(a, c_.rings.lookup(op_.getA()));
+  fetch(b, c_.rings.lookup(op_.getB()));
+
+  Type accType = cast<MemRefType>(acc_.getType()).getElementType();
   inLoop(step, "k", [&](Value k) {
-    inLoop(rows, "mi", [&](Value mi) {
-      Value x = widen(memref::LoadOp::create(b_, loc_, a, c_.add(c_.mul(mi, step, loc_), k, loc_)), accType, op_.getAUnsigned());
-      inLoop(columns, "ni", [&](Value ni) {
-        Value y = widen(memref::LoadOp::create(b_, loc_, bv, bIndex(ni, k)), accType, op_.getBUnsigned());
-        Value at = c_.add(c_.mul(mi, columns, loc_), ni, loc_);
+    inLoop(a.count(), "mi", [&](Value mi) {
+      Value x = widen(memref::LoadOp::create(b_, loc_, a.array, indexOf(a, mi, k)), accType, op_.getAUnsigned());
+      inLoop(b.count(), "ni", [&](Value ni) {
+        Value y = widen(memref::LoadOp::create(b_, loc_, b.array, indexOf(b, ni, k)), accType, op_.getBUnsigned());
+        Value at = c_.add(c_.mul(mi, b.count(), loc_), ni, loc_);
         Value before = memref::LoadOp::create(b_, loc_, acc_, at);
         Value after = isa<FloatType>(accType) ? Value(math::FmaOp::create(b_, loc_, x, y, before))
                                               : arith::AddIOp::create(b_, loc_, before, arith::MulIOp::create(b_, loc_, x, y));

@@ -6,7 +6,7 @@ namespace kernelc {
 
 tile::SlotLayout SlotAddress::layoutOf(tile::RingType ring) {
   int64_t bytes = std::max(1u, ring.getElementType().getIntOrFloatBitWidth() / 8);
-  return tile::SlotLayout(ring.getShape(), bytes, ring.getContiguous());
+  return tile::SlotLayout(ring.getShape(), bytes, ring.getContiguous(), ring.getPad());
 }
 
 Value SlotAddress::slotStart(Value number) {
@@ -34,7 +34,7 @@ Value SlotAddress::offset(Value row, Value column) {
     panel = c_.mul(arith::DivSIOp::create(b, loc_, column, c_.index(layout_.width, loc_)), layout_.rows * layout_.width, loc_);
     within = arith::RemSIOp::create(b, loc_, column, c_.index(layout_.width, loc_));
   }
-  Value o = c_.add(panel, c_.mul(row, layout_.width, loc_), loc_);
+  Value o = c_.add(panel, c_.mul(row, layout_.pitch, loc_), loc_);
   if (layout_.chunks <= 1 || !layout_.swizzleBytes)
     return c_.add(o, within, loc_);
   Value chunk = arith::DivSIOp::create(b, loc_, within, c_.index(layout_.chunk, loc_));

@@ -567,6 +567,13 @@ private:
     };
     bool copied = isCopied(c.a) && isCopied(c.b) && !c.aWhere && !c.bWhere;
     int64_t blocks = mma && copied && sets == 1 ? 2 : 1, fit = (target_.maxSharedPerBlock / blocks - 1024) / stageBytes;
+    // CUDA cores read padded slots: where two of them do not fit, shorter ones.
+    auto paddedBytes = [&](int64_t outer, int64_t k) { return std::max(outer * (k * bytes + 16), k * (outer * bytes + 16)); };
+    while (!mma && tileK > 1 && 2 * (paddedBytes(bm, bk) + paddedBytes(bn, bk)) > target_.maxSharedPerBlock) {
+      tileK /= 2;
+      assign(l, tiledK(c), dims, tileK);
+      bk = tileProduct(l, c.k, dims);
+    }
     l.stages = mma && target_.asyncCopy ? std::clamp<int64_t>(fit, 2, 4) : 2;
     l.minBlocks = fit >= 2 ? blocks : 1;
     l.fillLate = mma;

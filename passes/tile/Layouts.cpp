@@ -265,13 +265,13 @@ private:
 
   /// Registers of a matrix unit's accumulator, or 8 × 8 patches per thread.
   Layout accumulatorLayout(DotOp dot) {
-    auto fetch = [&](Value operand, ArrayRef<int64_t> outer) {
+    auto supply = [&](Value operand, ArrayRef<int64_t> outer) {
       auto ring = dyn_cast<RingType>(operand.getType());
       int64_t bytes = ring ? std::max(1u, ring.getElementType().getIntOrFloatBitWidth() / 8) : 0;
-      return ring ? fetchOf(ring.getShape(), ring.getContiguous(), bytes, outer, dot.getK()) : Fetch::Rows;
+      return ring ? supplyOf(ring.getShape(), ring.getContiguous(), bytes, outer, dot.getK()) : Supply();
     };
     return overDims(dot, accumulatorShape(func_.getUnit(), extentOf(dot, dot.getM()), extentOf(dot, dot.getN()), func_.getWarps(),
-                                          fetch(dot.getA(), dot.getM()), fetch(dot.getB(), dot.getN())));
+                                          supply(dot.getA(), dot.getM()), supply(dot.getB(), dot.getN())));
   }
 
   /// Registers of a first operand that a unit takes from them.

@@ -2,6 +2,7 @@
 #include "passes/Passes.h"
 
 #include "ir/cu/Cu.h"
+#include "ir/tile/SlotLayout.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "passes/tile/Access.h"
 #include "passes/tile/Box.h"
@@ -122,7 +123,10 @@ private:
     }
     if (contiguous < 0)
       contiguous = dot_.getK().back();
-    auto ring = RingType::get(b_.getContext(), type.getShape(), type.getElementType(), slots_, contiguous);
+    // CUDA cores read with plain loads, which the padding serves.
+    int64_t bytes = std::max(1u, type.getElementTypeBitWidth() / 8);
+    int64_t pad = func_.getUnit() == "simt" ? paddingOf(type.getDimSize(contiguous), bytes) : 0;
+    auto ring = RingType::get(b_.getContext(), type.getShape(), type.getElementType(), slots_, contiguous, pad);
     s.ring = RingOp::create(b_, operand.getLoc(), ring);
     return s;
   }

@@ -111,6 +111,19 @@ TEST(EndToEnd, FragmentsElementByElement) {
   EXPECT_EQ(runCase({thin, {{"M", 40}, {"N", 33}, {"L", 9}, {"K", 4}}}), "");
 }
 
+// CUDA cores read vectors only where neighbours in a slot are neighbours of the product: here
+// they lie along the slower of two columns, rows, reduced indices.
+TEST(EndToEnd, VectorsAlongSlowerIndices) {
+  const char *columns = "def n(a: f32[I, K], b: f32[K, L, J]) -> (c: f32[I, J, L]) { c[i, j, l] = sum[k](a[i, k] * b[k, l, j]) }";
+  const char *rows = "def m(a: f32[K, L, J], b: f32[K, I]) -> (c: f32[J, L, I]) { c[j, l, i] = sum[k](a[k, l, j] * b[k, i]) }";
+  for (const char *text : {columns, rows})
+    for (auto [i, j, l, k] : {std::tuple<int64_t, int64_t, int64_t, int64_t>{32, 48, 4, 32}, {33, 47, 3, 19}})
+      EXPECT_EQ(runCase({text, {{"I", i}, {"J", j}, {"L", l}, {"K", k}}}), "") << text;
+  const char *reduced = "def k(a: f32[I, Q, P], b: f32[J, Q, P]) -> (c: f32[I, J]) { c[i, j] = sum[p, q](a[i, q, p] * b[j, q, p]) }";
+  for (auto [p, q] : {std::pair<int64_t, int64_t>{16, 4}, {17, 5}, {3, 40}})
+    EXPECT_EQ(runCase({reduced, {{"I", 33}, {"J", 48}, {"P", p}, {"Q", q}}}), "") << p << " " << q;
+}
+
 TEST(EndToEnd, OperandsOfTwoTypes) {
   for (const char *access : kTranspositions)
     for (auto [a, b] : {std::pair<const char *, const char *>{"bf16", "f16"}, {"f8e4m3", "f8e5m2"}, {"bf16", "f8e4m3"}}) {
