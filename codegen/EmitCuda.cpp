@@ -77,6 +77,13 @@ static bool mightBeSkipped(Operation *op) {
   return false;
 }
 
+/// Comparisons whose text has each operand twice.
+static bool mentionsTwice(Operation *user) {
+  auto cmp = dyn_cast<arith::CmpFOp>(user);
+  using P = arith::CmpFPredicate;
+  return isa<math::IsNaNOp>(user) || (cmp && llvm::is_contained({P::ONE, P::UEQ, P::UNO, P::ORD}, cmp.getPredicate()));
+}
+
 bool Emitter::canInline(Operation *op) {
   if (isa<arith::ConstantOp>(op))
     return true;
@@ -91,7 +98,7 @@ bool Emitter::canInline(Operation *op) {
   if (user->getBlock() != op->getBlock() || isa<scf::ForOp>(user))
     return false;
   // An op that mentions its operand twice would print it twice.
-  if (isa<math::IsNaNOp>(user) || (isa<arith::CmpFOp>(user) && op->getResult(0).getType().isF32() && isLoad))
+  if (mentionsTwice(user) || (isa<arith::CmpFOp>(user) && op->getResult(0).getType().isF32() && isLoad))
     return false;
   // The statement that the expression ends up in.
   Operation *statement = user;

@@ -39,6 +39,8 @@ private:
   Expr helper(llvm::StringRef name, mlir::ValueRange args);
   Expr cast(mlir::Operation *op, llvm::StringRef type);
   Expr mathCall(mlir::Operation *op);
+  Expr widened(mlir::Value v);
+  std::string magnitude(mlir::Operation *op);
   Expr convert(cu::ConvertOp op);
   Expr integerToHalf(mlir::Operation *op, bool isUnsigned);
   Expr constant(mlir::Attribute value);
