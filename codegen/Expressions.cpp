@@ -215,7 +215,10 @@ Expr Emitter::integerToHalf(Operation *op, bool isUnsigned) {
   if (!(to.isF16() || to.isBF16()) || from.isIndex() || from.getIntOrFloatBitWidth() > 32)
     return {"", 0};
   std::string name = to.isBF16() ? "kc_f32_to_bf16" : "kc_f32_to_f16";
-  bool small = from.getIntOrFloatBitWidth() <= 16;
+  Value widened = op->getOperand(0);
+  if (Operation *by = widened.getDefiningOp(); isa_and_nonnull<arith::ExtSIOp, arith::ExtUIOp>(by))
+    widened = by->getOperand(0);
+  bool small = widened.getType().getIntOrFloatBitWidth() <= 16; // then f32 holds it exactly
   std::string sign = isUnsigned && !from.isInteger(1) ? std::string("(") + unsignedName(from.getIntOrFloatBitWidth()) + ")" : "";
   std::string value = (small ? "(float)" : "(double)") + sign + operand(op->getOperand(0), kUnary);
   use(name);

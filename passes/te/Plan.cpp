@@ -460,7 +460,8 @@ private:
     if (stagesBeside(l.part) < 4 && stagesBeside(l.part / 2) > stagesBeside(l.part))
       l.part /= 2;
     l.stages = std::clamp<int64_t>(stagesBeside(l.part), 2, 12);
-    l.raster = 8;
+    // Picked blocks leave little of one operand to share: all of a row's tiles beside each other keep the other in L2.
+    l.raster = c.where ? 1 : 8;
     l.persistent = true;
     l.clusterIndex = dims[c.m.back()]; // for schedules that ask for clusters; no gain measured
     return true;
