@@ -222,12 +222,12 @@ class Tf32Matmul(Matmul):
 
 
 class PartsMatmul(Matmul):
-    """f32 tensors, operands as sums of two bf16; the peers compute in f32."""
+    """f32 tensors, operands as sums of two bf16 or tf32; the peers compute in f32."""
 
-    def __init__(self, m, n, k, form):
+    def __init__(self, m, n, k, form, policy="bf16x3"):
         super().__init__(m, n, k, "f32", form)
-        self.name = f"matmul_{form} {m}x{n}x{k} bf16x3"
-        self.text = self.text.replace("{ c", "{\n  precision(contract = bf16x3)\n  c").replace(" }", "\n}")
+        self.name = f"matmul_{form} {m}x{n}x{k} {policy}"
+        self.text = self.text.replace("{ c", "{\n  precision(contract = " + policy + ")\n  c").replace(" }", "\n}")
 
 
 class Int8Matmul(Matmul):
@@ -488,7 +488,7 @@ WORKLOADS = [
     Matmul(4096, 4096, 4096, "f32", "nt"),
     *(w(m, m, m, form) for w in (Tf32Matmul, Int8Matmul) for m in (4096, 8192) for form in ("nt", "nn")),
     *(Float8Matmul(m, m, m, fast) for m in (4096, 8192) for fast in (False, True)), *(Float8Blocks(m, m, m) for m in (4096, 8192)),
-    PartsMatmul(4096, 4096, 4096, "nt"), PartsMatmul(4096, 4096, 4096, "nn"),
+    *(PartsMatmul(4096, 4096, 4096, form, policy) for policy in ("bf16x3", "tf32x3") for form in ("nt", "nn")),
     Linear(4096, 4096, 4096), LinearResidual(4096, 4096, 4096), LinearResidual(8192, 8192, 8192),
     Conv(32, 64, 56, 64, 3, 1), Conv(32, 256, 14, 256, 3, 1), Conv(32, 128, 28, 128, 3, 2), Conv(32, 3, 224, 64, 7, 2),
     Conv(32, 512, 7, 2048, 1, 1),

@@ -11,15 +11,12 @@ namespace {
 absl::Status setContract(PrecisionPolicy &policy, absl::string_view value) {
   if (!policy.contract.empty() && policy.contract != value)
     return absl::InvalidArgumentError(absl::StrCat("contract is given twice: ", policy.contract, " and ", value));
-  for (absl::string_view known : {"tf32", "bf16", "f16", "f8e4m3", "f8e5m2", "bf16x3"})
+  for (absl::string_view known : {"tf32", "bf16", "f16", "f8e4m3", "f8e5m2", "bf16x3", "tf32x3"})
     if (value == known) {
       policy.contract = std::string(value);
       return absl::OkStatus();
     }
-  if (value == "tf32x3")
-    return absl::UnimplementedError(
-        absl::StrCat("contract = ", value, " is not supported yet; tf32, bf16, f16, f8e4m3, f8e5m2 and bf16x3 are"));
-  return absl::InvalidArgumentError(absl::StrCat("contract takes tf32, bf16, f16, f8e4m3, f8e5m2 or bf16x3, not '", value, "'"));
+  return absl::InvalidArgumentError(absl::StrCat("contract takes tf32, bf16, f16, f8e4m3, f8e5m2, bf16x3 or tf32x3, not '", value, "'"));
 }
 
 absl::Status setAccumulate(PrecisionPolicy &policy, absl::string_view value) {

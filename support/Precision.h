@@ -17,7 +17,7 @@
 namespace kernelc {
 
 struct PrecisionPolicy {
-  std::string contract;        ///< tf32, bf16, f16, f8e4m3, f8e5m2 or bf16x3; empty: none named
+  std::string contract;        ///< tf32, bf16, f16, f8e4m3, f8e5m2, bf16x3 or tf32x3; empty: none named
   double tolerance = 0;        ///< the relative error to allow; 0: none named
   bool fastAccumulate = false; ///< accumulate = fast
 

@@ -12,7 +12,7 @@ void SourceOptions::add(Options &o) {
   o.value("--kernel", kernel, "NAME", "the kernel of the file (needed when it defines several)");
   o.list("--set", sets, "NAME=N", "fixes a size or a const parameter");
   o.list("--precision", precision, "KEY=TYPE",
-         "how products are computed: contract=tf32, bf16, f16, f8e4m3, f8e5m2 or bf16x3; accumulate=f32 or fast");
+         "how products are computed: contract=tf32, bf16, f16, f8e4m3, f8e5m2, bf16x3 or tf32x3; accumulate=f32 or fast");
   o.value("--tolerance", tolerance, "rel=X", "the cheapest precision of products whose error bound holds");
   o.value("--schedule", schedule, "FILE", "takes schedules from a file");
 }

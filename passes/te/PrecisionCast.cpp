@@ -41,7 +41,7 @@ Type typeOf(const Narrow &narrow, MLIRContext *context) {
 }
 
 /// Operands as sums of two bf16: 16 bits of each.
-constexpr llvm::StringLiteral kBf16x3 = "bf16x3";
+constexpr llvm::StringLiteral kBf16x3 = "bf16x3", kTf32x3 = "tf32x3";
 
 const Narrow *findNarrow(StringRef name) {
   for (const Narrow &n : kTypes)
@@ -129,10 +129,10 @@ private:
       return chooseType(reduce, c, name);
     if (policy_.contract.empty())
       return; // says how to add, not what
-    if (policy_.contract == kBf16x3) {
+    if (policy_.contract == kBf16x3 || policy_.contract == kTf32x3) {
       if (reduce.getCondition())
-        return explain(reduce, "the product of '" + name + "' stays f32: its sum has a condition, which bf16x3 does not take yet");
-      castToParts(reduce, c);
+        return explain(reduce, "the product of '" + name + "' stays f32: its sum has a condition, which " + policy_.contract + " does not take yet");
+      castToParts(reduce, *findNarrow(StringRef(policy_.contract).drop_back(2)));
       return;
     }
     const Narrow *narrow = findNarrow(policy_.contract);
@@ -191,12 +191,17 @@ private:
     }
   }
 
-  /// Σ_k a·b  →  Σ_part Σ_k a_part·b_part with a = a_high + a_low in bf16, b alike, over
-  /// high·high, high·low, low·high: what is left out is 2^-16 of each term.
-  void castToParts(ReduceOp reduce, const Contraction &c) {
+  /// Σ_k a·b  →  Σ_part Σ_k a_part·b_part with a = a_high + a_low in a narrow type, b alike, over
+  /// high·high, high·low, low·high: what is left out is 2^-16 of each term in bf16, 2^-22 in tf32.
+  void castToParts(ReduceOp reduce, const Narrow &narrow) {
     OpBuilder b(reduce);
     Location loc = reduce.getLoc();
-    Type bf16 = b.getBF16Type();
+    Type type = typeOf(narrow, b.getContext());
+    bool isTf32 = isa<FloatTF32Type>(type); // numbers of tf32 are f32 in the IR
+    auto toNarrow = [&](Value v) -> Value {
+      return isTf32 ? RoundOp::create(b, loc, v, TypeAttr::get(type)).getResult() : arith::TruncFOp::create(b, loc, type, v).getResult();
+    };
+    auto toF32 = [&](Value v) -> Value { return isTf32 ? v : arith::ExtFOp::create(b, loc, b.getF32Type(), v).getResult(); };
     unsigned parallel = reduce.getNumParallel();
     Operation *product = reduce.getYield().getValues()[0].getDefiningOp();
     constexpr int64_t parts = 3;
@@ -224,22 +229,22 @@ private:
       // Low in the last part for the first factor, in part 1 for the second.
       Value lowPart = arith::ConstantIndexOp::create(b, loc, side == 0 ? parts - 1 : 1);
       Value isLow = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, part, lowPart);
-      Value high = arith::TruncFOp::create(b, loc, bf16, factor);
-      Value rest = arith::SubFOp::create(b, loc, factor, arith::ExtFOp::create(b, loc, factor.getType(), high));
+      Value high = toNarrow(factor);
+      Value rest = arith::SubFOp::create(b, loc, factor, toF32(high));
       // Infinity leaves no number: it counts in the first part alone, against the other's high
       // part; so does NaN.
       Value isNumber = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ORD, rest, rest);
       Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
-      Value low = arith::TruncFOp::create(b, loc, bf16, arith::SelectOp::create(b, loc, isNumber, rest, zero));
-      Value none = arith::ConstantOp::create(b, loc, cast<TypedAttr>(b.getZeroAttr(bf16)));
+      Value low = toNarrow(arith::SelectOp::create(b, loc, isNumber, rest, zero));
+      Value none = arith::ConstantOp::create(b, loc, cast<TypedAttr>(b.getZeroAttr(high.getType())));
       Value highAgain = arith::SelectOp::create(b, loc, isNumber, high, none);
       Value first = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, part, arith::ConstantIndexOp::create(b, loc, 0));
       Value chosen = arith::SelectOp::create(b, loc, isLow, low, arith::SelectOp::create(b, loc, first, high, highAgain));
-      inner->setOperand(side, arith::ExtFOp::create(b, loc, factor.getType(), chosen));
+      inner->setOperand(side, isTf32 ? toNarrow(chosen) : toF32(chosen)); // a tf32 already, and said so
     }
     reduce.getResult().replaceAllUsesWith(made.getResult());
     std::string name = reduce.getNameAttr() ? reduce.getNameAttr().str() : "sum";
-    explain(made, "the product of '" + name + "' multiplies its operands as sums of two bf16: three products of them");
+    explain(made, "the product of '" + name + "' multiplies its operands as sums of two " + narrow.name + ": three products of them");
     reduce.erase();
   }
 

@@ -152,13 +152,14 @@ TEST(EndToEnd, MatmulByPolicy) {
     }
 }
 
-// Two bf16 an operand: as good as f32 to 2^-16 of each term; infinities and NaN stay what they are.
+// Two bf16 (tf32) an operand: as good as f32 to 2^-16 (2^-22) of each term; infinities and NaN stay what they are.
 TEST(EndToEnd, MatmulInParts) {
   for (const char *access : kTranspositions) {
     std::string text = matmulText(access, "f32", "f32", "f32");
     for (const char *target : {"sm_80", "sm_90a"})
       for (auto [m, n, k] : {std::tuple<int64_t, int64_t, int64_t>{64, 64, 32}, {65, 72, 40}, {17, 33, 19}})
-        EXPECT_EQ(runCase({text, {{"M", m}, {"N", n}, {"K", k}}, "", target, true, "contract=bf16x3", true}), "") << text << " " << target;
+        for (const char *policy : {"contract=bf16x3", "contract=tf32x3"})
+          EXPECT_EQ(runCase({text, {{"M", m}, {"N", n}, {"K", k}}, "", target, true, policy, true}), "") << text << " " << target << policy;
   }
   std::string mixed = "def m(a: f32[M, K], b: bf16[N, K]) -> (c: f32[M, N]) { c[i, j] = sum[k](a[i, k] * b[j, k]) }";
   EXPECT_EQ(runCase({mixed, {{"M", 64}, {"N", 40}, {"K", 33}}, "", "sm_80", true, "contract=bf16x3", true}), "");

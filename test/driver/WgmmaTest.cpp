@@ -81,6 +81,10 @@ TEST(Wgmma, LongProductsOfComputedOperands) {
   std::string text = cudaTextOf(c);
   for (const char *wanted : {"kc_m_a_rows(", "kc_m_b_rows(", "kc_wgmma_bf16<"})
     EXPECT_NE(text.find(wanted), std::string::npos) << wanted;
+  c.precision = "contract=tf32x3";
+  text = cudaTextOf(c);
+  for (const char *wanted : {"kc_m_a_rows(", "kc_m_b_rows(", "kc_wgmma_tf32<"})
+    EXPECT_NE(text.find(wanted), std::string::npos) << wanted;
   const char *weights = "def w(x: bf16[M, K], w: i8[N, K], s: f32[N]) -> (y: bf16[M, N]) { y[i, j] = s[j] * sum[k](x[i, k] * f32(w[j, k])) }";
   text = cudaTextOf(on90(weights, sizes));
   EXPECT_NE(text.find("kc_w_w_rows("), std::string::npos);

@@ -84,8 +84,9 @@ class Calls(unittest.TestCase):
         for device in ("cpu", "emulator"):
             self.assertGreater(kernelc.compile(text)(a, b, device=device)[0, 0], 32)
             self.assertEqual(kernelc.compile(text, precision="contract=tf32")(a, b, device=device)[0, 0], 32)
-        with self.assertRaisesRegex(Exception, "tf32x3 is not supported yet"):
-            kernelc.compile(text, precision="contract=tf32x3")
+            self.assertAlmostEqual(kernelc.compile(text, precision="contract=tf32x3")(a, b, device=device)[0, 0], 32 * (1 + 2.0**-12), places=5)
+        with self.assertRaisesRegex(Exception, "contract takes tf32, .*, not 'tf32x2'"):
+            kernelc.compile(text, precision="contract=tf32x2")
 
     def test_schedule(self):
         text = "def s(x: f32[M, N]) -> (y: f32[M]) { y[i] = sum[j](x[i, j]) }"

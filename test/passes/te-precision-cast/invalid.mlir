@@ -1,9 +1,7 @@
-// RUN: not kernelc-opt --te-precision-cast="policy=contract=tf32x3" %s 2>&1 | FileCheck %s --check-prefix=SPLIT
 // RUN: not kernelc-opt --te-precision-cast="policy=contract=f31" %s 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: not kernelc-opt --te-precision-cast="policy=accumulate=f16" %s 2>&1 | FileCheck %s --check-prefix=SUMS
 // RUN: not kernelc-opt --te-precision-cast %s 2>&1 | FileCheck %s --check-prefix=MALFORMED
-// SPLIT: invalid.mlir:[[#LINE:]]:{{.*}} error: contract = tf32x3 is not supported yet; tf32, bf16, f16, f8e4m3, f8e5m2 and bf16x3 are
-// NONE: error: contract takes tf32, bf16, f16, f8e4m3, f8e5m2 or bf16x3, not 'f31'
+// NONE: invalid.mlir:[[#LINE:]]:{{.*}} error: contract takes tf32, bf16, f16, f8e4m3, f8e5m2, bf16x3 or tf32x3, not 'f31'
 // SUMS: error: accumulate takes f32 or fast, not 'f16'
 // MALFORMED: error: 'precision' has a malformed entry 'tolerance'
 te.kernel @k sizes [] args ["a", "b"] : ["f32", "f32"] [affine_map<() -> (8, 64)>, affine_map<() -> (8, 64)>]

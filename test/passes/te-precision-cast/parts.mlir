@@ -1,5 +1,6 @@
 // Both factors as sums of two bf16, over three parts: high·high, high·low, low·high.
 // RUN: kernelc-opt --te-precision-cast="policy=contract=bf16x3" %s | FileCheck %s
+// RUN: kernelc-opt --te-precision-cast="policy=contract=tf32x3" %s | FileCheck %s --check-prefix=TF32
 te.kernel @matmul sizes ["M", "N", "K"] args ["a", "b"] : ["f32", "f32"]
     [affine_map<()[s0, s1, s2] -> (s0, s2)>, affine_map<()[s0, s1, s2] -> (s1, s2)>]
     outs ["c"] : ["f32"] [affine_map<()[s0, s1, s2] -> (s0, s1)>] {
@@ -31,3 +32,18 @@ te.kernel @matmul sizes ["M", "N", "K"] args ["a", "b"] : ["f32", "f32"]
 // CHECK: arith.truncf %[[B]]
 // CHECK: arith.mulf
 // CHECK: precision = "the product of 'c' multiplies its operands as sums of two bf16: three products of them"
+// TF32: %[[A:.*]] = te.read
+// TF32: %[[B:.*]] = te.read
+// TF32: %[[HIGH:.*]] = te.round %[[A]] to tf32
+// TF32: %[[REST:.*]] = arith.subf %[[A]], %[[HIGH]]
+// TF32: %[[REAL:.*]] = arith.cmpf ord, %[[REST]], %[[REST]]
+// TF32: %[[LEFT:.*]] = arith.select %[[REAL]], %[[REST]]
+// TF32: te.round %[[LEFT]] to tf32
+// TF32: arith.select
+// TF32: %[[PARTOFA:[0-9a-z]*]] = te.round
+// TF32: te.round %[[B]] to tf32
+// TF32: arith.subf %[[B]]
+// TF32: te.round
+// TF32: %[[PARTOFB:[0-9a-z]*]] = te.round
+// TF32-NEXT: arith.mulf %[[PARTOFA]], %[[PARTOFB]]
+// TF32: precision = "the product of 'c' multiplies its operands as sums of two tf32: three products of them"
