@@ -7,6 +7,7 @@
 #include "passes/te/Cascade.h"
 #include "passes/te/Contraction.h"
 #include "passes/te/PlanAttr.h"
+#include "passes/te/Sharing.h"
 #include "support/Target.h"
 
 using namespace mlir;
@@ -65,9 +66,11 @@ private:
     // A block takes a warp's width of neighbouring results, or one result.
     int64_t perBlock = isContiguousInResult(op) ? 128 : 1;
     int64_t blocks = std::max<int64_t>(1, points / perBlock), wanted = 8 * int64_t(target_.smCount);
-    // Less is over before a second launch starts.
-    constexpr int64_t kWorthLength = 512, kWorthElements = int64_t(1) << 22;
-    if (blocks * 2 > wanted || length < kWorthLength || points * length < kWorthElements)
+    if (blocks * 2 > wanted || !isWorthSharing(points, length))
+      return 0;
+    // Enough for three blocks on two multiprocessors: te-plan gives each sum to a cluster, and
+    // there is nothing to merge in a second launch.
+    if (target_.cluster > 1 && blocks * target_.cluster * 2 >= 3 * int64_t(target_.smCount) && standsAlone(op))
       return 0;
     int64_t chunk = std::max<int64_t>(64, llvm::bit_floor(uint64_t(std::max<int64_t>(1, length * blocks / wanted))));
     while (chunk > 1 && divisor % chunk)
