@@ -82,8 +82,8 @@ int64_t contiguousIndex(const AccessSummary &s) {
 
 class Scheduler {
 public:
-  Scheduler(KernelOp kernel, const Target &target, const KernelPlan &plan)
-      : kernel_(kernel), ops_(getDomainOps(kernel)), target_(target), facts_{plan.sizeDiv, plan.sizeMax}, fast_(accumulatesFast(kernel)) {}
+  Scheduler(KernelOp kernel, const Target &target, const KernelPlan &plan, Merge merge)
+      : kernel_(kernel), ops_(getDomainOps(kernel)), target_(target), facts_{plan.sizeDiv, plan.sizeMax}, fast_(accumulatesFast(kernel)), merge_(merge) {}
 
   void schedule(LaunchPlan &l) {
     for (auto [n, ordinal] : llvm::enumerate(l.ops))
@@ -250,7 +250,7 @@ private:
       blocks *= llvm::divideCeil(max, l.tiles[g]);
       results *= max;
     }
-    if (!isWorthSharing(results, length) || !whyNotShared(kernel_, l, l.clusterIndex, ops_).empty())
+    if (merge_ == Merge::Launch || !isWorthSharing(results, length) || !whyNotShared(kernel_, l, l.clusterIndex, ops_).empty())
       return;
     constexpr int64_t kBlocksPerMultiprocessor = 4;
     while (l.cluster < target_.cluster && l.cluster * 2 <= most && blocks * l.cluster < kBlocksPerMultiprocessor * target_.smCount)
@@ -555,6 +555,7 @@ private:
   const Target &target_;
   SizeFacts facts_;
   bool fast_; ///< sums of products may stay in accumulators of fewer bits
+  Merge merge_;
 };
 
 struct TePlanPass : impl::TePlanBase<TePlanPass> {
@@ -579,7 +580,10 @@ struct TePlanPass : impl::TePlanBase<TePlanPass> {
         plan.sizeMax[i] = sizeMax[i];
     }
     plan.launches = groupStatements(kernel);
-    Scheduler scheduler(kernel, *found, plan);
+    FailureOr<KernelSchedule> schedule = getKernelSchedule(kernel, target);
+    if (failed(schedule))
+      return signalPassFailure();
+    Scheduler scheduler(kernel, *found, plan, schedule->merge);
     for (LaunchPlan &l : plan.launches) {
       l.dependent = found->dependentLaunch && &l != &plan.launches.front();
       scheduler.schedule(l);

@@ -7,6 +7,7 @@
 #include "passes/te/Cascade.h"
 #include "passes/te/Contraction.h"
 #include "passes/te/PlanAttr.h"
+#include "passes/te/Schedule.h"
 #include "passes/te/Sharing.h"
 #include "support/Target.h"
 
@@ -22,7 +23,8 @@ namespace {
 
 class Splitter {
 public:
-  Splitter(KernelOp kernel, const Target &target, const SizeFacts &facts) : kernel_(kernel), target_(target), facts_(facts) {}
+  Splitter(KernelOp kernel, const Target &target, const SizeFacts &facts, Merge merge)
+      : kernel_(kernel), target_(target), facts_(facts), merge_(merge) {}
 
   void run() {
     for (Operation &op : llvm::make_early_inc_range(kernel_.getBlock())) {
@@ -70,7 +72,8 @@ private:
       return 0;
     // Enough for three blocks on two multiprocessors: te-plan gives each sum to a cluster, and
     // there is nothing to merge in a second launch.
-    if (target_.cluster > 1 && blocks * target_.cluster * 2 >= 3 * int64_t(target_.smCount) && standsAlone(op))
+    bool isFilled = merge_ == Merge::Cluster || blocks * target_.cluster * 2 >= 3 * int64_t(target_.smCount);
+    if (target_.cluster > 1 && merge_ != Merge::Launch && isFilled && standsAlone(op))
       return 0;
     int64_t chunk = std::max<int64_t>(64, llvm::bit_floor(uint64_t(std::max<int64_t>(1, length * blocks / wanted))));
     while (chunk > 1 && divisor % chunk)
@@ -195,6 +198,7 @@ private:
   KernelOp kernel_;
   const Target &target_;
   SizeFacts facts_;
+  Merge merge_;
 };
 
 struct TeSplitReducePass : impl::TeSplitReduceBase<TeSplitReducePass> {
@@ -208,7 +212,10 @@ struct TeSplitReducePass : impl::TeSplitReduceBase<TeSplitReducePass> {
     SmallVector<int64_t> div(sizeDiv.begin(), sizeDiv.end()), max(sizeMax.begin(), sizeMax.end());
     if (failed(checkSizeFacts(getOperation(), div, max)))
       return signalPassFailure();
-    Splitter(getOperation(), *found, {div, max}).run();
+    FailureOr<KernelSchedule> schedule = getKernelSchedule(getOperation(), target);
+    if (failed(schedule))
+      return signalPassFailure();
+    Splitter(getOperation(), *found, {div, max}, schedule->merge).run();
   }
 };
 
