@@ -127,7 +127,7 @@ def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
     combiner orders; arg reductions under a condition. Numeric effect: another
     order of the same reduction, fixed by the sizes.
 
-    Left whole, where the target has clusters: what shares its launch with nothing and makes
+    Left whole, where the target has clusters: what shares its launch with nothing but pointwise statements and makes
     three blocks for two multiprocessors once a cluster reduces each block's results
     together. `te-plan` gives it one (`cluster`), no chunk has to divide anything, and nothing is
     merged in a second launch.

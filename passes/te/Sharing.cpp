@@ -27,12 +27,31 @@ static bool updatesInputs(KernelOp kernel) {
   return false;
 }
 
-bool standsAlone(Operation *op) {
-  bool alone = !continues(op) && !updatesInputs(getKernel(op));
+/// The statement that `user` is, or is part of.
+static Operation *statementOf(Operation *user) {
+  while (!isa<ReturnOp>(user) && !isDomainOp(user))
+    user = user->getParentOp();
+  return user;
+}
+
+/// Whether what op makes is read by `isReader` only, and what op reads is made by none but `from`.
+static bool isBetween(Operation *op, Operation *from, llvm::function_ref<bool(Operation *)> isReader) {
+  bool is = true;
   for (Value result : op->getResults())
-    alone &= llvm::all_of(result.getUsers(), [](Operation *user) { return isa<ReturnOp>(user); });
-  op->walk([&](ReadOp read) { alone &= isa<BlockArgument>(read.getTensor()); });
-  return alone;
+    is &= llvm::all_of(result.getUsers(), [&](Operation *user) { return isReader(statementOf(user)); });
+  op->walk([&](ReadOp read) { is &= isa<BlockArgument>(read.getTensor()) || read.getTensor().getDefiningOp() == from; });
+  return is;
+}
+
+bool standsAlone(Operation *op) {
+  auto isOutput = [](Operation *user) { return isa<ReturnOp>(user); };
+  auto isPointwise = [&](Operation *user) {
+    auto c = dyn_cast<ComputeOp>(user);
+    return c && !continues(c) && getExtents(c).getResults() == getExtents(op).getResults().take_front(getNumParallel(op)) &&
+           isBetween(c, op, isOutput);
+  };
+  return !continues(op) && !updatesInputs(getKernel(op)) &&
+         isBetween(op, nullptr, [&](Operation *user) { return isOutput(user) || isPointwise(user); });
 }
 
 std::string whyNotShared(KernelOp kernel, const LaunchPlan &launch, int64_t index, ArrayRef<Operation *> ops) {
@@ -49,12 +68,9 @@ std::string whyNotShared(KernelOp kernel, const LaunchPlan &launch, int64_t inde
     if (auto r = dyn_cast<ReduceOp>(op); r && findContraction(r))
       return "its product takes all of a sum in one block";
     if (isa<ComputeOp>(op)) {
-      for (Operation *user : op->getResult(0).getUsers()) {
-        while (!isa<ReturnOp>(user) && !isDomainOp(user))
-          user = user->getParentOp();
-        if (llvm::any_of(launch.ops, [&](int64_t other) { return ops[other] == user; }))
+      for (Operation *user : op->getResult(0).getUsers())
+        if (llvm::any_of(launch.ops, [&](int64_t other) { return ops[other] == statementOf(user); }))
           return "a statement reads what another one of the launch writes";
-      }
       continue;
     }
     reduces |= llvm::is_contained(ArrayRef<int64_t>(launch.dims[n]).drop_front(getNumParallel(op)), index);

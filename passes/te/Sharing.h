@@ -12,7 +12,8 @@ namespace kernelc::te {
 /// it takes to merge what they have.
 bool isWorthSharing(int64_t results, int64_t length);
 
-/// Whether op shares its launch with no other statement, whoever groups them: it reads parameters and makes outputs.
+/// Whether op shares its launch with nothing but pointwise statements over its results, whoever groups them: it reads parameters,
+/// and it and they make outputs.
 bool standsAlone(mlir::Operation *op);
 
 /// Why the blocks of a cluster cannot share launch index `index` out; empty where they can.
