@@ -406,6 +406,50 @@ class LinearResidual(Linear):
         return super().output_bytes(x, w, b)
 
 
+class BlockSparse(Matmul):
+    """Weights of which a mask, known at run time, keeps a tenth of the blocks. The peers are PyTorch's block-sparse
+    rows (BSR), whose product is made beforehand of what the mask keeps."""
+
+    def __init__(self, m, n, k, block, density=0.1):
+        super().__init__(m, n, k, "bf16", "nt")
+        self.block, self.density = block, density
+        self.name = f"block_sparse {m}x{n}x{k} block {block} bf16"
+        self.text = f"""def matmul(a: bf16[M, K], w: bf16[N, K], mask: bool[N // {block}, K // {block}]) -> (c: bf16[M, N]) {{
+  require N % {block} == 0
+  require K % {block} == 0
+  c[i, j] = sum[k, mask[j // {block}, k // {block}]](a[i, k] * w[j, k])
+}}"""
+
+    def inputs(self, device, scale):
+        m, n, k = max(16, self.m // scale), max(self.block, self.n // scale), max(self.block, self.k // scale)
+        a, w = (torch.randn(rows, k, device=device).to(torch.bfloat16) for rows in (m, n))
+        mask = torch.rand(n // self.block, k // self.block, device=device) < self.density
+        # Zero where the mask is: BSR and the dense product then mean the same.
+        return a, w * mask.repeat_interleave(self.block, 0).repeat_interleave(self.block, 1), mask
+
+    def torch(self, a, w, mask):
+        return a @ w.T
+
+    def flops(self, a, w, mask):
+        return super().flops(a, w) * self.density
+
+    def output_bytes(self, a, w, mask):
+        return super().output_bytes(a, w)
+
+    def peers(self, device):
+        if device.type != "cuda":
+            return {}
+
+        def mm(a, w, mask):
+            sparse, dense = w.to_sparse_bsr((self.block, self.block)), a.T.contiguous()
+            return lambda: (sparse @ dense).T
+
+        def linear(a, w, mask):
+            sparse = w.to_sparse_bsr((self.block, self.block))
+            return lambda: F.linear(a, sparse)
+        return {"BSR mm": mm, "BSR linear": linear}
+
+
 class Attention(Workload):
     file, kernel, bound, tolerance = os.path.join(EXAMPLES, "attention.kc"), "attention", "compute", 2e-2
 
@@ -448,6 +492,7 @@ WORKLOADS = [
     Linear(4096, 4096, 4096), LinearResidual(4096, 4096, 4096), LinearResidual(8192, 8192, 8192),
     Conv(32, 64, 56, 64, 3, 1), Conv(32, 256, 14, 256, 3, 1), Conv(32, 128, 28, 128, 3, 2), Conv(32, 3, 224, 64, 7, 2),
     Conv(32, 512, 7, 2048, 1, 1),
+    *(BlockSparse(8192, 8192, 8192, block) for block in (128, 64, 32)),
     Attention(2, 16, 16, 2048, 128, False),
     Attention(2, 16, 16, 2048, 128, True),
 ]

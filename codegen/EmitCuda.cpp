@@ -77,6 +77,13 @@ static bool mightBeSkipped(Operation *op) {
   return false;
 }
 
+/// Comparisons whose text has each operand twice.
+static bool mentionsTwice(Operation *user) {
+  auto cmp = dyn_cast<arith::CmpFOp>(user);
+  using P = arith::CmpFPredicate;
+  return isa<math::IsNaNOp>(user) || (cmp && llvm::is_contained({P::ONE, P::UEQ, P::UNO, P::ORD}, cmp.getPredicate()));
+}
+
 bool Emitter::canInline(Operation *op) {
   if (isa<arith::ConstantOp>(op))
     return true;
@@ -91,7 +98,7 @@ bool Emitter::canInline(Operation *op) {
   if (user->getBlock() != op->getBlock() || isa<scf::ForOp>(user))
     return false;
   // An op that mentions its operand twice would print it twice.
-  if (isa<math::IsNaNOp>(user) || (isa<arith::CmpFOp>(user) && op->getResult(0).getType().isF32() && isLoad))
+  if (mentionsTwice(user) || (isa<arith::CmpFOp>(user) && op->getResult(0).getType().isF32() && isLoad))
     return false;
   // The statement that the expression ends up in.
   Operation *statement = user;
@@ -216,6 +223,23 @@ void Emitter::emitIf(scf::IfOp op) {
   line("}");
 }
 
+void Emitter::emitSearch(Operation *op, StringRef helper, BlockArgument candidate, Value condition) {
+  use(helper);
+  Value result = op->getResult(0);
+  std::string type = typeName(result), arguments;
+  for (Value v : op->getOperands())
+    arguments += expr(v).text + ", ";
+  StringRef wanted = cu::findName(op->getLoc()), wantedCandidate = cu::findName(candidate.getLoc());
+  const std::string name = names_.declare(result, wanted.empty() ? "found" : wanted);
+  const std::string number = names_.declare(candidate, wantedCandidate.empty() ? "i" : wantedCandidate);
+  line("const " + type + " " + name + " = " + helper + "<" + type + ">(" + arguments + "[&](const " + type + " " + number + ") {");
+  ++indent_;
+  emitBlock(*candidate.getOwner());
+  line("return " + expr(condition).text + ";");
+  --indent_;
+  line("});");
+}
+
 static const char *wordOf(int64_t bytes) {
   switch (bytes) {
   case 16: return "uint4";
@@ -278,6 +302,8 @@ void Emitter::emitOp(Operation *op) {
   llvm::TypeSwitch<Operation *>(op)
       .Case<scf::ForOp>([&](auto o) { emitFor(o); })
       .Case<scf::IfOp>([&](auto o) { emitIf(o); })
+      .Case<cu::CountWhereOp>([&](auto o) { emitSearch(o, "kc_count_where", o.getCandidate(), o.getHeld()); })
+      .Case<cu::FindWhereOp>([&](auto o) { emitSearch(o, "kc_find_where", o.getCandidate(), o.getHeld()); })
       .Case<cu::CommentOp>([&](cu::CommentOp o) { line("// " + o.getText()); })
       .Case<cu::SyncOp>([&](auto) { line("__syncthreads();"); })
       .Case<cu::WarpSyncOp>([&](auto) { line("__syncwarp();"); })

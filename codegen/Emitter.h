@@ -39,6 +39,8 @@ private:
   Expr helper(llvm::StringRef name, mlir::ValueRange args);
   Expr cast(mlir::Operation *op, llvm::StringRef type);
   Expr mathCall(mlir::Operation *op);
+  Expr widened(mlir::Value v);
+  std::string magnitude(mlir::Operation *op);
   Expr convert(cu::ConvertOp op);
   Expr integerToHalf(mlir::Operation *op, bool isUnsigned);
   Expr constant(mlir::Attribute value);
@@ -60,6 +62,8 @@ private:
   void emitOp(mlir::Operation *op);
   void emitFor(mlir::scf::ForOp op);
   void emitIf(mlir::scf::IfOp op);
+  /// `helper(arguments.., [&](i) { return condition; })`
+  void emitSearch(mlir::Operation *op, llvm::StringRef helper, mlir::BlockArgument candidate, mlir::Value condition);
   void emitCopy(cu::CopyOp op);
   void emitCpAsync(cu::CpAsyncOp op);
   void emitGather(cu::GatherOp op);

@@ -41,8 +41,9 @@ unsigned Emitter::bitsOf(Value v) {
   if (auto constant = dyn_cast_or_null<arith::ConstantOp>(op))
     return llvm::isInt<32>(cast<IntegerAttr>(constant.getValue()).getInt()) ? 32 : indexBits_;
   if (!op) {
-    auto loop = dyn_cast<scf::ForOp>(v.getParentBlock()->getParentOp());
-    op = loop && v == loop.getInductionVar() ? loop : nullptr;
+    op = v.getParentBlock()->getParentOp();
+    if (auto loop = dyn_cast<scf::ForOp>(op); loop ? v != loop.getInductionVar() : !isa<cu::CountWhereOp, cu::FindWhereOp>(op))
+      op = nullptr;
   }
   return op && op->hasAttr(cu::kNarrowAttr) ? 32 : indexBits_;
 }
@@ -117,10 +118,9 @@ Expr Emitter::expr(Value value) {
   return {names_.get(value), kPrimary};
 }
 
-std::string Emitter::operand(Value value, int atLeast) {
-  Expr e = expr(value);
-  return e.precedence >= atLeast ? e.text : "(" + e.text + ")";
-}
+static std::string parenthesize(const Expr &e, int atLeast) { return e.precedence >= atLeast ? e.text : "(" + e.text + ")"; }
+
+std::string Emitter::operand(Value value, int atLeast) { return parenthesize(expr(value), atLeast); }
 
 Expr Emitter::binary(Operation *op, const char *symbol, int precedence, bool isUnsigned, bool wraps) {
   Type type = op->getOperand(0).getType();
@@ -189,6 +189,9 @@ Expr Emitter::mathCall(Operation *op) {
                        .Case<math::SinhOp>([](auto) { return "sinh"; })
                        .Case<math::CoshOp>([](auto) { return "cosh"; })
                        .Case<math::TanhOp>([](auto) { return "tanh"; })
+                       .Case<math::AsinhOp>([](auto) { return "asinh"; })
+                       .Case<math::AcoshOp>([](auto) { return "acosh"; })
+                       .Case<math::AtanhOp>([](auto) { return "atanh"; })
                        .Case<math::ErfOp>([](auto) { return "erf"; })
                        .Case<math::ErfcOp>([](auto) { return "erfc"; })
                        .Case<math::PowFOp>([](auto) { return "pow"; })
@@ -273,6 +276,25 @@ static std::pair<const char *, bool> comparison(arith::CmpIPredicate p) {
   case arith::CmpIPredicate::uge: return {">=", true};
   }
   return {nullptr, false};
+}
+
+/// A float as an f32, or an f64 as it is: narrow ones are stored as their bits.
+Expr Emitter::widened(Value v) {
+  Type from = v.getType();
+  return from.isF32() || from.isF64()        ? expr(v)
+         : from.isBF16()                     ? helper("kc_bf16_to_f32", v)
+         : from.isF16()                      ? helper("kc_f16_to_f32", v)
+         : llvm::isa<Float8E4M3FNType>(from) ? helper("kc_e4m3_to_f32", v)
+         : llvm::isa<Float8E5M2Type>(from)   ? helper("kc_e5m2_to_f32", v)
+                                             : Expr{"", 0};
+}
+
+/// |x| of a test of x, and the infinity to compare it with.
+std::string Emitter::magnitude(Operation *op) {
+  return (op->getOperand(0).getType().isF64() ? "fabs(" : "fabsf(") + widened(op->getOperand(0)).text + ")";
+}
+static std::string infinityFor(Operation *op) {
+  return floatText(std::numeric_limits<double>::infinity(), !op->getOperand(0).getType().isF64());
 }
 
 /// The C expression of a pure scalar op; empty text when it has none.
@@ -372,6 +394,12 @@ Expr Emitter::makeExpr(Operation *op) {
                      ? Expr{a + " != " + a + " || " + b + " != " + b, kLogicalOr}
                      : Expr{a + " == " + a + " && " + b + " == " + b, kLogicalAnd};
         }
+        case arith::CmpFPredicate::ONE:
+        case arith::CmpFPredicate::UEQ: {
+          std::string a = operand(c.getLhs(), kAdditive), b = operand(c.getRhs(), kAdditive);
+          std::string apart = a + " < " + b + " || " + a + " > " + b;
+          return c.getPredicate() == arith::CmpFPredicate::ONE ? Expr{apart, kLogicalOr} : Expr{"!(" + apart + ")", kUnary};
+        }
         default: return Expr{"", 0};
         }
         return Expr{"!(" + operand(c.getLhs(), kRelational) + " " + comparison(inverse) + " " +
@@ -387,12 +415,7 @@ Expr Emitter::makeExpr(Operation *op) {
                         operand(s.getFalseValue(), kConditional), kConditional};
       })
       .Case<arith::ExtFOp>([&](arith::ExtFOp e) {
-        Type from = e.getIn().getType();
-        Expr narrow = from.isF32() ? expr(e.getIn())
-                      : from.isBF16() ? helper("kc_bf16_to_f32", e.getIn())
-                      : from.isF16() ? helper("kc_f16_to_f32", e.getIn())
-                      : isa<Float8E4M3FNType>(from) ? helper("kc_e4m3_to_f32", e.getIn())
-                      : isa<Float8E5M2Type>(from) ? helper("kc_e5m2_to_f32", e.getIn()) : Expr{"", 0};
+        Expr narrow = widened(e.getIn());
         if (!type.isF64() || narrow.text.empty())
           return type.isF32() || type.isF64() ? narrow : Expr{"", 0};
         return Expr{"(double)" + (narrow.precedence >= kUnary ? narrow.text : "(" + narrow.text + ")"), kUnary};
@@ -441,14 +464,11 @@ Expr Emitter::makeExpr(Operation *op) {
       .Case<math::AbsIOp>([&](auto) { return call("abs", op->getOperands()); })
       .Case<math::CtPopOp>([&](auto) { return call(type.isInteger(64) ? "__popcll" : "__popc", op->getOperands()); })
       .Case<math::IsNaNOp>([&](auto) {
-        std::string a = operand(op->getOperand(0), kRelational);
+        std::string a = parenthesize(widened(op->getOperand(0)), kRelational);
         return Expr{a + " != " + a, kEquality};
       })
-      .Case<math::IsInfOp>([&](auto) {
-        bool single = op->getOperand(0).getType().isF32();
-        return Expr{(single ? "fabsf(" : "fabs(") + operand(op->getOperand(0), kConditional) + ") == " +
-                        floatText(std::numeric_limits<double>::infinity(), single), kEquality};
-      })
+      .Case<math::IsInfOp>([&](auto) { return Expr{magnitude(op) + " == " + infinityFor(op), kEquality}; })
+      .Case<math::IsFiniteOp>([&](auto) { return Expr{magnitude(op) + " < " + infinityFor(op), kRelational}; })
       .Default([&](Operation *) { return mathCall(op); });
 }
 

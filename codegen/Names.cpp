@@ -16,16 +16,22 @@ std::string sanitizeName(StringRef wanted) {
       "private", "protected", "public", "register", "requires", "return", "short", "signed", "sizeof", "static",
       "struct", "switch", "template", "this", "throw", "true", "try", "typedef", "typeid", "typename", "union",
       "unsigned", "using", "virtual", "void", "volatile", "while", "xor", "warpSize", "threadIdx", "blockIdx",
-      "blockDim", "gridDim", "exp", "log", "sqrt", "min", "max", "abs", "floor", "ceil", "pow", "sin", "cos",
-      "tanh", "erf", "fma", "round", "uint", "ushort", "uchar", "int2", "int4", "float2", "float4", "uint2",
+      "blockDim", "gridDim", "min", "max", "abs", "uint", "ushort", "uchar", "int2", "int4", "float2", "float4", "uint2",
       "uint4", "y0", "y1", "j0", "j1", "yn", "jn", "div", "index", "time", "printf", "assert", "NULL", "INFINITY",
       "NAN", "linux", "unix", "main"};
+  // Functions that the text may call, as they are and with an f behind.
+  static const llvm::StringSet<> functions = {
+      "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "cbrt", "sin", "cos", "tan", "asin", "acos", "atan",
+      "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "pow", "fabs", "fmod", "floor", "ceil", "trunc", "round",
+      "rint", "copysign", "fma", "fmax", "fmin"};
   std::string out;
   for (char c : wanted)
     out += llvm::isAlnum(c) || c == '_' ? c : '_';
   if (out.empty() || llvm::isDigit(out[0]))
     out = "v" + out;
-  if (reserved.contains(out) || StringRef(out).starts_with("kc_") || StringRef(out).starts_with("__"))
+  StringRef function = out;
+  function.consume_back("f");
+  if (reserved.contains(out) || functions.contains(out) || functions.contains(function) || StringRef(out).starts_with("kc_") || StringRef(out).starts_with("__"))
     out += "_";
   return out;
 }

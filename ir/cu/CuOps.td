@@ -129,6 +129,32 @@ def Cu_ShuffleXorOp : Cu_Op<"shuffle_xor", [Pure, SameOperandsAndResultType]> {
   let assemblyFormat = "$value `,` $mask attr-dict `:` type($value)";
 }
 
+class Cu_SearchOp<string mnemonic> : Cu_Op<mnemonic, [Pure, SingleBlock]> {
+  let regions = (region SizedRegion<1>:$condition);
+  let results = (outs Index:$result);
+  let extraClassDeclaration = [{
+    ::mlir::BlockArgument getCandidate() { return getCondition().getArgument(0); }
+    /// What the condition comes to.
+    ::mlir::Value getHeld() { return getCondition().front().back().getOperand(0); }
+  }];
+}
+def Cu_CountWhereOp : Cu_SearchOp<"count_where"> {
+  let summary = "how many numbers below `end` a condition holds for; by whole warps";
+  let description = [{ The condition, a lambda, reads what the kernel does not write. Each lane asks for every 32nd number. }];
+  let arguments = (ins Index:$end);
+  let assemblyFormat = "`below` $end $condition attr-dict";
+}
+def Cu_FindWhereOp : Cu_SearchOp<"find_where"> {
+  let summary = "the first number from `from` on that a condition holds for, else `end`; by whole warps";
+  let arguments = (ins Index:$from, Index:$end);
+  let assemblyFormat = "`from` $from `below` $end $condition attr-dict";
+}
+def Cu_HoldsOp : Cu_Op<"holds", [Pure, Terminator, ParentOneOf<["CountWhereOp", "FindWhereOp"]>]> {
+  let summary = "what the condition of a search comes to";
+  let arguments = (ins I1:$value);
+  let assemblyFormat = "$value attr-dict";
+}
+
 //===----------------------------------------------------------------------===//
 // Matrix units
 //===----------------------------------------------------------------------===//

@@ -23,6 +23,8 @@ LayoutAttr toAttr(mlir::MLIRContext *context, const Layout &layout);
 Layout fromAttr(LayoutAttr attr);
 /// The layout of a tile value; asserts that `tile-layouts` has run.
 Layout getLayout(mlir::Value tile);
+/// Index arithmetic: code of numbers alone, searches among them, which any role may repeat.
+bool isScalarCode(mlir::Operation *op);
 /// `type` with another layout.
 mlir::RankedTensorType withLayout(mlir::RankedTensorType type, const Layout &layout);
 

@@ -235,6 +235,27 @@ ParseResult RolesOp::parse(OpAsmParser &p, OperationState &state) {
                  p.parseOptionalAttrDict(state.attributes));
 }
 
+static LogicalResult verifySearch(Operation *op, Region &condition) {
+  Block &block = condition.front();
+  auto holds = block.empty() ? HoldsOp() : dyn_cast<HoldsOp>(block.back());
+  if (block.getNumArguments() != 1 || !block.getArgument(0).getType().isIndex() || !holds)
+    return op->emitOpError() << "has a condition over one number, which ends in tile.holds";
+  auto type = holds.getValue().getType();
+  if (!type.getElementType().isInteger(1) || type.getNumElements() != 1)
+    return op->emitOpError() << "has a condition of one i1, not " << type;
+  return success();
+}
+LogicalResult CountWhereOp::verify() { return verifySearch(*this, getCondition()); }
+LogicalResult FindWhereOp::verify() { return verifySearch(*this, getCondition()); }
+
+bool kernelc::tile::isScalarCode(Operation *op) {
+  if (isa<CountWhereOp, FindWhereOp>(op))
+    return true;
+  auto isTile = [](Type t) { return isa<RankedTensorType>(t); };
+  return op->getNumRegions() == 0 && op->getNumResults() > 0 && isPure(op) && llvm::none_of(op->getResultTypes(), isTile) &&
+         llvm::none_of(op->getOperandTypes(), isTile);
+}
+
 LogicalResult DotOp::verify() {
   if (getResult().getType() != getAcc().getType())
     return emitOpError() << "has the accumulator's type";

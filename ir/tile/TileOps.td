@@ -277,5 +277,6 @@ def Tile_CombineOp : Tile_Op<"combine", [Pure]> {
 }
 
 include "ir/tile/TileRings.td"
+include "ir/tile/TileSearch.td"
 
 #endif

@@ -205,7 +205,7 @@ def Tile_RolesOp : Tile_Op<"roles", [NoRegionArguments, NoTerminator]> {
   let description = [{
     The first `pingpong` · `warps` warps of the function run `consumer`, each of
     `producer_warps` more has one thread that runs a `producer`: the first warp the first
-    of them, and so on. Each thread of a role may hold so many registers. A tile value
+    of them, and so on. A producer that searches (`tile.find_where`) its whole warp runs. Each thread of a role may hold so many registers. A tile value
     belongs to the consumer.
 
     ```mlir

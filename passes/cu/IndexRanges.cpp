@@ -115,7 +115,10 @@ Range IndexRanges::compute(Value v, Facts &facts) {
 Range IndexRanges::derive(Value v, Facts &facts) {
   if (Operation *op = v.getDefiningOp())
     return ofOp(op, facts);
-  auto loop = dyn_cast<scf::ForOp>(v.getParentBlock()->getParentOp());
+  Operation *parent = v.getParentBlock()->getParentOp();
+  if (isa<cu::CountWhereOp, cu::FindWhereOp>(parent)) // below the end, the last operand
+    return {0, std::max<int64_t>(0, compute(parent->getOperands().back(), facts).high - 1)};
+  auto loop = dyn_cast<scf::ForOp>(parent);
   if (!loop || v != loop.getInductionVar())
     return {};
   Range from = compute(loop.getLowerBound(), facts), to = compute(loop.getUpperBound(), facts), step = compute(loop.getStep(), facts);
@@ -139,6 +142,8 @@ Range IndexRanges::ofOp(Operation *op, Facts &facts) {
       .Case<cu::ClusterRankOp>([&](auto) { return Range{0, int64_t(kernel_.getCluster()) - 1}; })
       .Case<cu::BlockIdOp>([&](auto) { return Range{0, kMaxGrid - 1}; })
       .Case<cu::GridSizeOp>([&](auto) { return Range{1, kMaxGrid}; })
+      .Case<cu::CountWhereOp>([&](auto) { return Range{0, std::max<int64_t>(0, operand(0).high)}; })
+      .Case<cu::FindWhereOp>([&](auto) { return Range{0, std::max<int64_t>(0, operand(1).high)}; })
       .Case<arith::AddIOp>([&](auto) { return operand(0) + operand(1); })
       .Case<arith::SubIOp>([&](auto) { return operand(0) - operand(1); })
       .Case<arith::MulIOp>([&](auto) { return operand(0) * operand(1); })

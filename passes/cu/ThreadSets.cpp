@@ -117,6 +117,17 @@ static bool isReadOnly(Value tensor) {
          });
 }
 
+/// What a search gives a warp hangs on what its condition reads and on values from outside it.
+static SmallVector<Value> inputsOfSearch(Operation *search) {
+  SmallVector<Value> inputs(search->getOperands());
+  search->walk([&](Operation *inner) {
+    for (Value v : inner->getOperands())
+      if (!search->isAncestor(v.getParentBlock()->getParentOp()))
+        inputs.push_back(v);
+  });
+  return inputs;
+}
+
 bool ThreadSets::isUniform(Value v) {
   auto [it, isNew] = uniform_.try_emplace(v, false); // round a circle: not known
   if (!isNew)
@@ -125,7 +136,9 @@ bool ThreadSets::isUniform(Value v) {
   bool result = false;
   if (auto load = v.getDefiningOp<memref::LoadOp>()) {
     result = isReadOnly(load.getMemRef()) && all(load.getIndices());
-  } else if (Operation *op = v.getDefiningOp()) {
+  } else if (Operation *op = v.getDefiningOp(); isa_and_nonnull<cu::CountWhereOp, cu::FindWhereOp>(op)) {
+    result = llvm::all_of(inputsOfSearch(op), [&](Value x) { return isa<MemRefType>(x.getType()) ? isReadOnly(x) : isUniform(x); });
+  } else if (op) {
     result = !isa<cu::ThreadIdOp, cu::WarpgroupOp, cu::ShuffleXorOp>(op) && op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
              all(op->getOperands());
   } else if (v.getParentBlock() == &kernel_.getBlock()) {

@@ -89,6 +89,21 @@ Value BodyToTiles::elementwise(Operation *op) {
   return b_.create(state)->getResult(0);
 }
 
+/// The dims of `op` that a condition of its body compares, as numbers: what it reads at them says
+/// nothing about where they are.
+static void collectCompared(Operation *op, Value condition, llvm::BitVector &dims) {
+  SmallVector<Value> work{condition};
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  while (!work.empty()) {
+    Value v = work.pop_back_val();
+    if (std::optional<unsigned> d = te::findIndex(op, v))
+      dims.set(*d);
+    Operation *def = v.getDefiningOp();
+    if (def && !isa<te::ReadOp>(def) && !te::isDomainOp(def) && seen.insert(def).second)
+      llvm::append_range(work, def->getOperands());
+  }
+}
+
 /// Whether an access that is proved (or promised) to stay inside may leave its
 /// tensor at points of the tile that the op's condition excludes.
 bool BodyToTiles::leansOnCondition(te::ReadOp read) {
@@ -96,11 +111,14 @@ bool BodyToTiles::leansOnCondition(te::ReadOp read) {
     return false;
   AffineMap extents = te::getExtents(op_);
   unsigned n = extents.getNumResults(), symbols = extents.getNumSymbols();
-  llvm::BitVector bound(n, bool(te::getYield(op_).getCondition()));
+  llvm::BitVector bound(n);
+  Value onData = te::getYield(op_).getCondition();
+  if (onData)
+    collectCompared(op_, onData, bound);
   if (std::optional<IntegerSet> set = te::getCondition(op_))
     for (AffineExpr e : set->getConstraints())
       te::collectDims(e, bound);
-  if (bound.none())
+  if (bound.none() && !onData)
     return false;
   // The subscripts over the op's dims; what is none of those is data.
   AffineMap map = read.getMapOrIdentity(), shape = te::getTensorShape(read.getTensor());

@@ -46,7 +46,11 @@ LogicalResult FunctionLowering::lowerRoles(RolesOp roles) {
   if (exchange)
     cu::SetRegistersOp::create(b_, loc, roles.getProducerRegisters(), false);
   for (auto [warp, producer] : llvm::enumerate(roles.getProducers())) {
-    Value first = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::eq, c_.thread(loc), c_.index(consumers + 32 * int64_t(warp), loc));
+    // One thread; or its warp, where lanes search together.
+    bool together = producer.walk([](LeaderOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    Value who = together ? c_.warp(loc) : c_.thread(loc);
+    Value it = c_.index(together ? consumers / 32 + int64_t(warp) : consumers + 32 * int64_t(warp), loc);
+    Value first = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::eq, who, it);
     auto one = scf::IfOp::create(b_, loc, first, false);
     OpBuilder::InsertionGuard inner(b_);
     b_.setInsertionPoint(one.thenBlock()->getTerminator());
@@ -63,6 +67,18 @@ LogicalResult FunctionLowering::lowerRoles(RolesOp roles) {
   if (inCluster) // nobody leaves while another may still write to it
     cu::ClusterSyncOp::create(b_, loc);
   return ok;
+}
+
+LogicalResult FunctionLowering::lowerCondition(Region &from, Value held, Region &to) {
+  Location loc = cu::unnamed(held.getLoc());
+  Block &block = to.emplaceBlock();
+  c_.scalars[from.getArgument(0)] = block.addArgument(b_.getIndexType(), from.getArgument(0).getLoc());
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPointToStart(&block);
+  if (failed(lowerBlock(from.front())))
+    return failure();
+  cu::HoldsOp::create(b_, loc, c_.element(held, {}, loc));
+  return success();
 }
 
 LogicalResult FunctionLowering::lowerFor(scf::ForOp loop) {

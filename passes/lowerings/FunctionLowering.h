@@ -31,6 +31,8 @@ private:
   mlir::LogicalResult lowerFor(mlir::scf::ForOp loop);
   mlir::LogicalResult lowerIf(mlir::scf::IfOp branch);
   mlir::LogicalResult lowerRoles(tile::RolesOp roles);
+  /// The condition of a search, tile's to cu's.
+  mlir::LogicalResult lowerCondition(mlir::Region &from, mlir::Value held, mlir::Region &to);
 
   // ElementwiseToCu.cpp
   void lowerRun(llvm::ArrayRef<mlir::Operation *> run);

@@ -1,5 +1,6 @@
 // The tile.func of a launch: its arguments, where a block's tile starts, the loop of a
 // block over its tiles. And where the tensors of a kernel live.
+#include "mlir/IR/TypeUtilities.h"
 #include "passes/lowerings/LaunchEmitter.h"
 
 #include "ir/cu/Cu.h"
@@ -24,7 +25,32 @@ static Value initOf(Value v) {
 
 static std::string str(Attribute a) { return cast<StringAttr>(a).getValue().str(); }
 
+/// Elements of fewer than eight bits have no address of their own, which loads, stores and
+/// fragments rely on.
+static LogicalResult checkElements(KernelOp kernel) {
+  auto isNarrow = [](Type t) {
+    Type e = getElementTypeOrSelf(t);
+    return e.isInteger() && !e.isInteger(1) && e.getIntOrFloatBitWidth() < 8;
+  };
+  for (auto [i, a] : llvm::enumerate(kernel.getBlock().getArguments()))
+    if (isNarrow(a.getType()))
+      return kernel.emitError() << "'" << cast<StringAttr>(kernel.getArgNames()[i]).getValue() << "' has elements of "
+                                << getElementTypeOrSelf(a.getType())
+                                << ", which the GPU pipeline does not support yet; the reference runs it";
+  WalkResult found = kernel.walk([&](Operation *op) {
+    for (Type t : op->getResultTypes())
+      if (isNarrow(t)) {
+        op->emitError() << "values of " << getElementTypeOrSelf(t) << " are not supported by the GPU pipeline yet; the reference runs them";
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  });
+  return failure(found.wasInterrupted());
+}
+
 LogicalResult Buffers::assign(KernelOp kernel) {
+  if (failed(checkElements(kernel)))
+    return failure();
   int64_t args = kernel.getBlock().getNumArguments(), outputs = 0;
   for (BlockArgument a : kernel.getBlock().getArguments())
     source_[a] = a.getArgNumber();

@@ -64,8 +64,11 @@ private:
                   mlir::Location loc, llvm::function_ref<Values(Values)> body);
   /// One loop over all tiles of the reduced indices `k`, however many there are: it
   /// becomes the pipeline. The slowest of them starts and ends where the domain does.
+  /// `where`, if given, makes a condition on data at the current offsets, one i1: tiles for which it
+  /// does not hold are passed over.
   mlir::Value contractionLoop(llvm::ArrayRef<int64_t> k, std::optional<mlir::IntegerSet> set, llvm::ArrayRef<int64_t> dims,
-                              mlir::Value init, mlir::Location loc, llvm::function_ref<mlir::Value(mlir::Value)> body);
+                              mlir::Value init, mlir::Location loc, llvm::function_ref<mlir::Value()> where,
+                              llvm::function_ref<mlir::Value(mlir::Value)> body);
 
   // ReduceToTile.cpp
   mlir::LogicalResult emitReduce(te::ReduceOp op, llvm::ArrayRef<int64_t> dims);

@@ -95,7 +95,7 @@ SmallVector<Value> LaunchEmitter::loopNest(ArrayRef<int64_t> loops, std::optiona
 }
 
 Value LaunchEmitter::contractionLoop(ArrayRef<int64_t> k, std::optional<IntegerSet> set, ArrayRef<int64_t> dims, Value init, Location loc,
-                                     llvm::function_ref<Value(Value)> body) {
+                                     llvm::function_ref<Value()> where, llvm::function_ref<Value(Value)> body) {
   SmallVector<AffineExpr> counts;
   for (int64_t i : k)
     counts.push_back(l_.extents.getResult(i).ceilDiv(l_.tiles[i]));
@@ -122,28 +122,56 @@ Value LaunchEmitter::contractionLoop(ArrayRef<int64_t> k, std::optional<IntegerS
     total = total * faster;
   Location counted = NameLoc::get(b_.getStringAttr(l_.indices[k.back()] + "_tiles"), cu::unnamed(loc));
   Value tileCount = tile::ApplyOp::create(b_, counted, b_.getIndexType(), AffineMap::get(span.size(), symbols, total), span);
-  auto loop = scf::ForOp::create(b_, loc, constant(0, loc), tileCount, constant(1, loc), init);
-  loop.getInductionVar().setLoc(NameLoc::get(b_.getStringAttr(l_.indices[k.back()] + "_tile"), loc));
+  auto named = [&](int64_t index, StringRef suffix) { return NameLoc::get(b_.getStringAttr(l_.indices[index] + suffix), loc); };
+  // Offsets from a tile's number, the last reduced index fastest.
+  auto place = [&](Value tileNumber) {
+    AffineExpr left = b_.getAffineDimExpr(0);
+    for (size_t i = k.size(); i-- > 0;) {
+      AffineExpr number = i == 0 ? left : left % counts[i];
+      left = i == 0 ? left : left.floorDiv(counts[i]);
+      SmallVector<Value> operands{tileNumber};
+      AffineExpr offset = number * l_.tiles[k[i]];
+      if (i == 0 && begin) {
+        offset = b_.getAffineDimExpr(1) + offset;
+        operands.push_back(begin);
+      }
+      c_.offsets[k[i]] = tile::ApplyOp::create(b_, named(k[i], "0"), b_.getIndexType(), AffineMap::get(operands.size(), symbols, offset), operands);
+    }
+  };
+  auto fillCondition = [&](Region &region) {
+    OpBuilder::InsertionGuard guard(b_);
+    Block &block = region.emplaceBlock();
+    Value candidate = block.addArgument(b_.getIndexType(), named(k.back(), "_tile"));
+    b_.setInsertionPointToStart(&block);
+    place(candidate);
+    if (Value holds = where())
+      tile::HoldsOp::create(b_, loc, holds);
+  };
+  SmallVector<Value> inits{init};
+  Value zero = constant(0, loc), rounds = tileCount;
+  if (where) {
+    auto count = tile::CountWhereOp::create(b_, named(k.back(), "_rounds"), b_.getIndexType(), tileCount);
+    fillCondition(count.getCondition());
+    rounds = count;
+    inits.push_back(zero); // where the search for the next tile starts
+  }
+  auto loop = scf::ForOp::create(b_, loc, zero, rounds, constant(1, loc), inits);
+  loop.getInductionVar().setLoc(named(k.back(), where ? "_round" : "_tile"));
   OpBuilder::InsertionGuard guard(b_);
   b_.setInsertionPointToEnd(loop.getBody());
-  // Tile numbers, the last reduced index fastest.
-  AffineExpr left = b_.getAffineDimExpr(0);
-  for (size_t i = k.size(); i-- > 0;) {
-    AffineExpr number = i == 0 ? left : left % counts[i];
-    left = i == 0 ? left : left.floorDiv(counts[i]);
-    SmallVector<Value> operands{loop.getInductionVar()};
-    AffineExpr offset = number * l_.tiles[k[i]];
-    if (i == 0 && begin) {
-      offset = b_.getAffineDimExpr(1) + offset;
-      operands.push_back(begin);
-    }
-    c_.offsets[k[i]] = tile::ApplyOp::create(b_, NameLoc::get(b_.getStringAttr(l_.indices[k[i]] + "0"), loc), b_.getIndexType(),
-                                             AffineMap::get(operands.size(), symbols, offset), operands);
+  Value tile = loop.getInductionVar();
+  if (where) {
+    loop.getRegionIterArg(1).setLoc(named(k.back(), "_from"));
+    auto find = tile::FindWhereOp::create(b_, named(k.back(), "_tile"), b_.getIndexType(), loop.getRegionIterArg(1), tileCount);
+    fillCondition(find.getCondition());
+    tile = find;
   }
-  Value next = body(loop.getRegionIterArg(0));
+  place(tile);
+  SmallVector<Value> next{body(loop.getRegionIterArg(0))};
+  if (where)
+    next.push_back(arith::AddIOp::create(b_, named(k.back(), "_next"), tile, constant(1, loc)));
   scf::YieldOp::create(b_, loc, next);
   b_.setInsertionPointAfter(loop);
-  Value zero = constant(0, loc);
   for (int64_t i : k)
     c_.offsets[i] = zero;
   return loop.getResult(0);

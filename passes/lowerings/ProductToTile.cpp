@@ -41,7 +41,15 @@ LogicalResult LaunchEmitter::emitContraction(ReduceOp op, const Contraction &c, 
   bool ok = true, byParts = l_.promote || !c.partScales.empty();
   const Target *target = findTarget(absl::string_view(plan_.target));
   auto unitType = [&](Value factor) { return l_.unit == "simt" ? Type() : operandType(c, factor, l_.unit, *target); };
-  Value out = contractionLoop(k, op.getCondition(), dims, zero, loc, [&](Value acc) -> Value {
+  auto where = [&]() -> Value {
+    Value holds = BodyToTiles(b_, c_, op, dims).evaluate(c.where);
+    ok &= bool(holds);
+    return holds;
+  };
+  llvm::function_ref<Value()> choice = nullptr;
+  if (c.where)
+    choice = where;
+  Value out = contractionLoop(k, op.getCondition(), dims, zero, loc, choice, [&](Value acc) -> Value {
     BodyToTiles body(b_, c_, op, dims);
     ok = loadFactors(c.partScales, body); // on their way before anybody waits for the operands
     bool aRounded = false, bRounded = false;

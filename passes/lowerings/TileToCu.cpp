@@ -111,6 +111,18 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
     lowerClusterReduce(c_, meet);
   } else if (auto convert = dyn_cast<ConvertLayoutOp>(op)) {
     lowerConvertLayout(c_, convert);
+  } else if (auto count = dyn_cast<CountWhereOp>(op)) {
+    auto created = cu::CountWhereOp::create(b_, op->getLoc(), b_.getIndexType(), c_.scalars.lookup(count.getEnd()));
+    c_.scalars[count] = created;
+    return lowerCondition(count.getCondition(), count.getHeld(), created.getCondition());
+  } else if (auto find = dyn_cast<FindWhereOp>(op)) {
+    auto created = cu::FindWhereOp::create(b_, op->getLoc(), b_.getIndexType(), c_.scalars.lookup(find.getFrom()), c_.scalars.lookup(find.getEnd()));
+    c_.scalars[find] = created;
+    return lowerCondition(find.getCondition(), find.getHeld(), created.getCondition());
+  } else if (isa<LeaderOp>(op)) {
+    Location loc = cu::unnamed(op->getLoc());
+    c_.scalars[op->getResult(0)] = arith::CmpIOp::create(b_, op->getLoc(), arith::CmpIPredicate::eq, c_.lane(loc), c_.index(0, loc));
+  } else if (isa<HoldsOp>(op)) { // by whoever lowers the search
   } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
     return lowerFor(loop);
   } else if (auto branch = dyn_cast<scf::IfOp>(op)) {

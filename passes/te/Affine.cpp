@@ -86,8 +86,9 @@ Ends endsOf(AffineExpr e, const SizeFacts &facts) {
   case AffineExprKind::Add:
     return {both(x.low, y.low, std::plus<int64_t>()), both(x.high, y.high, std::plus<int64_t>())};
   case AffineExprKind::Mul:
-    if (c && c.getValue() < 0)
-      return {times(x.high, c.getValue()), times(x.low, c.getValue())};
+    if (c)
+      return c.getValue() < 0 ? Ends{times(x.high, c.getValue()), times(x.low, c.getValue())}
+                              : Ends{times(x.low, c.getValue()), times(x.high, c.getValue())};
     if (!x.low || !y.low || *x.low < 0 || *y.low < 0)
       return {};
     return {times(x.low, y.low), times(x.high, y.high)};

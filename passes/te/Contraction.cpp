@@ -37,6 +37,47 @@ llvm::BitVector findSupport(Value value, unsigned numDims) {
   return dims;
 }
 
+int64_t findUniformTile(Value condition, unsigned d) {
+  constexpr int64_t kLargest = 4096;
+  int64_t tile = 0;
+  auto limit = [&](int64_t most) { tile = tile == 0 ? most : std::min(tile, most); };
+  auto isDim = [&](Value v) {
+    auto arg = dyn_cast<BlockArgument>(v);
+    return arg && arg.getArgNumber() == d && isDomainOp(arg.getOwner()->getParentOp());
+  };
+  llvm::SmallVector<Value> work{condition};
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  while (!work.empty()) {
+    Value v = work.pop_back_val();
+    if (isDim(v))
+      limit(1);
+    Operation *op = v.getDefiningOp();
+    if (!op || isDomainOp(op) || !seen.insert(op).second)
+      continue;
+    auto read = dyn_cast<ReadOp>(op);
+    if (!read) {
+      llvm::append_range(work, op->getOperands());
+      continue;
+    }
+    for (auto [i, operand] : llvm::enumerate(read.getOperands_())) {
+      if (!isDim(operand)) {
+        work.push_back(operand);
+        continue;
+      }
+      for (AffineExpr e : read.getMapOrIdentity().getResults()) {
+        int64_t most = kLargest;
+        while (variesInTile(e, i, most))
+          most /= 2;
+        if (e.isFunctionOfDim(i))
+          limit(most);
+      }
+    }
+    if (read.getPadding())
+      work.push_back(read.getPadding());
+  }
+  return tile;
+}
+
 Value stripWidening(Value value) {
   if (Operation *op = value.getDefiningOp())
     if (isa<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp>(op))
@@ -235,6 +276,14 @@ std::optional<Contraction> classify(ReduceOp reduce, Contraction c) {
   }
   if (c.m.empty() || c.n.empty() || c.k.empty())
     return std::nullopt;
+  // A condition on data that is decided anew for every few points is a mask, not a choice of blocks.
+  constexpr int64_t kSmallestBlock = 8;
+  auto inBlocks = [&](unsigned d) {
+    int64_t tile = findUniformTile(c.where, d);
+    return tile == 0 || tile >= kSmallestBlock;
+  };
+  if (c.where && !(llvm::any_of(c.m, inBlocks) && llvm::any_of(c.n, inBlocks) && llvm::any_of(c.k, inBlocks)))
+    return std::nullopt;
   // The first factor carries the earlier output index, so that rows of the
   // accumulator are rows of the output.
   if (c.m.back() > c.n.back()) {
@@ -253,20 +302,20 @@ std::optional<Contraction> classify(ReduceOp reduce, Contraction c) {
 } // namespace
 
 std::optional<Contraction> findContraction(ReduceOp reduce) {
-  if (reduce.getKind() != Combiner::Sum || reduce.getYield().getCondition() || reduce.getInit() || reduce.getOutMap())
+  if (reduce.getKind() != Combiner::Sum || reduce.getInit() || reduce.getOutMap())
     return std::nullopt;
   Value product = reduce.getYield().getValues()[0];
   Operation *last = product.getDefiningOp();
   if (!last || !isa<arith::MulFOp, arith::MulIOp>(last))
     return std::nullopt;
   // Scales by themselves where that frees operands for a matrix unit, or makes a product at all.
-  Contraction scaled;
+  Contraction scaled, whole;
+  scaled.where = whole.where = reduce.getYield().getCondition();
   std::optional<Contraction> found;
   if (takeScales(reduce, product, scaled))
     found = classify(reduce, scaled);
   if (found && found->unitType)
     return found;
-  Contraction whole;
   whole.a = last->getOperand(0);
   whole.b = last->getOperand(1);
   std::optional<Contraction> plain = classify(reduce, whole);

@@ -29,7 +29,14 @@ struct Contraction {
   /// The domain's condition, shared out: a factor counts as zero where its part does
   /// not hold.
   std::optional<mlir::IntegerSet> aWhere, bWhere;
+  /// A condition on data that picks blocks of the product (`mask[k // 64, j // 64] != 0`), a
+  /// scalar inside the body: where it does not hold nothing is summed. Null without one.
+  mlir::Value where;
 };
+
+/// The largest tile of dim d of a domain op, a power of two, within which `condition`, a value of
+/// its body, is the same everywhere, whatever the other dims are; 0 where it does not depend on d.
+int64_t findUniformTile(mlir::Value condition, unsigned d);
 
 /// The dims of the enclosing domain op that a body value depends on.
 llvm::BitVector findSupport(mlir::Value value, unsigned numDims);
@@ -37,7 +44,8 @@ llvm::BitVector findSupport(mlir::Value value, unsigned numDims);
 /// `reduce` as a contraction: a sum whose body is a product of two factors that
 /// both depend on every reduced index and each on a parallel index of its own, and of scales that
 /// are free of reduced indices. Each constraint of its condition must concern one factor's
-/// indices only; conditions on data are not taken.
+/// indices only; of conditions on data those are taken that are the same throughout blocks of
+/// at least 8 points along some row, column and reduced index.
 std::optional<Contraction> findContraction(ReduceOp reduce);
 
 /// The value behind an exact widening (extf, extsi, extui), or `value` itself.

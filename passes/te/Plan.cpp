@@ -90,6 +90,7 @@ public:
       if (auto reduce = dyn_cast<ReduceOp>(ops_[ordinal]))
         if (auto c = findContraction(reduce)) {
           remarkOn(reduce, *c);
+          uniform_ = uniformTiles(l, *c, l.dims[n]);
           return scheduleContraction(l, reduce, *c, l.dims[n]);
         }
     if (l.grid.size() == l.indices.size())
@@ -109,6 +110,21 @@ public:
       for (unsigned d : c->scaledK)
         if (int64_t index = l.dims[n][d]; l.tiles[index] != 1)
           return wrong() << "a scale depends on '" << l.indices[index] << "', so that its tile is 1, not " << l.tiles[index];
+      SmallVector<int64_t> uniform = uniformTiles(l, *c, l.dims[n]);
+      for (auto [index, most] : llvm::enumerate(uniform))
+        if (most && l.tiles[index] > most)
+          return wrong() << "the condition picks blocks of " << most << " along '" << l.indices[index] << "', so that its tile is no more than that, not "
+                         << l.tiles[index];
+      // Blocks of a cluster fill each other's slots: they must walk the same tiles.
+      if (l.cluster > 1) {
+        auto shared = llvm::find(l.dims[n], l.clusterIndex);
+        unsigned d = shared - l.dims[n].begin();
+        std::optional<IntegerSet> set = reduce.getCondition();
+        bool differs = uniform[l.clusterIndex] || (set && shared != l.dims[n].end() && llvm::any_of(set->getConstraints(), [&](AffineExpr e) { return e.isFunctionOfDim(d); }));
+        if (differs)
+          return wrong() << "the condition depends on '" << l.indices[l.clusterIndex] << "', along which the " << l.cluster
+                         << " blocks of a cluster share what they load";
+      }
       if (l.unit == "simt")
         continue;
       auto refuse = [&] { return wrong() << "unit " << l.unit << " "; };
@@ -125,6 +141,16 @@ public:
                           << l.indices[index] << "'";
       int64_t m = tileProduct(l, c->m, l.dims[n]), columns = tileProduct(l, c->n, l.dims[n]), k = tileProduct(l, c->k, l.dims[n]);
       Type type = operandType(*c, c->a, l.unit, target_);
+      if (l.unit == "wgmma") {
+        // What ptxas asks for beside accumulators (C7602).
+        constexpr int64_t kBeside = 26;
+        int64_t threads = (l.warps * l.pingpong + l.producerWarps) * 32, sets = l.promote || !c->partScales.empty() ? 2 : 1;
+        int64_t accumulators = sets * m * columns / (l.warps * 32);
+        int64_t share = std::min<int64_t>(255, target_.registersPerSm / std::max<int64_t>(1, l.minBlocks) / threads / 8 * 8);
+        if (accumulators + kBeside > share)
+          return refuse() << "needs " << accumulators << " registers a thread for accumulators and " << kBeside << " beside them; "
+                          << l.minBlocks << (l.minBlocks == 1 ? " block of " : " blocks of ") << threads << " threads leave each " << share;
+      }
       int64_t leastK = 32 / unitBytes(type);
       if (l.unit == "mma" && (m < 16 || columns < 16 || k < leastK))
         return refuse() << "needs tiles of at least 16 x 16 x " << leastK << ", not " << m << " x " << columns << " x " << k;
@@ -157,9 +183,51 @@ private:
 
   int64_t extentMax(const LaunchPlan &l, int64_t index) { return knownMax(l.extents.getResult(index), facts_); }
 
+  /// Per launch index: the largest tile within which the condition of `c` on data is the same; 0: any.
+  static SmallVector<int64_t> uniformTiles(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
+    SmallVector<int64_t> most(l.indices.size(), 0);
+    if (c.where)
+      for (auto [d, index] : llvm::enumerate(dims))
+        most[index] = findUniformTile(c.where, d);
+    return most;
+  }
+
+  /// How many points of these indices a tile can have, where a condition on data sets a limit; else -1.
+  int64_t mostPoints(const LaunchPlan &l, ArrayRef<unsigned> list, ArrayRef<int64_t> dims) {
+    int64_t points = 1;
+    bool limited = false;
+    for (unsigned d : list) {
+      int64_t uniform = uniform_[dims[d]], extent = extentMax(l, dims[d]);
+      limited |= uniform > 0;
+      if (!uniform && extent < 0)
+        return -1;
+      points *= uniform ? uniform : int64_t(llvm::PowerOf2Ceil(std::max<int64_t>(extent, 1)));
+    }
+    return limited ? points : -1;
+  }
+
+  /// The tiles to choose from: the target's, or where a condition on data sets a limit to one side,
+  /// what the other side may be.
+  SmallVector<ProductTile> productTiles(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
+    int64_t rows = mostPoints(l, c.m, dims), columns = mostPoints(l, c.n, dims);
+    if (rows < 0 && columns < 0)
+      return llvm::to_vector(llvm::make_range(wgmmaTiles().begin(), wgmmaTiles().end()));
+    SmallVector<ProductTile> tiles;
+    auto sides = [](int64_t most) { return most < 0 ? SmallVector<int64_t>{256, 128, 64} : SmallVector<int64_t>{std::min<int64_t>(most, 256)}; };
+    for (int64_t m : sides(rows))
+      for (int64_t n : sides(columns)) {
+        // As for the target's own tiles: operands of 1 / m + 1 / n a multiply-add come as fast as 64 of these are done.
+        double reuse = double(m) * double(n) / double(m + n);
+        tiles.push_back({int(m), int(n), int(175 * reuse / (reuse + 64))});
+      }
+    return tiles;
+  }
+
   /// A power-of-two tile for an index, at most `want`, no larger than the index can be.
   int64_t clampTile(const LaunchPlan &l, int64_t index, int64_t want) {
     int64_t max = extentMax(l, index);
+    if (size_t(index) < uniform_.size() && uniform_[index])
+      want = std::min(want, uniform_[index]);
     return max < 0 ? want : std::min<int64_t>(want, llvm::PowerOf2Ceil(std::max<int64_t>(max, 1)));
   }
 
@@ -348,7 +416,12 @@ private:
     Contraction c = given;
     int64_t m = extentProduct(l, c.m, dims), n = extentProduct(l, c.n, dims), batch = std::max<int64_t>(1, extentProduct(l, c.batch, dims));
     bool inRegisters = form->aInRegisters || form->bInRegisters;
-    if (inRegisters ? form->bInRegisters : m >= 0 && m < 64 && (n < 0 || n >= 64)) {
+    auto mostOf = [&](ArrayRef<unsigned> list, int64_t extent) {
+      int64_t most = mostPoints(l, list, dims);
+      return extent < 0 ? most : most < 0 ? extent : std::min(extent, most);
+    };
+    int64_t rows = mostOf(c.m, m), columns = mostOf(c.n, n);
+    if (inRegisters ? form->bInRegisters : rows >= 0 && rows < 64 && (columns < 0 || columns >= 64)) {
       std::swap(c.a, c.b);
       std::swap(c.m, c.n);
       std::swap(m, n);
@@ -358,7 +431,7 @@ private:
     int64_t sets = p.promote || !c.partScales.empty() ? 2 : 1; // of accumulators: a tile's and the sum's
     // The tile whose rounds over the device take least time.
     double least = 0;
-    for (const ProductTile &tile : wgmmaTiles()) {
+    for (const ProductTile &tile : productTiles(l, c, dims)) {
       if (sets * tile.m * tile.n > target_.accumulatorRegisters * (tile.m >= 128 ? 256 : 128))
         continue;
       double rounds =
@@ -554,6 +627,7 @@ private:
   SmallVector<Operation *> ops_;
   const Target &target_;
   SizeFacts facts_;
+  SmallVector<int64_t> uniform_; ///< uniformTiles of the product being scheduled
   bool fast_; ///< sums of products may stay in accumulators of fewer bits
   Merge merge_;
 };

@@ -99,11 +99,16 @@ private:
     return chain ? least : AffineExpr();
   }
 
-  /// The reads of op's body that use dim d.
+  /// The reads of op's body that use dim d; of a product not those by which data picks its blocks:
+  /// they are the same throughout tiles that fit the blocks, whole indices or not.
   template <typename Fn> void forReads(Operation *op, unsigned d, Fn fn) {
+    SmallVector<ReadOp> picks;
+    if (auto reduce = dyn_cast<ReduceOp>(op))
+      if (std::optional<Contraction> c = findContraction(reduce); c && c->where)
+        picks = findReads(c->where);
     Value index = op->getRegion(0).front().getArgument(d);
     for (OpOperand &operand : index.getUses())
-      if (auto read = dyn_cast<ReadOp>(operand.getOwner()))
+      if (auto read = dyn_cast<ReadOp>(operand.getOwner()); read && !llvm::is_contained(picks, read))
         fn(read, operand.getOperandNumber() - 1);
   }
 

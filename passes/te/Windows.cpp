@@ -49,7 +49,7 @@ public:
   void run() {
     for (ReduceOp reduce : llvm::to_vector(kernel_.getBlock().getOps<ReduceOp>())) {
       std::optional<Contraction> c = findContraction(reduce);
-      if (!c || !target_.wgmma || !findWarpgroupType(*c) || reduce.getCondition())
+      if (!c || !target_.wgmma || !findWarpgroupType(*c) || reduce.getCondition() || c->where)
         continue;
       std::optional<Windows> w = findWindows(reduce, *c, c->a, c->b);
       if (!w)

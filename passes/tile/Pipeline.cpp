@@ -46,16 +46,38 @@ public:
       staged_.push_back(*s);
     }
     Location loc = loop_.getLoc();
-    // The first slots - 1 tiles are on their way before the loop starts.
+    // The first slots - 1 tiles are on their way before the loop starts. Where a tile is may hang on
+    // where the one before was (a search): those places run ahead of the loop's own.
+    SmallVector<unsigned> places;
+    SmallVector<Value> ahead;
+    for (auto [i, init] : llvm::enumerate(loop_.getInitArgs()))
+      if (init.getType().isIndex()) {
+        places.push_back(i);
+        ahead.push_back(init);
+      }
     for (int64_t n = 0; n < slots_ - 1; ++n)
-      fill(constant(n, loc), loc);
+      ahead = fill(constant(n, loc), places, ahead, loc);
+    SmallVector<BlockArgument> carried;
+    if (!places.empty()) {
+      auto added = carry(loop_, ahead);
+      if (failed(added))
+        return failure();
+      carried = *added;
+      for (auto [i, arg] : llvm::zip(places, carried))
+        arg.setLoc(NameLoc::get(b_.getStringAttr("ahead"), loop_.getRegionIterArg(i).getLoc()));
+    }
     // In the loop: tile t is here; start tile t + slots - 1 in the slot that tile
     // t - 1 has left, which the barrier says every thread has finished reading.
     b_.setInsertionPointToStart(loop_.getBody());
     Value t = loop_.getInductionVar();
     AsyncWaitOp::create(b_, loc, slots_ - 2);
     BarrierOp::create(b_, loc);
-    auto next = [&] { fill(arith::AddIOp::create(b_, loc, t, constant(slots_ - 1, loc)), loc); };
+    auto next = [&] {
+      Value number = arith::AddIOp::create(b_, loc, t, constant(slots_ - 1, loc));
+      SmallVector<Value> after = fill(number, places, llvm::to_vector_of<Value>(carried), loc);
+      for (auto [arg, v] : llvm::zip(carried, after))
+        setCarried(arg, v);
+    };
     if (!func_.getFillLate())
       next();
     b_.setInsertionPoint(dot_);
@@ -71,6 +93,8 @@ public:
     AsyncWaitOp::create(b_, loc, 0);
     if (loop_->getParentOfType<scf::ForOp>())
       BarrierOp::create(b_, loc);
+    eraseUnused(loop_);
+    stopUnusedCounts(loop_); // places that only the copies asked for
     eraseUnused(loop_);
     return success();
   }
@@ -126,16 +150,22 @@ private:
     return v * bytes >= 4;
   }
 
-  /// Starts filling both rings with tile `number`, if there is one.
-  void fill(Value number, Location loc) {
+  /// Starts filling both rings with tile `number`, if there is one. `before`: what the values that the
+  /// loop carries as numbers `places` are at the start of its round. Returns what they are after it.
+  SmallVector<Value> fill(Value number, ArrayRef<unsigned> places, ArrayRef<Value> before, Location loc) {
+    IRMapping round;
+    round.map(loop_.getInductionVar(), number);
+    for (auto [i, v] : llvm::zip(places, before))
+      round.map(loop_.getRegionIterArg(i), v);
+    SmallVector<Value> after = llvm::map_to_vector(places, [&](unsigned i) { return getCarriedNext(loop_.getRegionIterArg(i)); });
+    cloneSlice(after, round);
     Value exists = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::slt, number, loop_.getUpperBound());
     auto branch = scf::IfOp::create(b_, loc, exists, false);
     {
       OpBuilder::InsertionGuard guard(b_);
       b_.setInsertionPoint(branch.thenBlock()->getTerminator());
       for (Staged &s : staged_) {
-        IRMapping mapping;
-        mapping.map(loop_.getInductionVar(), number);
+        IRMapping mapping(round);
         cloneSlice(s.direct ? llvm::to_vector_of<Value>(s.direct.getOffsets()) : SmallVector<Value>{s.tile}, mapping);
         if (s.direct) {
           SmallVector<Value> offsets;
@@ -149,19 +179,21 @@ private:
       }
     }
     AsyncCommitOp::create(b_, loc);
+    return llvm::map_to_vector(after, [&](Value v) { return round.lookupOrDefault(v); });
   }
 
-  /// Clones what `values` need from the loop body, under `mapping`.
+  /// Clones what `values` need from the loop body, under `mapping`, and is not there already.
   void cloneSlice(SmallVector<Value> values, IRMapping &mapping) {
     SetVector<Operation *> slice;
     for (Value v : values) {
       BackwardSliceOptions options;
       options.inclusive = true;
+      options.omitUsesFromAbove = false;
       options.filter = [&](Operation *op) { return op->getBlock() == loop_.getBody() && !isa<RingOp>(op); };
       (void)getBackwardSlice(v, &slice, options);
     }
     for (Operation &op : *loop_.getBody())
-      if (slice.contains(&op))
+      if (slice.contains(&op) && !mapping.contains(op.getResult(0)))
         b_.clone(op, mapping);
   }
 
@@ -298,9 +330,7 @@ private:
   void liftScalars() {
     Operation *front = nullptr; // the first that is none
     for (Operation &op : llvm::make_early_inc_range(loop_.getBody()->without_terminator())) {
-      bool scalar = op.getNumRegions() == 0 && isPure(&op) && llvm::none_of(op.getResultTypes(), llvm::IsaPred<RankedTensorType>) &&
-                    llvm::none_of(op.getOperandTypes(), llvm::IsaPred<RankedTensorType>);
-      if (!scalar)
+      if (!isScalarCode(&op))
         front = front ? front : &op;
       else if (front)
         op.moveBefore(front);

@@ -32,12 +32,9 @@ bool holdsProducerOp(Operation *op, Value channel) {
 
 bool isTile(Type t) { return isa<RankedTensorType>(t); }
 
-/// Index arithmetic and allocations: what both roles may share.
+/// Index arithmetic, constants and allocations: what both roles may share.
 bool isShared(Operation *op) {
-  if (isa<RingOp, ChannelOp>(op))
-    return true;
-  return op->getNumRegions() == 0 && isPure(op) && llvm::none_of(op->getResultTypes(), isTile) &&
-         llvm::none_of(op->getOperandTypes(), isTile);
+  return isa<RingOp, ChannelOp, arith::ConstantOp>(op) || isScalarCode(op);
 }
 
 /// Whether what fills the rings of `channel` in `loop` depends on a value that the loop carries.
@@ -45,6 +42,7 @@ bool isNeeded(scf::ForOp loop, Value carried, Value channel) {
   llvm::SetVector<Operation *> slice;
   BackwardSliceOptions options;
   options.inclusive = true;
+  options.omitUsesFromAbove = false;
   options.filter = [&](Operation *op) { return loop->isProperAncestor(op); };
   loop.walk([&](Operation *op) {
     if (filledChannel(op) == channel)
@@ -90,6 +88,30 @@ void cloneProducer(OpBuilder &b, Operation *op, Value channel, IRMapping &mappin
   b.clone(*op, mapping);
 }
 
+/// A producer that searches is run by its whole warp: one lane fills.
+void elect(Region &producer) {
+  bool searches = producer.walk([](Operation *op) { return isa<CountWhereOp, FindWhereOp>(op) ? WalkResult::interrupt() : WalkResult::advance(); })
+                      .wasInterrupted();
+  if (!searches)
+    return;
+  Location loc = cu::unnamed(producer.getLoc());
+  OpBuilder b(producer);
+  Value leader = LeaderOp::create(b, NameLoc::get(b.getStringAttr("leader"), loc), b.getI1Type());
+  SmallVector<Operation *> fills;
+  producer.walk([&](Operation *op) {
+    if (filledChannel(op))
+      fills.push_back(op);
+  });
+  scf::IfOp branch;
+  for (Operation *op : fills) {
+    if (!branch || branch->getNextNode() != op) {
+      b.setInsertionPoint(op);
+      branch = scf::IfOp::create(b, loc, leader, false);
+    }
+    op->moveBefore(branch.thenBlock()->getTerminator());
+  }
+}
+
 /// Registers a thread of each role may hold: setmaxnreg takes multiples of 8 from 24
 /// to 240, and what the launch's warpgroups share is what they began with: the even
 /// share of a multiprocessor's registers, rounded down to multiples of 8.
@@ -116,6 +138,7 @@ FailureOr<scf::IfOp> takeTurns(scf::ForOp loop, int64_t teams, Value &turn) {
   llvm::SetVector<Operation *> carried;
   BackwardSliceOptions options;
   options.inclusive = true;
+  options.omitUsesFromAbove = false;
   options.filter = [&](Operation *op) { return op->getBlock() == body; };
   for (Value v : body->getTerminator()->getOperands())
     if (failed(getBackwardSlice(v, &carried, options)))
@@ -205,6 +228,7 @@ struct TileSpecializeWarpsPass : impl::TileSpecializeWarpsBase<TileSpecializeWar
       for (Operation *op : rest)
         if (holdsProducerOp(op, channel))
           cloneProducer(b, op, channel, mapping);
+      elect(region);
     }
     for (Operation *op : rest)
       op->moveBefore(&consumer, consumer.end());
@@ -215,6 +239,7 @@ struct TileSpecializeWarpsPass : impl::TileSpecializeWarpsBase<TileSpecializeWar
     });
     for (Operation *op : filled)
       op->erase();
+    consumer.walk([](scf::ForOp loop) { stopUnusedCounts(loop); });
     if (func.getPingpong() > 1)
       for (auto loop : llvm::to_vector(consumer.getOps<scf::ForOp>())) {
         Value turn;

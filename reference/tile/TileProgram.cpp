@@ -38,6 +38,14 @@ absl::Status TileProgram::runBlock(Block &block) {
 absl::Status TileProgram::runOp(Operation *op) {
   if (isa<scf::ForOp, scf::IfOp, tile::RolesOp>(op))
     return runControl(op);
+  if (auto count = dyn_cast<tile::CountWhereOp>(op))
+    return runSearch(op, 0, index(count.getEnd()), count.getCondition());
+  if (auto find = dyn_cast<tile::FindWhereOp>(op))
+    return runSearch(op, index(find.getFrom()), index(find.getEnd()), find.getCondition());
+  if (isa<tile::LeaderOp>(op)) { // one thread does what its warp does
+    values_[op->getResult(0)] = TileValue::scalar(1);
+    return absl::OkStatus();
+  }
   if (isa<tile::ProgramIdOp, tile::BlockIdOp, tile::ClusterRankOp, tile::TeamOp, tile::NumBlocksOp, tile::ApplyOp, tile::IndexOp, tile::InsideOp, tile::SplatOp,
           tile::BroadcastOp, tile::SliceOp, tile::ConvertLayoutOp, tile::DotWaitOp, arith::ConstantOp>(op))
     return runShape(op);
@@ -94,6 +102,23 @@ absl::Status TileProgram::runControl(Operation *op) {
   for (team_ = 0; team_ < int64_t(launch_.func.getPingpong()); ++team_)
     if (absl::Status s = runBlock(roles.getConsumer().front()); !s.ok())
       return s;
+  return absl::OkStatus();
+}
+
+absl::Status TileProgram::runSearch(Operation *op, int64_t from, int64_t end, Region &condition) {
+  bool counts = isa<tile::CountWhereOp>(op);
+  int64_t count = 0;
+  for (int64_t i = from; i < end; ++i) {
+    values_[condition.getArgument(0)] = TileValue::scalar(i);
+    if (absl::Status s = runBlock(condition.front()); !s.ok())
+      return s;
+    if (!value(condition.front().getTerminator()->getOperand(0)).elements[0].i)
+      continue;
+    ++count;
+    if (!counts)
+      end = i; // found
+  }
+  values_[op->getResult(0)] = TileValue::scalar(counts ? count : end);
   return absl::OkStatus();
 }
 

@@ -45,6 +45,7 @@ private:
   absl::Status runBlock(mlir::Block &block);
   absl::Status runOp(mlir::Operation *op);
   absl::Status runControl(mlir::Operation *op);
+  absl::Status runSearch(mlir::Operation *op, int64_t from, int64_t end, mlir::Region &condition);
   absl::Status runElementwise(mlir::Operation *op);
   absl::Status runShape(mlir::Operation *op);
   absl::Status runRings(mlir::Operation *op);

@@ -4,18 +4,20 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <random>
 #include <sstream>
 
 #include "driver/Compiler.h"
 #include "driver/Registration.h"
+#include "driver/ScheduleFile.h"
 #include "emulator/RunKernel.h"
 #include "frontend/Import.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "mlir/IR/MLIRContext.h"
 #include "reference/Check.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
 
 namespace kernelc::emulator {
 
@@ -104,7 +106,6 @@ inline void fill(TensorView view, std::mt19937 &random) {
   }
 }
 
-
 /// One kernel of an example with its oracle; `skip` says why it could not be compiled.
 struct CompiledExample {
   Kernel kernel;
@@ -113,16 +114,18 @@ struct CompiledExample {
   const Variant &variant() const { return kernel.variants.front(); }
 };
 
-inline CompiledExample compileText(const std::string &text, const std::string &fileName,
-                                   const Case &c) {
+/// The schedule file to compile a kernel of `module` with, or "".
+using ScheduleFor = std::function<std::string(mlir::ModuleOp module, const VariantOptions &options)>;
+
+inline CompiledExample compileText(const std::string &text, const std::string &fileName, const Case &c,
+                                   const ScheduleFor &scheduleFor = {}) {
   CompiledExample e;
   mlir::DialectRegistry registry;
   registerDialects(registry);
   mlir::MLIRContext context(registry);
   context.disableMultithreading();
   std::string diagnostics;
-  mlir::ScopedDiagnosticHandler handler(
-      &context, [&](mlir::Diagnostic &d) { diagnostics += d.str() + "\n"; });
+  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &d) { diagnostics += d.str() + "\n"; });
   frontend::ImportOptions import;
   import.kernel = c.kernel;
   auto module = frontend::importKc(context, text, fileName, import);
@@ -143,14 +146,19 @@ inline CompiledExample compileText(const std::string &text, const std::string &f
   options.target = c.target;
   if (!c.general)
     options.facts = denseFacts(*kernel);
+  std::string schedule = scheduleFor ? scheduleFor(*module, options) : "";
+  if (!schedule.empty())
+    if (absl::Status attached = attachSchedules(*module, schedule, "schedule", c.kernel); !attached.ok()) {
+      e.skip = attached.ToString();
+      return e;
+    }
   if (absl::Status added = addVariant(*module, options, *kernel); !added.ok()) {
     e.skip = added.ToString() + "\n" + diagnostics;
     return e;
   }
   for (te::KernelOp op : module->getOps<te::KernelOp>())
     if (op.getName() == c.kernel) {
-      auto oracle =
-          reference::ReferenceKernel::compile(op, reference::Arithmetic::F64WithError);
+      auto oracle = reference::ReferenceKernel::compile(op, reference::Arithmetic::F64WithError);
       if (oracle.ok())
         e.oracle = std::move(*oracle);
       else
@@ -164,9 +172,21 @@ inline CompiledExample compileExample(const Case &c) {
   return compileText(readFile(c.file), std::filesystem::path(c.file).filename().string(), c);
 }
 
-/// Runs the kernel on the emulator for each of `count` sets of sizes; empty when
-/// there are no findings and every output is within the oracle's bound.
-std::string compareWithOracle(const CompiledExample &e, unsigned seed, int count);
+/// The first run of a kernel on the emulator that is not as it should be.
+struct Difference {
+  std::string kind;  ///< "" for none, "values", the kind of a finding, "no sizes", "status"
+  std::string sizes; ///< "M=3 N=17 "
+  std::string text;
+};
+/// Runs the kernel on the emulator for each of `count` sets of sizes (or for `only`): whether
+/// there are findings and whether every output is within the oracle's bound.
+Difference findDifference(const CompiledExample &e, unsigned seed, int count, const std::map<std::string, int64_t> &only = {});
+
+/// The same as text: empty when there is none.
+inline std::string compareWithOracle(const CompiledExample &e, unsigned seed, int count) {
+  Difference d = findDifference(e, seed, count);
+  return d.kind.empty() ? "" : d.sizes + "\n" + d.text;
+}
 
 /// Arguments with memory of their own.
 struct ExampleArguments {
@@ -175,13 +195,14 @@ struct ExampleArguments {
   std::string sizes; ///< "M=3 N=17 "
 };
 
-/// Up to `count` sets of sizes that satisfy the guard and every require.
-inline std::vector<std::unique_ptr<ExampleArguments>>
-pickArguments(const CompiledExample &e, unsigned seed, int count) {
+/// Up to `count` sets of sizes that satisfy the guard and every require; of `only`, if it is
+/// not empty, the one that it names.
+inline std::vector<std::unique_ptr<ExampleArguments>> pickArguments(const CompiledExample &e, unsigned seed, int count,
+                                                                    const std::map<std::string, int64_t> &only = {}) {
   std::vector<std::unique_ptr<ExampleArguments>> picked;
   std::mt19937 random(seed);
   const int64_t extents[] = {1, 2, 3, 5, 7, 8, 16, 17, 24, 31, 32, 33, 40, 64, 65, 72, 136, 200};
-  for (int attempt = 0; attempt < 5000 && int(picked.size()) < count; attempt++) {
+  for (int attempt = 0; attempt < (only.empty() ? 5000 : 1) && int(picked.size()) < count; attempt++) {
     auto a = std::make_unique<ExampleArguments>();
     std::vector<int64_t> &sizes = a->args.sizes;
     double work = 1; // at least the product of all sizes, in whole tiles
@@ -192,6 +213,8 @@ pickArguments(const CompiledExample &e, unsigned seed, int count) {
       int64_t multiple = attempt % 2 == 0 ? 1 : attempt > 2500 && random() % 2 ? 128 : 8;
       if (!r.constant)
         sizes.back() = (sizes.back() + multiple - 1) / multiple * multiple;
+      if (auto given = only.find(r.name); given != only.end() && !r.constant)
+        sizes.back() = given->second;
       work *= double(sizes.back());
       a->sizes += r.name + "=" + std::to_string(sizes.back()) + " ";
     }
@@ -222,20 +245,20 @@ pickArguments(const CompiledExample &e, unsigned seed, int count) {
   return picked;
 }
 
-inline std::string compareWithOracle(const CompiledExample &e, unsigned seed, int count) {
+inline Difference findDifference(const CompiledExample &e, unsigned seed, int count, const std::map<std::string, int64_t> &only) {
   auto runner = KernelRunner::create(e.kernel, e.variant());
   if (!runner.ok())
-    return runner.status().ToString();
-  auto runs = pickArguments(e, seed, count);
+    return {"status", "", runner.status().ToString()};
+  auto runs = pickArguments(e, seed, count, only);
   if (runs.empty())
-    return "no sizes satisfy the guard " + e.variant().guardText;
+    return {"no sizes", "", "no sizes satisfy the guard " + e.variant().guardText};
   for (auto &run : runs) {
     auto before = run->storage;
     auto report = runner->run(run->args);
     if (!report.ok())
-      return run->sizes + report.status().ToString();
+      return {"status", run->sizes, report.status().ToString()};
     if (!report->ok())
-      return run->sizes + "\n" + report->toString();
+      return {findingKindName(report->findings[0].kind), run->sizes, report->toString()};
     std::vector<TensorView> ins, outs;
     for (size_t i = 0; i < e.kernel.params.size(); i++) {
       TensorView v = run->args.params[i];
@@ -249,11 +272,11 @@ inline std::string compareWithOracle(const CompiledExample &e, unsigned seed, in
     }
     auto check = reference::checkOutputs(*e.oracle, run->args.sizes, ins, outs);
     if (!check.ok())
-      return run->sizes + check.status().ToString();
+      return {"status", run->sizes, check.status().ToString()};
     if (!check->passed())
-      return run->sizes + "\n" + check->toString();
+      return {"values", run->sizes, check->toString()};
   }
-  return "";
+  return {};
 }
 
 } // namespace kernelc::emulator

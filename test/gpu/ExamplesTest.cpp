@@ -110,7 +110,9 @@ INSTANTIATE_TEST_SUITE_P(Matrix, GpuExamples,
                                          Case{"linear.kc", "linear", {{"M", 3}, {"K", 33}, {"N", 5}}}),
                          nameOf);
 INSTANTIATE_TEST_SUITE_P(Composed, GpuExamples,
-                         testing::Values(Case{"conv2d.kc", "conv2d", {{"N", 2}, {"H", 14}, {"W", 15}, {"C", 16}, {"R", 3}, {"S", 3}, {"O", 24}}},
+                         testing::Values(Case{"block_sparse.kc", "block_sparse", {{"M", 1000}, {"K", 1024}, {"N", 576}}},
+                                         Case{"block_sparse.kc", "block_sparse", {{"M", 3}, {"K", 64}, {"N", 128}}},
+                                         Case{"conv2d.kc", "conv2d", {{"N", 2}, {"H", 14}, {"W", 15}, {"C", 16}, {"R", 3}, {"S", 3}, {"O", 24}}},
                                          Case{"attention.kc", "attention", {{"B", 1}, {"H", 4}, {"S", 64}, {"D", 32}, {"G", 2}, {"T", 80}}},
                                          Case{"attention.kc", "attention", {{"B", 1}, {"H", 4}, {"S", 48}, {"D", 64}, {"G", 2}, {"T", 48}}, {{"causal", 1}}}),
                          nameOf);

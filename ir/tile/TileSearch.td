@@ -1,0 +1,62 @@
+// Choices made by data: which tiles of a loop count.
+#ifndef KERNELC_IR_TILE_TILESEARCH
+#define KERNELC_IR_TILE_TILESEARCH
+
+include "ir/tile/TileDialect.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class Tile_SearchOp<string mnemonic> : Tile_Op<mnemonic, [Pure, SingleBlock]> {
+  let regions = (region SizedRegion<1>:$condition);
+  let results = (outs Index:$result);
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::BlockArgument getCandidate() { return getCondition().getArgument(0); }
+    /// What the condition comes to.
+    ::mlir::Value getHeld() { return getCondition().front().back().getOperand(0); }
+  }];
+}
+
+def Tile_CountWhereOp : Tile_SearchOp<"count_where"> {
+  let summary = "how many numbers below `end` a condition holds for";
+  let description = [{
+    The condition is a tile of one element, computed from its number and from tensors that
+    the launch only reads. Whole warps come here, and their lanes ask for 32 numbers at a time.
+
+    ```mlir
+    %n = tile.count_where below %tiles {
+    ^bb0(%t: index):
+      %m = tile.load %mask[%c0, %j0, %t] map affine_map<(d0, d1, d2) -> (d2, d1 floordiv 64)> : memref<?x?xi8> -> tensor<1x1x1xi8>
+      %on = arith.cmpi ne, %m, %zero : tensor<1x1x1xi8>
+      tile.holds %on : tensor<1x1x1xi1>
+    }
+    ```
+  }];
+  let arguments = (ins Index:$end);
+  let assemblyFormat = "`below` $end $condition attr-dict";
+}
+
+def Tile_FindWhereOp : Tile_SearchOp<"find_where"> {
+  let summary = "the first number from `from` on, below `end`, that a condition holds for";
+  let description = [{ `end` where there is none. 0 ≤ `from`. The condition as in `tile.count_where`. }];
+  let arguments = (ins Index:$from, Index:$end);
+  let assemblyFormat = "`from` $from `below` $end $condition attr-dict";
+}
+
+def Tile_HoldsOp : Tile_Op<"holds", [Pure, Terminator, ParentOneOf<["CountWhereOp", "FindWhereOp"]>]> {
+  let summary = "what the condition of a search comes to";
+  let arguments = (ins AnyRankedTensor:$value);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
+def Tile_LeaderOp : Tile_Op<"leader", [Pure]> {
+  let summary = "whether this thread is the first of its warp";
+  let description = [{
+    In a producer that searches: its warp runs it together, and what one thread does stands
+    under this condition.
+  }];
+  let results = (outs I1:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+#endif
