@@ -20,6 +20,9 @@ import statistics
 import sys
 
 
+WHOLE_KERNEL = {"copies", "merge"}  # fields of records without a launch
+
+
 def outputs_launch(text, kernel=""):
     """(kernel, launch) where a text's first output (of `kernel`, or of the first) is computed."""
     found = re.search(rf"\bdef\s+({kernel or '[A-Za-z_]+[A-Za-z_0-9]*'})\s*\(.*?->\s*\(\s*(\w+)\s*:", text, re.S)
@@ -37,7 +40,8 @@ def complete(schedule, kernel, launch):
     for r in records:
         name = r.pop("name", name) or name
         r.setdefault("kernel", kernel)
-        r.setdefault("launch", launch)
+        if not WHOLE_KERNEL & r.keys():
+            r.setdefault("launch", launch)
     shown = [{k: v for k, v in r.items() if k not in ("kernel", "launch")} for r in records]
     return name or " ".join(json.dumps(r, separators=(",", ":"))[1:-1].replace('"', "") for r in shown), records
 

@@ -321,6 +321,11 @@ Expr Emitter::makeExpr(Operation *op) {
         use("kc_cluster_rank");
         return Expr{"(int)kc_cluster_rank()", kUnary};
       })
+      .Case<cu::ClusterLoadOp>([&](cu::ClusterLoadOp l) {
+        std::string name = std::string("kc_cluster_load_") + (isa<FloatType>(type) ? "f" : "i") + std::to_string(type.getIntOrFloatBitWidth());
+        use(name);
+        return Expr{name + "(" + address(l.getSource(), l.getIndex()) + ", " + operand(l.getBlock(), kConditional) + ")", kPrimary};
+      })
       .Case<cu::GridSizeOp>([&](auto) { return Expr{"(" + typeName(op->getResult(0)) + ")gridDim.x", kUnary}; })
       .Case<cu::SharedOp>([&](cu::SharedOp s) {
         use("kc_shared");

@@ -30,8 +30,8 @@ public:
         step([&](LaunchRecord &r) { return scale(r, "raster", up, 1, 32); });
       if (from_.unit != "wgmma")
         step([&](LaunchRecord &r) { return add(r, "min_blocks", up ? 1 : -1, 1, 4); });
-      else
-        step([&](LaunchRecord &r) { return scale(r, "cluster", up, 1, 4); });
+      if (from_.unit == "wgmma" || at("cluster") > 1) // of a product, or sharing an index out
+        step([&](LaunchRecord &r) { return scale(r, "cluster", up, 1, from_.unit == "wgmma" ? 4 : 8); });
     }
     if (from_.unit == "wgmma")
       step([&](LaunchRecord &r) { return toggle(r, "persistent"); });

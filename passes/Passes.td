@@ -126,6 +126,11 @@ def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
     their own. Not tried: extents no chunk divides; products under a condition; argmin of floats, whose keys no
     combiner orders; arg reductions under a condition. Numeric effect: another
     order of the same reduction, fixed by the sizes.
+
+    Left whole, where the target has clusters: what shares its launch with nothing but pointwise statements and makes
+    three blocks for two multiprocessors once a cluster reduces each block's results
+    together. `te-plan` gives it one (`cluster`), no chunk has to divide anything, and nothing is
+    merged in a second launch.
   }];
   let options = [
     Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,

@@ -38,6 +38,7 @@ struct Target {
   int64_t repackResults;       ///< products summed per result from which a copy of the results pays
   bool dependentLaunch;        ///< griddepcontrol: a launch may start while the one before it ends
   int unrollOperations;        ///< the most that a loop with a constant number of rounds is unrolled to
+  int cluster;                 ///< the most blocks of a cluster that share a reduced index out; 1 without clusters
 };
 
 /// The tiles that warpgroup products come in on targets that have them, best first;

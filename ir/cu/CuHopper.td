@@ -63,6 +63,14 @@ def Cu_ClusterRankOp : Cu_Op<"cluster_rank", [Pure]> {
   let assemblyFormat = "attr-dict";
 }
 
+def Cu_ClusterLoadOp : Cu_Op<"cluster_load", [MemoryEffects<[MemRead]>]> {
+  let summary = "what another block of the cluster holds at this place of its shared memory";
+  let description = [{ A `cluster_sync` comes between that block's write and this, and another before it may write there again or end. }];
+  let arguments = (ins MemRefOf<[F32, F64, I32, I64]>:$source, Index:$index, Index:$block);
+  let results = (outs AnyTypeOf<[F32, F64, I32, I64]>:$result);
+  let assemblyFormat = "$source `[` $index `]` `block` $block attr-dict `:` type($source) `->` type($result)";
+}
+
 //===----------------------------------------------------------------------===//
 // Tensor copies
 //===----------------------------------------------------------------------===//

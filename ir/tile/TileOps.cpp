@@ -190,6 +190,12 @@ LogicalResult ReduceOp::verify() {
   return success();
 }
 
+LogicalResult ClusterReduceOp::verify() {
+  if (getInputs().empty() || getInputs().getTypes() != getResults().getTypes()) // [C1]
+    return emitOpError() << "[C1] has as many results as inputs, of the same types";
+  return success();
+}
+
 LogicalResult RingLoadOp::verify() {
   auto ring = getRing().getType();
   auto tile = getResult().getType();

@@ -60,8 +60,10 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
       tiles in turns, so that one's epilogue runs beside another's product.
     - `promote` > 0: sums leave the accumulators of the matrix unit, for others, after at most so many products.
     - `part`: columns of what goes through shared memory at a time behind a product.
-    - `cluster` > 1: so many blocks, neighbours along index `cluster_index`, share what
-      they load; program ids along it count clusters.
+    - `cluster` > 1: so many blocks, neighbours along index `cluster_index` of the grid, share what
+      they load; program ids along it count clusters. An index off the grid the blocks of a cluster
+      share out: block r takes every so-manieth tile from tile r, and what is reduced over it
+      meets in `tile.cluster_reduce`.
     - `arg_strides`, `arg_alignment` (where not all tensors are dense and aligned to 16
       bytes): per argument its strides in elements, `()[sizes] -> (strides)`, or `unit`
       for a dense one, and the bytes that its address is a multiple of. Strides that a
@@ -244,6 +246,27 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let hasVerifier = 1;
   let assemblyFormat = "$kind $inputs `dims` $dims attr-dict `:` type($inputs) `->` type($results)";
+}
+
+def Tile_ClusterReduceOp : Tile_Op<"cluster_reduce"> {
+  let summary = "combines what the blocks of a cluster hold, element by element";
+  let description = [{
+    Every block gets the same result: the tiles of block 0, 1, .. of the cluster, combined in this
+    order. All blocks of the cluster come here. For arg kinds inputs and results are
+    keys and positions, as in `tile.reduce`.
+
+    Constraints:
+    - [C1] results have the inputs' types, and there are as many.
+
+    ```mlir
+    %part = tile.reduce sum %x dims [0] : tensor<64x128xf32> -> tensor<1x128xf32>
+    %sum = tile.cluster_reduce sum %part : tensor<1x128xf32> -> tensor<1x128xf32>
+    ```
+  }];
+  let arguments = (ins Te_Combiner:$kind, Variadic<AnyRankedTensor>:$inputs);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let hasVerifier = 1;
+  let assemblyFormat = "$kind $inputs attr-dict `:` type($inputs) `->` type($results)";
 }
 
 def Tile_CombineOp : Tile_Op<"combine", [Pure]> {

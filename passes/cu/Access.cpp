@@ -85,6 +85,7 @@ void SharedAccesses::collect(Operation *op) {
         add(o, A::Signal, o.getBarrier(), o.getBarrierIndex(), 1);
       })
       .Case<cu::TmaStoreOp>([&](auto o) { add(o, A::Read, o.getSource(), {}, 0); })
+      .Case<cu::ClusterLoadOp>([&](auto o) { add(o, A::Read, o.getSource(), {}, 0); }) // of any block's
       .Case<cu::SmemDescOp>([&](auto o) { add(o, A::Read, o.getSource(), {}, 0); })
       .Default([&](Operation *o) {
         for (Value v : o->getOperands())

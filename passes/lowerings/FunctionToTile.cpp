@@ -201,6 +201,8 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
     c_.ragged[i] = divisor == 0 || divisor % l_.tiles[i] != 0 || (mayBeEmpty && loopsOf(int64_t(i)).empty());
     c_.offsets.push_back(zero);
   }
+  if (sharesOut())
+    rank_ = tile::ClusterRankOp::create(b_, NameLoc::get(b_.getStringAttr("rank"), loc), b_.getIndexType());
   for (int64_t g : l_.grid) {
     Location named = NameLoc::get(b_.getStringAttr(l_.indices[g] + "0"), loc);
     Value pid = tile::ProgramIdOp::create(b_, loc, b_.getIndexType(), g, tileNumber);

@@ -44,9 +44,14 @@ private:
   /// Returns the tile's number.
   mlir::Value openTileLoop(mlir::Location named);
 
+  /// Whether the blocks of a cluster share launch index `i` out: block r walks every so-manieth
+  /// of its tiles from tile r.
+  bool isSharedOut(int64_t i) const { return l_.cluster > 1 && i == l_.clusterIndex && !llvm::is_contained(l_.grid, i); }
+  bool sharesOut() const { return isSharedOut(l_.clusterIndex); }
+
   // LoopsToTile.cpp
   mlir::Value constant(int64_t v, mlir::Location loc);
-  /// Launch indices of `dims` that need a loop: off the grid and larger than a tile.
+  /// Launch indices of `dims` that need a loop: off the grid and larger than a tile, or shared out.
   llvm::SmallVector<int64_t> loopsOf(llvm::ArrayRef<int64_t> dims);
   /// Where the points of a domain lie along launch index `index`: the first tile's
   /// offset and one past the last point. Indices in `open` are yet to be walked by
@@ -67,6 +72,9 @@ private:
 
   // ReduceToTile.cpp
   mlir::LogicalResult emitReduce(te::ReduceOp op, llvm::ArrayRef<int64_t> dims);
+  /// What a block's tiles combine to along launch indices `reduced`, and the other blocks' where they share one out.
+  Values reduceTile(te::Combiner kind, mlir::ValueRange partials, llvm::ArrayRef<mlir::Type> types, llvm::ArrayRef<int64_t> reduced,
+                    mlir::Location loc);
   /// Several reductions at once: every register carries the state of the points it has
   /// seen; at the end the states are moved to the common components, and combine.
   mlir::LogicalResult emitCascade(te::CascadeOp op, llvm::ArrayRef<int64_t> dims);
@@ -98,6 +106,7 @@ private:
   tile::FuncOp func_;
   llvm::DenseMap<int64_t, mlir::Value> byName_;
   LaunchContext c_;
+  mlir::Value rank_; ///< of this block in a cluster that shares an index out
 };
 
 } // namespace kernelc

@@ -20,6 +20,10 @@ SmallVector<int64_t> LaunchEmitter::loopsOf(ArrayRef<int64_t> dims) {
   for (int64_t i : dims) {
     if (llvm::is_contained(l_.grid, i))
       continue;
+    if (isSharedOut(i)) {
+      loops.push_back(i);
+      continue;
+    }
     int64_t max = knownMax(l_.extents.getResult(i), facts);
     // A tile of one point has no mask: where there may be no point it needs the loop.
     bool mayBeEmpty = l_.tiles[i] == 1 && !knownPositive(l_.extents.getResult(i), facts);
@@ -68,7 +72,12 @@ SmallVector<Value> LaunchEmitter::loopNest(ArrayRef<int64_t> loops, std::optiona
     return body(std::move(carried));
   int64_t index = loops.front();
   auto [begin, end] = findSpan(set, dims, index, loops, loc);
-  auto loop = scf::ForOp::create(b_, loc, begin, end, constant(l_.tiles[index], loc), carried);
+  int64_t step = l_.tiles[index];
+  if (isSharedOut(index)) {
+    begin = arith::AddIOp::create(b_, loc, begin, arith::MulIOp::create(b_, loc, rank_, constant(step, loc)));
+    step *= l_.cluster;
+  }
+  auto loop = scf::ForOp::create(b_, loc, begin, end, constant(step, loc), carried);
   loop.getInductionVar().setLoc(NameLoc::get(b_.getStringAttr(l_.indices[index] + "0"), loc));
   OpBuilder::InsertionGuard guard(b_);
   b_.setInsertionPointToStart(loop.getBody());

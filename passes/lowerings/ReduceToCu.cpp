@@ -18,13 +18,6 @@ using tile::Layout;
 
 namespace {
 
-SmallVector<Value> combineAll(te::Combiner kind, ArrayRef<Value> a, ArrayRef<Value> x, OpBuilder &b, Location loc) {
-  if (a.size() == 1)
-    return {te::combine(kind, a[0], x[0], b, loc)};
-  auto [key, position] = te::combineArg(kind, a[0], a[1], x[0], x[1], b, loc);
-  return {key, position};
-}
-
 /// Reduces `inputs` (key, and position for arg kinds) over `dims`.
 class ReduceLowering {
 public:
@@ -70,12 +63,7 @@ private:
   }
 
   SmallVector<Value> identity() {
-    SmallVector<Value> out;
-    Type key = element(op_.getInputs()[0]);
-    out.push_back(arith::ConstantOp::create(c_.b, loc_, te::identityOf(op_.getKind(), key, c_.b)));
-    if (op_.getInputs().size() > 1)
-      out.push_back(c_.index(std::numeric_limits<int32_t>::max(), loc_));
-    return out;
+    return te::identityState(op_.getKind(), element(op_.getInputs()[0]), op_.getInputs().size(), c_.b, loc_);
   }
 
   /// Loops over the reduced register digits carrying the partial result.
@@ -86,7 +74,7 @@ private:
       SmallVector<Value> x;
       for (Value in : op_.getInputs())
         x.push_back(c_.element(in, open, loc_));
-      return carried.empty() ? x : combineAll(op_.getKind(), carried, x, c_.b, loc_);
+      return carried.empty() ? x : te::combineStates(op_.getKind(), carried, x, c_.b, loc_);
     }
     if (carried.empty())
       carried = identity();
@@ -113,7 +101,7 @@ private:
           SmallVector<Value> other;
           for (Value v : partial)
             other.push_back(cu::ShuffleXorOp::create(c_.b, loc_, v.getType(), v, mask));
-          partial = combineAll(op_.getKind(), partial, other, c_.b, loc_);
+          partial = te::combineStates(op_.getKind(), partial, other, c_.b, loc_);
         }
       stride *= d.size;
     }
@@ -170,7 +158,7 @@ private:
         SmallVector<Value> x;
         for (Value s : arrays)
           x.push_back(memref::LoadOp::create(b, loc_, s, slot(w, r)));
-        scf::YieldOp::create(b, loc_, combineAll(op_.getKind(), llvm::to_vector_of<Value>(loop.getRegionIterArgs()), x, b, loc_));
+        scf::YieldOp::create(b, loc_, te::combineStates(op_.getKind(), llvm::to_vector_of<Value>(loop.getRegionIterArgs()), x, b, loc_));
       }
       for (auto [t, v] : llvm::zip(results_, loop.getResults()))
         memref::StoreOp::create(b, loc_, v, t.array, r);

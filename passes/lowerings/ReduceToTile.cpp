@@ -83,8 +83,7 @@ LogicalResult LaunchEmitter::emitReduce(ReduceOp op, ArrayRef<int64_t> dims) {
     outTypes.push_back(RankedTensorType::get(outShape, b_.getIndexType()));
   SmallVector<int64_t> sortedDims(reduced);
   llvm::sort(sortedDims);
-  auto reduce = tile::ReduceOp::create(b_, loc, outTypes, op.getKind(), partials, sortedDims);
-  Value result = reduce.getResults().back();
+  Value result = reduceTile(op.getKind(), partials, outTypes, sortedDims, loc).back();
   if (arg)
     result = arith::IndexCastOp::create(b_, loc, RankedTensorType::get(outShape, b_.getI64Type()), result);
   return finishReduce(op, dims, result, shaper);
@@ -150,7 +149,7 @@ LogicalResult LaunchEmitter::emitCascade(CascadeOp op, ArrayRef<int64_t> dims) {
   for (unsigned k = 0; k < n; ++k) {
     SmallVector<Type> type{RankedTensorType::get(outShape, op.getComponentType(k))};
     Value moved = rescale(states, spread, k);
-    finals.push_back(tile::ReduceOp::create(b_, loc, type, op.getComponentKind(k), moved, sorted).getResults()[0]);
+    finals.push_back(reduceTile(op.getComponentKind(k), moved, type, sorted, loc)[0]);
     spread.push_back(shaper.broadcast(finals.back(), full));
   }
   BodyToTiles last(b_, c_, op, kept);
@@ -169,6 +168,14 @@ LogicalResult LaunchEmitter::emitCascade(CascadeOp op, ArrayRef<int64_t> dims) {
       store(value, op.getResult(k), plain, kept, {}, last, op.getLoc());
   }
   return success(ok);
+}
+
+SmallVector<Value> LaunchEmitter::reduceTile(Combiner kind, ValueRange partials, ArrayRef<Type> types, ArrayRef<int64_t> reduced,
+                                             Location loc) {
+  ValueRange results = tile::ReduceOp::create(b_, loc, types, kind, partials, reduced).getResults();
+  if (llvm::any_of(reduced, [&](int64_t i) { return isSharedOut(i); }))
+    results = tile::ClusterReduceOp::create(b_, loc, types, kind, results).getResults();
+  return llvm::to_vector_of<Value>(results);
 }
 
 LogicalResult LaunchEmitter::finishReduce(ReduceOp op, ArrayRef<int64_t> dims, Value result, BodyToTiles &shaper) {

@@ -44,6 +44,12 @@ void LaunchEmitter::store(Value tile, Value te, AffineMap outMap, ArrayRef<int64
     if (shape[d] > 1 && c_.ragged[d])
       mask.push_back(d);
   llvm::sort(mask);
+  OpBuilder::InsertionGuard guard(b_);
+  // Blocks that share an index out all have what does not depend on it: the first one writes it.
+  if (sharesOut() && !llvm::is_contained(dims, l_.clusterIndex)) {
+    Value first = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::eq, rank_, constant(0, loc));
+    b_.setInsertionPoint(scf::IfOp::create(b_, loc, first, false).thenBlock()->getTerminator());
+  }
   tile::StoreOp::create(b_, loc, tile, c_.buffers.lookup(te), map, c_.offsets, mask, condition);
 }
 

@@ -103,6 +103,7 @@ bool isRematerialized(mlir::Operation *op);
 void lowerLoad(ThreadCode &code, tile::LoadOp op);
 void lowerStore(ThreadCode &code, tile::StoreOp op);
 void lowerReduce(ThreadCode &code, tile::ReduceOp op);
+void lowerClusterReduce(ThreadCode &code, tile::ClusterReduceOp op);
 void lowerConvertLayout(ThreadCode &code, tile::ConvertLayoutOp op);
 
 } // namespace kernelc

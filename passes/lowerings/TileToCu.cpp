@@ -80,8 +80,11 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
     auto [known, isNew] = programIds_.try_emplace({b_.getInsertionBlock(), number.getAsOpaquePointer()});
     if (isNew) {
       Location loc = cu::unnamed(op->getLoc());
-      if (!number)
+      if (!number) {
         number = cu::BlockIdOp::create(b_, NameLoc::get(b_.getStringAttr("block"), loc), b_.getIndexType());
+        if (int64_t blocks = func_.getCluster(); blocks > 1)
+          number = arith::DivSIOp::create(b_, NameLoc::get(b_.getStringAttr("cluster"), loc), number, c_.index(blocks, loc));
+      }
       known->second = programIdsOf(number, loc);
     }
     c_.scalars[id] = known->second.lookup(id.getDim());
@@ -104,6 +107,8 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
     lowerStore(c_, store);
   } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
     lowerReduce(c_, reduce);
+  } else if (auto meet = dyn_cast<ClusterReduceOp>(op)) {
+    lowerClusterReduce(c_, meet);
   } else if (auto convert = dyn_cast<ConvertLayoutOp>(op)) {
     lowerConvertLayout(c_, convert);
   } else if (auto count = dyn_cast<CountWhereOp>(op)) {

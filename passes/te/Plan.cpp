@@ -11,6 +11,7 @@
 #include "passes/te/Grouping.h"
 #include "passes/te/PlanAttr.h"
 #include "passes/te/Schedule.h"
+#include "passes/te/Sharing.h"
 #include "passes/te/Strides.h"
 #include "passes/tile/Box.h"
 #include "passes/tile/WgmmaOperand.h"
@@ -81,8 +82,8 @@ int64_t contiguousIndex(const AccessSummary &s) {
 
 class Scheduler {
 public:
-  Scheduler(KernelOp kernel, const Target &target, const KernelPlan &plan)
-      : ops_(getDomainOps(kernel)), target_(target), facts_{plan.sizeDiv, plan.sizeMax}, fast_(accumulatesFast(kernel)) {}
+  Scheduler(KernelOp kernel, const Target &target, const KernelPlan &plan, Merge merge)
+      : kernel_(kernel), ops_(getDomainOps(kernel)), target_(target), facts_{plan.sizeDiv, plan.sizeMax}, fast_(accumulatesFast(kernel)), merge_(merge) {}
 
   void schedule(LaunchPlan &l) {
     for (auto [n, ordinal] : llvm::enumerate(l.ops))
@@ -287,7 +288,7 @@ private:
           l.tiles[index] = clampTile(l, index, room);
           room /= l.tiles[index];
         }
-      return;
+      return shareOut(l, inner);
     }
     // Columns: half a warp's width of them (256 bytes a row; kernelc tune on an H200), the
     // reduced index over the warps.
@@ -295,6 +296,33 @@ private:
     l.tiles[contiguous] = clampTile(l, contiguous, 16 * vector);
     int64_t reps = 4;
     l.tiles[inner.back()] = clampTile(l, inner.back(), l.warps * reps * std::max<int64_t>(1, 32 * vector / l.tiles[contiguous]));
+    shareOut(l, inner);
+  }
+
+  /// Long sums for few blocks: those of a cluster share the longest of the indices off the grid out.
+  void shareOut(LaunchPlan &l, ArrayRef<int64_t> inner) {
+    int64_t most = 0; // tiles
+    l.clusterIndex = inner.front();
+    for (int64_t index : inner) {
+      int64_t max = extentMax(l, index), tiles = max < 0 ? std::numeric_limits<int32_t>::max() : llvm::divideCeil(max, l.tiles[index]);
+      if (tiles > most) {
+        most = tiles;
+        l.clusterIndex = index;
+      }
+    }
+    int64_t blocks = 1, results = 1, length = extentMax(l, l.clusterIndex);
+    for (int64_t g : l.grid) {
+      int64_t max = extentMax(l, g);
+      if (max < 0)
+        return; // plenty of blocks, for all we know
+      blocks *= llvm::divideCeil(max, l.tiles[g]);
+      results *= max;
+    }
+    if (merge_ == Merge::Launch || !isWorthSharing(results, length) || !whyNotShared(kernel_, l, l.clusterIndex, ops_).empty())
+      return;
+    constexpr int64_t kBlocksPerMultiprocessor = 4;
+    while (l.cluster < target_.cluster && l.cluster * 2 <= most && blocks * l.cluster < kBlocksPerMultiprocessor * target_.smCount)
+      l.cluster *= 2;
   }
 
   /// What a policy did to a product, or why it does not run on the matrix unit.
@@ -596,11 +624,13 @@ private:
     return p;
   }
 
+  KernelOp kernel_;
   SmallVector<Operation *> ops_;
   const Target &target_;
   SizeFacts facts_;
   SmallVector<int64_t> uniform_; ///< uniformTiles of the product being scheduled
   bool fast_; ///< sums of products may stay in accumulators of fewer bits
+  Merge merge_;
 };
 
 struct TePlanPass : impl::TePlanBase<TePlanPass> {
@@ -625,12 +655,20 @@ struct TePlanPass : impl::TePlanBase<TePlanPass> {
         plan.sizeMax[i] = sizeMax[i];
     }
     plan.launches = groupStatements(kernel);
-    Scheduler scheduler(kernel, *found, plan);
+    FailureOr<KernelSchedule> schedule = getKernelSchedule(kernel, target);
+    if (failed(schedule))
+      return signalPassFailure();
+    Scheduler scheduler(kernel, *found, plan, schedule->merge);
     for (LaunchPlan &l : plan.launches) {
       l.dependent = found->dependentLaunch && &l != &plan.launches.front();
       scheduler.schedule(l);
       if (failed(applySchedule(kernel, target, l)) || failed(scheduler.checkUnit(l)))
         return signalPassFailure();
+      if (l.cluster > found->cluster) {
+        kernel.emitError() << "schedule of launch '" << l.name << "': a cluster of " << l.cluster << " blocks; " << found->name
+                           << (found->cluster > 1 ? " has smaller ones" : " has none");
+        return signalPassFailure();
+      }
     }
     if (failed(checkScheduledLaunches(kernel, plan)))
       return signalPassFailure();

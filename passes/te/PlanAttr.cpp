@@ -1,5 +1,7 @@
 #include "passes/te/PlanAttr.h"
 
+#include "passes/te/Sharing.h"
+
 #include "ir/te/TeShape.h"
 #include "mlir/IR/Builders.h"
 
@@ -75,8 +77,17 @@ LogicalResult check(KernelOp kernel, const LaunchPlan &l, ArrayRef<Operation *> 
     if (t <= 0 || ((t & (t - 1)) && (l.unit != "wgmma" || t % 16)))
       return kernel.emitOpError() << "plan of launch '" << l.name << "': tile size " << t
                                   << " is not a power of two (nor a multiple of 16, as columns of the unit wgmma may be)";
-  if (l.cluster > 1 && (!l.producerWarps || !llvm::is_contained(l.grid, l.clusterIndex)))
+  if (l.clusterIndex < 0 || l.clusterIndex >= int64_t(std::max<size_t>(1, rank)))
+    return kernel.emitOpError() << "plan of launch '" << l.name << "': a cluster along an index that is not there";
+  if (l.cluster > 1 && rank && !llvm::is_contained(l.grid, l.clusterIndex)) {
+    if (std::string why = whyNotShared(kernel, l, l.clusterIndex, ops); !why.empty())
+      return kernel.emitOpError() << "plan of launch '" << l.name << "': the blocks of a cluster cannot share '" << l.indices[l.clusterIndex]
+                                  << "' out: " << why;
+    if (l.cluster & (l.cluster - 1))
+      return kernel.emitOpError() << "plan of launch '" << l.name << "': a cluster of " << l.cluster << " blocks; it is a power of two";
+  } else if (l.cluster > 1 && !l.producerWarps) {
     return kernel.emitOpError() << "plan of launch '" << l.name << "': a cluster walks tiles of the grid, with producer warps";
+  }
   if (l.pingpong > 1 && (!l.producerWarps || l.grid.empty()))
     return kernel.emitOpError() << "plan of launch '" << l.name << "': teams take tiles of the grid in turns, with producer warps";
   if (l.warps * l.pingpong + l.producerWarps > 32)

@@ -88,4 +88,18 @@ std::pair<Value, Value> combineArg(Combiner kind, Value keyA, Value positionA, V
   return {arith::SelectOp::create(b, loc, takeA, keyA, keyB), arith::SelectOp::create(b, loc, takeA, positionA, positionB)};
 }
 
+SmallVector<Value> combineStates(Combiner kind, ValueRange a, ValueRange b, OpBuilder &builder, Location loc) {
+  if (a.size() == 1)
+    return {combine(kind, a[0], b[0], builder, loc)};
+  auto [key, position] = combineArg(kind, a[0], a[1], b[0], b[1], builder, loc);
+  return {key, position};
+}
+
+SmallVector<Value> identityState(Combiner kind, Type type, unsigned parts, OpBuilder &builder, Location loc) {
+  SmallVector<Value> state{arith::ConstantOp::create(builder, loc, identityOf(kind, type, builder))};
+  if (parts > 1)
+    state.push_back(arith::ConstantIndexOp::create(builder, loc, std::numeric_limits<int32_t>::max()));
+  return state;
+}
+
 } // namespace kernelc::te

@@ -17,4 +17,10 @@ mlir::Value combine(Combiner kind, mlir::Value a, mlir::Value b, mlir::OpBuilder
 std::pair<mlir::Value, mlir::Value> combineArg(Combiner kind, mlir::Value keyA, mlir::Value positionA, mlir::Value keyB,
                                                mlir::Value positionB, mlir::OpBuilder &builder, mlir::Location loc);
 
+/// Two states of a reduction: values, or for arg kinds keys and positions.
+llvm::SmallVector<mlir::Value> combineStates(Combiner kind, mlir::ValueRange a, mlir::ValueRange b, mlir::OpBuilder &builder,
+                                             mlir::Location loc);
+/// The neutral state: positions are beyond all others.
+llvm::SmallVector<mlir::Value> identityState(Combiner kind, mlir::Type type, unsigned parts, mlir::OpBuilder &builder, mlir::Location loc);
+
 } // namespace kernelc::te

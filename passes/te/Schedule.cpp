@@ -87,25 +87,35 @@ LogicalResult applySchedule(KernelOp kernel, StringRef target, LaunchPlan &l) {
   return success();
 }
 
-FailureOr<Copies> scheduledCopies(KernelOp kernel, StringRef target) {
-  Copies copies = Copies::WhereTheyPay;
+FailureOr<KernelSchedule> getKernelSchedule(KernelOp kernel, StringRef target) {
+  KernelSchedule schedule;
   for (DictionaryAttr record : recordsOf(kernel)) {
     if (!record || record.contains("launch"))
       continue; // a launch's, or te-plan's to complain about
     StringRef wanted = textOf(record, "target");
+    bool applies = wanted.empty() || wanted == target;
     for (NamedAttribute entry : record) {
-      if (entry.getName() == "target")
+      StringRef key = entry.getName().getValue();
+      if (key == "target")
         continue;
-      auto value = dyn_cast<StringAttr>(entry.getValue());
-      if (entry.getName() != "copies")
-        return kernel.emitError() << "schedule: a record without a launch has copies, not '" << entry.getName().getValue() << "'";
-      if (!value || !llvm::is_contained({"always", "never"}, value.getValue()))
-        return kernel.emitError() << "schedule: 'copies' must be always or never";
-      if (wanted.empty() || wanted == target)
-        copies = value.getValue() == "always" ? Copies::Always : Copies::Never;
+      auto text = dyn_cast<StringAttr>(entry.getValue());
+      StringRef value = text ? text.getValue() : StringRef();
+      if (key == "copies") {
+        if (value != "always" && value != "never")
+          return kernel.emitError() << "schedule: 'copies' must be always or never";
+        if (applies)
+          schedule.copies = value == "always" ? Copies::Always : Copies::Never;
+      } else if (key == "merge") {
+        if (value != "launch" && value != "cluster")
+          return kernel.emitError() << "schedule: 'merge' must be launch or cluster";
+        if (applies)
+          schedule.merge = value == "launch" ? Merge::Launch : Merge::Cluster;
+      } else {
+        return kernel.emitError() << "schedule: a record without a launch has copies and merge, not '" << key << "'";
+      }
     }
   }
-  return copies;
+  return schedule;
 }
 
 LogicalResult checkScheduledLaunches(KernelOp kernel, const KernelPlan &plan) {

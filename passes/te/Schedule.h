@@ -12,11 +12,18 @@ namespace kernelc::te {
 /// diagnostic on a key, an index or a value that means nothing.
 mlir::LogicalResult applySchedule(KernelOp kernel, llvm::StringRef target, LaunchPlan &launch);
 
-/// Whether operands and results go through workspaces that tensor copies like better: what a
-/// record without a launch says of the whole kernel, `{copies = "always"}` (where it is possible
-/// at all) or `"never"`.
+/// Whether operands and results go through workspaces that tensor copies like better
+/// (`{copies = "always"}`: where it is possible at all).
 enum class Copies { WhereTheyPay, Always, Never };
-mlir::FailureOr<Copies> scheduledCopies(KernelOp kernel, llvm::StringRef target);
+/// Who merges the parts of a long reduction: a second launch, or the cluster whose blocks have them.
+enum class Merge { WhereItPays, Launch, Cluster };
+
+/// What records without a launch say of the whole kernel.
+struct KernelSchedule {
+  Copies copies = Copies::WhereTheyPay;
+  Merge merge = Merge::WhereItPays;
+};
+mlir::FailureOr<KernelSchedule> getKernelSchedule(KernelOp kernel, llvm::StringRef target);
 
 /// Fails with a diagnostic when `schedule` names a launch that the plan does not have.
 mlir::LogicalResult checkScheduledLaunches(KernelOp kernel, const KernelPlan &plan);

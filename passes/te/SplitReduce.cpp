@@ -7,6 +7,8 @@
 #include "passes/te/Cascade.h"
 #include "passes/te/Contraction.h"
 #include "passes/te/PlanAttr.h"
+#include "passes/te/Schedule.h"
+#include "passes/te/Sharing.h"
 #include "support/Target.h"
 
 using namespace mlir;
@@ -21,7 +23,8 @@ namespace {
 
 class Splitter {
 public:
-  Splitter(KernelOp kernel, const Target &target, const SizeFacts &facts) : kernel_(kernel), target_(target), facts_(facts) {}
+  Splitter(KernelOp kernel, const Target &target, const SizeFacts &facts, Merge merge)
+      : kernel_(kernel), target_(target), facts_(facts), merge_(merge) {}
 
   void run() {
     for (Operation &op : llvm::make_early_inc_range(kernel_.getBlock())) {
@@ -65,9 +68,12 @@ private:
     // A block takes a warp's width of neighbouring results, or one result.
     int64_t perBlock = isContiguousInResult(op) ? 128 : 1;
     int64_t blocks = std::max<int64_t>(1, points / perBlock), wanted = 8 * int64_t(target_.smCount);
-    // Less is over before a second launch starts.
-    constexpr int64_t kWorthLength = 512, kWorthElements = int64_t(1) << 22;
-    if (blocks * 2 > wanted || length < kWorthLength || points * length < kWorthElements)
+    if (blocks * 2 > wanted || !isWorthSharing(points, length))
+      return 0;
+    // Enough for three blocks on two multiprocessors: te-plan gives each sum to a cluster, and
+    // there is nothing to merge in a second launch.
+    bool isFilled = merge_ == Merge::Cluster || blocks * target_.cluster * 2 >= 3 * int64_t(target_.smCount);
+    if (target_.cluster > 1 && merge_ != Merge::Launch && isFilled && standsAlone(op))
       return 0;
     int64_t chunk = std::max<int64_t>(64, llvm::bit_floor(uint64_t(std::max<int64_t>(1, length * blocks / wanted))));
     while (chunk > 1 && divisor % chunk)
@@ -192,6 +198,7 @@ private:
   KernelOp kernel_;
   const Target &target_;
   SizeFacts facts_;
+  Merge merge_;
 };
 
 struct TeSplitReducePass : impl::TeSplitReduceBase<TeSplitReducePass> {
@@ -205,7 +212,10 @@ struct TeSplitReducePass : impl::TeSplitReduceBase<TeSplitReducePass> {
     SmallVector<int64_t> div(sizeDiv.begin(), sizeDiv.end()), max(sizeMax.begin(), sizeMax.end());
     if (failed(checkSizeFacts(getOperation(), div, max)))
       return signalPassFailure();
-    Splitter(getOperation(), *found, {div, max}).run();
+    FailureOr<KernelSchedule> schedule = getKernelSchedule(getOperation(), target);
+    if (failed(schedule))
+      return signalPassFailure();
+    Splitter(getOperation(), *found, {div, max}, schedule->merge).run();
   }
 };
 

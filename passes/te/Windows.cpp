@@ -372,12 +372,12 @@ struct TeWindowsPass : impl::TeWindowsBase<TeWindowsPass> {
     SmallVector<int64_t> div(sizeDiv.begin(), sizeDiv.end()), max(sizeMax.begin(), sizeMax.end());
     if (failed(checkSizeFacts(getOperation(), div, max)))
       return signalPassFailure();
-    FailureOr<Copies> copies = scheduledCopies(getOperation(), target);
-    if (failed(copies))
+    FailureOr<KernelSchedule> schedule = getKernelSchedule(getOperation(), target);
+    if (failed(schedule))
       return signalPassFailure();
-    if (*copies == Copies::Never)
+    if (schedule->copies == Copies::Never)
       return;
-    bool always = *copies == Copies::Always;
+    bool always = schedule->copies == Copies::Always;
     div.resize(getOperation().getNumSizes(), 1);
     max.resize(getOperation().getNumSizes(), -1);
     Merger(getOperation(), *found,

@@ -85,6 +85,17 @@ absl::Status runTileFunctions(ModuleOp module, StringRef kernel, absl::Span<cons
     if (func.getPersistent())
       clusters = std::min<int64_t>(clusters, 3);
     launch.numBlocks = clusters * int64_t(func.getCluster());
+    bool meets = func.walk([](tile::ClusterReduceOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    if (meets) {
+      int64_t blocks = func.getCluster();
+      for (int64_t first = 0; first < launch.numBlocks; first += blocks) {
+        TileCluster cluster(blocks);
+        absl::Status s = cluster.run([&](int64_t rank) { return TileProgram(launch, first + rank, &cluster).run(); });
+        if (!s.ok())
+          return s;
+      }
+      continue;
+    }
     for (int64_t block = 0; block < launch.numBlocks; ++block)
       if (absl::Status s = TileProgram(launch, block).run(); !s.ok())
         return s;

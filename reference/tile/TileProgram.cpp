@@ -53,6 +53,8 @@ absl::Status TileProgram::runOp(Operation *op) {
     return runReduce(op, reduce.getKind(), reduce.getDims());
   if (auto combine = dyn_cast<tile::CombineOp>(op))
     return runCombine(combine);
+  if (auto meet = dyn_cast<tile::ClusterReduceOp>(op))
+    return runClusterReduce(meet);
   if (auto dot = dyn_cast<tile::DotOp>(op))
     return runDot(dot);
   StringRef dialect = op->getName().getDialectNamespace();

@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "ir/tile/Tile.h"
+#include "reference/tile/TileCluster.h"
 #include "reference/tile/TileMemory.h"
 #include "reference/tile/TileScalars.h"
 
@@ -28,7 +29,8 @@ struct TileLaunch {
 
 class TileProgram {
 public:
-  TileProgram(TileLaunch &launch, int64_t block) : launch_(launch), block_(block) {}
+  /// `cluster`: where blocks of one meet; null where they do not.
+  TileProgram(TileLaunch &launch, int64_t block, TileCluster *cluster = nullptr) : launch_(launch), cluster_(cluster), block_(block) {}
   absl::Status run();
 
 private:
@@ -49,6 +51,9 @@ private:
   absl::Status runRings(mlir::Operation *op);
   absl::Status runReduce(mlir::Operation *op, te::Combiner kind, llvm::ArrayRef<int64_t> dims);
   absl::Status runCombine(tile::CombineOp op);
+  absl::Status runClusterReduce(tile::ClusterReduceOp op);
+  /// Merges b, a state of as many tiles, into a.
+  void mergeStates(te::Combiner kind, mlir::Type type, std::vector<TileValue> &a, llvm::ArrayRef<const TileValue *> b) const;
   absl::Status runDot(tile::DotOp op);
 
   /// tile.load, and the box that ring_copy brings.
@@ -68,6 +73,7 @@ private:
   static absl::Status unsupported(mlir::Operation *op);
 
   TileLaunch &launch_;
+  TileCluster *cluster_;
   int64_t block_;
   int64_t team_ = 0; ///< of the consumer
   bool inRoles_ = false;

@@ -96,29 +96,49 @@ absl::Status TileProgram::runReduce(Operation *op, Combiner kind, ArrayRef<int64
   return absl::OkStatus();
 }
 
+void TileProgram::mergeStates(Combiner kind, Type type, std::vector<TileValue> &a, ArrayRef<const TileValue *> b) const {
+  for (size_t e = 0; e < a[0].elements.size(); ++e) {
+    if (!isArg(kind))
+      a[0].elements[e] = combine(kind, type, a[0].elements[e], b[0]->elements[e]);
+    else if (!takesFirst(kind, type, a[0].elements[e], a[1].elements[e], b[0]->elements[e], b[1]->elements[e]))
+      a[0].elements[e] = b[0]->elements[e], a[1].elements[e] = b[1]->elements[e];
+  }
+}
+
 absl::Status TileProgram::runCombine(tile::CombineOp op) {
   Combiner kind = op.getKind();
-  bool arg = isArg(kind);
-  unsigned half = op.getInputs().size() / 2;
+  size_t half = op.getInputs().size() / 2;
   Type type = getElementTypeOrSelf(op.getInputs()[0]);
   if (launch_.arithmetic == TileArithmetic::Ring && isa<FloatType>(type) && kind != Combiner::Sum && kind != Combiner::Prod)
     return unsupported(op);
-  const TileValue &a = value(op.getInputs()[0]), &b = value(op.getInputs()[half]);
-  TileValue out(a), positions;
-  if (arg)
-    positions = value(op.getInputs()[1]);
-  for (size_t e = 0; e < out.elements.size(); ++e) {
-    if (!arg) {
-      out.elements[e] = combine(kind, type, a.elements[e], b.elements[e]);
-      continue;
-    }
-    TileElement position = value(op.getInputs()[3]).elements[e];
-    if (!takesFirst(kind, type, a.elements[e], positions.elements[e], b.elements[e], position))
-      out.elements[e] = b.elements[e], positions.elements[e] = position;
+  std::vector<TileValue> merged;
+  SmallVector<const TileValue *> other;
+  for (size_t i = 0; i < half; ++i) {
+    merged.push_back(value(op.getInputs()[i]));
+    other.push_back(&value(op.getInputs()[half + i]));
   }
-  values_[op.getResults()[0]] = std::move(out);
-  if (arg)
-    values_[op.getResults()[1]] = std::move(positions);
+  mergeStates(kind, type, merged, other);
+  for (auto [result, v] : llvm::zip(op.getResults(), merged))
+    values_[result] = std::move(v);
+  return absl::OkStatus();
+}
+
+absl::Status TileProgram::runClusterReduce(tile::ClusterReduceOp op) {
+  Combiner kind = op.getKind();
+  Type type = getElementTypeOrSelf(op.getInputs()[0]);
+  if (!cluster_ || (launch_.arithmetic == TileArithmetic::Ring && isa<FloatType>(type) && kind != Combiner::Sum && kind != Combiner::Prod))
+    return unsupported(op);
+  TileCluster::Values own;
+  for (Value v : op.getInputs())
+    own.push_back(value(v));
+  auto all = cluster_->meet(block_ % int64_t(launch_.func.getCluster()), op, std::move(own));
+  if (!all.ok())
+    return all.status();
+  std::vector<TileValue> merged = all->front();
+  for (size_t b = 1; b < all->size(); ++b)
+    mergeStates(kind, type, merged, llvm::map_to_vector((*all)[b], [](const TileValue &v) { return &v; }));
+  for (auto [result, v] : llvm::zip(op.getResults(), merged))
+    values_[result] = std::move(v);
   return absl::OkStatus();
 }
 

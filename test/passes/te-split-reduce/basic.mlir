@@ -1,4 +1,4 @@
-// RUN: kernelc-opt --te-split-reduce="target=sm_90a size-div=4096,4096 size-max=8192,4096" %s | FileCheck %s
+// RUN: kernelc-opt --te-split-reduce="target=sm_80 size-div=4096,4096 size-max=8192,4096" %s | FileCheck %s
 // RUN: kernelc-opt --te-split-reduce="target=sm_90a size-div=1,1 size-max=8192,4096" %s | FileCheck %s --check-prefix=ODD
 // RUN: kernelc-opt --te-split-reduce="target=sm_90a" %s | FileCheck %s --check-prefix=UNKNOWN
 

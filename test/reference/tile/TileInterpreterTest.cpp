@@ -19,6 +19,7 @@ const char *kHead = R"(
 #y = affine_map<()[s0, s1, s2] -> (s0, s2)>
 #extents = affine_map<()[s0, s1, s2] -> (s0, s2, s1)>
 #tiles = affine_map<()[s0, s1, s2] -> (s1 ceildiv 4)>
+#k = affine_map<()[s0, s1, s2] -> (s1)>
 #start = affine_map<(d0)[s0, s1, s2] -> (d0 * 4)>
 #at_x = affine_map<(d0, d1, d2)[s0, s1, s2] -> (d0, d2)>
 #at_w = affine_map<(d0, d1, d2)[s0, s1, s2] -> (d1, d2)>
@@ -126,6 +127,39 @@ tile.func @kc_mm attributes {$attributes$, persistent = true, producer_warps = 4
 }
 )";
 
+// Two blocks share the tiles of k out; their sums meet.
+const char *kShared = R"(
+tile.func @kc_mm attributes {$attributes$, cluster = 2 : i64, cluster_index = 2 : i64} {
+^bb0(%x: memref<?x?xf32>, %w: memref<?x?xf32>, %y: memref<?x?xf32>):
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  %zero = arith.constant dense<0.0> : !acc
+  %rank = tile.cluster_rank
+  %p0 = tile.program_id 0
+  %i0 = arith.muli %p0, %c8 : index
+  %p1 = tile.program_id 1
+  %j0 = arith.muli %p1, %c8 : index
+  %begin = arith.muli %rank, %c4 : index
+  %end = tile.apply #k()
+  %sum = scf.for %k0 = %begin to %end step %c8 iter_args(%acc = %zero) -> (!acc) {
+    %xt = tile.load %x[%i0, %j0, %k0] map #at_x {mask = array<i64: 0, 2>} : memref<?x?xf32> -> tensor<8x1x4xf32>
+    %wt = tile.load %w[%i0, %j0, %k0] map #at_w {mask = array<i64: 1, 2>} : memref<?x?xf32> -> tensor<1x8x4xf32>
+    %xb = tile.broadcast %xt : tensor<8x1x4xf32> -> tensor<8x8x4xf32>
+    %wb = tile.broadcast %wt : tensor<1x8x4xf32> -> tensor<8x8x4xf32>
+    %terms = arith.mulf %xb, %wb : tensor<8x8x4xf32>
+    %part = tile.reduce sum %terms dims [2] : tensor<8x8x4xf32> -> !acc
+    %next = tile.combine sum %acc, %part : !acc, !acc -> !acc
+    scf.yield %next : !acc
+  }
+  %first = arith.cmpi eq, %rank, %c0 : index
+  %all = tile.cluster_reduce sum %sum : !acc -> !acc
+  scf.if %first {
+    tile.store %all, %y[%i0, %j0, %c0] map #at_y {mask = array<i64: 0, 1>} : !acc, memref<?x?xf32>
+  }
+}
+)";
+
 std::string replaced(std::string text, const std::string &from, const std::string &to) {
   size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
@@ -182,7 +216,7 @@ std::string multiply(const char *body, TileArithmetic arithmetic, std::vector<st
 
 TEST(TileInterpreter, MultipliesOverAwkwardSizes) {
   for (TileArithmetic arithmetic : {TileArithmetic::Own, TileArithmetic::Ring})
-    for (const char *body : {kPipelined, kRoles})
+    for (const char *body : {kPipelined, kRoles, kShared})
       for (std::vector<int64_t> sizes : {std::vector<int64_t>{13, 7, 17}, {1, 1, 1}, {8, 4, 8}, {9, 5, 7}, {7, 3, 9}, {40, 23, 31}})
         EXPECT_EQ(multiply(body, arithmetic, {}, sizes), "") << body;
 }
@@ -205,6 +239,14 @@ TEST(TileInterpreter, FindsWhatAWrongPassLeaves) {
   // Roles that do not agree.
   EXPECT_THAT(multiply(kRoles, TileArithmetic::Own, {{"bytes 256", "bytes 128"}}), HasSubstr("128 bytes are announced and 256 brought"));
   EXPECT_THAT(multiply(kRoles, TileArithmetic::Own, {{"%after = arith.addi %count, %end", "%after = arith.addi %count, %c1"}}), HasSubstr("announced"));
+}
+
+TEST(TileInterpreter, FindsWhatBlocksOfAClusterDoWrong) {
+  // One block's sum for all; all tiles in every block; a block that does not come.
+  EXPECT_EQ(multiply(kShared, TileArithmetic::Ring, {{"%all = tile.cluster_reduce sum %sum : !acc -> !acc", "%all = arith.addf %sum, %zero : !acc"}}), "wrong");
+  EXPECT_EQ(multiply(kShared, TileArithmetic::Ring, {{"%k0 = %begin to %end step %c8", "%k0 = %c0 to %end step %c4"}}), "wrong");
+  EXPECT_THAT(multiply(kShared, TileArithmetic::Own, {{"  %all = tile.cluster_reduce sum %sum : !acc -> !acc\n  scf.if %first {", "  scf.if %first {\n    %all = tile.cluster_reduce sum %sum : !acc -> !acc"}}),
+              testing::HasSubstr("not all blocks of the cluster come to 'tile.cluster_reduce'"));
 }
 
 TEST(TileInterpreter, NamesWhatItCannotRun) {
