@@ -69,12 +69,19 @@ TEST_P(ExampleMutants, AreDetected) {
   if (!e.skip.empty())
     GTEST_SKIP() << e.skip;
   ASSERT_EQ(e.error, "");
-  auto picked = pickArguments(e, 7, 4);
+  auto picked = pickArguments(e, 7, 3);
+  for (auto &p : pickArguments(e, 8, 3, {}, false, true))
+    picked.push_back(std::move(p));
   std::vector<RunArguments> runs;
   for (auto &p : picked)
     runs.push_back(p->args);
-  auto score = measureMutants(e.kernel, e.variant(), runs);
+  EmulatorOptions options;
+  options.optimize = std::getenv("KERNELC_MUTATE_O1") ? 1 : 0;
+  auto score = measureMutants(e.kernel, e.variant(), runs, options);
   ASSERT_TRUE(score.ok()) << score.status();
+  std::printf("| %s | %s | %d | %d | %d | %d |\n", GetParam().kernel.c_str(), GetParam().target.c_str(), score->total, score->detected,
+              score->redundant, score->missed);
+  std::fflush(stdout);
   EXPECT_GE(score->percent(), 98.0) << score->toString();
 }
 
@@ -83,14 +90,14 @@ TEST_P(ExampleMutants, AreDetected) {
 std::vector<Case> tightCases() {
   std::vector<Case> cases;
   for (const Case &c : allCases())
-    if (c.target == "sm_90a" && (c.kernel == "softmax_rows" || c.kernel == "row_logsumexp" ||
+    if (std::getenv("KERNELC_MUTATE_ALL") ? !c.general : c.target == "sm_90a" && (c.kernel == "softmax_rows" || c.kernel == "row_logsumexp" ||
                                  c.kernel == "layer_norm" || c.kernel == "transpose"))
       cases.push_back(c);
   return cases;
 }
 
 INSTANTIATE_TEST_SUITE_P(Tight, ExampleMutants, ::testing::ValuesIn(tightCases()),
-                         [](const auto &info) { return info.param.kernel; });
+                         [](const auto &info) { return info.param.kernel + "_" + info.param.target; });
 
 } // namespace
 } // namespace kernelc::emulator
