@@ -208,7 +208,8 @@ LogicalResult checkLayouts(FuncOp func) {
         continue;
       if (!isa_and_nonnull<LayoutAttr>(tile.getEncoding()))
         return op->emitOpError() << "makes a tile without a layout; run tile-layouts first";
-      int64_t bytes = getLayout(v).numRegisters() * std::max(1u, tile.getElementTypeBitWidth() / 8);
+      Type element = tile.getElementType();
+      int64_t bytes = getLayout(v).numRegisters() * (element.isIndex() ? 8 : std::max(1u, element.getIntOrFloatBitWidth() / 8));
       if (bytes > kMaxBytesPerThread)
         return func.emitOpError() << "makes a tile of which a thread holds " << bytes << " bytes; at most " << kMaxBytesPerThread
                                  << " are supported: make the launch's tiles smaller, or its warps more";

@@ -211,7 +211,7 @@ inline std::vector<std::unique_ptr<ExampleArguments>> pickArguments(const Compil
   std::vector<std::unique_ptr<ExampleArguments>> picked;
   std::mt19937 random(seed);
   const int64_t extents[] = {1, 2, 3, 5, 7, 8, 16, 17, 24, 31, 32, 33, 40, 64, 65, 72, 136, 200};
-  const int64_t several[] = {1, 2, 8, 16, 40, 72, 136, 200, 264, 392, 520};
+  const int64_t several[] = {1, 2, 3, 8, 40, 72, 104, 136, 200, 264};
   for (int attempt = 0; attempt < (only.empty() ? 5000 : 1) && int(picked.size()) < count; attempt++) {
     auto a = std::make_unique<ExampleArguments>();
     std::vector<int64_t> &sizes = a->args.sizes;
@@ -228,7 +228,7 @@ inline std::vector<std::unique_ptr<ExampleArguments>> pickArguments(const Compil
       work *= double(sizes.back());
       a->sizes += r.name + "=" + std::to_string(sizes.back()) + " ";
     }
-    if (work > (large ? 8e6 : sizes.size() > 4 ? 5e4 : 4e6) || (large && attempt < 4000 && work < (sizes.size() > 1 ? 2e6 : 300)))
+    if (work > (large ? 1e6 : sizes.size() > 4 ? 5e4 : 4e6) || (large && attempt < 4000 && work < (sizes.size() > 2 ? 3e5 : sizes.size() > 1 ? 5e3 : 300)))
       continue;
     SizeEnv env{sizes, 3, {}};
     bool legal = e.variant().guard.empty() || e.variant().guard.evaluate(env);
