@@ -53,7 +53,8 @@ struct MutationScore {
   std::string toString() const;
 };
 
-/// Runs every mutant of `variant` on each of `runs` (several sizes find more), the
+/// Runs every mutant of `variant` on each of `runs` (several sizes find more), and on each with
+/// a few infinities and NaN among its float inputs, the
 /// survivors under several schedules. The unchanged text must run without findings,
 /// else FailedPrecondition. Outputs of `runs` are used as scratch memory. `judged`
 /// (if given) hears of each mutant as soon as it is known.

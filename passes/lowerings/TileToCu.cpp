@@ -212,15 +212,28 @@ LogicalResult FunctionLowering::lowerDotOp(DotOp dot) {
 
 namespace {
 
-/// Everything below reads layouts off types.
+/// Of one tile in one thread. Far beyond what registers hold, and still a fraction of the local
+/// memory that a thread can have.
+constexpr int64_t kMaxBytesPerThread = 16 * 1024;
+
+/// Everything below reads layouts off types, and makes an array per tile.
 LogicalResult checkLayouts(FuncOp func) {
-  Operation *bare = nullptr;
-  func.walk([&](Operation *op) {
-    for (Type t : op->getResultTypes())
-      if (auto tile = dyn_cast<RankedTensorType>(t); tile && !isa_and_nonnull<LayoutAttr>(tile.getEncoding()))
-        bare = bare ? bare : op;
+  WalkResult result = func.walk([&](Operation *op) -> WalkResult {
+    for (Value v : op->getResults()) {
+      auto tile = dyn_cast<RankedTensorType>(v.getType());
+      if (!tile)
+        continue;
+      if (!isa_and_nonnull<LayoutAttr>(tile.getEncoding()))
+        return op->emitOpError() << "makes a tile without a layout; run tile-layouts first";
+      Type element = tile.getElementType();
+      int64_t bytes = getLayout(v).numRegisters() * (element.isIndex() ? 8 : std::max(1u, element.getIntOrFloatBitWidth() / 8));
+      if (bytes > kMaxBytesPerThread)
+        return func.emitOpError() << "makes a tile of which a thread holds " << bytes << " bytes; at most " << kMaxBytesPerThread
+                                 << " are supported: make the launch's tiles smaller, or its warps more";
+    }
+    return WalkResult::advance();
   });
-  return bare ? bare->emitOpError() << "makes a tile without a layout; run tile-layouts first" : success();
+  return failure(result.wasInterrupted());
 }
 
 struct TileToCuPass : impl::TileToCuBase<TileToCuPass> {

@@ -77,6 +77,8 @@ LogicalResult check(KernelOp kernel, const LaunchPlan &l, ArrayRef<Operation *> 
     if (t <= 0 || ((t & (t - 1)) && (l.unit != "wgmma" || t % 16)))
       return kernel.emitOpError() << "plan of launch '" << l.name << "': tile size " << t
                                   << " is not a power of two (nor a multiple of 16, as columns of the unit wgmma may be)";
+  if (l.warps & (l.warps - 1)) // layouts are maps of bits
+    return kernel.emitOpError() << "plan of launch '" << l.name << "': " << l.warps << " warps; they are a power of two";
   if (l.clusterIndex < 0 || l.clusterIndex >= int64_t(std::max<size_t>(1, rank)))
     return kernel.emitOpError() << "plan of launch '" << l.name << "': a cluster along an index that is not there";
   if (l.cluster > 1 && rank && !llvm::is_contained(l.grid, l.clusterIndex)) {

@@ -2,6 +2,7 @@
 // tests that run whole examples on the emulator share.
 #pragma once
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -61,9 +62,15 @@ inline std::vector<Case> allCases() {
   return cases;
 }
 
-inline void fill(TensorView view, std::mt19937 &random) {
+/// With `specials`, some floats are infinite, NaN, zeros of either sign, or very small.
+inline void fill(TensorView view, std::mt19937 &random, bool specials = false) {
   size_t n = size_t(view.numElements());
-  auto real = [&] { return float(int(random() % 2001) - 1000) / 1000.0f; };
+  auto real = [&] {
+    const float kSpecials[] = {INFINITY, -INFINITY, NAN, 0.0f, -0.0f, 1e-41f, 1e30f};
+    if (specials && random() % 5 == 0)
+      return kSpecials[random() % std::size(kSpecials)];
+    return float(int(random() % 2001) - 1000) / 1000.0f;
+  };
   for (size_t i = 0; i < n; i++) {
     switch (view.type) {
     case ElementType::f64:
@@ -180,7 +187,8 @@ struct Difference {
 };
 /// Runs the kernel on the emulator for each of `count` sets of sizes (or for `only`): whether
 /// there are findings and whether every output is within the oracle's bound.
-Difference findDifference(const CompiledExample &e, unsigned seed, int count, const std::map<std::string, int64_t> &only = {});
+Difference findDifference(const CompiledExample &e, unsigned seed, int count, const std::map<std::string, int64_t> &only = {},
+                          bool specials = false);
 
 /// The same as text: empty when there is none.
 inline std::string compareWithOracle(const CompiledExample &e, unsigned seed, int count) {
@@ -196,19 +204,21 @@ struct ExampleArguments {
 };
 
 /// Up to `count` sets of sizes that satisfy the guard and every require; of `only`, if it is
-/// not empty, the one that it names.
+/// not empty, the one that it names. `large`: several tiles, some longer than any ring.
 inline std::vector<std::unique_ptr<ExampleArguments>> pickArguments(const CompiledExample &e, unsigned seed, int count,
-                                                                    const std::map<std::string, int64_t> &only = {}) {
+                                                                    const std::map<std::string, int64_t> &only = {},
+                                                                    bool specials = false, bool large = false) {
   std::vector<std::unique_ptr<ExampleArguments>> picked;
   std::mt19937 random(seed);
   const int64_t extents[] = {1, 2, 3, 5, 7, 8, 16, 17, 24, 31, 32, 33, 40, 64, 65, 72, 136, 200};
+  const int64_t several[] = {1, 2, 3, 8, 40, 72, 104, 136, 200, 264};
   for (int attempt = 0; attempt < (only.empty() ? 5000 : 1) && int(picked.size()) < count; attempt++) {
     auto a = std::make_unique<ExampleArguments>();
     std::vector<int64_t> &sizes = a->args.sizes;
     double work = 1; // at least the product of all sizes, in whole tiles
     for (const SizeRecipe &r : e.kernel.sizes) {
       size_t choices = e.kernel.sizes.size() > 3 ? 9 : std::size(extents);
-      sizes.push_back(r.constant ? *r.constant : extents[random() % choices]);
+      sizes.push_back(r.constant ? *r.constant : large ? several[random() % std::size(several)] : extents[random() % choices]);
       // Guards ask for multiples of 16 bytes; where nothing else is legal, requirements for more.
       int64_t multiple = attempt % 2 == 0 ? 1 : attempt > 2500 && random() % 2 ? 128 : 8;
       if (!r.constant)
@@ -218,7 +228,7 @@ inline std::vector<std::unique_ptr<ExampleArguments>> pickArguments(const Compil
       work *= double(sizes.back());
       a->sizes += r.name + "=" + std::to_string(sizes.back()) + " ";
     }
-    if (work > (sizes.size() > 4 ? 5e4 : 4e6))
+    if (work > (large ? 1e6 : sizes.size() > 4 ? 5e4 : 4e6) || (large && attempt < 4000 && work < (sizes.size() > 2 ? 3e5 : sizes.size() > 1 ? 5e3 : 300)))
       continue;
     SizeEnv env{sizes, 3, {}};
     bool legal = e.variant().guard.empty() || e.variant().guard.evaluate(env);
@@ -238,18 +248,19 @@ inline std::vector<std::unique_ptr<ExampleArguments>> pickArguments(const Compil
     for (TensorView &v : a->args.params) {
       a->storage.emplace_back(size_t(v.numElements()) + 2);
       v.data = a->storage.back().data();
-      fill(v, random);
+      fill(v, random, specials);
     }
     picked.push_back(std::move(a));
   }
   return picked;
 }
 
-inline Difference findDifference(const CompiledExample &e, unsigned seed, int count, const std::map<std::string, int64_t> &only) {
+inline Difference findDifference(const CompiledExample &e, unsigned seed, int count, const std::map<std::string, int64_t> &only,
+                                 bool specials) {
   auto runner = KernelRunner::create(e.kernel, e.variant());
   if (!runner.ok())
     return {"status", "", runner.status().ToString()};
-  auto runs = pickArguments(e, seed, count, only);
+  auto runs = pickArguments(e, seed, count, only, specials);
   if (runs.empty())
     return {"no sizes", "", "no sizes satisfy the guard " + e.variant().guardText};
   for (auto &run : runs) {

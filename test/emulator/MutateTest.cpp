@@ -80,6 +80,7 @@ TEST(Mutate, TakesEveryKindOfSynchronisationAway) {
   std::string text = "extern \"C\" __global__ void k() {\n#line 7 \"f.kc\"\n";
   for (const std::string &c : calls)
     text += "  " + c + "\n";
+  text += "  const bool nan = x != x;\n"; // how maxima combine
   text += "}\nvoid host() {\n  __syncthreads();\n}\n"; // not in a kernel
   Mutants found = mutantsOf(text);
   const std::vector<Mutant> &mutants = found.all;

@@ -49,6 +49,9 @@ TEST(Fuzz, GeneratedProgramsAgreeWithTheOracle) {
     } else if (r.outcome == Outcome::Unsupported && std::getenv("KERNELC_FUZZ_UNSUPPORTED")) {
       std::printf("not compiled:\n%s%s\n", c.toString().c_str(), r.why.c_str());
     }
+    if (count > 50 && (seed - first + 1) % 25 == 0)
+      std::printf("after seed %llu: %d agree, %d not compiled, %d differ, %d crash\n", (unsigned long long)seed, outcomes[0], outcomes[1],
+                  outcomes[2], outcomes[3]);
     std::fflush(stdout);
   }
   std::printf("%d agree (%d of them under a schedule of their own), %d not compiled, %d differ, %d crash\n", outcomes[0], scheduled,
