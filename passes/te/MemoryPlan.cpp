@@ -1,0 +1,156 @@
+// Tiles and warps of launches without a product: pointwise statements and reductions.
+#include "passes/te/Scheduler.h"
+
+#include "ir/te/TeShape.h"
+#include "passes/te/Sharing.h"
+#include "llvm/Support/MathExtras.h"
+using namespace mlir;
+
+namespace kernelc::te {
+
+namespace {
+
+/// How the elements of one launch are reached in memory.
+struct AccessSummary {
+  /// Per launch index: weight of the accesses that are contiguous along it. Bytes
+  /// per element, times 2^8 for every index the access depends on: an access with
+  /// one index more moves as many times more.
+  SmallVector<int64_t> contiguousBytes;
+  int64_t widestBytes = 1; ///< of the element types accessed
+};
+
+AccessSummary summarizeAccesses(const LaunchPlan &launch, ArrayRef<Operation *> ops) {
+  AccessSummary s;
+  s.contiguousBytes.assign(launch.indices.size(), 0);
+  /// `indices`: the launch index of each dim of `map`, -1 for computed subscripts.
+  auto count = [&](AffineMap map, ArrayRef<int64_t> indices, Type element) {
+    int64_t bytes = std::max(1u, element.getIntOrFloatBitWidth() / 8);
+    s.widestBytes = std::max(s.widestBytes, bytes);
+    if (map.getNumResults() == 0)
+      return;
+    int64_t weight = bytes;
+    for (unsigned d = 0; d < map.getNumDims(); ++d)
+      if (map.isFunctionOfDim(d) && weight < int64_t(1) << 48)
+        weight <<= 8;
+    for (auto [d, index] : llvm::enumerate(indices))
+      if (index >= 0 && linearCoefficient(map.getResults().back(), d) == 1)
+        s.contiguousBytes[index] += weight;
+  };
+  for (auto [n, ordinal] : llvm::enumerate(launch.ops)) {
+    Operation *op = ops[ordinal];
+    const auto &dims = launch.dims[n];
+    op->walk([&](ReadOp read) {
+      Operation *producer = read.getTensor().getDefiningOp();
+      if (producer && llvm::is_contained(launch.ops, llvm::find(ops, producer) - ops.begin()))
+        return;
+      SmallVector<int64_t> operandIndex;
+      for (Value v : read.getOperands_()) {
+        std::optional<unsigned> dim = findIndex(op, v);
+        operandIndex.push_back(dim ? dims[*dim] : -1);
+      }
+      count(read.getMapOrIdentity(), operandIndex, read.getTensor().getType().getElementType());
+    });
+    if (auto compute = dyn_cast<ComputeOp>(op))
+      count(compute.getOutMapOrIdentity(), dims, compute.getResult().getType().getElementType());
+  }
+  return s;
+}
+
+/// The index most bytes are contiguous along, or -1.
+int64_t contiguousIndex(const AccessSummary &s) {
+  auto it = llvm::max_element(s.contiguousBytes);
+  return it == s.contiguousBytes.end() || *it == 0 ? -1 : it - s.contiguousBytes.begin();
+}
+
+} // namespace
+
+void Scheduler::scheduleElementwise(LaunchPlan &l) {
+  AccessSummary s = summarizeAccesses(l, ops_);
+  int64_t contiguous = contiguousIndex(s);
+  l.warps = 8;
+  int64_t left = l.warps * 32 * (16 / s.widestBytes) * 2;
+  // Where reads and writes are contiguous along different indices (a
+  // transposition), the tile is square in them.
+  SmallVector<int64_t> order = llvm::to_vector(llvm::reverse(l.grid));
+  llvm::stable_sort(order, [&](int64_t a, int64_t b) { return s.contiguousBytes[a] > s.contiguousBytes[b]; });
+  int64_t contiguousCount = llvm::count_if(s.contiguousBytes, [](int64_t b) { return b > 0; });
+  for (int64_t index : order) {
+    int64_t want = left;
+    if (contiguousCount > 1 && contiguous >= 0 && s.contiguousBytes[index] > 0)
+      want = std::min<int64_t>(left, 64);
+    l.tiles[index] = clampTile(l, index, want);
+    left /= l.tiles[index];
+    if (left <= 1)
+      break;
+  }
+}
+
+void Scheduler::scheduleReduction(LaunchPlan &l) {
+  AccessSummary s = summarizeAccesses(l, ops_);
+  int64_t contiguous = contiguousIndex(s);
+  int64_t vector = std::max<int64_t>(1, 16 / s.widestBytes);
+  SmallVector<int64_t> inner;
+  for (size_t i = 0; i < l.indices.size(); ++i)
+    if (!llvm::is_contained(l.grid, int64_t(i)))
+      inner.push_back(i);
+  bool rows = contiguous < 0 || llvm::is_contained(inner, contiguous);
+  constexpr int64_t kPerThread = 32; // elements of one tile a thread holds
+  if (rows) {
+    int64_t row = contiguous < 0 ? inner.back() : contiguous;
+    constexpr int64_t kLargestResident = 32768, kLoopTile = 4096;
+    int64_t max = extentMax(l, row);
+    bool resident = max >= 0 && max <= kLargestResident;
+    l.tiles[row] = clampTile(l, row, resident ? kLargestResident : kLoopTile);
+    int64_t threads = std::clamp<int64_t>(l.tiles[row] / kPerThread, 32, 1024);
+    l.warps = threads / 32;
+    // Short rows: several to a block, a warp each.
+    if (l.tiles[row] < 32 * vector * 8 && !l.grid.empty()) {
+      int64_t rowsPerBlock = 4;
+      l.warps = 4;
+      int64_t last = l.grid.back();
+      l.tiles[last] = clampTile(l, last, rowsPerBlock * std::max<int64_t>(1, 32 * vector / l.tiles[row]));
+    }
+    // Further inner indices are walked one by one around it.
+    int64_t room = kLoopTile / std::max<int64_t>(1, l.tiles[row]);
+    for (int64_t index : llvm::reverse(inner))
+      if (index != row && room > 1 && extentMax(l, index) >= 0) {
+        l.tiles[index] = clampTile(l, index, room);
+        room /= l.tiles[index];
+      }
+    return shareOut(l, inner);
+  }
+  // Columns: half a warp's width of them (256 bytes a row; kernelc tune on an H200), the
+  // reduced index over the warps.
+  l.warps = 8;
+  l.tiles[contiguous] = clampTile(l, contiguous, 16 * vector);
+  int64_t reps = 4;
+  l.tiles[inner.back()] = clampTile(l, inner.back(), l.warps * reps * std::max<int64_t>(1, 32 * vector / l.tiles[contiguous]));
+  shareOut(l, inner);
+}
+
+void Scheduler::shareOut(LaunchPlan &l, ArrayRef<int64_t> inner) {
+  int64_t most = 0; // tiles
+  l.clusterIndex = inner.front();
+  for (int64_t index : inner) {
+    int64_t max = extentMax(l, index), tiles = max < 0 ? std::numeric_limits<int32_t>::max() : llvm::divideCeil(max, l.tiles[index]);
+    if (tiles > most) {
+      most = tiles;
+      l.clusterIndex = index;
+    }
+  }
+  int64_t blocks = 1, results = 1, length = extentMax(l, l.clusterIndex);
+  for (int64_t g : l.grid) {
+    int64_t max = extentMax(l, g);
+    if (max < 0)
+      return; // plenty of blocks, for all we know
+    blocks *= llvm::divideCeil(max, l.tiles[g]);
+    results *= max;
+  }
+  if (merge_ == Merge::Launch || !isWorthSharing(results, length) || !whyNotShared(kernel_, l, l.clusterIndex, ops_).empty())
+    return;
+  constexpr int64_t kBlocksPerMultiprocessor = 4;
+  while (l.cluster < target_.cluster && l.cluster * 2 <= most && blocks * l.cluster < kBlocksPerMultiprocessor * target_.smCount)
+    l.cluster *= 2;
+}
+
+} // namespace kernelc::te

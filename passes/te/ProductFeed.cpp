@@ -1,0 +1,79 @@
+// Whether tensor copies can bring what the factors of a product read.
+#include "passes/te/Scheduler.h"
+
+#include "ir/te/TeShape.h"
+#include "passes/te/Strides.h"
+#include "passes/tile/WgmmaOperand.h"
+using namespace mlir;
+
+namespace kernelc::te {
+
+std::optional<Box> Scheduler::findReadBox(const LaunchPlan &l, ReadOp read, ArrayRef<unsigned> outer, ArrayRef<unsigned> k,
+                                          ArrayRef<int64_t> dims, SmallVectorImpl<int64_t> &box, std::string &why) {
+  auto no = [&](const char *reason) {
+    why = reason;
+    return std::nullopt;
+  };
+  SmallVector<AffineExpr> toLaunch;
+  for (Value v : read.getOperands_()) {
+    auto arg = dyn_cast<BlockArgument>(v);
+    if (!arg || arg.getArgNumber() >= dims.size())
+      return no("a subscript is data");
+    toLaunch.push_back(getAffineDimExpr(dims[arg.getArgNumber()], read.getContext()));
+  }
+  AffineMap map = read.getMapOrIdentity();
+  SmallVector<AffineExpr> subscripts;
+  for (AffineExpr e : map.getResults())
+    subscripts.push_back(e.replaceDims(toLaunch));
+  map = AffineMap::get(l.indices.size(), map.getNumSymbols(), subscripts, read.getContext());
+  box.assign(l.indices.size(), 1);
+  for (unsigned d : llvm::concat<const unsigned>(outer, k))
+    box[dims[d]] = l.tiles[dims[d]];
+  int64_t bytes = std::max(1u, read.getResult().getType().getIntOrFloatBitWidth() / 8);
+  TensorRead access{map, getTensorShape(read.getTensor()), l.extents, box, bytes, false, llvm::BitVector(box.size())};
+  int64_t param = findParam(read.getTensor());
+  access.strides = getParamStrides(getKernel(read), param);
+  access.alignment = getParamAlignment(getKernel(read), param);
+  if (read.getBounds() == BoundsMode::Pad) {
+    access.zeroOutside = true;
+    if (!readsZeroOutside(read))
+      return no("what lies outside is not zero");
+  } else if (read.getBounds() != BoundsMode::InBounds && read.getBounds() != BoundsMode::Assume) {
+    return no("subscripts are clamped or wrapped");
+  }
+  for (unsigned d : k)
+    access.reduced.set(dims[d]);
+  return findBox(access, facts_, why);
+}
+
+bool Scheduler::canFeedWgmma(const LaunchPlan &l, Value factor, ArrayRef<unsigned> outer, ArrayRef<unsigned> k, ArrayRef<int64_t> dims,
+                             std::string &why) {
+  ReadOp read = findOperandRead(factor);
+  SmallVector<int64_t> box;
+  std::optional<Box> found = findReadBox(l, read, outer, k, dims, box, why);
+  int64_t bytes = read.getResult().getType().getIntOrFloatBitWidth() / 8;
+  return found && findWgmmaOperand(box, bytes, found->contiguous, indicesOf(outer, dims), indicesOf(k, dims), why);
+}
+
+bool Scheduler::canFeedRegisters(const LaunchPlan &l, Value factor, ArrayRef<unsigned> outer, ArrayRef<unsigned> k, ArrayRef<int64_t> dims,
+                                 int64_t &bytes, std::string &why) {
+  bytes = 0;
+  why = "nothing is read at every point";
+  for (ReadOp read : findReads(factor)) {
+    llvm::BitVector support = findSupport(read.getResult(), dims.size());
+    auto isFree = [&](unsigned d) { return l.tiles[dims[d]] == 1 || support[d]; };
+    if (!llvm::all_of(outer, isFree) || !llvm::all_of(k, isFree))
+      continue; // a row, a scale: loaded
+    SmallVector<int64_t> box;
+    if (read.getResult().getType().getIntOrFloatBitWidth() < 8 || !findReadBox(l, read, outer, k, dims, box, why))
+      return false;
+    bytes += read.getResult().getType().getIntOrFloatBitWidth() / 8;
+  }
+  return bytes > 0;
+}
+
+SmallVector<int64_t> Scheduler::indicesOf(ArrayRef<unsigned> list, ArrayRef<int64_t> dims) {
+  return llvm::map_to_vector(list, [&](unsigned d) { return dims[d]; });
+}
+
+} // namespace kernelc::te

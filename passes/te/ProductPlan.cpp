@@ -1,0 +1,250 @@
+// Tiles, warps and unit of launches with a product: the cost model of contractions.
+#include "passes/te/Scheduler.h"
+
+#include "ir/te/TeShape.h"
+#include "llvm/Support/MathExtras.h"
+using namespace mlir;
+
+namespace kernelc::te {
+
+void Scheduler::remarkOn(ReduceOp reduce, const Contraction &c) {
+  if (auto note = reduce->getAttrOfType<StringAttr>(kPrecisionNote))
+    emitRemark(reduce.getLoc()) << "precision: " << note.getValue();
+  else if (target_.mmaBf16 && !c.unitType && c.a.getType().isF32())
+    emitRemark(reduce.getLoc()) << "this product runs on CUDA cores: its operands are " << narrowestType(c.a) << " and "
+                                << narrowestType(c.b) << "; write bf16(..) around them or give a policy, precision(contract = tf32)";
+}
+
+void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contraction &c, ArrayRef<int64_t> dims) {
+  std::string why;
+  if (scheduleWgmma(l, c, dims, why))
+    return;
+  if (!why.empty())
+    emitRemark(reduce.getLoc()) << "this product is not fed by tensor copies: " << why;
+  bool unit = c.unitType && hasUnit(c);
+  Type type = unit ? operandType(c, c.a, "mma", target_) : Type();
+  int64_t bytes = unit ? unitBytes(type) : std::max<int64_t>(1, c.aType.getIntOrFloatBitWidth() / 8);
+  l.unit = unit ? "mma" : "simt";
+  // Measured on an H200 at 4096³ (docs/performance.md): two blocks of four warps
+  // beat one of eight, and for mma a short K tile with more slots a long one.
+  int64_t tileM = 128, tileN = 128, tileK = unit ? 64 / bytes : 32;
+  // Small problems: smaller tiles fill the device.
+  int64_t m = extentProduct(l, c.m, dims), n = extentProduct(l, c.n, dims);
+  if (m > 0 && n > 0)
+    while (tileN > 64 && llvm::divideCeil(m, tileM) * llvm::divideCeil(n, tileN) < uint64_t(target_.smCount)) {
+      if (tileN > tileM)
+        tileN /= 2;
+      else if (tileM > 64)
+        tileM /= 2;
+      else
+        tileN /= 2;
+    }
+  assign(l, c.m, dims, tileM);
+  assign(l, c.n, dims, tileN);
+  assign(l, tiledK(c), dims, tileK);
+  int64_t bm = tileProduct(l, c.m, dims), bn = tileProduct(l, c.n, dims), bk = tileProduct(l, c.k, dims);
+  if (unit && (bm < 16 || bn < 16 || bk < 32 / bytes)) // less than one instruction
+    l.unit = "simt";
+  bool mma = l.unit == "mma";
+  // Accumulators of a tile beside those of the sum: half as many of each for a warp.
+  int64_t sets = promoteAfter(type) || !c.partScales.empty() ? 2 : 1;
+  int64_t warpTiles = mma ? std::max<int64_t>(1, sets * (bm / 64) * (bn / 64)) : std::max<int64_t>(1, bm * bn / 2048);
+  l.warps = std::clamp<int64_t>(llvm::bit_floor(uint64_t(warpTiles)), 1, 8);
+  int64_t stageBytes = (bm + bn) * bk * bytes;
+  // A computed operand needs registers that the second block would take.
+  auto isCopied = [&](Value factor) {
+    if (auto round = factor.getDefiningOp<RoundOp>())
+      return bool(round.getInput().getDefiningOp<ReadOp>());
+    Value narrow = stripWidening(factor);
+    return narrow.getDefiningOp<ReadOp>() && (!unit || narrow.getType() == operandType(c, factor, "mma", target_));
+  };
+  bool copied = isCopied(c.a) && isCopied(c.b) && !c.aWhere && !c.bWhere;
+  int64_t blocks = mma && copied && sets == 1 ? 2 : 1, fit = (target_.maxSharedPerBlock / blocks - 1024) / stageBytes;
+  // CUDA cores read padded slots: where two of them do not fit, shorter ones.
+  auto paddedBytes = [&](int64_t outer, int64_t k) { return std::max(outer * (k * bytes + 16), k * (outer * bytes + 16)); };
+  while (!mma && tileK > 1 && 2 * (paddedBytes(bm, bk) + paddedBytes(bn, bk)) > target_.maxSharedPerBlock) {
+    tileK /= 2;
+    assign(l, tiledK(c), dims, tileK);
+    bk = tileProduct(l, c.k, dims);
+  }
+  l.stages = mma && target_.asyncCopy ? std::clamp<int64_t>(fit, 2, 4) : 2;
+  l.minBlocks = fit >= 2 ? blocks : 1;
+  l.fillLate = mma;
+  l.promote = mma ? promoteAfter(type) : 0;
+  l.raster = 8;
+}
+
+bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<int64_t> dims, std::string &why) {
+  std::optional<WarpgroupForm> form = findWarpgroupForm(given);
+  if (!target_.wgmma || !form)
+    return false;
+  int64_t bytes = unitBytes(form->type);
+  // The unit's 64 rows are filled by the side that comes from registers, else by the longer one.
+  Contraction c = given;
+  int64_t m = extentProduct(l, c.m, dims), n = extentProduct(l, c.n, dims), batch = std::max<int64_t>(1, extentProduct(l, c.batch, dims));
+  bool inRegisters = form->aInRegisters || form->bInRegisters;
+  auto mostOf = [&](ArrayRef<unsigned> list, int64_t extent) {
+    int64_t most = mostPoints(l, list, dims);
+    return extent < 0 ? most : most < 0 ? extent : std::min(extent, most);
+  };
+  int64_t rows = mostOf(c.m, m), columns = mostOf(c.n, n);
+  if (inRegisters ? form->bInRegisters : rows >= 0 && rows < 64 && (columns < 0 || columns >= 64)) {
+    std::swap(c.a, c.b);
+    std::swap(c.m, c.n);
+    std::swap(m, n);
+  }
+  LaunchPlan p = l;
+  p.promote = promoteAfter(form->type);
+  int64_t sets = p.promote || !c.partScales.empty() ? 2 : 1; // of accumulators: a tile's and the sum's
+  // The tile whose rounds over the device take least time.
+  double least = 0;
+  for (const ProductTile &tile : productTiles(l, c, dims)) {
+    if (sets * tile.m * tile.n > target_.accumulatorRegisters * (tile.m >= 128 ? 256 : 128))
+      continue;
+    double rounds =
+        m < 0 || n < 0 ? 1 : double(llvm::divideCeil(batch * llvm::divideCeil(m, tile.m) * llvm::divideCeil(n, tile.n), target_.smCount));
+    double time = rounds * tile.m * tile.n / tile.percent;
+    if (m < 0 || n < 0) // nothing known: the best
+      time = -tile.percent;
+    if (p.unit == "wgmma" && time >= least)
+      continue;
+    least = time;
+    p.unit = "wgmma";
+    p.tiles = l.tiles;
+    assign(p, c.m, dims, tile.m);
+    assign(p, c.n, dims, tile.n);
+    assign(p, tiledK(c), dims, 128 / bytes); // rows of a slot fill the widest swizzle
+  }
+  // The unit's least is 8 columns, and 64 rows; what lies beyond the extent costs nothing to bring.
+  if (tileProduct(p, c.n, dims) < 8)
+    p.tiles[dims[c.n.back()]] *= 8 / tileProduct(p, c.n, dims);
+  if (inRegisters && tileProduct(p, c.m, dims) < 64)
+    p.tiles[dims[c.m.back()]] *= 64 / tileProduct(p, c.m, dims);
+  int64_t aBytes = bytes;
+  auto feeds = [&] {
+    return (inRegisters ? canFeedRegisters(p, c.a, c.m, c.k, dims, aBytes, why) : canFeedWgmma(p, c.a, c.m, c.k, dims, why)) &&
+           canFeedWgmma(p, c.b, c.n, c.k, dims, why);
+  };
+  // Else with rows of one reduced index alone, whichever runs along memory.
+  SmallVector<unsigned> alone(tiledK(c));
+  for (bool fed = feeds(); !fed;) {
+    if (alone.empty())
+      return false;
+    unsigned run = alone.pop_back_val();
+    for (unsigned d : c.k)
+      p.tiles[dims[d]] = d == run ? clampTile(p, dims[d], 128 / bytes) : 1;
+    fed = feeds();
+  }
+  int64_t bm = tileProduct(p, c.m, dims), bn = tileProduct(p, c.n, dims), bk = tileProduct(p, c.k, dims);
+  if (bm % 64 || bn % 8 || bk * bytes % 32) {
+    why = "its tiles are smaller than the unit's";
+    return false;
+  }
+  l = p;
+  l.warps = bm >= 128 ? 8 : 4;
+  l.producerWarps = 4;
+  // What an epilogue reads and writes passes through two slots of a part of the last column index each
+  // (tile-stage-loads, tile-stage-stores).
+  int64_t stageBytes = (bm * aBytes + bn * bytes) * bk, row = l.tiles[dims[c.n.back()]];
+  auto stagesBeside = [&](int64_t part) {
+    part = std::min(row, part);
+    int64_t slots = std::min<int64_t>(2, row / part) * l.pingpong, slotBytes = bm * (bn / row * part) * epilogueBytes(l, c, dims);
+    return (target_.maxSharedPerBlock - 2048 - slots * slotBytes) / stageBytes;
+  };
+  // Smaller parts where larger ones would cost the product a slot of a short ring.
+  if (stagesBeside(l.part) < 4 && stagesBeside(l.part / 2) > stagesBeside(l.part))
+    l.part /= 2;
+  l.stages = std::clamp<int64_t>(stagesBeside(l.part), 2, 12);
+  // Picked blocks leave little of one operand to share: all of a row's tiles beside each other keep the other in L2.
+  l.raster = c.where ? 1 : 8;
+  l.persistent = true;
+  l.clusterIndex = dims[c.m.back()]; // for schedules that ask for clusters; no gain measured
+  return true;
+}
+
+SmallVector<ProductTile> Scheduler::productTiles(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
+  int64_t rows = mostPoints(l, c.m, dims), columns = mostPoints(l, c.n, dims);
+  if (rows < 0 && columns < 0)
+    return llvm::to_vector(llvm::make_range(wgmmaTiles().begin(), wgmmaTiles().end()));
+  SmallVector<ProductTile> tiles;
+  auto sides = [](int64_t most) {
+    return most < 0 ? SmallVector<int64_t>{256, 128, 64} : SmallVector<int64_t>{std::min<int64_t>(most, 256)};
+  };
+  for (int64_t m : sides(rows))
+    for (int64_t n : sides(columns)) {
+      // As for the target's own tiles: operands of 1 / m + 1 / n a multiply-add come as fast as 64 of these are done.
+      double reuse = double(m) * double(n) / double(m + n);
+      tiles.push_back({int(m), int(n), int(175 * reuse / (reuse + 64))});
+    }
+  return tiles;
+}
+
+int64_t Scheduler::mostPoints(const LaunchPlan &l, ArrayRef<unsigned> list, ArrayRef<int64_t> dims) {
+  int64_t points = 1;
+  bool limited = false;
+  for (unsigned d : list) {
+    int64_t uniform = uniform_[dims[d]], extent = extentMax(l, dims[d]);
+    limited |= uniform > 0;
+    if (!uniform && extent < 0)
+      return -1;
+    points *= uniform ? uniform : int64_t(llvm::PowerOf2Ceil(std::max<int64_t>(extent, 1)));
+  }
+  return limited ? points : -1;
+}
+
+SmallVector<int64_t> Scheduler::uniformTiles(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
+  SmallVector<int64_t> most(l.indices.size(), 0);
+  if (c.where)
+    for (auto [d, index] : llvm::enumerate(dims))
+      most[index] = findUniformTile(c.where, d);
+  return most;
+}
+
+int64_t Scheduler::epilogueBytes(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
+  int64_t bytes = storedBytes(l);
+  auto isMember = [&](Value tensor) {
+    Operation *producer = tensor.getDefiningOp();
+    return producer && llvm::is_contained(l.ops, llvm::find(ops_, producer) - ops_.begin());
+  };
+  SmallVector<Value> counted;
+  for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
+    Operation *op = ops_[ordinal];
+    if (!isa<ComputeOp>(op))
+      continue;
+    op->walk([&](ReadOp read) {
+      llvm::BitVector support = findSupport(read.getResult(), getExtents(op).getNumResults());
+      auto dependsOn = [&](ArrayRef<unsigned> list) {
+        return llvm::all_of(list, [&](unsigned d) {
+          auto own = llvm::find(l.dims[n], dims[d]);
+          return own != l.dims[n].end() && support[own - l.dims[n].begin()];
+        });
+      };
+      if (isMember(read.getTensor()) || llvm::is_contained(counted, read.getTensor()) || !dependsOn(c.m) || !dependsOn(c.n))
+        return;
+      counted.push_back(read.getTensor());
+      bytes += std::max(1u, read.getResult().getType().getIntOrFloatBitWidth() / 8);
+    });
+  }
+  return bytes;
+}
+
+int64_t Scheduler::storedBytes(const LaunchPlan &l) {
+  auto isOutside = [&](Operation *user) {
+    while (!isa<ReturnOp>(user) && !isDomainOp(user))
+      user = user->getParentOp();
+    return isa<ReturnOp>(user) || !llvm::is_contained(l.ops, llvm::find(ops_, user) - ops_.begin());
+  };
+  int64_t bytes = 0;
+  for (int64_t ordinal : l.ops) {
+    Value result = ops_[ordinal]->getResult(0);
+    if (llvm::any_of(result.getUsers(), isOutside))
+      bytes += std::max(1u, cast<RankedTensorType>(result.getType()).getElementTypeBitWidth() / 8);
+  }
+  return bytes;
+}
+
+SmallVector<unsigned> Scheduler::tiledK(const Contraction &c) {
+  return SmallVector<unsigned>(llvm::make_filter_range(c.k, [&](unsigned d) { return !llvm::is_contained(c.scaledK, d); }));
+}
+
+} // namespace kernelc::te

@@ -1,0 +1,99 @@
+// The cost model of te-plan: gives each launch its tiles, warps and unit, and checks what a schedule
+// from outside says of them. Its parts have a file each.
+#pragma once
+
+#include "ir/te/Precision.h"
+#include "passes/te/Affine.h"
+#include "passes/te/Contraction.h"
+#include "passes/te/Grouping.h"
+#include "passes/te/PlanAttr.h"
+#include "passes/te/Schedule.h"
+#include "passes/tile/Box.h"
+#include "support/Target.h"
+
+namespace kernelc::te {
+
+class Scheduler {
+public:
+  Scheduler(KernelOp kernel, const Target &target, const KernelPlan &plan, Merge merge)
+      : kernel_(kernel), ops_(getDomainOps(kernel)), target_(target), facts_{plan.sizeDiv, plan.sizeMax}, fast_(accumulatesFast(kernel)),
+        merge_(merge) {}
+
+  /// Tiles, warps, unit and what goes with them for one launch.
+  void schedule(LaunchPlan &l);
+  /// Whether the unit of a launch takes its product, whoever chose unit and tiles: a
+  /// unit that would round its operands must not get any that nobody rounded.
+  mlir::LogicalResult checkUnit(const LaunchPlan &l);
+
+private:
+  // Plan.cpp
+  /// A power-of-two tile for an index, at most `want`, no larger than the index can be.
+  int64_t clampTile(const LaunchPlan &l, int64_t index, int64_t want);
+  /// Spreads a tile over the indices of one class, fastest first.
+  void assign(LaunchPlan &l, llvm::ArrayRef<unsigned> list, llvm::ArrayRef<int64_t> dims, int64_t tile);
+  int64_t tileProduct(const LaunchPlan &l, llvm::ArrayRef<unsigned> list, llvm::ArrayRef<int64_t> dims);
+  int64_t extentProduct(const LaunchPlan &l, llvm::ArrayRef<unsigned> list, llvm::ArrayRef<int64_t> dims);
+
+  // MemoryPlan.cpp
+  /// Every point on its own: enough elements per thread for two 16-byte loads of
+  /// the widest type, threads side by side along the contiguous index.
+  void scheduleElementwise(LaunchPlan &l);
+  /// Indices off the grid are walked inside the block: in one tile when that fits
+  /// the registers, else in a loop.
+  void scheduleReduction(LaunchPlan &l);
+  /// Long sums for few blocks: those of a cluster share the longest of the indices off the grid out.
+  void shareOut(LaunchPlan &l, llvm::ArrayRef<int64_t> inner);
+
+  // ProductPlan.cpp
+  /// What a policy did to a product, or why it does not run on the matrix unit.
+  void remarkOn(ReduceOp reduce, const Contraction &c);
+  void scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contraction &c, llvm::ArrayRef<int64_t> dims);
+  /// One or two warpgroups of products and one that fills. False where the target or
+  /// the operands do not allow it; of the operands `why` then says so.
+  bool scheduleWgmma(LaunchPlan &l, const Contraction &given, llvm::ArrayRef<int64_t> dims, std::string &why);
+  /// The tiles to choose from: the target's, or where a condition on data sets a limit to one side,
+  /// what the other side may be.
+  llvm::SmallVector<ProductTile> productTiles(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims);
+  /// How many points of these indices a tile can have, where a condition on data sets a limit; else -1.
+  int64_t mostPoints(const LaunchPlan &l, llvm::ArrayRef<unsigned> list, llvm::ArrayRef<int64_t> dims);
+  /// Per launch index: the largest tile within which the condition of `c` on data is the same; 0: any.
+  static llvm::SmallVector<int64_t> uniformTiles(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims);
+  /// Bytes of one point of everything that a product's launch stores, and reads beside its factors at every point.
+  int64_t epilogueBytes(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims);
+  /// Bytes of one point of everything the launch stores.
+  int64_t storedBytes(const LaunchPlan &l);
+  /// The reduced indices that one tile may hold several points of.
+  static llvm::SmallVector<unsigned> tiledK(const Contraction &c);
+
+  // ProductFeed.cpp
+  /// The box of what `read`, of a product's factor, takes of its tensor for one tile.
+  std::optional<Box> findReadBox(const LaunchPlan &l, ReadOp read, llvm::ArrayRef<unsigned> outer, llvm::ArrayRef<unsigned> k,
+                                 llvm::ArrayRef<int64_t> dims, llvm::SmallVectorImpl<int64_t> &box, std::string &why);
+  /// Whether a factor can travel by tensor copies into slots that wgmma reads.
+  bool canFeedWgmma(const LaunchPlan &l, mlir::Value factor, llvm::ArrayRef<unsigned> outer, llvm::ArrayRef<unsigned> k,
+                    llvm::ArrayRef<int64_t> dims, std::string &why);
+  /// Whether what a factor is computed from at every point can travel so; `bytes`: of one point of it.
+  bool canFeedRegisters(const LaunchPlan &l, mlir::Value factor, llvm::ArrayRef<unsigned> outer, llvm::ArrayRef<unsigned> k,
+                        llvm::ArrayRef<int64_t> dims, int64_t &bytes, std::string &why);
+  llvm::SmallVector<int64_t> indicesOf(llvm::ArrayRef<unsigned> list, llvm::ArrayRef<int64_t> dims);
+
+  // UnitCheck.cpp
+  /// Whether dim d is the last of the unit's columns: of b, unless a's rows are too few for the unit's
+  /// or b comes from registers (see ProductToTile.cpp).
+  bool isLastColumn(const Contraction &c, bool bInRegisters, const LaunchPlan &l, llvm::ArrayRef<int64_t> dims, unsigned d);
+
+  bool hasUnit(const Contraction &c) { return operandType(c, c.a, "mma", target_).isF16() || target_.mmaBf16; }
+  /// After how many products sums leave the accumulators of a unit that takes `type`; 0: never.
+  int64_t promoteAfter(mlir::Type type) { return type && sumsInFewBits(type) && !fast_ ? target_.promoteAfter : 0; }
+  int64_t extentMax(const LaunchPlan &l, int64_t index) { return knownMax(l.extents.getResult(index), facts_); }
+
+  KernelOp kernel_;
+  llvm::SmallVector<mlir::Operation *> ops_;
+  const Target &target_;
+  SizeFacts facts_;
+  llvm::SmallVector<int64_t> uniform_; ///< uniformTiles of the product being scheduled
+  bool fast_;                          ///< sums of products may stay in accumulators of fewer bits
+  Merge merge_;
+};
+
+} // namespace kernelc::te

@@ -1,0 +1,77 @@
+// What a unit asks of the schedule of a product, whoever chose it.
+#include "passes/te/Scheduler.h"
+
+using namespace mlir;
+
+namespace kernelc::te {
+
+LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
+  for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
+    auto reduce = dyn_cast<ReduceOp>(ops_[ordinal]);
+    auto c = reduce ? findContraction(reduce) : std::nullopt;
+    if (!c)
+      continue;
+    auto wrong = [&] { return reduce.emitError() << "schedule of launch '" << l.name << "': "; };
+    for (unsigned d : c->scaledK)
+      if (int64_t index = l.dims[n][d]; l.tiles[index] != 1)
+        return wrong() << "a scale depends on '" << l.indices[index] << "', so that its tile is 1, not " << l.tiles[index];
+    SmallVector<int64_t> uniform = uniformTiles(l, *c, l.dims[n]);
+    for (auto [index, most] : llvm::enumerate(uniform))
+      if (most && l.tiles[index] > most)
+        return wrong() << "the condition picks blocks of " << most << " along '" << l.indices[index]
+                       << "', so that its tile is no more than that, not " << l.tiles[index];
+    // Blocks of a cluster fill each other's slots: they must walk the same tiles.
+    if (l.cluster > 1) {
+      auto shared = llvm::find(l.dims[n], l.clusterIndex);
+      unsigned d = shared - l.dims[n].begin();
+      std::optional<IntegerSet> set = reduce.getCondition();
+      bool differs = uniform[l.clusterIndex] || (set && shared != l.dims[n].end() &&
+                                                 llvm::any_of(set->getConstraints(), [&](AffineExpr e) { return e.isFunctionOfDim(d); }));
+      if (differs)
+        return wrong() << "the condition depends on '" << l.indices[l.clusterIndex] << "', along which the " << l.cluster
+                       << " blocks of a cluster share what they load";
+    }
+    if (l.unit == "simt")
+      continue;
+    auto refuse = [&] { return wrong() << "unit " << l.unit << " "; };
+    if (!c->unitType || !hasUnit(*c))
+      return refuse() << "does not take a product of " << narrowestType(c->a) << " and " << narrowestType(c->b) << " on " << target_.name;
+    if (l.unit == "wgmma" && !(target_.wgmma && findWarpgroupForm(*c)))
+      return refuse()
+             << "takes two operands of f16, of bf16, of f8 or of i8 as they are stored, or of f32 that are rounded to tf32, or one of f16 "
+                "or bf16 that is computed, on sm_90a";
+    std::optional<WarpgroupForm> form = findWarpgroupForm(*c);
+    for (auto [d, index] : llvm::enumerate(l.dims[n]))
+      if (int64_t t = l.tiles[index]; (t & (t - 1)) && !isLastColumn(*c, form && form->bInRegisters, l, l.dims[n], unsigned(d)))
+        return refuse() << "takes tiles that are no powers of two for its last index of columns only, not " << t << " for '"
+                        << l.indices[index] << "'";
+    int64_t m = tileProduct(l, c->m, l.dims[n]), columns = tileProduct(l, c->n, l.dims[n]), k = tileProduct(l, c->k, l.dims[n]);
+    Type type = operandType(*c, c->a, l.unit, target_);
+    if (l.unit == "wgmma") {
+      // What ptxas asks for beside accumulators (C7602).
+      constexpr int64_t kBeside = 26;
+      int64_t threads = (l.warps * l.pingpong + l.producerWarps) * 32, sets = l.promote || !c->partScales.empty() ? 2 : 1;
+      int64_t accumulators = sets * m * columns / (l.warps * 32);
+      int64_t share = std::min<int64_t>(255, target_.registersPerSm / std::max<int64_t>(1, l.minBlocks) / threads / 8 * 8);
+      if (accumulators + kBeside > share)
+        return refuse() << "needs " << accumulators << " registers a thread for accumulators and " << kBeside << " beside them; "
+                        << l.minBlocks << (l.minBlocks == 1 ? " block of " : " blocks of ") << threads << " threads leave each " << share;
+    }
+    int64_t leastK = 32 / unitBytes(type);
+    if (l.unit == "mma" && (m < 16 || columns < 16 || k < leastK))
+      return refuse() << "needs tiles of at least 16 x 16 x " << leastK << ", not " << m << " x " << columns << " x " << k;
+    if (int64_t most = promoteAfter(type); most && (!l.promote || l.promote > most))
+      return refuse() << "sums products of f8 in fewer bits than f32 has: they leave its accumulators after at most " << most
+                      << " (promote), unless accumulate = fast";
+    if (l.promote && k > l.promote)
+      return refuse() << "sums tiles of " << k << " products, more than its accumulators may hold (promote " << l.promote << ")";
+  }
+  return success();
+}
+
+bool Scheduler::isLastColumn(const Contraction &c, bool bInRegisters, const LaunchPlan &l, ArrayRef<int64_t> dims, unsigned d) {
+  bool swapped = bInRegisters || tileProduct(l, c.m, dims) < 64;
+  return d == (swapped ? c.m : c.n).back();
+}
+
+} // namespace kernelc::te
