@@ -71,6 +71,8 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
   l.minBlocks = fit >= 2 ? blocks : 1;
   l.fillLate = mma;
   l.promote = mma ? promoteAfter(type) : 0;
+  if (mma && target_.tma && !target_.wgmma)
+    emitRemark(reduce.getLoc()) << "this product runs on mma.sync, the one matrix unit of " << target_.name << " that kernelc uses";
   l.raster = 8;
 }
 
