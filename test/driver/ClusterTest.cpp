@@ -46,6 +46,12 @@ TEST(ClusterReduce, StatementsThatReadTheResult) {
             "");
 }
 
+// Operands that lie along another index are turned in the loop, whose rounds differ from block to block.
+TEST(ClusterReduce, OperandsInAnotherOrder) {
+  EXPECT_EQ(runShared("def k(x: f32[M, N], w: f32[N, M]) -> (y: f32[N]) { y[j] = sum[i](x[i, j] * w[j, i]) }", {{"M", 201}, {"N", 97}}, 4),
+            "");
+}
+
 // Results that lie along another index than what they are computed from are turned on their way out.
 TEST(ClusterReduce, ResultsInAnotherOrder) {
   EXPECT_EQ(runShared("def k(x: f32[M, N, L]) -> (y: f32[L, N]) { y[l, j] = sum[i](x[i, j, l]) }", {{"M", 50}, {"N", 20}, {"L", 33}}, 4,
