@@ -16,7 +16,7 @@ enum class Verdict {
   Detected,  ///< a finding, a wrong value, or no end
   /// Survives, and may at these sizes: a synchronisation that the emulator follows
   /// orders no two accesses that nothing else orders; a condition is always true, or
-  /// guards waits only.
+  /// guards waits only, or asynchronous copies that neither race nor are read.
   Redundant,
   Missed, ///< survives though a condition that was false is made true
 };
@@ -27,6 +27,7 @@ struct Mutant {
   std::string removed; ///< what stood there
   bool mask = false;   ///< a condition made true, else a call removed
   bool onlyWaits = false; ///< a mask around nothing but waits and fences
+  bool onlyCopies = false; ///< a mask around nothing but asynchronous copies into shared memory
   Verdict verdict = Verdict::Missed;
   std::string why; ///< the finding's kind, "a wrong value", or why it is redundant
   /// "line 12 (f.kc:3): detected (data race): removed __syncthreads();"
@@ -49,7 +50,8 @@ struct MutationScore {
   /// With two survivors and more: taking away all of them at once is detected, so
   /// that they stand in for each other.
   bool survivorsNeedEachOther = false;
-  double percent() const { return total ? 100.0 * detected / total : 100.0; }
+  /// The share of mutants that are detected or shown to be redundant.
+  double percent() const { return total ? 100.0 * (detected + redundant) / total : 100.0; }
   std::string toString() const;
 };
 

@@ -15,7 +15,7 @@ namespace kernelc::tools {
 
 namespace {
 
-/// The share of detected mutants that a kernel without surplus should reach.
+/// The share of mutants, detected or redundant, that checks without gaps reach.
 constexpr double kGoodPercent = 98;
 
 /// Takes each synchronisation and mask away in turn. kFailed if one is missed.
@@ -33,8 +33,8 @@ int mutate(Call &call, const std::string &arch) {
   if (!score.ok())
     return reportFailure(score.status());
   std::cout << signature.name << " on " << arch << ": "
-            << absl::StrFormat("%d of %d mutants detected (%.1f %%), %d by a finding; %d redundant, %d missed\n", score->detected,
-                               score->total, score->percent(), score->byFinding, score->redundant, score->missed);
+            << absl::StrFormat("%d of %d mutants detected, %d of them by a finding; %d redundant, %d missed: %.1f %%\n", score->detected,
+                               score->total, score->byFinding, score->redundant, score->missed, score->percent());
   if (score->survivors.size() > 1)
     std::cout << "taking all survivors away at once "
               << (score->survivorsNeedEachOther ? "is detected: some stand in for others\n" : "changes nothing either\n");

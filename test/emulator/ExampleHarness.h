@@ -203,11 +203,18 @@ struct ExampleArguments {
   std::string sizes; ///< "M=3 N=17 "
 };
 
-/// Up to `count` sets of sizes that satisfy the guard and every require; of `only`, if it is
-/// not empty, the one that it names. `large`: several tiles, some longer than any ring.
+/// Which sizes and values.
+struct Picks {
+  std::map<std::string, int64_t> only = {}; ///< if not empty: these sizes
+  bool specials = false;                    ///< values as fill() has them
+  bool large = false;                       ///< several tiles, some sums longer than a ring
+  double maxWork = 4e6;                     ///< of the product of all sizes
+};
+
+/// Up to `count` sets of sizes that satisfy the guard and every require.
 inline std::vector<std::unique_ptr<ExampleArguments>> pickArguments(const CompiledExample &e, unsigned seed, int count,
-                                                                    const std::map<std::string, int64_t> &only = {},
-                                                                    bool specials = false, bool large = false) {
+                                                                    const Picks &picks = {}) {
+  const auto &[only, specials, large, maxWork] = picks;
   std::vector<std::unique_ptr<ExampleArguments>> picked;
   std::mt19937 random(seed);
   const int64_t extents[] = {1, 2, 3, 5, 7, 8, 16, 17, 24, 31, 32, 33, 40, 64, 65, 72, 136, 200};
@@ -228,7 +235,7 @@ inline std::vector<std::unique_ptr<ExampleArguments>> pickArguments(const Compil
       work *= double(sizes.back());
       a->sizes += r.name + "=" + std::to_string(sizes.back()) + " ";
     }
-    if (work > (large ? 1e6 : sizes.size() > 4 ? 5e4 : 4e6) || (large && attempt < 4000 && work < (sizes.size() > 2 ? 3e5 : sizes.size() > 1 ? 5e3 : 300)))
+    if (work > (large ? 1e6 : std::min(sizes.size() > 4 ? 5e4 : 4e6, maxWork)) || (large && attempt < 4000 && work < (sizes.size() > 2 ? 3e5 : sizes.size() > 1 ? 5e3 : 300)))
       continue;
     SizeEnv env{sizes, 3, {}};
     bool legal = e.variant().guard.empty() || e.variant().guard.evaluate(env);
@@ -260,7 +267,7 @@ inline Difference findDifference(const CompiledExample &e, unsigned seed, int co
   auto runner = KernelRunner::create(e.kernel, e.variant());
   if (!runner.ok())
     return {"status", "", runner.status().ToString()};
-  auto runs = pickArguments(e, seed, count, only, specials);
+  auto runs = pickArguments(e, seed, count, {only, specials});
   if (runs.empty())
     return {"no sizes", "", "no sizes satisfy the guard " + e.variant().guardText};
   for (auto &run : runs) {

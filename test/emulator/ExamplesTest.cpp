@@ -102,12 +102,14 @@ TEST_P(ExampleMutants, AreDetected) {
     GTEST_SKIP() << e.skip;
   ASSERT_EQ(e.error, "");
   auto picked = pickArguments(e, 7, 3);
-  for (auto &p : pickArguments(e, 8, 3, {}, false, true))
+  for (auto &p : pickArguments(e, 8, 3, {.large = true}))
     picked.push_back(std::move(p));
   std::vector<RunArguments> runs;
   for (auto &p : picked)
     runs.push_back(p->args);
-  auto score = measureMutants(e.kernel, e.variant(), runs);
+  EmulatorOptions options;
+  options.smCount = 1; // a persistent block then walks several tiles even of small problems
+  auto score = measureMutants(e.kernel, e.variant(), runs, options);
   ASSERT_TRUE(score.ok()) << score.status();
   std::printf("| %s | %s | %d | %d | %d | %d |\n", GetParam().kernel.c_str(), GetParam().target.c_str(), score->total, score->detected,
               score->redundant, score->missed);

@@ -67,7 +67,7 @@ TEST(Mutate, SurplusBarriersSurvive) {
   EXPECT_EQ(score.redundant, 2);
   EXPECT_EQ(score.missed, 0);
   EXPECT_TRUE(score.survivorsNeedEachOther); // but not both
-  EXPECT_THAT(score.toString(), ::testing::HasSubstr("3 of 5 mutants detected"));
+  EXPECT_THAT(score.toString(), ::testing::HasSubstr("3 of 5 mutants detected, "));
 }
 
 TEST(Mutate, TakesEveryKindOfSynchronisationAway) {
@@ -115,6 +115,18 @@ TEST(Mutate, SaysWhyAMaskSurvives) {
   EXPECT_EQ(score.survivors[3].removed, "__threadfence();");
   EXPECT_EQ(score.missed, 1);
   EXPECT_FALSE(score.survivorsNeedEachOther);
+}
+
+TEST(Mutate, KnowsWhatGuardsCopiesOnly) {
+  auto onlyCopies = [](const std::string &block) {
+    Mutants found = mutantsOf("extern \"C\" __global__ void k() {\n  if (next < tiles) {\n" + block + "  }\n}\n");
+    return found.all[0].onlyCopies;
+  };
+  const std::string copy = "    const int at = next * 32;\n    for (int i = 0; i < 4; ++i) {\n      kc_cp_async_zfill_16(&s[at + i], &x[at], at < N ? 16 : 0);\n    }\n";
+  EXPECT_TRUE(onlyCopies(copy + "    kc_cp_async_commit();\n"));
+  EXPECT_FALSE(onlyCopies(copy + "    y[at] = 1;\n"));
+  EXPECT_FALSE(onlyCopies(copy + "    kc_mbarrier_arrive(&full[0]);\n"));
+  EXPECT_FALSE(onlyCopies("    const int at = 0;\n"));
 }
 
 } // namespace
