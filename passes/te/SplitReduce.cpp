@@ -70,10 +70,9 @@ private:
     int64_t blocks = std::max<int64_t>(1, points / perBlock), wanted = 8 * int64_t(target_.smCount);
     if (blocks * 2 > wanted || !isWorthSharing(points, length))
       return 0;
-    // Enough for three blocks on two multiprocessors: te-plan gives each sum to a cluster, and
-    // there is nothing to merge in a second launch.
-    bool isFilled = merge_ == Merge::Cluster || blocks * target_.cluster * 2 >= 3 * int64_t(target_.smCount);
-    if (target_.cluster > 1 && merge_ != Merge::Launch && isFilled && standsAlone(op))
+    // The blocks of a cluster could merge, without a second launch: where a schedule says so, or where no chunk divides
+    // the sum (te-plan). A second launch that overlaps with the first is faster (docs/performance.md).
+    if (target_.cluster > 1 && merge_ == Merge::Cluster && standsAlone(op))
       return 0;
     int64_t chunk = std::max<int64_t>(64, llvm::bit_floor(uint64_t(std::max<int64_t>(1, length * blocks / wanted))));
     while (chunk > 1 && divisor % chunk)
