@@ -227,6 +227,11 @@ void Machine::tmaStore(int rank, const void *map, const void *src, const int *co
   op.reduceAdd = reduceAdd;
   op.issuer = party(t, what, at);
   checkRowStart(op, what, at);
+  // An illegal instruction on the device, for stores and reductions of two dims and more (seen on an H200; loads may, and
+  // the PTX manual makes no difference).
+  for (int d = 0; d < rank && rank > 1; d++)
+    if (coords[d] < 0)
+      fail(FindingKind::OutOfBounds, absl::StrCat(what, " of a box that starts at ", coords[d], " along dim ", d), what, at);
   op.block = t.block;
   op.offset = size_t(static_cast<const unsigned char *>(src) - t.block->shared);
   size_t bytes = boxBytes(op.map);

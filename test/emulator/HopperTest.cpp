@@ -439,6 +439,15 @@ extern "C" __global__ void __launch_bounds__(32) kc_granule(const __grid_constan
   auto [shifted, same] = run("kc_tma_store_2d(&a, smem, 4, 0);", 64);
   EXPECT_FALSE(shifted.ok());
   EXPECT_EQ(same[4], 7);
+  // Nor do they start before the tensor; they may end behind it.
+  for (const char *call : {"kc_tma_store_2d(&a, smem, -8, 0);", "kc_tma_store_2d(&a, smem, 0, -1);", "kc_tma_reduce_add_2d(&a, smem, 0, -1);"}) {
+    auto [before, unchanged] = run(call, 64);
+    EXPECT_NE(before.toString().find("of a box that starts at -"), std::string::npos) << call << before.toString();
+    EXPECT_EQ(unchanged[0], 7);
+  }
+  auto [behind, last] = run("kc_tma_store_2d(&a, smem, 0, 7);", 64);
+  EXPECT_TRUE(behind.ok()) << behind.toString();
+  EXPECT_EQ(last[7 * 72], 9);
 }
 
 TEST(EmulatorHopper, TensorMapRules) {

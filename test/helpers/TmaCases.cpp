@@ -69,8 +69,8 @@ struct Window {
 };
 
 /// Rank and swizzle choose extents and boxes; along the innermost dim
-/// the boxes are inside, over the end, before the beginning and outside.
-Window makeWindow(int rank, int swizzle, bool disjoint, ElementType type) {
+/// the boxes are inside, over the end, before the beginning (where they are read) and outside.
+Window makeWindow(int rank, int swizzle, bool disjoint, ElementType type, bool written = false) {
   Window w;
   w.type = type;
   w.element = elementBits(w.type) / 8;
@@ -94,7 +94,7 @@ Window makeWindow(int rank, int swizzle, bool disjoint, ElementType type) {
     std::vector<int> origin;
     for (int d = 0; d < rank; d++) {
       int64_t box = w.box[size_t(d)], extent = w.dims[size_t(d)];
-      int places[] = {0, int(extent - box + 1), -int(box / 2), int(extent)};
+      int places[] = {0, int(extent - box + 1), written ? int(box / 2) : -int(box / 2), int(extent)};
       for (int &place : places)
         if (d == 0)
           place = int(roundUp(place, granule));
@@ -273,7 +273,7 @@ void addSum(std::vector<HelperCaseMaker> &cases, int rank, ElementType type) {
                          "kc_tma_wait", "kc_fence_proxy_async", "kc_shared"},
                         nullptr};
   maker.make = [=] {
-    Window w = makeWindow(rank, 32, false, type);
+    Window w = makeWindow(rank, 32, false, type, true);
     const size_t box = size_t(w.boxBytes()), bytes = size_t(w.element);
     auto encode = [&](float v) {
       uint32_t bits = 0;
