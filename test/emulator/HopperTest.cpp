@@ -194,13 +194,22 @@ TEST(EmulatorHopper, EveryMutantOfTheGemmIsFound) {
     size_t at = text.find(mutant.line);
     ASSERT_NE(at, std::string::npos) << mutant.line;
     text.replace(at, std::string(mutant.line).size(), mutant.with);
-    Report r = g.launcher(text).run();
+    Report r = g.launcher("#line 1 \"gemm.kc\"" + text).run(); // the text begins with a new line
     EXPECT_FALSE(r.ok()) << "not found: " << mutant.line << " -> " << mutant.with;
     bool expected = false;
     for (const Finding &f : r.findings)
       for (K kind : mutant.kinds)
         expected |= f.kind == kind;
     EXPECT_TRUE(r.ok() || expected) << mutant.line << " -> " << mutant.with << "\n" << r.toString();
+    for (const Finding &f : r.findings) {
+      EXPECT_EQ(f.kernel, "kc_gemm");
+      EXPECT_THAT(f.message, ::testing::HasSubstr("gemm.kc:")) << mutant.line;
+      if (f.kind == K::DataRace) {
+        EXPECT_GE(f.first.block, 0);
+        EXPECT_GE(f.second.block, 0);
+        EXPECT_GT(f.first.where.sourceLine * f.second.where.sourceLine, 0) << f.message;
+      }
+    }
   }
 }
 

@@ -49,7 +49,7 @@ int main(void) {
     kc_compile_options options = {sizeof options};
     options.precision = "contract=f31";
     CHECK(kc_compile(session, kText, strlen(kText), &options, &program) == KC_INVALID_ARGUMENT);
-    CHECK(strstr(kc_last_error(), "contract takes tf32, bf16, f16 or bf16x3") != NULL);
+    CHECK(strstr(kc_last_error(), "contract takes tf32, bf16, f16, f8e4m3, f8e5m2 or bf16x3") != NULL);
     options.precision = "contract=tf32";
     CHECK(kc_compile(session, kText, strlen(kText), &options, &program) == KC_OK);
     kc_program_destroy(program);
