@@ -213,6 +213,18 @@ TEST(EmulatorHopper, EveryMutantOfTheGemmIsFound) {
   }
 }
 
+TEST(EmulatorHopper, BlocksOfAMultiprocessorShareItsRegisters) {
+  std::vector<int> y(256);
+  auto text = [](const std::string &bounds) {
+    return "extern \"C\" __global__ void __launch_bounds__(" + bounds +
+           ") kc_shares(int* y) {\n  if (threadIdx.x < 128) { kc_setmaxnreg_dec<56>(); } else { kc_setmaxnreg_inc<200>(); }\n  y[threadIdx.x] = 1;\n}\n";
+  };
+  Launcher two(text("256, 2"));
+  two.out("y", y).block(256).runClean(); // 128 at entry
+  Launcher one(text("256"));
+  one.out("y", y).block(256).runFinding(K::InvalidOperation, {"setmaxnreg.inc to 200 from 256 registers"});
+}
+
 TEST(EmulatorHopper, MbarrierUsesAreNamed) {
   std::vector<int> y(64);
   auto text = [](const std::string &body) {
