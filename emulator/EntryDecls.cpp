@@ -70,6 +70,9 @@ std::vector<EntryDecl> findEntries(absl::string_view original) {
           size_t end = text.find_first_of(",)", i);
           (void)absl::SimpleAtoi(absl::StripAsciiWhitespace(text.substr(i + 1, end - i - 1)),
                                  &decl.maxThreads);
+          size_t close = text.find(')', i);
+          if (text[end] == ',' && close != std::string::npos)
+            (void)absl::SimpleAtoi(absl::StripAsciiWhitespace(text.substr(end + 1, close - end - 1)), &decl.minBlocks);
         }
         int depth = 0;
         for (; i < text.size(); i++) {

@@ -6,7 +6,7 @@
 
 namespace kce {
 
-inline constexpr unsigned kHostApiVersion = 2;
+inline constexpr unsigned kHostApiVersion = 3;
 
 struct Dim3 {
   unsigned x, y, z;
@@ -152,6 +152,7 @@ struct Entry {
   unsigned count;
   const unsigned *sizes; ///< bytes of each parameter
   unsigned maxThreads;   ///< from __launch_bounds__, 0 if absent
+  unsigned minBlocks;    ///< its second number, which shares out registers; 1 if absent
 };
 
 /// What the shared object exports under the name `kce_module`.

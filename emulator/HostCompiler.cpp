@@ -77,7 +77,7 @@ std::string unitOf(const std::vector<std::vector<EntryDecl>> &texts) {
     absl::StrAppend(&tables, "static constexpr Entry entries", i, "[] = {\n");
     for (const EntryDecl &e : texts[i])
       absl::StrAppend(&tables, "  Thunk<&", scope, "::", e.name, suffix, ">::entry(\"", e.name,
-                      "\", ", e.maxThreads, "),\n");
+                      "\", ", e.maxThreads, ", ", e.minBlocks, "),\n");
     absl::StrAppend(&tables, "};\n");
     absl::StrAppend(&modules, "  {kce::kHostApiVersion, &kce::state, &kce::apiTable, kce::entries",
                     i, ", ", texts[i].size(), "},\n");

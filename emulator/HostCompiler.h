@@ -20,7 +20,7 @@ namespace kernelc::emulator {
 /// A `__global__` function found in a text.
 struct EntryDecl {
   std::string name;
-  unsigned maxThreads = 0;
+  unsigned maxThreads = 0, minBlocks = 1;
 };
 std::vector<EntryDecl> findEntries(absl::string_view text);
 

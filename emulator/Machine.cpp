@@ -119,7 +119,7 @@ void Machine::admitDomain() {
       t->index = {i % spec_.block[0], i / spec_.block[0] % spec_.block[1],
                   i / spec_.block[0] / spec_.block[1]};
       t->clocks = none;
-      t->registers = std::min<int>(65536 / int(roundUp(blockThreads_, 32)) / 8 * 8, 256);
+      t->registers = std::min<int>(65536 / int(std::max(1u, entry_.minBlocks)) / int(roundUp(blockThreads_, 32)) / 8 * 8, 256);
       t->stack = stacks_.take();
       t->context = make_fcontext(t->stack + StackPool::kBytes, StackPool::kBytes, enterFiber);
       ready_.push_back(t.get());

@@ -52,18 +52,52 @@ bool holdsOnlyWaits(const std::vector<std::string> &lines, size_t open) {
   return false;
 }
 
-/// Whether the block that line `open` opens only brings data into shared memory, with zeros where its
-/// own masks say so: done once too often it disturbs nobody, or is a race, which is a finding.
+/// The array or variable that an assignment such as `*(uint4 *)(&a[i]) = ..` or `a[i] = ..` writes;
+/// empty for what is no assignment, or declares its target.
+absl::string_view assignedName(absl::string_view line) {
+  size_t equals = line.find(" = ");
+  if (equals == absl::string_view::npos)
+    return {};
+  absl::string_view left = line.substr(0, equals);
+  if (size_t address = left.find("(&"); absl::StartsWith(left, "*(") && address != absl::string_view::npos)
+    left.remove_prefix(address + 2);
+  absl::string_view name = left.substr(0, left.find('['));
+  return absl::StrContains(name, ' ') ? absl::string_view() : name;
+}
+
+/// Whether the block that line `open` opens only brings data into shared memory, asynchronously or through
+/// registers of its own, and does nothing else: done once too often it is not read, or a race, which is a finding.
 bool holdsOnlyCopies(const std::vector<std::string> &lines, size_t open) {
-  static const char *const kHarmlessStarts[] = {"#", "const ", "for (", "kc_cp_async_", "}"};
+  static const char *const kHarmlessStarts[] = {"#", "const ", "for (", "if (", "kc_cp_async_", "}"};
   const std::string close(lines[open].find_first_not_of(' '), ' ');
+  auto isShared = [&](absl::string_view name) {
+    std::string declared = absl::StrCat(" *const ", name, " = (");
+    return std::any_of(lines.begin(), lines.begin() + int64_t(open), [&](const std::string &l) {
+      return absl::StrContains(l, declared) && absl::StrContains(l, "(kc_shared()");
+    });
+  };
+  auto isOwn = [&](absl::string_view name, size_t end) {
+    return std::any_of(lines.begin() + int64_t(open) + 1, lines.begin() + int64_t(end), [&](const std::string &l) {
+      return absl::EndsWith(l, ";") && (absl::StrContains(l, absl::StrCat(" ", name, "[")) || absl::StrContains(l, absl::StrCat(" ", name, ";"))) &&
+             !absl::StrContains(l, "=") && !absl::StrContains(l, "kc_");
+    });
+  };
   bool any = false;
   for (size_t i = open + 1; i < lines.size(); i++) {
     if (lines[i] == close + "}")
       return any;
     absl::string_view line = absl::StripAsciiWhitespace(lines[i]);
-    if (line == "} else {" || (!line.empty() && std::none_of(std::begin(kHarmlessStarts), std::end(kHarmlessStarts),
-                                                            [&](const char *start) { return absl::StartsWith(line, start); })))
+    if (absl::string_view name = assignedName(line); !name.empty()) {
+      bool shared = isShared(name);
+      if (!shared && !isOwn(name, i))
+        return false;
+      any |= shared;
+      continue;
+    }
+    bool declares = absl::EndsWith(line, ";") && !absl::StrContains(line, "kc_") && absl::StrContains(line, " ") &&
+                    (!absl::StrContains(line, "(") || absl::StartsWith(line, "alignas("));
+    if (!line.empty() && !declares &&
+        std::none_of(std::begin(kHarmlessStarts), std::end(kHarmlessStarts), [&](const char *start) { return absl::StartsWith(line, start); }))
       return false;
     any |= absl::StartsWith(line, "kc_cp_async_") && absl::StrContains(line, "(&");
   }

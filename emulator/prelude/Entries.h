@@ -10,8 +10,8 @@ template <class... A, void (*F)(A...)> struct Thunk<F> {
   KCE_PLAIN static void call(void **args) {
     expand(args, typename __make_integer_seq<FromSequence, int, sizeof...(A)>::type{});
   }
-  static constexpr Entry entry(const char *name, unsigned maxThreads) {
-    return {name, &call, sizeof...(A), sizes, maxThreads};
+  static constexpr Entry entry(const char *name, unsigned maxThreads, unsigned minBlocks) {
+    return {name, &call, sizeof...(A), sizes, maxThreads, minBlocks};
   }
 };
 } // namespace kce

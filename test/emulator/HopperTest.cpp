@@ -194,14 +194,35 @@ TEST(EmulatorHopper, EveryMutantOfTheGemmIsFound) {
     size_t at = text.find(mutant.line);
     ASSERT_NE(at, std::string::npos) << mutant.line;
     text.replace(at, std::string(mutant.line).size(), mutant.with);
-    Report r = g.launcher(text).run();
+    Report r = g.launcher("#line 1 \"gemm.kc\"" + text).run(); // the text begins with a new line
     EXPECT_FALSE(r.ok()) << "not found: " << mutant.line << " -> " << mutant.with;
     bool expected = false;
     for (const Finding &f : r.findings)
       for (K kind : mutant.kinds)
         expected |= f.kind == kind;
     EXPECT_TRUE(r.ok() || expected) << mutant.line << " -> " << mutant.with << "\n" << r.toString();
+    for (const Finding &f : r.findings) {
+      EXPECT_EQ(f.kernel, "kc_gemm");
+      EXPECT_THAT(f.message, ::testing::HasSubstr("gemm.kc:")) << mutant.line;
+      if (f.kind == K::DataRace) {
+        EXPECT_GE(f.first.block, 0);
+        EXPECT_GE(f.second.block, 0);
+        EXPECT_GT(f.first.where.sourceLine * f.second.where.sourceLine, 0) << f.message;
+      }
+    }
   }
+}
+
+TEST(EmulatorHopper, BlocksOfAMultiprocessorShareItsRegisters) {
+  std::vector<int> y(256);
+  auto text = [](const std::string &bounds) {
+    return "extern \"C\" __global__ void __launch_bounds__(" + bounds +
+           ") kc_shares(int* y) {\n  if (threadIdx.x < 128) { kc_setmaxnreg_dec<56>(); } else { kc_setmaxnreg_inc<200>(); }\n  y[threadIdx.x] = 1;\n}\n";
+  };
+  Launcher two(text("256, 2"));
+  two.out("y", y).block(256).runClean(); // 128 at entry
+  Launcher one(text("256"));
+  one.out("y", y).block(256).runFinding(K::InvalidOperation, {"setmaxnreg.inc to 200 from 256 registers"});
 }
 
 TEST(EmulatorHopper, MbarrierUsesAreNamed) {

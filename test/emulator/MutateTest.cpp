@@ -119,12 +119,16 @@ TEST(Mutate, SaysWhyAMaskSurvives) {
 
 TEST(Mutate, KnowsWhatGuardsCopiesOnly) {
   auto onlyCopies = [](const std::string &block) {
-    Mutants found = mutantsOf("extern \"C\" __global__ void k() {\n  if (next < tiles) {\n" + block + "  }\n}\n");
+    Mutants found = mutantsOf("extern \"C\" __global__ void k() {\n  short *const s = (short *)(kc_shared());\n  if (next < tiles) {\n" + block + "  }\n}\n");
     return found.all[0].onlyCopies;
   };
   const std::string copy = "    const int at = next * 32;\n    for (int i = 0; i < 4; ++i) {\n      kc_cp_async_zfill_16(&s[at + i], &x[at], at < N ? 16 : 0);\n    }\n";
   EXPECT_TRUE(onlyCopies(copy + "    kc_cp_async_commit();\n"));
   EXPECT_FALSE(onlyCopies(copy + "    y[at] = 1;\n"));
+  const std::string staged = "    alignas(16) unsigned char r[4];\n    if (next < N) {\n      *(unsigned *)(&r[0]) = *(const unsigned *)(&x[next]);\n    } else {\n      r[0] = 0x0;\n    }\n";
+  EXPECT_TRUE(onlyCopies(staged + "    s[next] = r[0];\n"));
+  EXPECT_FALSE(onlyCopies(staged + "    sum = sum + r[0];\n"));
+  EXPECT_FALSE(onlyCopies(staged)) << "brings nothing into shared memory";
   EXPECT_FALSE(onlyCopies(copy + "    kc_mbarrier_arrive(&full[0]);\n"));
   EXPECT_FALSE(onlyCopies("    const int at = 0;\n"));
 }

@@ -29,7 +29,7 @@ public:
       program_.clauses.push_back(
           absl::StrCat("require ", std::string(1, char('A' + x_.below(3))), " % ", x_.pick<std::string>({"2", "4", "8"}), " == 0"));
     if (main_ == Class::F32 && x_.chance(4))
-      program_.clauses.push_back("precision(contract = " + x_.pick<std::string>({"tf32", "tf32", "bf16", "bf16x3", "f16"}) + ")");
+      program_.clauses.push_back("precision(contract = " + x_.pick<std::string>({"tf32", "tf32x3", "bf16", "bf16x3", "f16"}) + ")");
     return std::move(program_);
   }
 
