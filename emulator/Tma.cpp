@@ -78,11 +78,9 @@ void roundToTf32(std::vector<unsigned char> &line) {
   }
 }
 
-/// What a store writes of `bytes` in range from byte `before` of a row on: whole 16-byte
-/// granules, also where the window ends inside one (seen on an H200).
-size_t storedBytes(const Transfer &op, size_t before, size_t bytes) {
-  return op.reduceAdd ? bytes : (before + bytes + 15) / 16 * 16 - before;
-}
+/// What a store or a reduction writes of `bytes` in range from byte `before` of a row on: whole
+/// 16-byte granules, also where the window ends inside one (seen on an H200).
+size_t storedBytes(size_t before, size_t bytes) { return (before + bytes + 15) / 16 * 16 - before; }
 
 template <class T> void addValues(unsigned char *into, const unsigned char *from, size_t bytes) {
   for (size_t i = 0; i + sizeof(T) <= bytes; i += sizeof(T)) {
@@ -137,7 +135,7 @@ void Machine::checkTransfer(const Transfer &op, const Actor &global, const Actor
   size_t width = size_t(elementsOf(op.map, 0)) * op.map.strides[0];
   forEachRow(op, [&](size_t row, unsigned char *address, size_t before, size_t bytes) {
     if (bytes)
-      access(global, address, global.flags & Stamp::Write ? storedBytes(op, before, bytes) : bytes,
+      access(global, address, global.flags & Stamp::Write ? storedBytes(before, bytes) : bytes,
              false);
     for (size_t i = 0; i < width; i += 16)
       access(shared, op.block->shared + swizzled(op.offset + row + i, op.map.swizzleBytes), 16,
@@ -265,9 +263,9 @@ void Machine::completeStore(const Transfer &op) {
       std::memcpy(line.data() + i,
                   op.block->shared + swizzled(op.offset + row + i, op.map.swizzleBytes), 16);
     if (bytes && op.reduceAdd)
-      addInto(ElementType(op.map.type), address, line.data() + before, bytes);
+      addInto(ElementType(op.map.type), address, line.data() + before, storedBytes(before, bytes));
     else if (bytes)
-      std::memcpy(address, line.data() + before, storedBytes(op, before, bytes));
+      std::memcpy(address, line.data() + before, storedBytes(before, bytes));
   });
 }
 

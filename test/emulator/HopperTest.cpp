@@ -457,6 +457,11 @@ extern "C" __global__ void __launch_bounds__(32) kc_granule(const __grid_constan
   EXPECT_EQ(y[61], 9) << "behind the window, in its last granule";
   EXPECT_EQ(y[63], 9);
   EXPECT_EQ(y[64], 7);
+  auto [added, sums] = run("kc_tma_reduce_add_2d(&a, smem, 0, 0);", 61);
+  EXPECT_TRUE(added.ok()) << added.toString();
+  EXPECT_EQ(sums[60], 16);
+  EXPECT_EQ(sums[61], 16) << "reductions too";
+  EXPECT_EQ(sums[64], 7);
   auto [shifted, same] = run("kc_tma_store_2d(&a, smem, 4, 0);", 64);
   EXPECT_FALSE(shifted.ok());
   EXPECT_EQ(same[4], 7);

@@ -79,7 +79,7 @@ Window makeWindow(int rank, int swizzle, bool disjoint, ElementType type, bool w
   // Boxes start at multiples of 16 bytes of a row; a window that ends inside such a granule is
   // read to its end, but written to the granule's.
   const int64_t granule = std::max(1, 16 / w.element);
-  w.dims.push_back(2 * inner + (disjoint ? granule : 5));
+  w.dims.push_back(2 * inner + (disjoint || written ? granule : 5));
   w.strides.push_back(w.element);
   w.box.push_back(inner);
   const int64_t extents[] = {0, 11, 5, 4, 3}, boxes[] = {0, 8, 3, 2, 2};
