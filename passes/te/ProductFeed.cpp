@@ -46,6 +46,17 @@ std::optional<Box> Scheduler::findReadBox(const LaunchPlan &l, ReadOp read, Arra
   return findBox(access, facts_, why);
 }
 
+bool Scheduler::rowsStraddleLines(Value factor) {
+  constexpr int64_t kLineBytes = 128;
+  ReadOp read = findOperandRead(factor);
+  int64_t bytes = std::max(1u, read.getResult().getType().getIntOrFloatBitWidth() / 8);
+  AffineMap shape = getTensorShape(read.getTensor()), strides = getParamStrides(kernel_, findParam(read.getTensor()));
+  auto straddles = [&](AffineExpr pitch) { return knownDivisor(pitch, facts_) * bytes % kLineBytes != 0; };
+  if (!strides)
+    return shape.getNumResults() > 1 && straddles(shape.getResults().back());
+  return llvm::any_of(strides.getResults(), [&](AffineExpr s) { return s != getAffineConstantExpr(1, s.getContext()) && straddles(s); });
+}
+
 bool Scheduler::canFeedWgmma(const LaunchPlan &l, Value factor, ArrayRef<unsigned> outer, ArrayRef<unsigned> k, ArrayRef<int64_t> dims,
                              std::string &why) {
   ReadOp read = findOperandRead(factor);

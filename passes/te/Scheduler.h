@@ -54,6 +54,8 @@ private:
   /// The tiles to choose from: the target's, or where a condition on data sets a limit to one side,
   /// what the other side may be.
   llvm::SmallVector<ProductTile> productTiles(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims);
+  /// Whether rows of the tensor that a factor reads are no multiples of a line of L2 apart, for all that is known.
+  bool rowsStraddleLines(mlir::Value factor);
   /// How many points of these indices a tile can have, where a condition on data sets a limit; else -1.
   int64_t mostPoints(const LaunchPlan &l, llvm::ArrayRef<unsigned> list, llvm::ArrayRef<int64_t> dims);
   /// Per launch index: the largest tile within which the condition of `c` on data is the same; 0: any.

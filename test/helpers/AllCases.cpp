@@ -5,6 +5,7 @@ namespace kernelc::helpers {
 std::vector<HelperCaseMaker> allHelperCases() {
   std::vector<HelperCaseMaker> cases;
   addScalarCases(cases);
+  addSearchCases(cases);
   addCopyCases(cases);
   addMatrixCases(cases);
   addBarrierCases(cases);

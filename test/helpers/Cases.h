@@ -7,6 +7,7 @@
 namespace kernelc::helpers {
 
 void addScalarCases(std::vector<HelperCaseMaker> &cases);  ///< conversions, rounding, packing
+void addSearchCases(std::vector<HelperCaseMaker> &cases);  ///< numbers a condition holds for
 void addCopyCases(std::vector<HelperCaseMaker> &cases);    ///< shared memory, cp.async
 void addMatrixCases(std::vector<HelperCaseMaker> &cases);  ///< ldmatrix, stmatrix, mma.sync
 void addBarrierCases(std::vector<HelperCaseMaker> &cases); ///< barriers, mbarriers, clusters, registers
