@@ -8,10 +8,10 @@
 #include "mlir/IR/IRMapping.h"
 #include "passes/te/Affine.h"
 #include "passes/te/Contraction.h"
+#include "passes/te/CopyPolicy.h"
 #include "passes/te/Grouping.h"
 #include "passes/te/LinearRead.h"
 #include "passes/te/PlanAttr.h"
-#include "passes/te/Schedule.h"
 #include "passes/te/Strides.h"
 #include "support/Target.h"
 
@@ -33,9 +33,8 @@ constexpr int64_t kWorkspaceRowBytes = 128;
 
 class Repacker {
 public:
-  /// `work`, `reuse`: multiply-adds of a product, and per element copied, from which copies pay.
-  Repacker(KernelOp kernel, const Target &target, int64_t work, int64_t reuse, const SizeFacts &facts)
-      : kernel_(kernel), target_(target), work_(work), reuse_(reuse), facts_(facts) {}
+  Repacker(KernelOp kernel, const CopyPolicy &policy)
+      : kernel_(kernel), target_(*policy.target), work_(policy.work), reuse_(policy.reuse), facts_(policy.facts()) {}
 
   void run() {
     for (ReduceOp reduce : llvm::to_vector(kernel_.getBlock().getOps<ReduceOp>()))
@@ -399,31 +398,12 @@ private:
 struct TeRepackPass : impl::TeRepackBase<TeRepackPass> {
   using Base::Base;
   void runOnOperation() override {
-    const Target *found = findTarget(absl::string_view(target.data(), target.size()));
-    if (!found) {
-      getOperation().emitError() << "unknown target '" << target << "'";
+    FailureOr<std::optional<CopyPolicy>> policy =
+        getCopyPolicy(getOperation(), target, llvm::to_vector_of<int64_t>(sizeDiv), llvm::to_vector_of<int64_t>(sizeMax), work, reuse);
+    if (failed(policy))
       return signalPassFailure();
-    }
-    SmallVector<int64_t> div(sizeDiv.begin(), sizeDiv.end()), max(sizeMax.begin(), sizeMax.end());
-    if (failed(checkSizeFacts(getOperation(), div, max)))
-      return signalPassFailure();
-    FailureOr<KernelSchedule> schedule = getKernelSchedule(getOperation(), target);
-    if (failed(schedule))
-      return signalPassFailure();
-    if (schedule->copies == Copies::Never)
-      return;
-    bool always = schedule->copies == Copies::Always;
-    div.resize(getOperation().getNumSizes(), 1);
-    max.resize(getOperation().getNumSizes(), -1);
-    Repacker(getOperation(), *found,
-             always     ? 0
-             : work < 0 ? found->repackWork
-                        : int64_t(work),
-             always      ? 0
-             : reuse < 0 ? found->repackReuse
-                         : int64_t(reuse),
-             {div, max})
-        .run();
+    if (*policy)
+      Repacker(getOperation(), **policy).run();
   }
 };
 

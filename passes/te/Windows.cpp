@@ -6,10 +6,10 @@
 #include "mlir/IR/IRMapping.h"
 #include "passes/te/Affine.h"
 #include "passes/te/Contraction.h"
+#include "passes/te/CopyPolicy.h"
 #include "passes/te/Domain.h"
 #include "passes/te/LinearRead.h"
 #include "passes/te/PlanAttr.h"
-#include "passes/te/Schedule.h"
 #include "support/Target.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -43,8 +43,8 @@ struct Windows {
 
 class Merger {
 public:
-  Merger(KernelOp kernel, const Target &target, int64_t work, int64_t reuse, const SizeFacts &facts)
-      : kernel_(kernel), target_(target), work_(work), reuse_(reuse), facts_(facts) {}
+  Merger(KernelOp kernel, const CopyPolicy &policy)
+      : kernel_(kernel), target_(*policy.target), work_(policy.work), reuse_(policy.reuse), facts_(policy.facts()) {}
 
   void run() {
     for (ReduceOp reduce : llvm::to_vector(kernel_.getBlock().getOps<ReduceOp>())) {
@@ -364,31 +364,12 @@ void Merger::merge(ReduceOp reduce, Windows w) {
 struct TeWindowsPass : impl::TeWindowsBase<TeWindowsPass> {
   using Base::Base;
   void runOnOperation() override {
-    const Target *found = findTarget(absl::string_view(target.data(), target.size()));
-    if (!found) {
-      getOperation().emitError() << "unknown target '" << target << "'";
+    FailureOr<std::optional<CopyPolicy>> policy =
+        getCopyPolicy(getOperation(), target, llvm::to_vector_of<int64_t>(sizeDiv), llvm::to_vector_of<int64_t>(sizeMax), work, reuse);
+    if (failed(policy))
       return signalPassFailure();
-    }
-    SmallVector<int64_t> div(sizeDiv.begin(), sizeDiv.end()), max(sizeMax.begin(), sizeMax.end());
-    if (failed(checkSizeFacts(getOperation(), div, max)))
-      return signalPassFailure();
-    FailureOr<KernelSchedule> schedule = getKernelSchedule(getOperation(), target);
-    if (failed(schedule))
-      return signalPassFailure();
-    if (schedule->copies == Copies::Never)
-      return;
-    bool always = schedule->copies == Copies::Always;
-    div.resize(getOperation().getNumSizes(), 1);
-    max.resize(getOperation().getNumSizes(), -1);
-    Merger(getOperation(), *found,
-           always     ? 0
-           : work < 0 ? found->repackWork
-                      : int64_t(work),
-           always      ? 0
-           : reuse < 0 ? found->repackReuse
-                       : int64_t(reuse),
-           {div, max})
-        .run();
+    if (*policy)
+      Merger(getOperation(), **policy).run();
   }
 };
 
