@@ -8,8 +8,20 @@
 namespace kernelc::helpers {
 namespace {
 
+/// fn(register, half, element) for four 8 x 8 matrices of 16-bit elements: which half of which of the 4 · 32 registers
+/// stands for which element of an image whose row rows[l] lane l names, row l % 8 of matrix l / 8.
+template <class Fn> void eachMatrixElement(const std::vector<int32_t> &rows, bool transposed, Fn &&fn) {
+  for (int l = 0; l < 32; l++)
+    for (int m = 0; m < 4; m++)
+      for (int h = 0; h < 2; h++) {
+        int row = l / 4, column = 2 * (l % 4) + h;
+        if (transposed)
+          std::swap(row, column);
+        fn(size_t(4 * l + m), h, size_t(8 * rows[size_t(8 * m + row)] + column));
+      }
+}
+
 void addFragments(std::vector<HelperCaseMaker> &cases) {
-  // Four 8 x 8 matrices of 16-bit elements; lane l names row l % 8 of matrix l / 8.
   for (bool transposed : {false, true}) {
     std::string name = transposed ? "ldmatrix_x4_trans" : "ldmatrix_x4";
     HelperCaseMaker maker{name, 75, 75, {"kc_" + name, "kc_shared"}, nullptr};
@@ -19,14 +31,7 @@ void addFragments(std::vector<HelperCaseMaker> &cases) {
       std::vector<uint32_t> registers(128);
       for (int l = 0; l < 32; l++)
         rows[size_t(l)] = (l * 13 + 5) % 32;
-      for (int l = 0; l < 32; l++)
-        for (int m = 0; m < 4; m++)
-          for (int h = 0; h < 2; h++) {
-            int row = l / 4, column = 2 * (l % 4) + h;
-            if (transposed)
-              std::swap(row, column);
-            registers[size_t(4 * l + m)] |= uint32_t(image[size_t(8 * rows[size_t(8 * m + row)] + column)]) << 16 * h;
-          }
+      eachMatrixElement(rows, transposed, [&](size_t r, int half, size_t at) { registers[r] |= uint32_t(image[at]) << 16 * half; });
       return CaseBuilder(maker)
           .input("image", image)
           .input("rows", rows)
@@ -55,14 +60,7 @@ void addFragments(std::vector<HelperCaseMaker> &cases) {
       std::vector<uint16_t> image(256);
       for (int l = 0; l < 32; l++)
         rows[size_t(l)] = (l * 7 + 3) % 32;
-      for (int l = 0; l < 32; l++)
-        for (int m = 0; m < 4; m++)
-          for (int h = 0; h < 2; h++) {
-            int row = l / 4, column = 2 * (l % 4) + h;
-            if (transposed)
-              std::swap(row, column);
-            image[size_t(8 * rows[size_t(8 * m + row)] + column)] = uint16_t(registers[size_t(4 * l + m)] >> 16 * h);
-          }
+      eachMatrixElement(rows, transposed, [&](size_t r, int half, size_t at) { image[at] = uint16_t(registers[r] >> 16 * half); });
       return CaseBuilder(store)
           .input("registers", registers)
           .input("rows", rows)
