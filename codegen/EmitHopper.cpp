@@ -30,6 +30,10 @@ bool Emitter::emitHopper(Operation *op) {
     use("kc_wgmma_hold_a");
     line("kc_wgmma_hold_a<" + number(type.getNumElements() * type.getElementTypeBitWidth() / 32) + ">((unsigned *)" + names_.get(registers) + ");");
   };
+  // Whether a product is added to what the accumulator holds.
+  auto accumulates = [&](bool fresh, Value accumulate) {
+    return fresh ? std::string(", 0") : accumulate ? ", " + operand(accumulate, kConditional) : std::string(", 1");
+  };
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case<cu::NamedSyncOp>([&](cu::NamedSyncOp o) {
         call("kc_bar_sync", operand(o.getId(), kConditional) + ", " + number(o.getThreads()));
@@ -68,6 +72,10 @@ bool Emitter::emitHopper(Operation *op) {
       })
       .Case<cu::MbarrierWaitOp>([&](cu::MbarrierWaitOp o) {
         call("kc_mbarrier_wait", address(o.getBarrier(), o.getIndex()) + ", " + operand(o.getParity(), kConditional));
+        return true;
+      })
+      .Case<cu::PrefetchTensorMapOp>([&](cu::PrefetchTensorMapOp o) {
+        call("kc_prefetch_tensor_map", "&" + names_.get(o.getMap()));
         return true;
       })
       .Case<cu::TmaLoadOp>([&](cu::TmaLoadOp o) {
@@ -134,7 +142,7 @@ bool Emitter::emitHopper(Operation *op) {
           name += ", " + number(o.getTransposeA()) + ", " + number(o.getTransposeB());
         name += ">";
         call(name, address(o.getAcc(), o.getAccIndex()) + ", " + operand(o.getA(), kConditional) + ", " + operand(o.getB(), kConditional) +
-                       (o.getFresh() ? ", 0" : ", 1"));
+                       accumulates(o.getFresh(), o.getAccumulate()));
         return true;
       })
       .Case<cu::WgmmaRegistersOp>([&](cu::WgmmaRegistersOp o) {
@@ -143,7 +151,7 @@ bool Emitter::emitHopper(Operation *op) {
           name += ", " + number(o.getTransposeB());
         name += ">";
         call(name, address(o.getAcc(), o.getAccIndex()) + ", (const unsigned *)(" + address(o.getA(), o.getAIndex()) + "), " +
-                       operand(o.getB(), kConditional) + (o.getFresh() ? ", 0" : ", 1"));
+                       operand(o.getB(), kConditional) + accumulates(o.getFresh(), o.getAccumulate()));
         return true;
       })
       .Default([](Operation *) { return false; });

@@ -75,6 +75,11 @@ def Cu_ClusterLoadOp : Cu_Op<"cluster_load", [MemoryEffects<[MemRead]>]> {
 // Tensor copies
 //===----------------------------------------------------------------------===//
 
+def Cu_PrefetchTensorMapOp : Cu_Op<"prefetch_tensor_map"> {
+  let summary = "fetches a tensor map, so that the first copy by it need not wait";
+  let arguments = (ins AnyMemRef:$map);
+  let assemblyFormat = "$map attr-dict `:` type($map)";
+}
 def Cu_TmaLoadOp : Cu_Op<"tma_load"> {
   let summary = "starts copying a box of a tensor to shared memory";
   let description = [{
@@ -163,11 +168,11 @@ def Cu_WgmmaOp : Cu_Op<"wgmma"> {
   let description = [{
     `type` is bf16, f16, tf32, e4m3, e5m2, s8 or u8, of both operands, or e4m3e5m2, e5m2e4m3; `transpose_a` and `transpose_b`
     (16-bit types only): the operand is contiguous along its rows or columns, not along k. acc holds n / 2 registers from `acc_index`.
-    `fresh`: acc = a * b, whatever it held.
+    `fresh`: acc = a * b, whatever it held; with `accumulate`, where that does not hold.
   }];
-  let arguments = (ins AnyMemRef:$acc, Index:$acc_index, UI64:$a, UI64:$b, StrAttr:$type, I64Attr:$n,
+  let arguments = (ins AnyMemRef:$acc, Index:$acc_index, UI64:$a, UI64:$b, Optional<I1>:$accumulate, StrAttr:$type, I64Attr:$n,
                        BoolAttr:$transpose_a, BoolAttr:$transpose_b, UnitAttr:$fresh);
-  let assemblyFormat = "$type $acc `[` $acc_index `]` `,` $a `,` $b attr-dict `:` type($acc)";
+  let assemblyFormat = "$type $acc `[` $acc_index `]` `,` $a `,` $b (`if` $accumulate^)? attr-dict `:` type($acc)";
 }
 def Cu_WgmmaRegistersOp : Cu_Op<"wgmma_registers"> {
   let summary = "the same with a in registers";
@@ -175,10 +180,10 @@ def Cu_WgmmaRegistersOp : Cu_Op<"wgmma_registers"> {
     As `cu.wgmma`; `a` holds, from `a_index`, four words of this thread's fragment (PTX ISA,
     "register fragments for wgmma.mma_async"). They stay as they are until the product has been waited for.
   }];
-  let arguments = (ins AnyMemRef:$acc, Index:$acc_index, AnyMemRef:$a, Index:$a_index, UI64:$b, StrAttr:$type, I64Attr:$n,
+  let arguments = (ins AnyMemRef:$acc, Index:$acc_index, AnyMemRef:$a, Index:$a_index, UI64:$b, Optional<I1>:$accumulate, StrAttr:$type, I64Attr:$n,
                        BoolAttr:$transpose_b, UnitAttr:$fresh);
   let assemblyFormat = [{
-    $type $acc `[` $acc_index `]` `,` $a `[` $a_index `]` `,` $b attr-dict `:` type($acc) `,` type($a)
+    $type $acc `[` $acc_index `]` `,` $a `[` $a_index `]` `,` $b (`if` $accumulate^)? attr-dict `:` type($acc) `,` type($a)
   }];
 }
 def Cu_WgmmaCommitOp : Cu_Op<"wgmma_commit"> {

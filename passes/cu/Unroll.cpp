@@ -86,6 +86,10 @@ bool carriesProducts(scf::ForOp loop) {
   return llvm::any_of(loop.getBody()->getOps<cu::WgmmaWaitOp>(), [](cu::WgmmaWaitOp wait) { return wait.getPending() > 0; });
 }
 
+/// Whether rounds wait for copies that other threads have started, or for their slots. The copies take longer than
+/// what unrolling saves, and a block's first rounds would wait for their instructions instead.
+bool waitsForCopies(scf::ForOp loop) { return !loop.getBody()->getOps<cu::MbarrierWaitOp>().empty(); }
+
 /// Whether an op still takes an instruction when the loops around it are unrolled: indices
 /// become constants, and elements of private arrays are registers.
 bool isInstruction(Operation *op) {
@@ -131,7 +135,7 @@ private:
     Builder b(loop.getContext());
     if (loop->hasAttr(cu::kUnrollAttr))
       return round;
-    if (carriesProducts(loop)) {
+    if (carriesProducts(loop) || waitsForCopies(loop)) {
       loop->setAttr(cu::kUnrollAttr, b.getI64IntegerAttr(1));
       return round;
     }

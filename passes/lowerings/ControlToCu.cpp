@@ -1,5 +1,6 @@
 // Loops, branches and roles. Carried tiles live in arrays that the body updates; scalars stay
 // carried.
+#include "passes/lowerings/DotToCu.h"
 #include "passes/lowerings/FunctionLowering.h"
 #include "support/Target.h"
 
@@ -94,7 +95,8 @@ LogicalResult FunctionLowering::lowerFor(scf::ForOp loop) {
     }
     Layout layout = getLayout(arg);
     Value array = c_.allocate(layout.numRegisters(), cast<RankedTensorType>(arg.getType()).getElementType(), loc);
-    copyTile(init, array, plain);
+    if (func_.getUnit() != "wgmma" || !startsAfreshInFirstRound(c_, arg))
+      copyTile(init, array, plain);
     c_.tiles[arg] = {layout, array};
     c_.tiles[loop.getResult(i)] = {layout, array};
     arrays[i] = array;

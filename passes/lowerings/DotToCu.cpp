@@ -3,6 +3,7 @@
 
 #include "passes/lowerings/DotLowering.h"
 #include "llvm/ADT/STLExtras.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 
@@ -86,12 +87,25 @@ void DotLowering::inLoop(int64_t reps, StringRef name, llvm::function_ref<void(V
   body(openLoop(c_, 0, reps, 1, name, loc_));
 }
 
-bool startsAfresh(tile::DotOp op) {
-  auto constant = op.getAcc().getDefiningOp<arith::ConstantOp>();
+/// A tile of zeros that is written down nowhere.
+static bool isZeroTile(Value tile) {
+  auto constant = tile.getDefiningOp<arith::ConstantOp>();
   auto splat = constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
   if (!splat)
     return false;
   return isa<FloatType>(splat.getElementType()) ? splat.getSplatValue<APFloat>().isPosZero() : splat.getSplatValue<APInt>().isZero();
+}
+
+bool startsAfresh(tile::DotOp op) { return isZeroTile(op.getAcc()); }
+
+bool startsAfreshInFirstRound(ThreadCode &c, BlockArgument acc) {
+  auto loop = dyn_cast<scf::ForOp>(acc.getOwner()->getParentOp());
+  if (!loop || acc == loop.getInductionVar() || !acc.hasOneUse() || !isZeroTile(loop.getTiedLoopInit(acc)->get()))
+    return false;
+  auto dot = dyn_cast<tile::DotOp>(*acc.user_begin());
+  auto bound = [&](Value v) { return getConstantIntValue(c.scalars.lookup(v)); };
+  std::optional<int64_t> from = bound(loop.getLowerBound()), to = bound(loop.getUpperBound());
+  return dot && dot.getAcc() == acc && dot->getBlock() == loop.getBody() && from && to && *from < *to;
 }
 
 LogicalResult lowerDot(ThreadCode &c, tile::DotOp op, Value acc) {

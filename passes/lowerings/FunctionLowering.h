@@ -21,6 +21,7 @@ private:
   void makeKernel();
   llvm::DenseMap<int64_t, mlir::Value> programIdsOf(mlir::Value number, mlir::Location loc);
   void dropUnusedArguments();
+  void prefetchTensorMaps();
 
   // TileToCu.cpp
   mlir::LogicalResult lowerBlock(mlir::Block &block);

@@ -112,6 +112,21 @@ void FunctionLowering::dropUnusedArguments() {
   kernel_.setArgSourcesAttr(b_.getArrayAttr(sources));
 }
 
+/// The first copies are what a block waits for; their maps come from memory too.
+void FunctionLowering::prefetchTensorMaps() {
+  auto isMap = [](BlockArgument arg) { return isa<MemRefType>(arg.getType()) && cu::spaceOf(arg) == cu::Param; };
+  if (llvm::none_of(kernel_.getBlock().getArguments(), isMap))
+    return;
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPointToStart(&kernel_.getBlock());
+  Location loc = cu::unnamed(func_.getLoc());
+  Value first = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::eq, c_.thread(loc), c_.index(0, loc));
+  b_.setInsertionPoint(scf::IfOp::create(b_, loc, first, false).thenBlock()->getTerminator());
+  for (BlockArgument arg : kernel_.getBlock().getArguments())
+    if (isMap(arg))
+      cu::PrefetchTensorMapOp::create(b_, loc, arg);
+}
+
 /// A tile's number as one tile number per grid index, the last one fastest; with a
 /// raster, the last two in groups of `raster` rows so that neighbours share
 /// operands in L2.

@@ -41,6 +41,7 @@ LogicalResult FunctionLowering::run() {
                              << target->name << " has " << target->maxThreadsPerBlock;
   kernel_.setSharedBytes(c_.sharedBytes);
   dropUnusedArguments();
+  prefetchTensorMaps();
   return success();
 }
 

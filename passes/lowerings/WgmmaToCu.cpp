@@ -76,6 +76,12 @@ LogicalResult lowerWgmma(ThreadCode &c, tile::DotOp op, Value acc) {
     describe(*a, "a_desc", byRows ? shape.warpM : 0);
   describe(*bSide, "b_desc", !byRows && shape.warpN < n ? shape.warpN : 0);
   bool fresh = startsAfresh(op);
+  Value laterRound; // where a loop's first round sets the accumulator
+  if (auto carried = dyn_cast<BlockArgument>(op.getAcc()); carried && startsAfreshInFirstRound(c, carried)) {
+    auto loop = cast<scf::ForOp>(carried.getOwner()->getParentOp());
+    laterRound = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, c.scalars.lookup(loop.getInductionVar()),
+                                       c.scalars.lookup(loop.getLowerBound()));
+  }
   cu::WgmmaFenceOp::create(b, loc, acc, a->registers, fresh);
   // Products in order of k, so that each accumulator's next product is not its last.
   Type element = bSide->type.getElementType();
@@ -88,11 +94,11 @@ LogicalResult lowerWgmma(ThreadCode &c, tile::DotOp op, Value acc) {
     for (int64_t rep = 0; rep < reps; ++rep) {
       Value at = c.index(rep * shape.warpN / 2, loc), columns = advanced(*bSide, bSide->operand.kOffset(step * perStep));
       if (a->registers)
-        cu::WgmmaRegistersOp::create(b, loc, acc, at, a->registers, c.index((rep * steps + step) * (16 / bytes), loc), columns, type,
-                                     shape.warpN, bSide->operand.transposed, fresh && step == 0);
+        cu::WgmmaRegistersOp::create(b, loc, acc, at, a->registers, c.index((rep * steps + step) * (16 / bytes), loc), columns,
+                                     step ? Value() : laterRound, type, shape.warpN, bSide->operand.transposed, fresh && step == 0);
       else
         cu::WgmmaOp::create(b, loc, acc, at, advanced(*a, a->operand.kOffset(step * perStep) + (rep ? a->operand.outerOffset(rep * 64) : 0)),
-                            columns, type, shape.warpN, a->operand.transposed, bSide->operand.transposed, fresh && step == 0);
+                            columns, step ? Value() : laterRound, type, shape.warpN, a->operand.transposed, bSide->operand.transposed, fresh && step == 0);
     }
   cu::WgmmaCommitOp::create(b, loc);
   return success();
