@@ -20,7 +20,7 @@ import statistics
 import sys
 
 
-WHOLE_KERNEL = {"copies", "merge"}  # fields of records without a launch
+WHOLE_KERNEL = {"copies", "merge", "parts"}  # fields of records without a launch
 
 
 def outputs_launch(text, kernel=""):

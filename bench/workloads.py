@@ -185,9 +185,9 @@ class Matmul(Workload):
             out = torch.empty(x.shape[0], y.shape[1], device=x.device, dtype=x.dtype)
             return lambda: torch.mm(x, y, out=out)
         found = {"cuBLAS": cublas} if device.type == "cuda" else {}
-        if device.type == "cuda" and self.form == "nn" and self.dtype != "f32":
-            from triton_kernels import matmul
-            found["triton"] = matmul
+        if device.type == "cuda" and self.form in ("nn", "nt") and self.dtype in ("bf16", "f16"):
+            import triton_matmul
+            found["triton"] = lambda a, b: triton_matmul.best(self.form)(a, b)
         return found
 
 

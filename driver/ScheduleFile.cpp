@@ -48,8 +48,8 @@ absl::Status attachSchedules(ModuleOp module, const std::string &text, const std
   std::map<std::string, SmallVector<Attribute>> perKernel;
   for (const Json &record : *records) {
     const Json *kernel = record.find("kernel"), *launch = record.find("launch");
-    if (!kernel || !kernel->asString() || (launch ? !launch->asString() : !record.find("copies") && !record.find("merge")))
-      return wrong("a record names its 'kernel' and its 'launch' (or says 'copies' or 'merge' of the whole kernel)");
+    if (!kernel || !kernel->asString() || (launch ? !launch->asString() : !record.find("copies") && !record.find("merge") && !record.find("parts")))
+      return wrong("a record names its 'kernel' and its 'launch' (or says 'copies', 'merge' or 'parts' of the whole kernel)");
     JsonObject rest;
     for (const auto &[key, value] : *record.asObject())
       if (key != "kernel")

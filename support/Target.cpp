@@ -1,5 +1,7 @@
 #include "support/Target.h"
 
+#include <algorithm>
+
 namespace kernelc {
 namespace {
 constexpr Target kTargets[] = {
@@ -11,6 +13,13 @@ constexpr ProductTile kWgmmaTiles[] = {
 } // namespace
 
 absl::Span<const ProductTile> wgmmaTiles() { return kWgmmaTiles; }
+
+RegisterShares shareRegisters(const Target &target, int64_t producers, int64_t consumers, int64_t blocks) {
+  constexpr int64_t kProducer = 56; // fewer spill index arithmetic (docs/performance.md)
+  int64_t threads = producers + consumers, even = target.registersPerSm / blocks / threads / 8 * 8;
+  int64_t left = even * threads - producers * kProducer;
+  return {kProducer, std::clamp<int64_t>(left / consumers / 8 * 8, 24, 240)};
+}
 
 const Target *findTarget(absl::string_view name) {
   for (const Target &t : kTargets)

@@ -45,6 +45,15 @@ struct Target {
 /// measured on an H200 at 4096³ and 1024³ (docs/performance.md).
 absl::Span<const ProductTile> wgmmaTiles();
 
+/// Registers that a thread of a launch's filling and of its multiplying warpgroups may hold.
+struct RegisterShares {
+  int64_t producer, consumer;
+};
+/// setmaxnreg takes multiples of 8 from 24 to 240, and what the launch's warpgroups share is what they began with: the
+/// even share of a multiprocessor's registers among `blocks` blocks of `producers` + `consumers` threads, rounded down
+/// to multiples of 8.
+RegisterShares shareRegisters(const Target &target, int64_t producers, int64_t consumers, int64_t blocks);
+
 /// The target with that name, or nothing.
 const Target *findTarget(absl::string_view name);
 

@@ -110,8 +110,14 @@ FailureOr<KernelSchedule> getKernelSchedule(KernelOp kernel, StringRef target) {
           return kernel.emitError() << "schedule: 'merge' must be launch or cluster";
         if (applies)
           schedule.merge = value == "launch" ? Merge::Launch : Merge::Cluster;
+      } else if (key == "parts") {
+        auto number = dyn_cast<IntegerAttr>(entry.getValue());
+        if (!number || number.getInt() < 1 || number.getInt() > 1 << 16)
+          return kernel.emitError() << "schedule: 'parts' must be from 1 to 65536";
+        if (applies)
+          schedule.parts = number.getInt();
       } else {
-        return kernel.emitError() << "schedule: a record without a launch has copies and merge, not '" << key << "'";
+        return kernel.emitError() << "schedule: a record without a launch has copies, merge and parts, not '" << key << "'";
       }
     }
   }

@@ -22,6 +22,8 @@ enum class Merge { WhereItPays, Launch, Cluster };
 struct KernelSchedule {
   Copies copies = Copies::WhereTheyPay;
   Merge merge = Merge::WhereItPays;
+  /// Equal parts that each long reduction is cut into, to be merged afterwards; 1: none is cut, 0: the cost model decides.
+  int64_t parts = 0;
 };
 mlir::FailureOr<KernelSchedule> getKernelSchedule(KernelOp kernel, llvm::StringRef target);
 

@@ -23,15 +23,19 @@ namespace {
 
 class Splitter {
 public:
-  Splitter(KernelOp kernel, const Target &target, const SizeFacts &facts, Merge merge)
-      : kernel_(kernel), target_(target), facts_(facts), merge_(merge) {}
+  Splitter(KernelOp kernel, const Target &target, const SizeFacts &facts, const KernelSchedule &schedule)
+      : kernel_(kernel), target_(target), facts_(facts), schedule_(schedule) {}
 
-  void run() {
+  /// Fails with a diagnostic where a reduction cannot be cut as the schedule says.
+  LogicalResult run() {
     for (Operation &op : llvm::make_early_inc_range(kernel_.getBlock())) {
       if (!isa<ReduceOp, CascadeOp>(op))
         continue;
-      int64_t chunk = chunkFor(&op);
+      FailureOr<int64_t> chosen = chunkFor(&op);
+      if (failed(chosen))
+        return failure();
       auto r = dyn_cast<ReduceOp>(op);
+      int64_t chunk = *chosen;
       if (!chunk)
         continue;
       if (r && !r.isArg())
@@ -39,11 +43,12 @@ public:
       else if (CascadeOp cascade = r ? convertArgReduction(r) : cast<CascadeOp>(op))
         splitCascade(cascade, chunk);
     }
+    return success();
   }
 
 private:
   /// How many elements of the first reduced index one block should take; 0: leave alone.
-  int64_t chunkFor(Operation *op) {
+  FailureOr<int64_t> chunkFor(Operation *op) {
     if (auto r = dyn_cast<ReduceOp>(op))
       if (r.getInit() || r.getOutMap() || (r.isArg() && (r.getCondition() || r.getYield().getCondition())))
         return 0; // (an arg reduction over no point has no position to merge)
@@ -62,9 +67,18 @@ private:
     if (length < 0)
       return 0;
     int64_t divisor = knownDivisor(extents.getResult(parallel), facts_);
-    if (auto r = dyn_cast<ReduceOp>(op))
-      if (std::optional<Contraction> c = findContraction(r))
-        return r.getCondition() || r.getYield().getCondition() ? 0 : chunkOfProduct(r, *c, length, divisor);
+    auto r = dyn_cast<ReduceOp>(op);
+    std::optional<Contraction> product = r ? findContraction(r) : std::nullopt;
+    if (schedule_.parts == 1 || (product && (r.getCondition() || r.getYield().getCondition())))
+      return 0;
+    if (schedule_.parts) {
+      if (divisor % length || length % schedule_.parts)
+        return op->emitError() << "schedule: a reduction over " << length << " points cannot be cut into " << schedule_.parts
+                               << " equal parts";
+      return length / schedule_.parts;
+    }
+    if (product)
+      return chunkOfProduct(r, *product, length, divisor);
     // A block takes a warp's width of neighbouring results, or one result.
     int64_t perBlock = isContiguousInResult(op) ? 128 : 1;
     int64_t blocks = std::max<int64_t>(1, points / perBlock), wanted = 8 * int64_t(target_.smCount);
@@ -72,7 +86,7 @@ private:
       return 0;
     // The blocks of a cluster could merge, without a second launch: where a schedule says so, or where no chunk divides
     // the sum (te-plan). A second launch that overlaps with the first is faster (docs/performance.md).
-    if (target_.cluster > 1 && merge_ == Merge::Cluster && standsAlone(op))
+    if (target_.cluster > 1 && schedule_.merge == Merge::Cluster && standsAlone(op))
       return 0;
     int64_t chunk = std::max<int64_t>(64, llvm::bit_floor(uint64_t(std::max<int64_t>(1, length * blocks / wanted))));
     while (chunk > 1 && divisor % chunk)
@@ -197,7 +211,7 @@ private:
   KernelOp kernel_;
   const Target &target_;
   SizeFacts facts_;
-  Merge merge_;
+  KernelSchedule schedule_;
 };
 
 struct TeSplitReducePass : impl::TeSplitReduceBase<TeSplitReducePass> {
@@ -214,7 +228,8 @@ struct TeSplitReducePass : impl::TeSplitReduceBase<TeSplitReducePass> {
     FailureOr<KernelSchedule> schedule = getKernelSchedule(getOperation(), target);
     if (failed(schedule))
       return signalPassFailure();
-    Splitter(getOperation(), *found, {div, max}, schedule->merge).run();
+    if (failed(Splitter(getOperation(), *found, {div, max}, *schedule).run()))
+      signalPassFailure();
   }
 };
 

@@ -50,9 +50,9 @@ LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
     if (l.unit == "wgmma") {
       // What ptxas asks for beside accumulators (C7602).
       constexpr int64_t kBeside = 26;
-      int64_t threads = (l.warps * l.pingpong + l.producerWarps) * 32, sets = l.promote || !c->partScales.empty() ? 2 : 1;
-      int64_t accumulators = sets * m * columns / (l.warps * 32);
-      int64_t share = std::min<int64_t>(255, target_.registersPerSm / std::max<int64_t>(1, l.minBlocks) / threads / 8 * 8);
+      int64_t producers = l.producerWarps * 32, consumers = l.warps * l.pingpong * 32, threads = producers + consumers;
+      int64_t sets = l.promote || !c->partScales.empty() ? 2 : 1, accumulators = sets * m * columns / (l.warps * 32);
+      int64_t share = shareRegisters(target_, producers, consumers, l.minBlocks).consumer;
       if (accumulators + kBeside > share)
         return refuse() << "needs " << accumulators << " registers a thread for accumulators and " << kBeside << " beside them; "
                         << l.minBlocks << (l.minBlocks == 1 ? " block of " : " blocks of ") << threads << " threads leave each " << share;

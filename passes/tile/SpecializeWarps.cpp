@@ -112,16 +112,6 @@ void elect(Region &producer) {
   }
 }
 
-/// Registers a thread of each role may hold: setmaxnreg takes multiples of 8 from 24
-/// to 240, and what the launch's warpgroups share is what they began with: the even
-/// share of a multiprocessor's registers, rounded down to multiples of 8.
-std::pair<int64_t, int64_t> shareRegisters(FuncOp func, const Target &target) {
-  int64_t producers = func.getProducerWarps() * 32, consumers = func.getConsumerWarps() * 32, producer = 56;
-  int64_t threads = producers + consumers, even = target.registersPerSm / int64_t(func.getMinBlocks()) / threads / 8 * 8;
-  int64_t left = even * threads - producers * producer;
-  return {producer, std::clamp<int64_t>(left / consumers / 8 * 8, 24, 240)};
-}
-
 /// for tile { A; B }  →  for tile, turn { A; if turn mod teams == team { B } }: A is what the loop
 /// carries on, which every team counts for the tiles of the others too.
 FailureOr<scf::IfOp> takeTurns(scf::ForOp loop, int64_t teams, Value &turn) {
@@ -214,9 +204,9 @@ struct TileSpecializeWarpsPass : impl::TileSpecializeWarpsBase<TileSpecializeWar
       return signalPassFailure();
     }
     OpBuilder b(&getContext());
-    auto [producerRegisters, consumerRegisters] = shareRegisters(func, *target);
+    RegisterShares registers = shareRegisters(*target, func.getProducerWarps() * 32, func.getConsumerWarps() * 32, func.getMinBlocks());
     b.setInsertionPointToEnd(&body);
-    auto roles = RolesOp::create(b, func.getLoc(), producerRegisters, consumerRegisters, channels.size());
+    auto roles = RolesOp::create(b, func.getLoc(), registers.producer, registers.consumer, channels.size());
     Block &consumer = roles.getConsumer().emplaceBlock();
     SmallVector<Operation *> rest;
     for (Operation &op : body)

@@ -65,6 +65,27 @@ cu.kernel @products attributes {sizes = [], arg_sources = [{size = 0 : i64}], ta
   cu.wgmma_wait %acc pending 0 : memref<16xf32, 5>
 }
 
+// Rounds that wait for copies: unrolled, a block's first would wait for their instructions.
+// CHECK-LABEL: cu.kernel @waits
+// CHECK: cu.mbarrier_wait
+// CHECK-NEXT: } {cu.unroll = 1 : i64}
+// CHECK: cu.mbarrier_wait
+// CHECK-NEXT: } {cu.unroll = 1 : i64}
+cu.kernel @waits attributes {sizes = [], arg_sources = [{size = 0 : i64}], target = "sm_90a",
+    grid = affine_map<() -> (1)>, threads = 128 : i64, shared_bytes = 64 : i64} {
+^bb0(%n: index):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %full = cu.shared 0 : memref<8xi64, 3>
+  scf.for %i = %c0 to %c8 step %c1 {
+    cu.mbarrier_wait %full[%i] parity %c0 : memref<8xi64, 3>
+  }
+  scf.for %i = %c0 to %n step %c1 {
+    cu.mbarrier_wait %full[%c0] parity %c0 : memref<8xi64, 3>
+  }
+}
+
 // The place in memory that is copied to a register does not say which register.
 // CHECK-LABEL: cu.kernel @memory_only
 // CHECK: cu.copy
