@@ -4,6 +4,8 @@
 #include "ir/te/TeShape.h"
 #include "passes/te/Affine.h"
 #include "passes/te/Domain.h"
+#include "passes/te/LinearRead.h"
+#include "passes/te/Strides.h"
 
 using namespace mlir;
 
@@ -121,9 +123,26 @@ Type findWarpgroupType(const Contraction &c) {
   return aStored == c.unitType && bStored == c.unitType && c.aUnsigned == c.bUnsigned ? c.unitType : Type();
 }
 
+/// Whether neighbours in memory differ in one of `indices`.
+static bool runsAlong(ReadOp read, ArrayRef<unsigned> indices) {
+  std::optional<LinearRead> linear = lineariseRead(read->getParentOp(), read);
+  if (!linear || linear->coefficients.empty())
+    return false;
+  unsigned fastest = linear->coefficients.size() - 1;
+  if (AffineMap strides = getParamStrides(getKernel(read), findParam(read.getTensor())))
+    fastest = llvm::find(strides.getResults(), getAffineConstantExpr(1, read.getContext())) - strides.getResults().begin();
+  return fastest < linear->coefficients.size() &&
+         llvm::any_of(indices, [&](unsigned d) { return linear->coefficients[fastest][d] != 0; });
+}
+
 std::optional<WarpgroupForm> findWarpgroupForm(const Contraction &c) {
-  if (Type type = findWarpgroupType(c))
-    return WarpgroupForm{type};
+  if (Type type = findWarpgroupType(c)) {
+    // Words of k lie beside each other in slots: of two operands, one that runs along rows or columns goes through
+    // registers, as it is.
+    bool a = !isa<FloatTF32Type>(type) || runsAlong(findOperandRead(c.a), c.k);
+    bool b = !isa<FloatTF32Type>(type) || runsAlong(findOperandRead(c.b), c.k);
+    return a == b ? WarpgroupForm{type} : WarpgroupForm{type, !a, !b};
+  }
   // Fragments of other widths are not neighbours in the rows of a slot that lies across them.
   if (!c.unitType || !(c.unitType.isF16() || c.unitType.isBF16()))
     return std::nullopt;

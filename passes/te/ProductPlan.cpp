@@ -103,6 +103,9 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   for (const ProductTile &tile : productTiles(l, c, dims)) {
     if (sets * tile.m * tile.n > target_.accumulatorRegisters * (tile.m >= 128 ? 256 : 128))
       continue;
+    // Scales of blocks of columns are one number for a tile that lies in one block; several indices share powers of two.
+    if (!llvm::isPowerOf2_64(tile.n) && (!c.partScales.empty() || c.n.size() > 1))
+      continue;
     double rounds =
         m < 0 || n < 0 ? 1 : double(llvm::divideCeil(batch * llvm::divideCeil(m, tile.m) * llvm::divideCeil(n, tile.n), target_.smCount));
     double time = rounds * tile.m * tile.n / tile.percent;

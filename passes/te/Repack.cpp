@@ -249,9 +249,11 @@ private:
     bool alone = at.size() == 1 && (linear->isAlone(at[0], k) || isBesideBatches(reduce, c, *linear, at[0], k));
     if (alone && at[0] == last)
       return asItIs();
-    // Units take 16-bit operands that are contiguous along rows or columns, too.
+    // Units take 16-bit operands that are contiguous along rows or columns, too; and one operand from registers.
+    std::optional<WarpgroupForm> form = findWarpgroupForm(c);
+    bool passesRegisters = form && (factor == c.a ? form->aInRegisters : form->bInRegisters);
     for (unsigned d : factor == c.a ? c.m : c.n)
-      if (type.getElementTypeBitWidth() == 16 && linear->isAlone(last, d))
+      if ((type.getElementTypeBitWidth() == 16 || passesRegisters) && linear->isAlone(last, d))
         return asItIs();
     return alone ? std::optional(std::optional(Copy{at[0]})) : std::nullopt;
   }

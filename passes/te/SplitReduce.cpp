@@ -72,10 +72,11 @@ private:
     if (schedule_.parts == 1 || (product && (r.getCondition() || r.getYield().getCondition())))
       return 0;
     if (schedule_.parts) {
-      if (divisor % length || length % schedule_.parts)
+      int64_t chunk = length / schedule_.parts;
+      if (!chunk || length % schedule_.parts || divisor % chunk)
         return op->emitError() << "schedule: a reduction over " << length << " points cannot be cut into " << schedule_.parts
                                << " equal parts";
-      return length / schedule_.parts;
+      return chunk;
     }
     if (product)
       return chunkOfProduct(r, *product, length, divisor);

@@ -217,17 +217,17 @@ public:
     liftScalars();
     // What travels by tensor copies: an operand as it lies in memory, or what the first is computed from.
     SmallVector<LoadOp> loads;
-    bool computed = !isBox(dot_.getA());
-    if (computed)
-      loads = boxesBehind(dot_.getA());
-    else
+    bool direct = isBox(dot_.getA()), inRegisters = !direct || needsRegisters(dot_.getA().getDefiningOp<LoadOp>());
+    if (direct)
       loads.push_back(dot_.getA().getDefiningOp<LoadOp>());
+    else
+      loads = boxesBehind(dot_.getA());
     if (loads.empty() || !isBox(dot_.getB()))
       return dot_.emitOpError()
              << "needs operands that are loaded as they stand, the first perhaps computed from such: the plan feeds it by tensor copies";
     loads.push_back(dot_.getB().getDefiningOp<LoadOp>());
     // Rings are read by warps themselves where their elements pass through registers.
-    int64_t reader = func_.getUnit() == "wgmma" && !computed ? 128 : 32;
+    int64_t reader = func_.getUnit() == "wgmma" && !inRegisters ? 128 : 32;
     OpBuilder setup = OpBuilder::atBlockBegin(&func_.getBlock());
     SmallVector<Value> rings;
     int64_t bytes = 0;
@@ -259,12 +259,12 @@ public:
       // What every block of a cluster reads, each brings a part of.
       int64_t blocks = func_.getCluster();
       bool isB = load == loads.back();
-      copy.setRounded(isB ? dot_.getBRounded() : !computed && dot_.getARounded());
+      copy.setRounded(isB ? dot_.getBRounded() : direct && dot_.getARounded());
       copy.setMulticast(blocks > 1 && !load.getMap().isFunctionOfDim(func_.getClusterIndex()) && canShareBox(*box, blocks));
     }
     AwaitOp::create(b_, loc, channel, number);
     Value a = rings.front();
-    if (computed) {
+    if (inRegisters) {
       for (auto [load, ring] : llvm::zip(ArrayRef(loads).drop_back(), rings)) {
         LoadOp from = load;
         from.getResult().replaceAllUsesWith(RingLoadOp::create(b_, from.getLoc(), from.getResult().getType(), ring, number).getResult());
@@ -276,7 +276,7 @@ public:
                              dot_.getK(), number, dot_.getAUnsigned(), dot_.getBUnsigned(), false, false);
     // What of this round the next one is free to run beside: the product where its accumulators are
     // carried on and its operands lie in slots. Registers are written anew: their product has been waited for.
-    bool overlaps = !computed && !dot_.getAcc().getDefiningOp<arith::ConstantOp>();
+    bool overlaps = !inRegisters && !dot_.getAcc().getDefiningOp<arith::ConstantOp>();
     Value waited = DotWaitOp::create(b_, loc, fed.getType(), fed, overlaps ? 1 : 0);
     if (overlaps) // the one before has been waited for, and its slot is free
       releaseIf(arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::sgt, loop_.getInductionVar(), constant(0, loc)),
@@ -310,6 +310,13 @@ private:
   static bool isBox(Value operand) {
     auto load = operand.getDefiningOp<LoadOp>();
     return load && load.getIndexTiles().empty() && (!load.getPadding() || isZeroPadded(load));
+  }
+
+  /// Whether warpgroup products do not find an operand in slots: words that run along rows, not along what is summed.
+  bool needsRegisters(LoadOp load) {
+    auto type = load.getResult().getType();
+    return func_.getUnit() == "wgmma" && type.getElementTypeBitWidth() == 32 &&
+           !llvm::is_contained(dot_.getK(), contiguousDim(func_, load.getBase(), load.getMap(), type.getShape()));
   }
 
   /// The loads in this loop that an operand is computed from and that have as many points.

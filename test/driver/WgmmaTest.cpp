@@ -53,10 +53,21 @@ TEST(Wgmma, OtherLayoutsOfEightAndThirtyTwoBits) {
     std::string text = product("i8", a, !a);
     text.replace(text.find("c: ") + 3, 2, "i32");
     EXPECT_EQ(runCase(on90(text, sizes)), "");
-    Case c = on90(product("f32", a, !a), sizes);
-    c.precision = "contract=tf32";
-    EXPECT_EQ(runCase(c), "");
   }
+  Case both = on90(product("f32", false, false), sizes);
+  both.precision = "contract=tf32";
+  EXPECT_EQ(runCase(both), "");
+}
+
+// One operand of words that runs along rows or columns passes through registers, rounded by the copy.
+TEST(Wgmma, OneOperandAcrossThroughRegisters) {
+  for (auto [m, n, k] : {std::tuple<int64_t, int64_t, int64_t>{128, 256, 128}, {136, 264, 144}, {200, 104, 720}, {16, 72, 40}})
+    for (bool a : {true, false}) {
+      Case c = on90(product("f32", a, !a), {{"M", m}, {"N", n}, {"K", k}});
+      c.precision = "contract=tf32";
+      c.expect = "kc_wgmma_rs_tf32<";
+      EXPECT_EQ(runCase(c), "") << m << "x" << n << "x" << k << (a ? " nn" : " tt");
+    }
 }
 
 // Rows that tensor copies cannot fetch, and a product long enough for an aligned copy.
