@@ -48,7 +48,8 @@ absl::Status attachSchedules(ModuleOp module, const std::string &text, const std
   std::map<std::string, SmallVector<Attribute>> perKernel;
   for (const Json &record : *records) {
     const Json *kernel = record.find("kernel"), *launch = record.find("launch");
-    if (!kernel || !kernel->asString() || (launch ? !launch->asString() : !record.find("copies") && !record.find("merge") && !record.find("parts")))
+    if (!kernel || !kernel->asString() ||
+        (launch ? !launch->asString() : !record.find("copies") && !record.find("merge") && !record.find("parts")))
       return wrong("a record names its 'kernel' and its 'launch' (or says 'copies', 'merge' or 'parts' of the whole kernel)");
     JsonObject rest;
     for (const auto &[key, value] : *record.asObject())

@@ -1,9 +1,9 @@
 // Dots on registers: what the units that fetch their operands from slots have in common.
 #include "passes/lowerings/DotToCu.h"
 
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "passes/lowerings/DotLowering.h"
 #include "llvm/ADT/STLExtras.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 

@@ -97,8 +97,9 @@ LogicalResult lowerWgmma(ThreadCode &c, tile::DotOp op, Value acc) {
         cu::WgmmaRegistersOp::create(b, loc, acc, at, a->registers, c.index((rep * steps + step) * (16 / bytes), loc), columns,
                                      step ? Value() : laterRound, type, shape.warpN, bSide->operand.transposed, fresh && step == 0);
       else
-        cu::WgmmaOp::create(b, loc, acc, at, advanced(*a, a->operand.kOffset(step * perStep) + (rep ? a->operand.outerOffset(rep * 64) : 0)),
-                            columns, step ? Value() : laterRound, type, shape.warpN, a->operand.transposed, bSide->operand.transposed, fresh && step == 0);
+        cu::WgmmaOp::create(
+            b, loc, acc, at, advanced(*a, a->operand.kOffset(step * perStep) + (rep ? a->operand.outerOffset(rep * 64) : 0)), columns,
+            step ? Value() : laterRound, type, shape.warpN, a->operand.transposed, bSide->operand.transposed, fresh && step == 0);
     }
   cu::WgmmaCommitOp::create(b, loc);
   return success();

@@ -131,8 +131,7 @@ static bool runsAlong(ReadOp read, ArrayRef<unsigned> indices) {
   unsigned fastest = linear->coefficients.size() - 1;
   if (AffineMap strides = getParamStrides(getKernel(read), findParam(read.getTensor())))
     fastest = llvm::find(strides.getResults(), getAffineConstantExpr(1, read.getContext())) - strides.getResults().begin();
-  return fastest < linear->coefficients.size() &&
-         llvm::any_of(indices, [&](unsigned d) { return linear->coefficients[fastest][d] != 0; });
+  return fastest < linear->coefficients.size() && llvm::any_of(indices, [&](unsigned d) { return linear->coefficients[fastest][d] != 0; });
 }
 
 std::optional<WarpgroupForm> findWarpgroupForm(const Contraction &c) {
