@@ -13,6 +13,7 @@
 #include "passes/Passes.h"
 #include "passes/te/PlanAttr.h"
 #include "passes/te/Strides.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -398,9 +399,10 @@ std::map<std::string, SizeFact> factsFor(const Kernel &kernel, const std::vector
     int64_t n = sizes[i];
     f.divisor = n > 0 ? std::min<int64_t>(n & -n, 32768) : 1;
     if (n > 0 && n <= int64_t(1) << 30) {
-      f.max = 1;
-      while (f.max < n)
-        f.max *= 2;
+      // Powers of two; beyond 512 also the three multiples of a quarter between two of them, so that tiles are chosen for
+      // a size of which this one is at least four fifths.
+      int64_t step = n <= 512 ? 1 : int64_t(llvm::bit_floor(uint64_t(n - 1))) / 4;
+      f.max = n <= 512 ? int64_t(llvm::PowerOf2Ceil(uint64_t(n))) : llvm::alignTo(n, step);
     }
     facts[kernel.sizes[i].name] = f;
   }

@@ -52,8 +52,9 @@ absl::StatusOr<Kernel> describeKernel(mlir::ModuleOp module, const std::string &
 absl::Status addVariant(mlir::ModuleOp module, const VariantOptions &options, Kernel &kernel);
 
 /// The facts that hold of concrete sizes and are worth a specialisation: the power
-/// of two that divides each (rows that are a whole tile need no masks), and a bound at
-/// the next power of two (what fits registers, how far a reduction is split).
+/// of two that divides each (rows that are a whole tile need no masks), and a bound: the
+/// next power of two, or beyond 512 the next quarter of the way to it (which tiles fill the device, what fits
+/// registers, how far a reduction is split).
 std::map<std::string, SizeFact> factsFor(const Kernel &kernel, const std::vector<int64_t> &sizes);
 
 /// Nothing assumed of any parameter: any strides, and the alignment of its elements.

@@ -1,5 +1,6 @@
 // Loops, branches and roles. Carried tiles live in arrays that the body updates; scalars stay
 // carried.
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "passes/lowerings/DotToCu.h"
 #include "passes/lowerings/FunctionLowering.h"
 #include "support/Target.h"
@@ -82,6 +83,18 @@ LogicalResult FunctionLowering::lowerCondition(Region &from, Value held, Region 
   return success();
 }
 
+void FunctionLowering::ifNoRounds(scf::ForOp loop, llvm::function_ref<void()> body) {
+  Value from = c_.scalars.lookup(loop.getLowerBound()), to = c_.scalars.lookup(loop.getUpperBound());
+  std::optional<int64_t> first = getConstantIntValue(from), end = getConstantIntValue(to);
+  if (first && end && *first < *end)
+    return;
+  Location loc = cu::unnamed(loop.getLoc());
+  Value none = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::sge, from, to);
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPoint(scf::IfOp::create(b_, loc, none, false).thenBlock()->getTerminator());
+  body();
+}
+
 LogicalResult FunctionLowering::lowerFor(scf::ForOp loop) {
   Location loc = loop.getLoc();
   // Carried tiles live in arrays that the body updates; scalars stay carried.
@@ -95,7 +108,9 @@ LogicalResult FunctionLowering::lowerFor(scf::ForOp loop) {
     }
     Layout layout = getLayout(arg);
     Value array = c_.allocate(layout.numRegisters(), cast<RankedTensorType>(arg.getType()).getElementType(), loc);
-    if (func_.getUnit() != "wgmma" || !startsAfreshInFirstRound(c_, arg))
+    if (func_.getUnit() == "wgmma" && startsAfreshInFirstRound(arg))
+      ifNoRounds(loop, [&] { copyTile(init, array, plain); });
+    else
       copyTile(init, array, plain);
     c_.tiles[arg] = {layout, array};
     c_.tiles[loop.getResult(i)] = {layout, array};

@@ -1,7 +1,6 @@
 // Dots on registers: what the units that fetch their operands from slots have in common.
 #include "passes/lowerings/DotToCu.h"
 
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "passes/lowerings/DotLowering.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -98,14 +97,12 @@ static bool isZeroTile(Value tile) {
 
 bool startsAfresh(tile::DotOp op) { return isZeroTile(op.getAcc()); }
 
-bool startsAfreshInFirstRound(ThreadCode &c, BlockArgument acc) {
+bool startsAfreshInFirstRound(BlockArgument acc) {
   auto loop = dyn_cast<scf::ForOp>(acc.getOwner()->getParentOp());
   if (!loop || acc == loop.getInductionVar() || !acc.hasOneUse() || !isZeroTile(loop.getTiedLoopInit(acc)->get()))
     return false;
   auto dot = dyn_cast<tile::DotOp>(*acc.user_begin());
-  auto bound = [&](Value v) { return getConstantIntValue(c.scalars.lookup(v)); };
-  std::optional<int64_t> from = bound(loop.getLowerBound()), to = bound(loop.getUpperBound());
-  return dot && dot.getAcc() == acc && dot->getBlock() == loop.getBody() && from && to && *from < *to;
+  return dot && dot.getAcc() == acc && dot->getBlock() == loop.getBody();
 }
 
 LogicalResult lowerDot(ThreadCode &c, tile::DotOp op, Value acc) {

@@ -11,9 +11,9 @@ void lowerRingStore(ThreadCode &code, tile::RingStoreOp op);
 void lowerRingLoad(ThreadCode &code, tile::RingLoadOp op);
 /// Whether the accumulator that a dot starts from is zero, and written down nowhere.
 bool startsAfresh(tile::DotOp op);
-/// Whether the first round of the loop that carries `acc` can set it: one dot of each round adds to it, it starts at
-/// zero, and the loop goes round at least once.
-bool startsAfreshInFirstRound(ThreadCode &code, mlir::BlockArgument acc);
+/// Whether the first round of the loop that carries `acc` can set it: one dot of each round adds to it, and it starts at
+/// zero.
+bool startsAfreshInFirstRound(mlir::BlockArgument acc);
 /// acc += a · b, in the private array `acc`; the wgmma unit sets one that starts afresh, also in a loop's first round.
 mlir::LogicalResult lowerDot(ThreadCode &code, tile::DotOp op, mlir::Value acc);
 

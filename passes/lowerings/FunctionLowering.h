@@ -30,6 +30,8 @@ private:
 
   // ControlToCu.cpp
   mlir::LogicalResult lowerFor(mlir::scf::ForOp loop);
+  /// `body` where the loop goes round not at all.
+  void ifNoRounds(mlir::scf::ForOp loop, llvm::function_ref<void()> body);
   mlir::LogicalResult lowerIf(mlir::scf::IfOp branch);
   mlir::LogicalResult lowerRoles(tile::RolesOp roles);
   /// The condition of a search, tile's to cu's.

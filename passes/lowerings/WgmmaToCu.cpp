@@ -77,7 +77,7 @@ LogicalResult lowerWgmma(ThreadCode &c, tile::DotOp op, Value acc) {
   describe(*bSide, "b_desc", !byRows && shape.warpN < n ? shape.warpN : 0);
   bool fresh = startsAfresh(op);
   Value laterRound; // where a loop's first round sets the accumulator
-  if (auto carried = dyn_cast<BlockArgument>(op.getAcc()); carried && startsAfreshInFirstRound(c, carried)) {
+  if (auto carried = dyn_cast<BlockArgument>(op.getAcc()); carried && startsAfreshInFirstRound(carried)) {
     auto loop = cast<scf::ForOp>(carried.getOwner()->getParentOp());
     laterRound = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, c.scalars.lookup(loop.getInductionVar()),
                                        c.scalars.lookup(loop.getLowerBound()));

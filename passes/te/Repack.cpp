@@ -249,13 +249,21 @@ private:
     bool alone = at.size() == 1 && (linear->isAlone(at[0], k) || isBesideBatches(reduce, c, *linear, at[0], k));
     if (alone && at[0] == last)
       return asItIs();
-    // Units take 16-bit operands that are contiguous along rows or columns, too; and one operand from registers.
-    std::optional<WarpgroupForm> form = findWarpgroupForm(c);
-    bool passesRegisters = form && (factor == c.a ? form->aInRegisters : form->bInRegisters);
+    // Units take 16-bit operands that are contiguous along rows or columns, too; and others from registers, more slowly.
     for (unsigned d : factor == c.a ? c.m : c.n)
-      if ((type.getElementTypeBitWidth() == 16 || passesRegisters) && linear->isAlone(last, d))
+      if ((type.getElementTypeBitWidth() == 16 || passesRegisters(reduce, c, factor)) && linear->isAlone(last, d))
         return asItIs();
     return alone ? std::optional(std::optional(Copy{at[0]})) : std::nullopt;
+  }
+
+  /// Whether an operand passes through registers as it lies, and each element meets too few of the other operand's to
+  /// pay for a transposed copy.
+  bool passesRegisters(ReduceOp reduce, const Contraction &c, Value factor) {
+    std::optional<WarpgroupForm> form = findWarpgroupForm(c);
+    if (!form || !(factor == c.a ? form->aInRegisters : form->bInRegisters))
+      return false;
+    std::optional<Work> work = workOf(reduce, c);
+    return !work || work->total() < double(target_.acrossReuse) * elementsOf(findOperandRead(factor).getTensor());
   }
 
   /// Whether subscript `r` is k beside a group's number, `g * 64 + k`, and groups are whole rows of slots.

@@ -96,16 +96,16 @@ private:
   }
 
   /// A product with few results and a long sum: as many parts as multiprocessors have
-  /// tiles of 128 x 128 to spare.
+  /// tiles of 64 x 128 to spare (of larger ones there would be more sums to write and to add).
   int64_t chunkOfProduct(ReduceOp reduce, const Contraction &c, int64_t length, int64_t divisor) {
-    constexpr int64_t kTile = 128, kLeast = 1024; // a shorter sum is over before a second launch starts
+    constexpr int64_t kRows = 64, kColumns = 128, kLeast = 1024; // a shorter sum is over before a second launch starts
     auto tilesOf = [&](ArrayRef<unsigned> dims, int64_t tile) {
       int64_t extent = 1;
       for (unsigned d : dims)
         extent *= std::max<int64_t>(1, knownMax(reduce.getExtents().getResult(d), facts_));
       return llvm::divideCeil(extent, tile);
     };
-    int64_t tiles = tilesOf(c.batch, 1) * tilesOf(c.m, kTile) * tilesOf(c.n, kTile);
+    int64_t tiles = tilesOf(c.batch, 1) * std::min(tilesOf(c.m, kRows) * tilesOf(c.n, kColumns), tilesOf(c.m, kColumns) * tilesOf(c.n, kRows));
     int64_t parts = int64_t(target_.smCount) / tiles;
     // Two or three parts do not pay for the second launch: few rows are bound by the other
     // operand's bytes, which half of the multiprocessors fetch as fast.

@@ -40,6 +40,7 @@ static __device__ __forceinline__ void kc_tma_store_2d(const kc_tensor_map *map,
 static __device__ __forceinline__ void kc_tma_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 template <int Pending> static __device__ __forceinline__ void kc_tma_wait_read() { asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(Pending) : "memory"); }
 static __device__ __forceinline__ void kc_fence_proxy_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+static __device__ __forceinline__ void kc_prefetch_tensor_map(const kc_tensor_map *map) { asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory"); }
 template <int Count> static __device__ __forceinline__ void kc_setmaxnreg_inc() { asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Count)); }
 template <int Count> static __device__ __forceinline__ void kc_setmaxnreg_dec() { asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Count)); }
 static __device__ __forceinline__ unsigned long long kc_smem_desc(const void *p, int leading, int stride, int swizzle) { // PTX ISA, matrix descriptor
@@ -101,14 +102,20 @@ static __device__ __forceinline__ float kc_bf16_to_f32(unsigned short v) { retur
 // schedule: tile i 128; tile j 256; tile k 64; warps 8 + 4 that fill; unit wgmma; persistent; stages 4
 #line 4 "linear.kc"
 extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(unsigned short *__restrict__ b, const int M, const int K, const int N, const __grid_constant__ kc_tensor_map x_map, const __grid_constant__ kc_tensor_map w_map, const __grid_constant__ kc_tensor_map y_map) {
+  const int tid = (int)threadIdx.x;
+  const bool cond = tid == 0;
+  if (cond) {
+    kc_prefetch_tensor_map(&x_map);
+    kc_prefetch_tensor_map(&w_map);
+    kc_prefetch_tensor_map(&y_map);
+  }
   unsigned short *const y = (unsigned short *)(kc_shared());
   unsigned short *const x = (unsigned short *)(kc_shared() + 32768);
   unsigned short *const w = (unsigned short *)(kc_shared() + 98304);
   long long *const full = (long long *)(kc_shared() + 229376);
   long long *const empty = (long long *)(kc_shared() + 229504);
-  const int tid = (int)threadIdx.x;
 #line 3 "linear.kc"
-  if (tid == 0) {
+  if (cond) {
     #pragma unroll
     for (int slot = 0; slot < 4; ++slot) {
       kc_mbarrier_init(&full[slot], 1);
@@ -137,6 +144,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(unsigned short *_
         const int i0 = (at_4 + at_3 % at_5) * 128;
         const int j0_ = at_3 / at_5 * 256;
 #line 3 "linear.kc"
+        #pragma unroll 1
         for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
           const int k0 = k_tile * 64;
           const int number = filled + k_tile;
@@ -158,7 +166,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(unsigned short *_
     const bool a = k_tiles_1 > 0;
     const int lane = tid % 32;
     const int at_8 = lane % 4 * 2;
-    const bool cond = tid % 128 == 0;
+    const bool cond_1 = tid % 128 == 0;
     const int at_9 = warpgroup + 2;
     const int at_10 = lane / 16 * 8;
     const int warp = tid / 32;
@@ -206,7 +214,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(unsigned short *_
         const int previous = number_1 - 1;
         if (k_tile_1 > 0) {
           const int slot_3 = previous % 4;
-          if (cond) {
+          if (cond_1) {
             kc_mbarrier_arrive(&empty[slot_3]);
           }
         }
@@ -217,7 +225,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(unsigned short *_
       const int last = next - 1;
       if (a) {
         const int slot_4 = last % 4;
-        if (cond) {
+        if (cond_1) {
           kc_mbarrier_arrive(&empty[slot_4]);
         }
       }
@@ -273,7 +281,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(unsigned short *_
           }
         }
       }
-      if (cond) {
+      if (cond_1) {
         kc_tma_wait_read<1>();
       }
       kc_bar_sync(at_9, 128);
@@ -284,7 +292,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(unsigned short *_
       }
       kc_fence_proxy_async();
       kc_bar_sync(at_9, 128);
-      if (cond) {
+      if (cond_1) {
         kc_tma_store_2d(&y_map, &y[at_7], j0__1, i0_1 + at_14);
         kc_tma_commit();
       }
@@ -342,7 +350,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(unsigned short *_
           }
         }
       }
-      if (cond) {
+      if (cond_1) {
         kc_tma_wait_read<1>();
       }
       kc_bar_sync(at_9, 128);
@@ -353,7 +361,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(unsigned short *_
       }
       kc_fence_proxy_async();
       kc_bar_sync(at_9, 128);
-      if (cond) {
+      if (cond_1) {
         kc_tma_store_2d(&y_map, &y[at_7 + 8192], b_5, i0_1 + at_14);
         kc_tma_commit();
       }
@@ -411,7 +419,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(unsigned short *_
           }
         }
       }
-      if (cond) {
+      if (cond_1) {
         kc_tma_wait_read<1>();
       }
       kc_bar_sync(at_9, 128);
@@ -422,7 +430,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(unsigned short *_
       }
       kc_fence_proxy_async();
       kc_bar_sync(at_9, 128);
-      if (cond) {
+      if (cond_1) {
         kc_tma_store_2d(&y_map, &y[at_7], b_10, i0_1 + at_14);
         kc_tma_commit();
       }
@@ -480,7 +488,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(unsigned short *_
           }
         }
       }
-      if (cond) {
+      if (cond_1) {
         kc_tma_wait_read<1>();
       }
       kc_bar_sync(at_9, 128);
@@ -491,13 +499,13 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(unsigned short *_
       }
       kc_fence_proxy_async();
       kc_bar_sync(at_9, 128);
-      if (cond) {
+      if (cond_1) {
         kc_tma_store_2d(&y_map, &y[at_7 + 8192], b_15, i0_1 + at_14);
         kc_tma_commit();
       }
       filled_1 = next;
     }
-    if (cond) {
+    if (cond_1) {
       kc_tma_wait_read<0>();
     }
   }
