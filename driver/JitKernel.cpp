@@ -17,23 +17,25 @@ VariantSet &JitKernel::Impl::setFor(const std::string &target) {
   return *set;
 }
 
-absl::StatusOr<std::shared_ptr<CpuKernel>> compileForCpu(Program &program, const Kernel &signature,
-                                                         reference::Arithmetic arithmetic) {
+absl::StatusOr<std::shared_ptr<CpuKernel>> compileForCpu(te::KernelOp kernel, reference::Arithmetic arithmetic) {
   auto cpu = std::make_shared<CpuKernel>();
+  absl::StatusOr<std::unique_ptr<reference::ReferenceKernel>> code = reference::ReferenceKernel::compile(kernel, arithmetic);
+  if (!code.ok())
+    return code.status();
+  cpu->code = *std::move(code);
+  int next = int(kernel.getBlock().getNumArguments());
+  for (unsigned o = 0; o < kernel.getOutNames().size(); ++o)
+    cpu->outputParams.push_back(kernel.getAlias(o) >= 0 ? int(kernel.getAlias(o)) : next++);
+  return cpu;
+}
+
+absl::StatusOr<std::shared_ptr<CpuKernel>> compileForCpu(Program &program, const Kernel &signature, reference::Arithmetic arithmetic) {
+  absl::StatusOr<std::shared_ptr<CpuKernel>> cpu = absl::NotFoundError(absl::StrCat("there is no kernel '", signature.name, "'"));
   absl::Status s = program.withModule([&](mlir::ModuleOp module) -> absl::Status {
-    for (auto op : module.getOps<te::KernelOp>()) {
-      if (op.getSymName() != signature.name)
-        continue;
-      absl::StatusOr<std::unique_ptr<reference::ReferenceKernel>> code = reference::ReferenceKernel::compile(op, arithmetic);
-      if (!code.ok())
-        return code.status();
-      cpu->code = *std::move(code);
-      int next = int(op.getBlock().getNumArguments());
-      for (unsigned o = 0; o < op.getOutNames().size(); ++o)
-        cpu->outputParams.push_back(op.getAlias(o) >= 0 ? int(op.getAlias(o)) : next++);
-      return absl::OkStatus();
-    }
-    return absl::NotFoundError(absl::StrCat("there is no kernel '", signature.name, "'"));
+    for (auto op : module.getOps<te::KernelOp>())
+      if (op.getSymName() == signature.name)
+        cpu = compileForCpu(op, arithmetic);
+    return cpu.status();
   });
   if (!s.ok())
     return s;
@@ -57,8 +59,8 @@ std::shared_ptr<LoadedKernel> JitKernel::Impl::findLoaded(Device &device, const 
   return entry == loaded.end() ? nullptr : entry->second;
 }
 
-absl::StatusOr<std::shared_ptr<LoadedKernel>>
-JitKernel::Impl::getLoaded(Device &device, VariantSet &set, const std::shared_ptr<const CompiledVariant> &variant) {
+absl::StatusOr<std::shared_ptr<LoadedKernel>> JitKernel::Impl::getLoaded(Device &device, VariantSet &set,
+                                                                         const std::shared_ptr<const CompiledVariant> &variant) {
   absl::MutexLock lock(&mutex);
   auto &entry = loaded[{&device, variant.get()}];
   if (entry)
@@ -81,8 +83,7 @@ JitKernel::Impl::getLoaded(Device &device, VariantSet &set, const std::shared_pt
   return entry;
 }
 
-absl::StatusOr<std::shared_ptr<emulator::KernelRunner>>
-JitKernel::Impl::getRunner(const std::shared_ptr<const CompiledVariant> &variant) {
+absl::StatusOr<std::shared_ptr<emulator::KernelRunner>> JitKernel::Impl::getRunner(const std::shared_ptr<const CompiledVariant> &variant) {
   absl::MutexLock lock(&mutex);
   auto &entry = runners[variant.get()];
   if (entry)
@@ -160,13 +161,13 @@ absl::Status JitKernel::callEmulator(const CheckedArgs &args, CallReport *report
     report->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     report->findings = findings;
     const emulator::Counts &c = result->counts;
-    report->counts = absl::StrCat(c.barriers, " barriers, ", c.globalRequests, " global requests in ", c.globalSectors, " sectors, ",
-                                  c.sharedRequests, " shared requests in ", c.sharedWavefronts, " wavefronts, ",
-                                  c.bankConflicts(), " bank conflicts");
+    report->counts =
+        absl::StrCat(c.barriers, " barriers, ", c.globalRequests, " global requests in ", c.globalSectors, " sectors, ", c.sharedRequests,
+                     " shared requests in ", c.sharedWavefronts, " wavefronts, ", c.bankConflicts(), " bank conflicts");
   }
   if (!findings.empty())
-    return absl::DataLossError(absl::StrCat("the emulator found mistakes in kernel '", impl_->signature.name, "':\n",
-                                            absl::StrJoin(findings, "\n")));
+    return absl::DataLossError(
+        absl::StrCat("the emulator found mistakes in kernel '", impl_->signature.name, "':\n", absl::StrJoin(findings, "\n")));
   return absl::OkStatus();
 }
 

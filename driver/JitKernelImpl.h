@@ -44,7 +44,8 @@ struct JitKernel::Impl {
   absl::StatusOr<std::shared_ptr<emulator::KernelRunner>> getRunner(const std::shared_ptr<const CompiledVariant> &variant);
 };
 
-/// Compiles the kernel of that name for the CPU.
+/// Compiles a kernel for the CPU; the second, the kernel of that name.
+absl::StatusOr<std::shared_ptr<CpuKernel>> compileForCpu(te::KernelOp kernel, reference::Arithmetic arithmetic);
 absl::StatusOr<std::shared_ptr<CpuKernel>> compileForCpu(Program &program, const Kernel &signature,
                                                          reference::Arithmetic arithmetic);
 /// An argument as host memory. Scalars point into `value`.

@@ -22,7 +22,9 @@ namespace kernelc {
 struct PassVerdict {
   std::string pass; ///< "source" for the kernel before any pass
   bool passed = false;
-  std::string text; ///< a line per output and set of inputs; findings of the emulator
+  std::string text; ///< where it did not: the outputs, per set of inputs, or findings of the emulator
+  /// Where it did not pass, and there was a pass: a file that kernelc-opt replays, reduced.
+  std::string reproducer;
 };
 
 struct VerifyOptions {

@@ -3,7 +3,6 @@
 #include <random>
 
 #include "absl/strings/str_cat.h"
-#include "emulator/RunKernel.h"
 #include "reference/Check.h"
 #include "reference/RingKernel.h"
 #include "reference/tile/TileInterpreter.h"
@@ -24,13 +23,26 @@ void fillSmall(HostTensor &t, std::mt19937 &random) {
   for (int64_t i = 0; i < t.numElements(); ++i) {
     float x = float(int(random() % 5) - 2);
     switch (v.type) {
-    case ElementType::f64: t.as<double>()[i] = x; break;
-    case ElementType::f32: t.as<float>()[i] = x; break;
-    case ElementType::f16: t.as<uint16_t>()[i] = toF16(x); break;
-    case ElementType::bf16: t.as<uint16_t>()[i] = toBF16(x); break;
-    case ElementType::f8e4m3: t.as<uint8_t>()[i] = toF8E4M3(x); break;
-    case ElementType::f8e5m2: t.as<uint8_t>()[i] = toF8E5M2(x); break;
-    default: break; // integers stay as they were given: they may be subscripts
+    case ElementType::f64:
+      t.as<double>()[i] = x;
+      break;
+    case ElementType::f32:
+      t.as<float>()[i] = x;
+      break;
+    case ElementType::f16:
+      t.as<uint16_t>()[i] = toF16(x);
+      break;
+    case ElementType::bf16:
+      t.as<uint16_t>()[i] = toBF16(x);
+      break;
+    case ElementType::f8e4m3:
+      t.as<uint8_t>()[i] = toF8E4M3(x);
+      break;
+    case ElementType::f8e5m2:
+      t.as<uint8_t>()[i] = toF8E5M2(x);
+      break;
+    default:
+      break; // integers stay as they were given: they may be subscripts
     }
   }
 }
@@ -105,7 +117,8 @@ absl::StatusOr<VerifyTrial::Verdict> VerifyTrial::judge(absl::Span<const HostTen
       while (!__builtin_memcmp(got.as<char>() + at * width, want.as<char>() + at * width, width))
         ++at;
       v.passed = false;
-      absl::StrAppend(&v.text, signature_->params[size_t(oracle_->outputParams[o])].name, ": differs modulo 2^32, first at flat index ", at, "\n");
+      absl::StrAppend(&v.text, signature_->params[size_t(oracle_->outputParams[o])].name, ": differs modulo 2^32, first at flat index ", at,
+                      "\n");
     }
     return v;
   }
@@ -122,7 +135,8 @@ absl::StatusOr<VerifyTrial::Verdict> VerifyTrial::judge(absl::Span<const HostTen
 }
 
 absl::StatusOr<VerifyTrial::Verdict> VerifyTrial::runTe(te::KernelOp kernel) const {
-  auto code = inputs_ == Ring ? reference::compileRingKernel(kernel) : reference::ReferenceKernel::compile(kernel, reference::Arithmetic::Own);
+  auto code =
+      inputs_ == Ring ? reference::compileRingKernel(kernel) : reference::ReferenceKernel::compile(kernel, reference::Arithmetic::Own);
   if (!code.ok())
     return code.status();
   auto results = copies();
@@ -156,7 +170,7 @@ absl::StatusOr<VerifyTrial::Verdict> VerifyTrial::runTile(mlir::ModuleOp module)
   return judge(*results);
 }
 
-absl::StatusOr<VerifyTrial::Verdict> VerifyTrial::runVariant(const Variant &variant) const {
+absl::StatusOr<VerifyTrial::Verdict> VerifyTrial::runText(const emulator::KernelRunner &runner) const {
   auto results = copies();
   if (!results.ok())
     return results.status();
@@ -164,7 +178,7 @@ absl::StatusOr<VerifyTrial::Verdict> VerifyTrial::runVariant(const Variant &vari
   for (const HostTensor &t : *results)
     args.params.push_back(t.view());
   args.sizes = sizes_;
-  auto report = emulator::runKernel(*signature_, variant, args);
+  auto report = runner.run(args);
   if (!report.ok())
     return report.status();
   if (!report->ok())

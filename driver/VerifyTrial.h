@@ -1,11 +1,12 @@
 // One set of inputs of verify-each, and what a kernel must make of it at each level.
-// Internal to VerifyEach.cpp.
+// Internal to PassVerifier.cpp.
 #pragma once
 
 #include <memory>
 
 #include "driver/HostTensor.h"
 #include "driver/JitKernelImpl.h"
+#include "emulator/RunKernel.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "reference/tile/TileValue.h"
 
@@ -28,8 +29,9 @@ public:
   /// The tile functions of `module`.
   absl::StatusOr<Verdict> runTile(mlir::ModuleOp module) const;
   /// A CUDA text on the emulator. Not with Ring.
-  absl::StatusOr<Verdict> runVariant(const Variant &variant) const;
+  absl::StatusOr<Verdict> runText(const emulator::KernelRunner &runner) const;
   Inputs inputs() const { return inputs_; }
+  const std::vector<int64_t> &sizes() const { return sizes_; }
 
 private:
   VerifyTrial() = default;

@@ -13,6 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "emulator/HostCompiler.h"
 
 namespace kernelc::emulator {
@@ -52,16 +53,18 @@ bool holdsOnlyWaits(const std::vector<std::string> &lines, size_t open) {
   return false;
 }
 
-/// The array or variable that an assignment such as `*(uint4 *)(&a[i]) = ..` or `a[i] = ..` writes;
+/// The array or variable that an assignment such as `*(uint4 *)(&a[i]) = ..`, `*(uint4 *)(a) = ..` or `a[i] = ..` writes;
 /// empty for what is no assignment, or declares its target.
 absl::string_view assignedName(absl::string_view line) {
   size_t equals = line.find(" = ");
   if (equals == absl::string_view::npos)
     return {};
   absl::string_view left = line.substr(0, equals);
-  if (size_t address = left.find("(&"); absl::StartsWith(left, "*(") && address != absl::string_view::npos)
+  if (size_t address = left.find(")("); absl::StartsWith(left, "*(") && address != absl::string_view::npos) {
     left.remove_prefix(address + 2);
-  absl::string_view name = left.substr(0, left.find('['));
+    absl::ConsumePrefix(&left, "&");
+  }
+  absl::string_view name = left.substr(0, left.find_first_of("[)"));
   return absl::StrContains(name, ' ') ? absl::string_view() : name;
 }
 

@@ -107,11 +107,12 @@ void recordAccess(Shadow &shadow, ShadowCell &cell, const Stamp &me, Ordered &&o
   }
   // What happened before me need not be kept: whoever comes after me comes after it.
   // An atomic does not stand in for a plain read, nor a read for an atomic write.
-  if ((list.size() & (list.size() - 1)) == 0 && list.size() >= 4)
+  constexpr size_t kMost = 4096;
+  if ((list.size() & (list.size() - 1)) == 0 && list.size() >= 4 && list.size() < kMost)
     std::erase_if(list, [&](const Stamp &s) { return s.flags == me.flags && ordered(s); });
-  if (list.size() >= 4096)
-    list.pop_back();
-  if (atomic)
+  if (list.size() >= kMost) // of so many readers the first and the latest are kept; looking through all for each would take too long
+    (atomic ? list.front() : list.back()) = me;
+  else if (atomic)
     list.insert(list.begin(), me);
   else
     list.push_back(me);

@@ -269,14 +269,17 @@ bool Prover::isEmpty(const std::vector<Row> &system) {
     for (auto [atom, c] : r.form.terms)
       row[column[atom]] = c;
     row[n] = r.form.constant;
+    int64_t g = 0;
+    for (unsigned i = 0; i < n; ++i)
+      g = std::gcd(g, row[i]);
     if (r.isEq) {
+      // 2 * i == 2 * j + 1: no rational fact says so, and of many atoms nothing below looks for integers.
+      if (g > 1 && row[n] % g)
+        return true;
       poly.addEquality(row);
       continue;
     }
     // Tightening by the gcd makes most integer facts rational ones.
-    int64_t g = 0;
-    for (unsigned i = 0; i < n; ++i)
-      g = std::gcd(g, row[i]);
     if (g > 1) {
       for (unsigned i = 0; i < n; ++i)
         row[i] /= g;

@@ -38,10 +38,14 @@ Value unknownError(Builder &b, Scalar s, Type type) {
   return m.select(unsure, m.infinity(), m.zero());
 }
 
-Value roundingError(Builder &b, Scalar s, Type to) {
+// Two factors a, b as a = h + l + r with |l + r| <= u |a| and |r| <= u^2 |a|: the sum of the parts
+// leaves out (l + r) (l' + r') + h r' + r h', less than (3 + 2 u) u^2 |a b|. With an error of
+// u^2 |a| for h, and so for the rest a - h, whose value is 0 here, the three products have
+// (4 + 2 u) u^2 |a b| together.
+Value roundingError(Builder &b, Scalar s, Type to, bool highPart) {
   FloatFacts f = floatFacts(to);
   ErrorMath m(b, s.v);
-  return m.rounded(s.e, s.v, f.unitRoundoff, f.tiny, f.saturates ? std::numeric_limits<double>::infinity() : f.largest);
+  return m.rounded(s.e, s.v, highPart ? f.unitRoundoff * f.unitRoundoff : f.unitRoundoff, f.tiny, f.saturates ? std::numeric_limits<double>::infinity() : f.largest);
 }
 
 Value integerCastError(Builder &b, Scalar s, bool) {
@@ -177,6 +181,10 @@ SumUnit sumUnit(te::ReduceOp op) {
   for (OpOperand *factor : te::findFactors(term))
     bits.push_back(narrowest(factor->get()));
   llvm::sort(bits);
+  // What is added are the parts, whose magnitudes together exceed those of the products by some 4 u.
+  bool inParts = llvm::any_of(op.getBlock(), [](Operation &o) { return o.hasAttr(te::kHighPart); });
+  if (inParts)
+    return {0x1.1p-23};
   if (bits.size() >= 2 && bits[1] <= 8)
     return {0x1p-23, true, te::accumulatesFast(te::getKernel(op))};
   return {bits.size() >= 2 && bits[1] <= 16 ? 0x1p-23 : 0x1p-24};

@@ -107,7 +107,7 @@ Scalar ScalarEmitter::widen(Scalar s, Type type) {
   return s;
 }
 
-Scalar ScalarEmitter::castFloat(Scalar s, Type from, Type to, bool saturate) {
+Scalar ScalarEmitter::castFloat(Scalar s, Type from, Type to, bool saturate, bool highPart) {
   if (!env.isF64()) {
     Value wide = isNarrowFloat(from) ? widenFloat(b, s.v, from, b.getF32Type()) : s.v;
     Type wideType = getElementTypeOrSelf(wide.getType());
@@ -124,7 +124,7 @@ Scalar ScalarEmitter::castFloat(Scalar s, Type from, Type to, bool saturate) {
     s.v = arith::MaximumFOp::create(b, arith::MinimumFOp::create(b, s.v, high), low);
   }
   if (env.withError() && facts.unitRoundoff > floatFacts(from).unitRoundoff)
-    s.e = roundingError(b, s, to);
+    s.e = roundingError(b, s, to, highPart);
   return s;
 }
 
@@ -169,7 +169,7 @@ absl::StatusOr<Scalar> ScalarEmitter::emitRound(te::RoundOp op) {
   if (!env.isF64())
     s.v = te::buildRoundToTf32(b, b.getLoc(), s.v);
   else if (env.withError())
-    s.e = roundingError(b, s, op.getTo());
+    s.e = roundingError(b, s, op.getTo(), op->hasAttr(te::kHighPart));
   return s;
 }
 
@@ -226,7 +226,7 @@ absl::Status ScalarEmitter::emitGeneric(Operation *op, ArrayRef<Scalar> given) {
 
   // Casts.
   if (isa<arith::ExtFOp, arith::TruncFOp>(op))
-    return setBad(castFloat(in[0], type0(), resultType, false));
+    return setBad(castFloat(in[0], type0(), resultType, false, op->hasAttr(te::kHighPart)));
   if (isa<arith::FPToSIOp, arith::FPToUIOp>(op))
     return setBad(toInteger(in[0], type0(), resultType, isa<arith::FPToUIOp>(op)));
   if (isa<arith::SIToFPOp, arith::UIToFPOp>(op))

@@ -78,7 +78,7 @@ public:
   Scalar load(int slot, Type element, mlir::ArrayRef<Value> indices, int64_t lanes = 1);
   void store(int slot, Type element, mlir::ArrayRef<Value> indices, Scalar value);
   /// v as the emitted type of `to`, a float type: rounds in Own arithmetic.
-  Scalar castFloat(Scalar v, Type from, Type to, bool saturate);
+  Scalar castFloat(Scalar v, Type from, Type to, bool saturate, bool highPart = false);
   /// Widens a narrow float's carrier to the type it is computed in.
   Scalar widen(Scalar v, Type type);
 

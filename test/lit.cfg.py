@@ -13,6 +13,6 @@ config.suffixes = [".mlir", ".kc", ".test"]
 config.excludes = ["Inputs"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(site["kernelc_build"], "test", "lit")
-config.environment["PATH"] = os.pathsep.join([site["kernelc_bin"], site["llvm_bin"], os.environ["PATH"]])
+config.environment["PATH"] = os.pathsep.join([site["kernelc_bin"], os.path.join(site["kernelc_build"], "test", "tools"), site["llvm_bin"], os.environ["PATH"]])
 config.substitutions.append(("%examples", os.path.join(site["kernelc_source"], "examples")))
 config.substitutions.append(("%source", site["kernelc_source"]))

@@ -10,6 +10,7 @@
 #include "tools/Call.h"
 #include "tools/Commands.h"
 #include "tools/Failure.h"
+#include "tools/Files.h"
 
 namespace kernelc::tools {
 
@@ -44,7 +45,7 @@ int mutate(Call &call, const std::string &arch) {
 }
 
 /// The meaning of the kernel after each pass. kFailed at the first that changed it.
-int verifyEach(Call &call, const std::string &arch) {
+int verifyEach(Call &call, const std::string &arch, const std::string &reproducer) {
   VerifyOptions options;
   options.target = arch;
   absl::StatusOr<std::vector<PassVerdict>> verdicts = verifyPasses(*call.kernel, call.arguments.tensors, call.arguments.sizes, options);
@@ -55,6 +56,8 @@ int verifyEach(Call &call, const std::string &arch) {
     std::cout << v.pass << ": " << (v.passed ? "passed" : "CHANGED THE MEANING") << "\n";
     if (!v.passed)
       std::cout << v.text << (v.text.empty() || v.text.back() != '\n' ? "\n" : "");
+    if (std::string file = v.reproducer.empty() ? "" : publishReproducer(reproducer, v.reproducer); !file.empty())
+      std::cout << "the first line of " << file << " replays it\n";
     passed &= v.passed;
   }
   return passed ? kDone : kFailed;
@@ -69,15 +72,20 @@ int checkCommand(const std::vector<std::string> &args) {
                   "accesses out of bounds, uninitialised reads and barrier mistakes.");
   call.add(options);
   bool mutants = false, each = false;
+  std::string reproducer;
   options.flag("--mutate", mutants, "takes each barrier, wait, fence and mask away in turn and says whether the emulator notices")
-      .flag("--verify-each", each, "runs the kernel after each pass (te on the CPU, tile in an interpreter, cu on the emulator) and names the first that\n"
-            "changed its meaning");
+      .flag("--verify-each", each,
+            "runs the kernel after each pass (te on the CPU, tile in an interpreter, cu on the emulator) and names the first that\n"
+            "changed its meaning")
+      .value("--reproducer", reproducer, "FILE.mlir", "with --verify-each: where the reduced reproducer goes (a new file in TMPDIR)");
   if (std::optional<int> code = options.parse(args))
     return *code;
   if (call.positionals.empty())
     return options.usageError("which file?");
   if (mutants && each)
     return options.usageError("--mutate and --verify-each are two checks");
+  if (!each && !reproducer.empty())
+    return options.usageError("--reproducer belongs to --verify-each");
   if (each && call.device == "auto")
     call.device = "cpu"; // where the passes' results run
   if (each && call.device != "cpu")
@@ -90,14 +98,14 @@ int checkCommand(const std::vector<std::string> &args) {
   if (!prepared.ok())
     return reportFailure(prepared.status());
   if (each)
-    return verifyEach(*prepared, call.arch.empty() ? "sm_90a" : call.arch);
+    return verifyEach(*prepared, call.arch.empty() ? "sm_90a" : call.arch, reproducer);
   if (mutants)
     return mutate(*prepared, call.arch.empty() ? "sm_90a" : call.arch);
   absl::StatusOr<CheckResult> result = checkOnHost(*prepared->kernel, prepared->place, prepared->arguments.tensors);
   if (!result.ok())
     return reportFailure(result.status());
-  std::cout << prepared->kernel->signature().name << " on " << toString(prepared->place) << ": "
-            << (result->passed ? "passed" : "FAILED") << "\n"
+  std::cout << prepared->kernel->signature().name << " on " << toString(prepared->place) << ": " << (result->passed ? "passed" : "FAILED")
+            << "\n"
             << result->text;
   return result->passed ? kDone : kFailed;
 }

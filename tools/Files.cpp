@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -58,7 +59,7 @@ absl::StatusOr<std::string> readInput(const std::string &path) {
 absl::Status writeOutput(const std::string &path, absl::string_view bytes) {
   if (path == "-")
     return writeAll(1, bytes, "standard output");
-  struct stat st {};
+  struct stat st{};
   if (::stat(path.c_str(), &st) == 0 && !S_ISREG(st.st_mode)) { // a device or pipe has no name to rename to
     int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
     if (fd < 0)
@@ -81,6 +82,19 @@ absl::Status writeOutput(const std::string &path, absl::string_view bytes) {
   if (!s.ok())
     ::unlink(temporary.c_str());
   return s;
+}
+
+std::string publishReproducer(const std::string &path, absl::string_view text) {
+  std::string file = path;
+  if (file.empty()) {
+    const char *tmp = ::getenv("TMPDIR");
+    file = absl::StrCat(tmp && *tmp ? tmp : "/tmp", "/kernelc-verify-XXXXXX.mlir");
+    int fd = ::mkstemps(file.data(), 5);
+    if (fd < 0)
+      return "";
+    ::close(fd);
+  }
+  return writeOutput(file, text).ok() ? file : "";
 }
 
 } // namespace kernelc::tools

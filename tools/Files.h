@@ -15,4 +15,8 @@ absl::StatusOr<std::string> readInput(const std::string &path);
 /// Writes a product: "-" is stdout, a file goes through a temporary name beside it.
 absl::Status writeOutput(const std::string &path, absl::string_view bytes);
 
+/// Writes a reproducer to `path`, or where that is empty to a new file in TMPDIR. The path, or
+/// "" where it could not be written.
+std::string publishReproducer(const std::string &path, absl::string_view text);
+
 } // namespace kernelc::tools

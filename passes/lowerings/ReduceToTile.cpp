@@ -10,6 +10,22 @@ namespace kernelc {
 
 using namespace te;
 
+namespace {
+
+/// Whether the elements of `tile` beyond the extents of all of `dims` are zero because the loads
+/// that it is made of leave zeros there: a sum needs no mask of its own then.
+bool isZeroBeyond(Value tile, ArrayRef<int64_t> dims) {
+  Operation *op = tile.getDefiningOp();
+  if (auto load = dyn_cast_or_null<tile::LoadOp>(op))
+    return llvm::all_of(dims, [&](int64_t d) { return llvm::is_contained(load.getMask(), d); });
+  // Not one factor alone: the other may be infinite.
+  return isa_and_nonnull<arith::AddFOp, arith::AddIOp, arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp, arith::MulFOp, arith::MulIOp,
+                         arith::SIToFPOp, arith::UIToFPOp, tile::BroadcastOp>(op) &&
+         llvm::all_of(op->getOperands(), [&](Value v) { return isZeroBeyond(v, dims); });
+}
+
+} // namespace
+
 LogicalResult LaunchEmitter::emitReduce(ReduceOp op, ArrayRef<int64_t> dims) {
   if (std::optional<Contraction> c = findContraction(op))
     return emitContraction(op, *c, dims);
@@ -40,19 +56,26 @@ LogicalResult LaunchEmitter::emitReduce(ReduceOp op, ArrayRef<int64_t> dims) {
     Value condition = op.getCondition() ? body.evaluateSet(*op.getCondition(), loc) : Value();
     if (op.getYield().getCondition())
       condition = body.conjunction(condition, body.evaluate(op.getYield().getCondition()), loc);
-    condition = body.conjunction(condition, body.inside(reduced, loc), loc);
+    // The dims in which points of the tile may lie outside what is reduced.
+    Value inside = body.inside(reduced, loc);
+    auto isNeutralOutside = [&](Value tile) {
+      return !inside || (op.getKind() == Combiner::Sum && isZeroBeyond(tile, inside.getDefiningOp<tile::InsideOp>().getMask()));
+    };
     if (product && op.getKind() == Combiner::Sum && !condition && !carried.empty()) {
       Value x = body.evaluate(product.getLhs()), y = body.evaluate(product.getRhs());
       ok &= x && y;
       if (!ok)
         return carried;
-      return SmallVector<Value>{math::FmaOp::create(b_, loc, body.broadcast(x, full), body.broadcast(y, full), carried[0])};
+      if (isNeutralOutside(x) && isNeutralOutside(y))
+        return SmallVector<Value>{math::FmaOp::create(b_, loc, body.broadcast(x, full), body.broadcast(y, full), carried[0])};
     }
     Value value = body.evaluate(yielded);
     if (!value) {
       ok = false;
       return carried;
     }
+    if (!isNeutralOutside(value))
+      condition = body.conjunction(condition, inside, loc);
     value = body.broadcast(value, full);
     SmallVector<Value> next{value};
     if (arg)

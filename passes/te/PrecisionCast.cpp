@@ -230,6 +230,7 @@ private:
       Value lowPart = arith::ConstantIndexOp::create(b, loc, side == 0 ? parts - 1 : 1);
       Value isLow = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, part, lowPart);
       Value high = toNarrow(factor);
+      high.getDefiningOp()->setAttr(kHighPart, b.getUnitAttr());
       Value rest = arith::SubFOp::create(b, loc, factor, toF32(high));
       // Infinity leaves no number: it counts in the first part alone, against the other's high
       // part; so does NaN.
@@ -240,7 +241,10 @@ private:
       Value highAgain = arith::SelectOp::create(b, loc, isNumber, high, none);
       Value first = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, part, arith::ConstantIndexOp::create(b, loc, 0));
       Value chosen = arith::SelectOp::create(b, loc, isLow, low, arith::SelectOp::create(b, loc, first, high, highAgain));
-      inner->setOperand(side, isTf32 ? toNarrow(chosen) : toF32(chosen)); // a tf32 already, and said so
+      Value operand = isTf32 ? toNarrow(chosen) : toF32(chosen); // a tf32 already, and said so
+      if (isTf32)
+        operand.getDefiningOp()->setAttr(kHighPart, b.getUnitAttr());
+      inner->setOperand(side, operand);
     }
     reduce.getResult().replaceAllUsesWith(made.getResult());
     std::string name = reduce.getNameAttr() ? reduce.getNameAttr().str() : "sum";

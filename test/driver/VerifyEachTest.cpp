@@ -3,14 +3,14 @@
 #include "driver/VerifyEach.h"
 
 #include "driver/HostValues.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "ir/te/Te.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Passes.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
 
 namespace kernelc {
 namespace {
@@ -82,6 +82,24 @@ TEST_F(VerifyEach, NamesTheFirstPassThatChangesIt) {
   EXPECT_EQ(verdicts->back().pass, "planted");
   EXPECT_FALSE(verdicts->back().passed);
   EXPECT_THAT(verdicts->back().text, ::testing::HasSubstr("y: "));
+  EXPECT_THAT(verdicts->back().reproducer, ::testing::HasSubstr("// RUN: kernelc-opt %s --verify-semantics"));
+}
+
+TEST_F(VerifyEach, ReducesWhatShowsIt) {
+  mlir::PassRegistration<PlantedPass>();
+  VerifyOptions options;
+  options.te = [](mlir::OpPassManager &pm) {
+    pm.addNestedPass<te::KernelOp>(createTeSimplify());
+    pm.addNestedPass<te::KernelOp>(std::make_unique<PlantedPass>());
+  };
+  auto verdicts = verifyPasses(*kernel, tensors, {5, 7}, options);
+  ASSERT_TRUE(verdicts.ok()) << verdicts.status();
+  const std::string &text = verdicts->back().reproducer;
+  EXPECT_THAT(text, ::testing::StartsWith("// RUN: kernelc-opt %s --verify-semantics --verify-sizes=M=1,N=1 --verify-seed=1 "
+                                          "--pass-pipeline='builtin.module(te.kernel(planted))'\n#map"))
+      << text;
+  EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("te.reduce"))); // neither the softmax nor the sum is needed
+  EXPECT_THAT(text, ::testing::HasSubstr("arith.addf"));
 }
 
 /// Runs one function on every op of a kind in the module.
@@ -103,7 +121,8 @@ protected:
     SessionOptions options;
     options.diskCache = false;
     session = Session::create(options);
-    auto compiled = session->compile("def mm(x: " + type + "[M, K], w: " + type + "[N, K]) -> (y: f32[M, N]) {\n"
+    auto compiled = session->compile("def mm(x: " + type + "[M, K], w: " + type +
+                                     "[N, K]) -> (y: f32[M, N]) {\n"
                                      "  y[i, j] = sum[k](f32(x[i, k]) * f32(w[j, k]))\n}\n");
     ASSERT_TRUE(compiled.ok()) << compiled.status();
     kernel = *compiled;
@@ -148,8 +167,9 @@ protected:
 };
 
 TEST_F(VerifyLevels, EveryUnitKeepsTheMeaning) {
-  for (auto [type, on, with] : {std::tuple("bf16", "sm_90a", std::vector<int64_t>{65, 72, 136}), std::tuple("bf16", "sm_80", std::vector<int64_t>{17, 33, 9}),
-                                std::tuple("f32", "sm_80", std::vector<int64_t>{1, 7, 31})}) {
+  for (auto [type, on, with] :
+       {std::tuple("bf16", "sm_90a", std::vector<int64_t>{65, 72, 136}), std::tuple("bf16", "sm_80", std::vector<int64_t>{17, 33, 9}),
+        std::tuple("f32", "sm_80", std::vector<int64_t>{1, 7, 31})}) {
     tensors.clear();
     compile(type, with);
     auto verdicts = verifyPasses(*kernel, tensors, sizes, {.target = on});
@@ -252,14 +272,16 @@ TEST_P(VerifyRepack, CopiesKeepTheMeaning) {
   EXPECT_TRUE(verdicts->back().passed) << verdicts->back().text;
 }
 
-INSTANTIATE_TEST_SUITE_P(Products, VerifyRepack,
-                         ::testing::Values("def m(a: bf16[M, K], b: bf16[K, N]) -> (c: f32[M, N]) { c[i, j] = sum[k](a[i, k] * b[k, j]) }",
-                                           "def m(a: i8[K, M], b: i8[K, N]) -> (c: i32[M, N]) { c[i, j] = sum[k](a[k, i] * b[k, j]) }",
-                                           "def m(a: f32[3, K, M], b: f32[3, K, N]) -> (c: f32[3, M, N]) { c[n, i, j] = sum[k](a[n, k, i] * b[n, k, j]) }",
-                                           "def m(a: bf16[M, K], b: i8[N, K], s: f32[K]) -> (c: f32[M, N]) { c[i, j] = sum[k](a[i, k] * bf16(s[k] * f32(b[j, k]))) }",
-                                           "def m(a: f32[M, K], b: f32[N, K]) -> (c: f32[M, N]) {\n  precision(contract = bf16x3)\n  c[i, j] = sum[k](a[i, k] * b[j, k])\n}",
-                                           "def m(a: u8[M, K], b: u8[N, K]) -> (c: i32[M, N]) { c[i, j] = sum[k](a[i, k] * u8(b[j, k] // 2)) }",
-                                           "def m(a: f16[M, K], b: f16[N, K]) -> (c: f32[M, N]) { c[i, j] = sum[k](a.pad(0)[i + 1, k] * b[j, k]) }"));
+INSTANTIATE_TEST_SUITE_P(
+    Products, VerifyRepack,
+    ::testing::Values(
+        "def m(a: bf16[M, K], b: bf16[K, N]) -> (c: f32[M, N]) { c[i, j] = sum[k](a[i, k] * b[k, j]) }",
+        "def m(a: i8[K, M], b: i8[K, N]) -> (c: i32[M, N]) { c[i, j] = sum[k](a[k, i] * b[k, j]) }",
+        "def m(a: f32[3, K, M], b: f32[3, K, N]) -> (c: f32[3, M, N]) { c[n, i, j] = sum[k](a[n, k, i] * b[n, k, j]) }",
+        "def m(a: bf16[M, K], b: i8[N, K], s: f32[K]) -> (c: f32[M, N]) { c[i, j] = sum[k](a[i, k] * bf16(s[k] * f32(b[j, k]))) }",
+        "def m(a: f32[M, K], b: f32[N, K]) -> (c: f32[M, N]) {\n  precision(contract = bf16x3)\n  c[i, j] = sum[k](a[i, k] * b[j, k])\n}",
+        "def m(a: u8[M, K], b: u8[N, K]) -> (c: i32[M, N]) { c[i, j] = sum[k](a[i, k] * u8(b[j, k] // 2)) }",
+        "def m(a: f16[M, K], b: f16[N, K]) -> (c: f32[M, N]) { c[i, j] = sum[k](a.pad(0)[i + 1, k] * b[j, k]) }"));
 
 } // namespace
 } // namespace kernelc

@@ -238,6 +238,7 @@ inline std::vector<std::unique_ptr<ExampleArguments>> pickArguments(const Compil
     if (work > (large ? 1e6 : std::min(sizes.size() > 4 ? 5e4 : 4e6, maxWork)) || (large && attempt < 4000 && work < (sizes.size() > 2 ? 3e5 : sizes.size() > 1 ? 5e3 : 300)))
       continue;
     SizeEnv env{sizes, 3, {}};
+    int64_t elements = 0;
     bool legal = e.variant().guard.empty() || e.variant().guard.evaluate(env);
     for (const Require &r : e.kernel.requires_)
       legal &= r.condition.evaluate(env) != 0;
@@ -248,8 +249,10 @@ inline std::vector<std::unique_ptr<ExampleArguments>> pickArguments(const Compil
         legal &= v.shape.back() > 0;
       }
       v.strides = denseStrides(v.shape);
+      elements += v.numElements();
       a->args.params.push_back(v);
     }
+    legal &= !large || elements <= 150000; // what is only read and written takes its time, too
     if (!legal)
       continue;
     for (TensorView &v : a->args.params) {

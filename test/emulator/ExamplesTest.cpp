@@ -104,6 +104,14 @@ TEST_P(ExampleMutants, AreDetected) {
   auto picked = pickArguments(e, 7, 3);
   for (auto &p : pickArguments(e, 8, 3, {.large = true}))
     picked.push_back(std::move(p));
+  // A tile and a bit of the next one along every index: there a tile that is copied ahead ends within.
+  for (int64_t n : {24, 40, 72}) {
+    std::map<std::string, int64_t> all;
+    for (const SizeRecipe &size : e.kernel.sizes)
+      all[size.name] = n;
+    for (auto &p : pickArguments(e, 9, 1, {.only = all}))
+      picked.push_back(std::move(p));
+  }
   std::vector<RunArguments> runs;
   for (auto &p : picked)
     runs.push_back(p->args);

@@ -127,6 +127,7 @@ TEST(Mutate, KnowsWhatGuardsCopiesOnly) {
   EXPECT_FALSE(onlyCopies(copy + "    y[at] = 1;\n"));
   const std::string staged = "    alignas(16) unsigned char r[4];\n    if (next < N) {\n      *(unsigned *)(&r[0]) = *(const unsigned *)(&x[next]);\n    } else {\n      r[0] = 0x0;\n    }\n";
   EXPECT_TRUE(onlyCopies(staged + "    s[next] = r[0];\n"));
+  EXPECT_TRUE(onlyCopies("    alignas(16) char r[16];\n    *(uint4 *)(r) = *(const uint4 *)(&x[at]);\n    s[next] = r[0];\n")) << "all of an array in one vector";
   EXPECT_FALSE(onlyCopies(staged + "    sum = sum + r[0];\n"));
   EXPECT_FALSE(onlyCopies(staged)) << "brings nothing into shared memory";
   EXPECT_FALSE(onlyCopies(copy + "    kc_mbarrier_arrive(&full[0]);\n"));

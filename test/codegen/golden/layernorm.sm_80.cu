@@ -43,16 +43,15 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(float *__restric
     }
     #pragma unroll
     for (int jr_3 = 0; jr_3 < 8; ++jr_3) {
-      const int sum_1 = jr_3 * 512;
-      const int x_1 = jr_3 * 4;
+      const int sum_1 = jr_3 * 4;
       #pragma unroll
       for (int jr_4 = 0; jr_4 < 4; ++jr_4) {
-        const int x_2 = jr_4 + x_1;
-        sum[x_2] = sum[x_2] + (j0_ + (at_1 + jr_4 + sum_1) < N ? x_r[x_2] : 0.0f);
+        const int sum_2 = jr_4 + sum_1;
+        sum[sum_2] = sum[sum_2] + x_r[sum_2];
       }
     }
   }
-  float sum_2;
+  float sum_3;
   float partial = 0.0f;
   #pragma unroll
   for (int jr_5 = 0; jr_5 < 8; ++jr_5) {
@@ -68,11 +67,11 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(float *__restric
   const float t_1 = t + __shfl_xor_sync(0xffffffffu, t, 2);
   const float t_2 = t_1 + __shfl_xor_sync(0xffffffffu, t_1, 4);
   const float t_3 = t_2 + __shfl_xor_sync(0xffffffffu, t_2, 8);
-  sum_2 = t_3 + __shfl_xor_sync(0xffffffffu, t_3, 16);
+  sum_3 = t_3 + __shfl_xor_sync(0xffffffffu, t_3, 16);
   float *const partials = (float *)(kc_shared());
   const bool cond = lane == 0;
   if (cond) {
-    partials[warp] = sum_2;
+    partials[warp] = sum_3;
   }
   __syncthreads();
   float total = 0.0f;
@@ -80,15 +79,15 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(float *__restric
   for (int w = 0; w < 4; ++w) {
     total = total + partials[w];
   }
-  sum_2 = total;
-  alignas(16) float sum_3[32];
+  sum_3 = total;
+  alignas(16) float sum_4[32];
 #line 3 "layernorm.kc"
   #pragma unroll
   for (int jr_7 = 0; jr_7 < 8; ++jr_7) {
     const int at_5 = jr_7 * 4;
     #pragma unroll
     for (int jr_8 = 0; jr_8 < 4; ++jr_8) {
-      sum_3[jr_8 + at_5] = 0.0f;
+      sum_4[jr_8 + at_5] = 0.0f;
     }
   }
 #line 2 "layernorm.kc"
@@ -111,21 +110,21 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(float *__restric
     }
     float r;
 #line 2 "layernorm.kc"
-    r = sum_2 / t_4;
+    r = sum_3 / t_4;
 #line 3 "layernorm.kc"
     #pragma unroll
     for (int jr_10 = 0; jr_10 < 8; ++jr_10) {
-      const int x_3 = jr_10 * 4;
-      const int sum_4 = jr_10 * 512;
+      const int x_1 = jr_10 * 4;
+      const int sum_5 = jr_10 * 512;
       #pragma unroll
       for (int jr_11 = 0; jr_11 < 4; ++jr_11) {
-        const int x_4 = jr_11 + x_3;
-        const float t_5 = x_r_1[x_4] - r;
-        sum_3[x_4] = sum_3[x_4] + (j0__1 + (at_1 + jr_11 + sum_4) < N ? t_5 * t_5 : 0.0f);
+        const int x_2 = jr_11 + x_1;
+        const float t_5 = x_r_1[x_2] - r;
+        sum_4[x_2] = sum_4[x_2] + (j0__1 + (at_1 + jr_11 + sum_5) < N ? t_5 * t_5 : 0.0f);
       }
     }
   }
-  float sum_5;
+  float sum_6;
   float partial_2 = 0.0f;
   #pragma unroll
   for (int jr_12 = 0; jr_12 < 8; ++jr_12) {
@@ -133,7 +132,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(float *__restric
     float partial_3 = partial_2;
     #pragma unroll
     for (int jr_13 = 0; jr_13 < 4; ++jr_13) {
-      partial_3 = partial_3 + sum_3[jr_13 + at_8];
+      partial_3 = partial_3 + sum_4[jr_13 + at_8];
     }
     partial_2 = partial_3;
   }
@@ -141,10 +140,10 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(float *__restric
   const float t_7 = t_6 + __shfl_xor_sync(0xffffffffu, t_6, 2);
   const float t_8 = t_7 + __shfl_xor_sync(0xffffffffu, t_7, 4);
   const float t_9 = t_8 + __shfl_xor_sync(0xffffffffu, t_8, 8);
-  sum_5 = t_9 + __shfl_xor_sync(0xffffffffu, t_9, 16);
+  sum_6 = t_9 + __shfl_xor_sync(0xffffffffu, t_9, 16);
   float *const partials_1 = (float *)(kc_shared() + 128);
   if (cond) {
-    partials_1[warp] = sum_5;
+    partials_1[warp] = sum_6;
   }
   __syncthreads();
   float total_1 = 0.0f;
@@ -152,7 +151,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(float *__restric
   for (int w_1 = 0; w_1 < 4; ++w_1) {
     total_1 = total_1 + partials_1[w_1];
   }
-  sum_5 = total_1;
+  sum_6 = total_1;
 #line 4 "layernorm.kc"
   for (int j0__2 = 0; j0__2 < N; j0__2 += 4096) {
     alignas(16) float x_r_2[32];
@@ -172,22 +171,22 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(float *__restric
     float r_1;
     float r_2;
 #line 2 "layernorm.kc"
-    const float sum_6 = sum_2;
+    const float sum_7 = sum_3;
     r_1 = t_4;
-    r_2 = sum_6 / t_4;
+    r_2 = sum_7 / t_4;
     alignas(16) float r_3[32];
 #line 4 "layernorm.kc"
     #pragma unroll
     for (int jr_15 = 0; jr_15 < 8; ++jr_15) {
-      const int x_5 = jr_15 * 4;
+      const int x_3 = jr_15 * 4;
       #pragma unroll
       for (int jr_16 = 0; jr_16 < 4; ++jr_16) {
-        const int x_6 = jr_16 + x_5;
-        r_3[x_6] = x_r_2[x_6] - r_2;
+        const int x_4 = jr_16 + x_3;
+        r_3[x_4] = x_r_2[x_4] - r_2;
       }
     }
     float r_4;
-    r_4 = rsqrtf(sum_5 / r_1 + 1e-05f);
+    r_4 = rsqrtf(sum_6 / r_1 + 1e-05f);
     alignas(16) float r_5[32];
     #pragma unroll
     for (int jr_17 = 0; jr_17 < 8; ++jr_17) {

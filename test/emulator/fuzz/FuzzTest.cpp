@@ -59,6 +59,21 @@ TEST(Fuzz, GeneratedProgramsAgreeWithTheOracle) {
   EXPECT_GT(outcomes[0], int(count / 3)) << "most programs should be legal";
 }
 
+TEST(Fuzz, ProgramsHaveFunctionsAndConstantsOfTheirOwn) {
+  int functions = 0, ofRows = 0, constants = 0;
+  for (uint64_t seed = 1; seed <= 300; seed++) {
+    std::string text = generateProgram(seed).print();
+    functions += text.find("fn g") != std::string::npos;
+    ofRows += text.find("[j](e) {") != std::string::npos || text.find("[j](e) -> ") != std::string::npos;
+    if (std::getenv("KERNELC_FUZZ_PRINT"))
+      std::printf("%s", text.c_str());
+    constants += text.find("const c_") != std::string::npos;
+  }
+  EXPECT_GT(functions, 30);
+  EXPECT_GT(ofRows, 5);
+  EXPECT_GT(constants, 30);
+}
+
 TEST(Fuzz, TheSameSeedGivesTheSameCase) {
   for (uint64_t seed = 1; seed < 50; seed++)
     EXPECT_EQ(generateProgram(seed).print(), generateProgram(seed).print());

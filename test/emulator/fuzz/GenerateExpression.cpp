@@ -54,10 +54,15 @@ Expr ExpressionGenerator::readDisplaced(Class c, const Names &scope) {
   Expr e = read(c, {});
   std::string bounds = pick<std::string>({"", "", ".pad(0)", ".pad(1)", ".edge", ".wrap", ".reflect"});
   e.bounds = bounds;
+  const bool strided = std::any_of(constants_.begin(), constants_.end(), [](const Constant &k) { return k.type == "i64"; }) && chance(3);
   for (const std::string &i : scope) {
     std::string s = sizeText(i), j = pick(scope), t = sizeText(j);
     if (e.subscripts.size() == 5 || chance(4))
       continue;
+    if (strided && bounds.empty()) {
+      e.subscripts.push_back({"c_a * " + i, "c_a * " + s});
+      continue;
+    }
     if (!bounds.empty())
       e.subscripts.push_back({i + pick<std::string>({"", " + 1", " - 1", " - 2", " + " + j, " - " + j}), s});
     else
@@ -94,6 +99,13 @@ Expr ExpressionGenerator::indexCondition(const Names &scope) {
   if (scope.empty())
     return plain(Class::Bool, pick<std::string>({"(1 < 2)", "(0 == 1)"}));
   std::string a = pick(scope), b = pick(scope), s = sizeText(a);
+  if (!constants_.empty() && chance(3)) {
+    const Constant &k = pick(constants_);
+    if (k.type == "bool")
+      return plain(Class::Bool, absl::StrCat("(", a, " <= ", b, " or ", k.name, ")"));
+    if (k.type == "i64")
+      return plain(Class::Bool, absl::StrCat("(", a, " % ", k.name, " == 0)"));
+  }
   return plain(Class::Bool, pick<std::string>({"(" + a + " <= " + b + ")", "(" + a + " < " + b + " + 2)", "(" + a + " % 3 == 1)",
                                                "(" + a + " + " + b + " < " + s + ")", "(" + b + " - " + a + " <= 3)", "(" + a + " >= 1)",
                                                "(" + a + " != " + s + " - 1)", "(" + a + " // 2 == " + b + ")"}));
@@ -109,6 +121,8 @@ Expr ExpressionGenerator::expression(Class c, const Names &scope, int depth) {
 Expr ExpressionGenerator::term(Class c, const Names &scope, int depth) {
   if (depth <= 0)
     return leaf(c, scope);
+  if (const Function *f = functionOf(c); f && scope.size() < 5 && chance(2))
+    return call(*f, scope, depth);
   switch (below(12)) {
   case 0:
   case 1:
@@ -151,6 +165,9 @@ Expr ExpressionGenerator::leaf(Class c, const Names &scope) {
   }
   if (c == Class::Bool)
     return chance(2) ? indexCondition(scope) : read(c, {});
+  if (!constants_.empty() && chance(2))
+    if (const Constant &k = pick(constants_); k.type != "bool" && (k.type == "i64" || isFloat(c)))
+      return plain(c, absl::StrCat(typeName(c), "(", k.name, ")"));
   if (chance(4)) {
     if (isFloat(c))
       return plain(c, pick<std::string>({"0.5", "1.25", "2.0", "0.0", "-1.5"}));

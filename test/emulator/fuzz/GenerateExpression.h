@@ -26,6 +26,9 @@ public:
 
   /// Results that expressions may read from now on.
   void define(const std::string &name, const Names &indices, Class c) { defined_.push_back({name, indices, c}); }
+  /// Functions that expressions may call and constants that they may name from now on.
+  std::vector<Function> drawFunctions(Class most);
+  std::vector<Constant> drawConstants();
   /// Values may be infinite or NaN: nothing reduces.
   void setPointwise() { pointwise_ = true; }
 
@@ -43,6 +46,11 @@ private:
   Expr window(Class c, const Names &scope);
   Expr normalisation(Class c, const Names &scope, int depth);
   Expr indexCondition(const Names &scope);
+  Expr functionBody(Class c, const Names &params, int depth);
+  Function function(const std::string &name, Class of);
+  /// One that gives `c`, or null.
+  const Function *functionOf(Class c);
+  Expr call(const Function &f, const Names &scope, int depth);
   Expr plain(Class c, std::string text, std::vector<Expr> args = {});
   Names unused(const Names &scope);
 
@@ -54,6 +62,8 @@ private:
   std::mt19937_64 &random_;
   bool narrow_, pointwise_ = false;
   std::vector<Defined> defined_;
+  std::vector<Function> functions_;
+  std::vector<Constant> constants_;
 };
 
 } // namespace kernelc::fuzz

@@ -18,6 +18,10 @@ public:
                             Class::U64, Class::Bool});
     if (x_.chance(6))
       x_.setPointwise();
+    if (x_.chance(2))
+      program_.functions = x_.drawFunctions(main_);
+    if (x_.chance(2))
+      program_.compileTime = x_.drawConstants();
     if (x_.chance(4))
       program_.constants[char('A' + x_.below(6))] = x_.pick<int64_t>({3, 4, 8, 16, 32});
     for (unsigned lets = x_.below(4), n = 0; n < lets; n++)

@@ -40,6 +40,8 @@ public:
     std::vector<std::string> all;
     for (const Param &p : params_)
       all.push_back(absl::StrCat(p.name, ": ", p.type, "[", p.dims, "]"));
+    // Behind the kernel's own text: names are looked for in it.
+    std::string functions = printFunctions(body);
     std::string everything = absl::StrCat(body, absl::StrJoin(outputs, " "), absl::StrJoin(inouts, " "), absl::StrJoin(all, " "));
     std::set<char> used;
     for (size_t i = 0; i < everything.size(); i++)
@@ -50,14 +52,28 @@ public:
         all.push_back(absl::StrCat("size", std::string(1, char(size - 'A' + 'a')), ": f32[", std::string(1, size), "]"));
     for (const std::string &s : inouts)
       all.push_back("inout " + s);
-    return absl::StrCat("def fuzz(", absl::StrJoin(all, ", "), ")", outputs.empty() ? "" : " -> (" + absl::StrJoin(outputs, ", ") + ")",
-                        " {\n", body, "}\n");
+    for (const Constant &c : program_.compileTime)
+      if (mentions(everything + functions, c.name))
+        all.push_back(absl::StrCat("const ", c.name, ": ", c.type, " = ", c.value));
+    return absl::StrCat(functions, "def fuzz(", absl::StrJoin(all, ", "), ")",
+                        outputs.empty() ? "" : " -> (" + absl::StrJoin(outputs, ", ") + ")", " {\n", body, "}\n");
   }
 
 private:
   struct Param {
     std::string name, type, dims, number;
   };
+
+  static bool mentions(const std::string &text, const std::string &name) { return text.find(name) != std::string::npos; }
+
+  /// Those that `body` calls, and those that these call.
+  std::string printFunctions(const std::string &body) {
+    std::string text;
+    for (auto f = program_.functions.rbegin(); f != program_.functions.rend(); ++f)
+      if (mentions(body, f->name) || mentions(text, f->name))
+        text = absl::StrCat("fn ", f->name, f->indices, "(", f->params, ")", f->result, " { ", print(f->body), " }\n", text);
+    return text;
+  }
 
   static std::string dimsOf(const std::vector<Subscript> &list) {
     return absl::StrJoin(list, ", ", [](std::string *o, const Subscript &x) { *o += x.dim; });

@@ -47,12 +47,27 @@ struct Statement {
   std::string where; ///< "i in 0:A", or ""
 };
 
+/// A function of the program's own: `fn g0[j](a: f16, b) -> f32 { body }`.
+struct Function {
+  std::string name, indices, params, result; ///< indices "[j]" or "", result "-> f32" or ""
+  Expr body;                                 ///< of names of `params`; may begin with a `let`
+  Class type = Class::F32;                   ///< of the call, and of its arguments
+  unsigned numParams = 1;
+};
+
+/// A compile-time parameter with its default.
+struct Constant {
+  std::string name, type, value;
+};
+
 struct Program {
+  std::vector<Function> functions;   ///< called by name in expressions; of later ones, too
+  std::vector<Constant> compileTime; ///< named in expressions
   std::vector<Statement> statements;
   std::vector<std::string> clauses;  ///< `require` and precision, one a line
   std::map<char, int64_t> constants; ///< sizes that are numbers
 
-  /// One kernel `fuzz`. Parameters follow from the reads; a size that no parameter
+  /// One kernel `fuzz`, behind the functions that it calls. Parameters follow from the reads; a size that no parameter
   /// gives gets one of its own.
   std::string print() const;
   /// Sizes of the kernel in use: 'A', 'B', ...

@@ -52,7 +52,9 @@ public:
     schedule();
     sizes();
     for (size_t s = 0; s < from_.program.statements.size(); s++)
-      expressions(s);
+      expressions([=](Program &p) -> Expr & { return p.statements[s].value; });
+    for (size_t f : calledFunctions())
+      expressions([=](Program &p) -> Expr & { return p.functions[f].body; });
     plainer();
     return std::move(found_);
   }
@@ -64,6 +66,16 @@ private:
     found_.push_back(std::move(c));
   }
 
+  /// Others are not printed.
+  std::vector<size_t> calledFunctions() const {
+    std::string text = from_.program.print();
+    std::vector<size_t> called;
+    for (size_t n = 0; n < from_.program.functions.size(); n++)
+      if (text.find("fn " + from_.program.functions[n].name) != std::string::npos)
+        called.push_back(n);
+    return called;
+  }
+
   void statements() {
     const auto &list = from_.program.statements;
     for (size_t s = list.size(); s-- > 0;)
@@ -71,6 +83,9 @@ private:
         step([&](Case &c) { c.program.statements.erase(c.program.statements.begin() + int64_t(s)); });
     for (size_t n = 0; n < from_.program.clauses.size(); n++)
       step([&](Case &c) { c.program.clauses.erase(c.program.clauses.begin() + int64_t(n)); });
+    for (size_t n : calledFunctions())
+      if (!from_.program.functions[n].result.empty())
+        step([&](Case &c) { c.program.functions[n].result.clear(); });
     for (size_t s = 0; s < list.size(); s++) {
       if (!list[s].where.empty())
         step([&](Case &c) { c.program.statements[s].where.clear(); });
@@ -120,14 +135,16 @@ private:
           step([&, name = name](Case &c) { c.sizes[name] = less; });
   }
 
-  void expressions(size_t s) {
-    const Expr &value = from_.program.statements[s].value;
+  /// Of the value that `of` finds in a program.
+  template <class Of> void expressions(Of of) {
+    Program program = from_.program;
+    Expr &value = of(program);
     std::vector<Path> paths;
     Path here;
     collect(value, here, paths);
     for (const Path &path : paths) {
-      const Expr &e = at(const_cast<Expr &>(value), path);
-      auto change = [&](auto f) { step([&](Case &c) { f(at(c.program.statements[s].value, path)); }); };
+      const Expr &e = at(value, path);
+      auto change = [&](auto f) { step([&](Case &c) { f(at(of(c.program), path)); }); };
       // An operand, or an operand's, in its place; else one.
       for (const Expr &a : e.args)
         if (a.type == e.type)
@@ -219,6 +236,8 @@ size_t weightOf(const Case &c) {
   size_t n = c.program.clauses.size() + 2 * c.schedule.size();
   for (const Statement &s : c.program.statements)
     n += 3 + s.left.size() + weight(s.value);
+  for (const Function &f : c.program.functions)
+    n += 3 + (f.result.empty() ? 0 : 1) + weight(f.body);
   return n;
 }
 

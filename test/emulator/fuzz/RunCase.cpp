@@ -1,5 +1,6 @@
 // The reference against the emulator, in a child process, so that a crash of the
 // compiler is a result as well.
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,7 +28,10 @@ std::string isolated(const std::function<std::string()> &work, int &signal) {
   pid_t child = ::fork();
   if (child == 0) {
     ::close(pipes[0]);
-    ::alarm(kSecondsPerCase);
+    // Of the processor, which a busy machine does not use up; and an alarm would not outlive
+    // the host compiler, which sets one of its own.
+    rlimit limit{kSecondsPerCase, kSecondsPerCase};
+    ::setrlimit(RLIMIT_CPU, &limit);
     std::string text = work();
     for (size_t done = 0; done < text.size();) {
       ssize_t n = ::write(pipes[1], text.data() + done, text.size() - done);

@@ -21,7 +21,7 @@ te.kernel @matmul sizes ["M", "N", "K"] args ["a", "b"] : ["f32", "f32"]
 // CHECK: %[[B:.*]] = te.read
 // CHECK: %[[LAST:.*]] = arith.constant 2 : index
 // CHECK: %[[LOW:.*]] = arith.cmpi eq, %[[PART]], %[[LAST]]
-// CHECK: %[[HIGH:.*]] = arith.truncf %[[A]] : f32 to bf16
+// CHECK: %[[HIGH:.*]] = arith.truncf %[[A]] {high_part} : f32 to bf16
 // CHECK: %[[WIDE:.*]] = arith.extf %[[HIGH]]
 // CHECK: %[[REST:.*]] = arith.subf %[[A]], %[[WIDE]]
 // CHECK: %[[REAL:.*]] = arith.cmpf ord, %[[REST]], %[[REST]]
