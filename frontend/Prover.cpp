@@ -161,9 +161,47 @@ Prover::Linear Prover::quotient(AffineExpr e, AffineExpr divisor) {
       atoms[atom].nonNegative = true;
       rows.push_back({out});
     }
+    boundQuotient(num, den, atom);
   }
   --depth;
   return out;
+}
+
+// e < g * d gives e // d < g. Linear rows alone give it where d is a number; elsewhere it
+// takes a product with d, and then another where the quotient is itself multiplied.
+void Prover::boundQuotient(const Linear &e, const Linear &divisor, unsigned atom) {
+  if (divisor.terms.size() != 1 || divisor.constant != 0 || divisor.terms.begin()->second != 1)
+    return;
+  const Monomial d = factors(divisor.terms.begin()->first);
+  for (size_t i = 0, n = rows.size(); i < n; ++i) {
+    if (rows[i].isEq || rows[i].form.constant >= 0)
+      continue;
+    Linear rest = rows[i].form; // g * d - 1 where the row is g * d - 1 - e >= 0
+    add(rest, e, 1);
+    Linear g;
+    bool divides = !rest.overflow && !rest.terms.empty();
+    for (auto [term, c] : rest.terms) {
+      Monomial m = factors(term);
+      for (unsigned f : d)
+        if (auto *at = llvm::find(m, f); at != m.end())
+          m.erase(at);
+        else
+          divides = false;
+      if (!divides)
+        break;
+      Linear single;
+      if (m.empty())
+        single.constant = 1;
+      else
+        single.terms[productAtom(m)] = 1;
+      add(g, single, c);
+    }
+    if (!divides)
+      continue;
+    add(g, Linear{{{atom, 1}}, 1}, -1);
+    if (proves(g))
+      rows.push_back({g});
+  }
 }
 
 Prover::Linear Prover::linearize(AffineExpr e) {
@@ -295,7 +333,10 @@ bool Prover::isEmpty(const std::vector<Row> &system) {
 bool Prover::proves(AffineExpr e) {
   if (auto c = dyn_cast<AffineConstantExpr>(e))
     return c.getValue() >= 0;
-  Linear goal = linearize(e);
+  return proves(linearize(e));
+}
+
+bool Prover::proves(const Linear &goal) {
   if (goal.overflow)
     return false;
   if (goal.terms.empty())
