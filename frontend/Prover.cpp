@@ -167,41 +167,59 @@ Prover::Linear Prover::quotient(AffineExpr e, AffineExpr divisor) {
   return out;
 }
 
-// e < g * d gives e // d < g. Linear rows alone give it where d is a number; elsewhere it
-// takes a product with d, and then another where the quotient is itself multiplied.
+// e <= g * d + r gives e // d <= g + r // d. For numbers d it is the rounding down that linear
+// rows lack; for sizes (r = -1 then) it takes a product with d, and another one where the
+// quotient is itself multiplied.
 void Prover::boundQuotient(const Linear &e, const Linear &divisor, unsigned atom) {
-  if (divisor.terms.size() != 1 || divisor.constant != 0 || divisor.terms.begin()->second != 1)
+  bool number = divisor.terms.empty();
+  if (!number && (divisor.terms.size() != 1 || divisor.constant != 0 || divisor.terms.begin()->second != 1))
     return;
-  const Monomial d = factors(divisor.terms.begin()->first);
   for (size_t i = 0, n = rows.size(); i < n; ++i) {
-    if (rows[i].isEq || rows[i].form.constant >= 0)
+    Linear rest = rows[i].form; // g * d + r where the row is g * d + r - e >= 0
+    if (rows[i].isEq || !llvm::all_of(e.terms, [&](auto t) { auto at = rest.terms.find(t.first); return at != rest.terms.end() && at->second == -t.second; }))
       continue;
-    Linear rest = rows[i].form; // g * d - 1 where the row is g * d - 1 - e >= 0
     add(rest, e, 1);
-    Linear g;
-    bool divides = !rest.overflow && !rest.terms.empty();
-    for (auto [term, c] : rest.terms) {
-      Monomial m = factors(term);
-      for (unsigned f : d)
-        if (auto *at = llvm::find(m, f); at != m.end())
-          m.erase(at);
-        else
-          divides = false;
-      if (!divides)
-        break;
-      Linear single;
-      if (m.empty())
-        single.constant = 1;
-      else
-        single.terms[productAtom(m)] = 1;
-      add(g, single, c);
-    }
-    if (!divides)
+    Linear bound;
+    if (rest.overflow || !(number ? divideByNumber(rest, divisor.constant, bound) : divideByAtom(rest, divisor.terms.begin()->first, bound)))
       continue;
-    add(g, Linear{{{atom, 1}}, 1}, -1);
-    if (proves(g))
-      rows.push_back({g});
+    add(bound, Linear{{{atom, 1}}}, -1);
+    if (number || proves(bound))
+      rows.push_back({bound});
   }
+}
+
+/// `out` = floor(a / d), where that is linear.
+bool Prover::divideByNumber(const Linear &a, int64_t d, Linear &out) {
+  for (auto [term, c] : a.terms) {
+    if (c % d != 0)
+      return false;
+    out.terms[term] = c / d;
+  }
+  out.constant = floorDivide(a.constant, d);
+  return true;
+}
+
+/// `out` = g - 1 for `a` = g * d - 1, or the like with a smaller number in place of 1.
+bool Prover::divideByAtom(const Linear &a, unsigned d, Linear &out) {
+  if (a.terms.empty() || a.constant >= 0)
+    return false;
+  for (auto [term, c] : a.terms) {
+    Monomial m = factors(term);
+    for (unsigned f : Monomial(factors(d))) {
+      auto *at = llvm::find(m, f);
+      if (at == m.end())
+        return false;
+      m.erase(at);
+    }
+    Linear single;
+    if (m.empty())
+      single.constant = 1;
+    else
+      single.terms[productAtom(m)] = 1;
+    add(out, single, c);
+  }
+  out.constant -= 1;
+  return true;
 }
 
 Prover::Linear Prover::linearize(AffineExpr e) {

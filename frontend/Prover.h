@@ -49,6 +49,8 @@ private:
   unsigned atomFor(mlir::AffineExpr e);
   Linear quotient(mlir::AffineExpr e, mlir::AffineExpr divisor);
   void boundQuotient(const Linear &e, const Linear &divisor, unsigned atom);
+  static bool divideByNumber(const Linear &a, int64_t d, Linear &out);
+  bool divideByAtom(const Linear &a, unsigned d, Linear &out);
   Linear multiply(const Linear &a, const Linear &b);
   unsigned productAtom(const Monomial &m);
   const Monomial &factors(unsigned atom) const { return atoms[atom].monomial; }

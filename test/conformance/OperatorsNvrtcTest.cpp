@@ -24,8 +24,7 @@ TEST_P(FullSizes, CompileWithoutComplaints) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, FullSizes, ::testing::ValuesIn(conformanceFiles()),
-                         [](const auto &info) { return stem(info.param); });
+INSTANTIATE_TEST_SUITE_P(All, FullSizes, ::testing::ValuesIn(conformanceFiles()), [](const auto &info) { return stem(info.param); });
 
 } // namespace
 } // namespace kernelc::conformance

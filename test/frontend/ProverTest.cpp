@@ -76,6 +76,18 @@ TEST_F(ProverTest, QuotientTimesSizeOfAsManyGroups) { // the same, 4 a size
   EXPECT_FALSE(p.proves(c - 2 - (o.floorDiv(q) * c.floorDiv(g) + r)));
 }
 
+TEST_F(ProverTest, QuotientByNumberAmongMany) { // too many other atoms for a search of integers
+  for (unsigned i = 2; i < 14; ++i) {
+    p.assume(s(i) - 1);
+    range(d(i), s(i));
+  }
+  range(d(0), s(0) * 0 + 64);
+  range(d(1), s(0) * 0 + 8);
+  AffineExpr e = d(0).floorDiv(16) * 8 + d(1);
+  EXPECT_TRUE(p.proves(31 - e));
+  EXPECT_FALSE(p.proves(30 - e));
+}
+
 TEST_F(ProverTest, QuotientBeyondItsGroupsIsNotProved) { // o < 4 * Q + 1
   AffineExpr q = s(0), o = d(0);
   p.assume(q - 1);
