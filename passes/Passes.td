@@ -116,7 +116,8 @@ def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
   let summary = "Split long reductions with few results, so that they fill the device";
   let description = [{
     `⊕_k f(p, k)` becomes `⊕_q ⊕_k' f(p, q·C + k')`: partial results over chunks of C
-    of the first reduced index, then their reduction. A `te.cascade` is split into
+    of the first reduced index, then their reduction. Of several reduced indices the outer ones are parts as
+    they stand, as long as there are too few, and the next one is cut. A `te.cascade` is split into
     partial states and a cascade that merges them by its rescale region; so are arg
     reductions, as cascades of key and position. Done where the results alone
     would not give every multiprocessor of the target's table eight blocks, the

@@ -41,9 +41,7 @@ absl::StatusOr<Call> prepareCall(const CallOptions &o) {
   if (o.runs)
     session.remark = [](const std::string &text) { std::cerr << "kernelc: " << text << "\n"; };
   call.session = Session::create(session);
-  // The name is looked up afterwards, so that a wrong one is answered with the right ones.
-  std::string name = std::exchange(source->options.kernel, "");
-  absl::StatusOr<std::shared_ptr<JitKernel>> kernel = call.session->compile(source->text, name, source->options);
+  absl::StatusOr<std::shared_ptr<JitKernel>> kernel = call.session->compile(source->text, source->options.kernel, source->options);
   if (!kernel.ok())
     return kernel.status();
   call.kernel = *std::move(kernel);

@@ -109,6 +109,10 @@ absl::StatusOr<HostArguments> makeArguments(const Kernel &kernel, const std::map
     const Param &p = kernel.params[i];
     auto value = values.find(p.name);
     if (p.kind == ParamKind::Scalar) {
+      if (value == values.end() && !fillMissing) {
+        args.tensors[i] = HostTensor(p.type, {});
+        continue;
+      }
       if (value == values.end())
         return absl::InvalidArgumentError(absl::StrCat("scalar '", p.name, "' has no value: give ", p.name, "=NUMBER"));
       absl::StatusOr<HostTensor> scalar = makeScalar(p, value->second);

@@ -44,12 +44,15 @@ std::vector<Operator> operatorsOf(const std::string &path) {
     if (line.rfind("#   ", 0) != 0 || all.empty())
       continue;
     if (key == "small")
-      all.back().small = parseSizes(words);
+      all.back().small.push_back(parseSizes(words));
     else if (key == "full")
       all.back().full = parseSizes(words);
     else if (key == "also")
       for (std::string form; words >> form;)
         all.back().forms.push_back(form);
+    else if (key == "spills")
+      for (std::string form; words >> form;)
+        all.back().spills.push_back(form);
     else if (key == "refused")
       std::getline(words >> std::ws, all.back().refusal);
   }

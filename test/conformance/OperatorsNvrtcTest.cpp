@@ -1,5 +1,6 @@
 // Every operator of the selection at the benchmark's own sizes: becomes CUDA text for sm_90a
-// that NVRTC compiles without a word of complaint (spills and serialised wgmma are some).
+// that NVRTC compiles without a word of complaint, serialised wgmma among them, but for the
+// spills that the comments admit.
 #include "runtime/Nvrtc.h"
 #include "test/conformance/ConformanceCases.h"
 
@@ -20,7 +21,14 @@ TEST_P(FullSizes, CompileWithoutComplaints) {
     ASSERT_EQ(e.error + e.skip, "");
     auto cubin = (*nvrtc)->compileToCubin(e.variant().cudaText, f.op.kernel + ".cu", "sm_90a");
     ASSERT_TRUE(cubin.ok()) << cubin.status() << "\n" << e.variant().cudaText;
-    EXPECT_TRUE(cubin->diagnostics.empty()) << cubin->log;
+    bool spills = false;
+    for (const CompileDiagnostic &d : cubin->diagnostics)
+      if (d.code == "spill")
+        spills = true;
+      else
+        ADD_FAILURE() << toString(d);
+    // A list in the comments, so that both a new spill and one that has gone are seen.
+    EXPECT_EQ(spills, llvm::is_contained(f.op.spills, f.form)) << cubin->log;
   }
 }
 
