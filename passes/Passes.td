@@ -346,7 +346,8 @@ def CuUnroll : Pass<"cu-unroll", "::kernelc::cu::KernelOp"> {
     which threads wait for each other or for copies keep their rounds: what is in flight in
     one is the schedule's. A loop that carries warpgroup products from round to round is marked to
     stay as it is (1), whether its rounds are known or not: NVRTC would give a round that it peels
-    off accumulators of its own, and move them while products still write to them.
+    off accumulators of its own, and move them while products still write to them. For the same reason a known number of
+    rounds is hidden from it (`cu.opaque`).
 
     *Runs after `tile-to-cu` and the simplifications that follow it, because* those remove
     loops of one round, and would have to carry the marks along; the marks hold from here to
