@@ -113,7 +113,7 @@ class AfterEachPass : public mlir::PassInstrumentation {
 public:
   explicit AfterEachPass(Checker &checker) : checker_(checker) {}
   void runAfterPass(mlir::Pass *pass, mlir::Operation *op) override {
-    if (pass->getArgument().empty()) // an adaptor around the passes of a nested op
+    if (pass->getArgument().empty()) // an adaptor around the passes of a nested op, or a pass that changes nothing
       return;
     auto module = mlir::dyn_cast<mlir::ModuleOp>(op);
     std::string name = pass->getArgument().str();
