@@ -16,6 +16,8 @@ namespace {
 /// Rows beyond this make the simplex slow; products stop there.
 constexpr size_t kMaxRows = 160;
 constexpr size_t kMaxDegree = 3;
+/// Assumptions beyond this many are not used: fewer facts prove less, never something wrong.
+constexpr size_t kMaxAssumed = 384;
 
 int64_t floorDivide(int64_t a, int64_t b) {
   if (b == 0)
@@ -265,6 +267,8 @@ Prover::Linear Prover::linearize(AffineExpr e) {
 bool Prover::knownNonNegative(unsigned atom) { return atoms[atom].nonNegative; }
 
 void Prover::assume(AffineExpr e, bool isEq) {
+  if (rows.size() >= kMaxAssumed)
+    return;
   Linear form = linearize(e);
   if (form.overflow)
     return;

@@ -15,7 +15,8 @@ def TeSimplify : Pass<"te-simplify", "::kernelc::te::KernelOp"> {
     bytes, and a tensor that is never stored costs neither. Equal reductions and
     subexpressions merge by CSE afterwards.
 
-    Postcondition: no `te.read` in bounds of a plain `te.compute`.
+    Postcondition: no `te.read` in bounds of a plain `te.compute`, unless the bodies together
+    would have more than 1024 operations.
     Not tried: weighing recomputation against a store (an inlined body may be
     evaluated once per reader). Numeric effect: none.
   }];
