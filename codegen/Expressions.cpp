@@ -311,6 +311,7 @@ Expr Emitter::makeExpr(Operation *op) {
         use("kc_warpgroup");
         return Expr{"kc_warpgroup()", kPrimary};
       })
+      .Case<cu::OpaqueOp>([&](auto) { return helper("kc_opaque", op->getOperands()); })
       .Case<cu::SmemDescOp>([&](cu::SmemDescOp d) {
         use("kc_smem_desc");
         return Expr{"kc_smem_desc(" + address(d.getSource(), d.getIndex()) + ", " + std::to_string(d.getLeading()) + ", " +

@@ -257,13 +257,16 @@ OwningOpRef<ModuleOp> runPasses(ModuleOp module, const VariantOptions &options, 
     return {};
   }
   strides.assign(te::addStrides(kernel, options.params));
+  // The pipelines verify what they hand on; after each pass that would be a quarter of the time.
   PassManager te(module.getContext());
+  te.enableVerifier(false);
   buildTePipeline(te, planOptions(kernel, options, strides));
   if (failed(te.run(*copy)))
     return {};
   if (stage == Stage::Plan)
     return copy;
   PassManager cuda(module.getContext());
+  cuda.enableVerifier(false);
   buildCudaPipeline(cuda, stage == Stage::Tile ? CudaStop::Tile : stage == Stage::Layouts ? CudaStop::Layouts : CudaStop::Cu,
                     options.index32);
   if (failed(cuda.run(*copy)))

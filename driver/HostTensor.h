@@ -17,13 +17,11 @@ inline size_t storageBytes(ElementType type, int64_t elements) { return size_t((
 class HostTensor {
 public:
   HostTensor() = default;
-  /// Zeros; 64-byte aligned. Throws nothing: memory() is null when there is none.
+  /// Zeros; 64-byte aligned. Throws nothing: data() is null when there is none.
   HostTensor(ElementType type, std::vector<int64_t> shape) : type_(type), shape_(std::move(shape)) {
     bytes_ = storageBytes(type_, numElements());
-    size_t rounded = (bytes_ + 63) / 64 * 64 + 64;
-    data_.reset(std::aligned_alloc(64, rounded));
-    if (data_)
-      __builtin_memset(data_.get(), 0, rounded);
+    // The system's zeros: pages that nobody touches cost nothing.
+    block_.reset(std::calloc(bytes_ + 2 * kAlignment, 1));
   }
 
   ElementType type() const { return type_; }
@@ -35,26 +33,27 @@ public:
     return n;
   }
   size_t bytes() const { return bytes_; }
-  void *data() const { return data_.get(); }
-  template <typename T> T *as() const { return static_cast<T *>(data_.get()); }
+  void *data() const { return reinterpret_cast<void *>((reinterpret_cast<uintptr_t>(block_.get()) + kAlignment - 1) / kAlignment * kAlignment); }
+  template <typename T> T *as() const { return static_cast<T *>(data()); }
 
-  TensorView view() const { return {data_.get(), type_, shape_, denseStrides(shape_)}; }
-  DeviceTensor deviceTensor() const { return {data_.get(), type_, shape_, denseStrides(shape_), 0}; }
+  TensorView view() const { return {data(), type_, shape_, denseStrides(shape_)}; }
+  DeviceTensor deviceTensor() const { return {data(), type_, shape_, denseStrides(shape_), 0}; }
   /// A rank-0 tensor as a scalar argument.
   ScalarValue scalar() const {
     ScalarValue s{type_, 0};
-    __builtin_memcpy(&s.bits, data_.get(), bytes_ < 8 ? bytes_ : 8);
+    __builtin_memcpy(&s.bits, data(), bytes_ < 8 ? bytes_ : 8);
     return s;
   }
 
 private:
+  static constexpr size_t kAlignment = 64;
   struct Free {
     void operator()(void *p) const { std::free(p); }
   };
   ElementType type_ = ElementType::f32;
   std::vector<int64_t> shape_;
   size_t bytes_ = 0;
-  std::unique_ptr<void, Free> data_;
+  std::unique_ptr<void, Free> block_; ///< the data stand at its first multiple of kAlignment
 };
 
 } // namespace kernelc

@@ -54,7 +54,7 @@ SharedStream &SessionState::streamFor(Device &device, cuda::StreamHandle handle)
 absl::StatusOr<std::shared_ptr<Program>> SessionState::getProgram(std::string text, ProgramOptions programOptions) {
   DiskCache &disk = getCache();
   std::shared_ptr<Program> lazy = Program::createLazy(text, programOptions, {});
-  CacheKey key = requestKey(*lazy, "signatures", "");
+  CacheKey key = requestKey(*lazy, lazy->options().kernel.empty() ? "signatures" : "signature of " + lazy->options().kernel, "");
   key.note("program", programOptions.fileName);
   if (std::optional<std::string> json = disk.get(DiskCache::Kind::Request, key))
     if (absl::StatusOr<std::vector<Kernel>> kernels = artifactFromJson(*json); kernels.ok() && !kernels->empty())

@@ -55,7 +55,7 @@ std::string describeOptions(const VariantOptions &options) {
 }
 
 CacheKey requestKey(const Program &program, absl::string_view what, absl::string_view target) {
-  std::string options = absl::StrCat(what, "\nfile ", program.options().fileName, "\nkernel ", program.options().kernel);
+  std::string options = absl::StrCat(what, "\nfile ", program.options().fileName);
   for (const auto &[name, value] : program.options().constants)
     absl::StrAppend(&options, "\n", name, "=", value);
   if (!program.options().precision.empty())

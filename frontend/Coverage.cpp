@@ -248,6 +248,11 @@ void CoverageChecker::checkNothingLeft(Tensor *t, ArrayRef<CoreStatement *> list
 }
 
 void CoverageChecker::check(Tensor *t, ArrayRef<CoreStatement *> list) {
+  constexpr size_t kMaxStatements = 64; // each is compared with each
+  if (list.size() > kMaxStatements) {
+    diags.error(list[kMaxStatements]->loc) << "more than " << kMaxStatements << " statements define '" << t->name << "'";
+    return;
+  }
   SmallVector<CoreStatement *> plain;
   bool reduced = false, ok = true;
   for (CoreStatement *s : list) {

@@ -94,6 +94,8 @@ bool Importer::checkOptions(const Ast &ast) {
     d << "no kernel named '" << options.kernel << "' in this file";
     if (!near.empty())
       d << "; did you mean '" << near << "'?";
+    else if (!kernels.empty())
+      d << "; it has " << llvm::join(kernels, ", ");
   }
   for (auto &[name, value] : options.constants)
     if (!llvm::is_contained(names, name)) {

@@ -287,6 +287,10 @@ bool Parser::parseExprList(Tok close, std::vector<Expr *> &list, StringRef what)
     if (!e)
       return false;
     list.push_back(e);
+    if (close == Tok::RSquare && list.size() > kMaxRank) {
+      diags.error(e->loc) << "more than " << kMaxRank << " entries in " << what;
+      return false;
+    }
     if (!accept(Tok::Comma))
       break;
   }
@@ -299,6 +303,10 @@ bool Parser::parseItems(Tok close, std::vector<BracketItem> &items) {
     if (!parseItem(item))
       return false;
     items.push_back(item);
+    if (close == Tok::RSquare && items.size() > kMaxRank) {
+      diags.error(peek().loc) << "more than " << kMaxRank << " entries in a bracket";
+      return false;
+    }
     if (!accept(Tok::Comma))
       break;
   }

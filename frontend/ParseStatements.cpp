@@ -64,6 +64,7 @@ void Parser::skipToStatement() {
 }
 
 void Parser::parseBody(Definition &d, bool allowValue) {
+  unsigned requirements = 0;
   while (!at(Tok::RBrace)) {
     if (at(Tok::Eof) || at(Tok::KwDef)) {
       fail("'}' at the end of the body");
@@ -83,6 +84,8 @@ void Parser::parseBody(Definition &d, bool allowValue) {
         ok = fail("'}' after the function's value");
     } else {
       ok = parseStatement(s);
+      if (ok && s.kind == Statement::Require && ++requirements == kMaxRequires + 1)
+        diags.error(s.loc) << "more than " << kMaxRequires << " 'require's in a kernel";
       if (ok)
         d.body.push_back(std::move(s));
     }

@@ -27,6 +27,8 @@ struct ParseResult {
 };
 
 inline constexpr unsigned kMaxNesting = 256;
+inline constexpr unsigned kMaxRank = 32;     ///< dims of a tensor, entries of a bracket
+inline constexpr unsigned kMaxRequires = 64; ///< of a kernel: what proofs take grows with their cube
 
 class Parser {
 public:

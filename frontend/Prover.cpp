@@ -16,6 +16,8 @@ namespace {
 /// Rows beyond this make the simplex slow; products stop there.
 constexpr size_t kMaxRows = 160;
 constexpr size_t kMaxDegree = 3;
+/// Assumptions beyond this many are not used: fewer facts prove less, never something wrong.
+constexpr size_t kMaxAssumed = 384;
 
 int64_t floorDivide(int64_t a, int64_t b) {
   if (b == 0)
@@ -161,9 +163,65 @@ Prover::Linear Prover::quotient(AffineExpr e, AffineExpr divisor) {
       atoms[atom].nonNegative = true;
       rows.push_back({out});
     }
+    boundQuotient(num, den, atom);
   }
   --depth;
   return out;
+}
+
+// e <= g * d + r gives e // d <= g + r // d. For numbers d it is the rounding down that linear
+// rows lack; for sizes (r = -1 then) it takes a product with d, and another one where the
+// quotient is itself multiplied.
+void Prover::boundQuotient(const Linear &e, const Linear &divisor, unsigned atom) {
+  bool number = divisor.terms.empty();
+  if (!number && (divisor.terms.size() != 1 || divisor.constant != 0 || divisor.terms.begin()->second != 1))
+    return;
+  for (size_t i = 0, n = rows.size(); i < n; ++i) {
+    Linear rest = rows[i].form; // g * d + r where the row is g * d + r - e >= 0
+    if (rows[i].isEq || !llvm::all_of(e.terms, [&](auto t) { auto at = rest.terms.find(t.first); return at != rest.terms.end() && at->second == -t.second; }))
+      continue;
+    add(rest, e, 1);
+    Linear bound;
+    if (rest.overflow || !(number ? divideByNumber(rest, divisor.constant, bound) : divideByAtom(rest, divisor.terms.begin()->first, bound)))
+      continue;
+    add(bound, Linear{{{atom, 1}}}, -1);
+    if (number || proves(bound))
+      rows.push_back({bound});
+  }
+}
+
+/// `out` = floor(a / d), where that is linear.
+bool Prover::divideByNumber(const Linear &a, int64_t d, Linear &out) {
+  for (auto [term, c] : a.terms) {
+    if (c % d != 0)
+      return false;
+    out.terms[term] = c / d;
+  }
+  out.constant = floorDivide(a.constant, d);
+  return true;
+}
+
+/// `out` = g - 1 for `a` = g * d - 1, or the like with a smaller number in place of 1.
+bool Prover::divideByAtom(const Linear &a, unsigned d, Linear &out) {
+  if (a.terms.empty() || a.constant >= 0)
+    return false;
+  for (auto [term, c] : a.terms) {
+    Monomial m = factors(term);
+    for (unsigned f : Monomial(factors(d))) {
+      auto *at = llvm::find(m, f);
+      if (at == m.end())
+        return false;
+      m.erase(at);
+    }
+    Linear single;
+    if (m.empty())
+      single.constant = 1;
+    else
+      single.terms[productAtom(m)] = 1;
+    add(out, single, c);
+  }
+  out.constant -= 1;
+  return true;
 }
 
 Prover::Linear Prover::linearize(AffineExpr e) {
@@ -209,6 +267,8 @@ Prover::Linear Prover::linearize(AffineExpr e) {
 bool Prover::knownNonNegative(unsigned atom) { return atoms[atom].nonNegative; }
 
 void Prover::assume(AffineExpr e, bool isEq) {
+  if (rows.size() >= kMaxAssumed)
+    return;
   Linear form = linearize(e);
   if (form.overflow)
     return;
@@ -298,7 +358,10 @@ bool Prover::isEmpty(const std::vector<Row> &system) {
 bool Prover::proves(AffineExpr e) {
   if (auto c = dyn_cast<AffineConstantExpr>(e))
     return c.getValue() >= 0;
-  Linear goal = linearize(e);
+  return proves(linearize(e));
+}
+
+bool Prover::proves(const Linear &goal) {
   if (goal.overflow)
     return false;
   if (goal.terms.empty())

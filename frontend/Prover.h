@@ -44,9 +44,13 @@ private:
   };
   using Monomial = llvm::SmallVector<unsigned, 2>; ///< sorted atoms; one: the atom itself
 
+  bool proves(const Linear &goal);
   Linear linearize(mlir::AffineExpr e);
   unsigned atomFor(mlir::AffineExpr e);
   Linear quotient(mlir::AffineExpr e, mlir::AffineExpr divisor);
+  void boundQuotient(const Linear &e, const Linear &divisor, unsigned atom);
+  static bool divideByNumber(const Linear &a, int64_t d, Linear &out);
+  bool divideByAtom(const Linear &a, unsigned d, Linear &out);
   Linear multiply(const Linear &a, const Linear &b);
   unsigned productAtom(const Monomial &m);
   const Monomial &factors(unsigned atom) const { return atoms[atom].monomial; }

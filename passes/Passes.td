@@ -15,7 +15,8 @@ def TeSimplify : Pass<"te-simplify", "::kernelc::te::KernelOp"> {
     bytes, and a tensor that is never stored costs neither. Equal reductions and
     subexpressions merge by CSE afterwards.
 
-    Postcondition: no `te.read` in bounds of a plain `te.compute`.
+    Postcondition: no `te.read` in bounds of a plain `te.compute`, unless the bodies together
+    would have more than 1024 operations.
     Not tried: weighing recomputation against a store (an inlined body may be
     evaluated once per reader). Numeric effect: none.
   }];
@@ -116,7 +117,8 @@ def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
   let summary = "Split long reductions with few results, so that they fill the device";
   let description = [{
     `⊕_k f(p, k)` becomes `⊕_q ⊕_k' f(p, q·C + k')`: partial results over chunks of C
-    of the first reduced index, then their reduction. A `te.cascade` is split into
+    of the first reduced index, then their reduction. Of several reduced indices the outer ones are parts as
+    they stand, as long as there are too few, and the next one is cut. A `te.cascade` is split into
     partial states and a cascade that merges them by its rescale region; so are arg
     reductions, as cascades of key and position. Done where the results alone
     would not give every multiprocessor of the target's table eight blocks, the
@@ -345,9 +347,9 @@ def CuUnroll : Pass<"cu-unroll", "::kernelc::cu::KernelOp"> {
     which threads wait for each other or for copies keep their rounds: what is in flight in
     one is the schedule's. A loop that carries warpgroup products from round to round is marked to
     stay as it is (1), whether its rounds are known or not: NVRTC would give a round that it peels
-    off accumulators of its own, and move them while products still write to them. So is one that
-    waits at mbarriers: unrolled, it is so much code that a block's first copies wait for their
-    instructions.
+    off accumulators of its own, and move them while products still write to them. For the same reason a known number of
+    rounds is hidden from it (`cu.opaque`). A loop that waits at mbarriers stays as it is, too: unrolled, it is so much code
+    that a block's first copies wait for their instructions.
 
     *Runs after `tile-to-cu` and the simplifications that follow it, because* those remove
     loops of one round, and would have to carry the marks along; the marks hold from here to

@@ -1,11 +1,27 @@
 // The pipelines, read as a list. Each comment says why a pass stands where it stands.
 #include "passes/Passes.h"
 
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/Pass.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 
 namespace kernelc {
+namespace {
+
+/// Verifies where one dialect hands over to the next, and what a pipeline leaves behind. The
+/// compiler runs its pipelines without MLIR's verification after each pass; kernelc-opt has it.
+struct VerifyPass : PassWrapper<VerifyPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(VerifyPass)
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    if (failed(verify(getOperation())))
+      signalPassFailure();
+  }
+};
+
+} // namespace
 
 void buildPrecisionPipeline(OpPassManager &pm) {
   pm.addNestedPass<te::KernelOp>(createTeSimplify());
@@ -46,10 +62,12 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   repack.sizeMax = options.sizeMax;
   pm.addNestedPass<te::KernelOp>(createTeRepack(repack));
   pm.addNestedPass<te::KernelOp>(createTePlan(options));
+  pm.addPass(std::make_unique<VerifyPass>());
 }
 
 void buildCudaPipeline(OpPassManager &pm, CudaStop stop, bool fits32) {
   pm.addPass(createTeToTile());
+  pm.addPass(std::make_unique<VerifyPass>());
   // Resident launches load a tile once per statement: CSE makes that once.
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
@@ -66,6 +84,7 @@ void buildCudaPipeline(OpPassManager &pm, CudaStop stop, bool fits32) {
   if (stop == CudaStop::Tile)
     return;
   pm.addNestedPass<tile::FuncOp>(createTileLayouts());
+  pm.addPass(std::make_unique<VerifyPass>());
   if (stop == CudaStop::Layouts)
     return;
   pm.addPass(createTileToCu());
@@ -82,6 +101,7 @@ void buildCudaPipeline(OpPassManager &pm, CudaStop stop, bool fits32) {
   CuNarrowOptions width;
   width.fits32 = fits32;
   pm.addNestedPass<cu::KernelOp>(createCuNarrow(width));
+  pm.addPass(std::make_unique<VerifyPass>());
 }
 
 } // namespace kernelc

@@ -70,7 +70,7 @@ int why(const DiskCache &cache, const std::string &kernel) {
 int cacheCommand(const std::vector<std::string> &args) {
   CallOptions call;
   call.device = "cpu"; // nothing runs
-  call.diskCache = false;
+  call.diskCache = call.runs = false;
   std::vector<std::string> &words = call.positionals;
   std::string size;
   Options options("cache", "ls | why KERNEL [FILE.kc [NAME=VALUE ...]] | verify | prune | clear | path",

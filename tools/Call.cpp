@@ -38,11 +38,10 @@ absl::StatusOr<Call> prepareCall(const CallOptions &o) {
   session.generalOnly = o.variant == "general";
   if (!o.arch.empty())
     session.emulatorTarget = o.arch;
-  session.remark = [](const std::string &text) { std::cerr << "kernelc: " << text << "\n"; };
+  if (o.runs)
+    session.remark = [](const std::string &text) { std::cerr << "kernelc: " << text << "\n"; };
   call.session = Session::create(session);
-  // The name is looked up afterwards, so that a wrong one is answered with the right ones.
-  std::string name = std::exchange(source->options.kernel, "");
-  absl::StatusOr<std::shared_ptr<JitKernel>> kernel = call.session->compile(source->text, name, source->options);
+  absl::StatusOr<std::shared_ptr<JitKernel>> kernel = call.session->compile(source->text, source->options.kernel, source->options);
   if (!kernel.ok())
     return kernel.status();
   call.kernel = *std::move(kernel);
@@ -51,7 +50,7 @@ absl::StatusOr<Call> prepareCall(const CallOptions &o) {
       parseAssignments(signature, {o.positionals.begin() + 1, o.positionals.end()});
   if (!values.ok())
     return values.status();
-  absl::StatusOr<HostArguments> arguments = makeArguments(signature, *values, {});
+  absl::StatusOr<HostArguments> arguments = makeArguments(signature, *values, {}, o.runs);
   if (!arguments.ok())
     return arguments.status();
   call.arguments = *std::move(arguments);

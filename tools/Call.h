@@ -20,6 +20,7 @@ struct CallOptions {
   std::vector<std::string> positionals; ///< FILE.kc, then NAME=VALUE
   std::string variant = "default";
   bool diskCache = true; ///< not an option: off for commands that only look at the cache
+  bool runs = true;      ///< not an option: off where nothing runs, so that tensors need no values and remarks no second place
 
   void add(Options &options);
 };

@@ -126,7 +126,8 @@ absl::Status explain(const CallOptions &options) {
 
 int explainCommand(const std::vector<std::string> &args) {
   CallOptions call;
-  call.device = "cpu"; // nothing runs
+  call.device = "cpu";
+  call.runs = false;
   Options options("explain", "FILE.kc [NAME=VALUE ...]",
                   "What a kernel becomes for these arguments: launches, schedules, bytes, flops, shared memory, registers, occupancy.");
   call.add(options);

@@ -25,8 +25,9 @@ absl::Status fill(const HostTensor &t, const std::string &value, const Param &p,
     fillRandom(t, seed);
     return absl::OkStatus();
   }
-  for (int64_t i = 0; i < t.numElements(); ++i)
-    storeElement(t, i, value == "ones" ? 1 : value == "iota" ? double(i) : 0);
+  if (value != "zeros") // which it is
+    for (int64_t i = 0; i < t.numElements(); ++i)
+      storeElement(t, i, value == "ones" ? 1 : double(i));
   return absl::OkStatus();
 }
 
@@ -99,7 +100,7 @@ absl::StatusOr<std::map<std::string, std::string>> parseAssignments(const Kernel
 }
 
 absl::StatusOr<HostArguments> makeArguments(const Kernel &kernel, const std::map<std::string, std::string> &values,
-                                            const std::vector<NamedSize> &named) {
+                                            const std::vector<NamedSize> &named, bool fillMissing) {
   HostArguments args;
   std::vector<MaybeShape> shapes(kernel.params.size());
   args.tensors.resize(kernel.params.size());
@@ -108,6 +109,10 @@ absl::StatusOr<HostArguments> makeArguments(const Kernel &kernel, const std::map
     const Param &p = kernel.params[i];
     auto value = values.find(p.name);
     if (p.kind == ParamKind::Scalar) {
+      if (value == values.end() && !fillMissing) {
+        args.tensors[i] = HostTensor(p.type, {});
+        continue;
+      }
       if (value == values.end())
         return absl::InvalidArgumentError(absl::StrCat("scalar '", p.name, "' has no value: give ", p.name, "=NUMBER"));
       absl::StatusOr<HostTensor> scalar = makeScalar(p, value->second);
@@ -143,7 +148,8 @@ absl::StatusOr<HostArguments> makeArguments(const Kernel &kernel, const std::map
     if (p.kind == ParamKind::Output)
       continue;
     auto value = values.find(p.name);
-    if (absl::Status s = fill(args.tensors[i], value == values.end() ? "random" : value->second, p, i); !s.ok())
+    std::string missing = fillMissing ? "random" : "zeros";
+    if (absl::Status s = fill(args.tensors[i], value == values.end() ? missing : value->second, p, i); !s.ok())
       return s;
   }
   return args;

@@ -25,9 +25,10 @@ struct HostArguments {
 };
 
 /// Makes every argument of `kernel`: inputs from `values` (NAME -> VALUE), missing
-/// tensors random, outputs zero. Sizes come from files and from `named`.
+/// tensors random (zero when `fillMissing` is false: nobody looks at them), outputs zero. Sizes
+/// come from files and from `named`.
 absl::StatusOr<HostArguments> makeArguments(const Kernel &kernel, const std::map<std::string, std::string> &values,
-                                            const std::vector<NamedSize> &named);
+                                            const std::vector<NamedSize> &named, bool fillMissing = true);
 
 /// Splits NAME=VALUE texts; the name must be an input of the kernel.
 absl::StatusOr<std::map<std::string, std::string>> parseAssignments(const Kernel &kernel, const std::vector<std::string> &texts);

@@ -127,6 +127,21 @@ def Cu_WarpgroupOp : Cu_Op<"warpgroup", [Pure]> {
   let assemblyFormat = "attr-dict";
 }
 
+def Cu_OpaqueOp : Cu_Op<"opaque", [Pure]> {
+  let summary = "a number, below 2^31, that NVRTC is not to know";
+  let description = [{
+    `result = value`. For the rounds of a loop that carries products: of a known number of rounds NVRTC
+    moves reads of the accumulators into the loop, and ptxas then runs the products one by one (C7514).
+
+    ```mlir
+    %rounds = cu.opaque %c16
+    ```
+  }];
+  let arguments = (ins Index:$value);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$value attr-dict";
+}
+
 def Cu_SetRegistersOp : Cu_Op<"set_registers"> {
   let summary = "setmaxnreg: this warpgroup takes or gives back registers";
   let arguments = (ins I64Attr:$count, BoolAttr:$increase);

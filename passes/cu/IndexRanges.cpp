@@ -139,6 +139,7 @@ Range IndexRanges::ofOp(Operation *op, Facts &facts) {
   return llvm::TypeSwitch<Operation *, Range>(op)
       .Case<cu::ThreadIdOp>([&](auto) { return Range{0, int64_t(kernel_.getThreads()) - 1}; })
       .Case<cu::WarpgroupOp>([&](auto) { return Range{0, std::max<int64_t>(0, int64_t(kernel_.getThreads()) / 128 - 1)}; })
+      .Case<cu::OpaqueOp>([&](auto) { return operand(0); })
       .Case<cu::ClusterRankOp>([&](auto) { return Range{0, int64_t(kernel_.getCluster()) - 1}; })
       .Case<cu::BlockIdOp>([&](auto) { return Range{0, kMaxGrid - 1}; })
       .Case<cu::GridSizeOp>([&](auto) { return Range{1, kMaxGrid}; })

@@ -137,6 +137,10 @@ private:
       return round;
     if (carriesProducts(loop) || waitsForCopies(loop)) {
       loop->setAttr(cu::kUnrollAttr, b.getI64IntegerAttr(1));
+      if (constantOf(loop.getUpperBound())) {
+        OpBuilder before(loop);
+        loop.setUpperBound(cu::OpaqueOp::create(before, loop.getLoc(), loop.getUpperBound()));
+      }
       return round;
     }
     std::optional<int64_t> trips = findTrips(loop);

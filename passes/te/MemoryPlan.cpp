@@ -93,6 +93,8 @@ void Scheduler::scheduleReduction(LaunchPlan &l) {
   for (size_t i = 0; i < l.indices.size(); ++i)
     if (!llvm::is_contained(l.grid, int64_t(i)))
       inner.push_back(i);
+  if (scheduleWindows(l, inner, vector))
+    return;
   bool rows = contiguous < 0 || llvm::is_contained(inner, contiguous);
   constexpr int64_t kPerThread = 32; // elements of one tile a thread holds
   if (rows) {
@@ -100,23 +102,27 @@ void Scheduler::scheduleReduction(LaunchPlan &l) {
     constexpr int64_t kLargestResident = 32768, kLoopTile = 4096;
     int64_t max = extentMax(l, row);
     bool resident = max >= 0 && max <= kLargestResident;
-    l.tiles[row] = clampTile(l, row, resident ? kLargestResident : kLoopTile);
+    // A row that is walked once need not be held: 1024 threads would have 64 registers each.
+    int64_t most = l.ops.size() > 1 ? kLargestResident : kLargestResident / 2;
+    l.tiles[row] = clampTile(l, row, resident ? most : kLoopTile);
     int64_t threads = std::clamp<int64_t>(l.tiles[row] / kPerThread, 32, 1024);
     l.warps = threads / 32;
-    // Short rows: several to a block, a warp each.
-    if (l.tiles[row] < 32 * vector * 8 && !l.grid.empty()) {
-      int64_t rowsPerBlock = 4;
-      l.warps = 4;
-      int64_t last = l.grid.back();
-      l.tiles[last] = clampTile(l, last, rowsPerBlock * std::max<int64_t>(1, 32 * vector / l.tiles[row]));
-    }
-    // Further inner indices are walked one by one around it.
-    int64_t room = kLoopTile / std::max<int64_t>(1, l.tiles[row]);
+    // Further inner indices lengthen the row, and are walked around it.
+    int64_t room = kLoopTile / std::max<int64_t>(1, l.tiles[row]), held = l.tiles[row];
     for (int64_t index : llvm::reverse(inner))
       if (index != row && room > 1 && extentMax(l, index) >= 0) {
         l.tiles[index] = clampTile(l, index, room);
         room /= l.tiles[index];
+        held *= l.tiles[index];
       }
+    if (l.tiles[row] < 32 * vector * 8)
+      l.warps = 4;
+    // Short rows: several to a block, a warp each.
+    if (held < 32 * vector * 8 && !l.grid.empty()) {
+      int64_t rowsPerBlock = 4;
+      int64_t last = l.grid.back();
+      l.tiles[last] = clampTile(l, last, rowsPerBlock * std::max<int64_t>(1, 32 * vector / l.tiles[row]));
+    }
     return shareOut(l, inner);
   }
   // Columns: half a warp's width of them (256 bytes a row; kernelc tune on an H200), the
@@ -126,6 +132,64 @@ void Scheduler::scheduleReduction(LaunchPlan &l) {
   int64_t reps = 4;
   l.tiles[inner.back()] = clampTile(l, inner.back(), l.warps * reps * std::max<int64_t>(1, 32 * vector / l.tiles[contiguous]));
   shareOut(l, inner);
+}
+
+/// Whether neighbours along launch index `index` read memory at most a few elements apart, wherever a read depends on it.
+static bool isDenseAlong(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t index) {
+  constexpr int64_t kStep = 4; // whole sectors are used, if not by one access
+  bool dense = true;
+  for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
+    Operation *op = ops[ordinal];
+    op->walk([&](ReadOp read) {
+      AffineMap map = read.getMapOrIdentity();
+      for (auto [d, v] : llvm::enumerate(read.getOperands_()))
+        if (std::optional<unsigned> dim = findIndex(op, v); dim && l.dims[n][*dim] == index && map.isFunctionOfDim(d)) {
+          std::optional<int64_t> step = linearCoefficient(map.getResults().back(), d);
+          dense &= step && *step != 0 && std::abs(*step) <= kStep;
+        }
+    });
+  }
+  return dense;
+}
+
+bool Scheduler::scheduleWindows(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t vector) {
+  if (l.grid.empty() || !isDenseAlong(l, ops_, l.grid.back()))
+    return false;
+  int64_t contiguous = l.grid.back();
+  constexpr int64_t kWindow = 256; // terms of a sum
+  int64_t terms = 1;
+  for (int64_t index : inner) {
+    int64_t max = extentMax(l, index);
+    if (max < 0 || max > kWindow || (terms *= std::max<int64_t>(1, max)) > kWindow)
+      return false;
+  }
+  int64_t results = 1; // enough of them that a sum needs one thread only
+  for (int64_t index : l.grid) {
+    int64_t max = extentMax(l, index);
+    if (max < 0 || results > (int64_t(1) << 40) / std::max<int64_t>(1, max)) {
+      results = std::numeric_limits<int64_t>::max();
+      break;
+    }
+    results *= max;
+  }
+  constexpr int64_t kThreadsPerMultiprocessor = 1024;
+  if (results < kThreadsPerMultiprocessor * target_.smCount)
+    return false;
+  l.warps = 8;
+  int64_t left = l.warps * 32 * vector;
+  l.tiles[contiguous] = clampTile(l, contiguous, left);
+  left /= l.tiles[contiguous];
+  for (int64_t index : llvm::reverse(l.grid))
+    if (index != contiguous && left > 1) {
+      l.tiles[index] = clampTile(l, index, left);
+      left /= l.tiles[index];
+    }
+  int64_t room = 8; // terms that are loaded at once
+  for (int64_t index : llvm::reverse(inner)) {
+    l.tiles[index] = clampTile(l, index, room);
+    room = std::max<int64_t>(1, room / l.tiles[index]);
+  }
+  return true;
 }
 
 void Scheduler::shareOut(LaunchPlan &l, ArrayRef<int64_t> inner) {

@@ -41,6 +41,9 @@ private:
   /// Indices off the grid are walked inside the block: in one tile when that fits
   /// the registers, else in a loop.
   void scheduleReduction(LaunchPlan &l);
+  /// Short sums of many results that lie side by side (pooling, depthwise filters): a thread has all
+  /// terms of its results. Whether l is one.
+  bool scheduleWindows(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, int64_t vector);
   /// Long sums for few blocks: those of a cluster share the longest of the indices off the grid out.
   void shareOut(LaunchPlan &l, llvm::ArrayRef<int64_t> inner);
 

@@ -20,6 +20,22 @@ bool isDefinition(te::ComputeOp op) {
   return !op.getInit() && !op.getCondition() && !op.getOutMap() && !op.getPartial() && !op.getYield().getCondition();
 }
 
+/// Operations of a body up to which it takes others in: definitions that are read at several points
+/// each double it with every step.
+constexpr int64_t kLargestBody = 1024;
+
+/// The reads of read's block that give what it gives, in their order.
+SmallVector<te::ReadOp> equalReads(te::ReadOp read) {
+  SmallVector<te::ReadOp> equal;
+  for (Operation *user : read.getTensor().getUsers())
+    if (auto other = dyn_cast<te::ReadOp>(user);
+        other && other->getBlock() == read->getBlock() && other.getOperands_() == read.getOperands_() &&
+        other.getMapOrIdentity() == read.getMapOrIdentity() && other.getBounds() == read.getBounds())
+      equal.push_back(other);
+  llvm::sort(equal, [](te::ReadOp a, te::ReadOp b) { return a->isBeforeInBlock(b); });
+  return equal;
+}
+
 ///   %p = te.compute [i] { yield f(i) }           %p = ...
 ///   ... te.read %p[m(j)] ...               =>    ... f(m(j)) ...
 struct InlineRead : OpRewritePattern<te::ReadOp> {
@@ -30,6 +46,10 @@ struct InlineRead : OpRewritePattern<te::ReadOp> {
       return failure();
     if (read.getBounds() != te::BoundsMode::InBounds && read.getBounds() != te::BoundsMode::Assume)
       return failure();
+    if (int64_t(read->getBlock()->getOperations().size() + producer.getBlock().getOperations().size()) > kLargestBody)
+      return failure();
+    SmallVector<te::ReadOp> equal = equalReads(read);
+    rewriter.setInsertionPoint(equal.front());
     AffineMap map = read.getMapOrIdentity();
     IRMapping mapping;
     SmallVector<Value> subscripts;
@@ -49,7 +69,8 @@ struct InlineRead : OpRewritePattern<te::ReadOp> {
       }
       rewriter.clone(op, mapping);
     }
-    rewriter.replaceOp(read, result);
+    for (te::ReadOp r : equal)
+      rewriter.replaceOp(r, result);
     return success();
   }
 };

@@ -6,6 +6,7 @@
 #include "passes/te/Affine.h"
 #include "passes/te/Cascade.h"
 #include "passes/te/Contraction.h"
+#include "passes/te/Grouping.h"
 #include "passes/te/PlanAttr.h"
 #include "passes/te/Schedule.h"
 #include "passes/te/Sharing.h"
@@ -31,68 +32,95 @@ public:
     for (Operation &op : llvm::make_early_inc_range(kernel_.getBlock())) {
       if (!isa<ReduceOp, CascadeOp>(op))
         continue;
-      FailureOr<int64_t> chosen = chunkFor(&op);
-      if (failed(chosen))
+      FailureOr<Parts> parts = partsFor(&op);
+      if (failed(parts))
         return failure();
       auto r = dyn_cast<ReduceOp>(op);
-      int64_t chunk = *chosen;
-      if (!chunk)
+      if (!parts->whole && !parts->chunk)
         continue;
+      keepApart(&op);
       if (r && !r.isArg())
-        split(r, chunk);
+        split(r, *parts);
       else if (CascadeOp cascade = r ? convertArgReduction(r) : cast<CascadeOp>(op))
-        splitCascade(cascade, chunk);
+        splitCascade(cascade, parts->chunk);
     }
     return success();
   }
 
 private:
-  /// How many elements of the first reduced index one block should take; 0: leave alone.
-  FailureOr<int64_t> chunkFor(Operation *op) {
-    if (auto r = dyn_cast<ReduceOp>(op))
-      if (r.getInit() || r.getOutMap() || (r.isArg() && (r.getCondition() || r.getYield().getCondition())))
-        return 0; // (an arg reduction over no point has no position to merge)
+  /// What a part of a reduction is: a point of the first `whole` reduced indices, and `chunk` elements of
+  /// the next one (0: all of them).
+  struct Parts {
+    unsigned whole = 0;
+    int64_t chunk = 0;
+  };
+
+  /// Neither whole indices nor a chunk: leave alone.
+  FailureOr<Parts> partsFor(Operation *op) {
+    auto r = dyn_cast<ReduceOp>(op);
+    if (r && (r.getInit() || r.getOutMap() || (r.isArg() && (r.getCondition() || r.getYield().getCondition()))))
+      return Parts(); // (an arg reduction over no point has no position to merge)
     AffineMap extents = getExtents(op);
     unsigned parallel = getNumParallel(op);
     if (parallel == extents.getNumResults())
-      return 0;
+      return Parts();
     int64_t points = 1;
     for (unsigned d = 0; d < parallel; ++d) {
       int64_t m = knownMax(extents.getResult(d), facts_);
       if (m < 0)
-        return 0; // plenty of blocks, for all we know
+        return Parts(); // plenty of blocks, for all we know
       points *= m;
     }
-    int64_t length = knownMax(extents.getResult(parallel), facts_);
-    if (length < 0)
-      return 0;
-    int64_t divisor = knownDivisor(extents.getResult(parallel), facts_);
-    auto r = dyn_cast<ReduceOp>(op);
+    SmallVector<int64_t> lengths;
+    int64_t length = 1; // of the whole reduction
+    for (unsigned d = parallel; d < extents.getNumResults(); ++d) {
+      lengths.push_back(knownMax(extents.getResult(d), facts_));
+      if (lengths.back() < 0)
+        return Parts();
+      length *= std::max<int64_t>(1, lengths.back());
+    }
+    auto divisorOf = [&](unsigned reduced) { return knownDivisor(extents.getResult(parallel + reduced), facts_); };
     std::optional<Contraction> product = r ? findContraction(r) : std::nullopt;
     if (schedule_.parts == 1 || (product && (r.getCondition() || r.getYield().getCondition())))
-      return 0;
+      return Parts();
     if (schedule_.parts) {
-      int64_t chunk = length / schedule_.parts;
-      if (!chunk || length % schedule_.parts || divisor % chunk)
-        return op->emitError() << "schedule: a reduction over " << length << " points cannot be cut into " << schedule_.parts
+      int64_t chunk = lengths[0] / schedule_.parts;
+      if (!chunk || lengths[0] % schedule_.parts || divisorOf(0) % chunk)
+        return op->emitError() << "schedule: a reduction over " << lengths[0] << " points cannot be cut into " << schedule_.parts
                                << " equal parts";
-      return chunk;
+      return Parts{0, chunk};
     }
     if (product)
-      return chunkOfProduct(r, *product, length, divisor);
+      return Parts{0, chunkOfProduct(r, *product, lengths[0], divisorOf(0))};
     // A block takes a warp's width of neighbouring results, or one result.
     int64_t perBlock = isContiguousInResult(op) ? 128 : 1;
     int64_t blocks = std::max<int64_t>(1, points / perBlock), wanted = 8 * int64_t(target_.smCount);
     if (blocks * 2 > wanted || !isWorthSharing(points, length))
-      return 0;
+      return Parts();
     // The blocks of a cluster could merge, without a second launch: where a schedule says so, or where no chunk divides
     // the sum (te-plan). A second launch that overlaps with the first is faster (docs/performance.md).
     if (target_.cluster > 1 && schedule_.merge == Merge::Cluster && standsAlone(op))
-      return 0;
-    int64_t chunk = std::max<int64_t>(64, llvm::bit_floor(uint64_t(std::max<int64_t>(1, length * blocks / wanted))));
-    while (chunk > 1 && divisor % chunk)
+      return Parts();
+    // Outer indices are parts as they stand, as long as that does not make far too many.
+    Parts parts;
+    constexpr int64_t kLeast = 64; // elements of a part
+    int64_t wantedParts = llvm::divideCeil(wanted, blocks), rest = length;
+    while (r && !r.isArg() && parts.whole + 1 < lengths.size() && lengths[parts.whole] <= 2 * wantedParts &&
+           rest / std::max<int64_t>(1, lengths[parts.whole]) >= kLeast) {
+      int64_t extent = std::max<int64_t>(1, lengths[parts.whole++]);
+      rest /= extent;
+      wantedParts = llvm::divideCeil(wantedParts, extent);
+    }
+    if (wantedParts < 2)
+      return parts;
+    int64_t next = lengths[parts.whole], inner = rest / std::max<int64_t>(1, next);
+    int64_t least = llvm::divideCeil(kLeast, inner);
+    int64_t chunk = std::max<int64_t>(least, llvm::bit_floor(uint64_t(std::max<int64_t>(1, next / wantedParts))));
+    while (chunk > 1 && divisorOf(parts.whole) % chunk)
       chunk /= 2;
-    return chunk >= 16 && chunk * 2 <= length ? chunk : 0;
+    if (chunk * inner >= kLeast / 4 && chunk * 2 <= next)
+      parts.chunk = chunk;
+    return parts;
   }
 
   /// A product with few results and a long sum: as many parts as multiprocessors have
@@ -115,6 +143,15 @@ private:
     return divisor % chunk == 0 && chunk * 2 <= length ? chunk : 0;
   }
 
+  /// The results' indices alone do not fill the device: what walks further ones for each of them is not to
+  /// do so in the blocks that merge the parts.
+  void keepApart(Operation *op) {
+    for (Value result : op->getResults())
+      for (Operation *user : result.getUsers())
+        if (auto compute = user->getParentOfType<ComputeOp>(); compute && getExtents(compute).getNumResults() > getNumParallel(op))
+          compute->setAttr(kOwnLaunch, UnitAttr::get(op->getContext()));
+  }
+
   /// Whether neighbouring results read neighbouring memory.
   bool isContiguousInResult(Operation *op) {
     bool contiguous = false;
@@ -135,33 +172,35 @@ private:
     return contiguous;
   }
 
-  /// ⊕_{k < K} f(p, k)  =  ⊕_{q < K/C} ⊕_{k' < C} f(p, q·C + k')
-  void split(ReduceOp r, int64_t chunk) {
+  /// ⊕_{w, k < K} f(p, w, k)  =  ⊕_{w, q < K/C} ⊕_{k' < C} f(p, w, q·C + k'), with or without w, q
+  void split(ReduceOp r, Parts parts) {
     OpBuilder b(r);
     Location loc = r.getLoc();
-    unsigned parallel = r.getNumParallel();
+    unsigned parallel = r.getNumParallel(), kept = parallel + parts.whole; // k is index `kept`
     AffineMap extents = r.getExtents();
-    AffineExpr count = extents.getResult(parallel).floorDiv(chunk);
     auto name = [&](unsigned d) { return cast<StringAttr>(r.getIndices()[d]).getValue(); };
-    std::string part = (name(parallel) + "_part").str();
+    std::string part = (name(kept) + "_part").str();
 
     SmallVector<StringRef> names;
     SmallVector<AffineExpr> ext;
-    for (unsigned d = 0; d < parallel; ++d) {
+    for (unsigned d = 0; d < kept; ++d) {
       names.push_back(name(d));
       ext.push_back(extents.getResult(d));
     }
     SmallVector<StringRef> outerNames = names;
     SmallVector<AffineExpr> outerExtents = ext;
-    outerNames.push_back(part);
-    outerExtents.push_back(count);
     // Parts of a product are a batch: rows and columns stay the fastest.
-    unsigned at = findContraction(r) ? 0 : parallel;
-    names.insert(names.begin() + at, part);
-    ext.insert(ext.begin() + at, count);
-    names.push_back(name(parallel));
-    ext.push_back(b.getAffineConstantExpr(chunk));
-    for (unsigned d = parallel + 1; d < r.getNumDims(); ++d) {
+    unsigned at = findContraction(r) ? 0 : kept;
+    if (parts.chunk) {
+      AffineExpr count = extents.getResult(kept).floorDiv(parts.chunk);
+      outerNames.push_back(part);
+      outerExtents.push_back(count);
+      names.insert(names.begin() + at, part);
+      ext.insert(ext.begin() + at, count);
+    }
+    names.push_back(name(kept));
+    ext.push_back(parts.chunk ? b.getAffineConstantExpr(parts.chunk) : extents.getResult(kept));
+    for (unsigned d = kept + 1; d < r.getNumDims(); ++d) {
       names.push_back(name(d));
       ext.push_back(extents.getResult(d));
     }
@@ -169,28 +208,30 @@ private:
     Type element = r.getResult().getType().getElementType();
     auto tensor = [&](unsigned rank) { return RankedTensorType::get(SmallVector<int64_t>(rank, ShapedType::kDynamic), element); };
     StringAttr partName = r.getNameAttr() ? b.getStringAttr(r.getNameAttr().getValue() + "_part") : StringAttr();
-    auto make = [&](RankedTensorType type, ArrayRef<StringRef> indices, unsigned kept, AffineMap e, StringAttr n,
+    auto make = [&](RankedTensorType type, ArrayRef<StringRef> indices, unsigned results, AffineMap e, StringAttr n,
                     IntegerSetAttr where = {}) {
-      auto op = ReduceOp::create(b, loc, type, r.getKind(), b.getStrArrayAttr(indices), kept, e, where, Value(),
-                                 AffineMapAttr(), AffineMapAttr(), n);
+      auto op = ReduceOp::create(b, loc, type, r.getKind(), b.getStrArrayAttr(indices), results, e, where, Value(), AffineMapAttr(),
+                                 AffineMapAttr(), n);
       Block &block = op.getBody().emplaceBlock();
       for (size_t i = 0; i < indices.size(); ++i)
         block.addArgument(b.getIndexType(), loc);
       return op;
     };
 
-    ReduceOp inner = make(tensor(parallel + 1), names, parallel + 1, mapOf(ext), partName, splitCondition(r, chunk));
+    unsigned shift = parts.chunk ? 1 : 0; // what stands behind the part's index moves on
+    IntegerSetAttr where = parts.chunk ? splitCondition(r, parts.chunk, kept) : r.getConditionAttr();
+    ReduceOp inner = make(tensor(kept + shift), names, kept + shift, mapOf(ext), partName, where);
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(&inner.getBlock());
       auto args = inner.getBlock().getArguments();
       IRMapping mapping;
-      for (unsigned d = 0; d < parallel; ++d)
-        mapping.map(r.getBlock().getArgument(d), args[d < at ? d : d + 1]);
-      Value start = arith::MulIOp::create(b, loc, args[at], arith::ConstantIndexOp::create(b, loc, chunk));
-      mapping.map(r.getBlock().getArgument(parallel), arith::AddIOp::create(b, loc, start, args[parallel + 1]));
-      for (unsigned d = parallel + 1; d < r.getNumDims(); ++d)
-        mapping.map(r.getBlock().getArgument(d), args[d + 1]);
+      for (unsigned d = 0; d < r.getNumDims(); ++d)
+        mapping.map(r.getBlock().getArgument(d), args[d < at ? d : d + shift]);
+      if (parts.chunk) {
+        Value start = arith::MulIOp::create(b, loc, args[at], arith::ConstantIndexOp::create(b, loc, parts.chunk));
+        mapping.map(r.getBlock().getArgument(kept), arith::AddIOp::create(b, loc, start, args[kept + 1]).getResult());
+      }
       for (Operation &op : r.getBlock())
         b.clone(op, mapping);
     }
@@ -199,8 +240,10 @@ private:
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(&outer.getBlock());
       SmallVector<Value> point(outer.getBlock().getArguments().begin(), outer.getBlock().getArguments().end());
-      std::rotate(point.begin() + at, point.end() - 1, point.end()); // the part's place
-      Value v = ReadOp::create(b, loc, element, inner.getResult(), point, AffineMapAttr(), BoundsModeAttr::get(b.getContext(), BoundsMode::InBounds), Value());
+      if (parts.chunk)
+        std::rotate(point.begin() + at, point.end() - 1, point.end()); // the part's place
+      Value v = ReadOp::create(b, loc, element, inner.getResult(), point, AffineMapAttr(),
+                               BoundsModeAttr::get(b.getContext(), BoundsMode::InBounds), Value());
       YieldOp::create(b, loc, v, Value());
     }
     Value result = outer.getResult();

@@ -25,6 +25,9 @@ namespace kernelc::emulator {
 struct Case {
   std::string file, kernel, target;
   bool general = false;
+  /// If not empty, all sizes by name: compiled as a session would for dense tensors of them.
+  std::map<std::string, int64_t> sizes = {};
+  std::string precision = {}; ///< the caller's policy, as contract=tf32
 };
 
 inline void PrintTo(const Case &c, std::ostream *os) { *os << c.kernel << " " << c.target; }
@@ -34,6 +37,13 @@ inline std::string readFile(const std::string &path) {
   std::stringstream s;
   s << in.rdbuf();
   return s.str();
+}
+
+/// `text` with every tensor of f32 made one of `type`.
+inline std::string withTensorsOf(std::string text, const std::string &type) {
+  for (size_t at = 0; (at = text.find("f32[", at)) != std::string::npos; at += type.size())
+    text.replace(at, 3, type);
+  return text;
 }
 
 /// Kernels of one file, by its `def` lines.
@@ -121,6 +131,22 @@ struct CompiledExample {
   const Variant &variant() const { return kernel.variants.front(); }
 };
 
+/// What a session would assume of dense, aligned tensors of these sizes.
+inline VariantOptions optionsForSizes(const Kernel &kernel, const std::map<std::string, int64_t> &byName) {
+  VariantOptions options;
+  std::vector<int64_t> sizes;
+  for (const SizeRecipe &r : kernel.sizes)
+    sizes.push_back(r.constant ? *r.constant : byName.at(r.name));
+  options.facts = factsFor(kernel, sizes);
+  for (const Param &p : kernel.params) {
+    int64_t elements = 1;
+    for (const SizeExpr &d : p.dims)
+      elements *= d.evaluate({sizes});
+    options.index32 &= elements < int64_t(1) << 30;
+  }
+  return options;
+}
+
 /// The schedule file to compile a kernel of `module` with, or "".
 using ScheduleFor = std::function<std::string(mlir::ModuleOp module, const VariantOptions &options)>;
 
@@ -140,7 +166,12 @@ inline CompiledExample compileText(const std::string &text, const std::string &f
     e.error = diagnostics;
     return e;
   }
-  if (mlir::failed(applyPrecision(*module, {}))) {
+  PrecisionPolicy policy;
+  if (absl::Status s = c.precision.empty() ? absl::OkStatus() : addPrecision(policy, c.precision); !s.ok()) {
+    e.error = s.ToString();
+    return e;
+  }
+  if (mlir::failed(applyPrecision(*module, policy))) {
     e.error = diagnostics;
     return e;
   }
@@ -150,9 +181,11 @@ inline CompiledExample compileText(const std::string &text, const std::string &f
     return e;
   }
   VariantOptions options;
-  options.target = c.target;
-  if (!c.general)
+  if (!c.sizes.empty())
+    options = optionsForSizes(*kernel, c.sizes);
+  else if (!c.general)
     options.facts = denseFacts(*kernel);
+  options.target = c.target;
   std::string schedule = scheduleFor ? scheduleFor(*module, options) : "";
   if (!schedule.empty())
     if (absl::Status attached = attachSchedules(*module, schedule, "schedule", c.kernel); !attached.ok()) {
@@ -235,7 +268,7 @@ inline std::vector<std::unique_ptr<ExampleArguments>> pickArguments(const Compil
       work *= double(sizes.back());
       a->sizes += r.name + "=" + std::to_string(sizes.back()) + " ";
     }
-    if (work > (large ? 1e6 : std::min(sizes.size() > 4 ? 5e4 : 4e6, maxWork)) || (large && attempt < 4000 && work < (sizes.size() > 2 ? 3e5 : sizes.size() > 1 ? 5e3 : 300)))
+    if (only.empty() && (work > (large ? 1e6 : std::min(sizes.size() > 4 ? 5e4 : 4e6, maxWork)) || (large && attempt < 4000 && work < (sizes.size() > 2 ? 3e5 : sizes.size() > 1 ? 5e3 : 300))))
       continue;
     SizeEnv env{sizes, 3, {}};
     int64_t elements = 0;
@@ -265,17 +298,13 @@ inline std::vector<std::unique_ptr<ExampleArguments>> pickArguments(const Compil
   return picked;
 }
 
-inline Difference findDifference(const CompiledExample &e, unsigned seed, int count, const std::map<std::string, int64_t> &only,
-                                 bool specials) {
-  auto runner = KernelRunner::create(e.kernel, e.variant());
-  if (!runner.ok())
-    return {"status", "", runner.status().ToString()};
-  auto runs = pickArguments(e, seed, count, {only, specials});
+/// Runs the kernel with each of `runs`.
+inline Difference findDifference(const CompiledExample &e, const KernelRunner &runner, const std::vector<std::unique_ptr<ExampleArguments>> &runs) {
   if (runs.empty())
     return {"no sizes", "", "no sizes satisfy the guard " + e.variant().guardText};
   for (auto &run : runs) {
     auto before = run->storage;
-    auto report = runner->run(run->args);
+    auto report = runner.run(run->args);
     if (!report.ok())
       return {"status", run->sizes, report.status().ToString()};
     if (!report->ok())
@@ -298,6 +327,14 @@ inline Difference findDifference(const CompiledExample &e, unsigned seed, int co
       return {"values", run->sizes, check->toString()};
   }
   return {};
+}
+
+inline Difference findDifference(const CompiledExample &e, unsigned seed, int count, const std::map<std::string, int64_t> &only,
+                                 bool specials) {
+  auto runner = KernelRunner::create(e.kernel, e.variant());
+  if (!runner.ok())
+    return {"status", "", runner.status().ToString()};
+  return findDifference(e, *runner, pickArguments(e, seed, count, {only, specials}));
 }
 
 } // namespace kernelc::emulator

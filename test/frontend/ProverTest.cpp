@@ -54,6 +54,47 @@ TEST_F(ProverTest, QuotientWithoutDivisibilityIsNotProved) {
   EXPECT_FALSE(p.proves(s(1) - 1 - d(0).floorDiv(s(0).floorDiv(s(1)))));
 }
 
+TEST_F(ProverTest, QuotientTimesSize) { // groups of channels: o // Q * (C // 4) + c < C where o < 4 * Q
+  AffineExpr c = s(0), q = s(1), o = d(0), r = d(1);
+  p.assume(c);
+  p.assume(q);
+  p.assume(c % 4, true);
+  range(o, 4 * q);
+  range(r, c.floorDiv(4));
+  EXPECT_TRUE(p.proves(c - 1 - (o.floorDiv(q) * c.floorDiv(4) + r)));
+  EXPECT_FALSE(p.proves(c - 2 - (o.floorDiv(q) * c.floorDiv(4) + r)));
+}
+
+TEST_F(ProverTest, QuotientTimesSizeOfAsManyGroups) { // the same, 4 a size
+  AffineExpr c = s(0), q = s(1), g = s(2), o = d(0), r = d(1);
+  for (AffineExpr size : {c, q, g - 1})
+    p.assume(size);
+  p.assume(c % g, true);
+  range(o, g * q);
+  range(r, c.floorDiv(g));
+  EXPECT_TRUE(p.proves(c - 1 - (o.floorDiv(q) * c.floorDiv(g) + r)));
+  EXPECT_FALSE(p.proves(c - 2 - (o.floorDiv(q) * c.floorDiv(g) + r)));
+}
+
+TEST_F(ProverTest, QuotientByNumberAmongMany) { // too many other atoms for a search of integers
+  for (unsigned i = 2; i < 14; ++i) {
+    p.assume(s(i) - 1);
+    range(d(i), s(i));
+  }
+  range(d(0), s(0) * 0 + 64);
+  range(d(1), s(0) * 0 + 8);
+  AffineExpr e = d(0).floorDiv(16) * 8 + d(1);
+  EXPECT_TRUE(p.proves(31 - e));
+  EXPECT_FALSE(p.proves(30 - e));
+}
+
+TEST_F(ProverTest, QuotientBeyondItsGroupsIsNotProved) { // o < 4 * Q + 1
+  AffineExpr q = s(0), o = d(0);
+  p.assume(q - 1);
+  range(o, 4 * q + 1);
+  EXPECT_FALSE(p.proves(3 - o.floorDiv(q)));
+}
+
 TEST_F(ProverTest, RadixSum) { // i * W + j < H * W
   p.assume(s(0));
   p.assume(s(1));

@@ -52,6 +52,30 @@ TEST(Robustness, DeepSelects) {
 TEST(Robustness, DeepTypes) { expectLimit("def f(x: " + repeat("(a: ", 100000), "256 levels"); }
 TEST(Robustness, LargeText) { expectLimit(std::string((1 << 20) + 1, ' '), "the limit is"); }
 
+TEST(Robustness, ManyDims) {
+  std::string dims, indices;
+  for (int i = 0; i < 2000; ++i) {
+    dims += (i ? ", N" : "N") + std::to_string(i);
+    indices += (i ? ", i" : "i") + std::to_string(i);
+  }
+  expectLimit("def f(x: f32[" + dims + "]) -> (y: f32[]) { y[] = sum[" + indices + "](x[" + indices + "]) }", "more than 32 entries in the shape");
+  expectLimit("def f(x: f32[N]) -> (y: f32[]) { y[] = sum[" + indices + "](x[i0]) }", "more than 32 entries in a bracket");
+}
+
+TEST(Robustness, ManyRequirements) {
+  std::string text = "def f(x: f32[N]) -> (y: f32[N]) {\n";
+  for (int i = 2; i < 400; ++i)
+    text += "  require N % " + std::to_string(i) + " == 0\n";
+  expectLimit(text + "  y[i] = x[i]\n}\n", "more than 64 'require's");
+}
+
+TEST(Robustness, ManyPieces) {
+  std::string text = "def f(x: f32[N]) -> (y: f32[N]) {\n";
+  for (int i = 0; i < 1000; ++i)
+    text += "  y[i] = x[i] where i % 1000 == " + std::to_string(i) + "\n";
+  expectLimit(text + "}\n", "more than 64 statements define 'y'");
+}
+
 TEST(Robustness, ExponentialInlining) {
   std::string text = "fn g0(x) { x + x }\n";
   for (int i = 1; i < 60; ++i)

@@ -42,6 +42,15 @@ void addBlockBarriers(std::vector<HelperCaseMaker> &cases) {
   };
   cases.push_back(group);
 
+  HelperCaseMaker opaque{"opaque", 75, 75, {"kc_opaque"}, nullptr};
+  opaque.make = [opaque] {
+    std::vector<int32_t> y(32);
+    for (size_t t = 0; t < 32; t++)
+      y[t] = int32_t(t) - 7;
+    return CaseBuilder(opaque).output("y", y).launch("opaque", 32, "  y[threadIdx.x] = kc_opaque((int)threadIdx.x - 7);").build();
+  };
+  cases.push_back(opaque);
+
   HelperCaseMaker chain{"launch_wait", 90, 90, {"kc_launch_wait", "kc_launch_release"}, nullptr};
   chain.make = [chain] {
     // The second launch may start before the first has written: it waits. Enough work that

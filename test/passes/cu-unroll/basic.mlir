@@ -42,11 +42,14 @@ cu.kernel @prime attributes {sizes = [], arg_sources = [{source = 0 : i64, shape
   }
 }
 
-// Products in flight from one round to the next: NVRTC must not peel one off, whether it
-// knows how many there are or not.
+// Products in flight from one round to the next: NVRTC must not peel one off, and is not told
+// how many there are.
 // CHECK-LABEL: cu.kernel @products
+// CHECK: %[[ROUNDS:.*]] = cu.opaque %c8
+// CHECK: scf.for {{.*}} to %[[ROUNDS]] step
 // CHECK: cu.wgmma_wait %{{.*}} pending 1
 // CHECK: } {cu.unroll = 1 : i64}
+// CHECK-NOT: cu.opaque
 // CHECK: cu.wgmma_wait %{{.*}} pending 1
 // CHECK: } {cu.unroll = 1 : i64}
 cu.kernel @products attributes {sizes = [], arg_sources = [{size = 0 : i64}], target = "sm_90a",
