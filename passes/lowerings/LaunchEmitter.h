@@ -65,9 +65,10 @@ private:
   /// One loop over all tiles of the reduced indices `k`, however many there are: it
   /// becomes the pipeline. The slowest of them starts and ends where the domain does.
   /// `where`, if given, makes a condition on data at the current offsets, one i1: tiles for which it
-  /// does not hold are passed over.
+  /// does not hold are passed over. It depends on the first `picked` of k alone, at least one: for each
+  /// tile of these the loop walks all of the others.
   mlir::Value contractionLoop(llvm::ArrayRef<int64_t> k, std::optional<mlir::IntegerSet> set, llvm::ArrayRef<int64_t> dims,
-                              mlir::Value init, mlir::Location loc, llvm::function_ref<mlir::Value()> where,
+                              mlir::Value init, mlir::Location loc, size_t picked, llvm::function_ref<mlir::Value()> where,
                               llvm::function_ref<mlir::Value(mlir::Value)> body);
 
   // ReduceToTile.cpp
@@ -93,9 +94,14 @@ private:
   /// A factor in the type the matrix unit takes; without one, in the narrowest type
   /// that holds it.
   mlir::Value inUnitType(mlir::Value factor, mlir::Type unitType, BodyToTiles &body, mlir::Location loc, bool &rounded);
-  /// As inUnitType, zero beyond the reduced extents and where `where` does not hold.
-  mlir::Value operand(mlir::Value factor, mlir::Type unitType, std::optional<mlir::IntegerSet> where, llvm::ArrayRef<int64_t> k,
-                      BodyToTiles &body, mlir::Location loc, bool &rounded);
+  /// As inUnitType, zero beyond the reduced extents and where `where` or one of `mask` does not hold.
+  mlir::Value operand(mlir::Value factor, mlir::Type unitType, std::optional<mlir::IntegerSet> where, llvm::ArrayRef<mlir::Value> mask,
+                      llvm::ArrayRef<int64_t> k, BodyToTiles &body, mlir::Location loc, bool &rounded);
+
+  // TileChoice.cpp
+  /// Whether a condition of the body of `op` may hold somewhere in the tile at the current offsets: a tile
+  /// of one i1, never wrongly false. Null after a diagnostic.
+  mlir::Value holdsSomewhere(te::ReduceOp op, mlir::Value condition, llvm::ArrayRef<int64_t> dims);
 
   mlir::OpBuilder &b_;
   te::KernelOp kernel_;
