@@ -43,8 +43,9 @@ public:
 
   /// Extends `tile` to `shape`.
   mlir::Value broadcast(mlir::Value tile, llvm::ArrayRef<int64_t> shape);
-  /// A tile of one element.
+  /// Tiles of one element.
   mlir::Value scalarTile(mlir::Value scalar, mlir::Location loc);
+  mlir::Value constantTile(bool v, mlir::Location loc);
   /// The shape with the launch's tile size in `indices` and 1 elsewhere.
   llvm::SmallVector<int64_t> shapeOf(llvm::ArrayRef<int64_t> indices);
 

@@ -5,6 +5,7 @@
 #include "passes/lowerings/BodyToTiles.h"
 #include "passes/te/Contraction.h"
 #include "passes/te/PlanAttr.h"
+#include "passes/te/TileCondition.h"
 
 namespace kernelc {
 
@@ -102,6 +103,21 @@ private:
   /// Whether a condition of the body of `op` may hold somewhere in the tile at the current offsets: a tile
   /// of one i1, never wrongly false. Null after a diagnostic.
   mlir::Value holdsSomewhere(te::ReduceOp op, mlir::Value condition, llvm::ArrayRef<int64_t> dims);
+  /// Whether linear bounds hold at all points of the current tile that exist, a tile of one i1. Null after a diagnostic.
+  mlir::Value holdEverywhere(te::ReduceOp op, llvm::ArrayRef<mlir::Value> bounds, llvm::ArrayRef<int64_t> dims);
+  /// `tile` of a factor, zero where a linear bound does not hold, as a mask that slots in shared memory take.
+  mlir::Value maskPoints(te::ReduceOp op, mlir::Value tile, llvm::ArrayRef<mlir::Value> bounds, llvm::ArrayRef<int64_t> dims,
+                         mlir::Location loc);
+  /// What linear bounds leave of a form's values in the current tile.
+  struct Span {
+    mlir::AffineExpr form;
+    mlir::Value low, high;       ///< the form's own ends there, tiles of one i64; null where not known
+    mlir::Value atLeast, atMost; ///< the bounds; null where there are none
+  };
+  /// Adds a bound to the span of its form. Fails after a diagnostic.
+  mlir::LogicalResult addBound(const te::LinearBound &bound, llvm::ArrayRef<int64_t> dims, BodyToTiles &body,
+                               llvm::SmallVectorImpl<Span> &spans, mlir::Location loc);
+  mlir::Value endOf(mlir::AffineExpr form, bool high, llvm::ArrayRef<int64_t> dims, BodyToTiles &body, mlir::Location loc);
 
   mlir::OpBuilder &b_;
   te::KernelOp kernel_;

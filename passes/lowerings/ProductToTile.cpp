@@ -36,6 +36,7 @@ LogicalResult LaunchEmitter::emitContraction(ReduceOp op, const Contraction &c, 
     std::swap(leftWhere, rightWhere);
     std::swap(leftMask, rightMask);
   }
+  bool inSlots = l_.unit == "wgmma" && l_.producerWarps;
   SmallVector<int64_t> kept(dims.take_front(op.getNumParallel()));
   BodyToTiles shaper(b_, c_, op, dims);
   auto type = RankedTensorType::get(shaper.shapeOf(kept), op.getResult().getType().getElementType());
@@ -61,8 +62,14 @@ LogicalResult LaunchEmitter::emitContraction(ReduceOp op, const Contraction &c, 
     BodyToTiles body(b_, c_, op, dims);
     ok = loadFactors(c.partScales, body); // on their way before anybody waits for the operands
     bool aRounded = false, bRounded = false;
-    Value a = operand(left, unitType(left), leftWhere, leftMask, k, body, loc, aRounded),
-          b = operand(right, unitType(right), rightWhere, rightMask, k, body, loc, bRounded);
+    // What tensor copies bring as it stands is masked in its slot.
+    bool aInSlot = inSlots && !oneInRegisters, bInSlot = inSlots;
+    Value a = operand(left, unitType(left), leftWhere, aInSlot ? ArrayRef<Value>() : leftMask, k, body, loc, aRounded),
+          b = operand(right, unitType(right), rightWhere, bInSlot ? ArrayRef<Value>() : rightMask, k, body, loc, bRounded);
+    if (a && aInSlot && !leftMask.empty())
+      a = maskPoints(op, a, leftMask, dims, loc);
+    if (b && bInSlot && !rightMask.empty())
+      b = maskPoints(op, b, rightMask, dims, loc);
     ok &= a && b;
     if (!ok)
       return acc;

@@ -125,8 +125,8 @@ Type operandType(const Contraction &c, Value factor, StringRef unit, const Targe
 
 Type findWarpgroupType(const Contraction &c) {
   ReadOp a = findOperandRead(c.a), b = findOperandRead(c.b);
-  if (!c.unitType || !a || !b || c.isAMasked() || c.isBMasked())
-    return {}; // masks are applied in registers
+  if (!c.unitType || !a || !b || c.aWhere || c.bWhere)
+    return {}; // masks of points are applied in registers, bounds by data in slots
   Type aStored = a.getResult().getType(), bStored = b.getResult().getType();
   if (isa<FloatTF32Type>(c.unitType))
     return c.a.getDefiningOp<RoundOp>() && c.b.getDefiningOp<RoundOp>() && aStored.isF32() && bStored.isF32() ? c.unitType : Type();
@@ -145,7 +145,7 @@ std::optional<WarpgroupForm> findWarpgroupForm(const Contraction &c) {
     ReadOp read = findOperandRead(factor);
     return read && !masked && read.getResult().getType() == c.unitType;
   };
-  bool a = isDirect(c.a, c.isAMasked()), b = isDirect(c.b, c.isBMasked());
+  bool a = isDirect(c.a, c.aWhere.has_value()), b = isDirect(c.b, c.bWhere.has_value());
   return a == b ? std::nullopt : std::optional(WarpgroupForm{c.unitType, !a, !b});
 }
 

@@ -2,6 +2,7 @@
 #include "passes/te/Scheduler.h"
 
 #include "ir/te/TeShape.h"
+#include "passes/te/TileCondition.h"
 #include "llvm/Support/MathExtras.h"
 using namespace mlir;
 
@@ -157,7 +158,8 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
     l.part /= 2;
   l.stages = std::clamp<int64_t>(stagesBeside(l.part), 2, 12);
   // Picked blocks leave little of one operand to share: all of a row's tiles beside each other keep the other in L2.
-  l.raster = c.where ? 1 : 8;
+  bool picksBlocks = c.where && llvm::any_of(splitConjuncts(c.where), [](Value part) { return !findLinearBound(part); });
+  l.raster = picksBlocks ? 1 : 8;
   l.persistent = true;
   l.clusterIndex = dims[c.m.back()]; // also for schedules that ask for clusters
   // A box's row that lies in two lines of L2 is two requests: where that is so, two blocks that share the columns'

@@ -8,13 +8,12 @@ namespace kernelc::test {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 std::string grouped(const char *type = "bf16", bool transposed = false, const char *rest = "", const char *offsets = "i32") {
   std::string t = type;
   return "def m(x: " + t + "[M, K], w: " + t + (transposed ? "[G, N, K]" : "[G, K, N]") + ", off: " + offsets +
-         "[G + 1]) -> (y: f32[M, N]) {" + rest + " y[i, n] = sum[k](x[i, k] * " + (transposed ? "w[g, n, k]" : "w[g, k, n]") +
-         ") where off[g] <= i < off[g + 1] }";
+         "[G + 1]) -> (y: " + (t == "i8" ? "i32" : "f32") + "[M, N]) {" + rest + " y[i, n] = sum[k](x[i, k] * " +
+         (transposed ? "w[g, n, k]" : "w[g, k, n]") + ") where off[g] <= i < off[g + 1] }";
 }
 
 Case on(const std::string &text, int64_t m, int64_t n, int64_t k, std::vector<int64_t> off, const std::string &target,
@@ -56,6 +55,59 @@ TEST(Grouped, RaggedExtents) {
     EXPECT_EQ(runCase(general), "") << target;
     general.general = true;
     EXPECT_EQ(runCase(general), "") << target;
+  }
+}
+
+// Types of operands: what arrives as it is masked in its slot; what is computed, in registers.
+TEST(Grouped, Types) {
+  std::vector<int64_t> off{0, 30, 30, 101, 150};
+  EXPECT_EQ(runCase(on(grouped("f8e4m3", true), 150, 72, 144, off, "sm_90a", "kc_wgmma_e4m3")), "");
+  EXPECT_EQ(runCase(on(grouped("i8", true), 150, 72, 144, off, "sm_90a")), "");
+  Case tf32 = on(grouped("f32", true), 150, 72, 72, off, "sm_90a", "kc_wgmma_tf32");
+  tf32.precision = "contract=tf32";
+  EXPECT_EQ(runCase(tf32), "");
+  for (const char *target : kTargets) {
+    const char *dequantized = "def m(x: bf16[M, K], w: i8[G, N, K], s: bf16[G], off: i64[G + 1]) -> (y: bf16[M, N]) {\n"
+                              "  y[i, n] = sum[k](x[i, k] * (bf16(w[g, n, k]) * s[g])) where off[g] <= i < off[g + 1] }";
+    EXPECT_EQ(runCase(on(dequantized, 150, 72, 144, off, target)), "") << target;
+  }
+}
+
+// With what stands around a product, as a let.
+TEST(Grouped, Epilogue) {
+  const char *text =
+      "def m(x: bf16[M, K], w: bf16[G, N, K], b: bf16[N], r: bf16[M, N], off: i32[G + 1]) -> (y: bf16[M, N]) {\n"
+      "  let a[i, n] = sum[k](x[i, k] * w[g, n, k]) where off[g] <= i < off[g + 1]\n  y[i, n] = relu(a[i, n] + b[n]) + r[i, n] }";
+  for (const char *target : kTargets)
+    EXPECT_EQ(runCase(on(text, 300, 136, 72, {0, 100, 100, 290}, target)), "") << target;
+}
+
+// Bounds of other indices: of the sum, of columns, per batch; of two indices at once; and not by a number.
+TEST(Grouped, OtherBounds) {
+  for (const char *target : kTargets) {
+    std::map<std::string, int64_t> sizes{{"B", 3}, {"M", 72}, {"N", 80}, {"K", 200}};
+    for (const char *condition : {"k < len[b]", "j < len[b]", "len[b] >= i", "k < len[b], i < len[b], j > len[b] + 3", "len[b] == i",
+                                  "j - k <= len[b]", "k + 1 < len[b]"}) {
+      Case c{std::string("def m(a: bf16[B, M, K], w: bf16[B, K, N], len: i32[B]) -> (c: f32[B, M, N]) { c[b, i, j] = sum[k, ") + condition +
+                 "](a[b, i, k] * w[b, k, j]) }",
+             sizes, "", target};
+      c.values["len"] = {0, 70, 33};
+      EXPECT_EQ(runCase(c), "") << condition << target;
+    }
+  }
+}
+
+TEST(Grouped, Schedules) {
+  for (const char *fields :
+       {R"("cluster": 2)", R"("persistent": false)", R"("pingpong": 2, "warps": 4, "stages": 4, "tiles": {"i": 64, "n": 64})",
+        R"("warps": 4, "stages": 3, "tiles": {"i": 64, "n": 128})",
+        R"("unit": "mma", "producer_warps": 0, "persistent": false, "warps": 4, "stages": 3, "tiles": {"k": 32})",
+        R"("unit": "simt", "producer_warps": 0, "persistent": false, "warps": 4, "stages": 2, "tiles": {"k": 16})"}) {
+    Case c = on(grouped("bf16", true), 400, 320, 136, {0, 37, 256, 256, 399}, "sm_90a");
+    c.schedule = std::string(R"([{"kernel": "m", "launch": "y", )") + fields + "}]";
+    bool refused = std::string(fields).find("cluster") == 1;
+    std::string got = runCase(c);
+    EXPECT_TRUE(refused ? got.find("the condition depends on 'i'") != std::string::npos : got.empty()) << fields << got;
   }
 }
 
