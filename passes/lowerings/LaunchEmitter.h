@@ -103,11 +103,13 @@ private:
   /// Whether a condition of the body of `op` may hold somewhere in the tile at the current offsets: a tile
   /// of one i1, never wrongly false. Null after a diagnostic.
   mlir::Value holdsSomewhere(te::ReduceOp op, mlir::Value condition, llvm::ArrayRef<int64_t> dims);
-  /// Whether linear bounds hold at all points of the current tile that exist, a tile of one i1. Null after a diagnostic.
-  mlir::Value holdEverywhere(te::ReduceOp op, llvm::ArrayRef<mlir::Value> bounds, llvm::ArrayRef<int64_t> dims);
-  /// `tile` of a factor, zero where a linear bound does not hold, as a mask that slots in shared memory take.
-  mlir::Value maskPoints(te::ReduceOp op, mlir::Value tile, llvm::ArrayRef<mlir::Value> bounds, llvm::ArrayRef<int64_t> dims,
-                         mlir::Location loc);
+  /// Whether `where` and linear bounds hold at all points of the current tile that exist, a tile of one i1, never
+  /// wrongly true. Null after a diagnostic.
+  mlir::Value holdEverywhere(te::ReduceOp op, std::optional<mlir::IntegerSet> where, llvm::ArrayRef<mlir::Value> bounds,
+                             llvm::ArrayRef<int64_t> dims);
+  /// `tile` of a factor, zero where `where` or a linear bound does not hold, as a mask that slots in shared memory take.
+  mlir::Value maskPoints(te::ReduceOp op, mlir::Value tile, std::optional<mlir::IntegerSet> where, llvm::ArrayRef<mlir::Value> bounds,
+                         llvm::ArrayRef<int64_t> dims, mlir::Location loc);
   /// What linear bounds leave of a form's values in the current tile.
   struct Span {
     mlir::AffineExpr form;

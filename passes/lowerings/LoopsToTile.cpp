@@ -128,6 +128,8 @@ Value LaunchEmitter::contractionLoop(ArrayRef<int64_t> k, std::optional<IntegerS
   int64_t last = k[picked - 1];
   Location counted = NameLoc::get(b_.getStringAttr(l_.indices[last] + "_tiles"), cu::unnamed(loc));
   Value tileCount = tile::ApplyOp::create(b_, counted, b_.getIndexType(), AffineMap::get(span.size(), symbols, total), span);
+  if (!span.empty()) // tiles are counted on from loop to loop: of an empty span there are none, not fewer
+    tileCount = arith::MaxSIOp::create(b_, counted, tileCount, constant(0, loc));
   auto named = [&](int64_t index, StringRef suffix) { return NameLoc::get(b_.getStringAttr(l_.indices[index] + suffix), loc); };
   // Offsets of the indices [from, to) of k from a tile's number, the last of them fastest.
   auto place = [&](Value tileNumber, size_t from, size_t to) {

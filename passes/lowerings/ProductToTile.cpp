@@ -64,12 +64,14 @@ LogicalResult LaunchEmitter::emitContraction(ReduceOp op, const Contraction &c, 
     bool aRounded = false, bRounded = false;
     // What tensor copies bring as it stands is masked in its slot.
     bool aInSlot = inSlots && !oneInRegisters, bInSlot = inSlots;
-    Value a = operand(left, unitType(left), leftWhere, aInSlot ? ArrayRef<Value>() : leftMask, k, body, loc, aRounded),
-          b = operand(right, unitType(right), rightWhere, bInSlot ? ArrayRef<Value>() : rightMask, k, body, loc, bRounded);
-    if (a && aInSlot && !leftMask.empty())
-      a = maskPoints(op, a, leftMask, dims, loc);
-    if (b && bInSlot && !rightMask.empty())
-      b = maskPoints(op, b, rightMask, dims, loc);
+    auto load = [&](Value factor, std::optional<IntegerSet> where, ArrayRef<Value> mask, bool inSlot, bool &rounded) {
+      bool isMasked = where || !mask.empty();
+      if (!inSlot || !isMasked)
+        return operand(factor, unitType(factor), where, mask, k, body, loc, rounded);
+      Value tile = operand(factor, unitType(factor), std::nullopt, {}, k, body, loc, rounded);
+      return tile ? maskPoints(op, tile, where, mask, dims, loc) : tile;
+    };
+    Value a = load(left, leftWhere, leftMask, aInSlot, aRounded), b = load(right, rightWhere, rightMask, bInSlot, bRounded);
     ok &= a && b;
     if (!ok)
       return acc;

@@ -55,8 +55,15 @@ LogicalResult LaunchEmitter::addBound(const LinearBound &bound, ArrayRef<int64_t
   limit = wide(b_, limit);
   auto moved = [&](int64_t by) -> Value {
     auto type = cast<RankedTensorType>(limit.getType());
-    Value step = arith::ConstantOp::create(b_, loc, type, SplatElementsAttr::get(type, APInt(64, uint64_t(by), true)));
-    return arith::AddIOp::create(b_, loc, limit, step);
+    auto constant = [&](int64_t v) -> Value {
+      return arith::ConstantOp::create(b_, loc, type, SplatElementsAttr::get(type, APInt(64, uint64_t(v), true)));
+    };
+    // Not beyond the ends of i64, which no index reaches, where the data may be there.
+    constexpr int64_t kLeast = std::numeric_limits<int64_t>::min(), kMost = std::numeric_limits<int64_t>::max();
+    if (!isa_and_nonnull<arith::ExtSIOp, arith::ExtUIOp>(bound.bound.getDefiningOp()))
+      limit = by < 0 ? arith::MaxSIOp::create(b_, loc, limit, constant(kLeast + 1)).getResult()
+                     : arith::MinSIOp::create(b_, loc, limit, constant(kMost - 1)).getResult();
+    return arith::AddIOp::create(b_, loc, limit, constant(by));
   };
   auto atLeast = [&](Value v) { span->atLeast = span->atLeast ? arith::MaxSIOp::create(b_, loc, span->atLeast, v).getResult() : v; };
   auto atMost = [&](Value v) { span->atMost = span->atMost ? arith::MinSIOp::create(b_, loc, span->atMost, v).getResult() : v; };
@@ -107,8 +114,8 @@ Value LaunchEmitter::holdsSomewhere(ReduceOp op, Value condition, ArrayRef<int64
   return all ? all : body.constantTile(true, loc);
 }
 
-Value LaunchEmitter::holdEverywhere(ReduceOp op, ArrayRef<Value> bounds, ArrayRef<int64_t> dims) {
-  Location loc = bounds.front().getLoc();
+Value LaunchEmitter::holdEverywhere(ReduceOp op, std::optional<IntegerSet> where, ArrayRef<Value> bounds, ArrayRef<int64_t> dims) {
+  Location loc = cu::unnamed(op.getLoc());
   BodyToTiles body(b_, c_, op, dims);
   SmallVector<Span> spans;
   for (Value part : bounds)
@@ -120,6 +127,13 @@ Value LaunchEmitter::holdEverywhere(ReduceOp op, ArrayRef<Value> bounds, ArrayRe
         less && more ? arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::sle, less, more).getResult() : body.constantTile(false, loc);
     all = body.conjunction(all, holds, loc);
   };
+  for (unsigned i = 0; where && i < where->getNumConstraints(); ++i) {
+    auto zero = RankedTensorType::get(SmallVector<int64_t>(c_.rank(), 1), b_.getI64Type());
+    Value none = arith::ConstantOp::create(b_, loc, zero, SplatElementsAttr::get(zero, APInt(64, 0)));
+    require(none, endOf(where->getConstraint(i), /*high=*/false, dims, body, loc));
+    if (where->isEq(i))
+      require(endOf(where->getConstraint(i), /*high=*/true, dims, body, loc), none);
+  }
   for (const Span &s : spans) {
     if (s.atLeast)
       require(s.atLeast, s.low);
@@ -129,8 +143,9 @@ Value LaunchEmitter::holdEverywhere(ReduceOp op, ArrayRef<Value> bounds, ArrayRe
   return all;
 }
 
-Value LaunchEmitter::maskPoints(ReduceOp op, Value tile, ArrayRef<Value> bounds, ArrayRef<int64_t> dims, Location loc) {
-  Value all = holdEverywhere(op, bounds, dims);
+Value LaunchEmitter::maskPoints(ReduceOp op, Value tile, std::optional<IntegerSet> where, ArrayRef<Value> bounds, ArrayRef<int64_t> dims,
+                                Location loc) {
+  Value all = holdEverywhere(op, where, bounds, dims);
   if (!all)
     return {};
   BodyToTiles outside(b_, c_, op, dims);
@@ -154,7 +169,7 @@ Value LaunchEmitter::maskPoints(ReduceOp op, Value tile, ArrayRef<Value> bounds,
   BodyToTiles point(b_, c_, op, dims);
   for (auto [bound, limit] : known)
     point.bind(bound, limit);
-  Value counts;
+  Value counts = where ? point.evaluateSet(*where, loc) : Value();
   for (Value part : bounds)
     counts = point.conjunction(counts, point.evaluate(part), loc);
   tile::HoldsOp::create(b_, loc, counts);

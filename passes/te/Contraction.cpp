@@ -125,8 +125,8 @@ Type operandType(const Contraction &c, Value factor, StringRef unit, const Targe
 
 Type findWarpgroupType(const Contraction &c) {
   ReadOp a = findOperandRead(c.a), b = findOperandRead(c.b);
-  if (!c.unitType || !a || !b || c.aWhere || c.bWhere)
-    return {}; // masks of points are applied in registers, bounds by data in slots
+  if (!c.unitType || !a || !b)
+    return {};
   Type aStored = a.getResult().getType(), bStored = b.getResult().getType();
   if (isa<FloatTF32Type>(c.unitType))
     return c.a.getDefiningOp<RoundOp>() && c.b.getDefiningOp<RoundOp>() && aStored.isF32() && bStored.isF32() ? c.unitType : Type();
@@ -141,11 +141,11 @@ std::optional<WarpgroupForm> findWarpgroupForm(const Contraction &c) {
   // Fragments of other widths are not neighbours in the rows of a slot that lies across them.
   if (!c.unitType || !(c.unitType.isF16() || c.unitType.isBF16()))
     return std::nullopt;
-  auto isDirect = [&](Value factor, bool masked) {
+  auto isDirect = [&](Value factor) {
     ReadOp read = findOperandRead(factor);
-    return read && !masked && read.getResult().getType() == c.unitType;
+    return read && read.getResult().getType() == c.unitType;
   };
-  bool a = isDirect(c.a, c.aWhere.has_value()), b = isDirect(c.b, c.bWhere.has_value());
+  bool a = isDirect(c.a), b = isDirect(c.b);
   return a == b ? std::nullopt : std::optional(WarpgroupForm{c.unitType, !a, !b});
 }
 

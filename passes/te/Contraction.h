@@ -66,11 +66,11 @@ mlir::Type narrowestType(mlir::Value factor);
 bool embeds(mlir::Type from, mlir::Type to);
 
 /// The type in which warpgroup products (wgmma) take both factors as tensor copies bring
-/// them: f16, bf16, f8 or i8 as stored, or tf32 that the copy rounds to. Null where there is none.
+/// them, masked in their slots: f16, bf16, f8 or i8 as stored, or tf32 that the copy rounds to. Null where there is none.
 mlir::Type findWarpgroupType(const Contraction &c);
 
 /// How warpgroup products take the factors: as tensor copies bring them, or one of them
-/// from registers, where it may be computed from what they bring and masked.
+/// from registers, where it may be computed from what they bring.
 struct WarpgroupForm {
   mlir::Type type;
   bool aInRegisters = false, bInRegisters = false; ///< one of them at most

@@ -2,6 +2,8 @@
 // points of a product by data.
 #include "EndToEnd.h"
 
+#include <limits>
+
 #include <gmock/gmock.h>
 
 namespace kernelc::test {
@@ -41,6 +43,17 @@ TEST(Grouped, AnyBounds) {
   for (const char *target : kTargets)
     for (std::vector<int64_t> off : {std::vector<int64_t>{5, 40, 90}, {100, 20, 130, 60}, {-7, 30, 1000}, {200, 300}, {50, 50, 50}})
       EXPECT_EQ(runCase(on(grouped(), 150, 72, 72, off, target)), "") << target << off[0];
+}
+
+// Bounds that have no neighbours among the numbers.
+TEST(Grouped, ExtremeBounds) {
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min(), kMost = std::numeric_limits<int64_t>::max();
+  for (const char *target : kTargets) {
+    EXPECT_EQ(runCase(on(grouped("bf16", true, "", "i64"), 150, 72, 72, {kLeast, 20, kLeast, kMost, kLeast}, target)), "") << target;
+    const char *strict = "def m(x: bf16[M, K], w: bf16[G, N, K], off: i64[G + 1]) -> (y: f32[M, N]) {\n"
+                         "  y[i, n] = sum[g, k, off[g] < i < off[g + 1]](x[i, k] * w[g, n, k]) }";
+    EXPECT_EQ(runCase(on(strict, 150, 72, 72, {kMost, 100, kLeast, kMost, kMost}, target)), "") << target;
+  }
 }
 
 TEST(Grouped, RaggedExtents) {
