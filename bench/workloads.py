@@ -450,6 +450,49 @@ class BlockSparse(Matmul):
         return {"BSR mm": mm, "BSR linear": linear}
 
 
+class Grouped(Workload):
+    """Rows sorted by group, as by the expert that each was sent to: as many products as groups, of sizes that are data.
+    Eager is a call of cuBLAS per group, whose sizes the host knows; the peer reads them on the device as kernelc does."""
+    kernel, bound = "grouped", "compute"
+
+    def __init__(self, m, n, k, groups, form):
+        self.m, self.n, self.k, self.groups, self.form = m, n, k, groups, form
+        self.tolerance = TOLERANCE["bf16"]
+        self.name = f"grouped_{form} {m}x{n}x{k} g{groups} bf16"
+        dims, at = ("G, K, N", "g, k, n") if form == "nn" else ("G, N, K", "g, n, k")
+        self.text = f"""def grouped(x: bf16[M, K], w: bf16[{dims}], off: i32[G + 1]) -> (y: bf16[M, N]) {{
+  y[i, n] = sum[k](x[i, k] * w[{at}]) where off[g] <= i < off[g + 1]
+}}"""
+
+    def inputs(self, device, scale):
+        m, n, k = max(16, self.m // scale), max(64, self.n // scale), max(64, self.k // scale)
+        sizes = torch.bincount(torch.randint(0, self.groups, (m,)), minlength=self.groups)
+        off = F.pad(sizes.cumsum(0), (1, 0))
+        self.offsets = off.tolist()
+        w = torch.randn(self.groups, *((k, n) if self.form == "nn" else (n, k)), device=device)
+        return torch.randn(m, k, device=device).to(torch.bfloat16), w.to(torch.bfloat16), off.to(device, torch.int32)
+
+    def group(self, w):
+        return w if self.form == "nn" else w.transpose(1, 2)
+
+    def torch(self, x, w, off):
+        y = torch.empty(x.shape[0], self.group(w).shape[2], device=x.device, dtype=x.dtype)
+        for part, lo, hi in zip(self.group(w), self.offsets, self.offsets[1:]):
+            torch.mm(x[lo:hi], part, out=y[lo:hi])
+        return y
+
+    def flops(self, x, w, off):
+        return 2 * x.numel() * self.group(w).shape[2]
+
+    def output_bytes(self, x, w, off):
+        return x.shape[0] * self.group(w).shape[2] * x.element_size()
+
+    def peers(self, device):
+        if device.type != "cuda" or not hasattr(torch, "_grouped_mm"):
+            return {}
+        return {"grouped_mm": lambda x, w, off: lambda: torch._grouped_mm(x, self.group(w), offs=off[1:])}
+
+
 class Attention(Workload):
     file, kernel, bound, tolerance = os.path.join(EXAMPLES, "attention.kc"), "attention", "compute", 2e-2
 
@@ -493,6 +536,7 @@ WORKLOADS = [
     Conv(32, 64, 56, 64, 3, 1), Conv(32, 256, 14, 256, 3, 1), Conv(32, 128, 28, 128, 3, 2), Conv(32, 3, 224, 64, 7, 2),
     Conv(32, 512, 7, 2048, 1, 1),
     *(BlockSparse(8192, 8192, 8192, block) for block in (128, 64, 32)),
+    *(Grouped(m, n, k, g, form) for m, n, k, g in ((16384, 4096, 4096, 8), (16384, 2048, 4096, 64), (2048, 2048, 4096, 64)) for form in ("nn", "nt")),
     Attention(2, 16, 16, 2048, 128, False),
     Attention(2, 16, 16, 2048, 128, True),
 ]

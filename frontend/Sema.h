@@ -43,7 +43,10 @@ private:
   void collectFreeNames(const Expr *e, llvm::SmallVectorImpl<const Expr *> &names);
   void collectSubscriptNames(const Expr *e, llvm::SmallVectorImpl<const Expr *> &names,
                              llvm::SmallVectorImpl<llvm::StringRef> &bound, bool inSubscript);
-  bool checkWhere(const Statement &s, Scope *scope, CoreStatement &core);
+  bool checkWhere(llvm::ArrayRef<BracketItem> where, Scope *scope, CoreStatement &core);
+  /// y[i] = sum[k](e) where off[g] <= i < off[g + 1]  ->  sum[g, k, off[g] <= i < off[g + 1]](e):
+  /// takes such conditions out of `where`. Returns what is assigned; null after an error.
+  const Expr *takeGroups(const Statement &s, std::vector<BracketItem> &where);
   bool finishStatement(CoreStatement &core);
   Node *combineWithOld(CoreStatement &core, te::Combiner kind, Node *value);
 
@@ -60,6 +63,7 @@ private:
   Kernel &kernel;
   Elaborator elab;
   const Constants &constants;
+  std::deque<Expr> grouped; ///< made by takeGroups
   Prover prover; ///< knows what holds of the sizes at every launch
 };
 

@@ -155,8 +155,45 @@ bool Sema::bindLeft(const Statement &s, Scope *scope, CoreStatement &core) {
   return true;
 }
 
-bool Sema::checkWhere(const Statement &s, Scope *scope, CoreStatement &core) {
-  for (const BracketItem &item : s.where) {
+const Expr *Sema::takeGroups(const Statement &s, std::vector<BracketItem> &where) {
+  where = s.where;
+  SmallVector<const Expr *> names;
+  auto isGroup = [&](const BracketItem &item) {
+    const Expr *e = item.expr;
+    if (item.lo || e->kind != Expr::Compare || e->ops.size() != 2 || e->args[1]->kind != Expr::Name ||
+        !llvm::is_contained(elab.leftNames, e->args[1]->text) ||
+        !llvm::all_of(e->ops, [](Tok t) { return t == Tok::Lt || t == Tok::Le; }))
+      return false;
+    SmallVector<StringRef> bound(elab.leftNames.begin(), elab.leftNames.end());
+    SmallVector<const Expr *> own;
+    collectSubscriptNames(e->args[0], own, bound, false);
+    collectSubscriptNames(e->args[2], own, bound, false);
+    for (const Expr *n : own)
+      if (llvm::none_of(names, [&](const Expr *known) { return known->text == n->text; }))
+        names.push_back(n);
+    return !own.empty();
+  };
+  auto groups = std::stable_partition(where.begin(), where.end(), [&](const BracketItem &i) { return !isGroup(i); });
+  if (groups == where.end())
+    return s.value;
+  if (s.value->kind != Expr::Call || !s.value->hasBracket || s.value->text != "sum") {
+    diags.error(names.front()->loc) << "index '" << names.front()->text
+                                    << "' is not on the left side of '='; a bound may have one where the right side "
+                                       "is a 'sum[..](..)', which then runs over it too";
+    return nullptr;
+  }
+  Expr &sum = grouped.emplace_back(*s.value);
+  sum.items.clear();
+  for (const Expr *n : names)
+    sum.items.push_back({const_cast<Expr *>(n), nullptr, nullptr, n->loc});
+  llvm::append_range(sum.items, s.value->items);
+  sum.items.insert(sum.items.end(), groups, where.end());
+  where.erase(groups, where.end());
+  return &sum;
+}
+
+bool Sema::checkWhere(ArrayRef<BracketItem> where, Scope *scope, CoreStatement &core) {
+  for (const BracketItem &item : where) {
     if (item.lo) {
       IndexVar *v = nullptr;
       for (IndexVar *x : core.vars)
@@ -242,9 +279,11 @@ bool Sema::checkLet(const Statement &s) {
         << "the subscripts of a 'let' are different index names, none of them a size or constant";
     return false;
   }
-  if (!checkWhere(s, scope, core))
+  std::vector<BracketItem> where;
+  const Expr *assigned = takeGroups(s, where);
+  if (!assigned || !checkWhere(where, scope, core))
     return false;
-  Node *value = elab.elaborate(s.value, scope);
+  Node *value = elab.elaborate(assigned, scope);
   if (!value)
     return false;
   Tensor &t = kernel.tensors.emplace_back();
@@ -368,9 +407,11 @@ bool Sema::checkAssign(const Statement &s) {
     for (const Expr *n : names)
       core.reduced.push_back(elab.bindIndex(scope, n->text, n->loc));
   }
-  if (!checkWhere(s, scope, core))
+  std::vector<BracketItem> where = s.where;
+  const Expr *assigned = core.reduceAssign ? s.value : takeGroups(s, where);
+  if (!assigned || !checkWhere(where, scope, core))
     return false;
-  Node *value = elab.elaborate(s.value, scope);
+  Node *value = elab.elaborate(assigned, scope);
   if (!value)
     return false;
   if (core.reduceAssign)

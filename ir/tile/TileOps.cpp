@@ -86,8 +86,7 @@ static ParseResult parseDigits(AsmParser &p, StringRef name, SmallVectorImpl<int
 
 Attribute LayoutAttr::parse(AsmParser &p, Type) {
   SmallVector<int64_t> reg, lane, warp;
-  if (p.parseLess() || parseDigits(p, "reg", reg) || parseDigits(p, "lane", lane) ||
-      parseDigits(p, "warp", warp) || p.parseGreater())
+  if (p.parseLess() || parseDigits(p, "reg", reg) || parseDigits(p, "lane", lane) || parseDigits(p, "warp", warp) || p.parseGreater())
     return {};
   return LayoutAttr::get(p.getContext(), reg, lane, warp);
 }
@@ -95,12 +94,8 @@ Attribute LayoutAttr::parse(AsmParser &p, Type) {
 LayoutAttr tile::toAttr(MLIRContext *context, const Layout &l) {
   return LayoutAttr::get(context, flatten(l.reg), flatten(l.lane), flatten(l.warp));
 }
-Layout tile::fromAttr(LayoutAttr a) {
-  return {unflatten(a.getReg()), unflatten(a.getLane()), unflatten(a.getWarp())};
-}
-Layout tile::getLayout(Value v) {
-  return fromAttr(cast<LayoutAttr>(cast<RankedTensorType>(v.getType()).getEncoding()));
-}
+Layout tile::fromAttr(LayoutAttr a) { return {unflatten(a.getReg()), unflatten(a.getLane()), unflatten(a.getWarp())}; }
+Layout tile::getLayout(Value v) { return fromAttr(cast<LayoutAttr>(cast<RankedTensorType>(v.getType()).getEncoding())); }
 RankedTensorType tile::withLayout(RankedTensorType type, const Layout &layout) {
   return RankedTensorType::get(type.getShape(), type.getElementType(), toAttr(type.getContext(), layout));
 }
@@ -119,8 +114,7 @@ AffineExpr FuncOp::getNumPrograms(unsigned d) {
 
 LogicalResult FuncOp::verifyRegions() {
   size_t args = getBlock().getNumArguments(), rank = getRank();
-  if (getArgNames().size() != args || getArgTypes().size() != args || getArgShapes().size() != args ||
-      getSources().size() != args)
+  if (getArgNames().size() != args || getArgTypes().size() != args || getArgShapes().size() != args || getSources().size() != args)
     return emitOpError() << "needs a name, a type, a shape and a source for each of its " << args << " arguments";
   if (getExtents().getNumResults() != rank || getTiles().size() != rank)
     return emitOpError() << "needs an extent and a tile size for each of its " << rank << " indices";
@@ -144,8 +138,8 @@ OpFoldResult ApplyOp::fold(FoldAdaptor) {
 LogicalResult LoadOp::verify() {
   int64_t rank = cast<MemRefType>(getBase().getType()).getRank();
   if (getMap().getNumResults() != rank || getMap().getNumDims() != getOffsets().size() + getIndexTiles().size())
-    return emitOpError() << "map must go from the " << getOffsets().size() << " indices and "
-                         << getIndexTiles().size() << " index tiles to the tensor's " << rank << " dims";
+    return emitOpError() << "map must go from the " << getOffsets().size() << " indices and " << getIndexTiles().size()
+                         << " index tiles to the tensor's " << rank << " dims";
   if ((getBounds() == te::BoundsMode::Pad) != bool(getPadding()))
     return emitOpError() << "padding goes with bounds 'pad', and only with it";
   return success();
@@ -235,18 +229,30 @@ ParseResult RolesOp::parse(OpAsmParser &p, OperationState &state) {
                  p.parseOptionalAttrDict(state.attributes));
 }
 
-static LogicalResult verifySearch(Operation *op, Region &condition) {
+static bool isOneI1(RankedTensorType type) { return type.getElementType().isInteger(1) && type.getNumElements() == 1; }
+
+static LogicalResult verifyCondition(Operation *op, Region &condition, size_t numbers, StringRef over) {
   Block &block = condition.front();
   auto holds = block.empty() ? HoldsOp() : dyn_cast<HoldsOp>(block.back());
-  if (block.getNumArguments() != 1 || !block.getArgument(0).getType().isIndex() || !holds)
-    return op->emitOpError() << "has a condition over one number, which ends in tile.holds";
-  auto type = holds.getValue().getType();
-  if (!type.getElementType().isInteger(1) || type.getNumElements() != 1)
+  bool indices = llvm::all_of(block.getArgumentTypes(), [](Type t) { return t.isIndex(); });
+  if (block.getNumArguments() != numbers || !indices || !holds)
+    return op->emitOpError() << "has a condition over " << over << ", which ends in tile.holds";
+  if (auto type = holds.getValue().getType(); !isOneI1(type))
     return op->emitOpError() << "has a condition of one i1, not " << type;
   return success();
 }
-LogicalResult CountWhereOp::verify() { return verifySearch(*this, getCondition()); }
-LogicalResult FindWhereOp::verify() { return verifySearch(*this, getCondition()); }
+LogicalResult CountWhereOp::verify() { return verifyCondition(*this, getCondition(), 1, "one number"); }
+LogicalResult FindWhereOp::verify() { return verifyCondition(*this, getCondition(), 1, "one number"); }
+
+template <typename Op> static LogicalResult verifyMask(Op op, size_t rank) {
+  if (op.getOffsets().size() != rank)
+    return op.emitOpError() << "has " << op.getOffsets().size() << " offsets and a box of " << rank << " indices";
+  if (auto type = cast<RankedTensorType>(op.getAll().getType()); !isOneI1(type)) // [C2]
+    return op.emitOpError() << "says by one i1 whether all points count, not by " << type;
+  return verifyCondition(op, op.getCondition(), rank, "one number per index"); // [C1]
+}
+LogicalResult MaskOp::verify() { return verifyMask(*this, size_t(getValue().getType().getRank())); }
+LogicalResult RingMaskOp::verify() { return verifyMask(*this, getRing().getType().getShape().size()); }
 
 bool kernelc::tile::isScalarCode(Operation *op) {
   if (isa<CountWhereOp, FindWhereOp>(op))

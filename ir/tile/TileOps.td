@@ -277,6 +277,7 @@ def Tile_CombineOp : Tile_Op<"combine", [Pure]> {
 }
 
 include "ir/tile/TileRings.td"
+include "ir/tile/TileMask.td"
 include "ir/tile/TileSearch.td"
 
 #endif

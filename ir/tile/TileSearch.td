@@ -43,8 +43,8 @@ def Tile_FindWhereOp : Tile_SearchOp<"find_where"> {
   let assemblyFormat = "`from` $from `below` $end $condition attr-dict";
 }
 
-def Tile_HoldsOp : Tile_Op<"holds", [Pure, Terminator, ParentOneOf<["CountWhereOp", "FindWhereOp"]>]> {
-  let summary = "what the condition of a search comes to";
+def Tile_HoldsOp : Tile_Op<"holds", [Pure, Terminator, ParentOneOf<["CountWhereOp", "FindWhereOp", "MaskOp", "RingMaskOp"]>]> {
+  let summary = "what the condition of a search or a mask comes to";
   let arguments = (ins AnyRankedTensor:$value);
   let assemblyFormat = "$value attr-dict `:` type($value)";
 }

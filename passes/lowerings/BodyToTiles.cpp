@@ -31,6 +31,11 @@ Value BodyToTiles::scalarTile(Value scalar, Location loc) {
   return tile::SplatOp::create(b_, loc, type, scalar);
 }
 
+Value BodyToTiles::constantTile(bool v, Location loc) {
+  auto type = RankedTensorType::get(SmallVector<int64_t>(c_.rank(), 1), b_.getI1Type());
+  return arith::ConstantOp::create(b_, loc, type, SplatElementsAttr::get(type, v));
+}
+
 Value BodyToTiles::evaluate(Value v) {
   if (Value known = done_.lookup(v))
     return known;

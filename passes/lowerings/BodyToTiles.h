@@ -4,8 +4,8 @@
 
 #include "ir/te/Te.h"
 #include "ir/tile/Tile.h"
-#include "llvm/ADT/DenseMap.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseMap.h"
 
 namespace kernelc {
 
@@ -13,10 +13,10 @@ namespace kernelc {
 struct LaunchContext {
   llvm::ArrayRef<int64_t> tiles;
   mlir::AffineMap extents;
-  llvm::SmallVector<mlir::Value> offsets;      ///< per launch index: where the current tile starts
-  llvm::BitVector ragged;                      ///< indices whose last tile may stick out
-  llvm::DenseMap<mlir::Value, mlir::Value> buffers;  ///< te tensor or scalar → block argument
-  llvm::DenseMap<mlir::Value, mlir::Value> results;  ///< te tensor computed in this launch → tile
+  llvm::SmallVector<mlir::Value> offsets;           ///< per launch index: where the current tile starts
+  llvm::BitVector ragged;                           ///< indices whose last tile may stick out
+  llvm::DenseMap<mlir::Value, mlir::Value> buffers; ///< te tensor or scalar → block argument
+  llvm::DenseMap<mlir::Value, mlir::Value> results; ///< te tensor computed in this launch → tile
 
   int64_t rank() const { return tiles.size(); }
 };
@@ -43,6 +43,9 @@ public:
 
   /// Extends `tile` to `shape`.
   mlir::Value broadcast(mlir::Value tile, llvm::ArrayRef<int64_t> shape);
+  /// Tiles of one element.
+  mlir::Value scalarTile(mlir::Value scalar, mlir::Location loc);
+  mlir::Value constantTile(bool v, mlir::Location loc);
   /// The shape with the launch's tile size in `indices` and 1 elsewhere.
   llvm::SmallVector<int64_t> shapeOf(llvm::ArrayRef<int64_t> indices);
 
@@ -51,7 +54,6 @@ private:
   bool leansOnCondition(te::ReadOp read);
   mlir::Value elementwise(mlir::Operation *op);
   mlir::Value indexExpr(mlir::AffineExpr e, mlir::Location loc);
-  mlir::Value scalarTile(mlir::Value scalar, mlir::Location loc);
 
   mlir::OpBuilder &b_;
   LaunchContext &c_;

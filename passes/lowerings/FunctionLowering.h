@@ -37,6 +37,9 @@ private:
   /// The condition of a search, tile's to cu's.
   mlir::LogicalResult lowerCondition(mlir::Region &from, mlir::Value held, mlir::Region &to);
 
+  // MaskToCu.cpp
+  mlir::LogicalResult lowerRingMask(tile::RingMaskOp op);
+
   // ElementwiseToCu.cpp
   void lowerRun(llvm::ArrayRef<mlir::Operation *> run);
   void lowerSlice(tile::SliceOp slice);

@@ -5,6 +5,7 @@
 #include "passes/lowerings/BodyToTiles.h"
 #include "passes/te/Contraction.h"
 #include "passes/te/PlanAttr.h"
+#include "passes/te/TileCondition.h"
 
 namespace kernelc {
 
@@ -65,9 +66,10 @@ private:
   /// One loop over all tiles of the reduced indices `k`, however many there are: it
   /// becomes the pipeline. The slowest of them starts and ends where the domain does.
   /// `where`, if given, makes a condition on data at the current offsets, one i1: tiles for which it
-  /// does not hold are passed over.
+  /// does not hold are passed over. It depends on the first `picked` of k alone, at least one: for each
+  /// tile of these the loop walks all of the others.
   mlir::Value contractionLoop(llvm::ArrayRef<int64_t> k, std::optional<mlir::IntegerSet> set, llvm::ArrayRef<int64_t> dims,
-                              mlir::Value init, mlir::Location loc, llvm::function_ref<mlir::Value()> where,
+                              mlir::Value init, mlir::Location loc, size_t picked, llvm::function_ref<mlir::Value()> where,
                               llvm::function_ref<mlir::Value(mlir::Value)> body);
 
   // ReduceToTile.cpp
@@ -93,9 +95,31 @@ private:
   /// A factor in the type the matrix unit takes; without one, in the narrowest type
   /// that holds it.
   mlir::Value inUnitType(mlir::Value factor, mlir::Type unitType, BodyToTiles &body, mlir::Location loc, bool &rounded);
-  /// As inUnitType, zero beyond the reduced extents and where `where` does not hold.
-  mlir::Value operand(mlir::Value factor, mlir::Type unitType, std::optional<mlir::IntegerSet> where, llvm::ArrayRef<int64_t> k,
-                      BodyToTiles &body, mlir::Location loc, bool &rounded);
+  /// As inUnitType, zero beyond the reduced extents and where `where` or one of `mask` does not hold.
+  mlir::Value operand(mlir::Value factor, mlir::Type unitType, std::optional<mlir::IntegerSet> where, llvm::ArrayRef<mlir::Value> mask,
+                      llvm::ArrayRef<int64_t> k, BodyToTiles &body, mlir::Location loc, bool &rounded);
+
+  // TileChoice.cpp
+  /// Whether a condition of the body of `op` may hold somewhere in the tile at the current offsets: a tile
+  /// of one i1, never wrongly false. Null after a diagnostic.
+  mlir::Value holdsSomewhere(te::ReduceOp op, mlir::Value condition, llvm::ArrayRef<int64_t> dims);
+  /// Whether `where` and linear bounds hold at all points of the current tile that exist, a tile of one i1, never
+  /// wrongly true. Null after a diagnostic.
+  mlir::Value holdEverywhere(te::ReduceOp op, std::optional<mlir::IntegerSet> where, llvm::ArrayRef<mlir::Value> bounds,
+                             llvm::ArrayRef<int64_t> dims);
+  /// `tile` of a factor, zero where `where` or a linear bound does not hold, as a mask that slots in shared memory take.
+  mlir::Value maskPoints(te::ReduceOp op, mlir::Value tile, std::optional<mlir::IntegerSet> where, llvm::ArrayRef<mlir::Value> bounds,
+                         llvm::ArrayRef<int64_t> dims, mlir::Location loc);
+  /// What linear bounds leave of a form's values in the current tile.
+  struct Span {
+    mlir::AffineExpr form;
+    mlir::Value low, high;       ///< the form's own ends there, tiles of one i64; null where not known
+    mlir::Value atLeast, atMost; ///< the bounds; null where there are none
+  };
+  /// Adds a bound to the span of its form. Fails after a diagnostic.
+  mlir::LogicalResult addBound(const te::LinearBound &bound, llvm::ArrayRef<int64_t> dims, BodyToTiles &body,
+                               llvm::SmallVectorImpl<Span> &spans, mlir::Location loc);
+  mlir::Value endOf(mlir::AffineExpr form, bool high, llvm::ArrayRef<int64_t> dims, BodyToTiles &body, mlir::Location loc);
 
   mlir::OpBuilder &b_;
   te::KernelOp kernel_;

@@ -95,10 +95,15 @@ SmallVector<Value> LaunchEmitter::loopNest(ArrayRef<int64_t> loops, std::optiona
 }
 
 Value LaunchEmitter::contractionLoop(ArrayRef<int64_t> k, std::optional<IntegerSet> set, ArrayRef<int64_t> dims, Value init, Location loc,
-                                     llvm::function_ref<Value()> where, llvm::function_ref<Value(Value)> body) {
+                                     size_t picked, llvm::function_ref<Value()> where, llvm::function_ref<Value(Value)> body) {
   SmallVector<AffineExpr> counts;
-  for (int64_t i : k)
+  AffineExpr perPick = b_.getAffineConstantExpr(1); // tiles of the indices that are not picked
+  for (auto [n, i] : llvm::enumerate(k)) {
     counts.push_back(l_.extents.getResult(i).ceilDiv(l_.tiles[i]));
+    if (n >= picked)
+      perPick = perPick * counts.back();
+  }
+  bool walksOthers = picked < k.size();
   unsigned symbols = l_.extents.getNumSymbols();
   Value begin, end;
   if (set)
@@ -118,15 +123,18 @@ Value LaunchEmitter::contractionLoop(ArrayRef<int64_t> k, std::optional<IntegerS
     span.push_back(begin);
   }
   AffineExpr total = length.ceilDiv(l_.tiles[k.front()]);
-  for (AffineExpr faster : ArrayRef(counts).drop_front())
+  for (AffineExpr faster : ArrayRef(counts).take_front(picked).drop_front())
     total = total * faster;
-  Location counted = NameLoc::get(b_.getStringAttr(l_.indices[k.back()] + "_tiles"), cu::unnamed(loc));
+  int64_t last = k[picked - 1];
+  Location counted = NameLoc::get(b_.getStringAttr(l_.indices[last] + "_tiles"), cu::unnamed(loc));
   Value tileCount = tile::ApplyOp::create(b_, counted, b_.getIndexType(), AffineMap::get(span.size(), symbols, total), span);
+  if (!span.empty()) // tiles are counted on from loop to loop: of an empty span there are none, not fewer
+    tileCount = arith::MaxSIOp::create(b_, counted, tileCount, constant(0, loc));
   auto named = [&](int64_t index, StringRef suffix) { return NameLoc::get(b_.getStringAttr(l_.indices[index] + suffix), loc); };
-  // Offsets from a tile's number, the last reduced index fastest.
-  auto place = [&](Value tileNumber) {
+  // Offsets of the indices [from, to) of k from a tile's number, the last of them fastest.
+  auto place = [&](Value tileNumber, size_t from, size_t to) {
     AffineExpr left = b_.getAffineDimExpr(0);
-    for (size_t i = k.size(); i-- > 0;) {
+    for (size_t i = to; i-- > from;) {
       AffineExpr number = i == 0 ? left : left % counts[i];
       left = i == 0 ? left : left.floorDiv(counts[i]);
       SmallVector<Value> operands{tileNumber};
@@ -135,24 +143,28 @@ Value LaunchEmitter::contractionLoop(ArrayRef<int64_t> k, std::optional<IntegerS
         offset = b_.getAffineDimExpr(1) + offset;
         operands.push_back(begin);
       }
-      c_.offsets[k[i]] = tile::ApplyOp::create(b_, named(k[i], "0"), b_.getIndexType(), AffineMap::get(operands.size(), symbols, offset), operands);
+      c_.offsets[k[i]] =
+          tile::ApplyOp::create(b_, named(k[i], "0"), b_.getIndexType(), AffineMap::get(operands.size(), symbols, offset), operands);
     }
   };
   auto fillCondition = [&](Region &region) {
     OpBuilder::InsertionGuard guard(b_);
     Block &block = region.emplaceBlock();
-    Value candidate = block.addArgument(b_.getIndexType(), named(k.back(), "_tile"));
+    Value candidate = block.addArgument(b_.getIndexType(), named(last, "_tile"));
     b_.setInsertionPointToStart(&block);
-    place(candidate);
+    place(candidate, 0, picked);
     if (Value holds = where())
       tile::HoldsOp::create(b_, loc, holds);
   };
   SmallVector<Value> inits{init};
   Value zero = constant(0, loc), rounds = tileCount;
   if (where) {
-    auto count = tile::CountWhereOp::create(b_, named(k.back(), "_rounds"), b_.getIndexType(), tileCount);
+    auto count = tile::CountWhereOp::create(b_, named(last, "_rounds"), b_.getIndexType(), tileCount);
     fillCondition(count.getCondition());
     rounds = count;
+    if (walksOthers)
+      rounds = tile::ApplyOp::create(b_, named(k.back(), "_rounds"), b_.getIndexType(),
+                                     AffineMap::get(1, symbols, b_.getAffineDimExpr(0) * perPick), ValueRange(rounds));
     inits.push_back(zero); // where the search for the next tile starts
   }
   auto loop = scf::ForOp::create(b_, loc, zero, rounds, constant(1, loc), inits);
@@ -161,15 +173,26 @@ Value LaunchEmitter::contractionLoop(ArrayRef<int64_t> k, std::optional<IntegerS
   b_.setInsertionPointToEnd(loop.getBody());
   Value tile = loop.getInductionVar();
   if (where) {
-    loop.getRegionIterArg(1).setLoc(named(k.back(), "_from"));
-    auto find = tile::FindWhereOp::create(b_, named(k.back(), "_tile"), b_.getIndexType(), loop.getRegionIterArg(1), tileCount);
+    loop.getRegionIterArg(1).setLoc(named(last, "_from"));
+    auto find = tile::FindWhereOp::create(b_, named(last, "_tile"), b_.getIndexType(), loop.getRegionIterArg(1), tileCount);
     fillCondition(find.getCondition());
     tile = find;
   }
-  place(tile);
+  place(tile, 0, picked);
+  if (walksOthers)
+    place(loop.getInductionVar(), picked, k.size());
   SmallVector<Value> next{body(loop.getRegionIterArg(0))};
-  if (where)
-    next.push_back(arith::AddIOp::create(b_, named(k.back(), "_next"), tile, constant(1, loc)));
+  if (where) {
+    Value beyond = arith::AddIOp::create(b_, named(last, "_next"), tile, constant(1, loc));
+    if (walksOthers) { // the same tile again, until the others have been walked
+      Value others = tile::ApplyOp::create(b_, loc, b_.getIndexType(), AffineMap::get(0, symbols, perPick), ValueRange());
+      others = arith::MaxSIOp::create(b_, loc, others, constant(1, loc)); // searches run ahead, even of a loop without rounds
+      Value walked = arith::AddIOp::create(b_, loc, loop.getInductionVar(), constant(1, loc));
+      Value done = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::eq, arith::RemSIOp::create(b_, loc, walked, others), zero);
+      beyond = arith::SelectOp::create(b_, named(last, "_next"), done, beyond, tile);
+    }
+    next.push_back(beyond);
+  }
   scf::YieldOp::create(b_, loc, next);
   b_.setInsertionPointAfter(loop);
   for (int64_t i : k)

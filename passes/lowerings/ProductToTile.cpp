@@ -19,6 +19,7 @@ LogicalResult LaunchEmitter::emitContraction(ReduceOp op, const Contraction &c, 
   SmallVector<int64_t> m = indicesOf(c.m), n = indicesOf(c.n), k = indicesOf(c.k);
   Value left = c.a, right = c.b;
   std::optional<IntegerSet> leftWhere = c.aWhere, rightWhere = c.bWhere;
+  ArrayRef<Value> leftMask = c.aMask, rightMask = c.bMask;
   // The unit's rows are the side with tiles that fill them.
   auto tileOf = [&](ArrayRef<int64_t> list) {
     int64_t p = 1;
@@ -33,7 +34,9 @@ LogicalResult LaunchEmitter::emitContraction(ReduceOp op, const Contraction &c, 
     std::swap(m, n);
     std::swap(left, right);
     std::swap(leftWhere, rightWhere);
+    std::swap(leftMask, rightMask);
   }
+  bool inSlots = l_.unit == "wgmma" && l_.producerWarps;
   SmallVector<int64_t> kept(dims.take_front(op.getNumParallel()));
   BodyToTiles shaper(b_, c_, op, dims);
   auto type = RankedTensorType::get(shaper.shapeOf(kept), op.getResult().getType().getElementType());
@@ -42,19 +45,33 @@ LogicalResult LaunchEmitter::emitContraction(ReduceOp op, const Contraction &c, 
   const Target *target = findTarget(absl::string_view(plan_.target));
   auto unitType = [&](Value factor) { return l_.unit == "simt" ? Type() : operandType(c, factor, l_.unit, *target); };
   auto where = [&]() -> Value {
-    Value holds = BodyToTiles(b_, c_, op, dims).evaluate(c.where);
+    Value holds = holdsSomewhere(op, c.where, dims);
     ok &= bool(holds);
     return holds;
   };
   llvm::function_ref<Value()> choice = nullptr;
-  if (c.where)
+  SmallVector<int64_t> walked(k); // what the condition picks first
+  size_t picked = walked.size();
+  if (c.where) {
     choice = where;
-  Value out = contractionLoop(k, op.getCondition(), dims, zero, loc, choice, [&](Value acc) -> Value {
+    llvm::BitVector support = findSupport(c.where, op.getNumDims());
+    auto isPicked = [&](int64_t i) { return support[llvm::find(dims, i) - dims.begin()]; };
+    picked = std::max<size_t>(1, std::stable_partition(walked.begin(), walked.end(), isPicked) - walked.begin());
+  }
+  Value out = contractionLoop(walked, op.getCondition(), dims, zero, loc, picked, choice, [&](Value acc) -> Value {
     BodyToTiles body(b_, c_, op, dims);
     ok = loadFactors(c.partScales, body); // on their way before anybody waits for the operands
     bool aRounded = false, bRounded = false;
-    Value a = operand(left, unitType(left), leftWhere, k, body, loc, aRounded),
-          b = operand(right, unitType(right), rightWhere, k, body, loc, bRounded);
+    // What tensor copies bring as it stands is masked in its slot.
+    bool aInSlot = inSlots && !oneInRegisters, bInSlot = inSlots;
+    auto load = [&](Value factor, std::optional<IntegerSet> where, ArrayRef<Value> mask, bool inSlot, bool &rounded) {
+      bool isMasked = where || !mask.empty();
+      if (!inSlot || !isMasked)
+        return operand(factor, unitType(factor), where, mask, k, body, loc, rounded);
+      Value tile = operand(factor, unitType(factor), std::nullopt, {}, k, body, loc, rounded);
+      return tile ? maskPoints(op, tile, where, mask, dims, loc) : tile;
+    };
+    Value a = load(left, leftWhere, leftMask, aInSlot, aRounded), b = load(right, rightWhere, rightMask, bInSlot, bRounded);
     ok &= a && b;
     if (!ok)
       return acc;
@@ -135,12 +152,18 @@ Value LaunchEmitter::inUnitType(Value factor, Type unitType, BodyToTiles &body, 
   return arith::TruncFOp::create(b_, loc, RankedTensorType::get(type.getShape(), unitType), tile);
 }
 
-Value LaunchEmitter::operand(Value factor, Type unitType, std::optional<IntegerSet> where, ArrayRef<int64_t> k, BodyToTiles &body,
-                             Location loc, bool &rounded) {
+Value LaunchEmitter::operand(Value factor, Type unitType, std::optional<IntegerSet> where, ArrayRef<Value> mask, ArrayRef<int64_t> k,
+                             BodyToTiles &body, Location loc, bool &rounded) {
   Value tile = inUnitType(factor, unitType, body, loc, rounded);
   if (!tile)
     return tile;
   Value counts = where ? body.evaluateSet(*where, loc) : Value();
+  for (Value condition : mask) {
+    Value holds = body.evaluate(condition);
+    if (!holds)
+      return holds;
+    counts = body.conjunction(counts, holds, loc);
+  }
   if (!tile.getDefiningOp<tile::LoadOp>()) // loads give zero there
     counts = body.conjunction(counts, body.inside(k, loc), loc);
   if (!counts)

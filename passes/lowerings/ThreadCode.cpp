@@ -98,6 +98,12 @@ void ThreadCode::syncWarpgroup(Location loc) {
   cu::NamedSyncOp::create(b, loc, id, 128);
 }
 
+void ThreadCode::syncTeam(Location loc) {
+  int64_t groups = std::max<int64_t>(1, int64_t(func.getConsumerWarps()) / 4);
+  Value id = index(2 + groups, loc); // behind the warpgroups' own
+  cu::NamedSyncOp::create(b, loc, func.getPingpong() > 1 ? add(team(loc), id, loc) : id, int64_t(func.getWarps()) * 32);
+}
+
 Value ThreadCode::warpgroup(Location loc) {
   int64_t groups = func.getWarps() / 4;
   if (groups <= 1)

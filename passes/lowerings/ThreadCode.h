@@ -4,8 +4,8 @@
 
 #include "ir/cu/Cu.h"
 #include "ir/tile/Tile.h"
-#include "llvm/ADT/DenseMap.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseMap.h"
 
 namespace kernelc {
 
@@ -39,19 +39,19 @@ public:
 
   mlir::OpBuilder &b;
   tile::FuncOp func;
-  llvm::SmallVector<mlir::Value> sizes;              ///< per size, null where not passed
-  llvm::DenseMap<mlir::Value, mlir::Value> scalars;  ///< tile-level index and scalar values
-  llvm::DenseMap<mlir::Value, mlir::Value> bases;    ///< tensors → flat memrefs in global memory
+  llvm::SmallVector<mlir::Value> sizes;             ///< per size, null where not passed
+  llvm::DenseMap<mlir::Value, mlir::Value> scalars; ///< tile-level index and scalar values
+  llvm::DenseMap<mlir::Value, mlir::Value> bases;   ///< tensors → flat memrefs in global memory
   llvm::DenseMap<mlir::Value, RegTile> tiles;
-  llvm::DenseMap<mlir::Value, mlir::Value> rings;    ///< rings → arrays in shared memory
+  llvm::DenseMap<mlir::Value, mlir::Value> rings; ///< rings → arrays in shared memory
   llvm::DenseMap<mlir::Value, Channel> channels;
-  llvm::DenseMap<mlir::Value, mlir::Value> orders;   ///< orders → their mbarriers
-  cu::KernelOp kernel;                               ///< what is being filled
-  bool hasLdmatrix = false;                          ///< the target loads fragments
-  bool hasStmatrix = false;                          ///< the target stores fragments
-  bool hasAsyncCopy = false;                         ///< the target copies without registers
+  llvm::DenseMap<mlir::Value, mlir::Value> orders; ///< orders → their mbarriers
+  cu::KernelOp kernel;                             ///< what is being filled
+  bool hasLdmatrix = false;                        ///< the target loads fragments
+  bool hasStmatrix = false;                        ///< the target stores fragments
+  bool hasAsyncCopy = false;                       ///< the target copies without registers
   int64_t sharedBytes = 0;
-  bool inTeam = false;                               ///< threads are numbered within a team of the consumer
+  bool inTeam = false; ///< threads are numbered within a team of the consumer
 
   mlir::Value index(int64_t v, mlir::Location loc);
   mlir::Value add(mlir::Value x, mlir::Value y, mlir::Location loc);
@@ -61,6 +61,8 @@ public:
 
   /// The threads of this warpgroup of a role are here, and their shared memory writes are seen.
   void syncWarpgroup(mlir::Location loc);
+  /// The same, of all threads of this team of the consumer.
+  void syncTeam(mlir::Location loc);
   /// Which warpgroup of its team (or role) this thread is in.
   mlir::Value warpgroup(mlir::Location loc);
   /// Which of the consumer's teams it is in.
@@ -73,8 +75,7 @@ public:
   /// The part of each dim's coordinate that lanes and warps add.
   llvm::SmallVector<mlir::Value> threadCoordinates(const tile::Layout &layout, int64_t rank, mlir::Location loc);
   /// threadCoordinates plus what the open register digits add.
-  llvm::SmallVector<mlir::Value> coordinates(const tile::Layout &layout, const OpenDigits &open, int64_t rank,
-                                             mlir::Location loc);
+  llvm::SmallVector<mlir::Value> coordinates(const tile::Layout &layout, const OpenDigits &open, int64_t rank, mlir::Location loc);
   /// Whether this thread is the first of those that hold the same elements; null
   /// when there is only one.
   mlir::Value isFirstReplica(const tile::Layout &layout, mlir::Location loc);
@@ -83,8 +84,7 @@ public:
   mlir::Value registerIndex(const tile::Layout &layout, const OpenDigits &open, mlir::Location loc);
   mlir::Value allocate(int64_t count, mlir::Type element, mlir::Location loc);
   /// Loops over register digits, slowest first; `body` runs innermost.
-  void overDigits(llvm::ArrayRef<tile::Digit> digits, mlir::Location loc, OpenDigits &open,
-                  llvm::function_ref<void()> body);
+  void overDigits(llvm::ArrayRef<tile::Digit> digits, mlir::Location loc, OpenDigits &open, llvm::function_ref<void()> body);
   /// `count` elements of shared memory, 128-byte aligned.
   mlir::Value sharedArray(int64_t count, mlir::Type element, mlir::Location loc, llvm::StringRef name);
   mlir::Value loadRegister(const RegTile &tile, const OpenDigits &open, mlir::Location loc);

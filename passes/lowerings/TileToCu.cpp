@@ -123,7 +123,7 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
   } else if (isa<LeaderOp>(op)) {
     Location loc = cu::unnamed(op->getLoc());
     c_.scalars[op->getResult(0)] = arith::CmpIOp::create(b_, op->getLoc(), arith::CmpIPredicate::eq, c_.lane(loc), c_.index(0, loc));
-  } else if (isa<HoldsOp>(op)) { // by whoever lowers the search
+  } else if (isa<HoldsOp>(op)) { // by whoever lowers the search or mask
   } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
     return lowerFor(loop);
   } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
@@ -163,6 +163,8 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
     lowerRingStore(c_, put);
   } else if (auto take = dyn_cast<RingLoadOp>(op)) {
     lowerRingLoad(c_, take);
+  } else if (auto mask = dyn_cast<RingMaskOp>(op)) {
+    return lowerRingMask(mask);
   } else if (isa<AsyncCommitOp>(op)) {
     if (c_.hasAsyncCopy)
       cu::CpAsyncCommitOp::create(b_, op->getLoc());

@@ -6,6 +6,7 @@
 #include "passes/te/Domain.h"
 #include "passes/te/LinearRead.h"
 #include "passes/te/Strides.h"
+#include "passes/te/TileCondition.h"
 
 using namespace mlir;
 
@@ -39,6 +40,15 @@ llvm::BitVector findSupport(Value value, unsigned numDims) {
   return dims;
 }
 
+void Contraction::swapOperands() {
+  std::swap(a, b);
+  std::swap(m, n);
+  std::swap(aType, bType);
+  std::swap(aUnsigned, bUnsigned);
+  std::swap(aWhere, bWhere);
+  std::swap(aMask, bMask);
+}
+
 int64_t findUniformTile(Value condition, unsigned d) {
   constexpr int64_t kLargest = 4096;
   int64_t tile = 0;
@@ -47,7 +57,11 @@ int64_t findUniformTile(Value condition, unsigned d) {
     auto arg = dyn_cast<BlockArgument>(v);
     return arg && arg.getArgNumber() == d && isDomainOp(arg.getOwner()->getParentOp());
   };
-  llvm::SmallVector<Value> work{condition};
+  llvm::SmallVector<Value> work;
+  for (Value part : splitConjuncts(condition)) {
+    std::optional<LinearBound> bound = findLinearBound(part);
+    work.push_back(bound ? bound->bound : part);
+  }
   llvm::SmallPtrSet<Operation *, 16> seen;
   while (!work.empty()) {
     Value v = work.pop_back_val();
@@ -113,8 +127,8 @@ Type operandType(const Contraction &c, Value factor, StringRef unit, const Targe
 
 Type findWarpgroupType(const Contraction &c) {
   ReadOp a = findOperandRead(c.a), b = findOperandRead(c.b);
-  if (!c.unitType || !a || !b || c.aWhere || c.bWhere)
-    return {}; // masks are applied in registers
+  if (!c.unitType || !a || !b)
+    return {};
   Type aStored = a.getResult().getType(), bStored = b.getResult().getType();
   if (isa<FloatTF32Type>(c.unitType))
     return c.a.getDefiningOp<RoundOp>() && c.b.getDefiningOp<RoundOp>() && aStored.isF32() && bStored.isF32() ? c.unitType : Type();
@@ -145,11 +159,11 @@ std::optional<WarpgroupForm> findWarpgroupForm(const Contraction &c) {
   // Fragments of other widths are not neighbours in the rows of a slot that lies across them.
   if (!c.unitType || !(c.unitType.isF16() || c.unitType.isBF16()))
     return std::nullopt;
-  auto isDirect = [&](Value factor, bool masked) {
+  auto isDirect = [&](Value factor) {
     ReadOp read = findOperandRead(factor);
-    return read && !masked && read.getResult().getType() == c.unitType;
+    return read && read.getResult().getType() == c.unitType;
   };
-  bool a = isDirect(c.a, c.aWhere.has_value()), b = isDirect(c.b, c.bWhere.has_value());
+  bool a = isDirect(c.a), b = isDirect(c.b);
   return a == b ? std::nullopt : std::optional(WarpgroupForm{c.unitType, !a, !b});
 }
 
@@ -207,32 +221,45 @@ Type findUnitType(Value a, Value b, Type accumulator) {
 
 bool isZeroExtended(Value factor) { return isa_and_nonnull<arith::ExtUIOp>(factor.getDefiningOp()); }
 
-/// Gives every constraint of the reduction's condition to a factor that has its
-/// dims; else to one that becomes an operand of them (a mask that makes `a[k]` an
-/// operand over i and k). `inA`, `inB` grow with what the factors take on. False
-/// where a constraint ties both factors together.
+/// Gives every constraint of the reduction's condition, and every bound of points by data, to a factor
+/// that has its dims; else to one that becomes an operand of them (a mask that makes `a[k]` an
+/// operand over i and k, or `a[i, k]` one over the summed g too). `inA`, `inB` grow with what the
+/// factors take on. False where a constraint ties both factors together.
 bool shareCondition(ReduceOp reduce, Contraction &c, llvm::BitVector &inA, llvm::BitVector &inB) {
-  std::optional<IntegerSet> set = reduce.getCondition();
-  if (!set)
-    return true;
   // A computed factor passes through registers, where a mask costs least.
   auto isRead = [](Value v) { return bool(stripWidening(v).getDefiningOp<ReadOp>()); };
   bool preferB = isRead(c.a) && !isRead(c.b);
-  SmallVector<unsigned> forA, forB;
-  for (unsigned i = 0; i < set->getNumConstraints(); ++i) {
-    llvm::BitVector dims(reduce.getNumDims());
-    collectDims(set->getConstraint(i), dims);
+  enum Side { Neither, A, B };
+  auto sideFor = [&](const llvm::BitVector &dims) {
     auto fits = [&](const llvm::BitVector &own, const llvm::BitVector &other) {
       llvm::BitVector extra = dims;
-      extra.reset(own);
+      extra.reset(own).reset(reduce.getNumParallel(), reduce.getNumDims());
       return !extra.anyCommon(other);
     };
     bool a = fits(inA, inB), b = fits(inB, inA);
     if (!a && !b)
+      return Neither;
+    Side side = (preferB ? b : !a) ? B : A;
+    (side == B ? inB : inA) |= dims;
+    return side;
+  };
+  std::optional<IntegerSet> set = reduce.getCondition();
+  SmallVector<unsigned> forA, forB;
+  for (unsigned i = 0; set && i < set->getNumConstraints(); ++i) {
+    llvm::BitVector dims(reduce.getNumDims());
+    collectDims(set->getConstraint(i), dims);
+    Side side = sideFor(dims);
+    if (side == Neither)
       return false;
-    bool toB = preferB ? b : !a;
-    (toB ? forB : forA).push_back(i);
-    (toB ? inB : inA) |= dims;
+    (side == B ? forB : forA).push_back(i);
+  }
+  for (Value part : c.where ? splitConjuncts(c.where) : SmallVector<Value>()) {
+    if (!findLinearBound(part))
+      continue;
+    Side side = sideFor(findSupport(part, reduce.getNumDims()));
+    if (side == Neither)
+      return false;
+    (side == B ? c.bMask : c.aMask).push_back(part);
   }
   if (!forA.empty())
     c.aWhere = select(*set, forA);
@@ -304,11 +331,8 @@ std::optional<Contraction> classify(ReduceOp reduce, Contraction c) {
     return std::nullopt;
   // The first factor carries the earlier output index, so that rows of the
   // accumulator are rows of the output.
-  if (c.m.back() > c.n.back()) {
-    std::swap(c.a, c.b);
-    std::swap(c.m, c.n);
-    std::swap(c.aWhere, c.bWhere);
-  }
+  if (c.m.back() > c.n.back())
+    c.swapOperands();
   c.aType = stripWidening(c.a).getType();
   c.bType = stripWidening(c.b).getType();
   c.aUnsigned = isZeroExtended(c.a);

@@ -32,10 +32,18 @@ struct Contraction {
   /// A condition on data that picks blocks of the product (`mask[k // 64, j // 64] != 0`), a
   /// scalar inside the body: where it does not hold nothing is summed. Null without one.
   mlir::Value where;
+  /// What of `where` tells the points of a block apart (`off[g] <= i`), shared out too.
+  llvm::SmallVector<mlir::Value> aMask, bMask;
+
+  bool isAMasked() const { return aWhere || !aMask.empty(); }
+  bool isBMasked() const { return bWhere || !bMask.empty(); }
+  /// Lets the operands change places.
+  void swapOperands();
 };
 
-/// The largest tile of dim d of a domain op, a power of two, within which `condition`, a value of
-/// its body, is the same everywhere, whatever the other dims are; 0 where it does not depend on d.
+/// The largest tile of dim d of a domain op, a power of two, within which the data that `condition`,
+/// a value of its body, speaks of is the same everywhere, whatever the other dims are; 0 where it does
+/// not depend on d. So is the condition itself, but for its linear bounds (TileCondition.h).
 int64_t findUniformTile(mlir::Value condition, unsigned d);
 
 /// The dims of the enclosing domain op that a body value depends on.
@@ -45,7 +53,8 @@ llvm::BitVector findSupport(mlir::Value value, unsigned numDims);
 /// both depend on every reduced index and each on a parallel index of its own, and of scales that
 /// are free of reduced indices. Each constraint of its condition must concern one factor's
 /// indices only; of conditions on data those are taken that are the same throughout blocks of
-/// at least 8 points along some row, column and reduced index.
+/// at least 8 points along some row, column and reduced index, or whose data is and which bound
+/// one factor's indices by it.
 std::optional<Contraction> findContraction(ReduceOp reduce);
 
 /// The value behind an exact widening (extf, extsi, extui), or `value` itself.
@@ -57,11 +66,11 @@ mlir::Type narrowestType(mlir::Value factor);
 bool embeds(mlir::Type from, mlir::Type to);
 
 /// The type in which warpgroup products (wgmma) take both factors as tensor copies bring
-/// them: f16, bf16, f8 or i8 as stored, or tf32 that the copy rounds to. Null where there is none.
+/// them, masked in their slots: f16, bf16, f8 or i8 as stored, or tf32 that the copy rounds to. Null where there is none.
 mlir::Type findWarpgroupType(const Contraction &c);
 
 /// How warpgroup products take the factors: as tensor copies bring them, or one of them
-/// from registers, where it may be computed from what they bring and masked.
+/// from registers, where it may be computed from what they bring.
 struct WarpgroupForm {
   mlir::Type type;
   bool aInRegisters = false, bInRegisters = false; ///< one of them at most

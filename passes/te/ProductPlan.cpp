@@ -2,6 +2,7 @@
 #include "passes/te/Scheduler.h"
 
 #include "ir/te/TeShape.h"
+#include "passes/te/TileCondition.h"
 #include "llvm/Support/MathExtras.h"
 using namespace mlir;
 
@@ -58,7 +59,7 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
     Value narrow = stripWidening(factor);
     return narrow.getDefiningOp<ReadOp>() && (!unit || narrow.getType() == operandType(c, factor, "mma", target_));
   };
-  bool copied = isCopied(c.a) && isCopied(c.b) && !c.aWhere && !c.bWhere;
+  bool copied = isCopied(c.a) && isCopied(c.b) && !c.isAMasked() && !c.isBMasked();
   int64_t blocks = mma && copied && sets == 1 ? 2 : 1, fit = (target_.maxSharedPerBlock / blocks - 1024) / stageBytes;
   // CUDA cores read padded slots: where two of them do not fit, shorter ones.
   auto paddedBytes = [&](int64_t outer, int64_t k) { return std::max(outer * (k * bytes + 16), k * (outer * bytes + 16)); };
@@ -91,8 +92,7 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   };
   int64_t rows = mostOf(c.m, m), columns = mostOf(c.n, n);
   if (inRegisters ? form->bInRegisters : rows >= 0 && rows < 64 && (columns < 0 || columns >= 64)) {
-    std::swap(c.a, c.b);
-    std::swap(c.m, c.n);
+    c.swapOperands();
     std::swap(m, n);
   }
   LaunchPlan p = l;
@@ -161,13 +161,14 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
     l.part /= 2;
   l.stages = std::clamp<int64_t>(stagesBeside(l.part), 2, 12);
   // Picked blocks leave little of one operand to share: all of a row's tiles beside each other keep the other in L2.
-  l.raster = c.where ? 1 : 8;
+  bool picksBlocks = c.where && llvm::any_of(splitConjuncts(c.where), [](Value part) { return !findLinearBound(part); });
+  l.raster = picksBlocks ? 1 : 8;
   l.persistent = true;
   l.clusterIndex = dims[c.m.back()]; // also for schedules that ask for clusters
   // A box's row that lies in two lines of L2 is two requests: where that is so, two blocks that share the columns'
   // operand are up to 1.4 times as fast. Elsewhere clusters gain nothing (docs/performance.md).
   int64_t blocks = m < 0 ? 0 : llvm::divideCeil(m, bm);
-  bool alike = !given.where && !given.aWhere && !given.bWhere; // the blocks walk the same tiles
+  bool alike = !given.where && !given.isAMasked() && !given.isBMasked(); // the blocks walk the same tiles
   if (alike && !inRegisters && n >= 0 && c.m.size() == 1 && bn >= 64 && (blocks % 2 == 0 || blocks >= 8) && blocks > 0 &&
       epilogueBytes(l, c, dims) == storedBytes(l) && (rowsStraddleLines(c.a) || rowsStraddleLines(c.b)))
     l.cluster = 2;

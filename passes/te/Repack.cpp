@@ -120,7 +120,7 @@ private:
   /// factor = f(T[..], ..)  →  P[batch, outer, k] = f(T[..], ..) in the unit's type;  factor = P[batch, outer, k]
   void materialize(ReduceOp reduce, const Contraction &c, Value factor, ArrayRef<unsigned> outer, bool isUnsigned) {
     Type unitType = operandType(c, factor, "wgmma", target_);
-    std::optional<Work> work = target_.wgmma && unitType && !c.aWhere && !c.bWhere ? workOf(reduce, c) : std::nullopt;
+    std::optional<Work> work = target_.wgmma && unitType && !c.isAMasked() && !c.isBMasked() ? workOf(reduce, c) : std::nullopt;
     if (!work || isStored(factor, unitType))
       return;
     SmallVector<unsigned> dims(c.batch);

@@ -25,8 +25,9 @@ LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
       auto shared = llvm::find(l.dims[n], l.clusterIndex);
       unsigned d = shared - l.dims[n].begin();
       std::optional<IntegerSet> set = reduce.getCondition();
-      bool differs = uniform[l.clusterIndex] || (set && shared != l.dims[n].end() &&
-                                                 llvm::any_of(set->getConstraints(), [&](AffineExpr e) { return e.isFunctionOfDim(d); }));
+      bool differs =
+          shared != l.dims[n].end() && ((c->where && findSupport(c->where, l.dims[n].size())[d]) ||
+                                        (set && llvm::any_of(set->getConstraints(), [&](AffineExpr e) { return e.isFunctionOfDim(d); })));
       if (differs)
         return wrong() << "the condition depends on '" << l.indices[l.clusterIndex] << "', along which the " << l.cluster
                        << " blocks of a cluster share what they load";

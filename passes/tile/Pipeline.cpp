@@ -216,6 +216,8 @@ public:
     int64_t slots = std::max<int64_t>(2, func_.getStages());
     liftScalars();
     // What travels by tensor copies: an operand as it lies in memory, or what the first is computed from.
+    // Masks of what lies in memory are applied in the slots.
+    SmallVector<MaskOp> masks{takeMask(dot_.getAMutable()), takeMask(dot_.getBMutable())};
     SmallVector<LoadOp> loads;
     bool direct = isBox(dot_.getA()), inRegisters = !direct || needsRegisters(dot_.getA().getDefiningOp<LoadOp>());
     if (direct)
@@ -264,7 +266,7 @@ public:
     }
     AwaitOp::create(b_, loc, channel, number);
     Value a = rings.front();
-    if (inRegisters) {
+    if (!direct) {
       for (auto [load, ring] : llvm::zip(ArrayRef(loads).drop_back(), rings)) {
         LoadOp from = load;
         from.getResult().replaceAllUsesWith(RingLoadOp::create(b_, from.getLoc(), from.getResult().getType(), ring, number).getResult());
@@ -272,6 +274,15 @@ public:
       a = dot_.getA();
     }
     b_.setInsertionPoint(dot_);
+    SmallVector<Value> masked{rings.front(), rings.back()};
+    for (auto [mask, ring] : llvm::zip(masks, masked))
+      if (mask) {
+        auto slot = RingMaskOp::create(b_, mask.getLoc(), ring, number, mask.getOffsets(), mask.getAll());
+        slot.getCondition().takeBody(mask.getCondition());
+        mask.erase();
+      }
+    if (direct && inRegisters)
+      a = RingLoadOp::create(b_, loads.front().getLoc(), dot_.getA().getType(), rings.front(), number);
     auto fed = DotOp::create(b_, dot_.getLoc(), dot_.getResult().getType(), a, rings.back(), dot_.getAcc(), dot_.getM(), dot_.getN(),
                              dot_.getK(), number, dot_.getAUnsigned(), dot_.getBUnsigned(), false, false);
     // What of this round the next one is free to run beside: the product where its accumulators are
@@ -317,6 +328,14 @@ private:
     auto type = load.getResult().getType();
     return func_.getUnit() == "wgmma" && type.getElementTypeBitWidth() == 32 &&
            !llvm::is_contained(dot_.getK(), contiguousDim(func_, load.getBase(), load.getMap(), type.getShape()));
+  }
+
+  /// Takes a mask of a box off an operand; null where there is none.
+  static MaskOp takeMask(OpOperand &operand) {
+    auto mask = operand.get().getDefiningOp<MaskOp>();
+    if (mask)
+      operand.set(mask.getValue());
+    return mask;
   }
 
   /// The loads in this loop that an operand is computed from and that have as many points.

@@ -42,12 +42,25 @@ absl::Status TileProgram::runOp(Operation *op) {
     return runSearch(op, 0, index(count.getEnd()), count.getCondition());
   if (auto find = dyn_cast<tile::FindWhereOp>(op))
     return runSearch(op, index(find.getFrom()), index(find.getEnd()), find.getCondition());
+  if (auto mask = dyn_cast<tile::MaskOp>(op)) {
+    values_[mask.getResult()] = TileValue(value(mask.getValue()));
+    return runMask(values_[mask.getResult()], mask.getOffsets(), value(mask.getAll()), mask.getCondition());
+  }
+  if (auto mask = dyn_cast<tile::RingMaskOp>(op)) {
+    auto box = slotOf(op, mask.getRing(), index(mask.getNumber()));
+    if (!box.ok())
+      return box.status();
+    TileValue kept = **box;
+    absl::Status s = runMask(kept, mask.getOffsets(), value(mask.getAll()), mask.getCondition());
+    fillSlot(mask.getRing(), index(mask.getNumber()), std::move(kept));
+    return s;
+  }
   if (isa<tile::LeaderOp>(op)) { // one thread does what its warp does
     values_[op->getResult(0)] = TileValue::scalar(1);
     return absl::OkStatus();
   }
-  if (isa<tile::ProgramIdOp, tile::BlockIdOp, tile::ClusterRankOp, tile::TeamOp, tile::NumBlocksOp, tile::ApplyOp, tile::IndexOp, tile::InsideOp, tile::SplatOp,
-          tile::BroadcastOp, tile::SliceOp, tile::ConvertLayoutOp, tile::DotWaitOp, arith::ConstantOp>(op))
+  if (isa<tile::ProgramIdOp, tile::BlockIdOp, tile::ClusterRankOp, tile::TeamOp, tile::NumBlocksOp, tile::ApplyOp, tile::IndexOp,
+          tile::InsideOp, tile::SplatOp, tile::BroadcastOp, tile::SliceOp, tile::ConvertLayoutOp, tile::DotWaitOp, arith::ConstantOp>(op))
     return runShape(op);
   if (auto reduce = dyn_cast<tile::ReduceOp>(op))
     return runReduce(op, reduce.getKind(), reduce.getDims());
@@ -119,6 +132,23 @@ absl::Status TileProgram::runSearch(Operation *op, int64_t from, int64_t end, Re
       end = i; // found
   }
   values_[op->getResult(0)] = TileValue::scalar(counts ? count : end);
+  return absl::OkStatus();
+}
+
+absl::Status TileProgram::runMask(TileValue &box, OperandRange offsets, const TileValue &all, Region &condition) {
+  if (all.elements[0].i)
+    return absl::OkStatus();
+  SmallVector<int64_t> at(box.shape.size(), 0), start = indices(offsets);
+  size_t flat = 0;
+  do {
+    for (auto [argument, o, c] : llvm::zip(condition.getArguments(), start, at))
+      values_[argument] = TileValue::scalar(o + c);
+    if (absl::Status s = runBlock(condition.front()); !s.ok())
+      return s;
+    if (!value(condition.front().getTerminator()->getOperand(0)).elements[0].i)
+      box.elements[flat] = {.i = 0}; // zero as a float too
+    ++flat;
+  } while (advance(at, box.shape));
   return absl::OkStatus();
 }
 

@@ -46,6 +46,8 @@ private:
   absl::Status runOp(mlir::Operation *op);
   absl::Status runControl(mlir::Operation *op);
   absl::Status runSearch(mlir::Operation *op, int64_t from, int64_t end, mlir::Region &condition);
+  /// Zero in `box`, which starts at `offsets`, where the condition does not hold.
+  absl::Status runMask(TileValue &box, mlir::OperandRange offsets, const TileValue &all, mlir::Region &condition);
   absl::Status runElementwise(mlir::Operation *op);
   absl::Status runShape(mlir::Operation *op);
   absl::Status runRings(mlir::Operation *op);

@@ -238,6 +238,12 @@ std::string runCase(const Case &c) {
     host.push_back(makeBuffer(p.type, shape));
     if (p.kind != ParamKind::Output) {
       fillRandom(device[i], uint32_t(i + 1), c.fine);
+      if (auto given = c.values.find(p.name); given != c.values.end())
+        for (int64_t e = 0; e < device[i].view.numElements(); ++e)
+          if (p.type == ElementType::i64)
+            static_cast<int64_t *>(device[i].view.data)[offsetOf(device[i].view, e)] = given->second.at(size_t(e));
+          else
+            write(device[i].view, offsetOf(device[i].view, e), double(given->second.at(size_t(e))));
       for (int64_t e = 0, n = device[i].view.numElements(), unit = unitBytes(p.type); e < n; ++e)
         std::memcpy(host[i].bytes.data() + e * unit, device[i].bytes.data() + (device[i].first + offsetOf(device[i].view, e)) * unit,
                     size_t(unit));

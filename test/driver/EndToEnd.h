@@ -25,6 +25,7 @@ struct Case {
   std::map<std::string, std::string> layouts = {};
   bool general = false;                 ///< the variant that takes any layout
   std::string expect = {};              ///< must be in the CUDA text
+  std::map<std::string, std::vector<int64_t>> values = {}; ///< of integer inputs that are not random, by parameter
 };
 
 /// An empty string, or what went wrong: a diagnostic, an emulator finding, or the

@@ -103,9 +103,9 @@ TEST(Wgmma, LongProductsOfComputedOperands) {
   EXPECT_NE(text.find("kc_wgmma_bf16<"), std::string::npos);
 }
 
-// One operand from registers: computed from what tensor copies bring, masked, whichever side it stands on,
+// One operand from registers: computed from what tensor copies bring, whichever side it stands on,
 // along either of its indices. Results of the second operand's rows leave transposed.
-TEST(Wgmma, ComputedAndMaskedOperands) {
+TEST(Wgmma, ComputedOperands) {
   const char *texts[] = {
       "def m(x: bf16[M, K], w: i8[N, K]) -> (y: bf16[M, N]) { y[i, j] = sum[k](x[i, k] * bf16(f32(w[j, k]))) }",
       "def m(x: i8[M, K], w: f16[K, N]) -> (y: f32[M, N]) { y[i, j] = sum[k](f16(f32(x[i, k])) * w[k, j]) }",
@@ -120,14 +120,26 @@ TEST(Wgmma, ComputedAndMaskedOperands) {
         c.expect = "kc_wgmma_rs_";
         EXPECT_EQ(runCase(c), "") << text << schedule << " " << m << "x" << n << "x" << k;
       }
-  for (const char *where : {"k <= i", "k > i", "i - 40 <= k and k <= i + 9"})
+}
+
+// Masked in the slots, where a tile is not wholly inside; both of them, and by an index that only the condition gives an
+// operand. Tiles of which no point counts.
+TEST(Wgmma, MaskedOperands) {
+  for (const char *where : {"k <= i", "k > i", "i - 40 <= k and k <= i + 9", "k == i", "k <= i and k >= j", "k // 96 == i // 96", "k + 200 <= i"})
     for (const char *access : {"a[i, k] * b[k, j]", "a[k, i] * b[j, k]"}) {
       std::string text = std::string("def m(a: bf16[N, N], b: bf16[") + (access[2] == 'i' ? "N, M" : "M, N") +
                          "]) -> (y: bf16[N, M]) { y[i, j] = sum[k](" + access + " if " + where + " else 0) }";
       Case c = on90(text, {{"M", 136}, {"N", 392}});
-      c.expect = "kc_wgmma_rs_";
+      c.expect = "kc_wgmma_bf16<";
       EXPECT_EQ(runCase(c), "") << text;
     }
+  const char *grouped = "def m(x: bf16[M, K], w: bf16[G, N, K]) -> (y: f32[M, N]) {\n"
+                        "  y[i, j] = sum[g, k, 48 * g <= i < 48 * g + 48](x[i, k] * w[g, j, k])\n}";
+  for (int64_t groups : {2, 6})
+    EXPECT_EQ(runCase(on90(grouped, {{"M", 200}, {"N", 72}, {"K", 72}, {"G", groups}})), "") << groups;
+  const char *mixed = "def m(x: bf16[M, K], w: i8[N, K]) -> (y: bf16[M, N]) {\n"
+                      "  y[i, j] = sum[k, k >= j](x[i, k] * bf16(f32(w[j, k])) if k <= i else 0)\n}";
+  EXPECT_EQ(runCase(on90(mixed, {{"M", 136}, {"N", 72}, {"K", 192}})), "");
 }
 
 TEST(Wgmma, AnySizesInOneVariant) {
