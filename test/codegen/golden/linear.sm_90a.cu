@@ -162,11 +162,12 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(unsigned short *_
     kc_setmaxnreg_inc<224>();
     const int at_6 = at_1 * 8;
     const int k_tiles_1 = (K + 63) / 64;
+    const bool cond_1 = k_tiles_1 <= 0;
     const int at_7 = warpgroup * 4096;
     const bool a = k_tiles_1 > 0;
     const int lane = tid % 32;
     const int at_8 = lane % 4 * 2;
-    const bool cond_1 = tid % 128 == 0;
+    const bool cond_2 = tid % 128 == 0;
     const int at_9 = warpgroup + 2;
     const int at_10 = lane / 16 * 8;
     const int warp = tid / 32;
@@ -183,15 +184,17 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(unsigned short *_
       const int j0__1 = at_15 / at_17 * 256;
       alignas(16) float a_1[128];
 #line 3 "linear.kc"
-      #pragma unroll
-      for (int jr = 0; jr < 32; ++jr) {
-        const int at_18 = jr * 4;
+      if (cond_1) {
         #pragma unroll
-        for (int ir = 0; ir < 2; ++ir) {
-          const int at_19 = ir * 2;
+        for (int jr = 0; jr < 32; ++jr) {
+          const int at_18 = jr * 4;
           #pragma unroll
-          for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
-            a_1[jr_1 + at_19 + at_18] = 0.0f;
+          for (int ir = 0; ir < 2; ++ir) {
+            const int at_19 = ir * 2;
+            #pragma unroll
+            for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
+              a_1[jr_1 + at_19 + at_18] = 0.0f;
+            }
           }
         }
       }
@@ -202,9 +205,10 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(unsigned short *_
         kc_mbarrier_wait(&full[slot_2], number_1 / 4 % 2);
         const unsigned long long a_desc = kc_smem_desc(&x[slot_2 * 8192 + at_7], 16, 1024, 128);
         const unsigned long long b_desc = kc_smem_desc(&w[slot_2 * 16384], 16, 1024, 128);
+        const bool cond_3 = k_tile_1 > 0;
         kc_wgmma_hold<128>(a_1);
         kc_wgmma_fence();
-        kc_wgmma_bf16<256, 0, 0>(a_1, a_desc, b_desc, 1);
+        kc_wgmma_bf16<256, 0, 0>(a_1, a_desc, b_desc, cond_3);
         kc_wgmma_bf16<256, 0, 0>(a_1, kc_desc_advance(a_desc, 32), kc_desc_advance(b_desc, 32), 1);
         kc_wgmma_bf16<256, 0, 0>(a_1, kc_desc_advance(a_desc, 64), kc_desc_advance(b_desc, 64), 1);
         kc_wgmma_bf16<256, 0, 0>(a_1, kc_desc_advance(a_desc, 96), kc_desc_advance(b_desc, 96), 1);
@@ -212,9 +216,9 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(unsigned short *_
         kc_wgmma_wait<1>();
         kc_wgmma_hold<128>(a_1);
         const int previous = number_1 - 1;
-        if (k_tile_1 > 0) {
+        if (cond_3) {
           const int slot_3 = previous % 4;
-          if (cond_1) {
+          if (cond_2) {
             kc_mbarrier_arrive(&empty[slot_3]);
           }
         }
@@ -225,7 +229,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(unsigned short *_
       const int last = next - 1;
       if (a) {
         const int slot_4 = last % 4;
-        if (cond_1) {
+        if (cond_2) {
           kc_mbarrier_arrive(&empty[slot_4]);
         }
       }
@@ -281,7 +285,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(unsigned short *_
           }
         }
       }
-      if (cond_1) {
+      if (cond_2) {
         kc_tma_wait_read<1>();
       }
       kc_bar_sync(at_9, 128);
@@ -292,7 +296,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(unsigned short *_
       }
       kc_fence_proxy_async();
       kc_bar_sync(at_9, 128);
-      if (cond_1) {
+      if (cond_2) {
         kc_tma_store_2d(&y_map, &y[at_7], j0__1, i0_1 + at_14);
         kc_tma_commit();
       }
@@ -350,7 +354,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(unsigned short *_
           }
         }
       }
-      if (cond_1) {
+      if (cond_2) {
         kc_tma_wait_read<1>();
       }
       kc_bar_sync(at_9, 128);
@@ -361,7 +365,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(unsigned short *_
       }
       kc_fence_proxy_async();
       kc_bar_sync(at_9, 128);
-      if (cond_1) {
+      if (cond_2) {
         kc_tma_store_2d(&y_map, &y[at_7 + 8192], b_5, i0_1 + at_14);
         kc_tma_commit();
       }
@@ -419,7 +423,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(unsigned short *_
           }
         }
       }
-      if (cond_1) {
+      if (cond_2) {
         kc_tma_wait_read<1>();
       }
       kc_bar_sync(at_9, 128);
@@ -430,7 +434,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(unsigned short *_
       }
       kc_fence_proxy_async();
       kc_bar_sync(at_9, 128);
-      if (cond_1) {
+      if (cond_2) {
         kc_tma_store_2d(&y_map, &y[at_7], b_10, i0_1 + at_14);
         kc_tma_commit();
       }
@@ -488,7 +492,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(unsigned short *_
           }
         }
       }
-      if (cond_1) {
+      if (cond_2) {
         kc_tma_wait_read<1>();
       }
       kc_bar_sync(at_9, 128);
@@ -499,13 +503,13 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(unsigned short *_
       }
       kc_fence_proxy_async();
       kc_bar_sync(at_9, 128);
-      if (cond_1) {
+      if (cond_2) {
         kc_tma_store_2d(&y_map, &y[at_7 + 8192], b_15, i0_1 + at_14);
         kc_tma_commit();
       }
       filled_1 = next;
     }
-    if (cond_1) {
+    if (cond_2) {
       kc_tma_wait_read<0>();
     }
   }
