@@ -91,6 +91,7 @@ absl::StatusOr<std::shared_ptr<emulator::KernelRunner>> JitKernel::Impl::getRunn
   emulator::EmulatorOptions options;
   options.checks = session->options.emulatorChecks;
   options.counts = options.checks;
+  options.seed = session->options.emulatorSeed;
   options.textName = absl::StrCat(signature.name, ".cu");
   if (DiskCache &cache = session->getCache(); cache.enabled())
     options.cacheDirectory = absl::StrCat(cache.path(), "/emulator");
@@ -132,6 +133,11 @@ absl::Status JitKernel::callCpu(const CheckedArgs &args, CallReport *report) {
   return s;
 }
 
+/// What replays the run, for people.
+static std::string underSeed(const emulator::Report &report) {
+  return report.seed ? absl::StrCat("; threads in the order of seed ", report.seed) : "";
+}
+
 absl::Status JitKernel::callEmulator(const CheckedArgs &args, CallReport *report) {
   const std::string &target = impl_->session->options.emulatorTarget;
   absl::StatusOr<std::shared_ptr<const CompiledVariant>> variant = impl_->setFor(target).get(args);
@@ -163,11 +169,11 @@ absl::Status JitKernel::callEmulator(const CheckedArgs &args, CallReport *report
     const emulator::Counts &c = result->counts;
     report->counts =
         absl::StrCat(c.barriers, " barriers, ", c.globalRequests, " global requests in ", c.globalSectors, " sectors, ", c.sharedRequests,
-                     " shared requests in ", c.sharedWavefronts, " wavefronts, ", c.bankConflicts(), " bank conflicts");
+                     " shared requests in ", c.sharedWavefronts, " wavefronts, ", c.bankConflicts(), " bank conflicts", underSeed(*result));
   }
   if (!findings.empty())
-    return absl::DataLossError(
-        absl::StrCat("the emulator found mistakes in kernel '", impl_->signature.name, "':\n", absl::StrJoin(findings, "\n")));
+    return absl::DataLossError(absl::StrCat("the emulator found mistakes in kernel '", impl_->signature.name, "'", underSeed(*result),
+                                            ":\n", absl::StrJoin(findings, "\n")));
   return absl::OkStatus();
 }
 

@@ -43,6 +43,8 @@ struct SessionOptions {
   std::string emulatorTarget = "sm_90a";
   /// Races, bounds, ... on the emulator; without them only values.
   bool emulatorChecks = true;
+  /// On the emulator, 0: threads in order; else in a random order from this seed, again and again the same.
+  uint64_t emulatorSeed = 0;
   /// Threads of the CPU device; 0: one per hardware thread.
   int cpuThreads = 0;
   /// Hears of remarks: slow code that NVRTC reports, fallbacks. May be empty.

@@ -2,6 +2,7 @@
 
 #include <iostream>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "driver/Program.h"
@@ -14,6 +15,7 @@ void CallOptions::add(Options &o) {
   o.value("--device", device, "DEVICE", "auto, cpu, emulator, cuda or cuda:N")
       .value("--arch", arch, "sm_XX", "the GPU that the emulator runs (sm_90a)")
       .value("--variant", variant, "default|general", "specialise on the arguments, or use the variant that takes anything")
+      .value("--seed", seed, "N", "on the emulator: threads in a random order, the same for the same N")
       .positionals(positionals);
   addEnvironmentOptions(o);
 }
@@ -34,6 +36,8 @@ absl::StatusOr<Call> prepareCall(const CallOptions &o) {
   if (!source.ok())
     return source.status();
   SessionOptions session;
+  if (!o.seed.empty() && (o.device != "emulator" || !absl::SimpleAtoi(o.seed, &session.emulatorSeed) || !session.emulatorSeed))
+    return absl::InvalidArgumentError("--seed is a positive number, and belongs to --device emulator");
   session.diskCache = o.diskCache;
   session.generalOnly = o.variant == "general";
   if (!o.arch.empty())
@@ -46,8 +50,7 @@ absl::StatusOr<Call> prepareCall(const CallOptions &o) {
     return kernel.status();
   call.kernel = *std::move(kernel);
   const Kernel &signature = call.kernel->signature();
-  absl::StatusOr<std::map<std::string, std::string>> values =
-      parseAssignments(signature, {o.positionals.begin() + 1, o.positionals.end()});
+  absl::StatusOr<std::map<std::string, std::string>> values = parseAssignments(signature, {o.positionals.begin() + 1, o.positionals.end()});
   if (!values.ok())
     return values.status();
   absl::StatusOr<HostArguments> arguments = makeArguments(signature, *values, {}, o.runs);

@@ -19,6 +19,7 @@ struct CallOptions {
   std::string device = "auto", arch;
   std::vector<std::string> positionals; ///< FILE.kc, then NAME=VALUE
   std::string variant = "default";
+  std::string seed; ///< of the emulator's order of threads; "": in order
   bool diskCache = true; ///< not an option: off for commands that only look at the cache
   bool runs = true;      ///< not an option: off where nothing runs, so that tensors need no values and remarks no second place
 
