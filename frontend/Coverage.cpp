@@ -16,8 +16,8 @@ bool isWhole(const CoreStatement &s, MLIRContext *context) {
   if (!s.conditions.empty() || s.vars.size() != s.target->dims.size())
     return false;
   for (auto [i, v] : llvm::enumerate(s.vars))
-    if (s.subscripts[i]->affine != getAffineDimExpr(v->id, context) ||
-        v->lo != getAffineConstantExpr(0, context) || v->extent != s.target->dims[i])
+    if (s.subscripts[i]->affine != getAffineDimExpr(v->id, context) || v->lo != getAffineConstantExpr(0, context) ||
+        v->extent != s.target->dims[i])
       return false;
   return true;
 }
@@ -112,12 +112,18 @@ bool CoverageChecker::coversByCounting(const CoreStatement &s) {
     return false;
   Prover prover = base;
   AffineExpr points = getAffineConstantExpr(1, context), elements = points;
+  SmallVector<AffineExpr> dims(s.target->dims.begin(), s.target->dims.end());
   for (IndexVar *v : s.vars) {
     if (!prover.proves(v->extent))
       return false;
-    points = points * v->extent;
+    // Equal factors cancel: the Prover knows products of a few only.
+    auto equals = [&](AffineExpr d) { return simplifyAffineExpr(d - v->extent, kernel.indices.size(), kernel.sizes.size()) == 0; };
+    if (auto *same = llvm::find_if(dims, equals); same != dims.end())
+      dims.erase(same);
+    else
+      points = points * v->extent;
   }
-  for (AffineExpr d : s.target->dims)
+  for (AffineExpr d : dims)
     elements = elements * d;
   return prover.proves(points - elements) && prover.proves(elements - points);
 }
@@ -129,8 +135,7 @@ AffineExpr CoverageChecker::linear(AffineExpr e) {
     return e;
   AffineExpr l = linear(b.getLHS()), r = linear(b.getRHS());
   bool bothVary = !isa<AffineConstantExpr>(l) && !isa<AffineConstantExpr>(r);
-  bool fine = e.getKind() == AffineExprKind::Add ||
-              (e.getKind() == AffineExprKind::Mul ? !bothVary : isa<AffineConstantExpr>(r));
+  bool fine = e.getKind() == AffineExprKind::Add || (e.getKind() == AffineExprKind::Mul ? !bothVary : isa<AffineConstantExpr>(r));
   if (fine)
     return getAffineBinaryOpExpr(e.getKind(), l, r);
   auto [it, fresh] = opaque.try_emplace(e, kernel.sizes.size() + opaque.size());
@@ -158,8 +163,7 @@ presburger::PresburgerSet CoverageChecker::box(Tensor *t) {
   for (const Requirement &r : kernel.requirements)
     for (const Constraint &c : r.constraints)
       add(c.expr, c.isEq);
-  FlatLinearValueConstraints poly(
-      IntegerSet::get(t->dims.size(), kernel.sizes.size() + opaque.size(), exprs, eqs));
+  FlatLinearValueConstraints poly(IntegerSet::get(t->dims.size(), kernel.sizes.size() + opaque.size(), exprs, eqs));
   return presburger::PresburgerSet(presburger::PresburgerRelation(poly));
 }
 
@@ -204,19 +208,16 @@ std::optional<presburger::PresburgerSet> CoverageChecker::image(const CoreStatem
     return std::nullopt;
   for (const Constraint &c : affine)
     add(c.expr, c.isEq);
-  FlatLinearValueConstraints poly(
-      IntegerSet::get(rank + s.vars.size(), kernel.sizes.size() + opaque.size(), exprs, eqs));
+  FlatLinearValueConstraints poly(IntegerSet::get(rank + s.vars.size(), kernel.sizes.size() + opaque.size(), exprs, eqs));
   poly.convertToLocal(presburger::VarKind::SetDim, rank, rank + s.vars.size());
-  return presburger::PresburgerSet(
-      presburger::PresburgerRelation(poly).computeReprWithOnlyDivLocals());
+  return presburger::PresburgerSet(presburger::PresburgerRelation(poly).computeReprWithOnlyDivLocals());
 }
 
 void CoverageChecker::checkNothingLeft(Tensor *t, ArrayRef<CoreStatement *> list) {
   if (list.size() == 1 && coversByCounting(*list[0]))
     return;
   auto unproved = [&](StringRef why) {
-    diags.error(list.back()->loc) << "the statements of '" << t->name
-                                  << "' are not proved to cover it: " << why;
+    diags.error(list.back()->loc) << "the statements of '" << t->name << "' are not proved to cover it: " << why;
   };
   for (int pass = 0; pass < 2; ++pass) { // once to number the opaque symbols
     size_t before = opaque.size();
@@ -260,8 +261,7 @@ void CoverageChecker::check(Tensor *t, ArrayRef<CoreStatement *> list) {
       reduced = true;
     } else {
       if (reduced && !t->isInout) {
-        diags.error(s->loc) << "'=' after a reducing assignment to '" << t->name
-                            << "' would discard it";
+        diags.error(s->loc) << "'=' after a reducing assignment to '" << t->name << "' would discard it";
         ok = false;
       }
       plain.push_back(s);
@@ -282,8 +282,7 @@ void CoverageChecker::check(Tensor *t, ArrayRef<CoreStatement *> list) {
     for (size_t j = 0; j < i; ++j)
       if (!areDisjoint(*plain[j], *plain[i])) {
         auto d = diags.error(plain[i]->loc);
-        d << "this statement defines elements of '" << t->name << "' that line "
-          << diags.location(plain[j]->loc).getLine()
+        d << "this statement defines elements of '" << t->name << "' that line " << diags.location(plain[j]->loc).getLine()
           << " defines as well; restrict one of them with 'where'";
         return;
       }

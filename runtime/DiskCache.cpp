@@ -362,28 +362,30 @@ DiskCache::Verified DiskCache::verify() {
       ++result.good;
       continue;
     }
-    if (absl::StatusOr<PrivateDir> dir = shard(e.kind, e.shard, /*create=*/false); dir.ok())
-      dir->remove(e.hash);
-    ++result.removed;
+    absl::StatusOr<PrivateDir> dir = shard(e.kind, e.shard, /*create=*/false);
+    ++(dir.ok() && dir->remove(e.hash) ? result.removed : result.stuck);
   }
   return result;
 }
 
-int DiskCache::prune(int64_t maxBytes) {
+DiskCache::Pruned DiskCache::prune(int64_t maxBytes) {
   int64_t total = 0;
-  int removed = 0;
+  Pruned result;
   if (maxBytes < 0)
     maxBytes = maxBytes_;
   for (const Located &l : scan()) { // last used first: what lies past the bound goes
     total += int64_t(l.facts.bytes); // of all used later too: once past the bound, it stays so
     if (total <= maxBytes)
       continue;
-    if (absl::StatusOr<PrivateDir> dir = shard(l.kind, l.shard, /*create=*/false); dir.ok())
-      dir->remove(l.facts.name);
-    ++removed;
+    absl::StatusOr<PrivateDir> dir = shard(l.kind, l.shard, /*create=*/false);
+    if (!dir.ok() || !dir->remove(l.facts.name)) {
+      ++result.stuck;
+      continue;
+    }
+    ++result.removed;
     ++counters_.evicted;
   }
-  return removed;
+  return result;
 }
 
 void DiskCache::removeOldTemporaries() {

@@ -82,15 +82,18 @@ public:
   /// Why get(kind, key) would miss, for people: which parts differ from the nearest entry.
   std::string why(Kind kind, const CacheKey &key) const;
   struct Verified {
-    int good = 0, removed = 0;
+    int good = 0, removed = 0, stuck = 0; ///< stuck: damaged, and could not be removed
   };
   /// Reads every entry; removes damaged ones.
   Verified verify();
+  struct Pruned {
+    int removed = 0, stuck = 0; ///< stuck: could not be removed
+  };
   /// Removes least recently used entries until at most `maxBytes` are left
-  /// (negative: the cache's own bound). Returns how many went.
-  int prune(int64_t maxBytes = -1);
-  /// Removes all entries. Returns how many.
-  int clear() { return prune(0); }
+  /// (negative: the cache's own bound).
+  Pruned prune(int64_t maxBytes = -1);
+  /// Removes all entries.
+  Pruned clear() { return prune(0); }
 
   struct Counters {
     std::atomic<int64_t> hits{0}, misses{0}, damaged{0}, stored{0}, evicted{0};

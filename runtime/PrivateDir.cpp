@@ -165,7 +165,7 @@ absl::Status PrivateDir::renameTo(const std::string &name, const PrivateDir &tar
   return errnoStatus(error, absl::StrCat("publishing ", to));
 }
 
-void PrivateDir::remove(const std::string &name) const { unlinkat(fd_.get(), name.c_str(), 0); }
+bool PrivateDir::remove(const std::string &name) const { return unlinkat(fd_.get(), name.c_str(), 0) == 0 || errno == ENOENT; }
 
 absl::StatusOr<UniqueFd> PrivateDir::openLock(const std::string &name) const {
   UniqueFd fd(openRetrying(fd_.get(), name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));

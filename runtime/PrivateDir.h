@@ -59,8 +59,8 @@ public:
   absl::Status write(const std::string &name, absl::string_view bytes) const;
   /// Atomically makes `name` here the file `to` in `target`, replacing it.
   absl::Status renameTo(const std::string &name, const PrivateDir &target, const std::string &to) const;
-  /// Removes a file. Errors are of no consequence.
-  void remove(const std::string &name) const;
+  /// Removes a file. False: it is still there.
+  bool remove(const std::string &name) const;
   /// A private file for locks, created if need be; never truncated or removed.
   absl::StatusOr<UniqueFd> openLock(const std::string &name) const;
 

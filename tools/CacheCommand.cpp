@@ -110,9 +110,14 @@ int cacheCommand(const std::vector<std::string> &args) {
   } else if (verb == "verify") {
     DiskCache::Verified v = cache->verify();
     std::cout << v.good << " good, " << v.removed << " damaged and removed\n";
+    if (v.stuck)
+      return reportFailure(absl::PermissionDeniedError(absl::StrCat(v.stuck, " damaged and not removed: ", cache->path(), " cannot be written")));
     return v.removed ? kFailed : kDone;
   } else {
-    std::cout << (verb == "clear" ? cache->clear() : cache->prune(*bytes)) << " removed\n";
+    DiskCache::Pruned p = verb == "clear" ? cache->clear() : cache->prune(*bytes);
+    std::cout << p.removed << " removed\n";
+    if (p.stuck)
+      return reportFailure(absl::PermissionDeniedError(absl::StrCat(p.stuck, " not removed: ", cache->path(), " cannot be written")));
   }
   return kDone;
 }

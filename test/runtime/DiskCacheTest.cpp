@@ -345,7 +345,7 @@ TEST_F(DiskCacheTest, LeastRecentlyUsedGoesFirst) {
     utimensat(AT_FDCWD, fileOf(key(name)).c_str(), t, 0);
   }
   EXPECT_TRUE(cache->get(Kind::Content, key("b"))) << "a read makes it recent";
-  EXPECT_EQ(cache->prune(int64_t(2 * each)), 2);
+  EXPECT_EQ(cache->prune(int64_t(2 * each)).removed, 2);
   EXPECT_TRUE(cache->get(Kind::Content, key("b")));
   EXPECT_TRUE(cache->get(Kind::Content, key("c")));
   EXPECT_FALSE(cache->get(Kind::Content, key("a")));
@@ -385,8 +385,22 @@ TEST_F(DiskCacheTest, ListVerifyClear) {
   auto v = cache->verify();
   EXPECT_EQ(v.good, 1);
   EXPECT_EQ(v.removed, 2);
-  EXPECT_EQ(cache->clear(), 1);
+  EXPECT_EQ(cache->clear().removed, 1);
   EXPECT_THAT(cache->list(), IsEmpty());
+}
+
+TEST_F(DiskCacheTest, SaysWhatItCannotRemove) {
+  if (geteuid() == 0)
+    GTEST_SKIP() << "root may write everywhere";
+  auto cache = open();
+  cache->put(Kind::Request, key("a"), "value");
+  fs::path shard = fileOf(key("a"), "request").parent_path();
+  fs::permissions(shard, fs::perms::owner_read | fs::perms::owner_exec);
+  DiskCache::Pruned p = cache->clear();
+  fs::permissions(shard, fs::perms::owner_all);
+  EXPECT_EQ(p.removed, 0);
+  EXPECT_EQ(p.stuck, 1);
+  EXPECT_THAT(cache->list(), SizeIs(1));
 }
 
 TEST_F(DiskCacheTest, WhyExplainsAMiss) {
