@@ -43,8 +43,10 @@ absl::Status TileProgram::runOp(Operation *op) {
   if (auto find = dyn_cast<tile::FindWhereOp>(op))
     return runSearch(op, index(find.getFrom()), index(find.getEnd()), find.getCondition());
   if (auto mask = dyn_cast<tile::MaskOp>(op)) {
-    values_[mask.getResult()] = TileValue(value(mask.getValue()));
-    return runMask(values_[mask.getResult()], mask.getOffsets(), value(mask.getAll()), mask.getCondition());
+    TileValue kept = value(mask.getValue()); // the condition's values move those that there are
+    absl::Status s = runMask(kept, mask.getOffsets(), value(mask.getAll()), mask.getCondition());
+    values_[mask.getResult()] = std::move(kept);
+    return s;
   }
   if (auto mask = dyn_cast<tile::RingMaskOp>(op)) {
     auto box = slotOf(op, mask.getRing(), index(mask.getNumber()));

@@ -240,6 +240,40 @@ TEST_F(VerifyLevels, FindsAWrongIndexInCu) {
   EXPECT_TRUE(changed);
 }
 
+/// Masks in slots: of rows by data, and of points (sizes M, K, N and G).
+class VerifyMasks : public ::testing::TestWithParam<const char *> {};
+
+TEST_P(VerifyMasks, EveryPassKeepsTheMeaning) {
+  auto session = Session::create();
+  auto kernel = session->compile(GetParam(), "");
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  std::map<std::string, int64_t> values{{"M", 136}, {"K", 72}, {"N", 72}, {"G", 5}};
+  std::vector<int64_t> sizes;
+  for (const SizeRecipe &r : (*kernel)->signature().sizes)
+    sizes.push_back(values.at(r.name));
+  std::vector<HostTensor> tensors;
+  for (const Param &p : (*kernel)->signature().params) {
+    std::vector<int64_t> shape;
+    for (const SizeExpr &e : p.dims)
+      shape.push_back(e.evaluate({sizes, 1, {}}));
+    tensors.emplace_back(p.type, shape);
+    fillRandom(tensors.back(), tensors.size());
+    if (p.name == "off")
+      for (int32_t g = 0; g <= 5; ++g)
+        static_cast<int32_t *>(tensors.back().data())[g] = std::vector<int32_t>{3, 40, 40, 70, 64, 130}[size_t(g)];
+  }
+  auto verdicts = verifyPasses(**kernel, tensors, sizes, {.target = "sm_90a"});
+  ASSERT_TRUE(verdicts.ok()) << verdicts.status();
+  EXPECT_GT(verdicts->size(), 15u);
+  for (const PassVerdict &v : *verdicts)
+    EXPECT_TRUE(v.passed) << "after " << v.pass << "\n" << v.text;
+}
+
+INSTANTIATE_TEST_SUITE_P(Products, VerifyMasks,
+                         ::testing::Values("def m(x: bf16[M, K], w: bf16[G, K, N], off: i32[G + 1]) -> (y: f32[M, N]) {\n"
+                                           "  y[i, n] = sum[k](x[i, k] * w[g, k, n]) where off[g] <= i < off[g + 1]\n}",
+                                           "def m(a: bf16[M, M], b: bf16[M, N]) -> (c: f32[M, N]) { c[i, j] = sum[k, k <= i](a[i, k] * b[k, j]) }"));
+
 /// A product whose operands are copied first, whatever the target says of their worth.
 class VerifyRepack : public ::testing::TestWithParam<const char *> {};
 
