@@ -15,7 +15,7 @@ set(KERNELC_LAYERS
   "driver:support,ir,frontend,reference,passes,codegen,runtime,emulator"
   "tools:support,ir,frontend,reference,passes,codegen,runtime,emulator,driver"
   "python:support,ir,frontend,reference,passes,codegen,runtime,emulator,driver"
-  "test:support,ir,frontend,reference,passes,codegen,runtime,emulator,driver")
+  "test:support,ir,frontend,reference,passes,codegen,runtime,emulator,driver,tools")
 
 function(_kernelc_check_edges target layer)
   foreach(row IN LISTS KERNELC_LAYERS)
