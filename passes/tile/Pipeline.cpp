@@ -227,7 +227,7 @@ public:
     if (loads.empty() || !isBox(dot_.getB()))
       return dot_.emitOpError()
              << "needs operands that are loaded as they stand, the first perhaps computed from such: the plan feeds it by tensor copies";
-    if (computed && func_.getUnit() != "wgmma")
+    if (!direct && func_.getUnit() != "wgmma")
       return dot_.emitOpError() << "computes its first operand, which unit " << func_.getUnit()
                                 << " takes from shared memory: no warp that only copies can fill it; use the unit wgmma, or no producer warps";
     loads.push_back(dot_.getB().getDefiningOp<LoadOp>());
