@@ -184,7 +184,7 @@ bool Scheduler::scheduleWindows(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t 
       l.tiles[index] = clampTile(l, index, left);
       left /= l.tiles[index];
     }
-  int64_t room = 8; // terms that are loaded at once
+  int64_t room = 32 / vector; // terms that are loaded at once, of `vector` results
   for (int64_t index : llvm::reverse(inner)) {
     l.tiles[index] = clampTile(l, index, room);
     room = std::max<int64_t>(1, room / l.tiles[index]);
