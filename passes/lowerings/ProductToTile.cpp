@@ -62,8 +62,8 @@ LogicalResult LaunchEmitter::emitContraction(ReduceOp op, const Contraction &c, 
     BodyToTiles body(b_, c_, op, dims);
     ok = loadFactors(c.partScales, body); // on their way before anybody waits for the operands
     bool aRounded = false, bRounded = false;
-    // What tensor copies bring as it stands is masked in its slot.
-    bool aInSlot = inSlots && !oneInRegisters, bInSlot = inSlots;
+    // What tensor copies bring as it stands is masked in its slot, also where it passes through registers on its way.
+    bool aInSlot = inSlots && (!oneInRegisters || isa<FloatTF32Type>(form->type)), bInSlot = inSlots;
     auto load = [&](Value factor, std::optional<IntegerSet> where, ArrayRef<Value> mask, bool inSlot, bool &rounded) {
       bool isMasked = where || !mask.empty();
       if (!inSlot || !isMasked)

@@ -227,6 +227,8 @@ public:
     if (loads.empty() || !isBox(dot_.getB()))
       return dot_.emitOpError()
              << "needs operands that are loaded as they stand, the first perhaps computed from such: the plan feeds it by tensor copies";
+    if (!direct && dot_.getARounded())
+      return dot_.emitOpError() << "rounds a first operand that is computed: only tensor copies round";
     if (!direct && func_.getUnit() != "wgmma")
       return dot_.emitOpError() << "computes its first operand, which unit " << func_.getUnit()
                                 << " takes from shared memory: no warp that only copies can fill it; use the unit wgmma, or no producer warps";
