@@ -226,13 +226,17 @@ void Emitter::emitIf(scf::IfOp op) {
 void Emitter::emitSearch(Operation *op, StringRef helper, BlockArgument candidate, Value condition) {
   use(helper);
   Value result = op->getResult(0);
-  std::string type = typeName(result), arguments;
+  std::string type = typeName(result), arguments, known;
+  auto find = dyn_cast<cu::FindWhereOp>(op);
   for (Value v : op->getOperands())
-    arguments += expr(v).text + ", ";
+    if (find && v == find.getFound())
+      known = operand(v, kConditional) + " ? " + operand(find.getFrom(), kConditional) + " : ";
+    else
+      arguments += expr(v).text + ", ";
   StringRef wanted = cu::findName(op->getLoc()), wantedCandidate = cu::findName(candidate.getLoc());
   const std::string name = names_.declare(result, wanted.empty() ? "found" : wanted);
   const std::string number = names_.declare(candidate, wantedCandidate.empty() ? "i" : wantedCandidate);
-  line("const " + type + " " + name + " = " + helper + "<" + type + ">(" + arguments + "[&](const " + type + " " + number + ") {");
+  line("const " + type + " " + name + " = " + known + helper + "<" + type + ">(" + arguments + "[&](const " + type + " " + number + ") {");
   ++indent_;
   emitBlock(*candidate.getOwner());
   line("return " + expr(condition).text + ";");

@@ -146,8 +146,9 @@ def Cu_CountWhereOp : Cu_SearchOp<"count_where"> {
 }
 def Cu_FindWhereOp : Cu_SearchOp<"find_where"> {
   let summary = "the first number from `from` on that a condition holds for, else `end`; by whole warps";
-  let arguments = (ins Index:$from, Index:$end);
-  let assemblyFormat = "`from` $from `below` $end $condition attr-dict";
+  let description = [{ Where `found` holds it is `from`, and nothing is searched. }];
+  let arguments = (ins Index:$from, Index:$end, Optional<I1>:$found);
+  let assemblyFormat = "`from` $from `below` $end (`unless` $found^)? $condition attr-dict";
 }
 def Cu_HoldsOp : Cu_Op<"holds", [Pure, Terminator, ParentOneOf<["CountWhereOp", "FindWhereOp"]>]> {
   let summary = "what the condition of a search comes to";

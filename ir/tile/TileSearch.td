@@ -38,9 +38,10 @@ def Tile_CountWhereOp : Tile_SearchOp<"count_where"> {
 
 def Tile_FindWhereOp : Tile_SearchOp<"find_where"> {
   let summary = "the first number from `from` on, below `end`, that a condition holds for";
-  let description = [{ `end` where there is none. 0 ≤ `from`. The condition as in `tile.count_where`. }];
-  let arguments = (ins Index:$from, Index:$end);
-  let assemblyFormat = "`from` $from `below` $end $condition attr-dict";
+  let description = [{ `end` where there is none. 0 ≤ `from`. The condition as in `tile.count_where`. Where `found` holds,
+    `from` is known to be that number, and nothing is searched. }];
+  let arguments = (ins Index:$from, Index:$end, Optional<I1>:$found);
+  let assemblyFormat = "`from` $from `below` $end (`unless` $found^)? $condition attr-dict";
 }
 
 def Tile_HoldsOp : Tile_Op<"holds", [Pure, Terminator, ParentOneOf<["CountWhereOp", "FindWhereOp", "MaskOp", "RingMaskOp"]>]> {

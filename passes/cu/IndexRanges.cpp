@@ -116,8 +116,11 @@ Range IndexRanges::derive(Value v, Facts &facts) {
   if (Operation *op = v.getDefiningOp())
     return ofOp(op, facts);
   Operation *parent = v.getParentBlock()->getParentOp();
-  if (isa<cu::CountWhereOp, cu::FindWhereOp>(parent)) // below the end, the last operand
-    return {0, std::max<int64_t>(0, compute(parent->getOperands().back(), facts).high - 1)};
+  if (isa<cu::CountWhereOp, cu::FindWhereOp>(parent)) {
+    auto find = dyn_cast<cu::FindWhereOp>(parent);
+    Value end = find ? find.getEnd() : cast<cu::CountWhereOp>(parent).getEnd();
+    return {0, std::max<int64_t>(0, compute(end, facts).high - 1)};
+  }
   auto loop = dyn_cast<scf::ForOp>(parent);
   if (!loop || v != loop.getInductionVar())
     return {};

@@ -131,12 +131,12 @@ Value LaunchEmitter::contractionLoop(ArrayRef<int64_t> k, std::optional<IntegerS
   if (!span.empty()) // tiles are counted on from loop to loop: of an empty span there are none, not fewer
     tileCount = arith::MaxSIOp::create(b_, counted, tileCount, constant(0, loc));
   auto named = [&](int64_t index, StringRef suffix) { return NameLoc::get(b_.getStringAttr(l_.indices[index] + suffix), loc); };
-  // Offsets of the indices [from, to) of k from a tile's number, the last of them fastest.
+  // Offsets of the indices [from, to) of k from the number of a tile of theirs, the last of them fastest.
   auto place = [&](Value tileNumber, size_t from, size_t to) {
     AffineExpr left = b_.getAffineDimExpr(0);
     for (size_t i = to; i-- > from;) {
-      AffineExpr number = i == 0 ? left : left % counts[i];
-      left = i == 0 ? left : left.floorDiv(counts[i]);
+      AffineExpr number = i == from ? left : left % counts[i];
+      left = i == from ? left : left.floorDiv(counts[i]);
       SmallVector<Value> operands{tileNumber};
       AffineExpr offset = number * l_.tiles[k[i]];
       if (i == 0 && begin) {
@@ -166,6 +166,8 @@ Value LaunchEmitter::contractionLoop(ArrayRef<int64_t> k, std::optional<IntegerS
       rounds = tile::ApplyOp::create(b_, named(k.back(), "_rounds"), b_.getIndexType(),
                                      AffineMap::get(1, symbols, b_.getAffineDimExpr(0) * perPick), ValueRange(rounds));
     inits.push_back(zero); // where the search for the next tile starts
+    if (walksOthers)
+      inits.push_back(zero); // the tile of the others that is next
   }
   auto loop = scf::ForOp::create(b_, loc, zero, rounds, constant(1, loc), inits);
   loop.getInductionVar().setLoc(named(k.back(), where ? "_round" : "_tile"));
@@ -174,24 +176,31 @@ Value LaunchEmitter::contractionLoop(ArrayRef<int64_t> k, std::optional<IntegerS
   Value tile = loop.getInductionVar();
   if (where) {
     loop.getRegionIterArg(1).setLoc(named(last, "_from"));
-    auto find = tile::FindWhereOp::create(b_, named(last, "_tile"), b_.getIndexType(), loop.getRegionIterArg(1), tileCount);
+    Value again; // the tile of the round before, until the others have been walked
+    if (walksOthers) {
+      loop.getRegionIterArg(2).setLoc(named(k.back(), "_at"));
+      again = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::ne, loop.getRegionIterArg(2), zero);
+    }
+    auto find = tile::FindWhereOp::create(b_, named(last, "_tile"), b_.getIndexType(), loop.getRegionIterArg(1), tileCount, again);
     fillCondition(find.getCondition());
     tile = find;
   }
   place(tile, 0, picked);
   if (walksOthers)
-    place(loop.getInductionVar(), picked, k.size());
+    place(loop.getRegionIterArg(2), picked, k.size());
   SmallVector<Value> next{body(loop.getRegionIterArg(0))};
   if (where) {
-    Value beyond = arith::AddIOp::create(b_, named(last, "_next"), tile, constant(1, loc));
+    Value beyond = arith::AddIOp::create(b_, named(last, "_next"), tile, constant(1, loc)), walked;
     if (walksOthers) { // the same tile again, until the others have been walked
       Value others = tile::ApplyOp::create(b_, loc, b_.getIndexType(), AffineMap::get(0, symbols, perPick), ValueRange());
-      others = arith::MaxSIOp::create(b_, loc, others, constant(1, loc)); // searches run ahead, even of a loop without rounds
-      Value walked = arith::AddIOp::create(b_, loc, loop.getInductionVar(), constant(1, loc));
-      Value done = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::eq, arith::RemSIOp::create(b_, loc, walked, others), zero);
+      walked = arith::AddIOp::create(b_, loc, loop.getRegionIterArg(2), constant(1, loc));
+      Value done = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::eq, walked, others);
       beyond = arith::SelectOp::create(b_, named(last, "_next"), done, beyond, tile);
+      walked = arith::SelectOp::create(b_, named(k.back(), "_next"), done, zero, walked);
     }
     next.push_back(beyond);
+    if (walksOthers)
+      next.push_back(walked);
   }
   scf::YieldOp::create(b_, loc, next);
   b_.setInsertionPointAfter(loop);

@@ -40,8 +40,13 @@ absl::Status TileProgram::runOp(Operation *op) {
     return runControl(op);
   if (auto count = dyn_cast<tile::CountWhereOp>(op))
     return runSearch(op, 0, index(count.getEnd()), count.getCondition());
-  if (auto find = dyn_cast<tile::FindWhereOp>(op))
+  if (auto find = dyn_cast<tile::FindWhereOp>(op)) {
+    if (find.getFound() && index(find.getFound())) {
+      values_[find.getResult()] = TileValue::scalar(index(find.getFrom()));
+      return absl::OkStatus();
+    }
     return runSearch(op, index(find.getFrom()), index(find.getEnd()), find.getCondition());
+  }
   if (auto mask = dyn_cast<tile::MaskOp>(op)) {
     TileValue kept = value(mask.getValue()); // the condition's values move those that there are
     absl::Status s = runMask(kept, mask.getOffsets(), value(mask.getAll()), mask.getCondition());
