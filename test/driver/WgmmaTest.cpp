@@ -70,6 +70,14 @@ TEST(Wgmma, OneOperandAcrossThroughRegisters) {
     }
 }
 
+// Both run across: one is copied, the other passes through registers.
+TEST(Wgmma, TwoOperandsAcross) {
+  Case c = on90(product("f32", false, false), {{"M", 136}, {"N", 264}, {"K", 144}}, true, R"([{"kernel": "m", "copies": "always"}])");
+  c.precision = "contract=tf32";
+  c.expect = "kc_wgmma_rs_tf32<";
+  EXPECT_EQ(runCase(c), "");
+}
+
 // Rows that tensor copies cannot fetch, and a product long enough for an aligned copy.
 TEST(Wgmma, LongProductsReadAlignedCopies) {
   std::string text = cudaTextOf(on90(product("bf16", true, false), {{"M", 1304}, {"N", 1303}, {"K", 1307}}));
