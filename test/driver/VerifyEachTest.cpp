@@ -240,6 +240,19 @@ TEST_F(VerifyLevels, FindsAWrongIndexInCu) {
   EXPECT_TRUE(changed);
 }
 
+/// A tensor for each parameter, every one from a seed of its own.
+std::vector<HostTensor> randomTensors(const Kernel &kernel, const std::vector<int64_t> &sizes) {
+  std::vector<HostTensor> tensors;
+  for (const Param &p : kernel.params) {
+    std::vector<int64_t> shape;
+    for (const SizeExpr &e : p.dims)
+      shape.push_back(e.evaluate({sizes, 1, {}}));
+    tensors.emplace_back(p.type, shape);
+    fillRandom(tensors.back(), tensors.size());
+  }
+  return tensors;
+}
+
 /// Masks in slots: of rows by data, and of points (sizes M, K, N and G).
 class VerifyMasks : public ::testing::TestWithParam<const char *> {};
 
@@ -251,17 +264,11 @@ TEST_P(VerifyMasks, EveryPassKeepsTheMeaning) {
   std::vector<int64_t> sizes;
   for (const SizeRecipe &r : (*kernel)->signature().sizes)
     sizes.push_back(values.at(r.name));
-  std::vector<HostTensor> tensors;
-  for (const Param &p : (*kernel)->signature().params) {
-    std::vector<int64_t> shape;
-    for (const SizeExpr &e : p.dims)
-      shape.push_back(e.evaluate({sizes, 1, {}}));
-    tensors.emplace_back(p.type, shape);
-    fillRandom(tensors.back(), tensors.size());
+  std::vector<HostTensor> tensors = randomTensors((*kernel)->signature(), sizes);
+  for (auto [p, tensor] : llvm::zip((*kernel)->signature().params, tensors))
     if (p.name == "off")
       for (int32_t g = 0; g <= 5; ++g)
-        static_cast<int32_t *>(tensors.back().data())[g] = std::vector<int32_t>{3, 40, 40, 70, 64, 130}[size_t(g)];
-  }
+        static_cast<int32_t *>(tensor.data())[g] = std::vector<int32_t>{3, 40, 40, 70, 64, 130}[size_t(g)];
   auto verdicts = verifyPasses(**kernel, tensors, sizes, {.target = "sm_90a"});
   ASSERT_TRUE(verdicts.ok()) << verdicts.status();
   EXPECT_GT(verdicts->size(), 15u);
@@ -284,14 +291,7 @@ TEST_P(VerifyRepack, CopiesKeepTheMeaning) {
   auto kernel = session->compile(GetParam(), "", options);
   ASSERT_TRUE(kernel.ok()) << kernel.status();
   const std::vector<int64_t> sizes{13, 17, 19};
-  std::vector<HostTensor> tensors;
-  for (const Param &p : (*kernel)->signature().params) {
-    std::vector<int64_t> shape;
-    for (const SizeExpr &e : p.dims)
-      shape.push_back(e.evaluate({sizes, 1, {}}));
-    tensors.emplace_back(p.type, shape);
-    fillRandom(tensors.back(), tensors.size());
-  }
+  std::vector<HostTensor> tensors = randomTensors((*kernel)->signature(), sizes);
   VerifyOptions verify;
   verify.te = [](mlir::OpPassManager &pm) {
     TeRepackOptions options;
