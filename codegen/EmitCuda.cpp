@@ -264,7 +264,8 @@ void Emitter::emitCopy(cu::CopyOp op) {
     return;
   }
   std::string from = address(op.getSource(), op.getSourceIndices()), to = address(op.getTarget(), op.getTargetIndices());
-  line("*(" + std::string(word) + " *)(" + to + ") = *(const " + word + " *)(" + from + ");");
+  std::string value = op.getStreaming() ? "__ldcs((const " + std::string(word) + " *)(" + from + "))" : "*(const " + std::string(word) + " *)(" + from + ")";
+  line("*(" + std::string(word) + " *)(" + to + ") = " + value + ";");
 }
 
 void Emitter::emitCpAsync(cu::CpAsyncOp op) {

@@ -346,7 +346,9 @@ Expr Emitter::makeExpr(Operation *op) {
         return Expr{text, kPrimary};
       })
       .Case<cu::ConvertOp>([&](auto c) { return convert(c); })
-      .Case<memref::LoadOp>([&](memref::LoadOp l) { return Expr{element(l.getMemRef(), l.getIndices()), kPrimary}; })
+      .Case<memref::LoadOp>([&](memref::LoadOp l) {
+        return Expr{l.getNontemporal() ? "__ldcs(" + address(l.getMemRef(), l.getIndices()) + ")" : element(l.getMemRef(), l.getIndices()), kPrimary};
+      })
       .Case<arith::AddFOp>([&](auto) { return binary(op, "+", kAdditive); })
       .Case<arith::SubFOp>([&](auto) { return binary(op, "-", kAdditive); })
       .Case<arith::MulFOp>([&](auto) { return binary(op, "*", kMultiplicative); })

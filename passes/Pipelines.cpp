@@ -71,6 +71,8 @@ void buildCudaPipeline(OpPassManager &pm, CudaStop stop, bool fits32) {
   // Resident launches load a tile once per statement: CSE makes that once.
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  // Equal loads have merged: what is left once is read once.
+  pm.addPass(createTileStreamLoads());
   // Operands of products go through shared memory; what is left in registers
   // after that is what needs a layout.
   pm.addNestedPass<tile::FuncOp>(createTilePipeline());

@@ -74,7 +74,8 @@ def Cu_CopyOp : Cu_Op<"copy", [AttrSizedOperandSegments, MemoryEffects<[MemRead,
   let summary = "moves `count` neighbouring elements by one access of their joint width";
   let description = [{
     Both addresses are multiples of count * sizeof(element), which is 2, 4, 8 or 16
-    bytes. One side is a private array. `streaming` marks data used once.
+    bytes. One side is a private array. A `streaming` read takes lines that leave the
+    cache first (as `memref.load` with `nontemporal`).
   }];
   let arguments = (ins AnyMemRef:$source, Variadic<Index>:$source_indices, AnyMemRef:$target,
     Variadic<Index>:$target_indices, I64Attr:$count, UnitAttr:$streaming);

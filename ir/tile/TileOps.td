@@ -149,6 +149,7 @@ def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemR
     named in `mask` has `offsets + c` at or beyond its extent it is zero. `map` is
     `(d_0 .. d_{n-1}, e_0 ..)[sizes]`: the launch's indices, then index tiles for
     subscripts that are not affine. `bounds` and `padding` are those of `te.read`.
+    `streaming`: nothing reads these elements again soon.
 
     ```mlir
     %x = tile.load %a[%i0, %k0] map affine_map<(d0, d1)[s0, s1] -> (d0, d1)> mask [0, 1]
@@ -158,7 +159,7 @@ def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemR
   let arguments = (ins AnyMemRef:$base, AffineMapAttr:$map, Variadic<Index>:$offsets,
     Variadic<AnyRankedTensor>:$index_tiles, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$mask,
     DefaultValuedAttr<Te_BoundsMode, "::kernelc::te::BoundsMode::InBounds">:$bounds,
-    Optional<AnyType>:$padding);
+    Optional<AnyType>:$padding, UnitAttr:$streaming);
   let results = (outs AnyRankedTensor:$result);
   let hasVerifier = 1;
   let assemblyFormat = [{

@@ -218,9 +218,9 @@ void lowerLoad(ThreadCode &c, tile::LoadOp op) {
       guarded(c.b, loc, within, [&] {
         Value address = access.address(subscripts);
         if (access.vector() > 1)
-          cu::CopyOp::create(c.b, loc, access.base(), address, array, r, access.vector());
+          cu::CopyOp::create(c.b, loc, access.base(), address, array, r, access.vector(), op.getStreaming());
         else
-          store(memref::LoadOp::create(c.b, loc, access.base(), address), r);
+          store(memref::LoadOp::create(c.b, loc, access.base(), address, op.getStreaming()), r);
       }, [&] {
         for (int64_t i = 0; i < access.vector(); ++i)
           store(c.element(op.getPadding(), open, loc), c.add(r, c.index(i, loc), loc));

@@ -1,0 +1,102 @@
+// tile-stream-loads: see Passes.td.
+#include "passes/Passes.h"
+
+#include "ir/tile/Tile.h"
+#include "passes/te/Affine.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace kernelc {
+#define GEN_PASS_DEF_TILESTREAMLOADS
+#include "passes/Passes.h.inc"
+
+using namespace tile;
+
+namespace {
+
+/// Where a launch writes more than one byte in so many that it reads, the cache is better left to what it writes.
+constexpr double kReadsPerWrite = 8;
+/// What an extent counts for of which nothing is known.
+constexpr double kUnknownExtent = 1 << 20;
+
+te::SizeFacts factsOf(FuncOp func) { return {func.getSizeDiv(), func.getSizeMax()}; }
+
+double estimate(FuncOp func, unsigned dim) {
+  int64_t most = te::knownMax(func.getExtent(dim), factsOf(func));
+  return most < 0 ? kUnknownExtent : double(std::max<int64_t>(1, most));
+}
+
+/// Bytes behind an access: the extents of the dims in `map` times the element.
+double bytesOf(FuncOp func, AffineMap map, Value base) {
+  double bytes = std::max(1u, cast<MemRefType>(base.getType()).getElementTypeBitWidth() / 8);
+  for (unsigned d = 0; d < func.getRank(); ++d)
+    if (map.isFunctionOfDim(d))
+      bytes *= estimate(func, d);
+  return bytes;
+}
+
+/// `e` is `x * stride + y` of two dims where y stays below stride.
+bool isTwoDigits(FuncOp func, AffineExpr e) {
+  auto sum = dyn_cast<AffineBinaryOpExpr>(e);
+  if (!sum || sum.getKind() != AffineExprKind::Add)
+    return false;
+  auto low = dyn_cast<AffineDimExpr>(sum.getRHS());
+  auto high = dyn_cast<AffineBinaryOpExpr>(sum.getLHS());
+  if (!low || !high || high.getKind() != AffineExprKind::Mul || !isa<AffineDimExpr>(high.getLHS()))
+    return false;
+  AffineExpr extent = func.getExtent(low.getPosition()), stride = high.getRHS();
+  auto limit = dyn_cast<AffineConstantExpr>(stride);
+  int64_t most = te::knownMax(extent, factsOf(func));
+  return extent == stride || (limit && most >= 0 && most <= limit.getValue());
+}
+
+/// Whether a launch meets each element once: every index with more than one tile is in the map, no two in one
+/// subscript unless as digits.
+bool readsOnce(FuncOp func, AffineMap map) {
+  for (unsigned d = 0; d < func.getRank(); ++d) {
+    int64_t most = te::knownMax(func.getExtent(d), factsOf(func));
+    bool oneTile = most >= 0 && most <= func.getTiles()[d];
+    int64_t uses = llvm::count_if(map.getResults(), [&](AffineExpr e) { return e.isFunctionOfDim(d); });
+    if (uses > 1 || (uses == 0 && !oneTile))
+      return false;
+  }
+  return llvm::all_of(map.getResults(), [&](AffineExpr e) {
+    llvm::BitVector dims(map.getNumDims());
+    te::collectDims(e, dims);
+    return dims.count() == 0 || (dims.count() == 1 && te::linearCoefficient(e, unsigned(dims.find_first())).value_or(0) != 0) || isTwoDigits(func, e);
+  });
+}
+
+struct TileStreamLoadsPass : impl::TileStreamLoadsBase<TileStreamLoadsPass> {
+  void runOnOperation() override {
+    using Source = std::pair<StringRef, int64_t>; // kernel; parameter, or workspace below zero
+    llvm::DenseSet<Source> readLater;
+    auto launches = llvm::to_vector(getOperation().getOps<FuncOp>());
+    for (FuncOp func : llvm::reverse(launches)) {
+      auto kernel = func->getAttrOfType<StringAttr>("kernel");
+      llvm::MapVector<Source, SmallVector<LoadOp>> loads;
+      double written = 0;
+      func.walk([&](Operation *op) {
+        if (auto load = dyn_cast<LoadOp>(op)) {
+          auto base = cast<BlockArgument>(load.getBase());
+          loads[{kernel ? kernel.getValue() : StringRef(), func.getSources()[base.getArgNumber()]}].push_back(load);
+        } else if (auto store = dyn_cast<StoreOp>(op)) {
+          written += bytesOf(func, store.getMap(), store.getBase());
+        }
+      });
+      for (auto &[source, all] : loads) {
+        LoadOp load = all.front();
+        if (source.second >= 0 && all.size() == 1 && load.getIndexTiles().empty() && !readLater.contains(source) && readsOnce(func, load.getMap()) &&
+            bytesOf(func, load.getMap(), load.getBase()) >= kReadsPerWrite * written)
+          load.setStreaming(true);
+      }
+      for (auto &[source, all] : loads)
+        readLater.insert(source);
+    }
+  }
+};
+
+} // namespace
+} // namespace kernelc
