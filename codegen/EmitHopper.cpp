@@ -83,7 +83,7 @@ bool Emitter::emitHopper(Operation *op) {
         for (Value c : o.getCoordinates())
           arguments += ", " + operand(c, kConditional);
         arguments += ", " + address(o.getBarrier(), o.getBarrierIndex());
-        std::string name = "kc_tma_load_" + std::string(o.getBlocks() ? "multicast_" : "") + number(o.getCoordinates().size()) + "d";
+        std::string name = "kc_tma_load_" + std::string(o.getBlocks() ? "multicast_" : "") + (o.getStreaming() ? "streaming_" : "") + number(o.getCoordinates().size()) + "d";
         call(name, o.getBlocks() ? arguments + ", " + number(o.getBlocks()) : arguments);
         return true;
       })

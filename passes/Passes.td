@@ -247,12 +247,13 @@ def TeToTile : Pass<"te-to-tile", "::mlir::ModuleOp"> {
 def TileStreamLoads : Pass<"tile-stream-loads", "::mlir::ModuleOp"> {
   let summary = "Let what is read once leave the cache first";
   let description = [{
-    Marks a `tile.load` as `streaming` whose launch reads each element once and writes
-    less than an eighth of its bytes, where nothing after it in the kernel reads the tensor:
-    the input of a long sum, the matrix of a product with a vector. Such loads take cache
-    lines that are the first to be evicted, so that results, small operands and what other
-    kernels have left to be written back stay. *Runs after CSE, which merges equal loads;
-    before `tile-pipeline`.* Sizes count by their bounds, unbounded ones as very large.
+    Marks a `tile.load` as `streaming` if few tiles (at most four) of its launch read each
+    element, the launch reads at least four times the bytes that it writes, and nothing after it
+    in the kernel reads the tensor: the input of a long sum, the weights of a product with few
+    rows. Such loads take cache lines that are the first to be evicted, so that results, small
+    operands and what other kernels have left to be written back stay. *Runs after CSE, which
+    merges equal loads; before `tile-pipeline`, whose copies keep the mark.* Sizes count by
+    their bounds, unbounded ones as very large.
     Left alone: launches that write as much as they read (measured: 4 % slower), windows,
     gathers, tensors read by two loads, workspaces. Numeric effect: none.
   }];

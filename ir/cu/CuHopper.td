@@ -86,10 +86,11 @@ def Cu_TmaLoadOp : Cu_Op<"tma_load"> {
     `map` is a tensor map parameter, `coordinates` the box's first element, innermost
     dim first (one to five). Its bytes count towards the current phase of the barrier.
     With `blocks` (a bit per block of the cluster) all of those receive it, at the same
-    place, and their barriers count it.
+    place, and their barriers count it. `streaming`: cache lines that leave first.
   }];
   let arguments = (ins AnyMemRef:$map, AnyMemRef:$target, Index:$target_index, AnyMemRef:$barrier,
-                       Index:$barrier_index, Variadic<Index>:$coordinates, DefaultValuedAttr<I64Attr, "0">:$blocks);
+                       Index:$barrier_index, Variadic<Index>:$coordinates, DefaultValuedAttr<I64Attr, "0">:$blocks,
+                       UnitAttr:$streaming);
   let assemblyFormat = [{
     $map `[` $coordinates `]` `to` $target `[` $target_index `]` `signal` $barrier `[` $barrier_index `]` attr-dict
     `:` type($map) `,` type($target) `,` type($barrier)

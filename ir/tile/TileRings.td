@@ -76,12 +76,14 @@ def Tile_RingCopyOp : Tile_Op<"ring_copy", [AttrSizedOperandSegments, MemoryEffe
     (`multicast`: every block of the cluster brings its share, to all of them);
     without, it is made by all threads and visible after `tile.async_commit`, a
     `tile.async_wait` that covers it, and a `tile.barrier`. `rounded`: elements are f32 and
-    arrive rounded to tf32 (only with a channel).
+    arrive rounded to tf32 (only with a channel). `streaming` is as in `tile.load`, and asks
+    for nothing where a copy without registers is cp.async.
   }];
   let arguments = (ins Tile_RingType:$ring, Index:$number, AnyMemRef:$base, AffineMapAttr:$map,
     Variadic<Index>:$offsets, Optional<Tile_ChannelType>:$channel, UnitAttr:$multicast,
     DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$mask,
-    DefaultValuedAttr<Te_BoundsMode, "::kernelc::te::BoundsMode::InBounds">:$bounds, UnitAttr:$rounded);
+    DefaultValuedAttr<Te_BoundsMode, "::kernelc::te::BoundsMode::InBounds">:$bounds, UnitAttr:$rounded,
+    UnitAttr:$streaming);
   let assemblyFormat = [{
     $ring `at` $number `from` $base `[` $offsets `]` `map` $map (`signal` $channel^ `:` type($channel))? (`multicast` $multicast^)? attr-dict
     `:` type($ring) `,` type($base)

@@ -258,7 +258,7 @@ void lowerBoxCopy(ThreadCode &c, tile::RingCopyOp op) {
       addTensorMap(c, op.getBase(), *box, op.getRounded() ? Type(FloatTF32Type::get(c.b.getContext())) : ring.getElementType(), loc);
   forEachPanel(c, *box, share, ring, number, op.getOffsets(), loc, [&](ArrayRef<Value> coordinates, Value to) {
     cu::TmaLoadOp::create(c.b, loc, map, c.rings.lookup(op.getRing()), to, c.channels[op.getChannel()].full, at.slot, coordinates,
-                          blocks > 1 ? (int64_t(1) << blocks) - 1 : 0);
+                          blocks > 1 ? (int64_t(1) << blocks) - 1 : 0, op.getStreaming());
   });
 }
 

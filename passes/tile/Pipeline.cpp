@@ -172,7 +172,7 @@ private:
           for (Value o : s.direct.getOffsets())
             offsets.push_back(mapping.lookupOrDefault(o));
           RingCopyOp::create(b_, s.direct.getLoc(), s.ring, number, s.direct.getBase(), s.direct.getMap(), offsets, Value(), false,
-                             s.direct.getMask(), s.direct.getBounds());
+                             s.direct.getMask(), s.direct.getBounds(), /*rounded=*/false, s.direct.getStreaming());
         } else {
           RingStoreOp::create(b_, s.tile.getLoc(), s.ring, number, mapping.lookupOrDefault(s.tile));
         }
@@ -258,7 +258,7 @@ public:
     AcquireOp::create(b_, loc, channel, number, bytes);
     for (auto [load, ring] : llvm::zip(loads, rings)) {
       auto copy = RingCopyOp::create(b_, load.getLoc(), ring, number, load.getBase(), load.getMap(), load.getOffsets(), channel, false,
-                                     load.getMask(), load.getBounds());
+                                     load.getMask(), load.getBounds(), /*rounded=*/false, load.getStreaming());
       std::string why;
       std::optional<Box> box = findBox(func_, copy, why);
       if (!box)

@@ -5,6 +5,7 @@
 #include "passes/te/Affine.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -17,7 +18,9 @@ using namespace tile;
 namespace {
 
 /// Where a launch writes more than one byte in so many that it reads, the cache is better left to what it writes.
-constexpr double kReadsPerWrite = 8;
+constexpr double kReadsPerWrite = 4;
+/// So many tiles of another index may read an element, side by side, before it has to stay.
+constexpr int64_t kReaders = 4;
 /// What an extent counts for of which nothing is known.
 constexpr double kUnknownExtent = 1 << 20;
 
@@ -52,14 +55,21 @@ bool isTwoDigits(FuncOp func, AffineExpr e) {
   return extent == stride || (limit && most >= 0 && most <= limit.getValue());
 }
 
-/// Whether a launch meets each element once: every index with more than one tile is in the map, no two in one
-/// subscript unless as digits.
-bool readsOnce(FuncOp func, AffineMap map) {
+/// Whether few tiles of a launch read each element: indices that are not in the map have at most kReaders tiles together,
+/// and no two indices are in one subscript unless as digits.
+bool isReadByFew(FuncOp func, AffineMap map) {
+  int64_t readers = 1;
   for (unsigned d = 0; d < func.getRank(); ++d) {
-    int64_t most = te::knownMax(func.getExtent(d), factsOf(func));
-    bool oneTile = most >= 0 && most <= func.getTiles()[d];
     int64_t uses = llvm::count_if(map.getResults(), [&](AffineExpr e) { return e.isFunctionOfDim(d); });
-    if (uses > 1 || (uses == 0 && !oneTile))
+    if (uses > 1)
+      return false;
+    if (uses == 1)
+      continue;
+    int64_t most = te::knownMax(func.getExtent(d), factsOf(func));
+    if (most < 0)
+      return false;
+    readers *= llvm::divideCeil(most, func.getTiles()[d]);
+    if (readers > kReaders)
       return false;
   }
   return llvm::all_of(map.getResults(), [&](AffineExpr e) {
@@ -77,19 +87,20 @@ struct TileStreamLoadsPass : impl::TileStreamLoadsBase<TileStreamLoadsPass> {
     for (FuncOp func : llvm::reverse(launches)) {
       auto kernel = func->getAttrOfType<StringAttr>("kernel");
       llvm::MapVector<Source, SmallVector<LoadOp>> loads;
-      double written = 0;
+      double read = 0, written = 0;
       func.walk([&](Operation *op) {
         if (auto load = dyn_cast<LoadOp>(op)) {
           auto base = cast<BlockArgument>(load.getBase());
           loads[{kernel ? kernel.getValue() : StringRef(), func.getSources()[base.getArgNumber()]}].push_back(load);
+          read += bytesOf(func, load.getMap(), load.getBase());
         } else if (auto store = dyn_cast<StoreOp>(op)) {
           written += bytesOf(func, store.getMap(), store.getBase());
         }
       });
       for (auto &[source, all] : loads) {
         LoadOp load = all.front();
-        if (source.second >= 0 && all.size() == 1 && load.getIndexTiles().empty() && !readLater.contains(source) && readsOnce(func, load.getMap()) &&
-            bytesOf(func, load.getMap(), load.getBase()) >= kReadsPerWrite * written)
+        if (source.second >= 0 && all.size() == 1 && load.getIndexTiles().empty() && !readLater.contains(source) &&
+            isReadByFew(func, load.getMap()) && read >= kReadsPerWrite * written)
           load.setStreaming(true);
       }
       for (auto &[source, all] : loads)

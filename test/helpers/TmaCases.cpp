@@ -123,13 +123,16 @@ std::vector<int32_t> flatOrigins(const Window &w) {
   return flat;
 }
 
-enum class Load { Plain, Strided, RoundedToTf32 };
+enum class Load { Plain, Strided, RoundedToTf32, Streaming };
+/// Of kc_tma_load_STREAMING_RANKd.
+std::string streamingPrefix(bool streaming) { return streaming ? "streaming_" : ""; }
 
 void addLoad(std::vector<HelperCaseMaker> &cases, int rank, int swizzle, Load kind = Load::Plain) {
   std::string dims = std::to_string(rank) + "d";
-  const char *suffix = kind == Load::Plain ? "" : kind == Load::Strided ? "_strided" : "_tf32";
-  HelperCaseMaker maker{"tma_load_" + dims + "_swizzle" + std::to_string(swizzle) + suffix, 90, 90,
-                        {"kc_tma_load_" + dims, "kc_tensor_map", "kc_mbarrier_init", "kc_fence_mbarrier_init", "kc_mbarrier_expect_tx",
+  const char *suffix = kind == Load::Strided ? "_strided" : kind == Load::RoundedToTf32 ? "_tf32" : "";
+  const std::string load = "tma_load_" + streamingPrefix(kind == Load::Streaming) + dims;
+  HelperCaseMaker maker{load + "_swizzle" + std::to_string(swizzle) + suffix, 90, 90,
+                        {"kc_" + load, "kc_tensor_map", "kc_mbarrier_init", "kc_fence_mbarrier_init", "kc_mbarrier_expect_tx",
                          "kc_mbarrier_wait", "kc_shared"},
                         nullptr};
   maker.make = [=] {
@@ -165,12 +168,12 @@ void addLoad(std::vector<HelperCaseMaker> &cases, int rank, int swizzle, Load ki
     kc_fence_mbarrier_init();
     kc_mbarrier_expect_tx(bar, 4 * $box$);
     for (int b = 0; b < 4; b++)
-      kc_tma_load_$rank$d(smem + b * $slot$, &m0$at$, bar);
+      kc_$load$(smem + b * $slot$, &m0$at$, bar);
   }
   __syncthreads();
   kc_mbarrier_wait(bar, 0);
   for (int i = threadIdx.x; i < 4 * $box$; i += 128) y[i] = smem[i / $box$ * $slot$ + i % $box$];)",
-                                  {{"slot", std::to_string(w.slotBytes())}, {"box", std::to_string(w.boxBytes())}, {"rank", std::to_string(rank)},
+                                  {{"slot", std::to_string(w.slotBytes())}, {"box", std::to_string(w.boxBytes())}, {"load", load},
                                    {"at", coordinates(rank)}}),
                 4 * w.slotBytes() + 8, 1, 1, {map})
         .build();
@@ -178,10 +181,10 @@ void addLoad(std::vector<HelperCaseMaker> &cases, int rank, int swizzle, Load ki
   cases.push_back(maker);
 }
 
-void addMulticast(std::vector<HelperCaseMaker> &cases, int rank) {
-  std::string dims = std::to_string(rank) + "d";
-  HelperCaseMaker maker{"tma_load_multicast_" + dims, 90, 90,
-                        {"kc_tma_load_multicast_" + dims, "kc_tensor_map", "kc_mbarrier_init", "kc_fence_mbarrier_init", "kc_mbarrier_expect_tx",
+void addMulticast(std::vector<HelperCaseMaker> &cases, int rank, bool streaming = false) {
+  const std::string load = "tma_load_multicast_" + streamingPrefix(streaming) + std::to_string(rank) + "d";
+  HelperCaseMaker maker{load, 90, 90,
+                        {"kc_" + load, "kc_tensor_map", "kc_mbarrier_init", "kc_fence_mbarrier_init", "kc_mbarrier_expect_tx",
                          "kc_mbarrier_wait", "kc_cluster_sync", "kc_cluster_rank", "kc_shared"},
                         nullptr};
   maker.make = [=] {
@@ -210,12 +213,12 @@ void addMulticast(std::vector<HelperCaseMaker> &cases, int rank) {
   kc_cluster_sync();
   if (t == 0) {
     kc_mbarrier_expect_tx(bar, b % 2 ? $box$ : 4 * $box$);
-    kc_tma_load_multicast_$rank$d(smem + b * $slot$, &m0$at$, bar, 5u | 1u << b);
+    kc_$load$(smem + b * $slot$, &m0$at$, bar, 5u | 1u << b);
   }
   kc_mbarrier_wait(bar, 0);
   for (int i = t; i < 4 * $box$; i += 128) y[b * 4 * $box$ + i] = smem[i / $box$ * $slot$ + i % $box$];
   kc_cluster_sync();)",
-                                      {{"slot", std::to_string(w.slotBytes())}, {"box", std::to_string(box)}, {"rank", std::to_string(rank)},
+                                      {{"slot", std::to_string(w.slotBytes())}, {"box", std::to_string(box)}, {"load", load},
                                        {"at", coordinates(rank)}}),
                 4 * w.slotBytes() + 8, 4, 4, {w.map(0)})
         .build();
@@ -380,6 +383,8 @@ void addTmaCases(std::vector<HelperCaseMaker> &cases) {
       addStore(cases, rank, swizzle);
     }
     addMulticast(cases, rank);
+    addMulticast(cases, rank, /*streaming=*/true);
+    addLoad(cases, rank, 64, Load::Streaming);
     addSum(cases, rank, kSummed[rank % 4]);
     if (rank > 1) {
       addLoad(cases, rank, 64, Load::Strided);
