@@ -96,7 +96,7 @@ CascadeOp convertArgReduction(ReduceOp reduce) {
   return made;
 }
 
-IntegerSetAttr splitCondition(Operation *op, int64_t chunk, unsigned index) {
+IntegerSetAttr splitCondition(Operation *op, int64_t chunk, unsigned index, unsigned at) {
   std::optional<IntegerSet> set = getCondition(op);
   if (!set)
     return {};
@@ -104,8 +104,8 @@ IntegerSetAttr splitCondition(Operation *op, int64_t chunk, unsigned index) {
   unsigned dims = getExtents(op).getNumResults();
   SmallVector<AffineExpr> toPart, constraints;
   for (unsigned d = 0; d < dims; ++d) {
-    AffineExpr self = getAffineDimExpr(d < index ? d : d + 1, c);
-    toPart.push_back(d == index ? getAffineDimExpr(d, c) * chunk + self : self);
+    AffineExpr self = getAffineDimExpr(d < at ? d : d + 1, c);
+    toPart.push_back(d == index ? getAffineDimExpr(at, c) * chunk + self : self);
   }
   for (AffineExpr e : set->getConstraints())
     constraints.push_back(simplifyAffineExpr(e.replaceDims(toPart), dims + 1, set->getNumSymbols()));
@@ -143,7 +143,7 @@ void splitCascade(CascadeOp op, int64_t chunk) {
 
   StringAttr partName = op.getNameAttr() ? b.getStringAttr(op.getNameAttr().getValue() + "_part") : StringAttr();
   auto inner = CascadeOp::create(b, loc, partTypes, op.getKinds(), b.getArrayAttr(partNames), parallel + 1, mapOf(partSizes),
-                                 splitCondition(op, chunk, parallel), partName);
+                                 splitCondition(op, chunk, parallel, parallel), partName);
   cloneRescale(inner);
   {
     OpBuilder::InsertionGuard guard(b);

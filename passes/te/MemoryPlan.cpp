@@ -129,8 +129,7 @@ void Scheduler::scheduleReduction(LaunchPlan &l) {
   // reduced index over the warps.
   l.warps = 8;
   l.tiles[contiguous] = clampTile(l, contiguous, 16 * vector);
-  int64_t reps = 4;
-  l.tiles[inner.back()] = clampTile(l, inner.back(), l.warps * reps * std::max<int64_t>(1, 32 * vector / l.tiles[contiguous]));
+  l.tiles[inner.back()] = clampTile(l, inner.back(), l.warps * 32 * kPerThread / l.tiles[contiguous]);
   shareOut(l, inner);
 }
 
@@ -172,9 +171,9 @@ bool Scheduler::scheduleWindows(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t 
     }
     results *= max;
   }
-  constexpr int64_t kThreadsPerMultiprocessor = 1024;
-  if (results < kThreadsPerMultiprocessor * target_.smCount)
-    return false;
+  constexpr int64_t kThreadsPerMultiprocessor = 1024, kShort = 64;
+  if ((terms < kShort ? results : results / vector) < kThreadsPerMultiprocessor * target_.smCount)
+    return false; // a longer sum can be shared by warps
   l.warps = 8;
   int64_t left = l.warps * 32 * vector;
   l.tiles[contiguous] = clampTile(l, contiguous, left);

@@ -189,8 +189,8 @@ private:
     }
     SmallVector<StringRef> outerNames = names;
     SmallVector<AffineExpr> outerExtents = ext;
-    // Parts of a product are a batch: rows and columns stay the fastest.
-    unsigned at = findContraction(r) ? 0 : kept;
+    // Parts of a product are a batch: rows and columns stay the fastest, as do results that a block has side by side.
+    unsigned at = findContraction(r) || isContiguousInResult(r) ? 0 : kept;
     if (parts.chunk) {
       AffineExpr count = extents.getResult(kept).floorDiv(parts.chunk);
       outerNames.push_back(part);
@@ -219,7 +219,7 @@ private:
     };
 
     unsigned shift = parts.chunk ? 1 : 0; // what stands behind the part's index moves on
-    IntegerSetAttr where = parts.chunk ? splitCondition(r, parts.chunk, kept) : r.getConditionAttr();
+    IntegerSetAttr where = parts.chunk ? splitCondition(r, parts.chunk, kept, at) : r.getConditionAttr();
     ReduceOp inner = make(tensor(kept + shift), names, kept + shift, mapOf(ext), partName, where);
     {
       OpBuilder::InsertionGuard guard(b);

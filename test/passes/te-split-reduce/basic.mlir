@@ -2,11 +2,11 @@
 // RUN: kernelc-opt --te-split-reduce="target=sm_90a size-div=1,1 size-max=8192,4096" %s | FileCheck %s --check-prefix=ODD
 // RUN: kernelc-opt --te-split-reduce="target=sm_90a" %s | FileCheck %s --check-prefix=UNKNOWN
 
-// CHECK: #[[BELOW:.*]] = affine_set<(d0, d1, d2)[s0, s1] : (-d0 + d1 * {{[0-9]+}} + d2 >= 0)>
+// CHECK: #[[BELOW:.*]] = affine_set<(d0, d1, d2)[s0, s1] : (d0 * {{[0-9]+}} - d1 + d2 >= 0)>
 
 // Few columns for a large device: partial sums over chunks of rows, then their sum.
 // CHECK-LABEL: te.kernel @columns
-// CHECK: te.reduce sum ["j", "i_part", "i"] parallel 2
+// CHECK: te.reduce sum ["i_part", "j", "i"] parallel 2
 // CHECK: te.reduce sum ["j", "i_part"] parallel 1
 // No chunk divides the extent, or nothing is known: nothing is split.
 // ODD: te.reduce sum ["j", "i"] parallel 1
@@ -39,7 +39,7 @@ te.kernel @rows sizes ["M", "N"] args ["x"] : ["f32"] [affine_map<()[s0, s1] -> 
 
 // A condition goes to the parts.
 // CHECK-LABEL: te.kernel @below
-// CHECK: te.reduce sum ["j", "i_part", "i"] parallel 2 extents {{.*}} where #[[BELOW]] {
+// CHECK: te.reduce sum ["i_part", "j", "i"] parallel 2 extents {{.*}} where #[[BELOW]] {
 // CHECK: te.reduce sum ["j", "i_part"] parallel 1 extents {{[^w]*}} {
 te.kernel @below sizes ["M", "N"] args ["x"] : ["f32"] [affine_map<()[s0, s1] -> (s0, s1)>]
     outs ["y"] : ["f32"] [affine_map<()[s0, s1] -> (s1)>] {

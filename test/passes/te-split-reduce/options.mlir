@@ -6,7 +6,7 @@
 // RUN: kernelc-opt --te-split-reduce %s | FileCheck %s --check-prefix=WHOLE
 // LONG: te.reduce sum ["j", "i_part"] parallel 1
 // A chunk divides the extent: 32 is the largest power of two that 96 allows.
-// DIVISOR: affine_map<()[s0] -> (128, s0 floordiv 32, 32)>
+// DIVISOR: affine_map<()[s0] -> (s0 floordiv 32, 128, 32)>
 // No chunk of at least 16 divides it; too little work for a second launch; nothing known.
 // WHOLE-COUNT-1: te.reduce sum
 // WHOLE-NOT: te.reduce
