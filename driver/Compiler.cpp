@@ -158,7 +158,7 @@ TensorMapArg tensorMapOf(DictionaryAttr dict, const std::map<int64_t, SizeExpr> 
 
 /// Launches and workspaces of the cu.kernels in `module`.
 void describeLaunches(ModuleOp module, te::KernelOp kernel, ArrayRef<te::StrideSize> strides, Variant &variant) {
-  std::map<int64_t, SizeExpr> workspaceBytes; // by source number
+  std::map<int64_t, Workspace> workspaces; // by source number
   auto kernels = llvm::to_vector(module.getOps<cu::KernelOp>());
   for (cu::KernelOp k : kernels)
     for (auto [i, a] : llvm::enumerate(k.getArgSources())) {
@@ -172,15 +172,20 @@ void describeLaunches(ModuleOp module, te::KernelOp kernel, ArrayRef<te::StrideS
       SizeExpr bytes(isa<FloatTF32Type>(element) ? 4 : std::max(1u, element.getIntOrFloatBitWidth() / 8));
       for (AffineExpr e : dict.getAs<AffineMapAttr>("shape").getValue().getResults())
         bytes = bytes * sizeExprOf(e);
-      workspaceBytes[source.getInt()] = bytes;
+      Workspace &workspace = workspaces[source.getInt()];
+      workspace.bytes = bytes;
+      if (!map)
+        workspace.name = cu::findName(k.getBlock().getArgument(i).getLoc()).str();
     }
   std::map<int64_t, SizeExpr> workspaceOffset;
-  SizeExpr total(0);
-  for (auto &[source, bytes] : workspaceBytes) {
-    workspaceOffset[source] = total;
-    total = total + ceilDiv(bytes, 256) * SizeExpr(256);
+  variant.workspaceBytes = SizeExpr(0);
+  for (auto &[source, workspace] : workspaces) {
+    if (workspace.name.empty()) // only tensor copies meet it
+      workspace.name = absl::StrCat("workspace ", -source);
+    workspaceOffset[source] = workspace.byteOffset = variant.workspaceBytes;
+    variant.workspaceBytes = variant.workspaceBytes + ceilDiv(workspace.bytes, 256) * SizeExpr(256);
+    variant.workspaces.push_back(workspace);
   }
-  variant.workspaceBytes = total;
   for (cu::KernelOp k : kernels) {
     Launch launch;
     launch.entry = k.getSymName().str();

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <cstring>
+#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -200,8 +201,7 @@ absl::StatusOr<Report> KernelRunner::run(const RunArguments &args) const {
 
   Arena arena;
   std::vector<GlobalBuffer> buffers;
-  std::vector<Placed> placed(kernel.params.size() + 1);
-  buffers.reserve(placed.size());
+  std::vector<Placed> placed(kernel.params.size());
   for (size_t i = 0; i < kernel.params.size(); i++) {
     const Param &p = kernel.params[i];
     if (p.kind == ParamKind::Scalar)
@@ -232,21 +232,37 @@ absl::StatusOr<Report> KernelRunner::run(const RunArguments &args) const {
     buffers.push_back({p.name, low, bytes, p.kind != ParamKind::Input,
                        output && options_.checks ? &at.initialised : nullptr});
   }
-  Placed &workspace = placed.back();
-  size_t workspaceBytes = size_t(std::max<int64_t>(0, variant_->workspaceBytes.evaluate(env)));
-  if (workspaceBytes) {
+  // Each workspace lies apart from the others, so that a step over its end is seen.
+  std::map<int64_t, Placed> workspaces; // by offset
+  auto place = [&](std::string name, int64_t offset, size_t bytes) {
+    if (!bytes)
+      return true;
+    Placed &at = workspaces[offset];
+    at.base = arena.allocate(bytes, 0);
+    if (!at.base)
+      return false;
+    at.initialised.assign(bytes + 16, 0);
     // Tickets are zero at entry; everything else must be written before it is read.
-    workspace.base = arena.allocate(workspaceBytes, 0);
-    if (!workspace.base)
-      return absl::ResourceExhaustedError("no memory for the workspace");
-    workspace.initialised.assign(workspaceBytes + 16, 0);
-    buffers.push_back({"workspace", workspace.base, workspaceBytes, true,
-                       options_.checks ? &workspace.initialised : nullptr, true});
-  }
+    buffers.push_back({std::move(name), at.base, bytes, true, options_.checks ? &at.initialised : nullptr, true});
+    return true;
+  };
+  bool enough = true;
+  for (const Workspace &w : variant_->workspaces)
+    enough &= place(w.name, w.byteOffset.evaluate(env), size_t(std::max<int64_t>(0, w.bytes.evaluate(env))));
+  if (variant_->workspaces.empty()) // not said what lies in it
+    enough = place("workspace", 0, size_t(std::max<int64_t>(0, variant_->workspaceBytes.evaluate(env))));
+  if (!enough)
+    return absl::ResourceExhaustedError("no memory for the workspace");
 
-  auto pointer = [&](const PointerArg &a) {
-    unsigned char *base = a.param < 0 ? workspace.base : placed[size_t(a.param)].base;
-    return base + a.byteOffset.evaluate(env);
+  auto pointer = [&](const PointerArg &a) -> unsigned char * {
+    int64_t offset = a.byteOffset.evaluate(env);
+    if (a.param >= 0)
+      return placed[size_t(a.param)].base + offset;
+    auto w = workspaces.upper_bound(offset);
+    if (w == workspaces.begin())
+      return nullptr; // of no bytes
+    --w;
+    return w->second.base + (offset - w->first);
   };
   Report all;
   all.seed = options_.seed;

@@ -108,6 +108,12 @@ struct ParamGuard {
   uint32_t alignment = 1;    ///< bytes the base address must be a multiple of
 };
 
+/// What launches of a variant hand on to later ones: `bytes` of the workspace, from `byteOffset`.
+struct Workspace {
+  std::string name;
+  SizeExpr byteOffset, bytes;
+};
+
 /// One specialisation of a kernel: one CUDA text, one cubin.
 struct Variant {
   std::string name;
@@ -117,6 +123,7 @@ struct Variant {
   std::vector<ParamGuard> params;     ///< parallel to Kernel::params
   std::string cudaText;
   SizeExpr workspaceBytes;            ///< device memory that holds anything when a launch begins
+  std::vector<Workspace> workspaces;  ///< what lies in it; they do not overlap
   std::vector<Launch> launches;
   std::vector<std::string> remarks;   ///< fallbacks taken, with reasons
 };

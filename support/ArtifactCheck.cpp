@@ -108,6 +108,12 @@ private:
     for (auto [e, what] : {std::pair(&v.guard, "guard"), {&v.workspaceBytes, "workspace"}})
       if (absl::Status s = expr(*e, what); !s.ok())
         return s;
+    if (v.workspaces.size() > ArtifactLimits::kMaxWorkspaces)
+      return fail("has too many workspaces");
+    for (const Workspace &w : v.workspaces)
+      for (auto [e, what] : {std::pair(&w.byteOffset, "a workspace's offset"), {&w.bytes, "a workspace's size"}})
+        if (absl::Status s = expr(*e, what); !s.ok())
+          return s;
     std::string variant = where_;
     for (size_t i = 0; i < v.launches.size(); ++i) {
       where_ = absl::StrCat(variant, ", launch ", i);

@@ -21,6 +21,7 @@ struct ArtifactLimits {
   static constexpr int kMaxSizes = 256;
   static constexpr int kMaxVariants = 64;
   static constexpr int kMaxLaunches = 256;
+  static constexpr int kMaxWorkspaces = 4 * kMaxLaunches;
   static constexpr int kMaxLaunchArgs = 1024;
 };
 

@@ -59,6 +59,7 @@ Json toJson(const Require &r);
 Json toJson(const LaunchArg &a);
 Json toJson(const Launch &l);
 Json toJson(const ParamGuard &g);
+Json toJson(const Workspace &w);
 Json toJson(const Variant &v);
 Json toJson(const Kernel &k);
 
@@ -106,9 +107,13 @@ Json toJson(const ParamGuard &g) {
   return JsonObject{{"layout", kLayouts[int(g.layout)]}, {"alignment", g.alignment}};
 }
 
+Json toJson(const Workspace &w) {
+  return JsonObject{{"name", w.name}, {"offset", toJson(w.byteOffset)}, {"bytes", toJson(w.bytes)}};
+}
+
 Json toJson(const Variant &v) {
   return JsonObject{{"name", v.name}, {"target", v.target}, {"guard", toJson(v.guard)}, {"guard_text", v.guardText},
-                    {"params", listToJson(v.params)}, {"workspace_bytes", toJson(v.workspaceBytes)},
+                    {"params", listToJson(v.params)}, {"workspace_bytes", toJson(v.workspaceBytes)}, {"workspaces", listToJson(v.workspaces)},
                     {"launches", listToJson(v.launches)},
                     {"remarks", listToJson(v.remarks)}, {"cuda", v.cudaText}};
 }
@@ -359,6 +364,15 @@ ParamGuard readGuard(const Node &n) {
   return g;
 }
 
+Workspace readWorkspace(const Node &n) {
+  ObjectReader o(n);
+  Workspace w;
+  w.name = o["name"].string();
+  w.byteOffset = readExpr(o["offset"]);
+  w.bytes = readExpr(o["bytes"]);
+  return w;
+}
+
 Variant readVariant(const Node &n) {
   ObjectReader o(n);
   Variant v;
@@ -368,6 +382,7 @@ Variant readVariant(const Node &n) {
   v.guardText = o["guard_text"].string();
   v.params = o["params"].list<ParamGuard>(ArtifactLimits::kMaxParams, readGuard);
   v.workspaceBytes = readExpr(o["workspace_bytes"]);
+  v.workspaces = o["workspaces"].list<Workspace>(ArtifactLimits::kMaxWorkspaces, readWorkspace);
   v.launches = o["launches"].list<Launch>(ArtifactLimits::kMaxLaunches, readLaunch);
   v.remarks = o["remarks"].list<std::string>(100000, [](const Node &r) { return r.string(); });
   v.cudaText = o["cuda"].string();

@@ -13,7 +13,7 @@
 namespace kernelc {
 
 /// Raised whenever an old reader could misunderstand a new text.
-inline constexpr int kArtifactVersion = 3;
+inline constexpr int kArtifactVersion = 4;
 
 /// Deterministic. InvalidArgument when a kernel is malformed (see checkKernel) or
 /// holds text that is no UTF-8.

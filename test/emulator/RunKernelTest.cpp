@@ -85,6 +85,29 @@ TEST(RunKernel, WorkspaceReadBeyondWhatWasWritten) {
   EXPECT_THAT(report->findings[0].message, ::testing::HasSubstr("'workspace'"));
 }
 
+TEST(RunKernel, ReadsBeyondOneWorkspaceThatWouldEndInTheNext) {
+  Kernel k = rowSum("y[i] = w[i] + w[64 + M + i] * 0.0f;"); // 64 floats are the gap between the two
+  Variant &v = k.variants[0];
+  SizeExpr m = SizeExpr::size(0);
+  v.workspaceBytes = SizeExpr(16384) + SizeExpr(8) * m;
+  v.workspaces = {{"sums", SizeExpr(0), SizeExpr(8) * m}, {"others", SizeExpr(16384), SizeExpr(8) * m}};
+  Tensors t;
+  auto report = runKernel(k, v, t.args);
+  ASSERT_TRUE(report.ok()) << report.status();
+  ASSERT_FALSE(report->ok());
+  EXPECT_EQ(report->findings[0].kind, FindingKind::OutOfBounds);
+  EXPECT_THAT(report->findings[0].message, ::testing::HasSubstr("past the end of 'sums' (800 bytes)"));
+
+  // The second of them is found by its offset.
+  Kernel other = rowSum();
+  other.variants[0].workspaceBytes = v.workspaceBytes;
+  other.variants[0].workspaces = v.workspaces;
+  other.variants[0].launches[0].args[1] = other.variants[0].launches[1].args[0] = PointerArg{-1, SizeExpr(16384)};
+  auto second = runKernel(other, other.variants[0], t.args);
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_TRUE(second->ok()) << second->toString();
+}
+
 TEST(RunKernel, OutputElementsNobodyWrote) {
   Kernel k = rowSum("if (i != 3) y[i] = w[i];");
   Tensors t;

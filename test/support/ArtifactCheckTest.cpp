@@ -35,6 +35,8 @@ TEST(CheckKernel, EveryMutationIsNamed) {
       {[](Kernel &k) { k.variants[0].guard = SizeExpr(std::vector<SizeTerm>(2, {SizeTerm::Const, 1})); },
        "kernel 'mm', variant 'tma': guard leaves 2 values"},
       {[](Kernel &k) { k.variants[0].workspaceBytes = SizeExpr::size(-1); }, "kernel 'mm', variant 'tma': workspace refers to size -1 of 3"},
+      {[](Kernel &k) { k.variants[0].workspaces = {{"t", {}, SizeExpr::size(3)}}; },
+       "kernel 'mm', variant 'tma': a workspace's size refers to size 3 of 3"},
       {[](Kernel &k) { k.variants[0].launches[0].entry = ""; }, "kernel 'mm', variant 'tma', launch 0: has no entry"},
       {[](Kernel &k) { k.variants[0].launches[0].block = 0; }, "kernel 'mm', variant 'tma', launch 0: block of 0 threads is outside 1 to 1024"},
       {[](Kernel &k) { k.variants[0].launches[0].block = 1025; }, "kernel 'mm', variant 'tma', launch 0: block of 1025 threads is outside 1 to 1024"},

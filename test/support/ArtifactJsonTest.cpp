@@ -22,6 +22,7 @@ Kernel rich() {
   k.variants[0].guard = SizeExpr::binary(SizeTerm::And, SizeExpr::binary(SizeTerm::Lt, SizeExpr::size(0), INT64_MAX),
                                          SizeExpr::binary(SizeTerm::Ne, SizeExpr::smCount(), INT64_MIN));
   k.variants[0].guardText = "M < big";
+  k.variants[0].workspaces = {{"t", SizeExpr(0), SizeExpr::size(1)}, {"u", SizeExpr(256), SizeExpr::size(2) * 4}};
   k.variants[0].launches[0].schedule = "tile 128x256x64";
   k.sizes.push_back({"G", -1, -1, 1, 0, 7});
   return k;
@@ -39,6 +40,10 @@ TEST(ArtifactJson, RoundTrip) {
   EXPECT_EQ(k.variants[0].cudaText, rich().variants[0].cudaText);
   EXPECT_EQ(k.variants[0].guard, rich().variants[0].guard);
   EXPECT_EQ(k.variants[0].workspaceBytes, rich().variants[0].workspaceBytes);
+  ASSERT_EQ(k.variants[0].workspaces.size(), 2u);
+  EXPECT_EQ(k.variants[0].workspaces[1].name, "u");
+  EXPECT_EQ(k.variants[0].workspaces[1].byteOffset, SizeExpr(256));
+  EXPECT_EQ(k.variants[0].workspaces[1].bytes, SizeExpr::size(2) * 4);
   EXPECT_EQ(k.sizes[3].constant, 7);
   EXPECT_FALSE(k.sizes[0].constant.has_value());
   EXPECT_EQ(k.params[2].kind, ParamKind::Output);
@@ -81,8 +86,8 @@ std::string errorAfter(const std::string &from, const std::string &to) {
 }
 
 TEST(ArtifactJson, StrictReader) {
-  EXPECT_EQ(errorAfter("\"kernelc_artifact\": 3", "\"kernelc_artifact\": 4"),
-            "the artifact has version 4; this kernelc reads version 3; compile it again");
+  EXPECT_EQ(errorAfter("\"kernelc_artifact\": 4", "\"kernelc_artifact\": 5"),
+            "the artifact has version 5; this kernelc reads version 4; compile it again");
   EXPECT_EQ(errorAfter("\"block\": 384", "\"blocks\": 384"),
             "kernels[0].variants[0].launches[0].block: expected an integer from 0 to 2147483647, got nothing");
   EXPECT_EQ(errorAfter("\"block\": 384", "\"block\": 384, \"extra\": 0"), "kernels[0].variants[0].launches[0]: unknown member 'extra'");
