@@ -85,6 +85,22 @@ void Scheduler::scheduleElementwise(LaunchPlan &l) {
   }
 }
 
+/// Whether something is read that is the same in all blocks.
+static bool readsWithoutGrid(const LaunchPlan &l, ArrayRef<Operation *> ops) {
+  bool found = false;
+  for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
+    Operation *op = ops[ordinal];
+    op->walk([&](ReadOp read) {
+      AffineMap map = read.getMapOrIdentity();
+      found |= map.getNumResults() > 0 && llvm::none_of(llvm::enumerate(read.getOperands_()), [&](auto operand) {
+        std::optional<unsigned> dim = findIndex(op, operand.value());
+        return dim && llvm::is_contained(l.grid, l.dims[n][*dim]) && map.isFunctionOfDim(operand.index());
+      });
+    });
+  }
+  return found;
+}
+
 void Scheduler::scheduleReduction(LaunchPlan &l) {
   AccessSummary s = summarizeAccesses(l, ops_);
   int64_t contiguous = contiguousIndex(s);
@@ -97,6 +113,7 @@ void Scheduler::scheduleReduction(LaunchPlan &l) {
     return;
   bool rows = contiguous < 0 || llvm::is_contained(inner, contiguous);
   constexpr int64_t kPerThread = 32; // elements of one tile a thread holds
+  constexpr int64_t kLongRowRegisters = 128; // twice as many elements, in f32
   if (rows) {
     int64_t row = contiguous < 0 ? inner.back() : contiguous;
     constexpr int64_t kLargestResident = 32768, kLoopTile = 4096;
@@ -105,8 +122,13 @@ void Scheduler::scheduleReduction(LaunchPlan &l) {
     // A row that is walked once need not be held: 1024 threads would have 64 registers each.
     int64_t most = l.ops.size() > 1 ? kLargestResident : kLargestResident / 2;
     l.tiles[row] = clampTile(l, row, resident ? most : kLoopTile);
-    int64_t threads = std::clamp<int64_t>(l.tiles[row] / kPerThread, 32, 1024);
+    // Long rows that several statements share: more elements a thread, fewer threads to meet. Two blocks a multiprocessor
+    // are asked for where gains and biases would take the registers of the second (kernelc tune on an H200).
+    bool longRow = resident && l.ops.size() > 1 && l.tiles[row] > 8192 && l.tiles[row] <= 16384;
+    int64_t threads = std::clamp<int64_t>(l.tiles[row] / (longRow ? 2 * kPerThread : kPerThread), 32, 1024);
     l.warps = threads / 32;
+    if (longRow && 2 * threads * kLongRowRegisters <= target_.registersPerSm && readsWithoutGrid(l, ops_))
+      l.minBlocks = 2;
     // Further inner indices lengthen the row, and are walked around it.
     int64_t room = kLoopTile / std::max<int64_t>(1, l.tiles[row]), held = l.tiles[row];
     for (int64_t index : llvm::reverse(inner))
