@@ -15,6 +15,7 @@ struct LaunchContext {
   mlir::AffineMap extents;
   llvm::SmallVector<mlir::Value> offsets;           ///< per launch index: where the current tile starts
   llvm::BitVector ragged;                           ///< indices whose last tile may stick out
+  llvm::BitVector onGrid;                           ///< indices whose points never meet: what sticks out is not stored
   llvm::DenseMap<mlir::Value, mlir::Value> buffers; ///< te tensor or scalar → block argument
   llvm::DenseMap<mlir::Value, mlir::Value> results; ///< te tensor computed in this launch → tile
 

@@ -190,6 +190,7 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
   c_.extents = l_.extents;
   SizeFacts facts{plan_.sizeDiv, plan_.sizeMax};
   c_.ragged.resize(l_.tiles.size());
+  c_.onGrid.resize(l_.tiles.size());
   // Roles walk tiles even where every block has only one: around a loop that carries products in
   // flight, code of one round makes ptxas serialise them (C7514), whatever is in the loop.
   Value tileNumber = l_.persistent || l_.producerWarps ? openTileLoop(loc) : Value();
@@ -204,6 +205,7 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
   if (sharesOut())
     rank_ = tile::ClusterRankOp::create(b_, NameLoc::get(b_.getStringAttr("rank"), loc), b_.getIndexType());
   for (int64_t g : l_.grid) {
+    c_.onGrid.set(unsigned(g));
     Location named = NameLoc::get(b_.getStringAttr(l_.indices[g] + "0"), loc);
     Value pid = tile::ProgramIdOp::create(b_, loc, b_.getIndexType(), g, tileNumber);
     if (l_.cluster > 1 && g == l_.clusterIndex) {
