@@ -8,6 +8,7 @@
 #include <cstring>
 #include <deque>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -27,8 +28,8 @@ const char *const kSynchronising[] = {
     "kc_cp_async_wait<",      "kc_cp_async_commit(", "kc_mbarrier_wait(",  "kc_mbarrier_arrive",
     "kc_mbarrier_expect_tx(", "kc_fence_",           "kc_wgmma_fence(",    "kc_wgmma_commit(",
     "kc_wgmma_wait<",         "kc_tma_commit(",      "kc_tma_wait"};
-/// Of those, the ones that do nothing in a thread with nothing to wait for.
-const char *const kHarmless[] = {"kc_cp_async_wait<", "kc_fence_", "kc_tma_wait", "__threadfence"};
+/// Calls that do nothing in a thread with nothing to wait for, and hints.
+const char *const kHarmless[] = {"kc_cp_async_wait<", "kc_fence_", "kc_tma_wait", "__threadfence", "kc_prefetch_"};
 
 /// The end of the statement that begins at `at`: past its semicolon.
 size_t statementEnd(absl::string_view line, size_t at) {
@@ -107,6 +108,48 @@ bool holdsOnlyCopies(const std::vector<std::string> &lines, size_t open) {
   return false;
 }
 
+/// Whether the block that line `open` opens only sets registers of the thread, declared before it, to constants: what that
+/// does too often shows in values or is written over.
+bool holdsOnlyRegisters(const std::vector<std::string> &lines, size_t open) {
+  const std::string close(lines[open].find_first_not_of(' '), ' ');
+  auto isRegister = [&](absl::string_view name) {
+    std::string array = absl::StrCat(" ", name, "[");
+    return std::any_of(lines.begin(), lines.begin() + int64_t(open), [&](const std::string &l) {
+      return absl::EndsWith(l, "];") && absl::StrContains(l, array) && !absl::StrContains(l, "=") && !absl::StrContains(l, "__shared__");
+    });
+  };
+  bool any = false;
+  for (size_t i = open + 1; i < lines.size(); i++) {
+    if (lines[i] == close + "}")
+      return any;
+    absl::string_view line = absl::StripAsciiWhitespace(lines[i]);
+    if (absl::StartsWith(line, "#") || absl::StartsWith(line, "for (") || absl::StartsWith(line, "const int ") || line == "}")
+      continue;
+    absl::string_view name = assignedName(line);
+    if (name.empty() || !isRegister(name) || line.find_first_of("([", line.find(" = ")) != absl::string_view::npos)
+      return false;
+    any = true;
+  }
+  return false;
+}
+
+/// The lines of `if (name) {` where nothing else mentions `name`, defined in line `from`, in its kernel; else none.
+std::vector<size_t> blocksGuardedBy(const std::vector<std::string> &lines, size_t from, const std::string &name) {
+  std::vector<size_t> blocks;
+  for (size_t i = from + 1; i < lines.size() && !absl::StartsWith(lines[i], "}"); i++) {
+    if (absl::StripAsciiWhitespace(lines[i]) == absl::StrCat("if (", name, ") {")) {
+      blocks.push_back(i);
+      continue;
+    }
+    for (size_t at = lines[i].find(name); at != std::string::npos; at = lines[i].find(name, at + 1)) {
+      auto isWord = [](char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+      if (!(at > 0 && isWord(lines[i][at - 1])) && !(at + name.size() < lines[i].size() && isWord(lines[i][at + name.size()])))
+        return {};
+    }
+  }
+  return blocks;
+}
+
 /// `x != x`: part of how two values combine, no mask.
 bool isNanTest(absl::string_view condition) {
   std::pair<absl::string_view, absl::string_view> sides = absl::StrSplit(condition, absl::MaxSplits(" != ", 1));
@@ -162,13 +205,23 @@ Mutants mutantsOf(absl::string_view text) {
     // Masks: `const bool name = ...;` and `if (...)`, made true.
     if (size_t at = line.find("const bool "); at != std::string::npos) {
       size_t equals = line.find(" = ", at), end = line.rfind(';');
-      if (equals != std::string::npos && end != std::string::npos && end > equals && !isNanTest(line.substr(equals + 3, end - equals - 3)))
+      if (equals != std::string::npos && end != std::string::npos && end > equals && !isNanTest(line.substr(equals + 3, end - equals - 3))) {
+        std::vector<size_t> blocks = blocksGuardedBy(lines, i, line.substr(at + 11, equals - at - 11));
+        auto allHold = [&](bool (*holds)(const std::vector<std::string> &, size_t)) {
+          return !blocks.empty() && std::all_of(blocks.begin(), blocks.end(), [&](size_t block) { return holds(lines, block); });
+        };
+        bool onlyWaits = allHold(holdsOnlyWaits), onlyCopies = allHold(holdsOnlyCopies), onlyRegisters = allHold(holdsOnlyRegisters);
         add(i, equals + 3, end, true);
+        mutants.all.back().onlyWaits = onlyWaits;
+        mutants.all.back().onlyCopies = onlyCopies;
+        mutants.all.back().onlyRegisters = onlyRegisters;
+      }
     } else if (size_t at = line.find("if ("); at != std::string::npos && absl::EndsWith(line, "{")) {
       size_t close = line.rfind(')');
       if (close != std::string::npos && close > at + 4) {
-        bool onlyCopies = holdsOnlyCopies(lines, i); // before its own lines change
+        bool onlyCopies = holdsOnlyCopies(lines, i), onlyRegisters = holdsOnlyRegisters(lines, i); // before its own lines change
         add(i, at + 4, close, true);
+        mutants.all.back().onlyRegisters = onlyRegisters;
         mutants.all.back().onlyWaits = holdsOnlyWaits(lines, i);
         mutants.all.back().onlyCopies = onlyCopies;
       }
@@ -374,10 +427,11 @@ absl::StatusOr<MutationScore> measureMutants(const Kernel &kernel, const Variant
     } else {
       // Where the trap is never met, original and mutant do the same.
       bool differs = judge.run({i}, 2, {options.seed}).detected();
-      m.verdict = !differs || !m.mask || m.onlyWaits || m.onlyCopies ? Verdict::Redundant : Verdict::Missed;
+      m.verdict = !differs || !m.mask || m.onlyWaits || m.onlyCopies || m.onlyRegisters ? Verdict::Redundant : Verdict::Missed;
       m.why = !differs      ? m.mask ? "always true at these sizes" : "never reached at these sizes"
-              : m.onlyWaits ? "guards waits that others do not need"
+              : m.onlyWaits ? "guards waits or hints that others do not need"
               : m.onlyCopies ? "guards copies that nothing reads at these sizes"
+              : m.onlyRegisters ? "guards registers that are written over at these sizes"
               : !m.mask     ? "no access needs it at these sizes"
                             : "neither a finding nor another value";
       (m.verdict == Verdict::Redundant ? score.redundant : score.missed)++;

@@ -16,7 +16,8 @@ enum class Verdict {
   Detected,  ///< a finding, a wrong value, or no end
   /// Survives, and may at these sizes: a synchronisation that the emulator follows
   /// orders no two accesses that nothing else orders; a condition is always true, or
-  /// guards waits only, or asynchronous copies that neither race nor are read.
+  /// guards waits and hints only, or asynchronous copies that neither race nor are read, or registers
+  /// that are written over.
   Redundant,
   Missed, ///< survives though a condition that was false is made true
 };
@@ -28,6 +29,7 @@ struct Mutant {
   bool mask = false;   ///< a condition made true, else a call removed
   bool onlyWaits = false; ///< a mask around nothing but waits and fences
   bool onlyCopies = false; ///< a mask around nothing but asynchronous copies into shared memory
+  bool onlyRegisters = false; ///< a mask around nothing but constants for registers of the thread
   Verdict verdict = Verdict::Missed;
   std::string why; ///< the finding's kind, "a wrong value", or why it is redundant
   /// "line 12 (f.kc:3): detected (data race): removed __syncthreads();"

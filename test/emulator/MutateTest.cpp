@@ -70,6 +70,48 @@ TEST(Mutate, SurplusBarriersSurvive) {
   EXPECT_THAT(score.toString(), ::testing::HasSubstr("3 of 5 mutants detected, "));
 }
 
+TEST(Mutate, RegistersThatAreWrittenOverMayBeSetTooOften) {
+  MutationScore score = measure(reverse(R"(
+  float acc[2];
+  const bool none = count <= 0;
+  if (none) {
+    #pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      acc[i] = 0.0f;
+    }
+  }
+  acc[0] = 1.0f;
+  acc[1] = 2.0f;
+)"));
+  EXPECT_EQ(score.total, 6) << score.toString();
+  ASSERT_EQ(score.survivors.size(), 2u) << score.toString(); // the named mask and the condition
+  for (const Mutant &m : score.survivors)
+    EXPECT_EQ(m.why, "guards registers that are written over at these sizes") << m.toString();
+  // Set behind what they are to hold, they are values.
+  score = measure(reverse(R"(
+  float acc[1];
+  acc[0] = 1.0f;
+  const bool none = count <= 0;
+  if (none) {
+    acc[0] = 0.0f;
+  }
+  if (tid < count) {
+    s[tid] = s[tid] * acc[0];
+  }
+  __syncthreads();
+)"));
+  ASSERT_EQ(score.survivors.size(), 1u) << score.toString(); // the barrier before, which this one stands in for
+  EXPECT_FALSE(score.survivors[0].mask);
+}
+
+TEST(Mutate, PrefetchesAreHints) {
+  Mutants m = mutantsOf("extern \"C\" __global__ void k() {\n  const bool cond = tid == 0;\n  if (cond) {\n    kc_prefetch_tensor_map(&a);\n  }\n"
+                        "  const bool other = tid == 0;\n  if (other) {\n    kc_prefetch_tensor_map(&a);\n  }\n  y[0] = other;\n}\n");
+  ASSERT_EQ(m.all.size(), 4u);
+  EXPECT_TRUE(m.all[0].onlyWaits && m.all[1].onlyWaits && m.all[3].onlyWaits);
+  EXPECT_FALSE(m.all[2].onlyWaits); // it is stored, too
+}
+
 TEST(Mutate, TakesEveryKindOfSynchronisationAway) {
   const std::vector<std::string> calls = {
       "__syncthreads();", "__syncwarp();", "__threadfence();", "kc_bar_sync(2, 128);", "kc_bar_arrive(1, 64);",
@@ -111,7 +153,7 @@ TEST(Mutate, SaysWhyAMaskSurvives) {
   EXPECT_EQ(score.survivors[0].why, "always true at these sizes");
   EXPECT_EQ(score.survivors[0].verdict, Verdict::Redundant);
   EXPECT_EQ(score.survivors[1].verdict, Verdict::Missed); // nobody reads z: nothing can tell
-  EXPECT_EQ(score.survivors[2].why, "guards waits that others do not need");
+  EXPECT_EQ(score.survivors[2].why, "guards waits or hints that others do not need");
   EXPECT_EQ(score.survivors[3].removed, "__threadfence();");
   EXPECT_EQ(score.missed, 1);
   EXPECT_FALSE(score.survivorsNeedEachOther);
