@@ -202,7 +202,7 @@ bool canShareBox(const Box &box, int64_t blocks) {
   if (box.panels % blocks == 0)
     return true;
   size_t slowest = slowestDim(box);
-  return box.panels == 1 && slowest > 0 && box.sizes[slowest] % (8 * blocks) == 0;
+  return slowest > 0 && box.sizes[slowest] % (8 * blocks) == 0; // swizzles repeat after eight rows
 }
 
 std::optional<Box> findBox(const TensorRead &read, const te::SizeFacts &facts, std::string &why) {

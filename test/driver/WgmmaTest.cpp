@@ -235,6 +235,16 @@ TEST(Wgmma, ClustersWalkSeveralTiles) {
                             R"([{"kernel": "m", "launch": "c", "cluster": 2}])")), "") << a << b;
 }
 
+// Three panels of 64 columns do not halve; their rows do.
+TEST(Wgmma, ClustersShareAnOddNumberOfPanels) {
+  for (bool a : {true, false}) {
+    Case c = on90(product("bf16", a, false), {{"M", 264}, {"N", 392}, {"K", 136}}, true,
+                  R"([{"kernel": "m", "launch": "c", "cluster": 2, "tiles": {"i": 128, "j": 192}, "stages": 3}])");
+    c.expect = "kc_tma_load_multicast_2d(&b[";
+    EXPECT_EQ(runCase(c), "") << a;
+  }
+}
+
 // Teams that take a block's tiles in turns share the rings of the product and of what epilogues read; tiles whose
 // columns are no power of two; parts that do not come out even.
 TEST(Wgmma, TeamsTakeTurns) {
