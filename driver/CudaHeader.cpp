@@ -242,7 +242,7 @@ private:
                     absl::StrJoin(m.elementStrides, ", "), "};\n    CUresult ", name, "_r = cuTensorMapEncodeTiled(&", name, ", ",
                     m.roundsToTf32 ? "CU_TENSOR_MAP_DATA_TYPE_TFLOAT32" : mapType(m.type), ", ", m.dims.size(), ", (void *)(", pointer(k_, m.base), "), ", name, "_dims, ", name, "_strides, ", name,
                     "_box, ", name, "_steps, CU_TENSOR_MAP_INTERLEAVE_NONE, ", swizzle,
-                    ", CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);\n    if (", name, "_r) return ", name, "_r;\n");
+                    ", CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);\n    if (", name, "_r) return ", name, "_r;\n");
   }
 
   const Kernel &k_;

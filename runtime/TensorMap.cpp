@@ -80,7 +80,7 @@ cuda::Result encodeTensorMap(const cuda::CudaDriver &driver, const TensorMapPlan
                              cuda::DevicePtr workspace, cuda::TensorMap *map) {
   cuda::DevicePtr base = plan.base + (plan.inWorkspace ? workspace : 0);
   return driver.cuTensorMapEncodeTiled(map, plan.type, plan.rank, reinterpret_cast<void *>(base), plan.dims, plan.strides,
-                                       plan.box, plan.elementStrides, /*interleave=*/0, plan.swizzle, cuda::kL2Promote256B,
+                                       plan.box, plan.elementStrides, /*interleave=*/0, plan.swizzle, cuda::kL2Promote128B,
                                        /*oobFill: zeros=*/0);
 }
 

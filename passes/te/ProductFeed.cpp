@@ -51,7 +51,11 @@ bool Scheduler::rowsStraddleLines(Value factor) {
   ReadOp read = findOperandRead(factor);
   int64_t bytes = std::max(1u, read.getResult().getType().getIntOrFloatBitWidth() / 8);
   AffineMap shape = getTensorShape(read.getTensor()), strides = getParamStrides(kernel_, findParam(read.getTensor()));
-  auto straddles = [&](AffineExpr pitch) { return knownDivisor(pitch, facts_) * bytes % kLineBytes != 0; };
+  auto straddles = [&](AffineExpr pitch) {
+    int64_t divisor = knownDivisor(pitch, facts_) * bytes;
+    bool sharesLine = kLineBytes % divisor == 0 && knownMax(pitch, facts_) * bytes == divisor; // short rows side by side
+    return divisor % kLineBytes != 0 && !sharesLine;
+  };
   if (!strides)
     return shape.getNumResults() > 1 && straddles(shape.getResults().back());
   return llvm::any_of(strides.getResults(), [&](AffineExpr s) { return s != getAffineConstantExpr(1, s.getContext()) && straddles(s); });

@@ -98,6 +98,9 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   LaunchPlan p = l;
   p.promote = promoteAfter(form->type);
   int64_t sets = p.promote || !c.partScales.empty() ? 2 : 1; // of accumulators: a tile's and the sum's
+  auto straddles = [&](Value factor) { return findOperandRead(factor) && rowsStraddleLines(factor); };
+  // Such rows are bound by what is loaded, columns by half of a cluster of two; 192 of them are 2 to 20 % faster than 256 (H200).
+  bool loadBound = !inRegisters && m >= 0 && n >= 0 && c.n.size() == 1 && c.partScales.empty() && (straddles(c.a) || straddles(c.b));
   // The tile whose rounds over the device take least time.
   double least = 0;
   for (const ProductTile &tile : productTiles(l, c, dims)) {
@@ -106,9 +109,11 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
     // Scales of blocks of columns are one number for a tile that lies in one block; several indices share powers of two.
     if (!llvm::isPowerOf2_64(tile.n) && (!c.partScales.empty() || c.n.size() > 1))
       continue;
+    if (loadBound && tile.n > 192)
+      continue;
     double rounds =
         m < 0 || n < 0 ? 1 : double(llvm::divideCeil(batch * llvm::divideCeil(m, tile.m) * llvm::divideCeil(n, tile.n), target_.smCount));
-    double time = rounds * tile.m * tile.n / tile.percent;
+    double time = rounds * (loadBound ? tile.m + tile.n / 2.0 : double(tile.m) * tile.n / tile.percent);
     if (m < 0 || n < 0) // nothing known: the best
       time = -tile.percent;
     if (p.unit == "wgmma" && time >= least)
