@@ -53,7 +53,7 @@ bool Scheduler::rowsStraddleLines(Value factor) {
   AffineMap shape = getTensorShape(read.getTensor()), strides = getParamStrides(kernel_, findParam(read.getTensor()));
   auto straddles = [&](AffineExpr pitch) {
     int64_t divisor = knownDivisor(pitch, facts_) * bytes;
-    bool sharesLine = kLineBytes % divisor == 0 && knownMax(pitch, facts_) * bytes == divisor; // short rows side by side
+    bool sharesLine = divisor > 0 && kLineBytes % divisor == 0 && knownMax(pitch, facts_) * bytes == divisor; // short rows side by side
     return divisor % kLineBytes != 0 && !sharesLine;
   };
   if (!strides)
