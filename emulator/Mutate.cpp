@@ -28,28 +28,26 @@ const char *const kSynchronising[] = {
     "kc_cp_async_wait<",      "kc_cp_async_commit(", "kc_mbarrier_wait(",  "kc_mbarrier_arrive",
     "kc_mbarrier_expect_tx(", "kc_fence_",           "kc_wgmma_fence(",    "kc_wgmma_commit(",
     "kc_wgmma_wait<",         "kc_tma_commit(",      "kc_tma_wait"};
-/// Calls that do nothing in a thread with nothing to wait for, and hints.
-const char *const kHarmless[] = {"kc_cp_async_wait<", "kc_fence_", "kc_tma_wait", "__threadfence", "kc_prefetch_"};
-
 /// The end of the statement that begins at `at`: past its semicolon.
 size_t statementEnd(absl::string_view line, size_t at) {
   size_t end = line.find(';', at);
   return end == absl::string_view::npos ? line.size() : end + 1;
 }
 
-/// Whether the block that line `open` opens holds nothing but calls of kHarmless.
-bool holdsOnlyWaits(const std::vector<std::string> &lines, size_t open) {
+/// Whether the block that line `open` opens only synchronises, and prefetches: where nothing needs the calls, too many
+/// of them are as good as too few.
+bool holdsOnlySynchronisation(const std::vector<std::string> &lines, size_t open) {
+  const std::string close(lines[open].find_first_not_of(' '), ' ');
   bool any = false;
   for (size_t i = open + 1; i < lines.size(); i++) {
+    if (lines[i] == close + "}")
+      return any;
     absl::string_view line = absl::StripAsciiWhitespace(lines[i]);
-    if (line.empty() || absl::StartsWith(line, "#line"))
-      continue;
-    if (absl::StartsWith(line, "}"))
-      return any && line == "}";
-    if (std::none_of(std::begin(kHarmless), std::end(kHarmless),
-                     [&](const char *call) { return absl::StartsWith(line, call); }))
+    auto startsLine = [&](const char *call) { return absl::StartsWith(line, call); };
+    if (startsLine("kc_prefetch_") || std::any_of(std::begin(kSynchronising), std::end(kSynchronising), startsLine))
+      any = true;
+    else if (!line.empty() && line != "}" && !startsLine("#line") && !startsLine("const int ") && !startsLine("if ("))
       return false;
-    any = true;
   }
   return false;
 }
@@ -210,19 +208,20 @@ Mutants mutantsOf(absl::string_view text) {
         auto allHold = [&](bool (*holds)(const std::vector<std::string> &, size_t)) {
           return !blocks.empty() && std::all_of(blocks.begin(), blocks.end(), [&](size_t block) { return holds(lines, block); });
         };
-        bool onlyWaits = allHold(holdsOnlyWaits), onlyCopies = allHold(holdsOnlyCopies), onlyRegisters = allHold(holdsOnlyRegisters);
+        bool onlySynchronises = allHold(holdsOnlySynchronisation), onlyCopies = allHold(holdsOnlyCopies), onlyRegisters = allHold(holdsOnlyRegisters);
         add(i, equals + 3, end, true);
-        mutants.all.back().onlyWaits = onlyWaits;
+        mutants.all.back().onlySynchronises = onlySynchronises;
         mutants.all.back().onlyCopies = onlyCopies;
         mutants.all.back().onlyRegisters = onlyRegisters;
       }
     } else if (size_t at = line.find("if ("); at != std::string::npos && absl::EndsWith(line, "{")) {
       size_t close = line.rfind(')');
       if (close != std::string::npos && close > at + 4) {
-        bool onlyCopies = holdsOnlyCopies(lines, i), onlyRegisters = holdsOnlyRegisters(lines, i); // before its own lines change
+        bool onlySynchronises = holdsOnlySynchronisation(lines, i), onlyCopies = holdsOnlyCopies(lines, i),
+             onlyRegisters = holdsOnlyRegisters(lines, i); // before its own lines change
         add(i, at + 4, close, true);
         mutants.all.back().onlyRegisters = onlyRegisters;
-        mutants.all.back().onlyWaits = holdsOnlyWaits(lines, i);
+        mutants.all.back().onlySynchronises = onlySynchronises;
         mutants.all.back().onlyCopies = onlyCopies;
       }
     }
@@ -427,9 +426,9 @@ absl::StatusOr<MutationScore> measureMutants(const Kernel &kernel, const Variant
     } else {
       // Where the trap is never met, original and mutant do the same.
       bool differs = judge.run({i}, 2, {options.seed}).detected();
-      m.verdict = !differs || !m.mask || m.onlyWaits || m.onlyCopies || m.onlyRegisters ? Verdict::Redundant : Verdict::Missed;
+      m.verdict = !differs || !m.mask || m.onlySynchronises || m.onlyCopies || m.onlyRegisters ? Verdict::Redundant : Verdict::Missed;
       m.why = !differs      ? m.mask ? "always true at these sizes" : "never reached at these sizes"
-              : m.onlyWaits ? "guards waits or hints that others do not need"
+              : m.onlySynchronises ? "guards synchronisation or hints that nothing needs at these sizes"
               : m.onlyCopies ? "guards copies that nothing reads at these sizes"
               : m.onlyRegisters ? "guards registers that are written over at these sizes"
               : !m.mask     ? "no access needs it at these sizes"

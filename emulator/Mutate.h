@@ -16,7 +16,7 @@ enum class Verdict {
   Detected,  ///< a finding, a wrong value, or no end
   /// Survives, and may at these sizes: a synchronisation that the emulator follows
   /// orders no two accesses that nothing else orders; a condition is always true, or
-  /// guards waits and hints only, or asynchronous copies that neither race nor are read, or registers
+  /// guards synchronisation and hints only, or asynchronous copies that neither race nor are read, or registers
   /// that are written over.
   Redundant,
   Missed, ///< survives though a condition that was false is made true
@@ -27,7 +27,7 @@ struct Mutant {
   CodeLocation where;  ///< in the CUDA text, with its `.kc` line
   std::string removed; ///< what stood there
   bool mask = false;   ///< a condition made true, else a call removed
-  bool onlyWaits = false; ///< a mask around nothing but waits and fences
+  bool onlySynchronises = false; ///< a mask around nothing but synchronisation and prefetches
   bool onlyCopies = false; ///< a mask around nothing but asynchronous copies into shared memory
   bool onlyRegisters = false; ///< a mask around nothing but constants for registers of the thread
   Verdict verdict = Verdict::Missed;

@@ -108,8 +108,16 @@ TEST(Mutate, PrefetchesAreHints) {
   Mutants m = mutantsOf("extern \"C\" __global__ void k() {\n  const bool cond = tid == 0;\n  if (cond) {\n    kc_prefetch_tensor_map(&a);\n  }\n"
                         "  const bool other = tid == 0;\n  if (other) {\n    kc_prefetch_tensor_map(&a);\n  }\n  y[0] = other;\n}\n");
   ASSERT_EQ(m.all.size(), 4u);
-  EXPECT_TRUE(m.all[0].onlyWaits && m.all[1].onlyWaits && m.all[3].onlyWaits);
-  EXPECT_FALSE(m.all[2].onlyWaits); // it is stored, too
+  EXPECT_TRUE(m.all[0].onlySynchronises && m.all[1].onlySynchronises && m.all[3].onlySynchronises);
+  EXPECT_FALSE(m.all[2].onlySynchronises); // it is stored, too
+}
+
+TEST(Mutate, ArrivalsOfOneThreadAreSynchronisation) {
+  const std::string head = "extern \"C\" __global__ void k() {\n  if (more) {\n    const int slot = last % 4;\n    if (tid == 0) {\n      kc_mbarrier_arrive(&empty[slot]);\n    }\n";
+  Mutants m = mutantsOf(head + "  }\n}\n");
+  ASSERT_EQ(m.all.size(), 3u);
+  EXPECT_TRUE(m.all[0].onlySynchronises && m.all[1].onlySynchronises);
+  EXPECT_FALSE(mutantsOf(head + "    y[slot] = 0;\n  }\n}\n").all[0].onlySynchronises);
 }
 
 TEST(Mutate, TakesEveryKindOfSynchronisationAway) {
@@ -153,7 +161,7 @@ TEST(Mutate, SaysWhyAMaskSurvives) {
   EXPECT_EQ(score.survivors[0].why, "always true at these sizes");
   EXPECT_EQ(score.survivors[0].verdict, Verdict::Redundant);
   EXPECT_EQ(score.survivors[1].verdict, Verdict::Missed); // nobody reads z: nothing can tell
-  EXPECT_EQ(score.survivors[2].why, "guards waits or hints that others do not need");
+  EXPECT_EQ(score.survivors[2].why, "guards synchronisation or hints that nothing needs at these sizes");
   EXPECT_EQ(score.survivors[3].removed, "__threadfence();");
   EXPECT_EQ(score.missed, 1);
   EXPECT_FALSE(score.survivorsNeedEachOther);
