@@ -67,31 +67,56 @@ absl::string_view assignedName(absl::string_view line) {
   return absl::StrContains(name, ' ') ? absl::string_view() : name;
 }
 
+/// Whether `name` is an array in shared memory, declared before line `before`.
+bool isShared(const std::vector<std::string> &lines, size_t before, absl::string_view name) {
+  std::string declared = absl::StrCat(" *const ", name, " = (");
+  return std::any_of(lines.begin(), lines.begin() + int64_t(before), [&](const std::string &l) {
+    return absl::StrContains(l, declared) && absl::StrContains(l, "(kc_shared()");
+  });
+}
+
+/// Whether `name` is a variable or an array of the thread, declared without a value in lines (from, to).
+bool isOwn(const std::vector<std::string> &lines, size_t from, size_t to, absl::string_view name) {
+  return std::any_of(lines.begin() + int64_t(from) + 1, lines.begin() + int64_t(to), [&](const std::string &l) {
+    return absl::EndsWith(l, ";") && (absl::StrContains(l, absl::StrCat(" ", name, "[")) || absl::StrContains(l, absl::StrCat(" ", name, ";"))) &&
+           !absl::StrContains(l, "=") && !absl::StrContains(l, "kc_");
+  });
+}
+
+/// The line behind the block that line `open` opens.
+size_t blockEnd(const std::vector<std::string> &lines, size_t open) {
+  const std::string close = std::string(lines[open].find_first_not_of(' '), ' ') + "}";
+  size_t end = open + 1;
+  while (end < lines.size() && lines[end] != close)
+    end++;
+  return end;
+}
+
+/// Whether the block that line `open` opens writes nothing but shared memory and variables of its own.
+bool writesOnlyInside(const std::vector<std::string> &lines, size_t open) {
+  for (size_t i = open + 1, end = blockEnd(lines, open); i < end; i++) {
+    absl::string_view line = absl::StripAsciiWhitespace(lines[i]), name = assignedName(line);
+    if (!name.empty() && !isShared(lines, open, name) && !isOwn(lines, open, i, name))
+      return false;
+    if (name.empty() && (absl::StrContains(line, "kc_tma_") || absl::StrContains(line, "kc_cp_") || absl::StrContains(line, "atomic") || absl::StrContains(line, "__st")))
+      return false;
+  }
+  return true;
+}
+
 /// Whether the block that line `open` opens only brings data into shared memory, asynchronously or through
 /// registers of its own, and does nothing else: done once too often it is not read, or a race, which is a finding.
 bool holdsOnlyCopies(const std::vector<std::string> &lines, size_t open) {
   static const char *const kHarmlessStarts[] = {"#", "const ", "for (", "if (", "kc_cp_async_", "}"};
   const std::string close(lines[open].find_first_not_of(' '), ' ');
-  auto isShared = [&](absl::string_view name) {
-    std::string declared = absl::StrCat(" *const ", name, " = (");
-    return std::any_of(lines.begin(), lines.begin() + int64_t(open), [&](const std::string &l) {
-      return absl::StrContains(l, declared) && absl::StrContains(l, "(kc_shared()");
-    });
-  };
-  auto isOwn = [&](absl::string_view name, size_t end) {
-    return std::any_of(lines.begin() + int64_t(open) + 1, lines.begin() + int64_t(end), [&](const std::string &l) {
-      return absl::EndsWith(l, ";") && (absl::StrContains(l, absl::StrCat(" ", name, "[")) || absl::StrContains(l, absl::StrCat(" ", name, ";"))) &&
-             !absl::StrContains(l, "=") && !absl::StrContains(l, "kc_");
-    });
-  };
   bool any = false;
   for (size_t i = open + 1; i < lines.size(); i++) {
     if (lines[i] == close + "}")
       return any;
     absl::string_view line = absl::StripAsciiWhitespace(lines[i]);
     if (absl::string_view name = assignedName(line); !name.empty()) {
-      bool shared = isShared(name);
-      if (!shared && !isOwn(name, i))
+      bool shared = isShared(lines, open, name);
+      if (!shared && !isOwn(lines, open, i, name))
         return false;
       any |= shared;
       continue;
@@ -218,8 +243,9 @@ Mutants mutantsOf(absl::string_view text) {
       size_t close = line.rfind(')');
       if (close != std::string::npos && close > at + 4) {
         bool onlySynchronises = holdsOnlySynchronisation(lines, i), onlyCopies = holdsOnlyCopies(lines, i),
-             onlyRegisters = holdsOnlyRegisters(lines, i); // before its own lines change
+             onlyRegisters = holdsOnlyRegisters(lines, i), onlyInside = writesOnlyInside(lines, i); // before its own lines change
         add(i, at + 4, close, true);
+        mutants.all.back().lastLine = onlyInside ? int(blockEnd(lines, i)) : 0;
         mutants.all.back().onlyRegisters = onlyRegisters;
         mutants.all.back().onlySynchronises = onlySynchronises;
         mutants.all.back().onlyCopies = onlyCopies;
@@ -426,11 +452,18 @@ absl::StatusOr<MutationScore> measureMutants(const Kernel &kernel, const Variant
     } else {
       // Where the trap is never met, original and mutant do the same.
       bool differs = judge.run({i}, 2, {options.seed}).detected();
-      m.verdict = !differs || !m.mask || m.onlySynchronises || m.onlyCopies || m.onlyRegisters ? Verdict::Redundant : Verdict::Missed;
+      // A short cut past masks: they alone keep out what is to be kept out, and without them it shows.
+      std::vector<size_t> masks{i};
+      for (size_t j = 0; j < mutants.all.size(); j++)
+        if (mutants.all[j].mask && mutants.all[j].where.line > m.where.line && mutants.all[j].where.line <= m.lastLine)
+          masks.push_back(j);
+      m.isShortCut = differs && masks.size() > 1 && judge.run(masks, 1, {options.seed}).detected();
+      m.verdict = !differs || m.isShortCut || !m.mask || m.onlySynchronises || m.onlyCopies || m.onlyRegisters ? Verdict::Redundant : Verdict::Missed;
       m.why = !differs      ? m.mask ? "always true at these sizes" : "never reached at these sizes"
               : m.onlySynchronises ? "guards synchronisation or hints that nothing needs at these sizes"
               : m.onlyCopies ? "guards copies that nothing reads at these sizes"
               : m.onlyRegisters ? "guards registers that are written over at these sizes"
+              : m.isShortCut ? "a short cut past the masks inside"
               : !m.mask     ? "no access needs it at these sizes"
                             : "neither a finding nor another value";
       (m.verdict == Verdict::Redundant ? score.redundant : score.missed)++;

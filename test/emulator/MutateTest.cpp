@@ -37,7 +37,7 @@ extern "C" __global__ void __launch_bounds__(64) kc_reverse(const float *x, floa
 }
 )";
   SizeExpr n = SizeExpr::size(0);
-  v.launches = {{"kc_reverse", ceilDiv(n, 64), 64, 1, SizeExpr(256), {PointerArg{0, {}}, PointerArg{1, {}}, SizeArg{n}}, ""}};
+  v.launches = {{"kc_reverse", ceilDiv(n, 64), 64, 1, SizeExpr(512), {PointerArg{0, {}}, PointerArg{1, {}}, SizeArg{n}}, ""}};
   k.variants = {v};
   return k;
 }
@@ -102,6 +102,23 @@ TEST(Mutate, RegistersThatAreWrittenOverMayBeSetTooOften) {
 )"));
   ASSERT_EQ(score.survivors.size(), 1u) << score.toString(); // the barrier before, which this one stands in for
   EXPECT_FALSE(score.survivors[0].mask);
+}
+
+TEST(Mutate, AMaskMayBeAShortCutPastMasks) {
+  auto scoreOf = [](const std::string &inner) {
+    return measure(reverse("  float *const z = (float *)(kc_shared() + 256);\n  z[tid] = 1.0f;\n  if (count < 64) {\n" + inner +
+                           "  }\n  if (tid < count) {\n    s[tid] = s[tid] * z[tid];\n  }\n  __syncthreads();\n"));
+  };
+  // What lies beyond the end is zeroed, in blocks that have an end: forced, the inner mask changes nothing elsewhere.
+  MutationScore score = scoreOf("    if (tid >= count) {\n      z[tid] = 0.0f;\n    }\n    __syncthreads();\n");
+  bool found = false;
+  for (const Mutant &m : score.survivors)
+    if (m.removed == "count < 64") {
+      found = true;
+      EXPECT_EQ(m.why, "a short cut past the masks inside") << score.toString();
+      EXPECT_EQ(m.verdict, Verdict::Redundant);
+    }
+  EXPECT_TRUE(found) << score.toString();
 }
 
 TEST(Mutate, PrefetchesAreHints) {
