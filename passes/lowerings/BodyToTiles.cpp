@@ -3,6 +3,7 @@
 #include "ir/te/Precision.h"
 #include "ir/te/TeShape.h"
 #include "passes/te/Affine.h"
+#include "passes/te/Contraction.h"
 #include "passes/te/Domain.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLExtras.h"
@@ -194,10 +195,12 @@ Value BodyToTiles::load(te::ReadOp read) {
     padding = arith::ConstantOp::create(b_, loc, type, SplatElementsAttr::get(type, Attribute(b_.getZeroAttr(element))));
     bounds = te::BoundsMode::Pad;
   }
-  // Where the padding's own test keeps reads inside the tensor, a mask is left to do for sums only.
+  // Where the padding's own test keeps a factor's reads inside the tensor, a mask is left to do for sums only.
+  auto reduce = dyn_cast<te::ReduceOp>(op_);
+  bool keptInside = bounds == te::BoundsMode::Pad && reduce && te::findContraction(reduce);
   SmallVector<int64_t> mask;
   for (unsigned d = 0; d < rank; ++d)
-    if (shape[d] > 1 && c_.ragged[d] && !(bounds == te::BoundsMode::Pad && c_.onGrid[d]))
+    if (shape[d] > 1 && c_.ragged[d] && !(keptInside && c_.onGrid[d]))
       mask.push_back(d);
   SmallVector<AffineExpr> results;
   for (AffineExpr e : map.getResults())
