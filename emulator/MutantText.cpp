@@ -1,0 +1,244 @@
+// Textual mutants of emitted CUDA, as switches in one text. The printer puts one
+// statement on a line, which is what this relies on; a call inside a larger expression
+// is left alone.
+#include "emulator/Mutate.h"
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "emulator/HostCompiler.h"
+
+namespace kernelc::emulator {
+namespace {
+
+/// What the emulator follows: a race, a stale read or a lost completion that one of
+/// these prevents is a finding without it, whatever the schedule of the run.
+const char *const kSynchronising[] = {
+    "__syncthreads(",         "__syncwarp(",         "__threadfence",      "kc_bar_sync(",
+    "kc_bar_arrive(",         "kc_cluster_sync(",    "kc_cluster_arrive(", "kc_cluster_wait(",
+    "kc_cp_async_wait<",      "kc_cp_async_commit(", "kc_mbarrier_wait(",  "kc_mbarrier_arrive",
+    "kc_mbarrier_expect_tx(", "kc_fence_",           "kc_wgmma_fence(",    "kc_wgmma_commit(",
+    "kc_wgmma_wait<",         "kc_tma_commit(",      "kc_tma_wait"};
+/// The end of the statement that begins at `at`: past its semicolon.
+size_t statementEnd(absl::string_view line, size_t at) {
+  size_t end = line.find(';', at);
+  return end == absl::string_view::npos ? line.size() : end + 1;
+}
+
+/// Whether the block that line `open` opens only synchronises, and prefetches: where nothing needs the calls, too many
+/// of them are as good as too few.
+bool holdsOnlySynchronisation(const std::vector<std::string> &lines, size_t open) {
+  const std::string close(lines[open].find_first_not_of(' '), ' ');
+  bool any = false;
+  for (size_t i = open + 1; i < lines.size(); i++) {
+    if (lines[i] == close + "}")
+      return any;
+    absl::string_view line = absl::StripAsciiWhitespace(lines[i]);
+    auto startsLine = [&](const char *call) { return absl::StartsWith(line, call); };
+    if (startsLine("kc_prefetch_") || std::any_of(std::begin(kSynchronising), std::end(kSynchronising), startsLine))
+      any = true;
+    else if (!line.empty() && line != "}" && !startsLine("#line") && !startsLine("const int ") && !startsLine("if ("))
+      return false;
+  }
+  return false;
+}
+
+/// The array or variable that an assignment such as `*(uint4 *)(&a[i]) = ..`, `*(uint4 *)(a) = ..` or `a[i] = ..` writes;
+/// empty for what is no assignment, or declares its target.
+absl::string_view assignedName(absl::string_view line) {
+  size_t equals = line.find(" = ");
+  if (equals == absl::string_view::npos)
+    return {};
+  absl::string_view left = line.substr(0, equals);
+  if (size_t address = left.find(")("); absl::StartsWith(left, "*(") && address != absl::string_view::npos) {
+    left.remove_prefix(address + 2);
+    absl::ConsumePrefix(&left, "&");
+  }
+  absl::string_view name = left.substr(0, left.find_first_of("[)"));
+  return absl::StrContains(name, ' ') ? absl::string_view() : name;
+}
+
+/// Whether `name` is an array in shared memory, declared before line `before`.
+bool isShared(const std::vector<std::string> &lines, size_t before, absl::string_view name) {
+  std::string declared = absl::StrCat(" *const ", name, " = (");
+  return std::any_of(lines.begin(), lines.begin() + int64_t(before), [&](const std::string &l) {
+    return absl::StrContains(l, declared) && absl::StrContains(l, "(kc_shared()");
+  });
+}
+
+/// Whether `name` is a variable or an array of the thread, declared without a value in lines (from, to).
+bool isOwn(const std::vector<std::string> &lines, size_t from, size_t to, absl::string_view name) {
+  return std::any_of(lines.begin() + int64_t(from) + 1, lines.begin() + int64_t(to), [&](const std::string &l) {
+    return absl::EndsWith(l, ";") && (absl::StrContains(l, absl::StrCat(" ", name, "[")) || absl::StrContains(l, absl::StrCat(" ", name, ";"))) &&
+           !absl::StrContains(l, "=") && !absl::StrContains(l, "kc_");
+  });
+}
+
+/// The line behind the block that line `open` opens.
+size_t blockEnd(const std::vector<std::string> &lines, size_t open) {
+  const std::string close = std::string(lines[open].find_first_not_of(' '), ' ') + "}";
+  size_t end = open + 1;
+  while (end < lines.size() && lines[end] != close)
+    end++;
+  return end;
+}
+
+/// Whether the block that line `open` opens writes nothing but shared memory and variables of its own.
+bool writesOnlyInside(const std::vector<std::string> &lines, size_t open) {
+  for (size_t i = open + 1, end = blockEnd(lines, open); i < end; i++) {
+    absl::string_view line = absl::StripAsciiWhitespace(lines[i]), name = assignedName(line);
+    if (!name.empty() && !isShared(lines, open, name) && !isOwn(lines, open, i, name))
+      return false;
+    if (name.empty() && (absl::StrContains(line, "kc_tma_") || absl::StrContains(line, "kc_cp_") || absl::StrContains(line, "atomic") || absl::StrContains(line, "__st")))
+      return false;
+  }
+  return true;
+}
+
+/// Whether the block that line `open` opens only brings data into shared memory, asynchronously or through
+/// registers of its own, and does nothing else: done once too often it is not read, or a race, which is a finding.
+bool holdsOnlyCopies(const std::vector<std::string> &lines, size_t open) {
+  static const char *const kHarmlessStarts[] = {"#", "const ", "for (", "if (", "kc_cp_async_", "}"};
+  const std::string close(lines[open].find_first_not_of(' '), ' ');
+  bool any = false;
+  for (size_t i = open + 1; i < lines.size(); i++) {
+    if (lines[i] == close + "}")
+      return any;
+    absl::string_view line = absl::StripAsciiWhitespace(lines[i]);
+    if (absl::string_view name = assignedName(line); !name.empty()) {
+      bool shared = isShared(lines, open, name);
+      if (!shared && !isOwn(lines, open, i, name))
+        return false;
+      any |= shared;
+      continue;
+    }
+    bool declares = absl::EndsWith(line, ";") && !absl::StrContains(line, "kc_") && absl::StrContains(line, " ") &&
+                    (!absl::StrContains(line, "(") || absl::StartsWith(line, "alignas("));
+    if (!line.empty() && !declares &&
+        std::none_of(std::begin(kHarmlessStarts), std::end(kHarmlessStarts), [&](const char *start) { return absl::StartsWith(line, start); }))
+      return false;
+    any |= absl::StartsWith(line, "kc_cp_async_") && absl::StrContains(line, "(&");
+  }
+  return false;
+}
+
+/// Whether the block that line `open` opens only sets registers of the thread, declared before it, to constants: what that
+/// does too often shows in values or is written over.
+bool holdsOnlyRegisters(const std::vector<std::string> &lines, size_t open) {
+  const std::string close(lines[open].find_first_not_of(' '), ' ');
+  auto isRegister = [&](absl::string_view name) {
+    std::string array = absl::StrCat(" ", name, "[");
+    return std::any_of(lines.begin(), lines.begin() + int64_t(open), [&](const std::string &l) {
+      return absl::EndsWith(l, "];") && absl::StrContains(l, array) && !absl::StrContains(l, "=") && !absl::StrContains(l, "__shared__");
+    });
+  };
+  bool any = false;
+  for (size_t i = open + 1; i < lines.size(); i++) {
+    if (lines[i] == close + "}")
+      return any;
+    absl::string_view line = absl::StripAsciiWhitespace(lines[i]);
+    if (absl::StartsWith(line, "#") || absl::StartsWith(line, "for (") || absl::StartsWith(line, "const int ") || line == "}")
+      continue;
+    absl::string_view name = assignedName(line);
+    if (name.empty() || !isRegister(name) || line.find_first_of("([", line.find(" = ")) != absl::string_view::npos)
+      return false;
+    any = true;
+  }
+  return false;
+}
+
+/// The lines of `if (name) {` where nothing else mentions `name`, defined in line `from`, in its kernel; else none.
+std::vector<size_t> blocksGuardedBy(const std::vector<std::string> &lines, size_t from, const std::string &name) {
+  std::vector<size_t> blocks;
+  for (size_t i = from + 1; i < lines.size() && !absl::StartsWith(lines[i], "}"); i++) {
+    if (absl::StripAsciiWhitespace(lines[i]) == absl::StrCat("if (", name, ") {")) {
+      blocks.push_back(i);
+      continue;
+    }
+    for (size_t at = lines[i].find(name); at != std::string::npos; at = lines[i].find(name, at + 1)) {
+      auto isWord = [](char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+      if (!(at > 0 && isWord(lines[i][at - 1])) && !(at + name.size() < lines[i].size() && isWord(lines[i][at + name.size()])))
+        return {};
+    }
+  }
+  return blocks;
+}
+
+/// `x != x`: part of how two values combine, no mask.
+bool isNanTest(absl::string_view condition) {
+  std::pair<absl::string_view, absl::string_view> sides = absl::StrSplit(condition, absl::MaxSplits(" != ", 1));
+  return sides.first == sides.second;
+}
+
+} // namespace
+
+Mutants mutantsOf(absl::string_view text) {
+  std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  LineMarks marks(text);
+  Mutants mutants;
+  bool deviceOnly = false, inKernel = false;
+  // Puts a switch around [from, to) of the line.
+  auto add = [&](size_t index, size_t from, size_t to, bool mask) {
+    std::string &line = lines[index], old = line.substr(from, to - from);
+    size_t number = mutants.all.size();
+    Mutant m;
+    m.where = locateLine(marks, int(index) + 1);
+    m.mask = mask;
+    m.removed = std::string(absl::StripAsciiWhitespace(old));
+    mutants.all.push_back(std::move(m));
+    std::string with =
+        mask ? absl::StrCat("(kce_forced(", number, ") || kce_mask(", number, ", (", old, ")))")
+             : absl::StrCat("{ if (kce_kept(", number, ")) { ", old, " } }");
+    line.replace(from, to - from, with);
+  };
+  for (size_t i = 0; i < lines.size(); i++) {
+    const std::string line = lines[i];
+    if (absl::StartsWith(line, "#ifndef KC_HOST"))
+      deviceOnly = true;
+    if (absl::StartsWith(line, "#e"))
+      deviceOnly = false;
+    inKernel = (inKernel || absl::StrContains(line, "__global__")) && !absl::StartsWith(line, "}");
+    if (deviceOnly || !inKernel || absl::StrContains(line, "__global__"))
+      continue;
+    for (const char *call : kSynchronising)
+      if (size_t at = line.find(call); at != std::string::npos) {
+        add(i, at, statementEnd(line, at), false);
+        break;
+      }
+    // Masks: `const bool name = ...;` and `if (...)`, made true.
+    if (size_t at = line.find("const bool "); at != std::string::npos) {
+      size_t equals = line.find(" = ", at), end = line.rfind(';');
+      if (equals != std::string::npos && end != std::string::npos && end > equals && !isNanTest(line.substr(equals + 3, end - equals - 3))) {
+        std::vector<size_t> blocks = blocksGuardedBy(lines, i, line.substr(at + 11, equals - at - 11));
+        auto allHold = [&](bool (*holds)(const std::vector<std::string> &, size_t)) {
+          return !blocks.empty() && std::all_of(blocks.begin(), blocks.end(), [&](size_t block) { return holds(lines, block); });
+        };
+        bool onlySynchronises = allHold(holdsOnlySynchronisation), onlyCopies = allHold(holdsOnlyCopies), onlyRegisters = allHold(holdsOnlyRegisters);
+        add(i, equals + 3, end, true);
+        mutants.all.back().onlySynchronises = onlySynchronises;
+        mutants.all.back().onlyCopies = onlyCopies;
+        mutants.all.back().onlyRegisters = onlyRegisters;
+      }
+    } else if (size_t at = line.find("if ("); at != std::string::npos && absl::EndsWith(line, "{")) {
+      size_t close = line.rfind(')');
+      if (close != std::string::npos && close > at + 4) {
+        bool onlySynchronises = holdsOnlySynchronisation(lines, i), onlyCopies = holdsOnlyCopies(lines, i),
+             onlyRegisters = holdsOnlyRegisters(lines, i), onlyInside = writesOnlyInside(lines, i); // before its own lines change
+        add(i, at + 4, close, true);
+        mutants.all.back().lastLine = onlyInside ? int(blockEnd(lines, i)) : 0;
+        mutants.all.back().onlyRegisters = onlyRegisters;
+        mutants.all.back().onlySynchronises = onlySynchronises;
+        mutants.all.back().onlyCopies = onlyCopies;
+      }
+    }
+  }
+  mutants.text = absl::StrJoin(lines, "\n");
+  return mutants;
+}
+
+} // namespace kernelc::emulator
