@@ -30,14 +30,20 @@ size_t statementEnd(absl::string_view line, size_t at) {
   return end == absl::string_view::npos ? line.size() : end + 1;
 }
 
+/// The line that closes the block that line `open` opens.
+size_t blockEnd(const std::vector<std::string> &lines, size_t open) {
+  const std::string close = std::string(lines[open].find_first_not_of(' '), ' ') + "}";
+  size_t end = open + 1;
+  while (end < lines.size() && lines[end] != close)
+    end++;
+  return end;
+}
+
 /// Whether the block that line `open` opens only synchronises, and prefetches: where nothing needs the calls, too many
 /// of them are as good as too few.
 bool holdsOnlySynchronisation(const std::vector<std::string> &lines, size_t open) {
-  const std::string close(lines[open].find_first_not_of(' '), ' ');
   bool any = false;
-  for (size_t i = open + 1; i < lines.size(); i++) {
-    if (lines[i] == close + "}")
-      return any;
+  for (size_t i = open + 1, end = blockEnd(lines, open); i < end; i++) {
     absl::string_view line = absl::StripAsciiWhitespace(lines[i]);
     auto startsLine = [&](const char *call) { return absl::StartsWith(line, call); };
     if (startsLine("kc_prefetch_") || std::any_of(std::begin(kSynchronising), std::end(kSynchronising), startsLine))
@@ -45,7 +51,7 @@ bool holdsOnlySynchronisation(const std::vector<std::string> &lines, size_t open
     else if (!line.empty() && line != "}" && !startsLine("#line") && !startsLine("const int ") && !startsLine("if ("))
       return false;
   }
-  return false;
+  return any;
 }
 
 /// The array or variable that an assignment such as `*(uint4 *)(&a[i]) = ..`, `*(uint4 *)(a) = ..` or `a[i] = ..` writes;
@@ -79,15 +85,6 @@ bool isOwn(const std::vector<std::string> &lines, size_t from, size_t to, absl::
   });
 }
 
-/// The line behind the block that line `open` opens.
-size_t blockEnd(const std::vector<std::string> &lines, size_t open) {
-  const std::string close = std::string(lines[open].find_first_not_of(' '), ' ') + "}";
-  size_t end = open + 1;
-  while (end < lines.size() && lines[end] != close)
-    end++;
-  return end;
-}
-
 /// Whether the block that line `open` opens writes nothing but shared memory and variables of its own.
 bool writesOnlyInside(const std::vector<std::string> &lines, size_t open) {
   for (size_t i = open + 1, end = blockEnd(lines, open); i < end; i++) {
@@ -104,11 +101,8 @@ bool writesOnlyInside(const std::vector<std::string> &lines, size_t open) {
 /// registers of its own, and does nothing else: done once too often it is not read, or a race, which is a finding.
 bool holdsOnlyCopies(const std::vector<std::string> &lines, size_t open) {
   static const char *const kHarmlessStarts[] = {"#", "const ", "for (", "if (", "kc_cp_async_", "}"};
-  const std::string close(lines[open].find_first_not_of(' '), ' ');
   bool any = false;
-  for (size_t i = open + 1; i < lines.size(); i++) {
-    if (lines[i] == close + "}")
-      return any;
+  for (size_t i = open + 1, end = blockEnd(lines, open); i < end; i++) {
     absl::string_view line = absl::StripAsciiWhitespace(lines[i]);
     if (absl::string_view name = assignedName(line); !name.empty()) {
       bool shared = isShared(lines, open, name);
@@ -124,13 +118,12 @@ bool holdsOnlyCopies(const std::vector<std::string> &lines, size_t open) {
       return false;
     any |= absl::StartsWith(line, "kc_cp_async_") && absl::StrContains(line, "(&");
   }
-  return false;
+  return any;
 }
 
 /// Whether the block that line `open` opens only sets registers of the thread, declared before it, to constants: what that
 /// does too often shows in values or is written over.
 bool holdsOnlyRegisters(const std::vector<std::string> &lines, size_t open) {
-  const std::string close(lines[open].find_first_not_of(' '), ' ');
   auto isRegister = [&](absl::string_view name) {
     std::string array = absl::StrCat(" ", name, "[");
     return std::any_of(lines.begin(), lines.begin() + int64_t(open), [&](const std::string &l) {
@@ -138,9 +131,7 @@ bool holdsOnlyRegisters(const std::vector<std::string> &lines, size_t open) {
     });
   };
   bool any = false;
-  for (size_t i = open + 1; i < lines.size(); i++) {
-    if (lines[i] == close + "}")
-      return any;
+  for (size_t i = open + 1, end = blockEnd(lines, open); i < end; i++) {
     absl::string_view line = absl::StripAsciiWhitespace(lines[i]);
     if (absl::StartsWith(line, "#") || absl::StartsWith(line, "for (") || absl::StartsWith(line, "const int ") || line == "}")
       continue;
@@ -149,7 +140,7 @@ bool holdsOnlyRegisters(const std::vector<std::string> &lines, size_t open) {
       return false;
     any = true;
   }
-  return false;
+  return any;
 }
 
 /// The lines of `if (name) {` where nothing else mentions `name`, defined in line `from`, in its kernel; else none.
