@@ -24,6 +24,7 @@ const char *const kSynchronising[] = {
     "kc_cp_async_wait<",      "kc_cp_async_commit(", "kc_mbarrier_wait(",  "kc_mbarrier_arrive",
     "kc_mbarrier_expect_tx(", "kc_fence_",           "kc_wgmma_fence(",    "kc_wgmma_commit(",
     "kc_wgmma_wait<",         "kc_tma_commit(",      "kc_tma_wait"};
+
 /// The end of the statement that begins at `at`: past its semicolon.
 size_t statementEnd(absl::string_view line, size_t at) {
   size_t end = line.find(';', at);

@@ -220,19 +220,22 @@ absl::StatusOr<MutationScore> measureMutants(const Kernel &kernel, const Variant
       // Where the trap is never met, original and mutant do the same.
       bool differs = judge.run({i}, 2, {options.seed}).detected();
       // A short cut past masks: they alone keep out what is to be kept out, and without them it shows.
-      std::vector<size_t> masks{i};
-      for (size_t j = 0; j < mutants.all.size(); j++)
-        if (mutants.all[j].mask && mutants.all[j].where.line > m.where.line && mutants.all[j].where.line <= m.lastLine)
-          masks.push_back(j);
-      m.isShortCut = differs && masks.size() > 1 && judge.run(masks, 1, {options.seed}).detected();
-      m.verdict = !differs || m.isShortCut || !m.mask || m.onlySynchronises || m.onlyCopies || m.onlyRegisters ? Verdict::Redundant : Verdict::Missed;
-      m.why = !differs      ? m.mask ? "always true at these sizes" : "never reached at these sizes"
-              : m.onlySynchronises ? "guards synchronisation or hints that nothing needs at these sizes"
-              : m.onlyCopies ? "guards copies that nothing reads at these sizes"
-              : m.onlyRegisters ? "guards registers that are written over at these sizes"
-              : m.isShortCut ? "a short cut past the masks inside"
-              : !m.mask     ? "no access needs it at these sizes"
-                            : "neither a finding nor another value";
+      auto isShortCut = [&] {
+        std::vector<size_t> masks{i};
+        for (size_t j = 0; j < mutants.all.size(); j++)
+          if (mutants.all[j].mask && mutants.all[j].where.line > m.where.line && mutants.all[j].where.line <= m.lastLine)
+            masks.push_back(j);
+        return masks.size() > 1 && judge.run(masks, 1, {options.seed}).detected();
+      };
+      const char *redundant = !differs             ? m.mask ? "always true at these sizes" : "never reached at these sizes"
+                              : m.onlySynchronises ? "guards synchronisation or hints that nothing needs at these sizes"
+                              : m.onlyCopies       ? "guards copies that nothing reads at these sizes"
+                              : m.onlyRegisters    ? "guards registers that are written over at these sizes"
+                              : !m.mask            ? "no access needs it at these sizes"
+                              : isShortCut()       ? "a short cut past the masks inside"
+                                                   : nullptr;
+      m.verdict = redundant ? Verdict::Redundant : Verdict::Missed;
+      m.why = redundant ? redundant : "neither a finding nor another value";
       (m.verdict == Verdict::Redundant ? score.redundant : score.missed)++;
       score.survivors.push_back(m);
       surviving.push_back(i);

@@ -31,7 +31,6 @@ struct Mutant {
   bool onlyCopies = false; ///< a mask around nothing but asynchronous copies into shared memory
   bool onlyRegisters = false; ///< a mask around nothing but constants for registers of the thread
   int lastLine = 0; ///< of the block that a mask guards, where it writes only shared memory and its own variables; else 0
-  bool isShortCut = false; ///< a mask past masks that do its work
   Verdict verdict = Verdict::Missed;
   std::string why; ///< the finding's kind, "a wrong value", or why it is redundant
   /// "line 12 (f.kc:3): detected (data race): removed __syncthreads();"

@@ -47,13 +47,11 @@ KCE_CLUSTER(f32x4, float4)
   }                                                                                                \
   KCE_INLINE void kc_tma_load_streaming_##rank##d(void *dst, const kc_tensor_map *map, PARAMS,     \
                                                   void *bar) {                                     \
-    const int c[] = {__VA_ARGS__};                                                                 \
-    kce::call<&kce::Api::tmaLoad>()(rank, dst, map, c, bar, 0);                                    \
+    kc_tma_load_##rank##d(dst, map, __VA_ARGS__, bar);                                             \
   }                                                                                                \
   KCE_INLINE void kc_tma_load_multicast_streaming_##rank##d(                                       \
       void *dst, const kc_tensor_map *map, PARAMS, void *bar, unsigned mask) {                     \
-    const int c[] = {__VA_ARGS__};                                                                 \
-    kce::call<&kce::Api::tmaLoad>()(rank, dst, map, c, bar, mask);                                 \
+    kc_tma_load_multicast_##rank##d(dst, map, __VA_ARGS__, bar, mask);                             \
   }                                                                                                \
   KCE_INLINE void kc_tma_prefetch_##rank##d(const kc_tensor_map *map, PARAMS) {                    \
     const int c[] = {__VA_ARGS__};                                                                 \
