@@ -96,16 +96,17 @@ CascadeOp convertArgReduction(ReduceOp reduce) {
   return made;
 }
 
-IntegerSetAttr splitCondition(Operation *op, int64_t chunk, unsigned index, unsigned at) {
+/// The condition of `op` with the first reduced index in parts of `chunk`, whose index stands before it; null where there is none.
+static IntegerSetAttr splitCondition(Operation *op, int64_t chunk) {
   std::optional<IntegerSet> set = getCondition(op);
   if (!set)
     return {};
   MLIRContext *c = op->getContext();
-  unsigned dims = getExtents(op).getNumResults();
+  unsigned dims = getExtents(op).getNumResults(), at = getNumParallel(op);
   SmallVector<AffineExpr> toPart, constraints;
   for (unsigned d = 0; d < dims; ++d) {
     AffineExpr self = getAffineDimExpr(d < at ? d : d + 1, c);
-    toPart.push_back(d == index ? getAffineDimExpr(at, c) * chunk + self : self);
+    toPart.push_back(d == at ? getAffineDimExpr(at, c) * chunk + self : self);
   }
   for (AffineExpr e : set->getConstraints())
     constraints.push_back(simplifyAffineExpr(e.replaceDims(toPart), dims + 1, set->getNumSymbols()));
@@ -143,7 +144,7 @@ void splitCascade(CascadeOp op, int64_t chunk) {
 
   StringAttr partName = op.getNameAttr() ? b.getStringAttr(op.getNameAttr().getValue() + "_part") : StringAttr();
   auto inner = CascadeOp::create(b, loc, partTypes, op.getKinds(), b.getArrayAttr(partNames), parallel + 1, mapOf(partSizes),
-                                 splitCondition(op, chunk, parallel, parallel), partName);
+                                 splitCondition(op, chunk), partName);
   cloneRescale(inner);
   {
     OpBuilder::InsertionGuard guard(b);

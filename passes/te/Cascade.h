@@ -17,8 +17,4 @@ CascadeOp convertArgReduction(ReduceOp reduce);
 /// cascade that merges them by the rescale region. `chunk` divides the extent.
 void splitCascade(CascadeOp cascade, int64_t chunk);
 
-/// The condition of a domain op over the dims that splitting reduced index `index` (of all dims) into parts,
-/// whose index becomes dim `at`, gives; null where there is none.
-mlir::IntegerSetAttr splitCondition(mlir::Operation *domainOp, int64_t chunk, unsigned index, unsigned at);
-
 } // namespace kernelc::te

@@ -55,8 +55,8 @@ Domain splitDomain(Operation *op, unsigned dim, const Digits &digits) {
       extents.push_back(before.getResult(d));
       continue;
     }
-    out.names.push_back(b.getStringAttr(name.getValue() + "_high"));
-    out.names.push_back(b.getStringAttr(name.getValue() + "_low"));
+    out.names.push_back(b.getStringAttr(name.getValue() + digits.high));
+    out.names.push_back(b.getStringAttr(name.getValue() + digits.low));
     extents.append({digits.highExtent, digits.radix});
   }
   out.extents = AffineMap::get(0, symbols, extents, b.getContext());

@@ -4,12 +4,14 @@
 
 #include "ir/te/Te.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
 
 namespace kernelc::te {
 
 /// 0 <= high < highExtent, 0 <= low < radix; both over the kernel's sizes.
 struct Digits {
   mlir::AffineExpr radix, highExtent;
+  llvm::StringRef high = "_high", low = "_low"; ///< what the digits' names add to the index's
   bool operator==(const Digits &) const = default;
 };
 

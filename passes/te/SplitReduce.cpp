@@ -2,11 +2,12 @@
 #include "passes/Passes.h"
 
 #include "ir/te/TeShape.h"
-#include "mlir/IR/IRMapping.h"
 #include "passes/te/Affine.h"
 #include "passes/te/Cascade.h"
 #include "passes/te/Contraction.h"
+#include "passes/te/Digits.h"
 #include "passes/te/Grouping.h"
+#include "passes/te/Parts.h"
 #include "passes/te/PlanAttr.h"
 #include "passes/te/Schedule.h"
 #include "passes/te/Sharing.h"
@@ -174,82 +175,16 @@ private:
 
   /// ⊕_{w, k < K} f(p, w, k)  =  ⊕_{w, q < K/C} ⊕_{k' < C} f(p, w, q·C + k'), with or without w, q
   void split(ReduceOp r, Parts parts) {
-    OpBuilder b(r);
-    Location loc = r.getLoc();
     unsigned parallel = r.getNumParallel(), kept = parallel + parts.whole; // k is index `kept`
-    AffineMap extents = r.getExtents();
-    auto name = [&](unsigned d) { return cast<StringAttr>(r.getIndices()[d]).getValue(); };
-    std::string part = (name(kept) + "_part").str();
-
-    SmallVector<StringRef> names;
-    SmallVector<AffineExpr> ext;
-    for (unsigned d = 0; d < kept; ++d) {
-      names.push_back(name(d));
-      ext.push_back(extents.getResult(d));
-    }
-    SmallVector<StringRef> outerNames = names;
-    SmallVector<AffineExpr> outerExtents = ext;
     // Parts of a product are a batch: rows and columns stay the fastest, as do results that a block has side by side.
-    unsigned at = findContraction(r) || isContiguousInResult(r) ? 0 : kept;
+    bool first = findContraction(r) || isContiguousInResult(r);
+    SmallVector<unsigned> outer = llvm::to_vector(llvm::seq(parallel, kept));
     if (parts.chunk) {
-      AffineExpr count = extents.getResult(kept).floorDiv(parts.chunk);
-      outerNames.push_back(part);
-      outerExtents.push_back(count);
-      names.insert(names.begin() + at, part);
-      ext.insert(ext.begin() + at, count);
+      AffineExpr chunk = getAffineConstantExpr(parts.chunk, r.getContext());
+      r = splitReducedDim(r, kept, {chunk, r.getExtents().getResult(kept).floorDiv(chunk), "_part", ""});
+      outer.push_back(kept);
     }
-    names.push_back(name(kept));
-    ext.push_back(parts.chunk ? b.getAffineConstantExpr(parts.chunk) : extents.getResult(kept));
-    for (unsigned d = kept + 1; d < r.getNumDims(); ++d) {
-      names.push_back(name(d));
-      ext.push_back(extents.getResult(d));
-    }
-    auto mapOf = [&](ArrayRef<AffineExpr> e) { return AffineMap::get(0, extents.getNumSymbols(), e, b.getContext()); };
-    Type element = r.getResult().getType().getElementType();
-    auto tensor = [&](unsigned rank) { return RankedTensorType::get(SmallVector<int64_t>(rank, ShapedType::kDynamic), element); };
-    StringAttr partName = r.getNameAttr() ? b.getStringAttr(r.getNameAttr().getValue() + "_part") : StringAttr();
-    auto make = [&](RankedTensorType type, ArrayRef<StringRef> indices, unsigned results, AffineMap e, StringAttr n,
-                    IntegerSetAttr where = {}) {
-      auto op = ReduceOp::create(b, loc, type, r.getKind(), b.getStrArrayAttr(indices), results, e, where, Value(), AffineMapAttr(),
-                                 AffineMapAttr(), n);
-      Block &block = op.getBody().emplaceBlock();
-      for (size_t i = 0; i < indices.size(); ++i)
-        block.addArgument(b.getIndexType(), loc);
-      return op;
-    };
-
-    unsigned shift = parts.chunk ? 1 : 0; // what stands behind the part's index moves on
-    IntegerSetAttr where = parts.chunk ? splitCondition(r, parts.chunk, kept, at) : r.getConditionAttr();
-    ReduceOp inner = make(tensor(kept + shift), names, kept + shift, mapOf(ext), partName, where);
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(&inner.getBlock());
-      auto args = inner.getBlock().getArguments();
-      IRMapping mapping;
-      for (unsigned d = 0; d < r.getNumDims(); ++d)
-        mapping.map(r.getBlock().getArgument(d), args[d < at ? d : d + shift]);
-      if (parts.chunk) {
-        Value start = arith::MulIOp::create(b, loc, args[at], arith::ConstantIndexOp::create(b, loc, parts.chunk));
-        mapping.map(r.getBlock().getArgument(kept), arith::AddIOp::create(b, loc, start, args[kept + 1]).getResult());
-      }
-      for (Operation &op : r.getBlock())
-        b.clone(op, mapping);
-    }
-    ReduceOp outer = make(tensor(parallel), outerNames, parallel, mapOf(outerExtents), r.getNameAttr());
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(&outer.getBlock());
-      SmallVector<Value> point(outer.getBlock().getArguments().begin(), outer.getBlock().getArguments().end());
-      if (parts.chunk)
-        std::rotate(point.begin() + at, point.end() - 1, point.end()); // the part's place
-      Value v = ReadOp::create(b, loc, element, inner.getResult(), point, AffineMapAttr(),
-                               BoundsModeAttr::get(b.getContext(), BoundsMode::InBounds), Value());
-      YieldOp::create(b, loc, v, Value());
-    }
-    Value result = outer.getResult();
-    result.setType(r.getResult().getType());
-    r.replaceAllUsesWith(outer.getResult());
-    r.erase();
+    reduceByParts(r, outer, first ? 0 : parallel);
   }
 
   KernelOp kernel_;

@@ -2,7 +2,7 @@
 // RUN: kernelc-opt --te-split-reduce="target=sm_90a size-div=1,1 size-max=8192,4096" %s | FileCheck %s --check-prefix=ODD
 // RUN: kernelc-opt --te-split-reduce="target=sm_90a" %s | FileCheck %s --check-prefix=UNKNOWN
 
-// CHECK: #[[BELOW:.*]] = affine_set<(d0, d1, d2)[s0, s1] : (d0 * {{[0-9]+}} - d1 + d2 >= 0)>
+// CHECK: #[[BELOW:.*]] = affine_set<(d0, d1, d2)[s0, s1] : (-d1 + d0 * {{[0-9]+}} + d2 >= 0)>
 
 // Few columns for a large device: partial sums over chunks of rows, then their sum.
 // CHECK-LABEL: te.kernel @columns

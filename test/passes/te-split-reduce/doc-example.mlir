@@ -11,14 +11,12 @@ te.kernel @total sizes [] args ["x"] : ["f32"] [affine_map<() -> (4194304)>]
   te.return %y : tensor<f32>
 }
 // CHECK: #[[CHUNKS:.*]] = affine_map<() -> (2048, 2048)>
+// CHECK: #[[AT:.*]] = affine_map<(d0, d1) -> (d0 * 2048 + d1)>
 // CHECK: #[[PARTS:.*]] = affine_map<() -> (2048)>
 // CHECK-LABEL: te.kernel @total
 // CHECK: %[[P:.*]] = te.reduce sum ["i_part", "i"] parallel 1 extents #[[CHUNKS]]
 // CHECK: ^bb0(%[[Q:.*]]: index, %[[K:.*]]: index):
-// CHECK: %[[C:.*]] = arith.constant 2048 : index
-// CHECK: %[[START:.*]] = arith.muli %[[Q]], %[[C]] : index
-// CHECK: %[[I:.*]] = arith.addi %[[START]], %[[K]] : index
-// CHECK: te.read %{{.*}}[%[[I]]]
+// CHECK: te.read %{{.*}}[%[[Q]], %[[K]]] map #[[AT]]
 // CHECK: } {name = "y_part"}
 // CHECK: te.reduce sum ["i_part"] parallel 0 extents #[[PARTS]]
 // CHECK: te.read %[[P]]

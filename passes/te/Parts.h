@@ -1,0 +1,14 @@
+// Reducing in two steps: parts first, then what the parts have become.
+#pragma once
+
+#include "ir/te/Te.h"
+#include "llvm/ADT/ArrayRef.h"
+
+namespace kernelc::te {
+
+/// ⊕_{w, k} f(p, w, k)  =  ⊕_w ⊕_k f(p, w, k): the reduced dims `outer` of `r`, ascending, become parallel ones of a
+/// reduction over the others, from `at` on among its dims, and are what a second reduction, in place of `r`, goes over.
+/// Returns the first. `r` has no init and no out_map, and is no arg reduction.
+ReduceOp reduceByParts(ReduceOp r, llvm::ArrayRef<unsigned> outer, unsigned at);
+
+} // namespace kernelc::te
