@@ -406,6 +406,20 @@ class LinearResidual(Linear):
         return super().output_bytes(x, w, b)
 
 
+class LinearStats(Linear):
+    """Bias, and reductions of the results in the product's launch: sums of squares of rows, largest magnitudes of columns."""
+
+    def __init__(self, m, n, k, dtype="bf16"):
+        super().__init__(m, n, k, dtype)
+        self.name, self.text, self.kernel = f"linear_stats {m}x{n}x{k} {dtype}", None, "linear_stats"
+        self.file = os.path.join(EXAMPLES, "linear_stats.kc")
+
+    def torch(self, x, w, b):
+        y = F.linear(x, w, b)
+        wide = y.to(torch.promote_types(y.dtype, torch.float32))
+        return y, wide.square().sum(1), wide.abs().amax(0)
+
+
 class BlockSparse(Matmul):
     """Weights of which a mask, known at run time, keeps a tenth of the blocks. The peers are PyTorch's block-sparse
     rows (BSR), whose product is made beforehand of what the mask keeps."""
@@ -533,6 +547,7 @@ WORKLOADS = [
     *(Float8Matmul(m, m, m, fast) for m in (4096, 8192) for fast in (False, True)), *(Float8Blocks(m, m, m) for m in (4096, 8192)),
     *(PartsMatmul(4096, 4096, 4096, form, policy) for policy in ("bf16x3", "tf32x3") for form in ("nt", "nn")),
     Linear(4096, 4096, 4096), LinearResidual(4096, 4096, 4096), LinearResidual(8192, 8192, 8192),
+    LinearStats(4096, 4096, 4096), LinearStats(8192, 8192, 8192),
     Conv(32, 64, 56, 64, 3, 1), Conv(32, 256, 14, 256, 3, 1), Conv(32, 128, 28, 128, 3, 2), Conv(32, 3, 224, 64, 7, 2),
     Conv(32, 512, 7, 2048, 1, 1),
     *(BlockSparse(8192, 8192, 8192, block) for block in (128, 64, 32)),

@@ -113,6 +113,35 @@ def TeSplit : Pass<"te-split", "::kernelc::te::KernelOp"> {
   let options = [ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">];
 }
 
+def TeReduceInTiles : Pass<"te-reduce-in-tiles", "::kernelc::te::KernelOp"> {
+  let summary = "Reduce the results of a product where they are, tile by tile";
+  let description = [{
+    `m[i] = max_j f(p[i, j])` of a product p: j becomes `j_tile * C + j`, in the product and in
+    all that reads it point by point, and the reduction one over j, of which a tile has all C
+    points, and a second one over j_tile:
+
+        p[i, j_tile, j], m_part[j_tile, i] = max_j f(p[i, j_tile, j])     the product's launch
+        m[i] = max_{j_tile} m_part[j_tile, i]                            a small one
+
+    so that the results need not exist in memory for m. Likewise over i, and over both. C is
+    what the cost model gives the product for a tile (rows and columns of te-plan; 64 on CUDA
+    cores and for mma.sync), a power of two; an index that one tile has whole stays. What a
+    reduction does is not asked: f is any expression of the point.
+    *Runs after `te-split`, before `te-split-reduce` and `te-plan`, because* the first would see
+    digits to split, the second must find the parts, and the last joins them to the product's
+    launch.
+
+    Not tried, with a remark: extents that are not known to be multiples of a tile's. Not tried:
+    arg reductions, reductions over batches or over a slower one of several rows' indices, of
+    products under a condition, and those that read other results. Numeric effect: another order
+    of the same reduction, fixed by the sizes.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,
+    ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">,
+    ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
+}
+
 def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
   let summary = "Split long reductions with few results, so that they fill the device";
   let description = [{

@@ -43,6 +43,11 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   TeSplitOptions digits;
   digits.sizeDiv = options.sizeDiv;
   pm.addNestedPass<te::KernelOp>(createTeSplit(digits));
+  TeReduceInTilesOptions inTiles;
+  inTiles.target = options.target;
+  inTiles.sizeDiv = options.sizeDiv;
+  inTiles.sizeMax = options.sizeMax;
+  pm.addNestedPass<te::KernelOp>(createTeReduceInTiles(inTiles));
   TeSplitReduceOptions split;
   split.target = options.target;
   split.sizeDiv = options.sizeDiv;

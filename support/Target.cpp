@@ -14,6 +14,14 @@ constexpr ProductTile kWgmmaTiles[] = {
 
 absl::Span<const ProductTile> wgmmaTiles() { return kWgmmaTiles; }
 
+double timeOf(const ProductTile &tile, int64_t m, int64_t n, int64_t batch, const Target &target) {
+  if (m < 0 || n < 0)
+    return -tile.percent;
+  auto ceil = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
+  int64_t rounds = ceil(batch * ceil(m, tile.m) * ceil(n, tile.n), target.smCount);
+  return double(rounds) * tile.m * tile.n / tile.percent;
+}
+
 RegisterShares shareRegisters(const Target &target, int64_t producers, int64_t consumers, int64_t blocks) {
   constexpr int64_t kProducer = 56; // fewer spill index arithmetic (docs/performance.md)
   int64_t threads = producers + consumers, even = target.registersPerSm / blocks / threads / 8 * 8;

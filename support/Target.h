@@ -46,6 +46,10 @@ struct Target {
 /// measured on an H200 at 4096³ and 1024³ (docs/performance.md).
 absl::Span<const ProductTile> wgmmaTiles();
 
+/// What `batch` products of m × n results take of a device in such tiles, in time of the best tile's results on one
+/// multiprocessor: whole rounds over all of them. Below zero, and less for better tiles, where m or n is not known (< 0).
+double timeOf(const ProductTile &tile, int64_t m, int64_t n, int64_t batch, const Target &target);
+
 /// Registers that a thread of a launch's filling and of its multiplying warpgroups may hold.
 struct RegisterShares {
   int64_t producer, consumer;

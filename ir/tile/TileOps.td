@@ -46,8 +46,8 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
 
     - `indices`, `extents` (`()[sizes] -> ..`), `tiles`: the launch's index space.
     - `grid_dims`: the indices mapped to the grid, slowest first; the grid has
-      ∏ ceil(extent / tile) blocks. `raster` > 1 walks the last two grid dims in
-      groups of that many tiles of the first of them.
+      ∏ ceil(extent / tile) blocks. `raster` > 1 walks the last two grid dims
+      of several tiles in groups of that many of the first of them.
     - `warps`: warps of a block; `min_blocks`: how many blocks a multiprocessor should hold.
     - `stages`: slots of the rings that feed dots; `fill_late`: the copy of a later
       tile starts behind the product of this one, not before it.

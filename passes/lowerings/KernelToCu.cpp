@@ -128,11 +128,18 @@ void FunctionLowering::prefetchTensorMaps() {
 }
 
 /// A tile's number as one tile number per grid index, the last one fastest; with a
-/// raster, the last two in groups of `raster` rows so that neighbours share
-/// operands in L2.
+/// raster, the last two that have several in groups of `raster` rows so that
+/// neighbours share operands in L2.
 llvm::DenseMap<int64_t, Value> FunctionLowering::programIdsOf(Value left, Location loc) {
   llvm::DenseMap<int64_t, Value> ids;
-  ArrayRef<int64_t> dims = func_.getGridDims();
+  SmallVector<int64_t> dims;
+  for (int64_t g : func_.getGridDims()) {
+    auto programs = dyn_cast<AffineConstantExpr>(func_.getNumPrograms(g));
+    if (programs && programs.getValue() == 1)
+      ids[g] = c_.index(0, loc);
+    else
+      dims.push_back(g);
+  }
   auto named = [&](int64_t d, StringRef suffix) {
     return NameLoc::get(b_.getStringAttr(cast<StringAttr>(func_.getIndices()[d]).getValue() + suffix), loc);
   };

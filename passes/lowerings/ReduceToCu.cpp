@@ -112,15 +112,29 @@ private:
   void overWarps() {
     OpBuilder &b = c_.b;
     int64_t warps = layout_.numWarps(), registers = count(keptReg_);
-    bool keepsLanes = llvm::any_of(layout_.lane, [&](const Digit &d) { return !isReduced(d) && d.dim >= 0; });
-    int64_t lanes = keepsLanes ? 32 : 1;
+    // One lane of those that differ in reduced digits only speaks for all of them.
+    SmallVector<int64_t> all = llvm::map_to_vector(layout_.lane, [](const Digit &d) { return d.size; });
+    int64_t lanes = 1;
+    Value place, speaks;
+    for (auto [i, d] : llvm::enumerate(layout_.lane)) {
+      if (d.size == 1)
+        continue;
+      Value digit = c_.digitOf(c_.lane(loc_), all, i, loc_);
+      if (!isReduced(d) && d.dim >= 0) {
+        place = c_.add(place, c_.mul(digit, lanes, loc_), loc_);
+        lanes *= d.size;
+        continue;
+      }
+      Value first = arith::CmpIOp::create(c_.b, loc_, arith::CmpIPredicate::eq, digit, c_.index(0, loc_));
+      speaks = speaks ? Value(arith::AndIOp::create(c_.b, loc_, speaks, first)) : first;
+    }
     SmallVector<Value> arrays;
     for (Value result : op_.getResults())
       arrays.push_back(c_.sharedArray(warps * registers * lanes, element(result), loc_, "partials"));
-    Value lane = c_.lane(loc_), warp = c_.warp(loc_);
+    Value warp = c_.warp(loc_);
     auto slot = [&](Value w, Value r) {
       Value s = c_.add(c_.mul(w, registers, loc_), r, loc_);
-      return keepsLanes ? c_.add(c_.mul(s, 32, loc_), lane, loc_) : s;
+      return place ? c_.add(c_.mul(s, lanes, loc_), place, loc_) : s;
     };
     OpenDigits open;
     auto write = [&] {
@@ -130,39 +144,58 @@ private:
           memref::StoreOp::create(b, loc_, memref::LoadOp::create(b, loc_, t.array, r), s, slot(warp, r));
       });
     };
-    if (keepsLanes) {
-      write();
-    } else {
-      Value first = arith::CmpIOp::create(b, loc_, arith::CmpIPredicate::eq, lane, c_.index(0, loc_));
-      auto branch = scf::IfOp::create(b, loc_, first, false);
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPoint(branch.thenBlock()->getTerminator());
-      write();
-    }
+    inBranch(speaks, write);
     // The warp number with its reduced digits taken from `others`.
     int64_t others = 1;
     for (const Digit &d : layout_.warp)
       if (isReduced(d))
         others *= d.size;
-    c_.overDigits(keptReg_, loc_, open, [&] {
-      Value r = c_.registerIndex(kept_, open, loc_);
-      SmallVector<Value> init = identity();
-      auto loop = scf::ForOp::create(b, loc_, c_.index(0, loc_), c_.index(others, loc_), c_.index(1, loc_), init);
-      loop.getInductionVar().setLoc(NameLoc::get(b.getStringAttr("w"), loc_));
-      for (Value a : loop.getRegionIterArgs())
-        a.setLoc(NameLoc::get(b.getStringAttr("total"), loc_));
-      {
-        OpBuilder::InsertionGuard guard(b);
-        b.setInsertionPointToEnd(loop.getBody());
-        Value w = warpWith(loop.getInductionVar(), warp);
-        SmallVector<Value> x;
-        for (Value s : arrays)
-          x.push_back(memref::LoadOp::create(b, loc_, s, slot(w, r)));
-        scf::YieldOp::create(b, loc_, te::combineStates(op_.getKind(), llvm::to_vector_of<Value>(loop.getRegionIterArgs()), x, b, loc_));
+    auto merge = [&] {
+      c_.overDigits(keptReg_, loc_, open, [&] {
+        Value r = c_.registerIndex(kept_, open, loc_);
+        SmallVector<Value> init = identity();
+        auto loop = scf::ForOp::create(b, loc_, c_.index(0, loc_), c_.index(others, loc_), c_.index(1, loc_), init);
+        loop.getInductionVar().setLoc(NameLoc::get(b.getStringAttr("w"), loc_));
+        for (Value a : loop.getRegionIterArgs())
+          a.setLoc(NameLoc::get(b.getStringAttr("total"), loc_));
+        {
+          OpBuilder::InsertionGuard guard(b);
+          b.setInsertionPointToEnd(loop.getBody());
+          Value w = warpWith(loop.getInductionVar(), warp);
+          SmallVector<Value> x;
+          for (Value s : arrays)
+            x.push_back(memref::LoadOp::create(b, loc_, s, slot(w, r)));
+          scf::YieldOp::create(b, loc_, te::combineStates(op_.getKind(), llvm::to_vector_of<Value>(loop.getRegionIterArgs()), x, b, loc_));
+        }
+        for (auto [t, v] : llvm::zip(results_, loop.getResults()))
+          memref::StoreOp::create(b, loc_, v, t.array, r);
+      });
+    };
+    inBranch(isOnlyStored() ? c_.isFirstReplica(tile::getLayout(op_.getResults()[0]), loc_) : Value(), merge);
+  }
+
+  /// Emits under a condition, if there is one.
+  void inBranch(Value condition, llvm::function_ref<void()> emit) {
+    if (!condition)
+      return emit();
+    auto branch = scf::IfOp::create(c_.b, loc_, condition, false);
+    OpBuilder::InsertionGuard guard(c_.b);
+    c_.b.setInsertionPoint(branch.thenBlock()->getTerminator());
+    emit();
+  }
+
+  /// Whether the results go nowhere but to memory, which one of the threads that have an element does.
+  bool isOnlyStored() {
+    SmallVector<Operation *> work{op_};
+    while (!work.empty())
+      for (Operation *user : work.pop_back_val()->getUsers()) {
+        if (isa<tile::StoreOp>(user))
+          continue;
+        if (!user->hasTrait<OpTrait::Elementwise>() && !isa<tile::ConvertOp>(user))
+          return false;
+        work.push_back(user);
       }
-      for (auto [t, v] : llvm::zip(results_, loop.getResults()))
-        memref::StoreOp::create(b, loc_, v, t.array, r);
-    });
+    return true;
   }
 
   /// The warp number whose reduced digits are those of `others`, and the rest those of `warp`.

@@ -23,7 +23,20 @@ LogicalResult LaunchEmitter::emit(unsigned number) {
     if (failed(ok))
       return failure();
   }
+  sinkStores();
   return success();
+}
+
+void LaunchEmitter::sinkStores() {
+  SmallVector<tile::StoreOp> stores;
+  func_.walk([&](tile::StoreOp store) {
+    bool isRead = false; // by a statement of this launch
+    func_.walk([&](tile::LoadOp load) { isRead |= load.getBase() == store.getBase(); });
+    if (!isRead && store->getBlock()->mightHaveTerminator())
+      stores.push_back(store);
+  });
+  for (tile::StoreOp store : stores)
+    store->moveBefore(store->getBlock()->getTerminator());
 }
 
 void LaunchEmitter::store(Value tile, Value te, AffineMap outMap, ArrayRef<int64_t> dims, Value condition, BodyToTiles &body,

@@ -261,10 +261,11 @@ ReduceOp splitReducedDim(ReduceOp r, unsigned dim, const Digits &digits) {
 }
 
 bool canSplitParallelDim(Operation *op, unsigned dim) {
-  auto isWhole = [](auto domainOp) { return !domainOp.getInit() && !domainOp.getOutMap() && !domainOp.getShape(); };
   auto compute = dyn_cast<ComputeOp>(op);
   auto reduce = dyn_cast<ReduceOp>(op);
-  if (dim >= getNumParallel(op) || !(compute ? isWhole(compute) && !compute.getPartial() : reduce && isWhole(reduce)))
+  bool isWhole = compute ? !compute.getInit() && !compute.getPartial()
+                         : reduce && !reduce.getInit() && !reduce.getOutMap() && !reduce.getShape();
+  if (dim >= getNumParallel(op) || !isWhole)
     return false;
   Value result = op->getResult(0);
   if (isReturned(result)) {
@@ -280,11 +281,11 @@ bool canSplitParallelDim(Operation *op, unsigned dim) {
   });
 }
 
-void splitParallelDim(Operation *op, unsigned dim, const Digits &digits) {
+Operation *splitParallelDim(Operation *op, unsigned dim, const Digits &digits) {
   OpBuilder b(op);
   Location loc = op->getLoc();
   Domain domain = splitDomain(op, dim, digits);
-  bool returned = isReturned(op->getResult(0));
+  bool returned = isReturned(op->getResult(0)), keepsShape = false; // as a te.compute can
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   auto wider = RankedTensorType::get(SmallVector<int64_t>(type.getRank() + 1, ShapedType::kDynamic), type.getElementType());
   Value result;
@@ -298,24 +299,28 @@ void splitParallelDim(Operation *op, unsigned dim, const Digits &digits) {
     auto compute = cast<ComputeOp>(op);
     unsigned parallel = domain.names.size(), symbols = domain.extents.getNumSymbols();
     AffineMapAttr outMap, shape;
-    if (returned) {
+    keepsShape = returned || compute.getOutMap();
+    if (keepsShape) {
       SmallVector<AffineExpr> out;
-      for (unsigned d = 0; d + 1 < parallel; ++d)
-        out.push_back(splitRenamed(b.getAffineDimExpr(d), dim, parallel - 1, digits.radix));
+      for (AffineExpr e : compute.getOutMapOrIdentity().getResults())
+        out.push_back(simplifyAffineExpr(splitRenamed(e, dim, parallel - 1, digits.radix), parallel, symbols));
       outMap = AffineMapAttr::get(AffineMap::get(parallel, symbols, out, b.getContext()));
       shape = AffineMapAttr::get(getTensorShape(compute.getResult()));
     }
-    auto created = ComputeOp::create(b, loc, returned ? type : wider, b.getArrayAttr(domain.names), domain.extents, domain.where, Value(),
+    auto created = ComputeOp::create(b, loc, keepsShape ? type : wider, b.getArrayAttr(domain.names), domain.extents, domain.where, Value(),
                                      outMap, shape, compute.getNameAttr(), false);
     created->setDiscardableAttrs(compute->getDiscardableAttrDictionary());
     BodySplitter(op, dim, digits).cloneInto(created.getBody().emplaceBlock());
     result = created.getResult();
   }
-  if (!returned)
-    redirectReads(op->getResult(0), result, dim, digits.radix);
+  if (keepsShape)
+    op->getResult(0).replaceAllUsesWith(result);
+  else if (returned)
+    op->getResult(0).replaceAllUsesWith(writeBack(b, op, result, dim, digits));
   else
-    op->getResult(0).replaceAllUsesWith(isa<ReduceOp>(op) ? writeBack(b, op, result, dim, digits) : result);
+    redirectReads(op->getResult(0), result, dim, digits.radix);
   op->erase();
+  return result.getDefiningOp();
 }
 
 } // namespace kernelc::te

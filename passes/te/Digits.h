@@ -36,13 +36,14 @@ std::optional<std::pair<mlir::AffineExpr, mlir::AffineExpr>> findDigits(ReadOp r
 ReduceOp splitReducedDim(ReduceOp r, unsigned dim, const Digits &digits);
 
 /// Whether splitParallelDim can take `dim` of `op`: a te.compute or te.reduce that
-/// defines all of its result by itself, one dim of it along `dim`; which is returned, or
+/// defines all of its result by itself (a te.reduce one dim of it along `dim`); which is returned, or
 /// whose readers stay inside it.
 bool canSplitParallelDim(mlir::Operation *op, unsigned dim);
 
 /// Replaces `op` by one with two dims in place of its parallel one. A result that stays
 /// inside the kernel gets two dims as well, and its readers subscripts for both; one
-/// that is returned keeps its shape: a te.compute with an `out_map` writes it.
-void splitParallelDim(mlir::Operation *op, unsigned dim, const Digits &digits);
+/// that is returned keeps its shape: a te.compute with an `out_map` writes it. Returns what
+/// stands in place of `op`.
+mlir::Operation *splitParallelDim(mlir::Operation *op, unsigned dim, const Digits &digits);
 
 } // namespace kernelc::te

@@ -2,7 +2,8 @@
 //
 // Each statement starts as a group of its own. A reduction joins the group of a
 // later statement that reads it when the result's indices are exactly that group's
-// grid: then the block that needs the value is the block that has it. Pointwise
+// grid: then the block that needs the value is the block that has it. Of a product's results a
+// reduction joins that goes over what one tile has (te-reduce-in-tiles makes such). Pointwise
 // statements over one and the same domain join when nothing orders them across
 // blocks. What is read by a group that does not own it goes through a workspace.
 #include "passes/te/Grouping.h"
@@ -43,7 +44,7 @@ struct Group {
 
 class Grouper {
 public:
-  explicit Grouper(KernelOp kernel) : kernel_(kernel), ops_(getDomainOps(kernel)) {
+  Grouper(KernelOp kernel, const SizeFacts &facts) : kernel_(kernel), facts_(facts), ops_(getDomainOps(kernel)) {
     for (auto [i, op] : llvm::enumerate(ops_))
       for (Value result : op->getResults())
         ordinal_[result] = i;
@@ -94,8 +95,10 @@ private:
   bool join(int64_t i, int64_t candidate, ArrayRef<ReadOp> reads) {
     Operation *op = ops_[i];
     Group &g = groups_[candidate];
-    if (isContractionGroup(g) && !isa<ComputeOp>(op))
-      return false; // a product's tile stays a tile; reducing it again is the cascade's business
+    bool product = isContractionGroup(g);
+    auto reduce = dyn_cast<ReduceOp>(op);
+    if (product && !isa<ComputeOp>(op) && (!reduce || reduce.isArg()))
+      return false; // a product's tile stays a tile
     SmallVector<int64_t> map(getExtents(op).getNumResults(), -1);
     for (ReadOp read : reads) {
       int64_t producer = ordinal_[read.getTensor()];
@@ -104,22 +107,23 @@ private:
       if (read.getBounds() != BoundsMode::InBounds || !unify(op, read, g, producer, map))
         return false;
     }
-    // The grid's indices must all be parallel indices of op, the same ones.
+    // The grid's indices must all be indices of op, the same ones: parallel ones, or reduced ones of
+    // which a product's tile has all points.
     unsigned found = 0;
     for (auto [d, index] : llvm::enumerate(map))
       if (index >= 0 && index < int64_t(g.grid)) {
-        if (d >= getNumParallel(op))
+        if (d >= getNumParallel(op) && !(product && fitsTile(getExtents(op).getResult(d))))
           return false;
         ++found;
       }
     if (found != g.grid || g.grid == 0)
       return false;
-    if (!isa<ComputeOp>(op) && getNumParallel(op) != g.grid)
+    if (!isa<ComputeOp>(op) && !product && getNumParallel(op) != g.grid)
       return false;
-    if (isContractionGroup(g) && getExtents(op).getNumResults() != g.grid)
+    if (product && getExtents(op).getNumResults() != g.grid)
       return false;
     // A second contraction in one launch would need operands of its own shape.
-    if (auto r = dyn_cast<ReduceOp>(op); r && findContraction(r))
+    if (reduce && findContraction(reduce))
       return false;
     adopt(i, candidate, map);
     return true;
@@ -138,6 +142,11 @@ private:
       return true;
     }
     return false;
+  }
+
+  bool fitsTile(AffineExpr extent) {
+    int64_t max = knownMax(extent, facts_);
+    return max >= 0 && max <= kLargestInTile;
   }
 
   bool isContractionGroup(const Group &g) {
@@ -194,7 +203,13 @@ private:
     std::vector<LaunchPlan> launches;
     for (const Group &g : groups_) {
       LaunchPlan l;
+      // Named for its last statement, but for parts of reductions that tiles have aside.
       Operation *last = ops_[g.ops.back()];
+      for (int64_t o : llvm::reverse(g.ops))
+        if (!ops_[o]->hasAttr(kInTile)) {
+          last = ops_[o];
+          break;
+        }
       auto name = last->getAttrOfType<StringAttr>("name");
       std::string base = name ? name.getValue().str() : isa<ReduceOp>(last) ? stringifyCombiner(cast<ReduceOp>(last).getKind()).str()
                          : isa<CascadeOp>(last) ? "cascade" : "step";
@@ -213,6 +228,7 @@ private:
   }
 
   KernelOp kernel_;
+  SizeFacts facts_;
   SmallVector<Operation *> ops_;
   llvm::DenseMap<Value, int64_t> ordinal_;
   llvm::DenseMap<int64_t, int64_t> owner_;
@@ -221,6 +237,6 @@ private:
 
 } // namespace
 
-std::vector<LaunchPlan> groupStatements(KernelOp kernel) { return Grouper(kernel).run(); }
+std::vector<LaunchPlan> groupStatements(KernelOp kernel, const SizeFacts &facts) { return Grouper(kernel, facts).run(); }
 
 } // namespace kernelc::te

@@ -29,6 +29,28 @@ void Scheduler::schedule(LaunchPlan &l) {
   scheduleReduction(l);
 }
 
+std::optional<Scheduler::CutReduction> Scheduler::findCutReduction(const LaunchPlan &l) {
+  for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
+    auto r = dyn_cast<ReduceOp>(ops_[ordinal]);
+    if (!r)
+      continue;
+    for (int64_t index : ArrayRef<int64_t>(l.dims[n]).drop_front(r.getNumParallel()))
+      if (int64_t max = extentMax(l, index); llvm::is_contained(l.grid, index) && (max < 0 || max > l.tiles[index]))
+        return CutReduction{r, index, max};
+  }
+  return std::nullopt;
+}
+
+llvm::BitVector Scheduler::findInTile(const LaunchPlan &l) {
+  llvm::BitVector found(l.indices.size());
+  for (auto [n, ordinal] : llvm::enumerate(l.ops))
+    if (auto r = dyn_cast<ReduceOp>(ops_[ordinal]))
+      for (int64_t index : ArrayRef<int64_t>(l.dims[n]).drop_front(r.getNumParallel()))
+        if (llvm::is_contained(l.grid, index))
+          found.set(unsigned(index));
+  return found;
+}
+
 int64_t Scheduler::clampTile(const LaunchPlan &l, int64_t index, int64_t want) {
   int64_t max = extentMax(l, index);
   if (size_t(index) < uniform_.size() && uniform_[index])
@@ -67,6 +89,27 @@ using namespace te;
 
 namespace {
 
+/// Fills plan.launches. What is reduced over more than the tile that its product is given gets a launch of its own.
+LogicalResult scheduleLaunches(KernelOp kernel, const Target &target, Merge merge, KernelPlan &plan) {
+  plan.launches = groupStatements(kernel, {plan.sizeDiv, plan.sizeMax});
+  Scheduler scheduler(kernel, target, plan, merge);
+  for (LaunchPlan &l : plan.launches) {
+    l.dependent = target.dependentLaunch && &l != &plan.launches.front();
+    scheduler.schedule(l);
+    if (std::optional<Scheduler::CutReduction> cut = scheduler.findCutReduction(l)) {
+      cut->op->setAttr(kOwnLaunch, UnitAttr::get(kernel.getContext()));
+      return scheduleLaunches(kernel, target, merge, plan);
+    }
+    if (failed(applySchedule(kernel, plan.target, l)) || failed(scheduler.checkUnit(l)))
+      return failure();
+    if (std::optional<Scheduler::CutReduction> cut = scheduler.findCutReduction(l))
+      return kernel.emitError() << "schedule of launch '" << l.name << "': its tiles have " << l.tiles[cut->index] << " points of '"
+                                << l.indices[cut->index] << "', and '" << cut->op.getName().value_or("a reduction")
+                                << "' is reduced over all " << cut->points << " of them in each";
+  }
+  return success();
+}
+
 struct TePlanPass : impl::TePlanBase<TePlanPass> {
   using Base::Base;
   void runOnOperation() override {
@@ -88,22 +131,15 @@ struct TePlanPass : impl::TePlanBase<TePlanPass> {
       if (i < sizeMax.size())
         plan.sizeMax[i] = sizeMax[i];
     }
-    plan.launches = groupStatements(kernel);
     FailureOr<KernelSchedule> schedule = getKernelSchedule(kernel, target);
-    if (failed(schedule))
+    if (failed(schedule) || failed(scheduleLaunches(kernel, *found, schedule->merge, plan)))
       return signalPassFailure();
-    Scheduler scheduler(kernel, *found, plan, schedule->merge);
-    for (LaunchPlan &l : plan.launches) {
-      l.dependent = found->dependentLaunch && &l != &plan.launches.front();
-      scheduler.schedule(l);
-      if (failed(applySchedule(kernel, target, l)) || failed(scheduler.checkUnit(l)))
-        return signalPassFailure();
+    for (LaunchPlan &l : plan.launches)
       if (l.cluster > found->cluster) {
         kernel.emitError() << "schedule of launch '" << l.name << "': a cluster of " << l.cluster << " blocks; " << found->name
                            << (found->cluster > 1 ? " has smaller ones" : " has none");
         return signalPassFailure();
       }
-    }
     if (failed(checkScheduledLaunches(kernel, plan)))
       return signalPassFailure();
     setPlan(kernel, plan);

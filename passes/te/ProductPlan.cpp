@@ -29,17 +29,21 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
   // Measured on an H200 at 4096³ (docs/performance.md): two blocks of four warps
   // beat one of eight, and for mma a short K tile with more slots a long one.
   int64_t tileM = 128, tileN = 128, tileK = unit ? 64 / bytes : 32;
-  // Small problems: smaller tiles fill the device.
+  // Small problems: smaller tiles fill the device, as long as they have all that is reduced in them.
   int64_t m = extentProduct(l, c.m, dims), n = extentProduct(l, c.n, dims);
-  if (m > 0 && n > 0)
-    while (tileN > 64 && llvm::divideCeil(m, tileM) * llvm::divideCeil(n, tileN) < uint64_t(target_.smCount)) {
-      if (tileN > tileM)
-        tileN /= 2;
-      else if (tileM > 64)
-        tileM /= 2;
-      else
-        tileN /= 2;
-    }
+  llvm::BitVector inTile = findInTile(l);
+  auto leastOf = [&](unsigned d) { return inTile[dims[d]] ? std::max<int64_t>(64, clampTile(l, dims[d], 128)) : 64; };
+  int64_t leastM = leastOf(c.m.back()), leastN = leastOf(c.n.back());
+  while (m > 0 && n > 0 && llvm::divideCeil(m, tileM) * llvm::divideCeil(n, tileN) < uint64_t(target_.smCount)) {
+    if (tileN > std::max(tileM, leastN))
+      tileN /= 2;
+    else if (tileM > leastM)
+      tileM /= 2;
+    else if (tileN > leastN)
+      tileN /= 2;
+    else
+      break;
+  }
   assign(l, c.m, dims, tileM);
   assign(l, c.n, dims, tileN);
   assign(l, tiledK(c), dims, tileK);
@@ -101,6 +105,7 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   auto straddles = [&](Value factor) { return findOperandRead(factor) && rowsStraddleLines(factor); };
   // Such rows are bound by what is loaded, columns by half of a cluster of two; 192 of them are 2 to 20 % faster than 256 (H200).
   bool loadBound = !inRegisters && m >= 0 && n >= 0 && c.n.size() == 1 && c.partScales.empty() && (straddles(c.a) || straddles(c.b));
+  llvm::BitVector inTile = findInTile(l);
   // The tile whose rounds over the device take least time.
   double least = 0;
   for (const ProductTile &tile : productTiles(l, c, dims)) {
@@ -111,19 +116,29 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
       continue;
     if (loadBound && tile.n > 192)
       continue;
-    double rounds =
-        m < 0 || n < 0 ? 1 : double(llvm::divideCeil(batch * llvm::divideCeil(m, tile.m) * llvm::divideCeil(n, tile.n), target_.smCount));
-    double time = rounds * (loadBound ? tile.m + tile.n / 2.0 : double(tile.m) * tile.n / tile.percent);
-    if (m < 0 || n < 0) // nothing known: the best
-      time = -tile.percent;
+    double time = timeOf(tile, m, n, batch, target_);
+    if (loadBound) // as many rounds, of what half of a cluster of two loads
+      time *= (tile.m + tile.n / 2.0) * tile.percent / (double(tile.m) * tile.n);
     if (p.unit == "wgmma" && time >= least)
       continue;
+    LaunchPlan tiled = p;
+    tiled.unit = "wgmma";
+    tiled.tiles = l.tiles;
+    assign(tiled, c.m, dims, tile.m);
+    assign(tiled, c.n, dims, tile.n);
+    assign(tiled, tiledK(c), dims, 128 / bytes); // rows of a slot fill the widest swizzle
+    // A slot whose rows run along such an index has no place for another of its class.
+    auto sharesTile = [&](unsigned d) { return inTile[dims[d]]; };
+    auto isTiled = [&](unsigned d) { return !inTile[dims[d]] && tiled.tiles[dims[d]] > 1; };
+    if (findCutReduction(tiled) || (llvm::any_of(c.m, sharesTile) && llvm::any_of(c.m, isTiled)) ||
+        (llvm::any_of(c.n, sharesTile) && llvm::any_of(c.n, isTiled)))
+      continue;
     least = time;
-    p.unit = "wgmma";
-    p.tiles = l.tiles;
-    assign(p, c.m, dims, tile.m);
-    assign(p, c.n, dims, tile.n);
-    assign(p, tiledK(c), dims, 128 / bytes); // rows of a slot fill the widest swizzle
+    p = tiled;
+  }
+  if (p.unit != "wgmma") {
+    why = "no tile of the unit holds all that is reduced in it";
+    return false;
   }
   // The unit's least is 8 columns, and 64 rows; what lies beyond the extent costs nothing to bring.
   if (tileProduct(p, c.n, dims) < 8)
@@ -156,10 +171,15 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   // What an epilogue reads and writes passes through two slots of a part of the last column index each
   // (tile-stage-loads, tile-stage-stores).
   int64_t stageBytes = (bm * aBytes + bn * bytes) * bk, row = l.tiles[dims[c.n.back()]];
+  // Of what is reduced over rows every warp has partial results there.
+  int64_t partialBytes = 0;
+  for (auto [n, ordinal] : llvm::enumerate(l.ops))
+    if (auto r = dyn_cast<ReduceOp>(ops_[ordinal]); r && llvm::is_contained(ArrayRef<int64_t>(l.dims[n]).drop_front(r.getNumParallel()), dims[c.m.back()]))
+      partialBytes += l.warps * bn * std::max(1u, r.getResult().getType().getElementTypeBitWidth() / 8);
   auto stagesBeside = [&](int64_t part) {
     part = std::min(row, part);
     int64_t slots = std::min<int64_t>(2, row / part) * l.pingpong, slotBytes = bm * (bn / row * part) * epilogueBytes(l, c, dims);
-    return (target_.maxSharedPerBlock - 2048 - slots * slotBytes) / stageBytes;
+    return (target_.maxSharedPerBlock - 2048 - partialBytes - slots * slotBytes) / stageBytes;
   };
   // Smaller parts where larger ones would cost the product a slot of a short ring.
   if (stagesBeside(l.part) < 4 && stagesBeside(l.part / 2) > stagesBeside(l.part))
@@ -253,9 +273,12 @@ int64_t Scheduler::storedBytes(const LaunchPlan &l) {
     return isa<ReturnOp>(user) || !llvm::is_contained(l.ops, llvm::find(ops_, user) - ops_.begin());
   };
   int64_t bytes = 0;
-  for (int64_t ordinal : l.ops) {
+  for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
     Value result = ops_[ordinal]->getResult(0);
-    if (llvm::any_of(result.getUsers(), isOutside))
+    // Of what is reduced in a tile there is too little to count.
+    bool inTile = llvm::any_of(ArrayRef<int64_t>(l.dims[n]).drop_front(getNumParallel(ops_[ordinal])),
+                               [&](int64_t index) { return llvm::is_contained(l.grid, index); });
+    if (!inTile && llvm::any_of(result.getUsers(), isOutside))
       bytes += std::max(1u, cast<RankedTensorType>(result.getType()).getElementTypeBitWidth() / 8);
   }
   return bytes;

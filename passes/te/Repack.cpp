@@ -246,12 +246,14 @@ private:
     unsigned last = type.getRank() - 1;
     auto asItIs = [&] { return std::optional(isAligned(read.getTensor()) ? std::nullopt : std::optional(Copy{last})); };
     SmallVector<unsigned> at = linear->subscriptsWith(k);
-    bool alone = at.size() == 1 && (linear->isAlone(at[0], k) || isBesideBatches(reduce, c, *linear, at[0], k));
+    bool alone = at.size() == 1 && (linear->isAlone(at[0], k) || isBesideGroups(reduce, c.batch, *linear, at[0], k));
     if (alone && at[0] == last)
       return asItIs();
     // Units take 16-bit operands that are contiguous along rows or columns, too; and others from registers, more slowly.
-    for (unsigned d : factor == c.a ? c.m : c.n)
-      if ((type.getElementTypeBitWidth() == 16 || passesRegisters(reduce, c, factor)) && linear->isAlone(last, d))
+    ArrayRef<unsigned> outer = factor == c.a ? c.m : c.n;
+    for (unsigned d : outer)
+      if ((type.getElementTypeBitWidth() == 16 || passesRegisters(reduce, c, factor)) &&
+          (linear->isAlone(last, d) || isBesideGroups(reduce, outer, *linear, last, d)))
         return asItIs();
     return alone ? std::optional(std::optional(Copy{at[0]})) : std::nullopt;
   }
@@ -266,13 +268,13 @@ private:
     return !work || work->total() < double(target_.acrossReuse) * elementsOf(findOperandRead(factor).getTensor());
   }
 
-  /// Whether subscript `r` is k beside a group's number, `g * 64 + k`, and groups are whole rows of slots.
-  bool isBesideBatches(ReduceOp reduce, const Contraction &c, const LinearRead &read, unsigned r, unsigned k) {
+  /// Whether subscript `r` is d beside the numbers of groups that are whole rows of slots, `g * 64 + d`, g one of `groups`.
+  bool isBesideGroups(ReduceOp reduce, ArrayRef<unsigned> groups, const LinearRead &read, unsigned r, unsigned d) {
     int64_t row = 128 / std::max(1u, ReadOp(read.read).getResult().getType().getIntOrFloatBitWidth() / 8);
-    if (read.coefficients[r][k] != 1 || knownDivisor(reduce.getExtents().getResult(k), facts_) % row)
+    if (read.coefficients[r][d] != 1 || knownDivisor(reduce.getExtents().getResult(d), facts_) % row)
       return false;
-    for (auto [d, coefficient] : llvm::enumerate(read.coefficients[r]))
-      if (coefficient && d != k && !(llvm::is_contained(c.batch, d) && coefficient % row == 0))
+    for (auto [g, coefficient] : llvm::enumerate(read.coefficients[r]))
+      if (coefficient && g != d && !(llvm::is_contained(groups, g) && coefficient % row == 0))
         return false;
     return true;
   }

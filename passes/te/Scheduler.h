@@ -21,12 +21,20 @@ public:
 
   /// Tiles, warps, unit and what goes with them for one launch.
   void schedule(LaunchPlan &l);
+  /// A reduction over all of a grid index that a launch's tile has only a part of.
+  struct CutReduction {
+    ReduceOp op;
+    int64_t index, points; ///< of the launch; -1: any number
+  };
+  std::optional<CutReduction> findCutReduction(const LaunchPlan &l);
   /// Whether the unit of a launch takes its product, whoever chose unit and tiles: a
   /// unit that would round its operands must not get any that nobody rounded.
   mlir::LogicalResult checkUnit(const LaunchPlan &l);
 
 private:
   // Plan.cpp
+  /// The grid indices that statements reduce over within a tile.
+  llvm::BitVector findInTile(const LaunchPlan &l);
   /// A power-of-two tile for an index, at most `want`, no larger than the index can be.
   int64_t clampTile(const LaunchPlan &l, int64_t index, int64_t want);
   /// Spreads a tile over the indices of one class, fastest first.

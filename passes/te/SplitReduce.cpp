@@ -59,6 +59,8 @@ private:
   /// Neither whole indices nor a chunk: leave alone.
   FailureOr<Parts> partsFor(Operation *op) {
     auto r = dyn_cast<ReduceOp>(op);
+    if (op->hasAttr(kInTile))
+      return Parts();
     if (r && (r.getInit() || r.getOutMap() || (r.isArg() && (r.getCondition() || r.getYield().getCondition()))))
       return Parts(); // (an arg reduction over no point has no position to merge)
     AffineMap extents = getExtents(op);

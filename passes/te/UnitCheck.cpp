@@ -32,6 +32,11 @@ LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
         return wrong() << "the condition depends on '" << l.indices[l.clusterIndex] << "', along which the " << l.cluster
                        << " blocks of a cluster share what they load";
     }
+    // Partial results of a team's warps meet in shared memory, of which teams have no share each.
+    llvm::BitVector inTile = findInTile(l);
+    for (unsigned d : tileProduct(l, c->m, l.dims[n]) < 64 ? c->n : c->m)
+      if (l.pingpong > 1 && inTile[l.dims[n][d]])
+        return wrong() << "what is reduced over '" << l.indices[l.dims[n][d]] << "' crosses warps, which pingpong does not allow yet";
     if (l.unit == "simt")
       continue;
     auto refuse = [&] { return wrong() << "unit " << l.unit << " "; };

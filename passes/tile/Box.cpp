@@ -33,7 +33,10 @@ private:
   bool takeSubscript(int64_t r, AffineExpr stride);
   bool takePlain(int64_t r, AffineExpr stride, int64_t d);
   bool takeWindows(int64_t r, AffineExpr stride, ArrayRef<int64_t> followed);
-  bool isRagged(int64_t d) { return te::knownDivisor(read_.extents.getResult(d), facts_) % read_.box[d] != 0; }
+  bool isRagged(int64_t d) {
+    int64_t tile = read_.tiles.empty() ? read_.box[d] : std::max(read_.box[d], read_.tiles[d]);
+    return te::knownDivisor(read_.extents.getResult(d), facts_) % tile != 0;
+  }
   /// Without the part of launch index `d`.
   AffineExpr without(AffineExpr e, int64_t d) {
     SmallVector<AffineExpr> dims;
@@ -236,6 +239,7 @@ std::optional<Box> findBox(tile::FuncOp func, Value base, AffineMap map, te::Bou
 
 std::optional<Box> findStoreBox(tile::FuncOp func, Value base, AffineMap map, tile::RingType ring, std::string &why) {
   TensorRead write = accessOf(func, base, map, ring);
+  write.tiles = func.getTiles();
   write.reduced.set();
   std::optional<Box> box = findBox(write, {func.getSizeDiv(), func.getSizeMax()}, why);
   if (box && llvm::any_of(box->steps, [](int64_t s) { return s > 1; })) {

@@ -73,15 +73,17 @@ private:
     return success();
   }
 
-  /// Constants, splats and coordinates are free to make: one per user, so that
-  /// sharing one does not tie two components together.
+  /// Constants, splats and coordinates are free to make, and so is what spreads them over a tile: one
+  /// per user, so that sharing one does not tie two components together.
   void separateConstants() {
     SmallVector<Operation *> cheap;
+    auto isFree = [](Operation *op) { return isa_and_nonnull<arith::ConstantOp, SplatOp, IndexOp, InsideOp>(op); };
     func_.walk([&](Operation *op) {
-      if (op->getNumResults() == 1 && isTile(op->getResult(0)) && isa<arith::ConstantOp, SplatOp, IndexOp, InsideOp>(op))
+      auto spread = dyn_cast<BroadcastOp>(op);
+      if (op->getNumResults() == 1 && isTile(op->getResult(0)) && (isFree(op) || (spread && isFree(spread.getInput().getDefiningOp()))))
         cheap.push_back(op);
     });
-    for (Operation *op : cheap) {
+    for (Operation *op : llvm::reverse(cheap)) { // each user has its own before what it uses is shared out
       bool first = true;
       for (OpOperand &use : llvm::make_early_inc_range(op->getResult(0).getUses())) {
         if (std::exchange(first, false))

@@ -2,8 +2,10 @@
 #include "passes/Passes.h"
 
 #include "ir/tile/Accumulator.h"
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "passes/tile/Access.h"
 #include "passes/tile/Box.h"
+#include "passes/tile/ColumnParts.h"
 
 using namespace mlir;
 
@@ -14,65 +16,6 @@ namespace kernelc {
 using namespace tile;
 
 namespace {
-
-RankedTensorType cut(Type type, int64_t dim, int64_t extent) {
-  auto tile = cast<RankedTensorType>(type);
-  SmallVector<int64_t> shape(tile.getShape());
-  shape[dim] = std::min(shape[dim], extent);
-  return RankedTensorType::get(shape, tile.getElementType());
-}
-
-/// Clones the computation of a value for columns [start, start + extent) of `dim`.
-class PartCloner {
-public:
-  PartCloner(OpBuilder &b, Block *block, int64_t dim, int64_t start, int64_t extent)
-      : b_(b), block_(block), dim_(dim), start_(start), extent_(extent) {}
-
-  Value clone(Value v) {
-    auto type = dyn_cast<RankedTensorType>(v.getType());
-    if (!type || type.getDimSize(dim_) == 1)
-      return v;
-    if (Value known = done_.lookup(v))
-      return known;
-    Value part = make(v, cut(type, dim_, extent_));
-    done_[v] = part;
-    return part;
-  }
-
-  /// The offset of a launch index, moved to this part.
-  Value offset(int64_t index, Value v, Location loc) {
-    return index == dim_ && start_ ? Value(arith::AddIOp::create(b_, loc, v, arith::ConstantIndexOp::create(b_, loc, start_))) : v;
-  }
-
-private:
-  Value make(Value v, RankedTensorType type) {
-    Operation *op = v.getDefiningOp();
-    if (op && op->getNumRegions() == 0 && op->getNumResults() == 1 && (op->getBlock() == block_ || isa<arith::ConstantOp>(op))) {
-      Location loc = op->getLoc();
-      if (auto constant = dyn_cast<arith::ConstantOp>(op))
-        if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue()))
-          return arith::ConstantOp::create(b_, loc, SplatElementsAttr::get(type, splat.getSplatValue<Attribute>()));
-      if (auto index = dyn_cast<IndexOp>(op))
-        return IndexOp::create(b_, loc, type, index.getDim(), offset(index.getDim(), index.getOffset(), loc));
-      bool elementwise = op->hasTrait<OpTrait::Elementwise>() || isa<BroadcastOp, tile::ConvertOp, SplatOp, CombineOp>(op);
-      if (elementwise || isa<LoadOp, InsideOp>(op)) {
-        SmallVector<Value> operands;
-        int64_t index = 0; // offsets are the index operands, in the launch's order
-        for (Value operand : op->getOperands())
-          operands.push_back(operand.getType().isIndex() && !elementwise ? offset(index++, operand, loc) : clone(operand));
-        OperationState state(loc, op->getName(), operands, TypeRange{type}, op->getAttrs());
-        state.propertiesAttr = op->getPropertiesAsAttribute();
-        return b_.create(state)->getResult(0);
-      }
-    }
-    return SliceOp::create(b_, v.getLoc(), type, v, dim_, start_);
-  }
-
-  OpBuilder &b_;
-  Block *block_;
-  int64_t dim_, start_, extent_;
-  llvm::DenseMap<Value, Value> done_;
-};
 
 /// The product that `v` is computed from by elementwise code; null when there is none.
 DotWaitOp findProduct(Value v, llvm::SmallPtrSetImpl<Operation *> &seen) {
@@ -88,38 +31,123 @@ DotWaitOp findProduct(Value v, llvm::SmallPtrSetImpl<Operation *> &seen) {
   return {};
 }
 
-struct TileStageStoresPass : impl::TileStageStoresBase<TileStageStoresPass> {
-  void runOnOperation() override {
-    FuncOp func = getOperation();
-    if (!func.getProducerWarps())
+/// Whether a reduction stands between `v` and the product.
+bool isReduced(Value v) {
+  Operation *op = v.getDefiningOp();
+  return op && (isa<tile::ReduceOp>(op) || llvm::any_of(op->getOperands(), [](Value operand) {
+                  return isa<RankedTensorType>(operand.getType()) && isReduced(operand);
+                }));
+}
+
+/// An epilogue, cut into parts.
+class EpilogueCutter {
+public:
+  explicit EpilogueCutter(FuncOp func) : func_(func) {
+    func.walk([&](DotOp d) { dot_ = d; });
+  }
+
+  void run() {
+    if (!dot_ || dot_.getN().empty())
       return;
-    SmallVector<StoreOp> stores;
-    func.walk([&](StoreOp store) {
-      if (isStageable(func, store))
-        stores.push_back(store);
+    // All are cut along the product's last column index: they have the same parts. Registers of every thread run along it.
+    parts_.dim = dot_.getN().back();
+    int64_t extent = dot_.getResult().getType().getDimSize(parts_.dim);
+    parts_.extent = std::min<int64_t>(func_.getPart(), extent);
+    parts_.count = extent / parts_.extent;
+    func_.walk([&](StoreOp store) {
+      if (isStageable(store))
+        staged_.push_back(store);
+      else if (isCut(store.getValue()) && isReduced(store.getValue()))
+        rows_.push_back(store);
     });
-    if (stores.empty())
+    func_.walk([&](tile::ReduceOp r) {
+      if (r.getInputs().size() == 1 && isCut(r.getInputs()[0]) && llvm::is_contained(r.getDims(), parts_.dim))
+        sums_.push_back(r);
+    });
+    if (staged_.empty() && rows_.empty() && sums_.empty())
       return;
-    // All are cut along the product's last column index: they have the same parts.
-    int64_t parts = partsOf(stores.front()), slots = std::min<int64_t>(2, parts);
+    cut();
+  }
+
+private:
+  static RankedTensorType typeOf(StoreOp store) { return cast<RankedTensorType>(store.getValue().getType()); }
+
+  /// Whether `v` is computed from the product, beside it, and has all of its columns.
+  bool isCut(Value v) {
+    llvm::SmallPtrSet<Operation *, 16> seen;
+    DotWaitOp wait = findProduct(v, seen);
+    int64_t extent = cast<RankedTensorType>(v.getType()).getDimSize(parts_.dim);
+    return wait && wait->getBlock() == v.getParentBlock() && extent == parts_.extent * parts_.count && parts_.count > 1;
+  }
+
+  /// What `op` computes is needed by what is stored in parts.
+  bool feedsParts(Operation *op) {
+    SetVector<Operation *> slice;
+    getForwardSlice(op, &slice);
+    return llvm::any_of(slice, [&](Operation *user) { return llvm::is_contained(staged_, user) || llvm::is_contained(rows_, user); });
+  }
+
+  void cut() {
+    // Sums over all columns that parts of results need come first; of the others each part is added when it is there.
+    SmallVector<tile::ReduceOp> later;
+    for (tile::ReduceOp r : sums_) {
+      if (!feedsParts(r)) {
+        later.push_back(r);
+        continue;
+      }
+      OpBuilder b(r);
+      Value sum;
+      for (int64_t part = 0; part < parts_.count; ++part) {
+        PartCloner cloner(b, r->getBlock(), parts_, part);
+        addPart(b, cloner, r, sum);
+      }
+      finish(b, r, sum);
+    }
+    int64_t slots = std::min<int64_t>(2, parts_.count);
     SmallVector<Value> rings;
-    OpBuilder setup = OpBuilder::atBlockBegin(&func.getBlock());
-    for (StoreOp store : stores) // slots of their own for each team
-      rings.push_back(RingOp::create(setup, store.getLoc(), ringType(store, slots * int64_t(func.getPingpong()))));
+    OpBuilder setup = OpBuilder::atBlockBegin(&func_.getBlock());
+    for (StoreOp store : staged_) // slots of their own for each team
+      rings.push_back(RingOp::create(setup, store.getLoc(), ringType(store, slots * int64_t(func_.getPingpong()))));
     // Part by part, all results of a part together: their common code is computed once.
-    OpBuilder b(stores.back());
-    for (int64_t part = 0; part < parts; ++part)
-      for (auto [n, store, ring] : llvm::enumerate(stores, rings)) {
+    Block *block = !staged_.empty() ? staged_.back()->getBlock() : !rows_.empty() ? rows_.back()->getBlock() : sums_.back()->getBlock();
+    OpBuilder b(block->getTerminator());
+    SmallVector<Value> sums(later.size());
+    for (int64_t part = 0; part < parts_.count; ++part) {
+      PartCloner cloner(b, block, parts_, part);
+      for (auto [n, store, ring] : llvm::enumerate(staged_, rings)) {
         // What may still be read: all but this slot's last contents, which an odd number of parts puts right
         // before the next tile's first.
-        int64_t pending = part == 0 && parts % slots ? int64_t(n) : slots * int64_t(stores.size()) - 1;
-        storePart(b, store, ring, slots, part, pending);
+        int64_t pending = part == 0 && parts_.count % slots ? int64_t(n) : slots * int64_t(staged_.size()) - 1;
+        stagePart(b, cloner, store, ring, part % slots, slots, pending);
       }
+      for (StoreOp store : rows_) {
+        SmallVector<Value> operands;
+        int64_t index = 0;
+        for (Value operand : store->getOperands())
+          operands.push_back(operand.getType().isIndex() ? cloner.offset(index++, operand, store.getLoc()) : cloner.clone(operand));
+        b.clone(*store)->setOperands(operands);
+      }
+      for (auto [r, sum] : llvm::zip(later, sums))
+        addPart(b, cloner, r, sum);
+    }
+    for (auto [r, sum] : llvm::zip(later, sums)) {
+      SetVector<Operation *> users;
+      ForwardSliceOptions options;
+      options.filter = [&](Operation *op) { return op->getBlock() == block; };
+      getForwardSlice(r.getOperation(), &users, options);
+      SmallVector<Operation *> order(users.begin(), users.end());
+      llvm::sort(order, [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); });
+      finish(b, r, sum);
+      for (Operation *user : order)
+        if (!user->hasTrait<OpTrait::IsTerminator>())
+          user->moveBefore(block->getTerminator());
+    }
     // The last parts are read to the end before the block's shared memory goes.
-    b.setInsertionPointToEnd(&func.getBlock());
-    BoxDrainOp::create(b, func.getLoc(), 0);
-    Block *block = stores.front()->getBlock();
-    for (StoreOp store : stores)
+    if (!staged_.empty()) {
+      b.setInsertionPointToEnd(&func_.getBlock());
+      BoxDrainOp::create(b, func_.getLoc(), 0);
+    }
+    for (StoreOp store : llvm::concat<StoreOp>(staged_, rows_))
       store.erase();
     // What only whole results needed.
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
@@ -127,37 +155,35 @@ struct TileStageStoresPass : impl::TileStageStoresBase<TileStageStoresPass> {
         op.erase();
   }
 
-  static int64_t contiguousOf(StoreOp store) {
-    return contiguousDim(store->getParentOfType<FuncOp>(), store.getBase(), store.getMap(),
-                         cast<RankedTensorType>(store.getValue().getType()).getShape());
+  /// sum ⊕ the part's elements, in registers.
+  static void addPart(OpBuilder &b, PartCloner &cloner, tile::ReduceOp r, Value &sum) {
+    Value v = cloner.clone(r.getInputs()[0]);
+    sum = sum ? CombineOp::create(b, r.getLoc(), v.getType(), r.getKind(), ValueRange{sum, v}).getResult(0) : v;
   }
-  static DotOp productOf(FuncOp func) {
-    DotOp dot;
-    func.walk([&](DotOp d) { dot = d; });
-    return dot;
+
+  static void finish(OpBuilder &b, tile::ReduceOp r, Value sum) {
+    auto whole = tile::ReduceOp::create(b, r.getLoc(), r.getResultTypes(), r.getKind(), ValueRange(sum), r.getDims());
+    r.replaceAllUsesWith(whole.getResults());
+    r.erase();
   }
-  /// The dim that results are cut along: registers of every thread run along it.
-  static int64_t cutDim(StoreOp store) { return productOf(store->getParentOfType<FuncOp>()).getN().back(); }
-  static RankedTensorType typeOf(StoreOp store) { return cast<RankedTensorType>(store.getValue().getType()); }
-  static int64_t extentOf(StoreOp store) {
-    return std::min<int64_t>(store->getParentOfType<FuncOp>().getPart(), typeOf(store).getDimSize(cutDim(store)));
-  }
-  static int64_t partsOf(StoreOp store) { return typeOf(store).getDimSize(cutDim(store)) / extentOf(store); }
-  static RingType ringType(StoreOp store, int64_t slots) {
-    auto type = cut(store.getValue().getType(), cutDim(store), extentOf(store));
+
+  RingType ringType(StoreOp store, int64_t slots) {
+    auto type = partOf(store.getValue().getType(), parts_);
     return RingType::get(store.getContext(), type.getShape(), type.getElementType(), slots, contiguousOf(store));
   }
 
+  int64_t contiguousOf(StoreOp store) { return contiguousDim(func_, store.getBase(), store.getMap(), typeOf(store).getShape()); }
+
   /// The dim of the rows that warpgroups share out.
-  static int64_t sharedDim(DotOp dot) {
-    for (int64_t d : dot.getM())
-      if (dot.getResult().getType().getDimSize(d) > 1)
+  int64_t sharedDim() {
+    for (int64_t d : dot_.getM())
+      if (dot_.getResult().getType().getDimSize(d) > 1)
         return d;
-    return dot.getM().back();
+    return dot_.getM().back();
   }
 
   /// Whether parts of the store are boxes that each thread has registers of.
-  static bool isStageable(FuncOp func, StoreOp store) {
+  bool isStageable(StoreOp store) {
     int64_t dim = contiguousOf(store);
     if (store.getCondition() || dim < 0)
       return false;
@@ -165,24 +191,23 @@ struct TileStageStoresPass : impl::TileStageStoresBase<TileStageStoresPass> {
     DotWaitOp wait = findProduct(store.getValue(), seen);
     if (!wait || wait->getBlock() != store->getBlock())
       return false;
-    DotOp dot = productOf(func);
-    if (!dot || dot.getN().empty() || (dot.getN().back() != dim && dot.getM().back() != dim))
+    if (dot_.getN().back() != dim && dot_.getM().back() != dim)
       return false;
     RankedTensorType type = typeOf(store);
     // Every thread of a warpgroup has some of each part only when warpgroups share rows.
     auto product = [&](ArrayRef<int64_t> dims) {
       int64_t p = 1;
       for (int64_t d : dims)
-        p *= dot.getResult().getType().getDimSize(d);
+        p *= dot_.getResult().getType().getDimSize(d);
       return p;
     };
-    int64_t n = product(dot.getN()), bytes = type.getElementTypeBitWidth() / 8;
-    if (accumulatorShape(func.getUnit(), product(dot.getM()), n, func.getWarps()).warpN != n || bytes == 0 ||
-        type.getDimSize(cutDim(store)) == 1 || type.getDimSize(cutDim(store)) % extentOf(store))
+    int64_t n = product(dot_.getN()), bytes = type.getElementTypeBitWidth() / 8, columns = type.getDimSize(parts_.dim);
+    if (accumulatorShape(func_.getUnit(), product(dot_.getM()), n, func_.getWarps()).warpN != n || bytes == 0 || columns == 1 ||
+        columns % parts_.extent)
       return false;
     // Warpgroups store their own rows: whole panels of rows that run along memory, else an even
     // share of the slot's slowest index, in whole periods of the swizzle.
-    int64_t groups = func.getWarps() / 4, rows = product(dot.getM()), shared = sharedDim(dot);
+    int64_t groups = func_.getWarps() / 4, rows = product(dot_.getM()), shared = sharedDim();
     if (shared == dim && groups > 1) {
       if (type.getDimSize(dim) != rows || rows / groups * bytes % 128)
         return false;
@@ -194,15 +219,13 @@ struct TileStageStoresPass : impl::TileStageStoresBase<TileStageStoresPass> {
         return false;
     }
     std::string why;
-    return findStoreBox(func, store.getBase(), store.getMap(), ringType(store, 2), why).has_value();
+    return findStoreBox(func_, store.getBase(), store.getMap(), ringType(store, 2), why).has_value();
   }
 
-  static void storePart(OpBuilder &b, StoreOp store, Value ring, int64_t slots, int64_t part, int64_t pending) {
+  void stagePart(OpBuilder &b, PartCloner &cloner, StoreOp store, Value ring, int64_t slot, int64_t slots, int64_t pending) {
     Location loc = store.getLoc();
-    int64_t dim = cutDim(store), extent = extentOf(store);
-    PartCloner cloner(b, store->getBlock(), dim, part * extent, extent);
-    Value number = arith::ConstantIndexOp::create(b, loc, part % slots);
-    if (store->getParentOfType<FuncOp>().getPingpong() > 1) {
+    Value number = arith::ConstantIndexOp::create(b, loc, slot);
+    if (func_.getPingpong() > 1) {
       Value team = TeamOp::create(b, loc, b.getIndexType());
       number = arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, team, arith::ConstantIndexOp::create(b, loc, slots)), number);
     }
@@ -212,8 +235,21 @@ struct TileStageStoresPass : impl::TileStageStoresBase<TileStageStoresPass> {
       offsets.push_back(cloner.offset(i, o, loc));
     BoxDrainOp::create(b, loc, pending);
     RingStoreOp::create(b, loc, ring, number, value);
-    BoxStoreOp::create(b, loc, ring, number, store.getBase(), store.getMap(), offsets,
-                       sharedDim(productOf(store->getParentOfType<FuncOp>())));
+    BoxStoreOp::create(b, loc, ring, number, store.getBase(), store.getMap(), offsets, sharedDim());
+  }
+
+  FuncOp func_;
+  DotOp dot_;
+  ColumnParts parts_{};
+  SmallVector<StoreOp> staged_;         ///< go through shared memory
+  SmallVector<StoreOp> rows_;           ///< of what rows of the tile were reduced to
+  SmallVector<tile::ReduceOp> sums_;    ///< over all columns
+};
+
+struct TileStageStoresPass : impl::TileStageStoresBase<TileStageStoresPass> {
+  void runOnOperation() override {
+    if (getOperation().getProducerWarps())
+      EpilogueCutter(getOperation()).run();
   }
 };
 

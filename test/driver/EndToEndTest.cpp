@@ -202,6 +202,46 @@ TEST(EndToEnd, IntegersToHalves) {
   EXPECT_EQ(runCase({text, {{"N", 1000}}}), "");
 }
 
+/// A product whose results are reduced over rows, over columns and over both.
+std::string reducedProduct(const std::string &type, const std::string &sum, bool transposed) {
+  return "def r(a: " + type + "[M, K], b: " + type + (transposed ? "[N, K]" : "[K, N]") + ") -> (c: " + sum + "[M, N], m: " + sum +
+         "[M], s: " + sum + "[N], t: " + sum + "[]) { let p[i, j] = sum[k](a[i, k] * " + (transposed ? "b[j, k]" : "b[k, j]") +
+         ") c[i, j] = p[i, j] + 1 m[i] = max[j](p[i, j]) s[j] = sum[i](p[i, j]) t = max[i, j](abs(p[i, j])) }";
+}
+
+// The results need not be stored for it: the product's launch has partial results of its tiles.
+TEST(EndToEnd, ReducesProductsInTheirTiles) {
+  auto keepsResults = [](const Case &c) { return cudaTextOf(c).find("float *__restrict__ p,") != std::string::npos; };
+  for (const char *arch : {"sm_75", "sm_80", "sm_90a"})
+    for (bool transposed : {true, false})
+      for (auto [type, sum] : {std::pair("bf16", "f32"), {"f32", "f32"}, {"i8", "i32"}, {"f8e4m3", "f32"}}) {
+        Case c{reducedProduct(type, sum, transposed), {{"M", 128}, {"N", 256}, {"K", 72}}, "", arch, true};
+        EXPECT_EQ(runCase(c), "") << c.text << " " << arch;
+        EXPECT_FALSE(keepsResults(c)) << c.text << " " << arch;
+      }
+  // Tiles larger than what is reduced in them; teams that take tiles in turns.
+  std::string rows = "def r(a: bf16[M, K], b: bf16[N, K]) -> (c: bf16[M, N], m: f32[M]) { let p[i, j] = sum[k](a[i, k] * b[j, k]) c[i, j] = p[i, j] m[i] = max[j](p[i, j]) }";
+  for (const char *fields : {R"("tiles": {"j": 128}, "stages": 4)", R"("tiles": {"i": 64, "j": 64}, "pingpong": 2, "warps": 4, "stages": 4)"}) {
+    Case c{rows, {{"M", 256}, {"N", 256}, {"K", 72}}, "", "sm_90a", true};
+    c.schedule = std::string(R"([{"kernel": "r", "launch": "c", )") + fields + "}]";
+    EXPECT_EQ(runCase(c), "") << c.schedule;
+  }
+  // Rows and columns that are no multiples of a tile's are reduced from memory.
+  Case odd{reducedProduct("bf16", "f32", true), {{"M", 100}, {"N", 300}, {"K", 72}}, "", "sm_90a", true};
+  EXPECT_EQ(runCase(odd), "");
+  EXPECT_TRUE(keepsResults(odd));
+}
+
+// One tile has whole rows: all of a softmax is in the product's launch.
+TEST(EndToEnd, SoftmaxOfAProduct) {
+  std::string text = "def s(a: bf16[M, K], b: bf16[128, K]) -> (y: bf16[M, 128]) { let p[i, j] = sum[k](a[i, k] * b[j, k]) y[i, j] = softmax[j](p[i, j]) }";
+  for (const char *arch : {"sm_80", "sm_90a"}) {
+    Case c{text, {{"M", 192}, {"K", 72}}, "", arch, true};
+    EXPECT_EQ(runCase(c), "") << arch;
+    EXPECT_EQ(cudaTextOf(c).find("kc_s_"), std::string::npos) << "several launches";
+  }
+}
+
 /// Every example, at sizes that fit no tile, in the specialised and the general
 /// variant.
 struct Example {
@@ -238,6 +278,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Example{"linear", "linear", {{"M", 40}, {"N", 50}, {"K", 72}}},
                     Example{"linear_gelu", "linear_gelu", {{"M", 40}, {"N", 48}, {"K", 72}}},
                     Example{"linear_residual", "linear_residual", {{"M", 40}, {"N", 48}, {"K", 72}}},
+                    Example{"linear_stats", "linear_stats", {{"M", 128}, {"N", 192}, {"K", 72}}},
                     Example{"logsumexp", "row_logsumexp", {{"M", 5}, {"N", 70}}},
                     Example{"matmul_i8", "matmul_i8", {{"M", 40}, {"N", 50}, {"K", 72}}},
                     Example{"matmul_i8", "matmul_i8_nn", {{"M", 40}, {"N", 48}, {"K", 72}}},

@@ -77,8 +77,8 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(float *__restr
   const float t_2 = kc_maximum(t_1, __shfl_xor_sync(0xffffffffu, t_1, 4));
   const float t_3 = kc_maximum(t_2, __shfl_xor_sync(0xffffffffu, t_2, 8));
   sum_2 = kc_maximum(t_3, __shfl_xor_sync(0xffffffffu, t_3, 16));
-  float *const partials = (float *)(kc_shared());
   const bool cond = lane == 0;
+  float *const partials = (float *)(kc_shared());
   if (cond) {
     partials[warp] = sum_2;
   }

@@ -1,0 +1,240 @@
+// te-reduce-in-tiles: see Passes.td.
+#include "passes/Passes.h"
+
+#include "ir/te/Precision.h"
+#include "ir/te/TeShape.h"
+#include "passes/te/Affine.h"
+#include "passes/te/Contraction.h"
+#include "passes/te/Digits.h"
+#include "passes/te/Grouping.h"
+#include "passes/te/Parts.h"
+#include "passes/te/PlanAttr.h"
+#include "support/Target.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace kernelc {
+#define GEN_PASS_DEF_TEREDUCEINTILES
+#include "passes/Passes.h.inc"
+
+using namespace te;
+
+namespace {
+
+/// The dim of `op` at each dim of `tensor`, where all that op reads of it is one element for each of its points.
+std::optional<SmallVector<unsigned>> findPlaces(Operation *op, Value tensor) {
+  std::optional<SmallVector<unsigned>> places;
+  bool plain = true;
+  op->walk([&](ReadOp read) {
+    if (read.getTensor() != tensor)
+      return;
+    SmallVector<unsigned> here;
+    for (AffineExpr e : read.getMapOrIdentity().getResults()) {
+      auto d = dyn_cast<AffineDimExpr>(e);
+      std::optional<unsigned> dim = d ? findIndex(op, read.getOperands_()[d.getPosition()]) : std::nullopt;
+      plain &= dim && !llvm::is_contained(here, *dim);
+      here.push_back(dim.value_or(0));
+    }
+    plain &= read.getBounds() == BoundsMode::InBounds && (!places || *places == here);
+    places = here;
+  });
+  return plain ? places : std::nullopt;
+}
+
+/// A product and the reductions of its results.
+class TileReducer {
+public:
+  TileReducer(KernelOp kernel, const Target &target, const SizeFacts &facts) : kernel_(kernel), target_(target), facts_(facts) {}
+
+  void run() {
+    while (llvm::any_of(kernel_.getBlock().getOps<ReduceOp>(), [&](ReduceOp r) { return reduceInTilesOf(r); }))
+      ;
+  }
+
+private:
+  AffineExpr extentOf(ReduceOp product, unsigned d) { return product.getExtents().getResult(d); }
+
+  /// Whether `op` reduces rows, columns or both of the product, along the last index of each, and reads no other result.
+  bool isReductionOf(ReduceOp op, ReduceOp product, const Contraction &c, ArrayRef<unsigned> places) {
+    bool alone = true;
+    op->walk([&](ReadOp read) { alone &= isa<BlockArgument>(read.getTensor()) || read.getTensor() == product.getResult(); });
+    // What combines the product's results with what they are reduced to walks them again: from a tile that has
+    // all of them (te-plan), or from memory, once for both.
+    for (Operation *user : op.getResult().getUsers())
+      if (isa<ReadOp>(user))
+        user->getParentOp()->walk([&](ReadOp read) { alone &= read.getTensor() != product.getResult(); });
+    if (!alone || op.isArg() || op.getInit() || op.getOutMap() || op.getCondition() || op.getYield().getCondition() ||
+        op->hasAttr(kInTile) || op.getNumDims() != product.getNumParallel() || op.getNumParallel() == op.getNumDims() || findContraction(op))
+      return false;
+    for (auto [d, place] : llvm::enumerate(places))
+      if (place >= op.getNumParallel() && d != c.m.back() && d != c.n.back())
+        return false;
+    return true;
+  }
+
+  /// Whether anything was changed.
+  bool reduceInTilesOf(ReduceOp product) {
+    std::optional<Contraction> found = findContraction(product);
+    if (!found || product.getCondition() || product.getYield().getCondition())
+      return false;
+    const Contraction &c = *found;
+    unsigned rank = product.getNumParallel();
+    SmallVector<std::pair<ReduceOp, SmallVector<unsigned>>> reductions;
+    llvm::SmallBitVector reduced(rank);
+    llvm::SetVector<Operation *> readers;
+    for (Operation *user : product.getResult().getUsers())
+      if (isa<ReadOp>(user))
+        readers.insert(user->getParentOp());
+    for (Operation *reader : readers) {
+      auto r = dyn_cast<ReduceOp>(reader);
+      std::optional<SmallVector<unsigned>> places = r ? findPlaces(r, product.getResult()) : std::nullopt;
+      if (!places || !isReductionOf(r, product, c, *places))
+        continue;
+      reductions.push_back({r, *places});
+      for (unsigned d = 0; d < rank; ++d)
+        if ((*places)[d] >= r.getNumParallel())
+          reduced.set(d);
+    }
+    if (reductions.empty())
+      return false;
+    SmallVector<int64_t> radix(rank, 0);
+    if (!chooseRadices(product, c, reduced, radix)) {
+      for (auto &[r, places] : reductions)
+        emitRemark(r.getLoc()) << "this reduction of a product has a launch of its own: its indices are not known to be multiples of a tile's";
+      return false;
+    }
+    auto isSplit = [](int64_t r) { return r != 0; };
+    for (unsigned d = 0; d < rank; ++d)
+      if (radix[d] && !canSplitParallelDim(product, d))
+        return false;
+    if (llvm::none_of(radix, isSplit))
+      return false;
+    for (auto &[r, places] : reductions)
+      cut(r, places, radix);
+    // The product and all that follows it have the digits for indices then.
+    Operation *split = product;
+    for (unsigned d = rank; d-- > 0;)
+      if (radix[d]) {
+        split = splitParallelDim(split, d, digitsOf(radix[d], getExtents(split).getResult(d)));
+        splitReaders(split->getResult(0), d, radix[d]);
+      }
+    return true;
+  }
+
+  Digits digitsOf(int64_t radix, AffineExpr extent) {
+    AffineExpr r = getAffineConstantExpr(radix, extent.getContext());
+    return {r, extent.floorDiv(r), "_tile", ""};
+  }
+
+  /// The tiles that the product will probably have (te-plan), of which each must have all points of
+  /// a reduced index, or of one of its digits. `radix`: 0 where one tile has the whole index.
+  bool chooseRadices(ReduceOp product, const Contraction &c, const llvm::SmallBitVector &reduced, SmallVectorImpl<int64_t> &radix) {
+    auto extentOfAll = [&](ArrayRef<unsigned> list) {
+      int64_t points = 1;
+      for (unsigned d : list) {
+        int64_t max = knownMax(extentOf(product, d), facts_);
+        if (max < 0)
+          return int64_t(-1);
+        points *= max;
+      }
+      return points;
+    };
+    auto fits = [&](unsigned d, int64_t tile) {
+      int64_t max = knownMax(extentOf(product, d), facts_);
+      return !reduced[d] || (max >= 0 && max <= tile) || knownDivisor(extentOf(product, d), facts_) % tile == 0;
+    };
+    unsigned row = c.m.back(), column = c.n.back();
+    int64_t rows = 0, columns = 0;
+    std::optional<WarpgroupForm> form = findWarpgroupForm(c);
+    if (target_.wgmma && form) {
+      int64_t m = extentOfAll(c.m), n = extentOfAll(c.n), batch = std::max<int64_t>(1, extentOfAll(c.batch));
+      bool inRegisters = form->aInRegisters || form->bInRegisters;
+      bool swapped = inRegisters ? form->bInRegisters : m >= 0 && m < 64 && (n < 0 || n >= 64);
+      bool byParts = !c.partScales.empty() || (sumsInFewBits(form->type) && !accumulatesFast(kernel_));
+      double least = 0;
+      for (const ProductTile &t : wgmmaTiles()) {
+        int64_t tileRows = swapped ? t.n : t.m, tileColumns = swapped ? t.m : t.n;
+        double time = swapped ? timeOf(t, n, m, batch, target_) : timeOf(t, m, n, batch, target_);
+        if (!llvm::isPowerOf2_64(t.n) || !fits(row, tileRows) || !fits(column, tileColumns) || (rows && time >= least) ||
+            (byParts ? 2 : 1) * t.m * t.n > target_.accumulatorRegisters * (t.m >= 128 ? 256 : 128))
+          continue;
+        std::tie(least, rows, columns) = std::tuple(time, tileRows, tileColumns);
+      }
+    } else if (fits(row, 64) && fits(column, 64)) {
+      rows = columns = 64; // the least that te-plan gives a product of other units
+    }
+    auto set = [&](unsigned d, int64_t tile) {
+      int64_t max = knownMax(extentOf(product, d), facts_);
+      radix[d] = reduced[d] && (max < 0 || max > tile) ? tile : 0;
+    };
+    if (!rows)
+      return false;
+    set(row, rows);
+    set(column, columns);
+    return true;
+  }
+
+  /// r over the parts that tiles have, merged by a second reduction.
+  void cut(ReduceOp r, ArrayRef<unsigned> places, ArrayRef<int64_t> radix) {
+    SmallVector<std::pair<unsigned, int64_t>> dims; // of r, reduced
+    for (auto [d, place] : llvm::enumerate(places))
+      if (radix[d] && place >= r.getNumParallel())
+        dims.push_back({place, radix[d]});
+    if (dims.empty())
+      return;
+    llvm::sort(dims);
+    SmallVector<unsigned> outer;
+    for (auto [n, dim] : llvm::enumerate(dims)) {
+      unsigned d = dim.first + n; // those before it are two dims each
+      r = splitReducedDim(r, d, digitsOf(dim.second, r.getExtents().getResult(d)));
+      outer.push_back(d);
+    }
+    reduceByParts(r, outer, 0)->setAttr(kInTile, UnitAttr::get(kernel_.getContext()));
+  }
+
+  /// Splits the dims of statements that read digits d and d + 1 of `tensor` as quotient and remainder.
+  void splitReaders(Value tensor, unsigned d, int64_t radix) {
+    auto dimOf = [&](ReadOp read) -> std::optional<unsigned> {
+      AffineMap map = read.getMapOrIdentity();
+      auto low = dyn_cast<AffineBinaryOpExpr>(map.getResult(d + 1));
+      auto index = low && low.getKind() == AffineExprKind::Mod ? dyn_cast<AffineDimExpr>(low.getLHS()) : AffineDimExpr(nullptr);
+      return index ? findIndex(read->getParentOp(), read.getOperands_()[index.getPosition()]) : std::nullopt;
+    };
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (Operation *user : tensor.getUsers()) {
+        auto read = dyn_cast<ReadOp>(user);
+        std::optional<unsigned> dim = read ? dimOf(read) : std::nullopt;
+        Operation *reader = user->getParentOp();
+        if (!dim || !canSplitParallelDim(reader, *dim))
+          continue;
+        splitParallelDim(reader, *dim, digitsOf(radix, getExtents(reader).getResult(*dim)));
+        changed = true;
+        break;
+      }
+    }
+  }
+
+  KernelOp kernel_;
+  const Target &target_;
+  SizeFacts facts_;
+};
+
+struct TeReduceInTilesPass : impl::TeReduceInTilesBase<TeReduceInTilesPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    const Target *found = findTarget(absl::string_view(target.data(), target.size()));
+    if (!found) {
+      getOperation().emitError() << "unknown target '" << target << "'";
+      return signalPassFailure();
+    }
+    SmallVector<int64_t> div(sizeDiv.begin(), sizeDiv.end()), max(sizeMax.begin(), sizeMax.end());
+    if (failed(checkSizeFacts(getOperation(), div, max)))
+      return signalPassFailure();
+    TileReducer(getOperation(), *found, {div, max}).run();
+  }
+};
+
+} // namespace
+} // namespace kernelc
