@@ -122,26 +122,49 @@ bool holdsOnlyCopies(const std::vector<std::string> &lines, size_t open) {
   return any;
 }
 
-/// Whether the block that line `open` opens only sets registers of the thread, declared before it, to constants: what that
-/// does too often shows in values or is written over.
+/// Whether `name` is a variable or an array of the thread, declared in lines [0, before) of its kernel.
+bool isRegister(const std::vector<std::string> &lines, size_t before, absl::string_view name) {
+  std::string array = absl::StrCat(" ", name, "["), plain = absl::StrCat(" ", name, ";"), set = absl::StrCat(" ", name, " = ");
+  for (size_t i = before; i-- > 0 && !absl::StrContains(lines[i], "__global__");) {
+    const std::string &l = lines[i];
+    bool declares = absl::StartsWith(absl::StripLeadingAsciiWhitespace(l), "alignas(") || absl::StrContains(l, "float ") || absl::StrContains(l, "int ") || absl::StrContains(l, "short ");
+    if (declares && !absl::StrContains(l, "*") && !absl::StrContains(l, "__shared__") &&
+        ((absl::EndsWith(l, "];") && absl::StrContains(l, array) && !absl::StrContains(l, "=")) || absl::StrContains(l, plain) || absl::StrContains(l, set)))
+      return true;
+  }
+  return false;
+}
+
+/// Whether the block that line `open` opens only sets arrays of the thread to constants, or registers to what it finds in
+/// shared memory: what that does too often is a race, which is a finding, or shows in values, or nobody looks at it.
 bool holdsOnlyRegisters(const std::vector<std::string> &lines, size_t open) {
-  auto isRegister = [&](absl::string_view name) {
-    std::string array = absl::StrCat(" ", name, "[");
-    return std::any_of(lines.begin(), lines.begin() + int64_t(open), [&](const std::string &l) {
-      return absl::EndsWith(l, "];") && absl::StrContains(l, array) && !absl::StrContains(l, "=") && !absl::StrContains(l, "__shared__");
-    });
-  };
-  bool any = false;
+  bool any = false, arrays = true, merges = false; // all of them arrays, from nothing else; or some from shared memory
   for (size_t i = open + 1, end = blockEnd(lines, open); i < end; i++) {
     absl::string_view line = absl::StripAsciiWhitespace(lines[i]);
     if (absl::StartsWith(line, "#") || absl::StartsWith(line, "for (") || absl::StartsWith(line, "const int ") || line == "}")
       continue;
+    size_t equals = line.find(" = ");
     absl::string_view name = assignedName(line);
-    if (name.empty() || !isRegister(name) || line.find_first_of("([", line.find(" = ")) != absl::string_view::npos)
+    if (name.empty() && equals != absl::string_view::npos) // `float total = ..;`
+      name = line.substr(line.rfind(' ', equals - 1) + 1, equals - line.rfind(' ', equals - 1) - 1);
+    if (name.empty() || !isRegister(lines, i + 1, name))
       return false;
+    absl::string_view right = line.substr(equals);
+    arrays &= absl::StrContains(line.substr(0, equals), "[") && right.find_first_of("([") == absl::string_view::npos;
+    if (absl::StrContains(right, "*(") || absl::StrContains(right, "&"))
+      return false;
+    for (size_t at = right.find('['); at != absl::string_view::npos; at = right.find('[', at + 1)) {
+      size_t first = at;
+      while (first > 0 && (absl::ascii_isalnum(static_cast<unsigned char>(right[first - 1])) || right[first - 1] == '_'))
+        first--;
+      absl::string_view read = right.substr(first, at - first);
+      merges |= isShared(lines, open, read);
+      if (!isShared(lines, open, read) && !isRegister(lines, i, read))
+        return false;
+    }
     any = true;
   }
-  return any;
+  return any && (arrays || merges);
 }
 
 /// The lines of `if (name) {` where nothing else mentions `name`, defined in line `from`, in its kernel; else none.

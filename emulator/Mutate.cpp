@@ -230,7 +230,7 @@ absl::StatusOr<MutationScore> measureMutants(const Kernel &kernel, const Variant
       const char *redundant = !differs             ? m.mask ? "always true at these sizes" : "never reached at these sizes"
                               : m.onlySynchronises ? "guards synchronisation or hints that nothing needs at these sizes"
                               : m.onlyCopies       ? "guards copies that nothing reads at these sizes"
-                              : m.onlyRegisters    ? "guards registers that are written over at these sizes"
+                              : m.onlyRegisters    ? "guards registers that are written over or not used at these sizes"
                               : !m.mask            ? "no access needs it at these sizes"
                               : isShortCut()       ? "a short cut past the masks inside"
                                                    : nullptr;

@@ -17,7 +17,7 @@ enum class Verdict {
   /// Survives, and may at these sizes: a synchronisation that the emulator follows
   /// orders no two accesses that nothing else orders; a condition is always true, or
   /// guards synchronisation and hints only, or asynchronous copies that neither race nor are read, or registers
-  /// that are written over, or only masks that do its work.
+  /// that are written over or not used, or only masks that do its work.
   Redundant,
   Missed, ///< survives though a condition that was false is made true
 };
@@ -29,7 +29,7 @@ struct Mutant {
   bool mask = false;   ///< a condition made true, else a call removed
   bool onlySynchronises = false; ///< a mask around nothing but synchronisation and prefetches
   bool onlyCopies = false; ///< a mask around nothing but asynchronous copies into shared memory
-  bool onlyRegisters = false; ///< a mask around nothing but constants for registers of the thread
+  bool onlyRegisters = false; ///< a mask around nothing but registers of the thread, set from shared memory at most
   int lastLine = 0; ///< of the block that a mask guards, where it writes only shared memory and its own variables; else 0
   Verdict verdict = Verdict::Missed;
   std::string why; ///< the finding's kind, "a wrong value", or why it is redundant

@@ -86,7 +86,7 @@ TEST(Mutate, RegistersThatAreWrittenOverMayBeSetTooOften) {
   EXPECT_EQ(score.total, 6) << score.toString();
   ASSERT_EQ(score.survivors.size(), 2u) << score.toString(); // the named mask and the condition
   for (const Mutant &m : score.survivors)
-    EXPECT_EQ(m.why, "guards registers that are written over at these sizes") << m.toString();
+    EXPECT_EQ(m.why, "guards registers that are written over or not used at these sizes") << m.toString();
   // Set behind what they are to hold, they are values.
   score = measure(reverse(R"(
   float acc[1];
@@ -102,6 +102,17 @@ TEST(Mutate, RegistersThatAreWrittenOverMayBeSetTooOften) {
 )"));
   ASSERT_EQ(score.survivors.size(), 1u) << score.toString(); // the barrier before, which this one stands in for
   EXPECT_FALSE(score.survivors[0].mask);
+}
+
+TEST(Mutate, OneThreadMayMergeForAll) {
+  const std::string merge = "  float z;\n  if (tid < 32) {\n    float total = 0.0f;\n    for (int i = 0; i < 4; ++i) {\n      total = total + s[i];\n    }\n    z = total;\n  }\n";
+  MutationScore score = measure(reverse("  __syncthreads();\n" + merge + "  __syncthreads();\n  if (tid == 0) {\n    s[0] = z;\n  }\n"));
+  ASSERT_FALSE(score.survivors.empty()) << score.toString();
+  EXPECT_EQ(score.missed, 0) << score.toString();
+  bool explained = false;
+  for (const Mutant &m : score.survivors)
+    explained |= m.why == "guards registers that are written over or not used at these sizes";
+  EXPECT_TRUE(explained) << score.toString();
 }
 
 TEST(Mutate, AMaskMayBeAShortCutPastMasks) {
