@@ -127,8 +127,9 @@ bool isRegister(const std::vector<std::string> &lines, size_t before, absl::stri
   std::string array = absl::StrCat(" ", name, "["), plain = absl::StrCat(" ", name, ";"), set = absl::StrCat(" ", name, " = ");
   for (size_t i = before; i-- > 0 && !absl::StrContains(lines[i], "__global__");) {
     const std::string &l = lines[i];
-    bool declares = absl::StartsWith(absl::StripLeadingAsciiWhitespace(l), "alignas(") || absl::StrContains(l, "float ") || absl::StrContains(l, "int ") || absl::StrContains(l, "short ");
-    if (declares && !absl::StrContains(l, "*") && !absl::StrContains(l, "__shared__") &&
+    static const char *const kTypes[] = {"alignas(", "float ", "int ", "short ", "bool ", "long ", "double ", "char "};
+    bool declares = std::any_of(std::begin(kTypes), std::end(kTypes), [&](const char *type) { return absl::StrContains(l, type); });
+    if (declares && !absl::StrContains(l, " *const ") && !absl::StrContains(l, "__shared__") &&
         ((absl::EndsWith(l, "];") && absl::StrContains(l, array) && !absl::StrContains(l, "=")) || absl::StrContains(l, plain) || absl::StrContains(l, set)))
       return true;
   }
@@ -141,17 +142,20 @@ bool holdsOnlyRegisters(const std::vector<std::string> &lines, size_t open) {
   bool any = false, arrays = true, merges = false; // all of them arrays, from nothing else; or some from shared memory
   for (size_t i = open + 1, end = blockEnd(lines, open); i < end; i++) {
     absl::string_view line = absl::StripAsciiWhitespace(lines[i]);
-    if (absl::StartsWith(line, "#") || absl::StartsWith(line, "for (") || absl::StartsWith(line, "const int ") || line == "}")
+    if (absl::StartsWith(line, "#") || absl::StartsWith(line, "for (") || line == "}")
       continue;
     size_t equals = line.find(" = ");
+    if (equals == absl::string_view::npos)
+      return false;
     absl::string_view name = assignedName(line);
-    if (name.empty() && equals != absl::string_view::npos) // `float total = ..;`
+    const bool local = absl::StartsWith(line, "const ");
+    if (name.empty()) // `float total = ..;`
       name = line.substr(line.rfind(' ', equals - 1) + 1, equals - line.rfind(' ', equals - 1) - 1);
     if (name.empty() || !isRegister(lines, i + 1, name))
       return false;
     absl::string_view right = line.substr(equals);
-    arrays &= absl::StrContains(line.substr(0, equals), "[") && right.find_first_of("([") == absl::string_view::npos;
-    if (absl::StrContains(right, "*(") || absl::StrContains(right, "&"))
+    arrays &= local || (absl::StrContains(line.substr(0, equals), "[") && right.find_first_of("([") == absl::string_view::npos);
+    if (absl::StrContains(right, "*(") || absl::StrContains(right, "(&"))
       return false;
     for (size_t at = right.find('['); at != absl::string_view::npos; at = right.find('[', at + 1)) {
       size_t first = at;
@@ -162,7 +166,7 @@ bool holdsOnlyRegisters(const std::vector<std::string> &lines, size_t open) {
       if (!isShared(lines, open, read) && !isRegister(lines, i, read))
         return false;
     }
-    any = true;
+    any |= !local;
   }
   return any && (arrays || merges);
 }
