@@ -34,7 +34,8 @@ public:
         step([&](LaunchRecord &r) { return scale(r, "cluster", up, 1, from_.unit == "wgmma" ? 4 : 8); });
     }
     if (from_.unit == "wgmma")
-      step([&](LaunchRecord &r) { return toggle(r, "persistent"); });
+      for (const char *flag : {"persistent", "rotate"})
+        step([&](LaunchRecord &r) { return toggle(r, flag); });
     if (from_.unit == "mma")
       step([&](LaunchRecord &r) { return toggle(r, "fill_late"); });
     return std::move(found_);

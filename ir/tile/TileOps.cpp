@@ -258,7 +258,7 @@ bool kernelc::tile::isScalarCode(Operation *op) {
   if (isa<CountWhereOp, FindWhereOp>(op))
     return true;
   auto isTile = [](Type t) { return isa<RankedTensorType>(t); };
-  return op->getNumRegions() == 0 && op->getNumResults() > 0 && isPure(op) && llvm::none_of(op->getResultTypes(), isTile) &&
+  return op->getNumRegions() == 0 && op->getNumResults() > 0 && isMemoryEffectFree(op) && llvm::none_of(op->getResultTypes(), isTile) &&
          llvm::none_of(op->getOperandTypes(), isTile);
 }
 

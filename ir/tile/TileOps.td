@@ -52,7 +52,9 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
     - `stages`: slots of the rings that feed dots; `fill_late`: the copy of a later
       tile starts behind the product of this one, not before it.
     - `unit`: simt, mma or wgmma.
-    - `persistent`: no more blocks run than fit the device; each walks several tiles.
+    - `persistent`: no more blocks run than fit the device; each walks several tiles. `rotate`: in each round
+      over them every block has the place that the next one had in the round before, so that tiles which
+      take longer and lie at regular distances meet all blocks.
     - `dependent`: starts while the launch before it still runs, and waits for its end before
       anything else; `followed`: a dependent launch may start once all blocks have.
     - `producer_warps`: warps beside those, that only fill rings; 0 without roles.
@@ -85,7 +87,7 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
     DefaultValuedAttr<I64Attr, "1">:$pingpong,
     DefaultValuedAttr<I64Attr, "0">:$promote,
     DefaultValuedAttr<I64Attr, "64">:$part,
-    DefaultValuedAttr<BoolAttr, "false">:$persistent,
+    DefaultValuedAttr<BoolAttr, "false">:$persistent, DefaultValuedAttr<BoolAttr, "false">:$rotate,
     DefaultValuedAttr<BoolAttr, "false">:$dependent,
     DefaultValuedAttr<BoolAttr, "false">:$followed,
     DefaultValuedAttr<I64Attr, "1">:$cluster, DefaultValuedAttr<I64Attr, "0">:$cluster_index,

@@ -233,7 +233,14 @@ Value LaunchEmitter::openTileLoop(Location named) {
   auto loop = scf::ForOp::create(b_, loc, first, end, step);
   loop.getInductionVar().setLoc(as("tile"));
   b_.setInsertionPoint(loop.getBody()->getTerminator());
-  return loop.getInductionVar();
+  if (!l_.rotate)
+    return loop.getInductionVar();
+  // base + (first + round) mod width, of the `width` tiles of this round
+  loop.getInductionVar().setLoc(as("turn"));
+  Value base = arith::SubIOp::create(b_, as("base"), loop.getInductionVar(), first);
+  Value width = arith::MinSIOp::create(b_, loc, step, arith::SubIOp::create(b_, loc, end, base));
+  Value moved = arith::AddIOp::create(b_, loc, first, arith::DivSIOp::create(b_, loc, base, step));
+  return arith::AddIOp::create(b_, as("tile"), base, arith::RemSIOp::create(b_, loc, moved, width));
 }
 
 } // namespace kernelc

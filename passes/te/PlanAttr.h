@@ -29,6 +29,7 @@ struct LaunchPlan {
   bool fillLate = false;  ///< start the next tile behind the product, not before it
   std::string unit = "simt"; ///< simt, mma or wgmma
   bool persistent = false;   ///< a block walks several tiles
+  bool rotate = false;       ///< from round to round of persistent blocks each takes the next one's place among the tiles
   int64_t cluster = 1;       ///< neighbouring tiles along `clusterIndex` that one cluster of blocks computes
   int64_t clusterIndex = 0;
   /// Starts while the launch before it still runs, and waits for it (programmatic dependent launch).
@@ -62,6 +63,7 @@ inline constexpr ScheduleNumber kScheduleNumbers[] = {
 inline constexpr ScheduleFlag kScheduleFlags[] = {
     {"fill_late", &LaunchPlan::fillLate},
     {"persistent", &LaunchPlan::persistent},
+    {"rotate", &LaunchPlan::rotate},
     {"dependent", &LaunchPlan::dependent},
 };
 
