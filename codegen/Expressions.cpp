@@ -311,6 +311,7 @@ Expr Emitter::makeExpr(Operation *op) {
         use("kc_warpgroup");
         return Expr{"kc_warpgroup()", kPrimary};
       })
+      .Case<cu::LeaderOp>([&](auto) { return helper("kc_leader", ValueRange()); })
       .Case<cu::OpaqueOp>([&](auto) { return helper("kc_opaque", op->getOperands()); })
       .Case<cu::SmemDescOp>([&](cu::SmemDescOp d) {
         use("kc_smem_desc");

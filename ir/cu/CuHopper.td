@@ -128,6 +128,17 @@ def Cu_WarpgroupOp : Cu_Op<"warpgroup", [Pure]> {
   let assemblyFormat = "attr-dict";
 }
 
+def Cu_LeaderOp : Cu_Op<"leader", [MemoryEffects<[MemRead]>]> {
+  let summary = "true for one thread of a warp, all of which comes here (elect.sync)";
+  let description = [{
+    Stands right before the branch that it is for, and stays there: ptxas then knows that one thread of a warp
+    that is together runs the branch, and keeps what that needs in uniform registers. Of `threadIdx.x % 32 == 0` it
+    does not, and surrounds each tensor copy with a loop over the lanes.
+  }];
+  let results = (outs I1:$result);
+  let assemblyFormat = "attr-dict";
+}
+
 def Cu_OpaqueOp : Cu_Op<"opaque", [Pure]> {
   let summary = "a number, below 2^31, that NVRTC is not to know";
   let description = [{

@@ -50,11 +50,12 @@ def Tile_HoldsOp : Tile_Op<"holds", [Pure, Terminator, ParentOneOf<["CountWhereO
   let assemblyFormat = "$value attr-dict `:` type($value)";
 }
 
-def Tile_LeaderOp : Tile_Op<"leader", [Pure]> {
-  let summary = "whether this thread is the first of its warp";
+def Tile_LeaderOp : Tile_Op<"leader", [MemoryEffects<[MemRead]>]> {
+  let summary = "whether this thread acts for its warp, all of which comes here";
   let description = [{
     In a producer that searches: its warp runs it together, and what one thread does stands
-    under this condition.
+    under this condition, asked anew each time (an effect, so that it stays where it is): only so does ptxas
+    keep what the copies need in uniform registers.
   }];
   let results = (outs I1:$result);
   let assemblyFormat = "attr-dict";

@@ -122,8 +122,7 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
     c_.scalars[find] = created;
     return lowerCondition(find.getCondition(), find.getHeld(), created.getCondition());
   } else if (isa<LeaderOp>(op)) {
-    Location loc = cu::unnamed(op->getLoc());
-    c_.scalars[op->getResult(0)] = arith::CmpIOp::create(b_, op->getLoc(), arith::CmpIPredicate::eq, c_.lane(loc), c_.index(0, loc));
+    c_.scalars[op->getResult(0)] = cu::LeaderOp::create(b_, op->getLoc(), b_.getI1Type());
   } else if (isa<HoldsOp>(op)) { // by whoever lowers the search or mask
   } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
     return lowerFor(loop);

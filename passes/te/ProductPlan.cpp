@@ -188,8 +188,9 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   // Picked blocks leave little of one operand to share: all of a row's tiles beside each other keep the other in L2.
   bool picksBlocks = c.where && llvm::any_of(splitConjuncts(c.where), [](Value part) { return !findLinearBound(part); });
   l.raster = picksBlocks ? 1 : 8;
+  // Tiles across the bounds of two groups take twice as long, and lie as regularly as groups are large.
+  l.rotate = given.where && !picksBlocks;
   l.persistent = true;
-  l.rotate = bool(given.where); // tiles take as long as data says
   l.clusterIndex = dims[c.m.back()]; // also for schedules that ask for clusters
   // A box's row that lies in two lines of L2 is two requests: where that is so, two blocks that share the columns'
   // operand are up to 1.4 times as fast. Elsewhere clusters gain nothing (docs/performance.md).

@@ -96,7 +96,6 @@ void elect(Region &producer) {
     return;
   Location loc = cu::unnamed(producer.getLoc());
   OpBuilder b(producer);
-  Value leader = LeaderOp::create(b, NameLoc::get(b.getStringAttr("leader"), loc), b.getI1Type());
   SmallVector<Operation *> fills;
   producer.walk([&](Operation *op) {
     if (filledChannel(op))
@@ -106,6 +105,7 @@ void elect(Region &producer) {
   for (Operation *op : fills) {
     if (!branch || branch->getNextNode() != op) {
       b.setInsertionPoint(op);
+      Value leader = LeaderOp::create(b, NameLoc::get(b.getStringAttr("leader"), loc), b.getI1Type());
       branch = scf::IfOp::create(b, loc, leader, false);
     }
     op->moveBefore(branch.thenBlock()->getTerminator());

@@ -42,6 +42,15 @@ void addBlockBarriers(std::vector<HelperCaseMaker> &cases) {
   };
   cases.push_back(group);
 
+  HelperCaseMaker leader{"leader", 90, 90, {"kc_leader"}, nullptr};
+  leader.make = [leader] {
+    std::vector<int32_t> y(96);
+    for (size_t t = 0; t < 96; t += 32)
+      y[t] = 3;
+    return CaseBuilder(leader).output("y", y).launch("leader", 96, "  int n = 0;\n  for (int i = 0; i < 3; ++i)\n    if (kc_leader()) n += 1;\n  y[threadIdx.x] = n;").build();
+  };
+  cases.push_back(leader);
+
   HelperCaseMaker opaque{"opaque", 75, 75, {"kc_opaque"}, nullptr};
   opaque.make = [opaque] {
     std::vector<int32_t> y(32);
