@@ -6,6 +6,7 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/te/IndexArithmetic.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 
@@ -23,6 +24,40 @@ bool isDefinition(te::ComputeOp op) {
 /// Operations of a body up to which it takes others in: definitions that are read at several points
 /// each double it with every step.
 constexpr int64_t kLargestBody = 1024;
+/// And of a definition that several statements take in: chains of such, each read by the next and by another statement,
+/// are quadratic in operations, which the kernel would also all compute.
+constexpr int64_t kLargestShared = 64;
+
+/// Whether several statements read it.
+bool isShared(te::ComputeOp definition) {
+  Operation *first = nullptr;
+  return llvm::any_of(definition.getResult().getUsers(), [&](Operation *user) {
+    Operation *reader = isa<te::ReadOp>(user) ? user->getParentOp() : nullptr;
+    first = first ? first : reader;
+    return reader && reader != first;
+  });
+}
+
+/// The definitions that stay tensors, because with all that they take in they are too large for several readers.
+llvm::DenseSet<Operation *> findKept(te::KernelOp kernel) {
+  llvm::DenseSet<Operation *> kept;
+  llvm::DenseMap<Operation *, int64_t> sizes; // of definitions, with what they take in
+  for (auto definition : kernel.getBlock().getOps<te::ComputeOp>()) {
+    if (!isDefinition(definition))
+      continue;
+    int64_t size = definition.getBlock().getOperations().size();
+    llvm::SmallPtrSet<Operation *, 8> taken;
+    definition.walk([&](te::ReadOp read) {
+      Operation *producer = read.getTensor().getDefiningOp();
+      if (producer && !kept.contains(producer) && taken.insert(producer).second)
+        size += sizes.lookup(producer);
+    });
+    sizes[definition] = std::min<int64_t>(size, kLargestBody);
+    if (size > kLargestShared && isShared(definition))
+      kept.insert(definition);
+  }
+  return kept;
+}
 
 /// The reads of read's block that give what it gives, in their order.
 SmallVector<te::ReadOp> equalReads(te::ReadOp read) {
@@ -39,14 +74,15 @@ SmallVector<te::ReadOp> equalReads(te::ReadOp read) {
 ///   %p = te.compute [i] { yield f(i) }           %p = ...
 ///   ... te.read %p[m(j)] ...               =>    ... f(m(j)) ...
 struct InlineRead : OpRewritePattern<te::ReadOp> {
-  using OpRewritePattern::OpRewritePattern;
+  InlineRead(MLIRContext *c, const llvm::DenseSet<Operation *> &kept) : OpRewritePattern(c), kept_(kept) {}
   LogicalResult matchAndRewrite(te::ReadOp read, PatternRewriter &rewriter) const override {
     auto producer = read.getTensor().getDefiningOp<te::ComputeOp>();
     if (!producer || !isDefinition(producer) || producer->isAncestor(read))
       return failure();
     if (read.getBounds() != te::BoundsMode::InBounds && read.getBounds() != te::BoundsMode::Assume)
       return failure();
-    if (int64_t(read->getBlock()->getOperations().size() + producer.getBlock().getOperations().size()) > kLargestBody)
+    if (kept_.contains(producer) ||
+        int64_t(read->getBlock()->getOperations().size() + producer.getBlock().getOperations().size()) > kLargestBody)
       return failure();
     SmallVector<te::ReadOp> equal = equalReads(read);
     rewriter.setInsertionPoint(equal.front());
@@ -73,6 +109,9 @@ struct InlineRead : OpRewritePattern<te::ReadOp> {
       rewriter.replaceOp(r, result);
     return success();
   }
+
+private:
+  const llvm::DenseSet<Operation *> &kept_;
 };
 
 /// Subscripts computed by index arithmetic become part of the map:
@@ -113,8 +152,10 @@ struct DropDead : RewritePattern {
 
 struct TeSimplifyPass : impl::TeSimplifyBase<TeSimplifyPass> {
   void runOnOperation() override {
+    llvm::DenseSet<Operation *> kept = findKept(getOperation());
     RewritePatternSet patterns(&getContext());
-    patterns.add<InlineRead, ComposeSubscripts, DropDead>(&getContext());
+    patterns.add<InlineRead>(&getContext(), kept);
+    patterns.add<ComposeSubscripts, DropDead>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }
