@@ -129,8 +129,9 @@ bool isRegister(const std::vector<std::string> &lines, size_t before, absl::stri
     const std::string &l = lines[i];
     static const char *const kTypes[] = {"alignas(", "float ", "int ", "short ", "bool ", "long ", "double ", "char "};
     bool declares = std::any_of(std::begin(kTypes), std::end(kTypes), [&](const char *type) { return absl::StrContains(l, type); });
-    if (declares && !absl::StrContains(l, " *const ") && !absl::StrContains(l, "__shared__") &&
-        ((absl::EndsWith(l, "];") && absl::StrContains(l, array) && !absl::StrContains(l, "=")) || absl::StrContains(l, plain) || absl::StrContains(l, set)))
+    bool names = (absl::EndsWith(l, "];") && absl::StrContains(l, array) && !absl::StrContains(l, "=")) || absl::StrContains(l, plain) ||
+                 absl::StrContains(l, set);
+    if (declares && names && !absl::StrContains(l, " *const ") && !absl::StrContains(l, "__shared__"))
       return true;
   }
   return false;

@@ -171,11 +171,7 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   // What an epilogue reads and writes passes through two slots of a part of the last column index each
   // (tile-stage-loads, tile-stage-stores).
   int64_t stageBytes = (bm * aBytes + bn * bytes) * bk, row = l.tiles[dims[c.n.back()]];
-  // Of what is reduced over rows every warp has partial results there.
-  int64_t partialBytes = 0;
-  for (auto [n, ordinal] : llvm::enumerate(l.ops))
-    if (auto r = dyn_cast<ReduceOp>(ops_[ordinal]); r && llvm::is_contained(ArrayRef<int64_t>(l.dims[n]).drop_front(r.getNumParallel()), dims[c.m.back()]))
-      partialBytes += l.warps * bn * std::max(1u, r.getResult().getType().getElementTypeBitWidth() / 8);
+  int64_t partialBytes = partialsOf(l, dims[c.m.back()]) * l.warps * bn;
   auto stagesBeside = [&](int64_t part) {
     part = std::min(row, part);
     int64_t slots = std::min<int64_t>(2, row / part) * l.pingpong, slotBytes = bm * (bn / row * part) * epilogueBytes(l, c, dims);
@@ -283,6 +279,15 @@ int64_t Scheduler::storedBytes(const LaunchPlan &l) {
     if (!inTile && llvm::any_of(result.getUsers(), isOutside))
       bytes += std::max(1u, cast<RankedTensorType>(result.getType()).getElementTypeBitWidth() / 8);
   }
+  return bytes;
+}
+
+int64_t Scheduler::partialsOf(const LaunchPlan &l, int64_t rows) {
+  int64_t bytes = 0;
+  for (auto [n, ordinal] : llvm::enumerate(l.ops))
+    if (auto r = dyn_cast<ReduceOp>(ops_[ordinal]))
+      if (llvm::is_contained(ArrayRef<int64_t>(l.dims[n]).drop_front(r.getNumParallel()), rows))
+        bytes += std::max(1u, r.getResult().getType().getElementTypeBitWidth() / 8);
   return bytes;
 }
 
