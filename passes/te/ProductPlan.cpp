@@ -101,7 +101,8 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   }
   LaunchPlan p = l;
   p.promote = promoteAfter(form->type);
-  int64_t sets = p.promote || !c.partScales.empty() ? 2 : 1; // of accumulators: a tile's and the sum's
+  // Of accumulators: a tile's and the sum's; or the product's, and what is made of them between two walks over it.
+  int64_t sets = p.promote || !c.partScales.empty() || walksTwice(l) ? 2 : 1;
   auto straddles = [&](Value factor) { return findOperandRead(factor) && rowsStraddleLines(factor); };
   // Such rows are bound by what is loaded, columns by half of a cluster of two; 192 of them are 2 to 20 % faster than 256 (H200).
   bool loadBound = !inRegisters && m >= 0 && n >= 0 && c.n.size() == 1 && c.partScales.empty() && (straddles(c.a) || straddles(c.b));
@@ -280,6 +281,17 @@ int64_t Scheduler::storedBytes(const LaunchPlan &l) {
       bytes += std::max(1u, cast<RankedTensorType>(result.getType()).getElementTypeBitWidth() / 8);
   }
   return bytes;
+}
+
+bool Scheduler::walksTwice(const LaunchPlan &l) {
+  llvm::BitVector inTile = findInTile(l);
+  return llvm::any_of(l.ops, [&](int64_t reduction) {
+    auto r = dyn_cast<ReduceOp>(ops_[reduction]);
+    return r && inTile.any() && llvm::any_of(r.getResult().getUsers(), [&](Operation *user) {
+      Operation *reader = user->getParentOp();
+      return isa<ReadOp>(user) && !findContraction(r) && llvm::is_contained(l.ops, llvm::find(ops_, reader) - ops_.begin());
+    });
+  });
 }
 
 int64_t Scheduler::partialsOf(const LaunchPlan &l, int64_t rows) {

@@ -75,6 +75,8 @@ private:
   int64_t epilogueBytes(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims);
   /// Bytes of one point of everything the launch stores.
   int64_t storedBytes(const LaunchPlan &l);
+  /// Whether a statement of the launch combines a product's results with what they are reduced to in the tile.
+  bool walksTwice(const LaunchPlan &l);
   /// Bytes that a warp has in shared memory, for each column, of what is reduced over launch index `rows` in the tile.
   int64_t partialsOf(const LaunchPlan &l, int64_t rows);
   /// The reduced indices that one tile may hold several points of.
