@@ -284,14 +284,16 @@ int64_t Scheduler::storedBytes(const LaunchPlan &l) {
 }
 
 bool Scheduler::walksTwice(const LaunchPlan &l) {
-  llvm::BitVector inTile = findInTile(l);
-  return llvm::any_of(l.ops, [&](int64_t reduction) {
-    auto r = dyn_cast<ReduceOp>(ops_[reduction]);
-    return r && inTile.any() && llvm::any_of(r.getResult().getUsers(), [&](Operation *user) {
-      Operation *reader = user->getParentOp();
-      return isa<ReadOp>(user) && !findContraction(r) && llvm::is_contained(l.ops, llvm::find(ops_, reader) - ops_.begin());
-    });
-  });
+  for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
+    auto r = dyn_cast<ReduceOp>(ops_[ordinal]);
+    auto isOnGrid = [&](int64_t index) { return llvm::is_contained(l.grid, index); };
+    if (!r || llvm::none_of(ArrayRef<int64_t>(l.dims[n]).drop_front(r.getNumParallel()), isOnGrid))
+      continue; // not reduced in the tile
+    for (Operation *user : r.getResult().getUsers())
+      if (isa<ReadOp>(user) && llvm::is_contained(l.ops, llvm::find(ops_, user->getParentOp()) - ops_.begin()))
+        return true;
+  }
+  return false;
 }
 
 int64_t Scheduler::partialsOf(const LaunchPlan &l, int64_t rows) {

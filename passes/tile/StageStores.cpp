@@ -32,11 +32,13 @@ DotWaitOp findProduct(Value v, llvm::SmallPtrSetImpl<Operation *> &seen) {
 }
 
 /// Whether a reduction stands between `v` and the product.
-bool isReduced(Value v) {
+bool isReduced(Value v, llvm::SmallPtrSetImpl<Operation *> &seen) {
   Operation *op = v.getDefiningOp();
-  return op && (isa<tile::ReduceOp>(op) || llvm::any_of(op->getOperands(), [](Value operand) {
-                  return isa<RankedTensorType>(operand.getType()) && isReduced(operand);
-                }));
+  if (!op || !seen.insert(op).second)
+    return false;
+  return isa<tile::ReduceOp>(op) || llvm::any_of(op->getOperands(), [&](Value operand) {
+           return isa<RankedTensorType>(operand.getType()) && isReduced(operand, seen);
+         });
 }
 
 /// An epilogue, cut into parts.
@@ -55,9 +57,10 @@ public:
     parts_.extent = std::min<int64_t>(func_.getPart(), extent);
     parts_.count = extent / parts_.extent;
     func_.walk([&](StoreOp store) {
+      llvm::SmallPtrSet<Operation *, 16> seen;
       if (isStageable(store))
         staged_.push_back(store);
-      else if (isCut(store.getValue()) && isReduced(store.getValue()))
+      else if (isCut(store.getValue()) && isReduced(store.getValue(), seen))
         rows_.push_back(store);
     });
     func_.walk([&](tile::ReduceOp r) {
@@ -241,9 +244,9 @@ private:
   FuncOp func_;
   DotOp dot_;
   ColumnParts parts_{};
-  SmallVector<StoreOp> staged_;         ///< go through shared memory
-  SmallVector<StoreOp> rows_;           ///< of what rows of the tile were reduced to
-  SmallVector<tile::ReduceOp> sums_;    ///< over all columns
+  SmallVector<StoreOp> staged_;      ///< go through shared memory
+  SmallVector<StoreOp> rows_;        ///< of what rows of the tile were reduced to
+  SmallVector<tile::ReduceOp> sums_; ///< over all columns
 };
 
 struct TileStageStoresPass : impl::TileStageStoresBase<TileStageStoresPass> {

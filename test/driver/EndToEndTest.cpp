@@ -232,6 +232,14 @@ TEST(EndToEnd, ReducesProductsInTheirTiles) {
   EXPECT_TRUE(keepsResults(odd));
 }
 
+// Reductions that need each other's results, over rows that one tile has.
+TEST(EndToEnd, LogsumexpOfAProduct) {
+  std::string text = "def l(a: bf16[M, K], b: bf16[100, K]) -> (y: bf16[M, 100], l: f32[M], v: f32[M]) { let p[i, j] = sum[k](a[i, k] * b[j, k]) "
+                     "y[i, j] = p[i, j] l[i] = logsumexp[j](p[i, j]) v[i] = var[j](p[i, j]) }";
+  for (const char *arch : {"sm_80", "sm_90a"})
+    EXPECT_EQ(runCase({text, {{"M", 192}, {"K", 72}}, "", arch, true}), "") << arch;
+}
+
 // One tile has whole rows: all of a softmax is in the product's launch.
 TEST(EndToEnd, SoftmaxOfAProduct) {
   std::string text = "def s(a: bf16[M, K], b: bf16[128, K]) -> (y: bf16[M, 128]) { let p[i, j] = sum[k](a[i, k] * b[j, k]) y[i, j] = softmax[j](p[i, j]) }";
