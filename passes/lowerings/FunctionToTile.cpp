@@ -199,7 +199,9 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
     int64_t divisor = knownDivisor(l_.extents.getResult(i), facts);
     // The one tile of an index without a loop may have no point at all.
     bool mayBeEmpty = !llvm::is_contained(l_.grid, int64_t(i)) && !knownPositive(l_.extents.getResult(i), facts);
-    c_.ragged[i] = divisor == 0 || divisor % l_.tiles[i] != 0 || (mayBeEmpty && loopsOf(int64_t(i)).empty());
+    // The last cluster's blocks all run, whether there are tiles for them or not.
+    int64_t whole = l_.tiles[i] * (int64_t(i) == l_.clusterIndex && llvm::is_contained(l_.grid, int64_t(i)) ? l_.cluster : 1);
+    c_.ragged[i] = divisor == 0 || divisor % whole != 0 || (mayBeEmpty && loopsOf(int64_t(i)).empty());
     c_.offsets.push_back(zero);
   }
   if (sharesOut())

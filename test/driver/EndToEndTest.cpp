@@ -232,6 +232,14 @@ TEST(EndToEnd, ReducesProductsInTheirTiles) {
   EXPECT_TRUE(keepsResults(odd));
 }
 
+// Clusters of two over an odd number of tiles: the last block has none, and stores that no tensor copy makes have to know.
+TEST(EndToEnd, OddTilesInClusters) {
+  std::string text = "def f(a: bf16[M, K], b: bf16[100, K]) -> (y: bf16[M, 100]) { y[i, j] = sum[k](a[i, k] * b[j, k]) }";
+  Case c{text, {{"M", 192}, {"K", 72}}, "", "sm_90a", true};
+  EXPECT_EQ(runCase(c), "");
+  EXPECT_NE(cudaTextOf(c).find("kc_cluster_rank"), std::string::npos);
+}
+
 // Reductions that need each other's results, over rows that one tile has.
 TEST(EndToEnd, LogsumexpOfAProduct) {
   std::string text = "def l(a: bf16[M, K], b: bf16[100, K]) -> (y: bf16[M, 100], l: f32[M], v: f32[M]) { let p[i, j] = sum[k](a[i, k] * b[j, k]) "
