@@ -22,6 +22,10 @@ double timeOf(const ProductTile &tile, int64_t m, int64_t n, int64_t batch, cons
   return double(rounds) * tile.m * tile.n / tile.percent;
 }
 
+bool holdsAccumulators(const ProductTile &tile, int64_t sets, const Target &target) {
+  return sets * tile.m * tile.n <= target.accumulatorRegisters * (tile.m >= 128 ? 256 : 128);
+}
+
 RegisterShares shareRegisters(const Target &target, int64_t producers, int64_t consumers, int64_t blocks) {
   constexpr int64_t kProducer = 56; // fewer spill index arithmetic (docs/performance.md)
   int64_t threads = producers + consumers, even = target.registersPerSm / blocks / threads / 8 * 8;

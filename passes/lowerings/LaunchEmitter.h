@@ -35,8 +35,8 @@ private:
   mlir::LogicalResult emitCompute(te::ComputeOp op, llvm::ArrayRef<int64_t> dims);
   void store(mlir::Value tile, mlir::Value te, mlir::AffineMap outMap, llvm::ArrayRef<int64_t> dims, mlir::Value condition,
              BodyToTiles &body, mlir::Location loc);
-  /// Moves stores of what no statement of the launch reads behind the statements beside them: loads and arithmetic
-  /// that several of them need become one then (CSE).
+  /// In loops over tiles, moves stores of what no statement of the launch reads behind the statements beside them: loads
+  /// and arithmetic that several of them need become one then (CSE).
   void sinkStores();
 
   // FunctionToTile.cpp

@@ -28,11 +28,11 @@ LogicalResult LaunchEmitter::emit(unsigned number) {
 }
 
 void LaunchEmitter::sinkStores() {
+  llvm::DenseSet<Value> loaded; // by statements of this launch
+  func_.walk([&](tile::LoadOp load) { loaded.insert(load.getBase()); });
   SmallVector<tile::StoreOp> stores;
   func_.walk([&](tile::StoreOp store) {
-    bool isRead = false; // by a statement of this launch
-    func_.walk([&](tile::LoadOp load) { isRead |= load.getBase() == store.getBase(); });
-    if (!isRead && store->getBlock()->mightHaveTerminator())
+    if (!loaded.contains(store.getBase()) && store->getBlock()->mightHaveTerminator())
       stores.push_back(store);
   });
   for (tile::StoreOp store : stores)

@@ -6,24 +6,22 @@ namespace kernelc::te {
 
 FailureOr<std::optional<CopyPolicy>> getCopyPolicy(KernelOp kernel, StringRef target, ArrayRef<int64_t> sizeDiv, ArrayRef<int64_t> sizeMax,
                                                    int64_t work, int64_t reuse) {
-  const Target *found = findTarget(absl::string_view(target.data(), target.size()));
-  if (!found)
-    return kernel.emitError() << "unknown target '" << target << "'";
-  if (failed(checkSizeFacts(kernel, sizeDiv, sizeMax)))
+  FailureOr<const Target *> known = getTarget(kernel, target);
+  if (failed(known) || failed(checkSizeFacts(kernel, sizeDiv, sizeMax)))
     return failure();
   FailureOr<KernelSchedule> schedule = getKernelSchedule(kernel, target);
   if (failed(schedule))
     return failure();
   if (schedule->copies == Copies::Never)
     return std::optional<CopyPolicy>();
-  CopyPolicy policy{found, llvm::to_vector(sizeDiv), llvm::to_vector(sizeMax), work, reuse};
+  CopyPolicy policy{*known, llvm::to_vector(sizeDiv), llvm::to_vector(sizeMax), work, reuse};
   policy.sizeDiv.resize(kernel.getNumSizes(), 1);
   policy.sizeMax.resize(kernel.getNumSizes(), -1);
   if (schedule->copies == Copies::Always) {
     policy.work = policy.reuse = 0;
   } else {
-    policy.work = work < 0 ? found->repackWork : work;
-    policy.reuse = reuse < 0 ? found->repackReuse : reuse;
+    policy.work = work < 0 ? policy.target->repackWork : work;
+    policy.reuse = reuse < 0 ? policy.target->repackReuse : reuse;
   }
   return std::optional(policy);
 }

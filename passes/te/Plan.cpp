@@ -29,26 +29,25 @@ void Scheduler::schedule(LaunchPlan &l) {
   scheduleReduction(l);
 }
 
-std::optional<Scheduler::CutReduction> Scheduler::findCutReduction(const LaunchPlan &l) {
-  for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
-    auto r = dyn_cast<ReduceOp>(ops_[ordinal]);
-    if (!r)
-      continue;
-    for (int64_t index : ArrayRef<int64_t>(l.dims[n]).drop_front(r.getNumParallel()))
-      if (int64_t max = extentMax(l, index); llvm::is_contained(l.grid, index) && (max < 0 || max > l.tiles[index]))
-        return CutReduction{r, index, max};
-  }
-  return std::nullopt;
+SmallVector<int64_t> Scheduler::reducedInTile(const LaunchPlan &l, size_t n) {
+  ArrayRef<int64_t> reduced = ArrayRef<int64_t>(l.dims[n]).drop_front(getNumParallel(ops_[l.ops[n]]));
+  return llvm::to_vector(llvm::make_filter_range(reduced, [&](int64_t index) { return llvm::is_contained(l.grid, index); }));
 }
 
 llvm::BitVector Scheduler::findInTile(const LaunchPlan &l) {
   llvm::BitVector found(l.indices.size());
-  for (auto [n, ordinal] : llvm::enumerate(l.ops))
-    if (auto r = dyn_cast<ReduceOp>(ops_[ordinal]))
-      for (int64_t index : ArrayRef<int64_t>(l.dims[n]).drop_front(r.getNumParallel()))
-        if (llvm::is_contained(l.grid, index))
-          found.set(unsigned(index));
+  for (size_t n = 0; n < l.ops.size(); ++n)
+    for (int64_t index : reducedInTile(l, n))
+      found.set(unsigned(index));
   return found;
+}
+
+std::optional<Scheduler::CutReduction> Scheduler::findCutReduction(const LaunchPlan &l) {
+  for (size_t n = 0; n < l.ops.size(); ++n)
+    for (int64_t index : reducedInTile(l, n))
+      if (int64_t max = extentMax(l, index); max < 0 || max > l.tiles[index])
+        return CutReduction{cast<ReduceOp>(ops_[l.ops[n]]), index, max};
+  return std::nullopt;
 }
 
 int64_t Scheduler::clampTile(const LaunchPlan &l, int64_t index, int64_t want) {
@@ -114,11 +113,10 @@ struct TePlanPass : impl::TePlanBase<TePlanPass> {
   using Base::Base;
   void runOnOperation() override {
     KernelOp kernel = getOperation();
-    const Target *found = findTarget(absl::string_view(target.data(), target.size()));
-    if (!found) {
-      kernel.emitError() << "unknown target '" << target << "'";
+    FailureOr<const Target *> known = getTarget(kernel, target);
+    if (failed(known))
       return signalPassFailure();
-    }
+    const Target *found = *known;
     if (failed(checkSizeFacts(kernel, llvm::to_vector_of<int64_t>(sizeDiv), llvm::to_vector_of<int64_t>(sizeMax))))
       return signalPassFailure();
     KernelPlan plan;

@@ -104,6 +104,12 @@ LogicalResult check(KernelOp kernel, const LaunchPlan &l, ArrayRef<Operation *> 
 
 } // namespace
 
+FailureOr<const Target *> getTarget(KernelOp kernel, StringRef name) {
+  if (const Target *found = findTarget(absl::string_view(name.data(), name.size())))
+    return found;
+  return kernel.emitError() << "unknown target '" << name << "'";
+}
+
 LogicalResult checkSizeFacts(KernelOp kernel, ArrayRef<int64_t> div, ArrayRef<int64_t> max) {
   unsigned sizes = kernel.getNumSizes();
   if (div.size() > sizes || max.size() > sizes)

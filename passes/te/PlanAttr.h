@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/te/Te.h"
+#include "support/Target.h"
 
 namespace kernelc::te {
 
@@ -72,6 +73,9 @@ struct KernelPlan {
   llvm::SmallVector<int64_t> sizeDiv, sizeMax;
   std::vector<LaunchPlan> launches;
 };
+
+/// The target of that name; fails with a diagnostic at the kernel.
+mlir::FailureOr<const Target *> getTarget(KernelOp kernel, llvm::StringRef name);
 
 /// Divisors are positive, bounds -1 or more, and there are not more of them than
 /// sizes; a diagnostic otherwise.

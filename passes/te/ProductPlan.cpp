@@ -110,7 +110,7 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   // The tile whose rounds over the device take least time.
   double least = 0;
   for (const ProductTile &tile : productTiles(l, c, dims)) {
-    if (sets * tile.m * tile.n > target_.accumulatorRegisters * (tile.m >= 128 ? 256 : 128))
+    if (!holdsAccumulators(tile, sets, target_))
       continue;
     // Scales of blocks of columns are one number for a tile that lies in one block; several indices share powers of two.
     if (!llvm::isPowerOf2_64(tile.n) && (!c.partScales.empty() || c.n.size() > 1))
@@ -274,34 +274,28 @@ int64_t Scheduler::storedBytes(const LaunchPlan &l) {
   int64_t bytes = 0;
   for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
     Value result = ops_[ordinal]->getResult(0);
-    // Of what is reduced in a tile there is too little to count.
-    bool inTile = llvm::any_of(ArrayRef<int64_t>(l.dims[n]).drop_front(getNumParallel(ops_[ordinal])),
-                               [&](int64_t index) { return llvm::is_contained(l.grid, index); });
-    if (!inTile && llvm::any_of(result.getUsers(), isOutside))
+    // (of what is reduced in a tile there is too little to count)
+    if (reducedInTile(l, n).empty() && llvm::any_of(result.getUsers(), isOutside))
       bytes += std::max(1u, cast<RankedTensorType>(result.getType()).getElementTypeBitWidth() / 8);
   }
   return bytes;
 }
 
 bool Scheduler::walksTwice(const LaunchPlan &l) {
-  for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
-    auto r = dyn_cast<ReduceOp>(ops_[ordinal]);
-    auto isOnGrid = [&](int64_t index) { return llvm::is_contained(l.grid, index); };
-    if (!r || llvm::none_of(ArrayRef<int64_t>(l.dims[n]).drop_front(r.getNumParallel()), isOnGrid))
-      continue; // not reduced in the tile
-    for (Operation *user : r.getResult().getUsers())
-      if (isa<ReadOp>(user) && llvm::is_contained(l.ops, llvm::find(ops_, user->getParentOp()) - ops_.begin()))
-        return true;
-  }
+  auto isRead = [&](Operation *user) {
+    return isa<ReadOp>(user) && llvm::is_contained(l.ops, llvm::find(ops_, user->getParentOp()) - ops_.begin());
+  };
+  for (auto [n, ordinal] : llvm::enumerate(l.ops))
+    if (!reducedInTile(l, n).empty() && llvm::any_of(ops_[ordinal]->getResult(0).getUsers(), isRead))
+      return true;
   return false;
 }
 
 int64_t Scheduler::partialsOf(const LaunchPlan &l, int64_t rows) {
   int64_t bytes = 0;
   for (auto [n, ordinal] : llvm::enumerate(l.ops))
-    if (auto r = dyn_cast<ReduceOp>(ops_[ordinal]))
-      if (llvm::is_contained(ArrayRef<int64_t>(l.dims[n]).drop_front(r.getNumParallel()), rows))
-        bytes += std::max(1u, r.getResult().getType().getElementTypeBitWidth() / 8);
+    if (llvm::is_contained(reducedInTile(l, n), rows))
+      bytes += std::max(1u, cast<RankedTensorType>(ops_[ordinal]->getResult(0).getType()).getElementTypeBitWidth() / 8);
   return bytes;
 }
 

@@ -9,7 +9,6 @@
 #include "passes/te/Grouping.h"
 #include "passes/te/Parts.h"
 #include "passes/te/PlanAttr.h"
-#include "support/Target.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -157,7 +156,7 @@ private:
         int64_t tileRows = swapped ? t.n : t.m, tileColumns = swapped ? t.m : t.n;
         double time = swapped ? timeOf(t, n, m, batch, target_) : timeOf(t, m, n, batch, target_);
         if (!llvm::isPowerOf2_64(t.n) || !fits(row, tileRows) || !fits(column, tileColumns) || (rows && time >= least) ||
-            (byParts ? 2 : 1) * t.m * t.n > target_.accumulatorRegisters * (t.m >= 128 ? 256 : 128))
+            !holdsAccumulators(t, byParts ? 2 : 1, target_))
           continue;
         std::tie(least, rows, columns) = std::tuple(time, tileRows, tileColumns);
       }
@@ -224,15 +223,11 @@ private:
 struct TeReduceInTilesPass : impl::TeReduceInTilesBase<TeReduceInTilesPass> {
   using Base::Base;
   void runOnOperation() override {
-    const Target *found = findTarget(absl::string_view(target.data(), target.size()));
-    if (!found) {
-      getOperation().emitError() << "unknown target '" << target << "'";
-      return signalPassFailure();
-    }
+    FailureOr<const Target *> found = getTarget(getOperation(), target);
     SmallVector<int64_t> div(sizeDiv.begin(), sizeDiv.end()), max(sizeMax.begin(), sizeMax.end());
-    if (failed(checkSizeFacts(getOperation(), div, max)))
+    if (failed(found) || failed(checkSizeFacts(getOperation(), div, max)))
       return signalPassFailure();
-    TileReducer(getOperation(), *found, {div, max}).run();
+    TileReducer(getOperation(), **found, {div, max}).run();
   }
 };
 

@@ -33,7 +33,9 @@ public:
 
 private:
   // Plan.cpp
-  /// The grid indices that statements reduce over within a tile.
+  /// The grid indices that statement `n` of the launch reduces over, within a tile.
+  llvm::SmallVector<int64_t> reducedInTile(const LaunchPlan &l, size_t n);
+  /// Those of all statements.
   llvm::BitVector findInTile(const LaunchPlan &l);
   /// A power-of-two tile for an index, at most `want`, no larger than the index can be.
   int64_t clampTile(const LaunchPlan &l, int64_t index, int64_t want);
@@ -95,8 +97,10 @@ private:
   llvm::SmallVector<int64_t> indicesOf(llvm::ArrayRef<unsigned> list, llvm::ArrayRef<int64_t> dims);
 
   // UnitCheck.cpp
-  /// Whether dim d is the last of the unit's columns: of b, unless a's rows are too few for the unit's
-  /// or b comes from registers (see ProductToTile.cpp).
+  /// Whether the unit's rows are b's columns: a's rows are too few for the unit's, or b comes from registers
+  /// (see ProductToTile.cpp).
+  bool isSwapped(const Contraction &c, bool bInRegisters, const LaunchPlan &l, llvm::ArrayRef<int64_t> dims);
+  /// Whether dim d is the last of the unit's columns: of b, unless they are swapped.
   bool isLastColumn(const Contraction &c, bool bInRegisters, const LaunchPlan &l, llvm::ArrayRef<int64_t> dims, unsigned d);
 
   bool hasUnit(const Contraction &c) { return operandType(c, c.a, "mma", target_).isF16() || target_.mmaBf16; }

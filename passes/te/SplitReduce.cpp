@@ -11,7 +11,6 @@
 #include "passes/te/PlanAttr.h"
 #include "passes/te/Schedule.h"
 #include "passes/te/Sharing.h"
-#include "support/Target.h"
 
 using namespace mlir;
 
@@ -198,18 +197,14 @@ private:
 struct TeSplitReducePass : impl::TeSplitReduceBase<TeSplitReducePass> {
   using Base::Base;
   void runOnOperation() override {
-    const Target *found = findTarget(absl::string_view(target.data(), target.size()));
-    if (!found) {
-      getOperation().emitError() << "unknown target '" << target << "'";
-      return signalPassFailure();
-    }
+    FailureOr<const Target *> found = getTarget(getOperation(), target);
     SmallVector<int64_t> div(sizeDiv.begin(), sizeDiv.end()), max(sizeMax.begin(), sizeMax.end());
-    if (failed(checkSizeFacts(getOperation(), div, max)))
+    if (failed(found) || failed(checkSizeFacts(getOperation(), div, max)))
       return signalPassFailure();
     FailureOr<KernelSchedule> schedule = getKernelSchedule(getOperation(), target);
     if (failed(schedule))
       return signalPassFailure();
-    if (failed(Splitter(getOperation(), *found, {div, max}, *schedule).run()))
+    if (failed(Splitter(getOperation(), **found, {div, max}, *schedule).run()))
       signalPassFailure();
   }
 };

@@ -33,8 +33,9 @@ LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
                        << " blocks of a cluster share what they load";
     }
     // Partial results of a team's warps meet in shared memory, of which teams have no share each.
+    std::optional<WarpgroupForm> form = findWarpgroupForm(*c);
     llvm::BitVector inTile = findInTile(l);
-    for (unsigned d : tileProduct(l, c->m, l.dims[n]) < 64 ? c->n : c->m)
+    for (unsigned d : isSwapped(*c, form && form->bInRegisters, l, l.dims[n]) ? c->n : c->m)
       if (l.pingpong > 1 && inTile[l.dims[n][d]])
         return wrong() << "what is reduced over '" << l.indices[l.dims[n][d]] << "' crosses warps, which pingpong does not allow yet";
     if (l.unit == "simt")
@@ -42,11 +43,10 @@ LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
     auto refuse = [&] { return wrong() << "unit " << l.unit << " "; };
     if (!c->unitType || !hasUnit(*c))
       return refuse() << "does not take a product of " << narrowestType(c->a) << " and " << narrowestType(c->b) << " on " << target_.name;
-    if (l.unit == "wgmma" && !(target_.wgmma && findWarpgroupForm(*c)))
+    if (l.unit == "wgmma" && !(target_.wgmma && form))
       return refuse()
              << "takes two operands of f16, of bf16, of f8 or of i8 as they are stored, or of f32 that are rounded to tf32, or one of f16 "
                 "or bf16 that is computed, on sm_90a";
-    std::optional<WarpgroupForm> form = findWarpgroupForm(*c);
     for (auto [d, index] : llvm::enumerate(l.dims[n]))
       if (int64_t t = l.tiles[index]; (t & (t - 1)) && !isLastColumn(*c, form && form->bInRegisters, l, l.dims[n], unsigned(d)))
         return refuse() << "takes tiles that are no powers of two for its last index of columns only, not " << t << " for '"
@@ -75,9 +75,12 @@ LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
   return success();
 }
 
+bool Scheduler::isSwapped(const Contraction &c, bool bInRegisters, const LaunchPlan &l, ArrayRef<int64_t> dims) {
+  return bInRegisters || tileProduct(l, c.m, dims) < 64;
+}
+
 bool Scheduler::isLastColumn(const Contraction &c, bool bInRegisters, const LaunchPlan &l, ArrayRef<int64_t> dims, unsigned d) {
-  bool swapped = bInRegisters || tileProduct(l, c.m, dims) < 64;
-  return d == (swapped ? c.m : c.n).back();
+  return d == (isSwapped(c, bInRegisters, l, dims) ? c.m : c.n).back();
 }
 
 } // namespace kernelc::te
