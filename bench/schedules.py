@@ -99,6 +99,7 @@ def main():
     parser.add_argument("--launch", help="the launch whose fields lines give (default: the first output's)")
     parser.add_argument("--peer", help="what ratios are of (default: cuBLAS, else eager)")
     parser.add_argument("--repeats", type=int, default=30)
+    parser.add_argument("--flush", choices=["write", "read"], default="write", help="how the L2 is emptied before each run")
     parser.add_argument("--show", action="store_true", help="only print the schedules")
     options = parser.parse_args()
     if options.show and options.workload.endswith(".kc"):
@@ -117,7 +118,7 @@ def main():
         return 2
     kernel, launch = outputs_launch(workload.source(), workload.kernel)
     schedules = read_schedules(options.files, options.vary, kernel, options.launch or launch)
-    place = harness.Gpu(0)
+    place = harness.Gpu(0, options.flush)
     torch.manual_seed(0)
     inputs = workload.inputs(place.device, 1)
     expected = workload.expected(*inputs)
