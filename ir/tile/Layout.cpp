@@ -98,6 +98,23 @@ Layout blockedLayout(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> orde
   return out;
 }
 
+Layout acrossLayout(llvm::ArrayRef<int64_t> shape, int64_t from, int64_t to, int64_t sector, int64_t warps) {
+  // Sectors are a dim of their own, behind the others.
+  int64_t sectors = shape.size();
+  llvm::SmallVector<int64_t> cut(shape), order{from, to, sectors};
+  cut[from] = std::min(sector, shape[from]);
+  cut.push_back(shape[from] / cut[from]);
+  for (int64_t d = sectors; d-- > 0;)
+    if (d != from && d != to)
+      order.push_back(d);
+  Layout out = blockedLayout(cut, order, 1, warps);
+  for (Digits *list : {&out.reg, &out.lane, &out.warp})
+    for (Digit &d : *list)
+      if (d.dim == sectors)
+        d = {from, d.stride * cut[from], d.size};
+  return out;
+}
+
 Digits spreadDigits(llvm::ArrayRef<Digit> linear, llvm::ArrayRef<int64_t> dims,
                     llvm::ArrayRef<int64_t> extents) {
   Digits out;

@@ -54,6 +54,11 @@ Layout blockedLayout(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> orde
                      int64_t warps,
                      llvm::ArrayRef<int64_t> warpOrder = {});
 
+/// A layout for moving a tile, element by element, from memory where neighbours lie along `from` to
+/// memory where they lie along `to`: neighbouring threads take `sector` neighbours along `from`, then
+/// neighbours along `to`. All extents and `sector` are powers of two; threads beyond the tile replicate it.
+Layout acrossLayout(llvm::ArrayRef<int64_t> shape, int64_t from, int64_t to, int64_t sector, int64_t warps);
+
 /// Digits of a linear coordinate of mixed radix (`dims` fastest first, with
 /// extents `extents`) spread over those dims. Every digit must lie within one
 /// radix or cut it evenly.

@@ -21,84 +21,137 @@ void lowerRing(ThreadCode &c, tile::RingOp op) {
   c.rings[op] = c.sharedArray(layout.elements * ring.getSlots(), ring.getElementType(), op.getLoc(), name.empty() ? "ring" : name);
 }
 
-void lowerRingCopy(ThreadCode &c, tile::RingCopyOp op) {
-  if (op.getChannel())
-    return lowerBoxCopy(c, op);
-  Location loc = cu::unnamed(op.getLoc());
-  OpBuilder &b = c.b;
-  auto ring = op.getRing().getType();
-  SlotAddress address(c, ring, loc);
-  const SlotLayout &layout = address.layout();
-  ArrayRef<int64_t> shape = ring.getShape();
-  int64_t dim = layout.contiguous, bytes = bytesOf(ring.getElementType());
-  AffineMap tensorShape = shapeOfBase(c.func, op.getBase()), strides = layoutOfBase(c.func, op.getBase()).strides;
-  int64_t vector = provableVector(c.func, op.getBase(), op.getMap(), dim, llvm::is_contained(op.getMask(), dim),
-                                  std::min<int64_t>(16 / bytes, shape[dim]));
-  vector = std::min(vector, layout.chunk);
-  int64_t perRow = shape[dim] / vector, total = layout.rows * perRow, threads = c.func.getWarps() * 32;
-  Value start = address.slotStart(c.scalars.lookup(op.getNumber()));
-  OpBuilder::InsertionGuard guard(b);
-  Value base = openLoop(c, 0, total, threads, "copy", loc);
-  Value id = c.add(base, c.thread(loc), loc);
-  if (total % threads) {
-    Value some = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, id, c.index(total, loc));
-    auto branch = scf::IfOp::create(b, loc, some, false);
-    b.setInsertionPoint(branch.thenBlock()->getTerminator());
+namespace {
+
+/// Copies of vectors from a tensor into a slot, by threads.
+class VectorCopy {
+public:
+  VectorCopy(ThreadCode &c, tile::RingCopyOp op)
+      : c_(c), b_(c.b), op_(op), loc_(cu::unnamed(op.getLoc())), ring_(op.getRing().getType()), shape_(ring_.getShape()),
+        address_(c, ring_, loc_), bytes_(bytesOf(ring_.getElementType())), dim_(address_.layout().contiguous) {}
+
+  void run() {
+    int64_t most = std::min<int64_t>(16 / bytes_, shape_[dim_]);
+    bool masked = llvm::is_contained(op_.getMask(), dim_);
+    vector_ = std::min(provableVector(c_.func, op_.getBase(), op_.getMap(), dim_, masked, most), address_.layout().chunk);
+    start_ = address_.slotStart(c_.scalars.lookup(op_.getNumber()));
+    OpBuilder::InsertionGuard guard(b_);
+    int64_t neighbours = contiguousDim(c_.func, op_.getBase(), op_.getMap(), shape_);
+    if (neighbours >= 0 && neighbours != dim_ && vector_ == 1)
+      across(neighbours);
+    else
+      along();
   }
-  Value row = perRow > 1 ? Value(arith::DivSIOp::create(b, loc, id, c.index(perRow, loc))) : id;
-  Value column = perRow > 1 ? c.mul(arith::RemSIOp::create(b, loc, id, c.index(perRow, loc)), vector, loc) : c.index(0, loc);
-  // Coordinates of the vector's first element.
-  SmallVector<Value> coords(shape.size());
-  SmallVector<int64_t> rowDims;
-  for (size_t d = 0; d < shape.size(); ++d)
-    if (int64_t(d) != dim)
-      rowDims.push_back(d);
-  spreadLinear(c, row, rowDims, shape, coords, loc);
-  coords[dim] = column;
-  for (auto [d, v] : llvm::enumerate(coords)) {
-    v = c.add(c.scalars.lookup(op.getOffsets()[d]), v, loc);
-    v = v ? v : c.index(0, loc);
+
+private:
+  /// Rows of the slot are runs of the tensor.
+  void along() {
+    int64_t perRow = shape_[dim_] / vector_, total = address_.layout().rows * perRow, threads = c_.func.getWarps() * 32;
+    Value base = openLoop(c_, 0, total, threads, "copy", loc_);
+    Value id = c_.add(base, c_.thread(loc_), loc_);
+    if (total % threads)
+      openBranch(arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::slt, id, c_.index(total, loc_)));
+    Value row = perRow > 1 ? Value(arith::DivSIOp::create(b_, loc_, id, c_.index(perRow, loc_))) : id;
+    Value column =
+        perRow > 1 ? c_.mul(arith::RemSIOp::create(b_, loc_, id, c_.index(perRow, loc_)), vector_, loc_) : c_.index(0, loc_);
+    SmallVector<Value> coords(shape_.size());
+    SmallVector<int64_t> rowDims;
+    for (size_t d = 0; d < shape_.size(); ++d)
+      if (int64_t(d) != dim_)
+        rowDims.push_back(d);
+    spreadLinear(c_, row, rowDims, shape_, coords, loc_);
+    coords[dim_] = column;
+    copy(coords, address_.offset(row, column));
   }
-  Value valid;
-  auto require = [&](Value condition) { valid = valid ? Value(arith::AndIOp::create(b, loc, valid, condition)) : condition; };
-  for (int64_t d : op.getMask())
-    require(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, coords[d], c.expand(c.func.getExtent(d), {}, loc)));
-  Value linear;
-  for (auto [r, e] : llvm::enumerate(op.getMap().getResults())) {
-    Value s = c.expand(e, coords, loc), n = c.expand(tensorShape.getResult(r), {}, loc);
-    if (op.getBounds() == te::BoundsMode::Pad) {
-      require(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, s, c.index(0, loc)));
-      require(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, s, n));
+
+  /// Rows of the slot lie across the tensor's, whose neighbours run along `neighbours`: elements of a sector of
+  /// memory by neighbouring threads, which the padding of the slot spreads over the banks.
+  void across(int64_t neighbours) {
+    constexpr int64_t kSector = 32;
+    Layout layout = tile::acrossLayout(shape_, neighbours, dim_, kSector / bytes_, c_.func.getWarps());
+    if (Value first = c_.isFirstReplica(layout, loc_))
+      openBranch(first);
+    OpenDigits open;
+    c_.overDigits(layout.reg, loc_, open, [&] {
+      SmallVector<Value> coords = c_.coordinates(layout, open, shape_.size(), loc_);
+      copy(coords, address_.at(coords));
+    });
+  }
+
+  void openBranch(Value condition) {
+    auto branch = scf::IfOp::create(b_, loc_, condition, false);
+    b_.setInsertionPoint(branch.thenBlock()->getTerminator());
+  }
+
+  /// One vector: from the element at `coords` of the tile to `offset` in the slot.
+  void copy(SmallVector<Value> coords, Value offset) {
+    for (auto [d, v] : llvm::enumerate(coords)) {
+      v = c_.add(c_.scalars.lookup(op_.getOffsets()[d]), v, loc_);
+      v = v ? v : c_.index(0, loc_);
     }
-    if (strides) {
-      linear = c.add(linear, scaled(c, s, strides.getResult(r), loc), loc);
-      continue;
+    AffineMap tensorShape = shapeOfBase(c_.func, op_.getBase()), strides = layoutOfBase(c_.func, op_.getBase()).strides;
+    Value valid;
+    auto require = [&](Value condition) { valid = valid ? Value(arith::AndIOp::create(b_, loc_, valid, condition)) : condition; };
+    for (int64_t d : op_.getMask())
+      require(arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::slt, coords[d], c_.expand(c_.func.getExtent(d), {}, loc_)));
+    Value linear;
+    for (auto [r, e] : llvm::enumerate(op_.getMap().getResults())) {
+      Value s = c_.expand(e, coords, loc_), n = c_.expand(tensorShape.getResult(r), {}, loc_);
+      if (op_.getBounds() == te::BoundsMode::Pad) {
+        require(arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::sge, s, c_.index(0, loc_)));
+        require(arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::slt, s, n));
+      }
+      if (strides) {
+        linear = c_.add(linear, scaled(c_, s, strides.getResult(r), loc_), loc_);
+        continue;
+      }
+      linear = linear ? Value(arith::AddIOp::create(b_, loc_, arith::MulIOp::create(b_, loc_, linear, n), s)) : s;
     }
-    linear = linear ? Value(arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, linear, n), s)) : s;
+    // Nothing is read where `valid` is false, but the address stays inside the tensor.
+    if (valid)
+      linear = arith::SelectOp::create(b_, loc_, valid, linear, c_.index(0, loc_));
+    Value to = c_.add(start_, offset, loc_);
+    Value source = c_.bases.lookup(op_.getBase()), target = c_.rings.lookup(op_.getRing());
+    if (c_.hasAsyncCopy)
+      cu::CpAsyncOp::create(b_, loc_, source, linear, target, to, valid, vector_);
+    else
+      copyThroughRegisters(source, linear, target, to, valid);
   }
-  // Nothing is read where `valid` is false, but the address stays inside the tensor.
-  if (valid)
-    linear = arith::SelectOp::create(b, loc, valid, linear, c.index(0, loc));
-  Value to = c.add(start, address.offset(row, column), loc);
-  Value source = c.bases.lookup(op.getBase()), target = c.rings.lookup(op.getRing());
-  if (c.hasAsyncCopy)
-    cu::CpAsyncOp::create(b, loc, source, linear, target, to, valid, vector);
-  else {
-    Value temporary = c.allocate(vector, ring.getElementType(), loc);
-    auto load = [&] { cu::CopyOp::create(b, loc, source, linear, temporary, c.index(0, loc), vector); };
+
+  void copyThroughRegisters(Value source, Value from, Value target, Value to, Value valid) {
+    Value temporary = c_.allocate(vector_, ring_.getElementType(), loc_);
+    auto load = [&] { cu::CopyOp::create(b_, loc_, source, from, temporary, c_.index(0, loc_), vector_); };
     if (valid) {
-      Value zero = arith::ConstantOp::create(b, loc, cast<TypedAttr>(b.getZeroAttr(ring.getElementType())));
-      for (int64_t i = 0; i < vector; ++i)
-        memref::StoreOp::create(b, loc, zero, temporary, c.index(i, loc));
-      auto branch = scf::IfOp::create(b, loc, valid, false);
-      OpBuilder::InsertionGuard inner(b);
-      b.setInsertionPoint(branch.thenBlock()->getTerminator());
+      Value zero = arith::ConstantOp::create(b_, loc_, cast<TypedAttr>(b_.getZeroAttr(ring_.getElementType())));
+      for (int64_t i = 0; i < vector_; ++i)
+        memref::StoreOp::create(b_, loc_, zero, temporary, c_.index(i, loc_));
+      OpBuilder::InsertionGuard inner(b_);
+      openBranch(valid);
       load();
     } else {
       load();
     }
-    cu::CopyOp::create(b, loc, temporary, c.index(0, loc), target, to, vector);
+    cu::CopyOp::create(b_, loc_, temporary, c_.index(0, loc_), target, to, vector_);
   }
+
+  ThreadCode &c_;
+  OpBuilder &b_;
+  tile::RingCopyOp op_;
+  Location loc_;
+  tile::RingType ring_;
+  ArrayRef<int64_t> shape_;
+  SlotAddress address_;
+  int64_t bytes_, dim_; ///< of an element; the slot's contiguous dim
+  int64_t vector_ = 1;  ///< elements
+  Value start_;         ///< of the slot
+};
+
+} // namespace
+
+void lowerRingCopy(ThreadCode &c, tile::RingCopyOp op) {
+  if (op.getChannel())
+    return lowerBoxCopy(c, op);
+  VectorCopy(c, op).run();
 }
 
 namespace {

@@ -43,42 +43,61 @@ void DotLowering::runSimt() {
   };
   Patch a = patch('m', aRing_, aAddress_, op_.getM(), aSupply_, aStart_, warpM_);
   Patch b = patch('n', bRing_, bAddress_, op_.getN(), bSupply_, bStart_, warpN_);
+  // Vectors along k are held for all of their k, others for one k at a time.
   int64_t step = a.alongK() && b.alongK() ? std::min(a.runs.k, b.runs.k) : std::max(a.runs.k, b.runs.k);
   constexpr int64_t kMostBytes = 448; // of operands in registers, beside the accumulators
-  while (step > 1 && (step * (a.bytes() + b.bytes()) > kMostBytes || k_ % step))
+  auto held = [&](const Patch &p) { return p.alongK() ? step * p.bytes() : p.bytes(); };
+  while (step > 1 && (held(a) + held(b) > kMostBytes || k_ % step))
     step /= 2;
-  a.array = c_.allocate(a.count() * step, a.type(), NameLoc::get(b_.getStringAttr("a"), loc_));
-  b.array = c_.allocate(b.count() * step, b.type(), NameLoc::get(b_.getStringAttr("b"), loc_));
+  auto stepOf = [&](const Patch &p) { return p.alongK() ? step : 1; };
+  a.array = c_.allocate(a.count() * stepOf(a), a.type(), NameLoc::get(b_.getStringAttr("a"), loc_));
+  b.array = c_.allocate(b.count() * stepOf(b), b.type(), NameLoc::get(b_.getStringAttr("b"), loc_));
   Value k0 = openLoop(c_, 0, k_, step, "kk", loc_);
 
+  /// Where a row (column) and one of its k are in registers.
   auto indexOf = [&](const Patch &p, Value row, Value k) {
-    return p.alongK() ? c_.add(c_.mul(row, step, loc_), k, loc_) : c_.add(c_.mul(k, p.count(), loc_), row, loc_);
+    return p.alongK() ? c_.add(c_.mul(row, step, loc_), k, loc_) : row;
   };
-  /// Moves `count` elements from (row, k) of the slot to (number of the row, k) of the array.
-  auto move = [&](Patch &p, Value source, Value row, Value number, Value k, int64_t count) {
-    Value from = element(p.address, p.slotStart, p.ring, p.outer, row, c_.add(k0, k, loc_)), to = indexOf(p, number, k);
-    if (count > 1)
-      cu::CopyOp::create(b_, loc_, source, from, p.array, to, count);
-    else
-      memref::StoreOp::create(b_, loc_, memref::LoadOp::create(b_, loc_, source, from), p.array, to);
-  };
-  auto fetch = [&](Patch &p, Value source) {
-    std::string axis(1, p.axis);
-    inLoop(p.repeat.size, axis + "r", [&](Value r) {
-      Value row = c_.add(p.first, c_.mul(r, p.repeat.stride, loc_), loc_), number = c_.mul(r, p.vector.size, loc_);
-      if (p.alongK())
-        return move(p, source, row, number, c_.index(0, loc_), step);
-      inLoop(step, "k", [&](Value k) { move(p, source, row, number, k, p.vector.size); });
+  /// Vectors from k on.
+  auto fetch = [&](Patch &p, Value source, Value k) {
+    int64_t count = p.alongK() ? step : p.vector.size;
+    inLoop(p.repeat.size, std::string(1, p.axis) + "r", [&](Value r) {
+      Value row = c_.add(p.first, c_.mul(r, p.repeat.stride, loc_), loc_);
+      Value from = element(p.address, p.slotStart, p.ring, p.outer, row, k), to = c_.mul(r, count, loc_);
+      if (count > 1)
+        cu::CopyOp::create(b_, loc_, source, from, p.array, to, count);
+      else
+        memref::StoreOp::create(b_, loc_, memref::LoadOp::create(b_, loc_, source, from), p.array, to);
     });
   };
-  fetch(a, c_.rings.lookup(op_.getA()));
-  fetch(b, c_.rings.lookup(op_.getB()));
+  Value aSource = c_.rings.lookup(op_.getA()), bSource = c_.rings.lookup(op_.getB());
+  if (a.alongK())
+    fetch(a, aSource, k0);
+  if (b.alongK())
+    fetch(b, bSource, k0);
+
+  // Back and forth over the columns: a multiply-add finds two of its operands where the one before left them
+  // (the register file has fewer ports than it asks for; 2 % of f32 4096³ on an H200).
+  bool turns = a.count() > 1 && b.count() > 2;
+  auto backAndForth = [&](Value row, Value nth, int64_t count) -> Value {
+    auto named = [&](StringRef name) { return NameLoc::get(b_.getStringAttr(name), loc_); };
+    Value half = arith::RemSIOp::create(b_, loc_, row, c_.index(2, loc_));
+    Value back = arith::CmpIOp::create(b_, named("back"), arith::CmpIPredicate::ne, half, c_.index(0, loc_));
+    Value mirrored = arith::SubIOp::create(b_, loc_, c_.index(count - 1, loc_), nth);
+    return arith::SelectOp::create(b_, named("n"), back, mirrored, nth);
+  };
 
   Type accType = cast<MemRefType>(acc_.getType()).getElementType();
   inLoop(step, "k", [&](Value k) {
+    Value number = c_.add(k0, k, loc_);
+    if (!a.alongK())
+      fetch(a, aSource, number);
+    if (!b.alongK())
+      fetch(b, bSource, number);
     inLoop(a.count(), "mi", [&](Value mi) {
       Value x = widen(memref::LoadOp::create(b_, loc_, a.array, indexOf(a, mi, k)), accType, op_.getAUnsigned());
-      inLoop(b.count(), "ni", [&](Value ni) {
+      inLoop(b.count(), "ni", [&](Value nth) {
+        Value ni = turns ? backAndForth(mi, nth, b.count()) : nth;
         Value y = widen(memref::LoadOp::create(b_, loc_, b.array, indexOf(b, ni, k)), accType, op_.getBUnsigned());
         Value at = c_.add(c_.mul(mi, b.count(), loc_), ni, loc_);
         Value before = memref::LoadOp::create(b_, loc_, acc_, at);

@@ -137,8 +137,7 @@ Type findWarpgroupType(const Contraction &c) {
   return aStored == c.unitType && bStored == c.unitType && c.aUnsigned == c.bUnsigned ? c.unitType : Type();
 }
 
-/// Whether neighbours in memory differ in one of `indices`.
-static bool runsAlong(ReadOp read, ArrayRef<unsigned> indices) {
+bool runsAlong(ReadOp read, ArrayRef<unsigned> indices) {
   std::optional<LinearRead> linear = lineariseRead(read->getParentOp(), read);
   if (!linear || linear->coefficients.empty())
     return false;

@@ -90,6 +90,9 @@ bool sumsInFewBits(mlir::Type unitType);
 /// The read that a factor is, behind exact widening or rounding to the unit's type.
 ReadOp findOperandRead(mlir::Value factor);
 
+/// Whether neighbours in memory differ in one of `indices` of the product.
+bool runsAlong(ReadOp read, llvm::ArrayRef<unsigned> indices);
+
 /// Whether `read` gives zero for what lies outside its tensor (a `pad` with zero).
 bool readsZeroOutside(ReadOp read);
 

@@ -30,11 +30,11 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
   // beat one of eight, and for mma a short K tile with more slots a long one.
   int64_t tileM = 128, tileN = 128, tileK = unit ? 64 / bytes : 32;
   // Small problems: smaller tiles fill the device, as long as they have all that is reduced in them.
-  int64_t m = extentProduct(l, c.m, dims), n = extentProduct(l, c.n, dims);
+  int64_t m = extentProduct(l, c.m, dims), n = extentProduct(l, c.n, dims), batch = std::max<int64_t>(1, extentProduct(l, c.batch, dims));
   llvm::BitVector inTile = findInTile(l);
   auto leastOf = [&](unsigned d) { return inTile[dims[d]] ? std::max<int64_t>(64, clampTile(l, dims[d], 128)) : 64; };
   int64_t leastM = leastOf(c.m.back()), leastN = leastOf(c.n.back());
-  while (m > 0 && n > 0 && llvm::divideCeil(m, tileM) * llvm::divideCeil(n, tileN) < uint64_t(target_.smCount)) {
+  while (m > 0 && n > 0 && batch * llvm::divideCeil(m, tileM) * llvm::divideCeil(n, tileN) < uint64_t(target_.smCount)) {
     if (tileN > std::max(tileM, leastN))
       tileN /= 2;
     else if (tileM > leastM)
@@ -64,7 +64,17 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
     return narrow.getDefiningOp<ReadOp>() && (!unit || narrow.getType() == operandType(c, factor, "mma", target_));
   };
   bool copied = isCopied(c.a) && isCopied(c.b) && !c.isAMasked() && !c.isBMasked();
-  int64_t blocks = mma && copied && sets == 1 ? 2 : 1, fit = (target_.maxSharedPerBlock / blocks - 1024) / stageBytes;
+  // CUDA cores multiply 8 × 8 words a thread, which takes half of the registers where operands are copied from
+  // addresses that a stride apart make.
+  bool isPlain = c.m.size() == 1 && c.n.size() == 1 && c.k.size() == 1 && bytes == 4 && bm * bn <= 64 * 32 * l.warps;
+  bool halves = mma ? sets == 1 : target_.asyncCopy && isPlain;
+  int64_t blocks = copied && halves ? 2 : 1, fit = (target_.maxSharedPerBlock / blocks - 1024) / stageBytes;
+  // What runs along k is turned on its way, element by element (tile-pipeline): of two such operands, half as many at once.
+  if (!mma && blocks == 2 && runsAlong(findOperandRead(c.a), c.k) && runsAlong(findOperandRead(c.b), c.k) && tileK > 16) {
+    tileK = 16;
+    assign(l, tiledK(c), dims, tileK);
+    bk = tileProduct(l, c.k, dims);
+  }
   // CUDA cores read padded slots: where two of them do not fit, shorter ones.
   auto paddedBytes = [&](int64_t outer, int64_t k) { return std::max(outer * (k * bytes + 16), k * (outer * bytes + 16)); };
   while (!mma && tileK > 1 && 2 * (paddedBytes(bm, bk) + paddedBytes(bn, bk)) > target_.maxSharedPerBlock) {

@@ -77,10 +77,10 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(unsigned sho
       const int at_14 = copy_1 + tid;
       const int at_15 = at_14 / 16;
       const int at_16 = at_14 % 16 * 8;
-      const int at_17 = j0_ + at_16;
-      const bool cond_1 = at_17 < N && at_15 < K;
-      const int at_18 = cond_1 ? (at_13 + at_15) * N + at_17 : 0;
-      const int at_19 = at_16 % 64;
+      const int at_17 = at_16 % 64;
+      const int at_18 = j0_ + at_16;
+      const bool cond_1 = at_18 < N && at_15 < K;
+      const int at_19 = cond_1 ? (at_13 + at_15) * N + at_18 : 0;
       alignas(16) unsigned short r_1[8];
       r_1[0] = 0x0;
       r_1[1] = 0x0;
@@ -91,9 +91,9 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(unsigned sho
       r_1[6] = 0x0;
       r_1[7] = 0x0;
       if (cond_1) {
-        *(uint4 *)(r_1) = *(const uint4 *)(&b[at_18]);
+        *(uint4 *)(r_1) = *(const uint4 *)(&b[at_19]);
       }
-      *(uint4 *)(&b_1[at_16 / 64 * 2048 + at_15 * 64 + (at_19 / 8 ^ at_15 % 8) * 8 + at_19 % 8]) = *(const uint4 *)(r_1);
+      *(uint4 *)(&b_1[at_16 / 64 * 2048 + at_15 * 64 + (at_17 / 8 ^ at_15 % 8) * 8 + at_17 % 8]) = *(const uint4 *)(r_1);
     }
   }
   alignas(16) float acc[128];
@@ -209,11 +209,11 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(unsigned sho
         const int at_59 = copy_3 + tid_1;
         const int at_60 = at_59 / 16;
         const int at_61 = at_59 % 16 * 8;
-        const int at_62 = j0_ + at_61;
-        const int at_63 = k0 + at_60;
-        const bool cond_3 = at_62 < N && at_63 < K;
-        const int at_64 = cond_3 ? (at_58 + at_63) * N + at_62 : 0;
-        const int at_65 = at_61 % 64;
+        const int at_62 = at_61 % 64;
+        const int at_63 = j0_ + at_61;
+        const int at_64 = k0 + at_60;
+        const bool cond_3 = at_63 < N && at_64 < K;
+        const int at_65 = cond_3 ? (at_58 + at_64) * N + at_63 : 0;
         alignas(16) unsigned short r_3[8];
         r_3[0] = 0x0;
         r_3[1] = 0x0;
@@ -224,9 +224,9 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(unsigned sho
         r_3[6] = 0x0;
         r_3[7] = 0x0;
         if (cond_3) {
-          *(uint4 *)(r_3) = *(const uint4 *)(&b[at_64]);
+          *(uint4 *)(r_3) = *(const uint4 *)(&b[at_65]);
         }
-        *(uint4 *)(&b_1[at_50 + (at_61 / 64 * 2048 + at_60 * 64 + (at_65 / 8 ^ at_60 % 8) * 8 + at_65 % 8)]) = *(const uint4 *)(r_3);
+        *(uint4 *)(&b_1[at_50 + (at_61 / 64 * 2048 + at_60 * 64 + (at_62 / 8 ^ at_60 % 8) * 8 + at_62 % 8)]) = *(const uint4 *)(r_3);
       }
     }
   }

@@ -85,11 +85,11 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(unsigned short *_
       const int at_19 = copy_1 + tid;
       const int at_20 = at_19 / 16;
       const int at_21 = at_19 % 16 * 8;
-      const int at_22 = o0 + at_21;
-      const int at_23 = c0 + at_20;
-      const bool cond_6 = at_22 < O && at_23 < C;
-      const int at_24 = at_21 % 64;
-      kc_cp_async_zfill_16(&f_1[at_21 / 64 * 2048 + at_20 * 64 + (at_24 / 8 ^ at_20 % 8) * 8 + at_24 % 8], &f[cond_6 ? (at_18 + at_23) * O + at_22 : 0], cond_6 ? 16 : 0);
+      const int at_22 = at_21 % 64;
+      const int at_23 = o0 + at_21;
+      const int at_24 = c0 + at_20;
+      const bool cond_6 = at_23 < O && at_24 < C;
+      kc_cp_async_zfill_16(&f_1[at_21 / 64 * 2048 + at_20 * 64 + (at_22 / 8 ^ at_20 % 8) * 8 + at_22 % 8], &f[cond_6 ? (at_18 + at_24) * O + at_23 : 0], cond_6 ? 16 : 0);
     }
   }
   kc_cp_async_commit();
@@ -123,11 +123,11 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(unsigned short *_
       const int at_35 = copy_3 + tid_1;
       const int at_36 = at_35 / 16;
       const int at_37 = at_35 % 16 * 8;
-      const int at_38 = o0 + at_37;
-      const int at_39 = c0_1 + at_36;
-      const bool cond_13 = at_38 < O && at_39 < C;
-      const int at_40 = at_37 % 64;
-      kc_cp_async_zfill_16(&f_1[at_37 / 64 * 2048 + at_36 * 64 + (at_40 / 8 ^ at_36 % 8) * 8 + at_40 % 8 + 4096], &f[cond_13 ? (at_34 + at_39) * O + at_38 : 0], cond_13 ? 16 : 0);
+      const int at_38 = at_37 % 64;
+      const int at_39 = o0 + at_37;
+      const int at_40 = c0_1 + at_36;
+      const bool cond_13 = at_39 < O && at_40 < C;
+      kc_cp_async_zfill_16(&f_1[at_37 / 64 * 2048 + at_36 * 64 + (at_38 / 8 ^ at_36 % 8) * 8 + at_38 % 8 + 4096], &f[cond_13 ? (at_34 + at_40) * O + at_39 : 0], cond_13 ? 16 : 0);
     }
   }
   kc_cp_async_commit();
@@ -161,11 +161,11 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(unsigned short *_
       const int at_51 = copy_5 + tid_2;
       const int at_52 = at_51 / 16;
       const int at_53 = at_51 % 16 * 8;
-      const int at_54 = o0 + at_53;
-      const int at_55 = c0_2 + at_52;
-      const bool cond_20 = at_54 < O && at_55 < C;
-      const int at_56 = at_53 % 64;
-      kc_cp_async_zfill_16(&f_1[at_53 / 64 * 2048 + at_52 * 64 + (at_56 / 8 ^ at_52 % 8) * 8 + at_56 % 8 + 8192], &f[cond_20 ? (at_50 + at_55) * O + at_54 : 0], cond_20 ? 16 : 0);
+      const int at_54 = at_53 % 64;
+      const int at_55 = o0 + at_53;
+      const int at_56 = c0_2 + at_52;
+      const bool cond_20 = at_55 < O && at_56 < C;
+      kc_cp_async_zfill_16(&f_1[at_53 / 64 * 2048 + at_52 * 64 + (at_54 / 8 ^ at_52 % 8) * 8 + at_54 % 8 + 8192], &f[cond_20 ? (at_50 + at_56) * O + at_55 : 0], cond_20 ? 16 : 0);
     }
   }
   kc_cp_async_commit();
@@ -280,11 +280,11 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(unsigned short *_
         const int at_98 = copy_7 + tid_3;
         const int at_99 = at_98 / 16;
         const int at_100 = at_98 % 16 * 8;
-        const int at_101 = o0 + at_100;
-        const int at_102 = c0_3 + at_99;
-        const bool cond_27 = at_101 < O && at_102 < C;
-        const int at_103 = at_100 % 64;
-        kc_cp_async_zfill_16(&f_1[at_88 + (at_100 / 64 * 2048 + at_99 * 64 + (at_103 / 8 ^ at_99 % 8) * 8 + at_103 % 8)], &f[cond_27 ? (at_97 + at_102) * O + at_101 : 0], cond_27 ? 16 : 0);
+        const int at_101 = at_100 % 64;
+        const int at_102 = o0 + at_100;
+        const int at_103 = c0_3 + at_99;
+        const bool cond_27 = at_102 < O && at_103 < C;
+        kc_cp_async_zfill_16(&f_1[at_88 + (at_100 / 64 * 2048 + at_99 * 64 + (at_101 / 8 ^ at_99 % 8) * 8 + at_101 % 8)], &f[cond_27 ? (at_97 + at_103) * O + at_102 : 0], cond_27 ? 16 : 0);
       }
     }
     kc_cp_async_commit();
