@@ -70,6 +70,20 @@ bool Emitter::emitHopper(Operation *op) {
         call("kc_cluster_sync", "");
         return true;
       })
+      .Case<cu::ClusterArriveOp>([&](auto) {
+        call("kc_cluster_arrive", "");
+        return true;
+      })
+      .Case<cu::ClusterWaitOp>([&](auto) {
+        call("kc_cluster_wait", "");
+        return true;
+      })
+      .Case<cu::ClusterStoreOp>([&](cu::ClusterStoreOp o) {
+        Type type = o.getValue().getType();
+        call(std::string("kc_cluster_store_") + (isa<FloatType>(type) ? "f" : "i") + std::to_string(type.getIntOrFloatBitWidth()),
+             address(o.getDestination(), o.getIndex()) + ", " + operand(o.getValue(), kConditional) + ", " + operand(o.getBlock(), kConditional));
+        return true;
+      })
       .Case<cu::MbarrierWaitOp>([&](cu::MbarrierWaitOp o) {
         call("kc_mbarrier_wait", address(o.getBarrier(), o.getIndex()) + ", " + operand(o.getParity(), kConditional));
         return true;

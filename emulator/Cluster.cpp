@@ -46,8 +46,13 @@ void Machine::clusterBarrier(bool arrive, bool wait, const void *pc) {
         makeReady(*w);
     }
   }
-  if (!wait)
+  if (!wait) {
+    t.clusterArrived = true;
     return;
+  }
+  if (!arrive && !t.clusterArrived)
+    fail(FindingKind::BarrierProtocol, "a thread waits at the cluster barrier and has not arrived", "cluster barrier", offsetOf(pc));
+  t.clusterArrived = false;
   if (t.clusterPhase == domain.clusterPhase) {
     b.waiting.push_back(&t);
     block(describeCluster, 0, pc);

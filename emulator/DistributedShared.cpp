@@ -1,8 +1,9 @@
 // Distributed shared memory: the addresses of other blocks of the cluster, st.async to
 // them, and whether they are still there. A block's shared memory lives as long as one
 // of its threads, so something (a cluster barrier, an mbarrier) must order every access
-// of another block before the end of one of them; the check asks for that order,
-// whatever the schedule of the run.
+// of another block behind the start of one of them and before the end of one; the checks
+// ask for that order, whatever the schedule of the run.
+#include <algorithm>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
@@ -53,13 +54,22 @@ void Machine::checkAlive(const Block &block, const char *what, uint32_t pc) {
 void Machine::noteRemote(const Actor &who, Block &block) {
   const Thread &t = *who.thread;
   checkAlive(block, who.flags & Stamp::Write ? "write" : "read", who.pc);
+  Stamp stamp{t.block->domain->id, who.agent, who.flags, who.clock, who.pc, who.atomic};
+  if (!block.beforeStart && std::none_of(block.threads.begin(), block.threads.end(),
+                                         [&](const auto &other) { return t.clocks->seenAt(other->agent) > 0; }))
+    block.beforeStart = stamp;
   if (who.agent == t.agent)
-    block.remote[who.agent] = {t.block->domain->id, who.agent, who.flags,
-                               who.clock,           who.pc,    who.atomic};
+    block.remote[who.agent] = stamp;
 }
 
 void Machine::checkRemote(Domain &domain) {
-  for (auto &block : domain.blocks)
+  for (auto &block : domain.blocks) {
+    if (block->beforeStart)
+      report(FindingKind::BarrierProtocol,
+             absl::StrCat("shared memory of block ", block->rank,
+                          " of the cluster is accessed by another block, and nothing says that it "
+                          "has started (a cluster barrier is missing)"),
+             party(*block->beforeStart));
     for (const auto &[agent, stamp] : block->remote) {
       bool waited = false;
       for (auto &t : block->threads)
@@ -67,6 +77,7 @@ void Machine::checkRemote(Domain &domain) {
       if (!waited)
         report(FindingKind::BarrierProtocol, orphanMessage(*block), party(stamp));
     }
+  }
 }
 
 } // namespace kernelc::emulator

@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -117,6 +118,7 @@ struct Thread {
   RegisterWrites registerWrites;
   int registers = 0;                             ///< by setmaxnreg
   uint64_t clusterPhase = 0;                     ///< that its last arrival counted for
+  bool clusterArrived = false;                   ///< and has not been waited for
   std::shared_ptr<Clocks> clusterReleased;       ///< by the last complete phase
   std::unordered_map<uint64_t, uint32_t> passed; ///< places since the last synchronisation
   kce::WarpArgs *warpArgs = nullptr;
@@ -187,6 +189,7 @@ struct Block {
   std::vector<Thread *> waitingForRegisters;
   unsigned live = 0, exited = 0;
   std::map<unsigned, Stamp> remote; ///< last access by each thread of another block
+  std::optional<Stamp> beforeStart; ///< the first access by another block that may come before this one starts
 };
 
 /// What atomics have published at one address.

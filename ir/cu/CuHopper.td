@@ -57,6 +57,16 @@ def Cu_ClusterSyncOp : Cu_Op<"cluster_sync"> {
   let summary = "every thread of the cluster is here";
   let assemblyFormat = "attr-dict";
 }
+def Cu_ClusterArriveOp : Cu_Op<"cluster_arrive"> {
+  let summary = "this thread is here: what it wrote is seen by those of the cluster that wait";
+  let description = [{ The first half of `cluster_sync`. Every thread of the cluster arrives before one arrives again. }];
+  let assemblyFormat = "attr-dict";
+}
+def Cu_ClusterWaitOp : Cu_Op<"cluster_wait"> {
+  let summary = "waits for every thread of the cluster to arrive";
+  let description = [{ The second half of `cluster_sync`. A thread may end without it. }];
+  let assemblyFormat = "attr-dict";
+}
 def Cu_ClusterRankOp : Cu_Op<"cluster_rank", [Pure]> {
   let summary = "the number of this block in its cluster";
   let results = (outs Index:$result);
@@ -69,6 +79,13 @@ def Cu_ClusterLoadOp : Cu_Op<"cluster_load", [MemoryEffects<[MemRead]>]> {
   let arguments = (ins MemRefOf<[F32, F64, I32, I64]>:$source, Index:$index, Index:$block);
   let results = (outs AnyTypeOf<[F32, F64, I32, I64]>:$result);
   let assemblyFormat = "$source `[` $index `]` `block` $block attr-dict `:` type($source) `->` type($result)";
+}
+
+def Cu_ClusterStoreOp : Cu_Op<"cluster_store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "writes to the shared memory of another block of the cluster, at this place of its own";
+  let description = [{ That block must have arrived at the cluster's barrier before, and may end only after it has waited for what comes after this. }];
+  let arguments = (ins AnyTypeOf<[F32, F64, I32, I64]>:$value, MemRefOf<[F32, F64, I32, I64]>:$destination, Index:$index, Index:$block);
+  let assemblyFormat = "$value `,` $destination `[` $index `]` `block` $block attr-dict `:` type($value) `,` type($destination)";
 }
 
 //===----------------------------------------------------------------------===//

@@ -28,10 +28,12 @@ bool isDefinedIn(Value v, Operation *op) {
 
 SharedAccesses::SharedAccesses(cu::KernelOp kernel) : kernel_(kernel), ranges_(kernel), threads_(kernel) {
   kernel.walk<WalkOrder::PreOrder>([&](Operation *op) { collect(op); });
-  // Boxes come and go under the rules of their mbarriers and groups.
+  // Boxes come and go under the rules of their mbarriers and groups, what other blocks write under the cluster's barrier.
   auto touchesBox = [](Operation *op, Value memory) {
     if (auto load = dyn_cast<cu::TmaLoadOp>(op))
       return load.getTarget() == memory;
+    if (auto store = dyn_cast<cu::ClusterStoreOp>(op))
+      return store.getDestination() == memory;
     return isa<cu::TmaStoreOp, cu::SmemDescOp>(op);
   };
   auto inBox = [&](const SharedAccess &a) {
@@ -86,6 +88,7 @@ void SharedAccesses::collect(Operation *op) {
       })
       .Case<cu::TmaStoreOp>([&](auto o) { add(o, A::Read, o.getSource(), {}, 0); })
       .Case<cu::ClusterLoadOp>([&](auto o) { add(o, A::Read, o.getSource(), {}, 0); }) // of any block's
+      .Case<cu::ClusterStoreOp>([&](auto o) { add(o, A::Write, o.getDestination(), {}, 0); })
       .Case<cu::SmemDescOp>([&](auto o) { add(o, A::Read, o.getSource(), {}, 0); })
       .Default([&](Operation *o) {
         for (Value v : o->getOperands())

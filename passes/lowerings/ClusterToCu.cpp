@@ -1,8 +1,9 @@
 // tile.cluster_reduce: what crosses the blocks of a cluster.
 //
-// Each block leaves its tile in shared memory; then each reads those of all, its threads
-// sharing the elements out, in the order of the blocks: the result is the same everywhere and
-// in every run.
+// Where all blocks go on with the result, each leaves its tile in shared memory; then each reads
+// those of all, its threads sharing the elements out. Where only the first block stores it, the
+// others write theirs into its shared memory and are done. Tiles are combined in the order of the
+// blocks: the result is the same everywhere and in every run.
 #include "passes/lowerings/DotLowering.h"
 #include "passes/te/Reduction.h"
 
@@ -37,88 +38,179 @@ Value convertExactly(Value v, Type to, OpBuilder &b, Location loc) {
   return widens ? Value(arith::ExtUIOp::create(b, loc, to, v)) : arith::TruncIOp::create(b, loc, to, v);
 }
 
-} // namespace
-
-void lowerClusterReduce(ThreadCode &c, tile::ClusterReduceOp op) {
-  Location loc = cu::unnamed(op.getLoc());
-  OpBuilder &b = c.b;
-  auto named = [&](StringRef name) { return NameLoc::get(b.getStringAttr(name), loc); };
-  Layout layout = tile::getLayout(op.getInputs()[0]);
-  ArrayRef<int64_t> shape = cast<RankedTensorType>(op.getInputs()[0].getType()).getShape();
-  int64_t elements = 1;
-  SmallVector<int64_t> strides(shape.size());
-  for (size_t d = shape.size(); d-- > 0;) {
-    strides[d] = elements;
-    elements *= shape[d];
+class ClusterReduceLowering {
+public:
+  ClusterReduceLowering(ThreadCode &c, tile::ClusterReduceOp op)
+      : c_(c), b_(c.b), op_(op), loc_(cu::unnamed(op.getLoc())), layout_(tile::getLayout(op.getInputs()[0])),
+        shape_(cast<RankedTensorType>(op.getInputs()[0].getType()).getShape()), blocks_(c.func.getCluster()) {
+    for (int64_t extent : shape_)
+      elements_ *= extent;
+    for (Value in : op.getInputs())
+      types_.push_back(cast<RankedTensorType>(in.getType()).getElementType());
   }
-  auto slot = [&](const OpenDigits &open) {
-    Value s;
-    for (auto [stride, v] : llvm::zip(strides, c.coordinates(layout, open, shape.size(), loc)))
-      if (v)
-        s = c.add(s, c.mul(v, stride, loc), loc);
-    return s ? s : c.index(0, loc);
-  };
-  auto inBranch = [&](Value condition, llvm::function_ref<void()> body) {
+
+  void toAll() {
+    SmallVector<Value> parts = arrays("part", elements_), totals;
+    for (Type type : types_)
+      totals.push_back(c_.sharedArray(elements_, type, loc_, "total"));
+    inBranch(c_.isFirstReplica(layout_, loc_), [&] {
+      overElements([&](Value, Value slot, ArrayRef<Value> own) {
+        for (auto [v, part] : llvm::zip(own, parts))
+          memref::StoreOp::create(b_, loc_, convertExactly(v, elementOf(part), b_, loc_), part, slot);
+      });
+    });
+    cu::ClusterSyncOp::create(b_, loc_);
+    {
+      OpBuilder::InsertionGuard guard(b_);
+      int64_t threads = int64_t(c_.func.getWarps()) * 32;
+      Value e = c_.add(openLoop(c_, 0, elements_, threads, "e", loc_), c_.thread(loc_), loc_), mine;
+      if (elements_ % threads)
+        mine = arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::slt, e, c_.index(elements_, loc_));
+      inBranch(mine, [&] {
+        SmallVector<Value> all = combineBlocks(parts, [&](Value part, Value block) -> Value {
+          return cu::ClusterLoadOp::create(b_, named("theirs"), elementOf(part), part, e, block);
+        });
+        for (auto [v, total] : llvm::zip(all, totals))
+          memref::StoreOp::create(b_, loc_, v, total, e);
+      });
+    }
+    // Nobody leaves, or writes its part again, while another may still read it.
+    cu::ClusterSyncOp::create(b_, loc_);
+    allocateResults();
+    overElements([&](Value r, Value slot, ArrayRef<Value>) {
+      for (auto [result, total] : llvm::zip(op_.getResults(), totals))
+        memref::StoreOp::create(b_, loc_, memref::LoadOp::create(b_, loc_, total, slot), c_.tiles.lookup(result).array, r);
+    });
+  }
+
+  /// One of the threads that have an element gets the result, in the first block; in the others its own part stands for it.
+  void toFirst() {
+    SmallVector<Value> parts = arrays("parts", elements_ * blocks_);
+    Value rank = cu::ClusterRankOp::create(b_, named("rank"), b_.getIndexType()), zero = c_.index(0, loc_);
+    Value speaks = c_.isFirstReplica(layout_, loc_);
+    auto place = [&](Value block, Value slot) { return c_.add(c_.mul(block, elements_, loc_), slot, loc_); };
+    cu::ClusterWaitOp::create(b_, loc_); // the first block is there: see arriveForClusterReduce
+    allocateResults();
+    inBranch(speaks, [&] {
+      overElements([&](Value r, Value slot, ArrayRef<Value> own) {
+        for (auto [v, part, result] : llvm::zip(own, parts, op_.getResults())) {
+          memref::StoreOp::create(b_, loc_, v, c_.tiles.lookup(result).array, r);
+          cu::ClusterStoreOp::create(b_, loc_, convertExactly(v, elementOf(part), b_, loc_), part, place(rank, slot), zero);
+        }
+      });
+    });
+    cu::ClusterArriveOp::create(b_, loc_);
+    inBranch(arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::eq, rank, zero), [&] {
+      cu::ClusterWaitOp::create(b_, loc_);
+      inBranch(speaks, [&] {
+        overElements([&](Value r, Value slot, ArrayRef<Value>) {
+          SmallVector<Value> all = combineBlocks(
+              parts, [&](Value part, Value block) -> Value { return memref::LoadOp::create(b_, loc_, part, place(block, slot)); });
+          for (auto [v, result] : llvm::zip(all, op_.getResults()))
+            memref::StoreOp::create(b_, loc_, v, c_.tiles.lookup(result).array, r);
+        });
+      });
+    });
+  }
+
+private:
+  Location named(StringRef name) { return NameLoc::get(b_.getStringAttr(name), loc_); }
+  static Type elementOf(Value array) { return cast<MemRefType>(array.getType()).getElementType(); }
+
+  /// Shared memory for each component of the state, in types that blocks can exchange.
+  SmallVector<Value> arrays(StringRef name, int64_t count) {
+    return llvm::map_to_vector(types_, [&](Type type) { return c_.sharedArray(count, exchangeType(type), loc_, name); });
+  }
+
+  void allocateResults() {
+    for (auto [result, type] : llvm::zip(op_.getResults(), types_))
+      c_.tiles[result] = {layout_, c_.allocate(layout_.numRegisters(), type, op_.getLoc())};
+  }
+
+  void inBranch(Value condition, llvm::function_ref<void()> body) {
     if (!condition)
       return body();
-    auto branch = scf::IfOp::create(b, loc, condition, false);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPoint(branch.thenBlock()->getTerminator());
+    auto branch = scf::IfOp::create(b_, loc_, condition, false);
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPoint(branch.thenBlock()->getTerminator());
     body();
-  };
+  }
 
-  SmallVector<Value> parts, totals;
-  SmallVector<Type> types;
-  for (Value in : op.getInputs()) {
-    types.push_back(cast<RankedTensorType>(in.getType()).getElementType());
-    parts.push_back(c.sharedArray(elements, exchangeType(types.back()), loc, "part"));
-    totals.push_back(c.sharedArray(elements, types.back(), loc, "total"));
-  }
-  OpenDigits open;
-  inBranch(c.isFirstReplica(layout, loc), [&] {
-    c.overDigits(layout.reg, loc, open, [&] {
-      for (auto [in, part] : llvm::zip(op.getInputs(), parts)) {
-        Type type = cast<MemRefType>(part.getType()).getElementType();
-        memref::StoreOp::create(b, loc, convertExactly(c.element(in, open, loc), type, b, loc), part, slot(open));
+  /// Calls `body(register, number of the element in the tile, this block's state)` for what a thread has.
+  void overElements(llvm::function_ref<void(Value, Value, ArrayRef<Value>)> body) {
+    OpenDigits open;
+    c_.overDigits(layout_.reg, loc_, open, [&] {
+      Value slot;
+      int64_t stride = elements_;
+      for (auto [extent, v] : llvm::zip(shape_, c_.coordinates(layout_, open, int64_t(shape_.size()), loc_))) {
+        stride /= extent;
+        if (v)
+          slot = c_.add(slot, c_.mul(v, stride, loc_), loc_);
       }
-    });
-  });
-  cu::ClusterSyncOp::create(b, loc);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    int64_t threads = int64_t(c.func.getWarps()) * 32;
-    Value e = c.add(openLoop(c, 0, elements, threads, "e", loc), c.thread(loc), loc);
-    Value mine = elements % threads ? Value(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, e, c.index(elements, loc))) : Value();
-    inBranch(mine, [&] {
-      auto loop = scf::ForOp::create(b, loc, c.index(0, loc), c.index(c.func.getCluster(), loc), c.index(1, loc),
-                                     te::identityState(op.getKind(), types[0], types.size(), b, loc));
-      loop.getInductionVar().setLoc(named("block"));
-      for (Value a : loop.getRegionIterArgs())
-        a.setLoc(named("total"));
-      {
-        OpBuilder::InsertionGuard inner(b);
-        b.setInsertionPointToEnd(loop.getBody());
-        SmallVector<Value> theirs;
-        for (auto [part, type] : llvm::zip(parts, types)) {
-          Type held = cast<MemRefType>(part.getType()).getElementType();
-          Value v = cu::ClusterLoadOp::create(b, named("theirs"), held, part, e, loop.getInductionVar());
-          theirs.push_back(convertExactly(v, type, b, loc));
-        }
-        scf::YieldOp::create(b, loc, te::combineStates(op.getKind(), loop.getRegionIterArgs(), theirs, b, loc));
-      }
-      for (auto [v, total] : llvm::zip(loop.getResults(), totals))
-        memref::StoreOp::create(b, loc, v, total, e);
+      SmallVector<Value> own;
+      for (Value in : op_.getInputs())
+        own.push_back(c_.element(in, open, loc_));
+      body(c_.registerIndex(layout_, open, loc_), slot ? slot : c_.index(0, loc_), own);
     });
   }
-  // Nobody leaves, or writes its part again, while another may still read it.
-  cu::ClusterSyncOp::create(b, loc);
-  for (auto [result, total] : llvm::zip(op.getResults(), totals))
-    c.tiles[result] = {layout, c.allocate(layout.numRegisters(), cast<RankedTensorType>(result.getType()).getElementType(), op.getLoc())};
-  c.overDigits(layout.reg, loc, open, [&] {
-    for (auto [result, total] : llvm::zip(op.getResults(), totals))
-      memref::StoreOp::create(b, loc, memref::LoadOp::create(b, loc, total, slot(open)), c.tiles.lookup(result).array,
-                              c.registerIndex(layout, open, loc));
+
+  /// What `load(component's array, block)` finds, combined in the order of the blocks.
+  SmallVector<Value> combineBlocks(ArrayRef<Value> parts, llvm::function_ref<Value(Value, Value)> load) {
+    auto loop = scf::ForOp::create(b_, loc_, c_.index(0, loc_), c_.index(blocks_, loc_), c_.index(1, loc_),
+                                   te::identityState(op_.getKind(), types_[0], types_.size(), b_, loc_));
+    loop.getInductionVar().setLoc(named("block"));
+    for (Value a : loop.getRegionIterArgs())
+      a.setLoc(named("total"));
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToEnd(loop.getBody());
+    SmallVector<Value> theirs;
+    for (auto [part, type] : llvm::zip(parts, types_))
+      theirs.push_back(convertExactly(load(part, loop.getInductionVar()), type, b_, loc_));
+    scf::YieldOp::create(b_, loc_, te::combineStates(op_.getKind(), loop.getRegionIterArgs(), theirs, b_, loc_));
+    return llvm::to_vector_of<Value>(loop.getResults());
+  }
+
+  ThreadCode &c_;
+  OpBuilder &b_;
+  tile::ClusterReduceOp op_;
+  Location loc_;
+  Layout layout_;
+  ArrayRef<int64_t> shape_;
+  int64_t blocks_, elements_ = 1; ///< of the cluster; of the tile
+  SmallVector<Type> types_;       ///< of the components of a state
+};
+
+/// Whether `branch` is taken by the first block of a cluster alone.
+bool isOfFirstBlock(scf::IfOp branch) {
+  auto compare = branch.getCondition().getDefiningOp<arith::CmpIOp>();
+  return compare && compare.getPredicate() == arith::CmpIPredicate::eq && compare.getLhs().getDefiningOp<tile::ClusterRankOp>() &&
+         isConstantIntValue(compare.getRhs(), 0);
+}
+
+} // namespace
+
+bool mergesInFirst(tile::ClusterReduceOp op) {
+  auto func = dyn_cast<tile::FuncOp>(op->getParentOp()); // in no loop: the blocks meet once
+  if (!func || func.getProducerWarps())
+    return false;
+  bool alone = true;
+  func.walk([&](tile::ClusterReduceOp other) { alone &= other == op; });
+  return alone && isOnlyStored(op, [](tile::StoreOp store) {
+    auto branch = dyn_cast<scf::IfOp>(store->getParentOp());
+    return branch && isOfFirstBlock(branch);
   });
+}
+
+void arriveForClusterReduce(ThreadCode &c) {
+  bool found = false;
+  c.func.walk([&](tile::ClusterReduceOp op) { found |= mergesInFirst(op); });
+  if (found)
+    cu::ClusterArriveOp::create(c.b, cu::unnamed(c.func.getLoc()));
+}
+
+void lowerClusterReduce(ThreadCode &c, tile::ClusterReduceOp op) {
+  ClusterReduceLowering lowering(c, op);
+  mergesInFirst(op) ? lowering.toFirst() : lowering.toAll();
 }
 
 } // namespace kernelc

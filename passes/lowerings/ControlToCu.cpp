@@ -106,12 +106,12 @@ LogicalResult FunctionLowering::lowerFor(scf::ForOp loop) {
       inits.push_back(c_.scalars.lookup(init));
       continue;
     }
-    Layout layout = getLayout(arg);
+    Layout layout = carriedLayout(loop, i);
     Value array = c_.allocate(layout.numRegisters(), cast<RankedTensorType>(arg.getType()).getElementType(), loc);
     if (func_.getUnit() == "wgmma" && startsAfreshInFirstRound(arg))
       ifNoRounds(loop, [&] { copyTile(init, array, plain); });
     else
-      copyTile(init, array, plain);
+      copyTile(init, array, plain, layout);
     c_.tiles[arg] = {layout, array};
     c_.tiles[loop.getResult(i)] = {layout, array};
     arrays[i] = array;
@@ -136,7 +136,7 @@ LogicalResult FunctionLowering::lowerFor(scf::ForOp loop) {
     if (def && def->getBlock() == loop.getBody() && llvm::all_of(arg.getUsers(), [&](Operation *u) {
           return u->getBlock() == def->getBlock() && (u == def || u->isBeforeInBlock(def));
         }))
-      inPlace_[next] = arrays[i];
+      inPlace_[next] = c_.tiles.lookup(arg);
   }
   OpBuilder::InsertionGuard guard(b_);
   if (scalars)

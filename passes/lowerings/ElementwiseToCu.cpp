@@ -58,10 +58,10 @@ void FunctionLowering::lowerRun(ArrayRef<Operation *> run) {
     for (Value result : op->getResults()) {
       if (llvm::all_of(result.getUsers(), [&](Operation *u) { return members.contains(u); }))
         continue;
-      Value array = inPlace_.lookup(result);
-      if (!array)
-        array = c_.allocate(layout.numRegisters(), cast<RankedTensorType>(result.getType()).getElementType(), op->getLoc());
-      kept.push_back({result, {layout, array}});
+      RegTile registers = inPlace_.lookup(result);
+      if (!registers.array)
+        registers = {layout, c_.allocate(layout.numRegisters(), cast<RankedTensorType>(result.getType()).getElementType(), op->getLoc())};
+      kept.push_back({result, registers});
     }
   Location loc = cu::unnamed(run.back()->getLoc());
   OpenDigits open;
@@ -70,14 +70,14 @@ void FunctionLowering::lowerRun(ArrayRef<Operation *> run) {
     for (Operation *op : run)
       scalarOp(op, open, inRun);
     for (auto &[value, tile] : kept)
-      memref::StoreOp::create(b_, loc, inRun.lookup(value), tile.array, c_.registerIndex(layout, open, loc));
+      memref::StoreOp::create(b_, loc, inRun.lookup(value), tile.array, c_.registerIndex(tile.layout, open, loc));
   });
   for (auto &[value, tile] : kept)
     c_.tiles[value] = tile;
 }
 
-void FunctionLowering::copyTile(Value from, Value toArray, Location loc) {
-  Layout layout = getLayout(from);
+void FunctionLowering::copyTile(Value from, Value toArray, Location loc, std::optional<Layout> given) {
+  Layout layout = given ? *given : getLayout(from);
   OpenDigits open;
   c_.overDigits(layout.reg, loc, open, [&] {
     llvm::DenseMap<Value, Value> none;

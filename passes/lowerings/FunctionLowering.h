@@ -45,7 +45,8 @@ private:
   void lowerSlice(tile::SliceOp slice);
   mlir::Value fetch(mlir::Value tile, const OpenDigits &open, llvm::DenseMap<mlir::Value, mlir::Value> &inRun);
   void scalarOp(mlir::Operation *op, const OpenDigits &open, llvm::DenseMap<mlir::Value, mlir::Value> &inRun);
-  void copyTile(mlir::Value from, mlir::Value toArray, mlir::Location loc);
+  /// `layout`: the array's registers, if not those of `from`.
+  void copyTile(mlir::Value from, mlir::Value toArray, mlir::Location loc, std::optional<tile::Layout> layout = {});
 
   mlir::OpBuilder &b_;
   tile::FuncOp func_;
@@ -53,7 +54,7 @@ private:
   ThreadCode c_;
   /// Per block of code and tile number: the tile's number along each grid index.
   std::map<std::pair<mlir::Block *, void *>, llvm::DenseMap<int64_t, mlir::Value>> programIds_;
-  llvm::DenseMap<mlir::Value, mlir::Value> inPlace_; ///< tile value → the array it should be left in
+  llvm::DenseMap<mlir::Value, RegTile> inPlace_; ///< tile value → the registers it should be left in
 };
 
 } // namespace kernelc

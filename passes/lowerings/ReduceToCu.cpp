@@ -1,8 +1,8 @@
 // tile.reduce and tile.convert_layout: what crosses threads.
 //
-// A reduction first combines a thread's own registers, then lanes by shuffles,
-// then warps through shared memory; each step in a fixed order, so that two runs
-// agree bit for bit.
+// A reduction first combines a thread's own registers (where a loop has not: carriedLayout), then
+// lanes by shuffles, then warps through shared memory; each step in a fixed order, so that two
+// runs agree bit for bit.
 #include "passes/lowerings/ThreadCode.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -23,6 +23,8 @@ class ReduceLowering {
 public:
   ReduceLowering(ThreadCode &c, tile::ReduceOp op) : c_(c), op_(op), loc_(cu::unnamed(op.getLoc())) {
     layout_ = tile::getLayout(op.getInputs()[0]);
+    if (auto held = c.tiles.find(op.getInputs()[0]); held != c.tiles.end())
+      layout_ = held->second.layout;
     for (const Digit &d : layout_.reg)
       (isReduced(d) ? reducedReg_ : keptReg_).push_back(d);
   }
@@ -171,7 +173,7 @@ private:
           memref::StoreOp::create(b, loc_, v, t.array, r);
       });
     };
-    inBranch(isOnlyStored() ? c_.isFirstReplica(tile::getLayout(op_.getResults()[0]), loc_) : Value(), merge);
+    inBranch(isOnlyStored(op_) ? c_.isFirstReplica(tile::getLayout(op_.getResults()[0]), loc_) : Value(), merge);
   }
 
   /// Emits under a condition, if there is one.
@@ -182,20 +184,6 @@ private:
     OpBuilder::InsertionGuard guard(c_.b);
     c_.b.setInsertionPoint(branch.thenBlock()->getTerminator());
     emit();
-  }
-
-  /// Whether the results go nowhere but to memory, which one of the threads that have an element does.
-  bool isOnlyStored() {
-    SmallVector<Operation *> work{op_};
-    while (!work.empty())
-      for (Operation *user : work.pop_back_val()->getUsers()) {
-        if (isa<tile::StoreOp>(user))
-          continue;
-        if (!user->hasTrait<OpTrait::Elementwise>() && !isa<tile::ConvertOp>(user))
-          return false;
-        work.push_back(user);
-      }
-    return true;
   }
 
   /// The warp number whose reduced digits are those of `others`, and the rest those of `warp`.
@@ -226,6 +214,54 @@ private:
 };
 
 } // namespace
+
+/// The reduction that carried value `i` of a loop is for: the loop combines with it, from the neutral element on, and
+/// does nothing else.
+static tile::ReduceOp findReductionOf(scf::ForOp loop, unsigned i) {
+  BlockArgument arg = loop.getRegionIterArg(i);
+  Value next = loop.getBody()->getTerminator()->getOperand(i), result = loop.getResult(i);
+  auto combine = next.getDefiningOp<tile::CombineOp>();
+  if (!combine || combine->getBlock() != loop.getBody() || !arg.hasOneUse() || !next.hasOneUse() || !result.hasOneUse())
+    return {};
+  unsigned part = cast<OpResult>(next).getResultNumber();
+  if (combine.getInputs()[part] != arg)
+    return {};
+  auto reduce = dyn_cast<tile::ReduceOp>(*result.user_begin());
+  auto init = loop.getInitArgs()[i].getDefiningOp<arith::ConstantOp>();
+  auto splat = init ? dyn_cast<SplatElementsAttr>(init.getValue()) : SplatElementsAttr();
+  if (!reduce || reduce.getKind() != combine.getKind() || combine.getNumResults() > 1 || !splat)
+    return {};
+  OpBuilder b(loop.getContext());
+  bool isNeutral = splat.getSplatValue<Attribute>() == te::identityOf(reduce.getKind(), splat.getElementType(), b);
+  return isNeutral ? reduce : tile::ReduceOp();
+}
+
+Layout carriedLayout(scf::ForOp loop, unsigned i) {
+  Layout layout = tile::getLayout(loop.getRegionIterArg(i));
+  tile::ReduceOp reduce = findReductionOf(loop, i);
+  if (!reduce)
+    return layout;
+  Layout shared{{}, layout.lane, layout.warp};
+  for (auto [n, d] : llvm::enumerate(layout.reg))
+    if (bool isRun = n == 0 && d.stride == 1; isRun || !llvm::is_contained(reduce.getDims(), d.dim))
+      shared.reg.push_back(d);
+  return shared;
+}
+
+bool isOnlyStored(Operation *op, llvm::function_ref<bool(tile::StoreOp)> stores) {
+  for (Operation *user : op->getUsers()) {
+    if (auto store = dyn_cast<tile::StoreOp>(user)) {
+      if (!stores(store))
+        return false;
+      continue;
+    }
+    auto merge = dyn_cast<tile::ClusterReduceOp>(user);
+    bool passes = merge ? mergesInFirst(merge) : user->hasTrait<OpTrait::Elementwise>() || isa<tile::ConvertOp>(user);
+    if (!passes || !isOnlyStored(user, stores))
+      return false;
+  }
+  return true;
+}
 
 void lowerReduce(ThreadCode &c, tile::ReduceOp op) { ReduceLowering(c, op).run(); }
 

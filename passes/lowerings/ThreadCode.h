@@ -103,7 +103,18 @@ bool isRematerialized(mlir::Operation *op);
 void lowerLoad(ThreadCode &code, tile::LoadOp op);
 void lowerStore(ThreadCode &code, tile::StoreOp op);
 void lowerReduce(ThreadCode &code, tile::ReduceOp op);
+/// The registers of carried tile `i` of a loop. Elements that are only combined until a reduction behind the loop combines
+/// them with each other share one, but for neighbours in memory: sums in fewer registers, which leaves more to loads.
+tile::Layout carriedLayout(mlir::scf::ForOp loop, unsigned i);
 void lowerClusterReduce(ThreadCode &code, tile::ClusterReduceOp op);
+/// Whether the first block of the cluster alone needs the result, to store it: the others need not wait for it.
+bool mergesInFirst(tile::ClusterReduceOp op);
+/// Says at the start of the kernel that this block is there to be written to, where such a merge comes.
+void arriveForClusterReduce(ThreadCode &code);
+/// Whether the results go nowhere but to memory, by such `stores` only, through elementwise code and merges in the
+/// first block: then one of the threads that have an element needs it.
+bool isOnlyStored(
+    mlir::Operation *op, llvm::function_ref<bool(tile::StoreOp)> stores = [](tile::StoreOp) { return true; });
 void lowerConvertLayout(ThreadCode &code, tile::ConvertLayoutOp op);
 
 } // namespace kernelc

@@ -31,6 +31,7 @@ LogicalResult FunctionLowering::run() {
     c_.hasStmatrix = target->generation >= 90;
   }
   makeKernel();
+  arriveForClusterReduce(c_);
   if (failed(lowerBlock(func_.getBlock())))
     return failure();
   if (target && c_.sharedBytes > target->maxSharedPerBlock)
@@ -201,7 +202,7 @@ LogicalResult FunctionLowering::lowerDotOp(DotOp dot) {
   if (kept.hasOneUse())
     if (auto wait = dyn_cast<DotWaitOp>(*kept.user_begin()))
       kept = wait.getResult();
-  Value array = inPlace_.lookup(kept);
+  Value array = inPlace_.lookup(kept).array;
   if (!array || array != acc.array) { // a new accumulator, starting as the old one
     array = array ? array : c_.allocate(acc.layout.numRegisters(), dot.getResult().getType().getElementType(), dot.getLoc());
     if (func_.getUnit() != "wgmma" || !startsAfresh(dot))

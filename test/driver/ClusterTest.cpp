@@ -12,7 +12,7 @@ using Sizes = std::map<std::string, int64_t>;
 std::string runShared(const std::string &text, Sizes sizes, int cluster, const std::string &tiles = R"("i": 16, "j": 64)") {
   Case c{text, std::move(sizes), "", "sm_90a"};
   c.schedule = R"([{"kernel": "k", "launch": "y", "cluster": )" + std::to_string(cluster) + R"(, "tiles": {)" + tiles + "}}]";
-  c.expect = "kc_cluster_load_";
+  c.expect = "kc_cluster_rank()";
   return runCase(c);
 }
 

@@ -61,6 +61,15 @@ TEST(EmulatorCluster, WritesToOtherBlocks) {
           {"write by", "and write by"});
 }
 
+TEST(EmulatorCluster, BlocksSayThatTheyHaveStarted) {
+  ClusterKernel k;
+  const std::string write = "if (rank) kc_cluster_store_i32(s + t, x[i], 0);",
+                    last = "kc_cluster_arrive(); if (rank == 0) { kc_cluster_wait(); y[i] = s[t]; }";
+  k.clean("kc_cluster_arrive(); kc_cluster_wait(); " + write + last);
+  k.finds(write + last, K::BarrierProtocol, {"shared memory of block 0", "nothing says that it has started"});
+  k.finds("kc_cluster_wait(); " + write + last, K::BarrierProtocol, {"waits at the cluster barrier and has not arrived"});
+}
+
 TEST(EmulatorCluster, AsynchronousStoresArriveOnAnMbarrier) {
   ClusterKernel k;
   const std::string init = "if (t == 0) { kc_mbarrier_init(bar, 1); kc_fence_mbarrier_init(); } "
