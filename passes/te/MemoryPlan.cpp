@@ -150,9 +150,32 @@ void Scheduler::scheduleReduction(LaunchPlan &l) {
   // Columns: half a warp's width of them (256 bytes a row; kernelc tune on an H200), the
   // reduced index over the warps.
   l.warps = 8;
-  l.tiles[contiguous] = clampTile(l, contiguous, 16 * vector);
-  l.tiles[inner.back()] = clampTile(l, inner.back(), l.warps * 32 * kPerThread / l.tiles[contiguous]);
-  shareOut(l, inner);
+  int64_t columns = 16 * vector, perThread = kPerThread;
+  std::optional<ColumnBlocks> whole = columnBlocksOf(l, contiguous);
+  if (whole) {
+    constexpr int64_t kBytesInFlight = 128; // of a thread, whose sums share registers
+    l.warps = whole->warps;
+    columns = whole->columns;
+    perThread = kBytesInFlight / whole->column.bytes;
+  }
+  l.tiles[contiguous] = clampTile(l, contiguous, columns);
+  l.tiles[inner.back()] = clampTile(l, inner.back(), l.warps * 32 * perThread / l.tiles[contiguous]);
+  if (!whole || merge_ == Merge::Cluster)
+    shareOut(l, inner);
+}
+
+std::optional<ColumnBlocks> Scheduler::columnBlocksOf(const LaunchPlan &l, int64_t contiguous) {
+  std::optional<ColumnBlocks> found;
+  bool alone = true; // but for what is done with results
+  for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
+    Operation *op = ops_[ordinal];
+    if (llvm::all_of(l.dims[n], [&](int64_t d) { return llvm::is_contained(l.grid, d); }))
+      continue;
+    alone &= !found;
+    found = wholeColumns(op, facts_, target_);
+    alone &= found && l.dims[n][found->column.dim] == contiguous;
+  }
+  return alone ? found : std::nullopt;
 }
 
 /// Whether neighbours along launch index `index` read memory at most a few elements apart, wherever a read depends on it.

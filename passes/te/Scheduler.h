@@ -8,6 +8,7 @@
 #include "passes/te/Grouping.h"
 #include "passes/te/PlanAttr.h"
 #include "passes/te/Schedule.h"
+#include "passes/te/Sharing.h"
 #include "passes/tile/Box.h"
 #include "support/Target.h"
 
@@ -54,6 +55,8 @@ private:
   /// Short sums of many results that lie side by side (pooling, depthwise filters): a thread has all
   /// terms of its results. Whether l is one.
   bool scheduleWindows(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, int64_t vector);
+  /// Where the one reduction of a launch, of columns along launch index `contiguous`, fills the device with whole columns.
+  std::optional<ColumnBlocks> columnBlocksOf(const LaunchPlan &l, int64_t contiguous);
   /// Long sums for few blocks: those of a cluster share the longest of the indices off the grid out.
   void shareOut(LaunchPlan &l, llvm::ArrayRef<int64_t> inner);
 

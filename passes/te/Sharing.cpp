@@ -2,6 +2,7 @@
 
 #include "ir/te/TeShape.h"
 #include "passes/te/Contraction.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -10,6 +11,57 @@ namespace kernelc::te {
 bool isWorthSharing(int64_t results, int64_t length) {
   constexpr int64_t kLength = 512, kElements = int64_t(1) << 22;
   return length >= kLength && results * length >= kElements;
+}
+
+std::optional<Column> findColumn(Operation *op) {
+  std::optional<Column> column;
+  unsigned parallel = getNumParallel(op);
+  op->walk([&](ReadOp read) {
+    AffineMap map = read.getMapOrIdentity();
+    bool reduced = llvm::any_of(llvm::enumerate(read.getOperands_()), [&](auto operand) {
+      std::optional<unsigned> d = findIndex(op, operand.value());
+      return d && *d >= parallel && map.isFunctionOfDim(operand.index());
+    });
+    if (map.getNumResults() == 0 || !reduced)
+      return; // read once per result, not once per element
+    int64_t bytes = std::max(1u, read.getResult().getType().getIntOrFloatBitWidth() / 8);
+    for (auto [i, v] : llvm::enumerate(read.getOperands_())) {
+      unsigned dim = findIndex(op, v).value_or(parallel);
+      if (dim < parallel && linearCoefficient(map.getResults().back(), i) == 1)
+        column = Column{dim, column ? std::max(column->bytes, bytes) : bytes};
+    }
+  });
+  return column;
+}
+
+std::optional<ColumnBlocks> wholeColumns(Operation *op, const SizeFacts &facts, const Target &target) {
+  constexpr int64_t kLineBytes = 128, kThreads = 1024; // of a multiprocessor
+  constexpr double kLeastBusy = 0.9;
+  auto reduce = dyn_cast<ReduceOp>(op);
+  if (!reduce || reduce.isArg()) // states of several parts take more registers than so many threads have
+    return std::nullopt;
+  std::optional<Column> column = findColumn(op);
+  AffineMap extents = getExtents(op);
+  int64_t length = 1, results = 1, blocks = 1, columns = column ? kLineBytes / column->bytes : 1;
+  for (auto [d, extent] : llvm::enumerate(extents.getResults())) {
+    int64_t most = knownMax(extent, facts);
+    if (most < 0 || !column)
+      return std::nullopt;
+    if (d >= getNumParallel(op)) {
+      length *= most;
+      continue;
+    }
+    results *= most;
+    blocks *= d == column->dim ? llvm::divideCeil(most, columns) : most;
+  }
+  if (!isWorthSharing(results, length))
+    return std::nullopt;
+  for (int64_t perMultiprocessor : {2, 1}) {
+    int64_t atOnce = perMultiprocessor * target.smCount;
+    if (double(blocks) / double(llvm::divideCeil(blocks, atOnce) * atOnce) >= kLeastBusy)
+      return ColumnBlocks{*column, columns, kThreads / 32 / perMultiprocessor};
+  }
+  return std::nullopt;
 }
 
 /// Another statement, or an earlier value of the output, is written through the same tensor.

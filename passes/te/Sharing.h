@@ -1,16 +1,34 @@
-// Reduced indices that the blocks of a cluster share out: when they may, and when the sum is
-// long enough to be worth more than one block.
+// Long sums and the blocks of the device: when a sum is worth more than one block, when the
+// blocks of a cluster may share its index out, and when columns fill the device as they are.
 #pragma once
 
 #include <string>
 
+#include "passes/te/Affine.h"
 #include "passes/te/PlanAttr.h"
+#include "support/Target.h"
 
 namespace kernelc::te {
 
 /// A sum of `length` for each of `results` points keeps several blocks busy for longer than
 /// it takes to merge what they have.
 bool isWorthSharing(int64_t results, int64_t length);
+
+/// Neighbouring results of a reduction that read neighbouring memory.
+struct Column {
+  unsigned dim;  ///< of the op, along which they lie
+  int64_t bytes; ///< of the widest element read so
+};
+std::optional<Column> findColumn(mlir::Operation *op);
+
+/// Blocks that have columns from end to end, with nothing to merge.
+struct ColumnBlocks {
+  Column column;
+  int64_t columns; ///< side by side: a line of 128 bytes
+  int64_t warps;   ///< one or two blocks have the threads of a multiprocessor
+};
+/// For a long reduction of columns, where such blocks leave little of the device idle (docs/performance.md).
+std::optional<ColumnBlocks> wholeColumns(mlir::Operation *op, const SizeFacts &facts, const Target &target);
 
 /// Whether op shares its launch with nothing but pointwise statements over its results, whoever groups them: it reads parameters,
 /// and it and they make outputs.

@@ -95,9 +95,11 @@ private:
     if (product)
       return Parts{0, chunkOfProduct(r, *product, lengths[0], divisorOf(0))};
     // A block takes a warp's width of neighbouring results, or one result.
-    int64_t perBlock = isContiguousInResult(op) ? 128 : 1;
+    int64_t perBlock = findColumn(op) ? 128 : 1;
     int64_t blocks = std::max<int64_t>(1, points / perBlock), wanted = 8 * int64_t(target_.smCount);
     if (blocks * 2 > wanted || !isWorthSharing(points, length))
+      return Parts();
+    if (schedule_.merge == Merge::WhereItPays && wholeColumns(op, facts_, target_))
       return Parts();
     // The blocks of a cluster could merge, without a second launch: where a schedule says so, or where no chunk divides
     // the sum (te-plan). A second launch that overlaps with the first is faster (docs/performance.md).
@@ -154,31 +156,11 @@ private:
           compute->setAttr(kOwnLaunch, UnitAttr::get(op->getContext()));
   }
 
-  /// Whether neighbouring results read neighbouring memory.
-  bool isContiguousInResult(Operation *op) {
-    bool contiguous = false;
-    unsigned parallel = getNumParallel(op);
-    op->walk([&](ReadOp read) {
-      AffineMap map = read.getMapOrIdentity();
-      bool reduced = llvm::any_of(llvm::enumerate(read.getOperands_()), [&](auto operand) {
-        std::optional<unsigned> d = findIndex(op, operand.value());
-        return d && *d >= parallel && map.isFunctionOfDim(operand.index());
-      });
-      if (map.getNumResults() == 0 || !reduced)
-        return; // read once per result, not once per element
-      for (auto [i, v] : llvm::enumerate(read.getOperands_())) {
-        if (findIndex(op, v).value_or(parallel) < parallel && linearCoefficient(map.getResults().back(), i) == 1)
-          contiguous = true;
-      }
-    });
-    return contiguous;
-  }
-
   /// ⊕_{w, k < K} f(p, w, k)  =  ⊕_{w, q < K/C} ⊕_{k' < C} f(p, w, q·C + k'), with or without w, q
   void split(ReduceOp r, Parts parts) {
     unsigned parallel = r.getNumParallel(), kept = parallel + parts.whole; // k is index `kept`
     // Parts of a product are a batch: rows and columns stay the fastest, as do results that a block has side by side.
-    bool first = findContraction(r) || isContiguousInResult(r);
+    bool first = findContraction(r) || findColumn(r);
     SmallVector<unsigned> outer = llvm::to_vector(llvm::seq(parallel, kept));
     if (parts.chunk) {
       AffineExpr chunk = getAffineConstantExpr(parts.chunk, r.getContext());
