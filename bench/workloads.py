@@ -191,6 +191,23 @@ class Matmul(Workload):
         return found
 
 
+class ViewMatmul(Matmul):
+    """x @ w.T: the second operand is a transposed view, of a tensor or of a slice of one."""
+
+    def __init__(self, m, n, k, dtype, sliced=False):
+        super().__init__(m, n, k, dtype)
+        self.sliced = sliced
+        self.name = f"matmul_view {m}x{n}x{k} {dtype}" + (" sliced" if sliced else "")
+
+    def inputs(self, device, scale):
+        a, b = super().inputs(device, scale)
+        w = torch.randn(b.shape[1], b.shape[0] + (64 if self.sliced else 0), device=device).to(b.dtype)
+        return a, w[:, :b.shape[0]].T
+
+    def peers(self, device):
+        return {name: p for name, p in super().peers(device).items() if name == "cuBLAS"}
+
+
 class Tf32Matmul(Matmul):
     """f32 tensors, operands rounded to tf32: what PyTorch calls allow_tf32."""
 
@@ -541,8 +558,10 @@ WORKLOADS = [
     Matmul(4096, 4096, 4096, "bf16", "tn"),
     Matmul(4096, 4096, 4096, "bf16", "tt"),
     Matmul(4096, 4096, 4096, "f16", "nt"),
+    ViewMatmul(4096, 4096, 4096, "bf16"), ViewMatmul(4096, 4096, 4096, "bf16", sliced=True),
     Matmul(4096, 4096, 4096, "f32", "nn"),
     Matmul(4096, 4096, 4096, "f32", "nt"),
+    Matmul(4096, 4096, 4096, "f32", "tn"),
     *(w(m, m, m, form) for w in (Tf32Matmul, Int8Matmul) for m in (4096, 8192) for form in ("nt", "nn")),
     *(Float8Matmul(m, m, m, fast) for m in (4096, 8192) for fast in (False, True)), *(Float8Blocks(m, m, m) for m in (4096, 8192)),
     *(PartsMatmul(4096, 4096, 4096, form, policy) for policy in ("bf16x3", "tf32x3") for form in ("nt", "nn")),

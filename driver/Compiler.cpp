@@ -52,8 +52,9 @@ TePlanOptions planOptions(te::KernelOp kernel, const VariantOptions &options, Ar
   for (unsigned i = 0; i < kernel.getNumSizes(); ++i) {
     if (i >= own) {
       te::StrideSize s = strides[i - own];
-      bool rows = options.params[s.param].layout == LayoutClass::InnerUnit; // of 16-byte multiples
-      p.sizeDiv.push_back(rows ? std::max(1, 128 / elementBits(typeOfParam(kernel, s.param))) : 1);
+      const ParamGuard &g = options.params[s.param];
+      int rows = int(g.pitch) * 8 / elementBits(typeOfParam(kernel, s.param));
+      p.sizeDiv.push_back(g.layout == LayoutClass::InnerUnit ? std::max(1, rows) : 1);
       p.sizeMax.push_back(-1);
       continue;
     }
@@ -96,7 +97,8 @@ SizeExpr guardOf(te::KernelOp kernel, const VariantOptions &options, unsigned ow
         if (dense)
           continue;
         // How far the last element is, either way; nothing along an extent of 0.
-        SizeExpr stride = SizeExpr::stride(param, int(d)), steps = SizeExpr::binary(SizeTerm::Max, sizeExprOf(e) - 1, 0);
+        const std::vector<int> &order = options.params[param].order;
+        SizeExpr stride = SizeExpr::stride(param, order.empty() ? int(d) : order[d]), steps = SizeExpr::binary(SizeTerm::Max, sizeExprOf(e) - 1, 0);
         span = span + steps * SizeExpr::binary(SizeTerm::Max, stride, SizeExpr(0) - stride);
       }
       if (!dense)

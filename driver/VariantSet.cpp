@@ -25,14 +25,14 @@ bool fits32(const CheckedArgs &args) {
 }
 
 /// What holds of the arguments' layouts and addresses.
-std::vector<ParamGuard> paramsFor(const CheckedArgs &args) {
+std::vector<ParamGuard> paramsFor(const Kernel &signature, const CheckedArgs &args) {
   std::vector<ParamGuard> params;
   for (size_t i = 0; i < args.values.size(); ++i) {
     ParamGuard g{LayoutClass::Dense, 16};
     if (const DeviceTensor *t = args.tensor(int(i)); t && elementSpan(t->shape, t->strides)) {
-      g.layout = classifyLayout(*t);
       while (reinterpret_cast<uintptr_t>(t->data) % g.alignment)
         g.alignment /= 2;
+      g = narrowestGuard(signature.params[i].kind, t->type, t->shape, t->strides, g.alignment);
     }
     params.push_back(g);
   }
@@ -47,9 +47,9 @@ std::string describeOptions(const VariantOptions &options) {
     absl::StrAppend(&s, " ", name, "%", fact.divisor, "<=", fact.max);
   for (size_t i = 0; i < options.params.size(); ++i) {
     const ParamGuard &g = options.params[i];
-    if (g.layout != LayoutClass::Dense || g.alignment != 16)
+    if (g.layout != LayoutClass::Dense || g.alignment != 16 || !g.order.empty())
       absl::StrAppend(&s, " ", i, g.layout == LayoutClass::Dense ? ":dense@" : g.layout == LayoutClass::InnerUnit ? ":rows@" : ":any@",
-                      g.alignment);
+                      g.alignment, g.layout == LayoutClass::InnerUnit ? absl::StrCat("%", g.pitch) : "", g.order.empty() ? "" : "/", absl::StrJoin(g.order, "/"));
   }
   return s;
 }
@@ -78,7 +78,7 @@ VariantOptions optionsFor(const Kernel &signature, const std::string &target, co
   o.name = general ? "general" : "specialised";
   if (!general)
     o.facts = factsFor(signature, args.sizes);
-  o.params = general ? generalParams(signature) : paramsFor(args);
+  o.params = general ? generalParams(signature) : paramsFor(signature, args);
   return o;
 }
 

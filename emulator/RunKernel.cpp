@@ -127,7 +127,7 @@ absl::Status checkVariant(const Kernel &kernel, const Variant &variant, const Ru
       continue;
     if (v.numElements() == 0)
       continue;
-    if (classifyLayout(v.type, v.shape, v.strides) > g.layout)
+    if (!hasLayout(g, v.type, v.shape, v.strides))
       return absl::FailedPreconditionError(absl::StrCat(
           "variant ", variant.name, " does not take the strides of '", kernel.params[i].name, "'"));
     uint32_t offset = i < args.placement.size() ? args.placement[i] : 0;

@@ -184,10 +184,10 @@ absl::Status checkOverlaps(const Kernel &kernel, const CheckedArgs &args) {
   return absl::OkStatus();
 }
 
-const char *layoutName(LayoutClass c) {
-  switch (c) {
+std::string layoutName(const ParamGuard &g) {
+  switch (g.layout) {
   case LayoutClass::Dense: return "dense row-major";
-  case LayoutClass::InnerUnit: return "unit stride innermost and the other strides multiples of 16 bytes";
+  case LayoutClass::InnerUnit: return absl::StrCat("unit stride innermost and the other strides multiples of ", g.pitch, " bytes");
   case LayoutClass::Any: return "any layout";
   }
   return "";
@@ -204,8 +204,9 @@ std::string findObstacle(const Kernel &kernel, const Variant &variant, const Che
     const ParamGuard &g = variant.params[i];
     if (!t)
       continue;
-    if (classifyLayout(*t) > g.layout)
-      return absl::StrCat("needs '", kernel.params[i].name, "' with ", layoutName(g.layout));
+    if (!hasLayout(g, t->type, t->shape, t->strides))
+      return absl::StrCat("needs '", kernel.params[i].name, "' with ", layoutName(g),
+                          g.order.empty() ? "" : absl::StrCat(", its dims in the order ", absl::StrJoin(g.order, ", ")));
     bool empty = std::find(t->shape.begin(), t->shape.end(), 0) != t->shape.end();
     if (!empty && reinterpret_cast<uintptr_t>(t->data) % std::max(1u, g.alignment))
       return absl::StrCat("needs '", kernel.params[i].name, "' aligned to ", g.alignment, " bytes");

@@ -100,12 +100,14 @@ struct Launch {
 /// What a variant assumes of one tensor parameter.
 enum class LayoutClass {
   Dense,        ///< row-major, no gaps
-  InnerUnit,    ///< unit stride innermost, other strides multiples of 16 bytes
+  InnerUnit,    ///< unit stride innermost, other strides multiples of 16 bytes or more (ParamGuard::pitch)
   Any,
 };
 struct ParamGuard {
   LayoutClass layout = LayoutClass::Dense;
   uint32_t alignment = 1;    ///< bytes the base address must be a multiple of
+  uint32_t pitch = 16;       ///< InnerUnit: bytes that the other strides are multiples of, 16 or 128 (a line of L2)
+  std::vector<int> order;    ///< of the dims, slowest first, in which the layout is as `layout` says; empty: as written
 };
 
 /// What launches of a variant hand on to later ones: `bytes` of the workspace, from `byteOffset`.

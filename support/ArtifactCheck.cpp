@@ -1,5 +1,8 @@
 #include "support/ArtifactCheck.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "absl/strings/str_cat.h"
 
 namespace kernelc {
@@ -103,6 +106,15 @@ private:
   absl::Status variant(const Variant &v) {
     if (v.params.size() != kernel_.params.size())
       return fail("has layout guards for ", v.params.size(), " of ", kernel_.params.size(), " parameters");
+    for (size_t i = 0; i < v.params.size(); ++i) {
+      std::vector<int> order = v.params[i].order, all(order.empty() ? 0 : kernel_.params[i].dims.size());
+      std::iota(all.begin(), all.end(), 0);
+      std::sort(order.begin(), order.end());
+      if (order != all || (!order.empty() && kernel_.params[i].kind != ParamKind::Input))
+        return fail("has no order of the dims of parameter ", i);
+      if (v.params[i].pitch != 16 && v.params[i].pitch != 128)
+        return fail("has rows of parameter ", i, " ", v.params[i].pitch, " bytes apart; 16 and 128 exist");
+    }
     if (v.launches.size() > ArtifactLimits::kMaxLaunches)
       return fail("has too many launches");
     for (auto [e, what] : {std::pair(&v.guard, "guard"), {&v.workspaceBytes, "workspace"}})

@@ -104,7 +104,12 @@ Json toJson(const Launch &l) {
 }
 
 Json toJson(const ParamGuard &g) {
-  return JsonObject{{"layout", kLayouts[int(g.layout)]}, {"alignment", g.alignment}};
+  JsonObject o{{"layout", kLayouts[int(g.layout)]}, {"alignment", g.alignment}};
+  if (g.layout == LayoutClass::InnerUnit)
+    o.push_back({"pitch", g.pitch});
+  if (!g.order.empty())
+    o.push_back({"order", listToJson(g.order)});
+  return o;
 }
 
 Json toJson(const Workspace &w) {
@@ -361,6 +366,10 @@ ParamGuard readGuard(const Node &n) {
   ParamGuard g;
   g.layout = LayoutClass(o["layout"].name(kLayouts));
   g.alignment = readUnsigned(o["alignment"]);
+  if (o.has("pitch"))
+    g.pitch = readUnsigned(o["pitch"]);
+  if (o.has("order"))
+    g.order = o["order"].list<int>(ArtifactLimits::kMaxRank, [](const Node &d) { return int(readUnsigned(d)); });
   return g;
 }
 

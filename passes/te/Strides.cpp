@@ -38,6 +38,24 @@ Value initOf(Value v) {
   return reduce ? reduce.getInit() : Value();
 }
 
+/// Input `param` with its dims in another order: new dim d is dim order[d].
+void reorderDims(KernelOp kernel, unsigned param, ArrayRef<int> order) {
+  auto reordered = [&](AffineMap map) {
+    auto results = llvm::map_to_vector(order, [&](int d) { return map.getResult(d); });
+    return AffineMap::get(map.getNumDims(), map.getNumSymbols(), results, map.getContext());
+  };
+  SmallVector<Attribute> shapes(kernel.getArgShapes().getValue());
+  shapes[param] = AffineMapAttr::get(reordered(kernel.getArgShape(param)));
+  kernel.setArgShapesAttr(ArrayAttr::get(kernel.getContext(), shapes));
+  BlockArgument tensor = kernel.getBlock().getArgument(param);
+  auto type = cast<RankedTensorType>(tensor.getType());
+  tensor.setType(RankedTensorType::get(llvm::map_to_vector(order, [&](int d) { return type.getDimSize(d); }), type.getElementType()));
+  for (Operation *user : tensor.getUsers()) {
+    auto read = cast<ReadOp>(user); // all that is done with an input
+    read.setMapAttr(AffineMapAttr::get(reordered(read.getMapOrIdentity())));
+  }
+}
+
 } // namespace
 
 SmallVector<StrideSize> addStrides(KernelOp kernel, ArrayRef<ParamGuard> guards) {
@@ -59,7 +77,10 @@ SmallVector<StrideSize> addStrides(KernelOp kernel, ArrayRef<ParamGuard> guards)
   for (auto [i, p] : llvm::enumerate(params))
     for (unsigned d = 0; d < p.rank; ++d)
       if (guards[i].layout == LayoutClass::Any || (guards[i].layout == LayoutClass::InnerUnit && d + 1 < p.rank))
-        added.push_back({int(i), int(d)});
+        added.push_back({int(i), guards[i].order.empty() ? int(d) : guards[i].order[d]});
+  for (auto [i, guard] : llvm::enumerate(guards))
+    if (!guard.order.empty())
+      reorderDims(kernel, i, guard.order);
   Builder b(kernel.getContext());
   unsigned before = kernel.getNumSizes(), symbols = before + added.size();
   if (!added.empty()) {
@@ -78,9 +99,10 @@ SmallVector<StrideSize> addStrides(KernelOp kernel, ArrayRef<ParamGuard> guards)
       continue;
     }
     SmallVector<AffineExpr> list(p.rank, b.getAffineConstantExpr(1));
+    unsigned next = 0; // slowest first, as they were added
     for (auto [n, s] : llvm::enumerate(added))
       if (s.param == int(i))
-        list[s.dim] = b.getAffineSymbolExpr(before + n);
+        list[next++] = b.getAffineSymbolExpr(before + n);
     strides.push_back(AffineMapAttr::get(AffineMap::get(0, symbols, list, b.getContext())));
   }
   kernel->setAttr(kStrides, b.getArrayAttr(strides));

@@ -8,14 +8,16 @@
 
 namespace kernelc::te {
 
-/// A size of a kernel that is the stride, in elements, of a parameter's dim.
+/// A size of a kernel that is the stride, in elements, of a parameter's dim, as the signature numbers them.
 struct StrideSize {
   int param, dim;
 };
 
 /// Gives `kernel` what a variant assumes of its parameters (`guards`, in the order of
 /// Kernel::params; none: all dense and aligned to 16 bytes): new sizes behind its own,
-/// one for each stride that does not follow, named x_stride0, .. Returns what they are.
+/// one for each stride that does not follow, named x_stride0, .. Returns what they are. Dims of inputs change places
+/// where a guard says in which order they lie in memory, so that what follows finds the innermost last: a transposed
+/// view is read like the tensor that it is a view of.
 llvm::SmallVector<StrideSize> addStrides(KernelOp kernel, llvm::ArrayRef<ParamGuard> guards);
 
 /// Numbers as in Kernel::params: the parameter that holds `tensor`, or -1.

@@ -202,7 +202,7 @@ std::string compileCase(const Case &c, Compiled &to) {
       for (const SizeExpr &d : p.dims)
         shape.push_back(d.evaluate({to.sizes}));
       Buffer b = makeBuffer(p.type, shape, it == c.layouts.end() ? "" : it->second);
-      options.params.push_back({classifyLayout(p.type, shape, b.view.strides), b.placement ? b.placement : 16});
+      options.params.push_back(narrowestGuard(p.kind, p.type, shape, b.view.strides, b.placement ? b.placement : 16));
     }
   if (absl::Status s = addVariant(*to.module, options, to.kernel); !s.ok())
     return s.ToString() + "\n" + diagnostics;

@@ -22,6 +22,8 @@ Kernel rich() {
   k.variants[0].guard = SizeExpr::binary(SizeTerm::And, SizeExpr::binary(SizeTerm::Lt, SizeExpr::size(0), INT64_MAX),
                                          SizeExpr::binary(SizeTerm::Ne, SizeExpr::smCount(), INT64_MIN));
   k.variants[0].guardText = "M < big";
+  k.variants[0].params[0].order = {1, 0};
+  k.variants[0].params[0].pitch = 128;
   k.variants[0].workspaces = {{"t", SizeExpr(0), SizeExpr::size(1)}, {"u", SizeExpr(256), SizeExpr::size(2) * 4}};
   k.variants[0].launches[0].schedule = "tile 128x256x64";
   k.sizes.push_back({"G", -1, -1, 1, 0, 7});
@@ -39,6 +41,9 @@ TEST(ArtifactJson, RoundTrip) {
   const Kernel &k = (*back)[1];
   EXPECT_EQ(k.variants[0].cudaText, rich().variants[0].cudaText);
   EXPECT_EQ(k.variants[0].guard, rich().variants[0].guard);
+  EXPECT_EQ(k.variants[0].params[0].order, (std::vector<int>{1, 0}));
+  EXPECT_EQ(k.variants[0].params[0].pitch, 128u);
+  EXPECT_EQ(k.variants[0].params[1].order, std::vector<int>());
   EXPECT_EQ(k.variants[0].workspaceBytes, rich().variants[0].workspaceBytes);
   ASSERT_EQ(k.variants[0].workspaces.size(), 2u);
   EXPECT_EQ(k.variants[0].workspaces[1].name, "u");

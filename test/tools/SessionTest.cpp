@@ -110,6 +110,14 @@ TEST(Session, VariantsFollowLayoutsAndAlignments) {
   expect(guardOf(2, {64, 1}), LayoutClass::Dense, 8);
   expect(guardOf(0, {128, 1}), LayoutClass::InnerUnit, 16);
   expect(guardOf(1, {68, 1}), LayoutClass::InnerUnit, 4);
+  EXPECT_EQ(guardOf(0, {68, 1}).order, std::vector<int>());
+  EXPECT_EQ(guardOf(0, {68, 1}).pitch, 16u);
+  EXPECT_EQ(guardOf(0, {96, 1}).pitch, 128u);
+  expect(guardOf(0, {1, 4}), LayoutClass::Dense, 16); // a transposed view
+  EXPECT_EQ(guardOf(0, {1, 4}).order, (std::vector<int>{1, 0}));
+  expect(guardOf(0, {1, 8}), LayoutClass::InnerUnit, 16);
+  EXPECT_EQ(guardOf(0, {1, 8}).order, (std::vector<int>{1, 0}));
+  expect(guardOf(0, {1, 5}), LayoutClass::Any, 16);
   expect(guardOf(0, {66, 1}), LayoutClass::Any, 16);
   expect(guardOf(0, {0, 1}), LayoutClass::Any, 16);
   expect(guardOf(63, {64, -1}), LayoutClass::Any, 4);
