@@ -3,7 +3,7 @@
 // A reduction first combines a thread's own registers (where a loop has not: carriedLayout), then
 // lanes by shuffles, then warps through shared memory; each step in a fixed order, so that two
 // runs agree bit for bit.
-#include "passes/lowerings/ThreadCode.h"
+#include "passes/lowerings/DotLowering.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "passes/te/Reduction.h"
@@ -152,28 +152,57 @@ private:
     for (const Digit &d : layout_.warp)
       if (isReduced(d))
         others *= d.size;
-    auto merge = [&] {
+    Value reader = isOnlyStored(op_) ? c_.isFirstReplica(tile::getLayout(op_.getResults()[0]), loc_) : Value();
+    auto forEachRegister = [&](llvm::function_ref<SmallVector<Value>(Value)> valueOf) {
       c_.overDigits(keptReg_, loc_, open, [&] {
         Value r = c_.registerIndex(kept_, open, loc_);
-        SmallVector<Value> init = identity();
-        auto loop = scf::ForOp::create(b, loc_, c_.index(0, loc_), c_.index(others, loc_), c_.index(1, loc_), init);
-        loop.getInductionVar().setLoc(NameLoc::get(b.getStringAttr("w"), loc_));
-        for (Value a : loop.getRegionIterArgs())
-          a.setLoc(NameLoc::get(b.getStringAttr("total"), loc_));
-        {
-          OpBuilder::InsertionGuard guard(b);
-          b.setInsertionPointToEnd(loop.getBody());
-          Value w = warpWith(loop.getInductionVar(), warp);
-          SmallVector<Value> x;
-          for (Value s : arrays)
-            x.push_back(memref::LoadOp::create(b, loc_, s, slot(w, r)));
-          scf::YieldOp::create(b, loc_, te::combineStates(op_.getKind(), llvm::to_vector_of<Value>(loop.getRegionIterArgs()), x, b, loc_));
-        }
-        for (auto [t, v] : llvm::zip(results_, loop.getResults()))
+        for (auto [t, v] : llvm::zip(results_, valueOf(r)))
           memref::StoreOp::create(b, loc_, v, t.array, r);
       });
     };
-    inBranch(isOnlyStored(op_) ? c_.isFirstReplica(tile::getLayout(op_.getResults()[0]), loc_) : Value(), merge);
+    // Many partials a thread: all threads share them out.
+    constexpr int64_t kMostInTurn = 32;
+    if (others == warps && registers * others > kMostInTurn) {
+      int64_t elements = registers * lanes;
+      SmallVector<Value> totals;
+      for (Value result : op_.getResults())
+        totals.push_back(c_.sharedArray(elements, element(result), loc_, "totals"));
+      {
+        OpBuilder::InsertionGuard guard(b); // openLoop leaves the builder inside
+        Value e = c_.add(openLoop(c_, 0, elements, warps * 32, "e", loc_), c_.thread(loc_), loc_), mine;
+        if (elements % (warps * 32))
+          mine = arith::CmpIOp::create(b, loc_, arith::CmpIPredicate::slt, e, c_.index(elements, loc_));
+        inBranch(mine, [&] {
+          SmallVector<Value> all = overPartials(others, arrays, [&](Value w) { return c_.add(c_.mul(w, elements, loc_), e, loc_); });
+          for (auto [total, v] : llvm::zip(totals, all))
+            memref::StoreOp::create(b, loc_, v, total, e);
+        });
+      }
+      return inBranch(reader, [&] {
+        forEachRegister([&](Value r) {
+          Value e = place ? c_.add(c_.mul(r, lanes, loc_), place, loc_) : r;
+          return llvm::map_to_vector(totals, [&](Value total) -> Value { return memref::LoadOp::create(b, loc_, total, e); });
+        });
+      });
+    }
+    inBranch(reader, [&] {
+      forEachRegister([&](Value r) { return overPartials(others, arrays, [&](Value w) { return slot(warpWith(w, warp), r); }); });
+    });
+  }
+
+  /// The partials at `place(w)` of each array, combined in the order of w < `count`.
+  SmallVector<Value> overPartials(int64_t count, ArrayRef<Value> arrays, llvm::function_ref<Value(Value)> place) {
+    OpBuilder &b = c_.b;
+    auto loop = scf::ForOp::create(b, loc_, c_.index(0, loc_), c_.index(count, loc_), c_.index(1, loc_), identity());
+    loop.getInductionVar().setLoc(NameLoc::get(b.getStringAttr("w"), loc_));
+    for (Value a : loop.getRegionIterArgs())
+      a.setLoc(NameLoc::get(b.getStringAttr("total"), loc_));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToEnd(loop.getBody());
+    Value at = place(loop.getInductionVar());
+    SmallVector<Value> x = llvm::map_to_vector(arrays, [&](Value s) -> Value { return memref::LoadOp::create(b, loc_, s, at); });
+    scf::YieldOp::create(b, loc_, te::combineStates(op_.getKind(), llvm::to_vector_of<Value>(loop.getRegionIterArgs()), x, b, loc_));
+    return llvm::to_vector_of<Value>(loop.getResults());
   }
 
   /// Emits under a condition, if there is one.
