@@ -165,17 +165,16 @@ void Scheduler::scheduleReduction(LaunchPlan &l) {
 }
 
 std::optional<ColumnBlocks> Scheduler::columnBlocksOf(const LaunchPlan &l, int64_t contiguous) {
-  std::optional<ColumnBlocks> found;
-  bool alone = true; // but for what is done with results
+  std::optional<ColumnBlocks> all;
   for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
-    Operation *op = ops_[ordinal];
     if (llvm::all_of(l.dims[n], [&](int64_t d) { return llvm::is_contained(l.grid, d); }))
-      continue;
-    alone &= !found;
-    found = wholeColumns(op, facts_, target_);
-    alone &= found && l.dims[n][found->column.dim] == contiguous;
+      continue; // what is done with results
+    std::optional<ColumnBlocks> own = wholeColumns(ops_[ordinal], facts_, target_);
+    if (!own || l.dims[n][own->column.dim] != contiguous || (all && (all->columns != own->columns || all->warps != own->warps)))
+      return std::nullopt;
+    all = own;
   }
-  return alone ? found : std::nullopt;
+  return all;
 }
 
 /// Whether neighbours along launch index `index` read memory at most a few elements apart, wherever a read depends on it.

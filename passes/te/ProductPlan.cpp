@@ -55,7 +55,6 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
   int64_t sets = promoteAfter(type) || !c.partScales.empty() ? 2 : 1;
   int64_t warpTiles = mma ? std::max<int64_t>(1, sets * (bm / 64) * (bn / 64)) : std::max<int64_t>(1, bm * bn / 2048);
   l.warps = std::clamp<int64_t>(llvm::bit_floor(uint64_t(warpTiles)), 1, 8);
-  int64_t stageBytes = (bm + bn) * bk * bytes;
   // A computed operand needs registers that the second block would take.
   auto isCopied = [&](Value factor) {
     if (auto round = factor.getDefiningOp<RoundOp>())
@@ -68,20 +67,20 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
   // addresses that a stride apart make.
   bool isPlain = c.m.size() == 1 && c.n.size() == 1 && c.k.size() == 1 && bytes == 4 && bm * bn <= 64 * 32 * l.warps;
   bool halves = mma ? sets == 1 : target_.asyncCopy && isPlain;
-  int64_t blocks = copied && halves ? 2 : 1, fit = (target_.maxSharedPerBlock / blocks - 1024) / stageBytes;
-  // What runs along k is turned on its way, element by element (tile-pipeline): of two such operands, half as many at once.
-  if (!mma && blocks == 2 && runsAlong(findOperandRead(c.a), c.k) && runsAlong(findOperandRead(c.b), c.k) && tileK > 16) {
-    tileK = 16;
-    assign(l, tiledK(c), dims, tileK);
-    bk = tileProduct(l, c.k, dims);
-  }
-  // CUDA cores read padded slots: where two of them do not fit, shorter ones.
-  auto paddedBytes = [&](int64_t outer, int64_t k) { return std::max(outer * (k * bytes + 16), k * (outer * bytes + 16)); };
-  while (!mma && tileK > 1 && 2 * (paddedBytes(bm, bk) + paddedBytes(bn, bk)) > target_.maxSharedPerBlock) {
+  int64_t blocks = copied && halves ? 2 : 1;
+  auto halveK = [&] {
     tileK /= 2;
     assign(l, tiledK(c), dims, tileK);
     bk = tileProduct(l, c.k, dims);
-  }
+  };
+  // What runs along k is turned on its way, element by element (tile-pipeline): of two such operands, half as many at once.
+  if (!mma && blocks == 2 && tileK > 16 && runsAlong(findOperandRead(c.a), c.k) && runsAlong(findOperandRead(c.b), c.k))
+    halveK();
+  // CUDA cores read padded slots: where two of them for each block do not fit, shorter ones.
+  auto paddedBytes = [&](int64_t outer, int64_t k) { return std::max(outer * (k * bytes + 16), k * (outer * bytes + 16)); };
+  while (!mma && tileK > 1 && 2 * blocks * (paddedBytes(bm, bk) + paddedBytes(bn, bk)) > target_.maxSharedPerBlock)
+    halveK();
+  int64_t fit = (target_.maxSharedPerBlock / blocks - 1024) / ((bm + bn) * bk * bytes);
   l.stages = mma && target_.asyncCopy ? std::clamp<int64_t>(fit, 2, 4) : 2;
   l.minBlocks = fit >= 2 ? blocks : 1;
   l.fillLate = mma;
@@ -182,7 +181,7 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   // What an epilogue reads and writes passes through two slots of a part of the last column index each
   // (tile-stage-loads, tile-stage-stores).
   int64_t stageBytes = (bm * aBytes + bn * bytes) * bk, row = l.tiles[dims[c.n.back()]];
-  int64_t partialBytes = partialsOf(l, dims[c.m.back()]) * l.warps * bn;
+  int64_t partialBytes = partialsOf(l, dims[c.m.back()]) * (l.warps + 1) * bn; // and their totals
   auto stagesBeside = [&](int64_t part) {
     part = std::min(row, part);
     int64_t slots = std::min<int64_t>(2, row / part) * l.pingpong, slotBytes = bm * (bn / row * part) * epilogueBytes(l, c, dims);

@@ -55,7 +55,7 @@ private:
   /// Short sums of many results that lie side by side (pooling, depthwise filters): a thread has all
   /// terms of its results. Whether l is one.
   bool scheduleWindows(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, int64_t vector);
-  /// Where the one reduction of a launch, of columns along launch index `contiguous`, fills the device with whole columns.
+  /// Where the reductions of a launch, all of the same columns along launch index `contiguous`, fill the device with them.
   std::optional<ColumnBlocks> columnBlocksOf(const LaunchPlan &l, int64_t contiguous);
   /// Long sums for few blocks: those of a cluster share the longest of the indices off the grid out.
   void shareOut(LaunchPlan &l, llvm::ArrayRef<int64_t> inner);
