@@ -5,7 +5,7 @@
 // grid: then the block that needs the value is the block that has it. Of a product's results a
 // reduction joins that goes over what one tile has (te-reduce-in-tiles makes such). Pointwise
 // statements over one and the same domain join when nothing orders them across
-// blocks. What is read by a group that does not own it goes through a workspace.
+// blocks, and so do reductions that read the same. What is read by a group that does not own it goes through a workspace.
 #include "passes/te/Grouping.h"
 
 #include "ir/te/TeShape.h"
@@ -129,19 +129,43 @@ private:
     return true;
   }
 
-  /// A pointwise statement that reads no other: beside one over the same domain.
+  /// A statement that reads no other: beside one over the same domain, pointwise ones together, and reductions that
+  /// read a tensor in common.
   bool joinSibling(int64_t i) {
-    if (!isa<ComputeOp>(ops_[i]))
+    Operation *op = ops_[i];
+    auto isReduction = [](Operation *o) {
+      auto r = dyn_cast<ReduceOp>(o);
+      return r && !r.isArg() && !findContraction(r);
+    };
+    if (!isa<ComputeOp>(op) && !isReduction(op))
       return false;
     for (auto [n, g] : llvm::enumerate(groups_)) {
-      if (!llvm::all_of(g.ops, [&](int64_t o) { return isa<ComputeOp>(ops_[o]) && isPlain(ops_[o]); }))
+      if (g.grid != getNumParallel(op) || ArrayRef<AffineExpr>(g.extents) != getExtents(op).getResults())
         continue;
-      if (g.grid != getNumParallel(ops_[i]) || ArrayRef<AffineExpr>(g.extents) != getExtents(ops_[i]).getResults())
+      bool alike = llvm::all_of(g.ops, [&](int64_t o) {
+        Operation *other = ops_[o];
+        if (!isPlain(other) || other->hasAttr(kOwnLaunch))
+          return false;
+        return isa<ComputeOp>(op) ? isa<ComputeOp>(other) : isReduction(other) && readsInCommon(op, other);
+      });
+      if (!alike)
         continue;
       adopt(i, n, llvm::to_vector(llvm::seq<int64_t>(0, g.extents.size())));
       return true;
     }
     return false;
+  }
+
+  /// Whether two statements over one domain read some tensor at the same points.
+  static bool readsInCommon(Operation *a, Operation *b) {
+    auto dimsOf = [](Operation *op, ReadOp read) { return llvm::map_to_vector(read.getOperands_(), [&](Value v) { return findIndex(op, v); }); };
+    bool found = false;
+    a->walk([&](ReadOp x) {
+      b->walk([&](ReadOp y) {
+        found |= x.getTensor() == y.getTensor() && x.getMapOrIdentity() == y.getMapOrIdentity() && dimsOf(a, x) == dimsOf(b, y);
+      });
+    });
+    return found;
   }
 
   bool fitsTile(AffineExpr extent) {
