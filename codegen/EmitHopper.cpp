@@ -81,7 +81,8 @@ bool Emitter::emitHopper(Operation *op) {
       .Case<cu::ClusterStoreOp>([&](cu::ClusterStoreOp o) {
         Type type = o.getValue().getType();
         call(std::string("kc_cluster_store_") + (isa<FloatType>(type) ? "f" : "i") + std::to_string(type.getIntOrFloatBitWidth()),
-             address(o.getDestination(), o.getIndex()) + ", " + operand(o.getValue(), kConditional) + ", " + operand(o.getBlock(), kConditional));
+             address(o.getDestination(), o.getIndex()) + ", " + operand(o.getValue(), kConditional) + ", " +
+                 operand(o.getBlock(), kConditional));
         return true;
       })
       .Case<cu::MbarrierWaitOp>([&](cu::MbarrierWaitOp o) {

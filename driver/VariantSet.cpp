@@ -47,9 +47,14 @@ std::string describeOptions(const VariantOptions &options) {
     absl::StrAppend(&s, " ", name, "%", fact.divisor, "<=", fact.max);
   for (size_t i = 0; i < options.params.size(); ++i) {
     const ParamGuard &g = options.params[i];
-    if (g.layout != LayoutClass::Dense || g.alignment != 16 || !g.order.empty())
-      absl::StrAppend(&s, " ", i, g.layout == LayoutClass::Dense ? ":dense@" : g.layout == LayoutClass::InnerUnit ? ":rows@" : ":any@",
-                      g.alignment, g.layout == LayoutClass::InnerUnit ? absl::StrCat("%", g.pitch) : "", g.order.empty() ? "" : "/", absl::StrJoin(g.order, "/"));
+    if (g.layout == LayoutClass::Dense && g.alignment == 16 && g.order.empty())
+      continue;
+    bool rows = g.layout == LayoutClass::InnerUnit;
+    absl::StrAppend(&s, " ", i, g.layout == LayoutClass::Dense ? ":dense@" : rows ? ":rows@" : ":any@", g.alignment);
+    if (rows)
+      absl::StrAppend(&s, "%", g.pitch);
+    if (!g.order.empty())
+      absl::StrAppend(&s, "/", absl::StrJoin(g.order, "/"));
   }
   return s;
 }

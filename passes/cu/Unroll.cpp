@@ -72,7 +72,8 @@ bool namesRegisters(scf::ForOp loop) {
 bool synchronises(scf::ForOp loop) {
   return loop
       .walk([](Operation *op) {
-        return isa<cu::SyncOp, cu::NamedSyncOp, cu::ClusterSyncOp, cu::ClusterWaitOp, cu::CpAsyncWaitOp, cu::MbarrierWaitOp, cu::WgmmaWaitOp>(op)
+        return isa<cu::SyncOp, cu::NamedSyncOp, cu::ClusterSyncOp, cu::ClusterWaitOp, cu::CpAsyncWaitOp, cu::MbarrierWaitOp,
+                   cu::WgmmaWaitOp>(op)
                    ? WalkResult::interrupt()
                    : WalkResult::advance();
       })

@@ -158,7 +158,9 @@ private:
 
   /// Whether two statements over one domain read some tensor at the same points.
   static bool readsInCommon(Operation *a, Operation *b) {
-    auto dimsOf = [](Operation *op, ReadOp read) { return llvm::map_to_vector(read.getOperands_(), [&](Value v) { return findIndex(op, v); }); };
+    auto dimsOf = [](Operation *op, ReadOp read) {
+      return llvm::map_to_vector(read.getOperands_(), [&](Value v) { return findIndex(op, v); });
+    };
     bool found = false;
     a->walk([&](ReadOp x) {
       b->walk([&](ReadOp y) {

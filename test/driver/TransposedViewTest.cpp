@@ -44,8 +44,8 @@ TEST(TransposedView, ElementwiseAndReductions) {
 
 // Borders and masks follow the subscripts, not the order of the dims.
 TEST(TransposedView, Borders) {
-  EXPECT_EQ(runCase(on("def f(x: f32[M, N]) -> (y: f32[M, N]) { y[i, j] = x.pad(0)[i - 1, j + 2] + x.edge[i + 3, j] }", {{"M", 36}, {"N", 20}},
-                       {{"x", "transposed"}}, "")), "");
+  EXPECT_EQ(runCase(on("def f(x: f32[M, N]) -> (y: f32[M, N]) { y[i, j] = x.pad(0)[i - 1, j + 2] + x.edge[i + 3, j] }",
+                       {{"M", 36}, {"N", 20}}, {{"x", "transposed"}}, "")), "");
 }
 
 // What is written stays as it is: a view that is updated has any layout.
