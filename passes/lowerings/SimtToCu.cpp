@@ -78,13 +78,10 @@ void DotLowering::runSimt() {
 
   // Back and forth over the columns: a multiply-add finds two of its operands where the one before left them
   // (the register file has fewer ports than it asks for; 2 % of f32 4096³ on an H200).
-  bool turns = a.count() > 1 && b.count() > 2;
-  auto backAndForth = [&](Value row, Value nth, int64_t count) -> Value {
-    auto named = [&](StringRef name) { return NameLoc::get(b_.getStringAttr(name), loc_); };
-    Value half = arith::RemSIOp::create(b_, loc_, row, c_.index(2, loc_));
-    Value back = arith::CmpIOp::create(b_, named("back"), arith::CmpIPredicate::ne, half, c_.index(0, loc_));
-    Value mirrored = arith::SubIOp::create(b_, loc_, c_.index(count - 1, loc_), nth);
-    return arith::SelectOp::create(b_, named("n"), back, mirrored, nth);
+  bool turns = a.count() > 1 && b.count() > 2 && llvm::isPowerOf2_64(b.count());
+  auto backAndForth = [&](Value row, Value nth) -> Value {
+    Value all = c_.mul(arith::RemSIOp::create(b_, loc_, row, c_.index(2, loc_)), b.count() - 1, loc_);
+    return arith::XOrIOp::create(b_, NameLoc::get(b_.getStringAttr("n"), loc_), nth, all);
   };
 
   Type accType = cast<MemRefType>(acc_.getType()).getElementType();
@@ -97,7 +94,7 @@ void DotLowering::runSimt() {
     inLoop(a.count(), "mi", [&](Value mi) {
       Value x = widen(memref::LoadOp::create(b_, loc_, a.array, indexOf(a, mi, k)), accType, op_.getAUnsigned());
       inLoop(b.count(), "ni", [&](Value nth) {
-        Value ni = turns ? backAndForth(mi, nth, b.count()) : nth;
+        Value ni = turns ? backAndForth(mi, nth) : nth;
         Value y = widen(memref::LoadOp::create(b_, loc_, b.array, indexOf(b, ni, k)), accType, op_.getBUnsigned());
         Value at = c_.add(c_.mul(mi, b.count(), loc_), ni, loc_);
         Value before = memref::LoadOp::create(b_, loc_, acc_, at);
