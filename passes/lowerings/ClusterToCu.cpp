@@ -53,7 +53,7 @@ public:
     SmallVector<Value> parts = arrays("part", elements_), totals;
     for (Type type : types_)
       totals.push_back(c_.sharedArray(elements_, type, loc_, "total"));
-    inBranch(c_.isFirstReplica(layout_, loc_), [&] {
+    c_.inBranch(c_.isFirstReplica(layout_, loc_), loc_, [&] {
       overElements([&](Value, Value slot, ArrayRef<Value> own) {
         for (auto [v, part] : llvm::zip(own, parts))
           memref::StoreOp::create(b_, loc_, convertExactly(v, elementOf(part), b_, loc_), part, slot);
@@ -66,7 +66,7 @@ public:
       Value e = c_.add(openLoop(c_, 0, elements_, threads, "e", loc_), c_.thread(loc_), loc_), mine;
       if (elements_ % threads)
         mine = arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::slt, e, c_.index(elements_, loc_));
-      inBranch(mine, [&] {
+      c_.inBranch(mine, loc_, [&] {
         SmallVector<Value> all = combineBlocks(parts, [&](Value part, Value block) -> Value {
           return cu::ClusterLoadOp::create(b_, named("theirs"), elementOf(part), part, e, block);
         });
@@ -91,7 +91,7 @@ public:
     auto place = [&](Value block, Value slot) { return c_.add(c_.mul(block, elements_, loc_), slot, loc_); };
     cu::ClusterWaitOp::create(b_, loc_); // the first block is there: see arriveForClusterReduce
     allocateResults();
-    inBranch(speaks, [&] {
+    c_.inBranch(speaks, loc_, [&] {
       overElements([&](Value r, Value slot, ArrayRef<Value> own) {
         for (auto [v, part, result] : llvm::zip(own, parts, op_.getResults())) {
           memref::StoreOp::create(b_, loc_, v, c_.tiles.lookup(result).array, r);
@@ -100,9 +100,10 @@ public:
       });
     });
     cu::ClusterArriveOp::create(b_, loc_);
-    inBranch(arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::eq, rank, zero), [&] {
+    Value isFirst = arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::eq, rank, zero);
+    c_.inBranch(isFirst, loc_, [&] {
       cu::ClusterWaitOp::create(b_, loc_);
-      inBranch(speaks, [&] {
+      c_.inBranch(speaks, loc_, [&] {
         overElements([&](Value r, Value slot, ArrayRef<Value>) {
           SmallVector<Value> all = combineBlocks(
               parts, [&](Value part, Value block) -> Value { return memref::LoadOp::create(b_, loc_, part, place(block, slot)); });
@@ -125,15 +126,6 @@ private:
   void allocateResults() {
     for (auto [result, type] : llvm::zip(op_.getResults(), types_))
       c_.tiles[result] = {layout_, c_.allocate(layout_.numRegisters(), type, op_.getLoc())};
-  }
-
-  void inBranch(Value condition, llvm::function_ref<void()> body) {
-    if (!condition)
-      return body();
-    auto branch = scf::IfOp::create(b_, loc_, condition, false);
-    OpBuilder::InsertionGuard guard(b_);
-    b_.setInsertionPoint(branch.thenBlock()->getTerminator());
-    body();
   }
 
   /// Calls `body(register, number of the element in the tile, this block's state)` for what a thread has.

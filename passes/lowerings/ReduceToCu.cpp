@@ -146,7 +146,7 @@ private:
           memref::StoreOp::create(b, loc_, memref::LoadOp::create(b, loc_, t.array, r), s, slot(warp, r));
       });
     };
-    inBranch(speaks, write);
+    c_.inBranch(speaks, loc_, write);
     // The warp number with its reduced digits taken from `others`.
     int64_t others = 1;
     for (const Digit &d : layout_.warp)
@@ -172,20 +172,20 @@ private:
         Value e = c_.add(openLoop(c_, 0, elements, warps * 32, "e", loc_), c_.thread(loc_), loc_), mine;
         if (elements % (warps * 32))
           mine = arith::CmpIOp::create(b, loc_, arith::CmpIPredicate::slt, e, c_.index(elements, loc_));
-        inBranch(mine, [&] {
+        c_.inBranch(mine, loc_, [&] {
           SmallVector<Value> all = overPartials(others, arrays, [&](Value w) { return c_.add(c_.mul(w, elements, loc_), e, loc_); });
           for (auto [total, v] : llvm::zip(totals, all))
             memref::StoreOp::create(b, loc_, v, total, e);
         });
       }
-      return inBranch(reader, [&] {
+      return c_.inBranch(reader, loc_, [&] {
         forEachRegister([&](Value r) {
           Value e = place ? c_.add(c_.mul(r, lanes, loc_), place, loc_) : r;
           return llvm::map_to_vector(totals, [&](Value total) -> Value { return memref::LoadOp::create(b, loc_, total, e); });
         });
       });
     }
-    inBranch(reader, [&] {
+    c_.inBranch(reader, loc_, [&] {
       forEachRegister([&](Value r) { return overPartials(others, arrays, [&](Value w) { return slot(warpWith(w, warp), r); }); });
     });
   }
@@ -203,16 +203,6 @@ private:
     SmallVector<Value> x = llvm::map_to_vector(arrays, [&](Value s) -> Value { return memref::LoadOp::create(b, loc_, s, at); });
     scf::YieldOp::create(b, loc_, te::combineStates(op_.getKind(), llvm::to_vector_of<Value>(loop.getRegionIterArgs()), x, b, loc_));
     return llvm::to_vector_of<Value>(loop.getResults());
-  }
-
-  /// Emits under a condition, if there is one.
-  void inBranch(Value condition, llvm::function_ref<void()> emit) {
-    if (!condition)
-      return emit();
-    auto branch = scf::IfOp::create(c_.b, loc_, condition, false);
-    OpBuilder::InsertionGuard guard(c_.b);
-    c_.b.setInsertionPoint(branch.thenBlock()->getTerminator());
-    emit();
   }
 
   /// The warp number whose reduced digits are those of `others`, and the rest those of `warp`.

@@ -227,6 +227,15 @@ void ThreadCode::overDigits(ArrayRef<Digit> digits, Location loc, OpenDigits &op
   open.digits.pop_back();
 }
 
+void ThreadCode::inBranch(Value condition, Location loc, llvm::function_ref<void()> body) {
+  if (!condition)
+    return body();
+  auto branch = scf::IfOp::create(b, loc, condition, false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(branch.thenBlock()->getTerminator());
+  body();
+}
+
 Value ThreadCode::sharedArray(int64_t count, Type element, Location loc, StringRef name) {
   int64_t offset = sharedBytes;
   int64_t bytes = count * std::max(8u, element.isIndex() ? 64u : element.getIntOrFloatBitWidth()) / 8;
