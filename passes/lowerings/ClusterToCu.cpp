@@ -4,7 +4,7 @@
 // those of all, its threads sharing the elements out. Where only the first block stores it, the
 // others write theirs into its shared memory and are done. Tiles are combined in the order of the
 // blocks: the result is the same everywhere and in every run.
-#include "passes/lowerings/DotLowering.h"
+#include "passes/lowerings/ThreadCode.h"
 #include "passes/te/Reduction.h"
 
 using namespace mlir;
@@ -60,20 +60,13 @@ public:
       });
     });
     cu::ClusterSyncOp::create(b_, loc_);
-    {
-      OpBuilder::InsertionGuard guard(b_);
-      int64_t threads = int64_t(c_.func.getWarps()) * 32;
-      Value e = c_.add(openLoop(c_, 0, elements_, threads, "e", loc_), c_.thread(loc_), loc_), mine;
-      if (elements_ % threads)
-        mine = arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::slt, e, c_.index(elements_, loc_));
-      c_.inBranch(mine, loc_, [&] {
-        SmallVector<Value> all = combineBlocks(parts, [&](Value part, Value block) -> Value {
-          return cu::ClusterLoadOp::create(b_, named("theirs"), elementOf(part), part, e, block);
-        });
-        for (auto [v, total] : llvm::zip(all, totals))
-          memref::StoreOp::create(b_, loc_, v, total, e);
+    shareOut(c_, elements_, int64_t(c_.func.getWarps()) * 32, "e", loc_, [&](Value e) {
+      SmallVector<Value> all = combineBlocks(parts, [&](Value part, Value block) -> Value {
+        return cu::ClusterLoadOp::create(b_, named("theirs"), elementOf(part), part, e, block);
       });
-    }
+      for (auto [v, total] : llvm::zip(all, totals))
+        memref::StoreOp::create(b_, loc_, v, total, e);
+    });
     // Nobody leaves, or writes its part again, while another may still read it.
     cu::ClusterSyncOp::create(b_, loc_);
     allocateResults();

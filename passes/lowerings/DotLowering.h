@@ -13,8 +13,6 @@ int64_t bytesOf(mlir::Type t);
 /// Digits of a linear number over `dims`, the last fastest, into `coords`.
 void spreadLinear(ThreadCode &c, mlir::Value linear, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> shape,
                   llvm::SmallVectorImpl<mlir::Value> &coords, mlir::Location loc);
-/// A loop; returns its variable with the builder inside (a loop of one round is none).
-mlir::Value openLoop(ThreadCode &c, int64_t from, int64_t to, int64_t step, llvm::StringRef name, mlir::Location loc);
 
 class DotLowering {
 public:

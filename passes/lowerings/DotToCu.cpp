@@ -22,15 +22,6 @@ void spreadLinear(ThreadCode &c, Value linear, ArrayRef<int64_t> dims, ArrayRef<
       coords[d] = c.digitOf(linear, sizes, i, loc);
 }
 
-Value openLoop(ThreadCode &c, int64_t from, int64_t to, int64_t step, StringRef name, Location loc) {
-  if (to - from <= step)
-    return c.index(from, loc);
-  auto loop = scf::ForOp::create(c.b, loc, c.index(from, loc), c.index(to, loc), c.index(step, loc));
-  loop.getInductionVar().setLoc(NameLoc::get(c.b.getStringAttr(name), loc));
-  c.b.setInsertionPoint(loop.getBody()->getTerminator());
-  return loop.getInductionVar();
-}
-
 DotLowering::DotLowering(ThreadCode &c, tile::DotOp op, Value acc)
     : c_(c), op_(op), b_(c.b), loc_(cu::unnamed(op.getLoc())), acc_(acc), aRing_(cast<tile::RingType>(op.getA().getType())),
       bRing_(cast<tile::RingType>(op.getB().getType())), aAddress_(c, aRing_, loc_), bAddress_(c, bRing_, loc_) {

@@ -3,7 +3,7 @@
 // A reduction first combines a thread's own registers (where a loop has not: carriedLayout), then
 // lanes by shuffles, then warps through shared memory; each step in a fixed order, so that two
 // runs agree bit for bit.
-#include "passes/lowerings/DotLowering.h"
+#include "passes/lowerings/ThreadCode.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "passes/te/Reduction.h"
@@ -167,17 +167,11 @@ private:
       SmallVector<Value> totals;
       for (Value result : op_.getResults())
         totals.push_back(c_.sharedArray(elements, element(result), loc_, "totals"));
-      {
-        OpBuilder::InsertionGuard guard(b); // openLoop leaves the builder inside
-        Value e = c_.add(openLoop(c_, 0, elements, warps * 32, "e", loc_), c_.thread(loc_), loc_), mine;
-        if (elements % (warps * 32))
-          mine = arith::CmpIOp::create(b, loc_, arith::CmpIPredicate::slt, e, c_.index(elements, loc_));
-        c_.inBranch(mine, loc_, [&] {
-          SmallVector<Value> all = overPartials(others, arrays, [&](Value w) { return c_.add(c_.mul(w, elements, loc_), e, loc_); });
-          for (auto [total, v] : llvm::zip(totals, all))
-            memref::StoreOp::create(b, loc_, v, total, e);
-        });
-      }
+      shareOut(c_, elements, warps * 32, "e", loc_, [&](Value e) {
+        SmallVector<Value> all = overPartials(others, arrays, [&](Value w) { return c_.add(c_.mul(w, elements, loc_), e, loc_); });
+        for (auto [total, v] : llvm::zip(totals, all))
+          memref::StoreOp::create(b, loc_, v, total, e);
+      });
       return c_.inBranch(reader, loc_, [&] {
         forEachRegister([&](Value r) {
           Value e = place ? c_.add(c_.mul(r, lanes, loc_), place, loc_) : r;

@@ -35,7 +35,6 @@ public:
     bool masked = llvm::is_contained(op_.getMask(), dim_);
     vector_ = std::min(provableVector(c_.func, op_.getBase(), op_.getMap(), dim_, masked, most), address_.layout().chunk);
     start_ = address_.slotStart(c_.scalars.lookup(op_.getNumber()));
-    OpBuilder::InsertionGuard guard(b_);
     int64_t neighbours = contiguousDim(c_.func, op_.getBase(), op_.getMap(), shape_);
     if (neighbours >= 0 && neighbours != dim_ && vector_ == 1)
       across(neighbours);
@@ -46,22 +45,22 @@ public:
 private:
   /// Rows of the slot are runs of the tensor.
   void along() {
-    int64_t perRow = shape_[dim_] / vector_, total = address_.layout().rows * perRow, threads = c_.func.getWarps() * 32;
-    Value base = openLoop(c_, 0, total, threads, "copy", loc_);
-    Value id = c_.add(base, c_.thread(loc_), loc_);
-    if (total % threads)
-      openBranch(arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::slt, id, c_.index(total, loc_)));
-    Value row = perRow > 1 ? Value(arith::DivSIOp::create(b_, loc_, id, c_.index(perRow, loc_))) : id;
-    Value column =
-        perRow > 1 ? c_.mul(arith::RemSIOp::create(b_, loc_, id, c_.index(perRow, loc_)), vector_, loc_) : c_.index(0, loc_);
-    SmallVector<Value> coords(shape_.size());
+    int64_t perRow = shape_[dim_] / vector_, total = address_.layout().rows * perRow;
     SmallVector<int64_t> rowDims;
     for (size_t d = 0; d < shape_.size(); ++d)
       if (int64_t(d) != dim_)
         rowDims.push_back(d);
-    spreadLinear(c_, row, rowDims, shape_, coords, loc_);
-    coords[dim_] = column;
-    copy(coords, address_.offset(row, column));
+    shareOut(c_, total, c_.func.getWarps() * 32, "copy", loc_, [&](Value id) {
+      Value row = id, column = c_.index(0, loc_);
+      if (perRow > 1) {
+        row = arith::DivSIOp::create(b_, loc_, id, c_.index(perRow, loc_));
+        column = c_.mul(arith::RemSIOp::create(b_, loc_, id, c_.index(perRow, loc_)), vector_, loc_);
+      }
+      SmallVector<Value> coords(shape_.size());
+      spreadLinear(c_, row, rowDims, shape_, coords, loc_);
+      coords[dim_] = column;
+      copy(coords, address_.offset(row, column));
+    });
   }
 
   /// Rows of the slot lie across the tensor's, whose neighbours run along `neighbours`: elements of a sector of
@@ -69,18 +68,13 @@ private:
   void across(int64_t neighbours) {
     constexpr int64_t kSector = 32;
     Layout layout = tile::acrossLayout(shape_, neighbours, dim_, kSector / bytes_, c_.func.getWarps());
-    if (Value first = c_.isFirstReplica(layout, loc_))
-      openBranch(first);
-    OpenDigits open;
-    c_.overDigits(layout.reg, loc_, open, [&] {
-      SmallVector<Value> coords = c_.coordinates(layout, open, shape_.size(), loc_);
-      copy(coords, address_.at(coords));
+    c_.inBranch(c_.isFirstReplica(layout, loc_), loc_, [&] {
+      OpenDigits open;
+      c_.overDigits(layout.reg, loc_, open, [&] {
+        SmallVector<Value> coords = c_.coordinates(layout, open, shape_.size(), loc_);
+        copy(coords, address_.at(coords));
+      });
     });
-  }
-
-  void openBranch(Value condition) {
-    auto branch = scf::IfOp::create(b_, loc_, condition, false);
-    b_.setInsertionPoint(branch.thenBlock()->getTerminator());
   }
 
   /// One vector: from the element at `coords` of the tile to `offset` in the slot.
@@ -120,17 +114,12 @@ private:
 
   void copyThroughRegisters(Value source, Value from, Value target, Value to, Value valid) {
     Value temporary = c_.allocate(vector_, ring_.getElementType(), loc_);
-    auto load = [&] { cu::CopyOp::create(b_, loc_, source, from, temporary, c_.index(0, loc_), vector_); };
     if (valid) {
       Value zero = arith::ConstantOp::create(b_, loc_, cast<TypedAttr>(b_.getZeroAttr(ring_.getElementType())));
       for (int64_t i = 0; i < vector_; ++i)
         memref::StoreOp::create(b_, loc_, zero, temporary, c_.index(i, loc_));
-      OpBuilder::InsertionGuard inner(b_);
-      openBranch(valid);
-      load();
-    } else {
-      load();
     }
+    c_.inBranch(valid, loc_, [&] { cu::CopyOp::create(b_, loc_, source, from, temporary, c_.index(0, loc_), vector_); });
     cu::CopyOp::create(b_, loc_, temporary, c_.index(0, loc_), target, to, vector_);
   }
 

@@ -284,4 +284,21 @@ Value ThreadCode::element(Value tileValue, const OpenDigits &open, Location loc)
   return v;
 }
 
+Value openLoop(ThreadCode &c, int64_t from, int64_t to, int64_t step, StringRef name, Location loc) {
+  if (to - from <= step)
+    return c.index(from, loc);
+  auto loop = scf::ForOp::create(c.b, loc, c.index(from, loc), c.index(to, loc), c.index(step, loc));
+  loop.getInductionVar().setLoc(NameLoc::get(c.b.getStringAttr(name), loc));
+  c.b.setInsertionPoint(loop.getBody()->getTerminator());
+  return loop.getInductionVar();
+}
+
+void shareOut(ThreadCode &c, int64_t count, int64_t threads, StringRef name, Location loc, llvm::function_ref<void(Value)> body) {
+  OpBuilder::InsertionGuard guard(c.b);
+  Value number = c.add(openLoop(c, 0, count, threads, name, loc), c.thread(loc), loc), mine;
+  if (count % threads)
+    mine = arith::CmpIOp::create(c.b, loc, arith::CmpIPredicate::slt, number, c.index(count, loc));
+  c.inBranch(mine, loc, [&] { body(number); });
+}
+
 } // namespace kernelc

@@ -95,6 +95,12 @@ public:
   mlir::Value element(mlir::Value tile, const OpenDigits &open, mlir::Location loc);
 };
 
+/// A loop; returns its variable with the builder inside (a loop of one round is none).
+mlir::Value openLoop(ThreadCode &code, int64_t from, int64_t to, int64_t step, llvm::StringRef name, mlir::Location loc);
+/// `body` for every number below `count`, each by one of `threads` threads; the loop is named `name`.
+void shareOut(ThreadCode &code, int64_t count, int64_t threads, llvm::StringRef name, mlir::Location loc,
+              llvm::function_ref<void(mlir::Value)> body);
+
 /// A subscript times its stride, an expression of the sizes.
 mlir::Value scaled(ThreadCode &code, mlir::Value subscript, mlir::AffineExpr stride, mlir::Location loc);
 
