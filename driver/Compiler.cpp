@@ -97,8 +97,7 @@ SizeExpr guardOf(te::KernelOp kernel, const VariantOptions &options, unsigned ow
         if (dense)
           continue;
         // How far the last element is, either way; nothing along an extent of 0.
-        const std::vector<int> &order = options.params[param].order;
-        SizeExpr stride = SizeExpr::stride(param, order.empty() ? int(d) : order[d]);
+        SizeExpr stride = SizeExpr::stride(param, options.params[param].dimAt(d));
         SizeExpr steps = SizeExpr::binary(SizeTerm::Max, sizeExprOf(e) - 1, 0);
         span = span + steps * SizeExpr::binary(SizeTerm::Max, stride, SizeExpr(0) - stride);
       }

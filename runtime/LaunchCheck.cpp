@@ -222,8 +222,6 @@ std::string locPrefix(const SourceLoc &loc) {
   return loc.column ? absl::StrCat(loc.file, ":", loc.line, ":", loc.column, ": ") : absl::StrCat(loc.file, ":", loc.line, ": ");
 }
 
-LayoutClass classifyLayout(const DeviceTensor &t) { return classifyLayout(t.type, t.shape, t.strides); }
-
 absl::StatusOr<CheckedArgs> checkArguments(const Kernel &kernel, absl::Span<const LaunchValue> values,
                                            absl::Span<const NamedSize> namedSizes, int device, int64_t smCount) {
   KERNELC_RETURN_IF_ERROR(checkValues(kernel, values, device));

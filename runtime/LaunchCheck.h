@@ -36,9 +36,6 @@ absl::StatusOr<CheckedArgs> checkArguments(const Kernel &kernel, absl::Span<cons
 /// (see CudaError.h) with one reason per variant when none does.
 absl::StatusOr<int> selectVariant(const Kernel &kernel, const CheckedArgs &args);
 
-/// The narrowest class a tensor belongs to. Extents of 1 may have any stride.
-LayoutClass classifyLayout(const DeviceTensor &tensor);
-
 /// "linear.kc:1:12: ", or "" when unknown: how located messages begin.
 std::string locPrefix(const SourceLoc &loc);
 

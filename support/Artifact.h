@@ -108,6 +108,9 @@ struct ParamGuard {
   uint32_t alignment = 1;    ///< bytes the base address must be a multiple of
   uint32_t pitch = 16;       ///< InnerUnit: bytes that the other strides are multiples of, 16 or 128 (a line of L2)
   std::vector<int> order;    ///< of the dims, slowest first, in which the layout is as `layout` says; empty: as written
+
+  /// The dim at a place of that order.
+  int dimAt(size_t place) const { return order.empty() ? int(place) : order[place]; }
 };
 
 /// What launches of a variant hand on to later ones: `bytes` of the workspace, from `byteOffset`.

@@ -56,9 +56,8 @@ bool hasLayout(const ParamGuard &guard, ElementType type, absl::Span<const int64
     return false;
   if (guard.layout != LayoutClass::InnerUnit || isEmpty(shape))
     return true;
-  size_t innermost = guard.order.empty() ? shape.size() - 1 : size_t(guard.order.back());
-  for (size_t d = 0; d < shape.size(); ++d)
-    if (d != innermost && shape[d] > 1 && strides[d] * elementBits(type) % (int64_t(guard.pitch) * 8))
+  for (size_t place = 0; place + 1 < shape.size(); ++place)
+    if (int d = guard.dimAt(place); shape[d] > 1 && strides[d] * elementBits(type) % (int64_t(guard.pitch) * 8))
       return false;
   return true;
 }

@@ -77,7 +77,7 @@ SmallVector<StrideSize> addStrides(KernelOp kernel, ArrayRef<ParamGuard> guards)
   for (auto [i, p] : llvm::enumerate(params))
     for (unsigned d = 0; d < p.rank; ++d)
       if (guards[i].layout == LayoutClass::Any || (guards[i].layout == LayoutClass::InnerUnit && d + 1 < p.rank))
-        added.push_back({int(i), guards[i].order.empty() ? int(d) : guards[i].order[d]});
+        added.push_back({int(i), guards[i].dimAt(d)});
   for (auto [i, guard] : llvm::enumerate(guards))
     if (!guard.order.empty())
       reorderDims(kernel, i, guard.order);

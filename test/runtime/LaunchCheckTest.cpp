@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "runtime/CudaError.h"
+#include "support/TensorLayout.h"
 #include "test/runtime/TestKernels.h"
 
 namespace kernelc {
@@ -151,6 +152,8 @@ TEST(CheckArguments, AffineRecipes) {
   EXPECT_EQ(errorOf(args(8, 4), {}, k), "axpy.kc:1:18: parameter 'x': dimension 0 is 8, but must be 2 * N + 1 for some N >= 0");
   EXPECT_THAT(errorOf(args(0, 0), {}, k), HasSubstr("must be 2 * N + 1"));
 }
+
+LayoutClass classifyLayout(const DeviceTensor &t) { return kernelc::classifyLayout(t.type, t.shape, t.strides); }
 
 TEST(ClassifyLayout, Classes) {
   EXPECT_EQ(classifyLayout(tensorAt(64, bf16, {4, 8})), LayoutClass::Dense);
