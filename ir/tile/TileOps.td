@@ -255,8 +255,8 @@ def Tile_ClusterReduceOp : Tile_Op<"cluster_reduce"> {
   let summary = "combines what the blocks of a cluster hold, element by element";
   let description = [{
     Every block gets the same result: the tiles of block 0, 1, .. of the cluster, combined in this
-    order. All blocks of the cluster come here. Where block 0 alone stores the result, it alone waits for the others. For arg kinds inputs and results are
-    keys and positions, as in `tile.reduce`.
+    order. All blocks of the cluster come here. Where block 0 alone stores the result, it alone
+    waits for the others. For arg kinds inputs and results are keys and positions, as in `tile.reduce`.
 
     Constraints:
     - [C1] results have the inputs' types, and there are as many.
