@@ -78,12 +78,23 @@ public:
 
   /// One of the threads that have an element gets the result, in the first block; in the others its own part stands for it.
   void toFirst() {
-    SmallVector<Value> parts = arrays("parts", elements_ * blocks_);
     Value rank = cu::ClusterRankOp::create(b_, named("rank"), b_.getIndexType()), zero = c_.index(0, loc_);
+    auto ifFirst = [&](llvm::function_ref<void()> body) {
+      cu::ClusterArriveOp::create(b_, loc_);
+      Value isFirst = arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::eq, rank, zero);
+      c_.inBranch(isFirst, loc_, [&] {
+        cu::ClusterWaitOp::create(b_, loc_);
+        body();
+      });
+    };
     Value speaks = c_.isFirstReplica(layout_, loc_);
-    auto place = [&](Value block, Value slot) { return c_.add(c_.mul(block, elements_, loc_), slot, loc_); };
+    auto partials = c_.partials.find(op_.getInputs()[0].getDefiningOp());
     cu::ClusterWaitOp::create(b_, loc_); // the first block is there: see arriveForClusterReduce
     allocateResults();
+    if (partials != c_.partials.end())
+      return sharedOut(partials->second, rank, speaks, ifFirst);
+    SmallVector<Value> parts = arrays("parts", elements_ * blocks_);
+    auto place = [&](Value block, Value slot) { return c_.add(c_.mul(block, elements_, loc_), slot, loc_); };
     c_.inBranch(speaks, loc_, [&] {
       overElements([&](Value r, Value slot, ArrayRef<Value> own) {
         for (auto [v, part, result] : llvm::zip(own, parts, op_.getResults())) {
@@ -92,10 +103,7 @@ public:
         }
       });
     });
-    cu::ClusterArriveOp::create(b_, loc_);
-    Value isFirst = arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::eq, rank, zero);
-    c_.inBranch(isFirst, loc_, [&] {
-      cu::ClusterWaitOp::create(b_, loc_);
+    ifFirst([&] {
       c_.inBranch(speaks, loc_, [&] {
         overElements([&](Value r, Value slot, ArrayRef<Value>) {
           SmallVector<Value> all = combineBlocks(
@@ -110,6 +118,37 @@ public:
 private:
   Location named(StringRef name) { return NameLoc::get(b_.getStringAttr(name), loc_); }
   static Type elementOf(Value array) { return cast<MemRefType>(array.getType()).getElementType(); }
+
+  /// toFirst of what the warps left in shared memory: all threads put elements together, of the warps and of the blocks.
+  void sharedOut(const WarpPartials &partials, Value rank, Value speaks,
+                 llvm::function_ref<void(llvm::function_ref<void()>)> ifFirst) {
+    int64_t elements = partials.elements, threads = int64_t(c_.func.getWarps()) * 32;
+    SmallVector<Value> parts = arrays("parts", elements * blocks_);
+    auto place = [&](Value block, Value e) { return c_.add(c_.mul(block, elements, loc_), e, loc_); };
+    shareOut(c_, elements, threads, "e", loc_, [&](Value e) {
+      for (auto [v, part] : llvm::zip(partials.combined(e), parts))
+        cu::ClusterStoreOp::create(b_, loc_, convertExactly(v, elementOf(part), b_, loc_), part, place(rank, e), c_.index(0, loc_));
+    });
+    ifFirst([&] {
+      SmallVector<Value> totals;
+      for (Type type : types_)
+        totals.push_back(c_.sharedArray(elements, type, loc_, "totals"));
+      shareOut(c_, elements, threads, "e", loc_, [&](Value e) {
+        SmallVector<Value> all = combineBlocks(
+            parts, [&](Value part, Value block) -> Value { return memref::LoadOp::create(b_, loc_, part, place(block, e)); });
+        for (auto [v, total] : llvm::zip(all, totals))
+          memref::StoreOp::create(b_, loc_, v, total, e);
+      });
+      c_.inBranch(speaks, loc_, [&] {
+        OpenDigits open;
+        c_.overDigits(layout_.reg, loc_, open, [&] {
+          for (auto [result, total] : llvm::zip(op_.getResults(), totals))
+            memref::StoreOp::create(b_, loc_, memref::LoadOp::create(b_, loc_, total, partials.element(open)), c_.tiles.lookup(result).array,
+                                    c_.registerIndex(layout_, open, loc_));
+        });
+      });
+    });
+  }
 
   /// Shared memory for each component of the state, in types that blocks can exchange.
   SmallVector<Value> arrays(StringRef name, int64_t count) {

@@ -163,18 +163,31 @@ private:
     // Many partials a thread: all threads share them out.
     constexpr int64_t kMostInTurn = 32;
     if (others == warps && registers * others > kMostInTurn) {
-      int64_t elements = registers * lanes;
+      WarpPartials partials;
+      partials.elements = registers * lanes;
+      partials.combined = [lowering = *this, arrays, warps, elements = partials.elements](Value e) mutable {
+        ThreadCode &c = lowering.c_;
+        return lowering.overPartials(warps, arrays, [&](Value w) { return c.add(c.mul(w, elements, lowering.loc_), e, lowering.loc_); });
+      };
+      partials.element = [lowering = *this, place, lanes](const OpenDigits &digits) mutable {
+        ThreadCode &c = lowering.c_;
+        Value r = c.registerIndex(lowering.kept_, digits, lowering.loc_);
+        return place ? c.add(c.mul(r, lanes, lowering.loc_), place, lowering.loc_) : r;
+      };
+      if (isFinishedByCluster()) {
+        c_.partials[op_] = partials;
+        return;
+      }
       SmallVector<Value> totals;
       for (Value result : op_.getResults())
-        totals.push_back(c_.sharedArray(elements, element(result), loc_, "totals"));
-      shareOut(c_, elements, warps * 32, "e", loc_, [&](Value e) {
-        SmallVector<Value> all = overPartials(others, arrays, [&](Value w) { return c_.add(c_.mul(w, elements, loc_), e, loc_); });
-        for (auto [total, v] : llvm::zip(totals, all))
+        totals.push_back(c_.sharedArray(partials.elements, element(result), loc_, "totals"));
+      shareOut(c_, partials.elements, warps * 32, "e", loc_, [&](Value e) {
+        for (auto [total, v] : llvm::zip(totals, partials.combined(e)))
           memref::StoreOp::create(b, loc_, v, total, e);
       });
       return c_.inBranch(reader, loc_, [&] {
-        forEachRegister([&](Value r) {
-          Value e = place ? c_.add(c_.mul(r, lanes, loc_), place, loc_) : r;
+        forEachRegister([&](Value) {
+          Value e = partials.element(open);
           return llvm::map_to_vector(totals, [&](Value total) -> Value { return memref::LoadOp::create(b, loc_, total, e); });
         });
       });
@@ -182,6 +195,13 @@ private:
     c_.inBranch(reader, loc_, [&] {
       forEachRegister([&](Value r) { return overPartials(others, arrays, [&](Value w) { return slot(warpWith(w, warp), r); }); });
     });
+  }
+
+  /// Whether only a merge in the first block of the cluster reads the results.
+  bool isFinishedByCluster() {
+    auto merge = dyn_cast<tile::ClusterReduceOp>(*op_->user_begin());
+    return merge && merge.getInputs() == op_.getResults() && mergesInFirst(merge) &&
+           llvm::all_of(op_->getUsers(), [&](Operation *user) { return user == merge; });
   }
 
   /// The partials at `place(w)` of each array, combined in the order of w < `count`.

@@ -2,6 +2,8 @@
 // coordinates, register arrays, loops over register digits, shared memory.
 #pragma once
 
+#include <functional>
+
 #include "ir/cu/Cu.h"
 #include "ir/tile/Tile.h"
 #include "mlir/IR/Builders.h"
@@ -28,6 +30,13 @@ struct OpenDigits {
   }
 };
 
+/// What the warps of a block have of a reduction, in shared memory: any thread can put an element together.
+struct WarpPartials {
+  int64_t elements = 0;                                                ///< of the block's tile
+  std::function<llvm::SmallVector<mlir::Value>(mlir::Value)> combined; ///< the state of element e, of all warps
+  std::function<mlir::Value(const OpenDigits &)> element;              ///< which one a thread holds at the open digits
+};
+
 /// The mbarriers of a channel: memref<slots x i64, 3> each.
 struct Channel {
   mlir::Value full, empty;
@@ -43,6 +52,7 @@ public:
   llvm::DenseMap<mlir::Value, mlir::Value> scalars; ///< tile-level index and scalar values
   llvm::DenseMap<mlir::Value, mlir::Value> bases;   ///< tensors → flat memrefs in global memory
   llvm::DenseMap<mlir::Value, RegTile> tiles;
+  llvm::DenseMap<mlir::Operation *, WarpPartials> partials; ///< of reductions that a merge in a cluster's first block finishes
   llvm::DenseMap<mlir::Value, mlir::Value> rings; ///< rings → arrays in shared memory
   llvm::DenseMap<mlir::Value, Channel> channels;
   llvm::DenseMap<mlir::Value, mlir::Value> orders; ///< orders → their mbarriers
