@@ -256,6 +256,22 @@ def TePlan : Pass<"te-plan", "::kernelc::te::KernelOp"> {
     ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
 }
 
+def TeFixSizes : Pass<"te-fix-sizes", "::kernelc::te::KernelOp"> {
+  let summary = "Write constants for the sizes that a variant knows";
+  let description = [{
+    A positive size that is a multiple of `size_div` and at most `size_max` (the plan has both) is
+    `size_div` where twice that is more: powers of two, in the variants that the JIT makes. Extents,
+    strides and trip counts become constants; the kernel keeps the name, because callers and guards
+    speak of it.
+
+    *Runs after `te-plan`, before `te-to-tile`, because* all decisions come from the facts themselves, and
+    because the plan says where it does not pay: a product on CUDA cores has all registers in use, and took 5 %
+    longer with constants (docs/performance.md), which NVRTC keeps addresses for. Such kernels are left alone.
+
+    Postcondition: no map and no set of another kernel has such a size. Numeric effect: none.
+  }];
+}
+
 def TeToTile : Pass<"te-to-tile", "::mlir::ModuleOp"> {
   let summary = "Turn each planned launch into a block program";
   let description = [{

@@ -67,6 +67,8 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   repack.sizeMax = options.sizeMax;
   pm.addNestedPass<te::KernelOp>(createTeRepack(repack));
   pm.addNestedPass<te::KernelOp>(createTePlan(options));
+  // All is decided by facts; what they pin down need not be passed.
+  pm.addNestedPass<te::KernelOp>(createTeFixSizes());
   pm.addPass(std::make_unique<VerifyPass>());
 }
 

@@ -1,5 +1,6 @@
 #include "ir/te/TeShape.h"
 
+#include "mlir/IR/AttrTypeSubElements.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -30,6 +31,26 @@ KernelOp getKernel(Operation *op) {
   if (auto kernel = dyn_cast<KernelOp>(op))
     return kernel;
   return op->getParentOfType<KernelOp>();
+}
+
+void replaceSizes(KernelOp kernel, ArrayRef<AffineExpr> by, unsigned symbols) {
+  AttrTypeReplacer replacer;
+  auto dims = [&](unsigned count) {
+    return llvm::map_to_vector(llvm::seq(count), [&](unsigned d) { return getAffineDimExpr(d, kernel.getContext()); });
+  };
+  replacer.addReplacement([&](AffineMapAttr a) -> std::optional<Attribute> {
+    AffineMap m = a.getValue();
+    if (m.getNumSymbols() != by.size())
+      return std::nullopt;
+    return AffineMapAttr::get(m.replaceDimsAndSymbols(dims(m.getNumDims()), by, m.getNumDims(), symbols));
+  });
+  replacer.addReplacement([&](IntegerSetAttr a) -> std::optional<Attribute> {
+    IntegerSet s = a.getValue();
+    if (s.getNumSymbols() != by.size())
+      return std::nullopt;
+    return IntegerSetAttr::get(s.replaceDimsAndSymbols(dims(s.getNumDims()), by, s.getNumDims(), symbols));
+  });
+  replacer.recursivelyReplaceElementsIn(kernel, /*replaceAttrs=*/true, /*replaceLocs=*/false, /*replaceTypes=*/false);
 }
 
 AffineMap getTensorShape(Value tensor) {

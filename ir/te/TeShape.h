@@ -20,6 +20,9 @@ KernelOp getKernel(mlir::Operation *op);
 /// `arg_shapes` entry or the defining op's result shape.
 mlir::AffineMap getTensorShape(mlir::Value tensor);
 
+/// Writes `by` for the kernel's sizes, in every map and set of it; those then have `symbols` symbols.
+void replaceSizes(KernelOp kernel, mlir::ArrayRef<mlir::AffineExpr> by, unsigned symbols);
+
 /// True for the ops that define tensors over a domain (compute, reduce, cascade).
 bool isDomainOp(mlir::Operation *op);
 

@@ -147,13 +147,16 @@ private:
     std::optional<int64_t> trips = findTrips(loop);
     if (!trips)
       return round;
-    bool keepsRounds = loop->hasAttr(cu::kTilesAttr) || synchronises(loop);
+    bool meets = synchronises(loop), keepsRounds = loop->hasAttr(cu::kTilesAttr) || meets;
     if (namesRegisters(loop) || (!keepsRounds && round * *trips <= budget_)) {
       loop->setAttr(cu::kUnrollAttr, b.getUnitAttr());
       return round * *trips;
     }
-    if (keepsRounds)
+    if (keepsRounds) { // a short round of loads may be joined to the next by NVRTC
+      if (meets || 2 * round > budget_)
+        loop->setAttr(cu::kUnrollAttr, b.getI64IntegerAttr(1));
       return round;
+    }
     int64_t factor = 1; // the largest that leaves no rest
     for (int64_t f = 2; f < *trips && f * round <= budget_; ++f)
       if (*trips % f == 0)

@@ -1,7 +1,6 @@
 #include "passes/te/Strides.h"
 
 #include "ir/te/TeShape.h"
-#include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -11,24 +10,6 @@ namespace kernelc::te {
 namespace {
 
 constexpr StringLiteral kStrides = "param_strides", kAlignment = "param_alignment";
-
-/// Every map and set of the kernel gets `added` symbols more.
-void widenMaps(KernelOp kernel, unsigned before, unsigned added) {
-  AttrTypeReplacer replacer;
-  replacer.addReplacement([=](AffineMapAttr a) -> std::optional<Attribute> {
-    AffineMap m = a.getValue();
-    if (m.getNumSymbols() != before)
-      return std::nullopt;
-    return AffineMapAttr::get(AffineMap::get(m.getNumDims(), before + added, m.getResults(), m.getContext()));
-  });
-  replacer.addReplacement([=](IntegerSetAttr a) -> std::optional<Attribute> {
-    IntegerSet s = a.getValue();
-    if (s.getNumSymbols() != before)
-      return std::nullopt;
-    return IntegerSetAttr::get(IntegerSet::get(s.getNumDims(), before + added, s.getConstraints(), s.getEqFlags()));
-  });
-  replacer.recursivelyReplaceElementsIn(kernel, /*replaceAttrs=*/true, /*replaceLocs=*/false, /*replaceTypes=*/false);
-}
 
 Value initOf(Value v) {
   Operation *op = v.getDefiningOp();
@@ -88,7 +69,10 @@ SmallVector<StrideSize> addStrides(KernelOp kernel, ArrayRef<ParamGuard> guards)
     for (const StrideSize &s : added)
       names.push_back(b.getStringAttr(params[s.param].name + "_stride" + Twine(s.dim)));
     kernel.setSizesAttr(b.getArrayAttr(names));
-    widenMaps(kernel, before, added.size());
+    SmallVector<AffineExpr> own;
+    for (unsigned i = 0; i < before; ++i)
+      own.push_back(b.getAffineSymbolExpr(i));
+    replaceSizes(kernel, own, symbols);
   }
   SmallVector<Attribute> strides;
   SmallVector<int64_t> alignment;

@@ -44,6 +44,7 @@ protected:
   }
   void store(const Variant &v, const std::string &cubin) { storeCubin(*session_, v, cubin); }
   std::vector<HostTensor> tensors(int64_t n) {
+    elements_ = int(n);
     std::vector<HostTensor> t;
     t.emplace_back(ElementType::f32, std::vector<int64_t>{});
     t.emplace_back(ElementType::f32, std::vector<int64_t>{n});
@@ -56,8 +57,8 @@ protected:
   static std::vector<LaunchValue> valuesOf(const std::vector<HostTensor> &t) {
     return {t[0].scalar(), t[1].deviceTensor(), t[2].deviceTensor()};
   }
-  /// What the kernel would do, from the arguments that reached the driver.
-  static void scaleOnHost(const Kernel &k) {
+  /// What the kernel would do, from the arguments that reached the driver; a variant may know the size.
+  void scaleOnHost(const Kernel &k) {
     const Launch &l = k.variants[0].launches[0];
     std::vector<int> position(3, -1);
     int size = -1;
@@ -69,16 +70,17 @@ protected:
       else
         size = int(i);
     }
-    fakecuda::onLaunch(l.entry, [=](const fakecuda::Launched &launched) {
+    fakecuda::onLaunch(l.entry, [=, known = elements_](const fakecuda::Launched &launched) {
       float a = launched.arg<float>(position[0]);
       auto *x = launched.arg<const float *>(position[1]);
       auto *y = launched.arg<float *>(position[2]);
-      int n = launched.arg<int>(size);
+      int n = size < 0 ? known : launched.arg<int>(size);
       for (int i = 0; i < n; ++i)
         y[i] = a * x[i];
     });
   }
 
+  int elements_ = 0; ///< of the last tensors
   std::shared_ptr<Session> session_;
   std::string target_;
 };
