@@ -50,6 +50,8 @@ private:
   /// As typeName of its type; for an index, what cu-narrow has decided.
   std::string typeName(mlir::Value v);
   unsigned bitsOf(mlir::Value v);
+  /// Of an index as C sees it: an expression is as wide as its operands are.
+  unsigned bitsInC(mlir::Value v);
   bool canInline(mlir::Operation *op);
 
   // EmitHopper.cpp

@@ -39,7 +39,7 @@ unsigned Emitter::bitsOf(Value v) {
     return v.getType().getIntOrFloatBitWidth();
   Operation *op = v.getDefiningOp();
   if (auto constant = dyn_cast_or_null<arith::ConstantOp>(op))
-    return llvm::isInt<32>(cast<IntegerAttr>(constant.getValue()).getInt()) ? 32 : indexBits_;
+    return llvm::isInt<32>(cast<IntegerAttr>(constant.getValue()).getInt()) ? 32 : 64;
   if (!op) {
     op = v.getParentBlock()->getParentOp();
     if (auto loop = dyn_cast<scf::ForOp>(op); loop ? v != loop.getInductionVar() : !isa<cu::CountWhereOp, cu::FindWhereOp>(op))
@@ -91,7 +91,7 @@ Expr Emitter::constant(Attribute value) {
   if (i.getType().isInteger(1))
     return {i.getValue().isZero() ? "false" : "true", kPrimary};
   int64_t v = i.getInt();
-  bool wide = i.getType().isInteger(64) || (i.getType().isIndex() && indexBits_ == 64);
+  bool wide = i.getType().isInteger(64) || i.getType().isIndex();
   if (v == std::numeric_limits<int64_t>::min())
     return {"(-9223372036854775807LL - 1)", kPrimary};
   if (!wide && v == std::numeric_limits<int32_t>::min())
@@ -101,6 +101,8 @@ Expr Emitter::constant(Attribute value) {
     s += "LL";
   return {s, v < 0 ? kUnary : kPrimary};
 }
+
+static std::string parenthesize(const Expr &e, int atLeast) { return e.precedence >= atLeast ? e.text : "(" + e.text + ")"; }
 
 Expr Emitter::expr(Value value) {
   if (Operation *op = value.getDefiningOp(); op && (inlined_.contains(op) || isa<arith::ConstantOp>(op))) {
@@ -118,14 +120,14 @@ Expr Emitter::expr(Value value) {
   return {names_.get(value), kPrimary};
 }
 
-static std::string parenthesize(const Expr &e, int atLeast) { return e.precedence >= atLeast ? e.text : "(" + e.text + ")"; }
-
 std::string Emitter::operand(Value value, int atLeast) { return parenthesize(expr(value), atLeast); }
 
 Expr Emitter::binary(Operation *op, const char *symbol, int precedence, bool isUnsigned, bool wraps) {
   Type type = op->getOperand(0).getType();
   // Signed overflow is undefined in C; the language's integers wrap. Indices cannot overflow.
-  bool viaUnsigned = isUnsigned || (wraps && !type.isIndex() && !type.isInteger(1));
+  auto flags = dyn_cast<arith::ArithIntegerOverflowFlagsInterface>(op);
+  bool stays = type.isIndex() || type.isInteger(1) || (flags && flags.hasNoSignedWrap());
+  bool viaUnsigned = isUnsigned || (wraps && !stays);
   if (viaUnsigned) {
     std::string u = unsignedName(std::max(bitsOf(op->getOperand(0)), bitsOf(op->getOperand(1))));
     std::string text = "(" + u + ")" + operand(op->getOperand(0), kUnary) + " " + symbol + " (" + u + ")" +
@@ -141,6 +143,16 @@ Expr Emitter::binary(Operation *op, const char *symbol, int precedence, bool isU
           precedence};
 }
 
+unsigned Emitter::bitsInC(Value v) {
+  unsigned bits = bitsOf(v);
+  Operation *op = v.getDefiningOp();
+  if (op && inlined_.contains(op) && !isa<arith::ConstantOp, arith::IndexCastOp>(op))
+    for (Value x : op->getOperands())
+      if (x.getType().isIndex())
+        bits = std::max(bits, bitsInC(x));
+  return bits;
+}
+
 Expr Emitter::call(StringRef function, ValueRange args) {
   // Overloads and templates want indices of one type.
   unsigned most = 0;
@@ -151,6 +163,8 @@ Expr Emitter::call(StringRef function, ValueRange args) {
     text += i ? ", " : "";
     if (a.getType().isIndex() && bitsOf(a) < most)
       text += a.getDefiningOp<arith::ConstantOp>() ? operand(a, kConditional) + "LL" : "(long long)" + operand(a, kUnary);
+    else if (a.getType().isIndex() && bitsInC(a) > most)
+      text += "(int)" + operand(a, kUnary);
     else
       text += operand(a, kConditional);
   }

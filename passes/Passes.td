@@ -398,6 +398,25 @@ def TileToCu : Pass<"tile-to-cu", "::mlir::ModuleOp"> {
   let dependentDialects = ["::kernelc::cu::CuDialect"];
 }
 
+def CuWiden : Pass<"cu-widen", "::kernelc::cu::KernelOp"> {
+  let summary = "Compute in 64 bits what 32 may not hold";
+  let description = [{
+    Indices are i64 to the program; with `fits32` they are printed as 32 bits, which hold all offsets
+    of all tensors, but not `i * i`, `N * N`, or a subscript that comes from data before its bounds form
+    has brought it inside. Such values bear the mark `cu.computed`. Where the high bits of one
+    count (it is compared, divided, clamped, converted or stored, not only added up to an offset) and
+    its range, from the variant's facts, is not within 32 bits, it becomes an i64, with what is
+    computed from it. The marks go.
+
+    *Runs right after `tile-to-cu`, because* no simplification has taken marks away yet; types stay
+    what they are from here on.
+
+    Postcondition: no `cu.computed`. Without `fits32` that is all: indices have 64 bits then.
+    Numeric effect: none.
+  }];
+  let options = [Option<"fits32", "fits32", "bool", "false", "32 bits hold all offsets of all tensors">];
+}
+
 def CuUnroll : Pass<"cu-unroll", "::kernelc::cu::KernelOp"> {
   let summary = "Say which loops NVRTC unrolls, and how far";
   let description = [{
@@ -469,7 +488,7 @@ def CuNarrow : Pass<"cu-narrow", "::kernelc::cu::KernelOp"> {
 
     *Runs last, because* every index value is then there that the text will declare; `index`
     stays the type, so that no pass before this one had to know. Postcondition: `index_bits` is
-    set. Not tried: ranges of sizes from the facts of a variant; carried values.
+    set. Not tried: carried values.
     Numeric effect: none.
   }];
   let options = [Option<"fits32", "fits32", "bool", "false", "32 bits hold all offsets of all tensors">];

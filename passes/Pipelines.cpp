@@ -97,6 +97,10 @@ void buildCudaPipeline(OpPassManager &pm, CudaStop stop, bool fits32) {
   if (stop == CudaStop::Layouts)
     return;
   pm.addPass(createTileToCu());
+  // What the lowering has marked, while it is as the lowering made it.
+  CuWidenOptions computed;
+  computed.fits32 = fits32;
+  pm.addNestedPass<cu::KernelOp>(createCuWiden(computed));
   // Index arithmetic is written without thought for repetition.
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

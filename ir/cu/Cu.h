@@ -46,4 +46,10 @@ inline constexpr llvm::StringLiteral kTilesAttr = "cu.tiles";
 /// value it can have, whatever the kernel's `index_bits`.
 inline constexpr llvm::StringLiteral kNarrowAttr = "cu.narrow";
 
+/// On an op with one index result: the most it can be (a number) where the variant's guard bounds every tensor.
+inline constexpr llvm::StringLiteral kMostAttr = "cu.most";
+
+/// On an op with one index result: the program computes it, and no tensor's size bounds it. `cu-widen` takes it away.
+inline constexpr llvm::StringLiteral kComputedAttr = "cu.computed";
+
 } // namespace kernelc::cu

@@ -20,7 +20,8 @@ def Cu_KernelOp : Cu_Op<"kernel", [IsolatedFromAbove, AutomaticAllocationScope, 
   let description = [{
     Block arguments: memrefs in address space 1, scalars, sizes (`index`), tensor maps
     (`memref<128xi8, 4>`, passed by value). `arg_sources` is what the launch passes:
-    see driver/Artifact building; the printer needs only types and names.
+    see driver/Artifact building; the printer needs only types and names. A size may have
+    what the variant's guard says of it, a divisor `div` and a bound `max` (-1: none).
     `grid` (`()[sizes] -> (n)`) is the number of tiles: of blocks, unless `persistent`
     launches no more than `min_blocks` per multiprocessor. `index_bits` is how wide an
     `index` is, 32 or 64, where it is not marked `cu.narrow` (`cu-narrow` decides both).

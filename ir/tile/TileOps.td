@@ -134,7 +134,10 @@ def Tile_NumBlocksOp : Tile_Op<"num_blocks", [Pure]> {
 
 def Tile_ApplyOp : Tile_Op<"apply", [Pure]> {
   let summary = "an affine map of index values and the sizes";
-  let arguments = (ins AffineMapAttr:$map, Variadic<Index>:$operands_);
+  let description = [{
+    `computed`: the program asks for the value, or compares with it; no tensor's size bounds it.
+  }];
+  let arguments = (ins AffineMapAttr:$map, Variadic<Index>:$operands_, UnitAttr:$computed);
   let results = (outs Index:$result);
   let hasFolder = 1;
   let assemblyFormat = "$map `(` $operands_ `)` attr-dict";

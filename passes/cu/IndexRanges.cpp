@@ -25,17 +25,24 @@ Range meet(Range x, Range y) {
   return r.low <= r.high ? r : x; // a contradiction is code that never runs: anything holds there
 }
 
-/// x / y and x % y as C has them, y positive.
+/// x / y and x % y as C has them, y positive where it is not negative.
 Range divide(Range x, Range y) {
-  if (y.low <= 0)
+  y.low = y.low == 0 ? 1 : y.low;
+  if (y.low < 0 || y.high < y.low)
     return {};
   auto div = [](int64_t a, int64_t b) { return a <= -Range::kNoBound || a >= Range::kNoBound ? a : a / b; };
   int64_t corners[] = {div(x.low, y.low), div(x.low, y.high), div(x.high, y.low), div(x.high, y.high)};
   bool exact = y.low == y.high && x.divisor % y.low == 0;
   return {*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4), exact ? x.divisor / y.low : 1};
 }
+/// Rounded down.
+Range floorDivide(Range x, Range y) {
+  Range r = divide(x, y); // towards zero, and so at most one more
+  return x.isNonNegative() ? r : Range{saturate(__int128(r.low) - 1), r.high, 1};
+}
 Range remainder(Range x, Range y) {
-  if (y.low <= 0)
+  y.low = y.low == 0 ? 1 : y.low;
+  if (y.low < 0 || y.high < y.low)
     return {};
   if (x.low >= 0 && x.high < y.low)
     return x;
@@ -112,10 +119,51 @@ Range IndexRanges::compute(Value v, Facts &facts) {
   return facts.computed[v] = r;
 }
 
+/// What the launch passes: a size is what the guard says of it.
+Range IndexRanges::ofArgument(BlockArgument arg) {
+  constexpr int64_t kMostElements = int64_t(1) << 30;
+  auto source = arg.getArgNumber() < kernel_.getArgSources().size()
+                    ? dyn_cast<DictionaryAttr>(kernel_.getArgSources()[arg.getArgNumber()]) : DictionaryAttr();
+  if (!source || !source.contains("size"))
+    return {};
+  auto div = source.getAs<IntegerAttr>("div"), max = source.getAs<IntegerAttr>("max");
+  if (max && max.getInt() >= 0) // a size with a bound is positive (te::knownPositive)
+    return {std::min<int64_t>(1, max.getInt()), max.getInt(), div ? div.getInt() : 1};
+  return {0, fits32_ ? kMostElements : Range::kNoBound, div ? div.getInt() : 1};
+}
+
+Range IndexRanges::ofSize(unsigned size) {
+  for (BlockArgument arg : kernel_.getBlock().getArguments())
+    if (auto source = dyn_cast<DictionaryAttr>(kernel_.getArgSources()[arg.getArgNumber()]))
+      if (auto number = source.getAs<IntegerAttr>("size"); number && number.getInt() == size)
+        return ofArgument(arg);
+  return {0, Range::kNoBound};
+}
+
+Range IndexRanges::ofSizes(AffineExpr e) {
+  if (auto c = dyn_cast<AffineConstantExpr>(e))
+    return Range::just(c.getValue());
+  if (auto s = dyn_cast<AffineSymbolExpr>(e))
+    return ofSize(s.getPosition());
+  auto bin = dyn_cast<AffineBinaryOpExpr>(e);
+  if (!bin)
+    return {};
+  Range x = ofSizes(bin.getLHS()), y = ofSizes(bin.getRHS());
+  switch (e.getKind()) {
+  case AffineExprKind::Add: return x + y;
+  case AffineExprKind::Mul: return x * y;
+  case AffineExprKind::FloorDiv: return x.isNonNegative() ? divide(x, y) : Range();
+  case AffineExprKind::CeilDiv: return x.isNonNegative() ? divide(x + y, y) : Range();
+  default: return x.isNonNegative() ? remainder(x, y) : Range();
+  }
+}
+
 Range IndexRanges::derive(Value v, Facts &facts) {
   if (Operation *op = v.getDefiningOp())
     return ofOp(op, facts);
   Operation *parent = v.getParentBlock()->getParentOp();
+  if (parent == kernel_)
+    return ofArgument(cast<BlockArgument>(v));
   if (isa<cu::CountWhereOp, cu::FindWhereOp>(parent)) {
     auto find = dyn_cast<cu::FindWhereOp>(parent);
     Value end = find ? find.getEnd() : cast<cu::CountWhereOp>(parent).getEnd();
@@ -132,6 +180,27 @@ Range IndexRanges::derive(Value v, Facts &facts) {
 }
 
 Range IndexRanges::ofOp(Operation *op, Facts &facts) {
+  Range r = ofResult(op, facts);
+  auto most = op->getAttrOfType<IntegerAttr>(cu::kMostAttr);
+  return most && fits32_ ? meet(r, {0, most.getInt()}) : r;
+}
+
+/// Of what is stored in an array of this block's or thread's, in whatever branch and round.
+Range IndexRanges::ofElements(Value array) {
+  std::optional<Range> all;
+  if (!isa_and_nonnull<memref::AllocaOp, cu::SharedOp>(array.getDefiningOp()))
+    return {};
+  for (Operation *user : array.getUsers())
+    if (auto store = dyn_cast<memref::StoreOp>(user)) {
+      Range stored = of(store.getValueToStore());
+      all = all ? unite(*all, stored) : stored;
+    } else if (!isa<memref::LoadOp>(user)) {
+      return {};
+    }
+  return all.value_or(Range());
+}
+
+Range IndexRanges::ofResult(Operation *op, Facts &facts) {
   APInt constant;
   if (matchPattern(op, m_ConstantInt(&constant)))
     return Range::just(constant.getSExtValue());
@@ -139,19 +208,25 @@ Range IndexRanges::ofOp(Operation *op, Facts &facts) {
     return {}; // other integers wrap
   auto operand = [&](unsigned i) { return compute(op->getOperand(i), facts); };
   constexpr int64_t kMaxGrid = std::numeric_limits<int32_t>::max();
+  constexpr int64_t kMaxResident = 1 << 20; // blocks that all multiprocessors of a device hold at once
   return llvm::TypeSwitch<Operation *, Range>(op)
       .Case<cu::ThreadIdOp>([&](auto) { return Range{0, int64_t(kernel_.getThreads()) - 1}; })
       .Case<cu::WarpgroupOp>([&](auto) { return Range{0, std::max<int64_t>(0, int64_t(kernel_.getThreads()) / 128 - 1)}; })
       .Case<cu::OpaqueOp>([&](auto) { return operand(0); })
       .Case<cu::ClusterRankOp>([&](auto) { return Range{0, int64_t(kernel_.getCluster()) - 1}; })
-      .Case<cu::BlockIdOp>([&](auto) { return Range{0, kMaxGrid - 1}; })
-      .Case<cu::GridSizeOp>([&](auto) { return Range{1, kMaxGrid}; })
+      .Case<cu::BlockIdOp>([&](auto) {
+        Range tiles = ofSizes(kernel_.getGrid().getResult(0)), blocks = tiles * Range::just(kernel_.getCluster());
+        return Range{0, std::clamp<int64_t>(blocks.high, 1, kMaxGrid) - 1};
+      })
+      .Case<cu::GridSizeOp>([&](auto) { return Range{1, kernel_.getPersistent() ? kMaxResident : kMaxGrid}; })
       .Case<cu::CountWhereOp>([&](auto) { return Range{0, std::max<int64_t>(0, operand(0).high)}; })
       .Case<cu::FindWhereOp>([&](auto) { return Range{0, std::max<int64_t>(0, operand(1).high)}; })
       .Case<arith::AddIOp>([&](auto) { return operand(0) + operand(1); })
       .Case<arith::SubIOp>([&](auto) { return operand(0) - operand(1); })
       .Case<arith::MulIOp>([&](auto) { return operand(0) * operand(1); })
       .Case<arith::DivSIOp>([&](auto) { return divide(operand(0), operand(1)); })
+      .Case<arith::FloorDivSIOp>([&](auto) { return floorDivide(operand(0), operand(1)); })
+      .Case<memref::LoadOp>([&](memref::LoadOp load) { return ofElements(load.getMemRef()); })
       .Case<arith::RemSIOp>([&](auto) { return remainder(operand(0), operand(1)); })
       .Case<arith::MinSIOp>([&](auto) {
         Range x = operand(0), y = operand(1);

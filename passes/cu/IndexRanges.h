@@ -27,7 +27,8 @@ Range operator*(Range x, Range y);
 
 class IndexRanges {
 public:
-  explicit IndexRanges(cu::KernelOp kernel) : kernel_(kernel) {}
+  /// `fits32`: the variant's guard bounds every tensor, so that sizes and numbers of elements are at most 2^30.
+  explicit IndexRanges(cu::KernelOp kernel, bool fits32 = false) : kernel_(kernel), fits32_(fits32) {}
 
   /// Of an integer or index value, wherever it is used.
   Range of(mlir::Value v) { return compute(v, facts_[nullptr]); }
@@ -45,9 +46,15 @@ private:
   Range compute(mlir::Value v, Facts &facts);
   Range derive(mlir::Value v, Facts &facts);
   Range ofOp(mlir::Operation *op, Facts &facts);
+  Range ofResult(mlir::Operation *op, Facts &facts);
+  Range ofElements(mlir::Value array);
+  Range ofArgument(mlir::BlockArgument arg);
+  Range ofSize(unsigned size);
+  Range ofSizes(mlir::AffineExpr e);
   void assume(mlir::Value condition, bool holds, Facts &facts);
 
   cu::KernelOp kernel_;
+  bool fits32_;
   std::map<mlir::Block *, Facts> facts_; ///< by the branch; null: everywhere
 };
 

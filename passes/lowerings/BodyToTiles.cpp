@@ -62,7 +62,7 @@ Value BodyToTiles::evaluate(Value v) {
 Value BodyToTiles::elementwise(Operation *op) {
   SmallVector<int64_t> ones(c_.rank(), 1);
   if (auto size = dyn_cast<te::SizeOp>(op))
-    return scalarTile(tile::ApplyOp::create(b_, op->getLoc(), b_.getIndexType(), size.getMap(), ValueRange{}), op->getLoc());
+    return scalarTile(tile::ApplyOp::create(b_, op->getLoc(), b_.getIndexType(), size.getMap(), ValueRange{}, /*computed=*/true), op->getLoc());
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     auto type = RankedTensorType::get(ones, constant.getType());
     return arith::ConstantOp::create(b_, op->getLoc(), type, SplatElementsAttr::get(type, constant.getValue()));
@@ -213,7 +213,7 @@ Value BodyToTiles::load(te::ReadOp read) {
 
 Value BodyToTiles::indexExpr(AffineExpr e, Location loc) {
   if (e.isSymbolicOrConstant())
-    return scalarTile(tile::ApplyOp::create(b_, loc, b_.getIndexType(), AffineMap::get(0, c_.extents.getNumSymbols(), e), ValueRange{}), loc);
+    return scalarTile(tile::ApplyOp::create(b_, loc, b_.getIndexType(), AffineMap::get(0, c_.extents.getNumSymbols(), e), ValueRange{}, /*computed=*/true), loc);
   if (auto d = dyn_cast<AffineDimExpr>(e))
     return evaluate(op_->getRegion(0).getArgument(d.getPosition()));
   auto bin = cast<AffineBinaryOpExpr>(e);

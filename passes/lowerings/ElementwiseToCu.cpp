@@ -44,6 +44,8 @@ void FunctionLowering::scalarOp(Operation *op, const OpenDigits &open, llvm::Den
     for (Type t : op->getResultTypes())
       state.addTypes(cast<RankedTensorType>(t).getElementType());
     Operation *scalar = b_.create(state);
+    if (scalar->getNumResults() == 1 && scalar->getResult(0).getType().isIndex())
+      scalar->setAttr(cu::kComputedAttr, b_.getUnitAttr());
     for (auto [from, to] : llvm::zip(op->getResults(), scalar->getResults()))
       inRun[from] = to;
   }

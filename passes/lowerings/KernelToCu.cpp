@@ -1,6 +1,7 @@
 // The cu.kernel itself: its parameters, grid and schedule line, and where a block's tile lies
 // in the grid.
 #include "passes/lowerings/FunctionLowering.h"
+#include "passes/te/Affine.h"
 #include "passes/tile/Access.h"
 
 using namespace mlir;
@@ -90,7 +91,8 @@ void FunctionLowering::makeKernel() {
   c_.sizes.resize(used.size());
   for (unsigned s : used.set_bits()) {
     c_.sizes[s] = block.addArgument(b_.getIndexType(), NameLoc::get(cast<StringAttr>(func_.getSizes()[s]), loc));
-    source("size", s, {});
+    auto number = [&](StringRef name, int64_t n) { return b_.getNamedAttr(name, b_.getI64IntegerAttr(n)); };
+    sources.push_back(b_.getDictionaryAttr({number("div", func_.getSizeDiv()[s]), number("max", func_.getSizeMax()[s]), number("size", s)}));
   }
   kernel_.setArgSourcesAttr(b_.getArrayAttr(sources));
   b_.setInsertionPointToStart(&block);
@@ -170,6 +172,11 @@ llvm::DenseMap<int64_t, Value> FunctionLowering::programIdsOf(Value left, Locati
     if (i > 0)
       left = div(left, counts[i], loc);
   }
+  for (int64_t g : dims)
+    if (Operation *op = ids[g].getDefiningOp(); op && isa<arith::ArithDialect>(op->getDialect())) {
+      int64_t count = te::knownMax(func_.getNumPrograms(g), {func_.getSizeDiv(), func_.getSizeMax()}), tile = func_.getTiles()[g];
+      op->setAttr(cu::kMostAttr, b_.getI64IntegerAttr((count > 0 ? count : (int64_t(1) << 30) / tile) - 1));
+    }
   return ids;
 }
 

@@ -98,7 +98,7 @@ public:
   SmallVector<Value> subscripts(ValueRange coords) {
     SmallVector<Value> out;
     for (AffineExpr e : map_.getResults())
-      out.push_back(c_.expand(e, coords, loc_));
+      out.push_back(c_.expand(e, coords, loc_, /*computed=*/true));
     return out;
   }
 

@@ -90,7 +90,7 @@ private:
       require(arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::slt, coords[d], c_.expand(c_.func.getExtent(d), {}, loc_)));
     Value linear;
     for (auto [r, e] : llvm::enumerate(op_.getMap().getResults())) {
-      Value s = c_.expand(e, coords, loc_), n = c_.expand(tensorShape.getResult(r), {}, loc_);
+      Value s = c_.expand(e, coords, loc_, /*computed=*/true), n = c_.expand(tensorShape.getResult(r), {}, loc_);
       if (op_.getBounds() == te::BoundsMode::Pad) {
         require(arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::sge, s, c_.index(0, loc_)));
         require(arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::slt, s, n));

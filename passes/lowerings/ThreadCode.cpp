@@ -42,7 +42,14 @@ Value ThreadCode::add(Value x, Value y, Location loc) {
 
 Value ThreadCode::mul(Value x, int64_t k, Location loc) { return k == 1 ? x : arith::MulIOp::create(b, loc, x, index(k, loc)); }
 
-Value ThreadCode::expand(AffineExpr e, ValueRange dims, Location loc) {
+Value ThreadCode::expand(AffineExpr e, ValueRange dims, Location loc, bool computed) {
+  Value v = expandAs(e, dims, loc, computed);
+  if (Operation *op = v.getDefiningOp(); computed && op && isa<AffineBinaryOpExpr>(e))
+    op->setAttr(cu::kComputedAttr, b.getUnitAttr());
+  return v;
+}
+
+Value ThreadCode::expandAs(AffineExpr e, ValueRange dims, Location loc, bool computed) {
   switch (e.getKind()) {
   case AffineExprKind::Constant:
     return index(cast<AffineConstantExpr>(e).getValue(), loc);
@@ -55,17 +62,17 @@ Value ThreadCode::expand(AffineExpr e, ValueRange dims, Location loc) {
   }
   auto bin = cast<AffineBinaryOpExpr>(e);
   Location plain = cu::unnamed(loc); // a name is that of the whole
-  Value x = expand(bin.getLHS(), dims, plain);
+  Value x = expand(bin.getLHS(), dims, plain, computed);
   // x + y * -1 reads better as x - y.
   if (e.getKind() == AffineExprKind::Add) {
     if (auto m = dyn_cast<AffineBinaryOpExpr>(bin.getRHS()); m && m.getKind() == AffineExprKind::Mul)
       if (auto c = dyn_cast<AffineConstantExpr>(m.getRHS()); c && c.getValue() == -1)
-        return arith::SubIOp::create(b, loc, x, expand(m.getLHS(), dims, plain));
+        return arith::SubIOp::create(b, loc, x, expand(m.getLHS(), dims, plain, computed));
     if (auto c = dyn_cast<AffineConstantExpr>(bin.getRHS()); c && c.getValue() < 0)
       return arith::SubIOp::create(b, loc, x, index(-c.getValue(), loc));
-    return add(x, expand(bin.getRHS(), dims, plain), loc);
+    return add(x, expand(bin.getRHS(), dims, plain, computed), loc);
   }
-  Value y = expand(bin.getRHS(), dims, plain);
+  Value y = expand(bin.getRHS(), dims, plain, computed);
   bool natural = isNonNegative(bin.getLHS()) && isNonNegative(bin.getRHS());
   switch (e.getKind()) {
   case AffineExprKind::Mul:

@@ -66,8 +66,8 @@ public:
   mlir::Value index(int64_t v, mlir::Location loc);
   mlir::Value add(mlir::Value x, mlir::Value y, mlir::Location loc);
   mlir::Value mul(mlir::Value x, int64_t k, mlir::Location loc);
-  /// An affine expression of the given dims and the sizes.
-  mlir::Value expand(mlir::AffineExpr e, mlir::ValueRange dims, mlir::Location loc);
+  /// An affine expression of the given dims and the sizes; `computed`: of a value that no tensor's size bounds (cu.computed).
+  mlir::Value expand(mlir::AffineExpr e, mlir::ValueRange dims, mlir::Location loc, bool computed = false);
 
   /// The threads of this warpgroup of a role are here, and their shared memory writes are seen.
   void syncWarpgroup(mlir::Location loc);
@@ -103,6 +103,9 @@ public:
   /// The element of `tile` at the open digits: from its registers, or made here
   /// for the tiles that are free to make wherever they are used (isRematerialized).
   mlir::Value element(mlir::Value tile, const OpenDigits &open, mlir::Location loc);
+
+private:
+  mlir::Value expandAs(mlir::AffineExpr e, mlir::ValueRange dims, mlir::Location loc, bool computed);
 };
 
 /// A loop; returns its variable with the builder inside (a loop of one round is none).

@@ -34,7 +34,7 @@ Value LaunchEmitter::endOf(AffineExpr form, bool high, ArrayRef<int64_t> dims, B
       continue;
     unsigned symbols = l_.extents.getNumSymbols();
     AffineMap map = AffineMap::get(c_.rank(), symbols, simplifyAffineExpr(e, c_.rank(), symbols));
-    Value v = tile::ApplyOp::create(b_, loc, b_.getIndexType(), map, c_.offsets);
+    Value v = tile::ApplyOp::create(b_, loc, b_.getIndexType(), map, c_.offsets, /*computed=*/true);
     if (end)
       v = high ? arith::MinSIOp::create(b_, loc, end, v).getResult() : arith::MaxSIOp::create(b_, loc, end, v).getResult();
     end = v;

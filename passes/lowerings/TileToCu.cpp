@@ -102,7 +102,9 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
     SmallVector<Value> dims;
     for (Value v : apply.getOperands_())
       dims.push_back(c_.scalars.lookup(v));
-    c_.scalars[apply] = c_.expand(apply.getMap().getResult(0), dims, op->getLoc());
+    Value v = c_.scalars[apply] = c_.expand(apply.getMap().getResult(0), dims, op->getLoc(), apply.getComputed());
+    if (auto most = apply->getAttr(cu::kMostAttr); most && isa<AffineBinaryOpExpr>(apply.getMap().getResult(0)))
+      v.getDefiningOp()->setAttr(cu::kMostAttr, most);
   } else if (auto load = dyn_cast<LoadOp>(op)) {
     lowerLoad(c_, load);
   } else if (auto store = dyn_cast<StoreOp>(op)) {
