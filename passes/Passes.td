@@ -427,7 +427,8 @@ def CuUnroll : Pass<"cu-unroll", "::kernelc::cu::KernelOp"> {
     often as they are unrolled; neither index arithmetic nor moves between registers count), else by the largest divisor of
     their rounds for which it does, which may be 1. Loops over tiles (`cu.tiles`) and those in
     which threads wait for each other or for copies keep their rounds: what is in flight in
-    one is the schedule's. A loop that carries warpgroup products from round to round is marked to
+    one is the schedule's. The latter are marked to stay as they are (1), and so are rounds over tiles of more
+    than half of `unrollOperations`; NVRTC may join shorter ones, whose loads then come together. A loop that carries warpgroup products from round to round is marked to
     stay as it is (1), whether its rounds are known or not: NVRTC would give a round that it peels
     off accumulators of its own, and move them while products still write to them. For the same reason a known number of
     rounds is hidden from it (`cu.opaque`). A loop that waits at mbarriers stays as it is, too: unrolled, it is so much code
@@ -436,7 +437,7 @@ def CuUnroll : Pass<"cu-unroll", "::kernelc::cu::KernelOp"> {
     *Runs after `tile-to-cu` and the simplifications that follow it, because* those remove
     loops of one round, and would have to carry the marks along; the marks hold from here to
     the text. A loop that is marked already is left as it is. Postcondition: every
-    other loop with a constant number of rounds that is not over tiles has a mark.
+    other loop with a constant number of rounds has a mark, but for short ones over tiles.
 
     Not tried: loops whose bounds only the launch knows (NVRTC may); unrolling in the IR
     (the text would be walls of lines). Numeric effect: none.

@@ -104,3 +104,17 @@ cu.kernel @memory_only attributes {sizes = [], arg_sources = [{source = 0 : i64,
     cu.copy %x[%i] to %r[%c0] count 4 : memref<?xf32, 1> to memref<4xf32, 5>
   } {cu.tiles}
 }
+
+// Threads meet in each round: it stays one.
+// CHECK-LABEL: cu.kernel @meets
+// CHECK: cu.sync
+// CHECK-NEXT: } {cu.unroll = 1 : i64}
+cu.kernel @meets attributes {sizes = [], arg_sources = [], grid = affine_map<() -> (1)>, threads = 32 : i64, shared_bytes = 0 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.for %i = %c0 to %c8 step %c1 {
+    cu.cp_async_wait 0
+    cu.sync
+  }
+}
