@@ -73,11 +73,19 @@ private:
     return success();
   }
 
-  /// Constants, splats and coordinates are free to make, and so is what spreads them over a tile: one
-  /// per user, so that sharing one does not tie two components together.
+  /// Constants, splats and coordinates are free to make, what is computed from single elements of them nearly so.
+  static bool isFree(Operation *op) {
+    if (!op || isa<arith::ConstantOp, SplatOp, IndexOp, InsideOp>(op))
+      return op;
+    return op->hasTrait<OpTrait::Elementwise>() && op->getNumResults() == 1 && isTile(op->getResult(0)) &&
+           llvm::all_of(shapeOf(op->getResult(0)), [](int64_t extent) { return extent == 1; }) &&
+           llvm::all_of(op->getOperands(), [](Value v) { return isFree(v.getDefiningOp()); });
+  }
+
+  /// What is free to make, and what spreads it over a tile: one per user, so that sharing one does not
+  /// tie two components together.
   void separateConstants() {
     SmallVector<Operation *> cheap;
-    auto isFree = [](Operation *op) { return isa_and_nonnull<arith::ConstantOp, SplatOp, IndexOp, InsideOp>(op); };
     func_.walk([&](Operation *op) {
       auto spread = dyn_cast<BroadcastOp>(op);
       if (op->getNumResults() == 1 && isTile(op->getResult(0)) && (isFree(op) || (spread && isFree(spread.getInput().getDefiningOp()))))
