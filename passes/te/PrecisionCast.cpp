@@ -191,6 +191,15 @@ private:
     }
   }
 
+  /// An f32 that does not become infinite in `type`: what is beyond its largest number is the low part's, infinity too.
+  static Value saturated(Value v, Type type, OpBuilder &b, Location loc) {
+    llvm::APFloat largest = llvm::APFloat::getLargest(cast<FloatType>(type).getFloatSemantics());
+    float most = float(largest.convertToDouble());
+    auto constant = [&](float f) { return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(f)); };
+    Value atLeast = arith::MaximumFOp::create(b, loc, v, constant(-most));
+    return arith::MinimumFOp::create(b, loc, atLeast, constant(most));
+  }
+
   /// Σ_k a·b  →  Σ_part Σ_k a_part·b_part with a = a_high + a_low in a narrow type, b alike, over
   /// high·high, high·low, low·high: what is left out is 2^-16 of each term in bf16, 2^-22 in tf32.
   void castToParts(ReduceOp reduce, const Narrow &narrow) {
@@ -229,11 +238,10 @@ private:
       // Low in the last part for the first factor, in part 1 for the second.
       Value lowPart = arith::ConstantIndexOp::create(b, loc, side == 0 ? parts - 1 : 1);
       Value isLow = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, part, lowPart);
-      Value high = toNarrow(factor);
+      Value high = toNarrow(saturated(factor, type, b, loc));
       high.getDefiningOp()->setAttr(kHighPart, b.getUnitAttr());
       Value rest = arith::SubFOp::create(b, loc, factor, toF32(high));
-      // Infinity leaves no number: it counts in the first part alone, against the other's high
-      // part; so does NaN.
+      // NaN counts in the first part alone, against the other's high part.
       Value isNumber = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ORD, rest, rest);
       Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
       Value low = toNarrow(arith::SelectOp::create(b, loc, isNumber, rest, zero));

@@ -153,6 +153,13 @@ TEST(EndToEnd, MatmulByPolicy) {
 }
 
 // Two bf16 (tf32) an operand: as good as f32 to 2^-16 (2^-22) of each term; infinities and NaN stay what they are.
+// The largest number of bf16 is below that of f32: parts keep f32's range.
+TEST(EndToEnd, PartsKeepTheRange) {
+  for (const char *policy : {"contract=bf16x3", "contract=tf32x3"})
+    EXPECT_EQ(runCase({"def m(a: f32[M, K], b: f32[N, K]) -> (c: f32[M, N]) { c[i, j] = sum[k]((a[i, k] * 0.0 + 3.4e38) * (b[j, k] * 0.001)) }",
+                       {{"M", 33}, {"N", 40}, {"K", 16}}, "", "sm_90a", true, policy}), "") << policy;
+}
+
 TEST(EndToEnd, MatmulInParts) {
   for (const char *access : kTranspositions) {
     std::string text = matmulText(access, "f32", "f32", "f32");

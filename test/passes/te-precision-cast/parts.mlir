@@ -21,7 +21,11 @@ te.kernel @matmul sizes ["M", "N", "K"] args ["a", "b"] : ["f32", "f32"]
 // CHECK: %[[B:.*]] = te.read
 // CHECK: %[[LAST:.*]] = arith.constant 2 : index
 // CHECK: %[[LOW:.*]] = arith.cmpi eq, %[[PART]], %[[LAST]]
-// CHECK: %[[HIGH:.*]] = arith.truncf %[[A]] {high_part} : f32 to bf16
+// What bf16 does not reach is left to the low part, so that nothing finite becomes infinite.
+// CHECK: %[[ABOVE:.*]] = arith.maximumf %[[A]], %{{.*}} : f32
+// CHECK: %[[MOST:.*]] = arith.constant 3.38953139E+38 : f32
+// CHECK: %[[WITHIN:.*]] = arith.minimumf %[[ABOVE]], %[[MOST]] : f32
+// CHECK: %[[HIGH:.*]] = arith.truncf %[[WITHIN]] {high_part} : f32 to bf16
 // CHECK: %[[WIDE:.*]] = arith.extf %[[HIGH]]
 // CHECK: %[[REST:.*]] = arith.subf %[[A]], %[[WIDE]]
 // CHECK: %[[REAL:.*]] = arith.cmpf ord, %[[REST]], %[[REST]]
@@ -29,19 +33,23 @@ te.kernel @matmul sizes ["M", "N", "K"] args ["a", "b"] : ["f32", "f32"]
 // CHECK: arith.select %[[LOW]]
 // CHECK: %[[ONE:.*]] = arith.constant 1 : index
 // CHECK: arith.cmpi eq, %[[PART]], %[[ONE]]
-// CHECK: arith.truncf %[[B]]
+// CHECK: arith.maximumf %[[B]]
+// CHECK: arith.truncf
 // CHECK: arith.mulf
 // CHECK: precision = "the product of 'c' multiplies its operands as sums of two bf16: three products of them"
 // TF32: %[[A:.*]] = te.read
 // TF32: %[[B:.*]] = te.read
-// TF32: %[[HIGH:.*]] = te.round %[[A]] to tf32
+// TF32: arith.maximumf %[[A]]
+// TF32: %[[WITHIN:.*]] = arith.minimumf
+// TF32: %[[HIGH:.*]] = te.round %[[WITHIN]] to tf32
 // TF32: %[[REST:.*]] = arith.subf %[[A]], %[[HIGH]]
 // TF32: %[[REAL:.*]] = arith.cmpf ord, %[[REST]], %[[REST]]
 // TF32: %[[LEFT:.*]] = arith.select %[[REAL]], %[[REST]]
 // TF32: te.round %[[LEFT]] to tf32
 // TF32: arith.select
 // TF32: %[[PARTOFA:[0-9a-z]*]] = te.round
-// TF32: te.round %[[B]] to tf32
+// TF32: arith.maximumf %[[B]]
+// TF32: te.round
 // TF32: arith.subf %[[B]]
 // TF32: te.round
 // TF32: %[[PARTOFB:[0-9a-z]*]] = te.round
