@@ -171,8 +171,12 @@ private:
       if (slice.contains(&op))
         b.clone(op, mapping);
     Value stored = mapping.lookupOrDefault(value);
-    if (stored.getType() != element) // exact: the unit's type holds the factor's
-      stored = arith::TruncFOp::create(b, loc, element, stored);
+    if (stored.getType() != element) { // exact: the unit's type holds the factor's
+      if (stored.getType().getIntOrFloatBitWidth() < 32)
+        stored = arith::ExtFOp::create(b, loc, b.getF32Type(), stored);
+      if (!element.isF32())
+        stored = arith::TruncFOp::create(b, loc, element, stored);
+    }
     YieldOp::create(b, loc, stored, Value());
 
     // At the factor's place, widened as it was.

@@ -27,6 +27,18 @@ TEST(Float8, EveryMixOnWarpgroups) {
       }
 }
 
+// Written down in the other operand's type, where a copy pays.
+TEST(Float8, BesideWiderOperands) {
+  for (const char *wide : {"bf16", "f16"})
+    for (const char *narrow : {"f8e4m3", "f8e5m2"}) {
+      if (std::string(wide) == "f16" && std::string(narrow) == "f8e5m2")
+        continue; // a product of f32: neither holds the other
+      Case c = with(product(wide, narrow), 72, 136, 80, "kc_wgmma_");
+      c.schedule = R"([{"kernel": "m", "copies": "always"}])";
+      EXPECT_EQ(runCase(c), "") << wide << narrow;
+    }
+}
+
 TEST(Float8, EveryMixOnMmaSync) {
   for (const char *a : {"f8e4m3", "f8e5m2"})
     for (const char *b : {"f8e4m3", "f8e5m2"}) {
