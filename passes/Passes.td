@@ -316,7 +316,8 @@ def TilePipeline : Pass<"tile-pipeline", "::kernelc::tile::FuncOp"> {
     (`tile.ring_store`). What CUDA cores multiply lies along rows (columns) in its slots: a copied
     operand of 4 or 8 bytes that runs along k is turned on its way, where the target copies asynchronously. *Runs before `tile-layouts`, because* copies need no layout.
     One barrier per tile: it both publishes tile t and says that tile t - 1 has been
-    read.
+    read. Products of warpgroups are waited for in their own round, and find 8- and 32-bit
+    elements along k in their slots, wherever these come from.
 
     In a function with producer warps the rings are filled by tensor copies and a
     channel says who waits for whom: `acquire`, copies, `await`, dot, `release` of the

@@ -131,7 +131,7 @@ def Cu_TmaWaitReadOp : Cu_Op<"tma_wait_read"> {
   let assemblyFormat = "$pending attr-dict";
 }
 def Cu_ProxyFenceOp : Cu_Op<"proxy_fence"> {
-  let summary = "this thread's writes to shared memory come before tensor copies that read it";
+  let summary = "this thread's writes to shared memory come before tensor copies and products of warpgroups that read it";
   let assemblyFormat = "attr-dict";
 }
 

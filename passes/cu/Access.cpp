@@ -34,7 +34,7 @@ SharedAccesses::SharedAccesses(cu::KernelOp kernel) : kernel_(kernel), ranges_(k
       return load.getTarget() == memory;
     if (auto store = dyn_cast<cu::ClusterStoreOp>(op))
       return store.getDestination() == memory;
-    return isa<cu::TmaStoreOp, cu::SmemDescOp>(op);
+    return isa<cu::TmaStoreOp>(op);
   };
   auto inBox = [&](const SharedAccess &a) {
     return llvm::any_of(accesses_, [&](const SharedAccess &box) { return touchesBox(box.op, box.memory) && overlap(a, box); });
@@ -62,6 +62,12 @@ void SharedAccesses::add(Operation *op, SharedAccess::Kind kind, Value memory, V
 void SharedAccesses::collect(Operation *op) {
   using A = SharedAccess;
   auto matrix = [](Value memory) { return std::max<int64_t>(1, 16 / bytesOf(memory)); }; // one row of 16 bytes a lane
+  auto readDescribed = [&](Value descriptor) { // by the product, wherever the descriptor is made
+    while (auto advance = descriptor.getDefiningOp<cu::DescAdvanceOp>())
+      descriptor = advance.getDescriptor();
+    if (auto made = descriptor.getDefiningOp<cu::SmemDescOp>())
+      add(op, A::Read, made.getSource(), {}, 0);
+  };
   llvm::TypeSwitch<Operation *>(op)
       .Case<memref::LoadOp>([&](auto o) { add(o, A::Read, o.getMemRef(), o.getIndices(), 1); })
       .Case<memref::StoreOp>([&](auto o) { add(o, A::Write, o.getMemRef(), o.getIndices(), 1); })
@@ -89,7 +95,12 @@ void SharedAccesses::collect(Operation *op) {
       .Case<cu::TmaStoreOp>([&](auto o) { add(o, A::Read, o.getSource(), {}, 0); })
       .Case<cu::ClusterLoadOp>([&](auto o) { add(o, A::Read, o.getSource(), {}, 0); }) // of any block's
       .Case<cu::ClusterStoreOp>([&](auto o) { add(o, A::Write, o.getDestination(), {}, 0); })
-      .Case<cu::SmemDescOp>([&](auto o) { add(o, A::Read, o.getSource(), {}, 0); })
+      .Case<cu::SmemDescOp>([](auto) {})
+      .Case<cu::WgmmaOp>([&](auto o) {
+        readDescribed(o.getA());
+        readDescribed(o.getB());
+      })
+      .Case<cu::WgmmaRegistersOp>([&](auto o) { readDescribed(o.getB()); })
       .Default([&](Operation *o) {
         for (Value v : o->getOperands())
           if (isa<MemRefType>(v.getType()))

@@ -141,8 +141,9 @@ Value LaunchEmitter::inUnitType(Value factor, Type unitType, BodyToTiles &body, 
   Value narrow = stripWidening(factor);
   if (!unitType || narrow.getType() == unitType)
     return body.evaluate(narrow);
-  if (auto round = factor.getDefiningOp<RoundOp>()) {
-    rounded = true; // by the dot
+  bool roundsInDot = l_.unit != "wgmma" || l_.producerWarps; // as tensor copies do for it
+  if (auto round = factor.getDefiningOp<RoundOp>(); round && roundsInDot) {
+    rounded = true;
     return body.evaluate(round.getInput());
   }
   Value tile = body.evaluate(factor);

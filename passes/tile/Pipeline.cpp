@@ -87,6 +87,10 @@ public:
     dot_.replaceAllUsesWith(fed.getResult());
     if (func_.getFillLate())
       next();
+    if (func_.getUnit() == "wgmma") { // which is done with the slot before the next round's barrier
+      auto waited = DotWaitOp::create(b_, loc, fed.getType(), fed, 0);
+      fed.getResult().replaceAllUsesExcept(waited, waited);
+    }
     dot_.erase();
     // Nothing is left in flight when the loop is over, however short it was; where
     // another tile follows, its copies wait until this one's slots have been read.
@@ -125,14 +129,21 @@ private:
         if (auto load = dyn_cast<LoadOp>(op); load && contiguous < 0)
           contiguous = contiguousDim(func_, load.getBase(), load.getMap(), type.getShape());
     }
-    if (contiguous < 0)
+    if (contiguous < 0 || !runsForUnit(type, contiguous)) {
       contiguous = dot_.getK().back();
+      s.direct = {};
+    }
     // CUDA cores read with plain loads, which the padding serves.
     int64_t bytes = std::max(1u, type.getElementTypeBitWidth() / 8);
     int64_t pad = func_.getUnit() == "simt" ? paddingOf(type.getDimSize(contiguous), bytes) : 0;
     auto ring = RingType::get(b_.getContext(), type.getShape(), type.getElementType(), slots_, contiguous, pad);
     s.ring = RingOp::create(b_, operand.getLoc(), ring);
     return s;
+  }
+
+  /// Warpgroup products find bytes and words only where these run along what is summed.
+  bool runsForUnit(RankedTensorType type, int64_t contiguous) {
+    return func_.getUnit() != "wgmma" || type.getElementTypeBitWidth() == 16 || llvm::is_contained(dot_.getK(), contiguous);
   }
 
   /// CUDA cores multiply vectors of rows by vectors of columns. An operand whose neighbours run along k is turned

@@ -159,6 +159,30 @@ TEST(Wgmma, RowsThatAreNoMultipleOf16BytesTakeAnotherWay) {
   EXPECT_EQ(runCase(on90(product("bf16", true, true), {{"M", 130}, {"N", 70}, {"K", 67}})), "");
 }
 
+// Without warps that fill, the threads that multiply fill the slots: with cp.async, or from registers (odd rows, bytes and
+// words that run along rows or columns). Sums of one tile, where nothing but the barrier stands between.
+TEST(Wgmma, ThreadsFillSlotsThemselves) {
+  for (const char *fields : {"", R"(, "persistent": true, "stages": 2, "fill_late": true)"})
+    for (auto [m, n, k] : {std::tuple<int64_t, int64_t, int64_t>{130, 72, 96}, {65, 67, 77}, {128, 136, 512}}) {
+      std::string schedule =
+          std::string(R"([{"kernel": "m", "launch": "c", "unit": "wgmma", "warps": 4, "producer_warps": 0, "cluster": 1)") + fields + "}]";
+      auto on = [&](const std::string &text, bool specialise) {
+        Case c = on90(text, {{"M", m}, {"N", n}, {"K", k}}, specialise, schedule);
+        c.expect = "kc_wgmma_";
+        return c;
+      };
+      for (bool a : {true, false})
+        for (bool b : {true, false}) {
+          EXPECT_EQ(runCase(on(product("bf16", a, b), true)), "") << a << b << m << fields;
+          EXPECT_EQ(runCase(on(product("f8e4m3", a, b), true)), "") << a << b << m << fields;
+          Case c = on(product("f32", a, b), true);
+          c.precision = "contract=tf32";
+          EXPECT_EQ(runCase(c), "") << a << b << m << fields;
+        }
+      EXPECT_EQ(runCase(on(product("bf16", true, true), false)), "") << m << fields;
+    }
+}
+
 TEST(Wgmma, SmallTilesHaveOneWarpgroup) {
   EXPECT_EQ(runCase(on90(product("bf16", true, false), {{"M", 64}, {"N", 64}, {"K", 256}})), "");
   EXPECT_EQ(runCase(on90(product("bf16", false, false), {{"M", 64}, {"N", 32}, {"K", 32}})), "");

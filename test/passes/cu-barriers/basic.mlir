@@ -184,3 +184,23 @@ cu.kernel @rounds_from_memory attributes {sizes = [], arg_sources = [{source = 0
     %w = memref.load %s[%c0] : memref<64xf32, 3>
   }
 }
+
+// A product reads what its descriptor describes, wherever the descriptor is made.
+// CHECK-LABEL: cu.kernel @described
+// CHECK: cu.proxy_fence
+// CHECK-NEXT: cu.sync
+// CHECK-NEXT: cu.wgmma
+cu.kernel @described attributes {sizes = [], arg_sources = [], grid = affine_map<() -> (1)>, threads = 128 : i64, shared_bytes = 4096 : i64} {
+  %t = cu.thread_id
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %v = arith.constant 1.0 : bf16
+  %s = cu.shared 0 : memref<2048xbf16, 3>
+  %acc = memref.alloca() : memref<4xf32, 5>
+  %desc = cu.smem_desc %s[%c0] leading 16 stride 256 swizzle 32 : memref<2048xbf16, 3>
+  %next = cu.desc_advance %desc by %c16
+  memref.store %v, %s[%t] : memref<2048xbf16, 3>
+  cu.proxy_fence
+  cu.sync
+  cu.wgmma "bf16" %acc[%c0], %desc, %next {fresh, n = 8 : i64, transpose_a = false, transpose_b = false} : memref<4xf32, 5>
+}
