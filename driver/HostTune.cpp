@@ -13,7 +13,7 @@
 #include "driver/HostValues.h"
 #include "driver/JitKernelImpl.h"
 #include "passes/te/Affine.h"
-#include "passes/te/PlanAttr.h"
+#include "passes/te/Schedule.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace kernelc {
@@ -222,8 +222,9 @@ absl::StatusOr<SchedulePoint> plannedSchedule(JitKernel &kernel, const std::stri
       te::SizeFacts facts{plan->sizeDiv, plan->sizeMax};
       for (const te::LaunchPlan &l : plan->launches) {
         LaunchRecord r{l.name, l.unit, {}, {}, {}};
+        llvm::BitVector untiled = te::findUntiled(op, l);
         for (auto [i, index] : llvm::enumerate(l.indices)) {
-          int64_t max = te::knownMax(l.extents.getResult(i), facts);
+          int64_t max = untiled[i] ? 1 : te::knownMax(l.extents.getResult(i), facts);
           r.tiles.push_back({index, l.tiles[i], max < 0 ? -1 : int64_t(llvm::PowerOf2Ceil(std::max<int64_t>(max, 1)))});
         }
         for (const te::ScheduleNumber &n : te::kScheduleNumbers)

@@ -17,7 +17,7 @@ struct LaunchRecord {
   std::string launch, unit;
   struct Tile {
     std::string index;
-    int64_t size, bound; ///< `bound`: a power of two that covers the index, -1 if unknown
+    int64_t size, bound; ///< `bound`: a power of two that covers what a tile may have of the index, -1 if unknown
     friend bool operator==(const Tile &, const Tile &) = default;
   };
   std::vector<Tile> tiles;

@@ -1,5 +1,6 @@
 #include "passes/te/Schedule.h"
 
+#include "passes/te/Contraction.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -85,6 +86,17 @@ LogicalResult applySchedule(KernelOp kernel, StringRef target, LaunchPlan &l) {
     }
   }
   return success();
+}
+
+llvm::BitVector findUntiled(KernelOp kernel, const LaunchPlan &l) {
+  llvm::BitVector untiled(l.indices.size());
+  SmallVector<Operation *> ops = getDomainOps(kernel);
+  for (auto [n, ordinal] : llvm::enumerate(l.ops))
+    if (auto reduce = dyn_cast<ReduceOp>(ops[ordinal]))
+      if (auto c = findContraction(reduce))
+        for (unsigned d : llvm::concat<unsigned>(c->batch, c->scaledK))
+          untiled.set(unsigned(l.dims[n][d]));
+  return untiled;
 }
 
 FailureOr<KernelSchedule> getKernelSchedule(KernelOp kernel, StringRef target) {

@@ -12,6 +12,10 @@ namespace kernelc::te {
 /// diagnostic on a key, an index or a value that means nothing.
 mlir::LogicalResult applySchedule(KernelOp kernel, llvm::StringRef target, LaunchPlan &launch);
 
+/// The indices of a launch of which a tile has one point, whatever the schedule: a product's batches, and those that
+/// scales of its blocks depend on.
+llvm::BitVector findUntiled(KernelOp kernel, const LaunchPlan &launch);
+
 /// Whether operands and results go through workspaces that tensor copies like better
 /// (`{copies = "always"}`: where it is possible at all).
 enum class Copies { WhereTheyPay, Always, Never };

@@ -12,6 +12,10 @@ LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
     if (!c)
       continue;
     auto wrong = [&] { return reduce.emitError() << "schedule of launch '" << l.name << "': "; };
+    for (unsigned d : c->batch)
+      if (int64_t index = l.dims[n][d]; l.tiles[index] != 1)
+        return wrong() << "both operands and the result have an index '" << l.indices[index] << "', so that its tile is 1, not "
+                       << l.tiles[index];
     for (unsigned d : c->scaledK)
       if (int64_t index = l.dims[n][d]; l.tiles[index] != 1)
         return wrong() << "a scale depends on '" << l.indices[index] << "', so that its tile is 1, not " << l.tiles[index];

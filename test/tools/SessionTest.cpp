@@ -6,10 +6,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <map>
 #include <thread>
 
 #include "driver/HostCheck.h"
 #include "driver/HostRun.h"
+#include "driver/HostTune.h"
 #include "driver/HostValues.h"
 #include "runtime/DiskCache.h"
 
@@ -142,6 +144,21 @@ TEST(Session, TheDistanceOfElementsDecidesTheIndexWidth) {
   };
   EXPECT_EQ(bitsOf(int64_t(1) << 29), 32);
   EXPECT_EQ(bitsOf(int64_t(1) << 30), 64);
+}
+
+// What a search starts at: tiles up to a power of two that covers the index, but one point of a batch.
+TEST(Session, PlannedTilesAreBoundByWhatTheyMayHave) {
+  auto session = Session::create(withCache(freshFolder()));
+  auto kernel = session->compile(
+      "def m(x: bf16[B, M, K], w: bf16[B, K, N]) -> (y: bf16[B, M, N]) { y[n, i, j] = sum[k](x[n, i, k] * w[n, k, j]) }");
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  HostTensor x(ElementType::bf16, {4, 64, 96}), w(ElementType::bf16, {4, 96, 48}), y(ElementType::bf16, {4, 64, 48});
+  auto planned = plannedSchedule(**kernel, "sm_90a", {x.deviceTensor(), w.deviceTensor(), y.deviceTensor()});
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  std::map<std::string, int64_t> bounds;
+  for (const LaunchRecord::Tile &t : (*planned)[0].tiles)
+    bounds[t.index] = t.bound;
+  EXPECT_EQ(bounds, (std::map<std::string, int64_t>{{"n", 1}, {"i", 64}, {"j", 64}, {"k", 128}}));
 }
 
 TEST(Session, ArtifactsComeFromTheDiskCache) {
