@@ -193,9 +193,12 @@ void describeLaunches(ModuleOp module, te::KernelOp kernel, ArrayRef<te::StrideS
     launch.entry = k.getSymName().str();
     launch.grid = sizeExprOf(k.getGrid().getResult(0));
     int64_t cluster = k.getCluster(); // the grid counts clusters
-    if (k.getPersistent())
-      launch.grid = SizeExpr::binary(SizeTerm::Min, launch.grid,
-                                     SizeExpr::binary(SizeTerm::FloorDiv, SizeExpr::smCount() * SizeExpr(int64_t(k.getMinBlocks())), cluster));
+    if (k.getPersistent()) {
+      SizeExpr atOnce = SizeExpr::binary(SizeTerm::FloorDiv, SizeExpr::smCount() * SizeExpr(int64_t(k.getMinBlocks())), cluster);
+      if (cluster > 1) // of more blocks than multiprocessors too
+        atOnce = SizeExpr::binary(SizeTerm::Max, atOnce, SizeExpr(1));
+      launch.grid = SizeExpr::binary(SizeTerm::Min, launch.grid, atOnce);
+    }
     if (cluster > 1)
       launch.grid = launch.grid * SizeExpr(cluster);
     launch.block = k.getThreads();

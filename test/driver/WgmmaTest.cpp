@@ -259,6 +259,14 @@ TEST(Wgmma, ClustersWalkSeveralTiles) {
                             R"([{"kernel": "m", "launch": "c", "cluster": 2}])")), "") << a << b;
 }
 
+// More blocks in a cluster than the emulator has multiprocessors: still one cluster, which walks all tiles.
+TEST(Wgmma, ClustersOfMoreBlocksThanMultiprocessors) {
+  for (int cluster : {4, 8})
+    EXPECT_EQ(runCase(on90(product("bf16", true, true), {{"M", 1000}, {"N", 520}, {"K", 192}}, true,
+                           R"([{"kernel": "m", "launch": "c", "cluster": )" + std::to_string(cluster) + R"(, "persistent": true}])")), "")
+        << cluster;
+}
+
 // Three panels of 64 columns do not halve; their rows do.
 TEST(Wgmma, ClustersShareAnOddNumberOfPanels) {
   for (bool a : {true, false}) {
