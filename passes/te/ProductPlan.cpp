@@ -197,7 +197,10 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   // Tiles across the bounds of two groups take twice as long, and lie as regularly as groups are large.
   l.rotate = given.where && !picksBlocks;
   l.persistent = true;
-  l.clusterIndex = dims[c.m.back()]; // also for schedules that ask for clusters
+  // Also for schedules that ask for clusters: the last index of rows that has tiles for several blocks.
+  auto hasSeveral = [&](unsigned d) { return extentMax(l, dims[d]) < 0 || extentMax(l, dims[d]) > l.tiles[dims[d]]; };
+  auto walked = llvm::find_if(llvm::reverse(c.m), hasSeveral);
+  l.clusterIndex = dims[walked != c.m.rend() ? *walked : c.m.front()];
   // A box's row that lies in two lines of L2 is two requests: where that is so, two blocks that share the columns'
   // operand are up to 1.4 times as fast. Elsewhere clusters gain nothing (docs/performance.md).
   int64_t blocks = m < 0 ? 0 : llvm::divideCeil(m, bm);

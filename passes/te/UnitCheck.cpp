@@ -36,9 +36,21 @@ LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
         return wrong() << "the condition depends on '" << l.indices[l.clusterIndex] << "', along which the " << l.cluster
                        << " blocks of a cluster share what they load";
     }
+    llvm::BitVector inTile = findInTile(l);
+    if (l.cluster > 1 && inTile[l.clusterIndex])
+      return wrong() << "the " << l.cluster << " blocks of a cluster walk neighbouring tiles of '" << l.indices[l.clusterIndex]
+                     << "', and what is reduced over it needs all of it in one";
+    // Tiles of one point have no mask for what lies beyond the last.
+    if (AffineExpr extent = l.extents.getResult(l.clusterIndex);
+        l.cluster > 1 && l.tiles[l.clusterIndex] == 1 && knownDivisor(extent, facts_) % l.cluster) {
+      InFlightDiagnostic error = wrong();
+      error << "the " << l.cluster << " blocks of a cluster walk tiles of one point of '" << l.indices[l.clusterIndex] << "', of which there ";
+      if (auto number = dyn_cast<AffineConstantExpr>(extent))
+        return error << "are " << number.getValue() << ", no multiple of " << l.cluster;
+      return error << "is no number known to be a multiple of " << l.cluster;
+    }
     // Partial results of a team's warps meet in shared memory, of which teams have no share each.
     std::optional<WarpgroupForm> form = findWarpgroupForm(*c);
-    llvm::BitVector inTile = findInTile(l);
     for (unsigned d : isSwapped(*c, form && form->bInRegisters, l, l.dims[n]) ? c->n : c->m)
       if (l.pingpong > 1 && inTile[l.dims[n][d]])
         return wrong() << "what is reduced over '" << l.indices[l.dims[n][d]] << "' crosses warps, which pingpong does not allow yet";

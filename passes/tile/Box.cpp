@@ -239,7 +239,10 @@ std::optional<Box> findBox(tile::FuncOp func, Value base, AffineMap map, te::Bou
 
 std::optional<Box> findStoreBox(tile::FuncOp func, Value base, AffineMap map, tile::RingType ring, std::string &why) {
   TensorRead write = accessOf(func, base, map, ring);
-  write.tiles = func.getTiles();
+  SmallVector<int64_t> tiles(func.getTiles()); // of all blocks of a cluster, which run whether there are tiles for them or not
+  if (llvm::is_contained(func.getGridDims(), int64_t(func.getClusterIndex())))
+    tiles[func.getClusterIndex()] *= func.getCluster();
+  write.tiles = tiles;
   write.reduced.set();
   std::optional<Box> box = findBox(write, {func.getSizeDiv(), func.getSizeMax()}, why);
   if (box && llvm::any_of(box->steps, [](int64_t s) { return s > 1; })) {

@@ -259,6 +259,25 @@ TEST(Wgmma, ClustersWalkSeveralTiles) {
                             R"([{"kernel": "m", "launch": "c", "cluster": 2}])")), "") << a << b;
 }
 
+// Rows in digits: blocks walk the one that has several tiles, where a tile has all of the other for what is reduced over
+// it; and what sticks out of the last tile of a digit is the next one's.
+TEST(Wgmma, ClustersOfRowsInDigits) {
+  const char *columns = R"(def m(x: bf16[M, K], w: bf16[N, K]) -> (y: bf16[M, N], q: f32[N]) {
+  let a[i, j] = sum[k](x[i, k] * w[j, k])
+  y[i, j] = a[i, j]
+  q[j] = sum[i](a[i, j] ** 2)
+})";
+  for (auto [m, cluster] : {std::pair<int64_t, int>{128, 2}, {256, 4}, {200, 2}, {330, 2}})
+    EXPECT_EQ(runCase(on90(columns, {{"M", m}, {"N", 136}, {"K", 72}}, true,
+                           R"([{"kernel": "m", "launch": "y", "cluster": )" + std::to_string(cluster) + "}]")), "")
+        << m << " by " << cluster;
+  const char *scaled = R"(def m(x: bf16[M, K], w: bf16[N, K], s: f32[M // 192, K]) -> (y: bf16[M, N]) {
+  require M % 192 == 0
+  y[i, j] = sum[k](bf16(x[i, k] * s[i // 192, k]) * w[j, k])
+})";
+  EXPECT_EQ(runCase(on90(scaled, {{"M", 576}, {"N", 64}, {"K", 64}}, true, R"([{"kernel": "m", "launch": "y", "cluster": 2}])")), "");
+}
+
 // More blocks in a cluster than the emulator has multiprocessors: still one cluster, which walks all tiles.
 TEST(Wgmma, ClustersOfMoreBlocksThanMultiprocessors) {
   for (int cluster : {4, 8})
