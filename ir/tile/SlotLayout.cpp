@@ -8,6 +8,8 @@ SlotLayout::SlotLayout(llvm::ArrayRef<int64_t> shape, int64_t elementBytes, int6
     : contiguous(contiguousDim), rowStride(shape.size(), 0) {
   int64_t extent = shape[contiguous];
   width = pad ? extent : std::min(extent, 128 / elementBytes);
+  if (int64_t whole = extent & -extent; !pad && (extent % width || width & (width - 1)))
+    width = std::min(whole, 128 / elementBytes);
   pitch = width + pad;
   rows = 1;
   for (size_t d = shape.size(); d-- > 0;)

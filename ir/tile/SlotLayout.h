@@ -1,7 +1,7 @@
 // Where the elements of a ring's slot lie in shared memory.
 //
 // A slot holds a box. Its contiguous dim is cut into panels of W elements
-// (at most 128 bytes); a panel is a matrix of rows (all other dims, the last one
+// (a power of two, at most 128 bytes); a panel is a matrix of rows (all other dims, the last one
 // fastest) of W elements; within a row, 16-byte chunks are exchanged by XOR with
 // the row number, as the TMA and wgmma swizzle modes of 128, 64 and 32 bytes do:
 //   offset(r, c) = (c / W)·R·W + r·W + (chunk(c) ^ s(r))·E + c mod E

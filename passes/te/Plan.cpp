@@ -17,6 +17,7 @@ namespace te {
 
 void Scheduler::schedule(LaunchPlan &l) {
   uniform_.clear();
+  unfed_.clear();
   for (auto [n, ordinal] : llvm::enumerate(l.ops))
     if (auto reduce = dyn_cast<ReduceOp>(ops_[ordinal]))
       if (auto c = findContraction(reduce)) {

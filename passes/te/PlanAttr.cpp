@@ -74,9 +74,9 @@ LogicalResult check(KernelOp kernel, const LaunchPlan &l, ArrayRef<Operation *> 
       return kernel.emitOpError() << "plan of launch '" << l.name << "' names a statement or an index that is not there";
   }
   for (int64_t t : l.tiles)
-    if (t <= 0 || ((t & (t - 1)) && (l.unit != "wgmma" || t % 16)))
+    if (t <= 0 || ((t & (t - 1)) && (l.unit != "wgmma" || t % 8)))
       return kernel.emitOpError() << "plan of launch '" << l.name << "': tile size " << t
-                                  << " is not a power of two (nor a multiple of 16, as columns of the unit wgmma may be)";
+                                  << " is not a power of two (nor a multiple of 8, as columns of the unit wgmma may be)";
   if (l.warps & (l.warps - 1)) // layouts are maps of bits
     return kernel.emitOpError() << "plan of launch '" << l.name << "': " << l.warps << " warps; they are a power of two";
   if (l.clusterIndex < 0 || l.clusterIndex >= int64_t(std::max<size_t>(1, rank)))

@@ -17,11 +17,12 @@ void Scheduler::remarkOn(ReduceOp reduce, const Contraction &c) {
 }
 
 void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contraction &c, ArrayRef<int64_t> dims) {
-  std::string why;
-  if (scheduleWgmma(l, c, dims, why))
+  if (scheduleWgmma(l, c, dims, unfed_)) {
+    unfed_.clear(); // (other ways were tried)
     return;
-  if (!why.empty())
-    emitRemark(reduce.getLoc()) << "this product is not fed by tensor copies: " << why;
+  }
+  if (!unfed_.empty())
+    emitRemark(reduce.getLoc()) << "this product is not fed by tensor copies: " << unfed_;
   bool unit = c.unitType && hasUnit(c);
   Type type = unit ? operandType(c, c.a, "mma", target_) : Type();
   int64_t bytes = unit ? unitBytes(type) : std::max<int64_t>(1, c.aType.getIntOrFloatBitWidth() / 8);

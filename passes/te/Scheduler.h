@@ -100,11 +100,15 @@ private:
   llvm::SmallVector<int64_t> indicesOf(llvm::ArrayRef<unsigned> list, llvm::ArrayRef<int64_t> dims);
 
   // UnitCheck.cpp
+  /// The part of checkUnit for wgmma, which takes `given` as `form` says.
+  mlir::LogicalResult checkWarpgroups(const LaunchPlan &l, ReduceOp reduce, const Contraction &given, const WarpgroupForm &form,
+                                      llvm::ArrayRef<int64_t> dims);
   /// Whether the unit's rows are b's columns: a's rows are too few for the unit's, or b comes from registers
   /// (see ProductToTile.cpp).
-  bool isSwapped(const Contraction &c, bool bInRegisters, const LaunchPlan &l, llvm::ArrayRef<int64_t> dims);
+  bool isSwapped(const Contraction &c, const std::optional<WarpgroupForm> &form, const LaunchPlan &l, llvm::ArrayRef<int64_t> dims);
   /// Whether dim d is the last of the unit's columns: of b, unless they are swapped.
-  bool isLastColumn(const Contraction &c, bool bInRegisters, const LaunchPlan &l, llvm::ArrayRef<int64_t> dims, unsigned d);
+  bool isLastColumn(const Contraction &c, const std::optional<WarpgroupForm> &form, const LaunchPlan &l, llvm::ArrayRef<int64_t> dims,
+                    unsigned d);
 
   bool hasUnit(const Contraction &c) { return operandType(c, c.a, "mma", target_).isF16() || target_.mmaBf16; }
   /// After how many products sums leave the accumulators of a unit that takes `type`; 0: never.
@@ -116,6 +120,7 @@ private:
   const Target &target_;
   SizeFacts facts_;
   llvm::SmallVector<int64_t> uniform_; ///< uniformTiles of the product being scheduled
+  std::string unfed_;                  ///< why tensor copies do not feed that product; empty: they do, or it is none
   bool fast_;                          ///< sums of products may stay in accumulators of fewer bits
   Merge merge_;
 };

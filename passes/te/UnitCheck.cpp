@@ -1,4 +1,5 @@
 // What a unit asks of the schedule of a product, whoever chose it.
+#include "ir/tile/Accumulator.h"
 #include "passes/te/Scheduler.h"
 
 using namespace mlir;
@@ -51,7 +52,7 @@ LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
     }
     // Partial results of a team's warps meet in shared memory, of which teams have no share each.
     std::optional<WarpgroupForm> form = findWarpgroupForm(*c);
-    for (unsigned d : isSwapped(*c, form && form->bInRegisters, l, l.dims[n]) ? c->n : c->m)
+    for (unsigned d : isSwapped(*c, form, l, l.dims[n]) ? c->n : c->m)
       if (l.pingpong > 1 && inTile[l.dims[n][d]])
         return wrong() << "what is reduced over '" << l.indices[l.dims[n][d]] << "' crosses warps, which pingpong does not allow yet";
     if (l.unit == "simt")
@@ -64,21 +65,13 @@ LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
              << "takes two operands of f16, of bf16, of f8 or of i8 as they are stored, or of f32 that are rounded to tf32, or one of f16 "
                 "or bf16 that is computed, on sm_90a";
     for (auto [d, index] : llvm::enumerate(l.dims[n]))
-      if (int64_t t = l.tiles[index]; (t & (t - 1)) && !isLastColumn(*c, form && form->bInRegisters, l, l.dims[n], unsigned(d)))
+      if (int64_t t = l.tiles[index]; (t & (t - 1)) && !isLastColumn(*c, form, l, l.dims[n], unsigned(d)))
         return refuse() << "takes tiles that are no powers of two for its last index of columns only, not " << t << " for '"
                         << l.indices[index] << "'";
     int64_t m = tileProduct(l, c->m, l.dims[n]), columns = tileProduct(l, c->n, l.dims[n]), k = tileProduct(l, c->k, l.dims[n]);
     Type type = operandType(*c, c->a, l.unit, target_);
-    if (l.unit == "wgmma") {
-      // What ptxas asks for beside accumulators (C7602).
-      constexpr int64_t kBeside = 26;
-      int64_t producers = l.producerWarps * 32, consumers = l.warps * l.pingpong * 32, threads = producers + consumers;
-      int64_t sets = l.promote || !c->partScales.empty() ? 2 : 1, accumulators = sets * m * columns / (l.warps * 32);
-      int64_t share = shareRegisters(target_, producers, consumers, l.minBlocks).consumer;
-      if (accumulators + kBeside > share)
-        return refuse() << "needs " << accumulators << " registers a thread for accumulators and " << kBeside << " beside them; "
-                        << l.minBlocks << (l.minBlocks == 1 ? " block of " : " blocks of ") << threads << " threads leave each " << share;
-    }
+    if (l.unit == "wgmma" && failed(checkWarpgroups(l, reduce, *c, *form, l.dims[n])))
+      return failure();
     int64_t leastK = 32 / unitBytes(type);
     if (l.unit == "mma" && (m < 16 || columns < 16 || k < leastK))
       return refuse() << "needs tiles of at least 16 x 16 x " << leastK << ", not " << m << " x " << columns << " x " << k;
@@ -91,12 +84,52 @@ LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
   return success();
 }
 
-bool Scheduler::isSwapped(const Contraction &c, bool bInRegisters, const LaunchPlan &l, ArrayRef<int64_t> dims) {
-  return bInRegisters || tileProduct(l, c.m, dims) < 64;
+LogicalResult Scheduler::checkWarpgroups(const LaunchPlan &l, ReduceOp reduce, const Contraction &given, const WarpgroupForm &form,
+                                         ArrayRef<int64_t> dims) {
+  auto refuse = [&] { return reduce.emitError() << "schedule of launch '" << l.name << "': unit wgmma "; };
+  Contraction c = given;
+  if (isSwapped(c, form, l, dims))
+    c.swapOperands();
+  if (l.warps % 4) {
+    InFlightDiagnostic error = refuse();
+    error << "takes whole warpgroups, of 4 warps each, not " << l.warps << (l.warps == 1 ? " warp" : " warps");
+    if (!unfed_.empty())
+      error << "; by itself this product does not run on it: tensor copies do not feed it, " << unfed_;
+    return error;
+  }
+  int64_t m = tileProduct(l, c.m, dims), n = tileProduct(l, c.n, dims);
+  tile::AccumulatorShape part = tile::accumulatorShape("wgmma", m, n, l.warps);
+  if (part.warpM % 64 || part.warpN % 8 || part.warpN == 0 || part.warpN > 256)
+    return refuse() << "takes rows by 64 and columns by 8, at most 256 a warpgroup, not " << m << " x " << n << " by " << l.warps / 4
+                    << (l.warps == 4 ? " warpgroup" : " warpgroups");
+  if (int64_t k = tileProduct(l, c.k, dims), step = 32 / unitBytes(form.type); k % step)
+    return refuse() << "sums products by " << step << ", not tiles of " << k;
+  if (form.type.isInteger(8) && part.warpN > 32 && part.warpN % 16)
+    return refuse() << "takes more than 32 columns of i8 by 16, not " << part.warpN << " a warpgroup";
+  // What ptxas asks for beside accumulators (C7602).
+  constexpr int64_t kBeside = 26;
+  int64_t producers = l.producerWarps * 32, consumers = l.warps * l.pingpong * 32, threads = producers + consumers;
+  int64_t sets = l.promote || !c.partScales.empty() ? 2 : 1, accumulators = sets * m * n / (l.warps * 32);
+  int64_t share = shareRegisters(target_, producers, consumers, l.minBlocks).consumer;
+  if (accumulators + kBeside > share)
+    return refuse() << "needs " << accumulators << " registers a thread for accumulators and " << kBeside << " beside them; "
+                    << l.minBlocks << (l.minBlocks == 1 ? " block of " : " blocks of ") << threads << " threads leave each " << share;
+  std::string why;
+  int64_t bytes = 0;
+  bool inRegisters = form.aInRegisters || form.bInRegisters;
+  if (l.producerWarps && !((inRegisters ? canFeedRegisters(l, c.a, c.m, c.k, dims, bytes, why) : canFeedWgmma(l, c.a, c.m, c.k, dims, why)) &&
+                           canFeedWgmma(l, c.b, c.n, c.k, dims, why)))
+    return refuse() << "is not fed by warps that only copy: " << why;
+  return success();
 }
 
-bool Scheduler::isLastColumn(const Contraction &c, bool bInRegisters, const LaunchPlan &l, ArrayRef<int64_t> dims, unsigned d) {
-  return d == (isSwapped(c, bInRegisters, l, dims) ? c.m : c.n).back();
+bool Scheduler::isSwapped(const Contraction &c, const std::optional<WarpgroupForm> &form, const LaunchPlan &l, ArrayRef<int64_t> dims) {
+  return form && (form->aInRegisters || form->bInRegisters) ? form->bInRegisters : tileProduct(l, c.m, dims) < 64;
+}
+
+bool Scheduler::isLastColumn(const Contraction &c, const std::optional<WarpgroupForm> &form, const LaunchPlan &l, ArrayRef<int64_t> dims,
+                             unsigned d) {
+  return d == (isSwapped(c, form, l, dims) ? c.m : c.n).back();
 }
 
 } // namespace kernelc::te

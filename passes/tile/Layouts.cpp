@@ -64,7 +64,7 @@ private:
       return n;
     };
     int64_t m = count(dot.getM()), n = count(dot.getN());
-    bool columns = llvm::isPowerOf2_64(n) || (unit == "wgmma" && n % 16 == 0);
+    bool columns = llvm::isPowerOf2_64(n) || (unit == "wgmma" && n % 8 == 0);
     if (m < least || n < leastColumns || !llvm::isPowerOf2_64(m) || !columns)
       return dot.emitOpError() << "of " << m << " × " << n << " elements fills no fragments of " << unit
                                << ": it needs powers of two, at least " << least << " × " << leastColumns;

@@ -159,6 +159,17 @@ TEST(Wgmma, RowsThatAreNoMultipleOf16BytesTakeAnotherWay) {
   EXPECT_EQ(runCase(on90(product("bf16", true, true), {{"M", 130}, {"N", 70}, {"K", 67}})), "");
 }
 
+// Columns that are no power of two: by 8 where they run across memory, by 16 where along it, in panels and parts that come
+// out even.
+TEST(Wgmma, ColumnsByEight) {
+  for (auto [columns, byRows] : {std::pair<int64_t, bool>{24, true}, {40, true}, {88, true}, {48, true}, {48, false}, {80, false}})
+    for (const char *fields : {"", R"(, "part": 128)", R"(, "part": 16, "cluster": 2)", R"(, "producer_warps": 0, "cluster": 1)"})
+      EXPECT_EQ(runCase(on90(product("bf16", true, byRows), {{"M", 136}, {"N", 200}, {"K", 72}}, true,
+                             R"([{"kernel": "m", "launch": "c", "unit": "wgmma", "warps": 4, "stages": 3, "tiles": {"i": 64, "j": )" +
+                                 std::to_string(columns) + "}" + fields + "}]")), "")
+          << columns << fields;
+}
+
 // Without warps that fill, the threads that multiply fill the slots: with cp.async, or from registers (odd rows, bytes and
 // words that run along rows or columns). Sums of one tile, where nothing but the barrier stands between.
 TEST(Wgmma, ThreadsFillSlotsThemselves) {
