@@ -236,8 +236,9 @@ LogicalResult checkLayouts(FuncOp func) {
       Type element = tile.getElementType();
       int64_t bytes = getLayout(v).numRegisters() * (element.isIndex() ? 8 : std::max(1u, element.getIntOrFloatBitWidth() / 8));
       if (bytes > kMaxBytesPerThread)
-        return func.emitOpError() << "makes a tile of which a thread holds " << bytes << " bytes; at most " << kMaxBytesPerThread
-                                 << " are supported: make the launch's tiles smaller, or its warps more";
+        return func.emitError() << "the schedule of '" << func.getSymName() << "' makes a tile of which a thread holds " << bytes
+                                << " bytes; at most " << kMaxBytesPerThread
+                                << " are supported: make the launch's tiles smaller, or its warps more";
     }
     return WalkResult::advance();
   });

@@ -40,7 +40,7 @@ LogicalResult lowerWgmma(ThreadCode &c, tile::DotOp op, Value acc) {
     int64_t bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
     auto operand = findWgmmaOperand(type.getShape(), bytes, type.getContiguous(), outer, op.getK(), why);
     if (!operand)
-      return op.emitOpError() << "cannot be read by the wgmma unit: " << why;
+      return op.emitError() << "the schedule of '" << c.func.getSymName() << "' has slots that unit wgmma cannot read: " << why;
     return Side{v, {}, {}, type, *operand};
   };
   FailureOr<Side> a = side(op.getA(), op.getM()), bSide = side(op.getB(), op.getN());
@@ -60,8 +60,8 @@ LogicalResult lowerWgmma(ThreadCode &c, tile::DotOp op, Value acc) {
   Value group = c.warpgroup(loc);
   bool byRows = shape.warpM < m;
   if (shape.warpM % 64 || (!byRows && bSide->operand.transposed && shape.warpN % bSide->operand.panelWidth))
-    return op.emitOpError() << "gives a warpgroup " << shape.warpM << " rows and " << shape.warpN
-                            << " columns; the wgmma unit takes rows by 64 and whole panels of columns";
+    return op.emitError() << "the schedule of '" << c.func.getSymName() << "' gives a warpgroup " << shape.warpM << " rows and "
+                          << shape.warpN << " columns; unit wgmma takes rows by 64 and whole panels of columns";
   Value number = c.scalars.lookup(op.getNumber());
   auto describe = [&](Side &s, StringRef name, int64_t part) {
     SlotAddress address(c, s.type, loc);

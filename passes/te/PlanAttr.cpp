@@ -73,32 +73,31 @@ LogicalResult check(KernelOp kernel, const LaunchPlan &l, ArrayRef<Operation *> 
     if (op < 0 || op >= int64_t(ops.size()) || llvm::any_of(dims, [&](int64_t d) { return d < 0 || d >= int64_t(rank); }))
       return kernel.emitOpError() << "plan of launch '" << l.name << "' names a statement or an index that is not there";
   }
+  auto wrong = [&] { return kernel.emitError() << "schedule of launch '" << l.name << "': "; };
   for (int64_t t : l.tiles)
     if (t <= 0 || ((t & (t - 1)) && (l.unit != "wgmma" || t % 8)))
-      return kernel.emitOpError() << "plan of launch '" << l.name << "': tile size " << t
-                                  << " is not a power of two (nor a multiple of 8, as columns of the unit wgmma may be)";
+      return wrong() << "tile size " << t << " is not a power of two (nor a multiple of 8, as columns of the unit wgmma may be)";
   if (l.warps & (l.warps - 1)) // layouts are maps of bits
-    return kernel.emitOpError() << "plan of launch '" << l.name << "': " << l.warps << " warps; they are a power of two";
+    return wrong() << l.warps << " warps; they are a power of two";
   if (l.clusterIndex < 0 || l.clusterIndex >= int64_t(std::max<size_t>(1, rank)))
-    return kernel.emitOpError() << "plan of launch '" << l.name << "': a cluster along an index that is not there";
+    return wrong() << "a cluster along an index that is not there";
   if (l.cluster > 1 && rank && !llvm::is_contained(l.grid, l.clusterIndex)) {
     if (std::string why = whyNotShared(kernel, l, l.clusterIndex, ops); !why.empty())
-      return kernel.emitOpError() << "plan of launch '" << l.name << "': the blocks of a cluster cannot share '" << l.indices[l.clusterIndex]
-                                  << "' out: " << why;
+      return wrong() << "the blocks of a cluster cannot share '" << l.indices[l.clusterIndex] << "' out: " << why;
     if (l.cluster & (l.cluster - 1))
-      return kernel.emitOpError() << "plan of launch '" << l.name << "': a cluster of " << l.cluster << " blocks; it is a power of two";
+      return wrong() << "a cluster of " << l.cluster << " blocks; it is a power of two";
   } else if (l.cluster > 1 && !l.producerWarps) {
-    return kernel.emitOpError() << "plan of launch '" << l.name << "': a cluster walks tiles of the grid, with producer warps";
+    return wrong() << "a cluster of " << l.cluster << " blocks shares what producer warps load of a product, and there are none";
   }
   if (l.pingpong > 1 && (!l.producerWarps || l.grid.empty()))
-    return kernel.emitOpError() << "plan of launch '" << l.name << "': teams take tiles of the grid in turns, with producer warps";
+    return wrong() << "pingpong " << l.pingpong << ": teams take tiles of the grid in turns, which producer warps load for them";
   if (l.warps * l.pingpong + l.producerWarps > 32)
-    return kernel.emitOpError() << "plan of launch '" << l.name << "': " << l.warps * l.pingpong + l.producerWarps << " warps; a block has 32";
+    return wrong() << l.warps * l.pingpong + l.producerWarps << " warps; a block has 32";
   if (l.part & (l.part - 1))
-    return kernel.emitOpError() << "plan of launch '" << l.name << "': parts of " << l.part << " columns; they are powers of two";
+    return wrong() << "parts of " << l.part << " columns; they are powers of two";
   if (l.producerWarps && (l.warps % 4 || l.producerWarps % 4))
-    return kernel.emitOpError() << "plan of launch '" << l.name << "': roles are whole warpgroups, not " << l.warps << " and "
-                                << l.producerWarps << " warps";
+    return wrong() << "with producer warps roles are whole warpgroups, of 4 warps each, not " << l.warps << " and " << l.producerWarps
+                   << " warps";
   return success();
 }
 

@@ -7,11 +7,13 @@ using namespace mlir;
 namespace kernelc::te {
 
 LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
+  bool hasProduct = false;
   for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
     auto reduce = dyn_cast<ReduceOp>(ops_[ordinal]);
     auto c = reduce ? findContraction(reduce) : std::nullopt;
     if (!c)
       continue;
+    hasProduct = true;
     auto wrong = [&] { return reduce.emitError() << "schedule of launch '" << l.name << "': "; };
     for (unsigned d : c->batch)
       if (int64_t index = l.dims[n][d]; l.tiles[index] != 1)
@@ -45,7 +47,8 @@ LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
     if (AffineExpr extent = l.extents.getResult(l.clusterIndex);
         l.cluster > 1 && l.tiles[l.clusterIndex] == 1 && knownDivisor(extent, facts_) % l.cluster) {
       InFlightDiagnostic error = wrong();
-      error << "the " << l.cluster << " blocks of a cluster walk tiles of one point of '" << l.indices[l.clusterIndex] << "', of which there ";
+      error << "the " << l.cluster << " blocks of a cluster walk tiles of one point of '" << l.indices[l.clusterIndex]
+            << "', of which there ";
       if (auto number = dyn_cast<AffineConstantExpr>(extent))
         return error << "are " << number.getValue() << ", no multiple of " << l.cluster;
       return error << "is no number known to be a multiple of " << l.cluster;
@@ -81,6 +84,9 @@ LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
     if (l.promote && k > l.promote)
       return refuse() << "sums tiles of " << k << " products, more than its accumulators may hold (promote " << l.promote << ")";
   }
+  if (l.producerWarps && !hasProduct)
+    return kernel_.emitError() << "schedule of launch '" << l.name << "': " << l.producerWarps
+                               << " producer warps load what a product takes, and there is none";
   return success();
 }
 
@@ -94,7 +100,7 @@ LogicalResult Scheduler::checkWarpgroups(const LaunchPlan &l, ReduceOp reduce, c
     InFlightDiagnostic error = refuse();
     error << "takes whole warpgroups, of 4 warps each, not " << l.warps << (l.warps == 1 ? " warp" : " warps");
     if (!unfed_.empty())
-      error << "; by itself this product does not run on it: tensor copies do not feed it, " << unfed_;
+      error << "; the cost model does not choose it, because tensor copies do not feed this product: " << unfed_;
     return error;
   }
   int64_t m = tileProduct(l, c.m, dims), n = tileProduct(l, c.n, dims);
@@ -117,9 +123,11 @@ LogicalResult Scheduler::checkWarpgroups(const LaunchPlan &l, ReduceOp reduce, c
   std::string why;
   int64_t bytes = 0;
   bool inRegisters = form.aInRegisters || form.bInRegisters;
-  if (l.producerWarps && !((inRegisters ? canFeedRegisters(l, c.a, c.m, c.k, dims, bytes, why) : canFeedWgmma(l, c.a, c.m, c.k, dims, why)) &&
-                           canFeedWgmma(l, c.b, c.n, c.k, dims, why)))
-    return refuse() << "is not fed by warps that only copy: " << why;
+  auto feedsA = [&] {
+    return inRegisters ? canFeedRegisters(l, c.a, c.m, c.k, dims, bytes, why) : canFeedWgmma(l, c.a, c.m, c.k, dims, why);
+  };
+  if (l.producerWarps && !(feedsA() && canFeedWgmma(l, c.b, c.n, c.k, dims, why)))
+    return refuse() << "cannot be fed by producer warps: " << why;
   return success();
 }
 

@@ -66,10 +66,12 @@ private:
     int64_t m = count(dot.getM()), n = count(dot.getN());
     bool columns = llvm::isPowerOf2_64(n) || (unit == "wgmma" && n % 8 == 0);
     if (m < least || n < leastColumns || !llvm::isPowerOf2_64(m) || !columns)
-      return dot.emitOpError() << "of " << m << " × " << n << " elements fills no fragments of " << unit
-                               << ": it needs powers of two, at least " << least << " × " << leastColumns;
+      return dot.emitError() << "the schedule of '" << func_.getSymName() << "' has tiles of " << m << " × " << n
+                             << " results, which fill no fragments of unit " << unit << ": it needs powers of two, at least " << least
+                             << " × " << leastColumns;
     if (unit == "wgmma" && func_.getWarps() % 4)
-      return dot.emitOpError() << "of wgmma needs whole warpgroups, not " << func_.getWarps() << " warps";
+      return dot.emitError() << "the schedule of '" << func_.getSymName() << "' gives unit wgmma " << func_.getWarps()
+                             << " warps, no whole warpgroups";
     return success();
   }
 

@@ -251,13 +251,13 @@ public:
     else
       loads = boxesBehind(dot_.getA());
     if (loads.empty() || !isBox(dot_.getB()))
-      return dot_.emitOpError()
-             << "needs operands that are loaded as they stand, the first perhaps computed from such: the plan feeds it by tensor copies";
+      return dot_.emitError()
+             << "this product needs operands that are loaded as they stand, the first perhaps computed from such: producer warps only copy";
     if (!direct && dot_.getARounded())
-      return dot_.emitOpError() << "rounds a first operand that is computed: only tensor copies round";
+      return dot_.emitError() << "this product rounds a first operand that is computed: only tensor copies round";
     if (!direct && func_.getUnit() != "wgmma")
-      return dot_.emitOpError() << "computes its first operand, which unit " << func_.getUnit()
-                                << " takes from shared memory: no warp that only copies can fill it; use the unit wgmma, or no producer warps";
+      return dot_.emitError() << "this product computes its first operand, which unit " << func_.getUnit()
+                              << " takes from shared memory: no warp that only copies can fill it; use the unit wgmma, or no producer warps";
     loads.push_back(dot_.getB().getDefiningOp<LoadOp>());
     // Rings are read by warps themselves where their elements pass through registers.
     int64_t reader = func_.getUnit() == "wgmma" && !inRegisters ? 128 : 32;
@@ -268,7 +268,7 @@ public:
       auto type = load.getResult().getType();
       int64_t contiguous = contiguousDim(func_, load.getBase(), load.getMap(), type.getShape());
       if (contiguous < 0)
-        return load.emitOpError() << "is contiguous along no index";
+        return load.emitError() << "no tensor copy can bring this operand to producer warps' slots: it is contiguous along no index";
       rings.push_back(
           RingOp::create(setup, load.getLoc(), RingType::get(b_.getContext(), type.getShape(), type.getElementType(), slots, contiguous)));
       bytes += type.getNumElements() * type.getElementTypeBitWidth() / 8;
@@ -288,7 +288,7 @@ public:
       std::string why;
       std::optional<Box> box = findBox(func_, copy, why);
       if (!box)
-        return load.emitOpError() << "is not a box: " << why;
+        return load.emitError() << "no tensor copy can bring this operand to producer warps' slots: " << why;
       // What every block of a cluster reads, each brings a part of.
       int64_t blocks = func_.getCluster();
       bool isB = load == loads.back();

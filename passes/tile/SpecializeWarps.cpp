@@ -200,7 +200,8 @@ struct TileSpecializeWarpsPass : impl::TileSpecializeWarpsBase<TileSpecializeWar
       return signalPassFailure();
     }
     if (int64_t(channels.size()) > int64_t(func.getProducerWarps())) {
-      func.emitOpError() << "has " << channels.size() << " sets of rings and " << func.getProducerWarps() << " warps that fill them";
+      func.emitError() << "the schedule of '" << func.getSymName() << "' has " << channels.size() << " sets of slots to fill and "
+                       << func.getProducerWarps() << " producer warps";
       return signalPassFailure();
     }
     OpBuilder b(&getContext());

@@ -1,6 +1,6 @@
 // RUN: not kernelc-opt --te-plan %s 2>&1 | FileCheck %s
 // Three warps left part of a transposed tile unwritten (found by a random schedule).
-// CHECK: :[[#@LINE+1]]:1: error: 'te.kernel' op plan of launch 'y': 3 warps; they are a power of two
+// CHECK: :[[#@LINE+1]]:1: error: schedule of launch 'y': 3 warps; they are a power of two
 te.kernel @k sizes ["M", "N"] args ["x"] : ["u64"] [affine_map<()[s0, s1] -> (s1, s0)>]
     outs ["y"] : ["u64"] [affine_map<()[s0, s1] -> (s0, s1)>]
     attributes {schedule = [{launch = "y", warps = 3 : i64}]} {

@@ -9,7 +9,7 @@ tile.func @too_small attributes {arg_names = [], arg_shapes = [], arg_types = []
   %init = arith.constant dense<0.0> : tensor<8x8x1xf32>
   %x = tile.ring : <[8, 1, 8] x bf16, slots 2, contiguous 2>
   %y = tile.ring : <[1, 8, 8] x bf16, slots 2, contiguous 2>
-  // expected-error @+1 {{of 8 × 8 elements fills no fragments of mma: it needs powers of two, at least 16 × 16}}
+  // expected-error @+1 {{has tiles of 8 × 8 results, which fill no fragments of unit mma: it needs powers of two, at least 16 × 16}}
   %acc = tile.dot %x, %y, %init m [0] n [1] k [2] at %zero
       : !tile.ring<[8, 1, 8] x bf16, slots 2, contiguous 2>, !tile.ring<[1, 8, 8] x bf16, slots 2, contiguous 2>, tensor<8x8x1xf32> -> tensor<8x8x1xf32>
 }
@@ -24,7 +24,7 @@ tile.func @half_a_warpgroup attributes {arg_names = [], arg_shapes = [], arg_typ
   %init = arith.constant dense<0.0> : tensor<64x64x1xf32>
   %x = tile.ring : <[64, 1, 64] x bf16, slots 2, contiguous 2>
   %y = tile.ring : <[1, 64, 64] x bf16, slots 2, contiguous 2>
-  // expected-error @+1 {{of wgmma needs whole warpgroups, not 2 warps}}
+  // expected-error @+1 {{gives unit wgmma 2 warps, no whole warpgroups}}
   %acc = tile.dot %x, %y, %init m [0] n [1] k [2] at %zero
       : !tile.ring<[64, 1, 64] x bf16, slots 2, contiguous 2>, !tile.ring<[1, 64, 64] x bf16, slots 2, contiguous 2>, tensor<64x64x1xf32> -> tensor<64x64x1xf32>
 }

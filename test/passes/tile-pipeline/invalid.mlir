@@ -36,7 +36,7 @@ tile.func @computed_operand attributes {arg_names = ["a", "b", "c"], arg_shapes 
     %x = tile.load %a[%zero, %zero, %t] map #ik : memref<?x?xbf16> -> tensor<64x1x64xbf16>
     %y = tile.load %b[%zero, %zero, %t] map #jk : memref<?x?xbf16> -> tensor<1x64x64xbf16>
     %neg = arith.negf %y : tensor<1x64x64xbf16>
-    // expected-error @+1 {{needs operands that are loaded as they stand, the first perhaps computed from such: the plan feeds it by tensor copies}}
+    // expected-error @+1 {{needs operands that are loaded as they stand, the first perhaps computed from such: producer warps only copy}}
     %next = tile.dot %x, %neg, %sum m [0] n [1] k [2] : tensor<64x1x64xbf16>, tensor<1x64x64xbf16>, tensor<64x64x1xf32> -> tensor<64x64x1xf32>
     scf.yield %next : tensor<64x64x1xf32>
   }
