@@ -30,6 +30,12 @@ void Scheduler::schedule(LaunchPlan &l) {
   scheduleReduction(l);
 }
 
+void Scheduler::emitRemarks() {
+  for (Diagnostic &d : remarks_)
+    kernel_->getContext()->getDiagEngine().emit(std::move(d));
+  remarks_.clear();
+}
+
 SmallVector<int64_t> Scheduler::reducedInTile(const LaunchPlan &l, size_t n) {
   ArrayRef<int64_t> reduced = ArrayRef<int64_t>(l.dims[n]).drop_front(getNumParallel(ops_[l.ops[n]]));
   return llvm::to_vector(llvm::make_filter_range(reduced, [&](int64_t index) { return llvm::is_contained(l.grid, index); }));
@@ -107,6 +113,7 @@ LogicalResult scheduleLaunches(KernelOp kernel, const Target &target, Merge merg
                                 << l.indices[cut->index] << "', and '" << cut->op.getName().value_or("a reduction")
                                 << "' is reduced over all " << cut->points << " of them in each";
   }
+  scheduler.emitRemarks();
   return success();
 }
 

@@ -10,10 +10,10 @@ namespace kernelc::te {
 
 void Scheduler::remarkOn(ReduceOp reduce, const Contraction &c) {
   if (auto note = reduce->getAttrOfType<StringAttr>(kPrecisionNote))
-    emitRemark(reduce.getLoc()) << "precision: " << note.getValue();
+    remark(reduce) << "precision: " << note.getValue();
   else if (target_.mmaBf16 && !c.unitType && c.a.getType().isF32())
-    emitRemark(reduce.getLoc()) << "this product runs on CUDA cores: its operands are " << narrowestType(c.a) << " and "
-                                << narrowestType(c.b) << "; write bf16(..) around them or give a policy, precision(contract = tf32)";
+    remark(reduce) << "this product runs on CUDA cores: its operands are " << narrowestType(c.a) << " and " << narrowestType(c.b)
+                   << "; write bf16(..) around them or give a policy, precision(contract = tf32)";
 }
 
 void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contraction &c, ArrayRef<int64_t> dims) {
@@ -22,7 +22,7 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
     return;
   }
   if (!unfed_.empty())
-    emitRemark(reduce.getLoc()) << "this product is not fed by tensor copies: " << unfed_;
+    remark(reduce) << "this product is not fed by tensor copies: " << unfed_;
   bool unit = c.unitType && hasUnit(c);
   Type type = unit ? operandType(c, c.a, "mma", target_) : Type();
   int64_t bytes = unit ? unitBytes(type) : std::max<int64_t>(1, c.aType.getIntOrFloatBitWidth() / 8);
@@ -87,7 +87,7 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
   l.fillLate = mma;
   l.promote = mma ? promoteAfter(type) : 0;
   if (mma && target_.tma && !target_.wgmma)
-    emitRemark(reduce.getLoc()) << "this product runs on mma.sync, the one matrix unit of " << target_.name << " that kernelc uses";
+    remark(reduce) << "this product runs on mma.sync, the one matrix unit of " << target_.name << " that kernelc uses";
   l.raster = 8;
 }
 

@@ -31,9 +31,12 @@ public:
   /// Whether the unit of a launch takes its product, whoever chose unit and tiles: a
   /// unit that would round its operands must not get any that nobody rounded.
   mlir::LogicalResult checkUnit(const LaunchPlan &l);
+  /// Says what there is to remark on the launches that have been scheduled; of a plan that is given up, nobody wants to know.
+  void emitRemarks();
 
 private:
   // Plan.cpp
+  mlir::Diagnostic &remark(mlir::Operation *op) { return remarks_.emplace_back(op->getLoc(), mlir::DiagnosticSeverity::Remark); }
   /// The grid indices that statement `n` of the launch reduces over, within a tile.
   llvm::SmallVector<int64_t> reducedInTile(const LaunchPlan &l, size_t n);
   /// Those of all statements.
@@ -123,6 +126,7 @@ private:
   std::string unfed_;                  ///< why tensor copies do not feed that product; empty: they do, or it is none
   bool fast_;                          ///< sums of products may stay in accumulators of fewer bits
   Merge merge_;
+  std::vector<mlir::Diagnostic> remarks_;
 };
 
 } // namespace kernelc::te

@@ -257,7 +257,8 @@ public:
       return dot_.emitError() << "this product rounds a first operand that is computed: only tensor copies round";
     if (!direct && func_.getUnit() != "wgmma")
       return dot_.emitError() << "this product computes its first operand, which unit " << func_.getUnit()
-                              << " takes from shared memory: no warp that only copies can fill it; use the unit wgmma, or no producer warps";
+                              << " takes from shared memory: no warp that only copies can fill it; use the unit wgmma, or no producer "
+                                 "warps";
     loads.push_back(dot_.getB().getDefiningOp<LoadOp>());
     // Rings are read by warps themselves where their elements pass through registers.
     int64_t reader = func_.getUnit() == "wgmma" && !inRegisters ? 128 : 32;
