@@ -12,8 +12,8 @@ using namespace mlir;
 namespace kernelc {
 namespace {
 
-/// JSON as an attribute; null for what a schedule has no use for.
-Attribute toAttribute(Builder &b, const Json &value) {
+/// The entry `key` of a record as an attribute; InvalidArgument for what a schedule has no use for.
+absl::StatusOr<Attribute> toAttribute(Builder &b, absl::string_view key, const Json &value) {
   if (const bool *flag = value.asBool())
     return b.getBoolAttr(*flag);
   if (const int64_t *number = value.asInt())
@@ -22,15 +22,18 @@ Attribute toAttribute(Builder &b, const Json &value) {
     return b.getStringAttr(*text);
   if (const JsonObject *object = value.asObject()) {
     SmallVector<NamedAttribute> entries;
-    for (const auto &[key, entry] : *object) {
-      Attribute a = key.empty() ? Attribute() : toAttribute(b, entry);
-      if (!a)
-        return {};
-      entries.push_back(b.getNamedAttr(key, a));
+    for (const auto &[inner, entry] : *object) {
+      if (inner.empty())
+        return absl::InvalidArgumentError("an entry without a name");
+      absl::StatusOr<Attribute> a = toAttribute(b, inner, entry);
+      if (!a.ok())
+        return a.status();
+      entries.push_back(b.getNamedAttr(inner, *a));
     }
     return b.getDictionaryAttr(entries);
   }
-  return {};
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", key, "' is ", printJson(value).value_or("nothing"), ", which is no whole number, truth value, string or object"));
 }
 
 } // namespace
@@ -55,11 +58,10 @@ absl::Status attachSchedules(ModuleOp module, const std::string &text, const std
     for (const auto &[key, value] : *record.asObject())
       if (key != "kernel")
         rest.emplace_back(key, value);
-    Attribute a = toAttribute(b, Json(rest));
-    if (!a)
-      return wrong(absl::StrCat("the record of kernel '", *kernel->asString(),
-                                "' has an entry that is no number, truth value, string or object"));
-    perKernel[*kernel->asString()].push_back(a);
+    absl::StatusOr<Attribute> a = toAttribute(b, "", Json(rest));
+    if (!a.ok())
+      return wrong(absl::StrCat("the record of kernel '", *kernel->asString(), "': ", a.status().message()));
+    perKernel[*kernel->asString()].push_back(*a);
   }
   for (auto &[name, list] : perKernel) {
     te::KernelOp found;

@@ -146,6 +146,9 @@ struct TePlanPass : impl::TePlanBase<TePlanPass> {
                            << (found->cluster > 1 ? " has smaller ones" : " has none");
         return signalPassFailure();
       }
+    auto isShared = [](const LaunchPlan &l) { return l.cluster > 1 && !llvm::is_contained(l.grid, l.clusterIndex); };
+    if (schedule->merge == Merge::Cluster && llvm::none_of(plan.launches, isShared))
+      kernel.emitRemark() << "schedule: 'merge' is cluster, and there is no reduction whose parts the blocks of one have";
     if (failed(checkScheduledLaunches(kernel, plan)))
       return signalPassFailure();
     setPlan(kernel, plan);

@@ -42,12 +42,17 @@ LogicalResult applyTiles(KernelOp kernel, DictionaryAttr tiles, LaunchPlan &l) {
 } // namespace
 
 LogicalResult applySchedule(KernelOp kernel, StringRef target, LaunchPlan &l) {
+  SmallVector<StringRef> targets; // of the records so far
   for (DictionaryAttr record : recordsOf(kernel)) {
     if (!record)
       return kernel.emitError() << "'schedule' is a list of records";
     StringRef wanted = textOf(record, "target");
     if (textOf(record, "launch") != l.name || (!wanted.empty() && wanted != target))
       continue;
+    if (llvm::is_contained(targets, wanted))
+      return kernel.emitError() << "schedule of launch '" << l.name << "': there are two records of it"
+                                << (wanted.empty() ? std::string() : (" for " + wanted).str());
+    targets.push_back(wanted);
     for (NamedAttribute entry : record) {
       StringRef key = entry.getName().getValue();
       auto wrong = [&](const Twine &expected) {
@@ -75,7 +80,7 @@ LogicalResult applySchedule(KernelOp kernel, StringRef target, LaunchPlan &l) {
                  n != std::end(kScheduleNumbers)) {
         auto value = dyn_cast<IntegerAttr>(entry.getValue());
         if (!value || value.getInt() < n->least || value.getInt() > n->most)
-          return wrong("from " + Twine(n->least) + " to " + Twine(n->most));
+          return wrong("a whole number from " + Twine(n->least) + " to " + Twine(n->most));
         l.*n->field = value.getInt();
       } else {
         return kernel.emitError() << "schedule of launch '" << l.name << "': unknown key '" << key
@@ -125,7 +130,7 @@ FailureOr<KernelSchedule> getKernelSchedule(KernelOp kernel, StringRef target) {
       } else if (key == "parts") {
         auto number = dyn_cast<IntegerAttr>(entry.getValue());
         if (!number || number.getInt() < 1 || number.getInt() > 1 << 16)
-          return kernel.emitError() << "schedule: 'parts' must be from 1 to 65536";
+          return kernel.emitError() << "schedule: 'parts' must be a whole number from 1 to 65536";
         if (applies)
           schedule.parts = number.getInt();
       } else {

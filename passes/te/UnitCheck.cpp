@@ -87,6 +87,9 @@ LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
   if (l.producerWarps && !hasProduct)
     return kernel_.emitError() << "schedule of launch '" << l.name << "': " << l.producerWarps
                                << " producer warps load what a product takes, and there is none";
+  if (l.promote && !hasProduct)
+    return kernel_.emitError() << "schedule of launch '" << l.name << "': promote " << l.promote
+                               << ": there is no product whose sums would leave a unit's accumulators";
   return success();
 }
 

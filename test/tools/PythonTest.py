@@ -99,7 +99,7 @@ class Calls(unittest.TestCase):
         self.assertNotIn("warps 8", kernelc.compile(text).s.cuda_text(x))
         with self.assertRaisesRegex(kernelc.KernelcError, "<schedule>: there is no kernel 't'"):
             kernelc.compile(text, schedule=[{"kernel": "t", "launch": "y"}])
-        with self.assertRaisesRegex(kernelc.KernelcError, "schedule of launch 'y': 'warps' must be from 1 to 32"):
+        with self.assertRaisesRegex(kernelc.KernelcError, "schedule of launch 'y': 'warps' must be a whole number from 1 to 32"):
             kernelc.compile(text, schedule=[dict(record, warps=0)]).s.cuda_text(x)
 
     def test_cuda_text_needs_no_gpu(self):
