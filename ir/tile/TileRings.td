@@ -124,7 +124,7 @@ def Tile_AsyncCommitOp : Tile_Op<"async_commit"> {
 }
 def Tile_AsyncWaitOp : Tile_Op<"async_wait"> {
   let summary = "waits until at most `pending` groups are in flight";
-  let description = [{ Where the unit is wgmma, what this thread has put into slots comes before products that read them. }];
+  let description = [{ Where products of warpgroups follow, what this thread has put into slots comes before them. }];
   let arguments = (ins I64Attr:$pending);
   let assemblyFormat = "$pending attr-dict";
 }

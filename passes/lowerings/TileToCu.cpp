@@ -174,7 +174,8 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
   } else if (auto wait = dyn_cast<AsyncWaitOp>(op)) {
     if (c_.hasAsyncCopy)
       cu::CpAsyncWaitOp::create(b_, op->getLoc(), wait.getPending());
-    if (func_.getUnit() == "wgmma") // reads slots as tensor copies do, not as the threads that wrote them
+    // Products of warpgroups read slots as tensor copies do, not as the threads that wrote them.
+    if (func_.getUnit() == "wgmma" && llvm::any_of(*op->getBlock(), llvm::IsaPred<DotOp>))
       cu::ProxyFenceOp::create(b_, op->getLoc());
   } else if (isa<BarrierOp>(op)) {
     cu::SyncOp::create(b_, op->getLoc());
