@@ -25,6 +25,10 @@ def is_torch(x):
 
 def describe(x, writable):
     """(kc_tensor, objects that must live as long as it)."""
+    numpy = sys.modules.get("numpy")
+    if numpy and isinstance(x, numpy.generic):  # a scalar's own interface points at a temporary
+        x = numpy.asarray(x)
+        x.flags.writeable = False
     interface = getattr(x, "__array_interface__", None) if not is_torch(x) else None
     if interface is not None:
         return _from_interface(x, interface, writable)

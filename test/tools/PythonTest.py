@@ -50,6 +50,12 @@ class Calls(unittest.TestCase):
         with self.assertRaisesRegex(kernelc.KernelcError, "parameter 'y': is written, but elements of it overlap"):
             k(x, y=repeated, device="emulator")
 
+    def test_numpy_scalars_as_tensors_of_rank_0(self):
+        k = kernelc.compile("def k(a: f32[], b: f32[], c: f32[]) -> (y: f32[]) { y[] = a[] * 100 + b[] * 10 + c[] }")
+        self.assertEqual(k(np.float32(1), np.float32(2), np.float32(3), y=np.zeros((), np.float32)), 123)
+        with self.assertRaisesRegex(ValueError, "read-only"):
+            k(np.float32(1), np.float32(2), np.float32(3), y=np.float32(0))
+
     def test_given_output_is_returned(self):
         out = np.empty(3, np.float32)
         k = kernelc.compile(SEVERAL)
