@@ -1,10 +1,9 @@
 // How a source is read. Plain data.
 #pragma once
 
-#include <cstdint>
-#include <map>
 #include <string>
 
+#include "support/Constant.h"
 #include "support/Precision.h"
 
 namespace kernelc {
@@ -12,8 +11,8 @@ namespace kernelc {
 struct ProgramOptions {
   /// What locations and diagnostics say.
   std::string fileName = "<string>";
-  /// Sizes and `const` parameters fixed now (`--set N=1024`).
-  std::map<std::string, int64_t> constants;
+  /// Sizes and `const` parameters fixed now (`--set N=1024`, `--set eps=1e-5`).
+  Constants constants;
   /// Import only this kernel; empty: all.
   std::string kernel;
   /// The caller's precision policy; takes the place of what the kernels say.

@@ -62,7 +62,7 @@ std::string describeOptions(const VariantOptions &options) {
 CacheKey requestKey(const Program &program, absl::string_view what, absl::string_view target) {
   std::string options = absl::StrCat(what, "\nfile ", program.options().fileName);
   for (const auto &[name, value] : program.options().constants)
-    absl::StrAppend(&options, "\n", name, "=", value);
+    absl::StrAppend(&options, "\n", name, "=", toString(value));
   if (!program.options().precision.empty())
     absl::StrAppend(&options, "\nprecision ", program.options().precision.toString());
   if (!program.options().schedule.empty())

@@ -9,9 +9,8 @@
 // bracket of the function's own cannot capture a name of the caller's.
 #pragma once
 
-#include <map>
-
 #include "frontend/Core.h"
+#include "support/Constant.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -40,7 +39,6 @@ struct Scope {
 
 using FnTable = llvm::StringMap<const Definition *>;
 /// Values of sizes and `const` parameters, by name.
-using Constants = std::map<std::string, int64_t>;
 
 inline constexpr unsigned kMaxOperations = 20000;
 

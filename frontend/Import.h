@@ -5,11 +5,11 @@
 // nothing throws, no text crashes it. Thread-safe for different contexts.
 #pragma once
 
-#include <map>
 #include <string>
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "support/Constant.h"
 #include "llvm/ADT/StringRef.h"
 
 namespace kernelc::frontend {
@@ -17,7 +17,7 @@ namespace kernelc::frontend {
 struct ImportOptions {
   /// Sizes and `const` parameters fixed from outside (`--set N=1024`). A name that
   /// no kernel of the file has is an error.
-  std::map<std::string, int64_t> constants;
+  Constants constants;
   /// Only this kernel, or all when empty.
   std::string kernel;
 };

@@ -75,6 +75,18 @@ bool Sema::checkFreshName(StringRef name, Loc loc) {
   return true;
 }
 
+Node *Sema::makeConstant(const Param &p, const Constant &set, ElementType type) {
+  if (const double *f = std::get_if<double>(&set); f && kernelc::isFloat(type))
+    return elab.makeFloat(*f, Ty::FloatLit, p.loc);
+  const int64_t *i = std::get_if<int64_t>(&set);
+  bool isBool = type == ElementType::boolean;
+  if (i && (!isBool || *i == 0 || *i == 1))
+    return elab.makeInt(*i, Ty::IntLit, p.loc);
+  diags.error(p.loc) << "const parameter '" << p.name << "' is set to " << toString(set) << "; it takes "
+                     << (isBool ? "True or False" : "an integer that fits in i64");
+  return nullptr;
+}
+
 bool Sema::declareConst(const Param &p) {
   auto type = elementNamed(p.type.name);
   if (p.type.isTensor || !type) {
@@ -86,8 +98,9 @@ bool Sema::declareConst(const Param &p) {
     return false;
   Node *value = nullptr;
   if (auto it = constants.find(p.name.str()); it != constants.end()) {
-    value = *type == ElementType::boolean ? elab.makeBool(it->second != 0, p.loc)
-                                          : elab.makeInt(it->second, Ty::IntLit, p.loc);
+    value = makeConstant(p, it->second, *type);
+    if (!value)
+      return false;
   } else if (p.defaultValue) {
     value = elab.elaborate(p.defaultValue, elab.openStatement());
     if (!value)
@@ -125,12 +138,13 @@ bool Sema::declareSizes(const TypeRef &type) {
       return false;
     }
     if (auto it = constants.find(n->text.str()); it != constants.end()) {
-      if (it->second < 0) {
-        diags.error(n->loc) << "size '" << n->text << "' is set to " << it->second
-                            << "; sizes are not negative";
+      const int64_t *size = std::get_if<int64_t>(&it->second);
+      if (!size || *size < 0) {
+        diags.error(n->loc) << "size '" << n->text << "' is set to " << toString(it->second)
+                            << "; sizes are " << (size ? "not negative" : "integers");
         return false;
       }
-      elab.constValues[n->text] = elab.makeInt(it->second, Ty::I64, n->loc);
+      elab.constValues[n->text] = elab.makeInt(*size, Ty::I64, n->loc);
       continue;
     }
     elab.addSize(n->text);

@@ -27,6 +27,8 @@ private:
   // Sema.cpp
   bool declareParams();
   bool declareConst(const Param &p);
+  /// What `set` fixes `p` to; null after an error.
+  Node *makeConstant(const Param &p, const Constant &set, ElementType type);
   bool declareTensor(const Param &p, Tensor::Kind kind);
   bool declareSizes(const TypeRef &type);
   bool checkFreshName(llvm::StringRef name, Loc loc);

@@ -39,7 +39,7 @@ int fmtCommand(const std::vector<std::string> &args) {
   options.flag("-i", inPlace, "rewrites the files")
       .flag("--check", check, "only says which files would change; fails if any does")
       .flag("--ranges", ranges, "a comment line before every statement with the inferred ranges of its indices ('# ranges: ..'; lines of that form are replaced)")
-      .list("--set", sets, "NAME=N", "fixes a size or a const parameter, for --ranges")
+      .list("--set", sets, "NAME=VALUE", "fixes a size or a const parameter, for --ranges")
       .value("-o", output, "PATH", "where the text goes (-: stdout)")
       .positionals(files);
   if (std::optional<int> code = options.parse(args))
@@ -49,12 +49,8 @@ int fmtCommand(const std::vector<std::string> &args) {
   if (!sets.empty() && !ranges)
     return options.usageError("--set goes with --ranges: the layout depends on no size");
   frontend::ImportOptions import;
-  for (const std::string &set : sets) {
-    absl::StatusOr<std::pair<std::string, int64_t>> parsed = parseSet(set);
-    if (!parsed.ok())
-      return reportFailure(parsed.status());
-    import.constants.insert(*parsed);
-  }
+  if (absl::Status s = addConstants(import.constants, sets); !s.ok())
+    return reportFailure(s);
   bool changed = false;
   std::string all;
   for (const std::string &file : files) {

@@ -30,7 +30,7 @@ struct Source {
 /// Reads `path` ("-": stdin) and interprets the options.
 absl::StatusOr<Source> readSource(const std::string &path, const SourceOptions &options);
 
-/// NAME=VALUE; VALUE an integer, True or False.
-absl::StatusOr<std::pair<std::string, int64_t>> parseSet(const std::string &text);
+/// Adds the NAME=VALUE of every `--set`; VALUE a number, True or False.
+absl::Status addConstants(Constants &constants, const std::vector<std::string> &sets);
 
 } // namespace kernelc::tools

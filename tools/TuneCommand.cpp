@@ -34,11 +34,11 @@ std::optional<double> parseSeconds(const std::string &text) {
 }
 
 /// One line of the records file: everything needed to use the schedule, and to judge it.
-Json recordOf(const ScheduleTrial &t, const Kernel &kernel, const std::map<std::string, int64_t> &constants, const std::vector<int64_t> &sizes,
+Json recordOf(const ScheduleTrial &t, const Kernel &kernel, const Constants &constants, const std::vector<int64_t> &sizes,
               const std::string &target) {
   JsonObject sizeMembers; // fixed by --set, or solved from the arguments
   for (const auto &[name, value] : constants)
-    sizeMembers.push_back({name, value});
+    sizeMembers.push_back({name, std::visit([](auto v) { return Json(v); }, value)});
   for (size_t i = 0; i < kernel.sizes.size() && i < sizes.size(); ++i)
     sizeMembers.push_back({kernel.sizes[i].name, sizes[i]});
   JsonObject o{{"kernel", kernel.name}, {"target", target}, {"sizes", std::move(sizeMembers)}, {"schedule", toJson(t.point, kernel.name)}};

@@ -133,8 +133,9 @@ absl::StatusOr<std::vector<LaunchValue>> valuesOf(const Kernel &kernel, kc_devic
   return out;
 }
 
-absl::StatusOr<std::vector<NamedSize>> namedOf(const kc_named *named, size_t count) {
-  std::vector<NamedSize> out;
+/// NamedSize of kc_named; with `Named` Constants::value_type of either struct.
+template <typename Named = NamedSize, typename T> absl::StatusOr<std::vector<Named>> namedOf(const T *named, size_t count) {
+  std::vector<Named> out;
   for (size_t i = 0; i < count; ++i) {
     if (!named || !named[i].name)
       return missing("a size's name");
@@ -218,10 +219,16 @@ kc_code kc_compile(kc_session *session, const char *text, size_t length, const k
   ProgramOptions options;
   if (o->file_name)
     options.fileName = o->file_name;
-  absl::StatusOr<std::vector<NamedSize>> constants = namedOf(o->constants, o->num_constants);
-  if (!constants.ok())
-    return finish(constants.status());
-  options.constants.insert(constants->begin(), constants->end());
+  auto addConstants = [&](const auto *named, size_t count) {
+    auto constants = namedOf<Constants::value_type>(named, count);
+    if (constants.ok())
+      options.constants.insert(constants->begin(), constants->end());
+    return constants.status();
+  };
+  if (absl::Status s = addConstants(o->constants, o->num_constants); !s.ok())
+    return finish(s);
+  if (absl::Status s = addConstants(o->float_constants, o->num_float_constants); !s.ok())
+    return finish(s);
   if (o->precision)
     if (absl::Status s = addPrecision(options.precision, o->precision); !s.ok())
       return finish(s);

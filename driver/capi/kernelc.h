@@ -74,6 +74,12 @@ typedef struct {
   int64_t value;
 } kc_named;
 
+/* A constant of a float type given by name. */
+typedef struct {
+  const char *name;
+  double value;
+} kc_named_float;
+
 typedef struct kc_session kc_session;
 typedef struct kc_program kc_program;
 typedef struct kc_kernel kc_kernel;
@@ -107,6 +113,8 @@ typedef struct {
   const char *precision;     /* "contract=tf32", "accumulate=fast" or "rel=1e-3"; takes the place of the kernels' own; null: none */
   const char *schedule;      /* JSON list of records that replace the cost model's (docs/cli.md, --schedule); null: none */
   const char *schedule_name; /* what messages call it; null: "<schedule>" */
+  const kc_named_float *float_constants; /* const parameters of float types to fix, beside `constants` */
+  size_t num_float_constants;
 } kc_compile_options;
 
 /* Imports a source text; its errors are the message. `options` may be null. */

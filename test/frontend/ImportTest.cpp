@@ -9,7 +9,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-ImportOptions set(std::map<std::string, int64_t> constants, std::string kernel = "") {
+ImportOptions set(Constants constants, std::string kernel = "") {
   ImportOptions o;
   o.constants = std::move(constants);
   o.kernel = std::move(kernel);
@@ -44,6 +44,21 @@ TEST(Import, ConstParameterInShapesAndSubscripts) {
     Imported r(text, set({{"s", s}}));
     EXPECT_TRUE(r.module) << s << ": " << r.errors.front();
   }
+}
+
+TEST(Import, FloatConstParameterKeepsItsFraction) {
+  const char *text = "def f(x: f32[N], const c: f32 = 1) -> (y: f32[N]) { y[i] = c * x[i] }";
+  EXPECT_THAT(Imported(text, set({{"c", 2.5}})).print(), HasSubstr("2.500000e+00"));
+  EXPECT_THAT(Imported(text, set({{"c", 3}})).print(), HasSubstr("3.000000e+00"));
+}
+
+TEST(Import, ConstParameterRefusesWhatItsTypeLacks) {
+  const char *text = "def f(x: f32[N], const n: i32 = 1, const b: bool = False) -> (y: f32[N]) { "
+                     "y[i] = x[i] * f32(n) if b else 0.0 }";
+  Imported fraction(text, set({{"n", 2.5}})), two(text, set({{"b", 2}})), size(text, set({{"N", 2.7}}));
+  EXPECT_THAT(fraction.errors, ElementsAre(HasSubstr("'n' is set to 2.5; it takes an integer that fits in i64")));
+  EXPECT_THAT(two.errors, ElementsAre(HasSubstr("'b' is set to 2; it takes True or False")));
+  EXPECT_THAT(size.errors.front(), HasSubstr("size 'N' is set to 2.7; sizes are integers"));
 }
 
 TEST(Import, UnknownSetNameSuggests) {

@@ -16,7 +16,7 @@ namespace {
 struct Case {
   std::string file, kernel;
   std::vector<NamedSize> sizes;
-  std::map<std::string, int64_t> constants;
+  Constants constants;
 };
 
 std::string examplesFolder() {
@@ -72,7 +72,7 @@ std::string nameOf(const testing::TestParamInfo<Case> &info) {
   for (const NamedSize &s : info.param.sizes)
     name += "_" + s.first + std::to_string(s.second);
   for (const auto &[k, v] : info.param.constants)
-    name += "_" + k + std::to_string(v);
+    name += "_" + k + toString(v);
   return name;
 }
 

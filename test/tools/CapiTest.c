@@ -55,6 +55,22 @@ int main(void) {
     kc_program_destroy(program);
   }
   {
+    /* A const parameter of a float type keeps its fraction. */
+    static const char kConst[] = "def f(const c: f32) -> (y: f32[]) { y[] = c }";
+    kc_named_float c = {"c", 2.5};
+    kc_compile_options options = {sizeof options};
+    kc_tensor t = {y, {KC_DEVICE_CPU, 0}, 0, {2, 32, 1}, NULL, NULL, 0};
+    kc_value value = {KC_VALUE_TENSOR, &t, 0, 0};
+    kc_kernel *constant;
+    options.float_constants = &c;
+    options.num_float_constants = 1;
+    CHECK(kc_compile(session, kConst, strlen(kConst), &options, &program) == KC_OK);
+    CHECK(kc_program_kernel(program, 0, &constant) == KC_OK);
+    kc_program_destroy(program);
+    CHECK(kc_call(constant, cpu, &value, 1, NULL, 0, NULL) == KC_OK && y[0] == 2.5f);
+    kc_kernel_destroy(constant);
+  }
+  {
     /* Records of a schedule reach the CUDA text; a wrong one is named. */
     kc_compile_options options = {sizeof options};
     kc_kernel *scheduled;
