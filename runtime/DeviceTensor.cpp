@@ -146,4 +146,16 @@ absl::StatusOr<ScalarValue> ScalarValue::fromInt(ElementType type, int64_t value
   return ScalarValue{type, static_cast<uint64_t>(value) & mask};
 }
 
+absl::StatusOr<ScalarValue> ScalarValue::fromUnsigned(ElementType type, uint64_t value) {
+  if (value <= uint64_t(INT64_MAX))
+    return fromInt(type, static_cast<int64_t>(value));
+  if (type == ElementType::u64)
+    return ScalarValue{type, value};
+  if (type == ElementType::f32) // rounds once
+    return ScalarValue{type, std::bit_cast<uint32_t>(static_cast<float>(value))};
+  if (isFloat(type))
+    return fromDouble(type, static_cast<double>(value));
+  return absl::OutOfRangeError(absl::StrCat(value, " does not fit in ", elementTypeName(type)));
+}
+
 } // namespace kernelc

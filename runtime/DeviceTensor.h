@@ -30,6 +30,7 @@ struct ScalarValue {
   /// Floats round to nearest even; OutOfRange when an integer does not fit.
   static absl::StatusOr<ScalarValue> fromDouble(ElementType type, double value);
   static absl::StatusOr<ScalarValue> fromInt(ElementType type, int64_t value);
+  static absl::StatusOr<ScalarValue> fromUnsigned(ElementType type, uint64_t value);
 };
 
 /// One argument, in the order of Kernel::params.

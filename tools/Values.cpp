@@ -35,13 +35,16 @@ absl::StatusOr<HostTensor> makeScalar(const Param &p, const std::string &value) 
   HostTensor t(p.type, {});
   double number = 0;
   int64_t integer = 0;
+  uint64_t large = 0;
   absl::StatusOr<ScalarValue> scalar;
   if (value == "True" || value == "true")
     scalar = ScalarValue::fromInt(p.type, 1);
   else if (value == "False" || value == "false")
     scalar = ScalarValue::fromInt(p.type, 0);
   else if (absl::SimpleAtoi(value, &integer))
-    scalar = isFloat(p.type) ? ScalarValue::fromDouble(p.type, double(integer)) : ScalarValue::fromInt(p.type, integer);
+    scalar = ScalarValue::fromInt(p.type, integer);
+  else if (absl::SimpleAtoi(value, &large))
+    scalar = ScalarValue::fromUnsigned(p.type, large);
   else if (isFloat(p.type) && absl::SimpleAtod(value, &number))
     scalar = ScalarValue::fromDouble(p.type, number);
   else

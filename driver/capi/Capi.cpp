@@ -119,10 +119,10 @@ absl::StatusOr<std::vector<LaunchValue>> valuesOf(const Kernel &kernel, kc_devic
       if (!t.ok())
         return t.status();
       out.push_back(*std::move(t));
-    } else if (v.kind == KC_VALUE_INT || v.kind == KC_VALUE_FLOAT) {
-      absl::StatusOr<ScalarValue> s = v.kind == KC_VALUE_FLOAT || isFloat(p.type)
-                                          ? ScalarValue::fromDouble(p.type, v.kind == KC_VALUE_FLOAT ? v.f : double(v.i))
-                                          : ScalarValue::fromInt(p.type, v.i);
+    } else if (v.kind == KC_VALUE_INT || v.kind == KC_VALUE_FLOAT || v.kind == KC_VALUE_UINT) {
+      absl::StatusOr<ScalarValue> s = v.kind == KC_VALUE_FLOAT ? ScalarValue::fromDouble(p.type, v.f)
+                                      : v.kind == KC_VALUE_INT ? ScalarValue::fromInt(p.type, v.i)
+                                                               : ScalarValue::fromUnsigned(p.type, uint64_t(v.i));
       if (!s.ok())
         return absl::Status(s.status().code(), absl::StrCat("parameter '", p.name, "': ", s.status().message()));
       out.push_back(*s);

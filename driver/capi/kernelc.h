@@ -60,11 +60,11 @@ typedef struct {
 
 /* One argument. Unsigned tensors of equal width may stand for types that a framework
    lacks (uint16 for bf16, uint8 for the f8 types). */
-enum { KC_VALUE_NONE = 0, KC_VALUE_TENSOR = 1, KC_VALUE_INT = 2, KC_VALUE_FLOAT = 3 };
+enum { KC_VALUE_NONE = 0, KC_VALUE_TENSOR = 1, KC_VALUE_INT = 2, KC_VALUE_FLOAT = 3, KC_VALUE_UINT = 4 };
 typedef struct {
   int32_t kind;
   const kc_tensor *tensor;
-  int64_t i;
+  int64_t i; /* KC_VALUE_UINT: the bits of a uint64_t */
   double f;
 } kc_value;
 

@@ -117,6 +117,10 @@ TEST(Scalars, EncodeInTheirOwnType) {
   EXPECT_EQ(ScalarValue::fromInt(ElementType::boolean, 1)->bits, 1u);
   EXPECT_EQ(ScalarValue::fromInt(ElementType::u8, 256).status().code(), absl::StatusCode::kOutOfRange);
   EXPECT_EQ(ScalarValue::fromInt(ElementType::u64, -1).status().code(), absl::StatusCode::kOutOfRange);
+  EXPECT_EQ(ScalarValue::fromUnsigned(ElementType::u64, ~uint64_t(0))->bits, ~uint64_t(0));
+  EXPECT_EQ(ScalarValue::fromUnsigned(ElementType::u8, 7)->bits, 7u);
+  EXPECT_EQ(ScalarValue::fromUnsigned(ElementType::f32, uint64_t(1) << 63)->bits, 0x5f000000u);
+  EXPECT_EQ(ScalarValue::fromUnsigned(ElementType::i64, uint64_t(1) << 63).status().code(), absl::StatusCode::kOutOfRange);
   EXPECT_EQ(ScalarValue::fromInt(ElementType::boolean, 2).status().code(), absl::StatusCode::kOutOfRange);
   EXPECT_EQ(ScalarValue::fromDouble(ElementType::i32, 0.5).status().code(), absl::StatusCode::kOutOfRange);
   EXPECT_EQ(ScalarValue::fromDouble(ElementType::i64, NAN).status().code(), absl::StatusCode::kOutOfRange);
