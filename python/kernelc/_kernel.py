@@ -1,6 +1,7 @@
 """Sessions, programs and kernels as Python objects."""
 import ctypes as C
 import json
+import operator
 import threading
 import weakref
 
@@ -8,11 +9,42 @@ from . import _arrays
 from . import _library as lib
 
 
-def _named(sizes):
-    items = (lib.Named * max(1, len(sizes)))()
-    for i, (name, value) in enumerate(sizes.items()):
-        items[i] = lib.Named(name.encode(), int(value))
-    return items, len(sizes)
+def _number(name, value):
+    """`value`, a number of Python, NumPy or PyTorch, as an int or a float."""
+    try:
+        number = value.item() if hasattr(value, "item") else value
+        return number if isinstance(number, float) else operator.index(number)
+    except (TypeError, ValueError, RuntimeError):
+        raise TypeError(f"'{name}' must be a number, got {type(value).__name__}") from None
+
+
+def _named(values, struct=lib.Named):
+    """Sizes and constants given by name, for the C interface."""
+    items = (struct * max(1, len(values)))()
+    for i, (name, value) in enumerate(values.items()):
+        if struct is lib.Named:
+            value = _number(name, value)
+            if isinstance(value, float):
+                raise TypeError(f"'{name}' must be an integer, got {value}")
+            if not -2**63 <= value < 2**63:
+                raise ValueError(f"'{name}': {value} does not fit in i64")
+        items[i] = struct(name.encode(), value)
+    return items, len(values)
+
+
+def _scalar(name, kind, value):
+    """A scalar argument of element type `kind`."""
+    value = _number(name, value)
+    if isinstance(value, int) and not -2**63 <= value < 2**64:
+        try:
+            value = float(value) if "f" in kind else None
+        except OverflowError:
+            value = None
+        if value is None:
+            raise ValueError(f"'{name}': the number does not fit in {kind}")
+    if isinstance(value, float):
+        return lib.Value(lib.VALUE_FLOAT, None, 0, value)
+    return lib.Value(lib.VALUE_INT if value < 2**63 else lib.VALUE_UINT, None, value, 0)
 
 
 def _device(text):
@@ -41,11 +73,14 @@ class Session:
         `schedule` a list of records that replace the cost model's, as dicts or as JSON text:
         [{"kernel": "linear", "launch": "y", "tiles": {"i": 128}, "stages": 6}]."""
         data = text.encode()
-        named, count = _named(constants)
+        numbers = {name: _number(name, value) for name, value in constants.items()}
+        named, count = _named({name: value for name, value in numbers.items() if isinstance(value, int)})
+        floats, float_count = _named({name: value for name, value in numbers.items() if isinstance(value, float)}, lib.NamedFloat)
         if schedule is not None and not isinstance(schedule, str):
             schedule = json.dumps(schedule)
         options = lib.CompileOptions(C.sizeof(lib.CompileOptions), file.encode() if file else None, named, count,
-                                     precision.encode() if precision else None, schedule.encode() if schedule else None, None)
+                                     precision.encode() if precision else None, schedule.encode() if schedule else None, None,
+                                     floats, float_count)
         handle = C.c_void_p()
         lib.check(lib.library().kc_compile(self._handle, data, len(data), C.byref(options), C.byref(handle)))
         return Program(self, handle)
@@ -172,11 +207,7 @@ class Kernel:
         like = None
         for i, x in given.items():
             if self.params[i][2] == lib.PARAM_SCALAR:
-                value = x.item() if hasattr(x, "item") else x
-                if isinstance(value, float):
-                    call.values[i] = lib.Value(lib.VALUE_FLOAT, None, 0, value)
-                else:
-                    call.values[i] = lib.Value(lib.VALUE_INT, None, int(value), 0)
+                call.values[i] = _scalar(self.params[i][0], self.params[i][1], x)
                 continue
             if not _arrays.is_array(x):
                 raise TypeError(f"{self.name}(): '{self.params[i][0]}' must be an array, got {type(x).__name__}")

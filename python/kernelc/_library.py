@@ -6,7 +6,7 @@ import threading
 
 KC_ABI_VERSION = 1
 DEVICE_CPU, DEVICE_CUDA, DEVICE_EMULATOR = 1, 2, 1000
-VALUE_NONE, VALUE_TENSOR, VALUE_INT, VALUE_FLOAT = 0, 1, 2, 3
+VALUE_NONE, VALUE_TENSOR, VALUE_INT, VALUE_FLOAT, VALUE_UINT = 0, 1, 2, 3, 4
 PARAM_INPUT, PARAM_OUTPUT, PARAM_INOUT, PARAM_SCALAR = 0, 1, 2, 3
 
 
@@ -39,6 +39,10 @@ class Named(C.Structure):
     _fields_ = [("name", C.c_char_p), ("value", C.c_int64)]
 
 
+class NamedFloat(C.Structure):
+    _fields_ = [("name", C.c_char_p), ("value", C.c_double)]
+
+
 class SessionOptions(C.Structure):
     _fields_ = [("size", C.c_size_t), ("cache_path", C.c_char_p), ("disk_cache", C.c_int32), ("max_variants", C.c_int32),
                 ("emulator_target", C.c_char_p), ("cpu_threads", C.c_int32)]
@@ -46,7 +50,8 @@ class SessionOptions(C.Structure):
 
 class CompileOptions(C.Structure):
     _fields_ = [("size", C.c_size_t), ("file_name", C.c_char_p), ("constants", C.POINTER(Named)), ("num_constants", C.c_size_t),
-                ("precision", C.c_char_p), ("schedule", C.c_char_p), ("schedule_name", C.c_char_p)]
+                ("precision", C.c_char_p), ("schedule", C.c_char_p), ("schedule_name", C.c_char_p),
+                ("float_constants", C.POINTER(NamedFloat)), ("num_float_constants", C.c_size_t)]
 
 
 class Param(C.Structure):

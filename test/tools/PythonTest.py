@@ -84,6 +84,41 @@ class Calls(unittest.TestCase):
         with self.assertRaisesRegex(kernelc.KernelcError, "expected extent 4"):
             k(np.zeros(5, np.float32))
 
+    def test_numbers_arrive_exactly_or_not_at_all(self):
+        k = kernelc.compile("def f(const c: f32, const b: bool = False) -> (y: f32[N]) { y[i] = c if not b else 0.0 }", c=2.5)
+        self.assertEqual(k(N=2)[1], 2.5)
+        for kind, value in (("u64", 2**64 - 1), ("u64", 2**63), ("i64", -2**63), ("f32", 2**70), ("f64", 2**70), ("f32", 0.5),
+                            ("f32", np.float64(0.5)), ("u8", np.uint8(255)), ("bool", np.bool_(True))):
+            given = kernelc.compile("def f(n: %s) -> (y: %s[]) { y[] = n }" % (kind, kind))
+            self.assertEqual(given(value).item(), value, kind)
+            if kind in ("u64", "i64", "f32"):
+                self.assertEqual(given(value, device="emulator").item(), value, kind)
+        text = "def f(n: %s) -> (y: f32[N]) { y[i] = 0.0 }"
+        for kind, value, error, message in (
+                ("i64", 2**63, kernelc.KernelcError, "'n': 9223372036854775808 does not fit in i64"),
+                ("i64", 2**64 + 5, ValueError, "'n': the number does not fit in i64"),
+                ("f64", 10**400, ValueError, "'n': the number does not fit in f64"),
+                ("i64", 2.5, kernelc.KernelcError, "'n': expected an integer"),
+                ("f32", "two", TypeError, "'n' must be a number, got str"),
+                ("f32", np.ones(2), TypeError, "'n' must be a number, got ndarray"),
+                ("f32", None, TypeError, "'n' must be a number, got NoneType")):
+            with self.assertRaisesRegex(error, message):
+                kernelc.compile(text % kind)(value, N=1)
+        k = kernelc.compile(SEVERAL).ramp
+        for size, error, message in ((2.7, TypeError, "'N' must be an integer, got 2.7"),
+                                     (2**64 + 3, ValueError, "'N': 18446744073709551619 does not fit in i64"),
+                                     ("3", TypeError, "'N' must be a number, got str")):
+            with self.assertRaisesRegex(error, message):
+                k(N=size)
+        text = "def f(const c: f32 = 1, const b: bool = False) -> (y: f32[N]) { y[i] = c if not b else 0.0 }"
+        for named, error, message in (({"N": 2.7}, kernelc.KernelcError, "size 'N' is set to 2.7"),
+                                      ({"c": 2**64 + 7}, ValueError, "'c': 18446744073709551623 does not fit"),
+                                      ({"b": 2}, kernelc.KernelcError, "'b' is set to 2; it takes True or False"),
+                                      ({"b": -1}, kernelc.KernelcError, "'b' is set to -1"),
+                                      ({"c": "x"}, TypeError, "'c' must be a number, got str")):
+            with self.assertRaisesRegex(error, message):
+                kernelc.compile(text, **named)
+
     def test_precision_policy(self):
         text = "def p(a: f32[M, K], b: f32[K, N]) -> (c: f32[M, N]) { c[i, j] = sum[k](a[i, k] * b[k, j]) }"
         a, b = np.full((20, 32), 1 + 2.0**-12, np.float32), np.ones((32, 24), np.float32)
