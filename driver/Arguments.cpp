@@ -9,9 +9,13 @@ namespace kernelc {
 
 absl::StatusOr<std::vector<int64_t>> solveSizes(const Kernel &kernel, absl::Span<const MaybeShape> shapes,
                                                 absl::Span<const NamedSize> named, bool partial) {
-  for (const NamedSize &n : named)
+  for (const NamedSize &n : named) {
+    if (n.second < 0)
+      return absl::InvalidArgumentError(absl::StrCat(locPrefix(kernel.loc), "size '", n.first, "' is ", n.second,
+                                                     "; sizes are not negative"));
     if (std::none_of(kernel.sizes.begin(), kernel.sizes.end(), [&](const SizeRecipe &s) { return s.name == n.first; }))
       return absl::InvalidArgumentError(absl::StrCat(locPrefix(kernel.loc), "kernel '", kernel.name, "' has no size '", n.first, "'"));
+  }
   for (size_t i = 0; i < shapes.size() && i < kernel.params.size(); ++i)
     if (shapes[i] && shapes[i]->size() != kernel.params[i].dims.size())
       return absl::InvalidArgumentError(absl::StrCat(locPrefix(kernel.params[i].loc), "parameter '", kernel.params[i].name, "': expected rank ",
