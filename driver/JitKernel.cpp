@@ -94,7 +94,11 @@ absl::StatusOr<std::shared_ptr<emulator::KernelRunner>> JitKernel::Impl::getRunn
   options.seed = session->options.emulatorSeed;
   options.textName = absl::StrCat(signature.name, ".cu");
   if (DiskCache &cache = session->getCache(); cache.enabled())
-    options.cacheDirectory = absl::StrCat(cache.path(), "/emulator");
+    options.cache = [&cache, name = options.textName](absl::string_view toolchain, absl::string_view texts, const auto &make) {
+      CacheKey key = CacheKey().add("CUDA text", texts).add("host compiler", toolchain);
+      key.note("program", name);
+      return cache.getOrCompute(DiskCache::Kind::Host, key, make);
+    };
   absl::StatusOr<emulator::KernelRunner> runner = emulator::KernelRunner::create(variant->kernel, variant->variant(), options);
   if (!runner.ok())
     return runner.status();

@@ -6,6 +6,7 @@
 // of those compiled together with it, are serialised.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +18,12 @@
 #include "support/ElementType.h"
 
 namespace kernelc::emulator {
+
+/// Keeps host builds between runs: gives what it has stored for a build, or else what `make`
+/// gives, which it may store. `toolchain` and `texts` are all that a build depends on.
+using BuildCache = std::function<absl::StatusOr<std::string>(
+    absl::string_view toolchain, absl::string_view texts,
+    const std::function<absl::StatusOr<std::string>()> &make)>;
 
 struct EmulatorOptions {
   /// Races, bounds, uninitialised reads, alignment. Off: values only, faster.
@@ -40,8 +47,8 @@ struct EmulatorOptions {
   /// Of a text with switches (Mutate.h), by number: 0 as it was written, 1 altered, 2 a trap
   /// where altered would be something else.
   absl::Span<const uint8_t> switches;
-  /// Where host builds are kept by content; empty: a temporary folder per module.
-  std::string cacheDirectory;
+  /// Empty: every module is built anew.
+  BuildCache cache;
   /// Compiler; empty: $KERNELC_CLANG, then clang++-22 on PATH.
   std::string clang;
   /// Name used for the CUDA text in messages.

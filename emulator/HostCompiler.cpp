@@ -4,11 +4,11 @@
 // is built alone, so that it cannot change the others.
 #include "emulator/HostCompiler.h"
 
-#include <unistd.h>
-
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <map>
-#include <set>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -18,7 +18,8 @@
 #include "emulator/HostObject.h"
 #include "emulator/HostToolchain.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 
 namespace kernelc::emulator {
 namespace {
@@ -26,19 +27,6 @@ namespace {
 using Result = absl::StatusOr<std::shared_ptr<LoadedText>>;
 
 std::string fileName(unsigned index) { return absl::StrCat("text", index, ".cu"); }
-
-absl::Status writeFile(const std::string &path, absl::string_view content) {
-  std::error_code ec;
-  llvm::raw_fd_ostream os(path, ec);
-  if (!ec) {
-    os << llvm::StringRef(content.data(), content.size());
-    os.close();
-    ec = os.error();
-    os.clear_error();
-  }
-  return ec ? absl::UnavailableError(absl::StrCat("cannot write ", path, ": ", ec.message()))
-            : absl::OkStatus();
-}
 
 /// Whether nothing in `text` outlasts it: no macro, no file of somebody else's.
 bool fitsBesideOthers(absl::string_view text) {
@@ -142,12 +130,36 @@ absl::Status refused(absl::string_view why) {
       absl::StrCat("the CUDA text cannot run on the emulator:\n", why));
 }
 
-// dlopen hands out one instance per file; so do we.
+// Builds that are loaded, by what they are made from.
 std::mutex registryLock;
 std::map<std::string, std::weak_ptr<HostObject>> &registry() {
   static auto *map = new std::map<std::string, std::weak_ptr<HostObject>>;
   return *map;
 }
+
+/// A folder of this user only, removed unless released.
+class TemporaryFolder {
+public:
+  TemporaryFolder() {
+    llvm::SmallString<128> path;
+    llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, path);
+    path_ = absl::StrCat(std::string(path), "/kernelc-emulator-XXXXXX");
+    if (!::mkdtemp(path_.data()))
+      path_.clear();
+  }
+  ~TemporaryFolder() {
+    if (!path_.empty())
+      llvm::sys::fs::remove_directories(path_);
+  }
+  TemporaryFolder(const TemporaryFolder &) = delete;
+  TemporaryFolder &operator=(const TemporaryFolder &) = delete;
+  /// Empty when none could be made.
+  const std::string &path() const { return path_; }
+  std::string release() { return std::exchange(path_, ""); }
+
+private:
+  std::string path_;
+};
 
 /// Some texts on their way into one shared object.
 class Build {
@@ -161,6 +173,7 @@ public:
   const std::string &complaints() const { return complaints_; }
 
 private:
+  /// The bytes of the object; an error with `complaints()` where the compiler has some.
   absl::StatusOr<std::string> compile(const std::string &directory, const std::string &unit);
 
   const HostToolchain &tools_;
@@ -182,55 +195,44 @@ absl::StatusOr<std::string> Build::compile(const std::string &directory, const s
   if (!complaints.ok())
     return complaints.status();
   complaints_ = *std::move(complaints);
-  return object;
+  if (!complaints_.empty())
+    return absl::InvalidArgumentError("the CUDA text does not compile");
+  auto bytes = llvm::MemoryBuffer::getFile(object, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  return bytes ? absl::StatusOr<std::string>((*bytes)->getBuffer().str())
+               : absl::UnavailableError(absl::StrCat("cannot read ", object, ": ", bytes.getError().message()));
 }
 
 absl::StatusOr<std::shared_ptr<HostObject>> Build::run() {
   std::vector<std::vector<EntryDecl>> entries;
   for (absl::string_view t : texts_)
     entries.push_back(findEntries(t));
-  std::string unit = unitOf(entries), cached;
-  if (!options_.cacheDirectory.empty()) {
-    // The marks count too: a live build is shared, and with it what its lines come from.
-    cached = absl::StrCat(
-        options_.cacheDirectory, "/",
-        hexDigest(absl::StrCat(tools_.key(), "\1", unit, "\1", absl::StrJoin(texts_, "\1"))),
-        ".so");
+  // The marks count too: a live build is shared, and with it what its lines come from.
+  std::string unit = unitOf(entries), sources = absl::StrCat(unit, "\1", absl::StrJoin(texts_, "\1")),
+              digest = hexDigest(absl::StrCat(tools_.key(), "\1", sources));
+  if (options_.cache) {
     std::lock_guard<std::mutex> lock(registryLock);
-    if (auto it = registry().find(cached); it != registry().end())
+    if (auto it = registry().find(digest); it != registry().end())
       if (std::shared_ptr<HostObject> live = it->second.lock())
         return live;
   }
-  llvm::SmallString<128> work;
-  if (std::error_code ec = llvm::sys::fs::createUniqueDirectory("kernelc-emulator", work))
-    return absl::UnavailableError(absl::StrCat("cannot create a temporary folder: ", ec.message()));
-  std::string directory(work.str()), object = cached;
-  struct Cleanup {
-    std::string directory;
-    ~Cleanup() {
-      if (!directory.empty())
-        llvm::sys::fs::remove_directories(directory);
-    }
-  } cleanup{directory};
-  if (cached.empty() || !llvm::sys::fs::exists(cached)) {
-    auto made = compile(directory, unit);
-    if (!made.ok())
-      return made.status();
-    if (!complaints_.empty())
-      return nullptr;
-    object = *made;
-    if (!cached.empty()) { // published whole, by rename
-      llvm::sys::fs::create_directories(options_.cacheDirectory);
-      std::string fresh = absl::StrCat(cached, ".", ::getpid(), ".tmp");
-      if (!llvm::sys::fs::copy_file(object, fresh) && !llvm::sys::fs::rename(fresh, cached))
-        object = cached;
-    }
-  }
-  auto loaded = HostObject::open(object, directory);
-  cleanup.directory.clear(); // the object's now
-  if (loaded.ok() && object == cached) {
+  TemporaryFolder folder;
+  if (folder.path().empty())
+    return absl::UnavailableError(absl::StrCat("cannot create a temporary folder: ", std::strerror(errno)));
+  // What runs is always a file of this process's own, made or checked just now.
+  std::string object = folder.path() + "/kernel.so";
+  auto make = [&] { return compile(folder.path(), unit); };
+  absl::StatusOr<std::string> bytes = options_.cache ? options_.cache(tools_.key(), sources, make) : make();
+  if (!complaints_.empty())
+    return nullptr;
+  if (!bytes.ok())
+    return bytes.status();
+  if (!llvm::sys::fs::exists(object))
+    if (absl::Status s = writeFile(object, *bytes); !s.ok())
+      return s;
+  auto loaded = HostObject::open(object, folder.release()); // the object's now
+  if (loaded.ok() && options_.cache) {
     std::lock_guard<std::mutex> lock(registryLock);
-    registry()[cached] = *loaded;
+    registry()[digest] = *loaded;
   }
   return loaded;
 }

@@ -94,6 +94,19 @@ std::string hexDigest(absl::string_view data) {
   return llvm::toHex(llvm::ArrayRef<uint8_t>(bytes.data(), bytes.size()), /*LowerCase=*/true);
 }
 
+absl::Status writeFile(const std::string &path, absl::string_view content) {
+  std::error_code ec;
+  llvm::raw_fd_ostream os(path, ec);
+  if (!ec) {
+    os << llvm::StringRef(content.data(), content.size());
+    os.close();
+    ec = os.error();
+    os.clear_error();
+  }
+  return ec ? absl::UnavailableError(absl::StrCat("cannot write ", path, ": ", ec.message()))
+            : absl::OkStatus();
+}
+
 absl::StatusOr<HostToolchain> HostToolchain::find(const EmulatorOptions &options) {
   std::string name = options.clang;
   if (name.empty())
@@ -151,15 +164,10 @@ std::string HostToolchain::precompiledPrelude() const {
   if (llvm::sys::fs::exists(compiled))
     return compiled;
   // Others may be at it too: the last one wins, all have made the same.
-  {
-    std::error_code ec;
-    llvm::raw_fd_ostream os(fresh + ".h", ec);
-    if (ec)
-      return "";
-    os << kPrelude;
-  }
-  if (!publish(fresh + ".h", header).ok())
+  if (!writeFile(fresh + ".h", kPrelude).ok() || !publish(fresh + ".h", header).ok()) {
+    llvm::sys::fs::remove(fresh + ".h");
     return "";
+  }
   std::vector<std::string> args = flags_;
   for (const std::string &a :
        {std::string("-x"), std::string("c++-header"), std::string("-Xclang"),
@@ -168,6 +176,8 @@ std::string HostToolchain::precompiledPrelude() const {
   auto complaints = run(clang_, args, fresh + ".log", /*secondsToWait=*/120);
   llvm::sys::fs::remove(fresh + ".log");
   bool made = complaints.ok() && complaints->empty() && publish(fresh + ".pch", compiled).ok();
+  if (!made)
+    llvm::sys::fs::remove(fresh + ".pch");
   return made ? compiled : "";
 }
 
@@ -177,13 +187,9 @@ absl::StatusOr<std::string> HostToolchain::build(const std::string &main, const 
                     unlinked = directory + "/kernel.o", header = directory + "/prelude.h";
   std::string precompiled = precompiledPrelude();
   std::vector<std::string> args = flags_;
-  if (precompiled.empty()) {
-    std::error_code ec;
-    llvm::raw_fd_ostream os(header, ec);
-    if (ec)
-      return absl::UnavailableError(absl::StrCat("cannot write ", header, ": ", ec.message()));
-    os << kPrelude;
-  }
+  if (precompiled.empty())
+    if (absl::Status s = writeFile(header, kPrelude); !s.ok())
+      return s;
   args.push_back(precompiled.empty() ? "-include" : "-include-pch");
   args.push_back(precompiled.empty() ? header : precompiled);
   for (const std::string &a : {std::string("-x"), std::string("c++"), main})

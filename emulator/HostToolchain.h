@@ -32,5 +32,7 @@ private:
 
 /// 32 hexadecimal digits of `data`.
 std::string hexDigest(absl::string_view data);
+/// Writes a new file; what a failure leaves of it is the caller's.
+absl::Status writeFile(const std::string &path, absl::string_view content);
 
 } // namespace kernelc::emulator

@@ -19,9 +19,12 @@ namespace {
 
 constexpr int64_t kDefaultBytes = int64_t(2) << 30;
 constexpr uint64_t kMaxEntryBytes = uint64_t(256) << 20;
-constexpr DiskCache::Kind kKinds[] = {DiskCache::Kind::Request, DiskCache::Kind::Content};
+constexpr DiskCache::Kind kKinds[] = {DiskCache::Kind::Request, DiskCache::Kind::Content, DiskCache::Kind::Host};
 
-const char *kindName(DiskCache::Kind kind) { return kind == DiskCache::Kind::Request ? "request" : "content"; }
+const char *kindName(DiskCache::Kind kind) {
+  static constexpr const char *kNames[] = {"request", "content", "host"};
+  return kNames[size_t(kind)];
+}
 
 /// A name no other process or thread uses.
 std::string temporaryName() {

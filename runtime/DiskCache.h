@@ -1,10 +1,11 @@
-// The cache on disk: request -> artifact, content -> cubin. Never needed for
+// The cache on disk: request -> artifact, content -> cubin, and the emulator's builds
+// for the host. Never needed for
 // correctness: whatever goes wrong, callers compile instead, and the first trouble
 // is said once. Safe among threads and processes; entries are immutable, published
 // by rename, checked on every read and removed when damaged. Trusts only files of
 // this user that nobody else can write. Locks only save work.
 //
-//   <root>/v2/request/ab/<hash>   <root>/v2/content/ab/<hash>   <root>/v2/{tmp,lock}
+//   <root>/v2/request/ab/<hash>   <root>/v2/content/ab/<hash>   <root>/v2/host/ab/<hash>   <root>/v2/{tmp,lock}
 #pragma once
 
 #include <atomic>
@@ -27,7 +28,7 @@ namespace kernelc {
 
 class DiskCache {
 public:
-  enum class Kind { Request, Content };
+  enum class Kind { Request, Content, Host };
 
   struct Options {
     std::string path;       ///< empty: defaultPath()

@@ -14,6 +14,12 @@
 namespace kernelc::tools {
 namespace {
 
+/// What an entry holds, for people.
+const char *contentOf(DiskCache::Kind kind) {
+  static constexpr const char *kNames[] = {"artifact", "cubin", "host"};
+  return kNames[size_t(kind)];
+}
+
 std::string noteOf(const CacheKey &key, absl::string_view name) {
   for (const CacheKey::Part &p : key.notes())
     if (p.first == name)
@@ -27,7 +33,7 @@ std::string noteOf(const CacheKey &key, absl::string_view name) {
 void listEntries(const DiskCache &cache) {
   for (const DiskCache::EntryInfo &e : cache.list()) {
     std::string what = e.damaged ? "DAMAGED" : absl::StrCat(noteOf(e.key, "program"), " ", noteOf(e.key, "target"));
-    std::cout << absl::StrFormat("%-8s %s %10d  %s  %s\n", e.kind == DiskCache::Kind::Request ? "artifact" : "cubin", e.hash.substr(0, 12),
+    std::cout << absl::StrFormat("%-8s %s %10d  %s  %s\n", contentOf(e.kind), e.hash.substr(0, 12),
                                  e.bytes, absl::FormatTime("%Y-%m-%d %H:%M", e.lastUse, absl::LocalTimeZone()), what);
   }
 }
@@ -56,7 +62,7 @@ int why(const DiskCache &cache, const std::string &kernel) {
     if (e.damaged || (program != kernel && program != kernel + ".cu"))
       continue;
     any = true;
-    std::cout << (e.kind == DiskCache::Kind::Request ? "artifact " : "cubin ") << e.hash.substr(0, 12) << "\n";
+    std::cout << contentOf(e.kind) << " " << e.hash.substr(0, 12) << "\n";
     for (const CacheKey::Part &p : e.key.parts())
       std::cout << "  " << p.first << ": " << p.second << "\n";
   }
