@@ -1,10 +1,13 @@
 // kernelc and kernelc-opt: one multi-call binary. Which tool runs is decided by
 // the name it is called by, or by the first argument.
+#include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <iostream>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "tools/Commands.h"
 #include "tools/Failure.h"
 #include "tools/Options.h"
@@ -38,6 +41,13 @@ void printUsage(std::ostream &out) {
       << "  --version what kernelc and what it found\n";
 }
 
+/// `code`, or a failure where not all of standard output could be written.
+int afterOutput(int code) {
+  if (std::cout.flush() || code != kDone)
+    return code;
+  return reportFailure(absl::UnavailableError(std::string("cannot write 'standard output': ") + std::strerror(errno)));
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -54,10 +64,10 @@ int main(int argc, char **argv) {
   }
   if (args[0] == "--help" || args[0] == "-h" || args[0] == "help") {
     printUsage(std::cout);
-    return kDone;
+    return afterOutput(kDone);
   }
   if (args[0] == "--version")
-    return versionCommand();
+    return afterOutput(versionCommand());
   installCrashHandler();
   // A limit on file sizes is like a full disk: an error of the write, which cleans up.
   std::signal(SIGXFSZ, SIG_IGN);
@@ -65,7 +75,7 @@ int main(int argc, char **argv) {
   std::vector<std::string> names{"opt"};
   for (const Command &c : kCommands) {
     if (args[0] == c.name)
-      return c.run({args.begin() + 1, args.end()});
+      return afterOutput(c.run({args.begin() + 1, args.end()}));
     names.push_back(c.name);
   }
   std::string near = findNearest(args[0], names);
