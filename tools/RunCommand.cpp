@@ -56,6 +56,11 @@ absl::Status run(const CallOptions &options, const std::vector<std::string> &out
   absl::StatusOr<std::vector<OutputFile>> files = parseOutputs(kernel, outputs);
   if (!files.ok())
     return files.status();
+  std::vector<std::string> targets;
+  for (const OutputFile &f : *files)
+    targets.push_back(f.path);
+  if (absl::Status s = checkTargets(targets); !s.ok())
+    return s;
   CallReport report;
   if (absl::Status s = runOnHost(*call->kernel, call->place, call->arguments.tensors, {}, &report); !s.ok())
     return s;

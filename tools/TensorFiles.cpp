@@ -1,6 +1,12 @@
 #include "tools/TensorFiles.h"
 
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 #include <map>
+#include <set>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -62,14 +68,29 @@ absl::StatusOr<HostTensor> loadTensor(const std::string &path, ElementType type)
   return tensor.ok() ? toHost(*tensor) : absl::StatusOr<HostTensor>(tensor.status());
 }
 
+absl::Status checkTargets(const std::vector<std::string> &paths) {
+  std::set<std::pair<std::string, std::string>> targets;
+  for (const std::string &path : paths) {
+    std::string file = path, name;
+    if (!splitSafetensors(path, file, name) && !absl::EndsWith(path, ".npy"))
+      return absl::InvalidArgumentError(absl::StrCat("'", path, "' is neither FILE.npy nor FILE.safetensors:TENSOR"));
+    std::error_code ec;
+    std::string canonical = std::filesystem::weakly_canonical(file, ec).string();
+    if (!targets.emplace(ec ? file : canonical, name).second)
+      return absl::InvalidArgumentError(absl::StrCat("two outputs go to '", path, "'"));
+    size_t slash = file.rfind('/');
+    if (::access(slash == std::string::npos ? "." : file.substr(0, slash + 1).c_str(), W_OK | X_OK) != 0)
+      return absl::UnavailableError(absl::StrCat("cannot create a file beside '", file, "': ", std::strerror(errno)));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status storeTensors(const std::vector<std::pair<std::string, const HostTensor *>> &tensors) {
   std::map<std::string, std::vector<std::pair<std::string, TensorView>>> archives;
   for (const auto &[path, tensor] : tensors) {
     std::string file, name;
     if (splitSafetensors(path, file, name))
       archives[file].push_back({name, tensor->view()});
-    else if (!absl::EndsWith(path, ".npy"))
-      return absl::InvalidArgumentError(absl::StrCat("'", path, "' is neither FILE.npy nor FILE.safetensors:TENSOR"));
   }
   std::string file, name;
   for (const auto &[path, tensor] : tensors)

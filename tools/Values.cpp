@@ -97,7 +97,8 @@ absl::StatusOr<std::map<std::string, std::string>> parseAssignments(const Kernel
       return absl::InvalidArgumentError(absl::StrCat("kernel '", kernel.name, "' has no input '", name, "'; its inputs are ",
                                                      absl::StrJoin(names, ", "), near.empty() ? "" : absl::StrCat(" (did you mean '", near, "'?)")));
     }
-    values[name] = text.substr(equals + 1);
+    if (!values.emplace(name, text.substr(equals + 1)).second)
+      return absl::InvalidArgumentError(absl::StrCat("'", text, "': ", name, " is given twice"));
   }
   return values;
 }

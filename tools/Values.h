@@ -30,7 +30,7 @@ struct HostArguments {
 absl::StatusOr<HostArguments> makeArguments(const Kernel &kernel, const std::map<std::string, std::string> &values,
                                             const std::vector<NamedSize> &named, bool fillMissing = true);
 
-/// Splits NAME=VALUE texts; the name must be an input of the kernel.
+/// Splits NAME=VALUE texts; the name must be an input of the kernel, and no name may be given twice.
 absl::StatusOr<std::map<std::string, std::string>> parseAssignments(const Kernel &kernel, const std::vector<std::string> &texts);
 
 } // namespace kernelc::tools
