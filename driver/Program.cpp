@@ -72,7 +72,8 @@ absl::StatusOr<const Kernel *> Program::findKernel(absl::string_view name) const
   }
   std::string all = absl::StrJoin(names, ", ");
   if (name.empty())
-    return absl::InvalidArgumentError(absl::StrCat(options_.fileName, " defines several kernels (", all, "); say which one"));
+    return absl::InvalidArgumentError(absl::StrCat(options_.fileName, " defines several kernels (", all,
+                                                   "); say which one, as with --kernel ", names[0]));
   return absl::NotFoundError(absl::StrCat(options_.fileName, " has no kernel '", name, "'; it defines ", all));
 }
 

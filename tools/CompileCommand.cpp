@@ -184,9 +184,9 @@ absl::Status compile(const Settings &s, std::vector<std::string> &remarks, Timer
   if (!program.ok())
     return program.status();
   std::vector<Kernel> kernels = (*program)->kernels();
-  bool oneOnly = s.kind == "ptx" || s.kind == "cubin" || s.kind == "header";
-  if (oneOnly && kernels.size() > 1)
-    return (*program)->findKernel("").status();
+  if (s.kind == "ptx" || s.kind == "cubin") // a file of either kind holds one kernel
+    if (absl::StatusOr<const Kernel *> only = (*program)->findKernel(""); !only.ok())
+      return only.status();
   std::shared_ptr<Session> session = Session::create();
   std::string product;
   if (s.kind == "te" && s.dumpTo.empty()) {
