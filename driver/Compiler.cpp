@@ -13,6 +13,7 @@
 #include "passes/Passes.h"
 #include "passes/te/PlanAttr.h"
 #include "passes/te/Strides.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -68,12 +69,14 @@ TePlanOptions planOptions(te::KernelOp kernel, const VariantOptions &options, Ar
 /// Nonzero where the facts of the first `ownSizes` sizes hold, and with 32-bit indices no offset overflows.
 SizeExpr guardOf(te::KernelOp kernel, const VariantOptions &options, unsigned ownSizes, std::string &text) {
   SizeExpr guard(1);
+  llvm::StringSet<> said; // workspaces share their words
   auto both = [&](const SizeExpr &condition, const std::string &words) {
     int64_t constant;
     if (condition.isConstant(&constant) && constant)
       return;
     guard = guard.isConstant() ? condition : SizeExpr::binary(SizeTerm::And, guard, condition);
-    absl::StrAppend(&text, text.empty() ? "" : " and ", words);
+    if (said.insert(words).second)
+      absl::StrAppend(&text, text.empty() ? "" : " and ", words);
   };
   for (unsigned i = 0; i < ownSizes; ++i) {
     auto it = options.facts.find(kernel.getSizeName(i).str());

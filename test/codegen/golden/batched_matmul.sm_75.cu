@@ -1,5 +1,5 @@
 // kernel batched_matmul of batched_matmul.kc:1, for sm_75
-// assumes K % 8 == 0 and N % 8 == 0 and fits32(a) and fits32(b) and fits32(c) and fits32(workspace) and fits32(workspace)
+// assumes K % 8 == 0 and N % 8 == 0 and fits32(a) and fits32(b) and fits32(c) and fits32(workspace)
 
 #ifndef KC_HOST
 static __device__ __forceinline__ unsigned char *kc_shared() {

@@ -1,5 +1,5 @@
 // kernel conv2d of conv2d.kc:2, for sm_80
-// assumes C % 8 == 0 and O % 8 == 0 and fits32(x) and fits32(f) and fits32(y) and fits32(workspace) and fits32(workspace)
+// assumes C % 8 == 0 and O % 8 == 0 and fits32(x) and fits32(f) and fits32(y) and fits32(workspace)
 
 #ifndef KC_HOST
 static __device__ __forceinline__ unsigned char *kc_shared() {

@@ -1,5 +1,5 @@
 // kernel layer_norm of layernorm.kc:1, for sm_80
-// assumes N % 4 == 0 and fits32(x) and fits32(gain) and fits32(bias) and fits32(y) and fits32(workspace) and fits32(workspace) and fits32(workspace)
+// assumes N % 4 == 0 and fits32(x) and fits32(gain) and fits32(bias) and fits32(y) and fits32(workspace)
 
 #ifndef KC_HOST
 static __device__ __forceinline__ unsigned char *kc_shared() {

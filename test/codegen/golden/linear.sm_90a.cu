@@ -1,5 +1,5 @@
 // kernel linear of linear.kc:2, for sm_90a
-// assumes K % 8 == 0 and N % 8 == 0 and fits32(x) and fits32(w) and fits32(b) and fits32(y) and fits32(workspace) and fits32(workspace)
+// assumes K % 8 == 0 and N % 8 == 0 and fits32(x) and fits32(w) and fits32(b) and fits32(y) and fits32(workspace)
 
 #ifndef KC_HOST
 static __device__ __forceinline__ unsigned char *kc_shared() {

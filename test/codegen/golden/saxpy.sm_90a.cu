@@ -1,5 +1,5 @@
 // kernel saxpy of saxpy.kc:2, for sm_90a
-// assumes N % 4 == 0 and fits32(x) and fits32(y) and fits32(y) and fits32(workspace)
+// assumes N % 4 == 0 and fits32(x) and fits32(y) and fits32(workspace)
 
 // schedule: tile i 2048; warps 8; unit simt
 #line 3 "saxpy.kc"
