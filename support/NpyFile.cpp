@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "support/FileIo.h"
@@ -15,8 +16,9 @@ constexpr uint64_t kMaxHeader = 1 << 20;
 
 /// What a header says.
 struct Header {
+  std::string descr;  ///< the element type as it is spelled
   char byteOrder = 0; ///< '<', '>', '|', '='
-  char kind = 0;      ///< 'f', 'i', 'u', 'b', 'V'
+  char kind = 0;      ///< 'f', 'i', 'u', 'b', 'V', ..; 0 where the spelling is none of NumPy's simple ones
   int bytes = 0;
   bool fortran = false;
   std::vector<int64_t> shape;
@@ -93,16 +95,15 @@ private:
     return to || word("False");
   }
   bool descr(Header &h) {
-    std::string s;
-    if (!string(s) || s.size() < 3 || s.size() > 4 || !std::strchr("<>|=", s[0]) || !std::strchr("fiubV", s[1]))
+    if (!string(h.descr))
       return false;
+    const std::string &s = h.descr;
+    if (s.size() < 3 || s.size() > 4 || !std::strchr("<>|=", s[0]) || s.find_first_not_of("0123456789", 2) != s.npos)
+      return true;
     h.byteOrder = s[0];
     h.kind = s[1];
-    for (char c : s.substr(2)) {
-      if (c < '0' || c > '9')
-        return false;
+    for (char c : s.substr(2))
       h.bytes = h.bytes * 10 + (c - '0');
-    }
     return true;
   }
   bool tuple(std::vector<int64_t> &to) {
@@ -141,6 +142,8 @@ std::optional<ElementType> typeOf(const Header &h, std::optional<ElementType> wa
       return isSignedInteger(*wanted) ? ElementType::i8 : ElementType::u8;
     return std::nullopt;
   }
+  if (h.kind == 'f' && h.bytes == 1)
+    return ElementType::f8e5m2;
   // Not a bit count a name has when the file is hostile: findElementType refuses it.
   auto found = findElementType(absl::StrCat(std::string(1, h.kind), h.bytes * 8));
   return found && elementBits(*found) == h.bytes * 8 ? found : std::nullopt;
@@ -204,7 +207,7 @@ absl::StatusOr<OwnedTensor> readNpy(const std::string &path, std::optional<Eleme
     return bad(s.message());
   auto type = typeOf(h, wanted);
   if (!type)
-    return bad(absl::StrCat("element type ", std::string(1, h.kind), h.bytes, " is not one of kernelc's",
+    return bad(absl::StrCat("element type '", absl::CHexEscape(h.descr.substr(0, 20)), "' is not one of kernelc's",
                             h.kind == 'V' && h.bytes == 1 ? "; say which 8-bit type it is" : ""));
   auto bytes = denseBytes(*type, h.shape);
   if (!bytes.ok())

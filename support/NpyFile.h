@@ -2,7 +2,7 @@
 // Fortran order; writes little endian C order.
 //
 // Types that NumPy lacks: bf16 and the f8 types are ml_dtypes' void types ('|V2',
-// '|V1') when written; raw '<u2' and '|u1' are read as well. i4 and u4 take a byte
+// '|V1') when written; raw '<u2' and '|u1', and ml_dtypes' '<f1' for f8e5m2, are read as well. i4 and u4 take a byte
 // an element in the file ('|i1', '|u1').
 #pragma once
 

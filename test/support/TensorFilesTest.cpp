@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sys/resource.h>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "support/NpyFile.h"
 #include "support/SafetensorsFile.h"
@@ -112,6 +113,13 @@ TEST_F(TensorFiles, ReadsWhatNumpyWrites) {
   auto v1 = put("e.npy", npy("{'descr': '|V1', 'fortran_order': False, 'shape': (1,), }", "\x3f"));
   EXPECT_FALSE(readNpy(v1).ok());
   EXPECT_EQ(readNpy(v1, ElementType::f8e5m2)->type, ElementType::f8e5m2);
+  auto f1 = put("f1.npy", npy("{'descr': '<f1', 'fortran_order': False, 'shape': (1,), }", "\x3f"));
+  EXPECT_EQ(readNpy(f1, ElementType::f8e5m2)->type, ElementType::f8e5m2);
+  EXPECT_THAT(std::string(readNpy(f1, ElementType::f8e4m3).status().message()), testing::HasSubstr("expected f8e4m3, got f8e5m2"));
+  for (const char *descr : {"<c8", "|O", "<U3"}) {
+    auto other = readNpy(put("g.npy", npy(std::string("{'descr': '") + descr + "', 'fortran_order': False, 'shape': (1,), }", "x")));
+    EXPECT_THAT(std::string(other.status().message()), testing::HasSubstr(std::string("element type '") + descr + "' is not one of"));
+  }
   auto i1 = put("f.npy", npy("{'descr': '|i1', 'fortran_order': False, 'shape': (3,), }", "\xff\x07\xf8"));
   auto packed = readNpy(i1, ElementType::i4);
   ASSERT_TRUE(packed.ok()) << packed.status();
