@@ -1,5 +1,6 @@
 // kernelc compile: a source text to any of the forms on the way down.
 #include <chrono>
+#include <filesystem>
 #include <iostream>
 
 #include "absl/strings/match.h"
@@ -136,6 +137,10 @@ absl::StatusOr<std::string> emitStage(Program &program, const Kernel &kernel, co
 absl::Status dumpPhases(Program &program, const Kernel &kernel, const VariantOptions &options, const std::string &folder) {
   static const std::pair<Stage, const char *> kPhases[] = {
       {Stage::Te, "0-te"}, {Stage::Plan, "1-plan"}, {Stage::Tile, "2-tile"}, {Stage::Layouts, "3-layouts"}, {Stage::Cu, "4-cu"}};
+  std::error_code ec;
+  std::filesystem::create_directories(folder, ec);
+  if (ec)
+    return absl::UnavailableError(absl::StrCat("cannot create '", folder, "': ", ec.message()));
   std::vector<std::string> ignored;
   for (auto &[stage, name] : kPhases) {
     absl::StatusOr<std::string> text = emitStage(program, kernel, options, stage, ignored);

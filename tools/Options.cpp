@@ -113,6 +113,8 @@ std::optional<int> Options::parse(const std::vector<std::string> &args) {
     size_t equals = arg.compare(0, 2, "--") == 0 ? arg.find('=') : std::string::npos;
     std::string name = arg.substr(0, equals);
     const Option *option = find(name);
+    if (name == "--help")
+      return usageError("option '--help' takes no value");
     if (!option) {
       std::string near = nearest(name);
       return usageError("unknown option '" + name + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"));

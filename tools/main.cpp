@@ -72,14 +72,14 @@ int main(int argc, char **argv) {
   // A limit on file sizes is like a full disk: an error of the write, which cleans up.
   std::signal(SIGXFSZ, SIG_IGN);
   rememberCommand(args);
-  std::vector<std::string> names{"opt"};
+  std::vector<std::string> names{"opt", "--version", "--help"};
   for (const Command &c : kCommands) {
     if (args[0] == c.name)
       return afterOutput(c.run({args.begin() + 1, args.end()}));
     names.push_back(c.name);
   }
   std::string near = findNearest(args[0], names);
-  std::cerr << "kernelc: unknown command '" << args[0] << "'" << (near.empty() ? "" : "; did you mean '" + near + "'?") << "\n";
+  std::cerr << "kernelc: unknown " << (args[0][0] == '-' ? "option" : "command") << " '" << args[0] << "'" << (near.empty() ? "" : "; did you mean '" + near + "'?") << "\n";
   printUsage(std::cerr);
   return kUsage;
 }
