@@ -108,17 +108,19 @@ absl::Status writeFile(const std::string &path, absl::string_view content) {
 }
 
 absl::StatusOr<HostToolchain> HostToolchain::find(const EmulatorOptions &options) {
-  std::string name = options.clang;
+  std::string name = options.clang, from = "";
   if (name.empty())
-    if (const char *env = std::getenv("KERNELC_CLANG"))
+    if (const char *env = std::getenv("KERNELC_CLANG"); env && *env) {
       name = env;
+      from = " that KERNELC_CLANG (--clang) names";
+    }
   if (name.empty())
     name = "clang++-22";
   auto clang = llvm::sys::findProgramByName(name);
-  if (!clang)
-    return absl::NotFoundError(
-        absl::StrCat("the emulator needs a host compiler: '", name,
-                     "' was not found; install clang-22 or set KERNELC_CLANG"));
+  if (!clang || !llvm::sys::fs::can_execute(*clang)) // a path is taken as it is
+    return absl::NotFoundError(absl::StrCat(
+        "the emulator needs a host compiler, and '", name, "'", from,
+        " was not found; install clang-22, or give a clang++ with KERNELC_CLANG or --clang"));
   HostToolchain tools;
   tools.clang_ = *clang;
   std::string beside = (llvm::sys::path::parent_path(*clang) + "/ld.lld").str();
