@@ -336,6 +336,16 @@ absl::StatusOr<Kernel> describeKernel(ModuleOp module, const std::string &name) 
     p.loc = sourceLocOf(arg.getLoc());
     k.params.push_back(std::move(p));
   }
+  // The frontend names the places of the outputs where they are returned.
+  auto placeOf = [&](StringRef name) -> Location {
+    Location place = op.getLoc();
+    op.getReturn().getLoc()->walk([&](Location l) {
+      if (auto named = dyn_cast<NameLoc>(l); named && named.getName() == name)
+        place = l;
+      return WalkResult::advance();
+    });
+    return place;
+  };
   for (unsigned o = 0; o < op.getOutNames().size(); ++o) {
     if (int64_t alias = op.getAlias(o); alias >= 0) {
       k.params[alias].kind = ParamKind::InOut;
@@ -346,7 +356,7 @@ absl::StatusOr<Kernel> describeKernel(ModuleOp module, const std::string &name) 
     p.type = te::getElementType(cast<StringAttr>(op.getOutTypes()[o]));
     p.kind = ParamKind::Output;
     p.dims = dimsOf(op.getOutShape(o));
-    p.loc = sourceLocOf(op.getLoc());
+    p.loc = sourceLocOf(placeOf(p.name));
     k.params.push_back(std::move(p));
   }
   // A size is solved from the first input dim that is scale * size + offset.

@@ -288,9 +288,12 @@ te::KernelOp KernelEmitter::emit(ArrayRef<CoreStatement> statements) {
   for (const CoreStatement &s : statements)
     emitStatement(s);
   SmallVector<Value> outs;
-  for (Tensor *o : kernel.outs)
+  SmallVector<Location> outLocs; // results have no place of their own
+  for (Tensor *o : kernel.outs) {
     outs.push_back(o->value);
-  te::ReturnOp::create(builder, location(kernel.def->loc), outs);
+    outLocs.push_back(location(o->loc, o->name));
+  }
+  te::ReturnOp::create(builder, builder.getFusedLoc(outLocs), outs);
   return op;
 }
 

@@ -159,7 +159,7 @@ class Errors(unittest.TestCase):
                               ("expected elements of type f32, got f64", lambda: k.scale(1.0, np.ones(2))),
                               ("nothing determines size 'N'", lambda: k.ramp()),
                               ("size 'N' is -1; sizes are not negative", lambda: k.ramp(N=-1)),
-                              ("expected extent 3", lambda: k.scale(1.0, x, y=np.empty(4, np.float32))),
+                              ("<string>:2:34: parameter 'y': expected extent 3", lambda: k.scale(1.0, x, y=np.empty(4, np.float32))),
                               ("overlaps parameter", lambda: k.scale(1.0, x, y=x))):
             with self.assertRaisesRegex(kernelc.KernelcError, message):
                 call()
