@@ -1,5 +1,8 @@
 #include "driver/Session.h"
 
+#include <cstdlib>
+#include <optional>
+
 #include "absl/strings/str_cat.h"
 #include "driver/JitKernelImpl.h"
 #include "driver/Program.h"
@@ -31,6 +34,16 @@ absl::StatusOr<Nvrtc *> SessionState::getNvrtc() {
     nvrtc = *std::move(loaded);
   }
   return nvrtc.get();
+}
+
+absl::StatusOr<Cubin> SessionState::compileToCubin(absl::string_view cudaText, absl::string_view programName, absl::string_view target) {
+  absl::StatusOr<Nvrtc *> loaded = getNvrtc();
+  if (!loaded.ok())
+    return loaded.status();
+  std::optional<CompileProcess> worker;
+  if (const char *named = std::getenv("KERNELC_NVRTC_WORKER"); named && *named)
+    worker.emplace(named);
+  return getCache().compile(**loaded, cudaText, programName, target, {}, worker ? &*worker : nullptr);
 }
 
 ThreadPool &SessionState::getPool() {
@@ -113,5 +126,8 @@ Place Session::defaultPlace(std::string *why) {
 const SessionOptions &Session::options() const { return state_->options; }
 DiskCache &Session::cache() { return state_->getCache(); }
 absl::StatusOr<Nvrtc *> Session::nvrtc() { return state_->getNvrtc(); }
+absl::StatusOr<Cubin> Session::compileToCubin(absl::string_view cudaText, absl::string_view programName, absl::string_view target) {
+  return state_->compileToCubin(cudaText, programName, target);
+}
 
 } // namespace kernelc

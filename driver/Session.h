@@ -26,6 +26,7 @@ namespace kernelc {
 class DiskCache;
 class JitKernel;
 class Nvrtc;
+struct Cubin;
 class Program;
 class ThreadPool;
 struct SessionState;
@@ -78,6 +79,9 @@ public:
   DiskCache &cache();
   /// NVRTC, opened at the first call.
   absl::StatusOr<Nvrtc *> nvrtc();
+  /// A CUDA text by NVRTC, through the cache; in the process that $KERNELC_NVRTC_WORKER
+  /// names, if it does.
+  absl::StatusOr<Cubin> compileToCubin(absl::string_view cudaText, absl::string_view programName, absl::string_view target);
 
 private:
   explicit Session(std::shared_ptr<SessionState> state) : state_(std::move(state)) {}

@@ -33,6 +33,8 @@ struct SessionState {
 
   DiskCache &getCache();
   absl::StatusOr<Nvrtc *> getNvrtc();
+  /// Through the disk cache; in the process that $KERNELC_NVRTC_WORKER names, if it does.
+  absl::StatusOr<Cubin> compileToCubin(absl::string_view cudaText, absl::string_view programName, absl::string_view target);
   ThreadPool &getPool();
   /// A source; its signatures come from the disk cache where that knows the text.
   absl::StatusOr<std::shared_ptr<Program>> getProgram(std::string text, ProgramOptions programOptions);

@@ -162,14 +162,12 @@ absl::StatusOr<Kernel> VariantSet::compileFresh(const VariantOptions &options) {
 }
 
 absl::StatusOr<Cubin> VariantSet::cubin(const CompiledVariant &variant) {
-  absl::StatusOr<Nvrtc *> nvrtc = session_.getNvrtc();
-  if (!nvrtc.ok())
-    return nvrtc.status();
-  absl::StatusOr<Cubin> cubin =
-      session_.getCache().compile(**nvrtc, variant.variant().cudaText, absl::StrCat(signature_.name, ".cu"), target_);
-  if (!cubin.ok()) // the text is ours: that it does not compile is never the user's fault
+  absl::StatusOr<Cubin> cubin = session_.compileToCubin(variant.variant().cudaText, absl::StrCat(signature_.name, ".cu"), target_);
+  if (absl::IsInvalidArgument(cubin.status())) // the text is ours: that it does not compile is never the user's fault
     return absl::InternalError(absl::StrCat("NVRTC refuses the CUDA text of kernel '", signature_.name, "' for ", target_, ":\n",
                                             cubin.status().message()));
+  if (!cubin.ok())
+    return cubin.status();
   for (const CompileDiagnostic &d : cubin->diagnostics)
     if (d.severity == CompileDiagnostic::PerformanceError)
       session_.remark(toString(d));

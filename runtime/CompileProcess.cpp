@@ -104,7 +104,8 @@ public:
     posix_spawn_file_actions_destroy(&actions);
     if (error) {
       pid_ = -1;
-      return absl::UnavailableError(errnoStatus(error, absl::StrCat("starting ", program)).message());
+      return absl::UnavailableError(absl::StrCat(errnoStatus(error, absl::StrCat("starting ", program)).message(),
+                                                 "; KERNELC_NVRTC_WORKER (--nvrtc-worker) names the program that compiles"));
     }
     fcntl(toChild.get(), F_SETFL, O_NONBLOCK);
     fcntl(fromChild.get(), F_SETFL, O_NONBLOCK);

@@ -113,7 +113,7 @@ const std::vector<EnvironmentVariable> &environmentVariables() {
       {"KERNELC_LIBNVRTC", "the NVRTC library", "libnvrtc.so.13 or .12, by name, in the toolkit, in Python wheels"},
       {"KERNELC_LIBRARY", "libkernelc.so for the Python package", "beside the package, the bundle's lib folder, then the loader's search"},
       {"KERNELC_LINEINFO", "1: cubins carry the .kc lines, for profilers", "0"},
-      {"KERNELC_NVRTC_WORKER", "the program that compiles under limits", "kernelc-nvrtc-worker beside this program"},
+      {"KERNELC_NVRTC_WORKER", "the kernelc-nvrtc-worker that compiles under limits", "none: NVRTC runs in this process, without limits"},
   };
   return *variables;
 }

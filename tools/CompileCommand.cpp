@@ -159,18 +159,18 @@ absl::StatusOr<std::string> finish(const Settings &s, Session &session, const Ke
   if (s.kind == "cuda")
     return variant.cudaText;
   timer.phase("NVRTC");
-  absl::StatusOr<Nvrtc *> nvrtc = session.nvrtc();
-  if (!nvrtc.ok())
-    return nvrtc.status();
   std::string programName = absl::StrCat(kernel.name, ".cu");
   auto ours = [&](const absl::Status &status) { // the text is kernelc's, so its errors are too
     return status.code() == absl::StatusCode::kInvalidArgument ? absl::InternalError(status.message()) : status;
   };
   if (s.kind == "ptx") {
+    absl::StatusOr<Nvrtc *> nvrtc = session.nvrtc();
+    if (!nvrtc.ok())
+      return nvrtc.status();
     absl::StatusOr<std::string> ptx = (*nvrtc)->compileToPtx(variant.cudaText, programName, s.arch);
     return ptx.ok() ? ptx : ours(ptx.status());
   }
-  absl::StatusOr<Cubin> cubin = session.cache().compile(**nvrtc, variant.cudaText, programName, s.arch);
+  absl::StatusOr<Cubin> cubin = session.compileToCubin(variant.cudaText, programName, s.arch);
   if (!cubin.ok())
     return ours(cubin.status());
   for (const CompileDiagnostic &d : cubin->diagnostics)

@@ -106,10 +106,7 @@ absl::Status explain(const CallOptions &options) {
   SizeEnv env{call->arguments.sizes, target->smCount, strides};
   if (int64_t bytes = v.workspaceBytes.evaluate(env))
     std::cout << "workspace " << amount(double(bytes), "B") << "\n";
-  absl::StatusOr<Nvrtc *> nvrtc = call->session->nvrtc();
-  absl::StatusOr<Cubin> cubin = absl::UnavailableError(nvrtc.status().message());
-  if (nvrtc.ok())
-    cubin = call->session->cache().compile(**nvrtc, v.cudaText, absl::StrCat(kernel->name, ".cu"), arch);
+  absl::StatusOr<Cubin> cubin = call->session->compileToCubin(v.cudaText, absl::StrCat(kernel->name, ".cu"), arch);
   for (size_t i = 0; i < v.launches.size(); ++i)
     explainLaunch(*kernel, v.launches[i], i, env, *target, cubin.ok() ? &*cubin : nullptr);
   if (!cubin.ok())

@@ -149,7 +149,7 @@ const std::vector<EnvironmentOption> &environmentOptions() {
       {"--cache-size", "KERNELC_CACHE_SIZE", "SIZE", "at most so much of them (500M, 2G; 0 turns the cache off)"},
       {"--libcuda", "KERNELC_LIBCUDA", "FILE", "the CUDA driver library"},
       {"--libnvrtc", "KERNELC_LIBNVRTC", "FILE", "the NVRTC library"},
-      {"--nvrtc-worker", "KERNELC_NVRTC_WORKER", "FILE", "the program that compiles under limits"},
+      {"--nvrtc-worker", "KERNELC_NVRTC_WORKER", "FILE", "the kernelc-nvrtc-worker that compiles under limits"},
       {"--clang", "KERNELC_CLANG", "FILE", "the clang++ that the emulator compiles with"},
       {"--lineinfo", "KERNELC_LINEINFO", "", "cubins carry the .kc lines, for profilers"},
       {"--launch-blocking", "KERNELC_LAUNCH_BLOCKING", "", "wait after every launch, so that a fault names its kernel"},
