@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "driver/HostValues.h"
+#include "support/Constant.h"
 #include "tools/Options.h"
 #include "tools/TensorFiles.h"
 
@@ -33,22 +34,19 @@ absl::Status fill(const HostTensor &t, const std::string &value, const Param &p,
 
 absl::StatusOr<HostTensor> makeScalar(const Param &p, const std::string &value) {
   HostTensor t(p.type, {});
-  double number = 0;
-  int64_t integer = 0;
-  uint64_t large = 0;
+  uint64_t natural = 0;
   absl::StatusOr<ScalarValue> scalar;
-  if (value == "True" || value == "true")
-    scalar = ScalarValue::fromInt(p.type, 1);
-  else if (value == "False" || value == "false")
-    scalar = ScalarValue::fromInt(p.type, 0);
-  else if (absl::SimpleAtoi(value, &integer))
-    scalar = ScalarValue::fromInt(p.type, integer);
-  else if (absl::SimpleAtoi(value, &large))
-    scalar = ScalarValue::fromUnsigned(p.type, large);
-  else if (isFloat(p.type) && absl::SimpleAtod(value, &number))
-    scalar = ScalarValue::fromDouble(p.type, number);
-  else
-    return absl::InvalidArgumentError(absl::StrCat(p.name, "=", value, ": expected a number of type ", elementTypeName(p.type)));
+  if (absl::SimpleAtoi(value, &natural)) {
+    scalar = ScalarValue::fromUnsigned(p.type, natural);
+  } else if (absl::StatusOr<Constant> number = parseConstant(value); !number.ok()) {
+    scalar = number.status();
+  } else if (const int64_t *integer = std::get_if<int64_t>(&*number)) {
+    scalar = ScalarValue::fromInt(p.type, *integer);
+  } else if (isFloat(p.type)) {
+    scalar = ScalarValue::fromDouble(p.type, std::get<double>(*number));
+  } else {
+    scalar = absl::InvalidArgumentError(absl::StrCat("expected a number of type ", elementTypeName(p.type)));
+  }
   if (!scalar.ok())
     return absl::InvalidArgumentError(absl::StrCat(p.name, "=", value, ": ", scalar.status().message()));
   __builtin_memcpy(t.data(), &scalar->bits, t.bytes());
