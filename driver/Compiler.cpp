@@ -118,6 +118,21 @@ SizeExpr guardOf(te::KernelOp kernel, const VariantOptions &options, unsigned ow
     }
     for (Operation *op : te::getDomainOps(kernel))
       fits(te::getTensorShape(op->getResult(0)), "workspace", -1);
+    // What no tensor bounds: sizes that are no dim of one, and how far sums over expressions of sizes go.
+    SmallVector<AffineExpr> bounded;
+    for (Attribute a : llvm::concat<const Attribute>(kernel.getArgShapes().getValue(), kernel.getOutShapes().getValue()))
+      llvm::append_range(bounded, cast<AffineMapAttr>(a).getValue().getResults());
+    auto countFits = [&](AffineExpr e, StringRef what) {
+      bool hasFact = isa<AffineSymbolExpr>(e) && options.facts.count(what.str()) && options.facts.at(what.str()).max >= 0;
+      if (!isa<AffineConstantExpr>(e) && !hasFact && !llvm::is_contained(bounded, e))
+        both(SizeExpr::binary(SizeTerm::Lt, sizeExprOf(e), int64_t(1) << 30), "fits32(" + what.str() + ")");
+    };
+    for (unsigned i = 0; i < ownSizes; ++i)
+      countFits(getAffineSymbolExpr(i, kernel.getContext()), kernel.getSizeName(i));
+    for (Operation *op : te::getDomainOps(kernel))
+      for (unsigned d = te::getNumParallel(op); d < te::getExtents(op).getNumResults(); ++d)
+        if (AffineExpr extent = te::getExtents(op).getResult(d); !isa<AffineSymbolExpr>(extent))
+          countFits(extent, cast<StringAttr>(te::getIndices(op)[d]).getValue());
   }
   return guard;
 }
