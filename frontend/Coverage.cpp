@@ -1,10 +1,13 @@
 // All `=` statements of an output together cover it exactly once: each maps its
-// points to different elements, no two meet, and nothing is left out. Overlaps are
-// the Prover's; what is left out is a difference of Presburger sets, or, for one
-// statement, a matter of counting. An `inout` may be covered in part and repeatedly.
+// points to different elements, no two meet, and nothing is left out. Statements are
+// Presburger sets: two that may meet there are left to the Prover, and what they leave
+// is their difference, or, for one statement, a matter of counting. An `inout` may be
+// covered in part and repeatedly.
 #include "frontend/Sema.h"
 #include "mlir/Analysis/FlatLinearValueConstraints.h"
 #include "mlir/Analysis/Presburger/PresburgerRelation.h"
+#include "mlir/Analysis/Presburger/Simplex.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -20,6 +23,25 @@ bool isWhole(const CoreStatement &s, MLIRContext *context) {
         v->extent != s.target->dims[i])
       return false;
   return true;
+}
+
+/// Parts of what statements leave undefined: a condition cuts each in two, and each takes its share of time.
+constexpr unsigned kMaxParts = 256;
+
+bool isOverSizes(AffineExpr e) {
+  bool over = true;
+  e.walk([&](AffineExpr x) { over &= !isa<AffineDimExpr>(x); });
+  return over;
+}
+
+/// Its parts without those that are plainly empty, which would be cut further.
+presburger::PresburgerSet subtract(const presburger::PresburgerSet &from, const presburger::PresburgerSet &what) {
+  auto left = presburger::PresburgerRelation::getEmpty(from.getSpace());
+  presburger::PresburgerRelation rest = from.subtract(what);
+  for (const presburger::IntegerRelation &part : rest.getAllDisjuncts())
+    if (!presburger::Simplex(part).isEmpty())
+      left.unionInPlace(part);
+  return presburger::PresburgerSet(left);
 }
 
 /// A copy of a statement's indices under fresh dims, to compare two of its points.
@@ -40,8 +62,11 @@ private:
   bool isInjective(const CoreStatement &s);
   bool areDisjoint(const CoreStatement &a, const CoreStatement &b);
   bool coversByCounting(const CoreStatement &s);
-  void checkNothingLeft(Tensor *t, ArrayRef<CoreStatement *> list);
+  void checkPartition(Tensor *t, ArrayRef<CoreStatement *> list);
   AffineExpr linear(AffineExpr e);
+  AffineExpr quotient(AffineExpr e, int64_t divisor);
+  AffineExpr symbolFor(AffineExpr e);
+  AffineExpr solve(AffineExpr subscript, AffineExpr d, AffineExpr element);
   presburger::PresburgerSet box(Tensor *t);
   std::optional<presburger::PresburgerSet> image(const CoreStatement &s);
 
@@ -49,7 +74,9 @@ private:
   Kernel &kernel;
   const Prover &base;
   MLIRContext *context;
-  llvm::DenseMap<AffineExpr, unsigned> opaque; ///< semi-affine size expressions as further symbols
+  unsigned rank = 0;                           ///< of the output under check: its subscripts are the first dims of every set
+  llvm::DenseMap<AffineExpr, unsigned> opaque; ///< semi-affine size expressions and quotients as further symbols
+  llvm::SetVector<AffineExpr> quotients;       ///< what is not negative by what those are
 };
 
 Points CoverageChecker::points(const CoreStatement &s, unsigned firstDim, Prover &prover) {
@@ -128,18 +155,59 @@ bool CoverageChecker::coversByCounting(const CoreStatement &s) {
   return prover.proves(points - elements) && prover.proves(elements - points);
 }
 
-/// Replaces what Presburger sets do not know by opaque symbols.
+/// Replaces what Presburger sets do not know by opaque symbols, and quotients by symbols of their own: those
+/// that every set names alike cut it like any other coordinate.
 AffineExpr CoverageChecker::linear(AffineExpr e) {
   auto b = dyn_cast<AffineBinaryOpExpr>(e);
   if (!b)
     return e;
   AffineExpr l = linear(b.getLHS()), r = linear(b.getRHS());
-  bool bothVary = !isa<AffineConstantExpr>(l) && !isa<AffineConstantExpr>(r);
-  bool fine = e.getKind() == AffineExprKind::Add || (e.getKind() == AffineExprKind::Mul ? !bothVary : isa<AffineConstantExpr>(r));
-  if (fine)
-    return getAffineBinaryOpExpr(e.getKind(), l, r);
+  auto divisor = dyn_cast<AffineConstantExpr>(r);
+  if (divisor && divisor.getValue() > 0) {
+    if (e.getKind() == AffineExprKind::Mod)
+      return l - quotient(l, divisor.getValue()) * r;
+    if (e.getKind() == AffineExprKind::FloorDiv)
+      return quotient(l, divisor.getValue());
+    if (e.getKind() == AffineExprKind::CeilDiv)
+      return -quotient(-l, divisor.getValue());
+  }
+  bool bothVary = !isa<AffineConstantExpr>(l) && !divisor;
+  bool fine = e.getKind() == AffineExprKind::Add || (e.getKind() == AffineExprKind::Mul ? !bothVary : bool(divisor));
+  return fine ? getAffineBinaryOpExpr(e.getKind(), l, r) : symbolFor(e);
+}
+
+AffineExpr CoverageChecker::quotient(AffineExpr e, int64_t divisor) {
+  e = simplifyAffineExpr(e, rank + kernel.indices.size(), kernel.sizes.size() + opaque.size());
+  if (auto sum = dyn_cast<AffineBinaryOpExpr>(e); sum && e.getKind() == AffineExprKind::Add)
+    for (auto [whole, rest] : {std::pair(sum.getLHS(), sum.getRHS()), std::pair(sum.getRHS(), sum.getLHS())})
+      if (whole.isMultipleOf(divisor))
+        return whole.floorDiv(divisor) + quotient(rest, divisor);
+  AffineExpr q = e.floorDiv(divisor);
+  bool sought = false; // by this set alone
+  e.walk([&](AffineExpr x) { sought |= isa<AffineDimExpr>(x) && cast<AffineDimExpr>(x).getPosition() >= rank; });
+  if (sought || !isa<AffineBinaryOpExpr>(q) || q.getKind() != AffineExprKind::FloorDiv)
+    return q;
+  AffineExpr symbol = symbolFor(q), rest = e - symbol * divisor;
+  quotients.insert(rest);
+  quotients.insert(-rest + (divisor - 1));
+  return symbol;
+}
+
+AffineExpr CoverageChecker::symbolFor(AffineExpr e) {
   auto [it, fresh] = opaque.try_emplace(e, kernel.sizes.size() + opaque.size());
   return getAffineSymbolExpr(it->second, context);
+}
+
+/// What d is where c * d + r is `element`, for a number c of at least 1 and an r of sizes; else nothing.
+AffineExpr CoverageChecker::solve(AffineExpr subscript, AffineExpr d, AffineExpr element) {
+  auto simplified = [&](AffineExpr e) { return simplifyAffineExpr(e, kernel.indices.size(), kernel.sizes.size()); };
+  auto c = dyn_cast<AffineConstantExpr>(simplified(subscript.replace(d, d + 1) - subscript));
+  if (!c || c.getValue() < 1)
+    return {};
+  AffineExpr rest = simplified(subscript - d * c.getValue());
+  if (auto number = dyn_cast<AffineConstantExpr>(rest))
+    return element.floorDiv(c.getValue()) - number.floorDiv(c.getValue());
+  return isOverSizes(rest) ? (element - rest).floorDiv(c.getValue()) : AffineExpr();
 }
 
 presburger::PresburgerSet CoverageChecker::box(Tensor *t) {
@@ -163,22 +231,31 @@ presburger::PresburgerSet CoverageChecker::box(Tensor *t) {
   for (const Requirement &r : kernel.requirements)
     for (const Constraint &c : r.constraints)
       add(c.expr, c.isEq);
-  FlatLinearValueConstraints poly(IntegerSet::get(t->dims.size(), kernel.sizes.size() + opaque.size(), exprs, eqs));
+  exprs.append(quotients.begin(), quotients.end());
+  eqs.append(quotients.size(), false);
+  FlatLinearValueConstraints poly(IntegerSet::get(rank, kernel.sizes.size() + opaque.size(), exprs, eqs));
   return presburger::PresburgerSet(presburger::PresburgerRelation(poly));
 }
 
 std::optional<presburger::PresburgerSet> CoverageChecker::image(const CoreStatement &s) {
-  unsigned rank = s.target->dims.size();
+  // An element names the indices of its point, where it can. For one multiple the statements then divide alike:
+  // y[3 * i + 1] is where y % 3 == 1, as y[3 * i] is where y % 3 == 0, and i is y // 3 in both.
   llvm::DenseMap<AffineExpr, AffineExpr> positions;
-  for (auto [i, v] : llvm::enumerate(s.vars))
-    positions[getAffineDimExpr(v->id, context)] = getAffineDimExpr(rank + i, context);
+  unsigned sought = 0;
+  for (IndexVar *v : s.vars) {
+    AffineExpr d = getAffineDimExpr(v->id, context), &at = positions[d];
+    for (auto [i, n] : llvm::enumerate(s.subscripts))
+      if (!at)
+        at = solve(n->affine, d, getAffineDimExpr(i, context));
+    if (!at)
+      at = getAffineDimExpr(rank + sought++, context);
+  }
   SmallVector<AffineExpr> exprs;
   SmallVector<bool> eqs;
   bool pure = true;
   auto add = [&](AffineExpr e, bool isEq = false) {
-    AffineExpr flat = linear(e.replace(positions));
-    pure &= flat.isPureAffine();
-    exprs.push_back(flat);
+    exprs.push_back(linear(e.replace(positions)));
+    pure &= exprs.back().isPureAffine();
     eqs.push_back(isEq);
   };
   for (auto [i, n] : llvm::enumerate(s.subscripts)) {
@@ -188,7 +265,7 @@ std::optional<presburger::PresburgerSet> CoverageChecker::image(const CoreStatem
       auto b = dyn_cast<AffineBinaryOpExpr>(x);
       if (!b || x.isPureAffine() || b.getKind() == AffineExprKind::Add)
         return;
-      x.walk([&](AffineExpr y) { pure &= !isa<AffineDimExpr>(y); });
+      pure &= isOverSizes(x);
     });
     if (!pure)
       return std::nullopt;
@@ -208,35 +285,54 @@ std::optional<presburger::PresburgerSet> CoverageChecker::image(const CoreStatem
     return std::nullopt;
   for (const Constraint &c : affine)
     add(c.expr, c.isEq);
-  FlatLinearValueConstraints poly(IntegerSet::get(rank + s.vars.size(), kernel.sizes.size() + opaque.size(), exprs, eqs));
-  poly.convertToLocal(presburger::VarKind::SetDim, rank, rank + s.vars.size());
+  exprs.append(quotients.begin(), quotients.end());
+  eqs.append(quotients.size(), false);
+  FlatLinearValueConstraints poly(IntegerSet::get(rank + sought, kernel.sizes.size() + opaque.size(), exprs, eqs));
+  poly.convertToLocal(presburger::VarKind::SetDim, rank, rank + sought);
   return presburger::PresburgerSet(presburger::PresburgerRelation(poly).computeReprWithOnlyDivLocals());
 }
 
-void CoverageChecker::checkNothingLeft(Tensor *t, ArrayRef<CoreStatement *> list) {
-  if (list.size() == 1 && coversByCounting(*list[0]))
-    return;
+void CoverageChecker::checkPartition(Tensor *t, ArrayRef<CoreStatement *> list) {
   auto unproved = [&](StringRef why) {
     diags.error(list.back()->loc) << "the statements of '" << t->name << "' are not proved to cover it: " << why;
   };
+  rank = t->dims.size();
+  opaque.clear();
+  quotients.clear();
+  bool affine = true;
   for (int pass = 0; pass < 2; ++pass) { // once to number the opaque symbols
     size_t before = opaque.size();
     (void)box(t);
     for (CoreStatement *s : list)
-      if (!image(*s))
-        return unproved("its subscripts or conditions are not affine");
+      affine &= image(*s).has_value();
     if (opaque.size() == before && pass == 0)
       break;
   }
   presburger::PresburgerSet left = box(t);
-  for (CoreStatement *s : list)
-    left = presburger::PresburgerSet(left.subtract(*image(*s)));
+  SmallVector<presburger::PresburgerSet, 0> images;
+  for (auto [n, s] : llvm::enumerate(list)) {
+    if (affine)
+      images.push_back(*image(*s));
+    for (auto [m, other] : llvm::enumerate(list.take_front(n)))
+      if (!(affine && images[n].intersect(images[m]).isIntegerEmpty()) && !areDisjoint(*other, *s)) {
+        diags.error(s->loc) << "this statement defines elements of '" << t->name << "' that line "
+                            << diags.location(other->loc).getLine() << " defines as well; restrict one of them with 'where'";
+        return;
+      }
+    if (affine)
+      left = subtract(left, images[n]);
+    if (left.getNumDisjuncts() > kMaxParts)
+      return unproved("what is left has too many parts; use fewer conditions");
+  }
+  if (list.size() == 1 && coversByCounting(*list[0]))
+    return;
+  if (!affine)
+    return unproved("its subscripts or conditions are not affine");
   SmallVector<llvm::DynamicAPInt, 8> sample;
   if (!left.findIntegerSample(sample))
     return;
   auto d = diags.error(list.back()->loc);
   d << "the statements of '" << t->name << "' leave elements undefined, as " << t->name << "[";
-  unsigned rank = t->dims.size();
   for (unsigned i = 0; i < rank; ++i)
     d << (i ? ", " : "") << int64_t(sample[i]);
   d << "]";
@@ -278,16 +374,8 @@ void CoverageChecker::check(Tensor *t, ArrayRef<CoreStatement *> list) {
   }
   if (t->isInout || plain.empty() || !ok)
     return;
-  for (size_t i = 0; i < plain.size(); ++i)
-    for (size_t j = 0; j < i; ++j)
-      if (!areDisjoint(*plain[j], *plain[i])) {
-        auto d = diags.error(plain[i]->loc);
-        d << "this statement defines elements of '" << t->name << "' that line " << diags.location(plain[j]->loc).getLine()
-          << " defines as well; restrict one of them with 'where'";
-        return;
-      }
   if (!(plain.size() == 1 && plain[0]->whole))
-    checkNothingLeft(t, plain);
+    checkPartition(t, plain);
 }
 
 } // namespace

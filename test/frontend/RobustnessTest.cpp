@@ -76,6 +76,35 @@ TEST(Robustness, ManyPieces) {
   expectLimit(text + "}\n", "more than 64 statements define 'y'");
 }
 
+/// `count` statements, each `statement` with its number in place of every '#', compile within a second.
+void expectPieces(const std::string &params, int count, const std::string &statement) {
+  std::string text = "def f(" + params + ") {\n";
+  for (int i = 0; i < count; ++i) {
+    std::string one = statement;
+    for (size_t at; (at = one.find('#')) != std::string::npos;)
+      one.replace(at, 1, std::to_string(i));
+    text += "  " + one + "\n";
+  }
+  auto start = std::chrono::steady_clock::now();
+  Imported r(text + "}\n");
+  auto took = std::chrono::steady_clock::now() - start;
+  ASSERT_TRUE(r.module) << r.errors.front();
+  EXPECT_LT(std::chrono::duration<double>(took).count(), 5.0);
+}
+
+TEST(Robustness, ManyResidues) { expectPieces("x: f32[N]) -> (y: f32[N]", 64, "y[i] = x[i] where i % 64 == #"); }
+TEST(Robustness, ManyResiduesOfSubscripts) { expectPieces("x: f32[61 * N]) -> (y: f32[61 * N]", 61, "y[61 * i + #] = x[61 * i + #]"); }
+TEST(Robustness, ManyResiduesOfTwoDims) {
+  expectPieces("x: f32[M, N]) -> (y: f32[M, N]", 64, "y[i, j] = x[i, j] where i % 8 == # // 8, j % 8 == # % 8");
+}
+TEST(Robustness, ManyRanges) { expectPieces("x: f32[192]) -> (y: f32[192]", 64, "y[i] = x[i] where i in 3 * #:3 * # + 3"); }
+TEST(Robustness, AMissingResidueIsNamed) {
+  std::string text = "def f(x: f32[N]) -> (y: f32[N]) {\n";
+  for (int i = 0; i < 62; ++i)
+    text += "  y[i] = x[i] where i % 63 == " + std::to_string(i) + "\n";
+  expectLimit(text + "}\n", "leave elements undefined, as y[62] with N = ");
+}
+
 TEST(Robustness, ExponentialInlining) {
   std::string text = "fn g0(x) { x + x }\n";
   for (int i = 1; i < 60; ++i)
