@@ -36,8 +36,10 @@ SharedAccesses::SharedAccesses(cu::KernelOp kernel) : kernel_(kernel), ranges_(k
       return store.getDestination() == memory;
     return isa<cu::TmaStoreOp>(op);
   };
+  std::vector<SharedAccess> boxes;
+  llvm::copy_if(accesses_, std::back_inserter(boxes), [&](const SharedAccess &a) { return touchesBox(a.op, a.memory); });
   auto inBox = [&](const SharedAccess &a) {
-    return llvm::any_of(accesses_, [&](const SharedAccess &box) { return touchesBox(box.op, box.memory) && overlap(a, box); });
+    return llvm::any_of(boxes, [&](const SharedAccess &box) { return overlap(a, box); });
   };
   std::vector<bool> ordered;
   for (const SharedAccess &a : accesses_)

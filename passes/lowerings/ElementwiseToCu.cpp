@@ -10,15 +10,12 @@ namespace kernelc {
 
 using namespace tile;
 
-/// The element of `tile` at the open digits.
+/// The element of `tile` at the open digits, once a run: it stores behind all that it reads.
 Value FunctionLowering::fetch(Value tile, const OpenDigits &open, llvm::DenseMap<Value, Value> &inRun) {
-  if (Value v = inRun.lookup(tile))
-    return v;
-  Location loc = tile.getLoc();
-  Value v = c_.element(tile, open, loc);
-  if (isRematerialized(tile.getDefiningOp()))
-    inRun[tile] = v; // registers may be written between two reads
-  return v;
+  auto [known, isNew] = inRun.try_emplace(tile);
+  if (isNew)
+    known->second = c_.element(tile, open, tile.getLoc());
+  return known->second;
 }
 
 void FunctionLowering::scalarOp(Operation *op, const OpenDigits &open, llvm::DenseMap<Value, Value> &inRun) {

@@ -8,6 +8,9 @@
 // blocks, and so do reductions that read the same. What is read by a group that does not own it goes through a workspace.
 #include "passes/te/Grouping.h"
 
+#include <map>
+#include <set>
+
 #include "ir/te/TeShape.h"
 #include "passes/te/Affine.h"
 #include "passes/te/Contraction.h"
@@ -156,18 +159,22 @@ private:
     return false;
   }
 
-  /// Whether two statements over one domain read some tensor at the same points.
-  static bool readsInCommon(Operation *a, Operation *b) {
-    auto dimsOf = [](Operation *op, ReadOp read) {
-      return llvm::map_to_vector(read.getOperands_(), [&](Value v) { return findIndex(op, v); });
-    };
-    bool found = false;
-    a->walk([&](ReadOp x) {
-      b->walk([&](ReadOp y) {
-        found |= x.getTensor() == y.getTensor() && x.getMapOrIdentity() == y.getMapOrIdentity() && dimsOf(a, x) == dimsOf(b, y);
+  /// What a statement reads, and where.
+  using Reads = std::set<std::tuple<const void *, const void *, SmallVector<std::optional<unsigned>>>>;
+  const Reads &readsOf(Operation *op) {
+    auto [it, isNew] = reads_.try_emplace(op);
+    if (isNew)
+      op->walk([&](ReadOp read) {
+        auto dims = llvm::map_to_vector<6>(read.getOperands_(), [&](Value v) { return findIndex(op, v); });
+        it->second.insert({read.getTensor().getAsOpaquePointer(), read.getMapOrIdentity().getAsOpaquePointer(), std::move(dims)});
       });
-    });
-    return found;
+    return it->second;
+  }
+
+  /// Whether two statements over one domain read some tensor at the same points.
+  bool readsInCommon(Operation *a, Operation *b) {
+    const Reads &others = readsOf(b);
+    return llvm::any_of(readsOf(a), [&](auto &read) { return others.count(read); });
   }
 
   bool fitsTile(AffineExpr extent) {
@@ -258,6 +265,7 @@ private:
   SmallVector<Operation *> ops_;
   llvm::DenseMap<Value, int64_t> ordinal_;
   llvm::DenseMap<int64_t, int64_t> owner_;
+  std::map<Operation *, Reads> reads_;
   std::vector<Group> groups_;
 };
 
