@@ -75,7 +75,9 @@ LogicalResult LaunchEmitter::emitCompute(ComputeOp op, ArrayRef<int64_t> dims) {
     if (op.getYield().getCondition())
       condition = body.conjunction(condition, body.evaluate(op.getYield().getCondition()), op.getLoc());
     ok = bool(value);
-    if (value)
+    if (value && loopsOf(dims).empty() && !condition)
+      c_.results[op.getResult()] = value;
+    if (value && isStored(op.getResult()))
       store(value, op.getResult(), op.getOutMapOrIdentity(), dims, condition, body, op.getLoc());
     return SmallVector<Value>();
   });

@@ -107,6 +107,8 @@ private:
       int64_t producer = ordinal_[read.getTensor()];
       if (owner_[producer] != candidate)
         continue;
+      if (!hasAtOnce(g, ops_[producer]))
+        return false;
       if (read.getBounds() != BoundsMode::InBounds || !unify(op, read, g, producer, map))
         return false;
     }
@@ -187,6 +189,12 @@ private:
       auto r = dyn_cast<ReduceOp>(ops_[o]);
       return r && findContraction(r).has_value();
     });
+  }
+
+  /// Whether a block has all that a member makes of its tile when the next member starts: what loops make in parts is in memory.
+  static bool hasAtOnce(const Group &g, Operation *op) {
+    auto c = dyn_cast<ComputeOp>(op);
+    return !c || (!c.getCondition() && !c.getYield().getCondition() && getNumParallel(op) == g.grid);
   }
 
   /// Records that dim d of op is launch index ..., from a read of a member.

@@ -51,6 +51,19 @@ TEST(EndToEnd, CoordinatesAndConstants) {
   EXPECT_EQ(runCase({"def t(x: f32[N]) -> (y: f32[N]) { y[i] = x[i] if i < 5 else 1 }", {{"N", 70}}}), "");
 }
 
+// Definitions that stay tensors: their readers are in their launch, of one tile or of a loop over tiles.
+TEST(EndToEnd, LargeSharedDefinitions) {
+  std::string large = "x[i, j]";
+  for (int n = 0; n < 40; ++n)
+    large += " + abs(x[i, j] - " + std::to_string(n) + ")";
+  std::string outputs = "  y[i, j] = t[i, j] * 2\n  z[i, j] = t[i, j] * 3\n}";
+  std::string pointwise = "def f(x: f32[M, N]) -> (y: f32[M, N], z: f32[M, N]) {\n  let t[i, j] = " + large + "\n" + outputs;
+  std::string rows = "def f(x: f32[M, N]) -> (y: f32[M, N], z: f32[M, N]) {\n  let m[i] = max[j](x[i, j])\n  let t[i, j] = m[i] * (" + large + ")\n" + outputs;
+  for (const std::string &text : {pointwise, rows})
+    for (auto [m, n] : {std::pair<int64_t, int64_t>{1, 1}, {3, 77}, {2, 5000}})
+      EXPECT_EQ(runCase({text, {{"M", m}, {"N", n}}}), "") << text << m << "x" << n;
+}
+
 TEST(EndToEnd, Matmul) {
   for (const char *access : {"a[i, k] * b[k, j]", "a[i, k] * b[j, k]", "a[k, i] * b[k, j]", "a[k, i] * b[j, k]"})
     for (const char *type : {"f32", "bf16", "f16"}) {
