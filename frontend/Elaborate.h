@@ -162,7 +162,7 @@ private:
   std::vector<std::pair<unsigned, Node *>> pendingKeys; ///< keys a bracket is about to rebind
   std::vector<const Definition *> callStack;
   std::optional<Loc> callSite;
-  unsigned operations = 0, depth = 0;
+  unsigned operations = 0, reductions = 0, depth = 0;
   bool overBudget = false;
   bool inSubscript = false;
 };

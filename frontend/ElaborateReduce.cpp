@@ -257,6 +257,11 @@ Node *Elaborator::makeReduce(te::Combiner kind, ArrayRef<IndexVar *> vars,
       break;
     }
   }
+  if (++reductions > kMaxReductions) {
+    error(loc) << "kernel '" << kernel.def->name << "' has more than " << kMaxReductions << " reductions; split it into several kernels";
+    overBudget = true;
+    return nullptr;
+  }
   Node *n = make(Node::Reduce, arg ? Ty::I64 : body->type, loc);
   n->combiner = kind;
   n->vars.append(vars.begin(), vars.end());

@@ -1,7 +1,9 @@
 // From text to a checked result with no GPU: every kind of kernel, awkward sizes.
 #include "EndToEnd.h"
 
+#include <chrono>
 #include <fstream>
+#include <regex>
 #include <sstream>
 
 #include <gtest/gtest.h>
@@ -58,10 +60,28 @@ TEST(EndToEnd, LargeSharedDefinitions) {
     large += " + abs(x[i, j] - " + std::to_string(n) + ")";
   std::string outputs = "  y[i, j] = t[i, j] * 2\n  z[i, j] = t[i, j] * 3\n}";
   std::string pointwise = "def f(x: f32[M, N]) -> (y: f32[M, N], z: f32[M, N]) {\n  let t[i, j] = " + large + "\n" + outputs;
-  std::string rows = "def f(x: f32[M, N]) -> (y: f32[M, N], z: f32[M, N]) {\n  let m[i] = max[j](x[i, j])\n  let t[i, j] = m[i] * (" + large + ")\n" + outputs;
+  std::string rows = "def f(x: f32[M, N]) -> (y: f32[M, N], z: f32[M, N]) {\n  let m[i] = max[j](x[i, j])\n  let t[i, j] = m[i] * (" +
+                     large + ")\n" + outputs;
   for (const std::string &text : {pointwise, rows})
     for (auto [m, n] : {std::pair<int64_t, int64_t>{1, 1}, {3, 77}, {2, 5000}})
       EXPECT_EQ(runCase({text, {{"M", m}, {"N", n}}}), "") << text << m << "x" << n;
+}
+
+// Compile time grows with the text, not with its square.
+TEST(EndToEnd, LongTextsCompile) {
+  auto sumOf = [](int terms, const std::string &term) {
+    std::string sum;
+    for (int n = 0; n < terms; ++n)
+      sum += (n ? " + " : "") + std::regex_replace(term, std::regex("#"), std::to_string(n + 1));
+    return sum;
+  };
+  for (const std::string &text : {"def f(x: f32[K]) -> (y: f32[]) { y[] = " + sumOf(400, "sum[k](x[k] * #)") + " }",
+                                  "def f(x: f32[M, K]) -> (y: f32[M]) { y[i] = " + sumOf(400, "max[k, k % # == 0](x[i, k])") + " }",
+                                  "def f(x: f32[K]) -> (y: f32[K]) { y[i] = " + sumOf(6000, "x[i]") + " }"}) {
+    auto start = std::chrono::steady_clock::now();
+    EXPECT_NE(cudaTextOf({text, {{"K", 64}, {"M", 2}}}).find("__global__"), std::string::npos);
+    EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 5.0); // a second, on a busy machine
+  }
 }
 
 TEST(EndToEnd, Matmul) {

@@ -41,6 +41,9 @@ TEST(Robustness, LongSum) {
 TEST(Robustness, LongSubscript) {
   expectLimit(kernelOf("x.pad(0)[i" + repeat(" + i // 3", 30000) + "]"), "20000 operations");
 }
+TEST(Robustness, ManyReductions) {
+  expectLimit(kernelOf("x[i]" + repeat(" + sum[k](x[k])", 513)), "512 reductions");
+}
 TEST(Robustness, DeepParentheses) { expectLimit(kernelOf(repeat("(", 100000)), "256 levels"); }
 TEST(Robustness, DeepBrackets) { expectLimit(kernelOf(repeat("x[", 100000)), "256 levels"); }
 TEST(Robustness, DeepSigns) { expectLimit(kernelOf(repeat("-", 100000) + "1"), "256 levels"); }
