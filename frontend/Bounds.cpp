@@ -6,6 +6,7 @@
 // enclosing condition (`a if c else b`, an outer reduction's condition) may be read
 // speculatively by later passes, so such a read gets a rule for what lies outside.
 #include "frontend/Bounds.h"
+#include "frontend/IndexModel.h"
 
 using namespace mlir;
 
@@ -131,17 +132,25 @@ bool BoundsChecker::provesAtLeast(Node *n, AffineExpr bound, Prover &prover) {
     return llvm::all_of(n->ops, holds);
   case Node::Max:
     return llvm::any_of(n->ops, holds);
+  case Node::Select:
+    return inEachCase(n, prover, [&](Node *o, Prover &p) { return provesAtLeast(o, bound, p); });
   case Node::Add:
     if (n->ops[1]->affine)
       return provesAtLeast(n->ops[0], bound - n->ops[1]->affine, prover);
-    return n->ops[0]->affine && provesAtLeast(n->ops[1], bound - n->ops[0]->affine, prover);
+    if (n->ops[0]->affine)
+      return provesAtLeast(n->ops[1], bound - n->ops[0]->affine, prover);
+    break;
   case Node::Sub:
     if (n->ops[1]->affine)
       return provesAtLeast(n->ops[0], bound + n->ops[1]->affine, prover);
-    return n->ops[0]->affine && provesAtMost(n->ops[1], n->ops[0]->affine - bound, prover);
+    if (n->ops[0]->affine)
+      return provesAtMost(n->ops[1], n->ops[0]->affine - bound, prover);
+    break;
   default:
-    return false;
+    break;
   }
+  Prover local = prover;
+  return local.proves(IndexModel(local, kernel.indices.size(), context).of(n) - bound);
 }
 
 bool BoundsChecker::provesAtMost(Node *n, AffineExpr bound, Prover &prover) {
@@ -153,17 +162,38 @@ bool BoundsChecker::provesAtMost(Node *n, AffineExpr bound, Prover &prover) {
     return llvm::any_of(n->ops, holds);
   case Node::Max:
     return llvm::all_of(n->ops, holds);
+  case Node::Select:
+    return inEachCase(n, prover, [&](Node *o, Prover &p) { return provesAtMost(o, bound, p); });
   case Node::Add:
     if (n->ops[1]->affine)
       return provesAtMost(n->ops[0], bound - n->ops[1]->affine, prover);
-    return n->ops[0]->affine && provesAtMost(n->ops[1], bound - n->ops[0]->affine, prover);
+    if (n->ops[0]->affine)
+      return provesAtMost(n->ops[1], bound - n->ops[0]->affine, prover);
+    break;
   case Node::Sub:
     if (n->ops[1]->affine)
       return provesAtMost(n->ops[0], bound + n->ops[1]->affine, prover);
-    return n->ops[0]->affine && provesAtLeast(n->ops[1], n->ops[0]->affine - bound, prover);
+    if (n->ops[0]->affine)
+      return provesAtLeast(n->ops[1], n->ops[0]->affine - bound, prover);
+    break;
   default:
-    return false;
+    break;
   }
+  Prover local = prover;
+  return local.proves(bound - IndexModel(local, kernel.indices.size(), context).of(n));
+}
+
+bool BoundsChecker::inEachCase(Node *select, Prover &prover, llvm::function_ref<bool(Node *, Prover &)> holds) {
+  for (unsigned i : {1, 2}) {
+    SmallVector<Constraint> facts;
+    addHypotheses(select->ops[0], i == 2, facts);
+    Prover inner = prover;
+    for (const Constraint &k : facts)
+      inner.assume(k.expr, k.isEq);
+    if (!holds(select->ops[i], inner))
+      return false;
+  }
+  return true;
 }
 
 bool BoundsChecker::checkDivisors(AffineExpr e, Prover &prover) {

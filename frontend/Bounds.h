@@ -31,9 +31,10 @@ private:
   void visitReduce(Node *n, const BoundsContext &c);
   void checkRead(Node *n, const BoundsContext &c, Prover &prover);
   bool isScan(Node *n, const BoundsContext &inner);
-  /// Is `n >= bound` (or `n <= bound`) proved? Sees through min and max.
+  /// Is `n >= bound` (or `n <= bound`) proved? Sees through min, max and selects.
   bool provesAtLeast(Node *n, mlir::AffineExpr bound, Prover &prover);
   bool provesAtMost(Node *n, mlir::AffineExpr bound, Prover &prover);
+  bool inEachCase(Node *select, Prover &prover, llvm::function_ref<bool(Node *, Prover &)> holds);
   bool checkDivisors(mlir::AffineExpr e, Prover &prover);
   Prover proverFor(const BoundsContext &c, bool withSoft);
   void report(Node *n, unsigned dim, const BoundsContext &c, bool below);

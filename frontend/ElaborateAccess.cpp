@@ -1,5 +1,6 @@
 // Accesses of tensors, lets and scalars. See Elaborate.h.
 #include "frontend/Elaborate.h"
+#include "frontend/Sema.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -39,6 +40,15 @@ bool Elaborator::elaborateMode(Node *read, const Expr *e, const Scope *scope) {
     return false;
   read->padding = v;
   return true;
+}
+
+/// Whether elements of tensors decide it.
+static bool dependsOnData(Node *n) {
+  if (n->pureIndex)
+    return false;
+  bool found = false;
+  walk(n, [&](Node *o) { found |= o->kind == Node::Read || o->kind == Node::Reduce; });
+  return found;
 }
 
 Node *Elaborator::readTensor(Tensor *t, const Expr *e, const Scope *scope) {
@@ -91,7 +101,7 @@ Node *Elaborator::readTensor(Tensor *t, const Expr *e, const Scope *scope) {
       continue;
     }
     s = convert(s, Ty::I64);
-    if (s && !s->pureIndex && e->mode.empty()) {
+    if (s && e->mode.empty() && dependsOnData(s)) {
       error(a->loc) << "a subscript that depends on data (a gather) is not supported yet without a "
                        "bounds form; write '"
                     << t->name << ".assume_inbounds[..]', or .pad(0), .edge, .wrap, .reflect";

@@ -84,6 +84,16 @@ TEST(EndToEnd, LongTextsCompile) {
   }
 }
 
+// Subscripts of indices that no affine map says: proved from what their operations give.
+TEST(EndToEnd, SubscriptsThatAreNotAffine) {
+  for (const char *subscript : {"i >> 1", "i & 3", "(i ^ 1) % N", "abs(i - 3) % N", "(1 if i > 0 else 0) % N", "i - 1 if i > 0 else 0",
+                                "min(i, 3) % N", "(i * i) % N", "i32(i % 40) % N", "(i | 5) % N"}) {
+    std::string text = std::string("def f(x: f32[N]) -> (y: f32[N]) {\n  require N >= 1\n  y[i] = x[") + subscript + "]\n}";
+    for (int64_t n : {1, 5, 77})
+      EXPECT_EQ(runCase({text, {{"N", n}}}), "") << text << n;
+  }
+}
+
 TEST(EndToEnd, Matmul) {
   for (const char *access : {"a[i, k] * b[k, j]", "a[i, k] * b[j, k]", "a[k, i] * b[k, j]", "a[k, i] * b[j, k]"})
     for (const char *type : {"f32", "bf16", "f16"}) {
