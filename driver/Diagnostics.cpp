@@ -4,6 +4,7 @@
 #include "absl/strings/str_join.h"
 #include "mlir/IR/Location.h"
 #include "mlir/IR/MLIRContext.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
@@ -39,6 +40,47 @@ absl::string_view lineOf(absl::string_view text, unsigned line) {
   return rest.substr(0, rest.find('\n'));
 }
 
+constexpr size_t kLongestQuote = 160; // a line of noise helps nobody
+constexpr size_t kLongestName = 80;
+constexpr absl::string_view kLeftOut = "…";
+
+bool isContinuation(char c) { return (c & 0xc0) == 0x80; } // of a character of several bytes
+
+/// Names of any length, as the message has them, cut to what a reader can tell apart.
+std::string shortenNames(absl::string_view message) {
+  auto isName = [](char c) { return llvm::isAlnum(c) || c == '_'; };
+  std::string out;
+  for (size_t at = 0; at < message.size();) {
+    size_t end = at;
+    while (end < message.size() && isName(message[end]))
+      ++end;
+    bool isLong = end - at > kLongestName;
+    absl::StrAppend(&out, message.substr(at, isLong ? kLongestName : end - at), isLong ? kLeftOut : "");
+    at = end;
+    if (at < message.size())
+      out += message[at++];
+  }
+  return out;
+}
+
+/// The line, or of a long one what stands around the column, and a caret below it.
+std::string quote(absl::string_view line, size_t column) {
+  size_t at = std::min(column - 1, line.size()), begin = 0, end = line.size();
+  if (line.size() > kLongestQuote) {
+    begin = std::min(at < kLongestQuote / 2 ? 0 : at - kLongestQuote / 2, line.size() - kLongestQuote);
+    end = begin + kLongestQuote;
+    while (begin < at && isContinuation(line[begin]))
+      ++begin;
+    while (end < line.size() && isContinuation(line[end]))
+      ++end;
+  }
+  bool cutLeft = begin > 0, cutRight = end < line.size();
+  std::string caret = cutLeft ? " " : "";
+  for (size_t c = begin; c < at; ++c)
+    caret += line[c] == '\t' ? '\t' : ' ';
+  return absl::StrCat("\n  ", cutLeft ? kLeftOut : "", line.substr(begin, end - begin), cutRight ? kLeftOut : "", "\n  ", caret, "^");
+}
+
 const char *severityName(DiagnosticSeverity severity) {
   switch (severity) {
   case DiagnosticSeverity::Error: return "error";
@@ -56,7 +98,9 @@ DiagnosticLog::DiagnosticLog(MLIRContext &context, absl::string_view text, absl:
         std::string all = render(d.getLocation(), d.getSeverity(), d.str());
         for (Diagnostic &note : d.getNotes())
           absl::StrAppend(&all, "\n", render(note.getLocation(), note.getSeverity(), note.str()));
-        (d.getSeverity() == DiagnosticSeverity::Error ? errors_ : remarks_).push_back(std::move(all));
+        std::vector<std::string> &list = d.getSeverity() == DiagnosticSeverity::Error ? errors_ : remarks_;
+        if (!llvm::is_contained(list, all)) // a function's body is checked once a use
+          list.push_back(std::move(all));
         return success();
       }) {}
 
@@ -65,18 +109,11 @@ std::string DiagnosticLog::render(Location loc, DiagnosticSeverity severity, con
   std::string out;
   if (at)
     out = absl::StrCat(at.getFilename().str(), ":", at.getLine(), ":", at.getColumn(), ": ");
-  absl::StrAppend(&out, severityName(severity), ": ", message);
+  absl::StrAppend(&out, severityName(severity), ": ", shortenNames(message));
   if (!at || absl::string_view(at.getFilename().data(), at.getFilename().size()) != fileName_ || at.getLine() == 0)
     return out;
   absl::string_view line = lineOf(text_, at.getLine());
-  constexpr size_t kLongestQuote = 300; // a line of noise helps nobody
-  if (line.empty() || line.size() > kLongestQuote)
-    return out;
-  std::string caret;
-  for (unsigned c = 1; c < at.getColumn() && c <= line.size(); ++c)
-    caret += line[c - 1] == '\t' ? '\t' : ' ';
-  absl::StrAppend(&out, "\n  ", line, "\n  ", caret, "^");
-  return out;
+  return line.empty() ? out : out + quote(line, std::max(1u, at.getColumn()));
 }
 
 absl::Status DiagnosticLog::status(absl::string_view what) const {

@@ -10,7 +10,6 @@ namespace kernelc::frontend {
 namespace {
 
 /// Integers beyond this stay out of the index algebra, where they could overflow.
-constexpr int64_t kMaxAffineConstant = int64_t(1) << 40;
 constexpr unsigned kMaxAffineHeight = 48;
 
 int64_t floorDiv(int64_t a, int64_t b) {

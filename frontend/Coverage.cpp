@@ -363,8 +363,12 @@ void CoverageChecker::check(Tensor *t, ArrayRef<CoreStatement *> list) {
       plain.push_back(s);
     }
     if (!s->whole && !isInjective(*s)) {
-      diags.error(s->loc) << "the left side is not proved to name each element of '" << t->name
-                          << "' at most once; use subscripts that differ for different indices";
+      auto d = diags.error(s->loc);
+      d << "the left side is not proved to name each element of '" << t->name << "' at most once";
+      if (s->reduceAssign)
+        d << "; to combine what meets in one element (a scatter) is not supported yet";
+      else
+        d << "; use subscripts that differ for different indices";
       ok = false;
     }
   }

@@ -1,5 +1,6 @@
 // Names, operators and tensor accesses. See Elaborate.h.
 #include "frontend/Elaborate.h"
+#include "frontend/Sema.h"
 
 #include <limits>
 
@@ -157,9 +158,19 @@ Node *Elaborator::elaborateInteger(const Expr *e, const Scope *scope, StringRef 
   }
   if (n->affine)
     return n;
-  if (!n->pureIndex)
+  bool data = false, scalar = false;
+  walk(n, [&](Node *o) {
+    data |= o->kind == Node::Read || o->kind == Node::Reduce;
+    scalar |= o->kind == Node::ScalarParam;
+  });
+  if (data)
     error(e->loc) << what
                   << " that depends on data is not supported yet; use indices, sizes and integers";
+  else if (scalar)
+    error(e->loc) << what
+                  << " that depends on a scalar parameter is not supported yet; a condition may, as in 'sum[k, k < n](..)'";
+  else if (n->kind == Node::ConstInt)
+    error(e->loc) << what << " must be at most " << kMaxAffineConstant << " and at least -" << kMaxAffineConstant;
   else
     error(e->loc)
         << what

@@ -41,6 +41,7 @@ using FnTable = llvm::StringMap<const Definition *>;
 /// Values of sizes and `const` parameters, by name.
 
 inline constexpr unsigned kMaxOperations = 20000;
+inline constexpr int64_t kMaxAffineConstant = int64_t(1) << 40; ///< of sizes, bounds and subscripts on the left
 inline constexpr unsigned kMaxReductions = 512; ///< of a kernel: each is a statement that is compared with the others
 
 inline std::optional<ElementType> elementNamed(llvm::StringRef name) {

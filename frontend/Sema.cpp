@@ -42,9 +42,7 @@ bool Sema::run() {
   // Requirements hold throughout, wherever they stand.
   for (const Statement &s : kernel.def->body)
     if (s.kind == Statement::Require)
-      addRequirement(s);
-  if (diags.numErrors() != before)
-    return false;
+      requirementsAreKnown &= addRequirement(s);
   seedProver();
   for (const Statement &s : kernel.def->body) {
     if (diags.full())

@@ -66,6 +66,7 @@ private:
   Elaborator elab;
   const Constants &constants;
   std::deque<Expr> grouped; ///< made by takeGroups
+  bool requirementsAreKnown = true;
   Prover prover; ///< knows what holds of the sizes at every launch
 };
 

@@ -424,8 +424,10 @@ bool Sema::checkAssign(const Statement &s) {
   if (!value)
     return false;
   core.value = value;
-  if (!finishStatement(core))
+  if (!finishStatement(core)) {
+    t->poisoned = true;
     return false;
+  }
   // Elements that other statements define are not there yet.
   size_t later = llvm::count_if(kernel.def->body, [&](const Statement &o) {
     return o.kind == Statement::Assign && o.target == s.target && o.op == "=" &&
@@ -507,6 +509,8 @@ Node *Sema::combineWithOld(CoreStatement &core, te::Combiner kind, Node *value) 
   return elab.makeBinary(op, old, value, core.loc);
 }
 
-bool Sema::finishStatement(CoreStatement &core) { return inferRanges(core) && checkBounds(core); }
+bool Sema::finishStatement(CoreStatement &core) {
+  return requirementsAreKnown && inferRanges(core) && checkBounds(core); // what fails to be known may be what a proof lacks
+}
 
 } // namespace kernelc::frontend

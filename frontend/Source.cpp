@@ -33,12 +33,13 @@ InFlightDiagnostic Diagnostics::error(Loc loc) {
 }
 
 std::string findNearest(StringRef name, ArrayRef<StringRef> candidates) {
-  unsigned best = std::max<size_t>(1, name.size() / 3) + 1;
+  // A name with no letter in common is not near.
+  unsigned best = std::min<size_t>(std::max<size_t>(1, name.size() / 3) + 1, name.size());
   StringRef found;
   for (StringRef c : candidates) {
     if (c == name)
       continue;
-    unsigned d = c.equals_insensitive(name) ? 1 : name.edit_distance(c, true, best);
+    unsigned d = c.equals_insensitive(name) ? 0 : name.edit_distance(c, true, best);
     if (d < best) {
       best = d;
       found = c;
