@@ -65,7 +65,7 @@ Value Accumulator::identity(Builder &b, Type type) const {
 std::array<uint8_t, 8> Accumulator::identityBytes() const {
   uint64_t bits;
   if (isArg_)
-    bits = 0;
+    bits = ~uint64_t(0); // no position
   else if (!isFloat_)
     bits = integerIdentity(kind_, yielded_.getIntOrFloatBitWidth()).getZExtValue();
   else if (env_.isF64())
@@ -93,7 +93,7 @@ SmallVector<Value> Accumulator::begin(Builder &b, int64_t lanes, const Scalar *s
   auto shaped = [&](Type t) { return lanes == 1 ? t : Type(VectorType::get({lanes}, t)); };
   Type f64 = shaped(b.getF64Type());
   if (isArg_) {
-    SmallVector<Value> state = {identity(b, computed_), constI64(b, 0), constInt(b, b.getI1Type(), 0)};
+    SmallVector<Value> state = {identity(b, computed_), constI64(b, -1), constInt(b, b.getI1Type(), 0)};
     if (withError_) {
       Value none = constFloat(b, b.getF64Type(), 0);
       state.append({none, constFloat(b, b.getF64Type(), -std::numeric_limits<double>::infinity()), none});

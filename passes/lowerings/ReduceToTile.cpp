@@ -46,7 +46,7 @@ LogicalResult LaunchEmitter::emitReduce(ReduceOp op, ArrayRef<int64_t> dims) {
   if (!loops.empty()) {
     identity.push_back(identityTile(partial, neutral));
     if (arg)
-      identity.push_back(identityTile(positions, b_.getIndexAttr(std::numeric_limits<int32_t>::max())));
+      identity.push_back(identityTile(positions, b_.getIndexAttr(kNowhere)));
   }
   bool ok = true;
   auto iteration = [&](SmallVector<Value> carried) {
@@ -85,7 +85,7 @@ LogicalResult LaunchEmitter::emitReduce(ReduceOp op, ArrayRef<int64_t> dims) {
       next[0] = arith::SelectOp::create(b_, loc, condition, value, identityTile(partial, neutral));
       if (arg)
         next[1] = arith::SelectOp::create(b_, loc, condition, next[1],
-                                          identityTile(positions, b_.getIndexAttr(std::numeric_limits<int32_t>::max())));
+                                          identityTile(positions, b_.getIndexAttr(kNowhere)));
     }
     if (carried.empty())
       return next;
@@ -107,8 +107,12 @@ LogicalResult LaunchEmitter::emitReduce(ReduceOp op, ArrayRef<int64_t> dims) {
   SmallVector<int64_t> sortedDims(reduced);
   llvm::sort(sortedDims);
   Value result = reduceTile(op.getKind(), partials, outTypes, sortedDims, loc).back();
-  if (arg)
-    result = arith::IndexCastOp::create(b_, loc, RankedTensorType::get(outShape, b_.getI64Type()), result);
+  if (arg) {
+    auto type = RankedTensorType::get(outShape, b_.getI64Type());
+    Value position = arith::IndexCastOp::create(b_, loc, type, result);
+    Value none = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::eq, position, identityTile(type, b_.getI64IntegerAttr(kNowhere)));
+    result = arith::SelectOp::create(b_, loc, none, identityTile(type, b_.getI64IntegerAttr(-1)), position);
+  }
   return finishReduce(op, dims, result, shaper);
 }
 

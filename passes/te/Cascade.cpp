@@ -90,7 +90,10 @@ CascadeOp convertArgReduction(ReduceOp reduce) {
   addIndices(finalize, parallel, b, loc);
   auto [finalKey, finalPosition] = addComponents(finalize);
   b.setInsertionPointToStart(&finalize);
-  YieldOp::create(b, loc, ValueRange{finalKey, finalPosition}, Value());
+  Value none = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, finalPosition, nowhere());
+  Value minusOne = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(-1));
+  Value found = arith::SelectOp::create(b, loc, none, minusOne, finalPosition);
+  YieldOp::create(b, loc, ValueRange{finalKey, found}, Value());
   reduce.replaceAllUsesWith(made.getResult(1));
   reduce.erase();
   return made;

@@ -98,7 +98,7 @@ SmallVector<Value> combineStates(Combiner kind, ValueRange a, ValueRange b, OpBu
 SmallVector<Value> identityState(Combiner kind, Type type, unsigned parts, OpBuilder &builder, Location loc) {
   SmallVector<Value> state{arith::ConstantOp::create(builder, loc, identityOf(kind, type, builder))};
   if (parts > 1)
-    state.push_back(arith::ConstantIndexOp::create(builder, loc, std::numeric_limits<int32_t>::max()));
+    state.push_back(arith::ConstantIndexOp::create(builder, loc, kNowhere));
   return state;
 }
 

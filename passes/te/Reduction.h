@@ -1,10 +1,15 @@
 // Facts about the combiners of reductions, for every level.
 #pragma once
 
+#include <limits>
+
 #include "ir/te/Te.h"
 #include "mlir/IR/Builders.h"
 
 namespace kernelc::te {
+
+/// The position in the neutral state of an arg reduction, beyond all others. Where nothing was reduced the result is -1.
+inline constexpr int64_t kNowhere = std::numeric_limits<int32_t>::max();
 
 /// The neutral element of `kind` for keys or values of `type`.
 mlir::TypedAttr identityOf(Combiner kind, mlir::Type type, mlir::OpBuilder &b);

@@ -35,6 +35,19 @@ TEST(Empty, ExtentsThatAreDifferences) {
     expectRuns(inner, {{"M", 3}, {"N", n}});
 }
 
+// No position is -1: of no element, or of none that the condition lets through.
+TEST(Empty, PositionsOfNothing) {
+  for (const char *kind : {"argmax", "argmin"})
+    for (const char *type : {"f32", "i32", "u32"}) {
+      std::string params = std::string("(x: ") + type + "[M, N]) -> (y: i64[M]) { y[i] = " + kind;
+      for (int64_t n : {0, 1, 70}) {
+        expectRuns("def a" + params + "[j](x[i, j]) }", {{"M", 5}, {"N", n}});
+        expectRuns("def a" + params + "[j, x[i, j] > " + (type[0] == 'f' ? "1.0e30" : "2000000000") + "](x[i, j]) }", {{"M", 5}, {"N", n}});
+      }
+    }
+  expectRuns("def a(x: f32[M, N]) -> (y: bool[M]) { y[i] = argmax[j, x[i, j] > 1.0e30](x[i, j]) == -1 }", {{"M", 5}, {"N", 70}});
+}
+
 TEST(Empty, Products) {
   const char *text = "def p(a: f16[M, K], b: f16[N, K]) -> (c: f32[M, N]) { c[i, j] = sum[k](a[i, k] * b[j, k]) }";
   for (Sizes sizes : {Sizes{{"M", 20}, {"N", 24}, {"K", 0}}, {{"M", 0}, {"N", 24}, {"K", 16}}, {{"M", 20}, {"N", 0}, {"K", 16}}}) {
