@@ -15,6 +15,23 @@ namespace kernelc {
 
 namespace te {
 
+/// Whether a sum multiplies what it reads again for other results: two elements at least, each free of another parallel index.
+static bool multipliesPointByPoint(ReduceOp reduce) {
+  Operation *body = reduce.getYield().getValues()[0].getDefiningOp();
+  if (reduce.getKind() != Combiner::Sum || !isa_and_nonnull<arith::MulFOp, arith::MulIOp>(body))
+    return false;
+  llvm::BitVector some(reduce.getNumParallel());
+  unsigned reused = 0;
+  reduce.walk([&](ReadOp read) {
+    llvm::BitVector free = findSupport(read.getResult(), reduce.getNumDims());
+    free.resize(reduce.getNumParallel());
+    free.flip();
+    reused += free.test(some);
+    some |= free;
+  });
+  return reused > 1;
+}
+
 void Scheduler::schedule(LaunchPlan &l) {
   uniform_.clear();
   unfed_.clear();
@@ -24,6 +41,9 @@ void Scheduler::schedule(LaunchPlan &l) {
         remarkOn(reduce, *c);
         uniform_ = uniformTiles(l, *c, l.dims[n]);
         return scheduleContraction(l, reduce, *c, l.dims[n]);
+      } else if (multipliesPointByPoint(reduce)) {
+        remark(reduce) << "this sum of products runs point by point on CUDA cores: it is no product of two factors that each have "
+                          "all summed indices and a parallel index of their own";
       }
   if (l.grid.size() == l.indices.size())
     return scheduleElementwise(l);
