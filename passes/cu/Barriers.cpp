@@ -4,7 +4,6 @@
 
 #include "passes/Passes.h"
 #include "passes/cu/Access.h"
-#include "llvm/ADT/SetOperations.h"
 
 using namespace mlir;
 
@@ -24,29 +23,27 @@ struct Pending {
   }
 };
 
-/// What is pending at one point, by access: of few, where barriers are.
+/// What is pending at one point, by access.
 struct State {
-  std::map<unsigned, SmallVector<Pending, 2>> pending;
+  explicit State(size_t accesses) : pending(accesses) {}
+  std::vector<SmallVector<Pending, 2>> pending;
 
   void add(unsigned access, const Pending &p) {
-    SmallVector<Pending, 2> &list = pending[access];
-    if (!llvm::is_contained(list, p))
-      list.push_back(p);
-  }
-  ArrayRef<Pending> of(unsigned access) const {
-    auto it = pending.find(access);
-    return it == pending.end() ? ArrayRef<Pending>() : it->second;
+    if (!llvm::is_contained(pending[access], p))
+      pending[access].push_back(p);
   }
   void unite(const State &other) {
-    for (auto &[n, list] : other.pending)
+    for (auto [i, list] : llvm::enumerate(other.pending))
       for (const Pending &p : list)
-        add(n, p);
+        add(i, p);
   }
   /// Whether `other` has nothing that this lacks.
   bool covers(const State &other) const {
-    return llvm::all_of(other.pending, [&](auto &entry) {
-      return llvm::all_of(entry.second, [&](const Pending &p) { return llvm::is_contained(of(entry.first), p); });
-    });
+    for (auto [mine, theirs] : llvm::zip(pending, other.pending))
+      for (const Pending &p : theirs)
+        if (!llvm::is_contained(mine, p))
+          return false;
+    return true;
   }
 };
 
@@ -55,15 +52,15 @@ struct Conflict {
   Pending how;
 };
 
-/// A walk over the kernel's ops, in the order in which any thread runs them.
+/// One walk over the kernel, in the order in which any thread runs it.
 class Walk {
 public:
   Walk(SharedAccesses &accesses, Operation *leftOut = nullptr) : accesses_(accesses), leftOut_(leftOut) {}
 
-  /// The first two accesses that need a barrier between them and have none, where `state` is what the ops before left
-  /// pending; else it is brought behind the op.
-  std::optional<Conflict> findConflict(Operation &op, State &state) {
-    visit(op, state);
+  /// The first two accesses that need a barrier between them and have none.
+  std::optional<Conflict> findConflict(cu::KernelOp kernel) {
+    State state(accesses_.all().size());
+    visit(kernel.getBlock(), state);
     return conflict_;
   }
   /// Pairs that are not this pass's to order, and that no barrier orders.
@@ -74,33 +71,29 @@ private:
     for (Operation &op : block) {
       if (conflict_)
         return;
-      visit(op, state);
-    }
-  }
-
-  void visit(Operation &op, State &state) {
-    if (&op == leftOut_)
-      return;
-    if (isa<cu::SyncOp>(op)) {
-      meet(*accesses_.threads().together(op.getBlock()), state);
-    } else if (isa<cu::ClusterSyncOp>(op)) {
-      meet(accesses_.threads().atMost(op.getBlock()), state);
-    } else if (auto wait = dyn_cast<cu::CpAsyncWaitOp>(op)) {
-      land(wait, state);
-    } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      visitLoop(loop, state);
-    } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
-      visitBranch(branch, state);
-    } else {
-      for (unsigned n : accesses_.of(&op))
-        make(n, state);
+      if (&op == leftOut_)
+        continue;
+      if (isa<cu::SyncOp>(op)) {
+        meet(*accesses_.threads().together(&block), state);
+      } else if (isa<cu::ClusterSyncOp>(op)) {
+        meet(accesses_.threads().atMost(&block), state);
+      } else if (auto wait = dyn_cast<cu::CpAsyncWaitOp>(op)) {
+        land(wait, state);
+      } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
+        visitLoop(loop, state);
+      } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+        visitBranch(branch, state);
+      } else {
+        for (unsigned n : accesses_.of(&op))
+          make(n, state);
+      }
     }
   }
 
   void make(unsigned n, State &state) {
     const SharedAccess &a = accesses_.all()[n];
     for (unsigned peer : accesses_.peersOf(n))
-      for (const Pending &p : state.of(peer)) {
+      for (const Pending &p : state.pending[peer]) {
         if (p.inFlight || !accesses_.mayMeet(peer, p.age, n))
           continue;
         if (a.isOrdered || accesses_.all()[peer].isOrdered) {
@@ -115,17 +108,14 @@ private:
 
   /// A barrier of `threads`: what they have done comes before what they do.
   void meet(const llvm::BitVector &threads, State &state) {
-    for (auto it = state.pending.begin(); it != state.pending.end();) {
-      auto &[n, list] = *it;
-      if (!accesses_.threadsOf(n).test(threads)) // a subset
+    for (auto [n, list] : llvm::enumerate(state.pending))
+      if (!list.empty() && !accesses_.threadsOf(n).test(threads)) // a subset
         llvm::erase_if(list, [](const Pending &p) { return !p.inFlight; });
-      it = list.empty() ? state.pending.erase(it) : std::next(it);
-    }
   }
 
   /// Copies that a wait may have ended; the last groups run on.
   void land(cu::CpAsyncWaitOp wait, State &state) {
-    for (auto &[n, list] : state.pending) {
+    for (auto [n, list] : llvm::enumerate(state.pending)) {
       SmallVector<Pending, 2> before = list;
       if (wait.getPending() == 0)
         llvm::erase_if(list, [](const Pending &p) { return p.inFlight; });
@@ -140,8 +130,8 @@ private:
     return !age.loop ? Age{loop, true} : loop->isAncestor(age.loop) ? Age{loop, false} : age;
   }
   State later(const State &state, scf::ForOp loop) {
-    State next;
-    for (auto &[n, list] : state.pending)
+    State next(state.pending.size());
+    for (auto [n, list] : llvm::enumerate(state.pending))
       for (Pending p : list) {
         if (loop->isAncestor(accesses_.all()[n].op))
           p.age = later(p.age, loop);
@@ -218,8 +208,13 @@ public:
   LogicalResult run() {
     if (failed(checkGiven()))
       return failure();
-    if (failed(placeMissing()))
-      return failure();
+    Walk given(accesses_);
+    std::optional<Conflict> conflict = given.findConflict(kernel_);
+    while (conflict) {
+      if (failed(separate(*conflict)))
+        return failure();
+      conflict = Walk(accesses_).findConflict(kernel_);
+    }
     dropRedundant();
     nameThreads();
     return success();
@@ -236,24 +231,6 @@ private:
       return WalkResult::interrupt();
     });
     return failure(result.wasInterrupted());
-  }
-
-  /// Places what is missing, op by op of the kernel: what a barrier changes lies behind it.
-  LogicalResult placeMissing() {
-    State state;
-    for (Operation *op = &kernel_.getBlock().front(); op;) {
-      Operation *previous = op->getPrevNode();
-      State next = state;
-      if (std::optional<Conflict> conflict = Walk(accesses_).findConflict(*op, next)) {
-        if (failed(separate(*conflict)))
-          return failure();
-        op = previous ? previous->getNextNode() : &kernel_.getBlock().front(); // the barrier, if it stands before op
-        continue;
-      }
-      state = std::move(next);
-      op = op->getNextNode();
-    }
-    return success();
   }
 
   static Operation *ancestorIn(Block *block, Operation *op) { return block->findAncestorOpInBlock(*op); }
@@ -296,28 +273,13 @@ private:
         depth -= isa<scf::ForOp>(op);
       barriers[depth].push_back(sync);
     });
-    Walk with(accesses_);
-    State atEnd;
-    for (Operation &op : kernel_.getBlock())
-      (void)with.findConflict(op, atEnd);
-    for (auto &[depth, list] : barriers) {
-      State state; // behind the ops before `at`: they are the same with the barrier and without
-      Operation *at = &kernel_.getBlock().front();
+    for (auto &[depth, list] : barriers)
       for (cu::SyncOp sync : list) {
-        for (Operation *around = ancestorIn(&kernel_.getBlock(), sync); at != around; at = at->getNextNode())
-          (void)Walk(accesses_).findConflict(*at, state);
-        Walk without(accesses_, sync);
-        State next = state;
-        Operation *op = at;
-        while (op && !without.findConflict(*op, next))
-          op = op->getNextNode();
-        if (op || !llvm::set_is_subset(without.unordered(), with.unordered()))
-          continue;
-        if (at == sync)
-          at = sync->getNextNode();
-        sync.erase();
+        Walk with(accesses_), without(accesses_, sync);
+        (void)with.findConflict(kernel_);
+        if (!without.findConflict(kernel_) && without.unordered() == with.unordered())
+          sync.erase();
       }
-    }
   }
 
   /// Barriers of a role get a number and a count.
