@@ -4,6 +4,7 @@
 
 #include "passes/Passes.h"
 #include "passes/cu/Access.h"
+#include "llvm/ADT/SetOperations.h"
 
 using namespace mlir;
 
@@ -23,27 +24,29 @@ struct Pending {
   }
 };
 
-/// What is pending at one point, by access.
+/// What is pending at one point, by access: of few, where barriers are.
 struct State {
-  explicit State(size_t accesses) : pending(accesses) {}
-  std::vector<SmallVector<Pending, 2>> pending;
+  std::map<unsigned, SmallVector<Pending, 2>> pending;
 
   void add(unsigned access, const Pending &p) {
-    if (!llvm::is_contained(pending[access], p))
-      pending[access].push_back(p);
+    SmallVector<Pending, 2> &list = pending[access];
+    if (!llvm::is_contained(list, p))
+      list.push_back(p);
+  }
+  ArrayRef<Pending> of(unsigned access) const {
+    auto it = pending.find(access);
+    return it == pending.end() ? ArrayRef<Pending>() : it->second;
   }
   void unite(const State &other) {
-    for (auto [i, list] : llvm::enumerate(other.pending))
+    for (auto &[n, list] : other.pending)
       for (const Pending &p : list)
-        add(i, p);
+        add(n, p);
   }
   /// Whether `other` has nothing that this lacks.
   bool covers(const State &other) const {
-    for (auto [mine, theirs] : llvm::zip(pending, other.pending))
-      for (const Pending &p : theirs)
-        if (!llvm::is_contained(mine, p))
-          return false;
-    return true;
+    return llvm::all_of(other.pending, [&](auto &entry) {
+      return llvm::all_of(entry.second, [&](const Pending &p) { return llvm::is_contained(of(entry.first), p); });
+    });
   }
 };
 
@@ -52,15 +55,15 @@ struct Conflict {
   Pending how;
 };
 
-/// One walk over the kernel, in the order in which any thread runs it.
+/// A walk over the kernel's ops, in the order in which any thread runs them.
 class Walk {
 public:
   Walk(SharedAccesses &accesses, Operation *leftOut = nullptr) : accesses_(accesses), leftOut_(leftOut) {}
 
-  /// The first two accesses that need a barrier between them and have none.
-  std::optional<Conflict> findConflict(cu::KernelOp kernel) {
-    State state(accesses_.all().size());
-    visit(kernel.getBlock(), state);
+  /// The first two accesses that need a barrier between them and have none, where `state` is what the ops before left
+  /// pending; else it is brought behind the op.
+  std::optional<Conflict> findConflict(Operation &op, State &state) {
+    visit(op, state);
     return conflict_;
   }
   /// Pairs that are not this pass's to order, and that no barrier orders.
@@ -71,29 +74,33 @@ private:
     for (Operation &op : block) {
       if (conflict_)
         return;
-      if (&op == leftOut_)
-        continue;
-      if (isa<cu::SyncOp>(op)) {
-        meet(*accesses_.threads().together(&block), state);
-      } else if (isa<cu::ClusterSyncOp>(op)) {
-        meet(accesses_.threads().atMost(&block), state);
-      } else if (auto wait = dyn_cast<cu::CpAsyncWaitOp>(op)) {
-        land(wait, state);
-      } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
-        visitLoop(loop, state);
-      } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
-        visitBranch(branch, state);
-      } else {
-        for (unsigned n : accesses_.of(&op))
-          make(n, state);
-      }
+      visit(op, state);
+    }
+  }
+
+  void visit(Operation &op, State &state) {
+    if (&op == leftOut_)
+      return;
+    if (isa<cu::SyncOp>(op)) {
+      meet(*accesses_.threads().together(op.getBlock()), state);
+    } else if (isa<cu::ClusterSyncOp>(op)) {
+      meet(accesses_.threads().atMost(op.getBlock()), state);
+    } else if (auto wait = dyn_cast<cu::CpAsyncWaitOp>(op)) {
+      land(wait, state);
+    } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      visitLoop(loop, state);
+    } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      visitBranch(branch, state);
+    } else {
+      for (unsigned n : accesses_.of(&op))
+        make(n, state);
     }
   }
 
   void make(unsigned n, State &state) {
     const SharedAccess &a = accesses_.all()[n];
     for (unsigned peer : accesses_.peersOf(n))
-      for (const Pending &p : state.pending[peer]) {
+      for (const Pending &p : state.of(peer)) {
         if (p.inFlight || !accesses_.mayMeet(peer, p.age, n))
           continue;
         if (a.isOrdered || accesses_.all()[peer].isOrdered) {
@@ -108,14 +115,17 @@ private:
 
   /// A barrier of `threads`: what they have done comes before what they do.
   void meet(const llvm::BitVector &threads, State &state) {
-    for (auto [n, list] : llvm::enumerate(state.pending))
-      if (!list.empty() && !accesses_.threadsOf(n).test(threads)) // a subset
+    for (auto it = state.pending.begin(); it != state.pending.end();) {
+      auto &[n, list] = *it;
+      if (!accesses_.threadsOf(n).test(threads)) // a subset
         llvm::erase_if(list, [](const Pending &p) { return !p.inFlight; });
+      it = list.empty() ? state.pending.erase(it) : std::next(it);
+    }
   }
 
   /// Copies that a wait may have ended; the last groups run on.
   void land(cu::CpAsyncWaitOp wait, State &state) {
-    for (auto [n, list] : llvm::enumerate(state.pending)) {
+    for (auto &[n, list] : state.pending) {
       SmallVector<Pending, 2> before = list;
       if (wait.getPending() == 0)
         llvm::erase_if(list, [](const Pending &p) { return p.inFlight; });
@@ -130,8 +140,8 @@ private:
     return !age.loop ? Age{loop, true} : loop->isAncestor(age.loop) ? Age{loop, false} : age;
   }
   State later(const State &state, scf::ForOp loop) {
-    State next(state.pending.size());
-    for (auto [n, list] : llvm::enumerate(state.pending))
+    State next;
+    for (auto &[n, list] : state.pending)
       for (Pending p : list) {
         if (loop->isAncestor(accesses_.all()[n].op))
           p.age = later(p.age, loop);
@@ -208,13 +218,8 @@ public:
   LogicalResult run() {
     if (failed(checkGiven()))
       return failure();
-    Walk given(accesses_);
-    std::optional<Conflict> conflict = given.findConflict(kernel_);
-    while (conflict) {
-      if (failed(separate(*conflict)))
-        return failure();
-      conflict = Walk(accesses_).findConflict(kernel_);
-    }
+    if (failed(placeMissing()))
+      return failure();
     dropRedundant();
     nameThreads();
     return success();
@@ -231,6 +236,25 @@ private:
       return WalkResult::interrupt();
     });
     return failure(result.wasInterrupted());
+  }
+
+  /// Places what is missing, op by op of the kernel: what a barrier changes lies behind it.
+  LogicalResult placeMissing() {
+    State state;
+    Block &block = kernel_.getBlock();
+    for (Block::iterator at = block.begin(); at != block.end();) {
+      Operation *previous = at->getPrevNode();
+      State next = state;
+      if (std::optional<Conflict> conflict = Walk(accesses_).findConflict(*at, next)) {
+        if (failed(separate(*conflict)))
+          return failure();
+        at = previous ? std::next(previous->getIterator()) : block.begin(); // the barrier, if it stands here
+        continue;
+      }
+      state = std::move(next);
+      ++at;
+    }
+    return success();
   }
 
   static Operation *ancestorIn(Block *block, Operation *op) { return block->findAncestorOpInBlock(*op); }
@@ -273,13 +297,28 @@ private:
         depth -= isa<scf::ForOp>(op);
       barriers[depth].push_back(sync);
     });
-    for (auto &[depth, list] : barriers)
+    Walk with(accesses_);
+    State atEnd;
+    for (Operation &op : kernel_.getBlock())
+      (void)with.findConflict(op, atEnd);
+    for (auto &[depth, list] : barriers) {
+      State state; // behind the ops before `at`: they are the same with the barrier and without
+      Operation *at = &kernel_.getBlock().front();
       for (cu::SyncOp sync : list) {
-        Walk with(accesses_), without(accesses_, sync);
-        (void)with.findConflict(kernel_);
-        if (!without.findConflict(kernel_) && without.unordered() == with.unordered())
-          sync.erase();
+        for (Operation *around = ancestorIn(&kernel_.getBlock(), sync); at != around; at = at->getNextNode())
+          (void)Walk(accesses_).findConflict(*at, state);
+        Walk without(accesses_, sync);
+        State next = state;
+        Operation *op = at;
+        while (op && !without.findConflict(*op, next))
+          op = op->getNextNode();
+        if (op || !llvm::set_is_subset(without.unordered(), with.unordered()))
+          continue;
+        if (at == sync)
+          at = sync->getNextNode();
+        sync.erase();
       }
+    }
   }
 
   /// Barriers of a role get a number and a count.

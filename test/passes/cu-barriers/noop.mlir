@@ -41,3 +41,7 @@ cu.kernel @named attributes {sizes = [], arg_sources = [], grid = affine_map<() 
   %id = arith.addi %g, %c2 : index
   cu.named_sync %id threads 128
 }
+
+// Nothing at all, as a kernel over no elements has.
+cu.kernel @empty attributes {sizes = [], arg_sources = [], grid = affine_map<() -> (0)>, threads = 32 : i64, shared_bytes = 0 : i64} {
+}
