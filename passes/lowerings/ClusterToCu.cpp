@@ -79,20 +79,12 @@ public:
   /// One of the threads that have an element gets the result, in the first block; in the others its own part stands for it.
   void toFirst() {
     Value rank = cu::ClusterRankOp::create(b_, named("rank"), b_.getIndexType()), zero = c_.index(0, loc_);
-    auto ifFirst = [&](llvm::function_ref<void()> body) {
-      cu::ClusterArriveOp::create(b_, loc_);
-      Value isFirst = arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::eq, rank, zero);
-      c_.inBranch(isFirst, loc_, [&] {
-        cu::ClusterWaitOp::create(b_, loc_);
-        body();
-      });
-    };
     Value speaks = c_.isFirstReplica(layout_, loc_);
     auto partials = c_.partials.find(op_.getInputs()[0].getDefiningOp());
     cu::ClusterWaitOp::create(b_, loc_); // the first block is there: see arriveForClusterReduce
     allocateResults();
     if (partials != c_.partials.end())
-      return sharedOut(partials->second, rank, speaks, ifFirst);
+      return sharedOut(partials->second, rank, speaks);
     SmallVector<Value> parts = arrays("parts", elements_ * blocks_);
     auto place = [&](Value block, Value slot) { return c_.add(c_.mul(block, elements_, loc_), slot, loc_); };
     c_.inBranch(speaks, loc_, [&] {
@@ -103,7 +95,7 @@ public:
         }
       });
     });
-    ifFirst([&] {
+    inFirst(rank, [&] {
       c_.inBranch(speaks, loc_, [&] {
         overElements([&](Value r, Value slot, ArrayRef<Value>) {
           SmallVector<Value> all = combineBlocks(
@@ -119,9 +111,18 @@ private:
   Location named(StringRef name) { return NameLoc::get(b_.getStringAttr(name), loc_); }
   static Type elementOf(Value array) { return cast<MemRefType>(array.getType()).getElementType(); }
 
+  /// `body` in the first block, which has what the others have written to it.
+  void inFirst(Value rank, llvm::function_ref<void()> body) {
+    cu::ClusterArriveOp::create(b_, loc_);
+    Value isFirst = arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::eq, rank, c_.index(0, loc_));
+    c_.inBranch(isFirst, loc_, [&] {
+      cu::ClusterWaitOp::create(b_, loc_);
+      body();
+    });
+  }
+
   /// toFirst of what the warps left in shared memory: all threads put elements together, of the warps and of the blocks.
-  void sharedOut(const WarpPartials &partials, Value rank, Value speaks,
-                 llvm::function_ref<void(llvm::function_ref<void()>)> ifFirst) {
+  void sharedOut(const WarpPartials &partials, Value rank, Value speaks) {
     int64_t elements = partials.elements, threads = int64_t(c_.func.getWarps()) * 32;
     SmallVector<Value> parts = arrays("parts", elements * blocks_);
     auto place = [&](Value block, Value e) { return c_.add(c_.mul(block, elements, loc_), e, loc_); };
@@ -129,7 +130,7 @@ private:
       for (auto [v, part] : llvm::zip(partials.combined(e), parts))
         cu::ClusterStoreOp::create(b_, loc_, convertExactly(v, elementOf(part), b_, loc_), part, place(rank, e), c_.index(0, loc_));
     });
-    ifFirst([&] {
+    inFirst(rank, [&] {
       SmallVector<Value> totals;
       for (Type type : types_)
         totals.push_back(c_.sharedArray(elements, type, loc_, "totals"));
