@@ -38,7 +38,6 @@ struct Scope {
 };
 
 using FnTable = llvm::StringMap<const Definition *>;
-/// Values of sizes and `const` parameters, by name.
 
 inline constexpr unsigned kMaxOperations = 20000;
 inline constexpr int64_t kMaxAffineConstant = int64_t(1) << 40; ///< of sizes, bounds and subscripts on the left
