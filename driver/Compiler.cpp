@@ -106,8 +106,7 @@ SizeExpr guardOf(te::KernelOp kernel, const VariantOptions &options, unsigned ow
       }
       if (!dense)
         elements = SizeExpr::binary(SizeTerm::Max, elements, span);
-      // Room for a tile beyond the end.
-      both(SizeExpr::binary(SizeTerm::Lt, elements, int64_t(1) << 30), "fits32(" + what + ")");
+      both(SizeExpr::binary(SizeTerm::Lt, elements, cu::kFits32), "fits32(" + what + ")");
     };
     for (auto [i, a] : llvm::enumerate(kernel.getArgShapes()))
       fits(cast<AffineMapAttr>(a).getValue(), str(kernel.getArgNames()[i]), int(i));
@@ -125,7 +124,7 @@ SizeExpr guardOf(te::KernelOp kernel, const VariantOptions &options, unsigned ow
     auto countFits = [&](AffineExpr e, StringRef what) {
       bool hasFact = isa<AffineSymbolExpr>(e) && options.facts.count(what.str()) && options.facts.at(what.str()).max >= 0;
       if (!isa<AffineConstantExpr>(e) && !hasFact && !llvm::is_contained(bounded, e))
-        both(SizeExpr::binary(SizeTerm::Lt, sizeExprOf(e), int64_t(1) << 30), "fits32(" + what.str() + ")");
+        both(SizeExpr::binary(SizeTerm::Lt, sizeExprOf(e), cu::kFits32), "fits32(" + what.str() + ")");
     };
     for (unsigned i = 0; i < ownSizes; ++i)
       countFits(getAffineSymbolExpr(i, kernel.getContext()), kernel.getSizeName(i));

@@ -46,6 +46,10 @@ inline constexpr llvm::StringLiteral kTilesAttr = "cu.tiles";
 /// value it can have, whatever the kernel's `index_bits`.
 inline constexpr llvm::StringLiteral kNarrowAttr = "cu.narrow";
 
+/// The guard of a variant with 32-bit indices keeps tensors, and what else is counted, below this: room for a tile
+/// beyond the end.
+inline constexpr int64_t kFits32 = int64_t(1) << 30;
+
 /// On an op with one index result: the most it can be (a number) where the variant's guard bounds every tensor.
 inline constexpr llvm::StringLiteral kMostAttr = "cu.most";
 

@@ -119,24 +119,28 @@ Range IndexRanges::compute(Value v, Facts &facts) {
   return facts.computed[v] = r;
 }
 
-/// What the launch passes: a size is what the guard says of it.
+/// What the launch passes for an argument that is a size; null for others.
+static DictionaryAttr findSizeSource(cu::KernelOp kernel, BlockArgument arg) {
+  ArrayAttr sources = kernel.getArgSources();
+  auto source = arg.getArgNumber() < sources.size() ? dyn_cast<DictionaryAttr>(sources[arg.getArgNumber()]) : DictionaryAttr();
+  return source && source.contains("size") ? source : DictionaryAttr();
+}
+
+/// A size is what the guard says of it.
 Range IndexRanges::ofArgument(BlockArgument arg) {
-  constexpr int64_t kMostElements = int64_t(1) << 30;
-  auto source = arg.getArgNumber() < kernel_.getArgSources().size()
-                    ? dyn_cast<DictionaryAttr>(kernel_.getArgSources()[arg.getArgNumber()]) : DictionaryAttr();
-  if (!source || !source.contains("size"))
+  DictionaryAttr source = findSizeSource(kernel_, arg);
+  if (!source)
     return {};
   auto div = source.getAs<IntegerAttr>("div"), max = source.getAs<IntegerAttr>("max");
   if (max && max.getInt() >= 0) // a size with a bound is positive (te::knownPositive)
     return {std::min<int64_t>(1, max.getInt()), max.getInt(), div ? div.getInt() : 1};
-  return {0, fits32_ ? kMostElements : Range::kNoBound, div ? div.getInt() : 1};
+  return {0, fits32_ ? cu::kFits32 : Range::kNoBound, div ? div.getInt() : 1};
 }
 
 Range IndexRanges::ofSize(unsigned size) {
   for (BlockArgument arg : kernel_.getBlock().getArguments())
-    if (auto source = dyn_cast<DictionaryAttr>(kernel_.getArgSources()[arg.getArgNumber()]))
-      if (auto number = source.getAs<IntegerAttr>("size"); number && number.getInt() == size)
-        return ofArgument(arg);
+    if (DictionaryAttr source = findSizeSource(kernel_, arg); source && source.getAs<IntegerAttr>("size").getInt() == size)
+      return ofArgument(arg);
   return {0, Range::kNoBound};
 }
 

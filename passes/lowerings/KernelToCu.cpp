@@ -175,7 +175,7 @@ llvm::DenseMap<int64_t, Value> FunctionLowering::programIdsOf(Value left, Locati
   for (int64_t g : dims)
     if (Operation *op = ids[g].getDefiningOp(); op && isa<arith::ArithDialect>(op->getDialect())) {
       int64_t count = te::knownMax(func_.getNumPrograms(g), {func_.getSizeDiv(), func_.getSizeMax()}), tile = func_.getTiles()[g];
-      op->setAttr(cu::kMostAttr, b_.getI64IntegerAttr((count > 0 ? count : (int64_t(1) << 30) / tile) - 1));
+      op->setAttr(cu::kMostAttr, b_.getI64IntegerAttr((count > 0 ? count : cu::kFits32 / tile) - 1));
     }
   return ids;
 }

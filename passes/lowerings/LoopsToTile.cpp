@@ -145,7 +145,7 @@ Value LaunchEmitter::contractionLoop(ArrayRef<int64_t> k, std::optional<IntegerS
       }
       auto at = tile::ApplyOp::create(b_, named(k[i], "0"), b_.getIndexType(), AffineMap::get(operands.size(), symbols, offset), operands);
       int64_t extent = te::knownMax(l_.extents.getResult(k[i]), {plan_.sizeDiv, plan_.sizeMax});
-      at->setAttr(cu::kMostAttr, b_.getI64IntegerAttr((extent > 0 ? extent : int64_t(1) << 30) - 1));
+      at->setAttr(cu::kMostAttr, b_.getI64IntegerAttr((extent > 0 ? extent : cu::kFits32) - 1));
       c_.offsets[k[i]] = at;
     }
   };
