@@ -71,6 +71,11 @@ def TeMaskToDomain : Pass<"te-mask-to-domain", "::kernelc::te::KernelOp"> {
     done. A product with a factor that the mask makes zero counts as zero, whatever the
     other factor: reductions are sums of reals (docs/language.md, precision).
 
+    Results of a product that nobody asks for are left out likewise: where all that reads it
+    are outputs, under an affine condition each (`c[i, j] = p[i, j] if j <= i else 0`), what these
+    conditions agree on about rows and columns becomes one of the product's domain. Its tiles
+    outside have nothing to sum; a select between the product and zero goes with its condition.
+
     Postcondition: the comparisons that moved are gone from the bodies.
     Not tried: conditions on data; disjunctions; arg reductions (a masked key is still
     a key). Numeric effect: none, except that a masked NaN or infinite factor is skipped.

@@ -88,6 +88,10 @@ void FunctionLowering::ifNoRounds(scf::ForOp loop, llvm::function_ref<void()> bo
   std::optional<int64_t> first = getConstantIntValue(from), end = getConstantIntValue(to);
   if (first && end && *first < *end)
     return;
+  // All rounds or none: NVRTC would follow both to the end of the tile, and run out of registers. What is done in vain
+  // is less than a step of the product.
+  if (to.getDefiningOp<arith::SelectOp>())
+    return body();
   Location loc = cu::unnamed(loop.getLoc());
   Value none = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::sge, from, to);
   OpBuilder::InsertionGuard guard(b_);

@@ -66,8 +66,12 @@ private:
   /// point of `set` (over launch indices `dims`); returns what comes out.
   Values loopNest(llvm::ArrayRef<int64_t> loops, std::optional<mlir::IntegerSet> set, llvm::ArrayRef<int64_t> dims, Values carried,
                   mlir::Location loc, llvm::function_ref<Values(Values)> body);
+  /// Whether some point of the current tile of results may satisfy those constraints of `set` that none of
+  /// `reduced` is in; null where there are none, or nothing is known.
+  mlir::Value resultHolds(mlir::IntegerSet set, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> reduced, mlir::Location loc);
   /// One loop over all tiles of the reduced indices `k`, however many there are: it
-  /// becomes the pipeline. The slowest of them starts and ends where the domain does.
+  /// becomes the pipeline. The slowest of them starts and ends where the domain does; tiles of results that lie
+  /// outside it have no round.
   /// `where`, if given, makes a condition on data at the current offsets, one i1: tiles for which it
   /// does not hold are passed over. It depends on the first `picked` of k alone, at least one: for each
   /// tile of these the loop walks all of the others.

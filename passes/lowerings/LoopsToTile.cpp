@@ -94,6 +94,38 @@ SmallVector<Value> LaunchEmitter::loopNest(ArrayRef<int64_t> loops, std::optiona
   return llvm::to_vector_of<Value>(loop.getResults());
 }
 
+Value LaunchEmitter::resultHolds(IntegerSet set, ArrayRef<int64_t> dims, ArrayRef<int64_t> reduced, Location loc) {
+  unsigned symbols = l_.extents.getNumSymbols(), rank = c_.rank();
+  SmallVector<DimRange> tile;
+  llvm::BitVector inLoop(dims.size());
+  for (auto [d, i] : llvm::enumerate(dims)) {
+    AffineExpr offset = b_.getAffineDimExpr(i);
+    tile.push_back({offset, offset + (l_.tiles[i] - 1)});
+    if (llvm::is_contained(reduced, i))
+      inLoop.set(d);
+  }
+  Value all;
+  auto require = [&](AffineExpr form, bool high, arith::CmpIPredicate relation) {
+    AffineExpr end = findExtreme(form, high, tile);
+    if (!end)
+      return; // not known: it may hold
+    AffineMap map = AffineMap::get(rank, symbols, simplifyAffineExpr(end, rank, symbols));
+    Value value = tile::ApplyOp::create(b_, loc, b_.getIndexType(), map, c_.offsets, /*computed=*/true);
+    Value holds = arith::CmpIOp::create(b_, loc, relation, value, constant(0, loc));
+    all = all ? arith::AndIOp::create(b_, loc, all, holds).getResult() : holds;
+  };
+  for (auto [form, isEquality] : llvm::zip(set.getConstraints(), set.getEqFlags())) {
+    llvm::BitVector own(dims.size());
+    collectDims(form, own);
+    if (own.anyCommon(inLoop))
+      continue;
+    require(form, /*high=*/true, arith::CmpIPredicate::sge);
+    if (isEquality)
+      require(form, /*high=*/false, arith::CmpIPredicate::sle);
+  }
+  return all;
+}
+
 Value LaunchEmitter::contractionLoop(ArrayRef<int64_t> k, std::optional<IntegerSet> set, ArrayRef<int64_t> dims, Value init, Location loc,
                                      size_t picked, llvm::function_ref<Value()> where, llvm::function_ref<Value(Value)> body) {
   SmallVector<AffineExpr> counts;
@@ -130,6 +162,8 @@ Value LaunchEmitter::contractionLoop(ArrayRef<int64_t> k, std::optional<IntegerS
   Value tileCount = tile::ApplyOp::create(b_, counted, b_.getIndexType(), AffineMap::get(span.size(), symbols, total), span);
   if (!span.empty()) // tiles are counted on from loop to loop: of an empty span there are none, not fewer
     tileCount = arith::MaxSIOp::create(b_, counted, tileCount, constant(0, loc));
+  if (Value holds = set ? resultHolds(*set, dims, k, loc) : Value())
+    tileCount = arith::SelectOp::create(b_, counted, holds, tileCount, constant(0, loc));
   auto named = [&](int64_t index, StringRef suffix) { return NameLoc::get(b_.getStringAttr(l_.indices[index] + suffix), loc); };
   // Offsets of the indices [from, to) of k from the number of a tile of theirs, the last of them fastest.
   auto place = [&](Value tileNumber, size_t from, size_t to) {

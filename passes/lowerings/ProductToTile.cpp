@@ -90,6 +90,10 @@ LogicalResult LaunchEmitter::emitContraction(ReduceOp op, const Contraction &c, 
     if (ok)
       out = arith::MulFOp::create(b_, loc, out, body.broadcast(scale, type.getShape()));
   }
+  if (ok && c.resultWhere) {
+    BodyToTiles body(b_, c_, op, dims);
+    out = arith::SelectOp::create(b_, loc, body.broadcast(body.evaluateSet(*c.resultWhere, loc), type.getShape()), out, zero);
+  }
   if (!ok)
     return failure();
   return finishReduce(op, dims, out, shaper);

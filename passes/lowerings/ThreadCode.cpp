@@ -261,6 +261,8 @@ Value scaled(ThreadCode &code, Value subscript, AffineExpr stride, Location loc)
 }
 
 bool isRematerialized(Operation *op) {
+  if (auto broadcast = dyn_cast_or_null<tile::BroadcastOp>(op))
+    return isa_and_nonnull<tile::IndexOp>(broadcast.getInput().getDefiningOp());
   return op && op->getNumResults() == 1 && isa<RankedTensorType>(op->getResult(0).getType()) &&
          isa<arith::ConstantOp, tile::SplatOp, tile::IndexOp, tile::InsideOp>(op);
 }
@@ -269,6 +271,8 @@ Value ThreadCode::element(Value tileValue, const OpenDigits &open, Location loc)
   Operation *op = tileValue.getDefiningOp();
   if (!isRematerialized(op))
     return loadRegister(tiles.lookup(tileValue), open, loc);
+  if (auto broadcast = dyn_cast<tile::BroadcastOp>(op))
+    return element(broadcast.getInput(), open, loc);
   Value v;
   int64_t rank = cast<RankedTensorType>(tileValue.getType()).getRank();
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {

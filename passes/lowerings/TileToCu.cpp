@@ -63,6 +63,11 @@ LogicalResult FunctionLowering::lowerBlock(Block &block) {
       run.push_back(&op);
       continue;
     }
+    // Nor does a part of what was there before: the run reads it where it is.
+    if (auto slice = dyn_cast<SliceOp>(op); slice && !llvm::is_contained(run, slice.getInput().getDefiningOp())) {
+      lowerSlice(slice);
+      continue;
+    }
     // Scalar index arithmetic does not interrupt a run.
     bool scalar = op.getNumRegions() == 0 && llvm::none_of(op.getResultTypes(), llvm::IsaPred<RankedTensorType>) &&
                   op.getNumResults() > 0 && !isa<LoadOp>(op);

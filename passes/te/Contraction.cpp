@@ -223,7 +223,8 @@ bool isZeroExtended(Value factor) { return isa_and_nonnull<arith::ExtUIOp>(facto
 /// Gives every constraint of the reduction's condition, and every bound of points by data, to a factor
 /// that has its dims; else to one that becomes an operand of them (a mask that makes `a[k]` an
 /// operand over i and k, or `a[i, k]` one over the summed g too). `inA`, `inB` grow with what the
-/// factors take on. False where a constraint ties both factors together.
+/// factors take on. What speaks of no summed index (`j <= i`) is the result's own. False where a
+/// constraint ties both factors together.
 bool shareCondition(ReduceOp reduce, Contraction &c, llvm::BitVector &inA, llvm::BitVector &inB) {
   // A computed factor passes through registers, where a mask costs least.
   auto isRead = [](Value v) { return bool(stripWidening(v).getDefiningOp<ReadOp>()); };
@@ -243,10 +244,14 @@ bool shareCondition(ReduceOp reduce, Contraction &c, llvm::BitVector &inA, llvm:
     return side;
   };
   std::optional<IntegerSet> set = reduce.getCondition();
-  SmallVector<unsigned> forA, forB;
+  SmallVector<unsigned> forA, forB, forResult;
   for (unsigned i = 0; set && i < set->getNumConstraints(); ++i) {
     llvm::BitVector dims(reduce.getNumDims());
     collectDims(set->getConstraint(i), dims);
+    if (dims.find_next(reduce.getNumParallel() - 1) < 0) {
+      forResult.push_back(i);
+      continue;
+    }
     Side side = sideFor(dims);
     if (side == Neither)
       return false;
@@ -264,6 +269,8 @@ bool shareCondition(ReduceOp reduce, Contraction &c, llvm::BitVector &inA, llvm:
     c.aWhere = select(*set, forA);
   if (!forB.empty())
     c.bWhere = select(*set, forB);
+  if (!forResult.empty())
+    c.resultWhere = select(*set, forResult);
   return true;
 }
 

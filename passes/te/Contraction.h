@@ -29,6 +29,8 @@ struct Contraction {
   /// The domain's condition, shared out: a factor counts as zero where its part does
   /// not hold.
   std::optional<mlir::IntegerSet> aWhere, bWhere;
+  /// What of it speaks of no reduced index (`j <= i`): where it does not hold the result is zero.
+  std::optional<mlir::IntegerSet> resultWhere;
   /// A condition on data that picks blocks of the product (`mask[k // 64, j // 64] != 0`), a
   /// scalar inside the body: where it does not hold nothing is summed. Null without one.
   mlir::Value where;
@@ -52,7 +54,7 @@ llvm::BitVector findSupport(mlir::Value value, unsigned numDims);
 /// `reduce` as a contraction: a sum whose body is a product of two factors that
 /// both depend on every reduced index and each on a parallel index of its own, and of scales that
 /// are free of reduced indices. Each constraint of its condition must concern one factor's
-/// indices only; of conditions on data those are taken that are the same throughout blocks of
+/// indices only, or parallel ones only; of conditions on data those are taken that are the same throughout blocks of
 /// at least 8 points along some row, column and reduced index, or whose data is and which bound
 /// one factor's indices by it.
 std::optional<Contraction> findContraction(ReduceOp reduce);

@@ -44,6 +44,28 @@ AffineExpr affineOf(Value v, SmallVectorImpl<Value> &leaves) {
   return leaf();
 }
 
+std::optional<IndexConstraint> constraintOf(arith::CmpIOp compare, bool outcome, ValueRange dims, unsigned symbols) {
+  if (!compare.getLhs().getType().isIndex())
+    return std::nullopt;
+  SmallVector<Value> leaves(dims);
+  AffineExpr x = affineOf(compare.getLhs(), leaves), y = affineOf(compare.getRhs(), leaves), form;
+  if (leaves.size() != dims.size())
+    return std::nullopt;
+  auto relation = outcome ? compare.getPredicate() : arith::invertPredicate(compare.getPredicate());
+  switch (relation) {
+  case arith::CmpIPredicate::eq:
+  case arith::CmpIPredicate::sge: form = x - y; break;
+  case arith::CmpIPredicate::sgt: form = x - y - 1; break;
+  case arith::CmpIPredicate::sle: form = y - x; break;
+  case arith::CmpIPredicate::slt: form = y - x - 1; break;
+  default: return std::nullopt;
+  }
+  form = simplifyAffineExpr(form, dims.size(), symbols);
+  if (!form.isPureAffine())
+    return std::nullopt;
+  return IndexConstraint{form, relation == arith::CmpIPredicate::eq};
+}
+
 Value materialize(OpBuilder &b, Location loc, AffineExpr e, ValueRange operands, unsigned symbols) {
   if (auto d = dyn_cast<AffineDimExpr>(e))
     return operands[d.getPosition()];

@@ -1,11 +1,13 @@
 // te-mask-to-domain: see Passes.td. This file finds conditions under which a term
 // counts for nothing and moves them to the domain; what a body comes to under a
-// condition is ValueClasses' business.
+// condition is ValueClasses' business, and conditions under which nobody asks for a
+// product's result are GuardedProducts'.
 #include "passes/Passes.h"
 
 #include "ir/te/TeShape.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/te/Domain.h"
+#include "passes/te/GuardedProducts.h"
 #include "passes/te/IndexArithmetic.h"
 #include "passes/te/Reduction.h"
 #include "passes/te/ValueClasses.h"
@@ -110,21 +112,12 @@ private:
   /// The comparison as a constraint over the dims, true where the outcome is not
   /// the masking one.
   bool findConstraint(Mask &m) {
-    SmallVector<Value> leaves(body_.getArguments());
-    AffineExpr x = affineOf(m.compare.getLhs(), leaves), y = affineOf(m.compare.getRhs(), leaves);
-    if (leaves.size() != op_.getNumDims())
+    std::optional<IndexConstraint> found = constraintOf(m.compare, !m.masking, body_.getArguments(), op_.getExtents().getNumSymbols());
+    if (!found || !dependsOnReduced(found->form))
       return false;
-    auto p = m.masking ? arith::invertPredicate(m.compare.getPredicate()) : m.compare.getPredicate();
-    switch (p) {
-    case arith::CmpIPredicate::eq: m.isEquality = true; [[fallthrough]];
-    case arith::CmpIPredicate::sge: m.constraint = x - y; break;
-    case arith::CmpIPredicate::sgt: m.constraint = x - y - 1; break;
-    case arith::CmpIPredicate::sle: m.constraint = y - x; break;
-    case arith::CmpIPredicate::slt: m.constraint = y - x - 1; break;
-    default: return false;
-    }
-    m.constraint = simplifyAffineExpr(m.constraint, op_.getNumDims(), op_.getExtents().getNumSymbols());
-    return m.constraint.isPureAffine() && dependsOnReduced(m.constraint);
+    m.constraint = found->form;
+    m.isEquality = found->isEquality;
+    return true;
   }
 
   bool dependsOnReduced(AffineExpr e) {
@@ -287,6 +280,7 @@ struct TeMaskToDomainPass : impl::TeMaskToDomainBase<TeMaskToDomainPass> {
   void runOnOperation() override {
     for (ReduceOp op : llvm::to_vector(getOperation().getBlock().getOps<ReduceOp>()))
       Masker(op).run();
+    restrictGuardedProducts(getOperation());
   }
 };
 

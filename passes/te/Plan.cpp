@@ -36,7 +36,7 @@ void Scheduler::schedule(LaunchPlan &l) {
   uniform_.clear();
   unfed_.clear();
   for (auto [n, ordinal] : llvm::enumerate(l.ops))
-    if (auto reduce = dyn_cast<ReduceOp>(ops_[ordinal]))
+    if (auto reduce = dyn_cast<ReduceOp>(ops_[ordinal])) {
       if (auto c = findContraction(reduce)) {
         remarkOn(reduce, *c);
         uniform_ = uniformTiles(l, *c, l.dims[n]);
@@ -45,6 +45,7 @@ void Scheduler::schedule(LaunchPlan &l) {
         remark(reduce) << "this sum of products runs point by point on CUDA cores: it is no product of two factors that each have "
                           "all summed indices and a parallel index of their own";
       }
+    }
   if (l.grid.size() == l.indices.size())
     return scheduleElementwise(l);
   scheduleReduction(l);

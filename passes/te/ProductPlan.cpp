@@ -205,7 +205,7 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   // A box's row that lies in two lines of L2 is two requests: where that is so, two blocks that share the columns'
   // operand are up to 1.4 times as fast. Elsewhere clusters gain nothing (docs/performance.md).
   int64_t blocks = m < 0 ? 0 : llvm::divideCeil(m, bm);
-  bool alike = !given.where && !given.isAMasked() && !given.isBMasked(); // the blocks walk the same tiles
+  bool alike = !given.where && !given.isAMasked() && !given.isBMasked() && !given.resultWhere; // the blocks walk the same tiles
   if (alike && !inRegisters && n >= 0 && c.m.size() == 1 && bn >= 64 && (blocks % 2 == 0 || blocks >= 8) && blocks > 0 &&
       epilogueBytes(l, c, dims) == storedBytes(l) && (rowsStraddleLines(c.a) || rowsStraddleLines(c.b)))
     l.cluster = 2;

@@ -8,18 +8,21 @@ using namespace mlir;
 
 namespace kernelc::te {
 
-SmallVector<Value> splitConjuncts(Value condition) {
+template <typename Op> static SmallVector<Value> splitAt(Value condition) {
   llvm::SetVector<Value> parts;
   parts.insert(condition);
   SmallVector<Value> whole;
   for (size_t n = 0; n < parts.size(); ++n) {
-    if (auto both = parts[n].getDefiningOp<arith::AndIOp>())
+    if (auto both = parts[n].getDefiningOp<Op>())
       parts.insert_range(both->getOperands());
     else
       whole.push_back(parts[n]);
   }
   return whole;
 }
+
+SmallVector<Value> splitConjuncts(Value condition) { return splitAt<arith::AndIOp>(condition); }
+SmallVector<Value> splitDisjuncts(Value condition) { return splitAt<arith::OrIOp>(condition); }
 
 /// The side of a comparison over the dims of `op`; null where it is not linear in them alone.
 static AffineExpr findForm(Operation *op, Value side) {

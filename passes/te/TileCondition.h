@@ -20,6 +20,9 @@ struct LinearBound {
 /// The conditions that hold together where `condition`, a scalar of a body, does.
 llvm::SmallVector<mlir::Value> splitConjuncts(mlir::Value condition);
 
+/// The conditions none of which holds where `condition` does not.
+llvm::SmallVector<mlir::Value> splitDisjuncts(mlir::Value condition);
+
 /// `condition` as a bound of points by data; nothing where it is something else.
 std::optional<LinearBound> findLinearBound(mlir::Value condition);
 
