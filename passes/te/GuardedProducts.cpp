@@ -40,7 +40,7 @@ public:
   }
 
   /// The constraints over the compute's dims under which `v` matters to its result.
-  const Guards &guardsOf(Value v) { return guards_[v]; }
+  Guards guardsOf(Value v) const { return guards_.lookup(v); }
 
   /// The constraints that `condition` comes to `outcome` implies; `exact` becomes false where they are not all of it.
   Guards constraintsOf(Value condition, bool outcome, bool &exact) {
