@@ -12,9 +12,7 @@
 #include "driver/GpuTimer.h"
 #include "driver/HostValues.h"
 #include "driver/JitKernelImpl.h"
-#include "passes/te/Affine.h"
-#include "passes/te/Schedule.h"
-#include "llvm/Support/MathExtras.h"
+#include "driver/PlannedSchedule.h"
 
 namespace kernelc {
 namespace {
@@ -57,8 +55,8 @@ public:
   Gpu(Session &session, JitKernel &kernel, const Place &place, absl::Span<const HostTensor> tensors, const TuneOptions &options)
       : session_(session), kernel_(kernel), place_(place), tensors_(tensors), options_(options) {}
 
-  /// The kernel's own records; keeps its results.
-  absl::StatusOr<SchedulePoint> start() {
+  /// Where to search from, the kernel's own records first; keeps its results.
+  absl::StatusOr<std::vector<SchedulePoint>> start() {
     absl::StatusOr<std::unique_ptr<DeviceArguments>> args = DeviceArguments::create(kernel_.signature(), place_, tensors_);
     if (!args.ok())
       return args.status();
@@ -71,7 +69,7 @@ public:
     if (!results.ok())
       return results.status();
     expected_ = *std::move(results);
-    return plannedSchedule(kernel_, target(), args_->values());
+    return startingPoints(session_, kernel_, target(), args_->values());
   }
 
   std::vector<ScheduleTrial> evaluate(const SchedulePoint &best, const std::vector<SchedulePoint> &points) {
@@ -196,66 +194,22 @@ private:
 
 } // namespace
 
-absl::StatusOr<SchedulePoint> plannedSchedule(JitKernel &kernel, const std::string &target, absl::Span<const LaunchValue> values) {
-  const Kernel &signature = kernel.signature();
-  int device = 0;
-  for (const LaunchValue &v : values)
-    if (auto *t = std::get_if<DeviceTensor>(&v))
-      device = t->device;
-  absl::StatusOr<CheckedArgs> args = checkArguments(signature, values, {}, device, 1);
-  if (!args.ok())
-    return args.status();
-  VariantOptions options = optionsFor(signature, target, *args, false);
-  SchedulePoint point;
-  absl::Status ran = kernel.program().withModule([&](mlir::ModuleOp module) -> absl::Status {
-    mlir::OwningOpRef<mlir::ModuleOp> one = mlir::ModuleOp::create(module.getLoc());
-    for (auto op : module.getOps<te::KernelOp>())
-      if (op.getSymName() == signature.name)
-        one->push_back(op->clone());
-    mlir::OwningOpRef<mlir::ModuleOp> planned = runPipeline(*one, options, Stage::Plan);
-    if (!planned)
-      return absl::InternalError("the kernel cannot be planned");
-    for (auto op : planned->getOps<te::KernelOp>()) {
-      mlir::FailureOr<te::KernelPlan> plan = te::getPlan(op);
-      if (mlir::failed(plan))
-        return absl::InternalError("the kernel has no plan");
-      te::SizeFacts facts{plan->sizeDiv, plan->sizeMax};
-      for (const te::LaunchPlan &l : plan->launches) {
-        LaunchRecord r{l.name, l.unit, {}, {}, {}};
-        llvm::BitVector untiled = te::findUntiled(op, l);
-        for (auto [i, index] : llvm::enumerate(l.indices)) {
-          int64_t max = untiled[i] ? 1 : te::knownMax(l.extents.getResult(i), facts);
-          r.tiles.push_back({index, l.tiles[i], max < 0 ? -1 : int64_t(llvm::PowerOf2Ceil(std::max<int64_t>(max, 1)))});
-        }
-        for (const te::ScheduleNumber &n : te::kScheduleNumbers)
-          r.numbers[n.key.str()] = l.*n.field;
-        for (const te::ScheduleFlag &f : te::kScheduleFlags)
-          r.flags[f.key.str()] = l.*f.field;
-        point.push_back(std::move(r));
-      }
-    }
-    return absl::OkStatus();
-  });
-  if (!ran.ok())
-    return ran;
-  return point;
-}
-
 absl::StatusOr<TuneResult> tuneOnHost(Session &session, JitKernel &kernel, const Place &place, absl::Span<const HostTensor> tensors,
                                       const TuneOptions &options) {
   if (place.kind != Place::Cuda)
     return absl::InvalidArgumentError("schedules are measured on a GPU");
   auto begin = std::chrono::steady_clock::now();
   Gpu gpu(session, kernel, place, tensors, options);
-  absl::StatusOr<SchedulePoint> start = gpu.start();
-  if (!start.ok())
-    return start.status();
+  absl::StatusOr<std::vector<SchedulePoint>> starts = gpu.start();
+  if (!starts.ok())
+    return starts.status();
+  const SchedulePoint &own = starts->front();
   ScheduleSearch search;
   search.evaluate = [&](const SchedulePoint &best, const std::vector<SchedulePoint> &points) { return gpu.evaluate(best, points); };
   search.goOn = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < options.seconds; };
-  TuneResult result{searchSchedules(*start, search), *start, 0, 0, gpu.deviceName(), gpu.target()};
+  TuneResult result{searchSchedules(*starts, search), own, 0, 0, gpu.deviceName(), gpu.target()};
   // The two of them once more: the search has picked the luckiest of many.
-  std::vector<ScheduleTrial> last = gpu.evaluate(result.search.best, {*start});
+  std::vector<ScheduleTrial> last = gpu.evaluate(result.search.best, {own});
   result.startSeconds = last[0].seconds;
   result.bestSeconds = last[0].seconds * last[0].ofBest;
   return result;

@@ -29,15 +29,13 @@ struct TuneResult {
 };
 
 /// Searches schedules of `kernel` for one call's arguments (`tensors` as for
-/// runOnHost()), from the one that it has. Candidates are compiled in parallel; their results
+/// runOnHost()), from the one that it has and from what the cost model
+/// makes of other units, copies and parts (PlannedSchedule.h). Candidates are compiled in parallel; their results
 /// are compared with those of the kernel as it is, which may
 /// differ by the order of reductions only; then they are timed in turns with the best so far,
 /// the L2 cache flushed before every run. Unavailable without a GPU; InvalidArgument
 /// for a `place` that is none.
 absl::StatusOr<TuneResult> tuneOnHost(Session &session, JitKernel &kernel, const Place &place, absl::Span<const HostTensor> tensors,
                                       const TuneOptions &options);
-
-/// The records of a kernel for one call's arguments, the cost model's or those it was given.
-absl::StatusOr<SchedulePoint> plannedSchedule(JitKernel &kernel, const std::string &target, absl::Span<const LaunchValue> values);
 
 } // namespace kernelc

@@ -11,6 +11,11 @@ public:
   explicit Steps(const LaunchRecord &from) : from_(from) {}
 
   std::vector<LaunchRecord> all() {
+    if (from_.launch.empty()) { // of the whole kernel
+      for (bool up : {true, false})
+        step([&](LaunchRecord &r) { return scale(r, "parts", up, 1, 1 << 16); });
+      return std::move(found_);
+    }
     size_t n = from_.tiles.size();
     for (size_t i = 0; i < n; ++i)
       for (bool up : {true, false}) {
@@ -34,14 +39,31 @@ public:
         step([&](LaunchRecord &r) { return scale(r, "cluster", up, 1, from_.unit == "wgmma" ? 4 : 8); });
     }
     if (from_.unit == "wgmma")
-      for (const char *flag : {"persistent", "rotate"})
-        step([&](LaunchRecord &r) { return toggle(r, flag); });
+      warpgroups();
     if (from_.unit == "mma")
       step([&](LaunchRecord &r) { return toggle(r, "fill_late"); });
     return std::move(found_);
   }
 
 private:
+  /// What launches of warpgroups have beside.
+  void warpgroups() {
+    for (const char *flag : {"persistent", "rotate"})
+      step([&](LaunchRecord &r) { return toggle(r, flag); });
+    for (bool up : {true, false})
+      step([&](LaunchRecord &r) { return scale(r, "part", up, 8, 256); });
+    // Two teams that take a block's tiles in turns, each with a tile of half as many rows or columns, or with a whole one.
+    bool one = at("pingpong") <= 1;
+    auto teams = [&](LaunchRecord &r) { return scale(r, "pingpong", one, 1, 2) && scale(r, "warps", !one, 4, 16); };
+    step(teams);
+    for (size_t i = 0; i < from_.tiles.size(); ++i) {
+      step([&](LaunchRecord &r) { return teams(r) && scaleTile(r, i, !one); });
+      for (int64_t by : {-64, 64}) // 192 of columns is as good a size as 256
+        step([&](LaunchRecord &r) { return addToTile(r, i, by); });
+    }
+    step([&](LaunchRecord &r) { return set(r, "producer_warps", at("producer_warps") ? 0 : 4, 0, 4); });
+  }
+
   int64_t at(const std::string &key) const {
     auto it = from_.numbers.find(key);
     return it == from_.numbers.end() ? 0 : it->second;
@@ -57,6 +79,13 @@ private:
     if (size < 1 || (up && t.bound >= 0 && size > t.bound))
       return false;
     t.size = size;
+    return true;
+  }
+  static bool addToTile(LaunchRecord &r, size_t i, int64_t by) {
+    LaunchRecord::Tile &t = r.tiles[i];
+    if (t.size < 64 || t.size + by < 64 || (t.bound >= 0 && t.size + by > t.bound))
+      return false;
+    t.size += by;
     return true;
   }
   static bool set(LaunchRecord &r, const std::string &key, int64_t value, int64_t least, int64_t most) {
@@ -89,7 +118,11 @@ Json toJson(const SchedulePoint &point, const std::string &kernel) {
     JsonObject tiles;
     for (const LaunchRecord::Tile &t : r.tiles)
       tiles.push_back({t.index, t.size});
-    JsonObject o{{"kernel", kernel}, {"launch", r.launch}, {"unit", r.unit}, {"tiles", std::move(tiles)}};
+    JsonObject o{{"kernel", kernel}};
+    if (!r.launch.empty())
+      o.insert(o.end(), {{"launch", r.launch}, {"unit", r.unit}, {"tiles", std::move(tiles)}});
+    for (const auto &[key, value] : r.words)
+      o.push_back({key, value});
     for (const auto &[key, value] : r.numbers)
       o.push_back({key, value});
     for (const auto &[key, value] : r.flags)
@@ -111,32 +144,87 @@ std::vector<SchedulePoint> neighboursOf(const SchedulePoint &point) {
   return found;
 }
 
-SearchResult searchSchedules(const SchedulePoint &start, const ScheduleSearch &search) {
-  SearchResult result{start, {}, 0};
-  std::vector<SchedulePoint> seen{start};
-  while (!search.goOn || search.goOn()) {
-    std::vector<SchedulePoint> next;
-    for (SchedulePoint &p : neighboursOf(result.best))
-      if (std::find(seen.begin(), seen.end(), p) == seen.end()) {
-        seen.push_back(p);
-        next.push_back(std::move(p));
-      }
-    if (next.empty())
-      break;
-    ++result.rounds;
-    std::vector<ScheduleTrial> trials = search.evaluate(result.best, next);
-    const ScheduleTrial *fastest = nullptr;
-    for (const ScheduleTrial &t : trials)
-      if (t.rejected.empty() && t.ofBest >= search.leastGain && (!fastest || t.ofBest > fastest->ofBest))
-        fastest = &t;
-    if (fastest)
-      result.best = fastest->point;
-    bool moved = fastest;
-    result.trials.insert(result.trials.end(), std::make_move_iterator(trials.begin()), std::make_move_iterator(trials.end()));
-    if (!moved)
-      break;
+namespace {
+
+class Climber {
+public:
+  explicit Climber(const ScheduleSearch &search) : search_(search) {}
+
+  SearchResult run(const std::vector<SchedulePoint> &starts) {
+    result_.best = starts.front();
+    std::vector<SchedulePoint> others;
+    for (const SchedulePoint &p : starts)
+      if (isNew(p) && !(p == starts.front()))
+        others.push_back(p);
+    struct Start {
+      double ofFirst;
+      SchedulePoint point;
+    };
+    std::vector<Start> ranked{{1, starts.front()}};
+    if (!others.empty() && goesOn())
+      for (ScheduleTrial &t : evaluate(starts.front(), others))
+        if (t.rejected.empty())
+          ranked.push_back({t.ofBest, std::move(t.point)});
+    std::stable_sort(ranked.begin(), ranked.end(), [](const Start &a, const Start &b) { return a.ofFirst > b.ofFirst; });
+    for (size_t i = 0; i < ranked.size() && ranked[i].ofFirst * search_.mostBehind >= ranked[0].ofFirst; ++i) {
+      SchedulePoint top = climb(ranked[i].point);
+      if (i == 0 || (!(top == result_.best) && isFaster(top)))
+        result_.best = std::move(top);
+    }
+    return std::move(result_);
   }
-  return result;
-}
+
+private:
+  bool goesOn() const { return !search_.goOn || search_.goOn(); }
+  bool isNew(const SchedulePoint &p) {
+    bool known = std::find(seen_.begin(), seen_.end(), p) != seen_.end();
+    if (!known)
+      seen_.push_back(p);
+    return !known;
+  }
+
+  /// One round: a trial for each of `points`, which are kept.
+  std::vector<ScheduleTrial> evaluate(const SchedulePoint &best, const std::vector<SchedulePoint> &points) {
+    ++result_.rounds;
+    std::vector<ScheduleTrial> trials = search_.evaluate(best, points);
+    result_.trials.insert(result_.trials.end(), trials.begin(), trials.end());
+    return trials;
+  }
+
+  /// From `point` to the fastest neighbour, until none is faster.
+  SchedulePoint climb(SchedulePoint point) {
+    while (goesOn()) {
+      std::vector<SchedulePoint> next;
+      for (SchedulePoint &p : neighboursOf(point))
+        if (isNew(p))
+          next.push_back(std::move(p));
+      if (next.empty())
+        break;
+      std::vector<ScheduleTrial> trials = evaluate(point, next);
+      auto gain = [&](const ScheduleTrial &t) { return t.rejected.empty() && t.ofBest >= search_.leastGain ? t.ofBest : 0; };
+      auto fastest = std::max_element(trials.begin(), trials.end(),
+                                      [&](const ScheduleTrial &a, const ScheduleTrial &b) { return gain(a) < gain(b); });
+      if (fastest == trials.end() || gain(*fastest) == 0)
+        break;
+      point = std::move(fastest->point);
+    }
+    return point;
+  }
+
+  bool isFaster(const SchedulePoint &point) {
+    if (!goesOn())
+      return false;
+    std::vector<ScheduleTrial> trials = evaluate(result_.best, {point});
+    return !trials.empty() && trials[0].rejected.empty() && trials[0].ofBest >= search_.leastGain;
+  }
+
+  const ScheduleSearch &search_;
+  SearchResult result_;
+  std::vector<SchedulePoint> seen_;
+};
+
+} // namespace
+
+SearchResult searchSchedules(const std::vector<SchedulePoint> &starts, const ScheduleSearch &search) { return Climber(search).run(starts); }
 
 } // namespace kernelc

@@ -1,4 +1,4 @@
-// A local search over schedule records: from the cost model's, one field at a time,
+// A local search over schedule records: from those of a cost model, one field at a time,
 // to the fastest that can be found. Knows no GPU and no kernel; who asks measures.
 #pragma once
 
@@ -12,7 +12,8 @@
 
 namespace kernelc {
 
-/// One launch's record, with the keys of a schedule file (driver/ScheduleFile.h).
+/// One launch's record, with the keys of a schedule file (driver/ScheduleFile.h); without a launch
+/// what is said of the whole kernel.
 struct LaunchRecord {
   std::string launch, unit;
   struct Tile {
@@ -23,16 +24,18 @@ struct LaunchRecord {
   std::vector<Tile> tiles;
   std::map<std::string, int64_t> numbers; ///< warps, stages, raster, ...
   std::map<std::string, bool> flags;      ///< persistent, dependent, ...
+  std::map<std::string, std::string> words = {}; ///< copies, merge
   friend bool operator==(const LaunchRecord &, const LaunchRecord &) = default;
 };
-/// A point of the search: a record per launch.
+/// A point of the search: a record per launch, behind one of the whole kernel where there is something to say of it.
 using SchedulePoint = std::vector<LaunchRecord>;
 
 /// As a schedule file's list, for `kernel`.
 Json toJson(const SchedulePoint &point, const std::string &kernel);
 
 /// The points that differ from `point` in a field of one launch (a tile doubled or
-/// halved, alone, with the warps, or against another tile; warps, slots, raster, ...).
+/// halved, alone, with the warps, or against another tile; columns of wgmma by 64 more or less; two teams
+/// instead of one; warps, slots, raster, ...).
 /// Legal or not is for the compiler to say.
 std::vector<SchedulePoint> neighboursOf(const SchedulePoint &point);
 
@@ -51,6 +54,8 @@ struct ScheduleSearch {
   std::function<bool()> goOn;
   /// How much faster a point must be for the search to move there: more than the noise.
   double leastGain = 1.01;
+  /// Of several starts those are climbed from that take at most so much longer than the fastest.
+  double mostBehind = 1.15;
 };
 
 struct SearchResult {
@@ -59,8 +64,9 @@ struct SearchResult {
   int rounds = 0;
 };
 
-/// Moves from `start` to the fastest neighbour until none is faster by `leastGain`.
-/// Asks for no point twice.
-SearchResult searchSchedules(const SchedulePoint &start, const ScheduleSearch &search);
+/// Compares `starts`, at least one, with the first of them; then moves from the fastest to its fastest neighbour until
+/// none is faster by `leastGain`, and so from the other starts that are not far behind. Asks for no point twice,
+/// but for the best of each climb.
+SearchResult searchSchedules(const std::vector<SchedulePoint> &starts, const ScheduleSearch &search);
 
 } // namespace kernelc

@@ -67,6 +67,8 @@ absl::Status tune(const TuneArguments &a, double seconds, int repeats) {
     if (!records)
       return absl::InvalidArgumentError(absl::StrCat("cannot write '", a.records, "'"));
   }
+  if (!a.output.empty() && a.output != "-" && !std::ofstream(a.output, std::ios::app)) // before a search is lost
+    return absl::InvalidArgumentError(absl::StrCat("cannot write '", a.output, "'"));
   options.heard = [&](const ScheduleTrial &t, const std::string &target) {
     absl::StatusOr<std::string> line = printJson(recordOf(t, kernel, call->kernel->program().options().constants, call->arguments.sizes, target));
     if (records.is_open() && line.ok())
@@ -96,7 +98,7 @@ absl::Status tune(const TuneArguments &a, double seconds, int repeats) {
 int tuneCommand(const std::vector<std::string> &args) {
   TuneArguments a;
   Options options("tune", "FILE.kc [NAME=VALUE ...]",
-                  "Searches schedules for these arguments on a GPU, from the cost model's on: neighbours are compiled in parallel, "
+                  "Searches schedules for these arguments on a GPU, from the cost model's on, also for other units and parts: neighbours are compiled in parallel, "
                   "checked, and timed in turns with the best so far. The best goes to -o (stdout) as a file for --schedule.");
   a.call.add(options);
   options.value("--budget", a.budget, "TIME", "no round starts later (60s)")

@@ -17,13 +17,14 @@ void Scheduler::remarkOn(ReduceOp reduce, const Contraction &c) {
 }
 
 void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contraction &c, ArrayRef<int64_t> dims) {
-  if (scheduleWgmma(l, c, dims, unfed_)) {
+  llvm::StringRef wanted = getScheduledUnit(kernel_, target_.name, l.name);
+  if ((wanted.empty() || wanted == "wgmma") && scheduleWgmma(l, c, dims, unfed_)) {
     unfed_.clear(); // (other ways were tried)
     return;
   }
   if (!unfed_.empty())
     remark(reduce) << "this product is not fed by tensor copies: " << unfed_;
-  bool unit = c.unitType && hasUnit(c);
+  bool unit = c.unitType && hasUnit(c) && wanted != "simt";
   Type type = unit ? operandType(c, c.a, "mma", target_) : Type();
   int64_t bytes = unit ? unitBytes(type) : std::max<int64_t>(1, c.aType.getIntOrFloatBitWidth() / 8);
   l.unit = unit ? "mma" : "simt";

@@ -93,6 +93,15 @@ LogicalResult applySchedule(KernelOp kernel, StringRef target, LaunchPlan &l) {
   return success();
 }
 
+StringRef getScheduledUnit(KernelOp kernel, StringRef target, StringRef launch) {
+  StringRef unit;
+  for (DictionaryAttr record : recordsOf(kernel))
+    if (record && textOf(record, "launch") == launch && llvm::is_contained({StringRef(), target}, textOf(record, "target")))
+      if (StringRef given = textOf(record, "unit"); !given.empty())
+        unit = given;
+  return unit;
+}
+
 llvm::BitVector findUntiled(KernelOp kernel, const LaunchPlan &l) {
   llvm::BitVector untiled(l.indices.size());
   SmallVector<Operation *> ops = getDomainOps(kernel);

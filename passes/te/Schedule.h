@@ -12,6 +12,10 @@ namespace kernelc::te {
 /// diagnostic on a key, an index or a value that means nothing.
 mlir::LogicalResult applySchedule(KernelOp kernel, llvm::StringRef target, LaunchPlan &launch);
 
+/// The unit that the attribute gives launch `launch`, for which the cost model then fills in what it does not say; empty
+/// where it leaves the choice.
+llvm::StringRef getScheduledUnit(KernelOp kernel, llvm::StringRef target, llvm::StringRef launch);
+
 /// The indices of a launch of which a tile has one point, whatever the schedule: a product's batches, and those that
 /// scales of its blocks depend on.
 llvm::BitVector findUntiled(KernelOp kernel, const LaunchPlan &launch);

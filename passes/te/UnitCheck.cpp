@@ -84,6 +84,8 @@ LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
     if (l.promote && k > l.promote)
       return refuse() << "sums tiles of " << k << " products, more than its accumulators may hold (promote " << l.promote << ")";
   }
+  if (l.unit != "simt" && !hasProduct)
+    return kernel_.emitError() << "schedule of launch '" << l.name << "': unit " << l.unit << " takes products, and there is none";
   if (l.producerWarps && !hasProduct)
     return kernel_.emitError() << "schedule of launch '" << l.name << "': " << l.producerWarps
                                << " producer warps load what a product takes, and there is none";

@@ -35,7 +35,7 @@ std::vector<ScheduleTrial> evaluate(const SchedulePoint &best, const std::vector
 }
 
 TEST(ScheduleSearch, FindsTheLeastOfASlope) {
-  SearchResult r = searchSchedules(product(), {evaluate, {}, 1.001});
+  SearchResult r = searchSchedules({product()}, {evaluate, {}, 1.001, 1.15});
   EXPECT_EQ(r.best[0].tiles[0].size, 64);
   EXPECT_EQ(r.best[0].tiles[1].size, 512);
   EXPECT_EQ(r.best[0].tiles[2].size, 64);
@@ -45,7 +45,7 @@ TEST(ScheduleSearch, FindsTheLeastOfASlope) {
 }
 
 TEST(ScheduleSearch, AsksForNoPointTwiceAndStaysInBounds) {
-  SearchResult r = searchSchedules(product(), {evaluate, {}, 1.001});
+  SearchResult r = searchSchedules({product()}, {evaluate, {}, 1.001, 1.15});
   for (size_t i = 0; i < r.trials.size(); ++i) {
     const SchedulePoint &p = r.trials[i].point;
     EXPECT_FALSE(p == product());
@@ -62,10 +62,10 @@ TEST(ScheduleSearch, StopsWhereNothingIsFasterOrTimeIsOver) {
       trials.push_back({p, 1, 1.0, ""});
     return trials;
   };
-  SearchResult r = searchSchedules(product(), {flat, {}, 1.01});
+  SearchResult r = searchSchedules({product()}, {flat, {}, 1.01, 1.15});
   EXPECT_EQ(r.rounds, 1);
   EXPECT_EQ(r.best, product());
-  EXPECT_EQ(searchSchedules(product(), {evaluate, [] { return false; }, 1.01}).rounds, 0);
+  EXPECT_EQ(searchSchedules({product()}, {evaluate, [] { return false; }, 1.01, 1.15}).rounds, 0);
 }
 
 TEST(ScheduleSearch, NeverMovesToARejectedPoint) {
@@ -75,7 +75,45 @@ TEST(ScheduleSearch, NeverMovesToARejectedPoint) {
       trials.push_back({p, 0.1, 10.0, "wrong: element 3 is 0, not 1"});
     return trials;
   };
-  EXPECT_EQ(searchSchedules(product(), {tempting, {}, 1.01}).best, product());
+  EXPECT_EQ(searchSchedules({product()}, {tempting, {}, 1.01, 1.15}).best, product());
+}
+
+/// A start on another unit: slow as it is, and the fastest of all after a few steps.
+std::vector<ScheduleTrial> evaluateUnits(const SchedulePoint &best, const std::vector<SchedulePoint> &points) {
+  auto cost = [](const SchedulePoint &p) { return p[0].unit == "mma" ? 0.6 + 0.05 * double(p[0].tiles[2].size) : 2.0; };
+  std::vector<ScheduleTrial> trials;
+  for (const SchedulePoint &p : points)
+    trials.push_back({p, cost(p), cost(best) / cost(p), ""});
+  return trials;
+}
+
+TEST(ScheduleSearch, ClimbsFromEveryStartThatIsNotFarBehind) {
+  SchedulePoint other = product();
+  other[0].unit = "mma";
+  other[0].tiles[2].size = 32; // costs 2.2, at 1 0.65
+  SearchResult r = searchSchedules({product(), other}, {evaluateUnits, {}, 1.01, 1.15});
+  EXPECT_EQ(r.best[0].unit, "mma");
+  EXPECT_EQ(r.best[0].tiles[2].size, 1);
+  EXPECT_EQ(r.trials[0].point, other);
+  EXPECT_EQ(searchSchedules({product(), other}, {evaluateUnits, {}, 1.01, 1.05}).best, product());
+}
+
+TEST(ScheduleSearch, TeamsTakeTilesOfHalfTheRows) {
+  SchedulePoint teams = product();
+  teams[0].numbers["pingpong"] = 1;
+  auto all = neighboursOf(teams);
+  auto is = [](const LaunchRecord &r) { return r.numbers.at("pingpong") == 2 && r.numbers.at("warps") == 4 && r.tiles[0].size == 64; };
+  EXPECT_TRUE(std::any_of(all.begin(), all.end(), [&](const SchedulePoint &p) { return is(p[0]); }));
+  auto columns = [](const LaunchRecord &r) { return r.tiles[1].size == 192; };
+  EXPECT_TRUE(std::any_of(all.begin(), all.end(), [&](const SchedulePoint &p) { return columns(p[0]); }));
+}
+
+TEST(ScheduleSearch, OfTheWholeKernelPartsAreStepped) {
+  SchedulePoint parts{{"", "", {}, {{"parts", 8}}, {}}};
+  auto all = neighboursOf(parts);
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0][0].numbers.at("parts"), 16);
+  EXPECT_EQ(all[1][0].numbers.at("parts"), 4);
 }
 
 TEST(ScheduleSearch, NeighboursDependOnTheUnit) {
@@ -94,6 +132,7 @@ TEST(ScheduleSearch, NeighboursDependOnTheUnit) {
 }
 
 TEST(ScheduleSearch, PrintsAScheduleFile) {
+  EXPECT_EQ(*printJson(toJson({{"", "", {}, {}, {}, {{"copies", "never"}}}}, "k")), R"([{"kernel":"k","copies":"never"}])");
   EXPECT_EQ(*printJson(toJson({{"y", "simt", {{"i", 2, 8}}, {{"warps", 4}}, {{"dependent", true}}}}, "k")),
             R"([{"kernel":"k","launch":"y","unit":"simt","tiles":{"i":2},"warps":4,"dependent":true}])");
 }

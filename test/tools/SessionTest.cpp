@@ -11,7 +11,7 @@
 
 #include "driver/HostCheck.h"
 #include "driver/HostRun.h"
-#include "driver/HostTune.h"
+#include "driver/PlannedSchedule.h"
 #include "driver/HostValues.h"
 #include "runtime/DiskCache.h"
 
@@ -159,6 +159,46 @@ TEST(Session, PlannedTilesAreBoundByWhatTheyMayHave) {
   for (const LaunchRecord::Tile &t : (*planned)[0].tiles)
     bounds[t.index] = t.bound;
   EXPECT_EQ(bounds, (std::map<std::string, int64_t>{{"n", 1}, {"i", 64}, {"j", 64}, {"k", 128}}));
+}
+
+TEST(Session, ASearchStartsFromOtherUnitsAndParts) {
+  auto session = Session::create(withCache(freshFolder()));
+  auto starts = [&](const char *text, std::vector<HostTensor> t, const std::string &schedule = "") {
+    ProgramOptions options;
+    options.schedule = schedule;
+    auto kernel = session->compile(text, "", options);
+    EXPECT_TRUE(kernel.ok()) << kernel.status();
+    std::vector<LaunchValue> values;
+    for (HostTensor &x : t)
+      values.push_back(x.deviceTensor());
+    auto points = startingPoints(*session, **kernel, "sm_90a", values);
+    EXPECT_TRUE(points.ok()) << points.status();
+    return points.value_or(std::vector<SchedulePoint>());
+  };
+  auto tensors = [](std::vector<std::vector<int64_t>> shapes, ElementType type) {
+    std::vector<HostTensor> t;
+    for (auto &shape : shapes)
+      t.emplace_back(type, shape);
+    return t;
+  };
+  const char *product = "def m(a: bf16[M, K], b: bf16[N, K]) -> (c: bf16[M, N]) { c[i, j] = sum[k](a[i, k] * b[j, k]) }";
+  std::vector<std::string> units;
+  for (const SchedulePoint &p : starts(product, tensors({{512, 256}, {512, 256}, {512, 512}}, ElementType::bf16)))
+    if (p.size() == 1)
+      units.push_back(p[0].unit);
+  EXPECT_THAT(units, testing::ElementsAre("wgmma", "simt", "mma"));
+  // Of a schedule that somebody gave, and of a kernel that knows no products or long sums, there is one.
+  EXPECT_EQ(starts(product, tensors({{512, 256}, {512, 256}, {512, 512}}, ElementType::bf16),
+                   R"([{"kernel": "m", "launch": "c", "unit": "mma"}])")
+                .size(),
+            1u);
+  EXPECT_EQ(starts("def twice(x: f32[N]) -> (y: f32[N]) { y[i] = x[i] + x[i] }", tensors({{512}, {512}}, ElementType::f32)).size(), 1u);
+  // Parts of a long sum: one record of the whole kernel, and two launches.
+  bool isSplit = false;
+  for (const SchedulePoint &p : starts("def total(x: f32[M, N]) -> (y: f32[M]) { y[i] = sum[j](x[i, j]) }",
+                                       tensors({{4, 65536}, {4}}, ElementType::f32)))
+    isSplit |= p.size() == 3 && p[0].launch.empty() && p[0].numbers.count("parts") && p[0].numbers.at("parts") == 8;
+  EXPECT_TRUE(isSplit);
 }
 
 TEST(Session, ArtifactsComeFromTheDiskCache) {

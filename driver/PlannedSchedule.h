@@ -1,0 +1,24 @@
+// The schedules that the cost model gives a kernel for one call's arguments: where a search starts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "driver/ScheduleSearch.h"
+#include "driver/Session.h"
+
+namespace kernelc {
+
+/// The records of a kernel on `target` for `values`, the cost model's or those it was given.
+absl::StatusOr<SchedulePoint> plannedSchedule(JitKernel &kernel, const std::string &target, absl::Span<const LaunchValue> values);
+
+/// Those records, and then what becomes of them when the cost model is told something else: another unit for a launch,
+/// copies of operands always or never, parts of long reductions merged otherwise, or more or fewer of them. What the
+/// kernel or the target cannot have is left out, and so is what comes to the same program. Of a kernel that was given a
+/// schedule, that one alone.
+absl::StatusOr<std::vector<SchedulePoint>> startingPoints(Session &session, JitKernel &kernel, const std::string &target,
+                                                          absl::Span<const LaunchValue> values);
+
+} // namespace kernelc
