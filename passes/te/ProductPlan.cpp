@@ -1,9 +1,12 @@
 // Tiles, warps and unit of launches with a product: the cost model of contractions.
 #include "passes/te/Scheduler.h"
 
+#include <numeric>
+
 #include "ir/te/TeShape.h"
 #include "passes/te/TileCondition.h"
 #include "llvm/Support/MathExtras.h"
+
 using namespace mlir;
 
 namespace kernelc::te {
@@ -184,13 +187,19 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   // (tile-stage-loads, tile-stage-stores).
   int64_t stageBytes = (bm * aBytes + bn * bytes) * bk, row = l.tiles[dims[c.n.back()]];
   int64_t partialBytes = partialsOf(l, dims[c.m.back()]) * (l.warps + 1) * bn; // and their totals
+  SmallVector<int64_t> reads = stagedReads(l, c, dims);
+  int64_t pointBytes = std::accumulate(reads.begin(), reads.end(), storedBytes(l));
+  // Barriers, and what tiles of shared memory are rounded up to.
+  int64_t beside = 2048 + 768 * std::max<int64_t>(0, int64_t(reads.size()) - 1);
   auto stagesBeside = [&](int64_t part) {
     part = std::min(row, part);
-    int64_t slots = std::min<int64_t>(2, row / part) * l.pingpong, slotBytes = bm * (bn / row * part) * epilogueBytes(l, c, dims);
-    return (target_.maxSharedPerBlock - 2048 - partialBytes - slots * slotBytes) / stageBytes;
+    int64_t slots = std::min<int64_t>(2, row / part) * l.pingpong, slotBytes = bm * (bn / row * part) * pointBytes;
+    return (target_.maxSharedPerBlock - beside - partialBytes - slots * slotBytes) / stageBytes;
   };
   // Smaller parts where larger ones would cost the product a slot of a short ring.
   if (stagesBeside(l.part) < 4 && stagesBeside(l.part / 2) > stagesBeside(l.part))
+    l.part /= 2;
+  while (stagesBeside(l.part) < 2 && l.part > 16)
     l.part /= 2;
   l.stages = std::clamp<int64_t>(stagesBeside(l.part), 2, 12);
   // Picked blocks leave little of one operand to share: all of a row's tiles beside each other keep the other in L2.
@@ -208,7 +217,7 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   int64_t blocks = m < 0 ? 0 : llvm::divideCeil(m, bm);
   bool alike = !given.where && !given.isAMasked() && !given.isBMasked() && !given.resultWhere; // the blocks walk the same tiles
   if (alike && !inRegisters && n >= 0 && c.m.size() == 1 && bn >= 64 && (blocks % 2 == 0 || blocks >= 8) && blocks > 0 &&
-      epilogueBytes(l, c, dims) == storedBytes(l) && (rowsStraddleLines(c.a) || rowsStraddleLines(c.b)))
+      reads.empty() && (rowsStraddleLines(c.a) || rowsStraddleLines(c.b)))
     l.cluster = 2;
   return true;
 }
@@ -251,8 +260,8 @@ SmallVector<int64_t> Scheduler::uniformTiles(const LaunchPlan &l, const Contract
   return most;
 }
 
-int64_t Scheduler::epilogueBytes(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
-  int64_t bytes = storedBytes(l);
+SmallVector<int64_t> Scheduler::stagedReads(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
+  SmallVector<int64_t> bytes;
   auto isMember = [&](Value tensor) {
     Operation *producer = tensor.getDefiningOp();
     return producer && llvm::is_contained(l.ops, llvm::find(ops_, producer) - ops_.begin());
@@ -273,9 +282,11 @@ int64_t Scheduler::epilogueBytes(const LaunchPlan &l, const Contraction &c, Arra
       if (isMember(read.getTensor()) || llvm::is_contained(counted, read.getTensor()) || !dependsOn(c.m) || !dependsOn(c.n))
         return;
       counted.push_back(read.getTensor());
-      bytes += std::max(1u, read.getResult().getType().getIntOrFloatBitWidth() / 8);
+      bytes.push_back(std::max(1u, read.getResult().getType().getIntOrFloatBitWidth() / 8));
     });
   }
+  llvm::sort(bytes, std::greater<>());
+  bytes.truncate(std::min<size_t>(bytes.size(), l.producerWarps - 1));
   return bytes;
 }
 

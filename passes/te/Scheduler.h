@@ -79,8 +79,9 @@ private:
   int64_t mostPoints(const LaunchPlan &l, llvm::ArrayRef<unsigned> list, llvm::ArrayRef<int64_t> dims);
   /// Per launch index: the largest tile within which the condition of `c` on data is the same; 0: any.
   static llvm::SmallVector<int64_t> uniformTiles(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims);
-  /// Bytes of one point of everything that a product's launch stores, and reads beside its factors at every point.
-  int64_t epilogueBytes(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims);
+  /// Bytes of one point of everything that a product's launch reads beside its factors at every point and filling warps
+  /// bring, an entry each; one of them is busy with the product.
+  llvm::SmallVector<int64_t> stagedReads(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims);
   /// Bytes of one point of everything the launch stores.
   int64_t storedBytes(const LaunchPlan &l);
   /// Whether a statement of the launch combines a product's results with what they are reduced to in the tile.

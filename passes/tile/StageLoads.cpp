@@ -33,7 +33,15 @@ struct TileStageLoadsPass : impl::TileStageLoadsBase<TileStageLoadsPass> {
       if (isStageable(func, load))
         families[{load->getBlock(), load.getBase(), load.getMap(), load.getResult().getType()}].push_back(load);
     });
-    for (auto &[key, loads] : families)
+    // A warp fills each ring: the largest tiles come first, and what there is no warp for stays loads.
+    llvm::SmallPtrSet<Value, 8> channels;
+    func.walk([&](AcquireOp acquire) { channels.insert(acquire.getChannel()); });
+    auto ordered = families.takeVector();
+    llvm::stable_sort(ordered, [](const auto &a, const auto &b) {
+      return bytesOf(cast<RankedTensorType>(std::get<Type>(a.first))) > bytesOf(cast<RankedTensorType>(std::get<Type>(b.first)));
+    });
+    int64_t warps = int64_t(func.getProducerWarps()) - int64_t(channels.size());
+    for (auto &[key, loads] : ArrayRef(ordered).take_front(std::max<int64_t>(0, warps)))
       if (failed(stage(func, loads)))
         return signalPassFailure();
   }
