@@ -44,7 +44,8 @@ absl::StatusOr<std::vector<std::vector<double>>> GpuTimer::timeInTurns(const std
   std::vector<Stopwatch> watches;
   // No waiting in between: the first run after an idle GPU is a tenth slower than the others.
   for (int round = 0; round < repeats + kWarm; ++round)
-    for (BoundCall *call : calls) {
+    for (size_t turn = 0; turn < calls.size(); ++turn) {
+      BoundCall *call = calls[(turn + round) % calls.size()]; // at another place in every round
       absl::StatusOr<Stopwatch> watch = Stopwatch::create(device_);
       if (!watch.ok())
         return watch.status();
@@ -60,7 +61,7 @@ absl::StatusOr<std::vector<std::vector<double>>> GpuTimer::timeInTurns(const std
     absl::StatusOr<double> t = watches[i].seconds();
     if (!t.ok())
       return t.status();
-    seconds[i % calls.size()].push_back(*t);
+    seconds[(i + i / calls.size()) % calls.size()].push_back(*t);
   }
   for (std::vector<double> &s : seconds)
     std::sort(s.begin(), s.end());

@@ -16,7 +16,7 @@ public:
   static absl::StatusOr<std::unique_ptr<GpuTimer>> create(Device &device, Stream &stream);
 
   /// Seconds of `repeats` runs of every call, sorted, after a few that warm up. One run
-  /// of each, then the next of each.
+  /// of each, then the next of each, another one first every time.
   absl::StatusOr<std::vector<std::vector<double>>> timeInTurns(const std::vector<BoundCall *> &calls, int repeats);
   /// Bytes per second of a large device copy, read and write counted.
   absl::StatusOr<double> measureCopy();
