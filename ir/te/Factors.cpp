@@ -4,19 +4,31 @@ using namespace mlir;
 
 namespace kernelc::te {
 
-SmallVector<OpOperand *> findFactors(Value product) {
-  SmallVector<OpOperand *> factors;
+/// Where the leaves of the tree stand: what is no multiplication of its kind, is read elsewhere too, or is one of `leaves`.
+static void collectLeaves(Value product, ArrayRef<Value> leaves, SmallVectorImpl<OpOperand *> &found) {
   Operation *op = product.getDefiningOp();
   if (!op || !isa<arith::MulFOp, arith::MulIOp>(op))
-    return factors;
+    return;
   for (OpOperand &use : op->getOpOperands()) {
     Operation *inner = use.get().getDefiningOp();
-    if (inner && inner->getName() == op->getName() && use.get().hasOneUse())
-      factors.append(findFactors(use.get()));
+    if (inner && inner->getName() == op->getName() && use.get().hasOneUse() && !llvm::is_contained(leaves, use.get()))
+      collectLeaves(use.get(), leaves, found);
     else
-      factors.push_back(&use);
+      found.push_back(&use);
   }
+}
+
+SmallVector<OpOperand *> findFactors(Value product) {
+  SmallVector<OpOperand *> factors;
+  collectLeaves(product, {}, factors);
   return factors;
+}
+
+SmallVector<OpOperand *> findUsesIn(Value product, ArrayRef<Value> values) {
+  SmallVector<OpOperand *> uses;
+  collectLeaves(product, values, uses);
+  llvm::erase_if(uses, [&](OpOperand *use) { return !llvm::is_contained(values, use->get()); });
+  return uses;
 }
 
 } // namespace kernelc::te

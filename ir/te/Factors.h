@@ -10,4 +10,7 @@ namespace kernelc::te {
 /// `(a * s) * b` has the factors a, s, b. Empty where `product` is no multiplication.
 llvm::SmallVector<mlir::OpOperand *> findFactors(mlir::Value product);
 
+/// Where `values`, factors of `product` or products of some of them, stand in that tree, left to right.
+llvm::SmallVector<mlir::OpOperand *> findUsesIn(mlir::Value product, llvm::ArrayRef<mlir::Value> values);
+
 } // namespace kernelc::te

@@ -274,31 +274,42 @@ bool shareCondition(ReduceOp reduce, Contraction &c, llvm::BitVector &inA, llvm:
   return true;
 }
 
-/// Two of the product's factors as operands, the others as scales: exactly two depend on every
-/// reduced index, and there is one that no other factor depends on.
-bool takeScales(ReduceOp reduce, Value product, Contraction &c) {
-  unsigned dims = reduce.getNumDims(), parallel = reduce.getNumParallel();
-  llvm::BitVector reduced(dims), scaled(dims), inOperands(dims), inScales(dims);
-  reduced.set(parallel, dims);
-  SmallVector<Value> operands;
+/// The factors of a product, and the indices of its reduction that each depends on.
+struct Factor {
+  Value value;
+  llvm::BitVector support, reduced;
+};
+
+SmallVector<Factor> findFactorsOf(ReduceOp reduce, Value product) {
+  unsigned dims = reduce.getNumDims();
+  SmallVector<Factor> factors;
   for (OpOperand *use : findFactors(product)) {
-    Value factor = use->get();
-    llvm::BitVector support = findSupport(factor, dims), own = support;
-    own &= reduced;
-    if (own == reduced) {
-      operands.push_back(factor);
-      inOperands |= support;
-      continue;
-    }
-    (own.none() ? c.sumScales : c.partScales).push_back(factor);
-    scaled |= own;
-    inScales |= support;
+    llvm::BitVector support = findSupport(use->get(), dims), reduced = support;
+    reduced.reset(0, reduce.getNumParallel());
+    factors.push_back({use->get(), support, reduced});
   }
-  inScales.reset(inOperands);
-  if (operands.size() != 2 || scaled == reduced || inScales.any() || !isa<FloatType>(product.getType()))
+  return factors;
+}
+
+/// Factors `a` and `b` as operands, the others as scales: they share a reduced index that no other factor depends on, and
+/// have every parallel index of the others.
+bool takeScales(ReduceOp reduce, ArrayRef<Factor> factors, const Factor &a, const Factor &b, Contraction &c) {
+  llvm::BitVector scaled(reduce.getNumDims()), scales = scaled, shared = a.reduced, operands = a.support;
+  for (const Factor &f : factors) {
+    if (&f == &a || &f == &b)
+      continue;
+    (f.reduced.none() ? c.sumScales : c.partScales).push_back(f.value);
+    scaled |= f.reduced;
+    scales |= f.support;
+  }
+  operands |= b.support;
+  scales.reset(operands);
+  shared &= b.reduced;
+  shared.reset(scaled);
+  if (shared.none() || scales.any() || !isa<FloatType>(a.value.getType()))
     return false;
-  c.a = operands[0];
-  c.b = operands[1];
+  c.a = a.value;
+  c.b = b.value;
   for (unsigned d : scaled.set_bits())
     c.scaledK.push_back(d);
   return true;
@@ -312,9 +323,11 @@ std::optional<Contraction> classify(ReduceOp reduce, Contraction c) {
     return std::nullopt;
   for (unsigned d = 0; d < dims; ++d) {
     if (d >= parallel) {
-      if (!inA[d] || !inB[d])
+      if (!inA[d] && !inB[d])
         return std::nullopt;
       c.k.push_back(d);
+      if (!inA[d] || !inB[d])
+        c.ownK.push_back(d);
     } else if (inA[d] && inB[d]) {
       c.batch.push_back(d);
     } else if (inA[d]) {
@@ -325,7 +338,7 @@ std::optional<Contraction> classify(ReduceOp reduce, Contraction c) {
       return std::nullopt;
     }
   }
-  if (c.m.empty() || c.n.empty() || c.k.empty())
+  if (c.m.empty() || c.n.empty() || llvm::none_of(c.k, [&](unsigned d) { return c.isTiledK(d); }))
     return std::nullopt;
   // A condition on data that is decided anew for every few points is a mask, not a choice of blocks.
   constexpr int64_t kSmallestBlock = 8;
@@ -347,6 +360,28 @@ std::optional<Contraction> classify(ReduceOp reduce, Contraction c) {
   return c;
 }
 
+/// How well tiles of a product suit a matrix unit, compared lexicographically: whether one takes its factors, whether tiles can
+/// have the reduced points of one of its instructions, how many factors run in memory along an index that tiles have several
+/// points of, and how many reduced points tiles can have.
+using Rank = std::tuple<bool, bool, int, int64_t>;
+Rank rankOf(ReduceOp reduce, const Contraction &c) {
+  constexpr int64_t kLeast = 16, kMany = 64; // (of a size that is not known)
+  int64_t points = 1;
+  SmallVector<unsigned> tiled(c.m);
+  llvm::append_range(tiled, c.n);
+  for (unsigned d : c.k)
+    if (c.isTiledK(d)) {
+      auto constant = dyn_cast<AffineConstantExpr>(reduce.getExtents().getResult(d));
+      points = std::min(kMany, points * (constant ? std::max<int64_t>(1, constant.getValue()) : kMany));
+      tiled.push_back(d);
+    }
+  int runs = 0;
+  for (Value factor : {c.a, c.b})
+    if (ReadOp read = findOperandRead(factor))
+      runs += runsAlong(read, tiled);
+  return {bool(c.unitType), points >= kLeast, runs, points};
+}
+
 } // namespace
 
 std::optional<Contraction> findContraction(ReduceOp reduce) {
@@ -357,17 +392,42 @@ std::optional<Contraction> findContraction(ReduceOp reduce) {
   if (!last || !isa<arith::MulFOp, arith::MulIOp>(last))
     return std::nullopt;
   // Scales by themselves where that frees operands for a matrix unit, or makes a product at all.
-  Contraction scaled, whole;
-  scaled.where = whole.where = reduce.getYield().getCondition();
-  std::optional<Contraction> found;
-  if (takeScales(reduce, product, scaled))
-    found = classify(reduce, scaled);
-  if (found && found->unitType)
+  SmallVector<Factor> factors = findFactorsOf(reduce, product);
+  auto scaledBy = [&](const Factor &a, const Factor &b) -> std::optional<Contraction> {
+    Contraction c;
+    c.where = reduce.getYield().getCondition();
+    return takeScales(reduce, factors, a, b, c) ? classify(reduce, c) : std::nullopt;
+  };
+  auto isWhole = [&](const Factor &f) { return f.reduced.count() == reduce.getNumDims() - reduce.getNumParallel(); };
+  SmallVector<const Factor *> whole;
+  for (const Factor &f : factors)
+    if (isWhole(f))
+      whole.push_back(&f);
+  std::optional<Contraction> found = whole.size() == 2 ? scaledBy(*whole[0], *whole[1]) : std::nullopt;
+  if (found && (found->unitType || found->partScales.empty()))
     return found;
-  whole.a = last->getOperand(0);
-  whole.b = last->getOperand(1);
-  std::optional<Contraction> plain = classify(reduce, whole);
-  return plain ? plain : found;
+  Contraction written;
+  written.where = reduce.getYield().getCondition();
+  written.a = last->getOperand(0);
+  written.b = last->getOperand(1);
+  std::optional<Contraction> plain = classify(reduce, written);
+  if (plain && (plain->unitType || plain->ownK.empty()))
+    return plain;
+  if (found)
+    return found;
+  // Else operands that have some of the reduced indices each.
+  constexpr size_t kMostFactors = 8;
+  std::optional<Rank> best;
+  for (size_t i = 0; factors.size() <= kMostFactors && i < factors.size(); ++i)
+    for (size_t j = i + 1; j < factors.size(); ++j)
+      if (std::optional<Contraction> c = scaledBy(factors[i], factors[j])) {
+        Rank rank = rankOf(reduce, *c);
+        if (best && rank <= *best)
+          continue;
+        best = rank;
+        found = c;
+      }
+  return found ? found : plain;
 }
 
 } // namespace kernelc::te

@@ -26,6 +26,8 @@ struct Contraction {
   /// sums over these (scales of blocks), and those free of all.
   llvm::SmallVector<mlir::Value> partScales, sumScales;
   llvm::SmallVector<unsigned> scaledK; ///< the reduced indices that partScales depend on
+  /// The reduced indices that one factor alone depends on: the other is the same at all of their points.
+  llvm::SmallVector<unsigned> ownK;
   /// The domain's condition, shared out: a factor counts as zero where its part does
   /// not hold.
   std::optional<mlir::IntegerSet> aWhere, bWhere;
@@ -39,6 +41,8 @@ struct Contraction {
 
   bool isAMasked() const { return aWhere || !aMask.empty(); }
   bool isBMasked() const { return bWhere || !bMask.empty(); }
+  /// Whether a tile may hold several points of reduced index d: both factors tell them apart, and no scale does.
+  bool isTiledK(unsigned d) const { return !llvm::is_contained(scaledK, d) && !llvm::is_contained(ownK, d); }
   /// Lets the operands change places.
   void swapOperands();
 };
@@ -51,9 +55,10 @@ int64_t findUniformTile(mlir::Value condition, unsigned d);
 /// The dims of the enclosing domain op that a body value depends on.
 llvm::BitVector findSupport(mlir::Value value, unsigned numDims);
 
-/// `reduce` as a contraction: a sum whose body is a product of two factors that
-/// both depend on every reduced index and each on a parallel index of its own, and of scales that
-/// are free of reduced indices. Each constraint of its condition must concern one factor's
+/// `reduce` as a contraction: a sum whose body is a product of two factors that share a reduced index and
+/// each depend on a parallel index of its own, and of scales that are free of a reduced index that the factors share.
+/// Of several pairs of factors that is the one whose tiles lie best in memory (`x[i, j, k] * b[j, r] * c[k, r]`: x and c, summed
+/// over k, times b). Each constraint of its condition must concern one factor's
 /// indices only, or parallel ones only; of conditions on data those are taken that are the same throughout blocks of
 /// at least 8 points along some row, column and reduced index, or whose data is and which bound
 /// one factor's indices by it.

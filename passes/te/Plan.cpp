@@ -42,8 +42,8 @@ void Scheduler::schedule(LaunchPlan &l) {
         uniform_ = uniformTiles(l, *c, l.dims[n]);
         return scheduleContraction(l, reduce, *c, l.dims[n]);
       } else if (multipliesPointByPoint(reduce)) {
-        remark(reduce) << "this sum of products runs point by point on CUDA cores: it is no product of two factors that each have "
-                          "all summed indices and a parallel index of their own";
+        remark(reduce) << "this sum of products runs point by point on CUDA cores: it is no product of two factors that share a "
+                          "summed index and each have a parallel index of their own";
       }
     }
   if (l.grid.size() == l.indices.size())

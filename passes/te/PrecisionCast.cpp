@@ -132,7 +132,7 @@ private:
     if (policy_.contract == kBf16x3 || policy_.contract == kTf32x3) {
       if (reduce.getCondition())
         return explain(reduce, "the product of '" + name + "' stays f32: its sum has a condition, which " + policy_.contract + " does not take yet");
-      castToParts(reduce, *findNarrow(StringRef(policy_.contract).drop_back(2)));
+      castToParts(reduce, c, *findNarrow(StringRef(policy_.contract).drop_back(2)));
       return;
     }
     const Narrow *narrow = findNarrow(policy_.contract);
@@ -175,9 +175,9 @@ private:
 
   void castFactors(ReduceOp reduce, const Contraction &c, const Narrow &n) {
     Type type = typeOf(n, kernel_.getContext());
-    for (OpOperand *use : findFactors(reduce.getYield().getValues()[0])) {
+    for (OpOperand *use : findUsesIn(reduce.getYield().getValues()[0], {c.a, c.b})) {
       Value factor = use->get();
-      if ((factor != c.a && factor != c.b) || embeds(narrowestType(factor), type))
+      if (embeds(narrowestType(factor), type))
         continue;
       OpBuilder b(use->getOwner());
       Location loc = factor.getLoc();
@@ -202,7 +202,7 @@ private:
 
   /// Σ_k a·b  →  Σ_part Σ_k a_part·b_part with a = a_high + a_low in a narrow type, b alike, over
   /// high·high, high·low, low·high: what is left out is 2^-16 of each term in bf16, 2^-22 in tf32.
-  void castToParts(ReduceOp reduce, const Narrow &narrow) {
+  void castToParts(ReduceOp reduce, const Contraction &c, const Narrow &narrow) {
     OpBuilder b(reduce);
     Location loc = reduce.getLoc();
     Type type = typeOf(narrow, b.getContext());
@@ -212,7 +212,7 @@ private:
     };
     auto toF32 = [&](Value v) -> Value { return isTf32 ? v : arith::ExtFOp::create(b, loc, b.getF32Type(), v).getResult(); };
     unsigned parallel = reduce.getNumParallel();
-    Operation *product = reduce.getYield().getValues()[0].getDefiningOp();
+    SmallVector<OpOperand *> uses = findUsesIn(reduce.getYield().getValues()[0], {c.a, c.b});
     constexpr int64_t parts = 3;
     SmallVector<Attribute> indices(reduce.getIndices().getValue());
     indices.insert(indices.begin() + parallel, b.getStringAttr("part"));
@@ -230,11 +230,11 @@ private:
     b.setInsertionPointToStart(&block);
     for (Operation &op : reduce.getBlock())
       b.clone(op, mapping);
-    Operation *inner = mapping.lookup(product);
-    b.setInsertionPoint(inner);
     Value part = block.getArgument(parallel);
-    for (unsigned side : {0u, 1u}) {
-      Value factor = inner->getOperand(side);
+    for (auto [side, use] : llvm::enumerate(uses)) {
+      Operation *inner = mapping.lookup(use->getOwner());
+      b.setInsertionPoint(inner);
+      Value factor = inner->getOperand(use->getOperandNumber());
       // Low in the last part for the first factor, in part 1 for the second.
       Value lowPart = arith::ConstantIndexOp::create(b, loc, side == 0 ? parts - 1 : 1);
       Value isLow = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, part, lowPart);
@@ -252,7 +252,7 @@ private:
       Value operand = isTf32 ? toNarrow(chosen) : toF32(chosen); // a tf32 already, and said so
       if (isTf32)
         operand.getDefiningOp()->setAttr(kHighPart, b.getUnitAttr());
-      inner->setOperand(side, operand);
+      inner->setOperand(use->getOperandNumber(), operand);
     }
     reduce.getResult().replaceAllUsesWith(made.getResult());
     std::string name = reduce.getNameAttr() ? reduce.getNameAttr().str() : "sum";

@@ -326,7 +326,7 @@ int64_t Scheduler::partialsOf(const LaunchPlan &l, int64_t rows) {
 }
 
 SmallVector<unsigned> Scheduler::tiledK(const Contraction &c) {
-  return SmallVector<unsigned>(llvm::make_filter_range(c.k, [&](unsigned d) { return !llvm::is_contained(c.scaledK, d); }));
+  return SmallVector<unsigned>(llvm::make_filter_range(c.k, [&](unsigned d) { return c.isTiledK(d); }));
 }
 
 } // namespace kernelc::te

@@ -123,10 +123,14 @@ private:
     std::optional<Work> work = target_.wgmma && unitType && !c.isAMasked() && !c.isBMasked() ? workOf(reduce, c) : std::nullopt;
     if (!work || isStored(factor, unitType))
       return;
+    llvm::BitVector support = findSupport(factor, reduce.getNumDims());
     SmallVector<unsigned> dims(c.batch);
     llvm::append_range(dims, outer);
-    llvm::append_range(dims, c.k);
-    double copied = double(work->batch) * work->k * (outer == ArrayRef<unsigned>(c.m) ? work->m : work->n);
+    for (bool tiled : {false, true}) // rows run along an index that tiles have several points of
+      llvm::copy_if(c.k, std::back_inserter(dims), [&](unsigned d) { return support[d] && c.isTiledK(d) == tiled; });
+    double copied = 1;
+    for (unsigned d : dims)
+      copied *= double(knownMax(reduce.getExtents().getResult(d), facts_));
     if (work->total() < std::max(double(reuse_) * copied, double(work_)))
       return;
     // The value that the unit takes, and what leads to it.
@@ -195,9 +199,8 @@ private:
       wide = arith::ExtUIOp::create(b, loc, factor.getType(), wide);
     else
       wide = arith::ExtSIOp::create(b, loc, factor.getType(), wide);
-    for (OpOperand *use : findFactors(reduce.getYield().getValues()[0]))
-      if (use->get() == factor)
-        use->set(wide);
+    for (OpOperand *use : findUsesIn(reduce.getYield().getValues()[0], factor))
+      use->set(wide);
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(reduce.getBlock())))
       if (isOpTriviallyDead(&op))
         op.erase();
@@ -216,6 +219,8 @@ private:
     // Both operands run along one summed index: the one that asks for fewest copies of those
     // with rows worth a copy, then the longest.
     for (unsigned k : c.k) {
+      if (!c.isTiledK(k))
+        continue;
       bool possible = true;
       int64_t copies = 0, length = knownMax(reduce.getExtents().getResult(k), facts_);
       std::optional<Copy> own;

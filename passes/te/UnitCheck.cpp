@@ -22,6 +22,9 @@ LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
     for (unsigned d : c->scaledK)
       if (int64_t index = l.dims[n][d]; l.tiles[index] != 1)
         return wrong() << "a scale depends on '" << l.indices[index] << "', so that its tile is 1, not " << l.tiles[index];
+    for (unsigned d : c->ownK)
+      if (int64_t index = l.dims[n][d]; l.tiles[index] != 1)
+        return wrong() << "one operand alone has the summed index '" << l.indices[index] << "', so that its tile is 1, not " << l.tiles[index];
     SmallVector<int64_t> uniform = uniformTiles(l, *c, l.dims[n]);
     for (auto [index, most] : llvm::enumerate(uniform))
       if (most && l.tiles[index] > most)
