@@ -104,7 +104,9 @@ def TeSplit : Pass<"te-split", "::kernelc::te::KernelOp"> {
     product beside i: the keys are brought once for all of them. The statements that
     such a product reads and that read it follow, so that all have the same indices;
     tensors inside the kernel get a dim more, outputs are written through an
-    `out_map`. Left alone are indices that run along memory where they stay whole.
+    `out_map`. Left alone are indices that run along memory where they stay whole, but for
+    those without whose digits there is no product: of a grouped convolution,
+    `x[n, p + r, (o // Q) * C + c] * w[o, r, c]`, the groups o_high become a batch and o_low columns.
 
     *Runs after `te-mask-to-domain`, before `te-split-reduce` and `te-plan`, because*
     contractions and boxes are recognised by plain subscripts.

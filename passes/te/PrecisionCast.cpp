@@ -5,7 +5,7 @@
 #include "ir/te/Precision.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/te/Affine.h"
-#include "passes/te/Contraction.h"
+#include "passes/te/GroupedContraction.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -75,6 +75,11 @@ public:
     for (ReduceOp reduce : reduces)
       if (std::optional<Contraction> c = findContraction(reduce))
         visit(reduce, *c);
+      else if (std::optional<Contraction> grouped = findGroupedContraction(reduce)) { // te-split makes it one
+        for (unsigned &k : grouped->k)
+          --k; // the digit that the copy has more
+        visit(reduce, *grouped);
+      }
   }
 
 private:

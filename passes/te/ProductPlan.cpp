@@ -167,9 +167,13 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   };
   // Else with rows of one reduced index alone, whichever runs along memory.
   SmallVector<unsigned> alone(tiledK(c));
-  for (bool fed = feeds(); !fed;) {
-    if (alone.empty())
+  bool fed = feeds();
+  std::string asPlanned = why; // (what is tried instead fails for reasons of its own)
+  while (!fed) {
+    if (alone.empty()) {
+      why = asPlanned;
       return false;
+    }
     unsigned run = alone.pop_back_val();
     for (unsigned d : c.k)
       p.tiles[dims[d]] = d == run ? clampTile(p, dims[d], 128 / bytes) : 1;

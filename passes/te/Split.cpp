@@ -7,6 +7,7 @@
 #include "passes/te/Affine.h"
 #include "passes/te/Contraction.h"
 #include "passes/te/Digits.h"
+#include "passes/te/GroupedContraction.h"
 #include "passes/te/PlanAttr.h"
 
 using namespace mlir;
@@ -72,6 +73,10 @@ private:
       bool isWhole = divisor == c.getValue() && isa<AffineConstantExpr>(extent);
       return divisor % c.getValue() == 0 && !isWhole ? std::optional(Digits{radix, extent.floorDiv(radix)}) : std::nullopt;
     }
+    if (auto product = dyn_cast<AffineBinaryOpExpr>(extent); product && extent.getKind() == AffineExprKind::Mul)
+      for (auto [low, high] : {std::pair(product.getLHS(), product.getRHS()), std::pair(product.getRHS(), product.getLHS())})
+        if (radix == low)
+          return Digits{radix, high};
     for (auto [multiple, divisor] : multiples_) {
       if (extent != multiple || !llvm::is_contained(positive_, divisor))
         continue;
@@ -145,7 +150,7 @@ private:
         continue;
       for (unsigned d = 0; d < getNumParallel(&op); ++d) {
         std::optional<Digits> digits = digitsOfParallel(&op, d);
-        if (!digits || !canSplitParallelDim(&op, d) || walksMemory(&op, d))
+        if (!digits || !canSplitParallelDim(&op, d) || (!llvm::is_contained(needed_, *digits) && walksMemory(&op, d)))
           continue;
         if (!llvm::is_contained(active_, *digits))
           active_.push_back(*digits);
@@ -168,6 +173,10 @@ private:
     auto reduce = dyn_cast<ReduceOp>(op);
     if (digits && (llvm::is_contained(active_, *digits) || (reduce && findContraction(reduce))))
       return digits;
+    if (digits && reduce && findGroupedContraction(reduce, d, *digits)) {
+      needed_.push_back(*digits);
+      return digits;
+    }
     return digitsOfReaders(op, d);
   }
 
@@ -203,6 +212,7 @@ private:
   SmallVector<AffineExpr> positive_;
   SmallVector<std::pair<AffineExpr, AffineExpr>> multiples_; ///< first % second == 0
   SmallVector<Digits> active_;                               ///< of parallel indices that were split
+  SmallVector<Digits> needed_;                               ///< of those without which there is no contraction
 };
 
 struct TeSplitPass : impl::TeSplitBase<TeSplitPass> {

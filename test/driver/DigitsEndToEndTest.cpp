@@ -66,5 +66,40 @@ TEST(Digits, ReducedBySizes) {
 })", {{"H", 12}, {"G", 3}, {"N", 50}});
 }
 
+// Groups inside a channel's subscript are a batch of products.
+TEST(Digits, GroupsOfChannels) {
+  auto expectUnit = [](const std::string &text, const Sizes &sizes) {
+    for (const char *target : {"sm_90a", "sm_80"}) {
+      Case c{.text = text, .sizes = sizes, .target = target, .expect = "tile o_low "};
+      EXPECT_EQ(runCase(c), "") << text << ' ' << target;
+      std::string cuda = cudaTextOf(c);
+      EXPECT_TRUE(cuda.find("kc_mma") != std::string::npos || cuda.find("kc_wgmma") != std::string::npos) << text << ' ' << target;
+    }
+  };
+  expectUnit(R"(def f(x: bf16[N, H, W, 64], w: bf16[64, 3, 3, 32]) -> (y: bf16[N, H - 2, W - 2, 64]) {
+  y[n, p, q, o] = sum[r, s, c](x[n, p + r, q + s, (o // 32) * 32 + c] * w[o, r, s, c])
+})", {{"N", 1}, {"H", 5}, {"W", 10}});
+  expectUnit(R"(def f(x: bf16[N, H, W, 39], w: bf16[3, 3, 13, 63]) -> (y: f32[N, H - 2, W - 2, 63]) {
+  y[n, p, q, o] = sum[r, s, c](x[n, p + r, q + s, (o // 21) * 13 + c] * w[r, s, c, o])
+})", {{"N", 2}, {"H", 4}, {"W", 7}});
+  // Of sizes, in every layout of a few groups and of one channel each.
+  const char *nchw = R"(def f(x: bf16[N, G * C, H, W], w: bf16[G * Q, C, 3, 3], b: f32[G * Q]) -> (y: f32[N, G * Q, H - 2, W - 2]) {
+  y[n, o, p, q] = relu(sum[c, r, s](x[n, o // Q * C + c, p + r, q + s] * w[o, c, r, s]) + b[o])
+})";
+  for (bool specialise : {true, false})
+    for (const Sizes &sizes : {Sizes{{"C", 32}, {"G", 2}, {"Q", 32}}, Sizes{{"C", 13}, {"G", 3}, {"Q", 21}}, Sizes{{"C", 1}, {"G", 6}, {"Q", 1}}}) {
+      Case c{.text = nchw, .sizes = sizes, .specialise = specialise};
+      c.sizes.insert({{"N", 1}, {"H", 4}, {"W", 7}});
+      for (const char *target : {"sm_90a", "sm_80"}) {
+        c.target = target;
+        EXPECT_EQ(runCase(c), "") << target << specialise;
+      }
+    }
+  expectUnit(R"(def f(x: f32[M, 96], w: f32[96, 32]) -> (y: f32[M, 96]) {
+  precision(contract = tf32)
+  y[m, o] = sum[c](x[m, (o // 32) * 32 + c] * w[o, c])
+})", {{"M", 67}});
+}
+
 } // namespace
 } // namespace kernelc::test

@@ -1,0 +1,53 @@
+#include "passes/te/GroupedContraction.h"
+
+#include "ir/te/Factors.h"
+#include "ir/te/TeShape.h"
+
+using namespace mlir;
+
+namespace kernelc::te {
+
+std::optional<Contraction> findGroupedContraction(ReduceOp reduce, unsigned d, const Digits &digits) {
+  constexpr int64_t kFewest = 8; // columns of a matrix unit; groups of fewer results (depthwise filters) are bound by memory
+  auto radix = dyn_cast<AffineConstantExpr>(digits.radix);
+  if ((radix && radix.getValue() < kFewest) || !canSplitParallelDim(reduce, d) || findContraction(reduce))
+    return std::nullopt;
+  // Asked of a copy that nobody reads.
+  OpBuilder b(reduce);
+  auto split = cast<ReduceOp>(splitParallelDim(b.clone(*reduce), d, digits));
+  std::optional<Contraction> found = findContraction(split);
+  auto valuesOf = [](ReduceOp r) { return llvm::map_to_vector(findFactors(r.getYield().getValues()[0]), [](OpOperand *use) { return use->get(); }); };
+  SmallVector<Value> there = valuesOf(split), here = valuesOf(reduce);
+  auto toHere = [&](Value &factor) {
+    auto at = llvm::find(there, factor);
+    if (at == there.end())
+      return false; // itself a product of some
+    factor = here[at - there.begin()];
+    return true;
+  };
+  if (found && !(toHere(found->a) && toHere(found->b)))
+    found = std::nullopt;
+  if (found) { // values of the copy
+    found->where = {};
+    for (auto *values : {&found->partScales, &found->sumScales, &found->aMask, &found->bMask})
+      values->clear();
+  }
+  split.erase();
+  return found;
+}
+
+std::optional<Contraction> findGroupedContraction(ReduceOp reduce) {
+  for (unsigned d = 0; d < reduce.getNumParallel(); ++d) {
+    DigitUse use;
+    for (OpOperand &operand : reduce.getBlock().getArgument(d).getUses())
+      if (auto read = dyn_cast<ReadOp>(operand.getOwner()))
+        for (AffineExpr e : read.getMapOrIdentity().getResults())
+          noteUse(e, operand.getOperandNumber() - 1, use);
+    for (AffineExpr radix : use.radices)
+      if (std::optional<Contraction> found = findGroupedContraction(reduce, d, {radix, reduce.getExtents().getResult(d).floorDiv(radix)}))
+        return found;
+  }
+  return std::nullopt;
+}
+
+} // namespace kernelc::te
