@@ -169,6 +169,36 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   SmallVector<unsigned> alone(tiledK(c));
   bool fed = feeds();
   std::string asPlanned = why; // (what is tried instead fails for reasons of its own)
+  // Of several indices of rows or columns others may share the tile: in the order in which they stand in the tensor, or one alone
+  // that runs along memory.
+  auto shareOtherwise = [&](SmallVector<unsigned> list, int64_t tile, llvm::function_ref<bool()> isFed) {
+    constexpr size_t kMost = 4;
+    if (list.size() < 2 || list.size() > kMost)
+      return;
+    SmallVector<int64_t> planned(p.tiles), best(p.tiles);
+    int64_t most = 0;
+    llvm::sort(list);
+    do
+      for (size_t tiled = list.size(); tiled > 0; --tiled) {
+        for (unsigned d : list)
+          p.tiles[dims[d]] = 1;
+        assign(p, ArrayRef<unsigned>(list).take_back(tiled), dims, tile);
+        int64_t points = tileProduct(p, list, dims);
+        if (points <= most || !isFed())
+          continue;
+        most = points;
+        best = p.tiles;
+      }
+    while (std::next_permutation(list.begin(), list.end()));
+    p.tiles = best;
+  };
+  if (!fed && !inRegisters && std::none_of(p.tiles.begin(), p.tiles.end(), [&](int64_t t) { return t & (t - 1); }) && inTile.none()) {
+    if (!canFeedWgmma(p, c.a, c.m, c.k, dims, why))
+      shareOtherwise(c.m, tileProduct(p, c.m, dims), [&] { return canFeedWgmma(p, c.a, c.m, c.k, dims, why); });
+    if (!canFeedWgmma(p, c.b, c.n, c.k, dims, why))
+      shareOtherwise(c.n, tileProduct(p, c.n, dims), [&] { return canFeedWgmma(p, c.b, c.n, c.k, dims, why); });
+    fed = feeds() && tileProduct(p, c.m, dims) % 64 == 0;
+  }
   while (!fed) {
     if (alone.empty()) {
       why = asPlanned;

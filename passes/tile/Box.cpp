@@ -69,7 +69,10 @@ bool BoxFinder::takeSubscript(int64_t r, AffineExpr stride) {
   for (size_t d = 0; d < read_.box.size(); ++d) {
     if (read_.box[d] <= 1 || !e.isFunctionOfDim(d))
       continue;
-    if (seen_[d] || te::linearCoefficient(e, d).value_or(0) < 1)
+    int64_t step = te::linearCoefficient(e, d).value_or(0);
+    if (step < 0)
+      return no("a subscript walks an index backwards");
+    if (seen_[d] || step == 0)
       return no("a subscript is not a sum of indices, in steps, plus an offset");
     seen_.set(d);
     followed.push_back(d);
@@ -150,7 +153,7 @@ std::optional<Box> BoxFinder::find() {
   if (dims_.size() > 5)
     return refuse("a tensor copy has one to five dims");
   if (dims_.front().index < 0)
-    return refuse("no index is contiguous in memory");
+    return refuse("no index with several points in a tile runs along memory");
   for (const MapDim &d : llvm::drop_begin(dims_))
     if (te::knownDivisor(d.stride, facts_) % 16 != 0)
       return refuse("rows are not known to be multiples of 16 bytes");
