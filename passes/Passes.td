@@ -230,8 +230,11 @@ def TeRepack : Pass<"te-repack", "::kernelc::te::KernelOp"> {
     *Runs after `te-simplify`, before `te-plan`, because* the first would inline the copy
     back into its reader, and the second chooses the unit by what the operands are.
     Operands that are computed (casts, scales, dequantized weights, the parts of `bf16x3`) are
-    written there as well, in the type that the unit takes, under the same conditions.
-    Not tried: masked products, operands read with clamped subscripts. Numeric effect: none.
+    written there as well, in the type that the unit takes, under the same conditions; so are operands that
+    a subscript walks backwards (`a[i, K - 1 - k]`). A reduced index that all accesses walk
+    backwards is turned round.
+    Not tried: masked products, operands read with clamped subscripts. Numeric effect: none, but for the order
+    of such a sum.
   }];
   let options = [
     Option<"work", "work", "int64_t", "-1", "multiply-adds from which copies pay (-1: the target's)">,

@@ -39,6 +39,8 @@ public:
   void run() {
     for (ReduceOp reduce : llvm::to_vector(kernel_.getBlock().getOps<ReduceOp>()))
       if (std::optional<Contraction> c = findContraction(reduce)) {
+        for (unsigned k : c->k)
+          walkForwards(reduce, k);
         materialize(reduce, *c, c->a, c->m, c->aUnsigned);
         materialize(reduce, *c, c->b, c->n, c->bUnsigned);
       }
@@ -111,6 +113,54 @@ private:
     return bounded ? std::optional(work) : std::nullopt;
   }
 
+  /// Σ_k a[m, K - 1 - k] · b[n, K - 1 - k]  →  Σ_k a[m, k] · b[n, k]: no tensor copy walks an index backwards.
+  void walkForwards(ReduceOp reduce, unsigned k) {
+    Value index = reduce.getBlock().getArgument(k);
+    SmallVector<ReadOp> reads;
+    for (OpOperand &use : index.getUses()) {
+      auto read = dyn_cast<ReadOp>(use.getOwner());
+      if (!read)
+        return;
+      for (AffineExpr e : read.getMapOrIdentity().getResults())
+        if (unsigned d = use.getOperandNumber() - 1; e.isFunctionOfDim(d) && linearCoefficient(e, d).value_or(1) > 0)
+          return;
+      if (!llvm::is_contained(reads, read))
+        reads.push_back(read);
+    }
+    unsigned symbols = reduce.getExtents().getNumSymbols();
+    AffineExpr last = reduce.getExtents().getResult(k) - 1;
+    auto backwards = [&](AffineExpr e, unsigned d, unsigned dims) {
+      AffineExpr self = getAffineDimExpr(d, e.getContext());
+      return simplifyAffineExpr(e.replace(self, last - self), dims, symbols);
+    };
+    for (ReadOp read : reads) {
+      AffineMap map = read.getMapOrIdentity();
+      SmallVector<AffineExpr> subscripts;
+      for (AffineExpr e : map.getResults()) {
+        for (auto [d, operand] : llvm::enumerate(read.getOperands_()))
+          if (operand == index)
+            e = backwards(e, d, map.getNumDims());
+        subscripts.push_back(e);
+      }
+      read.setMapAttr(AffineMapAttr::get(AffineMap::get(map.getNumDims(), symbols, subscripts, map.getContext())));
+    }
+    if (std::optional<IntegerSet> set = reduce.getCondition()) {
+      SmallVector<AffineExpr> constraints;
+      for (AffineExpr e : set->getConstraints())
+        constraints.push_back(backwards(e, k, reduce.getNumDims()));
+      reduce.setCondition(IntegerSet::get(reduce.getNumDims(), symbols, constraints, set->getEqFlags()));
+    }
+  }
+
+  /// Whether a subscript of a factor is one index, backwards. (Beside others, as in `x[p - r]`, tiles have one point of it.)
+  static bool walksBackwards(ReduceOp reduce, Value factor) {
+    ReadOp read = findOperandRead(factor);
+    std::optional<LinearRead> linear = read ? lineariseRead(reduce, read) : std::nullopt;
+    return linear && llvm::any_of(linear->coefficients, [](ArrayRef<int64_t> row) {
+             return llvm::count(row, 0) + 1 == int64_t(row.size()) && llvm::any_of(row, [](int64_t c) { return c < 0; });
+           });
+  }
+
   /// Whether `factor` is an element of a tensor of the unit's type, or one that the copy rounds to it.
   static bool isStored(Value factor, Type unitType) {
     ReadOp read = findOperandRead(factor);
@@ -121,7 +171,7 @@ private:
   void materialize(ReduceOp reduce, const Contraction &c, Value factor, ArrayRef<unsigned> outer, bool isUnsigned) {
     Type unitType = operandType(c, factor, "wgmma", target_);
     std::optional<Work> work = target_.wgmma && unitType && !c.isAMasked() && !c.isBMasked() ? workOf(reduce, c) : std::nullopt;
-    if (!work || isStored(factor, unitType))
+    if (!work || (isStored(factor, unitType) && !walksBackwards(reduce, factor)))
       return;
     llvm::BitVector support = findSupport(factor, reduce.getNumDims());
     SmallVector<unsigned> dims(c.batch);
@@ -165,7 +215,8 @@ private:
     auto type = RankedTensorType::get(SmallVector<int64_t>(dims.size(), ShapedType::kDynamic), element);
     auto copy = ComputeOp::create(b, loc, type, b.getArrayAttr(indices), mapOf(domain), IntegerSetAttr(), Value(), AffineMapAttr(),
                                   AffineMapAttr::get(mapOf(rows)), b.getStringAttr(name + "_rows"), false);
-    emitRemark(reduce.getLoc()) << "an operand is computed from '" << name << "': it is written to an aligned workspace first";
+    emitRemark(reduce.getLoc()) << (isStored(factor, unitType) ? "an operand walks an index of '" : "an operand is computed from '") << name
+                                << (isStored(factor, unitType) ? "' backwards" : "'") << ": it is written to an aligned workspace first";
     Block &body = copy.getBody().emplaceBlock();
     IRMapping mapping;
     for (unsigned d : dims)

@@ -1,4 +1,4 @@
-// Products of more than two factors, and reduced indices that one factor alone has.
+// Products of more than two factors, reduced indices that one factor alone has, and indices in any order and direction.
 #include "EndToEnd.h"
 
 #include <gtest/gtest.h>
@@ -40,6 +40,17 @@ const Product kProducts[] = {
     {"row_scale_parts", "def f(s: f32[M], a: f32[M, K], b: f32[K, N]) -> (y: f32[M, N]) { precision(contract = bf16x3)\n"
                         "y[m, n] = sum[k](a[m, k] * b[k, n] * s[m]) }",
      {{"M", 64}, {"K", 64}, {"N", 64}}, {{"M", 67}, {"K", 37}, {"N", 71}}},
+    {"backwards", "def f(a: bf16[M, K], b: bf16[N, K]) -> (y: f32[M, N]) { y[m, n] = sum[k](a[m, K - 1 - k] * b[n, K - 1 - k]) }",
+     {{"M", 64}, {"K", 128}, {"N", 64}}, {{"M", 67}, {"K", 37}, {"N", 71}}},
+    {"backwards_masked", "def f(a: bf16[M, K], b: bf16[N, K]) -> (y: f32[M, N]) { y[m, n] = sum[k, k <= m](a[m, K - 1 - k] * b[n, K - 1 - k]) }",
+     {{"M", 64}, {"K", 128}, {"N", 64}}, {{"M", 67}, {"K", 37}, {"N", 71}}},
+    {"rows_along_memory", "def f(a: bf16[P, K, Q], b: bf16[K, N]) -> (y: f32[Q, P, N]) { y[q, p, n] = sum[k](a[p, k, q] * b[k, n]) }",
+     {{"P", 8}, {"K", 64}, {"Q", 64}, {"N", 64}}, {{"P", 5}, {"K", 37}, {"Q", 19}, {"N", 71}}},
+    {"permuted", "def f(a: bf16[I, C, J, K], b: bf16[D, K, E]) -> (y: f32[I, J, C, D, E]) {\n"
+                 "y[i, j, c, d, e] = sum[k](a[i, c, j, k] * b[d, k, e]) }",
+     {{"I", 4}, {"C", 8}, {"J", 16}, {"K", 64}, {"D", 2}, {"E", 64}}, {{"I", 3}, {"C", 7}, {"J", 5}, {"K", 37}, {"D", 3}, {"E", 19}}},
+    {"rows_and_batch", "def f(a: bf16[M, B, K], b: bf16[K, B, N]) -> (y: f32[B, M, N]) { y[b_, m, n] = sum[k](a[m, b_, k] * b[k, b_, n]) }",
+     {{"M", 64}, {"K", 64}, {"B", 3}, {"N", 64}}, {{"M", 67}, {"K", 37}, {"B", 3}, {"N", 71}}},
     // A product of two bf16 is no bf16, and nobody allowed to round it.
     {"exact", "def f(a: bf16[M, K], s: bf16[K], b: bf16[K, N]) -> (y: f32[M, N]) { y[m, n] = sum[k](a[m, k] * s[k] * b[k, n]) }",
      {{"M", 64}, {"K", 64}, {"N", 64}}, {{"M", 67}, {"K", 37}, {"N", 71}}, false},
@@ -55,6 +66,20 @@ TEST(Factors, AgreeAndReachTheUnit) {
         bool unit = text.find("kc_mma") != std::string::npos || text.find("kc_wgmma") != std::string::npos;
         EXPECT_EQ(unit, p.unit) << p.name << ' ' << target;
       }
+}
+
+// Copies that turn an operand round.
+TEST(Factors, BackwardsInCopies) {
+  for (const char *text : {"def f(a: bf16[M, K], b: bf16[N, K]) -> (y: f32[M, N]) { y[m, n] = sum[k](a[m, K - 1 - k] * b[n, k]) }",
+                           "def f(a: bf16[M, K], b: bf16[N, K]) -> (y: f32[M, N]) { y[m, n] = sum[k](a[M - 1 - m, k] * b[N - 1 - n, k]) }",
+                           "def f(a: f32[M, K], b: f32[N, K]) -> (y: f32[M, N]) { precision(contract = tf32)\n"
+                           "y[m, n] = sum[k](a[m, K - 1 - k] * b[n, k]) }"})
+    for (const auto &sizes : {std::map<std::string, int64_t>{{"M", 64}, {"K", 64}, {"N", 64}}, {{"M", 67}, {"K", 37}, {"N", 71}}}) {
+      Case c{text, sizes, "", "sm_90a"};
+      c.schedule = R"([{"kernel": "f", "copies": "always"}])";
+      c.expect = "kc_wgmma_";
+      EXPECT_EQ(runCase(c), "") << text;
+    }
 }
 
 // A schedule may not give the factor that lacks an index several of its points.
