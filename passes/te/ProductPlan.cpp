@@ -68,6 +68,19 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
     return narrow.getDefiningOp<ReadOp>() && (!unit || narrow.getType() == operandType(c, factor, "mma", target_));
   };
   bool copied = isCopied(c.a) && isCopied(c.b) && !c.isAMasked() && !c.isBMasked();
+  if (mma) {
+    // Beside accumulators, fragments and indices a thread has two words for each copy that it starts, or one for each element that
+    // passes through its registers: as many warps as have room for that.
+    constexpr int64_t kBeside = 40, kRegisters = 255;
+    auto fetched = [&](Value factor, int64_t points) {
+      ReadOp read = isCopied(factor) ? findOperandRead(factor) : ReadOp();
+      int64_t width = read ? std::min<int64_t>(16, rowDivisor(read)) : 0;
+      return width >= 4 ? 2 * llvm::divideCeil(points * bytes, width) : points;
+    };
+    int64_t words = sets * bm * bn + fetched(c.a, bm * bk) + fetched(c.b, bn * bk);
+    while (l.warps < 8 && bm * bn / l.warps >= 2048 && words / (32 * l.warps) + kBeside > kRegisters)
+      l.warps *= 2;
+  }
   // CUDA cores multiply 8 × 8 words a thread, which takes half of the registers where operands are copied from
   // addresses that a stride apart make.
   bool isPlain = c.m.size() == 1 && c.n.size() == 1 && c.k.size() == 1 && bytes == 4 && bm * bn <= 64 * 32 * l.warps;
