@@ -22,6 +22,25 @@ def TeSimplify : Pass<"te-simplify", "::kernelc::te::KernelOp"> {
   }];
 }
 
+def TeGroupFactors : Pass<"te-group-factors", "::kernelc::te::KernelOp"> {
+  let summary = "Multiply the factors of a sum as two operands of a contraction";
+  let description = [{
+    A sum of products of three factors and more that is no contraction as it is written becomes one where the
+    factors fall into two groups, each with a parallel index of its own and a reduced one that both share:
+    `a[m, k] * b[k, n] * g[m, k]` is `(a * g) * b`. Factors join the group whose own parallel index they have; the others
+    (`s[k]`) the first one that has all of their indices. Of several ways to group them that one is taken whose groups share
+    most reduced indices. Where one pair of factors is a contraction and the others can scale its
+    partial sums (see Contraction.h) nothing is rewritten.
+    *Runs after `te-simplify` and CSE, before `te-precision-cast`, because* factors are in sight then, and a policy
+    rounds operands.
+
+    Postcondition: a sum that was rewritten is a contraction. Not tried: sums of products
+    that no two groups make (`a[i, k] * b[j, k] * c[l, k]` of three rows).
+    Numeric effect: floats of a product are multiplied in another order.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def TePrecisionCast : Pass<"te-precision-cast", "::kernelc::te::KernelOp"> {
   let summary = "Round the operands of contractions as the kernel's policy says";
   let description = [{

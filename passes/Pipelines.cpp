@@ -27,6 +27,7 @@ void buildPrecisionPipeline(OpPassManager &pm) {
   pm.addNestedPass<te::KernelOp>(createTeSimplify());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addNestedPass<te::KernelOp>(createTeGroupFactors());
   pm.addNestedPass<te::KernelOp>(createTePrecisionCast());
 }
 
@@ -36,7 +37,8 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   // reductions of them; canonicalize first so that they look equal.
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
-  // Factors are where products are; the plan chooses units by their types.
+  // Factors are where products are: as two operands each, and of types by which the plan chooses units.
+  pm.addNestedPass<te::KernelOp>(createTeGroupFactors());
   pm.addNestedPass<te::KernelOp>(createTePrecisionCast());
   // Masks have reached the reductions they mask; what follows reads domains.
   pm.addNestedPass<te::KernelOp>(createTeMaskToDomain());

@@ -40,6 +40,12 @@ const Product kProducts[] = {
     {"row_scale_parts", "def f(s: f32[M], a: f32[M, K], b: f32[K, N]) -> (y: f32[M, N]) { precision(contract = bf16x3)\n"
                         "y[m, n] = sum[k](a[m, k] * b[k, n] * s[m]) }",
      {{"M", 64}, {"K", 64}, {"N", 64}}, {{"M", 67}, {"K", 37}, {"N", 71}}},
+    {"gated", "def f(a: f32[M, K], b: f32[K, N], g: f32[M, K]) -> (y: f32[M, N]) { precision(contract = tf32)\n"
+              "y[m, n] = sum[k](a[m, k] * b[k, n] * g[m, k]) }",
+     {{"M", 64}, {"K", 64}, {"N", 64}}, {{"M", 67}, {"K", 37}, {"N", 71}}},
+    {"gated_parts", "def f(a: f32[M, K], b: f32[K, N], g: f32[M, K], h: f32[K, N]) -> (y: f32[M, N]) { precision(contract = bf16x3)\n"
+                    "y[m, n] = sum[k](a[m, k] * b[k, n] * g[m, k] * h[k, n]) }",
+     {{"M", 64}, {"K", 64}, {"N", 64}}, {{"M", 67}, {"K", 37}, {"N", 71}}},
     {"backwards", "def f(a: bf16[M, K], b: bf16[N, K]) -> (y: f32[M, N]) { y[m, n] = sum[k](a[m, K - 1 - k] * b[n, K - 1 - k]) }",
      {{"M", 64}, {"K", 128}, {"N", 64}}, {{"M", 67}, {"K", 37}, {"N", 71}}},
     {"backwards_masked", "def f(a: bf16[M, K], b: bf16[N, K]) -> (y: f32[M, N]) { y[m, n] = sum[k, k <= m](a[m, K - 1 - k] * b[n, K - 1 - k]) }",
