@@ -411,13 +411,12 @@ std::optional<Contraction> findContraction(ReduceOp reduce) {
   written.a = last->getOperand(0);
   written.b = last->getOperand(1);
   std::optional<Contraction> plain = classify(reduce, written);
-  if (plain && (plain->unitType || plain->ownK.empty()))
+  if (plain && plain->unitType)
     return plain;
-  if (found)
-    return found;
-  // Else operands that have some of the reduced indices each.
+  // Else operands that have some of the reduced indices each: where a matrix unit takes them, or nothing else makes a product.
   constexpr size_t kMostFactors = 8;
   std::optional<Rank> best;
+  std::optional<Contraction> pair;
   for (size_t i = 0; factors.size() <= kMostFactors && i < factors.size(); ++i)
     for (size_t j = i + 1; j < factors.size(); ++j)
       if (std::optional<Contraction> c = scaledBy(factors[i], factors[j])) {
@@ -425,9 +424,13 @@ std::optional<Contraction> findContraction(ReduceOp reduce) {
         if (best && rank <= *best)
           continue;
         best = rank;
-        found = c;
+        pair = c;
       }
-  return found ? found : plain;
+  if (pair && pair->unitType)
+    return pair;
+  if (plain && plain->ownK.empty())
+    return plain;
+  return found ? found : pair ? pair : plain;
 }
 
 } // namespace kernelc::te

@@ -1,6 +1,8 @@
 // Products of more than two factors, reduced indices that one factor alone has, and indices in any order and direction.
 #include "EndToEnd.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 namespace kernelc::test {
@@ -21,6 +23,8 @@ const Product kProducts[] = {
      {{"I", 128}, {"J", 2}, {"K", 32}, {"R", 64}}, {{"I", 35}, {"J", 3}, {"K", 37}, {"R", 71}}},
     {"bilinear", "def f(x: bf16[B, I], w: bf16[O, I, J], z: bf16[B, J]) -> (y: f32[B, O]) { y[b, o] = sum[i, j](x[b, i] * w[o, i, j] * z[b, j]) }",
      {{"B", 64}, {"I", 4}, {"J", 64}, {"O", 64}}, {{"B", 33}, {"I", 3}, {"J", 21}, {"O", 41}}},
+    {"experts", "def f(g: f32[M, E], x: bf16[M, K], w: bf16[E, K, N]) -> (y: f32[M, N]) { y[m, n] = sum[e, k](g[m, e] * x[m, k] * w[e, k, n]) }",
+     {{"M", 64}, {"E", 3}, {"K", 64}, {"N", 64}}, {{"M", 67}, {"E", 3}, {"K", 37}, {"N", 71}}},
     {"own", "def f(x: bf16[A, B, C], y: bf16[E, C, D]) -> (z: f32[A, D]) { z[a, d] = sum[b, c, e](x[a, b, c] * y[e, c, d]) }",
      {{"A", 64}, {"B", 3}, {"C", 64}, {"D", 64}, {"E", 2}}, {{"A", 37}, {"B", 3}, {"C", 29}, {"D", 41}, {"E", 2}}},
     {"own_i8", "def f(x: i8[A, B, C], y: i8[D, C]) -> (z: i32[A, D]) { z[a, d] = sum[b, c](x[a, b, c] * y[d, c]) }",
@@ -88,9 +92,11 @@ TEST(Factors, BackwardsInCopies) {
     }
 }
 
+const Product *kOwn = std::find_if(std::begin(kProducts), std::end(kProducts), [](const Product &p) { return std::string(p.name) == "own"; });
+
 // A schedule may not give the factor that lacks an index several of its points.
 TEST(Factors, OwnIndicesHaveTilesOfOne) {
-  Case c{kProducts[3].text, kProducts[3].even, "", "sm_90a"};
+  Case c{kOwn->text, kOwn->even, "", "sm_90a"};
   c.schedule = R"([{"kernel": "f", "launch": "z", "tiles": {"b": 2}}])";
   EXPECT_NE(runCase(c).find("one operand alone has the summed index 'b', so that its tile is 1, not 2"), std::string::npos) << runCase(c);
 }
