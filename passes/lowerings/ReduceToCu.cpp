@@ -248,21 +248,23 @@ private:
 
 } // namespace
 
-/// The reduction that carried value `i` of a loop is for: the loop combines with it, from the neutral element on, and
-/// does nothing else.
+/// The reduction that carried value `i` of a loop is for: the loop combines with it, or adds products to it, from the
+/// neutral element on, and does nothing else.
 static tile::ReduceOp findReductionOf(scf::ForOp loop, unsigned i) {
   BlockArgument arg = loop.getRegionIterArg(i);
   Value next = loop.getBody()->getTerminator()->getOperand(i), result = loop.getResult(i);
-  auto combine = next.getDefiningOp<tile::CombineOp>();
-  if (!combine || combine->getBlock() != loop.getBody() || !arg.hasOneUse() || !next.hasOneUse() || !result.hasOneUse())
+  Operation *step = next.getDefiningOp();
+  if (!step || step->getBlock() != loop.getBody() || !arg.hasOneUse() || !next.hasOneUse() || !result.hasOneUse())
     return {};
-  unsigned part = cast<OpResult>(next).getResultNumber();
-  if (combine.getInputs()[part] != arg)
+  auto combine = dyn_cast<tile::CombineOp>(step);
+  auto fma = dyn_cast<math::FmaOp>(step);
+  bool carries = combine ? combine.getInputs()[cast<OpResult>(next).getResultNumber()] == arg : fma && fma.getC() == arg;
+  if (!carries || step->getNumResults() > 1)
     return {};
   auto reduce = dyn_cast<tile::ReduceOp>(*result.user_begin());
   auto init = loop.getInitArgs()[i].getDefiningOp<arith::ConstantOp>();
   auto splat = init ? dyn_cast<SplatElementsAttr>(init.getValue()) : SplatElementsAttr();
-  if (!reduce || reduce.getKind() != combine.getKind() || combine.getNumResults() > 1 || !splat)
+  if (!reduce || reduce.getKind() != (combine ? combine.getKind() : te::Combiner::Sum) || !splat)
     return {};
   OpBuilder b(loop.getContext());
   bool isNeutral = splat.getSplatValue<Attribute>() == te::identityOf(reduce.getKind(), splat.getElementType(), b);
@@ -275,8 +277,15 @@ Layout carriedLayout(scf::ForOp loop, unsigned i) {
   if (!reduce)
     return layout;
   Layout shared{{}, layout.lane, layout.warp};
+  auto isKept = [&](const Digit &d) { return !llvm::is_contained(reduce.getDims(), d.dim); };
+  // A run of neighbours has sums of its own, unless there are enough of them that do not wait for each other.
+  constexpr int64_t kChains = 8;
+  int64_t chains = 1;
+  for (const Digit &d : layout.reg)
+    chains *= isKept(d) ? d.size : 1;
+  bool keepsRun = chains < kChains;
   for (auto [n, d] : llvm::enumerate(layout.reg))
-    if (bool isRun = n == 0 && d.stride == 1; isRun || !llvm::is_contained(reduce.getDims(), d.dim))
+    if (bool isRun = n == 0 && d.stride == 1 && keepsRun; isRun || isKept(d))
       shared.reg.push_back(d);
   return shared;
 }
