@@ -191,6 +191,63 @@ class Matmul(Workload):
         return found
 
 
+class Gemv(Matmul):
+    """A matrix and a vector, in batches or alone: as long as the matrix takes to read. Forms: n, rows along the sum; t, columns."""
+    bound = "memory"
+
+    def __init__(self, m, k, dtype, form="n", batch=0):
+        super().__init__(m, 1, k, dtype, form + "n")
+        self.batch, self.form = batch, form
+        self.name = f"gemv_{form} {f'{batch}x' if batch else ''}{m}x{k} {dtype}"
+        b, bi = ("B, ", "b, ") if batch else ("", "")
+        a, ai = ("M, K", "i, k") if form == "n" else ("K, M", "k, i")
+        self.text = (f"def matmul(a: {dtype}[{b}{a}], x: {dtype}[{b}K]) -> (y: {dtype}[{b}M]) "
+                     f"{{ y[{bi}i] = sum[k](a[{bi}{ai}] * x[{bi}k]) }}")
+
+    def inputs(self, device, scale):
+        m, k = max(16, self.m // scale), max(16, self.k // scale)
+        outer = (self.batch,) if self.batch else ()
+        a = torch.randn(*outer, *((m, k) if self.form == "n" else (k, m)), device=device).to(TYPES[self.dtype])
+        return a, torch.randn(*outer, k, device=device).to(TYPES[self.dtype])
+
+    def torch(self, a, x):
+        a = a if self.form == "n" else a.transpose(-1, -2)
+        return torch.mv(a, x) if a.dim() == 2 else torch.bmm(a, x[..., None])[..., 0]
+
+    def flops(self, a, x):
+        return 2 * a.numel()
+
+    def output_bytes(self, a, x):
+        return a.numel() // x.shape[-1] * a.element_size()
+
+    def peers(self, device):
+        if device.type != "cuda" or self.batch:
+            return {}
+
+        def cublas(a, x):
+            a = a if self.form == "n" else a.T
+            out = torch.empty(a.shape[0], device=a.device, dtype=a.dtype)
+            return lambda: torch.mv(a, x, out=out)
+        return {"cuBLAS": cublas}
+
+
+class ThinMatmul(Matmul):
+    """A product of few rows: bound by the bytes of its second operand. (inputs scales those only)"""
+    bound = "memory"
+
+    def __init__(self, m, n, k, dtype, form="nn"):
+        super().__init__(m, n, k, dtype, form)
+        self.name = f"thin_{form} {m}x{n}x{k} {dtype}"
+
+    def inputs(self, device, scale):
+        n, k = max(16, self.n // scale), max(16, self.k // scale)
+        a = torch.randn(self.m, k, device=device).to(TYPES[self.dtype])
+        return a, torch.randn((k, n) if self.form[1] == "n" else (n, k), device=device).to(TYPES[self.dtype])
+
+    def peers(self, device):
+        return {name: p for name, p in super().peers(device).items() if name == "cuBLAS"}
+
+
 class ViewMatmul(Matmul):
     """x @ w.T: the second operand is a transposed view, of a tensor or of a slice of one."""
 
@@ -551,6 +608,13 @@ GEMM_SHAPES = ((8192, 8192, 8192), (4096, 4096, 4096), (2048, 2048, 2048), (1024
                (16384, 4096, 4096), (8192, 28672, 8192), (4096, 4096, 16384), (16, 8192, 8192), (64, 8192, 8192),
                (128, 8192, 8192), (256, 8192, 8192), (1000, 1000, 1000), (256, 256, 65536), (4095, 4097, 4100))
 
+# M x K of a matrix that a vector meets: square, a layer's, long sums, odd rows.
+GEMV_SHAPES = ((4096, 4096), (8192, 28672), (28672, 8192), (64, 100000), (4095, 4097))
+# Few rows: of one, and of what no tensor copy brings or no unit multiplies.
+THIN_SHAPES = (*((m, n, k, "bf16") for m in (1, 2) for n, k in ((4096, 4096), (8192, 28672), (28672, 8192), (4095, 4097))),
+               *((m, 4095, 4097, "bf16") for m in (4, 8, 16)), *((m, 8192, 8192, "f32") for m in (1, 4, 16)),
+               (64, 64, 100000, "bf16"), (16, 48, 12345, "bf16"), (64, 64, 65544, "f32"))
+
 WORKLOADS = [
     *(w(m, n, t) for w in (Copy, GeluAdd, RowSum, ColumnSum, Transpose, Softmax, LayerNorm)
       for m, n in ((8192, 4096), (4096, 16384)) for t in ("f32", "bf16")),
@@ -569,6 +633,9 @@ WORKLOADS = [
     LinearStats(4096, 4096, 4096), LinearStats(8192, 8192, 8192),
     Conv(32, 64, 56, 64, 3, 1), Conv(32, 256, 14, 256, 3, 1), Conv(32, 128, 28, 128, 3, 2), Conv(32, 3, 224, 64, 7, 2),
     Conv(32, 512, 7, 2048, 1, 1),
+    *(Gemv(m, k, t, form) for m, k in GEMV_SHAPES for t in ("bf16", "f32") for form in ("n", "t")),
+    *(Gemv(1024, 1024, "bf16", form, batch=64) for form in ("n", "t")),
+    *(ThinMatmul(m, n, k, t, form) for m, n, k, t in THIN_SHAPES for form in ("nn", "nt")),
     *(BlockSparse(8192, 8192, 8192, block) for block in (128, 64, 32)),
     *(Grouped(m, n, k, g, form) for m, n, k, g in ((16384, 4096, 4096, 8), (16384, 2048, 4096, 64), (2048, 2048, 4096, 64)) for form in ("nn", "nt")),
     Attention(2, 16, 16, 2048, 128, False),
