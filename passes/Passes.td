@@ -139,6 +139,26 @@ def TeSplit : Pass<"te-split", "::kernelc::te::KernelOp"> {
   let options = [ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">];
 }
 
+def TeThinProducts : Pass<"te-thin-products", "::kernelc::te::KernelOp"> {
+  let summary = "Let products that stream one operand be sums";
+  let description = [{
+    A product of which one side has one point, `y[0, j] = sum[k] x[0, k] * w[k, j]`, reads every element of w once: it is a
+    sum that takes as long as memory does. It gets the attribute `streamed`, with the indices of that side, and is no
+    contraction any more: `te-split-reduce` and `te-plan` treat it as the reduction that `y[j] = sum[k] x[k] * w[k, j]` is.
+    So does a side of up to 16 points where the target has no matrix unit for the operands, and of up to 8 where tensor copies
+    cannot feed one (rows that are no multiples of 16 bytes, targets without them): a tile of such a sum has all points of the
+    side, and each element that it loads of the other operand is multiplied by all of them.
+
+    *Runs after `te-split`, before `te-reduce-in-tiles`, because* the first splits rows of products, and all that
+    follows asks what a contraction is. Not tried: products under a condition, with scales of blocks, and those that a
+    schedule gives a unit or a ring. Numeric effect: another order of the same sum.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,
+    ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">,
+    ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
+}
+
 def TeReduceInTiles : Pass<"te-reduce-in-tiles", "::kernelc::te::KernelOp"> {
   let summary = "Reduce the results of a product where they are, tile by tile";
   let description = [{

@@ -45,6 +45,12 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   TeSplitOptions digits;
   digits.sizeDiv = options.sizeDiv;
   pm.addNestedPass<te::KernelOp>(createTeSplit(digits));
+  // What is left are the products that are worth tiles of their own.
+  TeThinProductsOptions thin;
+  thin.target = options.target;
+  thin.sizeDiv = options.sizeDiv;
+  thin.sizeMax = options.sizeMax;
+  pm.addNestedPass<te::KernelOp>(createTeThinProducts(thin));
   TeReduceInTilesOptions inTiles;
   inTiles.target = options.target;
   inTiles.sizeDiv = options.sizeDiv;

@@ -40,6 +40,19 @@ llvm::BitVector findSupport(Value value, unsigned numDims) {
   return dims;
 }
 
+ArrayRef<int64_t> getThinDims(Operation *op) {
+  auto dims = op->getAttrOfType<DenseI64ArrayAttr>(kStreamed);
+  return dims ? dims.asArrayRef() : ArrayRef<int64_t>();
+}
+
+bool isStreamedRead(Operation *op, ReadOp read) {
+  ArrayRef<int64_t> thin = getThinDims(op);
+  if (thin.empty())
+    return true;
+  llvm::BitVector support = findSupport(read.getResult(), getExtents(op).getNumResults());
+  return llvm::none_of(thin, [&](int64_t d) { return support[unsigned(d)]; });
+}
+
 void Contraction::swapOperands() {
   std::swap(a, b);
   std::swap(m, n);
@@ -385,7 +398,7 @@ Rank rankOf(ReduceOp reduce, const Contraction &c) {
 } // namespace
 
 std::optional<Contraction> findContraction(ReduceOp reduce) {
-  if (reduce.getKind() != Combiner::Sum || reduce.getInit() || reduce.getOutMap())
+  if (reduce.getKind() != Combiner::Sum || reduce.getInit() || reduce.getOutMap() || reduce->hasAttr(kStreamed))
     return std::nullopt;
   Value product = reduce.getYield().getValues()[0];
   Operation *last = product.getDefiningOp();

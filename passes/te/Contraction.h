@@ -47,6 +47,14 @@ struct Contraction {
   void swapOperands();
 };
 
+/// Attribute of a sum of products that is no contraction although it looks like one, because it reads one of its operands
+/// once (te-thin-products): the parallel dims that the other operand alone has.
+inline constexpr llvm::StringLiteral kStreamed = "streamed";
+/// Those dims; none for other statements.
+llvm::ArrayRef<int64_t> getThinDims(mlir::Operation *op);
+/// Whether `read`, in the body of `op`, is of the operand that a streamed sum reads once, or of all of them in other statements.
+bool isStreamedRead(mlir::Operation *op, ReadOp read);
+
 /// The largest tile of dim d of a domain op, a power of two, within which the data that `condition`,
 /// a value of its body, speaks of is the same everywhere, whatever the other dims are; 0 where it does
 /// not depend on d. So is the condition itself, but for its linear bounds (TileCondition.h).
@@ -61,7 +69,7 @@ llvm::BitVector findSupport(mlir::Value value, unsigned numDims);
 /// over k, times b). Each constraint of its condition must concern one factor's
 /// indices only, or parallel ones only; of conditions on data those are taken that are the same throughout blocks of
 /// at least 8 points along some row, column and reduced index, or whose data is and which bound
-/// one factor's indices by it.
+/// one factor's indices by it. None is one that streams an operand (kStreamed).
 std::optional<Contraction> findContraction(ReduceOp reduce);
 
 /// The value behind an exact widening (extf, extsi, extui), or `value` itself.

@@ -2,6 +2,7 @@
 #include "passes/te/Scheduler.h"
 
 #include "ir/te/TeShape.h"
+#include "passes/te/Contraction.h"
 #include "passes/te/Sharing.h"
 #include "llvm/Support/MathExtras.h"
 using namespace mlir;
@@ -36,10 +37,16 @@ AccessSummary summarizeAccesses(const LaunchPlan &launch, ArrayRef<Operation *> 
       if (index >= 0 && linearCoefficient(map.getResults().back(), d) == 1)
         s.contiguousBytes[index] += weight;
   };
+  // Beside an operand that is streamed nothing else counts.
+  bool streams = llvm::any_of(launch.ops, [&](int64_t ordinal) { return ops[ordinal]->hasAttr(kStreamed); });
   for (auto [n, ordinal] : llvm::enumerate(launch.ops)) {
     Operation *op = ops[ordinal];
     const auto &dims = launch.dims[n];
+    if (streams && !op->hasAttr(kStreamed))
+      continue;
     op->walk([&](ReadOp read) {
+      if (!isStreamedRead(op, read))
+        return;
       Operation *producer = read.getTensor().getDefiningOp();
       if (producer && llvm::is_contained(launch.ops, llvm::find(ops, producer) - ops.begin()))
         return;
@@ -109,6 +116,12 @@ void Scheduler::scheduleReduction(LaunchPlan &l) {
   for (size_t i = 0; i < l.indices.size(); ++i)
     if (!llvm::is_contained(l.grid, int64_t(i)))
       inner.push_back(i);
+  SmallVector<int64_t> thin = thinIndices(l);
+  int64_t points = 1; // of a streamed sum's other operand
+  for (int64_t index : thin)
+    points *= l.tiles[index] = clampTile(l, index, std::numeric_limits<int32_t>::max());
+  if (points > 1)
+    return scheduleStreamed(l, inner, thin, contiguous, vector);
   if (scheduleWindows(l, inner, vector))
     return;
   bool rows = contiguous < 0 || llvm::is_contained(inner, contiguous);
@@ -142,7 +155,9 @@ void Scheduler::scheduleReduction(LaunchPlan &l) {
     // Short rows: several to a block, a warp each.
     if (held < 32 * vector * 8 && !l.grid.empty()) {
       int64_t rowsPerBlock = 4;
-      int64_t last = l.grid.back();
+      auto isThin = [&](int64_t index) { return llvm::is_contained(thin, index); };
+      auto other = llvm::find_if_not(llvm::reverse(l.grid), isThin);
+      int64_t last = other == l.grid.rend() ? l.grid.back() : *other;
       l.tiles[last] = clampTile(l, last, rowsPerBlock * std::max<int64_t>(1, 32 * vector / l.tiles[row]));
     }
     return shareOut(l, inner);
@@ -162,6 +177,50 @@ void Scheduler::scheduleReduction(LaunchPlan &l) {
   l.tiles[inner.back()] = clampTile(l, inner.back(), l.warps * 32 * perThread / l.tiles[contiguous]);
   if (!whole || merge_ == Merge::Cluster)
     shareOut(l, inner);
+}
+
+SmallVector<int64_t> Scheduler::thinIndices(const LaunchPlan &l) {
+  SmallVector<int64_t> thin;
+  for (auto [n, ordinal] : llvm::enumerate(l.ops))
+    for (int64_t d : getThinDims(ops_[ordinal]))
+      if (!llvm::is_contained(thin, l.dims[n][d]))
+        thin.push_back(l.dims[n][d]);
+  return thin;
+}
+
+SmallVector<int64_t> Scheduler::thickIndices(const LaunchPlan &l) {
+  llvm::BitVector shared(l.indices.size());
+  for (auto [n, ordinal] : llvm::enumerate(l.ops))
+    ops_[ordinal]->walk([&, &dims = l.dims[n], op = ops_[ordinal]](ReadOp read) {
+      if (!isStreamedRead(op, read))
+        for (unsigned d : findSupport(read.getResult(), dims.size()).set_bits())
+          shared.set(unsigned(dims[d]));
+    });
+  return llvm::to_vector(llvm::make_filter_range(l.grid, [&](int64_t index) { return !shared[unsigned(index)]; }));
+}
+
+void Scheduler::scheduleStreamed(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<int64_t> thin, int64_t contiguous, int64_t vector) {
+  int64_t points = 1;
+  for (int64_t index : thin)
+    points *= l.tiles[index];
+  auto setLast = [&](int64_t index, int64_t want) { l.tiles[index] = clampTile(l, index, want); };
+  if (contiguous < 0 || llvm::is_contained(inner, contiguous)) {
+    // Rows: two for each warp, so that what it loads of the other operand serves twice, and two vectors of each in flight where
+    // registers hold as many of the other operand's.
+    constexpr int64_t kWarps = 4, kRegisterPoints = 8;
+    l.warps = kWarps;
+    setLast(contiguous < 0 ? inner.back() : contiguous, 32 * vector * (points <= kRegisterPoints ? 2 : 1));
+    SmallVector<int64_t> thick = thickIndices(l);
+    if (!thick.empty())
+      setLast(thick.back(), kStreamedRows);
+    return shareOut(l, inner);
+  }
+  // Columns: 256 bytes of them, four vectors in flight; a thread has sums for each point of the other operand.
+  constexpr int64_t kVectors = 4, kColumnVectors = 16;
+  l.warps = 8;
+  setLast(contiguous, kColumnVectors * vector);
+  setLast(inner.back(), l.warps * 32 * kVectors * vector / l.tiles[contiguous]);
+  shareOut(l, inner);
 }
 
 std::optional<ColumnBlocks> Scheduler::columnBlocksOf(const LaunchPlan &l, int64_t contiguous) {

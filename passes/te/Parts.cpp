@@ -2,6 +2,7 @@
 
 #include "ir/te/TeShape.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/te/Contraction.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -46,6 +47,12 @@ ReduceOp reduceByParts(ReduceOp r, ArrayRef<unsigned> outer, unsigned at) {
   }
   StringAttr partName = r.getNameAttr() ? b.getStringAttr(r.getNameAttr().getValue() + "_part") : StringAttr();
   ReduceOp part = make(order, results.size(), partName, where);
+  if (ArrayRef<int64_t> thin = getThinDims(r); !thin.empty()) {
+    SmallVector<int64_t> moved;
+    for (int64_t d : thin)
+      moved.push_back(llvm::find(order, unsigned(d)) - order.begin());
+    part->setAttr(kStreamed, b.getDenseI64ArrayAttr(moved));
+  }
   IRMapping mapping;
   for (auto [place, d] : llvm::enumerate(order))
     mapping.map(r.getBlock().getArgument(d), part.getBlock().getArgument(place));

@@ -41,7 +41,7 @@ void Scheduler::schedule(LaunchPlan &l) {
         remarkOn(reduce, *c);
         uniform_ = uniformTiles(l, *c, l.dims[n]);
         return scheduleContraction(l, reduce, *c, l.dims[n]);
-      } else if (multipliesPointByPoint(reduce)) {
+      } else if (!reduce->hasAttr(kStreamed) && multipliesPointByPoint(reduce)) {
         remark(reduce) << "this sum of products runs point by point on CUDA cores: it is no product of two factors that share a "
                           "summed index and each have a parallel index of their own";
       }

@@ -150,6 +150,13 @@ FailureOr<KernelSchedule> getKernelSchedule(KernelOp kernel, StringRef target) {
   return schedule;
 }
 
+bool schedulesProducts(KernelOp kernel) {
+  return llvm::any_of(recordsOf(kernel), [](DictionaryAttr record) {
+    auto stages = record ? record.getAs<IntegerAttr>("stages") : IntegerAttr();
+    return record && (llvm::is_contained({"mma", "wgmma"}, textOf(record, "unit")) || (stages && stages.getInt() > 1));
+  });
+}
+
 LogicalResult checkScheduledLaunches(KernelOp kernel, const KernelPlan &plan) {
   SmallVector<StringRef> names;
   for (const LaunchPlan &l : plan.launches)

@@ -35,6 +35,9 @@ struct KernelSchedule {
 };
 mlir::FailureOr<KernelSchedule> getKernelSchedule(KernelOp kernel, llvm::StringRef target);
 
+/// Whether a record of a launch speaks of a product's unit or ring.
+bool schedulesProducts(KernelOp kernel);
+
 /// Fails with a diagnostic when `schedule` names a launch that the plan does not have.
 mlir::LogicalResult checkScheduledLaunches(KernelOp kernel, const KernelPlan &plan);
 

@@ -58,6 +58,12 @@ private:
   /// Short sums of many results that lie side by side (pooling, depthwise filters): a thread has all
   /// terms of its results. Whether l is one.
   bool scheduleWindows(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, int64_t vector);
+  /// The launch indices of which streamed sums have few points, all in each tile.
+  llvm::SmallVector<int64_t> thinIndices(const LaunchPlan &l);
+  /// The grid's indices that the other operand of a streamed sum does not have.
+  llvm::SmallVector<int64_t> thickIndices(const LaunchPlan &l);
+  /// Tiles of sums that multiply each element of a streamed operand, contiguous along `contiguous`, by several of the other one.
+  void scheduleStreamed(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, llvm::ArrayRef<int64_t> thin, int64_t contiguous, int64_t vector);
   /// Where the reductions of a launch, all of the same columns along launch index `contiguous`, fill the device with them.
   std::optional<ColumnBlocks> columnBlocksOf(const LaunchPlan &l, int64_t contiguous);
   /// Long sums for few blocks: those of a cluster share the longest of the indices off the grid out.

@@ -22,8 +22,8 @@ std::optional<Column> findColumn(Operation *op) {
       std::optional<unsigned> d = findIndex(op, operand.value());
       return d && *d >= parallel && map.isFunctionOfDim(operand.index());
     });
-    if (map.getNumResults() == 0 || !reduced)
-      return; // read once per result, not once per element
+    if (map.getNumResults() == 0 || !reduced || !isStreamedRead(op, read))
+      return; // read once per result, not once per element; or few elements, again and again
     int64_t bytes = std::max(1u, read.getResult().getType().getIntOrFloatBitWidth() / 8);
     for (auto [i, v] : llvm::enumerate(read.getOperands_())) {
       unsigned dim = findIndex(op, v).value_or(parallel);
@@ -51,6 +51,8 @@ std::optional<ColumnBlocks> wholeColumns(Operation *op, const SizeFacts &facts, 
       length *= most;
       continue;
     }
+    if (most > 1 && llvm::is_contained(getThinDims(op), int64_t(d)))
+      return std::nullopt; // the sums of so many threads take all registers
     results *= most;
     blocks *= d == column->dim ? llvm::divideCeil(most, columns) : most;
   }

@@ -14,6 +14,9 @@ namespace kernelc::te {
 /// it takes to merge what they have.
 bool isWorthSharing(int64_t results, int64_t length);
 
+/// Rows of a streamed operand that a block has, where they meet several points of the other one.
+inline constexpr int64_t kStreamedRows = 8;
+
 /// Neighbouring results of a reduction that read neighbouring memory.
 struct Column {
   unsigned dim;  ///< of the op, along which they lie

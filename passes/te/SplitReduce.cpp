@@ -66,12 +66,12 @@ private:
     unsigned parallel = getNumParallel(op);
     if (parallel == extents.getNumResults())
       return Parts();
-    int64_t points = 1;
+    int64_t points = 1, thin = 1; // of the results; of those that a tile has all points of
     for (unsigned d = 0; d < parallel; ++d) {
       int64_t m = knownMax(extents.getResult(d), facts_);
       if (m < 0)
         return Parts(); // plenty of blocks, for all we know
-      points *= m;
+      (llvm::is_contained(getThinDims(op), int64_t(d)) ? thin : points) *= m;
     }
     SmallVector<int64_t> lengths;
     int64_t length = 1; // of the whole reduction
@@ -94,16 +94,18 @@ private:
     }
     if (product)
       return Parts{0, chunkOfProduct(r, *product, lengths[0], divisorOf(0))};
-    // A block takes a warp's width of neighbouring results, or one result.
-    int64_t perBlock = findColumn(op) ? 128 : 1;
-    int64_t blocks = std::max<int64_t>(1, points / perBlock), wanted = 8 * int64_t(target_.smCount);
+    // A block takes a warp's width of neighbouring results, or one result; of a streamed operand it has more in flight.
+    int64_t perBlock = findColumn(op) ? 128 : thin > 1 ? kStreamedRows : 1;
+    int64_t blocks = std::max<int64_t>(1, points / perBlock), wanted = int64_t(target_.smCount) * (thin == 1 ? 8 : findColumn(op) ? 2 : 4);
     if (blocks * 2 > wanted || !isWorthSharing(points, length))
       return Parts();
     if (schedule_.merge == Merge::WhereItPays && wholeColumns(op, facts_, target_))
       return Parts();
     // The blocks of a cluster could merge, without a second launch: where a schedule says so, or where no chunk divides
     // the sum (te-plan). A second launch that overlaps with the first is faster (docs/performance.md).
-    if (target_.cluster > 1 && schedule_.merge == Merge::Cluster && standsAlone(op))
+    // Unless each part has sums for several points of a streamed sum's other operand: so many more to write and to read.
+    bool byCluster = schedule_.merge == Merge::Cluster || (schedule_.merge == Merge::WhereItPays && thin > 1);
+    if (target_.cluster > 1 && byCluster && standsAlone(op))
       return Parts();
     // Outer indices are parts as they stand, as long as that does not make far too many.
     Parts parts;

@@ -282,6 +282,32 @@ TEST(EndToEnd, ReducesProductsInTheirTiles) {
   EXPECT_TRUE(keepsResults(odd));
 }
 
+// Products of which one side has few points: sums that stream the other operand.
+TEST(EndToEnd, StreamsTheOperandOfThinProducts) {
+  auto product = [](const std::string &type, const std::string &x, const std::string &w, const std::string &reads) {
+    return "def p(x: " + type + "[" + x + "], w: " + type + "[" + w + "], b: f32[N]) -> (y: " + (type == "i8" ? "i32" : type) +
+           "[M, N]) { let p[i, j] = sum[k](" + reads + ") y[i, j] = p[i, j]" + (type == "i8" ? " }" : " + b[j] }");
+  };
+  for (const char *arch : {"sm_80", "sm_90a"})
+    for (auto [x, w, reads] : {std::tuple("M, K", "K, N", "x[i, k] * w[k, j]"), {"M, K", "N, K", "x[i, k] * w[j, k]"}, {"K, M", "N, K", "x[k, i] * w[j, k]"}})
+      for (const char *type : {"bf16", "f32", "i8"})
+        for (auto [m, n, k] : {std::tuple<int64_t, int64_t, int64_t>{1, 130, 300}, {3, 67, 1025}, {8, 64, 512}, {70, 1, 520}}) {
+          Case c{product(type, x, w, reads), {{"M", m}, {"N", n}, {"K", k}}, "", arch, true};
+          EXPECT_EQ(runCase(c), "") << c.text << " " << m << "x" << n << "x" << k << " " << arch;
+        }
+}
+
+// Long ones are merged by a cluster or a second launch.
+TEST(EndToEnd, SharesThinProductsOut) {
+  std::string text = "def p(x: f32[M, K], w: f32[K, N]) -> (y: f32[M, N]) { y[i, j] = sum[k](x[i, k] * w[k, j]) }";
+  Case shared{text, {{"M", 4}, {"N", 256}, {"K", 20000}}, "", "sm_90a", true};
+  shared.expect = "kc_cluster_rank";
+  EXPECT_EQ(runCase(shared), "");
+  Case split{text, {{"M", 4}, {"N", 256}, {"K", 20480}}, "", "sm_80", true};
+  split.expect = "kc_p_y_part";
+  EXPECT_EQ(runCase(split), "");
+}
+
 // Clusters of two over an odd number of tiles: the last block has none, and stores that no tensor copy makes have to know.
 TEST(EndToEnd, OddTilesInClusters) {
   std::string text = "def f(a: bf16[M, K], b: bf16[100, K]) -> (y: bf16[M, 100]) { y[i, j] = sum[k](a[i, k] * b[j, k]) }";

@@ -1,0 +1,101 @@
+// te-thin-products: see Passes.td. Says which products are sums that stream one operand; what tiles such a sum
+// has is te-plan's to say.
+#include "passes/Passes.h"
+
+#include "ir/te/TeShape.h"
+#include "passes/te/Affine.h"
+#include "passes/te/Contraction.h"
+#include "passes/te/PlanAttr.h"
+#include "passes/te/Schedule.h"
+#include "passes/te/Strides.h"
+
+using namespace mlir;
+
+namespace kernelc {
+#define GEN_PASS_DEF_TETHINPRODUCTS
+#include "passes/Passes.h.inc"
+
+using namespace te;
+
+namespace {
+
+class ThinProducts {
+public:
+  ThinProducts(KernelOp kernel, const Target &target, const SizeFacts &facts) : kernel_(kernel), target_(target), facts_(facts) {}
+
+  void run() {
+    if (schedulesProducts(kernel_))
+      return;
+    for (ReduceOp reduce : kernel_.getBlock().getOps<ReduceOp>())
+      if (std::optional<Contraction> c = findContraction(reduce))
+        mark(reduce, *c);
+  }
+
+private:
+  void mark(ReduceOp reduce, const Contraction &c) {
+    if (c.isAMasked() || c.isBMasked() || c.where || !c.partScales.empty())
+      return;
+    int64_t rows = pointsOf(reduce, c.m), columns = pointsOf(reduce, c.n);
+    bool byRows = rows >= 0 && (columns < 0 || rows <= columns);
+    int64_t thin = byRows ? rows : columns, thick = byRows ? columns : rows;
+    if (thin < 0 || thin > mostThin(c) || (thin > 1 && thick >= 0 && thick < kLeastThick))
+      return;
+    SmallVector<int64_t> dims = llvm::to_vector_of<int64_t>(byRows ? c.m : c.n);
+    reduce->setAttr(kStreamed, DenseI64ArrayAttr::get(reduce.getContext(), dims));
+  }
+
+  /// Up to how many points a side may have: one leaves a unit nothing to do but wait for memory. CUDA cores stream an
+  /// operand that meets more, as long as their multiply-adds keep up with memory; so they do for a unit that
+  /// would multiply zeros for most of its rows, where nothing else brings it operands in time.
+  int64_t mostThin(const Contraction &c) const {
+    constexpr int64_t kWithoutUnit = 16, kBesideUnit = 8;
+    bool hasUnit = c.unitType && (target_.mmaBf16 || operandType(c, c.a, "mma", target_).isF16());
+    if (!hasUnit)
+      return kWithoutUnit;
+    return target_.wgmma && findWarpgroupForm(c) && hasRowsOfCopies(c.a) && hasRowsOfCopies(c.b) ? 1 : kBesideUnit;
+  }
+
+  /// Whether the rows of all that a factor is computed from are where tensor copies find them.
+  bool hasRowsOfCopies(Value factor) const {
+    constexpr int64_t kRowBytes = 16;
+    return llvm::all_of(findReads(factor), [&](ReadOp read) {
+      int64_t bits = read.getResult().getType().getIntOrFloatBitWidth();
+      AffineMap shape = getTensorShape(read.getTensor()), strides = getParamStrides(kernel_, findParam(read.getTensor()));
+      auto isMultiple = [&](AffineExpr pitch) { return knownDivisor(pitch, facts_) * bits % (kRowBytes * 8) == 0; };
+      if (!strides)
+        return shape.getNumResults() < 2 || isMultiple(shape.getResults().back());
+      return llvm::all_of(strides.getResults(),
+                          [&](AffineExpr s) { return s == getAffineConstantExpr(1, s.getContext()) || isMultiple(s); });
+    });
+  }
+
+  int64_t pointsOf(ReduceOp reduce, ArrayRef<unsigned> dims) const {
+    int64_t points = 1;
+    for (unsigned d : dims) {
+      int64_t most = knownMax(reduce.getExtents().getResult(d), facts_);
+      if (most < 0 || points > kMany)
+        return -1;
+      points *= most;
+    }
+    return points;
+  }
+
+  static constexpr int64_t kLeastThick = 64, kMany = int64_t(1) << 31;
+  KernelOp kernel_;
+  const Target &target_;
+  SizeFacts facts_;
+};
+
+struct TeThinProductsPass : impl::TeThinProductsBase<TeThinProductsPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    FailureOr<const Target *> found = getTarget(getOperation(), target);
+    SmallVector<int64_t> div(sizeDiv.begin(), sizeDiv.end()), max(sizeMax.begin(), sizeMax.end());
+    if (failed(found) || failed(checkSizeFacts(getOperation(), div, max)))
+      return signalPassFailure();
+    ThinProducts(getOperation(), **found, {div, max}).run();
+  }
+};
+
+} // namespace
+} // namespace kernelc
