@@ -198,9 +198,11 @@ def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
     reductions, as cascades of key and position. Done where the results alone
     would not give every multiprocessor of the target's table eight blocks, the
     sizes are bounded, and a chunk of at least 16 divides the extent; of a product,
-    where its tiles of 128 x 128 leave multiprocessors idle: then the parts are a batch.
+    where its tiles of 64 x 128 leave three quarters of the multiprocessors idle: then the parts are a batch. Where no chunk divides
+    a product's extent, the last part is shorter: both factors read zeros beyond it, `T.pad(0)[.., q·C + k', ..]`, which
+    tensor copies, masked loads and matrix units take as they take padding.
     *Runs after `te-simplify`, before `te-plan`, because* the parts are launches of
-    their own. Not tried: extents no chunk divides; products under a condition; argmin of floats, whose keys no
+    their own. Not tried: other reductions' extents that no chunk divides; computed factors of such products; products under a condition; argmin of floats, whose keys no
     combiner orders; arg reductions under a condition. Numeric effect: another
     order of the same reduction, fixed by the sizes.
 

@@ -53,6 +53,7 @@ private:
   struct Parts {
     unsigned whole = 0;
     int64_t chunk = 0;
+    bool lastIsShorter = false; ///< the chunk does not divide that index's extent, for all that is known
   };
 
   /// Neither whole indices nor a chunk: leave alone.
@@ -93,7 +94,7 @@ private:
       return Parts{0, chunk};
     }
     if (product)
-      return Parts{0, chunkOfProduct(r, *product, lengths[0], divisorOf(0))};
+      return partsOfProduct(r, *product, lengths[0], divisorOf(0));
     // A block takes a warp's width of neighbouring results, or one result; of a streamed operand it has more in flight.
     int64_t perBlock = findColumn(op) ? 128 : thin > 1 ? kStreamedRows : 1;
     int64_t blocks = std::max<int64_t>(1, points / perBlock), wanted = int64_t(target_.smCount) * (thin == 1 ? 8 : findColumn(op) ? 2 : 4);
@@ -102,7 +103,7 @@ private:
     if (schedule_.merge == Merge::WhereItPays && wholeColumns(op, facts_, target_))
       return Parts();
     // The blocks of a cluster could merge, without a second launch: where a schedule says so, or where no chunk divides
-    // the sum (te-plan). A second launch that overlaps with the first is faster (docs/performance.md).
+    // the sum (te-plan; also below). A second launch that overlaps with the first is faster (docs/performance.md).
     // Unless each part has sums for several points of a streamed sum's other operand: so many more to write and to read.
     bool byCluster = schedule_.merge == Merge::Cluster || (schedule_.merge == Merge::WhereItPays && thin > 1);
     if (target_.cluster > 1 && byCluster && standsAlone(op))
@@ -121,9 +122,20 @@ private:
       return parts;
     int64_t next = lengths[parts.whole], inner = rest / std::max<int64_t>(1, next);
     int64_t least = llvm::divideCeil(kLeast, inner);
-    int64_t chunk = std::max<int64_t>(least, llvm::bit_floor(uint64_t(std::max<int64_t>(1, next / wantedParts))));
-    while (chunk > 1 && divisorOf(parts.whole) % chunk)
+    int64_t want = std::max<int64_t>(least, llvm::bit_floor(uint64_t(std::max<int64_t>(1, next / wantedParts)))), chunk = want;
+    int64_t divisor = divisorOf(parts.whole);
+    while (chunk > 1 && divisor % chunk)
       chunk /= 2;
+    // Many short parts are as many sums to merge: longer ones that are no powers of two, or a cluster's.
+    constexpr int64_t kShorter = 4;
+    if (chunk < want / kShorter) {
+      constexpr int64_t kVector = 16; // whole vectors of any type
+      for (int64_t longer = llvm::alignDown(std::min(2 * want, next / 2), kVector); longer > chunk; longer -= kVector)
+        if (divisor % longer == 0)
+          chunk = longer;
+      if (chunk < want / kShorter && target_.cluster > 1 && schedule_.merge != Merge::Launch && !parts.whole && standsAlone(op))
+        return Parts();
+    }
     if (chunk * inner >= kLeast / 4 && chunk * 2 <= next)
       parts.chunk = chunk;
     return parts;
@@ -131,7 +143,7 @@ private:
 
   /// A product with few results and a long sum: as many parts as multiprocessors have
   /// tiles of 64 x 128 to spare (of larger ones there would be more sums to write and to add).
-  int64_t chunkOfProduct(ReduceOp reduce, const Contraction &c, int64_t length, int64_t divisor) {
+  Parts partsOfProduct(ReduceOp reduce, const Contraction &c, int64_t length, int64_t divisor) {
     constexpr int64_t kRows = 64, kColumns = 128, kLeast = 1024; // a shorter sum is over before a second launch starts
     auto tilesOf = [&](ArrayRef<unsigned> dims, int64_t tile) {
       int64_t extent = 1;
@@ -144,9 +156,35 @@ private:
     // Two or three parts do not pay for the second launch: few rows are bound by the other
     // operand's bytes, which half of the multiprocessors fetch as fast.
     if (parts < 4)
-      return 0;
-    int64_t chunk = std::max<int64_t>(kLeast, llvm::PowerOf2Ceil(llvm::divideCeil(length, parts)));
-    return divisor % chunk == 0 && chunk * 2 <= length ? chunk : 0;
+      return Parts();
+    int64_t equal = llvm::divideCeil(length, parts), chunk = std::max<int64_t>(kLeast, llvm::PowerOf2Ceil(equal));
+    if (divisor % chunk == 0)
+      return chunk * 2 <= length ? Parts{0, chunk} : Parts();
+    constexpr int64_t kWhole = 128; // whole tiles of any unit, and whole lines
+    chunk = std::max<int64_t>(kLeast, llvm::alignTo(equal, kWhole));
+    return chunk * 2 <= length && canEndEarly(c) ? Parts{0, chunk, /*lastIsShorter=*/true} : Parts();
+  }
+
+  /// Whether zeros for what a product reads beyond its sum's end are all that it takes to sum up more.
+  static bool canEndEarly(const Contraction &c) {
+    auto isZeroBeyond = [](Value factor) {
+      ReadOp read = findOperandRead(factor);
+      return read && (read.getBounds() == BoundsMode::InBounds || read.getBounds() == BoundsMode::Assume);
+    };
+    return isZeroBeyond(c.a) && isZeroBeyond(c.b) && c.partScales.empty();
+  }
+
+  /// T[.., k, ..]  →  T.pad(0)[.., k, ..]  in both factors.
+  static void padFactors(const Contraction &c) {
+    for (Value factor : {c.a, c.b}) {
+      ReadOp read = findOperandRead(factor);
+      OpBuilder b(read);
+      Value zero = arith::ConstantOp::create(b, read.getLoc(), b.getZeroAttr(read.getResult().getType()));
+      auto padded = ReadOp::create(b, read.getLoc(), read.getResult().getType(), read.getTensor(), read.getOperands_(), read.getMapAttr(),
+                                   BoundsModeAttr::get(b.getContext(), BoundsMode::Pad), zero);
+      read.replaceAllUsesWith(padded.getResult());
+      read.erase();
+    }
   }
 
   /// The results' indices alone do not fill the device: what walks further ones for each of them is not to
@@ -158,15 +196,18 @@ private:
           compute->setAttr(kOwnLaunch, UnitAttr::get(op->getContext()));
   }
 
-  /// ⊕_{w, k < K} f(p, w, k)  =  ⊕_{w, q < K/C} ⊕_{k' < C} f(p, w, q·C + k'), with or without w, q
+  /// ⊕_{w, k < K} f(p, w, k)  =  ⊕_{w, q < K/C} ⊕_{k' < C} f(p, w, q·C + k'), with or without w, q. Of a product the last part
+  /// may be shorter: f is zero beyond K.
   void split(ReduceOp r, Parts parts) {
     unsigned parallel = r.getNumParallel(), kept = parallel + parts.whole; // k is index `kept`
     // Parts of a product are a batch: rows and columns stay the fastest, as do results that a block has side by side.
     bool first = findContraction(r) || findColumn(r);
     SmallVector<unsigned> outer = llvm::to_vector(llvm::seq(parallel, kept));
     if (parts.chunk) {
-      AffineExpr chunk = getAffineConstantExpr(parts.chunk, r.getContext());
-      r = splitReducedDim(r, kept, {chunk, r.getExtents().getResult(kept).floorDiv(chunk), "_part", ""});
+      AffineExpr chunk = getAffineConstantExpr(parts.chunk, r.getContext()), extent = r.getExtents().getResult(kept);
+      if (parts.lastIsShorter)
+        padFactors(*findContraction(r));
+      r = splitReducedDim(r, kept, {chunk, parts.lastIsShorter ? extent.ceilDiv(chunk) : extent.floorDiv(chunk), "_part", ""});
       outer.push_back(kept);
     }
     reduceByParts(r, outer, first ? 0 : parallel);

@@ -297,6 +297,20 @@ TEST(EndToEnd, StreamsTheOperandOfThinProducts) {
         }
 }
 
+// Parts of a sum that no chunk divides: the last one is shorter.
+TEST(EndToEnd, ProductsWhoseLastPartIsShorter) {
+  for (const char *arch : {"sm_80", "sm_90a"})
+    for (auto [a, b, reads] : {std::tuple("M, K", "K, N", "a[i, k] * b[k, j]"), {"M, K", "N, K", "a[i, k] * b[j, k]"}, {"K, M", "K, N", "a[k, i] * b[k, j]"}})
+      for (const char *type : {"bf16", "f32", "i8"})
+        for (auto [m, n, k] : {std::tuple<int64_t, int64_t, int64_t>{64, 64, 3008}, {24, 40, 2056}, {17, 33, 2101}}) {
+          bool whole = std::string(type) == "i8";
+          Case c{std::string("def p(a: ") + type + "[" + a + "], b: " + type + "[" + b + "]) -> (c: " + (whole ? "i32" : "f32") + "[M, N]) { c[i, j] = sum[k](" + reads + ") }",
+                 {{"M", m}, {"N", n}, {"K", k}}, "", arch, true};
+          c.expect = "kc_p_c_part";
+          EXPECT_EQ(runCase(c), "") << c.text << " " << m << "x" << n << "x" << k << " " << arch;
+        }
+}
+
 // Long ones are merged by a cluster or a second launch.
 TEST(EndToEnd, SharesThinProductsOut) {
   std::string text = "def p(x: f32[M, K], w: f32[K, N]) -> (y: f32[M, N]) { y[i, j] = sum[k](x[i, k] * w[k, j]) }";
