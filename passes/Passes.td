@@ -145,8 +145,8 @@ def TeThinProducts : Pass<"te-thin-products", "::kernelc::te::KernelOp"> {
     A product of which one side has one point, `y[0, j] = sum[k] x[0, k] * w[k, j]`, reads every element of w once: it is a
     sum that takes as long as memory does. It gets the attribute `streamed`, with the indices of that side, and is no
     contraction any more: `te-split-reduce` and `te-plan` treat it as the reduction that `y[j] = sum[k] x[k] * w[k, j]` is.
-    So does a side of up to 16 points where the target has no matrix unit for the operands, and of up to 8 where tensor copies
-    cannot feed one (rows that are no multiples of 16 bytes, targets without them): a tile of such a sum has all points of the
+    So does a side of up to 16 points where the target has no matrix unit for the operands, of up to 8 on targets whose tensor
+    copies do not feed one, and of up to 4 where rows are no multiples of 16 bytes: a tile of such a sum has all points of the
     side, and each element that it loads of the other operand is multiplied by all of them.
 
     *Runs after `te-split`, before `te-reduce-in-tiles`, because* the first splits rows of products, and all that

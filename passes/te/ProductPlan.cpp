@@ -53,7 +53,17 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
   assign(l, c.n, dims, tileN);
   assign(l, tiledK(c), dims, tileK);
   int64_t bm = tileProduct(l, c.m, dims), bn = tileProduct(l, c.n, dims), bk = tileProduct(l, c.k, dims);
-  if (unit && (bm < 16 || bn < 16 || bk < 32 / bytes)) // less than one instruction
+  // An instruction has 16 rows, and so many points of the other side pay for those that are zeros.
+  constexpr int64_t kInstruction = 16, kFewest = 4;
+  auto fill = [&](ArrayRef<unsigned> list, int64_t &points, int64_t others) {
+    if (!unit || points >= kInstruction || points < kFewest || others < 64)
+      return;
+    l.tiles[dims[list.back()]] *= kInstruction / points;
+    points = kInstruction;
+  };
+  fill(c.m, bm, bn);
+  fill(c.n, bn, bm);
+  if (unit && (bm < kInstruction || bn < kInstruction || bk < 32 / bytes)) // less than one instruction
     l.unit = "simt";
   bool mma = l.unit == "mma";
   // Accumulators of a tile beside those of the sum: half as many of each for a warp.

@@ -48,11 +48,13 @@ private:
   /// operand that meets more, as long as their multiply-adds keep up with memory; so they do for a unit that
   /// would multiply zeros for most of its rows, where nothing else brings it operands in time.
   int64_t mostThin(const Contraction &c) const {
-    constexpr int64_t kWithoutUnit = 16, kBesideUnit = 8;
+    constexpr int64_t kWithoutUnit = 16, kBesideUnit = 8, kByElements = 4;
     bool hasUnit = c.unitType && (target_.mmaBf16 || operandType(c, c.a, "mma", target_).isF16());
     if (!hasUnit)
       return kWithoutUnit;
-    return target_.wgmma && findWarpgroupForm(c) && hasRowsOfCopies(c.a) && hasRowsOfCopies(c.b) ? 1 : kBesideUnit;
+    if (!hasRowsOfCopies(c.a) || !hasRowsOfCopies(c.b))
+      return kByElements; // a thread loads as many of the thin side for each element
+    return target_.wgmma && findWarpgroupForm(c) ? 1 : kBesideUnit;
   }
 
   /// Whether the rows of all that a factor is computed from are where tensor copies find them.
