@@ -67,7 +67,7 @@ TePlanOptions planOptions(te::KernelOp kernel, const VariantOptions &options, Ar
 }
 
 /// Nonzero where the facts of the first `ownSizes` sizes hold, and with 32-bit indices no offset overflows.
-SizeExpr guardOf(te::KernelOp kernel, const VariantOptions &options, unsigned ownSizes, std::string &text) {
+SizeExpr guardOf(te::KernelOp kernel, const Kernel &signature, const VariantOptions &options, unsigned ownSizes, std::string &text) {
   SizeExpr guard(1);
   llvm::StringSet<> said; // workspaces share their words
   auto both = [&](const SizeExpr &condition, const std::string &words) {
@@ -92,31 +92,31 @@ SizeExpr guardOf(te::KernelOp kernel, const VariantOptions &options, unsigned ow
     }
   }
   if (options.index32) {
-    auto fits = [&](AffineMap shape, const std::string &what, int param) {
+    auto fits = [&](ArrayRef<SizeExpr> dims, const std::string &what, int param) {
       SizeExpr elements(1), span(1);
       bool dense = param < 0 || options.params.empty() || options.params[param].layout == LayoutClass::Dense;
-      for (auto [d, e] : llvm::enumerate(shape.getResults())) {
-        elements = elements * sizeExprOf(e);
+      for (auto [d, e] : llvm::enumerate(dims)) {
+        elements = elements * e;
         if (dense)
           continue;
         // How far the last element is, either way; nothing along an extent of 0.
-        SizeExpr stride = SizeExpr::stride(param, options.params[param].dimAt(d));
-        SizeExpr steps = SizeExpr::binary(SizeTerm::Max, sizeExprOf(e) - 1, 0);
+        SizeExpr stride = SizeExpr::stride(param, int(d));
+        SizeExpr steps = SizeExpr::binary(SizeTerm::Max, e - 1, 0);
         span = span + steps * SizeExpr::binary(SizeTerm::Max, stride, SizeExpr(0) - stride);
       }
       if (!dense)
         elements = SizeExpr::binary(SizeTerm::Max, elements, span);
       both(SizeExpr::binary(SizeTerm::Lt, elements, cu::kFits32), "fits32(" + what + ")");
     };
-    for (auto [i, a] : llvm::enumerate(kernel.getArgShapes()))
-      fits(cast<AffineMapAttr>(a).getValue(), str(kernel.getArgNames()[i]), int(i));
-    int next = int(kernel.getArgShapes().size());
-    for (auto [i, a] : llvm::enumerate(kernel.getOutShapes())) {
-      int64_t alias = kernel.getAlias(i);
-      fits(cast<AffineMapAttr>(a).getValue(), str(kernel.getOutNames()[i]), alias >= 0 ? int(alias) : next++);
+    // As callers see them: in elements, dims as written.
+    for (auto [i, p] : llvm::enumerate(signature.params))
+      fits(p.dims, p.name, int(i));
+    for (Operation *op : te::getDomainOps(kernel)) {
+      SmallVector<SizeExpr> dims;
+      for (AffineExpr e : te::getTensorShape(op->getResult(0)).getResults())
+        dims.push_back(sizeExprOf(e));
+      fits(dims, "workspace", -1);
     }
-    for (Operation *op : te::getDomainOps(kernel))
-      fits(te::getTensorShape(op->getResult(0)), "workspace", -1);
     // What no tensor bounds: sizes that are no dim of one, and how far sums over expressions of sizes go.
     SmallVector<AffineExpr> bounded;
     for (Attribute a : llvm::concat<const Attribute>(kernel.getArgShapes().getValue(), kernel.getOutShapes().getValue()))
@@ -254,7 +254,7 @@ absl::StatusOr<Variant> printVariant(ModuleOp cu, const VariantOptions &options,
   Variant variant;
   variant.name = options.name;
   variant.target = options.target;
-  variant.guard = guardOf(planned, options, planned.getNumSizes() - strides.size(), variant.guardText);
+  variant.guard = guardOf(planned, kernel, options, planned.getNumSizes() - strides.size(), variant.guardText);
   variant.params = options.params;
   if (variant.params.empty())
     variant.params.resize(kernel.params.size(), ParamGuard{LayoutClass::Dense, 16});
@@ -426,9 +426,11 @@ absl::StatusOr<Variant> printVariant(ModuleOp module, const VariantOptions &opti
 
 std::vector<ParamGuard> generalParams(const Kernel &kernel) {
   std::vector<ParamGuard> params;
-  for (const Param &p : kernel.params)
-    params.push_back(p.kind == ParamKind::Scalar ? ParamGuard{LayoutClass::Dense, 16}
-                                                 : ParamGuard{LayoutClass::Any, uint32_t(std::max(1, elementBits(p.type) / 8))});
+  for (const Param &p : kernel.params) {
+    bool packed = elementBits(p.type) < 8 && p.kind != ParamKind::Input; // results leave by whole bytes: see checkPacked
+    ParamGuard any{packed ? LayoutClass::Dense : LayoutClass::Any, uint32_t(std::max(1, elementBits(p.type) / 8))};
+    params.push_back(p.kind == ParamKind::Scalar ? ParamGuard{LayoutClass::Dense, 16} : any);
+  }
   return params;
 }
 
@@ -458,7 +460,7 @@ std::map<std::string, SizeFact> denseFacts(const Kernel &kernel) {
     if (terms.size() != 1 || terms[0].op != SizeTerm::Size)
       continue;
     SizeFact &f = facts[kernel.sizes[terms[0].value].name];
-    f.divisor = std::lcm(f.divisor, int64_t(128 / std::max(8, elementBits(p.type))));
+    f.divisor = std::lcm(f.divisor, int64_t(128 / elementBits(p.type)));
   }
   return facts;
 }

@@ -24,6 +24,24 @@ bool fits32(const CheckedArgs &args) {
   return true;
 }
 
+/// What two elements of a byte ask of layouts: a byte is written by one thread, and read at an offset that is not negative.
+absl::Status checkPacked(const Kernel &signature, const CheckedArgs &args) {
+  for (size_t i = 0; i < args.values.size(); ++i) {
+    const DeviceTensor *t = args.tensor(int(i));
+    const Param &p = signature.params[i];
+    if (!t || elementBits(t->type) >= 8 || !elementSpan(t->shape, t->strides))
+      continue;
+    if (p.kind != ParamKind::Input && classifyLayout(t->type, t->shape, t->strides) != LayoutClass::Dense)
+      return absl::InvalidArgumentError(absl::StrCat("parameter '", p.name, "': results of ", elementTypeName(t->type),
+                                                     " are written a byte at a time on GPUs, so that they have to be dense; write to a dense tensor"));
+    for (size_t d = 0; d < t->shape.size(); ++d)
+      if (t->shape[d] > 1 && t->strides[d] < 0)
+        return absl::InvalidArgumentError(absl::StrCat("parameter '", p.name, "': a tensor of ", elementTypeName(t->type),
+                                                       " with a negative stride cannot be read on GPUs; copy it"));
+  }
+  return absl::OkStatus();
+}
+
 /// What holds of the arguments' layouts and addresses.
 std::vector<ParamGuard> paramsFor(const Kernel &signature, const CheckedArgs &args) {
   std::vector<ParamGuard> params;
@@ -120,6 +138,8 @@ std::shared_ptr<const CompiledVariant> VariantSet::find(const CheckedArgs &args)
 }
 
 absl::StatusOr<std::shared_ptr<const CompiledVariant>> VariantSet::get(const CheckedArgs &args) {
+  if (absl::Status s = checkPacked(signature_, args); !s.ok())
+    return s;
   absl::MutexLock lock(&mutex_);
   for (Choice choice = choose(args);;) {
     if (std::shared_ptr<const CompiledVariant> found = lookUp(args, choice))

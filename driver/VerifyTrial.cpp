@@ -3,6 +3,8 @@
 #include <random>
 
 #include "absl/strings/str_cat.h"
+#include "driver/SizeExprOf.h"
+#include "ir/te/TeShape.h"
 #include "reference/Check.h"
 #include "reference/RingKernel.h"
 #include "reference/tile/TileInterpreter.h"
@@ -134,6 +136,17 @@ absl::StatusOr<VerifyTrial::Verdict> VerifyTrial::judge(absl::Span<const HostTen
   return Verdict{report->passed(), report->toString()};
 }
 
+/// A tensor of two elements to a byte as `kernel` has it now: as its bytes, once te-emulate-narrow-types has run.
+static TensorView viewFor(TensorView view, mlir::Attribute type, mlir::Attribute shape, const std::vector<int64_t> &sizes) {
+  ElementType now = te::getElementType(mlir::cast<mlir::StringAttr>(type));
+  if (elementBits(view.type) >= 8 || elementBits(now) < 8)
+    return view;
+  std::vector<int64_t> extents;
+  for (mlir::AffineExpr e : mlir::cast<mlir::AffineMapAttr>(shape).getValue().getResults())
+    extents.push_back(sizeExprOf(e).evaluate({sizes, 1, {}}));
+  return {view.data, now, extents, denseStrides(extents)};
+}
+
 absl::StatusOr<VerifyTrial::Verdict> VerifyTrial::runTe(te::KernelOp kernel) const {
   auto code =
       inputs_ == Ring ? reference::compileRingKernel(kernel) : reference::ReferenceKernel::compile(kernel, reference::Arithmetic::Own);
@@ -145,9 +158,9 @@ absl::StatusOr<VerifyTrial::Verdict> VerifyTrial::runTe(te::KernelOp kernel) con
   std::vector<TensorView> args, outs;
   for (size_t i = 0; i < tensors_.size(); ++i)
     if (signature_->params[i].kind != ParamKind::Output)
-      args.push_back(tensors_[i].view());
-  for (int p : oracle_->outputParams)
-    outs.push_back((*results)[size_t(p)].view());
+      args.push_back(viewFor(tensors_[i].view(), kernel.getArgTypes()[i], kernel.getArgShapes()[i], sizes_));
+  for (auto [o, p] : llvm::enumerate(oracle_->outputParams))
+    outs.push_back(viewFor((*results)[size_t(p)].view(), kernel.getOutTypes()[o], kernel.getOutShapes()[o], sizes_));
   if (absl::Status s = (*code)->run(sizes_, args, outs, pool_); !s.ok())
     return s;
   return judge(*results);

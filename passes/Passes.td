@@ -5,6 +5,38 @@
 
 include "mlir/Pass/PassBase.td"
 
+def TeEmulateNarrowTypes : Pass<"te-emulate-narrow-types", "::kernelc::te::KernelOp"> {
+  let summary = "Read and write tensors of i4 and u4 as the bytes that hold them";
+  let description = [{
+    A parameter of i4 or u4, two elements to a byte with the even one low, becomes one of u8, and
+    an element of it a nibble of a byte:
+
+        w: i4[K, N]        w: u8[K, N / 2]
+        w[k, n]            w[k, n / 2] >> 4 (n mod 2), its four bits
+
+    where rows are whole bytes: the innermost extent is even by the variant's divisors, a `require`
+    or its form, and so are the strides. Otherwise it is one row of bytes, `u8[(K * N + 1) / 2]`, read
+    at the element's linear number over two: right for all sizes and strides, and slower. What lies outside
+    keeps its meaning: a padding is both nibbles of a byte, `wrap` keeps the nibble (rows are even), and the
+    subscripts that `edge` and `reflect` read are computed.
+
+    Results are tensors of a byte an element, and a statement of its own makes bytes of them,
+
+        y[i, h] = e(2 h) | e(2 h + 1) << 4
+
+    into which `te-simplify` takes the body of e twice: one thread writes a byte. A result that is defined
+    in parts, is reduced or has rows that end inside a byte stays such a tensor, in a workspace. Values inside
+    bodies are an i8 of 0 to 15 each. *Runs first, because* what it reads and writes by is inlined like anything
+    else, and what follows counts bytes and asks what is contiguous.
+
+    Postcondition: no value is an i4; `arg_types` and `out_types` say u8. Not tried: reductions whose
+    results are i4 (the language widens them), with an error. Numeric effect: none. The nibble behind the last of an odd number of
+    elements becomes 0 (of an `inout` it stays).
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let options = [ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">];
+}
+
 def TeSimplify : Pass<"te-simplify", "::kernelc::te::KernelOp"> {
   let summary = "Inline pointwise tensors into their readers and drop dead ones";
   let description = [{

@@ -32,6 +32,10 @@ void buildPrecisionPipeline(OpPassManager &pm) {
 }
 
 void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
+  // Bytes have addresses; what packs them is inlined like any definition.
+  TeEmulateNarrowTypesOptions bytes;
+  bytes.sizeDiv = options.sizeDiv;
+  pm.addNestedPass<te::KernelOp>(createTeEmulateNarrowTypes(bytes));
   pm.addNestedPass<te::KernelOp>(createTeSimplify());
   // Inlining brings equal subexpressions next to each other, and equal
   // reductions of them; canonicalize first so that they look equal.

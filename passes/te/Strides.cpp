@@ -117,6 +117,19 @@ AffineMap getParamStrides(KernelOp kernel, int64_t param) {
   return map ? map.getValue() : AffineMap();
 }
 
+void setBytesStrides(KernelOp kernel, int64_t param, bool rows) {
+  AffineMap strides = getParamStrides(kernel, param);
+  if (!strides)
+    return;
+  SmallVector<Attribute> list(kernel->getAttrOfType<ArrayAttr>(kStrides).getValue());
+  SmallVector<AffineExpr> halved;
+  for (AffineExpr s : strides.getResults())
+    halved.push_back(isa<AffineConstantExpr>(s) ? s : s.floorDiv(2));
+  Builder b(kernel.getContext());
+  list[param] = rows ? Attribute(AffineMapAttr::get(AffineMap::get(0, strides.getNumSymbols(), halved, b.getContext()))) : b.getUnitAttr();
+  kernel->setAttr(kStrides, b.getArrayAttr(list));
+}
+
 int64_t getParamAlignment(KernelOp kernel, int64_t param) {
   auto list = kernel->getAttrOfType<DenseI64ArrayAttr>(kAlignment);
   return list && param >= 0 ? list.asArrayRef()[param] : 16;

@@ -26,6 +26,9 @@ int64_t findParam(mlir::Value tensor);
 /// The strides in elements of parameter `param`, `()[sizes] -> (strides)`; null when
 /// they follow from the shape (and for workspaces, `param` < 0).
 mlir::AffineMap getParamStrides(KernelOp kernel, int64_t param);
+/// Parameter `param`, of two elements to a byte, as the tensor of its bytes: strides are halved (`rows`), or it becomes
+/// one row without gaps.
+void setBytesStrides(KernelOp kernel, int64_t param, bool rows);
 /// The bytes that the address of parameter `param` is a multiple of, 16 at most.
 int64_t getParamAlignment(KernelOp kernel, int64_t param);
 

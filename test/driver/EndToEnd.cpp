@@ -43,6 +43,11 @@ double read(const TensorView &v, int64_t i) {
   case ElementType::i16: return static_cast<int16_t *>(v.data)[i];
   case ElementType::u16: return static_cast<uint16_t *>(v.data)[i];
   case ElementType::i8: return static_cast<int8_t *>(v.data)[i];
+  case ElementType::u4:
+  case ElementType::i4: {
+    int nibble = static_cast<uint8_t *>(v.data)[i / 2] >> (i % 2 * 4) & 15;
+    return v.type == ElementType::i4 && nibble > 7 ? nibble - 16 : nibble;
+  }
   default: return static_cast<uint8_t *>(v.data)[i];
   }
 }
@@ -61,10 +66,18 @@ void write(const TensorView &v, int64_t i, double x) {
   case ElementType::u32: static_cast<int32_t *>(v.data)[i] = int32_t(x); break;
   case ElementType::i16:
   case ElementType::u16: static_cast<int16_t *>(v.data)[i] = int16_t(x); break;
+  case ElementType::u4:
+  case ElementType::i4: {
+    uint8_t &byte = static_cast<uint8_t *>(v.data)[i / 2];
+    int shift = int(i % 2) * 4;
+    byte = uint8_t((byte & ~(15 << shift)) | (int(x) & 15) << shift);
+    break;
+  }
   default: static_cast<int8_t *>(v.data)[i] = int8_t(x); break;
   }
 }
 
+bool isPacked(ElementType type) { return elementBits(type) < 8; }
 int64_t unitBytes(ElementType type) { return std::max(8, elementBits(type)) / 8; }
 
 /// Elements from [0, .., 0] to the element with row-major number i.
@@ -83,7 +96,7 @@ Buffer makeBuffer(ElementType type, std::vector<int64_t> shape, const std::strin
   v.strides = denseStrides(shape);
   size_t rank = shape.size();
   if (layout == "rows") {
-    int64_t unit = 16 / unitBytes(type), row = shape.back() / unit * unit + 2 * unit;
+    int64_t unit = 128 / elementBits(type), row = shape.back() / unit * unit + 2 * unit;
     for (size_t d = rank - 1; d-- > 0; row *= shape[d])
       v.strides[d] = row;
   } else if (layout == "step") {
@@ -104,7 +117,7 @@ Buffer makeBuffer(ElementType type, std::vector<int64_t> shape, const std::strin
   int64_t last = b.first + 1;
   for (size_t d = 0; d < rank; ++d)
     last += std::max<int64_t>(0, (shape[d] - 1) * v.strides[d]);
-  b.bytes.assign(size_t(last * unitBytes(type)), 0xff); // poison
+  b.bytes.assign(isPacked(type) ? size_t(last + 1) / 2 : size_t(last * unitBytes(type)), 0xff); // poison
   return b;
 }
 
@@ -129,7 +142,16 @@ void fillRandom(Buffer &b, uint32_t seed, bool fine) {
 
 /// Bytes that belong to no element of an output still hold the poison.
 bool gapsUntouched(Buffer b) {
-  for (int64_t i = 0, n = b.view.numElements(); i < n; ++i)
+  int64_t elements = b.view.numElements();
+  if (isPacked(b.view.type)) { // and what stands behind the last of an odd number of them
+    TensorView bytes{b.bytes.data(), b.view.type, b.view.shape, b.view.strides};
+    for (int64_t i = 0; i < elements; ++i)
+      write(bytes, offsetOf(bytes, i), -1);
+    if (elements % 2)
+      write(bytes, elements, -1);
+    elements = 0;
+  }
+  for (int64_t i = 0; i < elements; ++i)
     std::memset(b.bytes.data() + (b.first + offsetOf(b.view, i)) * unitBytes(b.view.type), 0xff, size_t(unitBytes(b.view.type)));
   return std::all_of(b.bytes.begin(), b.bytes.end(), [](uint8_t x) { return x == 0xff; });
 }
@@ -244,9 +266,13 @@ std::string runCase(const Case &c) {
             static_cast<int64_t *>(device[i].view.data)[offsetOf(device[i].view, e)] = given->second.at(size_t(e));
           else
             write(device[i].view, offsetOf(device[i].view, e), double(given->second.at(size_t(e))));
+      host[i].view.data = host[i].bytes.data();
       for (int64_t e = 0, n = device[i].view.numElements(), unit = unitBytes(p.type); e < n; ++e)
-        std::memcpy(host[i].bytes.data() + e * unit, device[i].bytes.data() + (device[i].first + offsetOf(device[i].view, e)) * unit,
-                    size_t(unit));
+        if (isPacked(p.type))
+          write(host[i].view, e, read(device[i].view, offsetOf(device[i].view, e)));
+        else
+          std::memcpy(host[i].bytes.data() + e * unit, device[i].bytes.data() + (device[i].first + offsetOf(device[i].view, e)) * unit,
+                      size_t(unit));
     }
     if (p.kind == ParamKind::Output || p.kind == ParamKind::InOut)
       outParams.push_back(i);

@@ -70,12 +70,6 @@ TEST(Scalars, TestsOfNarrowFloats) {
           << type << " " << test;
 }
 
-TEST(Scalars, FourBitElementsAreRefused) {
-  EXPECT_THAT(runCase({"def f(x: i4[N]) -> (y: i32[N]) { y[i] = x[i] }", {{"N", 32}}}),
-              ::testing::HasSubstr("'x' has elements of 'i4', which the GPU pipeline does not support yet"));
-  EXPECT_THAT(runCase({"def f(x: i32[N]) -> (y: i32[N]) { y[i] = i4(x[i]) }", {{"N", 32}}}),
-              ::testing::HasSubstr("values of 'i4' are not supported by the GPU pipeline yet"));
-}
 
 } // namespace
 } // namespace kernelc::test
