@@ -193,8 +193,10 @@ LogicalResult ClusterReduceOp::verify() {
 LogicalResult RingLoadOp::verify() {
   auto ring = getRing().getType();
   auto tile = getResult().getType();
-  if (tile.getShape() != ring.getShape() || tile.getElementType() != ring.getElementType()) // [C1]
-    return emitOpError() << "has the ring's shape and element type";
+  bool shared = tile.getElementType().isInteger(8) && tile.getRank() == int64_t(ring.getShape().size()) &&
+                llvm::all_of(llvm::zip(tile.getShape(), ring.getShape()), [](auto e) { return std::get<0>(e) % std::get<1>(e) == 0; });
+  if ((tile.getShape() != ring.getShape() && !shared) || tile.getElementType() != ring.getElementType()) // [C1]
+    return emitOpError() << "has the ring's shape and element type, or with bytes multiples of its extents";
   return success();
 }
 

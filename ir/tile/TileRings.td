@@ -99,12 +99,14 @@ def Tile_RingStoreOp : Tile_Op<"ring_store", [MemoryEffects<[MemWrite]>]> {
 def Tile_RingLoadOp : Tile_Op<"ring_load", [MemoryEffects<[MemRead]>]> {
   let summary = "what slot `number` holds, as a tile";
   let description = [{
-    `result[c]` is element c of the slot's box. It must have arrived: behind a
+    `result[c]` is element c of the slot's box; where the result has p times the
+    slot's extent along a dim, element `c floordiv p`: neighbours share it, as two
+    nibbles a byte. It must have arrived: behind a
     `tile.await` of its channel, or what makes a `tile.ring_copy` or
     `tile.ring_store` visible.
 
     Constraints:
-    - [C1] the result has the ring's shape and element type.
+    - [C1] the result has the ring's shape and element type; with bytes its extents may be multiples of the ring's.
 
     ```mlir
     tile.await %channel at %n : !tile.channel<slots 2, reader 32>

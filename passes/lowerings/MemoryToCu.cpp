@@ -23,16 +23,24 @@ public:
         strides_(layoutOfBase(c.func, base).strides), layout_(tile::getLayout(tileValue)), rank_(cast<RankedTensorType>(tileValue.getType()).getRank()), loc_(loc) {
     ArrayRef<int64_t> shape = cast<RankedTensorType>(tileValue.getType()).getShape();
     int64_t bytes = std::max(1u, cast<MemRefType>(base.getType()).getElementTypeBitWidth() / 8);
-    int64_t dim = contiguousDim(c.func, base, map, shape);
-    if (!layout_.reg.empty() && dim >= 0 && layout_.reg[0].dim == dim && layout_.reg[0].stride == 1)
-      vector_ = provableVector(c.func, base, map, dim, llvm::is_contained(mask, dim),
-                               std::min<int64_t>(16 / bytes, layout_.reg[0].size));
+    bool isLoad = tileValue.getDefiningOp<tile::LoadOp>() && tileValue.getDefiningOp<tile::LoadOp>().getBase() == base;
+    ContiguousRun run = isLoad ? contiguousRun(c.func, base, map, shape) : ContiguousRun{contiguousDim(c.func, base, map, shape)};
+    if (!layout_.reg.empty() && run.dim >= 0 && layout_.reg[0].dim == run.dim && layout_.reg[0].stride == 1)
+      vector_ = provableVector(c.func, base, map, run, llvm::is_contained(mask, run.dim),
+                               std::min<int64_t>(16 / bytes * run.perElement, layout_.reg[0].size));
+    if (vector_ > 1)
+      run_ = run;
   }
 
   const Layout &layout() const { return layout_; }
   Value base() const { return base_; }
   int64_t vector() const { return vector_; }
-  void scalarOnly() { vector_ = 1; }
+  /// How the neighbours of a vector lie in memory.
+  const ContiguousRun &run() const { return run_; }
+  void scalarOnly() {
+    vector_ = 1;
+    run_ = {};
+  }
   /// Whether a vector lies inside the tensor or outside it as a whole.
   bool straddlesNoBorder() const {
     if (vector_ == 1)
@@ -41,7 +49,9 @@ public:
     te::SizeFacts facts{c_.func.getSizeDiv(), c_.func.getSizeMax()};
     return llvm::all_of(llvm::zip(map_.getResults(), shape_.getResults()), [&](auto subscript) {
       auto [e, extent] = subscript;
-      return !e.isFunctionOfDim(dim) || (isa<AffineDimExpr>(e) && te::knownDivisor(extent, facts) % vector_ == 0);
+      int64_t shared = run_.perElement;
+      bool isAlone = isa<AffineDimExpr>(e) || (shared > 1 && e == getAffineDimExpr(dim, e.getContext()).floorDiv(shared));
+      return !e.isFunctionOfDim(dim) || (isAlone && te::knownDivisor(extent, facts) % (vector_ / shared) == 0);
     });
   }
 
@@ -169,6 +179,7 @@ private:
   int64_t rank_;
   Location loc_;
   int64_t vector_ = 1;
+  ContiguousRun run_;
 };
 
 /// if (condition) then() else otherwise(), either possibly absent.
@@ -187,6 +198,39 @@ void guarded(OpBuilder &b, Location loc, Value condition, llvm::function_ref<voi
 }
 
 } // namespace
+
+void spreadElements(ThreadCode &c, Value source, Value from, Value array, Value first, int64_t elements, int64_t times, bool streaming,
+                    Location loc) {
+  Value vector;
+  if (elements > 1) {
+    vector = c.allocate(elements, cast<MemRefType>(source.getType()).getElementType(), loc);
+    cu::CopyOp::create(c.b, loc, source, from, vector, c.index(0, loc), elements, streaming);
+  } else {
+    vector = memref::LoadOp::create(c.b, loc, source, from, streaming);
+  }
+  auto loop = scf::ForOp::create(c.b, loc, c.index(0, loc), c.index(elements * times, loc), c.index(1, loc));
+  OpBuilder::InsertionGuard guard(c.b);
+  c.b.setInsertionPoint(loop.getBody()->getTerminator());
+  Value i = loop.getInductionVar(), element = vector;
+  if (elements > 1)
+    element = memref::LoadOp::create(c.b, loc, vector, Value(arith::DivSIOp::create(c.b, loc, i, c.index(times, loc))));
+  memref::StoreOp::create(c.b, loc, element, array, c.add(first, i, loc));
+}
+
+/// Every step-th of the elements around `from` to `count` registers of `array`: whole vectors, of which another load takes the rest.
+static void pickElements(ThreadCode &c, Value source, Value from, Value array, Value first, int64_t count, int64_t step, int64_t phase,
+                         bool streaming, Location loc) {
+  Value vector = c.allocate(count * step, cast<MemRefType>(source.getType()).getElementType(), loc);
+  if (phase)
+    from = arith::SubIOp::create(c.b, loc, from, c.index(phase, loc));
+  cu::CopyOp::create(c.b, loc, source, from, vector, c.index(0, loc), count * step, streaming);
+  auto loop = scf::ForOp::create(c.b, loc, c.index(0, loc), c.index(count, loc), c.index(1, loc));
+  OpBuilder::InsertionGuard guard(c.b);
+  c.b.setInsertionPoint(loop.getBody()->getTerminator());
+  Value i = loop.getInductionVar(), at = c.mul(i, step, loc);
+  Value element = memref::LoadOp::create(c.b, loc, vector, phase ? c.add(at, c.index(phase, loc), loc) : at);
+  memref::StoreOp::create(c.b, loc, element, array, c.add(first, i, loc));
+}
 
 void lowerLoad(ThreadCode &c, tile::LoadOp op) {
   Location loc = cu::unnamed(op.getLoc());
@@ -217,7 +261,12 @@ void lowerLoad(ThreadCode &c, tile::LoadOp op) {
       Value within = access.applyBounds(mode, subscripts);
       guarded(c.b, loc, within, [&] {
         Value address = access.address(subscripts);
-        if (access.vector() > 1)
+        auto [dim, perElement, step, phase] = access.run();
+        if (perElement > 1)
+          spreadElements(c, access.base(), address, array, r, access.vector() / perElement, perElement, op.getStreaming(), loc);
+        else if (step > 1)
+          pickElements(c, access.base(), address, array, r, access.vector(), step, phase, op.getStreaming(), loc);
+        else if (access.vector() > 1)
           cu::CopyOp::create(c.b, loc, access.base(), address, array, r, access.vector(), op.getStreaming());
         else
           store(memref::LoadOp::create(c.b, loc, access.base(), address, op.getStreaming()), r);

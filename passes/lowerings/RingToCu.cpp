@@ -264,6 +264,38 @@ void lowerRingStore(ThreadCode &c, tile::RingStoreOp op) {
   });
 }
 
+/// Neighbours that share an element of the slot: each is read once for registers that are neighbours, side by side
+/// where these run along the slot's rows.
+static void spreadSlot(ThreadCode &c, tile::RingLoadOp op, SlotAddress &address, const Layout &layout, Value start, Value array) {
+  Location loc = cu::unnamed(op.getLoc());
+  auto ring = op.getRing().getType();
+  Value source = c.rings.lookup(op.getRing());
+  auto times = llvm::map_to_vector(llvm::zip(op.getResult().getType().getShape(), ring.getShape()),
+                                   [](auto extents) { return std::get<0>(extents) / std::get<1>(extents); });
+  ArrayRef<Digit> digits = layout.reg;
+  int64_t shared = 1, elements = 1;
+  if (!digits.empty() && digits[0].dim >= 0 && digits[0].stride == 1 && times[digits[0].dim] > 1) {
+    shared = std::min(times[digits[0].dim], digits[0].size);
+    elements = digits[0].size / shared;
+    if (digits[0].dim != ring.getContiguous() || elements > address.layout().chunk)
+      shared = elements = 1;
+    else
+      digits = digits.drop_front();
+  }
+  OpenDigits open;
+  c.overDigits(digits, loc, open, [&] {
+    SmallVector<Value> coords = c.coordinates(layout, open, address.rank(), loc);
+    for (auto [v, t] : llvm::zip(coords, times))
+      if (v && t > 1)
+        v = arith::DivSIOp::create(c.b, loc, v, c.index(t, loc));
+    Value from = c.add(start, address.at(coords), loc), r = c.registerIndex(layout, open, loc);
+    if (shared * elements > 1)
+      spreadElements(c, source, from, array, r, elements, shared, /*streaming=*/false, loc);
+    else
+      memref::StoreOp::create(c.b, loc, memref::LoadOp::create(c.b, loc, source, from), array, r);
+  });
+}
+
 void lowerRingLoad(ThreadCode &c, tile::RingLoadOp op) {
   Location loc = cu::unnamed(op.getLoc());
   auto ring = op.getRing().getType();
@@ -274,6 +306,8 @@ void lowerRingLoad(ThreadCode &c, tile::RingLoadOp op) {
   int64_t bytes = bytesOf(ring.getElementType()), contiguous = ring.getContiguous();
   Value array = c.allocate(layout.numRegisters(), ring.getElementType(), op.getLoc());
   c.tiles[op.getResult()] = {layout, array};
+  if (op.getResult().getType().getShape() != ring.getShape())
+    return spreadSlot(c, op, address, layout, start, array);
   if (c.hasLdmatrix && address.layout().chunk * bytes == 16)
     if (auto f = findMatrices(layout, contiguous, bytes))
       return forEachPatch(c, layout, *f, bytes, address, start, loc,

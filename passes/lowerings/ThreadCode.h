@@ -122,6 +122,9 @@ bool isRematerialized(mlir::Operation *op);
 
 // The parts of tile-to-cu, one file each.
 void lowerLoad(ThreadCode &code, tile::LoadOp op);
+/// `elements` neighbours in memory at `from`, each to `times` registers of `array` that are neighbours, the first at `first`.
+void spreadElements(ThreadCode &code, mlir::Value source, mlir::Value from, mlir::Value array, mlir::Value first, int64_t elements,
+                    int64_t times, bool streaming, mlir::Location loc);
 void lowerStore(ThreadCode &code, tile::StoreOp op);
 void lowerReduce(ThreadCode &code, tile::ReduceOp op);
 /// The registers of carried tile `i` of a loop. Elements that are only combined until a reduction behind the loop combines

@@ -174,4 +174,17 @@ std::optional<int64_t> linearCoefficient(AffineExpr e, unsigned dim) {
   }
 }
 
+std::optional<int64_t> neighboursIn(AffineExpr e, unsigned dim) {
+  auto bin = dyn_cast<AffineBinaryOpExpr>(e);
+  if (!bin)
+    return isa<AffineDimExpr>(e) && e.isFunctionOfDim(dim) ? std::optional<int64_t>(1) : std::nullopt;
+  if (e.getKind() == AffineExprKind::Add) {
+    bool left = bin.getLHS().isFunctionOfDim(dim);
+    return left && bin.getRHS().isFunctionOfDim(dim) ? std::nullopt : neighboursIn(left ? bin.getLHS() : bin.getRHS(), dim);
+  }
+  auto c = dyn_cast<AffineConstantExpr>(bin.getRHS());
+  bool isQuotient = e.getKind() == AffineExprKind::FloorDiv && c && c.getValue() > 0 && c.getValue() <= 8 && bin.getLHS() == getAffineDimExpr(dim, e.getContext());
+  return isQuotient ? std::optional(c.getValue()) : std::nullopt;
+}
+
 } // namespace kernelc::te

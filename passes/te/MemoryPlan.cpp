@@ -34,7 +34,7 @@ AccessSummary summarizeAccesses(const LaunchPlan &launch, ArrayRef<Operation *> 
       if (map.isFunctionOfDim(d) && weight < int64_t(1) << 48)
         weight <<= 8;
     for (auto [d, index] : llvm::enumerate(indices))
-      if (index >= 0 && linearCoefficient(map.getResults().back(), d) == 1)
+      if (index >= 0 && (linearCoefficient(map.getResults().back(), d) == 1 || (element.isInteger(8) && neighboursIn(map.getResults().back(), d))))
         s.contiguousBytes[index] += weight;
   };
   // Beside an operand that is streamed nothing else counts.

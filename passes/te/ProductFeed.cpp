@@ -5,6 +5,7 @@
 
 #include "ir/te/TeShape.h"
 #include "passes/te/Strides.h"
+#include "passes/tile/Access.h"
 #include "passes/tile/WgmmaOperand.h"
 using namespace mlir;
 
@@ -31,6 +32,7 @@ std::optional<Box> Scheduler::findReadBox(const LaunchPlan &l, ReadOp read, Arra
   box.assign(l.indices.size(), 1);
   for (unsigned d : llvm::concat<const unsigned>(outer, k))
     box[dims[d]] = l.tiles[dims[d]];
+  box = boxShape(map, box);
   int64_t bytes = std::max(1u, read.getResult().getType().getIntOrFloatBitWidth() / 8);
   TensorRead access{map, getTensorShape(read.getTensor()), l.extents, box, bytes, false, llvm::BitVector(box.size())};
   int64_t param = findParam(read.getTensor());

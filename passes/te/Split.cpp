@@ -104,6 +104,13 @@ private:
     return chain ? least : AffineExpr();
   }
 
+  /// Whether `e` is the subscript along memory of a tensor whose bytes hold several elements each, d floordiv 2: it walks d as
+  /// one without would.
+  static bool isPacked(ReadOp read, AffineExpr e, unsigned position) {
+    return e == read.getMapOrIdentity().getResults().back() && read.getResult().getType().isInteger(8) &&
+           neighboursIn(e, position).value_or(1) > 1;
+  }
+
   /// The reads of op's body that use dim d; of a product not those by which data picks its blocks:
   /// they are the same throughout tiles that fit the blocks, whole indices or not.
   template <typename Fn> void forReads(Operation *op, unsigned d, Fn fn) {
@@ -124,7 +131,10 @@ private:
     bool plainRows = false; // where an access walks the index along memory
     forReads(r, d, [&](ReadOp read, unsigned position) {
       for (AffineExpr e : read.getMapOrIdentity().getResults())
-        noteUse(e, position, use);
+        if (isPacked(read, e, position))
+          use.plain = plainRows = true;
+        else
+          noteUse(e, position, use);
       DigitUse last;
       if (read.getMapOrIdentity().getNumResults())
         noteUse(read.getMapOrIdentity().getResults().back(), position, last);
@@ -166,7 +176,8 @@ private:
     DigitUse use;
     forReads(op, d, [&](ReadOp read, unsigned position) {
       for (AffineExpr e : read.getMapOrIdentity().getResults())
-        noteUse(e, position, use);
+        if (!isPacked(read, e, position))
+          noteUse(e, position, use);
     });
     AffineExpr radix = radixOf(use);
     std::optional<Digits> digits = radix ? digitsBy(radix, extent) : std::nullopt;
@@ -198,8 +209,10 @@ private:
     bool walks = false;
     forReads(op, d, [&](ReadOp read, unsigned position) {
       DigitUse last;
-      if (read.getMapOrIdentity().getNumResults())
-        noteUse(read.getMapOrIdentity().getResults().back(), position, last);
+      if (AffineMap map = read.getMapOrIdentity(); map.getNumResults()) {
+        noteUse(map.getResults().back(), position, last);
+        last.plain |= isPacked(read, map.getResults().back(), position);
+      }
       Operation *producer = read.getTensor().getDefiningOp();
       walks |= last.plain && !(producer && canSplitParallelDim(producer, getNumParallel(producer) - 1));
     });

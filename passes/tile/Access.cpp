@@ -65,22 +65,73 @@ int64_t contiguousDim(tile::FuncOp func, Value base, AffineMap map, ArrayRef<int
   return -1;
 }
 
+ContiguousRun contiguousRun(tile::FuncOp func, Value base, AffineMap map, ArrayRef<int64_t> shape) {
+  if (int64_t dim = contiguousDim(func, base, map, shape); dim >= 0 || map.getNumResults() == 0)
+    return {dim};
+  if (AffineMap strides = layoutOfBase(func, base).strides)
+    if (strides.getResults().back() != getAffineConstantExpr(1, map.getContext()))
+      return {};
+  bool bytes = cast<MemRefType>(base.getType()).getElementType().isInteger(8);
+  for (size_t d = 0; bytes && d < shape.size(); ++d) {
+    int64_t c = te::neighboursIn(map.getResults().back(), d).value_or(1);
+    if (c > 1 && shape[d] % c == 0 && llvm::none_of(map.getResults().drop_back(), [&](AffineExpr e) { return e.isFunctionOfDim(d); }))
+      return {int64_t(d), c};
+  }
+  AffineExpr last = map.getResults().back();
+  SmallVector<AffineExpr> origin(map.getNumDims(), getAffineConstantExpr(0, map.getContext()));
+  auto offset = dyn_cast<AffineConstantExpr>(simplifyAffineExpr(last.replaceDims(origin), 0, map.getNumSymbols()));
+  for (size_t d = 0; offset && d < shape.size(); ++d) {
+    int64_t step = te::linearCoefficient(last, d).value_or(0), phase = step > 1 ? (offset.getValue() % step + step) % step : 0;
+    if (shape[d] <= 1 || step < 2 || step > 4 || llvm::any_of(map.getResults().drop_back(), [&](AffineExpr e) { return e.isFunctionOfDim(d); }))
+      continue;
+    auto isRead = [&](int64_t other) {
+      AffineExpr there = simplifyAffineExpr(last + (other - phase), map.getNumDims(), map.getNumSymbols());
+      return llvm::any_of(base.getUsers(), [&](Operation *user) {
+        auto load = dyn_cast<tile::LoadOp>(user);
+        return load && load.getMap().getNumDims() == map.getNumDims() &&
+               load.getMap().getResults().drop_back() == map.getResults().drop_back() && load.getMap().getResults().back() == there;
+      });
+    };
+    if (llvm::all_of(llvm::seq(step), isRead))
+      return {int64_t(d), 1, step, phase};
+  }
+  return {};
+}
+
+SmallVector<int64_t> boxShape(AffineMap map, ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> box(shape);
+  for (size_t d = 0; d < shape.size(); ++d)
+    for (AffineExpr e : map.getResults())
+      if (int64_t c = te::neighboursIn(e, d).value_or(1); c > 1 && shape[d] % c == 0)
+        box[d] = shape[d] / c;
+  return box;
+}
+
 int64_t provableVector(tile::FuncOp func, Value base, AffineMap map, int64_t dim, bool ragged, int64_t limit) {
-  if (dim < 0)
+  return provableVector(func, base, map, ContiguousRun{dim}, ragged, limit);
+}
+
+int64_t provableVector(tile::FuncOp func, Value base, AffineMap map, const ContiguousRun &run, bool ragged, int64_t limit) {
+  if (run.dim < 0)
     return 1;
   te::SizeFacts facts{func.getSizeDiv(), func.getSizeMax()};
   BaseLayout layout = layoutOfBase(func, base);
-  AffineExpr address = linearAddress(map, shapeOfBase(func, base), layout.strides);
+  AffineMap shape = shapeOfBase(func, base);
+  AffineExpr address = linearAddress(map, shape, layout.strides) - run.phase;
   int64_t bytes = std::max(1u, cast<MemRefType>(base.getType()).getElementTypeBitWidth() / 8);
-  limit = std::max<int64_t>(1, std::min(limit, layout.alignment / bytes));
-  for (int64_t v = llvm::bit_floor(uint64_t(limit)); v > 1; v /= 2) {
+  limit = std::max<int64_t>(1, std::min(limit, layout.alignment / bytes * run.perElement / run.step));
+  auto isMultiple = [](int64_t divisor, int64_t of) { return divisor == 0 || divisor % of == 0; };
+  for (int64_t v = llvm::bit_floor(uint64_t(limit)); v > 1 && v % run.perElement == 0; v /= 2) {
     SmallVector<int64_t> dimDiv(map.getNumDims(), 1);
-    dimDiv[dim] = v;
-    int64_t d = te::knownDivisor(address, facts, dimDiv);
-    if (d != 0 && d % v != 0)
+    dimDiv[run.dim] = v;
+    int64_t elements = v * run.step / run.perElement;
+    if (!isMultiple(te::knownDivisor(address, facts, dimDiv), elements))
       continue;
-    int64_t extent = te::knownDivisor(func.getExtent(dim), facts);
-    if (ragged && extent != 0 && extent % v != 0)
+    if (ragged && !isMultiple(te::knownDivisor(func.getExtent(run.dim), facts), v))
+      continue;
+    // What lies between is inside where rows are whole vectors.
+    if (run.step > 1 && !(isMultiple(te::knownDivisor(map.getResults().back() - run.phase, facts, dimDiv), elements) &&
+                          isMultiple(te::knownDivisor(shape.getResults().back(), facts), elements)))
       continue;
     return v;
   }

@@ -23,10 +23,23 @@ mlir::AffineExpr linearAddress(mlir::AffineMap map, mlir::AffineMap shape, mlir:
 /// neighbours in memory, or -1.
 int64_t contiguousDim(tile::FuncOp func, mlir::Value base, mlir::AffineMap map, llvm::ArrayRef<int64_t> shape);
 
+/// The same, where neighbours may also share an element (subscript `d floordiv c`, as of nibbles in bytes), or are every
+/// so-manieth one of which other loads of `base` read those between (`2 * d` and `2 * d + 1`).
+struct ContiguousRun {
+  int64_t dim = -1, perElement = 1; ///< perElement: c
+  int64_t step = 1, phase = 0;      ///< element step * d + phase
+};
+ContiguousRun contiguousRun(tile::FuncOp func, mlir::Value base, mlir::AffineMap map, llvm::ArrayRef<int64_t> shape);
+
+/// The shape of the box of memory that a tile of `shape` is read from: less of it where neighbours share elements.
+llvm::SmallVector<int64_t> boxShape(mlir::AffineMap map, llvm::ArrayRef<int64_t> shape);
+
 /// The largest v ≤ limit (a power of two) such that elements c .. c+v-1 along `dim`,
 /// c a multiple of v, are v-aligned in memory and lie on one side of the dim's
 /// extent. 1 if `dim` is -1.
 int64_t provableVector(tile::FuncOp func, mlir::Value base, mlir::AffineMap map, int64_t dim, bool ragged, int64_t limit);
+/// Likewise along a run: the elements that v neighbours share, or all between the first and the last of them, are one vector.
+int64_t provableVector(tile::FuncOp func, mlir::Value base, mlir::AffineMap map, const ContiguousRun &run, bool ragged, int64_t limit);
 
 /// Whether what lies outside the tensor reads as zero, as tensor copies make it.
 bool isZeroPadded(tile::LoadOp load);

@@ -21,7 +21,7 @@ struct MapDim {
 class BoxFinder {
 public:
   BoxFinder(const TensorRead &read, const te::SizeFacts &facts, std::string &why)
-      : read_(read), facts_(facts), why_(why), seen_(read.box.size()) {}
+      : read_(read), facts_(facts), why_(why), seen_(read.box.size()), shared_(read.box.size(), 1) {}
 
   std::optional<Box> find();
 
@@ -34,7 +34,8 @@ private:
   bool takePlain(int64_t r, AffineExpr stride, int64_t d);
   bool takeWindows(int64_t r, AffineExpr stride, ArrayRef<int64_t> followed);
   bool isRagged(int64_t d) {
-    int64_t tile = read_.tiles.empty() ? read_.box[d] : std::max(read_.box[d], read_.tiles[d]);
+    int64_t box = read_.box[d] * shared_[d];
+    int64_t tile = read_.tiles.empty() ? box : std::max(box, read_.tiles[d]);
     return te::knownDivisor(read_.extents.getResult(d), facts_) % tile != 0;
   }
   /// Without the part of launch index `d`.
@@ -49,6 +50,7 @@ private:
   const te::SizeFacts &facts_;
   std::string &why_;
   llvm::BitVector seen_;
+  SmallVector<int64_t> shared_; ///< how many neighbours along an index share an element: `d floordiv 2`
   SmallVector<MapDim> dims_; ///< innermost first
 };
 
@@ -69,21 +71,24 @@ bool BoxFinder::takeSubscript(int64_t r, AffineExpr stride) {
   for (size_t d = 0; d < read_.box.size(); ++d) {
     if (read_.box[d] <= 1 || !e.isFunctionOfDim(d))
       continue;
-    int64_t step = te::linearCoefficient(e, d).value_or(0);
-    if (step < 0)
+    int64_t shared = read_.elementBytes == 1 ? te::neighboursIn(e, d).value_or(1) : 1, step = te::linearCoefficient(e, d).value_or(0);
+    if (shared == 1 && step < 0)
       return no("a subscript walks an index backwards");
-    if (seen_[d] || step == 0)
+    if (seen_[d] || (shared == 1 && step == 0))
       return no("a subscript is not a sum of indices, in steps, plus an offset");
     seen_.set(d);
+    shared_[d] = shared;
     followed.push_back(d);
   }
+  if (followed.size() > 1 && llvm::any_of(followed, [&](int64_t d) { return shared_[d] > 1; }))
+    return no("an index that shares elements stands in a subscript with another");
   return followed.size() > 1 ? takeWindows(r, stride, followed) : takePlain(r, stride, followed.empty() ? -1 : followed[0]);
 }
 
 bool BoxFinder::takePlain(int64_t r, AffineExpr stride, int64_t d) {
   AffineExpr e = read_.map.getResult(r), extent = read_.shape.getResult(r);
   bool last = r + 1 == int64_t(read_.map.getNumResults());
-  int64_t step = d < 0 ? 1 : *te::linearCoefficient(e, d);
+  int64_t shared = d < 0 ? 1 : shared_[d], step = d < 0 || shared > 1 ? 1 : *te::linearCoefficient(e, d);
   if (step > kLargestStep)
     return no("a subscript goes in steps of more than 8");
   if (step > 1 && last)
@@ -91,7 +96,7 @@ bool BoxFinder::takePlain(int64_t r, AffineExpr stride, int64_t d) {
   if (last && d >= 0) {
     // A copy from elsewhere is an illegal instruction (an H200; the PTX manual is silent).
     SmallVector<int64_t> dimDiv(read_.box.size(), 1);
-    dimDiv[d] = read_.box[d];
+    dimDiv[d] = read_.box[d] * shared;
     if (te::knownDivisor(e, facts_, dimDiv) * read_.elementBytes % 16 != 0)
       return no("boxes are not known to start at multiples of 16 bytes of a row");
   }
@@ -99,7 +104,10 @@ bool BoxFinder::takePlain(int64_t r, AffineExpr stride, int64_t d) {
   if (d >= 0 && read_.reduced[d] && isRagged(d)) {
     if (step > 1)
       return no("the end of a reduced index lies between steps");
-    AffineExpr end = e - getAffineDimExpr(d, e.getContext()) + read_.extents.getResult(d);
+    if (te::knownDivisor(read_.extents.getResult(d), facts_) % shared)
+      return no("the end of a reduced index lies inside an element");
+    AffineExpr position = getAffineDimExpr(d, e.getContext()).floorDiv(shared);
+    AffineExpr end = e - position + read_.extents.getResult(d).floorDiv(shared);
     end = simplifyAffineExpr(end, read_.box.size(), read_.shape.getNumSymbols());
     if (!end.isSymbolicOrConstant() || (read_.zeroOutside && end != extent && !isRoundedUp(extent, end)))
       return no("the end of a reduced index moves with other indices");

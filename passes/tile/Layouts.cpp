@@ -188,16 +188,19 @@ private:
     SmallVector<int64_t> weight(c.shape.size(), 0), vector(c.shape.size(), 1), most(c.shape.size(), 16);
     int64_t elements = llvm::product_of(c.shape);
     auto weigh = [&](Value base, AffineMap map, Value tile, ArrayRef<int64_t> mask) {
-      int64_t dim = contiguousDim(func_, base, map, shapeOf(tile));
+      ContiguousRun run = runOf(base, map, tile);
+      int64_t dim = run.dim;
       if (dim < 0)
         return;
       int64_t bytes = std::max(1u, cast<MemRefType>(base.getType()).getElementTypeBitWidth() / 8);
       weight[dim] += bytes * cast<RankedTensorType>(tile.getType()).getNumElements();
-      int64_t v = provableVector(func_, base, map, dim, llvm::is_contained(mask, dim), std::min<int64_t>(16 / bytes, c.shape[dim]));
+      // (of nibbles as many as of bytes: what is made of them is wider)
+      int64_t v =
+          provableVector(func_, base, map, run, llvm::is_contained(mask, dim), std::min<int64_t>(16 / bytes, c.shape[dim]));
       vector[dim] = std::max(vector[dim], v);
       // Accesses of less than a word are made by neighbouring lanes side by side: apart from each
       // other they cost as many sectors as words would.
-      if (v * bytes < 4 && cast<RankedTensorType>(tile.getType()).getNumElements() == elements)
+      if (v * bytes * run.step / run.perElement < 4 && cast<RankedTensorType>(tile.getType()).getNumElements() == elements)
         most[dim] = v;
     };
     bool reduces = false;
@@ -328,13 +331,22 @@ private:
     });
   }
 
+  /// What neighbours of a tile that is loaded or stored are in memory.
+  ContiguousRun runOf(Value base, AffineMap map, Value tile) {
+    if (tile.getDefiningOp<LoadOp>())
+      return contiguousRun(func_, base, map, shapeOf(tile));
+    return {contiguousDim(func_, base, map, shapeOf(tile))};
+  }
+
   std::optional<Layout> ownLayout(Value v, Value base, AffineMap map, ArrayRef<int64_t> mask) {
     const Component &c = componentOf(v);
-    int64_t dim = contiguousDim(func_, base, map, shapeOf(v));
+    ContiguousRun run = runOf(base, map, v);
+    int64_t dim = run.dim;
     if (c.contiguous < 0 || dim < 0 || dim == c.contiguous || shapeOf(v)[c.contiguous] == 1)
       return std::nullopt;
     int64_t bytes = std::max(1u, cast<MemRefType>(base.getType()).getElementTypeBitWidth() / 8);
-    int64_t width = provableVector(func_, base, map, dim, llvm::is_contained(mask, dim), std::min<int64_t>(16 / bytes, shapeOf(v)[dim]));
+    int64_t width =
+        provableVector(func_, base, map, run, llvm::is_contained(mask, dim), std::min<int64_t>(16 / bytes, shapeOf(v)[dim]));
     return blocked(shapeOf(v), dim, width, {});
   }
 

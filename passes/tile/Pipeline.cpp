@@ -127,7 +127,7 @@ private:
       (void)getBackwardSlice(operand, &slice, options);
       for (Operation *op : slice)
         if (auto load = dyn_cast<LoadOp>(op); load && contiguous < 0)
-          contiguous = contiguousDim(func_, load.getBase(), load.getMap(), type.getShape());
+          contiguous = contiguousRun(func_, load.getBase(), load.getMap(), type.getShape()).dim;
     }
     if (contiguous < 0 || !runsForUnit(type, contiguous)) {
       contiguous = dot_.getK().back();
@@ -267,12 +267,12 @@ public:
     int64_t bytes = 0;
     for (LoadOp load : loads) {
       auto type = load.getResult().getType();
-      int64_t contiguous = contiguousDim(func_, load.getBase(), load.getMap(), type.getShape());
+      int64_t contiguous = contiguousRun(func_, load.getBase(), load.getMap(), type.getShape()).dim;
       if (contiguous < 0)
         return load.emitError() << "no tensor copy can bring this operand to producer warps' slots: it is contiguous along no index";
-      rings.push_back(
-          RingOp::create(setup, load.getLoc(), RingType::get(b_.getContext(), type.getShape(), type.getElementType(), slots, contiguous)));
-      bytes += type.getNumElements() * type.getElementTypeBitWidth() / 8;
+      SmallVector<int64_t> box = boxShape(load.getMap(), type.getShape());
+      rings.push_back(RingOp::create(setup, load.getLoc(), RingType::get(b_.getContext(), box, type.getElementType(), slots, contiguous)));
+      bytes += llvm::product_of(box) * type.getElementTypeBitWidth() / 8;
     }
     Value channel = ChannelOp::create(setup, loc, ChannelType::get(b_.getContext(), slots, reader));
     FailureOr<Value> before = countBefore(loc);

@@ -46,16 +46,24 @@ absl::Status leaves(Operation *op, const TensorView &t, ArrayRef<int64_t> at) {
 
 absl::StatusOr<TileValue> TileProgram::load(Operation *op, Value base, AffineMap map, OperandRange offsets, OperandRange indexTiles,
                                             ArrayRef<int64_t> mask, te::BoundsMode bounds, const TileValue *padding,
-                                            ArrayRef<int64_t> shape) {
+                                            ArrayRef<int64_t> shape, bool ofSlot) {
   const TensorView &t = launch_.tensors[cast<BlockArgument>(base).getArgNumber()];
+  SmallVector<int64_t> times(shape.size(), 1); // points of the tile that share an element of a slot
+  for (AffineExpr subscript : map.getResults())
+    subscript.walk([&](AffineExpr e) { // d floordiv c
+      auto quotient = dyn_cast<AffineBinaryOpExpr>(e);
+      auto d = quotient && e.getKind() == AffineExprKind::FloorDiv ? dyn_cast<AffineDimExpr>(quotient.getLHS()) : AffineDimExpr(nullptr);
+      if (auto c = ofSlot && d ? dyn_cast<AffineConstantExpr>(quotient.getRHS()) : AffineConstantExpr())
+        times[d.getPosition()] = c.getValue();
+    });
   TileValue result(shape);
   SmallVector<int64_t> at(shape.size(), 0), start = indices(offsets), dims, subscripts(map.getNumResults());
   size_t flat = 0;
   do {
     TileElement &e = result.elements[flat++];
     dims.clear();
-    for (auto [o, c] : llvm::zip(start, at))
-      dims.push_back(o + c);
+    for (auto [o, c, n] : llvm::zip(start, at, times))
+      dims.push_back(o + c * n);
     if (llvm::any_of(mask, [&](int64_t d) { return dims[d] >= launch_.extents[d]; }))
       continue;
     for (Value tile : indexTiles)
@@ -132,7 +140,7 @@ absl::Status TileProgram::runRings(Operation *op) {
     // A tensor copy writes zeros outside the tensor, whatever the bounds say.
     te::BoundsMode bounds = copy.getChannel() ? te::BoundsMode::Pad : copy.getBounds();
     auto loaded = load(op, copy.getBase(), copy.getMap(), copy.getOffsets(), op->getOperands().take_front(0), copy.getMask(), bounds,
-                       nullptr, ring.getShape());
+                       nullptr, ring.getShape(), /*ofSlot=*/true);
     if (!loaded.ok())
       return loaded.status();
     if (copy.getRounded() && launch_.arithmetic == TileArithmetic::Own)
@@ -151,7 +159,20 @@ absl::Status TileProgram::runRings(Operation *op) {
     auto box = slotOf(op, take.getRing(), index(take.getNumber()));
     if (!box.ok())
       return box.status();
-    values_[take.getResult()] = TileValue(**box);
+    ArrayRef<int64_t> shape = take.getResult().getType().getShape(), slot = (*box)->shape;
+    if (shape == slot) {
+      values_[take.getResult()] = TileValue(**box);
+      return absl::OkStatus();
+    }
+    TileValue spread(shape); // neighbours share elements
+    SmallVector<int64_t> at(shape.size(), 0), from(at);
+    size_t flat = 0;
+    do {
+      for (auto [f, c, extent, whole] : llvm::zip(from, at, slot, shape))
+        f = c / (whole / extent);
+      spread.elements[flat++] = (*box)->at(from);
+    } while (advance(at, shape));
+    values_[take.getResult()] = std::move(spread);
     return absl::OkStatus();
   }
   if (auto store_ = dyn_cast<tile::BoxStoreOp>(op)) {

@@ -61,7 +61,7 @@ private:
   /// tile.load, and the box that ring_copy brings.
   absl::StatusOr<TileValue> load(mlir::Operation *op, mlir::Value base, mlir::AffineMap map, mlir::OperandRange offsets,
                                  mlir::OperandRange indexTiles, llvm::ArrayRef<int64_t> mask, te::BoundsMode bounds,
-                                 const TileValue *padding, llvm::ArrayRef<int64_t> shape);
+                                 const TileValue *padding, llvm::ArrayRef<int64_t> shape, bool ofSlot = false);
   absl::Status store(mlir::Operation *op, const TileValue &value, mlir::Value base, mlir::AffineMap map, mlir::OperandRange offsets,
                      llvm::ArrayRef<int64_t> mask, const TileValue *condition);
   absl::StatusOr<const TileValue *> slotOf(mlir::Operation *op, mlir::Value ring, int64_t number);

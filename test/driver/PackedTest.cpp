@@ -96,5 +96,17 @@ TEST(Packed, WeightsOfProducts) {
         EXPECT_EQ(runCase({.text = text, .sizes = {{"M", 20}, {"N", n}, {"K", 256}}, .target = target}), "") << target << " N=" << n << "\n" << text;
 }
 
+TEST(Packed, WeightsGoThroughRegistersOfWarpgroupUnits) {
+  for (const char *weights : {"w: i4[K, N]", "w: i4[N, K]"}) {
+    const char *read = std::string(weights).find("[K") == std::string::npos ? "w[n, k]" : "w[k, n]";
+    EXPECT_EQ(runCase({.text = std::string("def f(x: bf16[M, K], ") + weights + ", s: bf16[K // 128, N]) -> (y: bf16[M, N]) {\n  require K % 128 == 0\n" +
+                               "  y[m, n] = sum[k](x[m, k] * (bf16(" + read + ") * s[k // 128, n]))\n}",
+                       .sizes = {{"M", 16}, {"N", 256}, {"K", 512}},
+                       .target = "sm_90a",
+                       .expect = "kc_wgmma_rs_bf16"}),
+              "");
+  }
+}
+
 } // namespace
 } // namespace kernelc::test
