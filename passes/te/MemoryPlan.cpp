@@ -142,10 +142,17 @@ void Scheduler::scheduleReduction(LaunchPlan &l) {
     l.warps = threads / 32;
     if (longRow && 2 * threads * kLongRowRegisters <= target_.registersPerSm && readsWithoutGrid(l, ops_))
       l.minBlocks = 2;
+    // Inner indices of statements that do not have this one are rows of their own (bytes that two results each make).
+    auto isApart = [&](int64_t index) {
+      return index != row && llvm::none_of(l.dims, [&](const auto &dims) { return llvm::is_contained(dims, index) && llvm::is_contained(dims, row); });
+    };
+    for (int64_t index : inner)
+      if (isApart(index))
+        l.tiles[index] = clampTile(l, index, l.tiles[row]);
     // Further inner indices lengthen the row, and are walked around it.
     int64_t room = kLoopTile / std::max<int64_t>(1, l.tiles[row]), held = l.tiles[row];
     for (int64_t index : llvm::reverse(inner))
-      if (index != row && room > 1 && extentMax(l, index) >= 0) {
+      if (index != row && !isApart(index) && room > 1 && extentMax(l, index) >= 0) {
         l.tiles[index] = clampTile(l, index, room);
         room /= l.tiles[index];
         held *= l.tiles[index];

@@ -104,8 +104,13 @@ private:
     }
   }
 
+  /// All threads have a single element, whatever it is made from: it ties nothing.
+  static bool isSingle(Value v) {
+    return isTile(v) && llvm::all_of(shapeOf(v), [](int64_t extent) { return extent == 1; });
+  }
+
   void tie(Value a, Value b) {
-    if (isTile(a) && isTile(b))
+    if (isTile(a) && isTile(b) && !isSingle(a) && !isSingle(b))
       classes_.unionSets(a.getAsOpaquePointer(), b.getAsOpaquePointer());
   }
 
@@ -137,7 +142,7 @@ private:
       } else if (!isa<scf::YieldOp>(op)) {
         Value first;
         for (Value v : llvm::concat<Value>(llvm::to_vector_of<Value>(op->getOperands()), llvm::to_vector_of<Value>(op->getResults()))) {
-          if (!isTile(v))
+          if (!isTile(v) || isSingle(v))
             continue;
           if (first)
             tie(first, v);
