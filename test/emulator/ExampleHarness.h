@@ -116,6 +116,10 @@ inline void fill(TensorView view, std::mt19937 &random, bool specials = false) {
     case ElementType::boolean:
       static_cast<uint8_t *>(view.data)[i] = random() & 1;
       break;
+    case ElementType::i4:
+    case ElementType::u4:
+      static_cast<uint8_t *>(view.data)[i / 2] = uint8_t(random()); // both of its byte
+      break;
     default:
       static_cast<uint8_t *>(view.data)[i] = uint8_t(random() % 3);
       break;
@@ -260,7 +264,7 @@ inline std::vector<std::unique_ptr<ExampleArguments>> pickArguments(const Compil
       size_t choices = e.kernel.sizes.size() > 3 ? 9 : std::size(extents);
       sizes.push_back(r.constant ? *r.constant : large ? several[random() % std::size(several)] : extents[random() % choices]);
       // Guards ask for multiples of 16 bytes; where nothing else is legal, requirements for more.
-      int64_t multiple = attempt % 2 == 0 ? 1 : attempt > 2500 && random() % 2 ? 128 : 8;
+      int64_t multiple = attempt % 2 == 0 ? 1 : attempt > 2500 && random() % 2 ? 128 : attempt > 500 && attempt % 4 == 1 ? 32 : 8;
       if (!r.constant)
         sizes.back() = (sizes.back() + multiple - 1) / multiple * multiple;
       if (auto given = only.find(r.name); given != only.end() && !r.constant)

@@ -17,7 +17,7 @@ std::string ExpressionGenerator::storageOf(Class c) {
   if (c == Class::F32 && narrow_)
     return pick<std::string>({"f32", "f32", "f16", "bf16", "bf16", "f8e4m3", "f8e5m2"});
   if (c == Class::I32 && narrow_)
-    return pick<std::string>({"i32", "i32", "i16", "i8", "i8", "u8", "u16"}); // i4 and u4: not on GPUs yet
+    return pick<std::string>({"i32", "i32", "i16", "i8", "i8", "u8", "u16", "i4", "u4"});
   return typeName(c);
 }
 
@@ -291,12 +291,17 @@ Expr ExpressionGenerator::product(Class c, const Names &rows, const Names &colum
   };
   Expr a = operand(rows), b = operand(columns);
   if (!chance(3)) // as units take them
-    a.text = b.text = c == Class::I32 ? "i8" : c == Class::F32 ? pick<std::string>({"bf16", "bf16", "f16", "f32", "f8e4m3"}) : typeName(c);
+    a.text = b.text = c == Class::I32 ? pick<std::string>({"i8", "i8", "i4"}) : c == Class::F32 ? pick<std::string>({"bf16", "bf16", "f16", "f32", "f8e4m3"}) : typeName(c);
   a.name = "0", b.name = "1";
   Expr element = plain(c, "$0 * $1", {a, b});
   if (c == Class::F32 && chance(5))
     element = plain(c, "$0 * ($1)", {a, plain(c, pick<std::string>({"bf16(relu($0))", "f16($0)", "bf16($0 * 0.5)"}), {b})});
-  else if (c == Class::F32 && chance(5) && !rows.empty())
+  else if (c == Class::F32 && chance(5)) { // dequantised weights
+    Expr weights = b;
+    weights.type = Class::I32;
+    weights.text = pick<std::string>({"i8", "i4", "u4"});
+    element = plain(c, "$0 * $1", {a, plain(c, pick<std::string>({"bf16($0)", "f32($0)", "f16($0)"}), {weights})});
+  } else if (c == Class::F32 && chance(5) && !rows.empty())
     element = plain(c, "$0 * $1", {element, read(c, {rows[0]})}); // a scale of the sum
   Expr e;
   e.kind = Expr::Reduce;

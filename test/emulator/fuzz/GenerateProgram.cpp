@@ -171,6 +171,7 @@ private:
   }
 
   void addHalves(Statement s, const Names &on, Class c) {
+    narrow(s, c);
     const std::string &i = on[x_.below(unsigned(on.size()))], size(1, sizeOf(i));
     size_t at = size_t(std::find(on.begin(), on.end(), i) - on.begin());
     bool interleaved = x_.chance(2);
@@ -185,7 +186,14 @@ private:
     program_.statements.push_back(second);
   }
 
-  void add(const Statement &s, const Names &on, Class c) {
+  /// Stores an integer as one of a few bits, now and then.
+  void narrow(Statement &s, Class c) {
+    if (c == Class::I32 && s.op == "=" && x_.chance(4))
+      s.element = x_.pick<std::string>({"i4", "i4", "u4", "i8"});
+  }
+
+  void add(Statement s, const Names &on, Class c) {
+    narrow(s, c);
     program_.statements.push_back(s);
     if (!s.inout && s.element == typeName(c)) // later statements read what was stored
       x_.define(s.target, on, c);

@@ -31,9 +31,11 @@ public:
       std::vector<std::string> &list = s.inout ? inouts : outputs;
       if (!s.let && std::find(list.begin(), list.end(), typed) == list.end())
         list.push_back(typed);
+      bool packed = s.element == "i4" || s.element == "u4" || s.element == "i8"; // an i32 has to be cast
+      std::string value = packed ? absl::StrCat(s.element, "(", print(s.value), ")") : print(s.value);
       absl::StrAppend(&body, s.let ? "  let " : "  ", s.target, "[",
                       absl::StrJoin(s.left, ", ", [](std::string *o, const Subscript &x) { *o += x.text; }), "]",
-                      s.let && !s.element.empty() ? ": " + s.element : "", " ", s.op, " ", print(s.value),
+                      s.let && !s.element.empty() ? ": " + s.element : "", " ", s.op, " ", value,
                       s.where.empty() ? "" : " where " + s.where, "\n");
     }
     body = withConstants(body);

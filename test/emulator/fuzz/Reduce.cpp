@@ -201,6 +201,8 @@ private:
       const Statement &st = from_.program.statements[s];
       if (!st.element.empty() && (st.let || st.element == "bf16" || st.element == "f16"))
         step([&](Case &c) { c.program.statements[s].element = st.let ? "" : "f32"; });
+      else if (st.element == "i8" || st.element == "i4" || st.element == "u4")
+        step([&](Case &c) { c.program.statements[s].element = "i32"; });
       if (st.inout)
         step([&](Case &c) { c.program.statements[s].inout = false; });
     }
