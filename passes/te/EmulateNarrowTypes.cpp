@@ -5,13 +5,12 @@
 #include <numeric>
 
 #include "ir/te/TeShape.h"
-#include "mlir/IR/TypeUtilities.h"
 #include "passes/te/Affine.h"
 #include "passes/te/IndexArithmetic.h"
+#include "passes/te/NibbleValues.h"
 #include "passes/te/PlanAttr.h"
 #include "passes/te/Strides.h"
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 
@@ -22,8 +21,6 @@ namespace kernelc {
 using namespace te;
 
 namespace {
-
-bool isNibble(Type t) { return getElementTypeOrSelf(t).isInteger(4); }
 
 /// Where the elements of a parameter are in its bytes.
 struct Packing {
@@ -44,8 +41,6 @@ public:
   LogicalResult run();
 
 private:
-  using Builder = OpBuilder;
-
   void noteRequirement(IntegerSet set);
   bool isEven(AffineExpr e) { return knownDivisor(e, {divisors_, {}}) % 2 == 0; }
   AffineMap sizesMap(ArrayRef<AffineExpr> results) { return AffineMap::get(0, symbols_, results, context_); }
@@ -73,38 +68,19 @@ private:
   // Values of bodies
   LogicalResult convert(Operation *op);
   LogicalResult convertRead(ReadOp read);
-  LogicalResult convertElementwise(Operation *op);
-  Value number(Builder &b, Location loc, int64_t v, Type type) { return arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, v)); }
-  Value indexOf(Builder &b, Location loc, AffineExpr e) { return SizeOp::create(b, loc, b.getIndexType(), sizesMap(e)); }
-  Value inside(Builder &b, Location loc, Value subscript, AffineExpr extent);
-  Value resolve(Builder &b, Location loc, Value subscript, AffineExpr extent, BoundsMode mode);
-  Value nibbleOf(Builder &b, Location loc, Value byte, Value shift);
-  Value elementOf(Builder &b, Location loc, Value param, Value index);
-  Value asSigned(Builder &b, Location loc, Value nibble);
-  Value lowBits(Builder &b, Location loc, Value v) {
-    return note(arith::AndIOp::create(b, loc, v, number(b, loc, 15, b.getI8Type())));
-  }
-  Value bothNibbles(Builder &b, Location loc, Value low, Value high) {
-    return arith::OrIOp::create(b, loc, low, arith::ShLIOp::create(b, loc, high, number(b, loc, 4, b.getI8Type())));
-  }
-  Value note(Value v) {
-    nibbles_.insert(v);
-    return v;
-  }
+  Value indexOf(OpBuilder &b, Location loc, AffineExpr e) { return SizeOp::create(b, loc, b.getIndexType(), sizesMap(e)); }
+  Value inside(OpBuilder &b, Location loc, Value subscript, AffineExpr extent);
+  Value resolve(OpBuilder &b, Location loc, Value subscript, AffineExpr extent, BoundsMode mode);
   Value unpacked(Value param);
   ComputeOp makeCompute(Location loc, StringRef name, ArrayRef<AffineExpr> extents);
-  Value readAt(Builder &b, Location loc, Value tensor, ValueRange operands, ArrayRef<AffineExpr> subscripts, Value padding);
+  Value readAt(OpBuilder &b, Location loc, Value tensor, ValueRange operands, ArrayRef<AffineExpr> subscripts, Value padding);
 
   KernelOp kernel_;
   MLIRContext *context_;
   unsigned symbols_;
   SmallVector<int64_t> divisors_;
+  NibbleValues values_;
   llvm::DenseMap<Value, Packing> params_; ///< arguments that are bytes now
-  llvm::DenseSet<Value> nibbles_;         ///< values in bodies that stand for one
-  struct Place {
-    Value byte, shift; ///< i32
-  };
-  llvm::DenseMap<Value, Place> places_; ///< of nibbles in bytes that were read
   llvm::DenseMap<Value, Value> whole_;  ///< of an argument: its elements, a byte each
 };
 
@@ -169,7 +145,7 @@ void Emulator::takeArguments() {
       arg.setType(b.getI8Type());
       for (OpOperand &use : llvm::make_early_inc_range(arg.getUses())) {
         b.setInsertionPoint(use.getOwner());
-        use.set(lowBits(b, use.getOwner()->getLoc(), arg));
+        use.set(values_.lowBits(b, use.getOwner()->getLoc(), arg));
       }
       continue;
     }
@@ -204,7 +180,7 @@ LogicalResult Emulator::convert(Operation *op) {
   if (auto read = dyn_cast<ReadOp>(op))
     return convertRead(read);
   if (!isDomainOp(op))
-    return convertElementwise(op);
+    return values_.convert(op);
   bool any = llvm::any_of(op->getResultTypes(), isNibble);
   if (any && !isa<ComputeOp>(op))
     return op->emitError() << "reductions of " << getElementTypeOrSelf(op->getResult(0).getType())
@@ -218,7 +194,7 @@ LogicalResult Emulator::convert(Operation *op) {
   return success();
 }
 
-Value Emulator::inside(Builder &b, Location loc, Value subscript, AffineExpr extent) {
+Value Emulator::inside(OpBuilder &b, Location loc, Value subscript, AffineExpr extent) {
   Value zero = arith::ConstantIndexOp::create(b, loc, 0);
   Value low = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, subscript, zero);
   Value high = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, subscript, indexOf(b, loc, extent));
@@ -226,7 +202,7 @@ Value Emulator::inside(Builder &b, Location loc, Value subscript, AffineExpr ext
 }
 
 /// The subscript that `mode` reads in place of one that lies outside.
-Value Emulator::resolve(Builder &b, Location loc, Value s, AffineExpr extent, BoundsMode mode) {
+Value Emulator::resolve(OpBuilder &b, Location loc, Value s, AffineExpr extent, BoundsMode mode) {
   auto index = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, loc, v); };
   auto floorMod = [&](Value x, Value y) -> Value {
     Value q = arith::FloorDivSIOp::create(b, loc, x, y);
@@ -244,31 +220,7 @@ Value Emulator::resolve(Builder &b, Location loc, Value s, AffineExpr extent, Bo
   return s;
 }
 
-/// The four bits of `byte` from `shift` on, 0 or 4 (i32).
-Value Emulator::nibbleOf(Builder &b, Location loc, Value byte, Value shift) {
-  Type i32 = b.getI32Type();
-  Value wide = arith::ExtUIOp::create(b, loc, i32, byte);
-  Value bits = arith::AndIOp::create(b, loc, arith::ShRUIOp::create(b, loc, wide, shift), number(b, loc, 15, i32));
-  Value nibble = note(arith::TruncIOp::create(b, loc, b.getI8Type(), bits));
-  places_[nibble] = {wide, shift};
-  return nibble;
-}
-
-/// An i8 of -8 to 7. Of what was read its bit 3 is moved to the top at once.
-Value Emulator::asSigned(Builder &b, Location loc, Value nibble) {
-  Type i32 = b.getI32Type();
-  Value top = number(b, loc, 28, i32), up = top, wide;
-  if (auto place = places_.find(nibble); place != places_.end()) {
-    wide = place->second.byte;
-    up = arith::SubIOp::create(b, loc, top, place->second.shift);
-  } else {
-    wide = arith::ExtUIOp::create(b, loc, i32, nibble);
-  }
-  Value bits = arith::ShRSIOp::create(b, loc, arith::ShLIOp::create(b, loc, wide, up), top);
-  return arith::TruncIOp::create(b, loc, b.getI8Type(), bits);
-}
-
-Value Emulator::readAt(Builder &b, Location loc, Value tensor, ValueRange operands, ArrayRef<AffineExpr> subscripts, Value padding) {
+Value Emulator::readAt(OpBuilder &b, Location loc, Value tensor, ValueRange operands, ArrayRef<AffineExpr> subscripts, Value padding) {
   SmallVector<AffineExpr> results;
   for (AffineExpr e : subscripts)
     results.push_back(simplifyAffineExpr(e, operands.size(), symbols_));
@@ -284,12 +236,12 @@ LogicalResult Emulator::convertRead(ReadOp read) {
   if (packing == params_.end()) {
     if (isNibble(read.getResult().getType())) {
       read.getResult().setType(IntegerType::get(context_, 8));
-      note(read.getResult());
+      values_.note(read.getResult());
     }
     return success();
   }
   const Packing &p = packing->second;
-  Builder b(read);
+  OpBuilder b(read);
   Location loc = read.getLoc();
   Type i32 = b.getI32Type();
   AffineMap map = read.getMapOrIdentity();
@@ -298,18 +250,18 @@ LogicalResult Emulator::convertRead(ReadOp read) {
   BoundsMode mode = read.getBounds();
   auto shiftOf = [&](Value index) -> Value { // 4 (index mod 2)
     Value n = arith::IndexCastOp::create(b, loc, i32, index);
-    Value odd = arith::AndIOp::create(b, loc, n, number(b, loc, 1, i32));
-    return arith::ShLIOp::create(b, loc, odd, number(b, loc, 2, i32));
+    Value odd = arith::AndIOp::create(b, loc, n, values_.number(b, loc, 1, i32));
+    return arith::ShLIOp::create(b, loc, odd, values_.number(b, loc, 2, i32));
   };
   auto valueOf = [&](AffineExpr e) { return materialize(b, loc, e, operands, symbols_); };
   auto unspelled = [&] { return read.emitError() << "a subscript of an i4 or u4 tensor rounds up, which is not supported by the GPU pipeline yet"; };
   Value byte, shift;
   Value padding = read.getPadding();
   if (padding)
-    padding = bothNibbles(b, loc, padding, padding);
+    padding = values_.bothNibbles(b, loc, padding, padding);
   if (p.form == Packing::Rows) {
     if (subscripts.empty()) {
-      shift = number(b, loc, 0, i32);
+      shift = values_.number(b, loc, 0, i32);
     } else {
       // What lies outside is so by whole bytes; the nearest or mirrored element has a nibble of its own.
       if (mode == BoundsMode::Edge || mode == BoundsMode::Reflect) {
@@ -321,7 +273,7 @@ LogicalResult Emulator::convertRead(ReadOp read) {
       }
       AffineExpr last = subscripts.back(), parity = simplifyAffineExpr(last % 2, operands.size(), symbols_);
       if (auto c = dyn_cast<AffineConstantExpr>(parity)) {
-        shift = number(b, loc, c.getValue() * 4, i32);
+        shift = values_.number(b, loc, c.getValue() * 4, i32);
       } else {
         Value s = valueOf(last);
         if (!s)
@@ -350,85 +302,15 @@ LogicalResult Emulator::convertRead(ReadOp read) {
     if (all)
       linear = arith::SelectOp::create(b, loc, all, linear, arith::ConstantIndexOp::create(b, loc, -2));
     else if (mode != BoundsMode::InBounds && mode != BoundsMode::Assume)
-      padding = number(b, loc, 0, b.getI8Type());
+      padding = values_.number(b, loc, 0, b.getI8Type());
     shift = shiftOf(linear);
     Value at = arith::ShRSIOp::create(b, loc, linear, arith::ConstantIndexOp::create(b, loc, 1));
     byte = readAt(b, loc, read.getTensor(), at, getAffineDimExpr(0, context_), padding);
     if (!padding)
       cast<ReadOp>(byte.getDefiningOp()).setBounds(BoundsMode::Assume);
   }
-  read.getResult().replaceAllUsesWith(nibbleOf(b, loc, byte, shift));
+  read.getResult().replaceAllUsesWith(values_.nibbleOf(b, loc, byte, shift));
   read.erase();
-  return success();
-}
-
-LogicalResult Emulator::convertElementwise(Operation *op) {
-  auto isOurs = [&](Value v) { return nibbles_.contains(v); };
-  bool made = op->getNumResults() == 1 && isNibble(op->getResult(0).getType());
-  if (!made && llvm::none_of(op->getOperands(), isOurs))
-    return success();
-  Builder b(op);
-  Location loc = op->getLoc();
-  Type i8 = b.getI8Type();
-  auto refuse = [&] {
-    return op->emitError() << "'" << op->getName() << "' of i4 or u4 values is not supported by the GPU pipeline yet; the reference runs it";
-  };
-  auto replace = [&](Value v) {
-    op->getResult(0).replaceAllUsesWith(v);
-    op->erase();
-    return success();
-  };
-  // `v` in the result's type, which is wider.
-  auto extend = [&](Value v, bool isSigned) -> Value {
-    Type type = op->getResult(0).getType();
-    if (v.getType() == type)
-      return v;
-    return isSigned ? arith::ExtSIOp::create(b, loc, type, v).getResult() : arith::ExtUIOp::create(b, loc, type, v).getResult();
-  };
-  if (auto constant = dyn_cast<arith::ConstantOp>(op))
-    return replace(note(number(b, loc, int64_t(cast<IntegerAttr>(constant.getValue()).getValue().getZExtValue()), i8)));
-  if (isa<arith::ExtSIOp, arith::ExtUIOp>(op)) {
-    bool isSigned = isa<arith::ExtSIOp>(op);
-    return replace(extend(isSigned ? asSigned(b, loc, op->getOperand(0)) : op->getOperand(0), isSigned));
-  }
-  if (isa<arith::SIToFPOp, arith::UIToFPOp>(op)) {
-    bool isSigned = isa<arith::SIToFPOp>(op);
-    op->setOperand(0, isSigned ? asSigned(b, loc, op->getOperand(0)) : op->getOperand(0));
-    return success();
-  }
-  if (isa<arith::TruncIOp>(op)) {
-    if (isOurs(op->getOperand(0)))
-      return refuse();
-    Value v = op->getOperand(0);
-    return replace(lowBits(b, loc, v.getType() == i8 ? v : arith::TruncIOp::create(b, loc, i8, v).getResult()));
-  }
-  if (auto saturate = dyn_cast<ConvertOp>(op)) {
-    Value v = ConvertOp::create(b, loc, i8, saturate.getInput(), saturate.getToUnsignedAttr());
-    if (saturate.getToUnsigned())
-      return replace(note(arith::MinUIOp::create(b, loc, v, number(b, loc, 15, i8))));
-    v = arith::MaxSIOp::create(b, loc, v, number(b, loc, -8, i8));
-    return replace(lowBits(b, loc, arith::MinSIOp::create(b, loc, v, number(b, loc, 7, i8))));
-  }
-  if (auto compare = dyn_cast<arith::CmpIOp>(op)) {
-    using P = arith::CmpIPredicate;
-    if (llvm::is_contained({P::slt, P::sle, P::sgt, P::sge}, compare.getPredicate()))
-      for (OpOperand &operand : op->getOpOperands())
-        operand.set(asSigned(b, loc, operand.get()));
-    return success();
-  }
-  if (!made)
-    return isa<arith::IndexCastUIOp>(op) ? success() : refuse();
-  if (isa<arith::SelectOp, arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op)) {
-    op->getResult(0).setType(i8);
-    note(op->getResult(0));
-    return success();
-  }
-  if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op))
-    return refuse();
-  op->getResult(0).setType(i8);
-  b.setInsertionPointAfter(op);
-  Value low = lowBits(b, loc, op->getResult(0));
-  op->getResult(0).replaceAllUsesExcept(low, low.getDefiningOp());
   return success();
 }
 
@@ -455,7 +337,7 @@ Value Emulator::unpacked(Value param) {
   unsigned i = cast<BlockArgument>(param).getArgNumber();
   ComputeOp compute = makeCompute(param.getLoc(), (cast<StringAttr>(kernel_.getArgNames()[i]).getValue() + "_elements").str(), p.shape.getResults());
   compute->moveBefore(&kernel_.getBlock(), kernel_.getBlock().begin());
-  Builder b = Builder::atBlockBegin(&compute.getBlock());
+  OpBuilder b = OpBuilder::atBlockBegin(&compute.getBlock());
   Location loc = param.getLoc();
   // As the program would read it.
   auto read = ReadOp::create(b, loc, b.getIntegerType(4), param, compute.getBlock().getArguments(), AffineMapAttr(),
@@ -503,11 +385,11 @@ LogicalResult Emulator::packOutputs() {
       low.back() = dims.back() * 2;
       high.back() = dims.back() * 2 + 1;
       Value first = readAt(b, loc, elements, pack.getBlock().getArguments(), low, {});
-      byte = bothNibbles(b, loc, first, readAt(b, loc, elements, pack.getBlock().getArguments(), high, {}));
+      byte = values_.bothNibbles(b, loc, first, readAt(b, loc, elements, pack.getBlock().getArguments(), high, {}));
     } else {
       // The element of linear number `l` by its digits; there is none behind the last.
       ArrayRef<AffineExpr> extents = p.shape.getResults();
-      Value none = number(b, loc, 0, b.getI8Type());
+      Value none = values_.number(b, loc, 0, b.getI8Type());
       auto at = [&](int64_t which) {
         Value l = materialize(b, loc, dims[0] * 2 + which, pack.getBlock().getArguments(), symbols_);
         SmallVector<Value> digits(extents.size());
@@ -528,12 +410,12 @@ LogicalResult Emulator::packOutputs() {
       Value first = at(0), second = at(1);
       if (alias >= 0) { // what stands behind the last element stays
         Value old = readAt(b, loc, kernel_.getBlock().getArgument(alias), pack.getBlock().getArguments(), dims, {});
-        Value top = arith::ShRUIOp::create(b, loc, old, number(b, loc, 4, b.getI8Type()));
+        Value top = arith::ShRUIOp::create(b, loc, old, values_.number(b, loc, 4, b.getI8Type()));
         Value l = materialize(b, loc, dims[0] * 2 + 1, pack.getBlock().getArguments(), symbols_);
         Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, l, indexOf(b, loc, product(extents)));
         second = arith::SelectOp::create(b, loc, exists, second, top);
       }
-      byte = bothNibbles(b, loc, first, second);
+      byte = values_.bothNibbles(b, loc, first, second);
     }
     YieldOp::create(b, loc, byte, Value());
     operand.set(pack.getResult());
