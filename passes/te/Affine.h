@@ -36,7 +36,7 @@ bool variesInTile(mlir::AffineExpr e, unsigned dim, int64_t tile);
 std::optional<int64_t> linearCoefficient(mlir::AffineExpr e, unsigned dim);
 
 /// How many neighbours along dim d share a subscript: c of `d floordiv c` plus what is free of d, 1 of d itself;
-/// nothing for other forms, and where it is more than a byte has bits.
+/// nothing for other forms, and where c is no power of two or more than the bits of a byte.
 std::optional<int64_t> neighboursIn(mlir::AffineExpr e, unsigned dim);
 
 } // namespace kernelc::te

@@ -32,9 +32,11 @@ std::optional<Box> Scheduler::findReadBox(const LaunchPlan &l, ReadOp read, Arra
   box.assign(l.indices.size(), 1);
   for (unsigned d : llvm::concat<const unsigned>(outer, k))
     box[dims[d]] = l.tiles[dims[d]];
-  box = boxShape(map, box);
+  SmallVector<int64_t> points(box.begin(), box.end());
+  box = boxShape(map, points);
   int64_t bytes = std::max(1u, read.getResult().getType().getIntOrFloatBitWidth() / 8);
   TensorRead access{map, getTensorShape(read.getTensor()), l.extents, box, bytes, false, llvm::BitVector(box.size())};
+  access.points = points;
   int64_t param = findParam(read.getTensor());
   access.strides = getParamStrides(getKernel(read), param);
   access.alignment = getParamAlignment(getKernel(read), param);

@@ -71,7 +71,10 @@ bool BoxFinder::takeSubscript(int64_t r, AffineExpr stride) {
   for (size_t d = 0; d < read_.box.size(); ++d) {
     if (read_.box[d] <= 1 || !e.isFunctionOfDim(d))
       continue;
-    int64_t shared = read_.elementBytes == 1 ? te::neighboursIn(e, d).value_or(1) : 1, step = te::linearCoefficient(e, d).value_or(0);
+    int64_t shared = read_.elementBytes == 1 && !read_.points.empty() ? te::neighboursIn(e, d).value_or(1) : 1;
+    if (shared > 1 && read_.box[d] * shared != read_.points[d])
+      return no("a box ends inside an element that neighbours share");
+    int64_t step = te::linearCoefficient(e, d).value_or(0);
     if (shared == 1 && step < 0)
       return no("a subscript walks an index backwards");
     if (seen_[d] || (shared == 1 && step == 0))
@@ -240,6 +243,7 @@ std::optional<Box> findBox(tile::FuncOp func, tile::RingCopyOp copy, std::string
 
 std::optional<Box> findBox(tile::FuncOp func, Value base, AffineMap map, te::BoundsMode bounds, tile::RingType ring, std::string &why) {
   TensorRead read = accessOf(func, base, map, ring);
+  read.points = func.getTiles();
   read.zeroOutside = bounds == te::BoundsMode::Pad;
   // Grid indices' overhang is never stored; all others are reduced over.
   read.reduced.set();

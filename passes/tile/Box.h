@@ -29,6 +29,7 @@ struct TensorRead {
   llvm::BitVector reduced;          ///< indices whose points beyond the extent must read as zero
   mlir::AffineMap strides = {};     ///< the tensor's, in elements; null: dense row-major
   int64_t alignment = 16;           ///< bytes that the tensor's address is a multiple of
+  llvm::ArrayRef<int64_t> points = {}; ///< the tile that the box is read for, if neighbours of it may share elements: boxShape's
   llvm::ArrayRef<int64_t> tiles = {}; ///< the launch's, of which `box` is a part; empty: boxes are whole tiles
 };
 
