@@ -31,6 +31,13 @@ LayoutClass classifyLayout(ElementType type, absl::Span<const int64_t> shape, ab
   return isDense ? LayoutClass::Dense : innerUnit ? LayoutClass::InnerUnit : LayoutClass::Any;
 }
 
+bool readsBackwards(absl::Span<const int64_t> shape, absl::Span<const int64_t> strides) {
+  bool backwards = false;
+  for (size_t d = 0; d < shape.size(); ++d)
+    backwards |= shape[d] > 1 && strides[d] < 0;
+  return backwards && !isEmpty(shape);
+}
+
 ParamGuard narrowestGuard(ParamKind kind, ElementType type, absl::Span<const int64_t> shape, absl::Span<const int64_t> strides,
                           uint32_t alignment) {
   ParamGuard guard{classifyLayout(type, shape, strides), alignment};
@@ -52,6 +59,8 @@ ParamGuard narrowestGuard(ParamKind kind, ElementType type, absl::Span<const int
 }
 
 bool hasLayout(const ParamGuard &guard, ElementType type, absl::Span<const int64_t> shape, absl::Span<const int64_t> strides) {
+  if (elementBits(type) < 8 && readsBackwards(shape, strides))
+    return false;
   if (classifyLayout(type, shape, strides, guard.order) > guard.layout)
     return false;
   if (guard.layout != LayoutClass::InnerUnit || isEmpty(shape))

@@ -15,6 +15,9 @@ namespace kernelc {
 LayoutClass classifyLayout(ElementType type, absl::Span<const int64_t> shape, absl::Span<const int64_t> strides,
                            absl::Span<const int> order = {});
 
+/// Whether an index runs towards lower addresses. Variants do not read elements of less than a byte so.
+bool readsBackwards(absl::Span<const int64_t> shape, absl::Span<const int64_t> strides);
+
 /// Whether a tensor's layout is as `guard` says; its address is not looked at.
 bool hasLayout(const ParamGuard &guard, ElementType type, absl::Span<const int64_t> shape, absl::Span<const int64_t> strides);
 

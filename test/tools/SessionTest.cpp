@@ -125,6 +125,24 @@ TEST(Session, VariantsFollowLayoutsAndAlignments) {
   expect(guardOf(63, {64, -1}), LayoutClass::Any, 4);
 }
 
+TEST(Session, TensorsOfTwoElementsAByteAreDenseWhereTheyAreWritten) {
+  auto session = Session::create(withCache(freshFolder()));
+  auto kernel = session->compile("def f(x: i4[M, N]) -> (y: i4[M, N]) { y[i, j] = i4(-x.pad(0)[i, j + 1]) }");
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  alignas(16) uint8_t memory[2][64];
+  auto compile = [&](std::vector<int64_t> xStrides, std::vector<int64_t> yStrides) {
+    DeviceTensor x{memory[0] + 16, ElementType::i4, {4, 5}, xStrides, 0}, y{memory[1] + 16, ElementType::i4, {4, 5}, yStrides, 0};
+    return (*kernel)->variantFor("sm_80", {x, y}).status();
+  };
+  EXPECT_TRUE(compile({5, 1}, {5, 1}).ok());
+  EXPECT_TRUE(compile({6, 1}, {5, 1}).ok());
+  EXPECT_TRUE(compile({1, 4}, {5, 1}).ok());
+  EXPECT_THAT(compile({5, 1}, {6, 1}).message(),
+              ::testing::HasSubstr("parameter 'y': results of i4 are written a byte at a time on GPUs, so that they have to be dense"));
+  EXPECT_THAT(compile({-5, 1}, {5, 1}).message(),
+              ::testing::HasSubstr("parameter 'x': a tensor of i4 with a negative stride cannot be read on GPUs; copy it"));
+}
+
 TEST(Session, TheDistanceOfElementsDecidesTheIndexWidth) {
   auto session = Session::create(withCache(freshFolder()));
   auto kernel = session->compile("def f(x: f32[M, N]) -> (y: f32[M, N]) { y[i, j] = 2 * x[i, j] }");
