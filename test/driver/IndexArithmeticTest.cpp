@@ -50,5 +50,17 @@ TEST(IndexArithmetic, ProvedSmall) {
   EXPECT_NE(text.find("(float)(long long)(i * i)"), std::string::npos) << text;
 }
 
+TEST(IndexArithmetic, EveryOtherElementComesInWholeVectors) {
+  const std::string text = R"(def f(x: bf16[M, 2 * N], z: f32[2 * N], q: i8[M, 4 * N]) -> (y: f32[M, N], u: f32[N], w: i32[M, N]) {
+    y[i, j] = x[i, 2 * j] * x[i, 2 * j + 1]
+    u[j] = z[2 * j + 1] - z[2 * j]
+    w[i, j] = q[i, 4 * j] + q[i, 4 * j + 1] * q[i, 4 * j + 3] - q[i, 4 * j + 2]
+  })";
+  for (int64_t n : {1, 37, 64, 1030})
+    for (bool specialise : {true, false})
+      EXPECT_EQ(runCase({.text = text, .sizes = {{"M", 3}, {"N", n}}, .target = "sm_90a", .specialise = specialise}), "") << n;
+  EXPECT_EQ(runCase({.text = text, .sizes = {{"M", 3}, {"N", 64}}, .target = "sm_90a", .expect = "= *(const uint4 *)(&x["}), "");
+}
+
 } // namespace
 } // namespace kernelc::test
