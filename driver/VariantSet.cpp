@@ -32,8 +32,9 @@ absl::Status checkPacked(const Kernel &signature, const CheckedArgs &args) {
     if (!t || elementBits(t->type) >= 8 || !elementSpan(t->shape, t->strides))
       continue;
     if (p.kind != ParamKind::Input && classifyLayout(t->type, t->shape, t->strides) != LayoutClass::Dense)
-      return absl::InvalidArgumentError(absl::StrCat("parameter '", p.name, "': results of ", elementTypeName(t->type),
-                                                     " are written a byte at a time on GPUs, so that they have to be dense; write to a dense tensor"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("parameter '", p.name, "': results of ", elementTypeName(t->type),
+                       " are written a byte at a time on GPUs, so that they have to be dense; write to a dense tensor"));
     if (readsBackwards(t->shape, t->strides))
       return absl::InvalidArgumentError(absl::StrCat("parameter '", p.name, "': a tensor of ", elementTypeName(t->type),
                                                      " with a negative stride cannot be read on GPUs; copy it"));

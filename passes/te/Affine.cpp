@@ -183,7 +183,8 @@ std::optional<int64_t> neighboursIn(AffineExpr e, unsigned dim) {
     return left && bin.getRHS().isFunctionOfDim(dim) ? std::nullopt : neighboursIn(left ? bin.getLHS() : bin.getRHS(), dim);
   }
   auto c = dyn_cast<AffineConstantExpr>(bin.getRHS());
-  bool isQuotient = e.getKind() == AffineExprKind::FloorDiv && c && c.getValue() <= 8 && llvm::isPowerOf2_64(uint64_t(c.getValue())) && bin.getLHS() == getAffineDimExpr(dim, e.getContext());
+  bool isQuotient = e.getKind() == AffineExprKind::FloorDiv && c && c.getValue() <= 8 && llvm::isPowerOf2_64(uint64_t(c.getValue())) &&
+                    bin.getLHS() == getAffineDimExpr(dim, e.getContext());
   return isQuotient ? std::optional(c.getValue()) : std::nullopt;
 }
 

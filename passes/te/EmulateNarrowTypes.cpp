@@ -81,7 +81,7 @@ private:
   SmallVector<int64_t> divisors_;
   NibbleValues values_;
   llvm::DenseMap<Value, Packing> params_; ///< arguments that are bytes now
-  llvm::DenseMap<Value, Value> whole_;  ///< of an argument: its elements, a byte each
+  llvm::DenseMap<Value, Value> whole_;    ///< of an argument: its elements, a byte each
 };
 
 void Emulator::noteRequirement(IntegerSet set) {
@@ -254,7 +254,9 @@ LogicalResult Emulator::convertRead(ReadOp read) {
     return arith::ShLIOp::create(b, loc, odd, values_.number(b, loc, 2, i32));
   };
   auto valueOf = [&](AffineExpr e) { return materialize(b, loc, e, operands, symbols_); };
-  auto unspelled = [&] { return read.emitError() << "a subscript of an i4 or u4 tensor rounds up, which is not supported by the GPU pipeline yet"; };
+  auto unspelled = [&] {
+    return read.emitError() << "a subscript of an i4 or u4 tensor rounds up, which is not supported by the GPU pipeline yet";
+  };
   Value byte, shift;
   Value padding = read.getPadding();
   if (padding)
@@ -335,7 +337,8 @@ Value Emulator::unpacked(Value param) {
     return whole;
   const Packing &p = params_.at(param);
   unsigned i = cast<BlockArgument>(param).getArgNumber();
-  ComputeOp compute = makeCompute(param.getLoc(), (cast<StringAttr>(kernel_.getArgNames()[i]).getValue() + "_elements").str(), p.shape.getResults());
+  ComputeOp compute =
+      makeCompute(param.getLoc(), (cast<StringAttr>(kernel_.getArgNames()[i]).getValue() + "_elements").str(), p.shape.getResults());
   compute->moveBefore(&kernel_.getBlock(), kernel_.getBlock().begin());
   OpBuilder b = OpBuilder::atBlockBegin(&compute.getBlock());
   Location loc = param.getLoc();

@@ -34,7 +34,8 @@ AccessSummary summarizeAccesses(const LaunchPlan &launch, ArrayRef<Operation *> 
       if (map.isFunctionOfDim(d) && weight < int64_t(1) << 48)
         weight <<= 8;
     for (auto [d, index] : llvm::enumerate(indices))
-      if (index >= 0 && (linearCoefficient(map.getResults().back(), d) == 1 || (element.isInteger(8) && neighboursIn(map.getResults().back(), d))))
+      if (index >= 0 &&
+          (linearCoefficient(map.getResults().back(), d) == 1 || (element.isInteger(8) && neighboursIn(map.getResults().back(), d))))
         s.contiguousBytes[index] += weight;
   };
   // Beside an operand that is streamed nothing else counts.
@@ -144,7 +145,8 @@ void Scheduler::scheduleReduction(LaunchPlan &l) {
       l.minBlocks = 2;
     // Inner indices of statements that do not have this one are rows of their own (bytes that two results each make).
     auto isApart = [&](int64_t index) {
-      return index != row && llvm::none_of(l.dims, [&](const auto &dims) { return llvm::is_contained(dims, index) && llvm::is_contained(dims, row); });
+      return index != row &&
+             llvm::none_of(l.dims, [&](const auto &dims) { return llvm::is_contained(dims, index) && llvm::is_contained(dims, row); });
     };
     for (int64_t index : inner)
       if (isApart(index))

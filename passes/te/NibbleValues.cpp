@@ -48,7 +48,8 @@ LogicalResult NibbleValues::convert(Operation *op) {
   Location loc = op->getLoc();
   Type i8 = b.getI8Type();
   auto refuse = [&] {
-    return op->emitError() << "'" << op->getName() << "' of i4 or u4 values is not supported by the GPU pipeline yet; the reference runs it";
+    return op->emitError() << "'" << op->getName()
+                           << "' of i4 or u4 values is not supported by the GPU pipeline yet; the reference runs it";
   };
   auto replace = [&](Value v) {
     op->getResult(0).replaceAllUsesWith(v);

@@ -82,7 +82,8 @@ ContiguousRun contiguousRun(tile::FuncOp func, Value base, AffineMap map, ArrayR
   auto offset = dyn_cast<AffineConstantExpr>(simplifyAffineExpr(last.replaceDims(origin), 0, map.getNumSymbols()));
   for (size_t d = 0; offset && d < shape.size(); ++d) {
     int64_t step = te::linearCoefficient(last, d).value_or(0), phase = step > 1 ? (offset.getValue() % step + step) % step : 0;
-    if (shape[d] <= 1 || step < 2 || step > 4 || llvm::any_of(map.getResults().drop_back(), [&](AffineExpr e) { return e.isFunctionOfDim(d); }))
+    if (shape[d] <= 1 || step < 2 || step > 4 ||
+        llvm::any_of(map.getResults().drop_back(), [&](AffineExpr e) { return e.isFunctionOfDim(d); }))
       continue;
     auto isRead = [&](int64_t other) {
       AffineExpr there = simplifyAffineExpr(last + (other - phase), map.getNumDims(), map.getNumSymbols());

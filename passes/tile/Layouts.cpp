@@ -200,8 +200,7 @@ private:
       int64_t bytes = std::max(1u, cast<MemRefType>(base.getType()).getElementTypeBitWidth() / 8);
       weight[dim] += bytes * cast<RankedTensorType>(tile.getType()).getNumElements();
       // (of nibbles as many as of bytes: what is made of them is wider)
-      int64_t v =
-          provableVector(func_, base, map, run, llvm::is_contained(mask, dim), std::min<int64_t>(16 / bytes, c.shape[dim]));
+      int64_t v = provableVector(func_, base, map, run, llvm::is_contained(mask, dim), std::min<int64_t>(16 / bytes, c.shape[dim]));
       vector[dim] = std::max(vector[dim], v);
       // Accesses of less than a word are made by neighbouring lanes side by side: apart from each
       // other they cost as many sectors as words would.
@@ -350,8 +349,7 @@ private:
     if (c.contiguous < 0 || dim < 0 || dim == c.contiguous || shapeOf(v)[c.contiguous] == 1)
       return std::nullopt;
     int64_t bytes = std::max(1u, cast<MemRefType>(base.getType()).getElementTypeBitWidth() / 8);
-    int64_t width =
-        provableVector(func_, base, map, run, llvm::is_contained(mask, dim), std::min<int64_t>(16 / bytes, shapeOf(v)[dim]));
+    int64_t width = provableVector(func_, base, map, run, llvm::is_contained(mask, dim), std::min<int64_t>(16 / bytes, shapeOf(v)[dim]));
     return blocked(shapeOf(v), dim, width, {});
   }
 

@@ -13,7 +13,8 @@ const char *const kTargets[] = {"sm_75", "sm_80", "sm_90a", "sm_120a"};
 /// `text` for rows that are whole bytes, that end inside one, and of one element.
 void expectEverywhere(const std::string &text) {
   for (const char *target : kTargets)
-    for (std::map<std::string, int64_t> sizes : {std::map<std::string, int64_t>{{"M", 5}, {"N", 64}}, {{"M", 7}, {"N", 13}}, {{"M", 1}, {"N", 1}}})
+    for (std::map<std::string, int64_t> sizes :
+         {std::map<std::string, int64_t>{{"M", 5}, {"N", 64}}, {{"M", 7}, {"N", 13}}, {{"M", 1}, {"N", 1}}})
       for (bool specialise : {true, false})
         EXPECT_EQ(runCase({.text = text, .sizes = sizes, .target = target, .specialise = specialise}), "") << target << " N=" << sizes["N"];
 }
@@ -58,7 +59,10 @@ TEST(Packed, Results) {
 
 TEST(Packed, ScalarsOfFourBits) {
   for (const char *target : kTargets)
-    EXPECT_EQ(runCase({.text = "def f(a: i4, b: u4, x: i4[N]) -> (y: i32[N]) { y[i] = a * x[i] + i32(b) }", .sizes = {{"N", 37}}, .target = target}), "");
+    EXPECT_EQ(
+        runCase(
+            {.text = "def f(a: i4, b: u4, x: i4[N]) -> (y: i32[N]) { y[i] = a * x[i] + i32(b) }", .sizes = {{"N", 37}}, .target = target}),
+        "");
 }
 
 TEST(Packed, Layouts) {
@@ -75,31 +79,33 @@ TEST(Packed, Layouts) {
 }
 
 TEST(Packed, ResultsAreDense) {
-  Case c{.text = "def f(x: i32[M, N]) -> (y: i4[M, N]) { y[i, j] = i4(x[i, j]) }", .sizes = {{"M", 6}, {"N", 96}}, .layouts = {{"y", "rows"}}};
+  Case c{
+      .text = "def f(x: i32[M, N]) -> (y: i4[M, N]) { y[i, j] = i4(x[i, j]) }", .sizes = {{"M", 6}, {"N", 96}}, .layouts = {{"y", "rows"}}};
   EXPECT_EQ(runCase(c), "");
   c.sizes["N"] = 13;
   EXPECT_THAT(runCase(c), ::testing::HasSubstr("'y' is written a byte at a time, so that it has to be dense, or have rows of whole bytes"));
 }
 
 TEST(Packed, WeightsOfProducts) {
-  const std::string kernels[] = {
-      "def f(x: bf16[M, K], w: i4[K, N], s: bf16[K // 128, N]) -> (y: bf16[M, N]) {\n  require K % 128 == 0\n"
-      "  y[m, n] = sum[k](x[m, k] * (bf16(w[k, n]) * s[k // 128, n]))\n}",
-      "def f(x: bf16[M, K], w: i4[N, K], s: bf16[K // 128, N]) -> (y: bf16[M, N]) {\n  require K % 128 == 0\n"
-      "  y[m, n] = sum[k](x[m, k] * (bf16(w[n, k]) * s[k // 128, n]))\n}",
-      "def f(x: f16[M, K], w: u4[K, N]) -> (y: f32[M, N]) { y[m, n] = sum[k](f32(x[m, k]) * f32(w[k, n])) }",
-      "def f(x: i8[M, K], w: i4[N, K]) -> (y: i32[M, N]) { y[m, n] = sum[k](x[m, k] * w[n, k]) }",
-      "def f(x: i4[M, K], w: i4[N, K]) -> (y: i32[M, N]) { y[m, n] = sum[k](x[m, k] * w[n, k]) }"};
+  const std::string kernels[] = {"def f(x: bf16[M, K], w: i4[K, N], s: bf16[K // 128, N]) -> (y: bf16[M, N]) {\n  require K % 128 == 0\n"
+                                 "  y[m, n] = sum[k](x[m, k] * (bf16(w[k, n]) * s[k // 128, n]))\n}",
+                                 "def f(x: bf16[M, K], w: i4[N, K], s: bf16[K // 128, N]) -> (y: bf16[M, N]) {\n  require K % 128 == 0\n"
+                                 "  y[m, n] = sum[k](x[m, k] * (bf16(w[n, k]) * s[k // 128, n]))\n}",
+                                 "def f(x: f16[M, K], w: u4[K, N]) -> (y: f32[M, N]) { y[m, n] = sum[k](f32(x[m, k]) * f32(w[k, n])) }",
+                                 "def f(x: i8[M, K], w: i4[N, K]) -> (y: i32[M, N]) { y[m, n] = sum[k](x[m, k] * w[n, k]) }",
+                                 "def f(x: i4[M, K], w: i4[N, K]) -> (y: i32[M, N]) { y[m, n] = sum[k](x[m, k] * w[n, k]) }"};
   for (const std::string &text : kernels)
     for (const char *target : kTargets)
       for (int64_t n : {64, 192, 33})
-        EXPECT_EQ(runCase({.text = text, .sizes = {{"M", 20}, {"N", n}, {"K", 256}}, .target = target}), "") << target << " N=" << n << "\n" << text;
+        EXPECT_EQ(runCase({.text = text, .sizes = {{"M", 20}, {"N", n}, {"K", 256}}, .target = target}), "") << target << " N=" << n << "\n"
+                                                                                                             << text;
 }
 
 TEST(Packed, WeightsGoThroughRegistersOfWarpgroupUnits) {
   for (const char *weights : {"w: i4[K, N]", "w: i4[N, K]"}) {
     const char *read = std::string(weights).find("[K") == std::string::npos ? "w[n, k]" : "w[k, n]";
-    EXPECT_EQ(runCase({.text = std::string("def f(x: bf16[M, K], ") + weights + ", s: bf16[K // 128, N]) -> (y: bf16[M, N]) {\n  require K % 128 == 0\n" +
+    EXPECT_EQ(runCase({.text = std::string("def f(x: bf16[M, K], ") + weights +
+                               ", s: bf16[K // 128, N]) -> (y: bf16[M, N]) {\n  require K % 128 == 0\n" +
                                "  y[m, n] = sum[k](x[m, k] * (bf16(" + read + ") * s[k // 128, n]))\n}",
                        .sizes = {{"M", 16}, {"N", 256}, {"K", 512}},
                        .target = "sm_90a",

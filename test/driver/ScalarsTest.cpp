@@ -70,6 +70,5 @@ TEST(Scalars, TestsOfNarrowFloats) {
           << type << " " << test;
 }
 
-
 } // namespace
 } // namespace kernelc::test

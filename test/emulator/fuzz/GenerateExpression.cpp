@@ -291,7 +291,9 @@ Expr ExpressionGenerator::product(Class c, const Names &rows, const Names &colum
   };
   Expr a = operand(rows), b = operand(columns);
   if (!chance(3)) // as units take them
-    a.text = b.text = c == Class::I32 ? pick<std::string>({"i8", "i8", "i4"}) : c == Class::F32 ? pick<std::string>({"bf16", "bf16", "f16", "f32", "f8e4m3"}) : typeName(c);
+    a.text = b.text = c == Class::I32   ? pick<std::string>({"i8", "i8", "i4"})
+                      : c == Class::F32 ? pick<std::string>({"bf16", "bf16", "f16", "f32", "f8e4m3"})
+                                        : typeName(c);
   a.name = "0", b.name = "1";
   Expr element = plain(c, "$0 * $1", {a, b});
   if (c == Class::F32 && chance(5))
