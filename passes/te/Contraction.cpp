@@ -417,7 +417,7 @@ std::optional<Contraction> findContraction(ReduceOp reduce) {
     if (isWhole(f))
       whole.push_back(&f);
   std::optional<Contraction> found = whole.size() == 2 ? scaledBy(*whole[0], *whole[1]) : std::nullopt;
-  if (found && (found->unitType || found->partScales.empty()))
+  if (found && found->unitType)
     return found;
   Contraction written;
   written.where = reduce.getYield().getCondition();
