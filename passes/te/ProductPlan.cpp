@@ -53,10 +53,10 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
   assign(l, c.n, dims, tileN);
   assign(l, tiledK(c), dims, tileK);
   int64_t bm = tileProduct(l, c.m, dims), bn = tileProduct(l, c.n, dims), bk = tileProduct(l, c.k, dims);
-  // An instruction has 16 rows, and so many points of the other side pay for those that are zeros.
+  // An instruction has 16 rows, and so many points of the other side pay for those that are zeros (but for blocks that a condition picks).
   constexpr int64_t kInstruction = 16, kFewest = 4;
   auto fill = [&](ArrayRef<unsigned> list, int64_t &points, int64_t others) {
-    if (!unit || points >= kInstruction || points < kFewest || others < 64)
+    if (!unit || c.where || points >= kInstruction || points < kFewest || others < 64)
       return;
     l.tiles[dims[list.back()]] *= kInstruction / points;
     points = kInstruction;
