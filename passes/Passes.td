@@ -317,6 +317,28 @@ def TeRepack : Pass<"te-repack", "::kernelc::te::KernelOp"> {
     ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
 }
 
+def TeCopyInouts : Pass<"te-copy-inouts", "::kernelc::te::KernelOp"> {
+  let summary = "Keep what an inout held for those who still read it";
+  let description = [{
+    A statement reads an `inout` as it stood before the statement that writes to it. Its memory is
+    the parameter's all along, so what reads old values must run before they are overwritten:
+
+    - a statement that does not need the writer is put before it;
+    - reads that cannot be (of the writer itself, elsewhere than where it writes: `r[i] = r[N - 1 - i]`;
+      of statements that need what it computes) go to a copy, which a launch of its own makes first.
+      A remark says so.
+
+    An element that the writer reads where it writes it (`y[i] = y[i] + a * x[i]`) needs neither.
+
+    *Runs after all passes that make or merge statements, right before `te-plan`, which* gives a writer a launch of its own
+    where a statement that reads old values would share one in which another thread may come first.
+
+    Postcondition: who reads an inout's former tensor stands before the statement that overwrites it, or is that statement at
+    its own points. Numeric effect: none.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def TePlan : Pass<"te-plan", "::kernelc::te::KernelOp"> {
   let summary = "Decide the launches and their schedules";
   let description = [{

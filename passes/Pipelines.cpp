@@ -78,6 +78,8 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   repack.sizeDiv = options.sizeDiv;
   repack.sizeMax = options.sizeMax;
   pm.addNestedPass<te::KernelOp>(createTeRepack(repack));
+  // Statements are what they will be: who reads what an inout held, and who overwrites it.
+  pm.addNestedPass<te::KernelOp>(createTeCopyInouts());
   pm.addNestedPass<te::KernelOp>(createTePlan(options));
   // All is decided by facts; what they pin down need not be passed.
   pm.addNestedPass<te::KernelOp>(createTeFixSizes());

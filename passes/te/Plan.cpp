@@ -4,6 +4,7 @@
 
 #include "ir/te/Precision.h"
 #include "ir/te/TeShape.h"
+#include "passes/te/Inouts.h"
 #include "passes/te/Scheduler.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -116,9 +117,32 @@ using namespace te;
 
 namespace {
 
+/// A writer of an `inout` that would run before, or among, statements that read what it overwrites; null where all is well.
+Operation *findHastyUpdate(KernelOp kernel, const std::vector<LaunchPlan> &launches) {
+  SmallVector<Operation *> ops = getDomainOps(kernel);
+  llvm::DenseMap<Operation *, size_t> launchOf;
+  for (auto [n, l] : llvm::enumerate(launches))
+    for (int64_t ordinal : l.ops)
+      launchOf[ops[ordinal]] = n;
+  for (const Update &u : findUpdates(kernel))
+    for (Operation *reader : ops) {
+      if (reader == u.writer || readsOf(reader, u.before).empty() || launchOf[reader] < launchOf[u.writer])
+        continue;
+      if (launchOf[reader] > launchOf[u.writer] || !isReadBeforeWritten(launches[launchOf[reader]], ops, reader, u))
+        return u.writer;
+    }
+  return nullptr;
+}
+
 /// Fills plan.launches. What is reduced over more than the tile that its product is given gets a launch of its own.
 LogicalResult scheduleLaunches(KernelOp kernel, const Target &target, Merge merge, KernelPlan &plan) {
   plan.launches = groupStatements(kernel, {plan.sizeDiv, plan.sizeMax});
+  if (Operation *writer = findHastyUpdate(kernel, plan.launches)) {
+    if (writer->hasAttr(kOwnLaunch))
+      return writer->emitError() << "writes to an inout that later statements read as it was; run te-copy-inouts first";
+    writer->setAttr(kOwnLaunch, UnitAttr::get(kernel.getContext()));
+    return scheduleLaunches(kernel, target, merge, plan);
+  }
   Scheduler scheduler(kernel, target, plan, merge);
   for (LaunchPlan &l : plan.launches) {
     l.dependent = target.dependentLaunch && &l != &plan.launches.front();

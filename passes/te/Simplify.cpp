@@ -6,6 +6,7 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/te/IndexArithmetic.h"
+#include "passes/te/Inouts.h"
 #include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
@@ -38,9 +39,12 @@ bool isShared(te::ComputeOp definition) {
   });
 }
 
-/// The definitions that stay tensors, because with all that they take in they are too large for several readers.
+/// The definitions that stay tensors: because with all that they take in they are too large for several readers, or
+/// because they overwrite an inout, whose old values their readers would then ask for.
 llvm::DenseSet<Operation *> findKept(te::KernelOp kernel) {
   llvm::DenseSet<Operation *> kept;
+  for (const te::Update &u : te::findUpdates(kernel))
+    kept.insert(u.writer);
   llvm::DenseMap<Operation *, int64_t> sizes; // of definitions, with what they take in
   for (auto definition : kernel.getBlock().getOps<te::ComputeOp>()) {
     if (!isDefinition(definition))
