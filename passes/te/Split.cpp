@@ -182,13 +182,21 @@ private:
     AffineExpr radix = radixOf(use);
     std::optional<Digits> digits = radix ? digitsBy(radix, extent) : std::nullopt;
     auto reduce = dyn_cast<ReduceOp>(op);
-    if (digits && (llvm::is_contained(active_, *digits) || (reduce && findContraction(reduce))))
+    if (digits && (llvm::is_contained(active_, *digits) || (reduce && findContraction(reduce) && !endsInOutput(reduce, d))))
       return digits;
     if (digits && reduce && findGroupedContraction(reduce, d, *digits)) {
       needed_.push_back(*digits);
       return digits;
     }
     return digitsOfReaders(op, d);
+  }
+
+  /// Whether an output that reads a product has the index along memory: it stays whole there, and would be another launch.
+  static bool endsInOutput(ReduceOp reduce, unsigned d) {
+    return d + 1 == reduce.getNumParallel() && llvm::any_of(reduce.getResult().getUsers(), [](Operation *user) {
+             auto compute = dyn_cast<ComputeOp>(user->getParentOp());
+             return compute && llvm::any_of(compute.getResult().getUsers(), llvm::IsaPred<ReturnOp>);
+           });
   }
 
   /// The digits by which a statement that was split reads dim d of op's result.
