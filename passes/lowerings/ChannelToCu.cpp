@@ -116,8 +116,10 @@ void lowerRelease(ThreadCode &c, tile::ReleaseOp op) {
   Position at = positionOf(c, op.getChannel().getType(), c.scalars.lookup(op.getNumber()), 0, loc);
   Value empty = c.channels[op.getChannel()].empty;
   int64_t reader = op.getChannel().getType().getReader();
-  if (reader == 32) // its lanes have read
+  if (reader == 32) { // its lanes have read, each before a tensor copy overwrites that: loads alone may still be queued
+    cu::ProxyFenceOp::create(c.b, loc);
     cu::WarpSyncOp::create(c.b, loc);
+  }
   Value thread = threadOf(c, reader, loc);
   if (c.func.getCluster() == 1)
     return ifZero(c, thread, loc, [&] { cu::MbarrierArriveOp::create(c.b, loc, empty, at.slot, Value()); });

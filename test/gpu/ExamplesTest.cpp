@@ -111,6 +111,7 @@ INSTANTIATE_TEST_SUITE_P(Matrix, GpuExamples,
                          nameOf);
 INSTANTIATE_TEST_SUITE_P(Composed, GpuExamples,
                          testing::Values(Case{"gram.kc", "gram", {{"N", 1000}, {"K", 328}}},
+                                         Case{"sum_of_products.kc", "sum_of_products", {{"M", 2048}, {"K", 256}, {"N", 2048}}},
                                          Case{"block_sparse.kc", "block_sparse", {{"M", 1000}, {"K", 1024}, {"N", 576}}},
                                          Case{"block_sparse.kc", "block_sparse", {{"M", 3}, {"K", 64}, {"N", 128}}},
                                          Case{"grouped.kc", "grouped", {{"M", 300}, {"K", 136}, {"G", 9}, {"N", 200}}},
