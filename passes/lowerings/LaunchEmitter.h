@@ -4,6 +4,7 @@
 
 #include "passes/lowerings/BodyToTiles.h"
 #include "passes/te/Contraction.h"
+#include "passes/te/Domain.h"
 #include "passes/te/PlanAttr.h"
 #include "passes/te/TileCondition.h"
 
@@ -66,6 +67,8 @@ private:
   /// point of `set` (over launch indices `dims`); returns what comes out.
   Values loopNest(llvm::ArrayRef<int64_t> loops, std::optional<mlir::IntegerSet> set, llvm::ArrayRef<int64_t> dims, Values carried,
                   mlir::Location loc, llvm::function_ref<Values(Values)> body);
+  /// The points of launch index `index` in the current tile, over the indices' offsets.
+  te::DimRange tileRange(int64_t index);
   /// Whether some point of the current tile of results may satisfy those constraints of `set` that none of
   /// `reduced` is in; null where there are none, or nothing is known.
   mlir::Value resultHolds(mlir::IntegerSet set, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> reduced, mlir::Location loc);

@@ -33,6 +33,11 @@ SmallVector<int64_t> LaunchEmitter::loopsOf(ArrayRef<int64_t> dims) {
   return loops;
 }
 
+DimRange LaunchEmitter::tileRange(int64_t index) {
+  AffineExpr offset = b_.getAffineDimExpr(index);
+  return {offset, offset + (l_.tiles[index] - 1)};
+}
+
 std::pair<Value, Value> LaunchEmitter::findSpan(std::optional<IntegerSet> set, ArrayRef<int64_t> dims, int64_t index,
                                                 ArrayRef<int64_t> open, Location loc) {
   unsigned symbols = l_.extents.getNumSymbols(), rank = c_.rank();
@@ -45,9 +50,7 @@ std::pair<Value, Value> LaunchEmitter::findSpan(std::optional<IntegerSet> set, A
   SmallVector<DimRange> ranges;
   unsigned self = 0;
   for (auto [d, i] : llvm::enumerate(dims)) {
-    AffineExpr offset = b_.getAffineDimExpr(i);
-    ranges.push_back(llvm::is_contained(open, i) ? DimRange{b_.getAffineConstantExpr(0), l_.extents.getResult(i) - 1}
-                                                 : DimRange{offset, offset + (l_.tiles[i] - 1)});
+    ranges.push_back(llvm::is_contained(open, i) ? DimRange{b_.getAffineConstantExpr(0), l_.extents.getResult(i) - 1} : tileRange(i));
     if (i == index)
       self = d;
   }
@@ -99,8 +102,7 @@ Value LaunchEmitter::resultHolds(IntegerSet set, ArrayRef<int64_t> dims, ArrayRe
   SmallVector<DimRange> tile;
   llvm::BitVector inLoop(dims.size());
   for (auto [d, i] : llvm::enumerate(dims)) {
-    AffineExpr offset = b_.getAffineDimExpr(i);
-    tile.push_back({offset, offset + (l_.tiles[i] - 1)});
+    tile.push_back(tileRange(i));
     if (llvm::is_contained(reduced, i))
       inLoop.set(d);
   }

@@ -24,8 +24,7 @@ static Value wide(OpBuilder &b, Value tile) {
 Value LaunchEmitter::endOf(AffineExpr form, bool high, ArrayRef<int64_t> dims, BodyToTiles &body, Location loc) {
   SmallVector<DimRange> tile, all;
   for (int64_t i : dims) {
-    AffineExpr offset = b_.getAffineDimExpr(i);
-    tile.push_back({offset, offset + (l_.tiles[i] - 1)});
+    tile.push_back(tileRange(i));
     all.push_back({b_.getAffineConstantExpr(0), l_.extents.getResult(i) - 1});
   }
   Value end;

@@ -2,8 +2,8 @@
 #include "passes/Passes.h"
 
 #include "ir/te/TeShape.h"
-#include "passes/te/Grouping.h"
 #include "passes/te/Inouts.h"
+#include "passes/te/TensorCopy.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -77,23 +77,11 @@ private:
       b.setInsertionPointAfter(def);
     else
       b.setInsertionPointToStart(&kernel_.getBlock());
-    AffineMap shape = getTensorShape(u.before);
     auto type = cast<RankedTensorType>(u.before.getType());
     SmallVector<Attribute> names;
     for (int64_t d = 0; d < type.getRank(); ++d)
       names.push_back(b.getStringAttr("i" + std::to_string(d)));
-    Location loc = u.writer->getLoc();
-    auto copy = ComputeOp::create(b, loc, type, b.getArrayAttr(names), shape, IntegerSetAttr(), Value(), AffineMapAttr(), AffineMapAttr(),
-                                  b.getStringAttr(u.name + "_before"), false);
-    copy->setAttr(kOwnLaunch, b.getUnitAttr());
-    Block &body = copy.getBody().emplaceBlock();
-    for (int64_t d = 0; d < type.getRank(); ++d)
-      body.addArgument(b.getIndexType(), loc);
-    b.setInsertionPointToStart(&body);
-    Value element = ReadOp::create(b, loc, type.getElementType(), u.before, llvm::to_vector_of<Value>(body.getArguments()), AffineMapAttr(),
-                                   BoundsModeAttr::get(b.getContext(), BoundsMode::InBounds), Value());
-    YieldOp::create(b, loc, element, Value());
-    return copy;
+    return copyTensor(b, u.writer->getLoc(), u.before, type, getTensorShape(u.before), b.getArrayAttr(names), u.name + "_before");
   }
 
   /// Every statement behind what it needs and what must run before it, else in the old order.

@@ -26,6 +26,22 @@ Guards common(const Guards &a, const Guards &b) {
   return both;
 }
 
+/// The constraints over the dims of `op` that `condition`, a value of its body, coming to `outcome` implies; `exact` becomes
+/// false where they are not all of it.
+Guards constraintsOf(ComputeOp op, Value condition, bool outcome, bool &exact) {
+  Guards guards;
+  for (Value part : outcome ? splitConjuncts(condition) : splitDisjuncts(condition)) {
+    auto compare = part.getDefiningOp<arith::CmpIOp>();
+    std::optional<IndexConstraint> c;
+    if (compare)
+      c = constraintOf(compare, outcome, op.getBlock().getArguments(), op.getExtents().getNumSymbols());
+    if (c)
+      guards.push_back(*c);
+    exact &= c.has_value();
+  }
+  return guards;
+}
+
 /// What a compute's body asks of the values in it.
 class Guarded {
 public:
@@ -42,21 +58,6 @@ public:
   /// The constraints over the compute's dims under which `v` matters to its result.
   Guards guardsOf(Value v) const { return guards_.lookup(v); }
 
-  /// The constraints that `condition` comes to `outcome` implies; `exact` becomes false where they are not all of it.
-  Guards constraintsOf(Value condition, bool outcome, bool &exact) {
-    Guards guards;
-    for (Value part : outcome ? splitConjuncts(condition) : splitDisjuncts(condition)) {
-      auto compare = part.getDefiningOp<arith::CmpIOp>();
-      std::optional<IndexConstraint> c;
-      if (compare)
-        c = constraintOf(compare, outcome, op_.getBlock().getArguments(), op_.getExtents().getNumSymbols());
-      if (c)
-        guards.push_back(*c);
-      exact &= c.has_value();
-    }
-    return guards;
-  }
-
 private:
   Guards guardsOf(OpOperand &use) {
     Operation *user = use.getOwner();
@@ -65,7 +66,7 @@ private:
     Guards guards = guards_.lookup(user->getResult(0));
     bool exact = true;
     if (auto select = dyn_cast<arith::SelectOp>(user); select && use.getOperandNumber() > 0)
-      for (const IndexConstraint &c : constraintsOf(select.getCondition(), use.getOperandNumber() == 1, exact))
+      for (const IndexConstraint &c : constraintsOf(op_, select.getCondition(), use.getOperandNumber() == 1, exact))
         if (guards.size() < kMostGuards && !llvm::is_contained(guards, c))
           guards.push_back(c);
     return guards;
@@ -112,14 +113,14 @@ AffineExpr inProduct(AffineExpr form, ReadOp read) {
 
 /// Lets `read` stand for selects between it and zero that its product now decides.
 void dropSelects(ReadOp read, const Guards &decided) {
-  Guarded guarded(cast<ComputeOp>(read->getParentOp()));
+  auto compute = cast<ComputeOp>(read->getParentOp());
   for (Operation *user : llvm::make_early_inc_range(read.getResult().getUsers())) {
     auto select = dyn_cast<arith::SelectOp>(user);
     if (!select || select.getTrueValue() != read.getResult() ||
         !(matchPattern(select.getFalseValue(), m_PosZeroFloat()) || matchPattern(select.getFalseValue(), m_Zero())))
       continue;
     bool exact = true;
-    Guards guards = guarded.constraintsOf(select.getCondition(), true, exact);
+    Guards guards = constraintsOf(compute, select.getCondition(), true, exact);
     auto isDecided = [&](const IndexConstraint &c) {
       AffineExpr form = inProduct(c.form, read);
       return form && llvm::is_contained(decided, IndexConstraint{form, c.isEquality});

@@ -9,10 +9,10 @@
 #include "passes/te/Affine.h"
 #include "passes/te/Contraction.h"
 #include "passes/te/CopyPolicy.h"
-#include "passes/te/Grouping.h"
 #include "passes/te/LinearRead.h"
 #include "passes/te/PlanAttr.h"
 #include "passes/te/Strides.h"
+#include "passes/te/TensorCopy.h"
 #include "support/Target.h"
 
 using namespace mlir;
@@ -394,19 +394,10 @@ private:
     op.setNameAttr(b.getStringAttr(name + "_rows"));
     b.setInsertionPointAfter(op);
     SmallVector<Attribute> indices(op.getIndices().getValue().take_front(type.getRank()));
-    auto copy = ComputeOp::create(b, op.getLoc(), type, b.getArrayAttr(indices), shape, IntegerSetAttr(), Value(), AffineMapAttr(), AffineMapAttr(),
-                                  b.getStringAttr(name), false);
-    copy->setAttr(kOwnLaunch, b.getUnitAttr());
+    ComputeOp copy = copyTensor(b, op.getLoc(), result, type, shape, b.getArrayAttr(indices), name);
     result.replaceUsesWithIf(copy.getResult(), isReturn);
     emitRemark(op.getLoc()) << "the rows of '" << name << "' are not known to be multiples of " << kRowBytes
                             << " bytes: it is written to an aligned workspace first";
-    Block &body = copy.getBody().emplaceBlock();
-    for (int64_t d = 0; d < type.getRank(); ++d)
-      body.addArgument(b.getIndexType(), op.getLoc());
-    b.setInsertionPointToStart(&body);
-    Value element = ReadOp::create(b, op.getLoc(), type.getElementType(), result, llvm::to_vector_of<Value>(body.getArguments()), AffineMapAttr(),
-                                   BoundsModeAttr::get(b.getContext(), BoundsMode::InBounds), Value());
-    YieldOp::create(b, op.getLoc(), element, Value());
   }
 
   /// From the tensor's order of dims to the copy's.
