@@ -114,6 +114,7 @@ void Machine::accessShared(const Actor &who, Block &block, size_t offset, size_t
     recordAccess(
         *block.shadow, cell, me,
         [&](const Stamp &s) { return happenedBefore(who, s, base + at, "shared memory", at); },
+        [&](const Stamp &s) { return covers(who, s, base + at); },
         [&](const Stamp &s) { reportConflict(who, s, absl::StrCat("shared memory byte ", at)); });
   });
 }
@@ -123,17 +124,20 @@ bool Machine::happenedBefore(const Actor &who, const Stamp &s, uintptr_t address
   const Thread &t = *who.thread;
   if (!ordered(t, s, address))
     return false;
-  // The async proxy sees a generic write only behind a proxy fence of its writer.
-  // Reads before an asynchronous write need none.
-  if ((who.flags & Stamp::AsyncProxy) && (s.flags & Stamp::Write) &&
-      !(s.flags & Stamp::AsyncProxy) && !fencedBefore(t, s))
-    report(
-        FindingKind::ProxyFence,
-        absl::StrCat(what, " byte ", at,
-                     " was written by ordinary stores and is then accessed asynchronously, "
-                     "without fence.proxy.async by the writer in between"),
-        party(t, (who.flags & Stamp::Write) ? "asynchronous write" : "asynchronous read", who.pc),
-        party(s));
+  // The async proxy sees a generic write only behind a proxy fence of its writer, and does not
+  // wait for a generic read without one of its reader.
+  if (!(who.flags & Stamp::AsyncProxy) || (s.flags & Stamp::AsyncProxy))
+    return true;
+  bool wasWrite = s.flags & Stamp::Write, isWrite = who.flags & Stamp::Write;
+  if (wasWrite ? fencedBefore(t, s) : !isWrite || readIsOver(t, s))
+    return true;
+  report(FindingKind::ProxyFence,
+         absl::StrCat(what, " byte ", at, " was ",
+                      wasWrite ? "written by ordinary stores and is then accessed asynchronously, "
+                                 "without fence.proxy.async by the writer in between"
+                               : "read by ordinary loads and is then written asynchronously, "
+                                 "without fence.proxy.async by the reader in between"),
+         party(Stamp{t.block->domain->id, who.agent, who.flags, who.clock, who.pc, who.atomic}), party(s));
   return true;
 }
 
@@ -169,6 +173,7 @@ void Machine::accessGlobal(const Actor &who, Region &region, size_t offset, size
         [&](const Stamp &s) {
           return happenedBefore(who, s, region.base + at, "global memory", at);
         },
+        [&](const Stamp &s) { return covers(who, s, region.base + at); },
         [&](const Stamp &s) {
           reportConflict(who, s, absl::StrCat("'", buffer.name, "' byte ", at));
         });

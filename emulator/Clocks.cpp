@@ -20,6 +20,7 @@ static void mergeVector(std::vector<uint32_t> &into, const std::vector<uint32_t>
 
 void Clocks::setSeen(unsigned agent, uint32_t clock) { put(seen, agent, clock); }
 void Clocks::setFenced(unsigned agent, uint32_t clock) { put(fenced, agent, clock); }
+void Clocks::setConsumed(unsigned agent, uint32_t clock) { put(consumed, agent, clock); }
 
 void Clocks::mergeOther(uint32_t domain, const ClocksRef &clocks) {
   ClocksRef &mine = others[domain];
@@ -34,12 +35,15 @@ void Clocks::mergeOther(uint32_t domain, const ClocksRef &clocks) {
   mergeVector(both->seen, clocks->seen);
   mergeVector(both->fenced, mine->fenced);
   mergeVector(both->fenced, clocks->fenced);
+  mergeVector(both->consumed, mine->consumed);
+  mergeVector(both->consumed, clocks->consumed);
   mine = both;
 }
 
 void Clocks::merge(const Clocks &other) {
   mergeVector(seen, other.seen);
   mergeVector(fenced, other.fenced);
+  mergeVector(consumed, other.consumed);
   for (const auto &[domain, clocks] : other.others)
     mergeOther(domain, clocks);
   for (auto [address, number] : other.observed)

@@ -4,8 +4,9 @@
 // accesses are known to have happened. Values are immutable and shared: after a
 // barrier all threads hold the same one.
 //
-// Two vectors: `seen` orders ordinary accesses; `fenced` holds only what also
-// went through fence.proxy.async, for readers in the async proxy.
+// Three vectors: `seen` orders ordinary accesses; `fenced` holds only what also went
+// through fence.proxy.async, for accesses in the async proxy; `consumed`, of reads alone,
+// what a product has taken from the registers that they filled (MachineClocks.cpp).
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ struct Clocks;
 using ClocksRef = std::shared_ptr<const Clocks>;
 
 struct Clocks {
-  std::vector<uint32_t> seen, fenced;
+  std::vector<uint32_t> seen, fenced, consumed;
   /// What is known of other domains (through atomics and fences), by domain.
   std::map<uint32_t, ClocksRef> others;
   /// Per word address, the last atomic this side has observed there and fenced:
@@ -28,8 +29,10 @@ struct Clocks {
 
   uint32_t seenAt(unsigned agent) const { return agent < seen.size() ? seen[agent] : 0; }
   uint32_t fencedAt(unsigned agent) const { return agent < fenced.size() ? fenced[agent] : 0; }
+  uint32_t consumedAt(unsigned agent) const { return agent < consumed.size() ? consumed[agent] : 0; }
   void setSeen(unsigned agent, uint32_t clock);
   void setFenced(unsigned agent, uint32_t clock);
+  void setConsumed(unsigned agent, uint32_t clock);
   /// Takes the later time of every agent.
   void merge(const Clocks &other);
   void mergeOther(uint32_t domain, const ClocksRef &clocks);

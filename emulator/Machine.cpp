@@ -31,6 +31,8 @@ Machine::Machine(LoadedText &text, const kce::Entry &entry, const LaunchSpec &sp
   blockThreads_ = spec.block[0] * spec.block[1] * spec.block[2];
   int64_t blocks = int64_t(spec.grid[0]) * spec.grid[1] * spec.grid[2];
   domainCount_ = blocks / spec.cluster;
+  for (unsigned i = 0; i < entry.count; i++)
+    hasTensorMaps_ |= entry.sizes[i] == PackedTensorMap::kParameterBytes; // nothing else is as large
   for (const std::vector<uint8_t> &a : spec.args)
     args_.push_back(const_cast<uint8_t *>(a.data()));
   for (const GlobalBuffer &b : spec.buffers) {

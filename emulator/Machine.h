@@ -47,6 +47,11 @@ public:
   // -- logical time (MachineClocks.cpp)
   bool ordered(const Thread &t, const Stamp &s, uintptr_t address) const;
   bool fencedBefore(const Thread &t, const Stamp &s) const;
+  /// Whether the read `s`, which happened before what `t` does, is over for the async proxy too.
+  bool readIsOver(const Thread &t, const Stamp &s) const;
+  /// Whether `who` may stand for the read `s` on the record: `who` came after it and knows
+  /// whether it is over for the async proxy.
+  bool covers(const Actor &who, const Stamp &s, uintptr_t address) const;
   /// The knowledge of `t` with its own entries put in.
   void contribute(const Thread &t, Clocks &into) const;
   ClocksRef join(const std::vector<Thread *> &threads, const Clocks *extra);
@@ -171,6 +176,7 @@ private:
   std::deque<Transfer> loads_; ///< issued, not complete
   int64_t domainCount_ = 0, nextDomain_ = 0;
   unsigned blockThreads_ = 0;
+  bool hasTensorMaps_ = false; ///< without one nothing writes through the async proxy
   std::deque<Thread *> ready_;
   std::mt19937_64 random_;
   Thread *running_ = nullptr;

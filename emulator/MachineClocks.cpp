@@ -32,8 +32,10 @@ bool Machine::ordered(const Thread &t, const Stamp &s, uintptr_t address) const 
 }
 
 bool Machine::fencedBefore(const Thread &t, const Stamp &s) const {
-  if (s.domain != t.block->domain->id)
-    return true;
+  if (s.domain != t.block->domain->id) {
+    auto it = t.clocks->others.find(s.domain);
+    return it != t.clocks->others.end() && it->second->fencedAt(s.agent) >= s.clock;
+  }
   if (s.agent == t.agent)
     return t.fencedClock >= s.clock;
   if (s.agent == t.copyAgent.index && t.copyAgent.index)
@@ -41,9 +43,37 @@ bool Machine::fencedBefore(const Thread &t, const Stamp &s) const {
   return t.clocks->fencedAt(s.agent) >= s.clock;
 }
 
+/// A barrier or an arrival orders a load with what others do through the generic proxy, but does
+/// not wait for it: it may still be queued when a tensor copy of the thread that was waiting comes
+/// past it (an H200 lost thousands of elements so). What ends a read for the async proxy is a proxy
+/// fence of the reader behind it, or that its value has been used up: a wgmma that takes operand A
+/// from registers reads registers that the loads before it have filled (a warp's loads from shared
+/// memory return in order, so that the last of them stands for all), and has read them once the
+/// thread has waited for it. mma.sync and arithmetic say nothing of the kind: nothing keeps them
+/// before an arrival that does not depend on them. cp.async has read its source when it is waited for.
+bool Machine::readIsOver(const Thread &t, const Stamp &s) const {
+  if (s.agent >= blockThreads_ * spec_.cluster || fencedBefore(t, s))
+    return true;
+  if (s.domain != t.block->domain->id) {
+    auto it = t.clocks->others.find(s.domain);
+    return it != t.clocks->others.end() && it->second->consumedAt(s.agent) >= s.clock;
+  }
+  return (s.agent == t.agent ? t.consumedClock : t.clocks->consumedAt(s.agent)) >= s.clock;
+}
+
+bool Machine::covers(const Actor &who, const Stamp &s, uintptr_t address) const {
+  const Thread &t = *who.thread;
+  if (!ordered(t, s, address))
+    return false;
+  return !hasTensorMaps_ || (s.flags & Stamp::AsyncProxy) ||
+         (s.agent == who.agent && s.domain == t.block->domain->id) || readIsOver(t, s);
+}
+
 void Machine::contribute(const Thread &t, Clocks &into) const {
   into.setSeen(t.agent, t.clock);
   into.setFenced(t.agent, t.fencedClock);
+  if (t.consumedClock)
+    into.setConsumed(t.agent, t.consumedClock);
   for (const Agent *a : {&t.copyAgent, &t.bulkAgent, &t.storeAgent, wgmmaAgent(t)})
     if (a && a->index) {
       into.setSeen(a->index, a->done);

@@ -68,6 +68,7 @@ struct WgmmaOp {
   kce::WgmmaArgs args;
   uint32_t a[4] = {};
   uint32_t pc = 0;
+  uint32_t issued = 0; ///< with A in registers: the thread's clock at the issue
 };
 /// A tensor copy, or an st.async, between issue and completion.
 struct Transfer {
@@ -99,7 +100,7 @@ struct Thread {
   uint32_t waitPc = 0;
   // Logical time.
   ClocksRef clocks;
-  uint32_t clock = 1, fencedClock = 0;
+  uint32_t clock = 1, fencedClock = 0, consumedClock = 0;
   /// Snapshots at the last fence of the device and of any scope: what an atomic publishes.
   ClocksRef released, releasedNearby;
   /// Read by atomics, known after the next fence of the device, or of any scope.

@@ -1,6 +1,7 @@
 // The record of who touched which bytes: per 4-byte word the last write and the
 // reads since, split into bytes where accesses are smaller. It decides nothing
-// about order: the caller supplies "did that happen before me?".
+// about order: the caller supplies "did that happen before me?" and "does whoever
+// comes after me know all about it?".
 #pragma once
 
 #include <cstdint>
@@ -63,11 +64,12 @@ private:
 };
 
 /// Runs the race rules for one access of `me` over one cell. `ordered(stamp)`
-/// says whether that access happened before; `conflict(stamp)` is called for
-/// every recorded access that did not and that `me` conflicts with.
-template <class Ordered, class Conflict>
+/// says whether that access happened before; `covered(stamp)` whether `me` may stand
+/// for that read from now on; `conflict(stamp)` is called for every recorded access
+/// that did not happen before and that `me` conflicts with.
+template <class Ordered, class Covered, class Conflict>
 void recordAccess(Shadow &shadow, ShadowCell &cell, const Stamp &me, Ordered &&ordered,
-                  Conflict &&conflict) {
+                  Covered &&covered, Conflict &&conflict) {
   const bool write = me.flags & Stamp::Write, atomic = me.flags & Stamp::Atomic;
   if (cell.write.clock && !ordered(cell.write))
     conflict(cell.write);
@@ -89,7 +91,7 @@ void recordAccess(Shadow &shadow, ShadowCell &cell, const Stamp &me, Ordered &&o
       shadow.dropList(cell);
     return;
   }
-  if (!cell.list && !atomic && (!cell.read.clock || ordered(cell.read))) {
+  if (!cell.list && !atomic && (!cell.read.clock || covered(cell.read))) {
     cell.read = me;
     return;
   }
@@ -105,11 +107,11 @@ void recordAccess(Shadow &shadow, ShadowCell &cell, const Stamp &me, Ordered &&o
       return;
     }
   }
-  // What happened before me need not be kept: whoever comes after me comes after it.
+  // What I cover need not be kept: whoever comes after me comes after it.
   // An atomic does not stand in for a plain read, nor a read for an atomic write.
   constexpr size_t kMost = 4096;
   if ((list.size() & (list.size() - 1)) == 0 && list.size() >= 4 && list.size() < kMost)
-    std::erase_if(list, [&](const Stamp &s) { return s.flags == me.flags && ordered(s); });
+    std::erase_if(list, [&](const Stamp &s) { return s.flags == me.flags && covered(s); });
   if (list.size() >= kMost) // of so many readers the first and the latest are kept; looking through all for each would take too long
     (atomic ? list.front() : list.back()) = me;
   else if (atomic)

@@ -2,6 +2,7 @@
 // accumulators are written, only when the group is waited for. Descriptors are
 // decoded from their bits (reference/hopper.md 1.4). Shared memory is read by the
 // warpgroup's agent, whose clock counts groups.
+#include <algorithm>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
@@ -96,6 +97,7 @@ void Machine::wgmma(const kce::WgmmaArgs &args, const void *pc) {
   if (args.registersA) {
     std::memcpy(op.a, args.registersA, sizeof op.a);
     checkRegistersA(t, op);
+    op.issued = t.clock++; // reads from here on do not feed it
   }
   std::pair<uintptr_t, size_t> d{reinterpret_cast<uintptr_t>(args.d), size_t(args.n) * 2};
   bool known = false;
@@ -153,8 +155,11 @@ void Machine::wgmmaWait(int pending, const void *pc) {
   while (t.wgmmaGroups.size() > size_t(pending)) {
     for (size_t i = 0; i < t.wgmmaGroups.front().size(); i++)
       runWgmma(*t.block, t.linear / 128, i);
-    for (Thread *w : group.waiting)
+    for (Thread *w : group.waiting) {
+      for (const WgmmaOp &op : w->wgmmaGroups.front())
+        w->consumedClock = std::max(w->consumedClock, op.issued);
       w->wgmmaGroups.pop_front();
+    }
     group.agent.done++;
   }
   std::vector<Thread *> all;

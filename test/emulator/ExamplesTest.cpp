@@ -64,6 +64,58 @@ TEST(ExampleFindings, NameTheCudaLineAndTheSourceLine) {
   EXPECT_THAT(f.message, ::testing::HasSubstr("(normal.kc:2)"));
 }
 
+/// `text` without the fences of those who read a slot and give it back, as it was emitted once.
+std::string withoutFencesOfReaders(std::string text) {
+  const std::string fence = "kc_fence_proxy_async();\n";
+  for (size_t at = text.find(fence); at != std::string::npos; at = text.find(fence, at + 1)) {
+    size_t next = text.find_first_not_of(' ', at + fence.size());
+    if (text.compare(next, 12, "__syncwarp()") == 0)
+      text.erase(at, fence.size() - 1);
+  }
+  return text;
+}
+
+struct SlotReaders {
+  const char *name, *file, *kernel, *schedule;
+};
+class ExampleProxyFences : public ::testing::TestWithParam<SlotReaders> {};
+
+TEST_P(ExampleProxyFences, OfReadersAreMissed) {
+  const SlotReaders &c = GetParam();
+  auto schedule = [&](mlir::ModuleOp, const VariantOptions &) { return std::string(c.schedule); };
+  CompiledExample e = compileText(readFile(std::string(KERNELC_EXAMPLES) + "/" + c.file), c.file, {"", c.kernel, "sm_90a"}, schedule);
+  ASSERT_EQ(e.error + e.skip, "");
+  auto run = pickArguments(e, 1, 1, {.only = {{"M", 72}, {"N", 264}, {"K", 520}}});
+  ASSERT_FALSE(run.empty());
+  auto report = [&] {
+    auto runner = KernelRunner::create(e.kernel, e.variant(), {});
+    EXPECT_TRUE(runner.ok()) << runner.status();
+    auto report = runner->run(run[0]->args);
+    EXPECT_TRUE(report.ok()) << report.status();
+    return *report;
+  };
+  EXPECT_TRUE(report().ok()) << report().toString();
+  std::string &text = e.kernel.variants[0].cudaText, before = text;
+  text = withoutFencesOfReaders(text);
+  ASSERT_NE(text, before);
+  Report r = report();
+  auto missing = llvm::find_if(r.findings, [](const Finding &f) { return f.kind == FindingKind::ProxyFence; });
+  ASSERT_NE(missing, r.findings.end()) << r.toString();
+  EXPECT_THAT(missing->message, ::testing::HasSubstr("without fence.proxy.async by the reader"));
+  EXPECT_EQ(missing->first.where.sourceFile, c.file);
+  EXPECT_EQ(missing->second.what, "read");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Hopper, ExampleProxyFences,
+    ::testing::Values(SlotReaders{"residual", "linear_residual.kc", "linear_residual", ""},
+                      SlotReaders{"products", "sum_of_products.kc", "sum_of_products", ""},
+                      SlotReaders{"mma", "linear.kc", "linear",
+                                  R"([{"kernel": "linear", "launch": "y", "unit": "mma", "warps": 4, "producer_warps": 4}])"},
+                      SlotReaders{"simt", "linear.kc", "linear",
+                                  R"([{"kernel": "linear", "launch": "y", "unit": "simt", "warps": 4, "producer_warps": 4}])"}),
+    [](const auto &info) { return std::string(info.param.name); });
+
 class ExampleMutants : public ::testing::TestWithParam<Case> {};
 
 /// Per size, the widest tile of an index whose extent it is in.
