@@ -434,20 +434,21 @@ std::vector<ParamGuard> generalParams(const Kernel &kernel) {
   return params;
 }
 
+SizeFact factOf(int64_t n) {
+  SizeFact f;
+  f.divisor = n > 0 ? std::min<int64_t>(n & -n, 32768) : 1;
+  if (n > 0 && n <= int64_t(1) << 30) {
+    // Powers of two; beyond 512 also the three multiples of a quarter between two of them, so that tiles are chosen for
+    // a size of which this one is at least four fifths.
+    int64_t step = n <= 512 ? 1 : int64_t(llvm::bit_floor(uint64_t(n - 1))) / 4;
+    f.max = n <= 512 ? int64_t(llvm::PowerOf2Ceil(uint64_t(n))) : llvm::alignTo(n, step);
+  }
+  return f;
+}
 std::map<std::string, SizeFact> factsFor(const Kernel &kernel, const std::vector<int64_t> &sizes) {
   std::map<std::string, SizeFact> facts;
-  for (size_t i = 0; i < kernel.sizes.size() && i < sizes.size(); ++i) {
-    SizeFact f;
-    int64_t n = sizes[i];
-    f.divisor = n > 0 ? std::min<int64_t>(n & -n, 32768) : 1;
-    if (n > 0 && n <= int64_t(1) << 30) {
-      // Powers of two; beyond 512 also the three multiples of a quarter between two of them, so that tiles are chosen for
-      // a size of which this one is at least four fifths.
-      int64_t step = n <= 512 ? 1 : int64_t(llvm::bit_floor(uint64_t(n - 1))) / 4;
-      f.max = n <= 512 ? int64_t(llvm::PowerOf2Ceil(uint64_t(n))) : llvm::alignTo(n, step);
-    }
-    facts[kernel.sizes[i].name] = f;
-  }
+  for (size_t i = 0; i < kernel.sizes.size() && i < sizes.size(); ++i)
+    facts[kernel.sizes[i].name] = factOf(sizes[i]);
   return facts;
 }
 

@@ -51,6 +51,9 @@ absl::StatusOr<Kernel> describeKernel(mlir::ModuleOp module, const std::string &
 /// status repeats that there was one.
 absl::Status addVariant(mlir::ModuleOp module, const VariantOptions &options, Kernel &kernel);
 
+/// What holds of a size of `n` and is worth a specialisation; see factsFor().
+SizeFact factOf(int64_t n);
+
 /// The facts that hold of concrete sizes and are worth a specialisation: the power
 /// of two that divides each (rows that are a whole tile need no masks), and a bound: the
 /// next power of two, or beyond 512 the next quarter of the way to it (which tiles fill the device, what fits

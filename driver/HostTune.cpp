@@ -13,6 +13,8 @@
 #include "driver/HostValues.h"
 #include "driver/JitKernelImpl.h"
 #include "driver/PlannedSchedule.h"
+#include "driver/TuningStore.h"
+#include "driver/VariantSet.h"
 
 namespace kernelc {
 namespace {
@@ -69,7 +71,30 @@ public:
     if (!results.ok())
       return results.status();
     expected_ = *std::move(results);
-    return startingPoints(session_, kernel_, target(), args_->values());
+    absl::StatusOr<CheckedArgs> checked = checkArguments(kernel_.signature(), args_->values(), {}, place_.ordinal, 1);
+    if (!checked.ok())
+      return checked.status();
+    sizes_ = checked->sizes;
+    variant_ = optionsFor(kernel_.signature(), target(), *checked, session_.options().generalOnly);
+    std::optional<TunedSchedule> kept = findTuned(session_.cache(), kernel_.program(), kernel_.signature(), variant_, session_.options().remark);
+    return startingPoints(session_, kernel_, target(), args_->values(), kept ? kept->schedule : "");
+  }
+
+  /// Keeps what was found for calls like this one. Whether it is kept.
+  bool keep(const TuneResult &result) {
+    if (!kernel_.program().options().schedule.empty() || session_.options().generalOnly || !(result.startSeconds > 0))
+      return false;
+    const Kernel &signature = kernel_.signature();
+    if (result.search.best == result.start || result.bestSeconds >= result.startSeconds) {
+      dropTuned(session_.cache(), kernel_.program(), signature, variant_);
+      return false;
+    }
+    absl::StatusOr<std::string> schedule = printJson(toJson(result.search.best, signature.name));
+    if (!schedule.ok())
+      return false;
+    TuningRecord record{*std::move(schedule), result.device, describeSizesOf(kernel_.program(), signature, sizes_), result.bestSeconds,
+                        result.startSeconds};
+    return keepTuned(session_.cache(), kernel_.program(), signature, variant_, record).ok();
   }
 
   std::vector<ScheduleTrial> evaluate(const SchedulePoint &best, const std::vector<SchedulePoint> &points) {
@@ -190,6 +215,8 @@ private:
   std::unique_ptr<DeviceArguments> args_;
   std::unique_ptr<GpuTimer> timer_;
   std::vector<HostTensor> expected_;
+  std::vector<int64_t> sizes_;
+  VariantOptions variant_; ///< that this call gets
 };
 
 } // namespace
@@ -212,6 +239,7 @@ absl::StatusOr<TuneResult> tuneOnHost(Session &session, JitKernel &kernel, const
   std::vector<ScheduleTrial> last = gpu.evaluate(result.search.best, {own});
   result.startSeconds = last[0].seconds;
   result.bestSeconds = last[0].seconds * last[0].ofBest;
+  result.kept = gpu.keep(result);
   return result;
 }
 

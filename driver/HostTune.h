@@ -26,6 +26,7 @@ struct TuneResult {
   double bestSeconds = 0;
   std::string device;
   std::string target;
+  bool kept = false; ///< the best is in the cache, where calls without a schedule find it
 };
 
 /// Searches schedules of `kernel` for one call's arguments (`tensors` as for
@@ -33,8 +34,9 @@ struct TuneResult {
 /// makes of other units, copies and parts (PlannedSchedule.h). Candidates are compiled in parallel; their results
 /// are compared with those of the kernel as it is, which may
 /// differ by the order of reductions only; then they are timed in turns with the best so far,
-/// the L2 cache flushed before every run. Unavailable without a GPU; InvalidArgument
-/// for a `place` that is none.
+/// the L2 cache flushed before every run. What an earlier search has kept for such a call (TuningStore.h) is a start too; the best
+/// takes its place where it is faster than the cost model's, and else nothing does. Of a kernel that was given a schedule, or of
+/// the general variant, nothing is kept. Unavailable without a GPU; InvalidArgument for a `place` that is none.
 absl::StatusOr<TuneResult> tuneOnHost(Session &session, JitKernel &kernel, const Place &place, absl::Span<const HostTensor> tensors,
                                       const TuneOptions &options);
 

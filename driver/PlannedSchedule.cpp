@@ -78,6 +78,25 @@ std::vector<LaunchRecord> otherChoices(const SchedulePoint &own) {
   return choices;
 }
 
+/// What a schedule file's text says of the whole kernel.
+std::vector<LaunchRecord> wholeRecordsOf(const std::string &text) {
+  std::vector<LaunchRecord> records;
+  absl::StatusOr<Json> list = parseJson(text);
+  for (const Json &record : list.ok() && list->asArray() ? *list->asArray() : JsonArray()) {
+    if (record.find("launch") || !record.asObject())
+      continue;
+    LaunchRecord r;
+    for (const auto &[key, value] : *record.asObject()) {
+      if (const int64_t *number = value.asInt())
+        r.numbers[key] = *number;
+      else if (const std::string *word = value.asString(); word && key != "kernel")
+        r.words[key] = *word;
+    }
+    records.push_back(std::move(r));
+  }
+  return records;
+}
+
 } // namespace
 
 absl::StatusOr<SchedulePoint> plannedSchedule(JitKernel &kernel, const std::string &target, absl::Span<const LaunchValue> values) {
@@ -88,7 +107,7 @@ absl::StatusOr<SchedulePoint> plannedSchedule(JitKernel &kernel, const std::stri
 }
 
 absl::StatusOr<std::vector<SchedulePoint>> startingPoints(Session &session, JitKernel &kernel, const std::string &target,
-                                                          absl::Span<const LaunchValue> values) {
+                                                          absl::Span<const LaunchValue> values, const std::string &kept) {
   absl::StatusOr<Planned> own = plan(kernel, target, values);
   if (!own.ok())
     return own.status();
@@ -99,19 +118,23 @@ absl::StatusOr<std::vector<SchedulePoint>> startingPoints(Session &session, JitK
   options.scheduleName = "start";
   const std::string &name = kernel.signature().name;
   std::vector<std::string> programs{own->program};
+  auto add = [&](const std::string &schedule, const std::vector<LaunchRecord> &whole) {
+    options.schedule = schedule;
+    absl::StatusOr<std::shared_ptr<JitKernel>> other = session.compile(kernel.program().text(), name, options);
+    absl::StatusOr<Planned> planned = other.ok() ? plan(**other, target, values) : other.status();
+    if (!planned.ok() || std::find(programs.begin(), programs.end(), planned->program) != programs.end())
+      return; // not to be had, or nothing new
+    programs.push_back(planned->program);
+    planned->point.insert(planned->point.begin(), whole.begin(), whole.end());
+    starts.push_back(std::move(planned->point));
+  };
+  if (!kept.empty())
+    add(kept, wholeRecordsOf(kept));
   for (const LaunchRecord &choice : otherChoices(own->point)) {
     absl::StatusOr<std::string> text = printJson(toJson({choice}, name));
     if (!text.ok())
       return text.status();
-    options.schedule = *text;
-    absl::StatusOr<std::shared_ptr<JitKernel>> other = session.compile(kernel.program().text(), name, options);
-    absl::StatusOr<Planned> planned = other.ok() ? plan(**other, target, values) : other.status();
-    if (!planned.ok() || std::find(programs.begin(), programs.end(), planned->program) != programs.end())
-      continue; // not to be had, or nothing new
-    programs.push_back(planned->program);
-    if (choice.launch.empty())
-      planned->point.insert(planned->point.begin(), choice);
-    starts.push_back(std::move(planned->point));
+    add(*text, choice.launch.empty() ? std::vector<LaunchRecord>{choice} : std::vector<LaunchRecord>());
   }
   return starts;
 }

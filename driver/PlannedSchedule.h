@@ -17,8 +17,8 @@ absl::StatusOr<SchedulePoint> plannedSchedule(JitKernel &kernel, const std::stri
 /// Those records, and then what becomes of them when the cost model is told something else: another unit for a launch,
 /// copies of operands always or never, parts of long reductions merged otherwise, or more or fewer of them. What the
 /// kernel or the target cannot have is left out, and so is what comes to the same program. Of a kernel that was given a
-/// schedule, that one alone.
+/// schedule, that one alone. `kept` ("" for none): a schedule file's text that an earlier search has found; a start too.
 absl::StatusOr<std::vector<SchedulePoint>> startingPoints(Session &session, JitKernel &kernel, const std::string &target,
-                                                          absl::Span<const LaunchValue> values);
+                                                          absl::Span<const LaunchValue> values, const std::string &kept = "");
 
 } // namespace kernelc

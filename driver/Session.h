@@ -48,7 +48,10 @@ struct SessionOptions {
   uint64_t emulatorSeed = 0;
   /// Threads of the CPU device; 0: one per hardware thread.
   int cpuThreads = 0;
-  /// Hears of remarks: slow code that NVRTC reports, fallbacks. May be empty.
+  /// Whether kernels without a schedule of their own take what `kernelc tune` has kept in the cache (driver/TuningStore.h);
+  /// $KERNELC_UNTUNED=1 forbids it too.
+  bool tuned = true;
+  /// Hears of remarks: schedules taken from the cache, slow code that NVRTC reports, fallbacks. May be empty.
   std::function<void(const std::string &)> remark;
 };
 

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "driver/Build.h"
+#include "driver/ScheduleFile.h"
 #include "support/TensorLayout.h"
 #include "support/ArtifactJson.h"
 
@@ -63,6 +64,11 @@ std::string describeOptions(const VariantOptions &options) {
   std::string s = absl::StrCat("index", options.index32 ? 32 : 64);
   for (const auto &[name, fact] : options.facts)
     absl::StrAppend(&s, " ", name, "%", fact.divisor, "<=", fact.max);
+  return s + describeParams(options);
+}
+
+std::string describeParams(const VariantOptions &options) {
+  std::string s;
   for (size_t i = 0; i < options.params.size(); ++i) {
     const ParamGuard &g = options.params[i];
     if (g.layout == LayoutClass::Dense && g.alignment == 16 && g.order.empty())
@@ -88,8 +94,10 @@ CacheKey requestKey(const Program &program, absl::string_view what, absl::string
   return CacheKey::request(program.text(), options, target, absl::StrCat(versionString(), " ", buildId()));
 }
 
-CacheKey variantKey(const Program &program, const Kernel &signature, const VariantOptions &options) {
+CacheKey variantKey(const Program &program, const Kernel &signature, const VariantOptions &options, const TunedSchedule *tuned) {
   CacheKey key = requestKey(program, absl::StrCat("variant of ", signature.name, ": ", describeOptions(options)), options.target);
+  if (tuned)
+    key.add("tuned schedule", tuned->schedule);
   key.note("program", signature.name);
   return key;
 }
@@ -155,25 +163,51 @@ absl::StatusOr<std::shared_ptr<const CompiledVariant>> VariantSet::get(const Che
 }
 
 absl::StatusOr<Kernel> VariantSet::compile(const VariantOptions &options) {
-  CacheKey key = variantKey(*program_, signature_, options);
+  std::optional<TunedSchedule> tuned;
+  if (session_.options.tuned)
+    tuned = findTuned(session_.getCache(), *program_, signature_, options, session_.options.remark);
+  absl::StatusOr<Kernel> kernel = compileBy(tuned ? &*tuned : nullptr, options);
+  if (tuned && kernel.ok()) {
+    std::vector<std::string> &remarks = kernel->variants[0].remarks;
+    remarks.insert(remarks.begin(), tuned->remark);
+  } else if (tuned) {
+    std::string why = noLongerHolds(signature_, target_, kernel.status());
+    if (kernel = compileBy(nullptr, options); kernel.ok())
+      kernel->variants[0].remarks.insert(kernel->variants[0].remarks.begin(), why);
+  }
+  if (kernel.ok())
+    for (const std::string &r : kernel->variants[0].remarks)
+      session_.remark(r);
+  return kernel;
+}
+
+absl::StatusOr<Kernel> VariantSet::compileBy(const TunedSchedule *tuned, const VariantOptions &options) {
+  CacheKey key = variantKey(*program_, signature_, options, tuned);
   absl::StatusOr<std::string> json = session_.getCache().getOrCompute(DiskCache::Kind::Request, key, [&]() -> absl::StatusOr<std::string> {
-    absl::StatusOr<Kernel> fresh = compileFresh(options);
+    absl::StatusOr<Kernel> fresh = compileFresh(tuned, options);
     return fresh.ok() ? artifactToJson({*fresh}) : absl::StatusOr<std::string>(fresh.status());
   });
   if (!json.ok())
     return json.status();
   absl::StatusOr<std::vector<Kernel>> kernels = artifactFromJson(*json);
   if (!kernels.ok() || kernels->size() != 1) // written by a build that thought otherwise
-    return compileFresh(options);
-  for (const std::string &r : (*kernels)[0].variants[0].remarks)
-    session_.remark(r);
+    return compileFresh(tuned, options);
   return std::move((*kernels)[0]);
 }
 
-absl::StatusOr<Kernel> VariantSet::compileFresh(const VariantOptions &options) {
+absl::StatusOr<Kernel> VariantSet::compileFresh(const TunedSchedule *tuned, const VariantOptions &options) {
   Kernel kernel = signature_;
   std::vector<std::string> remarks;
-  absl::Status s = program_->withModule([&](mlir::ModuleOp module) { return addVariant(module, options, kernel); }, &remarks);
+  absl::Status s = program_->withModule(
+      [&](mlir::ModuleOp module) -> absl::Status {
+        if (!tuned)
+          return addVariant(module, options, kernel);
+        mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone(); // the schedule is this variant's alone
+        if (absl::Status attached = attachSchedules(*copy, tuned->schedule, "tuned schedule", signature_.name); !attached.ok())
+          return attached;
+        return addVariant(*copy, options, kernel);
+      },
+      &remarks);
   if (!s.ok())
     return s;
   for (std::string &r : remarks)

@@ -13,6 +13,7 @@
 #include "driver/Compiler.h"
 #include "driver/Program.h"
 #include "driver/SessionState.h"
+#include "driver/TuningStore.h"
 #include "runtime/LaunchCheck.h"
 
 namespace kernelc {
@@ -48,7 +49,9 @@ private:
   /// The variant for these arguments; null when `choice` would have to be compiled first.
   std::shared_ptr<const CompiledVariant> lookUp(const CheckedArgs &args, Choice &choice) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<Kernel> compile(const VariantOptions &options);
-  absl::StatusOr<Kernel> compileFresh(const VariantOptions &options);
+  /// By a tuned schedule, if there is one that holds; else by the program's own, or the cost model's.
+  absl::StatusOr<Kernel> compileBy(const TunedSchedule *tuned, const VariantOptions &options);
+  absl::StatusOr<Kernel> compileFresh(const TunedSchedule *tuned, const VariantOptions &options);
 
   SessionState &session_;
   std::shared_ptr<Program> program_;
@@ -60,11 +63,13 @@ private:
 
 /// What the variant for these arguments assumes; `general`: nothing of them.
 VariantOptions optionsFor(const Kernel &signature, const std::string &target, const CheckedArgs &args, bool general);
-/// The disk cache's key of a variant of a program's kernel.
-CacheKey variantKey(const Program &program, const Kernel &signature, const VariantOptions &options);
+/// The disk cache's key of a variant of a program's kernel; `tuned`: compiled by that schedule, or null.
+CacheKey variantKey(const Program &program, const Kernel &signature, const VariantOptions &options, const TunedSchedule *tuned);
 /// The disk cache's key for something made from a program; `what` says what.
 CacheKey requestKey(const Program &program, absl::string_view what, absl::string_view target);
 /// `options` as one line: part of cache keys, and a name for people.
 std::string describeOptions(const VariantOptions &options);
+/// Of that what is assumed of parameters.
+std::string describeParams(const VariantOptions &options);
 
 } // namespace kernelc

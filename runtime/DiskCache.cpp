@@ -19,10 +19,10 @@ namespace {
 
 constexpr int64_t kDefaultBytes = int64_t(2) << 30;
 constexpr uint64_t kMaxEntryBytes = uint64_t(256) << 20;
-constexpr DiskCache::Kind kKinds[] = {DiskCache::Kind::Request, DiskCache::Kind::Content, DiskCache::Kind::Host};
+constexpr DiskCache::Kind kKinds[] = {DiskCache::Kind::Request, DiskCache::Kind::Content, DiskCache::Kind::Host, DiskCache::Kind::Tuning};
 
 const char *kindName(DiskCache::Kind kind) {
-  static constexpr const char *kNames[] = {"request", "content", "host"};
+  static constexpr const char *kNames[] = {"request", "content", "host", "tuning"};
   return kNames[size_t(kind)];
 }
 
@@ -49,6 +49,12 @@ std::string DiskCache::defaultPath() {
   if (const char *home = environment("HOME"); home && home[0] == '/')
     return absl::StrCat(home, "/.cache/kernelc");
   return "";
+}
+
+bool DiskCache::mayHold(Kind kind, std::string path) {
+  if (path.empty())
+    path = defaultPath();
+  return !path.empty() && ::access(absl::StrCat(path, "/v2/", kindName(kind)).c_str(), F_OK) == 0;
 }
 
 std::optional<int64_t> DiskCache::parseSize(absl::string_view text) {
@@ -138,7 +144,8 @@ std::optional<std::string> DiskCache::find(Kind kind, const CacheKey &key) {
   ++counters_.damaged;
   dir->remove(hash);
   warnOnce(absl::StrCat("kernel cache: entry ", hash.substr(0, 12), " in ", path_, " was ", bytes.ok() ? "damaged" : "refused",
-                        bytes.ok() ? "" : absl::StrCat(" (", bytes.status().message(), ")"), " and is compiled again"));
+                        bytes.ok() ? "" : absl::StrCat(" (", bytes.status().message(), ")"),
+                        kind == Kind::Tuning ? " and is forgotten" : " and is compiled again"));
   return std::nullopt;
 }
 
@@ -376,18 +383,22 @@ DiskCache::Pruned DiskCache::prune(int64_t maxBytes) {
   Pruned result;
   if (maxBytes < 0)
     maxBytes = maxBytes_;
-  for (const Located &l : scan()) { // last used first: what lies past the bound goes
-    total += int64_t(l.facts.bytes); // of all used later too: once past the bound, it stays so
-    if (total <= maxBytes)
-      continue;
-    absl::StatusOr<PrivateDir> dir = shard(l.kind, l.shard, /*create=*/false);
-    if (!dir.ok() || !dir->remove(l.facts.name)) {
-      ++result.stuck;
-      continue;
+  const std::vector<Located> all = scan(); // last used first: what lies past the bound goes
+  for (bool tuning : {true, false})
+    for (const Located &l : all) {
+      if ((l.kind == Kind::Tuning) != tuning)
+        continue;
+      total += int64_t(l.facts.bytes); // of all that stay before it too: once past the bound, it stays so
+      if (total <= maxBytes)
+        continue;
+      absl::StatusOr<PrivateDir> dir = shard(l.kind, l.shard, /*create=*/false);
+      if (!dir.ok() || !dir->remove(l.facts.name)) {
+        ++result.stuck;
+        continue;
+      }
+      ++result.removed;
+      ++counters_.evicted;
     }
-    ++result.removed;
-    ++counters_.evicted;
-  }
   return result;
 }
 

@@ -1,11 +1,11 @@
-// The cache on disk: request -> artifact, content -> cubin, and the emulator's builds
-// for the host. Never needed for
+// The cache on disk: request -> artifact, content -> cubin, the emulator's builds
+// for the host, and what `kernelc tune` has found. Never needed for
 // correctness: whatever goes wrong, callers compile instead, and the first trouble
 // is said once. Safe among threads and processes; entries are immutable, published
 // by rename, checked on every read and removed when damaged. Trusts only files of
 // this user that nobody else can write. Locks only save work.
 //
-//   <root>/v2/request/ab/<hash>   <root>/v2/content/ab/<hash>   <root>/v2/host/ab/<hash>   <root>/v2/{tmp,lock}
+//   <root>/v2/{request,content,host,tuning}/ab/<hash>   <root>/v2/{tmp,lock}
 #pragma once
 
 #include <atomic>
@@ -28,7 +28,7 @@ namespace kernelc {
 
 class DiskCache {
 public:
-  enum class Kind { Request, Content, Host };
+  enum class Kind { Request, Content, Host, Tuning };
 
   struct Options {
     std::string path;       ///< empty: defaultPath()
@@ -39,6 +39,8 @@ public:
   /// $KERNELC_CACHE_DIR, else $XDG_CACHE_HOME/kernelc, else $HOME/.cache/kernelc;
   /// empty when none is set.
   static std::string defaultPath();
+  /// Whether a cache in `path` (empty: defaultPath()) may hold entries of a kind. Makes nothing.
+  static bool mayHold(Kind kind, std::string path = "");
   /// Bytes from "500M", "2G", "1073741824"; nothing for other text.
   static std::optional<int64_t> parseSize(absl::string_view text);
 
@@ -91,7 +93,7 @@ public:
     int removed = 0, stuck = 0; ///< stuck: could not be removed
   };
   /// Removes least recently used entries until at most `maxBytes` are left
-  /// (negative: the cache's own bound).
+  /// (negative: the cache's own bound); those that tune has made last, since nothing makes them again by itself.
   Pruned prune(int64_t maxBytes = -1);
   /// Removes all entries.
   Pruned clear() { return prune(0); }

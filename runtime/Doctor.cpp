@@ -114,6 +114,7 @@ const std::vector<EnvironmentVariable> &environmentVariables() {
       {"KERNELC_LIBRARY", "libkernelc.so for the Python package", "beside the package, the bundle's lib folder, then the loader's search"},
       {"KERNELC_LINEINFO", "1: cubins carry the .kc lines, for profilers", "0"},
       {"KERNELC_NVRTC_WORKER", "the kernelc-nvrtc-worker that compiles under limits", "none: NVRTC runs in this process, without limits"},
+      {"KERNELC_UNTUNED", "1: no schedules that 'kernelc tune' has kept in the cache", "0"},
   };
   return *variables;
 }

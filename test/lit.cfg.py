@@ -14,5 +14,6 @@ config.excludes = ["Inputs"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(site["kernelc_build"], "test", "lit")
 config.environment["PATH"] = os.pathsep.join([site["kernelc_bin"], os.path.join(site["kernelc_build"], "test", "tools"), site["llvm_bin"], os.environ["PATH"]])
+config.environment["KERNELC_UNTUNED"] = "1" # whatever this account has tuned
 config.substitutions.append(("%examples", os.path.join(site["kernelc_source"], "examples")))
 config.substitutions.append(("%source", site["kernelc_source"]))

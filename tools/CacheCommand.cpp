@@ -5,6 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "driver/CacheQuestion.h"
+#include "driver/Program.h"
 #include "runtime/DiskCache.h"
 #include "tools/Call.h"
 #include "tools/Commands.h"
@@ -16,7 +17,7 @@ namespace {
 
 /// What an entry holds, for people.
 const char *contentOf(DiskCache::Kind kind) {
-  static constexpr const char *kNames[] = {"artifact", "cubin", "host"};
+  static constexpr const char *kNames[] = {"artifact", "cubin", "host", "tuned"};
   return kNames[size_t(kind)];
 }
 
@@ -33,6 +34,8 @@ std::string noteOf(const CacheKey &key, absl::string_view name) {
 void listEntries(const DiskCache &cache) {
   for (const DiskCache::EntryInfo &e : cache.list()) {
     std::string what = e.damaged ? "DAMAGED" : absl::StrCat(noteOf(e.key, "program"), " ", noteOf(e.key, "target"));
+    if (std::string found = noteOf(e.key, "found"); !found.empty())
+      absl::StrAppend(&what, " (", found, ")");
     std::cout << absl::StrFormat("%-8s %s %10d  %s  %s\n", contentOf(e.kind), e.hash.substr(0, 12),
                                  e.bytes, absl::FormatTime("%Y-%m-%d %H:%M", e.lastUse, absl::LocalTimeZone()), what);
   }
@@ -40,18 +43,32 @@ void listEntries(const DiskCache &cache) {
 
 /// Whether a call would find its kernel, and if not, which parts of the key differ
 /// from the nearest entry. kFailed on a miss.
-int whyCall(const DiskCache &cache, const CallOptions &options) {
+int whyCall(DiskCache &cache, const CallOptions &options) {
   absl::StatusOr<Call> call = prepareCall(options);
   if (!call.ok())
     return reportFailure(call.status());
   std::string target = options.arch.empty() ? "sm_90a" : options.arch;
   absl::StatusOr<CacheKey> key = variantKey(*call->kernel, target, options.variant == "general",
-                                            call->arguments.values(call->kernel->signature()));
+                                            call->arguments.values(call->kernel->signature()), cache);
   if (!key.ok())
     return reportFailure(key.status());
   std::string answer = cache.why(DiskCache::Kind::Request, *key);
   std::cout << call->kernel->signature().name << " for " << target << ": " << answer << "\n";
   return answer.rfind("a hit", 0) == 0 ? kDone : kFailed;
+}
+
+/// Keeps a schedule file for calls with these arguments, as tune would.
+absl::Status keep(DiskCache &cache, const CallOptions &options) {
+  if (options.source.schedule.empty())
+    return absl::InvalidArgumentError("keep takes --schedule FILE");
+  if (options.variant != "default")
+    return absl::InvalidArgumentError("tuned schedules belong to specialised variants");
+  absl::StatusOr<Call> call = prepareCall(options);
+  if (!call.ok())
+    return call.status();
+  std::string target = options.arch.empty() ? "sm_90a" : options.arch;
+  const ProgramOptions &program = call->kernel->program().options();
+  return keepSchedule(*call->kernel, target, call->arguments.values(call->kernel->signature()), program.schedule, program.scheduleName, cache);
 }
 
 /// The parts of every entry of a kernel: what a call must equal to hit it.
@@ -79,21 +96,22 @@ int cacheCommand(const std::vector<std::string> &args) {
   call.diskCache = call.runs = false;
   std::vector<std::string> &words = call.positionals;
   std::string size;
-  Options options("cache", "ls | why KERNEL [FILE.kc [NAME=VALUE ...]] | verify | prune | clear | path",
+  Options options("cache", "ls | why KERNEL [FILE.kc [NAME=VALUE ...]] | keep FILE.kc [NAME=VALUE ...] --schedule FILE | verify | prune | clear | path",
                   "Looks after the cache of compiled kernels. 'why' prints the parts of a kernel's keys; with a file it says whether\n"
-                  "a call with these arguments would be a hit, and if not, what differs from the nearest entry.");
+                  "a call with these arguments would be a hit, and if not, what differs from the nearest entry. 'keep' puts a schedule there\n"
+                  "that 'kernelc tune' has found elsewhere, for calls with these arguments.");
   options.value("--to", size, "SIZE", "prune: leave at most so much (500M, 2G)");
   call.add(options);
   if (std::optional<int> code = options.parse(args))
     return *code;
-  static const std::vector<std::string> kVerbs = {"ls", "why", "verify", "prune", "clear", "path"};
+  static const std::vector<std::string> kVerbs = {"ls", "why", "keep", "verify", "prune", "clear", "path"};
   std::string verb = words.empty() ? "" : words[0];
   if (std::find(kVerbs.begin(), kVerbs.end(), verb) == kVerbs.end()) {
     std::string near = findNearest(verb, kVerbs);
     return options.usageError(verb.empty() ? "what?" : "unknown action '" + verb + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"));
   }
-  if (verb == "why" ? words.size() < 2 : words.size() != 1)
-    return options.usageError(verb == "why" ? "why KERNEL" : "unexpected argument");
+  if (verb == "why" || verb == "keep" ? words.size() < 2 : words.size() != 1)
+    return options.usageError(verb == "why" ? "why KERNEL" : verb == "keep" ? "keep FILE.kc --schedule FILE" : "unexpected argument");
   std::optional<int64_t> bytes = size.empty() ? std::optional<int64_t>(-1) : DiskCache::parseSize(size);
   if (!bytes)
     return options.usageError("--to takes a size such as 500M");
@@ -110,6 +128,11 @@ int cacheCommand(const std::vector<std::string> &args) {
     call.source.kernel = words[1];
     words.erase(words.begin(), words.begin() + 2);
     return whyCall(*cache, call);
+  }
+  if (verb == "keep") {
+    words.erase(words.begin());
+    absl::Status kept = keep(*cache, call);
+    return kept.ok() ? int(kDone) : reportFailure(kept);
   }
   if (verb == "ls") {
     listEntries(*cache);

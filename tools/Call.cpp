@@ -39,6 +39,7 @@ absl::StatusOr<Call> prepareCall(const CallOptions &o) {
   if (!o.seed.empty() && (o.device != "emulator" || !absl::SimpleAtoi(o.seed, &session.emulatorSeed) || !session.emulatorSeed))
     return absl::InvalidArgumentError("--seed is a positive number, and belongs to --device emulator");
   session.diskCache = o.diskCache;
+  session.tuned = o.tuned;
   session.generalOnly = o.variant == "general";
   if (!o.arch.empty())
     session.emulatorTarget = o.arch;

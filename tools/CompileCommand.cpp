@@ -11,7 +11,9 @@
 #include "absl/strings/str_split.h"
 #include "driver/CudaHeader.h"
 #include "driver/Program.h"
+#include "driver/ScheduleFile.h"
 #include "driver/Session.h"
+#include "driver/TuningStore.h"
 #include "ir/te/Te.h"
 #include "runtime/DiskCache.h"
 #include "runtime/Nvrtc.h"
@@ -152,6 +154,38 @@ absl::Status dumpPhases(Program &program, const Kernel &kernel, const VariantOpt
   return absl::OkStatus();
 }
 
+/// Runs `compile` by the schedule that tune has kept for this variant, where there is one and it holds; else as the program is.
+absl::Status withTuned(Session &session, Program &program, const Kernel &kernel, const VariantOptions &options, std::vector<std::string> &remarks,
+                       absl::FunctionRef<absl::Status()> compile) {
+  if (!DiskCache::mayHold(DiskCache::Kind::Tuning))
+    return compile();
+  std::optional<TunedSchedule> tuned =
+      findTuned(session.cache(), program, kernel, options, [&](const std::string &text) { remarks.push_back(text); });
+  if (!tuned)
+    return compile();
+  mlir::Attribute own; // of a text in MLIR's syntax
+  auto eachOp = [&](mlir::ModuleOp module, llvm::function_ref<void(te::KernelOp)> fn) {
+    for (auto op : module.getOps<te::KernelOp>())
+      if (op.getSymName() == kernel.name)
+        fn(op);
+  };
+  absl::Status attached = program.withModule([&](mlir::ModuleOp module) {
+    eachOp(module, [&](te::KernelOp op) { own = op->getAttr("schedule"); });
+    return attachSchedules(module, tuned->schedule, "tuned schedule", kernel.name);
+  });
+  absl::Status status = attached.ok() ? compile() : attached;
+  if (status.ok()) {
+    remarks.push_back(tuned->remark);
+    return status;
+  }
+  remarks.push_back(noLongerHolds(kernel, options.target, status));
+  absl::Status restored = program.withModule([&](mlir::ModuleOp module) {
+    eachOp(module, [&](te::KernelOp op) { own ? op->setAttr("schedule", own) : (void)op->removeAttr("schedule"); });
+    return absl::OkStatus();
+  });
+  return restored.ok() ? compile() : restored;
+}
+
 /// The product of one kernel from its compiled variant.
 absl::StatusOr<std::string> finish(const Settings &s, Session &session, const Kernel &kernel, Timer &timer,
                                    std::vector<std::string> &remarks) {
@@ -206,20 +240,22 @@ absl::Status compile(const Settings &s, std::vector<std::string> &remarks, Timer
     if (!options.ok())
       return options.status();
     timer.phase(absl::StrCat("passes of ", kernel.name));
-    if (!s.dumpTo.empty())
-      if (absl::Status status = dumpPhases(**program, kernel, *options, s.dumpTo); !status.ok())
-        return status;
-    if (std::optional<Stage> stage = stageOf(s.kind)) {
+    std::optional<Stage> stage = stageOf(s.kind);
+    absl::Status status = withTuned(*session, **program, kernel, *options, remarks, [&]() -> absl::Status {
+      if (!s.dumpTo.empty())
+        if (absl::Status dumped = dumpPhases(**program, kernel, *options, s.dumpTo); !dumped.ok())
+          return dumped;
+      if (!stage)
+        return (*program)->withModule([&](mlir::ModuleOp module) { return addVariant(module, *options, kernel); }, &remarks);
       absl::StatusOr<std::string> text = emitStage(**program, kernel, *options, *stage, remarks);
-      if (!text.ok())
-        return text.status();
-      product += *text;
-      continue;
-    }
-    absl::Status status =
-        (*program)->withModule([&](mlir::ModuleOp module) { return addVariant(module, *options, kernel); }, &remarks);
+      if (text.ok())
+        product += *text;
+      return text.status();
+    });
     if (!status.ok())
       return status;
+    if (stage)
+      continue;
     for (const std::string &r : kernel.variants[0].remarks)
       remarks.push_back(r);
     if (!s.dumpTo.empty())

@@ -152,6 +152,7 @@ const std::vector<EnvironmentOption> &environmentOptions() {
       {"--nvrtc-worker", "KERNELC_NVRTC_WORKER", "FILE", "the kernelc-nvrtc-worker that compiles under limits"},
       {"--clang", "KERNELC_CLANG", "FILE", "the clang++ that the emulator compiles with"},
       {"--lineinfo", "KERNELC_LINEINFO", "", "cubins carry the .kc lines, for profilers"},
+      {"--untuned", "KERNELC_UNTUNED", "", "no schedules that 'kernelc tune' has kept: the cost model's"},
       {"--launch-blocking", "KERNELC_LAUNCH_BLOCKING", "", "wait after every launch, so that a fault names its kernel"},
   };
   return *all;

@@ -86,6 +86,8 @@ absl::Status tune(const TuneArguments &a, double seconds, int repeats) {
                                result->device, result->search.trials.size(), result->search.rounds, measured, wrong);
   std::cerr << absl::StrFormat("kernelc: found %.2f us, cost model %.2f us: %.3f times as fast\n", result->bestSeconds * 1e6,
                                result->startSeconds * 1e6, result->startSeconds / result->bestSeconds);
+  if (result->kept)
+    std::cerr << "kernelc: kept: calls of such sizes and layouts take it when they name no schedule (--untuned: the cost model's)\n";
   absl::StatusOr<std::string> best = printJson(toJson(result->search.best, kernel.name), /*indent=*/1);
   if (!best.ok())
     return best.status();
@@ -99,7 +101,9 @@ int tuneCommand(const std::vector<std::string> &args) {
   TuneArguments a;
   Options options("tune", "FILE.kc [NAME=VALUE ...]",
                   "Searches schedules for these arguments on a GPU, from the cost model's on, also for other units and parts: neighbours are compiled in parallel, "
-                  "checked, and timed in turns with the best so far. The best goes to -o (stdout) as a file for --schedule.");
+                  "checked, and timed in turns with the best so far. The best goes to -o (stdout) as a file for --schedule, and into the cache, where later "
+                  "calls find it.");
+  a.call.tuned = false;
   a.call.add(options);
   options.value("--budget", a.budget, "TIME", "no round starts later (60s)")
       .value("--repeats", a.repeats, "N", "runs of each schedule in a round (11)")

@@ -198,6 +198,7 @@ kc_code kc_session_create(const kc_session_options *given, kc_session **session)
   if (o->emulator_target)
     options.emulatorTarget = o->emulator_target;
   options.cpuThreads = o->cpu_threads;
+  options.tuned = !o->untuned;
   *session = new kc_session{Session::create(std::move(options))};
   return finish(absl::OkStatus());
 }

@@ -97,6 +97,7 @@ typedef struct {
   int32_t max_variants;        /* 0: the default */
   const char *emulator_target; /* null: the default */
   int32_t cpu_threads;         /* 0: all */
+  int32_t untuned;             /* 1: no schedules that `kernelc tune` has kept in the cache */
 } kc_session_options;
 
 /* `options` may be null. */

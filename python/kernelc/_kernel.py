@@ -56,12 +56,13 @@ def _device(text):
 
 
 class Session:
-    """Compiled kernels and what they share: caches, threads, streams."""
+    """Compiled kernels and what they share: caches, threads, streams. `tuned`: kernels without a schedule of
+    their own take what `kernelc tune` has kept in the cache."""
 
-    def __init__(self, cache_path=None, disk_cache=True, max_variants=0, emulator_target=None, cpu_threads=0):
+    def __init__(self, cache_path=None, disk_cache=True, max_variants=0, emulator_target=None, cpu_threads=0, tuned=True):
         encode = lambda s: s.encode() if s else None
         options = lib.SessionOptions(C.sizeof(lib.SessionOptions), encode(cache_path), int(disk_cache), max_variants,
-                                     encode(emulator_target), cpu_threads)
+                                     encode(emulator_target), cpu_threads, int(not tuned))
         handle = C.c_void_p()
         lib.check(lib.library().kc_session_create(C.byref(options), C.byref(handle)))
         self._handle = handle

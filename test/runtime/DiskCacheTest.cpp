@@ -352,6 +352,19 @@ TEST_F(DiskCacheTest, LeastRecentlyUsedGoesFirst) {
   EXPECT_FALSE(cache->get(Kind::Content, key("d")));
 }
 
+TEST_F(DiskCacheTest, WhatNothingMakesAgainGoesLast) {
+  auto cache = open();
+  EXPECT_FALSE(DiskCache::mayHold(Kind::Tuning, cache->path()));
+  cache->put(Kind::Tuning, key("found"), std::string(1000, 'x'));
+  EXPECT_TRUE(DiskCache::mayHold(Kind::Tuning, cache->path()));
+  for (const char *name : {"a", "b", "c"})
+    cache->put(Kind::Content, key(name), std::string(1000, 'x'));
+  uint64_t each = fs::file_size(fileOf(key("a")));
+  EXPECT_EQ(cache->prune(int64_t(each + each / 2)).removed, 3);
+  EXPECT_TRUE(cache->get(Kind::Tuning, key("found")));
+  EXPECT_EQ(cache->clear().removed, 1);
+}
+
 TEST_F(DiskCacheTest, StaysWithinItsBound) {
   const int64_t bound = 200000;
   auto cache = open(bound);

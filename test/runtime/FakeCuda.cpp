@@ -32,6 +32,7 @@ struct StreamObject {
 };
 struct EventObject {
   bool recorded = false;
+  float milliseconds = 0; ///< of the device's clock
 };
 struct FunctionObject {
   fake::FakeEntry entry;
@@ -64,6 +65,7 @@ struct State {
   std::set<GraphExecObject *> execs;
   std::vector<fake::Launched> launched;
   std::map<std::string, std::function<void(const fake::Launched &)>> bodies;
+  float milliseconds = 0; ///< the clock of the device
   std::map<std::string, std::map<int, int>> attributes;
   std::vector<std::string> misuses;
   StreamObject defaultStream;
@@ -373,14 +375,20 @@ Result cuEventDestroy(EventHandle e) {
   delete e;
   return kSuccess;
 }
-Result cuEventRecord(EventHandle e, StreamHandle) { ENTER_CONTEXT(cuEventRecord) e->recorded = true; return kSuccess; }
+Result cuEventRecord(EventHandle e, StreamHandle) {
+  ENTER_CONTEXT(cuEventRecord)
+  e->recorded = true;
+  e->milliseconds = state().milliseconds;
+  return kSuccess;
+}
 Result cuEventSynchronize(EventHandle) { ENTER_CONTEXT(cuEventSynchronize) return deliverFault(); }
 Result cuEventQuery(EventHandle) { ENTER_CONTEXT(cuEventQuery) return deliverFault(); }
 Result cuEventElapsedTime(float *ms, EventHandle a, EventHandle b) {
   ENTER_CONTEXT(cuEventElapsedTime)
   if (!a->recorded || !b->recorded)
     return 400;
-  *ms = 0.5f;
+  float between = b->milliseconds - a->milliseconds;
+  *ms = between > 0 ? between : 0.5f;
   return kSuccess;
 }
 Result cuLibraryLoadData(Library *out, const void *code, int *, void **, unsigned, int *, void **, unsigned) {
@@ -563,6 +571,7 @@ int64_t liveObjects() {
     n += c->retained;
   return n;
 }
+void passTime(float milliseconds) { state().milliseconds += milliseconds; }
 std::vector<std::string> misuses() { return state().misuses; }
 void pushForeignContext() {
   static auto *foreign = new ContextObject{0, 0};

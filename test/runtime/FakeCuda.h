@@ -67,6 +67,8 @@ KERNELC_FAKE_API bool failureDelivered();
 KERNELC_FAKE_API std::vector<Launched> launches();
 /// Runs at every launch of `entry` (and at graph replay).
 KERNELC_FAKE_API void onLaunch(const std::string &entry, std::function<void(const Launched &)> body);
+/// Lets time pass on the device, as the body of a launch may. Where none does, events are half a millisecond apart.
+KERNELC_FAKE_API void passTime(float milliseconds);
 /// Allocations, streams, events, libraries, graphs and retained contexts alive.
 KERNELC_FAKE_API int64_t liveObjects();
 /// Wrong uses so far: no current context, double free, unknown handle, ...

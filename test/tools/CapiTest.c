@@ -1,4 +1,5 @@
 /* kernelc.h is C, and a C program can compile and call a kernel. */
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,6 +42,17 @@ int main(void) {
   values[2].tensor = &ty;
   CHECK(kc_call(kernel, cpu, values, 3, NULL, 0, NULL) == KC_OK);
   CHECK(y[0] == 2 && y[3] == 8);
+  {
+    /* Options of a caller that knows fewer of them are taken, and those that it does not know are off. */
+    kc_session_options options = {sizeof options};
+    kc_session *other;
+    options.untuned = 1;
+    CHECK(kc_session_create(&options, &other) == KC_OK);
+    kc_session_destroy(other);
+    options.size = offsetof(kc_session_options, untuned);
+    CHECK(kc_session_create(&options, &other) == KC_OK);
+    kc_session_destroy(other);
+  }
   /* Misuse is an error, never a crash. */
   CHECK(kc_call(NULL, cpu, values, 3, NULL, 0, NULL) == KC_INVALID_ARGUMENT);
   CHECK(kc_compile(session, "def", 3, NULL, &program) == KC_INVALID_ARGUMENT);

@@ -142,6 +142,8 @@ class Calls(unittest.TestCase):
             kernelc.compile(text, schedule=[{"kernel": "t", "launch": "y"}])
         with self.assertRaisesRegex(kernelc.KernelcError, "schedule of launch 'y': 'warps' must be a whole number from 1 to 32"):
             kernelc.compile(text, schedule=[dict(record, warps=0)]).s.cuda_text(x)
+        untuned = kernelc.Session(tuned=False).compile(text)
+        self.assertNotIn("warps 8", untuned.s.cuda_text(x))
 
     def test_cuda_text_needs_no_gpu(self):
         self.assertIn("kc_softmax_rows", example("softmax.kc").softmax_rows.cuda_text(np.zeros((4, 8), np.float32), target="sm_80"))

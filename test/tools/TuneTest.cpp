@@ -1,0 +1,85 @@
+// kernelc tune without a GPU: FakeCuda tells how long a launch takes; see SessionCudaFixture.h.
+#include "test/tools/SessionCudaFixture.h"
+
+#include "driver/CacheQuestion.h"
+#include "driver/HostTune.h"
+#include "driver/PlannedSchedule.h"
+#include "driver/Program.h"
+
+namespace kernelc {
+namespace {
+
+using testing::HasSubstr;
+
+class SessionTune : public SessionCuda {
+protected:
+  /// Tunes `kernel` where a launch takes `milliseconds` by the threads of its blocks.
+  absl::StatusOr<TuneResult> tune(JitKernel &kernel, const std::function<float(unsigned threads)> &milliseconds) {
+    std::vector<HostTensor> t = tensors(1 << 16);
+    std::vector<LaunchValue> values = valuesOf(t);
+    prepare(kernel, values);
+    auto own = startingPoints(*session_, kernel, target_, values);
+    if (!own.ok())
+      return own.status();
+    std::vector<SchedulePoint> points = neighboursOf(own->front());
+    points.push_back(own->front());
+    for (const SchedulePoint &p : points) { // what the search will ask for first
+      ProgramOptions options;
+      options.schedule = *printJson(toJson(p, kernel.signature().name));
+      options.scheduleName = "candidate";
+      auto candidate = session_->compile(kernel.program().text(), "", options);
+      if (candidate.ok())
+        if (auto variant = (*candidate)->variantFor(target_, values); variant.ok())
+          store(variant->variants[0], fakeCubinOf(*variant));
+    }
+    fakecuda::onLaunch("kc_scale", [=](const fakecuda::Launched &l) { fakecuda::passTime(milliseconds(l.block)); });
+    TuneOptions options;
+    options.repeats = 1;
+    return tuneOnHost(*session_, kernel, {Place::Cuda}, t, options);
+  }
+  /// The schedule and the remarks that a call without one gets from a new session.
+  std::pair<std::string, std::string> taken() {
+    SessionOptions o;
+    o.cachePath = session_->cache().path();
+    auto session = Session::create(o);
+    auto kernel = session->compile(kScale);
+    auto t = tensors(1 << 16);
+    auto variant = (*kernel)->variantFor(target_, valuesOf(t));
+    EXPECT_TRUE(variant.ok()) << variant.status();
+    const Variant &v = variant->variants[0];
+    return {v.launches[0].schedule, v.remarks.empty() ? "" : v.remarks[0]};
+  }
+};
+
+TEST_F(SessionTune, KeepsWhatIsFasterAndDropsWhatIsNot) {
+  auto kernel = session_->compile(kScale);
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  std::string costModel = taken().first;
+  auto faster = tune(**kernel, [](unsigned threads) { return 100.0f / float(threads); });
+  ASSERT_TRUE(faster.ok()) << faster.status();
+  EXPECT_TRUE(faster->kept);
+  EXPECT_LT(faster->bestSeconds, faster->startSeconds);
+  auto [schedule, remark] = taken();
+  EXPECT_NE(schedule, costModel);
+  EXPECT_THAT(remark, testing::StartsWith("scale: the schedule is tuned, from "));
+  EXPECT_THAT(remark, testing::AllOf(HasSubstr("for N = 65536: "), HasSubstr(" us, the cost model's ")));
+  // Where the device has changed its mind, so does the cache.
+  auto none = tune(**kernel, [](unsigned) { return 1.0f; });
+  ASSERT_TRUE(none.ok()) << none.status();
+  EXPECT_FALSE(none->kept);
+  EXPECT_EQ(taken(), std::make_pair(costModel, std::string()));
+}
+
+TEST_F(SessionTune, KeepsNothingOfAScheduleThatItWasGiven) {
+  ProgramOptions options;
+  options.schedule = R"([{"kernel": "scale", "launch": "y", "warps": 2}])";
+  auto kernel = session_->compile(kScale, "", options);
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  auto faster = tune(**kernel, [](unsigned threads) { return 100.0f / float(threads); });
+  ASSERT_TRUE(faster.ok()) << faster.status();
+  EXPECT_FALSE(faster->kept);
+  EXPECT_EQ(taken().second, "");
+}
+
+} // namespace
+} // namespace kernelc
