@@ -24,6 +24,7 @@ import traceback
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "python"))
 sys.path.insert(0, HERE)
+os.environ.setdefault("KERNELC_UNTUNED", "1")  # the cost model's schedules, whatever this account has tuned
 
 import torch  # noqa: E402
 
