@@ -182,7 +182,11 @@ def Tile_AwaitOp : Tile_ChannelUse<"await"> {
 }
 def Tile_ReleaseOp : Tile_ChannelUse<"release"> {
   let summary = "this reader is done with `number`";
-  let description = [{ Every reader says so once: every warpgroup of the role, or every warp (see the channel's type). }];
+  let description = [{
+    Every reader says so once: every warpgroup of the role, or every warp (see the channel's type). `taken`: what warps have read
+    themselves has been used up, by a product that takes it from registers and was waited for, so that nothing is still being read.
+  }];
+  let arguments = (ins Tile_ChannelType:$channel, Index:$number, UnitAttr:$taken);
 }
 
 def Tile_OrderOp : Tile_Op<"order"> {

@@ -116,8 +116,11 @@ void lowerRelease(ThreadCode &c, tile::ReleaseOp op) {
   Position at = positionOf(c, op.getChannel().getType(), c.scalars.lookup(op.getNumber()), 0, loc);
   Value empty = c.channels[op.getChannel()].empty;
   int64_t reader = op.getChannel().getType().getReader();
-  if (reader == 32) { // its lanes have read, each before a tensor copy overwrites that: loads alone may still be queued
-    cu::ProxyFenceOp::create(c.b, loc);
+  if (reader == 32) {
+    // Its lanes have read, each before a tensor copy overwrites that: loads alone may still be queued, but for those that a
+    // product has taken from registers.
+    if (!op.getTaken())
+      cu::ProxyFenceOp::create(c.b, loc);
     cu::WarpSyncOp::create(c.b, loc);
   }
   Value thread = threadOf(c, reader, loc);

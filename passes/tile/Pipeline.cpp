@@ -325,7 +325,7 @@ public:
       releaseIf(arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::sgt, loop_.getInductionVar(), constant(0, loc)),
                 arith::SubIOp::create(b_, named("previous", loc), number, constant(1, loc)), channel, loc);
     else
-      ReleaseOp::create(b_, loc, channel, number);
+      ReleaseOp::create(b_, loc, channel, number, /*taken=*/inRegisters && isTakenBy(fed));
     auto result = llvm::find_if(loop_.getResults(), [&](OpResult r) { return r.getType() == fed.getType(); });
     dot_.replaceAllUsesWith(waited);
     dot_.erase();
@@ -360,6 +360,20 @@ private:
     auto type = load.getResult().getType();
     return func_.getUnit() == "wgmma" && type.getElementTypeBitWidth() == 32 &&
            !llvm::is_contained(dot_.getK(), contiguousDim(func_, load.getBase(), load.getMap(), type.getShape()));
+  }
+
+  /// Whether all that this loop reads of slots for the first operand of a product goes into that alone, so that
+  /// the product has taken it when it has been waited for.
+  bool isTakenBy(DotOp dot) {
+    SetVector<Operation *> slice;
+    BackwardSliceOptions options;
+    options.inclusive = true;
+    options.filter = [&](Operation *op) { return op->getBlock() == loop_.getBody(); };
+    (void)getBackwardSlice(dot.getA(), &slice, options);
+    return llvm::all_of(slice, [&](Operation *op) {
+      bool isTile = llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
+      return !isTile || llvm::all_of(op->getUsers(), [&](Operation *user) { return user == dot || user == dot_ || slice.contains(user); });
+    });
   }
 
   /// Takes a mask of a box off an operand; null where there is none.
