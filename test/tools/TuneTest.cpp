@@ -13,6 +13,10 @@ using testing::HasSubstr;
 
 class SessionTune : public SessionCuda {
 protected:
+  void SetUp() override {
+    ::unsetenv("KERNELC_UNTUNED");
+    SessionCuda::SetUp();
+  }
   /// Tunes `kernel` where a launch takes `milliseconds` by the threads of its blocks.
   absl::StatusOr<TuneResult> tune(JitKernel &kernel, const std::function<float(unsigned threads)> &milliseconds) {
     std::vector<HostTensor> t = tensors(1 << 16);

@@ -23,6 +23,7 @@ constexpr char kSchedule[] = R"([{"kernel": "m", "launch": "c", "tiles": {"i": 6
 class Tuned : public testing::Test {
 protected:
   void SetUp() override {
+    ::unsetenv("KERNELC_UNTUNED");
     std::string folder = testing::TempDir() + "/kernelc-tuned-XXXXXX";
     ASSERT_NE(::mkdtemp(folder.data()), nullptr);
     path_ = folder;
