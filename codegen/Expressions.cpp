@@ -226,7 +226,7 @@ Expr Emitter::mathCall(Operation *op) {
 /// One rounding: through a float that holds the integer, or an f64 rounded to odd.
 Expr Emitter::integerToHalf(Operation *op, bool isUnsigned) {
   Type from = op->getOperand(0).getType(), to = op->getResult(0).getType();
-  if (!(to.isF16() || to.isBF16()) || from.isIndex() || from.getIntOrFloatBitWidth() > 32)
+  if (!(to.isF16() || to.isBF16()) || from.isIndex())
     return {"", 0};
   std::string name = to.isBF16() ? "kc_f32_to_bf16" : "kc_f32_to_f16";
   Value widened = op->getOperand(0);
@@ -239,6 +239,8 @@ Expr Emitter::integerToHalf(Operation *op, bool isUnsigned) {
   if (small)
     return {name + "(" + value + ")", kPrimary};
   use("kc_round_odd");
+  if (from.getIntOrFloatBitWidth() > 32)
+    value = helper(isUnsigned ? "kc_u64_round_odd" : "kc_i64_round_odd", op->getOperand(0)).text;
   return {name + "(kc_round_odd(" + value + "))", kPrimary};
 }
 

@@ -139,11 +139,28 @@ Scalar ScalarEmitter::toInteger(Scalar s, Type from, Type to, bool toUnsigned) {
   return r;
 }
 
+/// `v` of 64 bits as a number that f64 holds: what it lacks of those beyond 2^53 is one bit that says whether they lie
+/// between two of its multiples of 2^12, so that a second, narrower rounding is right.
+static Value roundedToOdd(Builder &b, Value v, bool isUnsigned) {
+  auto number = [&](int64_t n) { return constInt(b, v.getType(), n); };
+  constexpr int64_t kExact = int64_t(1) << 53, kUnit = 1 << 12;
+  Value low = arith::AndIOp::create(b, v, number(kUnit - 1));
+  Value between = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, low, number(0));
+  Value kept = arith::AndIOp::create(b, v, number(-kUnit));
+  Value odd = arith::OrIOp::create(b, kept, arith::SelectOp::create(b, between, number(kUnit / 2), number(0)));
+  Value fromLowest = isUnsigned ? v : Value(arith::AddIOp::create(b, v, number(kExact)));
+  Value fits = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, fromLowest, number(isUnsigned ? kExact : 2 * kExact));
+  return arith::SelectOp::create(b, fits, v, odd);
+}
+
 Scalar ScalarEmitter::fromInteger(Scalar s, Type from, Type to, bool isUnsigned) {
-  Type wide = env.isF64() ? Type(b.getF64Type()) : isNarrowFloat(to) ? Type(b.getF32Type()) : to;
+  Type wide = env.isF64() || isNarrowFloat(to) ? Type(b.getF64Type()) : to; // f64 holds what has 32 bits
   Type type = shapedLike(wide, s.v.getType());
   Scalar r = s;
-  r.v = isUnsigned ? Value(arith::UIToFPOp::create(b, type, s.v)) : Value(arith::SIToFPOp::create(b, type, s.v));
+  Value exact = s.v;
+  if (!env.isF64() && isNarrowFloat(to) && getElementTypeOrSelf(s.v.getType()).isInteger(64))
+    exact = roundedToOdd(b, s.v, isUnsigned);
+  r.v = isUnsigned ? Value(arith::UIToFPOp::create(b, type, exact)) : Value(arith::SIToFPOp::create(b, type, exact));
   if (!env.isF64())
     r.v = narrowFloat(b, r.v, to);
   else if (env.withError())

@@ -252,6 +252,18 @@ TEST(EndToEnd, IntegersToHalves) {
   EXPECT_EQ(runCase({text, {{"N", 1000}}}), "");
 }
 
+// Rounded once: through f32 or f64 these would meet a tie that is none.
+TEST(EndToEnd, WideIntegersToHalves) {
+  const char *text = "def h(x: i64[N], u: u64[N], w: i32[N]) -> (a: bf16[N], b: f16[N], c: bf16[N], d: f16[N], e: bf16[N]) { a[i] = bf16(x[i])  b[i] = f16(x[i] >> 47)"
+                     "  c[i] = bf16(u[i])  d[i] = f16(u[i] >> 48)  e[i] = bf16(w[i]) }";
+  int64_t tie = (int64_t(1) << 62) + (int64_t(1) << 54);
+  Case c{text, {{"N", 6}}};
+  c.values = {{"x", {tie, tie + 1, -tie, -tie - 1, tie - 1, 65519}}, {"u", {tie, tie + 1, -1, -tie, (1ll << 40) + (1ll << 32) + 1, 7}},
+              {"w", {(1 << 30) + (1 << 22), (1 << 30) + (1 << 22) + 1, -(1 << 30) - (1 << 22) - 1, 16777217, 65519, 65520}}};
+  EXPECT_EQ(runCase(c), "");
+  EXPECT_EQ(runCase({text, {{"N", 1000}}}), "");
+}
+
 /// A product whose results are reduced over rows, over columns and over both.
 std::string reducedProduct(const std::string &type, const std::string &sum, bool transposed) {
   return "def r(a: " + type + "[M, K], b: " + type + (transposed ? "[N, K]" : "[K, N]") + ") -> (c: " + sum + "[M, N], m: " + sum +

@@ -110,6 +110,31 @@ template <class T> T larger(T a, T b, T nan) {
   return a == b ? (std::signbit(a) ? b : a) : a > b ? a : b;
 }
 
+/// Itself up to 2^53, else the multiple of 2^12 below, and half of that more if it is none.
+template <class T> double oddOf(T v) {
+  constexpr T kExact = T(1) << 53;
+  if (v < kExact && (std::is_unsigned_v<T> || v >= T(-kExact)))
+    return double(v);
+  __int128 multiples = __int128(v) / 4096, rest = __int128(v) % 4096;
+  if (rest < 0) {
+    multiples -= 1;
+    rest += 4096;
+  }
+  return double(multiples) * 4096 + (rest != 0 ? 2048 : 0);
+}
+/// Of every length, and those around halves of what narrow floats hold.
+template <class T> std::function<std::vector<T>()> wideIntegers(unsigned seed) {
+  return [seed] {
+    std::vector<T> v = randomBits<T>(4096, seed);
+    for (size_t i = 0; i < v.size(); i++) {
+      v[i] = T(v[i] >> (i % 64));
+      if (i % 3 == 0)
+        v[i] = T((v[i] & ~((T(1) << (i % 58)) - 1)) + T(i % 5) - 2);
+    }
+    return v;
+  };
+}
+
 float roundedToOdd(double v) {
   if (std::isnan(v))
     return std::numeric_limits<float>::quiet_NaN();
@@ -151,6 +176,8 @@ void addConversions(std::vector<HelperCaseMaker> &cases) {
                 return bits;
               }));
   elementwise(cases, {"round_odd", 75, {"kc_round_odd"}, "kc_round_odd(a[i])", Compare::BitsButAnyNan}, roundedToOdd, doubles(8));
+  elementwise(cases, {"i64_round_odd", 75, {"kc_i64_round_odd"}, "kc_i64_round_odd(a[i])"}, oddOf<int64_t>, wideIntegers<int64_t>(13));
+  elementwise(cases, {"u64_round_odd", 75, {"kc_u64_round_odd"}, "kc_u64_round_odd(a[i])"}, oddOf<uint64_t>, wideIntegers<uint64_t>(14));
   elementwise(cases, {"to_i32", 75, {"kc_to_i32"}, "kc_to_i32(a[i])"}, saturated<int32_t>, doubles(9));
   elementwise(cases, {"to_u32", 75, {"kc_to_u32"}, "kc_to_u32(a[i])"}, saturated<uint32_t>, doubles(10));
   elementwise(cases, {"to_i64", 75, {"kc_to_i64"}, "kc_to_i64(a[i])"}, saturated<int64_t>, doubles(11));
