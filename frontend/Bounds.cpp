@@ -99,6 +99,8 @@ void BoundsChecker::visitReduce(Node *n, const BoundsContext &c) {
 /// neighbouring results share their terms. As a plain reduction it would silently
 /// take quadratic time.
 bool BoundsChecker::isScan(Node *n, const BoundsContext &inner) {
+  if (n->isCount) // takes as long as the sum that it divides
+    return false;
   for (IndexVar *o : inner.domain) {
     if (llvm::is_contained(n->vars, o))
       continue;

@@ -264,6 +264,13 @@ TEST(EndToEnd, WideIntegersToHalves) {
   EXPECT_EQ(runCase({text, {{"N", 1000}}}), "");
 }
 
+// The number of points that a mean divides by depends on the outer index as its sum does; it is no scan.
+TEST(EndToEnd, MeansUpToAnOuterIndex) {
+  const char *text = "def m(x: f32[M, N]) -> (y: f32[M], z: f32[M], v: f32[N]) { y[i] = mean[k, i <= k, k < i + 3](x[i, k])"
+                     "  z[i] = mean[k, k <= i](x[i, k])  v[j] = mean[k, k >= j, x[k, j] > 0](x[k, j]) }";
+  EXPECT_EQ(runCase({text, {{"M", 37}, {"N", 33}}}), "");
+}
+
 /// A product whose results are reduced over rows, over columns and over both.
 std::string reducedProduct(const std::string &type, const std::string &sum, bool transposed) {
   return "def r(a: " + type + "[M, K], b: " + type + (transposed ? "[N, K]" : "[K, N]") + ") -> (c: " + sum + "[M, N], m: " + sum +
