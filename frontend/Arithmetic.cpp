@@ -91,6 +91,8 @@ Node *Elaborator::makeBool(bool v, Loc loc) {
 Node *Elaborator::makeIdentity(te::Combiner kind, Ty type, Loc loc) {
   using C = te::Combiner;
   bool f = isFloat(type);
+  if (type == Ty::Bool && kind == C::Xor)
+    return makeBool(false, loc);
   switch (kind) {
   case C::Sum:
   case C::Or:

@@ -456,6 +456,9 @@ Node *Sema::combineWithOld(CoreStatement &core, te::Combiner kind, Node *value) 
       return nullptr;
     value->conditions = std::move(core.conditions);
     core.conditions.clear();
+    if (kind == C::Xor && t->element == ElementType::boolean && // reduced as integers 0 and 1
+        !(value = elab.makeCompare(arith::CmpIPredicate::ne, value, elab.makeInt(0, value->type, core.loc), core.loc)))
+      return nullptr;
     // The narrow type's own identity, should there be nothing to reduce.
     if (isSignedInteger(t->element) && elementBits(t->element) < 32 &&
         (kind == C::Max || kind == C::Min)) {
@@ -495,6 +498,8 @@ Node *Sema::combineWithOld(CoreStatement &core, te::Combiner kind, Node *value) 
     op = Node::BitOr;
     break;
   case C::Xor:
+    if (value->type == Ty::Bool)
+      return elab.makeCompare(arith::CmpIPredicate::ne, old, value, core.loc);
     op = Node::BitXor;
     break;
   case C::All:

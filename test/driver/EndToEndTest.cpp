@@ -271,6 +271,11 @@ TEST(EndToEnd, MeansUpToAnOuterIndex) {
   EXPECT_EQ(runCase({text, {{"M", 37}, {"N", 33}}}), "");
 }
 
+TEST(EndToEnd, ParityOfConditions) {
+  const char *text = "def p(x: bool[M, N], inout z: bool[M]) -> (y: bool[M]) { y[i] xor= x[i, j]  y[i] xor= x[i, j] where j > 5, x[i, j]  z[i] xor= x[i, j] }";
+  EXPECT_EQ(runCase({text, {{"M", 37}, {"N", 33}}}), "");
+}
+
 /// A product whose results are reduced over rows, over columns and over both.
 std::string reducedProduct(const std::string &type, const std::string &sum, bool transposed) {
   return "def r(a: " + type + "[M, K], b: " + type + (transposed ? "[N, K]" : "[K, N]") + ") -> (c: " + sum + "[M, N], m: " + sum +
