@@ -147,6 +147,18 @@ Node *Elaborator::makeCompare(arith::CmpIPredicate p, Node *a, Node *b, Loc loc)
     if (!unify(a, b, loc, "a comparison"))
       return nullptr;
   }
+  // k < min(a, b) of indices is k < a and k < b, which the index algebra knows.
+  using P = arith::CmpIPredicate;
+  bool less = p == P::slt || p == P::sle, greater = p == P::sgt || p == P::sge;
+  if (a->pureIndex && b->pureIndex && (less || greater)) {
+    SmallVector<Node *> left = boundsOf(a, less ? Node::Max : Node::Min), right = boundsOf(b, less ? Node::Min : Node::Max), parts;
+    if (left.size() + right.size() > 2) {
+      for (Node *l : left)
+        for (Node *r : right)
+          parts.push_back(makeCompare(p, l, r, loc));
+      return makeAnd(parts, loc);
+    }
+  }
   Node *n = make(Node::Cmp, Ty::Bool, loc);
   n->predicate = p;
   n->ops = {a, b};

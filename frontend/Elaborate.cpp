@@ -150,33 +150,37 @@ Node *Elaborator::elaborateCondition(const Expr *e, const Scope *scope) {
 
 Node *Elaborator::elaborateInteger(const Expr *e, const Scope *scope, StringRef what) {
   Node *n = elaborate(e, scope);
-  if (!n)
-    return nullptr;
+  return n && expectInteger(n, e->loc, what) ? n : nullptr;
+}
+
+bool Elaborator::expectInteger(Node *n, Loc loc, StringRef what) {
   if (!isInt(n->type)) {
-    error(e->loc) << what << " must be an integer, not " << name(n->type);
-    return nullptr;
+    error(loc) << what << " must be an integer, not " << name(n->type);
+    return false;
   }
   if (n->affine)
-    return n;
-  bool data = false, scalar = false;
+    return true;
+  bool data = false, scalar = false, isRange = what.ends_with("range");
   walk(n, [&](Node *o) {
     data |= o->kind == Node::Read || o->kind == Node::Reduce;
     scalar |= o->kind == Node::ScalarParam;
   });
   if (data)
-    error(e->loc) << what
-                  << " that depends on data is not supported yet; use indices, sizes and integers";
+    error(loc) << what
+                  << " that depends on data is not supported yet; use indices, sizes and integers"
+                  << (isRange ? ", or one such bound beside it, as in 'k in 0:min(length[b], N)'" : "");
   else if (scalar)
-    error(e->loc) << what
-                  << " that depends on a scalar parameter is not supported yet; a condition may, as in 'sum[k, k < n](..)'";
+    error(loc) << what
+                  << " that depends on a scalar parameter is not supported yet"
+                  << (isRange ? "; a condition may, as in 'sum[k, k < n](..)', and a bound beside one of sizes, as in 'k in 0:min(n, N)'" : "");
   else if (n->kind == Node::ConstInt)
-    error(e->loc) << what << " must be at most " << kMaxAffineConstant << " and at least -" << kMaxAffineConstant;
+    error(loc) << what << " must be at most " << kMaxAffineConstant << " and at least -" << kMaxAffineConstant;
   else
-    error(e->loc)
+    error(loc)
         << what
         << " must be built from +, -, *, // and % of indices and sizes, with // and % by sizes or "
            "positive integers only";
-  return nullptr;
+  return false;
 }
 
 //===----------------------------------------------------------------------===//

@@ -49,6 +49,14 @@ inline std::optional<ElementType> elementNamed(llvm::StringRef name) {
 /// The built-in reduction of that name; mean is a sum.
 std::optional<te::Combiner> reductionNamed(llvm::StringRef name);
 
+/// `lo:hi` over indices and sizes, and what else bounds its index: `index predicate bound`.
+struct WrittenRange {
+  mlir::AffineExpr lo, hi;
+  llvm::SmallVector<std::pair<mlir::arith::CmpIPredicate, Node *>, 1> others;
+};
+/// a, b and c of max(a, b, c), where that is what bounds are joined by.
+llvm::SmallVector<Node *> boundsOf(Node *n, Node::Kind joined);
+
 class Elaborator {
 public:
   Elaborator(Diagnostics &diags, Kernel &kernel, const FnTable &fns, const FnTable &reducers,
@@ -74,11 +82,22 @@ public:
   Node *elaborateCondition(const Expr *e, const Scope *scope);
   /// A size expression of a shape or a range: affine or null after an error.
   Node *elaborateInteger(const Expr *e, const Scope *scope, llvm::StringRef what);
-  /// Sorts items into declarations (bound into `scope`, appended to vars) and conditions.
+  /// Whether `n` is one; an error at `loc` where it is not.
+  bool expectInteger(Node *n, Loc loc, llvm::StringRef what);
+  /// Sorts items into declarations (bound into `scope`, appended to vars) and conditions; `written`
+  /// gets the ranges of indices that have bounds beside them.
   bool elaborateItems(llvm::ArrayRef<BracketItem> items, const Scope *outer, Scope *scope,
                       llvm::SmallVectorImpl<IndexVar *> &vars,
                       llvm::SmallVectorImpl<unsigned> &keys,
-                      llvm::SmallVectorImpl<const Expr *> &conditions);
+                      llvm::SmallVectorImpl<const Expr *> &conditions,
+                      llvm::SmallVectorImpl<std::pair<const Expr *, WrittenRange>> &written);
+
+  // --- ranges (WrittenRange.cpp)
+  /// Of `max(a, b):min(c, d)` one bound on each side must be of indices, sizes and integers.
+  std::optional<WrittenRange> elaborateRange(const Expr *lo, bool openLo, const Expr *hi, bool closedHi, const Scope *scope);
+  /// The bounds that a range has beside its own, as conditions on its index.
+  bool addConditions(const WrittenRange &range, const Expr *index, const Scope *scope,
+                     llvm::SmallVectorImpl<Node *> &conditions);
 
   // --- types (Types.cpp)
   /// `n` as a value of type `to`; literals adapt. Null and an error when that needs a cast.

@@ -59,7 +59,8 @@ void Elaborator::shiftWindow(IndexVar *v) {
 
 bool Elaborator::elaborateItems(ArrayRef<BracketItem> items, const Scope *outer, Scope *scope,
                                 SmallVectorImpl<IndexVar *> &vars, SmallVectorImpl<unsigned> &keys,
-                                SmallVectorImpl<const Expr *> &conditions) {
+                                SmallVectorImpl<const Expr *> &conditions,
+                                SmallVectorImpl<std::pair<const Expr *, WrittenRange>> &written) {
   SmallVector<StringRef> declared, texts;
   for (const BracketItem &item : items)
     if ((!item.lo && item.expr->kind == Expr::Name) || item.lo)
@@ -67,7 +68,7 @@ bool Elaborator::elaborateItems(ArrayRef<BracketItem> items, const Scope *outer,
   bool ok = true;
   struct Range {
     IndexVar *var;
-    const Expr *lo, *hi;
+    const Expr *name, *lo, *hi;
     bool openLo = false, closedHi = false;
   };
   SmallVector<Range> ranges;
@@ -119,7 +120,7 @@ bool Elaborator::elaborateItems(ArrayRef<BracketItem> items, const Scope *outer,
       IndexVar *v = declare(item.expr);
       ok &= v != nullptr;
       if (v)
-        ranges.push_back({v, item.lo, item.hi});
+        ranges.push_back({v, item.expr, item.lo, item.hi});
       continue;
     }
     if (item.expr->kind == Expr::Name) {
@@ -133,22 +134,23 @@ bool Elaborator::elaborateItems(ArrayRef<BracketItem> items, const Scope *outer,
       IndexVar *v = declare(k);
       ok &= v != nullptr;
       if (v)
-        ranges.push_back({v, item.expr->args[0], item.expr->args[2], item.expr->ops[0] == Tok::Lt,
+        ranges.push_back({v, k, item.expr->args[0], item.expr->args[2], item.expr->ops[0] == Tok::Lt,
                           item.expr->ops[1] == Tok::Le});
       continue;
     }
     conditions.push_back(item.expr);
   }
   for (const Range &r : ranges) {
-    Node *lo = elaborateInteger(r.lo, outer, "the bound of a range");
-    Node *hi = elaborateInteger(r.hi, outer, "the bound of a range");
-    if (!lo || !hi) {
+    auto range = elaborateRange(r.lo, r.openLo, r.hi, r.closedHi, outer);
+    if (!range) {
       ok = false;
       continue;
     }
-    r.var->declLo = lo->affine + (r.openLo ? 1 : 0);
-    r.var->declHi = hi->affine + (r.closedHi ? 1 : 0);
+    r.var->declLo = range->lo;
+    r.var->declHi = range->hi;
     shiftWindow(r.var);
+    if (!range->others.empty())
+      written.push_back({r.name, std::move(*range)});
   }
   return ok;
 }
@@ -164,7 +166,8 @@ Node *Elaborator::elaborateReduce(const Expr *e, const Scope *scope) {
   SmallVector<unsigned> keys;
   SmallVector<const Expr *> conditionExprs;
   size_t pendingStart = pendingKeys.size();
-  bool ok = elaborateItems(e->items, scope, &inner, vars, keys, conditionExprs);
+  SmallVector<std::pair<const Expr *, WrittenRange>> written;
+  bool ok = elaborateItems(e->items, scope, &inner, vars, keys, conditionExprs, written);
   SmallVector<std::pair<unsigned, Node *>> rebound(pendingKeys.begin() + pendingStart,
                                                    pendingKeys.end());
   pendingKeys.resize(pendingStart);
@@ -182,6 +185,9 @@ Node *Elaborator::elaborateReduce(const Expr *e, const Scope *scope) {
     return nullptr;
   }
   SmallVector<Node *> conditions;
+  for (auto &[index, range] : written)
+    if (!addConditions(range, index, &inner, conditions))
+      return nullptr;
   for (const Expr *c : conditionExprs) {
     Node *n = elaborateCondition(c, &inner);
     if (!n)

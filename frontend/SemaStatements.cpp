@@ -121,7 +121,10 @@ bool Sema::bindLeft(const Statement &s, Scope *scope, CoreStatement &core) {
     SmallVector<const Expr *> work = {sub};
     while (!work.empty()) {
       const Expr *top = work.pop_back_val();
-      if (top->kind == Expr::Access || top->kind == Expr::Call) {
+      if (top->kind == Expr::Call && !top->hasBracket) // y[abs(i)]: no index algebra, as elaborateInteger says
+        for (const NamedArg &a : llvm::reverse(top->named))
+          work.push_back(a.value);
+      else if (top->kind == Expr::Access || top->kind == Expr::Call) {
         diags.error(top->loc)
             << "a left side whose subscripts depend on data (a scatter) is not supported yet";
         return false;
@@ -206,12 +209,11 @@ bool Sema::checkWhere(ArrayRef<BracketItem> where, Scope *scope, CoreStatement &
         diags.error(item.loc) << "expected an index of this statement before 'in'";
         return false;
       }
-      Node *lo = elab.elaborateInteger(item.lo, scope, "the bound of a range");
-      Node *hi = elab.elaborateInteger(item.hi, scope, "the bound of a range");
-      if (!lo || !hi)
+      auto range = elab.elaborateRange(item.lo, false, item.hi, false, scope);
+      if (!range || !elab.addConditions(*range, item.expr, scope, core.conditions))
         return false;
-      v->declLo = lo->affine;
-      v->declHi = hi->affine;
+      v->declLo = range->lo;
+      v->declHi = range->hi;
       continue;
     }
     // A chained comparison around an index is its range.

@@ -271,6 +271,22 @@ TEST(EndToEnd, MeansUpToAnOuterIndex) {
   EXPECT_EQ(runCase({text, {{"M", 37}, {"N", 33}}}), "");
 }
 
+// One bound of several is the range; the others, of scalars and data as well, are conditions. Windows stay windows.
+TEST(EndToEnd, RangesWithSeveralBounds) {
+  const char *text = "def r(x: f32[M, N], v: f32[N], l: i32[M], n: i64) -> (a: f32[M], b: f32[N], c: f32[M], d: f32[M], e: i64[M], f: f32[N])"
+                     " { a[i] = mean[max(0, i - 2) <= k <= min(i + 2, N - 1, 5)](x[i, k])  b[i] = max[max(0, i - 1) <= k < min(i + 2, N)](v[k])"
+                     "  c[i] = sum[k in 0:min(n, N)](x[i, k])  d[i] = mean[k in max(l[i], 0):N](x[i, k])  e[i] = argmax[max(n, 3) <= k < min(2 * n, N)](x[i, k])"
+                     "  f[i] = v[i] where i in 0:min(N, 10)  f[i] = 0 where 10 <= i < N }";
+  for (int64_t n : {-1, 0, 5, 70})
+    for (const char *arch : {"sm_80", "sm_90a"}) {
+      Case c{text, {{"M", 7}, {"N", 33}}, "", arch};
+      c.values = {{"l", {0, 3, 33, 40, -4, 1, 5}}, {"n", {n}}};
+      EXPECT_EQ(runCase(c), "") << n;
+    }
+  EXPECT_EQ(runCase({"def p(x: bf16[M, K], w: bf16[N, K], n: i64) -> (y: f32[M, N]) { y[i, j] = sum[k in 0:min(n, K)](x[i, k] * w[j, k]) }",
+                     {{"M", 40}, {"N", 24}, {"K", 64}}, "", "sm_80"}), "");
+}
+
 TEST(EndToEnd, ParityOfConditions) {
   const char *text = "def p(x: bool[M, N], inout z: bool[M]) -> (y: bool[M]) { y[i] xor= x[i, j]  y[i] xor= x[i, j] where j > 5, x[i, j]  z[i] xor= x[i, j] }";
   EXPECT_EQ(runCase({text, {{"M", 37}, {"N", 33}}}), "");

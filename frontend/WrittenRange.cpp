@@ -1,0 +1,80 @@
+// Ranges as they are written: `k in a:b` and chained comparisons, of brackets and of `where`. See Elaborate.h.
+#include "frontend/Elaborate.h"
+
+using namespace mlir;
+
+namespace kernelc::frontend {
+namespace {
+
+bool hasDims(AffineExpr e) {
+  bool found = false;
+  e.walk([&](AffineExpr x) { found |= isa<AffineDimExpr>(x); });
+  return found;
+}
+
+} // namespace
+
+SmallVector<Node *> boundsOf(Node *n, Node::Kind joined) {
+  SmallVector<Node *> parts, work = {n};
+  while (!work.empty()) {
+    Node *top = work.pop_back_val();
+    if (top->kind == joined && !top->affine)
+      work.append(top->ops.rbegin(), top->ops.rend());
+    else
+      parts.push_back(top);
+  }
+  return parts;
+}
+
+std::optional<WrittenRange> Elaborator::elaborateRange(const Expr *lo, bool openLo, const Expr *hi, bool closedHi,
+                                                       const Scope *scope) {
+  auto elaborateBounds = [&](const Expr *e, Node::Kind joined) {
+    Node *n = elaborate(e, scope);
+    SmallVector<Node *> parts = n ? boundsOf(n, joined) : SmallVector<Node *>();
+    bool known = llvm::any_of(parts, [](Node *p) { return bool(p->affine); });
+    if (n && (!isInt(n->type) || !known)) {
+      expectInteger(n, e->loc, "the bound of a range");
+      parts.clear();
+    }
+    return parts;
+  };
+  SmallVector<Node *> lower = elaborateBounds(lo, Node::Max), upper = elaborateBounds(hi, Node::Min);
+  if (lower.empty() || upper.empty())
+    return std::nullopt;
+  // Of several bounds, those that give a window which outer indices move as a whole, else those over sizes alone.
+  auto rank = [&](Node *l, Node *h) {
+    AffineExpr length = simplifyAffineExpr(h->affine - l->affine, kernel.indices.size(), kernel.sizes.size());
+    bool isNumber = isa<AffineConstantExpr>(length);
+    return hasDims(length) ? 0 : hasDims(l->affine) ? (isNumber ? 4 : 3) : isNumber ? 1 : 2;
+  };
+  Node *first = nullptr, *last = nullptr;
+  for (Node *l : lower)
+    for (Node *h : upper)
+      if (l->affine && h->affine && (!first || rank(l, h) > rank(first, last)))
+        std::tie(first, last) = std::pair(l, h);
+  WrittenRange range;
+  range.lo = first->affine + (openLo ? 1 : 0);
+  range.hi = last->affine + (closedHi ? 1 : 0);
+  using P = arith::CmpIPredicate;
+  for (Node *l : lower)
+    if (l != first)
+      range.others.push_back({openLo ? P::sgt : P::sge, l});
+  for (Node *h : upper)
+    if (h != last)
+      range.others.push_back({closedHi ? P::sle : P::slt, h});
+  return range;
+}
+
+bool Elaborator::addConditions(const WrittenRange &range, const Expr *index, const Scope *scope, SmallVectorImpl<Node *> &conditions) {
+  for (auto [predicate, bound] : range.others) {
+    Node *k = elaborate(index, scope);
+    Node *c = k ? makeCompare(predicate, k, bound, bound->loc) : nullptr;
+    if (!c)
+      return false;
+    if (c->kind != Node::ConstBool || !c->intValue)
+      conditions.push_back(c);
+  }
+  return true;
+}
+
+} // namespace kernelc::frontend
