@@ -44,6 +44,70 @@ presburger::PresburgerSet subtract(const presburger::PresburgerSet &from, const 
   return presburger::PresburgerSet(left);
 }
 
+/// One of the ways to fulfil a statement's conditions.
+struct Conjunction {
+  SmallVector<Constraint> affine;
+  bool isAffine = true; ///< that is all it asks
+};
+
+/// Ways beyond this many are one that is not known.
+constexpr size_t kMaxAlternatives = 16;
+
+SmallVector<Conjunction> allOf(ArrayRef<SmallVector<Conjunction>> parts) {
+  SmallVector<Conjunction> all(1);
+  for (ArrayRef<Conjunction> part : parts) {
+    SmallVector<Conjunction> longer;
+    for (const Conjunction &a : all)
+      for (const Conjunction &b : part) {
+        Conjunction &both = longer.emplace_back(a);
+        both.affine.append(b.affine);
+        both.isAffine &= b.isAffine;
+      }
+    if (longer.size() > kMaxAlternatives) {
+      for (Conjunction &a : all)
+        a.isAffine = false;
+      return all;
+    }
+    all = std::move(longer);
+  }
+  return all;
+}
+
+SmallVector<Conjunction> alternatives(Node *n, bool negated) {
+  using P = arith::CmpIPredicate;
+  if (n->kind == Node::Not)
+    return alternatives(n->ops[0], !negated);
+  if (n->kind == Node::ConstBool && bool(n->intValue) != negated)
+    return {Conjunction()};
+  if (n->kind == Node::And || n->kind == Node::Or) {
+    SmallVector<SmallVector<Conjunction>> parts;
+    for (Node *o : n->ops)
+      parts.push_back(alternatives(o, negated));
+    if ((n->kind == Node::And) != negated)
+      return allOf(parts);
+    SmallVector<Conjunction> any;
+    for (SmallVector<Conjunction> &p : parts)
+      any.append(p);
+    if (any.size() > kMaxAlternatives)
+      return {Conjunction{{}, false}};
+    return any;
+  }
+  if (auto c = constraintOf(n, negated))
+    return {Conjunction{{*c}}};
+  // i != 3 is i < 3 or i > 3.
+  if (n->kind == Node::Cmp && n->predicate == (negated ? P::eq : P::ne))
+    if (auto equal = constraintOf(n, !negated))
+      return {Conjunction{{Constraint{equal->expr - 1}}}, Conjunction{{Constraint{-equal->expr - 1}}}};
+  return {Conjunction{{}, false}};
+}
+
+SmallVector<Conjunction> alternatives(const CoreStatement &s) {
+  SmallVector<SmallVector<Conjunction>> parts;
+  for (Node *c : s.conditions)
+    parts.push_back(alternatives(c, false));
+  return allOf(parts);
+}
+
 /// A copy of a statement's indices under fresh dims, to compare two of its points.
 struct Points {
   llvm::DenseMap<AffineExpr, AffineExpr> renamed;
@@ -58,7 +122,9 @@ public:
   void check(Tensor *t, ArrayRef<CoreStatement *> list);
 
 private:
-  Points points(const CoreStatement &s, unsigned firstDim, Prover &prover);
+  Points points(const CoreStatement &s, const Conjunction &where, unsigned firstDim, Prover &prover);
+  /// Whether no two points of a and b, numbered so, are as `assume` says of them.
+  bool contradicts(const CoreStatement &a, const CoreStatement &b, llvm::function_ref<void(Prover &, const Points &, const Points &)> assume);
   bool isInjective(const CoreStatement &s);
   bool areDisjoint(const CoreStatement &a, const CoreStatement &b);
   bool coversByCounting(const CoreStatement &s);
@@ -69,6 +135,7 @@ private:
   AffineExpr solve(AffineExpr subscript, AffineExpr d, AffineExpr element);
   presburger::PresburgerSet box(Tensor *t);
   std::optional<presburger::PresburgerSet> image(const CoreStatement &s);
+  std::optional<presburger::PresburgerSet> image(const CoreStatement &s, const Conjunction &where);
 
   Diagnostics &diags;
   Kernel &kernel;
@@ -79,7 +146,7 @@ private:
   llvm::SetVector<AffineExpr> quotients;       ///< what is not negative by what those are
 };
 
-Points CoverageChecker::points(const CoreStatement &s, unsigned firstDim, Prover &prover) {
+Points CoverageChecker::points(const CoreStatement &s, const Conjunction &where, unsigned firstDim, Prover &prover) {
   Points p;
   for (auto [i, v] : llvm::enumerate(s.vars)) {
     AffineExpr fresh = getAffineDimExpr(firstDim + i, context);
@@ -88,36 +155,45 @@ Points CoverageChecker::points(const CoreStatement &s, unsigned firstDim, Prover
     prover.assume(fresh - v->lo);
     prover.assume(v->hi() - 1 - fresh);
   }
-  SmallVector<Constraint> affine;
-  SmallVector<Node *> rest;
-  for (Node *c : s.conditions)
-    splitCondition(c, affine, rest);
-  for (const Constraint &c : affine)
+  for (const Constraint &c : where.affine)
     prover.assume(c.expr.replace(p.renamed), c.isEq);
   for (Node *n : s.subscripts)
     p.subscripts.push_back(n->affine.replace(p.renamed));
   return p;
 }
 
+bool CoverageChecker::contradicts(const CoreStatement &a, const CoreStatement &b,
+                                  llvm::function_ref<void(Prover &, const Points &, const Points &)> assume) {
+  unsigned n = kernel.indices.size();
+  for (const Conjunction &v : alternatives(a))
+    for (const Conjunction &w : alternatives(b)) {
+      Prover prover = base;
+      Points x = points(a, v, n, prover), y = points(b, w, n + a.vars.size(), prover);
+      assume(prover, x, y);
+      if (!prover.contradictory())
+        return false;
+    }
+  return true;
+}
+
 bool CoverageChecker::isInjective(const CoreStatement &s) {
   // One index after the other is shown to agree in two points of one element, each
   // from the agreement of those before: y[i * N + j] gives i, then j.
-  unsigned n = kernel.indices.size();
   SmallVector<bool> agrees(s.vars.size(), false);
   for (bool progress = true; progress;) {
     progress = false;
     for (size_t k = 0; k < s.vars.size(); ++k) {
       if (agrees[k])
         continue;
-      Prover prover = base;
-      Points a = points(s, n, prover), b = points(s, n + s.vars.size(), prover);
-      for (size_t m = 0; m < s.vars.size(); ++m)
-        if (agrees[m])
-          prover.assume(b.vars[m] - a.vars[m], true);
-      prover.assume(b.vars[k] - a.vars[k] - 1);
-      for (auto [x, y] : llvm::zip(a.subscripts, b.subscripts))
-        prover.assume(x - y, true);
-      if (prover.contradictory())
+      auto disagree = [&](Prover &prover, const Points &a, const Points &b) {
+        for (size_t m = 0; m < s.vars.size(); ++m)
+          if (agrees[m])
+            prover.assume(b.vars[m] - a.vars[m], true);
+        prover.assume(b.vars[k] - a.vars[k] - 1);
+        for (auto [x, y] : llvm::zip(a.subscripts, b.subscripts))
+          prover.assume(x - y, true);
+      };
+      if (contradicts(s, s, disagree))
         agrees[k] = progress = true;
     }
   }
@@ -125,12 +201,10 @@ bool CoverageChecker::isInjective(const CoreStatement &s) {
 }
 
 bool CoverageChecker::areDisjoint(const CoreStatement &a, const CoreStatement &b) {
-  unsigned n = kernel.indices.size();
-  Prover prover = base;
-  Points x = points(a, n, prover), y = points(b, n + a.vars.size(), prover);
-  for (auto [p, q] : llvm::zip(x.subscripts, y.subscripts))
-    prover.assume(p - q, true);
-  return prover.contradictory();
+  return contradicts(a, b, [](Prover &prover, const Points &x, const Points &y) {
+    for (auto [p, q] : llvm::zip(x.subscripts, y.subscripts))
+      prover.assume(p - q, true);
+  });
 }
 
 bool CoverageChecker::coversByCounting(const CoreStatement &s) {
@@ -238,6 +312,17 @@ presburger::PresburgerSet CoverageChecker::box(Tensor *t) {
 }
 
 std::optional<presburger::PresburgerSet> CoverageChecker::image(const CoreStatement &s) {
+  std::optional<presburger::PresburgerSet> whole;
+  for (const Conjunction &where : alternatives(s)) {
+    auto part = where.isAffine ? image(s, where) : std::nullopt;
+    if (!part)
+      return std::nullopt;
+    whole = whole ? whole->unionSet(*part) : *part;
+  }
+  return whole;
+}
+
+std::optional<presburger::PresburgerSet> CoverageChecker::image(const CoreStatement &s, const Conjunction &where) {
   // An element names the indices of its point, where it can. For one multiple the statements then divide alike:
   // y[3 * i + 1] is where y % 3 == 1, as y[3 * i] is where y % 3 == 0, and i is y // 3 in both.
   llvm::DenseMap<AffineExpr, AffineExpr> positions;
@@ -277,13 +362,7 @@ std::optional<presburger::PresburgerSet> CoverageChecker::image(const CoreStatem
     add(d - v->lo);
     add(v->hi() - 1 - d);
   }
-  SmallVector<Constraint> affine;
-  SmallVector<Node *> rest;
-  for (Node *c : s.conditions)
-    splitCondition(c, affine, rest);
-  if (!rest.empty())
-    return std::nullopt;
-  for (const Constraint &c : affine)
+  for (const Constraint &c : where.affine)
     add(c.expr, c.isEq);
   exprs.append(quotients.begin(), quotients.end());
   eqs.append(quotients.size(), false);

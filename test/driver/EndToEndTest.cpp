@@ -287,6 +287,14 @@ TEST(EndToEnd, RangesWithSeveralBounds) {
                      {{"M", 40}, {"N", 24}, {"K", 64}}, "", "sm_80"}), "");
 }
 
+TEST(EndToEnd, StatementsBesideEachOther) {
+  const char *text = "def s(x: f32[N, N], v: f32[N]) -> (y: f32[N, N], z: f32[N], w: f32[2 * N]) { y[i, j] = x[i, j] where i != j  y[i, i] = 1"
+                     "  z[i] = sum[j, j != i](x[i, j]) where not (3 <= i and i <= 7 or i == 12)  z[i] = 0 where i >= 3, i <= 7  z[i] = v[i] where i == 12"
+                     "  w[2 * i] = v[i] where i % 3 != 0  w[2 * i] = 7 where i % 3 == 0  w[2 * i + 1] = -v[i] }";
+  for (int64_t n : {1, 9, 37})
+    EXPECT_EQ(runCase({text, {{"N", n}}}), "") << n;
+}
+
 TEST(EndToEnd, ParityOfConditions) {
   const char *text = "def p(x: bool[M, N], inout z: bool[M]) -> (y: bool[M]) { y[i] xor= x[i, j]  y[i] xor= x[i, j] where j > 5, x[i, j]  z[i] xor= x[i, j] }";
   EXPECT_EQ(runCase({text, {{"M", 37}, {"N", 33}}}), "");
