@@ -11,6 +11,6 @@ kernelc compile "$2" -o "$1/k.cubin" && head -c 4 "$1/k.cubin" | grep -q ELF
 if [ -f /usr/local/cuda/include/cuda.h ]; then
   printf '#include "k.h"\n' > "$1/k.c"
   cp "$1/k.c" "$1/k.cpp"
-  clang-22 -std=c11 -Wall -Werror -Wno-unused-function -I/usr/local/cuda/include -fsyntax-only "$1/k.c"
-  clang++-22 -std=c++17 -Wall -Werror -Wno-unused-function -I/usr/local/cuda/include -fsyntax-only "$1/k.cpp"
+  clang-22 -std=c11 -Wall -Wextra -Werror -Wno-unused-function -I/usr/local/cuda/include -fsyntax-only "$1/k.c"
+  clang++-22 -std=c++17 -Wall -Wextra -Werror -Wno-unused-function -I/usr/local/cuda/include -fsyntax-only "$1/k.cpp"
 fi
