@@ -140,6 +140,7 @@ bool Sema::declareSizes(const TypeRef &type) {
       if (!size || *size < 0) {
         diags.error(n->loc) << "size '" << n->text << "' is set to " << toString(it->second)
                             << "; sizes are " << (size ? "not negative" : "integers");
+        elab.constValues[n->text] = elab.makeInt(0, Ty::I64, n->loc); // said once
         return false;
       }
       elab.constValues[n->text] = elab.makeInt(*size, Ty::I64, n->loc);
