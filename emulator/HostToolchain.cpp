@@ -162,8 +162,13 @@ std::string HostToolchain::precompiledPrelude() const {
   if (preludeFolder_.empty())
     return "";
   std::string stem = absl::StrCat(preludeFolder_, "/", key_), header = stem + ".h",
-              compiled = stem + ".pch", fresh = absl::StrCat(stem, ".", ::getpid());
-  if (llvm::sys::fs::exists(compiled))
+              compiled = stem + ".pch", sum = stem + ".sum", fresh = absl::StrCat(stem, ".", ::getpid());
+  auto contentOf = [](const std::string &path) {
+    auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+    return file ? (*file)->getBuffer().str() : std::string();
+  };
+  // A damaged one makes of every kernel one that does not compile, or another one.
+  if (std::string content = contentOf(compiled); !content.empty() && contentOf(sum) == hexDigest(content))
     return compiled;
   // Others may be at it too: the last one wins, all have made the same.
   if (!writeFile(fresh + ".h", kPrelude).ok() || !publish(fresh + ".h", header).ok()) {
@@ -177,9 +182,11 @@ std::string HostToolchain::precompiledPrelude() const {
     args.push_back(a);
   auto complaints = run(clang_, args, fresh + ".log", /*secondsToWait=*/120);
   llvm::sys::fs::remove(fresh + ".log");
-  bool made = complaints.ok() && complaints->empty() && publish(fresh + ".pch", compiled).ok();
+  bool made = complaints.ok() && complaints->empty() && writeFile(fresh + ".sum", hexDigest(contentOf(fresh + ".pch"))).ok() &&
+              publish(fresh + ".pch", compiled).ok() && publish(fresh + ".sum", sum).ok();
   if (!made)
-    llvm::sys::fs::remove(fresh + ".pch");
+    for (const char *suffix : {".pch", ".sum"})
+      llvm::sys::fs::remove(fresh + suffix);
   return made ? compiled : "";
 }
 
