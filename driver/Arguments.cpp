@@ -34,7 +34,9 @@ absl::StatusOr<std::vector<int64_t>> solveSizes(const Kernel &kernel, absl::Span
       if (r.scale == 0 || rest % r.scale || rest / r.scale < 0)
         return absl::InvalidArgumentError(absl::StrCat(locPrefix(kernel.params[r.param].loc), "parameter '", kernel.params[r.param].name,
                                                        "': dimension ", r.dim, " is ", (*shapes[r.param])[r.dim], ", but must be ",
-                                                       r.scale, " * ", r.name, " + ", r.offset));
+                                                       r.scale == 1 ? "" : absl::StrCat(r.scale, " * "), r.name,
+                                                       r.offset ? absl::StrCat(r.offset < 0 ? " - " : " + ", std::abs(r.offset)) : "",
+                                                       " for some ", r.name, " >= 0"));
       value = rest / r.scale;
     }
     if (value < 0 && !partial)

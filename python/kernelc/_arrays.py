@@ -76,6 +76,9 @@ def _from_interface(x, interface, writable):
         dtype = lib.DType(12, 8, 1)
     elif kind in _KINDS and typestr[0] != ">":
         dtype = lib.DType(_KINDS[kind], size * 8, 1)
+    elif kind in _KINDS:
+        raise TypeError(f"arrays of {name or typestr} in the byte order of other machines cannot be passed to a kernel; "
+                        f"convert it, as with x.astype('{typestr[1:]}')")
     else:
         raise TypeError(f"arrays of type {name or typestr} cannot be passed to a kernel")
     address, read_only = interface["data"]
@@ -115,6 +118,8 @@ def empty(shape, kind, like, device):
         if type(like).__module__.partition(".")[0] == "cupy":
             import cupy
             return cupy.empty(shape, dtype=_NUMPY.get(kind) or _integer_name(kind))
+        if hasattr(like, "__array_interface__"):
+            raise TypeError(f"the arrays lie in host memory, and device 'cuda:{device.device_id}' reads its own; pass arrays that lie there")
         raise TypeError("pass the outputs: kernelc can allocate them with NumPy, PyTorch and CuPy only")
     import numpy
     return numpy.empty(shape, dtype=_NUMPY.get(kind) or _integer_name(kind))

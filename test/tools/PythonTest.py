@@ -104,6 +104,13 @@ class Calls(unittest.TestCase):
                 ("f32", None, TypeError, "'n' must be a number, got NoneType")):
             with self.assertRaisesRegex(error, message):
                 kernelc.compile(text % kind)(value, N=1)
+        x = np.ones(4, np.float32)
+        axpy = kernelc.compile("def axpy(x: f32[2 * N]) -> (y: f32[N]) { y[i] = x[2 * i] }")
+        for given, named, error, message in ((x.astype(">f4"), {}, TypeError, "in the byte order of other machines"),
+                                             (x, {"device": "cuda"}, TypeError, "the arrays lie in host memory"),
+                                             (x[:3], {}, kernelc.KernelcError, r"dimension 0 is 3, but must be 2 \* N for some N >= 0")):
+            with self.assertRaisesRegex(error, message):
+                axpy(given, **named)
         k = kernelc.compile(SEVERAL).ramp
         for size, error, message in ((2.7, TypeError, "'N' must be an integer, got 2.7"),
                                      (2**64 + 3, ValueError, "'N': 18446744073709551619 does not fit in i64"),
