@@ -50,8 +50,8 @@ struct Conjunction {
   bool isAffine = true; ///< that is all it asks
 };
 
-/// Ways beyond this many are one that is not known.
-constexpr size_t kMaxAlternatives = 16;
+/// Ways beyond this many are one that is not known; pairs of them beyond that many are not compared.
+constexpr size_t kMaxAlternatives = 64, kMaxPairs = 256;
 
 SmallVector<Conjunction> allOf(ArrayRef<SmallVector<Conjunction>> parts) {
   SmallVector<Conjunction> all(1);
@@ -165,15 +165,19 @@ Points CoverageChecker::points(const CoreStatement &s, const Conjunction &where,
 bool CoverageChecker::contradicts(const CoreStatement &a, const CoreStatement &b,
                                   llvm::function_ref<void(Prover &, const Points &, const Points &)> assume) {
   unsigned n = kernel.indices.size();
-  for (const Conjunction &v : alternatives(a))
-    for (const Conjunction &w : alternatives(b)) {
-      Prover prover = base;
-      Points x = points(a, v, n, prover), y = points(b, w, n + a.vars.size(), prover);
-      assume(prover, x, y);
-      if (!prover.contradictory())
-        return false;
-    }
-  return true;
+  auto excludes = [&](const Conjunction &v, const Conjunction &w) {
+    Prover prover = base;
+    Points x = points(a, v, n, prover), y = points(b, w, n + a.vars.size(), prover);
+    assume(prover, x, y);
+    return prover.contradictory();
+  };
+  SmallVector<Conjunction> left = alternatives(a), right = alternatives(b);
+  size_t pairs = left.size() * right.size();
+  if (pairs > 1 && excludes({}, {})) // whatever the conditions
+    return true;
+  return pairs <= kMaxPairs && llvm::all_of(left, [&](const Conjunction &v) {
+    return llvm::all_of(right, [&](const Conjunction &w) { return excludes(v, w); });
+  });
 }
 
 bool CoverageChecker::isInjective(const CoreStatement &s) {
