@@ -1,8 +1,6 @@
 // Whether tensor copies can bring what the factors of a product read.
 #include "passes/te/Scheduler.h"
 
-#include <numeric>
-
 #include "ir/te/TeShape.h"
 #include "passes/te/Strides.h"
 #include "passes/tile/Access.h"
@@ -65,22 +63,6 @@ bool Scheduler::rowsStraddleLines(Value factor) {
   if (!strides)
     return shape.getNumResults() > 1 && straddles(shape.getResults().back());
   return llvm::any_of(strides.getResults(), [&](AffineExpr s) { return s != getAffineConstantExpr(1, s.getContext()) && straddles(s); });
-}
-
-int64_t Scheduler::rowDivisor(ReadOp read) {
-  int64_t bytes = std::max(1u, read.getResult().getType().getIntOrFloatBitWidth() / 8), param = findParam(read.getTensor());
-  int64_t divisor = getParamAlignment(kernel_, param);
-  auto note = [&](AffineExpr pitch) { divisor = std::gcd(divisor, knownDivisor(pitch, facts_) * bytes); };
-  if (AffineMap strides = getParamStrides(kernel_, param)) {
-    if (llvm::none_of(strides.getResults(), [](AffineExpr s) { return s == getAffineConstantExpr(1, s.getContext()); }))
-      return bytes;
-    for (AffineExpr s : strides.getResults())
-      if (s != getAffineConstantExpr(1, s.getContext()))
-        note(s);
-  } else if (AffineMap shape = getTensorShape(read.getTensor()); shape.getNumResults() > 1) {
-    note(shape.getResults().back());
-  }
-  return divisor;
 }
 
 bool Scheduler::canFeedWgmma(const LaunchPlan &l, Value factor, ArrayRef<unsigned> outer, ArrayRef<unsigned> k, ArrayRef<int64_t> dims,

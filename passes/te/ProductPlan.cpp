@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "ir/te/TeShape.h"
+#include "passes/te/Strides.h"
 #include "passes/te/TileCondition.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -84,7 +85,7 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
     constexpr int64_t kBeside = 40, kRegisters = 255;
     auto fetched = [&](Value factor, int64_t points) {
       ReadOp read = isCopied(factor) ? findOperandRead(factor) : ReadOp();
-      int64_t width = read ? std::min<int64_t>(16, rowDivisor(read)) : 0;
+      int64_t width = read ? std::min<int64_t>(16, rowDivisor(read, facts_)) : 0;
       return width >= 4 ? 2 * llvm::divideCeil(points * bytes, width) : points;
     };
     int64_t words = sets * bm * bn + fetched(c.a, bm * bk) + fetched(c.b, bn * bk);

@@ -101,8 +101,6 @@ private:
   /// The box of what `read`, of a product's factor, takes of its tensor for one tile.
   std::optional<Box> findReadBox(const LaunchPlan &l, ReadOp read, llvm::ArrayRef<unsigned> outer, llvm::ArrayRef<unsigned> k,
                                  llvm::ArrayRef<int64_t> dims, llvm::SmallVectorImpl<int64_t> &box, std::string &why);
-  /// What the addresses of a read's rows are known to be multiples of, in bytes.
-  int64_t rowDivisor(ReadOp read);
   /// Whether a factor can travel by tensor copies into slots that wgmma reads.
   bool canFeedWgmma(const LaunchPlan &l, mlir::Value factor, llvm::ArrayRef<unsigned> outer, llvm::ArrayRef<unsigned> k,
                     llvm::ArrayRef<int64_t> dims, std::string &why);

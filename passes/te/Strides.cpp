@@ -1,5 +1,7 @@
 #include "passes/te/Strides.h"
 
+#include <numeric>
+
 #include "ir/te/TeShape.h"
 #include "mlir/IR/Builders.h"
 
@@ -133,6 +135,23 @@ void setBytesStrides(KernelOp kernel, int64_t param, bool rows) {
 int64_t getParamAlignment(KernelOp kernel, int64_t param) {
   auto list = kernel->getAttrOfType<DenseI64ArrayAttr>(kAlignment);
   return list && param >= 0 ? list.asArrayRef()[param] : 16;
+}
+
+int64_t rowDivisor(ReadOp read, const SizeFacts &facts) {
+  KernelOp kernel = getKernel(read);
+  int64_t bytes = std::max(1u, read.getResult().getType().getIntOrFloatBitWidth() / 8), param = findParam(read.getTensor());
+  int64_t divisor = getParamAlignment(kernel, param);
+  auto note = [&](AffineExpr pitch) { divisor = std::gcd(divisor, knownDivisor(pitch, facts) * bytes); };
+  if (AffineMap strides = getParamStrides(kernel, param)) {
+    if (llvm::none_of(strides.getResults(), [](AffineExpr s) { return s == getAffineConstantExpr(1, s.getContext()); }))
+      return bytes;
+    for (AffineExpr s : strides.getResults())
+      if (s != getAffineConstantExpr(1, s.getContext()))
+        note(s);
+  } else if (AffineMap shape = getTensorShape(read.getTensor()); shape.getNumResults() > 1) {
+    note(shape.getResults().back());
+  }
+  return divisor;
 }
 
 } // namespace kernelc::te

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ir/te/Te.h"
+#include "passes/te/Affine.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "support/Artifact.h"
 
@@ -31,5 +32,8 @@ mlir::AffineMap getParamStrides(KernelOp kernel, int64_t param);
 void setBytesStrides(KernelOp kernel, int64_t param, bool rows);
 /// The bytes that the address of parameter `param` is a multiple of, 16 at most.
 int64_t getParamAlignment(KernelOp kernel, int64_t param);
+/// What the addresses of the rows of the tensor that `read` reads are known to be multiples of, in bytes, up to the
+/// alignment of the tensor.
+int64_t rowDivisor(ReadOp read, const SizeFacts &facts);
 
 } // namespace kernelc::te
