@@ -143,13 +143,30 @@ YieldOp ComputeOp::getYield() { return yieldOf(*this); }
 AffineMap ComputeOp::getOutMapOrIdentity() { return outMapOf(*this); }
 AffineMap ComputeOp::getResultShape() { return shapeOf(*this); }
 
+std::optional<unsigned> ComputeOp::findClippedDim(unsigned i) {
+  IntegerSet set = *getCondition();
+  AffineMap out = getOutMapOrIdentity(), shape = getResultShape();
+  if (set.isEq(i))
+    return std::nullopt;
+  for (auto [r, e] : llvm::enumerate(out.getResults())) {
+    AffineExpr left = shape.getResult(r) - 1 - e;
+    if (simplifyAffineExpr(left - set.getConstraint(i), set.getNumDims(), set.getNumSymbols()) == getAffineConstantExpr(0, getContext()))
+      return r;
+  }
+  return std::nullopt;
+}
+
 LogicalResult ComputeOp::verify() {
   if (failed(verifyDomain(*this)))
     return failure();
   Type yielded = getYield().getValues()[0].getType();
   if (yielded != getResult().getType().getElementType())
     return emitOpError() << "[C4] yields " << yielded << " into a tensor of " << getResult().getType().getElementType();
-  if ((getCondition() || getYield().getCondition()) && !getInit() && !getPartial())
+  bool covers = !getYield().getCondition();
+  if (std::optional<IntegerSet> set = getCondition())
+    for (unsigned i = 0; i < set->getNumConstraints(); ++i)
+      covers &= findClippedDim(i).has_value();
+  if (!covers && !getInit() && !getPartial())
     return emitOpError() << "[C3] a restricted domain needs an init, or the partial flag";
   return success();
 }

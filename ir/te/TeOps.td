@@ -103,7 +103,8 @@ def Te_ComputeOp : Te_DomainOp<"compute"> {
     - [C2] `out_map` is injective on the domain and has as many results as the
       result has dims.
     - [C3] with a `where`, a data condition or an `out_map` that does not cover, `init` is given or
-      the op's `partial` flag says that a later statement completes it.
+      the op's `partial` flag says that a later statement completes it. A `where` that only cuts `out_map` off where
+      the result ends (`shape_r - 1 - out_map_r(d) >= 0`) leaves out nothing: the extents may be rounded up.
     - [C4] the yielded type is the result's element type.
 
     ```mlir
@@ -135,6 +136,8 @@ def Te_ComputeOp : Te_DomainOp<"compute"> {
     ::mlir::AffineMap getOutMapOrIdentity();
     /// Dims of the result over the kernel's sizes.
     ::mlir::AffineMap getResultShape();
+    /// The dim of the result at whose end constraint i of the condition cuts `out_map` off; nothing for other ones.
+    ::std::optional<unsigned> findClippedDim(unsigned i);
   }];
 }
 

@@ -148,7 +148,13 @@ LogicalResult LoadOp::verify() {
 LogicalResult StoreOp::verify() {
   int64_t rank = cast<MemRefType>(getBase().getType()).getRank();
   if (getMap().getNumResults() != rank || getMap().getNumDims() != getOffsets().size())
-    return emitOpError() << "map must go from the indices to the tensor's " << rank << " dims";
+    return emitOpError() << "[C1] map must go from the indices to the tensor's " << rank << " dims";
+  int64_t last = -1;
+  for (int64_t r : getClip()) {
+    if (r <= last || r >= rank)
+      return emitOpError() << "[C2] clip must hold dims of the tensor, of which there are " << rank << ", in rising order";
+    last = r;
+  }
   return success();
 }
 

@@ -177,10 +177,20 @@ def Tile_StoreOp : Tile_Op<"store", [AttrSizedOperandSegments, MemoryEffects<[Me
   let summary = "writes a tile to a box of a tensor";
   let description = [{
     `base[map(offsets + c)] = value[c]` for every element whose dims in `mask` are
-    below their extents and whose `condition` element, if given, is true.
+    below their extents and whose `condition` element, if given, is true. Subscripts in `clip`, dims of
+    the tensor, may lie beyond its end: what would be there is not written. The others stay inside.
+
+    Constraints:
+    - [C1] the map goes from the launch's indices to the tensor's dims.
+    - [C2] `clip` holds dims of the tensor, in rising order.
+
+    ```mlir
+    tile.store %t, %c[%tile, %i] map affine_map<(d0, d1)[s0] -> (d0 * 64 + d1)> {clip = array<i64: 0>} : tensor<1x64xf32>, memref<?xf32>
+    ```
   }];
   let arguments = (ins AnyRankedTensor:$value, AnyMemRef:$base, AffineMapAttr:$map, Variadic<Index>:$offsets,
-    DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$mask, Optional<AnyRankedTensor>:$condition);
+    DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$mask, Optional<AnyRankedTensor>:$condition,
+    DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$clip);
   let hasVerifier = 1;
   let assemblyFormat = [{
     $value `,` $base `[` $offsets `]` `map` $map (`if` $condition^ `:` type($condition))? attr-dict

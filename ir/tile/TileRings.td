@@ -139,7 +139,7 @@ def Tile_BoxStoreOp : Tile_Op<"box_store", [MemoryEffects<[MemRead, MemWrite]>]>
   let summary = "starts writing slot `number` to a box of a tensor";
   let description = [{
     As `tile.store` of what the role has put there with `tile.ring_store`, by a tensor
-    copy: points beyond the extents of the launch's indices are not written. Warpgroups
+    copy: points beyond the extents of the launch's indices, or beyond the tensor's end, are not written. Warpgroups
     share the slot out along index `shared`: each stores its even share, which only its
     own threads have written, and waits for itself alone. The slot is read until a
     `tile.box_drain`.

@@ -34,8 +34,9 @@ private:
 
   // TeToTile.cpp
   mlir::LogicalResult emitCompute(te::ComputeOp op, llvm::ArrayRef<int64_t> dims);
+  /// Subscripts of the dims in `clip` may lie beyond the tensor.
   void store(mlir::Value tile, mlir::Value te, mlir::AffineMap outMap, llvm::ArrayRef<int64_t> dims, mlir::Value condition,
-             BodyToTiles &body, mlir::Location loc);
+             BodyToTiles &body, mlir::Location loc, llvm::ArrayRef<int64_t> clip = {});
   /// In loops over tiles, moves stores of what no statement of the launch reads behind the statements beside them: loads
   /// and arithmetic that several of them need become one then (CSE).
   void sinkStores();

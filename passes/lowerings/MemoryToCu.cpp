@@ -50,6 +50,11 @@ public:
     return llvm::all_of(llvm::zip(map_.getResults(), shape_.getResults()), [&](auto subscript) {
       auto [e, extent] = subscript;
       int64_t shared = run_.perElement;
+      SmallVector<int64_t> dimDiv(map_.getNumDims(), 1);
+      dimDiv[dim] = vector_;
+      if (shared == 1 && run_.step == 1 && te::linearCoefficient(e, dim) == 1 && te::knownDivisor(e, facts, dimDiv) % vector_ == 0 &&
+          te::knownDivisor(extent, facts) % vector_ == 0)
+        return true;
       bool isAlone = isa<AffineDimExpr>(e) || (shared > 1 && e == getAffineDimExpr(dim, e.getContext()).floorDiv(shared));
       return !e.isFunctionOfDim(dim) || (isAlone && te::knownDivisor(extent, facts) % (vector_ / shared) == 0);
     });
@@ -103,6 +108,15 @@ public:
     if (!x || !y)
       return x ? x : y;
     return arith::AndIOp::create(c_.b, loc_, x, y);
+  }
+
+  /// Whether the subscripts of `dims` lie before the tensor's end; null without dims.
+  Value before(ArrayRef<int64_t> dims, ArrayRef<Value> subscripts) {
+    Value all;
+    for (int64_t r : dims)
+      all = conjunction(all, arith::CmpIOp::create(c_.b, loc_, arith::CmpIPredicate::slt, subscripts[r],
+                                                   c_.expand(shape_.getResult(r), {}, loc_)));
+    return all;
   }
 
   SmallVector<Value> subscripts(ValueRange coords) {
@@ -283,7 +297,7 @@ void lowerStore(ThreadCode &c, tile::StoreOp op) {
   Location loc = cu::unnamed(op.getLoc());
   AccessLowering access(c, op.getMap(), op.getBase(), op.getValue(), op.getOffsets(), op.getMask(), loc);
   // What has no registers is made element by element.
-  if (op.getCondition() || isRematerialized(op.getValue().getDefiningOp()))
+  if (op.getCondition() || isRematerialized(op.getValue().getDefiningOp()) || (!op.getClip().empty() && !access.straddlesNoBorder()))
     access.scalarOnly();
   RegTile value = c.tiles.lookup(op.getValue());
   Value first = c.isFirstReplica(access.layout(), loc);
@@ -298,11 +312,13 @@ void lowerStore(ThreadCode &c, tile::StoreOp op) {
         inside = access.conjunction(inside, c.element(op.getCondition(), open, loc));
       guarded(c.b, loc, inside, [&] {
         SmallVector<Value> subscripts = access.subscripts(coords);
-        Value address = access.address(subscripts);
-        if (access.vector() > 1)
-          cu::CopyOp::create(c.b, loc, value.array, r, access.base(), address, access.vector());
-        else
-          memref::StoreOp::create(c.b, loc, c.element(op.getValue(), open, loc), access.base(), address);
+        guarded(c.b, loc, access.before(op.getClip(), subscripts), [&] {
+          Value address = access.address(subscripts);
+          if (access.vector() > 1)
+            cu::CopyOp::create(c.b, loc, value.array, r, access.base(), address, access.vector());
+          else
+            memref::StoreOp::create(c.b, loc, c.element(op.getValue(), open, loc), access.base(), address);
+        });
       });
     });
   });

@@ -40,7 +40,7 @@ void LaunchEmitter::sinkStores() {
 }
 
 void LaunchEmitter::store(Value tile, Value te, AffineMap outMap, ArrayRef<int64_t> dims, Value condition, BodyToTiles &body,
-                          Location loc) {
+                          Location loc, ArrayRef<int64_t> clip) {
   SmallVector<AffineExpr> replacements;
   for (int64_t d : dims)
     replacements.push_back(b_.getAffineDimExpr(d));
@@ -63,22 +63,33 @@ void LaunchEmitter::store(Value tile, Value te, AffineMap outMap, ArrayRef<int64
     Value first = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::eq, rank_, constant(0, loc));
     b_.setInsertionPoint(scf::IfOp::create(b_, loc, first, false).thenBlock()->getTerminator());
   }
-  tile::StoreOp::create(b_, loc, tile, c_.buffers.lookup(te), map, c_.offsets, mask, condition);
+  tile::StoreOp::create(b_, loc, tile, c_.buffers.lookup(te), map, c_.offsets, mask, condition, clip);
 }
 
 LogicalResult LaunchEmitter::emitCompute(ComputeOp op, ArrayRef<int64_t> dims) {
   bool ok = true;
+  // What only ends where the result does is the store's business: tensor copies end there by themselves.
+  SmallVector<int64_t> clip;
+  SmallVector<unsigned> asked;
+  for (unsigned i = 0; op.getCondition() && i < op.getCondition()->getNumConstraints(); ++i) {
+    if (std::optional<unsigned> r = op.findClippedDim(i))
+      clip.push_back(*r);
+    else
+      asked.push_back(i);
+  }
+  llvm::sort(clip);
+  clip.erase(llvm::unique(clip), clip.end());
   loopNest(loopsOf(dims), op.getCondition(), dims, {}, op.getLoc(), [&](SmallVector<Value>) {
     BodyToTiles body(b_, c_, op, dims);
     Value value = body.evaluate(op.getYield().getValues()[0]);
-    Value condition = op.getCondition() ? body.evaluateSet(*op.getCondition(), op.getLoc()) : Value();
+    Value condition = asked.empty() ? Value() : body.evaluateSet(select(*op.getCondition(), asked), op.getLoc());
     if (op.getYield().getCondition())
       condition = body.conjunction(condition, body.evaluate(op.getYield().getCondition()), op.getLoc());
     ok = bool(value);
-    if (value && loopsOf(dims).empty() && !condition)
+    if (value && loopsOf(dims).empty() && !condition && clip.empty())
       c_.results[op.getResult()] = value;
     if (value && isStored(op.getResult()))
-      store(value, op.getResult(), op.getOutMapOrIdentity(), dims, condition, body, op.getLoc());
+      store(value, op.getResult(), op.getOutMapOrIdentity(), dims, condition, body, op.getLoc(), clip);
     return SmallVector<Value>();
   });
   return success(ok);

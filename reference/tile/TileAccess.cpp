@@ -83,7 +83,7 @@ absl::StatusOr<TileValue> TileProgram::load(Operation *op, Value base, AffineMap
 }
 
 absl::Status TileProgram::store(Operation *op, const TileValue &value, Value base, AffineMap map, OperandRange offsets,
-                                ArrayRef<int64_t> mask, const TileValue *condition) {
+                                ArrayRef<int64_t> mask, const TileValue *condition, ArrayRef<int64_t> clip) {
   const TensorView &t = launch_.tensors[cast<BlockArgument>(base).getArgNumber()];
   SmallVector<int64_t> at(value.shape.size(), 0), start = indices(offsets), dims(at), subscripts(map.getNumResults());
   size_t flat = 0;
@@ -95,6 +95,8 @@ absl::Status TileProgram::store(Operation *op, const TileValue &value, Value bas
       continue;
     for (auto [s, expression] : llvm::zip(subscripts, map.getResults()))
       s = launch_.evaluate(expression, dims);
+    if (llvm::any_of(clip, [&](int64_t r) { return subscripts[r] >= t.shape[r]; }))
+      continue;
     if (!isInside(t, subscripts))
       return leaves(op, t, subscripts);
     writeElement(t, subscripts, e);
@@ -130,7 +132,7 @@ absl::Status TileProgram::runRings(Operation *op) {
   }
   if (auto store_ = dyn_cast<tile::StoreOp>(op))
     return store(op, value(store_.getValue()), store_.getBase(), store_.getMap(), store_.getOffsets(), store_.getMask(),
-                 store_.getCondition() ? &value(store_.getCondition()) : nullptr);
+                 store_.getCondition() ? &value(store_.getCondition()) : nullptr, store_.getClip());
   if (isa<tile::RingOp, tile::ChannelOp, tile::OrderOp, tile::TakeTurnOp, tile::PassTurnOp, tile::AsyncCommitOp, tile::AsyncWaitOp,
           tile::BarrierOp, tile::BoxDrainOp, tile::ReleaseOp>(op))
     return absl::OkStatus();
@@ -178,7 +180,8 @@ absl::Status TileProgram::runRings(Operation *op) {
   if (auto store_ = dyn_cast<tile::BoxStoreOp>(op)) {
     auto box = slotOf(op, store_.getRing(), index(store_.getNumber()));
     SmallVector<int64_t> all = llvm::to_vector(llvm::seq<int64_t>(0, launch_.func.getRank()));
-    return box.ok() ? store(op, **box, store_.getBase(), store_.getMap(), store_.getOffsets(), all, nullptr) : box.status();
+    auto dims = llvm::to_vector(llvm::seq<int64_t>(0, store_.getMap().getNumResults())); // a tensor copy ends where the tensor does
+    return box.ok() ? store(op, **box, store_.getBase(), store_.getMap(), store_.getOffsets(), all, nullptr, dims) : box.status();
   }
   if (auto acquire = dyn_cast<tile::AcquireOp>(op)) {
     channels_[acquire.getChannel()].announced[index(acquire.getNumber())] += acquire.getBytes();
