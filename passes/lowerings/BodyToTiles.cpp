@@ -162,10 +162,12 @@ Value BodyToTiles::load(te::ReadOp read) {
   SmallVector<AffineExpr> replacements;
   SmallVector<Value> indexTiles;
   SmallVector<int64_t> used;
+  llvm::BitVector walked(rank);
   for (auto [i, operand] : llvm::enumerate(read.getOperands_())) {
     if (std::optional<unsigned> dim = te::findIndex(op_, operand)) {
       int64_t index = dims_[*dim];
       replacements.push_back(b_.getAffineDimExpr(index));
+      walked[index] = c_.mayBeBeyond[index];
       if (llvm::any_of(map.getResults(), [&, i = i](AffineExpr e) { return te::variesInTile(e, i, c_.tiles[index]); }))
         used.push_back(index);
       continue;
@@ -200,7 +202,7 @@ Value BodyToTiles::load(te::ReadOp read) {
   bool keptInside = bounds == te::BoundsMode::Pad && reduce && te::findContraction(reduce);
   SmallVector<int64_t> mask;
   for (unsigned d = 0; d < rank; ++d)
-    if (shape[d] > 1 && c_.ragged[d] && !(keptInside && c_.onGrid[d]))
+    if (c_.needsMask(d, shape[d]) && (shape[d] > 1 || walked[d]) && !(keptInside && c_.onGrid[d]))
       mask.push_back(d);
   SmallVector<AffineExpr> results;
   for (AffineExpr e : map.getResults())

@@ -15,11 +15,14 @@ struct LaunchContext {
   mlir::AffineMap extents;
   llvm::SmallVector<mlir::Value> offsets;           ///< per launch index: where the current tile starts
   llvm::BitVector ragged;                           ///< indices whose last tile may stick out
+  llvm::BitVector mayBeBeyond;                      ///< indices of which a block of a cluster may have a tile without any point
   llvm::BitVector onGrid;                           ///< indices whose points never meet: what sticks out is not stored
   llvm::DenseMap<mlir::Value, mlir::Value> buffers; ///< te tensor or scalar → block argument
   llvm::DenseMap<mlir::Value, mlir::Value> results; ///< te tensor computed in this launch → tile
 
   int64_t rank() const { return tiles.size(); }
+  /// Whether a tile with `extent` points along index `d` needs a mask there.
+  bool needsMask(unsigned d, int64_t extent) const { return ragged[d] && (extent > 1 || mayBeBeyond[d]); }
 };
 
 /// Evaluates values of one domain op's body.

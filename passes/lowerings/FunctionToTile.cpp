@@ -190,6 +190,7 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
   c_.extents = l_.extents;
   SizeFacts facts{plan_.sizeDiv, plan_.sizeMax};
   c_.ragged.resize(l_.tiles.size());
+  c_.mayBeBeyond.resize(l_.tiles.size());
   c_.onGrid.resize(l_.tiles.size());
   // Roles walk tiles even where every block has only one: around a loop that carries products in
   // flight, code of one round makes ptxas serialise them (C7514), whatever is in the loop.
@@ -200,7 +201,9 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
     // The one tile of an index without a loop may have no point at all.
     bool mayBeEmpty = !llvm::is_contained(l_.grid, int64_t(i)) && !knownPositive(l_.extents.getResult(i), facts);
     // The last cluster's blocks all run, whether there are tiles for them or not.
-    int64_t whole = l_.tiles[i] * (int64_t(i) == l_.clusterIndex && llvm::is_contained(l_.grid, int64_t(i)) ? l_.cluster : 1);
+    bool isWalked = int64_t(i) == l_.clusterIndex && llvm::is_contained(l_.grid, int64_t(i));
+    int64_t whole = l_.tiles[i] * (isWalked ? l_.cluster : 1);
+    c_.mayBeBeyond[i] = isWalked && l_.cluster > 1;
     c_.ragged[i] = divisor == 0 || divisor % whole != 0 || (mayBeEmpty && loopsOf(int64_t(i)).empty());
     c_.offsets.push_back(zero);
   }

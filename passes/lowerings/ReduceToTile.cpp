@@ -228,7 +228,7 @@ Value LaunchEmitter::loadInit(ReduceOp op, ArrayRef<int64_t> kept, BodyToTiles &
     results.push_back(e.replaceDims(replacements));
   SmallVector<int64_t> mask;
   for (int64_t d : kept)
-    if (c_.ragged[d] && c_.tiles[d] > 1)
+    if (c_.needsMask(d, c_.tiles[d]))
       mask.push_back(d);
   llvm::sort(mask);
   auto type = RankedTensorType::get(shaper.shapeOf(kept), op.getResult().getType().getElementType());

@@ -54,7 +54,7 @@ void LaunchEmitter::store(Value tile, Value te, AffineMap outMap, ArrayRef<int64
     condition = body.broadcast(condition, shape);
   SmallVector<int64_t> mask;
   for (int64_t d : dims)
-    if (shape[d] > 1 && c_.ragged[d])
+    if (c_.needsMask(d, shape[d]))
       mask.push_back(d);
   llvm::sort(mask);
   OpBuilder::InsertionGuard guard(b_);

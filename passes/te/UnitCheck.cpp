@@ -46,16 +46,6 @@ LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
     if (l.cluster > 1 && inTile[l.clusterIndex])
       return wrong() << "the " << l.cluster << " blocks of a cluster walk neighbouring tiles of '" << l.indices[l.clusterIndex]
                      << "', and what is reduced over it needs all of it in one";
-    // Tiles of one point have no mask for what lies beyond the last.
-    if (AffineExpr extent = l.extents.getResult(l.clusterIndex);
-        l.cluster > 1 && l.tiles[l.clusterIndex] == 1 && knownDivisor(extent, facts_) % l.cluster) {
-      InFlightDiagnostic error = wrong();
-      error << "the " << l.cluster << " blocks of a cluster walk tiles of one point of '" << l.indices[l.clusterIndex]
-            << "', of which there ";
-      if (auto number = dyn_cast<AffineConstantExpr>(extent))
-        return error << "are " << number.getValue() << ", no multiple of " << l.cluster;
-      return error << "is no number known to be a multiple of " << l.cluster;
-    }
     // Partial results of a team's warps meet in shared memory, of which teams have no share each.
     std::optional<WarpgroupForm> form = findWarpgroupForm(*c);
     for (unsigned d : isSwapped(*c, form, l, l.dims[n]) ? c->n : c->m)

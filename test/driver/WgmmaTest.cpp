@@ -278,7 +278,7 @@ TEST(Wgmma, ClustersOfRowsInDigits) {
   y[i, j] = a[i, j]
   q[j] = sum[i](a[i, j] ** 2)
 })";
-  for (auto [m, cluster] : {std::pair<int64_t, int>{128, 2}, {256, 4}, {200, 2}, {330, 2}})
+  for (auto [m, cluster] : {std::pair<int64_t, int>{128, 2}, {256, 4}, {192, 2}, {200, 2}, {330, 2}})
     EXPECT_EQ(runCase(on90(columns, {{"M", m}, {"N", 136}, {"K", 72}}, true,
                            R"([{"kernel": "m", "launch": "y", "cluster": )" + std::to_string(cluster) + "}]")), "")
         << m << " by " << cluster;
