@@ -32,13 +32,18 @@ Access accessAlong(te::ReadOp read, Value dim) {
 /// Reads may be contiguous vectors along `dim`, and nothing else in the body sees it.
 bool canVectorise(te::ReduceOp op, Value dim) {
   bool anyUnit = false;
+  llvm::DenseSet<Value> vectors; // what differs from lane to lane: no subscript of another read
   for (Operation &inner : op.getBlock().without_terminator()) {
     auto read = dyn_cast<te::ReadOp>(inner);
     if (!read) {
       if (llvm::is_contained(inner.getOperands(), dim))
         return false;
+      if (llvm::any_of(inner.getOperands(), [&](Value v) { return vectors.contains(v); }))
+        vectors.insert_range(inner.getResults());
       continue;
     }
+    if (llvm::any_of(read->getOperands(), [&](Value v) { return vectors.contains(v); }))
+      return false;
     Access a = accessAlong(read, dim);
     bool plain = read.getBounds() == te::BoundsMode::InBounds &&
                  llvm::all_of(read.getOperands_(), [](Value v) { return isa<BlockArgument>(v); });
@@ -46,6 +51,8 @@ bool canVectorise(te::ReduceOp op, Value dim) {
     if (a == Access::Other || (a == Access::Unit && (!plain || element.isInteger(4))))
       return false;
     anyUnit |= a == Access::Unit;
+    if (a == Access::Unit)
+      vectors.insert(read.getResult());
   }
   return anyUnit;
 }

@@ -198,6 +198,31 @@ TEST(Domain, GatherIsGuarded) {
   EXPECT_EQ(run(0).code(), absl::StatusCode::kOutOfRange);
 }
 
+// Sums of rows that data names, over points whose lanes name different ones; as floats and as bounds of their errors.
+TEST(Domain, SumsOfGathers) {
+  auto kernel = mustCompile(R"(
+te.kernel @sums sizes ["M", "N", "K"] args ["idx", "t"] : ["i32", "f32"] [affine_map<()[s0, s1, s2] -> (s1)>, affine_map<()[s0, s1, s2] -> (s0, s2)>]
+    outs ["y"] : ["f32"] [affine_map<()[s0, s1, s2] -> (s1)>] {
+^bb0(%idx: tensor<?xi32>, %t: tensor<?x?xf32>):
+  %y = te.reduce sum ["j", "k"] parallel 1 extents affine_map<()[s0, s1, s2] -> (s1, s2)> {
+  ^bb0(%j: index, %k: index):
+    %n = te.read %idx[%j] : tensor<?xi32>
+    %i = arith.index_cast %n : i32 to index
+    %v = te.read %t[%i, %k] assume : tensor<?x?xf32>
+    te.yield %v : f32
+  } {name = "y"} : tensor<?xf32>
+  te.return %y : tensor<?xf32>
+})");
+  constexpr int64_t kRows = 3, kPoints = 37, kTerms = 2;
+  I idx(kPoints);
+  for (int64_t j = 0; j < kPoints; ++j)
+    idx[j] = int(j % kRows);
+  F t = {1, 2, 10, 20, 100, 200}, y(kPoints);
+  ASSERT_TRUE(kernel->run({kRows, kPoints, kTerms}, {view(idx, {kPoints}), view(t, {kRows, kTerms})}, {view(y, {kPoints})}).ok());
+  for (int64_t j = 0; j < kPoints; ++j)
+    EXPECT_EQ(y[j], j % kRows == 0 ? 3 : j % kRows == 1 ? 30 : 300) << j;
+}
+
 const char *kConcat = R"(
 te.kernel @concat sizes ["M", "N"] args ["a", "b", "acc"] : ["f32", "f32", "f32"]
     [affine_map<()[s0, s1] -> (s0)>, affine_map<()[s0, s1] -> (s1)>, affine_map<()[s0, s1] -> (s0)>]
