@@ -209,7 +209,15 @@ def TeReduceInTiles : Pass<"te-reduce-in-tiles", "::kernelc::te::KernelOp"> {
     digits to split, the second must find the parts, and the last joins them to the product's
     launch.
 
-    Not tried, with a remark: extents that are not known to be multiples of a tile's. Not tried:
+    C is one that divides what is known of the extents, where there is one. Elsewhere the last tile is not full:
+
+        p[i, j_tile, j] = sum_k a[i, k] · b.pad(0)[j_tile * C + j, k]
+        m_part[j_tile, i] = max_{j : j_tile * C + j < N} f(p[i, j_tile, j])
+
+    What is returned has the condition too, which `te-to-tile` makes the end of a store (`clip`), as tensor copies have it by
+    themselves; what stays inside the kernel has a value everywhere, and beyond the end nobody reads it.
+
+    Not tried, with a remark: products over such extents that read what data says. Not tried:
     arg reductions, reductions over batches or over a slower one of several rows' indices, of
     products under a condition, and those that read other results. Numeric effect: another order
     of the same reduction, fixed by the sizes.

@@ -2,6 +2,7 @@
 
 #include "ir/te/TeShape.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/te/Domain.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -69,10 +70,27 @@ Domain splitDomain(Operation *op, unsigned dim, const Digits &digits) {
   return out;
 }
 
-/// The body of `op` with two arguments in place of `dim`.
+/// Leaves digits that make no index of `op` out of its domain.
+void endWhereIndexEnds(Domain &domain, Operation *op, unsigned dim, const Digits &digits) {
+  MLIRContext *c = op->getContext();
+  unsigned dims = domain.names.size(), symbols = domain.extents.getNumSymbols();
+  AffineExpr index = getAffineDimExpr(dim, c) * digits.radix + getAffineDimExpr(dim + 1, c);
+  IntegerSet inside = IntegerSet::get(dims, symbols, getExtents(op).getResult(dim) - 1 - index, false);
+  std::optional<IntegerSet> before;
+  if (domain.where)
+    before = domain.where.getValue();
+  domain.where = IntegerSetAttr::get(intersect(before, inside));
+}
+
+/// Whether nothing but a proof, or a promise, keeps `read` inside its tensor.
+bool isUnchecked(ReadOp read) { return read.getBounds() == BoundsMode::InBounds || read.getBounds() == BoundsMode::Assume; }
+
+/// The body of `op` with two arguments in place of `dim`. With `padsReads` reads of what lies outside their tensors at
+/// digits that make no index give zeros.
 class BodySplitter {
 public:
-  BodySplitter(Operation *op, unsigned dim, const Digits &digits) : op_(op), dim_(dim), digits_(digits) {}
+  BodySplitter(Operation *op, unsigned dim, const Digits &digits, bool padsReads)
+      : op_(op), dim_(dim), digits_(digits), padsReads_(padsReads) {}
 
   void cloneInto(Block &block) {
     Block &from = op_->getRegion(0).front();
@@ -136,14 +154,33 @@ private:
     for (auto [i, v] : llvm::enumerate(operands))
       if (!unused[i])
         used.push_back(v);
+    BoundsModeAttr bounds = read.getBoundsAttr();
+    Value padding = read.getPadding() ? mapping_.lookupOrDefault(read.getPadding()) : Value();
+    if (padsReads_ && isUnchecked(read) && mayLeave(read.getTensor(), subscripts, operands)) {
+      bounds = BoundsModeAttr::get(b.getContext(), BoundsMode::Pad);
+      padding = arith::ConstantOp::create(b, read.getLoc(), b.getZeroAttr(read.getResult().getType()));
+    }
     return ReadOp::create(b, read.getLoc(), read.getResult().getType(), mapping_.lookupOrDefault(read.getTensor()), used,
-                          AffineMapAttr::get(compressUnusedDims(subscripts)), read.getBoundsAttr(),
-                          read.getPadding() ? mapping_.lookupOrDefault(read.getPadding()) : Value());
+                          AffineMapAttr::get(compressUnusedDims(subscripts)), bounds, padding);
+  }
+
+  /// Whether a subscript made of the digits is more than one of them, as the tensor has it.
+  bool mayLeave(Value tensor, AffineMap subscripts, ArrayRef<Value> operands) {
+    AffineMap shape = getTensorShape(tensor);
+    return llvm::any_of(llvm::zip(subscripts.getResults(), shape.getResults()), [&](auto subscript) {
+      auto [e, extent] = subscript;
+      for (auto [digit, most] : {std::pair(high_, digits_.highExtent), std::pair(low_, digits_.radix)})
+        for (auto [n, v] : llvm::enumerate(operands))
+          if (v == digit && e.isFunctionOfDim(n) && !(isa<AffineDimExpr>(e) && extent == most))
+            return true;
+      return false;
+    });
   }
 
   Operation *op_;
   unsigned dim_;
   const Digits &digits_;
+  bool padsReads_;
   IRMapping mapping_;
   Value index_, high_, low_;
 };
@@ -168,6 +205,17 @@ void redirectReads(Value before, Value after, unsigned position, AffineExpr radi
   }
 }
 
+/// Whether the body of `op` has a value also where its indices are none, once its reads by them are padded: data does not say
+/// where it reads. (Whatever else it makes of a zero has a value: the language's division by zero has.)
+bool hasValueBeyond(Operation *op) {
+  return !op->getRegion(0)
+              .walk([&](ReadOp read) {
+                bool isByData = isUnchecked(read) && !llvm::all_of(read.getOperands_(), [&](Value v) { return findIndex(op, v); });
+                return isByData ? WalkResult::interrupt() : WalkResult::advance();
+              })
+              .wasInterrupted();
+}
+
 bool isReturned(Value v) {
   return llvm::any_of(v.getUsers(), [](Operation *user) { return isa<ReturnOp>(user); });
 }
@@ -179,9 +227,11 @@ Value writeBack(OpBuilder &b, Operation *op, Value inner, unsigned dim, const Di
   SmallVector<AffineExpr> out;
   for (unsigned d = 0; d + 1 < parallel; ++d)
     out.push_back(splitRenamed(b.getAffineDimExpr(d), dim, parallel - 1, digits.radix));
-  SmallVector<Attribute> names(splitDomain(op, dim, digits).names);
-  auto copy = ComputeOp::create(b, op->getLoc(), op->getResult(0).getType(), b.getArrayAttr(ArrayRef(names).take_front(parallel)), extents,
-                                IntegerSetAttr(), Value(), AffineMapAttr::get(AffineMap::get(parallel, symbols, out, b.getContext())),
+  Domain domain{splitDomain(op, dim, digits).names, extents, {}};
+  domain.names.truncate(parallel);
+  if (digits.endsEarly)
+    endWhereIndexEnds(domain, op, dim, digits);
+  auto copy = ComputeOp::create(b, op->getLoc(), op->getResult(0).getType(), b.getArrayAttr(domain.names), extents, domain.where, Value(), AffineMapAttr::get(AffineMap::get(parallel, symbols, out, b.getContext())),
                                 AffineMapAttr::get(getTensorShape(op->getResult(0))), op->getAttrOfType<StringAttr>("name"), false);
   Block &block = copy.getBody().emplaceBlock();
   for (unsigned d = 0; d < parallel; ++d)
@@ -251,16 +301,18 @@ std::optional<std::pair<AffineExpr, AffineExpr>> findDigits(ReadOp read, unsigne
 ReduceOp splitReducedDim(ReduceOp r, unsigned dim, const Digits &digits) {
   OpBuilder b(r);
   Domain domain = splitDomain(r, dim, digits);
+  if (digits.endsEarly)
+    endWhereIndexEnds(domain, r, dim, digits);
   auto created = ReduceOp::create(b, r.getLoc(), r.getResult().getType(), r.getKind(), b.getArrayAttr(domain.names), r.getParallel(),
                                   domain.extents, domain.where, r.getInit(), r.getOutMapAttr(), r.getShapeAttr(), r.getNameAttr());
   created->setDiscardableAttrs(r->getDiscardableAttrDictionary());
-  BodySplitter(r, dim, digits).cloneInto(created.getBody().emplaceBlock());
+  BodySplitter(r, dim, digits, /*padsReads=*/false).cloneInto(created.getBody().emplaceBlock());
   r.replaceAllUsesWith(created.getResult());
   r.erase();
   return created;
 }
 
-bool canSplitParallelDim(Operation *op, unsigned dim) {
+bool canSplitParallelDim(Operation *op, unsigned dim, bool endsEarly) {
   auto compute = dyn_cast<ComputeOp>(op);
   auto reduce = dyn_cast<ReduceOp>(op);
   bool isWhole = compute ? !compute.getInit() && !compute.getPartial()
@@ -268,6 +320,16 @@ bool canSplitParallelDim(Operation *op, unsigned dim) {
   if (dim >= getNumParallel(op) || !isWhole)
     return false;
   Value result = op->getResult(0);
+  if (endsEarly) {
+    // What a condition leaves out is cut off where the result ends.
+    AffineMap out = compute ? compute.getOutMapOrIdentity() : AffineMap(), shape = getTensorShape(result);
+    bool isCut = out && llvm::any_of(llvm::zip(out.getResults(), shape.getResults()), [&](auto subscript) {
+      auto [e, extent] = subscript;
+      return e == getAffineDimExpr(dim, op->getContext()) && extent == getExtents(op).getResult(dim);
+    });
+    if (compute && (isReturned(result) || compute.getOutMap()) ? !isCut : !hasValueBeyond(op))
+      return false;
+  }
   if (isReturned(result)) {
     auto returned = getKernel(op).getReturn();
     for (auto [i, v] : llvm::enumerate(returned.getOperands()))
@@ -277,7 +339,7 @@ bool canSplitParallelDim(Operation *op, unsigned dim) {
   }
   return llvm::all_of(result.getUsers(), [](Operation *user) {
     auto read = dyn_cast<ReadOp>(user);
-    return read && (read.getBounds() == BoundsMode::InBounds || read.getBounds() == BoundsMode::Assume);
+    return read && isUnchecked(read);
   });
 }
 
@@ -293,7 +355,7 @@ Operation *splitParallelDim(Operation *op, unsigned dim, const Digits &digits) {
     auto created = ReduceOp::create(b, loc, wider, reduce.getKind(), b.getArrayAttr(domain.names), reduce.getParallel() + 1, domain.extents,
                                     domain.where, Value(), AffineMapAttr(), AffineMapAttr(), reduce.getNameAttr());
     created->setDiscardableAttrs(reduce->getDiscardableAttrDictionary());
-    BodySplitter(op, dim, digits).cloneInto(created.getBody().emplaceBlock());
+    BodySplitter(op, dim, digits, /*padsReads=*/digits.endsEarly).cloneInto(created.getBody().emplaceBlock());
     result = created.getResult();
   } else {
     auto compute = cast<ComputeOp>(op);
@@ -306,11 +368,13 @@ Operation *splitParallelDim(Operation *op, unsigned dim, const Digits &digits) {
         out.push_back(simplifyAffineExpr(splitRenamed(e, dim, parallel - 1, digits.radix), parallel, symbols));
       outMap = AffineMapAttr::get(AffineMap::get(parallel, symbols, out, b.getContext()));
       shape = AffineMapAttr::get(getTensorShape(compute.getResult()));
+      if (digits.endsEarly)
+        endWhereIndexEnds(domain, op, dim, digits);
     }
     auto created = ComputeOp::create(b, loc, keepsShape ? type : wider, b.getArrayAttr(domain.names), domain.extents, domain.where, Value(),
                                      outMap, shape, compute.getNameAttr(), false);
     created->setDiscardableAttrs(compute->getDiscardableAttrDictionary());
-    BodySplitter(op, dim, digits).cloneInto(created.getBody().emplaceBlock());
+    BodySplitter(op, dim, digits, /*padsReads=*/digits.endsEarly && !keepsShape).cloneInto(created.getBody().emplaceBlock());
     result = created.getResult();
   }
   if (keepsShape)

@@ -12,6 +12,10 @@ namespace kernelc::te {
 struct Digits {
   mlir::AffineExpr radix, highExtent;
   llvm::StringRef high = "_high", low = "_low"; ///< what the digits' names add to the index's
+  /// Digits that make no index stand at the end: high * radix + low may reach the index's extent and more. A
+  /// reduction and what is returned leave them out, by a condition; results that stay inside the kernel have
+  /// values there too, which nobody reads, made of zeros for what lies outside the tensors that they read.
+  bool endsEarly = false;
   bool operator==(const Digits &) const = default;
 };
 
@@ -37,8 +41,8 @@ ReduceOp splitReducedDim(ReduceOp r, unsigned dim, const Digits &digits);
 
 /// Whether splitParallelDim can take `dim` of `op`: a te.compute or te.reduce that
 /// defines all of its result by itself (a te.reduce one dim of it along `dim`); which is returned, or
-/// whose readers stay inside it.
-bool canSplitParallelDim(mlir::Operation *op, unsigned dim);
+/// whose readers stay inside it. With `endsEarly` its body also has to mean something at digits that make no index.
+bool canSplitParallelDim(mlir::Operation *op, unsigned dim, bool endsEarly = false);
 
 /// Replaces `op` by one with two dims in place of its parallel one. A result that stays
 /// inside the kernel gets two dims as well, and its readers subscripts for both; one

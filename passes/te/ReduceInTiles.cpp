@@ -9,6 +9,7 @@
 #include "passes/te/Grouping.h"
 #include "passes/te/Parts.h"
 #include "passes/te/PlanAttr.h"
+#include "passes/te/Strides.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -98,15 +99,18 @@ private:
     if (reductions.empty())
       return false;
     SmallVector<int64_t> radix(rank, 0);
-    if (!chooseRadices(product, c, reduced, radix)) {
-      for (auto &[r, places] : reductions)
-        emitRemark(r.getLoc()) << "this reduction of a product has a launch of its own: its indices are not known to be multiples of a tile's";
+    if (!chooseRadices(product, c, reduced, /*wholeTiles=*/true, radix) && !chooseRadices(product, c, reduced, /*wholeTiles=*/false, radix))
+      return false;
+    auto isSplit = [](int64_t r) { return r != 0; };
+    for (unsigned d = 0; d < rank; ++d) {
+      if (!radix[d] || canSplitParallelDim(product, d, digitsOf(radix[d], extentOf(product, d)).endsEarly))
+        continue;
+      if (canSplitParallelDim(product, d))
+        for (auto &[r, places] : reductions)
+          emitRemark(r.getLoc()) << "this reduction of a product has a launch of its own: its indices are not known to be multiples of a "
+                                    "tile's, and data says what it reads";
       return false;
     }
-    auto isSplit = [](int64_t r) { return r != 0; };
-    for (unsigned d = 0; d < rank; ++d)
-      if (radix[d] && !canSplitParallelDim(product, d))
-        return false;
     if (llvm::none_of(radix, isSplit))
       return false;
     for (auto &[r, places] : reductions)
@@ -123,12 +127,23 @@ private:
 
   Digits digitsOf(int64_t radix, AffineExpr extent) {
     AffineExpr r = getAffineConstantExpr(radix, extent.getContext());
-    return {r, extent.floorDiv(r), "_tile", ""};
+    bool isMultiple = knownDivisor(extent, facts_) % radix == 0;
+    return {r, isMultiple ? extent.floorDiv(r) : extent.ceilDiv(r), "_tile", "", !isMultiple};
+  }
+
+  /// Whether tensor copies could bring what the factors of `c` read as it lies in memory.
+  bool hasAlignedRows(const Contraction &c) {
+    constexpr int64_t kRowUnit = 16; // bytes of which a tensor copy's rows are multiples
+    return llvm::all_of(ArrayRef{c.a, c.b}, [&](Value factor) {
+      return llvm::all_of(findReads(factor), [&](ReadOp read) { return rowDivisor(read, facts_) % kRowUnit == 0; });
+    });
   }
 
   /// The tiles that the product will probably have (te-plan), of which each must have all points of
-  /// a reduced index, or of one of its digits. `radix`: 0 where one tile has the whole index.
-  bool chooseRadices(ReduceOp product, const Contraction &c, const llvm::SmallBitVector &reduced, SmallVectorImpl<int64_t> &radix) {
+  /// a reduced index, or of one of its digits. `radix`: 0 where one tile has the whole index. With `wholeTiles` only those
+  /// that divide what is known of the extents.
+  bool chooseRadices(ReduceOp product, const Contraction &c, const llvm::SmallBitVector &reduced, bool wholeTiles,
+                     SmallVectorImpl<int64_t> &radix) {
     auto extentOfAll = [&](ArrayRef<unsigned> list) {
       int64_t points = 1;
       for (unsigned d : list) {
@@ -141,12 +156,15 @@ private:
     };
     auto fits = [&](unsigned d, int64_t tile) {
       int64_t max = knownMax(extentOf(product, d), facts_);
-      return !reduced[d] || (max >= 0 && max <= tile) || knownDivisor(extentOf(product, d), facts_) % tile == 0;
+      return !wholeTiles || !reduced[d] || (max >= 0 && max <= tile) || knownDivisor(extentOf(product, d), facts_) % tile == 0;
     };
     unsigned row = c.m.back(), column = c.n.back();
     int64_t rows = 0, columns = 0;
     std::optional<WarpgroupForm> form = findWarpgroupForm(c);
     if (target_.wgmma && form) {
+      // Where te-plan may have to turn to mma.sync, tiles are no more than what it takes.
+      constexpr int64_t kLargestOfMma = 128;
+      int64_t largest = wholeTiles || hasAlignedRows(c) ? std::numeric_limits<int64_t>::max() : kLargestOfMma;
       int64_t m = extentOfAll(c.m), n = extentOfAll(c.n), batch = std::max<int64_t>(1, extentOfAll(c.batch));
       bool inRegisters = form->aInRegisters || form->bInRegisters;
       bool swapped = inRegisters ? form->bInRegisters : m >= 0 && m < 64 && (n < 0 || n >= 64);
@@ -155,7 +173,7 @@ private:
       for (const ProductTile &t : wgmmaTiles()) {
         int64_t tileRows = swapped ? t.n : t.m, tileColumns = swapped ? t.m : t.n;
         double time = swapped ? timeOf(t, n, m, batch, target_) : timeOf(t, m, n, batch, target_);
-        if (!llvm::isPowerOf2_64(t.n) || !fits(row, tileRows) || !fits(column, tileColumns) || (rows && time >= least) ||
+        if (!llvm::isPowerOf2_64(t.n) || std::max(tileRows, tileColumns) > largest || !fits(row, tileRows) || !fits(column, tileColumns) || (rows && time >= least) ||
             !holdsAccumulators(t, byParts ? 2 : 1, target_))
           continue;
         std::tie(least, rows, columns) = std::tuple(time, tileRows, tileColumns);
@@ -206,9 +224,12 @@ private:
         auto read = dyn_cast<ReadOp>(user);
         std::optional<unsigned> dim = read ? dimOf(read) : std::nullopt;
         Operation *reader = user->getParentOp();
-        if (!dim || !canSplitParallelDim(reader, *dim))
+        if (!dim)
           continue;
-        splitParallelDim(reader, *dim, digitsOf(radix, getExtents(reader).getResult(*dim)));
+        Digits digits = digitsOf(radix, getExtents(reader).getResult(*dim));
+        if (!canSplitParallelDim(reader, *dim, digits.endsEarly))
+          continue;
+        splitParallelDim(reader, *dim, digits);
         changed = true;
         break;
       }
