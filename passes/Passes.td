@@ -236,20 +236,20 @@ def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
     they stand, as long as there are too few, and the next one is cut. A `te.cascade` is split into
     partial states and a cascade that merges them by its rescale region; so are arg
     reductions, as cascades of key and position. Done where the results alone
-    would not give every multiprocessor of the target's table eight blocks, the
-    sizes are bounded, and a chunk of at least 16 divides the extent; of a product,
-    where its tiles of 64 x 128 leave three quarters of the multiprocessors idle: then the parts are a batch. Where no chunk divides
-    a product's extent, the last part is shorter: both factors read zeros beyond it, `T.pad(0)[.., q·C + k', ..]`, which
-    tensor copies, masked loads and matrix units take as they take padding.
+    would not give every multiprocessor of the target's table enough blocks and the
+    sizes are bounded; of a product,
+    where its tiles leave three quarters of the multiprocessors idle: then the parts are a batch. Where no chunk divides
+    an extent, the last part is shorter: reductions get a condition, `q·C + k' < K`; both factors of a product read zeros beyond it,
+    `T.pad(0)[.., q·C + k', ..]`, which tensor copies, masked loads and matrix units take as they take padding.
     *Runs after `te-simplify`, before `te-plan`, because* the parts are launches of
-    their own. Not tried: other reductions' extents that no chunk divides; computed factors of such products; products under a condition; argmin of floats, whose keys no
+    their own. Not tried: arg reductions and cascades whose extents no chunk divides; computed factors of such products; products under a condition; argmin of floats, whose keys no
     combiner orders; arg reductions under a condition. Numeric effect: another
     order of the same reduction, fixed by the sizes.
 
     Left whole: columns of which lines of 128 bytes, with 512 or 1024 threads each, keep nine tenths of the device busy
-    (`wholeColumns`); and where the target has clusters: what shares its launch with nothing but pointwise statements and makes
-    three blocks for two multiprocessors once a cluster reduces each block's results
-    together. `te-plan` gives it one (`cluster`), no chunk has to divide anything, and nothing is
+    (`wholeColumns`); and, where the target has clusters, what shares its launch with nothing but pointwise statements: columns of
+    which lines keep half of the device busy once a cluster shares each out, and rows that no chunk divides, if clusters give every multiprocessor
+    two blocks. `te-plan` gives them one (`cluster`), no chunk has to divide anything, and nothing is
     merged in a second launch.
   }];
   let options = [
@@ -307,7 +307,8 @@ def TeRepack : Pass<"te-repack", "::kernelc::te::KernelOp"> {
     products are copied once. So are results, the other way: the product's launch writes
     rows that tensor copies can make, and a launch of its own (`own_launch`) copies them. Done where the sizes are bounded and the product has
     so many multiply-adds, as a whole and per element copied, as the target's table asks
-    (`repackWork`, `repackReuse`); a remark names each operand.
+    (`repackWork`, `repackReuse`; far fewer where rows begin inside 16 bytes, which units would read element by element
+    otherwise: `repackRowsWork`, `repackRowsReuse`); a remark names each operand.
     *Runs after `te-simplify`, before `te-plan`, because* the first would inline the copy
     back into its reader, and the second chooses the unit by what the operands are.
     Operands that are computed (casts, scales, dequantized weights, the parts of `bf16x3`) are

@@ -52,11 +52,9 @@ public:
       int64_t shared = run_.perElement;
       SmallVector<int64_t> dimDiv(map_.getNumDims(), 1);
       dimDiv[dim] = vector_;
-      if (shared == 1 && run_.step == 1 && te::linearCoefficient(e, dim) == 1 && te::knownDivisor(e, facts, dimDiv) % vector_ == 0 &&
-          te::knownDivisor(extent, facts) % vector_ == 0)
-        return true;
-      bool isAlone = isa<AffineDimExpr>(e) || (shared > 1 && e == getAffineDimExpr(dim, e.getContext()).floorDiv(shared));
-      return !e.isFunctionOfDim(dim) || (isAlone && te::knownDivisor(extent, facts) % (vector_ / shared) == 0);
+      bool isWhole = shared > 1 ? e == getAffineDimExpr(dim, e.getContext()).floorDiv(shared)
+                                : run_.step == 1 && te::linearCoefficient(e, dim) == 1 && te::knownDivisor(e, facts, dimDiv) % vector_ == 0;
+      return !e.isFunctionOfDim(dim) || (isWhole && te::knownDivisor(extent, facts) % (vector_ / shared) == 0);
     });
   }
 

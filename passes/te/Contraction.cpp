@@ -138,6 +138,10 @@ Type operandType(const Contraction &c, Value factor, StringRef unit, const Targe
   return taken ? narrowestType(factor) : Float16Type::get(factor.getContext());
 }
 
+bool hasUnit(const Contraction &c, const Target &target) {
+  return c.unitType && (target.mmaBf16 || operandType(c, c.a, "mma", target).isF16());
+}
+
 Type findWarpgroupType(const Contraction &c) {
   ReadOp a = findOperandRead(c.a), b = findOperandRead(c.b);
   if (!c.unitType || !a || !b)

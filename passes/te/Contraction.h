@@ -98,6 +98,8 @@ llvm::SmallVector<ReadOp> findReads(mlir::Value factor);
 /// The type in which a unit ("mma", "wgmma") of `target` takes `factor` of `c`: unitType, its own
 /// of f8, or f16 where the unit has no f8.
 mlir::Type operandType(const Contraction &c, mlir::Value factor, llvm::StringRef unit, const Target &target);
+/// Whether the target has a matrix unit for the product.
+bool hasUnit(const Contraction &c, const Target &target);
 
 /// Whether matrix units sum products of operands of this type in fewer bits than f32 has.
 bool sumsInFewBits(mlir::Type unitType);

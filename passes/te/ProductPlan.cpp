@@ -28,7 +28,7 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
   }
   if (!unfed_.empty())
     remark(reduce) << "this product is not fed by tensor copies: " << unfed_;
-  bool unit = c.unitType && hasUnit(c) && wanted != "simt";
+  bool unit = hasUnit(c, target_) && wanted != "simt";
   Type type = unit ? operandType(c, c.a, "mma", target_) : Type();
   int64_t bytes = unit ? unitBytes(type) : std::max<int64_t>(1, c.aType.getIntOrFloatBitWidth() / 8);
   l.unit = unit ? "mma" : "simt";

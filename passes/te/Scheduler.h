@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ir/te/Precision.h"
+#include "passes/te/AccessSummary.h"
 #include "passes/te/Affine.h"
 #include "passes/te/Contraction.h"
 #include "passes/te/Grouping.h"
@@ -52,22 +53,29 @@ private:
   /// Every point on its own: enough elements per thread for two 16-byte loads of
   /// the widest type, threads side by side along the contiguous index.
   void scheduleElementwise(LaunchPlan &l);
-  /// Indices off the grid are walked inside the block: in one tile when that fits
-  /// the registers, else in a loop.
-  void scheduleReduction(LaunchPlan &l);
   /// Short sums of many results that lie side by side (pooling, depthwise filters): a thread has all
   /// terms of its results. Whether l is one.
   bool scheduleWindows(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, int64_t vector);
+
+  // ReductionPlan.cpp
+  /// Indices off the grid are walked inside the block: in one tile when that fits
+  /// the registers, else in a loop.
+  void scheduleReduction(LaunchPlan &l);
+  /// Reductions along rows of memory, which lie along launch index `row`.
+  void scheduleRows(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, llvm::ArrayRef<int64_t> thin, int64_t row, const AccessSummary &s);
+  /// Reductions across memory, of columns side by side along launch index `contiguous`.
+  void scheduleColumns(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, int64_t contiguous, const AccessSummary &s);
   /// The launch indices of which streamed sums have few points, all in each tile.
   llvm::SmallVector<int64_t> thinIndices(const LaunchPlan &l);
   /// The grid's indices that the other operand of a streamed sum does not have.
   llvm::SmallVector<int64_t> thickIndices(const LaunchPlan &l);
-  /// Tiles of sums that multiply each element of a streamed operand, contiguous along `contiguous`, by several of the other one.
-  void scheduleStreamed(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, llvm::ArrayRef<int64_t> thin, int64_t contiguous, int64_t vector);
+  /// Tiles of sums that multiply each element of a streamed operand by several of the other one.
+  void scheduleStreamed(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, llvm::ArrayRef<int64_t> thin, const AccessSummary &s);
   /// Where the reductions of a launch, all of the same columns along launch index `contiguous`, fill the device with them.
   std::optional<ColumnBlocks> columnBlocksOf(const LaunchPlan &l, int64_t contiguous);
-  /// Long sums for few blocks: those of a cluster share the longest of the indices off the grid out.
-  void shareOut(LaunchPlan &l, llvm::ArrayRef<int64_t> inner);
+  /// Long sums for few blocks: those of a cluster share the longest of the indices off the grid out, until each multiprocessor has
+  /// as many; `across`: they are not contiguous. Returns the number of blocks.
+  int64_t shareOut(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, int64_t perMultiprocessor, bool across);
 
   // ProductPlan.cpp
   /// What a policy did to a product, or why it does not run on the matrix unit.
@@ -120,7 +128,6 @@ private:
   bool isLastColumn(const Contraction &c, const std::optional<WarpgroupForm> &form, const LaunchPlan &l, llvm::ArrayRef<int64_t> dims,
                     unsigned d);
 
-  bool hasUnit(const Contraction &c) { return operandType(c, c.a, "mma", target_).isF16() || target_.mmaBf16; }
   /// After how many products sums leave the accumulators of a unit that takes `type`; 0: never.
   int64_t promoteAfter(mlir::Type type) { return type && sumsInFewBits(type) && !fast_ ? target_.promoteAfter : 0; }
   int64_t extentMax(const LaunchPlan &l, int64_t index) { return knownMax(l.extents.getResult(index), facts_); }

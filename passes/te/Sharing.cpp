@@ -2,18 +2,30 @@
 
 #include "ir/te/TeShape.h"
 #include "passes/te/Contraction.h"
+#include "passes/te/Strides.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
 namespace kernelc::te {
 
-bool isWorthSharing(int64_t results, int64_t length) {
+bool isWorthSharing(int64_t results, int64_t length, bool across) {
   constexpr int64_t kLength = 512, kElements = int64_t(1) << 22;
-  return length >= kLength && results * length >= kElements;
+  constexpr int64_t kRounds = 16, kRow = 4096, kRows = 256; // of one block, each of which waits for memory
+  return (length >= kLength && results * length >= kElements) || length >= kRounds * (across ? kRows : kRow);
 }
 
-std::optional<Column> findColumn(Operation *op) {
+int64_t Column::perLine() const {
+  constexpr int64_t kLineBytes = 128, kWarp = 32;
+  return byElements ? kWarp : kLineBytes / bytes;
+}
+
+int64_t streamedColumns(int64_t points, const Column &column) {
+  constexpr int64_t kVectorBytes = 16, kVectorsPerPoint = 8, kWarp = 32;
+  return column.byElements ? kWarp : kVectorsPerPoint * std::clamp<int64_t>(points, 2, 16) * (kVectorBytes / column.bytes);
+}
+
+std::optional<Column> findColumn(Operation *op, const SizeFacts &facts) {
   std::optional<Column> column;
   unsigned parallel = getNumParallel(op);
   op->walk([&](ReadOp read) {
@@ -24,25 +36,27 @@ std::optional<Column> findColumn(Operation *op) {
     });
     if (map.getNumResults() == 0 || !reduced || !isStreamedRead(op, read))
       return; // read once per result, not once per element; or few elements, again and again
+    constexpr int64_t kVectorBytes = 16;
     int64_t bytes = std::max(1u, read.getResult().getType().getIntOrFloatBitWidth() / 8);
+    bool byElements = rowDivisor(read, facts) % kVectorBytes;
     for (auto [i, v] : llvm::enumerate(read.getOperands_())) {
       unsigned dim = findIndex(op, v).value_or(parallel);
       if (dim < parallel && linearCoefficient(map.getResults().back(), i) == 1)
-        column = Column{dim, column ? std::max(column->bytes, bytes) : bytes};
+        column = Column{dim, column ? std::max(column->bytes, bytes) : bytes, byElements || (column && column->byElements)};
     }
   });
   return column;
 }
 
 std::optional<ColumnBlocks> wholeColumns(Operation *op, const SizeFacts &facts, const Target &target) {
-  constexpr int64_t kLineBytes = 128, kThreads = 1024; // of a multiprocessor
+  constexpr int64_t kThreads = 1024; // of a multiprocessor
   constexpr double kLeastBusy = 0.9;
   auto reduce = dyn_cast<ReduceOp>(op);
   if (!reduce || reduce.isArg()) // states of several parts take more registers than so many threads have
     return std::nullopt;
-  std::optional<Column> column = findColumn(op);
+  std::optional<Column> column = findColumn(op, facts);
   AffineMap extents = getExtents(op);
-  int64_t length = 1, results = 1, blocks = 1, columns = column ? kLineBytes / column->bytes : 1;
+  int64_t length = 1, results = 1, blocks = 1, columns = column ? column->perLine() : 1;
   for (auto [d, extent] : llvm::enumerate(extents.getResults())) {
     int64_t most = knownMax(extent, facts);
     if (most < 0 || !column)
@@ -56,9 +70,12 @@ std::optional<ColumnBlocks> wholeColumns(Operation *op, const SizeFacts &facts, 
     results *= most;
     blocks *= d == column->dim ? llvm::divideCeil(most, columns) : most;
   }
-  if (!isWorthSharing(results, length))
+  if (!isWorthSharing(results, length, /*across=*/true))
     return std::nullopt;
+  // One block each only where a cluster's cannot share the columns out, which keeps more loads on their way.
   for (int64_t perMultiprocessor : {2, 1}) {
+    if (perMultiprocessor == 1 && target.cluster > 1 && standsAlone(op))
+      break;
     int64_t atOnce = perMultiprocessor * target.smCount;
     if (double(blocks) / double(llvm::divideCeil(blocks, atOnce) * atOnce) >= kLeastBusy)
       return ColumnBlocks{*column, columns, kThreads / 32 / perMultiprocessor};

@@ -10,19 +10,27 @@
 
 namespace kernelc::te {
 
-/// A sum of `length` for each of `results` points keeps several blocks busy for longer than
-/// it takes to merge what they have.
-bool isWorthSharing(int64_t results, int64_t length);
-
-/// Rows of a streamed operand that a block has, where they meet several points of the other one.
-inline constexpr int64_t kStreamedRows = 8;
+/// A sum of `length` for each of `results` points, along or across rows of memory, keeps several blocks busy for longer
+/// than it takes to merge what they have.
+bool isWorthSharing(int64_t results, int64_t length, bool across);
 
 /// Neighbouring results of a reduction that read neighbouring memory.
 struct Column {
-  unsigned dim;  ///< of the op, along which they lie
-  int64_t bytes; ///< of the widest element read so
+  unsigned dim;    ///< of the op, along which they lie
+  int64_t bytes;   ///< of the widest element read so
+  bool byElements; ///< their rows may begin inside a vector
+
+  /// How many of them are read in whole lines of memory.
+  int64_t perLine() const;
 };
-std::optional<Column> findColumn(mlir::Operation *op);
+std::optional<Column> findColumn(mlir::Operation *op, const SizeFacts &facts);
+
+/// Rows of a streamed operand that a block has, where they meet several points of the other one; by elements a thread has
+/// loads for few of them.
+inline int64_t streamedRows(bool byElements) { return byElements ? 8 : 32; }
+/// Columns of it side by side that a block has: the more points of the other operand they meet, the fewer threads load the
+/// same of those. By elements (see Column) a thread has one.
+int64_t streamedColumns(int64_t points, const Column &column);
 
 /// Blocks that have columns from end to end, with nothing to merge.
 struct ColumnBlocks {

@@ -11,6 +11,7 @@
 #include "passes/te/PlanAttr.h"
 #include "passes/te/Schedule.h"
 #include "passes/te/Sharing.h"
+#include "passes/te/Strides.h"
 
 using namespace mlir;
 
@@ -88,30 +89,37 @@ private:
       return Parts();
     if (schedule_.parts) {
       int64_t chunk = lengths[0] / schedule_.parts;
-      if (!chunk || lengths[0] % schedule_.parts || divisorOf(0) % chunk)
-        return op->emitError() << "schedule: a reduction over " << lengths[0] << " points cannot be cut into " << schedule_.parts
-                               << " equal parts";
-      return Parts{0, chunk};
+      if (chunk && lengths[0] % schedule_.parts == 0 && divisorOf(0) % chunk == 0)
+        return Parts{0, chunk};
+      constexpr int64_t kWhole = 16; // whole vectors of any type
+      chunk = llvm::alignTo(llvm::divideCeil(lengths[0], schedule_.parts), kWhole);
+      if (chunk * 2 <= lengths[0] && r && !r.isArg() && (!product || canEndEarly(*product)))
+        return Parts{0, chunk, /*lastIsShorter=*/true};
+      return op->emitError() << "schedule: a reduction over " << lengths[0] << " points cannot be cut into " << schedule_.parts
+                             << (product || !r || r.isArg() ? " equal parts" : " parts of 16 points or more");
     }
     if (product)
       return partsOfProduct(r, *product, lengths[0], divisorOf(0));
     // A block takes a warp's width of neighbouring results, or one result; of a streamed operand it has more in flight.
-    int64_t perBlock = findColumn(op) ? 128 : thin > 1 ? kStreamedRows : 1;
-    int64_t blocks = std::max<int64_t>(1, points / perBlock), wanted = int64_t(target_.smCount) * (thin == 1 ? 8 : findColumn(op) ? 2 : 4);
-    if (blocks * 2 > wanted || !isWorthSharing(points, length))
+    std::optional<Column> column = findColumn(op, facts_);
+    int64_t perBlock = column ? (thin > 1 ? streamedColumns(thin, *column) : 128) : thin > 1 ? streamedRows(streamsElements(op)) : 1;
+    int64_t blocks = std::max<int64_t>(1, points / perBlock);
+    int64_t wanted = int64_t(target_.smCount) * (thin == 1 ? 8 : column ? std::clamp<int64_t>(32 / thin, 2, 8) : 4);
+    if (blocks * 2 > wanted || !isWorthSharing(points * thin, length, column.has_value()))
       return Parts();
     if (schedule_.merge == Merge::WhereItPays && wholeColumns(op, facts_, target_))
       return Parts();
-    // The blocks of a cluster could merge, without a second launch: where a schedule says so, or where no chunk divides
-    // the sum (te-plan; also below). A second launch that overlaps with the first is faster (docs/performance.md).
-    // Unless each part has sums for several points of a streamed sum's other operand: so many more to write and to read.
-    bool byCluster = schedule_.merge == Merge::Cluster || (schedule_.merge == Merge::WhereItPays && thin > 1);
+    // The blocks of a cluster can merge, without a second launch: where a schedule says so, where columns of a line fill the
+    // device with clusters (up to a seventh faster on an H200), or where no chunk divides the sum (te-plan; also below). Parts
+    // of a streamed sum that meets several points stay in the first-level cache with what they read of those.
+    bool byCluster = schedule_.merge == Merge::Cluster || (schedule_.merge == Merge::WhereItPays && thin == 1 && column && fillsClusters(points, *column));
     if (target_.cluster > 1 && byCluster && standsAlone(op))
       return Parts();
     // Outer indices are parts as they stand, as long as that does not make far too many.
     Parts parts;
     constexpr int64_t kLeast = 64; // elements of a part
-    int64_t wantedParts = llvm::divideCeil(wanted, blocks), rest = length;
+    const int64_t kMostParts = column ? 256 : 4096; // that one block adds up, of as many columns or of one result
+    int64_t wantedParts = std::min(kMostParts, int64_t(llvm::divideCeil(wanted, blocks))), rest = length;
     while (r && !r.isArg() && parts.whole + 1 < lengths.size() && lengths[parts.whole] <= 2 * wantedParts &&
            rest / std::max<int64_t>(1, lengths[parts.whole]) >= kLeast) {
       int64_t extent = std::max<int64_t>(1, lengths[parts.whole++]);
@@ -126,15 +134,26 @@ private:
     int64_t divisor = divisorOf(parts.whole);
     while (chunk > 1 && divisor % chunk)
       chunk /= 2;
-    // Many short parts are as many sums to merge: longer ones that are no powers of two, or a cluster's.
+    // Many short parts are as many sums to merge: longer ones that are no powers of two, or a cluster's, or a last one that
+    // is shorter.
     constexpr int64_t kShorter = 4;
-    if (chunk < want / kShorter) {
+    auto isShort = [&] { return chunk < want / kShorter || next > 2 * kMostParts * chunk; };
+    if (isShort()) {
       constexpr int64_t kVector = 16; // whole vectors of any type
       for (int64_t longer = llvm::alignDown(std::min(2 * want, next / 2), kVector); longer > chunk; longer -= kVector)
         if (divisor % longer == 0)
           chunk = longer;
-      if (chunk < want / kShorter && target_.cluster > 1 && schedule_.merge != Merge::Launch && !parts.whole && standsAlone(op))
-        return Parts();
+      if (isShort()) {
+        constexpr int64_t kRowBlocks = 2; // of a multiprocessor
+        bool fills = column ? fillsClusters(points, *column) : blocks * target_.cluster >= kRowBlocks * target_.smCount;
+        bool merges = target_.cluster > 1 && schedule_.merge != Merge::Launch && !parts.whole && standsAlone(op);
+        if (merges && (fills || !r || r.isArg()))
+          return Parts();
+        if (r && !r.isArg()) {
+          chunk = llvm::alignTo(llvm::divideCeil(next, wantedParts), kVector);
+          parts.lastIsShorter = true;
+        }
+      }
     }
     if (chunk * inner >= kLeast / 4 && chunk * 2 <= next)
       parts.chunk = chunk;
@@ -142,9 +161,11 @@ private:
   }
 
   /// A product with few results and a long sum: as many parts as multiprocessors have
-  /// tiles of 64 x 128 to spare (of larger ones there would be more sums to write and to add).
+  /// tiles of 64 x 128 to spare (of larger ones there would be more sums to write and to add). On CUDA cores, four blocks each
+  /// that have a smaller tile: there the multiply-adds themselves are what takes time.
   Parts partsOfProduct(ReduceOp reduce, const Contraction &c, int64_t length, int64_t divisor) {
-    constexpr int64_t kRows = 64, kColumns = 128, kLeast = 1024; // a shorter sum is over before a second launch starts
+    bool cores = !hasUnit(c, target_);
+    const int64_t kRows = 64, kColumns = cores ? 64 : 128, kPerMultiprocessor = cores ? 4 : 1;
     auto tilesOf = [&](ArrayRef<unsigned> dims, int64_t tile) {
       int64_t extent = 1;
       for (unsigned d : dims)
@@ -152,15 +173,15 @@ private:
       return llvm::divideCeil(extent, tile);
     };
     int64_t tiles = tilesOf(c.batch, 1) * std::min(tilesOf(c.m, kRows) * tilesOf(c.n, kColumns), tilesOf(c.m, kColumns) * tilesOf(c.n, kRows));
-    int64_t parts = int64_t(target_.smCount) / tiles;
+    int64_t parts = kPerMultiprocessor * target_.smCount / tiles;
     // Two or three parts do not pay for the second launch: few rows are bound by the other
     // operand's bytes, which half of the multiprocessors fetch as fast. Nor do four where tensor copies have twelve slots of them on
     // the way (64 x 4096 x 4096 and x 8192 take 12 to 21 % longer with them, H200).
-    constexpr int64_t kRowUnit = 16; // bytes of which a tensor copy's rows are multiples
-    auto isMultiple = [&](unsigned d) { return knownDivisor(reduce.getExtents().getResult(d), facts_) * unitBytes(c.unitType) % kRowUnit == 0; };
-    bool isFed = target_.wgmma && findWarpgroupForm(c) && isMultiple(c.k.back()) && (isMultiple(c.m.back()) || isMultiple(c.n.back()));
+    bool isFed = target_.wgmma && findWarpgroupForm(c) && (tilesOf(c.m, kRows - 1) > 1 || tilesOf(c.n, kRows - 1) > 1) &&
+                 hasRowsOfCopies(c.a, facts_) && hasRowsOfCopies(c.b, facts_);
     if (parts < (isFed ? 5 : 4))
       return Parts();
+    const int64_t kLeast = isFed ? 1024 : 256; // a shorter sum is over before a second launch starts
     int64_t equal = llvm::divideCeil(length, parts), chunk = std::max<int64_t>(kLeast, llvm::PowerOf2Ceil(equal));
     if (divisor % chunk == 0)
       return chunk * 2 <= length ? Parts{0, chunk} : Parts();
@@ -191,6 +212,32 @@ private:
     }
   }
 
+  /// Restricts dims q and k' = q + 1 of a reduction to q·C + k' < K, for the extent C of k'.
+  static void endBefore(ReduceOp r, unsigned q, AffineExpr end) {
+    MLIRContext *context = r.getContext();
+    AffineExpr chunk = r.getExtents().getResult(q + 1);
+    SmallVector<AffineExpr> constraints{end - 1 - getAffineDimExpr(q, context) * chunk - getAffineDimExpr(q + 1, context)};
+    SmallVector<bool> areEqual{false};
+    if (std::optional<IntegerSet> given = getCondition(r)) {
+      llvm::append_range(constraints, given->getConstraints());
+      llvm::append_range(areEqual, given->getEqFlags());
+    }
+    r.setCondition(IntegerSet::get(r.getNumDims(), r.getExtents().getNumSymbols(), constraints, areEqual));
+  }
+
+  /// Whether rows of a streamed operand may begin inside a vector.
+  bool streamsElements(Operation *op) const {
+    constexpr int64_t kVectorBytes = 16;
+    bool found = false;
+    op->walk([&](ReadOp read) { found |= isStreamedRead(op, read) && rowDivisor(read, facts_) % kVectorBytes; });
+    return found;
+  }
+
+  /// Whether clusters of blocks that have the columns of a line each keep half of the multiprocessors busy.
+  bool fillsClusters(int64_t results, const Column &column) const {
+    return llvm::divideCeil(results, column.perLine()) * target_.cluster * 2 >= target_.smCount;
+  }
+
   /// The results' indices alone do not fill the device: what walks further ones for each of them is not to
   /// do so in the blocks that merge the parts.
   void keepApart(Operation *op) {
@@ -200,18 +247,21 @@ private:
           compute->setAttr(kOwnLaunch, UnitAttr::get(op->getContext()));
   }
 
-  /// ⊕_{w, k < K} f(p, w, k)  =  ⊕_{w, q < K/C} ⊕_{k' < C} f(p, w, q·C + k'), with or without w, q. Of a product the last part
-  /// may be shorter: f is zero beyond K.
+  /// ⊕_{w, k < K} f(p, w, k)  =  ⊕_{w, q < K/C} ⊕_{k' < C} f(p, w, q·C + k'), with or without w, q. The last part may be
+  /// shorter: f of a product is zero beyond K, of other reductions k' ends before.
   void split(ReduceOp r, Parts parts) {
     unsigned parallel = r.getNumParallel(), kept = parallel + parts.whole; // k is index `kept`
     // Parts of a product are a batch: rows and columns stay the fastest, as do results that a block has side by side.
-    bool first = findContraction(r) || findColumn(r);
+    bool first = findContraction(r) || findColumn(r, facts_);
     SmallVector<unsigned> outer = llvm::to_vector(llvm::seq(parallel, kept));
     if (parts.chunk) {
       AffineExpr chunk = getAffineConstantExpr(parts.chunk, r.getContext()), extent = r.getExtents().getResult(kept);
-      if (parts.lastIsShorter)
-        padFactors(*findContraction(r));
+      std::optional<Contraction> product = findContraction(r);
+      if (parts.lastIsShorter && product)
+        padFactors(*product);
       r = splitReducedDim(r, kept, {chunk, parts.lastIsShorter ? extent.ceilDiv(chunk) : extent.floorDiv(chunk), "_part", ""});
+      if (parts.lastIsShorter && !product)
+        endBefore(r, kept, extent);
       outer.push_back(kept);
     }
     reduceByParts(r, outer, first ? 0 : parallel);

@@ -1,9 +1,10 @@
 #include "passes/te/Strides.h"
 
-#include <numeric>
-
 #include "ir/te/TeShape.h"
+#include "passes/te/Contraction.h"
 #include "mlir/IR/Builders.h"
+
+#include <numeric>
 
 using namespace mlir;
 
@@ -152,6 +153,11 @@ int64_t rowDivisor(ReadOp read, const SizeFacts &facts) {
     note(shape.getResults().back());
   }
   return divisor;
+}
+
+bool hasRowsOfCopies(Value value, const SizeFacts &facts) {
+  constexpr int64_t kRowBytes = 16;
+  return llvm::all_of(findReads(value), [&](ReadOp read) { return rowDivisor(read, facts) % kRowBytes == 0; });
 }
 
 } // namespace kernelc::te

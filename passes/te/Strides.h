@@ -3,8 +3,8 @@
 #pragma once
 
 #include "ir/te/Te.h"
-#include "passes/te/Affine.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "passes/te/Affine.h"
 #include "support/Artifact.h"
 
 namespace kernelc::te {
@@ -32,8 +32,9 @@ mlir::AffineMap getParamStrides(KernelOp kernel, int64_t param);
 void setBytesStrides(KernelOp kernel, int64_t param, bool rows);
 /// The bytes that the address of parameter `param` is a multiple of, 16 at most.
 int64_t getParamAlignment(KernelOp kernel, int64_t param);
-/// What the addresses of the rows of the tensor that `read` reads are known to be multiples of, in bytes, up to the
-/// alignment of the tensor.
+/// What the addresses of the rows that `read` reads from are known to be multiples of, in bytes, up to the tensor's alignment.
 int64_t rowDivisor(ReadOp read, const SizeFacts &facts);
+/// Whether the rows of all that `value` is computed from begin where tensor copies, and vectors, find them.
+bool hasRowsOfCopies(mlir::Value value, const SizeFacts &facts);
 
 } // namespace kernelc::te

@@ -49,26 +49,11 @@ private:
   /// would multiply zeros for most of its rows, where nothing else brings it operands in time.
   int64_t mostThin(const Contraction &c) const {
     constexpr int64_t kWithoutUnit = 16, kBesideUnit = 8, kByElements = 4;
-    bool hasUnit = c.unitType && (target_.mmaBf16 || operandType(c, c.a, "mma", target_).isF16());
-    if (!hasUnit)
+    if (!hasUnit(c, target_))
       return kWithoutUnit;
-    if (!hasRowsOfCopies(c.a) || !hasRowsOfCopies(c.b))
+    if (!hasRowsOfCopies(c.a, facts_) || !hasRowsOfCopies(c.b, facts_))
       return kByElements; // a thread loads as many of the thin side for each element
     return target_.wgmma && findWarpgroupForm(c) ? 1 : kBesideUnit;
-  }
-
-  /// Whether the rows of all that a factor is computed from are where tensor copies find them.
-  bool hasRowsOfCopies(Value factor) const {
-    constexpr int64_t kRowBytes = 16;
-    return llvm::all_of(findReads(factor), [&](ReadOp read) {
-      int64_t bits = read.getResult().getType().getIntOrFloatBitWidth();
-      AffineMap shape = getTensorShape(read.getTensor()), strides = getParamStrides(kernel_, findParam(read.getTensor()));
-      auto isMultiple = [&](AffineExpr pitch) { return knownDivisor(pitch, facts_) * bits % (kRowBytes * 8) == 0; };
-      if (!strides)
-        return shape.getNumResults() < 2 || isMultiple(shape.getResults().back());
-      return llvm::all_of(strides.getResults(),
-                          [&](AffineExpr s) { return s == getAffineConstantExpr(1, s.getContext()) || isMultiple(s); });
-    });
   }
 
   int64_t pointsOf(ReduceOp reduce, ArrayRef<unsigned> dims) const {

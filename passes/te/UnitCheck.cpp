@@ -54,7 +54,7 @@ LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
     if (l.unit == "simt")
       continue;
     auto refuse = [&] { return wrong() << "unit " << l.unit << " "; };
-    if (!c->unitType || !hasUnit(*c))
+    if (!hasUnit(*c, target_))
       return refuse() << "does not take a product of " << narrowestType(c->a) << " and " << narrowestType(c->b) << " on " << target_.name;
     if (l.unit == "wgmma" && !(target_.wgmma && form))
       return refuse()

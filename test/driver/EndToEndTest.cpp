@@ -363,11 +363,29 @@ TEST(EndToEnd, ProductsWhoseLastPartIsShorter) {
 TEST(EndToEnd, SharesThinProductsOut) {
   std::string text = "def p(x: f32[M, K], w: f32[K, N]) -> (y: f32[M, N]) { y[i, j] = sum[k](x[i, k] * w[k, j]) }";
   Case shared{text, {{"M", 4}, {"N", 256}, {"K", 20000}}, "", "sm_90a", true};
+  shared.schedule = R"([{"kernel": "p", "merge": "cluster"}])";
   shared.expect = "kc_cluster_rank";
   EXPECT_EQ(runCase(shared), "");
   Case split{text, {{"M", 4}, {"N", 256}, {"K", 20480}}, "", "sm_80", true};
   split.expect = "kc_p_y_part";
   EXPECT_EQ(runCase(split), "");
+  for (int64_t k : {20001, 20016}) { // the last part is shorter
+    Case last{text, {{"M", 4}, {"N", 256}, {"K", k}}, "", "sm_90a", true};
+    last.expect = "kc_p_y_part";
+    EXPECT_EQ(runCase(last), "") << k;
+  }
+}
+
+// Sums of any kind whose last part is shorter, along rows and across them, and further conditions on what is summed.
+TEST(EndToEnd, ReductionsWhoseLastPartIsShorter) {
+  for (auto [body, part] : {std::pair("(y: f32[M]) { y[i] = sum[k](x[k, i]) }", "kc_p_y_part"), {"(y: f32[M]) { y[i] = max[k](x[k, i]) }", "kc_p_y_part"},
+                            {"(y: f32[M]) { y[i] = min[k, k > i](x[k, i]) }", "kc_p_y_part"}, {"(y: f32[]) { y[] = min[k, i](x[k, i]) }", "kc_p_y_part"}})
+    for (int64_t k : {70001, 70016})
+      for (const char *arch : {"sm_80", "sm_90a"}) {
+        Case c{std::string("def p(x: f32[K, M]) -> ") + body, {{"M", 12}, {"K", k}}, "", arch, true};
+        c.expect = part;
+        EXPECT_EQ(runCase(c), "") << body << " " << k << " " << arch;
+      }
 }
 
 // Clusters of two over an odd number of tiles: the last block has none, and stores that no tensor copy makes have to know.

@@ -1,5 +1,5 @@
 // RUN: kernelc-opt %s -o %t.before
-// RUN: kernelc-opt --te-split-reduce="target=sm_90a size-div=4096,1024 size-max=65536,1024" %s -o %t.after && diff %t.before %t.after
+// RUN: kernelc-opt --te-split-reduce="target=sm_90a size-div=128,256 size-max=1024,256" %s -o %t.after && diff %t.before %t.after
 
 // Pointwise.
 te.kernel @do_nothing sizes ["M", "N"] args ["x"] : ["f32"] [affine_map<()[s0, s1] -> (s0, s1)>]

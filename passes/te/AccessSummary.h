@@ -1,0 +1,26 @@
+// How the elements of a launch are reached in memory: along which index its accesses are contiguous, and whether in vectors.
+#pragma once
+
+#include "llvm/ADT/BitVector.h"
+#include "passes/te/Affine.h"
+#include "passes/te/PlanAttr.h"
+
+namespace kernelc::te {
+
+struct AccessSummary {
+  /// Per launch index: weight of the accesses that are contiguous along it. Bytes
+  /// per element, times 2^8 for every index the access depends on: an access with
+  /// one index more moves as many times more.
+  llvm::SmallVector<int64_t> contiguousBytes;
+  llvm::SmallVector<int64_t> contiguousReads; ///< per launch index: of tensors, along it
+  llvm::BitVector byElements;           ///< per launch index: rows along it may begin inside a vector
+  int64_t widestBytes = 1;                    ///< of the element types accessed
+
+  /// The launch index that most bytes are contiguous along, or -1.
+  int64_t contiguousIndex() const;
+};
+
+/// `ops`: the kernel's domain ops.
+AccessSummary summarizeAccesses(const LaunchPlan &launch, llvm::ArrayRef<mlir::Operation *> ops, const SizeFacts &facts);
+
+} // namespace kernelc::te
