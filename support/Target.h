@@ -35,6 +35,8 @@ struct Target {
   bool wgmma;                  ///< warpgroup matrix products
   int64_t repackWork;          ///< multiply-adds of a product from which aligned copies of its operands pay (te-repack)
   int64_t repackReuse;         ///< and per element copied
+  int64_t repackRowsWork;      ///< the same where rows begin inside vectors, which units would otherwise read element by element
+  int64_t repackRowsReuse;     ///< and per element copied
   int64_t acrossReuse;         ///< and from which transposing an operand beats passing it through registers
   int64_t repackResults;       ///< products summed per result from which a copy of the results pays
   bool dependentLaunch;        ///< griddepcontrol: a launch may start while the one before it ends

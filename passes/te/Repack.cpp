@@ -34,7 +34,7 @@ constexpr int64_t kWorkspaceRowBytes = 128;
 class Repacker {
 public:
   Repacker(KernelOp kernel, const CopyPolicy &policy)
-      : kernel_(kernel), target_(*policy.target), work_(policy.work), reuse_(policy.reuse), facts_(policy.facts()) {}
+      : kernel_(kernel), target_(*policy.target), policy_(policy), facts_(policy.facts()) {}
 
   void run() {
     for (ReduceOp reduce : llvm::to_vector(kernel_.getBlock().getOps<ReduceOp>()))
@@ -71,10 +71,15 @@ private:
     if (!work)
       return false;
     double copied = 0;
+    bool rows = false; // copied because of how they begin
     for (Value factor : {c.a, c.b})
-      if (copyFor(reduce, c, factor))
-        copied += elementsOf(findOperandRead(factor).getTensor());
-    return copied && work->total() >= std::max(double(reuse_) * copied, double(work_));
+      if (copyFor(reduce, c, factor)) {
+        Value tensor = findOperandRead(factor).getTensor();
+        copied += elementsOf(tensor);
+        rows |= !isAligned(tensor);
+      }
+    double least = double(rows ? policy_.rowsWork : policy_.work), each = double(rows ? policy_.rowsReuse : policy_.reuse);
+    return copied && work->total() >= std::max(each * copied, least);
   }
 
   /// No more than so many, of a product whose extents are bounded.
@@ -90,7 +95,7 @@ private:
   /// The same for a pass over its results behind it.
   bool isWorthResultCopies(ReduceOp reduce, const Contraction &c) {
     std::optional<Work> work = target_.wgmma && findWarpgroupType(c) ? workOf(reduce, c) : std::nullopt;
-    return work && work->total() >= double(work_) && work->k >= (reuse_ ? target_.repackResults : 0);
+    return work && work->total() >= double(policy_.work) && work->k >= (policy_.reuse ? target_.repackResults : 0);
   }
 
   /// The extents of a product, where they are bounded: long enough for all we know is not enough.
@@ -181,7 +186,7 @@ private:
     double copied = 1;
     for (unsigned d : dims)
       copied *= double(knownMax(reduce.getExtents().getResult(d), facts_));
-    if (work->total() < std::max(double(reuse_) * copied, double(work_)))
+    if (work->total() < std::max(double(policy_.reuse) * copied, double(policy_.work)))
       return;
     // The value that the unit takes, and what leads to it.
     auto round = factor.getDefiningOp<RoundOp>();
@@ -453,7 +458,7 @@ private:
 
   KernelOp kernel_;
   const Target &target_;
-  int64_t work_, reuse_;
+  const CopyPolicy &policy_;
   SizeFacts facts_;
   llvm::DenseMap<std::pair<Value, unsigned>, Value> copies_; ///< of a tensor, with a dim last
 };

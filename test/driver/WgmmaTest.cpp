@@ -176,7 +176,7 @@ TEST(Wgmma, ThreadsFillSlotsThemselves) {
   for (const char *fields : {"", R"(, "persistent": true, "stages": 2, "fill_late": true)"})
     for (auto [m, n, k] : {std::tuple<int64_t, int64_t, int64_t>{130, 72, 96}, {65, 67, 77}, {128, 136, 512}}) {
       std::string schedule =
-          std::string(R"([{"kernel": "m", "launch": "c", "unit": "wgmma", "warps": 4, "producer_warps": 0, "cluster": 1)") + fields + "}]";
+          std::string(R"([{"kernel": "m", "copies": "never", "parts": 1}, {"kernel": "m", "launch": "c", "unit": "wgmma", "warps": 4, "producer_warps": 0, "cluster": 1)") + fields + "}]";
       auto on = [&](const std::string &text, bool specialise) {
         Case c = on90(text, {{"M", m}, {"N", n}, {"K", k}}, specialise, schedule);
         c.expect = "kc_wgmma_";

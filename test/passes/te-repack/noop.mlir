@@ -20,10 +20,10 @@ te.kernel @do_nothing sizes [] args ["a", "b"] : ["bf16", "bf16"] [affine_map<()
 }
 
 // Over before the copies would pay.
-te.kernel @small sizes [] args ["a", "b"] : ["bf16", "bf16"] [affine_map<() -> (511, 511)>, affine_map<() -> (511, 511)>]
-    outs ["c"] : ["f32"] [affine_map<() -> (511, 511)>] {
+te.kernel @small sizes [] args ["a", "b"] : ["bf16", "bf16"] [affine_map<() -> (63, 63)>, affine_map<() -> (63, 63)>]
+    outs ["c"] : ["f32"] [affine_map<() -> (63, 63)>] {
 ^bb0(%a: tensor<?x?xbf16>, %b: tensor<?x?xbf16>):
-  %c = te.reduce sum ["i", "j", "k"] parallel 2 extents affine_map<() -> (511, 511, 511)> {
+  %c = te.reduce sum ["i", "j", "k"] parallel 2 extents affine_map<() -> (63, 63, 63)> {
   ^bb0(%i: index, %j: index, %k: index):
     %u = te.read %a[%i, %k] : tensor<?x?xbf16>
     %v = te.read %b[%j, %k] : tensor<?x?xbf16>
@@ -35,11 +35,11 @@ te.kernel @small sizes [] args ["a", "b"] : ["bf16", "bf16"] [affine_map<() -> (
   te.return %c : tensor<?x?xf32>
 }
 
-// Few rows: an element copied is used sixteen times.
-te.kernel @skinny sizes [] args ["a", "b"] : ["bf16", "bf16"] [affine_map<() -> (16, 8191)>, affine_map<() -> (8192, 8191)>]
-    outs ["c"] : ["f32"] [affine_map<() -> (16, 8192)>] {
+// Few rows: an element copied is used four times.
+te.kernel @skinny sizes [] args ["a", "b"] : ["bf16", "bf16"] [affine_map<() -> (4, 8191)>, affine_map<() -> (8192, 8191)>]
+    outs ["c"] : ["f32"] [affine_map<() -> (4, 8192)>] {
 ^bb0(%a: tensor<?x?xbf16>, %b: tensor<?x?xbf16>):
-  %c = te.reduce sum ["i", "j", "k"] parallel 2 extents affine_map<() -> (16, 8192, 8191)> {
+  %c = te.reduce sum ["i", "j", "k"] parallel 2 extents affine_map<() -> (4, 8192, 8191)> {
   ^bb0(%i: index, %j: index, %k: index):
     %u = te.read %a[%i, %k] : tensor<?x?xbf16>
     %v = te.read %b[%j, %k] : tensor<?x?xbf16>
