@@ -123,8 +123,9 @@ void Scheduler::scheduleColumns(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t 
   // A line of memory in each row, the reduced index over the warps, and so many bytes of a thread on their way (tables of
   // schedules on an H200). Threads that have columns from end to end share registers with more of their kind; those of rows
   // that vectors do not fit load an element each.
-  // Short sums (of parts) are over after one load of each thread: there it is columns that keep it busy.
-  constexpr int64_t kBytesInFlight = 128, kWholeBytesInFlight = 64, kElementsInFlight = 16, kBlocks = 2, kShort = 64;
+  // Short sums (of parts) are over after one load of each thread: there it is columns that keep it busy. States of several values
+  // for each column take the registers that more loads would need.
+  constexpr int64_t kBytesInFlight = 128, kWholeBytesInFlight = 64, kElementsInFlight = 16, kBlocks = 2, kShort = 64, kStates = 32;
   Column column{0, s.widestBytes, s.byElements[contiguous]};
   int64_t columns = column.perLine(), perThread = kBytesInFlight / s.widestBytes;
   l.warps = 8;
@@ -135,15 +136,19 @@ void Scheduler::scheduleColumns(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t 
     perThread = kWholeBytesInFlight / whole->column.bytes;
   }
   int64_t length = extentMax(l, inner.back());
-  bool isShort = length >= 0 && length <= kShort;
-  if (isShort) {
+  bool isShort = length >= 0 && length <= kShort, hasStates = llvm::any_of(l.ops, [&](int64_t ordinal) {
+         auto reduce = dyn_cast<ReduceOp>(ops_[ordinal]);
+         return isa<CascadeOp>(ops_[ordinal]) || (reduce && reduce.isArg());
+       });
+  if (isShort || hasStates) {
     columns = 2 * column.perLine();
+    perThread = std::min(perThread, kStates);
   } else if (column.byElements) {
     l.warps = 16;
     perThread = kElementsInFlight;
-  }
-  if (!isShort && !column.byElements && l.warps * 32 * kBlocks <= 1024)
+  } else if (l.warps * 32 * kBlocks <= 1024) {
     l.minBlocks = kBlocks;
+  }
   l.tiles[contiguous] = clampTile(l, contiguous, columns);
   auto setLast = [&] { l.tiles[inner.back()] = clampTile(l, inner.back(), l.warps * 32 * perThread / l.tiles[contiguous]); };
   setLast();

@@ -112,7 +112,8 @@ private:
     // The blocks of a cluster can merge, without a second launch: where a schedule says so, where columns of a line fill the
     // device with clusters (up to a seventh faster on an H200), or where no chunk divides the sum (te-plan; also below). Parts
     // of a streamed sum that meets several points stay in the first-level cache with what they read of those.
-    bool byCluster = schedule_.merge == Merge::Cluster || (schedule_.merge == Merge::WhereItPays && thin == 1 && column && fillsClusters(points, *column));
+    bool isPlain = r && !r.isArg() && thin == 1;
+    bool byCluster = schedule_.merge == Merge::Cluster || (schedule_.merge == Merge::WhereItPays && isPlain && column && fillsClusters(points, *column));
     if (target_.cluster > 1 && byCluster && standsAlone(op))
       return Parts();
     // Outer indices are parts as they stand, as long as that does not make far too many.
