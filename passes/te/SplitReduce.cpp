@@ -151,7 +151,11 @@ private:
         if (merges && (fills || !r || r.isArg()))
           return Parts();
         if (r && !r.isArg()) {
-          chunk = llvm::alignTo(llvm::divideCeil(next, wantedParts), kVector);
+          chunk = llvm::divideCeil(next, wantedParts);
+          // Long ones of whole tiles, as te-plan walks them: a mask less (up to half of the time of odd rows on an H200).
+          SmallVector<int64_t> tiles = column ? SmallVector<int64_t>{256} : SmallVector<int64_t>{4096, 2048, 1024};
+          const int64_t *whole = llvm::find_if(tiles, [&](int64_t tile) { return chunk >= (column ? 2 * tile : tile); });
+          chunk = llvm::alignTo(chunk, whole == tiles.end() ? kVector : *whole);
           parts.lastIsShorter = true;
         }
       }
