@@ -9,7 +9,6 @@ using namespace mlir;
 namespace kernelc::te {
 
 AccessSummary summarizeAccesses(const LaunchPlan &launch, ArrayRef<Operation *> ops, const SizeFacts &facts) {
-  constexpr int64_t kVectorBytes = 16; // of one access
   AccessSummary s;
   s.contiguousBytes.assign(launch.indices.size(), 0);
   s.contiguousReads.assign(launch.indices.size(), 0);
@@ -53,7 +52,7 @@ AccessSummary summarizeAccesses(const LaunchPlan &launch, ArrayRef<Operation *> 
       }
       for (int64_t index : count(read.getMapOrIdentity(), operandIndex, read.getTensor().getType().getElementType())) {
         ++s.contiguousReads[index];
-        if (rowDivisor(read, facts) % kVectorBytes)
+        if (!hasVectorRows(read, facts))
           s.byElements.set(index);
       }
     });

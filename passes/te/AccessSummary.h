@@ -13,11 +13,13 @@ struct AccessSummary {
   /// one index more moves as many times more.
   llvm::SmallVector<int64_t> contiguousBytes;
   llvm::SmallVector<int64_t> contiguousReads; ///< per launch index: of tensors, along it
-  llvm::BitVector byElements;           ///< per launch index: rows along it may begin inside a vector
+  llvm::BitVector byElements;                 ///< per launch index: rows along it may begin inside a vector
   int64_t widestBytes = 1;                    ///< of the element types accessed
 
   /// The launch index that most bytes are contiguous along, or -1.
   int64_t contiguousIndex() const;
+  /// Elements of the widest type in one access.
+  int64_t vector() const { return std::max<int64_t>(1, 16 / widestBytes); }
 };
 
 /// `ops`: the kernel's domain ops.

@@ -122,6 +122,8 @@ ReadOp findOperandRead(Value factor) {
   return stripWidening(factor).getDefiningOp<ReadOp>();
 }
 
+bool isUnchecked(ReadOp read) { return read.getBounds() == BoundsMode::InBounds || read.getBounds() == BoundsMode::Assume; }
+
 bool readsZeroOutside(ReadOp read) {
   return read.getBounds() == BoundsMode::Pad &&
          (matchPattern(read.getPadding(), m_AnyZeroFloat()) || matchPattern(read.getPadding(), m_Zero()));
@@ -136,6 +138,12 @@ Type operandType(const Contraction &c, Value factor, StringRef unit, const Targe
     return c.unitType;
   bool taken = unit == "wgmma" ? target.wgmma : target.mmaF8;
   return taken ? narrowestType(factor) : Float16Type::get(factor.getContext());
+}
+
+bool hasRowsOfCopies(const Contraction &c, const SizeFacts &facts) {
+  return llvm::all_of(ArrayRef{c.a, c.b}, [&](Value factor) {
+    return llvm::all_of(findReads(factor), [&](ReadOp read) { return hasVectorRows(read, facts); });
+  });
 }
 
 bool hasUnit(const Contraction &c, const Target &target) {

@@ -5,6 +5,7 @@
 
 #include "ir/te/Te.h"
 #include "mlir/IR/IntegerSet.h"
+#include "passes/te/Affine.h"
 #include "support/Target.h"
 #include "llvm/ADT/BitVector.h"
 
@@ -98,6 +99,8 @@ llvm::SmallVector<ReadOp> findReads(mlir::Value factor);
 /// The type in which a unit ("mma", "wgmma") of `target` takes `factor` of `c`: unitType, its own
 /// of f8, or f16 where the unit has no f8.
 mlir::Type operandType(const Contraction &c, mlir::Value factor, llvm::StringRef unit, const Target &target);
+/// Whether the rows of all that the factors are computed from begin where tensor copies find them.
+bool hasRowsOfCopies(const Contraction &c, const SizeFacts &facts);
 /// Whether the target has a matrix unit for the product.
 bool hasUnit(const Contraction &c, const Target &target);
 
@@ -112,6 +115,8 @@ bool runsAlong(ReadOp read, llvm::ArrayRef<unsigned> indices);
 
 /// Whether `read` gives zero for what lies outside its tensor (a `pad` with zero).
 bool readsZeroOutside(ReadOp read);
+/// Whether nothing but a proof, or a promise, keeps `read` inside its tensor.
+bool isUnchecked(ReadOp read);
 
 /// Bytes of an operand of a matrix unit in shared memory (tf32 lies there as f32).
 int64_t unitBytes(mlir::Type unitType);

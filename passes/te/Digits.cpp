@@ -2,6 +2,7 @@
 
 #include "ir/te/TeShape.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/te/Contraction.h"
 #include "passes/te/Domain.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -74,16 +75,13 @@ Domain splitDomain(Operation *op, unsigned dim, const Digits &digits) {
 void endWhereIndexEnds(Domain &domain, Operation *op, unsigned dim, const Digits &digits) {
   MLIRContext *c = op->getContext();
   unsigned dims = domain.names.size(), symbols = domain.extents.getNumSymbols();
-  AffineExpr index = getAffineDimExpr(dim, c) * digits.radix + getAffineDimExpr(dim + 1, c);
-  IntegerSet inside = IntegerSet::get(dims, symbols, getExtents(op).getResult(dim) - 1 - index, false);
+  AffineExpr high = getAffineDimExpr(dim, c), low = getAffineDimExpr(dim + 1, c);
+  IntegerSet inside = IntegerSet::get(dims, symbols, getExtents(op).getResult(dim) - 1 - high * digits.radix - low, false);
   std::optional<IntegerSet> before;
   if (domain.where)
     before = domain.where.getValue();
   domain.where = IntegerSetAttr::get(intersect(before, inside));
 }
-
-/// Whether nothing but a proof, or a promise, keeps `read` inside its tensor.
-bool isUnchecked(ReadOp read) { return read.getBounds() == BoundsMode::InBounds || read.getBounds() == BoundsMode::Assume; }
 
 /// The body of `op` with two arguments in place of `dim`. With `padsReads` reads of what lies outside their tensors at
 /// digits that make no index give zeros.

@@ -13,7 +13,7 @@ void Scheduler::scheduleElementwise(LaunchPlan &l) {
   AccessSummary s = summarizeAccesses(l, ops_, facts_);
   int64_t contiguous = s.contiguousIndex();
   l.warps = 8;
-  int64_t left = l.warps * 32 * (16 / s.widestBytes) * 2;
+  int64_t left = l.warps * 32 * s.vector() * 2;
   // Where reads and writes are contiguous along different indices (a
   // transposition), the tile is square in them.
   SmallVector<int64_t> order = llvm::to_vector(llvm::reverse(l.grid));

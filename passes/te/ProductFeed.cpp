@@ -42,7 +42,7 @@ std::optional<Box> Scheduler::findReadBox(const LaunchPlan &l, ReadOp read, Arra
     access.zeroOutside = true;
     if (!readsZeroOutside(read))
       return no("what lies outside is not zero");
-  } else if (read.getBounds() != BoundsMode::InBounds && read.getBounds() != BoundsMode::Assume) {
+  } else if (!isUnchecked(read)) {
     return no("subscripts are clamped or wrapped");
   }
   for (unsigned d : k)

@@ -9,7 +9,6 @@
 #include "passes/te/Grouping.h"
 #include "passes/te/Parts.h"
 #include "passes/te/PlanAttr.h"
-#include "passes/te/Strides.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -131,14 +130,6 @@ private:
     return {r, isMultiple ? extent.floorDiv(r) : extent.ceilDiv(r), "_tile", "", !isMultiple};
   }
 
-  /// Whether tensor copies could bring what the factors of `c` read as it lies in memory.
-  bool hasAlignedRows(const Contraction &c) {
-    constexpr int64_t kRowUnit = 16; // bytes of which a tensor copy's rows are multiples
-    return llvm::all_of(ArrayRef{c.a, c.b}, [&](Value factor) {
-      return llvm::all_of(findReads(factor), [&](ReadOp read) { return rowDivisor(read, facts_) % kRowUnit == 0; });
-    });
-  }
-
   /// The tiles that the product will probably have (te-plan), of which each must have all points of
   /// a reduced index, or of one of its digits. `radix`: 0 where one tile has the whole index. With `wholeTiles` only those
   /// that divide what is known of the extents.
@@ -164,7 +155,7 @@ private:
     if (target_.wgmma && form) {
       // Where te-plan may have to turn to mma.sync, tiles are no more than what it takes.
       constexpr int64_t kLargestOfMma = 128;
-      int64_t largest = wholeTiles || hasAlignedRows(c) ? std::numeric_limits<int64_t>::max() : kLargestOfMma;
+      int64_t largest = wholeTiles || hasRowsOfCopies(c, facts_) ? std::numeric_limits<int64_t>::max() : kLargestOfMma;
       int64_t m = extentOfAll(c.m), n = extentOfAll(c.n), batch = std::max<int64_t>(1, extentOfAll(c.batch));
       bool inRegisters = form->aInRegisters || form->bInRegisters;
       bool swapped = inRegisters ? form->bInRegisters : m >= 0 && m < 64 && (n < 0 || n >= 64);

@@ -32,7 +32,6 @@ static bool readsWithoutGrid(const LaunchPlan &l, ArrayRef<Operation *> ops) {
 void Scheduler::scheduleReduction(LaunchPlan &l) {
   AccessSummary s = summarizeAccesses(l, ops_, facts_);
   int64_t contiguous = s.contiguousIndex();
-  int64_t vector = std::max<int64_t>(1, 16 / s.widestBytes);
   SmallVector<int64_t> inner;
   for (size_t i = 0; i < l.indices.size(); ++i)
     if (!llvm::is_contained(l.grid, int64_t(i)))
@@ -43,7 +42,7 @@ void Scheduler::scheduleReduction(LaunchPlan &l) {
     points *= l.tiles[index] = clampTile(l, index, std::numeric_limits<int32_t>::max());
   if (points > 1)
     return scheduleStreamed(l, inner, thin, s);
-  if (scheduleWindows(l, inner, vector))
+  if (scheduleWindows(l, inner, s.vector()))
     return;
   if (contiguous < 0 || llvm::is_contained(inner, contiguous))
     return scheduleRows(l, inner, thin, contiguous < 0 ? inner.back() : contiguous, s);
@@ -68,7 +67,7 @@ void Scheduler::scheduleRows(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<in
   constexpr int64_t kPerThread = 32; // elements of one tile a thread holds
   constexpr int64_t kLongRowRegisters = 128; // twice as many elements, in f32
   constexpr int64_t kLargestResident = 32768, kLoopTile = 4096;
-  int64_t vector = std::max<int64_t>(1, 16 / s.widestBytes), max = extentMax(l, row);
+  int64_t vector = s.vector(), max = extentMax(l, row);
   bool resident = max >= 0 && max <= kLargestResident;
   // A row that one statement walks need not be held: 1024 threads would have 64 registers each. Half of it is one round of as
   // many loads as the device takes; where there is more to load for each element, or no vectors to load it by, shorter
@@ -182,7 +181,7 @@ SmallVector<int64_t> Scheduler::thickIndices(const LaunchPlan &l) {
 }
 
 void Scheduler::scheduleStreamed(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<int64_t> thin, const AccessSummary &s) {
-  int64_t points = 1, contiguous = s.contiguousIndex(), vector = std::max<int64_t>(1, 16 / s.widestBytes);
+  int64_t points = 1, contiguous = s.contiguousIndex(), vector = s.vector();
   for (int64_t index : thin)
     points *= l.tiles[index];
   auto setLast = [&](int64_t index, int64_t want) { l.tiles[index] = clampTile(l, index, want); };

@@ -306,7 +306,7 @@ private:
     auto type = cast<RankedTensorType>(read.getTensor().getType());
     auto linear = lineariseRead(reduce, read);
     if (!linear || type.getRank() < 2 ||
-        !(readsZeroOutside(read) || read.getBounds() == BoundsMode::InBounds || read.getBounds() == BoundsMode::Assume))
+        !(readsZeroOutside(read) || isUnchecked(read)))
       return std::nullopt;
     unsigned last = type.getRank() - 1;
     auto asItIs = [&] { return std::optional(isAligned(read.getTensor()) ? std::nullopt : std::optional(Copy{last})); };

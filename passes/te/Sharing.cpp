@@ -36,9 +36,8 @@ std::optional<Column> findColumn(Operation *op, const SizeFacts &facts) {
     });
     if (map.getNumResults() == 0 || !reduced || !isStreamedRead(op, read))
       return; // read once per result, not once per element; or few elements, again and again
-    constexpr int64_t kVectorBytes = 16;
     int64_t bytes = std::max(1u, read.getResult().getType().getIntOrFloatBitWidth() / 8);
-    bool byElements = rowDivisor(read, facts) % kVectorBytes;
+    bool byElements = !hasVectorRows(read, facts);
     for (auto [i, v] : llvm::enumerate(read.getOperands_())) {
       unsigned dim = findIndex(op, v).value_or(parallel);
       if (dim < parallel && linearCoefficient(map.getResults().back(), i) == 1)

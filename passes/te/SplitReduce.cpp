@@ -40,7 +40,7 @@ public:
       if (!parts->whole && !parts->chunk)
         continue;
       keepApart(&op);
-      if (r && !r.isArg())
+      if (isPlainReduction(&op))
         split(r, *parts);
       else if (CascadeOp cascade = r ? convertArgReduction(r) : cast<CascadeOp>(op))
         splitCascade(cascade, parts->chunk);
@@ -76,30 +76,47 @@ private:
       (llvm::is_contained(getThinDims(op), int64_t(d)) ? thin : points) *= m;
     }
     SmallVector<int64_t> lengths;
-    int64_t length = 1; // of the whole reduction
     for (unsigned d = parallel; d < extents.getNumResults(); ++d) {
       lengths.push_back(knownMax(extents.getResult(d), facts_));
       if (lengths.back() < 0)
         return Parts();
-      length *= std::max<int64_t>(1, lengths.back());
     }
-    auto divisorOf = [&](unsigned reduced) { return knownDivisor(extents.getResult(parallel + reduced), facts_); };
     std::optional<Contraction> product = r ? findContraction(r) : std::nullopt;
     if (schedule_.parts == 1 || (product && (r.getCondition() || r.getYield().getCondition())))
       return Parts();
-    if (schedule_.parts) {
-      int64_t chunk = lengths[0] / schedule_.parts;
-      if (chunk && lengths[0] % schedule_.parts == 0 && divisorOf(0) % chunk == 0)
-        return Parts{0, chunk};
-      constexpr int64_t kWhole = 16; // whole vectors of any type
-      chunk = llvm::alignTo(llvm::divideCeil(lengths[0], schedule_.parts), kWhole);
-      if (chunk * 2 <= lengths[0] && r && !r.isArg() && (!product || canEndEarly(*product)))
-        return Parts{0, chunk, /*lastIsShorter=*/true};
-      return op->emitError() << "schedule: a reduction over " << lengths[0] << " points cannot be cut into " << schedule_.parts
-                             << (product || !r || r.isArg() ? " equal parts" : " parts of 16 points or more");
-    }
-    if (product)
-      return partsOfProduct(r, *product, lengths[0], divisorOf(0));
+    int64_t divisor = knownDivisor(extents.getResult(parallel), facts_);
+    if (schedule_.parts)
+      return scheduledParts(op, product, lengths[0], divisor);
+    return product ? partsOfProduct(r, *product, lengths[0], divisor) : partsOf(op, points, thin, lengths);
+  }
+
+  /// As many as the schedule says, of the first reduced index.
+  FailureOr<Parts> scheduledParts(Operation *op, const std::optional<Contraction> &product, int64_t length, int64_t divisor) {
+    int64_t chunk = length / schedule_.parts;
+    if (chunk && length % schedule_.parts == 0 && divisor % chunk == 0)
+      return Parts{0, chunk};
+    constexpr int64_t kWhole = 16; // whole vectors of any type
+    bool isPlain = isPlainReduction(op);
+    chunk = llvm::alignTo(llvm::divideCeil(length, schedule_.parts), kWhole);
+    if (chunk * 2 <= length && isPlain && (!product || canEndEarly(*product)))
+      return Parts{0, chunk, /*lastIsShorter=*/true};
+    return op->emitError() << "schedule: a reduction over " << length << " points cannot be cut into " << schedule_.parts
+                           << (product || !isPlain ? " equal parts" : " parts of 16 points or more");
+  }
+
+  /// A reduction to single values: neither to positions nor to states.
+  static bool isPlainReduction(Operation *op) {
+    auto r = dyn_cast<ReduceOp>(op);
+    return r && !r.isArg();
+  }
+
+  /// A reduction that is no product, of `points` results times `thin` that a tile has all of; its reduced indices
+  /// have at most `lengths` points.
+  Parts partsOf(Operation *op, int64_t points, int64_t thin, ArrayRef<int64_t> lengths) {
+    bool isPlain = isPlainReduction(op);
+    int64_t length = 1; // of the whole reduction
+    for (int64_t of : lengths)
+      length *= std::max<int64_t>(1, of);
     // A block takes a warp's width of neighbouring results, or one result; of a streamed operand it has more in flight.
     std::optional<Column> column = findColumn(op, facts_);
     int64_t perBlock = column ? (thin > 1 ? streamedColumns(thin, *column) : 128) : thin > 1 ? streamedRows(streamsElements(op)) : 1;
@@ -112,8 +129,7 @@ private:
     // The blocks of a cluster can merge, without a second launch: where a schedule says so, where columns of a line fill the
     // device with clusters (up to a seventh faster on an H200), or where no chunk divides the sum (te-plan; also below). Parts
     // of a streamed sum that meets several points stay in the first-level cache with what they read of those.
-    bool isPlain = r && !r.isArg() && thin == 1;
-    bool byCluster = schedule_.merge == Merge::Cluster || (schedule_.merge == Merge::WhereItPays && isPlain && column && fillsClusters(points, *column));
+    bool byCluster = schedule_.merge == Merge::Cluster || (schedule_.merge == Merge::WhereItPays && isPlain && thin == 1 && column && fillsClusters(points, *column));
     if (target_.cluster > 1 && byCluster && standsAlone(op))
       return Parts();
     // Outer indices are parts as they stand, as long as that does not make far too many.
@@ -121,7 +137,7 @@ private:
     constexpr int64_t kLeast = 64; // elements of a part
     const int64_t kMostParts = column ? 256 : 4096; // that one block adds up, of as many columns or of one result
     int64_t wantedParts = std::min(kMostParts, int64_t(llvm::divideCeil(wanted, blocks))), rest = length;
-    while (r && !r.isArg() && parts.whole + 1 < lengths.size() && lengths[parts.whole] <= 2 * wantedParts &&
+    while (isPlain && parts.whole + 1 < lengths.size() && lengths[parts.whole] <= 2 * wantedParts &&
            rest / std::max<int64_t>(1, lengths[parts.whole]) >= kLeast) {
       int64_t extent = std::max<int64_t>(1, lengths[parts.whole++]);
       rest /= extent;
@@ -132,7 +148,7 @@ private:
     int64_t next = lengths[parts.whole], inner = rest / std::max<int64_t>(1, next);
     int64_t least = llvm::divideCeil(kLeast, inner);
     int64_t want = std::max<int64_t>(least, llvm::bit_floor(uint64_t(std::max<int64_t>(1, next / wantedParts)))), chunk = want;
-    int64_t divisor = divisorOf(parts.whole);
+    int64_t divisor = knownDivisor(getExtents(op).getResult(getNumParallel(op) + parts.whole), facts_);
     while (chunk > 1 && divisor % chunk)
       chunk /= 2;
     // Many short parts are as many sums to merge: longer ones that are no powers of two, or a cluster's, or a last one that
@@ -148,9 +164,9 @@ private:
         constexpr int64_t kRowBlocks = 2; // of a multiprocessor
         bool fills = column ? fillsClusters(points, *column) : blocks * target_.cluster >= kRowBlocks * target_.smCount;
         bool merges = target_.cluster > 1 && schedule_.merge != Merge::Launch && !parts.whole && standsAlone(op);
-        if (merges && (fills || !r || r.isArg()))
+        if (merges && (fills || !isPlain))
           return Parts();
-        if (r && !r.isArg()) {
+        if (isPlain) {
           chunk = llvm::divideCeil(next, wantedParts);
           // Long ones of whole tiles, as te-plan walks them: a mask less (up to half of the time of odd rows on an H200).
           SmallVector<int64_t> tiles = column ? SmallVector<int64_t>{256} : SmallVector<int64_t>{4096, 2048, 1024};
@@ -183,7 +199,7 @@ private:
     // operand's bytes, which half of the multiprocessors fetch as fast. Nor do four where tensor copies have twelve slots of them on
     // the way (64 x 4096 x 4096 and x 8192 take 12 to 21 % longer with them, H200).
     bool isFed = target_.wgmma && findWarpgroupForm(c) && (tilesOf(c.m, kRows - 1) > 1 || tilesOf(c.n, kRows - 1) > 1) &&
-                 hasRowsOfCopies(c.a, facts_) && hasRowsOfCopies(c.b, facts_);
+                 hasRowsOfCopies(c, facts_);
     if (parts < (isFed ? 5 : 4))
       return Parts();
     const int64_t kLeast = isFed ? 1024 : 256; // a shorter sum is over before a second launch starts
@@ -199,7 +215,7 @@ private:
   static bool canEndEarly(const Contraction &c) {
     auto isZeroBeyond = [](Value factor) {
       ReadOp read = findOperandRead(factor);
-      return read && (read.getBounds() == BoundsMode::InBounds || read.getBounds() == BoundsMode::Assume);
+      return read && isUnchecked(read);
     };
     return isZeroBeyond(c.a) && isZeroBeyond(c.b) && c.partScales.empty();
   }
@@ -217,24 +233,10 @@ private:
     }
   }
 
-  /// Restricts dims q and k' = q + 1 of a reduction to q·C + k' < K, for the extent C of k'.
-  static void endBefore(ReduceOp r, unsigned q, AffineExpr end) {
-    MLIRContext *context = r.getContext();
-    AffineExpr chunk = r.getExtents().getResult(q + 1);
-    SmallVector<AffineExpr> constraints{end - 1 - getAffineDimExpr(q, context) * chunk - getAffineDimExpr(q + 1, context)};
-    SmallVector<bool> areEqual{false};
-    if (std::optional<IntegerSet> given = getCondition(r)) {
-      llvm::append_range(constraints, given->getConstraints());
-      llvm::append_range(areEqual, given->getEqFlags());
-    }
-    r.setCondition(IntegerSet::get(r.getNumDims(), r.getExtents().getNumSymbols(), constraints, areEqual));
-  }
-
   /// Whether rows of a streamed operand may begin inside a vector.
   bool streamsElements(Operation *op) const {
-    constexpr int64_t kVectorBytes = 16;
     bool found = false;
-    op->walk([&](ReadOp read) { found |= isStreamedRead(op, read) && rowDivisor(read, facts_) % kVectorBytes; });
+    op->walk([&](ReadOp read) { found |= isStreamedRead(op, read) && !hasVectorRows(read, facts_); });
     return found;
   }
 
@@ -264,9 +266,8 @@ private:
       std::optional<Contraction> product = findContraction(r);
       if (parts.lastIsShorter && product)
         padFactors(*product);
-      r = splitReducedDim(r, kept, {chunk, parts.lastIsShorter ? extent.ceilDiv(chunk) : extent.floorDiv(chunk), "_part", ""});
-      if (parts.lastIsShorter && !product)
-        endBefore(r, kept, extent);
+      r = splitReducedDim(r, kept, {chunk, parts.lastIsShorter ? extent.ceilDiv(chunk) : extent.floorDiv(chunk), "_part", "",
+                                    /*endsEarly=*/parts.lastIsShorter && !product});
       outer.push_back(kept);
     }
     reduceByParts(r, outer, first ? 0 : parallel);

@@ -1,7 +1,6 @@
 #include "passes/te/Strides.h"
 
 #include "ir/te/TeShape.h"
-#include "passes/te/Contraction.h"
 #include "mlir/IR/Builders.h"
 
 #include <numeric>
@@ -155,9 +154,9 @@ int64_t rowDivisor(ReadOp read, const SizeFacts &facts) {
   return divisor;
 }
 
-bool hasRowsOfCopies(Value value, const SizeFacts &facts) {
-  constexpr int64_t kRowBytes = 16;
-  return llvm::all_of(findReads(value), [&](ReadOp read) { return rowDivisor(read, facts) % kRowBytes == 0; });
+bool hasVectorRows(ReadOp read, const SizeFacts &facts) {
+  constexpr int64_t kVectorBytes = 16;
+  return rowDivisor(read, facts) % kVectorBytes == 0;
 }
 
 } // namespace kernelc::te

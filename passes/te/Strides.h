@@ -34,7 +34,7 @@ void setBytesStrides(KernelOp kernel, int64_t param, bool rows);
 int64_t getParamAlignment(KernelOp kernel, int64_t param);
 /// What the addresses of the rows that `read` reads from are known to be multiples of, in bytes, up to the tensor's alignment.
 int64_t rowDivisor(ReadOp read, const SizeFacts &facts);
-/// Whether the rows of all that `value` is computed from begin where tensor copies, and vectors, find them.
-bool hasRowsOfCopies(mlir::Value value, const SizeFacts &facts);
+/// Whether those rows begin where vectors of 16 bytes, and so tensor copies, find them.
+bool hasVectorRows(ReadOp read, const SizeFacts &facts);
 
 } // namespace kernelc::te

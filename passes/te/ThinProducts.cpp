@@ -51,7 +51,7 @@ private:
     constexpr int64_t kWithoutUnit = 16, kBesideUnit = 8, kByElements = 4;
     if (!hasUnit(c, target_))
       return kWithoutUnit;
-    if (!hasRowsOfCopies(c.a, facts_) || !hasRowsOfCopies(c.b, facts_))
+    if (!hasRowsOfCopies(c, facts_))
       return kByElements; // a thread loads as many of the thin side for each element
     return target_.wgmma && findWarpgroupForm(c) ? 1 : kBesideUnit;
   }
