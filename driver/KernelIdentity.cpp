@@ -77,12 +77,7 @@ absl::StatusOr<KernelIdentity> identityUnder(const Program &program, const std::
   return status.ok() ? identity : status;
 }
 
-JsonArray toJson(const std::vector<std::string> &names) {
-  JsonArray list;
-  for (const std::string &n : names)
-    list.push_back(n);
-  return list;
-}
+JsonArray toJson(const std::vector<std::string> &names) { return JsonArray(names.begin(), names.end()); }
 
 bool readNames(const Json *list, std::vector<std::string> &names) {
   if (!list || !list->asArray())

@@ -81,6 +81,13 @@ protected:
         session->cache().put(e.kind, e.key, payload->replace(at, what.size(), with));
       }
   }
+  /// With the record edited so, the text is `before` and one remark says why.
+  void expectPassedOver(const std::string &what, const std::string &with, const std::string &before, const testing::Matcher<std::string> &why) {
+    edit(what, with);
+    EXPECT_EQ(textFor(512, 512, 256), before);
+    ASSERT_THAT(remarks_, testing::SizeIs(1));
+    EXPECT_THAT(remarks_[0], why);
+  }
 
   std::string path_;
   std::vector<std::string> remarks_;
@@ -137,25 +144,17 @@ TEST_F(Tuned, NamesDoNotCountButWhatIsComputedDoes) {
 TEST_F(Tuned, WhatIsStaleIsSaidAndPassedOver) {
   std::string before = textFor(512, 512, 256);
   ASSERT_EQ(keep(512, 512, 256), absl::OkStatus());
-  edit("\"kernelc\":\"", "\"kernelc\":\"9.");
-  EXPECT_EQ(textFor(512, 512, 256), before);
-  ASSERT_THAT(remarks_, testing::SizeIs(1));
-  EXPECT_THAT(remarks_[0], testing::AllOf(HasSubstr("m: the tuned schedule for sm_90a is not used: it was found with kernelc 9."), HasSubstr("tune again")));
-  edit("\"kernelc_tuning\":1", "\"kernelc_tuning\":2");
-  EXPECT_EQ(textFor(512, 512, 256), before);
-  EXPECT_THAT(remarks_[0], HasSubstr("it is in another format"));
+  expectPassedOver("\"kernelc\":\"", "\"kernelc\":\"9.", before,
+                   testing::AllOf(HasSubstr("m: the tuned schedule for sm_90a is not used: it was found with kernelc 9."), HasSubstr("tune again")));
+  expectPassedOver("\"kernelc_tuning\":1", "\"kernelc_tuning\":2", before, HasSubstr("it is in another format"));
 }
 
 TEST_F(Tuned, WhatNoLongerHoldsIsSaidAndPassedOver) {
   std::string before = textFor(512, 512, 256);
   ASSERT_EQ(keep(512, 512, 256), absl::OkStatus());
-  edit("\"stages\":3", "\"stages\":60");
-  EXPECT_EQ(textFor(512, 512, 256), before);
-  ASSERT_THAT(remarks_, testing::SizeIs(1));
-  EXPECT_THAT(remarks_[0], testing::AllOf(HasSubstr("is not used, because it no longer holds ("), HasSubstr("bytes of shared memory")));
-  edit("\"launch\":\"c\"", "\"launch\":\"z\"");
-  EXPECT_EQ(textFor(512, 512, 256), before);
-  EXPECT_THAT(remarks_[0], HasSubstr("the schedule names launch 'z'"));
+  expectPassedOver("\"stages\":3", "\"stages\":60", before,
+                   testing::AllOf(HasSubstr("is not used, because it no longer holds ("), HasSubstr("bytes of shared memory")));
+  expectPassedOver("\"launch\":\"c\"", "\"launch\":\"z\"", before, HasSubstr("the schedule names launch 'z'"));
 }
 
 TEST_F(Tuned, OnlySchedulesThatHoldAreKept) {
