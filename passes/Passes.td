@@ -54,6 +54,37 @@ def TeSimplify : Pass<"te-simplify", "::kernelc::te::KernelOp"> {
   }];
 }
 
+def TeFactorSums : Pass<"te-factor-sums", "::kernelc::te::KernelOp"> {
+  let summary = "Take sums of products in steps, over the indices that few factors have first";
+  let description = [{
+    Applies the distributive law: a sum of products becomes sums over the indices that a group of factors alone has, and
+    a sum over the others,
+
+        y[i, l] = sum_jk a[i, j] b[j, k] c[k, l]
+        a_b[i, k] = sum_j a[i, j] b[j, k],   y[i, l] = sum_k a_b[i, k] c[k, l]
+
+    with I J K + I K L multiply-adds instead of I J K L. All orders of up to 8 factors are compared (dynamic programming over
+    their subsets), single factors with an index of their own included. An order costs its multiply-adds, 16 for each element of a partial sum, which is
+    written and read, and 2^22 for each launch more; it is taken if that is at most half of the sum's own multiply-adds, of which a
+    matrix unit does 16 in the time of one. Sizes count as what bounds them, those of which nothing is known as 1024: between orders of
+    which none is better for all sizes that is a guess, which the remark says. Partial sums
+    have the sum's type and the names of the tensors that their factors read. A `let` is a statement of its own: whoever
+    writes partial sums down has them in that order.
+
+    *Runs after `te-simplify` and CSE, before `te-group-factors`, because* factors are in sight then, and the steps are
+    products for which two operands have to be found. With a precision policy it runs before `te-precision-cast` only, without
+    facts of sizes: which operands are rounded is part of the program.
+
+    Not tried: sums with a condition, an init or an `out_map`; more than 8 factors; sums in which another one is a factor;
+    partial sums that several sums could share. Numeric effect: another order of
+    the same sum; a partial sum may overflow where the whole would not.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let options = [
+    ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">,
+    Option<"policies", "policies", "bool", "false", "only in kernels with a precision policy">];
+}
+
 def TeGroupFactors : Pass<"te-group-factors", "::kernelc::te::KernelOp"> {
   let summary = "Multiply the factors of a sum as two operands of a contraction";
   let description = [{

@@ -27,6 +27,10 @@ void buildPrecisionPipeline(OpPassManager &pm) {
   pm.addNestedPass<te::KernelOp>(createTeSimplify());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  // What is rounded are the operands of each step.
+  TeFactorSumsOptions steps;
+  steps.policies = true;
+  pm.addNestedPass<te::KernelOp>(createTeFactorSums(steps));
   pm.addNestedPass<te::KernelOp>(createTeGroupFactors());
   pm.addNestedPass<te::KernelOp>(createTePrecisionCast());
 }
@@ -41,7 +45,11 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   // reductions of them; canonicalize first so that they look equal.
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
-  // Factors are where products are: as two operands each, and of types by which the plan chooses units.
+  // Factors are where products are: in steps of fewer, where that is less work.
+  TeFactorSumsOptions steps;
+  steps.sizeMax = options.sizeMax;
+  pm.addNestedPass<te::KernelOp>(createTeFactorSums(steps));
+  // As two operands each, and of types by which the plan chooses units.
   pm.addNestedPass<te::KernelOp>(createTeGroupFactors());
   pm.addNestedPass<te::KernelOp>(createTePrecisionCast());
   // Masks have reached the reductions they mask; what follows reads domains.
