@@ -21,6 +21,7 @@ using namespace te;
 
 namespace {
 
+// The same for all targets: with a policy the order decides what is rounded, which is part of the program.
 constexpr unsigned kMostFactors = 8;   // all of whose subsets are tried
 constexpr int64_t kUnknown = 1024;     // what a size counts as of which nothing is known
 constexpr double kElement = 16;        // an element of a partial sum, written and read, in multiply-adds
