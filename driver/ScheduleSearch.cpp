@@ -38,6 +38,8 @@ public:
       if (from_.unit == "wgmma" || at("cluster") > 1) // of a product, or sharing an index out
         step([&](LaunchRecord &r) { return scale(r, "cluster", up, 1, from_.unit == "wgmma" ? 4 : 8); });
     }
+    if (from_.unit == "simt")
+      step([&](LaunchRecord &r) { return toggle(r, "peel"); });
     if (from_.unit == "wgmma")
       warpgroups();
     if (from_.unit == "mma")

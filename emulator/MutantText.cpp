@@ -98,6 +98,12 @@ bool writesOnlyInside(const std::vector<std::string> &lines, size_t open) {
   return true;
 }
 
+/// Whether the block that line `open` opens is the last round of a loop over tiles: full of masks, and passed by where there is nothing
+/// left.
+bool isLastRound(const std::vector<std::string> &lines, size_t open) {
+  return open + 1 < lines.size() && absl::StartsWith(absl::StripAsciiWhitespace(lines[open + 1]), "// The last round");
+}
+
 /// Whether the block that line `open` opens only brings data into shared memory, asynchronously or through
 /// registers of its own, and does nothing else: done once too often it is not read, or a race, which is a finding.
 bool holdsOnlyCopies(const std::vector<std::string> &lines, size_t open) {
@@ -239,7 +245,11 @@ Mutants mutantsOf(absl::string_view text) {
           return !blocks.empty() && std::all_of(blocks.begin(), blocks.end(), [&](size_t block) { return holds(lines, block); });
         };
         bool onlySynchronises = allHold(holdsOnlySynchronisation), onlyCopies = allHold(holdsOnlyCopies), onlyRegisters = allHold(holdsOnlyRegisters);
+        bool onlyLastRounds = allHold(isLastRound);
         add(i, equals + 3, end, true);
+        if (onlyLastRounds)
+          for (size_t block : blocks)
+            mutants.all.back().shortCuts.emplace_back(int(block) + 1, int(blockEnd(lines, block)));
         mutants.all.back().onlySynchronises = onlySynchronises;
         mutants.all.back().onlyCopies = onlyCopies;
         mutants.all.back().onlyRegisters = onlyRegisters;
@@ -248,9 +258,11 @@ Mutants mutantsOf(absl::string_view text) {
       size_t close = line.rfind(')');
       if (close != std::string::npos && close > at + 4) {
         bool onlySynchronises = holdsOnlySynchronisation(lines, i), onlyCopies = holdsOnlyCopies(lines, i),
-             onlyRegisters = holdsOnlyRegisters(lines, i), onlyInside = writesOnlyInside(lines, i); // before its own lines change
+             onlyRegisters = holdsOnlyRegisters(lines, i),
+             onlyInside = writesOnlyInside(lines, i) || isLastRound(lines, i); // before its own lines change
         add(i, at + 4, close, true);
-        mutants.all.back().lastLine = onlyInside ? int(blockEnd(lines, i)) : 0;
+        if (onlyInside)
+          mutants.all.back().shortCuts.emplace_back(int(i) + 1, int(blockEnd(lines, i)));
         mutants.all.back().onlyRegisters = onlyRegisters;
         mutants.all.back().onlySynchronises = onlySynchronises;
         mutants.all.back().onlyCopies = onlyCopies;

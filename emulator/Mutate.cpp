@@ -222,8 +222,12 @@ absl::StatusOr<MutationScore> measureMutants(const Kernel &kernel, const Variant
       // A short cut past masks: they alone keep out what is to be kept out, and without them it shows.
       auto isShortCut = [&] {
         std::vector<size_t> masks{i};
+        auto isWithin = [&](int line) {
+          return std::any_of(m.shortCuts.begin(), m.shortCuts.end(),
+                             [&](auto block) { return line > block.first && line <= block.second; });
+        };
         for (size_t j = 0; j < mutants.all.size(); j++)
-          if (mutants.all[j].mask && mutants.all[j].where.line > m.where.line && mutants.all[j].where.line <= m.lastLine)
+          if (mutants.all[j].mask && isWithin(mutants.all[j].where.line))
             masks.push_back(j);
         return masks.size() > 1 && judge.run(masks, 1, {options.seed}).detected();
       };

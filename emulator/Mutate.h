@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -30,7 +31,9 @@ struct Mutant {
   bool onlySynchronises = false; ///< a mask around nothing but synchronisation and prefetches
   bool onlyCopies = false; ///< a mask around nothing but asynchronous copies into shared memory
   bool onlyRegisters = false; ///< a mask around nothing but registers of the thread, set from shared memory at most
-  int lastLine = 0; ///< of the block that a mask guards, where it writes only shared memory and its own variables; else 0
+  /// First and last lines of the blocks that a mask guards, where those write only shared memory and their own variables, or are last
+  /// rounds of loops, whose own masks do what is to be done.
+  std::vector<std::pair<int, int>> shortCuts;
   Verdict verdict = Verdict::Missed;
   std::string why; ///< the finding's kind, "a wrong value", or why it is redundant
   /// "line 12 (f.kc:3): detected (data race): removed __syncthreads();"

@@ -515,6 +515,37 @@ def TileSpecializeWarps : Pass<"tile-specialize-warps", "::kernelc::tile::FuncOp
   }];
 }
 
+def TilePeelRounds : Pass<"tile-peel-rounds", "::kernelc::tile::FuncOp"> {
+  let summary = "Walk the full rounds of a loop without masks, ahead of the last one";
+  let description = [{
+    A loop over the tiles of an index whose extent no tile divides masks every load of every
+    round for the sake of the last one. Where the rounds only read, compute and write, the loop
+    becomes two: the first ends at `<index>_full`, behind the last round whose tile lies wholly before
+    the loop's end, and its loads, stores and `tile.inside` have no mask along the index; the
+    second, marked `tile.last_round`, goes round once or not at all, and is as the loop was.
+    What is carried goes from one to the other. The end may depend on the block (a causal row's, that of a shorter part),
+    and the blocks of a cluster may share the rounds out; comparisons of indices that the end stands for (`FullRounds.h`)
+    and tests that reads stay inside go, too. *Runs after `tile-specialize-warps`, because* loops
+    that feed rings or whose products are in flight are theirs; *before `tile-layouts`*, which gives both
+    loops the layouts of what they carry.
+    Left alone: functions that do not say `peel`, loops around other loops, loops with rings, channels, dots or searches,
+    conditions on data, and bounds that differ between the rows of a tile. Numeric effect: terms are added in the same order;
+    a product that a condition stood between is added by one fused multiply-add.
+  }];
+}
+def TileClampLoads : Pass<"tile-clamp-loads", "::kernelc::tile::FuncOp"> {
+  let summary = "Read rows before the end in place of those beyond it, where nothing comes of them";
+  let description = [{
+    A load in a loop is masked along an index of the grid whose last tile may stick out: columns of a sum, the few
+    rows of a product. Where the points of a tile along that index never meet (no reduction over it) and all stores have it
+    in their masks, nothing comes of what lies beyond: the load gets it in `clamp`, and reads the last point that is there
+    instead of asking. Grids have no blocks where there is no point at all. Each such point of a thread costs an address of its
+    own, where one address and a constant did: only where a thread has at most `clamp` of them (vectors of them).
+    *Runs after `tile-layouts`, because* layouts say that; behind `tile-peel-rounds`, which drops the masks along the loop's own
+    index. Left alone: functions that say no `clamp`, with products of units, rings or searches; loads outside loops, of what the
+    launch writes, through other subscripts than indices, with rules for what lies outside. Numeric effect: none.
+  }];
+}
 def TileLayouts : Pass<"tile-layouts", "::kernelc::tile::FuncOp"> {
   let summary = "Give every tile value a layout";
   let description = [{

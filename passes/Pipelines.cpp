@@ -112,9 +112,13 @@ void buildCudaPipeline(OpPassManager &pm, CudaStop stop, bool fits32) {
   pm.addNestedPass<tile::FuncOp>(createTileStageLoads());
   pm.addNestedPass<tile::FuncOp>(createTileSpecializeWarps());
   pm.addPass(createCanonicalizerPass());
+  // Loops that still read memory themselves. Nothing folds behind it: sums go on in a last round as in the rounds before.
+  pm.addNestedPass<tile::FuncOp>(createTilePeelRounds());
   if (stop == CudaStop::Tile)
     return;
   pm.addNestedPass<tile::FuncOp>(createTileLayouts());
+  // Masks that no round is without, by how many points of an index a thread has.
+  pm.addNestedPass<tile::FuncOp>(createTileClampLoads());
   pm.addPass(std::make_unique<VerifyPass>());
   if (stop == CudaStop::Layouts)
     return;

@@ -142,6 +142,8 @@ LogicalResult LoadOp::verify() {
                          << " index tiles to the tensor's " << rank << " dims";
   if ((getBounds() == te::BoundsMode::Pad) != bool(getPadding()))
     return emitOpError() << "padding goes with bounds 'pad', and only with it";
+  if (!llvm::all_of(getClamp(), [&](int64_t d) { return llvm::is_contained(getMask(), d); }))
+    return emitOpError() << "clamp names dims of mask";
   return success();
 }
 

@@ -55,6 +55,9 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
     - `persistent`: no more blocks run than fit the device; each walks several tiles. `rotate`: in each round
       over them every block has the place that the next one had in the round before, so that tiles which
       take longer and lie at regular distances meet all blocks.
+    - `peel`: loops over tiles of which the last may stick out walk the full ones first, without masks.
+      `clamp`: loads in loops whose points beyond an extent become no result read points before it, without masks,
+      where a thread has at most so many such points (vectors of them) along an index.
     - `dependent`: starts while the launch before it still runs, and waits for its end before
       anything else; `followed`: a dependent launch may start once all blocks have.
     - `producer_warps`: warps beside those, that only fill rings; 0 without roles.
@@ -88,6 +91,7 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
     DefaultValuedAttr<I64Attr, "0">:$promote,
     DefaultValuedAttr<I64Attr, "64">:$part,
     DefaultValuedAttr<BoolAttr, "false">:$persistent, DefaultValuedAttr<BoolAttr, "false">:$rotate,
+    DefaultValuedAttr<BoolAttr, "false">:$peel, DefaultValuedAttr<I64Attr, "0">:$clamp,
     DefaultValuedAttr<BoolAttr, "false">:$dependent,
     DefaultValuedAttr<BoolAttr, "false">:$followed,
     DefaultValuedAttr<I64Attr, "1">:$cluster, DefaultValuedAttr<I64Attr, "0">:$cluster_index,
@@ -154,7 +158,8 @@ def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemR
     named in `mask` has `offsets + c` at or beyond its extent it is zero. `map` is
     `(d_0 .. d_{n-1}, e_0 ..)[sizes]`: the launch's indices, then index tiles for
     subscripts that are not affine. `bounds` and `padding` are those of `te.read`.
-    `streaming`: nothing reads these elements again soon.
+    `streaming`: nothing reads these elements again soon. `clamp`: dims of `mask` beyond whose extents an
+    element may be anything that lies before them, because nothing comes of it.
 
     ```mlir
     %x = tile.load %a[%i0, %k0] map affine_map<(d0, d1)[s0, s1] -> (d0, d1)> mask [0, 1]
@@ -164,7 +169,7 @@ def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemR
   let arguments = (ins AnyMemRef:$base, AffineMapAttr:$map, Variadic<Index>:$offsets,
     Variadic<AnyRankedTensor>:$index_tiles, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$mask,
     DefaultValuedAttr<Te_BoundsMode, "::kernelc::te::BoundsMode::InBounds">:$bounds,
-    Optional<AnyType>:$padding, UnitAttr:$streaming);
+    Optional<AnyType>:$padding, UnitAttr:$streaming, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$clamp);
   let results = (outs AnyRankedTensor:$result);
   let hasVerifier = 1;
   let assemblyFormat = [{

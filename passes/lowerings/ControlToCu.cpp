@@ -111,6 +111,12 @@ LogicalResult FunctionLowering::lowerFor(scf::ForOp loop) {
       continue;
     }
     Layout layout = carriedLayout(loop, i);
+    // A last round goes on in the registers of the rounds before it.
+    if (loop->hasAttr(kLastRoundAttr) && init.hasOneUse() && init.getDefiningOp<scf::ForOp>() && c_.tiles.lookup(init).layout == layout) {
+      c_.tiles[arg] = c_.tiles[loop.getResult(i)] = c_.tiles.lookup(init);
+      arrays[i] = c_.tiles.lookup(init).array;
+      continue;
+    }
     Value array = c_.allocate(layout.numRegisters(), cast<RankedTensorType>(arg.getType()).getElementType(), loc);
     if (func_.getUnit() == "wgmma" && startsAfreshInFirstRound(arg))
       ifNoRounds(loop, [&] { copyTile(init, array, plain); });
@@ -120,11 +126,20 @@ LogicalResult FunctionLowering::lowerFor(scf::ForOp loop) {
     c_.tiles[loop.getResult(i)] = {layout, array};
     arrays[i] = array;
   }
-  auto created = scf::ForOp::create(b_, plain, c_.scalars.lookup(loop.getLowerBound()), c_.scalars.lookup(loop.getUpperBound()),
-                                    c_.scalars.lookup(loop.getStep()), inits);
-  created->setAttr(cu::kTilesAttr, b_.getUnitAttr());
-  created.getInductionVar().setLoc(loop.getInductionVar().getLoc());
-  c_.scalars[loop.getInductionVar()] = created.getInductionVar();
+  Value from = c_.scalars.lookup(loop.getLowerBound()), to = c_.scalars.lookup(loop.getUpperBound());
+  scf::ForOp created;
+  Block *round;
+  if (loop->hasAttr(kLastRoundAttr) && inits.empty()) {
+    Value some = arith::CmpIOp::create(b_, plain, arith::CmpIPredicate::slt, from, to);
+    round = scf::IfOp::create(b_, plain, some, false).thenBlock();
+    c_.scalars[loop.getInductionVar()] = from;
+  } else {
+    created = scf::ForOp::create(b_, plain, from, to, c_.scalars.lookup(loop.getStep()), inits);
+    created->setAttr(cu::kTilesAttr, b_.getUnitAttr());
+    created.getInductionVar().setLoc(loop.getInductionVar().getLoc());
+    c_.scalars[loop.getInductionVar()] = created.getInductionVar();
+    round = created.getBody();
+  }
   Operation *yield = loop.getBody()->getTerminator();
   unsigned scalars = 0;
   for (auto [i, arg] : llvm::enumerate(loop.getRegionIterArgs())) {
@@ -144,9 +159,11 @@ LogicalResult FunctionLowering::lowerFor(scf::ForOp loop) {
   }
   OpBuilder::InsertionGuard guard(b_);
   if (scalars)
-    b_.setInsertionPointToEnd(created.getBody());
+    b_.setInsertionPointToEnd(round);
   else
-    b_.setInsertionPoint(created.getBody()->getTerminator());
+    b_.setInsertionPoint(round->getTerminator());
+  if (!created)
+    cu::CommentOp::create(b_, plain, "The last round: some of its points lie beyond the end.");
   if (failed(lowerBlock(*loop.getBody())))
     return failure();
   // Whatever was not left in place is copied; through temporaries, since one

@@ -61,6 +61,10 @@ void FunctionLowering::makeKernel() {
     os << "; persistent";
   if (func_.getDependent())
     os << "; dependent";
+  if (func_.getPeel())
+    os << "; peel";
+  if (func_.getClamp())
+    os << "; clamp " << func_.getClamp();
   if (func_.getCluster() > 1)
     os << "; cluster " << cast<StringAttr>(func_.getIndices()[func_.getClusterIndex()]).getValue() << " " << func_.getCluster();
   if (func_.getPromote())

@@ -17,10 +17,10 @@ namespace {
 /// One access: where its elements are and how they are walked.
 class AccessLowering {
 public:
-  AccessLowering(ThreadCode &c, AffineMap map, Value base, Value tileValue, OperandRange offsets, ArrayRef<int64_t> mask,
-                 Location loc)
-      : c_(c), map_(map), shape_(shapeOfBase(c.func, base)), base_(c.bases.lookup(base)), offsets_(offsets), mask_(mask),
-        strides_(layoutOfBase(c.func, base).strides), layout_(tile::getLayout(tileValue)), rank_(cast<RankedTensorType>(tileValue.getType()).getRank()), loc_(loc) {
+  AccessLowering(ThreadCode &c, AffineMap map, Value base, Value tileValue, OperandRange offsets, ArrayRef<int64_t> mask, Location loc)
+      : c_(c), map_(map), shape_(shapeOfBase(c.func, base)), base_(c.bases.lookup(base)), offsets_(offsets),
+        mask_(mask.begin(), mask.end()), strides_(layoutOfBase(c.func, base).strides), layout_(tile::getLayout(tileValue)),
+        rank_(cast<RankedTensorType>(tileValue.getType()).getRank()), loc_(loc) {
     ArrayRef<int64_t> shape = cast<RankedTensorType>(tileValue.getType()).getShape();
     int64_t bytes = std::max(1u, cast<MemRefType>(base.getType()).getElementTypeBitWidth() / 8);
     bool isLoad = tileValue.getDefiningOp<tile::LoadOp>() && tileValue.getDefiningOp<tile::LoadOp>().getBase() == base;
@@ -81,6 +81,12 @@ public:
     });
   }
 
+  /// Points beyond the extents of `dims` are not asked for but read as the last that is inside.
+  void clamp(ArrayRef<int64_t> dims) {
+    clamped_.append(dims.begin(), dims.end());
+    llvm::erase_if(mask_, [&](int64_t d) { return llvm::is_contained(dims, d); });
+  }
+
   /// The launch coordinates of the open element.
   SmallVector<Value> coordinates(const OpenDigits &open) {
     SmallVector<Value> coords = c_.coordinates(layout_, open, rank_, loc_);
@@ -88,6 +94,10 @@ public:
       v = c_.add(c_.scalars.lookup(offsets_[d]), v, loc_);
       if (!v)
         v = c_.index(0, loc_);
+    }
+    for (int64_t d : clamped_) {
+      int64_t last = vector_ > 1 && layout_.reg[0].dim == d ? vector_ : 1;
+      coords[d] = arith::MinSIOp::create(c_.b, loc_, coords[d], c_.expand(c_.func.getExtent(d) - last, {}, loc_));
     }
     return coords;
   }
@@ -185,7 +195,7 @@ private:
   AffineMap map_, shape_;
   Value base_;
   OperandRange offsets_;
-  ArrayRef<int64_t> mask_;
+  SmallVector<int64_t> mask_, clamped_;
   AffineMap strides_; ///< null: dense row-major
   Layout layout_;
   int64_t rank_;
@@ -247,6 +257,7 @@ static void pickElements(ThreadCode &c, Value source, Value from, Value array, V
 void lowerLoad(ThreadCode &c, tile::LoadOp op) {
   Location loc = cu::unnamed(op.getLoc());
   AccessLowering access(c, op.getMap(), op.getBase(), op.getResult(), op.getOffsets(), op.getMask(), loc);
+  access.clamp(op.getClamp());
   auto mode = op.getBounds();
   bool inside = mode == te::BoundsMode::InBounds || mode == te::BoundsMode::Assume;
   bool padded = mode == te::BoundsMode::Pad && op.getPadding().getDefiningOp<arith::ConstantOp>() && access.straddlesNoBorder();

@@ -248,23 +248,41 @@ private:
 
 } // namespace
 
-/// The reduction that carried value `i` of a loop is for: the loop combines with it, or adds products to it, from the
-/// neutral element on, and does nothing else.
-static tile::ReduceOp findReductionOf(scf::ForOp loop, unsigned i) {
+/// The op by which a loop combines with its carried value `i`, or adds products to it, and does nothing else; null if it is another.
+static Operation *findStep(scf::ForOp loop, unsigned i) {
   BlockArgument arg = loop.getRegionIterArg(i);
-  Value next = loop.getBody()->getTerminator()->getOperand(i), result = loop.getResult(i);
+  Value next = loop.getBody()->getTerminator()->getOperand(i);
   Operation *step = next.getDefiningOp();
-  if (!step || step->getBlock() != loop.getBody() || !arg.hasOneUse() || !next.hasOneUse() || !result.hasOneUse())
+  if (!step || step->getBlock() != loop.getBody() || !arg.hasOneUse() || !next.hasOneUse() || !loop.getResult(i).hasOneUse())
     return {};
   auto combine = dyn_cast<tile::CombineOp>(step);
   auto fma = dyn_cast<math::FmaOp>(step);
   bool carries = combine ? combine.getInputs()[cast<OpResult>(next).getResultNumber()] == arg : fma && fma.getC() == arg;
-  if (!carries || step->getNumResults() > 1)
-    return {};
-  auto reduce = dyn_cast<tile::ReduceOp>(*result.user_begin());
+  return carries && step->getNumResults() == 1 ? step : nullptr;
+}
+
+/// The reduction that carried value `i` of a loop is for: the loop combines with it, from the neutral element on, and then, if there is
+/// one, the last round behind it.
+static tile::ReduceOp findReductionOf(scf::ForOp loop, unsigned i) {
+  if (auto before = loop.getInitArgs()[i].getDefiningOp<scf::ForOp>(); before && loop->hasAttr(tile::kLastRoundAttr))
+    return findReductionOf(before, cast<OpResult>(loop.getInitArgs()[i]).getResultNumber());
+  Operation *step = findStep(loop, i);
   auto init = loop.getInitArgs()[i].getDefiningOp<arith::ConstantOp>();
   auto splat = init ? dyn_cast<SplatElementsAttr>(init.getValue()) : SplatElementsAttr();
-  if (!reduce || reduce.getKind() != (combine ? combine.getKind() : te::Combiner::Sum) || !splat)
+  if (!step || !splat)
+    return {};
+  auto combine = dyn_cast<tile::CombineOp>(step);
+  OpOperand *use = &*loop.getResult(i).use_begin();
+  if (auto last = dyn_cast<scf::ForOp>(use->getOwner()); last && last->hasAttr(tile::kLastRoundAttr)) {
+    unsigned k = use->getOperandNumber() - last.getNumControlOperands();
+    Operation *again = findStep(last, k);
+    auto other = dyn_cast_or_null<tile::CombineOp>(again);
+    if (!again || (other ? other.getKind() : te::Combiner::Sum) != (combine ? combine.getKind() : te::Combiner::Sum))
+      return {};
+    use = &*last.getResult(k).use_begin();
+  }
+  auto reduce = dyn_cast<tile::ReduceOp>(use->getOwner());
+  if (!reduce || reduce.getKind() != (combine ? combine.getKind() : te::Combiner::Sum))
     return {};
   OpBuilder b(loop.getContext());
   bool isNeutral = splat.getSplatValue<Attribute>() == te::identityOf(reduce.getKind(), splat.getElementType(), b);

@@ -31,6 +31,8 @@ struct LaunchPlan {
   std::string unit = "simt"; ///< simt, mma or wgmma
   bool persistent = false;   ///< a block walks several tiles
   bool rotate = false;       ///< from round to round of persistent blocks each takes the next one's place among the tiles
+  bool peel = false;         ///< rounds of a loop that are full go without masks, ahead of the last one
+  int64_t clamp = 0;         ///< of so many rows in a thread those beyond the last one are read as that, where nothing comes of them
   int64_t cluster = 1;       ///< neighbouring tiles along `clusterIndex` that one cluster of blocks computes
   int64_t clusterIndex = 0;
   /// Starts while the launch before it still runs, and waits for it (programmatic dependent launch).
@@ -59,13 +61,12 @@ inline constexpr ScheduleNumber kScheduleNumbers[] = {
     {"stages", &LaunchPlan::stages, 1, 64},        {"raster", &LaunchPlan::raster, 1, 1 << 16},
     {"min_blocks", &LaunchPlan::minBlocks, 1, 32}, {"cluster", &LaunchPlan::cluster, 1, 8},
     {"part", &LaunchPlan::part, 16, 256},          {"pingpong", &LaunchPlan::pingpong, 1, 3},
-    {"promote", &LaunchPlan::promote, 0, 1 << 16},
+    {"promote", &LaunchPlan::promote, 0, 1 << 16}, {"clamp", &LaunchPlan::clamp, 0, 64},
 };
 inline constexpr ScheduleFlag kScheduleFlags[] = {
-    {"fill_late", &LaunchPlan::fillLate},
-    {"persistent", &LaunchPlan::persistent},
-    {"rotate", &LaunchPlan::rotate},
-    {"dependent", &LaunchPlan::dependent},
+    {"fill_late", &LaunchPlan::fillLate}, {"persistent", &LaunchPlan::persistent},
+    {"rotate", &LaunchPlan::rotate},      {"dependent", &LaunchPlan::dependent},
+    {"peel", &LaunchPlan::peel},
 };
 
 struct KernelPlan {

@@ -128,6 +128,22 @@ TEST(Mutate, OneThreadMayMergeForAll) {
   EXPECT_EQ(score.survivors[1].why, "guards registers that are written over or not used at these sizes") << score.toString();
 }
 
+TEST(Mutate, ALastRoundMayBePassedBy) {
+  auto verdictOf = [](const std::string &comment) {
+    MutationScore score =
+        measure(reverse("  float *const z = (float *)(kc_shared() + 256);\n  z[tid] = 1.0f;\n  float sum;\n  sum = 0.0f;\n"
+                        "  if (count < 64) {\n" +
+                        comment +
+                        "    if (tid >= count) {\n      sum = sum + z[tid];\n    }\n  }\n"
+                        "  if (tid < count) {\n    s[tid] = s[tid] + sum;\n  }\n  __syncthreads();\n"));
+    for (const Mutant &m : score.survivors)
+      if (m.removed == "count < 64")
+        return m.why;
+    return score.toString();
+  };
+  EXPECT_EQ(verdictOf("    // The last round: some of its points lie beyond the end.\n"), "a short cut past the masks inside");
+}
+
 TEST(Mutate, AMaskMayBeAShortCutPastMasks) {
   auto scoreOf = [](const std::string &inner) {
     return measure(reverse("  float *const z = (float *)(kc_shared() + 256);\n  z[tid] = 1.0f;\n  if (count < 64) {\n" + inner +

@@ -1,0 +1,88 @@
+// tile-clamp-loads: see Passes.td.
+#include "passes/Passes.h"
+
+#include "ir/tile/Tile.h"
+#include "passes/tile/Access.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace kernelc {
+#define GEN_PASS_DEF_TILECLAMPLOADS
+#include "passes/Passes.h.inc"
+
+using namespace tile;
+
+namespace {
+
+/// What reads, computes, combines and writes points of tiles, each for itself except along the dims of reductions.
+bool isPointwise(Operation *op) {
+  return isa<FuncOp, scf::ForOp, scf::IfOp, LoadOp, StoreOp, ClusterReduceOp>(op) ||
+         (op->getNumRegions() == 0 && !isa<DotOp>(op) && isMemoryEffectFree(op));
+}
+
+/// The indices of the grid along which no point of a tile meets another, and all that sticks out of the extent is left
+/// unwritten.
+llvm::BitVector findSeparate(FuncOp func) {
+  llvm::BitVector separate(func.getRank());
+  for (int64_t d : func.getGridDims())
+    separate.set(unsigned(d));
+  if (func.getCluster() > 1)
+    separate.reset(unsigned(func.getClusterIndex()));
+  func.walk([&](Operation *op) {
+    if (!isPointwise(op))
+      separate.reset();
+    if (auto reduce = dyn_cast<ReduceOp>(op))
+      for (int64_t d : reduce.getDims())
+        separate.reset(unsigned(d));
+    if (auto store = dyn_cast<StoreOp>(op))
+      for (auto [d, points] : llvm::enumerate(store.getValue().getType().getShape()))
+        if (points > 1 && !llvm::is_contained(store.getMask(), int64_t(d)))
+          separate.reset(unsigned(d));
+  });
+  return separate;
+}
+
+/// How many places along index `d` a thread reads from, a vector being one.
+int64_t placesOf(FuncOp func, LoadOp load, int64_t d) {
+  Layout layout = getLayout(load.getResult());
+  int64_t places = 1;
+  for (const Digit &digit : layout.reg)
+    places *= digit.dim == d ? digit.size : 1;
+  ContiguousRun run = contiguousRun(func, load.getBase(), load.getMap(), load.getResult().getType().getShape());
+  if (run.dim != d || layout.reg.empty() || layout.reg[0].dim != d || layout.reg[0].stride != 1)
+    return places;
+  int64_t bytes = std::max(1u, cast<MemRefType>(load.getBase().getType()).getElementTypeBitWidth() / 8);
+  return places / std::max<int64_t>(1, provableVector(func, load.getBase(), load.getMap(), run, /*masked=*/true,
+                                                      std::min<int64_t>(16 / bytes * run.perElement, layout.reg[0].size)));
+}
+
+struct TileClampLoadsPass : impl::TileClampLoadsBase<TileClampLoadsPass> {
+  void runOnOperation() override {
+    FuncOp func = getOperation();
+    if (!func.getClamp())
+      return;
+    if (func.walk([](LoadOp load) {
+              if (isa_and_nonnull<LayoutAttr>(load.getResult().getType().getEncoding()))
+                return WalkResult::advance();
+              load.emitOpError() << "makes a tile without a layout; run tile-layouts first";
+              return WalkResult::interrupt();
+            })
+            .wasInterrupted())
+      return signalPassFailure();
+    llvm::BitVector separate = findSeparate(func);
+    llvm::DenseSet<int64_t> written; // another block may be writing what lies inside
+    func.walk([&](StoreOp store) { written.insert(func.getSources()[cast<BlockArgument>(store.getBase()).getArgNumber()]); });
+    func.walk([&](LoadOp load) {
+      bool inside = llvm::is_contained({te::BoundsMode::InBounds, te::BoundsMode::Assume}, load.getBounds());
+      if (!load->getParentOfType<scf::ForOp>() || !inside || !load.getIndexTiles().empty() ||
+          written.contains(func.getSources()[cast<BlockArgument>(load.getBase()).getArgNumber()]))
+        return;
+      load.setClamp(llvm::filter_to_vector(
+          load.getMask(), [&](int64_t d) { return separate.test(unsigned(d)) && placesOf(func, load, d) <= int64_t(func.getClamp()); }));
+    });
+  }
+};
+
+} // namespace
+} // namespace kernelc
