@@ -495,7 +495,7 @@ def TileStageLoads : Pass<"tile-stage-loads", "::kernelc::tile::FuncOp"> {
     2 KiB (a residual, a gate) is made by the producer: a ring of two slots and a channel
     of its own, `acquire`, copy, `await`, `tile.ring_load`, `release`. It is on its way
     while the product still runs. Each ring takes a producer warp: the largest loads come first,
-    and what there is no warp for stays a load. *Runs after `tile-stage-stores`, which cuts the
+    and what there is no warp or no shared memory for stays a load. *Runs after `tile-stage-stores`, which cuts the
     epilogue and its loads into parts that fit small slots; before
     `tile-specialize-warps`, which gives the copies to the producer.*
     Left alone: rows of biases, loads of other shapes and rules, loads in loops over

@@ -328,7 +328,7 @@ SmallVector<int64_t> Scheduler::stagedReads(const LaunchPlan &l, const Contracti
   SmallVector<Value> counted;
   for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
     Operation *op = ops_[ordinal];
-    if (!isa<ComputeOp>(op))
+    if (isa<ReduceOp>(op) && reducedInTile(l, n).empty()) // the product
       continue;
     op->walk([&](ReadOp read) {
       llvm::BitVector support = findSupport(read.getResult(), getExtents(op).getNumResults());

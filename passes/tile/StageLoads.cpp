@@ -5,7 +5,10 @@
 #include "passes/tile/Access.h"
 #include "passes/tile/Box.h"
 #include "passes/tile/Carried.h"
+#include "support/Target.h"
 #include "llvm/ADT/MapVector.h"
+
+#include <limits>
 
 using namespace mlir;
 
@@ -40,10 +43,40 @@ struct TileStageLoadsPass : impl::TileStageLoadsBase<TileStageLoadsPass> {
     llvm::stable_sort(ordered, [](const auto &a, const auto &b) {
       return bytesOf(cast<RankedTensorType>(std::get<Type>(a.first))) > bytesOf(cast<RankedTensorType>(std::get<Type>(b.first)));
     });
-    int64_t warps = int64_t(func.getProducerWarps()) - int64_t(channels.size());
-    for (auto &[key, loads] : ArrayRef(ordered).take_front(std::max<int64_t>(0, warps)))
+    // So does what shared memory has no room for: whole tiles beside the parts that the plan counts.
+    int64_t warps = int64_t(func.getProducerWarps()) - int64_t(channels.size()), room = roomOf(func);
+    for (auto &[key, loads] : ordered) {
+      int64_t bytes = slotsOf(loads) * bytesOf(loads.front().getResult().getType());
+      if (warps <= 0 || bytes > room)
+        continue;
       if (failed(stage(func, loads)))
         return signalPassFailure();
+      --warps;
+      room -= bytes;
+    }
+  }
+
+  static int64_t slotsOf(ArrayRef<LoadOp> loads) { return std::min<int64_t>(2, loads.size()); }
+
+  /// What rings and sums over rows of several warps leave of a block's shared memory.
+  static int64_t roomOf(FuncOp func) {
+    constexpr int64_t kBarriers = 2048;
+    const Target *target = findTarget(absl::string_view(func.getTarget().data(), func.getTarget().size()));
+    if (!target)
+      return std::numeric_limits<int64_t>::max();
+    int64_t room = target->maxSharedPerBlock - kBarriers;
+    int64_t rows = -1;
+    func.walk([&](DotOp dot) { rows = dot.getM().empty() ? -1 : dot.getM().back(); });
+    func.walk([&](RingOp ring) {
+      RingType type = ring.getType();
+      room -= ShapedType::getNumElements(type.getShape()) * type.getElementType().getIntOrFloatBitWidth() / 8 * type.getSlots();
+    });
+    func.walk([&](tile::ReduceOp reduce) {
+      if (llvm::is_contained(reduce.getDims(), rows))
+        for (Value sums : reduce.getResults())
+          room -= bytesOf(cast<RankedTensorType>(sums.getType())) * (func.getWarps() + 1);
+    });
+    return room;
   }
 
   static RingType ringOf(FuncOp func, LoadOp load, int64_t slots) {
@@ -67,7 +100,7 @@ struct TileStageLoadsPass : impl::TileStageLoadsBase<TileStageLoadsPass> {
 
   LogicalResult stage(FuncOp func, ArrayRef<LoadOp> loads) {
     OpBuilder setup = OpBuilder::atBlockBegin(&func.getBlock());
-    int64_t parts = loads.size(), slots = std::min<int64_t>(2, parts);
+    int64_t parts = loads.size(), slots = slotsOf(loads);
     LoadOp first = loads.front();
     Location loc = cu::unnamed(first.getLoc());
     auto named = [&](StringRef name) { return NameLoc::get(setup.getStringAttr(name), loc); };

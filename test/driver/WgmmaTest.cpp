@@ -241,6 +241,16 @@ TEST(Wgmma, EpiloguesReadSlots) {
   }
 }
 
+// The same of what reductions of results read, whole or in parts.
+TEST(Wgmma, ReductionsOfEpiloguesReadSlots) {
+  for (const char *results : {"-> (m: f32[M]) { m[i] = max[j](sum[k](a[i, k] * b[j, k]) + r[i, j]) }",
+                              "-> (m: f32[N]) { m[j] = max[i](sum[k](a[i, k] * b[j, k]) * r[i, j]) }",
+                              "-> (y: bf16[N, M], m: f32[M]) {\n  let p[i, j] = sum[k](a[i, k] * b[j, k]) + r[i, j]\n"
+                              "  y[j, i] = p[i, j]\n  m[i] = max[j](p[i, j])\n}"})
+    EXPECT_EQ(runCase(on90(std::string("def m(a: bf16[M, K], b: bf16[N, K], r: bf16[M, N]) ") + results, {{"M", 130}, {"N", 136}, {"K", 72}})), "")
+        << results;
+}
+
 TEST(Wgmma, Convolution) {
   const char *text = R"(def conv(x: f16[N, H, W, C], f: f16[R, S, C, O]) -> (y: f16[N, H, W, O]) {
   y[n, h, w, o] = sum[r, s, c](x.pad(0)[n, h + r - R // 2, w + s - S // 2, c] * f[r, s, c, o])
