@@ -248,7 +248,7 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   SmallVector<int64_t> reads = stagedReads(l, c, dims);
   int64_t pointBytes = std::accumulate(reads.begin(), reads.end(), storedBytes(l));
   // Barriers, and what tiles of shared memory are rounded up to.
-  int64_t beside = 2048 + 768 * std::max<int64_t>(0, int64_t(reads.size()) - 1);
+  int64_t beside = 2048 + 1024 * std::max<int64_t>(0, int64_t(reads.size()) - 1);
   auto stagesBeside = [&](int64_t part) {
     part = std::min(row, part);
     int64_t slots = std::min<int64_t>(2, row / part) * l.pingpong, slotBytes = bm * (bn / row * part) * pointBytes;

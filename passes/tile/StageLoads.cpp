@@ -20,6 +20,8 @@ using namespace tile;
 
 namespace {
 
+/// Of a ring, and what its slots are aligned to.
+constexpr int64_t kBarriers = 1024;
 /// Less is not worth a copy of its own: rows of biases and scales stay loads.
 constexpr int64_t kLeastBytes = 2048;
 
@@ -46,7 +48,7 @@ struct TileStageLoadsPass : impl::TileStageLoadsBase<TileStageLoadsPass> {
     // So does what shared memory has no room for: whole tiles beside the parts that the plan counts.
     int64_t warps = int64_t(func.getProducerWarps()) - int64_t(channels.size()), room = roomOf(func);
     for (auto &[key, loads] : ordered) {
-      int64_t bytes = slotsOf(loads) * bytesOf(loads.front().getResult().getType());
+      int64_t bytes = slotsOf(loads) * bytesOf(loads.front().getResult().getType()) + kBarriers;
       if (warps <= 0 || bytes > room)
         continue;
       if (failed(stage(func, loads)))
@@ -60,7 +62,6 @@ struct TileStageLoadsPass : impl::TileStageLoadsBase<TileStageLoadsPass> {
 
   /// What rings and sums over rows of several warps leave of a block's shared memory.
   static int64_t roomOf(FuncOp func) {
-    constexpr int64_t kBarriers = 2048;
     const Target *target = findTarget(absl::string_view(func.getTarget().data(), func.getTarget().size()));
     if (!target)
       return std::numeric_limits<int64_t>::max();
