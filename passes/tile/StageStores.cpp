@@ -80,7 +80,19 @@ private:
     llvm::SmallPtrSet<Operation *, 16> seen;
     DotWaitOp wait = findProduct(v, seen);
     int64_t extent = cast<RankedTensorType>(v.getType()).getDimSize(parts_.dim);
-    return wait && wait->getBlock() == v.getParentBlock() && extent == parts_.extent * parts_.count && parts_.count > 1;
+    return wait && wait->getBlock() == v.getParentBlock() && extent == parts_.extent * parts_.count && parts_.count > 1 && hasEachPart();
+  }
+
+  /// Whether every thread of a warpgroup has some of each part: where warpgroups share rows.
+  bool hasEachPart() {
+    int64_t n = pointsOf(dot_.getN());
+    return accumulatorShape(func_.getUnit(), pointsOf(dot_.getM()), n, func_.getWarps()).warpN == n;
+  }
+  int64_t pointsOf(ArrayRef<int64_t> dims) {
+    int64_t points = 1;
+    for (int64_t d : dims)
+      points *= dot_.getResult().getType().getDimSize(d);
+    return points;
   }
 
   /// What `op` computes is needed by what is stored in parts.
@@ -197,20 +209,12 @@ private:
     if (dot_.getN().back() != dim && dot_.getM().back() != dim)
       return false;
     RankedTensorType type = typeOf(store);
-    // Every thread of a warpgroup has some of each part only when warpgroups share rows.
-    auto product = [&](ArrayRef<int64_t> dims) {
-      int64_t p = 1;
-      for (int64_t d : dims)
-        p *= dot_.getResult().getType().getDimSize(d);
-      return p;
-    };
-    int64_t n = product(dot_.getN()), bytes = type.getElementTypeBitWidth() / 8, columns = type.getDimSize(parts_.dim);
-    if (accumulatorShape(func_.getUnit(), product(dot_.getM()), n, func_.getWarps()).warpN != n || bytes == 0 || columns == 1 ||
-        columns % parts_.extent)
+    int64_t bytes = type.getElementTypeBitWidth() / 8, columns = type.getDimSize(parts_.dim);
+    if (!hasEachPart() || bytes == 0 || columns == 1 || columns % parts_.extent)
       return false;
     // Warpgroups store their own rows: whole panels of rows that run along memory, else an even
     // share of the slot's slowest index, in whole periods of the swizzle.
-    int64_t groups = func_.getWarps() / 4, rows = product(dot_.getM()), shared = sharedDim();
+    int64_t groups = func_.getWarps() / 4, rows = pointsOf(dot_.getM()), shared = sharedDim();
     if (shared == dim && groups > 1) {
       if (type.getDimSize(dim) != rows || rows / groups * bytes % 128)
         return false;

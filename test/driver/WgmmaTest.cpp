@@ -251,6 +251,16 @@ TEST(Wgmma, ReductionsOfEpiloguesReadSlots) {
         << results;
 }
 
+// Two warpgroups that share columns, not rows, have no registers of each part: what is reduced over columns stays whole.
+TEST(Wgmma, ReductionsOfColumnsThatWarpgroupsShare) {
+  for (const char *results : {"-> (y: f32[M], c: bf16[M, N]) {\n  let p[i, j] = sum[k](a[i, k] * b[j, k])\n"
+                              "  y[i] = sum[j](relu(p[i, j]))\n  c[i, j] = p[i, j]\n}",
+                              "-> (y: f32[M, N], c: f32[N]) {\n  let p[i, j] = sum[k](a[i, k] * b[j, k]) + r[i, j]\n"
+                              "  y[i, j] = softmax[j](p[i, j])\n  c[j] = max[i](p[i, j])\n}"})
+    EXPECT_EQ(runCase(on90(std::string("def m(a: bf16[M, K], b: bf16[N, K], r: bf16[M, N]) ") + results, {{"M", 40}, {"N", 72}, {"K", 72}})), "")
+        << results;
+}
+
 TEST(Wgmma, Convolution) {
   const char *text = R"(def conv(x: f16[N, H, W, C], f: f16[R, S, C, O]) -> (y: f16[N, H, W, O]) {
   y[n, h, w, o] = sum[r, s, c](x.pad(0)[n, h + r - R // 2, w + s - S // 2, c] * f[r, s, c, o])
