@@ -2,10 +2,10 @@
 #include "passes/te/Scheduler.h"
 
 #include "ir/te/TeShape.h"
-#include "llvm/Support/MathExtras.h"
 #include "passes/te/AccessSummary.h"
 #include "passes/te/Contraction.h"
 #include "passes/te/Sharing.h"
+#include "llvm/Support/MathExtras.h"
 using namespace mlir;
 
 namespace kernelc::te {
@@ -21,9 +21,9 @@ static bool readsWithoutGrid(const LaunchPlan &l, ArrayRef<Operation *> ops) {
     op->walk([&](ReadOp read) {
       AffineMap map = read.getMapOrIdentity();
       found |= map.getNumResults() > 0 && llvm::none_of(llvm::enumerate(read.getOperands_()), [&](auto operand) {
-        std::optional<unsigned> dim = findIndex(op, operand.value());
-        return dim && llvm::is_contained(l.grid, l.dims[n][*dim]) && map.isFunctionOfDim(operand.index());
-      });
+                 std::optional<unsigned> dim = findIndex(op, operand.value());
+                 return dim && llvm::is_contained(l.grid, l.dims[n][*dim]) && map.isFunctionOfDim(operand.index());
+               });
     });
   }
   return found;
@@ -64,7 +64,7 @@ static int64_t walkedTile(int64_t max) {
 }
 
 void Scheduler::scheduleRows(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<int64_t> thin, int64_t row, const AccessSummary &s) {
-  constexpr int64_t kPerThread = 32; // elements of one tile a thread holds
+  constexpr int64_t kPerThread = 32;         // elements of one tile a thread holds
   constexpr int64_t kLongRowRegisters = 128; // twice as many elements, in f32
   constexpr int64_t kLargestResident = 32768, kLoopTile = 4096;
   int64_t vector = s.vector(), max = extentMax(l, row);
@@ -74,8 +74,8 @@ void Scheduler::scheduleRows(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<in
   // rounds of 16 elements a thread are faster (tables of schedules on an H200).
   constexpr int64_t kShortRow = 1024, kPerWalk = 16;
   bool once = llvm::count_if(l.dims, [&](const auto &dims) { return llvm::is_contained(dims, row); }) == 1;
-  bool walked = once && (max < 0 || max > kShortRow) &&
-                (s.contiguousReads[row] > 1 || s.byElements[row] || !resident || max > kLargestResident / 2);
+  bool walked =
+      once && (max < 0 || max > kShortRow) && (s.contiguousReads[row] > 1 || s.byElements[row] || !resident || max > kLargestResident / 2);
   int64_t most = once ? kLargestResident / 2 : kLargestResident;
   l.tiles[row] = walked ? walkedTile(max) : clampTile(l, row, resident ? most : kLoopTile);
   // Long rows that several statements share: more elements a thread, fewer threads to meet. Two blocks a multiprocessor
@@ -136,9 +136,9 @@ void Scheduler::scheduleColumns(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t 
   }
   int64_t length = extentMax(l, inner.back());
   bool isShort = length >= 0 && length <= kShort, hasStates = llvm::any_of(l.ops, [&](int64_t ordinal) {
-         auto reduce = dyn_cast<ReduceOp>(ops_[ordinal]);
-         return isa<CascadeOp>(ops_[ordinal]) || (reduce && reduce.isArg());
-       });
+                                                    auto reduce = dyn_cast<ReduceOp>(ops_[ordinal]);
+                                                    return isa<CascadeOp>(ops_[ordinal]) || (reduce && reduce.isArg());
+                                                  });
   if (isShort || hasStates) {
     columns = 2 * column.perLine();
     perThread = std::min(perThread, kStates);
@@ -149,6 +149,8 @@ void Scheduler::scheduleColumns(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t 
     l.minBlocks = kBlocks;
   }
   l.tiles[contiguous] = clampTile(l, contiguous, columns);
+  // A thread has one column, or a vector of them: those beyond the last one are read as that instead of asking.
+  l.clamp = hasWholeTiles(l, contiguous) ? 0 : 1;
   auto setLast = [&] { l.tiles[inner.back()] = clampTile(l, inner.back(), l.warps * 32 * perThread / l.tiles[contiguous]); };
   setLast();
   if (whole && merge_ != Merge::Cluster)
@@ -200,18 +202,28 @@ void Scheduler::scheduleStreamed(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRe
     shareOut(l, inner, kRowBlocks, /*across=*/false);
     return;
   }
-  // Columns: a thread has sums for each point of the other operand, and at most sixteen loads on their way.
-  constexpr int64_t kLoads = 16, kLongest = 64, kBlocks = 4;
+  // Columns: a thread has sums for each point of the other operand, and at most sixteen loads on their way. Up to eight of
+  // them leave the registers of a second block. Points that need not be there are read as the last one: an address for each takes
+  // the place of a guard for each load, and beyond eight of them too many registers for warps that meet along a column (tables
+  // of schedules on an H200, 2 to 16 points).
+  constexpr int64_t kLoads = 16, kLongest = 64, kBlocks = 4, kFewPoints = 8;
   Column column{0, s.widestBytes, s.byElements[contiguous]};
   int64_t columns = streamedColumns(points, column), width = column.byElements ? 1 : vector, perThread = kLoads * width;
   l.warps = 8;
+  bool isFull = llvm::all_of(thin, [&](int64_t index) { return hasWholeTiles(l, index); });
+  if (!column.byElements) {
+    l.minBlocks = points <= kFewPoints ? 2 : 1;
+    l.clamp = isFull ? 0 : points;
+    if (!isFull && points > kFewPoints)
+      l.warps = std::clamp<int64_t>(columns / width / 32, 1, l.warps);
+  }
   // What the warps along a column and all of them have of it meets in shared memory.
   auto sharedBytes = [&] { return (std::min(l.warps, l.warps * 32 * width / columns) + 1) * points * columns * int64_t(sizeof(float)); };
   while (columns > 32 && sharedBytes() > target_.maxSharedPerBlock * 3 / 4)
     columns /= 2;
   setLast(contiguous, columns);
   setLast(inner.back(), std::min(column.byElements ? perThread * l.warps : kLongest, l.warps * 32 * perThread / l.tiles[contiguous]));
-  shareOut(l, inner, kBlocks, /*across=*/true);
+  shareOut(l, inner, kBlocks, /*across=*/true, sharedBytes());
 }
 
 std::optional<ColumnBlocks> Scheduler::columnBlocksOf(const LaunchPlan &l, int64_t contiguous) {
@@ -227,7 +239,7 @@ std::optional<ColumnBlocks> Scheduler::columnBlocksOf(const LaunchPlan &l, int64
   return all;
 }
 
-int64_t Scheduler::shareOut(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t perMultiprocessor, bool across) {
+int64_t Scheduler::shareOut(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t perMultiprocessor, bool across, int64_t sharedBytes) {
   int64_t most = 0; // tiles
   l.clusterIndex = inner.front();
   for (int64_t index : inner) {
@@ -237,7 +249,18 @@ int64_t Scheduler::shareOut(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t perM
       l.clusterIndex = index;
     }
   }
-  int64_t blocks = 1, results = 1, length = extentMax(l, l.clusterIndex);
+  int64_t blocks = 1, results = 1, length = extentMax(l, l.clusterIndex), partBytes = 0; // of the results, those of a block
+  for (auto [n, ordinal] : llvm::enumerate(l.ops))
+    if (auto reduce = dyn_cast<ReduceOp>(ops_[ordinal])) {
+      int64_t bytes = 0;
+      for (Type type : reduce.getBody().front().getTerminator()->getOperandTypes())
+        bytes += type.isIndex() ? int64_t(sizeof(int64_t)) : std::max<int64_t>(4, type.getIntOrFloatBitWidth() / 8);
+      for (int64_t d : ArrayRef<int64_t>(l.dims[n]).take_front(reduce.getNumParallel()))
+        bytes *= l.tiles[d];
+      partBytes += bytes;
+    }
+  // Each block has what the others sum up, and the total.
+  auto fits = [&](int64_t cluster) { return sharedBytes + partBytes * (cluster + 1) <= target_.maxSharedPerBlock; };
   for (int64_t g : l.grid) {
     int64_t max = extentMax(l, g);
     if (max < 0)
@@ -251,7 +274,8 @@ int64_t Scheduler::shareOut(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t perM
   constexpr double kLeastBusy = 0.9;
   const int64_t wave = perMultiprocessor * target_.smCount;
   auto isIdle = [&] { return across && double(blocks * l.cluster) < kLeastBusy * double(llvm::alignTo(blocks * l.cluster, wave)); };
-  while (l.cluster < target_.cluster && l.cluster * 2 <= most && (blocks * l.cluster * 2 <= wave || (blocks * l.cluster > wave && isIdle())))
+  while (l.cluster < target_.cluster && l.cluster * 2 <= most && fits(l.cluster * 2) &&
+         (blocks * l.cluster * 2 <= wave || (blocks * l.cluster > wave && isIdle())))
     l.cluster *= 2;
   return blocks * l.cluster;
 }

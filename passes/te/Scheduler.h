@@ -44,6 +44,8 @@ private:
   llvm::BitVector findInTile(const LaunchPlan &l);
   /// A power-of-two tile for an index, at most `want`, no larger than the index can be.
   int64_t clampTile(const LaunchPlan &l, int64_t index, int64_t want);
+  /// Whether no tile of an index sticks out of its extent.
+  bool hasWholeTiles(const LaunchPlan &l, int64_t index) { return knownDivisor(l.extents.getResult(index), facts_) % l.tiles[index] == 0; }
   /// Spreads a tile over the indices of one class, fastest first.
   void assign(LaunchPlan &l, llvm::ArrayRef<unsigned> list, llvm::ArrayRef<int64_t> dims, int64_t tile);
   int64_t tileProduct(const LaunchPlan &l, llvm::ArrayRef<unsigned> list, llvm::ArrayRef<int64_t> dims);
@@ -74,8 +76,9 @@ private:
   /// Where the reductions of a launch, all of the same columns along launch index `contiguous`, fill the device with them.
   std::optional<ColumnBlocks> columnBlocksOf(const LaunchPlan &l, int64_t contiguous);
   /// Long sums for few blocks: those of a cluster share the longest of the indices off the grid out, until each multiprocessor has
-  /// as many; `across`: they are not contiguous. Returns the number of blocks.
-  int64_t shareOut(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, int64_t perMultiprocessor, bool across);
+  /// as many; `across`: they are not contiguous; `sharedBytes`: what the block's own part of the sum needs of shared memory. Returns
+  /// the number of blocks.
+  int64_t shareOut(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, int64_t perMultiprocessor, bool across, int64_t sharedBytes = 0);
 
   // ProductPlan.cpp
   /// What a policy did to a product, or why it does not run on the matrix unit.

@@ -22,7 +22,9 @@ int64_t Column::perLine() const {
 
 int64_t streamedColumns(int64_t points, const Column &column) {
   constexpr int64_t kVectorBytes = 16, kVectorsPerPoint = 8, kWarp = 32;
-  return column.byElements ? kWarp : kVectorsPerPoint * std::clamp<int64_t>(points, 2, 16) * (kVectorBytes / column.bytes);
+  return column.byElements
+             ? kWarp
+             : kVectorsPerPoint * std::clamp<int64_t>(int64_t(llvm::PowerOf2Ceil(uint64_t(points))), 2, 16) * (kVectorBytes / column.bytes);
 }
 
 std::optional<Column> findColumn(Operation *op, const SizeFacts &facts) {
