@@ -57,11 +57,13 @@ TePlanOptions planOptions(te::KernelOp kernel, const VariantOptions &options, Ar
       int rows = int(g.pitch) * 8 / elementBits(typeOfParam(kernel, s.param));
       p.sizeDiv.push_back(g.layout == LayoutClass::InnerUnit ? std::max(1, rows) : 1);
       p.sizeMax.push_back(-1);
+      p.sizeLike.push_back(-1);
       continue;
     }
     auto it = options.facts.find(kernel.getSizeName(i).str());
     p.sizeDiv.push_back(it == options.facts.end() ? 1 : it->second.divisor);
     p.sizeMax.push_back(it == options.facts.end() ? -1 : it->second.max);
+    p.sizeLike.push_back(it == options.facts.end() ? -1 : it->second.like);
   }
   return p;
 }
@@ -442,6 +444,7 @@ SizeFact factOf(int64_t n) {
     // a size of which this one is at least four fifths.
     int64_t step = n <= 512 ? 1 : int64_t(llvm::bit_floor(uint64_t(n - 1))) / 4;
     f.max = n <= 512 ? int64_t(llvm::PowerOf2Ceil(uint64_t(n))) : llvm::alignTo(n, step);
+    f.like = n;
   }
   return f;
 }

@@ -18,6 +18,8 @@ namespace kernelc {
 struct SizeFact {
   int64_t divisor = 1;
   int64_t max = -1; ///< -1: no bound; else the size is also at least 1
+  /// What times are reckoned for when tiles are chosen, at most `max`; -1: `max`. No assumption: any size that the rest holds of will do.
+  int64_t like = -1;
 };
 
 struct VariantOptions {
@@ -57,7 +59,7 @@ SizeFact factOf(int64_t n);
 /// The facts that hold of concrete sizes and are worth a specialisation: the power
 /// of two that divides each (rows that are a whole tile need no masks), and a bound: the
 /// next power of two, or beyond 512 the next quarter of the way to it (which tiles fill the device, what fits
-/// registers, how far a reduction is split).
+/// registers, how far a reduction is split). Of the bound's range tiles are chosen for the sizes themselves (SizeFact::like).
 std::map<std::string, SizeFact> factsFor(const Kernel &kernel, const std::vector<int64_t> &sizes);
 
 /// Nothing assumed of any parameter: any strides, and the alignment of its elements.

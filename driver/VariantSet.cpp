@@ -67,6 +67,14 @@ std::string describeOptions(const VariantOptions &options) {
   return s + describeParams(options);
 }
 
+std::string describeLikely(const VariantOptions &options) {
+  std::string s;
+  for (const auto &[name, fact] : options.facts)
+    if (fact.like >= 0 && fact.like != fact.max)
+      absl::StrAppend(&s, s.empty() ? " made for " : " ", name, "=", fact.like);
+  return s;
+}
+
 std::string describeParams(const VariantOptions &options) {
   std::string s;
   for (size_t i = 0; i < options.params.size(); ++i) {
@@ -95,7 +103,8 @@ CacheKey requestKey(const Program &program, absl::string_view what, absl::string
 }
 
 CacheKey variantKey(const Program &program, const Kernel &signature, const VariantOptions &options, const TunedSchedule *tuned) {
-  CacheKey key = requestKey(program, absl::StrCat("variant of ", signature.name, ": ", describeOptions(options)), options.target);
+  CacheKey key = requestKey(program, absl::StrCat("variant of ", signature.name, ": ", describeOptions(options), describeLikely(options)),
+                            options.target);
   if (tuned)
     key.add("tuned schedule", tuned->schedule);
   key.note("program", signature.name);

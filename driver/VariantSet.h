@@ -69,7 +69,9 @@ CacheKey variantKey(const Program &program, const Kernel &signature, const Varia
 CacheKey requestKey(const Program &program, absl::string_view what, absl::string_view target);
 /// `options` as one line: part of cache keys, and a name for people.
 std::string describeOptions(const VariantOptions &options);
-/// Of that what is assumed of parameters.
+/// The sizes that tiles are chosen for, which a variant need not have: part of the disk cache's keys alone.
+std::string describeLikely(const VariantOptions &options);
+/// Of `describeOptions` what is assumed of parameters.
 std::string describeParams(const VariantOptions &options);
 
 } // namespace kernelc

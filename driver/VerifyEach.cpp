@@ -56,6 +56,7 @@ absl::StatusOr<std::vector<PassVerdict>> verifyPasses(JitKernel &kernel, absl::S
       const SizeFact &fact = facts[source.getSizeName(i).str()];
       plan.sizeDiv.push_back(fact.divisor);
       plan.sizeMax.push_back(fact.max);
+      plan.sizeLike.push_back(fact.like);
     }
     mlir::PassManager te(module.getContext()), cuda(module.getContext());
     if (options.te)

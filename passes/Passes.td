@@ -398,7 +398,8 @@ def TePlan : Pass<"te-plan", "::kernelc::te::KernelOp"> {
   let options = [
     Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,
     ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">,
-    ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
+    ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">,
+    ListOption<"sizeLike", "size-like", "int64_t", "what times are reckoned for, which need not hold; -1: the bound">];
 }
 
 def TeFixSizes : Pass<"te-fix-sizes", "::kernelc::te::KernelOp"> {

@@ -98,11 +98,14 @@ absl::StatusOr<VariantOptions> variantOptions(const Settings &s, const Kernel &k
     o.params = generalParams(kernel);
   } else if (s.facts.empty())
     o.facts = denseFacts(kernel);
-  for (const std::string &f : s.facts) { // NAME:DIVISOR:MAX
+  for (const std::string &f : s.facts) { // NAME:DIVISOR:MAX[:LIKE]
     std::vector<std::string> parts = absl::StrSplit(f, ':');
     SizeFact fact;
-    if (parts.size() != 3 || !absl::SimpleAtoi(parts[1], &fact.divisor) || !absl::SimpleAtoi(parts[2], &fact.max) || fact.divisor < 1)
-      return absl::InvalidArgumentError(absl::StrCat("--fact ", f, ": expected NAME:DIVISOR:MAX"));
+    bool read = (parts.size() == 3 || parts.size() == 4) && absl::SimpleAtoi(parts[1], &fact.divisor) &&
+                absl::SimpleAtoi(parts[2], &fact.max) && fact.divisor >= 1 &&
+                (parts.size() == 3 || (absl::SimpleAtoi(parts[3], &fact.like) && fact.like >= 1));
+    if (!read)
+      return absl::InvalidArgumentError(absl::StrCat("--fact ", f, ": expected NAME:DIVISOR:MAX or NAME:DIVISOR:MAX:LIKE"));
     o.facts[parts[0]] = fact;
   }
   return o;
@@ -290,7 +293,8 @@ int compileCommand(const std::vector<std::string> &args) {
       .value("-o", s.output, "PATH", "where the product goes; its suffix chooses KIND (-: stdout)")
       .value("--variant", s.variant, "default|general", "dense, aligned and below 2^30 elements; or anything")
       .flag("--general", s.general, "the same as --variant general")
-      .list("--fact", s.facts, "NAME:DIV:MAX", "what the variant may assume of a size (MAX -1: no bound)")
+      .list("--fact", s.facts, "NAME:DIV:MAX[:LIKE]",
+            "what the variant may assume of a size (MAX -1: no bound), and a size to choose tiles for")
       .value("--dump-phases-to", s.dumpTo, "DIR", "also writes every form on the way down there")
       .flag("--timing", s.timing, "wall time of each phase, on stderr")
       .flag("--remarks", s.remarks, "what the compiler has to say about speed, on stderr")

@@ -100,10 +100,10 @@ int64_t Scheduler::tileProduct(const LaunchPlan &l, ArrayRef<unsigned> list, Arr
   return p;
 }
 
-int64_t Scheduler::extentProduct(const LaunchPlan &l, ArrayRef<unsigned> list, ArrayRef<int64_t> dims) {
+int64_t Scheduler::extentProduct(const LaunchPlan &l, ArrayRef<unsigned> list, ArrayRef<int64_t> dims, const SizeFacts &facts) {
   int64_t p = 1;
   for (unsigned d : list) {
-    int64_t m = extentMax(l, dims[d]);
+    int64_t m = knownMax(l.extents.getResult(dims[d]), facts);
     if (m < 0)
       return -1;
     p *= m;
@@ -135,21 +135,21 @@ Operation *findHastyUpdate(KernelOp kernel, const std::vector<LaunchPlan> &launc
 }
 
 /// Fills plan.launches. What is reduced over more than the tile that its product is given gets a launch of its own.
-LogicalResult scheduleLaunches(KernelOp kernel, const Target &target, Merge merge, KernelPlan &plan) {
+LogicalResult scheduleLaunches(KernelOp kernel, const Target &target, Merge merge, const SizeFacts &likely, KernelPlan &plan) {
   plan.launches = groupStatements(kernel, {plan.sizeDiv, plan.sizeMax});
   if (Operation *writer = findHastyUpdate(kernel, plan.launches)) {
     if (writer->hasAttr(kOwnLaunch))
       return writer->emitError() << "writes to an inout that later statements read as it was; run te-copy-inouts first";
     writer->setAttr(kOwnLaunch, UnitAttr::get(kernel.getContext()));
-    return scheduleLaunches(kernel, target, merge, plan);
+    return scheduleLaunches(kernel, target, merge, likely, plan);
   }
-  Scheduler scheduler(kernel, target, plan, merge);
+  Scheduler scheduler(kernel, target, plan, merge, likely);
   for (LaunchPlan &l : plan.launches) {
     l.dependent = target.dependentLaunch && &l != &plan.launches.front();
     scheduler.schedule(l);
     if (std::optional<Scheduler::CutReduction> cut = scheduler.findCutReduction(l)) {
       cut->op->setAttr(kOwnLaunch, UnitAttr::get(kernel.getContext()));
-      return scheduleLaunches(kernel, target, merge, plan);
+      return scheduleLaunches(kernel, target, merge, likely, plan);
     }
     if (failed(applySchedule(kernel, plan.target, l)) || failed(scheduler.checkUnit(l)))
       return failure();
@@ -172,6 +172,10 @@ struct TePlanPass : impl::TePlanBase<TePlanPass> {
     const Target *found = *known;
     if (failed(checkSizeFacts(kernel, llvm::to_vector_of<int64_t>(sizeDiv), llvm::to_vector_of<int64_t>(sizeMax))))
       return signalPassFailure();
+    if (sizeLike.size() > kernel.getNumSizes()) {
+      kernel.emitError() << "size-like has more entries than the kernel's " << kernel.getNumSizes() << " sizes";
+      return signalPassFailure();
+    }
     KernelPlan plan;
     plan.target = target;
     plan.sizeDiv.assign(kernel.getNumSizes(), 1);
@@ -182,8 +186,12 @@ struct TePlanPass : impl::TePlanBase<TePlanPass> {
       if (i < sizeMax.size())
         plan.sizeMax[i] = sizeMax[i];
     }
+    SmallVector<int64_t> like(plan.sizeMax);
+    for (auto [i, n] : llvm::enumerate(sizeLike))
+      if (n >= 0)
+        like[i] = n;
     FailureOr<KernelSchedule> schedule = getKernelSchedule(kernel, target);
-    if (failed(schedule) || failed(scheduleLaunches(kernel, *found, schedule->merge, plan)))
+    if (failed(schedule) || failed(scheduleLaunches(kernel, *found, schedule->merge, {plan.sizeDiv, like}, plan)))
       return signalPassFailure();
     for (LaunchPlan &l : plan.launches)
       if (l.cluster > found->cluster) {

@@ -36,7 +36,8 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
   // beat one of eight, and for mma a short K tile with more slots a long one.
   int64_t tileM = 128, tileN = 128, tileK = unit ? 64 / bytes : 32;
   // Small problems: smaller tiles fill the device, as long as they have all that is reduced in them.
-  int64_t m = extentProduct(l, c.m, dims), n = extentProduct(l, c.n, dims), batch = std::max<int64_t>(1, extentProduct(l, c.batch, dims));
+  int64_t m = extentProduct(l, c.m, dims, likely_), n = extentProduct(l, c.n, dims, likely_);
+  int64_t batch = std::max<int64_t>(1, extentProduct(l, c.batch, dims, likely_));
   llvm::BitVector inTile = findInTile(l);
   auto leastOf = [&](unsigned d) { return inTile[dims[d]] ? std::max<int64_t>(64, clampTile(l, dims[d], 128)) : 64; };
   int64_t leastM = leastOf(c.m.back()), leastN = leastOf(c.n.back());
@@ -126,13 +127,14 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   int64_t bytes = unitBytes(form->type);
   // The unit's 64 rows are filled by the side that comes from registers, else by the longer one.
   Contraction c = given;
-  int64_t m = extentProduct(l, c.m, dims), n = extentProduct(l, c.n, dims), batch = std::max<int64_t>(1, extentProduct(l, c.batch, dims));
+  int64_t m = extentProduct(l, c.m, dims, likely_), n = extentProduct(l, c.n, dims, likely_);
+  int64_t batch = std::max<int64_t>(1, extentProduct(l, c.batch, dims, likely_));
   bool inRegisters = form->aInRegisters || form->bInRegisters;
   auto mostOf = [&](ArrayRef<unsigned> list, int64_t extent) {
     int64_t most = mostPoints(l, list, dims);
     return extent < 0 ? most : most < 0 ? extent : std::min(extent, most);
   };
-  int64_t rows = mostOf(c.m, m), columns = mostOf(c.n, n);
+  int64_t rows = mostOf(c.m, extentProduct(l, c.m, dims, facts_)), columns = mostOf(c.n, extentProduct(l, c.n, dims, facts_));
   if (inRegisters ? form->bInRegisters : rows >= 0 && rows < 64 && (columns < 0 || columns >= 64)) {
     c.swapOperands();
     std::swap(m, n);
@@ -275,8 +277,8 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   // operand are up to 1.4 times as fast. Elsewhere clusters gain nothing (docs/performance.md).
   int64_t blocks = m < 0 ? 0 : llvm::divideCeil(m, bm);
   bool alike = !given.where && !given.isAMasked() && !given.isBMasked() && !given.resultWhere; // the blocks walk the same tiles
-  if (alike && !inRegisters && n >= 0 && c.m.size() == 1 && bn >= 64 && (blocks % 2 == 0 || blocks >= 8) && blocks > 0 &&
-      reads.empty() && (rowsStraddleLines(c.a) || rowsStraddleLines(c.b)))
+  if (alike && !inRegisters && n >= 0 && c.m.size() == 1 && bn >= 64 && (blocks % 2 == 0 || blocks >= 8) && blocks > 0 && reads.empty() &&
+      (rowsStraddleLines(c.a) || rowsStraddleLines(c.b)))
     l.cluster = 2;
   return true;
 }

@@ -17,9 +17,10 @@ namespace kernelc::te {
 
 class Scheduler {
 public:
-  Scheduler(KernelOp kernel, const Target &target, const KernelPlan &plan, Merge merge)
-      : kernel_(kernel), ops_(getDomainOps(kernel)), target_(target), facts_{plan.sizeDiv, plan.sizeMax}, fast_(accumulatesFast(kernel)),
-        merge_(merge) {}
+  /// `likely`: facts of sizes that need not hold, of the call that the plan is made for.
+  Scheduler(KernelOp kernel, const Target &target, const KernelPlan &plan, Merge merge, const SizeFacts &likely)
+      : kernel_(kernel), ops_(getDomainOps(kernel)), target_(target), facts_{plan.sizeDiv, plan.sizeMax}, likely_(likely),
+        fast_(accumulatesFast(kernel)), merge_(merge) {}
 
   /// Tiles, warps, unit and what goes with them for one launch.
   void schedule(LaunchPlan &l);
@@ -49,7 +50,7 @@ private:
   /// Spreads a tile over the indices of one class, fastest first.
   void assign(LaunchPlan &l, llvm::ArrayRef<unsigned> list, llvm::ArrayRef<int64_t> dims, int64_t tile);
   int64_t tileProduct(const LaunchPlan &l, llvm::ArrayRef<unsigned> list, llvm::ArrayRef<int64_t> dims);
-  int64_t extentProduct(const LaunchPlan &l, llvm::ArrayRef<unsigned> list, llvm::ArrayRef<int64_t> dims);
+  int64_t extentProduct(const LaunchPlan &l, llvm::ArrayRef<unsigned> list, llvm::ArrayRef<int64_t> dims, const SizeFacts &facts);
 
   // MemoryPlan.cpp
   /// Every point on its own: enough elements per thread for two 16-byte loads of
@@ -139,6 +140,7 @@ private:
   llvm::SmallVector<mlir::Operation *> ops_;
   const Target &target_;
   SizeFacts facts_;
+  SizeFacts likely_;                   ///< what times are reckoned for; nothing may be wrong where it does not hold
   llvm::SmallVector<int64_t> uniform_; ///< uniformTiles of the product being scheduled
   std::string unfed_;                  ///< why tensor copies do not feed that product; empty: they do, or it is none
   bool fast_;                          ///< sums of products may stay in accumulators of fewer bits
