@@ -335,8 +335,7 @@ def TeRepack : Pass<"te-repack", "::kernelc::te::KernelOp"> {
     (`x[n, c, p + r, q + s]` starts anywhere): those are transposed by
     the copy, `P[j, k] = T[k, j]`, along the reduced index that asks for fewest copies of both
     operands. Operands of several
-    products are copied once. So are results, the other way: the product's launch writes
-    rows that tensor copies can make, and a launch of its own (`own_launch`) copies them. Done where the sizes are bounded and the product has
+    products are copied once. (Results need none: see `tile-stage-stores`.) Done where the sizes are bounded and the product has
     so many multiply-adds, as a whole and per element copied, as the target's table asks
     (`repackWork`, `repackReuse`; far fewer where rows begin inside 16 bytes, which units would read element by element
     otherwise: `repackRowsWork`, `repackRowsReuse`); a remark names each operand.
@@ -481,11 +480,12 @@ def TileStageStores : Pass<"tile-stage-stores", "::kernelc::tile::FuncOp"> {
     columns at a time: `tile.slice` takes the accumulator's part, the elementwise code
     between is cloned for that part (fewer values are alive at once), and a ring of two
     slots takes the part to a `tile.box_store`, which runs while the next part is
-    computed. *Runs after `tile-pipeline`, because* it needs to know where a product
+    computed. Stores that are no box (rows that are no multiples of 16 bytes) pass through a slot to other threads of the role,
+    `tile.ring_store`, `tile.barrier`, `tile.ring_load`: a warp has neighbours of a row side by side then, where the unit's registers
+    have two of each of eight rows. *Runs after `tile-pipeline`, because* it needs to know where a product
     ends; *before `tile-layouts`, because* parts get layouts of their own.
-    Left alone: stores that are no box (rows that are no multiples of 16 bytes,
-    conditions, results contiguous along the product's rows), functions without
-    producer warps. Numeric effect: none.
+    Left alone: stores under conditions, along indices that are not the product's last, of results of which warpgroups share
+    the columns; stores that are no box where two teams take turns; functions without producer warps. Numeric effect: none.
   }];
 }
 

@@ -38,7 +38,6 @@ struct Target {
   int64_t repackRowsWork;      ///< the same where rows begin inside vectors, which units would otherwise read element by element
   int64_t repackRowsReuse;     ///< and per element copied
   int64_t acrossReuse;         ///< and from which transposing an operand beats passing it through registers
-  int64_t repackResults;       ///< products summed per result from which a copy of the results pays
   bool dependentLaunch;        ///< griddepcontrol: a launch may start while the one before it ends
   int unrollOperations;        ///< the most that a loop with a constant number of rounds is unrolled to
   int cluster;                 ///< the most blocks of a cluster that share a reduced index out; 1 without clusters

@@ -145,7 +145,10 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   int64_t sets = p.promote || !c.partScales.empty() || walksTwice(l) ? 2 : 1;
   auto straddles = [&](Value factor) { return findOperandRead(factor) && rowsStraddleLines(factor); };
   // Such rows are bound by what is loaded, columns by half of a cluster of two; 192 of them are 2 to 20 % faster than 256 (H200).
-  bool loadBound = !inRegisters && m >= 0 && n >= 0 && c.n.size() == 1 && c.partScales.empty() && (straddles(c.a) || straddles(c.b));
+  // So are they where results leave by elements, which nothing hides then.
+  bool byElements = storesByElements(l);
+  bool loadBound =
+      !inRegisters && m >= 0 && n >= 0 && c.n.size() == 1 && c.partScales.empty() && (straddles(c.a) || straddles(c.b) || byElements);
   llvm::BitVector inTile = findInTile(l);
   // The tile whose rounds over the device take least time.
   double least = 0;
@@ -278,7 +281,8 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   int64_t blocks = m < 0 ? 0 : llvm::divideCeil(m, bm);
   bool alike = !given.where && !given.isAMasked() && !given.isBMasked() && !given.resultWhere; // the blocks walk the same tiles
   if (alike && !inRegisters && n >= 0 && c.m.size() == 1 && bn >= 64 && (blocks % 2 == 0 || blocks >= 8) && blocks > 0 && reads.empty() &&
-      (rowsStraddleLines(c.a) || rowsStraddleLines(c.b)))
+
+      (rowsStraddleLines(c.a) || rowsStraddleLines(c.b) || (byElements && blocks * llvm::divideCeil(n, bn) > target_.smCount)))
     l.cluster = 2;
   return true;
 }
@@ -365,6 +369,16 @@ int64_t Scheduler::storedBytes(const LaunchPlan &l) {
       bytes += std::max(1u, cast<RankedTensorType>(result.getType()).getElementTypeBitWidth() / 8);
   }
   return bytes;
+}
+
+bool Scheduler::storesByElements(const LaunchPlan &l) {
+  return llvm::any_of(l.ops, [&](int64_t ordinal) {
+    Value result = ops_[ordinal]->getResult(0);
+    AffineMap shape = getTensorShape(result);
+    int64_t bytes = std::max(1u, cast<RankedTensorType>(result.getType()).getElementTypeBitWidth() / 8);
+    return llvm::any_of(result.getUsers(), llvm::IsaPred<ReturnOp>) && shape.getNumResults() > 1 &&
+           knownDivisor(shape.getResults().back() * bytes, facts_) % 16 != 0;
+  });
 }
 
 bool Scheduler::walksTwice(const LaunchPlan &l) {

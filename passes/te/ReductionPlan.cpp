@@ -183,6 +183,8 @@ SmallVector<int64_t> Scheduler::thickIndices(const LaunchPlan &l) {
 }
 
 void Scheduler::scheduleStreamed(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<int64_t> thin, const AccessSummary &s) {
+  // Up to eight points leave registers of a second block.
+  constexpr int64_t kFewPoints = 8;
   int64_t points = 1, contiguous = s.contiguousIndex(), vector = s.vector();
   for (int64_t index : thin)
     points *= l.tiles[index];
@@ -191,22 +193,24 @@ void Scheduler::scheduleStreamed(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRe
     // Rows: 16 for each warp, half a warp along them, so that what it loads of the other operand serves eight rows
     // (tables of schedules on an H200, 4 to 16 points). By elements two rows for each warp, and as many loads on their way as
     // registers allow beside the other operand's.
-    constexpr int64_t kRegisterPoints = 8;
+    // With five to eight points eight rows for each warp, and two blocks.
+    constexpr int64_t kLeastPoints = 4;
     int64_t row = contiguous < 0 ? inner.back() : contiguous;
     bool byElements = s.byElements[row];
-    l.warps = byElements ? 4 : 2;
-    setLast(row, byElements ? 32 * vector * (points <= kRegisterPoints ? 2 : 1) : 16 * vector);
+    bool shares = points > kLeastPoints && points <= kFewPoints;
+    l.warps = byElements || shares ? 4 : 2;
+    l.minBlocks = !byElements && shares ? 2 : 1;
+    setLast(row, byElements ? 32 * vector * (points <= kFewPoints ? 2 : 1) : 16 * vector);
     SmallVector<int64_t> thick = thickIndices(l);
     if (!thick.empty())
       setLast(thick.back(), streamedRows(byElements));
     shareOut(l, inner, kRowBlocks, /*across=*/false);
     return;
   }
-  // Columns: a thread has sums for each point of the other operand, and at most sixteen loads on their way. Up to eight of
-  // them leave the registers of a second block. Points that need not be there are read as the last one: an address for each takes
-  // the place of a guard for each load, and beyond eight of them too many registers for warps that meet along a column (tables
-  // of schedules on an H200, 2 to 16 points).
-  constexpr int64_t kLoads = 16, kLongest = 64, kBlocks = 4, kFewPoints = 8;
+  // Columns: a thread has sums for each point of the other operand, and at most sixteen loads on their way. Points that need not be there
+  // are read as the last one: an address for each takes the place of a guard for each load, and beyond eight of them too many registers for
+  // warps that meet along a column (tables of schedules on an H200, 2 to 16 points).
+  constexpr int64_t kLoads = 16, kLongest = 64, kBlocks = 4;
   Column column{0, s.widestBytes, s.byElements[contiguous]};
   int64_t columns = streamedColumns(points, column), width = column.byElements ? 1 : vector, perThread = kLoads * width;
   l.warps = 8;

@@ -33,8 +33,7 @@ constexpr int64_t kWorkspaceRowBytes = 128;
 
 class Repacker {
 public:
-  Repacker(KernelOp kernel, const CopyPolicy &policy)
-      : kernel_(kernel), target_(*policy.target), policy_(policy), facts_(policy.facts()) {}
+  Repacker(KernelOp kernel, const CopyPolicy &policy) : kernel_(kernel), target_(*policy.target), policy_(policy), facts_(policy.facts()) {}
 
   void run() {
     for (ReduceOp reduce : llvm::to_vector(kernel_.getBlock().getOps<ReduceOp>()))
@@ -48,16 +47,6 @@ public:
       if (std::optional<Contraction> c = findContraction(reduce); c && isWorthCopies(reduce, *c)) {
         repack(reduce, *c, c->a);
         repack(reduce, *c, c->b);
-      }
-    for (ReduceOp reduce : llvm::to_vector(kernel_.getBlock().getOps<ReduceOp>()))
-      if (std::optional<Contraction> c = findContraction(reduce); c && isWorthResultCopies(reduce, *c)) {
-        SmallVector<ComputeOp> epilogues;
-        for (Operation *user : reduce.getResult().getUsers())
-          if (auto epilogue = user->getParentOfType<ComputeOp>(); epilogue && !llvm::is_contained(epilogues, epilogue))
-            epilogues.push_back(epilogue);
-        repackResult(reduce);
-        for (ComputeOp epilogue : epilogues)
-          repackResult(epilogue);
       }
   }
 
@@ -90,12 +79,6 @@ private:
       elements *= most < 0 ? 0x1p40 : double(most);
     }
     return elements;
-  }
-
-  /// The same for a pass over its results behind it.
-  bool isWorthResultCopies(ReduceOp reduce, const Contraction &c) {
-    std::optional<Work> work = target_.wgmma && findWarpgroupType(c) ? workOf(reduce, c) : std::nullopt;
-    return work && work->total() >= double(policy_.work) && work->k >= (policy_.reuse ? target_.repackResults : 0);
   }
 
   /// The extents of a product, where they are bounded: long enough for all we know is not enough.
@@ -305,8 +288,7 @@ private:
     ReadOp read = findOperandRead(factor);
     auto type = cast<RankedTensorType>(read.getTensor().getType());
     auto linear = lineariseRead(reduce, read);
-    if (!linear || type.getRank() < 2 ||
-        !(readsZeroOutside(read) || isUnchecked(read)))
+    if (!linear || type.getRank() < 2 || !(readsZeroOutside(read) || isUnchecked(read)))
       return std::nullopt;
     unsigned last = type.getRank() - 1;
     auto asItIs = [&] { return std::optional(isAligned(read.getTensor()) ? std::nullopt : std::optional(Copy{last})); };
@@ -380,31 +362,6 @@ private:
     read.getTensorMutable().assign(copy);
   }
 
-  /// y = D  →  y_rows = D with rows rounded up;  y[i.., j] = y_rows[i.., j] in a launch of its own
-  template <typename Op> void repackResult(Op op) {
-    Value result = op.getResult();
-    auto type = cast<RankedTensorType>(result.getType());
-    auto isReturn = [](OpOperand &use) { return isa<ReturnOp>(use.getOwner()); };
-    if (type.getRank() < 2 || op.getInit() || op.getOutMap() || op.getShape() || op.getCondition() || isAligned(result) ||
-        llvm::none_of(result.getUses(), isReturn))
-      return;
-    std::string name = nameOf(result);
-    AffineMap shape = getTensorShape(result);
-    SmallVector<AffineExpr> rows(shape.getResults());
-    int64_t perRow = kWorkspaceRowBytes * 8 / type.getElementTypeBitWidth();
-    rows.back() = rows.back().ceilDiv(perRow) * perRow;
-    op.setShapeAttr(AffineMapAttr::get(AffineMap::get(0, shape.getNumSymbols(), rows, shape.getContext())));
-    result.setType(RankedTensorType::get(SmallVector<int64_t>(type.getRank(), ShapedType::kDynamic), type.getElementType()));
-    OpBuilder b(op.getContext());
-    op.setNameAttr(b.getStringAttr(name + "_rows"));
-    b.setInsertionPointAfter(op);
-    SmallVector<Attribute> indices(op.getIndices().getValue().take_front(type.getRank()));
-    ComputeOp copy = copyTensor(b, op.getLoc(), result, type, shape, b.getArrayAttr(indices), name);
-    result.replaceUsesWithIf(copy.getResult(), isReturn);
-    emitRemark(op.getLoc()) << "the rows of '" << name << "' are not known to be multiples of " << kRowBytes
-                            << " bytes: it is written to an aligned workspace first";
-  }
-
   /// From the tensor's order of dims to the copy's.
   template <typename T> static void toCopy(SmallVectorImpl<T> &list, unsigned last) {
     std::rotate(list.begin() + last, list.begin() + last + 1, list.end());
@@ -441,8 +398,9 @@ private:
     extents.back() = extents.back().ceilDiv(perRow) * perRow;
     SmallVector<StringRef> indices(names.begin(), names.end());
     auto result = RankedTensorType::get(SmallVector<int64_t>(rank, ShapedType::kDynamic), type.getElementType());
-    auto copy = ComputeOp::create(b, loc, result, b.getStrArrayAttr(indices), AffineMap::get(0, shape.getNumSymbols(), extents, b.getContext()),
-                                  IntegerSetAttr(), Value(), AffineMapAttr(), AffineMapAttr(), b.getStringAttr(nameOf(tensor) + "_rows"), false);
+    auto copy =
+        ComputeOp::create(b, loc, result, b.getStrArrayAttr(indices), AffineMap::get(0, shape.getNumSymbols(), extents, b.getContext()),
+                          IntegerSetAttr(), Value(), AffineMapAttr(), AffineMapAttr(), b.getStringAttr(nameOf(tensor) + "_rows"), false);
     Block &body = copy.getBody().emplaceBlock();
     for (int64_t d = 0; d < rank; ++d)
       body.addArgument(b.getIndexType(), loc);

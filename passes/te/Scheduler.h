@@ -102,6 +102,8 @@ private:
   llvm::SmallVector<int64_t> stagedReads(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims);
   /// Bytes of one point of everything the launch stores.
   int64_t storedBytes(const LaunchPlan &l);
+  /// Whether the launch returns a matrix whose rows are no multiples of 16 bytes, which tensor copies do not write.
+  bool storesByElements(const LaunchPlan &l);
   /// Whether a statement of the launch combines a product's results with what they are reduced to in the tile.
   bool walksTwice(const LaunchPlan &l);
   /// Bytes that a warp has in shared memory, for each column, of what is reduced over launch index `rows` in the tile.

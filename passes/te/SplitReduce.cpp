@@ -121,7 +121,7 @@ private:
     std::optional<Column> column = findColumn(op, facts_);
     int64_t perBlock = column ? (thin > 1 ? streamedColumns(thin, *column) : 128) : thin > 1 ? streamedRows(streamsElements(op)) : 1;
     int64_t blocks = std::max<int64_t>(1, points / perBlock);
-    int64_t wanted = int64_t(target_.smCount) * (thin == 1 ? 8 : column ? std::clamp<int64_t>(32 / thin, 2, 8) : 4);
+    int64_t wanted = int64_t(target_.smCount) * (thin == 1 ? 8 : column ? std::clamp<int64_t>(32 / thin, 2, 8) : 8);
     if (blocks * 2 > wanted || !isWorthSharing(points * thin, length, column.has_value()))
       return Parts();
     if (schedule_.merge == Merge::WhereItPays && wholeColumns(op, facts_, target_))

@@ -6,8 +6,7 @@
 
 namespace kernelc::te {
 
-/// `tensor`, element by element, in a launch of its own. `type` and `shape` are the copy's: the tensor's, or the leading part
-/// of its rows.
+/// `tensor`, element by element, in a launch of its own. `type` and `shape` are the copy's and the tensor's.
 ComputeOp copyTensor(mlir::OpBuilder &b, mlir::Location loc, mlir::Value tensor, mlir::RankedTensorType type, mlir::AffineMap shape,
                      mlir::ArrayAttr indices, const llvm::Twine &name);
 

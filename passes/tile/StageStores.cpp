@@ -58,8 +58,10 @@ public:
     parts_.count = extent / parts_.extent;
     func_.walk([&](StoreOp store) {
       llvm::SmallPtrSet<Operation *, 16> seen;
-      if (isStageable(store))
+      if (isStageable(store) && isBox(store))
         staged_.push_back(store);
+      else if (isStageable(store) && isWhole(store) && func_.getPingpong() == 1)
+        turned_.push_back(store);
       else if (isCut(store.getValue()) && isReduced(store.getValue(), seen))
         rows_.push_back(store);
     });
@@ -67,7 +69,7 @@ public:
       if (r.getInputs().size() == 1 && isCut(r.getInputs()[0]) && llvm::is_contained(r.getDims(), parts_.dim))
         sums_.push_back(r);
     });
-    if (staged_.empty() && rows_.empty() && sums_.empty())
+    if (staged_.empty() && turned_.empty() && rows_.empty() && sums_.empty())
       return;
     cut();
   }
@@ -99,7 +101,9 @@ private:
   bool feedsParts(Operation *op) {
     SetVector<Operation *> slice;
     getForwardSlice(op, &slice);
-    return llvm::any_of(slice, [&](Operation *user) { return llvm::is_contained(staged_, user) || llvm::is_contained(rows_, user); });
+    return llvm::any_of(slice, [&](Operation *user) {
+      return llvm::is_contained(staged_, user) || llvm::is_contained(turned_, user) || llvm::is_contained(rows_, user);
+    });
   }
 
   void cut() {
@@ -119,12 +123,16 @@ private:
       finish(b, r, sum);
     }
     int64_t slots = std::min<int64_t>(2, parts_.count);
-    SmallVector<Value> rings;
+    SmallVector<Value> rings, turnedRings;
     OpBuilder setup = OpBuilder::atBlockBegin(&func_.getBlock());
     for (StoreOp store : staged_) // slots of their own for each team
       rings.push_back(RingOp::create(setup, store.getLoc(), ringType(store, slots * int64_t(func_.getPingpong()))));
+    for (StoreOp store : turned_)
+      turnedRings.push_back(RingOp::create(setup, store.getLoc(), ringType(store, 1)));
     // Part by part, all results of a part together: their common code is computed once.
-    Block *block = !staged_.empty() ? staged_.back()->getBlock() : !rows_.empty() ? rows_.back()->getBlock() : sums_.back()->getBlock();
+    Block *block = sums_.empty() ? nullptr : sums_.back()->getBlock();
+    for (StoreOp store : llvm::concat<StoreOp>(staged_, turned_, rows_))
+      block = store->getBlock();
     OpBuilder b(block->getTerminator());
     SmallVector<Value> sums(later.size());
     for (int64_t part = 0; part < parts_.count; ++part) {
@@ -135,13 +143,9 @@ private:
         int64_t pending = part == 0 && parts_.count % slots ? int64_t(n) : slots * int64_t(staged_.size()) - 1;
         stagePart(b, cloner, store, ring, part % slots, slots, pending);
       }
-      for (StoreOp store : rows_) {
-        SmallVector<Value> operands;
-        int64_t index = 0;
-        for (Value operand : store->getOperands())
-          operands.push_back(operand.getType().isIndex() ? cloner.offset(index++, operand, store.getLoc()) : cloner.clone(operand));
-        b.clone(*store)->setOperands(operands);
-      }
+      turnPart(b, cloner, turnedRings);
+      for (StoreOp store : rows_)
+        storePart(b, cloner, store, cloner.clone(store.getValue()));
       for (auto [r, sum] : llvm::zip(later, sums))
         addPart(b, cloner, r, sum);
     }
@@ -162,7 +166,7 @@ private:
       b.setInsertionPointToEnd(&func_.getBlock());
       BoxDrainOp::create(b, func_.getLoc(), 0);
     }
-    for (StoreOp store : llvm::concat<StoreOp>(staged_, rows_))
+    for (StoreOp store : llvm::concat<StoreOp>(staged_, turned_, rows_))
       store.erase();
     // What only whole results needed.
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
@@ -197,7 +201,7 @@ private:
     return dot_.getM().back();
   }
 
-  /// Whether parts of the store are boxes that each thread has registers of.
+  /// Whether parts of the store can pass through shared memory: boxes that each thread has registers of.
   bool isStageable(StoreOp store) {
     int64_t dim = contiguousOf(store);
     if (store.getCondition() || dim < 0)
@@ -210,8 +214,16 @@ private:
       return false;
     RankedTensorType type = typeOf(store);
     int64_t bytes = type.getElementTypeBitWidth() / 8, columns = type.getDimSize(parts_.dim);
-    if (!hasEachPart() || bytes == 0 || columns == 1 || columns % parts_.extent)
-      return false;
+    return hasEachPart() && bytes > 0 && columns > 1 && columns % parts_.extent == 0;
+  }
+
+  /// Whether the store has all results of the product's tile.
+  bool isWhole(StoreOp store) { return typeOf(store).getNumElements() == pointsOf(dot_.getM()) * pointsOf(dot_.getN()); }
+
+  /// Whether tensor copies store what isStageable: parts are boxes of which warpgroups have whole rows each.
+  bool isBox(StoreOp store) {
+    RankedTensorType type = typeOf(store);
+    int64_t dim = contiguousOf(store), bytes = type.getElementTypeBitWidth() / 8;
     // Warpgroups store their own rows: whole panels of rows that run along memory, else an even
     // share of the slot's slowest index, in whole periods of the swizzle.
     int64_t groups = func_.getWarps() / 4, rows = pointsOf(dot_.getM()), shared = sharedDim();
@@ -227,6 +239,33 @@ private:
     }
     std::string why;
     return findStoreBox(func_, store.getBase(), store.getMap(), ringType(store, 2), why).has_value();
+  }
+
+  /// Parts that no tensor copy stores, rows that begin anywhere in 16 bytes: the role meets, and then its threads have neighbours of a
+  /// row side by side, which the unit's registers have in pairs.
+  void turnPart(OpBuilder &b, PartCloner &cloner, ArrayRef<Value> rings) {
+    if (turned_.empty())
+      return;
+    Location loc = turned_.front().getLoc();
+    Value number = arith::ConstantIndexOp::create(b, loc, 0);
+    SmallVector<Value> values = llvm::map_to_vector(turned_, [&](StoreOp store) { return cloner.clone(store.getValue()); });
+    BarrierOp::create(b, loc); // nobody reads the part before
+    for (auto [store, ring, value] : llvm::zip(turned_, rings, values))
+      RingStoreOp::create(b, store.getLoc(), ring, number, value);
+    BarrierOp::create(b, loc);
+    for (auto [store, ring] : llvm::zip(turned_, rings))
+      storePart(b, cloner, store, RingLoadOp::create(b, store.getLoc(), partOf(store.getValue().getType(), parts_), ring, number));
+  }
+
+  /// `store` of `value`, the part's.
+  static void storePart(OpBuilder &b, PartCloner &cloner, StoreOp store, Value value) {
+    SmallVector<Value> operands;
+    int64_t index = 0;
+    for (Value operand : store->getOperands())
+      operands.push_back(operand == store.getValue()   ? value
+                         : operand.getType().isIndex() ? cloner.offset(index++, operand, store.getLoc())
+                                                       : cloner.clone(operand));
+    b.clone(*store)->setOperands(operands);
   }
 
   void stagePart(OpBuilder &b, PartCloner &cloner, StoreOp store, Value ring, int64_t slot, int64_t slots, int64_t pending) {
@@ -248,7 +287,8 @@ private:
   FuncOp func_;
   DotOp dot_;
   ColumnParts parts_{};
-  SmallVector<StoreOp> staged_;      ///< go through shared memory
+  SmallVector<StoreOp> staged_;      ///< go through shared memory, from which tensor copies take them
+  SmallVector<StoreOp> turned_;      ///< go through shared memory to other threads, which store them
   SmallVector<StoreOp> rows_;        ///< of what rows of the tile were reduced to
   SmallVector<tile::ReduceOp> sums_; ///< over all columns
 };
