@@ -5,6 +5,7 @@
 #include "passes/te/AccessSummary.h"
 #include "passes/te/Contraction.h"
 #include "passes/te/Sharing.h"
+#include "passes/te/Strides.h"
 #include "llvm/Support/MathExtras.h"
 using namespace mlir;
 
@@ -182,6 +183,13 @@ SmallVector<int64_t> Scheduler::thickIndices(const LaunchPlan &l) {
   return llvm::to_vector(llvm::make_filter_range(l.grid, [&](int64_t index) { return !shared[unsigned(index)]; }));
 }
 
+bool Scheduler::hasVectorsBeside(const LaunchPlan &l) {
+  bool vectors = true;
+  for (int64_t ordinal : l.ops)
+    ops_[ordinal]->walk([&](ReadOp read) { vectors &= isStreamedRead(ops_[ordinal], read) || hasVectorRows(read, facts_); });
+  return vectors;
+}
+
 void Scheduler::scheduleStreamed(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<int64_t> thin, const AccessSummary &s) {
   // Up to eight points leave registers of a second block.
   constexpr int64_t kFewPoints = 8;
@@ -193,7 +201,7 @@ void Scheduler::scheduleStreamed(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRe
     // Rows: 16 for each warp, half a warp along them, so that what it loads of the other operand serves eight rows
     // (tables of schedules on an H200, 4 to 16 points). By elements two rows for each warp, and as many loads on their way as
     // registers allow beside the other operand's.
-    // With five to eight points eight rows for each warp, and two blocks.
+    // Five to eight points: eight rows for each warp, and two blocks.
     constexpr int64_t kLeastPoints = 4;
     int64_t row = contiguous < 0 ? inner.back() : contiguous;
     bool byElements = s.byElements[row];
@@ -216,7 +224,7 @@ void Scheduler::scheduleStreamed(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRe
   l.warps = 8;
   bool isFull = llvm::all_of(thin, [&](int64_t index) { return hasWholeTiles(l, index); });
   if (!column.byElements) {
-    l.minBlocks = points <= kFewPoints ? 2 : 1;
+    l.minBlocks = points <= kFewPoints && hasVectorsBeside(l) ? 2 : 1; // (its elements would take the registers)
     l.clamp = isFull ? 0 : points;
     if (!isFull && points > kFewPoints)
       l.warps = std::clamp<int64_t>(columns / width / 32, 1, l.warps);

@@ -72,6 +72,8 @@ private:
   llvm::SmallVector<int64_t> thinIndices(const LaunchPlan &l);
   /// The grid's indices that the other operand of a streamed sum does not have.
   llvm::SmallVector<int64_t> thickIndices(const LaunchPlan &l);
+  /// Whether all that is read beside streamed operands has rows of whole vectors.
+  bool hasVectorsBeside(const LaunchPlan &l);
   /// Tiles of sums that multiply each element of a streamed operand by several of the other one.
   void scheduleStreamed(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, llvm::ArrayRef<int64_t> thin, const AccessSummary &s);
   /// Where the reductions of a launch, all of the same columns along launch index `contiguous`, fill the device with them.

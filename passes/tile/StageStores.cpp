@@ -143,11 +143,11 @@ private:
         int64_t pending = part == 0 && parts_.count % slots ? int64_t(n) : slots * int64_t(staged_.size()) - 1;
         stagePart(b, cloner, store, ring, part % slots, slots, pending);
       }
-      turnPart(b, cloner, turnedRings);
       for (StoreOp store : rows_)
         storePart(b, cloner, store, cloner.clone(store.getValue()));
       for (auto [r, sum] : llvm::zip(later, sums))
         addPart(b, cloner, r, sum);
+      turnPart(b, cloner, turnedRings); // (what only the part's other users read is gone by then)
     }
     for (auto [r, sum] : llvm::zip(later, sums)) {
       SetVector<Operation *> users;
