@@ -59,7 +59,8 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
       `clamp`: loads in loops whose points beyond an extent become no result read points before it, without masks,
       where a thread has at most so many such points (vectors of them) along an index.
     - `dependent`: starts while the launch before it still runs, and waits for its end before
-      anything else; `followed`: a dependent launch may start once all blocks have.
+      anything else, or, with `waits_last`, before its own end: it has nothing to do with any launch before it; `followed`: a dependent
+      launch may start once all blocks have.
     - `producer_warps`: warps beside those, that only fill rings; 0 without roles.
     - `pingpong` > 1: the consumer is so many teams of `warps` warps, which take the block's
       tiles in turns, so that one's epilogue runs beside another's product.
@@ -93,6 +94,7 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
     DefaultValuedAttr<BoolAttr, "false">:$persistent, DefaultValuedAttr<BoolAttr, "false">:$rotate,
     DefaultValuedAttr<BoolAttr, "false">:$peel, DefaultValuedAttr<I64Attr, "0">:$clamp,
     DefaultValuedAttr<BoolAttr, "false">:$dependent,
+    DefaultValuedAttr<BoolAttr, "false">:$waits_last,
     DefaultValuedAttr<BoolAttr, "false">:$followed,
     DefaultValuedAttr<I64Attr, "1">:$cluster, DefaultValuedAttr<I64Attr, "0">:$cluster_index,
     DefaultValuedAttr<StrAttr, "\"sm_80\"">:$target);

@@ -89,6 +89,28 @@ bool LaunchEmitter::isStored(Value v) {
   });
 }
 
+bool LaunchEmitter::isApartFrom(const LaunchPlan &before) {
+  struct Memory {
+    DenseSet<int64_t> read, written; ///< sources
+  };
+  auto memoryOf = [&](const LaunchPlan &l) {
+    Memory m;
+    for (int64_t ordinal : l.ops) {
+      ops_[ordinal]->walk([&](Operation *inner) {
+        for (Value v : inner->getOperands())
+          if (isa<RankedTensorType>(v.getType()))
+            m.read.insert(buffers_.sourceOf(v));
+      });
+      for (Value result : ops_[ordinal]->getResults())
+        m.written.insert(buffers_.sourceOf(result));
+    }
+    return m;
+  };
+  Memory own = memoryOf(l_), other = memoryOf(before);
+  auto isOwn = [&](int64_t source) { return own.read.contains(source) || own.written.contains(source); };
+  return llvm::none_of(other.written, isOwn) && llvm::none_of(other.read, [&](int64_t source) { return own.written.contains(source); });
+}
+
 LogicalResult LaunchEmitter::makeFunction(unsigned number) {
   Location loc = ops_[l_.ops.back()]->getLoc();
   // Tensors and scalars the launch touches, in source order: parameters, outputs, workspaces.
@@ -152,6 +174,8 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
     shapes.push_back(a.shape);
     sources.push_back(a.source);
   }
+  bool waitsLast = l_.dependent && llvm::all_of(ArrayRef<LaunchPlan>(plan_.launches).take_front(number),
+                                                [&](const LaunchPlan &before) { return isApartFrom(before); });
   bool followed = number + 1 < plan_.launches.size() && plan_.launches[number + 1].dependent;
   std::string symbol = ("kc_" + kernel_.getSymName() + (plan_.launches.size() > 1 ? "_" + l_.name : std::string())).str();
   func_ = tile::FuncOp::create(b_, loc, symbol, kernel_.getSizes(), plan_.sizeDiv, plan_.sizeMax, b_.getStrArrayAttr(names),
@@ -160,6 +184,7 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
   func_.setUnit(l_.unit);
   func_.setTarget(plan_.target);
   func_.setFollowed(followed);
+  func_.setWaitsLast(waitsLast);
   func_.setClusterIndex(l_.clusterIndex);
   for (const ScheduleNumber &n : kScheduleNumbers)
     func_->setAttr(n.key, b_.getI64IntegerAttr(l_.*n.field));
@@ -167,8 +192,9 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
     func_->setAttr(f.key, b_.getBoolAttr(l_.*f.field));
   func_->setAttr("kernel", b_.getStringAttr(kernel_.getSymName()));
   func_->setAttr("number", b_.getI64IntegerAttr(number));
-  setBaseLayouts(func_, llvm::map_to_vector(
-                            sources, [&](int64_t s) { return BaseLayout{getParamStrides(kernel_, s), getParamAlignment(kernel_, s)}; }));
+  setBaseLayouts(func_, llvm::map_to_vector(sources, [&](int64_t s) {
+                   return BaseLayout{getParamStrides(kernel_, s), getParamAlignment(kernel_, s)};
+                 }));
   Block &block = func_.getBody().emplaceBlock();
   for (const Arg &a : args) {
     Type type = a.value.getType();

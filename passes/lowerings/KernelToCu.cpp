@@ -100,7 +100,7 @@ void FunctionLowering::makeKernel() {
   }
   kernel_.setArgSourcesAttr(b_.getArrayAttr(sources));
   b_.setInsertionPointToStart(&block);
-  if (func_.getDependent())
+  if (func_.getDependent() && !func_.getWaitsLast())
     cu::LaunchWaitOp::create(b_, loc);
   if (func_.getFollowed())
     cu::LaunchReleaseOp::create(b_, loc);

@@ -34,6 +34,9 @@ LogicalResult FunctionLowering::run() {
   arriveForClusterReduce(c_);
   if (failed(lowerBlock(func_.getBlock())))
     return failure();
+  // Whoever waits for this launch waits for those before it too.
+  if (func_.getDependent() && func_.getWaitsLast())
+    cu::LaunchWaitOp::create(b_, cu::unnamed(func_.getLoc()));
   if (target && c_.sharedBytes > target->maxSharedPerBlock)
     return func_.emitError() << "the schedule of '" << func_.getSymName() << "' needs " << c_.sharedBytes
                              << " bytes of shared memory a block; " << target->name << " has " << target->maxSharedPerBlock;

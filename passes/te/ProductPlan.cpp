@@ -145,10 +145,7 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   int64_t sets = p.promote || !c.partScales.empty() || walksTwice(l) ? 2 : 1;
   auto straddles = [&](Value factor) { return findOperandRead(factor) && rowsStraddleLines(factor); };
   // Such rows are bound by what is loaded, columns by half of a cluster of two; 192 of them are 2 to 20 % faster than 256 (H200).
-  // So are they where results leave by elements, which nothing hides then.
-  bool byElements = storesByElements(l);
-  bool loadBound =
-      !inRegisters && m >= 0 && n >= 0 && c.n.size() == 1 && c.partScales.empty() && (straddles(c.a) || straddles(c.b) || byElements);
+  bool loadBound = !inRegisters && m >= 0 && n >= 0 && c.n.size() == 1 && c.partScales.empty() && (straddles(c.a) || straddles(c.b));
   llvm::BitVector inTile = findInTile(l);
   // The tile whose rounds over the device take least time.
   double least = 0;
@@ -277,12 +274,13 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   auto walked = llvm::find_if(llvm::reverse(c.m), hasSeveral);
   l.clusterIndex = dims[walked != c.m.rend() ? *walked : c.m.front()];
   // A box's row that lies in two lines of L2 is two requests: where that is so, two blocks that share the columns'
-  // operand are up to 1.4 times as fast. Elsewhere clusters gain nothing (docs/performance.md).
+  // operand are up to 1.4 times as fast; beside results that leave by elements up to 1.2 times, where blocks have several tiles.
+  // Elsewhere clusters gain nothing (docs/performance.md).
   int64_t blocks = m < 0 ? 0 : llvm::divideCeil(m, bm);
   bool alike = !given.where && !given.isAMasked() && !given.isBMasked() && !given.resultWhere; // the blocks walk the same tiles
-  if (alike && !inRegisters && n >= 0 && c.m.size() == 1 && bn >= 64 && (blocks % 2 == 0 || blocks >= 8) && blocks > 0 && reads.empty() &&
-
-      (rowsStraddleLines(c.a) || rowsStraddleLines(c.b) || (byElements && blocks * llvm::divideCeil(n, bn) > target_.smCount)))
+  bool shares = straddles(c.a) || straddles(c.b) || (storesByElements(l) && n >= 0 && blocks * int64_t(llvm::divideCeil(n, bn)) > target_.smCount);
+  if (alike && shares && !inRegisters && n >= 0 && c.m.size() == 1 && bn >= 64 && (blocks % 2 == 0 || blocks >= 8) && blocks > 0 &&
+      reads.empty())
     l.cluster = 2;
   return true;
 }
