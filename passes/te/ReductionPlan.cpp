@@ -108,13 +108,15 @@ void Scheduler::scheduleRows(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<in
   }
   if (l.tiles[row] < 32 * vector * 8)
     l.warps = 4;
-  // Short rows: several to a block, a warp each.
+  // Short rows: several to a block, a warp each, and no more than a thread can hold with what lengthens them: of windows of 11 x 11
+  // it has 64 elements, and no more of rows of one element that a long index is walked around.
   if (held < 32 * vector * 8 && !l.grid.empty()) {
-    int64_t rowsPerBlock = 4;
+    constexpr int64_t kRowsPerBlock = 4, kShortPerThread = 64;
+    int64_t fitting = std::max(kRowsPerBlock, l.warps * 32 * kShortPerThread / held);
     auto isThin = [&](int64_t index) { return llvm::is_contained(thin, index); };
     auto other = llvm::find_if_not(llvm::reverse(l.grid), isThin);
     int64_t last = other == l.grid.rend() ? l.grid.back() : *other;
-    l.tiles[last] = clampTile(l, last, rowsPerBlock * std::max<int64_t>(1, 32 * vector / l.tiles[row]));
+    l.tiles[last] = clampTile(l, last, std::min(fitting, kRowsPerBlock * std::max<int64_t>(1, 32 * vector / l.tiles[row])));
   }
   shareOut(l, inner, kRowBlocks, /*across=*/false);
 }
