@@ -28,6 +28,7 @@ AccessSummary summarizeAccesses(const LaunchPlan &launch, ArrayRef<Operation *> 
       if (index >= 0 &&
           (linearCoefficient(map.getResults().back(), d) == 1 || (element.isInteger(8) && neighboursIn(map.getResults().back(), d)))) {
         s.contiguousBytes[index] += weight;
+        s.narrowestBytes = std::min(s.narrowestBytes, bytes);
         along.push_back(index);
       }
     return along;

@@ -231,8 +231,9 @@ void Scheduler::scheduleStreamed(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRe
     if (!isFull && points > kFewPoints)
       l.warps = std::clamp<int64_t>(columns / width / 32, 1, l.warps);
   }
-  // What the warps along a column and all of them have of it meets in shared memory.
-  auto sharedBytes = [&] { return (std::min(l.warps, l.warps * 32 * width / columns) + 1) * points * columns * int64_t(sizeof(float)); };
+  // What the warps along a column and all of them have of it meets in shared memory: more of them, where the layout's vectors are longer.
+  int64_t longest = column.byElements ? 1 : s.longestVector();
+  auto sharedBytes = [&] { return (std::min(l.warps, l.warps * 32 * longest / columns) + 1) * points * columns * int64_t(sizeof(float)); };
   while (columns > 32 && sharedBytes() > target_.maxSharedPerBlock * 3 / 4)
     columns /= 2;
   setLast(contiguous, columns);
