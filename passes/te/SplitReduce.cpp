@@ -121,7 +121,10 @@ private:
     std::optional<Column> column = findColumn(op, facts_);
     int64_t perBlock = column ? (thin > 1 ? streamedColumns(thin, *column) : 128) : thin > 1 ? streamedRows(streamsElements(op)) : 1;
     int64_t blocks = std::max<int64_t>(1, points / perBlock);
-    int64_t wanted = int64_t(target_.smCount) * (thin == 1 ? 8 : column ? std::clamp<int64_t>(32 / thin, 2, 8) : 8);
+    int64_t wanted = int64_t(target_.smCount) * (thin == 1               ? 8
+                                                 : column                ? std::clamp<int64_t>(32 / thin, 2, 8)
+                                                 : thin > 4 && thin <= 8 ? 8
+                                                                         : 4);
     if (blocks * 2 > wanted || !isWorthSharing(points * thin, length, column.has_value()))
       return Parts();
     if (schedule_.merge == Merge::WhereItPays && wholeColumns(op, facts_, target_))
@@ -129,12 +132,13 @@ private:
     // The blocks of a cluster can merge, without a second launch: where a schedule says so, where columns of a line fill the
     // device with clusters (up to a seventh faster on an H200), or where no chunk divides the sum (te-plan; also below). Parts
     // of a streamed sum that meets several points stay in the first-level cache with what they read of those.
-    bool byCluster = schedule_.merge == Merge::Cluster || (schedule_.merge == Merge::WhereItPays && isPlain && thin == 1 && column && fillsClusters(points, *column));
+    bool byCluster = schedule_.merge == Merge::Cluster ||
+                     (schedule_.merge == Merge::WhereItPays && isPlain && thin == 1 && column && fillsClusters(points, *column));
     if (target_.cluster > 1 && byCluster && standsAlone(op))
       return Parts();
     // Outer indices are parts as they stand, as long as that does not make far too many.
     Parts parts;
-    constexpr int64_t kLeast = 64; // elements of a part
+    constexpr int64_t kLeast = 64;                  // elements of a part
     const int64_t kMostParts = column ? 256 : 4096; // that one block adds up, of as many columns or of one result
     int64_t wantedParts = std::min(kMostParts, int64_t(llvm::divideCeil(wanted, blocks))), rest = length;
     while (isPlain && parts.whole + 1 < lengths.size() && lengths[parts.whole] <= 2 * wantedParts &&
@@ -193,13 +197,14 @@ private:
         extent *= std::max<int64_t>(1, knownMax(reduce.getExtents().getResult(d), facts_));
       return llvm::divideCeil(extent, tile);
     };
-    int64_t tiles = tilesOf(c.batch, 1) * std::min(tilesOf(c.m, kRows) * tilesOf(c.n, kColumns), tilesOf(c.m, kColumns) * tilesOf(c.n, kRows));
+    int64_t tiles =
+        tilesOf(c.batch, 1) * std::min(tilesOf(c.m, kRows) * tilesOf(c.n, kColumns), tilesOf(c.m, kColumns) * tilesOf(c.n, kRows));
     int64_t parts = kPerMultiprocessor * target_.smCount / tiles;
     // Two or three parts do not pay for the second launch: few rows are bound by the other
     // operand's bytes, which half of the multiprocessors fetch as fast. Nor do four where tensor copies have twelve slots of them on
     // the way (64 x 4096 x 4096 and x 8192 take 12 to 21 % longer with them, H200).
-    bool isFed = target_.wgmma && findWarpgroupForm(c) && (tilesOf(c.m, kRows - 1) > 1 || tilesOf(c.n, kRows - 1) > 1) &&
-                 hasRowsOfCopies(c, facts_);
+    bool isFed =
+        target_.wgmma && findWarpgroupForm(c) && (tilesOf(c.m, kRows - 1) > 1 || tilesOf(c.n, kRows - 1) > 1) && hasRowsOfCopies(c, facts_);
     if (parts < (isFed ? 5 : 4))
       return Parts();
     const int64_t kLeast = isFed ? 1024 : 256; // a shorter sum is over before a second launch starts
@@ -266,8 +271,9 @@ private:
       std::optional<Contraction> product = findContraction(r);
       if (parts.lastIsShorter && product)
         padFactors(*product);
-      r = splitReducedDim(r, kept, {chunk, parts.lastIsShorter ? extent.ceilDiv(chunk) : extent.floorDiv(chunk), "_part", "",
-                                    /*endsEarly=*/parts.lastIsShorter && !product});
+      r = splitReducedDim(r, kept,
+                          {chunk, parts.lastIsShorter ? extent.ceilDiv(chunk) : extent.floorDiv(chunk), "_part", "",
+                           /*endsEarly=*/parts.lastIsShorter && !product});
       outer.push_back(kept);
     }
     reduceByParts(r, outer, first ? 0 : parallel);
