@@ -103,7 +103,7 @@ absl::StatusOr<VariantOptions> variantOptions(const Settings &s, const Kernel &k
     SizeFact fact;
     bool read = (parts.size() == 3 || parts.size() == 4) && absl::SimpleAtoi(parts[1], &fact.divisor) &&
                 absl::SimpleAtoi(parts[2], &fact.max) && fact.divisor >= 1 &&
-                (parts.size() == 3 || (absl::SimpleAtoi(parts[3], &fact.like) && fact.like >= 1));
+                (parts.size() == 3 || (absl::SimpleAtoi(parts[3], &fact.like) && fact.like >= 1 && (fact.max < 0 || fact.like <= fact.max)));
     if (!read)
       return absl::InvalidArgumentError(absl::StrCat("--fact ", f, ": expected NAME:DIVISOR:MAX or NAME:DIVISOR:MAX:LIKE"));
     o.facts[parts[0]] = fact;

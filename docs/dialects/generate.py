@@ -45,7 +45,9 @@ def example(name):
 def passes(build):
     made = tidy(read(os.path.join(build, "passes", "Passes.md")))
     sections = dict(re.findall(r"^### `-([\w-]+)`\n(.*?)(?=^### |\Z)", made, re.M | re.S))
-    order = re.findall(r'^def \w+ : Pass<"([\w-]+)"', read(os.path.join(ROOT, "passes", "Passes.td")), re.M)
+    order = []
+    for own, included in re.findall(r'^(?:def \w+ : Pass<"([\w-]+)"|include "(passes/.*)")', read(os.path.join(ROOT, "passes", "Passes.td")), re.M):
+        order += [own] if own else re.findall(r'^def \w+ : Pass<"([\w-]+)"', read(os.path.join(ROOT, included)), re.M)
     if sorted(order) != sorted(sections):
         sys.exit("the passes of passes/Passes.td and of the build differ; build first")
     page = NOTE % "passes/Passes.td" + "\n# Passes\n\nIn the order of the pipeline (`passes/Pipelines.cpp`). Each runs alone in `kernelc-opt`.\n"

@@ -17,8 +17,14 @@ def find(folder, name):
     return None
 
 
+def read(path):
+    """A file of the project, with those of it that it includes."""
+    text = open(os.path.join(HERE, "..", "..", path)).read()
+    return re.sub(r'^include "(passes/.*)"$', lambda m: read(m[1]), text, flags=re.M)
+
+
 def main():
-    passes = open(os.path.join(HERE, "..", "..", "passes", "Passes.td")).read()
+    passes = read(os.path.join("passes", "Passes.td"))
     found = re.split(r"^def \w+ : Pass<\"([\w-]+)\"", passes, flags=re.M)[1:]
     bad = []
     for name, text in zip(found[::2], found[1::2]):

@@ -1,0 +1,104 @@
+// Passes on cu, in pipeline order. One entry, one .cpp, one test folder, one word.
+#ifndef KERNELC_CU_PASSES
+#define KERNELC_CU_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def CuWiden : Pass<"cu-widen", "::kernelc::cu::KernelOp"> {
+  let summary = "Compute in 64 bits what 32 may not hold";
+  let description = [{
+    Indices are i64 to the program; with `fits32` they are printed as 32 bits, which hold all offsets
+    of all tensors, but not `i * i`, `N * N`, or a subscript that comes from data before its bounds form
+    has brought it inside. Such values bear the mark `cu.computed`. Where the high bits of one
+    count (it is compared, divided, clamped, converted or stored, not only added up to an offset) and
+    its range, from the variant's facts, is not within 32 bits, it becomes an i64, with what is
+    computed from it. The marks go.
+
+    *Runs right after `tile-to-cu`, because* no simplification has taken marks away yet; types stay
+    what they are from here on.
+
+    Postcondition: no `cu.computed`. Without `fits32` that is all: indices have 64 bits then.
+    Numeric effect: none.
+  }];
+  let options = [Option<"fits32", "fits32", "bool", "false", "32 bits hold all offsets of all tensors">];
+}
+
+def CuUnroll : Pass<"cu-unroll", "::kernelc::cu::KernelOp"> {
+  let summary = "Say which loops NVRTC unrolls, and how far";
+  let description = [{
+    Marks loops with a constant number of rounds, innermost first. Where the variable
+    helps to name an element of a private array the loop is unrolled fully, whatever
+    it costs: only arrays with constant subscripts are kept in registers. Others are unrolled
+    fully while that comes to at most the target's `unrollOperations` (inner loops counted as
+    often as they are unrolled; neither index arithmetic nor moves between registers count), else by the largest divisor of
+    their rounds for which it does, which may be 1. Loops over tiles (`cu.tiles`) and those in
+    which threads wait for each other or for copies keep their rounds: what is in flight in
+    one is the schedule's. The latter are marked to stay as they are (1), and so are rounds over tiles of more
+    than half of `unrollOperations`; NVRTC may join shorter ones, whose loads then come together. A loop that carries warpgroup products from round to round is marked to
+    stay as it is (1), whether its rounds are known or not: NVRTC would give a round that it peels
+    off accumulators of its own, and move them while products still write to them. For the same reason a known number of
+    rounds is hidden from it (`cu.opaque`). A loop that waits at mbarriers stays as it is, too: unrolled, it is so much code
+    that a block's first copies wait for their instructions.
+
+    *Runs after `tile-to-cu` and the simplifications that follow it, because* those remove
+    loops of one round, and would have to carry the marks along; the marks hold from here to
+    the text. A loop that is marked already is left as it is. Postcondition: every
+    other loop with a constant number of rounds has a mark, but for short ones over tiles.
+
+    Not tried: loops whose bounds only the launch knows (NVRTC may); unrolling in the IR
+    (the text would be walls of lines). Numeric effect: none.
+  }];
+}
+
+def CuBarriers : Pass<"cu-barriers", "::kernelc::cu::KernelOp"> {
+  let summary = "Let threads meet where they exchange data through shared memory, and nowhere else";
+  let description = [{
+    Walks the kernel in program order, loops until nothing changes, and keeps the
+    accesses to shared memory that no barrier has followed yet. Where another one may
+    meet such an access at one address (a read after a write, a write after a read or
+    a write, also of an earlier round of a loop), a `cu.sync` goes between: as late as
+    it may stand, outside of every loop and branch that only the second is in, and
+    where whole warps come together. Then every barrier without which nothing changes
+    is taken away, also those that were there before. A barrier that only the threads
+    of a role reach becomes a `cu.named_sync` with their number.
+
+    Two accesses do not meet when their arrays or the ranges of their addresses are
+    disjoint; when they are in slots of a ring whose numbers differ by a constant
+    (`t mod 4`, `(t + 3) mod 4`); when only one thread makes both; or when trying out all
+    threads and rounds of constant loops shows that each address is one thread's.
+    What `cu.cp_async` writes is pending from each `cu.cp_async_wait` on; that its count covers
+    what is read next is the pipeline's word.
+
+    *Runs after `tile-to-cu` and the simplifications that follow it, because* equal
+    addresses must look equal, and code motion does not see what other threads
+    do. Precondition: barriers that are there stand where whole warps come together.
+    Postcondition: no two threads meet in shared memory unordered, except in what tensor copies
+    and matrix descriptors touch: boxes have mbarriers, groups and barriers of warpgroups
+    (`cu.named_sync`), which stay as they are. Those accesses, and of tensors that a
+    kernel both reads and writes, only keep barriers from being taken away.
+
+    Not tried: meeting in a warp only; moving accesses so that they share a barrier; the order of
+    accesses to global memory. Accesses of threads that part at a branch, with no place for a
+    barrier between, are an error. Numeric effect: none.
+  }];
+}
+
+def CuNarrow : Pass<"cu-narrow", "::kernelc::cu::KernelOp"> {
+  let summary = "Compute indices in 32 bits where that is enough";
+  let description = [{
+    With `fits32` (the variant's guard bounds every tensor) all indices of the kernel are 32
+    bits wide: `index_bits = 32`. Without it they are 64, and those which 32 bits hold
+    whatever the sizes are get the mark `cu.narrow`: thread, lane and warp numbers, places in
+    a tile and in shared memory, variables of constant loops. Their ranges follow from the
+    constants, thread numbers and loop bounds they are made of, and from the conditions of
+    the branches around them. A wide result of narrow operands is printed with a cast.
+
+    *Runs last, because* every index value is then there that the text will declare; `index`
+    stays the type, so that no pass before this one had to know. Postcondition: `index_bits` is
+    set. Not tried: carried values.
+    Numeric effect: none.
+  }];
+  let options = [Option<"fits32", "fits32", "bool", "false", "32 bits hold all offsets of all tensors">];
+}
+
+#endif
