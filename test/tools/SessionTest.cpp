@@ -91,6 +91,29 @@ TEST(Session, AtMostMaxVariantsAreSpecialised) {
   EXPECT_EQ(variantOf(32), "specialised");
 }
 
+// Tiles are those of the call that a variant was compiled for; other sizes that it takes find it as it is. A process that
+// begins with those finds nothing of it on disk.
+TEST(Session, TilesFollowTheFirstCallOfAVariant) {
+  SessionOptions options = withCache(freshFolder());
+  auto tensor = [](uintptr_t gigabyte, int64_t rows, int64_t columns) { // (nobody reads it)
+    return DeviceTensor{reinterpret_cast<void *>(gigabyte << 30), ElementType::bf16, {rows, columns}, {columns, 1}, 0};
+  };
+  auto textOf = [&](JitKernel &kernel, int64_t n) -> std::string {
+    DeviceTensor a = tensor(1, 4096, 4096), b = tensor(2, n, 4096), c = tensor(3, 4096, n);
+    auto k = kernel.variantFor("sm_90a", {a, b, c});
+    EXPECT_TRUE(k.ok()) << k.status();
+    return k.ok() ? k->variants[0].cudaText : "";
+  };
+  for (auto [first, second, tile] : {std::tuple(4224, 4480, "tile j 128;"), std::tuple(4480, 4224, "tile j 192;")}) {
+    auto session = Session::create(options);
+    auto kernel = session->compile("def mm(a: bf16[M, K], b: bf16[N, K]) -> (c: bf16[M, N]) { c[i, j] = sum[k](a[i, k] * b[j, k]) }");
+    ASSERT_TRUE(kernel.ok()) << kernel.status();
+    std::string text = textOf(**kernel, first);
+    EXPECT_NE(text.find(tile), std::string::npos) << first;
+    EXPECT_EQ(text, textOf(**kernel, second));
+  }
+}
+
 TEST(Session, VariantsFollowLayoutsAndAlignments) {
   auto session = Session::create(withCache(freshFolder()));
   auto kernel = session->compile(kSoftmax);
