@@ -110,6 +110,16 @@ private:
     return r && !r.isArg();
   }
 
+  /// How many blocks a multiprocessor should have of a reduction that meets `thin` points of another operand (tables of
+  /// schedules on an H200).
+  static int64_t blocksPerMultiprocessor(int64_t thin, bool columns) {
+    if (thin == 1)
+      return 8;
+    if (columns)
+      return std::clamp<int64_t>(32 / thin, 2, 8);
+    return thin > 4 && thin <= 8 ? 8 : 4;
+  }
+
   /// A reduction that is no product, of `points` results times `thin` that a tile has all of; its reduced indices
   /// have at most `lengths` points.
   Parts partsOf(Operation *op, int64_t points, int64_t thin, ArrayRef<int64_t> lengths) {
@@ -121,10 +131,7 @@ private:
     std::optional<Column> column = findColumn(op, facts_);
     int64_t perBlock = column ? (thin > 1 ? streamedColumns(thin, *column) : 128) : thin > 1 ? streamedRows(streamsElements(op)) : 1;
     int64_t blocks = std::max<int64_t>(1, points / perBlock);
-    int64_t wanted = int64_t(target_.smCount) * (thin == 1               ? 8
-                                                 : column                ? std::clamp<int64_t>(32 / thin, 2, 8)
-                                                 : thin > 4 && thin <= 8 ? 8
-                                                                         : 4);
+    int64_t wanted = target_.smCount * blocksPerMultiprocessor(thin, column.has_value());
     if (blocks * 2 > wanted || !isWorthSharing(points * thin, length, column.has_value()))
       return Parts();
     if (schedule_.merge == Merge::WhereItPays && wholeColumns(op, facts_, target_))
