@@ -392,6 +392,7 @@ TEST(EndToEnd, ReductionsWhoseLastPartIsShorter) {
 TEST(EndToEnd, OddTilesInClusters) {
   std::string text = "def f(a: bf16[M, K], b: bf16[100, K]) -> (y: bf16[M, 100]) { y[i, j] = sum[k](a[i, k] * b[j, k]) }";
   Case c{text, {{"M", 192}, {"K", 72}}, "", "sm_90a", true};
+  c.schedule = R"([{"kernel": "f", "launch": "y", "tiles": {"i": 64}, "cluster": 2}])";
   EXPECT_EQ(runCase(c), "");
   EXPECT_NE(cudaTextOf(c).find("kc_cluster_rank"), std::string::npos);
 }
