@@ -108,9 +108,10 @@ private:
   /// A factor in the type the matrix unit takes; without one, in the narrowest type
   /// that holds it.
   mlir::Value inUnitType(mlir::Value factor, mlir::Type unitType, BodyToTiles &body, mlir::Location loc, bool &rounded);
-  /// As inUnitType, zero beyond the reduced extents and where `where` or one of `mask` does not hold.
+  /// As inUnitType, of all points of its tile along `outer` and `k`, zero beyond the reduced extents and where `where` or one
+  /// of `mask` does not hold.
   mlir::Value operand(mlir::Value factor, mlir::Type unitType, std::optional<mlir::IntegerSet> where, llvm::ArrayRef<mlir::Value> mask,
-                      llvm::ArrayRef<int64_t> k, BodyToTiles &body, mlir::Location loc, bool &rounded);
+                      llvm::ArrayRef<int64_t> outer, llvm::ArrayRef<int64_t> k, BodyToTiles &body, mlir::Location loc, bool &rounded);
 
   // TileChoice.cpp
   /// Whether a condition of the body of `op` may hold somewhere in the tile at the current offsets: a tile

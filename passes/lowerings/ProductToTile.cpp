@@ -64,14 +64,15 @@ LogicalResult LaunchEmitter::emitContraction(ReduceOp op, const Contraction &c, 
     bool aRounded = false, bRounded = false;
     // What tensor copies bring as it stands is masked in its slot, also where it passes through registers on its way.
     bool aInSlot = inSlots && (!oneInRegisters || isa<FloatTF32Type>(form->type)), bInSlot = inSlots;
-    auto load = [&](Value factor, std::optional<IntegerSet> where, ArrayRef<Value> mask, bool inSlot, bool &rounded) {
+    auto load = [&](Value factor, ArrayRef<int64_t> outer, std::optional<IntegerSet> where, ArrayRef<Value> mask, bool inSlot,
+                    bool &rounded) {
       bool isMasked = where || !mask.empty();
       if (!inSlot || !isMasked)
-        return operand(factor, unitType(factor), where, mask, k, body, loc, rounded);
-      Value tile = operand(factor, unitType(factor), std::nullopt, {}, k, body, loc, rounded);
+        return operand(factor, unitType(factor), where, mask, outer, k, body, loc, rounded);
+      Value tile = operand(factor, unitType(factor), std::nullopt, {}, outer, k, body, loc, rounded);
       return tile ? maskPoints(op, tile, where, mask, dims, loc) : tile;
     };
-    Value a = load(left, leftWhere, leftMask, aInSlot, aRounded), b = load(right, rightWhere, rightMask, bInSlot, bRounded);
+    Value a = load(left, m, leftWhere, leftMask, aInSlot, aRounded), b = load(right, n, rightWhere, rightMask, bInSlot, bRounded);
     ok &= a && b;
     if (!ok)
       return acc;
@@ -157,11 +158,16 @@ Value LaunchEmitter::inUnitType(Value factor, Type unitType, BodyToTiles &body, 
   return arith::TruncFOp::create(b_, loc, RankedTensorType::get(type.getShape(), unitType), tile);
 }
 
-Value LaunchEmitter::operand(Value factor, Type unitType, std::optional<IntegerSet> where, ArrayRef<Value> mask, ArrayRef<int64_t> k,
-                             BodyToTiles &body, Location loc, bool &rounded) {
+Value LaunchEmitter::operand(Value factor, Type unitType, std::optional<IntegerSet> where, ArrayRef<Value> mask, ArrayRef<int64_t> outer,
+                             ArrayRef<int64_t> k, BodyToTiles &body, Location loc, bool &rounded) {
   Value tile = inUnitType(factor, unitType, body, loc, rounded);
   if (!tile)
     return tile;
+  // A tile within which the factor is the same along one of its indices (`a[h / 2, k]`, two points of h) has a single point there.
+  SmallVector<int64_t> whole(cast<RankedTensorType>(tile.getType()).getShape());
+  for (int64_t d : llvm::concat<const int64_t>(outer, k))
+    whole[d] = l_.tiles[d];
+  tile = body.broadcast(tile, whole);
   Value counts = where ? body.evaluateSet(*where, loc) : Value();
   for (Value condition : mask) {
     Value holds = body.evaluate(condition);

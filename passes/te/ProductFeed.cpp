@@ -70,6 +70,11 @@ bool Scheduler::canFeedWgmma(const LaunchPlan &l, Value factor, ArrayRef<unsigne
   ReadOp read = findOperandRead(factor);
   SmallVector<int64_t> box;
   std::optional<Box> found = findReadBox(l, read, outer, k, dims, box, why);
+  auto isShared = [&](unsigned d) { return box[dims[d]] != l.tiles[dims[d]]; };
+  if (found && (llvm::any_of(outer, isShared) || llvm::any_of(k, isShared))) {
+    why = "points of a tile share its elements";
+    return false;
+  }
   int64_t bytes = read.getResult().getType().getIntOrFloatBitWidth() / 8;
   return found && findWgmmaOperand(box, bytes, found->contiguous, indicesOf(outer, dims), indicesOf(k, dims), why);
 }
