@@ -56,7 +56,7 @@ private:
   bool isWorthCopies(ReduceOp reduce, const Contraction &c) {
     if (!target_.wgmma || !findWarpgroupType(c))
       return false;
-    std::optional<Work> work = workOf(reduce, c);
+    std::optional<double> work = workOf(reduce, c);
     if (!work)
       return false;
     double copied = 0;
@@ -68,7 +68,7 @@ private:
         rows |= !isAligned(tensor);
       }
     double least = double(rows ? policy_.rowsWork : policy_.work), each = double(rows ? policy_.rowsReuse : policy_.reuse);
-    return copied && work->total() >= std::max(each * copied, least);
+    return copied && *work >= std::max(each * copied, least);
   }
 
   /// No more than so many, of a product whose extents are bounded.
@@ -81,24 +81,16 @@ private:
     return elements;
   }
 
-  /// The extents of a product, where they are bounded: long enough for all we know is not enough.
-  struct Work {
-    int64_t batch, m, n, k;
-    double total() const { return double(batch) * m * n * k; }
-  };
-  std::optional<Work> workOf(ReduceOp reduce, const Contraction &c) {
-    bool bounded = true;
-    auto extentOf = [&](ArrayRef<unsigned> dims) {
-      int64_t product = 1;
-      for (unsigned d : dims) {
-        int64_t m = knownMax(reduce.getExtents().getResult(d), facts_);
-        bounded &= m >= 0;
-        product *= m;
-      }
-      return product;
-    };
-    Work work{extentOf(c.batch), extentOf(c.m), extentOf(c.n), extentOf(c.k)};
-    return bounded ? std::optional(work) : std::nullopt;
+  /// The multiply-adds of a product, where its extents are bounded: long enough for all we know is not enough.
+  std::optional<double> workOf(ReduceOp reduce, const Contraction &c) {
+    double work = 1;
+    for (unsigned d : llvm::concat<const unsigned>(c.batch, c.m, c.n, c.k)) {
+      int64_t most = knownMax(reduce.getExtents().getResult(d), facts_);
+      if (most < 0)
+        return std::nullopt;
+      work *= double(most);
+    }
+    return work;
   }
 
   /// Σ_k a[m, K - 1 - k] · b[n, K - 1 - k]  →  Σ_k a[m, k] · b[n, k]: no tensor copy walks an index backwards.
@@ -158,7 +150,7 @@ private:
   /// factor = f(T[..], ..)  →  P[batch, outer, k] = f(T[..], ..) in the unit's type;  factor = P[batch, outer, k]
   void materialize(ReduceOp reduce, const Contraction &c, Value factor, ArrayRef<unsigned> outer, bool isUnsigned) {
     Type unitType = operandType(c, factor, "wgmma", target_);
-    std::optional<Work> work = target_.wgmma && unitType && !c.isAMasked() && !c.isBMasked() ? workOf(reduce, c) : std::nullopt;
+    std::optional<double> work = target_.wgmma && unitType && !c.isAMasked() && !c.isBMasked() ? workOf(reduce, c) : std::nullopt;
     if (!work || (isStored(factor, unitType) && !walksBackwards(reduce, factor)))
       return;
     llvm::BitVector support = findSupport(factor, reduce.getNumDims());
@@ -169,7 +161,7 @@ private:
     double copied = 1;
     for (unsigned d : dims)
       copied *= double(knownMax(reduce.getExtents().getResult(d), facts_));
-    if (work->total() < std::max(double(policy_.reuse) * copied, double(policy_.work)))
+    if (*work < std::max(double(policy_.reuse) * copied, double(policy_.work)))
       return;
     // The value that the unit takes, and what leads to it.
     auto round = factor.getDefiningOp<RoundOp>();
@@ -311,8 +303,8 @@ private:
     std::optional<WarpgroupForm> form = findWarpgroupForm(c);
     if (!form || !(factor == c.a ? form->aInRegisters : form->bInRegisters))
       return false;
-    std::optional<Work> work = workOf(reduce, c);
-    return !work || work->total() < double(target_.acrossReuse) * elementsOf(findOperandRead(factor).getTensor());
+    std::optional<double> work = workOf(reduce, c);
+    return !work || *work < double(target_.acrossReuse) * elementsOf(findOperandRead(factor).getTensor());
   }
 
   /// Whether subscript `r` is d beside the numbers of groups that are whole rows of slots, `g * 64 + d`, g one of `groups`.
