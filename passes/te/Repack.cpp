@@ -12,7 +12,6 @@
 #include "passes/te/LinearRead.h"
 #include "passes/te/PlanAttr.h"
 #include "passes/te/Strides.h"
-#include "passes/te/TensorCopy.h"
 #include "support/Target.h"
 
 using namespace mlir;
