@@ -38,6 +38,8 @@ struct Target {
   int64_t repackRowsWork;      ///< the same where rows begin inside vectors, which units would otherwise read element by element
   int64_t repackRowsReuse;     ///< and per element copied
   int64_t acrossReuse;         ///< and from which transposing an operand beats passing it through registers
+  int64_t coresWork;           ///< the same of CUDA cores' products, whose operands are to run along rows and columns
+  int64_t coresReuse;          ///< and per element copied
   bool dependentLaunch;        ///< griddepcontrol: a launch may start while the one before it ends
   int unrollOperations;        ///< the most that a loop with a constant number of rounds is unrolled to
   int cluster;                 ///< the most blocks of a cluster that share a reduced index out; 1 without clusters

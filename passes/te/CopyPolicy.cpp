@@ -18,10 +18,12 @@ FailureOr<std::optional<CopyPolicy>> getCopyPolicy(KernelOp kernel, StringRef ta
   policy.sizeDiv.resize(kernel.getNumSizes(), 1);
   policy.sizeMax.resize(kernel.getNumSizes(), -1);
   if (schedule->copies == Copies::Always) {
-    policy.work = policy.reuse = policy.rowsWork = policy.rowsReuse = 0;
+    policy.work = policy.reuse = policy.coresWork = policy.coresReuse = policy.rowsWork = policy.rowsReuse = 0;
   } else {
     policy.work = work < 0 ? policy.target->repackWork : work;
     policy.reuse = reuse < 0 ? policy.target->repackReuse : reuse;
+    policy.coresWork = work < 0 ? policy.target->coresWork : work;
+    policy.coresReuse = reuse < 0 ? policy.target->coresReuse : reuse;
     policy.rowsWork = work < 0 ? policy.target->repackRowsWork : work;
     policy.rowsReuse = reuse < 0 ? policy.target->repackRowsReuse : reuse;
   }

@@ -13,6 +13,7 @@ struct CopyPolicy {
   const Target *target;
   llvm::SmallVector<int64_t> sizeDiv, sizeMax;
   int64_t work, reuse; ///< multiply-adds of a product, in all and per element copied, from which copies pay
+  int64_t coresWork = 0, coresReuse = 0; ///< the same of what CUDA cores multiply
   int64_t rowsWork = 0, rowsReuse = 0; ///< the same where units would read an operand element by element otherwise
 
   /// What is known of the sizes; as long as this lives.

@@ -50,10 +50,10 @@ public:
   }
 
 private:
-  /// Whether the product goes to the unit that tensor copies feed, and is long enough
-  /// that a pass over its operands before it is paid back.
+  /// Whether the product goes to the unit that tensor copies feed, or to CUDA cores whose slots asynchronous copies fill, and
+  /// is long enough that a pass over its operands before it is paid back.
   bool isWorthCopies(ReduceOp reduce, const Contraction &c) {
-    if (!target_.wgmma || !findWarpgroupType(c))
+    if (!isOnCores(c) && !(target_.wgmma && findWarpgroupType(c)))
       return false;
     std::optional<double> work = workOf(reduce, c);
     if (!work)
@@ -66,7 +66,9 @@ private:
         copied += elementsOf(tensor);
         rows |= !isAligned(tensor);
       }
-    double least = double(rows ? policy_.rowsWork : policy_.work), each = double(rows ? policy_.rowsReuse : policy_.reuse);
+    bool cores = isOnCores(c);
+    double least = double(cores ? policy_.coresWork : rows ? policy_.rowsWork : policy_.work);
+    double each = double(cores ? policy_.coresReuse : rows ? policy_.rowsReuse : policy_.reuse);
     return copied && *work >= std::max(each * copied, least);
   }
 
@@ -79,6 +81,9 @@ private:
     }
     return elements;
   }
+
+  /// `e` as it is where it is known to be a multiple of `unit`.
+  AffineExpr roundUp(AffineExpr e, int64_t unit) { return knownDivisor(e, facts_) % unit == 0 ? e : e.ceilDiv(unit) * unit; }
 
   /// The multiply-adds of a product, where its extents are bounded: long enough for all we know is not enough.
   std::optional<double> workOf(ReduceOp reduce, const Contraction &c) {
@@ -189,7 +194,7 @@ private:
     Type element = isa<FloatTF32Type>(unitType) ? Type(b.getF32Type()) : unitType;
     int64_t perRow = kWorkspaceRowBytes * 8 / element.getIntOrFloatBitWidth();
     rows = domain;
-    rows.back() = rows.back().ceilDiv(perRow) * perRow;
+    rows.back() = roundUp(rows.back(), perRow);
     auto mapOf = [&](ArrayRef<AffineExpr> e) { return AffineMap::get(0, extents.getNumSymbols(), e, b.getContext()); };
     auto type = RankedTensorType::get(SmallVector<int64_t>(dims.size(), ShapedType::kDynamic), element);
     auto copy = ComputeOp::create(b, loc, type, b.getArrayAttr(indices), mapOf(domain), IntegerSetAttr(), Value(), AffineMapAttr(),
@@ -241,9 +246,37 @@ private:
     unsigned last;
   };
 
+  /// Whether CUDA cores multiply words that asynchronous copies bring.
+  bool isOnCores(const Contraction &c) {
+    return target_.asyncCopy && !hasUnit(c, target_) && llvm::all_of(ArrayRef{c.a, c.b}, [](Value factor) {
+             ReadOp read = findOperandRead(factor);
+             return read && read.getResult().getType().getIntOrFloatBitWidth() >= 32;
+           });
+  }
+
+  /// CUDA cores multiply vectors of rows by vectors of columns: an operand whose neighbours run along the summed index is
+  /// turned on its way into its slot, word by word, unless a copy in memory has turned it before (where
+  /// rows end inside a vector that would be copied word by word, too).
+  std::optional<Copy> copyForCores(ReduceOp reduce, const Contraction &c, Value factor) {
+    ReadOp read = findOperandRead(factor);
+    std::optional<LinearRead> linear = lineariseRead(reduce, read);
+    unsigned rank = cast<RankedTensorType>(read.getTensor().getType()).getRank();
+    ArrayRef<unsigned> outer = factor == c.a ? c.m : c.n;
+    if (!linear || rank < 2 || c.k.size() != 1 || outer.size() != 1 || !(readsZeroOutside(read) || isUnchecked(read)))
+      return std::nullopt;
+    int64_t bytes = read.getResult().getType().getIntOrFloatBitWidth() / 8;
+    SmallVector<unsigned> at = linear->subscriptsWith(outer[0]);
+    if (at.size() != 1 || knownDivisor(reduce.getExtents().getResult(outer[0]), facts_) * bytes % kRowBytes ||
+        !linear->isAlone(at[0], outer[0]) || !linear->isAlone(rank - 1, c.k[0]))
+      return std::nullopt;
+    return Copy{at[0]};
+  }
+
   /// The copy that makes tensor copies possible for a factor; nothing where they are
   /// possible already or no copy would help.
   std::optional<Copy> copyFor(ReduceOp reduce, const Contraction &c, Value factor) {
+    if (isOnCores(c))
+      return copyForCores(reduce, c, factor);
     std::optional<Copy> best;
     int64_t fewest = 3, longest = -1;
     // Both operands run along one summed index: the one that asks for fewest copies of those
@@ -339,7 +372,11 @@ private:
     Value &copy = copies_[{tensor, how->last}];
     if (!copy) {
       copy = makeCopy(tensor, how->last);
-      if (how->last + 1 == rank)
+      if (isOnCores(c))
+        emitRemark(reduce.getLoc()) << "'" << nameOf(tensor)
+                                    << "' runs along the summed index, where CUDA cores multiply vectors of rows by vectors "
+                                    << "of columns: it is transposed into a workspace first";
+      else if (how->last + 1 == rank)
         emitRemark(reduce.getLoc()) << "the rows of '" << nameOf(tensor) << "' are not known to be multiples of " << kRowBytes
                                     << " bytes: it is copied into an aligned workspace first";
       else
@@ -386,7 +423,7 @@ private:
       names.push_back("d" + std::to_string(d));
     toCopy(extents, last);
     toCopy(names, last);
-    extents.back() = extents.back().ceilDiv(perRow) * perRow;
+    extents.back() = roundUp(extents.back(), perRow);
     SmallVector<StringRef> indices(names.begin(), names.end());
     auto result = RankedTensorType::get(SmallVector<int64_t>(rank, ShapedType::kDynamic), type.getElementType());
     auto copy =
