@@ -70,7 +70,9 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
   bool mma = l.unit == "mma";
   // Accumulators of a tile beside those of the sum: half as many of each for a warp.
   int64_t sets = promoteAfter(type) || !c.partScales.empty() ? 2 : 1;
-  int64_t warpTiles = mma ? std::max<int64_t>(1, sets * (bm / 64) * (bn / 64)) : std::max<int64_t>(1, bm * bn / 2048);
+  // CUDA cores: 64 results a thread, but 32 of small tiles, of which the device has few.
+  int64_t warpTiles =
+      mma ? std::max<int64_t>(1, sets * (bm / 64) * (bn / 64)) : std::max<int64_t>(1, bm * bn / (bm * bn > 64 * 64 ? 2048 : 1024));
   l.warps = std::clamp<int64_t>(llvm::bit_floor(uint64_t(warpTiles)), 1, 8);
   // A computed operand needs registers that the second block would take.
   auto isCopied = [&](Value factor) {
@@ -104,7 +106,8 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
     bk = tileProduct(l, c.k, dims);
   };
   // What runs along k is turned on its way, element by element (tile-pipeline): of two such operands, half as many at once.
-  if (!mma && blocks == 2 && tileK > 16 && runsAlong(findOperandRead(c.a), c.k) && runsAlong(findOperandRead(c.b), c.k))
+  if (!mma && blocks == 2 && bm * bn > 64 * 64 && tileK > 16 && runsAlong(findOperandRead(c.a), c.k) &&
+      runsAlong(findOperandRead(c.b), c.k))
     halveK();
   // CUDA cores read padded slots: where two of them for each block do not fit, shorter ones.
   auto paddedBytes = [&](int64_t outer, int64_t k) { return std::max(outer * (k * bytes + 16), k * (outer * bytes + 16)); };

@@ -152,8 +152,9 @@ void Scheduler::scheduleColumns(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t 
     l.minBlocks = kBlocks;
   }
   l.tiles[contiguous] = clampTile(l, contiguous, columns);
-  // A thread has one column, or a vector of them: those beyond the last one are read as that instead of asking.
-  l.clamp = hasWholeTiles(l, contiguous) ? 0 : 1;
+  // A thread has one column, or a vector of them: those beyond the last one are read as that instead of asking. Beside a row that
+  // they meet (1 × 4095 × 4097) asking is 1.06 to 1.25 times as fast (H200).
+  l.clamp = hasWholeTiles(l, contiguous) || !thinIndices(l).empty() ? 0 : 1;
   auto setLast = [&] { l.tiles[inner.back()] = clampTile(l, inner.back(), l.warps * 32 * perThread / l.tiles[contiguous]); };
   setLast();
   if (whole && merge_ != Merge::Cluster)
