@@ -1,6 +1,5 @@
 // tile.load and tile.store: coordinates, masks, bounds rules, vectors.
-#include "passes/lowerings/ThreadCode.h"
-
+#include "passes/lowerings/SlotAddress.h"
 #include "passes/te/Affine.h"
 #include "passes/tile/Access.h"
 #include "llvm/ADT/STLExtras.h"
@@ -40,6 +39,17 @@ public:
   void scalarOnly() {
     vector_ = 1;
     run_ = {};
+  }
+  /// Cuts the slowest registers, so that batches of at most `most` remain. Returns the digit that counts those.
+  tile::Digits cutIntoBatches(int64_t most) {
+    int64_t batches = llvm::divideCeil(layout_.numRegisters(), most);
+    if (batches == 1 || layout_.reg.back().size % batches)
+      return {};
+    Digit slowest = layout_.reg.pop_back_val();
+    int64_t size = slowest.size / batches;
+    layout_.reg.push_back({slowest.dim, slowest.stride, size});
+    layout_.reg.push_back({slowest.dim, slowest.stride * size, batches});
+    return {layout_.reg.back()};
   }
   /// Whether a vector lies inside the tensor or outside it as a whole.
   bool straddlesNoBorder() const {
@@ -302,6 +312,62 @@ void lowerLoad(ThreadCode &c, tile::LoadOp op) {
   c.tiles[op.getResult()] = result;
 }
 
+/// What a thread stores of one vector, if it lies where `op` stores: `write(address)`.
+static void storeWhereInside(ThreadCode &c, tile::StoreOp op, AccessLowering &access, OpenDigits &open, Location loc,
+                             llvm::function_ref<void(Value)> write) {
+  SmallVector<Value> coords = access.coordinates(open);
+  Value inside = access.inside(coords);
+  if (op.getCondition())
+    inside = access.conjunction(inside, c.element(op.getCondition(), open, loc));
+  guarded(c.b, loc, inside, [&] {
+    SmallVector<Value> subscripts = access.subscripts(coords);
+    guarded(c.b, loc, access.before(op.getClip(), subscripts), [&] { write(access.address(subscripts)); });
+  });
+}
+
+tile::StoreOp findSlotStore(tile::RingLoadOp load) {
+  Operation *next = load->getNextNode();
+  while (next && isPure(next)) // index arithmetic
+    next = next->getNextNode();
+  auto store = dyn_cast_or_null<tile::StoreOp>(next);
+  ArrayRef<int64_t> shape = load.getResult().getType().getShape();
+  if (!store || store.getValue() != load.getResult() || !load->hasOneUse() || store.getCondition() ||
+      shape != load.getRing().getType().getShape())
+    return {};
+  auto func = load->getParentOfType<tile::FuncOp>();
+  int64_t dim = contiguousDim(func, store.getBase(), store.getMap(), shape);
+  bool masked = llvm::is_contained(store.getMask(), dim);
+  return dim < 0 || provableVector(func, store.getBase(), store.getMap(), dim, masked, shape[dim]) == 1 ? store : tile::StoreOp();
+}
+
+/// From a slot to memory, element by element: a batch is loaded, then stored. All of a tile side by side take more registers than a
+/// product leaves (256 × 128 results spilled 556 bytes a thread); a load beside each store would wait for it.
+static void lowerSlotStore(ThreadCode &c, tile::RingLoadOp load, tile::StoreOp op, AccessLowering &access, Location loc) {
+  constexpr int64_t kBatch = 32; // elements: 128 × 128 results are a batch for each part of 64 columns
+  access.scalarOnly();
+  tile::RingType ring = load.getRing().getType();
+  SlotAddress slot(c, ring, loc);
+  Value start = slot.slotStart(c.scalars.lookup(load.getNumber())), source = c.rings.lookup(load.getRing());
+  tile::Digits batches = access.cutIntoBatches(kBatch);
+  Layout batch{tile::Digits(ArrayRef<Digit>(access.layout().reg).drop_back(batches.size())), {}, {}};
+  OpenDigits open;
+  c.overDigits(batches, loc, open, [&] {
+    if (!batches.empty())
+      c.b.getInsertionBlock()->getParentOp()->setAttr(cu::kUnrollAttr, c.b.getI64IntegerAttr(1));
+    Value array = c.allocate(batch.numRegisters(), ring.getElementType(), load.getLoc());
+    c.overDigits(batch.reg, loc, open, [&] {
+      Value from = c.add(start, slot.at(c.coordinates(access.layout(), open, slot.rank(), loc)), loc);
+      memref::StoreOp::create(c.b, loc, memref::LoadOp::create(c.b, loc, source, from), array, c.registerIndex(batch, open, loc));
+    });
+    c.overDigits(batch.reg, loc, open, [&] {
+      storeWhereInside(c, op, access, open, loc, [&](Value address) {
+        Value element = memref::LoadOp::create(c.b, loc, array, c.registerIndex(batch, open, loc));
+        memref::StoreOp::create(c.b, loc, element, access.base(), address);
+      });
+    });
+  });
+}
+
 void lowerStore(ThreadCode &c, tile::StoreOp op) {
   Location loc = cu::unnamed(op.getLoc());
   AccessLowering access(c, op.getMap(), op.getBase(), op.getValue(), op.getOffsets(), op.getMask(), loc);
@@ -314,20 +380,14 @@ void lowerStore(ThreadCode &c, tile::StoreOp op) {
   if (first && llvm::any_of(op.getBase().getUsers(), llvm::IsaPred<tile::LoadOp>))
     cu::SyncOp::create(c.b, loc);
   guarded(c.b, loc, first, [&] {
+    if (auto load = op.getValue().getDefiningOp<tile::RingLoadOp>(); load && findSlotStore(load))
+      return lowerSlotStore(c, load, op, access, loc);
     access.forEachVector([&](Value r, OpenDigits &open) {
-      SmallVector<Value> coords = access.coordinates(open);
-      Value inside = access.inside(coords);
-      if (op.getCondition())
-        inside = access.conjunction(inside, c.element(op.getCondition(), open, loc));
-      guarded(c.b, loc, inside, [&] {
-        SmallVector<Value> subscripts = access.subscripts(coords);
-        guarded(c.b, loc, access.before(op.getClip(), subscripts), [&] {
-          Value address = access.address(subscripts);
-          if (access.vector() > 1)
-            cu::CopyOp::create(c.b, loc, value.array, r, access.base(), address, access.vector());
-          else
-            memref::StoreOp::create(c.b, loc, c.element(op.getValue(), open, loc), access.base(), address);
-        });
+      storeWhereInside(c, op, access, open, loc, [&](Value address) {
+        if (access.vector() > 1)
+          cu::CopyOp::create(c.b, loc, value.array, r, access.base(), address, access.vector());
+        else
+          memref::StoreOp::create(c.b, loc, c.element(op.getValue(), open, loc), access.base(), address);
       });
     });
   });

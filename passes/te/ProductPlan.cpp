@@ -150,9 +150,14 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   // Such rows are bound by what is loaded, columns by half of a cluster of two; 192 of them are 2 to 20 % faster than 256 (H200).
   bool loadBound = !inRegisters && m >= 0 && n >= 0 && c.n.size() == 1 && c.partScales.empty() && (straddles(c.a) || straddles(c.b));
   llvm::BitVector inTile = findInTile(l);
+  bool alike = !given.where && !given.isAMasked() && !given.isBMasked() && !given.resultWhere; // the blocks walk the same tiles
+  // 256 rows leave shared memory for four slots and a part of 16-bit results; registers for little beside these.
+  bool tall = alike && !inRegisters && !loadBound && c.m.size() == 1 && c.n.size() == 1 && storedBytes(l) <= 2 &&
+              stagedReads(l, c, dims).empty() &&
+              llvm::all_of(llvm::seq<size_t>(0, l.ops.size()), [&](size_t n) { return reducedInTile(l, n).empty(); });
   // The tile whose rounds over the device take least time.
   double least = 0;
-  for (const ProductTile &tile : productTiles(l, c, dims)) {
+  for (const ProductTile &tile : productTiles(l, c, dims, tall)) {
     if (!holdsAccumulators(tile, sets, target_))
       continue;
     // Scales of blocks of columns are one number for a tile that lies in one block; several indices share powers of two.
@@ -254,9 +259,10 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   int64_t pointBytes = std::accumulate(reads.begin(), reads.end(), storedBytes(l));
   // Barriers, and what tiles of shared memory are rounded up to.
   int64_t beside = 2048 + 1024 * std::max<int64_t>(0, int64_t(reads.size()) - 1);
+  bool scattered = storesByElements(l); // turned in one slot (tile-stage-stores)
   auto stagesBeside = [&](int64_t part) {
     part = std::min(row, part);
-    int64_t slots = std::min<int64_t>(2, row / part) * l.pingpong, slotBytes = bm * (bn / row * part) * pointBytes;
+    int64_t slots = scattered ? 1 : std::min<int64_t>(2, row / part) * l.pingpong, slotBytes = bm * (bn / row * part) * pointBytes;
     return (target_.maxSharedPerBlock - beside - partialBytes - slots * slotBytes) / stageBytes;
   };
   // Smaller parts where larger ones would cost the product a slot of a short ring.
@@ -280,10 +286,9 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   // operand are up to 1.4 times as fast; beside results that leave by elements up to 1.2 times, where blocks have several tiles.
   // Elsewhere clusters gain nothing (docs/performance.md).
   int64_t blocks = m < 0 ? 0 : llvm::divideCeil(m, bm);
-  bool alike = !given.where && !given.isAMasked() && !given.isBMasked() && !given.resultWhere; // the blocks walk the same tiles
   bool straddled = straddles(c.a) || straddles(c.b);
-  bool scattered = storesByElements(l) && n >= 0 && blocks * int64_t(llvm::divideCeil(n, bn)) > target_.smCount;
-  if ((straddled || scattered) && alike && !inRegisters && n >= 0 && c.m.size() == 1 && bn >= 64 && (blocks % 2 == 0 || blocks >= 8) &&
+  bool shares = scattered && bm < 256 && n >= 0 && blocks * int64_t(llvm::divideCeil(n, bn)) > target_.smCount;
+  if ((straddled || shares) && alike && !inRegisters && n >= 0 && c.m.size() == 1 && bn >= 64 && (blocks % 2 == 0 || blocks >= 8) &&
       blocks > 0 && reads.empty()) {
     l.cluster = 2;
     l.raster = straddled ? l.raster : 6; // of 2 to 16 the best, by up to 3 %
@@ -291,10 +296,10 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   return true;
 }
 
-SmallVector<ProductTile> Scheduler::productTiles(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
+SmallVector<ProductTile> Scheduler::productTiles(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims, bool tall) {
   int64_t rows = mostPoints(l, c.m, dims), columns = mostPoints(l, c.n, dims);
   if (rows < 0 && columns < 0)
-    return llvm::to_vector(llvm::make_range(wgmmaTiles().begin(), wgmmaTiles().end()));
+    return llvm::to_vector(llvm::make_filter_range(wgmmaTiles(), [&](const ProductTile &t) { return tall || t.m <= 128; }));
   SmallVector<ProductTile> tiles;
   auto sides = [](int64_t most) {
     return most < 0 ? SmallVector<int64_t>{256, 128, 64} : SmallVector<int64_t>{std::min<int64_t>(most, 256)};

@@ -164,8 +164,9 @@ private:
       for (const ProductTile &t : wgmmaTiles()) {
         int64_t tileRows = swapped ? t.n : t.m, tileColumns = swapped ? t.m : t.n;
         double time = swapped ? timeOf(t, n, m, batch, target_) : timeOf(t, m, n, batch, target_);
-        if (!llvm::isPowerOf2_64(t.n) || std::max(tileRows, tileColumns) > largest || !fits(row, tileRows) || !fits(column, tileColumns) || (rows && time >= least) ||
-            !holdsAccumulators(t, byParts ? 2 : 1, target_))
+        // (te-plan takes more than 128 rows only where nothing is reduced in a tile)
+        if (!llvm::isPowerOf2_64(t.n) || t.m > 128 || std::max(tileRows, tileColumns) > largest || !fits(row, tileRows) ||
+            !fits(column, tileColumns) || (rows && time >= least) || !holdsAccumulators(t, byParts ? 2 : 1, target_))
           continue;
         std::tie(least, rows, columns) = std::tuple(time, tileRows, tileColumns);
       }
