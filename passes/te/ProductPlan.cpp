@@ -152,8 +152,8 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   llvm::BitVector inTile = findInTile(l);
   bool alike = !given.where && !given.isAMasked() && !given.isBMasked() && !given.resultWhere; // the blocks walk the same tiles
   // 256 rows leave shared memory for four slots and a part of 16-bit results; registers for little beside these.
-  bool tall = alike && !inRegisters && !loadBound && c.m.size() == 1 && c.n.size() == 1 && storedBytes(l) <= 2 &&
-              stagedReads(l, c, dims).empty() &&
+  bool tall = alike && !inRegisters && !loadBound && c.m.size() == 1 && c.n.size() == 1 &&
+              storedBytes(l, false) + storedBytes(l, true) <= 2 && stagedReads(l, c, dims).empty() &&
               llvm::all_of(llvm::seq<size_t>(0, l.ops.size()), [&](size_t n) { return reducedInTile(l, n).empty(); });
   // The tile whose rounds over the device take least time.
   double least = 0;
@@ -251,19 +251,18 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   l = p;
   l.warps = bm >= 128 ? 8 : 4;
   l.producerWarps = 4;
-  // What an epilogue reads and writes passes through two slots of a part of the last column index each
-  // (tile-stage-loads, tile-stage-stores).
+  // What an epilogue reads and writes passes through two slots of a part of the last column index each, and through one
+  // what leaves by elements (tile-stage-loads, tile-stage-stores).
   int64_t stageBytes = (bm * aBytes + bn * bytes) * bk, row = l.tiles[dims[c.n.back()]];
   int64_t partialBytes = partialsOf(l, dims[c.m.back()]) * (l.warps + 1) * bn; // and their totals
   SmallVector<int64_t> reads = stagedReads(l, c, dims);
-  int64_t pointBytes = std::accumulate(reads.begin(), reads.end(), storedBytes(l));
+  int64_t turned = storedBytes(l, /*byElements=*/true), boxes = std::accumulate(reads.begin(), reads.end(), storedBytes(l, false));
   // Barriers, and what tiles of shared memory are rounded up to.
   int64_t beside = 2048 + 1024 * std::max<int64_t>(0, int64_t(reads.size()) - 1);
-  bool scattered = storesByElements(l); // turned in one slot (tile-stage-stores)
   auto stagesBeside = [&](int64_t part) {
     part = std::min(row, part);
-    int64_t slots = scattered ? 1 : std::min<int64_t>(2, row / part) * l.pingpong, slotBytes = bm * (bn / row * part) * pointBytes;
-    return (target_.maxSharedPerBlock - beside - partialBytes - slots * slotBytes) / stageBytes;
+    int64_t slots = std::min<int64_t>(2, row / part) * l.pingpong, points = bm * (bn / row * part);
+    return (target_.maxSharedPerBlock - beside - partialBytes - points * (slots * boxes + turned)) / stageBytes;
   };
   // Smaller parts where larger ones would cost the product a slot of a short ring.
   if (stagesBeside(l.part) < 4 && stagesBeside(l.part / 2) > stagesBeside(l.part))
@@ -287,7 +286,7 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   // Elsewhere clusters gain nothing (docs/performance.md).
   int64_t blocks = m < 0 ? 0 : llvm::divideCeil(m, bm);
   bool straddled = straddles(c.a) || straddles(c.b);
-  bool shares = scattered && bm < 256 && n >= 0 && blocks * int64_t(llvm::divideCeil(n, bn)) > target_.smCount;
+  bool shares = turned && bm < 256 && n >= 0 && blocks * int64_t(llvm::divideCeil(n, bn)) > target_.smCount;
   if ((straddled || shares) && alike && !inRegisters && n >= 0 && c.m.size() == 1 && bn >= 64 && (blocks % 2 == 0 || blocks >= 8) &&
       blocks > 0 && reads.empty()) {
     l.cluster = 2;
@@ -364,30 +363,26 @@ SmallVector<int64_t> Scheduler::stagedReads(const LaunchPlan &l, const Contracti
   return bytes;
 }
 
-int64_t Scheduler::storedBytes(const LaunchPlan &l) {
+int64_t Scheduler::storedBytes(const LaunchPlan &l, bool byElements) {
   auto isOutside = [&](Operation *user) {
     while (!isa<ReturnOp>(user) && !isDomainOp(user))
       user = user->getParentOp();
     return isa<ReturnOp>(user) || !llvm::is_contained(l.ops, llvm::find(ops_, user) - ops_.begin());
   };
-  int64_t bytes = 0;
+  int64_t stored = 0;
   for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
     Value result = ops_[ordinal]->getResult(0);
     // (of what is reduced in a tile there is too little to count)
-    if (reducedInTile(l, n).empty() && llvm::any_of(result.getUsers(), isOutside))
-      bytes += std::max(1u, cast<RankedTensorType>(result.getType()).getElementTypeBitWidth() / 8);
-  }
-  return bytes;
-}
-
-bool Scheduler::storesByElements(const LaunchPlan &l) {
-  return llvm::any_of(l.ops, [&](int64_t ordinal) {
-    Value result = ops_[ordinal]->getResult(0);
-    AffineMap shape = getTensorShape(result);
+    if (!reducedInTile(l, n).empty() || llvm::none_of(result.getUsers(), isOutside))
+      continue;
     int64_t bytes = std::max(1u, cast<RankedTensorType>(result.getType()).getElementTypeBitWidth() / 8);
-    return llvm::any_of(result.getUsers(), llvm::IsaPred<ReturnOp>) && shape.getNumResults() > 1 &&
-           knownDivisor(shape.getResults().back() * bytes, facts_) % 16 != 0;
-  });
+    AffineMap shape = getTensorShape(result);
+    bool isReturned =
+        llvm::any_of(result.getUsers(), llvm::IsaPred<ReturnOp>) && !getParamStrides(getKernel(ops_[ordinal]), findParam(result));
+    bool isBox = !isReturned || shape.getNumResults() < 2 || knownDivisor(shape.getResults().back() * bytes, facts_) % 16 == 0;
+    stored += isBox != byElements ? bytes : 0;
+  }
+  return stored;
 }
 
 bool Scheduler::walksTwice(const LaunchPlan &l) {
