@@ -14,19 +14,19 @@ FailureOr<std::optional<CopyPolicy>> getCopyPolicy(KernelOp kernel, StringRef ta
     return failure();
   if (schedule->copies == Copies::Never)
     return std::optional<CopyPolicy>();
-  CopyPolicy policy{*known, llvm::to_vector(sizeDiv), llvm::to_vector(sizeMax), work, reuse};
+  bool always = schedule->copies == Copies::Always;
+  auto least = [&](int64_t targetWork, int64_t targetReuse) {
+    return always ? LeastWork() : LeastWork{work < 0 ? targetWork : work, reuse < 0 ? targetReuse : reuse};
+  };
+  const Target &t = **known;
+  CopyPolicy policy{&t,
+                    llvm::to_vector(sizeDiv),
+                    llvm::to_vector(sizeMax),
+                    least(t.repackWork, t.repackReuse),
+                    least(t.coresWork, t.coresReuse),
+                    least(t.repackRowsWork, t.repackRowsReuse)};
   policy.sizeDiv.resize(kernel.getNumSizes(), 1);
   policy.sizeMax.resize(kernel.getNumSizes(), -1);
-  if (schedule->copies == Copies::Always) {
-    policy.work = policy.reuse = policy.coresWork = policy.coresReuse = policy.rowsWork = policy.rowsReuse = 0;
-  } else {
-    policy.work = work < 0 ? policy.target->repackWork : work;
-    policy.reuse = reuse < 0 ? policy.target->repackReuse : reuse;
-    policy.coresWork = work < 0 ? policy.target->coresWork : work;
-    policy.coresReuse = reuse < 0 ? policy.target->coresReuse : reuse;
-    policy.rowsWork = work < 0 ? policy.target->repackRowsWork : work;
-    policy.rowsReuse = reuse < 0 ? policy.target->repackRowsReuse : reuse;
-  }
   return std::optional(policy);
 }
 

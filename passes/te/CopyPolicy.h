@@ -1,6 +1,7 @@
 // By what te-windows and te-repack decide whether a copy of an operand or a result pays.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 
 #include "passes/te/Affine.h"
@@ -9,12 +10,18 @@
 
 namespace kernelc::te {
 
+/// The multiply-adds of a product, in all and per element copied, from which copies pay.
+struct LeastWork {
+  int64_t total = 0, each = 0;
+  bool isMet(double work, double copied) const { return work >= std::max(double(each) * copied, double(total)); }
+};
+
 struct CopyPolicy {
   const Target *target;
   llvm::SmallVector<int64_t> sizeDiv, sizeMax;
-  int64_t work, reuse; ///< multiply-adds of a product, in all and per element copied, from which copies pay
-  int64_t coresWork = 0, coresReuse = 0; ///< the same of what CUDA cores multiply
-  int64_t rowsWork = 0, rowsReuse = 0; ///< the same where units would read an operand element by element otherwise
+  LeastWork copies;
+  LeastWork cores; ///< of what CUDA cores multiply
+  LeastWork rows;  ///< where units would read an operand element by element otherwise
 
   /// What is known of the sizes; as long as this lives.
   SizeFacts facts() const { return {sizeDiv, sizeMax}; }

@@ -53,7 +53,8 @@ private:
   /// Whether the product goes to the unit that tensor copies feed, or to CUDA cores whose slots asynchronous copies fill, and
   /// is long enough that a pass over its operands before it is paid back.
   bool isWorthCopies(ReduceOp reduce, const Contraction &c) {
-    if (!isOnCores(c) && !(target_.wgmma && findWarpgroupType(c)))
+    bool cores = isOnCores(c);
+    if (!cores && !(target_.wgmma && findWarpgroupType(c)))
       return false;
     std::optional<double> work = workOf(reduce, c);
     if (!work)
@@ -66,10 +67,8 @@ private:
         copied += elementsOf(tensor);
         rows |= !isAligned(tensor);
       }
-    bool cores = isOnCores(c);
-    double least = double(cores ? policy_.coresWork : rows ? policy_.rowsWork : policy_.work);
-    double each = double(cores ? policy_.coresReuse : rows ? policy_.rowsReuse : policy_.reuse);
-    return copied && *work >= std::max(each * copied, least);
+    const LeastWork &least = cores ? policy_.cores : rows ? policy_.rows : policy_.copies;
+    return copied && least.isMet(*work, copied);
   }
 
   /// No more than so many, of a product whose extents are bounded.
@@ -165,7 +164,7 @@ private:
     double copied = 1;
     for (unsigned d : dims)
       copied *= double(knownMax(reduce.getExtents().getResult(d), facts_));
-    if (*work < std::max(double(policy_.reuse) * copied, double(policy_.work)))
+    if (!policy_.copies.isMet(*work, copied))
       return;
     // The value that the unit takes, and what leads to it.
     auto round = factor.getDefiningOp<RoundOp>();

@@ -44,7 +44,7 @@ struct Windows {
 class Merger {
 public:
   Merger(KernelOp kernel, const CopyPolicy &policy)
-      : kernel_(kernel), target_(*policy.target), work_(policy.work), reuse_(policy.reuse), facts_(policy.facts()) {}
+      : kernel_(kernel), target_(*policy.target), least_(policy.copies), facts_(policy.facts()) {}
 
   void run() {
     for (ReduceOp reduce : llvm::to_vector(kernel_.getBlock().getOps<ReduceOp>())) {
@@ -80,7 +80,7 @@ private:
 
   KernelOp kernel_;
   const Target &target_;
-  int64_t work_, reuse_;
+  LeastWork least_;
   SizeFacts facts_;
 };
 
@@ -180,7 +180,7 @@ bool Merger::isWorthCopies(ReduceOp reduce, const Windows &w) {
       return false;
     copied *= double(m);
   }
-  return work >= std::max(double(reuse_) * copied, double(work_));
+  return least_.isMet(work, copied);
 }
 
 /// x[.., a * q + b * s + rest, .., c]  as  P[.., (a * q + s') * padded + c], zero where x or c has nothing
