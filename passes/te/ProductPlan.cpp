@@ -53,13 +53,10 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
   }
   // CUDA cores multiply words in 64 × 64 tiles at 0.9 of the rate of 128 × 128, whose last round may have little to do (H200, ten sizes
   // from 1280 to 16384: 1.01 to 1.34 times as fast where chosen so).
-  auto timeOfSquares = [&](int64_t side, double rate) {
-    int64_t tiles = batch * int64_t(llvm::divideCeil(m, side)) * int64_t(llvm::divideCeil(n, side));
-    return double(llvm::divideCeil(tiles, target_.smCount)) * double(side * side) / rate;
-  };
+  constexpr ProductTile kLarge{128, 128, 100}, kSmall{64, 64, 90};
   bool isPlain = c.m.size() == 1 && c.n.size() == 1 && c.k.size() == 1 && bytes == 4;
   if (!unit && isPlain && m > 0 && n > 0 && tileM == 128 && tileN == 128 && leastM == 64 && leastN == 64 &&
-      timeOfSquares(64, 0.9) < timeOfSquares(128, 1))
+      timeOf(kSmall, m, n, batch, target_) < timeOf(kLarge, m, n, batch, target_))
     tileM = tileN = 64;
   assign(l, c.m, dims, tileM);
   assign(l, c.n, dims, tileN);
@@ -81,8 +78,8 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
   // Accumulators of a tile beside those of the sum: half as many of each for a warp.
   int64_t sets = promoteAfter(type) || !c.partScales.empty() ? 2 : 1;
   // CUDA cores: 64 results a thread, but 32 of small tiles, of which the device has few.
-  int64_t warpTiles =
-      mma ? std::max<int64_t>(1, sets * (bm / 64) * (bn / 64)) : std::max<int64_t>(1, bm * bn / (bm * bn > 64 * 64 ? 2048 : 1024));
+  bool small = bm * bn <= kSmall.m * kSmall.n;
+  int64_t warpTiles = std::max<int64_t>(1, mma ? sets * (bm / 64) * (bn / 64) : bm * bn / (small ? 1024 : 2048));
   l.warps = std::clamp<int64_t>(llvm::bit_floor(uint64_t(warpTiles)), 1, 8);
   // A computed operand needs registers that the second block would take.
   auto isCopied = [&](Value factor) {
@@ -115,8 +112,7 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
     bk = tileProduct(l, c.k, dims);
   };
   // What runs along k is turned on its way, element by element (tile-pipeline): of two such operands, half as many at once.
-  if (!mma && blocks == 2 && bm * bn > 64 * 64 && tileK > 16 && runsAlong(findOperandRead(c.a), c.k) &&
-      runsAlong(findOperandRead(c.b), c.k))
+  if (!mma && blocks == 2 && !small && tileK > 16 && runsAlong(findOperandRead(c.a), c.k) && runsAlong(findOperandRead(c.b), c.k))
     halveK();
   // CUDA cores read padded slots: where two of them for each block do not fit, shorter ones.
   auto paddedBytes = [&](int64_t outer, int64_t k) { return std::max(outer * (k * bytes + 16), k * (outer * bytes + 16)); };
@@ -160,9 +156,10 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   bool loadBound = !inRegisters && m >= 0 && n >= 0 && c.n.size() == 1 && c.partScales.empty() && (straddles(c.a) || straddles(c.b));
   llvm::BitVector inTile = findInTile(l);
   bool alike = !given.where && !given.isAMasked() && !given.isBMasked() && !given.resultWhere; // the blocks walk the same tiles
+  StoredBytes stored = storedBytes(l);
   // 256 rows leave shared memory for four slots and a part of 16-bit results; registers for little beside these.
-  bool tall = alike && !inRegisters && !loadBound && c.m.size() == 1 && c.n.size() == 1 &&
-              storedBytes(l, false) + storedBytes(l, true) <= 2 && stagedReads(l, c, dims).empty() &&
+  bool tall = alike && !inRegisters && !loadBound && c.m.size() == 1 && c.n.size() == 1 && stored.boxes + stored.turned <= 2 &&
+              stagedReads(l, c, dims).empty() &&
               llvm::all_of(llvm::seq<size_t>(0, l.ops.size()), [&](size_t n) { return reducedInTile(l, n).empty(); });
   // The tile whose rounds over the device take least time.
   double least = 0;
@@ -265,13 +262,13 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   int64_t stageBytes = (bm * aBytes + bn * bytes) * bk, row = l.tiles[dims[c.n.back()]];
   int64_t partialBytes = partialsOf(l, dims[c.m.back()]) * (l.warps + 1) * bn; // and their totals
   SmallVector<int64_t> reads = stagedReads(l, c, dims);
-  int64_t turned = storedBytes(l, /*byElements=*/true), boxes = std::accumulate(reads.begin(), reads.end(), storedBytes(l, false));
+  int64_t boxes = std::accumulate(reads.begin(), reads.end(), stored.boxes);
   // Barriers, and what tiles of shared memory are rounded up to.
   int64_t beside = 2048 + 1024 * std::max<int64_t>(0, int64_t(reads.size()) - 1);
   auto stagesBeside = [&](int64_t part) {
     part = std::min(row, part);
     int64_t slots = std::min<int64_t>(2, row / part) * l.pingpong, points = bm * (bn / row * part);
-    return (target_.maxSharedPerBlock - beside - partialBytes - points * (slots * boxes + turned)) / stageBytes;
+    return (target_.maxSharedPerBlock - beside - partialBytes - points * (slots * boxes + stored.turned)) / stageBytes;
   };
   // Smaller parts where larger ones would cost the product a slot of a short ring.
   if (stagesBeside(l.part) < 4 && stagesBeside(l.part / 2) > stagesBeside(l.part))
@@ -295,7 +292,7 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   // Elsewhere clusters gain nothing (docs/performance.md).
   int64_t blocks = m < 0 ? 0 : llvm::divideCeil(m, bm);
   bool straddled = straddles(c.a) || straddles(c.b);
-  bool shares = turned && bm < 256 && n >= 0 && blocks * int64_t(llvm::divideCeil(n, bn)) > target_.smCount;
+  bool shares = stored.turned && bm < 256 && n >= 0 && blocks * int64_t(llvm::divideCeil(n, bn)) > target_.smCount;
   if ((straddled || shares) && alike && !inRegisters && n >= 0 && c.m.size() == 1 && bn >= 64 && (blocks % 2 == 0 || blocks >= 8) &&
       blocks > 0 && reads.empty()) {
     l.cluster = 2;
@@ -372,13 +369,13 @@ SmallVector<int64_t> Scheduler::stagedReads(const LaunchPlan &l, const Contracti
   return bytes;
 }
 
-int64_t Scheduler::storedBytes(const LaunchPlan &l, bool byElements) {
+Scheduler::StoredBytes Scheduler::storedBytes(const LaunchPlan &l) {
   auto isOutside = [&](Operation *user) {
     while (!isa<ReturnOp>(user) && !isDomainOp(user))
       user = user->getParentOp();
     return isa<ReturnOp>(user) || !llvm::is_contained(l.ops, llvm::find(ops_, user) - ops_.begin());
   };
-  int64_t stored = 0;
+  StoredBytes stored;
   for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
     Value result = ops_[ordinal]->getResult(0);
     // (of what is reduced in a tile there is too little to count)
@@ -389,7 +386,7 @@ int64_t Scheduler::storedBytes(const LaunchPlan &l, bool byElements) {
     bool isReturned =
         llvm::any_of(result.getUsers(), llvm::IsaPred<ReturnOp>) && !getParamStrides(getKernel(ops_[ordinal]), findParam(result));
     bool isBox = !isReturned || shape.getNumResults() < 2 || knownDivisor(shape.getResults().back() * bytes, facts_) % 16 == 0;
-    stored += isBox != byElements ? bytes : 0;
+    (isBox ? stored.boxes : stored.turned) += bytes;
   }
   return stored;
 }

@@ -102,9 +102,12 @@ private:
   /// Bytes of one point of everything that a product's launch reads beside its factors at every point and filling warps
   /// bring, an entry each; one of them is busy with the product.
   llvm::SmallVector<int64_t> stagedReads(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims);
-  /// Bytes of one point of everything the launch stores: by elements, matrices that it returns whose rows are no multiples of
-  /// 16 bytes, which tensor copies do not write; or else.
-  int64_t storedBytes(const LaunchPlan &l, bool byElements);
+  /// Bytes of one point of everything the launch stores: by tensor copies, or by elements, which matrices are whose rows are
+  /// no multiples of 16 bytes and that it returns (tile-stage-stores).
+  struct StoredBytes {
+    int64_t boxes = 0, turned = 0;
+  };
+  StoredBytes storedBytes(const LaunchPlan &l);
   /// Whether a statement of the launch combines a product's results with what they are reduced to in the tile.
   bool walksTwice(const LaunchPlan &l);
   /// Bytes that a warp has in shared memory, for each column, of what is reduced over launch index `rows` in the tile.
