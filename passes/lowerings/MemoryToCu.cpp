@@ -325,7 +325,7 @@ static void storeWhereInside(ThreadCode &c, tile::StoreOp op, AccessLowering &ac
   });
 }
 
-tile::StoreOp findSlotStore(tile::RingLoadOp load) {
+bool isStoredAtOnce(tile::RingLoadOp load) {
   Operation *next = load->getNextNode();
   while (next && isPure(next)) // index arithmetic
     next = next->getNextNode();
@@ -333,18 +333,17 @@ tile::StoreOp findSlotStore(tile::RingLoadOp load) {
   ArrayRef<int64_t> shape = load.getResult().getType().getShape();
   if (!store || store.getValue() != load.getResult() || !load->hasOneUse() || store.getCondition() ||
       shape != load.getRing().getType().getShape())
-    return {};
+    return false;
   auto func = load->getParentOfType<tile::FuncOp>();
   int64_t dim = contiguousDim(func, store.getBase(), store.getMap(), shape);
   bool masked = llvm::is_contained(store.getMask(), dim);
-  return dim < 0 || provableVector(func, store.getBase(), store.getMap(), dim, masked, shape[dim]) == 1 ? store : tile::StoreOp();
+  return dim < 0 || provableVector(func, store.getBase(), store.getMap(), dim, masked, shape[dim]) == 1;
 }
 
 /// From a slot to memory, element by element: a batch is loaded, then stored. All of a tile side by side take more registers than a
 /// product leaves (256 × 128 results spilled 556 bytes a thread); a load beside each store would wait for it.
 static void lowerSlotStore(ThreadCode &c, tile::RingLoadOp load, tile::StoreOp op, AccessLowering &access, Location loc) {
   constexpr int64_t kBatch = 32; // elements: 128 × 128 results are a batch for each part of 64 columns
-  access.scalarOnly();
   tile::RingType ring = load.getRing().getType();
   SlotAddress slot(c, ring, loc);
   Value start = slot.slotStart(c.scalars.lookup(load.getNumber())), source = c.rings.lookup(load.getRing());
@@ -380,7 +379,7 @@ void lowerStore(ThreadCode &c, tile::StoreOp op) {
   if (first && llvm::any_of(op.getBase().getUsers(), llvm::IsaPred<tile::LoadOp>))
     cu::SyncOp::create(c.b, loc);
   guarded(c.b, loc, first, [&] {
-    if (auto load = op.getValue().getDefiningOp<tile::RingLoadOp>(); load && findSlotStore(load))
+    if (auto load = op.getValue().getDefiningOp<tile::RingLoadOp>(); load && isStoredAtOnce(load))
       return lowerSlotStore(c, load, op, access, loc);
     access.forEachVector([&](Value r, OpenDigits &open) {
       storeWhereInside(c, op, access, open, loc, [&](Value address) {

@@ -262,7 +262,7 @@ Value scaled(ThreadCode &code, Value subscript, AffineExpr stride, Location loc)
 
 bool isRematerialized(Operation *op) {
   if (auto load = dyn_cast_or_null<tile::RingLoadOp>(op))
-    return bool(findSlotStore(load));
+    return isStoredAtOnce(load);
   if (auto broadcast = dyn_cast_or_null<tile::BroadcastOp>(op))
     return isa_and_nonnull<tile::IndexOp>(broadcast.getInput().getDefiningOp());
   return op && op->getNumResults() == 1 && isa<RankedTensorType>(op->getResult(0).getType()) &&

@@ -126,9 +126,9 @@ void lowerLoad(ThreadCode &code, tile::LoadOp op);
 void spreadElements(ThreadCode &code, mlir::Value source, mlir::Value from, mlir::Value array, mlir::Value first, int64_t elements,
                     int64_t times, bool streaming, mlir::Location loc);
 void lowerStore(ThreadCode &code, tile::StoreOp op);
-/// The store that takes what `load` reads from its slot to memory, element by element and with nothing between; null where
-/// there is none. It is lowered with the load.
-tile::StoreOp findSlotStore(tile::RingLoadOp load);
+/// Whether a store takes what `load` reads from its slot to memory, element by element and with nothing between: it is lowered
+/// with the load.
+bool isStoredAtOnce(tile::RingLoadOp load);
 void lowerReduce(ThreadCode &code, tile::ReduceOp op);
 /// The registers of carried tile `i` of a loop. Elements that are only combined until a reduction behind the loop combines
 /// them with each other share one, but for neighbours in memory: sums in fewer registers, which leaves more to loads.
