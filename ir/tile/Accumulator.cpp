@@ -52,19 +52,22 @@ AccumulatorShape mmaShape(int64_t m, int64_t n, int64_t warps, bool mPaired, boo
 }
 
 /// Warpgroups share the rows while each keeps 64, then the columns.
-AccumulatorShape wgmmaShape(int64_t m, int64_t n, int64_t warps) {
+AccumulatorShape wgmmaShape(int64_t m, int64_t n, int64_t warps, const RowOrder &rows) {
   int64_t groups = std::max<int64_t>(1, warps / 4);
   bool byRows = m / groups >= 64;
   AccumulatorShape s;
   s.warpM = byRows ? m / groups : m;
   s.warpN = byRows ? n : n / groups;
-  s.reg = {{'n', {0, 1, 2}}, {'m', {0, 8, 2}}};
+  s.reg = {{'n', {0, 1, 2}}, {'m', {0, rows.pair, 2}}};
   if (s.warpN > 8)
     s.reg.push_back({'n', {0, 8, s.warpN / 8}});
   if (s.warpM > 64)
     s.reg.push_back({'m', {0, 64, s.warpM / 64}});
-  s.lane = {{'n', {0, 2, 4}}, {'m', {0, 1, 8}}};
-  s.warp = {{'m', {0, 16, 4}}};
+  s.lane = {{'n', {0, 2, 4}}};
+  for (const Digit &d : rows.lane)
+    s.lane.push_back({'m', d});
+  for (const Digit &d : rows.warp)
+    s.warp.push_back({'m', d});
   if (groups > 1)
     s.warp.push_back(byRows ? std::pair<char, Digit>{'m', {0, s.warpM, groups}} : std::pair<char, Digit>{'n', {0, s.warpN, groups}});
   return s;
@@ -130,25 +133,46 @@ Supply supplyOf(llvm::ArrayRef<int64_t> shape, int64_t contiguous, int64_t bytes
   return {fetchOf(shape, contiguous, bytes, outer, k), runsOf(shape, contiguous, bytes, outer, k)};
 }
 
-AccumulatorShape operandShape(int64_t m, int64_t n, int64_t k, int64_t warps, int64_t bytes) {
-  AccumulatorShape product = wgmmaShape(m, n, warps), s;
+RowOrder rowsAlong(int64_t chunk) {
+  // Bits of a row's number, for lanes in their order: within the chunk, above what k changes of the chunk's number, the rest.
+  RowOrder order{1, {}, {}};
+  int64_t free = 64 - 2, above = 4 * chunk; // the pair has bit 0
+  auto take = [&](Digits &digits, int64_t bit) {
+    digits.push_back({0, bit, 2});
+    free &= ~bit;
+  };
+  for (int64_t bit = 2; bit < chunk && order.lane.size() < 3; bit *= 2)
+    take(order.lane, bit);
+  if (order.lane.size() < 3 && above < 64)
+    take(order.lane, above);
+  for (int64_t bit = 2; bit < 64; bit *= 2)
+    if (free & bit)
+      take(order.lane.size() < 3 ? order.lane : order.warp, bit);
+  return order;
+}
+
+AccumulatorShape operandShape(int64_t m, int64_t n, int64_t k, int64_t warps, int64_t bytes, const RowOrder &rows) {
+  AccumulatorShape product = wgmmaShape(m, n, warps, rows), s;
   s.warpM = product.warpM;
   s.warpN = k;
   int64_t word = 4 / bytes, piece = 16 / bytes;
   if (word > 1)
     s.reg.push_back({'k', {0, 1, word}});
-  s.reg.push_back({'m', {0, 8, 2}});
+  s.reg.push_back({'m', {0, rows.pair, 2}});
   s.reg.push_back({'k', {0, piece, k / piece}});
   if (s.warpM > 64)
     s.reg.push_back({'m', {0, 64, s.warpM / 64}});
-  s.lane = {{'k', {0, word, 4}}, {'m', {0, 1, 8}}};
+  s.lane = {{'k', {0, word, 4}}};
+  for (const Digit &d : rows.lane)
+    s.lane.push_back({'m', d});
   for (auto [axis, digit] : product.warp) // columns that warpgroups share out need all of it
     s.warp.push_back(axis == 'n' ? std::pair<char, Digit>{'r', {0, 0, digit.size}} : std::pair<char, Digit>{axis, digit});
   return s;
 }
 
-AccumulatorShape accumulatorShape(llvm::StringRef unit, int64_t m, int64_t n, int64_t warps, const Supply &a, const Supply &b) {
-  return unit == "wgmma" ? wgmmaShape(m, n, warps)
+AccumulatorShape accumulatorShape(llvm::StringRef unit, int64_t m, int64_t n, int64_t warps, const Supply &a, const Supply &b,
+                                  const RowOrder &rows) {
+  return unit == "wgmma" ? wgmmaShape(m, n, warps, rows)
          : unit == "mma" ? mmaShape(m, n, warps, a.fetch == Fetch::Bytes, b.fetch == Fetch::Bytes)
                          : simtShape(m, n, warps, a.runs, b.runs);
 }

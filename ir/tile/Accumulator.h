@@ -40,20 +40,34 @@ struct Supply {
 };
 Supply supplyOf(llvm::ArrayRef<int64_t> shape, int64_t contiguous, int64_t bytes, llvm::ArrayRef<int64_t> outer, llvm::ArrayRef<int64_t> k);
 
+/// Which of 64 rows wgmma takes for which of its own: a thread's pair of rows, its lanes along rows
+/// (beside the four that share a row) and its warps. A product does not care, as long as its accumulator
+/// lies the same way.
+struct RowOrder {
+  int64_t pair = 8; ///< from a thread's one row to the other
+  Digits lane = {{0, 1, 8}}, warp = {{0, 16, 4}};
+};
+
+/// For a first operand that threads take from slots whose elements run along the rows, `chunk` of them in 16 bytes: pairs are
+/// neighbours, loaded at once, and lanes that share a row of the slot differ in the bit of the chunk's number that
+/// k, which the slot's exchange adds to it, leaves alone. No two of 32 (16 of 8 bytes) meet in a bank.
+RowOrder rowsAlong(int64_t chunk);
+
 /// For unit "mma": fragments of mma.m16n8 (PTX ISA, "matrix fragments for
 /// mma.m16n8k16"), warps in a grid that keeps a warp's part nearly square. An operand
 /// fetched by Bytes gives a lane rows (columns) 2i and 2i + 1 of 16, not i and i + 8. For
-/// "wgmma": fragments of wgmma.m64nNk16, registers of one m64 block after another. For
+/// "wgmma": fragments of wgmma.m64nNk16, registers of one m64 block after another, rows in order `rows`. For
 /// "simt": up to four neighbouring rows and columns in a thread where its loads run along them,
 /// else neighbouring ones in neighbouring lanes: rows of a slot, which the padding spreads over the
 /// banks. Lanes 4 × 8 (m × n), two rows at a time: of four neighbouring lanes two read the same of
 /// either operand, and then two quarters of a warp's 16-byte loads are one access. Powers of two.
-AccumulatorShape accumulatorShape(llvm::StringRef unit, int64_t m, int64_t n, int64_t warps, const Supply &a = {}, const Supply &b = {});
+AccumulatorShape accumulatorShape(llvm::StringRef unit, int64_t m, int64_t n, int64_t warps, const Supply &a = {}, const Supply &b = {},
+                                  const RowOrder &rows = {});
 
 /// The first operand of wgmma in registers (PTX ISA, "register fragments for
 /// wgmma.mma_async"), elements of `bytes`, over the linear rows 'm' and the reduced
 /// elements 'k' of a product of m × n: four words of k for each instruction, instructions
 /// in the order of k, then blocks of 64 rows.
-AccumulatorShape operandShape(int64_t m, int64_t n, int64_t k, int64_t warps, int64_t bytes);
+AccumulatorShape operandShape(int64_t m, int64_t n, int64_t k, int64_t warps, int64_t bytes, const RowOrder &rows = {});
 
 } // namespace kernelc::tile

@@ -39,6 +39,7 @@ public:
       return failure();
     separateConstants();
     connect();
+    rows_ = rowOrder();
     for (auto &[leader, component] : components_)
       if (failed(choose(component)))
         return failure();
@@ -84,8 +85,8 @@ private:
            llvm::all_of(op->getOperands(), [](Value v) { return isFree(v.getDefiningOp()); });
   }
 
-  /// What is free to make, and what spreads it over a tile: one per user, so that sharing one does not
-  /// tie two components together.
+  /// What is free to make, and what spreads it over a tile: one per user and beside it, so that sharing one does not
+  /// tie two components together, and no registers hold it until then.
   void separateConstants() {
     SmallVector<Operation *> cheap;
     func_.walk([&](Operation *op) {
@@ -96,8 +97,10 @@ private:
     for (Operation *op : llvm::reverse(cheap)) { // each user has its own before what it uses is shared out
       bool first = true;
       for (OpOperand &use : llvm::make_early_inc_range(op->getResult(0).getUses())) {
-        if (std::exchange(first, false))
+        if (std::exchange(first, false)) {
+          op->moveBefore(use.getOwner());
           continue;
+        }
         OpBuilder b(use.getOwner());
         use.set(b.clone(*op)->getResult(0));
       }
@@ -290,14 +293,36 @@ private:
       return ring ? supplyOf(ring.getShape(), ring.getContiguous(), bytes, outer, dot.getK()) : Supply();
     };
     return overDims(dot, accumulatorShape(func_.getUnit(), extentOf(dot, dot.getM()), extentOf(dot, dot.getN()), func_.getWarps(),
-                                          supply(dot.getA(), dot.getM()), supply(dot.getB(), dot.getN())));
+                                          supply(dot.getA(), dot.getM()), supply(dot.getB(), dot.getN()), rows_));
   }
 
   /// Registers of a first operand that a unit takes from them.
   Layout operandLayout(DotOp dot) {
     int64_t bytes = std::max(1u, cast<RankedTensorType>(dot.getA().getType()).getElementTypeBitWidth() / 8);
-    return overDims(dot,
-                    operandShape(extentOf(dot, dot.getM()), extentOf(dot, dot.getN()), extentOf(dot, dot.getK()), func_.getWarps(), bytes));
+    return overDims(
+        dot, operandShape(extentOf(dot, dot.getM()), extentOf(dot, dot.getN()), extentOf(dot, dot.getK()), func_.getWarps(), bytes, rows_));
+  }
+
+  /// Of wgmma's rows, for all products of the function, so that those that share accumulators or operands agree: along the slots of
+  /// first operands of words, where each comes out of such slots.
+  RowOrder rowOrder() {
+    std::optional<int64_t> chunk;
+    bool along = func_.getUnit() == "wgmma";
+    func_.walk([&](DotOp dot) {
+      auto type = dyn_cast<RankedTensorType>(dot.getA().getType());
+      if (!type || type.getElementTypeBitWidth() != 32)
+        along = false;
+      else
+        for (Value v : componentOf(dot.getA()).values)
+          if (auto load = v.getDefiningOp<RingLoadOp>()) {
+            RingType ring = load.getRing().getType();
+            int64_t bytes = std::max(1u, ring.getElementType().getIntOrFloatBitWidth() / 8);
+            bool runs = runsOf(ring.getShape(), ring.getContiguous(), bytes, dot.getM(), dot.getK()).outer > 1;
+            along &= runs && chunk.value_or(16 / bytes) == 16 / bytes;
+            chunk = 16 / bytes;
+          }
+    });
+    return along && chunk ? rowsAlong(*chunk) : RowOrder();
   }
 
   void retype(Value v, const Layout &parent) {
@@ -354,6 +379,7 @@ private:
   }
 
   FuncOp func_;
+  RowOrder rows_;
   llvm::EquivalenceClasses<const void *> classes_;
   llvm::MapVector<const void *, Component> components_;
 };

@@ -147,12 +147,9 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(float *__restric
       }
     }
     float r_1;
-    float r_2;
 #line 2 "layernorm.kc"
-    const float sum_5 = sum_1;
-    r_1 = t_4;
-    r_2 = sum_5 / t_4;
-    alignas(16) float r_3[32];
+    r_1 = sum_1 / t_4;
+    alignas(16) float r_2[32];
 #line 4 "layernorm.kc"
     #pragma unroll
     for (int jr_11 = 0; jr_11 < 8; ++jr_11) {
@@ -160,19 +157,19 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(float *__restric
       #pragma unroll
       for (int jr_12 = 0; jr_12 < 4; ++jr_12) {
         const int x_4 = jr_12 + x_3;
-        r_3[x_4] = x_r_2[x_4] - r_2;
+        r_2[x_4] = x_r_2[x_4] - r_1;
       }
     }
-    float r_4;
-    r_4 = rsqrtf(sum_4 / r_1 + 1e-05f);
-    alignas(16) float r_5[32];
+    float r_3;
+    r_3 = rsqrtf(sum_4 / t_4 + 1e-05f);
+    alignas(16) float r_4[32];
     #pragma unroll
     for (int jr_13 = 0; jr_13 < 8; ++jr_13) {
       const int at_7 = jr_13 * 4;
       #pragma unroll
       for (int jr_14 = 0; jr_14 < 4; ++jr_14) {
         const int at_8 = jr_14 + at_7;
-        r_5[at_8] = r_3[at_8] * r_4;
+        r_4[at_8] = r_2[at_8] * r_3;
       }
     }
     alignas(16) float gain_r[32];
@@ -189,14 +186,14 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(float *__restric
         gain_r[at_9 + 3] = 0.0f;
       }
     }
-    alignas(16) float r_6[32];
+    alignas(16) float r_5[32];
     #pragma unroll
     for (int jr_16 = 0; jr_16 < 8; ++jr_16) {
       const int at_11 = jr_16 * 4;
       #pragma unroll
       for (int jr_17 = 0; jr_17 < 4; ++jr_17) {
         const int at_12 = jr_17 + at_11;
-        r_6[at_12] = r_5[at_12] * gain_r[at_12];
+        r_5[at_12] = r_4[at_12] * gain_r[at_12];
       }
     }
     alignas(16) float bias_r[32];
@@ -213,14 +210,14 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(float *__restric
         bias_r[at_13 + 3] = 0.0f;
       }
     }
-    alignas(16) float r_7[32];
+    alignas(16) float r_6[32];
     #pragma unroll
     for (int jr_19 = 0; jr_19 < 8; ++jr_19) {
       const int at_15 = jr_19 * 4;
       #pragma unroll
       for (int jr_20 = 0; jr_20 < 4; ++jr_20) {
         const int at_16 = jr_20 + at_15;
-        r_7[at_16] = r_6[at_16] + bias_r[at_16];
+        r_6[at_16] = r_5[at_16] + bias_r[at_16];
       }
     }
     #pragma unroll
@@ -228,7 +225,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(float *__restric
       const int at_17 = jr_21 * 4;
       const int at_18 = j0__2 + (at + jr_21 * 512);
       if (at_18 < N) {
-        *(uint4 *)(&y[block * N + at_18]) = *(const uint4 *)(&r_7[at_17]);
+        *(uint4 *)(&y[block * N + at_18]) = *(const uint4 *)(&r_6[at_17]);
       }
     }
   }
