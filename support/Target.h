@@ -37,7 +37,6 @@ struct Target {
   int64_t repackReuse;         ///< and per element copied
   int64_t repackRowsWork;      ///< the same where rows begin inside vectors, which units would otherwise read element by element
   int64_t repackRowsReuse;     ///< and per element copied
-  int64_t acrossReuse;         ///< and from which transposing an operand beats passing it through registers
   int64_t coresWork;           ///< the same of CUDA cores' products, whose operands are to run along rows and columns
   int64_t coresReuse;          ///< and per element copied
   bool dependentLaunch;        ///< griddepcontrol: a launch may start while the one before it ends

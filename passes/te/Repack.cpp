@@ -319,23 +319,19 @@ private:
     bool alone = at.size() == 1 && (linear->isAlone(at[0], k) || isBesideGroups(reduce, c.batch, *linear, at[0], k));
     if (alone && at[0] == last)
       return asItIs();
-    // Units take 16-bit operands that are contiguous along rows or columns, too; and others from registers, more slowly.
+    // Units take 16-bit operands that are contiguous along rows or columns, too; and others from registers.
     ArrayRef<unsigned> outer = factor == c.a ? c.m : c.n;
     for (unsigned d : outer)
-      if ((type.getElementTypeBitWidth() == 16 || passesRegisters(reduce, c, factor)) &&
+      if ((type.getElementTypeBitWidth() == 16 || passesRegisters(c, factor)) &&
           (linear->isAlone(last, d) || isBesideGroups(reduce, outer, *linear, last, d)))
         return asItIs();
     return alone ? std::optional(std::optional(Copy{at[0]})) : std::nullopt;
   }
 
-  /// Whether an operand passes through registers as it lies, and each element meets too few of the other operand's to
-  /// pay for a transposed copy.
-  bool passesRegisters(ReduceOp reduce, const Contraction &c, Value factor) {
+  /// Whether an operand passes through registers as it lies.
+  static bool passesRegisters(const Contraction &c, Value factor) {
     std::optional<WarpgroupForm> form = findWarpgroupForm(c);
-    if (!form || !(factor == c.a ? form->aInRegisters : form->bInRegisters))
-      return false;
-    std::optional<double> work = workOf(reduce, c);
-    return !work || *work < double(target_.acrossReuse) * elementsOf(findOperandRead(factor).getTensor());
+    return form && (factor == c.a ? form->aInRegisters : form->bInRegisters);
   }
 
   /// Whether subscript `r` is d beside the numbers of groups that are whole rows of slots, `g * 64 + d`, g one of `groups`.
