@@ -161,6 +161,7 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   bool tall = alike && !inRegisters && !loadBound && c.m.size() == 1 && c.n.size() == 1 && stored.boxes + stored.turned <= 2 &&
               stagedReads(l, c, dims).empty() &&
               llvm::all_of(llvm::seq<size_t>(0, l.ops.size()), [&](size_t n) { return reducedInTile(l, n).empty(); });
+  bool acrossColumns = findOperandRead(c.b) && !runsAlong(findOperandRead(c.b), c.k);
   // The tile whose rounds over the device take least time.
   double least = 0;
   for (const ProductTile &tile : productTiles(l, c, dims, tall)) {
@@ -168,6 +169,12 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
       continue;
     // Scales of blocks of columns are one number for a tile that lies in one block; several indices share powers of two.
     if (!llvm::isPowerOf2_64(tile.n) && (!c.partScales.empty() || c.n.size() > 1))
+      continue;
+    // What leaves by elements needs registers beside a thread's 128 accumulators.
+    if (stored.turned && tile.m * tile.n > 256 * 128)
+      continue;
+    // Slots whose rows run along columns are as wide as the largest power of two that such a tile is a multiple of.
+    if (acrossColumns && (tile.n & -tile.n) * bytes < 64)
       continue;
     if (loadBound && tile.n > 192)
       continue;
@@ -270,8 +277,10 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
     int64_t slots = std::min<int64_t>(2, row / part) * l.pingpong, points = bm * (bn / row * part);
     return (target_.maxSharedPerBlock - beside - partialBytes - points * (slots * boxes + stored.turned)) / stageBytes;
   };
+  while (row % std::min(row, l.part))
+    l.part /= 2;
   // Smaller parts where larger ones would cost the product a slot of a short ring.
-  if (stagesBeside(l.part) < 4 && stagesBeside(l.part / 2) > stagesBeside(l.part))
+  if (l.part > 16 && stagesBeside(l.part) < 4 && stagesBeside(l.part / 2) > stagesBeside(l.part))
     l.part /= 2;
   while (stagesBeside(l.part) < 2 && l.part > 16)
     l.part /= 2;
