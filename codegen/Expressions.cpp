@@ -182,6 +182,8 @@ Expr Emitter::cast(Operation *op, StringRef type) {
 
 Expr Emitter::mathCall(Operation *op) {
   Type type = op->getResult(0).getType();
+  if (auto erfc = dyn_cast<math::ErfcOp>(op); erfc && type.isF32() && bitEnumContainsAny(erfc.getFastmath(), arith::FastMathFlags::afn))
+    return helper("kc_erfc", op->getOperands());
   StringRef base = llvm::TypeSwitch<Operation *, StringRef>(op)
                        .Case<math::ExpOp>([](auto) { return "exp"; })
                        .Case<math::Exp2Op>([](auto) { return "exp2"; })

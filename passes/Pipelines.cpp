@@ -36,6 +36,9 @@ void buildPrecisionPipeline(OpPassManager &pm) {
 }
 
 void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
+  // Before anything is inlined: error bounds know what the text says in one statement. (equal calls of erf merge)
+  pm.addPass(createCSEPass());
+  pm.addNestedPass<te::KernelOp>(createTeUpliftMath());
   // Bytes have addresses; what packs them is inlined like any definition.
   TeEmulateNarrowTypesOptions bytes;
   bytes.sizeDiv = options.sizeDiv;

@@ -22,6 +22,7 @@ struct About {
   std::vector<std::string> helpers;
   std::string expression; ///< over a[i], b[i], c[i], d[i]
   Compare compare = Compare::Bits;
+  std::function<double(double)> bound = nullptr; ///< how far off an element may be where this is expected; nothing: not at all
 };
 
 /// out[i] = expression; `expect` takes the same values.
@@ -36,7 +37,11 @@ template <class F, class... In> void elementwise(std::vector<HelperCaseMaker> &c
       std::vector<decltype(expect(values[0]...))> expected;
       for (size_t i = 0; i < count; i++)
         expected.push_back(expect(values[i]...));
-      builder.output("out", expected, about.compare);
+      std::vector<double> bound;
+      if (about.bound)
+        for (auto e : expected)
+          bound.push_back(about.bound(double(e)));
+      builder.output("out", expected, about.compare, bound);
     };
     run(inputs()...);
     return builder
@@ -239,6 +244,28 @@ void addArithmetic(std::vector<HelperCaseMaker> &cases) {
               [](int64_t a, int64_t b) { return a % b ? floored(a, b) + 1 : a / b; }, random<int64_t>(24), divisors<int64_t>(25));
 }
 
+void addFunctions(std::vector<HelperCaseMaker> &cases) {
+  auto between = [](float low, float high, unsigned seed) {
+    return std::function<std::vector<float>()>([=] {
+      std::vector<float> v = uniform(16384, seed);
+      for (float &x : v)
+        x = low + (high - low) * (x + 1) / 2;
+      std::vector<float> awkward = awkwardFloats(256, seed);
+      v.insert(v.end(), awkward.begin(), awkward.end());
+      return v;
+    });
+  };
+  elementwise(
+      cases, {"exp2", 75, {"kc_exp2"}, "kc_exp2(a[i])", Compare::BitsButAnyNan, [](double e) { return 0x1p-22 * e + 0x1p-126; }},
+      [](float v) { return float(std::exp2(double(v))); }, between(-140, 130, 34));
+  elementwise(
+      cases, {"erfc", 75, {"kc_erfc"}, "kc_erfc(a[i])", Compare::BitsButAnyNan, [](double) { return 0x1p-22; }},
+      [](float v) { return float(std::erfc(double(v))); }, between(-12, 12, 35));
+  elementwise(
+      cases, {"erfc_near_0", 75, {"kc_erfc"}, "kc_erfc(a[i])", Compare::BitsButAnyNan, [](double) { return 0x1p-22; }},
+      [](float v) { return float(std::erfc(double(v))); }, between(-1, 1, 36));
+}
+
 void addPacking(std::vector<HelperCaseMaker> &cases) {
   elementwise(cases, {"pack_8", 75, {"kc_pack_8"}, "kc_pack_8(a[i], b[i], c[i], d[i])"},
               [](uint8_t a, uint8_t b, uint8_t c, uint8_t d) { return uint32_t(a) + 256u * b + 65536u * c + 16777216u * d; },
@@ -274,6 +301,7 @@ void addPacking(std::vector<HelperCaseMaker> &cases) {
 void addScalarCases(std::vector<HelperCaseMaker> &cases) {
   addConversions(cases);
   addArithmetic(cases);
+  addFunctions(cases);
   addPacking(cases);
 }
 

@@ -23,13 +23,19 @@ static __device__ __forceinline__ void kc_mma_m16n8k16_bf16(float *d, const unsi
                : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
+static __device__ __forceinline__ float kc_bf16_to_f32(unsigned short v) { // one instruction for either half of a register
+  float r;
+  asm("mov.b32 %0, {%1, %2};" : "=f"(r) : "h"((unsigned short)0), "h"(v));
+  return r;
+}
 static __device__ __forceinline__ unsigned short kc_f32_to_bf16(float v) {
   unsigned short r;
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r) : "f"(v));
   return r;
 }
-#endif
+#else
 static __device__ __forceinline__ float kc_bf16_to_f32(unsigned short v) { return __uint_as_float((unsigned)v << 16); }
+#endif
 
 // schedule: tile i 128; tile j 128; tile k 32; warps 4; unit mma; stages 4
 #line 4 "linear.kc"

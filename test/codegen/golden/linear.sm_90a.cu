@@ -58,6 +58,11 @@ template <int Count> static __device__ __forceinline__ void kc_wgmma_hold(float 
 }
 template <int N, int TransposeA, int TransposeB>
 __device__ void kc_wgmma_bf16(float *d, unsigned long long a, unsigned long long b, int accumulate);
+static __device__ __forceinline__ float kc_bf16_to_f32(unsigned short v) { // one instruction for either half of a register
+  float r;
+  asm("mov.b32 %0, {%1, %2};" : "=f"(r) : "h"((unsigned short)0), "h"(v));
+  return r;
+}
 static __device__ __forceinline__ unsigned short kc_f32_to_bf16(float v) {
   unsigned short r;
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r) : "f"(v));
@@ -95,9 +100,9 @@ template <> __device__ __forceinline__ void kc_wgmma_bf16<256, 0, 0>(float *d, u
 }
 #else
 template <int Count> static inline void kc_wgmma_hold(float *) {}
+static __device__ __forceinline__ float kc_bf16_to_f32(unsigned short v) { return __uint_as_float((unsigned)v << 16); }
 #endif
 static __device__ __forceinline__ int kc_warpgroup() { return __shfl_sync(0xffffffffu, (int)threadIdx.x / 128, 0); }
-static __device__ __forceinline__ float kc_bf16_to_f32(unsigned short v) { return __uint_as_float((unsigned)v << 16); }
 
 // schedule: tile i 128; tile j 256; tile k 64; warps 8 + 4 that fill; unit wgmma; persistent; stages 4
 #line 4 "linear.kc"
