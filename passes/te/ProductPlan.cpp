@@ -162,23 +162,29 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
               stagedReads(l, c, dims).empty() &&
               llvm::all_of(llvm::seq<size_t>(0, l.ops.size()), [&](size_t n) { return reducedInTile(l, n).empty(); });
   bool acrossColumns = findOperandRead(c.b) && !runsAlong(findOperandRead(c.b), c.k);
+  // Times as long with slots whose rows have 64 bytes (160 and 224 columns of bf16, H200).
+  constexpr double kNarrowRows = 1.05, kNarrowRowsOfTall = 1.02;
   // The tile whose rounds over the device take least time.
   double least = 0;
   for (const ProductTile &tile : productTiles(l, c, dims, tall)) {
     if (!holdsAccumulators(tile, sets, target_))
       continue;
-    // Scales of blocks of columns are one number for a tile that lies in one block; several indices share powers of two.
+    // Scales of blocks of columns are one number for a tile that lies in one block; several indices share powers of two, and may have to
+    // share them otherwise than planned here.
     if (!llvm::isPowerOf2_64(tile.n) && (!c.partScales.empty() || c.n.size() > 1))
       continue;
-    // What leaves by elements needs registers beside a thread's 128 accumulators.
-    if (stored.turned && tile.m * tile.n > 256 * 128)
+    if (tile.n % 64 && c.m.size() > 1)
+      continue;
+    // What leaves by elements needs registers beside a thread's 128 accumulators, and long parts.
+    if (stored.turned && (tile.m * tile.n > 256 * 128 || tile.n % 64))
       continue;
     // Slots whose rows run along columns are as wide as the largest power of two that such a tile is a multiple of.
-    if (acrossColumns && (tile.n & -tile.n) * bytes < 64)
+    int64_t rowBytes = acrossColumns ? (tile.n & -tile.n) * bytes : 128;
+    if (rowBytes < 64)
       continue;
-    if (loadBound && tile.n > 192)
+    if (loadBound && (tile.n > 192 || tile.n % 64))
       continue;
-    double time = timeOf(tile, m, n, batch, target_);
+    double time = timeOf(tile, m, n, batch, target_) * (rowBytes >= 128 ? 1 : tile.m > 128 ? kNarrowRowsOfTall : kNarrowRows);
     if (loadBound) // as many rounds, of what half of a cluster of two loads
       time *= (tile.m + tile.n / 2.0) * tile.percent / (double(tile.m) * tile.n);
     if (p.unit == "wgmma" && time >= least)

@@ -7,6 +7,8 @@
 #include "passes/tile/Box.h"
 #include "passes/tile/ColumnParts.h"
 
+#include <numeric>
+
 using namespace mlir;
 
 namespace kernelc {
@@ -54,7 +56,8 @@ public:
     // All are cut along the product's last column index: they have the same parts. Registers of every thread run along it.
     parts_.dim = dot_.getN().back();
     int64_t extent = dot_.getResult().getType().getDimSize(parts_.dim);
-    parts_.extent = std::min<int64_t>(func_.getPart(), extent);
+    parts_.extent =
+        std::max(std::gcd<int64_t, int64_t>(func_.getPart(), extent), std::min<int64_t>(16, extent)); // both sides are whole parts
     parts_.count = extent / parts_.extent;
     func_.walk([&](StoreOp store) {
       llvm::SmallPtrSet<Operation *, 16> seen;

@@ -104,7 +104,7 @@ TEST(Session, TilesFollowTheFirstCallOfAVariant) {
     EXPECT_TRUE(k.ok()) << k.status();
     return k.ok() ? k->variants[0].cudaText : "";
   };
-  for (auto [first, second, tile] : {std::tuple(4224, 4480, "tile j 128;"), std::tuple(4480, 4224, "tile j 192;")}) {
+  for (auto [first, second, tile] : {std::tuple(4224, 4480, "tile j 128;"), std::tuple(4480, 4224, "tile j 224;")}) {
     auto session = Session::create(options);
     auto kernel = session->compile("def mm(a: bf16[M, K], b: bf16[N, K]) -> (c: bf16[M, N]) { c[i, j] = sum[k](a[i, k] * b[j, k]) }");
     ASSERT_TRUE(kernel.ok()) << kernel.status();
