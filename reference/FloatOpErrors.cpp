@@ -1,10 +1,11 @@
 // floatOpError: what each arith and math op on floats does to the bounds.
-#include "llvm/ADT/StringSwitch.h"
+#include "ir/te/Erf.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "reference/ErrorMath.h"
 #include "reference/ErrorRules.h"
 #include "reference/MathLibrary.h"
 #include "reference/NarrowFloats.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 
@@ -175,7 +176,7 @@ Value floatOpError(Builder &b, Operation *op, ArrayRef<Scalar> in, Value v) {
   if (isa<arith::AddFOp, arith::SubFOp>(op)) {
     p = all;
     // A device may compute 1 + erf(x) as one function (te-uplift-math).
-    if (result.isF32() && llvm::any_of(op->getOperands(), [](Value x) { return x.getDefiningOp<math::ErfOp>(); }))
+    if (te::findErfBesideOne(op))
       p = m.addMaybe(p, m.constant(0x1p-22));
   } else if (isa<arith::MulFOp>(op)) {
     p = m.product(in[0].v, e(0), in[1].v, e(1));
