@@ -133,24 +133,6 @@ Supply supplyOf(llvm::ArrayRef<int64_t> shape, int64_t contiguous, int64_t bytes
   return {fetchOf(shape, contiguous, bytes, outer, k), runsOf(shape, contiguous, bytes, outer, k)};
 }
 
-RowOrder rowsAlong(int64_t chunk) {
-  // Bits of a row's number, for lanes in their order: within the chunk, above what k changes of the chunk's number, the rest.
-  RowOrder order{1, {}, {}};
-  int64_t free = 64 - 2, above = 4 * chunk; // the pair has bit 0
-  auto take = [&](Digits &digits, int64_t bit) {
-    digits.push_back({0, bit, 2});
-    free &= ~bit;
-  };
-  for (int64_t bit = 2; bit < chunk && order.lane.size() < 3; bit *= 2)
-    take(order.lane, bit);
-  if (order.lane.size() < 3 && above < 64)
-    take(order.lane, above);
-  for (int64_t bit = 2; bit < 64; bit *= 2)
-    if (free & bit)
-      take(order.lane.size() < 3 ? order.lane : order.warp, bit);
-  return order;
-}
-
 AccumulatorShape operandShape(int64_t m, int64_t n, int64_t k, int64_t warps, int64_t bytes, const RowOrder &rows) {
   AccumulatorShape product = wgmmaShape(m, n, warps, rows), s;
   s.warpM = product.warpM;

@@ -48,10 +48,10 @@ struct RowOrder {
   Digits lane = {{0, 1, 8}}, warp = {{0, 16, 4}};
 };
 
-/// For a first operand that threads take from slots whose elements run along the rows, `chunk` of them in 16 bytes: pairs are
-/// neighbours, loaded at once, and lanes that share a row of the slot differ in the bit of the chunk's number that
-/// k, which the slot's exchange adds to it, leaves alone. No two of 32 (16 of 8 bytes) meet in a bank.
-RowOrder rowsAlong(int64_t chunk);
+/// For a first operand of words that threads take from slots whose rows run along the product's: pairs are neighbours, loaded at
+/// once; of the bits of a row's number, lanes have one within the 16-byte chunk (2), then that of the chunk's number which the four
+/// rows of the slot that share it do not exchange (16). No two of the 16 lanes that load 8 bytes at once meet in a bank.
+inline RowOrder rowsAlong() { return {1, {{0, 2, 2}, {0, 16, 2}, {0, 4, 2}}, {{0, 8, 2}, {0, 32, 2}}}; }
 
 /// For unit "mma": fragments of mma.m16n8 (PTX ISA, "matrix fragments for
 /// mma.m16n8k16"), warps in a grid that keeps a warp's part nearly square. An operand

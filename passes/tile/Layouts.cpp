@@ -304,25 +304,23 @@ private:
   }
 
   /// Of wgmma's rows, for all products of the function, so that those that share accumulators or operands agree: along the slots of
-  /// first operands of words, where each comes out of such slots.
+  /// first operands, where each comes out of slots of words that run so.
   RowOrder rowOrder() {
-    std::optional<int64_t> chunk;
-    bool along = func_.getUnit() == "wgmma";
+    auto runsAlongRows = [&](DotOp dot) {
+      auto loads = llvm::filter_to_vector(componentOf(dot.getA()).values, [](Value v) { return v.getDefiningOp<RingLoadOp>(); });
+      return !loads.empty() && llvm::all_of(loads, [&](Value v) {
+        RingType ring = v.getDefiningOp<RingLoadOp>().getRing().getType();
+        return ring.getElementType().getIntOrFloatBitWidth() == 32 &&
+               runsOf(ring.getShape(), ring.getContiguous(), 4, dot.getM(), dot.getK()).outer > 1;
+      });
+    };
+    bool hasDot = false, along = func_.getUnit() == "wgmma";
     func_.walk([&](DotOp dot) {
       auto type = dyn_cast<RankedTensorType>(dot.getA().getType());
-      if (!type || type.getElementTypeBitWidth() != 32)
-        along = false;
-      else
-        for (Value v : componentOf(dot.getA()).values)
-          if (auto load = v.getDefiningOp<RingLoadOp>()) {
-            RingType ring = load.getRing().getType();
-            int64_t bytes = std::max(1u, ring.getElementType().getIntOrFloatBitWidth() / 8);
-            bool runs = runsOf(ring.getShape(), ring.getContiguous(), bytes, dot.getM(), dot.getK()).outer > 1;
-            along &= runs && chunk.value_or(16 / bytes) == 16 / bytes;
-            chunk = 16 / bytes;
-          }
+      along = along && type && type.getElementTypeBitWidth() == 32 && runsAlongRows(dot);
+      hasDot = true;
     });
-    return along && chunk ? rowsAlong(*chunk) : RowOrder();
+    return along && hasDot ? rowsAlong() : RowOrder();
   }
 
   void retype(Value v, const Layout &parent) {
