@@ -169,22 +169,21 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   for (const ProductTile &tile : productTiles(l, c, dims, tall)) {
     if (!holdsAccumulators(tile, sets, target_))
       continue;
-    // Scales of blocks of columns are one number for a tile that lies in one block; several indices share powers of two, and may have to
-    // share them otherwise than planned here.
-    if (!llvm::isPowerOf2_64(tile.n) && (!c.partScales.empty() || c.n.size() > 1))
+    // Scales of blocks of columns are one number for a tile that lies in one block; several indices share powers of two.
+    bool isPower = llvm::isPowerOf2_64(tile.n), isBetween = !isPower && tile.n % 64;
+    if (!isPower && (!c.partScales.empty() || c.n.size() > 1))
       continue;
-    if (tile.n % 64 && c.m.size() > 1)
+    // So may several rows' indices; results that leave by elements want long parts, and straddling rows lose with other widths (H200).
+    if (isBetween && (c.m.size() > 1 || stored.turned || loadBound))
       continue;
-    // What leaves by elements needs registers beside a thread's 128 accumulators, and long parts.
-    if (stored.turned && (tile.m * tile.n > 256 * 128 || tile.n % 64))
+    // What leaves by elements needs registers beside a thread's 128 accumulators.
+    if ((stored.turned && tile.m * tile.n > 256 * 128) || (loadBound && tile.n > 192))
       continue;
     // Slots whose rows run along columns are as wide as the largest power of two that such a tile is a multiple of.
-    int64_t rowBytes = acrossColumns ? (tile.n & -tile.n) * bytes : 128;
+    int64_t rowBytes = isBetween && acrossColumns ? (tile.n & -tile.n) * bytes : 128;
     if (rowBytes < 64)
       continue;
-    if (loadBound && (tile.n > 192 || tile.n % 64))
-      continue;
-    double time = timeOf(tile, m, n, batch, target_) * (rowBytes >= 128 ? 1 : tile.m > 128 ? kNarrowRowsOfTall : kNarrowRows);
+    double time = timeOf(tile, m, n, batch, target_) * (rowBytes == 128 ? 1 : tile.m > 128 ? kNarrowRowsOfTall : kNarrowRows);
     if (loadBound) // as many rounds, of what half of a cluster of two loads
       time *= (tile.m + tile.n / 2.0) * tile.percent / (double(tile.m) * tile.n);
     if (p.unit == "wgmma" && time >= least)
