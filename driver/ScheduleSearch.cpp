@@ -54,6 +54,9 @@ private:
       step([&](LaunchRecord &r) { return toggle(r, flag); });
     for (bool up : {true, false})
       step([&](LaunchRecord &r) { return scale(r, "part", up, 8, 256); });
+    if (at("promote")) // products that start from zero
+      for (bool up : {true, false})
+        step([&](LaunchRecord &r) { return add(r, "in_flight", up ? 1 : -1, 1, 3); });
     // Two teams that take a block's tiles in turns, each with a tile of half as many rows or columns, or with a whole one.
     bool one = at("pingpong") <= 1;
     auto teams = [&](LaunchRecord &r) { return scale(r, "pingpong", one, 1, 2) && scale(r, "warps", !one, 4, 16); };

@@ -114,6 +114,8 @@ void buildCudaPipeline(OpPassManager &pm, CudaStop stop, bool fits32) {
   // What the parts read, now that they are small and equal loads have merged.
   pm.addNestedPass<tile::FuncOp>(createTileStageLoads());
   pm.addNestedPass<tile::FuncOp>(createTileSpecializeWarps());
+  // The loops of warps that multiply alone: those that fill stay as short as they are.
+  pm.addNestedPass<tile::FuncOp>(createTileOverlapDots());
   pm.addPass(createCanonicalizerPass());
   // Loops that still read memory themselves. Nothing folds behind it: sums go on in a last round as in the rounds before.
   pm.addNestedPass<tile::FuncOp>(createTilePeelRounds());

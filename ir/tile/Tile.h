@@ -28,6 +28,8 @@ Layout fromAttr(LayoutAttr attr);
 Layout getLayout(mlir::Value tile);
 /// Index arithmetic: code of numbers alone, searches among them, which any role may repeat.
 bool isScalarCode(mlir::Operation *op);
+/// A tile of zeros that is written down nowhere: what products start from that set their accumulators.
+bool isZeroTile(mlir::Value tile);
 /// `type` with another layout.
 mlir::RankedTensorType withLayout(mlir::RankedTensorType type, const Layout &layout);
 

@@ -272,6 +272,14 @@ bool kernelc::tile::isScalarCode(Operation *op) {
          llvm::none_of(op->getOperandTypes(), isTile);
 }
 
+bool kernelc::tile::isZeroTile(Value tile) {
+  auto constant = tile.getDefiningOp<arith::ConstantOp>();
+  auto splat = constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
+  if (!splat)
+    return false;
+  return isa<FloatType>(splat.getElementType()) ? splat.getSplatValue<APFloat>().isPosZero() : splat.getSplatValue<APInt>().isZero();
+}
+
 LogicalResult DotOp::verify() {
   if (getResult().getType() != getAcc().getType())
     return emitOpError() << "has the accumulator's type";

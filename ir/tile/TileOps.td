@@ -65,6 +65,7 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
     - `pingpong` > 1: the consumer is so many teams of `warps` warps, which take the block's
       tiles in turns, so that one's epilogue runs beside another's product.
     - `promote` > 0: sums leave the accumulators of the matrix unit, for others, after at most so many products.
+    - `in_flight` > 1: a warpgroup has so many of these products in flight at a time, each in accumulators of its own.
     - `part`: columns of what goes through shared memory at a time behind a product.
     - `cluster` > 1: so many blocks, neighbours along index `cluster_index` of the grid, share what
       they load; program ids along it count clusters. An index off the grid the blocks of a cluster
@@ -90,6 +91,7 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
     DefaultValuedAttr<I64Attr, "0">:$producer_warps,
     DefaultValuedAttr<I64Attr, "1">:$pingpong,
     DefaultValuedAttr<I64Attr, "0">:$promote,
+    DefaultValuedAttr<I64Attr, "1">:$in_flight,
     DefaultValuedAttr<I64Attr, "64">:$part,
     DefaultValuedAttr<BoolAttr, "false">:$persistent, DefaultValuedAttr<BoolAttr, "false">:$rotate,
     DefaultValuedAttr<BoolAttr, "false">:$peel, DefaultValuedAttr<I64Attr, "0">:$clamp,

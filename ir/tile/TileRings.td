@@ -268,8 +268,8 @@ def Tile_DotWaitOp : Tile_Op<"dot_wait"> {
   let summary = "waits until at most `pending` dots of this warpgroup are in flight";
   let description = [{
     A dot of the wgmma unit is in flight until waited for: until then its accumulator
-    and its slots are the unit's. The result is the accumulator; with `pending` 0 it
-    may be read.
+    and its slots are the unit's. The result is the accumulator; it may be read where at most
+    `pending` dots have been started after its own.
   }];
   let arguments = (ins AnyRankedTensor:$acc, I64Attr:$pending);
   let results = (outs AnyRankedTensor:$result);

@@ -77,20 +77,9 @@ void DotLowering::inLoop(int64_t reps, StringRef name, llvm::function_ref<void(V
   body(openLoop(c_, 0, reps, 1, name, loc_));
 }
 
-/// A tile of zeros that is written down nowhere.
-static bool isZeroTile(Value tile) {
-  auto constant = tile.getDefiningOp<arith::ConstantOp>();
-  auto splat = constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
-  if (!splat)
-    return false;
-  return isa<FloatType>(splat.getElementType()) ? splat.getSplatValue<APFloat>().isPosZero() : splat.getSplatValue<APInt>().isZero();
-}
-
-bool startsAfresh(tile::DotOp op) { return isZeroTile(op.getAcc()); }
-
 bool startsAfreshInFirstRound(BlockArgument acc) {
   auto loop = dyn_cast<scf::ForOp>(acc.getOwner()->getParentOp());
-  if (!loop || acc == loop.getInductionVar() || !acc.hasOneUse() || !isZeroTile(loop.getTiedLoopInit(acc)->get()))
+  if (!loop || acc == loop.getInductionVar() || !acc.hasOneUse() || !tile::isZeroTile(loop.getTiedLoopInit(acc)->get()))
     return false;
   auto dot = dyn_cast<tile::DotOp>(*acc.user_begin());
   return dot && dot.getAcc() == acc && dot->getBlock() == loop.getBody();

@@ -9,8 +9,6 @@ void lowerRing(ThreadCode &code, tile::RingOp op);
 void lowerRingCopy(ThreadCode &code, tile::RingCopyOp op);
 void lowerRingStore(ThreadCode &code, tile::RingStoreOp op);
 void lowerRingLoad(ThreadCode &code, tile::RingLoadOp op);
-/// Whether the accumulator that a dot starts from is zero, and written down nowhere.
-bool startsAfresh(tile::DotOp op);
 /// Whether the first round of the loop that carries `acc` can set it: one dot of each round adds to it, and it starts at
 /// zero.
 bool startsAfreshInFirstRound(mlir::BlockArgument acc);

@@ -69,6 +69,8 @@ void FunctionLowering::makeKernel() {
     os << "; cluster " << cast<StringAttr>(func_.getIndices()[func_.getClusterIndex()]).getValue() << " " << func_.getCluster();
   if (func_.getPromote())
     os << "; promote " << func_.getPromote();
+  if (func_.getInFlight() > 1)
+    os << "; in flight " << func_.getInFlight();
   if (func_.getStages() > 1)
     os << "; stages " << func_.getStages();
   kernel_ = cu::KernelOp::create(b_, loc, func_.getSymName(), func_.getSizes(), b_.getArrayAttr({}),

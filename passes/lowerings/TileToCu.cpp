@@ -218,7 +218,7 @@ LogicalResult FunctionLowering::lowerDotOp(DotOp dot) {
   Value array = inPlace_.lookup(kept).array;
   if (!array || array != acc.array) { // a new accumulator, starting as the old one
     array = array ? array : c_.allocate(acc.layout.numRegisters(), dot.getResult().getType().getElementType(), dot.getLoc());
-    if (func_.getUnit() != "wgmma" || !startsAfresh(dot))
+    if (func_.getUnit() != "wgmma" || !isZeroTile(dot.getAcc()))
       copyTile(dot.getAcc(), array, dot.getLoc());
   }
   if (failed(lowerDot(c_, dot, array)))

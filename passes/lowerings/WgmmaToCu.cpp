@@ -75,7 +75,7 @@ LogicalResult lowerWgmma(ThreadCode &c, tile::DotOp op, Value acc) {
   if (a->ring)
     describe(*a, "a_desc", byRows ? shape.warpM : 0);
   describe(*bSide, "b_desc", !byRows && shape.warpN < n ? shape.warpN : 0);
-  bool fresh = startsAfresh(op);
+  bool fresh = tile::isZeroTile(op.getAcc());
   Value laterRound; // where a loop's first round sets the accumulator
   if (auto carried = dyn_cast<BlockArgument>(op.getAcc()); carried && startsAfreshInFirstRound(carried)) {
     auto loop = cast<scf::ForOp>(carried.getOwner()->getParentOp());

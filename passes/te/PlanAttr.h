@@ -40,6 +40,8 @@ struct LaunchPlan {
   /// A unit's own accumulators hold the products of one tile of reduced indices, at most this many,
   /// and are then added to those of the launch; 0: they hold the whole sum.
   int64_t promote = 0;
+  /// Products that a warpgroup has in flight at a time where each starts from zero and is added to a sum: accumulators for each.
+  int64_t inFlight = 1;
   int64_t producerWarps = 0; ///< warps beside `warps` that only fill rings, by tensor copies
   int64_t pingpong = 1;      ///< teams of `warps` warps that take a block's tiles in turns
   int64_t part = 64;         ///< columns of an epilogue that go through shared memory at a time
@@ -62,6 +64,7 @@ inline constexpr ScheduleNumber kScheduleNumbers[] = {
     {"min_blocks", &LaunchPlan::minBlocks, 1, 32}, {"cluster", &LaunchPlan::cluster, 1, 8},
     {"part", &LaunchPlan::part, 16, 256},          {"pingpong", &LaunchPlan::pingpong, 1, 3},
     {"promote", &LaunchPlan::promote, 0, 1 << 16}, {"clamp", &LaunchPlan::clamp, 0, 64},
+    {"in_flight", &LaunchPlan::inFlight, 1, 4},
 };
 inline constexpr ScheduleFlag kScheduleFlags[] = {
     {"fill_late", &LaunchPlan::fillLate}, {"persistent", &LaunchPlan::persistent},

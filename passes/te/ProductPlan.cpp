@@ -164,6 +164,10 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   bool acrossColumns = findOperandRead(c.b) && !runsAlong(findOperandRead(c.b), c.k);
   // Times as long with slots whose rows have 64 bytes (160 and 224 columns of bf16, H200).
   constexpr double kNarrowRows = 1.05, kNarrowRowsOfTall = 1.02;
+  // Where each product starts from zero, two are in flight if a third set of accumulators has room; else the unit waits while sums are
+  // added up, and takes so many times as long (f8 4096³ and 8192³, H200: 128 columns in pairs are as fast as 192 one by one).
+  bool isAlone = !inRegisters && sets == 2 && !walksTwice(l);
+  constexpr double kOneInFlight = 1.04;
   // The tile whose rounds over the device take least time.
   double least = 0;
   for (const ProductTile &tile : productTiles(l, c, dims, tall)) {
@@ -183,13 +187,20 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
     int64_t rowBytes = isBetween && acrossColumns ? (tile.n & -tile.n) * bytes : 128;
     if (rowBytes < 64)
       continue;
-    double time = timeOf(tile, m, n, batch, target_) * (rowBytes == 128 ? 1 : tile.m > 128 ? kNarrowRowsOfTall : kNarrowRows);
+    double time = timeOf(tile, m, n, batch, target_);
+    auto slowDown = [&](double factor) { time = time < 0 ? time / factor : time * factor; };
+    if (rowBytes < 128)
+      slowDown(tile.m > 128 ? kNarrowRowsOfTall : kNarrowRows);
+    int64_t inFlight = isAlone && holdsAccumulators(tile, 3, target_) ? 2 : 1;
+    if (isAlone && inFlight == 1)
+      slowDown(kOneInFlight);
     if (loadBound) // as many rounds, of what half of a cluster of two loads
       time *= (tile.m + tile.n / 2.0) * tile.percent / (double(tile.m) * tile.n);
     if (p.unit == "wgmma" && time >= least)
       continue;
     LaunchPlan tiled = p;
     tiled.unit = "wgmma";
+    tiled.inFlight = inFlight;
     tiled.tiles = l.tiles;
     assign(tiled, c.m, dims, tile.m);
     assign(tiled, c.n, dims, tile.n);

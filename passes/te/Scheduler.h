@@ -131,6 +131,8 @@ private:
   /// The part of checkUnit for wgmma, which takes `given` as `form` says.
   mlir::LogicalResult checkWarpgroups(const LaunchPlan &l, ReduceOp reduce, const Contraction &given, const WarpgroupForm &form,
                                       llvm::ArrayRef<int64_t> dims);
+  /// Whether each tile's product of `c` is one of its own in unit wgmma, from slots alone, that is added to a sum.
+  static bool startsFromZero(const LaunchPlan &l, const Contraction &c);
   /// Whether the unit's rows are b's columns: a's rows are too few for the unit's, or b comes from registers
   /// (see ProductToTile.cpp).
   bool isSwapped(const Contraction &c, const std::optional<WarpgroupForm> &form, const LaunchPlan &l, llvm::ArrayRef<int64_t> dims);

@@ -51,6 +51,12 @@ LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
     for (unsigned d : isSwapped(*c, form, l, l.dims[n]) ? c->n : c->m)
       if (l.pingpong > 1 && inTile[l.dims[n][d]])
         return wrong() << "what is reduced over '" << l.indices[l.dims[n][d]] << "' crosses warps, which pingpong does not allow yet";
+    if (l.inFlight > 1 && !startsFromZero(l, *c))
+      return wrong() << "in_flight " << l.inFlight
+                     << ": products are in flight beside each other where each starts from zero, to leave the accumulators of unit wgmma after "
+                        "a tile (promote, scales of blocks), and producer warps fill their slots";
+    if (l.inFlight > l.stages)
+      return wrong() << "in_flight " << l.inFlight << ": each product reads slots of its own, and there are " << l.stages << " (stages)";
     if (l.unit == "simt")
       continue;
     auto refuse = [&] { return wrong() << "unit " << l.unit << " "; };
@@ -85,6 +91,8 @@ LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
   if (l.promote && !hasProduct)
     return kernel_.emitError() << "schedule of launch '" << l.name << "': promote " << l.promote
                                << ": there is no product whose sums would leave a unit's accumulators";
+  if (l.inFlight > 1 && !hasProduct)
+    return kernel_.emitError() << "schedule of launch '" << l.name << "': in_flight " << l.inFlight << ": there is no product";
   return success();
 }
 
@@ -113,7 +121,7 @@ LogicalResult Scheduler::checkWarpgroups(const LaunchPlan &l, ReduceOp reduce, c
   // What ptxas asks for beside accumulators (C7602).
   constexpr int64_t kBeside = 26;
   int64_t producers = l.producerWarps * 32, consumers = l.warps * l.pingpong * 32, threads = producers + consumers;
-  int64_t sets = l.promote || !c.partScales.empty() ? 2 : 1, accumulators = sets * m * n / (l.warps * 32);
+  int64_t sets = l.promote || !c.partScales.empty() ? 1 + l.inFlight : 1, accumulators = sets * m * n / (l.warps * 32);
   int64_t share = shareRegisters(target_, producers, consumers, l.minBlocks).consumer;
   if (accumulators + kBeside > share)
     return refuse() << "needs " << accumulators << " registers a thread for accumulators and " << kBeside << " beside them; "
@@ -127,6 +135,11 @@ LogicalResult Scheduler::checkWarpgroups(const LaunchPlan &l, ReduceOp reduce, c
   if (l.producerWarps && !(feedsA() && canFeedWgmma(l, c.b, c.n, c.k, dims, why)))
     return refuse() << "cannot be fed by producer warps: " << why;
   return success();
+}
+
+bool Scheduler::startsFromZero(const LaunchPlan &l, const Contraction &c) {
+  std::optional<WarpgroupForm> form = findWarpgroupForm(c);
+  return l.unit == "wgmma" && l.producerWarps && (l.promote || !c.partScales.empty()) && form && !form->aInRegisters && !form->bInRegisters;
 }
 
 bool Scheduler::isSwapped(const Contraction &c, const std::optional<WarpgroupForm> &form, const LaunchPlan &l, ArrayRef<int64_t> dims) {

@@ -85,6 +85,30 @@ def TileSpecializeWarps : Pass<"tile-specialize-warps", "::kernelc::tile::FuncOp
   }];
 }
 
+def TileOverlapDots : Pass<"tile-overlap-dots", "::kernelc::tile::FuncOp"> {
+  let summary = "Start the next products before what the last ones gave is added up";
+  let description = [{
+    Where a sum may not stay in the unit's accumulators, each round of its loop starts a product from zero, waits for it and
+    adds it up: the unit has nothing to do meanwhile, but for other warpgroups' products. In functions that say `in_flight` n
+    such a loop takes n rounds at a time: first all that leads up to their products (waits for slots, masks), then, one
+    after the other, what becomes of each, for which at most the products behind it may still be in flight.
+    A second loop has the rounds that are left.
+
+    ```
+    await 0; dot 0; wait for 0; add 0       await 0; dot 0; await 1; dot 1;
+    await 1; dot 1; wait for 1; add 1   →   wait for 0, 1 pending; add 0; wait for 1; add 1
+    ```
+
+    No product is in flight from one round to the next, where ptxas would take reads of the others' accumulators for reads of its own and
+    run all products one by one (C7514). *Runs after `tile-specialize-warps`, because* warps that fill slots need not go
+    two rounds at a time; *before `tile-layouts`*, as every product has accumulators of its own.
+    Left alone: functions with `in_flight` 1, products that go on in the loop's own accumulators (their next one is started
+    anyway), operands in registers, loops whose slots depend on what they carry (searches). Numeric effect: none; terms are
+    added in the same order.
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect"];
+}
+
 def TilePeelRounds : Pass<"tile-peel-rounds", "::kernelc::tile::FuncOp"> {
   let summary = "Walk the full rounds of a loop without masks, ahead of the last one";
   let description = [{

@@ -19,7 +19,7 @@ std::vector<int64_t> valuesOf(llvm::StringRef key) {
       {"warps", {1, 2, 3, 4, 4, 8, 8, 16}}, {"producer_warps", {0, 1, 4, 4}}, {"stages", {1, 2, 3, 4, 5, 8}},
       {"raster", {1, 2, 3, 8, 16}},         {"min_blocks", {1, 2, 4}},        {"cluster", {1, 2, 2, 4}},
       {"part", {16, 32, 64, 128, 256}},     {"pingpong", {1, 2, 2, 3}},       {"promote", {0, 32, 64, 128}},
-      {"clamp", {0, 1, 4, 16}}};
+      {"clamp", {0, 1, 4, 16}},             {"in_flight", {1, 2, 2, 3}}};
   auto known = kValues.find(key.str());
   return known == kValues.end() ? std::vector<int64_t>() : known->second;
 }

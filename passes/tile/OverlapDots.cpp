@@ -1,0 +1,99 @@
+// tile-overlap-dots: see Passes.td.
+#include "passes/Passes.h"
+
+#include "ir/tile/Tile.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/SCF/Utils/Utils.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace kernelc {
+#define GEN_PASS_DEF_TILEOVERLAPDOTS
+#include "passes/Passes.h.inc"
+
+using namespace tile;
+
+namespace {
+
+/// A product that each round of a loop starts from zero and waits for.
+struct RoundOfDot {
+  DotOp dot; ///< null: the loop has no such product
+  int64_t behind = 0; ///< operations of the round behind the product
+};
+
+/// Whether `op` or what stands in it uses a value that `loop` carries.
+bool usesCarried(scf::ForOp loop, Operation &op) {
+  auto isCarried = [&](Value v) { return llvm::is_contained(loop.getRegionIterArgs(), v); };
+  return op.walk([&](Operation *inner) { return llvm::any_of(inner->getOperands(), isCarried) ? WalkResult::interrupt() : WalkResult::advance(); })
+      .wasInterrupted();
+}
+
+RoundOfDot findRound(scf::ForOp loop) {
+  auto dots = loop.getBody()->getOps<DotOp>();
+  if (!llvm::hasSingleElement(dots))
+    return {};
+  DotOp dot = *dots.begin();
+  auto waits = llvm::make_filter_range(dot->getUsers(), [&](Operation *user) {
+    auto wait = dyn_cast<DotWaitOp>(user);
+    return wait && wait.getPending() == 0 && wait->getBlock() == loop.getBody();
+  });
+  if (!isZeroTile(dot.getAcc()) || !isa<RingType>(dot.getA().getType()) || !llvm::hasSingleElement(waits))
+    return {};
+  RoundOfDot found{dot};
+  for (Operation &op : loop.getBody()->without_terminator()) {
+    if (!dot->isBeforeInBlock(&op) && usesCarried(loop, op))
+      return {};
+    found.behind += dot->isBeforeInBlock(&op);
+  }
+  return found;
+}
+
+/// Puts all that leads up to the products of the rounds in `loop` before what becomes of the first.
+void startTogether(scf::ForOp loop, int64_t rounds, int64_t behind) {
+  Operation *first = nullptr; // behind the first product
+  int64_t product = -1, left = 0;
+  for (Operation &op : llvm::make_early_inc_range(loop.getBody()->without_terminator())) {
+    if (left) {
+      --left;
+      first = first ? first : &op;
+      if (auto wait = dyn_cast<DotWaitOp>(op); wait && wait.getAcc().getDefiningOp<DotOp>())
+        wait.setPending(rounds - 1 - product);
+      continue;
+    }
+    if (isa<DotOp>(op)) {
+      ++product;
+      left = behind;
+    }
+    if (first)
+      op.moveBefore(first);
+  }
+}
+
+struct TileOverlapDotsPass : impl::TileOverlapDotsBase<TileOverlapDotsPass> {
+  void runOnOperation() override {
+    int64_t rounds = getOperation().getInFlight();
+    if (rounds <= 1)
+      return;
+    SmallVector<scf::ForOp> loops;
+    getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    for (scf::ForOp loop : loops) {
+      RoundOfDot round = findRound(loop);
+      if (!round.dot)
+        continue;
+      Location loc = loop.getLoc();
+      loop->setLoc(loop.getInductionVar().getLoc()); // what rounds count by has its name
+      FailureOr<UnrolledLoopInfo> unrolled = loopUnrollByFactor(loop, rounds);
+      loop->setLoc(loc);
+      if (failed(unrolled)) {
+        loop.emitOpError() << "cannot take " << rounds << " rounds at a time";
+        return signalPassFailure();
+      }
+      if (unrolled->mainLoopOp)
+        startTogether(*unrolled->mainLoopOp, rounds, round.behind);
+    }
+  }
+};
+
+} // namespace
+} // namespace kernelc
