@@ -113,6 +113,8 @@ void buildCudaPipeline(OpPassManager &pm, CudaStop stop, bool fits32) {
   pm.addPass(createCSEPass());
   // What the parts read, now that they are small and equal loads have merged.
   pm.addNestedPass<tile::FuncOp>(createTileStageLoads());
+  // What is left of loads behind a product; whoever takes tiles in turns asks for it before the turn.
+  pm.addNestedPass<tile::FuncOp>(createTileLoadEarly());
   pm.addNestedPass<tile::FuncOp>(createTileSpecializeWarps());
   // The loops of warps that multiply alone: those that fill stay as short as they are.
   pm.addNestedPass<tile::FuncOp>(createTileOverlapDots());

@@ -1,0 +1,108 @@
+// tile-load-early: see Passes.td.
+#include "passes/Passes.h"
+
+#include "ir/tile/Accumulator.h"
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "support/Target.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace kernelc {
+#define GEN_PASS_DEF_TILELOADEARLY
+#include "passes/Passes.h.inc"
+
+using namespace tile;
+
+namespace {
+
+/// What a thread needs beside accumulators and what it has asked for early: addresses, and an epilogue at work.
+constexpr int64_t kBeside = 48;
+
+struct TileLoadEarlyPass : impl::TileLoadEarlyBase<TileLoadEarlyPass> {
+  void runOnOperation() override {
+    FuncOp func = getOperation();
+    DotOp dot;
+    func.walk([&](DotOp d) { dot = d; });
+    const Target *target = findTarget(absl::string_view(func.getTarget().data(), func.getTarget().size()));
+    if (!func.getProducerWarps() || !dot || !target)
+      return;
+    int64_t left = registersLeft(func, dot, *target);
+    SmallVector<LoadOp> loads;
+    func.walk([&](LoadOp load) { loads.push_back(load); });
+    for (LoadOp load : loads) {
+      Operation *product = productBefore(load);
+      int64_t registers = registersOf(func, dot, load);
+      if (!product || registers > left || !isOnlyRead(load.getBase()) || !moveBefore(load, product))
+        continue;
+      left -= registers;
+    }
+  }
+
+  static int64_t points(ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
+    int64_t p = 1;
+    for (int64_t d : dims)
+      p *= shape[d];
+    return p;
+  }
+
+  static AccumulatorShape shapeOf(FuncOp func, DotOp dot) {
+    ArrayRef<int64_t> tile = dot.getResult().getType().getShape();
+    return accumulatorShape(func.getUnit(), points(tile, dot.getM()), points(tile, dot.getN()), func.getWarps());
+  }
+
+  /// Registers that a thread of those that multiply has beside accumulators and work.
+  static int64_t registersLeft(FuncOp func, DotOp dot, const Target &target) {
+    int64_t sets = isZeroTile(dot.getAcc()) ? 1 + int64_t(func.getInFlight()) : 1;
+    int64_t accumulators = sets * dot.getResult().getType().getNumElements() / (int64_t(func.getWarps()) * 32);
+    int64_t share =
+        shareRegisters(target, func.getProducerWarps() * 32, func.getConsumerWarps() * 32, func.getMinBlocks()).consumer;
+    return share - accumulators - kBeside;
+  }
+
+  /// Registers of a tile that lies as the product's results do: of a warpgroup's columns a thread has a quarter, in pairs that one
+  /// register may hold, of its rows a 32nd.
+  static int64_t registersOf(FuncOp func, DotOp dot, LoadOp load) {
+    RankedTensorType type = load.getResult().getType();
+    ArrayRef<int64_t> tile = dot.getResult().getType().getShape();
+    AccumulatorShape shape = shapeOf(func, dot);
+    auto share = [&](ArrayRef<int64_t> dims, int64_t whole, int64_t part, int64_t threads) {
+      return std::max<int64_t>(1, points(type.getShape(), dims) * part / whole / threads);
+    };
+    int64_t rows = share(dot.getM(), points(tile, dot.getM()), shape.warpM, 32);
+    int64_t columns = share(dot.getN(), points(tile, dot.getN()), shape.warpN, 4);
+    return rows * llvm::divideCeil(columns * type.getElementTypeBitWidth(), 32);
+  }
+
+  /// What `load` stands behind that holds the launch's product: its loop, or the outermost of several.
+  static Operation *productBefore(LoadOp load) {
+    for (Operation *op = load->getPrevNode(); op; op = op->getPrevNode())
+      if (isa<LoopLikeOpInterface>(op) && op->walk([](DotOp) { return WalkResult::interrupt(); }).wasInterrupted())
+        return op;
+    return nullptr;
+  }
+
+  /// Nobody in this launch writes the tensor behind `base`.
+  static bool isOnlyRead(Value base) { return llvm::all_of(base.getUsers(), llvm::IsaPred<LoadOp, RingCopyOp>); }
+
+  /// Moves `load` before `product`, with the index arithmetic that it needs; false where it needs more.
+  static bool moveBefore(LoadOp load, Operation *product) {
+    SetVector<Operation *> slice;
+    BackwardSliceOptions options;
+    options.inclusive = true;
+    options.filter = [&](Operation *op) { return op->getBlock() == load->getBlock() && product->isBeforeInBlock(op); };
+    if (failed(getBackwardSlice(load.getOperation(), &slice, options)))
+      return false;
+    for (Operation *op : slice) {
+      bool needsProduct = llvm::any_of(op->getOperands(), [&](Value v) { return v.getDefiningOp() == product; });
+      if (needsProduct || (op != load && !isScalarCode(op)))
+        return false;
+    }
+    for (Operation *op : slice)
+      op->moveBefore(product);
+    return true;
+  }
+};
+
+} // namespace
+} // namespace kernelc
