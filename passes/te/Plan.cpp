@@ -151,7 +151,10 @@ LogicalResult scheduleLaunches(KernelOp kernel, const Target &target, Merge merg
       cut->op->setAttr(kOwnLaunch, UnitAttr::get(kernel.getContext()));
       return scheduleLaunches(kernel, target, merge, likely, plan);
     }
-    if (failed(applySchedule(kernel, plan.target, l)) || failed(scheduler.checkUnit(l)))
+    if (failed(applySchedule(kernel, plan.target, l)))
+      return failure();
+    scheduler.settle(l);
+    if (failed(scheduler.checkUnit(l)))
       return failure();
     if (std::optional<Scheduler::CutReduction> cut = scheduler.findCutReduction(l))
       return kernel.emitError() << "schedule of launch '" << l.name << "': its tiles have " << l.tiles[cut->index] << " points of '"

@@ -156,7 +156,7 @@ FailureOr<KernelPlan> getPlan(KernelOp kernel) {
     l.unit = toString(d.get("unit"));
     l.clusterIndex = toInt(d.get("cluster_index"), 0);
     for (const ScheduleNumber &n : kScheduleNumbers)
-      l.*n.field = toInt(d.get(n.key), l.*n.field);
+      l.*n.field = toInt(d.get(n.key), std::max(n.least, l.*n.field));
     for (const ScheduleFlag &f : kScheduleFlags)
       if (auto flag = d.getAs<BoolAttr>(f.key))
         l.*f.field = flag.getValue();

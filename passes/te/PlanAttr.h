@@ -41,7 +41,8 @@ struct LaunchPlan {
   /// and are then added to those of the launch; 0: they hold the whole sum.
   int64_t promote = 0;
   /// Products that a warpgroup has in flight at a time where each starts from zero and is added to a sum: accumulators for each.
-  int64_t inFlight = 1;
+  /// 0, until the record is complete: two where there is room for them (Scheduler::settle).
+  int64_t inFlight = 0;
   int64_t producerWarps = 0; ///< warps beside `warps` that only fill rings, by tensor copies
   int64_t pingpong = 1;      ///< teams of `warps` warps that take a block's tiles in turns
   int64_t part = 64;         ///< columns of an epilogue that go through shared memory at a time

@@ -166,7 +166,7 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   constexpr double kNarrowRows = 1.05, kNarrowRowsOfTall = 1.02;
   // Where each product starts from zero, two are in flight if a third set of accumulators has room; else the unit waits while sums are
   // added up, and takes so many times as long (f8 4096³ and 8192³, H200: 128 columns in pairs are as fast as 192 one by one).
-  bool isAlone = !inRegisters && sets == 2 && !walksTwice(l);
+  bool startsFromZero = !inRegisters && sets == 2 && !walksTwice(l);
   constexpr double kOneInFlight = 1.04;
   // The tile whose rounds over the device take least time.
   double least = 0;
@@ -191,8 +191,7 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
     auto slowDown = [&](double factor) { time = time < 0 ? time / factor : time * factor; };
     if (rowBytes < 128)
       slowDown(tile.m > 128 ? kNarrowRowsOfTall : kNarrowRows);
-    int64_t inFlight = isAlone && holdsAccumulators(tile, 3, target_) ? 2 : 1;
-    if (isAlone && inFlight == 1)
+    if (startsFromZero && !holdsAccumulators(tile, 3, target_))
       slowDown(kOneInFlight);
     if (loadBound) // as many rounds, of what half of a cluster of two loads
       time *= (tile.m + tile.n / 2.0) * tile.percent / (double(tile.m) * tile.n);
@@ -200,7 +199,6 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
       continue;
     LaunchPlan tiled = p;
     tiled.unit = "wgmma";
-    tiled.inFlight = inFlight;
     tiled.tiles = l.tiles;
     assign(tiled, c.m, dims, tile.m);
     assign(tiled, c.n, dims, tile.n);

@@ -30,6 +30,8 @@ public:
     int64_t index, points; ///< of the launch; -1: any number
   };
   std::optional<CutReduction> findCutReduction(const LaunchPlan &l);
+  /// What a complete record leaves to the compiler: how many products are in flight.
+  void settle(LaunchPlan &l);
   /// Whether the unit of a launch takes its product, whoever chose unit and tiles: a
   /// unit that would round its operands must not get any that nobody rounded.
   mlir::LogicalResult checkUnit(const LaunchPlan &l);
@@ -133,6 +135,9 @@ private:
                                       llvm::ArrayRef<int64_t> dims);
   /// Whether each tile's product of `c` is one of its own in unit wgmma, from slots alone, that is added to a sum.
   static bool startsFromZero(const LaunchPlan &l, const Contraction &c);
+  /// Registers that `sets` of accumulators of `c` take of a thread, and those that it has.
+  int64_t accumulatorRegisters(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims, int64_t sets);
+  int64_t registerShare(const LaunchPlan &l);
   /// Whether the unit's rows are b's columns: a's rows are too few for the unit's, or b comes from registers
   /// (see ProductToTile.cpp).
   bool isSwapped(const Contraction &c, const std::optional<WarpgroupForm> &form, const LaunchPlan &l, llvm::ArrayRef<int64_t> dims);

@@ -6,6 +6,9 @@ using namespace mlir;
 
 namespace kernelc::te {
 
+/// What ptxas asks for beside accumulators (C7602).
+static constexpr int64_t kBesideAccumulators = 26;
+
 LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
   bool hasProduct = false;
   for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
@@ -96,6 +99,27 @@ LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
   return success();
 }
 
+void Scheduler::settle(LaunchPlan &l) {
+  if (l.inFlight)
+    return;
+  l.inFlight = 1;
+  for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
+    auto reduce = dyn_cast<ReduceOp>(ops_[ordinal]);
+    auto c = reduce ? findContraction(reduce) : std::nullopt;
+    if (c && startsFromZero(l, *c) && l.stages >= 2 && !walksTwice(l) &&
+        accumulatorRegisters(l, *c, l.dims[n], 3) + kBesideAccumulators <= registerShare(l))
+      l.inFlight = 2;
+  }
+}
+
+int64_t Scheduler::accumulatorRegisters(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims, int64_t sets) {
+  return sets * tileProduct(l, c.m, dims) * tileProduct(l, c.n, dims) / (l.warps * 32);
+}
+
+int64_t Scheduler::registerShare(const LaunchPlan &l) {
+  return shareRegisters(target_, l.producerWarps * 32, l.warps * l.pingpong * 32, l.minBlocks).consumer;
+}
+
 LogicalResult Scheduler::checkWarpgroups(const LaunchPlan &l, ReduceOp reduce, const Contraction &given, const WarpgroupForm &form,
                                          ArrayRef<int64_t> dims) {
   auto refuse = [&] { return reduce.emitError() << "schedule of launch '" << l.name << "': unit wgmma "; };
@@ -118,14 +142,11 @@ LogicalResult Scheduler::checkWarpgroups(const LaunchPlan &l, ReduceOp reduce, c
     return refuse() << "sums products by " << step << ", not tiles of " << k;
   if (form.type.isInteger(8) && part.warpN > 32 && part.warpN % 16)
     return refuse() << "takes more than 32 columns of i8 by 16, not " << part.warpN << " a warpgroup";
-  // What ptxas asks for beside accumulators (C7602).
-  constexpr int64_t kBeside = 26;
-  int64_t producers = l.producerWarps * 32, consumers = l.warps * l.pingpong * 32, threads = producers + consumers;
-  int64_t sets = l.promote || !c.partScales.empty() ? 1 + l.inFlight : 1, accumulators = sets * m * n / (l.warps * 32);
-  int64_t share = shareRegisters(target_, producers, consumers, l.minBlocks).consumer;
-  if (accumulators + kBeside > share)
-    return refuse() << "needs " << accumulators << " registers a thread for accumulators and " << kBeside << " beside them; "
-                    << l.minBlocks << (l.minBlocks == 1 ? " block of " : " blocks of ") << threads << " threads leave each " << share;
+  int64_t sets = l.promote || !c.partScales.empty() ? 1 + l.inFlight : 1, accumulators = accumulatorRegisters(l, c, dims, sets);
+  if (int64_t share = registerShare(l); accumulators + kBesideAccumulators > share)
+    return refuse() << "needs " << accumulators << " registers a thread for accumulators and " << kBesideAccumulators << " beside them; "
+                    << l.minBlocks << (l.minBlocks == 1 ? " block of " : " blocks of ") << (l.producerWarps + l.warps * l.pingpong) * 32
+                    << " threads leave each " << share;
   std::string why;
   int64_t bytes = 0;
   bool inRegisters = form.aInRegisters || form.bInRegisters;

@@ -21,7 +21,7 @@ te.kernel @center sizes ["M", "N"] args ["x"] : ["f32"] [affine_map<()[s0, s1] -
 // CHECK: #[[EXTENTS:.*]] = affine_map<()[s0, s1] -> (s0, s1)>
 // CHECK-LABEL: te.kernel @center
 // CHECK-SAME: dims = [array<i64: 0, 1>, array<i64: 0, 1>], extents = #[[EXTENTS]]
-// CHECK-SAME: grid = array<i64: 0>, indices = ["i", "j"]
+// CHECK-SAME: grid = array<i64: 0>, in_flight = 1 : i64, indices = ["i", "j"]
 // CHECK-SAME: ops = array<i64: 0, 1>
 // CHECK-SAME: tiles = array<i64: 1, 4096>
 // CHECK-SAME: size_div = array<i64: 4, 4>, size_max = array<i64: -1, -1>, target = "sm_80"
