@@ -137,7 +137,7 @@ void FunctionLowering::prefetchTensorMaps() {
 
 /// A tile's number as one tile number per grid index, the last one fastest; with a
 /// raster, the last two that have several in groups of `raster` rows so that
-/// neighbours share operands in L2.
+/// neighbours share operands in L2. Divisions are what a block begins with: groups that are known to be full, or to be one, have fewer.
 llvm::DenseMap<int64_t, Value> FunctionLowering::programIdsOf(Value left, Location loc) {
   llvm::DenseMap<int64_t, Value> ids;
   SmallVector<int64_t> dims;
@@ -151,6 +151,7 @@ llvm::DenseMap<int64_t, Value> FunctionLowering::programIdsOf(Value left, Locati
   auto named = [&](int64_t d, StringRef suffix) {
     return NameLoc::get(b_.getStringAttr(cast<StringAttr>(func_.getIndices()[d]).getValue() + suffix), loc);
   };
+  te::SizeFacts facts{func_.getSizeDiv(), func_.getSizeMax()};
   SmallVector<Value> counts;
   for (int64_t g : dims)
     counts.push_back(c_.expand(func_.getNumPrograms(g), {}, named(g, "_tiles")));
@@ -165,13 +166,21 @@ llvm::DenseMap<int64_t, Value> FunctionLowering::programIdsOf(Value left, Locati
       inPlane = rem(left, plane, loc);
       left = div(left, plane, loc);
     }
-    Value rows = c_.index(func_.getRaster(), loc);
-    Value perGroup = arith::MulIOp::create(b_, loc, rows, counts[n - 1]);
-    Value group = div(inPlane, perGroup, loc), within = rem(inPlane, perGroup, loc);
-    Value first = arith::MulIOp::create(b_, loc, group, rows);
-    Value height = arith::MinSIOp::create(b_, loc, arith::SubIOp::create(b_, loc, counts[n - 2], first), rows);
-    ids[dims[n - 2]] = arith::AddIOp::create(b_, named(dims[n - 2], "_tile"), first, rem(within, height, loc));
-    ids[dims[n - 1]] = div(within, height, named(dims[n - 1], "_tile"));
+    int64_t raster = func_.getRaster(), most = te::knownMax(func_.getNumPrograms(dims[n - 2]), facts);
+    Location row = named(dims[n - 2], "_tile"), column = named(dims[n - 1], "_tile");
+    if (most >= 0 && most <= raster) { // all rows are one group
+      ids[dims[n - 2]] = rem(inPlane, counts[n - 2], row);
+      ids[dims[n - 1]] = div(inPlane, counts[n - 2], column);
+    } else {
+      Value rows = c_.index(raster, loc);
+      Value perGroup = arith::MulIOp::create(b_, loc, rows, counts[n - 1]);
+      Value group = div(inPlane, perGroup, loc), within = rem(inPlane, perGroup, loc);
+      Value first = arith::MulIOp::create(b_, loc, group, rows), height = rows;
+      if (te::knownDivisor(func_.getNumPrograms(dims[n - 2]), facts) % raster) // the last group has fewer
+        height = arith::MinSIOp::create(b_, loc, arith::SubIOp::create(b_, loc, counts[n - 2], first), rows);
+      ids[dims[n - 2]] = arith::AddIOp::create(b_, row, first, rem(within, height, loc));
+      ids[dims[n - 1]] = div(within, height, column);
+    }
   }
   for (int64_t i = int64_t(grouped ? n - 2 : n) - 1; i >= 0; --i) {
     ids[dims[i]] = i == 0 ? left : rem(left, counts[i], named(dims[i], "_tile"));
@@ -180,7 +189,7 @@ llvm::DenseMap<int64_t, Value> FunctionLowering::programIdsOf(Value left, Locati
   }
   for (int64_t g : dims)
     if (Operation *op = ids[g].getDefiningOp(); op && isa<arith::ArithDialect>(op->getDialect())) {
-      int64_t count = te::knownMax(func_.getNumPrograms(g), {func_.getSizeDiv(), func_.getSizeMax()}), tile = func_.getTiles()[g];
+      int64_t count = te::knownMax(func_.getNumPrograms(g), facts), tile = func_.getTiles()[g];
       op->setAttr(cu::kMostAttr, b_.getI64IntegerAttr((count > 0 ? count : cu::kFits32 / tile) - 1));
     }
   return ids;
