@@ -191,6 +191,40 @@ class Matmul(Workload):
         return found
 
 
+class BatchedMatmul(Matmul):
+    """Products side by side, one for each number of the batch."""
+
+    def __init__(self, batch, m, n, k, dtype, form="nn"):
+        super().__init__(m, n, k, dtype, form)
+        self.batch = batch
+        self.name = f"bmm_{form} {batch}x{m}x{n}x{k} {dtype}"
+        for letter in "MNK":  # of tensors' shapes
+            self.text = self.text.replace(f"[{letter}", f"[B, {letter}")
+        for operand in ("c[", "a[", "b["):  # of elements
+            self.text = self.text.replace(operand, operand + "n, ")
+
+    def inputs(self, device, scale):
+        batch = max(2, self.batch // scale)
+        a, b = super().inputs(device, scale)
+        return torch.randn(batch, *a.shape, device=device).to(a.dtype), torch.randn(batch, *b.shape, device=device).to(b.dtype)
+
+    def torch(self, a, b):
+        return (a if self.form[0] == "n" else a.mT) @ (b if self.form[1] == "n" else b.mT)
+
+    def flops(self, a, b):
+        return a.shape[0] * super().flops(a[0], b[0])
+
+    def output_bytes(self, a, b):
+        return a.shape[0] * super().output_bytes(a[0], b[0])
+
+    def peers(self, device):
+        def cublas(a, b):
+            x, y = (a if self.form[0] == "n" else a.mT), (b if self.form[1] == "n" else b.mT)
+            out = torch.empty(x.shape[0], x.shape[1], y.shape[2], device=x.device, dtype=x.dtype)
+            return lambda: torch.bmm(x, y, out=out)
+        return {"cuBLAS": cublas} if device.type == "cuda" else {}
+
+
 class Gemv(Matmul):
     """A matrix and a vector, in batches or alone: as long as the matrix takes to read. Forms: n, rows along the sum; t, columns."""
     bound = "memory"
@@ -619,9 +653,9 @@ WORKLOADS = [
     *(w(m, n, t) for w in (Copy, GeluAdd, RowSum, ColumnSum, Transpose, Softmax, LayerNorm)
       for m, n in ((8192, 4096), (4096, 16384)) for t in ("f32", "bf16")),
     *(Matmul(m, n, k, "bf16", form) for m, n, k in GEMM_SHAPES for form in ("nn", "nt")),
-    Matmul(4096, 4096, 4096, "bf16", "tn"),
-    Matmul(4096, 4096, 4096, "bf16", "tt"),
-    Matmul(4096, 4096, 4096, "f16", "nt"),
+    *(Matmul(m, m, m, "bf16", form) for m in (8192, 4096, 2048, 1024) for form in ("tn", "tt")),
+    *(Matmul(m, m, m, "f16", form) for m in (8192, 4096, 2048, 1024) for form in ("nn", "nt")),
+    *(BatchedMatmul(*shape, "bf16", form) for shape in ((64, 1024, 1024, 128), (512, 128, 128, 64), (96, 2048, 128, 2048)) for form in ("nn", "nt")),
     ViewMatmul(4096, 4096, 4096, "bf16"), ViewMatmul(4096, 4096, 4096, "bf16", sliced=True),
     Matmul(4096, 4096, 4096, "f32", "nn"),
     Matmul(4096, 4096, 4096, "f32", "nt"),
@@ -629,7 +663,7 @@ WORKLOADS = [
     *(w(m, m, m, form) for w in (Tf32Matmul, Int8Matmul) for m in (4096, 8192) for form in ("nt", "nn")),
     *(Float8Matmul(m, m, m, fast) for m in (4096, 8192) for fast in (False, True)), *(Float8Blocks(m, m, m) for m in (4096, 8192)),
     *(PartsMatmul(4096, 4096, 4096, form, policy) for policy in ("bf16x3", "tf32x3") for form in ("nt", "nn")),
-    Linear(4096, 4096, 4096), LinearResidual(4096, 4096, 4096), LinearResidual(8192, 8192, 8192),
+    Linear(4096, 4096, 4096), *(LinearResidual(*shape) for shape in GEMM_SHAPES[:-1]),
     LinearStats(4096, 4096, 4096), LinearStats(8192, 8192, 8192),
     Conv(32, 64, 56, 64, 3, 1), Conv(32, 256, 14, 256, 3, 1), Conv(32, 128, 28, 128, 3, 2), Conv(32, 3, 224, 64, 7, 2),
     Conv(32, 512, 7, 2048, 1, 1),
