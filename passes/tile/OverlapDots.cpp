@@ -2,8 +2,9 @@
 #include "passes/Passes.h"
 
 #include "ir/tile/Tile.h"
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/SCF/Utils/Utils.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "passes/te/Affine.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -49,6 +50,13 @@ RoundOfDot findRound(scf::ForOp loop) {
   return found;
 }
 
+/// Whether a loop from 0 goes round a multiple of `rounds` times, for all that is known of the sizes.
+bool hasMultipleOf(FuncOp func, scf::ForOp loop, int64_t rounds) {
+  auto end = loop.getUpperBound().getDefiningOp<ApplyOp>();
+  return end && end.getOperands_().empty() && getConstantIntValue(loop.getLowerBound()) == 0 && getConstantIntValue(loop.getStep()) == 1 &&
+         te::knownDivisor(end.getMap().getResult(0), {func.getSizeDiv(), func.getSizeMax()}) % rounds == 0;
+}
+
 /// Puts all that leads up to the products of the rounds in `loop` before what becomes of the first.
 void startTogether(scf::ForOp loop, int64_t rounds, int64_t behind) {
   Operation *first = nullptr; // behind the first product
@@ -81,6 +89,8 @@ struct TileOverlapDotsPass : impl::TileOverlapDotsBase<TileOverlapDotsPass> {
       RoundOfDot round = findRound(loop);
       if (!round.dot)
         continue;
+      bool isWhole = hasMultipleOf(getOperation(), loop, rounds);
+      Value end = loop.getUpperBound();
       Location loc = loop.getLoc();
       loop->setLoc(loop.getInductionVar().getLoc()); // what rounds count by has its name
       FailureOr<UnrolledLoopInfo> unrolled = loopUnrollByFactor(loop, rounds);
@@ -88,6 +98,11 @@ struct TileOverlapDotsPass : impl::TileOverlapDotsBase<TileOverlapDotsPass> {
       if (failed(unrolled)) {
         loop.emitOpError() << "cannot take " << rounds << " rounds at a time";
         return signalPassFailure();
+      }
+      if (isWhole && unrolled->epilogueLoopOp) {
+        loop.setUpperBound(end);
+        unrolled->epilogueLoopOp->replaceAllUsesWith(loop.getResults());
+        unrolled->epilogueLoopOp->erase();
       }
       if (unrolled->mainLoopOp)
         startTogether(*unrolled->mainLoopOp, rounds, round.behind);

@@ -106,7 +106,7 @@ def TileOverlapDots : Pass<"tile-overlap-dots", "::kernelc::tile::FuncOp"> {
     adds it up: the unit has nothing to do meanwhile, but for other warpgroups' products. In functions that say `in_flight` n
     such a loop takes n rounds at a time: first all that leads up to their products (waits for slots, masks), then, one
     after the other, what becomes of each, for which at most the products behind it may still be in flight.
-    A second loop has the rounds that are left.
+    A second loop has the rounds that are left, where the sizes do not say that there are none.
 
     ```
     await 0; dot 0; wait for 0; add 0       await 0; dot 0; await 1; dot 1;
@@ -120,7 +120,6 @@ def TileOverlapDots : Pass<"tile-overlap-dots", "::kernelc::tile::FuncOp"> {
     anyway), operands in registers, loops whose slots depend on what they carry (searches). Numeric effect: none; terms are
     added in the same order.
   }];
-  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect"];
 }
 
 def TilePeelRounds : Pass<"tile-peel-rounds", "::kernelc::tile::FuncOp"> {
