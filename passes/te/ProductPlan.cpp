@@ -320,10 +320,11 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
       blocks > 0 && reads.empty()) {
     l.cluster = 2;
     l.raster = straddled ? l.raster : 6; // of 2 to 16 the best, by up to 3 %
-    // L2 bounds what straddling rows bring: more slots only let some blocks' later tiles go before others' first ones (1000³, H200: 6 slots
-    // instead of 8 are 1.02 times as fast, between other kernels than a flush up to 1.17; 1400³: 5 instead of 6 1.01).
-    constexpr int64_t kMostStraddling = 160 << 10;
-    if (straddled)
+    // L2 bounds what straddling rows bring: in launches of few tiles more slots only let some blocks' later ones go before others' first
+    // (H200: 6 slots instead of 8 are 1.02 times as fast at 1000³, 5 instead of 6 1.01 at 1400³, but 8 are 1.07 at 1000×1000×4000).
+    constexpr int64_t kMostStraddling = 160 << 10, kFewTiles = 32;
+    int64_t k = extentProduct(l, c.k, dims, likely_), rounds = llvm::divideCeil(batch * blocks * llvm::divideCeil(n, bn), target_.smCount);
+    if (straddled && k > 0 && rounds * int64_t(llvm::divideCeil(k, bk)) <= kFewTiles)
       l.stages = std::clamp<int64_t>(kMostStraddling / stageBytes, 2, l.stages);
   }
   return true;
