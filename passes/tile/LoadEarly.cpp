@@ -3,6 +3,7 @@
 
 #include "ir/tile/Accumulator.h"
 #include "mlir/Analysis/SliceAnalysis.h"
+#include "passes/tile/Access.h"
 #include "support/Target.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -17,7 +18,7 @@ using namespace tile;
 namespace {
 
 /// What a thread needs beside accumulators and what it has asked for early: addresses, and an epilogue at work.
-constexpr int64_t kBeside = 48;
+constexpr int64_t kBeside = 64;
 
 struct TileLoadEarlyPass : impl::TileLoadEarlyBase<TileLoadEarlyPass> {
   void runOnOperation() override {
@@ -33,7 +34,7 @@ struct TileLoadEarlyPass : impl::TileLoadEarlyBase<TileLoadEarlyPass> {
     for (LoadOp load : loads) {
       Operation *product = productBefore(load);
       int64_t registers = registersOf(func, dot, load);
-      if (!product || registers > left || !isOnlyRead(load.getBase()) || !moveBefore(load, product))
+      if (!product || !isRowOrColumn(dot, load) || registers > left || !isOnlyRead(load.getBase()) || !moveBefore(load, product))
         continue;
       left -= registers;
     }
@@ -60,8 +61,14 @@ struct TileLoadEarlyPass : impl::TileLoadEarlyBase<TileLoadEarlyPass> {
     return share - accumulators - kBeside;
   }
 
+  /// Whether all rows of the product's results, or all columns, read the same elements. Matrices would take as many registers as results.
+  static bool isRowOrColumn(DotOp dot, LoadOp load) {
+    ArrayRef<int64_t> shape = load.getResult().getType().getShape();
+    return points(shape, dot.getM()) == 1 || points(shape, dot.getN()) == 1;
+  }
+
   /// Registers of a tile that lies as the product's results do: of a warpgroup's columns a thread has a quarter, in pairs that one
-  /// register may hold, of its rows a 32nd.
+  /// register holds where they are loaded together, of its rows a 32nd.
   static int64_t registersOf(FuncOp func, DotOp dot, LoadOp load) {
     RankedTensorType type = load.getResult().getType();
     ArrayRef<int64_t> tile = dot.getResult().getType().getShape();
@@ -71,7 +78,10 @@ struct TileLoadEarlyPass : impl::TileLoadEarlyBase<TileLoadEarlyPass> {
     };
     int64_t rows = share(dot.getM(), points(tile, dot.getM()), shape.warpM, 32);
     int64_t columns = share(dot.getN(), points(tile, dot.getN()), shape.warpN, 4);
-    return rows * llvm::divideCeil(columns * type.getElementTypeBitWidth(), 32);
+    int64_t last = dot.getN().empty() ? -1 : dot.getN().back();
+    bool inPairs = last >= 0 && type.getDimSize(last) > 1 &&
+                   provableVector(func, load.getBase(), load.getMap(), last, llvm::is_contained(load.getMask(), last), 2) == 2;
+    return rows * llvm::divideCeil(columns * std::max<int64_t>(type.getElementTypeBitWidth(), inPairs ? 16 : 32), 32);
   }
 
   /// What `load` stands behind that holds the launch's product: its loop, or the outermost of several.

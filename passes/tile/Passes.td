@@ -82,7 +82,7 @@ def TileLoadEarly : Pass<"tile-load-early", "::kernelc::tile::FuncOp"> {
     a tile, 2 % of the whole).
     *Runs after `tile-stage-loads`, because* what tensor copies bring needs no registers; *before `tile-specialize-warps`*, so
     that teams that take tiles in turns ask before they wait for theirs.
-    Left alone: loads that need the product's results or other loads (gathers), tensors that the launch writes, functions
+    Left alone: matrices, loads that need the product's results or other loads (gathers), tensors that the launch writes, functions
     without producer warps (several blocks of a multiprocessor wait beside each other). Numeric effect: none.
   }];
 }
