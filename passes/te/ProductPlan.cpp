@@ -164,9 +164,9 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   bool acrossColumns = findOperandRead(c.b) && !runsAlong(findOperandRead(c.b), c.k);
   // Times as long with slots whose rows have 64 bytes (160 and 224 columns of bf16, H200).
   constexpr double kNarrowRows = 1.05, kNarrowRowsOfTall = 1.02;
-  // Where each product starts from zero, two are in flight if a third set of accumulators has room; else the unit waits while sums are
+  // Where each tile's product is added to a sum, two are in flight if a third set of accumulators has room; else the unit waits while sums are
   // added up, and takes so many times as long (f8 4096³ and 8192³, H200: 128 columns in pairs are as fast as 192 one by one).
-  bool startsFromZero = !inRegisters && sets == 2 && !walksTwice(l);
+  bool isAdded = !inRegisters && sets == 2 && !walksTwice(l);
   constexpr double kOneInFlight = 1.04;
   // The tile whose rounds over the device take least time.
   double least = 0;
@@ -191,7 +191,7 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
     auto slowDown = [&](double factor) { time = time < 0 ? time / factor : time * factor; };
     if (rowBytes < 128)
       slowDown(tile.m > 128 ? kNarrowRowsOfTall : kNarrowRows);
-    if (startsFromZero && !holdsAccumulators(tile, 3, target_))
+    if (isAdded && !holdsAccumulators(tile, 3, target_))
       slowDown(kOneInFlight);
     if (loadBound) // as many rounds, of what half of a cluster of two loads
       time *= (tile.m + tile.n / 2.0) * tile.percent / (double(tile.m) * tile.n);

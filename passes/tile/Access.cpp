@@ -142,10 +142,14 @@ int64_t provableVector(tile::FuncOp func, Value base, AffineMap map, const Conti
 bool isZeroPadded(tile::LoadOp load) {
   if (load.getBounds() != te::BoundsMode::Pad)
     return false;
-  auto constant = load.getPadding().getDefiningOp<arith::ConstantOp>();
-  auto splat = constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
-  return splat && (isa<FloatType>(splat.getElementType()) ? splat.getSplatValue<APFloat>().isPosZero()
-                                                          : splat.getSplatValue<APInt>().isZero());
+  return tile::isZeroTile(load.getPadding());
+}
+
+int64_t pointsOf(ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
+  int64_t points = 1;
+  for (int64_t d : dims)
+    points *= shape[d];
+  return points;
 }
 
 AffineMap shapeOfBase(tile::FuncOp func, Value base) {

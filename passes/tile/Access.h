@@ -44,6 +44,8 @@ int64_t provableVector(tile::FuncOp func, mlir::Value base, mlir::AffineMap map,
 /// Whether what lies outside the tensor reads as zero, as tensor copies make it.
 bool isZeroPadded(tile::LoadOp load);
 
+/// How many points a tile of `shape` has along `dims`.
+int64_t pointsOf(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> dims);
 /// The shape of the tensor behind a load's or store's base.
 mlir::AffineMap shapeOfBase(tile::FuncOp func, mlir::Value base);
 

@@ -40,18 +40,6 @@ struct TileLoadEarlyPass : impl::TileLoadEarlyBase<TileLoadEarlyPass> {
     }
   }
 
-  static int64_t points(ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
-    int64_t p = 1;
-    for (int64_t d : dims)
-      p *= shape[d];
-    return p;
-  }
-
-  static AccumulatorShape shapeOf(FuncOp func, DotOp dot) {
-    ArrayRef<int64_t> tile = dot.getResult().getType().getShape();
-    return accumulatorShape(func.getUnit(), points(tile, dot.getM()), points(tile, dot.getN()), func.getWarps());
-  }
-
   /// Registers that a thread of those that multiply has beside accumulators and work.
   static int64_t registersLeft(FuncOp func, DotOp dot, const Target &target) {
     int64_t sets = isZeroTile(dot.getAcc()) ? 1 + int64_t(func.getInFlight()) : 1;
@@ -64,7 +52,7 @@ struct TileLoadEarlyPass : impl::TileLoadEarlyBase<TileLoadEarlyPass> {
   /// Whether all rows of the product's results, or all columns, read the same elements. Matrices would take as many registers as results.
   static bool isRowOrColumn(DotOp dot, LoadOp load) {
     ArrayRef<int64_t> shape = load.getResult().getType().getShape();
-    return points(shape, dot.getM()) == 1 || points(shape, dot.getN()) == 1;
+    return pointsOf(shape, dot.getM()) == 1 || pointsOf(shape, dot.getN()) == 1;
   }
 
   /// Registers of a tile that lies as the product's results do: of a warpgroup's columns a thread has a quarter, in pairs that one
@@ -72,12 +60,13 @@ struct TileLoadEarlyPass : impl::TileLoadEarlyBase<TileLoadEarlyPass> {
   static int64_t registersOf(FuncOp func, DotOp dot, LoadOp load) {
     RankedTensorType type = load.getResult().getType();
     ArrayRef<int64_t> tile = dot.getResult().getType().getShape();
-    AccumulatorShape shape = shapeOf(func, dot);
+    int64_t m = pointsOf(tile, dot.getM()), n = pointsOf(tile, dot.getN());
+    AccumulatorShape shape = accumulatorShape(func.getUnit(), m, n, func.getWarps());
     auto share = [&](ArrayRef<int64_t> dims, int64_t whole, int64_t part, int64_t threads) {
-      return std::max<int64_t>(1, points(type.getShape(), dims) * part / whole / threads);
+      return std::max<int64_t>(1, pointsOf(type.getShape(), dims) * part / whole / threads);
     };
-    int64_t rows = share(dot.getM(), points(tile, dot.getM()), shape.warpM, 32);
-    int64_t columns = share(dot.getN(), points(tile, dot.getN()), shape.warpN, 4);
+    int64_t rows = share(dot.getM(), m, shape.warpM, 32);
+    int64_t columns = share(dot.getN(), n, shape.warpN, 4);
     int64_t last = dot.getN().empty() ? -1 : dot.getN().back();
     bool inPairs = last >= 0 && type.getDimSize(last) > 1 &&
                    provableVector(func, load.getBase(), load.getMap(), last, llvm::is_contained(load.getMask(), last), 2) == 2;

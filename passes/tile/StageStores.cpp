@@ -90,15 +90,11 @@ private:
 
   /// Whether every thread of a warpgroup has some of each part: where warpgroups share rows.
   bool hasEachPart() {
-    int64_t n = pointsOf(dot_.getN());
-    return accumulatorShape(func_.getUnit(), pointsOf(dot_.getM()), n, func_.getWarps()).warpN == n;
+    int64_t n = pointsAlong(dot_.getN());
+    return accumulatorShape(func_.getUnit(), pointsAlong(dot_.getM()), n, func_.getWarps()).warpN == n;
   }
-  int64_t pointsOf(ArrayRef<int64_t> dims) {
-    int64_t points = 1;
-    for (int64_t d : dims)
-      points *= dot_.getResult().getType().getDimSize(d);
-    return points;
-  }
+  /// Of the product's tile.
+  int64_t pointsAlong(ArrayRef<int64_t> dims) { return pointsOf(dot_.getResult().getType().getShape(), dims); }
 
   /// What `op` computes is needed by what is stored in parts.
   bool feedsParts(Operation *op) {
@@ -221,7 +217,7 @@ private:
   }
 
   /// Whether the store has all results of the product's tile.
-  bool isWhole(StoreOp store) { return typeOf(store).getNumElements() == pointsOf(dot_.getM()) * pointsOf(dot_.getN()); }
+  bool isWhole(StoreOp store) { return typeOf(store).getNumElements() == pointsAlong(dot_.getM()) * pointsAlong(dot_.getN()); }
 
   /// Whether tensor copies store what isStageable: parts are boxes of which warpgroups have whole rows each.
   bool isBox(StoreOp store) {
@@ -229,7 +225,7 @@ private:
     int64_t dim = contiguousOf(store), bytes = type.getElementTypeBitWidth() / 8;
     // Warpgroups store their own rows: whole panels of rows that run along memory, else an even
     // share of the slot's slowest index, in whole periods of the swizzle.
-    int64_t groups = func_.getWarps() / 4, rows = pointsOf(dot_.getM()), shared = sharedDim();
+    int64_t groups = func_.getWarps() / 4, rows = pointsAlong(dot_.getM()), shared = sharedDim();
     if (shared == dim && groups > 1) {
       if (type.getDimSize(dim) != rows || rows / groups * bytes % 128)
         return false;
