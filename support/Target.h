@@ -16,6 +16,14 @@ struct ProductTile {
   int m, n, percent;
 };
 
+/// What parts of a product that tensor copies feed take, in bytes a microsecond (te/PartCost.h). 0: not known.
+struct PartRates {
+  double slots;  ///< at which a multiprocessor's slots fill
+  double memory; ///< at which all of them read memory
+  double sums;   ///< at which parts' sums are written, read and added
+  double launch; ///< microseconds of the launch that adds
+};
+
 struct Target {
   const char *name;            ///< what NVRTC's -arch takes: "sm_90a"
   int generation;              ///< 75, 80, 86, 89, 90, 100, 120
@@ -33,6 +41,7 @@ struct Target {
   int promoteAfter;            ///< products of f8 that a unit may sum in its own accumulators, which have fewer bits than f32
   bool tma;                    ///< tensor copies completing on an mbarrier
   bool wgmma;                  ///< warpgroup matrix products
+  bool feedsCores;             ///< tensor copies by warps of their own feed products on CUDA cores, too (measured)
   int64_t repackWork;          ///< multiply-adds of a product from which aligned copies of its operands pay (te-repack)
   int64_t repackReuse;         ///< and per element copied
   int64_t repackRowsWork;      ///< the same where rows begin inside vectors, which units would otherwise read element by element
@@ -42,6 +51,7 @@ struct Target {
   bool dependentLaunch;        ///< griddepcontrol: a launch may start while the one before it ends
   int unrollOperations;        ///< the most that a loop with a constant number of rounds is unrolled to
   int cluster;                 ///< the most blocks of a cluster that share a reduced index out; 1 without clusters
+  PartRates partRates;
 };
 
 /// The tiles that warpgroup products come in on targets that have them, best first;

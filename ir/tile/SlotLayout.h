@@ -9,9 +9,9 @@
 // change between rows sharing the same 128-byte line index: 128 B: r mod 8,
 // 64 B: (r / 2) mod 4, 32 B: (r / 4) mod 2.
 //
-// A padded slot has neither panels nor exchanged chunks: offset(r, c) = r·(W + pad) + c, W the
-// whole extent. Threads that read with plain loads get by with one address and constants
-// that way, where each chunk of a swizzled row is an XOR of its own.
+// A slot with a pad, which may be 0, has neither panels nor exchanged chunks: offset(r, c) =
+// r·(W + pad) + c, W the whole extent. Threads that read with plain loads get by with one address
+// and constants that way, where each chunk of a swizzled row is an XOR of its own.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,11 @@
 
 namespace kernelc::tile {
 
+/// In place of a pad: panels of swizzled rows.
+inline constexpr int64_t kSwizzled = -1;
+
 struct SlotLayout {
-  SlotLayout(llvm::ArrayRef<int64_t> shape, int64_t elementBytes, int64_t contiguous, int64_t pad = 0);
+  SlotLayout(llvm::ArrayRef<int64_t> shape, int64_t elementBytes, int64_t contiguous, int64_t pad = kSwizzled);
 
   int64_t contiguous;   ///< the contiguous dim
   int64_t width;        ///< W: elements of a panel's row
@@ -38,7 +41,7 @@ struct SlotLayout {
 };
 
 /// The pad that spreads 16-byte chunks in one column of eight neighbouring rows over all banks:
-/// an odd number of chunks from row to row.
+/// an odd number of chunks from row to row. 0 where rows have that as they are.
 int64_t paddingOf(int64_t extent, int64_t elementBytes);
 
 } // namespace kernelc::tile

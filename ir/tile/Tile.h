@@ -3,6 +3,7 @@
 
 #include "ir/te/Te.h"
 #include "ir/tile/Layout.h"
+#include "ir/tile/SlotLayout.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

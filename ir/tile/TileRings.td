@@ -21,13 +21,13 @@ def Tile_RingType : TypeDef<Tile_Dialect, "Ring"> {
     within rows of at most 128 bytes; 16-byte chunks of a row are exchanged by the
     128-, 64- or 32-byte swizzle of the row's width, so that neither ldmatrix nor
     16-byte copies conflict (see ir/tile/SlotLayout.h). With a `pad` rows are whole, so many
-    elements further apart, and nothing is exchanged: for plain loads. Tensor copies, ldmatrix
-    and matrix descriptors want none.
+    elements further apart (`pad 0`: none), and nothing is exchanged: for plain loads. Tensor copies fill
+    rows that are whole, but not further apart; ldmatrix and matrix descriptors want neither.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType, "int64_t":$slots,
-                        "int64_t":$contiguous, DefaultValuedParameter<"int64_t", "0">:$pad);
+                        "int64_t":$contiguous, DefaultValuedParameter<"int64_t", "kSwizzled">:$pad);
   let builders = [TypeBuilder<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::Type":$elementType, "int64_t":$slots,
-                                   "int64_t":$contiguous), [{ return $_get($_ctxt, shape, elementType, slots, contiguous, 0); }]>];
+                                   "int64_t":$contiguous), [{ return $_get($_ctxt, shape, elementType, slots, contiguous, kSwizzled); }]>];
   let assemblyFormat = "`<` `[` $shape `]` `x` $elementType `,` `slots` $slots `,` `contiguous` $contiguous (`,` `pad` $pad^)? `>`";
 }
 

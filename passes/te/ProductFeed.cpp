@@ -79,6 +79,14 @@ bool Scheduler::canFeedWgmma(const LaunchPlan &l, Value factor, ArrayRef<unsigne
   return found && findWgmmaOperand(box, bytes, found->contiguous, indicesOf(outer, dims), indicesOf(k, dims), why);
 }
 
+bool Scheduler::canFeedCores(const LaunchPlan &l, Value factor, ArrayRef<unsigned> outer, ArrayRef<unsigned> k, ArrayRef<int64_t> dims) {
+  SmallVector<int64_t> box;
+  std::string why;
+  std::optional<Box> found = findReadBox(l, findOperandRead(factor), outer, k, dims, box, why);
+  auto isWhole = [&](unsigned d) { return box[dims[d]] == l.tiles[dims[d]]; };
+  return found && llvm::all_of(outer, isWhole) && llvm::all_of(k, isWhole) && llvm::is_contained(indicesOf(outer, dims), found->contiguous);
+}
+
 bool Scheduler::canFeedRegisters(const LaunchPlan &l, Value factor, ArrayRef<unsigned> outer, ArrayRef<unsigned> k, ArrayRef<int64_t> dims,
                                  int64_t &bytes, std::string &why) {
   bytes = 0;

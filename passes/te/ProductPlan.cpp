@@ -41,7 +41,13 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
   llvm::BitVector inTile = findInTile(l);
   auto leastOf = [&](unsigned d) { return inTile[dims[d]] ? std::max<int64_t>(64, clampTile(l, dims[d], 128)) : 64; };
   int64_t leastM = leastOf(c.m.back()), leastN = leastOf(c.n.back());
-  while (m > 0 && n > 0 && batch * llvm::divideCeil(m, tileM) * llvm::divideCeil(n, tileN) < uint64_t(target_.smCount)) {
+  // CUDA cores multiply words in 64 × 64 tiles at 0.9 of the rate of 128 × 128, whose last round may have little to do (H200, ten sizes
+  // from 1280 to 16384: 1.01 to 1.34 times as fast where chosen so).
+  constexpr ProductTile kLarge{128, 128, 100}, kSmall{64, 64, 90};
+  bool isPlain = c.m.size() == 1 && c.n.size() == 1 && c.k.size() == 1 && bytes == 4, hasTwoSizes = !unit && isPlain && m > 0 && n > 0;
+  // What fed ones take of 128 × 64 lies between.
+  bool onlyTwo = hasTwoSizes && target_.feedsCores;
+  while (m > 0 && n > 0 && !onlyTwo && batch * llvm::divideCeil(m, tileM) * llvm::divideCeil(n, tileN) < uint64_t(target_.smCount)) {
     if (tileN > std::max(tileM, leastN))
       tileN /= 2;
     else if (tileM > leastM)
@@ -51,11 +57,7 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
     else
       break;
   }
-  // CUDA cores multiply words in 64 × 64 tiles at 0.9 of the rate of 128 × 128, whose last round may have little to do (H200, ten sizes
-  // from 1280 to 16384: 1.01 to 1.34 times as fast where chosen so).
-  constexpr ProductTile kLarge{128, 128, 100}, kSmall{64, 64, 90};
-  bool isPlain = c.m.size() == 1 && c.n.size() == 1 && c.k.size() == 1 && bytes == 4;
-  if (!unit && isPlain && m > 0 && n > 0 && tileM == 128 && tileN == 128 && leastM == 64 && leastN == 64 &&
+  if (hasTwoSizes && tileM == 128 && tileN == 128 && leastM == 64 && leastN == 64 &&
       timeOf(kSmall, m, n, batch, target_) < timeOf(kLarge, m, n, batch, target_))
     tileM = tileN = 64;
   assign(l, c.m, dims, tileM);
@@ -126,6 +128,31 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
   if (mma && target_.tma && !target_.wgmma)
     remark(reduce) << "this product runs on mma.sync, the one matrix unit of " << target_.name << " that kernelc uses";
   l.raster = 8;
+  if (isPlain && !mma && copied)
+    feedCores(l, c, dims);
+}
+
+void Scheduler::feedCores(LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
+  int64_t bm = tileProduct(l, c.m, dims), bn = tileProduct(l, c.n, dims), bytes = c.aType.getIntOrFloatBitWidth() / 8;
+  if (!target_.feedsCores || l.warps % 4)
+    return;
+  // Long slots of large tiles, whose one block has the registers that a good order of multiply-adds takes; short ones of small tiles.
+  bool large = bm * bn > 64 * 64;
+  LaunchPlan fed = l;
+  assign(fed, tiledK(c), dims, large ? 64 : 32);
+  if (!canFeedCores(fed, c.a, c.m, c.k, dims) || !canFeedCores(fed, c.b, c.n, c.k, dims))
+    return;
+  fed.producerWarps = 4;
+  // Small blocks have room for four on a multiprocessor, and are placed unevenly where launches before them end: of two for each, two.
+  int64_t m = extentProduct(l, c.m, dims, likely_), n = extentProduct(l, c.n, dims, likely_);
+  int64_t tiles = llvm::divideCeil(m, bm) * llvm::divideCeil(n, bn) * std::max<int64_t>(1, extentProduct(l, c.batch, dims, likely_));
+  fed.minBlocks = !large && m > 0 && n > 0 && tiles <= 2 * target_.smCount ? 2 : 1;
+  fed.stages = 3;
+  constexpr int64_t kBeside = 4096; // barriers, and what tiles of shared memory are rounded up to
+  int64_t partialBytes = partialsOf(fed, dims[c.m.back()]) * (fed.warps + 1) * bn; // (and their totals)
+  int64_t slotBytes = (bm + bn) * tileProduct(fed, c.k, dims) * bytes;
+  if (fed.minBlocks * (fed.stages * slotBytes + partialBytes + kBeside) <= target_.maxSharedPerBlock)
+    l = fed;
 }
 
 bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<int64_t> dims, std::string &why) {

@@ -89,6 +89,9 @@ private:
   /// What a policy did to a product, or why it does not run on the matrix unit.
   void remarkOn(ReduceOp reduce, const Contraction &c);
   void scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contraction &c, llvm::ArrayRef<int64_t> dims);
+  /// Has warps that fill bring a product's operands to CUDA cores, where tensor copies can and its slots fit: the registers that
+  /// copies of a thread's own would take are the product's.
+  void feedCores(LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims);
   /// One or two warpgroups of products and one that fills. False where the target or
   /// the operands do not allow it; of the operands `why` then says so.
   bool scheduleWgmma(LaunchPlan &l, const Contraction &given, llvm::ArrayRef<int64_t> dims, std::string &why);
@@ -124,6 +127,9 @@ private:
   /// Whether a factor can travel by tensor copies into slots that wgmma reads.
   bool canFeedWgmma(const LaunchPlan &l, mlir::Value factor, llvm::ArrayRef<unsigned> outer, llvm::ArrayRef<unsigned> k,
                     llvm::ArrayRef<int64_t> dims, std::string &why);
+  /// Whether a factor can travel so into slots that CUDA cores read: in vectors of rows (columns), which are neighbours there.
+  bool canFeedCores(const LaunchPlan &l, mlir::Value factor, llvm::ArrayRef<unsigned> outer, llvm::ArrayRef<unsigned> k,
+                    llvm::ArrayRef<int64_t> dims);
   /// Whether what a factor is computed from at every point can travel so; `bytes`: of one point of it.
   bool canFeedRegisters(const LaunchPlan &l, mlir::Value factor, llvm::ArrayRef<unsigned> outer, llvm::ArrayRef<unsigned> k,
                         llvm::ArrayRef<int64_t> dims, int64_t &bytes, std::string &why);

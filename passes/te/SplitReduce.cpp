@@ -7,6 +7,7 @@
 #include "passes/te/Contraction.h"
 #include "passes/te/Digits.h"
 #include "passes/te/Grouping.h"
+#include "passes/te/PartCost.h"
 #include "passes/te/Parts.h"
 #include "passes/te/PlanAttr.h"
 #include "passes/te/Schedule.h"
@@ -87,7 +88,11 @@ private:
     int64_t divisor = knownDivisor(extents.getResult(parallel), facts_);
     if (schedule_.parts)
       return scheduledParts(op, product, lengths[0], divisor);
-    return product ? partsOfProduct(r, *product, lengths[0], divisor) : partsOf(op, points, thin, lengths);
+    if (!product)
+      return partsOf(op, points, thin, lengths);
+    if (std::optional<FedProduct> fed = findFedProduct(r, *product, lengths))
+      return partsOfFedProduct(*fed, *product, divisor);
+    return partsOfProduct(r, *product, lengths[0], divisor);
   }
 
   /// As many as the schedule says, of the first reduced index.
@@ -95,9 +100,11 @@ private:
     int64_t chunk = length / schedule_.parts;
     if (chunk && length % schedule_.parts == 0 && divisor % chunk == 0)
       return Parts{0, chunk};
-    constexpr int64_t kWhole = 16; // whole vectors of any type
+    // Whole vectors of any type, of products whole tiles of any unit where there is enough for these.
     bool isPlain = isPlainReduction(op);
-    chunk = llvm::alignTo(llvm::divideCeil(length, schedule_.parts), kWhole);
+    constexpr int64_t kTile = 128, kVector = 16;
+    int64_t equal = llvm::divideCeil(length, schedule_.parts), whole = llvm::alignTo(equal, kTile);
+    chunk = product && int64_t(llvm::divideCeil(length, whole)) == schedule_.parts ? whole : llvm::alignTo(equal, kVector);
     if (chunk * 2 <= length && isPlain && (!product || canEndEarly(*product)))
       return Parts{0, chunk, /*lastIsShorter=*/true};
     return op->emitError() << "schedule: a reduction over " << length << " points cannot be cut into " << schedule_.parts
@@ -192,7 +199,30 @@ private:
     return parts;
   }
 
-  /// A product with few results and a long sum: as many parts as multiprocessors have
+  /// A product of which tensor copies can bring enough rows to warpgroups, on a target whose rates are known.
+  std::optional<FedProduct> findFedProduct(ReduceOp reduce, const Contraction &c, ArrayRef<int64_t> lengths) {
+    std::optional<WarpgroupForm> form = findWarpgroupForm(c);
+    if (!target_.partRates.slots || !form || !hasRowsOfCopies(c, facts_))
+      return std::nullopt;
+    auto extentOf = [&](ArrayRef<unsigned> dims) {
+      int64_t extent = 1;
+      for (unsigned d : dims)
+        extent *= std::max<int64_t>(1, knownMax(reduce.getExtents().getResult(d), facts_));
+      return extent;
+    };
+    constexpr int64_t kRows = 64; // of the unit
+    FedProduct p{extentOf(c.batch), extentOf(c.m), extentOf(c.n), lengths[0], llvm::product_of(lengths.drop_front()), unitBytes(form->type)};
+    return std::max(p.m, p.n) >= kRows ? std::optional(p) : std::nullopt;
+  }
+
+  /// What the parts take decides.
+  Parts partsOfFedProduct(const FedProduct &p, const Contraction &c, int64_t divisor) {
+    auto isEqual = [&](int64_t chunk) { return divisor % chunk == 0; };
+    int64_t chunk = bestChunk(p, target_, [&](int64_t chunk) { return isEqual(chunk) || canEndEarly(c); });
+    return chunk < p.k ? Parts{0, chunk, /*lastIsShorter=*/!isEqual(chunk)} : Parts();
+  }
+
+  /// Other products with few results and a long sum: as many parts as multiprocessors have
   /// tiles of 64 x 128 to spare (of larger ones there would be more sums to write and to add). On CUDA cores, four blocks each
   /// that have a smaller tile: there the multiply-adds themselves are what takes time.
   Parts partsOfProduct(ReduceOp reduce, const Contraction &c, int64_t length, int64_t divisor) {
@@ -208,13 +238,10 @@ private:
         tilesOf(c.batch, 1) * std::min(tilesOf(c.m, kRows) * tilesOf(c.n, kColumns), tilesOf(c.m, kColumns) * tilesOf(c.n, kRows));
     int64_t parts = kPerMultiprocessor * target_.smCount / tiles;
     // Two or three parts do not pay for the second launch: few rows are bound by the other
-    // operand's bytes, which half of the multiprocessors fetch as fast. Nor do four where tensor copies have twelve slots of them on
-    // the way (64 x 4096 x 4096 and x 8192 take 12 to 21 % longer with them, H200).
-    bool isFed =
-        target_.wgmma && findWarpgroupForm(c) && (tilesOf(c.m, kRows - 1) > 1 || tilesOf(c.n, kRows - 1) > 1) && hasRowsOfCopies(c, facts_);
-    if (parts < (isFed ? 5 : 4))
+    // operand's bytes, which half of the multiprocessors fetch as fast.
+    if (parts < 4)
       return Parts();
-    const int64_t kLeast = isFed ? 1024 : 256; // a shorter sum is over before a second launch starts
+    constexpr int64_t kLeast = 256; // a shorter sum is over before a second launch starts
     int64_t equal = llvm::divideCeil(length, parts), chunk = std::max<int64_t>(kLeast, llvm::PowerOf2Ceil(equal));
     if (divisor % chunk == 0)
       return chunk * 2 <= length ? Parts{0, chunk} : Parts();

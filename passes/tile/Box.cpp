@@ -189,7 +189,9 @@ std::optional<Box> BoxFinder::find() {
     if (b.starts.size() > 1)
       b.strides.push_back(d.stride);
   }
-  tile::SlotLayout slot(read_.box, read_.elementBytes, b.contiguous);
+  tile::SlotLayout slot(read_.box, read_.elementBytes, b.contiguous, read_.pad);
+  if (slot.pitch != slot.width)
+    return refuse("rows of its slots are further apart than they are long");
   if (slot.width * read_.elementBytes < 16)
     return refuse("rows of a tile are shorter than 16 bytes");
   if (b.sizes[0] % slot.width)
@@ -234,6 +236,7 @@ static TensorRead accessOf(tile::FuncOp func, Value base, AffineMap map, tile::R
   BaseLayout layout = layoutOfBase(func, base);
   access.strides = layout.strides;
   access.alignment = layout.alignment;
+  access.pad = ring.getPad();
   return access;
 }
 

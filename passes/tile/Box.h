@@ -31,6 +31,7 @@ struct TensorRead {
   int64_t alignment = 16;           ///< bytes that the tensor's address is a multiple of
   llvm::ArrayRef<int64_t> points = {}; ///< the tile that the box is read for, if neighbours of it may share elements: boxShape's
   llvm::ArrayRef<int64_t> tiles = {}; ///< the launch's, of which `box` is a part; empty: boxes are whole tiles
+  int64_t pad = tile::kSwizzled;    ///< of the slot's rows
 };
 
 /// How it is copied. All lists run over the map's dims, innermost first.

@@ -135,7 +135,7 @@ private:
     }
     // CUDA cores read with plain loads, which the padding serves.
     int64_t bytes = std::max(1u, type.getElementTypeBitWidth() / 8);
-    int64_t pad = func_.getUnit() == "simt" ? paddingOf(type.getDimSize(contiguous), bytes) : 0;
+    int64_t pad = func_.getUnit() == "simt" ? paddingOf(type.getDimSize(contiguous), bytes) : kSwizzled;
     auto ring = RingType::get(b_.getContext(), type.getShape(), type.getElementType(), slots_, contiguous, pad);
     s.ring = RingOp::create(b_, operand.getLoc(), ring);
     return s;
@@ -271,7 +271,10 @@ public:
       if (contiguous < 0)
         return load.emitError() << "no tensor copy can bring this operand to producer warps' slots: it is contiguous along no index";
       SmallVector<int64_t> box = boxShape(load.getMap(), type.getShape());
-      rings.push_back(RingOp::create(setup, load.getLoc(), RingType::get(b_.getContext(), box, type.getElementType(), slots, contiguous)));
+      // Vectors along rows of slots meet each bank once as they are.
+      bool isPlain = func_.getUnit() == "simt" && !llvm::is_contained(dot_.getK(), contiguous);
+      auto ring = RingType::get(b_.getContext(), box, type.getElementType(), slots, contiguous, isPlain ? 0 : kSwizzled);
+      rings.push_back(RingOp::create(setup, load.getLoc(), ring));
       bytes += llvm::product_of(box) * type.getElementTypeBitWidth() / 8;
     }
     Value channel = ChannelOp::create(setup, loc, ChannelType::get(b_.getContext(), slots, reader));
@@ -319,7 +322,7 @@ public:
                              dot_.getK(), number, dot_.getAUnsigned(), dot_.getBUnsigned(), false, false);
     // What of this round the next one is free to run beside: the product where its accumulators are
     // carried on and its operands lie in slots. Registers are written anew: their product has been waited for.
-    bool overlaps = !inRegisters && !dot_.getAcc().getDefiningOp<arith::ConstantOp>();
+    bool overlaps = func_.getUnit() != "simt" && !inRegisters && !dot_.getAcc().getDefiningOp<arith::ConstantOp>();
     Value waited = DotWaitOp::create(b_, loc, fed.getType(), fed, overlaps ? 1 : 0);
     if (overlaps) // the one before has been waited for, and its slot is free
       releaseIf(arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::sgt, loop_.getInductionVar(), constant(0, loc)),
