@@ -40,6 +40,10 @@ public:
     }
     if (from_.unit == "simt")
       step([&](LaunchRecord &r) { return toggle(r, "peel"); });
+    if (from_.unit == "simt" && rings) // of a product
+      step([&](LaunchRecord &r) { return set(r, "producer_warps", at("producer_warps") ? 0 : 4, 0, 4); });
+    if (from_.unit == "simt" && at("producer_warps"))
+      step([&](LaunchRecord &r) { return toggle(r, "persistent"); });
     if (from_.unit == "wgmma")
       warpgroups();
     if (from_.unit == "mma")
@@ -63,8 +67,12 @@ private:
     step(teams);
     for (size_t i = 0; i < from_.tiles.size(); ++i) {
       step([&](LaunchRecord &r) { return teams(r) && scaleTile(r, i, !one); });
-      for (int64_t by : {-64, 64}) // 192 of columns is as good a size as 256
+      for (int64_t by : {-64, 64}) { // 192 of columns is as good a size as 256
         step([&](LaunchRecord &r) { return addToTile(r, i, by); });
+        // Three warpgroups for two, each with 64 rows.
+        if (at("warps") == (by > 0 ? 8 : 12))
+          step([&](LaunchRecord &r) { return set(r, "warps", by > 0 ? 12 : 8, 8, 12) && addToTile(r, i, by); });
+      }
     }
     step([&](LaunchRecord &r) { return set(r, "producer_warps", at("producer_warps") ? 0 : 4, 0, 4); });
   }

@@ -51,10 +51,10 @@ AccumulatorShape mmaShape(int64_t m, int64_t n, int64_t warps, bool mPaired, boo
   return s;
 }
 
-/// Warpgroups share the rows while each keeps 64, then the columns.
+/// Warpgroups share the rows where each keeps a multiple of 64, else the columns.
 AccumulatorShape wgmmaShape(int64_t m, int64_t n, int64_t warps, const RowOrder &rows) {
   int64_t groups = std::max<int64_t>(1, warps / 4);
-  bool byRows = m / groups >= 64;
+  bool byRows = m % (64 * groups) == 0;
   AccumulatorShape s;
   s.warpM = byRows ? m / groups : m;
   s.warpN = byRows ? n : n / groups;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <numeric>
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -73,7 +74,7 @@ Layout blockedLayout(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> orde
   Layout out;
   llvm::SmallVector<int64_t> done(shape.size(), 1); // extent covered so far, per dim
   auto take = [&](Digits &to, int64_t dim, int64_t want) {
-    int64_t n = std::min(want, shape[dim] / done[dim]);
+    int64_t n = std::gcd(want, shape[dim] / done[dim]); // (the smaller one of two powers of two)
     if (n > 1) {
       to.push_back({dim, done[dim], n});
       done[dim] *= n;

@@ -77,8 +77,8 @@ LogicalResult check(KernelOp kernel, const LaunchPlan &l, ArrayRef<Operation *> 
   for (int64_t t : l.tiles)
     if (t <= 0 || ((t & (t - 1)) && (l.unit != "wgmma" || t % 8)))
       return wrong() << "tile size " << t << " is not a power of two (nor a multiple of 8, as columns of the unit wgmma may be)";
-  if (l.warps & (l.warps - 1)) // layouts are maps of bits
-    return wrong() << l.warps << " warps; they are a power of two";
+  if ((l.warps & (l.warps - 1)) && !(l.unit == "wgmma" && l.producerWarps && l.warps == 12))
+    return wrong() << l.warps << " warps; they are a power of two, or the 12 of three warpgroups of the unit wgmma beside producer warps";
   if (l.clusterIndex < 0 || l.clusterIndex >= int64_t(std::max<size_t>(1, rank)))
     return wrong() << "a cluster along an index that is not there";
   if (l.cluster > 1 && rank && !llvm::is_contained(l.grid, l.clusterIndex)) {

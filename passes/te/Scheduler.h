@@ -150,6 +150,9 @@ private:
   /// Whether dim d is the last of the unit's columns: of b, unless they are swapped.
   bool isLastColumn(const Contraction &c, const std::optional<WarpgroupForm> &form, const LaunchPlan &l, llvm::ArrayRef<int64_t> dims,
                     unsigned d);
+  /// Whether it is the last of the unit's rows.
+  bool isLastRow(const Contraction &c, const std::optional<WarpgroupForm> &form, const LaunchPlan &l, llvm::ArrayRef<int64_t> dims,
+                 unsigned d);
 
   /// After how many products sums leave the accumulators of a unit that takes `type`; 0: never.
   int64_t promoteAfter(mlir::Type type) { return type && sumsInFewBits(type) && !fast_ ? target_.promoteAfter : 0; }

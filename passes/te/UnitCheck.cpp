@@ -70,9 +70,10 @@ LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
              << "takes two operands of f16, of bf16, of f8 or of i8 as they are stored, or of f32 that are rounded to tf32, or one of f16 "
                 "or bf16 that is computed, on sm_90a";
     for (auto [d, index] : llvm::enumerate(l.dims[n]))
-      if (int64_t t = l.tiles[index]; (t & (t - 1)) && !isLastColumn(*c, form, l, l.dims[n], unsigned(d)))
-        return refuse() << "takes tiles that are no powers of two for its last index of columns only, not " << t << " for '"
-                        << l.indices[index] << "'";
+      if (int64_t t = l.tiles[index]; (t & (t - 1)) && !isLastColumn(*c, form, l, l.dims[n], unsigned(d)) &&
+                                      !(l.warps == 12 && t == 192 && isLastRow(*c, form, l, l.dims[n], unsigned(d))))
+        return refuse() << "takes tiles that are no powers of two for its last index of columns only (and 192 rows for 12 warps), not " << t
+                        << " for '" << l.indices[index] << "'";
     int64_t m = tileProduct(l, c->m, l.dims[n]), columns = tileProduct(l, c->n, l.dims[n]), k = tileProduct(l, c->k, l.dims[n]);
     Type type = operandType(*c, c->a, l.unit, target_);
     if (l.unit == "wgmma" && failed(checkWarpgroups(l, reduce, *c, *form, l.dims[n])))
@@ -147,6 +148,11 @@ LogicalResult Scheduler::checkWarpgroups(const LaunchPlan &l, ReduceOp reduce, c
     return refuse() << "needs " << accumulators << " registers a thread for accumulators and " << kBesideAccumulators << " beside them; "
                     << l.minBlocks << (l.minBlocks == 1 ? " block of " : " blocks of ") << (l.producerWarps + l.warps * l.pingpong) * 32
                     << " threads leave each " << share;
+  // What one instruction takes must fit into the registers that threads begin with.
+  int64_t threads = (l.producerWarps + l.warps * l.pingpong) * 32, even = target_.registersPerSm / l.minBlocks / threads / 8 * 8;
+  if (int64_t one = part.warpN / 2; l.producerWarps && one + kBesideAccumulators > even)
+    return refuse() << "needs " << one << " registers a thread for the accumulators of " << part.warpN << " columns and "
+                    << kBesideAccumulators << " beside them in one instruction; " << threads << " threads begin with " << even << " each";
   std::string why;
   int64_t bytes = 0;
   bool inRegisters = form.aInRegisters || form.bInRegisters;
@@ -170,6 +176,11 @@ bool Scheduler::isSwapped(const Contraction &c, const std::optional<WarpgroupFor
 bool Scheduler::isLastColumn(const Contraction &c, const std::optional<WarpgroupForm> &form, const LaunchPlan &l, ArrayRef<int64_t> dims,
                              unsigned d) {
   return d == (isSwapped(c, form, l, dims) ? c.m : c.n).back();
+}
+
+bool Scheduler::isLastRow(const Contraction &c, const std::optional<WarpgroupForm> &form, const LaunchPlan &l, ArrayRef<int64_t> dims,
+                          unsigned d) {
+  return d == (isSwapped(c, form, l, dims) ? c.n : c.m).back();
 }
 
 } // namespace kernelc::te

@@ -66,7 +66,7 @@ private:
     };
     int64_t m = count(dot.getM()), n = count(dot.getN());
     bool columns = llvm::isPowerOf2_64(n) || (unit == "wgmma" && n % 8 == 0);
-    if (m < least || n < leastColumns || !llvm::isPowerOf2_64(m) || !columns)
+    if (m < least || n < leastColumns || !isRows(m) || !columns)
       return dot.emitError() << "the schedule of '" << func_.getSymName() << "' has tiles of " << m << " × " << n
                              << " results, which fill no fragments of unit " << unit << ": it needs powers of two, at least " << least
                              << " × " << leastColumns;
@@ -74,6 +74,11 @@ private:
       return dot.emitError() << "the schedule of '" << func_.getSymName() << "' gives unit wgmma " << func_.getWarps()
                              << " warps, no whole warpgroups";
     return success();
+  }
+
+  /// What rows of a product may be, and what comes of them: powers of two, or 64 for each of several warpgroups of wgmma.
+  bool isRows(int64_t extent) {
+    return llvm::isPowerOf2_64(extent) || (func_.getUnit() == "wgmma" && extent == 16 * int64_t(func_.getWarps()));
   }
 
   /// Constants, splats and coordinates are free to make, what is computed from single elements of them nearly so.
@@ -189,7 +194,7 @@ private:
       }
     }
     for (int64_t extent : c.shape)
-      if (!llvm::isPowerOf2_64(extent))
+      if (!isRows(extent))
         return emitError(c.values.front().getLoc())
                << "a tile of " << extent << " elements along an index that is no product's has no layout: it needs powers of two";
     // The dim most bytes are contiguous along decides.
