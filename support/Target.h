@@ -62,7 +62,7 @@ absl::Span<const ProductTile> wgmmaTiles();
 /// multiprocessor: whole rounds over all of them. Below zero, and less for better tiles, where m or n is not known (< 0).
 double timeOf(const ProductTile &tile, int64_t m, int64_t n, int64_t batch, const Target &target);
 
-/// Whether the threads that multiply have registers for so many sets of a tile's accumulators: two warpgroups from 128 rows on.
+/// Whether the threads that multiply have registers for so many sets of a tile's accumulators: two warpgroups from 128 rows on, three of 192.
 bool holdsAccumulators(const ProductTile &tile, int64_t sets, const Target &target);
 
 /// Registers that a thread of a launch's filling and of its multiplying warpgroups may hold.
