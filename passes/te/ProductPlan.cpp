@@ -190,9 +190,18 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   bool alike = !given.where && !given.isAMasked() && !given.isBMasked() && !given.resultWhere; // the blocks walk the same tiles
   StoredBytes stored = storedBytes(l);
   // 256 rows leave shared memory for four slots and a part of 16-bit results; registers for little beside these.
-  bool tall = alike && !inRegisters && !loadBound && c.m.size() == 1 && c.n.size() == 1 && stored.boxes + stored.turned <= 2 &&
-              stagedReads(l, c, dims).empty() &&
-              llvm::all_of(llvm::seq<size_t>(0, l.ops.size()), [&](size_t n) { return reducedInTile(l, n).empty(); });
+  bool isPlain = alike && !inRegisters && !loadBound && c.m.size() == 1 && c.n.size() == 1 &&
+                 llvm::all_of(llvm::seq<size_t>(0, l.ops.size()), [&](size_t n) { return reducedInTile(l, n).empty(); });
+  bool tall = isPlain && stored.boxes + stored.turned <= 2 && stagedReads(l, c, dims).empty();
+  // Three warpgroups for many tiles: 0.7 to 1.5 % faster in 21 rounds of the device, 2 % slower in 3 (H200). Not measured with what leaves by
+  // elements.
+  constexpr int64_t kThreeRows = 192, kManyRounds = 16;
+  auto isTaken = [&](const ProductTile &tile) {
+    if (tile.m != kThreeRows)
+      return tall || tile.m <= 128;
+    return isPlain && !stored.turned && m >= 0 && n >= 0 &&
+           batch * int64_t(llvm::divideCeil(m, tile.m) * llvm::divideCeil(n, tile.n)) >= kManyRounds * target_.smCount;
+  };
   bool acrossColumns = findOperandRead(c.b) && !runsAlong(findOperandRead(c.b), c.k);
   // Times as long with slots whose rows have 64 bytes (160 and 224 columns of bf16, H200).
   constexpr double kNarrowRows = 1.05, kNarrowRowsOfTall = 1.02;
@@ -202,23 +211,18 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   constexpr double kOneInFlight = 1.04;
   // The tile whose rounds over the device take least time.
   double least = 0;
-  for (const ProductTile &tile : productTiles(l, c, dims, tall)) {
+  for (const ProductTile &tile : productTiles(l, c, dims, isTaken)) {
     if (!holdsAccumulators(tile, sets, target_))
       continue;
     // Scales of blocks of columns are one number for a tile that lies in one block; several indices share powers of two.
     bool isPower = llvm::isPowerOf2_64(tile.n), isBetween = !isPower && tile.n % 64;
     if (!isPower && (!c.partScales.empty() || c.n.size() > 1))
       continue;
-    // Three warpgroups for many tiles: 0.5 to 1.2 % faster in 21 rounds of the device, 2 % slower in 3 (H200).
-    constexpr int64_t kManyRounds = 16;
-    int64_t tiles = m < 0 || n < 0 ? 0 : batch * llvm::divideCeil(m, tile.m) * llvm::divideCeil(n, tile.n);
-    if (tile.m == 192 && tiles < kManyRounds * target_.smCount)
-      continue;
     // So may several rows' indices; results that leave by elements want long parts, and straddling rows lose with other widths (H200).
     if (isBetween && (c.m.size() > 1 || stored.turned || loadBound))
       continue;
-    // What leaves by elements needs registers beside a thread's 128 accumulators; of three warpgroups it has not been measured.
-    if ((stored.turned && (tile.m * tile.n > 256 * 128 || tile.m == 192)) || (loadBound && tile.n > 192))
+    // What leaves by elements needs registers beside a thread's 128 accumulators.
+    if ((stored.turned && tile.m * tile.n > 256 * 128) || (loadBound && tile.n > 192))
       continue;
     // Slots whose rows run along columns are as wide as the largest power of two that such a tile is a multiple of.
     int64_t rowBytes = isBetween && acrossColumns ? (tile.n & -tile.n) * bytes : 128;
@@ -313,7 +317,7 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
     return false;
   }
   l = p;
-  l.warps = bm == 192 ? 12 : bm >= 128 ? 8 : 4;
+  l.warps = bm == kThreeRows ? 12 : bm >= 128 ? 8 : 4;
   l.producerWarps = 4;
   // What an epilogue reads and writes passes through two slots of a part of the last column index each, and through one
   // what leaves by elements (tile-stage-loads, tile-stage-stores).
@@ -367,10 +371,11 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   return true;
 }
 
-SmallVector<ProductTile> Scheduler::productTiles(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims, bool tall) {
+SmallVector<ProductTile> Scheduler::productTiles(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims,
+                                                 llvm::function_ref<bool(const ProductTile &)> isTaken) {
   int64_t rows = mostPoints(l, c.m, dims), columns = mostPoints(l, c.n, dims);
   if (rows < 0 && columns < 0)
-    return llvm::to_vector(llvm::make_filter_range(wgmmaTiles(), [&](const ProductTile &t) { return tall || t.m <= 128; }));
+    return llvm::to_vector(llvm::make_filter_range(wgmmaTiles(), isTaken));
   SmallVector<ProductTile> tiles;
   auto sides = [](int64_t most) {
     return most < 0 ? SmallVector<int64_t>{256, 128, 64} : SmallVector<int64_t>{std::min<int64_t>(most, 256)};

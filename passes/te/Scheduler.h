@@ -95,9 +95,10 @@ private:
   /// One or two warpgroups of products and one that fills. False where the target or
   /// the operands do not allow it; of the operands `why` then says so.
   bool scheduleWgmma(LaunchPlan &l, const Contraction &given, llvm::ArrayRef<int64_t> dims, std::string &why);
-  /// The tiles to choose from: the target's, of more than 128 rows only for `tall` ones, or where a condition on data sets
+  /// The tiles to choose from: those of the target's that `isTaken`, or where a condition on data sets
   /// a limit to one side, what the other side may be.
-  llvm::SmallVector<ProductTile> productTiles(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims, bool tall);
+  llvm::SmallVector<ProductTile> productTiles(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims,
+                                              llvm::function_ref<bool(const ProductTile &)> isTaken);
   /// Whether rows of the tensor that a factor reads are no multiples of a line of L2 apart, for all that is known.
   bool rowsStraddleLines(mlir::Value factor);
   /// How many points of these indices a tile can have, where a condition on data sets a limit; else -1.
