@@ -16,8 +16,9 @@ struct ProductTile {
   int m, n, percent;
 };
 
-/// What parts of a product that tensor copies feed take, in bytes a microsecond (te/PartCost.h). 0: not known.
+/// What parts of a product that tensor copies feed take, in microseconds and bytes a microsecond (te/PartCost.h). 0: not known.
 struct PartRates {
+  double slot;   ///< microseconds that each slot takes, beside its bytes
   double slots;  ///< at which a multiprocessor's slots fill
   double memory; ///< at which all of them read memory
   double sums;   ///< at which parts' sums are written, read and added

@@ -14,23 +14,24 @@ double timeOfParts(const FedProduct &p, int64_t parts, int64_t chunk, const Targ
     return std::numeric_limits<double>::infinity();
   // The longer side has the unit's rows if the other one is too short for them (te-plan).
   int64_t rows = p.m < 64 ? std::max(p.m, p.n) : p.m, columns = p.m < 64 ? std::min(p.m, p.n) : p.n;
-  int64_t lines = llvm::divideCeil(chunk * p.inner * p.bytes, kLine), longest = std::numeric_limits<int64_t>::max();
+  int64_t lines = llvm::divideCeil(chunk * p.inner * p.bytes, kLine);
+  double longest = std::numeric_limits<double>::infinity();
   for (const ProductTile &tile : wgmmaTiles()) {
-    if (tile.n % 64) // (the rates are of whole panels)
+    if (tile.m > 128 || tile.n > 128 || tile.n % 64) // (larger ones multiply for longer than their slots take)
       continue;
     int64_t blocks = p.batch * parts * llvm::divideCeil(rows, tile.m) * llvm::divideCeil(columns, tile.n);
-    int64_t line = (tile.m + std::min<int64_t>(tile.n, llvm::alignTo(columns, 8))) * kLine;
-    longest = std::min<int64_t>(longest, llvm::divideCeil(blocks, target.smCount) * lines * line);
+    int64_t bytes = (tile.m + std::min<int64_t>(tile.n, llvm::alignTo(columns, 8))) * kLine;
+    longest = std::min(longest, double(llvm::divideCeil(blocks, target.smCount)) * lines * (bytes / rates.slots + rates.slot));
   }
   double operands = double(p.batch) * (p.m + p.n) * p.k * p.inner * p.bytes;
-  double time = std::max(longest / rates.slots, operands / rates.memory);
+  double time = std::max(longest, operands / rates.memory);
   return parts == 1 ? time : time + double(p.batch) * parts * p.m * p.n * sizeof(float) / rates.sums + rates.launch;
 }
 
 int64_t bestChunk(const FedProduct &p, const Target &target, llvm::function_ref<bool(int64_t)> canCut) {
   constexpr int64_t kMostParts = 64;
   constexpr int64_t kLeast = 256; // of a sum: fewer are over before they have filled their slots
-  constexpr double kUnequal = 1.15; // parts that differ have to pay for checks of where they end
+  constexpr double kUnequal = 1.1; // parts that differ have to pay for checks of where they end
   const int64_t kWhole = p.inner > 1 ? 1 : 128; // whole tiles of any unit, and whole lines
   int64_t best = p.k;
   double least = timeOfParts(p, 1, p.k, target);

@@ -280,8 +280,10 @@ def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
     partial states and a cascade that merges them by its rescale region; so are arg
     reductions, as cascades of key and position. Done where the results alone
     would not give every multiprocessor of the target's table enough blocks and the
-    sizes are bounded; of a product,
-    where its tiles leave three quarters of the multiprocessors idle: then the parts are a batch. Where no chunk divides
+    sizes are bounded; of a product, whose parts are a batch,
+    where its tiles leave three quarters of the multiprocessors idle, or where warpgroups have it, tensor copies can bring its rows and
+    the target's rates are known (`partRates`): into the number of parts for which the slots of a block, or the operands in memory,
+    and the parts' sums take least (`PartCost.h`). Where no chunk divides
     an extent, the last part is shorter: reductions get a condition, `q·C + k' < K`; both factors of a product read zeros beyond it,
     `T.pad(0)[.., q·C + k', ..]`, which tensor copies, masked loads and matrix units take as they take padding.
     *Runs after `te-simplify`, before `te-plan`, because* the parts are launches of
@@ -349,7 +351,7 @@ def TeRepack : Pass<"te-repack", "::kernelc::te::KernelOp"> {
     operands. Operands of several
     products are copied once. CUDA cores, which multiply vectors of rows by vectors of columns, read operands of words that run along
     the summed index after such a transposing copy, too (`coresWork`, `coresReuse`): turned on their way into slots they are copied
-    word by word, which costs 5 to 8 % of a long product (H200). (Results need none: see `tile-stage-stores`.) Done where the sizes are bounded and the product has
+    word by word, which costs 5 to 8 % of a long product, and no tensor copy can do it (H200). (Results need none: see `tile-stage-stores`.) Done where the sizes are bounded and the product has
     so many multiply-adds, as a whole and per element copied, as the target's table asks
     (`repackWork`, `repackReuse`; far fewer where rows begin inside 16 bytes, which units would read element by element
     otherwise: `repackRowsWork`, `repackRowsReuse`); a remark names each operand.

@@ -92,15 +92,19 @@ private:
   /// Has warps that fill bring a product's operands to CUDA cores, where tensor copies can and its slots fit: the registers that
   /// copies of a thread's own would take are the product's.
   void feedCores(LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims);
-  /// One or two warpgroups of products and one that fills. False where the target or
+  /// Bytes that a warp has in shared memory, for each column, of what is reduced over launch index `rows` in the tile.
+  int64_t partialsOf(const LaunchPlan &l, int64_t rows);
+  /// The reduced indices that one tile may hold several points of.
+  static llvm::SmallVector<unsigned> tiledK(const Contraction &c);
+
+  // WarpgroupPlan.cpp
+  /// One to three warpgroups of products and one that fills. False where the target or
   /// the operands do not allow it; of the operands `why` then says so.
   bool scheduleWgmma(LaunchPlan &l, const Contraction &given, llvm::ArrayRef<int64_t> dims, std::string &why);
   /// The tiles to choose from: those of the target's that `isTaken`, or where a condition on data sets
   /// a limit to one side, what the other side may be.
   llvm::SmallVector<ProductTile> productTiles(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims,
                                               llvm::function_ref<bool(const ProductTile &)> isTaken);
-  /// Whether rows of the tensor that a factor reads are no multiples of a line of L2 apart, for all that is known.
-  bool rowsStraddleLines(mlir::Value factor);
   /// How many points of these indices a tile can have, where a condition on data sets a limit; else -1.
   int64_t mostPoints(const LaunchPlan &l, llvm::ArrayRef<unsigned> list, llvm::ArrayRef<int64_t> dims);
   /// Per launch index: the largest tile within which the condition of `c` on data is the same; 0: any.
@@ -116,12 +120,10 @@ private:
   StoredBytes storedBytes(const LaunchPlan &l);
   /// Whether a statement of the launch combines a product's results with what they are reduced to in the tile.
   bool walksTwice(const LaunchPlan &l);
-  /// Bytes that a warp has in shared memory, for each column, of what is reduced over launch index `rows` in the tile.
-  int64_t partialsOf(const LaunchPlan &l, int64_t rows);
-  /// The reduced indices that one tile may hold several points of.
-  static llvm::SmallVector<unsigned> tiledK(const Contraction &c);
 
   // ProductFeed.cpp
+  /// Whether rows of the tensor that a factor reads are no multiples of a line of L2 apart, for all that is known.
+  bool rowsStraddleLines(mlir::Value factor);
   /// The box of what `read`, of a product's factor, takes of its tensor for one tile.
   std::optional<Box> findReadBox(const LaunchPlan &l, ReadOp read, llvm::ArrayRef<unsigned> outer, llvm::ArrayRef<unsigned> k,
                                  llvm::ArrayRef<int64_t> dims, llvm::SmallVectorImpl<int64_t> &box, std::string &why);

@@ -37,7 +37,8 @@ def TilePipeline : Pass<"tile-pipeline", "::kernelc::tile::FuncOp"> {
     channel says who waits for whom: `acquire`, copies, `await`, dot, `release` of the
     tile before. The first operand may be computed from what copies bring, and masked: its
     loads are taken out of their slots by `tile.ring_load` and pass through registers; the
-    product is then waited for in its own round. Anything else that no tensor copy can make
+    product is then waited for in its own round. CUDA cores read whole rows (`pad 0`), which need no swizzle for vectors along them, and give a slot
+    back in its own round. Anything else that no tensor copy can make
     is an error; the plan asks first.
   }];
 }
