@@ -142,8 +142,9 @@ void Scheduler::feedCores(LaunchPlan &l, const Contraction &c, ArrayRef<int64_t>
   fed.producerWarps = 4;
   // Small blocks have room for four on a multiprocessor, and are placed unevenly where launches before them end: of two for each, two.
   int64_t m = extentProduct(l, c.m, dims, likely_), n = extentProduct(l, c.n, dims, likely_);
-  int64_t tiles = llvm::divideCeil(m, bm) * llvm::divideCeil(n, bn) * std::max<int64_t>(1, extentProduct(l, c.batch, dims, likely_));
-  fed.minBlocks = !large && m > 0 && n > 0 && tiles <= 2 * target_.smCount ? 2 : 1;
+  int64_t batch = std::max<int64_t>(1, extentProduct(l, c.batch, dims, likely_));
+  bool few = !large && m > 0 && n > 0 && batch * int64_t(llvm::divideCeil(m, bm) * llvm::divideCeil(n, bn)) <= 2 * target_.smCount;
+  fed.minBlocks = few ? 2 : 1;
   fed.stages = 3;
   // Short sums: the next tile's slots fill while results leave (H200: 1.05, 1.03 and 1.01 times as fast at 256, 512 and 1024 of 4096 x 4096).
   // Longer ones are better dealt by the hardware, tile by tile.
