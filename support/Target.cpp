@@ -33,7 +33,7 @@ RegisterShares shareRegisters(const Target &target, int64_t producers, int64_t c
   constexpr int64_t kProducer = 56; // fewer spill index arithmetic (docs/performance.md)
   int64_t threads = producers + consumers, even = target.registersPerSm / blocks / threads / 8 * 8;
   int64_t left = even * threads - producers * kProducer;
-  return {kProducer, std::clamp<int64_t>(left / consumers / 8 * 8, 24, 240)};
+  return {kProducer, std::clamp<int64_t>(left / consumers / 8 * 8, 24, 240), even};
 }
 
 const Target *findTarget(absl::string_view name) {

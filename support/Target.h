@@ -66,9 +66,9 @@ double timeOf(const ProductTile &tile, int64_t m, int64_t n, int64_t batch, cons
 /// Whether the threads that multiply have registers for so many sets of a tile's accumulators: two warpgroups from 128 rows on, three of 192.
 bool holdsAccumulators(const ProductTile &tile, int64_t sets, const Target &target);
 
-/// Registers that a thread of a launch's filling and of its multiplying warpgroups may hold.
+/// Registers that a thread of a launch's filling and of its multiplying warpgroups may hold, and that each begins with.
 struct RegisterShares {
-  int64_t producer, consumer;
+  int64_t producer, consumer, even;
 };
 /// setmaxnreg takes multiples of 8 from 24 to 240, and what the launch's warpgroups share is what they began with: the
 /// even share of a multiprocessor's registers among `blocks` blocks of `producers` + `consumers` threads, rounded down

@@ -146,7 +146,7 @@ private:
   static bool startsFromZero(const LaunchPlan &l, const Contraction &c);
   /// Registers that `sets` of accumulators of `c` take of a thread, and those that it has.
   int64_t accumulatorRegisters(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims, int64_t sets);
-  int64_t registerShare(const LaunchPlan &l);
+  RegisterShares registerShares(const LaunchPlan &l);
   /// Whether the unit's rows are b's columns: a's rows are too few for the unit's, or b comes from registers
   /// (see ProductToTile.cpp).
   bool isSwapped(const Contraction &c, const std::optional<WarpgroupForm> &form, const LaunchPlan &l, llvm::ArrayRef<int64_t> dims);

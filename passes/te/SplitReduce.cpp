@@ -199,19 +199,22 @@ private:
     return parts;
   }
 
+  /// The most points of these indices.
+  int64_t extentOf(ReduceOp reduce, ArrayRef<unsigned> dims) {
+    int64_t extent = 1;
+    for (unsigned d : dims)
+      extent *= std::max<int64_t>(1, knownMax(reduce.getExtents().getResult(d), facts_));
+    return extent;
+  }
+
   /// A product of which tensor copies can bring enough rows to warpgroups, on a target whose rates are known.
   std::optional<FedProduct> findFedProduct(ReduceOp reduce, const Contraction &c, ArrayRef<int64_t> lengths) {
     std::optional<WarpgroupForm> form = findWarpgroupForm(c);
     if (!target_.partRates.slots || !form || !hasRowsOfCopies(c, facts_))
       return std::nullopt;
-    auto extentOf = [&](ArrayRef<unsigned> dims) {
-      int64_t extent = 1;
-      for (unsigned d : dims)
-        extent *= std::max<int64_t>(1, knownMax(reduce.getExtents().getResult(d), facts_));
-      return extent;
-    };
     constexpr int64_t kRows = 64; // of the unit
-    FedProduct p{extentOf(c.batch), extentOf(c.m), extentOf(c.n), lengths[0], llvm::product_of(lengths.drop_front()), unitBytes(form->type)};
+    int64_t inner = llvm::product_of(lengths.drop_front());
+    FedProduct p{extentOf(reduce, c.batch), extentOf(reduce, c.m), extentOf(reduce, c.n), lengths[0], inner, unitBytes(form->type)};
     return std::max(p.m, p.n) >= kRows ? std::optional(p) : std::nullopt;
   }
 
@@ -228,12 +231,7 @@ private:
   Parts partsOfProduct(ReduceOp reduce, const Contraction &c, int64_t length, int64_t divisor) {
     bool cores = !hasUnit(c, target_);
     const int64_t kRows = 64, kColumns = cores ? 64 : 128, kPerMultiprocessor = cores ? 4 : 1;
-    auto tilesOf = [&](ArrayRef<unsigned> dims, int64_t tile) {
-      int64_t extent = 1;
-      for (unsigned d : dims)
-        extent *= std::max<int64_t>(1, knownMax(reduce.getExtents().getResult(d), facts_));
-      return llvm::divideCeil(extent, tile);
-    };
+    auto tilesOf = [&](ArrayRef<unsigned> dims, int64_t tile) { return llvm::divideCeil(extentOf(reduce, dims), tile); };
     int64_t tiles =
         tilesOf(c.batch, 1) * std::min(tilesOf(c.m, kRows) * tilesOf(c.n, kColumns), tilesOf(c.m, kColumns) * tilesOf(c.n, kRows));
     int64_t parts = kPerMultiprocessor * target_.smCount / tiles;

@@ -108,7 +108,7 @@ void Scheduler::settle(LaunchPlan &l) {
     auto reduce = dyn_cast<ReduceOp>(ops_[ordinal]);
     auto c = reduce ? findContraction(reduce) : std::nullopt;
     if (c && startsFromZero(l, *c) && l.stages >= 2 && !walksTwice(l) &&
-        accumulatorRegisters(l, *c, l.dims[n], 3) + kBesideAccumulators <= registerShare(l))
+        accumulatorRegisters(l, *c, l.dims[n], 3) + kBesideAccumulators <= registerShares(l).consumer)
       l.inFlight = 2;
   }
 }
@@ -117,8 +117,8 @@ int64_t Scheduler::accumulatorRegisters(const LaunchPlan &l, const Contraction &
   return sets * tileProduct(l, c.m, dims) * tileProduct(l, c.n, dims) / (l.warps * 32);
 }
 
-int64_t Scheduler::registerShare(const LaunchPlan &l) {
-  return shareRegisters(target_, l.producerWarps * 32, l.warps * l.pingpong * 32, l.minBlocks).consumer;
+RegisterShares Scheduler::registerShares(const LaunchPlan &l) {
+  return shareRegisters(target_, l.producerWarps * 32, l.warps * l.pingpong * 32, l.minBlocks);
 }
 
 LogicalResult Scheduler::checkWarpgroups(const LaunchPlan &l, ReduceOp reduce, const Contraction &given, const WarpgroupForm &form,
@@ -144,12 +144,12 @@ LogicalResult Scheduler::checkWarpgroups(const LaunchPlan &l, ReduceOp reduce, c
   if (form.type.isInteger(8) && part.warpN > 32 && part.warpN % 16)
     return refuse() << "takes more than 32 columns of i8 by 16, not " << part.warpN << " a warpgroup";
   int64_t sets = l.promote || !c.partScales.empty() ? 1 + l.inFlight : 1, accumulators = accumulatorRegisters(l, c, dims, sets);
-  if (int64_t share = registerShare(l); accumulators + kBesideAccumulators > share)
+  if (int64_t share = registerShares(l).consumer; accumulators + kBesideAccumulators > share)
     return refuse() << "needs " << accumulators << " registers a thread for accumulators and " << kBesideAccumulators << " beside them; "
                     << l.minBlocks << (l.minBlocks == 1 ? " block of " : " blocks of ") << (l.producerWarps + l.warps * l.pingpong) * 32
                     << " threads leave each " << share;
   // What one instruction takes must fit into the registers that threads begin with.
-  int64_t threads = (l.producerWarps + l.warps * l.pingpong) * 32, even = target_.registersPerSm / l.minBlocks / threads / 8 * 8;
+  int64_t threads = (l.producerWarps + l.warps * l.pingpong) * 32, even = registerShares(l).even;
   if (int64_t one = part.warpN / 2; l.producerWarps && one + kBesideAccumulators > even)
     return refuse() << "needs " << one << " registers a thread for the accumulators of " << part.warpN << " columns and "
                     << kBesideAccumulators << " beside them in one instruction; " << threads << " threads begin with " << even << " each";
