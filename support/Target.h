@@ -63,6 +63,9 @@ absl::Span<const ProductTile> wgmmaTiles();
 /// multiprocessor: whole rounds over all of them. Below zero, and less for better tiles, where m or n is not known (< 0).
 double timeOf(const ProductTile &tile, int64_t m, int64_t n, int64_t batch, const Target &target);
 
+/// Registers of a thread that ptxas asks for beside the accumulators of warpgroup products (C7602).
+inline constexpr int64_t kBesideAccumulators = 26;
+
 /// Whether the threads that multiply have registers for so many sets of a tile's accumulators: two warpgroups from 128 rows on, three of 192.
 bool holdsAccumulators(const ProductTile &tile, int64_t sets, const Target &target);
 

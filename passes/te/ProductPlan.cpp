@@ -41,9 +41,9 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
   // CUDA cores multiply words in 64 × 64 tiles at 0.9 of the rate of 128 × 128, whose last round may have little to do (H200, ten sizes
   // from 1280 to 16384: 1.01 to 1.34 times as fast where chosen so).
   constexpr ProductTile kLarge{128, 128, 100}, kSmall{64, 64, 90};
-  bool isPlain = c.m.size() == 1 && c.n.size() == 1 && c.k.size() == 1 && bytes == 4, hasTwoSizes = !unit && isPlain && m > 0 && n > 0;
-  // What fed ones take of 128 × 64 lies between.
-  bool onlyTwo = hasTwoSizes && target_.feedsCores;
+  bool isPlain = c.m.size() == 1 && c.n.size() == 1 && c.k.size() == 1 && bytes == 4;
+  bool hasTwoSizes = !unit && isPlain && m > 0 && n > 0 && leastM == 64 && leastN == 64;
+  bool onlyTwo = hasTwoSizes && target_.feedsCores; // (the halves between them gain nothing there)
   while (m > 0 && n > 0 && !onlyTwo && batch * llvm::divideCeil(m, tileM) * llvm::divideCeil(n, tileN) < uint64_t(target_.smCount)) {
     if (tileN > std::max(tileM, leastN))
       tileN /= 2;
@@ -54,8 +54,7 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
     else
       break;
   }
-  if (hasTwoSizes && tileM == 128 && tileN == 128 && leastM == 64 && leastN == 64 &&
-      timeOf(kSmall, m, n, batch, target_) < timeOf(kLarge, m, n, batch, target_))
+  if (hasTwoSizes && tileM == 128 && tileN == 128 && timeOf(kSmall, m, n, batch, target_) < timeOf(kLarge, m, n, batch, target_))
     tileM = tileN = 64;
   assign(l, c.m, dims, tileM);
   assign(l, c.n, dims, tileN);
@@ -133,18 +132,19 @@ void Scheduler::feedCores(LaunchPlan &l, const Contraction &c, ArrayRef<int64_t>
   int64_t bm = tileProduct(l, c.m, dims), bn = tileProduct(l, c.n, dims), bytes = c.aType.getIntOrFloatBitWidth() / 8;
   if (!target_.feedsCores || l.warps % 4)
     return;
-  // Long slots of large tiles, whose one block has the registers that a good order of multiply-adds takes; short ones of small tiles.
-  bool large = bm * bn > 64 * 64;
+  // Long slots of large tiles, whose one block has the registers that a good order of multiply-adds takes; short ones of smaller tiles.
+  bool large = bm * bn >= 128 * 128, small = bm * bn <= 64 * 64;
   LaunchPlan fed = l;
   assign(fed, tiledK(c), dims, large ? 64 : 32);
   if (!canFeedCores(fed, c.a, c.m, c.k, dims) || !canFeedCores(fed, c.b, c.n, c.k, dims))
     return;
   fed.producerWarps = 4;
-  // Small blocks have room for four on a multiprocessor, and are placed unevenly where launches before them end: of two for each, two.
+  // Four warps alone do not keep a multiprocessor busy: two blocks. Small ones have room for four, but are placed unevenly where launches
+  // before them end: of two for each, two.
   int64_t m = extentProduct(l, c.m, dims, likely_), n = extentProduct(l, c.n, dims, likely_);
   int64_t batch = std::max<int64_t>(1, extentProduct(l, c.batch, dims, likely_));
-  bool few = !large && m > 0 && n > 0 && batch * int64_t(llvm::divideCeil(m, bm) * llvm::divideCeil(n, bn)) <= 2 * target_.smCount;
-  fed.minBlocks = few ? 2 : 1;
+  bool few = m > 0 && n > 0 && batch * int64_t(llvm::divideCeil(m, bm) * llvm::divideCeil(n, bn)) <= 2 * target_.smCount;
+  fed.minBlocks = large || (small && !few) ? 1 : 2;
   fed.stages = 3;
   // Short sums: the next tile's slots fill while results leave (H200: 1.05, 1.03 and 1.01 times as fast at 256, 512 and 1024 of 4096 x 4096).
   // Longer ones are better dealt by the hardware, tile by tile.

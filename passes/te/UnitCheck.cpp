@@ -6,9 +6,6 @@ using namespace mlir;
 
 namespace kernelc::te {
 
-/// What ptxas asks for beside accumulators (C7602).
-static constexpr int64_t kBesideAccumulators = 26;
-
 LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
   bool hasProduct = false;
   for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
@@ -71,7 +68,7 @@ LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
                 "or bf16 that is computed, on sm_90a";
     for (auto [d, index] : llvm::enumerate(l.dims[n]))
       if (int64_t t = l.tiles[index]; (t & (t - 1)) && !isLastColumn(*c, form, l, l.dims[n], unsigned(d)) &&
-                                      !(l.warps == 12 && t == 192 && isLastRow(*c, form, l, l.dims[n], unsigned(d))))
+                                      !(t == 16 * l.warps && isLastRow(*c, form, l, l.dims[n], unsigned(d))))
         return refuse() << "takes tiles that are no powers of two for its last index of columns only (and 192 rows for 12 warps), not " << t
                         << " for '" << l.indices[index] << "'";
     int64_t m = tileProduct(l, c->m, l.dims[n]), columns = tileProduct(l, c->n, l.dims[n]), k = tileProduct(l, c->k, l.dims[n]);
