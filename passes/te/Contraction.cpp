@@ -245,59 +245,83 @@ Type findUnitType(Value a, Value b, Type accumulator) {
 
 bool isZeroExtended(Value factor) { return isa_and_nonnull<arith::ExtUIOp>(factor.getDefiningOp()); }
 
-/// Gives every constraint of the reduction's condition, and every bound of points by data, to a factor
-/// that has its dims; else to one that becomes an operand of them (a mask that makes `a[k]` an
-/// operand over i and k, or `a[i, k]` one over the summed g too). `inA`, `inB` grow with what the
-/// factors take on. What speaks of no summed index (`j <= i`) is the result's own. False where a
-/// constraint ties both factors together.
-bool shareCondition(ReduceOp reduce, Contraction &c, llvm::BitVector &inA, llvm::BitVector &inB) {
-  // A computed factor passes through registers, where a mask costs least.
-  auto isRead = [](Value v) { return bool(stripWidening(v).getDefiningOp<ReadOp>()); };
-  bool preferB = isRead(c.a) && !isRead(c.b);
-  enum Side { Neither, A, B };
-  auto sideFor = [&](const llvm::BitVector &dims) {
-    auto fits = [&](const llvm::BitVector &own, const llvm::BitVector &other) {
-      llvm::BitVector extra = dims;
-      extra.reset(own).reset(reduce.getNumParallel(), reduce.getNumDims());
-      return !extra.anyCommon(other);
-    };
-    bool a = fits(inA, inB), b = fits(inB, inA);
-    if (!a && !b)
-      return Neither;
-    Side side = (preferB ? b : !a) ? B : A;
-    (side == B ? inB : inA) |= dims;
-    return side;
-  };
-  std::optional<IntegerSet> set = reduce.getCondition();
-  SmallVector<unsigned> forA, forB, forResult;
-  for (unsigned i = 0; set && i < set->getNumConstraints(); ++i) {
-    llvm::BitVector dims(reduce.getNumDims());
-    collectDims(set->getConstraint(i), dims);
-    if (dims.find_next(reduce.getNumParallel() - 1) < 0) {
-      forResult.push_back(i);
-      continue;
+/// Gives every constraint of the reduction's condition, and every bound of points by data, to the factors. What speaks of
+/// summed and batch indices alone (`k < n[b]`) both get: what they hold there is never a value. Else a factor gets it that
+/// has its dims, or one that becomes an operand of them (a mask that makes `a[k]` an operand over i and k, or `a[i, k]` one
+/// over the summed g too). `inA`, `inB` grow with what the factors take on. What speaks of no summed index (`j <= i`) is
+/// the result's own. False where a constraint ties both factors together.
+class ConditionShares {
+public:
+  ConditionShares(ReduceOp reduce, Contraction &c, llvm::BitVector &inA, llvm::BitVector &inB)
+      : reduce_(reduce), c_(c), inA_(inA), inB_(inB), parallel_(reduce.getNumParallel()), dims_(reduce.getNumDims()) {
+    // A computed factor passes through registers, where a mask costs least.
+    auto isRead = [](Value v) { return bool(stripWidening(v).getDefiningOp<ReadOp>()); };
+    preferB_ = isRead(c.a) && !isRead(c.b);
+  }
+
+  bool share() {
+    std::optional<IntegerSet> set = reduce_.getCondition();
+    SmallVector<unsigned> forA, forB, forResult;
+    for (unsigned i = 0; set && i < set->getNumConstraints(); ++i) {
+      llvm::BitVector dims(dims_);
+      collectDims(set->getConstraint(i), dims);
+      if (dims.find_next(parallel_ - 1) < 0)
+        forResult.push_back(i);
+      else if (!give(i, dims, forA, forB))
+        return false;
     }
-    Side side = sideFor(dims);
-    if (side == Neither)
-      return false;
-    (side == B ? forB : forA).push_back(i);
+    for (Value part : c_.where ? splitConjuncts(c_.where) : SmallVector<Value>())
+      if (!findLinearBound(part))
+        c_.tied = true;
+      else if (!give(part, findSupport(part, dims_), c_.aMask, c_.bMask))
+        return false;
+    if (!forA.empty())
+      c_.aWhere = select(*set, forA);
+    if (!forB.empty())
+      c_.bWhere = select(*set, forB);
+    if (!forResult.empty())
+      c_.resultWhere = select(*set, forResult);
+    return true;
   }
-  for (Value part : c.where ? splitConjuncts(c.where) : SmallVector<Value>()) {
-    if (!findLinearBound(part))
-      continue;
-    Side side = sideFor(findSupport(part, reduce.getNumDims()));
-    if (side == Neither)
-      return false;
-    (side == B ? c.bMask : c.aMask).push_back(part);
+
+private:
+  /// Whether both factors tell all points apart that a condition over `dims` does.
+  bool isCommon(const llvm::BitVector &dims) {
+    llvm::BitVector both = inA_;
+    both &= inB_;
+    return !dims.test(both);
   }
-  if (!forA.empty())
-    c.aWhere = select(*set, forA);
-  if (!forB.empty())
-    c.bWhere = select(*set, forB);
-  if (!forResult.empty())
-    c.resultWhere = select(*set, forResult);
-  return true;
-}
+
+  /// Whether a factor over `own` takes a condition over `dims` on, without parallel dims of the `other`.
+  bool fits(const llvm::BitVector &dims, const llvm::BitVector &own, const llvm::BitVector &other) {
+    llvm::BitVector extra = dims;
+    extra.reset(own).reset(parallel_, dims_);
+    return !extra.anyCommon(other);
+  }
+
+  /// Adds `part` of the condition to what the factors it belongs to count in.
+  template <typename T> bool give(T part, const llvm::BitVector &dims, SmallVectorImpl<T> &forA, SmallVectorImpl<T> &forB) {
+    if (isCommon(dims)) {
+      forA.push_back(part);
+      forB.push_back(part);
+      return true;
+    }
+    bool a = fits(dims, inA_, inB_), b = fits(dims, inB_, inA_);
+    if (!a && !b)
+      return false;
+    bool toB = preferB_ ? b : !a;
+    c_.tied = true;
+    (toB ? inB_ : inA_) |= dims;
+    (toB ? forB : forA).push_back(part);
+    return true;
+  }
+
+  ReduceOp reduce_;
+  Contraction &c_;
+  llvm::BitVector &inA_, &inB_;
+  unsigned parallel_, dims_;
+  bool preferB_;
+};
 
 /// The factors of a product, and the indices of its reduction that each depends on.
 struct Factor {
@@ -344,7 +368,7 @@ bool takeScales(ReduceOp reduce, ArrayRef<Factor> factors, const Factor &a, cons
 std::optional<Contraction> classify(ReduceOp reduce, Contraction c) {
   unsigned dims = reduce.getNumDims(), parallel = reduce.getNumParallel();
   llvm::BitVector inA = findSupport(c.a, dims), inB = findSupport(c.b, dims);
-  if (!shareCondition(reduce, c, inA, inB))
+  if (!ConditionShares(reduce, c, inA, inB).share())
     return std::nullopt;
   for (unsigned d = 0; d < dims; ++d) {
     if (d >= parallel) {

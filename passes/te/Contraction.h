@@ -30,8 +30,11 @@ struct Contraction {
   /// The reduced indices that one factor alone depends on: the other is the same at all of their points.
   llvm::SmallVector<unsigned> ownK;
   /// The domain's condition, shared out: a factor counts as zero where its part does
-  /// not hold.
+  /// not hold. What speaks of summed and batch indices alone stands in both.
   std::optional<mlir::IntegerSet> aWhere, bWhere;
+  /// Whether a part of the condition ties a row or column to a summed index (`k <= i`): one factor is zero where it does not
+  /// hold, the other what it is for other results.
+  bool tied = false;
   /// What of it speaks of no reduced index (`j <= i`): where it does not hold the result is zero.
   std::optional<mlir::IntegerSet> resultWhere;
   /// A condition on data that picks blocks of the product (`mask[k // 64, j // 64] != 0`), a

@@ -33,7 +33,7 @@ public:
 
 private:
   void mark(ReduceOp reduce, const Contraction &c) {
-    if (c.isAMasked() || c.isBMasked() || c.where || !c.partScales.empty())
+    if (c.tied || c.resultWhere || !c.partScales.empty())
       return;
     int64_t rows = pointsOf(reduce, c.m), columns = pointsOf(reduce, c.n);
     bool byRows = rows >= 0 && (columns < 0 || rows <= columns);
