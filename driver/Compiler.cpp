@@ -310,6 +310,12 @@ OwningOpRef<ModuleOp> runPipeline(ModuleOp module, const VariantOptions &options
   return runPasses(module, options, stage, strides);
 }
 
+LogicalResult excludeMaskedTerms(ModuleOp module) {
+  PassManager pm(module.getContext());
+  pm.addNestedPass<te::KernelOp>(createTeExcludeMasked());
+  return pm.run(module);
+}
+
 LogicalResult applyPrecision(ModuleOp module, const PrecisionPolicy &caller) {
   bool any = false;
   for (auto kernel : module.getOps<te::KernelOp>()) {

@@ -38,6 +38,10 @@ enum class Stage { Te, Plan, Tile, Layouts, Cu };
 /// `stage`. Diagnostics go to the context's handler; null after an error.
 mlir::OwningOpRef<mlir::ModuleOp> runPipeline(mlir::ModuleOp module, const VariantOptions &options, Stage stage);
 
+/// Lets conditions that make factors of sums zero exclude the terms (te-exclude-masked), in place. To be called on what the
+/// frontend has made, before anything else reads it.
+mlir::LogicalResult excludeMaskedTerms(mlir::ModuleOp module);
+
 /// Carries out the precision policies of the kernels in `module`, in place: `caller`,
 /// unless it is empty, in place of what each kernel says. Does nothing where there is
 /// no policy. Remarks and errors go to the context's handler. To be called before

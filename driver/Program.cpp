@@ -55,6 +55,8 @@ absl::Status Program::import() {
     import.constants = options_.constants;
     import.kernel = options_.kernel;
     module_ = frontend::importKc(*context_, text_, options_.fileName, import);
+    if (module_ && mlir::failed(excludeMaskedTerms(*module_)))
+      module_ = nullptr;
   }
   if (!module_ || mlir::failed(applyPrecision(*module_, options_.precision))) {
     module_ = nullptr;

@@ -125,7 +125,7 @@ def TePrecisionCast : Pass<"te-precision-cast", "::kernelc::te::KernelOp"> {
     (`te.round .. to tf32`; `arith.truncf` and `arith.extf` for bf16 and f16, `te.convert` for f8).
     `accumulate = "fast"` becomes the kernel's attribute `fast_accumulate`.
     With `bf16x3` a factor is the sum of its bf16 and the bf16 of the rest, and the sum runs
-    over three `part`s first: high·high, high·low, low·high (not where it has a condition).
+    over three `part`s first: high·high, high·low, low·high.
     Everything else stays as wide as it is: accumulators, exponentials, norms,
     pointwise code, and products that a matrix unit takes exactly already.
     *Runs after `te-simplify`, before `te-plan`, because* only then are the factors of
@@ -146,6 +146,30 @@ def TePrecisionCast : Pass<"te-precision-cast", "::kernelc::te::KernelOp"> {
     Option<"given", "policy", "std::string", "\"\"", "a policy that replaces the kernel's, as contract=tf32 or rel=1e-3">];
 }
 
+def TeExcludeMasked : Pass<"te-exclude-masked", "::kernelc::te::KernelOp"> {
+  let summary = "Let conditions that make a factor zero exclude the term";
+  let description = [{
+    What a condition excludes is never a value (docs/language.md, Precision): where a comparison of indices, or of summed and
+    batch indices with data (`j < n[b]`), makes a factor of a sum of products zero, it becomes a condition of the sum, and
+    whatever the other factors hold there does not matter. The factor may be the body's own (`(a[i, k] if k < n[0] else 0) * b[k, j]`)
+    or stand in tensors that the sum reads: of `p = softmax[j](s[i, j] if j < n[b] else -inf)` the masked elements are zeros,
+    and a sum of `p[i, j] * v[j, d]` passes over them. Nothing is looked up by name: a copy of the sum takes in the
+    definitions of what it reads, and is evaluated over classes of values as in `te-mask-to-domain`.
+
+    Where the masked factor may be NaN instead (`exp(-inf - m)` when m is -inf: nothing of the row is left) the result gets
+    it back: `r[p] + (p has a masked point ? that factor : 0)`.
+
+    *Runs as soon as a program is read, before a precision policy is applied, because* it says what the program means: the
+    reference, the emulator and GPUs start from what it leaves.
+
+    Postcondition: the sum's terms are as they were; its domain, or the condition of its `te.yield`, has the masks.
+    Not tried: conditions on data that name a row or column (`j < n[i]`, `mask[i, j]`), whose zeros multiply what they
+    meet; reductions other than sums, where only the term itself can be masked. Numeric effect: none, except that an
+    infinity or NaN beside a masked factor is skipped.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def TeMaskToDomain : Pass<"te-mask-to-domain", "::kernelc::te::KernelOp"> {
   let summary = "Turn masks into conditions of the reduction's domain";
   let description = [{
@@ -157,7 +181,8 @@ def TeMaskToDomain : Pass<"te-mask-to-domain", "::kernelc::te::KernelOp"> {
     `exp((c ? s : -inf) - m)` and `x * f32(c)` are all found; nothing is looked up by
     name. *Runs after `te-simplify` and CSE, which bring masks into the bodies of their
     reductions, before `te-split-reduce` and `te-plan`, because* those and the
-    tile loops obey domains, not bodies.
+    tile loops obey domains, not bodies. A comparison that the domain decides already, or a part of the condition on data
+    (`te-exclude-masked`), is decided in the body.
 
     Where the masked term may be NaN (`exp(-inf - m)` when m is -inf: every element of
     the row is masked) the result gets it back: `r[p] + (p has a masked point ? that

@@ -134,12 +134,8 @@ private:
       return chooseType(reduce, c, name);
     if (policy_.contract.empty())
       return; // says how to add, not what
-    if (policy_.contract == kBf16x3 || policy_.contract == kTf32x3) {
-      if (reduce.getCondition())
-        return explain(reduce, "the product of '" + name + "' stays f32: its sum has a condition, which " + policy_.contract + " does not take yet");
-      castToParts(reduce, c, *findNarrow(StringRef(policy_.contract).drop_back(2)));
-      return;
-    }
+    if (policy_.contract == kBf16x3 || policy_.contract == kTf32x3)
+      return castToParts(reduce, c, *findNarrow(StringRef(policy_.contract).drop_back(2)));
     const Narrow *narrow = findNarrow(policy_.contract);
     castFactors(reduce, c, *narrow);
     explain(reduce, "the product of '" + name + "' rounds its operands to " + narrow->name);
@@ -205,6 +201,19 @@ private:
     return arith::MinimumFOp::create(b, loc, atLeast, constant(most));
   }
 
+  /// The condition of the sum, over its dims with the index `part` before the reduced ones.
+  static IntegerSetAttr behindPart(ReduceOp reduce) {
+    std::optional<IntegerSet> set = reduce.getCondition();
+    if (!set)
+      return {};
+    SmallVector<AffineExpr> dims, symbols;
+    for (unsigned d = 0; d < reduce.getNumDims(); ++d)
+      dims.push_back(getAffineDimExpr(d < reduce.getNumParallel() ? d : d + 1, reduce.getContext()));
+    for (unsigned s = 0; s < set->getNumSymbols(); ++s)
+      symbols.push_back(getAffineSymbolExpr(s, reduce.getContext()));
+    return IntegerSetAttr::get(set->replaceDimsAndSymbols(dims, symbols, dims.size() + 1, symbols.size()));
+  }
+
   /// Σ_k a·b  →  Σ_part Σ_k a_part·b_part with a = a_high + a_low in a narrow type, b alike, over
   /// high·high, high·low, low·high: what is left out is 2^-16 of each term in bf16, 2^-22 in tf32.
   void castToParts(ReduceOp reduce, const Contraction &c, const Narrow &narrow) {
@@ -224,7 +233,7 @@ private:
     SmallVector<AffineExpr> extents(reduce.getExtents().getResults());
     extents.insert(extents.begin() + parallel, b.getAffineConstantExpr(parts));
     auto made = ReduceOp::create(b, loc, cast<RankedTensorType>(reduce.getResult().getType()), reduce.getKind(), b.getArrayAttr(indices), parallel,
-                                 AffineMap::get(0, reduce.getExtents().getNumSymbols(), extents, b.getContext()), IntegerSetAttr(), Value(),
+                                 AffineMap::get(0, reduce.getExtents().getNumSymbols(), extents, b.getContext()), behindPart(reduce), Value(),
                                  AffineMapAttr(), reduce.getShapeAttr(), reduce.getNameAttr());
     Block &block = made.getBody().emplaceBlock();
     IRMapping mapping;

@@ -2,9 +2,9 @@
 #include "passes/Passes.h"
 
 #include "ir/te/TeShape.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "passes/te/Definitions.h"
 #include "passes/te/IndexArithmetic.h"
 #include "passes/te/Inouts.h"
 #include "llvm/ADT/DenseSet.h"
@@ -16,11 +16,6 @@ namespace kernelc {
 #include "passes/Passes.h.inc"
 
 namespace {
-
-/// Pointwise, defined everywhere, each element from its own point.
-bool isDefinition(te::ComputeOp op) {
-  return !op.getInit() && !op.getCondition() && !op.getOutMap() && !op.getPartial() && !op.getYield().getCondition();
-}
 
 /// Operations of a body up to which it takes others in: definitions that are read at several points
 /// each double it with every step.
@@ -47,7 +42,7 @@ llvm::DenseSet<Operation *> findKept(te::KernelOp kernel) {
     kept.insert(u.writer);
   llvm::DenseMap<Operation *, int64_t> sizes; // of definitions, with what they take in
   for (auto definition : kernel.getBlock().getOps<te::ComputeOp>()) {
-    if (!isDefinition(definition))
+    if (!te::isDefinition(definition))
       continue;
     int64_t size = definition.getBlock().getOperations().size();
     llvm::SmallPtrSet<Operation *, 8> taken;
@@ -63,55 +58,16 @@ llvm::DenseSet<Operation *> findKept(te::KernelOp kernel) {
   return kept;
 }
 
-/// The reads of read's block that give what it gives, in their order.
-SmallVector<te::ReadOp> equalReads(te::ReadOp read) {
-  SmallVector<te::ReadOp> equal;
-  for (Operation *user : read.getTensor().getUsers())
-    if (auto other = dyn_cast<te::ReadOp>(user);
-        other && other->getBlock() == read->getBlock() && other.getOperands_() == read.getOperands_() &&
-        other.getMapOrIdentity() == read.getMapOrIdentity() && other.getBounds() == read.getBounds())
-      equal.push_back(other);
-  llvm::sort(equal, [](te::ReadOp a, te::ReadOp b) { return a->isBeforeInBlock(b); });
-  return equal;
-}
-
 ///   %p = te.compute [i] { yield f(i) }           %p = ...
 ///   ... te.read %p[m(j)] ...               =>    ... f(m(j)) ...
 struct InlineRead : OpRewritePattern<te::ReadOp> {
   InlineRead(MLIRContext *c, const llvm::DenseSet<Operation *> &kept) : OpRewritePattern(c), kept_(kept) {}
   LogicalResult matchAndRewrite(te::ReadOp read, PatternRewriter &rewriter) const override {
-    auto producer = read.getTensor().getDefiningOp<te::ComputeOp>();
-    if (!producer || !isDefinition(producer) || producer->isAncestor(read))
-      return failure();
-    if (read.getBounds() != te::BoundsMode::InBounds && read.getBounds() != te::BoundsMode::Assume)
-      return failure();
-    if (kept_.contains(producer) ||
+    te::ComputeOp producer = te::findDefinition(read);
+    if (!producer || kept_.contains(producer) ||
         int64_t(read->getBlock()->getOperations().size() + producer.getBlock().getOperations().size()) > kLargestBody)
       return failure();
-    SmallVector<te::ReadOp> equal = equalReads(read);
-    rewriter.setInsertionPoint(equal.front());
-    AffineMap map = read.getMapOrIdentity();
-    IRMapping mapping;
-    SmallVector<Value> subscripts;
-    for (AffineExpr e : map.getResults()) {
-      Value v = te::materialize(rewriter, read.getLoc(), e, read.getOperands_(), map.getNumSymbols());
-      if (!v)
-        return failure();
-      subscripts.push_back(v);
-    }
-    for (auto [arg, v] : llvm::zip(producer.getBlock().getArguments(), subscripts))
-      mapping.map(arg, v);
-    Value result;
-    for (Operation &op : producer.getBlock()) {
-      if (auto yield = dyn_cast<te::YieldOp>(op)) {
-        result = mapping.lookupOrDefault(yield.getValues()[0]);
-        break;
-      }
-      rewriter.clone(op, mapping);
-    }
-    for (te::ReadOp r : equal)
-      rewriter.replaceOp(r, result);
-    return success();
+    return te::inlineRead(rewriter, read);
   }
 
 private:

@@ -1,0 +1,19 @@
+// Tensors that stand for an expression: who reads an element may compute it instead.
+#pragma once
+
+#include "ir/te/Te.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace kernelc::te {
+
+/// Whether `op` is pointwise and defined everywhere, each element from its own point.
+bool isDefinition(ComputeOp op);
+
+/// The definition of which `read` reads an element that exists; null where it reads something else.
+ComputeOp findDefinition(ReadOp read);
+
+/// Replaces `read` of a definition, and the equal reads of its block, by the definition's body at its subscripts. Fails,
+/// and changes nothing, where a subscript has no spelling in arith.
+mlir::LogicalResult inlineRead(mlir::RewriterBase &rewriter, ReadOp read);
+
+} // namespace kernelc::te

@@ -1,0 +1,171 @@
+// te-exclude-masked: see Passes.td.
+#include "passes/Passes.h"
+
+#include "mlir/IR/Dominance.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/CSE.h"
+#include "passes/te/Contraction.h"
+#include "passes/te/Definitions.h"
+#include "passes/te/Inouts.h"
+#include "passes/te/MaskedTerms.h"
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+
+namespace kernelc {
+#define GEN_PASS_DEF_TEEXCLUDEMASKED
+#include "passes/Passes.h.inc"
+
+using namespace te;
+
+namespace {
+
+/// Bodies of copies larger than this are not searched: definitions that are read at several points double them with every
+/// step, and every comparison costs a walk.
+constexpr size_t kLargestBody = 512;
+constexpr unsigned kMostComparisons = 32;
+
+/// One sum whose terms are products.
+class Excluder {
+public:
+  Excluder(ReduceOp op, const llvm::DenseSet<Operation *> &kept, IRRewriter &rewriter) : op_(op), kept_(kept), rewriter_(rewriter) {}
+
+  void run() {
+    rewriter_.setInsertionPoint(op_);
+    copy_ = cast<ReduceOp>(rewriter_.clone(*op_));
+    takeDefinitionsIn();
+    exclude();
+    copy_.erase();
+  }
+
+private:
+  /// Lets the copy compute what it reads of definitions.
+  void takeDefinitionsIn() {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (ReadOp read : llvm::to_vector(copy_.getBlock().getOps<ReadOp>())) {
+        ComputeOp definition = findDefinition(read);
+        if (!definition || kept_.contains(definition) ||
+            copy_.getBlock().getOperations().size() + definition.getBlock().getOperations().size() > kLargestBody)
+          continue;
+        if (succeeded(inlineRead(rewriter_, read))) {
+          changed = true;
+          break; // equal reads are gone, too
+        }
+      }
+    }
+    DominanceInfo dominance;
+    eliminateCommonSubExpressions(rewriter_, dominance, copy_);
+  }
+
+  void exclude() {
+    MaskFinder finder(copy_, copy_.getBlock());
+    SmallVector<Mask> masks;
+    unsigned tried = 0;
+    for (auto compare : copy_.getBlock().getOps<arith::CmpIOp>()) {
+      if (tried++ >= kMostComparisons)
+        break;
+      std::optional<Mask> m = finder.match(compare);
+      if (!m)
+        m = finder.matchBound(compare);
+      if (m && !isKnown(*m) && (!m->bound || isOfSumOrBatch(*m->bound)) && finder.classifyTerm(m->compare, m->masking) != kZero)
+        masks.push_back(std::move(*m));
+    }
+    if (masks.empty())
+      return;
+    rewriter_.setInsertionPointAfter(op_);
+    Value result = op_.getResult();
+    SmallPtrSet<Operation *, 4> sums;
+    for (const Mask &m : masks)
+      if (m.carrier) {
+        Operation *sum = nullptr;
+        result = finder.addMasked(rewriter_, result, m, sum);
+        sums.insert(sum);
+      }
+    if (result != op_.getResult())
+      op_.getResult().replaceAllUsesExcept(result, sums);
+    for (Mask &m : masks)
+      restrict(m);
+  }
+
+  /// Whether the condition of the sum says so already.
+  bool isKnown(Mask &m) {
+    if (std::optional<IntegerSet> set = copy_.getCondition(); set && m.constraint)
+      for (unsigned i = 0; i < set->getNumConstraints(); ++i)
+        if (set->getConstraint(i) == m.constraint->form && (set->isEq(i) || !m.constraint->isEquality))
+          return true;
+    Value condition = copy_.getYield().getCondition();
+    return condition && llvm::is_contained(splitConjuncts(condition), m.compare.getResult());
+  }
+
+  /// Whether a bound by data speaks of indices alone that every factor has, summed and batch ones.
+  bool isOfSumOrBatch(const LinearBound &bound) {
+    unsigned dims = op_.getNumDims();
+    llvm::BitVector says = findSupport(bound.bound, dims);
+    collectDims(bound.form, says);
+    says.reset(op_.getNumParallel(), dims);
+    auto product = op_.getYield().getValues()[0].getDefiningOp<arith::MulFOp>();
+    for (Value factor : product->getOperands())
+      if (says.test(findSupport(factor, dims)))
+        return false;
+    return true;
+  }
+
+  /// Adds the mask to the condition of the sum.
+  void restrict(Mask &m) {
+    if (m.constraint) {
+      op_.setCondition(intersect(op_.getCondition(), IntegerSet::get(op_.getNumDims(), op_.getExtents().getNumSymbols(), m.constraint->form,
+                                                                     m.constraint->isEquality)));
+      return;
+    }
+    YieldOp yield = op_.getYield();
+    rewriter_.setInsertionPoint(yield);
+    IRMapping copies = copiesOf({m.compare.getLhs(), m.compare.getRhs()});
+    arith::CmpIPredicate relation = m.compare.getPredicate();
+    Value holds = arith::CmpIOp::create(rewriter_, m.compare.getLoc(), m.masking ? arith::invertPredicate(relation) : relation,
+                                        copies.lookup(m.compare.getLhs()), copies.lookup(m.compare.getRhs()));
+    if (Value condition = yield.getCondition())
+      holds = arith::AndIOp::create(rewriter_, m.compare.getLoc(), condition, holds);
+    YieldOp::create(rewriter_, yield.getLoc(), yield.getValues(), holds);
+    yield.erase();
+  }
+
+  /// Values of the copy's body, computed in the sum's own.
+  IRMapping copiesOf(ArrayRef<Value> values) {
+    llvm::DenseSet<Operation *> slice;
+    SmallVector<Value> work(values);
+    while (!work.empty()) {
+      Operation *def = work.pop_back_val().getDefiningOp();
+      if (def && def->getBlock() == &copy_.getBlock() && slice.insert(def).second)
+        llvm::append_range(work, def->getOperands());
+    }
+    IRMapping mapping;
+    mapping.map(copy_.getBlock().getArguments(), op_.getBlock().getArguments());
+    for (Value v : values)
+      if (v.getParentBlock() != &copy_.getBlock())
+        mapping.map(v, v);
+    for (Operation &op : copy_.getBlock())
+      if (slice.contains(&op))
+        rewriter_.clone(op, mapping);
+    return mapping;
+  }
+
+  ReduceOp op_, copy_;
+  const llvm::DenseSet<Operation *> &kept_;
+  IRRewriter &rewriter_;
+};
+
+struct TeExcludeMaskedPass : impl::TeExcludeMaskedBase<TeExcludeMaskedPass> {
+  void runOnOperation() override {
+    llvm::DenseSet<Operation *> kept; // what stands there before an inout is overwritten stays a tensor
+    for (const Update &u : findUpdates(getOperation()))
+      kept.insert(u.writer);
+    IRRewriter rewriter(&getContext());
+    for (ReduceOp op : llvm::to_vector(getOperation().getBlock().getOps<ReduceOp>()))
+      if (op.getKind() == Combiner::Sum && op.getYield().getValues()[0].getDefiningOp<arith::MulFOp>())
+        Excluder(op, kept, rewriter).run();
+  }
+};
+
+} // namespace
+} // namespace kernelc
