@@ -415,7 +415,10 @@ Expr Emitter::makeExpr(Operation *op) {
         case arith::CmpFPredicate::UNO:
         case arith::CmpFPredicate::ORD: {
           std::string a = operand(c.getLhs(), kRelational), b = operand(c.getRhs(), kRelational);
-          return c.getPredicate() == arith::CmpFPredicate::UNO
+          bool isUnordered = c.getPredicate() == arith::CmpFPredicate::UNO;
+          if (c.getLhs() == c.getRhs())
+            return Expr{a + (isUnordered ? " != " : " == ") + a, kEquality};
+          return isUnordered
                      ? Expr{a + " != " + a + " || " + b + " != " + b, kLogicalOr}
                      : Expr{a + " == " + a + " && " + b + " == " + b, kLogicalAnd};
         }

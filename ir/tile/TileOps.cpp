@@ -160,6 +160,13 @@ LogicalResult StoreOp::verify() {
   return success();
 }
 
+LogicalResult ElementOp::verify() {
+  auto from = getInput().getType();
+  if (from.getNumElements() != 1 || from.getElementType() != getResult().getType())
+    return emitOpError() << "[C1] takes a tile of one " << getResult().getType() << ", not " << from;
+  return success();
+}
+
 LogicalResult BroadcastOp::verify() {
   auto from = getInput().getType(), to = getResult().getType();
   if (from.getRank() != to.getRank())

@@ -229,6 +229,25 @@ def Tile_SplatOp : Tile_Op<"splat", [Pure]> {
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
 }
 
+def Tile_ElementOp : Tile_Op<"element", [Pure]> {
+  let summary = "the element of a tile of one, as a scalar that all threads have";
+  let description = [{
+    What a tile comes to decides where a program goes on: a loop of that many rounds.
+
+    Constraints:
+    - [C1] the tile has one element, of the result's type.
+
+    ```mlir
+    %any = tile.reduce any %nan dims [0, 1] : tensor<64x64xi1> -> tensor<1x1xi1>
+    %found = tile.element %any : tensor<1x1xi1> -> i1
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input);
+  let results = (outs AnyType:$result);
+  let hasVerifier = 1;
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+}
+
 def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
   let summary = "repeats a tile along dims of extent 1";
   let arguments = (ins AnyRankedTensor:$input);

@@ -99,6 +99,11 @@ private:
 
   // ProductToTile.cpp
   mlir::LogicalResult emitContraction(te::ReduceOp op, const te::Contraction &c, llvm::ArrayRef<int64_t> dims);
+  // TiedProducts.cpp
+  /// `out`, the results of a product on CUDA cores whose condition ties rows or columns to summed indices. Where a factor is
+  /// zero because a term is excluded, the other may be infinite or NaN: a tile of which a result is NaN is summed once more,
+  /// the terms that count alone.
+  mlir::Value sumExactly(te::ReduceOp op, llvm::ArrayRef<int64_t> dims, mlir::Value out, mlir::Location loc);
   /// acc + scale · (a · b of one tile), where sums of tiles do not go on in the unit's accumulators.
   mlir::Value addPart(mlir::Value part, mlir::Value scale, mlir::Value acc, mlir::Location loc);
   /// Loads what `factors` read.

@@ -91,6 +91,10 @@ LogicalResult LaunchEmitter::emitContraction(ReduceOp op, const Contraction &c, 
     if (ok)
       out = arith::MulFOp::create(b_, loc, out, body.broadcast(scale, type.getShape()));
   }
+  if (ok && c.tied && l_.unit == "simt" && isa<FloatType>(type.getElementType())) {
+    out = sumExactly(op, dims, out, loc);
+    ok = bool(out);
+  }
   if (ok && c.resultWhere) {
     BodyToTiles body(b_, c_, op, dims);
     out = arith::SelectOp::create(b_, loc, body.broadcast(body.evaluateSet(*c.resultWhere, loc), type.getShape()), out, zero);

@@ -132,6 +132,8 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
                                              find.getFound() ? c_.scalars.lookup(find.getFound()) : Value());
     c_.scalars[find] = created;
     return lowerCondition(find.getCondition(), find.getHeld(), created.getCondition());
+  } else if (auto only = dyn_cast<ElementOp>(op)) {
+    c_.scalars[only] = c_.element(only.getInput(), {}, op->getLoc());
   } else if (isa<LeaderOp>(op)) {
     c_.scalars[op->getResult(0)] = cu::LeaderOp::create(b_, op->getLoc(), b_.getI1Type());
   } else if (isa<HoldsOp>(op)) { // by whoever lowers the search or mask

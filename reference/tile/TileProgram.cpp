@@ -62,6 +62,10 @@ absl::Status TileProgram::runOp(Operation *op) {
     fillSlot(mask.getRing(), index(mask.getNumber()), std::move(kept));
     return s;
   }
+  if (auto only = dyn_cast<tile::ElementOp>(op)) {
+    values_[only.getResult()] = TileValue({}, value(only.getInput()).elements[0]);
+    return absl::OkStatus();
+  }
   if (isa<tile::LeaderOp>(op)) { // one thread does what its warp does
     values_[op->getResult(0)] = TileValue::scalar(1);
     return absl::OkStatus();

@@ -228,6 +228,8 @@ ScalarFunction ringFunction(Operation *op) {
     unsigned w = widthOf(getElementTypeOrSelf(op->getOperand(0)));
     return ring([=](const E *x) { return int64_t(zeroExtended(x[0].i, w)); });
   }
+  if (auto compare = dyn_cast<arith::CmpFOp>(op); compare && compare.getPredicate() == arith::CmpFPredicate::UNO)
+    return [](const E *) { return whole(0); }; // there is no NaN
   return {};
 }
 
