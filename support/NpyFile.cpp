@@ -37,6 +37,8 @@ public:
       std::string key;
       if (!string(key) || !eat(':'))
         return bad("a key");
+      if (key == "descr" && peek('['))
+        return absl::InvalidArgumentError("its elements are structures; save one field as an array of its own, as with x['field']");
       bool ok = false;
       if (key == "descr" && !descr)
         ok = descr = this->descr(h);
@@ -129,19 +131,24 @@ private:
   size_t at_ = 0;
 };
 
-/// The element type that a header names; void types go by what is wanted.
+/// What an element of the file is: the type that its spelling names, or `wanted` where the spelling leaves that open
+/// (bits of a type that NumPy lacks, a byte each of i4 and u4).
 std::optional<ElementType> typeOf(const Header &h, std::optional<ElementType> wanted) {
-  if (h.kind == 'b' && h.bytes == 1)
-    return ElementType::boolean;
-  if (h.kind == 'V') {
-    if (h.bytes == 2)
-      return wanted && elementBits(*wanted) == 16 ? *wanted : ElementType::bf16;
-    if (h.bytes == 1 && wanted && elementBits(*wanted) == 8)
-      return wanted;
-    if (h.bytes == 1 && wanted && elementBits(*wanted) == 4)
-      return isSignedInteger(*wanted) ? ElementType::i8 : ElementType::u8;
-    return std::nullopt;
-  }
+  auto wants = [&](std::initializer_list<ElementType> types) {
+    return wanted && std::find(types.begin(), types.end(), *wanted) != types.end();
+  };
+  bool isVoid = h.kind == 'V', isUnsigned = h.kind == 'u';
+  if (h.bytes == 1 && (isVoid || isUnsigned) && wants({ElementType::f8e4m3, ElementType::f8e5m2}))
+    return wanted;
+  if (h.bytes == 2 && isUnsigned && wants({ElementType::bf16}))
+    return wanted;
+  if (h.bytes == 1 && ((isVoid && wants({ElementType::i4, ElementType::u4})) || (isUnsigned && wants({ElementType::u4})) ||
+                       (h.kind == 'i' && wants({ElementType::i4}))))
+    return wanted;
+  if (isVoid)
+    return h.bytes == 2 ? std::optional(ElementType::bf16) : std::nullopt;
+  if (h.kind == 'b')
+    return h.bytes == 1 ? std::optional(ElementType::boolean) : std::nullopt;
   if (h.kind == 'f' && h.bytes == 1)
     return ElementType::f8e5m2;
   // Not a bit count a name has when the file is hostile: findElementType refuses it.
@@ -156,25 +163,64 @@ void swapBytes(uint8_t *data, size_t bytes, int width) {
 
 const char *descrOf(ElementType t) {
   switch (t) {
-  case ElementType::f64: return "<f8";
-  case ElementType::f32: return "<f4";
-  case ElementType::f16: return "<f2";
-  case ElementType::bf16: return "|V2";
+  case ElementType::f64:
+    return "<f8";
+  case ElementType::f32:
+    return "<f4";
+  case ElementType::f16:
+    return "<f2";
+  case ElementType::bf16:
+    return "|V2";
   case ElementType::f8e4m3:
-  case ElementType::f8e5m2: return "|V1";
-  case ElementType::i64: return "<i8";
-  case ElementType::i32: return "<i4";
-  case ElementType::i16: return "<i2";
+  case ElementType::f8e5m2:
+    return "|V1";
+  case ElementType::i64:
+    return "<i8";
+  case ElementType::i32:
+    return "<i4";
+  case ElementType::i16:
+    return "<i2";
   case ElementType::i8:
-  case ElementType::i4: return "|i1";
-  case ElementType::u64: return "<u8";
-  case ElementType::u32: return "<u4";
-  case ElementType::u16: return "<u2";
+  case ElementType::i4:
+    return "|i1";
+  case ElementType::u64:
+    return "<u8";
+  case ElementType::u32:
+    return "<u4";
+  case ElementType::u16:
+    return "<u2";
   case ElementType::u8:
-  case ElementType::u4: return "|u1";
-  case ElementType::boolean: return "|b1";
+  case ElementType::u4:
+    return "|u1";
+  case ElementType::boolean:
+    return "|b1";
   }
   return "";
+}
+
+/// How `t` is spelled in Python, as the argument of astype().
+std::string spelled(ElementType t) {
+  switch (t) {
+  case ElementType::bf16:
+    return "ml_dtypes.bfloat16";
+  case ElementType::f8e4m3:
+    return "ml_dtypes.float8_e4m3fn";
+  case ElementType::f8e5m2:
+    return "ml_dtypes.float8_e5m2";
+  default:
+    return absl::StrCat("'", descrOf(t), "'");
+  }
+}
+
+/// Why elements that the header spells so are not `wanted`, and the way out.
+std::string mismatch(const std::string &path, const Header &h, std::optional<ElementType> found, ElementType wanted) {
+  std::string holds = absl::CHexEscape(h.descr.substr(0, 20));
+  std::string text = absl::StrCat("expected ", elementTypeName(wanted), ", '", path, "' holds '", holds, "'",
+                                  found ? absl::StrCat(" (", elementTypeName(*found), ")") : std::string(),
+                                  "; convert the array, as with x.astype(", spelled(wanted), ")");
+  if (h.bytes == fileElementBytes(wanted) && elementBits(wanted) != 4)
+    absl::StrAppend(&text, ", or if these are the bits of ", elementTypeName(wanted), ", say so with x.view(", spelled(wanted), ")");
+  return text;
 }
 
 } // namespace
@@ -206,16 +252,19 @@ absl::StatusOr<OwnedTensor> readNpy(const std::string &path, std::optional<Eleme
   if (absl::Status s = HeaderParser(text).parse(h); !s.ok())
     return bad(s.message());
   auto type = typeOf(h, wanted);
+  if (wanted && type != wanted)
+    return absl::InvalidArgumentError(mismatch(path, h, type, *wanted));
   if (!type)
     return bad(absl::StrCat("element type '", absl::CHexEscape(h.descr.substr(0, 20)), "' is not one of kernelc's",
                             h.kind == 'V' && h.bytes == 1 ? "; say which 8-bit type it is" : ""));
-  auto bytes = denseBytes(*type, h.shape);
+  ElementType stored = elementBits(*type) != 4 ? *type : h.kind == 'i' ? ElementType::i8 : ElementType::u8;
+  auto bytes = denseBytes(stored, h.shape);
   if (!bytes.ok())
     return bad(bytes.status().message());
   if (file->size() - start - length != *bytes)
     return bad(absl::StrCat("shape [", absl::StrJoin(h.shape, ", "), "] of ", elementTypeName(*type), " needs ", *bytes,
                             " bytes of data, the file has ", file->size() - start - length));
-  auto tensor = allocateTensor(*type, h.shape);
+  auto tensor = allocateTensor(stored, h.shape);
   if (!tensor.ok())
     return tensor;
   if (absl::Status s = file->read(start + length, tensor->data.get(), *bytes); !s.ok())
@@ -229,9 +278,7 @@ absl::StatusOr<OwnedTensor> readNpy(const std::string &path, std::optional<Eleme
       stride *= std::max<int64_t>(h.shape[i], 1);
     }
   }
-  if (!wanted)
-    return tensor;
-  auto result = reinterpretTensor(std::move(*tensor), *wanted);
+  auto result = settleElements(std::move(*tensor), *type);
   return result.ok() ? std::move(result) : bad(result.status().message());
 }
 

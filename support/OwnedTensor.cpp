@@ -1,5 +1,6 @@
 #include "support/OwnedTensor.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -37,37 +38,48 @@ absl::StatusOr<OwnedTensor> allocateTensor(ElementType type, std::vector<int64_t
   return t;
 }
 
-absl::StatusOr<OwnedTensor> reinterpretTensor(OwnedTensor t, ElementType to) {
-  if (t.type == to)
-    return t;
-  auto refuse = [&](absl::string_view why = "") {
-    return absl::InvalidArgumentError(absl::StrCat("expected ", elementTypeName(to), ", got ", elementTypeName(t.type), why));
-  };
-  bool fromBits = !isFloat(t.type) || t.type == ElementType::bf16;
-  if (elementBits(to) == elementBits(t.type) && elementBits(to) != 4 && fromBits) {
-    // A sign that differs, or a float's bits.
-    t.type = to;
-    return t;
-  }
-  if (elementBits(to) != 4 || elementBits(t.type) != 8 || isFloat(t.type))
-    return refuse();
-  auto packed = allocateTensor(to, t.shape);
+namespace {
+
+absl::Status checkBools(const OwnedTensor &t) {
+  for (size_t i = 0; i < t.bytes; ++i)
+    if (t.data[i] > 1)
+      return absl::InvalidArgumentError(absl::StrCat("the byte ", int(t.data[i]), " is no bool, which is 0 or 1"));
+  return absl::OkStatus();
+}
+
+/// Whether the byte `v` of a tensor of `stored` is one of `to`, i4 or u4.
+bool fitsNibble(ElementType stored, ElementType to, uint8_t v) {
+  bool negative = v >= 0xf8; // -8 to -1, with the sign above
+  if (to == ElementType::u4)
+    return v < 16;
+  return stored == ElementType::i8 ? v < 8 || negative : v < 16 || negative;
+}
+
+} // namespace
+
+absl::StatusOr<OwnedTensor> settleElements(OwnedTensor stored, ElementType type) {
+  if (type == ElementType::boolean)
+    if (absl::Status s = checkBools(stored); !s.ok())
+      return s;
+  if (elementBits(type) != 4)
+    return stored;
+  auto packed = allocateTensor(type, stored.shape);
   if (!packed.ok())
     return packed;
   std::fill(packed->data.get(), packed->data.get() + packed->bytes, uint8_t(0));
-  std::vector<int64_t> index(t.shape.size(), 0);
-  int64_t n = packed->bytes ? t.view().numElements() : 0;
+  std::vector<int64_t> index(stored.shape.size(), 0);
+  int64_t n = packed->bytes ? stored.view().numElements() : 0;
   for (int64_t i = 0; i < n; ++i) {
     int64_t at = 0;
     for (size_t d = 0; d < index.size(); ++d)
-      at += index[d] * t.strides[d];
-    uint8_t v = t.data[at];
-    bool fits = to == ElementType::u4 ? v < 16 : v < 8 || v >= 0xf8;
-    if (!fits)
-      return refuse(absl::StrCat(" and the value ", int(int8_t(v)), " does not fit"));
+      at += index[d] * stored.strides[d];
+    uint8_t v = stored.data[at];
+    if (!fitsNibble(stored.type, type, v))
+      return absl::InvalidArgumentError(
+          absl::StrCat("the value ", stored.type == ElementType::i8 ? int(int8_t(v)) : int(v), " does not fit in ", elementTypeName(type)));
     packed->data[i >> 1] |= uint8_t((v & 15) << (i & 1 ? 4 : 0));
     for (size_t d = index.size(); d-- > 0;) {
-      if (++index[d] < t.shape[d])
+      if (++index[d] < stored.shape[d])
         break;
       index[d] = 0;
     }

@@ -30,9 +30,10 @@ absl::StatusOr<size_t> denseBytes(ElementType type, const std::vector<int64_t> &
 /// when there is none.
 absl::StatusOr<OwnedTensor> allocateTensor(ElementType type, std::vector<int64_t> shape);
 
-/// The same values in type `to`, dense. Types of equal width are reinterpreted
-/// (u16 as bf16, u8 as an f8), bytes become nibbles when the values fit, and i8/u8
-/// bool; other pairs are an error.
-absl::StatusOr<OwnedTensor> reinterpretTensor(OwnedTensor tensor, ElementType to);
+/// What a file stored, as elements of `type`. A byte each of i4 and u4 becomes a nibble: bytes of i8
+/// hold the value, those of u8 the nibble's bits, with or without the sign above (ml_dtypes' int4).
+/// Bytes of bool are 0 or 1. Any other `type` is `stored`'s own. InvalidArgument names the first
+/// value that does not fit.
+absl::StatusOr<OwnedTensor> settleElements(OwnedTensor stored, ElementType type);
 
 } // namespace kernelc

@@ -24,8 +24,8 @@ public:
   static absl::StatusOr<SafetensorsFile> open(const std::string &path);
   /// In file order.
   const std::vector<Entry> &entries() const { return entries_; }
-  /// Reads one tensor. `type` as in readNpy: reinterprets types of equal width and
-  /// packs bytes into nibbles.
+  /// Reads one tensor. `type`: what it must be; a tensor of another dtype is an error, but for
+  /// I8 and U8, which hold i4 and u4 a byte each.
   absl::StatusOr<OwnedTensor> read(const std::string &name, std::optional<ElementType> type = std::nullopt) const;
 
 private:
@@ -37,7 +37,6 @@ private:
 
 /// Writes the tensors in the order given, atomically. i4 and u4 become I8 and U8.
 /// Names must differ.
-absl::Status writeSafetensors(const std::string &path,
-                              const std::vector<std::pair<std::string, TensorView>> &tensors);
+absl::Status writeSafetensors(const std::string &path, const std::vector<std::pair<std::string, TensorView>> &tensors);
 
 } // namespace kernelc
