@@ -163,37 +163,23 @@ void swapBytes(uint8_t *data, size_t bytes, int width) {
 
 const char *descrOf(ElementType t) {
   switch (t) {
-  case ElementType::f64:
-    return "<f8";
-  case ElementType::f32:
-    return "<f4";
-  case ElementType::f16:
-    return "<f2";
-  case ElementType::bf16:
-    return "|V2";
+  case ElementType::f64: return "<f8";
+  case ElementType::f32: return "<f4";
+  case ElementType::f16: return "<f2";
+  case ElementType::bf16: return "|V2";
   case ElementType::f8e4m3:
-  case ElementType::f8e5m2:
-    return "|V1";
-  case ElementType::i64:
-    return "<i8";
-  case ElementType::i32:
-    return "<i4";
-  case ElementType::i16:
-    return "<i2";
+  case ElementType::f8e5m2: return "|V1";
+  case ElementType::i64: return "<i8";
+  case ElementType::i32: return "<i4";
+  case ElementType::i16: return "<i2";
   case ElementType::i8:
-  case ElementType::i4:
-    return "|i1";
-  case ElementType::u64:
-    return "<u8";
-  case ElementType::u32:
-    return "<u4";
-  case ElementType::u16:
-    return "<u2";
+  case ElementType::i4: return "|i1";
+  case ElementType::u64: return "<u8";
+  case ElementType::u32: return "<u4";
+  case ElementType::u16: return "<u2";
   case ElementType::u8:
-  case ElementType::u4:
-    return "|u1";
-  case ElementType::boolean:
-    return "|b1";
+  case ElementType::u4: return "|u1";
+  case ElementType::boolean: return "|b1";
   }
   return "";
 }
@@ -201,14 +187,10 @@ const char *descrOf(ElementType t) {
 /// How `t` is spelled in Python, as the argument of astype().
 std::string spelled(ElementType t) {
   switch (t) {
-  case ElementType::bf16:
-    return "ml_dtypes.bfloat16";
-  case ElementType::f8e4m3:
-    return "ml_dtypes.float8_e4m3fn";
-  case ElementType::f8e5m2:
-    return "ml_dtypes.float8_e5m2";
-  default:
-    return absl::StrCat("'", descrOf(t), "'");
+  case ElementType::bf16: return "ml_dtypes.bfloat16";
+  case ElementType::f8e4m3: return "ml_dtypes.float8_e4m3fn";
+  case ElementType::f8e5m2: return "ml_dtypes.float8_e5m2";
+  default: return absl::StrCat("'", descrOf(t), "'");
   }
 }
 
