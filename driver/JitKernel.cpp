@@ -262,7 +262,7 @@ BoundCall::BoundCall(BoundCall &&) noexcept = default;
 BoundCall::~BoundCall() = default;
 
 absl::Status BoundCall::launch(cuda::StreamHandle stream) {
-  if (!last_ || lastHandle_ != stream) {
+  if (!last_ || lastHandle_ != stream || stream == cuda::kStreamPerThread) {
     last_ = &kernel_->impl_->session->streamFor(*device_, stream);
     lastHandle_ = stream;
   }

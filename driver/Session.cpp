@@ -1,5 +1,6 @@
 #include "driver/Session.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <optional>
 
@@ -53,9 +54,19 @@ ThreadPool &SessionState::getPool() {
   return *pool;
 }
 
+namespace {
+/// A number of this thread's own, never 0. Unlike thread ids it is not used again, so that no thread takes over a workspace
+/// which a thread that ended may still have work on.
+uint64_t threadNumber() {
+  static std::atomic<uint64_t> last = 0;
+  thread_local uint64_t own = ++last;
+  return own;
+}
+} // namespace
+
 SharedStream &SessionState::streamFor(Device &device, cuda::StreamHandle handle) {
   absl::MutexLock lock(&mutex);
-  auto &shared = streams[{&device, handle}];
+  auto &shared = streams[{&device, handle, handle == cuda::kStreamPerThread ? threadNumber() : 0}];
   if (!shared) {
     shared = std::make_unique<SharedStream>();
     absl::MutexLock own(&shared->mutex);

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <tuple>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
@@ -29,7 +30,8 @@ struct SessionState {
   std::unique_ptr<Nvrtc> nvrtc ABSL_GUARDED_BY(mutex);
   std::unique_ptr<ThreadPool> pool ABSL_GUARDED_BY(mutex);
 
-  std::map<std::pair<Device *, cuda::StreamHandle>, std::unique_ptr<SharedStream>> streams ABSL_GUARDED_BY(mutex);
+  /// The number is that of the thread whose own stream the handle stands for, or 0.
+  std::map<std::tuple<Device *, cuda::StreamHandle, uint64_t>, std::unique_ptr<SharedStream>> streams ABSL_GUARDED_BY(mutex);
 
   DiskCache &getCache();
   absl::StatusOr<Nvrtc *> getNvrtc();

@@ -29,6 +29,7 @@ inline constexpr Result kDeinitialized = 4;
 inline constexpr Result kStubLibrary = 34;
 inline constexpr Result kNoDevice = 100;
 inline constexpr Result kInvalidImage = 200;
+inline constexpr Result kInvalidContext = 201;
 inline constexpr Result kNoBinaryForGpu = 209;
 inline constexpr Result kInvalidPtx = 218;
 inline constexpr Result kNotReady = 600;
@@ -57,6 +58,12 @@ enum FunctionAttribute : int {
   kFuncNonPortableClusterAllowed = 14,
 };
 
+/// Handles that stand for streams which need none made: the default stream, which a null handle is too, and the
+/// calling thread's own.
+inline const StreamHandle kStreamLegacy = reinterpret_cast<StreamHandle>(uintptr_t(1));
+inline const StreamHandle kStreamPerThread = reinterpret_cast<StreamHandle>(uintptr_t(2));
+
+enum PointerAttribute : int { kPointerDeviceOrdinal = 9 };
 enum StreamFlags : unsigned { kStreamNonBlocking = 1 };
 enum EventFlags : unsigned { kEventDefault = 0, kEventDisableTiming = 2 };
 enum CaptureStatus : int { kCaptureNone = 0, kCaptureActive = 1, kCaptureInvalidated = 2 };
@@ -133,6 +140,7 @@ using GetProcAddressFn = Result (*)(const char *symbol, void **fn, int cudaVersi
     (DevicePtr dst, DevicePtr src, size_t bytes, StreamHandle stream))                             \
   X(cuMemsetD8Async, 3020, true,                                                                   \
     (DevicePtr dst, unsigned char value, size_t bytes, StreamHandle stream))                       \
+  X(cuPointerGetAttribute, 4000, true, (void *value, int attribute, DevicePtr ptr))                \
   X(cuStreamCreate, 2000, true, (StreamHandle * stream, unsigned flags))                           \
   X(cuStreamDestroy, 4000, true, (StreamHandle stream))                                            \
   X(cuStreamSynchronize, 2000, true, (StreamHandle stream))                                        \

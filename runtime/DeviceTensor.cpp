@@ -114,7 +114,28 @@ bool mayOverlapItself(const DeviceTensor &t) {
   return false;
 }
 
+namespace {
+
+/// Whether a finite number rounds to none of the type's finite values.
+bool overflows(ElementType type, double value) {
+  if (!std::isfinite(value))
+    return false;
+  switch (type) {
+  case ElementType::f32: return std::isinf(static_cast<float>(value));
+  case ElementType::f16: return std::isinf(fromF16(toF16(value)));
+  case ElementType::bf16: return std::isinf(fromBF16(toBF16(value)));
+  // Conversions to f8 saturate, so these are half a step beyond the largest value; ties go to the even one.
+  case ElementType::f8e4m3: return std::fabs(value) > 464;
+  case ElementType::f8e5m2: return std::fabs(value) >= 61440;
+  default: return false;
+  }
+}
+
+} // namespace
+
 absl::StatusOr<ScalarValue> ScalarValue::fromDouble(ElementType type, double value) {
+  if (overflows(type, value))
+    return absl::OutOfRangeError(absl::StrCat(value, " does not fit in ", elementTypeName(type)));
   switch (type) {
   case ElementType::f64: return ScalarValue{type, std::bit_cast<uint64_t>(value)};
   case ElementType::f32: return ScalarValue{type, std::bit_cast<uint32_t>(static_cast<float>(value))};

@@ -27,7 +27,7 @@ struct ScalarValue {
   ElementType type = ElementType::f32;
   uint64_t bits = 0;
 
-  /// Floats round to nearest even; OutOfRange when an integer does not fit.
+  /// Floats round to nearest even; OutOfRange for an integer that does not fit and a finite number beyond the type's largest.
   static absl::StatusOr<ScalarValue> fromDouble(ElementType type, double value);
   static absl::StatusOr<ScalarValue> fromInt(ElementType type, int64_t value);
   static absl::StatusOr<ScalarValue> fromUnsigned(ElementType type, uint64_t value);

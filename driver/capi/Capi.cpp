@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "driver/Build.h"
 #include "driver/Session.h"
+#include "runtime/StreamOrder.h"
 
 using namespace kernelc;
 
@@ -84,12 +85,18 @@ absl::StatusOr<DeviceTensor> tensorOf(const Param &p, const kc_tensor &t, kc_dev
   auto fail = [&](auto &&...parts) { return absl::InvalidArgumentError(absl::StrCat("parameter '", p.name, "': ", parts...)); };
   bool hostMemory = t.device.device_type == 1 || t.device.device_type == 3 || t.device.device_type == 13;
   bool deviceMemory = t.device.device_type == KC_DEVICE_CUDA || t.device.device_type == 13;
-  if (device.device_type == KC_DEVICE_CUDA ? !deviceMemory : !hostMemory)
-    return fail("is on another kind of device (DLPack type ", t.device.device_type, ") than the call");
+  if (!hostMemory && !deviceMemory)
+    return fail("lies on a kind of device that kernelc does not know (DLPack type ", t.device.device_type, ")");
+  if (device.device_type == KC_DEVICE_CUDA && !deviceMemory)
+    return fail("lies in host memory, and the call runs on cuda:", device.device_id, "; copy it there");
+  if (device.device_type != KC_DEVICE_CUDA && !hostMemory)
+    return fail("lies on cuda:", t.device.device_id, ", and the call runs on the ",
+                device.device_type == KC_DEVICE_EMULATOR ? "emulator" : "cpu", ", which reads host memory; copy it there");
   if (t.ndim < 0 || (t.ndim > 0 && !t.shape))
     return fail("has no shape");
   std::optional<ElementType> type = elementTypeOf(t.dtype);
-  bool raw = t.dtype.code == 1 && t.dtype.lanes == 1 && t.dtype.bits == elementBits(p.type) && isFloat(p.type) && t.dtype.bits <= 16;
+  bool lacking = p.type == ElementType::bf16 || p.type == ElementType::f8e4m3 || p.type == ElementType::f8e5m2;
+  bool raw = lacking && t.dtype.code == 1 && t.dtype.lanes == 1 && t.dtype.bits == elementBits(p.type);
   if (raw)
     type = p.type;
   if (!type)
@@ -142,6 +149,19 @@ template <typename Named = NamedSize, typename T> absl::StatusOr<std::vector<Nam
     out.push_back({named[i].name, named[i].value});
   }
   return out;
+}
+
+/// A caller's handle; the default stream has one spelling from here on.
+cuda::StreamHandle streamOf(void *stream) {
+  auto handle = static_cast<cuda::StreamHandle>(stream);
+  return handle == cuda::kStreamLegacy ? nullptr : handle;
+}
+
+absl::StatusOr<Device *> gpuOf(kc_device device) {
+  if (device.device_type != KC_DEVICE_CUDA)
+    return absl::InvalidArgumentError("streams are a GPU's");
+  absl::StatusOr<Runtime *> runtime = Runtime::instance();
+  return runtime.ok() ? (*runtime)->device(device.device_id) : absl::StatusOr<Device *>(runtime.status());
 }
 
 absl::StatusOr<Place> placeOf(kc_device device) {
@@ -311,7 +331,7 @@ kc_code kc_call(kc_kernel *kernel, kc_device device, const kc_value *values, siz
   absl::StatusOr<CallArgs> args = argsOf(kernel, device, values, numValues, sizes, numSizes);
   if (!args.ok())
     return finish(args.status());
-  return finish(kernel->kernel->call(args->place, args->values, args->sizes, static_cast<cuda::StreamHandle>(stream)));
+  return finish(kernel->kernel->call(args->place, args->values, args->sizes, streamOf(stream)));
 }
 
 kc_code kc_bind(kc_kernel *kernel, kc_device device, const kc_value *values, size_t numValues, const kc_named *sizes, size_t numSizes,
@@ -330,10 +350,31 @@ kc_code kc_bind(kc_kernel *kernel, kc_device device, const kc_value *values, siz
 kc_code kc_bound_launch(kc_bound *bound, void *stream) {
   if (!bound)
     return finish(missing("the bound call"));
-  absl::Status s = bound->call.launch(static_cast<cuda::StreamHandle>(stream));
+  absl::Status s = bound->call.launch(streamOf(stream));
   return s.ok() ? KC_OK : finish(s); // the launch path touches no string
 }
 void kc_bound_destroy(kc_bound *bound) { delete bound; }
+
+kc_code kc_stream_wait(kc_device device, void *stream, void *awaited) {
+  absl::StatusOr<Device *> gpu = gpuOf(device);
+  return finish(gpu.ok() ? orderStreams(**gpu, streamOf(stream), streamOf(awaited)) : gpu.status());
+}
+kc_code kc_stream_synchronize(kc_device device, void *stream) {
+  absl::StatusOr<Device *> gpu = gpuOf(device);
+  return finish(gpu.ok() ? synchronizeStream(**gpu, streamOf(stream)) : gpu.status());
+}
+
+kc_code kc_memory_device(const void *address, kc_device *device) {
+  if (!device)
+    return finish(missing("the result"));
+  absl::StatusOr<Runtime *> runtime = Runtime::instance();
+  if (!runtime.ok())
+    return finish(runtime.status());
+  absl::StatusOr<int> ordinal = findMemoryDevice(**runtime, address);
+  if (ordinal.ok())
+    *device = {KC_DEVICE_CUDA, *ordinal};
+  return finish(ordinal.status());
+}
 
 kc_code kc_cuda_text(kc_kernel *kernel, const char *target, const kc_value *values, size_t numValues, const kc_named *sizes,
                      size_t numSizes, char **text) {

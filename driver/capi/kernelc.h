@@ -58,8 +58,8 @@ typedef struct {
   uint64_t byte_offset;
 } kc_tensor;
 
-/* One argument. Unsigned tensors of equal width may stand for types that a framework
-   lacks (uint16 for bf16, uint8 for the f8 types). */
+/* One argument. Unsigned tensors may stand for types that a framework lacks: uint16 for bf16, uint8
+   for the f8 types. Any other type must be the parameter's. */
 enum { KC_VALUE_NONE = 0, KC_VALUE_TENSOR = 1, KC_VALUE_INT = 2, KC_VALUE_FLOAT = 3, KC_VALUE_UINT = 4 };
 typedef struct {
   int32_t kind;
@@ -148,7 +148,8 @@ KC_API kc_code kc_kernel_shape(const kc_kernel *kernel, const kc_value *values, 
                                size_t num_sizes, size_t param, int64_t *shape);
 
 /* Runs the kernel: `values` follow the parameters. On a GPU the work is queued on
-   `stream` (a CUstream; null: the default stream), else it has finished. */
+   `stream` (a CUstream; null or 1: the default stream, 2: the calling thread's own), else it has
+   finished. */
 KC_API kc_code kc_call(kc_kernel *kernel, kc_device device, const kc_value *values, size_t num_values, const kc_named *sizes,
                        size_t num_sizes, void *stream);
 
@@ -158,6 +159,17 @@ KC_API kc_code kc_bind(kc_kernel *kernel, kc_device device, const kc_value *valu
                        size_t num_sizes, kc_bound **bound);
 KC_API kc_code kc_bound_launch(kc_bound *bound, void *stream);
 KC_API void kc_bound_destroy(kc_bound *bound);
+
+/* Order between streams of a GPU, for callers who are given arrays that other libraries fill on streams
+   of their own. Streams are CUstreams: null or 1 is the default stream, 2 the calling thread's own.
+   kc_stream_wait: what is queued on `stream` from now on starts after all that is queued on `awaited` so
+   far; the host does not wait, and nothing is done where both are the same. kc_stream_synchronize: the
+   host waits until all that is queued on `stream` so far has finished. */
+KC_API kc_code kc_stream_wait(kc_device device, void *stream, void *awaited);
+KC_API kc_code kc_stream_synchronize(kc_device device, void *stream);
+
+/* The GPU whose memory `address` lies in. KC_INVALID_ARGUMENT where the driver knows no such memory. */
+KC_API kc_code kc_memory_device(const void *address, kc_device *device);
 
 /* The CUDA C text that these arguments would run on `target` ("sm_90a"). Freed with
    kc_string_destroy. */

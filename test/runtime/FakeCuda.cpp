@@ -32,6 +32,7 @@ struct StreamObject {
 };
 struct EventObject {
   bool recorded = false;
+  StreamHandle of = nullptr; ///< the stream that it was recorded on
   float milliseconds = 0; ///< of the device's clock
 };
 struct FunctionObject {
@@ -42,6 +43,7 @@ struct KernelObject {
   FunctionObject function;
 };
 struct LibraryObject {
+  bool real = false; ///< not makeCubin()'s: entries come into being when they are asked for
   std::map<std::string, std::unique_ptr<KernelObject>> kernels;
 };
 } // namespace kernelc::cuda
@@ -58,6 +60,9 @@ struct State {
   std::set<std::string> hidden;
   std::map<int, std::unique_ptr<ContextObject>> contexts;
   std::map<DevicePtr, size_t> memory;
+  std::map<DevicePtr, int> memoryDevices; ///< other than 0
+  std::string streamLog, returnedLog;
+  bool realCubins = false;
   std::set<StreamObject *> streams;
   std::set<EventObject *> events;
   std::set<LibraryObject *> libraries;
@@ -111,7 +116,10 @@ Result needContext(const char *name) {
   return kSuccess;
 }
 
-StreamObject *streamOf(StreamHandle h) { return h ? h : &state().defaultStream; }
+thread_local StreamObject threadStream;
+bool isSpecial(StreamHandle h) { return h == kStreamLegacy || h == kStreamPerThread; }
+StreamObject *streamOf(StreamHandle h) { return h == kStreamPerThread ? &threadStream : h && h != kStreamLegacy ? h : &state().defaultStream; }
+std::string nameOf(StreamHandle h) { return std::to_string(h == kStreamLegacy ? 0 : reinterpret_cast<uintptr_t>(h)); }
 
 bool capturing() {
   for (StreamObject *s : state().streams)
@@ -152,6 +160,7 @@ Result checkMemory(DevicePtr p, size_t bytes, const char *name) {
 
 void execute(const fake::Launched &l) {
   state().launched.push_back(l);
+  state().streamLog += "launch " + l.entry + " on " + nameOf(l.stream) + "\n";
   auto body = state().bodies.find(l.entry);
   if (body != state().bodies.end())
     body->second(l);
@@ -267,6 +276,7 @@ Result cuMemFree(DevicePtr p) {
   if (!state().memory.erase(p))
     return misuse("free of memory that is not allocated");
   std::free(reinterpret_cast<void *>(p));
+  state().memoryDevices.erase(p);
   return deliverFault();
 }
 Result cuMemcpyHtoDAsync(DevicePtr d, const void *s, size_t n, StreamHandle) {
@@ -315,13 +325,28 @@ Result cuStreamSynchronize(StreamHandle s) {
     streamOf(s)->capture = kCaptureInvalidated;
     return misuse("cuStreamSynchronize during a capture", 900);
   }
+  state().streamLog += "synchronize " + nameOf(s) + "\n";
   return deliverFault();
 }
+Result cuPointerGetAttribute(void *value, int attribute, DevicePtr p) {
+  ENTER(cuPointerGetAttribute)
+  auto it = state().memory.upper_bound(p);
+  if (attribute != kPointerDeviceOrdinal || it == state().memory.begin() || p >= std::prev(it)->first + std::prev(it)->second)
+    return kInvalidValue;
+  auto device = state().memoryDevices.find(std::prev(it)->first);
+  *static_cast<int *>(value) = device == state().memoryDevices.end() ? 0 : device->second;
+  return kSuccess;
+}
 Result cuStreamQuery(StreamHandle) { ENTER_CONTEXT(cuStreamQuery) return deliverFault(); }
-Result cuStreamWaitEvent(StreamHandle, EventHandle, unsigned) { ENTER_CONTEXT(cuStreamWaitEvent) return kSuccess; }
+Result cuStreamWaitEvent(StreamHandle s, EventHandle e, unsigned) {
+  ENTER_CONTEXT(cuStreamWaitEvent)
+  if (e->recorded) // else there is nothing to wait for
+    state().streamLog += "wait " + nameOf(s) + " for " + nameOf(e->of) + "\n";
+  return kSuccess;
+}
 Result cuStreamIsCapturing(StreamHandle s, int *status) {
   ENTER(cuStreamIsCapturing)
-  if (s && !state().streams.count(s))
+  if (s && !isSpecial(s) && !state().streams.count(s))
     return misuse("cuStreamIsCapturing of a stream that is not alive", 400);
   for (StreamObject *other : state().streams)
     if (!s && other->blocking && other->capture == kCaptureActive)
@@ -375,9 +400,10 @@ Result cuEventDestroy(EventHandle e) {
   delete e;
   return kSuccess;
 }
-Result cuEventRecord(EventHandle e, StreamHandle) {
+Result cuEventRecord(EventHandle e, StreamHandle s) {
   ENTER_CONTEXT(cuEventRecord)
   e->recorded = true;
+  e->of = s;
   e->milliseconds = state().milliseconds;
   return kSuccess;
 }
@@ -396,9 +422,17 @@ Result cuLibraryLoadData(Library *out, const void *code, int *, void **, unsigne
   if (Result r = forbidInCapture("cuLibraryLoadData"))
     return r;
   const char *image = static_cast<const char *>(code);
-  if (std::memcmp(image, "\x7f" "ELF", 4) != 0 || std::memcmp(image + 4, "FAKE", 4) != 0)
+  if (std::memcmp(image, "\x7f" "ELF", 4) != 0)
     return kInvalidImage;
   auto library = std::make_unique<LibraryObject>();
+  if (std::memcmp(image + 4, "FAKE", 4) != 0) {
+    if (!state().realCubins)
+      return kInvalidImage;
+    library->real = true;
+    *out = library.release();
+    state().libraries.insert(*out);
+    return kSuccess;
+  }
   std::istringstream in(image + 64);
   std::string name;
   size_t n;
@@ -427,6 +461,10 @@ Result cuLibraryUnload(Library l) {
 Result cuLibraryGetKernel(KernelHandle *k, Library l, const char *name) {
   ENTER(cuLibraryGetKernel)
   auto it = l->kernels.find(name);
+  if (it == l->kernels.end() && l->real) {
+    it = l->kernels.emplace(name, std::make_unique<KernelObject>()).first;
+    it->second->function.entry.name = name;
+  }
   if (it == l->kernels.end())
     return 500;
   *k = it->second.get();
@@ -535,6 +573,9 @@ void reset() {
   s.hidden.clear();
   s.contexts.clear();
   s.memory.clear();
+  s.memoryDevices.clear();
+  s.streamLog.clear();
+  s.realCubins = false;
   s.streams.clear();
   s.events.clear();
   s.libraries.clear();
@@ -564,6 +605,15 @@ std::vector<Launched> launches() {
   return state().launched;
 }
 void onLaunch(const std::string &entry, std::function<void(const Launched &)> body) { state().bodies[entry] = std::move(body); }
+std::string streamLog() {
+  std::lock_guard<std::recursive_mutex> lock(state().mutex);
+  return state().streamLog;
+}
+void clearStreamLog() {
+  std::lock_guard<std::recursive_mutex> lock(state().mutex);
+  state().streamLog.clear();
+}
+void acceptRealCubins() { state().realCubins = true; }
 int64_t liveObjects() {
   State &s = state();
   int64_t n = int64_t(s.memory.size() + s.streams.size() + s.events.size() + s.libraries.size() + s.graphs.size() + s.execs.size());
@@ -593,3 +643,23 @@ std::string makeCubin(const std::vector<FakeEntry> &entries) {
 }
 
 } // namespace kernelc::fakecuda
+
+const char *fakecuda_stream_log() { return (state().returnedLog = fake::streamLog()).c_str(); }
+void fakecuda_clear_stream_log() { fake::clearStreamLog(); }
+void fakecuda_accept_real_cubins() { fake::acceptRealCubins(); }
+void *fakecuda_new_stream(int ordinal) {
+  std::lock_guard<std::recursive_mutex> lock(state().mutex);
+  auto &context = state().contexts[ordinal];
+  if (!context)
+    context = std::make_unique<ContextObject>(ContextObject{ordinal, 0});
+  auto *stream = new StreamObject{context.get()};
+  state().streams.insert(stream);
+  return stream;
+}
+void *fakecuda_new_memory(int ordinal, unsigned long long bytes) {
+  std::lock_guard<std::recursive_mutex> lock(state().mutex);
+  auto p = reinterpret_cast<DevicePtr>(std::aligned_alloc(512, (bytes + 511) / 512 * 512));
+  state().memory[p] = bytes;
+  state().memoryDevices[p] = ordinal;
+  return reinterpret_cast<void *>(p);
+}

@@ -65,6 +65,12 @@ KERNELC_FAKE_API bool insideDriver();
 /// True once the failure armed by failCall() was delivered.
 KERNELC_FAKE_API bool failureDelivered();
 KERNELC_FAKE_API std::vector<Launched> launches();
+/// What was ordered, in turn, one a line: "launch ENTRY on STREAM", "wait STREAM for STREAM" (an event that was recorded on the
+/// second), "synchronize STREAM". Streams are handles as numbers: 0 is the default stream, 2 the calling thread's.
+KERNELC_FAKE_API std::string streamLog();
+KERNELC_FAKE_API void clearStreamLog();
+/// Real cubins load too: every entry that is asked for is there, takes whatever arguments, and does nothing.
+KERNELC_FAKE_API void acceptRealCubins();
 /// Runs at every launch of `entry` (and at graph replay).
 KERNELC_FAKE_API void onLaunch(const std::string &entry, std::function<void(const Launched &)> body);
 /// Lets time pass on the device, as the body of a launch may. Where none does, events are half a millisecond apart.
@@ -88,3 +94,13 @@ struct FakeEntry {
 KERNELC_FAKE_API std::string makeCubin(const std::vector<FakeEntry> &entries);
 
 } // namespace kernelc::fakecuda
+
+/// The same for tests in other languages. `fakecuda_stream_log` is valid until its next call.
+extern "C" {
+KERNELC_FAKE_API const char *fakecuda_stream_log();
+KERNELC_FAKE_API void fakecuda_clear_stream_log();
+KERNELC_FAKE_API void fakecuda_accept_real_cubins();
+/// A new stream, and device memory (which is the host's), of device `ordinal`; reset() takes them away.
+KERNELC_FAKE_API void *fakecuda_new_stream(int ordinal);
+KERNELC_FAKE_API void *fakecuda_new_memory(int ordinal, unsigned long long bytes);
+}

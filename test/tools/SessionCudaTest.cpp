@@ -1,6 +1,8 @@
 // The session's GPU path without a GPU; see SessionCudaFixture.h.
 #include "test/tools/SessionCudaFixture.h"
 
+#include <thread>
+
 #include "driver/HostRun.h"
 
 namespace kernelc {
@@ -97,6 +99,40 @@ TEST_F(SessionCuda, TensorsOfAnotherDeviceAreRefused) {
   std::vector<LaunchValue> values = valuesOf(t);
   std::get<DeviceTensor>(values[1]).device = 1;
   EXPECT_THAT(std::string((*kernel)->bind({Place::Cuda}, values).status().message()), HasSubstr("is on CUDA device 1"));
+}
+
+/// The addresses of workspaces that the last launch of `kernel` got.
+std::vector<uint64_t> workspacesOf(const Kernel &kernel) {
+  std::vector<uint64_t> addresses;
+  const std::vector<LaunchArg> &args = kernel.variants[0].launches.back().args;
+  for (size_t i = 0; i < args.size(); ++i)
+    if (auto *p = std::get_if<PointerArg>(&args[i]); p && p->param < 0)
+      addresses.push_back(fakecuda::launches().back().arg<uint64_t>(i));
+  return addresses;
+}
+
+TEST_F(SessionCuda, ThreadsShareNoWorkspaceOnTheirOwnStreams) {
+  auto kernel = session_->compile("def s(x: f32[N]) -> (y: f32[]) { y[] = sum[i](x[i]) }");
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  std::vector<float> x(1 << 20), y(2);
+  auto valuesFor = [&](int thread) {
+    return std::vector<LaunchValue>{DeviceTensor{x.data(), ElementType::f32, {1 << 20}, {1}, 0},
+                                    DeviceTensor{y.data() + thread, ElementType::f32, {}, {}, 0}};
+  };
+  Kernel k = prepare(**kernel, valuesFor(0));
+  auto bound = (*kernel)->bind({Place::Cuda}, valuesFor(0));
+  ASSERT_TRUE(bound.ok()) << bound.status();
+  auto launch = [&](cuda::StreamHandle stream) {
+    EXPECT_EQ(bound->launch(stream), absl::OkStatus());
+    return workspacesOf(k);
+  };
+  std::vector<uint64_t> own = launch(cuda::kStreamPerThread), other, afterwards, shared = launch(nullptr), fromOther;
+  ASSERT_FALSE(own.empty()) << "the kernel has no workspace";
+  std::thread([&] { other = launch(cuda::kStreamPerThread), fromOther = launch(nullptr); }).join();
+  afterwards = launch(cuda::kStreamPerThread);
+  EXPECT_NE(own, other);
+  EXPECT_EQ(own, afterwards);
+  EXPECT_EQ(shared, fromOther) << "one stream, one workspace";
 }
 
 } // namespace
