@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "driver/JitKernelImpl.h"
+#include "driver/ScheduleCheck.h"
 #include "ir/te/Te.h"
 #include "support/Target.h"
 
@@ -121,6 +122,10 @@ TensorView hostView(const LaunchValue &value) {
 }
 
 absl::Status JitKernel::callCpu(const CheckedArgs &args, CallReport *report) {
+  if (!impl_->scheduleChecked) {
+    KERNELC_RETURN_IF_ERROR(checkSchedule(*impl_->program, impl_->signature, impl_->session->options.emulatorTarget, args));
+    impl_->scheduleChecked = true;
+  }
   absl::StatusOr<std::shared_ptr<CpuKernel>> cpu = impl_->getCpu();
   if (!cpu.ok())
     return cpu.status();

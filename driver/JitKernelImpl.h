@@ -1,6 +1,7 @@
 // The state of a JitKernel. Internal to the driver.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <vector>
@@ -31,6 +32,7 @@ struct JitKernel::Impl {
 
   absl::Mutex mutex;
   std::shared_ptr<CpuKernel> cpu ABSL_GUARDED_BY(mutex);
+  std::atomic<bool> scheduleChecked = false; ///< for the CPU, which needs no schedule
   std::map<std::string, std::unique_ptr<VariantSet>> sets ABSL_GUARDED_BY(mutex);
   std::map<std::pair<Device *, const CompiledVariant *>, std::shared_ptr<LoadedKernel>> loaded ABSL_GUARDED_BY(mutex);
   std::map<const CompiledVariant *, std::shared_ptr<emulator::KernelRunner>> runners ABSL_GUARDED_BY(mutex);

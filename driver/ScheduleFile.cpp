@@ -6,6 +6,7 @@
 #include "ir/te/Te.h"
 #include "mlir/IR/Builders.h"
 #include "support/Json.h"
+#include "support/Target.h"
 
 using namespace mlir;
 
@@ -54,6 +55,9 @@ absl::Status attachSchedules(ModuleOp module, const std::string &text, const std
     if (!kernel || !kernel->asString() ||
         (launch ? !launch->asString() : !record.find("copies") && !record.find("merge") && !record.find("parts")))
       return wrong("a record names its 'kernel' and its 'launch' (or says 'copies', 'merge' or 'parts' of the whole kernel)");
+    if (const Json *target = record.find("target"))
+      if (!target->asString() || !findTarget(*target->asString()))
+        return wrong(absl::StrCat("the record of kernel '", *kernel->asString(), "': unknown target ", printJson(*target).value_or("")));
     JsonObject rest;
     for (const auto &[key, value] : *record.asObject())
       if (key != "kernel")
