@@ -5,10 +5,11 @@
     y = k(2.0, np.ones(8, np.float32))
 
 Arrays are anything that speaks DLPack or NumPy's array interface (NumPy, PyTorch, CuPy,
-JAX); none is copied. The device is where the arrays lie.
+JAX, Numba); none is copied. The device is where the arrays lie.
 """
+from ._errors import GradientError
 from ._library import KernelcError, library_path
 from ._kernel import Bound, Kernel, Program, Session, compile, default_session
 
-__all__ = ["Bound", "Kernel", "KernelcError", "Program", "Session", "compile", "default_session", "library_path"]
+__all__ = ["Bound", "GradientError", "Kernel", "KernelcError", "Program", "Session", "compile", "default_session", "library_path"]
 __version__ = "0.1.0"

@@ -1,13 +1,17 @@
-"""Foreign arrays as kc_tensor, without copies, and new arrays of the same kind as others."""
+"""Foreign arrays as kc_tensor, without copies: DLPack, NumPy's array interface and Numba's CUDA
+array interface."""
 import ctypes as C
-import sys
 
 from . import _library as lib
+from ._frameworks import jax_device, module_of
 
 _pointer = C.pythonapi.PyCapsule_GetPointer
 _pointer.restype, _pointer.argtypes = C.c_void_p, [C.py_object, C.c_char_p]
 _is_valid = C.pythonapi.PyCapsule_IsValid
 _is_valid.restype, _is_valid.argtypes = C.c_int, [C.py_object, C.c_char_p]
+
+DEFAULT_STREAM = 1  # how both protocols spell it; 0 is ambiguous there
+_READ_ONLY, _COPIED = 1, 2  # flags of a versioned DLPack tensor
 
 
 class _VersionedHead(C.Structure):  # DLManagedTensorVersioned up to the tensor
@@ -16,118 +20,166 @@ class _VersionedHead(C.Structure):  # DLManagedTensorVersioned up to the tensor
 
 
 def is_array(x):
-    return hasattr(x, "__dlpack__") or hasattr(x, "__array_interface__")
+    return any(hasattr(x, protocol) for protocol in ("__dlpack__", "__array_interface__", "__cuda_array_interface__"))
 
 
-def is_torch(x):
-    return type(x).__module__.partition(".")[0] == "torch"
+def cuda_interface(x):
+    """The CUDA array interface of an array, or None."""
+    return getattr(x, "__cuda_array_interface__", None)
 
 
-def describe(x, writable):
-    """(kc_tensor, objects that must live as long as it)."""
-    numpy = sys.modules.get("numpy")
-    if numpy and isinstance(x, numpy.generic):  # a scalar's own interface points at a temporary
+def gpu_of(name, x, framework):
+    """The ordinal of the GPU that an array lies on; None: host memory."""
+    if framework == "numpy":
+        return None
+    if framework == "torch":
+        return x.device.index if x.device.type == "cuda" else None
+    if framework == "cupy":
+        return x.device.id
+    if framework == "jax":
+        kind, ordinal = _ask(name, x.__dlpack_device__)
+        return ordinal if kind in (lib.DEVICE_CUDA, lib.DEVICE_CUDA_MANAGED) else None
+    interface = cuda_interface(x)
+    if interface is not None:
+        return _gpu_of_memory(name, interface["data"][0])
+    if hasattr(x, "__dlpack_device__"):
+        kind, ordinal = _ask(name, x.__dlpack_device__)
+        return int(ordinal) if int(kind) in (lib.DEVICE_CUDA, lib.DEVICE_CUDA_MANAGED) else None
+    return None
+
+
+def _gpu_of_memory(name, address):
+    device = lib.Device(lib.DEVICE_CUDA, 0)
+    if address:  # no elements: any device will do
+        try:
+            lib.check(lib.library().kc_memory_device(address, C.byref(device)))
+        except lib.KernelcError as error:
+            raise lib.KernelcError(error.code, f"parameter '{name}': {error}") from None
+    return device.device_id
+
+
+def describe(name, x, framework, writable, stream):
+    """(kc_tensor, objects that must live as long as it). `stream`: for arrays on a GPU the address of
+    the stream that will read them, which a producer that knows of streams makes wait for itself."""
+    if framework == "torch":
+        return _describe_torch(name, x, writable)
+    if framework == "jax":
+        return _describe_jax(name, x, stream)
+    if framework == "numpy":
+        x = _steady(x)
+    gpu = gpu_of(name, x, framework)
+    interface = getattr(x, "__array_interface__", None) if gpu is None else cuda_interface(x)
+    if interface is not None:
+        return _from_interface(name, x, interface, writable, lib.Device(lib.DEVICE_CPU, 0) if gpu is None else lib.Device(lib.DEVICE_CUDA, gpu))
+    return _from_capsule(name, x, _ask(name, _export, x, None if gpu is None else stream or DEFAULT_STREAM), writable)
+
+
+def _steady(x):
+    """A NumPy scalar as an array: the scalar's own interface points at a temporary."""
+    numpy = module_of("numpy")
+    if isinstance(x, numpy.generic):
         x = numpy.asarray(x)
         x.flags.writeable = False
-    interface = getattr(x, "__array_interface__", None) if not is_torch(x) else None
-    if interface is not None:
-        return _from_interface(x, interface, writable)
-    if is_torch(x):
-        if x.requires_grad:
-            x = x.detach()
-        code = _FLOAT8.get(str(x.dtype).rpartition(".")[2])
-        if code:  # DLPack of some versions of PyTorch has no f8
-            return _as_float8(x, code)
-        # -1: no synchronisation; the kernel is queued on the stream that the data is on.
-        capsule = x.__dlpack__(stream=-1) if x.is_cuda else x.__dlpack__()
-    else:
-        capsule = x.__dlpack__()
-    if _is_valid(capsule, b"dltensor_versioned"):
-        head = _VersionedHead.from_address(_pointer(capsule, b"dltensor_versioned"))
-        if writable and head.flags & 1:
-            raise ValueError("the array is read-only, but the kernel writes it")
-        return head.tensor, (capsule, x)
-    return lib.Tensor.from_address(_pointer(capsule, b"dltensor")), (capsule, x)
+    return x
+
+
+def _ask(name, function, *args, **named):
+    """What an array's own protocol answers; its refusals name the parameter."""
+    try:
+        return function(*args, **named)
+    except Exception as error:
+        raise TypeError(f"parameter '{name}' cannot be passed to a kernel: {error}") from error
+
+
+def _export(x, stream):
+    """A DLPack capsule, with flags where the producer has them."""
+    named = {} if stream is None else {"stream": stream}
+    try:
+        return x.__dlpack__(max_version=(1, 0), **named)
+    except TypeError:  # a producer of before there were versions
+        return x.__dlpack__(**named)
+
+
+def _from_capsule(name, x, capsule, writable):
+    if not _is_valid(capsule, b"dltensor_versioned"):
+        return lib.Tensor.from_address(_pointer(capsule, b"dltensor")), (capsule, x)
+    head = _VersionedHead.from_address(_pointer(capsule, b"dltensor_versioned"))
+    if head.major != 1:
+        raise TypeError(f"parameter '{name}' speaks DLPack {head.major}.{head.minor}, and kernelc 1")
+    if writable and head.flags & _READ_ONLY:
+        raise ValueError(f"parameter '{name}': the array is read-only, but the kernel writes it")
+    if writable and head.flags & _COPIED:
+        raise ValueError(f"parameter '{name}' hands out a copy of itself, but the kernel writes it")
+    return head.tensor, (capsule, x)
 
 
 _FLOAT8 = {"float8_e4m3fn": 10, "float8_e5m2": 12}
 
 
-def _as_float8(x, code):
-    import torch
-    tensor, alive = describe(x.view(torch.uint8), False)
+def _describe_torch(name, x, writable):
+    if x.requires_grad:
+        x = x.detach()
+    code = _FLOAT8.get(str(x.dtype).rpartition(".")[2])
+    if code:  # DLPack of some versions of PyTorch has no f8
+        x = x.view(module_of("torch").uint8)
+    # -1: the streams are put in order by _streams.py, for PyTorch asks for that of another device.
+    tensor, alive = _from_capsule(name, x, _ask(name, x.__dlpack__, **({"stream": -1} if x.is_cuda else {})), writable)
+    return (_retyped(tensor, code) if code else tensor), alive
+
+
+def _describe_jax(name, x, stream):
+    on_gpu = _ask(name, jax_device, x).platform != "cpu"
+    if not on_gpu:
+        _ask(name, x.block_until_ready)
+    code = _FLOAT8.get(x.dtype.name)
+    if code:  # nor has that of some versions of JAX
+        x = _ask(name, x.view, "uint8")
+        _ask(name, x.block_until_ready)
+    named = {"stream": stream or DEFAULT_STREAM} if on_gpu else {}
+    tensor, alive = _from_capsule(name, x, _ask(name, x.__dlpack__, **named), False)
+    return (_retyped(tensor, code) if code else tensor), alive
+
+
+def _retyped(tensor, code):
     tensor = lib.Tensor.from_buffer_copy(tensor)
     tensor.dtype = lib.DType(code, 8, 1)
-    return tensor, alive
+    return tensor
 
 
-_KINDS = {"i": 0, "u": 1, "f": 2, "b": 6}
+_NAMED = {"bfloat16": (4, 16), "float8_e4m3fn": (10, 8), "float8_e5m2": (12, 8)}  # of ml_dtypes
+_KINDS = {"i": (0, (1, 2, 4, 8)), "u": (1, (1, 2, 4, 8)), "f": (2, (2, 4, 8)), "b": (6, (1,))}
 
 
-def _from_interface(x, interface, writable):
-    typestr = interface["typestr"]
-    kind, size = typestr[1], int(typestr[2:])
+def _element_type(where, x, typestr):
     name = getattr(getattr(x, "dtype", None), "name", "")
-    if name == "bfloat16":
-        dtype = lib.DType(4, 16, 1)
-    elif name.startswith("float8_e4m3"):
-        dtype = lib.DType(10, 8, 1)
-    elif name.startswith("float8_e5m2"):
-        dtype = lib.DType(12, 8, 1)
-    elif kind in _KINDS and typestr[0] != ">":
-        dtype = lib.DType(_KINDS[kind], size * 8, 1)
-    elif kind in _KINDS:
-        raise TypeError(f"arrays of {name or typestr} in the byte order of other machines cannot be passed to a kernel; "
+    kind, size = typestr[1], int(typestr[2:] if typestr[2:].isdecimal() else 0)
+    if name in _NAMED:
+        return lib.DType(*_NAMED[name], 1), _NAMED[name][1] // 8
+    code, sizes = _KINDS.get(kind, (0, ()))
+    if size not in sizes:
+        raise TypeError(f"{where}: arrays of type {name or typestr} cannot be passed to a kernel")
+    if typestr[0] == ">":
+        raise TypeError(f"{where}: arrays of {name or typestr} in the byte order of other machines cannot be passed to a kernel; "
                         f"convert it, as with x.astype('{typestr[1:]}')")
-    else:
-        raise TypeError(f"arrays of type {name or typestr} cannot be passed to a kernel")
+    return lib.DType(code, size * 8, 1), size
+
+
+def _from_interface(name, x, interface, writable, device):
+    where = f"parameter '{name}'"
+    dtype, size = _element_type(where, x, interface["typestr"])
+    if interface.get("mask") is not None:
+        raise TypeError(f"{where} has a mask, which would be dropped")
+    if interface.get("data") is None or not isinstance(interface["data"], tuple):
+        raise TypeError(f"{where} does not tell where its elements lie")
     address, read_only = interface["data"]
     if writable and read_only:
-        raise ValueError("the array is read-only, but the kernel writes it")
-    shape = interface["shape"]
+        raise ValueError(f"{where}: the array is read-only, but the kernel writes it")
+    shape, strides = interface["shape"], interface.get("strides")
     rank = len(shape)
-    strides = interface.get("strides")
     if strides is not None:
         if any(s % size for s in strides):
-            raise ValueError("the array's strides are not multiples of its element size")
+            raise ValueError(f"{where}: the array's strides are not multiples of its element size")
         strides = (C.c_int64 * rank)(*(s // size for s in strides))
     shape = (C.c_int64 * rank)(*shape)
-    tensor = lib.Tensor(address or None, lib.Device(lib.DEVICE_CPU, 0), rank, dtype, shape, strides, 0)
+    tensor = lib.Tensor(address or None, device, rank, dtype, shape, strides, 0)
     return tensor, (shape, strides, x)
-
-
-_NUMPY = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "uint16", "f8e4m3": "uint8", "f8e5m2": "uint8",
-          "bool": "bool_"}
-_TORCH = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "f8e4m3": "float8_e4m3fn",
-          "f8e5m2": "float8_e5m2", "bool": "bool"}
-
-
-def _integer_name(kind):
-    return {"i": "int", "u": "uint"}[kind[0]] + kind[1:]
-
-
-def empty(shape, kind, like, device):
-    """A new dense array of element type `kind` ("bf16"), of the framework of `like`."""
-    if kind in ("i4", "u4"):
-        raise TypeError("an output of 4-bit integers must be passed in")
-    if like is not None and is_torch(like) or like is None and device.device_type == lib.DEVICE_CUDA:
-        import torch
-        where = like.device if like is not None else f"cuda:{device.device_id}"
-        return torch.empty(shape, dtype=getattr(torch, _TORCH.get(kind) or _integer_name(kind)), device=where)
-    if device.device_type == lib.DEVICE_CUDA:
-        if type(like).__module__.partition(".")[0] == "cupy":
-            import cupy
-            return cupy.empty(shape, dtype=_NUMPY.get(kind) or _integer_name(kind))
-        if hasattr(like, "__array_interface__"):
-            raise TypeError(f"the arrays lie in host memory, and device 'cuda:{device.device_id}' reads its own; pass arrays that lie there")
-        raise TypeError("pass the outputs: kernelc can allocate them with NumPy, PyTorch and CuPy only")
-    import numpy
-    return numpy.empty(shape, dtype=_NUMPY.get(kind) or _integer_name(kind))
-
-
-def current_stream(device):
-    """The stream that PyTorch queues on, as an address; None: the default stream."""
-    torch = sys.modules.get("torch")
-    if torch is None or device.device_type != lib.DEVICE_CUDA or not torch.cuda.is_initialized():
-        return None
-    return torch.cuda.current_stream(device.device_id).cuda_stream or None

@@ -1,58 +1,12 @@
 """Sessions, programs and kernels as Python objects."""
 import ctypes as C
 import json
-import operator
 import threading
 import weakref
 
-from . import _arrays
 from . import _library as lib
-
-
-def _number(name, value):
-    """`value`, a number of Python, NumPy or PyTorch, as an int or a float."""
-    try:
-        number = value.item() if hasattr(value, "item") else value
-        return number if isinstance(number, float) else operator.index(number)
-    except (TypeError, ValueError, RuntimeError):
-        raise TypeError(f"'{name}' must be a number, got {type(value).__name__}") from None
-
-
-def _named(values, struct=lib.Named):
-    """Sizes and constants given by name, for the C interface."""
-    items = (struct * max(1, len(values)))()
-    for i, (name, value) in enumerate(values.items()):
-        if struct is lib.Named:
-            value = _number(name, value)
-            if isinstance(value, float):
-                raise TypeError(f"'{name}' must be an integer, got {value}")
-            if not -2**63 <= value < 2**63:
-                raise ValueError(f"'{name}': {value} does not fit in i64")
-        items[i] = struct(name.encode(), value)
-    return items, len(values)
-
-
-def _scalar(name, kind, value):
-    """A scalar argument of element type `kind`."""
-    value = _number(name, value)
-    if isinstance(value, int) and not -2**63 <= value < 2**64:
-        try:
-            value = float(value) if "f" in kind else None
-        except OverflowError:
-            value = None
-        if value is None:
-            raise ValueError(f"'{name}': the number does not fit in {kind}")
-    if isinstance(value, float):
-        return lib.Value(lib.VALUE_FLOAT, None, 0, value)
-    return lib.Value(lib.VALUE_INT if value < 2**63 else lib.VALUE_UINT, None, value, 0)
-
-
-def _device(text):
-    kind, _, number = str(text).partition(":")
-    kinds = {"cpu": lib.DEVICE_CPU, "cuda": lib.DEVICE_CUDA, "emulator": lib.DEVICE_EMULATOR}
-    if kind not in kinds:
-        raise ValueError(f"unknown device '{text}'; devices are cpu, emulator, cuda and cuda:N")
-    return lib.Device(kinds[kind], int(number or 0))
+from ._call import Call
+from ._numbers import named as _named, number as _number
 
 
 class Session:
@@ -144,18 +98,24 @@ class Program:
         return self._only().bind(*args, **named)
 
 
-class _Call:
-    """Arguments laid out for the C interface, and what must live as long as they."""
-    __slots__ = ("values", "tensors", "alive", "sizes", "num_sizes", "device", "outputs")
-
-
 class Kernel:
-    """`k(x, y)` runs it: positional arguments are the inputs in order; outputs are allocated unless
-    given by name (`k(x, y=out)`) or as `out=`; sizes that no argument has by name (`N=8`)."""
+    """A compiled kernel. `k(x, y)` runs it: positional arguments are the inputs in the order of the text.
+
+    Arrays are anything that speaks DLPack, NumPy's or Numba's array interface; their element types and
+    shapes must be the parameters'. Results are new arrays of the framework of the first array, with its own types
+    for bf16 and f8, unless given by name (`k(x, y=out)`) or as `out=`; sizes that no argument has are given by name
+    (`N=8`). `device` ("cpu", "emulator", "cuda", "cuda:1") is where the arrays lie unless given.
+
+    On a GPU the call is queued and returns: on `stream` (an address, or a stream of PyTorch, CuPy or Numba), else on
+    the current stream of the first array's framework; either way after what the arrays' own streams still do.
+    Without `stream`, what the frameworks queue next comes after the call. Calls with JAX arrays have finished when they return.
+
+    Raises KernelcError for what the kernel refuses, GradientError where gradients would be lost, TypeError and
+    ValueError for arrays that cannot be passed, each naming the parameter. Thread-safe."""
 
     def __init__(self, session, handle):
         L = lib.library()
-        self._session, self._handle = session, handle
+        self.session, self._handle = session, handle
         weakref.finalize(self, L.kc_kernel_destroy, handle)
         self.name = L.kc_kernel_name(handle).decode()
         self.params = []
@@ -169,94 +129,28 @@ class Kernel:
         kinds = {lib.PARAM_INPUT: "", lib.PARAM_OUTPUT: "-> ", lib.PARAM_INOUT: "inout ", lib.PARAM_SCALAR: ""}
         return f"<kernel {self.name}({', '.join(f'{kinds[k]}{n}: {t}' for n, t, k, r in self.params)})>"
 
-    def _assign(self, args, named):
-        """Each parameter's argument, and the sizes given by name."""
-        inputs = [i for i, p in enumerate(self.params) if p[2] != lib.PARAM_OUTPUT]
-        outputs = [i for i, p in enumerate(self.params) if p[2] == lib.PARAM_OUTPUT]
-        order = inputs + outputs
-        if len(args) > len(order):
-            raise TypeError(f"{self.name}() takes {len(order)} arguments, got {len(args)}")
-        given = dict(zip(order, args))
-        if "out" in named and not any(p[0] == "out" for p in self.params):
-            out = named.pop("out")
-            for i, value in zip(outputs, out if isinstance(out, (tuple, list)) else (out,)):
-                given[i] = value
-        sizes = {}
-        names = {p[0]: i for i, p in enumerate(self.params)}
-        for name, value in named.items():
-            if name in names:
-                if names[name] in given:
-                    raise TypeError(f"{self.name}() got two values for '{name}'")
-                given[names[name]] = value
-            elif name in self.sizes:
-                sizes[name] = value
-            else:
-                raise TypeError(f"{self.name}() has no parameter or size '{name}'")
-        for i in inputs:
-            if i not in given:
-                raise TypeError(f"{self.name}() is missing argument '{self.params[i][0]}'")
-        return given, sizes
-
-    def _prepare(self, args, named, device):
-        given, sizes = self._assign(args, named)
-        call = _Call()
-        call.alive, call.outputs = [], []
-        call.values = (lib.Value * max(1, len(self.params)))()
-        call.tensors = [None] * len(self.params)
-        call.sizes, call.num_sizes = _named(sizes)
-        call.device = _device(device) if device is not None else None
-        like = None
-        for i, x in given.items():
-            if self.params[i][2] == lib.PARAM_SCALAR:
-                call.values[i] = _scalar(self.params[i][0], self.params[i][1], x)
-                continue
-            if not _arrays.is_array(x):
-                raise TypeError(f"{self.name}(): '{self.params[i][0]}' must be an array, got {type(x).__name__}")
-            self._set_tensor(call, i, x)
-            like = x if like is None else like
-        if call.device is None:
-            call.device = _device(self._session.default_device()) if like is None else lib.Device(lib.DEVICE_CPU, 0)
-        shape = (C.c_int64 * 32)()
-        for i, (name, kind, role, rank) in enumerate(self.params):
-            if role == lib.PARAM_OUTPUT:
-                if i not in given:
-                    lib.check(lib.library().kc_kernel_shape(self._handle, call.values, len(self.params), call.sizes, call.num_sizes, i, shape))
-                    given[i] = _arrays.empty(tuple(shape[:rank]), kind, like, call.device)
-                    self._set_tensor(call, i, given[i])
-                call.outputs.append(given[i])
-        return call
-
-    def _set_tensor(self, call, i, x):
-        tensor, alive = _arrays.describe(x, self.params[i][2] in (lib.PARAM_OUTPUT, lib.PARAM_INOUT))
-        call.alive.append((tensor, alive))
-        call.values[i].kind = lib.VALUE_TENSOR
-        call.values[i].tensor = C.pointer(tensor)
-        if call.device is None and tensor.device.device_type in (lib.DEVICE_CUDA, 13):
-            call.device = lib.Device(lib.DEVICE_CUDA, tensor.device.device_id)
-
-    @staticmethod
-    def _result(call):
-        return None if not call.outputs else call.outputs[0] if len(call.outputs) == 1 else tuple(call.outputs)
-
     def __call__(self, *args, device=None, stream=None, **named):
-        call = self._prepare(args, named, device)
-        stream = stream if stream is not None else _arrays.current_stream(call.device)
-        lib.check(lib.library().kc_call(self._handle, call.device, call.values, len(self.params), call.sizes, call.num_sizes, stream))
-        return self._result(call)
+        call = Call(self, self._handle, args, named, device, stream)
+        call.streams.before(call.launch, stream)
+        lib.check(lib.library().kc_call(self._handle, call.device, call.values, call.num_values, call.sizes, call.num_sizes, call.launch))
+        call.streams.after(call.launch, stream)
+        call.mark_written()
+        return call.finish()
 
     def bind(self, *args, device=None, **named):
-        """Compiles, checks and packs a call on a GPU once; `.launch()` then only queues it."""
-        call = self._prepare(args, named, device)
+        """Compiles, checks and packs a call on a GPU once; `.launch()` then only queues it. The arrays stay
+        alive with the result. Outputs of JAX must be passed in as arrays of another framework."""
+        call = Call(self, self._handle, args, named, device, bound=True)
         handle = C.c_void_p()
-        lib.check(lib.library().kc_bind(self._handle, call.device, call.values, len(self.params), call.sizes, call.num_sizes,
+        lib.check(lib.library().kc_bind(self._handle, call.device, call.values, call.num_values, call.sizes, call.num_sizes,
                                         C.byref(handle)))
-        return Bound(self, call, handle)
+        return Bound(call, handle)
 
     def cuda_text(self, *args, target="sm_90a", **named):
         """The CUDA C that these arguments would run on `target`."""
-        call = self._prepare(args, named, None)
+        call = Call(self, self._handle, args, named)
         text = C.c_void_p()
-        lib.check(lib.library().kc_cuda_text(self._handle, target.encode(), call.values, len(self.params), call.sizes, call.num_sizes,
+        lib.check(lib.library().kc_cuda_text(self._handle, target.encode(), call.values, call.num_values, call.sizes, call.num_sizes,
                                              C.byref(text)))
         try:
             return C.string_at(text.value).decode()
@@ -265,18 +159,22 @@ class Kernel:
 
 
 class Bound:
-    """A call that is ready: `outputs` is what it writes."""
+    """A call that is ready: `outputs` is what it writes (None, an array, or a tuple). For one thread at a time."""
 
-    def __init__(self, kernel, call, handle):
-        self._kernel, self._call, self._handle = kernel, call, handle
+    def __init__(self, call, handle):
+        self._call, self._handle = call, handle
         self._launch = lib.library().kc_bound_launch
-        self.outputs = Kernel._result(call)
+        self.outputs = call.finish()
         weakref.finalize(self, lib.library().kc_bound_destroy, handle)
 
     def launch(self, stream=None):
-        if stream is None:
-            stream = _arrays.current_stream(self._call.device)
-        code = self._launch(self._handle, stream)
+        """Queues the call, as Kernel says of `stream` and of the order; returns `outputs`."""
+        streams = self._call.streams
+        launch = streams.choose(stream)
+        streams.before(launch, stream)
+        code = self._launch(self._handle, launch)
         if code:
             lib.check(code)
+        streams.after(launch, stream)
+        self._call.mark_written()
         return self.outputs

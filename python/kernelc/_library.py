@@ -5,7 +5,7 @@ import os
 import threading
 
 KC_ABI_VERSION = 1
-DEVICE_CPU, DEVICE_CUDA, DEVICE_EMULATOR = 1, 2, 1000
+DEVICE_CPU, DEVICE_CUDA, DEVICE_CUDA_MANAGED, DEVICE_EMULATOR = 1, 2, 13, 1000
 VALUE_NONE, VALUE_TENSOR, VALUE_INT, VALUE_FLOAT, VALUE_UINT = 0, 1, 2, 3, 4
 PARAM_INPUT, PARAM_OUTPUT, PARAM_INOUT, PARAM_SCALAR = 0, 1, 2, 3
 
@@ -83,6 +83,9 @@ _SIGNATURES = {
     "kc_bind": (C.c_int32, _CALL + [C.POINTER(_P)]),
     "kc_bound_launch": (C.c_int32, [_P, _P]),
     "kc_bound_destroy": (None, [_P]),
+    "kc_stream_wait": (C.c_int32, [Device, _P, _P]),
+    "kc_stream_synchronize": (C.c_int32, [Device, _P]),
+    "kc_memory_device": (C.c_int32, [_P, C.POINTER(Device)]),
     "kc_cuda_text": (C.c_int32, [_P, C.c_char_p, C.POINTER(Value), C.c_size_t, C.POINTER(Named), C.c_size_t, C.POINTER(_P)]),
     "kc_string_destroy": (None, [_P]),
 }
