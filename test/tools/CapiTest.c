@@ -107,6 +107,38 @@ int main(void) {
     CHECK(kc_compile(session, kText, strlen(kText), &options, &program) == KC_OK);
     kc_program_destroy(program);
   }
+  {
+    /* 16 bits of an unsigned type stand for bf16, which frameworks lack, and not for f16, which they have. */
+    static const char *texts[] = {"def f(x: bf16[N]) -> (y: f32[N]) { y[i] = f32(x[i]) }", "def f(x: f16[N]) -> (y: f32[N]) { y[i] = f32(x[i]) }"};
+    uint16_t bits[4] = {0x3f80, 0x4000, 0, 0};
+    kc_tensor tb = {bits, {KC_DEVICE_CPU, 0}, 1, {1, 16, 1}, &n, NULL, 0};
+    kc_value two[2] = {{KC_VALUE_TENSOR, &tb, 0, 0}, {KC_VALUE_TENSOR, &ty, 0, 0}};
+    for (int i = 0; i < 2; ++i) {
+      kc_kernel *narrow;
+      CHECK(kc_compile(session, texts[i], strlen(texts[i]), NULL, &program) == KC_OK);
+      CHECK(kc_program_kernel(program, 0, &narrow) == KC_OK);
+      kc_program_destroy(program);
+      CHECK(kc_call(narrow, cpu, two, 2, NULL, 0, NULL) == (i ? KC_INVALID_ARGUMENT : KC_OK));
+      CHECK(i || (y[0] == 1 && y[1] == 2));
+      CHECK(!i || strstr(kc_last_error(), "parameter 'x': expected elements of type f16, got u16") != NULL);
+      kc_kernel_destroy(narrow);
+    }
+    tb.device.device_type = KC_DEVICE_CUDA;
+    CHECK(kc_call(kernel, cpu, values, 3, NULL, 0, NULL) == KC_OK);
+    values[1].tensor = &tb;
+    CHECK(kc_call(kernel, cpu, values, 3, NULL, 0, NULL) == KC_INVALID_ARGUMENT);
+    CHECK(strstr(kc_last_error(), "parameter 'x': lies on cuda:0, and the call runs on the cpu") != NULL);
+    values[1].tensor = &tx;
+  }
+  /* A number that the type has no finite value for is refused; infinity is one that it has. */
+  values[0].f = 1e39;
+  CHECK(kc_call(kernel, cpu, values, 3, NULL, 0, NULL) != KC_OK && strstr(kc_last_error(), "parameter 'a': 1e+39 does not fit in f32") != NULL);
+  values[0].f = 1 / 0.0;
+  CHECK(kc_call(kernel, cpu, values, 3, NULL, 0, NULL) == KC_OK);
+  /* Streams are a GPU's. */
+  CHECK(kc_stream_wait(cpu, NULL, NULL) == KC_INVALID_ARGUMENT && strstr(kc_last_error(), "streams are a GPU's") != NULL);
+  CHECK(kc_stream_synchronize(cpu, NULL) == KC_INVALID_ARGUMENT);
+  CHECK(kc_memory_device(x, NULL) == KC_INVALID_ARGUMENT);
   CHECK(kc_bind(kernel, cpu, values, 3, NULL, 0, NULL) == KC_INVALID_ARGUMENT);
   kc_kernel_destroy(kernel);
   kc_session_destroy(session);
