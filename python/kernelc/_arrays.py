@@ -122,8 +122,8 @@ def _describe_torch(name, x, writable):
     code = _FLOAT8.get(str(x.dtype).rpartition(".")[2])
     if code:  # DLPack of some versions of PyTorch has no f8
         x = x.view(module_of("torch").uint8)
-    # -1: the streams are put in order by _streams.py, for PyTorch asks for that of another device.
-    tensor, alive = _from_capsule(name, x, _ask(name, x.__dlpack__, **({"stream": -1} if x.is_cuda else {})), writable)
+    # Not by its __dlpack__, which would order the streams of the current device, not of the tensor's: _streams.py does.
+    tensor, alive = _from_capsule(name, x, _ask(name, module_of("torch").utils.dlpack.to_dlpack, x), writable)
     return (_retyped(tensor, code) if code else tensor), alive
 
 

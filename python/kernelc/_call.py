@@ -53,7 +53,7 @@ class Call:
 
     __slots__ = ("values", "num_values", "sizes", "num_sizes", "device", "streams", "launch", "_alive", "_frameworks", "_outputs", "_written")
 
-    def __init__(self, kernel, handle, args, named, device=None, stream=None, bound=False):
+    def __init__(self, kernel, args, named, device=None, stream=None, bound=False):
         given, sizes = assign(kernel, args, named)
         params = kernel.params
         self.num_values = len(params)
@@ -66,27 +66,39 @@ class Call:
             if role == lib.PARAM_SCALAR:
                 self.values[i] = _numbers.scalar(name, kind, x)
                 continue
-            if not _arrays.is_array(x):
-                raise TypeError(f"{kernel.name}(): '{name}' must be an array, got {type(x).__name__}")
             self._frameworks[i] = framework_of(x)
+            if not self._frameworks[i] and not _arrays.is_array(x):
+                raise TypeError(f"{kernel.name}(): '{name}' must be an array, got {type(x).__name__}")
             check_array(name, x, self._frameworks[i], role in _WRITTEN)
         arrays = [(i, given[i]) for i in self._frameworks]
-        self.device = _numbers.device(device) if device is not None else self._find_device(kernel, arrays)
+        self.device = self._find_device(kernel, arrays, device)
         self._queue(arrays, params, stream, bound)
         for i, x in arrays:
             self._set(i, params[i], x)
             if params[i][2] in _WRITTEN and self._frameworks[i] == "torch":
                 self._written.append(x)
-        self._add_outputs(kernel, handle, given, arrays, bound)
+        self._add_outputs(kernel, given, arrays, bound)
         if bound:
             self.streams.described_on_default()
 
-    def _find_device(self, kernel, arrays):
-        for i, x in arrays:
-            gpu = _arrays.gpu_of(kernel.params[i][0], x, self._frameworks[i])
-            if gpu is not None:
-                return lib.Device(lib.DEVICE_CUDA, gpu)
-        return lib.Device(lib.DEVICE_CPU, 0) if arrays else _numbers.device(kernel.session.default_device())
+    def _find_device(self, kernel, arrays, given):
+        """The device that was asked for, else that of the first array on a GPU, else the CPU; without arrays the session's."""
+        if given is None and not arrays:
+            return _numbers.device(kernel._session.default_device())
+        device = _numbers.device(given) if given is not None else lib.Device(lib.DEVICE_CPU, 0)
+        if given is not None and device.device_type != lib.DEVICE_CUDA:
+            return device
+        gpus = [_arrays.gpu_of(kernel.params[i][0], x, self._frameworks[i]) for i, x in arrays]
+        on_gpu = [gpu for gpu in gpus if gpu is not None]
+        if given is None and not on_gpu:
+            return device
+        if given is None:
+            device = lib.Device(lib.DEVICE_CUDA, on_gpu[0])
+        for (i, _), gpu in zip(arrays, gpus):  # said before results are made there
+            if gpu is None:
+                raise lib.KernelcError(lib.INVALID_ARGUMENT, f"parameter '{kernel.params[i][0]}': lies in host memory, and the call runs on "
+                                       f"cuda:{device.device_id}; copy it there")
+        return device
 
     def _queue(self, arrays, params, stream, bound):
         """Chooses the stream: before anything is asked to be ready for it."""
@@ -97,7 +109,7 @@ class Call:
             self.streams.add_framework(_results.framework_for("", self.device))
         self.launch = 0 if bound else self.streams.choose(stream)
 
-    def _add_outputs(self, kernel, handle, given, arrays, bound):
+    def _add_outputs(self, kernel, given, arrays, bound):
         like, shape = next((x for _, x in arrays), None), (C.c_int64 * 32)()
         framework = self._frameworks[arrays[0][0]] if arrays else ""
         for i, param in enumerate(kernel.params):
@@ -106,7 +118,7 @@ class Call:
                 continue
             made = i not in given
             if made:
-                lib.check(lib.library().kc_kernel_shape(handle, self.values, self.num_values, self.sizes, self.num_sizes, i, shape))
+                lib.check(lib.library().kc_kernel_shape(kernel._handle, self.values, self.num_values, self.sizes, self.num_sizes, i, shape))
                 framework = _results.framework_for(framework, self.device)
                 if bound and framework == "jax":
                     raise TypeError(f"output '{name}' must be passed in: a bound call writes it at every launch, and JAX arrays are immutable")

@@ -115,7 +115,7 @@ class Kernel:
 
     def __init__(self, session, handle):
         L = lib.library()
-        self.session, self._handle = session, handle
+        self._session, self._handle = session, handle
         weakref.finalize(self, L.kc_kernel_destroy, handle)
         self.name = L.kc_kernel_name(handle).decode()
         self.params = []
@@ -130,7 +130,7 @@ class Kernel:
         return f"<kernel {self.name}({', '.join(f'{kinds[k]}{n}: {t}' for n, t, k, r in self.params)})>"
 
     def __call__(self, *args, device=None, stream=None, **named):
-        call = Call(self, self._handle, args, named, device, stream)
+        call = Call(self, args, named, device, stream)
         call.streams.before(call.launch, stream)
         lib.check(lib.library().kc_call(self._handle, call.device, call.values, call.num_values, call.sizes, call.num_sizes, call.launch))
         call.streams.after(call.launch, stream)
@@ -140,7 +140,7 @@ class Kernel:
     def bind(self, *args, device=None, **named):
         """Compiles, checks and packs a call on a GPU once; `.launch()` then only queues it. The arrays stay
         alive with the result. Outputs of JAX must be passed in as arrays of another framework."""
-        call = Call(self, self._handle, args, named, device, bound=True)
+        call = Call(self, args, named, device, bound=True)
         handle = C.c_void_p()
         lib.check(lib.library().kc_bind(self._handle, call.device, call.values, call.num_values, call.sizes, call.num_sizes,
                                         C.byref(handle)))
@@ -148,7 +148,7 @@ class Kernel:
 
     def cuda_text(self, *args, target="sm_90a", **named):
         """The CUDA C that these arguments would run on `target`."""
-        call = Call(self, self._handle, args, named)
+        call = Call(self, args, named)
         text = C.c_void_p()
         lib.check(lib.library().kc_cuda_text(self._handle, target.encode(), call.values, call.num_values, call.sizes, call.num_sizes,
                                              C.byref(text)))

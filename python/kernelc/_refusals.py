@@ -3,7 +3,7 @@ parameter's name, with the way out. Looks at arrays, never changes one."""
 import sys
 
 from ._errors import GradientError
-from ._frameworks import module_of
+from ._frameworks import framework_of, module_of
 
 
 def check_array(name, x, framework, writable):
@@ -23,10 +23,10 @@ def check_array(name, x, framework, writable):
 
 def check_scalar(where, value):
     """The same for what is passed as a number."""
-    torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
-    if torch is not None and isinstance(value, torch.Tensor):
+    framework = framework_of(value)
+    if framework == "torch":
         check_gradient(where, value)
-    elif numpy is not None and isinstance(value, numpy.ndarray):
+    elif framework == "numpy":
         _check_mask(where, value)
 
 

@@ -57,8 +57,6 @@ def empty(name, shape, kind, framework, like, device):
     on_gpu = device.device_type == lib.DEVICE_CUDA
     if framework == "jax":
         _check_jax_holds(name, kind)
-    if on_gpu and framework == "numpy":
-        raise TypeError(f"the arrays lie in host memory, and device 'cuda:{device.device_id}' reads its own; pass arrays that lie there")
     if not on_gpu:
         import numpy
         return numpy.empty(shape, numpy_type(kind))

@@ -108,9 +108,9 @@ def make_torch(new_memory=None):
         def record_stream(self, stream):
             self.recorded.append(stream.cuda_stream)
 
-        def __dlpack__(self, stream=None):
-            assert not self.requires_grad and stream == (-1 if self.is_cuda else None)
-            return self.memory.capsule()
+    def to_dlpack(tensor):
+        assert not tensor.requires_grad
+        return tensor.memory.capsule()
 
     def empty(shape, dtype, device):
         gpu = None if device == "cpu" else int(device.removeprefix("cuda:"))
@@ -120,6 +120,7 @@ def make_torch(new_memory=None):
 
     stream = lambda handle, device=None: types.SimpleNamespace(cuda_stream=handle)
     torch.Tensor, torch.empty = Tensor, empty
+    torch.utils = types.SimpleNamespace(dlpack=types.SimpleNamespace(to_dlpack=to_dlpack))
     torch.cuda = types.SimpleNamespace(current_stream=lambda device: stream(torch.current), default_stream=lambda device: stream(0),
                                        ExternalStream=stream)
     torch.autograd = types.SimpleNamespace(graph=types.SimpleNamespace(increment_version=torch.written.append))
