@@ -41,7 +41,7 @@ def gpu_of(name, x, framework):
         return ordinal if kind in (lib.DEVICE_CUDA, lib.DEVICE_CUDA_MANAGED) else None
     interface = cuda_interface(x)
     if interface is not None:
-        return _gpu_of_memory(name, interface["data"][0])
+        return _gpu_of_memory(name, (interface.get("data") or (0,))[0])
     if hasattr(x, "__dlpack_device__"):
         kind, ordinal = _ask(name, x.__dlpack_device__)
         return int(ordinal) if int(kind) in (lib.DEVICE_CUDA, lib.DEVICE_CUDA_MANAGED) else None

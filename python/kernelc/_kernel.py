@@ -10,8 +10,11 @@ from ._numbers import named as _named, number as _number
 
 
 class Session:
-    """Compiled kernels and what they share: caches, threads, streams. `tuned`: kernels without a schedule of
-    their own take what `kernelc tune` has kept in the cache."""
+    """Compiled kernels and what they share: caches, threads, streams. Thread-safe.
+
+    `cache_path`, `disk_cache`: where compiled code is kept, and whether; `max_variants`: specialised variants of a kernel
+    (0: 8); `emulator_target`: the architecture that the emulator runs ("sm_90a"); `cpu_threads`: of the CPU device (0: all);
+    `tuned`: kernels without a schedule of their own take what `kernelc tune` has kept in the cache."""
 
     def __init__(self, cache_path=None, disk_cache=True, max_variants=0, emulator_target=None, cpu_threads=0, tuned=True):
         encode = lambda s: s.encode() if s else None
@@ -26,7 +29,10 @@ class Session:
         """All kernels of a source text. Keywords fix sizes and const parameters;
         `precision` is a policy: "contract=tf32", "accumulate=fast", or "rel=1e-3" for a tolerance;
         `schedule` a list of records that replace the cost model's, as dicts or as JSON text:
-        [{"kernel": "linear", "launch": "y", "tiles": {"i": 128}, "stages": 6}]."""
+        [{"kernel": "linear", "launch": "y", "tiles": {"i": 128}, "stages": 6}].
+
+        Returns a Program. Raises KernelcError, with source lines, for a text, a policy or a schedule that is
+        refused; what a schedule's records say of a launch is checked at the kernel's first call, on every device."""
         data = text.encode()
         numbers = {name: _number(name, value) for name, value in constants.items()}
         named, count = _named({name: value for name, value in numbers.items() if isinstance(value, int)})

@@ -83,7 +83,9 @@ def _cupy_empty(shape, kind, like, device):
     with cupy.cuda.Device(device.device_id):
         try:
             return cupy.empty(shape, dtype=numpy_type(kind))
-        except (TypeError, ValueError):  # no bf16 or f8 in this version
+        except (TypeError, ValueError):
+            if kind not in _BITS:  # else this version has no such type
+                raise
             return cupy.empty(shape, dtype=_BITS[kind])
 
 
@@ -101,7 +103,7 @@ def _check_jax_holds(name, kind):
 
 
 def _jax_empty(shape, kind, like, device):
-    # Written once, before anybody else holds it; a transfer is never an array that JAX keeps elsewhere, as a constant may be.
+    # Written once, before anybody else holds it. Of rank 0 a transfer, since JAX may keep constants of that rank for others.
     jax = module_of("jax")
     if not shape:
         import numpy

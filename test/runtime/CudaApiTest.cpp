@@ -38,8 +38,6 @@ SAME(k::kFuncNumRegs, CU_FUNC_ATTRIBUTE_NUM_REGS);
 SAME(k::kFuncMaxDynamicSharedBytes, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
 SAME(k::kFuncNonPortableClusterAllowed, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED);
 SAME(k::kPointerDeviceOrdinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
-SAME(1, reinterpret_cast<uintptr_t>(CU_STREAM_LEGACY));
-SAME(2, reinterpret_cast<uintptr_t>(CU_STREAM_PER_THREAD));
 SAME(k::kStreamNonBlocking, CU_STREAM_NON_BLOCKING);
 SAME(k::kEventDisableTiming, CU_EVENT_DISABLE_TIMING);
 SAME(k::kCaptureActive, CU_STREAM_CAPTURE_STATUS_ACTIVE);
@@ -125,6 +123,7 @@ CHECK_ABI(cuMemcpyHtoDAsync)
 CHECK_ABI(cuMemcpyDtoHAsync)
 CHECK_ABI(cuMemcpyDtoDAsync)
 CHECK_ABI(cuMemsetD8Async)
+CHECK_ABI(cuPointerGetAttribute)
 CHECK_ABI(cuStreamCreate)
 CHECK_ABI(cuStreamDestroy)
 CHECK_ABI(cuStreamSynchronize)
@@ -154,6 +153,11 @@ CHECK_ABI(cuOccupancyMaxActiveBlocksPerMultiprocessor)
 CHECK_ABI(cuLaunchKernelEx)
 CHECK_ABI(cuTensorMapEncodeTiled)
 namespace {
+TEST(CudaApi, HandlesThatStandForStreams) {
+  EXPECT_EQ(reinterpret_cast<CUstream>(k::kStreamLegacy), CU_STREAM_LEGACY);
+  EXPECT_EQ(reinterpret_cast<CUstream>(k::kStreamPerThread), CU_STREAM_PER_THREAD);
+}
+
 TEST(CudaApi, TableMatchesTheHeader) {
   int rows = 0;
 #define ROW(name, version, required, params)                                                       \
