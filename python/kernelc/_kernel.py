@@ -171,16 +171,19 @@ class Bound:
         self._call, self._handle = call, handle
         self._launch = lib.library().kc_bound_launch
         self.outputs = call.finish()
+        self._alone = call.streams.are_one()
         weakref.finalize(self, lib.library().kc_bound_destroy, handle)
 
     def launch(self, stream=None):
         """Queues the call, as Kernel says of `stream` and of the order; returns `outputs`."""
         streams = self._call.streams
-        launch = streams.choose(stream)
-        streams.before(launch, stream)
+        launch, alone = streams.choose(stream), self._alone and stream is None
+        if not alone:
+            streams.before(launch, stream)
         code = self._launch(self._handle, launch)
         if code:
             lib.check(code)
-        streams.after(launch, stream)
+        if not alone:
+            streams.after(launch, stream)
         self._call.mark_written()
         return self.outputs

@@ -61,6 +61,10 @@ class Streams:
         if self._finish:
             self._awaited.add(0)
 
+    def are_one(self):
+        """Whether a launch on the stream that `choose` finds has nothing to wait for, and nobody who waits for it."""
+        return len(self._current) == 1 and not self._awaited and not self._finish
+
     def choose(self, given):
         """The stream to queue on: the caller's, else that of the first array that says one, else the default one."""
         if given is not None:
