@@ -8,7 +8,8 @@ import tempfile
 import unittest
 from unittest import mock
 
-os.environ["KERNELC_CACHE_DIR"] = tempfile.mkdtemp(prefix="kernelc-streams-")
+_cache = tempfile.TemporaryDirectory(prefix="kernelc-streams-")
+os.environ["KERNELC_CACHE_DIR"] = _cache.name
 
 import kernelc
 from kernelc import _library as lib
