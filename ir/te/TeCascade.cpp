@@ -1,4 +1,5 @@
 // Verifier and accessors of te.cascade. The labels [C1].. are those of TeCascade.td.
+#include "ir/te/Combiners.h"
 #include "ir/te/Te.h"
 #include "ir/te/TeShape.h"
 #include "mlir/IR/PatternMatch.h"
@@ -7,9 +8,7 @@ using namespace mlir;
 using namespace kernelc;
 using namespace kernelc::te;
 
-Combiner CascadeOp::getComponentKind(unsigned k) {
-  return *symbolizeCombiner(cast<StringAttr>(getKinds()[k]).getValue());
-}
+Combiner CascadeOp::getComponentKind(unsigned k) { return *symbolizeCombiner(cast<StringAttr>(getKinds()[k]).getValue()); }
 Type CascadeOp::getComponentType(unsigned k) { return getElementValue(k).getType(); }
 Value CascadeOp::getElementValue(unsigned k) { return getYield().getValues()[k]; }
 Value CascadeOp::getRescaledValue(unsigned k) { return cast<YieldOp>(getRescale().front().getTerminator()).getValues()[k]; }
@@ -114,10 +113,11 @@ LogicalResult CascadeOp::canonicalize(CascadeOp op, PatternRewriter &rewriter) {
     Value filler;
     auto finalYield = cast<YieldOp>(op.getFinalize().front().getTerminator());
     for (unsigned j = 0; j < n; ++j)
-      if (j != k && dependsOn(finalYield.getValues()[j], op.getFinalize().front(),
-                              [&](unsigned a) { return a == op.getNumParallel() + k; })) {
+      if (j != k &&
+          dependsOn(finalYield.getValues()[j], op.getFinalize().front(), [&](unsigned a) { return a == op.getNumParallel() + k; })) {
         rewriter.setInsertionPoint(finalYield);
-        filler = arith::ConstantOp::create(rewriter, op.getLoc(), cast<TypedAttr>(rewriter.getZeroAttr(finalYield.getValues()[j].getType())));
+        filler =
+            arith::ConstantOp::create(rewriter, op.getLoc(), cast<TypedAttr>(rewriter.getZeroAttr(finalYield.getValues()[j].getType())));
         rewriter.modifyOpInPlace(finalYield, [&] { finalYield.getValuesMutable()[j].set(filler); });
       }
     moveWithout(rewriter, op.getElement(), smaller.getElement(), k, n, op.getNumDims());
@@ -134,13 +134,12 @@ LogicalResult CascadeOp::canonicalize(CascadeOp op, PatternRewriter &rewriter) {
 
 LogicalResult CascadeOp::verify() {
   KernelOp kernel = getKernel(*this);
-  if (!kernel)
-    return emitOpError() << "must stand in a te.kernel";
+  if (!kernel || (*this)->getParentOp() != kernel)
+    return emitOpError() << "[C1] must stand in a te.kernel, as one of its statements";
   unsigned dims = getNumDims(), n = getNumComponents(), symbols = kernel.getNumSizes();
   AffineMap extents = getExtents();
   if (extents.getNumDims() != 0 || extents.getNumSymbols() != symbols || extents.getNumResults() != dims)
-    return emitOpError() << "[C1] extents must be a map without dims over " << symbols << " sizes to " << dims
-                         << " results, one per index";
+    return emitOpError() << "[C1] extents must be a map without dims over " << symbols << " sizes to " << dims << " results, one per index";
   if (getParallel() > uint64_t(dims))
     return emitOpError() << "[C1] has more parallel dims than indices";
   if (auto set = getCondition(); set && (set->getNumDims() != dims || set->getNumSymbols() != symbols))
@@ -161,6 +160,8 @@ LogicalResult CascadeOp::verify() {
       failed(verifyRegion(*this, getFinalize(), "finalize", getParallel(), types, 1)))
     return failure();
   for (unsigned k = 0; k < n; ++k) {
+    if (!combines(getComponentKind(k), types[k]))
+      return emitOpError() << "[C5] " << getKinds()[k] << " does not reduce " << types[k];
     if (getRescaledValue(k).getType() != types[k])
       return emitOpError() << "[C2] component " << k << " is " << types[k] << ", rescaled it is " << getRescaledValue(k).getType();
     if (dependsOn(getElementValue(k), getBlock(), [&](unsigned a) { return a >= dims + k; }))
@@ -170,8 +171,7 @@ LogicalResult CascadeOp::verify() {
                            << "and the new ones before it";
     auto type = cast<RankedTensorType>(getResult(k).getType());
     if (type.getRank() != int64_t(getParallel()) || type.getElementType() != getFinalValue(k).getType())
-      return emitOpError() << "[C4] result " << k << " must have " << getParallel() << " dims of type "
-                           << getFinalValue(k).getType();
+      return emitOpError() << "[C4] result " << k << " must have " << getParallel() << " dims of type " << getFinalValue(k).getType();
   }
   if (Value c = yield.getCondition())
     if (dependsOn(c, getBlock(), [&](unsigned a) { return a >= dims; }))

@@ -2,6 +2,8 @@
 // op descriptions in TeOps.td.
 #include "ir/te/Te.h"
 
+#include "ir/te/Combiners.h"
+#include "ir/te/KernelVerifier.h"
 #include "ir/te/TeShape.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpImplementation.h"
@@ -31,11 +33,10 @@ void ReturnOp::build(OpBuilder &, OperationState &) {}
 namespace {
 
 /// [C2], [C3] for one group of parameters.
-LogicalResult verifyParams(KernelOp op, StringRef group, ArrayAttr names, ArrayAttr types,
-                           ArrayAttr shapes, TypeRange values) {
+LogicalResult verifyParams(KernelOp op, StringRef group, ArrayAttr names, ArrayAttr types, ArrayAttr shapes, TypeRange values) {
   if (names.size() != values.size() || types.size() != values.size() || shapes.size() != values.size())
-    return op.emitOpError() << "[C1] has " << values.size() << " " << group << " but " << names.size()
-                            << " names, " << types.size() << " types and " << shapes.size() << " shapes";
+    return op.emitOpError() << "[C1] has " << values.size() << " " << group << " but " << names.size() << " names, " << types.size()
+                            << " types and " << shapes.size() << " shapes";
   for (auto [i, type] : llvm::enumerate(values)) {
     auto spelled = cast<StringAttr>(types[i]).getValue();
     auto element = findElementType(absl::string_view(spelled.data(), spelled.size()));
@@ -43,13 +44,12 @@ LogicalResult verifyParams(KernelOp op, StringRef group, ArrayAttr names, ArrayA
       return op.emitOpError() << "unknown element type '" << spelled << "' of " << group << " " << i;
     AffineMap shape = cast<AffineMapAttr>(shapes[i]).getValue();
     if (shape.getNumDims() != 0 || shape.getNumSymbols() != op.getNumSizes())
-      return op.emitOpError() << "[C2] the shape of " << group << " " << i
-                              << " must have no dims and one symbol per size";
+      return op.emitOpError() << "[C2] the shape of " << group << " " << i << " must have no dims and one symbol per size";
     auto tensor = dyn_cast<RankedTensorType>(type);
     unsigned rank = tensor ? tensor.getRank() : 0;
     if (shape.getNumResults() != rank)
-      return op.emitOpError() << "[C3] " << group << " " << i << " has rank " << rank << " but its shape has "
-                              << shape.getNumResults() << " dims";
+      return op.emitOpError() << "[C3] " << group << " " << i << " has rank " << rank << " but its shape has " << shape.getNumResults()
+                              << " dims";
     Type stored = tensor ? tensor.getElementType() : type;
     if (stored != getStorageType(op.getContext(), *element))
       return op.emitOpError() << "[C3] " << group << " " << i << " is spelled " << spelled << " but has type " << type;
@@ -60,26 +60,25 @@ LogicalResult verifyParams(KernelOp op, StringRef group, ArrayAttr names, ArrayA
 } // namespace
 
 LogicalResult KernelOp::verifyRegions() {
-  if (failed(verifyParams(*this, "arguments", getArgNames(), getArgTypes(), getArgShapes(),
-                          getBlock().getArgumentTypes())) ||
-      failed(verifyParams(*this, "outputs", getOutNames(), getOutTypes(), getOutShapes(),
-                          getReturn().getOperandTypes())))
+  if (failed(verifyParams(*this, "arguments", getArgNames(), getArgTypes(), getArgShapes(), getBlock().getArgumentTypes())) ||
+      failed(verifyParams(*this, "outputs", getOutNames(), getOutTypes(), getOutShapes(), getReturn().getOperandTypes())))
     return failure();
   for (Attribute a : getRequirements()) {
     auto set = dyn_cast<IntegerSetAttr>(a);
     if (!set || set.getValue().getNumDims() != 0 || set.getValue().getNumSymbols() != getNumSizes())
       return emitOpError() << "[C2] a requirement must be an integer set without dims over the sizes";
   }
+  if (!getOutAlias().empty() && getOutAlias().size() != getOutNames().size())
+    return emitOpError() << "[C1] has " << getOutNames().size() << " outputs but " << getOutAlias().size() << " entries of out_alias";
   for (unsigned i = 0, e = getReturn().getNumOperands(); i < e; ++i) {
     int64_t arg = getAlias(i);
     if (arg < 0)
       continue;
-    if (arg >= int64_t(getBlock().getNumArguments()) ||
-        getBlock().getArgument(arg).getType() != getReturn().getOperand(i).getType() ||
+    if (arg >= int64_t(getBlock().getNumArguments()) || getBlock().getArgument(arg).getType() != getReturn().getOperand(i).getType() ||
         getArgShape(arg) != getOutShape(i))
       return emitOpError() << "[C4] output " << i << " and the argument it updates differ in type or shape";
   }
-  return success();
+  return verifyKernelBody(*this);
 }
 
 //===----------------------------------------------------------------------===//
@@ -94,8 +93,8 @@ template <typename OpT> AffineMap outMapOf(OpT op) {
   if (op.getOutMap())
     return *op.getOutMap();
   unsigned n = op.getNumParallel();
-  return AffineMap::get(n, op.getExtents().getNumSymbols(),
-                        AffineMap::getMultiDimIdentityMap(n, op.getContext()).getResults(), op.getContext());
+  return AffineMap::get(n, op.getExtents().getNumSymbols(), AffineMap::getMultiDimIdentityMap(n, op.getContext()).getResults(),
+                        op.getContext());
 }
 
 template <typename OpT> AffineMap shapeOf(OpT op) {
@@ -107,30 +106,29 @@ template <typename OpT> AffineMap shapeOf(OpT op) {
 
 template <typename OpT> LogicalResult verifyDomain(OpT op) {
   KernelOp kernel = getKernel(op);
-  if (!kernel)
-    return op.emitOpError() << "must stand in a te.kernel";
+  if (!kernel || op->getParentOp() != kernel)
+    return op.emitOpError() << "[C1] must stand in a te.kernel, as one of its statements";
   unsigned n = op.getNumDims(), symbols = kernel.getNumSizes();
   AffineMap extents = op.getExtents();
   if (extents.getNumDims() != 0 || extents.getNumSymbols() != symbols || extents.getNumResults() != n)
-    return op.emitOpError() << "[C1] extents must be a map without dims over " << symbols << " sizes to " << n
-                            << " results, one per index";
-  if (op.getBlock().getNumArguments() != n ||
-      llvm::any_of(op.getBlock().getArgumentTypes(), [](Type t) { return !t.isIndex(); }))
+    return op.emitOpError() << "[C1] extents must be a map without dims over " << symbols << " sizes to " << n << " results, one per index";
+  if (op.getBlock().getNumArguments() != n || llvm::any_of(op.getBlock().getArgumentTypes(), [](Type t) { return !t.isIndex(); }))
     return op.emitOpError() << "[C1] the region must have one index argument per index name";
   if (auto set = op.getCondition())
     if (set->getNumDims() != n || set->getNumSymbols() != symbols)
       return op.emitOpError() << "[C1] the condition must be a set over the " << n << " indices and the sizes";
   AffineMap out = op.getOutMapOrIdentity();
   auto type = cast<RankedTensorType>(op.getResult().getType());
-  if (out.getNumDims() != op.getNumParallel() || out.getNumSymbols() != symbols ||
-      out.getNumResults() != unsigned(type.getRank()))
-    return op.emitOpError() << "[C2] out_map must go from " << op.getNumParallel()
-                            << " indices to the result's " << type.getRank() << " dims";
+  if (out.getNumDims() != op.getNumParallel() || out.getNumSymbols() != symbols || out.getNumResults() != unsigned(type.getRank()))
+    return op.emitOpError() << "[C2] out_map must go from " << op.getNumParallel() << " indices to the result's " << type.getRank()
+                            << " dims";
   AffineMap shape = op.getResultShape();
-  if (shape.getNumResults() != unsigned(type.getRank()) || shape.getNumSymbols() != symbols)
+  if (shape.getNumResults() != unsigned(type.getRank()) || shape.getNumDims() != 0 || shape.getNumSymbols() != symbols)
     return op.emitOpError() << "[C2] shape must give the result's " << type.getRank() << " dims over the sizes";
-  if (op.getInit() && op.getInit().getType() != type)
-    return op.emitOpError() << "init must have the result's type " << type;
+  if (Value init = op.getInit())
+    if (init.getType() != type || !isTensorOf(kernel, init) || getTensorShape(init) != shape)
+      return op.emitOpError() << "[C5] init must be an argument of the kernel or what a statement gives, with the result's type " << type
+                              << " and its shape";
   auto yield = dyn_cast<YieldOp>(op.getBlock().getTerminator());
   if (!yield || yield.getValues().size() != 1)
     return op.emitOpError() << "[C4] must yield one value";
@@ -182,30 +180,12 @@ LogicalResult ReduceOp::verify() {
     return failure();
   Type yielded = getYield().getValues()[0].getType();
   Type element = getResult().getType().getElementType();
-  if (isArg()) {
-    if (!element.isInteger(64) || getNumDims() - getNumParallel() != 1)
-      return emitOpError() << "[C2] an arg reduction reduces one index and gives i64";
-    return success();
-  }
-  if (yielded != element)
+  if (isArg() && (!element.isInteger(64) || getNumDims() - getNumParallel() != 1))
+    return emitOpError() << "[C2] an arg reduction reduces one index and gives i64";
+  if (!isArg() && yielded != element)
     return emitOpError() << "[C2] yields " << yielded << " into a tensor of " << element;
-  switch (getKind()) {
-  case Combiner::Any:
-  case Combiner::All:
-    if (!yielded.isInteger(1))
-      return emitOpError() << "[C3] any and all reduce i1, not " << yielded;
-    break;
-  case Combiner::And:
-  case Combiner::Or:
-  case Combiner::Xor:
-  case Combiner::MaxU:
-  case Combiner::MinU:
-    if (!yielded.isInteger())
-      return emitOpError() << "[C3] " << stringifyCombiner(getKind()) << " reduces integers, not " << yielded;
-    break;
-  default:
-    break;
-  }
+  if (!combines(getKind(), yielded))
+    return emitOpError() << "[C3] " << stringifyCombiner(getKind()) << " does not reduce " << yielded;
   return success();
 }
 
@@ -217,20 +197,25 @@ AffineMap ReadOp::getMapOrIdentity() {
   if (getMap())
     return *getMap();
   unsigned n = getOperands_().size();
-  return AffineMap::get(n, getKernel(*this).getNumSizes(),
-                        AffineMap::getMultiDimIdentityMap(n, getContext()).getResults(), getContext());
+  return AffineMap::get(n, getKernel(*this).getNumSizes(), AffineMap::getMultiDimIdentityMap(n, getContext()).getResults(), getContext());
 }
 
 LogicalResult ReadOp::verify() {
   auto type = getTensor().getType();
   unsigned n = getOperands_().size();
-  if (getMap() ? (getMap()->getNumDims() != n || getMap()->getNumResults() != unsigned(type.getRank()))
+  KernelOp kernel = getKernel(*this);
+  if (!kernel || !isDomainOp((*this)->getParentOp()))
+    return emitOpError() << "[C3] must stand in the body of a statement";
+  if (getMap() ? (getMap()->getNumDims() != n || getMap()->getNumResults() != unsigned(type.getRank()) ||
+                  getMap()->getNumSymbols() != kernel.getNumSizes())
                : n != unsigned(type.getRank()))
-    return emitOpError() << "[C1] subscripts must cover the tensor's " << type.getRank() << " dims";
+    return emitOpError() << "[C1] subscripts must cover the tensor's " << type.getRank() << " dims, by a map with a dim for each of the "
+                         << n << " operands and a symbol for each of the kernel's " << kernel.getNumSizes() << " sizes";
+  if (!isTensorOf(kernel, getTensor()))
+    return emitOpError() << "[C3] reads a tensor that is no argument of the kernel, nor what a statement gives";
   if (getResult().getType() != type.getElementType())
     return emitOpError() << "gives the stored type " << type.getElementType();
-  if ((getBounds() == BoundsMode::Pad) != bool(getPadding()) ||
-      (getPadding() && getPadding().getType() != type.getElementType()))
+  if ((getBounds() == BoundsMode::Pad) != bool(getPadding()) || (getPadding() && getPadding().getType() != type.getElementType()))
     return emitOpError() << "[C2] a padding value of the element type goes with 'pad', and only with it";
   return success();
 }
@@ -271,14 +256,12 @@ ParseResult ReadOp::parse(OpAsmParser &p, OperationState &state) {
     }
   }
   RankedTensorType type;
-  if (p.parseOptionalAttrDict(state.attributes) || p.parseColonType(type) ||
-      p.resolveOperand(tensor, type, state.operands) ||
+  if (p.parseOptionalAttrDict(state.attributes) || p.parseColonType(type) || p.resolveOperand(tensor, type, state.operands) ||
       p.resolveOperands(indices, p.getBuilder().getIndexType(), loc, state.operands))
     return failure();
   if (hasPadding && p.resolveOperand(padding, type.getElementType(), state.operands))
     return failure();
-  state.addAttribute("operandSegmentSizes",
-                     p.getBuilder().getDenseI32ArrayAttr({1, int32_t(indices.size()), hasPadding}));
+  state.addAttribute("operandSegmentSizes", p.getBuilder().getDenseI32ArrayAttr({1, int32_t(indices.size()), hasPadding}));
   state.addTypes(type.getElementType());
   return success();
 }
@@ -288,6 +271,8 @@ ParseResult ReadOp::parse(OpAsmParser &p, OperationState &state) {
 //===----------------------------------------------------------------------===//
 
 OpFoldResult SizeOp::fold(FoldAdaptor) {
+  if (getMap().getNumResults() != 1)
+    return {}; // (where no kernel is around to refuse it)
   if (auto c = dyn_cast<AffineConstantExpr>(getMap().getResult(0)))
     return IntegerAttr::get(IndexType::get(getContext()), c.getValue());
   return {};
@@ -297,8 +282,7 @@ LogicalResult ConvertOp::verify() {
   Type to = getResult().getType();
   if (to.isInteger() || isa<Float8E4M3FNType, Float8E5M2Type>(to))
     return success();
-  return emitOpError() << "converts to integers and f8 types only; " << getInput().getType() << " to " << to
-                       << " is arith's";
+  return emitOpError() << "converts to integers and f8 types only; " << getInput().getType() << " to " << to << " is arith's";
 }
 
 LogicalResult RoundOp::verify() {
