@@ -1,8 +1,12 @@
 // Verifiers and folds of the tile ops, and the dialect itself.
 #include "ir/tile/Tile.h"
 
+#include "ir/te/Combiners.h"
+#include "ir/tile/FuncVerifier.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -112,21 +116,11 @@ AffineExpr FuncOp::getNumPrograms(unsigned d) {
   return getExtent(d).ceilDiv(getTiles()[d] * blocks);
 }
 
-LogicalResult FuncOp::verifyRegions() {
-  size_t args = getBlock().getNumArguments(), rank = getRank();
-  if (getArgNames().size() != args || getArgTypes().size() != args || getArgShapes().size() != args || getSources().size() != args)
-    return emitOpError() << "needs a name, a type, a shape and a source for each of its " << args << " arguments";
-  if (getExtents().getNumResults() != rank || getTiles().size() != rank)
-    return emitOpError() << "needs an extent and a tile size for each of its " << rank << " indices";
-  if (getSizeDiv().size() != getSizes().size() || getSizeMax().size() != getSizes().size())
-    return emitOpError() << "needs size_div and size_max for each of its sizes";
-  for (int64_t d : getGridDims())
-    if (d < 0 || d >= int64_t(rank))
-      return emitOpError() << "grid_dims names index " << d << " of " << rank;
-  return success();
-}
+LogicalResult FuncOp::verifyRegions() { return verifyFunc(*this); }
 
 OpFoldResult ApplyOp::fold(FoldAdaptor) {
+  if (getMap().getNumResults() != 1 || getMap().getNumDims() != getOperands().size())
+    return {};
   AffineExpr e = getMap().getResult(0);
   if (auto c = dyn_cast<AffineConstantExpr>(e))
     return IntegerAttr::get(IndexType::get(getContext()), c.getValue());
@@ -144,6 +138,16 @@ LogicalResult LoadOp::verify() {
     return emitOpError() << "padding goes with bounds 'pad', and only with it";
   if (!llvm::all_of(getClamp(), [&](int64_t d) { return llvm::is_contained(getMask(), d); }))
     return emitOpError() << "clamp names dims of mask";
+  auto result = getResult().getType();
+  for (Value v : getIndexTiles())
+    if (auto type = cast<RankedTensorType>(v.getType()); type.getShape() != result.getShape() || !type.getElementType().isIntOrIndex())
+      return emitOpError() << "[C1] takes index tiles of integers with its result's shape, not " << type;
+  if (Value padding = getPadding()) {
+    auto type = dyn_cast<RankedTensorType>(padding.getType());
+    if (!type || type.getElementType() != result.getElementType() || type.getRank() != result.getRank() ||
+        (!llvm::all_of(type.getShape(), [](int64_t n) { return n == 1; }) && type.getShape() != result.getShape()))
+      return emitOpError() << "[C2] takes as padding a tile of one element, or of as many as its result has, not " << padding.getType();
+  }
   return success();
 }
 
@@ -157,6 +161,10 @@ LogicalResult StoreOp::verify() {
       return emitOpError() << "[C2] clip must hold dims of the tensor, of which there are " << rank << ", in rising order";
     last = r;
   }
+  if (Value condition = getCondition())
+    if (auto type = cast<RankedTensorType>(condition.getType());
+        type.getShape() != getValue().getType().getShape() || !type.getElementType().isInteger(1))
+      return emitOpError() << "[C3] takes as condition a tile of i1 with the value's shape, not " << type;
   return success();
 }
 
@@ -169,8 +177,8 @@ LogicalResult ElementOp::verify() {
 
 LogicalResult BroadcastOp::verify() {
   auto from = getInput().getType(), to = getResult().getType();
-  if (from.getRank() != to.getRank())
-    return emitOpError() << "keeps the rank";
+  if (from.getRank() != to.getRank() || from.getElementType() != to.getElementType())
+    return emitOpError() << "keeps rank and element type";
   for (auto [a, b] : llvm::zip(from.getShape(), to.getShape()))
     if (a != b && a != 1)
       return emitOpError() << "extends extents of 1 only, not " << a << " to " << b;
@@ -182,6 +190,8 @@ LogicalResult SliceOp::verify() {
   int64_t dim = getDim(), start = getStart();
   if (from.getRank() != to.getRank() || dim < 0 || dim >= from.getRank())
     return emitOpError() << "names dim " << dim << " of " << from.getRank();
+  if (from.getElementType() != to.getElementType() || !from.hasStaticShape() || !to.hasStaticShape() || to.getDimSize(dim) < 1)
+    return emitOpError() << "takes a part of some known, positive extent, of the input's type";
   for (int64_t d = 0; d < from.getRank(); ++d)
     if (d == dim ? start < 0 || start % to.getDimSize(d) || start + to.getDimSize(d) > from.getDimSize(d)
                  : from.getDimSize(d) != to.getDimSize(d))
@@ -189,27 +199,50 @@ LogicalResult SliceOp::verify() {
   return success();
 }
 
+/// What the kind asks of keys, and arg kinds of positions.
+static LogicalResult verifyCombines(Operation *op, te::Combiner kind, ValueRange results) {
+  auto elementOf = [](Value v) { return cast<RankedTensorType>(v.getType()).getElementType(); };
+  bool isArg = te::isArg(kind);
+  if (results.size() != (isArg ? 2 : 1) || !te::combines(kind, elementOf(results[0])) || (isArg && !elementOf(results[1]).isIndex()))
+    return op->emitOpError() << "[C2] has one tile of elements that " << te::stringifyCombiner(kind)
+                             << " takes, of arg kinds with positions";
+  return success();
+}
+
 LogicalResult ReduceOp::verify() {
   if (getInputs().size() != getResults().size() || getInputs().empty())
     return emitOpError() << "has as many results as inputs";
-  for (auto [in, out] : llvm::zip(getInputs().getTypes(), getResults().getTypes()))
-    for (int64_t d : getDims())
-      if (cast<RankedTensorType>(out).getDimSize(d) != 1)
+  for (auto [in, out] : llvm::zip(getInputs().getTypes(), getResults().getTypes())) {
+    auto from = cast<RankedTensorType>(in), to = cast<RankedTensorType>(out);
+    if (from.getRank() != to.getRank() || from.getElementType() != to.getElementType())
+      return emitOpError() << "[C1] keeps rank and element type";
+    if (in != out && from.getShape() != cast<RankedTensorType>(getInputs().front().getType()).getShape())
+      return emitOpError() << "[C1] has positions for all of its keys";
+    for (int64_t d : getDims()) {
+      if (d < 0 || d >= to.getRank())
+        return emitOpError() << "[C1] reduces dim " << d << " of " << to.getRank();
+      if (to.getDimSize(d) != 1)
         return emitOpError() << "reduced dim " << d << " must have extent 1 in the result";
-  return success();
+    }
+    for (int64_t d = 0; d < to.getRank(); ++d)
+      if (!llvm::is_contained(getDims(), d) && to.getDimSize(d) != from.getDimSize(d))
+        return emitOpError() << "[C1] keeps the extents of dims that it does not reduce";
+  }
+  return verifyCombines(*this, getKind(), getResults());
 }
 
 LogicalResult ClusterReduceOp::verify() {
   if (getInputs().empty() || getInputs().getTypes() != getResults().getTypes()) // [C1]
     return emitOpError() << "[C1] has as many results as inputs, of the same types";
-  return success();
+  return verifyCombines(*this, getKind(), getResults());
 }
 
 LogicalResult RingLoadOp::verify() {
   auto ring = getRing().getType();
   auto tile = getResult().getType();
   bool shared = tile.getElementType().isInteger(8) && tile.getRank() == int64_t(ring.getShape().size()) &&
-                llvm::all_of(llvm::zip(tile.getShape(), ring.getShape()), [](auto e) { return std::get<0>(e) % std::get<1>(e) == 0; });
+                llvm::all_of(llvm::zip(tile.getShape(), ring.getShape()),
+                             [](auto e) { return std::get<1>(e) > 0 && std::get<0>(e) % std::get<1>(e) == 0; });
   if ((tile.getShape() != ring.getShape() && !shared) || tile.getElementType() != ring.getElementType()) // [C1]
     return emitOpError() << "has the ring's shape and element type, or with bytes multiples of its extents";
   return success();
@@ -287,9 +320,53 @@ bool kernelc::tile::isZeroTile(Value tile) {
   return isa<FloatType>(splat.getElementType()) ? splat.getSplatValue<APFloat>().isPosZero() : splat.getSplatValue<APInt>().isZero();
 }
 
+namespace {
+/// Shape and element type of an operand of a dot, a ring or a tile.
+struct DotOperand {
+  ArrayRef<int64_t> shape;
+  Type element;
+};
+std::optional<DotOperand> findDotOperand(Value v) {
+  if (auto ring = dyn_cast<RingType>(v.getType()))
+    return DotOperand{ring.getShape(), ring.getElementType()};
+  auto tile = dyn_cast<RankedTensorType>(v.getType());
+  return tile ? std::optional(DotOperand{tile.getShape(), tile.getElementType()}) : std::nullopt;
+}
+} // namespace
+
 LogicalResult DotOp::verify() {
-  if (getResult().getType() != getAcc().getType())
+  auto type = getAcc().getType();
+  if (getResult().getType() != type)
     return emitOpError() << "has the accumulator's type";
+  std::optional<DotOperand> a = findDotOperand(getA()), b = findDotOperand(getB());
+  size_t rank = type.getRank();
+  if (!a || !b || a->shape.size() != rank || b->shape.size() != rank || (isa<RingType>(getA().getType()) && !getNumber()) ||
+      (isa<RingType>(getB().getType()) && !getNumber()))
+    return emitOpError() << "[C2] takes rings, at a number, or tiles, with the accumulator's " << rank << " dims";
+  auto isFloat = [](Type t) { return isa<FloatType>(t); };
+  if (isFloat(a->element) != isFloat(type.getElementType()) || isFloat(b->element) != isFloat(type.getElementType()) ||
+      !a->element.isIntOrFloat() || !b->element.isIntOrFloat() || !type.getElementType().isIntOrFloat())
+    return emitOpError() << "[C3] sums floats in floats, or integers in integers, not " << a->element << " and " << b->element << " in "
+                         << type.getElementType();
+  llvm::BitVector named(rank);
+  for (auto [dims, is] : {std::pair(getM(), 'm'), std::pair(getN(), 'n'), std::pair(getK(), 'k')}) {
+    if (dims.empty())
+      return emitOpError() << "[C1] names no index in '" << is << "'";
+    for (int64_t d : dims) {
+      if (d < 0 || d >= int64_t(rank) || named[d])
+        return emitOpError() << "[C1] names index " << d << " of " << rank << " in '" << is << "', or names it twice";
+      named.set(d);
+      int64_t rows = is == 'm'   ? type.getDimSize(d)
+                     : is == 'k' ? a->shape[d]
+                                 : 1,
+              columns = is == 'n'   ? type.getDimSize(d)
+                        : is == 'k' ? rows
+                                    : 1;
+      if (a->shape[d] != rows || b->shape[d] != columns || (is == 'k' && type.getDimSize(d) != 1))
+        return emitOpError() << "[C1] has operands of " << a->shape[d] << " and " << b->shape[d] << " and results of " << type.getDimSize(d)
+                             << " points along index " << d << ", one of '" << is << "'";
+    }
+  }
   return success();
 }
 

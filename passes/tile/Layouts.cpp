@@ -54,10 +54,8 @@ private:
   /// A dot has the unit's fragments for its accumulator, or no layout.
   LogicalResult checkShape(DotOp dot) {
     StringRef unit = func_.getUnit();
-    int64_t least = unit == "wgmma" ? 64 : unit == "mma" ? 16 : unit == "simt" ? 1 : 0;
+    int64_t least = unit == "wgmma" ? 64 : unit == "mma" ? 16 : 1;
     int64_t leastColumns = unit == "wgmma" ? 8 : least;
-    if (!least)
-      return func_.emitOpError() << "has the unit '" << unit << "'; there are simt, mma and wgmma";
     auto count = [&](ArrayRef<int64_t> dims) {
       int64_t n = 1;
       for (int64_t d : dims)

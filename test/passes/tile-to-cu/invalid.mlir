@@ -14,7 +14,7 @@ tile.func @no_layout attributes {arg_names = ["x"], arg_shapes = [affine_map<() 
 
 #acc = #tile.layout<reg = [[1, 1, 4]] lane = [[1, 4, 4], [0, 1, 8]] warp = []>
 #a = #tile.layout<reg = [[2, 1, 8]] lane = [[-1, 0, 4], [0, 1, 8]] warp = []>
-#b = #tile.layout<reg = [[2, 1, 8]] lane = [[1, 4, 4], [-1, 0, 8]] warp = []>
+#b = #tile.layout<reg = [[2, 1, 8]] lane = [[1, 1, 16], [-1, 0, 2]] warp = []>
 tile.func @operands_in_registers attributes {arg_names = [], arg_shapes = [], arg_types = [], extents = affine_map<() -> (8, 16, 8)>,
     grid_dims = array<i64: 0, 1>, indices = ["i", "j", "k"], size_div = array<i64>, size_max = array<i64>, sizes = [],
     sources = array<i64>, tiles = array<i64: 8, 16, 8>, warps = 1 : i64} {
