@@ -3,6 +3,7 @@
 #include "passes/Passes.h"
 
 #include "passes/lowerings/LaunchEmitter.h"
+#include "passes/te/Scheduler.h"
 
 using namespace mlir;
 
@@ -39,8 +40,8 @@ void LaunchEmitter::sinkStores() {
     store->moveBefore(store->getBlock()->getTerminator());
 }
 
-void LaunchEmitter::store(Value tile, Value te, AffineMap outMap, ArrayRef<int64_t> dims, Value condition, BodyToTiles &body,
-                          Location loc, ArrayRef<int64_t> clip) {
+void LaunchEmitter::store(Value tile, Value te, AffineMap outMap, ArrayRef<int64_t> dims, Value condition, BodyToTiles &body, Location loc,
+                          ArrayRef<int64_t> clip) {
   SmallVector<AffineExpr> replacements;
   for (int64_t d : dims)
     replacements.push_back(b_.getAffineDimExpr(d));
@@ -104,6 +105,11 @@ struct TeToTilePass : impl::TeToTileBase<TeToTilePass> {
       Buffers buffers;
       if (failed(plan) || failed(buffers.assign(kernel)))
         return signalPassFailure();
+      // Whoever made the plan: a unit gets no product that it does not take.
+      Scheduler scheduler(kernel, *findTarget(plan->target), *plan, Merge::WhereItPays, {plan->sizeDiv, plan->sizeMax});
+      for (const LaunchPlan &launch : plan->launches)
+        if (failed(scheduler.checkUnit(launch)))
+          return signalPassFailure();
       OpBuilder b(kernel->getContext());
       for (auto [i, launch] : llvm::enumerate(plan->launches)) {
         b.setInsertionPointToEnd(getOperation().getBody());

@@ -83,7 +83,7 @@ int64_t Scheduler::clampTile(const LaunchPlan &l, int64_t index, int64_t want) {
   int64_t max = extentMax(l, index);
   if (size_t(index) < uniform_.size() && uniform_[index])
     want = std::min(want, uniform_[index]);
-  return max < 0 ? want : std::min<int64_t>(want, llvm::PowerOf2Ceil(std::max<int64_t>(max, 1)));
+  return max < 0 || max >= want ? want : std::min<int64_t>(want, llvm::PowerOf2Ceil(std::max<int64_t>(max, 1)));
 }
 
 void Scheduler::assign(LaunchPlan &l, ArrayRef<unsigned> list, ArrayRef<int64_t> dims, int64_t tile) {

@@ -4,6 +4,7 @@
 
 #include "ir/te/TeShape.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/BitVector.h"
 
 using namespace mlir;
 
@@ -52,28 +53,130 @@ void setPlan(KernelOp kernel, const KernelPlan &plan) {
 
 namespace {
 
-SmallVector<int64_t> toList(Attribute a) {
-  auto list = dyn_cast_or_null<DenseI64ArrayAttr>(a);
-  return list ? SmallVector<int64_t>(list.asArrayRef()) : SmallVector<int64_t>();
+/// The fields of one dictionary of a plan. One that is missing leaves what was there; one of another type is malformed.
+class Fields {
+public:
+  explicit Fields(DictionaryAttr fields) : fields_(fields) {}
+
+  void read(StringRef key, SmallVectorImpl<int64_t> &list) {
+    if (auto a = get<DenseI64ArrayAttr>(key))
+      list.assign(a.asArrayRef().begin(), a.asArrayRef().end());
+  }
+  void read(StringRef key, int64_t &number) {
+    auto a = get<IntegerAttr>(key);
+    if (a && a.getType().isSignlessInteger(64))
+      number = a.getInt();
+    else if (a)
+      malformed_ = key;
+  }
+  void read(StringRef key, bool &flag) {
+    if (auto a = get<BoolAttr>(key))
+      flag = a.getValue();
+  }
+  void read(StringRef key, std::string &text) {
+    if (auto a = get<StringAttr>(key))
+      text = a.getValue().str();
+  }
+  void read(StringRef key, AffineMap &map) {
+    if (auto a = get<AffineMapAttr>(key))
+      map = a.getValue();
+  }
+  /// `visit` says of each entry whether it is well formed.
+  void read(StringRef key, llvm::function_ref<bool(Attribute)> visit) {
+    if (auto a = get<ArrayAttr>(key); a && !llvm::all_of(a, visit))
+      malformed_ = key;
+  }
+  /// The last field that was of another type; empty where there was none.
+  StringRef malformed() const { return malformed_; }
+
+private:
+  template <typename T> T get(StringRef key) {
+    Attribute a = fields_.get(key);
+    if (a && !isa<T>(a))
+      malformed_ = key;
+    return dyn_cast_or_null<T>(a);
+  }
+
+  DictionaryAttr fields_;
+  StringRef malformed_;
+};
+
+/// Whether `list` holds numbers below `count`, each once.
+bool areDistinct(ArrayRef<int64_t> list, size_t count) {
+  llvm::BitVector found(count);
+  for (int64_t i : list) {
+    if (i < 0 || size_t(i) >= count || found[i])
+      return false;
+    found.set(i);
+  }
+  return true;
 }
-int64_t toInt(Attribute a, int64_t otherwise) {
-  auto i = dyn_cast_or_null<IntegerAttr>(a);
-  return i ? i.getInt() : otherwise;
+
+constexpr int64_t kMostPoints = int64_t(1) << 31; ///< of a launch's tile
+
+/// What makes a launch's index space one, and its statements statements of it.
+LogicalResult checkIndexSpace(KernelOp kernel, const LaunchPlan &l, ArrayRef<Operation *> ops) {
+  size_t rank = l.indices.size();
+  auto wrong = [&] { return kernel.emitOpError() << "plan of launch '" << l.name << "'"; };
+  if (!l.extents || l.extents.getNumResults() != rank || l.tiles.size() != rank || l.dims.size() != l.ops.size())
+    return wrong() << ": indices, extents, tiles and dims disagree";
+  if (l.extents.getNumDims() || l.extents.getNumSymbols() != kernel.getNumSizes())
+    return wrong() << ": extents must be a map from the kernel's sizes";
+  if (l.ops.empty() || !areDistinct(l.ops, ops.size()) || !llvm::is_sorted(l.ops) || !areDistinct(l.grid, rank))
+    return wrong() << " names a statement or an index that is not there, none, or one twice or out of order";
+  for (auto [op, dims] : llvm::zip(l.ops, l.dims)) {
+    if (!areDistinct(dims, rank))
+      return wrong() << " names a statement or an index that is not there";
+    AffineMap own = getExtents(ops[op]);
+    if (own.getNumResults() != dims.size() ||
+        !llvm::all_of(llvm::zip(own.getResults(), dims), [&](auto d) { return std::get<0>(d) == l.extents.getResult(std::get<1>(d)); }))
+      return wrong() << ": statement " << op << " has other extents than the indices that 'dims' gives it";
+  }
+  int64_t points = 1;
+  for (int64_t t : l.tiles) {
+    if (t <= 0)
+      break; // a schedule may say that
+    if (t > kMostPoints / points)
+      return wrong() << ": tiles of more than " << kMostPoints << " points";
+    points *= t;
+  }
+  return success();
 }
-std::string toString(Attribute a) {
-  auto s = dyn_cast_or_null<StringAttr>(a);
-  return s ? s.getValue().str() : "";
+
+/// A statement runs in one launch, and what it reads is made in that or one before it.
+LogicalResult checkOrder(KernelOp kernel, const KernelPlan &plan, ArrayRef<Operation *> ops) {
+  llvm::DenseMap<Operation *, size_t> launchOf;
+  for (auto [n, l] : llvm::enumerate(plan.launches))
+    for (int64_t ordinal : l.ops)
+      if (!launchOf.try_emplace(ops[ordinal], n).second)
+        return kernel.emitOpError() << "plan of launch '" << l.name << "': statement " << ordinal << " is another launch's, too";
+  for (auto [ordinal, op] : llvm::enumerate(ops)) {
+    auto own = launchOf.find(op);
+    if (own == launchOf.end())
+      return kernel.emitOpError() << "has a plan without statement " << ordinal;
+    WalkResult result = op->walk([&](Operation *inner) {
+      for (Value v : inner->getOperands())
+        if (auto made = launchOf.find(v.getDefiningOp()); v.getDefiningOp() && made != launchOf.end() && made->second > own->second)
+          return WalkResult::interrupt();
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return kernel.emitOpError() << "plan of launch '" << plan.launches[own->second].name << "': statement " << ordinal
+                                  << " reads what a later launch makes";
+  }
+  return success();
 }
 
 LogicalResult check(KernelOp kernel, const LaunchPlan &l, ArrayRef<Operation *> ops) {
+  if (failed(checkIndexSpace(kernel, l, ops)))
+    return failure();
   size_t rank = l.indices.size();
-  if (!l.extents || l.extents.getNumResults() != rank || l.tiles.size() != rank || l.dims.size() != l.ops.size())
-    return kernel.emitOpError() << "plan of launch '" << l.name << "': indices, extents, tiles and dims disagree";
-  for (auto [op, dims] : llvm::zip(l.ops, l.dims)) {
-    if (op < 0 || op >= int64_t(ops.size()) || llvm::any_of(dims, [&](int64_t d) { return d < 0 || d >= int64_t(rank); }))
-      return kernel.emitOpError() << "plan of launch '" << l.name << "' names a statement or an index that is not there";
-  }
   auto wrong = [&] { return kernel.emitError() << "schedule of launch '" << l.name << "': "; };
+  for (const ScheduleNumber &n : kScheduleNumbers)
+    if (l.*n.field < n.least || l.*n.field > n.most)
+      return wrong() << "'" << n.key << "' must be a whole number from " << n.least << " to " << n.most << ", not " << l.*n.field;
+  if (!llvm::is_contained({"simt", "mma", "wgmma"}, l.unit))
+    return wrong() << "'unit' must be simt, mma or wgmma, not '" << l.unit << "'";
   for (int64_t t : l.tiles)
     if (t <= 0 || ((t & (t - 1)) && (l.unit != "wgmma" || t % 8)))
       return wrong() << "tile size " << t << " is not a power of two (nor a multiple of 8, as columns of the unit wgmma may be)";
@@ -127,45 +230,57 @@ FailureOr<KernelPlan> getPlan(KernelOp kernel) {
   if (!dict)
     return kernel.emitOpError() << "has no plan; run te-plan first";
   KernelPlan plan;
-  plan.target = toString(dict.get("target"));
-  plan.sizeDiv = toList(dict.get("size_div"));
-  plan.sizeMax = toList(dict.get("size_max"));
+  Fields all(dict);
+  all.read("target", plan.target);
+  all.read("size_div", plan.sizeDiv);
+  all.read("size_max", plan.sizeMax);
   SmallVector<Operation *> ops = getDomainOps(kernel);
   auto launches = dict.getAs<ArrayAttr>("launches");
-  if (!launches || plan.sizeDiv.size() != kernel.getNumSizes() || plan.sizeMax.size() != kernel.getNumSizes())
+  if (!launches || !all.malformed().empty() || plan.sizeDiv.size() != kernel.getNumSizes() || plan.sizeMax.size() != kernel.getNumSizes())
     return kernel.emitOpError() << "has a malformed plan";
-  if (failed(checkSizeFacts(kernel, plan.sizeDiv, plan.sizeMax)))
+  if (failed(checkSizeFacts(kernel, plan.sizeDiv, plan.sizeMax)) || failed(getTarget(kernel, plan.target)))
     return failure();
   for (Attribute a : launches) {
     auto d = dyn_cast<DictionaryAttr>(a);
     if (!d)
       return kernel.emitOpError() << "has a malformed plan";
     LaunchPlan l;
-    l.name = toString(d.get("name"));
-    l.ops = toList(d.get("ops"));
-    if (auto dims = d.getAs<ArrayAttr>("dims"))
-      for (Attribute list : dims)
-        l.dims.push_back(toList(list));
-    if (auto names = d.getAs<ArrayAttr>("indices"))
-      for (Attribute n : names)
-        l.indices.push_back(toString(n));
-    if (auto m = d.getAs<AffineMapAttr>("extents"))
-      l.extents = m.getValue();
-    l.tiles = toList(d.get("tiles"));
-    l.grid = toList(d.get("grid"));
-    l.unit = toString(d.get("unit"));
-    l.clusterIndex = toInt(d.get("cluster_index"), 0);
-    for (const ScheduleNumber &n : kScheduleNumbers)
-      l.*n.field = toInt(d.get(n.key), std::max(n.least, l.*n.field));
+    Fields fields(d);
+    fields.read("name", l.name);
+    fields.read("ops", l.ops);
+    fields.read("dims", [&](Attribute entry) {
+      auto list = dyn_cast<DenseI64ArrayAttr>(entry);
+      if (list)
+        l.dims.emplace_back(list.asArrayRef());
+      return bool(list);
+    });
+    fields.read("indices", [&](Attribute entry) {
+      auto name = dyn_cast<StringAttr>(entry);
+      if (name)
+        l.indices.push_back(name.getValue().str());
+      return bool(name);
+    });
+    fields.read("extents", l.extents);
+    fields.read("tiles", l.tiles);
+    fields.read("grid", l.grid);
+    fields.read("unit", l.unit);
+    fields.read("cluster_index", l.clusterIndex);
+    for (const ScheduleNumber &n : kScheduleNumbers) {
+      l.*n.field = std::max(n.least, l.*n.field);
+      fields.read(n.key, l.*n.field);
+    }
     for (const ScheduleFlag &f : kScheduleFlags)
-      if (auto flag = d.getAs<BoolAttr>(f.key))
-        l.*f.field = flag.getValue();
+      fields.read(f.key, l.*f.field);
+    if (!fields.malformed().empty())
+      return kernel.emitOpError() << "plan of launch '" << l.name << "': '" << fields.malformed() << "' is malformed";
     if (failed(check(kernel, l, ops)))
       return failure();
     if (l.dependent && plan.launches.empty())
       return kernel.emitOpError() << "plan of launch '" << l.name << "': no launch before it that it could depend on";
     plan.launches.push_back(std::move(l));
   }
+  if (failed(checkOrder(kernel, plan, ops)))
+    return failure();
   return plan;
 }
 
