@@ -202,7 +202,8 @@ bool SharedAccesses::isApart(const SharedAccess &a, Age age, const SharedAccess 
   int64_t slot = 0;
   auto slots = [&](Value v) -> std::optional<int64_t> {
     auto rem = v.getDefiningOp<arith::RemSIOp>();
-    return rem && threads_.isUniform(v) && ranges_.of(v).isNonNegative() ? constantOf(rem.getRhs()) : std::nullopt;
+    std::optional<int64_t> count = rem ? constantOf(rem.getRhs()) : std::nullopt;
+    return count.value_or(0) > 0 && threads_.isUniform(v) && ranges_.of(v).isNonNegative() ? count : std::nullopt;
   };
   for (auto &[v, f, ofFirst] : d.left) {
     if (!ofFirst || slot || !slots(v))
@@ -263,7 +264,10 @@ bool SharedAccesses::tryOut(const SharedAccess &a, scf::ForOp loop) {
       int64_t from = *constantOf(inner.getLowerBound()), to = *constantOf(inner.getUpperBound()), step = *constantOf(inner.getStep());
       variables.push_back({from, to, step});
       function.addVariable(inner.getInductionVar());
-      points *= std::max<int64_t>(0, (to - from + step - 1) / step);
+      __int128 rounds = (__int128(to) - from + step - 1) / step;
+      if (rounds > kMostPoints || points > kMostPoints)
+        return false;
+      points *= std::max<int64_t>(0, int64_t(rounds));
     }
     if (op == loop)
       break;

@@ -88,8 +88,8 @@ void ThreadFunction::evaluate(MutableArrayRef<int64_t> values) const {
       case Code::Add: return x + y;
       case Code::Sub: return x - y;
       case Code::Mul: return x * y;
-      case Code::Div: return y ? x / y : 0;
-      case Code::Rem: return y ? x % y : 0;
+      case Code::Div: return y == 0 ? 0 : y == -1 ? int64_t(0 - uint64_t(x)) : x / y; // (-2^63 / -1 wraps)
+      case Code::Rem: return y == 0 || y == -1 ? 0 : x % y;
       case Code::Min: return std::min(x, y);
       case Code::Max: return std::max(x, y);
       case Code::Xor: return x ^ y;

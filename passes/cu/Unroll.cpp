@@ -23,7 +23,9 @@ std::optional<int64_t> findTrips(scf::ForOp loop) {
   auto from = constantOf(loop.getLowerBound()), to = constantOf(loop.getUpperBound()), step = constantOf(loop.getStep());
   if (!from || !to || !step || *step <= 0)
     return std::nullopt;
-  return std::max<int64_t>(0, (*to - *from + *step - 1) / *step);
+  __int128 trips = (__int128(*to) - *from + *step - 1) / *step;
+  constexpr int64_t kMany = int64_t(1) << 31; // more than anybody unrolls, and few enough to multiply
+  return int64_t(std::clamp<__int128>(trips, 0, kMany));
 }
 
 /// The operands of `op` that say which element of a private array it means.

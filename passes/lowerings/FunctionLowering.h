@@ -9,6 +9,10 @@
 
 namespace kernelc {
 
+/// What the lowering of a function needs beyond what the verifiers ask: layouts, boxes that are boxes, products that
+/// its unit takes. Fails with a diagnostic.
+mlir::LogicalResult checkLowerable(tile::FuncOp func);
+
 class FunctionLowering {
 public:
   FunctionLowering(mlir::OpBuilder &b, tile::FuncOp func) : b_(b), func_(func), c_(b, func) {}

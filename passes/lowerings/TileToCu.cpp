@@ -111,8 +111,9 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
     for (Value v : apply.getOperands_())
       dims.push_back(c_.scalars.lookup(v));
     Value v = c_.scalars[apply] = c_.expand(apply.getMap().getResult(0), dims, op->getLoc(), apply.getComputed());
-    if (auto most = apply->getAttr(cu::kMostAttr); most && isa<AffineBinaryOpExpr>(apply.getMap().getResult(0)))
-      v.getDefiningOp()->setAttr(cu::kMostAttr, most);
+    Operation *made = isa<AffineBinaryOpExpr>(apply.getMap().getResult(0)) ? v.getDefiningOp() : nullptr;
+    if (auto most = apply->getAttr(cu::kMostAttr); most && made)
+      made->setAttr(cu::kMostAttr, most);
   } else if (auto load = dyn_cast<LoadOp>(op)) {
     lowerLoad(c_, load);
   } else if (auto store = dyn_cast<StoreOp>(op)) {
@@ -231,36 +232,11 @@ LogicalResult FunctionLowering::lowerDotOp(DotOp dot) {
 
 namespace {
 
-/// Of one tile in one thread. Far beyond what registers hold, and still a fraction of the local
-/// memory that a thread can have.
-constexpr int64_t kMaxBytesPerThread = 16 * 1024;
-
-/// Everything below reads layouts off types, and makes an array per tile.
-LogicalResult checkLayouts(FuncOp func) {
-  WalkResult result = func.walk([&](Operation *op) -> WalkResult {
-    for (Value v : op->getResults()) {
-      auto tile = dyn_cast<RankedTensorType>(v.getType());
-      if (!tile)
-        continue;
-      if (!isa_and_nonnull<LayoutAttr>(tile.getEncoding()))
-        return op->emitOpError() << "makes a tile without a layout; run tile-layouts first";
-      Type element = tile.getElementType();
-      int64_t bytes = getLayout(v).numRegisters() * (element.isIndex() ? 8 : std::max(1u, element.getIntOrFloatBitWidth() / 8));
-      if (bytes > kMaxBytesPerThread)
-        return func.emitError() << "the schedule of '" << func.getSymName() << "' makes a tile of which a thread holds " << bytes
-                                << " bytes; at most " << kMaxBytesPerThread
-                                << " are supported: make the launch's tiles smaller, or its warps more";
-    }
-    return WalkResult::advance();
-  });
-  return failure(result.wasInterrupted());
-}
-
 struct TileToCuPass : impl::TileToCuBase<TileToCuPass> {
   void runOnOperation() override {
     for (FuncOp func : llvm::to_vector(getOperation().getOps<FuncOp>())) {
       OpBuilder b(func);
-      if (failed(checkLayouts(func)) || failed(FunctionLowering(b, func).run()))
+      if (failed(checkLowerable(func)) || failed(FunctionLowering(b, func).run()))
         return signalPassFailure();
       func.erase();
     }
