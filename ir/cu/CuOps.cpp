@@ -1,5 +1,6 @@
 #include "ir/cu/Cu.h"
 
+#include "ir/cu/KernelVerifier.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 
@@ -17,6 +18,8 @@ void cu::CuDialect::initialize() {
 #include "ir/cu/CuOps.cpp.inc"
       >();
 }
+
+LogicalResult cu::KernelOp::verifyRegions() { return verifyKernel(*this); }
 
 MemRefType cu::memrefIn(ArrayRef<int64_t> shape, Type element, AddressSpace space) {
   auto attr = IntegerAttr::get(IntegerType::get(element.getContext(), 64), int64_t(space));

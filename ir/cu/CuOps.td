@@ -25,6 +25,18 @@ def Cu_KernelOp : Cu_Op<"kernel", [IsolatedFromAbove, AutomaticAllocationScope, 
     `grid` (`()[sizes] -> (n)`) is the number of tiles: of blocks, unless `persistent`
     launches no more than `min_blocks` per multiprocessor. `index_bits` is how wide an
     `index` is, 32 or 64, where it is not marked `cu.narrow` (`cu-narrow` decides both).
+
+    Constraints:
+    - [C1] `arg_sources` has a dictionary per argument; that of a size, an index, names one of the kernel's as `size`, and may have a
+      positive `div` and a `max` of -1 or more.
+    - [C2] `grid` goes from the sizes to one number.
+    - [C3] there are 1 to 1024 threads, 0 bytes or more, 1 to 32 blocks a multiprocessor, clusters of 1 to 16; an index has 32 or 64 bits.
+    - [C4] memory is plain memrefs of numbers, as arguments, or made by `cu.shared` and `memref.alloca` with known extents; only accesses
+      take it. Integers have at most 64 bits.
+    - [C5] an access has one index per dim of its memref.
+    - [C6] counts, offsets, columns, coordinates and masks are what PTX takes; 0 or more groups are left pending.
+    - [C7] control flow is `scf.for`, counting by an index, `scf.if` and searches, with a condition over one index that ends in `cu.holds`.
+    - [C8] `cu.most` is a number, `cu.unroll` a unit or a positive number.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$sizes, ArrayAttr:$arg_sources,
     AffineMapAttr:$grid, I64Attr:$threads, I64Attr:$shared_bytes,
@@ -32,6 +44,7 @@ def Cu_KernelOp : Cu_Op<"kernel", [IsolatedFromAbove, AutomaticAllocationScope, 
     DefaultValuedAttr<StrAttr, "\"\"">:$schedule, DefaultValuedAttr<BoolAttr, "false">:$persistent,
     DefaultValuedAttr<StrAttr, "\"sm_80\"">:$target, DefaultValuedAttr<I64Attr, "64">:$index_bits);
   let regions = (region SizedRegion<1>:$body);
+  let hasRegionVerifier = 1;
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let extraClassDeclaration = [{ ::mlir::Block &getBlock() { return getBody().front(); } }];
 }

@@ -33,7 +33,7 @@ def Te_CascadeOp : Te_DomainOp<"cascade"> {
     depends.
 
     Constraints:
-    - [C1] `indices`, the extents' results and the element's index arguments agree in
+    - [C1] it is a statement of a te.kernel; `indices`, the extents' results and the element's index arguments agree in
       number; 0 ≤ parallel ≤ dims; the condition is a set over them.
     - [C2] one kind, yielded value and result per component, with the same types in
       all regions; no arg kinds (their position is a component of its own, min over
@@ -41,6 +41,7 @@ def Te_CascadeOp : Te_DomainOp<"cascade"> {
     - [C3] component k of the element depends on no component but those before k;
       component k of the rescale on a_0 .. a_k and x'_0 .. x'_{k-1} only.
     - [C4] each result has one dim per parallel index and the type that finalize yields.
+    - [C5] the kinds reduce the components' types, as in te.reduce.
 
     ```mlir
     %m, %y = te.cascade ["max", "sum"] ["i", "j"] parallel 1 extents affine_map<()[s0, s1] -> (s0, s1)> {

@@ -33,10 +33,20 @@ def Te_KernelOp : Te_Op<"kernel", [IsolatedFromAbove, Symbol,
 
     Constraints:
     - [C1] the arrays of one group have one length, equal to the number of block
-      arguments (or returned values).
-    - [C2] every map and set has no dims and exactly `sizes` symbols.
+      arguments (or returned values); `out_alias` may be empty.
+    - [C2] every map and set has no dims and exactly `sizes` symbols; that of a `te.size` one result.
     - [C3] tensor ranks agree with the shapes.
     - [C4] an aliased output has the type and shape of its argument.
+    - [C5] beside its statements, which make the tensors, there are scalars that they share, made
+      without regions. It returns arguments and what statements give.
+    - [C6] bodies of statements are straight lines of scalar code: constants, elementwise ops and the
+      scalar ops of this dialect, with one result each: an index, an integer of
+      at most 64 bits or a float that tensors can have.
+    - [C7] in every map and set inside, what is divided by (`floordiv`, `ceildiv`, `mod`) is positive
+      where it is a constant.
+    - [C8] `param_strides`, `param_alignment`, where a variant has them, have one entry per parameter
+      (arguments, then outputs that update none): `unit`, or a map from the sizes to a stride per dim;
+      1, 2, 4, 8 or 16 bytes.
 
     ```mlir
     te.kernel @scale sizes ["N"] args ["x"] : ["f32"] [affine_map<()[s0] -> (s0)>]
@@ -99,13 +109,14 @@ def Te_ComputeOp : Te_DomainOp<"compute"> {
     `extents`.
 
     Constraints:
-    - [C1] `indices`, the extents' results and the block arguments agree in number.
+    - [C1] it is a statement of a te.kernel; `indices`, the extents' results and the block arguments agree in number.
     - [C2] `out_map` is injective on the domain and has as many results as the
       result has dims.
     - [C3] with a `where`, a data condition or an `out_map` that does not cover, `init` is given or
       the op's `partial` flag says that a later statement completes it. A `where` that only cuts `out_map` off where
       the result ends (`shape_r - 1 - out_map_r(d) >= 0`) leaves out nothing: the extents may be rounded up.
-    - [C4] the yielded type is the result's element type.
+    - [C4] one value is yielded, of the result's element type.
+    - [C5] `init` is an argument of the kernel or what another statement gives, with the result's type and shape.
 
     ```mlir
     %y = te.compute ["i"] extents affine_map<()[s0] -> (s0)> {
@@ -154,11 +165,14 @@ def Te_ReduceOp : Te_DomainOp<"reduce"> {
     the first i64 index along the one reduced dim (the NaN's, if any, in argmax).
 
     Constraints:
-    - [C1] `indices`, the extents' results and the block arguments agree in number;
+    - [C1] it is a statement of a te.kernel; `indices`, the extents' results and the block arguments agree in number;
       0 ≤ parallel ≤ dims.
     - [C2] the yielded type is the result's element type; with arg reductions the
       result is i64 and exactly one dim is reduced.
-    - [C3] `any`, `all` yield i1; `and`, `or`, `xor` integers; `maxu` .. integers.
+    - [C3] `any`, `all` yield i1; `and`, `or`, `xor` integers; `maxu` .. integers; `max`, `min` and
+      arg reductions of floats a type that has infinities.
+    - [C4] one value is yielded.
+    - [C5] `init` as in te.compute.
 
     ```mlir
     %s = te.reduce sum ["i", "k"] parallel 1 extents affine_map<()[s0, s1] -> (s0, s1)> {
@@ -220,8 +234,11 @@ def Te_ReadOp : Te_Op<"read", [Pure, AttrSizedOperandSegments]> {
     edge), `wrap` (modulo). Narrow types come as stored; widening is explicit.
 
     Constraints:
-    - [C1] the map has as many dims as operands and as many results as the tensor has dims.
+    - [C1] the map has as many dims as operands, as many symbols as the kernel has sizes, and as many results as the
+      tensor has dims.
     - [C2] `padding` is given exactly with `pad`, of the element type.
+    - [C3] it stands in the body of a statement, and the tensor is an argument of the kernel or what one of its statements
+      gives.
 
     ```mlir
     %v = te.read %x[%i, %j] map affine_map<(d0, d1)[s0] -> (d0, d1 + 1)> pad %zero : tensor<?x?xf32>

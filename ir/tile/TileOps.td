@@ -76,6 +76,29 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
       for a dense one, and the bytes that its address is a multiple of. Strides that a
       launch brings are sizes behind those of the kernel.
     - `size_div`, `size_max`: what the variant may assume of each size (1, -1: nothing).
+
+    Constraints:
+    - [C1] there is one name, type, shape and source per argument, a scalar or a plain memref; a shape goes from the sizes to one
+      extent per dim.
+    - [C2] there is one extent over the sizes and one positive tile size per index; a tile has 2^31 points at most.
+    - [C3] there is one divisor, 1 or more, and one bound, -1 or more, per size.
+    - [C4] `grid_dims` names indices, each once; `cluster_index` names one.
+    - [C5] the numbers of the schedule are in the ranges that schedule files have, and a block has 32 warps at most; `unit` and
+      `target` are known.
+    - [C6] `arg_strides` and `arg_alignment`, where given, have one entry per argument: `unit` or a map from the sizes to one stride
+      per dim; 1, 2, 4, 8 or 16 bytes.
+    - [C7] a tile has one positive extent per index; one that is constant has one value. Its layout, if it has one, names indices, is
+      of 32 lanes and the function's warps, and reaches just these extents.
+    - [C8] an access has an argument of the function as its base, one offset per index, and a map from these (and its index tiles) and
+      the sizes to the dims of the base; elements have the base's type. Nothing else takes, or makes, memory.
+    - [C9] where an op names indices they are there, each once; `tile.program_id` names one of the grid.
+    - [C10] what makes a tile does so as its description says: shape and type of what an elementwise op, `tile.convert`,
+      `tile.convert_layout`, `tile.combine`, `tile.splat`, `tile.index`, `tile.inside` and `tile.ring_store` take and give
+      fit; the map of `tile.apply` goes from its operands and the sizes to one number.
+    - [C11] rings have one positive extent per index, slots of 2^20 numbers and 1024 of these at most; channels have as many at most,
+      orders up to 32 teams. They are made by their ops, and a copy signals a channel of its ring's slots.
+    - [C12] `tile.roles` stands straight in the function, once; roles are whole warpgroups, with a producer warp for each producer.
+    - [C13] control flow is `scf.for`, counting by an index, and `scf.if`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$sizes,
     DenseI64ArrayAttr:$size_div, DenseI64ArrayAttr:$size_max,
@@ -165,6 +188,10 @@ def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemR
     `streaming`: nothing reads these elements again soon. `clamp`: dims of `mask` beyond whose extents an
     element may be anything that lies before them, because nothing comes of it.
 
+    Constraints:
+    - [C1] index tiles are of integers and have the result's shape.
+    - [C2] `padding` is a tile of the result's type, of one element or of its shape.
+
     ```mlir
     %x = tile.load %a[%i0, %k0] map affine_map<(d0, d1)[s0, s1] -> (d0, d1)> mask [0, 1]
         : memref<?x?xbf16> -> tensor<128x64xbf16>
@@ -192,6 +219,7 @@ def Tile_StoreOp : Tile_Op<"store", [AttrSizedOperandSegments, MemoryEffects<[Me
     Constraints:
     - [C1] the map goes from the launch's indices to the tensor's dims.
     - [C2] `clip` holds dims of the tensor, in rising order.
+    - [C3] `condition` is a tile of i1 with the value's shape.
 
     ```mlir
     tile.store %t, %c[%tile, %i] map affine_map<(d0, d1)[s0] -> (d0 * 64 + d1)> {clip = array<i64: 0>} : tensor<1x64xf32>, memref<?xf32>
@@ -285,6 +313,10 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
     The dims in `dims` have extent 1 in the result. For arg kinds `keys` are
     reduced with `positions` (index tile of the same shape); the results are key
     and position, the first position among equal keys.
+
+    Constraints:
+    - [C1] a result has its input's type, but extent 1 in `dims`, which it has.
+    - [C2] there is one tile, of elements that the kind reduces as in te.reduce; of arg kinds with positions.
   }];
   let arguments = (ins Te_Combiner:$kind, Variadic<AnyRankedTensor>:$inputs, DenseI64ArrayAttr:$dims);
   let results = (outs Variadic<AnyRankedTensor>:$results);
@@ -301,6 +333,7 @@ def Tile_ClusterReduceOp : Tile_Op<"cluster_reduce"> {
 
     Constraints:
     - [C1] results have the inputs' types, and there are as many.
+    - [C2] there is one tile, of elements that the kind reduces as in te.reduce; of arg kinds with positions.
 
     ```mlir
     %part = tile.reduce sum %x dims [0] : tensor<64x128xf32> -> tensor<1x128xf32>

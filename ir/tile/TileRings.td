@@ -253,6 +253,12 @@ def Tile_DotOp : Tile_Op<"dot", [MemoryEffects<[MemRead]>]> {
     `b_unsigned`. A matrix unit reads f32 operands as tf32: exactly, unless
     `a_rounded`, `b_rounded` say that the value is first rounded to tf32 (nearest,
     ties away from zero).
+
+    Constraints:
+    - [C1] `m`, `n` and `k` name dims of the accumulator, at least one each, no dim twice; the operands' extents are those of the
+      accumulator along their rows or columns, 1 along the other's, and alike along k, where the accumulator's are 1.
+    - [C2] an operand is a tile or a ring, which goes with a `number`, with the accumulator's dims.
+    - [C3] floats are summed in floats, integers in integers.
   }];
   let arguments = (ins AnyType:$a, AnyType:$b, AnyRankedTensor:$acc, DenseI64ArrayAttr:$m,
                        DenseI64ArrayAttr:$n, DenseI64ArrayAttr:$k, Optional<Index>:$number,

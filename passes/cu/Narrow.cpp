@@ -16,10 +16,6 @@ struct CuNarrowPass : impl::CuNarrowBase<CuNarrowPass> {
 
   void runOnOperation() override {
     cu::KernelOp kernel = getOperation();
-    if (kernel.getIndexBits() != 32 && kernel.getIndexBits() != 64) {
-      kernel.emitOpError() << "has indices of " << kernel.getIndexBits() << " bits; CUDA C has 32 and 64";
-      return signalPassFailure();
-    }
     kernel.setIndexBits(fits32 ? 32 : 64);
     if (fits32)
       return; // every index is: nothing is left to prove

@@ -52,8 +52,8 @@ cu.kernel @prime attributes {sizes = [], arg_sources = [{source = 0 : i64, shape
 // CHECK-NOT: cu.opaque
 // CHECK: cu.wgmma_wait %{{.*}} pending 1
 // CHECK: } {cu.unroll = 1 : i64}
-cu.kernel @products attributes {sizes = [], arg_sources = [{size = 0 : i64}], target = "sm_90a",
-    grid = affine_map<() -> (1)>, threads = 128 : i64, shared_bytes = 0 : i64} {
+cu.kernel @products attributes {sizes = ["N"], arg_sources = [{size = 0 : i64}], target = "sm_90a",
+    grid = affine_map<()[s0] -> (1)>, threads = 128 : i64, shared_bytes = 0 : i64} {
 ^bb0(%n: index):
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -74,8 +74,8 @@ cu.kernel @products attributes {sizes = [], arg_sources = [{size = 0 : i64}], ta
 // CHECK-NEXT: } {cu.unroll = 1 : i64}
 // CHECK: cu.mbarrier_wait
 // CHECK-NEXT: } {cu.unroll = 1 : i64}
-cu.kernel @waits attributes {sizes = [], arg_sources = [{size = 0 : i64}], target = "sm_90a",
-    grid = affine_map<() -> (1)>, threads = 128 : i64, shared_bytes = 64 : i64} {
+cu.kernel @waits attributes {sizes = ["N"], arg_sources = [{size = 0 : i64}], target = "sm_90a",
+    grid = affine_map<()[s0] -> (1)>, threads = 128 : i64, shared_bytes = 64 : i64} {
 ^bb0(%n: index):
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

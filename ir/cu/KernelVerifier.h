@@ -1,0 +1,11 @@
+// Verification of what stands in a cu.kernel, for the verifiers of the dialect alone.
+#pragma once
+
+#include "ir/cu/Cu.h"
+
+namespace kernelc::cu {
+
+/// [C1] to [C8] of cu.kernel.
+mlir::LogicalResult verifyKernel(KernelOp kernel);
+
+} // namespace kernelc::cu
