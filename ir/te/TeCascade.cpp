@@ -132,7 +132,7 @@ LogicalResult CascadeOp::canonicalize(CascadeOp op, PatternRewriter &rewriter) {
   return failure();
 }
 
-LogicalResult CascadeOp::verify() {
+LogicalResult CascadeOp::verifyRegions() {
   KernelOp kernel = getKernel(*this);
   if (!kernel || (*this)->getParentOp() != kernel)
     return emitOpError() << "[C1] must stand in a te.kernel, as one of its statements";

@@ -71,7 +71,7 @@ def Te_CascadeOp : Te_DomainOp<"cascade"> {
     OptionalAttr<IntegerSetAttr>:$condition, OptionalAttr<StrAttr>:$name);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$element, SizedRegion<1>:$rescale, SizedRegion<1>:$finalize);
-  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let hasCanonicalizeMethod = 1;
   let assemblyFormat = [{
     $kinds $indices `parallel` $parallel `extents` $extents (`where` $condition^)? $element

@@ -154,7 +154,7 @@ std::optional<unsigned> ComputeOp::findClippedDim(unsigned i) {
   return std::nullopt;
 }
 
-LogicalResult ComputeOp::verify() {
+LogicalResult ComputeOp::verifyRegions() {
   if (failed(verifyDomain(*this)))
     return failure();
   Type yielded = getYield().getValues()[0].getType();
@@ -173,7 +173,7 @@ YieldOp ReduceOp::getYield() { return yieldOf(*this); }
 AffineMap ReduceOp::getOutMapOrIdentity() { return outMapOf(*this); }
 AffineMap ReduceOp::getResultShape() { return shapeOf(*this); }
 
-LogicalResult ReduceOp::verify() {
+LogicalResult ReduceOp::verifyRegions() {
   if (getParallel() > uint64_t(getNumDims()))
     return emitOpError() << "[C1] has more parallel dims than indices";
   if (failed(verifyDomain(*this)))

@@ -133,7 +133,7 @@ def Te_ComputeOp : Te_DomainOp<"compute"> {
     OptionalAttr<StrAttr>:$name, UnitAttr:$partial);
   let results = (outs AnyRankedTensor:$result);
   let regions = (region SizedRegion<1>:$body);
-  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let assemblyFormat = [{
     $indices `extents` $extents (`where` $condition^)? (`init` $init^ `:` type($init))?
     $body attr-dict `:` type($result)
@@ -189,7 +189,7 @@ def Te_ReduceOp : Te_DomainOp<"reduce"> {
     OptionalAttr<StrAttr>:$name);
   let results = (outs AnyRankedTensor:$result);
   let regions = (region SizedRegion<1>:$body);
-  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let assemblyFormat = [{
     $kind $indices `parallel` $parallel `extents` $extents (`where` $condition^)?
     (`init` $init^ `:` type($init))? $body attr-dict `:` type($result)

@@ -7,7 +7,7 @@ include "ir/tile/TileSearch.td"
 
 class Tile_PointMaskOp<string mnemonic, list<Trait> traits> : Tile_Op<mnemonic, !listconcat(traits, [SingleBlock])> {
   let regions = (region SizedRegion<1>:$condition);
-  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     /// What the condition comes to at one point.
     ::mlir::Value getHeld() { return getCondition().front().back().getOperand(0); }

@@ -291,8 +291,8 @@ static LogicalResult verifyCondition(Operation *op, Region &condition, size_t nu
     return op->emitOpError() << "has a condition of one i1, not " << type;
   return success();
 }
-LogicalResult CountWhereOp::verify() { return verifyCondition(*this, getCondition(), 1, "one number"); }
-LogicalResult FindWhereOp::verify() { return verifyCondition(*this, getCondition(), 1, "one number"); }
+LogicalResult CountWhereOp::verifyRegions() { return verifyCondition(*this, getCondition(), 1, "one number"); }
+LogicalResult FindWhereOp::verifyRegions() { return verifyCondition(*this, getCondition(), 1, "one number"); }
 
 template <typename Op> static LogicalResult verifyMask(Op op, size_t rank) {
   if (op.getOffsets().size() != rank)
@@ -301,8 +301,8 @@ template <typename Op> static LogicalResult verifyMask(Op op, size_t rank) {
     return op.emitOpError() << "says by one i1 whether all points count, not by " << type;
   return verifyCondition(op, op.getCondition(), rank, "one number per index"); // [C1]
 }
-LogicalResult MaskOp::verify() { return verifyMask(*this, size_t(getValue().getType().getRank())); }
-LogicalResult RingMaskOp::verify() { return verifyMask(*this, getRing().getType().getShape().size()); }
+LogicalResult MaskOp::verifyRegions() { return verifyMask(*this, size_t(getValue().getType().getRank())); }
+LogicalResult RingMaskOp::verifyRegions() { return verifyMask(*this, getRing().getType().getShape().size()); }
 
 bool kernelc::tile::isScalarCode(Operation *op) {
   if (isa<CountWhereOp, FindWhereOp>(op))

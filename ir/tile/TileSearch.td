@@ -9,7 +9,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 class Tile_SearchOp<string mnemonic> : Tile_Op<mnemonic, [Pure, SingleBlock]> {
   let regions = (region SizedRegion<1>:$condition);
   let results = (outs Index:$result);
-  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::BlockArgument getCandidate() { return getCondition().getArgument(0); }
     /// What the condition comes to.

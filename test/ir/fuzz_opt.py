@@ -42,6 +42,15 @@ NESTING = 200
 class Seed:
     def __init__(self, name, text, flags):
         self.name, self.text, self.flags = name, text, flags
+        self.generic = None
+
+    def form(self, rng, runner):
+        """The text, or half of the time its generic form, in which every value has its type beside it."""
+        if rng.random() < 0.5:
+            return self.text
+        if self.generic is None:
+            self.generic = runner.generic(self.text) or self.text
+        return self.generic
 
     def passes(self, rng):
         """Passes to run: those of the RUN line, a stretch of the pipeline, or some of the level."""
@@ -143,19 +152,24 @@ def change_number(rng, text):
     return replace_some(rng, text, r"(?<![\w#%.])-?\d+(?![\w.])", near)
 
 
-def change_extent(rng, text):
-    return replace_some(rng, text, r"(?<=[<x])(\d+|\?)(?=x)", lambda m: rng.choice(["?", "0", "1", "2", "3", "16", "64", "100", "1024", "1099511627776"]))
-
-
-def change_rank(rng, text):
-    def other(m):
-        extents = m.group(2).split("x")[:-1]
-        if extents and rng.random() < 0.5:
-            del extents[rng.randrange(len(extents))]
-        else:
-            extents.insert(rng.randrange(len(extents) + 1), rng.choice(["1", "?", "8"]))
-        return m.group(1) + "x".join([*extents, m.group(3)])
-    return replace_some(rng, text, r"((?:tensor|memref)<)((?:[\d?]+x)*)(\w+)", other)
+def change_shape(rng, text):
+    """Another rank or extent of a type, mostly wherever it stands."""
+    shaped = r"(?:tensor|memref)<(?:(?:[\d?]+x)*)[\w]+(?:, [^<>]*)?>"
+    found = sorted(set(re.findall(shaped, text)))
+    if not found:
+        return None
+    old = rng.choice(found)
+    kind, extents, rest = re.match(r"(\w+)<((?:[\d?]+x)*)(.*)", old).groups()
+    extents, i = extents.split("x")[:-1], rng.random()
+    other = rng.choice(["?", "0", "1", "2", "3", "16", "64", "100", "1024", "1099511627776"])
+    if extents and i < 0.7:
+        extents[rng.randrange(len(extents))] = other
+    elif extents and i < 0.85:
+        del extents[rng.randrange(len(extents))]
+    else:
+        extents.insert(rng.randrange(len(extents) + 1), other)
+    new = kind + "<" + "".join(e + "x" for e in extents) + rest
+    return text.replace(old, new) if rng.random() < 0.7 else replace_some(rng, text, re.escape(old), lambda m: new)
 
 
 def change_type(rng, text):
@@ -163,7 +177,7 @@ def change_type(rng, text):
     if not old:
         return None
     new, pattern = rng.choice(TYPES), r"(?<![.\w])(?<=[x<(\s\[])%s\b|(?<=x)%s\b" % (old, old)
-    if rng.random() < 0.4:
+    if rng.random() < 0.7:
         return re.sub(pattern, new, text)
     return replace_some(rng, text, pattern, lambda m: new)
 
@@ -172,6 +186,46 @@ def change_word(rng, text):
     words = rng.choice(WORDS)
     pattern = r"(?<![\w%%@])(?:%s)(?![\w])" % "|".join(map(re.escape, words))
     return replace_some(rng, text, pattern, lambda m: rng.choice(words))
+
+
+def split_types(text):
+    """a, b<c, d> -> [a, b<c, d>]"""
+    types, depth = [""], 0
+    for before, c in zip(" " + text, text):
+        depth += (c in "(<[{") - (c in ")>]}" and before != "-")
+        if c == "," and not depth:
+            types.append("")
+        else:
+            types[-1] += c
+    return [t.strip() for t in types if t.strip()]
+
+
+def find_types(text):
+    """Of names in generic form: type -> names, and where operands stand: (start, end, type)."""
+    names, uses = collections.defaultdict(list), []
+    for line in re.finditer(r"^.*$", text, re.M):
+        for block in re.finditer(r"\^bb\d+\((.*)\):", line.group()):
+            for arg in split_types(block.group(1)):
+                name, _, t = arg.partition(": ")
+                names[t].append(name)
+        op = re.match(r'\s*(?:(%\w+)(?::\d+)? = )?"[\w.]+"\(([^()]*)\).* : \((.*)\) -> (.*)$', line.group())
+        if not op:
+            continue
+        if op.group(1):
+            names[op.group(4)].append(op.group(1))
+        at = line.start() + op.start(2)
+        for operand, t in zip(re.finditer(r"%[\w#]+", op.group(2)), split_types(op.group(3))):
+            uses.append((at + operand.start(), at + operand.end(), t))
+    return names, uses
+
+
+def change_typed_operand(rng, text):
+    """Another value of the same type, where types can be read."""
+    names, uses = find_types(text)
+    if not uses:
+        return change_operand(rng, text)
+    start, end, t = rng.choice(uses)
+    return text[:start] + rng.choice(names[t] or [text[start:end]]) + text[end:]
 
 
 def change_operand(rng, text):
@@ -230,8 +284,8 @@ def change_lines(rng, text):
     return "\n".join(lines)
 
 
-MUTATIONS = [change_number] * 6 + [change_operand] * 4 + [change_lines] * 2 + [change_type] * 2 + [
-    change_extent, change_rank, change_word, change_word, change_symbol, change_map, drop_attribute, drop_attribute, swap_attributes, change_list, change_list]
+MUTATIONS = [change_number] * 6 + [change_typed_operand] * 4 + [change_operand, change_lines, change_lines, change_type, change_type] + [
+    change_shape, change_shape, change_word, change_word, change_symbol, change_map, drop_attribute, drop_attribute, swap_attributes, change_list, change_list]
 
 
 def mutate(rng, text):
@@ -261,6 +315,10 @@ class Runner:
         resource.setrlimit(resource.RLIMIT_AS, (self.memory << 20, self.memory << 20))
         resource.setrlimit(resource.RLIMIT_CPU, (self.seconds, self.seconds + 1))
 
+    def generic(self, text):
+        done = subprocess.run([self.opt, "-", "--mlir-print-op-generic"], input=text, capture_output=True, text=True, check=False)
+        return done.stdout if done.returncode == 0 else None
+
     def run(self, texts, passes):
         """Why the process failed on these modules, or nothing."""
         path = os.path.join(self.folder.name, "input.mlir")
@@ -277,9 +335,9 @@ class Runner:
 def describe(code, errors):
     """What failed, in words that are the same for the same fault: the assertion, or the innermost of our functions."""
     assertion = re.search(r"Assertion `(.*?)' failed", errors, re.S)
-    errors = errors.replace("(anonymous namespace)::", "")
-    frames = re.findall(r"#\d+ 0x\w+ (?:in )?(.*?)\s*(?:\(/|/\S+:\d+|\+0x|$)", errors, re.M)
-    ours = [re.sub(r"\(.*", "", f) for f in frames if "kernelc::" in f]
+    frames = re.findall(r"^ *#\d+ 0x\w+ (.*) (\S+):\d+:\d+$", errors, re.M)
+    ours = ["%s (%s)" % (re.sub(r"\(.*", "", f.replace("(anonymous namespace)::", "")), os.path.basename(path))
+            for f, path in frames if not path.startswith(("/usr/", "./"))]
     where = ours[0] if ours else ""
     if assertion:
         return "assertion `%s` under %s" % (assertion.group(1)[:120], where)
@@ -308,6 +366,14 @@ def shrink(runner, text, passes, why):
     return "\n".join(lines), passes
 
 
+def keep(options, number, text, passes, why):
+    if not options.keep:
+        return
+    os.makedirs(options.keep, exist_ok=True)
+    with open(os.path.join(options.keep, "seed%d-%d.mlir" % (options.seed, number)), "w", encoding="utf-8") as file:
+        file.write("// RUN: kernelc-opt %%s %s\n// %s\n%s\n" % (" ".join(passes), why, text))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", required=True, help="the folder of kernelc and kernelc-opt")
@@ -326,7 +392,8 @@ def main():
         # A process has one list of passes: mutants of one seed, or of a few.
         seed = seeds.draw(rng)
         passes = seed.passes(rng)
-        texts = [mutate(rng, seed.text) for _ in range(min(BATCH, options.count - done))]
+        form = seed.form(rng, runner)
+        texts = [mutate(rng, form) for _ in range(min(BATCH, options.count - done))]
         texts = [t for t in texts if nesting(t) < NESTING]
         done += len(texts)
         if not runner.run(texts, passes):
@@ -338,17 +405,13 @@ def main():
             failures[why].append((seed.name, text, passes))
             if len(failures[why]) == 1:
                 print("%s: %s\n    %s" % (seed.name, why, " ".join(passes)), flush=True)
-    if options.keep:
-        os.makedirs(options.keep, exist_ok=True)
-    for number, (why, cases) in enumerate(sorted(failures.items(), key=lambda f: -len(f[1]))):
+                keep(options, len(failures) - 1, text, passes, why)  # (a long run may be cut short)
+    for number, (why, cases) in enumerate(failures.items()):
         name, text, passes = min(cases, key=lambda c: len(c[1]))
         if not options.no_shrink:
             text, passes = shrink(runner, text, passes, why)
         print("\n=== %d of %s\n    %s\n    kernelc-opt %s\n%s" % (len(cases), name, why, " ".join(passes), text))
-        if options.keep:
-            path = os.path.join(options.keep, "seed%d-%d.mlir" % (options.seed, number))
-            with open(path, "w", encoding="utf-8") as file:
-                file.write("// RUN: kernelc-opt %%s %s\n// %s\n%s\n" % (" ".join(passes), why, text))
+        keep(options, number, text, passes, why)
     print("%d mutants, %d failures of %d kinds" % (done, sum(map(len, failures.values())), len(failures)))
     return 1 if failures else 0
 
