@@ -256,3 +256,16 @@ te.kernel @f sizes ["N"] args ["x"] : ["f32"] [affine_map<()[s0] -> (s0)>] outs 
   %z = te.read %x[%n] : tensor<?xf32>
   te.return %y : tensor<?xf32>
 }
+// -----
+// What stands in a body is verified before the op around it looks at it.
+"te.kernel"() <{arg_names = ["x"], arg_shapes = [affine_map<()[s0] -> (s0)>], arg_types = ["f32"], out_names = ["y"],
+    out_shapes = [affine_map<()[s0] -> (s0)>], out_types = ["f32"], sizes = ["N"], sym_name = "f"}> ({
+^bb0(%x: tensor<?xf32>):
+  %y = "te.compute"() <{extents = affine_map<()[s0] -> (s0)>, indices = ["i"]}> ({
+  ^bb0(%i: index):
+    %v = "te.read"(%x, %i) <{operandSegmentSizes = array<i32: 1, 1, 0>}> : (tensor<?xf32>, index) -> f32
+    // expected-error @+1 {{operand count (1) does not match with the total size (65) specified in attribute 'operandSegmentSizes'}}
+    "te.yield"(%v) <{operandSegmentSizes = array<i32: 1, 64>}> : (f32) -> ()
+  }) : () -> tensor<?xf32>
+  "te.return"(%y) : (tensor<?xf32>) -> ()
+}) : () -> ()
