@@ -337,7 +337,7 @@ def describe(code, errors):
     assertion = re.search(r"Assertion `(.*?)' failed", errors, re.S)
     frames = re.findall(r"^ *#\d+ 0x\w+ (.*) (\S+):\d+:\d+$", errors, re.M)
     ours = ["%s (%s)" % (re.sub(r"\(.*", "", f.replace("(anonymous namespace)::", "")), os.path.basename(path))
-            for f, path in frames if not path.startswith(("/usr/", "./"))]
+            for f, path in frames if re.search(r"^/(?!usr/).*/(ir|passes|codegen|driver|tools)/", path)]
     where = ours[0] if ours else ""
     if assertion:
         return "assertion `%s` under %s" % (assertion.group(1)[:120], where)
