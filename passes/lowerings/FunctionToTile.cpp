@@ -6,6 +6,7 @@
 #include "ir/cu/Cu.h"
 #include "ir/te/TeShape.h"
 #include "passes/te/Affine.h"
+#include "passes/te/Inouts.h"
 #include "passes/te/Strides.h"
 #include "passes/tile/Access.h"
 
@@ -14,14 +15,6 @@ using namespace mlir;
 namespace kernelc {
 
 using namespace te;
-
-/// The value that `v` continues from; null when it starts afresh.
-static Value initOf(Value v) {
-  Operation *op = v.getDefiningOp();
-  if (!op)
-    return {};
-  return isa<ComputeOp>(op) ? cast<ComputeOp>(op).getInit() : isa<ReduceOp>(op) ? cast<ReduceOp>(op).getInit() : Value();
-}
 
 static std::string str(Attribute a) { return cast<StringAttr>(a).getValue().str(); }
 
@@ -51,26 +44,11 @@ static LogicalResult checkElements(KernelOp kernel) {
 LogicalResult Buffers::assign(KernelOp kernel) {
   if (failed(checkElements(kernel)))
     return failure();
-  int64_t args = kernel.getBlock().getNumArguments(), outputs = 0;
-  for (BlockArgument a : kernel.getBlock().getArguments())
-    source_[a] = a.getArgNumber();
-  for (auto [i, v] : llvm::enumerate(kernel.getReturn().getOperands())) {
-    int64_t alias = kernel.getAlias(i);
-    int64_t source = alias >= 0 ? alias : args + outputs++;
-    if (auto it = source_.find(v); it != source_.end() && it->second != source)
-      return kernel.emitError() << "output '" << cast<StringAttr>(kernel.getOutNames()[i]).getValue()
-                                << "' is another tensor as it stands; copy it: write an expression";
-    for (Value chain = v; chain; chain = initOf(chain))
-      if (!isa<BlockArgument>(chain))
-        source_[chain] = source;
-  }
-  int64_t workspaces = 0;
-  for (Operation *op : getDomainOps(kernel))
-    for (Value v : op->getResults())
-      if (!source_.contains(v)) {
-        Value init = initOf(v);
-        source_[v] = init ? source_.lookup(init) : -1 - workspaces++;
-      }
+  Places places = placeTensors(kernel);
+  if (places.torn)
+    return kernel.emitError() << "output '" << cast<StringAttr>(kernel.getOutNames()[*places.torn]).getValue()
+                              << "' is another tensor as it stands; copy it: write an expression";
+  source_ = std::move(places.source);
   return success();
 }
 

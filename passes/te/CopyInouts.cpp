@@ -19,40 +19,49 @@ namespace {
 
 class Protector {
 public:
-  explicit Protector(KernelOp kernel) : kernel_(kernel) {}
+  explicit Protector(KernelOp kernel) : kernel_(kernel), memories_(kernel) {}
 
   void run() {
-    for (const Update &u : findUpdates(kernel_))
-      protect(u);
+    for (Operation *reader : getDomainOps(kernel_))
+      reader->walk([&](ReadOp read) {
+        if (Operation *writer = memories_.findOverwriter(read, reader))
+          endangered_[writer][reader].push_back(read);
+      });
+    for (const Memory &m : memories_.all())
+      keepOrder(m);
+    for (const Memory &m : memories_.all())
+      for (Value written : llvm::reverse(m.versions))
+        if (auto found = endangered_.find(written.getDefiningOp()); found != endangered_.end())
+          protect(found->first, found->second, m.name);
     if (!earlier_.empty())
       reorder();
   }
 
 private:
-  /// Gives every statement that reads what `u` overwrites a place before it, or a copy.
-  void protect(const Update &u) {
+  using Reads = llvm::MapVector<Operation *, SmallVector<ReadOp>>; // by statement, in the order of the block
+
+  /// What overwrites the work of another statement without need of it stays behind it.
+  void keepOrder(const Memory &m) {
+    for (auto [before, after] : llvm::zip(m.versions, ArrayRef(m.versions).drop_front()))
+      if (Operation *first = before.getDefiningOp(); first && !dependsOn(after.getDefiningOp(), first))
+        earlier_[after.getDefiningOp()].insert(first);
+  }
+
+  /// Gives every statement that reads what `writer` overwrites a place before it, or a copy.
+  void protect(Operation *writer, const Reads &readers, StringRef name) {
     SmallVector<ReadOp> late;
-    llvm::SetVector<Operation *> readers; // (in the order of the block)
-    for (Operation *op : getDomainOps(kernel_))
-      if (!readsOf(op, u.before).empty())
-        readers.insert(op);
-    for (Operation *reader : readers) {
-      SmallVector<ReadOp> reads = readsOf(reader, u.before);
-      if (reader == u.writer)
-        llvm::copy_if(reads, std::back_inserter(late), [&](ReadOp r) { return !readsOwnPoint(r, reader); });
-      else if (runsAfter(reader, u.writer))
+    for (auto &[reader, reads] : readers) {
+      if (reader == writer || runsAfter(reader, writer))
         llvm::append_range(late, reads);
       else
-        earlier_[u.writer].insert(reader);
+        earlier_[writer].insert(reader);
     }
     if (late.empty())
       return;
-    emitRemark(late.front().getLoc()) << "'" << u.name
-                                      << "' is read elsewhere than where it is written, or after that: what it held is copied to a workspace first";
-    ComputeOp copy = copyOf(u);
-    earlier_[u.writer].insert(copy);
+    emitRemark(late.front().getLoc())
+        << "'" << name << "' is read elsewhere than where it is written, or after that: what it held is copied to a workspace first";
     for (ReadOp read : late)
-      read.getTensorMutable().assign(copy.getResult());
+      read.getTensorMutable().assign(copyOf(read.getTensor(), name));
   }
 
   /// Whether `op` needs `writer`, or has a place behind it already.
@@ -71,17 +80,26 @@ private:
     return false;
   }
 
-  ComputeOp copyOf(const Update &u) {
+  /// What a tensor holds until the next statement writes to its memory.
+  Value copyOf(Value tensor, StringRef name) {
+    Value &copied = copies_[tensor];
+    if (copied)
+      return copied;
     OpBuilder b(kernel_.getContext());
-    if (Operation *def = u.before.getDefiningOp())
+    if (Operation *def = tensor.getDefiningOp())
       b.setInsertionPointAfter(def);
     else
       b.setInsertionPointToStart(&kernel_.getBlock());
-    auto type = cast<RankedTensorType>(u.before.getType());
+    size_t version = 0;
+    const Memory *memory = memories_.find(tensor, version);
+    Operation *next = memory->versions[version + 1].getDefiningOp();
+    auto type = cast<RankedTensorType>(tensor.getType());
     SmallVector<Attribute> names;
     for (int64_t d = 0; d < type.getRank(); ++d)
       names.push_back(b.getStringAttr("i" + std::to_string(d)));
-    return copyTensor(b, u.writer->getLoc(), u.before, type, getTensorShape(u.before), b.getArrayAttr(names), u.name + "_before");
+    ComputeOp copy = copyTensor(b, next->getLoc(), tensor, type, getTensorShape(tensor), b.getArrayAttr(names), name + "_before");
+    earlier_[next].insert(copy);
+    return copied = copy.getResult();
   }
 
   /// Every statement behind what it needs and what must run before it, else in the old order.
@@ -109,6 +127,9 @@ private:
   }
 
   KernelOp kernel_;
+  Memories memories_;
+  llvm::MapVector<Operation *, Reads> endangered_; ///< by the statement that overwrites what they read
+  llvm::DenseMap<Value, Value> copies_;
   llvm::MapVector<Operation *, llvm::SetVector<Operation *>> earlier_; ///< what runs before a writer
 };
 

@@ -1,19 +1,13 @@
 #include "passes/te/Inouts.h"
 
 #include "ir/te/TeShape.h"
+#include "passes/te/Domain.h"
 
 using namespace mlir;
 
 namespace kernelc::te {
 
 namespace {
-
-Value initOf(Operation *statement) {
-  if (auto compute = dyn_cast<ComputeOp>(statement))
-    return compute.getInit();
-  auto reduce = dyn_cast<ReduceOp>(statement);
-  return reduce ? reduce.getInit() : Value();
-}
 
 /// Where a statement's point goes, over its dims.
 AffineMap outMapOf(Operation *statement) {
@@ -41,24 +35,68 @@ AffineMap subscriptsOf(ReadOp read, Operation *statement) {
   return AffineMap::get(rank, map.getNumSymbols(), results, context);
 }
 
-} // namespace
-
-SmallVector<Update> findUpdates(KernelOp kernel) {
-  SmallVector<Update> updates;
-  for (auto [n, value] : llvm::enumerate(kernel.getBlock().getTerminator()->getOperands())) {
-    ArrayRef<int64_t> alias = kernel.getOutAlias();
-    if (n >= alias.size() || alias[n] < 0)
+/// The values of a statement's dims at its points, over the sizes, behind those in `ranges`.
+void appendRanges(Operation *statement, SmallVectorImpl<DimRange> &ranges) {
+  SmallVector<DimRange> whole;
+  for (AffineExpr e : getExtents(statement).getResults())
+    whole.push_back({getAffineConstantExpr(0, e.getContext()), e - 1});
+  std::optional<IntegerSet> set = getCondition(statement);
+  for (auto [d, range] : llvm::enumerate(whole)) {
+    ranges.push_back(range);
+    if (!set)
       continue;
-    Value argument = kernel.getBlock().getArgument(alias[n]), left = value;
-    StringRef name = cast<StringAttr>(kernel.getOutNames()[n]).getValue();
-    while (left != argument && left.getDefiningOp()) {
-      Operation *writer = left.getDefiningOp();
-      Value init = initOf(writer);
-      updates.push_back({init ? init : argument, writer, name});
-      left = updates.back().before;
+    // What a condition says stands for the extent's end: all of them hold.
+    IndexBounds bounds = findBounds(*set, d, whole);
+    if (!bounds.lowers.empty())
+      ranges.back().low = bounds.lowers.front();
+    if (!bounds.uppers.empty())
+      ranges.back().high = bounds.uppers.front();
+  }
+}
+
+/// Whether e, of sizes, is at most -1 whatever they are; false where that is not seen.
+bool isNegative(AffineExpr e) {
+  if (auto c = dyn_cast<AffineConstantExpr>(e))
+    return c.getValue() < 0;
+  SmallVector<AffineExpr> terms{e};
+  int64_t constant = 0;
+  while (!terms.empty()) {
+    AffineExpr t = terms.pop_back_val();
+    auto bin = dyn_cast<AffineBinaryOpExpr>(t);
+    if (auto c = dyn_cast<AffineConstantExpr>(t)) {
+      constant += c.getValue();
+    } else if (bin && t.getKind() == AffineExprKind::Add) {
+      terms.append({bin.getLHS(), bin.getRHS()});
+    } else {
+      auto factor = bin && t.getKind() == AffineExprKind::Mul ? dyn_cast<AffineConstantExpr>(bin.getRHS()) : AffineConstantExpr();
+      // -c times a size; sizes are not negative
+      if (!factor || factor.getValue() >= 0 || !isa<AffineSymbolExpr>(bin.getLHS()))
+        return false;
     }
   }
-  return updates;
+  return constant < 0;
+}
+
+} // namespace
+
+bool readsApart(ReadOp read, Operation *reader, Operation *writer) {
+  AffineMap at = subscriptsOf(read, reader), out = outMapOf(writer);
+  // What lies outside is not read with `pad`, and something else with other forms.
+  bool plain = read.getBounds() == BoundsMode::InBounds || read.getBounds() == BoundsMode::Assume || read.getBounds() == BoundsMode::Pad;
+  if (!at || !plain || at.getNumResults() != out.getNumResults())
+    return false;
+  SmallVector<DimRange> ranges;
+  appendRanges(reader, ranges);
+  unsigned own = ranges.size(), symbols = at.getNumSymbols();
+  appendRanges(writer, ranges);
+  return llvm::any_of(llvm::zip(at.getResults(), out.getResults()), [&](auto pair) {
+    AffineExpr distance = std::get<0>(pair) - std::get<1>(pair).shiftDims(out.getNumDims(), own);
+    auto isBelow = [&](AffineExpr e) { // everywhere
+      AffineExpr most = findExtreme(e, /*high=*/true, ranges);
+      return most && isNegative(simplifyAffineExpr(most, 0, symbols));
+    };
+    return isBelow(distance) || isBelow(-distance);
+  });
 }
 
 bool readsOwnPoint(ReadOp read, Operation *writer) {
@@ -68,8 +106,7 @@ bool readsOwnPoint(ReadOp read, Operation *writer) {
     return false;
   unsigned rank = getExtents(writer).getNumResults();
   return llvm::all_of(llvm::zip(at.getResults(), out.getResults()), [&](auto pair) {
-    return simplifyAffineExpr(std::get<0>(pair) - std::get<1>(pair), rank, at.getNumSymbols()) ==
-           getAffineConstantExpr(0, at.getContext());
+    return simplifyAffineExpr(std::get<0>(pair) - std::get<1>(pair), rank, at.getNumSymbols()) == getAffineConstantExpr(0, at.getContext());
   });
 }
 
@@ -93,8 +130,8 @@ bool dependsOn(Operation *later, Operation *op) {
   return false;
 }
 
-bool isReadBeforeWritten(const LaunchPlan &l, ArrayRef<Operation *> ops, Operation *reader, const Update &u) {
-  if (isa<ComputeOp>(reader) || !dependsOn(u.writer, reader))
+bool isReadBeforeWritten(const LaunchPlan &l, ArrayRef<Operation *> ops, ReadOp read, Operation *reader, Operation *writer) {
+  if (isa<ComputeOp>(reader) || !dependsOn(writer, reader))
     return false; // of pointwise statements one thread may write what another one has still to read
   auto dimsOf = [&](Operation *op) -> ArrayRef<int64_t> {
     for (auto [n, ordinal] : llvm::enumerate(l.ops))
@@ -102,30 +139,18 @@ bool isReadBeforeWritten(const LaunchPlan &l, ArrayRef<Operation *> ops, Operati
         return l.dims[n];
     return {};
   };
-  AffineMap out = outMapOf(u.writer);
-  ArrayRef<int64_t> readerDims = dimsOf(reader), writerDims = dimsOf(u.writer);
+  AffineMap at = subscriptsOf(read, reader), out = outMapOf(writer);
+  ArrayRef<int64_t> readerDims = dimsOf(reader), writerDims = dimsOf(writer);
   /// The launch index that a subscript is, alone; -1 otherwise.
   auto indexOf = [](AffineExpr e, ArrayRef<int64_t> dims) -> int64_t {
     auto d = dyn_cast<AffineDimExpr>(e);
     return d && d.getPosition() < dims.size() ? dims[d.getPosition()] : -1;
   };
-  return llvm::all_of(readsOf(reader, u.before), [&](ReadOp read) {
-    AffineMap at = subscriptsOf(read, reader);
-    return at && llvm::all_of(l.grid, [&](int64_t index) {
-      return llvm::any_of(llvm::zip(at.getResults(), out.getResults()), [&](auto pair) {
-        return indexOf(std::get<0>(pair), readerDims) == index && indexOf(std::get<1>(pair), writerDims) == index;
-      });
-    });
-  });
-}
-
-SmallVector<ReadOp> readsOf(Operation *statement, Value tensor) {
-  SmallVector<ReadOp> reads;
-  statement->walk([&](ReadOp read) {
-    if (read.getTensor() == tensor)
-      reads.push_back(read);
-  });
-  return reads;
+  return at && llvm::all_of(l.grid, [&](int64_t index) {
+           return llvm::any_of(llvm::zip(at.getResults(), out.getResults()), [&](auto pair) {
+             return indexOf(std::get<0>(pair), readerDims) == index && indexOf(std::get<1>(pair), writerDims) == index;
+           });
+         });
 }
 
 } // namespace kernelc::te

@@ -401,19 +401,21 @@ def TeCopyInouts : Pass<"te-copy-inouts", "::kernelc::te::KernelOp"> {
   let summary = "Keep what an inout held for those who still read it";
   let description = [{
     A statement reads an `inout` as it stood before the statement that writes to it. Its memory is
-    the parameter's all along, so what reads old values must run before they are overwritten:
+    the parameter's all along, whether statements write all of it or a part, so what reads old values must run before they are overwritten:
 
     - a statement that does not need the writer is put before it;
     - reads that cannot be (of the writer itself, elsewhere than where it writes: `r[i] = r[N - 1 - i]`;
       of statements that need what it computes) go to a copy, which a launch of its own makes first.
       A remark says so.
 
-    An element that the writer reads where it writes it (`y[i] = y[i] + a * x[i]`) needs neither.
+    An element that the writer reads where it writes it (`y[i] = y[i] + a * x[i]`) needs neither, nor one that it is known not to
+    write (`x[i] = x[0] where i in 1:N`). Outputs and workspaces that several statements write (`+=`, parts)
+    are memory of the same kind. A statement that overwrites all of what an earlier one has left, and reads none of it, stays behind it.
 
     *Runs after all passes that make or merge statements, right before `te-plan`, which* gives a writer a launch of its own
-    where a statement that reads old values would share one in which another thread may come first.
+    where a statement that reads or writes the same would share one in which another thread may come first.
 
-    Postcondition: who reads an inout's former tensor stands before the statement that overwrites it, or is that statement at
+    Postcondition: who reads a tensor stands before the statement that overwrites what it reads, or is that statement at
     its own points. Numeric effect: none.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];

@@ -117,20 +117,40 @@ using namespace te;
 
 namespace {
 
-/// A writer of an `inout` that would run before, or among, statements that read what it overwrites; null where all is well.
+/// A statement that would write before, or among, those that read what it overwrites, or that write what it overwrites; null
+/// where all is well.
 Operation *findHastyUpdate(KernelOp kernel, const std::vector<LaunchPlan> &launches) {
   SmallVector<Operation *> ops = getDomainOps(kernel);
   llvm::DenseMap<Operation *, size_t> launchOf;
   for (auto [n, l] : llvm::enumerate(launches))
     for (int64_t ordinal : l.ops)
       launchOf[ops[ordinal]] = n;
-  for (const Update &u : findUpdates(kernel))
-    for (Operation *reader : ops) {
-      if (reader == u.writer || readsOf(reader, u.before).empty() || launchOf[reader] < launchOf[u.writer])
-        continue;
-      if (launchOf[reader] > launchOf[u.writer] || !isReadBeforeWritten(launches[launchOf[reader]], ops, reader, u))
-        return u.writer;
+  // What a launch makes for itself alone never is in memory.
+  auto isLeft = [&](Operation *op) {
+    return llvm::any_of(op->getUsers(), [&](Operation *user) {
+      return user->getParentOp() == kernel || launchOf.lookup(user->getParentOp()) != launchOf[op];
+    });
+  };
+  Memories memories(kernel);
+  for (const Memory &m : memories.all())
+    for (auto [before, after] : llvm::zip(m.versions, ArrayRef(m.versions).drop_front())) {
+      Operation *first = before.getDefiningOp(), *writer = after.getDefiningOp();
+      if (first && (launchOf[first] > launchOf[writer] || (launchOf[first] == launchOf[writer] && isLeft(first))))
+        return writer;
     }
+  for (Operation *reader : ops) {
+    Operation *hasty = nullptr;
+    reader->walk([&](ReadOp read) {
+      Operation *writer = memories.findOverwriter(read, reader);
+      if (!writer || launchOf[reader] < launchOf[writer])
+        return;
+      if (writer == reader || launchOf[reader] > launchOf[writer] ||
+          !isReadBeforeWritten(launches[launchOf[reader]], ops, read, reader, writer))
+        hasty = writer;
+    });
+    if (hasty)
+      return hasty;
+  }
   return nullptr;
 }
 
@@ -139,7 +159,7 @@ LogicalResult scheduleLaunches(KernelOp kernel, const Target &target, Merge merg
   plan.launches = groupStatements(kernel, {plan.sizeDiv, plan.sizeMax});
   if (Operation *writer = findHastyUpdate(kernel, plan.launches)) {
     if (writer->hasAttr(kOwnLaunch))
-      return writer->emitError() << "writes to an inout that later statements read as it was; run te-copy-inouts first";
+      return writer->emitError() << "writes to memory that others, or it itself elsewhere, read as it was; run te-copy-inouts first";
     writer->setAttr(kOwnLaunch, UnitAttr::get(kernel.getContext()));
     return scheduleLaunches(kernel, target, merge, likely, plan);
   }

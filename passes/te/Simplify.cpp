@@ -35,11 +35,13 @@ bool isShared(te::ComputeOp definition) {
 }
 
 /// The definitions that stay tensors: because with all that they take in they are too large for several readers, or
-/// because they overwrite an inout, whose old values their readers would then ask for.
+/// because they overwrite memory, whose old values their readers would then ask for.
 llvm::DenseSet<Operation *> findKept(te::KernelOp kernel) {
   llvm::DenseSet<Operation *> kept;
-  for (const te::Update &u : te::findUpdates(kernel))
-    kept.insert(u.writer);
+  te::Memories memories(kernel);
+  for (const te::Memory &m : memories.all())
+    for (Value written : llvm::drop_begin(m.versions))
+      kept.insert(written.getDefiningOp());
   llvm::DenseMap<Operation *, int64_t> sizes; // of definitions, with what they take in
   for (auto definition : kernel.getBlock().getOps<te::ComputeOp>()) {
     if (!te::isDefinition(definition))

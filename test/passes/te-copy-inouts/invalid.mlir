@@ -2,7 +2,7 @@
 // RUN: not kernelc-opt --te-plan %s 2>&1 | FileCheck %s
 // RUN: kernelc-opt --te-copy-inouts --te-plan %s | FileCheck %s --check-prefix=ORDERED
 
-// CHECK: error: writes to an inout that later statements read as it was; run te-copy-inouts first
+// CHECK: error: writes to memory that others, or it itself elsewhere, read as it was; run te-copy-inouts first
 // ORDERED: te.compute ["i"] extents #{{.*}} {
 // ORDERED: arith.mulf
 // ORDERED: te.compute ["i"] extents #{{.*}} {
