@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ir/te/InternalError.h"
 #include "mlir/IR/Location.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/ADT/StringExtras.h"
@@ -98,6 +99,7 @@ DiagnosticLog::DiagnosticLog(MLIRContext &context, absl::string_view text, absl:
         std::string all = render(d.getLocation(), d.getSeverity(), d.str());
         for (Diagnostic &note : d.getNotes())
           absl::StrAppend(&all, "\n", render(note.getLocation(), note.getSeverity(), note.str()));
+        isInternal_ |= StringRef(d.str()).starts_with(te::kInternalError);
         std::vector<std::string> &list = d.getSeverity() == DiagnosticSeverity::Error ? errors_ : remarks_;
         if (!llvm::is_contained(list, all)) // a function's body is checked once a use
           list.push_back(std::move(all));
@@ -119,7 +121,8 @@ std::string DiagnosticLog::render(Location loc, DiagnosticSeverity severity, con
 absl::Status DiagnosticLog::status(absl::string_view what) const {
   if (errors_.empty())
     return absl::InternalError(absl::StrCat(what, " failed without a diagnostic"));
-  return absl::InvalidArgumentError(absl::StrJoin(errors_, "\n"));
+  std::string all = absl::StrJoin(errors_, "\n");
+  return isInternal_ ? absl::InternalError(all) : absl::InvalidArgumentError(all);
 }
 
 } // namespace kernelc

@@ -24,14 +24,15 @@ public:
   /// Warnings and remarks, rendered alike.
   const std::vector<std::string> &remarks() const { return remarks_; }
 
-  /// InvalidArgument with all errors; Internal with `what` when a step failed
-  /// without saying why.
+  /// InvalidArgument with all errors, Internal where one of them is (ir/te/InternalError.h), and with `what` when a step
+  /// failed without saying why.
   absl::Status status(absl::string_view what) const;
 
 private:
   std::string render(mlir::Location loc, mlir::DiagnosticSeverity severity, const std::string &message) const;
   absl::string_view text_, fileName_;
   std::vector<std::string> errors_, remarks_;
+  bool isInternal_ = false;
   mlir::ScopedDiagnosticHandler handler_;
 };
 

@@ -76,14 +76,14 @@ void rememberSource(const std::string &path, const std::string &text) {
 
 int reportFailure(const absl::Status &status) {
   std::string message(status.message());
+  // Diagnostics begin with their place, as editors want them.
+  bool located = message.substr(0, message.find('\n')).find(": error: ") != std::string::npos;
   if (status.code() != absl::StatusCode::kInternal) {
-    // Diagnostics begin with their place, as editors want them.
-    bool located = message.substr(0, message.find('\n')).find(": error: ") != std::string::npos;
     std::cerr << (located ? "" : "kernelc: ") << message << "\n";
     return kFailed;
   }
   std::string folder = writeReproducer(message);
-  std::cerr << "kernelc: internal error: " << message << "\n";
+  std::cerr << (located ? "" : "kernelc: internal error: ") << message << "\n";
   if (!folder.empty())
     std::cerr << "kernelc: a reproducer is in " << folder << "\n";
   return kInternal;

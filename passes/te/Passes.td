@@ -413,7 +413,8 @@ def TeCopyInouts : Pass<"te-copy-inouts", "::kernelc::te::KernelOp"> {
     are memory of the same kind. A statement that overwrites all of what an earlier one has left, and reads none of it, stays behind it.
 
     *Runs after all passes that make or merge statements, right before `te-plan`, which* gives a writer a launch of its own
-    where a statement that reads or writes the same would share one in which another thread may come first.
+    where a statement that reads or writes the same would share one in which another thread may come first, and has `te-verify-plan`
+    look at what came of it.
 
     Postcondition: who reads a tensor stands before the statement that overwrites what it reads, or is that statement at
     its own points. Numeric effect: none.
@@ -442,6 +443,36 @@ def TePlan : Pass<"te-plan", "::kernelc::te::KernelOp"> {
     ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">,
     ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">,
     ListOption<"sizeLike", "size-like", "int64_t", "what times are reckoned for, which need not hold; -1: the bound">];
+}
+
+def TeVerifyPlan : Pass<"te-verify-plan", "::kernelc::te::KernelOp"> {
+  let summary = "Hold a plan against what its launches read and write";
+  let description = [{
+    Launches run one after the other; within one, tiles run in any order, and so do the threads of a tile unless a value that
+    one has computed is what another one needs. A plan is right if, for all sizes that its facts let through:
+
+    - each statement is computed once, behind what it needs;
+    - what a launch reads of memory no earlier launch has overwritten since it was written;
+    - what a member of a launch reads of another one it reads at its own point, where one tile has all of it in registers;
+    - an element that a launch writes is read in that launch only by the point that writes it, or by a reduction which that point
+      waits for: its own tile's, or the merged one of a cluster that shares the reduced index out;
+    - an element is written by one tile of a launch, and by one of its statements;
+    - what the kernel returns nobody overwrites behind it.
+
+    Anything else needs a launch of its own or a copy, and its absence is a fault of te-copy-inouts or te-plan: an internal error at the statement,
+    where a race would have been. The pass shares no predicate with those two. It goes by the plan, the access
+    maps and the statements' domains; where maps are not the same, whether points meet is a question to
+    Presburger arithmetic, in which what is not linear may be any number. It relies on what te
+    promises: `out_map` is injective.
+
+    *Runs at the end of `te-plan`, and alone, because* there all statements, their launches and tiles are known. Changes nothing.
+
+    ```mlir
+    // Two launch tiles of r: one may write r[N - 1 - i] while the other one has still to read it.
+    %new = te.compute ["i"] .. { %v = te.read %r[%i] map (d0)[s0] -> (s0 - 1 - d0) .. }
+    te.return %new                                            // out_alias = [0]
+    ```
+  }];
 }
 
 def TeFixSizes : Pass<"te-fix-sizes", "::kernelc::te::KernelOp"> {

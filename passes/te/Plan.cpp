@@ -6,6 +6,7 @@
 #include "ir/te/TeShape.h"
 #include "passes/te/Inouts.h"
 #include "passes/te/Scheduler.h"
+#include "passes/te/VerifyPlan.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -228,7 +229,8 @@ struct TePlanPass : impl::TePlanBase<TePlanPass> {
     if (failed(checkScheduledLaunches(kernel, plan)))
       return signalPassFailure();
     setPlan(kernel, plan);
-    if (failed(getPlan(kernel))) // a schedule that no launch can have
+    if (failed(getPlan(kernel)) || // a schedule that no launch can have
+        failed(verifyPlan(kernel)))
       return signalPassFailure();
   }
 };
