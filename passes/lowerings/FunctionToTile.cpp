@@ -6,7 +6,7 @@
 #include "ir/cu/Cu.h"
 #include "ir/te/TeShape.h"
 #include "passes/te/Affine.h"
-#include "passes/te/Inouts.h"
+#include "passes/te/Memories.h"
 #include "passes/te/Strides.h"
 #include "passes/tile/Access.h"
 

@@ -3,6 +3,7 @@
 
 #include "ir/te/TeShape.h"
 #include "passes/te/Inouts.h"
+#include "passes/te/Memories.h"
 #include "passes/te/TensorCopy.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"

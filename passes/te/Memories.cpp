@@ -1,4 +1,5 @@
-// Which tensors lie in one memory, and who overwrites what is read: see Inouts.h.
+#include "passes/te/Memories.h"
+
 #include "ir/te/TeShape.h"
 #include "passes/te/Inouts.h"
 

@@ -5,6 +5,7 @@
 #include "ir/te/Precision.h"
 #include "ir/te/TeShape.h"
 #include "passes/te/Inouts.h"
+#include "passes/te/Memories.h"
 #include "passes/te/Scheduler.h"
 #include "passes/te/VerifyPlan.h"
 #include "llvm/Support/MathExtras.h"

@@ -6,7 +6,7 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/te/Definitions.h"
 #include "passes/te/IndexArithmetic.h"
-#include "passes/te/Inouts.h"
+#include "passes/te/Memories.h"
 #include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;

@@ -71,6 +71,7 @@ struct State {
   int32_t at(int64_t i, int64_t j) const { return rank == 1 ? x[size_t(i)] : x[size_t(i * n + j)]; }
 };
 
+/// Of all of rank 1, of row i of rank 2.
 uint32_t sumOf(const State &before, int64_t i) {
   uint32_t sum = 0;
   for (int64_t k = 0; k < before.n; ++k)
@@ -125,11 +126,10 @@ std::vector<int32_t> Sequence::expected(std::vector<int32_t> x, const std::vecto
   for (size_t position = 0; position < statements.size(); ++position) {
     const Statement &s = statements[position];
     const State before = now;
+    uint32_t sum = 0;
     for (int64_t i = 0; i < n; ++i) {
-      uint32_t sum = s.read == Read::Reduction && (rank == 2 || i == 0) ? sumOf(before, i) : 0;
-      static thread_local uint32_t whole; // of rank 1 one for all
-      if (rank == 1 && i == 0)
-        whole = sum;
+      if (s.read == Read::Reduction && (rank == 2 || i == 0))
+        sum = sumOf(before, i);
       for (int64_t j = 0; j < (rank == 1 ? 1 : n); ++j) {
         bool mirrored = s.write == Write::Mirrored;
         int64_t ownRow = mirrored ? n - 1 - i : i, elseRow, elseColumn = j;
@@ -157,7 +157,7 @@ std::vector<int32_t> Sequence::expected(std::vector<int32_t> x, const std::vecto
           read = uint32_t(rank == 1 ? before.at(0, 0) : before.at(i, 0));
           break;
         case Read::Reduction:
-          read = rank == 1 ? whole : sum;
+          read = sum;
           break;
         case Read::Old:
           read = uint32_t(rank == 1 ? first.at(n - 1 - i, 0) : first.at(j, i));
