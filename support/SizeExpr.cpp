@@ -3,20 +3,25 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "support/Saturating.h"
 
 namespace kernelc {
 namespace {
-
-// Wrapping arithmetic without undefined behaviour.
-int64_t wrap(uint64_t v) { return static_cast<int64_t>(v); }
 
 int64_t floorDiv(int64_t a, int64_t b) {
   if (b == 0)
     return 0;
   if (b == -1)
-    return wrap(0 - static_cast<uint64_t>(a));
+    return subSaturated(0, a);
   int64_t q = a / b;
   return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
+}
+
+int64_t floorMod(int64_t a, int64_t b) {
+  if (b == 0 || b == -1)
+    return 0;
+  int64_t r = a % b;
+  return r != 0 && ((r < 0) != (b < 0)) ? r + b : r;
 }
 
 int64_t ceilDiv(int64_t a, int64_t b) {
@@ -26,12 +31,12 @@ int64_t ceilDiv(int64_t a, int64_t b) {
 
 int64_t apply(SizeTerm::Op op, int64_t a, int64_t b) {
   switch (op) {
-  case SizeTerm::Add: return wrap(uint64_t(a) + uint64_t(b));
-  case SizeTerm::Sub: return wrap(uint64_t(a) - uint64_t(b));
-  case SizeTerm::Mul: return wrap(uint64_t(a) * uint64_t(b));
+  case SizeTerm::Add: return addSaturated(a, b);
+  case SizeTerm::Sub: return subSaturated(a, b);
+  case SizeTerm::Mul: return mulSaturated(a, b);
   case SizeTerm::FloorDiv: return floorDiv(a, b);
   case SizeTerm::CeilDiv: return ceilDiv(a, b);
-  case SizeTerm::Mod: return b == 0 ? 0 : wrap(uint64_t(a) - uint64_t(floorDiv(a, b)) * uint64_t(b));
+  case SizeTerm::Mod: return floorMod(a, b);
   case SizeTerm::Min: return std::min(a, b);
   case SizeTerm::Max: return std::max(a, b);
   case SizeTerm::Eq: return a == b;

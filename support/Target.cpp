@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "support/Saturating.h"
+
 namespace kernelc {
 namespace {
 constexpr Target kTargets[] = {
@@ -17,8 +19,7 @@ absl::Span<const ProductTile> wgmmaTiles() { return kWgmmaTiles; }
 double timeOf(const ProductTile &tile, int64_t m, int64_t n, int64_t batch, const Target &target) {
   if (m < 0 || n < 0)
     return -tile.percent;
-  auto ceil = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-  int64_t rounds = ceil(batch * ceil(m, tile.m) * ceil(n, tile.n), target.smCount);
+  Count rounds = ceilDiv(Count(batch) * ceilDiv(Count(m), tile.m) * ceilDiv(Count(n), tile.n), target.smCount);
   return double(rounds) * tile.m * tile.n / tile.percent;
 }
 

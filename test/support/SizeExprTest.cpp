@@ -1,5 +1,7 @@
 // Size expressions against an oracle in 128-bit arithmetic.
 #include "support/SizeExpr.h"
+#include "support/Saturating.h"
+#include "support/SizeRange.h"
 
 #include <random>
 
@@ -10,14 +12,14 @@ namespace {
 
 using Wide = __int128;
 
-/// The mathematical result, cut to 64 bits.
+/// The mathematical result, or the nearest 64-bit number.
 int64_t oracle(SizeTerm::Op op, int64_t a64, int64_t b64) {
   Wide a = a64, b = b64, r = 0;
   Wide floor = b == 0 ? 0 : a / b - (a % b != 0 && (a < 0) != (b < 0));
   switch (op) {
   case SizeTerm::Add: r = a + b; break;
   case SizeTerm::Sub: r = a - b; break;
-  case SizeTerm::Mul: return int64_t(uint64_t(a64) * uint64_t(b64));
+  case SizeTerm::Mul: r = a * b; break;
   case SizeTerm::FloorDiv: r = floor; break;
   case SizeTerm::CeilDiv: r = b == 0 ? 0 : floor + (a % b != 0); break;
   case SizeTerm::Mod: r = b == 0 ? 0 : a - floor * b; break;
@@ -31,7 +33,7 @@ int64_t oracle(SizeTerm::Op op, int64_t a64, int64_t b64) {
   case SizeTerm::Or: r = a || b; break;
   default: break;
   }
-  return int64_t(uint64_t(r));
+  return r < INT64_MIN ? INT64_MIN : r > INT64_MAX ? INT64_MAX : int64_t(r);
 }
 
 constexpr SizeTerm::Op kBinary[] = {SizeTerm::Add, SizeTerm::Sub, SizeTerm::Mul, SizeTerm::FloorDiv, SizeTerm::CeilDiv,
@@ -83,6 +85,63 @@ TEST(SizeExpr, RandomTrees) {
       ASSERT_EQ(pool.back().expr.evaluate(env), pool.back().value);
     }
   }
+}
+
+// Ranges hold every value: random trees over sizes drawn from them, and bounds that are what they should be.
+TEST(SizeRange, HoldsEveryValue) {
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 2000; ++round) {
+    std::vector<SizeRange> ranges;
+    for (int i = 0; i < 3; ++i) {
+      int64_t a = kEdges[random() % std::size(kEdges)], b = round % 2 ? addSaturated(a, int64_t(random() % 4)) : kEdges[random() % std::size(kEdges)];
+      ranges.push_back({std::min(a, b), std::max(a, b)});
+    }
+    std::vector<SizeExpr> pool = {SizeExpr::size(0), SizeExpr::size(1), SizeExpr::size(2), SizeExpr(int64_t(random() % 9) - 4)};
+    for (int i = 0; i < 6; ++i)
+      pool.push_back(SizeExpr::binary(kBinary[random() % std::size(kBinary)], pool[random() % pool.size()], pool[random() % pool.size()]));
+    for (int draw = 0; draw < 4; ++draw) {
+      int64_t sizes[3];
+      for (int i = 0; i < 3; ++i) {
+        uint64_t span = uint64_t(ranges[i].high) - uint64_t(ranges[i].low);
+        uint64_t step = draw == 0 ? 0 : draw == 1 ? span : span == UINT64_MAX ? random() : random() % (span + 1);
+        sizes[i] = int64_t(uint64_t(ranges[i].low) + step);
+      }
+      for (const SizeExpr &e : pool) {
+        SizeRange r = rangeOf(e, ranges);
+        int64_t value = e.evaluate({sizes});
+        ASSERT_LE(r.low, value) << e.toString({}) << " of " << sizes[0] << " " << sizes[1] << " " << sizes[2];
+        ASSERT_GE(r.high, value) << e.toString({}) << " of " << sizes[0] << " " << sizes[1] << " " << sizes[2];
+      }
+    }
+  }
+}
+
+TEST(SizeRange, DecidesGuards) {
+  constexpr int64_t kAny = INT64_MAX;
+  const SizeRange sizes[] = {{1, kAny}, {1, 100}};
+  SizeExpr m = SizeExpr::size(0), n = SizeExpr::size(1);
+  auto of = [&](SizeTerm::Op op, const SizeExpr &a, const SizeExpr &b) { return rangeOf(SizeExpr::binary(op, a, b), sizes); };
+  EXPECT_EQ(of(SizeTerm::Lt, m * (int64_t(1) << 31), int64_t(1) << 30), (SizeRange{0, 0}));
+  EXPECT_EQ(of(SizeTerm::Lt, m * (int64_t(1) << 29), int64_t(1) << 30), (SizeRange{0, 1}));
+  EXPECT_EQ(of(SizeTerm::Lt, n * 1000, int64_t(1) << 30), (SizeRange{1, 1}));
+  EXPECT_EQ(of(SizeTerm::Le, m, 0), (SizeRange{0, 0}));
+  EXPECT_EQ(of(SizeTerm::Lt, m * m * m, m * (int64_t(1) << 62)), (SizeRange{0, 1}));
+  EXPECT_EQ(of(SizeTerm::Eq, SizeExpr::binary(SizeTerm::Mod, m, 16), 0), (SizeRange{0, 1}));
+}
+
+TEST(Count, StopsAtItsLimit) {
+  using Limits = std::numeric_limits<int64_t>;
+  Count large(int64_t(1) << 40), most(Count::kMost);
+  EXPECT_EQ(large * large, most);
+  EXPECT_EQ(most + most, most);
+  EXPECT_EQ(Count(Limits::max()), most);
+  EXPECT_EQ(Count(std::numeric_limits<uint64_t>::max()), most);
+  EXPECT_EQ(Count(-3), Count(0));
+  EXPECT_EQ(large * 0, Count(0));
+  EXPECT_EQ(ceilDiv(large * large, 128), Count(int64_t(1) << 53));
+  EXPECT_EQ(ceilDiv(Count(129), 128), Count(2));
+  EXPECT_EQ(Count(7) / 0, Count(7));
+  EXPECT_EQ(ceilDiv(Count(0), 5), Count(0));
 }
 
 TEST(SizeExpr, Not) {
