@@ -1,6 +1,5 @@
 #include "passes/te/Affine.h"
 
-#include <functional>
 #include <numeric>
 
 #include "llvm/Support/MathExtras.h"
@@ -17,7 +16,7 @@ static int64_t knownValue(AffineExpr e, const SizeFacts &facts) {
   if (!e.isSymbolicOrConstant())
     return 0;
   int64_t divisor = knownDivisor(e, facts);
-  return divisor == knownMax(e, facts) ? divisor : 0;
+  return divisor > 0 && divisor == knownMax(e, facts) ? divisor : 0;
 }
 
 int64_t knownDivisor(AffineExpr e, const SizeFacts &facts, ArrayRef<int64_t> dimDiv) {
@@ -79,12 +78,19 @@ Ends endsOf(AffineExpr e, const SizeFacts &facts) {
   if (!bin)
     return {};
   Ends x = endsOf(bin.getLHS(), facts), y = endsOf(bin.getRHS(), facts);
-  auto both = [](std::optional<int64_t> a, std::optional<int64_t> b, auto fn) { return a && b ? std::optional<int64_t>(fn(*a, *b)) : std::nullopt; };
-  auto times = [&](std::optional<int64_t> a, std::optional<int64_t> b) { return both(a, b, [](int64_t p, int64_t q) { return p * q; }); };
+  // What 64 bits do not hold is not known.
+  auto plus = [](std::optional<int64_t> a, std::optional<int64_t> b) {
+    int64_t sum = 0;
+    return a && b && !llvm::AddOverflow(*a, *b, sum) ? std::optional(sum) : std::nullopt;
+  };
+  auto times = [](std::optional<int64_t> a, std::optional<int64_t> b) {
+    int64_t product = 0;
+    return a && b && !llvm::MulOverflow(*a, *b, product) ? std::optional(product) : std::nullopt;
+  };
   auto c = dyn_cast<AffineConstantExpr>(bin.getRHS());
   switch (e.getKind()) {
   case AffineExprKind::Add:
-    return {both(x.low, y.low, std::plus<int64_t>()), both(x.high, y.high, std::plus<int64_t>())};
+    return {plus(x.low, y.low), plus(x.high, y.high)};
   case AffineExprKind::Mul:
     if (c)
       return c.getValue() < 0 ? Ends{times(x.high, c.getValue()), times(x.low, c.getValue())}
@@ -114,7 +120,7 @@ Ends endsOf(AffineExpr e, const SizeFacts &facts) {
 
 int64_t knownMax(AffineExpr e, const SizeFacts &facts) {
   std::optional<int64_t> high = endsOf(e, facts).high;
-  return high ? std::max<int64_t>(*high, 0) : -1;
+  return high && *high <= Count::kMost ? std::max<int64_t>(*high, 1) : -1;
 }
 
 bool knownPositive(AffineExpr e, const SizeFacts &facts) {

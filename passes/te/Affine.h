@@ -3,6 +3,7 @@
 
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/AffineMap.h"
+#include "support/Saturating.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/BitVector.h"
 
@@ -17,8 +18,22 @@ struct SizeFacts {
 /// `dimDiv` (1 where the list is short) and all admissible sizes; 0 for zero.
 int64_t knownDivisor(mlir::AffineExpr e, const SizeFacts &facts, llvm::ArrayRef<int64_t> dimDiv = {});
 
-/// An upper bound of an expression of sizes alone, or -1.
+/// An upper bound of an expression of sizes alone, or -1 where there is none. At least 1, because tiles are chosen and times
+/// reckoned by it: of an extent that is 0 for certain, as if it were 1. At most Count::kMost, because such bounds are rounded and
+/// added up: what may be more has none.
 int64_t knownMax(mlir::AffineExpr e, const SizeFacts &facts);
+
+/// An upper bound of the number of points that these dims of `extents` have together, or -1 where one has no bound.
+template <typename Dims> int64_t knownPoints(mlir::AffineMap extents, const Dims &dims, const SizeFacts &facts) {
+  Count points = 1;
+  for (auto d : dims) {
+    int64_t most = knownMax(extents.getResult(d), facts);
+    if (most < 0)
+      return -1;
+    points *= most;
+  }
+  return int64_t(points);
+}
 
 /// Whether an expression of sizes is at least 1. Sizes that have a bound are: a variant's
 /// guard says so.

@@ -56,17 +56,13 @@ bool Scheduler::scheduleWindows(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t 
   int64_t terms = 1;
   for (int64_t index : inner) {
     int64_t max = extentMax(l, index);
-    if (max < 0 || max > kWindow || (terms *= std::max<int64_t>(1, max)) > kWindow)
+    if (max < 0 || max > kWindow || (terms *= max) > kWindow)
       return false;
   }
-  int64_t results = 1; // enough of them that a sum needs one thread only
+  Count results = 1; // enough of them that a sum needs one thread only
   for (int64_t index : l.grid) {
     int64_t max = extentMax(l, index);
-    if (max < 0 || results > (int64_t(1) << 40) / std::max<int64_t>(1, max)) {
-      results = std::numeric_limits<int64_t>::max();
-      break;
-    }
-    results *= max;
+    results *= max < 0 ? Count::kMost : max;
   }
   constexpr int64_t kThreadsPerMultiprocessor = 1024, kShort = 64;
   if ((terms < kShort ? results : results / vector) < kThreadsPerMultiprocessor * target_.smCount)

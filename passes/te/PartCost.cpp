@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "llvm/Support/MathExtras.h"
+#include "support/Saturating.h"
 
 namespace kernelc::te {
 
@@ -14,18 +15,18 @@ double timeOfParts(const FedProduct &p, int64_t parts, int64_t chunk, const Targ
     return std::numeric_limits<double>::infinity();
   // The longer side has the unit's rows if the other one is too short for them (te-plan).
   int64_t rows = p.m < 64 ? std::max(p.m, p.n) : p.m, columns = p.m < 64 ? std::min(p.m, p.n) : p.n;
-  int64_t lines = llvm::divideCeil(chunk * p.inner * p.bytes, kLine);
+  double lines = double(ceilDiv(Count(chunk) * p.inner * p.bytes, kLine));
   double longest = std::numeric_limits<double>::infinity();
   for (const ProductTile &tile : wgmmaTiles()) {
     if (tile.m > 128 || tile.n > 128 || tile.n % 64) // (larger ones multiply for longer than their slots take)
       continue;
-    int64_t blocks = p.batch * parts * llvm::divideCeil(rows, tile.m) * llvm::divideCeil(columns, tile.n);
-    int64_t bytes = (tile.m + std::min<int64_t>(tile.n, llvm::alignTo(columns, 8))) * kLine;
-    longest = std::min(longest, double(llvm::divideCeil(blocks, target.smCount)) * lines * (bytes / rates.slots + rates.slot));
+    Count blocks = Count(p.batch) * parts * ceilDiv(Count(rows), tile.m) * ceilDiv(Count(columns), tile.n);
+    int64_t bytes = (tile.m + int64_t(llvm::alignTo(std::min<int64_t>(tile.n, columns), 8))) * kLine;
+    longest = std::min(longest, double(ceilDiv(blocks, target.smCount)) * lines * (bytes / rates.slots + rates.slot));
   }
-  double operands = double(p.batch) * (p.m + p.n) * p.k * p.inner * p.bytes;
+  double operands = double(p.batch) * double(p.m + p.n) * double(p.k) * double(p.inner) * p.bytes;
   double time = std::max(longest, operands / rates.memory);
-  return parts == 1 ? time : time + double(p.batch) * parts * p.m * p.n * sizeof(float) / rates.sums + rates.launch;
+  return parts == 1 ? time : time + double(p.batch) * parts * double(p.m) * double(p.n) * sizeof(float) / rates.sums + rates.launch;
 }
 
 int64_t bestChunk(const FedProduct &p, const Target &target, llvm::function_ref<bool(int64_t)> canCut) {
@@ -37,7 +38,7 @@ int64_t bestChunk(const FedProduct &p, const Target &target, llvm::function_ref<
   double least = timeOfParts(p, 1, p.k, target);
   for (int64_t parts = 2; parts <= kMostParts; ++parts) {
     int64_t chunk = llvm::alignTo(llvm::divideCeil(p.k, parts), kWhole);
-    if (chunk * p.inner < kLeast)
+    if (Count(chunk) * p.inner < kLeast)
       break;
     int64_t needed = llvm::divideCeil(p.k, chunk);
     double time = timeOfParts(p, needed, chunk, target) * (p.k % chunk ? kUnequal : 1);

@@ -96,21 +96,14 @@ void Scheduler::assign(LaunchPlan &l, ArrayRef<unsigned> list, ArrayRef<int64_t>
 }
 
 int64_t Scheduler::tileProduct(const LaunchPlan &l, ArrayRef<unsigned> list, ArrayRef<int64_t> dims) {
-  int64_t p = 1;
+  Count p = 1; // (tiles of a schedule may be anything)
   for (unsigned d : list)
     p *= l.tiles[dims[d]];
-  return p;
+  return int64_t(p);
 }
 
 int64_t Scheduler::extentProduct(const LaunchPlan &l, ArrayRef<unsigned> list, ArrayRef<int64_t> dims, const SizeFacts &facts) {
-  int64_t p = 1;
-  for (unsigned d : list) {
-    int64_t m = knownMax(l.extents.getResult(dims[d]), facts);
-    if (m < 0)
-      return -1;
-    p *= m;
-  }
-  return p;
+  return knownPoints(l.extents, llvm::map_range(list, [&](unsigned d) { return unsigned(dims[d]); }), facts);
 }
 
 } // namespace te

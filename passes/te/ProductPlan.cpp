@@ -44,7 +44,7 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
   bool isPlain = c.m.size() == 1 && c.n.size() == 1 && c.k.size() == 1 && bytes == 4;
   bool hasTwoSizes = !unit && isPlain && m > 0 && n > 0 && leastM == 64 && leastN == 64;
   bool onlyTwo = hasTwoSizes && target_.feedsCores; // (the halves between them gain nothing there)
-  while (m > 0 && n > 0 && !onlyTwo && batch * llvm::divideCeil(m, tileM) * llvm::divideCeil(n, tileN) < uint64_t(target_.smCount)) {
+  while (m > 0 && n > 0 && !onlyTwo && batch * ceilDiv(Count(m), tileM) * ceilDiv(Count(n), tileN) < target_.smCount) {
     if (tileN > std::max(tileM, leastN))
       tileN /= 2;
     else if (tileM > leastM)
@@ -143,7 +143,7 @@ void Scheduler::feedCores(LaunchPlan &l, const Contraction &c, ArrayRef<int64_t>
   // before them end: of two for each, two.
   int64_t m = extentProduct(l, c.m, dims, likely_), n = extentProduct(l, c.n, dims, likely_);
   int64_t batch = std::max<int64_t>(1, extentProduct(l, c.batch, dims, likely_));
-  bool few = m > 0 && n > 0 && batch * int64_t(llvm::divideCeil(m, bm) * llvm::divideCeil(n, bn)) <= 2 * target_.smCount;
+  bool few = m > 0 && n > 0 && batch * ceilDiv(Count(m), bm) * ceilDiv(Count(n), bn) <= 2 * target_.smCount;
   fed.minBlocks = large || (small && !few) ? 1 : 2;
   fed.stages = 3;
   // Short sums: the next tile's slots fill while results leave (H200: 1.05, 1.03 and 1.01 times as fast at 256, 512 and 1024 of 4096 x 4096).

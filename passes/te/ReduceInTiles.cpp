@@ -135,16 +135,7 @@ private:
   /// that divide what is known of the extents.
   bool chooseRadices(ReduceOp product, const Contraction &c, const llvm::SmallBitVector &reduced, bool wholeTiles,
                      SmallVectorImpl<int64_t> &radix) {
-    auto extentOfAll = [&](ArrayRef<unsigned> list) {
-      int64_t points = 1;
-      for (unsigned d : list) {
-        int64_t max = knownMax(extentOf(product, d), facts_);
-        if (max < 0)
-          return int64_t(-1);
-        points *= max;
-      }
-      return points;
-    };
+    auto extentOfAll = [&](ArrayRef<unsigned> list) { return knownPoints(product.getExtents(), list, facts_); };
     auto fits = [&](unsigned d, int64_t tile) {
       int64_t max = knownMax(extentOf(product, d), facts_);
       return !wholeTiles || !reduced[d] || (max >= 0 && max <= tile) || knownDivisor(extentOf(product, d), facts_) % tile == 0;

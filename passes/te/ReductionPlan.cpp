@@ -52,11 +52,11 @@ void Scheduler::scheduleReduction(LaunchPlan &l) {
 
 /// The tile of a row of up to `max` elements that is walked: the longest that leaves little of its last round empty.
 static int64_t walkedTile(int64_t max) {
-  constexpr int64_t kLongest = 4096, kShortest = 1024, kSparePercent = 10;
+  constexpr int64_t kLongest = 4096, kShortest = 1024, kSpare = 10; // a tenth
   int64_t best = kLongest;
   for (int64_t tile = kLongest; max >= 0 && tile >= kShortest; tile /= 2) {
     int64_t walked = int64_t(llvm::alignTo(uint64_t(max), tile));
-    if (walked * 100 <= max * (100 + kSparePercent))
+    if ((walked - max) * kSpare <= max)
       return tile;
     if (walked <= int64_t(llvm::alignTo(uint64_t(max), best)))
       best = tile;
@@ -265,7 +265,8 @@ int64_t Scheduler::shareOut(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t perM
       l.clusterIndex = index;
     }
   }
-  int64_t blocks = 1, results = 1, length = extentMax(l, l.clusterIndex), partBytes = 0; // of the results, those of a block
+  Count blocks = 1, results = 1;
+  int64_t length = extentMax(l, l.clusterIndex), partBytes = 0; // of the results, those of a block
   for (auto [n, ordinal] : llvm::enumerate(l.ops))
     if (auto reduce = dyn_cast<ReduceOp>(ops_[ordinal])) {
       int64_t bytes = 0;
@@ -281,19 +282,19 @@ int64_t Scheduler::shareOut(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t perM
     int64_t max = extentMax(l, g);
     if (max < 0)
       return std::numeric_limits<int32_t>::max(); // plenty of blocks, for all we know
-    blocks *= llvm::divideCeil(max, l.tiles[g]);
+    blocks *= ceilDiv(Count(max), l.tiles[g]);
     results *= max;
   }
   if (merge_ == Merge::Launch || !isWorthSharing(results, length, across) || !whyNotShared(kernel_, l, l.clusterIndex, ops_).empty())
-    return blocks;
+    return int64_t(blocks);
   // Then further, while the last of several waves of so many blocks leaves much of the device idle.
   constexpr double kLeastBusy = 0.9;
   const int64_t wave = perMultiprocessor * target_.smCount;
-  auto isIdle = [&] { return across && double(blocks * l.cluster) < kLeastBusy * double(llvm::alignTo(blocks * l.cluster, wave)); };
+  auto isIdle = [&] { return across && double(blocks * l.cluster) < kLeastBusy * double(ceilDiv(blocks * l.cluster, wave) * wave); };
   while (l.cluster < target_.cluster && l.cluster * 2 <= most && fits(l.cluster * 2) &&
          (blocks * l.cluster * 2 <= wave || (blocks * l.cluster > wave && isIdle())))
     l.cluster *= 2;
-  return blocks * l.cluster;
+  return int64_t(blocks * l.cluster);
 }
 
 } // namespace kernelc::te

@@ -410,7 +410,8 @@ private:
     // Rows that are shorter than an L2 line share it evenly.
     int64_t most = knownMax(shape.getResult(last), facts_), rowBytes = kWorkspaceRowBytes;
     if (most > 0)
-      rowBytes = std::clamp<int64_t>(llvm::PowerOf2Ceil(uint64_t(most * bytes)), kRowBytes, kWorkspaceRowBytes);
+      rowBytes = std::clamp<int64_t>(llvm::PowerOf2Ceil(uint64_t(std::min<int64_t>(most, kWorkspaceRowBytes) * bytes)), kRowBytes,
+                                     kWorkspaceRowBytes);
     int64_t perRow = rowBytes / bytes;
     SmallVector<AffineExpr> extents(shape.getResults());
     SmallVector<std::string> names;

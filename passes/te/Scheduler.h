@@ -11,6 +11,7 @@
 #include "passes/te/Schedule.h"
 #include "passes/te/Sharing.h"
 #include "passes/tile/Box.h"
+#include "support/Saturating.h"
 #include "support/Target.h"
 
 namespace kernelc::te {

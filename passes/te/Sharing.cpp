@@ -9,7 +9,7 @@ using namespace mlir;
 
 namespace kernelc::te {
 
-bool isWorthSharing(int64_t results, int64_t length, bool across) {
+bool isWorthSharing(Count results, Count length, bool across) {
   constexpr int64_t kLength = 512, kElements = int64_t(1) << 22;
   constexpr int64_t kRounds = 16, kRow = 4096, kRows = 256; // of one block, each of which waits for memory
   return (length >= kLength && results * length >= kElements) || length >= kRounds * (across ? kRows : kRow);
@@ -57,7 +57,8 @@ std::optional<ColumnBlocks> wholeColumns(Operation *op, const SizeFacts &facts, 
     return std::nullopt;
   std::optional<Column> column = findColumn(op, facts);
   AffineMap extents = getExtents(op);
-  int64_t length = 1, results = 1, blocks = 1, columns = column ? column->perLine() : 1;
+  Count length = 1, results = 1, blocks = 1;
+  int64_t columns = column ? column->perLine() : 1;
   for (auto [d, extent] : llvm::enumerate(extents.getResults())) {
     int64_t most = knownMax(extent, facts);
     if (most < 0 || !column)
@@ -69,7 +70,7 @@ std::optional<ColumnBlocks> wholeColumns(Operation *op, const SizeFacts &facts, 
     if (most > 1 && llvm::is_contained(getThinDims(op), int64_t(d)))
       return std::nullopt; // the sums of so many threads take all registers
     results *= most;
-    blocks *= d == column->dim ? llvm::divideCeil(most, columns) : most;
+    blocks *= d == column->dim ? ceilDiv(Count(most), columns) : Count(most);
   }
   if (!isWorthSharing(results, length, /*across=*/true))
     return std::nullopt;
@@ -78,7 +79,7 @@ std::optional<ColumnBlocks> wholeColumns(Operation *op, const SizeFacts &facts, 
     if (perMultiprocessor == 1 && target.cluster > 1 && standsAlone(op))
       break;
     int64_t atOnce = perMultiprocessor * target.smCount;
-    if (double(blocks) / double(llvm::divideCeil(blocks, atOnce) * atOnce) >= kLeastBusy)
+    if (double(blocks) / double(ceilDiv(blocks, atOnce) * atOnce) >= kLeastBusy)
       return ColumnBlocks{*column, columns, kThreads / 32 / perMultiprocessor};
   }
   return std::nullopt;

@@ -6,13 +6,14 @@
 
 #include "passes/te/Affine.h"
 #include "passes/te/PlanAttr.h"
+#include "support/Saturating.h"
 #include "support/Target.h"
 
 namespace kernelc::te {
 
 /// A sum of `length` for each of `results` points, along or across rows of memory, keeps several blocks busy for longer
 /// than it takes to merge what they have.
-bool isWorthSharing(int64_t results, int64_t length, bool across);
+bool isWorthSharing(Count results, Count length, bool across);
 
 /// Neighbouring results of a reduction that read neighbouring memory.
 struct Column {

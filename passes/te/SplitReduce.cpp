@@ -69,7 +69,7 @@ private:
     unsigned parallel = getNumParallel(op);
     if (parallel == extents.getNumResults())
       return Parts();
-    int64_t points = 1, thin = 1; // of the results; of those that a tile has all points of
+    Count points = 1, thin = 1; // of the results; of those that a tile has all points of
     for (unsigned d = 0; d < parallel; ++d) {
       int64_t m = knownMax(extents.getResult(d), facts_);
       if (m < 0)
@@ -89,7 +89,7 @@ private:
     if (schedule_.parts)
       return scheduledParts(op, product, lengths[0], divisor);
     if (!product)
-      return partsOf(op, points, thin, lengths);
+      return partsOf(op, points, int64_t(thin), lengths);
     if (std::optional<FedProduct> fed = findFedProduct(r, *product, lengths))
       return partsOfFedProduct(*fed, *product, divisor);
     return partsOfProduct(r, *product, lengths[0], divisor);
@@ -129,15 +129,15 @@ private:
 
   /// A reduction that is no product, of `points` results times `thin` that a tile has all of; its reduced indices
   /// have at most `lengths` points.
-  Parts partsOf(Operation *op, int64_t points, int64_t thin, ArrayRef<int64_t> lengths) {
+  Parts partsOf(Operation *op, Count points, int64_t thin, ArrayRef<int64_t> lengths) {
     bool isPlain = isPlainReduction(op);
-    int64_t length = 1; // of the whole reduction
+    Count length = 1; // of the whole reduction
     for (int64_t of : lengths)
-      length *= std::max<int64_t>(1, of);
+      length *= of;
     // A block takes a warp's width of neighbouring results, or one result; of a streamed operand it has more in flight.
     std::optional<Column> column = findColumn(op, facts_);
     int64_t perBlock = column ? (thin > 1 ? streamedColumns(thin, *column) : 128) : thin > 1 ? streamedRows(streamsElements(op)) : 1;
-    int64_t blocks = std::max<int64_t>(1, points / perBlock);
+    int64_t blocks = std::max<int64_t>(1, int64_t(points / perBlock));
     int64_t wanted = target_.smCount * blocksPerMultiprocessor(thin, column.has_value());
     if (blocks * 2 > wanted || !isWorthSharing(points * thin, length, column.has_value()))
       return Parts();
@@ -154,16 +154,16 @@ private:
     Parts parts;
     constexpr int64_t kLeast = 64;                  // elements of a part
     const int64_t kMostParts = column ? 256 : 4096; // that one block adds up, of as many columns or of one result
-    int64_t wantedParts = std::min(kMostParts, int64_t(llvm::divideCeil(wanted, blocks))), rest = length;
+    int64_t wantedParts = std::min(kMostParts, int64_t(llvm::divideCeil(wanted, blocks))), rest = int64_t(length);
     while (isPlain && parts.whole + 1 < lengths.size() && lengths[parts.whole] <= 2 * wantedParts &&
-           rest / std::max<int64_t>(1, lengths[parts.whole]) >= kLeast) {
-      int64_t extent = std::max<int64_t>(1, lengths[parts.whole++]);
+           rest / lengths[parts.whole] >= kLeast) {
+      int64_t extent = lengths[parts.whole++];
       rest /= extent;
       wantedParts = llvm::divideCeil(wantedParts, extent);
     }
     if (wantedParts < 2)
       return parts;
-    int64_t next = lengths[parts.whole], inner = rest / std::max<int64_t>(1, next);
+    int64_t next = lengths[parts.whole], inner = std::max<int64_t>(1, rest / next); // (0 where the product of all has stopped at its limit)
     int64_t least = llvm::divideCeil(kLeast, inner);
     int64_t want = std::max<int64_t>(least, llvm::bit_floor(uint64_t(std::max<int64_t>(1, next / wantedParts)))), chunk = want;
     int64_t divisor = knownDivisor(getExtents(op).getResult(getNumParallel(op) + parts.whole), facts_);
@@ -172,12 +172,15 @@ private:
     // Many short parts are as many sums to merge: longer ones that are no powers of two, or a cluster's, or a last one that
     // is shorter.
     constexpr int64_t kShorter = 4;
-    auto isShort = [&] { return chunk < want / kShorter || next > 2 * kMostParts * chunk; };
+    auto isShort = [&] { return chunk < want / kShorter || Count(next) > 2 * kMostParts * Count(chunk); };
     if (isShort()) {
-      constexpr int64_t kVector = 16; // whole vectors of any type
-      for (int64_t longer = llvm::alignDown(std::min(2 * want, next / 2), kVector); longer > chunk; longer -= kVector)
-        if (divisor % longer == 0)
-          chunk = longer;
+      constexpr int64_t kVector = 16, kMostCuts = 1 << 16; // whole vectors of any type; nobody wants more parts
+      int64_t longest = std::max<int64_t>(1, std::min(2 * want, next / 2));
+      for (int64_t cuts = std::max<int64_t>(1, llvm::divideCeil(divisor, longest)); cuts <= kMostCuts && divisor / cuts > chunk; ++cuts)
+        if (divisor % cuts == 0 && divisor / cuts % kVector == 0) {
+          chunk = divisor / cuts;
+          break;
+        }
       if (isShort()) {
         constexpr int64_t kRowBlocks = 2; // of a multiprocessor
         bool fills = column ? fillsClusters(points, *column) : blocks * target_.cluster >= kRowBlocks * target_.smCount;
@@ -194,18 +197,13 @@ private:
         }
       }
     }
-    if (chunk * inner >= kLeast / 4 && chunk * 2 <= next)
+    if (Count(chunk) * inner >= kLeast / 4 && chunk * 2 <= next)
       parts.chunk = chunk;
     return parts;
   }
 
   /// The most points of these indices.
-  int64_t extentOf(ReduceOp reduce, ArrayRef<unsigned> dims) {
-    int64_t extent = 1;
-    for (unsigned d : dims)
-      extent *= std::max<int64_t>(1, knownMax(reduce.getExtents().getResult(d), facts_));
-    return extent;
-  }
+  int64_t extentOf(ReduceOp reduce, ArrayRef<unsigned> dims) { return knownPoints(reduce.getExtents(), dims, facts_); }
 
   /// A product of which tensor copies can bring enough rows to warpgroups, on a target whose rates are known.
   std::optional<FedProduct> findFedProduct(ReduceOp reduce, const Contraction &c, ArrayRef<int64_t> lengths) {
@@ -213,8 +211,11 @@ private:
     if (!target_.partRates.slots || !form || !hasRowsOfCopies(c, facts_))
       return std::nullopt;
     constexpr int64_t kRows = 64; // of the unit
-    int64_t inner = llvm::product_of(lengths.drop_front());
-    FedProduct p{extentOf(reduce, c.batch), extentOf(reduce, c.m), extentOf(reduce, c.n), lengths[0], inner, unitBytes(form->type)};
+    Count inner = 1;
+    for (int64_t length : lengths.drop_front())
+      inner *= length;
+    FedProduct p{extentOf(reduce, c.batch), extentOf(reduce, c.m), extentOf(reduce, c.n), lengths[0], int64_t(inner),
+                 unitBytes(form->type)};
     return std::max(p.m, p.n) >= kRows ? std::optional(p) : std::nullopt;
   }
 
@@ -231,10 +232,10 @@ private:
   Parts partsOfProduct(ReduceOp reduce, const Contraction &c, int64_t length, int64_t divisor) {
     bool cores = !hasUnit(c, target_);
     const int64_t kRows = 64, kColumns = cores ? 64 : 128, kPerMultiprocessor = cores ? 4 : 1;
-    auto tilesOf = [&](ArrayRef<unsigned> dims, int64_t tile) { return llvm::divideCeil(extentOf(reduce, dims), tile); };
-    int64_t tiles =
+    auto tilesOf = [&](ArrayRef<unsigned> dims, int64_t tile) { return ceilDiv(Count(extentOf(reduce, dims)), tile); };
+    Count tiles =
         tilesOf(c.batch, 1) * std::min(tilesOf(c.m, kRows) * tilesOf(c.n, kColumns), tilesOf(c.m, kColumns) * tilesOf(c.n, kRows));
-    int64_t parts = kPerMultiprocessor * target_.smCount / tiles;
+    int64_t parts = kPerMultiprocessor * target_.smCount / int64_t(tiles);
     // Two or three parts do not pay for the second launch: few rows are bound by the other
     // operand's bytes, which half of the multiprocessors fetch as fast.
     if (parts < 4)
@@ -278,8 +279,8 @@ private:
   }
 
   /// Whether clusters of blocks that have the columns of a line each keep half of the multiprocessors busy.
-  bool fillsClusters(int64_t results, const Column &column) const {
-    return llvm::divideCeil(results, column.perLine()) * target_.cluster * 2 >= target_.smCount;
+  bool fillsClusters(Count results, const Column &column) const {
+    return ceilDiv(results, column.perLine()) * target_.cluster * 2 >= target_.smCount;
   }
 
   /// The results' indices alone do not fill the device: what walks further ones for each of them is not to

@@ -56,18 +56,9 @@ private:
     return target_.wgmma && findWarpgroupForm(c) ? 1 : kBesideUnit;
   }
 
-  int64_t pointsOf(ReduceOp reduce, ArrayRef<unsigned> dims) const {
-    int64_t points = 1;
-    for (unsigned d : dims) {
-      int64_t most = knownMax(reduce.getExtents().getResult(d), facts_);
-      if (most < 0 || points > kMany)
-        return -1;
-      points *= most;
-    }
-    return points;
-  }
+  int64_t pointsOf(ReduceOp reduce, ArrayRef<unsigned> dims) const { return knownPoints(reduce.getExtents(), dims, facts_); }
 
-  static constexpr int64_t kLeastThick = 64, kMany = int64_t(1) << 31;
+  static constexpr int64_t kLeastThick = 64;
   KernelOp kernel_;
   const Target &target_;
   SizeFacts facts_;

@@ -53,8 +53,7 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   auto isTaken = [&](const ProductTile &tile) {
     if (tile.m != kThreeRows)
       return tall || tile.m <= 128;
-    return three && m >= 0 && n >= 0 &&
-           batch * int64_t(llvm::divideCeil(m, tile.m) * llvm::divideCeil(n, tile.n)) >= kManyRounds * target_.smCount;
+    return three && m >= 0 && n >= 0 && batch * ceilDiv(Count(m), tile.m) * ceilDiv(Count(n), tile.n) >= kManyRounds * target_.smCount;
   };
   bool acrossColumns = findOperandRead(c.b) && !runsAlong(findOperandRead(c.b), c.k);
   // Times as long with slots whose rows have 64 bytes (160 and 224 columns of bf16, H200).
@@ -209,8 +208,9 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   // operand are up to 1.4 times as fast; beside results that leave by elements up to 1.2 times, where blocks have several tiles.
   // Elsewhere clusters gain nothing (docs/performance.md).
   int64_t blocks = m < 0 ? 0 : llvm::divideCeil(m, bm);
+  Count tiles = n < 0 ? Count(0) : Count(blocks) * ceilDiv(Count(n), bn);
   bool straddled = straddles(c.a) || straddles(c.b);
-  bool shares = stored.turned && bm < 256 && n >= 0 && blocks * int64_t(llvm::divideCeil(n, bn)) > target_.smCount;
+  bool shares = stored.turned && bm < 256 && tiles > target_.smCount;
   if ((straddled || shares) && alike && !inRegisters && n >= 0 && c.m.size() == 1 && bn >= 64 && (blocks % 2 == 0 || blocks >= 8) &&
       blocks > 0 && reads.empty()) {
     l.cluster = 2;
@@ -218,8 +218,9 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
     // L2 bounds what straddling rows bring: in launches of few tiles more slots only let some blocks' later ones go before others' first
     // (H200: 6 slots instead of 8 are 1.02 times as fast at 1000³, 5 instead of 6 1.01 at 1400³, but 8 are 1.07 at 1000×1000×4000).
     constexpr int64_t kMostStraddling = 160 << 10, kFewTiles = 32;
-    int64_t k = extentProduct(l, c.k, dims, likely_), rounds = llvm::divideCeil(batch * blocks * llvm::divideCeil(n, bn), target_.smCount);
-    if (straddled && k > 0 && rounds * int64_t(llvm::divideCeil(k, bk)) <= kFewTiles)
+    int64_t k = extentProduct(l, c.k, dims, likely_);
+    Count rounds = ceilDiv(batch * tiles, target_.smCount);
+    if (straddled && k > 0 && rounds * ceilDiv(Count(k), bk) <= kFewTiles)
       l.stages = std::clamp<int64_t>(kMostStraddling / stageBytes, 2, l.stages);
   }
   return true;
@@ -244,16 +245,16 @@ SmallVector<ProductTile> Scheduler::productTiles(const LaunchPlan &l, const Cont
 }
 
 int64_t Scheduler::mostPoints(const LaunchPlan &l, ArrayRef<unsigned> list, ArrayRef<int64_t> dims) {
-  int64_t points = 1;
+  Count points = 1;
   bool limited = false;
   for (unsigned d : list) {
     int64_t uniform = uniform_[dims[d]], extent = extentMax(l, dims[d]);
     limited |= uniform > 0;
     if (!uniform && extent < 0)
       return -1;
-    points *= uniform ? uniform : int64_t(llvm::PowerOf2Ceil(std::max<int64_t>(extent, 1)));
+    points *= uniform ? uniform : int64_t(llvm::PowerOf2Ceil(uint64_t(extent)));
   }
-  return limited ? points : -1;
+  return limited ? int64_t(points) : -1;
 }
 
 SmallVector<int64_t> Scheduler::uniformTiles(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {

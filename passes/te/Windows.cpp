@@ -10,6 +10,7 @@
 #include "passes/te/Domain.h"
 #include "passes/te/LinearRead.h"
 #include "passes/te/PlanAttr.h"
+#include "support/Saturating.h"
 #include "support/Target.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -147,7 +148,7 @@ std::optional<Windows> Merger::findWindows(ReduceOp reduce, const Contraction &c
   }
   int64_t bytes = xRead.getResult().getType().getIntOrFloatBitWidth() / 8;
   int64_t channels = w.channels ? knownMax(extentOf(reduce, *w.channels), facts_) : 1;
-  if (channels < 1 || channels * bytes >= kLongRowBytes)
+  if (channels < 1 || Count(channels) * bytes >= kLongRowBytes)
     return std::nullopt;
   // Each window starts at a multiple of what tensor copies ask.
   w.padded = channels;
