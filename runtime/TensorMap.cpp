@@ -45,8 +45,8 @@ absl::StatusOr<TensorMapPlan> planTensorMap(const Kernel &kernel, const TensorMa
   bool empty = false;
   for (uint32_t i = 0; i < plan.rank; ++i) {
     int64_t extent = arg.dims[i].evaluate(args.env());
-    if (extent > (int64_t(1) << 32))
-      return fail("has extent ", extent, ", more than 2^32");
+    if (extent > (int64_t(1) << 31)) // coordinates are ints
+      return fail("has extent ", extent, ", more than 2^31");
     empty |= extent <= 0;
     plan.dims[i] = uint64_t(extent);
     plan.box[i] = arg.box[i];

@@ -22,7 +22,7 @@ struct TensorMapPlan {
 };
 
 /// Evaluates `arg` and checks what the hardware demands (16-byte base and strides,
-/// extents up to 2^32). A window without elements becomes one over spare bytes of
+/// extents up to 2^31). A window without elements becomes one over spare bytes of
 /// the device, so that reads give zero. `kernel` must satisfy checkKernel().
 absl::StatusOr<TensorMapPlan> planTensorMap(const Kernel &kernel, const TensorMapArg &arg,
                                             const CheckedArgs &args, Device &device);

@@ -168,6 +168,11 @@ std::optional<Box> BoxFinder::find() {
   for (const MapDim &d : llvm::drop_begin(dims_))
     if (te::knownDivisor(d.stride, facts_) % 16 != 0)
       return refuse("rows are not known to be multiples of 16 bytes");
+  // Coordinates are ints, strides have 40 bits. (Where nothing is known of them the launch checks it.)
+  constexpr int64_t kMostPoints = int64_t(1) << 31, kLongestStride = int64_t(1) << 40;
+  for (const MapDim &d : dims_)
+    if (te::knownMax(d.window, facts_) > kMostPoints || te::knownMax(d.stride, facts_) >= kLongestStride)
+      return refuse("it is larger than the coordinates of a tensor copy");
   for (size_t d = 0; d < read_.box.size(); ++d)
     if (read_.box[d] > 1 && !seen_[d])
       return refuse("an index appears in no subscript alone");
