@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/EmitCuda.h"
+#include "driver/Guard.h"
 #include "driver/PrintVariant.h"
 #include "driver/SizeExprOf.h"
 #include "ir/te/Precision.h"
@@ -13,7 +14,7 @@
 #include "passes/Passes.h"
 #include "passes/te/PlanAttr.h"
 #include "passes/te/Strides.h"
-#include "llvm/ADT/StringSet.h"
+#include "support/Saturating.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -68,76 +69,6 @@ TePlanOptions planOptions(te::KernelOp kernel, const VariantOptions &options, Ar
   return p;
 }
 
-/// Nonzero where the facts of the first `ownSizes` sizes hold, and with 32-bit indices no offset overflows.
-SizeExpr guardOf(te::KernelOp kernel, const Kernel &signature, const VariantOptions &options, unsigned ownSizes, std::string &text) {
-  SizeExpr guard(1);
-  llvm::StringSet<> said; // workspaces share their words
-  auto both = [&](const SizeExpr &condition, const std::string &words) {
-    int64_t constant;
-    if (condition.isConstant(&constant) && constant)
-      return;
-    guard = guard.isConstant() ? condition : SizeExpr::binary(SizeTerm::And, guard, condition);
-    if (said.insert(words).second)
-      absl::StrAppend(&text, text.empty() ? "" : " and ", words);
-  };
-  for (unsigned i = 0; i < ownSizes; ++i) {
-    auto it = options.facts.find(kernel.getSizeName(i).str());
-    if (it == options.facts.end())
-      continue;
-    const auto &[name, fact] = *it;
-    if (fact.divisor > 1)
-      both(SizeExpr::binary(SizeTerm::Eq, SizeExpr::binary(SizeTerm::Mod, SizeExpr::size(i), fact.divisor), 0),
-           absl::StrCat(name, " % ", fact.divisor, " == 0"));
-    if (fact.max >= 0) { // passes take a bounded size for at least 1 (te::knownPositive)
-      both(SizeExpr::binary(SizeTerm::Le, 1, SizeExpr::size(i)), absl::StrCat(name, " >= 1"));
-      both(SizeExpr::binary(SizeTerm::Le, SizeExpr::size(i), fact.max), absl::StrCat(name, " <= ", fact.max));
-    }
-  }
-  if (options.index32) {
-    auto fits = [&](ArrayRef<SizeExpr> dims, const std::string &what, int param) {
-      SizeExpr elements(1), span(1);
-      bool dense = param < 0 || options.params.empty() || options.params[param].layout == LayoutClass::Dense;
-      for (auto [d, e] : llvm::enumerate(dims)) {
-        elements = elements * e;
-        if (dense)
-          continue;
-        // How far the last element is, either way; nothing along an extent of 0.
-        SizeExpr stride = SizeExpr::stride(param, int(d));
-        SizeExpr steps = SizeExpr::binary(SizeTerm::Max, e - 1, 0);
-        span = span + steps * SizeExpr::binary(SizeTerm::Max, stride, SizeExpr(0) - stride);
-      }
-      if (!dense)
-        elements = SizeExpr::binary(SizeTerm::Max, elements, span);
-      both(SizeExpr::binary(SizeTerm::Lt, elements, cu::kFits32), "fits32(" + what + ")");
-    };
-    // As callers see them: in elements, dims as written.
-    for (auto [i, p] : llvm::enumerate(signature.params))
-      fits(p.dims, p.name, int(i));
-    for (Operation *op : te::getDomainOps(kernel)) {
-      SmallVector<SizeExpr> dims;
-      for (AffineExpr e : te::getTensorShape(op->getResult(0)).getResults())
-        dims.push_back(sizeExprOf(e));
-      fits(dims, "workspace", -1);
-    }
-    // What no tensor bounds: sizes that are no dim of one, and how far sums over expressions of sizes go.
-    SmallVector<AffineExpr> bounded;
-    for (Attribute a : llvm::concat<const Attribute>(kernel.getArgShapes().getValue(), kernel.getOutShapes().getValue()))
-      llvm::append_range(bounded, cast<AffineMapAttr>(a).getValue().getResults());
-    auto countFits = [&](AffineExpr e, StringRef what) {
-      bool hasFact = isa<AffineSymbolExpr>(e) && options.facts.count(what.str()) && options.facts.at(what.str()).max >= 0;
-      if (!isa<AffineConstantExpr>(e) && !hasFact && !llvm::is_contained(bounded, e))
-        both(SizeExpr::binary(SizeTerm::Lt, sizeExprOf(e), cu::kFits32), "fits32(" + what.str() + ")");
-    };
-    for (unsigned i = 0; i < ownSizes; ++i)
-      countFits(getAffineSymbolExpr(i, kernel.getContext()), kernel.getSizeName(i));
-    for (Operation *op : te::getDomainOps(kernel))
-      for (unsigned d = te::getNumParallel(op); d < te::getExtents(op).getNumResults(); ++d)
-        if (AffineExpr extent = te::getExtents(op).getResult(d); !isa<AffineSymbolExpr>(extent))
-          countFits(extent, cast<StringAttr>(te::getIndices(op)[d]).getValue());
-  }
-  return guard;
-}
-
 /// `e` with the kernel's last sizes as the strides that they are.
 SizeExpr withStrides(const SizeExpr &e, te::KernelOp kernel, ArrayRef<te::StrideSize> strides) {
   std::vector<SizeTerm> terms = e.terms();
@@ -177,8 +108,9 @@ TensorMapArg tensorMapOf(DictionaryAttr dict, const std::map<int64_t, SizeExpr> 
   return m;
 }
 
-/// Launches and workspaces of the cu.kernels in `module`.
-void describeLaunches(ModuleOp module, te::KernelOp kernel, ArrayRef<te::StrideSize> strides, Variant &variant) {
+/// Launches and workspaces of the cu.kernels in `module`. Fails with a diagnostic where memory has no room for a workspace, or a
+/// launch has more blocks than a GPU takes, whatever the sizes.
+LogicalResult describeLaunches(ModuleOp module, te::KernelOp kernel, ArrayRef<te::StrideSize> strides, Variant &variant) {
   std::map<int64_t, Workspace> workspaces; // by source number
   auto kernels = llvm::to_vector(module.getOps<cu::KernelOp>());
   for (cu::KernelOp k : kernels)
@@ -195,6 +127,8 @@ void describeLaunches(ModuleOp module, te::KernelOp kernel, ArrayRef<te::StrideS
         bytes = bytes * sizeExprOf(e);
       Workspace &workspace = workspaces[source.getInt()];
       workspace.bytes = bytes;
+      if (failed(checkBytesExist(bytes, kernel.getNumSizes(), "what this launch keeps for later ones", k.getLoc())))
+        return failure();
       if (!map)
         workspace.name = cu::findName(k.getBlock().getArgument(i).getLoc()).str();
     }
@@ -220,6 +154,8 @@ void describeLaunches(ModuleOp module, te::KernelOp kernel, ArrayRef<te::StrideS
     }
     if (cluster > 1)
       launch.grid = launch.grid * SizeExpr(cluster);
+    if (failed(checkBlocks(launch.grid, kernel.getNumSizes(), launch.entry, k.getLoc())))
+      return failure();
     launch.block = k.getThreads();
     launch.cluster = k.getCluster();
     launch.dependent = llvm::any_of(k.getBlock(), llvm::IsaPred<cu::LaunchWaitOp>);
@@ -248,6 +184,7 @@ void describeLaunches(ModuleOp module, te::KernelOp kernel, ArrayRef<te::StrideS
     }
     variant.launches.push_back(std::move(launch));
   }
+  return success();
 }
 
 /// printVariant, where the kernel's last sizes are `strides`.
@@ -256,11 +193,14 @@ absl::StatusOr<Variant> printVariant(ModuleOp cu, const VariantOptions &options,
   Variant variant;
   variant.name = options.name;
   variant.target = options.target;
-  variant.guard = guardOf(planned, kernel, options, planned.getNumSizes() - strides.size(), variant.guardText);
+  Guard guard = guardOf(planned, kernel, options, planned.getNumSizes() - strides.size());
+  variant.guard = guard.condition;
+  variant.guardText = guard.text;
   variant.params = options.params;
   if (variant.params.empty())
     variant.params.resize(kernel.params.size(), ParamGuard{LayoutClass::Dense, 16});
-  describeLaunches(cu, planned, strides, variant);
+  if (failed(describeLaunches(cu, planned, strides, variant)))
+    return absl::InvalidArgumentError(absl::StrCat("kernel '", kernel.name, "' cannot be launched; see the diagnostics"));
   codegen::EmitOptions emit;
   emit.target = findTarget(options.target);
   emit.header = absl::StrCat("kernel ", kernel.name, kernel.loc.file.empty() ? "" : " of ", kernel.loc.file.substr(kernel.loc.file.rfind('/') + 1),
@@ -275,8 +215,8 @@ absl::StatusOr<Variant> printVariant(ModuleOp cu, const VariantOptions &options,
   return variant;
 }
 
-/// runPipeline, which also says which sizes of the result are `strides`.
-OwningOpRef<ModuleOp> runPasses(ModuleOp module, const VariantOptions &options, Stage stage, SmallVectorImpl<te::StrideSize> &strides) {
+/// runPipeline, which also says which sizes of the result are `strides`, and settles how many bits indices have.
+OwningOpRef<ModuleOp> runPasses(ModuleOp module, VariantOptions &options, Stage stage, SmallVectorImpl<te::StrideSize> &strides) {
   OwningOpRef<ModuleOp> copy = module.clone();
   if (stage == Stage::Te)
     return copy;
@@ -285,12 +225,17 @@ OwningOpRef<ModuleOp> runPasses(ModuleOp module, const VariantOptions &options, 
     module.emitError() << "there is no kernel to compile";
     return {};
   }
+  absl::StatusOr<Kernel> signature = describeKernel(*copy); // as callers see it
+  if (!signature.ok()) {
+    kernel.emitError() << signature.status().message();
+    return {};
+  }
   strides.assign(te::addStrides(kernel, options.params));
   // The pipelines verify what they hand on; after each pass that would be a quarter of the time.
   PassManager te(module.getContext());
   te.enableVerifier(false);
   buildTePipeline(te, planOptions(kernel, options, strides));
-  if (failed(te.run(*copy)))
+  if (failed(te.run(*copy)) || failed(settleIndices(kernel, *signature, kernel.getNumSizes() - strides.size(), options)))
     return {};
   if (stage == Stage::Plan)
     return copy;
@@ -307,7 +252,8 @@ OwningOpRef<ModuleOp> runPasses(ModuleOp module, const VariantOptions &options, 
 
 OwningOpRef<ModuleOp> runPipeline(ModuleOp module, const VariantOptions &options, Stage stage) {
   SmallVector<te::StrideSize> strides;
-  return runPasses(module, options, stage, strides);
+  VariantOptions settled = options;
+  return runPasses(module, settled, stage, strides);
 }
 
 LogicalResult excludeMaskedTerms(ModuleOp module) {
@@ -358,16 +304,6 @@ absl::StatusOr<Kernel> describeKernel(ModuleOp module, const std::string &name) 
     p.loc = sourceLocOf(arg.getLoc());
     k.params.push_back(std::move(p));
   }
-  // The frontend names the places of the outputs where they are returned.
-  auto placeOf = [&](StringRef name) -> Location {
-    Location place = op.getLoc();
-    op.getReturn().getLoc()->walk([&](Location l) {
-      if (auto named = dyn_cast<NameLoc>(l); named && named.getName() == name)
-        place = l;
-      return WalkResult::advance();
-    });
-    return place;
-  };
   for (unsigned o = 0; o < op.getOutNames().size(); ++o) {
     if (int64_t alias = op.getAlias(o); alias >= 0) {
       k.params[alias].kind = ParamKind::InOut;
@@ -378,7 +314,7 @@ absl::StatusOr<Kernel> describeKernel(ModuleOp module, const std::string &name) 
     p.type = te::getElementType(cast<StringAttr>(op.getOutTypes()[o]));
     p.kind = ParamKind::Output;
     p.dims = dimsOf(op.getOutShape(o));
-    p.loc = sourceLocOf(placeOf(p.name));
+    p.loc = sourceLocOf(placeOfParam(op, p.name));
     k.params.push_back(std::move(p));
   }
   // A size is solved from the first input dim that is scale * size + offset.
@@ -416,10 +352,11 @@ absl::Status addVariant(ModuleOp module, const VariantOptions &options, Kernel &
     return absl::NotFoundError(absl::StrCat("there is no kernel '", kernel.name, "'"));
   one->push_back(source->clone());
   SmallVector<te::StrideSize> strides;
-  OwningOpRef<ModuleOp> cu = runPasses(*one, options, Stage::Cu, strides);
+  VariantOptions settled = options;
+  OwningOpRef<ModuleOp> cu = runPasses(*one, settled, Stage::Cu, strides);
   if (!cu)
     return absl::InvalidArgumentError(absl::StrCat("kernel '", kernel.name, "' could not be compiled; see the diagnostics"));
-  absl::StatusOr<Variant> variant = printVariant(*cu, options, kernel, strides);
+  absl::StatusOr<Variant> variant = printVariant(*cu, settled, kernel, strides);
   if (!variant.ok())
     return variant.status();
   kernel.variants.push_back(*std::move(variant));
@@ -445,7 +382,7 @@ std::vector<ParamGuard> generalParams(const Kernel &kernel) {
 SizeFact factOf(int64_t n) {
   SizeFact f;
   f.divisor = n > 0 ? std::min<int64_t>(n & -n, 32768) : 1;
-  if (n > 0 && n <= int64_t(1) << 30) {
+  if (n > 0 && n <= Count::kMost) {
     // Powers of two; beyond 512 also the three multiples of a quarter between two of them, so that tiles are chosen for
     // a size of which this one is at least four fifths.
     int64_t step = n <= 512 ? 1 : int64_t(llvm::bit_floor(uint64_t(n - 1))) / 4;

@@ -26,6 +26,7 @@ struct VariantOptions {
   std::string target = "sm_90a";
   std::map<std::string, SizeFact> facts; ///< by size name; goes into the guard
   bool index32 = true;                   ///< `index` is int; the guard then bounds every tensor
+  bool mayWiden = false;                 ///< where that guard could never hold, `index` has 64 bits after all; else that is an error
   /// What to assume of each parameter (Kernel::params); empty: dense, 16-byte aligned.
   std::vector<ParamGuard> params;
   std::string name = "default";

@@ -19,10 +19,16 @@ constexpr absl::string_view kSupport = R"(#ifndef KERNELC_HEADER_SUPPORT
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-/* Division and remainder floor; by zero they give 0. */
-static inline int64_t kc_floordiv(int64_t a, int64_t b) { int64_t q; if (b == 0) return 0; q = a / b; return q - (a % b != 0 && (a < 0) != (b < 0)); }
-static inline int64_t kc_mod(int64_t a, int64_t b) { return b == 0 ? 0 : a - kc_floordiv(a, b) * b; }
-static inline int64_t kc_ceildiv(int64_t a, int64_t b) { return -kc_floordiv(-a, b); }
+/* What does not fit into 64 bits is the nearest number that does. Division and remainder floor; by zero they give 0. */
+static inline int64_t kc_add(int64_t a, int64_t b) { return b > 0 && a > INT64_MAX - b ? INT64_MAX : b < 0 && a < INT64_MIN - b ? INT64_MIN : a + b; }
+static inline int64_t kc_sub(int64_t a, int64_t b) { return b < 0 && a > INT64_MAX + b ? INT64_MAX : b > 0 && a < INT64_MIN + b ? INT64_MIN : a - b; }
+static inline int64_t kc_mul(int64_t a, int64_t b) {
+  int over = a > 0 ? (b > 0 ? a > INT64_MAX / b : b < INT64_MIN / a) : (b > 0 ? a < INT64_MIN / b : a < 0 && b < 0 && b < INT64_MAX / a);
+  return !over ? a * b : (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
+}
+static inline int64_t kc_mod(int64_t a, int64_t b) { int64_t r; if (b == 0 || b == -1) return 0; r = a % b; return r != 0 && (r < 0) != (b < 0) ? r + b : r; }
+static inline int64_t kc_floordiv(int64_t a, int64_t b) { if (b == 0) return 0; if (b == -1) return kc_sub(0, a); return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+static inline int64_t kc_ceildiv(int64_t a, int64_t b) { return kc_floordiv(a, b) + (b != 0 && b != -1 && a % b != 0); }
 static inline int64_t kc_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t kc_max(int64_t a, int64_t b) { return a < b ? b : a; }
 #endif
@@ -81,13 +87,13 @@ std::string cExpr(const Kernel &kernel, const CNames &names, const SizeExpr &e) 
       }
       std::string product = "INT64_C(1)";
       for (size_t d = size_t(t.value & 0xff) + 1; d < p.dims.size(); ++d)
-        product = absl::StrCat("(", product, " * ", cExpr(kernel, names, p.dims[d]), ")");
+        product = absl::StrCat("kc_mul(", product, ", ", cExpr(kernel, names, p.dims[d]), ")");
       stack.push_back(product);
       break;
     }
-    case SizeTerm::Add: infix("+"); break;
-    case SizeTerm::Sub: infix("-"); break;
-    case SizeTerm::Mul: infix("*"); break;
+    case SizeTerm::Add: call("kc_add"); break;
+    case SizeTerm::Sub: call("kc_sub"); break;
+    case SizeTerm::Mul: call("kc_mul"); break;
     case SizeTerm::FloorDiv: call("kc_floordiv"); break;
     case SizeTerm::CeilDiv: call("kc_ceildiv"); break;
     case SizeTerm::Mod: call("kc_mod"); break;
@@ -250,7 +256,7 @@ private:
     std::string local = "kc_s_" + name;
     absl::StrAppend(&out_, "  int64_t ", local, "[", p.dims.size(), "];\n  ", local, "[", p.dims.size() - 1, "] = 1;\n");
     for (size_t d = p.dims.size() - 1; d-- > 0;)
-      absl::StrAppend(&out_, "  ", local, "[", d, "] = ", local, "[", d + 1, "] * ", cText(p.dims[d + 1]), ";\n");
+      absl::StrAppend(&out_, "  ", local, "[", d, "] = kc_mul(", local, "[", d + 1, "], ", cText(p.dims[d + 1]), ");\n");
     absl::StrAppend(&out_, "  if (kc_strides_", name, ") memcpy(", local, ", kc_strides_", name, ", sizeof ", local, ");\n");
     for (size_t d = 0; d < p.dims.size(); ++d) {
       if (p.kind != ParamKind::Input)
@@ -262,7 +268,7 @@ private:
   }
 
   void oneLaunch(const Launch &launch, size_t index) {
-    absl::StrAppend(&out_, "  {\n    const int64_t kc_grid = ", cText(launch.grid), ", kc_shared = ", cText(launch.sharedBytes), ";\n");
+    absl::StrAppend(&out_, "  {\n    const int64_t kc_grid = ", cText(launch.grid), ", kc_shared = ", cText(launch.sharedBytes), ";\n    if (kc_grid > INT32_MAX) return CUDA_ERROR_INVALID_VALUE;\n");
     std::vector<std::string> addresses;
     for (size_t a = 0; a < launch.args.size(); ++a) {
       std::string name = absl::StrCat("kc_arg", a);
@@ -309,9 +315,10 @@ private:
                           : m.swizzleBytes == 32 ? "CU_TENSOR_MAP_SWIZZLE_32B"
                                                  : "CU_TENSOR_MAP_SWIZZLE_NONE";
     // A window without elements becomes one over the spare bytes, as in runtime/TensorMap.cpp.
-    std::string empty, clear;
+    std::string empty, clear, large;
     for (size_t i = 0; i < m.dims.size(); ++i) {
       absl::StrAppend(&empty, i ? " || " : "", "(int64_t)", name, "_dims[", i, "] <= 0");
+      absl::StrAppend(&large, i ? " || " : "", "(int64_t)", name, "_dims[", i, "] > (INT64_C(1) << 31)");
       absl::StrAppend(&clear, " ", name, "_dims[", i, "] = 1;");
     }
     for (size_t i = 0; i < m.strides.size(); ++i)
@@ -321,7 +328,7 @@ private:
                     "};\n    cuuint64_t ", name, "_strides[] = {", list(m.strides, "cuuint64_t"), "};\n    const cuuint32_t ", name,
                     "_box[] = {", absl::StrJoin(m.box, ", "), "};\n    const cuuint32_t ", name, "_steps[] = {",
                     absl::StrJoin(m.elementStrides, ", "), "};\n    CUresult ", name, "_r;\n    if (", empty, ") {", clear, " ", name, "_base = kc_self->spare", isRead ? "" : " + 256",
-                    "; }\n    ", name, "_r = cuTensorMapEncodeTiled(&", name, ", ",
+                    "; }\n    if (", large, ") return CUDA_ERROR_INVALID_VALUE; /* coordinates are ints */\n    ", name, "_r = cuTensorMapEncodeTiled(&", name, ", ",
                     m.roundsToTf32 ? "CU_TENSOR_MAP_DATA_TYPE_TFLOAT32" : mapType(m.type), ", ", m.dims.size(), ", (void *)", name, "_base, ", name, "_dims, ", name, "_strides, ", name,
                     "_box, ", name, "_steps, CU_TENSOR_MAP_INTERLEAVE_NONE, ", swizzle,
                     ", CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);\n    if (", name, "_r) return ", name, "_r;\n");

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "driver/Diagnostics.h"
+#include "driver/Guard.h"
 #include "driver/Registration.h"
 #include "driver/ScheduleFile.h"
 #include "frontend/Import.h"
@@ -58,7 +59,7 @@ absl::Status Program::import() {
     if (module_ && mlir::failed(excludeMaskedTerms(*module_)))
       module_ = nullptr;
   }
-  if (!module_ || mlir::failed(applyPrecision(*module_, options_.precision))) {
+  if (!module_ || mlir::failed(checkTensorsExist(*module_)) || mlir::failed(applyPrecision(*module_, options_.precision))) {
     module_ = nullptr;
     return log.status("reading the program");
   }

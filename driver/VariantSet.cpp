@@ -115,6 +115,7 @@ VariantOptions optionsFor(const Kernel &signature, const std::string &target, co
   VariantOptions o;
   o.target = target;
   o.index32 = fits32(args);
+  o.mayWiden = true; // for a workspace that is larger than any argument
   o.name = general ? "general" : "specialised";
   if (!general)
     o.facts = factsFor(signature, args.sizes);

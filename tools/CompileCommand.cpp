@@ -96,8 +96,11 @@ absl::StatusOr<VariantOptions> variantOptions(const Settings &s, const Kernel &k
   if (s.variant == "general") {
     o.index32 = false;
     o.params = generalParams(kernel);
-  } else if (s.facts.empty())
-    o.facts = denseFacts(kernel);
+  } else {
+    o.mayWiden = kernel.sizes.empty(); // all are given: what `run` would use for dense tensors of these sizes
+    if (s.facts.empty())
+      o.facts = denseFacts(kernel);
+  }
   for (const std::string &f : s.facts) { // NAME:DIVISOR:MAX[:LIKE]
     std::vector<std::string> parts = absl::StrSplit(f, ':');
     SizeFact fact;
@@ -291,7 +294,7 @@ int compileCommand(const std::vector<std::string> &args) {
   options.value("--arch", s.arch, "sm_XX", "the GPU to compile for (sm_90a)")
       .value("--emit", s.kind, "KIND", absl::StrJoin(kKinds, ", "))
       .value("-o", s.output, "PATH", "where the product goes; its suffix chooses KIND (-: stdout)")
-      .value("--variant", s.variant, "default|general", "dense, aligned and below 2^30 elements; or anything")
+      .value("--variant", s.variant, "default|general", "dense, aligned and, with open sizes, below 2^30 elements; or anything")
       .flag("--general", s.general, "the same as --variant general")
       .list("--fact", s.facts, "NAME:DIV:MAX[:LIKE]",
             "what the variant may assume of a size (MAX -1: no bound), and a size to choose tiles for")

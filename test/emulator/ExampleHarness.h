@@ -246,12 +246,13 @@ struct Picks {
   bool specials = false;                    ///< values as fill() has them
   bool large = false;                       ///< several tiles, some sums longer than a ring
   double maxWork = 4e6;                     ///< of the product of all sizes
+  bool mayBeEmpty = false;                  ///< extents may be 0
 };
 
 /// Up to `count` sets of sizes that satisfy the guard and every require.
 inline std::vector<std::unique_ptr<ExampleArguments>> pickArguments(const CompiledExample &e, unsigned seed, int count,
                                                                     const Picks &picks = {}) {
-  const auto &[only, specials, large, maxWork] = picks;
+  const auto &[only, specials, large, maxWork, mayBeEmpty] = picks;
   std::vector<std::unique_ptr<ExampleArguments>> picked;
   std::mt19937 random(seed);
   const int64_t extents[] = {1, 2, 3, 5, 7, 8, 16, 17, 24, 31, 32, 33, 40, 64, 65, 72, 136, 200};
@@ -283,7 +284,7 @@ inline std::vector<std::unique_ptr<ExampleArguments>> pickArguments(const Compil
       TensorView v{nullptr, p.type, {}, {}};
       for (const SizeExpr &d : p.dims) {
         v.shape.push_back(d.evaluate(env));
-        legal &= v.shape.back() > 0;
+        legal &= v.shape.back() >= (mayBeEmpty ? 0 : 1);
       }
       v.strides = denseStrides(v.shape);
       elements += v.numElements();

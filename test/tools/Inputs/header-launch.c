@@ -1,5 +1,8 @@
 // Launches kernels of AOT headers on a driver that only looks at what it is given.
 #include "dense.h"
+#include "open.h"
+#include "rows.h"
+#include "square.h"
 #include "strided.h"
 #include <assert.h>
 
@@ -45,6 +48,25 @@ int main(void) {
   assert(kc_linear_launch(&linear, 0, 65536, 131072, 196608, 262144, 64, 0, 64, 0) == CUDA_SUCCESS);
   assert(launches == 2 && emptyWindows == 2); // without k the operands are empty, the results are not
   assert(kc_linear_unload(&linear) == CUDA_SUCCESS);
+
+  // Sizes beyond 32 bits, all of them fixed: the launcher takes what the text was made for.
+  launches = 0;
+  kc_rows_t rows;
+  kc_square_t square;
+  assert(kc_rows_load(&rows) == CUDA_SUCCESS && kc_square_load(&square) == CUDA_SUCCESS);
+  assert(kc_rows_launch(&rows, 0, 65536, 131072, 0) == CUDA_SUCCESS && launches == 1);
+  assert(kc_square_workspace_bytes(&square) == (size_t)1 << 32);
+  assert(kc_square_launch(&square, 0, 65536, 131072, 262144) == CUDA_SUCCESS && launches > 1);
+  // Open ones: more blocks than a GPU takes are refused, also where their number does not fit into 64 bits.
+  kc_open_t open;
+  assert(kc_open_load(&open) == CUDA_SUCCESS);
+  launches = 0;
+  assert(kc_open_launch(&open, 0, 65536, 0, 131072, 0, (int64_t)1 << 40, 64, 0) == CUDA_ERROR_INVALID_VALUE);
+  assert(kc_open_launch(&open, 0, 65536, 0, 131072, 0, INT64_MAX, INT64_MAX, 0) == CUDA_ERROR_INVALID_VALUE);
+  assert(launches == 0);
+  assert(kc_mul(INT64_MAX, 2) == INT64_MAX && kc_mul(INT64_MIN, -1) == INT64_MAX && kc_mul(-3, INT64_MAX) == INT64_MIN && kc_mul(-3, -4) == 12);
+  assert(kc_add(INT64_MAX, 1) == INT64_MAX && kc_sub(INT64_MIN, 1) == INT64_MIN && kc_add(INT64_MIN, INT64_MAX) == -1);
+  assert(kc_floordiv(-7, 2) == -4 && kc_ceildiv(-7, 2) == -3 && kc_mod(-7, 2) == 1 && kc_floordiv(INT64_MIN, -1) == INT64_MAX && kc_mod(5, 0) == 0);
 
   launches = 100;
   kc_copy_t copy;
