@@ -154,7 +154,7 @@ void Machine::accessGlobal(const Actor &who, Region &region, size_t offset, size
   if (!checks())
     return;
   if (buffer.initialised) {
-    uint8_t *init = buffer.initialised->data() + offset;
+    uint8_t *init = buffer.initialised + offset;
     if ((!write || atomic) && !(atomic && buffer.ticketsAllowed) &&
         std::find(init, init + size, 0) != init + size)
       report(

@@ -64,9 +64,6 @@ static absl::Status checkLaunch(const LaunchSpec &spec, const kce::Entry &entry,
     if (spec.args[i].size() != entry.sizes[i])
       return bad("argument ", i, " has ", spec.args[i].size(), " bytes, the parameter ",
                  entry.sizes[i]);
-  for (const GlobalBuffer &b : spec.buffers)
-    if (b.initialised && b.initialised->size() < b.bytes)
-      return bad("buffer '", b.name, "' has fewer initialised flags than bytes");
   return absl::OkStatus();
 }
 

@@ -42,6 +42,9 @@ struct EmulatorOptions {
   int optimize = 0;
   /// Findings kept per launch.
   int maxFindings = 50;
+  /// The clusters (blocks, where a launch has none) that run, by number; empty: all. A sample of a launch that is too
+  /// large to run, whose blocks do not wait for each other.
+  absl::Span<const int64_t> onlyClusters;
   /// A launch ends at its first finding.
   bool stopAtFirst = false;
   /// Of a text with switches (Mutate.h), by number: 0 as it was written, 1 altered, 2 a trap
@@ -56,13 +59,13 @@ struct EmulatorOptions {
 };
 
 /// Global memory a launch may touch. `initialised` is kept across launches:
-/// one entry per byte, nonzero = written; empty: all bytes hold values.
+/// one entry per byte, nonzero = written; null: all bytes hold values.
 struct GlobalBuffer {
   std::string name;
   void *base = nullptr;
   size_t bytes = 0;
   bool writable = true;
-  std::vector<uint8_t> *initialised = nullptr;
+  uint8_t *initialised = nullptr;
   /// Atomics may read what was never written (a workspace's tickets, zero at entry).
   bool ticketsAllowed = false;
 };

@@ -30,7 +30,7 @@ Machine::Machine(LoadedText &text, const kce::Entry &entry, const LaunchSpec &sp
   report_.seed = options.seed;
   blockThreads_ = spec.block[0] * spec.block[1] * spec.block[2];
   int64_t blocks = int64_t(spec.grid[0]) * spec.grid[1] * spec.grid[2];
-  domainCount_ = blocks / spec.cluster;
+  domainCount_ = options.onlyClusters.empty() ? blocks / spec.cluster : int64_t(options.onlyClusters.size());
   for (unsigned i = 0; i < entry.count; i++)
     hasTensorMaps_ |= entry.sizes[i] == PackedTensorMap::kParameterBytes; // nothing else is as large
   for (const std::vector<uint8_t> &a : spec.args)
@@ -76,7 +76,8 @@ void Machine::admitDomain() {
   domain->id = uint32_t(nextDomain_);
   for (unsigned rank = 0; rank < spec_.cluster; rank++) {
     auto block = std::make_unique<Block>();
-    int64_t linear = nextDomain_ * spec_.cluster + rank;
+    int64_t number = options_.onlyClusters.empty() ? nextDomain_ : options_.onlyClusters[size_t(nextDomain_)];
+    int64_t linear = number * spec_.cluster + rank;
     block->domain = domain.get();
     block->linear = linear;
     block->rank = rank;

@@ -1,13 +1,13 @@
 // The runtime's launch path, on host memory.
 #include "emulator/RunKernel.h"
 
-#include <sys/mman.h>
-
 #include <cstring>
 #include <map>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "emulator/SparseMemory.h"
+#include "emulator/TensorPages.h"
 #include "support/TensorLayout.h"
 
 namespace kernelc::emulator {
@@ -18,38 +18,14 @@ namespace {
 class Arena {
 public:
   static constexpr size_t kGap = 1 << 16;
-  ~Arena() {
-    for (auto &[p, n] : mappings_)
-      ::munmap(p, n);
-  }
   unsigned char *allocate(size_t bytes, size_t offset) {
-    size_t n = (bytes + offset + 2 * kGap + 4095) / 4096 * 4096;
-    void *m = ::mmap(nullptr, n, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (m == MAP_FAILED)
-      return nullptr;
-    mappings_.push_back({m, n});
-    return static_cast<unsigned char *>(m) + kGap + offset;
+    memory_.emplace_back(bytes + offset + 2 * kGap);
+    return memory_.back().data() ? memory_.back().data() + kGap + offset : nullptr;
   }
 
 private:
-  std::vector<std::pair<void *, size_t>> mappings_;
+  std::vector<SparseMemory> memory_;
 };
-
-/// The bytes a view spans, relative to its data pointer: [low, high).
-struct Span {
-  int64_t low = 0, high = 0;
-};
-Span spanOf(const TensorView &v) {
-  int64_t bits = elementBits(v.type), first = 0, last = 0;
-  for (size_t i = 0; i < v.shape.size(); i++) {
-    if (v.shape[i] == 0)
-      return {};
-    int64_t reach = (v.shape[i] - 1) * v.strides[i];
-    (reach < 0 ? first : last) += reach;
-  }
-  return {first * bits / 8, (last * bits + bits + 7) / 8};
-}
 
 /// Visits the byte offset of every innermost run of elements.
 template <class Fn> void forEachElement(const TensorView &v, Fn &&fn) {
@@ -70,8 +46,8 @@ template <class Fn> void forEachElement(const TensorView &v, Fn &&fn) {
 
 struct Placed {
   unsigned char *base = nullptr; ///< where the view's data pointer lands
-  Span span;
-  std::vector<uint8_t> initialised;
+  std::vector<ByteRange> pages;  ///< of the view
+  SparseMemory initialised;      ///< a flag for each byte of its span
 };
 
 } // namespace
@@ -208,29 +184,41 @@ absl::StatusOr<Report> KernelRunner::run(const RunArguments &args) const {
       continue;
     const TensorView &v = args.params[i];
     Placed &at = placed[i];
-    at.span = spanOf(v);
-    size_t bytes = size_t(at.span.high - at.span.low);
+    ByteRange span = spanOf(v);
+    auto noMemory = [&](absl::string_view why) {
+      return absl::ResourceExhaustedError(absl::StrCat("no memory for '", p.name, "' on the emulator, whose elements are spread over ",
+                                                       span.size(), " bytes", why.empty() ? "" : ": ", why));
+    };
+    absl::StatusOr<std::vector<ByteRange>> pages = pagesOf(v);
+    if (!pages.ok())
+      return noMemory(pages.status().message());
+    at.pages = *std::move(pages);
     uint32_t offset = i < args.placement.size() ? args.placement[i] : 0;
     // [0, .., 0] is not the lowest element where a stride is negative.
-    unsigned char *low = arena.allocate(bytes, (offset + uint64_t(at.span.low)) % 256);
+    unsigned char *low = arena.allocate(size_t(span.size()), (offset + uint64_t(span.low)) % 256);
     if (!low)
-      return absl::ResourceExhaustedError(absl::StrCat("no memory for '", p.name, "'"));
-    at.base = low - at.span.low;
-    if (bytes)
-      std::memcpy(low, static_cast<unsigned char *>(v.data) + at.span.low, bytes);
-    bool output = p.kind == ParamKind::Output;
-    if (output && options_.checks) {
+      return noMemory("");
+    at.base = low - span.low;
+    for (const ByteRange &r : at.pages)
+      std::memcpy(at.base + r.low, static_cast<unsigned char *>(v.data) + r.low, size_t(r.size()));
+    uint8_t *flags = nullptr; // of the byte [0, .., 0] starts at
+    if (p.kind == ParamKind::Output && options_.checks && span.size()) {
+      at.initialised = SparseMemory(size_t(span.size()) + 16);
+      if (!at.initialised.data())
+        return noMemory("");
+      flags = at.initialised.data() - span.low;
       // Bytes between the elements of a strided output are nobody's to write, but
       // they hold values; only the elements start out unwritten.
-      at.initialised.assign(bytes + 16, 1);
-      int64_t unit = std::max(1, elementBits(v.type) / 8);
-      forEachElement(v, [&](int64_t e) {
-        std::memset(at.initialised.data() + e * elementBits(v.type) / 8 - at.span.low, 0,
-                    size_t(unit));
-      });
+      for (const ByteRange &r : at.pages)
+        std::memset(flags + r.low, 1, size_t(r.size()));
+      int64_t bits = elementBits(v.type), unit = std::max<int64_t>(1, bits / 8);
+      forEachElement(v, [&](int64_t e) { std::memset(flags + e * bits / 8, 0, size_t(unit)); });
     }
-    buffers.push_back({p.name, low, bytes, p.kind != ParamKind::Input,
-                       output && options_.checks ? &at.initialised : nullptr});
+    // What lies between pages of elements is outside, as long as these are few enough to tell apart.
+    constexpr size_t kMostParts = 1024;
+    bool whole = at.pages.empty() || at.pages.size() > kMostParts;
+    for (const ByteRange &r : whole ? std::vector<ByteRange>{span} : at.pages)
+      buffers.push_back({p.name, at.base + r.low, size_t(r.size()), p.kind != ParamKind::Input, flags ? flags + r.low : nullptr});
   }
   // Each workspace lies apart from the others, so that a step over its end is seen.
   std::map<int64_t, Placed> workspaces; // by offset
@@ -241,9 +229,11 @@ absl::StatusOr<Report> KernelRunner::run(const RunArguments &args) const {
     at.base = arena.allocate(bytes, 0);
     if (!at.base)
       return false;
-    at.initialised.assign(bytes + 16, 0);
+    at.initialised = SparseMemory(bytes + 16);
+    if (!at.initialised.data())
+      return false;
     // Tickets are zero at entry; everything else must be written before it is read.
-    buffers.push_back({std::move(name), at.base, bytes, true, options_.checks ? &at.initialised : nullptr, true});
+    buffers.push_back({std::move(name), at.base, bytes, true, options_.checks ? at.initialised.data() : nullptr, true});
     return true;
   };
   bool enough = true;
@@ -326,16 +316,14 @@ absl::StatusOr<Report> KernelRunner::run(const RunArguments &args) const {
     const Param &p = kernel.params[i];
     if (p.kind != ParamKind::Output && p.kind != ParamKind::InOut)
       continue;
-    if (placed[i].span.high > placed[i].span.low)
-      std::memcpy(static_cast<unsigned char *>(args.params[i].data) + placed[i].span.low,
-                  placed[i].base + placed[i].span.low,
-                  size_t(placed[i].span.high - placed[i].span.low));
+    for (const ByteRange &r : placed[i].pages)
+      std::memcpy(static_cast<unsigned char *>(args.params[i].data) + r.low, placed[i].base + r.low, size_t(r.size()));
     // An output element nobody wrote is a mistake even when nobody reads it.
-    if (all.ok() && !placed[i].initialised.empty()) {
+    if (all.ok() && placed[i].initialised.data()) {
       int64_t missing = 0, first = -1, index = 0;
+      const uint8_t *flags = placed[i].initialised.data() - spanOf(args.params[i]).low;
       forEachElement(args.params[i], [&](int64_t e) {
-        if (!placed[i].initialised[size_t(e * elementBits(args.params[i].type) / 8 -
-                                          placed[i].span.low)]) {
+        if (!flags[e * elementBits(args.params[i].type) / 8]) {
           first = first < 0 ? index : first;
           missing++;
         }

@@ -42,8 +42,8 @@ void Shadow::dropList(ShadowCell &cell) {
 }
 
 void Shadow::clear() {
-  for (auto &page : pages_)
-    page.reset();
+  for (auto &folder : folders_)
+    folder.reset();
   bytes_.clear();
   lists_.clear();
   freeLists_.clear();

@@ -20,10 +20,10 @@ struct ShadowCell {
   uint32_t split = 0; ///< 1 + index of the first of four byte cells
 };
 
-/// The shadow of one address range, paged in on first touch.
+/// The shadow of one address range, paged in on first touch. Of a range that is huge and hardly touched (rows far apart) it takes little.
 class Shadow {
 public:
-  explicit Shadow(size_t bytes) : pages_((bytes + kPageBytes - 1) / kPageBytes) {}
+  explicit Shadow(size_t bytes) : folders_((bytes + kPageBytes * kFolderPages - 1) / (kPageBytes * kFolderPages)) {}
 
   /// Visits the cells of [offset, offset + size) for an access that covers them:
   /// whole words where the access does and the word is not split, bytes elsewhere.
@@ -48,16 +48,20 @@ public:
   void clear();
 
 private:
-  static constexpr size_t kPageBytes = 4096;
+  static constexpr size_t kPageBytes = 4096, kFolderPages = 4096;
+  using Page = std::unique_ptr<ShadowCell[]>;
   ShadowCell &wordAt(size_t offset) {
-    auto &page = pages_[offset / kPageBytes];
+    auto &folder = folders_[offset / (kPageBytes * kFolderPages)];
+    if (!folder)
+      folder = std::make_unique<Page[]>(kFolderPages);
+    auto &page = folder[offset / kPageBytes % kFolderPages];
     if (!page)
       page = std::make_unique<ShadowCell[]>(kPageBytes / 4);
     return page[offset % kPageBytes / 4];
   }
   void splitWord(ShadowCell &word);
 
-  std::vector<std::unique_ptr<ShadowCell[]>> pages_;
+  std::vector<std::unique_ptr<Page[]>> folders_;
   std::vector<ShadowCell> bytes_;
   std::vector<std::vector<Stamp>> lists_;
   std::vector<uint32_t> freeLists_;

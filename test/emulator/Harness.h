@@ -83,10 +83,10 @@ public:
 private:
   template <class T>
   Launcher &add(const std::string &name, std::vector<T> &v, bool writable, bool initialised) {
-    std::vector<uint8_t> *flags = nullptr;
+    uint8_t *flags = nullptr;
     if (!initialised) {
       flags_.push_back(std::make_unique<std::vector<uint8_t>>(v.size() * sizeof(T) + 16, 0));
-      flags = flags_.back().get();
+      flags = flags_.back()->data();
     }
     spec.buffers.push_back({name, v.data(), v.size() * sizeof(T), writable, flags});
     spec.args.push_back(packArg(v.data()));

@@ -1,4 +1,5 @@
 """The Python package over NumPy on the CPU device and the emulator."""
+import mmap
 import os
 import unittest
 
@@ -49,6 +50,30 @@ class Calls(unittest.TestCase):
         repeated = np.lib.stride_tricks.as_strided(np.zeros(8, np.float32), (6, 8), (0, 4))
         with self.assertRaisesRegex(kernelc.KernelcError, "parameter 'y': is written, but elements of it overlap"):
             k(x, y=repeated, device="emulator")
+
+    def test_rows_far_apart_take_no_more_than_their_pages(self):
+        # 24 GiB of addresses, of which a few pages are touched; more than the machine has of memory, copied row by row.
+        length = (1 << 32) + 4096
+        memory = mmap.mmap(-1, 4 * length, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000)  # MAP_NORESERVE
+        flat = np.frombuffer(memory, np.float32)
+        k = kernelc.compile("def f(x: f32[M, N]) -> (y: f32[M, N]) { y[i, j] = x[i, j] * 2 + 1 }")
+        for step in (1 << 20, (1 << 31) - 1, 1 << 31, (1 << 31) + 17, (1 << 32) - 1):
+            view = np.lib.stride_tricks.as_strided(flat, (2, 40), (4 * step, 4))
+            view[0], view[1] = np.arange(40), np.arange(40) + 100
+            out = np.lib.stride_tricks.as_strided(flat[1000:], (2, 40), (4 * step, 4))
+            for device in ("cpu", "emulator"):
+                np.testing.assert_array_equal(k(view, device=device), view * 2 + 1)
+                k(view, y=out, device=device)
+                np.testing.assert_array_equal(out, view * 2 + 1)
+                out[:] = 0
+
+    def test_sizes_of_0(self):
+        text = "def f(x: f32[H, C], w: f32[C, O]) -> (y: f32[H, O]) { y[h, o] = sum[c](w[c, o] * x[h, c]) }"
+        for device in ("cpu", "emulator"):
+            for h, c, o in ((0, 5, 6), (3, 0, 6), (0, 0, 0)):
+                for fixed in ({}, {"H": h}, {"C": c}, {"H": h, "C": c, "O": o}):
+                    y = kernelc.compile(text, **fixed)(np.zeros((h, c), np.float32), np.zeros((c, o), np.float32), device=device)
+                    np.testing.assert_array_equal(y, np.zeros((h, o)))
 
     def test_numpy_scalars_as_tensors_of_rank_0(self):
         k = kernelc.compile("def k(a: f32[], b: f32[], c: f32[]) -> (y: f32[]) { y[] = a[] * 100 + b[] * 10 + c[] }")
