@@ -1,6 +1,7 @@
 #include "passes/te/Schedule.h"
 
 #include "passes/te/Contraction.h"
+#include "support/Saturating.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -36,6 +37,13 @@ LogicalResult applyTiles(KernelOp kernel, DictionaryAttr tiles, LaunchPlan &l) {
       return kernel.emitError() << "schedule of launch '" << l.name << "': the tile of '" << *at << "' must be a positive number";
     l.tiles[at - l.indices.begin()] = size.getInt();
   }
+  // Whatever else is wrong with a tile is said later, by sizes that are multiplied out.
+  constexpr int64_t kMostPoints = int64_t(1) << 30;
+  Count points = 1;
+  for (int64_t t : l.tiles)
+    points *= t;
+  if (points > kMostPoints)
+    return kernel.emitError() << "schedule of launch '" << l.name << "': its tiles have more than 2^30 points";
   return success();
 }
 

@@ -237,8 +237,8 @@ std::string runOnCpu(const Compiled &c, const emulator::ExampleArguments &run) {
 }
 
 TEST_F(SizesOfKernels, ZeroAndOneRun) {
-  std::vector<SizeCase> cases = sampleOf(casesOf({0, 1}), 96);
-  constexpr size_t kBatch = 64; // share a host compilation
+  std::vector<SizeCase> cases = sampleOf(casesOf({0, 1}), 256);
+  constexpr size_t kBatch = 16; // share a host compilation
   int ran = 0;
   for (size_t first = 0; first < cases.size(); first += kBatch) {
     size_t count = std::min(kBatch, cases.size() - first);
