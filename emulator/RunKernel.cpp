@@ -1,6 +1,7 @@
 // The runtime's launch path, on host memory.
 #include "emulator/RunKernel.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 
@@ -254,6 +255,10 @@ absl::StatusOr<Report> KernelRunner::run(const RunArguments &args) const {
     --w;
     return w->second.base + (offset - w->first);
   };
+  unsigned char *spare = arena.allocate(256, 0);
+  if (!spare)
+    return absl::ResourceExhaustedError("no memory for tensors without elements");
+  buffers.push_back({"a tensor without elements", spare, 256, true, nullptr});
   Report all;
   all.seed = options_.seed;
   for (const Launch &launch : variant_->launches) {
@@ -295,6 +300,12 @@ absl::StatusOr<Report> KernelRunner::run(const RunArguments &args) const {
               size_t(i) < m.elementStrides.size() ? m.elementStrides[size_t(i)] : 1;
           if (i > 0)
             map.strides[i] = uint64_t(m.strides[size_t(i) - 1].evaluate(env));
+        }
+        // A window without elements becomes one over spare bytes, as in runtime/TensorMap.cpp.
+        if (std::any_of(map.dims, map.dims + map.rank, [](uint64_t d) { return int64_t(d) <= 0; })) {
+          map.base = spare;
+          std::fill_n(map.dims, map.rank, 1);
+          std::fill_n(map.strides, map.rank, 16);
         }
         std::vector<uint8_t> packed(128);
         if (absl::Status s = encodeTensorMap(map, packed.data()); !s.ok())
