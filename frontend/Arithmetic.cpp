@@ -70,6 +70,8 @@ Node *Elaborator::make(Node::Kind kind, Ty type, Loc loc) {
 Node *Elaborator::makeInt(int64_t v, Ty type, Loc loc) {
   Node *n = make(Node::ConstInt, type, loc);
   n->intValue = v;
+  if (isUnsigned(type)) // these are bits: the index algebra is signed
+    return n;
   n->pureIndex = true;
   if (std::abs(v) <= kMaxAffineConstant && v != std::numeric_limits<int64_t>::min())
     n->affine = getAffineConstantExpr(v, context());

@@ -1,5 +1,6 @@
 // Names, operators and tensor accesses. See Elaborate.h.
 #include "frontend/Elaborate.h"
+#include "frontend/Lexer.h"
 #include "frontend/Sema.h"
 
 #include <limits>
@@ -88,17 +89,14 @@ Node *Elaborator::elaborate(const Expr *e, const Scope *scope) {
   switch (e->kind) {
   case Expr::Integer: {
     uint64_t v = 0;
-    if (e->text.getAsInteger(0, v) || v > uint64_t(std::numeric_limits<int64_t>::max())) {
-      error(e->loc) << "'" << e->text << "' does not fit 64 bits";
+    if (e->text.getAsInteger(0, v)) // the scanner has said so
       return nullptr;
-    }
-    return makeInt(v, Ty::IntLit, e->loc);
+    bool onlyUnsigned = v > uint64_t(std::numeric_limits<int64_t>::max());
+    return makeInt(int64_t(v), onlyUnsigned ? Ty::U64 : Ty::IntLit, e->loc);
   }
   case Expr::Float: {
-    double v = 0;
-    if (e->text.getAsDouble(v))
-      return nullptr;
-    return makeFloat(v, Ty::FloatLit, e->loc);
+    std::optional<double> v = parseFloat(e->text);
+    return v ? makeFloat(*v, Ty::FloatLit, e->loc) : nullptr;
   }
   case Expr::Bool:
     return makeBool(e->text.equals_insensitive("true"), e->loc);

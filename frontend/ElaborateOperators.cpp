@@ -81,6 +81,9 @@ Node *Elaborator::elaborateUnary(const Expr *e, const Scope *scope) {
     return nullptr;
   if (e->ops[0] == Tok::Plus)
     return arg;
+  constexpr int64_t kLowest = std::numeric_limits<int64_t>::min();
+  if (e->args[0]->kind == Expr::Integer && arg->type == Ty::U64 && arg->intValue == kLowest) // -9223372036854775808 is an i64
+    return makeInt(kLowest, Ty::IntLit, e->loc);
   Node *n = make(Node::Neg, arg->type, e->loc);
   n->ops.push_back(arg);
   fold(n);
@@ -115,7 +118,7 @@ Node *Elaborator::elaboratePower(const Expr *e, const Scope *scope) {
            "for others";
     return nullptr;
   }
-  if (exponent->kind == Node::ConstInt && exponent->intValue >= -64 && exponent->intValue < 0) {
+  if (exponent->kind == Node::ConstInt && !isUnsigned(exponent->type) && exponent->intValue >= -64 && exponent->intValue < 0) {
     Expr one;
     Node *p = nullptr, *square = base;
     for (int64_t n = -exponent->intValue; n > 0 && square; n >>= 1) {

@@ -1,6 +1,7 @@
 // The scanner. See Lexer.h.
 #include "frontend/Lexer.h"
 
+#include "absl/strings/numbers.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -140,9 +141,8 @@ private:
     while (isNameChar(at(end)))
       ++end;
     StringRef word = text.slice(pos, end);
-    double f;
     uint64_t i;
-    if (isFloat ? word.getAsDouble(f)
+    if (isFloat ? !parseFloat(word)
                 : word.getAsInteger(0, i) ||
                       (word.size() > 1 && word[0] == '0' && llvm::isDigit(word[1])))
       diags.error(here()) << "'" << word.substr(0, 40) << "' is not a number"
@@ -186,6 +186,14 @@ private:
 };
 
 } // namespace
+
+// Not StringRef::getAsDouble: APFloat raises 5 to the number of digits in an array of fixed size.
+std::optional<double> parseFloat(StringRef text) {
+  double value;
+  if (!absl::SimpleAtod(absl::string_view(text.data(), text.size()), &value))
+    return std::nullopt;
+  return value;
+}
 
 StringRef spelling(Tok kind) {
   for (const Punct &p : kPuncts)

@@ -94,4 +94,7 @@ llvm::StringRef spelling(Tok kind);
 /// Nothing after more than 1 MiB of text.
 std::optional<TokenList> lex(Diagnostics &diags, uint32_t file);
 
+/// The double nearest to a decimal literal of any length; nothing where it is none.
+std::optional<double> parseFloat(llvm::StringRef text);
+
 } // namespace kernelc::frontend

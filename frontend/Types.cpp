@@ -226,7 +226,7 @@ Node *Elaborator::castTo(Node *n, ElementType element, Loc loc) {
       if (element == ElementType::f32 || element == ElementType::f64)
         return makeFloat(n->floatValue, to, loc);
     } else if (element == ElementType::f64 || element == ElementType::f32) {
-      return makeFloat(double(n->intValue), to, loc);
+      return makeFloat(isUnsigned(n->type) ? double(uint64_t(n->intValue)) : double(n->intValue), to, loc);
     } else if (!kernelc::isFloat(element) && element != ElementType::boolean &&
                fitsElement(n->intValue, element)) {
       Node *c = makeInt(n->intValue, to, loc);

@@ -1,8 +1,10 @@
 // No text crashes the frontend or keeps it busy: limits, and mutations of the
 // examples. A result that comes without errors must verify.
 #include <chrono>
+#include <limits>
 #include <random>
 
+#include "frontend/Lexer.h"
 #include "test/frontend/FrontendTesting.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -54,6 +56,34 @@ TEST(Robustness, DeepSelects) {
 }
 TEST(Robustness, DeepTypes) { expectLimit("def f(x: " + repeat("(a: ", 100000), "256 levels"); }
 TEST(Robustness, LargeText) { expectLimit(std::string((1 << 20) + 1, ' '), "the limit is"); }
+
+TEST(Robustness, LongLiterals) {
+  std::string threes = repeat("3", 60000), zeros = repeat("0", 60000);
+  const std::pair<std::string, double> floats[] = {{"1." + threes, 4.0 / 3},
+                                                   {threes + ".0", std::numeric_limits<double>::infinity()},
+                                                   {"0." + zeros + "1", 0},
+                                                   {"1" + zeros + "e-60000", 1},
+                                                   {"0." + zeros + "25e60000", 0.25},
+                                                   {"1e" + threes, std::numeric_limits<double>::infinity()},
+                                                   {"1e-" + threes, 0},
+                                                   {"1e" + zeros + "2", 100},
+                                                   {"9007199254740993.0" + zeros + "1", 9007199254740994}}; // above the tie
+  for (auto &[text, value] : floats) {
+    EXPECT_EQ(parseFloat(text), value) << text.substr(0, 20);
+    EXPECT_TRUE(Imported(kernelOf("x[i] * " + text)).module) << text.substr(0, 20);
+  }
+  for (const std::string &text : {threes, "0x" + threes, "0b1" + zeros, zeros + "8"})
+    expectLimit(kernelOf("x[i] * " + text), "is not a number of 64 bits");
+  expectLimit(kernelOf("x[i] * 1." + threes + "x"), "is not a number");
+}
+
+TEST(Robustness, LongNames) {
+  std::string name = repeat("n", 100000);
+  EXPECT_TRUE(Imported("def " + name + "f(" + name + "x: f32[" + name + "N]) -> (" + name + "y: f32[" + name + "N]) { " + name + "y[" +
+                       name + "i] = " + name + "x[" + name + "i] }")
+                  .module);
+  expectLimit(kernelOf(name + "[i]"), "unknown tensor");
+}
 
 TEST(Robustness, ManyDims) {
   std::string dims, indices;
