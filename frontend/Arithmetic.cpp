@@ -90,8 +90,9 @@ Node *Elaborator::makeBool(bool v, Loc loc) {
   return n;
 }
 
-Node *Elaborator::makeIdentity(te::Combiner kind, Ty type, Loc loc) {
+Node *Elaborator::makeIdentity(te::Combiner kind, ElementType element, Loc loc) {
   using C = te::Combiner;
+  Ty type = widened(element);
   bool f = isFloat(type);
   if (type == Ty::Bool && kind == C::Xor)
     return makeBool(false, loc);
@@ -116,9 +117,9 @@ Node *Elaborator::makeIdentity(te::Combiner kind, Ty type, Loc loc) {
     return makeFloat(isMax ? -INFINITY : INFINITY, type, loc);
   if (isUnsigned(type))
     return makeInt(isMax ? 0 : -1, type, loc);
-  int64_t low =
-      type == Ty::I64 ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int32_t>::min();
-  return makeInt(isMax ? low : ~low, type, loc);
+  if (type == Ty::I64)
+    return makeInt(isMax ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max(), type, loc);
+  return makeInt(isMax ? lowestOf(element) : highestOf(element), type, loc);
 }
 
 Node *Elaborator::makeAffine(AffineExpr e, Loc loc) {

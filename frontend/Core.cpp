@@ -66,4 +66,11 @@ ElementType elementOf(Ty t) {
   }
 }
 
+int64_t lowestOf(ElementType t) { return isSignedInteger(t) ? -(int64_t(1) << (elementBits(t) - 1)) : 0; }
+
+int64_t highestOf(ElementType t) {
+  int bits = t == ElementType::boolean ? 1 : elementBits(t) - isSignedInteger(t);
+  return (int64_t(1) << bits) - 1;
+}
+
 } // namespace kernelc::frontend

@@ -12,6 +12,7 @@
 #include "frontend/Ast.h"
 #include "ir/te/Te.h"
 #include "mlir/IR/AffineExpr.h"
+#include "support/Constant.h"
 #include "support/ElementType.h"
 #include "support/Precision.h"
 
@@ -30,6 +31,9 @@ llvm::StringRef name(Ty t);
 Ty widened(ElementType t);
 /// The element type that stores `t` without change.
 ElementType elementOf(Ty t);
+/// The values of an integer type under 64 bits, or of bool.
+int64_t lowestOf(ElementType t);
+int64_t highestOf(ElementType t);
 
 /// An index: a free one of a statement or a reduced one. Its values are
 /// lo, lo + 1, .., lo + extent - 1, over the sizes.
@@ -42,6 +46,7 @@ struct IndexVar {
   /// The bounds as found, where outer indices move them (then lo and extent are
   /// what they stay within); else null.
   mlir::AffineExpr movingLo, movingHi;
+  mlir::AffineExpr window; ///< what outer indices add to its values in the text, where they move its range as a whole
   bool hasRange() const { return bool(extent); }
   mlir::AffineExpr hi() const { return lo + extent; }
 };
@@ -121,8 +126,13 @@ struct Node {
   bool isCount = false; ///< Reduce: the number of points, of 'mean'
   llvm::SmallVector<Node *, 1> conditions;
   llvm::SmallVector<mlir::AffineExpr, 0>
-      rangeConditions; ///< each >= 0: bounds that outer indices move
+      rangeConditions;    ///< each >= 0: bounds that outer indices move
+  bool mayBeEmpty = true; ///< Reduce: not proved to have a term at every launch
 
+  bool givesPosition() const {
+    using C = te::Combiner;
+    return kind == Reduce && (combiner == C::ArgMax || combiner == C::ArgMin || combiner == C::ArgMaxU || combiner == C::ArgMinU);
+  }
   bool isConst() const { return kind == ConstInt || kind == ConstFloat || kind == ConstBool; }
   /// A constant zero or other value of either number kind.
   bool isNumber(double v) const {
@@ -168,6 +178,7 @@ struct Kernel {
   std::deque<IndexVar> indices;
   std::vector<Requirement> requirements;
   PrecisionPolicy precision;
+  Constants fixed; ///< sizes that the te.kernel is to have as numbers
 };
 
 } // namespace kernelc::frontend

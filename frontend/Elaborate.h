@@ -95,6 +95,7 @@ public:
   // --- ranges (WrittenRange.cpp)
   /// Of `max(a, b):min(c, d)` one bound on each side must be of indices, sizes and integers.
   std::optional<WrittenRange> elaborateRange(const Expr *lo, bool openLo, const Expr *hi, bool closedHi, const Scope *scope);
+  bool collectBounds(const Expr *e, Node::Kind joined, const Scope *scope, llvm::SmallVectorImpl<Node *> &parts);
   /// The bounds that a range has beside its own, as conditions on its index.
   bool addConditions(const WrittenRange &range, const Expr *index, const Scope *scope,
                      llvm::SmallVectorImpl<Node *> &conditions);
@@ -116,8 +117,8 @@ public:
   Node *makeInt(int64_t v, Ty type, Loc loc);
   Node *makeFloat(double v, Ty type, Loc loc);
   Node *makeBool(bool v, Loc loc);
-  /// What a reduction of nothing gives.
-  Node *makeIdentity(te::Combiner kind, Ty type, Loc loc);
+  /// What a reduction of nothing gives that is stored in `element`.
+  Node *makeIdentity(te::Combiner kind, ElementType element, Loc loc);
   Node *makeAffine(mlir::AffineExpr e, Loc loc);
   Node *makeCompare(mlir::arith::CmpIPredicate p, Node *a, Node *b, Loc loc);
   Node *makeAnd(llvm::ArrayRef<Node *> parts, Loc loc);
@@ -157,6 +158,7 @@ private:
   Node *elaborateAccess(const Expr *e, const Scope *scope);
   Node *readTensor(Tensor *t, const Expr *e, const Scope *scope);
   bool elaborateMode(Node *read, const Expr *e, const Scope *scope);
+  Node *signedSubscript(Node *s, llvm::StringRef mode, mlir::AffineExpr dim);
   // ElaborateCalls.cpp
   Node *elaborateCall(const Expr *e, const Scope *scope);
   Node *elaborateCast(const Expr *e, const Scope *scope);

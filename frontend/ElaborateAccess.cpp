@@ -2,6 +2,8 @@
 #include "frontend/Elaborate.h"
 #include "frontend/Sema.h"
 
+#include <limits>
+
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
@@ -49,6 +51,19 @@ static bool dependsOnData(Node *n) {
   bool found = false;
   walk(n, [&](Node *o) { found |= o->kind == Node::Read || o->kind == Node::Reduce; });
   return found;
+}
+
+/// A u64 subscript as an i64 that its bounds form takes to the same element: 2^63 and more would be negative.
+Node *Elaborator::signedSubscript(Node *s, StringRef mode, AffineExpr dim) {
+  if (s->type == Ty::U32)
+    return convert(s, Ty::I64);
+  if (mode == "wrap" || mode == "reflect") { // their period; of nothing to mirror it is 0, and so is the remainder
+    AffineExpr period = mode == "wrap" ? dim : (dim - 1) * 2;
+    s = makeBinary(Node::Mod, s, castTo(makeAffine(period, s->loc), ElementType::u64, s->loc), s->loc);
+  } else if (mode != "assume_inbounds") { // beyond every tensor either way
+    s = makeBinary(Node::Min, s, makeInt(std::numeric_limits<int64_t>::max(), Ty::U64, s->loc), s->loc);
+  }
+  return convert(s, Ty::I64);
 }
 
 Node *Elaborator::readTensor(Tensor *t, const Expr *e, const Scope *scope) {
@@ -100,7 +115,7 @@ Node *Elaborator::readTensor(Tensor *t, const Expr *e, const Scope *scope) {
       ok = false;
       continue;
     }
-    s = convert(s, Ty::I64);
+    s = s->type == Ty::U64 ? signedSubscript(s, e->mode, t->dims[n->ops.size()]) : convert(s, Ty::I64);
     if (s && e->mode.empty() && dependsOnData(s)) {
       error(a->loc) << "a subscript that depends on data (a gather) is not supported yet without a "
                        "bounds form; write '"

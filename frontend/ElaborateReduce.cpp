@@ -53,6 +53,7 @@ void Elaborator::shiftWindow(IndexVar *v) {
     shift(n);
   for (auto &[key, n] : pendingKeys)
     shift(n);
+  v->window = v->declLo;
   v->declLo = getAffineConstantExpr(0, context());
   v->declHi = length;
 }
@@ -273,10 +274,11 @@ Node *Elaborator::makeReduce(te::Combiner kind, ArrayRef<IndexVar *> vars,
   n->vars.append(vars.begin(), vars.end());
   n->conditions.append(conditions.begin(), conditions.end());
   n->ops.push_back(body);
-  if (kind == C::And || kind == C::Or || kind == C::Xor || kind == C::Max || kind == C::Min)
-    if (kind != C::And || (body->narrow && isSignedInteger(*body->narrow)))
-      if (kind != C::Max && kind != C::Min)
-        n->narrow = body->narrow;
+  // What the results fit. Of nothing `and` gives -1, and max and min give the bound of that type (see RegionEmitter::emitIdentity).
+  bool keepsNarrow = kind == C::Or || kind == C::Xor || kind == C::Max || kind == C::Min ||
+                     (kind == C::And && body->narrow && isSignedInteger(*body->narrow));
+  if (keepsNarrow && !isLiteral(body->type))
+    n->narrow = body->narrow;
   return n;
 }
 

@@ -34,13 +34,15 @@ void findReductions(Node *root, SmallVectorImpl<Node *> &found) {
   }
 }
 
-bool isArg(te::Combiner c) {
-  using C = te::Combiner;
-  return c == C::ArgMax || c == C::ArgMin || c == C::ArgMaxU || c == C::ArgMinU;
-}
-
 bool isPlainCount(Node *n) {
   return n->isCount && n->conditions.empty() && n->rangeConditions.empty();
+}
+
+/// Whether te.reduce gives the value itself: positions are counted from 0 there, and integers start at the identity of a wide type.
+bool isPlainResult(Node *n) {
+  if (n->givesPosition())
+    return !n->vars[0]->window && n->vars[0]->lo == getAffineConstantExpr(0, n->vars[0]->lo.getContext());
+  return !n->mayBeEmpty || !n->narrow || (n->combiner != te::Combiner::Max && n->combiner != te::Combiner::Min);
 }
 
 } // namespace
@@ -176,8 +178,7 @@ void KernelEmitter::emitStatement(const CoreStatement &s) {
   Node *value = s.value;
   SmallVector<IndexVar *> vars(s.vars);
   if (s.whole && value->kind == Node::Reduce && !isPlainCount(value) &&
-      elementOf(value->type) == t->element && usedOuter(value, vars).size() == vars.size() &&
-      !(isArg(value->combiner) && value->vars[0]->lo != builder.getAffineConstantExpr(0))) {
+      elementOf(value->type) == t->element && usedOuter(value, vars).size() == vars.size() && isPlainResult(value)) {
     t->value = emitReduce(value, vars, t->name, t->element);
     return;
   }

@@ -33,6 +33,8 @@ private:
   mlir::Value emitAffine(mlir::AffineExpr e, mlir::Location loc);
   mlir::Value emitRead(Node *n);
   mlir::Value readReduction(Node *n);
+  mlir::Value emitPosition(Node *n, mlir::Value position);
+  mlir::Value emitIdentity(Node *n, mlir::Value v);
   mlir::Value argOf(IndexVar *v);
   mlir::Value indexConstant(int64_t v, mlir::Location loc);
   /// Floor division or remainder on index or integer values; by zero it gives 0.
@@ -86,5 +88,8 @@ private:
   Diagnostics &diags;
   Kernel &kernel;
 };
+
+/// Puts numbers in the place of sizes of `kernel`, which then takes the others only.
+void fixSizes(te::KernelOp kernel, const Constants &sizes);
 
 } // namespace kernelc::frontend

@@ -273,15 +273,37 @@ Value RegionEmitter::readReduction(Node *n) {
                          tensor, operands, AffineMapAttr(),
                          te::BoundsModeAttr::get(builder.getContext(), te::BoundsMode::InBounds),
                          Value());
+  return n->givesPosition() ? emitPosition(n, v) : emitIdentity(n, v);
+}
+
+/// argmax and argmin: te counts positions from the start of the range, and of nothing gives -1.
+Value RegionEmitter::emitPosition(Node *n, Value position) {
+  Location loc = parent.location(n->loc);
+  AffineExpr start = n->vars[0]->lo;
+  if (AffineExpr window = n->vars[0]->window)
+    start = start + window;
+  start = simplifyAffineExpr(start, parent.kernel.indices.size(), parent.kernel.sizes.size());
+  if (start == getAffineConstantExpr(0, builder.getContext()))
+    return position;
+  Value from = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), emitAffine(start, loc));
+  Value value = arith::AddIOp::create(builder, loc, position, from);
+  if (!n->mayBeEmpty)
+    return value;
+  Value none = constant(-1, -1, builder.getI64Type(), loc);
+  Value isNone = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, position, none);
+  return arith::SelectOp::create(builder, loc, isNone, none, value);
+}
+
+/// max and min of narrow integers: te starts at the identity of the wide type that they are read as.
+Value RegionEmitter::emitIdentity(Node *n, Value v) {
   using C = te::Combiner;
-  bool arg = n->combiner == C::ArgMax || n->combiner == C::ArgMin || n->combiner == C::ArgMaxU ||
-             n->combiner == C::ArgMinU;
-  if (arg && n->vars[0]->lo != getAffineConstantExpr(0, builder.getContext())) {
-    Value lo = arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
-                                          emitAffine(n->vars[0]->lo, loc));
-    v = arith::AddIOp::create(builder, loc, v, lo);
-  }
-  return v;
+  if (!n->mayBeEmpty || !n->narrow || (n->combiner != C::Max && n->combiner != C::Min))
+    return v;
+  Location loc = parent.location(n->loc);
+  bool isMax = n->combiner == C::Max;
+  int64_t identity = isMax ? lowestOf(*n->narrow) : highestOf(*n->narrow);
+  Value bound = constant(double(identity), identity, v.getType(), loc);
+  return isMax ? arith::MaxSIOp::create(builder, loc, v, bound).getResult() : arith::MinSIOp::create(builder, loc, v, bound).getResult();
 }
 
 } // namespace kernelc::frontend

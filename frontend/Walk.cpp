@@ -37,6 +37,8 @@ SmallVector<IndexVar *> usedOuter(Node *reduce, ArrayRef<IndexVar *> outer) {
       note(n->affine);
     for (AffineExpr c : n->rangeConditions)
       note(c);
+    if (n->givesPosition() && n->vars[0]->window) // the position is counted from there
+      note(n->vars[0]->window);
   });
   SmallVector<IndexVar *> result;
   for (IndexVar *v : outer)

@@ -26,14 +26,44 @@ SmallVector<Node *> boundsOf(Node *n, Node::Kind joined) {
   return parts;
 }
 
+/// The bounds that min or max joins. Each keeps the type it has: a u64 that no i64 holds is beyond every index.
+bool Elaborator::collectBounds(const Expr *e, Node::Kind joined, const Scope *scope, SmallVectorImpl<Node *> &parts) {
+  bool joins = e->kind == Expr::Call && e->text == (joined == Node::Max ? "max" : "min") && !e->hasBracket && e->named.size() > 1 &&
+               !fns.contains(e->text) && !scope->find(e->text);
+  if (joins)
+    return llvm::all_of(e->named, [&](const NamedArg &a) { return collectBounds(a.value, joined, scope, parts); });
+  Node *n = elaborate(e, scope);
+  if (n && isUnsigned(n->type))
+    n = signedSubscript(n, "", AffineExpr());
+  if (n)
+    parts.append(boundsOf(n, joined));
+  return n;
+}
+
 std::optional<WrittenRange> Elaborator::elaborateRange(const Expr *lo, bool openLo, const Expr *hi, bool closedHi,
                                                        const Scope *scope) {
   auto elaborateBounds = [&](const Expr *e, Node::Kind joined) {
-    Node *n = elaborate(e, scope);
-    SmallVector<Node *> parts = n ? boundsOf(n, joined) : SmallVector<Node *>();
+    SmallVector<Node *> parts;
+    if (!collectBounds(e, joined, scope, parts))
+      return SmallVector<Node *>();
+    // Of numbers one is enough.
+    Node *number = nullptr;
+    llvm::erase_if(parts, [&](Node *p) {
+      if (p->kind != Node::ConstInt || !p->affine)
+        return false;
+      if (!number || (joined == Node::Min ? p->intValue < number->intValue : p->intValue > number->intValue))
+        number = p;
+      return true;
+    });
+    if (number)
+      parts.push_back(number);
     bool known = llvm::any_of(parts, [](Node *p) { return bool(p->affine); });
-    if (n && (!isInt(n->type) || !known)) {
-      expectInteger(n, e->loc, "the bound of a range");
+    Node *wrong = nullptr;
+    for (Node *p : parts)
+      if (!wrong && (!isInt(p->type) || (!known && !p->affine)))
+        wrong = p;
+    if (wrong) {
+      expectInteger(wrong, e->loc, "the bound of a range");
       parts.clear();
     }
     return parts;

@@ -1,5 +1,6 @@
 // ReferenceKernel: checks the arguments, lays tensors out in memory and runs the
 // steps. Generates no code.
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -246,6 +247,8 @@ absl::Status Runner::makeResult(int slot) {
   const Slot &s = program_.slots[slot];
   Tensor &t = tensors_[slot];
   t.host.shape = evaluate(s.dims, env_);
+  for (int64_t &d : t.host.shape) // a range that ends before it starts is empty
+    d = std::max<int64_t>(d, 0);
   t.host.strides = denseStrides(t.host.shape);
   t.host.type = memoryElement(s);
   auto bytes = product(t.host.shape, s.bits / 8);

@@ -99,8 +99,8 @@ private:
       return fail("comes from parameter ", r.param, ", which is no tensor");
     if (r.dim < 0 || size_t(r.dim) >= kernel_.params[r.param].dims.size())
       return fail("comes from dimension ", r.dim, " of rank ", kernel_.params[r.param].dims.size());
-    // -1 would make the division of the smallest integer overflow; extents only grow with sizes.
-    return r.scale >= 1 ? absl::OkStatus() : fail("scale ", r.scale, " is not positive");
+    // x: f32[5 - N] has -1, by which the smallest integer cannot be divided: no extent less an offset is that.
+    return r.scale != 0 ? absl::OkStatus() : fail("scale is 0");
   }
 
   absl::Status variant(const Variant &v) {

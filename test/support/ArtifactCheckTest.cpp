@@ -29,7 +29,7 @@ TEST(CheckKernel, EveryMutationIsNamed) {
       {[](Kernel &k) { k.params[0].dims.resize(33); }, "kernel 'mm', parameter 'x': rank 33 is above 32"},
       {[](Kernel &k) { k.sizes[0].param = 7; }, "kernel 'mm', size 'M': comes from parameter 7, which is no tensor"},
       {[](Kernel &k) { k.sizes[0].dim = 2; }, "kernel 'mm', size 'M': comes from dimension 2 of rank 2"},
-      {[](Kernel &k) { k.sizes[0].scale = 0; }, "kernel 'mm', size 'M': scale 0 is not positive"},
+      {[](Kernel &k) { k.sizes[0].scale = 0; }, "kernel 'mm', size 'M': scale is 0"},
       {[&](Kernel &k) { k.requires_[0].condition = term(SizeTerm::Add, 0); }, "kernel 'mm', require 'K % 8 == 0': condition lacks an operand"},
       {[](Kernel &k) { k.variants[0].params.pop_back(); }, "kernel 'mm', variant 'tma': has layout guards for 2 of 3 parameters"},
       {[](Kernel &k) { k.variants[0].params[0].order = {1, 1}; }, "kernel 'mm', variant 'tma': has no order of the dims of parameter 0"},

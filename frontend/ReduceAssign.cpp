@@ -1,0 +1,85 @@
+// Reducing assignments: `y[i] += e` as a value that is stored. See Sema.h.
+#include "frontend/Sema.h"
+
+using namespace mlir;
+
+namespace kernelc::frontend {
+
+Node *Sema::combineWithOld(CoreStatement &core, te::Combiner kind, Node *value) {
+  Tensor *t = core.target;
+  using C = te::Combiner;
+  if (value->type == Ty::Bool && (kind == C::And || kind == C::Or))
+    kind = kind == C::And ? C::All : C::Any;
+  if (isLiteral(value->type))
+    value = elab.convert(value, widened(t->element));
+  else if (isFloat(value->type) && t->element == ElementType::f64)
+    value = elab.convert(value, Ty::F64);
+  if (!value)
+    return nullptr;
+  if (!core.reduced.empty()) {
+    // Conditions of the statement restrict the reduction.
+    value = elab.makeReduceNode(kind, core.reduced, value, core.loc);
+    if (!value)
+      return nullptr;
+    value->conditions = std::move(core.conditions);
+    core.conditions.clear();
+    if (kind == C::Xor && t->element == ElementType::boolean && // reduced as integers 0 and 1
+        !(value = elab.makeCompare(arith::CmpIPredicate::ne, value, elab.makeInt(0, value->type, core.loc), core.loc)))
+      return nullptr;
+    // The identity of the output's type, should there be nothing to reduce.
+    if (kind == C::Max || kind == C::Min)
+      value->narrow.reset();
+    if (isSignedInteger(t->element) && elementBits(t->element) < 32 &&
+        (kind == C::Max || kind == C::Min)) {
+      Node *bound = elab.makeInt(kind == C::Max ? lowestOf(t->element) : highestOf(t->element), Ty::IntLit, core.loc);
+      if (!(value =
+                elab.makeBinary(kind == C::Max ? Node::Max : Node::Min, value, bound, core.loc)))
+        return nullptr;
+    }
+  }
+  bool first = llvm::none_of(statements, [&](const CoreStatement &c) { return c.target == t; });
+  if (first && !t->isInout) {
+    core.fill = elab.makeIdentity(kind, t->element, core.loc);
+    return value;
+  }
+  Node *old = elab.make(Node::Read, widened(t->element), core.loc);
+  old->tensor = t;
+  old->ops.append(core.subscripts.begin(), core.subscripts.end());
+  if (!kernelc::isFloat(t->element) && t->element != ElementType::boolean &&
+      elementBits(t->element) < 32)
+    old->narrow = t->element;
+  Node::Kind op = Node::Add;
+  switch (kind) {
+  case C::Prod:
+    op = Node::Mul;
+    break;
+  case C::Min:
+    op = Node::Min;
+    break;
+  case C::Max:
+    op = Node::Max;
+    break;
+  case C::And:
+    op = Node::BitAnd;
+    break;
+  case C::Or:
+    op = Node::BitOr;
+    break;
+  case C::Xor:
+    if (value->type == Ty::Bool)
+      return elab.makeCompare(arith::CmpIPredicate::ne, old, value, core.loc);
+    op = Node::BitXor;
+    break;
+  case C::All:
+  case C::Any: {
+    Node *n = elab.make(kind == C::All ? Node::And : Node::Or, Ty::Bool, core.loc);
+    n->ops = {old, value};
+    return n;
+  }
+  default:
+    break;
+  }
+  return elab.makeBinary(op, old, value, core.loc);
+}
+
+} // namespace kernelc::frontend

@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+"""Values that docs/language.md promises, on the CPU device and the emulator.
+
+Each case is a kernel, its inputs and what comes out, worked out by hand from the page: the oracle of `check` shares
+the frontend with what it checks, so what the frontend gets wrong is seen here only.
+
+    values.py KERNELC [--case NAME] [--device cpu] [--arch sm_90a]
+"""
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import npy
+
+INF, NAN = float("inf"), float("nan")
+M63, M64 = 2**63, 2**64
+
+
+class Case:
+    def __init__(self, name, text, inputs, outputs, sets=()):
+        self.name, self.text, self.inputs, self.outputs, self.sets = name, text, inputs, outputs, sets
+
+
+CASES = [
+    # A position is the index's value, wherever its range starts and whatever moves it.
+    Case("positions", """
+fn where_largest[j](e) { argmax[j](e) }
+def f(x: f32[2 * N]) -> (window: i64[N], shifted: i64[N], moved: i64[N], inner: i64[], body: i64[N], named: i64[], unused: i64[N], last: f32[N]) {
+  require N >= 2
+  window[i] = argmax[k in 2 * i:2 * i + 2](x[k])
+  shifted[i] = argmin[i + 1 <= k < i + 3](x[k]) where i in 0:N
+  moved[i] = argmax[k in i:2 * i + 1](x[k])
+  inner[] = sum[i in 0:N](argmax[k in 2 * i:2 * i + 2](x[k]))
+  body[i] = argmax[k in 2 * i:2 * i + 2](-x[k] * f32(i + 1)) + 10
+  named[] = where_largest[k](x[k] if k > 1 else -inf)
+  unused[i] = argmax[k in i + 3:i + 5](1)
+  last[i] = x.edge[argmax[k in 2 * i:2 * i + 2](x[k])]
+}""", {"x": ("f32", [9, 1, 5, 7, 2, 8, 3, 4])},
+         {"window": [0, 3, 5, 7], "shifted": [1, 2, 4, 4], "moved": [0, 2, 3, 5], "inner": [15], "body": [11, 12, 14, 16], "named": [5],
+          "unused": [3, 4, 5, 6], "last": [9, 7, 8, 4]}),
+    Case("positions of nothing", """
+def f(x: f32[N]) -> (a: i64[], b: i64[], c: i64[N], d: i64[N], e: i64[N]) {
+  a[] = argmax[2 <= k < N](x[k])
+  b[] = argmin[k in 1:N, x[k] > 100](x[k])
+  c[i] = argmax[k in i + 1:i + 1](1)
+  d[i] = argmin[k in i:i + 2, x.pad(0)[k] > 4](x.pad(0)[k])
+  e[i] = argmax[k in i + 1:N](x[k] * f32(i + 1))
+}""", {"x": ("f32", [4, 5])}, {"a": [-1], "b": [-1], "c": [-1, -1], "d": [1, 1], "e": [1, -1]}),
+    Case("positions among NaN and inf", """
+def f(x: f32[M, N]) -> (a: i64[M], b: i64[M]) {
+  a[i] = argmax[k in 1:N](x[i, k])
+  b[i] = argmin[k in 1:N](x[i, k])
+}""", {"x": ("f32", [[0, -INF, -INF], [0, NAN, NAN], [0, INF, NAN], [0, NAN, 3], [9, 3, 3]])}, {"a": [1, 1, 2, 1, 1], "b": [1, 1, 1, 2, 1]}),
+    # max and min of nothing: the bound of the type that the values are known to fit.
+    Case("bounds of nothing", """
+def f(a: i8[N], b: u8[N], c: i16[N], d: u16[N], e: f16[N], g: i32[N], h: u32[N], l: u64[N])
+    -> (a0: i8[], a1: i8[], b0: u8[], b1: u8[], c0: i16[], d1: u16[], e0: f16[], e1: f16[], g0: i32[], h0: u32[], h1: u32[], l1: u64[],
+        aw: i32[], bw: i64[], mask: i32[], mixed: i32[], truth: i32[]) {
+  a0[] = max[k in 3:N](a[k])
+  a1[] = min[k in 3:N](a[k])
+  b0[] = max[k in 3:N](b[k])
+  b1[] = min[k in 3:N](b[k])
+  c0[] = max[k in 3:N](c[k])
+  d1[] = min[k in 3:N](d[k])
+  e0[] = max[k in 3:N](e[k])
+  e1[] = min[k in 3:N](e[k])
+  g0[] = max[k in 3:N](g[k])
+  h0[] = max[k in 3:N](h[k])
+  h1[] = min[k in 3:N](h[k])
+  l1[] = min[k in 3:N](l[k])
+  aw[] = max[k, a[k] > 9](a[k])
+  bw[] = i64(min[k, b[k] > 9](b[k]))
+  mask[] = min[k in 3:N](g[k] & 15)
+  mixed[] = max[k in 3:N](a[k] + b[k])
+  truth[] = min[k in 3:N](a[k] > 0)
+}""", {"a": ("i8", [1, 2]), "b": ("u8", [1, 2]), "c": ("i16", [1, 2]), "d": ("u16", [1, 2]), "e": ("f16", [1, 2]), "g": ("i32", [1, 2]),
+       "h": ("u32", [1, 2]), "l": ("u64", [1, 2])},
+         {"a0": [-128], "a1": [127], "b0": [0], "b1": [255], "c0": [-32768], "d1": [65535], "e0": [-INF], "e1": [INF], "g0": [-2**31], "h0": [0],
+          "h1": [2**32 - 1], "l1": [M64 - 1], "aw": [-128], "bw": [255], "mask": [15], "mixed": [-2**31], "truth": [1]}),
+    Case("bounds of something", """
+def f(a: i8[N], b: u8[N]) -> (a0: i8[], b1: u8[], c0: i8[N], d: i32[]) {
+  a0[] = max[k in 1:N](a[k])
+  b1[] = min[k in 1:N](b[k])
+  c0[i] = max[k in i:i + 2](a.edge[k])
+  d[] = sum[i in 0:N](max[k in i:i + 1](a[k]))
+  require N >= 1
+}""", {"a": ("i8", [9, -7, -8]), "b": ("u8", [1, 200, 250])}, {"a0": [-7], "b1": [200], "c0": [9, -7, -8], "d": [-6]}),
+    Case("reducing assignments of nothing", """
+def f(a: i8[Z], b: u16[Z]) -> (x: i8[2], y: u8[2], z: i16[3], w: i32[2], u: u16[2]) {
+  x[i] max= a[k] where i in 0:2
+  y[i] min= b[k] where i in 0:2
+  z[i] max= a[k] where i in 1:2
+  w[i] max= a[k] where i in 0:2
+  u[i] min= b[k] where i in 0:2
+}""", {"a": ("i8", []), "b": ("u16", [])},
+         {"x": [-128] * 2, "y": [255] * 2, "z": [-32768] * 3, "w": [-2**31] * 2, "u": [65535] * 2}),
+    Case("log-sum-exp", """
+def f(x: f32[M, N], n: i32[M], e: f32[Z]) -> (y: f32[M], masked: f32[M], none: f32[]) {
+  y[i] = logsumexp[j](x[i, j])
+  masked[i] = logsumexp[j](x[i, j] if j < n[i] else -inf)
+  none[] = logsumexp[j](e[j])
+}""", {"x": ("f32", [[-INF, -INF], [INF, 1], [-INF, INF], [0, -INF], [NAN, 1], [INF, NAN], [-INF, 3]]), "n": ("i32", [2, 1, 1, 0, 2, 0, 1]), "e": ("f32", [])},
+         {"y": [-INF, INF, INF, 0, NAN, NAN, 3], "masked": [-INF, INF, -INF, -INF, NAN, -INF, -INF], "none": [-INF]}),
+    Case("softmax of nothing left", """
+def f(x: f32[M, N]) -> (y: f32[M, N], z: f32[M, N]) {
+  y[i, j] = softmax[j](x[i, j])
+  z[i, j] = log_softmax[j](x[i, j])
+}""", {"x": ("f32", [[-INF, -INF], [INF, 1], [0, -INF]])}, {"y": [NAN, NAN, NAN, NAN, 1, 0], "z": [NAN, NAN, NAN, NAN, 0, -INF]}),
+    # Subscripts of u64 beyond i64's.
+    Case("large u64 subscripts", """
+def f(x: f32[N], o: f32[O], k: u64[M], s: u64) -> (edge: f32[M], pad: f32[M], wrap: f32[M], reflect: f32[M], one: f32[M], far: f32[M], bound: f32[]) {
+  require N >= 1
+  require O == 1
+  edge[i] = x.edge[k[i]]
+  pad[i] = x.pad(-1)[k[i]]
+  wrap[i] = x.wrap[k[i]]
+  reflect[i] = x.reflect[k[i]]
+  one[i] = o.reflect[k[i]]
+  far[i] = x.edge[k[i] + 18446744073709551615]
+  bound[] = sum[j in 0:min(s, N)](x[j])
+}""", {"x": ("f32", [10, 11, 12, 13, 14, 15, 16]), "o": ("f32", [5]), "k": ("u64", [M64 - 1, M63, M63 - 1, 3]), "s": M64 - 1},
+         {"edge": [16, 16, 16, 13], "pad": [-1, -1, -1, 13], "wrap": [10 + v % 7 for v in (M64 - 1, M63, M63 - 1, 3)],
+          "reflect": [10 + min(v % 12, 12 - v % 12) for v in (M64 - 1, M63, M63 - 1, 3)], "one": [5] * 4, "far": [16, 16, 16, 12],
+          "bound": [91]}),
+    Case("large literals", """
+def f(x: u64[N], const c: u64 = 18446744073709551615) -> (a: u64[N], b: u64[N], c0: i64[], d: f32[], e: u64[], g: bool[N], h: u64[], l: i64[]) {
+  a[i] = x[i] & 0xFFFFFFFFFFFFFFFF
+  b[i] = x[i] + 9223372036854775808
+  c0[] = -9223372036854775808
+  d[] = f32(18446744073709551615)
+  e[] = 18446744073709551615
+  g[i] = x[i] < 18446744073709551615
+  h[] = c
+  l[] = i64(18446744073709551615)
+}""", {"x": ("u64", [M64 - 1, M63 + 5])},
+         {"a": [M64 - 1, M63 + 5], "b": [M63 - 1, 5], "c0": [-M63], "d": [float(M64)], "e": [M64 - 1], "g": [False, True], "h": [M64 - 1], "l": [-1]}),
+    # Ranges that end before they start, and sizes that shrink what has them.
+    Case("negative extents", """
+def f(x: f32[N]) -> (y: f32[], z: f32[N], w: f32[]) {
+  y[] = sum[k in 3:N](max[l in 0:N](x[l] * x[k]))
+  let t[i] = sum[l](x[l] * x[i + 3]) where i in 0:N - 3
+  z[j] = sum[i in 0:N - 3](t[i]) + x[j]
+  w[] = sum[a in 0:N - 2, b in 0:N - 2](x[a] * x[b])
+}""", {"x": ("f32", [2])}, {"y": [0], "z": [2], "w": [0]}),
+    Case("sizes with a negative factor", """
+def f(x: f32[5 - N], z: f32[9 - 2 * M]) -> (y: f32[N], w: i64[]) {
+  y[i] = x.pad(0)[i]
+  w[] = M
+}""", {"x": ("f32", [4, 5]), "z": ("f32", [1, 2, 3])}, {"y": [4, 5, 0], "w": [3]}),
+]
+
+
+def element_types(text):
+    """Outputs and scalars by name."""
+    return dict(re.findall(r"(\w+): (\w+)", text))
+
+
+def run(kernelc, case, device, folder):
+    source = os.path.join(folder, "case.kc")
+    with open(source, "w") as f:
+        f.write(case.text)
+    command = [kernelc, "run", source, *device]
+    for name, given in case.inputs.items():
+        if isinstance(given, tuple):
+            path = os.path.join(folder, f"{name}.npy")
+            npy.write(path, *given)
+            command.append(f"{name}={path}")
+        else:
+            command.append(f"{name}={given}")
+    for s in case.sets:
+        command += ["--set", s]
+    for name in case.outputs:
+        command += ["-o", f"{name}={os.path.join(folder, name)}.out.npy"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        return [f"exit {done.returncode}: {done.stderr.strip()}"]
+    wrong = []
+    for name, expected in case.outputs.items():
+        got = npy.read(os.path.join(folder, f"{name}.out.npy"))
+        if not npy.same(got, expected):
+            wrong.append(f"{name}: expected {expected}, got {got}")
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("kernelc")
+    parser.add_argument("--case", help="this one only")
+    parser.add_argument("--device", choices=["cpu", "emulator"])
+    parser.add_argument("--arch", default="sm_90a")
+    args = parser.parse_args()
+    failures = 0
+    for case in CASES:
+        if args.case not in (None, case.name):
+            continue
+        for device in [args.device] if args.device else ["cpu", "emulator"]:
+            flags = ["--device", device] + (["--arch", args.arch] if device == "emulator" else [])
+            with tempfile.TemporaryDirectory() as folder:
+                for line in run(args.kernelc, case, flags, folder):
+                    failures += 1
+                    print(f"{case.name} on {device}: {line}")
+    print(f"{failures} wrong")
+    sys.exit(failures != 0)
+
+
+if __name__ == "__main__":
+    main()
