@@ -13,17 +13,17 @@ using namespace mlir;
 namespace kernelc::frontend {
 
 Prover BoundsChecker::proverFor(const BoundsContext &c, bool withSoft) {
-  Prover p = base;
+  SmallVector<Constraint> known;
   for (IndexVar *v : c.domain) {
     AffineExpr d = getAffineDimExpr(v->id, context);
-    p.assume(d - v->lo);
-    p.assume(v->hi() - 1 - d);
+    known.push_back({d - v->lo});
+    known.push_back({v->hi() - 1 - d});
   }
-  for (const Constraint &k : c.hard)
-    p.assume(k.expr, k.isEq);
+  known.append(c.hard.begin(), c.hard.end());
   if (withSoft)
-    for (const Constraint &k : c.soft)
-      p.assume(k.expr, k.isEq);
+    known.append(c.soft.begin(), c.soft.end());
+  Prover p = base;
+  p.assumeAll(known);
   return p;
 }
 
@@ -248,7 +248,8 @@ bool BoundsChecker::checkDivisors(AffineExpr e, Prover &prover) {
 void BoundsChecker::checkRead(Node *n, const BoundsContext &c, Prover &prover) {
   Tensor *t = n->tensor;
   for (Node *s : n->ops) {
-    if (!s->affine || !checkDivisors(s->affine, prover))
+    Prover own = prover; // what one access proves, another does not know: their order must not matter
+    if (!s->affine || !checkDivisors(s->affine, own))
       n->regionSubscripts = true;
     if (!s->pureIndex)
       check(s, c);
@@ -257,7 +258,7 @@ void BoundsChecker::checkRead(Node *n, const BoundsContext &c, Prover &prover) {
     return;
   if (n->bounds != te::BoundsMode::InBounds) {
     for (AffineExpr d : t->dims)
-      if (!prover.proves(d - 1)) {
+      if (!Prover(prover).proves(d - 1)) {
         diags.error(n->loc) << "the form of this access needs at least one element in each dim of '"
                             << t->name << "'; add 'require " << print(d, kernel) << " >= 1'";
         ok = false;
@@ -275,14 +276,16 @@ void BoundsChecker::checkRead(Node *n, const BoundsContext &c, Prover &prover) {
         continue;
     }
     AffineExpr zero = getAffineConstantExpr(0, context);
-    bool low = provesAtLeast(s, zero, prover), high = low && provesAtMost(s, dim - 1, prover);
+    Prover own = prover;
+    bool low = provesAtLeast(s, zero, own), high = low && provesAtMost(s, dim - 1, own);
     if (low && high)
       continue;
     if (!c.soft.empty()) {
       if (!softProver)
         softProver = proverFor(c, true);
-      low = provesAtLeast(s, zero, *softProver);
-      high = low && provesAtMost(s, dim - 1, *softProver);
+      own = *softProver;
+      low = provesAtLeast(s, zero, own);
+      high = low && provesAtMost(s, dim - 1, own);
       if (low && high) {
         speculative = true;
         continue;

@@ -169,8 +169,8 @@ void BoundsChecker::report(Node *n, unsigned i, const BoundsContext &c, bool bel
   sub.walk([&](AffineExpr x) {
     if (auto v = dyn_cast<AffineDimExpr>(x); v && used.insert(v.getPosition()).second) {
       IndexVar &var = kernel.indices[v.getPosition()];
-      d << sep << "'" << var.name << "' runs over " << print(var.lo, kernel) << ":"
-        << print(var.hi(), kernel);
+      AffineExpr hi = simplifyAffineExpr(var.hi(), kernel.indices.size(), kernel.sizes.size());
+      d << sep << "'" << var.name << "' runs over " << print(var.lo, kernel) << ":" << print(hi, kernel);
       sep = ", ";
     }
   });

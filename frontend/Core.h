@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "frontend/Ast.h"
+#include "frontend/Prover.h"
 #include "ir/te/Te.h"
 #include "mlir/IR/AffineExpr.h"
 #include "support/Constant.h"
@@ -154,12 +155,6 @@ struct CoreStatement {
   bool whole = true;      ///< writes every element once, element [i, j, ..] at (i, j, ..)
   bool completed = false; ///< a later statement writes what this one leaves
   Node *fill = nullptr;   ///< what elements start at that no statement has written
-};
-
-/// `expr >= 0`, or `expr == 0`.
-struct Constraint {
-  mlir::AffineExpr expr;
-  bool isEq = false;
 };
 
 struct Requirement {

@@ -1,9 +1,9 @@
 // All `=` statements of an output together cover it exactly once: each maps its
 // points to different elements, no two meet, and nothing is left out. Statements are
 // Presburger sets: two that may meet there are left to the Prover, and what they leave
-// is their difference, or, for one statement, a matter of counting. An `inout` may be
+// is their difference, or a matter of counting. An `inout` may be
 // covered in part and repeatedly.
-#include "frontend/Sema.h"
+#include "frontend/Alternatives.h"
 #include "mlir/Analysis/FlatLinearValueConstraints.h"
 #include "mlir/Analysis/Presburger/PresburgerRelation.h"
 #include "mlir/Analysis/Presburger/Simplex.h"
@@ -44,69 +44,8 @@ presburger::PresburgerSet subtract(const presburger::PresburgerSet &from, const 
   return presburger::PresburgerSet(left);
 }
 
-/// One of the ways to fulfil a statement's conditions.
-struct Conjunction {
-  SmallVector<Constraint> affine;
-  bool isAffine = true; ///< that is all it asks
-};
-
-/// Ways beyond this many are one that is not known; pairs of them beyond that many are not compared.
-constexpr size_t kMaxAlternatives = 64, kMaxPairs = 256;
-
-SmallVector<Conjunction> allOf(ArrayRef<SmallVector<Conjunction>> parts) {
-  SmallVector<Conjunction> all(1);
-  for (ArrayRef<Conjunction> part : parts) {
-    SmallVector<Conjunction> longer;
-    for (const Conjunction &a : all)
-      for (const Conjunction &b : part) {
-        Conjunction &both = longer.emplace_back(a);
-        both.affine.append(b.affine);
-        both.isAffine &= b.isAffine;
-      }
-    if (longer.size() > kMaxAlternatives) {
-      for (Conjunction &a : all)
-        a.isAffine = false;
-      return all;
-    }
-    all = std::move(longer);
-  }
-  return all;
-}
-
-SmallVector<Conjunction> alternatives(Node *n, bool negated) {
-  using P = arith::CmpIPredicate;
-  if (n->kind == Node::Not)
-    return alternatives(n->ops[0], !negated);
-  if (n->kind == Node::ConstBool && bool(n->intValue) != negated)
-    return {Conjunction()};
-  if (n->kind == Node::And || n->kind == Node::Or) {
-    SmallVector<SmallVector<Conjunction>> parts;
-    for (Node *o : n->ops)
-      parts.push_back(alternatives(o, negated));
-    if ((n->kind == Node::And) != negated)
-      return allOf(parts);
-    SmallVector<Conjunction> any;
-    for (SmallVector<Conjunction> &p : parts)
-      any.append(p);
-    if (any.size() > kMaxAlternatives)
-      return {Conjunction{{}, false}};
-    return any;
-  }
-  if (auto c = constraintOf(n, negated))
-    return {Conjunction{{*c}}};
-  // i != 3 is i < 3 or i > 3.
-  if (n->kind == Node::Cmp && n->predicate == (negated ? P::eq : P::ne))
-    if (auto equal = constraintOf(n, !negated))
-      return {Conjunction{{Constraint{equal->expr - 1}}}, Conjunction{{Constraint{-equal->expr - 1}}}};
-  return {Conjunction{{}, false}};
-}
-
-SmallVector<Conjunction> alternatives(const CoreStatement &s) {
-  SmallVector<SmallVector<Conjunction>> parts;
-  for (Node *c : s.conditions)
-    parts.push_back(alternatives(c, false));
-  return allOf(parts);
-}
+/// Pairs of alternatives beyond this many are not compared.
+constexpr size_t kMaxPairs = 256;
 
 /// A copy of a statement's indices under fresh dims, to compare two of its points.
 struct Points {
@@ -127,7 +66,7 @@ private:
   bool contradicts(const CoreStatement &a, const CoreStatement &b, llvm::function_ref<void(Prover &, const Points &, const Points &)> assume);
   bool isInjective(const CoreStatement &s);
   bool areDisjoint(const CoreStatement &a, const CoreStatement &b);
-  bool coversByCounting(const CoreStatement &s);
+  bool coverByCounting(ArrayRef<CoreStatement *> list);
   void checkPartition(Tensor *t, ArrayRef<CoreStatement *> list);
   AffineExpr linear(AffineExpr e);
   AffineExpr quotient(AffineExpr e, int64_t divisor);
@@ -205,31 +144,57 @@ bool CoverageChecker::isInjective(const CoreStatement &s) {
 }
 
 bool CoverageChecker::areDisjoint(const CoreStatement &a, const CoreStatement &b) {
-  return contradicts(a, b, [](Prover &prover, const Points &x, const Points &y) {
+  auto meet = [](Prover &prover, const Points &x, const Points &y) {
     for (auto [p, q] : llvm::zip(x.subscripts, y.subscripts))
       prover.assume(p - q, true);
-  });
+  };
+  if (contradicts(a, b, meet))
+    return true;
+  // y[g * (P + Q) + o] and y[g * (P + Q) + P + o]: in one row, or one row before the other.
+  for (auto [i, v] : llvm::enumerate(a.vars))
+    for (auto [j, w] : llvm::enumerate(b.vars)) {
+      if (v->extent != w->extent)
+        continue;
+      bool each = llvm::all_of(ArrayRef{0, 1, 2}, [&](int order) {
+        return contradicts(a, b, [&](Prover &prover, const Points &x, const Points &y) {
+          AffineExpr step = x.vars[i] - y.vars[j];
+          prover.assume(order == 0 ? step : order == 1 ? step - 1 : -step - 1, order == 0);
+          meet(prover, x, y);
+        });
+      });
+      if (each)
+        return true;
+    }
+  return false;
 }
 
-bool CoverageChecker::coversByCounting(const CoreStatement &s) {
+bool CoverageChecker::coverByCounting(ArrayRef<CoreStatement *> list) {
   // As many points as elements, and no two points at one element.
-  if (!s.conditions.empty())
-    return false;
   Prover prover = base;
-  AffineExpr points = getAffineConstantExpr(1, context), elements = points;
-  SmallVector<AffineExpr> dims(s.target->dims.begin(), s.target->dims.end());
-  for (IndexVar *v : s.vars) {
-    if (!prover.proves(v->extent))
+  for (const CoreStatement *s : list)
+    if (!s->conditions.empty() || llvm::any_of(s->vars, [&](IndexVar *v) { return !prover.proves(v->extent); }))
       return false;
-    // Equal factors cancel: the Prover knows products of a few only.
-    auto equals = [&](AffineExpr d) { return simplifyAffineExpr(d - v->extent, kernel.indices.size(), kernel.sizes.size()) == 0; };
-    if (auto *same = llvm::find_if(dims, equals); same != dims.end())
-      dims.erase(same);
+  // Dims that every statement runs over cancel: the Prover knows products of a few only.
+  SmallVector<SmallVector<AffineExpr>> extents;
+  for (const CoreStatement *s : list)
+    extents.push_back(llvm::map_to_vector(s->vars, [](IndexVar *v) { return v->extent; }));
+  AffineExpr points = getAffineConstantExpr(0, context), elements = getAffineConstantExpr(1, context);
+  for (AffineExpr d : list[0]->target->dims) {
+    auto find = [&](SmallVector<AffineExpr> &of) {
+      return llvm::find_if(of, [&](AffineExpr e) { return simplifyAffineExpr(d - e, kernel.indices.size(), kernel.sizes.size()) == 0; });
+    };
+    if (llvm::all_of(extents, [&](auto &of) { return find(of) != of.end(); }))
+      for (auto &of : extents)
+        of.erase(find(of));
     else
-      points = points * v->extent;
+      elements = elements * d;
   }
-  for (AffineExpr d : dims)
-    elements = elements * d;
+  for (auto &of : extents) {
+    AffineExpr count = getAffineConstantExpr(1, context);
+    for (AffineExpr e : of)
+      count = count * e;
+    points = points + count;
+  }
   return prover.proves(points - elements) && prover.proves(elements - points);
 }
 
@@ -407,7 +372,7 @@ void CoverageChecker::checkPartition(Tensor *t, ArrayRef<CoreStatement *> list) 
     if (left.getNumDisjuncts() > kMaxParts)
       return unproved("what is left has too many parts; use fewer conditions");
   }
-  if (list.size() == 1 && coversByCounting(*list[0]))
+  if (coverByCounting(list))
     return;
   if (!affine)
     return unproved("its subscripts or conditions are not affine");

@@ -26,6 +26,7 @@ private:
   /// has no errors. False after errors.
   bool forEachKernel(StringRef text, StringRef fileName,
                      llvm::function_ref<void(Kernel &, Sema &)> handle);
+  void check(const Definition &d, llvm::function_ref<void(Kernel &, Sema &)> handle);
   bool collect(const Ast &ast, bool isPrelude);
   bool checkOptions(const Ast &ast);
   static void collectNames(const Expr *e, std::vector<StringRef> &names);
@@ -109,6 +110,48 @@ bool Importer::checkOptions(const Ast &ast) {
   return diags.numErrors() == 0;
 }
 
+/// Known sizes prove more, but not everything that holds for all: what is refused with them and accepted without is
+/// accepted, and they are put in afterwards.
+void Importer::check(const Definition &d, llvm::function_ref<void(Kernel &, Sema &)> handle) {
+  Constants sizes = options.constants, others;
+  for (const Param &p : d.params)
+    if (auto it = sizes.find(p.name.str()); p.isConst && it != sizes.end())
+      others.insert(sizes.extract(it));
+  std::vector<Diagnostic> withheld;
+  unsigned before = diags.numErrors();
+  auto attempt = [&](const Constants &constants, std::vector<Diagnostic> *messages) {
+    std::optional<ScopedDiagnosticHandler> keeper;
+    if (messages)
+      keeper.emplace(&context, [&](Diagnostic &m) { messages->push_back(std::move(m)); });
+    Kernel kernel;
+    kernel.def = &d;
+    Sema sema(diags, kernel, fns, reducers, constants);
+    if (sema.run() && diags.numErrors() == 0) {
+      if (&constants == &others)
+        kernel.fixed = sizes;
+      handle(kernel, sema);
+      return true;
+    }
+    return !sema.statementsWereReached();
+  };
+  if (sizes.empty() || before) {
+    attempt(options.constants, nullptr);
+    return;
+  }
+  std::vector<Diagnostic> ignored;
+  bool done = attempt(options.constants, &withheld);
+  unsigned errors = diags.numErrors();
+  if (!done) {
+    diags.forgetErrors(before);
+    done = attempt(others, &ignored);
+    if (diags.numErrors() == before)
+      return;
+  }
+  diags.forgetErrors(errors);
+  for (Diagnostic &m : withheld)
+    context.getDiagEngine().emit(std::move(m));
+}
+
 bool Importer::forEachKernel(StringRef text, StringRef fileName,
                              llvm::function_ref<void(Kernel &, Sema &)> handle) {
   uint32_t file = diags.addFile(fileName, text);
@@ -128,11 +171,7 @@ bool Importer::forEachKernel(StringRef text, StringRef fileName,
     if (d.kind != Definition::Def || (!options.kernel.empty() && d.name != options.kernel))
       continue;
     any = true;
-    Kernel kernel;
-    kernel.def = &d;
-    Sema sema(diags, kernel, fns, reducers, options.constants);
-    if (sema.run() && diags.numErrors() == 0)
-      handle(kernel, sema);
+    check(d, handle);
   }
   if (!any && diags.numErrors() == 0)
     diags.error({0, file}) << "this file has no kernel; define one with 'def'";
@@ -144,7 +183,8 @@ OwningOpRef<ModuleOp> Importer::run(StringRef text, StringRef fileName) {
   OwningOpRef<ModuleOp> module(ModuleOp::create(FileLineColLoc::get(&context, fileName, 1, 1)));
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
   if (!forEachKernel(text, fileName, [&](Kernel &kernel, Sema &sema) {
-        KernelEmitter(builder, diags, kernel).emit(sema.statements);
+        te::KernelOp op = KernelEmitter(builder, diags, kernel).emit(sema.statements);
+        fixSizes(op, kernel.fixed);
       }))
     return {};
   return module;

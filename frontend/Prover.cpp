@@ -13,9 +13,6 @@ using namespace mlir;
 namespace kernelc::frontend {
 namespace {
 
-/// Rows beyond this make the simplex slow; products stop there.
-constexpr size_t kMaxRows = 160;
-constexpr size_t kMaxDegree = 3;
 /// Assumptions beyond this many are not used: fewer facts prove less, never something wrong.
 constexpr size_t kMaxAssumed = 384;
 
@@ -266,6 +263,19 @@ Prover::Linear Prover::linearize(AffineExpr e) {
 
 bool Prover::knownNonNegative(unsigned atom) { return atoms[atom].nonNegative; }
 
+void Prover::assumeAll(ArrayRef<Constraint> constraints) {
+  auto divisions = [](const Constraint &c) {
+    unsigned n = 0;
+    c.expr.walk([&](AffineExpr e) { n += e.getKind() == AffineExprKind::FloorDiv || e.getKind() == AffineExprKind::CeilDiv || e.getKind() == AffineExprKind::Mod; });
+    return n;
+  };
+  llvm::SmallVector<Constraint> sorted(constraints);
+  llvm::stable_sort(sorted, [&](const Constraint &a, const Constraint &b) { return divisions(a) < divisions(b); });
+  for (const Constraint &c : sorted)
+    assume(c.expr, c.isEq);
+  assumeFactors();
+}
+
 void Prover::assume(AffineExpr e, bool isEq) {
   if (rows.size() >= kMaxAssumed)
     return;
@@ -276,39 +286,6 @@ void Prover::assume(AffineExpr e, bool isEq) {
   // atom >= 0, or atom - lo >= 0 with a non-negative lo.
   if (!isEq && form.terms.size() == 1 && form.constant <= 0 && form.terms.begin()->second > 0)
     atoms[form.terms.begin()->first].nonNegative = true;
-}
-
-void Prover::addProducts(std::vector<Row> &system) {
-  // Which atoms stand in products, and are known not to be negative.
-  llvm::SmallVector<unsigned> multipliers;
-  for (auto &[m, atom] : products)
-    for (unsigned f : m)
-      if (atoms[f].nonNegative && !llvm::is_contained(multipliers, f))
-        multipliers.push_back(f);
-  size_t base = system.size();
-  for (size_t i = 0; i < base && system.size() < kMaxRows; ++i) {
-    if (system[i].form.overflow || system[i].form.terms.size() > 4)
-      continue;
-    for (unsigned v : multipliers) {
-      // Only products that stand somewhere already can help.
-      bool known = true, any = false;
-      for (auto [x, c] : system[i].form.terms) {
-        Monomial m(factors(x));
-        m.push_back(v);
-        llvm::sort(m);
-        bool has = products.count(m);
-        known &= has;
-        any |= has;
-      }
-      if (!known || !any || system[i].form.terms.empty())
-        continue;
-      Linear single;
-      single.terms[v] = 1;
-      Row r{multiply(system[i].form, single), system[i].isEq};
-      if (!r.form.overflow)
-        system.push_back(r);
-    }
-  }
 }
 
 bool Prover::isEmpty(const std::vector<Row> &system) {
@@ -387,8 +364,7 @@ bool Prover::proves(const Linear &goal) {
         system.push_back(r);
       }
   }
-  addProducts(system);
-  return isEmpty(system);
+  return isEmptyWithProducts(system);
 }
 
 bool Prover::contradictory() {
@@ -397,8 +373,7 @@ bool Prover::contradictory() {
   if (products.empty())
     return false;
   std::vector<Row> system = rows;
-  addProducts(system);
-  return isEmpty(system);
+  return isEmptyWithProducts(system);
 }
 
 bool Prover::findCounterexample(AffineExpr e, std::map<unsigned, int64_t> &dims,

@@ -17,11 +17,20 @@
 
 namespace kernelc::frontend {
 
+/// `expr >= 0`, or `expr == 0`.
+struct Constraint {
+  mlir::AffineExpr expr;
+  bool isEq = false;
+};
+
 class Prover {
 public:
   /// From now on `e >= 0` (or `e == 0`) holds.
   void assume(mlir::AffineExpr e, bool isEq = false);
-  /// Is `e >= 0` proved?
+  /// All of them, those with fewer divisions first: a quotient says more once its divisor is known to be positive.
+  void assumeAll(llvm::ArrayRef<Constraint> constraints);
+  /// Is `e >= 0` proved? What a proof looks at stays known, so that another may succeed after it: ask copies where the order of
+  /// questions must not matter.
   bool proves(mlir::AffineExpr e);
   bool provesLess(mlir::AffineExpr a, mlir::AffineExpr b) { return proves(b - a - 1); }
   /// Do the assumptions contradict each other?
@@ -38,6 +47,7 @@ private:
     int64_t constant = 0;
     bool overflow = false;
   };
+  static constexpr size_t kMaxDegree = 3; ///< of products
   struct Row {
     Linear form;
     bool isEq = false;
@@ -56,9 +66,12 @@ private:
   const Monomial &factors(unsigned atom) const { return atoms[atom].monomial; }
   static void add(Linear &a, const Linear &b, int64_t scale);
   void addProducts(std::vector<Row> &rows);
+  void addLongProducts(std::vector<Row> &rows);
+  bool isEmptyWithProducts(std::vector<Row> &rows);
   bool isEmpty(const std::vector<Row> &rows);
   bool knownNonNegative(unsigned atom);
   bool knownPositive(mlir::AffineExpr e);
+  void assumeFactors();
 
   struct Atom {
     Monomial monomial;

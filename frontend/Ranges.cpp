@@ -1,6 +1,7 @@
 // The range of every index of a statement, in the order docs/language.md gives:
 // written; its dim on the left; the smallest dim where it stands alone on the
-// right; the solution of a subscript in which it is the only unknown.
+// right; the solution of the subscripts in which it is the only unknown. Neither the
+// order of accesses nor that of indices decides.
 #include "frontend/Sema.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -21,9 +22,14 @@ struct Interval {
   AffineExpr lo, hi; ///< both inclusive
 };
 
+/// lo <= x < hi.
+struct Range {
+  AffineExpr lo, hi;
+};
+
 class RangeSolver {
 public:
-  RangeSolver(Diagnostics &diags, Kernel &kernel, Prover &prover, CoreStatement &core)
+  RangeSolver(Diagnostics &diags, Kernel &kernel, const Prover &prover, CoreStatement &core)
       : diags(diags), kernel(kernel), prover(prover), core(core), context(&diags.getContext()) {}
 
   bool run();
@@ -33,19 +39,26 @@ private:
   bool resolveWritten(IndexVar *v);
   bool resolveLeft(IndexVar *v);
   bool resolveAlone(IndexVar *v);
-  bool resolveSolved(IndexVar *v, ArrayRef<Use> uses);
-  bool solve(AffineExpr e, IndexVar *v, AffineExpr lo, AffineExpr hi);
+  bool resolveSolved(ArrayRef<Use> uses, bool moving);
+  std::optional<Range> solution(IndexVar *v, ArrayRef<Use> uses, bool moving);
+  std::optional<Range> solve(AffineExpr e, IndexVar *v, AffineExpr lo, AffineExpr hi);
+  SmallVector<AffineExpr> dimsOfAlone(ArrayRef<Use> uses, IndexVar *v);
+  AffineExpr tightest(ArrayRef<AffineExpr> bounds, bool isUpper);
+  Prover withRanges();
+  void reportAmbiguous(IndexVar *v, ArrayRef<Range> ranges);
+  bool isPending(IndexVar *v) { return !v->hasRange() && !failed.count(v); }
   bool setRange(IndexVar *v, AffineExpr lo, AffineExpr hi);
   std::optional<Interval> interval(AffineExpr e);
   bool onlyUnknown(AffineExpr e, IndexVar *v);
   bool mentions(AffineExpr e, IndexVar *v);
   bool hasDims(AffineExpr e);
   void reportUnknown(IndexVar *v);
+  AffineExpr simplified(AffineExpr e) { return simplifyAffineExpr(e, kernel.indices.size(), kernel.sizes.size()); }
   AffineExpr constant(int64_t c) { return getAffineConstantExpr(c, context); }
 
   Diagnostics &diags;
   Kernel &kernel;
-  Prover &prover;
+  const Prover &prover;
   CoreStatement &core;
   MLIRContext *context;
   llvm::SetVector<IndexVar *> vars;
@@ -126,7 +139,7 @@ std::optional<Interval> RangeSolver::interval(AffineExpr e) {
       return std::nullopt;
     if (auto c = dyn_cast<AffineConstantExpr>(f))
       return c.getValue() >= 0 ? Interval{l->lo * f, l->hi * f} : Interval{l->hi * f, l->lo * f};
-    if (prover.proves(f))
+    if (Prover(prover).proves(f))
       return Interval{l->lo * f, l->hi * f};
     return std::nullopt;
   }
@@ -172,23 +185,59 @@ bool RangeSolver::resolveWritten(IndexVar *v) {
 }
 
 bool RangeSolver::resolveLeft(IndexVar *v) {
-  for (const Use &u : left)
-    if (auto d = dyn_cast<AffineDimExpr>(u.subscript); d && d.getPosition() == v->id)
-      return setRange(v, constant(0), u.dim);
-  return false;
+  SmallVector<AffineExpr> dims = dimsOfAlone(left, v);
+  if (dims.empty())
+    return false;
+  AffineExpr smallest = tightest(dims, /*isUpper=*/true);
+  return setRange(v, constant(0), smallest ? smallest : dims.front()); // the other dims tell what is wrong
 }
 
-bool RangeSolver::resolveAlone(IndexVar *v) {
+SmallVector<AffineExpr> RangeSolver::dimsOfAlone(ArrayRef<Use> uses, IndexVar *v) {
   SmallVector<AffineExpr> dims;
-  for (const Use &u : right)
+  for (const Use &u : uses)
     if (auto d = dyn_cast<AffineDimExpr>(u.subscript); d && d.getPosition() == v->id)
       if (!llvm::is_contained(dims, u.dim))
         dims.push_back(u.dim);
+  return dims;
+}
+
+/// The one of `bounds` that is provably the smallest (of upper ones) or largest (of lower ones); null where none is.
+AffineExpr RangeSolver::tightest(ArrayRef<AffineExpr> bounds, bool isUpper) {
+  for (AffineExpr b : bounds)
+    if (llvm::all_of(bounds, [&](AffineExpr o) { return o == b || withRanges().proves(isUpper ? o - b : b - o); }))
+      return b;
+  return {};
+}
+
+/// What the ranges found so far add.
+Prover RangeSolver::withRanges() {
+  Prover p = prover;
+  for (IndexVar *v : vars)
+    if (v->hasRange()) {
+      AffineExpr d = getAffineDimExpr(v->id, context);
+      p.assume(d - v->lo);
+      p.assume(v->hi() - 1 - d);
+    }
+  return p;
+}
+
+void RangeSolver::reportAmbiguous(IndexVar *v, ArrayRef<Range> ranges) {
+  auto text = [&](const Range &r) { return print(simplified(r.lo), kernel) + ":" + print(simplified(r.hi), kernel); };
+  std::string first = text(ranges[0]), second;
+  for (const Range &r : ranges)
+    if (second.empty() && (r.lo != ranges[0].lo || r.hi != ranges[0].hi))
+      second = text(r);
+  diags.error(v->loc) << "the range of index '" << v->name << "' is ambiguous: its subscripts allow " << first << " and " << second
+                      << "; give it one, as in '" << v->name << " in " << first << "', or say with 'require' which is smaller";
+  failed.insert(v);
+}
+
+bool RangeSolver::resolveAlone(IndexVar *v) {
+  SmallVector<AffineExpr> dims = dimsOfAlone(right, v);
   if (dims.empty())
     return false;
-  for (AffineExpr d : dims)
-    if (llvm::all_of(dims, [&](AffineExpr o) { return o == d || prover.proves(o - d); }))
-      return setRange(v, constant(0), d);
+  if (AffineExpr smallest = tightest(dims, /*isUpper=*/true))
+    return setRange(v, constant(0), smallest);
   auto e = diags.error(v->loc);
   e << "the range of index '" << v->name << "' is ambiguous: it stands in dims of "
     << print(dims[0], kernel) << " and of " << print(dims[1], kernel) << "; give it one, as in '"
@@ -198,43 +247,79 @@ bool RangeSolver::resolveAlone(IndexVar *v) {
   return true;
 }
 
-bool RangeSolver::solve(AffineExpr e, IndexVar *v, AffineExpr lo, AffineExpr hi) {
+/// The values of v that keep lo <= e < hi.
+std::optional<Range> RangeSolver::solve(AffineExpr e, IndexVar *v, AffineExpr lo, AffineExpr hi) {
   if (isa<AffineDimExpr>(e))
-    return setRange(v, lo, hi);
+    return Range{simplified(lo), simplified(hi)};
   auto b = cast<AffineBinaryOpExpr>(e);
   AffineExpr l = b.getLHS(), r = b.getRHS();
   switch (e.getKind()) {
   case AffineExprKind::Add:
     if (mentions(l, v) && mentions(r, v))
-      return false;
+      return std::nullopt;
     return mentions(l, v) ? solve(l, v, lo - r, hi - r) : solve(r, v, lo - l, hi - l);
   case AffineExprKind::Mul: {
+    if (mentions(r, v))
+      std::swap(l, r);
+    if (!mentions(l, v) || mentions(r, v))
+      return std::nullopt;
     auto c = dyn_cast<AffineConstantExpr>(r);
-    if (!c || c.getValue() == 0 || !mentions(l, v))
-      return false;
-    int64_t a = c.getValue();
-    if (a > 0)
-      return solve(l, v, lo.ceilDiv(a), hi.ceilDiv(a));
-    // lo <= a*x < hi with a < 0: -hi < |a|*x <= -lo
-    return solve(l, v, (1 - hi).ceilDiv(-a), (-lo).floorDiv(-a) + 1);
+    if (c && c.getValue() < 0) // lo <= a*x < hi with a < 0: -hi < |a|*x <= -lo
+      return solve(l, v, (1 - hi).ceilDiv(-c.getValue()), (-lo).floorDiv(-c.getValue()) + 1);
+    if (c && c.getValue() > 0)
+      return solve(l, v, lo.ceilDiv(r), hi.ceilDiv(r));
+    if (!c && Prover(prover).proves(r - 1)) // rounded up, without a division that sizes lack
+      return solve(l, v, (lo + r - 1).floorDiv(r), (hi + r - 1).floorDiv(r));
+    return std::nullopt;
   }
   case AffineExprKind::FloorDiv:
     if (mentions(r, v))
-      return false;
+      return std::nullopt;
     return solve(l, v, lo * r, hi * r);
   default:
-    return false;
+    return std::nullopt;
   }
 }
 
-bool RangeSolver::resolveSolved(IndexVar *v, ArrayRef<Use> uses) {
+/// What the subscripts in which v is the only unknown allow, the same whatever their order. Those over sizes alone decide
+/// where there are any; what other indices move is a range only where nothing else is.
+std::optional<Range> RangeSolver::solution(IndexVar *v, ArrayRef<Use> uses, bool moving) {
+  SmallVector<Range> ranges;
+  SmallVector<AffineExpr> lower, upper;
   for (const Use &u : uses) {
-    if (u.read && u.read->bounds != te::BoundsMode::InBounds)
+    if ((u.read && u.read->bounds != te::BoundsMode::InBounds) || !onlyUnknown(u.subscript, v))
       continue;
-    if (onlyUnknown(u.subscript, v) && solve(u.subscript, v, constant(0), u.dim))
-      return true;
+    auto range = solve(u.subscript, v, constant(0), u.dim);
+    if (!range || (hasDims(range->lo) || hasDims(range->hi)) != moving || !interval(range->lo) || !interval(range->hi))
+      continue;
+    ranges.push_back(*range);
+    lower.push_back(range->lo);
+    upper.push_back(range->hi);
   }
-  return false;
+  if (ranges.empty())
+    return std::nullopt;
+  if (core.isLet && llvm::is_contained(core.vars, v)) // a let starts at 0
+    lower.push_back(constant(0));
+  AffineExpr lo = tightest(lower, /*isUpper=*/false), hi = tightest(upper, /*isUpper=*/true);
+  if (lo && hi)
+    return Range{lo, hi};
+  if (core.isLet && !lo && ranges.size() == 1)
+    return ranges.front();
+  reportAmbiguous(v, ranges);
+  return std::nullopt;
+}
+
+/// One round of solving: of every index from what was known before, so that their order does not matter.
+bool RangeSolver::resolveSolved(ArrayRef<Use> uses, bool moving) {
+  SmallVector<std::pair<IndexVar *, Range>> found;
+  for (IndexVar *v : vars)
+    if (isPending(v) && !v->declLo)
+      if (auto range = solution(v, uses, moving))
+        found.push_back({v, *range});
+  bool progress = false;
+  for (auto &[v, range] : found)
+    progress |= setRange(v, range.lo, range.hi);
+  return progress;
 }
 
 void RangeSolver::reportUnknown(IndexVar *v) {
@@ -248,27 +333,17 @@ void RangeSolver::reportUnknown(IndexVar *v) {
 
 bool RangeSolver::run() {
   collect();
-  auto pending = [&](IndexVar *v) { return !v->hasRange() && !failed.count(v); };
   bool progress = true;
   while (progress) {
     progress = false;
-    for (IndexVar *v : vars) {
-      if (!pending(v))
-        continue;
-      if (v->declLo ? resolveWritten(v) : resolveLeft(v) || resolveAlone(v))
-        progress = true;
-    }
-    if (progress)
-      continue;
     for (IndexVar *v : vars)
-      if (pending(v) && !v->declLo && (resolveSolved(v, left) || resolveSolved(v, right))) {
+      if (isPending(v) && (v->declLo ? resolveWritten(v) : resolveLeft(v) || resolveAlone(v)))
         progress = true;
-        break;
-      }
+    progress = progress || resolveSolved(left, false) || resolveSolved(right, false) || resolveSolved(left, true) || resolveSolved(right, true);
   }
   bool ok = failed.empty();
   for (IndexVar *v : vars)
-    if (pending(v)) {
+    if (isPending(v)) {
       reportUnknown(v);
       ok = false;
     }

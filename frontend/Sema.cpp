@@ -44,6 +44,7 @@ bool Sema::run() {
     if (s.kind == Statement::Require)
       requirementsAreKnown &= addRequirement(s);
   seedProver();
+  reached = requirementsAreKnown;
   for (const Statement &s : kernel.def->body) {
     if (diags.full())
       break;
@@ -272,14 +273,15 @@ bool Sema::addRequirement(const Statement &s) {
 }
 
 void Sema::seedProver() {
+  SmallVector<Constraint> known;
   for (unsigned i = 0; i < kernel.sizes.size(); ++i)
-    prover.assume(getAffineSymbolExpr(i, context()));
+    known.push_back({getAffineSymbolExpr(i, context())});
   for (Tensor &t : kernel.tensors)
     for (AffineExpr d : t.dims)
-      prover.assume(d);
+      known.push_back({d});
   for (Requirement &r : kernel.requirements)
-    for (Constraint c : r.constraints)
-      prover.assume(c.expr, c.isEq);
+    known.append(r.constraints.begin(), r.constraints.end());
+  prover.assumeAll(known);
 }
 
 } // namespace kernelc::frontend

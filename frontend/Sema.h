@@ -18,6 +18,8 @@ public:
   /// Checks everything and fills `statements`; false after errors.
   bool run();
   std::vector<CoreStatement> statements;
+  /// False where sizes, constants or requirements were refused already.
+  bool statementsWereReached() const { return reached; }
   Elaborator &getElaborator() { return elab; }
   Prover &getProver() { return prover; }
 
@@ -66,7 +68,7 @@ private:
   Elaborator elab;
   const Constants &constants;
   std::deque<Expr> grouped; ///< made by takeGroups
-  bool requirementsAreKnown = true;
+  bool requirementsAreKnown = true, reached = false;
   Prover prover; ///< knows what holds of the sizes at every launch
 };
 

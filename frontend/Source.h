@@ -41,6 +41,8 @@ public:
   mlir::InFlightDiagnostic error(Loc loc);
   unsigned numErrors() const { return errors; }
   bool full() const { return errors >= kMaxErrors; }
+  /// `count` were reported: those since were withheld, or are to be reported now.
+  void forgetErrors(unsigned count) { errors = count; }
   mlir::MLIRContext &getContext() const { return context; }
 
 private:
