@@ -7,33 +7,51 @@ using namespace mlir;
 
 namespace kernelc::codegen {
 
-std::string sanitizeName(StringRef wanted) {
-  static const llvm::StringSet<> reserved = {
-      "alignas", "alignof", "and", "asm", "auto", "bitand", "bitor", "bool", "break", "case", "catch", "char",
-      "class", "compl", "concept", "const", "constexpr", "continue", "decltype", "default", "delete", "do",
-      "double", "else", "enum", "explicit", "export", "extern", "false", "float", "for", "friend", "goto", "if",
-      "inline", "int", "long", "mutable", "namespace", "new", "noexcept", "not", "nullptr", "operator", "or",
-      "private", "protected", "public", "register", "requires", "return", "short", "signed", "sizeof", "static",
-      "struct", "switch", "template", "this", "throw", "true", "try", "typedef", "typeid", "typename", "union",
-      "unsigned", "using", "virtual", "void", "volatile", "while", "xor", "warpSize", "threadIdx", "blockIdx",
-      "blockDim", "gridDim", "min", "max", "abs", "uint", "ushort", "uchar", "int2", "int4", "float2", "float4", "uint2",
-      "uint4", "y0", "y1", "j0", "j1", "yn", "jn", "div", "index", "time", "printf", "assert", "NULL", "INFINITY",
-      "NAN", "linux", "unix", "main"};
+namespace {
+
+/// float4, uchar2, ...
+bool isVectorType(StringRef name) {
+  if (name.empty() || name.back() < '1' || name.back() > '4')
+    return false;
+  name = name.drop_back();
+  name.consume_front("u");
+  return llvm::is_contained({StringRef("char"), StringRef("short"), StringRef("int"), StringRef("long"), StringRef("longlong"),
+                             StringRef("float"), StringRef("double"), StringRef("half")},
+                            name);
+}
+
+/// Words of the languages, macros and what the text itself uses.
+bool isReserved(StringRef name) {
+  static const llvm::StringSet<> words = {
+#include "codegen/ReservedNames.inc"
+  };
+  static const llvm::StringSet<> used = {"warpSize", "threadIdx", "blockIdx", "blockDim", "gridDim",  "dim3",   "min",    "max",
+                                         "abs",      "uint",      "ushort",   "uchar",    "size_t",   "y0",     "y1",     "j0",
+                                         "j1",       "yn",        "jn",       "div",      "index",    "time",   "printf", "INFINITY",
+                                         "NAN",      "main",      "isnan",    "isinf",    "isfinite", "signbit"};
   // Functions that the text may call, as they are and with an f behind.
-  static const llvm::StringSet<> functions = {
-      "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "cbrt", "sin", "cos", "tan", "asin", "acos", "atan",
-      "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "pow", "fabs", "fmod", "floor", "ceil", "trunc", "round",
-      "rint", "copysign", "fma", "fmax", "fmin"};
+  static const llvm::StringSet<> functions = {"exp",   "exp2",  "expm1", "log",      "log2", "log10", "log1p", "sqrt", "rsqrt", "cbrt",
+                                              "sin",   "cos",   "tan",   "asin",     "acos", "atan",  "atan2", "sinh", "cosh",  "tanh",
+                                              "asinh", "acosh", "atanh", "erf",      "erfc", "pow",   "fabs",  "fmod", "floor", "ceil",
+                                              "trunc", "round", "rint",  "copysign", "fma",  "fmax",  "fmin"};
+  // Macros of the CUDA headers and of kernelc's own text; what the standard keeps for compilers.
+  static const StringRef families[] = {"cuda", "CUDA", "CU_", "NV_", "kc_", "KC_", "KCE_", "__"};
+  StringRef function = name;
+  function.consume_back("f");
+  bool keptForCompilers = name.size() > 1 && name[0] == '_' && llvm::isUpper(name[1]);
+  return words.contains(name) || used.contains(name) || functions.contains(name) || functions.contains(function) || isVectorType(name) ||
+         keptForCompilers || llvm::any_of(families, [&](StringRef family) { return name.starts_with(family); });
+}
+
+} // namespace
+
+std::string sanitizeName(StringRef wanted) {
   std::string out;
   for (char c : wanted)
     out += llvm::isAlnum(c) || c == '_' ? c : '_';
   if (out.empty() || llvm::isDigit(out[0]))
     out = "v" + out;
-  StringRef function = out;
-  function.consume_back("f");
-  if (reserved.contains(out) || functions.contains(out) || functions.contains(function) || StringRef(out).starts_with("kc_") || StringRef(out).starts_with("__"))
-    out += "_";
-  return out;
+  return isReserved(out) ? out + "_" : out;
 }
 
 std::string NameTable::fresh(StringRef wanted) {
