@@ -54,6 +54,13 @@ struct WrittenRange {
   mlir::AffineExpr lo, hi;
   llvm::SmallVector<std::pair<mlir::arith::CmpIPredicate, Node *>, 1> others;
 };
+/// `lo <= index < hi`, as it is written in either direction.
+struct ChainedRange {
+  const Expr *index, *lo, *hi;
+  bool openLo, closedHi;
+};
+/// `e` as one; nothing where it is no chain around a name.
+std::optional<ChainedRange> chainedRange(const Expr *e);
 /// a, b and c of max(a, b, c), where that is what bounds are joined by.
 llvm::SmallVector<Node *> boundsOf(Node *n, Node::Kind joined);
 

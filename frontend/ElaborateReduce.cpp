@@ -22,14 +22,6 @@ std::optional<te::Combiner> reductionNamed(StringRef name) {
       .Default(std::nullopt);
 }
 
-/// Takes `a <= k < b` apart when k is a name; null otherwise.
-static const Expr *chainIndex(const Expr *e) {
-  if (e->kind != Expr::Compare || e->ops.size() != 2 || e->args[1]->kind != Expr::Name)
-    return nullptr;
-  bool ascending = llvm::all_of(e->ops, [](Tok t) { return t == Tok::Lt || t == Tok::Le; });
-  return ascending ? e->args[1] : nullptr;
-}
-
 /// A range that outer indices move as a whole, `i - 1 <= k < i + 2`, is one of fixed
 /// length from there: k becomes i - 1 + k' with k' in 0:3.
 void Elaborator::shiftWindow(IndexVar *v) {
@@ -128,15 +120,15 @@ bool Elaborator::elaborateItems(ArrayRef<BracketItem> items, const Scope *outer,
       ok &= declare(item.expr) != nullptr;
       continue;
     }
-    const Expr *k = chainIndex(item.expr);
+    auto chain = chainedRange(item.expr);
+    const Expr *k = chain ? chain->index : nullptr;
     if (k && !llvm::is_contained(declared, k->text) && !llvm::is_contained(leftNames, k->text) &&
         !(outer->find(k->text) && outer->find(k->text)->kind != Binding::Key) &&
         !isKernelName(k->text)) {
       IndexVar *v = declare(k);
       ok &= v != nullptr;
       if (v)
-        ranges.push_back({v, k, item.expr->args[0], item.expr->args[2], item.expr->ops[0] == Tok::Lt,
-                          item.expr->ops[1] == Tok::Le});
+        ranges.push_back({v, k, chain->lo, chain->hi, chain->openLo, chain->closedHi});
       continue;
     }
     conditions.push_back(item.expr);

@@ -163,9 +163,8 @@ const Expr *Sema::takeGroups(const Statement &s, std::vector<BracketItem> &where
   SmallVector<const Expr *> names;
   auto isGroup = [&](const BracketItem &item) {
     const Expr *e = item.expr;
-    if (item.lo || e->kind != Expr::Compare || e->ops.size() != 2 || e->args[1]->kind != Expr::Name ||
-        !llvm::is_contained(elab.leftNames, e->args[1]->text) ||
-        !llvm::all_of(e->ops, [](Tok t) { return t == Tok::Lt || t == Tok::Le; }))
+    auto chain = chainedRange(e);
+    if (item.lo || !chain || !llvm::is_contained(elab.leftNames, chain->index->text))
       return false;
     SmallVector<StringRef> bound(elab.leftNames.begin(), elab.leftNames.end());
     SmallVector<const Expr *> own;
@@ -218,14 +217,13 @@ bool Sema::checkWhere(ArrayRef<BracketItem> where, Scope *scope, CoreStatement &
     }
     // A chained comparison around an index is its range.
     const Expr *e = item.expr;
-    if (e->kind == Expr::Compare && e->ops.size() == 2 && e->args[1]->kind == Expr::Name &&
-        llvm::all_of(e->ops, [](Tok t) { return t == Tok::Lt || t == Tok::Le; })) {
+    if (auto chain = chainedRange(e)) {
       IndexVar *v = nullptr;
       for (IndexVar *x : core.vars)
-        if (x->name == e->args[1]->text && !x->declLo)
+        if (x->name == chain->index->text && !x->declLo)
           v = x;
-      Node *lo = v ? elab.elaborate(e->args[0], scope) : nullptr;
-      Node *hi = v ? elab.elaborate(e->args[2], scope) : nullptr;
+      Node *lo = v ? elab.elaborate(chain->lo, scope) : nullptr;
+      Node *hi = v ? elab.elaborate(chain->hi, scope) : nullptr;
       if (v && (!lo || !hi))
         return false;
       auto overSizes = [](Node *n) {
@@ -236,8 +234,8 @@ bool Sema::checkWhere(ArrayRef<BracketItem> where, Scope *scope, CoreStatement &
         return !dims;
       };
       if (v && overSizes(lo) && overSizes(hi)) {
-        v->declLo = lo->affine + (e->ops[0] == Tok::Lt ? 1 : 0);
-        v->declHi = hi->affine + (e->ops[1] == Tok::Le ? 1 : 0);
+        v->declLo = lo->affine + (chain->openLo ? 1 : 0);
+        v->declHi = hi->affine + (chain->closedHi ? 1 : 0);
         continue;
       }
     }

@@ -14,6 +14,16 @@ bool hasDims(AffineExpr e) {
 
 } // namespace
 
+std::optional<ChainedRange> chainedRange(const Expr *e) {
+  if (e->kind != Expr::Compare || e->ops.size() != 2 || e->args[1]->kind != Expr::Name)
+    return std::nullopt;
+  if (llvm::all_of(e->ops, [](Tok t) { return t == Tok::Lt || t == Tok::Le; }))
+    return ChainedRange{e->args[1], e->args[0], e->args[2], e->ops[0] == Tok::Lt, e->ops[1] == Tok::Le};
+  if (llvm::all_of(e->ops, [](Tok t) { return t == Tok::Gt || t == Tok::Ge; }))
+    return ChainedRange{e->args[1], e->args[2], e->args[0], e->ops[1] == Tok::Gt, e->ops[0] == Tok::Ge};
+  return std::nullopt;
+}
+
 SmallVector<Node *> boundsOf(Node *n, Node::Kind joined) {
   SmallVector<Node *> parts, work = {n};
   while (!work.empty()) {

@@ -6,7 +6,7 @@ indices of a bracket swapped or renamed, a subexpression named by a `let`, range
 `--set`. All are accepted or all are refused (fixed sizes may only accept more), and those that are accepted give the
 same bits on the CPU device. Tensors hold small integers, so that sums in another order are the same.
 
-    rewrites.py KERNELC [--count 40] [--seed 1] [--only SEED]
+    rewrites.py KERNELC [--count 30] [--seed 1] [--only SEED]
 """
 import argparse
 import copy
@@ -204,14 +204,14 @@ def respell_ranges(p, r):
     for s in p.outs:
         for t in every(s[3]):
             if t[0] == "reduce":
-                t[2] = [(i, chained(i, x)) for i, x in t[2]]
+                t[2] = [(i, chained(i, x, r.random() < 0.5)) for i, x in t[2]]
 
 
-def chained(index, spelled):
+def chained(index, spelled, upwards):
     if " in " not in spelled:
         return spelled
     lo, hi = spelled.split(" in ", 1)[1].split(":")
-    return f"{lo} <= {index} < {hi}"
+    return f"{lo} <= {index} < {hi}" if upwards else f"{hi} > {index} >= {lo}"
 
 
 def name_subexpression(p, r):
@@ -351,7 +351,7 @@ def check(runner, seed):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("kernelc")
-    parser.add_argument("--count", type=int, default=40, help="programs that run; refused ones are drawn beside them")
+    parser.add_argument("--count", type=int, default=30, help="programs that run; refused ones are drawn beside them")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", type=int, help="the seed of one program")
     args = parser.parse_args()
