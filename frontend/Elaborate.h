@@ -165,7 +165,9 @@ private:
   Node *elaborateAccess(const Expr *e, const Scope *scope);
   Node *readTensor(Tensor *t, const Expr *e, const Scope *scope);
   bool elaborateMode(Node *read, const Expr *e, const Scope *scope);
-  Node *signedSubscript(Node *s, llvm::StringRef mode, mlir::AffineExpr dim);
+  /// An unsigned subscript (or bound of a range) as an i64 that its bounds form takes to the same element of `dim`: a u64 of
+  /// 2^63 and more would be negative.
+  Node *asIndex(Node *s, llvm::StringRef mode, mlir::AffineExpr dim);
   // ElaborateCalls.cpp
   Node *elaborateCall(const Expr *e, const Scope *scope);
   Node *elaborateCast(const Expr *e, const Scope *scope);

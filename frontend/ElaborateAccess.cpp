@@ -53,8 +53,7 @@ static bool dependsOnData(Node *n) {
   return found;
 }
 
-/// A u64 subscript as an i64 that its bounds form takes to the same element: 2^63 and more would be negative.
-Node *Elaborator::signedSubscript(Node *s, StringRef mode, AffineExpr dim) {
+Node *Elaborator::asIndex(Node *s, StringRef mode, AffineExpr dim) {
   if (s->type == Ty::U32)
     return convert(s, Ty::I64);
   if (mode == "wrap" || mode == "reflect") { // their period; of nothing to mirror it is 0, and so is the remainder
@@ -115,7 +114,7 @@ Node *Elaborator::readTensor(Tensor *t, const Expr *e, const Scope *scope) {
       ok = false;
       continue;
     }
-    s = s->type == Ty::U64 ? signedSubscript(s, e->mode, t->dims[n->ops.size()]) : convert(s, Ty::I64);
+    s = s->type == Ty::U64 ? asIndex(s, e->mode, t->dims[n->ops.size()]) : convert(s, Ty::I64);
     if (s && e->mode.empty() && dependsOnData(s)) {
       error(a->loc) << "a subscript that depends on data (a gather) is not supported yet without a "
                        "bounds form; write '"

@@ -54,15 +54,15 @@ static std::optional<llvm::SmallVector<unsigned, 2>> without(llvm::SmallVector<u
   return m;
 }
 
-// i < A gives i * B * C <= A * B * C - B * C, and t <= k < N gives t * P < N * P. Each row is multiplied by what makes one of its terms a product that
-// stands somewhere; of the products that this gives, all but one must stand somewhere already.
+// i < A gives i * B * C <= A * B * C - B * C, and t <= k < N gives t * P < N * P. Each row is multiplied by what makes one of its terms a
+// product that stands somewhere; of the products that this gives, all but one must stand somewhere already.
 void Prover::addLongProducts(std::vector<Row> &system) {
   for (int round = 0; round < 2; ++round) {
     std::vector<Monomial> wanted;
     for (auto &[m, atom] : products)
       wanted.push_back(m);
     for (size_t i = system.size(); i-- > 0 && system.size() < kMaxRows;) { // what is to be refuted stands last
-      Linear form = system[i].form;                                       // the rows move
+      Linear form = system[i].form;                                        // the rows move
       if (form.overflow || form.terms.empty() || form.terms.size() > 4)
         continue;
       std::vector<Monomial> multipliers;

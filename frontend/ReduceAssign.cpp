@@ -29,11 +29,9 @@ Node *Sema::combineWithOld(CoreStatement &core, te::Combiner kind, Node *value) 
     // The identity of the output's type, should there be nothing to reduce.
     if (kind == C::Max || kind == C::Min)
       value->narrow.reset();
-    if (isSignedInteger(t->element) && elementBits(t->element) < 32 &&
-        (kind == C::Max || kind == C::Min)) {
+    if (isSignedInteger(t->element) && elementBits(t->element) < 32 && (kind == C::Max || kind == C::Min)) {
       Node *bound = elab.makeInt(kind == C::Max ? lowestOf(t->element) : highestOf(t->element), Ty::IntLit, core.loc);
-      if (!(value =
-                elab.makeBinary(kind == C::Max ? Node::Max : Node::Min, value, bound, core.loc)))
+      if (!(value = elab.makeBinary(kind == C::Max ? Node::Max : Node::Min, value, bound, core.loc)))
         return nullptr;
     }
   }
@@ -45,8 +43,7 @@ Node *Sema::combineWithOld(CoreStatement &core, te::Combiner kind, Node *value) 
   Node *old = elab.make(Node::Read, widened(t->element), core.loc);
   old->tensor = t;
   old->ops.append(core.subscripts.begin(), core.subscripts.end());
-  if (!kernelc::isFloat(t->element) && t->element != ElementType::boolean &&
-      elementBits(t->element) < 32)
+  if (!kernelc::isFloat(t->element) && t->element != ElementType::boolean && elementBits(t->element) < 32)
     old->narrow = t->element;
   Node::Kind op = Node::Add;
   switch (kind) {

@@ -44,7 +44,7 @@ bool Elaborator::collectBounds(const Expr *e, Node::Kind joined, const Scope *sc
     return llvm::all_of(e->named, [&](const NamedArg &a) { return collectBounds(a.value, joined, scope, parts); });
   Node *n = elaborate(e, scope);
   if (n && isUnsigned(n->type))
-    n = signedSubscript(n, "", AffineExpr());
+    n = asIndex(n, "", AffineExpr());
   if (n)
     parts.append(boundsOf(n, joined));
   return n;

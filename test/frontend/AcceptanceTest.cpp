@@ -35,7 +35,8 @@ const char *const kAccepted[] = {
     "def f(x: f32[N]) -> (y: f32[P]) {\n  require N >= P\n  y[p] = max[p * N // P <= k < ((p + 1) * N + P - 1) // P](x[k])\n}",
     "def f(x: f32[N]) -> (y: f32[P]) {\n  require N >= P\n  y[p] = max[((p + 1) * N + P - 1) // P > k >= p * N // P](x[k])\n}",
     "def f(x: f32[N]) -> (y: f32[N], z: f32[N]) {\n  y[i] = x[i] where N > i >= 1\n  y[0] = 0\n  z[i] = x[i]\n  require N >= 1\n}",
-    "def f(x: bf16[M, K], w: bf16[G, K], off: i32[G + 1]) -> (y: f32[M]) { y[i] = sum[k](x[i, k] * w[g, k]) where off[g + 1] > i >= off[g] }",
+    "def f(x: bf16[M, K], w: bf16[G, K], off: i32[G + 1]) -> (y: f32[M]) { y[i] = sum[k](x[i, k] * w[g, k]) where off[g + 1] > i >= off[g] "
+    "}",
     "def f(x: f32[2 * N]) -> (y: f32[N]) { y[i] = sum[k in i:2 * i + 1](x[k]) }",
     "def f(x: f32[N]) -> (y: f32[N]) { y[i] = sum[k, i - 2 <= k, k <= i + 2](x[k]) }",
     // Ranges from several subscripts.
@@ -87,21 +88,23 @@ TEST(Acceptance, TheOrderOfFactorsGivesTheSameRange) {
   for (const char *product : {"x[i + k] * w[K - 1 - k]", "w[K - 1 - k] * x[i + k]"})
     EXPECT_THAT(withRanges(std::string(head) + product + ")\n}"), HasSubstr("k in 0:K\n")) << product;
   for (const char *product : {"x[k + 1] * w[k + K - N - 1]", "w[k + K - N - 1] * x[k + 1]"}) // no bound of the two is the tighter one
-    EXPECT_EQ(withRanges("def f(x: f32[N], w: f32[K]) -> (y: f32[]) { y[] = sum[k](" + std::string(product) + ") }"), "<failed>") << product;
+    EXPECT_EQ(withRanges("def f(x: f32[N], w: f32[K]) -> (y: f32[]) { y[] = sum[k](" + std::string(product) + ") }"), "<failed>")
+        << product;
 }
 
 TEST(Acceptance, AmbiguousRangesAreNamed) {
   for (const char *product : {"x[k + 1] * w[k + 2]", "w[k + 2] * x[k + 1]"}) {
     Imported r("def f(x: f32[N], w: f32[K]) -> (y: f32[]) { y[] = sum[k](" + std::string(product) + ") }");
     ASSERT_FALSE(r.module);
-    EXPECT_THAT(r.errors.front(), testing::AllOf(HasSubstr("the range of index 'k' is ambiguous: its subscripts allow "), HasSubstr("-1:N - 1"),
-                                                 HasSubstr("-2:K - 2"), HasSubstr("say with 'require' which is smaller")));
+    EXPECT_THAT(r.errors.front(),
+                testing::AllOf(HasSubstr("the range of index 'k' is ambiguous: its subscripts allow "), HasSubstr("-1:N - 1"),
+                               HasSubstr("-2:K - 2"), HasSubstr("say with 'require' which is smaller")));
   }
 }
 
 TEST(Acceptance, AScanIsRefusedInEachSpelling) {
-  for (const char *sum : {"sum[j, j <= i](x[j])", "sum[j, i >= j](x[j])", "sum[j in 0:i + 1](x[j])", "sum[0 <= j <= i](x[j])", "sum[j in i:N](x[j])",
-                          "sum[j, 2 * j <= i](x[j])", "sum[j, j >= 1, j <= i](x[j])"}) {
+  for (const char *sum : {"sum[j, j <= i](x[j])", "sum[j, i >= j](x[j])", "sum[j in 0:i + 1](x[j])", "sum[0 <= j <= i](x[j])",
+                          "sum[j in i:N](x[j])", "sum[j, 2 * j <= i](x[j])", "sum[j, j >= 1, j <= i](x[j])"}) {
     Imported r("def f(x: f32[N]) -> (y: f32[N]) { y[i] = " + std::string(sum) + " }");
     ASSERT_FALSE(r.module) << sum;
     EXPECT_THAT(r.errors.front(), HasSubstr("is a scan")) << sum;

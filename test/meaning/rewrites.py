@@ -2,7 +2,7 @@
 """Rewrites that may change neither whether a program is accepted nor what it computes.
 
 Draws programs, and of each some versions: factors and terms swapped, statements that do not read each other swapped,
-indices of a bracket swapped or renamed, a subexpression named by a `let`, ranges spelled otherwise, sizes fixed by
+requirements and parameters, too, indices of a bracket swapped or renamed, a subexpression named by a `let`, ranges spelled otherwise, sizes fixed by
 `--set`. All are accepted or all are refused (fixed sizes may only accept more), and those that are accepted give the
 same bits on the CPU device. Tensors hold small integers, so that sums in another order are the same.
 
@@ -166,7 +166,8 @@ def swap_operands(p, r):
 
 
 def swap_statements(p, r):
-    r.shuffle(p.outs)
+    for part in (p.outs, p.requires, p.inputs):
+        r.shuffle(part)
 
 
 def rename_indices(p, r):
