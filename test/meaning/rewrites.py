@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Rewrites that may change neither whether a program is accepted nor what it computes.
 
-Draws programs, and of each some versions: factors and terms swapped, statements that do not read each other swapped,
-requirements and parameters, too, indices of a bracket swapped or renamed, a subexpression named by a `let`, ranges spelled otherwise, sizes fixed by
-`--set`. All are accepted or all are refused (fixed sizes may only accept more), and those that are accepted give the
-same bits on the CPU device. Tensors hold small integers, so that sums in another order are the same.
+Draws programs, and of each some versions: factors and terms swapped, statements that do not read each other, requirements
+and parameters swapped, indices of a bracket swapped or renamed, a subexpression named by a `let`, ranges spelled otherwise,
+sizes fixed by `--set`. All are accepted or all are refused (fixed sizes may only accept more), and those that are accepted
+give the same bits on the CPU device. Tensors hold small integers, so that sums in another order are the same.
 
-    rewrites.py KERNELC [--count 30] [--seed 1] [--only SEED]
+    rewrites.py KERNELC [--count 24] [--seed 1] [--only SEED]
 """
 import argparse
 import copy
@@ -352,7 +352,7 @@ def check(runner, seed):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("kernelc")
-    parser.add_argument("--count", type=int, default=30, help="programs that run; refused ones are drawn beside them")
+    parser.add_argument("--count", type=int, default=24, help="programs that run; refused ones are drawn beside them")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", type=int, help="the seed of one program")
     args = parser.parse_args()
