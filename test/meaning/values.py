@@ -17,6 +17,9 @@ import npy
 
 INF, NAN = float("inf"), float("nan")
 M63, M64 = 2**63, 2**64
+LONG_ROW = [9] + [0] * 300000
+for place, value in ((123456, -1), (200123, 6), (250000, 6), (250001, -1)):
+    LONG_ROW[place] = value
 
 
 class Case:
@@ -54,6 +57,14 @@ def f(x: f32[M, N]) -> (a: i64[M], b: i64[M]) {
   a[i] = argmax[k in 1:N](x[i, k])
   b[i] = argmin[k in 1:N](x[i, k])
 }""", {"x": ("f32", [[0, -INF, -INF], [0, NAN, NAN], [0, INF, NAN], [0, NAN, 3], [9, 3, 3]])}, {"a": [1, 1, 2, 1, 1], "b": [1, 1, 1, 2, 1]}),
+    # Rows that are cut into parts, whose positions are merged.
+    Case("positions in a long row", """
+def f(x: f32[N]) -> (a: i64[], b: i64[], c: i64[], d: i64[2]) {
+  a[] = argmax[3 <= k < N](x[k])
+  b[] = argmin[k in 5:N, x[k] > 1000](x[k])
+  c[] = argmin[k in 7:N](x[k])
+  d[i] = argmax[k in 20000 + 10000 * i:300000 + 10000 * i](x.pad(0)[k])
+}""", {"x": ("f32", LONG_ROW)}, {"a": [200123], "b": [-1], "c": [123456], "d": [200123, 200123]}),
     # max and min of nothing: the bound of the type that the values are known to fit.
     Case("bounds of nothing", """
 def f(a: i8[N], b: u8[N], c: i16[N], d: u16[N], e: f16[N], g: i32[N], h: u32[N], l: u64[N])
