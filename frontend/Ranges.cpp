@@ -44,7 +44,7 @@ private:
   std::optional<Range> solve(AffineExpr e, IndexVar *v, AffineExpr lo, AffineExpr hi);
   SmallVector<AffineExpr> dimsOfAlone(ArrayRef<Use> uses, IndexVar *v);
   AffineExpr tightest(ArrayRef<AffineExpr> bounds, bool isUpper);
-  Prover withRanges();
+  Prover withRangesOf(AffineExpr e);
   void reportAmbiguous(IndexVar *v, ArrayRef<Range> ranges);
   bool isPending(IndexVar *v) { return !v->hasRange() && !failed.count(v); }
   bool setRange(IndexVar *v, AffineExpr lo, AffineExpr hi);
@@ -204,16 +204,19 @@ SmallVector<AffineExpr> RangeSolver::dimsOfAlone(ArrayRef<Use> uses, IndexVar *v
 /// The one of `bounds` that is provably the smallest (of upper ones) or largest (of lower ones); null where none is.
 AffineExpr RangeSolver::tightest(ArrayRef<AffineExpr> bounds, bool isUpper) {
   for (AffineExpr b : bounds)
-    if (llvm::all_of(bounds, [&](AffineExpr o) { return o == b || withRanges().proves(isUpper ? o - b : b - o); }))
+    if (llvm::all_of(bounds, [&](AffineExpr o) {
+          AffineExpr gap = isUpper ? o - b : b - o;
+          return o == b || withRangesOf(gap).proves(gap);
+        }))
       return b;
   return {};
 }
 
-/// What the ranges found so far add.
-Prover RangeSolver::withRanges() {
+/// What is known where `e` is evaluated: the ranges of its own indices. Those of others may be empty.
+Prover RangeSolver::withRangesOf(AffineExpr e) {
   Prover p = prover;
   for (IndexVar *v : vars)
-    if (v->hasRange()) {
+    if (mentions(e, v)) {
       AffineExpr d = getAffineDimExpr(v->id, context);
       p.assume(d - v->lo);
       p.assume(v->hi() - 1 - d);
