@@ -3,7 +3,6 @@
 #include "absl/strings/str_cat.h"
 #include "driver/HostRun.h"
 #include "driver/JitKernelImpl.h"
-#include "reference/Check.h"
 
 namespace kernelc {
 namespace {
@@ -54,8 +53,10 @@ absl::StatusOr<CheckResult> checkOnHost(JitKernel &kernel, const Place &place, a
   if (!checked.ok())
     return checked.status();
   CheckResult result;
-  result.passed = checked->passed() && report.findings.empty();
+  result.failed = checked->failed() || !report.findings.empty();
+  result.unbounded = checked->numUnbounded();
   result.text = checked->toString();
+  result.outputs = std::move(checked->outputs);
   if (!result.text.empty() && result.text.back() != '\n')
     result.text += '\n';
   for (const std::string &f : report.findings)

@@ -8,12 +8,16 @@
 #include "absl/types/span.h"
 #include "driver/HostTensor.h"
 #include "driver/Session.h"
+#include "reference/Check.h"
 
 namespace kernelc {
 
 struct CheckResult {
-  bool passed = false;
-  std::string text; ///< a line per output; on the emulator also findings and counts
+  bool failed = false;  ///< an output differs, or the emulator has a finding
+  int unbounded = 0;    ///< outputs none of whose elements has a bound: nothing was checked
+  std::string text;     ///< a line per output; on the emulator also findings and counts
+  std::vector<reference::OutputCheck> outputs;
+  bool passed() const { return !failed && unbounded == 0; }
 };
 
 /// Runs the kernel on `place` and on the oracle. `tensors` as for runOnHost(); outputs

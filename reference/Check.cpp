@@ -1,5 +1,6 @@
 #include "reference/Check.h"
 
+#include <algorithm>
 #include <cmath>
 #include <new>
 #include <random>
@@ -87,6 +88,8 @@ absl::StatusOr<OutputCheck> checkOutput(const std::string &name, const TensorVie
       ++result.unchecked;
     } else {
       bool fails = !(error <= e);
+      result.special += isF && !std::isfinite(v);
+      result.largestBound = std::max(result.largestBound, e);
       double ratio = error == 0 ? 0 : error / e;
       result.failures += fails;
       if (error > largest) {
@@ -151,6 +154,8 @@ void merge(OutputCheck &into, OutputCheck from) {
   into.elements += from.elements;
   into.failures += from.failures;
   into.unchecked += from.unchecked;
+  into.special += from.special;
+  into.largestBound = std::max(into.largestBound, from.largestBound);
 }
 
 /// The oracle's arrays for all outputs.
@@ -239,24 +244,27 @@ absl::StatusOr<CheckReport> checkOutputs(const ReferenceKernel &oracle, absl::Sp
 }
 
 std::string OutputCheck::toString() const {
-  std::string s = absl::StrCat(name, ": ", passed() ? "ok, " : absl::StrCat("FAILED at ", failures, " of "), elements,
-                               elements < total ? absl::StrCat(" sampled elements of ", total) : " elements");
+  std::string verdict = failures ? absl::StrCat("FAILED at ", failures, " of ") : isUnbounded() ? "not checked, " : "ok, ";
+  std::string s = absl::StrCat(name, ": ", verdict, elements, elements < total ? absl::StrCat(" sampled elements of ", total) : " elements");
   auto place = [](const CheckedElement &e) { return absl::StrCat("[", absl::StrJoin(e.index, ", "), "]"); };
-  if (!passed())
+  if (failures)
     absl::StrAppendFormat(&s, ", at %s the device has %.9g and the oracle %.17g: error %.3g, bound %.3g", place(worst),
                           worst.device, worst.expected, worst.error, worst.bound);
   else if (unchecked < elements)
     absl::StrAppendFormat(&s, ", largest error %.3g (bound %.3g) at %s", largest.error, largest.bound, place(largest));
+  if (special)
+    absl::StrAppend(&s, ", ", special, " infinite or NaN");
   if (unchecked)
-    absl::StrAppend(&s, ", ", unchecked, " without a bound");
+    absl::StrAppend(&s, isUnbounded() ? " without a bound" : absl::StrCat(", ", unchecked, " without a bound"));
   return s;
 }
 
-bool CheckReport::passed() const {
-  for (const OutputCheck &o : outputs)
-    if (!o.passed())
-      return false;
-  return true;
+bool CheckReport::failed() const {
+  return std::any_of(outputs.begin(), outputs.end(), [](const OutputCheck &o) { return o.failures > 0; });
+}
+
+int CheckReport::numUnbounded() const {
+  return int(std::count_if(outputs.begin(), outputs.end(), [](const OutputCheck &o) { return o.isUnbounded(); }));
 }
 
 std::string CheckReport::toString() const {

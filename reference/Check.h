@@ -4,7 +4,7 @@
 // An element passes when |device - f64| <= bound; where the oracle is infinite or
 // NaN the device must be the same infinity, or NaN; integers must be equal unless
 // the oracle says that rounding may move them. Elements whose bound is infinite are
-// counted as unchecked, not as passed.
+// counted as unchecked, not as passed; an output of nothing else was not checked.
 #pragma once
 
 #include <string>
@@ -26,9 +26,13 @@ struct OutputCheck {
   int64_t total = 0;    ///< elements of the output
   int64_t elements = 0; ///< of them compared
   int64_t failures = 0, unchecked = 0;
+  int64_t special = 0;    ///< of the bounded ones those where the oracle is infinite or NaN
+  double largestBound = 0; ///< of all finite ones
   CheckedElement largest; ///< of all bounded elements the largest |device - f64|
   CheckedElement worst;   ///< the largest error in terms of its bound; the first failure when there is one
-  bool passed() const { return failures == 0; }
+  /// It has elements, and none of them has a bound.
+  bool isUnbounded() const { return elements > 0 && unchecked == elements; }
+  bool passed() const { return failures == 0 && !isUnbounded(); }
   /// "y: ok, 4096 elements, largest error 1.2e-07 (bound 3.1e-07) at [3, 5]"
   std::string toString() const;
 };
@@ -42,7 +46,9 @@ struct CheckOptions {
 
 struct CheckReport {
   std::vector<OutputCheck> outputs;
-  bool passed() const;
+  bool failed() const;        ///< an output differs
+  int numUnbounded() const;   ///< outputs without a bound
+  bool passed() const { return !failed() && numUnbounded() == 0; }
   std::string toString() const; ///< a line per output
 };
 

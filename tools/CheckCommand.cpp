@@ -1,12 +1,15 @@
 // kernelc check: a device against the f64 reference and its error bounds; with
 // --mutate how strong the emulator's checks are on this kernel, with --verify-each
 // whether the passes keep its meaning.
+#include <cmath>
 #include <iostream>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "driver/HostCheck.h"
 #include "driver/VerifyEach.h"
 #include "emulator/Mutate.h"
+#include "support/Json.h"
 #include "tools/Call.h"
 #include "tools/Commands.h"
 #include "tools/Failure.h"
@@ -63,6 +66,48 @@ int verifyEach(Call &call, const std::string &arch, const std::string &reproduce
   return passed ? kDone : kFailed;
 }
 
+Json elementJson(const reference::CheckedElement &e) {
+  auto number = [](double v) { return std::isfinite(v) ? Json(v) : Json(); };
+  JsonArray index;
+  for (int64_t i : e.index)
+    index.push_back(i);
+  return JsonObject{{"index", std::move(index)}, {"device", number(e.device)}, {"expected", number(e.expected)},
+                    {"error", number(e.error)}, {"bound", number(e.bound)}};
+}
+
+/// The result as one line of JSON; numbers that are not finite are null.
+std::string checkJson(const Call &call, const CheckResult &result) {
+  JsonArray outputs;
+  for (const reference::OutputCheck &o : result.outputs) {
+    JsonObject output{{"name", o.name}, {"total", o.total}, {"elements", o.elements}, {"failures", o.failures},
+                      {"unchecked", o.unchecked}, {"special", o.special}, {"largest_bound", o.largestBound}};
+    if (o.elements > o.unchecked) {
+      output.push_back({"largest", elementJson(o.largest)});
+      output.push_back({"worst", elementJson(o.worst)});
+    }
+    outputs.push_back(std::move(output));
+  }
+  absl::StatusOr<std::string> text = printJson(JsonObject{{"kernel", call.kernel->signature().name}, {"device", toString(call.place)},
+                                                          {"passed", result.passed()}, {"failed", result.failed},
+                                                          {"not_checked", result.unbounded}, {"outputs", std::move(outputs)}});
+  return text.ok() ? *text + "\n" : std::string(text.status().message());
+}
+
+/// Against the reference. kFailed where an output differs, and where one has no bound unless `allowUnbounded`.
+int compare(const Call &call, bool allowUnbounded, bool json) {
+  absl::StatusOr<CheckResult> result = checkOnHost(*call.kernel, call.place, call.arguments.tensors);
+  if (!result.ok())
+    return reportFailure(result.status());
+  std::string verdict = result->failed      ? "FAILED"
+                        : result->unbounded ? absl::StrCat("not checked: ", result->unbounded, " outputs without a bound")
+                                            : "passed";
+  if (json)
+    std::cout << checkJson(call, *result);
+  else
+    std::cout << call.kernel->signature().name << " on " << toString(call.place) << ": " << verdict << "\n" << result->text;
+  return result->failed || (result->unbounded && !allowUnbounded) ? kFailed : kDone;
+}
+
 } // namespace
 
 int checkCommand(const std::vector<std::string> &args) {
@@ -71,12 +116,14 @@ int checkCommand(const std::vector<std::string> &args) {
                   "Runs a kernel and compares every output with the reference in f64; on the emulator also looks for races,\n"
                   "accesses out of bounds, uninitialised reads and barrier mistakes.");
   call.add(options);
-  bool mutants = false, each = false;
+  bool mutants = false, each = false, allowUnbounded = false, json = false;
   std::string reproducer;
   options.flag("--mutate", mutants, "takes each barrier, wait, fence and mask away in turn and says whether the emulator notices")
       .flag("--verify-each", each,
             "runs the kernel after each pass (te on the CPU, tile in an interpreter, cu on the emulator) and names the first that\n"
             "changed its meaning")
+      .flag("--allow-unbounded", allowUnbounded, "an output none of whose elements has an error bound does not fail the check")
+      .flag("--json", json, "the result as a line of JSON")
       .value("--reproducer", reproducer, "FILE.mlir", "with --verify-each: where the reduced reproducer goes (a new file in TMPDIR)");
   if (std::optional<int> code = options.parse(args))
     return *code;
@@ -84,6 +131,8 @@ int checkCommand(const std::vector<std::string> &args) {
     return options.usageError("which file?");
   if (mutants && each)
     return options.usageError("--mutate and --verify-each are two checks");
+  if ((mutants || each) && (allowUnbounded || json))
+    return options.usageError("--allow-unbounded and --json belong to the check against the reference");
   if (!each && !reproducer.empty())
     return options.usageError("--reproducer belongs to --verify-each");
   if (each && call.device == "auto")
@@ -101,13 +150,7 @@ int checkCommand(const std::vector<std::string> &args) {
     return verifyEach(*prepared, call.arch.empty() ? "sm_90a" : call.arch, reproducer);
   if (mutants)
     return mutate(*prepared, call.arch.empty() ? "sm_90a" : call.arch);
-  absl::StatusOr<CheckResult> result = checkOnHost(*prepared->kernel, prepared->place, prepared->arguments.tensors);
-  if (!result.ok())
-    return reportFailure(result.status());
-  std::cout << prepared->kernel->signature().name << " on " << toString(prepared->place) << ": " << (result->passed ? "passed" : "FAILED")
-            << "\n"
-            << result->text;
-  return result->passed ? kDone : kFailed;
+  return compare(*prepared, allowUnbounded, json);
 }
 
 } // namespace kernelc::tools

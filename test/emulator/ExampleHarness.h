@@ -328,7 +328,7 @@ inline Difference findDifference(const CompiledExample &e, const KernelRunner &r
     auto check = reference::checkOutputs(*e.oracle, run->args.sizes, ins, outs);
     if (!check.ok())
       return {"status", run->sizes, check.status().ToString()};
-    if (!check->passed())
+    if (check->failed())
       return {"values", run->sizes, check->toString()};
   }
   return {};

@@ -64,7 +64,7 @@ TEST_P(GpuExamples, MatchesReference) {
   }
   auto result = checkOnHost(**kernel, Place{Place::Cuda}, tensors, c.sizes);
   ASSERT_TRUE(result.ok()) << result.status().message();
-  EXPECT_TRUE(result->passed) << result->text;
+  EXPECT_TRUE(result->passed()) << result->text;
 }
 
 std::string nameOf(const testing::TestParamInfo<Case> &info) {

@@ -31,6 +31,29 @@ TEST(Check, ComparesAgainstBounds) {
   EXPECT_EQ(r.unchecked, 2);
 }
 
+TEST(Check, AnOutputWithoutABoundIsNotChecked) {
+  std::vector<float> device = {1, NAN, 3};
+  std::vector<double> expected = {1, NAN, 3}, bound(3, INFINITY);
+  auto check = [&](int64_t n) { return *checkOutput("y", view(device, {n}), view(expected, {n}), view(bound, {n})); };
+  auto r = check(3);
+  EXPECT_TRUE(r.isUnbounded());
+  EXPECT_FALSE(r.passed());
+  EXPECT_EQ(r.toString(), "y: not checked, 3 elements without a bound");
+  bound[0] = 0.5; // beside bounded elements the others are counted
+  r = check(3);
+  EXPECT_TRUE(r.passed());
+  EXPECT_EQ(r.toString(), "y: ok, 3 elements, largest error 0 (bound 0.5) at [0], 2 without a bound");
+  bound[1] = 0; // surely NaN
+  r = check(3);
+  EXPECT_TRUE(r.passed());
+  EXPECT_EQ(r.special, 1);
+  EXPECT_NE(r.toString().find("1 infinite or NaN, 1 without a bound"), std::string::npos) << r.toString();
+  device[0] = 2; // a failure counts, whatever else is unknown
+  EXPECT_FALSE(check(3).isUnbounded());
+  EXPECT_FALSE(check(3).passed());
+  EXPECT_TRUE(check(0).passed()); // nothing to check
+}
+
 TEST(Check, SpecialValuesMustAgree) {
   struct { float device; double expected; bool passes; } cases[] = {
       {NAN, NAN, true}, {INFINITY, INFINITY, true}, {-INFINITY, INFINITY, false}, {NAN, 1, false}, {1, NAN, false}, {INFINITY, 1, false}, {1, INFINITY, false}};

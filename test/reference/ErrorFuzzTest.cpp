@@ -110,7 +110,7 @@ TEST(ErrorFuzz, BoundsHold) {
     ASSERT_TRUE(own->run({m, n}, {view(x, {m, n})}, {out}).ok());
     auto report = checkOutputs(*oracle, {m, n}, {view(x, {m, n})}, {out});
     ASSERT_TRUE(report.ok()) << report.status();
-    EXPECT_TRUE(report->passed()) << report->toString() << text;
+    EXPECT_FALSE(report->failed()) << report->toString() << text;
     elements += report->outputs[0].elements;
     bounded += report->outputs[0].elements - report->outputs[0].unchecked;
   }

@@ -68,7 +68,7 @@ TEST(Session, EmulatorAgreesWithTheReference) {
     auto t = softmaxTensors(m, n);
     auto result = checkOnHost(**kernel, {Place::Emulator}, t);
     ASSERT_TRUE(result.ok()) << result.status();
-    EXPECT_TRUE(result->passed) << result->text;
+    EXPECT_TRUE(result->passed()) << result->text;
   }
 }
 
