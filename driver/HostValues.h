@@ -7,12 +7,18 @@
 
 namespace kernelc {
 
+/// splitmix64: a counter-based generator, so that element i depends on (seed, i) only.
+uint64_t mixBits(uint64_t x);
+
 /// Fills: floats uniform in [-1, 1), integers small (0 to 7, signed -4 to 3), bools either.
 /// The same seed gives the same values for every type and on every machine.
-void fillRandom(const HostTensor &tensor, uint64_t seed);
+void fillRandom(ElementType type, void *data, int64_t elements, uint64_t seed);
+inline void fillRandom(const HostTensor &t, uint64_t seed) { fillRandom(t.type(), t.data(), t.numElements(), seed); }
 
 /// Element `i` of a dense tensor as a number, and back (floats round to nearest).
-double loadElement(const HostTensor &tensor, int64_t i);
-void storeElement(const HostTensor &tensor, int64_t i, double value);
+double loadElement(ElementType type, const void *data, int64_t i);
+void storeElement(ElementType type, void *data, int64_t i, double value);
+inline double loadElement(const HostTensor &t, int64_t i) { return loadElement(t.type(), t.data(), i); }
+inline void storeElement(const HostTensor &t, int64_t i, double value) { storeElement(t.type(), t.data(), i, value); }
 
 } // namespace kernelc

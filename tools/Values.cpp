@@ -2,11 +2,10 @@
 
 #include <optional>
 
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "driver/HostValues.h"
+#include "driver/Generator.h"
 #include "support/Constant.h"
 #include "tools/Options.h"
 #include "tools/TensorFiles.h"
@@ -14,22 +13,12 @@
 namespace kernelc::tools {
 namespace {
 
-bool isGenerator(const std::string &value) {
-  return value == "zeros" || value == "ones" || value == "iota" || value == "random" || absl::StartsWith(value, "random:");
-}
-
 absl::Status fill(const HostTensor &t, const std::string &value, const Param &p, uint64_t position) {
-  uint64_t seed = position;
-  if (absl::StartsWith(value, "random:") && !absl::SimpleAtoi(value.substr(7), &seed))
-    return absl::InvalidArgumentError(absl::StrCat(p.name, "=", value, ": the seed is not a number"));
-  if (absl::StartsWith(value, "random")) {
-    fillRandom(t, seed);
-    return absl::OkStatus();
-  }
-  if (value != "zeros") // which it is
-    for (int64_t i = 0; i < t.numElements(); ++i)
-      storeElement(t, i, value == "ones" ? 1 : double(i));
-  return absl::OkStatus();
+  absl::StatusOr<Generator> generator = parseGenerator(value);
+  absl::Status filled = generator.status();
+  if (generator.ok() && generator->kind != Generator::Zeros) // which it is
+    filled = fillFrom(*generator, t.view(), position);
+  return filled.ok() ? filled : absl::InvalidArgumentError(absl::StrCat(p.name, "=", value, ": ", filled.message()));
 }
 
 absl::StatusOr<HostTensor> makeScalar(const Param &p, const std::string &value) {
@@ -121,7 +110,7 @@ absl::StatusOr<HostArguments> makeArguments(const Kernel &kernel, const std::map
       if (!scalar.ok())
         return scalar.status();
       args.tensors[i] = *std::move(scalar);
-    } else if (p.kind != ParamKind::Output && value != values.end() && !isGenerator(value->second)) {
+    } else if (p.kind != ParamKind::Output && value != values.end() && !namesGenerator(value->second)) {
       absl::StatusOr<HostTensor> file = loadTensor(value->second, p.type);
       if (!file.ok())
         return absl::Status(file.status().code(), absl::StrCat(p.name, "=", value->second, ": ", file.status().message()));

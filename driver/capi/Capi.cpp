@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "driver/Build.h"
+#include "driver/Generator.h"
 #include "driver/Session.h"
 #include "runtime/StreamOrder.h"
 
@@ -402,3 +403,19 @@ kc_code kc_cuda_text(kc_kernel *kernel, const char *target, const kc_value *valu
   return finish(absl::OkStatus());
 }
 void kc_string_destroy(char *text) { std::free(text); }
+
+kc_code kc_fill(const kc_tensor *tensor, const char *value) {
+  if (!tensor || !value)
+    return finish(missing(tensor ? "the value" : "the tensor"));
+  std::optional<ElementType> type = elementTypeOf(tensor->dtype);
+  if (!type)
+    return finish(absl::InvalidArgumentError("the tensor has an element type that kernelc does not know"));
+  absl::StatusOr<DeviceTensor> t = tensorOf({.name = "tensor", .type = *type}, *tensor, {KC_DEVICE_CPU, 0});
+  if (!t.ok())
+    return finish(t.status());
+  TensorView view{t->data, t->type, t->shape, t->strides};
+  if (view.strides != denseStrides(view.shape))
+    return finish(absl::InvalidArgumentError("only dense tensors are filled"));
+  absl::StatusOr<Generator> generator = parseGenerator(value);
+  return finish(generator.ok() ? fillFrom(*generator, view, 0) : generator.status());
+}

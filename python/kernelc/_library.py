@@ -89,6 +89,7 @@ _SIGNATURES = {
     "kc_memory_device": (C.c_int32, [_P, C.POINTER(Device)]),
     "kc_cuda_text": (C.c_int32, [_P, C.c_char_p, C.POINTER(Value), C.c_size_t, C.POINTER(Named), C.c_size_t, C.POINTER(_P)]),
     "kc_string_destroy": (None, [_P]),
+    "kc_fill": (C.c_int32, [C.POINTER(Tensor), C.c_char_p]),
 }
 
 _lock = threading.Lock()

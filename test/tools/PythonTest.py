@@ -177,6 +177,21 @@ class Calls(unittest.TestCase):
         untuned = kernelc.Session(tuned=False).compile(text)
         self.assertNotIn("warps 8", untuned.s.cuda_text(x))
 
+    def test_fill_makes_what_the_command_line_makes(self):
+        x = kernelc.fill(np.empty((3, 5), np.float32), "random:2..3")
+        self.assertTrue((x >= 2).all() and (x < 3).all() and len(np.unique(x)) > 10)
+        np.testing.assert_array_equal(x, kernelc.fill(np.empty((3, 5), np.float32), "random:0:2..3"))
+        np.testing.assert_array_equal(kernelc.fill(np.empty(4, np.int64), "iota"), np.arange(4))
+        n = kernelc.fill(np.empty(999, np.int8), "random:-3..5")
+        self.assertEqual((n.min(), n.max()), (-3, 4))
+        for value, why in (("random:1..0", "is empty"), ("twos", "expected zeros, ones, iota or random"), ("random:0..1:3", "seed")):
+            with self.assertRaisesRegex(kernelc.KernelcError, why):
+                kernelc.fill(np.empty(4, np.float32), value)
+        with self.assertRaisesRegex(kernelc.KernelcError, "only dense tensors"):
+            kernelc.fill(np.empty((4, 4), np.float32)[:, ::2], "ones")
+        with self.assertRaisesRegex(ValueError, "read-only"):
+            kernelc.fill(np.broadcast_to(np.float32(0), (4,)), "ones")
+
     def test_cuda_text_needs_no_gpu(self):
         self.assertIn("kc_softmax_rows", example("softmax.kc").softmax_rows.cuda_text(np.zeros((4, 8), np.float32), target="sm_80"))
 
