@@ -100,7 +100,10 @@ DiagnosticLog::DiagnosticLog(MLIRContext &context, absl::string_view text, absl:
         for (Diagnostic &note : d.getNotes())
           absl::StrAppend(&all, "\n", render(note.getLocation(), note.getSeverity(), note.str()));
         isInternal_ |= StringRef(d.str()).starts_with(te::kInternalError);
-        std::vector<std::string> &list = d.getSeverity() == DiagnosticSeverity::Error ? errors_ : remarks_;
+        DiagnosticSeverity severity = d.getSeverity();
+        std::vector<std::string> &list = severity == DiagnosticSeverity::Error     ? errors_
+                                         : severity == DiagnosticSeverity::Warning ? warnings_
+                                                                                   : remarks_;
         if (!llvm::is_contained(list, all)) // a function's body is checked once a use
           list.push_back(std::move(all));
         return success();

@@ -21,7 +21,8 @@ public:
   bool hasErrors() const { return !errors_.empty(); }
   /// Rendered: "file:line:column: error: ..", the line, a caret, notes.
   const std::vector<std::string> &errors() const { return errors_; }
-  /// Warnings and remarks, rendered alike.
+  /// Rendered alike.
+  const std::vector<std::string> &warnings() const { return warnings_; }
   const std::vector<std::string> &remarks() const { return remarks_; }
 
   /// InvalidArgument with all errors, Internal where one of them is (ir/te/InternalError.h), and with `what` when a step
@@ -31,7 +32,7 @@ public:
 private:
   std::string render(mlir::Location loc, mlir::DiagnosticSeverity severity, const std::string &message) const;
   absl::string_view text_, fileName_;
-  std::vector<std::string> errors_, remarks_;
+  std::vector<std::string> errors_, warnings_, remarks_;
   bool isInternal_ = false;
   mlir::ScopedDiagnosticHandler handler_;
 };

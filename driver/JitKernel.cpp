@@ -112,6 +112,7 @@ JitKernel::~JitKernel() = default;
 
 const Kernel &JitKernel::signature() const { return impl_->signature; }
 Program &JitKernel::program() const { return *impl_->program; }
+const std::vector<std::string> &JitKernel::warnings() const { return impl_->program->warnings(); }
 ThreadPool *JitKernel::threadPool() const { return &impl_->session->getPool(); }
 
 TensorView hostView(const LaunchValue &value) {

@@ -19,7 +19,7 @@ Program::Program(std::string text, ProgramOptions options) : text_(std::move(tex
 absl::StatusOr<std::shared_ptr<Program>> Program::create(std::string text, ProgramOptions options) {
   std::shared_ptr<Program> program(new Program(std::move(text), std::move(options)));
   absl::MutexLock lock(&program->mutex_);
-  if (absl::Status s = program->import(); !s.ok())
+  if (absl::Status s = program->import(&program->warnings_); !s.ok())
     return s;
   for (auto op : program->module_->getOps<te::KernelOp>()) {
     absl::StatusOr<Kernel> kernel = describeKernel(*program->module_, op.getSymName().str());
@@ -38,7 +38,7 @@ std::shared_ptr<Program> Program::createLazy(std::string text, ProgramOptions op
   return program;
 }
 
-absl::Status Program::import() {
+absl::Status Program::import(std::vector<std::string> *warnings) {
   if (module_)
     return absl::OkStatus();
   if (!context_) {
@@ -63,6 +63,8 @@ absl::Status Program::import() {
     module_ = nullptr;
     return log.status("reading the program");
   }
+  if (warnings)
+    *warnings = log.warnings();
   return options_.schedule.empty() ? absl::OkStatus() : attachSchedules(*module_, options_.schedule, options_.scheduleName, options_.kernel);
 }
 
@@ -87,7 +89,8 @@ absl::Status Program::withModule(absl::FunctionRef<absl::Status(mlir::ModuleOp)>
   DiagnosticLog log(*context_, text_, options_.fileName);
   absl::Status status = fn(*module_);
   if (remarks)
-    remarks->insert(remarks->end(), log.remarks().begin(), log.remarks().end());
+    for (const auto *list : {&log.warnings(), &log.remarks()})
+      remarks->insert(remarks->end(), list->begin(), list->end());
   if (!status.ok() && log.hasErrors())
     return log.status("compiling");
   return status;

@@ -32,6 +32,8 @@ public:
   const ProgramOptions &options() const { return options_; }
   /// Every kernel's contract, without variants, in source order.
   const std::vector<Kernel> &kernels() const { return kernels_; }
+  /// What the text says that hardly was meant (a literal beyond its type), rendered with its line.
+  const std::vector<std::string> &warnings() const { return warnings_; }
   /// The kernel of that name; "" when there is exactly one.
   absl::StatusOr<const Kernel *> findKernel(absl::string_view name) const;
 
@@ -41,11 +43,12 @@ public:
 
 private:
   Program(std::string text, ProgramOptions options);
-  absl::Status import() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status import(std::vector<std::string> *warnings = nullptr) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   std::string text_;
   ProgramOptions options_;
   std::vector<Kernel> kernels_;
+  std::vector<std::string> warnings_;
   absl::Mutex mutex_;
   std::unique_ptr<mlir::MLIRContext> context_ ABSL_GUARDED_BY(mutex_);
   mlir::OwningOpRef<mlir::ModuleOp> module_ ABSL_GUARDED_BY(mutex_);

@@ -84,7 +84,7 @@ absl::StatusOr<std::shared_ptr<Program>> SessionState::getProgram(std::string te
     if (absl::StatusOr<std::vector<Kernel>> kernels = artifactFromJson(*json); kernels.ok() && !kernels->empty())
       return Program::createLazy(std::move(text), std::move(programOptions), *std::move(kernels));
   absl::StatusOr<std::shared_ptr<Program>> program = Program::create(std::move(text), std::move(programOptions));
-  if (program.ok())
+  if (program.ok() && (*program)->warnings().empty()) // which are said each time
     if (absl::StatusOr<std::string> json = artifactToJson((*program)->kernels()); json.ok())
       disk.put(DiskCache::Kind::Request, key, *json);
   return program;

@@ -115,6 +115,8 @@ public:
   /// Parameters, sizes and requirements; no variants.
   const Kernel &signature() const;
   Program &program() const;
+  /// Of the whole text: what it says that hardly was meant, rendered with its line.
+  const std::vector<std::string> &warnings() const;
   /// The session's threads.
   ThreadPool *threadPool() const;
 

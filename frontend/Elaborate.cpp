@@ -3,6 +3,7 @@
 #include "frontend/Lexer.h"
 #include "frontend/Sema.h"
 
+#include <cmath>
 #include <limits>
 
 #include "llvm/ADT/ScopeExit.h"
@@ -96,7 +97,13 @@ Node *Elaborator::elaborate(const Expr *e, const Scope *scope) {
   }
   case Expr::Float: {
     std::optional<double> v = parseFloat(e->text);
-    return v ? makeFloat(*v, Ty::FloatLit, e->loc) : nullptr;
+    if (!v)
+      return nullptr;
+    if (std::isinf(*v))
+      diags.warning(e->loc) << "'" << e->text.substr(0, 40) << "' is beyond f64: it is inf";
+    if (*v == 0 && e->text.split('e').first.split('E').first.find_first_of("123456789") != StringRef::npos)
+      diags.warning(e->loc) << "'" << e->text.substr(0, 40) << "' is too small for f64: it is 0";
+    return makeFloat(*v, Ty::FloatLit, e->loc);
   }
   case Expr::Bool:
     return makeBool(e->text.equals_insensitive("true"), e->loc);

@@ -1,11 +1,33 @@
 // Bodies of domain ops: constants, arithmetic, conversions, math. See Emit.h.
 #include "frontend/Emit.h"
 
+#include <cmath>
+
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/Format.h"
 
 using namespace mlir;
 
 namespace kernelc::frontend {
+
+/// Says where the number `f` is not what type `t` makes of it.
+static void warnBeyondType(double f, FloatType t, const APFloat &v, Location loc) {
+  if (!std::isfinite(f) || f == 0)
+    return;
+  std::string number, type = isa<Float8E4M3FNType>(t) ? "f8e4m3" : isa<Float8E5M2Type>(t) ? "f8e5m2" : "";
+  llvm::raw_string_ostream(number) << llvm::format("%g", f);
+  if (type.empty())
+    llvm::raw_string_ostream(type) << t;
+  APFloat largest = APFloat::getLargest(t.getFloatSemantics());
+  bool lossy;
+  largest.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lossy);
+  if (v.isInfinity())
+    mlir::emitWarning(loc) << number << " is beyond " << type << ": it is " << (f < 0 ? "-inf" : "inf");
+  else if (isa<Float8E4M3FNType, Float8E5M2Type>(t) && std::fabs(f) > largest.convertToDouble()) // these saturate
+    mlir::emitWarning(loc) << number << " is beyond " << type << ": it is " << (f < 0 ? "-" : "") << int64_t(largest.convertToDouble());
+  else if (v.isZero())
+    mlir::emitWarning(loc) << number << " is too small for " << type << ": it is 0";
+}
 
 Value RegionEmitter::constant(double f, int64_t i, Type type, Location loc) {
   if (type.isIndex())
@@ -23,6 +45,7 @@ Value RegionEmitter::constant(double f, int64_t i, Type type, Location loc) {
     bool lossy;
     v.convert(t.getFloatSemantics(), APFloat::rmNearestTiesToEven, &lossy);
   }
+  warnBeyondType(f, t, v, loc);
   return arith::ConstantOp::create(builder, loc, FloatAttr::get(t, v));
 }
 

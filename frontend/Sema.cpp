@@ -279,9 +279,22 @@ void Sema::seedProver() {
   for (Tensor &t : kernel.tensors)
     for (AffineExpr d : t.dims)
       known.push_back({d});
+  size_t given = known.size();
   for (Requirement &r : kernel.requirements)
     known.append(r.constraints.begin(), r.constraints.end());
   prover.assumeAll(known);
+  if (!prover.contradictory())
+    return;
+  // Which one is the first that does not go with those before it?
+  for (Requirement &r : kernel.requirements) {
+    given += r.constraints.size();
+    Prover stated;
+    stated.assumeAll(ArrayRef(known).take_front(given));
+    if (stated.contradictory()) {
+      diags.warning(r.loc) << "no sizes satisfy 'require " << r.text << "' and what is known and required before it: this kernel never runs";
+      return;
+    }
+  }
 }
 
 } // namespace kernelc::frontend

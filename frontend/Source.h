@@ -39,6 +39,8 @@ public:
   mlir::FileLineColLoc location(Loc loc) const;
   /// An error at `loc`; silent once kMaxErrors were reported.
   mlir::InFlightDiagnostic error(Loc loc);
+  /// A warning at `loc`: the text means something, but hardly what was meant.
+  mlir::InFlightDiagnostic warning(Loc loc) { return mlir::emitWarning(location(loc)); }
   unsigned numErrors() const { return errors; }
   bool full() const { return errors >= kMaxErrors; }
   /// `count` were reported: those since were withheld, or are to be reported now.

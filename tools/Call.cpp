@@ -50,6 +50,8 @@ absl::StatusOr<Call> prepareCall(const CallOptions &o) {
   if (!kernel.ok())
     return kernel.status();
   call.kernel = *std::move(kernel);
+  for (const std::string &warning : call.kernel->warnings())
+    std::cerr << warning << "\n";
   const Kernel &signature = call.kernel->signature();
   absl::StatusOr<std::map<std::string, std::string>> values = parseAssignments(signature, {o.positionals.begin() + 1, o.positionals.end()});
   if (!values.ok())

@@ -228,6 +228,8 @@ absl::Status compile(const Settings &s, std::vector<std::string> &remarks, Timer
   absl::StatusOr<std::shared_ptr<Program>> program = Program::create(source->text, source->options);
   if (!program.ok())
     return program.status();
+  for (const std::string &warning : (*program)->warnings())
+    std::cerr << warning << "\n";
   std::vector<Kernel> kernels = (*program)->kernels();
   if (s.kind == "ptx" || s.kind == "cubin") // a file of either kind holds one kernel
     if (absl::StatusOr<const Kernel *> only = (*program)->findKernel(""); !only.ok())

@@ -265,6 +265,12 @@ kc_code kc_compile(kc_session *session, const char *text, size_t length, const k
   return finish(absl::OkStatus());
 }
 void kc_program_destroy(kc_program *program) { delete program; }
+size_t kc_program_num_warnings(const kc_program *program) {
+  return program && !program->kernels.empty() ? program->kernels[0]->warnings().size() : 0;
+}
+const char *kc_program_warning(const kc_program *program, size_t index) {
+  return index < kc_program_num_warnings(program) ? program->kernels[0]->warnings()[index].c_str() : "";
+}
 size_t kc_program_num_kernels(const kc_program *program) { return program ? program->kernels.size() : 0; }
 kc_code kc_program_kernel(const kc_program *program, size_t index, kc_kernel **kernel) {
   if (!program || !kernel)

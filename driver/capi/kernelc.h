@@ -123,6 +123,9 @@ KC_API kc_code kc_compile(kc_session *session, const char *text, size_t length, 
                           kc_program **program);
 KC_API void kc_program_destroy(kc_program *program);
 KC_API size_t kc_program_num_kernels(const kc_program *program);
+/* What the text says that hardly was meant (a literal beyond its type), with its line; the program owns it. */
+KC_API size_t kc_program_num_warnings(const kc_program *program);
+KC_API const char *kc_program_warning(const kc_program *program, size_t index);
 /* Owned by the caller; outlives the program. */
 KC_API kc_code kc_program_kernel(const kc_program *program, size_t index, kc_kernel **kernel);
 

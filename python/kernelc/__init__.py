@@ -9,8 +9,9 @@ JAX, Numba); none is copied. The device is where the arrays lie.
 """
 from ._errors import GradientError
 from ._generate import fill
-from ._library import KernelcError, library_path
+from ._library import KernelcError, KernelcWarning, library_path
 from ._kernel import Bound, Kernel, Program, Session, compile, default_session
 
-__all__ = ["Bound", "GradientError", "Kernel", "KernelcError", "Program", "Session", "compile", "default_session", "fill", "library_path"]
+__all__ = ["Bound", "GradientError", "Kernel", "KernelcError", "KernelcWarning", "Program", "Session", "compile", "default_session", "fill",
+           "library_path"]
 __version__ = "0.1.0"

@@ -2,6 +2,7 @@
 import ctypes as C
 import json
 import threading
+import warnings
 import weakref
 
 from . import _library as lib
@@ -76,6 +77,8 @@ class Program:
         L = lib.library()
         self.kernels = {}
         try:
+            for i in range(L.kc_program_num_warnings(handle)):
+                warnings.warn(L.kc_program_warning(handle, i).decode(), lib.KernelcWarning, stacklevel=4)
             for i in range(L.kc_program_num_kernels(handle)):
                 kernel = C.c_void_p()
                 lib.check(L.kc_program_kernel(handle, i, C.byref(kernel)))

@@ -19,6 +19,10 @@ class KernelcError(RuntimeError):
         self.code = code
 
 
+class KernelcWarning(UserWarning):
+    """What a program says that hardly was meant; the text has source lines."""
+
+
 class Device(C.Structure):
     _fields_ = [("device_type", C.c_int32), ("device_id", C.c_int32)]
 
@@ -72,6 +76,8 @@ _SIGNATURES = {
     "kc_compile": (C.c_int32, [_P, C.c_char_p, C.c_size_t, C.POINTER(CompileOptions), C.POINTER(_P)]),
     "kc_program_destroy": (None, [_P]),
     "kc_program_num_kernels": (C.c_size_t, [_P]),
+    "kc_program_num_warnings": (C.c_size_t, [_P]),
+    "kc_program_warning": (C.c_char_p, [_P, C.c_size_t]),
     "kc_program_kernel": (C.c_int32, [_P, C.c_size_t, C.POINTER(_P)]),
     "kc_kernel_destroy": (None, [_P]),
     "kc_kernel_name": (C.c_char_p, [_P]),

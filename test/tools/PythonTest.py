@@ -192,6 +192,12 @@ class Calls(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "read-only"):
             kernelc.fill(np.broadcast_to(np.float32(0), (4,)), "ones")
 
+    def test_warnings_of_the_text(self):
+        with self.assertWarnsRegex(kernelc.KernelcWarning, "<string>:1:42: warning: '1e400' is beyond f64"):
+            kernelc.compile("def w(x: f32[N]) -> (y: f32[N]) { y[i] = 1e400 }")
+        with self.assertWarnsRegex(kernelc.KernelcWarning, "no sizes satisfy 'require N < M'"):
+            kernelc.compile("def w(x: f32[M, N]) -> (y: f32[M]) {\n  require N > M\n  require N < M\n  y[i] = x[i, 0]\n}")
+
     def test_cuda_text_needs_no_gpu(self):
         self.assertIn("kc_softmax_rows", example("softmax.kc").softmax_rows.cuda_text(np.zeros((4, 8), np.float32), target="sm_80"))
 
