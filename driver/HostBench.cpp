@@ -23,6 +23,7 @@ PeakRates peaksOf(Device &device) {
     double clocks = attribute(cuda::kClockRate) * 1e3 * device.info().smCount;
     peaks.flopsPerSecond = 2 * clocks * rates->f32;
     peaks.matrixFlopsPerSecond = 2 * clocks * rates->matrix16;
+    peaks.intOpsPerSecond = 2 * clocks * rates->int32;
   }
   return peaks;
 }

@@ -10,7 +10,8 @@ namespace kernelc {
 struct PeakRates {
   double bytesPerSecond = 0;        ///< of its memory
   double flopsPerSecond = 0;        ///< f32 on CUDA cores
-  double matrixFlopsPerSecond = 0;  ///< f16 and bf16 on the matrix units; tf32 is half of that
+  double matrixFlopsPerSecond = 0;  ///< f16 and bf16 on the matrix units; tf32 is half of that, integers of 8 bits twice
+  double intOpsPerSecond = 0;       ///< of 32 bits on CUDA cores
 };
 
 struct Roofline {

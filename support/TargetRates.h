@@ -11,6 +11,7 @@ namespace kernelc {
 struct TargetRates {
   const char *name; ///< of the Target
   int f32;          ///< on CUDA cores
+  int int32;        ///< of integers, on CUDA cores
   int matrix16;     ///< dense f16 and bf16 with f32 accumulators, on the matrix units; tf32 is half of that where there is tf32
 };
 

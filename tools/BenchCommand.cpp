@@ -15,7 +15,7 @@ namespace kernelc::tools {
 namespace {
 
 struct Numbers {
-  double median, p10, p90, bytesPerSecond, flopsPerSecond, ofCopy;
+  double median, p10, p90, bytesPerSecond, flopsPerSecond, intOpsPerSecond, ofCopy;
 };
 
 Numbers summarize(const BenchResult &r, const WorkCount &work) {
@@ -26,6 +26,7 @@ Numbers summarize(const BenchResult &r, const WorkCount &work) {
   x.p90 = r.seconds[n * 9 / 10];
   x.bytesPerSecond = double(work.bytes) / x.median;
   x.flopsPerSecond = double(work.flops) / x.median;
+  x.intOpsPerSecond = double(work.intOps) / x.median;
   x.ofCopy = x.bytesPerSecond / r.copyBytesPerSecond;
   return x;
 }
@@ -53,15 +54,20 @@ absl::Status bench(const CallOptions &options, int repeats, bool json) {
     std::cout << absl::StrFormat("{\"kernel\": \"%s\", \"launches\": %d, \"median_us\": %.3f, \"p10_us\": %.3f, \"p90_us\": %.3f, "
                                  "\"gb_s\": %.1f, \"tflop_s\": %.3f, \"copy_gb_s\": %.1f, \"of_copy\": %.3f, %s, "
                                  "\"peak_gb_s\": %.1f, \"peak_tflop_s\": %.1f, \"peak_matrix_tflop_s\": %.1f, "
-                                 "\"bytes\": %d, \"flops\": %d, \"matrix_flops\": %d, \"tf32_flops\": %d, \"repeats\": %d}\n",
+                                 "\"bytes\": %d, \"flops\": %d, \"matrix_flops\": %d, \"tf32_flops\": %d, \"int_ops\": %d, \"matrix_int_ops\": %d, "
+                                 "\"upper_bound\": %s, \"repeats\": %d}\n",
                                  kernel.name, result->launches, n.median * 1e6, n.p10 * 1e6, n.p90 * 1e6, n.bytesPerSecond / 1e9,
                                  n.flopsPerSecond / 1e12, result->copyBytesPerSecond / 1e9, n.ofCopy, roofText,
                                  result->peaks.bytesPerSecond / 1e9, result->peaks.flopsPerSecond / 1e12,
-                                 result->peaks.matrixFlopsPerSecond / 1e12, work->bytes, work->flops, work->matrixFlops, work->tf32Flops, repeats);
+                                 result->peaks.matrixFlopsPerSecond / 1e12, work->bytes, work->flops, work->matrixFlops, work->tf32Flops, work->intOps,
+                                 work->matrixIntOps, work->upperBound.empty() ? "false" : "true", repeats);
   } else {
-    std::cout << absl::StrFormat("%s on %s, %d launches: %.1f us (p10 %.1f, p90 %.1f), %.0f GB/s (%.2f of a copy's %.0f), %.2f TFLOP/s; ",
+    std::cout << absl::StrFormat("%s on %s, %d launches: %.1f us (p10 %.1f, p90 %.1f), %.0f GB/s (%.2f of a copy's %.0f), %.2f TFLOP/s%s; ",
                                  kernel.name, result->device, result->launches, n.median * 1e6, n.p10 * 1e6, n.p90 * 1e6,
-                                 n.bytesPerSecond / 1e9, n.ofCopy, result->copyBytesPerSecond / 1e9, n.flopsPerSecond / 1e12);
+                                 n.bytesPerSecond / 1e9, n.ofCopy, result->copyBytesPerSecond / 1e9, n.flopsPerSecond / 1e12,
+                                 work->intOps ? absl::StrFormat(", %.2f integer TOP/s", n.intOpsPerSecond / 1e12) : "");
+    if (!work->upperBound.empty())
+      std::cout << "at most that many operations: " << work->upperBound << "; ";
     if (roof.seconds > 0)
       std::cout << absl::StrFormat("%.2f of the roofline (%.1f us, bound by %s)\n", ofRoof, roof.seconds * 1e6, roof.bound);
     else

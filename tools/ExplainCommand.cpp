@@ -99,7 +99,10 @@ absl::Status explain(const CallOptions &options) {
     std::cout << "precision " << *precision << "\n";
   std::cout << "variant   " << v.name << (v.guardText.empty() ? "" : ", assumes " + v.guardText) << "\n";
   std::cout << "work      " << amount(double(work->bytes), "B") << " at least, " << amount(double(work->flops), "flop")
+            << (work->intOps ? ", " + amount(double(work->intOps), "integer op") : "")
             << absl::StrFormat(", %.3g flop/B\n", work->bytes ? double(work->flops) / double(work->bytes) : 0.0);
+  if (!work->upperBound.empty())
+    std::cout << "          at most so much: " << work->upperBound << "\n";
   std::vector<std::vector<int64_t>> strides;
   for (const HostTensor &t : call->arguments.tensors)
     strides.push_back(denseStrides(t.shape()));
