@@ -48,7 +48,7 @@ struct EmulatorOptions {
   /// A launch ends at its first finding.
   bool stopAtFirst = false;
   /// Of a text with switches (Mutate.h), by number: 0 as it was written, 1 altered, 2 a trap
-  /// where altered would be something else.
+  /// where altered would be something else, 3 and 5 altered and what that sets made garbage (NaN, small numbers).
   absl::Span<const uint8_t> switches;
   /// Empty: every module is built anew.
   BuildCache cache;

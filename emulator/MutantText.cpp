@@ -130,10 +130,12 @@ bool holdsOnlyCopies(const std::vector<std::string> &lines, size_t open) {
 
 /// Whether `name` is a variable or an array of the thread, declared in lines [0, before) of its kernel.
 bool isRegister(const std::vector<std::string> &lines, size_t before, absl::string_view name) {
+  if (name.empty())
+    return false;
   std::string array = absl::StrCat(" ", name, "["), plain = absl::StrCat(" ", name, ";"), set = absl::StrCat(" ", name, " = ");
   for (size_t i = before; i-- > 0 && !absl::StrContains(lines[i], "__global__");) {
     const std::string &l = lines[i];
-    static const char *const kTypes[] = {"alignas(", "float ", "int ", "short ", "bool ", "long ", "double ", "char "};
+    static const char *const kTypes[] = {"alignas(", "unsigned ", "float ", "int ", "short ", "bool ", "long ", "double ", "char "};
     bool declares = std::any_of(std::begin(kTypes), std::end(kTypes), [&](const char *type) { return absl::StrContains(l, type); });
     bool names = (absl::EndsWith(l, "];") && absl::StrContains(l, array) && !absl::StrContains(l, "=")) || absl::StrContains(l, plain) ||
                  absl::StrContains(l, set);
@@ -143,55 +145,67 @@ bool isRegister(const std::vector<std::string> &lines, size_t before, absl::stri
   return false;
 }
 
-/// Whether the block that line `open` opens only sets arrays of the thread to constants, or registers to what it finds in
-/// shared memory: what that does too often is a race, which is a finding, or shows in values, or nobody looks at it.
-bool holdsOnlyRegisters(const std::vector<std::string> &lines, size_t open) {
-  bool any = false, arrays = true, merges = false; // all of them arrays, from nothing else; or some from shared memory
+/// Whether the block that line `open` opens does nothing but set registers of the thread; `set` gets the lines that set
+/// those which are there before and behind it.
+bool findRegisters(const std::vector<std::string> &lines, size_t open, std::vector<size_t> &set) {
+  static const char *const kHarmlessStarts[] = {"#", "//", "for (", "if (", "}"};
+  static const char *const kEffects[] = {"atomic", "shfl", "kc_tma_", "kc_bar_", "kc_cp_", "kc_mbarrier", "kc_cluster", "__st", "asm",
+                                         "+=", "-=", "*=", "/=", "|=", "&=", "^=", "++;", "--;"};
   for (size_t i = open + 1, end = blockEnd(lines, open); i < end; i++) {
     absl::string_view line = absl::StripAsciiWhitespace(lines[i]);
-    if (absl::StartsWith(line, "#") || absl::StartsWith(line, "for (") || line == "}")
+    if (std::any_of(std::begin(kEffects), std::end(kEffects), [&](const char *e) { return absl::StrContains(line, e); }))
+      return false;
+    if (line.empty() || absl::StartsWith(line, "const ") ||
+        std::any_of(std::begin(kHarmlessStarts), std::end(kHarmlessStarts), [&](const char *start) { return absl::StartsWith(line, start); }))
       continue;
-    size_t equals = line.find(" = ");
-    if (equals == absl::string_view::npos)
-      return false;
     absl::string_view name = assignedName(line);
-    const bool local = absl::StartsWith(line, "const ");
-    if (name.empty()) // `float total = ..;`
-      name = line.substr(line.rfind(' ', equals - 1) + 1, equals - line.rfind(' ', equals - 1) - 1);
-    if (name.empty() || !isRegister(lines, i + 1, name))
-      return false;
-    absl::string_view right = line.substr(equals);
-    arrays &= local || (absl::StrContains(line.substr(0, equals), "[") && right.find_first_of("([") == absl::string_view::npos);
-    if (absl::StrContains(right, "*(") || absl::StrContains(right, "(&"))
-      return false;
-    for (size_t at = right.find('['); at != absl::string_view::npos; at = right.find('[', at + 1)) {
-      size_t first = at;
-      while (first > 0 && (absl::ascii_isalnum(static_cast<unsigned char>(right[first - 1])) || right[first - 1] == '_'))
-        first--;
-      absl::string_view read = right.substr(first, at - first);
-      merges |= isShared(lines, open, read);
-      if (!isShared(lines, open, read) && !isRegister(lines, i, read))
-        return false;
-    }
-    any |= !local;
+    if (!name.empty() && isRegister(lines, open + 1, name))
+      set.push_back(i);
+    else if (!(name.empty() ? absl::EndsWith(line, ";") && (!absl::StrContains(line, "(") || absl::StartsWith(line, "alignas(") || absl::StrContains(line, " = "))
+                            : isOwn(lines, open, i, name) || isRegister(lines, i, name)))
+      return false; // neither a declaration nor a variable of the block
   }
-  return any && (arrays || merges);
+  return true;
 }
 
-/// The lines of `if (name) {` where nothing else mentions `name`, defined in line `from`, in its kernel; else none.
+/// Where a statement of `line` that sets a register ends, and what it sets.
+std::pair<size_t, std::string> targetOf(const std::string &line) {
+  size_t first = line.find_first_not_of(' '), equals = line.find(" = ");
+  return {statementEnd(line, equals), line.substr(first, equals - first)};
+}
+
+/// Whether `name` stands in `text` as a word.
+bool mentions(absl::string_view text, const std::string &name) {
+  auto isWord = [](char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  for (size_t at = text.find(name); at != absl::string_view::npos; at = text.find(name, at + 1))
+    if (!(at > 0 && isWord(text[at - 1])) && !(at + name.size() < text.size() && isWord(text[at + name.size()])))
+      return true;
+  return false;
+}
+
+/// The lines of `if (.. && name && ..) {` where all else that mentions `name`, defined in line `from`, in its kernel are other masks
+/// `const bool m = .. && name;` of which the same holds; their blocks too. Else none: its value counts.
 std::vector<size_t> blocksGuardedBy(const std::vector<std::string> &lines, size_t from, const std::string &name) {
   std::vector<size_t> blocks;
   for (size_t i = from + 1; i < lines.size() && !absl::StartsWith(lines[i], "}"); i++) {
-    if (absl::StripAsciiWhitespace(lines[i]) == absl::StrCat("if (", name, ") {")) {
+    if (!mentions(lines[i], name))
+      continue;
+    absl::string_view line = absl::StripAsciiWhitespace(lines[i]);
+    if (line.find_first_of("|!?") != absl::string_view::npos)
+      return {};
+    if (absl::StartsWith(line, "if (") && absl::EndsWith(line, ") {")) {
       blocks.push_back(i);
       continue;
     }
-    for (size_t at = lines[i].find(name); at != std::string::npos; at = lines[i].find(name, at + 1)) {
-      auto isWord = [](char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-      if (!(at > 0 && isWord(lines[i][at - 1])) && !(at + name.size() < lines[i].size() && isWord(lines[i][at + name.size()])))
-        return {};
-    }
+    if (!absl::ConsumePrefix(&line, "const bool "))
+      return {};
+    std::vector<size_t> inner = blocksGuardedBy(lines, i, std::string(line.substr(0, line.find(' '))));
+    if (inner.empty())
+      return {};
+    blocks.insert(blocks.end(), inner.begin(), inner.end());
   }
+  std::sort(blocks.begin(), blocks.end());
+  blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
   return blocks;
 }
 
@@ -207,7 +221,17 @@ Mutants mutantsOf(absl::string_view text) {
   std::vector<std::string> lines = absl::StrSplit(text, '\n');
   LineMarks marks(text);
   Mutants mutants;
+  std::vector<std::pair<size_t, std::string>> spoils; // lines, and what stands behind them
   bool deviceOnly = false, inKernel = false;
+  // Whether `blocks` set nothing but registers; those of mutant `number` are then spoiled.
+  auto spoil = [&](const std::vector<size_t> &blocks, size_t number) {
+    std::vector<size_t> set;
+    if (blocks.empty() || !std::all_of(blocks.begin(), blocks.end(), [&](size_t block) { return findRegisters(lines, block, set); }))
+      return false;
+    for (size_t line : set)
+      spoils.push_back({line, absl::StrCat(" kce_spoil(", number, ", kce_held", number, ", ", targetOf(lines[line]).second, ");")});
+    return true;
+  };
   // Puts a switch around [from, to) of the line.
   auto add = [&](size_t index, size_t from, size_t to, bool mask) {
     std::string &line = lines[index], old = line.substr(from, to - from);
@@ -217,9 +241,16 @@ Mutants mutantsOf(absl::string_view text) {
     m.mask = mask;
     m.removed = std::string(absl::StripAsciiWhitespace(old));
     mutants.all.push_back(std::move(m));
-    std::string with =
-        mask ? absl::StrCat("(kce_forced(", number, ") || kce_mask(", number, ", (", old, ")))")
-             : absl::StrCat("{ if (kce_kept(", number, ")) { ", old, " } }");
+    std::string with = absl::StrCat("{ if (kce_kept(", number, ")) { ", old, " } }");
+    if (mask) {
+      // The condition's own outcome stays known as kce_held<number>.
+      std::string held = absl::StrCat("kce_held", number), declared = absl::StrCat("bool ", held, " = (", old, "); ");
+      with = absl::StrCat("kce_forced(", number, ") || kce_mask(", number, ", ", held, ")");
+      if (size_t begin = line.find("const bool "); begin < from)
+        line.insert(begin, declared), from += declared.size(), to += declared.size();
+      else
+        with = declared + with;
+    }
     line.replace(from, to - from, with);
   };
   for (size_t i = 0; i < lines.size(); i++) {
@@ -244,7 +275,7 @@ Mutants mutantsOf(absl::string_view text) {
         auto allHold = [&](bool (*holds)(const std::vector<std::string> &, size_t)) {
           return !blocks.empty() && std::all_of(blocks.begin(), blocks.end(), [&](size_t block) { return holds(lines, block); });
         };
-        bool onlySynchronises = allHold(holdsOnlySynchronisation), onlyCopies = allHold(holdsOnlyCopies), onlyRegisters = allHold(holdsOnlyRegisters);
+        bool onlySynchronises = allHold(holdsOnlySynchronisation), onlyCopies = allHold(holdsOnlyCopies), onlyRegisters = spoil(blocks, mutants.all.size());
         bool onlyLastRounds = allHold(isLastRound);
         add(i, equals + 3, end, true);
         if (onlyLastRounds)
@@ -258,7 +289,7 @@ Mutants mutantsOf(absl::string_view text) {
       size_t close = line.rfind(')');
       if (close != std::string::npos && close > at + 4) {
         bool onlySynchronises = holdsOnlySynchronisation(lines, i), onlyCopies = holdsOnlyCopies(lines, i),
-             onlyRegisters = holdsOnlyRegisters(lines, i),
+             onlyRegisters = spoil({i}, mutants.all.size()),
              onlyInside = writesOnlyInside(lines, i) || isLastRound(lines, i); // before its own lines change
         add(i, at + 4, close, true);
         if (onlyInside)
@@ -269,6 +300,8 @@ Mutants mutantsOf(absl::string_view text) {
       }
     }
   }
+  for (const auto &[line, call] : spoils)
+    lines[line].insert(targetOf(lines[line]).first, call);
   mutants.text = absl::StrJoin(lines, "\n");
   return mutants;
 }

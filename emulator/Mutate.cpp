@@ -231,10 +231,12 @@ absl::StatusOr<MutationScore> measureMutants(const Kernel &kernel, const Variant
             masks.push_back(j);
         return masks.size() > 1 && judge.run(masks, 1, {options.seed}).detected();
       };
+      // Garbage in what it sets too often does not show either: nobody uses it.
+      auto areUnused = [&](size_t n) { return !judge.run({n}, 3, {options.seed}).detected() && !judge.run({n}, 5, {options.seed}).detected(); };
       const char *redundant = !differs             ? m.mask ? "always true at these sizes" : "never reached at these sizes"
                               : m.onlySynchronises ? "guards synchronisation or hints that nothing needs at these sizes"
                               : m.onlyCopies       ? "guards copies that nothing reads at these sizes"
-                              : m.onlyRegisters    ? "guards registers that are written over or not used at these sizes"
+                              : m.onlyRegisters && areUnused(i) ? "guards registers that are written over or not used at these sizes"
                               : !m.mask            ? "no access needs it at these sizes"
                               : isShortCut()       ? "a short cut past the masks inside"
                                                    : nullptr;

@@ -18,7 +18,7 @@ enum class Verdict {
   /// Survives, and may at these sizes: a synchronisation that the emulator follows
   /// orders no two accesses that nothing else orders; a condition is always true, or
   /// guards synchronisation and hints only, or asynchronous copies that neither race nor are read, or registers
-  /// that are written over or not used, or only masks that do its work.
+  /// that are written over or not used (garbage in them does not show), or only masks that do its work.
   Redundant,
   Missed, ///< survives though a condition that was false is made true
 };
@@ -30,7 +30,7 @@ struct Mutant {
   bool mask = false;   ///< a condition made true, else a call removed
   bool onlySynchronises = false; ///< a mask around nothing but synchronisation and prefetches
   bool onlyCopies = false; ///< a mask around nothing but asynchronous copies into shared memory
-  bool onlyRegisters = false; ///< a mask around nothing but registers of the thread, set from shared memory at most
+  bool onlyRegisters = false; ///< a mask around nothing that sets more than registers of the thread; switches 3 and 5 spoil them
   /// First and last lines of the blocks that a mask guards, where those write only shared memory and their own variables, or are last
   /// rounds of loops, whose own masks do what is to be done.
   std::vector<std::pair<int, int>> shortCuts;

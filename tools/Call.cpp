@@ -56,10 +56,12 @@ absl::StatusOr<Call> prepareCall(const CallOptions &o) {
   absl::StatusOr<std::map<std::string, std::string>> values = parseAssignments(signature, {o.positionals.begin() + 1, o.positionals.end()});
   if (!values.ok())
     return values.status();
-  absl::StatusOr<HostArguments> arguments = makeArguments(signature, *values, {}, o.runs);
-  if (!arguments.ok())
-    return arguments.status();
-  call.arguments = *std::move(arguments);
+  if (o.hasArguments) {
+    absl::StatusOr<HostArguments> arguments = makeArguments(signature, *values, {}, o.runs);
+    if (!arguments.ok())
+      return arguments.status();
+    call.arguments = *std::move(arguments);
+  }
   if (o.device == "auto") {
     std::string why;
     call.place = call.session->defaultPlace(&why);

@@ -1,12 +1,14 @@
 // kernelc check: a device against the f64 reference and its error bounds; with
 // --mutate how strong the emulator's checks are on this kernel, with --verify-each
 // whether the passes keep its meaning.
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "driver/HostCheck.h"
+#include "driver/MutantTrial.h"
 #include "driver/VerifyEach.h"
 #include "emulator/Mutate.h"
 #include "support/Json.h"
@@ -19,23 +21,63 @@ namespace kernelc::tools {
 
 namespace {
 
-/// The share of mutants, detected or redundant, that checks without gaps reach.
-constexpr double kGoodPercent = 98;
+/// The share of mutants, detected or redundant, that checks without gaps reach, and that of redundant ones beyond which
+/// the kernel asks too much.
+constexpr double kGoodPercent = 98, kMostRedundantPercent = 25;
 
-/// Takes each synchronisation and mask away in turn. kFailed if one is missed.
-int mutate(Call &call, const std::string &arch) {
+/// Whether a size of the kernel is left open.
+bool lacksSizes(const Kernel &signature) {
+  absl::StatusOr<std::vector<int64_t>> sizes = solveSizes(signature, std::vector<MaybeShape>(signature.params.size()), {}, /*partial=*/true);
+  return sizes.ok() && std::count(sizes->begin(), sizes->end(), -1) > 0;
+}
+
+/// On the call's arguments; on sets of its own where a size is left open.
+absl::StatusOr<emulator::MutationScore> measure(Call &call, const std::string &arch, const std::function<void(const emulator::Mutant &)> &judged) {
   const Kernel &signature = call.kernel->signature();
+  if (call.arguments.tensors.empty() && !signature.params.empty())
+    return measureKernelMutants(call.kernel->program(), signature, arch, judged);
   absl::StatusOr<Kernel> kernel = call.kernel->variantFor(arch, call.arguments.values(signature));
   if (!kernel.ok())
-    return reportFailure(kernel.status());
+    return kernel.status();
   emulator::RunArguments run;
   for (const HostTensor &t : call.arguments.tensors)
     run.params.push_back(t.view());
   run.sizes = call.arguments.sizes;
-  absl::StatusOr<emulator::MutationScore> score = emulator::measureMutants(
-      *kernel, kernel->variants[0], {run}, {}, [](const emulator::Mutant &m) { std::cout << m.toString() << std::endl; });
+  return emulator::measureMutants(*kernel, kernel->variants[0], {run}, {}, judged);
+}
+
+std::string mutantsJson(const std::string &kernel, const std::string &arch, const emulator::MutationScore &score) {
+  std::map<std::string, int> classes;
+  JsonArray missed;
+  for (const emulator::Mutant &m : score.survivors) {
+    if (m.verdict == emulator::Verdict::Redundant)
+      ++classes[m.why];
+    else
+      missed.push_back(m.toString());
+  }
+  JsonObject redundant;
+  for (const auto &[why, count] : classes)
+    redundant.push_back({why, count});
+  absl::StatusOr<std::string> text =
+      printJson(JsonObject{{"kernel", kernel}, {"arch", arch}, {"mutants", score.total}, {"detected", score.detected},
+                           {"by_finding", score.byFinding}, {"redundant", score.redundant}, {"missed", score.missed},
+                           {"redundant_because", std::move(redundant)}, {"missed_mutants", std::move(missed)}});
+  return text.ok() ? *text + "\n" : std::string(text.status().message());
+}
+
+/// Takes each synchronisation and mask away in turn. kFailed if one is missed.
+int mutate(Call &call, const std::string &arch, bool json) {
+  const Kernel &signature = call.kernel->signature();
+  absl::StatusOr<emulator::MutationScore> score = measure(call, arch, [&](const emulator::Mutant &m) {
+    if (!json)
+      std::cout << m.toString() << std::endl;
+  });
   if (!score.ok())
     return reportFailure(score.status());
+  if (json) {
+    std::cout << mutantsJson(signature.name, arch, *score);
+    return score->missed ? kFailed : kDone;
+  }
   std::cout << signature.name << " on " << arch << ": "
             << absl::StrFormat("%d of %d mutants detected, %d of them by a finding; %d redundant, %d missed: %.1f %%\n", score->detected,
                                score->total, score->byFinding, score->redundant, score->missed, score->percent());
@@ -44,6 +86,8 @@ int mutate(Call &call, const std::string &arch) {
               << (score->survivorsNeedEachOther ? "is detected: some stand in for others\n" : "changes nothing either\n");
   if (score->percent() < kGoodPercent)
     std::cout << absl::StrFormat("finding: the score is below %g %%\n", kGoodPercent);
+  if (score->redundant * 100 > kMostRedundantPercent * score->total)
+    std::cout << absl::StrFormat("finding: more than %g %% are redundant\n", kMostRedundantPercent);
   return score->missed ? kFailed : kDone;
 }
 
@@ -131,8 +175,10 @@ int checkCommand(const std::vector<std::string> &args) {
     return options.usageError("which file?");
   if (mutants && each)
     return options.usageError("--mutate and --verify-each are two checks");
-  if ((mutants || each) && (allowUnbounded || json))
-    return options.usageError("--allow-unbounded and --json belong to the check against the reference");
+  if ((mutants || each) && allowUnbounded)
+    return options.usageError("--allow-unbounded belongs to the check against the reference");
+  if (each && json)
+    return options.usageError("--verify-each has no --json");
   if (!each && !reproducer.empty())
     return options.usageError("--reproducer belongs to --verify-each");
   if (each && call.device == "auto")
@@ -143,13 +189,18 @@ int checkCommand(const std::vector<std::string> &args) {
     call.device = "emulator"; // where mutants run; no other device can tell
   if (mutants && call.device != "emulator")
     return options.usageError("--mutate runs on the emulator");
+  call.hasArguments = !(mutants && call.positionals.size() == 1);
   absl::StatusOr<Call> prepared = prepareCall(call);
+  if (prepared.ok() && !call.hasArguments && !lacksSizes(prepared->kernel->signature())) {
+    call.hasArguments = true;
+    prepared = prepareCall(call);
+  }
   if (!prepared.ok())
     return reportFailure(prepared.status());
   if (each)
     return verifyEach(*prepared, call.arch.empty() ? "sm_90a" : call.arch, reproducer);
   if (mutants)
-    return mutate(*prepared, call.arch.empty() ? "sm_90a" : call.arch);
+    return mutate(*prepared, call.arch.empty() ? "sm_90a" : call.arch, json);
   return compare(*prepared, allowUnbounded, json);
 }
 

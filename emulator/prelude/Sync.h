@@ -8,11 +8,21 @@ KCE_PLAIN inline bool kce_kept(unsigned i) {
     kce::apiTable->trap("switch");
   return kce_switch(i) != 1;
 }
-KCE_PLAIN inline bool kce_forced(unsigned i) { return kce_switch(i) == 1; }
+KCE_PLAIN inline bool kce_forced(unsigned i) { return kce_switch(i) & 1; }
 KCE_PLAIN inline bool kce_mask(unsigned i, bool condition) {
   if (kce_switch(i) == 2 && !condition)
     kce::apiTable->trap("switch");
   return condition;
+}
+/// With switch 3 or 5, a register that was set although the condition did not hold gets garbage: NaN in every type of
+/// floats and large integers, or small ones.
+template <class T> KCE_PLAIN inline void kce_spoil(unsigned i, bool condition, T &value) {
+  const unsigned how = kce_switch(i);
+  if (condition || how < 3)
+    return;
+  const unsigned char garbage[2] = {(unsigned char)(how == 3 ? 0xff : 1), (unsigned char)(how == 3 ? 0x7f : 0)};
+  for (unsigned at = 0; at < sizeof(T); at++)
+    __builtin_memcpy((char *)&value + at, &garbage[at % 2], 1);
 }
 namespace kce {
 template <class T> KCE_INLINE unsigned long long toBits(T v) {

@@ -244,7 +244,6 @@ struct ExampleArguments {
 struct Picks {
   std::map<std::string, int64_t> only = {}; ///< if not empty: these sizes
   bool specials = false;                    ///< values as fill() has them
-  bool large = false;                       ///< several tiles, some sums longer than a ring
   double maxWork = 4e6;                     ///< of the product of all sizes
   bool mayBeEmpty = false;                  ///< extents may be 0
 };
@@ -252,18 +251,17 @@ struct Picks {
 /// Up to `count` sets of sizes that satisfy the guard and every require.
 inline std::vector<std::unique_ptr<ExampleArguments>> pickArguments(const CompiledExample &e, unsigned seed, int count,
                                                                     const Picks &picks = {}) {
-  const auto &[only, specials, large, maxWork, mayBeEmpty] = picks;
+  const auto &[only, specials, maxWork, mayBeEmpty] = picks;
   std::vector<std::unique_ptr<ExampleArguments>> picked;
   std::mt19937 random(seed);
   const int64_t extents[] = {1, 2, 3, 5, 7, 8, 16, 17, 24, 31, 32, 33, 40, 64, 65, 72, 136, 200};
-  const int64_t several[] = {1, 2, 3, 8, 40, 72, 104, 136, 200, 264};
   for (int attempt = 0; attempt < (only.empty() ? 5000 : 1) && int(picked.size()) < count; attempt++) {
     auto a = std::make_unique<ExampleArguments>();
     std::vector<int64_t> &sizes = a->args.sizes;
     double work = 1; // at least the product of all sizes, in whole tiles
     for (const SizeRecipe &r : e.kernel.sizes) {
       size_t choices = e.kernel.sizes.size() > 3 ? 9 : std::size(extents);
-      sizes.push_back(r.constant ? *r.constant : large ? several[random() % std::size(several)] : extents[random() % choices]);
+      sizes.push_back(r.constant ? *r.constant : extents[random() % choices]);
       // Guards ask for multiples of 16 bytes; where nothing else is legal, requirements for more.
       int64_t multiple = attempt % 2 == 0 ? 1 : attempt > 2500 && random() % 2 ? 128 : attempt > 500 && attempt % 4 == 1 ? 32 : 8;
       if (!r.constant)
@@ -273,10 +271,9 @@ inline std::vector<std::unique_ptr<ExampleArguments>> pickArguments(const Compil
       work *= double(sizes.back());
       a->sizes += r.name + "=" + std::to_string(sizes.back()) + " ";
     }
-    if (only.empty() && (work > (large ? 1e6 : std::min(sizes.size() > 4 ? 5e4 : 4e6, maxWork)) || (large && attempt < 4000 && work < (sizes.size() > 2 ? 3e5 : sizes.size() > 1 ? 5e3 : 300))))
+    if (only.empty() && work > std::min(sizes.size() > 4 ? 5e4 : 4e6, maxWork))
       continue;
     SizeEnv env{sizes, 3, {}};
-    int64_t elements = 0;
     bool legal = e.variant().guard.empty() || e.variant().guard.evaluate(env);
     for (const Require &r : e.kernel.requires_)
       legal &= r.condition.evaluate(env) != 0;
@@ -287,10 +284,8 @@ inline std::vector<std::unique_ptr<ExampleArguments>> pickArguments(const Compil
         legal &= v.shape.back() >= (mayBeEmpty ? 0 : 1);
       }
       v.strides = denseStrides(v.shape);
-      elements += v.numElements();
       a->args.params.push_back(v);
     }
-    legal &= !large || elements <= 150000; // what is only read and written takes its time, too
     if (!legal)
       continue;
     for (TensorView &v : a->args.params) {

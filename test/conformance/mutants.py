@@ -1,0 +1,71 @@
+"""Mutation scores (`kernelc check --mutate`) of examples and conformance kernels.
+
+    python3 test/conformance/mutants.py build/ci/tools/kernelc [--update]
+
+Fails where a score is below 98 %, or more than a quarter of all mutants are redundant. --update writes docs/testing.md.
+"""
+import argparse
+import collections
+import json
+import os
+import subprocess
+import sys
+import time
+
+import corpus
+
+SCORE, REDUNDANT = 98, 25
+
+
+def measure(kernelc, kernel, arch):
+    run = subprocess.run([kernelc, "check", kernel.file, "--kernel", kernel.name, "--mutate", "--json", "--arch", arch],
+                         capture_output=True, text=True)
+    if run.returncode not in (0, 1) or not run.stdout.startswith("{"):
+        print(f"{kernel.title} {arch}: {run.stderr.strip()[:300]}", file=sys.stderr)
+        return None
+    return json.loads(run.stdout)
+
+
+def cell(r):
+    return "" if r is None else f"{r['mutants']}: {r['detected']} + {r['redundant']}" + (f", {r['missed']} missed" if r["missed"] else "")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("kernelc")
+    parser.add_argument("--only", default="", help="kernels with that in FILE: NAME or their path")
+    parser.add_argument("--arch", nargs="+", default=["sm_80", "sm_90a"])
+    parser.add_argument("--update", action="store_true")
+    options = parser.parse_args()
+    text = f"| kernel | {' | '.join(options.arch)} |\n|---|{'---|' * len(options.arch)}\n"
+    total, why, low = collections.Counter(), collections.Counter(), []
+    start = time.time()
+    for kernel in corpus.kernels():
+        if options.only not in kernel.title and options.only not in kernel.file:
+            continue
+        results = [measure(options.kernelc, kernel, arch) for arch in options.arch]
+        text += f"| {kernel.title} | {' | '.join(map(cell, results))} |\n"
+        print(text.splitlines()[-1], flush=True)
+        for arch, r in zip(options.arch, results):
+            if r is None:
+                low.append(f"{kernel.title} {arch}: not measured")
+                continue
+            total.update({k: r[k] for k in ("mutants", "detected", "redundant", "missed")}, pairs=1)
+            why.update(r["redundant_because"])
+            if r["missed"] * 100 > (100 - SCORE) * r["mutants"]:
+                low.append(f"{kernel.title} {arch}: {r['missed']} of {r['mutants']} missed")
+            for m in r["missed_mutants"]:
+                print(f"    {arch} {m}", flush=True)
+    n = max(1, total["mutants"])
+    text += (f"\nTogether {n} mutants in {total['pairs']} pairs of kernel and target: {total['detected']} detected, {total['redundant']} redundant "
+             f"({100 * total['redundant'] / n:.1f} %), {total['missed']} missed: {100 - 100 * total['missed'] / n:.1f} %.\n\n| redundant | because it |\n|---|---|\n")
+    for reason, count in why.most_common():
+        text += f"| {count} | {reason} |\n"
+    print(text[text.index("\nTogether"):], f"{time.time() - start:.0f} s", *low, sep="\n")
+    if options.update:
+        corpus.replace_table(os.path.join(corpus.ROOT, "docs", "testing.md"), "mutants", text)
+    return 1 if low or total["redundant"] * 100 > REDUNDANT * n else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

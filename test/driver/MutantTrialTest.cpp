@@ -1,0 +1,95 @@
+// Mutants of whole kernels on sizes and values that kernelc picks: of masks made true and synchronisation taken away nothing goes
+// unseen. The survey of all examples and conformance kernels is test/conformance/mutants.py.
+#include "driver/MutantTrial.h"
+
+#include <fstream>
+#include <sstream>
+
+#include "driver/MutantArguments.h"
+#include "driver/HostValues.h"
+#include "gtest/gtest.h"
+
+namespace kernelc {
+namespace {
+
+struct Case {
+  const char *name, *text; ///< or FILE.kc of the examples
+  double mostRedundant = 25; ///< percent
+};
+void PrintTo(const Case &c, std::ostream *os) { *os << c.name; }
+
+std::string textOf(const Case &c) {
+  std::string text = c.text;
+  if (text.size() < 3 || text.substr(text.size() - 3) != ".kc")
+    return text;
+  std::ifstream in(std::string(KERNELC_EXAMPLES) + "/" + text);
+  std::stringstream s;
+  s << in.rdbuf();
+  return s.str();
+}
+
+class MutantTrial : public ::testing::TestWithParam<Case> {};
+
+TEST_P(MutantTrial, MissesNothing) {
+  const Case &c = GetParam();
+  auto program = Program::create(textOf(c), {});
+  ASSERT_TRUE(program.ok()) << program.status();
+  auto kernel = (*program)->findKernel(c.name);
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  auto score = measureKernelMutants(**program, **kernel, "sm_90a");
+  ASSERT_TRUE(score.ok()) << score.status();
+  EXPECT_GE(score->total, 2);
+  EXPECT_GE(score->percent(), 98) << score->toString();
+  EXPECT_LE(100.0 * score->redundant / score->total, c.mostRedundant) << score->toString();
+}
+
+const Case kCases[] = {
+    {"softmax_rows", "softmax.kc"},
+    {"row_logsumexp", "logsumexp.kc"},
+    {"layer_norm", "layernorm.kc"},
+    {"transpose", "transpose.kc"},
+    // Loads of rows and columns beyond a tile's end are saved, not needed: their subscripts are kept inside.
+    {"gather_rows", "def gather_rows(x: f32[M, N], idx: i32[R]) -> (y: f32[R, N]) { y[r, j] = x.pad(0)[idx[r], j] }", 30},
+    {"gather_edge", "def gather_edge(x: f16[M], idx: i64[R, S]) -> (y: f16[R, S]) {\n  require M >= 1\n  y[r, s] = x.edge()[idx[r, s] + 1]\n}"},
+    {"gather_sum", "def gather_sum(x: f32[M, N], idx: i32[R, K]) -> (y: f32[R, N]) { y[r, j] = sum[k](x.pad(0)[idx[r, k], j]) }"},
+    {"resize_linear", "def resize_linear(x: f32[H, W]) -> (y: f32[2 * H, 2 * W]) {\n"
+                      "  y[i, j] = 0.25 * (x.edge()[i // 2, j // 2] + x.edge()[(i + 1) // 2, j // 2] + x.edge()[i // 2, (j + 1) // 2] +\n"
+                      "                    x.edge()[(i + 1) // 2, (j + 1) // 2])\n}",
+     90},
+    {"max_filter", "def max_filter(x: f32[H, W]) -> (y: f32[H, W]) { y[i, j] = max[r in 0:3, s in 0:3](x.pad(-inf)[i + r - 1, j + s - 1]) }", 45},
+};
+INSTANTIATE_TEST_SUITE_P(Kernels, MutantTrial, ::testing::ValuesIn(kCases), [](const auto &info) { return std::string(info.param.name); });
+
+// Subscripts reach beyond both ends where that is defined, and stay inside where the program says that they do.
+TEST(MutantArguments, ReachBothEndsOfWhatTheyIndex) {
+  auto program = Program::create("def f(x: f32[M], z: f32[M], i: i32[R], j: i32[R], n: i32[R]) -> (y: f32[R]) {\n"
+                                 "  y[r] = x.pad(0)[i[r] - 1] + z.assume_inbounds()[j[r]] + f32(n[r])\n}",
+                                 {});
+  ASSERT_TRUE(program.ok()) << program.status();
+  Kernel kernel = (*program)->kernels()[0];
+  std::map<size_t, SubscriptUse> uses;
+  ASSERT_TRUE((*program)->withModule([&](mlir::ModuleOp module) {
+                           uses = findSubscriptUses(*module.getOps<te::KernelOp>().begin(), kernel);
+                           return absl::OkStatus();
+                         }).ok());
+  ASSERT_EQ(uses.size(), 2u);
+  EXPECT_FALSE(uses[2].mustStayInside);
+  EXPECT_TRUE(uses[3].mustStayInside);
+  bool below = false, beyond = false, several = false;
+  auto picked = pickMutantArguments(kernel, Variant(), {{"M", 32}, {"R", 32}}, uses);
+  EXPECT_GE(picked.size(), 6u);
+  for (const auto &a : picked) {
+    int64_t extent = a->tensors[0].shape()[0];
+    several |= extent > 32;
+    for (int64_t r = 0; r < a->tensors[2].numElements(); ++r) {
+      below |= loadElement(a->tensors[2], r) < 0;
+      beyond |= loadElement(a->tensors[2], r) >= double(extent);
+      double inside = loadElement(a->tensors[3], r);
+      EXPECT_TRUE(inside >= 0 && inside < double(extent)) << inside << " of " << a->sizes;
+    }
+  }
+  EXPECT_TRUE(below && beyond && several);
+}
+
+} // namespace
+} // namespace kernelc
