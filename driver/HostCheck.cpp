@@ -39,7 +39,8 @@ absl::StatusOr<CheckResult> checkOnHost(JitKernel &kernel, const Place &place, a
   if (!ran.ok() && report.findings.empty())
     return ran;
   absl::StatusOr<std::shared_ptr<CpuKernel>> oracle =
-      compileForCpu(kernel.program(), signature, reference::Arithmetic::F64WithError);
+      compileForCpu(kernel.program(), signature, reference::Arithmetic::F64WithError,
+                    place.kind == Place::Cuda ? reference::Sums::OnMatrixUnits : reference::Sums::InF32);
   if (!oracle.ok())
     return oracle.status();
   std::vector<TensorView> args, outs;

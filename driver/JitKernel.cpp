@@ -18,9 +18,9 @@ VariantSet &JitKernel::Impl::setFor(const std::string &target) {
   return *set;
 }
 
-absl::StatusOr<std::shared_ptr<CpuKernel>> compileForCpu(te::KernelOp kernel, reference::Arithmetic arithmetic) {
+absl::StatusOr<std::shared_ptr<CpuKernel>> compileForCpu(te::KernelOp kernel, reference::Arithmetic arithmetic, reference::Sums sums) {
   auto cpu = std::make_shared<CpuKernel>();
-  absl::StatusOr<std::unique_ptr<reference::ReferenceKernel>> code = reference::ReferenceKernel::compile(kernel, arithmetic);
+  absl::StatusOr<std::unique_ptr<reference::ReferenceKernel>> code = reference::ReferenceKernel::compile(kernel, arithmetic, sums);
   if (!code.ok())
     return code.status();
   cpu->code = *std::move(code);
@@ -30,12 +30,13 @@ absl::StatusOr<std::shared_ptr<CpuKernel>> compileForCpu(te::KernelOp kernel, re
   return cpu;
 }
 
-absl::StatusOr<std::shared_ptr<CpuKernel>> compileForCpu(Program &program, const Kernel &signature, reference::Arithmetic arithmetic) {
+absl::StatusOr<std::shared_ptr<CpuKernel>> compileForCpu(Program &program, const Kernel &signature, reference::Arithmetic arithmetic,
+                                                         reference::Sums sums) {
   absl::StatusOr<std::shared_ptr<CpuKernel>> cpu = absl::NotFoundError(absl::StrCat("there is no kernel '", signature.name, "'"));
   absl::Status s = program.withModule([&](mlir::ModuleOp module) -> absl::Status {
     for (auto op : module.getOps<te::KernelOp>())
       if (op.getSymName() == signature.name)
-        cpu = compileForCpu(op, arithmetic);
+        cpu = compileForCpu(op, arithmetic, sums);
     return cpu.status();
   });
   if (!s.ok())

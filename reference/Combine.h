@@ -28,6 +28,7 @@ struct SumUnit {
   double step = 0;   ///< rounding unit of one step
   bool few = false;  ///< and the accumulators of a unit of few bits
   bool fast = false; ///< which hold the whole sum
+  bool inParts = false; ///< of terms that are sums of parts, added one by one
   static constexpr double kFew = 0x1p-13, kProducts = 32, kKept = 128;
 };
 

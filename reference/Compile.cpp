@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Parser/Parser.h"
+#include "reference/ErrorRules.h"
 #include "reference/ExpandCascades.h"
 #include "reference/InlineComputes.h"
 #include "reference/NarrowFloats.h"
@@ -138,7 +139,7 @@ void findLastUses(Program &program, ArrayRef<Operation *> ops, const llvm::Dense
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<ReferenceKernel::Impl>> compileKernel(te::KernelOp original, Arithmetic arithmetic) {
+absl::StatusOr<std::unique_ptr<ReferenceKernel::Impl>> compileKernel(te::KernelOp original, Arithmetic arithmetic, Sums sums) {
   DialectRegistry registry;
   registry.insert<te::TeDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect, cf::ControlFlowDialect,
                   LLVM::LLVMDialect>();
@@ -148,6 +149,8 @@ absl::StatusOr<std::unique_ptr<ReferenceKernel::Impl>> compileKernel(te::KernelO
   if (!copy.ok())
     return copy.status();
   auto kernel = cast<te::KernelOp>((*copy)->getBody()->front());
+  if (sums == Sums::InF32)
+    kernel->setAttr(kSumsInF32, UnitAttr::get(&context));
   expandCascades(kernel);
   inlineComputes(kernel);
 

@@ -16,6 +16,6 @@ struct ReferenceKernel::Impl {
   std::vector<StepFunction> functions; ///< one per step
 };
 
-absl::StatusOr<std::unique_ptr<ReferenceKernel::Impl>> compileKernel(te::KernelOp kernel, Arithmetic arithmetic);
+absl::StatusOr<std::unique_ptr<ReferenceKernel::Impl>> compileKernel(te::KernelOp kernel, Arithmetic arithmetic, Sums sums);
 
 } // namespace kernelc::reference

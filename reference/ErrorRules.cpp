@@ -184,7 +184,9 @@ SumUnit sumUnit(te::ReduceOp op) {
   // What is added are the parts, whose magnitudes together exceed those of the products by some 4 u.
   bool inParts = llvm::any_of(op.getBlock(), [](Operation &o) { return o.hasAttr(te::kHighPart); });
   if (inParts)
-    return {0x1.1p-23};
+    return {0x1.1p-23, false, false, true};
+  if (te::getKernel(op)->hasAttr(kSumsInF32))
+    return {0x1p-24};
   if (bits.size() >= 2 && bits[1] <= 8)
     return {0x1p-23, true, te::accumulatesFast(te::getKernel(op))};
   return {bits.size() >= 2 && bits[1] <= 16 ? 0x1p-23 : 0x1p-24};
@@ -200,7 +202,14 @@ Value sumError(Builder &b, ArrayRef<Value> state, const SumUnit &unit) {
   bool wide = unit.step < 0x1p-50;
   Value steps = m.add(state[3], m.constant(2));
   Value reach = m.add(state[2], state[1]);
-  Value bound = m.add(state[1], m.mul(steps, m.add(m.mul(m.constant(unit.step), reach), m.constant(wide ? 0x1p-1074 : 0x1p-149))));
+  // Whatever the order, a partial sum is the sum of some of the terms: at most that of the positive or that of the negative ones,
+  // half of the magnitudes and of the sum together. The rounded one is off by the errors before it, n u of that.
+  Value partial = m.add(m.mul(m.constant(0.5), m.add(state[2], m.abs(state[0]))), state[1]);
+  Value room = m.sub(m.constant(1), m.mul(steps, m.constant(unit.step)));
+  Value step = m.select(m.less(m.constant(0.5), room), m.div(partial, room), reach);
+  Value terms = m.mul(m.constant(unit.step), reach); // products are rounded before they are added
+  Value rounding = m.add(m.mul(steps, m.add(m.mul(m.constant(unit.step), unit.inParts ? reach : m.min(step, reach)), m.constant(wide ? 0x1p-1074 : 0x1p-149))), terms);
+  Value bound = m.add(state[1], rounding);
   if (unit.few) {
     constexpr double perInstruction = SumUnit::kProducts + 2;
     // One instruction more than its products fill: the last may be half empty.
@@ -209,9 +218,9 @@ Value sumError(Builder &b, ArrayRef<Value> state, const SumUnit &unit) {
       cuts = m.min(cuts, m.constant(SumUnit::kKept / SumUnit::kProducts * perInstruction));
     bound = m.add(bound, m.mul(cuts, m.mul(m.constant(SumUnit::kFew), reach)));
   }
-  // Some order may overflow on the way where the magnitudes together do.
+  // Some order may overflow on the way.
   double largest = wide ? std::numeric_limits<double>::max() : 0x1.fffffep127;
-  Value overflows = arith::AndIOp::create(b, m.less(m.constant(largest), reach), m.less(m.abs(state[0]), m.infinity()));
+  Value overflows = arith::AndIOp::create(b, m.less(m.constant(largest), m.add(partial, bound)), m.less(m.abs(state[0]), m.infinity()));
   return m.select(overflows, m.infinity(), m.rounded(bound, state[0], 0, 0, largest));
 }
 

@@ -4,8 +4,9 @@
 // The model. An operation in a type with unit roundoff u rounds once: to what is
 // propagated from the operands P it adds u (|v| + P) and the smallest subnormal.
 // Math functions add their ulp budget (MathLibrary.h). A sum of n terms in any
-// order adds (n + 2) u' sum(|t| + e), where u' is the accumulator's unit (coarser
-// for what tensor cores multiply; products of f8 have a rule of their own, see SumUnit). A cast adds the unit of the narrower type. A
+// order adds (n + 2) u' times what a partial sum can be, max(sum of positive, sum of negative t), and u' sum(|t| + e), where u' is the
+// accumulator's unit (coarser for what tensor cores multiply; products of f8 have a rule of their own, see SumUnit). A cast adds the unit
+// of the narrower type. A
 // comparison whose operands are within their errors may go either way; what is
 // selected by it gets the difference of the sides. Integers are exact until they
 // depend on such a comparison or on a cast of an approximate float. e is infinity
@@ -39,6 +40,9 @@ Value integerOpError(Builder &b, mlir::Operation *op, llvm::ArrayRef<Scalar> in,
 /// Of an arith or math op with float operands.
 Value floatOpError(Builder &b, mlir::Operation *op, llvm::ArrayRef<Scalar> in, Value v);
 
+/// A kernel whose sums of f32 are f32 sums, on whatever unit: what Sums::InF32 puts on it.
+inline constexpr llvm::StringLiteral kSumsInF32 = "sums_in_f32";
+
 /// What adding up the terms of `op` rounds.
 SumUnit sumUnit(te::ReduceOp op);
 /// One step of a reduction with error; see Accumulator for the states.
@@ -47,7 +51,7 @@ llvm::SmallVector<Value> addWithError(Builder &b, te::Combiner kind, llvm::Array
 /// What the factors' errors do to a product; no rounding.
 Value productError(Builder &b, Scalar x, Scalar y, Value product);
 /// Of a sum with state {sum, propagated, sum of magnitudes, terms}. Terms may be
-/// products whose rounding is counted here.
+/// products whose rounding is counted here. Holds for every order of summation.
 Value sumError(Builder &b, llvm::ArrayRef<Value> state, const SumUnit &unit);
 /// Of a float max or min with state {value, least, greatest}: the interval that it is in.
 Value extremeError(Builder &b, llvm::ArrayRef<Value> state);

@@ -34,6 +34,12 @@ enum class Arithmetic {
   F64WithError,
 };
 
+/// What the device's sums of products of narrow floats are (F64WithError).
+enum class Sums {
+  OnMatrixUnits, ///< as matrix units of GPUs may round: truncated, of f8 in few bits
+  InF32,         ///< rounded as f32 has it: the CPU, and the emulator's models of matrix units
+};
+
 /// lower[d] <= index[d] < upper[d].
 struct Box {
   std::vector<int64_t> lower, upper;
@@ -41,7 +47,8 @@ struct Box {
 
 class ReferenceKernel {
 public:
-  static absl::StatusOr<std::unique_ptr<ReferenceKernel>> compile(te::KernelOp kernel, Arithmetic arithmetic);
+  static absl::StatusOr<std::unique_ptr<ReferenceKernel>> compile(te::KernelOp kernel, Arithmetic arithmetic,
+                                                                  Sums sums = Sums::OnMatrixUnits);
   ~ReferenceKernel();
 
   /// Runs on `sizes` (in the kernel's order). `args` follow the block arguments,

@@ -422,8 +422,8 @@ absl::Status Runner::run() {
 ReferenceKernel::ReferenceKernel(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 ReferenceKernel::~ReferenceKernel() = default;
 
-absl::StatusOr<std::unique_ptr<ReferenceKernel>> ReferenceKernel::compile(te::KernelOp kernel, Arithmetic arithmetic) {
-  auto impl = compileKernel(kernel, arithmetic);
+absl::StatusOr<std::unique_ptr<ReferenceKernel>> ReferenceKernel::compile(te::KernelOp kernel, Arithmetic arithmetic, Sums sums) {
+  auto impl = compileKernel(kernel, arithmetic, sums);
   if (!impl.ok())
     return impl.status();
   return std::unique_ptr<ReferenceKernel>(new ReferenceKernel(std::move(*impl)));
