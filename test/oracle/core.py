@@ -1,0 +1,81 @@
+"""What a right-hand side means: names resolved, functions inlined, every node with its type."""
+import itertools
+
+
+class Symbol:
+    """An index. Two indices of one name are two symbols."""
+    _slots = itertools.count()
+
+    def __init__(self, name):
+        self.name, self.slot = name, next(Symbol._slots)
+
+
+class Tensor:
+    """A parameter, output or `let`; `lows` is where each dim starts (0 but for a `let` over a range)."""
+
+    def __init__(self, name, type, shape, data=None, lows=None):
+        self.name, self.type, self.shape, self.data = name, type, tuple(shape), data
+        self.lows = tuple(lows or [0] * len(self.shape))
+
+
+class Const:
+    children = ()
+
+    def __init__(self, value, type):
+        self.value, self.type = value, type
+
+
+class Index:
+    children = ()
+
+    def __init__(self, symbol, type):
+        self.symbol, self.type = symbol, type
+
+
+class Op:
+    """A pointwise operation; `f` takes the values of the operands."""
+
+    def __init__(self, name, f, operands, type):
+        self.name, self.f, self.children, self.type = name, f, tuple(operands), type
+
+
+class Select:
+    """Only the branch that is taken is evaluated. `and` and `or` are selects."""
+
+    def __init__(self, condition, then, other, type):
+        self.children, self.type = (condition, then, other), type
+
+
+class Read:
+    def __init__(self, tensor, form, pad, subscripts):
+        self.tensor, self.form, self.pad, self.children, self.type = tensor, form, pad, tuple(subscripts), tensor.type
+
+
+class Loop:
+    """An index of a reduction; without bounds until they are inferred."""
+
+    def __init__(self, symbol, lo=None, hi=None):
+        self.symbol, self.lo, self.hi = symbol, lo, hi
+
+
+class Reduce:
+    def __init__(self, kind, loops, conditions, body, type):
+        self.kind, self.loops, self.conditions, self.body, self.type = kind, loops, conditions, body, type
+
+    @property
+    def children(self):
+        bounds = [b for loop in self.loops for b in (loop.lo, loop.hi) if b is not None]
+        return (*bounds, *self.conditions, self.body)
+
+
+def walk(node, symbol=None):
+    """The node and all below it in which `symbol` is the same index."""
+    yield node
+    for child in node.children:
+        if isinstance(node, Reduce) and symbol is not None and any(loop.symbol is symbol for loop in node.loops):
+            continue
+        yield from walk(child, symbol)
+
+
+def mentions(node, symbol):
+    return any(isinstance(n, Index) and n.symbol is symbol for n in walk(node, symbol))

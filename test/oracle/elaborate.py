@@ -1,0 +1,294 @@
+"""Tree to core: resolves names, inlines functions, gives every expression its type.
+
+Function arguments are kept as text and scope and elaborated where they are used, so that a reduction over an index
+parameter reduces the caller's index of the caller's expression, and no name inside meets one outside."""
+import math
+
+from . import operators as ops, tree
+from .core import Const, Index, Loop, Op, Read, Reduce, Select, Symbol, Tensor, mentions, walk
+from .ranges import infer
+from .types import BOOL, F32, I64, LIT_FLOAT, LIT_INT, TYPES, KcError, is_float, widen
+
+REDUCTIONS = ("sum", "prod", "max", "min", "any", "all", "xor", "argmax", "argmin", "mean")
+_CONSTANTS = {"inf": (math.inf, LIT_FLOAT), "nan": (math.nan, LIT_FLOAT), "pi": (math.pi, LIT_FLOAT),
+              "True": (True, BOOL), "False": (False, BOOL)}
+
+
+class Thunk:
+    """An argument or a function's `let`, elaborated where it is used."""
+
+    def __init__(self, value, scope, type=None):
+        self.value, self.scope, self.type = value, scope, type
+
+
+class Macro:
+    """A function's `let` with indices."""
+
+    def __init__(self, let, scope):
+        self.let, self.scope = let, scope
+
+
+class Scope:
+    """What names mean. `implicit`: unknown names in subscripts become indices of the statement."""
+
+    def __init__(self, parent=None, functions=None, implicit=None):
+        self.names, self.parent, self.implicit = {}, parent, implicit if implicit is not None or parent is None else parent.implicit
+        self.functions = functions if functions is not None else parent.functions
+
+    def find(self, name):
+        scope = self
+        while scope is not None:
+            if name in scope.names:
+                return scope.names[name]
+            scope = scope.parent
+        return None
+
+    def index(self, name):
+        """An index of this scope: the one of that name, or None."""
+        found = self.find(name)
+        return found if isinstance(found, Symbol) else None
+
+
+def elaborate(e, scope, subscript=False):
+    return _CASES[type(e)](e, scope, subscript)
+
+
+def _number(e, scope, subscript):
+    return Const(float(e.value), LIT_FLOAT) if isinstance(e.value, str) else Const(e.value, LIT_INT)
+
+
+def _name(e, scope, subscript):
+    found = scope.find(e.name)
+    if found is None and e.name in _CONSTANTS:
+        return Const(*_CONSTANTS[e.name])
+    if found is None and subscript and scope.implicit is not None:
+        found = scope.implicit(e.name)
+    if isinstance(found, Symbol):
+        return Index(found, I64)
+    if isinstance(found, Const):
+        return found
+    if isinstance(found, Thunk):
+        return typed(elaborate(found.value, found.scope, subscript), found.type)
+    if isinstance(found, Macro) and not found.let.subscripts or isinstance(found, Tensor) and not found.shape:
+        return _access(tree.Access(e.name, None, None, []), scope, subscript)
+    raise KcError(f"unknown name '{e.name}'")
+
+
+def typed(node, t):
+    """As a store into `t` would convert."""
+    if t is None:
+        return node
+    if node.type not in (LIT_INT, LIT_FLOAT, BOOL, t) and is_float(node.type) != is_float(t):
+        raise KcError(f"cannot store {node.type} into {t}")
+    return ops.coerce(node, t)
+
+
+def _unary(e, scope, subscript):
+    a = elaborate(e.e, scope, subscript)
+    if e.op == "not":
+        return Op("not", ops.known(lambda x: not x), [a], BOOL)
+    return ops.negation(a) if e.op == "-" else ops.inversion(a) if e.op == "~" else a
+
+
+def _binary(e, scope, subscript):
+    a, b = elaborate(e.a, scope, subscript), elaborate(e.b, scope, subscript)
+    if e.op in ("and", "or"):
+        if a.type is not BOOL or b.type is not BOOL:
+            raise KcError(f"'{e.op}' takes bools")
+        return Select(a, b, Const(False, BOOL), BOOL) if e.op == "and" else Select(a, Const(True, BOOL), b, BOOL)
+    return ops.binary(e.op, a, b)
+
+
+def _compare(e, scope, subscript):
+    result, left = None, elaborate(e.first, scope, subscript)
+    for op, operand in e.rest:
+        right = elaborate(operand, scope, subscript)
+        one = ops.comparison(op, left, right)
+        result = one if result is None else Select(result, one, Const(False, BOOL), BOOL)
+        left = right
+    return result
+
+
+def _select(e, scope, subscript):
+    return ops.select(elaborate(e.condition, scope, subscript), elaborate(e.then, scope, subscript), elaborate(e.other, scope, subscript))
+
+
+def _access(e, scope, subscript):
+    found = scope.find(e.tensor)
+    if isinstance(found, Macro):
+        inner = Scope(found.scope)
+        for formal, actual in zip(found.let.subscripts, e.subscripts, strict=True):
+            inner.names[formal.name] = Thunk(actual, scope)
+        t = TYPES[found.let.type] if found.let.type else None
+        return typed(elaborate(found.let.value, inner), t)
+    if not isinstance(found, Tensor):
+        raise KcError(f"unknown tensor '{e.tensor}'")
+    if len(e.subscripts) != len(found.shape):
+        raise KcError(f"'{e.tensor}' has rank {len(found.shape)}")
+    subscripts = [ops.settled(elaborate(s, scope, True)) for s in e.subscripts]
+    pad = None
+    if e.form == "pad":
+        pad = ops.coerce(elaborate(e.value, scope), widen(found.type))
+    return Read(found, e.form, pad, subscripts)
+
+
+def _call(e, scope, subscript):
+    args = e.args
+    if e.bracket is None and e.name in TYPES:
+        return ops.coerce(ops.settled(elaborate(args[0], scope, subscript)), TYPES[e.name])
+    function = scope.functions.get(e.name)
+    if function is not None:
+        return _inline(function, e, scope, subscript)
+    if e.bracket is not None and e.name in REDUCTIONS:
+        return reduction(e.name, e.bracket, args[0], scope)
+    nodes = [elaborate(a, scope, subscript) for a in args]
+    if e.name in ("min", "max") and len(nodes) >= 2:
+        return ops.extreme(e.name, nodes)
+    if ops.MATH.get(e.name) == len(nodes) and e.bracket is None:
+        return ops.math_call(e.name, nodes)
+    raise KcError(f"unknown function '{e.name}' of {len(nodes)}")
+
+
+def _inline(function, e, scope, subscript):
+    if len(e.bracket or []) != len(function.indices):
+        raise KcError(f"'{function.name}' takes {len(function.indices)} indices")
+    caller, inner = Scope(scope), Scope(None, scope.functions)
+    for formal, actual in zip(function.indices, e.bracket or []):
+        symbol = scope.index(actual.name)
+        if symbol is None:
+            symbol = caller.names[actual.name] = Symbol(actual.name)
+        inner.names[formal] = symbol
+    inner.own = set(function.indices)
+    for formal, actual in zip(function.params, _arguments(function, e.args), strict=True):
+        inner.names[formal.name] = Thunk(actual, caller, TYPES[formal.type] if formal.type else None)
+    for let in function.lets:
+        nested = Scope(inner)
+        t = TYPES[let.type] if let.type else None
+        inner_names = Thunk(let.value, inner, t) if not let.subscripts else Macro(let, inner)
+        nested.names[let.name] = inner_names
+        inner = nested
+    return typed(elaborate(function.value, inner, subscript), TYPES[function.result] if function.result else None)
+
+
+def _arguments(function, args):
+    """An expression for every parameter: by place, by name, or the default."""
+    given = {a.name: a.value for a in args if isinstance(a, tree.Named)}
+    placed = [a for a in args if not isinstance(a, tree.Named)]
+    if len(placed) > len(function.params):
+        raise KcError(f"'{function.name}' takes {len(function.params)} arguments")
+    for formal, actual in zip(function.params, placed):
+        given[formal.name] = actual
+    for formal in function.params:
+        if given.get(formal.name, formal.default) is None:
+            raise KcError(f"'{function.name}' is called without its parameter '{formal.name}'")
+    return [given.get(p.name, p.default) for p in function.params]
+
+
+def _alias(scope, name):
+    """The caller's index that an index parameter of the function around stands for."""
+    while scope is not None:
+        if name in scope.names:
+            return scope.names[name] if name in getattr(scope, "own", ()) else None
+        scope = scope.parent
+    return None
+
+
+def chained(entry):
+    """(name, lo, hi) of a chained comparison around a name."""
+    if isinstance(entry, tree.Compare) and len(entry.rest) == 2 and isinstance(entry.rest[0][1], tree.Name):
+        (first, name), (second, hi) = entry.rest
+        if first in ("<", "<=") and second in ("<", "<="):
+            one = tree.Number(1)
+            lo = entry.first if first == "<=" else tree.Binary("+", entry.first, one)
+            return name.name, lo, hi if second == "<" else tree.Binary("+", hi, one)
+    return None
+
+
+def declared(bracket, scope):
+    """The entries of a bracket apart: [(name, lo, hi)] and conditions."""
+    names, conditions = {}, []
+    left = getattr(_statement(scope), "left", ())
+    for entry in bracket:
+        around = chained(entry)
+        if isinstance(entry, tree.Name):
+            names[entry.name] = (None, None)
+        elif isinstance(entry, tree.Range):
+            names[entry.name] = (entry.lo, entry.hi)
+        elif around and around[0] not in names and around[0] not in left and not isinstance(scope.find(around[0]), (Const, Thunk, Tensor)):
+            names[around[0]] = around[1:]
+        else:
+            conditions.append(entry)
+    return names, conditions
+
+
+def _statement(scope):
+    while scope.parent is not None and not hasattr(scope, "left"):
+        scope = scope.parent
+    return scope
+
+
+def reduction(kind, bracket, value, scope):
+    names, conditions = declared(bracket, scope)
+    inner, loops = Scope(scope), []
+    for name, (lo, hi) in names.items():
+        alias = _alias(scope, name)
+        symbol = alias or Symbol(name)
+        bounds = Scope(inner)  # a bound may speak of the indices before it
+        lo, hi = ((ops.coerce_index(elaborate(b, bounds)) if b is not None else None) for b in (lo, hi))
+        if not alias:
+            inner.names[name] = symbol
+        loops.append(Loop(symbol, lo, hi))
+    conditions = [elaborate(c, inner) for c in conditions]
+    body = ops.settled(elaborate(value, inner))
+    return reduce_node(kind, loops, conditions, body)
+
+
+def reduce_node(kind, loops, conditions, body):
+    t = body.type
+    if kind in ("sum", "prod", "xor", "mean"):
+        t = widen(t)
+        if t is BOOL:
+            t = TYPES["i32"]
+        if kind == "mean" and not is_float(t):
+            raise KcError("mean of integers")
+        body = ops.coerce(body, t)
+    if kind in ("argmax", "argmin"):
+        t = I64
+        if len(loops) != 1:
+            raise KcError(f"{kind} reduces one index")
+    node = Reduce(kind, loops, conditions, body, t)
+    for loop in loops:
+        if loop.lo is None:
+            loop.lo, loop.hi = infer(loop.symbol, [*conditions, body, *(b for o in loops if o.lo is not None for b in (o.lo, o.hi))])
+    node.loops = _ordered(loops)
+    return node
+
+
+def _ordered(loops):
+    """Loops so that bounds speak of indices further out only."""
+    ordered, rest = [], list(loops)
+    while rest:
+        for loop in rest:
+            others = [o.symbol for o in rest if o is not loop]
+            if not any(mentions(b, s) for b in (loop.lo, loop.hi) for s in others):
+                break
+        ordered.append(loop)
+        rest.remove(loop)
+    return ordered
+
+
+def group(node, symbols, condition):
+    """Every outermost reduction that speaks of an index of `symbols` runs over it, too."""
+    for n in walk(node):
+        if isinstance(n, Reduce) and n.kind == "sum":
+            mine = [s for s in symbols if mentions(n, s)]
+            if mine and not any(loop.symbol in mine for loop in n.loops):
+                n.conditions = n.conditions + [condition]
+                loops = [Loop(s) for s in mine]
+                for loop in loops:
+                    loop.lo, loop.hi = infer(loop.symbol, [n.body, *n.conditions])
+                n.loops = loops + n.loops
+
+
+_CASES = {tree.Number: _number, tree.Name: _name, tree.Unary: _unary, tree.Binary: _binary, tree.Compare: _compare,
+          tree.Select: _select, tree.Access: _access, tree.Call: _call}

@@ -1,0 +1,152 @@
+"""Core to values: a node becomes a function of the indices' values, a dict from symbols' slots to integers."""
+from . import interval as iv
+from .core import Const, Index, Op, Read, Reduce, Select
+from .reduce import combine
+from .types import KcError, is_float
+
+UNDEFINED = object()  # an element that no statement has written
+
+
+class Limit(Exception):
+    """The program is too large for the oracle."""
+
+
+class Budget:
+    """Bounds the work on one program."""
+    left = 0
+
+    @classmethod
+    def spend(cls):
+        cls.left -= 1
+        if cls.left < 0:
+            raise Limit
+
+
+def compiled(node):
+    return _CASES[type(node)](node)
+
+
+def unknown(t):
+    return iv.ANY if is_float(t) else None
+
+
+def _const(node):
+    value = node.value
+    return lambda at: value
+
+
+def _index(node):
+    slot = node.symbol.slot
+    return lambda at: at[slot]
+
+
+def _op(node):
+    f, operands = node.f, [compiled(c) for c in node.children]
+    if len(operands) == 1:
+        a, = operands
+        return lambda at: f(a(at))
+    if len(operands) == 2:
+        a, b = operands
+        return lambda at: f(a(at), b(at))
+    return lambda at: f(*(o(at) for o in operands))
+
+
+def _select(node):
+    condition, then, other = map(compiled, node.children)
+    lost = unknown(node.type)
+
+    def select(at):
+        c = condition(at)
+        return lost if c is None else then(at) if c else other(at)
+    return select
+
+
+def _place(form, i, low, size):
+    """Where `i` reads in a dim, or None outside of it."""
+    high = low + size
+    if low <= i < high:
+        return i - low
+    if form == "pad" or size == 0:
+        return None
+    if form == "edge":
+        return 0 if i < low else size - 1
+    if form == "wrap":
+        return (i - low) % size
+    if form == "reflect":
+        period = max(2 * (size - 1), 1)
+        m = (i - low) % period
+        return m if m < size else period - m
+    return None
+
+
+def _read(node):
+    tensor, form = node.tensor, node.form
+    subscripts = [compiled(c) for c in node.children]
+    pad = compiled(node.pad) if node.pad is not None else None
+    lost, dims = unknown(node.type), list(zip(tensor.lows, tensor.shape))
+
+    def read(at):
+        Budget.spend()
+        flat, outside, blurred = 0, False, False
+        for subscript, (low, size) in zip(subscripts, dims):
+            i = subscript(at)
+            if i is None:
+                blurred = True
+                continue
+            place = _place(form, i, low, size)
+            if place is None:
+                outside = True
+                place = 0
+            flat = flat * size + place
+        if outside:
+            if form == "pad":
+                v = pad(at)
+                return iv.Masked(v) if type(v) is float and v == 0 else v
+            if form in ("edge", "reflect", "wrap"):
+                return lost  # of a tensor without elements
+            raise KcError(f"'{tensor.name}' is read at {[s(at) for s in subscripts]}, outside of {tensor.shape}")
+        if blurred:
+            return lost
+        value = tensor.data[flat]
+        if value is UNDEFINED:
+            raise KcError(f"'{tensor.name}' is read at {flat} before it is written")
+        return value
+    return read
+
+
+def _reduce(node):
+    loops = [(loop.symbol.slot, compiled(loop.lo), compiled(loop.hi)) for loop in node.loops]
+    conditions = [compiled(c) for c in node.conditions]
+    body, lost = compiled(node.body), unknown(node.type)
+    kind, element, result = node.kind, node.body.type, node.type
+
+    def collect(depth, at, terms):
+        """False where it is unknown what the reduction runs over."""
+        if depth < len(loops):
+            slot, lo, hi = loops[depth]
+            a, b = lo(at), hi(at)
+            if a is None or b is None:
+                return False
+            for i in range(a, b):
+                at[slot] = i
+                if not collect(depth + 1, at, terms):
+                    return False
+            return True
+        Budget.spend()
+        for condition in conditions:
+            c = condition(at)
+            if c is None:
+                return False
+            if not c:
+                return True
+        terms.append((at[loops[-1][0]], body(at)))
+        return True
+
+    def reduce(at):
+        terms = []
+        known = collect(0, dict(at), terms)
+        return combine(kind, terms, element, result) if known else lost
+    return reduce
+
+
+_CASES = {Const: _const, Index: _index, Op: _op, Select: _select, Read: _read, Reduce: _reduce}

@@ -1,0 +1,238 @@
+"""A call of a kernel: sizes from arguments, checks, statements in order."""
+from itertools import product
+
+from . import operators as ops, tree
+from .core import Const, Index, Loop, Symbol, Tensor, mentions
+from .elaborate import Scope, Thunk, chained, elaborate, group, reduce_node, typed
+from .evaluate import UNDEFINED, Budget, compiled, unknown
+from .parser import parse
+from .prelude import PRELUDE
+from .ranges import infer
+from .reduce import combine
+from .sizes import bind_sizes
+from .types import BOOL, I64, TYPES, KcError
+
+_REDUCES = {"+=": "sum", "*=": "prod", "min=": "min", "max=": "max", "and=": "all", "or=": "any", "xor=": "xor"}
+
+
+class Call:
+    """One run of one kernel. `arguments`: a scalar's value, or (shape, values in row-major order)."""
+
+    def __init__(self, text, arguments, sizes=(), constants=(), name=None, budget=400_000):
+        Budget.left = budget
+        kernels, functions = parse(text)
+        self.kernel = kernels[name] if name else next(iter(kernels.values()))
+        scope = Scope(None, {**parse(PRELUDE)[1], **functions})
+        self.top, self.outputs, self.counts, self.continued = scope, {}, {}, set()
+        constants = dict(constants)
+        for p in self.kernel.params:
+            if p.role == "const":
+                value = elaborate(p.default, scope) if p.name not in constants else None
+                t = TYPES[p.type]
+                scope.names[p.name] = ops.coerce(value, t) if value is not None else Const(ops.converter(_python_type(constants[p.name]), t)(constants[p.name]), t)
+        shapes = {p.name: arguments[p.name][0] for p in self.kernel.params if p.shape is not None and p.name in arguments}
+        for name, value in bind_sizes(self.kernel, shapes, dict(sizes), scope).items():
+            scope.names[name] = Const(value, I64)
+        for requirement in self.kernel.requires:
+            if not compiled(elaborate(requirement, scope))({}):
+                raise KcError("a requirement does not hold")
+        for p in self.kernel.params:
+            self._bind(p, arguments)
+
+    def _bind(self, p, arguments):
+        t = TYPES[p.type]
+        if p.role == "const":
+            return
+        if p.shape is None:
+            self.top.names[p.name] = Const(arguments[p.name], t)
+            return
+        shape = [compiled(ops.settled(elaborate(d, self.top)))({}) for d in p.shape]
+        if any(n < 0 for n in shape):
+            raise KcError(f"'{p.name}' has a negative dim")
+        count = 1
+        for n in shape:
+            count *= n
+        data = [UNDEFINED] * count
+        if p.role != "out":
+            if list(arguments[p.name][0]) != shape or len(arguments[p.name][1]) != count:
+                raise KcError(f"'{p.name}' is {arguments[p.name][0]}, not {shape}")
+            data = list(arguments[p.name][1])
+        tensor = self.top.names[p.name] = Tensor(p.name, t, shape, data)
+        if p.role != "in":
+            self.outputs[p.name] = tensor
+            self.counts[p.name] = [0] * count if p.role == "out" else None
+
+    def run(self):
+        """The outputs and inouts by name, as Tensors."""
+        for statement in self.kernel.body:
+            if isinstance(statement, tree.Let):
+                self._let(statement)
+            else:
+                self._assign(statement)
+        for name, counts in self.counts.items():
+            if counts is not None and name not in self.continued and any(c != 1 for c in counts):
+                raise KcError(f"'{name}' is written {counts} times; once is what covers it")
+        return self.outputs
+
+    def _scope(self, statement):
+        """The scope of a statement: indices of its left side, and those that it meets on the way."""
+        scope = Scope(self.top)
+        indices = {}
+
+        def new(name):
+            indices[name] = scope.names[name] = Symbol(name)
+            return scope.names[name]
+        scope.implicit = new
+        subscripts = [ops.settled(elaborate(s, scope, True)) for s in statement.subscripts]
+        scope.left = set(indices)
+        return scope, indices, subscripts
+
+    def _where(self, statement, scope, indices, dims):
+        """Ranges and conditions of a `where`; and the conditions that group."""
+        ranges, conditions = {}, []
+        for entry in statement.where:
+            around = chained(entry)
+            if isinstance(entry, tree.Range):
+                if entry.name not in indices:
+                    scope.implicit(entry.name)
+                lo, hi = (ops.coerce_index(elaborate(b, scope, True)) for b in (entry.lo, entry.hi))
+                ranges[indices[entry.name]] = (lo, hi)
+                continue
+            condition = elaborate(entry, scope, True)
+            conditions.append(condition)
+            if around and around[0] in scope.left and indices[around[0]] not in dims:
+                bounds = [ops.coerce_index(elaborate(b, scope)) for b in around[1:]]
+                if not any(mentions(b, s) for b in bounds for s in indices.values()):
+                    ranges[indices[around[0]]] = tuple(bounds)
+        return ranges, conditions
+
+    def _let(self, statement):
+        scope, indices, subscripts = self._scope(statement)
+        ranges, conditions = self._where(statement, scope, indices, ())
+        scope.implicit = None
+        value = typed(ops.settled(elaborate(statement.value, scope)), TYPES[statement.type] if statement.type else None)
+        if conditions:
+            raise KcError("conditions on a 'let'")
+        shape, lows = [], []
+        for s in subscripts:
+            lo, hi = ranges.get(s.symbol) or infer(s.symbol, [value])
+            lo, hi = compiled(lo)({}), compiled(hi)({})
+            lows.append(lo)
+            shape.append(max(hi - lo, 0))
+        evaluate, at, data = compiled(value), {}, []
+        for point in product(*(range(lo, lo + n) for lo, n in zip(lows, shape))):
+            for s, i in zip(subscripts, point):
+                at[s.symbol.slot] = i
+            data.append(evaluate(at))
+        self.top.names[statement.name] = Tensor(statement.name, value.type, shape, data, lows)
+
+    def _assign(self, statement):
+        tensor = self.outputs.get(statement.name)
+        if tensor is None:
+            raise KcError(f"'{statement.name}' is no output")
+        scope, indices, subscripts = self._scope(statement)
+        targets = [(subscripts, tensor.shape)]
+        alone = {s.symbol for s in subscripts if isinstance(s, Index)}
+        ranges, conditions = self._where(statement, scope, indices, alone)
+        if statement.op != "=":
+            value = ops.settled(elaborate(statement.value, scope))
+        else:
+            scope.implicit = None
+            value = elaborate(statement.value, scope)
+            value, conditions = self._grouped(value, scope, indices, ranges, conditions)
+        outer, inner = [], []
+        for name, symbol in indices.items():
+            known = ranges.get(symbol) or infer(symbol, [value, *conditions], targets)
+            (outer if name in scope.left else inner).append(Loop(symbol, *known))
+        if statement.op == "=" and inner:
+            return self._write(statement, tensor, subscripts, outer, conditions, typed(value, tensor.type), None)
+        return self._write(statement, tensor, subscripts, outer, conditions, value, inner)
+
+    def _grouped(self, value, scope, indices, ranges, conditions):
+        """Bounds with an index that is not on the left go into the sums that speak of it."""
+        extra = [s for n, s in indices.items() if n not in scope.left]
+        kept = []
+        for condition in conditions:
+            if any(mentions(condition, s) for s in extra):
+                group(value, extra, condition)
+            else:
+                kept.append(condition)
+        for s in extra:
+            del indices[s.name]
+        return value, kept
+
+    def _write(self, statement, tensor, subscripts, outer, conditions, value, inner):
+        reduces = _REDUCES.get(statement.op)
+        if reduces:
+            own = [c for c in conditions if any(mentions(c, loop.symbol) for loop in inner)]
+            conditions = [c for c in conditions if c not in own]
+            value = reduce_node(reduces, inner, own, value) if inner else value
+            start = tensor.name in self.continued or self.counts[tensor.name] is None
+            self.continued.add(tensor.name)
+        else:
+            value = typed(value, tensor.type)
+        evaluate, places = compiled(value), [compiled(s) for s in subscripts]
+        checks, counts = [compiled(c) for c in conditions], self.counts[tensor.name]
+        new, old = list(tensor.data), tensor.data
+        if reduces and not start:  # the first of an output starts at the identity, what a condition leaves out included
+            old = new = self._identities(reduces, tensor, value, old)
+            new = list(new)
+        merge = self._merge(reduces, value.type, tensor.type) if reduces else None
+        for at in _points(outer):
+            chosen = True
+            for check in checks:
+                c = check(at)
+                chosen = False if c is False else chosen and c
+                if c is False:
+                    break
+            if chosen is False:
+                continue
+            flat = 0
+            for place, n in zip(places, tensor.shape):
+                i = place(at)
+                if not 0 <= i < n:
+                    raise KcError(f"'{tensor.name}' is written at {i} of 0:{n}")
+                flat = flat * n + i
+            if merge:
+                new[flat] = merge(old[flat], evaluate(at)) if chosen else unknown(tensor.type)
+            else:
+                new[flat] = evaluate(at) if chosen else unknown(tensor.type)
+            if counts is not None:
+                counts[flat] += 1
+        tensor.data = new
+
+    def _identities(self, kind, tensor, value, old):
+        from .reduce import identity
+        one = identity(kind, tensor.type) if kind not in ("any", "all") else kind == "all"
+        return [one if v is UNDEFINED else v for v in old]
+
+    @staticmethod
+    def _merge(kind, value_type, t):
+        """What continues a reduction that stands in memory: computed wide, rounded once."""
+        wide = ops.promote(value_type, t, kind) if BOOL not in (value_type, t) else t
+        into, out = ops.converter(t, wide), ops.converter(wide, t)
+        lift = ops.converter(value_type, wide)
+        return lambda old, new: out(combine(kind, [(0, into(old)), (0, lift(new))], wide, wide))
+
+
+def _points(loops):
+    at = {}
+
+    def nest(depth):
+        if depth == len(loops):
+            yield at
+            return
+        loop = loops[depth]
+        for i in range(compiled(loop.lo)(at), compiled(loop.hi)(at)):
+            at[loop.symbol.slot] = i
+            yield from nest(depth + 1)
+    yield from nest(0)
+
+
+def _python_type(value):
+    return BOOL if isinstance(value, bool) else TYPES["i64"] if isinstance(value, int) else TYPES["f64"]
+
+
+def run(text, arguments, sizes=(), constants=(), name=None):
+    """The outputs of a kernel: {name: Tensor}."""
+    return Call(text, arguments, sizes, constants, name).run()
