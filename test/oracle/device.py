@@ -5,7 +5,7 @@ import numpy as np
 
 import kernelc
 
-from .types import TYPES, from_bits, to_bits
+from .element_types import TYPES, from_bits, to_bits
 
 _DTYPES = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": np.uint16, "f8e4m3": np.uint8, "f8e5m2": np.uint8, "bool": np.bool_,
            **{f"{c}{bits}": getattr(np, ("int" if c == "i" else "uint") + str(bits)) for c in "iu" for bits in (8, 16, 32, 64)}}
@@ -32,11 +32,18 @@ def session(target):
     return _sessions[target]
 
 
+class Refused(Exception):
+    """The compiler does not take the program."""
+
+
 class Compiled:
     """A text, with some sizes and constants fixed."""
 
     def __init__(self, text, constants=(), target=None):
-        self.program = session(target).compile(text, **dict(constants))
+        try:
+            self.program = session(target).compile(text, **dict(constants))
+        except kernelc.KernelcError as e:
+            raise Refused(str(e)) from None
 
     def run(self, params, arguments, shapes, sizes, device):
         """`params`: the kernel's (tree.Param). Returns {name: values} of what it writes."""

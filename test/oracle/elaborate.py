@@ -7,7 +7,7 @@ import math
 from . import operators as ops, tree
 from .core import Const, Index, Loop, Op, Read, Reduce, Select, Symbol, Tensor, mentions, walk
 from .ranges import infer
-from .types import BOOL, F32, I64, LIT_FLOAT, LIT_INT, TYPES, KcError, is_float, widen
+from .element_types import BOOL, F32, I64, LIT_FLOAT, LIT_INT, TYPES, KcError, is_float, widen
 
 REDUCTIONS = ("sum", "prod", "max", "min", "any", "all", "xor", "argmax", "argmin", "mean")
 _CONSTANTS = {"inf": (math.inf, LIT_FLOAT), "nan": (math.nan, LIT_FLOAT), "pi": (math.pi, LIT_FLOAT),

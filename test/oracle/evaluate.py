@@ -2,7 +2,7 @@
 from . import interval as iv
 from .core import Const, Index, Op, Read, Reduce, Select
 from .reduce import combine
-from .types import KcError, is_float
+from .element_types import KcError, is_float
 
 UNDEFINED = object()  # an element that no statement has written
 

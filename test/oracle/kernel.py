@@ -10,7 +10,7 @@ from .prelude import PRELUDE
 from .ranges import infer
 from .reduce import combine
 from .sizes import bind_sizes
-from .types import BOOL, I64, TYPES, KcError
+from .element_types import BOOL, I64, TYPES, KcError
 
 _REDUCES = {"+=": "sum", "*=": "prod", "min=": "min", "max=": "max", "and=": "all", "or=": "any", "xor=": "xor"}
 

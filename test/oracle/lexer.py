@@ -2,7 +2,7 @@
 import re
 from typing import NamedTuple
 
-from .types import KcError
+from .element_types import KcError
 
 
 class Token(NamedTuple):

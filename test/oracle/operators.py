@@ -4,7 +4,7 @@ import math
 from . import functions, interval as iv
 from .core import Const, Op, Select
 from .interval import Interval, Masked
-from .types import BOOL, F32, F64, I32, LIT_FLOAT, LIT_INT, KcError, float_to_int, is_float, is_int, round_float, round_int, widen, wrap
+from .element_types import BOOL, F32, F64, I32, LIT_FLOAT, LIT_INT, KcError, float_to_int, is_float, is_int, round_float, round_int, widen, wrap
 
 
 def rounding(t):

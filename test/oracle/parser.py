@@ -1,7 +1,7 @@
 """Text to tree. Right-hand sides are Python expressions, with Python's precedences."""
 from . import tree
 from .lexer import tokenize
-from .types import TYPES, KcError, Unsupported
+from .element_types import TYPES, KcError, Unsupported
 
 _FORMS = ("pad", "edge", "reflect", "wrap", "assume_inbounds")
 _LEVELS = (("|",), ("^",), ("&",), ("<<", ">>"), ("+", "-"), ("*", "/", "//", "%"))  # from loose to tight

@@ -1,6 +1,6 @@
 """The range of an index that no bracket or `where` gives: from the accesses."""
 from .core import Const, Index, Op, Read, mentions, walk
-from .types import I64, KcError, is_int
+from .element_types import I64, KcError, is_int
 
 
 def _sum(a, b, sign=1):

@@ -3,7 +3,7 @@ import math
 
 from . import interval as iv
 from .interval import ANY, INF, NAN, Interval
-from .types import F64, is_float, round_float, wrap
+from .element_types import F64, is_float, round_float, wrap
 
 
 def combine(kind, terms, element, result):
@@ -88,7 +88,7 @@ def _exact(values, magnitude, t):
     if magnitude == 0:
         return True
     unit = math.ldexp(1.0, math.frexp(magnitude)[1] - t.digits + 3)
-    return all(math.fmod(v, unit) == 0 for v in values)
+    return all(type(v) is not Interval and math.fmod(v, unit) == 0 for v in values)
 
 
 def _product(values, t):

@@ -1,6 +1,6 @@
 """Sizes: each is solved from the first dim a * N + b in parameter order; all other dims are checks."""
 from . import tree
-from .types import KcError
+from .element_types import KcError
 
 _CALLS = {"min": min, "max": max, "abs": abs}
 

@@ -1,0 +1,68 @@
+"""Functions of one's own, with names that meet those outside, and the prelude's."""
+from ..element_types import TYPES
+from .expressions import STORED, Scope, access, expression
+from .inputs import floats
+
+
+def functions(b):
+    kind = b.pick("f32", "i32", "f32", "i64")
+    n, k = b.size("N"), b.size("K")
+    left = [("i", n)]
+    shape = b.pick("scalar", "let", "typed", "reduce", "shadow", "nested", "named", "result", "own")
+    scope = Scope(b, left, reductions=1)
+    inner = Scope(b, [*left, ("k", k)], reductions=0)
+    argument = lambda: expression(scope, kind, 1)
+    alone = lambda: access(inner, b.pick(*STORED[kind]), force="k")
+    op = lambda: b.pick("+", "-", "*")
+    if shape == "scalar":  # a parameter named like an index of the caller
+        b.functions.append(f"fn g(i, a) {{ i {op()} a * i }}")
+        text = f"g({argument()}, {argument()})"
+    elif shape == "let":
+        b.functions.append(f"fn g(a) {{ let i = a + 1\n  let a2 = i {op()} a\n  a2 {op()} i }}")
+        text = f"g({argument()})"
+    elif shape == "typed":
+        t = b.pick("bf16", "f16", "f8e4m3") if kind == "f32" else kind
+        b.functions.append(f"fn g(a: {t}, b) {{ a {op()} b }}")
+        text = f"g({argument()}, {argument()})"
+    elif shape == "result":
+        t = b.pick("bf16", "f16", "f8e5m2") if kind == "f32" else kind
+        b.functions.append(f"fn g(a, b) -> {t} {{ a {op()} b }}")
+        text = f"g({argument()}, {argument()}) {op()} {argument()}"
+    elif shape == "reduce":
+        r = b.pick("sum", "max", "min")
+        b.functions.append(f"fn g[j](e) {{ {r}[j](e {op()} {b.pick('e', '1')}) }}")
+        text = f"g[k]({alone()})"
+    elif shape == "own":  # reduces an index of the function's own beside the caller's
+        b.functions.append("fn g[j](e) { sum[j, k in 0:2](e * " + ("f32(k + 1)" if kind == "f32" else f"{kind}(k + 1)") + ") }")
+        text = f"g[k]({alone()})"
+    elif shape == "shadow":  # the function's index has the name of another one of the caller
+        r = b.pick("sum", "max", "min")
+        x = b.tensor(kind, [n, k])
+        b.functions.append(f"fn g[i](e, k) {{ {r}[i](e) {op()} k }}")
+        text = f"g[k]({x}[i, k], {argument()})"
+    elif shape == "nested":
+        b.functions.append(f"fn h[j](e, a) {{ sum[j](e {op()} a) }}")
+        b.functions.append("fn g[i](e) { h[i](e, max[i](e)) }")
+        text = f"g[k]({alone()})"
+    else:  # replaces one of the prelude
+        b.functions.append(f"fn relu(x) {{ x {op()} 3 }}")
+        text = f"relu({argument()})"
+    y = b.tensor(kind, [n], "out")
+    b.say(f"{y}[i] = {text}")
+
+
+def prelude(b):
+    m, n = b.size("M"), b.size("N")
+    t = b.pick("f32", "f32", "bf16", "f64")
+    x = b.tensor(t, [m, n], pool=floats(TYPES[t], b.chance(50)))
+    rows = b.pick("softmax", "log_softmax", "logsumexp", "layernorm", "rmsnorm", "var", "logsumexp", "clamp", "relu", "leaky_relu", "elu", "sigmoid", "silu",
+                  "softplus", "gelu", "gelu_tanh")
+    e = b.pick(f"{x}[i, k]", f"{x}[i, k]", f"({x}[i, k] if k <= i else -inf)", f"({x}[i, k] if k % 2 == 1 else -inf)")
+    out = "f64" if t == "f64" else "f32"
+    if rows in ("logsumexp", "var"):
+        y = b.tensor(out, [m], "out")
+        b.say(f"{y}[i] = {rows}[k]({e})")
+        return
+    y = b.tensor(out, [m, n], "out")
+    b.say(f"{y}[i, k] = " + (f"{rows}[k]({e})" if rows in ("softmax", "log_softmax", "layernorm", "rmsnorm") else
+                              f"clamp({e}, {b.pick('-1, 1', '0, 0.5')})" if rows == "clamp" else f"{rows}({e})"))

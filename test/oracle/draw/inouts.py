@@ -1,0 +1,54 @@
+"""Sequences of statements on one inout, and the forms that reduce into what stands there."""
+from ..element_types import TYPES
+from .expressions import STORED, Scope, access, expression
+from .inputs import whole
+
+_OPS = ("+=", "min=", "max=", "*=")
+
+
+def _read(b, z, square):
+    """What a statement reads of the inout: the own point, elsewhere, broadcast, or reduced."""
+    if not square:
+        return b.pick(f"{z}[i]", f"{z}[N - 1 - i]", f"{z}.edge[i + 1]", f"{z}.edge[0]", f"sum[q]({z}[q])", f"max[q]({z}[q])", f"{z}.wrap[i - 1]", "2",
+                      f"sum[q, q != i]({z}[q])")
+    return b.pick(f"{z}[i, j]", f"{z}[j, i]", f"{z}[N - 1 - i, j]", f"{z}.edge[i, j + 1]", f"{z}.edge[i, 0]", f"{z}[i, i]", f"sum[q]({z}[i, q])",
+                  f"sum[q]({z}[q, j])", f"max[q]({z}[i, q])", "3", f"{z}.pad(0)[i - 1, j]", f"sum[p, q]({z}[p, q])")
+
+
+def inouts(b):
+    b.size("N", least=1)
+    square, kind = b.chance(40), b.pick("i32", "f32")
+    pool = whole(TYPES["f32"]) if kind == "f32" else None
+    dims = ["N", "N"] if square else ["N"]
+    z = b.tensor(kind, dims, "inout", pool=pool)
+    x, m = b.tensor(kind, dims, pool=pool), b.tensor("bool", ["N"])
+    at = "i, j" if square else "i"
+    for _ in range(b.pick(2, 2, 3, 1)):
+        read = _read(b, z, square)
+        value = b.pick(f"{read} + {x}[{at}]", read, f"{read} * 2", f"{x}[{at}] - {read}", f"{x}[{at}]", f"{read} + {_read(b, z, square)}")
+        left, where = b.pick((at, ""), (at, ""), (at, "i in 1:N"), (at, "i in 0:N - 1"), (at, f"{m}[i]"), (at, "i % 2 == 0"),
+                             ("N - 1 - i, j" if square else "N - 1 - i", "i in 0:N"), (at, "i < 2"), (at, "i != j" if square else "i != 1"),
+                             ("j, i" if square else "i", ""), ("i, i" if square else "i", "") if "j" not in value else (at, ""))
+        b.say(f"{z}[{left}] = {value}" + (f" where {where}" if where else ""))
+    if b.chance(30):
+        y = b.tensor(kind, dims, "out")
+        b.say(f"{y}[{at}] = {_read(b, z, square)}")
+
+
+def assignments(b):
+    """`+=` and its like, on outputs and inouts, once and again."""
+    kind = b.pick("f32", "i32", "i64", "u32", "bool")
+    dims = [("j", b.size("N"))][:b.pick(1, 1, 0)]
+    op = b.pick(*_OPS, *(["xor="] if kind not in ("f32", "bool") else [])) if kind != "bool" else b.pick("and=", "or=")
+    role = b.pick("out", "inout")
+    pool = whole(TYPES["f32"]) if kind == "f32" else None
+    y = b.tensor(kind, [d for _, d in dims], role, pool=pool)
+    at = ", ".join(n for n, _ in dims)
+    for _ in range(b.pick(1, 2)):
+        scope = Scope(b, [*dims, ("k", b.size("K"))], reductions=0)
+        value = access(scope, b.pick(*[s for s in STORED[kind] if s in ("f32", "i32", "i8", "u8", "i64", "u32", "bool", "bf16")]), force="k",
+                       pool=pool if kind == "f32" else None)
+        if kind != "bool" and b.chance(30):
+            value = f"{value} * {access(scope, kind, pool=pool)}"
+        where = b.pick("", "", "", "k in 1:K", "k % 2 == 0", *(["k != j", "j < 2"] if at and role == "inout" else []))
+        b.say(f"{y}[{at}] {op} {value}" + (f" where {where}" if where else ""))

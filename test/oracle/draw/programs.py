@@ -1,0 +1,162 @@
+"""Kernels: what kinds there are, and the statements of each."""
+from hypothesis import strategies as st
+
+from ..element_types import TYPES
+from .case import Builder
+from .covers import covers
+from .expressions import FLOATS, INTS, STORED, Scope, access, expression, gather, operand
+from .functions import functions, prelude
+from .inouts import assignments, inouts
+from .inputs import floats, positions, whole
+from .reductions import reduction, window
+
+_CLASSES = ("f32", "i32", "f32", "i64", "u32", "u64", "f64", "bool")
+
+
+def _left(b, rank=None):
+    """Indices of a left side with their dims."""
+    dims = [("i", "M"), ("j", "N"), ("l", "K")][:b.pick(0, 1, 1, 2, 2, 3) if rank is None else rank]
+    return [(n, b.size(d)) for n, d in dims]
+
+
+def store(b, kind, text):
+    """An output type for a value of class `kind`, and the value with the cast that it needs."""
+    if kind in FLOATS:
+        t = b.pick(*STORED[kind]) if kind == "f32" else b.pick("f64", "f32")
+        return t, text
+    if kind == "bool":
+        return "bool", text
+    t = b.pick(kind, kind, "i8", "u8", "i16", "f32")
+    return t, text if t == kind else f"{t}({text})"
+
+
+def define(b, left, kind, text, name=None):
+    t, value = store(b, kind, text)
+    out = b.tensor(t, [d for _, d in left], "out")
+    b.say(f"{out}[{', '.join(n for n, _ in left)}] = {value}")
+    return out
+
+
+def pointwise(b):
+    for _ in range(b.pick(1, 1, 2)):
+        left, kind = _left(b), b.pick(*_CLASSES)
+        define(b, left, kind, expression(Scope(b, left, reductions=0), kind, 3))
+
+
+def gathers(b):
+    left, kind = _left(b, b.pick(1, 2)), b.pick(*_CLASSES)
+    scope = Scope(b, left, reductions=0)
+    text = gather(scope, kind)
+    if kind != "bool" and b.chance(50):
+        text = f"{text} + {gather(scope, kind)}"
+    define(b, left, kind, text)
+
+
+def reduced(b):
+    left, kind = _left(b), b.pick(*_CLASSES)
+    scope = Scope(b, left, reductions=2)
+    text = reduction(scope, kind, b.pick(1, 2))
+    if kind not in ("bool",) and b.chance(30):
+        text = f"{text} {b.pick('+', '*', '-')} {operand(Scope(b, left, reductions=0), kind, 1)}"
+    define(b, left, kind, text)
+
+
+def arguments(b):
+    left = _left(b, b.pick(1, 1, 2, 0))
+    scope = Scope(b, left, reductions=1)
+    text = window(scope, "f32", True) if left and b.chance(50) else reduction(scope, "i64", 1, True)
+    define(b, left, "i64", text)
+
+
+def windows(b):
+    left, kind = _left(b, b.pick(1, 2)), b.pick(*_CLASSES)
+    define(b, left, kind, window(Scope(b, left, reductions=1), kind))
+
+
+def narrow_extremes(b):
+    """max and min of nothing, stored in their own narrow types."""
+    left = _left(b, b.pick(0, 1))
+    t = b.pick("i8", "u8", "i16", "u16", "f16", "bf16", "f8e4m3", "f8e5m2", "i32", "u64", "i64", "u32")
+    dim = b.size("K")
+    entry = b.pick("k", f"k in 1:{dim}", f"k in 0:{dim} - 1", f"k in {dim}:{dim}", "k, k % 2 == 1", "k, k > 5", f"k, {access(Scope(b, [('k', dim)]), 'bool', force='k')}")
+    out = b.tensor(t, [d for _, d in left], "out")
+    b.say(f"{out}[{', '.join(n for n, _ in left)}] = {b.pick('max', 'min')}[{entry}]({access(Scope(b, [*left, ('k', dim)]), t, force='k')})")
+
+
+def masked(b):
+    """Sums of products in which a condition excludes infinities and NaN."""
+    m, n, k = b.size("M"), b.size("N"), b.size("K")
+    kind = b.pick("f32", "f32", "f64")
+    strange = floats(TYPES[kind], True)
+    dims = [("i", m), ("j", n)][:b.pick(1, 2, 2)]
+    first = b.tensor(kind, [m, k], pool=b.pick(strange, floats(TYPES[kind])))
+    rhs = f"{first}[i, k]"
+    if len(dims) == 2:
+        second = b.tensor(kind, [k, n], pool=strange)
+        rhs = f"{rhs} * {second}[k, j]"
+    length = b.tensor("i32", [m], pool=positions(TYPES["i32"]))
+    flag = b.tensor("bool", [k])
+    condition = b.pick(f"k < {length}[i]", f"{flag}[k]", "k <= i", "k >= i", "k % 2 == 0", f"k < {length}[i] and {flag}[k]", f"k != {length}[i]")
+    reducer = b.pick("sum", "sum", "sum", "max", "min", "mean")
+    define(b, dims, kind, f"{reducer}[k, {condition}]({rhs})")
+
+
+def grouped(b):
+    g, m, k = b.size("G"), b.size("M"), b.size("K")
+    kind = b.pick("f32", "i32")
+    pool = whole(TYPES["f32"]) if kind == "f32" else None
+    off = b.tensor("i32", [f"{g} + 1"], pool=st.integers(-1, 6))
+    x, w = b.tensor(kind, [m, k], pool=pool), b.tensor(kind, [g, k], pool=pool)
+    bounds = b.pick(f"{off}[g] <= i < {off}[g + 1]", f"{off}[g] < i <= {off}[g + 1]")
+    left = [("i", m)]
+    out = b.tensor(kind, [m], "out")
+    b.say(f"{out}[i] = sum[k]({x}[i, k] * {w}[g, k]) where {bounds}")
+
+
+def chained(b):
+    """lets, typed and not, and outputs that later statements read."""
+    left, kind = _left(b, b.pick(1, 2)), b.pick("f32", "f32", "i32", "i64")
+    names, dims = ", ".join(n for n, _ in left), [d for _, d in left]
+    known = []
+    for _ in range(b.pick(1, 2)):
+        scope = Scope(b, left, reductions=1)
+        text = f"{access(scope, kind, rank=len(left))} + ({expression(scope, kind, 2)})"
+        text = " + ".join([text, *(access(scope, kind, force=n) for n, _ in left)])
+        if b.chance(60):
+            name = b.fresh("t")
+            t = b.pick("", "", *(["f16", "bf16", "f8e4m3"] if kind == "f32" else ["i64", "f32"] if kind == "x" else []))
+            b.say(f"let {name}[{names}]{': ' + t if t else ''} = {text}")
+            known.append(name)
+        else:
+            known.append(define(b, left, kind, text) if kind == "f32" else _exact(b, left, kind, text))
+    name = b.pick(*known)
+    read = f"{name}[{names}]"
+    inner, d = left[-1]
+    other = f"{name}[{', '.join([n for n, _ in left[:-1]] + ['q'])}]"
+    text = b.pick(read, f"{read} + {access(Scope(b, left), kind)}", f"{read} * {b.pick('sum', 'max', 'min')}[q]({other})", f"{b.pick('sum', 'max')}[q]({other})",
+                  f"{name}.edge[{', '.join([n for n, _ in left[:-1]] + [inner + ' + 1'])}]", f"{name}.pad(0)[{', '.join([n for n, _ in left[:-1]] + [inner + ' - 1'])}]",
+                  f"sum[q, q <= {inner}]({other} * {other})")
+    if ".edge" in text:
+        b.size(d, least=1)
+    define(b, left, kind, text)
+
+
+def _exact(b, left, kind, text):
+    out = b.tensor(kind, [d for _, d in left], "out")
+    b.say(f"{out}[{', '.join(n for n, _ in left)}] = {text}")
+    return out
+
+
+KINDS = {f.__name__: f for f in (pointwise, gathers, reduced, arguments, windows, narrow_extremes, masked, grouped, chained, inouts, assignments,
+                                 covers, functions, prelude)}
+
+
+@st.composite
+def cases(draw, kinds=tuple(KINDS)):
+    """A case of one of the kinds."""
+    kind = draw(st.sampled_from(kinds))
+    b = Builder(draw, special=draw(st.integers(0, 3)) == 3)
+    KINDS[kind](b)
+    case = b.finish()
+    case.kind = kind
+    return case

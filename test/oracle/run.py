@@ -1,0 +1,54 @@
+"""One case on the oracle and on a device."""
+from .compare import decided, differences
+from .evaluate import Limit
+from .kernel import Call
+from .element_types import KcError, Unsupported
+
+
+class Disagreement(AssertionError):
+    pass
+
+
+class Tally:
+    """What became of the programs."""
+
+    def __init__(self):
+        self.compared, self.refused, self.skipped, self.elements, self.open, self.kinds, self.words = 0, 0, 0, 0, 0, {}, {}
+
+    def __str__(self):
+        return (f"{self.compared} programs compared, {self.refused} refused by the compiler, {self.skipped} too large; "
+                f"{self.elements} elements, of which {self.open} may be anything")
+
+
+def check(case, device, target, tally):
+    """Raises Disagreement where the device's results are none that the language allows."""
+    from .device import Compiled, Refused
+    call = expected = invalid = None
+    try:
+        call = Call(case.text, case.arguments, case.sizes, case.constants)
+        expected = call.run()
+    except (Limit, Unsupported):
+        tally.skipped += 1
+        return
+    except KcError as e:
+        invalid = e
+    kinds = tally.kinds.setdefault(getattr(case, "kind", ""), [0, 0])
+    try:
+        compiled = Compiled(case.text, {**case.constants, **(case.sizes if case.fixed else {})}, target)
+    except Refused as e:
+        tally.refused += 1
+        kinds[1] += 1
+        tally.words.setdefault(str(e).splitlines()[0], case)
+        return
+    if invalid:
+        raise Disagreement(f"the compiler takes a program that is none: {invalid}\n{case.replay()}")
+    got = compiled.run(call.kernel.params, case.arguments, case.shapes, {} if case.fixed else case.sizes, device)
+    tally.compared += 1
+    kinds[0] += 1
+    some, every = decided(expected)
+    tally.elements += every
+    tally.open += every - some
+    wrong = differences(expected, got)
+    if wrong:
+        lines = [f"  {name}[{place}]: {a} by the language, {b} on {device}" for name, place, a, b in wrong[:8]]
+        raise Disagreement("\n".join([f"{device} disagrees:", *lines, case.text, case.replay()]))

@@ -1,0 +1,93 @@
+"""The oracle's own test: programs with results worked out by hand. No compiler takes part.
+
+A row: what it shows, the body and the signature of a kernel, its arguments, and what comes out."""
+import math
+
+INF, NAN = math.inf, math.nan
+X = ([3], [1.0, 2.0, 4.0])
+EMPTY = ([0], [])
+
+ROWS = [
+    # Ranges.
+    ("a range follows from the dim", "x: f32[N]) -> (y: f32[]", "y[] = sum[k](x[k])", {"x": X}, {"y": [7.0]}),
+    ("a range in a bracket", "x: f32[N]) -> (y: f32[]", "y[] = sum[k in 1:N](x[k])", {"x": X}, {"y": [6.0]}),
+    ("a chained comparison declares", "x: f32[N]) -> (y: f32[]", "y[] = sum[0 < k <= 1](x.pad(0)[k])", {"x": X}, {"y": [2.0]}),
+    ("the smallest dim on the right", "x: f32[N], w: f32[N + 1]) -> (y: f32[]", "y[] = sum[k](x[k] * w[k])", {"x": X, "w": ([4], [1.0, 1.0, 1.0, 9.0])}, {"y": [7.0]}),
+    ("the solution of a subscript", "x: f32[2 * N]) -> (y: f32[]", "y[] = sum[k](x[2 * k + 1])", {"x": ([4], [1.0, 2.0, 4.0, 8.0])}, {"y": [10.0]}),
+    ("negative extents are empty", "x: f32[N]) -> (y: f32[]", "y[] = sum[k in N:0](x[k])", {"x": X}, {"y": [0.0]}),
+    ("data bounds", "x: f32[N], n: i32[]) -> (y: f32[]", "y[] = sum[k in 0:min(n[], N)](x[k])", {"x": X, "n": ([], [2])}, {"y": [3.0]}),
+    ("a bracket's index shadows", "x: f32[N]) -> (y: f32[N]", "y[i] = sum[i](x[i])", {"x": X}, {"y": [7.0] * 3}),
+    # Bounds forms.
+    ("pad", "x: f32[N]) -> (y: f32[N]", "y[i] = x.pad(9)[i - 1]", {"x": X}, {"y": [9.0, 1.0, 2.0]}),
+    ("edge", "x: f32[N]) -> (y: f32[N]", "y[i] = x.edge[i + 2]", {"x": X}, {"y": [4.0, 4.0, 4.0]}),
+    ("reflect, again and again", "x: f32[N], p: i32[M]) -> (y: f32[M]", "y[i] = x.reflect[p[i]]", {"x": X, "p": ([5], [-1, 3, 4, 5, -5])}, {"y": [2.0, 2.0, 1.0, 2.0, 2.0]}),
+    ("wrap", "x: f32[N], p: i32[M]) -> (y: f32[M]", "y[i] = x.wrap[p[i]]", {"x": X, "p": ([3], [-1, 3, -4])}, {"y": [4.0, 1.0, 4.0]}),
+    ("a huge u64 subscript is beyond the end", "x: f32[N], p: u64[M]) -> (y: f32[M]", "y[i] = x.edge[p[i]]", {"x": X, "p": ([2], [2**63, 0])}, {"y": [4.0, 1.0]}),
+    ("a condition around an access", "x: f32[N]) -> (y: f32[N]", "y[i] = x[i - 1] if i > 0 else 0", {"x": X}, {"y": [0.0, 1.0, 2.0]}),
+    # Reductions of nothing.
+    ("sums, products, extremes of nothing", "x: f32[N]) -> (a: f32[], b: f32[], c: f32[], d: f32[]",
+     "a[] = sum[k](x[k]) b[] = prod[k](x[k]) c[] = max[k](x[k]) d[] = min[k](x[k])", {"x": EMPTY}, {"a": [0.0], "b": [1.0], "c": [-INF], "d": [INF]}),
+    ("any, all, xor, argmax, mean of nothing", "x: i32[N]) -> (a: bool[], b: bool[], c: i32[], d: i64[], e: f32[]",
+     "a[] = any[k](x[k] > 0) b[] = all[k](x[k] > 0) c[] = xor[k](x[k]) d[] = argmax[k](x[k]) e[] = mean[k](f32(x[k]))", {"x": EMPTY},
+     {"a": [False], "b": [True], "c": [0], "d": [-1], "e": [NAN]}),
+    ("narrow extremes of nothing", "x: i8[N], z: u8[N]) -> (a: i8[], b: u8[], c: u8[]", "a[] = max[k](x[k]) b[] = max[k](z[k]) c[] = min[k](z[k])",
+     {"x": EMPTY, "z": EMPTY}, {"a": [-128], "b": [0], "c": [255]}),
+    ("argmax of nothing from 2 on", "x: f32[N]) -> (y: i64[]", "y[] = argmax[k in 2:N](x[k])", {"x": ([2], [1.0, 2.0])}, {"y": [-1]}),
+    # Positions and NaN.
+    ("argmax is the index's value", "x: f32[N]) -> (y: i64[M]", "y[i] = argmax[k in 2 * i:2 * i + 2](x.edge[k])", {"x": ([4], [1.0, 2.0, 4.0, 3.0])}, {"y": [1, 2]}, {"M": 2}),
+    ("the first of equals", "x: f32[N]) -> (y: i64[], z: i64[]", "y[] = argmax[k](x[k]) z[] = argmin[k](x[k])", {"x": ([4], [2.0, 1.0, 2.0, 1.0])}, {"y": [0], "z": [1]}),
+    ("NaN wins argmax, loses argmin", "x: f32[N]) -> (y: i64[], z: i64[]", "y[] = argmax[k](x[k]) z[] = argmin[k](x[k])", {"x": ([4], [1.0, NAN, NAN, INF])}, {"y": [1], "z": [0]}),
+    ("-inf is a value", "x: f32[N]) -> (y: i64[]", "y[] = argmax[k](x[k])", {"x": ([2], [-INF, -INF])}, {"y": [0]}),
+    ("max and min propagate NaN", "x: f32[N]) -> (y: f32[], z: f32[]", "y[] = max[k](x[k]) z[] = min(x[0], x[1]) require N >= 2", {"x": ([2], [NAN, 1.0])}, {"y": [NAN], "z": [NAN]}),
+    ("what a condition excludes is no value", "x: f32[N]) -> (y: f32[], z: f32[]", "y[] = sum[k, k != 1](x[k] * x[k]) z[] = mean[k, x[k] < 9](x[k])", {"x": ([3], [1.0, NAN, 2.0])},
+     {"y": [5.0], "z": [1.5]}),
+    ("a triangular sum", "a: i32[N, N], b: i32[N]) -> (y: i32[N]", "y[i] = sum[k, k <= i](a[i, k] * b[k])", {"a": ([2, 2], [1, 2, 3, 4]), "b": ([2], [5, 6])}, {"y": [5, 39]}),
+    # Integers.
+    ("floor and zero divisors", "a: i32[N], b: i32[N]) -> (q: i32[N], r: i32[N]", "q[i] = a[i] // b[i] r[i] = a[i] % b[i]",
+     {"a": ([5], [7, -7, 7, -7, -2**31]), "b": ([5], [2, 2, -2, 0, -1])}, {"q": [3, -4, -4, 0, -2**31], "r": [1, 1, -1, 0, 0]}),
+    ("integers wrap", "a: i32[N]) -> (y: i32[N], z: i8[N]", "y[i] = a[i] * a[i] + 1 z[i] = i8(a[i])", {"a": ([2], [65536, 200])}, {"y": [1, 40001], "z": [0, -56]}),
+    ("shift counts modulo the width", "a: i32[N]) -> (y: i32[N], z: i32[N]", "y[i] = 1 << a[i] z[i] = -8 >> a[i]", {"a": ([3], [1, 33, -31])}, {"y": [2, 2, 2], "z": [-4, -4, -4]}),
+    ("narrow reads widen", "a: u8[N]) -> (y: i32[N], z: u8[N]", "y[i] = a[i] * a[i] - 1 z[i] = u8(a[i] + 1)", {"a": ([2], [255, 0])}, {"y": [65024, -1], "z": [0, 1]}),
+    ("u64 literals", "a: u64[N]) -> (y: u64[N]", "y[i] = a[i] & 18446744073709551615", {"a": ([1], [2**64 - 2])}, {"y": [2**64 - 2]}),
+    # Floats.
+    ("casts truncate and saturate, NaN is 0", "x: f32[N]) -> (y: i8[N], z: u8[N]", "y[i] = i8(x[i]) z[i] = u8(x[i])", {"x": ([5], [-2.75, 300.0, NAN, -INF, 127.5])},
+     {"y": [-2, 127, 0, -128, 127], "z": [0, 255, 0, 0, 127]}),
+    ("f8 saturates, f16 overflows", "x: f32[N]) -> (a: f8e4m3[N], b: f8e5m2[N], c: f16[N]", "a[i] = x[i] b[i] = x[i] c[i] = x[i]", {"x": ([2], [1e6, -470.0])},
+     {"a": [448.0, -448.0], "b": [57344.0, -448.0], "c": [INF, -470.0]}),
+    ("bf16 rounds to even, once", "x: f32[N]) -> (y: bf16[N]", "y[i] = x[i]", {"x": ([3], [1.00390625, 1.01171875, 1.005859375])}, {"y": [1.0, 1.015625, 1.0078125]}),
+    ("a stored value is read rounded", "x: f32[N]) -> (y: bf16[N], z: f32[N]", "y[i] = x[i] z[i] = y[i] - x[i]", {"x": ([1], [1.00390625])}, {"y": [1.0], "z": [-0.00390625]}),
+    ("a typed let rounds, an untyped one does not", "x: f32[N]) -> (y: f32[N], z: f32[N]", "let t[i]: bf16 = x[i] let u[i] = x[i] y[i] = t[i] z[i] = u[i]", {"x": ([1], [1.00390625])},
+     {"y": [1.0], "z": [1.00390625]}),
+    ("// and % of floats", "a: f32[N], b: f32[N]) -> (q: f32[N], r: f32[N]", "q[i] = a[i] // b[i] r[i] = a[i] % b[i]", {"a": ([4], [INF, -7.0, 7.0, 1.0]), "b": ([4], [2.0, 2.0, -2.0, 0.0])},
+     {"q": [INF, -4.0, -4.0, INF], "r": [NAN, 1.0, -1.0, NAN]}),
+    ("precedence is Python's", "x: f32[N]) -> (y: f32[N], z: i32[N]", "y[i] = -x[i] ** 2 + 2 * x[i] z[i] = 1 | 6 & 3 ^ 1 << 1 + 1", {"x": X}, {"y": [1.0, 0.0, -8.0], "z": [7] * 3}),
+    # Statements.
+    ("concatenation", "a: i32[N], b: i32[M]) -> (y: i32[N + M]", "y[i] = a[i] where i in 0:N y[i + N] = b[i] where i in 0:M", {"a": ([2], [1, 2]), "b": ([1], [3])}, {"y": [1, 2, 3]}),
+    ("an inout is read as it stood", "inout z: i32[N]", "z[i] = z[N - 1 - i]", {"z": ([3], [1, 2, 3])}, {"z": [3, 2, 1]}),
+    ("a part, then all", "inout z: i32[N]", "z[i] = z[i] + 10 where i in 1:N z[i] = z.edge[i + 1]", {"z": ([3], [1, 2, 3])}, {"z": [12, 13, 13]}),
+    ("+= of an output and of an inout", "x: i32[M, N], inout z: i32[N]) -> (y: i32[N]", "y[j] += x[i, j] z[j] += x[i, j] y[j] += x[i, j]", {"x": ([2, 2], [1, 2, 3, 4]), "z": ([2], [10, 20])},
+     {"z": [14, 26], "y": [8, 12]}),
+    ("groups", "x: i32[M], w: i32[G, M], off: i32[G + 1]) -> (y: i32[M]", "y[i] = sum[k in 0:1](x[i] * w[g, i]) where off[g] <= i < off[g + 1]",
+     {"x": ([3], [1, 2, 3]), "w": ([2, 3], [1, 1, 1, 5, 5, 5]), "off": ([3], [0, 1, 2])}, {"y": [1, 10, 0]}),
+    # Functions.
+    ("an index parameter is the caller's", "x: f32[M, N]) -> (y: f32[M]", "y[i] = total[k](x[i, k])", {"x": ([2, 2], [1.0, 2.0, 3.0, 4.0])}, {"y": [3.0, 7.0]}, {}, "fn total[i](e) { sum[i](e) }"),
+    ("names inside do not capture", "x: i32[N]) -> (y: i32[N]", "y[i] = g(x[i], i32(i))", {"x": ([2], [5, 6])}, {"y": [5, 7]}, {}, "fn g(i, x) { let k = i  k + x }"),
+    ("typed parameters convert", "x: f32[N]) -> (y: f32[N]", "y[i] = g(x[i])", {"x": ([1], [1.00390625])}, {"y": [2.0]}, {}, "fn g(a: bf16) { a + a }"),
+    ("a definition replaces the prelude's", "x: i32[N]) -> (y: i32[N]", "y[i] = relu(x[i])", {"x": ([1], [-5])}, {"y": [-10]}, {}, "fn relu(x) { x + x }"),
+    ("logsumexp of -inf and +inf", "x: f32[M, N]) -> (y: f32[M]", "y[i] = logsumexp[k](x[i, k])", {"x": ([2, 2], [-INF, -INF, INF, 1.0])}, {"y": [-INF, INF]}),
+    # Sizes.
+    ("a size of a * N + b", "x: f32[2 * N + 1]) -> (y: f32[N]", "y[i] = x[2 * i]", {"x": ([5], [1.0, 2.0, 3.0, 4.0, 5.0])}, {"y": [1.0, 3.0]}),
+    ("a size of 0", "x: f32[M, N]) -> (y: f32[M], z: f32[N]", "y[i] = max[j](x[i, j]) z[j] = sum[i](x[i, j])", {"x": ([2, 0], [])}, {"y": [-INF, -INF], "z": []}),
+]
+
+# Programs that are none: what the oracle says of them.
+NONE = [
+    ("outside", "x: f32[N]) -> (y: f32[N]", "y[i] = x[i + 1]", {"x": X}),
+    ("written", "x: f32[N]) -> (y: f32[N]", "y[i] = x[i] where i in 1:N", {"x": X}),
+    ("written", "x: f32[N]) -> (y: f32[N]", "y[i] = x[i] y[i] = 1 where i < 1", {"x": X}),
+    ("mixes", "x: f32[N]) -> (y: f32[N]", "y[i] = x[i] * i", {"x": X}),
+    ("cannot store", "x: f32[N]) -> (y: i32[N]", "y[i] = x[i]", {"x": X}),
+    ("not", "x: f32[N], z: f32[N]) -> (y: f32[N]", "y[i] = x[i]", {"x": X, "z": ([2], [0.0, 0.0])}),
+    ("requirement", "x: f32[N]) -> (y: f32[N]", "require N % 2 == 0 y[i] = x[i]", {"x": X}),
+    ("no N makes", "x: f32[2 * N]) -> (y: f32[N]", "y[i] = x[i]", {"x": X}),
+]
