@@ -7,7 +7,7 @@ import math
 from . import operators as ops, tree
 from .core import Const, Index, Loop, Op, Read, Reduce, Select, Symbol, Tensor, mentions, walk
 from .ranges import infer
-from .element_types import BOOL, F32, I64, LIT_FLOAT, LIT_INT, TYPES, KcError, is_float, widen
+from .element_types import BOOL, I32, I64, LIT_FLOAT, LIT_INT, TYPES, KcError, is_float, widen
 
 REDUCTIONS = ("sum", "prod", "max", "min", "any", "all", "xor", "argmax", "argmin", "mean")
 _CONSTANTS = {"inf": (math.inf, LIT_FLOAT), "nan": (math.nan, LIT_FLOAT), "pi": (math.pi, LIT_FLOAT),
@@ -126,9 +126,7 @@ def _access(e, scope, subscript):
     if len(e.subscripts) != len(found.shape):
         raise KcError(f"'{e.tensor}' has rank {len(found.shape)}")
     subscripts = [ops.settled(elaborate(s, scope, True)) for s in e.subscripts]
-    pad = None
-    if e.form == "pad":
-        pad = ops.coerce(elaborate(e.value, scope), widen(found.type))
+    pad = ops.coerce(elaborate(e.value, scope), found.type) if e.form == "pad" else None
     return Read(found, e.form, pad, subscripts)
 
 
@@ -210,7 +208,7 @@ def declared(bracket, scope):
     left = getattr(_statement(scope), "left", ())
     for entry in bracket:
         around = chained(entry)
-        if isinstance(entry, tree.Name):
+        if isinstance(entry, tree.Name) and entry.name not in _CONSTANTS and not isinstance(scope.find(entry.name), (Const, Thunk, Tensor)):
             names[entry.name] = (None, None)
         elif isinstance(entry, tree.Range):
             names[entry.name] = (entry.lo, entry.hi)
@@ -239,7 +237,9 @@ def reduction(kind, bracket, value, scope):
             inner.names[name] = symbol
         loops.append(Loop(symbol, lo, hi))
     conditions = [elaborate(c, inner) for c in conditions]
-    body = ops.settled(elaborate(value, inner))
+    body = elaborate(value, inner)
+    if kind not in ("sum", "prod", "max", "min"):
+        body = ops.settled(body)
     return reduce_node(kind, loops, conditions, body)
 
 
@@ -248,7 +248,7 @@ def reduce_node(kind, loops, conditions, body):
     if kind in ("sum", "prod", "xor", "mean"):
         t = widen(t)
         if t is BOOL:
-            t = TYPES["i32"]
+            t = I32
         if kind == "mean" and not is_float(t):
             raise KcError("mean of integers")
         body = ops.coerce(body, t)

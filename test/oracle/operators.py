@@ -2,7 +2,7 @@
 import math
 
 from . import functions, interval as iv
-from .core import Const, Op, Select
+from .core import Const, Op, Reduce, Select
 from .interval import Interval, Masked
 from .element_types import BOOL, F32, F64, I32, LIT_FLOAT, LIT_INT, KcError, float_to_int, is_float, is_int, round_float, round_int, widen, wrap
 
@@ -89,6 +89,8 @@ def coerce(node, t):
     if isinstance(node, Select) and is_literal(node.type):
         c, a, b = node.children
         return Select(c, coerce(a, t), coerce(b, t), t)
+    if isinstance(node, Reduce) and is_literal(node.type):
+        return Reduce(node.kind, node.loops, node.conditions, coerce(node.body, t), t)
     if isinstance(node, Const):
         if node.type is LIT_INT and is_int(t) and t is not LIT_INT and not t.lowest <= node.value <= t.highest:
             raise KcError(f"{node.value} does not fit in {t}")
@@ -160,8 +162,20 @@ def _power(x, y, t, r):
     return iv.interval(0.0 if y % 2 == 0 and x.lo <= 0 <= x.hi else lo, hi)
 
 
+def _shift(op, a, b):
+    """Has the type of its left operand, whatever integer the count is."""
+    t = widen(a.type) if a.type is not BOOL else I32
+    if not is_int(t) or not is_int(b.type):
+        raise KcError(f"'{op}' of {a.type} and {b.type}")
+    return Op(op, known(_int_op(op, t)), [coerce(a, t), settled(b)], t)
+
+
 def binary(op, a, b):
+    if op in ("<<", ">>") and not is_literal(a.type):
+        return _shift(op, a, b)
     t = promote(a.type, b.type, op)
+    if op == "/" and t is LIT_INT:
+        t = LIT_FLOAT
     if op == "**" and not is_float(t) and not (isinstance(b, Const) and b.value >= 0):
         raise KcError("'**' of integers takes a literal that is not negative")
     if op in "&|^" and a.type is BOOL and b.type is BOOL:

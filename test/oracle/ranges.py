@@ -1,4 +1,6 @@
 """The range of an index that no bracket or `where` gives: from the accesses."""
+from functools import reduce
+
 from .core import Const, Index, Op, Read, mentions, walk
 from .element_types import I64, KcError, is_int
 
@@ -47,22 +49,36 @@ def solve(node, symbol, lo, hi):
 def infer(symbol, nodes, targets=()):
     """(lo, hi) of `symbol` from the reads in `nodes`; `targets`: left sides as (subscripts, shape), whose dims come first."""
     left = [_Use(s, n) for subscripts, shape in targets for s, n in zip(subscripts, shape)]
-    right = [_Use(s, n, low) for node in nodes for read in walk(node, symbol) if isinstance(read, Read)
+    right = [_Use(s, n, low, read.form) for node in nodes for read in walk(node, symbol) if isinstance(read, Read)
              for s, n, low in zip(read.children, read.tensor.shape, read.tensor.lows)]
     for uses in (left, right):
         alone = [(u.low, u.low + u.size) for u in uses if isinstance(u.node, Index) and u.node.symbol is symbol]
         if alone:
             return Const(max(lo for lo, _ in alone), I64), Const(min(hi for _, hi in alone), I64)
-    for use in right + left:
-        if mentions(use.node, symbol):
-            found = solve(use.node, symbol, Const(use.low, I64), Const(use.low + use.size, I64))
-            if found is not None:
-                return found
+    uses = [u for u in right + left if mentions(u.node, symbol)]
+    for group in ([u for u in uses if not u.form], [u for u in uses if u.form]):
+        found = [solve(u.node, symbol, Const(u.low, I64), Const(u.low + u.size, I64)) for u in group]
+        found = [f for f in found if f is not None]
+        if found:  # every access has to stay in bounds: where several solve it, the order does not matter
+            return reduce(_larger, [lo for lo, _ in found]), reduce(_smaller, [hi for _, hi in found])
     raise KcError(f"nothing says the range of '{symbol.name}'")
+
+
+def _extreme(f, a, b):
+    return Const(f(a.value, b.value), I64) if isinstance(a, Const) and isinstance(b, Const) else \
+        Op("range", lambda x, y: None if x is None or y is None else f(x, y), [a, b], I64)
+
+
+def _larger(a, b):
+    return _extreme(max, a, b)
+
+
+def _smaller(a, b):
+    return _extreme(min, a, b)
 
 
 class _Use:
     """A subscript, and the dim that it meets."""
 
-    def __init__(self, node, size, low=0):
-        self.node, self.size, self.low = node, size, low
+    def __init__(self, node, size, low=0, form=None):
+        self.node, self.size, self.low, self.form = node, size, low, form

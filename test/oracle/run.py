@@ -14,6 +14,15 @@ class Tally:
 
     def __init__(self):
         self.compared, self.refused, self.skipped, self.elements, self.open, self.kinds, self.words = 0, 0, 0, 0, 0, {}, {}
+        self.texts, self.failed = set(), False
+
+    def is_new(self, case):
+        """Hypothesis repeats itself; but what has failed has to fail again."""
+        if self.failed:
+            return True
+        known = len(self.texts)
+        self.texts.add(case.text)
+        return len(self.texts) > known
 
     def __str__(self):
         return (f"{self.compared} programs compared, {self.refused} refused by the compiler, {self.skipped} too large; "
@@ -41,6 +50,7 @@ def check(case, device, target, tally):
         tally.words.setdefault(str(e).splitlines()[0], case)
         return
     if invalid:
+        tally.failed = True
         raise Disagreement(f"the compiler takes a program that is none: {invalid}\n{case.replay()}")
     got = compiled.run(call.kernel.params, case.arguments, case.shapes, {} if case.fixed else case.sizes, device)
     tally.compared += 1
@@ -49,6 +59,7 @@ def check(case, device, target, tally):
     tally.elements += every
     tally.open += every - some
     wrong = differences(expected, got)
+    tally.failed = tally.failed or bool(wrong)
     if wrong:
         lines = [f"  {name}[{place}]: {a} by the language, {b} on {device}" for name, place, a, b in wrong[:8]]
         raise Disagreement("\n".join([f"{device} disagrees:", *lines, case.text, case.replay()]))

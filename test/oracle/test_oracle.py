@@ -52,12 +52,16 @@ def compare(device, target, kinds, count, number, shrink, tally):
     """Draws `count` programs of each of `kinds` and compares; `number` is the seed."""
     phases = [Phase.generate, Phase.shrink] if shrink else [Phase.generate]
     for kind in kinds:
+        done = [0]
+
         @seed(number)
-        @settings(max_examples=count, database=None, deadline=None, phases=phases, suppress_health_check=list(HealthCheck), verbosity=Verbosity.quiet,
+        @settings(max_examples=3 * count, database=None, deadline=None, phases=phases, suppress_health_check=list(HealthCheck), verbosity=Verbosity.quiet,
                   print_blob=False, report_multiple_bugs=False)
         @given(cases((kind,)))
         def agree(case):
-            check(case, device, target, tally)
+            if tally.failed or done[0] < count and tally.is_new(case):
+                done[0] += 1
+                check(case, device, target, tally)
         try:
             agree()
         except Exception as e:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from ..element_types import TYPES
 from .inputs import elements
 
-SIZES = st.sampled_from([3, 2, 4, 1, 5, 0, 3, 2])
+SIZES = st.sampled_from([3, 2, 0, 4, 1, 5, 0, 3, 2, 1])
 
 
 @dataclass
@@ -35,6 +35,7 @@ class Builder:
         self.least = {}  # what the kernel requires of a size
         self.tensors = {}  # name -> (type name, dims as texts)
         self.arguments, self.shapes, self.constants, self.pools = {}, {}, {}, {}
+        self.known = {}  # constants by name
         self.count = 0
 
     def pick(self, *options):
@@ -57,7 +58,7 @@ class Builder:
         return name
 
     def extent(self, dim):
-        return eval(dim, {"max": max, "min": min}, self.sizes)
+        return eval(dim, {"max": max, "min": min}, {**self.sizes, **self.known})
 
     def fresh(self, stem):
         self.count += 1
@@ -73,10 +74,20 @@ class Builder:
             self.pools[name] = pool if pool is not None else elements(TYPES[type], self.special)
         return name
 
-    def scalar(self, type, value):
+    def scalar(self, type, pool=None):
         name = self.fresh("s")
         self.params[name] = f"{name}: {type}"
-        self.arguments[name] = value
+        self.arguments[name] = self.draw(pool if pool is not None else elements(TYPES[type], self.special))
+        return name
+
+    def constant(self, type, default):
+        """A `const` parameter; the call gives it another value now and then."""
+        name = self.fresh("c")
+        value = self.integer(1, 3) if type == "i64" else self.chance(50)
+        self.params[name] = f"const {name}: {type} = {default}"
+        self.known[name] = default
+        if self.chance(50):
+            self.constants[name] = self.known[name] = value
         return name
 
     def say(self, line):
@@ -106,6 +117,8 @@ class Builder:
         for name in [n for n in self.tensors if n not in used]:
             for table in (self.tensors, self.pools, self.params):
                 table.pop(name, None)
+        for name in [n for n in self.params if n[0] == "s" and n not in used]:
+            del self.params[name], self.arguments[name]
         known = self._determined()
         lost = [n for n in self.sizes if n not in known]
         lines = [line for line in lines if not (line.startswith("require") and line.split()[1] in lost)]

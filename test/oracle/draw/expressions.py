@@ -48,7 +48,7 @@ def loose_subscript(scope, data=True):
     b = scope.b
     names = list(scope.indices)
     kinds = ["shift", "scale", "constant", "pair"] if names else ["constant"]
-    kind = b.pick(*kinds, *(["data"] if data else []))
+    kind = b.pick(*kinds, *(["data"] * 3 if data else []))
     if kind == "data":
         return position(scope)
     if kind == "constant":
@@ -64,7 +64,7 @@ def loose_subscript(scope, data=True):
 def position(scope):
     """A subscript that is read from a tensor of integers."""
     b = scope.b
-    t = b.pick("i32", "i64", "i8", "u8", "u32", "u64", "i16")
+    t = b.pick("i32", "i64", "u64", "i8", "u8", "u32", "u64", "i16")
     read = access(scope, t, b.pick(0, 1, 1, 2), pool=positions(TYPES[t]))
     if t in ("i32", "i64", "i8", "i16") and b.chance(30):
         return f"{read} {b.pick('- 1', '+ 1', '* 2', '// 2', '% 3')}"
@@ -104,7 +104,9 @@ def gather(scope, kind):
 
 def leaf(scope, kind):
     b = scope.b
-    what = b.pick("read", "read", "literal", "gather", "index")
+    what = b.pick("read", "read", "read", "literal", "literal", "gather", "gather", "index", "scalar")
+    if what == "scalar":
+        return b.scalar(kind)
     if what == "literal":
         return literal(b, kind)
     if what == "gather":
@@ -144,7 +146,7 @@ def _float(scope, kind, depth):
     if what == "minmax":
         return f"{b.pick('min', 'max')}({expression(scope, kind, depth)}, {expression(scope, kind, depth)})"
     if what == "unary":
-        return b.pick(f"-{operand(scope, kind, depth)}", f"abs({expression(scope, kind, depth)})")
+        return f"-{operand(scope, kind, depth)}" if b.chance(50) else f"abs({expression(scope, kind, depth)})"
     if what == "math":
         return f"{b.pick(*_TAME)}({access(scope, kind)})"
     if what == "power":
@@ -166,11 +168,12 @@ def _int(scope, kind, depth):
     if what == "bits":
         return f"{one()} {b.pick('&', '|', '^')} {two()}"
     if what == "shift":
-        return f"{one()} {b.pick('<<', '>>')} {two()}"
+        count = expression(scope, b.pick(kind, kind, "i32"), depth)
+        return f"{kind}({expression(scope, kind, depth)}) {b.pick('<<', '>>')} ({count})"  # the left operand's type counts
     if what == "minmax":
         return f"{b.pick('min', 'max')}({expression(scope, kind, depth)}, {expression(scope, kind, depth)})"
     if what == "unary":
-        return b.pick(f"~{one()}", f"abs({expression(scope, kind, depth)})" if kind[0] == "i" else f"~{one()}", f"-{one()}")
+        return f"abs({expression(scope, kind, depth)})" if kind[0] == "i" and b.chance(33) else b.pick("~", "-") + one()
     if what == "narrow":
         to = b.pick("i8", "u8", "i16", "u16")
         inner = f"{to}({expression(scope, b.pick(kind, 'f32'), depth)})"

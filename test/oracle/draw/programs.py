@@ -8,7 +8,7 @@ from .expressions import FLOATS, INTS, STORED, Scope, access, expression, gather
 from .functions import functions, prelude
 from .inouts import assignments, inouts
 from .inputs import floats, positions, whole
-from .reductions import reduction, window
+from .reductions import reduction, solved, window
 
 _CLASSES = ("f32", "i32", "f32", "i64", "u32", "u64", "f64", "bool")
 
@@ -73,14 +73,24 @@ def windows(b):
     define(b, left, kind, window(Scope(b, left, reductions=1), kind))
 
 
+def solutions(b):
+    kind = b.pick("f32", "i32", "i64", "bool", "u32")
+    left = [("i", b.size("N"))]
+    define(b, left, kind, solved(Scope(b, left), kind))
+
+
 def narrow_extremes(b):
     """max and min of nothing, stored in their own narrow types."""
     left = _left(b, b.pick(0, 1))
     t = b.pick("i8", "u8", "i16", "u16", "f16", "bf16", "f8e4m3", "f8e5m2", "i32", "u64", "i64", "u32")
     dim = b.size("K")
     entry = b.pick("k", f"k in 1:{dim}", f"k in 0:{dim} - 1", f"k in {dim}:{dim}", "k, k % 2 == 1", "k, k > 5", f"k, {access(Scope(b, [('k', dim)]), 'bool', force='k')}")
+    at, reducer, read = ", ".join(n for n, _ in left), b.pick("max", "min"), access(Scope(b, [*left, ("k", dim)]), t, force="k")
     out = b.tensor(t, [d for _, d in left], "out")
-    b.say(f"{out}[{', '.join(n for n, _ in left)}] = {b.pick('max', 'min')}[{entry}]({access(Scope(b, [*left, ('k', dim)]), t, force='k')})")
+    if b.chance(20):
+        b.say(f"{out}[{at}] {reducer}= {read}" + (f" where {entry[3:]}" if entry.startswith("k,") else ""))
+    else:
+        b.say(f"{out}[{at}] = {t}({reducer}[{entry}]({read}))")
 
 
 def masked(b):
@@ -99,6 +109,19 @@ def masked(b):
     condition = b.pick(f"k < {length}[i]", f"{flag}[k]", "k <= i", "k >= i", "k % 2 == 0", f"k < {length}[i] and {flag}[k]", f"k != {length}[i]")
     reducer = b.pick("sum", "sum", "sum", "max", "min", "mean")
     define(b, dims, kind, f"{reducer}[k, {condition}]({rhs})")
+
+
+def constants(b):
+    """`const` parameters, by their defaults and given."""
+    n = b.size("N", least=1)
+    kind = b.pick("f32", "i32")
+    x = b.tensor(kind, [n])
+    step, flag = b.constant("i64", b.integer(1, 3)), b.constant("bool", b.chance(50))
+    dim = f"({n} - 1) // {step} + 1"
+    y = b.tensor(kind, [dim], "out")
+    value = b.pick(f"{x}[{step} * i]", f"{x}.edge[{step} * i - 1]", f"sum[r in 0:{step}]({x}.pad(0)[{step} * i + r])", f"{x}[i // {step}]", f"{x}[{step} * i] * {kind}({step} - 2)",
+                   f"sum[r in 0:{step}, r != i]({x}.wrap[i - r])")
+    b.say(f"{y}[i] = {value}" if b.chance(50) else f"{y}[i] = {value} if {flag} and i {b.pick('>', '<=')} {step} else {x}.pad(1)[i + {step}]")
 
 
 def grouped(b):
@@ -147,7 +170,7 @@ def _exact(b, left, kind, text):
     return out
 
 
-KINDS = {f.__name__: f for f in (pointwise, gathers, reduced, arguments, windows, narrow_extremes, masked, grouped, chained, inouts, assignments,
+KINDS = {f.__name__: f for f in (pointwise, gathers, reduced, arguments, windows, solutions, narrow_extremes, masked, constants, grouped, chained, inouts, assignments,
                                  covers, functions, prelude)}
 
 

@@ -26,9 +26,9 @@ def entries(scope, name, dim):
         o = b.pick(*others)
         return b.pick(f"{name} in {o}:{dim}", f"{o} <= {name} < {dim}", f"{name} in {o} + 1:{dim}", f"{name} in 0:min({o} + 1, {dim})"), False
     t = b.pick("i32", "i64", "i8", "u8")
-    bound = lambda: access(scope, t, pool=positions(TYPES[t]))
-    return b.pick(f"{name} in 0:min({bound()}, {dim})", f"{name} in max({bound()}, 0):{dim}",
-                  f"{name} in max({bound()}, 0):min({bound()}, {dim})"), False
+    bound = lambda: access(scope, t, pool=positions(TYPES[t])) if b.chance(70) else b.scalar(t, positions(TYPES[t]))
+    lo, hi = b.pick((False, True), (True, False), (True, True))
+    return f"{name} in {f'max({bound()}, 0)' if lo else '0'}:{f'min({bound()}, {dim})' if hi else dim}", False
 
 
 def conditions(scope, name, dim):
@@ -106,3 +106,24 @@ def window(scope, kind, argument=False):
 
 def conditions_of(scope, name):
     return scope.b.pick(f"{name} % 2 == 0", f"{name} >= 0", f"{name} != 1")
+
+
+def solved(scope, kind):
+    """A reduction whose range is the solution of a subscript."""
+    b = scope.b
+    i, (n, k) = "i", (b.size("N"), b.size("K"))
+    stored = lambda: b.pick(*STORED[kind])
+    reducer = b.pick(*[r for r in _KINDS.get(kind, _INT_KINDS) if r in ("sum", "max", "min", "any", "all")])
+    op = b.pick("*", "+") if kind != "bool" else "and"
+    how = b.pick("correlation", "convolution", "strided", "every", "block", "tail")
+    if how in ("correlation", "convolution", "strided"):
+        step = 2 if how == "strided" else 1
+        dim = f"{step} * {n} + {k}"
+        window = f"{b.tensor(stored(), [dim])}[{step} * {i} + k]" if step > 1 else f"{b.tensor(stored(), [dim])}[{i} + k]"
+        tap = f"{b.tensor(stored(), [k])}[{k} - 1 - k]" if how == "convolution" else f"{b.tensor(stored(), [k])}[k]"
+        return f"{reducer}[k]({window} {op} {tap})" if b.chance(50) else f"{reducer}[k]({tap} {op} {window})"
+    if how == "every":
+        return f"{reducer}[k]({b.tensor(stored(), [f'2 * {k}'])}[2 * k{b.pick('', ' + 1')}])"
+    if how == "block":
+        return f"{reducer}[k]({b.tensor(stored(), [k])}[k // 2])"
+    return f"{reducer}[k]({b.tensor(stored(), [f'{k} + 2'])}[k + 2])"
