@@ -36,6 +36,10 @@ class Refused(Exception):
     """The compiler does not take the program."""
 
 
+class Failed(Exception):
+    """The device does not run what was compiled."""
+
+
 class Compiled:
     """A text, with some sizes and constants fixed."""
 
@@ -59,5 +63,8 @@ class Compiled:
                 named[p.name] = array
                 if p.role != "in":
                     written[p.name] = (array, t)
-        kernel(device=device, **named)
+        try:
+            kernel(device=device, **named)
+        except kernelc.KernelcError as e:
+            raise Failed(str(e)) from None
         return {name: to_values(array, t) for name, (array, t) in written.items()}

@@ -227,6 +227,8 @@ def _statement(scope):
 
 def reduction(kind, bracket, value, scope):
     names, conditions = declared(bracket, scope)
+    if not names:
+        raise KcError(f"'{kind}' needs an index to reduce")
     inner, loops = Scope(scope), []
     for name, (lo, hi) in names.items():
         alias = _alias(scope, name)

@@ -18,7 +18,7 @@ _REDUCES = {"+=": "sum", "*=": "prod", "min=": "min", "max=": "max", "and=": "al
 class Call:
     """One run of one kernel. `arguments`: a scalar's value, or (shape, values in row-major order)."""
 
-    def __init__(self, text, arguments, sizes=(), constants=(), name=None, budget=400_000):
+    def __init__(self, text, arguments, sizes=(), constants=(), name=None, budget=1_000_000):
         Budget.left = budget
         kernels, functions = parse(text)
         self.kernel = kernels[name] if name else next(iter(kernels.values()))

@@ -31,7 +31,7 @@ class Tally:
 
 def check(case, device, target, tally):
     """Raises Disagreement where the device's results are none that the language allows."""
-    from .device import Compiled, Refused
+    from .device import Compiled, Failed, Refused
     call = expected = invalid = None
     try:
         call = Call(case.text, case.arguments, case.sizes, case.constants)
@@ -52,7 +52,11 @@ def check(case, device, target, tally):
     if invalid:
         tally.failed = True
         raise Disagreement(f"the compiler takes a program that is none: {invalid}\n{case.replay()}")
-    got = compiled.run(call.kernel.params, case.arguments, case.shapes, {} if case.fixed else case.sizes, device)
+    try:
+        got = compiled.run(call.kernel.params, case.arguments, case.shapes, {} if case.fixed else case.sizes, device)
+    except Failed as e:
+        tally.failed = True
+        raise Disagreement(f"{device} fails: {e}\n{case.text}\n{case.replay()}") from None
     tally.compared += 1
     kinds[0] += 1
     some, every = decided(expected)

@@ -100,13 +100,19 @@ class Builder:
             self.shapes[name] = shape
             if name in self.pools:
                 count = math.prod(shape)
-                self.arguments[name] = (shape, self.draw(st.lists(self.pools[name], min_size=count, max_size=count)))
+                self.arguments[name] = (shape, self._elements(self.pools[name], count))
         show = lambda texts: ", ".join(texts.values())
         results = f" -> ({show(self.results)})" if self.results else ""
         body = "\n".join("  " + line for line in lines)
         text = "\n".join([*self.functions, f"def f({show(self.params)}){results} {{\n{body}\n}}"])
         sizes = {n: v for n, v in self.sizes.items() if n in self._determined()}
         return Case(text, self.arguments, self.shapes, sizes, self.constants, self.chance(30))
+
+    def _elements(self, pool, count):
+        """So many draws; of a large tensor, a few that it repeats out of step."""
+        few = min(count, 64 if count <= 64 else 23)
+        drawn = self.draw(st.lists(pool, min_size=few, max_size=few))
+        return drawn if few == count else [drawn[(i * 7 + i // 23 * 5) % few] for i in range(count)]
 
     def _determined(self):
         return {n for _, dims in self.tensors.values() for d in dims for n in re.findall(r"\w+", d)}

@@ -15,9 +15,16 @@ def _read(b, z, square):
                   f"sum[q]({z}[q, j])", f"max[q]({z}[i, q])", "3", f"{z}.pad(0)[i - 1, j]", f"sum[p, q]({z}[p, q])")
 
 
-def inouts(b):
+def races(b):
+    """As `inouts`, at sizes of several tiles and blocks."""
+    square = b.chance(60)
+    b.sizes["N"] = b.pick(40, 33) if square else b.pick(520, 515)
+    inouts(b, square)
+
+
+def inouts(b, square=None):
     b.size("N", least=1)
-    square, kind = b.chance(40), b.pick("i32", "f32")
+    square, kind = b.chance(40) if square is None else square, b.pick("i32", "f32")
     pool = whole(TYPES["f32"]) if kind == "f32" else None
     dims = ["N", "N"] if square else ["N"]
     z = b.tensor(kind, dims, "inout", pool=pool)

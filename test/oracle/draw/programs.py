@@ -6,7 +6,7 @@ from .case import Builder
 from .covers import covers
 from .expressions import FLOATS, INTS, STORED, Scope, access, expression, gather, operand
 from .functions import functions, prelude
-from .inouts import assignments, inouts
+from .inouts import assignments, inouts, races
 from .inputs import floats, positions, whole
 from .reductions import reduction, solved, window
 
@@ -172,6 +172,7 @@ def _exact(b, left, kind, text):
 
 KINDS = {f.__name__: f for f in (pointwise, gathers, reduced, arguments, windows, solutions, narrow_extremes, masked, constants, grouped, chained, inouts, assignments,
                                  covers, functions, prelude)}
+LARGE = {"races": races}  # for devices whose blocks run beside each other
 
 
 @st.composite
@@ -179,7 +180,7 @@ def cases(draw, kinds=tuple(KINDS)):
     """A case of one of the kinds."""
     kind = draw(st.sampled_from(kinds))
     b = Builder(draw, special=draw(st.integers(0, 3)) == 3)
-    KINDS[kind](b)
+    {**KINDS, **LARGE}[kind](b)
     case = b.finish()
     case.kind = kind
     return case
