@@ -51,6 +51,8 @@ def assignments(b):
     pool = whole(TYPES["f32"]) if kind == "f32" else None
     y = b.tensor(kind, [d for _, d in dims], role, pool=pool)
     at = ", ".join(n for n, _ in dims)
+    if b.chance(25):  # what it continues
+        b.say(f"{y}[{at}] = {access(Scope(b, dims), kind, pool=pool)}")
     for _ in range(b.pick(1, 2)):
         scope = Scope(b, [*dims, ("k", b.size("K"))], reductions=0)
         value = access(scope, b.pick(*[s for s in STORED[kind] if s in ("f32", "i32", "i8", "u8", "i64", "u32", "bool", "bf16")]), force="k",
