@@ -33,10 +33,11 @@ class Index:
 
 
 class Op:
-    """A pointwise operation; `f` takes the values of the operands."""
+    """A pointwise operation; `f` takes the values of the operands. `again` makes it of other operands: an operation on
+    literals is done anew in the type that its context turns out to have."""
 
-    def __init__(self, name, f, operands, type):
-        self.name, self.f, self.children, self.type = name, f, tuple(operands), type
+    def __init__(self, name, f, operands, type, again=None):
+        self.name, self.f, self.children, self.type, self.again = name, f, tuple(operands), type, again
 
 
 class Select:

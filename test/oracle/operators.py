@@ -99,7 +99,9 @@ def coerce(node, t):
         if t is LIT_FLOAT:
             return Const(float(node.value), t)
         return Const(converter(node.type, t)(node.value), t)
-    return Op(f"to {t}", converter(node.type, t), [node], t)
+    if is_literal(node.type) and t is not LIT_FLOAT:
+        return node.again(*(coerce(c, t) for c in node.children))
+    return Op(f"to {t}", converter(node.type, t), [node], t, lambda e: coerce(e, t))
 
 
 def settled(node):
@@ -186,14 +188,14 @@ def binary(op, a, b):
     f = known(_int_op(op, t)) if is_int(t) else _float_op(op, F64 if is_literal(t) else t)
     if isinstance(a, Const) and isinstance(b, Const) and is_literal(t):
         return Const(f(a.value, b.value), t)
-    return Op(op, f, [a, b], t)
+    return Op(op, f, [a, b], t, lambda x, y: binary(op, x, y))
 
 
 def negation(a):
     t = widen(a.type) if a.type is not BOOL else I32
     a = coerce(a, t)
     f = iv.negate if is_float(t) else known((lambda x: wrap(-x, t)) if t.bits else lambda x: -x)
-    return Const(f(a.value), t) if isinstance(a, Const) and is_literal(t) else Op("neg", f, [a], t)
+    return Const(f(a.value), t) if isinstance(a, Const) and is_literal(t) else Op("neg", f, [a], t, negation)
 
 
 def inversion(a):
@@ -202,7 +204,7 @@ def inversion(a):
         return Op("~", known(lambda x: not x), [a], BOOL)
     if is_float(t):
         raise KcError("'~' of a float")
-    return Op("~", known((lambda x: wrap(~x, t)) if t.bits else lambda x: ~x), [coerce(a, t)], t)
+    return Op("~", known((lambda x: wrap(~x, t)) if t.bits else lambda x: ~x), [coerce(a, t)], t, inversion)
 
 
 _INT_COMPARE = {"<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
@@ -213,6 +215,7 @@ _FLOAT_COMPARE = {"<": iv.less, "<=": iv.less_equal, ">": lambda a, b: iv.less(b
 
 def comparison(op, a, b):
     t = BOOL if a.type is BOOL and b.type is BOOL else promote(a.type, b.type, op)
+    t = {LIT_INT: I32, LIT_FLOAT: F32}.get(t, t)
     f = _FLOAT_COMPARE[op] if is_float(t) else known(_INT_COMPARE[op])
     return Op(op, f, [coerce(a, t), coerce(b, t)], BOOL)
 
@@ -224,7 +227,7 @@ def extreme(name, args):
         t = promote(result.type, b.type, name)
         f = (iv.larger if name == "max" else iv.smaller) if is_float(t) else known(max if name == "max" else min)
         x, y = coerce(result, t), coerce(b, t)
-        result = Const(f(x.value, y.value), t) if is_literal(t) else Op(name, f, [x, y], t)
+        result = Const(f(x.value, y.value), t) if is_literal(t) else Op(name, f, [x, y], t, lambda *e: extreme(name, e))
     return result
 
 
@@ -232,20 +235,28 @@ def select(c, a, b):
     t = a.type if a.type is b.type else promote(a.type, b.type, "if")
     a, b = coerce(a, t), coerce(b, t)
     if is_float(t):  # a zero that the condition chose
-        mark = lambda x: Masked(x) if type(x) is float and x == 0 else x
-        a, b = Op("mark", mark, [a], t), Op("mark", mark, [b], t)
+        a, b = _marked(a), _marked(b)
     return Select(c, a, b, t)
+
+
+def _marked(node):
+    return Op("mark", lambda x: Masked(x) if type(x) is float and x == 0 else x, [node], node.type, _marked)
 
 
 def math_call(name, args):
     """A function by its C name."""
     if name == "abs":
         a = coerce(args[0], widen(args[0].type) if args[0].type is not BOOL else I32)
-        return Op(name, _float_abs if is_float(a.type) else known(lambda x: wrap(abs(x), a.type) if a.type.bits else abs(x)), [a], a.type)
+        f = _float_abs if is_float(a.type) else known(lambda x: wrap(abs(x), a.type) if a.type.bits else abs(x))
+        return Op(name, f, [a], a.type, lambda e: math_call(name, [e]))
     t = args[0].type
     for b in args[1:]:
         t = promote(t, b.type, name)
-    t = F32 if is_literal(t) else widen(t)
+    t = LIT_FLOAT if is_literal(t) else widen(t)
+    if t is LIT_FLOAT and name in _CLASSES:
+        t = F32
+    if t is LIT_FLOAT:
+        return Op(name, None, [coerce(a, t) for a in args], t, lambda *e: math_call(name, e))
     if not is_float(t):
         raise KcError(f"'{name}' takes floats, not {t}")
     r, args = rounding(t), [coerce(a, t) for a in args]

@@ -61,6 +61,11 @@ ROWS = [
     ("// and % of floats", "a: f32[N], b: f32[N]) -> (q: f32[N], r: f32[N]", "q[i] = a[i] // b[i] r[i] = a[i] % b[i]", {"a": ([4], [INF, -7.0, 7.0, 1.0]), "b": ([4], [2.0, 2.0, -2.0, 0.0])},
      {"q": [INF, -4.0, -4.0, INF], "r": [NAN, 1.0, -1.0, NAN]}),
     ("precedence is Python's", "x: f32[N]) -> (y: f32[N], z: i32[N]", "y[i] = -x[i] ** 2 + 2 * x[i] z[i] = 1 | 6 & 3 ^ 1 << 1 + 1", {"x": X}, {"y": [1.0, 0.0, -8.0], "z": [7] * 3}),
+    ("literals adapt to what they meet", "x: i64[N], c: bool[N], z: f64[N]) -> (y: i64[N], w: f64[N]",
+     "y[i] = x[i] + (sum[k in 0:2](2000000000) if c[i] else 1) * 2 w[i] = z[i] * sqrt(4) / (1 / 4)", {"x": ([2], [1, 1]), "c": ([2], [True, False]), "z": ([2], [1.0, 2.0])},
+     {"y": [8000000001, 3], "w": [8.0, 16.0]}),
+    ("literals are i32 where nothing says more", "x: i32[N]) -> (y: f64[N], z: i64[N]", "y[i] = f64(max[k in 1:1](x[0])) + f64(sum[k in 0:2](2000000000)) z[i] = x[i] << i64(33) require N >= 1",
+     {"x": ([1], [3])}, {"y": [-2147483648.0 - 294967296.0], "z": [6]}),
     # Statements.
     ("concatenation", "a: i32[N], b: i32[M]) -> (y: i32[N + M]", "y[i] = a[i] where i in 0:N y[i + N] = b[i] where i in 0:M", {"a": ([2], [1, 2]), "b": ([1], [3])}, {"y": [1, 2, 3]}),
     ("an inout is read as it stood", "inout z: i32[N]", "z[i] = z[N - 1 - i]", {"z": ([3], [1, 2, 3])}, {"z": [3, 2, 1]}),
