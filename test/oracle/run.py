@@ -13,7 +13,7 @@ class Tally:
     """What became of the programs."""
 
     def __init__(self):
-        self.compared, self.refused, self.skipped, self.elements, self.open, self.kinds, self.words = 0, 0, 0, 0, 0, {}, {}
+        self.compared, self.refused, self.none, self.skipped, self.elements, self.open, self.kinds, self.words = 0, 0, 0, 0, 0, 0, {}, {}
         self.texts, self.failed = set(), False
 
     def is_new(self, case):
@@ -25,7 +25,7 @@ class Tally:
         return len(self.texts) > known
 
     def __str__(self):
-        return (f"{self.compared} programs compared, {self.refused} refused by the compiler, {self.skipped} too large; "
+        return (f"{self.compared} programs compared, {self.refused} refused by the compiler, {self.none} are none and were refused, {self.skipped} too large; "
                 f"{self.elements} elements, of which {self.open} may be anything")
 
 
@@ -41,10 +41,13 @@ def check(case, device, target, tally):
         return
     except KcError as e:
         invalid = e
-    kinds = tally.kinds.setdefault(getattr(case, "kind", ""), [0, 0])
+    kinds = tally.kinds.setdefault(case.kind, [0, 0])
     try:
         compiled = Compiled(case.text, {**case.constants, **(case.sizes if case.fixed else {})}, target)
     except Refused as e:
+        if invalid or case.kind == "wrong":  # wrong at other sizes
+            tally.none += 1
+            return
         tally.refused += 1
         kinds[1] += 1
         tally.words.setdefault(str(e).splitlines()[0], case)

@@ -19,6 +19,7 @@ class Case:
     sizes: dict
     constants: dict = field(default_factory=dict)
     fixed: bool = False  # whether the sizes are known at compile time
+    kind: str = ""
 
     def replay(self):
         """The case as Python text."""

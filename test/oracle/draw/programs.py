@@ -8,6 +8,7 @@ from .expressions import FLOATS, INTS, STORED, Scope, access, expression, gather
 from .functions import functions, prelude
 from .inouts import assignments, inouts, races
 from .inputs import floats, positions, whole
+from .wrong import wrong
 from .reductions import reduction, solved, window
 
 _CLASSES = ("f32", "i32", "f32", "i64", "u32", "u64", "f64", "bool")
@@ -171,7 +172,7 @@ def _exact(b, left, kind, text):
 
 
 KINDS = {f.__name__: f for f in (pointwise, gathers, reduced, arguments, windows, solutions, narrow_extremes, masked, constants, grouped, chained, inouts, assignments,
-                                 covers, functions, prelude)}
+                                 covers, functions, prelude, wrong)}
 LARGE = {"races": races}  # for devices whose blocks run beside each other
 
 

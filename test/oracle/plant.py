@@ -1,0 +1,93 @@
+"""Plants each fault of faults.py and says by which of the programs that CI draws the oracle finds it.
+
+    python3 test/oracle/plant.py --build build/ci             all faults; the table is Markdown
+    python3 test/oracle/plant.py --build build/ci window cast
+
+`--build` is a finished build. Neither it nor its sources are changed: a fault's files are compiled apart and linked
+before the archives that hold the right ones. A program counts if the compiler without the fault passes it."""
+import argparse
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from oracle.faults import FAULTS, MENDS  # noqa: E402
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class Build:
+    def __init__(self, folder):
+        self.folder = os.path.abspath(folder)
+        with open(os.path.join(self.folder, "compile_commands.json")) as f:
+            self.compiles = {e["file"]: e["command"] for e in json.load(f)}
+        with open(os.path.join(self.folder, "CMakeCache.txt")) as f:
+            self.source = next(line.split("=", 1)[1].strip() for line in f if line.startswith("CMAKE_HOME_DIRECTORY"))
+        lines = subprocess.run(["ninja", "-t", "commands", "libkernelc"], cwd=self.folder, check=True, capture_output=True, text=True).stdout.splitlines()
+        self.link = next(line for line in lines if " -o lib/libkernelc.so" in line)
+        self.library = os.path.join(self.folder, "lib", "libkernelc.so")
+
+    def plant(self, fault, scratch):
+        """The library with the fault."""
+        objects = []
+        for number, (name, old, new) in enumerate(fault.edits):
+            file = os.path.join(self.source, name)
+            with open(file) as f:
+                text = f.read()
+            if text.count(old) != 1:
+                raise SystemExit(f"{fault.name}: {name} has {text.count(old)} places that read\n{old}")
+            changed, made = os.path.join(scratch, f"{number}-{os.path.basename(name)}"), os.path.join(scratch, f"{fault.name}-{number}.o")
+            with open(changed, "w") as f:
+                f.write(text.replace(old, new))
+            words = shlex.split(self.compiles[file])
+            words[words.index("-o") + 1], words[words.index(file)] = made, changed
+            subprocess.run(words, cwd=self.folder, check=True)
+            objects.append(made)
+        library = os.path.join(scratch, f"libkernelc-{fault.name}.so")
+        words = self.link.replace(" -o lib/libkernelc.so", f" -o {library} {' '.join(objects)} #", 1)
+        output = words.index(" #")
+        rest = words[output + 2:].split(" ", 1)[1]  # behind the old output's name
+        subprocess.run(words[:output] + " " + rest, cwd=self.folder, shell=True, check=True)
+        return library
+
+    def failures(self, library, device, known):
+        """{number of a program: kind and message} of those that fail; the first that is not `known` ends it."""
+        environment = {**os.environ, "KERNELC_LIBRARY": library, "PYTHONPATH": os.path.join(self.source, "python"), "PYTHONDONTWRITEBYTECODE": "1"}
+        command = [sys.executable, os.path.join(HERE, "test_oracle.py"), "--record", "--device", device]
+        if known is not None:
+            command += ["--known", ",".join(map(str, known))]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        found = dict(json.loads(line) for line in done.stdout.splitlines() if line.startswith("["))
+        if done.returncode:
+            last = done.stderr.strip().splitlines()[-1:] or ["no message"]
+            found[max(found, default=0) + 1] = f"the compiler ends the process ({done.returncode}): {last[0]}"
+        return found
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", required=True)
+    parser.add_argument("names", nargs="*")
+    a = parser.parse_args()
+    build, missed, baseline = Build(a.build), 0, {}
+    chosen = [f for f in FAULTS + MENDS if not a.names or f.name in a.names]
+    print("| fault | in the compiler | found by |\n|---|---|---|", flush=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        for fault in chosen:
+            if fault.device not in baseline:
+                baseline[fault.device] = build.failures(build.library, fault.device, None)
+                if baseline[fault.device]:
+                    print(f"without a fault, programs {sorted(baseline[fault.device])} fail on {fault.device}", file=sys.stderr)
+            found = build.failures(build.plant(fault, scratch), fault.device, baseline[fault.device])
+            new = sorted(set(found) - set(baseline[fault.device]))
+            missed += not new
+            print(f"| {fault.name} | {fault.what} | {f'program {new[0]}, {found[new[0]]}' if new else 'nothing'} |", flush=True)
+    return missed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
