@@ -2,7 +2,7 @@
 from itertools import product
 
 from . import operators as ops, tree
-from .core import Const, Index, Loop, Symbol, Tensor, mentions
+from .core import Const, Loop, Symbol, Tensor, mentions
 from .elaborate import Scope, Thunk, chained, elaborate, group, reduce_node, typed
 from .evaluate import UNDEFINED, Budget, compiled, unknown
 from .parser import parse
@@ -87,7 +87,7 @@ class Call:
         scope.left = set(indices)
         return scope, indices, subscripts
 
-    def _where(self, statement, scope, indices, dims):
+    def _where(self, statement, scope, indices):
         """Ranges and conditions of a `where`; and the conditions that group."""
         ranges, conditions = {}, []
         for entry in statement.where:
@@ -100,7 +100,7 @@ class Call:
                 continue
             condition = elaborate(entry, scope, True)
             conditions.append(condition)
-            if around and around[0] in scope.left and indices[around[0]] not in dims:
+            if around and around[0] in scope.left:
                 bounds = [ops.coerce_index(elaborate(b, scope)) for b in around[1:]]
                 if not any(mentions(b, s) for b in bounds for s in indices.values()):
                     ranges[indices[around[0]]] = tuple(bounds)
@@ -108,7 +108,7 @@ class Call:
 
     def _let(self, statement):
         scope, indices, subscripts = self._scope(statement)
-        ranges, conditions = self._where(statement, scope, indices, ())
+        ranges, conditions = self._where(statement, scope, indices)
         scope.implicit = None
         value = typed(ops.settled(elaborate(statement.value, scope)), TYPES[statement.type] if statement.type else None)
         if conditions:
@@ -132,8 +132,7 @@ class Call:
             raise KcError(f"'{statement.name}' is no output")
         scope, indices, subscripts = self._scope(statement)
         targets = [(subscripts, tensor.shape)]
-        alone = {s.symbol for s in subscripts if isinstance(s, Index)}
-        ranges, conditions = self._where(statement, scope, indices, alone)
+        ranges, conditions = self._where(statement, scope, indices)
         if statement.op != "=":
             value = ops.settled(elaborate(statement.value, scope))
         else:

@@ -159,7 +159,7 @@ def chained(b):
     other = f"{name}[{', '.join([n for n, _ in left[:-1]] + ['q'])}]"
     text = b.pick(read, f"{read} + {access(Scope(b, left), kind)}", f"{read} * {b.pick('sum', 'max', 'min')}[q]({other})", f"{b.pick('sum', 'max')}[q]({other})",
                   f"{name}.edge[{', '.join([n for n, _ in left[:-1]] + [inner + ' + 1'])}]", f"{name}.pad(0)[{', '.join([n for n, _ in left[:-1]] + [inner + ' - 1'])}]",
-                  f"sum[q, q <= {inner}]({other} * {other})")
+                  f"sum[q, q != {inner}]({other} * {other})")
     if ".edge" in text:
         b.size(d, least=1)
     define(b, left, kind, text)
