@@ -1,4 +1,8 @@
 """One case on the oracle and on a device."""
+import atexit
+import os
+import tempfile
+
 from .compare import decided, differences
 from .evaluate import Limit
 from .kernel import Call
@@ -6,7 +10,10 @@ from .element_types import KcError, Unsupported
 
 
 class Disagreement(AssertionError):
-    pass
+    """`what` is wrong with `case` on a device."""
+
+    def __init__(self, what, case, device, target):
+        super().__init__(f"{what}\n\n{case.text}\n\nagain: python3 test/oracle/test_oracle.py --device {device} --target {target} --case - <<'END'\n{case.replay()}\nEND")
 
 
 class Tally:
@@ -29,6 +36,16 @@ class Tally:
                 f"{self.elements} elements, of which {self.open} may be anything")
 
 
+_last = os.path.join(tempfile.gettempdir(), f"oracle-last-{os.getpid()}.txt")
+atexit.register(lambda: os.path.exists(_last) and os.remove(_last))
+
+
+def _keep(case):
+    """Leaves the case in a file, which outlives a process that the compiler ends."""
+    with open(_last, "w") as f:
+        f.write(case.replay())
+
+
 def check(case, device, target, tally):
     """Raises Disagreement where the device's results are none that the language allows."""
     from .device import Compiled, Failed, Refused
@@ -41,6 +58,7 @@ def check(case, device, target, tally):
         return
     except KcError as e:
         invalid = e
+    _keep(case)
     kinds = tally.kinds.setdefault(case.kind, [0, 0])
     try:
         compiled = Compiled(case.text, {**case.constants, **(case.sizes if case.fixed else {})}, target)
@@ -54,12 +72,12 @@ def check(case, device, target, tally):
         return
     if invalid:
         tally.failed = True
-        raise Disagreement(f"the compiler takes a program that is none: {invalid}\n{case.replay()}")
+        raise Disagreement(f"the compiler takes a program that is none: {invalid}", case, device, target)
     try:
         got = compiled.run(call.kernel.params, case.arguments, case.shapes, {} if case.fixed else case.sizes, device)
     except Failed as e:
         tally.failed = True
-        raise Disagreement(f"{device} fails: {e}\n{case.text}\n{case.replay()}") from None
+        raise Disagreement(f"{device} fails: {e}", case, device, target) from None
     tally.compared += 1
     kinds[0] += 1
     some, every = decided(expected)
@@ -69,4 +87,4 @@ def check(case, device, target, tally):
     tally.failed = tally.failed or bool(wrong)
     if wrong:
         lines = [f"  {name}[{place}]: {a} by the language, {b} on {device}" for name, place, a, b in wrong[:8]]
-        raise Disagreement("\n".join([f"{device} disagrees:", *lines, case.text, case.replay()]))
+        raise Disagreement("\n".join([f"{device} disagrees:", *lines]), case, device, target)

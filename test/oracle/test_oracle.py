@@ -7,6 +7,7 @@
 A failure is shrunk and printed: the program, its inputs, and the line that draws it again."""
 import argparse
 import json
+import math
 import os
 import sys
 import unittest
@@ -16,6 +17,7 @@ from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from oracle.compare import agrees  # noqa: E402
+from oracle.draw.case import Case  # noqa: E402
 from oracle.draw.programs import KINDS, LARGE, cases  # noqa: E402
 from oracle.interval import ANY, Interval  # noqa: E402
 from oracle.kernel import run  # noqa: E402
@@ -23,7 +25,7 @@ from oracle.run import Disagreement, Tally, check  # noqa: E402
 from oracle.table import NONE, ROWS  # noqa: E402
 from oracle.element_types import KcError  # noqa: E402
 
-CPU_PROGRAMS, EMULATED_PROGRAMS = 36, 1  # of each kind
+CPU_PROGRAMS, EMULATED_PROGRAMS, LARGE_PROGRAMS = 36, 2, 7  # of each kind
 TARGETS = ("sm_80", "sm_90a")
 
 
@@ -77,7 +79,7 @@ def compare(device, target, kinds, count, number, shrink, tally, record=None):
         try:
             agree()
         except Disagreement as e:
-            e.add_note(f"again: python3 test/oracle/test_oracle.py --device {device} --target {target} --kinds {kind} --count {count} --seed {number}")
+            e.add_note(f"again, and shrunk: python3 test/oracle/test_oracle.py --device {device} --target {target} --kinds {kind} --count {count} --seed {number}")
             raise
 
 
@@ -85,7 +87,8 @@ def plan(device):
     """What CI draws: (target, kinds, programs of each kind, seed)."""
     if device == "cpu":
         return [("sm_80", list(KINDS), CPU_PROGRAMS, 1)]
-    return [(target, [*KINDS, *LARGE], EMULATED_PROGRAMS, number) for number, target in enumerate(TARGETS)]
+    return [(target, kinds, count, number) for number, target in enumerate(TARGETS)
+            for kinds, count in ((list(KINDS), EMULATED_PROGRAMS), (list(LARGE), LARGE_PROGRAMS))]
 
 
 class Compared(unittest.TestCase):
@@ -130,9 +133,13 @@ def main():
     parser.add_argument("--target", default="sm_80")
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--no-shrink", action="store_true")
+    parser.add_argument("--case", help="a file with a Case, as a failure prints it; - is the standard input")
     parser.add_argument("--record", action="store_true", help="as in CI, but prints all failures, for plant.py")
     parser.add_argument("--known", help="with --record: ends at the first failure beside these")
     a, rest = parser.parse_known_args()
+    if a.case:
+        check(eval(sys.stdin.read() if a.case == "-" else open(a.case).read(), {"Case": Case, "inf": math.inf, "nan": math.nan}), a.device, a.target, Tally())
+        return print("agrees")
     if a.record:
         recorder = Recorder(None if a.known is None else {int(n) for n in a.known.split(",") if n})
         for target, kinds, count, number in plan(a.device):

@@ -1,4 +1,6 @@
 """Sequences of statements on one inout, and the forms that reduce into what stands there."""
+import re
+
 from ..element_types import TYPES
 from .expressions import STORED, Scope, access, expression
 from .inputs import whole
@@ -16,29 +18,38 @@ def _read(b, z, square):
 
 
 def races(b):
-    """As `inouts`, at sizes of several tiles and blocks."""
+    """As `inouts`, at sizes of several tiles and blocks, where threads run beside each other."""
     square = b.chance(60)
     b.sizes["N"] = b.pick(40, 33) if square else b.pick(520, 515)
-    inouts(b, square)
+    inouts(b, square, b.pick(True, True, False))
 
 
-def inouts(b, square=None):
+def _left(b, m, square, part):
+    """A left side and its `where`: full, partial, on data, mirrored, permuted, diagonal."""
+    at = "i, j" if square else "i"
+    parts = [(at, "i in 1:N"), (at, "i in 0:N - 1"), (at, f"{m}[i]"), (at, "i % 2 == 0"), (at, "i < 2"), (at, "i != j" if square else "i != 1"),
+             ("i, i" if square else "0", ""), ("i, 0" if square else "0", "")]
+    wholes = [(at, ""), (at, ""), ("N - 1 - i, j" if square else "N - 1 - i", "i in 0:N"), ("j, i" if square else "i", "")]
+    return b.pick(*parts) if part else b.pick(*wholes) if part is False else b.pick(*wholes, *parts)
+
+
+def inouts(b, square=None, partial_first=None):
     b.size("N", least=1)
     square, kind = b.chance(40) if square is None else square, b.pick("i32", "f32")
     pool = whole(TYPES["f32"]) if kind == "f32" else None
     dims = ["N", "N"] if square else ["N"]
     z = b.tensor(kind, dims, "inout", pool=pool)
     x, m = b.tensor(kind, dims, pool=pool), b.tensor("bool", ["N"])
-    at = "i, j" if square else "i"
-    for _ in range(b.pick(2, 2, 3, 1)):
-        read = _read(b, z, square)
-        value = b.pick(f"{read} + {x}[{at}]", read, f"{read} * 2", f"{x}[{at}] - {read}", f"{x}[{at}]", f"{read} + {_read(b, z, square)}")
-        left, where = b.pick((at, ""), (at, ""), (at, "i in 1:N"), (at, "i in 0:N - 1"), (at, f"{m}[i]"), (at, "i % 2 == 0"),
-                             ("N - 1 - i, j" if square else "N - 1 - i", "i in 0:N"), (at, "i < 2"), (at, "i != j" if square else "i != 1"),
-                             ("j, i" if square else "i", ""), ("i, i" if square else "i", "") if "j" not in value else (at, ""))
+    for n in range(b.pick(2, 2, 3, 1) if not partial_first else b.pick(2, 2, 3)):
+        left, where = _left(b, m, square, None if not partial_first else n == 0)
+        named = re.findall(r"\b[ij]\b", left)
+        own = lambda text: text if all(k in named for k in re.findall(r"\b[ij]\b", text)) else "1"  # speaks of indices of the left only
+        read, at = own(_read(b, z, square)), ", ".join(dict.fromkeys(named)) if len(named) == len(dims) and len(set(named)) == len(dims) else None
+        given = f"{x}[{at}]" if at else "3"
+        value = b.pick(f"{read} + {given}", read, f"{read} * 2", f"{given} - {read}", given, f"{read} + {own(_read(b, z, square))}")
         b.say(f"{z}[{left}] = {value}" + (f" where {where}" if where else ""))
     if b.chance(30):
-        y = b.tensor(kind, dims, "out")
+        y, at = b.tensor(kind, dims, "out"), "i, j" if square else "i"
         b.say(f"{y}[{at}] = {_read(b, z, square)}")
 
 
