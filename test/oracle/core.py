@@ -11,11 +11,10 @@ class Symbol:
 
 
 class Tensor:
-    """A parameter, output or `let`; `lows` is where each dim starts (0 but for a `let` over a range)."""
+    """A parameter, output or `let`."""
 
-    def __init__(self, name, type, shape, data=None, lows=None):
+    def __init__(self, name, type, shape, data=None):
         self.name, self.type, self.shape, self.data = name, type, tuple(shape), data
-        self.lows = tuple(lows or [0] * len(self.shape))
 
 
 class Const:

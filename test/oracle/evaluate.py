@@ -61,20 +61,19 @@ def _select(node):
     return select
 
 
-def _place(form, i, low, size):
+def _place(form, i, size):
     """Where `i` reads in a dim, or None outside of it."""
-    high = low + size
-    if low <= i < high:
-        return i - low
+    if 0 <= i < size:
+        return i
     if form == "pad" or size == 0:
         return None
     if form == "edge":
-        return 0 if i < low else size - 1
+        return 0 if i < 0 else size - 1
     if form == "wrap":
-        return (i - low) % size
+        return i % size
     if form == "reflect":
         period = max(2 * (size - 1), 1)
-        m = (i - low) % period
+        m = i % period
         return m if m < size else period - m
     return None
 
@@ -83,17 +82,17 @@ def _read(node):
     tensor, form = node.tensor, node.form
     subscripts = [compiled(c) for c in node.children]
     pad = compiled(node.pad) if node.pad is not None else None
-    lost, dims = unknown(node.type), list(zip(tensor.lows, tensor.shape))
+    lost, dims = unknown(node.type), tensor.shape
 
     def read(at):
         Budget.spend()
         flat, outside, blurred = 0, False, False
-        for subscript, (low, size) in zip(subscripts, dims):
+        for subscript, size in zip(subscripts, dims):
             i = subscript(at)
             if i is None:
                 blurred = True
                 continue
-            place = _place(form, i, low, size)
+            place = _place(form, i, size)
             if place is None:
                 outside = True
                 place = 0

@@ -113,18 +113,19 @@ class Call:
         value = typed(ops.settled(elaborate(statement.value, scope)), TYPES[statement.type] if statement.type else None)
         if conditions:
             raise KcError("conditions on a 'let'")
-        shape, lows = [], []
+        shape = []
         for s in subscripts:
             lo, hi = ranges.get(s.symbol) or infer(s.symbol, [value])
             lo, hi = compiled(lo)({}), compiled(hi)({})
-            lows.append(lo)
+            if lo != 0:
+                raise KcError(f"an index of the 'let' {statement.name} starts at {lo}")
             shape.append(max(hi - lo, 0))
         evaluate, at, data = compiled(value), {}, []
-        for point in product(*(range(lo, lo + n) for lo, n in zip(lows, shape))):
+        for point in product(*map(range, shape)):
             for s, i in zip(subscripts, point):
                 at[s.symbol.slot] = i
             data.append(evaluate(at))
-        self.top.names[statement.name] = Tensor(statement.name, value.type, shape, data, lows)
+        self.top.names[statement.name] = Tensor(statement.name, value.type, shape, data)
 
     def _assign(self, statement):
         tensor = self.outputs.get(statement.name)

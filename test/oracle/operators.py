@@ -204,6 +204,8 @@ def inversion(a):
         return Op("~", known(lambda x: not x), [a], BOOL)
     if is_float(t):
         raise KcError("'~' of a float")
+    if isinstance(a, Const) and t is LIT_INT:
+        return Const(~a.value, t)
     return Op("~", known((lambda x: wrap(~x, t)) if t.bits else lambda x: ~x), [coerce(a, t)], t, inversion)
 
 

@@ -49,15 +49,15 @@ def solve(node, symbol, lo, hi):
 def infer(symbol, nodes, targets=()):
     """(lo, hi) of `symbol` from the reads in `nodes`; `targets`: left sides as (subscripts, shape), whose dims come first."""
     left = [_Use(s, n) for subscripts, shape in targets for s, n in zip(subscripts, shape)]
-    right = [_Use(s, n, low, read.form) for node in nodes for read in walk(node, symbol) if isinstance(read, Read)
-             for s, n, low in zip(read.children, read.tensor.shape, read.tensor.lows)]
+    right = [_Use(s, n, read.form) for node in nodes for read in walk(node, symbol) if isinstance(read, Read)
+             for s, n in zip(read.children, read.tensor.shape)]
     for uses in (left, right):
-        alone = [(u.low, u.low + u.size) for u in uses if isinstance(u.node, Index) and u.node.symbol is symbol]
+        alone = [u.size for u in uses if isinstance(u.node, Index) and u.node.symbol is symbol]
         if alone:
-            return Const(max(lo for lo, _ in alone), I64), Const(min(hi for _, hi in alone), I64)
+            return Const(0, I64), Const(min(alone), I64)
     uses = [u for u in right + left if mentions(u.node, symbol)]
     for group in ([u for u in uses if not u.form], [u for u in uses if u.form]):
-        found = [solve(u.node, symbol, Const(u.low, I64), Const(u.low + u.size, I64)) for u in group]
+        found = [solve(u.node, symbol, Const(0, I64), Const(u.size, I64)) for u in group]
         found = [f for f in found if f is not None]
         if found:  # every access has to stay in bounds: where several solve it, the order does not matter
             return reduce(_larger, [lo for lo, _ in found]), reduce(_smaller, [hi for _, hi in found])
@@ -80,5 +80,5 @@ def _smaller(a, b):
 class _Use:
     """A subscript, and the dim that it meets."""
 
-    def __init__(self, node, size, low=0, form=None):
-        self.node, self.size, self.low, self.form = node, size, low, form
+    def __init__(self, node, size, form=None):
+        self.node, self.size, self.form = node, size, form

@@ -82,7 +82,8 @@ def access(scope, stored, rank=None, pool=None, force=None):
         chosen.append((force, scope.indices[force]))
     dims = [d for _, d in chosen]
     subscripts = [n if n == force or not b.chance(10) else f"{d} - 1 - {n}" for n, d in chosen]
-    return f"{b.tensor(stored, dims, pool=pool)}[{', '.join(subscripts)}]"
+    form = ".assume_inbounds" if dims and b.chance(3) else ""
+    return f"{b.tensor(stored, dims, pool=pool)}{form}[{', '.join(subscripts)}]"
 
 
 def gather(scope, kind):
