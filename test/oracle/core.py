@@ -11,10 +11,10 @@ class Symbol:
 
 
 class Tensor:
-    """A parameter, output or `let`."""
+    """A parameter, output or `let`; `narrow` is the narrowest type that is known to hold the elements."""
 
-    def __init__(self, name, type, shape, data=None):
-        self.name, self.type, self.shape, self.data = name, type, tuple(shape), data
+    def __init__(self, name, type, shape, data=None, narrow=None):
+        self.name, self.type, self.shape, self.data, self.narrow = name, type, tuple(shape), data, narrow or type
 
 
 class Const:
@@ -37,6 +37,7 @@ class Op:
 
     def __init__(self, name, f, operands, type, again=None):
         self.name, self.f, self.children, self.type, self.again = name, f, tuple(operands), type, again
+        self.is_cast = False  # one that the program writes
 
 
 class Select:
@@ -59,8 +60,10 @@ class Loop:
 
 
 class Reduce:
-    def __init__(self, kind, loops, conditions, body, type):
-        self.kind, self.loops, self.conditions, self.body, self.type = kind, loops, conditions, body, type
+    """`narrow`: the narrowest integer type that is known to hold the terms."""
+
+    def __init__(self, kind, loops, conditions, body, type, narrow=None):
+        self.kind, self.loops, self.conditions, self.body, self.type, self.narrow = kind, loops, conditions, body, type, narrow
 
     @property
     def children(self):

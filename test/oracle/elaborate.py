@@ -6,8 +6,9 @@ import math
 
 from . import operators as ops, tree
 from .core import Const, Index, Loop, Op, Read, Reduce, Select, Symbol, Tensor, mentions, walk
+from .narrow import narrowest
 from .ranges import infer
-from .element_types import BOOL, I32, I64, LIT_FLOAT, LIT_INT, TYPES, KcError, is_float, widen
+from .element_types import BOOL, I32, I64, LIT_FLOAT, LIT_INT, TYPES, KcError, is_float, is_int, widen
 
 REDUCTIONS = ("sum", "prod", "max", "min", "any", "all", "xor", "argmax", "argmin", "mean")
 _CONSTANTS = {"inf": (math.inf, LIT_FLOAT), "nan": (math.nan, LIT_FLOAT), "pi": (math.pi, LIT_FLOAT),
@@ -133,7 +134,7 @@ def _access(e, scope, subscript):
 def _call(e, scope, subscript):
     args = e.args
     if e.bracket is None and e.name in TYPES:
-        return ops.coerce(ops.settled(elaborate(args[0], scope, subscript)), TYPES[e.name])
+        return _cast(ops.settled(elaborate(args[0], scope, subscript)), TYPES[e.name])
     function = scope.functions.get(e.name)
     if function is not None:
         return _inline(function, e, scope, subscript)
@@ -145,6 +146,14 @@ def _call(e, scope, subscript):
     if ops.MATH.get(e.name) == len(nodes) and e.bracket is None:
         return ops.math_call(e.name, nodes)
     raise KcError(f"unknown function '{e.name}' of {len(nodes)}")
+
+
+def _cast(node, t):
+    if node.type is t and not isinstance(node, (Op, Read, Reduce, Select)):
+        return node
+    cast = Op(f"to {t}", ops.converter(node.type, t), [node], t, lambda e: _cast(e, t))
+    cast.is_cast = True
+    return cast
 
 
 def _inline(function, e, scope, subscript):
@@ -258,7 +267,11 @@ def reduce_node(kind, loops, conditions, body):
         t = I64
         if len(loops) != 1:
             raise KcError(f"{kind} reduces one index")
-    node = Reduce(kind, loops, conditions, body, t)
+    if kind in ("max", "min") and body.type is BOOL:
+        t = I32
+        node = Reduce(kind, loops, conditions, ops.coerce(body, t), t, BOOL)
+    else:
+        node = Reduce(kind, loops, conditions, body, t, narrowest(body) if is_int(body.type) else None)
     for loop in loops:
         if loop.lo is None:
             loop.lo, loop.hi = infer(loop.symbol, [*conditions, body, *(b for o in loops if o.lo is not None for b in (o.lo, o.hi))])

@@ -117,7 +117,7 @@ def _reduce(node):
     loops = [(loop.symbol.slot, compiled(loop.lo), compiled(loop.hi)) for loop in node.loops]
     conditions = [compiled(c) for c in node.conditions]
     body, lost = compiled(node.body), unknown(node.type)
-    kind, element, result = node.kind, node.body.type, node.type
+    kind, element, result, narrow = node.kind, node.body.type, node.type, node.narrow
 
     def collect(depth, at, terms):
         """False where it is unknown what the reduction runs over."""
@@ -144,7 +144,7 @@ def _reduce(node):
     def reduce(at):
         terms = []
         known = collect(0, dict(at), terms)
-        return combine(kind, terms, element, result) if known else lost
+        return combine(kind, terms, element, result, narrow) if known else lost
     return reduce
 
 

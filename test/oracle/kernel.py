@@ -5,12 +5,13 @@ from . import operators as ops, tree
 from .core import Const, Loop, Symbol, Tensor, mentions
 from .elaborate import Scope, Thunk, chained, elaborate, group, reduce_node, typed
 from .evaluate import UNDEFINED, Budget, compiled, unknown
+from .narrow import narrowest
 from .parser import parse
 from .prelude import PRELUDE
 from .ranges import infer
 from .reduce import combine
 from .sizes import bind_sizes
-from .element_types import BOOL, I64, TYPES, KcError
+from .element_types import BOOL, I64, TYPES, KcError, is_int, widen
 
 _REDUCES = {"+=": "sum", "*=": "prod", "min=": "min", "max=": "max", "and=": "all", "or=": "any", "xor=": "xor"}
 
@@ -115,8 +116,9 @@ class Call:
             raise KcError("conditions on a 'let'")
         shape = []
         for s in subscripts:
-            lo, hi = ranges.get(s.symbol) or infer(s.symbol, [value])
-            lo, hi = compiled(lo)({}), compiled(hi)({})
+            given = ranges.get(s.symbol)
+            lo, hi = (compiled(bound)({}) for bound in given or infer(s.symbol, [value]))
+            lo = lo if given else max(lo, 0)
             if lo != 0:
                 raise KcError(f"an index of the 'let' {statement.name} starts at {lo}")
             shape.append(max(hi - lo, 0))
@@ -125,7 +127,8 @@ class Call:
             for s, i in zip(subscripts, point):
                 at[s.symbol.slot] = i
             data.append(evaluate(at))
-        self.top.names[statement.name] = Tensor(statement.name, value.type, shape, data)
+        narrow = narrowest(value) if is_int(value.type) else None
+        self.top.names[statement.name] = Tensor(statement.name, value.type, shape, data, narrow)
 
     def _assign(self, statement):
         tensor = self.outputs.get(statement.name)
@@ -167,6 +170,8 @@ class Call:
             own = [c for c in conditions if any(mentions(c, loop.symbol) for loop in inner)]
             conditions = [c for c in conditions if c not in own]
             value = reduce_node(reduces, inner, own, value) if inner else value
+            if inner:
+                value.narrow = widen(value.type)  # nothing is added to what stands there
             start = tensor.name in self.continued or self.counts[tensor.name] is None
             self.continued.add(tensor.name)
         else:

@@ -90,7 +90,7 @@ def coerce(node, t):
         c, a, b = node.children
         return Select(c, coerce(a, t), coerce(b, t), t)
     if isinstance(node, Reduce) and is_literal(node.type):
-        return Reduce(node.kind, node.loops, node.conditions, coerce(node.body, t), t)
+        return Reduce(node.kind, node.loops, node.conditions, coerce(node.body, t), t, t)
     if isinstance(node, Const):
         if node.type is LIT_INT and is_int(t) and t is not LIT_INT and not t.lowest <= node.value <= t.highest:
             raise KcError(f"{node.value} does not fit in {t}")

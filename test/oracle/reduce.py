@@ -6,8 +6,9 @@ from .interval import ANY, INF, NAN, Interval
 from .element_types import F64, is_float, round_float, wrap
 
 
-def combine(kind, terms, element, result):
-    """`terms` are (index, value); `element` is the type of the values, `result` that of the reduction."""
+def combine(kind, terms, element, result, narrow=None):
+    """`terms` are (index, value); `element` is the type of the values, `result` that of the reduction, and `narrow` the narrowest that
+    is known to hold the values: integer extremes of nothing are its ends."""
     if kind in ("argmax", "argmin"):
         return _position(kind, terms, is_float(element))
     values = [v for _, v in terms]
@@ -19,7 +20,7 @@ def combine(kind, terms, element, result):
         return False if False in values else None if None in values else True
     if is_float(result):
         return {"sum": _sum, "prod": _product, "max": _max, "min": _min}[kind](values, result)
-    return _of_integers(kind, values, result)
+    return _of_integers(kind, values, result, narrow or result)
 
 
 def identity(kind, t):
@@ -29,16 +30,16 @@ def identity(kind, t):
         return float(one) if is_float(t) else int(one)
     if is_float(t):
         return round_float(-INF if kind == "max" else INF, t)
+    if t.kind == "bool":
+        return 0 if kind == "max" else 1
     return t.lowest if kind == "max" else t.highest
 
 
-def _of_integers(kind, values, t):
+def _of_integers(kind, values, t, narrow):
     if None in values:
         return None
-    if t.kind == "bool":
-        return (any if kind == "max" else all)(values)
     if kind in ("max", "min"):
-        return (max if kind == "max" else min)(values, default=identity(kind, t))
+        return (max if kind == "max" else min)(values, default=identity(kind, narrow))
     total = identity(kind, t)
     for v in values:
         total = total + v if kind == "sum" else total * v if kind == "prod" else total ^ v

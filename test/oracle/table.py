@@ -32,6 +32,10 @@ ROWS = [
      {"a": [False], "b": [True], "c": [0], "d": [-1], "e": [NAN]}),
     ("narrow extremes of nothing", "x: i8[N], z: u8[N]) -> (a: i8[], b: u8[], c: u8[]", "a[] = max[k](x[k]) b[] = max[k](z[k]) c[] = min[k](z[k])",
      {"x": EMPTY, "z": EMPTY}, {"a": [-128], "b": [0], "c": [255]}),
+    ("the narrowest type that is known", "x: i8[N], z: u8[N], w: i32[N]) -> (a: i32[], b: i32[], c: i32[], d: i32[], e: i32[], f: i32[]",
+     "a[] = max[k](x[k]) b[] = min[k](w[k] & 15) c[] = max[k](x[k] + x[k]) d[] = min[k](i32(x[k])) let t[k] = z[k] // 2 e[] = min[k](t[k]) f[] = max[k](x[k] | 3)",
+     {"x": EMPTY, "z": EMPTY, "w": EMPTY}, {"a": [-128], "b": [15], "c": [-2**31], "d": [2**31 - 1], "e": [255], "f": [-128]}),
+    ("a reducing assignment starts at its output's identity", "x: i8[N]) -> (a: i8[], b: i32[]", "a[] max= x[k] b[] max= x[k]", {"x": EMPTY}, {"a": [-128], "b": [-2**31]}),
     ("argmax of nothing from 2 on", "x: f32[N]) -> (y: i64[]", "y[] = argmax[k in 2:N](x[k])", {"x": ([2], [1.0, 2.0])}, {"y": [-1]}),
     # Positions and NaN.
     ("argmax is the index's value", "x: f32[N]) -> (y: i64[M]", "y[i] = argmax[k in 2 * i:2 * i + 2](x.edge[k])", {"x": ([4], [1.0, 2.0, 4.0, 3.0])}, {"y": [1, 2]}, {"M": 2}),

@@ -83,9 +83,9 @@ def solutions(b):
 def narrow_extremes(b):
     """max and min of nothing, stored in their own narrow types."""
     left = _left(b, b.pick(0, 1))
-    t = b.pick("i8", "u8", "i16", "u16", "f16", "bf16", "f8e4m3", "f8e5m2", "i32", "u64", "i64", "u32")
+    t = b.pick("i8", "u8", "i16", "u16", "i8", "u16", "f16", "bf16", "f8e4m3", "f8e5m2", "i32", "u64", "i64", "u32")
     dim = b.size("K")
-    entry = b.pick("k", f"k in 1:{dim}", f"k in 0:{dim} - 1", f"k in {dim}:{dim}", "k, k % 2 == 1", "k, k > 5", f"k, {access(Scope(b, [('k', dim)]), 'bool', force='k')}")
+    entry = b.pick(f"k in {dim}:{dim}", "k", f"k in 1:{dim}", f"k in 0:{dim} - 1", "k, k % 2 == 1", "k, k > 5", f"k, {access(Scope(b, [('k', dim)]), 'bool', force='k')}")
     at, reducer, read = ", ".join(n for n, _ in left), b.pick("max", "min"), access(Scope(b, [*left, ("k", dim)]), t, force="k")
     out = b.tensor(t, [d for _, d in left], "out")
     if b.chance(20):
