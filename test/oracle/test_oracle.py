@@ -25,7 +25,7 @@ from oracle.run import Disagreement, Tally, check  # noqa: E402
 from oracle.table import NONE, ROWS  # noqa: E402
 from oracle.element_types import KcError  # noqa: E402
 
-CPU_PROGRAMS, EMULATED_PROGRAMS, LARGE_PROGRAMS = 36, 2, 7  # of each kind
+CPU_PROGRAMS, EMULATED_PROGRAMS, LARGE_PROGRAMS = 50, 3, 7  # of each kind
 TARGETS = ("sm_80", "sm_90a")
 
 

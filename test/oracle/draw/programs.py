@@ -64,6 +64,7 @@ def reduced(b):
 
 def arguments(b):
     left = _left(b, b.pick(1, 1, 2, 0))
+    b.special = b.special or b.chance(60)  # NaN has its place, too
     scope = Scope(b, left, reductions=1)
     text = window(scope, "f32", True) if left and b.chance(50) else reduction(scope, "i64", 1, True)
     define(b, left, "i64", text)

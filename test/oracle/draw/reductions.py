@@ -84,7 +84,7 @@ def reduction(scope, kind, depth=1, argument=False):
     if b.chance(30):
         name = b.pick(*[n for n in inner.indices if n not in scope.indices] or inner.indices)
         bracket.append(conditions(inner, name, inner.indices[name]))
-    of = kind if not argument else b.pick("f32", "i32", "i64", "u32", "u64")
+    of = kind if not argument else b.pick("f32", "f32", "i32", "f64", "i64", "u32", "u64")
     return f"{reducer}[{', '.join(bracket)}]({body(inner, of, depth, alone)})"
 
 
@@ -97,7 +97,7 @@ def window(scope, kind, argument=False):
                    f"{outer} - 2 < {name} < {outer}", f"{name} in {outer} - {width}:{outer}")
     reducer = b.pick("argmax", "argmin") if argument else b.pick(*_KINDS.get(kind, _INT_KINDS))
     inner = scope.inside({name: None})
-    stored = b.pick(*STORED[kind if not argument else b.pick("f32", "i32", "u64")])
+    stored = b.pick(*STORED[kind if not argument else b.pick("f32", "f32", "i32", "u64")])
     form = b.pick("edge", "wrap", "reflect", "pad(1)" if stored != "bool" else "pad(True)")
     tensor = b.tensor(stored, [b.size(b.pick("N", "P"), least=form[0] != "p")])
     extra = f", {conditions_of(inner, name)}" if b.chance(25) else ""
