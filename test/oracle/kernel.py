@@ -11,7 +11,7 @@ from .prelude import PRELUDE
 from .ranges import infer
 from .reduce import combine
 from .sizes import bind_sizes
-from .element_types import BOOL, I64, TYPES, KcError, is_int, widen
+from .element_types import BOOL, I64, TYPES, KcError, is_float, is_int, round_float, widen
 
 _REDUCES = {"+=": "sum", "*=": "prod", "min=": "min", "max=": "max", "and=": "all", "or=": "any", "xor=": "xor"}
 
@@ -209,6 +209,7 @@ class Call:
     def _identities(self, kind, tensor, value, old):
         from .reduce import identity
         one = identity(kind, tensor.type) if kind not in ("any", "all") else kind == "all"
+        one = round_float(one, tensor.type) if is_float(tensor.type) else one
         return [one if v is UNDEFINED else v for v in old]
 
     @staticmethod

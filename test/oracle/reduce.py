@@ -29,7 +29,7 @@ def identity(kind, t):
         one = kind == "prod"
         return float(one) if is_float(t) else int(one)
     if is_float(t):
-        return round_float(-INF if kind == "max" else INF, t)
+        return -INF if kind == "max" else INF
     if t.kind == "bool":
         return 0 if kind == "max" else 1
     return t.lowest if kind == "max" else t.highest

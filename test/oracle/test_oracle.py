@@ -73,6 +73,9 @@ def compare(device, target, kinds, count, number, shrink, tally, record=None):
                     raise
                 tally.failed = False
                 done[0] += 0 if record(kind, e) else count
+            except Exception:
+                tally.failed = True
+                raise
             else:
                 if record:
                     record(kind, None)

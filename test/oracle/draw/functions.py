@@ -1,7 +1,7 @@
 """Functions of one's own, with names that meet those outside, and the prelude's."""
 from ..element_types import TYPES
 from .expressions import STORED, Scope, access, expression
-from .inputs import floats
+from .inputs import floats, scores
 
 
 def functions(b):
@@ -54,10 +54,10 @@ def functions(b):
 def prelude(b):
     m, n = b.size("M"), b.size("N")
     t = b.pick("f32", "f32", "bf16", "f64")
-    x = b.tensor(t, [m, n], pool=floats(TYPES[t], b.chance(50)))
-    rows = b.pick("softmax", "log_softmax", "logsumexp", "layernorm", "rmsnorm", "var", "logsumexp", "clamp", "relu", "leaky_relu", "elu", "sigmoid", "silu",
+    x, flag = b.tensor(t, [m, n], pool=b.pick(floats(TYPES[t]), floats(TYPES[t], True), scores(TYPES[t]))), b.tensor("bool", [m])
+    rows = b.pick("logsumexp", "softmax", "log_softmax", "logsumexp", "layernorm", "rmsnorm", "var", "logsumexp", "clamp", "relu", "leaky_relu", "elu", "sigmoid", "silu",
                   "softplus", "gelu", "gelu_tanh")
-    e = b.pick(f"{x}[i, k]", f"{x}[i, k]", f"({x}[i, k] if k <= i else -inf)", f"({x}[i, k] if k % 2 == 1 else -inf)")
+    e = b.pick(f"{x}[i, k]", f"({x}[i, k] if {flag}[i] else -inf)", f"{x}[i, k]", f"({x}[i, k] if k <= i else -inf)", f"({x}[i, k] if k % 2 == 1 else -inf)")
     out = "f64" if t == "f64" else "f32"
     if rows in ("logsumexp", "var"):
         y = b.tensor(out, [m], "out")

@@ -18,6 +18,11 @@ def floats(t, special=False):
     return st.one_of(st.sampled_from(plain), st.sampled_from(strange))
 
 
+def scores(t):
+    """What stands under a softmax: numbers, and infinities of either sign."""
+    return st.sampled_from([round_float(v, t) for v in (1.0, -math.inf, 0.5, -math.inf, -2.0, math.inf, 3.0, -math.inf)])
+
+
 def whole(t, most=4):
     """Small whole numbers, of which any order of summation gives the same."""
     return st.sampled_from([round_float(float(v), t) for v in (0, 1, 2, -1, 3, -2, -3, most)])

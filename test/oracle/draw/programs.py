@@ -22,6 +22,9 @@ def _left(b, rank=None):
 
 def store(b, kind, text):
     """An output type for a value of class `kind`, and the value with the cast that it needs."""
+    if kind in FLOATS and b.chance(25):
+        t = b.pick("u8", "u32", "i8", "u16", "i32", "u64", "i64", "i16")
+        return t, f"{t}({text})"
     if kind in FLOATS:
         t = b.pick(*STORED[kind]) if kind == "f32" else b.pick("f64", "f32")
         return t, text
