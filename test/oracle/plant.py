@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -75,14 +76,16 @@ def main():
     a = parser.parse_args()
     build, missed, baseline = Build(a.build), 0, {}
     chosen = [f for f in FAULTS + MENDS if not a.names or f.name in a.names]
-    print("| fault | in the compiler | found by |\n|---|---|---|", flush=True)
     with tempfile.TemporaryDirectory() as scratch:
+        sound = shutil.copy(build.library, scratch)  # the build may go on meanwhile
+        planted = {fault.name: build.plant(fault, scratch) for fault in chosen}
+        print("| fault | in the compiler | found by |\n|---|---|---|", flush=True)
         for fault in chosen:
             if fault.device not in baseline:
-                baseline[fault.device] = build.failures(build.library, fault.device, None)
-                if baseline[fault.device]:
-                    print(f"without a fault, programs {sorted(baseline[fault.device])} fail on {fault.device}", file=sys.stderr)
-            found = build.failures(build.plant(fault, scratch), fault.device, baseline[fault.device])
+                baseline[fault.device] = build.failures(sound, fault.device, None)
+                for number, message in sorted(baseline[fault.device].items()):
+                    print(f"without a fault, on {fault.device}: program {number}, {message}", file=sys.stderr, flush=True)
+            found = build.failures(planted[fault.name], fault.device, baseline[fault.device])
             new = sorted(set(found) - set(baseline[fault.device]))
             missed += not new
             print(f"| {fault.name} | {fault.what} | {f'program {new[0]}, {found[new[0]]}' if new else 'nothing'} |", flush=True)

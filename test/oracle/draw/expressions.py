@@ -143,7 +143,8 @@ def _float(scope, kind, depth):
     if what == "binary":
         return f"{operand(scope, kind, depth)} {b.pick('+', '-', '*')} {operand(scope, kind, depth)}"
     if what == "divide":
-        return f"{operand(scope, kind, depth)} {b.pick('/', '//', '%')} {operand(scope, kind, depth)}"
+        op = b.pick("/", "//", "%")
+        return f"{operand(scope, kind, depth) if op == '/' else access(scope, kind)} {op} {operand(scope, kind, depth)}"
     if what == "minmax":
         return f"{b.pick('min', 'max')}({expression(scope, kind, depth)}, {expression(scope, kind, depth)})"
     if what == "unary":
