@@ -68,6 +68,10 @@ def reduced(b):
 def arguments(b):
     left = _left(b, b.pick(1, 1, 2, 0))
     b.special = b.special or b.chance(60)  # NaN has its place, too
+    if b.chance(40):  # NaN among numbers, and nothing else to go wrong
+        t, dim, reducer = b.pick("f32", "f16", "f64", "bf16"), b.size("K"), b.pick("argmin", "argmax")
+        x = b.tensor(t, [d for _, d in left] + [dim], pool=floats(TYPES[t], True))
+        return define(b, left, "i64", f"{reducer}[k{b.pick('', ', k != 1')}]({x}[{', '.join([n for n, _ in left] + ['k'])}])")
     scope = Scope(b, left, reductions=1)
     text = window(scope, "f32", True) if left and b.chance(50) else reduction(scope, "i64", 1, True)
     define(b, left, "i64", text)
