@@ -32,27 +32,40 @@ class Build:
         self.link = next(line for line in lines if " -o lib/libkernelc.so" in line)
         self.library = os.path.join(self.folder, "lib", "libkernelc.so")
 
+    def find(self, name):
+        return next(f for f in (os.path.join(self.source, name), os.path.join(self.folder, name)) if os.path.exists(f))
+
+    def has(self, fault):
+        try:
+            return all(open(self.find(name)).read().count(old) == 1 for name, old, _ in fault.edits)
+        except StopIteration:
+            return False
+
+    def compile(self, file, changed, made, include):
+        words = shlex.split(self.compiles[file])
+        words[words.index("-o") + 1], words[words.index(file)] = made, changed
+        subprocess.run([words[0], "-I", include, *words[1:]], cwd=self.folder, check=True)
+
     def plant(self, fault, scratch):
         """The library with the fault."""
+        scratch = os.path.join(scratch, fault.name.replace(" ", "-").replace(",", ""))
         objects = []
-        for number, (name, old, new) in enumerate(fault.edits):
-            file = os.path.join(self.source, name)
-            with open(file) as f:
-                text = f.read()
-            if text.count(old) != 1:
-                raise SystemExit(f"{fault.name}: {name} has {text.count(old)} places that read\n{old}")
-            changed, made = os.path.join(scratch, f"{number}-{os.path.basename(name)}"), os.path.join(scratch, f"{fault.name}-{number}.o")
-            with open(changed, "w") as f:
-                f.write(text.replace(old, new))
-            words = shlex.split(self.compiles[file])
-            words[words.index("-o") + 1], words[words.index(file)] = made, changed
-            subprocess.run(words, cwd=self.folder, check=True)
-            objects.append(made)
-        library = os.path.join(scratch, f"libkernelc-{fault.name}.so")
-        words = self.link.replace(" -o lib/libkernelc.so", f" -o {library} {' '.join(objects)} #", 1)
-        output = words.index(" #")
-        rest = words[output + 2:].split(" ", 1)[1]  # behind the old output's name
-        subprocess.run(words[:output] + " " + rest, cwd=self.folder, shell=True, check=True)
+        for name, old, new in fault.edits:
+            file, changed = self.find(name), os.path.join(scratch, name)
+            os.makedirs(os.path.dirname(changed), exist_ok=True)
+            with open(file) as f, open(changed, "w") as g:
+                g.write(f.read().replace(old, new))
+            if file in self.compiles:
+                objects.append(changed + ".o")
+                self.compile(file, changed, objects[-1], scratch)
+        for name in fault.through:
+            objects.append(os.path.join(scratch, name + ".o"))
+            os.makedirs(os.path.dirname(objects[-1]), exist_ok=True)
+            self.compile(self.find(name), self.find(name), objects[-1], scratch)
+        library = os.path.join(scratch, "libkernelc.so")
+        before, after = self.link.split(" -o lib/libkernelc.so", 1)
+        command = f"{before} -o {library} {' '.join(objects)} {after.split(' ', 1)[1]}"
+        subprocess.run(command, cwd=self.folder, shell=True, check=True)
         return library
 
     def failures(self, library, device, known):
@@ -75,7 +88,11 @@ def main():
     parser.add_argument("names", nargs="*")
     a = parser.parse_args()
     build, missed, baseline = Build(a.build), 0, {}
-    chosen = [f for f in FAULTS + MENDS if not a.names or f.name in a.names]
+    chosen = [f for f in FAULTS + MENDS if not a.names or any(n in f.name for n in a.names)]
+    for fault in [f for f in chosen if not build.has(f)]:
+        print(f"{fault.name}: the text to change is not there", file=sys.stderr)
+        missed += fault in FAULTS
+        chosen.remove(fault)
     with tempfile.TemporaryDirectory() as scratch:
         sound = shutil.copy(build.library, scratch)  # the build may go on meanwhile
         planted = {fault.name: build.plant(fault, scratch) for fault in chosen}
