@@ -66,6 +66,9 @@ def check(case, device, target, tally):
         if invalid or case.kind == "wrong":  # wrong at other sizes
             tally.none += 1
             return
+        if "is a scan" not in str(e):
+            tally.failed = True
+            raise Disagreement(f"the compiler refuses the program: {e}", case, device, target) from None
         tally.refused += 1
         kinds[1] += 1
         tally.words.setdefault(str(e).splitlines()[0], case)

@@ -11,9 +11,9 @@ _OPS = ("+=", "min=", "max=", "*=")
 def _read(b, z, square):
     """What a statement reads of the inout: the own point, elsewhere, broadcast, or reduced."""
     if not square:
-        return b.pick(f"{z}[i]", f"{z}[N - 1 - i]", f"{z}.edge[i + 1]", f"{z}.edge[0]", f"sum[q]({z}[q])", f"max[q]({z}[q])", f"{z}.wrap[i - 1]", "2",
-                      f"sum[q, q != i]({z}[q])")
-    return b.pick(f"{z}[i, j]", f"{z}[j, i]", f"{z}[N - 1 - i, j]", f"{z}.edge[i, j + 1]", f"{z}.edge[i, 0]", f"{z}[i, i]", f"sum[q]({z}[i, q])",
+        return b.pick(f"{z}[N - 1 - i]", f"{z}[i]", f"{z}.wrap[i - 1]", f"{z}.edge[i + 1]", f"{z}.edge[0]", f"sum[q]({z}[q])", f"max[q]({z}[q])", f"{z}.pad(0)[i - 1]",
+                      "2", f"sum[q, q != i]({z}[q])", f"{z}[N - 1 - i]")
+    return b.pick(f"{z}[j, i]", f"{z}[i, j]", f"{z}[N - 1 - i, j]", f"{z}[N - 1 - i, N - 1 - j]", f"{z}.edge[i, j + 1]", f"{z}.edge[i, 0]", f"{z}[i, i]", f"sum[q]({z}[i, q])",
                   f"sum[q]({z}[q, j])", f"max[q]({z}[i, q])", "3", f"{z}.pad(0)[i - 1, j]", f"sum[p, q]({z}[p, q])")
 
 
@@ -30,10 +30,13 @@ def _left(b, m, square, part):
     parts = [(at, "i in 1:N"), (at, "i in 0:N - 1"), (at, f"{m}[i]"), (at, "i % 2 == 0"), (at, "i < 2"), (at, "i != j" if square else "i != 1"),
              ("i, i" if square else "0", ""), ("i, 0" if square else "0", "")]
     wholes = [(at, ""), (at, ""), ("N - 1 - i, j" if square else "N - 1 - i", "i in 0:N"), ("j, i" if square else "i", "")]
-    return b.pick(*parts) if part else b.pick(*wholes) if part is False else b.pick(*wholes, *parts)
+    if part is None:
+        part = b.chance(50)
+    return b.pick(*parts) if part else b.pick(*wholes)
 
 
 def inouts(b, square=None, partial_first=None):
+    b.sizes.setdefault("N", b.pick(5, 4, 3, 6, 2, 1))
     b.size("N", least=1)
     square, kind = b.chance(40) if square is None else square, b.pick("i32", "f32")
     pool = whole(TYPES["f32"]) if kind == "f32" else None
