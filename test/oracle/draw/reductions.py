@@ -1,4 +1,6 @@
 """Reductions: every kind, with every way to say what they run over."""
+import re
+
 from ..element_types import TYPES
 from .expressions import STORED, access, expression, operand
 from .inputs import positions
@@ -85,7 +87,10 @@ def reduction(scope, kind, depth=1, argument=False):
         name = b.pick(*[n for n in inner.indices if n not in scope.indices] or inner.indices)
         bracket.append(conditions(inner, name, inner.indices[name]))
     of = kind if not argument else b.pick("f32", "f32", "i32", "f64", "i64", "u32", "u64")
-    return f"{reducer}[{', '.join(bracket)}]({body(inner, of, depth, alone)})"
+    text = body(inner, of, depth, alone)
+    if of != "bool" and not re.search(r"\[|\bs\d|" + "|".join(rf"\b{n}\b" for n in inner.indices), text):
+        text = f"{of}({text})"  # a reduction of literals alone has its type
+    return f"{reducer}[{', '.join(bracket)}]({text})"
 
 
 def window(scope, kind, argument=False):
