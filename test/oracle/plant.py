@@ -33,13 +33,12 @@ class Build:
         self.library = os.path.join(self.folder, "lib", "libkernelc.so")
 
     def find(self, name):
-        return next(f for f in (os.path.join(self.source, name), os.path.join(self.folder, name)) if os.path.exists(f))
+        """A file of the sources or of the build, or None."""
+        return next((f for f in (os.path.join(self.source, name), os.path.join(self.folder, name)) if os.path.exists(f)), None)
 
     def has(self, fault):
-        try:
-            return all(open(self.find(name)).read().count(old) == 1 for name, old, _ in fault.edits)
-        except StopIteration:
-            return False
+        files = [self.find(name) for name, _, _ in fault.edits]
+        return all(files) and all(open(f).read().count(old) == 1 for f, (_, old, _) in zip(files, fault.edits))
 
     def compile(self, file, changed, made, include):
         words = shlex.split(self.compiles[file])
@@ -65,7 +64,8 @@ class Build:
         library = os.path.join(scratch, "libkernelc.so")
         before, after = self.link.split(" -o lib/libkernelc.so", 1)
         command = f"{before} -o {library} {' '.join(objects)} {after.split(' ', 1)[1]}"
-        subprocess.run(command, cwd=self.folder, shell=True, check=True)
+        if subprocess.run(command, cwd=self.folder, shell=True).returncode:
+            raise SystemExit(f"{fault.name}: does not link; is the build finished?")
         return library
 
     def failures(self, library, device, known):
