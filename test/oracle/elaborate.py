@@ -217,7 +217,9 @@ def declared(bracket, scope):
     left = getattr(_statement(scope), "left", ())
     for entry in bracket:
         around = chained(entry)
-        if isinstance(entry, tree.Name) and entry.name not in _CONSTANTS and not isinstance(scope.find(entry.name), (Const, Thunk, Tensor)):
+        if isinstance(entry, tree.Name) and entry.name not in _CONSTANTS:
+            if isinstance(scope.find(entry.name), (Const, Thunk, Tensor)):
+                raise KcError(f"'{entry.name}' already names something else")
             names[entry.name] = (None, None)
         elif isinstance(entry, tree.Range):
             names[entry.name] = (entry.lo, entry.hi)

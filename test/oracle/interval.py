@@ -26,6 +26,7 @@ class Interval:
 
 
 ANY = Interval(-INF, INF)
+ZERO = Interval(-0.0, 0.0)  # of a sign that is left open
 
 
 def interval(lo, hi):
@@ -133,7 +134,7 @@ def remainder(a, b, r):
     m = math.fmod(a, b)
     if m and (m < 0) != (b < 0):
         return r(m + b)
-    return m if m else math.copysign(0.0, b)
+    return m if m else ZERO
 
 
 def larger(a, b):
@@ -183,7 +184,7 @@ def equal(a, b):
     if a is ANY or b is ANY:
         return None
     (al, ah), (bl, bh) = ends(a), ends(b)
-    return False if ah < bl or bh < al else None
+    return False if ah < bl or bh < al else True if al == ah == bl == bh else None
 
 
 def widened_ulps(x, t, ulps):

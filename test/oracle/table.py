@@ -94,6 +94,7 @@ NONE = [
     ("outside", "x: f32[N]) -> (y: f32[N]", "y[i] = x[i + 1]", {"x": X}),
     ("written", "x: f32[N]) -> (y: f32[N]", "y[i] = x[i] where i in 1:N", {"x": X}),
     ("written", "x: f32[N]) -> (y: f32[N]", "y[i] = x[i] y[i] = 1 where i < 1", {"x": X}),
+    ("already names", "x: f32[N], flag: bool) -> (y: f32[]", "y[] = sum[k, flag](x[k])", {"x": X, "flag": True}),
     ("mixes", "x: f32[N]) -> (y: f32[N]", "y[i] = x[i] * i", {"x": X}),
     ("cannot store", "x: f32[N]) -> (y: i32[N]", "y[i] = x[i]", {"x": X}),
     ("not", "x: f32[N], z: f32[N]) -> (y: f32[N]", "y[i] = x[i]", {"x": X, "z": ([2], [0.0, 0.0])}),

@@ -50,10 +50,21 @@ def pointwise(b):
 def gathers(b):
     left, kind = _left(b, b.pick(1, 2)), b.pick(*_CLASSES)
     scope = Scope(b, left, reductions=0)
+    if b.chance(15):
+        return _far(b)
     text = gather(scope, kind)
     if kind != "bool" and b.chance(50):
         text = f"{text} + {gather(scope, kind)}"
     define(b, left, kind, text)
+
+
+def _far(b):
+    """Subscripts far beyond a tensor, of every integer type; results that tell where they read."""
+    left, t = [("i", b.size("M", least=2))], b.pick("u64", "u64", "i64", "u32", "i32")
+    far = [TYPES[t].highest, TYPES[t].highest // 2 + 1, 0, TYPES[t].highest - 1, TYPES[t].lowest, 1]
+    at = access(Scope(b, left), t, 1, pool=st.sampled_from(far))
+    x = b.tensor("i32", [b.size("P", least=3)], pool=st.integers(-50, 50))
+    _exact(b, left, "i32", f"{x}.{b.pick('edge', 'wrap', 'reflect')}[{at}]")
 
 
 def reduced(b):
