@@ -6,8 +6,8 @@
 #include "mlir/Transforms/CSE.h"
 #include "passes/te/Contraction.h"
 #include "passes/te/Definitions.h"
-#include "passes/te/Inouts.h"
 #include "passes/te/MaskedTerms.h"
+#include "passes/te/Memories.h"
 #include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
@@ -158,8 +158,11 @@ private:
 struct TeExcludeMaskedPass : impl::TeExcludeMaskedBase<TeExcludeMaskedPass> {
   void runOnOperation() override {
     llvm::DenseSet<Operation *> kept; // what stands there before an inout is overwritten stays a tensor
-    for (const Update &u : findUpdates(getOperation()))
-      kept.insert(u.writer);
+    Memories memories(getOperation());
+    for (const Memory &m : memories.all())
+      for (Value written : m.versions)
+        if (Operation *writer = written.getDefiningOp())
+          kept.insert(writer);
     IRRewriter rewriter(&getContext());
     for (ReduceOp op : llvm::to_vector(getOperation().getBlock().getOps<ReduceOp>()))
       if (op.getKind() == Combiner::Sum && op.getYield().getValues()[0].getDefiningOp<arith::MulFOp>())
