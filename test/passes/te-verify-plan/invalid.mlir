@@ -251,6 +251,7 @@ te.kernel @walked sizes ["M", "N"] args ["x"] : ["f32"] [affine_map<()[s0, s1] -
 // -----
 
 // A reader ahead of what it reads.
+// expected-error @+1 {{plan of launch 's': statement 1 reads what a later launch makes}}
 te.kernel @ahead sizes ["M", "N"] args ["x"] : ["f32"] [affine_map<()[s0, s1] -> (s0)>]
     outs ["y", "s"] : ["f32", "f32"] [affine_map<()[s0, s1] -> (s0)>, affine_map<()[s0, s1] -> (s0)>] attributes {out_alias = array<i64: -1, -1>,
     plan = {target = "sm_90a", size_div = array<i64: 1, 1>, size_max = array<i64: -1, -1>, launches = [
@@ -264,7 +265,6 @@ te.kernel @ahead sizes ["M", "N"] args ["x"] : ["f32"] [affine_map<()[s0, s1] ->
     %v0 = te.read %x[%i] : tensor<?xf32>
     te.yield %v0 : f32
   } {name = "y"} : tensor<?xf32>
-  // expected-error @+1 {{'s' comes before 'y', which it needs}}
   %s = te.compute ["i"] extents affine_map<()[s0, s1] -> (s0)> {
   ^bb0(%i: index):
     %v0 = te.read %y[%i] : tensor<?xf32>
@@ -276,6 +276,7 @@ te.kernel @ahead sizes ["M", "N"] args ["x"] : ["f32"] [affine_map<()[s0, s1] ->
 // -----
 
 // A statement that no launch has, and one that two have.
+// expected-error @+1 {{has a plan without statement 1}}
 te.kernel @nowhere sizes ["M", "N"] args ["x"] : ["f32"] [affine_map<()[s0, s1] -> (s0)>]
     outs ["y", "s"] : ["f32", "f32"] [affine_map<()[s0, s1] -> (s0)>, affine_map<()[s0, s1] -> (s0)>] attributes {out_alias = array<i64: -1, -1>,
     plan = {target = "sm_90a", size_div = array<i64: 1, 1>, size_max = array<i64: -1, -1>, launches = [
@@ -287,7 +288,6 @@ te.kernel @nowhere sizes ["M", "N"] args ["x"] : ["f32"] [affine_map<()[s0, s1] 
     %v0 = te.read %x[%i] : tensor<?xf32>
     te.yield %v0 : f32
   } {name = "y"} : tensor<?xf32>
-  // expected-error @+1 {{the plan of kernel 'nowhere' computes 's' nowhere}}
   %s = te.compute ["i"] extents affine_map<()[s0, s1] -> (s0)> {
   ^bb0(%i: index):
     %v0 = te.read %x[%i] : tensor<?xf32>
@@ -298,6 +298,7 @@ te.kernel @nowhere sizes ["M", "N"] args ["x"] : ["f32"] [affine_map<()[s0, s1] 
 
 // -----
 
+// expected-error @+1 {{plan of launch 'again': statement 0 is another launch's, too}}
 te.kernel @twice sizes ["M", "N"] args ["x"] : ["f32"] [affine_map<()[s0, s1] -> (s0)>]
     outs ["y"] : ["f32"] [affine_map<()[s0, s1] -> (s0)>] attributes {out_alias = array<i64: -1>,
     plan = {target = "sm_90a", size_div = array<i64: 1, 1>, size_max = array<i64: -1, -1>, launches = [
@@ -306,7 +307,6 @@ te.kernel @twice sizes ["M", "N"] args ["x"] : ["f32"] [affine_map<()[s0, s1] ->
       {name = "again", ops = array<i64: 0>, dims = [array<i64: 0>], indices = ["i"], extents = affine_map<()[s0, s1] -> (s0)>,
        tiles = array<i64: 256>, grid = array<i64: 0>, unit = "simt"}]}} {
 ^bb0(%x: tensor<?xf32>):
-  // expected-error @+1 {{the plan of kernel 'twice' computes 'y' twice}}
   %y = te.compute ["i"] extents affine_map<()[s0, s1] -> (s0)> {
   ^bb0(%i: index):
     %v0 = te.read %x[%i] : tensor<?xf32>
