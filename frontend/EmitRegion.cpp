@@ -260,10 +260,27 @@ Value RegionEmitter::readReduction(Node *n) {
   auto it = reductions.find(n);
   Value v;
   if (it == reductions.end()) { // the count of a mean
-    AffineExpr count = getAffineConstantExpr(1, builder.getContext());
-    for (IndexVar *x : n->vars)
-      count = count * x->extent;
-    return arith::IndexCastOp::create(builder, loc, builder.getI64Type(), emitAffine(count, loc));
+    AffineExpr sizes = getAffineConstantExpr(1, builder.getContext());
+    Value count;
+    for (IndexVar *x : n->vars) {
+      // A size is never negative; what is computed from sizes may be, and then there is no term.
+      if (auto known = dyn_cast<AffineConstantExpr>(x->extent)) {
+        sizes = sizes * std::max<int64_t>(known.getValue(), 0);
+        continue;
+      }
+      if (!n->mayBeEmpty || isa<AffineSymbolExpr>(x->extent)) {
+        sizes = sizes * x->extent;
+        continue;
+      }
+      Value none = arith::ConstantIndexOp::create(builder, loc, 0);
+      Value terms = arith::MaxSIOp::create(builder, loc, emitAffine(x->extent, loc), none);
+      count = count ? arith::MulIOp::create(builder, loc, count, terms).getResult() : terms;
+    }
+    if (!count)
+      count = emitAffine(sizes, loc);
+    else if (sizes != 1)
+      count = arith::MulIOp::create(builder, loc, count, emitAffine(sizes, loc));
+    return arith::IndexCastOp::create(builder, loc, builder.getI64Type(), count);
   }
   SmallVector<Value> operands;
   for (IndexVar *x : it->second.second)

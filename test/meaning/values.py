@@ -28,6 +28,12 @@ class Case:
 
 
 CASES = [
+    # A mean over a range that ends before it starts is one of nothing.
+    Case("means of nothing", """
+def f(x: f32[N]) -> (one: f32[], two: f32[]) {
+  one[] = mean[k in 2:N](x[k])
+  two[] = mean[k in 2:N, l in 2:N](x[k] * x[l])
+}""", {"x": ("f32", [5])}, {"one": [NAN], "two": [NAN]}),
     # A position is the index's value, wherever its range starts and whatever moves it.
     Case("positions", """
 fn where_largest[j](e) { argmax[j](e) }
