@@ -77,6 +77,8 @@ class Draw:
         return self.p
 
     def output(self, name):
+        if self.chance(25):
+            return self.known(name)
         shape = self.pick(["A"], ["A", "B"], ["A * B"], ["A - C + 1"], ["A + B"], ["2 * B"], ["B", "C"], ["A // 2"])
         left, where, known = [], "", {}
         if shape == ["A * B"] and self.chance(70):
@@ -86,6 +88,32 @@ class Draw:
             left = ["i", "j"][:len(shape)]
             known = dict(zip(left, shape))
         self.p.outs.append([name, left, shape, self.tree(known, 3), where])
+
+    def known(self, name):
+        """Forms that were refused, or accepted in one spelling, beside what is drawn."""
+        form = self.r.randrange(4)
+        if form == 0:  # a filter turned round: only one factor gives k its range
+            self.p.requires.append("C <= A")
+            tree = ["reduce", "sum", [("k", "")], [], ["+*", "*", self.read(["A"], ["i + k"]), self.read(["C"], ["C - 1 - k"])]]
+            shape, left, where = ["A - C + 1"], ["i"], ""
+        elif form == 1:  # adaptive pooling: both bounds move
+            self.p.requires.append("A >= B")
+            window = self.pick("k in i * A // B:((i + 1) * A + B - 1) // B", "k in i * A // B:(i * A + A + B - 1) // B")
+            tree = ["reduce", self.pick("max", "mean", "sum"), [("k", window)], [], self.read(["A"], ["k"])]
+            shape, left, where = ["B"], ["i"], ""
+        elif form == 2:  # three indices in one
+            left = [self.pick("(i * B + j) * C + k", "k + C * (j + B * i)", "i * B * C + j * C + k")]
+            tree, shape, where = self.read(["A", "B", "C"], ["i", "j", "k"]), ["A * B * C"], ""
+        else:  # ranges from both factors
+            tree = ["reduce", "sum", [("k", "")], [], ["+*", "*", self.read(["A"], ["k - 1"]), self.read(["A"], ["k + 1"])]]
+            tree = ["+*", "+", tree, self.read(["B"], ["i"])]
+            shape, left, where = ["B"], ["i"], ""
+        self.p.outs.append([name, left, shape, tree, where])
+
+    def read(self, dims, subscripts):
+        name = f"x{len(self.p.inputs)}"
+        self.p.inputs.append((name, "f32", dims))
+        return ["read", name, "", subscripts]
 
     def tree(self, known, depth):
         kind = self.r.randrange(10)
@@ -235,7 +263,7 @@ def name_subexpression(p, r):
             visit(t[c], inner, t, c)
 
     for s in p.outs:
-        sizes = dict(zip("ij", ["A", "B"])) if s[4] else dict(zip(s[1], s[2]))
+        sizes = dict(zip("ij", ["A", "B"])) if s[4] else dict(zip(s[1], s[2])) if s[1][0] in "ij" else dict(zip("ijk", "ABC"))
         visit(s[3], sizes, s, 3)
     if not places:
         return False
