@@ -67,7 +67,7 @@ public:
       Value result = op.getResult(0);
       int slot = addSlot(result, nameOf(&op), te::getTensorShape(result));
       fixBits(slot, result.getType());
-      if (Value init = initOf(&op); init && init.getDefiningOp() && init.hasOneUse())
+      if (Value init = te::findInit(&op); init && init.getDefiningOp() && init.hasOneUse())
         program.slots[slot].sharesWith = slotOf.lookup(init);
     }
     for (auto [i, out] : llvm::enumerate(kernel_.getReturn().getOuts())) {
@@ -77,12 +77,6 @@ public:
       program.outs.push_back({parameterName(kernel_.getOutNames(), i), type, toSizeExprs(kernel_.getOutShape(i)),
                               slotOf.lookup(out)});
     }
-  }
-
-  static Value initOf(Operation *op) {
-    if (auto c = dyn_cast<te::ComputeOp>(op))
-      return c.getInit();
-    return cast<te::ReduceOp>(op).getInit();
   }
 
   Program program;
@@ -176,7 +170,7 @@ absl::StatusOr<std::unique_ptr<ReferenceKernel::Impl>> compileKernel(te::KernelO
     if (!step.ok())
       return step.status();
     builder.program.contextWords += 2 * step->parallel;
-    if (Value init = ProgramBuilder::initOf(&op); init && builder.program.slots[out].sharesWith < 0)
+    if (Value init = te::findInit(&op); init && builder.program.slots[out].sharesWith < 0)
       step->copyFrom = builder.slotOf.lookup(init);
     auto partial = dyn_cast<te::ComputeOp>(op);
     if (partial && !partial.getInit() &&

@@ -85,6 +85,12 @@ ArrayAttr getIndices(Operation *op) {
 std::optional<IntegerSet> getCondition(Operation *op) {
   return onDomainOp(op, [](auto o) { return o.getCondition(); });
 }
+Value findInit(Operation *op) {
+  if (auto compute = dyn_cast_or_null<ComputeOp>(op))
+    return compute.getInit();
+  auto reduce = dyn_cast_or_null<ReduceOp>(op);
+  return reduce ? reduce.getInit() : Value();
+}
 std::optional<unsigned> findIndex(Operation *op, Value v) {
   auto arg = dyn_cast<BlockArgument>(v);
   if (!arg || arg.getOwner()->getParentOp() != op)

@@ -31,6 +31,8 @@ mlir::AffineMap getExtents(mlir::Operation *domainOp);
 unsigned getNumParallel(mlir::Operation *domainOp);
 mlir::ArrayAttr getIndices(mlir::Operation *domainOp);
 std::optional<mlir::IntegerSet> getCondition(mlir::Operation *domainOp);
+/// The tensor that the results of `op` continue from; null where they start afresh, and for a null `op` (an argument has none).
+mlir::Value findInit(mlir::Operation *op);
 /// The dim that `v` is in a body of the domain op; nothing for other values.
 std::optional<unsigned> findIndex(mlir::Operation *domainOp, mlir::Value v);
 /// The yield of its body (of a cascade's element).

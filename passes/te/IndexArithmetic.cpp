@@ -44,6 +44,13 @@ AffineExpr affineOf(Value v, SmallVectorImpl<Value> &leaves) {
   return leaf();
 }
 
+bool implies(IntegerSet set, const IndexConstraint &c) {
+  for (unsigned i = 0; i < set.getNumConstraints(); ++i)
+    if (set.getConstraint(i) == c.form && (set.isEq(i) || !c.isEquality))
+      return true;
+  return false;
+}
+
 std::optional<IndexConstraint> constraintOf(arith::CmpIOp compare, bool outcome, ValueRange dims, unsigned symbols) {
   if (!compare.getLhs().getType().isIndex())
     return std::nullopt;

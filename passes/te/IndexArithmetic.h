@@ -21,6 +21,9 @@ struct IndexConstraint {
   bool operator==(const IndexConstraint &) const = default;
 };
 
+/// Whether a constraint of `set` is `c`, or says more.
+bool implies(mlir::IntegerSet set, const IndexConstraint &c);
+
 /// What it says of `dims` that `compare`, of index values, comes to `outcome`; nothing where that is not affine in
 /// them, or no conjunction (`!=`).
 std::optional<IndexConstraint> constraintOf(mlir::arith::CmpIOp compare, bool outcome, mlir::ValueRange dims, unsigned symbols);

@@ -32,10 +32,9 @@ void decideByDomain(ReduceOp op) {
   if (std::optional<IntegerSet> set = op.getCondition())
     for (auto compare : llvm::to_vector(body.getOps<arith::CmpIOp>()))
       for (bool outcome : {false, true})
-        if (std::optional<IndexConstraint> c = constraintOf(compare, outcome, body.getArguments(), op.getExtents().getNumSymbols()))
-          for (unsigned i = 0; i < set->getNumConstraints(); ++i)
-            if (set->getConstraint(i) == c->form && (set->isEq(i) || !c->isEquality))
-              decide(compare.getResult(), outcome, [](OpOperand &) { return true; });
+        if (std::optional<IndexConstraint> c = constraintOf(compare, outcome, body.getArguments(), op.getExtents().getNumSymbols());
+            c && implies(*set, *c))
+          decide(compare.getResult(), outcome, [](OpOperand &) { return true; });
   Value condition = op.getYield().getCondition();
   if (!condition)
     return;

@@ -9,15 +9,6 @@ namespace kernelc::te {
 
 namespace {
 
-/// The value that `v` continues from; null when it starts afresh.
-Value initOf(Value v) {
-  Operation *op = v.getDefiningOp();
-  if (auto compute = dyn_cast_or_null<ComputeOp>(op))
-    return compute.getInit();
-  auto reduce = dyn_cast_or_null<ReduceOp>(op);
-  return reduce ? reduce.getInit() : Value();
-}
-
 StringRef nameOf(Value v) {
   auto name = v.getDefiningOp()->getAttrOfType<StringAttr>("name");
   return name ? name.getValue() : "workspace";
@@ -36,7 +27,7 @@ Places placeTensors(KernelOp kernel) {
     int64_t own = alias >= 0 ? alias : args + outputs++;
     if (auto it = source.find(v); it != source.end() && it->second != own && !places.torn)
       places.torn = i;
-    for (Value chain = v; chain; chain = initOf(chain))
+    for (Value chain = v; chain; chain = findInit(chain.getDefiningOp()))
       if (!isa<BlockArgument>(chain))
         source[chain] = own;
   }
@@ -44,7 +35,7 @@ Places placeTensors(KernelOp kernel) {
   for (Operation *op : getDomainOps(kernel))
     for (Value v : op->getResults())
       if (!source.contains(v)) {
-        Value init = initOf(v);
+        Value init = findInit(op);
         source[v] = init ? source.lookup(init) : -1 - workspaces++;
       }
   return places;

@@ -250,7 +250,7 @@ def TeThinProducts : Pass<"te-thin-products", "::kernelc::te::KernelOp"> {
     side, and each element that it loads of the other operand is multiplied by all of them.
 
     *Runs after `te-split`, before `te-reduce-in-tiles`, because* the first splits rows of products, and all that
-    follows asks what a contraction is. Not tried: products under a condition, with scales of blocks, and those that a
+    follows asks what a contraction is. Not tried: products under a condition that ties rows or columns to the sum, with scales of blocks, and those that a
     schedule gives a unit or a ring. Numeric effect: another order of the same sum.
   }];
   let options = [

@@ -13,14 +13,6 @@ namespace {
 
 constexpr StringLiteral kStrides = "param_strides", kAlignment = "param_alignment";
 
-Value initOf(Value v) {
-  Operation *op = v.getDefiningOp();
-  if (auto compute = dyn_cast_or_null<ComputeOp>(op))
-    return compute.getInit();
-  auto reduce = dyn_cast_or_null<ReduceOp>(op);
-  return reduce ? reduce.getInit() : Value();
-}
-
 /// Input `param` with its dims in another order: new dim d is dim order[d].
 void reorderDims(KernelOp kernel, unsigned param, ArrayRef<int> order) {
   auto reordered = [&](AffineMap map) {
@@ -103,11 +95,11 @@ int64_t findParam(Value tensor) {
   int64_t next = kernel.getBlock().getNumArguments();
   for (auto [o, out] : llvm::enumerate(kernel.getReturn().getOperands())) {
     int64_t alias = kernel.getAlias(o), param = alias >= 0 ? alias : next++;
-    for (Value v = out; v; v = initOf(v))
+    for (Value v = out; v; v = findInit(v.getDefiningOp()))
       if (v == tensor)
         return param;
   }
-  Value init = initOf(tensor);
+  Value init = findInit(tensor.getDefiningOp());
   return init ? findParam(init) : -1;
 }
 
