@@ -7,8 +7,8 @@
 #include "driver/HostValues.h"
 #include "driver/SizeExprOf.h"
 #include "ir/te/TeShape.h"
-#include "llvm/ADT/SmallPtrSet.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 
@@ -37,6 +37,10 @@ constexpr int64_t kExtents[] = {1, 2, 3, 5, 7, 8, 16, 17, 24, 31, 32, 33, 40, 64
 constexpr size_t kFew = 9; ///< of them, for kernels of many sizes
 constexpr int64_t kSeveral[] = {1, 2, 3, 8, 40, 72, 104, 136, 200, 264};
 
+/// What floating tensors hold: numbers of either sign or of one, and then a NaN each.
+/// A mask whose zeros meet zeros anyway is seen by the NaN that it lets in; one before a maximum by zeros among negative numbers.
+enum class Floats { Mixed, Negative, Positive };
+
 class Picker {
 public:
   Picker(const Kernel &kernel, const Variant &variant, const std::map<size_t, SubscriptUse> &uses)
@@ -44,16 +48,19 @@ public:
 
   std::vector<std::unique_ptr<MutantArguments>> picked;
 
-  void pick(unsigned seed, int count, bool large) {
+  void pick(unsigned seed, int count, bool large, Floats floats = Floats::Mixed) {
     random_.seed(seed);
+    floats_ = floats;
     for (int attempt = 0, found = 0; attempt < 5000 && found < count; ++attempt) {
       std::vector<int64_t> sizes;
       double work = 1;
       for (const SizeRecipe &r : kernel_.sizes) {
         size_t choices = kernel_.sizes.size() > 3 ? kFew : std::size(kExtents);
         int64_t n = large ? kSeveral[random_() % std::size(kSeveral)] : kExtents[random_() % choices];
-        // Guards ask for multiples of 16 bytes; where nothing else is legal, requirements for more.
-        int64_t multiple = attempt % 2 == 0 ? 1 : attempt > 2500 && random_() % 2 ? 128 : attempt > 500 && attempt % 4 == 1 ? 32 : 8;
+        // Guards ask for multiples of 16 bytes, of some sizes; where nothing else is legal, requirements for more.
+        int64_t multiple = attempt > 2500 && random_() % 2 ? 128 : attempt > 500 && attempt % 4 == 1 ? 32 : 8;
+        if (attempt % 2 == 0 || random_() % 2)
+          multiple = 1;
         sizes.push_back(r.constant ? *r.constant : (n + multiple - 1) / multiple * multiple);
         work *= double(sizes.back());
       }
@@ -63,8 +70,10 @@ public:
     }
   }
 
-  /// n for as many sizes as a run has time for, those of wide tiles first, and 2 for the others.
-  void pickWide(const TileWidths &widths, int64_t n) {
+  /// n for as many sizes as a run has time for, those of wide tiles first (where `narrow` is 1 no others), and `narrow` for
+  /// the rest.
+  void pickWide(const TileWidths &widths, int64_t n, int64_t narrow = 2, Floats floats = Floats::Mixed) {
+    floats_ = floats;
     constexpr double kPoints = 5e5;
     std::vector<std::pair<int64_t, std::string>> order;
     for (const SizeRecipe &r : kernel_.sizes)
@@ -76,9 +85,9 @@ public:
     std::map<std::string, int64_t> chosen;
     double points = 1;
     for (const auto &[width, name] : order) {
-      bool wide = points * double(n) <= kPoints;
+      bool wide = points * double(n) <= kPoints && (narrow > 1 || width < -1);
       points *= wide ? double(n) : 1;
-      chosen[name] = wide ? n : 2;
+      chosen[name] = wide ? n : narrow;
     }
     std::vector<int64_t> sizes;
     for (const SizeRecipe &r : kernel_.sizes)
@@ -105,7 +114,7 @@ private:
       elements += n;
     }
     // What is only read and written takes its time, too.
-    constexpr int64_t kMostElements = 60000;
+    constexpr int64_t kMostElements = 20000;
     if (!legal || elements > kMostElements)
       return false;
     auto a = std::make_unique<MutantArguments>();
@@ -129,7 +138,10 @@ private:
       uint64_t bits = random_();
       double v;
       if (isFloat(t.type()))
-        v = double(int(bits % 2001) - 1000) / 1000;
+        v = double(floats_ == Floats::Mixed      ? int(bits % 2001) - 1000
+                   : floats_ == Floats::Negative ? -1 - int(bits % 1000)
+                                                 : 1 + int(bits % 1000)) /
+            1000;
       else if (use != uses_.end())
         v = double(subscript(use->second, t.type(), env));
       else if (t.type() == ElementType::boolean)
@@ -138,6 +150,18 @@ private:
         v = double(bits % (elementBits(t.type()) == 4 ? 8 : 3));
       storeElement(t, i, v);
     }
+    if (floats_ != Floats::Mixed && isFloat(t.type()) && t.numElements() > 0)
+      storeElement(t, borderElement(t), std::numeric_limits<double>::quiet_NaN());
+  }
+
+  /// The first element of a part of the tensor (a matrix, a row, ..) or its last: what a read beyond the neighbouring part meets.
+  int64_t borderElement(const HostTensor &t) {
+    int64_t part = t.numElements();
+    size_t depth = t.shape().empty() ? 0 : random_() % 2 ? 1 : 1 + random_() % t.shape().size();
+    for (size_t d = 0; d < depth; ++d)
+      part /= t.shape()[d];
+    int64_t first = int64_t(random_() % uint64_t(t.numElements() / part)) * part;
+    return random_() % 4 ? first : first + part - 1;
   }
 
   /// The ends of a dim, what lies on either side, or any place.
@@ -150,11 +174,20 @@ private:
       v = int64_t(random_() % uint64_t(std::max<int64_t>(1, least)));
     else
       switch (random_() % 8) {
-      case 0: v = -1 - int64_t(random_() % 3); break;
-      case 1: v = extent + int64_t(random_() % 3); break;
-      case 2: v = 0; break;
-      case 3: v = extent - 1; break;
-      default: v = int64_t(random_() % uint64_t(std::max<int64_t>(1, extent)));
+      case 0:
+        v = -1 - int64_t(random_() % 3);
+        break;
+      case 1:
+        v = extent + int64_t(random_() % 3);
+        break;
+      case 2:
+        v = 0;
+        break;
+      case 3:
+        v = extent - 1;
+        break;
+      default:
+        v = int64_t(random_() % uint64_t(std::max<int64_t>(1, extent)));
       }
     int bits = elementBits(type) - isSignedInteger(type);
     int64_t most = bits >= 62 ? std::numeric_limits<int64_t>::max() : (int64_t(1) << bits) - 1;
@@ -165,6 +198,7 @@ private:
   const Variant &variant_;
   const std::map<size_t, SubscriptUse> &uses_;
   std::mt19937_64 random_;
+  Floats floats_ = Floats::Mixed;
 };
 
 } // namespace
@@ -198,8 +232,13 @@ std::vector<std::unique_ptr<MutantArguments>> pickMutantArguments(const Kernel &
   Picker picker(kernel, variant, uses);
   picker.pick(7, 3, false);
   picker.pick(8, 3, true);
+  picker.pick(9, 2, false, Floats::Negative);
+  picker.pick(10, 2, false, Floats::Positive);
   for (int64_t n : {24, 40, 72})
     picker.pickWide(widths, n);
+  // One part of a tile alone: what lies beyond it is another row.
+  for (Floats floats : {Floats::Negative, Floats::Positive})
+    picker.pickWide(widths, 24, 1, floats);
   return std::move(picker.picked);
 }
 

@@ -1,11 +1,12 @@
 """Mutation scores (`kernelc check --mutate`) of examples and conformance kernels.
 
-    python3 test/conformance/mutants.py build/ci/tools/kernelc [--update]
+    python3 test/conformance/mutants.py build/ci/tools/kernelc [--update] [--jobs N]
 
 Fails where a score is below 98 %, or more than a quarter of all mutants are redundant. --update writes docs/testing.md.
 """
 import argparse
 import collections
+import concurrent.futures
 import json
 import os
 import subprocess
@@ -36,14 +37,16 @@ def main():
     parser.add_argument("--only", default="", help="kernels with that in FILE: NAME or their path")
     parser.add_argument("--arch", nargs="+", default=["sm_80", "sm_90a"])
     parser.add_argument("--update", action="store_true")
+    parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
     text = f"| kernel | {' | '.join(options.arch)} |\n|---|{'---|' * len(options.arch)}\n"
     total, why, low = collections.Counter(), collections.Counter(), []
     start = time.time()
-    for kernel in corpus.kernels():
-        if options.only not in kernel.title and options.only not in kernel.file:
-            continue
-        results = [measure(options.kernelc, kernel, arch) for arch in options.arch]
+    kernels = [k for k in corpus.kernels() if options.only in k.title or options.only in k.file]
+    pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
+    running = [[pool.submit(measure, options.kernelc, kernel, arch) for arch in options.arch] for kernel in kernels]
+    for kernel, measured in zip(kernels, running):
+        results = [m.result() for m in measured]
         text += f"| {kernel.title} | {' | '.join(map(cell, results))} |\n"
         print(text.splitlines()[-1], flush=True)
         for arch, r in zip(options.arch, results):
