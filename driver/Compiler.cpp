@@ -262,6 +262,12 @@ LogicalResult excludeMaskedTerms(ModuleOp module) {
   return pm.run(module);
 }
 
+LogicalResult admitExcludedTerms(ModuleOp module) {
+  PassManager pm(module.getContext());
+  pm.addNestedPass<te::KernelOp>(createTeAdmitExcluded());
+  return pm.run(module);
+}
+
 LogicalResult applyPrecision(ModuleOp module, const PrecisionPolicy &caller) {
   bool any = false;
   for (auto kernel : module.getOps<te::KernelOp>()) {

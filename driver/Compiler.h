@@ -43,6 +43,10 @@ mlir::OwningOpRef<mlir::ModuleOp> runPipeline(mlir::ModuleOp module, const Varia
 /// frontend has made, before anything else reads it.
 mlir::LogicalResult excludeMaskedTerms(mlir::ModuleOp module);
 
+/// Lets terms that conditions exclude from products on matrix units show as NaN (te-admit-excluded), in place: for the
+/// second reference of `check`.
+mlir::LogicalResult admitExcludedTerms(mlir::ModuleOp module);
+
 /// Carries out the precision policies of the kernels in `module`, in place: `caller`,
 /// unless it is empty, in place of what each kernel says. Does nothing where there is
 /// no policy. Remarks and errors go to the context's handler. To be called before

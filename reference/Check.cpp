@@ -16,15 +16,24 @@ int64_t integerAt(const TensorView &v, int64_t i) {
   const void *p = v.data;
   switch (v.type) {
   case ElementType::i64:
-  case ElementType::u64: return static_cast<const int64_t *>(p)[i];
-  case ElementType::i32: return static_cast<const int32_t *>(p)[i];
-  case ElementType::u32: return static_cast<const uint32_t *>(p)[i];
-  case ElementType::i16: return static_cast<const int16_t *>(p)[i];
-  case ElementType::u16: return static_cast<const uint16_t *>(p)[i];
-  case ElementType::i8: return static_cast<const int8_t *>(p)[i];
-  case ElementType::u8: return static_cast<const uint8_t *>(p)[i];
-  case ElementType::boolean: return static_cast<const uint8_t *>(p)[i] != 0;
-  default: break;
+  case ElementType::u64:
+    return static_cast<const int64_t *>(p)[i];
+  case ElementType::i32:
+    return static_cast<const int32_t *>(p)[i];
+  case ElementType::u32:
+    return static_cast<const uint32_t *>(p)[i];
+  case ElementType::i16:
+    return static_cast<const int16_t *>(p)[i];
+  case ElementType::u16:
+    return static_cast<const uint16_t *>(p)[i];
+  case ElementType::i8:
+    return static_cast<const int8_t *>(p)[i];
+  case ElementType::u8:
+    return static_cast<const uint8_t *>(p)[i];
+  case ElementType::boolean:
+    return static_cast<const uint8_t *>(p)[i] != 0;
+  default:
+    break;
   }
   int nibble = (static_cast<const uint8_t *>(p)[i >> 1] >> (i & 1 ? 4 : 0)) & 15;
   return v.type == ElementType::i4 && nibble > 7 ? nibble - 16 : nibble;
@@ -33,12 +42,18 @@ int64_t integerAt(const TensorView &v, int64_t i) {
 double floatAt(const TensorView &v, int64_t i) {
   const void *p = v.data;
   switch (v.type) {
-  case ElementType::f64: return static_cast<const double *>(p)[i];
-  case ElementType::f32: return static_cast<const float *>(p)[i];
-  case ElementType::f16: return fromF16(static_cast<const uint16_t *>(p)[i]);
-  case ElementType::bf16: return fromBF16(static_cast<const uint16_t *>(p)[i]);
-  case ElementType::f8e4m3: return fromF8E4M3(static_cast<const uint8_t *>(p)[i]);
-  default: return fromF8E5M2(static_cast<const uint8_t *>(p)[i]);
+  case ElementType::f64:
+    return static_cast<const double *>(p)[i];
+  case ElementType::f32:
+    return static_cast<const float *>(p)[i];
+  case ElementType::f16:
+    return fromF16(static_cast<const uint16_t *>(p)[i]);
+  case ElementType::bf16:
+    return fromBF16(static_cast<const uint16_t *>(p)[i]);
+  case ElementType::f8e4m3:
+    return fromF8E4M3(static_cast<const uint8_t *>(p)[i]);
+  default:
+    return fromF8E5M2(static_cast<const uint8_t *>(p)[i]);
   }
 }
 
@@ -60,7 +75,7 @@ int64_t offsetOf(const TensorView &v, const std::vector<int64_t> &index) {
 } // namespace
 
 absl::StatusOr<OutputCheck> checkOutput(const std::string &name, const TensorView &device, const TensorView &expected,
-                                        const TensorView &bound) {
+                                        const TensorView &bound, const TensorView *admitting) {
   bool isF = isFloat(device.type);
   if (device.shape != expected.shape || device.shape != bound.shape || bound.type != ElementType::f64 ||
       expected.type != (isF ? ElementType::f64 : device.type))
@@ -86,6 +101,8 @@ absl::StatusOr<OutputCheck> checkOutput(const std::string &name, const TensorVie
     }
     if (std::isinf(e) || std::isnan(e)) {
       ++result.unchecked;
+    } else if (isF && admitting && std::isnan(d) && !std::isnan(v) && std::isnan(floatAt(*admitting, offsetOf(*admitting, index)))) {
+      ++result.admitted;
     } else {
       bool fails = !(error <= e);
       result.special += isF && !std::isfinite(v);
@@ -130,13 +147,18 @@ Box sampleBox(const std::vector<int64_t> &shape, int sample, std::mt19937_64 &en
     int64_t size = std::min<int64_t>(shape[d], fromEnd == 0 ? 32 : fromEnd == 1 ? 4 : 1), room = shape[d] - size, at = 0;
     int64_t tile = int64_t(64) << engine() % 3;
     switch (sample < 2 ? sample : int(engine() % 4)) {
-    case 0: break;
-    case 1: at = room; break;
+    case 0:
+      break;
+    case 1:
+      at = room;
+      break;
     case 2: // the border itself, or for a single element either side of it
       at = tile * int64_t(1 + engine() % uint64_t(shape[d] / tile + 1)) - (size > 1 ? size / 2 : int64_t(engine() % 2));
       at = std::min(at, room);
       break;
-    default: at = int64_t(engine() % uint64_t(room + 1)); break;
+    default:
+      at = int64_t(engine() % uint64_t(room + 1));
+      break;
     }
     box.lower.push_back(at);
     box.upper.push_back(at + size);
@@ -145,117 +167,180 @@ Box sampleBox(const std::vector<int64_t> &shape, int sample, std::mt19937_64 &en
 }
 
 void merge(OutputCheck &into, OutputCheck from) {
-  bool worse = into.elements == into.unchecked ||
+  bool worse = into.elements == into.unchecked + into.admitted ||
                (into.failures == 0 && (from.failures > 0 || from.worst.error * into.worst.bound > into.worst.error * from.worst.bound));
-  if (from.elements > from.unchecked && worse)
+  if (from.elements > from.unchecked + from.admitted && worse)
     into.worst = from.worst;
-  if (from.elements > from.unchecked && (into.elements == into.unchecked || from.largest.error > into.largest.error))
+  if (from.elements > from.unchecked + from.admitted &&
+      (into.elements == into.unchecked + into.admitted || from.largest.error > into.largest.error))
     into.largest = from.largest;
   into.elements += from.elements;
   into.failures += from.failures;
   into.unchecked += from.unchecked;
+  into.admitted += from.admitted;
   into.special += from.special;
   into.largestBound = std::max(into.largestBound, from.largestBound);
 }
 
-/// The oracle's arrays for all outputs.
-struct Expected {
-  std::vector<std::unique_ptr<double[]>> memory;
-  std::vector<TensorView> values, bounds;
-};
+/// The oracles of one call, and their arrays for all outputs.
+class Oracles {
+public:
+  Oracles(const ReferenceKernel &oracle, absl::Span<const int64_t> sizes, absl::Span<const TensorView> args,
+          absl::Span<const TensorView> outs, ThreadPool *pool, const CheckOptions &options)
+      : oracle_(oracle), sizes_(sizes), args_(args), outs_(outs), pool_(pool), options_(options) {}
 
-/// Compares samples of output i until the work is spent.
-absl::Status checkSamples(const ReferenceKernel &oracle, absl::Span<const int64_t> sizes, absl::Span<const TensorView> args,
-                          const TensorView &device, size_t i, const Expected &expected, ThreadPool *pool,
-                          const CheckOptions &options, double budget, OutputCheck &result) {
-  constexpr int kMaxSamples = 256;
-  std::mt19937_64 engine(options.seed + i);
-  std::vector<Box> boxes;
-  for (const TensorView &v : expected.values)
-    boxes.push_back({std::vector<int64_t>(v.shape.size(), 0), std::vector<int64_t>(v.shape.size(), 0)});
-  for (int sample = 0; sample < kMaxSamples; ++sample) {
-    boxes[i] = sampleBox(device.shape, sample, engine);
-    budget -= oracle.estimateWork(sizes, boxes);
-    if (sample > 1 && budget < 0)
-      break;
-    if (absl::Status s = oracle.run(sizes, args, expected.values, pool, expected.bounds, boxes); !s.ok())
-      return s;
-    auto one = checkOutput(result.name, part(device, boxes[i]), part(expected.values[i], boxes[i]), part(expected.bounds[i], boxes[i]));
-    if (!one.ok())
-      return one.status();
-    for (CheckedElement *e : {&one->largest, &one->worst})
-      for (size_t d = 0; d < e->index.size(); ++d)
-        e->index[d] += boxes[i].lower[d];
-    merge(result, *one);
+  /// Makes the arrays.
+  absl::Status allocate() {
+    for (auto [i, device] : enumerateOutputs()) {
+      std::vector<int64_t> shape = oracle_.outputShape(i, sizes_);
+      TensorView v{nullptr, oracle_.outputType(i), shape, denseStrides(shape)};
+      if (device->shape != shape || (isFloat(device->type) ? v.type != ElementType::f64 : v.type != device->type))
+        return absl::InvalidArgumentError(absl::StrCat("output '", oracle_.outputName(i), "' has the wrong type or shape"));
+      packed_ |= elementBits(v.type) == 4;
+      TensorView bound = v;
+      bound.type = ElementType::f64;
+      for (auto [list, view] : {std::pair(&values_, v), std::pair(&bounds_, bound)})
+        if (absl::Status s = addArray(*list, view, i); !s.ok())
+          return s;
+    }
+    return absl::OkStatus();
   }
-  return absl::OkStatus();
-}
+
+  absl::StatusOr<CheckReport> check() {
+    bool whole = packed_ || oracle_.estimateWork(sizes_) <= options_.maxWork;
+    if (whole)
+      if (absl::Status s = oracle_.run(sizes_, args_, values_, pool_, bounds_); !s.ok())
+        return s;
+    CheckReport report;
+    for (auto [i, device] : enumerateOutputs()) {
+      absl::StatusOr<OutputCheck> result = OutputCheck{};
+      if (whole)
+        result = compare(i, {});
+      else if (device->numElements() > 0)
+        result = checkSamples(i);
+      if (!result.ok())
+        return result.status();
+      result->name = oracle_.outputName(i);
+      result->total = device->numElements();
+      report.outputs.push_back(*std::move(result));
+    }
+    return report;
+  }
+
+private:
+  std::vector<std::pair<unsigned, const TensorView *>> enumerateOutputs() const {
+    std::vector<std::pair<unsigned, const TensorView *>> all;
+    for (const TensorView &v : outs_)
+      all.push_back({unsigned(all.size()), &v});
+    return all;
+  }
+
+  absl::Status addArray(std::vector<TensorView> &list, TensorView v, unsigned output) {
+    // Not initialised: where samples do, untouched pages cost nothing.
+    memory_.emplace_back(new (std::nothrow) double[size_t(v.numElements()) + 1]);
+    if (!memory_.back())
+      return absl::ResourceExhaustedError(absl::StrCat("no memory to check '", oracle_.outputName(output), "'"));
+    v.data = memory_.back().get();
+    list.push_back(v);
+    return absl::OkStatus();
+  }
+
+  /// Compares output i, or of it what `boxes` has, with what the oracle has left in its arrays.
+  absl::StatusOr<OutputCheck> compare(unsigned i, absl::Span<const Box> boxes) {
+    auto cut = [&](const TensorView &v) { return boxes.empty() ? v : part(v, boxes[i]); };
+    auto check = [&](const TensorView *admitting) {
+      return checkOutput(oracle_.outputName(i), cut(outs_[i]), cut(values_[i]), cut(bounds_[i]), admitting);
+    };
+    absl::StatusOr<OutputCheck> result = check(nullptr);
+    if (!result.ok() || result->failures == 0 || !isFloat(outs_[i].type) || !options_.admitting)
+      return result;
+    if (absl::Status s = runAdmitting(boxes); !s.ok())
+      return s;
+    TensorView admitting = cut(admitted_[i]);
+    return check(&admitting);
+  }
+
+  absl::Status runAdmitting(absl::Span<const Box> boxes) {
+    if (!admitting_) {
+      absl::StatusOr<std::shared_ptr<const ReferenceKernel>> made = options_.admitting();
+      if (!made.ok())
+        return made.status();
+      admitting_ = *std::move(made);
+      for (auto [i, device] : enumerateOutputs())
+        if (absl::Status s = addArray(admitted_, values_[i], i); !s.ok())
+          return s;
+    }
+    return admitting_->run(sizes_, args_, admitted_, pool_, {}, boxes);
+  }
+
+  /// Compares samples of output i until its share of the work is spent.
+  absl::StatusOr<OutputCheck> checkSamples(unsigned i) {
+    constexpr int kMaxSamples = 256;
+    std::mt19937_64 engine(options_.seed + i);
+    double budget = options_.maxWork / double(outs_.size());
+    OutputCheck result;
+    std::vector<Box> boxes;
+    for (const TensorView &v : values_)
+      boxes.push_back({std::vector<int64_t>(v.shape.size(), 0), std::vector<int64_t>(v.shape.size(), 0)});
+    for (int sample = 0; sample < kMaxSamples; ++sample) {
+      boxes[i] = sampleBox(outs_[i].shape, sample, engine);
+      budget -= oracle_.estimateWork(sizes_, boxes);
+      if (sample > 1 && budget < 0)
+        break;
+      if (absl::Status s = oracle_.run(sizes_, args_, values_, pool_, bounds_, boxes); !s.ok())
+        return s;
+      absl::StatusOr<OutputCheck> one = compare(i, boxes);
+      if (!one.ok())
+        return one.status();
+      for (CheckedElement *e : {&one->largest, &one->worst})
+        for (size_t d = 0; d < e->index.size(); ++d)
+          e->index[d] += boxes[i].lower[d];
+      merge(result, *one);
+    }
+    return result;
+  }
+
+  const ReferenceKernel &oracle_;
+  absl::Span<const int64_t> sizes_;
+  absl::Span<const TensorView> args_, outs_;
+  ThreadPool *pool_;
+  const CheckOptions &options_;
+  std::shared_ptr<const ReferenceKernel> admitting_;
+  std::vector<std::unique_ptr<double[]>> memory_;
+  std::vector<TensorView> values_, bounds_, admitted_;
+  bool packed_ = false; ///< an output shares bytes between elements, which boxes cannot
+};
 
 } // namespace
 
-absl::StatusOr<CheckReport> checkOutputs(const ReferenceKernel &oracle, absl::Span<const int64_t> sizes,
-                                         absl::Span<const TensorView> args, absl::Span<const TensorView> outs,
-                                         ThreadPool *pool, const CheckOptions &options) {
+absl::StatusOr<CheckReport> checkOutputs(const ReferenceKernel &oracle, absl::Span<const int64_t> sizes, absl::Span<const TensorView> args,
+                                         absl::Span<const TensorView> outs, ThreadPool *pool, const CheckOptions &options) {
   if (oracle.arithmetic() != Arithmetic::F64WithError)
     return absl::InvalidArgumentError("check needs an oracle compiled with F64WithError");
   if (outs.size() != oracle.numOutputs())
     return absl::InvalidArgumentError(absl::StrCat("the kernel has ", oracle.numOutputs(), " outputs, not ", outs.size()));
-  Expected expected;
-  bool packed = false;
-  for (size_t i = 0; i < outs.size(); ++i) {
-    std::vector<int64_t> shape = oracle.outputShape(unsigned(i), sizes);
-    TensorView v{nullptr, oracle.outputType(unsigned(i)), shape, denseStrides(shape)};
-    if (outs[i].shape != shape || (isFloat(outs[i].type) ? v.type != ElementType::f64 : v.type != outs[i].type))
-      return absl::InvalidArgumentError(absl::StrCat("output '", oracle.outputName(unsigned(i)), "' has the wrong type or shape"));
-    packed |= elementBits(v.type) == 4;
-    for (auto *list : {&expected.values, &expected.bounds}) {
-      // Not initialised: where samples do, untouched pages cost nothing.
-      expected.memory.emplace_back(new (std::nothrow) double[size_t(v.numElements()) + 1]);
-      if (!expected.memory.back())
-        return absl::ResourceExhaustedError(absl::StrCat("no memory to check '", oracle.outputName(unsigned(i)), "'"));
-      v.data = expected.memory.back().get();
-      list->push_back(v);
-      v.type = ElementType::f64;
-    }
-  }
-  bool whole = packed || oracle.estimateWork(sizes) <= options.maxWork;
-  if (whole)
-    if (absl::Status s = oracle.run(sizes, args, expected.values, pool, expected.bounds); !s.ok())
-      return s;
-  CheckReport report;
-  for (size_t i = 0; i < outs.size(); ++i) {
-    OutputCheck result;
-    result.name = oracle.outputName(unsigned(i));
-    if (whole) {
-      auto output = checkOutput(result.name, outs[i], expected.values[i], expected.bounds[i]);
-      if (!output.ok())
-        return output.status();
-      result = std::move(*output);
-    } else if (outs[i].numElements() > 0) {
-      absl::Status s = checkSamples(oracle, sizes, args, outs[i], i, expected, pool, options,
-                                    options.maxWork / double(outs.size()), result);
-      if (!s.ok())
-        return s;
-    }
-    result.total = outs[i].numElements();
-    report.outputs.push_back(std::move(result));
-  }
-  return report;
+  Oracles oracles(oracle, sizes, args, outs, pool, options);
+  if (absl::Status s = oracles.allocate(); !s.ok())
+    return s;
+  return oracles.check();
 }
 
 std::string OutputCheck::toString() const {
   std::string verdict = failures ? absl::StrCat("FAILED at ", failures, " of ") : isUnbounded() ? "not checked, " : "ok, ";
-  std::string s = absl::StrCat(name, ": ", verdict, elements, elements < total ? absl::StrCat(" sampled elements of ", total) : " elements");
+  std::string s =
+      absl::StrCat(name, ": ", verdict, elements, elements < total ? absl::StrCat(" sampled elements of ", total) : " elements");
   auto place = [](const CheckedElement &e) { return absl::StrCat("[", absl::StrJoin(e.index, ", "), "]"); };
   if (failures)
-    absl::StrAppendFormat(&s, ", at %s the device has %.9g and the oracle %.17g: error %.3g, bound %.3g", place(worst),
-                          worst.device, worst.expected, worst.error, worst.bound);
-  else if (unchecked < elements)
+    absl::StrAppendFormat(&s, ", at %s the device has %.9g and the oracle %.17g: error %.3g, bound %.3g", place(worst), worst.device,
+                          worst.expected, worst.error, worst.bound);
+  else if (!isUnbounded())
     absl::StrAppendFormat(&s, ", largest error %.3g (bound %.3g) at %s", largest.error, largest.bound, place(largest));
   if (special)
     absl::StrAppend(&s, ", ", special, " infinite or NaN");
+  if (admitted)
+    absl::StrAppend(&s, ", ", admitted, " NaN of excluded terms that a matrix unit may let through");
   if (unchecked)
-    absl::StrAppend(&s, isUnbounded() ? " without a bound" : absl::StrCat(", ", unchecked, " without a bound"));
+    absl::StrAppend(&s, unchecked == elements ? " without a bound" : absl::StrCat(", ", unchecked, " without a bound"));
   return s;
 }
 

@@ -124,8 +124,8 @@ std::string checkJson(const Call &call, const CheckResult &result) {
   JsonArray outputs;
   for (const reference::OutputCheck &o : result.outputs) {
     JsonObject output{{"name", o.name}, {"total", o.total}, {"elements", o.elements}, {"failures", o.failures},
-                      {"unchecked", o.unchecked}, {"special", o.special}, {"largest_bound", o.largestBound}};
-    if (o.elements > o.unchecked) {
+                      {"unchecked", o.unchecked}, {"special", o.special}, {"admitted", o.admitted}, {"largest_bound", o.largestBound}};
+    if (o.elements > o.unchecked + o.admitted) {
       output.push_back({"largest", elementJson(o.largest)});
       output.push_back({"worst", elementJson(o.worst)});
     }

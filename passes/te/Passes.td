@@ -170,6 +170,26 @@ def TeExcludeMasked : Pass<"te-exclude-masked", "::kernelc::te::KernelOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def TeAdmitExcluded : Pass<"te-admit-excluded", "::kernelc::te::KernelOp"> {
+  let summary = "Let excluded terms of products on matrix units show an infinity or NaN of the other factor";
+  let description = [{
+    Where a condition ties a row or column to the summed index (`k <= i`), a matrix unit multiplies the zeros of one factor
+    by what the other holds there, for the border's tile. This pass makes a program that does so everywhere: the terms that
+    such conditions exclude become `0 * term`, NaN where the term is infinite or NaN, instead of nothing.
+
+        sum[k, k <= i](a[i, k] * b[k, j])   ->   sum[k](t if k <= i else 0 * t), t = a[i, k] * b[k, j]
+
+    Reads that the condition kept inside their tensors give zero outside. Sums that no matrix unit takes, and conditions that
+    both factors can apply (`k < n[b]`), stay as they are.
+
+    *No part of a pipeline*: `check` runs it for a second reference where a device gave a NaN that the first does not
+    have, to tell what docs/language.md allows (Precision) from an error.
+
+    Numeric effect: none on finite inputs.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def TeMaskToDomain : Pass<"te-mask-to-domain", "::kernelc::te::KernelOp"> {
   let summary = "Turn masks into conditions of the reduction's domain";
   let description = [{

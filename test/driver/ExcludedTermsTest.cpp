@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
+#include "driver/HostCheck.h"
 #include "driver/HostRun.h"
 #include "driver/HostValues.h"
 
@@ -204,6 +206,37 @@ TEST(ExcludedTerms, TiedConditionsAreExactOnCudaCores) {
         }
     }
   }
+}
+
+/// `check` counts the NaN that a matrix unit lets through apart, and excuses none where a condition speaks of summed and batch
+/// indices, on CUDA cores or on the CPU.
+TEST(ExcludedTerms, CheckCountsWhatMatrixUnitsLetThrough) {
+  struct {
+    const char *type, *sum;
+    bool admits;
+  } cases[] = {{"bf16", "sum[k, k <= i](a[i, k] * w[k, j])", true},
+               {"bf16", "sum[k, k < K - 8](a[i, k] * w[k, j])", false},
+               {"f32", "sum[k, k <= i](a[i, k] * w[k, j])", false}};
+  const int64_t M = 48, N = 40;
+  for (const auto &c : cases)
+    for (const Device &device : kDevices) {
+      std::string text = absl::StrCat("def f(a: ", c.type, "[M, K], w: ", c.type, "[K, N]) -> (c: f32[M, N]) { c[i, j] = ", c.sum, " }");
+      auto kernel = sessionFor(device.target)->compile(text);
+      ASSERT_TRUE(kernel.ok()) << kernel.status();
+      ElementType type = std::string(c.type) == "f32" ? ElementType::f32 : ElementType::bf16;
+      std::vector<HostTensor> t;
+      t.emplace_back(type, std::vector<int64_t>{M, M});
+      t.emplace_back(type, std::vector<int64_t>{M, N});
+      t.emplace_back(ElementType::f32, std::vector<int64_t>{M, N});
+      fillRandom(t[0], 1);
+      fillRandom(t[1], 2);
+      for (int64_t j = 0; j < N; j += 3)
+        set(t[1], (M - 2) * N + j, std::numeric_limits<double>::infinity());
+      auto result = checkOnHost(**kernel, device.place, t);
+      ASSERT_TRUE(result.ok()) << result.status();
+      EXPECT_FALSE(result->failed) << text << device.target << result->text;
+      EXPECT_EQ(result->outputs[0].admitted > 0, c.admits && device.place.kind != Place::Cpu) << text << device.target << result->text;
+    }
 }
 
 } // namespace

@@ -54,6 +54,20 @@ TEST(Check, AnOutputWithoutABoundIsNotChecked) {
   EXPECT_TRUE(check(0).passed()); // nothing to check
 }
 
+TEST(Check, WhatMayBeLetThroughIsCountedApart) {
+  std::vector<float> device = {1, NAN, NAN, 2};
+  std::vector<double> expected = {1, 2, 3, NAN}, bound(4, 0.5), admitting = {NAN, NAN, 3, NAN};
+  TensorView may = view(admitting, {4});
+  auto r = *checkOutput("y", view(device, {4}), view(expected, {4}), view(bound, {4}), &may);
+  EXPECT_EQ(r.admitted, 1); // the NaN at 1; that at 2 has no excuse, and a number where NaN is right has none
+  EXPECT_EQ(r.failures, 2);
+  device = {NAN, NAN};
+  may = view(admitting, {2});
+  r = *checkOutput("y", view(device, {2}), view(expected, {2}), view(bound, {2}), &may);
+  EXPECT_EQ(r.failures, 0);
+  EXPECT_FALSE(r.passed()); // nothing was compared
+}
+
 TEST(Check, SpecialValuesMustAgree) {
   struct { float device; double expected; bool passes; } cases[] = {
       {NAN, NAN, true}, {INFINITY, INFINITY, true}, {-INFINITY, INFINITY, false}, {NAN, 1, false}, {1, NAN, false}, {INFINITY, 1, false}, {1, INFINITY, false}};
