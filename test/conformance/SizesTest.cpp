@@ -40,12 +40,6 @@ struct SizeCase {
 
 bool takesAll() { return std::getenv("KERNELC_SIZES_ALL") != nullptr; }
 
-/// The proof that the statements of grouped transposed convolutions cover their results (at g * Q + q, frontend/Coverage.cpp) does not
-/// end in minutes where Q is a large number: integer programming over coefficients of 31 bits.
-bool isNotProvedInTime(const SizeCase &c) {
-  return absl::StrContains(c.kernel, "conv_transposed") && absl::StrContains(c.kernel, "_grouped") && c.size == "Q" && c.value > 2 &&
-         c.way != Way::Given;
-}
 
 /// Which case a crash belongs to.
 std::string current;
