@@ -2,6 +2,7 @@
 // what they index. For measuring mutants (emulator/Mutate.h) where nobody says sizes.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -15,6 +16,9 @@ namespace kernelc {
 
 /// Per size, the widest tile of an index whose extent it is in.
 using TileWidths = std::map<std::string, int64_t>;
+
+/// Points that the launches go through with these sizes, those of whole tiles.
+using LaunchedPoints = std::function<double(const std::vector<int64_t> &sizes)>;
 
 /// What an integer argument indexes, directly or through arithmetic: the extents of the dims it is a subscript of.
 struct SubscriptUse {
@@ -31,9 +35,10 @@ struct MutantArguments {
   std::string sizes; ///< "M=3 N=17"
 };
 
-/// Up to a dozen sets that the variant's guard and every requirement allow: some at random, some of several tiles, some of a
+/// Up to fifteen sets that the variant's guard and every requirement allow: some at random, some of several tiles, some of a
 /// tile and a bit of the next one.
 std::vector<std::unique_ptr<MutantArguments>> pickMutantArguments(const Kernel &kernel, const Variant &variant, const TileWidths &widths,
+                                                                  const LaunchedPoints &points,
                                                                   const std::map<size_t, SubscriptUse> &uses);
 
 } // namespace kernelc

@@ -18,9 +18,13 @@ import corpus
 SCORE, REDUNDANT = 98, 25
 
 
-def measure(kernelc, kernel, arch):
-    run = subprocess.run([kernelc, "check", kernel.file, "--kernel", kernel.name, "--mutate", "--json", "--arch", arch],
-                         capture_output=True, text=True)
+def measure(kernelc, kernel, arch, seconds):
+    try:
+        run = subprocess.run([kernelc, "check", kernel.file, "--kernel", kernel.name, "--mutate", "--json", "--arch", arch],
+                             capture_output=True, text=True, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        print(f"{kernel.title} {arch}: not done in {seconds} s", file=sys.stderr)
+        return None
     if run.returncode not in (0, 1) or not run.stdout.startswith("{"):
         print(f"{kernel.title} {arch}: {run.stderr.strip()[:300]}", file=sys.stderr)
         return None
@@ -28,7 +32,7 @@ def measure(kernelc, kernel, arch):
 
 
 def cell(r):
-    return "" if r is None else f"{r['mutants']}: {r['detected']} + {r['redundant']}" + (f", {r['missed']} missed" if r["missed"] else "")
+    return "not measured" if r is None else f"{r['mutants']}: {r['detected']} + {r['redundant']}" + (f", {r['missed']} missed" if r["missed"] else "")
 
 
 def main():
@@ -38,13 +42,14 @@ def main():
     parser.add_argument("--arch", nargs="+", default=["sm_80", "sm_90a"])
     parser.add_argument("--update", action="store_true")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--seconds", type=int, default=900, help="for each kernel and target")
     options = parser.parse_args()
     text = f"| kernel | {' | '.join(options.arch)} |\n|---|{'---|' * len(options.arch)}\n"
     total, why, low = collections.Counter(), collections.Counter(), []
     start = time.time()
     kernels = [k for k in corpus.kernels() if options.only in k.title or options.only in k.file]
     pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
-    running = [[pool.submit(measure, options.kernelc, kernel, arch) for arch in options.arch] for kernel in kernels]
+    running = [[pool.submit(measure, options.kernelc, kernel, arch, options.seconds) for arch in options.arch] for kernel in kernels]
     for kernel, measured in zip(kernels, running):
         results = [m.result() for m in measured]
         text += f"| {kernel.title} | {' | '.join(map(cell, results))} |\n"

@@ -5,15 +5,15 @@
 #include <fstream>
 #include <sstream>
 
-#include "driver/MutantArguments.h"
 #include "driver/HostValues.h"
+#include "driver/MutantArguments.h"
 #include "gtest/gtest.h"
 
 namespace kernelc {
 namespace {
 
 struct Case {
-  const char *name, *text; ///< or FILE.kc of the examples
+  const char *name, *text;   ///< or FILE.kc of the examples
   double mostRedundant = 25; ///< percent
 };
 void PrintTo(const Case &c, std::ostream *os) { *os << c.name; }
@@ -50,13 +50,16 @@ const Case kCases[] = {
     {"transpose", "transpose.kc"},
     // Loads of rows and columns beyond a tile's end are saved, not needed: their subscripts are kept inside.
     {"gather_rows", "def gather_rows(x: f32[M, N], idx: i32[R]) -> (y: f32[R, N]) { y[r, j] = x.pad(0)[idx[r], j] }", 30},
-    {"gather_edge", "def gather_edge(x: f16[M], idx: i64[R, S]) -> (y: f16[R, S]) {\n  require M >= 1\n  y[r, s] = x.edge()[idx[r, s] + 1]\n}"},
+    {"gather_edge",
+     "def gather_edge(x: f16[M], idx: i64[R, S]) -> (y: f16[R, S]) {\n  require M >= 1\n  y[r, s] = x.edge()[idx[r, s] + 1]\n}"},
     {"gather_sum", "def gather_sum(x: f32[M, N], idx: i32[R, K]) -> (y: f32[R, N]) { y[r, j] = sum[k](x.pad(0)[idx[r, k], j]) }"},
-    {"resize_linear", "def resize_linear(x: f32[H, W]) -> (y: f32[2 * H, 2 * W]) {\n"
-                      "  y[i, j] = 0.25 * (x.edge()[i // 2, j // 2] + x.edge()[(i + 1) // 2, j // 2] + x.edge()[i // 2, (j + 1) // 2] +\n"
-                      "                    x.edge()[(i + 1) // 2, (j + 1) // 2])\n}",
+    {"resize_linear",
+     "def resize_linear(x: f32[H, W]) -> (y: f32[2 * H, 2 * W]) {\n"
+     "  y[i, j] = 0.25 * (x.edge()[i // 2, j // 2] + x.edge()[(i + 1) // 2, j // 2] + x.edge()[i // 2, (j + 1) // 2] +\n"
+     "                    x.edge()[(i + 1) // 2, (j + 1) // 2])\n}",
      90},
-    {"max_filter", "def max_filter(x: f32[H, W]) -> (y: f32[H, W]) { y[i, j] = max[r in 0:3, s in 0:3](x.pad(-inf)[i + r - 1, j + s - 1]) }", 45},
+    {"max_filter",
+     "def max_filter(x: f32[H, W]) -> (y: f32[H, W]) { y[i, j] = max[r in 0:3, s in 0:3](x.pad(-inf)[i + r - 1, j + s - 1]) }", 45},
 };
 INSTANTIATE_TEST_SUITE_P(Kernels, MutantTrial, ::testing::ValuesIn(kCases), [](const auto &info) { return std::string(info.param.name); });
 
@@ -68,15 +71,17 @@ TEST(MutantArguments, ReachBothEndsOfWhatTheyIndex) {
   ASSERT_TRUE(program.ok()) << program.status();
   Kernel kernel = (*program)->kernels()[0];
   std::map<size_t, SubscriptUse> uses;
-  ASSERT_TRUE((*program)->withModule([&](mlir::ModuleOp module) {
-                           uses = findSubscriptUses(*module.getOps<te::KernelOp>().begin(), kernel);
-                           return absl::OkStatus();
-                         }).ok());
+  ASSERT_TRUE((*program)
+                  ->withModule([&](mlir::ModuleOp module) {
+                    uses = findSubscriptUses(*module.getOps<te::KernelOp>().begin(), kernel);
+                    return absl::OkStatus();
+                  })
+                  .ok());
   ASSERT_EQ(uses.size(), 2u);
   EXPECT_FALSE(uses[2].mustStayInside);
   EXPECT_TRUE(uses[3].mustStayInside);
   bool below = false, beyond = false, several = false;
-  auto picked = pickMutantArguments(kernel, Variant(), {{"M", 32}, {"R", 32}}, uses);
+  auto picked = pickMutantArguments(kernel, Variant(), {{"M", 32}, {"R", 32}}, [](const std::vector<int64_t> &) { return 0.0; }, uses);
   EXPECT_GE(picked.size(), 6u);
   for (const auto &a : picked) {
     int64_t extent = a->tensors[0].shape()[0];
