@@ -18,6 +18,7 @@ void registerDialects(mlir::DialectRegistry &registry) {
 void registerPasses() {
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
+  mlir::registerLoopInvariantCodeMotionPass();
   registerKernelcPasses();
 }
 
