@@ -14,6 +14,9 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "..", "..")
+sys.path.insert(0, os.path.join(HERE, "..", "scripts"))
+from wrap import wrap  # noqa: E402
+
 NOTE = "<!-- Generated from %s by docs/dialects/generate.py; do not edit, run `ninja docs`. -->\n"
 
 
@@ -63,6 +66,7 @@ def main():
     args = parser.parse_args()
     pages = {name + ".md": dialect(args.build, name) for name in ("te", "tile", "cu")}
     pages["passes.md"] = passes(args.build)
+    pages = {name: wrap(text) for name, text in pages.items()}
     bad = []
     for name, text in pages.items():
         path = os.path.join(HERE, "generated", name)
