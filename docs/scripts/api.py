@@ -65,7 +65,7 @@ def entries(text):
 
 
 def c_page():
-    text = read(HEADER)
+    text = re.sub(r"^/\* SPDX-License-Identifier.*\n", "", read(HEADER))
     page = NOTE.format(HEADER) + "# C reference\n\n" + prose(text[:text.index("#ifndef")])
     page += ("\n\nThe header is `driver/capi/kernelc.h`, the library `libkernelc.so`. How to embed them, and what is true of"
              " arguments, streams and views: [embedding](../embedding.md).\n")
