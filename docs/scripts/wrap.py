@@ -19,10 +19,16 @@ ITEM = re.compile(r"^(\s*)([-*+]|\d+[.)])( +)(?=\S)")
 FENCE = re.compile(r"^\s*(```+|~~~+)")
 # Not prose: headings, tables, comments and tags, link definitions, rules.
 VERBATIM = re.compile(r"^\s*(#{1,6} |\||<|\[[^\]]+\]: |(-{3,}|={3,}|\*{3,})\s*$)")
-# What would begin a block of its own at the start of a line.
-OPENER = re.compile(r"^([-*+>]|#{1,6}|\d+[.)]|={1,}|\|.*|<.*)$")
-# A word, with the code spans of up to 60 characters in it unbroken.
-WORD = re.compile(r"(?:`[^`]{1,60}`|\S)+")
+# What stays on the line of the word before it: what would begin a block of its own, and units.
+OPENER = re.compile(r"^([-*+>]|#{1,6}|\d+[.)]|={1,}|\|.*|<.*|%\W*|°.*)$")
+SPAN = re.compile(r"(`+)[^`]+\1")
+SPACE = "\0"  # one that no line ends at
+
+
+def words_of(text):
+    """Its words; a code span of up to 60 characters is in one."""
+    held = SPAN.sub(lambda m: m[0].replace(" ", SPACE) if len(m[0]) <= 60 else m[0], text)
+    return [word.replace(SPACE, " ") for word in held.split()]
 
 
 def fill(words, first, rest):
@@ -30,7 +36,6 @@ def fill(words, first, rest):
     lines, line = [], first
     empty = True
     for number, word in enumerate(words):
-        # A word that opens a block stays on the line of the word before it.
         following = words[number + 1] if number + 1 < len(words) else ""
         need = len(word) + (1 + len(following) if OPENER.match(following) else 0)
         if not empty and len(line) + 1 + need > WIDTH and not OPENER.match(word):
@@ -49,7 +54,7 @@ def wrap(text):
     def flush():
         nonlocal paragraph
         if paragraph:
-            out.extend(fill(WORD.findall(" ".join(paragraph)), first, rest))
+            out.extend(fill(words_of(" ".join(paragraph)), first, rest))
         paragraph = []
 
     for line in text.split("\n"):
@@ -74,7 +79,7 @@ def wrap(text):
             if not item and indent >= (items[-1] if items else 0) + 4:
                 out.append(line)  # a code block
                 continue
-        if VERBATIM.match(line) and not (paragraph and line.lstrip().startswith("<")):
+        if VERBATIM.match(line) and not (paragraph and re.match(r"\s*<(?!!--)", line)):
             flush()
             out.append(line)
             continue
