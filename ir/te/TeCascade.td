@@ -21,7 +21,7 @@ def Te_CascadeOp : Te_DomainOp<"cascade"> {
     - [L2] rescale_k leaves the identity of ⊕_k what it is, for every x and x', their
       identities included.
 
-    Partial states then merge in any order, whoever holds them (registers, warps, the
+    Partial states then merge in any order, wherever they are (registers, warps, the
     chunks of another launch): x_k = the two k-th components, rescaled to x_0 .. x_{k-1},
     combined by ⊕_k. A point (p, r) is the state of its own terms.
 

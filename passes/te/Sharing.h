@@ -39,7 +39,7 @@ struct ColumnBlocks {
   int64_t columns; ///< side by side: a line of 128 bytes
   int64_t warps;   ///< one or two blocks have the threads of a multiprocessor
 };
-/// For a long reduction of columns, where such blocks leave little of the device idle (docs/performance.md).
+/// For a long reduction of columns, where such blocks leave little of the device idle (docs/lab).
 std::optional<ColumnBlocks> wholeColumns(mlir::Operation *op, const SizeFacts &facts, const Target &target);
 
 /// Whether op shares its launch with nothing but pointwise statements over its results, whoever groups them: it reads parameters,
