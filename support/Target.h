@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Facts of a GPU architecture: the only place where a number that decides speed
 // may come from besides a schedule. One table per architecture in
 // support/targets/; passes read it, nobody asks a device.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Sets the machine up, builds kernelc, and does its main job: compiles a softmax and a matrix
 # product to CUDA C, runs both on the CPU, checks them against f64, and says what to do next.
 # Needs no GPU. Leaves the CUDA C in build/demo/. PRESET (default ci) picks the build.

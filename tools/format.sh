@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Lays every C++ source out as .clang-format says; with --check, names those that are not.
 set -euo pipefail
 cd "$(dirname "$0")/.."

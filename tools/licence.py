@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Every source file names the licence in its first line (behind a `#!`).
 
     python3 tools/licence.py            writes the line where it is missing

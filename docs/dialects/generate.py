@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes the reference pages of ops and passes, docs/dialects/generated/*.md, from
 what mlir-tblgen made of the .td files in a build folder; the page of the passes
 shows, as the example of each pass, its test doc-example.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes docs/api/c.md from the comments of driver/capi/kernelc.h, and docs/api/python.md from the
 docstrings of python/kernelc, without running either.
 

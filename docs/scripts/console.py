@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs the commands that Markdown pages show and compares what they print with what the page says.
 
     python3 docs/scripts/console.py --build build/ci README.md docs/tutorial.md

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Draws the pictures of the pages, docs/images/*.svg, from what stands here and in the tables.
 
     python3 docs/scripts/images.py            writes them

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Says which links of the repository's Markdown pages lead nowhere: files, folders and headings.
 
     python3 docs/scripts/links.py

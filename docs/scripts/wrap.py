@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Wraps the prose of Markdown pages at 100 columns; with --check says which lines are longer.
 
     python3 docs/scripts/wrap.py --check        all pages that git tracks

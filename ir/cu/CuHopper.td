@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Ops of the cu dialect for what came with sm_90: mbarriers, tensor copies,
 // warpgroup products, roles. (PTX ISA 8.0, sections "mbarrier", "cp.async.bulk.tensor",
 // "wgmma".) An op that takes a memref and an index names the address of that element.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // te.cascade: reductions that feed each other, as one. See TeDialect.td for what
 // holds of all ops of the dialect.
 #ifndef KERNELC_IR_TE_TECASCADE

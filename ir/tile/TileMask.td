@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tiles and slots of which a condition on points keeps a part.
 #ifndef KERNELC_IR_TILE_TILEMASK
 #define KERNELC_IR_TILE_TILEMASK

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Ops, attributes and types of the tile dialect. See TileDialect.td for what
 // holds of all of them.
 #ifndef KERNELC_IR_TILE_TILEOPS

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Rings, channels and dots of the tile dialect: how tiles travel through shared
 // memory to the matrix units, and who waits for whom.
 #ifndef KERNELC_IR_TILE_TILERINGS

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Choices made by data: which tiles of a loop count.
 #ifndef KERNELC_IR_TILE_TILESEARCH
 #define KERNELC_IR_TILE_TILESEARCH

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Passes on cu, in pipeline order. One entry, one .cpp, one test folder, one word.
 #ifndef KERNELC_CU_PASSES
 #define KERNELC_CU_PASSES

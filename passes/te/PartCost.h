@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Into how many parts the long sum of a product with few results is cut: the cost model.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tiles, warps and unit of launches with a product: the cost model of contractions on mma.sync and CUDA cores.
 #include "passes/te/Scheduler.h"
 

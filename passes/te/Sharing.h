@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Long sums and the blocks of the device: when a sum is worth more than one block, when the
 // blocks of a cluster may share its index out, and when columns fill the device as they are.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Passes on tile, in pipeline order. One entry, one .cpp, one test folder, one word.
 #ifndef KERNELC_TILE_PASSES
 #define KERNELC_TILE_PASSES

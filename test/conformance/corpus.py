@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The kernels of examples/ and of this folder with small sizes, and calls of kernelc on them: what the surveys share."""
 import glob
 import os

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The examples of docs/language.md and docs/limits.md: a block ```kc compiles, a block
 // ```kc error: TEXT is refused with a message that contains TEXT.
 #include "test/frontend/FrontendTesting.h"

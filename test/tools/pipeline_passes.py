@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Every pass that passes/Pipelines.cpp puts into a pipeline runs alone in kernelc-opt.
 
     python3 test/tools/pipeline_passes.py build/ci/tools/kernelc-opt
