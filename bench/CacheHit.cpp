@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How long a kernel that the disk cache knows takes until it can be launched: program,
 // specialised variant and cubin from the cache, loaded and bound, over FakeCuda (a
 // libcuda without a GPU: all but the driver's own loading of the cubin). Each sample is a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How fast the CPU device multiplies matrices, beside OpenBLAS on one thread when
 // that library can be loaded. Prints one line per case: CPU time for one thread, wall time
 // for more; checks nothing.

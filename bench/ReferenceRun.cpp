@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Runs the first kernel of a te file on random inputs in all three arithmetics:
 // CPU time of compilation, run time, and the CPU in the program's types checked against the
 // oracle.   reference-run file.mlir size..

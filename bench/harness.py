@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """kernelc beside PyTorch eager, torch.compile, Triton and the vendor's libraries, in one process.
 
 For every workload: inputs once; each contender's result is checked against f64 before it is

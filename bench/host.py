@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the compiler itself costs on the host: for each file of examples/, the CPU time of
 `kernelc compile FILE --emit cuda` in a fresh process on one core (process start, front
 end, all passes, printing) and the process's peak memory.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Times schedules of one workload beside its vendor peer, all in one process and in turns.
 
     python3 bench/schedules.py "matmul_nt 4096x4096x4096 bf16" FILE.jsonl

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Peers written in Triton, the way its users write them. Importing needs Triton; each function
 takes the inputs and returns a function without arguments."""
 import torch

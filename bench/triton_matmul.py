@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Matrix products as Triton's users write them: with pointers, and persistent with tensor descriptors. Which of the
 two runs, and how, stands in triton_configs.json for each shape: the winner of triton_search.py on the card that the
 file names, pinned so that a benchmark need not search again. Importing needs Triton."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the harness measures: kernels as text, the same mathematics in PyTorch, and hand-written
 or vendor peers. Each states its own bytes and flops: what must move and be computed at least."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Third-party packages; MLIR statically (see KernelcStaticMlir.cmake).
 set(MLIR_DIR "${KERNELC_LLVM_ROOT}/lib/cmake/mlir" CACHE PATH "")
 set(LLVM_DIR "${KERNELC_LLVM_ROOT}/lib/cmake/llvm" CACHE PATH "")

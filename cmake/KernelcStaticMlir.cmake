@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # MLIR comes statically: Debian's archives name the shared libLLVM as their
 # dependency, which would put two LLVMs into one process. For every imported MLIR
 # target the shared names are replaced by static components. Used by the build and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # kernelc_library, kernelc_dialect, kernelc_tool, kernelc_unittest, and the
 # layer table they enforce: a forbidden link edge is a configure error. The same
 # table is read by cmake/check_layers.py, which refuses a forbidden #include.

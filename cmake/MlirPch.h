@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The headers nearly every MLIR-facing source includes. Precompiled once; see
 // _kernelc_use_pch. Nothing may rely on this file: sources include what they use.
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Refuses a forbidden #include between layers.
 
 Reads the table KERNELC_LAYERS in KernelcTargets.cmake, then every source below the

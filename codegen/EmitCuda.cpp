@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Statements of the CUDA text: functions, loops, memory, synchronisation.
 #include "codegen/EmitCuda.h"
 

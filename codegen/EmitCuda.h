@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // cu to CUDA C text. Prints; never changes the IR. The text is header-free, uses
 // only the helpers it needs, names its `.kc` lines by `#line` marks (what one means:
 // support/LineMarks.h), and is the same bytes for the same input.

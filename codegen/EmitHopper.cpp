@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Statements for mbarriers, tensor copies, roles and warpgroup products.
 #include "codegen/Emitter.h"
 #include "codegen/Helpers.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The printer's state, private to codegen/. Statements are in EmitCuda.cpp,
 // expressions in Expressions.cpp.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Scalar expressions of the CUDA text.
 #include "codegen/Emitter.h"
 #include "codegen/Helpers.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The device helpers that emitted text may call: the table of spellings. A helper
 // has one or more spellings, each from some GPU generation on; the newest that
 // the target has is used. Everything that is PTX or `__shared__` stands inside

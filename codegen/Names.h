@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Names in the CUDA text: taken from the source where there is one, made unique,
 // never a word that C++ or CUDA reserves.
 #pragma once

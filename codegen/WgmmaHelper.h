@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The text of wgmma helpers, one specialisation per shape: inline assembly names
 // every accumulator register, so it cannot be a template.
 #pragma once

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Prints codegen/ReservedNames.inc: the words that no name of the emitted text may be.
 
 They are the keywords and alternative tokens of the standards (given here, with their clauses) and the macros that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // From what a caller passes to a kernel's sizes and output shapes, before anything
 // is allocated. Pure functions over the signature.
 #pragma once

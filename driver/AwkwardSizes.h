@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Small sizes at which mistakes of passes show: ones, primes, and those beside a tile.
 // Internal to the driver and the tools.
 #pragma once

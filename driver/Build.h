@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Which kernelc this is: its version, and what tells two builds apart in cache keys.
 #pragma once
 

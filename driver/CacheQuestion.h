@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Which entry of the disk cache a call would ask for first: what `kernelc cache why`
 // explains; and schedules that are put there by hand. Shows no MLIR.
 #pragma once

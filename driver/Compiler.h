@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // From `.kc` text to an artifact: the one compile pipeline that the tools, the
 // JIT and the bindings share.
 #pragma once

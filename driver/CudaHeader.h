@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A compiled kernel as one C header: the cubin and a typed launcher over the CUDA
 // Driver API, for programs that link no kernelc.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Host tensors copied to a GPU as the arguments of one call, with the stream they
 // are copied on.
 #pragma once

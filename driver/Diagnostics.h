@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The one bridge from MLIR diagnostics to text and absl::Status: while a
 // DiagnosticLog lives, its context reports into it. It decides nothing: severities
 // come from whoever reported.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Made-up data as the command line and the C interface name it:
 //   zeros   ones   iota   random[:SEED][:LO..HI]
 // Floats of `random` are uniform in [-1, 1) and integers small, or both uniform in [LO, HI).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Times of calls on a GPU: by events, in turns, the L2 cache flushed before every run.
 #pragma once
 

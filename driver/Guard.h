@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a variant asks of sizes: the facts it was made for, and with 32-bit indices that no
 // offset overflows. Whether any call can pass that is decided here, before anyone ships it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The time of one kernel on a GPU, by events, the L2 cache flushed before every run.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One call of a kernel compared with the f64 reference: what `kernelc check` and the
 // GPU tests ask.
 #pragma once

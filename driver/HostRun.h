@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One call of a kernel with arguments in host memory, wherever it runs: on a GPU
 // they are copied there and back.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A dense tensor (or scalar) that owns host memory: what tools and tests feed to
 // kernels and get back.
 #pragma once

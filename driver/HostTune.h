@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // `kernelc tune`: the search over schedules (ScheduleSearch.h) with a GPU to measure on.
 #pragma once
 

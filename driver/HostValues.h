@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Elements of host tensors as numbers, and made-up data.
 #pragma once
 

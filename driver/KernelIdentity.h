@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a kernel computes, whatever it and its parts are called: the name under which
 // schedules found for it are kept. Two texts that differ in names, comments and places have
 // one identity, and so have a kernel and itself with sizes fixed by `--set`.

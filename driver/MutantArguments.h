@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Arguments that need a kernel's masks: sets of small sizes around its tiles, and values that reach beyond both ends of
 // what they index. For measuring mutants (emulator/Mutate.h) where nobody says sizes.
 #pragma once

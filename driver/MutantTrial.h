@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The mutants of a kernel where nobody says sizes: the dense variant with small tiles and short rings, which small sizes fill,
 // on several sets of arguments.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Judges modules before and after passes: te by the CPU, tile by the interpreter, cu as
 // text by the emulator, each compared with the f64 reference of the kernel as it was
 // when the verifier was made. The one mechanism of `kernelc check --verify-each` and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Where a kernel runs, as `--device` spells it. Plain data.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The schedules that the cost model gives a kernel for one call's arguments: where a search starts.
 #pragma once
 

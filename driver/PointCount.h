@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How many integer points a box has under affine conditions: what a statement's domain holds
 // when all sizes are known. Exact; no estimate.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The end of the compile pipeline alone: cu to a variant of the artifact. For checks
 // that look between passes; compiling goes through Compiler.h.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A `.kc` source as the compiler sees it: imported once, kept with its MLIR
 // context, used by one thread at a time. Internal to the driver and the tools;
 // applications use Session.h, which shows no MLIR.

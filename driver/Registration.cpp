@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "driver/Registration.h"
 
 #include "ir/cu/Cu.h"
@@ -18,6 +19,7 @@ void registerDialects(mlir::DialectRegistry &registry) {
 void registerPasses() {
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
+  mlir::registerLoopInvariantCodeMotionPass();
   registerKernelcPasses();
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Which dialects and passes the project has: the one list, used by kernelc-opt,
 // the compiler and the tests.
 #pragma once

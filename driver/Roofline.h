@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The time below which a kernel cannot finish on a GPU whatever its schedule, and
 // what sets it. Arithmetic on numbers; measures nothing.
 #pragma once

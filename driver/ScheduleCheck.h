@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Schedules where nothing is scheduled: the CPU device runs a kernel without a plan, and a
 // program's schedule text is still read there as a GPU would.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Schedule files: JSON records, put on the kernels they are for.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A local search over schedule records: from those of a cost model, one field at a time,
 // to the fastest that can be found. Knows no GPU and no kernel; who asks measures.
 #pragma once

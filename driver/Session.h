@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The JIT: kernels from source text, compiled for the arguments of each call and
 // run on a GPU, on the CPU, or on the emulator. The only place where compiler and
 // runtime meet. Shows no MLIR.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the kernels of one Session share. Internal to the driver.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Affine expressions over a kernel's sizes as the artifact's size expressions.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Schedules that `kernelc tune` has found, kept in the disk cache and taken by calls that name
 // none. A record belongs to what a kernel computes (KernelIdentity.h), a target, what a variant
 // assumes of sizes and tensors (so to all calls that get the same code), and the version of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // When two scalars of a kernel are the same function of their indices, whatever the program calls
 // those and in whichever statement the scalars stand: what is counted once of a program.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The variants of one kernel for one architecture: which one a call gets, compiled
 // to CUDA text on first need and to a cubin on demand. Internal to the driver.
 #pragma once

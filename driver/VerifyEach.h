@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Whether each pass keeps a kernel's meaning, on one call's sizes: te runs on the CPU,
 // tile in a sequential interpreter, cu as text on the emulator, each compared with the
 // f64 reference of the kernel as it was written. Names the pass; does not say what it

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The least that shows how a pass changes the meaning: the module before it, the pass
 // with its options, sizes, a seed. Replayed by kernelc-opt --verify-semantics.
 // Internal to the driver and the tools.

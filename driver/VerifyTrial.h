@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One set of inputs of verify-each, and what a kernel must make of it at each level.
 // Internal to PassVerifier.cpp.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How much a kernel has to do at least, whatever the schedule and however it is written: bytes
 // that must move between memory and the chip, and operations of its statements. Of a reduction those
 // terms count whose condition holds; what two statements or two places of one compute alike counts once, and

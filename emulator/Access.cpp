@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every load and store of the kernel comes through here: is the address inside
 // something, aligned, written before it is read, and ordered with the accesses
 // of others. Accesses by helpers (ldmatrix, cp.async, ...) use the same rules.

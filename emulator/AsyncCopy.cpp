@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // cp.async: the copy is made when its group is waited for, so that a missing
 // wait shows as stale data too; for the race checks the write belongs to the
 // thread's copy agent, whose clock counts groups.

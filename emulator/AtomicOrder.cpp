@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What fences and atomics order. An atomic that writes publishes what its thread knew
 // at its last fence; one that reads learns what was published there, once its thread
 // fences again. Release and acquire do the same for one atomic. A fence of the block

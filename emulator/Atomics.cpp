@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Atomic read-modify-writes. They do not race with each other; what they order
 // is decided in Machine::atomicOrder.
 #include <cstring>

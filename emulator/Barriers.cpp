@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // bar.sync and bar.arrive: named barriers of a block; id 0 over the whole block
 // is __syncthreads.
 #include "absl/strings/str_cat.h"

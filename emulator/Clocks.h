@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Logical time for the race checks. An *agent* is a thread of a domain (a block,
 // or the blocks of a cluster) or an asynchronous operation's stand-in; its clock
 // counts its releases. A Clocks value says, per agent, up to which time its

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Clusters: their barrier; and the register pool of setmaxnreg, which a block's warps
 // trade among themselves.
 #include "absl/strings/str_cat.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Distributed shared memory: the addresses of other blocks of the cluster, st.async to
 // them, and whether they are still there. A block's shared memory lives as long as one
 // of its threads, so something (a cluster barrier, an mbarrier) must order every access

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The public entry points: argument checking around HostCompiler and Machine.
 #include "emulator/Emulator.h"
 

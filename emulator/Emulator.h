@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The emulator's interface: compile an emitted CUDA text, unchanged, for the
 // host, and launch its entries with every thread a fiber. Findings are data in
 // the Report; a Status is for misuse, a missing clang, or text it does not model.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Lines and entry declarations: the little the emulator reads of a CUDA text
 // itself. Everything else is clang's business.
 #include "absl/strings/match.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Fibers for CUDA threads: stacks with guard pages, switched by Boost.Context.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The binary interface between the host build of a CUDA text and the emulator:
 // what the prelude calls, and what the shared object exports. Included by the
 // emulator and, embedded, by every host build, so it includes nothing and uses

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One translation unit for all texts of a build: each stands in a namespace of its own,
 // its entries under names of their own, because clang's start and the prelude cost more
 // than a small kernel. A text that says more to the preprocessor than the emitted ones

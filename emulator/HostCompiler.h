@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // CUDA texts to a loaded shared object: blanks `#line`, adds the prelude and the
 // entry tables, compiles, maps clang's complaints back to the texts. It must not run
 // any of the code.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A shared object made from CUDA texts, loaded. Internal to emulator/.
 #pragma once
 

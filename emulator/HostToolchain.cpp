@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Flags are chosen so that the host computes what the device computes: no contraction
 // (NVRTC runs with --fmad=false), wrapping integers, no aliasing rules, calls kept
 // convergent. The prelude is compiled once per user and kept; the linker is called

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The host's clang and lld: what they are called with, and the precompiled prelude.
 // Knows files and flags, not what is in the texts.
 #pragma once

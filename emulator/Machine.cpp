@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Scheduling. Blocks are admitted in launch order; the next one
 // starts when those before it have ended or only spin, so that kernels whose
 // blocks wait for earlier ones (tickets, split-K, persistent) run to their end.

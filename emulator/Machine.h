@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The emulated device during one launch: blocks, warps, threads as fibers, the
 // scheduler, and the checks on every access. Internal to emulator/. A Machine
 // lives on one OS thread; `Machine::current()` is the one that runs there.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The table through which a host build reaches the machine that runs it. The
 // return address of each entry is the place in the kernel.
 #include "absl/base/casts.h"

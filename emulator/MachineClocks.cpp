@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Logical time on the machine: what happened before what, for threads and their
 // asynchronous stand-ins, through barriers. What atomics and fences add stands in
 // AtomicOrder.cpp.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The wording of findings: who, what, where in the CUDA text and in the `.kc`
 // source, each distinct pair of places once.
 #include "absl/strings/str_cat.h"

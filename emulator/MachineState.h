@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the emulated device consists of during a launch: domains, blocks, warps,
 // threads, barriers and work in flight. Plain state; Machine acts on it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ldmatrix, stmatrix and mma.sync on fragments laid out as the PTX manual says.
 // Products are exact in f32 or integers; floating sums are taken in f64 and
 // rounded to f32 once per instruction, which the hardware's own order stays

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The matrix descriptors of wgmma, decoded from their bits: where in shared memory an
 // element lies (reference/hopper.md 1.4).
 #pragma once

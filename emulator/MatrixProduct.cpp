@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // See MatrixProduct.h. Narrow floats go through tables, filled by the conversions
 // every part of kernelc shares.
 #include "emulator/MatrixProduct.h"

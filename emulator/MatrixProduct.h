@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The arithmetic that mma.sync and wgmma share: operands widened exactly to f64,
 // products and sums in f64 (exact for integers), one rounding by the caller.
 #pragma once

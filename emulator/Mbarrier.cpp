@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mbarriers: phases, arrivals and transaction bytes. An arrival releases, a wait
 // for a complete phase acquires. The object's state lives here; its eight bytes
 // in shared memory only stand for it in the checks (initialised, and ordered with

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Textual mutants of emitted CUDA, as switches in one text. The printer puts one
 // statement on a line, which is what this relies on; a call inside a larger expression
 // is left alone.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Runs the mutants of a text (MutantText.cpp) and judges what they show.
 #include "emulator/Mutate.h"
 

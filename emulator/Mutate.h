@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Strength of the checks, measured: each barrier, wait, fence and mask of a text
 // is taken away in turn. A mutant that neither yields a finding nor changes an
 // output either shows a synchronisation nobody needs or a gap in the checks.

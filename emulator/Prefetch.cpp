@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Bulk prefetches into L2: no effect, but the hardware's rules on their operands, and
 // the language's: no access outside of a tensor.
 #include "absl/strings/str_cat.h"

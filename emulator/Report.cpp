@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Names and sums of what Report.h declares.
 #include "emulator/Report.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a launch on the emulator found: one Finding per distinct mistake, and the
 // counts. Plain data; nothing here runs or decides anything.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Bank conflicts and coalescing: the accesses of a warp's lanes at one place are
 // put together to the request the hardware would make of them. Lanes meet again
 // at synchronisations; between two of them, the n-th passage of each lane through

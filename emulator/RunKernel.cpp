@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The runtime's launch path, on host memory.
 #include "emulator/RunKernel.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Runs a whole kernel of the artifact on host tensors: sizes, requires,
 // workspaces and launches in order, as the runtime does on a GPU.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Storage of the shadow: splitting words, lists of readers.
 #include "emulator/Shadow.h"
 

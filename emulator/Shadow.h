@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The record of who touched which bytes: per 4-byte word the last write and the
 // reads since, split into bytes where accesses are smaller. It decides nothing
 // about order: the caller supplies "did that happen before me?" and "does whoever

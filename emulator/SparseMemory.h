@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Zeros of which only the pages that are touched take memory: what a run keeps for each
 // byte of a tensor whose elements lie far apart costs no more than the elements.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The emulator's own encoding of a tensor map: what stands in the 128 bytes of a
 // kc_tensor_map on the host. Written by encodeTensorMap, read by the TMA model.
 #pragma once

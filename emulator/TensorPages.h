@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Where the elements of a strided tensor are, page by page. What lies between rows that are
 // far apart belongs to somebody else, or to nobody: it is neither read nor copied.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // TMA tiled loads and stores. A load reads global memory and writes shared memory
 // when the async engine gets to it, in the order of each mbarrier; a store reads
 // its source at the latest moment its issuer's wait allows. Swizzles act on the

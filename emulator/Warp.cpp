@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Warp-wide operations: lanes post their part and leave; the last one computes
 // for all. Shuffles and votes order no memory; __syncwarp does.
 #include <algorithm>

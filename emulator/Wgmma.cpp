@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // wgmma: four warps issue a matrix product whose operands are read, and whose
 // accumulators are written, only when the group is waited for. Descriptors are
 // decoded from their bits (reference/hopper.md 1.4). Shared memory is read by the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Registers of wgmma in flight: the accumulators, and operand A where it is in
 // registers. From issue to wait they are nobody's; before the issue, wgmma.fence orders
 // them with ordinary accesses.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The conditions of a statement as the ways to fulfil them. Used by the coverage check.
 #pragma once
 

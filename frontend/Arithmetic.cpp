@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Core nodes: making, folding, and the integer algebra that goes with them.
 #include <cmath>
 

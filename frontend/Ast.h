@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The syntax tree of a `.kc` file: plain data, one struct per construct. Nodes
 // live in the Ast's arena, so no destructor recurses; chains of operators of one
 // precedence are one node, so that depth grows with nesting only.

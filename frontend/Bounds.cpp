@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every access stays inside its tensor: proved for all sizes, or an error with a
 // point at which it does not.
 //

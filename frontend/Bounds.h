@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The bounds checker's shared parts: Bounds.cpp proves, BoundsReport.cpp explains
 // what was not proved. Used by Sema only.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What is said of an access that was not proved: the ranges, a point at which it
 // leaves its tensor, and what would settle it. See Bounds.h.
 #include "frontend/Bounds.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The types of Core.h.
 #include "frontend/Core.h"
 

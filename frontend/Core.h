@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The checked form between syntax and te: names resolved, functions inlined,
 // conversions explicit, indices given a range. Sema builds it, the Bounds and
 // Coverage checks read it, Emit turns it into te.

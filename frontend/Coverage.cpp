@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // All `=` statements of an output together cover it exactly once: each maps its
 // points to different elements, no two meet, and nothing is left out. Statements are
 // Presburger sets: two that may meet there are left to the Prover, and what they leave

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Names, operators and tensor accesses. See Elaborate.h.
 #include "frontend/Elaborate.h"
 #include "frontend/Lexer.h"

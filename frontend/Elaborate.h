@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Syntax to Core expressions: resolves names, inlines functions, gives types and
 // makes conversions explicit. One Elaborator serves one kernel. Ranges, bounds
 // and coverage are not its concern.

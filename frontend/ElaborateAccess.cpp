@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Accesses of tensors, lets and scalars. See Elaborate.h.
 #include "frontend/Elaborate.h"
 #include "frontend/Sema.h"

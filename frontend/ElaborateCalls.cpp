@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Calls: which function is meant, casts and math. See Elaborate.h.
 #include <cmath>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The inlining of `fn`s and of their `let`s. See Elaborate.h.
 #include "frontend/Elaborate.h"
 

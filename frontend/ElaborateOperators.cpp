@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Operators of expressions. See Elaborate.h.
 #include "frontend/Elaborate.h"
 

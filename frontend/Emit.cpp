@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Kernels and statements to te ops. See Emit.h.
 #include "frontend/Emit.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Checked kernels to te. Trusts Sema: everything here is in range, typed and in
 // bounds. Split by concern: Emit.cpp (kernel and statements), EmitRegion.cpp and
 // EmitScalar.cpp (the bodies of the domain ops).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Bodies of domain ops: constants, arithmetic, conversions, math. See Emit.h.
 #include "frontend/Emit.h"
 

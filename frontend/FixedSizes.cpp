@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Sizes as numbers in a kernel that was checked for all sizes. See Emit.h.
 #include "frontend/Emit.h"
 #include "ir/te/TeShape.h"

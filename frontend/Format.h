@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Prints tokens in the canonical layout. Changes white space only, so that no
 // program changes its meaning; `format(format(t)) == format(t)`.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The front door: runs the stages of the frontend in order. See Import.h.
 #include "frontend/Import.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The front door of the compiler: `.kc` text to te.
 //
 // Parses, checks names, types, shapes, ranges and bounds, and builds one

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What is known of an index computation that no affine expression says: `i & 3`, `(i * i) % N`,
 // `min(i, 3)`, a scalar parameter. Facts only: nothing here changes the tree.
 #pragma once

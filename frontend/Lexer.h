@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Text to tokens. Newlines are white space; comments are kept beside the tokens
 // for the formatter. Knows no grammar.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Expressions, with Python's precedences. See Parser.h.
 #include "frontend/Parser.h"
 

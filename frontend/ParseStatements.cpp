@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Statements of kernel and function bodies. See Parser.h.
 #include "frontend/Parser.h"
 

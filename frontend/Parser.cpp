@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Definitions, parameters and types. See Parser.h.
 #include "frontend/Parser.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tokens to syntax tree, by recursive descent with precedence climbing. Checks
 // grammar only; names, types and ranges are Sema's. After an error the parser
 // goes on at the next statement or definition, so that one run shows several.

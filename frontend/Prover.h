@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Proves integer inequalities over indices and sizes from what is assumed.
 //
 // Expressions are AffineExprs, semi-affine ones included. They become linear

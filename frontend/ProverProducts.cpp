@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Products in proofs: which rows are multiplied by which atoms. See Prover.h.
 #include "frontend/Prover.h"
 

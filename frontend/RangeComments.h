@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The inferred ranges of a kernel's indices as comment lines, for `kernelc fmt
 // --ranges`. Knows where such lines stand and what they say; infers nothing.
 #pragma once

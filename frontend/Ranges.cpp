@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The range of every index of a statement, in the order docs/language.md gives:
 // written; its dim on the left; the smallest dim where it stands alone on the
 // right; the solution of the subscripts in which it is the only unknown. Neither the

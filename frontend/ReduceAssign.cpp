@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reducing assignments: `y[i] += e` as a value that is stored. See Sema.h.
 #include "frontend/Sema.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Parameters, sizes and requirements of a kernel. See Sema.h.
 #include "frontend/Sema.h"
 

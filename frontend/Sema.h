@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Checks one kernel: parameters and sizes, statements, ranges, bounds, coverage.
 // The result is Core, ready for Emit. Split by concern: Sema.cpp (parameters,
 // requirements), SemaStatements.cpp, Ranges.cpp, Bounds.cpp, Coverage.cpp.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Statements: their left sides, free and reduced indices, conditions and types.
 #include "frontend/Sema.h"
 

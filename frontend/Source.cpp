@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Line numbers, diagnostics and spelling suggestions. See Source.h.
 #include "frontend/Source.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Where text came from, and how problems in it are reported.
 //
 // A Loc is a byte offset in one of the compilation's files. Diagnostics turns it

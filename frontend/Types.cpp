@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Conversions and the types of operators: the rules of "Expressions and types" in
 // docs/language.md.
 #include <cmath>

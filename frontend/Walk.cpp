@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Walking Core expressions, taking conditions apart, and printing index algebra.
 #include "frontend/Sema.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Ranges as they are written: `k in a:b` and chained comparisons, of brackets and of `where`. See Elaborate.h.
 #include "frontend/Elaborate.h"
 

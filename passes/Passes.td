@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every pass of the project, in pipeline order: each level's, and the two that lower one to the next. One entry, one .cpp, one
 // test folder, one word.
 #ifndef KERNELC_PASSES

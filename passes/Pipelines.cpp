@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The pipelines, read as a list. Each comment says why a pass stands where it stands.
 #include "passes/Passes.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Compares what a device computed with the f64 oracle and its error bounds. Runs
 // the oracle; runs no device.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Accumulators of reductions: what a combiner keeps between terms, how a term
 // goes in, and what comes out, per arithmetic. Loops are StatementEmitter's.
 #pragma once

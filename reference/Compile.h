@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A te.kernel to a Program and machine code. Running it is Run.cpp's.
 #pragma once
 

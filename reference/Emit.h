@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Small building blocks shared by the emitters: constants and types that may be
 // vectors, affine expressions, loads of the context. No knowledge of te.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Arithmetic on error bounds: f64 values or vectors where null means zero.
 #pragma once
 

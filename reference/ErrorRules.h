@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Running error analysis: beside every f64 value v a bound e such that a correct
 // device, which computes in the program's types, has a value within e of v.
 //

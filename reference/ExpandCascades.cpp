@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "reference/ExpandCascades.h"
 
 #include "mlir/IR/Builders.h"

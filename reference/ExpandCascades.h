@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // te.cascade as the reductions it means, one pass over the domain per component.
 #pragma once
 

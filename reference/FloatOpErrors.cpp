@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // floatOpError: what each arith and math op on floats does to the bounds.
 #include "ir/te/Erf.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // FunctionEnv: the context array's contents as values of one function.
 #include "reference/NarrowFloats.h"
 #include "reference/ScalarEmitter.h"

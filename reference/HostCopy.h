@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Strided copies between tensors in host memory, with the few conversions that the
 // runner needs. Everything else about element types is in the generated code.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Merges equal statements, inlines pointwise ones into their one reader and drops
 // dead ones, so that chains of elementwise statements need no temporaries. te to te.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // MLIR in the llvm dialect to machine code in this process. Knows nothing of te.
 #pragma once
 

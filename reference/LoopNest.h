@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Loops over the dims of a domain with the bounds that its integer set implies.
 // A constraint becomes a bound of the innermost loop it speaks of where it is
 // linear in that dim, and a test inside that loop otherwise.

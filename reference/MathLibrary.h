@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The math functions of the language: how emitted code calls them and how many
 // ulps a device may be off. The one table for both.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Conversions between narrow floats and f32/f64 as inline integer arithmetic, so
 // that LLVM vectorises them. In the emitted code bf16 is an i16 and the f8 types
 // are i8; f16 is LLVM's half. Bit for bit the conversions of support/ElementType.h.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the compiler hands to the runner: tensors (slots), steps and checks as
 // plain data over the kernel's sizes, next to the machine code. Knows no MLIR.
 #pragma once

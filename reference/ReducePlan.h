@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How the loops of a reduction are arranged: which dim is vectorised, which are
 // unrolled together ("jammed"), which reduced dim is innermost. Only speed depends
 // on it. Analysis; emits nothing.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A te.kernel on the CPU: compiled to machine code, in the program's own types
 // (the CPU device) or in f64 (the oracle of `check`).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A program of sums and products with integers modulo 2^32 in place of its floats:
 // any order of summation gives the same, so that two forms of it must agree exactly.
 #pragma once

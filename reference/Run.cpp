@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ReferenceKernel: checks the arguments, lays tensors out in memory and runs the
 // steps. Generates no code.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Turns the scalar body of a te.compute or te.reduce into arith, math and llvm
 // ops on the chosen arithmetic, one lane or a vector of lanes at a time. Loops and
 // stores are StatementEmitter's.

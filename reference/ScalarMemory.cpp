@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ScalarEmitter's loads, stores and te.read with its bounds modes.
 #include "reference/ErrorRules.h"
 #include "reference/NarrowFloats.h"

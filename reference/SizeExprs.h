@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Affine maps over a kernel's sizes as size expressions, which outlive the IR.
 #pragma once
 

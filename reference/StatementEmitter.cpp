@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "reference/StatementEmitter.h"
 
 #include "absl/strings/str_cat.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One te.compute or te.reduce as a generated function over a range of its units
 // (a unit: one point of the outer dims, or a small tile of points), plus the Step
 // that tells the runner how many there are.

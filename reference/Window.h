@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Computing a part of the outputs: which part of every tensor, and which range of
 // every statement's parallel dims, a box of each output needs. Interval arithmetic
 // on subscripts, backwards through the program; always safe, whole tensors where

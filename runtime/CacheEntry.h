@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One entry of the disk cache as bytes: the parts of its key, notes, payload and a
 // checksum over all of it, in one file, so that it is published and read as a unit.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the CUDA compilers said about one text, as data: errors, lost performance
 // (spills, ignored setmaxnreg, serialised wgmma) and the resources of each entry,
 // with positions mapped to the user's source through the text's `#line` marks.

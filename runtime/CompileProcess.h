@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // NVRTC in a process of its own, with limits: its time grows faster than its input,
 // no callback bounds it, and a crash in it would be ours. For input that is not
 // trusted, and for long-lived hosts. The worker is the program kernelc-nvrtc-worker;

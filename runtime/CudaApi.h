@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The part of the CUDA Driver API's binary interface that kernelc calls: types,
 // constants and the table of functions. These are facts of libcuda's ABI, written
 // down so that kernelc builds where no toolkit is installed;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // libcuda, opened at run time: one function pointer per row of KERNELC_CUDA_API.
 // Loading needs no GPU and no toolkit; a missing library, driver or function is a
 // Status that says what was looked for. This file calls cuInit and nothing else.

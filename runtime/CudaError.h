@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Failures of the runtime as absl::Status: the driver's error names in the text,
 // and a kind, carried as a payload, for callers that react to some of them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // GPUs as this process sees them: the driver, one Device per ordinal with its
 // primary context, and what is known about failures. Contexts are primary ones
 // only; every operation restores the context that the caller had current.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a caller passes to a kernel: strided tensors on a device, not owned, and
 // scalars. Plain data.
 #pragma once

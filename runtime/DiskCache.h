@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The cache on disk: request -> artifact, content -> cubin, the emulator's builds
 // for the host, and what `kernelc tune` has found. Never needed for
 // correctness: whatever goes wrong, callers compile instead, and the first trouble

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What `kernelc doctor` prints: what was found, what was not, and what to do about
 // it. Works on any machine; a missing driver is a line, not an error.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Everything about a launch that can be judged on the host before the driver is
 // involved: are these arguments what the kernel declares, what are its sizes, which
 // variant takes them. Pure functions; they touch no memory of a tensor.

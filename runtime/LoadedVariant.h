@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One cubin in the driver: its library handle and, per launch, the function with
 // its attributes set. Internal to LoadedKernel.
 #pragma once

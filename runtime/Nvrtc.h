@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // NVRTC, opened at run time: CUDA C text in, cubin (or PTX) and a structured log
 // out. Needs no GPU. Thread-safe: several threads may compile at once. It keeps
 // nothing between calls and caches nothing: DiskCache.h does.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The program kernelc-nvrtc-worker; see CompileProcess.h.
 #include <unistd.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One kernel launch with every argument laid out as the driver wants it. Internal
 // to BoundLaunch.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Directories and files that belong to one user only: opened step by step from a
 // directory handle, never through a symbolic link, and refused when somebody else
 // owns them or may write to them. The disk cache is built on this; it knows nothing

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Streams, events and device buffers: owners of driver handles, each bound to one
 // Device. Destroying one waits for nothing and never reports; on a lost device it
 // does nothing at all.

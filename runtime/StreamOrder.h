@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Order between streams that are somebody else's, for callers who are given arrays by frameworks
 // with streams of their own. Thread-safe.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // TMA tensor maps: from the artifact's description and solved sizes to the 128
 // opaque bytes that the driver encodes.
 #pragma once

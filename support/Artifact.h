@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The artifact: everything the compiler hands to the runtime, as plain data.
 //
 // A kernel has parameters, sizes with their solving recipes, requirements and

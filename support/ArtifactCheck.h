@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Whether an artifact is well formed: every index in range, every expression
 // complete, every number within what the hardware's formats can say. Readers and
 // loaders call it once, so that nobody after them needs to.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The artifact as JSON text: what `--emit json` writes, the request cache keeps and
 // ahead-of-time users load. Versioned; the reader is strict, because the text may
 // come from a file that somebody else wrote.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A checksum against damage: bits that flipped, bytes that are missing or too many. Fast,
 // the same on every machine; no protection against intent, which is StableHash.h's matter.
 #pragma once

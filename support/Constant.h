@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a size or a `const` parameter is fixed to from outside. Plain data.
 #pragma once
 

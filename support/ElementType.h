@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The one list of element types, with their sizes and names, and the conversions
 // of the narrow ones. Shared by folding, the reference, the emulator and I/O, so
 // that every part of kernelc rounds alike.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Files as a whole, with errors as statuses. Knows no format.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // JSON (RFC 8259) as a value tree: a strict reader with limits and a writer whose
 // output is deterministic. For the artifact, tuning records and file headers. It
 // knows nothing of what is written in it.

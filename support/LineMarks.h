@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The `#line` marks of an emitted CUDA text: which line of which `.kc` file each
 // of its lines comes from. The one place that says what a mark means.
 //

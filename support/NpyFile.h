@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // NumPy's .npy files, versions 1.0 to 3.0. Reads little and big endian, C and
 // Fortran order; writes little endian C order.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A tensor in host memory that owns it: what files are read into.
 #pragma once
 

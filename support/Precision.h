@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A precision policy: what a caller allows the compiler to do to the operands of
 // contractions. Plain data and its spelling; te-precision-cast carries it out.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // .safetensors files: named tensors, dense, little endian, behind a JSON header.
 #pragma once
 

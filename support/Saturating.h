@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Integer arithmetic that stops at a limit in place of wrapping. Sizes are whatever a
 // caller says, and the product of two of them need not fit into 64 bits: a number that
 // has wrapped can be anything, zero included, one that has stopped is still large.

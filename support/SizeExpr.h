@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Integer expressions over a kernel's sizes, as postfix code. The runtime
 // evaluates them at launch; they never fail: division and remainder floor, and
 // by zero they give 0; what does not fit into 64 bits is the nearest number that does.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a size expression can be where its sizes are only known within bounds.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SHA-256, and keys made of named parts: hashes that are the same on every machine,
 // in every process and build. For cache keys and checksums; not for hash tables.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "support/Target.h"
 
 #include <algorithm>
@@ -31,7 +32,7 @@ bool holdsAccumulators(const ProductTile &tile, int64_t sets, const Target &targ
 }
 
 RegisterShares shareRegisters(const Target &target, int64_t producers, int64_t consumers, int64_t blocks) {
-  constexpr int64_t kProducer = 56; // fewer spill index arithmetic (docs/performance.md)
+  constexpr int64_t kProducer = 56; // fewer spill index arithmetic (docs/lab)
   int64_t threads = producers + consumers, even = target.registersPerSm / blocks / threads / 8 * 8;
   int64_t left = even * threads - producers * kProducer;
   return {kProducer, std::clamp<int64_t>(left / consumers / 8 * 8, 24, 240), even};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Facts of a GPU architecture: the only place where a number that decides speed
 // may come from besides a schedule. One table per architecture in
 // support/targets/; passes read it, nobody asks a device.
@@ -56,7 +57,7 @@ struct Target {
 };
 
 /// The tiles that warpgroup products come in on targets that have them, best first;
-/// measured on an H200 at 1024³ to 5120³ (docs/performance.md).
+/// measured on an H200 at 1024³ to 5120³ (docs/lab).
 absl::Span<const ProductTile> wgmmaTiles();
 
 /// What `batch` products of m × n results take of a device in such tiles, in time of the best tile's results on one

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What an architecture's arithmetic units do at best: the flat part of a roofline.
 // For judging measured times; no pass reads it, and nothing here knows a clock.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A tensor's elements in row-major order as files store them: dense, little endian,
 // i4/u4 a byte each. Shared by the file formats.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What class of layout a strided tensor belongs to, as launches and variants see it.
 // Pure functions of extents and strides; they touch no memory.
 #pragma once

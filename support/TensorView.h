@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A strided tensor in host memory, not owned: how inputs and outputs reach the
 // reference, the emulator and the tools.
 #pragma once

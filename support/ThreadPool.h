@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A fixed set of worker threads that share loops over integer ranges. Knows
 // nothing of tensors; must not own work beyond one call of parallelFor.
 #pragma once

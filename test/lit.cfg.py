@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # lit configuration for every folder below test/. The build tree's facts come from
 # the generated lit.site.cfg.py, named by KERNELC_LIT_SITE.
 import os

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // kernelc bench: how fast a kernel is on a GPU.
 #include <iostream>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // kernelc cache: what the disk cache holds, and why something is not in it.
 #include <iostream>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What run, check, bench and explain share: a kernel of a source, a device, and
 // arguments from the command line.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // kernelc check: a device against the f64 reference and its error bounds; with
 // --mutate how strong the emulator's checks are on this kernel, with --verify-each
 // whether the passes keep its meaning.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The subcommands of the multi-call binary. Each takes the arguments after its
 // name and returns an exit status: 0 done, 1 the input or the check failed,
 // 2 usage, 70 internal error.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // kernelc compile: a source text to any of the forms on the way down.
 #include <chrono>
 #include <filesystem>

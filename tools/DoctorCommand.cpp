@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // kernelc doctor and kernelc --version: what this installation has found.
 #include <iostream>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // kernelc explain: one page about what a kernel becomes.
 #include <iostream>
 

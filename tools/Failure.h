@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How tools end when something went wrong: a message on stderr, an exit status, and
 // for kernelc's own mistakes a reproducer.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reading inputs and publishing products. A product appears whole or not at all.
 #pragma once
 

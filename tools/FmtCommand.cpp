@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // kernelc fmt: canonical layout of a source text.
 #include <iostream>
 

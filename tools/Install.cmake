@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # What `cmake --install` lays down: the tool, libkernelc.so with its header and Python
 # package, and the C++ libraries as two targets of find_package(kernelc):
 # kernelc::runtime (no MLIR) and kernelc::jit.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What MLIR's parser does not survive, told apart before it reads a text.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // kernelc-opt --verify-semantics: whether each pass of the pipeline keeps the meaning of
 // the kernels in the module, on small sizes.
 #pragma once

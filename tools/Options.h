@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Command-line options as every subcommand takes them: `--name VALUE`,
 // `--name=VALUE`, `-o PATH`, flags, positionals. An unknown option suggests the
 // nearest. Parsing prints only its own complaints (stderr) and `--help` (stdout).

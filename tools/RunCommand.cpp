@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // kernelc run: a kernel on given or generated arguments.
 #include <iostream>
 

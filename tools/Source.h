@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The source file of a command: the options that say which kernel of which text,
 // and reading it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // FILE.npy and FILE.safetensors:TENSOR as host tensors.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // kernelc tune: faster schedules, searched on a GPU.
 #include <fstream>
 #include <iostream>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The VALUEs of the command line: files, generated tensors and numbers, turned into
 // the arguments of a kernel; and results turned back into files.
 #pragma once

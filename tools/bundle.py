@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Packs the built programs into one relocatable archive: bin/, lib/, examples/, bench/,
 python/. Everything a program needs beyond libc, libm, libstdc++, libgcc, zlib and zstd
 comes along in lib/, found through $ORIGIN.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // kernelc and kernelc-opt: one multi-call binary. Which tool runs is decided by
 // the name it is called by, or by the first argument.
 #include <cerrno>

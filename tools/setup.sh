@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Installs what kernelc is built with, on Debian 12. Does nothing where all of it
 # is there. NVRTC and the CUDA driver are opened at run time and are not needed.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What exactness costs products whose condition ties rows to what is summed (`sum[k, k <= i](a[i, k] * b[k, j])`).
 
     python3 bench/tied/generate.py --kernelc build/ci/tools/kernelc --before OLD_KERNELC -o OUT   # here; needs nvcc, no GPU

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Runs the variants that generate.py has made in turns and prints ratios to the first of each row. The tables of the
 // notes are what this prints.
 #include <cuda.h>

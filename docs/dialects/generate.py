@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes the reference pages of ops and passes, docs/dialects/generated/*.md, from
 what mlir-tblgen made of the .td files in a build folder; the page of the passes
 shows, as the example of each pass, its test doc-example.
@@ -14,6 +15,9 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "..", "..")
+sys.path.insert(0, os.path.join(HERE, "..", "scripts"))
+from wrap import wrap  # noqa: E402
+
 NOTE = "<!-- Generated from %s by docs/dialects/generate.py; do not edit, run `ninja docs`. -->\n"
 
 
@@ -63,6 +67,7 @@ def main():
     args = parser.parse_args()
     pages = {name + ".md": dialect(args.build, name) for name in ("te", "tile", "cu")}
     pages["passes.md"] = passes(args.build)
+    pages = {name: wrap(text) for name, text in pages.items()}
     bad = []
     for name, text in pages.items():
         path = os.path.join(HERE, "generated", name)

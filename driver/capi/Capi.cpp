@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // kernelc.h over Session.h: translation and lifetime, no decisions.
 #include "driver/capi/kernelc.h"
 

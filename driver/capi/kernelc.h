@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kernelc's C interface: compile kernels from source text, call them on a GPU, on the
    CPU or on the emulator. Stable ABI: every struct that may grow begins with its size,
    handles are opaque, and kc_abi_version() says what a library speaks.

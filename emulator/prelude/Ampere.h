@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Host prelude, part 6: cp.async, ldmatrix, stmatrix and mma.sync.
 #define KCE_CP(n)                                                                                  \
   KCE_INLINE void kc_cp_async_##n(void *d, const void *s) { kce::call<&kce::Api::cpAsync>()(d, s, n, n); }     \

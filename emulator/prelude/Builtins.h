@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Host prelude, part 1: CUDA keywords, vector types and built-in variables.
 #define __global__ __attribute__((visibility("hidden"), used))
 #define __device__

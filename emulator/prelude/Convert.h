@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Host prelude, part 5: narrow floats. The conversions are the ones every part
 // of kernelc shares (support/ElementType.h). Templates, so that a text that brings
 // its own plain C++ version of one is not redefining it: a non-template wins.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Host prelude, part 8: how the emulator calls an entry with packed arguments.
 // Stands before the text; the table itself follows the text.
 namespace kce {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Host prelude, part 2: what the compiler's instrumentation calls. The names are
 // ThreadSanitizer's and SanitizerCoverage's; their runtimes are not linked.
 #define KCE_HOOK KCE_PLAIN __attribute__((visibility("hidden"), used))

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Host prelude, part 7: mbarriers, TMA, clusters, wgmma.
 struct alignas(64) kc_tensor_map {
   unsigned long long words[16];

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Host prelude, part 3: the CUDA math functions. Results may differ from the
 // device's within the error both document; nothing here is fast math.
 extern "C" {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Host prelude, part 4: barriers, warp operations, fences and atomics.
 // Switches of a text whose mutants share a build (Mutate.h).
 KCE_PLAIN inline unsigned kce_switch(unsigned i) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // An application that compiles a kernel from a string and calls it: on the CPU, and on
 // a stream of its own where there is a GPU. Built against an installed kernelc.
 #include <cstdio>

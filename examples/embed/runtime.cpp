@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Loads an artifact (`kernelc compile FILE.kc -o FILE.json`) and says what it holds:
 // the half of kernelc that launches, without the half that compiles.
 #include <cstdio>

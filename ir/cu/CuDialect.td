@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The cu dialect: which thread does what.
 #ifndef KERNELC_IR_CU_CUDIALECT
 #define KERNELC_IR_CU_CUDIALECT

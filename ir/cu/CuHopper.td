@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Ops of the cu dialect for what came with sm_90: mbarriers, tensor copies,
 // warpgroup products, roles. (PTX ISA 8.0, sections "mbarrier", "cp.async.bulk.tensor",
 // "wgmma".) An op that takes a memref and an index names the address of that element.
@@ -146,21 +147,23 @@ def Cu_WarpgroupOp : Cu_Op<"warpgroup", [Pure]> {
 }
 
 def Cu_LeaderOp : Cu_Op<"leader", [MemoryEffects<[MemRead]>]> {
-  let summary = "true for one thread of a warp, all of which comes here (elect.sync)";
+  let summary = "true for one thread of a warp (elect.sync)";
   let description = [{
-    Stands right before the branch that it is for, and stays there: ptxas then knows that one thread of a warp
-    that is together runs the branch, and keeps what that needs in uniform registers. Of `threadIdx.x % 32 == 0` it
-    does not, and surrounds each tensor copy with a loop over the lanes.
+    All threads of the warp execute the op together. It stands right before the branch that it is for, and
+    stays there: ptxas then knows that one thread of a converged warp runs the branch, and keeps the branch's
+    values in uniform registers. It does not know that of `threadIdx.x % 32 == 0`, and puts a loop over the
+    lanes around each tensor copy.
   }];
   let results = (outs I1:$result);
   let assemblyFormat = "attr-dict";
 }
 
 def Cu_OpaqueOp : Cu_Op<"opaque", [Pure]> {
-  let summary = "a number, below 2^31, that NVRTC is not to know";
+  let summary = "a number below 2^31 that NVRTC cannot see";
   let description = [{
-    `result = value`. For the rounds of a loop that carries products: of a known number of rounds NVRTC
-    moves reads of the accumulators into the loop, and ptxas then runs the products one by one (C7514).
+    `result = value`. It hides the number of rounds of a loop that carries products. If NVRTC knows that
+    number, it moves reads of the accumulators into the loop, and ptxas then runs the products one by one
+    (C7514).
 
     ```mlir
     %rounds = cu.opaque %c16

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Ops of the cu dialect. Each names the helper or construct it is spelled with;
 // the spellings are in codegen/.
 #ifndef KERNELC_IR_CU_CUOPS

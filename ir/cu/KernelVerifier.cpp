@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a cu.kernel asks of its own attributes and of all that stands in it: [C1] to [C8] of its description.
 #include "ir/cu/KernelVerifier.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Verification of what stands in a cu.kernel, for the verifiers of the dialect alone.
 #pragma once
 

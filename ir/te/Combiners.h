@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Which elements combine how: what verifiers of te and tile ask alike.
 #pragma once
 

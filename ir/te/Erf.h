@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Sums that are a function of their own: 1 + erf(x) and 1 - erf(x).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Products inside bodies, as the factors that they multiply.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Diagnostics that say that the compiler is at fault, not the program: the driver makes them internal errors (exit 70, with a
 // reproducer) where others are the program's.
 #pragma once

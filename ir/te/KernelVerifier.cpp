@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a te.kernel asks of all that stands in it: [C5] to [C8] of its description. What an op alone can say its own
 // verifier does (TeOps.cpp, TeCascade.cpp).
 #include "ir/te/KernelVerifier.h"

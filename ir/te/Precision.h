@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The precision policy of a kernel in the IR: the `precision` attribute, a
 // dictionary with `contract = "tf32"`, `accumulate = "fast"` or `tolerance = 1.0e-3 : f64`. The frontend
 // and the driver set it; te-precision-cast carries it out and takes it away.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Verifier and accessors of te.cascade. The labels [C1].. are those of TeCascade.td.
 #include "ir/te/Combiners.h"
 #include "ir/te/Te.h"

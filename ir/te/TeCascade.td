@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // te.cascade: reductions that feed each other, as one. See TeDialect.td for what
 // holds of all ops of the dialect.
 #ifndef KERNELC_IR_TE_TECASCADE
@@ -21,7 +22,7 @@ def Te_CascadeOp : Te_DomainOp<"cascade"> {
     - [L2] rescale_k leaves the identity of ⊕_k what it is, for every x and x', their
       identities included.
 
-    Partial states then merge in any order, whoever holds them (registers, warps, the
+    Partial states then merge in any order, wherever they are (registers, warps, the
     chunks of another launch): x_k = the two k-th components, rescaled to x_0 .. x_{k-1},
     combined by ⊕_k. A point (p, r) is the state of its own terms.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The te dialect: what is computed. Value semantics on builtin ranked tensors,
 // sizes are symbols of the kernel, nothing speaks of threads or memory.
 #ifndef KERNELC_IR_TE_TEDIALECT

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Enumerations that te and the dialects below it share.
 #ifndef KERNELC_IR_TE_TEENUMS
 #define KERNELC_IR_TE_TEENUMS

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Verifiers, printers and folds of the te ops. The labels [C1].. are those of the
 // op descriptions in TeOps.td.
 #include "ir/te/Te.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Ops of the te dialect. See TeDialect.td for what holds of all of them.
 #ifndef KERNELC_IR_TE_TEOPS
 #define KERNELC_IR_TE_TEOPS

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Element types of tensors and accumulators, shared by the frontend and the passes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How the accumulator of a block's matrix product is spread over its threads.
 #pragma once
 

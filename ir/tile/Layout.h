@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Layouts: which register of which lane of which warp holds which element of a
 // tile. This is the arithmetic on them; the attribute `#tile.layout` is their
 // spelling in the IR (see TileOps.td for the definition).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Where the elements of a ring's slot lie in shared memory.
 //
 // A slot holds a box. Its contiguous dim is cut into panels of W elements

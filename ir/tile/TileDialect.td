@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The tile dialect: which block computes what.
 #ifndef KERNELC_IR_TILE_TILEDIALECT
 #define KERNELC_IR_TILE_TILEDIALECT

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tiles and slots of which a condition on points keeps a part.
 #ifndef KERNELC_IR_TILE_TILEMASK
 #define KERNELC_IR_TILE_TILEMASK
@@ -18,8 +19,8 @@ def Tile_MaskOp : Tile_PointMaskOp<"mask", [Pure, AllTypesMatch<["value", "resul
   let summary = "zero where a condition on points does not hold";
   let description = [{
     `result[c] = condition(offsets + c) ? value[c] : 0`. The condition is a tile of one element, computed from
-    the point's launch indices and from tiles of one element. Where `all`, a tile of one i1, is true nobody asks:
-    then every point counts that is inside the extents.
+    the point's launch indices and from tiles of one element. Where `all`, a tile of one
+    i1, is true, the condition is not evaluated: every point inside the extents counts.
 
     Constraints:
     - [C1] the condition is over one number per launch index, and ends in a tile.holds of one i1.
@@ -44,8 +45,8 @@ def Tile_MaskOp : Tile_PointMaskOp<"mask", [Pure, AllTypesMatch<["value", "resul
 def Tile_RingMaskOp : Tile_PointMaskOp<"ring_mask", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "writes zero into slot `number` where a condition on points does not hold";
   let description = [{
-    As `tile.mask` of what slot `number` holds, in place. The slot has arrived; all threads of the role share the
-    work, and see all of it afterwards, as do the products that they start.
+    As `tile.mask` of the slot's contents, in place. The slot has arrived before. All threads of the role share the
+    work; afterwards they, and the products that they start, see all of it.
   }];
   let arguments = (ins Tile_RingType:$ring, Index:$number, Variadic<Index>:$offsets, AnyRankedTensor:$all);
   let assemblyFormat = "$ring `[` $offsets `]` `at` $number `unless` $all `where` $condition attr-dict `:` type($ring) `,` type($all)";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Verifiers and folds of the tile ops, and the dialect itself.
 #include "ir/tile/Tile.h"
 

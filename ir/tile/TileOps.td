@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Ops, attributes and types of the tile dialect. See TileDialect.td for what
 // holds of all of them.
 #ifndef KERNELC_IR_TILE_TILEOPS
@@ -52,25 +53,26 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
     - `stages`: slots of the rings that feed dots; `fill_late`: the copy of a later
       tile starts behind the product of this one, not before it.
     - `unit`: simt, mma or wgmma.
-    - `persistent`: no more blocks run than fit the device; each walks several tiles. `rotate`: in each round
-      over them every block has the place that the next one had in the round before, so that tiles which
-      take longer and lie at regular distances meet all blocks.
-    - `peel`: loops over tiles of which the last may stick out walk the full ones first, without masks.
-      `clamp`: loads in loops whose points beyond an extent become no result read points before it, without masks,
-      where a thread has at most so many such points (vectors of them) along an index.
-    - `dependent`: starts while the launch before it still runs, and waits for its end before
-      anything else, or, with `waits_last`, before its own end: it has nothing to do with any launch before it; `followed`: a dependent
-      launch may start once all blocks have.
+    - `persistent`: no more blocks run than fit the device; each walks several tiles. `rotate`: in each
+      round every block takes the place that the next block had in the round before, so that slow tiles at
+      regular distances do not all meet the same blocks.
+    - `peel`: a loop whose last tile may reach beyond the extent runs its full tiles first, without masks.
+      `clamp`: a load in a loop reads points before the extent in place of points beyond it, without a
+      mask, if these become no result and a thread has at most so many of them (vectors of them) along an
+      index.
+    - `dependent`: the launch starts while the one before it still runs, and waits for the end of that one
+      before anything else; with `waits_last`, before its own end, because it shares no memory with any
+      launch before it. `followed`: a dependent launch may start once all blocks of this one have.
     - `producer_warps`: warps beside those, that only fill rings; 0 without roles.
     - `pingpong` > 1: the consumer is so many teams of `warps` warps, which take the block's
       tiles in turns, so that one's epilogue runs beside another's product.
-    - `promote` > 0: sums leave the accumulators of the matrix unit, for others, after at most so many products.
+    - `promote` > 0: after at most so many products, sums move from the matrix unit's accumulators to others.
     - `in_flight` > 1: a warpgroup has so many of these products in flight at a time, each in accumulators of its own.
-    - `part`: columns of what goes through shared memory at a time behind a product.
+    - `part`: columns of a product's result that go through shared memory at a time.
     - `cluster` > 1: so many blocks, neighbours along index `cluster_index` of the grid, share what
-      they load; program ids along it count clusters. An index off the grid the blocks of a cluster
-      share out: block r takes every so-manieth tile from tile r, and what is reduced over it
-      meets in `tile.cluster_reduce`.
+      they load; program ids along it count clusters. If the index is not on the grid, the blocks share
+      it out: block r takes tiles r, r + cluster, r + 2 cluster, .., and a reduction over it meets in
+      `tile.cluster_reduce`.
     - `arg_strides`, `arg_alignment` (where not all tensors are dense and aligned to 16
       bytes): per argument its strides in elements, `()[sizes] -> (strides)`, or `unit`
       for a dense one, and the bytes that its address is a multiple of. Strides that a
@@ -97,7 +99,7 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
       fit; the map of `tile.apply` goes from its operands and the sizes to one number.
     - [C11] rings have one positive extent per index, slots of 2^20 numbers and 1024 of these at most; channels have as many at most,
       orders up to 32 teams. They are made by their ops, and a copy signals a channel of its ring's slots.
-    - [C12] `tile.roles` stands straight in the function, once; roles are whole warpgroups, with a producer warp for each producer.
+    - [C12] `tile.roles` is at the top level of the function, at most once; roles are whole warpgroups, with a producer warp for each producer.
     - [C13] control flow is `scf.for`, counting by an index, and `scf.if`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$sizes,
@@ -166,7 +168,7 @@ def Tile_NumBlocksOp : Tile_Op<"num_blocks", [Pure]> {
 def Tile_ApplyOp : Tile_Op<"apply", [Pure]> {
   let summary = "an affine map of index values and the sizes";
   let description = [{
-    `computed`: the program asks for the value, or compares with it; no tensor's size bounds it.
+    `computed`: the program uses or compares the value itself, so that no tensor's size bounds it.
   }];
   let arguments = (ins AffineMapAttr:$map, Variadic<Index>:$operands_, UnitAttr:$computed);
   let results = (outs Index:$result);
@@ -260,7 +262,7 @@ def Tile_SplatOp : Tile_Op<"splat", [Pure]> {
 def Tile_ElementOp : Tile_Op<"element", [Pure]> {
   let summary = "the element of a tile of one, as a scalar that all threads have";
   let description = [{
-    What a tile comes to decides where a program goes on: a loop of that many rounds.
+    Control flow may depend on it: a loop of that many rounds.
 
     Constraints:
     - [C1] the tile has one element, of the result's type.
@@ -328,7 +330,7 @@ def Tile_ClusterReduceOp : Tile_Op<"cluster_reduce"> {
   let summary = "combines what the blocks of a cluster hold, element by element";
   let description = [{
     Every block gets the same result: the tiles of block 0, 1, .. of the cluster, combined in this
-    order. All blocks of the cluster come here. Where block 0 alone stores the result, it alone
+    order. All blocks of the cluster execute the op. If block 0 alone stores the result, it alone
     waits for the others. For arg kinds inputs and results are keys and positions, as in `tile.reduce`.
 
     Constraints:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Rings, channels and dots of the tile dialect: how tiles travel through shared
 // memory to the matrix units, and who waits for whom.
 #ifndef KERNELC_IR_TILE_TILERINGS
@@ -126,12 +127,12 @@ def Tile_AsyncCommitOp : Tile_Op<"async_commit"> {
 }
 def Tile_AsyncWaitOp : Tile_Op<"async_wait"> {
   let summary = "waits until at most `pending` groups are in flight";
-  let description = [{ Where products of warpgroups follow, what this thread has put into slots comes before them. }];
+  let description = [{ Products of warpgroups behind it see what this thread has put into slots. }];
   let arguments = (ins I64Attr:$pending);
   let assemblyFormat = "$pending attr-dict";
 }
 def Tile_BarrierOp : Tile_Op<"barrier"> {
-  let summary = "every thread of the block is here, and its shared memory writes are seen";
+  let summary = "a barrier of the block, behind which all its writes to shared memory are seen";
   let assemblyFormat = "attr-dict";
 }
 
@@ -201,8 +202,8 @@ class Tile_OrderUse<string mnemonic> : Tile_Op<mnemonic> {
 def Tile_TakeTurnOp : Tile_OrderUse<"take_turn"> {
   let summary = "waits until the turn before has been passed on";
   let description = [{
-    What a parity can say is which of two phases is over, so that nobody may wait for a slot
-    that is two passes ahead: teams that share a ring await its slots in turns.
+    A parity tells which of two phases is over, and no more. So no thread may wait for a slot two passes
+    ahead, and teams that share a ring await its slots in turns.
   }];
 }
 def Tile_PassTurnOp : Tile_OrderUse<"pass_turn"> {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Choices made by data: which tiles of a loop count.
 #ifndef KERNELC_IR_TILE_TILESEARCH
 #define KERNELC_IR_TILE_TILESEARCH
@@ -51,11 +52,12 @@ def Tile_HoldsOp : Tile_Op<"holds", [Pure, Terminator, ParentOneOf<["CountWhereO
 }
 
 def Tile_LeaderOp : Tile_Op<"leader", [MemoryEffects<[MemRead]>]> {
-  let summary = "whether this thread acts for its warp, all of which comes here";
+  let summary = "whether this thread acts for its warp";
   let description = [{
-    In a producer that searches: its warp runs it together, and what one thread does stands
-    under this condition, asked anew each time (an effect, so that it stays where it is): only so does ptxas
-    keep what the copies need in uniform registers.
+    All threads of the warp execute the op together. In a producer that searches, the whole warp runs the
+    search, and what one thread does stands under this condition. The condition is computed anew each time
+    (the op has an effect, so that it stays where it is): only then does ptxas keep the copies' values in
+    uniform registers.
   }];
   let results = (outs I1:$result);
   let assemblyFormat = "attr-dict";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Who touches which memory that threads share, and whether two such accesses can meet
 // at one address: what cu-barriers reasons with. Facts only: nothing here changes IR.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How small and how large the index values of a kernel can get, from the constants,
 // thread numbers and loop bounds they are made of and from the branches they stand in.
 // Facts only: nothing here changes IR.

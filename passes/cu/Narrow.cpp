@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // cu-narrow: see Passes.td.
 #include "mlir/IR/Matchers.h"
 #include "passes/Passes.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Passes on cu, in pipeline order. One entry, one .cpp, one test folder, one word.
 #ifndef KERNELC_CU_PASSES
 #define KERNELC_CU_PASSES
@@ -26,27 +27,29 @@ def CuWiden : Pass<"cu-widen", "::kernelc::cu::KernelOp"> {
 def CuUnroll : Pass<"cu-unroll", "::kernelc::cu::KernelOp"> {
   let summary = "Say which loops NVRTC unrolls, and how far";
   let description = [{
-    Marks loops with a constant number of rounds, innermost first. Where the variable
-    helps to name an element of a private array the loop is unrolled fully, whatever
-    it costs: only arrays with constant subscripts are kept in registers. Others are unrolled
-    fully while that comes to at most the target's `unrollOperations` (inner loops counted as
-    often as they are unrolled; neither index arithmetic nor moves between registers count), else by the largest divisor of
-    their rounds for which it does, which may be 1. Loops over tiles (`cu.tiles`) and those in
-    which threads wait for each other or for copies keep their rounds: what is in flight in
-    one is the schedule's. The latter are marked to stay as they are (1), and so are rounds over tiles of more
-    than half of `unrollOperations`; NVRTC may join shorter ones, whose loads then come together. A loop that carries warpgroup products from round to round is marked to
-    stay as it is (1), whether its rounds are known or not: NVRTC would give a round that it peels
-    off accumulators of its own, and move them while products still write to them. For the same reason a known number of
-    rounds is hidden from it (`cu.opaque`). A loop that waits at mbarriers stays as it is, too: unrolled, it is so much code
-    that a block's first copies wait for their instructions.
+    Marks loops with a constant number of rounds, innermost first, with how far NVRTC unrolls them:
 
-    *Runs after `tile-to-cu` and the simplifications that follow it, because* those remove
-    loops of one round, and would have to carry the marks along; the marks hold from here to
-    the text. A loop that is marked already is left as it is. Postcondition: every
-    other loop with a constant number of rounds has a mark, but for short ones over tiles.
+    - *Fully, whatever it costs,* where the variable helps to name an element of a private array: only
+      arrays with constant subscripts are kept in registers.
+    - *Fully* while that comes to at most the target's `unrollOperations`, else by the largest divisor of
+      the rounds for which it does, which may be 1. Inner loops count as often as they are unrolled;
+      neither index arithmetic nor moves between registers count.
+    - *Not at all (1):* loops in which threads wait for each other or for copies, because what is in flight
+      in a round is the schedule's choice; and loops over tiles (`cu.tiles`) whose round has more than half
+      of `unrollOperations`. NVRTC may join shorter rounds over tiles, so that their loads come together.
+    - *Not at all (1), known rounds or not:* loops that carry warpgroup products from round to round. NVRTC
+      would give a peeled round accumulators of its own, and move them while products still write to them.
+      A known number of rounds is hidden from it for the same reason (`cu.opaque`).
+    - *Not at all (1):* loops that wait at mbarriers. Unrolled, they are so much code that a block's first
+      copies wait for their instructions.
 
-    Not tried: loops whose bounds only the launch knows (NVRTC may); unrolling in the IR
-    (the text would be walls of lines). Numeric effect: none.
+    *Runs after `tile-to-cu` and the simplifications that follow it, because* those remove loops of one
+    round, and would have to carry the marks along; the marks hold from here to the text. A loop that is
+    marked already is left as it is. Postcondition: every other loop with a constant number of rounds has a
+    mark, but for short ones over tiles.
+
+    Not tried: loops whose bounds only the launch knows (NVRTC may); unrolling in the IR (the text would be
+    walls of lines). Numeric effect: none.
   }];
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Which threads of the block run which code, and what an index value is in one thread
 // and one iteration. Facts only: nothing here changes IR.
 #pragma once

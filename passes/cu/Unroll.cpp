@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // cu-unroll: see Passes.td.
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"

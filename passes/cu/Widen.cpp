@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // cu-widen: see Passes.td.
 #include "passes/Passes.h"
 #include "passes/cu/IndexRanges.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Scalar bodies of te as tile values: one element's expression becomes the same
 // expression over a box of points.
 #pragma once

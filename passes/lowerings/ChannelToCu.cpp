@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Channels: mbarriers, waits by parity, and the tensor copies that complete them.
 #include "passes/lowerings/DotToCu.h"
 #include "passes/lowerings/SlotAddress.h"

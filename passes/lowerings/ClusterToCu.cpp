@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // tile.cluster_reduce: what crosses the blocks of a cluster.
 //
 // Where all blocks go on with the result, each leaves its tile in shared memory; then each reads

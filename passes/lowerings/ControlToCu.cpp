@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Loops, branches and roles. Carried tiles live in arrays that the body updates; scalars stay
 // carried.
 #include "mlir/Dialect/Utils/StaticValueUtils.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A dot whose operands lie in slots, as threads of mma.sync and of CUDA cores see it: where
 // their parts start, how addresses follow from rows, columns and k. Not for wgmma, which
 // reads slots through descriptors (WgmmaToCu.cpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Dots on registers: what the units that fetch their operands from slots have in common.
 #include "passes/lowerings/DotToCu.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Rings and dots, as tile-to-cu lowers them.
 #pragma once
 

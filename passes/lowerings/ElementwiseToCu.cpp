@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Elementwise ops, copies and slices of tiles: runs of ops with one layout become one loop over a
 // thread's registers.
 #include "llvm/ADT/SmallPtrSet.h"

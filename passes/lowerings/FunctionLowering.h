@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One tile.func on its way to a cu.kernel: the state that the parts of tile-to-cu which
 // make functions, loops and elementwise code share. Memory, reductions, rings and dots need
 // no more than ThreadCode and have files of their own.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The tile.func of a launch: its arguments, where a block's tile starts, the loop of a
 // block over its tiles. And where the tensors of a kernel live.
 #include "mlir/IR/TypeUtilities.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The cu.kernel itself: its parameters, grid and schedule line, and where a block's tile lies
 // in the grid.
 #include "passes/lowerings/FunctionLowering.h"

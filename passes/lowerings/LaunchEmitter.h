@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One launch of a plan on its way to a tile.func: what the files beside this one that
 // make the function, its loops, its reductions and its products share.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Loops of a launch: over the tiles of a domain, and over the tiles of a product's reduced
 // indices.
 #include "passes/lowerings/LaunchEmitter.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What tile-to-cu takes, checked before any of it is lowered: the lowering itself cannot fail half way.
 #include "passes/lowerings/FunctionLowering.h"
 

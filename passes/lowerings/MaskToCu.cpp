@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Masks of slots: threads share the slot's vectors out, and write zeros where the condition does not hold at a vector's
 // points, or at the one that stands for all of them.
 #include "passes/lowerings/DotLowering.h"

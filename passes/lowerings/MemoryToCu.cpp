@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // tile.load and tile.store: coordinates, masks, bounds rules, vectors.
 #include "passes/lowerings/SlotAddress.h"
 #include "passes/te/Affine.h"

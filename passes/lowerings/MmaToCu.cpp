@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Dots on mma.sync: fragments from slots, two sets of them in turns.
 #include "passes/lowerings/DotLowering.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Contractions as dots: operands in the type that the unit takes, masked where a domain says so.
 #include "ir/te/TeShape.h"
 #include "passes/lowerings/LaunchEmitter.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // tile.reduce and tile.convert_layout: what crosses threads.
 //
 // A reduction first combines a thread's own registers (where a loop has not: carriedLayout), then

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reductions and cascades as tile values: terms combined tile by tile in registers, then along
 // the reduced dims.
 #include "passes/lowerings/LaunchEmitter.h"

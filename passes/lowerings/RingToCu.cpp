@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Rings: slots in shared memory, filled by copies without registers or from registers.
 #include "passes/lowerings/DotLowering.h"
 #include "passes/lowerings/DotToCu.h"

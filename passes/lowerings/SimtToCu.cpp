@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Dots on CUDA cores: fused multiply-adds on registers, operands in vectors from slots.
 #include "passes/lowerings/DotLowering.h"
 

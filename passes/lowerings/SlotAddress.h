@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Addresses of elements in the slots of a ring, as index arithmetic.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // te-to-tile: see Passes.td. LaunchEmitter.h says which file makes which part of a function;
 // this one goes over launches and statements, and makes the pointwise ones.
 #include "passes/Passes.h"

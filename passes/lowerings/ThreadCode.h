@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What every part of tile-to-cu needs to write per-thread code: sizes, thread
 // coordinates, register arrays, loops over register digits, shared memory.
 #pragma once

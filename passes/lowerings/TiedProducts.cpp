@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Products whose condition excludes terms of some results of a tile and not of others.
 #include "passes/lowerings/LaunchEmitter.h"
 

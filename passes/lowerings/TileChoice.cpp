@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Conditions on data asked of whole tiles, by which a product picks the tiles that it walks and
 // knows which of them need a mask.
 #include "ir/cu/Cu.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // tile-to-cu: see Passes.td. Which op goes where; each kind has a file of its own.
 #include "passes/Passes.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Dots on the wgmma unit: descriptors of slots, products of 64 rows by all columns
 // of a warpgroup's part by 32 bytes of k.
 #include "ir/tile/Accumulator.h"

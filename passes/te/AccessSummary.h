@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How the elements of a launch are reached in memory: along which index its accesses are contiguous, and whether in vectors.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Small facts about affine expressions over a kernel's sizes.
 #pragma once
 

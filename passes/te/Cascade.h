@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Rewrites of te.cascade that need no proof: an arg reduction is one, and a cascade
 // over chunks is a cascade of cascades.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Which reductions are contractions: sums of products of two factors.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // By what te-windows and te-repack decide whether a copy of an operand or a result pays.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tensors that stand for an expression: who reads an element may compute it instead.
 #pragma once
 

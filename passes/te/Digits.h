@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Writing an index as two digits, index = high * radix + low: in expressions, and in the
 // statement whose dim the index is. Decides nothing; te-split does.
 #pragma once

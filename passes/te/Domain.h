@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a domain's integer set says about one index: which part of its range can
 // hold a point. Symbols are the kernel's sizes throughout.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // te-emulate-narrow-types: see Passes.td. Parameters of i4 and u4 as the bytes that hold them; inside the kernel such
 // values are an i8 of 0 to 15 each.
 #include "passes/Passes.h"

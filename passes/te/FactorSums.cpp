@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // te-factor-sums: see Passes.td. Chooses in which order a sum of products is contracted, and writes the partial sums down.
 #include "passes/Passes.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // te-fix-sizes (see Passes.td).
 #include "ir/te/TeShape.h"
 #include "passes/Passes.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Grouping statements into launches.
 //
 // Each statement starts as a group of its own. A reduction joins the group of a

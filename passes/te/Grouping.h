@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Which statements share a launch: the part of planning that is about meaning,
 // not speed. Schedule.h gives each group its numbers.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Index values as affine expressions and back: what the body computes with arith
 // on one side, what maps and sets say on the other.
 #pragma once

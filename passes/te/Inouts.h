@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What one statement reads of memory that it or another one overwrites (Memories.h). A statement that reads such memory reads what
 // was there before the next statement that writes the same elements: it runs earlier, or in the same launch and block, or it reads a copy.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reads whose subscripts are linear in the indices of a statement.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // te-mask-to-domain: see Passes.td. This file moves conditions under which a term counts for nothing to the domain;
 // which those are is MaskedTerms' business, and conditions under which nobody asks for a product's result are
 // GuardedProducts'.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Conditions under which the terms of a reduction count for nothing: what te-mask-to-domain moves into
 // domains, and te-exclude-masked into those of sums that read masked tensors.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Whether the points of two statements can meet in one element: integer points of a polyhedron over the sizes, the dims of both,
 // and what their subscripts divide. What is not linear is any number, so that "apart" is always true and "may meet" need not be.
 #pragma once

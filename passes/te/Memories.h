@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Which tensors of a kernel lie in one memory, one after the other, and who overwrites what a statement reads: of an `inout`, and
 // of outputs and workspaces that several statements write.
 #pragma once

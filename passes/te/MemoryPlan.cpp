@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tiles and warps of launches without a product that need no more than a thread for a result: pointwise statements, and
 // short sums of neighbours.
 #include "passes/te/Scheduler.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Values of i4 and u4 in the bodies of statements, as an i8 of 0 to 15 each, whatever their sign: what makes them and
 // what is made of them. Knows no tensors; te-emulate-narrow-types does.
 #pragma once

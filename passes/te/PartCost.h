@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Into how many parts the long sum of a product with few results is cut: the cost model.
 #pragma once
 
@@ -19,7 +20,7 @@ struct FedProduct {
 /// Microseconds that such a product takes on `target`, beside what all schedules of it have in common, in `parts` parts of at
 /// most `chunk` points of the first index each, in the best of the target's tiles: the larger of what a block's slots and what the
 /// operands in memory take, and where there are several parts their sums and a second launch (fitted to an H200's times,
-/// docs/performance.md). Infinite without rates of the target.
+/// docs/lab). Infinite without rates of the target.
 double timeOfParts(const FedProduct &p, int64_t parts, int64_t chunk, const Target &target);
 
 /// The points of a part for which that is least, k for one part. `canCut`: whether parts of so many are allowed.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/te/Parts.h"
 
 #include "ir/te/TeShape.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reducing in two steps: parts first, then what the parts have become.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Passes on te, in pipeline order. One entry, one .cpp, one test folder, one word.
 #ifndef KERNELC_TE_PASSES
 #define KERNELC_TE_PASSES
@@ -7,30 +8,32 @@ include "mlir/Pass/PassBase.td"
 def TeEmulateNarrowTypes : Pass<"te-emulate-narrow-types", "::kernelc::te::KernelOp"> {
   let summary = "Read and write tensors of i4 and u4 as the bytes that hold them";
   let description = [{
-    A parameter of i4 or u4, two elements to a byte with the even one low, becomes one of u8, and
-    an element of it a nibble of a byte:
+    A parameter of i4 or u4 holds two elements in a byte, the even one in the low bits. The pass makes
+    it a parameter of u8, and an element of it one nibble of a byte:
 
         w: i4[K, N]        w: u8[K, N / 2]
         w[k, n]            w[k, n / 2] >> 4 (n mod 2), its four bits
 
-    where rows are whole bytes: the innermost extent is even by the variant's divisors, a `require`
-    or its form, and so are the strides. Otherwise it is one row of bytes, `u8[(K * N + 1) / 2]`, read
-    at the element's linear number over two: right for all sizes and strides, and slower. What lies outside
-    keeps its meaning: a padding is both nibbles of a byte, `wrap` keeps the nibble (rows are even), and the
-    subscripts that `edge` and `reflect` read are computed.
+    This form needs rows of whole bytes: the innermost extent and the strides are even by the variant's
+    divisors, a `require`, or their form. Any other parameter becomes one row of bytes,
+    `u8[(K * N + 1) / 2]`, read at the element's linear number over two. That is right for all sizes and
+    strides, and slower. Bounds forms keep their meaning: a padding is both nibbles of a byte, `wrap`
+    keeps the nibble (rows are even), and the subscripts of `edge` and `reflect` are computed.
 
-    Results are tensors of a byte an element, and a statement of its own makes bytes of them,
+    A result becomes a tensor of one byte an element, and a statement of its own packs the bytes:
 
         y[i, h] = e(2 h) | e(2 h + 1) << 4
 
-    into which `te-simplify` takes the body of e twice: one thread writes a byte. A result that is defined
-    in parts, is reduced or has rows that end inside a byte stays such a tensor, in a workspace. Values inside
-    bodies are an i8 of 0 to 15 each. *Runs first, because* what it reads and writes by is inlined like anything
-    else, and what follows counts bytes and asks what is contiguous.
+    `te-simplify` then inlines the body of e twice, so that one thread writes a byte. A result that is
+    defined in parts, is reduced, or has rows that end inside a byte stays a tensor of bytes in a
+    workspace. Inside bodies a value is an i8 from 0 to 15.
+
+    *Runs first, because* the reads and writes that it makes are inlined like all others, and the passes
+    behind it count bytes and ask what is contiguous.
 
     Postcondition: no value is an i4; `arg_types` and `out_types` say u8. Not tried: reductions whose
-    results are i4 (the language widens them), with an error. Numeric effect: none. The nibble behind the last of an odd number of
-    elements becomes 0 (of an `inout` it stays).
+    results are i4 (the language widens them), with an error. Numeric effect: none. With an odd number of
+    elements the last nibble becomes 0 (in an `inout` it stays).
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
   let options = [ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">];
@@ -56,12 +59,16 @@ def TeSimplify : Pass<"te-simplify", "::kernelc::te::KernelOp"> {
 def TeUpliftMath : Pass<"te-uplift-math", "::kernelc::te::KernelOp"> {
   let summary = "Compute sums that are a function of their own as that function";
   let description = [{
-    `1 + erf(x)` becomes `erfc(-x)` and `1 - erf(x)` becomes `erfc(x)`, in f32, where nobody else reads the erf. The `erfc` is marked
-    `afn`: beside 1 only its absolute error counts, and an erfc to 2^-22 of 1 is half as many instructions as an erf that is exact around 0
-    (the GELU of an epilogue waits for them). *Runs first, before `te-simplify`, because* `check` allows
-    for that where the text has both in one statement, and no further.
+    In f32, `1 + erf(x)` becomes `erfc(-x)` and `1 - erf(x)` becomes `erfc(x)`, where nothing else reads
+    the erf. The `erfc` is marked `afn`: next to 1 only its absolute error counts. An erfc that is right
+    to 2^-22 of 1 takes half as many instructions as an erf that is exact around 0, and the GELU of an
+    epilogue waits for them.
 
-    Numeric effect: as many as 2^-22 in `1 + erf(x)`, where erf and the sum may be off by 2^-22.4; less where it is near 0.
+    *Runs first, before `te-simplify`, because* `check` allows for the difference where the text has both
+    operations in one statement, and nowhere else.
+
+    Numeric effect: `1 + erf(x)` is off by up to 2^-22, where erf and the sum may be off by 2^-22.4; by
+    less where the result is near 0.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
@@ -69,27 +76,29 @@ def TeUpliftMath : Pass<"te-uplift-math", "::kernelc::te::KernelOp"> {
 def TeFactorSums : Pass<"te-factor-sums", "::kernelc::te::KernelOp"> {
   let summary = "Take sums of products in steps, over the indices that few factors have first";
   let description = [{
-    Applies the distributive law: a sum of products becomes sums over the indices that a group of factors alone has, and
-    a sum over the others,
+    Applies the distributive law. A sum of products becomes one sum over the indices that a group of
+    factors alone has, and another one over the rest:
 
         y[i, l] = sum_jk a[i, j] b[j, k] c[k, l]
         a_b[i, k] = sum_j a[i, j] b[j, k],   y[i, l] = sum_k a_b[i, k] c[k, l]
 
-    with I J K + I K L multiply-adds instead of I J K L. All orders of up to 8 factors are compared (dynamic programming over
-    their subsets), single factors with an index of their own included. An order costs its multiply-adds, 16 for each element of a partial sum, which is
-    written and read, and 2^22 for each launch more; it is taken if that is at most half of the sum's own multiply-adds, of which a
-    matrix unit does 16 in the time of one. Sizes count as what bounds them, those of which nothing is known as 1024: between orders of
-    which none is better for all sizes that is a guess, which the remark says. Partial sums
-    have the sum's type and the names of the tensors that their factors read. A `let` is a statement of its own: whoever
-    writes partial sums down has them in that order.
+    That takes I J K + I K L multiply-adds instead of I J K L. The pass compares all orders of up to 8
+    factors (dynamic programming over their subsets), also those in which a single factor is summed over
+    an index of its own. An order costs its multiply-adds, 16 for each element of a partial sum (it is
+    written and read), and 2^22 for each additional launch. The best order is taken if it costs at most
+    half of the multiply-adds of the sum as written, of which a matrix unit does 16 in the time of one.
+    A size counts as its bound, or as 1024 without one; where no order is best for all sizes that is a
+    guess, and the remark says so. A partial sum has the type of the sum and the names of the tensors
+    that its factors read. A `let` is never regrouped: an author who writes partial sums fixes the order.
 
-    *Runs after `te-simplify` and CSE, before `te-group-factors`, because* factors are in sight then, and the steps are
-    products for which two operands have to be found. With a precision policy it runs before `te-precision-cast` only, without
-    facts of sizes: which operands are rounded is part of the program.
+    *Runs after `te-simplify` and CSE, before `te-group-factors`, because* the factors are in one body
+    then, and each step is a product whose two operands have to be found. In a kernel with a precision
+    policy it runs before `te-precision-cast`, without facts of sizes: which operands are rounded is part
+    of the program.
 
-    Not tried: sums with a condition, an init or an `out_map`; more than 8 factors; sums in which another one is a factor;
-    partial sums that several sums could share. Numeric effect: another order of
-    the same sum; a partial sum may overflow where the whole would not.
+    Not tried: sums with a condition, an init or an `out_map`; more than 8 factors; a sum that is itself
+    a factor; partial sums that several sums could share. Numeric effect: another order of the same sum;
+    a partial sum may overflow where the whole would not.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
   let options = [
@@ -100,18 +109,20 @@ def TeFactorSums : Pass<"te-factor-sums", "::kernelc::te::KernelOp"> {
 def TeGroupFactors : Pass<"te-group-factors", "::kernelc::te::KernelOp"> {
   let summary = "Multiply the factors of a sum as two operands of a contraction";
   let description = [{
-    A sum of products of three factors and more that is no contraction as it is written becomes one where the
-    factors fall into two groups, each with a parallel index of its own and a reduced one that both share:
-    `a[m, k] * b[k, n] * g[m, k]` is `(a * g) * b`. Factors join the group whose own parallel index they have; the others
-    (`s[k]`) the first one that has all of their indices. Of several ways to group them that one is taken whose groups share
-    most reduced indices. Where one pair of factors is a contraction and the others can scale its
-    partial sums (see Contraction.h) nothing is rewritten.
-    *Runs after `te-simplify` and CSE, before `te-precision-cast`, because* factors are in sight then, and a policy
-    rounds operands.
+    A sum of products of three or more factors, which is no contraction as it is written, becomes one if
+    its factors fall into two groups. Each group has a parallel index of its own, and both share a reduced
+    index: `a[m, k] * b[k, n] * g[m, k]` is `(a * g) * b`. A factor joins the group whose own parallel
+    index it has; a factor without one (`s[k]`) joins the first group that has all of its indices. Of
+    several groupings the pass takes the one whose groups share the most reduced indices. Nothing is
+    rewritten if one pair of factors is a contraction and the others can scale its partial sums (see
+    Contraction.h).
 
-    Postcondition: a sum that was rewritten is a contraction. Not tried: sums of products
-    that no two groups make (`a[i, k] * b[j, k] * c[l, k]` of three rows).
-    Numeric effect: floats of a product are multiplied in another order.
+    *Runs after `te-simplify` and CSE, before `te-precision-cast`, because* the factors are in one body
+    then, and a policy rounds operands.
+
+    Postcondition: a sum that was rewritten is a contraction. Not tried: sums that no two groups make
+    (`a[i, k] * b[j, k] * c[l, k]`, with three rows). Numeric effect: the floats of a product are
+    multiplied in another order.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
@@ -149,23 +160,25 @@ def TePrecisionCast : Pass<"te-precision-cast", "::kernelc::te::KernelOp"> {
 def TeExcludeMasked : Pass<"te-exclude-masked", "::kernelc::te::KernelOp"> {
   let summary = "Let conditions that make a factor zero exclude the term";
   let description = [{
-    What a condition excludes is never a value (docs/language.md, Precision): where a comparison of indices, or of summed and
-    batch indices with data (`j < n[b]`), makes a factor of a sum of products zero, it becomes a condition of the sum, and
-    whatever the other factors hold there does not matter. The factor may be the body's own (`(a[i, k] if k < n[0] else 0) * b[k, j]`)
-    or stand in tensors that the sum reads: of `p = softmax[j](s[i, j] if j < n[b] else -inf)` the masked elements are zeros,
-    and a sum of `p[i, j] * v[j, d]` passes over them. Nothing is looked up by name: a copy of the sum takes in the
-    definitions of what it reads, and is evaluated over classes of values as in `te-mask-to-domain`.
+    What a condition excludes is never a value (docs/language.md, Expressions and types). The pass finds
+    comparisons that make a factor of a sum of products zero, and makes them conditions of the sum, so
+    that the other factors may hold anything there. It takes comparisons of indices, and comparisons of
+    summed and batch indices with data (`j < n[b]`). The zero factor may stand in the body
+    (`(a[i, k] if k < n[0] else 0) * b[k, j]`) or in a tensor that the sum reads: the masked elements of
+    `p = softmax[j](s[i, j] if j < n[b] else -inf)` are zeros, and a sum of `p[i, j] * v[j, d]` passes
+    over them. No function is known by name: the pass inlines the definitions that the sum reads into a
+    copy, and evaluates the copy over classes of values, as `te-mask-to-domain` does.
 
-    Where the masked factor may be NaN instead (`exp(-inf - m)` when m is -inf: nothing of the row is left) the result gets
-    it back: `r[p] + (p has a masked point ? that factor : 0)`.
+    The masked factor may be NaN instead of zero (`exp(-inf - m)` where m is -inf: nothing of the row is
+    left). The result then gets that NaN back: `r[p] + (p has a masked point ? that factor : 0)`.
 
-    *Runs as soon as a program is read, before a precision policy is applied, because* it says what the program means: the
-    reference, the emulator and GPUs start from what it leaves.
+    *Runs as soon as a program is read, before a precision policy is applied, because* it says what the
+    program means: the reference, the emulator and GPUs all start from its result.
 
-    Postcondition: the sum's terms are as they were; its domain, or the condition of its `te.yield`, has the masks.
-    Not tried: conditions on data that name a row or column (`j < n[i]`, `mask[i, j]`), whose zeros multiply what they
-    meet; reductions other than sums, where only the term itself can be masked. Numeric effect: none, except that an
-    infinity or NaN beside a masked factor is skipped.
+    Postcondition: the sum's terms are unchanged; its domain, or the condition of its `te.yield`, holds
+    the masks. Not tried: conditions on data that name a row or column (`j < n[i]`, `mask[i, j]`), whose
+    zeros multiply what they meet; reductions other than sums, where only the term itself can be masked.
+    Numeric effect: none, except that an infinity or NaN beside a masked factor is skipped.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
@@ -262,16 +275,21 @@ def TeSplit : Pass<"te-split", "::kernelc::te::KernelOp"> {
 def TeThinProducts : Pass<"te-thin-products", "::kernelc::te::KernelOp"> {
   let summary = "Let products that stream one operand be sums";
   let description = [{
-    A product of which one side has one point, `y[0, j] = sum[k] x[0, k] * w[k, j]`, reads every element of w once: it is a
-    sum that takes as long as memory does. It gets the attribute `streamed`, with the indices of that side, and is no
-    contraction any more: `te-split-reduce` and `te-plan` treat it as the reduction that `y[j] = sum[k] x[k] * w[k, j]` is.
-    So does a side of up to 16 points where the target has no matrix unit for the operands, of up to 8 on targets whose tensor
-    copies do not feed one, and of up to 4 where rows are no multiples of 16 bytes: a tile of such a sum has all points of the
-    side, and each element that it loads of the other operand is multiplied by all of them.
+    A product with one point on one side, `y[0, j] = sum[k] x[0, k] * w[k, j]`, reads each element of w
+    once: it takes as long as memory does, like a sum. The pass gives such a product the attribute
+    `streamed`, which names the indices of that side. It then counts as a reduction, no longer as a
+    contraction: `te-split-reduce` and `te-plan` treat it as they treat `y[j] = sum[k] x[k] * w[k, j]`.
 
-    *Runs after `te-split`, before `te-reduce-in-tiles`, because* the first splits rows of products, and all that
-    follows asks what a contraction is. Not tried: products under a condition that ties rows or columns to the sum, with scales of blocks, and those that a
-    schedule gives a unit or a ring. Numeric effect: another order of the same sum.
+    The same holds for a side of up to 16 points if the target has no matrix unit for the operands, of up
+    to 8 if its tensor copies feed none, and of up to 4 if the rows are not multiples of 16 bytes. A tile
+    of such a sum has all points of the thin side, and multiplies each element that it loads of the other
+    operand by all of them.
+
+    *Runs after `te-split`, before `te-reduce-in-tiles`, because* the first splits rows of products, and
+    the passes from the second on ask what a contraction is.
+
+    Not tried: products under a condition that ties rows or columns to the sum; scales of blocks;
+    products that a schedule gives a unit or a ring. Numeric effect: another order of the same sum.
   }];
   let options = [
     Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,
@@ -282,33 +300,33 @@ def TeThinProducts : Pass<"te-thin-products", "::kernelc::te::KernelOp"> {
 def TeReduceInTiles : Pass<"te-reduce-in-tiles", "::kernelc::te::KernelOp"> {
   let summary = "Reduce the results of a product where they are, tile by tile";
   let description = [{
-    `m[i] = max_j f(p[i, j])` of a product p: j becomes `j_tile * C + j`, in the product and in
-    all that reads it point by point, and the reduction one over j, of which a tile has all C
-    points, and a second one over j_tile:
+    Cuts `m[i] = max_j f(p[i, j])`, a reduction over the results of a product p, at the product's tiles.
+    j becomes `j_tile * C + j`, in the product and in all that reads it point by point. The reduction
+    becomes one over the C points of a tile, and a second one over the tiles:
 
         p[i, j_tile, j], m_part[j_tile, i] = max_j f(p[i, j_tile, j])     the product's launch
         m[i] = max_{j_tile} m_part[j_tile, i]                            a small one
 
-    so that the results need not exist in memory for m. Likewise over i, and over both. C is
-    what the cost model gives the product for a tile (rows and columns of te-plan; 64 on CUDA
-    cores and for mma.sync), a power of two; an index that one tile has whole stays. What a
-    reduction does is not asked: f is any expression of the point.
-    *Runs after `te-split`, before `te-split-reduce` and `te-plan`, because* the first would see
-    digits to split, the second must find the parts, and the last joins them to the product's
-    launch.
+    So m does not need the results in memory. The same is done over i, and over both. C is a power of two:
+    what the cost model gives the product for a tile (rows and columns of te-plan; 64 on CUDA cores and
+    for mma.sync). An index that fits one tile is not cut. f may be any expression of the point.
 
-    C is one that divides what is known of the extents, where there is one. Elsewhere the last tile is not full:
+    *Runs after `te-split`, before `te-split-reduce` and `te-plan`, because* the first would take the
+    tiles for digits, the second has to find the parts, and the third joins them to the product's launch.
+
+    C divides what is known of the extents, where such a C exists. Otherwise the last tile is not full:
 
         p[i, j_tile, j] = sum_k a[i, k] · b.pad(0)[j_tile * C + j, k]
         m_part[j_tile, i] = max_{j : j_tile * C + j < N} f(p[i, j_tile, j])
 
-    What is returned has the condition too, which `te-to-tile` makes the end of a store (`clip`), as tensor copies have it by
-    themselves; what stays inside the kernel has a value everywhere, and beyond the end nobody reads it.
+    A tensor that is returned gets the condition too; `te-to-tile` turns it into the end of a store
+    (`clip`), and tensor copies stop there by themselves. A tensor inside the kernel has a value
+    everywhere, and nothing reads the values beyond the end.
 
-    Not tried, with a remark: products over such extents that read what data says. Not tried:
-    arg reductions, reductions over batches or over a slower one of several rows' indices, of
-    products under a condition, and those that read other results. Numeric effect: another order
-    of the same reduction, fixed by the sizes.
+    Not tried, with a remark: products over such extents that read what data says. Not tried: arg
+    reductions; reductions over batches, or over the slower one of two row indices; reductions of products
+    under a condition; reductions that read other results. Numeric effect: another order of the same
+    reduction, fixed by the sizes.
   }];
   let options = [
     Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,
@@ -319,28 +337,35 @@ def TeReduceInTiles : Pass<"te-reduce-in-tiles", "::kernelc::te::KernelOp"> {
 def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
   let summary = "Split long reductions with few results, so that they fill the device";
   let description = [{
-    `⊕_k f(p, k)` becomes `⊕_q ⊕_k' f(p, q·C + k')`: partial results over chunks of C
-    of the first reduced index, then their reduction. Of several reduced indices the outer ones are parts as
-    they stand, as long as there are too few, and the next one is cut. A `te.cascade` is split into
-    partial states and a cascade that merges them by its rescale region; so are arg
-    reductions, as cascades of key and position. Done where the results alone
-    would not give every multiprocessor of the target's table enough blocks and the
-    sizes are bounded; of a product, whose parts are a batch,
-    where its tiles leave three quarters of the multiprocessors idle, or where warpgroups have it, tensor copies can bring its rows and
-    the target's rates are known (`partRates`): into the number of parts for which the slots of a block, or the operands in memory,
-    and the parts' sums take least (`PartCost.h`). Where no chunk divides
-    an extent, the last part is shorter: reductions get a condition, `q·C + k' < K`; both factors of a product read zeros beyond it,
-    `T.pad(0)[.., q·C + k', ..]`, which tensor copies, masked loads and matrix units take as they take padding.
-    *Runs after `te-simplify`, before `te-plan`, because* the parts are launches of
-    their own. Not tried: arg reductions and cascades whose extents no chunk divides; computed factors of such products; products under a condition; argmin of floats, whose keys no
-    combiner orders; arg reductions under a condition. Numeric effect: another
-    order of the same reduction, fixed by the sizes.
+    Cuts a long reduction into chunks of C along its first reduced index:
 
-    Left whole: columns of which lines of 128 bytes, with 512 or 1024 threads each, keep nine tenths of the device busy
-    (`wholeColumns`); and, where the target has clusters, what shares its launch with nothing but pointwise statements: columns of
-    which lines keep half of the device busy once a cluster shares each out, and rows that no chunk divides, if clusters give every multiprocessor
-    two blocks. `te-plan` gives them one (`cluster`), no chunk has to divide anything, and nothing is
-    merged in a second launch.
+        ⊕_k f(p, k)   becomes   ⊕_q ⊕_k' f(p, q·C + k')
+
+    The partial results are one statement, their reduction another. With several reduced indices the
+    outer ones serve as parts uncut until there are enough parts, and the next index is cut. A
+    `te.cascade` is split into partial states and a cascade that merges them by its rescale region; an arg
+    reduction is split as a cascade of key and position. Where no chunk divides the extent, the last part
+    is shorter: a reduction gets the condition `q·C + k' < K`, and both factors of a product read zeros
+    beyond it, `T.pad(0)[.., q·C + k', ..]`, which tensor copies, masked loads and matrix units take as
+    padding.
+
+    Done where the sizes are bounded and the results alone give too few blocks for the multiprocessors of
+    the target's table. Of a product, whose parts are a batch, it is done where its tiles leave three
+    quarters of the multiprocessors idle. If warpgroups compute it, tensor copies can bring its rows, and
+    the target's rates are known (`partRates`), the number of parts is the one that takes the least time
+    by `PartCost.h`.
+
+    *Runs after `te-simplify`, before `te-plan`, because* the parts are launches of their own.
+
+    Left whole: columns that fill nine tenths of the device as they are, in lines of 128 bytes with 512 or
+    1024 threads each (`wholeColumns`). Also, on targets with clusters, a reduction that shares its launch
+    with pointwise statements alone, if a cluster that divides each column keeps half of the device busy,
+    or if clusters on rows that no chunk divides give each multiprocessor two blocks. `te-plan` gives
+    these a cluster; then no chunk has to divide anything, and no second launch merges.
+
+    Not tried: arg reductions and cascades whose extents no chunk divides; computed factors of such
+    products; products under a condition; argmin of floats, whose keys no combiner orders; arg reductions
+    under a condition. Numeric effect: another order of the same reduction, fixed by the sizes.
   }];
   let options = [
     Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,
@@ -386,28 +411,38 @@ def TeWindows : Pass<"te-windows", "::kernelc::te::KernelOp"> {
 def TeRepack : Pass<"te-repack", "::kernelc::te::KernelOp"> {
   let summary = "Copy operands whose rows tensor copies cannot fetch into aligned workspaces";
   let description = [{
-    A product on warpgroup units is fed by tensor copies, whose rows start at multiples of
-    16 bytes. An operand `T` of which that is not known (rows of 4095 elements, views,
-    misaligned addresses) is copied first, `P[i, j] = T[i, j] if j < J else 0` with
-    rows rounded up to 128 bytes, and the product reads `P`. The unit takes types of other
-    widths than 16 bits contiguous along a reduced index only, and windows of any type
-    (`x[n, c, p + r, q + s]` starts anywhere): those are transposed by
-    the copy, `P[j, k] = T[k, j]`, along the reduced index that asks for fewest copies of both
-    operands. Operands of several
-    products are copied once. CUDA cores, which multiply vectors of rows by vectors of columns, read operands of words that run along
-    the summed index after such a transposing copy, too (`coresWork`, `coresReuse`): turned on their way into slots they are copied
-    word by word, which costs 5 to 8 % of a long product, and no tensor copy can do it (H200). (Results need none: see `tile-stage-stores`.) Done where the sizes are bounded and the product has
-    so many multiply-adds, as a whole and per element copied, as the target's table asks
-    (`repackWork`, `repackReuse`; far fewer where rows begin inside 16 bytes, which units would read element by element
-    otherwise: `repackRowsWork`, `repackRowsReuse`); a remark names each operand.
-    *Runs after `te-simplify`, before `te-plan`, because* the first would inline the copy
-    back into its reader, and the second chooses the unit by what the operands are.
-    Operands that are computed (casts, scales, dequantized weights, the parts of `bf16x3`) are
-    written there as well, in the type that the unit takes, under the same conditions; so are operands that
-    a subscript walks backwards (`a[i, K - 1 - k]`). A reduced index that all accesses walk
-    backwards is turned round.
-    Not tried: masked products, operands read with clamped subscripts. Numeric effect: none, but for the order
-    of such a sum.
+    Copies an operand that tensor copies cannot bring into a workspace with aligned rows. A product on
+    warpgroups is fed by tensor copies, whose rows start at multiples of 16 bytes. Where that is not known
+    of an operand `T` (rows of 4095 elements, views, misaligned addresses), the pass adds
+
+        P[i, j] = T[i, j] if j < J else 0
+
+    with rows rounded up to 128 bytes, and the product reads `P`. A remark names each operand.
+
+    The copy may also do more than align:
+
+    - It transposes, `P[j, k] = T[k, j]`. The unit takes types that are not 16 bits wide, and windows of
+      any type (`x[n, c, p + r, q + s]` starts anywhere), only if they are contiguous along a reduced
+      index. Of the reduced indices the one is taken that asks for the fewest copies of both operands.
+    - It transposes words for CUDA cores (`coresWork`, `coresReuse`), which multiply vectors of rows by
+      vectors of columns. An operand that runs along the summed index would otherwise be turned word by
+      word on its way into a slot, which no tensor copy can do.
+    - It computes: casts, scales, dequantized weights, the parts of `bf16x3`, in the type that the unit
+      takes. It turns operands that a subscript walks backwards (`a[i, K - 1 - k]`). A reduced index that
+      all accesses walk backwards is turned round instead.
+
+    An operand of several products is copied once. Results need no copy: see `tile-stage-stores`.
+
+    Done where the sizes are bounded and the product has as many multiply-adds, as a whole and per element
+    copied, as the target's table asks (`repackWork`, `repackReuse`). Far fewer are asked for where rows
+    begin inside 16 bytes, which units would read element by element (`repackRowsWork`,
+    `repackRowsReuse`).
+
+    *Runs after `te-simplify`, before `te-plan`, because* the first would inline the copy back into its
+    reader, and the second chooses the unit by what the operands are.
+
+    Not tried: masked products, operands read with clamped subscripts. Numeric effect: none, but for the
+    order of a sum whose index was turned round.
   }];
   let options = [
     Option<"work", "work", "int64_t", "-1", "multiply-adds from which copies pay (-1: the target's)">,
@@ -420,24 +455,26 @@ def TeRepack : Pass<"te-repack", "::kernelc::te::KernelOp"> {
 def TeCopyInouts : Pass<"te-copy-inouts", "::kernelc::te::KernelOp"> {
   let summary = "Keep what an inout held for those who still read it";
   let description = [{
-    A statement reads an `inout` as it stood before the statement that writes to it. Its memory is
-    the parameter's all along, whether statements write all of it or a part, so what reads old values must run before they are overwritten:
+    A statement reads an `inout` as it stood before the statement that writes it. Both are one memory, the
+    parameter's, whether a statement writes all of it or a part. So a statement that reads old values must
+    run before they are overwritten:
 
-    - a statement that does not need the writer is put before it;
-    - reads that cannot be (of the writer itself, elsewhere than where it writes: `r[i] = r[N - 1 - i]`;
-      of statements that need what it computes) go to a copy, which a launch of its own makes first.
-      A remark says so.
+    - A statement that does not need the writer's result is moved before the writer.
+    - A read that cannot be moved goes to a copy, which a launch of its own makes first; a remark says so.
+      That is a read by the writer itself of other elements than it writes (`r[i] = r[N - 1 - i]`), and a
+      read by a statement that needs the writer's result.
 
-    An element that the writer reads where it writes it (`y[i] = y[i] + a * x[i]`) needs neither, nor one that it is known not to
-    write (`x[i] = x[0] where i in 1:N`). Outputs and workspaces that several statements write (`+=`, parts)
-    are memory of the same kind. A statement that overwrites all of what an earlier one has left, and reads none of it, stays behind it.
+    An element that the writer reads where it writes it (`y[i] = y[i] + a * x[i]`) needs neither, nor does
+    an element that the writer is known not to write (`x[i] = x[0] where i in 1:N`). Outputs and workspaces
+    that several statements write (`+=`, parts) follow the same rules. A statement that overwrites all of
+    what an earlier one has left, and reads none of it, stays behind that one.
 
-    *Runs after all passes that make or merge statements, right before `te-plan`, which* gives a writer a launch of its own
-    where a statement that reads or writes the same would share one in which another thread may come first, and has `te-verify-plan`
-    look at what came of it.
+    *Runs right before `te-plan`, because* all statements are there then. `te-plan` gives a writer a launch
+    of its own if another statement of the launch reads or writes the same memory and another thread may
+    come first; `te-verify-plan` checks the result.
 
-    Postcondition: who reads a tensor stands before the statement that overwrites what it reads, or is that statement at
-    its own points. Numeric effect: none.
+    Postcondition: a statement that reads a tensor stands before the statement that overwrites what it
+    reads, or is that statement and reads its own points. Numeric effect: none.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
@@ -468,24 +505,28 @@ def TePlan : Pass<"te-plan", "::kernelc::te::KernelOp"> {
 def TeVerifyPlan : Pass<"te-verify-plan", "::kernelc::te::KernelOp"> {
   let summary = "Hold a plan against what its launches read and write";
   let description = [{
-    Launches run one after the other; within one, tiles run in any order, and so do the threads of a tile unless a value that
-    one has computed is what another one needs. A plan is right if, for all sizes that its facts let through:
+    Launches run one after the other. Within a launch, tiles run in any order, and so do the threads of a
+    tile, unless one needs a value that another one has computed. A plan is right if, for all sizes that
+    its facts allow:
 
     - each statement is computed once, behind what it needs;
-    - what a launch reads of memory no earlier launch has overwritten since it was written;
-    - what a member of a launch reads of another one it reads at its own point, where one tile has all of it in registers;
-    - an element that a launch writes is read in that launch only by the point that writes it, or by a reduction which that point
-      waits for: its own tile's, or the merged one of a cluster that shares the reduced index out;
-    - an element is written by one tile of a launch, and by one of its statements;
-    - what the kernel returns nobody overwrites behind it.
+    - no earlier launch has overwritten what a launch reads since it was written;
+    - a member of a launch reads another member at its own point, where one tile holds all of it in
+      registers;
+    - an element that a launch writes is read in that launch by the point that writes it alone, or by a
+      reduction which that point waits for: its own tile's, or the merged one of a cluster that shares the
+      reduced index out;
+    - one tile of a launch, and one of its statements, writes an element;
+    - nothing overwrites what the kernel returns.
 
-    Anything else needs a launch of its own or a copy, and its absence is a fault of te-copy-inouts or te-plan: an internal error at the statement,
-    where a race would have been. The pass shares no predicate with those two. It goes by the plan, the access
-    maps and the statements' domains; where maps are not the same, whether points meet is a question to
-    Presburger arithmetic, in which what is not linear may be any number. It relies on what te
-    promises: `out_map` is injective.
+    Where one of these fails, a launch of its own or a copy is missing: a fault of te-copy-inouts or
+    te-plan, reported as an internal error at the statement, where a race would have been. The pass shares
+    no predicate with those two. It uses the plan, the access maps and the statements' domains. Where maps
+    differ, Presburger arithmetic decides whether points meet; a term that is not linear may be any number
+    there. It relies on te's promise that `out_map` is injective.
 
-    *Runs at the end of `te-plan`, and alone, because* there all statements, their launches and tiles are known. Changes nothing.
+    *Runs at the end of `te-plan`, and alone, because* all statements, launches and tiles are known there.
+    Changes nothing.
 
     ```mlir
     // Two launch tiles of r: one may write r[N - 1 - i] while the other one has still to read it.
@@ -498,14 +539,14 @@ def TeVerifyPlan : Pass<"te-verify-plan", "::kernelc::te::KernelOp"> {
 def TeFixSizes : Pass<"te-fix-sizes", "::kernelc::te::KernelOp"> {
   let summary = "Write constants for the sizes that a variant knows";
   let description = [{
-    A positive size that is a multiple of `size_div` and at most `size_max` (the plan has both) is
-    `size_div` where twice that is more: powers of two, in the variants that the JIT makes. Extents,
-    strides and trip counts become constants; the kernel keeps the name, because callers and guards
-    speak of it.
+    Writes a constant for every size that the plan's facts determine: a positive size that is a multiple
+    of `size_div` and at most `size_max` is `size_div` if twice that exceeds the bound. In the variants of
+    the JIT these are powers of two. Extents, strides and trip counts become constants. The kernel keeps
+    the name of the size, because callers and guards use it.
 
-    *Runs after `te-plan`, before `te-to-tile`, because* all decisions come from the facts themselves, and
-    because the plan says where it does not pay: a product on CUDA cores has all registers in use, and took 5 %
-    longer with constants (docs/performance.md), which NVRTC keeps addresses for. Such kernels are left alone.
+    *Runs after `te-plan`, before `te-to-tile`, because* all decisions are made from the facts, and the
+    plan says where constants do not pay: a product on CUDA cores uses all registers, and NVRTC keeps
+    addresses in registers for constants. Such kernels are left alone.
 
     Postcondition: no map and no set of another kernel has such a size. Numeric effect: none.
   }];

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // te-plan: see Passes.td. Grouping.cpp decides what shares a launch, the scheduler (its parts: MemoryPlan,
 // ProductPlan, ProductFeed, UnitCheck) gives each launch its tiles, warps and unit.
 #include "passes/Passes.h"

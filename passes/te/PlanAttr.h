@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The plan: what te-plan decides and everything below obeys. It lives in the
 // kernel's `plan` attribute; this is its form in C++ and the way in and out.
 #pragma once

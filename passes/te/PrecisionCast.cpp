@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // te-precision-cast: see Passes.td.
 #include "passes/Passes.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Whether tensor copies can bring what the factors of a product read.
 #include "passes/te/Scheduler.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tiles, warps and unit of launches with a product: the cost model of contractions on mma.sync and CUDA cores.
 #include "passes/te/Scheduler.h"
 
@@ -29,7 +30,7 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
   Type type = unit ? operandType(c, c.a, "mma", target_) : Type();
   int64_t bytes = unit ? unitBytes(type) : std::max<int64_t>(1, c.aType.getIntOrFloatBitWidth() / 8);
   l.unit = unit ? "mma" : "simt";
-  // Measured on an H200 at 4096³ (docs/performance.md): two blocks of four warps
+  // Measured on an H200 at 4096³ (docs/lab): two blocks of four warps
   // beat one of eight, and for mma a short K tile with more slots a long one.
   int64_t tileM = 128, tileN = 128, tileK = unit ? 64 / bytes : 32;
   // Small problems: smaller tiles fill the device, as long as they have all that is reduced in them.

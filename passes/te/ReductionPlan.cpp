@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tiles and warps of reductions that blocks share the work of: rows, columns, and sums that stream one operand.
 #include "passes/te/Scheduler.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // te-repack: see Passes.td. Says which operands are worth a copy and makes it; what a
 // tensor copy can make of the copy is passes/tile/Box's to say.
 #include "passes/Passes.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Schedules from outside the cost model: the kernel's `schedule` attribute, put
 // there from a file, the program or the tuning database.
 #pragma once

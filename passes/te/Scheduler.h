@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The cost model of te-plan: gives each launch its tiles, warps and unit, and checks what a schedule
 // from outside says of them. Its parts have a file each.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Long sums and the blocks of the device: when a sum is worth more than one block, when the
 // blocks of a cluster may share its index out, and when columns fill the device as they are.
 #pragma once
@@ -39,7 +40,7 @@ struct ColumnBlocks {
   int64_t columns; ///< side by side: a line of 128 bytes
   int64_t warps;   ///< one or two blocks have the threads of a multiprocessor
 };
-/// For a long reduction of columns, where such blocks leave little of the device idle (docs/performance.md).
+/// For a long reduction of columns, where such blocks leave little of the device idle (docs/lab).
 std::optional<ColumnBlocks> wholeColumns(mlir::Operation *op, const SizeFacts &facts, const Target &target);
 
 /// Whether op shares its launch with nothing but pointwise statements over its results, whoever groups them: it reads parameters,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // te-split: see Passes.td. Finds the indices that are worth splitting; Digits.h splits.
 #include "passes/Passes.h"
 

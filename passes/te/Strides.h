@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Where the elements of tensor parameters are: dense tensors follow from their shape;
 // others have strides that a launch brings, as further sizes of the kernel.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // te-thin-products: see Passes.td. Says which products are sums that stream one operand; what tiles such a sum
 // has is te-plan's to say.
 #include "passes/Passes.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What conditions on data say of whole tiles: where they compare numbers of points with data,
 // from which point on or up to which they hold.
 #pragma once

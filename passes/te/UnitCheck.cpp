@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a unit asks of the schedule of a product, whoever chose it.
 #include "ir/tile/Accumulator.h"
 #include "passes/te/Scheduler.h"

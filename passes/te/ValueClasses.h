@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a scalar body can come to when one of its conditions is known: enough of an
 // abstract interpretation to see that a term is the identity of its reduction.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // te-verify-plan: see Passes.td. It holds a plan against the statements' own access maps, and knows nothing of how te-plan
 // and te-copy-inouts came to it: no function that they decide by is called here.
 #include "passes/te/VerifyPlan.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Holds the plan of a kernel against what its launches read and write; see te-verify-plan in Passes.td.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tiles, warps and slots of launches with a product on warpgroup units: the cost model of unit wgmma.
 #include "passes/te/Scheduler.h"
 
@@ -206,7 +207,7 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   l.clusterIndex = dims[walked != c.m.rend() ? *walked : c.m.front()];
   // A box's row that lies in two lines of L2 is two requests: where that is so, two blocks that share the columns'
   // operand are up to 1.4 times as fast; beside results that leave by elements up to 1.2 times, where blocks have several tiles.
-  // Elsewhere clusters gain nothing (docs/performance.md).
+  // Elsewhere clusters gain nothing (docs/lab).
   int64_t blocks = m < 0 ? 0 : llvm::divideCeil(m, bm);
   Count tiles = n < 0 ? Count(0) : Count(blocks) * ceilDiv(Count(n), bn);
   bool straddled = straddles(c.a) || straddles(c.b);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // te-windows: see Passes.td. Finds the reduced indices that may run along memory as one, and
 // writes the operands down so that they do.
 #include "passes/Passes.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How a tile access meets memory: its linear address, what it is contiguous
 // along, and how wide its vectors may be.
 #pragma once

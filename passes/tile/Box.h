@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Boxes: reads of a tensor that a tensor copy (TMA) can make.
 //
 // A tensor map describes a window of a tensor; a copy moves a box of it

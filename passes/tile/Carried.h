@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What loops over tiles carry from round to round beside tiles: counts and places.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Code of an epilogue for a part of a product's columns at a time: as many registers as the part has.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What holds in all rounds of a loop over tiles whose tile lies wholly before the loop's end.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Passes on tile, in pipeline order. One entry, one .cpp, one test folder, one word.
 #ifndef KERNELC_TILE_PASSES
 #define KERNELC_TILE_PASSES
@@ -7,55 +8,62 @@ include "mlir/Pass/PassBase.td"
 def TileStreamLoads : Pass<"tile-stream-loads", "::mlir::ModuleOp"> {
   let summary = "Let what is read once leave the cache first";
   let description = [{
-    Marks a `tile.load` as `streaming` if few tiles (at most four) of its launch read each
-    element, the launch reads at least four times the bytes that it writes, and nothing after it
-    in the kernel reads the tensor: the input of a long sum, the weights of a product with few
-    rows. Such loads take cache lines that are the first to be evicted, so that results, small
-    operands and what other kernels have left to be written back stay. *Runs after CSE, which
-    merges equal loads; before `tile-pipeline`, whose copies keep the mark.* Sizes count by
-    their bounds, unbounded ones as very large.
-    Left alone: launches that write as much as they read (measured: 4 % slower), windows,
-    gathers, tensors read by two loads, workspaces. Numeric effect: none.
+    Marks a `tile.load` as `streaming` if at most four tiles of its launch read each element, the launch
+    reads at least four times the bytes that it writes, and nothing after it in the kernel reads the
+    tensor. Examples are the input of a long sum and the weights of a product with few rows. The cache
+    evicts the lines of such loads first, so that results, small operands and lines that other kernels
+    have left to be written back stay.
+
+    *Runs after CSE, which merges equal loads; before `tile-pipeline`, because* its copies keep the mark.
+    A size counts as its bound, an unbounded one as very large.
+
+    Left alone: launches that write as much as they read (they lose by it), windows, gathers, tensors read
+    by two loads, workspaces. Numeric effect: none.
   }];
 }
 
 def TilePipeline : Pass<"tile-pipeline", "::kernelc::tile::FuncOp"> {
   let summary = "Feed dots from rings in shared memory, loads ahead of use";
   let description = [{
-    The operands of a `tile.dot` in a loop go through rings of `stages` slots (at
-    least two): while tile t is multiplied, tile t + stages - 1 is on its way. An
-    operand that is a plain load of neighbours of 4 bytes or more is copied without
-    registers (`tile.ring_copy`: cp.async where the target has it); any other, also
-    one with a fused prologue, is computed in registers and stored
-    (`tile.ring_store`). What CUDA cores multiply lies along rows (columns) in its slots: a copied
-    operand of 4 or 8 bytes that runs along k is turned on its way, where the target copies asynchronously. *Runs before `tile-layouts`, because* copies need no layout.
-    One barrier per tile: it both publishes tile t and says that tile t - 1 has been
-    read. Products of warpgroups are waited for in their own round, and find 8- and 32-bit
-    elements along k in their slots, wherever these come from.
+    The operands of a `tile.dot` in a loop go through rings of `stages` slots (at least two): while tile t
+    is multiplied, tile t + stages - 1 is on its way. An operand that is a plain load of neighbours of 4
+    bytes or more is copied without registers (`tile.ring_copy`: cp.async where the target has it). Any
+    other operand, also one with a fused prologue, is computed in registers and stored
+    (`tile.ring_store`). One barrier per tile publishes tile t and says that tile t - 1 has been read.
+    A product on warpgroups is waited for in its own round; its 8- and 32-bit elements lie along k in
+    their slots, wherever they come from. An operand of CUDA cores lies along rows (columns) in its slots;
+    a copied one of 4 or 8 bytes that runs along k is turned on its way, where the target copies
+    asynchronously.
 
-    In a function with producer warps the rings are filled by tensor copies and a
-    channel says who waits for whom: `acquire`, copies, `await`, dot, `release` of the
-    tile before. The first operand may be computed from what copies bring, and masked: its
-    loads are taken out of their slots by `tile.ring_load` and pass through registers; the
-    product is then waited for in its own round. CUDA cores read whole rows (`pad 0`), which need no swizzle for vectors along them, and give a slot
-    back in its own round. Anything else that no tensor copy can make
+    In a function with producer warps, tensor copies fill the rings and a channel says who waits for whom:
+    `acquire`, copies, `await`, dot, `release` of the tile before. The first operand may be computed from
+    what copies bring, and masked: `tile.ring_load` takes its loads out of their slots into registers, and
+    the product is waited for in its own round. CUDA cores read whole rows (`pad 0`), which need no swizzle
+    for vectors along them, and release a slot in its own round. Anything else that no tensor copy can make
     is an error; the plan asks first.
+
+    *Runs before `tile-layouts`, because* copies need no layout.
   }];
 }
 
 def TileStageStores : Pass<"tile-stage-stores", "::kernelc::tile::FuncOp"> {
   let summary = "Write results through shared memory, in parts, by tensor copies";
   let description = [{
-    In a function with producer warps, a store of what a product became is done `part`
-    columns at a time: `tile.slice` takes the accumulator's part, the elementwise code
-    between is cloned for that part (fewer values are alive at once), and a ring of two
-    slots takes the part to a `tile.box_store`, which runs while the next part is
-    computed. Stores that are no box (rows that are no multiples of 16 bytes) pass through a slot to other threads of the role,
-    `tile.ring_store`, `tile.barrier`, `tile.ring_load`: a warp has neighbours of a row side by side then, where the unit's registers
-    have two of each of eight rows. *Runs after `tile-pipeline`, because* it needs to know where a product
-    ends; *before `tile-layouts`, because* parts get layouts of their own.
-    Left alone: stores under conditions, along indices that are not the product's last, of results of which warpgroups share
-    the columns; stores that are no box where two teams take turns; functions without producer warps. Numeric effect: none.
+    In a function with producer warps, stores the result of a product `part` columns at a time.
+    `tile.slice` takes the accumulator's part, the elementwise code between product and store is cloned
+    for the part (so that fewer values are alive at once), and a ring of two slots takes the part to a
+    `tile.box_store`, which runs while the next part is computed.
+
+    A store that is no box (its rows are not multiples of 16 bytes) passes through a slot to other threads
+    of the role: `tile.ring_store`, `tile.barrier`, `tile.ring_load`. A warp then has neighbours of one row
+    side by side, where the unit's registers hold two elements of each of eight rows.
+
+    *Runs after `tile-pipeline`, because* it needs to know where a product ends; *before `tile-layouts`,
+    because* parts get layouts of their own.
+
+    Left alone: stores under conditions; stores along an index that is not the product's last; results
+    whose columns warpgroups share; stores that are no box where two teams take turns; functions without
+    producer warps. Numeric effect: none.
   }];
 }
 
@@ -77,14 +85,17 @@ def TileStageLoads : Pass<"tile-stage-loads", "::kernelc::tile::FuncOp"> {
 def TileLoadEarly : Pass<"tile-load-early", "::kernelc::tile::FuncOp"> {
   let summary = "Ask for what an epilogue reads before its product";
   let description = [{
-    In functions with producer warps, moves loads behind a product's loop (rows of biases and scales) before it, with their index
-    arithmetic, one after the other as long as a thread has registers for what they bring beside its accumulators. An epilogue
-    in parts otherwise waits for memory in each part, while the unit has nothing to do (bias, GELU and residual, bf16 4096³ on an H200: 8 waits
-    a tile, 2 % of the whole).
-    *Runs after `tile-stage-loads`, because* what tensor copies bring needs no registers; *before `tile-specialize-warps`*, so
-    that teams that take tiles in turns ask before they wait for theirs.
-    Left alone: matrices, loads that need the product's results or other loads (gathers), tensors that the launch writes, functions
-    without producer warps (several blocks of a multiprocessor wait beside each other). Numeric effect: none.
+    In a function with producer warps, moves loads from behind a product's loop (rows of biases and
+    scales) to the place before it, with their index arithmetic, one after the other, as long as a thread
+    has registers for the loaded values beside its accumulators. An epilogue in parts would otherwise wait
+    for memory in each part, while the unit is idle.
+
+    *Runs after `tile-stage-loads`, because* what tensor copies bring needs no registers; *before
+    `tile-specialize-warps`*, so that a team that waits for its turn has issued its loads by then.
+
+    Left alone: matrices; loads that need the product's results or other loads (gathers); tensors that the
+    launch writes; functions without producer warps, where the other blocks of a multiprocessor run
+    meanwhile. Numeric effect: none.
   }];
 }
 
@@ -103,57 +114,71 @@ def TileSpecializeWarps : Pass<"tile-specialize-warps", "::kernelc::tile::FuncOp
 def TileOverlapDots : Pass<"tile-overlap-dots", "::kernelc::tile::FuncOp"> {
   let summary = "Start the next products before what the last ones gave is added up";
   let description = [{
-    Where a sum may not stay in the unit's accumulators, each round of its loop starts a product from zero, waits for it and
-    adds it up: the unit has nothing to do meanwhile, but for other warpgroups' products. In functions that say `in_flight` n
-    such a loop takes n rounds at a time: first all that leads up to their products (waits for slots, masks), then, one
-    after the other, what becomes of each, for which at most the products behind it may still be in flight.
-    A second loop has the rounds that are left, where the sizes do not say that there are none.
+    Keeps several products in flight where a sum may not stay in the unit's accumulators. Each round of
+    such a loop starts a product from zero, waits for it and adds it up, and the unit is idle meanwhile
+    unless other warpgroups use it. In a function with `in_flight` n the loop takes n rounds at a time:
+    first all that leads up to their products (waits for slots, masks), then the products' results one
+    after the other, each waited for while the products behind it may still be in flight. A second loop
+    takes the remaining rounds, unless the sizes say that there are none.
 
     ```
     await 0; dot 0; wait for 0; add 0       await 0; dot 0; await 1; dot 1;
     await 1; dot 1; wait for 1; add 1   →   wait for 0, 1 pending; add 0; wait for 1; add 1
     ```
 
-    No product is in flight from one round to the next, where ptxas would take reads of the others' accumulators for reads of its own and
-    run all products one by one (C7514). *Runs after `tile-specialize-warps`, because* warps that fill slots need not go
-    two rounds at a time; *before `tile-layouts`*, as every product has accumulators of its own.
-    Left alone: functions with `in_flight` 1, products that go on in the loop's own accumulators (their next one is started
-    anyway), operands in registers, loops whose slots depend on what they carry (searches). Numeric effect: none; terms are
-    added in the same order.
+    No product is in flight from one round of the new loop to the next: ptxas would mistake reads of other
+    accumulators for reads of its own, and run all products one by one (C7514).
+
+    *Runs after `tile-specialize-warps`, because* warps that fill slots need not take n rounds at a time;
+    *before `tile-layouts`*, because every product has accumulators of its own.
+
+    Left alone: functions with `in_flight` 1; products that continue in the loop's own accumulators (their
+    next one is started anyway); operands in registers; loops whose slots depend on what they carry
+    (searches). Numeric effect: none; terms are added in the same order.
   }];
 }
 
 def TilePeelRounds : Pass<"tile-peel-rounds", "::kernelc::tile::FuncOp"> {
   let summary = "Walk the full rounds of a loop without masks, ahead of the last one";
   let description = [{
-    A loop over the tiles of an index whose extent no tile divides masks every load of every
-    round for the sake of the last one. Where the rounds only read, compute and write, the loop
-    becomes two: the first ends at `<index>_full`, behind the last round whose tile lies wholly before
-    the loop's end, and its loads, stores and `tile.inside` have no mask along the index; the
-    second, marked `tile.last_round`, goes round once or not at all, and is as the loop was.
-    What is carried goes from one to the other. The end may depend on the block (a causal row's, that of a shorter part),
-    and the blocks of a cluster may share the rounds out; comparisons of indices that the end stands for (`FullRounds.h`)
-    and tests that reads stay inside go, too. *Runs after `tile-specialize-warps`, because* loops
-    that feed rings or whose products are in flight are theirs; *before `tile-layouts`*, which gives both
-    loops the layouts of what they carry.
-    Left alone: functions that do not say `peel`, loops around other loops, loops with rings, channels, dots or searches,
-    conditions on data, and bounds that differ between the rows of a tile. Numeric effect: terms are added in the same order;
-    a product that a condition stood between is added by one fused multiply-add.
+    A loop over the tiles of an index whose extent no tile divides masks every load of every round because
+    of the last round. Where the rounds only read, compute and write, the pass makes two loops. The first
+    one ends at `<index>_full`, behind the last round whose tile lies wholly before the loop's end; its
+    loads, stores and `tile.inside` have no mask along the index. The second one, marked `tile.last_round`,
+    runs once or not at all, and is the loop as it was. Carried values go from one to the other. The end
+    may depend on the block (that of a causal row, or of a shorter part), and the blocks of a cluster may
+    share the rounds out. Comparisons of indices that the end stands for (`FullRounds.h`), and tests that
+    reads stay inside, go from the first loop too.
+
+    *Runs after `tile-specialize-warps`, because* loops that feed rings or have products in flight are its
+    business; *before `tile-layouts`*, which gives both loops the layouts of what they carry.
+
+    Left alone: functions without `peel`; loops around other loops; loops with rings, channels, dots or
+    searches; conditions on data; bounds that differ between the rows of a tile. Numeric effect: terms are
+    added in the same order; a product that a condition stood between is added by one fused multiply-add.
   }];
 }
+
 def TileClampLoads : Pass<"tile-clamp-loads", "::kernelc::tile::FuncOp"> {
   let summary = "Read rows before the end in place of those beyond it, where nothing comes of them";
   let description = [{
-    A load in a loop is masked along an index of the grid whose last tile may stick out: columns of a sum, the few
-    rows of a product. Where the points of a tile along that index never meet (no reduction over it) and all stores have it
-    in their masks, nothing comes of what lies beyond: the load gets it in `clamp`, and reads the last point that is there
-    instead of asking. Grids have no blocks where there is no point at all. Each such point of a thread costs an address of its
-    own, where one address and a constant did: only where a thread has at most `clamp` of them (vectors of them).
-    *Runs after `tile-layouts`, because* layouts say that; behind `tile-peel-rounds`, which drops the masks along the loop's own
-    index. Left alone: functions that say no `clamp`, with products of units, rings or searches; loads outside loops, of what the
-    launch writes, through other subscripts than indices, with rules for what lies outside. Numeric effect: none.
+    A load in a loop is masked along an index of the grid whose last tile may reach beyond the extent:
+    columns of a sum, the few rows of a product. If the points of a tile along that index never meet (no
+    reduction runs over it), and all stores have the index in their masks, then values beyond the extent
+    are never used. The load gets the index in `clamp`: there it reads the last point of the extent, and
+    asks nothing. (A grid has no block where the extent is 0.) Each such point of a thread costs an address
+    of its own, where one address and a constant were enough; so a thread may have at most `clamp` of them
+    (vectors of them).
+
+    *Runs after `tile-layouts`, because* layouts say how many points a thread has; behind
+    `tile-peel-rounds`, which drops the masks along the loop's own index.
+
+    Left alone: functions without `clamp`; functions with products on units, rings or searches; loads
+    outside loops, of tensors that the launch writes, through subscripts that are no plain indices, or with
+    bounds forms. Numeric effect: none.
   }];
 }
+
 def TileLayouts : Pass<"tile-layouts", "::kernelc::tile::FuncOp"> {
   let summary = "Give every tile value a layout";
   let description = [{

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What wgmma's matrix descriptors can say of a ring's slots (PTX ISA, "Shared memory
 // matrix layout"; strides per swizzle mode in docs of ir/tile/SlotLayout.h).
 #pragma once

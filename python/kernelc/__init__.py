@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """kernelc: GPU kernels from index notation.
 
     import kernelc, numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Foreign arrays as kc_tensor, without copies: DLPack, NumPy's array interface and Numba's CUDA
 array interface."""
 import ctypes as C

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """One call's arguments: checked, laid out for the C interface, and kept alive."""
 import ctypes as C
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Whose array an object is, and what its framework says of it. No framework is imported here:
 who holds an array of one has loaded it."""
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Made-up data, the same as the command line makes."""
 import ctypes as C
 

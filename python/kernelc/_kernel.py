@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Sessions, programs and kernels as Python objects."""
 import ctypes as C
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """libkernelc.so through ctypes: the structures and functions of kernelc.h, and errors as
 exceptions. Knows no arrays."""
 import ctypes as C

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Numbers for the C interface: exact, or refused by name."""
 import ctypes as C
 import operator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What a kernel would read or write wrongly without anybody noticing: refused here by the
 parameter's name, with the way out. Looks at arrays, never changes one."""
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """New arrays for results: of the framework that the arguments are of, and of its own element types."""
 import functools
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """On which stream of a GPU a call is queued, and the order between it and the streams that the
 arrays' frameworks queue on."""
 from . import _library as lib

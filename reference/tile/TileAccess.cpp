@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Loads, stores, rings and channels of the tile interpreter.
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The blocks of one cluster that exchange values: a thread each, of which one runs at a time.
 #pragma once
 

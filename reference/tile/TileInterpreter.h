@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tile functions run one program after the other on the CPU: the meaning of tile IR,
 // for checking passes. Async means now: a ring is filled where its copy is issued and
 // waits wait for nothing. Of two roles the producer runs first, each number of a ring

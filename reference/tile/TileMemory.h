@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The tensors of a run, by source number: the kernel's parameters and its
 // workspaces. Knows element types; every access is checked against the extents.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Control flow, ids, elementwise code and shapes; loads and rings are in
 // TileAccess.cpp, reductions and products in TileReduce.cpp.
 #include "reference/tile/TileProgram.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One program (block) of a tile.func being interpreted: its values, rings and
 // channels. Internal to the interpreter.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Elementwise ops, element by element: arith, math and te.convert's meaning.
 #pragma once
 

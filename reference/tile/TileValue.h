@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Values of the tile interpreter: dense arrays of elements, scalars as arrays of
 // rank 0, and what types mean to them.
 #pragma once

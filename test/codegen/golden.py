@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compares the CUDA text of a few examples, byte for byte, with golden/*.cu, and
 compiles each with NVRTC, which must have nothing to say about it.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Kernels whose names are words that C++ and CUDA keep for themselves compile, and run on the emulator.
 
     names.py KERNELC [--nvrtc libnvrtc.so]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The operators' kernels, compiled: what the tests of this folder share.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The operators that the kernels of this folder stand for, as their comments say:
 //
 //     # 1 Square matrix multiplication       number and title

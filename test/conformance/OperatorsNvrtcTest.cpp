@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every operator of the selection at the benchmark's own sizes: becomes CUDA text for sm_90a
 // that NVRTC compiles without a word of complaint, serialised wgmma among them, but for the
 // spills that the comments admit.

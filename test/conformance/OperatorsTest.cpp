@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every operator of the selection, at small sizes of the same character, on the emulator for
 // sm_80 and sm_90a: no findings, every output within the oracle's bound. The kernels of a file
 // share a host compilation. What the language refuses must be refused in the words expected.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every example and every kernel of this folder at sizes where arithmetic on sizes goes wrong: 0, 1, 2, and the
 // numbers around 2^31. Each size in turn, fixed alone, fixed with all others, and given at the call; for sm_80 and sm_90a,
 // to CUDA text, C header and JSON. What comes out is text or a diagnostic, whatever the size: never a crash, never an internal

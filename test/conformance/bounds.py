@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """How much larger than the error that is seen the bounds of `kernelc check` are, over examples and conformance kernels.
 
     python3 test/conformance/bounds.py build/ci/tools/kernelc [--device emulator] [--update]

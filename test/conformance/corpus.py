@@ -1,10 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The kernels of examples/ and of this folder with small sizes, and calls of kernelc on them: what the surveys share."""
 import glob
 import os
 import re
 import subprocess
+import sys
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+sys.path.insert(0, os.path.join(ROOT, "docs", "scripts"))
+from wrap import wrap  # noqa: E402
 
 
 class Kernel:
@@ -78,4 +82,4 @@ def replace_table(path, marker, text):
     before, rest = page.split(begin, 1)
     after = rest.split(end, 1)[1]
     with open(path, "w") as f:
-        f.write(before + begin + text + end + after)
+        f.write(wrap(before + begin + text + end + after))

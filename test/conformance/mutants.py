@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Mutation scores (`kernelc check --mutate`) of examples and conformance kernels.
 
     python3 test/conformance/mutants.py build/ci/tools/kernelc [--update] [--jobs N]

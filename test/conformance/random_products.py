@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Random products with epilogues, at sizes that tests cannot run, under the cost model's own schedules.
 
     python3 test/conformance/random_products.py build/ci/tools/kernelc --seed 1 --count 300          # compiles, sizes up to 12345

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // te.cascade from te text to a checked result: the reference computes its formulas
 // pass by pass, the kernel merges states that it rescales.
 #include "EndToEnd.h"

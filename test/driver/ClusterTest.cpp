@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reductions whose index the blocks of a cluster share out (sm_90a): sizes that fit neither
 // tiles nor clusters, every kind of state, statements that read what has been merged.
 #include "EndToEnd.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Convolutions as PyTorch lays them out, channels first: on warpgroups wherever they are products,
 // and right in any case.
 #include "EndToEnd.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The bridge from MLIR diagnostics to a status: whose fault an error is decides the exit status of the tools.
 #include "driver/Diagnostics.h"
 

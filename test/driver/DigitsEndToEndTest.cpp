@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Indices written as digits of sizes (te-split), from text to a checked result: groups of
 // query heads that share keys, in all the places an index may stand.
 #include "EndToEnd.h"

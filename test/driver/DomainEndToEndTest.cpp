@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Masks, conditional reductions and split indices from text to a checked result: tiles outside a
 // domain are skipped, tiles across its border are masked, rows without a point give
 // what the program as written gives.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Extents of zero: nothing is read or written beyond a tensor, reductions over nothing are
 // their identity. A size of zero is of no use as a bound (te::knownPositive).
 #include "EndToEnd.h"

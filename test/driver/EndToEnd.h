@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Compiles a kernel from text, runs its CUDA text on the emulator with all checks
 // on, and compares with the CPU reference. Shared by the tests of this folder.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // From text to a checked result with no GPU: every kind of kernel, awkward sizes.
 #include "EndToEnd.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a condition excludes is never a value: inputs with infinities and NaN where no term counts give, bit for bit, what
 // inputs with zeros there give, on every device; and sums that are exact in f32 give those of the terms that count.
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Products of more than two factors, reduced indices that one factor alone has, and indices in any order and direction.
 #include "EndToEnd.h"
 

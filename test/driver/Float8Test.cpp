@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Products of f8: on the units that take them, promoted to f32 in time or not, with scales of
 // blocks, rows and the whole; and what else scales of partial sums serve.
 #include "EndToEnd.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Grouped products: rows that belong to groups whose bounds are data, and other conditions that bound
 // points of a product by data.
 #include "EndToEnd.h"

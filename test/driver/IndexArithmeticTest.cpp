@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What programs compute from indices and sizes is i64, whatever the width of the offsets in the text.
 #include "test/driver/EndToEnd.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tensors of 2^30 elements and more, of which a few blocks touch a few pages: the first blocks, some in the middle and
 // the last of each launch run on the emulator, on address space that takes memory only where it is touched. What is read says where
 // it was read from; every element that was written must be what stands at its place.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Mutants of whole kernels on sizes and values that kernelc picks: of masks made true and synchronisation taken away nothing goes
 // unseen. The survey of all examples and conformance kernels is test/conformance/mutants.py.
 #include "driver/MutantTrial.h"

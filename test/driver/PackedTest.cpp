@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tensors of i4 and u4, two elements to a byte: as operands and as results, with rows that end inside bytes, outside of
 // their bounds, in every layout, and as weights of products.
 #include "EndToEnd.h"

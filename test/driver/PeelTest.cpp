@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Loops whose full rounds go ahead of the last one: sizes around whole rounds, everything that is carried, ends that
 // depend on the row or on the block, and the same without.
 #include "EndToEnd.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a kernel has to do and the least time that takes.
 #include "driver/Roofline.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Scalar operators as CUDA text: every function has a spelling, on values of every type.
 #include "EndToEnd.h"
 

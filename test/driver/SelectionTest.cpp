@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Products whose tiles are picked by data (block-sparse masks): what is passed over is neither
 // loaded nor multiplied.
 #include "EndToEnd.h"

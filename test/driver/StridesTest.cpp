@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tensors that are not dense: every layout class, inputs and outputs, in what each
 // variant makes of them: vectors, copies by cp.async and TMA, single elements.
 #include "EndToEnd.h"

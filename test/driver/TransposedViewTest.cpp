@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Inputs that are transposed views: their dims change places in the variant, which then reads them like the tensors
 // that they are views of.
 #include "EndToEnd.h"

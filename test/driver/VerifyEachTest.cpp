@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The check of the passes: quiet about the real ones, and loud about one that changes
 // the meaning, at each level.
 #include "driver/VerifyEach.h"

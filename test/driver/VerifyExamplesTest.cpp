@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Examples keep their meaning through every pass at small awkward sizes: in CI one of each
 // kind through te and tile; with KERNELC_VERIFY_ALL=1 all of them for sm_80 and sm_90a, with
 // KERNELC_VERIFY_CU=1 through cu as well, where each pass is a build and a run on the emulator.

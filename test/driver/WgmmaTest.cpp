@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Products on sm_90a: tensor copies, channels, a warpgroup that fills and one or
 // two that multiply. Sizes that fit the tiles, that do not, and that go round the
 // ring several times.

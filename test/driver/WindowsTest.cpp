@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Convolutions over few channels: windows that overlap in memory, brought by tensor copies.
 #include "EndToEnd.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Counts of work are the program's, however it is written. Expected numbers are counted here, point by point.
 #include "driver/WorkCount.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Functional: hand-written texts against plain loops, with checks on and clean.
 #include <cmath>
 #include <numeric>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Several texts in one host build: each as if it were alone.
 #include "test/emulator/Harness.h"
 

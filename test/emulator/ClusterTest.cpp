@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Distributed shared memory, st.async, operand A in registers, ordered atomics and
 // prefetches: what must not be reported, and the report of each mistake.
 #include "support/ElementType.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Bank conflicts and sectors of access patterns whose numbers are known.
 #include "test/emulator/Harness.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Examples compiled for a target, with arguments of small awkward sizes: what the
 // tests that run whole examples on the emulator share.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every example, compiled for sm_80 and sm_90a, on the emulator at small awkward
 // sizes: no findings, every output within the oracle's bound. The seed is in the test's name.
 #include "test/emulator/ExampleHarness.h"

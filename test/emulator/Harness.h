@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Shared by the emulator's tests: launch a text on vectors and look at findings.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mbarriers, TMA, wgmma, setmaxnreg and clusters: a warp-specialised matmul, its
 // mutants, every swizzle and both operand orders.
 #include <cmath>

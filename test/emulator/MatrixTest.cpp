@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mma.sync, ldmatrix and stmatrix against plain loops, bit exact where the
 // arithmetic is (small integers).
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The mutation score of a kernel whose synchronisation is all needed, and of one
 // with a barrier too many.
 #include "emulator/Mutate.h"

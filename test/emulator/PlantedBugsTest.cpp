@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One planted bug per class, each with the report it must give; and the repaired
 // twin where the difference is the point. reference/reliability.md section 7
 // lists where such bugs were found in the field.

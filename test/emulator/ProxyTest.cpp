@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What reads and writes of threads owe to the async proxy: fences before tensor copies write over
 // what was read, or read what was written; and that a product which has taken its registers will do.
 #include "test/emulator/Harness.h"

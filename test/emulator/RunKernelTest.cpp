@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Whole kernels of the artifact: sizes, guards, workspaces, several launches.
 #include "emulator/RunKernel.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The pages of strided tensors against every element's own.
 #include "emulator/TensorPages.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What is accepted depends on what a program means: not on the order of its factors and indices, not on its spelling,
 // and with known sizes on no less than without them.
 #include "frontend/Emit.h"

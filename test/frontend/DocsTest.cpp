@@ -1,4 +1,5 @@
-// The examples of docs/language.md: a block ```kc compiles, a block
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The examples of docs/language.md and docs/limits.md: a block ```kc compiles, a block
 // ```kc error: TEXT is refused with a message that contains TEXT.
 #include "test/frontend/FrontendTesting.h"
 #include "gmock/gmock.h"
@@ -7,9 +8,10 @@
 namespace kernelc::frontend {
 namespace {
 
-TEST(Docs, ExamplesOfTheLanguageReference) {
-  std::ifstream in(std::string(KERNELC_DOCS) + "/language.md");
-  ASSERT_TRUE(in) << "docs/language.md is missing";
+/// Holds the blocks of a page to their marks; there have to be at least so many.
+void checkPage(const std::string &page, unsigned least) {
+  std::ifstream in(std::string(KERNELC_DOCS) + "/" + page);
+  ASSERT_TRUE(in) << "docs/" << page << " is missing";
   std::string line, info, text;
   unsigned number = 0, start = 0, blocks = 0;
   while (std::getline(in, line)) {
@@ -21,7 +23,7 @@ TEST(Docs, ExamplesOfTheLanguageReference) {
     } else if (line == "```" && start) {
       ++blocks;
       Imported r(text);
-      std::string where = "docs/language.md:" + std::to_string(start);
+      std::string where = "docs/" + page + ":" + std::to_string(start);
       if (info.empty()) {
         EXPECT_TRUE(r.module) << where << ": " << (r.errors.empty() ? "" : r.errors.front());
         EXPECT_NE(formatted(text), "<failed>") << where;
@@ -35,8 +37,11 @@ TEST(Docs, ExamplesOfTheLanguageReference) {
       text += line + "\n";
     }
   }
-  EXPECT_GE(blocks, 25u);
+  EXPECT_GE(blocks, least);
 }
+
+TEST(Docs, ExamplesOfTheLanguageReference) { checkPage("language.md", 25); }
+TEST(Docs, GapsOfTheLimits) { checkPage("limits.md", 20); }
 
 } // namespace
 } // namespace kernelc::frontend

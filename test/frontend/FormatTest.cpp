@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // formatKc: the layout, that it is idempotent, and that it keeps the program.
 #include "test/frontend/FrontendTesting.h"
 #include "gtest/gtest.h"

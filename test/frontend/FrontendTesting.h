@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Shared by the frontend's unit tests: imports a text and keeps its diagnostics.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // importKc beyond what lit tests reach: options, locations, numbers of errors.
 #include "test/frontend/FrontendTesting.h"
 #include "gmock/gmock.h"

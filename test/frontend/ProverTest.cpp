@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The Prover: facts it must find, and facts it must not invent.
 #include "frontend/Prover.h"
 #include "mlir/IR/MLIRContext.h"

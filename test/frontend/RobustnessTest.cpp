@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // No text crashes the frontend or keeps it busy: limits, and mutations of the
 // examples. A result that comes without errors must verify.
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the frontend proves is true: random kernels are imported, and every access
 // that te calls in bounds is evaluated at every point of its domain for all small
 // sizes; so is what the statements of each output cover. A wrong proof would be a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every example on a GPU, over sizes that fit tiles and sizes that do not, against
 // the f64 reference and its error bounds.
 #include <gtest/gtest.h>

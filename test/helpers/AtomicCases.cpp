@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Atomics on global memory: those that order what stands around them, shown by what
 // other blocks then read, and sums of several neighbours.
 #include "support/ElementType.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Barriers of some threads, mbarriers, clusters and register counts: what has no
 // result is shown by data that only arrives in time when it works.
 #include "test/helpers/Cases.h"

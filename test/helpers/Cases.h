@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The parts of allHelperCases(), one per file. A new helper gets its case in the
 // file of its kind; HelperCompleteness (HelperModelsTest.cpp) names those without.
 #pragma once

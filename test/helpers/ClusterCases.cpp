@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Shared memory of other blocks of a cluster: reads, writes, and asynchronous writes
 // that complete on the other block's mbarrier.
 #include "test/helpers/Cases.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Shared memory and its address; cp.async of each width, whole and zero-filled.
 #include "test/helpers/Cases.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One small kernel per device helper, with inputs and the outputs that plain C++
 // expects: the same case runs on the emulator (HelperModelsTest.cpp) and on a GPU
 // (HelperDeviceTest.cpp), so where both agree with what is expected bit for bit,

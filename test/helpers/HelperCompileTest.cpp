@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every helper case compiles with NVRTC for the device it is meant for, without a
 // word of complaint: no GPU is needed to find a mistake in the PTX.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every device helper's own text on a GPU, by NVRTC, against plain C++: with
 // HelperModelsTest.cpp, which runs the same cases on the emulator, this says that
 // models and instructions agree bit for bit. Skipped, visibly, without a GPU.

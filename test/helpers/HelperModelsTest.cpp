@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every device helper's emulator model against plain C++, bit for bit, and the
 // check that no helper is without a case. The same cases run on a GPU
 // (HelperDeviceTest.cpp) against the same expectation.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ldmatrix, stmatrix and mma.sync, fragment by fragment: inputs and outputs are the
 // registers of every lane, as the PTX manual lays them out.
 #include <cmath>

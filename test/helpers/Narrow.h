@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Operands of matrix units in tests: their bits, their values, and what a sum of
 // products may be off by.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Helpers that compute one value from a few: one thread per value.
 #include <algorithm>
 #include <cmath>

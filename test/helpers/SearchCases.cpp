@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Searches by whole warps: how many numbers a condition holds for, and which is the first.
 #include "test/helpers/Cases.h"
 

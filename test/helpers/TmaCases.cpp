@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tensor copies of every rank, swizzle and element size: boxes inside, over each
 // edge and outside. Shared memory is compared byte for byte as it lies.
 #include <algorithm>

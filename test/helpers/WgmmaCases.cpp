@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Matrix descriptors, and wgmma of every type, shape, operand order and swizzle, with A
 // in shared memory or in registers. Operands are laid out by the host, as the PTX
 // manual's canonical layouts say; two steps along K, the second by kc_desc_advance.

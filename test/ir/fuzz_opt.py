@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Mutates the IR of the lit tests and asks kernelc-opt to take it: nothing may end the process but its own exit.
 
 Seeds are the inputs of test/passes and test/ir: modules as they stand, and of a program (.kc) what its RUN lines make of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The .npy files of the tests, without NumPy: what is written and read here is checked against literals."""
 import ast
 import math

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Rewrites that may change neither whether a program is accepted nor what it computes.
 
 Draws programs, and of each some versions: factors and terms swapped, statements that do not read each other, requirements

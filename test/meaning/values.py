@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Values that docs/language.md promises, on the CPU device and the emulator.
 
 Each case is a kernel, its inputs and what comes out, worked out by hand from the page: the oracle of `check` shares

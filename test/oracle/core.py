@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What a right-hand side means: names resolved, functions inlined, every node with its type."""
 import itertools
 

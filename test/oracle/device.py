@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The compiler under test, through its Python package. The only module here that knows kernelc.
 
 Arrays carry bits: bf16 and f8 travel as u16 and u8, and results are given, so that no array library's types are met."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tree to core: resolves names, inlines functions, gives every expression its type.
 
 Function arguments are kept as text and scope and elaborated where they are used, so that a reduction over an index

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Element types: their ranges, how values are rounded to them, and their bits.
 
 Values are Python's: `bool`, `int` (exact) and `float` (an f64 that the type can hold)."""

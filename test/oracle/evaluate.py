@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Core to values: a node becomes a function of the indices' values, a dict from symbols' slots to integers."""
 from . import interval as iv
 from .core import Const, Index, Op, Read, Reduce, Select

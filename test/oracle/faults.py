@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Faults to plant in the compiler, for plant.py: (file, text, text in its place). The oracle itself never looks here."""
 from typing import NamedTuple
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The math functions of the language, by their C names, over floats and intervals.
 
 Their last bits are the device's own: a result that is no exact value is off by a few units in the last place."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Floats whose last bits the language leaves open.
 
 A float value is one of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A call of a kernel: sizes from arguments, checks, statements in order."""
 from itertools import product
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tokens of a `.kc` text."""
 import re
 from typing import NamedTuple

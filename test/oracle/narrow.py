@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The narrowest integer type that is known to hold the values of an expression: integer extremes of nothing are its ends."""
 from .core import Const, Op, Read, Reduce, Select
 from .element_types import BOOL, TYPES, is_int, widen

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What each operator does to values of each type, and the type of its result."""
 import math
 

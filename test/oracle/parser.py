@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Text to tree. Right-hand sides are Python expressions, with Python's precedences."""
 from . import tree
 from .lexer import tokenize

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Plants each fault of faults.py and says by which of the programs that CI draws the oracle finds it.
 
     python3 test/oracle/plant.py --build build/ci             all faults; the table is Markdown

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The prelude, from the list in docs/language.md."""
 PRELUDE = """
 fn relu(x) { max(x, 0) }

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The range of an index that no bracket or `where` gives: from the accesses."""
 from functools import reduce
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Reductions of the values that the bracket lets through, in any order."""
 import math
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """One case on the oracle and on a device."""
 import atexit
 import os

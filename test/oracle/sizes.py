@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Sizes: each is solved from the first dim a * N + b in parameter order; all other dims are checks."""
 from . import tree
 from .element_types import KcError

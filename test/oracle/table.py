@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The oracle's own test: programs with results worked out by hand. No compiler takes part.
 
 A row: what it shows, the body and the signature of a kernel, its arguments, and what comes out."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The oracle against hand-computed values, and the compiler against the oracle.
 
     python3 test/oracle/test_oracle.py                                     as in CI

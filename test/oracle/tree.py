@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The syntax tree. Nothing here knows what a name means."""
 from dataclasses import dataclass
 from typing import Any, Optional

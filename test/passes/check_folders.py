@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Every pass of passes/Passes.td has its folder of tests: basic, noop (whose first
 case is called do_nothing), invalid, doc-example, and options if it has any."""
 import os

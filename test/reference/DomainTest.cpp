@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Domains, combiners, bounds modes, init and out_map against loops written out here.
 #include <functional>
 #include <limits>

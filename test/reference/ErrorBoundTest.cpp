@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // |device - f64| <= bound, with the CPU in the program's own types as the device,
 // over every op; and the bounds are not idle: they stay near the rounding they are for.
 #include <limits>

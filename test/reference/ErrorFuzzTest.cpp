@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Random straight-line programs over floats, casts, comparisons and integers, then
 // reduced or not: the CPU in the program's types stays within the oracle's bounds.
 #include <random>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every kernel under examples/, from text, on small awkward sizes: the CPU in the
 // program's types agrees with the oracle within the oracle's bounds.
 #include <filesystem>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The bound of sums of f8 products against a model of the unit that takes them: it aligns 32 products and its
 // accumulator to the largest of them and keeps 13 bits of fraction.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Storage types in generated code against support/ElementType.h, bit for bit.
 #include "support/ElementType.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Shared by the reference's tests: te text in, tensors in vectors, results out.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The bound of float sums holds for every order of summation, worst ones included, and is no larger than what partial sums can be.
 #include <algorithm>
 #include <numeric>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A cache in a folder of its own, and a collector of warnings.
 #pragma once
 

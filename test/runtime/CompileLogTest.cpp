@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The reader of compiler logs, on logs as NVRTC 13.0 writes them.
 #include "runtime/CompileLog.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Compilation under limits, with the real worker and with programs that are none.
 #include "runtime/CompileProcess.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Counts what a piece of code asks of the heap. Linking CountAllocations.cpp replaces
 // operator new of the whole test binary; what FakeCuda allocates to keep its books is not
 // counted, since a driver would not.

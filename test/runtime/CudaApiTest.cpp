@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The ABI facts in CudaApi.h against cuda.h. Most checks are at compile time.
 #include <cuda.h>
 

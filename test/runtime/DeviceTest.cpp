@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Driver loading, devices, contexts, streams, events and buffers on the fake driver.
 #include "runtime/Device.h"
 

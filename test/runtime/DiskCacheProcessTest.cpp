@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The disk cache among processes and threads: one computes, nobody reads half an
 // entry, a killed writer harms nobody.
 #include <csignal>

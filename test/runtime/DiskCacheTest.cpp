@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The disk cache in one process: keys, integrity, hostile directories, bounds.
 #include <sys/resource.h>
 #include <sys/stat.h>

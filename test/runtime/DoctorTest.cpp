@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The doctor's report, with the fake driver and with nothing at all.
 #include "runtime/Doctor.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A libcuda without a GPU: the functions of KERNELC_CUDA_API over host memory, with
 // a log of launches, failure injection at any call, and leak accounting. It keeps
 // the rules that code gets wrong: contexts must be current, captures forbid

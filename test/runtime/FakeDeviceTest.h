@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A fixture with two fake GPUs. TearDown checks that everything was given back and
 // that no rule of the driver was broken.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every driver call of a whole session fails once, with an ordinary, a memory and a
 // sticky error: each time a status comes back, nothing leaks, nothing crashes, and
 // no rule of the driver is broken.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The runtime on a real GPU: NVRTC, driver, TMA, graphs, faults. Skipped, visibly,
 // where there is none.
 #include "runtime/LoadedKernel.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A warm launch asks the heap for nothing: neither of the host nor of the driver.
 #include "test/runtime/CountAllocations.h"
 #include "test/runtime/FakeDeviceTest.h"

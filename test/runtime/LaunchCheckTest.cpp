@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What is refused before a launch, with the message that says so; and which
 // variant is picked.
 #include "runtime/LaunchCheck.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Loading, binding and launching on the fake driver.
 #include "runtime/LoadedKernel.h"
 

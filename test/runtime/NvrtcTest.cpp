@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Real compilations. Needs libnvrtc, no GPU; visibly skipped without it.
 #include "runtime/Nvrtc.h"
 

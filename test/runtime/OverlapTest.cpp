@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Overlap of strided tensors, against a slow oracle that marks every bit.
 #include "runtime/DeviceTensor.h"
 

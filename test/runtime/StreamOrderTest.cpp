@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Order between streams that others made, on FakeCuda, whose log says what waits for what.
 #include "runtime/StreamOrder.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Small artifacts for the runtime's tests, as the compiler would build them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Each way in which an artifact can be malformed, one mutation per case.
 #include "support/ArtifactCheck.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The artifact's JSON: round trips, a strict reader, no crash on any bytes.
 #include "support/ArtifactJson.h"
 

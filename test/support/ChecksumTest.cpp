@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Damage that the cache and its readers must notice.
 #include "support/Checksum.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The narrow formats, exhaustively: every pattern against its value written out
 // from the format's definition, every rounding against a search for the nearest.
 #include "support/ElementType.h"

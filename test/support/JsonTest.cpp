@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The JSON reader against the grammar, and print after parse as identity.
 #include "support/Json.h"
 

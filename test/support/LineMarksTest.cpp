@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a `#line` mark means, and the text that compilers get.
 #include "support/LineMarks.h"
 

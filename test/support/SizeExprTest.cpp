@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Size expressions against an oracle in 128-bit arithmetic.
 #include "support/SizeExpr.h"
 #include "support/Saturating.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SHA-256 against the examples of FIPS 180-4, and the framing of fields.
 #include "support/StableHash.h"
 

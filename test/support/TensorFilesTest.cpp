@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // .npy and .safetensors: round trips, what numpy writes, and hostile files.
 #include <algorithm>
 #include <csignal>

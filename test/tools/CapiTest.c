@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kernelc.h is C, and a C program can compile and call a kernel. */
 #include <stddef.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Installs the build, builds examples/embed against what was installed, and runs it.
 # cmake -DBUILD=.. -DSOURCE=.. -DWORK=.. -DCC=.. -DCXX=.. -P Embed.cmake
 function(run)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Cubins that FakeCuda loads, in the place of those that NVRTC would make of a real text.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // kernelc-opt with passes that change the meaning, one per level: what
 // --verify-semantics has to find.
 #include "ir/cu/Cu.h"

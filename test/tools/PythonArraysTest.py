@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the Python package takes, gives and refuses of NumPy and of array frameworks. Frameworks are the fakes of
 python_fakes.py; where the real one is installed it is tried too, and a skip says where it is not."""
 import importlib.util

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Races with the streams of PyTorch, CuPy and JAX on a GPU: producers that are slow on streams of their own, kernels behind
 them, and writers behind the kernels. Values tell; every wait that is missing shows as an old or a later value.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """On which stream of a GPU a call of the Python package is queued, and what waits for what: on FakeCuda, which
 logs launches and waits, with stand-ins for the frameworks (python_fakes.py). What is launched is NVRTC's; FakeCuda
 runs nothing."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The Python package over NumPy on the CPU device and the emulator."""
 import mmap
 import os

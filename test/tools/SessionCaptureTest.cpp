@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Kernels and captured graphs: a cold call on a capturing stream is refused before
 // anything is compiled or loaded, a warm one is captured and allocates nothing.
 #include "test/runtime/CountAllocations.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A session on FakeCuda: real compiler, real cache. The cubins are FakeCuda's, put into
 // the cache under the keys of the real texts; what runs on "the device" is a host
 // function per entry. Skipped without NVRTC.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The session's GPU path without a GPU; see SessionCudaFixture.h.
 #include "test/tools/SessionCudaFixture.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The JIT session on the CPU and on the emulator: values, specialisation, its bound,
 // the caches, threads, and errors.
 #include "driver/Session.h"

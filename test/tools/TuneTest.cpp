@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // kernelc tune without a GPU: FakeCuda tells how long a launch takes; see SessionCudaFixture.h.
 #include "test/tools/SessionCudaFixture.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Schedules kept in the cache: which calls take them, and what happens to those that are stale.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Stand-ins for array frameworks, for tests that must not need one: the few functions of PyTorch, CuPy,
 JAX and Numba that the package calls, over NumPy arrays or over memory of FakeCuda."""
 import collections

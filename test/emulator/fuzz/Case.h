@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One differential run: a program, a schedule for it, a target and sizes; and what
 // came of it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Random programs under random schedules: what the emitted CUDA gives on the emulator
 // against the oracle. A fixed number in CI; more with KERNELC_FUZZ_COUNT from
 // KERNELC_FUZZ_SEED on. A failure is shrunk before it is shown, unless

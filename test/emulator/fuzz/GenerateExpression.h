@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Random expressions over the indices in scope: what GenerateProgram.cpp puts on the
 // right of its statements. Every index has a size of its own, so that accesses are in
 // bounds by the dims that parameters are given.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Functions and compile-time parameters of random programs, and what uses them.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Statements and their forms on the left; GenerateExpression.cpp draws the right sides.
 #include "test/emulator/fuzz/GenerateProgram.h"
 

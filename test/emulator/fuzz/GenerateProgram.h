@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Random programs, typed and in bounds by construction, from a seed. The same seed
 // gives the same program.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What scalar expressions are made of: a row per operator of the language, with its
 // operands' classes. Arguments of functions are kept where these are tame, so that the
 // oracle's bounds stay finite and a wrong value shows.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Index-notation programs as trees, so that a reducer can take parts of them away:
 // what FuzzTest generates, prints as `.kc` text and shrinks. Knows nothing of how
 // programs are drawn or run.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Shrinks a failing case, program and schedule and sizes together. Knows nothing of
 // compilers: whether a smaller case still fails is for the caller to say.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The reducer on conditions that stand for bugs, and once on a bug planted in the CUDA
 // text of a random program.
 #include "test/emulator/fuzz/Reduce.h"

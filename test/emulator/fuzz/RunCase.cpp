@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The reference against the emulator, in a child process, so that a crash of the
 // compiler is a result as well.
 #include <sys/resource.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Random schedules for programs whose launches are known, as lists of single fields
 // that a reducer can take away one by one.
 #pragma once

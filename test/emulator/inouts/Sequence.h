@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Sequences of statements on one `inout`: as a kernel's text, and carried out one after the other in plain C++, each on the state
 // before it. That is all that the language says of them.
 #pragma once

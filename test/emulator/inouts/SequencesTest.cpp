@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // All sequences of two statements on one `inout`, and every 97th of those of three (KERNELC_INOUTS_STEP=1: all): what the emulator
 // leaves for sm_80 and sm_90a, with all checks on, and what the CPU device leaves, is what the statements leave one after the other.
 #include <cstdlib>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A program with its inputs, and what builds one out of draws."""
 import math
 import re

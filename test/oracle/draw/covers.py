@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Outputs that several statements cover, each element once."""
 from .expressions import Scope, access, expression
 

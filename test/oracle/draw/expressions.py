@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Expressions of a given class ("f32", "i64", "bool", ..), over the indices and tensors in scope."""
 from hypothesis import strategies as st
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Functions of one's own, with names that meet those outside, and the prelude's."""
 from ..element_types import TYPES
 from .expressions import STORED, Scope, access, expression

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Sequences of statements on one inout, and the forms that reduce into what stands there."""
 import re
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Elements of inputs: small numbers first, so that failures shrink to them."""
 import math
 

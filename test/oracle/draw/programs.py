@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Kernels: what kinds there are, and the statements of each."""
 from hypothesis import strategies as st
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs that leave elements undefined, define them twice or read outside, at some sizes at least: to be refused."""
 from .expressions import STORED
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The tile interpreter on products written by hand: rings filled ahead, and a role
 // that fills for one that multiplies; in f32 and modulo 2^32. What a wrong pass would
 // leave behind (a lost mask, swapped subscripts, a lost tile of k, ..) is found.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 // Launches kernels of AOT headers on a driver that only looks at what it is given.
 #include "dense.h"
 #include "open.h"

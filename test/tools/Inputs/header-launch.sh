@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # usage: header-launch.sh WORK EXAMPLES
 set -e
 if kernelc --version | grep -q 'no NVRTC' || [ ! -f /usr/local/cuda/include/cuda.h ]; then

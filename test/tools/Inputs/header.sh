@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # usage: header.sh WORK FILE.kc
 set -e
 if kernelc --version | grep -q 'no NVRTC'; then
