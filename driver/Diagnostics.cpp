@@ -12,21 +12,37 @@ using namespace mlir;
 namespace kernelc {
 namespace {
 
-/// The position to show: in the user's file if the location has one there.
-FileLineColLoc findPosition(Location loc, StringRef fileName) {
-  FileLineColLoc any, inFile;
+/// Columns of a line, from 1; `end` is behind the last one.
+struct Columns {
+  unsigned begin, end;
+};
+
+/// What a message shows: a position, and what is underlined in its line.
+struct Place {
+  FileLineColLoc position;
+  SmallVector<Columns, 1> underlined;
+};
+
+/// In the user's file if the location has a position there.
+Place findPlace(Location loc, StringRef fileName) {
+  Place place;
   loc->walk([&](Location l) {
-    if (auto file = dyn_cast<FileLineColLoc>(l)) {
-      if (!any)
-        any = file;
-      if (file.getFilename() == fileName) {
-        inFile = file;
-        return WalkResult::interrupt();
-      }
+    auto file = dyn_cast<FileLineColRange>(l);
+    if (!file)
+      return WalkResult::advance();
+    bool inFile = file.getFilename() == fileName;
+    if (!place.position || (inFile && place.position.getFilename() != fileName))
+      place.position = FileLineColLoc::get(file.getFilename(), file.getStartLine(), file.getStartColumn());
+    else if (!inFile || isStrictFileLineColLoc(file))
+      return inFile ? WalkResult::interrupt() : WalkResult::advance();
+    if (!isStrictFileLineColLoc(file)) {
+      unsigned line = place.position.getLine();
+      if (file.getStartLine() <= line && file.getEndLine() >= line)
+        place.underlined.push_back({file.getStartLine() < line ? 1 : file.getStartColumn(), file.getEndLine() > line ? ~0u : file.getEndColumn()});
     }
     return WalkResult::advance();
   });
-  return inFile ? inFile : any;
+  return place;
 }
 
 absl::string_view lineOf(absl::string_view text, unsigned line) {
@@ -64,8 +80,8 @@ std::string shortenNames(absl::string_view message) {
   return out;
 }
 
-/// The line, or of a long one what stands around the column, and a caret below it.
-std::string quote(absl::string_view line, size_t column) {
+/// The line, or of a long one what stands around the column, and below it a caret and what is underlined.
+std::string quote(absl::string_view line, size_t column, ArrayRef<Columns> underlined) {
   size_t at = std::min(column - 1, line.size()), begin = 0, end = line.size();
   if (line.size() > kLongestQuote) {
     begin = std::min(at < kLongestQuote / 2 ? 0 : at - kLongestQuote / 2, line.size() - kLongestQuote);
@@ -76,10 +92,17 @@ std::string quote(absl::string_view line, size_t column) {
       ++end;
   }
   bool cutLeft = begin > 0, cutRight = end < line.size();
-  std::string caret = cutLeft ? " " : "";
-  for (size_t c = begin; c < at; ++c)
-    caret += line[c] == '\t' ? '\t' : ' ';
-  return absl::StrCat("\n  ", cutLeft ? kLeftOut : "", line.substr(begin, end - begin), cutRight ? kLeftOut : "", "\n  ", caret, "^");
+  size_t first = line.find_first_not_of(" \t"), last = line.substr(0, line.find('#')).find_last_not_of(" \t");
+  std::string marks = cutLeft ? " " : "";
+  for (size_t c = begin; c < std::max(end, at + 1); ++c) {
+    bool isText = c >= first && last != absl::string_view::npos && c <= last;
+    bool isMarked = isText && llvm::any_of(underlined, [&](Columns u) { return c + 1 >= u.begin && c + 1 < u.end; });
+    if (c < line.size() && isContinuation(line[c]))
+      continue;
+    marks += c == at ? '^' : isMarked ? '~' : c < line.size() && line[c] == '\t' ? '\t' : ' ';
+  }
+  marks.resize(marks.find_last_not_of(" \t") + 1);
+  return absl::StrCat("\n  ", cutLeft ? kLeftOut : "", line.substr(begin, end - begin), cutRight ? kLeftOut : "", "\n  ", marks);
 }
 
 const char *severityName(DiagnosticSeverity severity) {
@@ -104,13 +127,28 @@ DiagnosticLog::DiagnosticLog(MLIRContext &context, absl::string_view text, absl:
         std::vector<std::string> &list = severity == DiagnosticSeverity::Error     ? errors_
                                          : severity == DiagnosticSeverity::Warning ? warnings_
                                                                                    : remarks_;
-        if (!llvm::is_contained(list, all)) // a function's body is checked once a use
+        if (llvm::is_contained(list, all)) // a function's body is checked once a use
+          return success();
+        if (severity == DiagnosticSeverity::Error)
+          addError(d.getLocation(), std::move(all));
+        else
           list.push_back(std::move(all));
         return success();
       }) {}
 
+void DiagnosticLog::addError(Location loc, std::string text) {
+  FileLineColLoc at = findPlace(loc, StringRef(fileName_.data(), fileName_.size())).position;
+  std::pair<unsigned, unsigned> place = places_.empty() ? std::pair(0u, 0u) : places_.back();
+  if (at && absl::string_view(at.getFilename().data(), at.getFilename().size()) == fileName_)
+    place = {at.getLine(), at.getColumn()};
+  auto behind = std::upper_bound(places_.begin(), places_.end(), place);
+  errors_.insert(errors_.begin() + (behind - places_.begin()), std::move(text));
+  places_.insert(behind, place);
+}
+
 std::string DiagnosticLog::render(Location loc, DiagnosticSeverity severity, const std::string &message) const {
-  FileLineColLoc at = findPosition(loc, StringRef(fileName_.data(), fileName_.size()));
+  Place place = findPlace(loc, StringRef(fileName_.data(), fileName_.size()));
+  FileLineColLoc at = place.position;
   std::string out;
   if (at)
     out = absl::StrCat(at.getFilename().str(), ":", at.getLine(), ":", at.getColumn(), ": ");
@@ -118,7 +156,7 @@ std::string DiagnosticLog::render(Location loc, DiagnosticSeverity severity, con
   if (!at || absl::string_view(at.getFilename().data(), at.getFilename().size()) != fileName_ || at.getLine() == 0)
     return out;
   absl::string_view line = lineOf(text_, at.getLine());
-  return line.empty() ? out : out + quote(line, std::max(1u, at.getColumn()));
+  return line.empty() ? out : out + quote(line, std::max(1u, at.getColumn()), place.underlined);
 }
 
 absl::Status DiagnosticLog::status(absl::string_view what) const {

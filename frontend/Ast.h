@@ -45,9 +45,12 @@ struct Expr {
     Tuple,
   };
   Kind kind;
-  Loc loc;              ///< of the token that names it: the operator, the name
+  /// The token that names it: the name, or the operator (the last one of a chain) with its operands underlined.
+  Loc loc;
+  uint32_t begin = 0, end = 0; ///< of its text, parentheses included
   llvm::StringRef text; ///< the name or number
   std::vector<Tok> ops;
+  std::vector<Loc> opLocs; ///< Chain, Compare: each operator, with what it joins underlined
   std::vector<Expr *> args;
   std::vector<BracketItem> items;
   std::vector<NamedArg> named;
@@ -103,6 +106,7 @@ struct Definition {
   std::vector<Statement> body;
   Expr *value = nullptr;        ///< fn, reducer
   std::vector<Expr *> identity; ///< reducer
+  bool isBroken = false;        ///< an error stands in its text: nothing more is said of it
 };
 
 struct Ast {

@@ -6,6 +6,8 @@ using namespace mlir;
 namespace kernelc::frontend {
 
 Node *Elaborator::elaborateFn(const Definition *fn, const Expr *e, const Scope *scope) {
+  if (fn->isBroken)
+    return nullptr;
   if (llvm::is_contained(callStack, fn)) {
     error(e->loc) << "function '" << fn->name
                   << "' calls itself; functions are inlined and cannot recurse";

@@ -47,7 +47,7 @@ private:
   std::vector<std::string> *positionals_ = nullptr;
 };
 
-/// The word of `words` nearest to `word` in edit distance; "" when none is near.
+/// The word of `words` nearest to `word` (support/Spelling.h); "" when none is near.
 std::string findNearest(const std::string &word, const std::vector<std::string> &words);
 
 /// Every KERNELC_* variable: its option, and what it does. The doctor lists them.
