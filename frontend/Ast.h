@@ -58,6 +58,8 @@ struct Expr {
   Loc modeLoc;
   std::vector<NamedArg> modeArgs;
   bool hasBracket = false;
+  /// `loc` with all of its text underlined.
+  Loc whole() const { return {loc.offset, loc.file, begin, end}; }
 };
 
 struct TypeRef {

@@ -35,9 +35,34 @@ AffineExpr BoundsChecker::extreme(AffineExpr e, bool upper) {
   }
 }
 
+std::string BoundsChecker::rangeInside(AffineExpr sub, AffineExpr dim, bool below) {
+  IndexVar *v = nullptr;
+  bool several = false;
+  sub.walk([&](AffineExpr x) {
+    if (auto d = dyn_cast<AffineDimExpr>(x)) {
+      several |= v && v->id != d.getPosition();
+      v = &kernel.indices[d.getPosition()];
+    }
+  });
+  if (!v || several)
+    return "";
+  auto simplified = [&](AffineExpr e) { return simplifyAffineExpr(e, kernel.indices.size(), kernel.sizes.size()); };
+  AffineExpr index = getAffineDimExpr(v->id, context), rest = simplified(sub - index);
+  bool dims = false;
+  rest.walk([&](AffineExpr x) { dims |= isa<AffineDimExpr>(x); });
+  if (dims) // has a factor
+    return "";
+  return v->name.str() + " in " + print(below ? simplified(-rest) : v->lo, kernel) + ":" +
+         print(simplified(below ? v->hi() : dim - rest), kernel);
+}
+
 std::string BoundsChecker::suggestion(Node *n, AffineExpr sub, AffineExpr dim, bool below) {
-  std::string forms =
-      "write '" + n->tensor->name.str() + ".pad(0)[..]' (or .edge, .wrap, .reflect)";
+  bool isElement = true;
+  sub.walk([&](AffineExpr x) { isElement &= !isa<AffineDimExpr>(x); });
+  std::string range = isWrite ? rangeInside(sub, dim, below) : "";
+  std::string forms = !isWrite   ? "write '" + n->tensor->name.str() + ".pad(0)[..]' (or .edge, .wrap, .reflect)"
+                      : isElement ? "the first element is at 0, the last one at '" + print(dim - 1, kernel) + "'"
+                                  : "restrict the statement with 'where" + (range.empty() ? "'" : " " + range + "'");
   std::string divides;
   sub.walk([&](AffineExpr x) {
     // h // (H // G) is bounded by G where G divides H.
@@ -157,6 +182,11 @@ bool BoundsChecker::findPoint(AffineExpr sub, AffineExpr dim, const BoundsContex
 
 void BoundsChecker::report(Node *n, unsigned i, const BoundsContext &c, bool below) {
   AffineExpr sub = n->ops[i]->affine, dim = n->tensor->dims[i];
+  if (sub == dim && isa<AffineSymbolExpr>(sub)) {
+    diags.error(n->ops[i]->loc) << "'" << print(sub, kernel) << "' is a size: the last element of '" << n->tensor->name << "' is at '" << print(dim - 1, kernel)
+                                << "'; to go over all of them write an index, a name that is no size";
+    return;
+  }
   std::map<unsigned, int64_t> dims, symbols;
   bool found = findPoint(sub, dim, c, dims, symbols);
   if (found)

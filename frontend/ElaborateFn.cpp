@@ -122,7 +122,7 @@ Node *Elaborator::elaborateFn(const Definition *fn, const Expr *e, const Scope *
       if (n)
         n = convert(n, widened(*t));
     } else {
-      error(fn->outputs[0].type.loc) << "unknown element type '" << fn->outputs[0].type.name << "'";
+      reportUnknownType(fn->outputs[0].type.name, at(fn->outputs[0].type.loc));
       return nullptr;
     }
   }

@@ -94,23 +94,33 @@ bool Importer::checkOptions(const Ast &ast) {
           collectNames(dim, names);
       }
   }
+  // What is wrong stands on the command line, not in the text.
+  auto quoted = [](ArrayRef<StringRef> list) {
+    std::vector<std::string> all;
+    for (StringRef n : list)
+      all.push_back(("'" + n + "'").str());
+    return llvm::join(all, ", ");
+  };
   if (!options.kernel.empty() && !llvm::is_contained(kernels, options.kernel)) {
     std::string near = findNearest(options.kernel, kernels);
-    auto d = diags.error({});
-    d << "no kernel named '" << options.kernel << "' in this file";
+    auto d = diags.errorElsewhere();
+    d << "--kernel " << options.kernel << ": this file has no such kernel";
     if (!near.empty())
       d << "; did you mean '" << near << "'?";
     else if (!kernels.empty())
-      d << "; it has " << llvm::join(kernels, ", ");
+      d << "; it has " << quoted(kernels);
   }
   for (auto &[name, value] : options.constants)
     if (!llvm::is_contained(names, name)) {
       std::string near = findNearest(name, names);
-      auto d = diags.error({});
-      d << "'" << name
-        << "' is set, but no kernel of this file has a size or 'const' parameter of that name";
+      auto d = diags.errorElsewhere();
+      d << "--set " << name << "=" << toString(value) << ": no kernel of this file has a size or 'const' parameter '" << name << "'";
+      llvm::sort(names);
+      names.erase(llvm::unique(names), names.end());
       if (!near.empty())
         d << "; did you mean '" << near << "'?";
+      else if (!names.empty())
+        d << "; there are " << quoted(names);
     }
   return diags.numErrors() == 0;
 }

@@ -1,18 +1,9 @@
 // Parameters, sizes and requirements of a kernel. See Sema.h.
-#include "frontend/Habits.h"
 #include "frontend/Sema.h"
 
 using namespace mlir;
 
 namespace kernelc::frontend {
-namespace {
-
-constexpr StringRef kElementNames[] = {"f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2",
-                                       "i64", "i32", "i16", "i8",   "i4",     "u64",
-                                       "u32", "u16", "u8",  "u4",   "bool"};
-
-} // namespace
-
 bool Sema::run() {
   unsigned before = diags.numErrors();
   if (!declareParams())
@@ -133,14 +124,10 @@ bool Sema::declareSizes(const TypeRef &type) {
 bool Sema::declareTensor(const Param &p, Tensor::Kind kind) {
   auto element = elementNamed(p.type.name);
   if (!element) {
-    std::string near = elementTypeMeant(p.type.name).str();
-    if (near.empty())
-      near = findNearest(p.type.name, kElementNames);
-    auto d = diags.error(p.type.loc);
-    d << (p.type.name == "(" ? "a parameter cannot be a tuple"
-                             : ("unknown element type '" + p.type.name + "'").str());
-    if (!near.empty())
-      d << "; did you mean '" << near << "'?";
+    if (p.type.name == "(")
+      diags.error(p.type.loc) << "a parameter cannot be a tuple";
+    else
+      elab.reportUnknownType(p.type.name, p.type.loc);
     return false;
   }
   if (!checkFreshName(p.name, p.loc))

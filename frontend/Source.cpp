@@ -53,8 +53,11 @@ Location Diagnostics::underlined(Loc loc) const {
   return FusedLoc::get(&context, {at, range}, Attribute());
 }
 
-InFlightDiagnostic Diagnostics::error(Loc loc) {
-  InFlightDiagnostic d = emitError(underlined(loc));
+InFlightDiagnostic Diagnostics::error(Loc loc) { return counted(emitError(underlined(loc))); }
+
+InFlightDiagnostic Diagnostics::errorElsewhere() { return counted(emitError(UnknownLoc::get(&context))); }
+
+InFlightDiagnostic Diagnostics::counted(InFlightDiagnostic d) {
   if (full())
     d.abandon(); // takes its text, but is not reported
   else
@@ -67,6 +70,11 @@ std::string exampleIndices(size_t rank) {
   if (rank > std::size(kNames))
     return "i, j, ..";
   return llvm::join(ArrayRef(kNames).take_front(rank), ", ");
+}
+
+std::string describeRank(size_t dims, size_t subscripts) {
+  return std::to_string(dims) + (dims == 1 ? " dim, but " : " dims, but ") + std::to_string(subscripts) +
+         (subscripts == 1 ? " subscript stands here" : " subscripts stand here");
 }
 
 std::string findNearest(StringRef name, ArrayRef<StringRef> candidates) {

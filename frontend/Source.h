@@ -43,6 +43,8 @@ public:
   mlir::Location underlined(Loc loc) const;
   /// An error at `loc`; silent once kMaxErrors were reported.
   mlir::InFlightDiagnostic error(Loc loc);
+  /// An error that is not in the text.
+  mlir::InFlightDiagnostic errorElsewhere();
   /// A warning at `loc`: the text means something, but hardly what was meant.
   mlir::InFlightDiagnostic warning(Loc loc) { return mlir::emitWarning(underlined(loc)); }
   /// A place that belongs to what `d` says.
@@ -54,6 +56,8 @@ public:
   mlir::MLIRContext &getContext() const { return context; }
 
 private:
+  mlir::InFlightDiagnostic counted(mlir::InFlightDiagnostic d);
+
   mlir::MLIRContext &context;
   std::vector<SourceFile> files;
   unsigned errors = 0;
@@ -64,5 +68,7 @@ std::string findNearest(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef> ca
 
 /// "i, j" for two: what an example in a message names the indices of `rank` dims.
 std::string exampleIndices(size_t rank);
+/// "2 dims, but 1 subscript stands here"
+std::string describeRank(size_t dims, size_t subscripts);
 
 } // namespace kernelc::frontend
