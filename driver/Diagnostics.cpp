@@ -1,21 +1,20 @@
 #include "driver/Diagnostics.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "driver/Quote.h"
+#include "driver/ScheduleFile.h"
 #include "ir/te/InternalError.h"
 #include "mlir/IR/Location.h"
 #include "mlir/IR/MLIRContext.h"
-#include "llvm/ADT/StringExtras.h"
+#include "passes/te/ScheduleLoc.h"
 
 using namespace mlir;
 
 namespace kernelc {
 namespace {
-
-/// Columns of a line, from 1; `end` is behind the last one.
-struct Columns {
-  unsigned begin, end;
-};
 
 /// What a message shows: a position, and what is underlined in its line.
 struct Place {
@@ -32,7 +31,7 @@ Place findPlace(Location loc, StringRef fileName) {
       return WalkResult::advance();
     bool inFile = file.getFilename() == fileName;
     if (!place.position || (inFile && place.position.getFilename() != fileName))
-      place.position = FileLineColLoc::get(file.getFilename(), file.getStartLine(), file.getStartColumn());
+      place = {FileLineColLoc::get(file.getFilename(), file.getStartLine(), file.getStartColumn()), {}};
     else if (!inFile || isStrictFileLineColLoc(file))
       return inFile ? WalkResult::interrupt() : WalkResult::advance();
     if (!isStrictFileLineColLoc(file)) {
@@ -43,66 +42,6 @@ Place findPlace(Location loc, StringRef fileName) {
     return WalkResult::advance();
   });
   return place;
-}
-
-absl::string_view lineOf(absl::string_view text, unsigned line) {
-  size_t begin = 0;
-  for (unsigned i = 1; i < line; ++i) {
-    size_t end = text.find('\n', begin);
-    if (end == absl::string_view::npos)
-      return {};
-    begin = end + 1;
-  }
-  absl::string_view rest = text.substr(begin);
-  return rest.substr(0, rest.find('\n'));
-}
-
-constexpr size_t kLongestQuote = 160; // a line of noise helps nobody
-constexpr size_t kLongestName = 80;
-constexpr absl::string_view kLeftOut = "…";
-
-bool isContinuation(char c) { return (c & 0xc0) == 0x80; } // of a character of several bytes
-
-/// Names of any length, as the message has them, cut to what a reader can tell apart.
-std::string shortenNames(absl::string_view message) {
-  auto isName = [](char c) { return llvm::isAlnum(c) || c == '_'; };
-  std::string out;
-  for (size_t at = 0; at < message.size();) {
-    size_t end = at;
-    while (end < message.size() && isName(message[end]))
-      ++end;
-    bool isLong = end - at > kLongestName;
-    absl::StrAppend(&out, message.substr(at, isLong ? kLongestName : end - at), isLong ? kLeftOut : "");
-    at = end;
-    if (at < message.size())
-      out += message[at++];
-  }
-  return out;
-}
-
-/// The line, or of a long one what stands around the column, and below it a caret and what is underlined.
-std::string quote(absl::string_view line, size_t column, ArrayRef<Columns> underlined) {
-  size_t at = std::min(column - 1, line.size()), begin = 0, end = line.size();
-  if (line.size() > kLongestQuote) {
-    begin = std::min(at < kLongestQuote / 2 ? 0 : at - kLongestQuote / 2, line.size() - kLongestQuote);
-    end = begin + kLongestQuote;
-    while (begin < at && isContinuation(line[begin]))
-      ++begin;
-    while (end < line.size() && isContinuation(line[end]))
-      ++end;
-  }
-  bool cutLeft = begin > 0, cutRight = end < line.size();
-  size_t first = line.find_first_not_of(" \t"), last = line.substr(0, line.find('#')).find_last_not_of(" \t");
-  std::string marks = cutLeft ? " " : "";
-  for (size_t c = begin; c < std::max(end, at + 1); ++c) {
-    bool isText = c >= first && last != absl::string_view::npos && c <= last;
-    bool isMarked = isText && llvm::any_of(underlined, [&](Columns u) { return c + 1 >= u.begin && c + 1 < u.end; });
-    if (c < line.size() && isContinuation(line[c]))
-      continue;
-    marks += c == at ? '^' : isMarked ? '~' : c < line.size() && line[c] == '\t' ? '\t' : ' ';
-  }
-  marks.resize(marks.find_last_not_of(" \t") + 1);
-  return absl::StrCat("\n  ", cutLeft ? kLeftOut : "", line.substr(begin, end - begin), cutRight ? kLeftOut : "", "\n  ", marks);
 }
 
 const char *severityName(DiagnosticSeverity severity) {
@@ -146,7 +85,31 @@ void DiagnosticLog::addError(Location loc, std::string text) {
   places_.insert(behind, place);
 }
 
+/// What te::getScheduleLoc() has put into the location: kernel, launch, name or value, keys.
+static SmallVector<StringRef> findScheduleParts(Location loc) {
+  SmallVector<StringRef> parts;
+  loc->walk([&](Location l) {
+    auto fused = dyn_cast<FusedLoc>(l);
+    auto list = fused ? dyn_cast_or_null<ArrayAttr>(fused.getMetadata()) : ArrayAttr();
+    if (!list || list.size() < 4 || list[0] != StringAttr::get(loc->getContext(), te::kScheduleLoc))
+      return WalkResult::advance();
+    for (Attribute a : list.getValue().drop_front())
+      parts.push_back(cast<StringAttr>(a).getValue());
+    return WalkResult::interrupt();
+  });
+  return parts;
+}
+
 std::string DiagnosticLog::render(Location loc, DiagnosticSeverity severity, const std::string &message) const {
+  if (SmallVector<StringRef> parts = schedule_.empty() ? SmallVector<StringRef>() : findScheduleParts(loc); !parts.empty())
+    if (std::optional<TextRange> range = findScheduled(schedule_, parts)) {
+      std::string note = renderInProgram(loc, DiagnosticSeverity::Note, "what it schedules");
+      return absl::StrCat(renderError(scheduleName_, schedule_, range->begin, range->end, message), "\n", note);
+    }
+  return renderInProgram(loc, severity, message);
+}
+
+std::string DiagnosticLog::renderInProgram(Location loc, DiagnosticSeverity severity, const std::string &message) const {
   Place place = findPlace(loc, StringRef(fileName_.data(), fileName_.size()));
   FileLineColLoc at = place.position;
   std::string out;

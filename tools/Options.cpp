@@ -6,6 +6,7 @@
 #include <set>
 
 #include "support/Spelling.h"
+#include "tools/Messages.h"
 
 namespace kernelc::tools {
 namespace {
@@ -72,6 +73,7 @@ int Options::usageError(const std::string &message) const {
 }
 
 std::optional<int> Options::parse(const std::vector<std::string> &args) {
+  value("--color", color_, "auto|always|never", "colours in messages (auto: on a terminal, unless NO_COLOR is set)");
   bool onlyPositionals = false;
   for (size_t i = 0; i < args.size(); ++i) {
     const std::string &arg = args[i];
@@ -110,6 +112,8 @@ std::optional<int> Options::parse(const std::vector<std::string> &args) {
       return usageError("option '" + name + "' needs a value (" + option->metavar + ")");
     }
   }
+  if (!setColor(color_))
+    return usageError("--color is auto, always or never, not '" + color_ + "'");
   return std::nullopt;
 }
 

@@ -1,5 +1,5 @@
 // Command-line options as every subcommand takes them: `--name VALUE`,
-// `--name=VALUE`, `-o PATH`, flags, positionals. An unknown option suggests the
+// `--name=VALUE`, `-o PATH`, flags, positionals, and `--color`, which all commands know. An unknown option suggests the
 // nearest. Parsing prints only its own complaints (stderr) and `--help` (stdout).
 #pragma once
 
@@ -42,7 +42,7 @@ private:
   std::string nearest(const std::string &name) const;
   void printHelp() const;
 
-  std::string command_, usage_, summary_;
+  std::string command_, usage_, summary_, color_ = "auto";
   std::vector<Option> options_;
   std::vector<std::string> *positionals_ = nullptr;
 };

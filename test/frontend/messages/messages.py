@@ -102,7 +102,7 @@ def main():
         if message != expected:
             failed += 1
             sys.stdout.writelines(difflib.unified_diff(expected.splitlines(True), message.splitlines(True), golden.name, m.path.name))
-        if not (m.grade(message) == 2):
+        if m.grade(message) < 2:
             failed += 1
             print(f"{m.path.name}: grade {m.grade(message)}: the message does not point to the place or does not say what fixes it")
     if failed:
