@@ -22,6 +22,7 @@ struct BracketItem {
 struct NamedArg {
   llvm::StringRef name; ///< empty: positional
   Expr *value = nullptr;
+  Loc loc; ///< of its first token
 };
 
 struct Expr {

@@ -44,6 +44,7 @@ private:
   bool inEachCase(Node *select, Prover &prover, llvm::function_ref<bool(Node *, Prover &)> holds);
   bool checkDivisors(mlir::AffineExpr e, Prover &prover);
   Prover proverFor(const BoundsContext &c, bool withSoft);
+  Loc subscriptLoc(Node *n, unsigned i);
   void report(Node *n, unsigned dim, const BoundsContext &c, bool below);
   void addHypotheses(Node *cond, bool negated, llvm::SmallVectorImpl<Constraint> &out);
   bool findPoint(mlir::AffineExpr sub, mlir::AffineExpr dim, const BoundsContext &c,

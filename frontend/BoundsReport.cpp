@@ -59,6 +59,8 @@ std::string BoundsChecker::rangeInside(AffineExpr sub, AffineExpr dim, bool belo
 std::string BoundsChecker::suggestion(Node *n, AffineExpr sub, AffineExpr dim, bool below) {
   bool isElement = true;
   sub.walk([&](AffineExpr x) { isElement &= !isa<AffineDimExpr>(x); });
+  if (isa<AffineConstantExpr>(sub) && below) // x[-1]
+    return "subscripts count from 0: the last element is at '" + print(dim - 1, kernel) + "'";
   std::string range = isWrite ? rangeInside(sub, dim, below) : "";
   std::string forms = !isWrite   ? "write '" + n->tensor->name.str() + ".pad(0)[..]' (or .edge, .wrap, .reflect)"
                       : isElement ? "the first element is at 0, the last one at '" + print(dim - 1, kernel) + "'"
@@ -180,10 +182,16 @@ bool BoundsChecker::findPoint(AffineExpr sub, AffineExpr dim, const BoundsContex
   return false;
 }
 
+Loc BoundsChecker::subscriptLoc(Node *n, unsigned i) {
+  bool isText = n->access && n->loc.file == 0 && i < n->access->args.size() && n->access->args[i]->loc.file == 0;
+  return isText ? n->access->args[i]->loc : n->ops[i]->loc;
+}
+
 void BoundsChecker::report(Node *n, unsigned i, const BoundsContext &c, bool below) {
   AffineExpr sub = n->ops[i]->affine, dim = n->tensor->dims[i];
+  Loc loc = subscriptLoc(n, i);
   if (sub == dim && isa<AffineSymbolExpr>(sub)) {
-    diags.error(n->ops[i]->loc) << "'" << print(sub, kernel) << "' is a size: the last element of '" << n->tensor->name << "' is at '" << print(dim - 1, kernel)
+    diags.error(loc) << "'" << print(sub, kernel) << "' is a size: the last element of '" << n->tensor->name << "' is at '" << print(dim - 1, kernel)
                                 << "'; to go over all of them write an index, a name that is no size";
     return;
   }
@@ -191,7 +199,7 @@ void BoundsChecker::report(Node *n, unsigned i, const BoundsContext &c, bool bel
   bool found = findPoint(sub, dim, c, dims, symbols);
   if (found)
     below = evaluate(sub, dims, symbols) < 0;
-  auto d = diags.error(n->ops[i]->loc);
+  auto d = diags.error(loc);
   d << "subscript '" << print(sub, kernel) << "' of '" << n->tensor->name
     << "' is not proved to stay in 0:" << print(dim, kernel);
   std::string sep = "; ";

@@ -273,7 +273,7 @@ void Elaborator::reportUnknownType(StringRef type, Loc loc) {
 }
 
 Node *Elaborator::unknownName(const Expr *e, const Scope *scope) {
-  SmallVector<StringRef> known = {"inf", "nan", "pi"};
+  SmallVector<StringRef> known = {"inf", "nan", "pi", "True", "False"};
   const Scope *root = scope;
   for (const Scope *s = scope; s; s = s->parent) {
     root = s;

@@ -1,5 +1,6 @@
 // Accesses of tensors, lets and scalars. See Elaborate.h.
 #include "frontend/Elaborate.h"
+#include "frontend/Habits.h"
 #include "frontend/Sema.h"
 
 #include <limits>
@@ -33,6 +34,10 @@ void Elaborator::reportUnknownMode(const Tensor *t, const Expr *e) {
       d << ", " << llvm::join(dims, ", ");
     return;
   }
+  if (e->mode == "T") {
+    d << "a tensor has no '.T'; " << hintForFunction("transpose");
+    return;
+  }
   std::string near = findNearest(e->mode, {"pad", "edge", "reflect", "wrap", "assume_inbounds"});
   d << "unknown bounds form '." << e->mode << "'";
   if (!near.empty())
@@ -54,6 +59,10 @@ bool Elaborator::elaborateMode(Node *read, const Expr *e, const Scope *scope) {
   }
   if (!wanted)
     return true;
+  if (const Expr *given = e->modeArgs[0].value; given->kind == Expr::String) {
+    error(given->loc) << "the padding is a value, as in .pad(0); the other bounds forms are .edge, .reflect and .wrap";
+    return false;
+  }
   Node *v = elaborate(e->modeArgs[0].value, scope);
   if (v)
     v = convertForStore(v, read->tensor->element, "the padding");
@@ -89,7 +98,11 @@ Node *Elaborator::readTensor(Tensor *t, const Expr *e, const Scope *scope) {
     return nullptr;
   if (t->kind == Tensor::Scalar) {
     if (e->hasBracket) {
-      error(e->loc) << "'" << t->name << "' is a scalar and takes no subscripts";
+      auto d = error(e->loc);
+      d << "'" << t->name << "' is a scalar and takes no subscripts; a tensor has a shape, as in '" << t->name << ": "
+        << StringRef(elementTypeName(t->element).data(), elementTypeName(t->element).size()) << "[N]'";
+      if (t->loc.file == 0)
+        diags.note(d, t->loc) << "'" << t->name << "' is declared here";
       return nullptr;
     }
     Node *n = make(Node::ScalarParam, widened(t->element), e->loc);
@@ -116,11 +129,13 @@ Node *Elaborator::readTensor(Tensor *t, const Expr *e, const Scope *scope) {
     return nullptr;
   }
   if (!t->isReadable) {
-    error(e->loc) << "output '" << t->name << "' is read before its statements have defined it";
+    error(e->loc) << "output '" << t->name << "' is read before its statements have defined it; name what they need with 'let', or declare '"
+                  << t->name << "' an 'inout' parameter to read what memory holds";
     return nullptr;
   }
   Node *n = make(Node::Read, widened(t->element), e->loc);
   n->tensor = t;
+  n->access = e;
   if (!kernelc::isFloat(t->element) && t->element != ElementType::boolean &&
       elementBits(t->element) < 32)
     n->narrow = t->element;

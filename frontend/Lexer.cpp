@@ -157,6 +157,9 @@ private:
     uint64_t i;
     if (plain.size() < word.size() && (isFloat ? parseFloat(plain).has_value() : !plain.getAsInteger(10, i)))
       d << "; write '" << plain.substr(0, 40) << "'";
+    StringRef digits = word.take_while(llvm::isDigit), name = word.drop_front(digits.size());
+    if (plain.size() == word.size() && !isFloat && !name.empty() && digits != "0")
+      d << "; a product is written '" << digits.substr(0, 20) << " * " << name.substr(0, 20) << "'";
   }
 
   void scanString(char quote) {

@@ -1,4 +1,5 @@
 // Expressions, with Python's precedences. See Parser.h.
+#include "frontend/Habits.h"
 #include "frontend/Parser.h"
 
 using namespace mlir;
@@ -264,9 +265,17 @@ Expr *Parser::parsePrimary() {
     }
     [[fallthrough]];
   default:
+    if (t.kind == Tok::Colon && !tooDeep && pos > 0 && (tokens[pos - 1].kind == Tok::LSquare || tokens[pos - 1].kind == Tok::Comma)) {
+      diags.error(t.loc) << "there are no slices; an index runs over its dim, as in 'sum[j](x[i, j])'";
+      return nullptr;
+    }
     fail("an expression");
     return nullptr;
   }
+}
+
+static bool isReductionName(StringRef name) {
+  return llvm::is_contained({"sum", "prod", "max", "min", "any", "all", "xor", "argmax", "argmin", "mean"}, name);
 }
 
 Expr *Parser::parseNameExpr() {
@@ -284,6 +293,20 @@ Expr *Parser::parseNameExpr() {
     e->mode = take().text;
     if (accept(Tok::LParen, Role::TightOpen) && !parseArgs(e->modeArgs))
       return nullptr;
+    bool isMode = llvm::is_contained({"pad", "edge", "reflect", "wrap", "assume_inbounds"}, e->mode);
+    if (!at(Tok::LSquare) && !isMode && !tooDeep) { // np.mean(..)
+      Loc loc = e->loc;
+      loc.begin = loc.offset;
+      loc.end = e->modeLoc.offset + e->mode.size();
+      StringRef hint = hintForFunction(e->mode);
+      auto d = diags.error(loc);
+      d << "functions stand in no module here; ";
+      if (hint.empty())
+        d << "write '" << e->mode << (isReductionName(e->mode) ? "[k](..)'" : "(..)'");
+      else
+        d << hint;
+      return nullptr;
+    }
     if (!at(Tok::LSquare)) {
       fail(("'[' and the subscripts of '" + e->text + "'").str());
       return nullptr;
@@ -322,7 +345,7 @@ Expr *Parser::parseNameExpr() {
 
 /// x[i][j], and sum[k] x[i, k].
 bool Parser::checkAccess(const Expr *e, size_t bracket) {
-  bool isReduction = llvm::is_contained({"sum", "prod", "max", "min", "any", "all", "xor", "argmax", "argmin", "mean"}, e->text);
+  bool isReduction = isReductionName(e->text);
   if (at(Tok::LSquare)) {
     size_t close = pos;
     while (tokens[close].kind != Tok::RSquare && tokens[close].kind != Tok::Eof && !startsLine(close + 1))
@@ -409,6 +432,7 @@ bool Parser::parseArgs(std::vector<NamedArg> &args) {
   size_t open = pos - 1;
   while (!at(Tok::RParen)) {
     NamedArg arg;
+    arg.loc = peek().loc;
     if (at(Tok::Name) && peek(1).kind == Tok::Assign) {
       arg.name = take().text;
       mark(Role::NamedEq);

@@ -127,7 +127,7 @@ bool Parser::parseStatement(Statement &s) {
     return parseRequire(s);
   if (at(Tok::Name) && !atAssignment() && llvm::is_contained(kPolicies, peek().text))
     return parsePolicy(s);
-  if (at(Tok::Name) && (atAssignment() || (!isWord(peek(1).kind) && hintForStatement(peek().text).empty() && !atWord("return"))))
+  if (at(Tok::Name) && (atAssignment() || (!isWord(peek(1).kind) && peek(1).kind != Tok::LParen && hintForStatement(peek().text).empty() && !atWord("return"))))
     return parseAssign(s);
   return failStatement();
 }
@@ -165,6 +165,16 @@ bool Parser::failStatement() {
       d << "there is no 'return': the value of a function is the expression at its end";
     else
       d << "there is no 'return'; assign the output, as in '" << exampleOfOutput() << "'";
+    return false;
+  }
+  if (at(Tok::Name) && peek(1).kind == Tok::LParen && hint.empty() && near.empty()) {
+    StringRef instead = hintForFunction(word);
+    auto d = diags.error(peek().loc);
+    d << "a call is no statement";
+    if (instead.empty())
+      d << "; assign its value, as in '" << exampleOfOutput() << "'";
+    else
+      d << "; " << instead;
     return false;
   }
   if (!hint.empty() || !near.empty()) {

@@ -68,7 +68,7 @@ bool Parser::failAtHabit() {
   return true;
 }
 
-bool Parser::fail(StringRef expected) {
+bool Parser::fail(StringRef expected, bool isMissing) {
   if (tooDeep || failAtHabit())
     return false;
   bool isProse;
@@ -77,8 +77,11 @@ bool Parser::fail(StringRef expected) {
     diags.error(slashes->loc) << "'//' is floor division; comments start with '#'";
     return false;
   }
-  auto d = diags.error(peek().loc);
-  d << "expected " << expected << ", found " << describe(peek());
+  bool atEnd = isMissing && pos > 0 && startsLine(pos);
+  auto d = diags.error(atEnd ? Loc{endOfLast(), peek().loc.file} : peek().loc);
+  d << "expected " << expected << ", found " << (atEnd ? "the end of the line" : describe(peek()));
+  if (at(Tok::Assign) && !atEnd)
+    d << "; to compare write '=='";
   if (slashes)
     diags.note(d, slashes->loc) << "'//' is floor division; comments start with '#'";
   return false;
@@ -96,6 +99,8 @@ bool Parser::expectClose(Tok kind, StringRef where, size_t open) {
     return fail("");
   auto d = diags.error(atEnd ? Loc{endOfLast(), peek().loc.file} : peek().loc);
   d << "expected '" << spelling(kind) << "' " << where << ", found " << (atEnd ? "the end of the line" : describe(peek()));
+  if (at(Tok::Colon) && kind == Tok::RSquare)
+    d << "; there are no slices: an index runs over its dim, as in 'x[i, j]'";
   if (atWord("for") && kind == Tok::RParen)
     d << "; a reduction names its indices in a bracket, as in 'sum[k](..)' or 'sum[k in 0:n](..)'";
   diags.note(d, tokens[open].loc) << "this '" << tokens[open].text << "' is not closed";
@@ -105,7 +110,7 @@ bool Parser::expectClose(Tok kind, StringRef where, size_t open) {
 bool Parser::expect(Tok kind, StringRef where, Role role) {
   if (accept(kind, role))
     return true;
-  return fail(("'" + spelling(kind) + "' " + where).str());
+  return fail(("'" + spelling(kind) + "' " + where).str(), /*isMissing=*/true);
 }
 
 void Parser::skipToDefinition() {

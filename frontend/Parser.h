@@ -52,7 +52,8 @@ private:
   /// Takes `kind` or reports that it was expected `where`.
   bool expect(Tok kind, llvm::StringRef where, Role role = Role::None);
   /// Reports what was expected, or what is known of the token ahead that people write who come from other languages.
-  bool fail(llvm::StringRef expected);
+  /// `isMissing`: one token, which is missed at the end of a line rather than where the next one starts.
+  bool fail(llvm::StringRef expected, bool isMissing = false);
   /// As expect(), of what was opened by the token `open`.
   bool expectClose(Tok kind, llvm::StringRef where, size_t open);
   bool failAtHabit();

@@ -64,6 +64,11 @@ bool Sema::checkPolicy(const Statement &s) {
       diags.error(keyLoc) << "'" << s.target << "' has " << (types ? "contract and accumulate" : "rel") << ", not '" << key << "'";
       return false;
     }
+    std::vector<StringRef> keys = types ? std::vector<StringRef>{"contract", "accumulate"} : std::vector<StringRef>{"rel"};
+    if (std::string near = findNearest(key, keys); !near.empty() && !llvm::is_contained(keys, key)) {
+      diags.error(keyLoc) << "'" << s.target << "' has no '" << key << "'; did you mean '" << near << "'?";
+      return false;
+    }
     absl::Status set = setPrecision(kernel.precision, {key.data(), key.size()}, {value.data(), value.size()});
     if (!set.ok()) {
       diags.error(valueLoc) << std::string(set.message());

@@ -63,20 +63,27 @@ class Mistake:
         return int(self.points(message)) + int(re.search(self.head["fix"], said) is not None)
 
 
+def first_line(message):
+    """As a table has it: without the file's name and what stands behind the first 150 characters."""
+    line = message.split("\n")[0]
+    line = re.sub(r"^\S*?(\.json)?:(\d+:\d+): (error: )?", lambda p: f"{p[1] or ''} {p[2]} ".lstrip(), line)
+    line = line if len(line) <= 150 else line[:149] + "…"
+    return line.replace("|", "\\|")
+
+
 def table(mistakes, kernelcs):
-    out = ["| mistake | " + " | ".join(["before | grade | after | grade"] if len(kernelcs) > 1 else ["message | grade"]) + " |"]
-    out.append("|---" * (1 + 2 * len(kernelcs)) + "|")
+    """With two, the message of the second; the first one's are what its grades say."""
+    out = ["| mistake | " + ("before | after | message now |" if len(kernelcs) > 1 else "grade | message |")]
+    out.append("|---" + "|--:" * len(kernelcs) + "|---|")
     totals = [[0, 0, 0] for _ in kernelcs]
     for m in mistakes:
-        row = [m.head["mistake"]]
+        row = [m.head["mistake"].replace("|", "\\|")]
         for k, total in zip(kernelcs, totals):
             message = m.run(k)
             grade = m.grade(message)
             total[grade] += 1
-            first = message.split("\n")[0].replace("|", "\\|")
-            first = re.sub(r"^\S*?(:\d+:\d+): ", lambda p: p[1][1:] + " ", first)
-            row += [first, str(grade)]
-        out.append("| " + " | ".join(row) + " |")
+            row.append(str(grade))
+        out.append("| " + " | ".join([*row, first_line(message)]) + " |")
     for k, total in zip(kernelcs, totals):
         print(f"{k}: {total[2]} of {len(mistakes)} have grade 2, {total[1]} grade 1, {total[0]} grade 0", file=sys.stderr)
     print("\n".join(out))
