@@ -42,7 +42,8 @@ absl::StatusOr<std::vector<int64_t>> solveSizes(const Kernel &kernel, absl::Span
     }
     if (value < 0 && !partial)
       return absl::InvalidArgumentError(absl::StrCat(locPrefix(kernel.loc), "nothing determines size '", r.name, "' of kernel '",
-                                                     kernel.name, "': pass a tensor that has it, or give it by name (", r.name, "=..)"));
+                                                     kernel.name, "': pass a tensor that has it, or give it by name (", r.name, "=..; to the command line --set ",
+                                                     r.name, "=..)"));
     sizes.push_back(value);
   }
   return sizes;
@@ -56,6 +57,7 @@ absl::StatusOr<std::vector<int64_t>> shapeOf(const Kernel &kernel, int param, ab
       if (t.op == SizeTerm::Size && sizes[t.value] < 0)
         return absl::InvalidArgumentError(absl::StrCat(locPrefix(p.loc), "nothing determines size '", kernel.sizes[t.value].name,
                                                        "', which the shape of '", p.name, "' needs: give it by name (",
+                                                       kernel.sizes[t.value].name, "=..; to the command line --set ",
                                                        kernel.sizes[t.value].name, "=..)"));
     shape.push_back(dim.evaluate({sizes}));
     if (shape.back() < 0)

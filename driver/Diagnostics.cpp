@@ -1,86 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "driver/Diagnostics.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "driver/Quote.h"
+#include "driver/ScheduleFile.h"
 #include "ir/te/InternalError.h"
 #include "mlir/IR/Location.h"
 #include "mlir/IR/MLIRContext.h"
-#include "llvm/ADT/StringExtras.h"
+#include "passes/te/ScheduleLoc.h"
 
 using namespace mlir;
 
 namespace kernelc {
 namespace {
 
-/// The position to show: in the user's file if the location has one there.
-FileLineColLoc findPosition(Location loc, StringRef fileName) {
-  FileLineColLoc any, inFile;
+/// What a message shows: a position, and what is underlined in its line.
+struct Place {
+  FileLineColLoc position;
+  SmallVector<Columns, 1> underlined;
+};
+
+/// In the user's file if the location has a position there.
+Place findPlace(Location loc, StringRef fileName) {
+  Place place;
   loc->walk([&](Location l) {
-    if (auto file = dyn_cast<FileLineColLoc>(l)) {
-      if (!any)
-        any = file;
-      if (file.getFilename() == fileName) {
-        inFile = file;
-        return WalkResult::interrupt();
-      }
+    auto file = dyn_cast<FileLineColRange>(l);
+    if (!file)
+      return WalkResult::advance();
+    bool inFile = file.getFilename() == fileName;
+    if (!place.position || (inFile && place.position.getFilename() != fileName))
+      place = {FileLineColLoc::get(file.getFilename(), file.getStartLine(), file.getStartColumn()), {}};
+    else if (!inFile || isStrictFileLineColLoc(file))
+      return inFile ? WalkResult::interrupt() : WalkResult::advance();
+    if (!isStrictFileLineColLoc(file)) {
+      unsigned line = place.position.getLine();
+      if (file.getStartLine() <= line && file.getEndLine() >= line)
+        place.underlined.push_back({file.getStartLine() < line ? 1 : file.getStartColumn(), file.getEndLine() > line ? ~0u : file.getEndColumn()});
     }
     return WalkResult::advance();
   });
-  return inFile ? inFile : any;
-}
-
-absl::string_view lineOf(absl::string_view text, unsigned line) {
-  size_t begin = 0;
-  for (unsigned i = 1; i < line; ++i) {
-    size_t end = text.find('\n', begin);
-    if (end == absl::string_view::npos)
-      return {};
-    begin = end + 1;
-  }
-  absl::string_view rest = text.substr(begin);
-  return rest.substr(0, rest.find('\n'));
-}
-
-constexpr size_t kLongestQuote = 160; // a line of noise helps nobody
-constexpr size_t kLongestName = 80;
-constexpr absl::string_view kLeftOut = "…";
-
-bool isContinuation(char c) { return (c & 0xc0) == 0x80; } // of a character of several bytes
-
-/// Names of any length, as the message has them, cut to what a reader can tell apart.
-std::string shortenNames(absl::string_view message) {
-  auto isName = [](char c) { return llvm::isAlnum(c) || c == '_'; };
-  std::string out;
-  for (size_t at = 0; at < message.size();) {
-    size_t end = at;
-    while (end < message.size() && isName(message[end]))
-      ++end;
-    bool isLong = end - at > kLongestName;
-    absl::StrAppend(&out, message.substr(at, isLong ? kLongestName : end - at), isLong ? kLeftOut : "");
-    at = end;
-    if (at < message.size())
-      out += message[at++];
-  }
-  return out;
-}
-
-/// The line, or of a long one what stands around the column, and a caret below it.
-std::string quote(absl::string_view line, size_t column) {
-  size_t at = std::min(column - 1, line.size()), begin = 0, end = line.size();
-  if (line.size() > kLongestQuote) {
-    begin = std::min(at < kLongestQuote / 2 ? 0 : at - kLongestQuote / 2, line.size() - kLongestQuote);
-    end = begin + kLongestQuote;
-    while (begin < at && isContinuation(line[begin]))
-      ++begin;
-    while (end < line.size() && isContinuation(line[end]))
-      ++end;
-  }
-  bool cutLeft = begin > 0, cutRight = end < line.size();
-  std::string caret = cutLeft ? " " : "";
-  for (size_t c = begin; c < at; ++c)
-    caret += line[c] == '\t' ? '\t' : ' ';
-  return absl::StrCat("\n  ", cutLeft ? kLeftOut : "", line.substr(begin, end - begin), cutRight ? kLeftOut : "", "\n  ", caret, "^");
+  return place;
 }
 
 const char *severityName(DiagnosticSeverity severity) {
@@ -105,13 +67,52 @@ DiagnosticLog::DiagnosticLog(MLIRContext &context, absl::string_view text, absl:
         std::vector<std::string> &list = severity == DiagnosticSeverity::Error     ? errors_
                                          : severity == DiagnosticSeverity::Warning ? warnings_
                                                                                    : remarks_;
-        if (!llvm::is_contained(list, all)) // a function's body is checked once a use
+        if (llvm::is_contained(list, all)) // a function's body is checked once a use
+          return success();
+        if (severity == DiagnosticSeverity::Error)
+          addError(d.getLocation(), std::move(all));
+        else
           list.push_back(std::move(all));
         return success();
       }) {}
 
+void DiagnosticLog::addError(Location loc, std::string text) {
+  FileLineColLoc at = findPlace(loc, StringRef(fileName_.data(), fileName_.size())).position;
+  std::pair<unsigned, unsigned> place = places_.empty() ? std::pair(0u, 0u) : places_.back();
+  if (at && absl::string_view(at.getFilename().data(), at.getFilename().size()) == fileName_)
+    place = {at.getLine(), at.getColumn()};
+  auto behind = std::upper_bound(places_.begin(), places_.end(), place);
+  errors_.insert(errors_.begin() + (behind - places_.begin()), std::move(text));
+  places_.insert(behind, place);
+}
+
+/// What te::getScheduleLoc() has put into the location: kernel, launch, name or value, keys.
+static SmallVector<StringRef> findScheduleParts(Location loc) {
+  SmallVector<StringRef> parts;
+  loc->walk([&](Location l) {
+    auto fused = dyn_cast<FusedLoc>(l);
+    auto list = fused ? dyn_cast_or_null<ArrayAttr>(fused.getMetadata()) : ArrayAttr();
+    if (!list || list.size() < 4 || list[0] != StringAttr::get(loc->getContext(), te::kScheduleLoc))
+      return WalkResult::advance();
+    for (Attribute a : list.getValue().drop_front())
+      parts.push_back(cast<StringAttr>(a).getValue());
+    return WalkResult::interrupt();
+  });
+  return parts;
+}
+
 std::string DiagnosticLog::render(Location loc, DiagnosticSeverity severity, const std::string &message) const {
-  FileLineColLoc at = findPosition(loc, StringRef(fileName_.data(), fileName_.size()));
+  if (SmallVector<StringRef> parts = schedule_.empty() ? SmallVector<StringRef>() : findScheduleParts(loc); !parts.empty())
+    if (std::optional<TextRange> range = findScheduled(schedule_, parts)) {
+      std::string note = renderInProgram(loc, DiagnosticSeverity::Note, "what it schedules");
+      return absl::StrCat(renderError(scheduleName_, schedule_, range->begin, range->end, message), "\n", note);
+    }
+  return renderInProgram(loc, severity, message);
+}
+
+std::string DiagnosticLog::renderInProgram(Location loc, DiagnosticSeverity severity, const std::string &message) const {
+  Place place = findPlace(loc, StringRef(fileName_.data(), fileName_.size()));
+  FileLineColLoc at = place.position;
   std::string out;
   if (at)
     out = absl::StrCat(at.getFilename().str(), ":", at.getLine(), ":", at.getColumn(), ": ");
@@ -119,7 +120,7 @@ std::string DiagnosticLog::render(Location loc, DiagnosticSeverity severity, con
   if (!at || absl::string_view(at.getFilename().data(), at.getFilename().size()) != fileName_ || at.getLine() == 0)
     return out;
   absl::string_view line = lineOf(text_, at.getLine());
-  return line.empty() ? out : out + quote(line, std::max(1u, at.getColumn()));
+  return line.empty() ? out : out + quote(line, std::max(1u, at.getColumn()), place.underlined);
 }
 
 absl::Status DiagnosticLog::status(absl::string_view what) const {

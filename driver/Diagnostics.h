@@ -19,8 +19,14 @@ public:
   /// outlive the log. One thread at a time, as the context.
   DiagnosticLog(mlir::MLIRContext &context, absl::string_view text, absl::string_view fileName);
 
+  /// Errors about records of schedules point into this file, with a note in the program.
+  void setSchedule(absl::string_view text, absl::string_view fileName) {
+    schedule_ = text;
+    scheduleName_ = fileName;
+  }
+
   bool hasErrors() const { return !errors_.empty(); }
-  /// Rendered: "file:line:column: error: ..", the line, a caret, notes.
+  /// Rendered: "file:line:column: error: ..", the line with a caret and what is underlined, notes. In the order of the text.
   const std::vector<std::string> &errors() const { return errors_; }
   /// Rendered alike.
   const std::vector<std::string> &warnings() const { return warnings_; }
@@ -32,8 +38,11 @@ public:
 
 private:
   std::string render(mlir::Location loc, mlir::DiagnosticSeverity severity, const std::string &message) const;
-  absl::string_view text_, fileName_;
+  absl::string_view text_, fileName_, schedule_, scheduleName_;
+  std::string renderInProgram(mlir::Location loc, mlir::DiagnosticSeverity severity, const std::string &message) const;
+  void addError(mlir::Location loc, std::string text);
   std::vector<std::string> errors_, warnings_, remarks_;
+  std::vector<std::pair<unsigned, unsigned>> places_; ///< line and column of each error; of one elsewhere those of the one before
   bool isInternal_ = false;
   mlir::ScopedDiagnosticHandler handler_;
 };

@@ -88,6 +88,7 @@ absl::Status Program::withModule(absl::FunctionRef<absl::Status(mlir::ModuleOp)>
   if (absl::Status s = import(); !s.ok())
     return s;
   DiagnosticLog log(*context_, text_, options_.fileName);
+  log.setSchedule(options_.schedule, options_.scheduleName);
   absl::Status status = fn(*module_);
   if (remarks)
     for (const auto *list : {&log.warnings(), &log.remarks()})

@@ -210,16 +210,17 @@ Node *Elaborator::makeBinary(Node::Kind kind, Node *a, Node *b, Loc loc) {
       bool isConst = b->kind == Node::ConstInt;
       b = isConst ? makeInt(b->intValue, a->type, b->loc) : castTo(b, elementOf(a->type), b->loc);
     }
+  } else if (bitwise && (isFloat(a->type) || isFloat(b->type))) {
+    auto d = error(loc);
+    d << "'" << what << "' works on bits and needs integers, not " << name(isFloat(a->type) ? a->type : b->type);
+    if (kind == Node::BitXor)
+      d << "; a power is written '**'";
+    return nullptr;
   } else if (!unify(a, b, loc, what)) {
     return nullptr;
   }
   if (!a || !b)
     return nullptr;
-  if ((bitwise && isFloat(a->type)) ||
-      ((kind == Node::FloorDiv || kind == Node::Mod) && isFloat(a->type) && false)) {
-    error(loc) << "'" << what << "' needs integers, not " << name(a->type);
-    return nullptr;
-  }
   if (kind == Node::Div && !isFloat(a->type)) {
     if (a->type == Ty::IntLit && a->isConst() && b->isConst()) {
       a = convert(a, Ty::FloatLit);

@@ -23,6 +23,7 @@ struct BracketItem {
 struct NamedArg {
   llvm::StringRef name; ///< empty: positional
   Expr *value = nullptr;
+  Loc loc; ///< of its first token
 };
 
 struct Expr {
@@ -46,9 +47,12 @@ struct Expr {
     Tuple,
   };
   Kind kind;
-  Loc loc;              ///< of the token that names it: the operator, the name
+  /// The token that names it: the name, or the operator (the last one of a chain) with its operands underlined.
+  Loc loc;
+  uint32_t begin = 0, end = 0; ///< of its text, parentheses included
   llvm::StringRef text; ///< the name or number
   std::vector<Tok> ops;
+  std::vector<Loc> opLocs; ///< Chain, Compare: each operator, with what it joins underlined
   std::vector<Expr *> args;
   std::vector<BracketItem> items;
   std::vector<NamedArg> named;
@@ -56,6 +60,8 @@ struct Expr {
   Loc modeLoc;
   std::vector<NamedArg> modeArgs;
   bool hasBracket = false;
+  /// `loc` with all of its text underlined.
+  Loc whole() const { return {loc.offset, loc.file, begin, end}; }
 };
 
 struct TypeRef {
@@ -104,6 +110,7 @@ struct Definition {
   std::vector<Statement> body;
   Expr *value = nullptr;        ///< fn, reducer
   std::vector<Expr *> identity; ///< reducer
+  bool isBroken = false;        ///< an error stands in its text: nothing more is said of it
 };
 
 struct Ast {

@@ -325,16 +325,17 @@ bool Sema::checkBounds(CoreStatement &core) {
   for (Node *d : data)
     if (auto k = constraintOf(d, false))
       c.soft.push_back(*k);
-  checker.check(core.value, c);
   if (!core.isLet) {
+    BoundsContext hard = c;
+    hard.soft.clear();
     Node left;
     left.kind = Node::Read;
     left.tensor = core.target;
     left.loc = core.loc;
     left.ops.append(core.subscripts.begin(), core.subscripts.end());
-    c.soft.clear();
-    checker.check(&left, c);
+    checker.checkWrite(&left, hard);
   }
+  checker.check(core.value, c);
   return checker.ok;
 }
 

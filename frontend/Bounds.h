@@ -25,6 +25,12 @@ public:
     Prover prover = proverFor(c, false);
     visit(n, c, prover, seen);
   }
+  /// The access of a left side.
+  void checkWrite(Node *n, const BoundsContext &c) {
+    isWrite = true;
+    check(n, c);
+    isWrite = false;
+  }
   bool ok = true;
 
 private:
@@ -39,6 +45,7 @@ private:
   bool inEachCase(Node *select, Prover &prover, llvm::function_ref<bool(Node *, Prover &)> holds);
   bool checkDivisors(mlir::AffineExpr e, Prover &prover);
   Prover proverFor(const BoundsContext &c, bool withSoft);
+  Loc subscriptLoc(Node *n, unsigned i);
   void report(Node *n, unsigned dim, const BoundsContext &c, bool below);
   void addHypotheses(Node *cond, bool negated, llvm::SmallVectorImpl<Constraint> &out);
   bool findPoint(mlir::AffineExpr sub, mlir::AffineExpr dim, const BoundsContext &c,
@@ -46,6 +53,8 @@ private:
   bool isPoint(mlir::AffineExpr sub, mlir::AffineExpr dim, const BoundsContext &c,
                const std::map<unsigned, int64_t> &dims, const std::map<unsigned, int64_t> &symbols);
   std::string suggestion(Node *n, mlir::AffineExpr sub, mlir::AffineExpr dim, bool below);
+  /// The range that keeps the only index of `sub` inside, as "i in 0:N - 1"; empty where that is not so simple.
+  std::string rangeInside(mlir::AffineExpr sub, mlir::AffineExpr dim, bool below);
   mlir::AffineExpr extreme(mlir::AffineExpr e, bool upper);
 
   Diagnostics &diags;
@@ -53,6 +62,7 @@ private:
   Elaborator &elab;
   const Prover &base;
   mlir::MLIRContext *context;
+  bool isWrite = false;
 };
 
 } // namespace kernelc::frontend

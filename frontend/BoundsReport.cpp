@@ -36,9 +36,36 @@ AffineExpr BoundsChecker::extreme(AffineExpr e, bool upper) {
   }
 }
 
+std::string BoundsChecker::rangeInside(AffineExpr sub, AffineExpr dim, bool below) {
+  IndexVar *v = nullptr;
+  bool several = false;
+  sub.walk([&](AffineExpr x) {
+    if (auto d = dyn_cast<AffineDimExpr>(x)) {
+      several |= v && v->id != d.getPosition();
+      v = &kernel.indices[d.getPosition()];
+    }
+  });
+  if (!v || several)
+    return "";
+  auto simplified = [&](AffineExpr e) { return simplifyAffineExpr(e, kernel.indices.size(), kernel.sizes.size()); };
+  AffineExpr index = getAffineDimExpr(v->id, context), rest = simplified(sub - index);
+  bool dims = false;
+  rest.walk([&](AffineExpr x) { dims |= isa<AffineDimExpr>(x); });
+  if (dims) // has a factor
+    return "";
+  return v->name.str() + " in " + print(below ? simplified(-rest) : v->lo, kernel) + ":" +
+         print(simplified(below ? v->hi() : dim - rest), kernel);
+}
+
 std::string BoundsChecker::suggestion(Node *n, AffineExpr sub, AffineExpr dim, bool below) {
-  std::string forms =
-      "write '" + n->tensor->name.str() + ".pad(0)[..]' (or .edge, .wrap, .reflect)";
+  bool isElement = true;
+  sub.walk([&](AffineExpr x) { isElement &= !isa<AffineDimExpr>(x); });
+  if (isa<AffineConstantExpr>(sub) && below) // x[-1]
+    return "subscripts count from 0: the last element is at '" + print(dim - 1, kernel) + "'";
+  std::string range = isWrite ? rangeInside(sub, dim, below) : "";
+  std::string forms = !isWrite   ? "write '" + n->tensor->name.str() + ".pad(0)[..]' (or .edge, .wrap, .reflect)"
+                      : isElement ? "the first element is at 0, the last one at '" + print(dim - 1, kernel) + "'"
+                                  : "restrict the statement with 'where" + (range.empty() ? "'" : " " + range + "'");
   std::string divides;
   sub.walk([&](AffineExpr x) {
     // h // (H // G) is bounded by G where G divides H.
@@ -156,13 +183,24 @@ bool BoundsChecker::findPoint(AffineExpr sub, AffineExpr dim, const BoundsContex
   return false;
 }
 
+Loc BoundsChecker::subscriptLoc(Node *n, unsigned i) {
+  bool isText = n->access && n->loc.file == 0 && i < n->access->args.size() && n->access->args[i]->loc.file == 0;
+  return isText ? n->access->args[i]->loc : n->ops[i]->loc;
+}
+
 void BoundsChecker::report(Node *n, unsigned i, const BoundsContext &c, bool below) {
   AffineExpr sub = n->ops[i]->affine, dim = n->tensor->dims[i];
+  Loc loc = subscriptLoc(n, i);
+  if (sub == dim && isa<AffineSymbolExpr>(sub)) {
+    diags.error(loc) << "'" << print(sub, kernel) << "' is a size: the last element of '" << n->tensor->name << "' is at '" << print(dim - 1, kernel)
+                                << "'; to go over all of them write an index, a name that is no size";
+    return;
+  }
   std::map<unsigned, int64_t> dims, symbols;
   bool found = findPoint(sub, dim, c, dims, symbols);
   if (found)
     below = evaluate(sub, dims, symbols) < 0;
-  auto d = diags.error(n->ops[i]->loc);
+  auto d = diags.error(loc);
   d << "subscript '" << print(sub, kernel) << "' of '" << n->tensor->name
     << "' is not proved to stay in 0:" << print(dim, kernel);
   std::string sep = "; ";

@@ -122,6 +122,7 @@ struct Node {
   llvm::StringRef callee; ///< Math
   te::BoundsMode bounds = te::BoundsMode::InBounds; ///< Read
   Node *padding = nullptr;                          ///< Read
+  const Expr *access = nullptr;                     ///< Read: its text; an index is one node wherever it stands
   // Reduce
   te::Combiner combiner = te::Combiner::Sum;
   llvm::SmallVector<IndexVar *, 2> vars;

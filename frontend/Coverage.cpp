@@ -433,7 +433,7 @@ void CoverageChecker::check(Tensor *t, ArrayRef<CoreStatement *> list) {
     }
   }
   if (list.empty() && !t->isInout) {
-    diags.error(t->loc) << "output '" << t->name << "' is never assigned";
+    diags.error(t->loc) << "output '" << t->name << "' is never assigned; add a statement such as '" << t->name << "[" << exampleIndices(t->dims.size()) << "] = ..'";
     return;
   }
   if (t->isInout || plain.empty() || !ok)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Names, operators and tensor accesses. See Elaborate.h.
 #include "frontend/Elaborate.h"
+#include "frontend/Habits.h"
 #include "frontend/Lexer.h"
 #include "frontend/Sema.h"
 
@@ -8,6 +9,7 @@
 #include <limits>
 
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
@@ -260,8 +262,19 @@ Node *Elaborator::elaborateName(const Expr *e, const Scope *scope) {
   return unknownName(e, scope);
 }
 
+void Elaborator::reportUnknownType(StringRef type, Loc loc) {
+  std::string near = elementTypeMeant(type).str();
+  if (near.empty())
+    near = findNearest(type, {"f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2", "i64", "i32", "i16",
+                              "i8", "i4", "u64", "u32", "u16", "u8", "u4", "bool"});
+  auto d = diags.error(loc);
+  d << "unknown element type '" << type << "'";
+  if (!near.empty())
+    d << "; did you mean '" << near << "'?";
+}
+
 Node *Elaborator::unknownName(const Expr *e, const Scope *scope) {
-  SmallVector<StringRef> known = {"inf", "nan", "pi"};
+  SmallVector<StringRef> known = {"inf", "nan", "pi", "True", "False"};
   const Scope *root = scope;
   for (const Scope *s = scope; s; s = s->parent) {
     root = s;
@@ -285,12 +298,20 @@ Node *Elaborator::unknownName(const Expr *e, const Scope *scope) {
   if (inSubscript && plainAssign && root->kernelLevel) {
     d << "index '" << e->text << "' is not on the left side of '='; to sum over it write 'sum["
       << e->text << "](..)'";
+    if (!letName.empty()) {
+      SmallVector<StringRef> names(leftNames);
+      names.push_back(e->text);
+      d << ", to define a value for each 'let " << letName << "[" << llvm::join(names, ", ") << "] = ..'";
+    }
     if (near.size() > 1)
       d << ", or did you mean '" << near << "'?";
     return nullptr;
   }
   d << "unknown name '" << e->text << "'";
-  if (!near.empty())
+  bool isComment = e->loc.file == 0 && diags.file(0).text.take_front(e->loc.offset).rtrim(" \t").ends_with("//");
+  if (isComment)
+    d << "; comments start with '#', '//' is floor division";
+  else if (!near.empty())
     d << "; did you mean '" << near << "'?";
   return nullptr;
 }

@@ -100,6 +100,9 @@ public:
                       llvm::SmallVectorImpl<const Expr *> &conditions,
                       llvm::SmallVectorImpl<std::pair<const Expr *, WrittenRange>> &written);
 
+  /// "unknown element type 'float'; did you mean 'f32'?"
+  void reportUnknownType(llvm::StringRef type, Loc loc);
+
   // --- ranges (WrittenRange.cpp)
   /// Of `max(a, b):min(c, d)` one bound on each side must be of indices, sizes and integers.
   std::optional<WrittenRange> elaborateRange(const Expr *lo, bool openLo, const Expr *hi, bool closedHi, const Scope *scope);
@@ -144,6 +147,7 @@ public:
   /// Names of a reduce-assign's right side that stand for reduced indices are bound
   /// by Sema before; with plain `=` this is what an unknown index is told.
   bool plainAssign = false;
+  llvm::StringRef letName; ///< of the `let` that is elaborated; empty in an assignment
   /// The free indices of the statement.
   llvm::SmallVector<llvm::StringRef> leftNames;
 
@@ -166,6 +170,7 @@ private:
   Node *elaborateAccess(const Expr *e, const Scope *scope);
   Node *readTensor(Tensor *t, const Expr *e, const Scope *scope);
   bool elaborateMode(Node *read, const Expr *e, const Scope *scope);
+  void reportUnknownMode(const Tensor *t, const Expr *e);
   /// An unsigned subscript (or bound of a range) as an i64 that its bounds form takes to the same element of `dim`: a u64 of
   /// 2^63 and more would be negative.
   Node *asIndex(Node *s, llvm::StringRef mode, mlir::AffineExpr dim);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Accesses of tensors, lets and scalars. See Elaborate.h.
 #include "frontend/Elaborate.h"
+#include "frontend/Habits.h"
 #include "frontend/Sema.h"
 
 #include <limits>
+
+#include "llvm/ADT/StringExtras.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -11,22 +14,43 @@ using namespace mlir;
 
 namespace kernelc::frontend {
 
+static std::optional<te::BoundsMode> boundsModeNamed(StringRef name) {
+  return llvm::StringSwitch<std::optional<te::BoundsMode>>(name)
+      .Case("pad", te::BoundsMode::Pad)
+      .Case("edge", te::BoundsMode::Edge)
+      .Case("reflect", te::BoundsMode::Reflect)
+      .Case("wrap", te::BoundsMode::Wrap)
+      .Case("assume_inbounds", te::BoundsMode::Assume)
+      .Default(std::nullopt);
+}
+
+void Elaborator::reportUnknownMode(const Tensor *t, const Expr *e) {
+  auto d = error(e->modeLoc);
+  if (llvm::is_contained({"shape", "size", "dim", "strides"}, e->mode)) {
+    d << "a tensor has no '." << e->mode << "'; the sizes of '" << t->name << "' have the names of its shape";
+    SmallVector<std::string> dims;
+    for (AffineExpr dim : t->dims)
+      dims.push_back("'" + print(dim, kernel) + "'");
+    if (!dims.empty())
+      d << ", " << llvm::join(dims, ", ");
+    return;
+  }
+  if (e->mode == "T") {
+    d << "a tensor has no '.T'; " << hintForFunction("transpose");
+    return;
+  }
+  std::string near = findNearest(e->mode, {"pad", "edge", "reflect", "wrap", "assume_inbounds"});
+  d << "unknown bounds form '." << e->mode << "'";
+  if (!near.empty())
+    d << "; did you mean '" << near << "'?";
+  else
+    d << "; there are .pad(v), .edge, .reflect, .wrap and .assume_inbounds";
+}
+
 bool Elaborator::elaborateMode(Node *read, const Expr *e, const Scope *scope) {
   if (e->mode.empty())
     return true;
-  auto mode = llvm::StringSwitch<std::optional<te::BoundsMode>>(e->mode)
-                  .Case("pad", te::BoundsMode::Pad)
-                  .Case("edge", te::BoundsMode::Edge)
-                  .Case("reflect", te::BoundsMode::Reflect)
-                  .Case("wrap", te::BoundsMode::Wrap)
-                  .Case("assume_inbounds", te::BoundsMode::Assume)
-                  .Default(std::nullopt);
-  if (!mode) {
-    auto d = error(e->modeLoc);
-    d << "unknown bounds form '." << e->mode
-      << "'; there are .pad(v), .edge, .reflect, .wrap and .assume_inbounds";
-    return false;
-  }
+  std::optional<te::BoundsMode> mode = boundsModeNamed(e->mode);
   read->bounds = *mode;
   unsigned wanted = *mode == te::BoundsMode::Pad ? 1 : 0;
   if (e->modeArgs.size() != wanted || (wanted && !e->modeArgs[0].name.empty())) {
@@ -36,6 +60,10 @@ bool Elaborator::elaborateMode(Node *read, const Expr *e, const Scope *scope) {
   }
   if (!wanted)
     return true;
+  if (const Expr *given = e->modeArgs[0].value; given->kind == Expr::String) {
+    error(given->loc) << "the padding is a value, as in .pad(0); the other bounds forms are .edge, .reflect and .wrap";
+    return false;
+  }
   Node *v = elaborate(e->modeArgs[0].value, scope);
   if (v)
     v = convertForStore(v, read->tensor->element, "the padding");
@@ -71,7 +99,11 @@ Node *Elaborator::readTensor(Tensor *t, const Expr *e, const Scope *scope) {
     return nullptr;
   if (t->kind == Tensor::Scalar) {
     if (e->hasBracket) {
-      error(e->loc) << "'" << t->name << "' is a scalar and takes no subscripts";
+      auto d = error(e->loc);
+      d << "'" << t->name << "' is a scalar and takes no subscripts; a tensor has a shape, as in '" << t->name << ": "
+        << StringRef(elementTypeName(t->element).data(), elementTypeName(t->element).size()) << "[N]'";
+      if (t->loc.file == 0)
+        diags.note(d, t->loc) << "'" << t->name << "' is declared here";
       return nullptr;
     }
     Node *n = make(Node::ScalarParam, widened(t->element), e->loc);
@@ -86,17 +118,25 @@ Node *Elaborator::readTensor(Tensor *t, const Expr *e, const Scope *scope) {
     error(e->loc) << "tensors are never whole operands; write '" << t->name << "[" << subs << "]'";
     return nullptr;
   }
+  if (!e->mode.empty() && !boundsModeNamed(e->mode)) {
+    reportUnknownMode(t, e);
+    return nullptr;
+  }
   if (e->hasBracket && e->args.size() != t->dims.size()) {
-    error(e->loc) << "'" << t->name << "' has " << t->dims.size() << " dims, but " << e->args.size()
-                  << " subscripts stand here";
+    auto d = error(e->whole());
+    d << "'" << t->name << "' has " << describeRank(t->dims.size(), e->args.size());
+    if (t->loc.file == 0)
+      diags.note(d, t->loc) << "'" << t->name << "' is declared here";
     return nullptr;
   }
   if (!t->isReadable) {
-    error(e->loc) << "output '" << t->name << "' is read before its statements have defined it";
+    error(e->loc) << "output '" << t->name << "' is read before its statements have defined it; name what they need with 'let', or declare '"
+                  << t->name << "' an 'inout' parameter to read what memory holds";
     return nullptr;
   }
   Node *n = make(Node::Read, widened(t->element), e->loc);
   n->tensor = t;
+  n->access = e;
   if (!kernelc::isFloat(t->element) && t->element != ElementType::boolean &&
       elementBits(t->element) < 32)
     n->narrow = t->element;

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "frontend/Elaborate.h"
+#include "frontend/Habits.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
@@ -56,6 +57,13 @@ Node *Elaborator::elaborateCall(const Expr *e, const Scope *scope) {
                   << "[k](..)'";
     return nullptr;
   }
+  auto own = tensors.find(e->text);
+  if (own != tensors.end() && e->loc.file == 0) { // x(i, j)
+    StringRef text = diags.file(0).text;
+    StringRef subs = e->named.empty() ? "" : text.slice(e->named.front().value->begin, e->named.back().value->end);
+    error(e->whole()) << "'" << e->text << "' is a tensor, whose subscripts stand in square brackets; write '" << e->text << "[" << subs << "]'";
+    return nullptr;
+  }
   SmallVector<StringRef> known = {"sum",    "prod",   "max",   "min", "any",   "all",   "xor",
                                   "argmax", "argmin", "mean",  "exp", "exp2",  "log",   "sqrt",
                                   "rsqrt",  "tanh",   "erf",   "sin", "cos",   "pow",   "abs",
@@ -65,7 +73,11 @@ Node *Elaborator::elaborateCall(const Expr *e, const Scope *scope) {
   std::string near = findNearest(e->text, known);
   auto d = error(e->loc);
   d << "unknown function '" << e->text << "'";
-  if (!near.empty())
+  if (StringRef hint = hintForFunction(e->text); !hint.empty())
+    d << "; " << hint;
+  else if (StringRef type = elementTypeMeant(e->text); !type.empty())
+    d << "; did you mean the cast '" << type << "(..)'?";
+  else if (!near.empty())
     d << "; did you mean '" << near << "'?";
   return nullptr;
 }

@@ -1,20 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The inlining of `fn`s and of their `let`s. See Elaborate.h.
 #include "frontend/Elaborate.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
 namespace kernelc::frontend {
 
 Node *Elaborator::elaborateFn(const Definition *fn, const Expr *e, const Scope *scope) {
+  if (fn->isBroken)
+    return nullptr;
   if (llvm::is_contained(callStack, fn)) {
     error(e->loc) << "function '" << fn->name
                   << "' calls itself; functions are inlined and cannot recurse";
     return nullptr;
   }
   if (e->items.size() != fn->indexParams.size() || e->hasBracket != !fn->indexParams.empty()) {
-    error(e->loc) << "'" << fn->name << "' takes " << fn->indexParams.size()
-                  << " index parameters in brackets, not " << e->items.size();
+    auto d = error(e->loc);
+    d << "'" << fn->name << "' takes " << fn->indexParams.size() << (fn->indexParams.size() == 1 ? " index" : " indices")
+      << " in brackets, not " << e->items.size() << "; write '" << fn->name;
+    if (!fn->indexParams.empty())
+      d << "[" << llvm::join(llvm::map_range(fn->indexParams, [](const Param &p) { return p.name; }), ", ") << "]";
+    d << "(..)'";
     return nullptr;
   }
   Scope &body = scopes.emplace_back();
@@ -58,7 +66,16 @@ Node *Elaborator::elaborateFn(const Definition *fn, const Expr *e, const Scope *
       for (i = 0; i < fn->params.size() && fn->params[i].name != a.name; ++i)
         ;
       if (i == fn->params.size()) {
-        error(e->loc) << "'" << fn->name << "' has no parameter '" << a.name << "'";
+        SmallVector<StringRef> names;
+        for (const Param &p : fn->params)
+          names.push_back(p.name);
+        std::string near = findNearest(a.name, names);
+        auto d = error(a.loc);
+        d << "'" << fn->name << "' has no parameter '" << a.name << "'; ";
+        if (!near.empty())
+          d << "did you mean '" << near << "'?";
+        else
+          d << "it has " << llvm::join(names, ", ");
         return nullptr;
       }
     } else {
@@ -121,7 +138,7 @@ Node *Elaborator::elaborateFn(const Definition *fn, const Expr *e, const Scope *
       if (n)
         n = convert(n, widened(*t));
     } else {
-      error(fn->outputs[0].type.loc) << "unknown element type '" << fn->outputs[0].type.name << "'";
+      reportUnknownType(fn->outputs[0].type.name, at(fn->outputs[0].type.loc));
       return nullptr;
     }
   }

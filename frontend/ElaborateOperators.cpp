@@ -39,7 +39,7 @@ Node *Elaborator::elaborateChain(const Expr *e, const Scope *scope) {
     Node *next = elaborate(e->args[i + 1], scope);
     if (!count(e->args[i + 1]->loc))
       return nullptr;
-    sum = sum && next ? makeBinary(kindOf(e->ops[i]), sum, next, e->args[i + 1]->loc) : nullptr;
+    sum = sum && next ? makeBinary(kindOf(e->ops[i]), sum, next, e->opLocs[i]) : nullptr;
     if (sum && i > 32 && isLiteral(sum->type) && !sum->isConst())
       sum = concrete(sum);
   }
@@ -172,7 +172,7 @@ Node *Elaborator::elaborateCompare(const Expr *e, const Scope *scope) {
     default:
       break;
     }
-    Node *c = makeCompare(p, values[i], values[i + 1], e->loc);
+    Node *c = makeCompare(p, values[i], values[i + 1], e->opLocs[i]);
     if (!c)
       return nullptr;
     parts.push_back(c);

@@ -40,6 +40,11 @@ private:
 
 bool Importer::collect(const Ast &ast, bool isPrelude) {
   for (const Definition &d : ast.definitions) {
+    if (d.isBroken) {
+      if (d.kind == Definition::Fn)
+        fns[d.name] = &d; // a use of it is no second mistake
+      continue;
+    }
     switch (d.kind) {
     case Definition::Import:
       diags.error(d.loc) << "'import' is not supported yet";
@@ -90,23 +95,33 @@ bool Importer::checkOptions(const Ast &ast) {
           collectNames(dim, names);
       }
   }
+  // What is wrong stands on the command line, not in the text.
+  auto quoted = [](ArrayRef<StringRef> list) {
+    std::vector<std::string> all;
+    for (StringRef n : list)
+      all.push_back(("'" + n + "'").str());
+    return llvm::join(all, ", ");
+  };
   if (!options.kernel.empty() && !llvm::is_contained(kernels, options.kernel)) {
     std::string near = findNearest(options.kernel, kernels);
-    auto d = diags.error({});
-    d << "no kernel named '" << options.kernel << "' in this file";
+    auto d = diags.errorElsewhere();
+    d << "--kernel " << options.kernel << ": this file has no such kernel";
     if (!near.empty())
       d << "; did you mean '" << near << "'?";
     else if (!kernels.empty())
-      d << "; it has " << llvm::join(kernels, ", ");
+      d << "; it has " << quoted(kernels);
   }
   for (auto &[name, value] : options.constants)
     if (!llvm::is_contained(names, name)) {
       std::string near = findNearest(name, names);
-      auto d = diags.error({});
-      d << "'" << name
-        << "' is set, but no kernel of this file has a size or 'const' parameter of that name";
+      auto d = diags.errorElsewhere();
+      d << "--set " << name << "=" << toString(value) << ": no kernel of this file has a size or 'const' parameter '" << name << "'";
+      llvm::sort(names);
+      names.erase(llvm::unique(names), names.end());
       if (!near.empty())
         d << "; did you mean '" << near << "'?";
+      else if (!names.empty())
+        d << "; there are " << quoted(names);
     }
   return diags.numErrors() == 0;
 }
@@ -127,15 +142,16 @@ void Importer::check(const Definition &d, llvm::function_ref<void(Kernel &, Sema
     Kernel kernel;
     kernel.def = &d;
     Sema sema(diags, kernel, fns, reducers, constants);
-    if (sema.run() && diags.numErrors() == 0) {
+    if (sema.run()) {
       if (&constants == &others)
         kernel.fixed = sizes;
-      handle(kernel, sema);
+      if (before == 0) // nothing comes of this kernel otherwise
+        handle(kernel, sema);
       return true;
     }
     return !sema.statementsWereReached();
   };
-  if (sizes.empty() || before) {
+  if (sizes.empty()) {
     attempt(options.constants, nullptr);
     return;
   }
@@ -162,17 +178,18 @@ bool Importer::forEachKernel(StringRef text, StringRef fileName,
     return false;
   ParseResult prelude = Parser(diags, *preludeTokens).run();
   ParseResult parsed = Parser(diags, *tokens).run();
-  if (diags.numErrors() > 0)
-    return false;
-  bool ok = collect(prelude.ast, true) && collect(parsed.ast, false) && checkOptions(parsed.ast);
-  if (!ok && diags.full())
-    return false;
+  // Other definitions than those with an error are checked all the same.
+  bool parses = diags.numErrors() == 0;
+  collect(prelude.ast, true);
+  if (collect(parsed.ast, false) && parses)
+    checkOptions(parsed.ast);
   bool any = false;
   for (const Definition &d : parsed.ast.definitions) {
     if (d.kind != Definition::Def || (!options.kernel.empty() && d.name != options.kernel))
       continue;
     any = true;
-    check(d, handle);
+    if (!d.isBroken && !diags.full())
+      check(d, handle);
   }
   if (!any && diags.numErrors() == 0)
     diags.error({0, file}) << "this file has no kernel; define one with 'def'";

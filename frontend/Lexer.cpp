@@ -3,6 +3,7 @@
 #include "frontend/Lexer.h"
 
 #include "absl/strings/numbers.h"
+#include "frontend/Habits.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -127,7 +128,7 @@ private:
     } else {
       while (llvm::isDigit(at(end)))
         ++end;
-      if (at(end) == '.') {
+      if (at(end) == '.' && at(end + 1) != '.') { // 0..n is no number and a dot
         isFloat = true;
         ++end;
         while (llvm::isDigit(at(end)))
@@ -146,9 +147,20 @@ private:
     if (isFloat ? !parseFloat(word)
                 : word.getAsInteger(0, i) ||
                       (word.size() > 1 && word[0] == '0' && llvm::isDigit(word[1])))
-      diags.error(here()) << "'" << word.substr(0, 40) << "' is not a number"
-                          << (isFloat ? "" : " of 64 bits");
+      reportNumber(word, isFloat);
     add(isFloat ? Tok::Float : Tok::Integer, word.size());
+  }
+
+  void reportNumber(StringRef word, bool isFloat) {
+    auto d = error();
+    d << "'" << word.substr(0, 40) << "' is not a number" << (isFloat ? "" : " of 64 bits");
+    StringRef plain = word.rtrim("fFlLuU"); // the suffixes of C
+    uint64_t i;
+    if (plain.size() < word.size() && (isFloat ? parseFloat(plain).has_value() : !plain.getAsInteger(10, i)))
+      d << "; write '" << plain.substr(0, 40) << "'";
+    StringRef digits = word.take_while(llvm::isDigit), name = word.drop_front(digits.size());
+    if (plain.size() == word.size() && !isFloat && !name.empty() && digits != "0")
+      d << "; a product is written '" << digits.substr(0, 20) << " * " << name.substr(0, 20) << "'";
   }
 
   void scanString(char quote) {
@@ -156,7 +168,7 @@ private:
     while (end < text.size() && text[end] != quote && text[end] != '\n')
       ++end;
     if (at(end) != quote) {
-      diags.error(here()) << "this string has no closing " << std::string(1, quote)
+      error() << "this string has no closing " << std::string(1, quote)
                           << " on its line";
       return add(Tok::String, end - pos);
     }
@@ -164,19 +176,20 @@ private:
   }
 
   void scanUnknown() {
-    unsigned char c = text[pos];
-    auto d = diags.error(here());
-    if (c >= 0x80)
-      d << "this character is not ASCII; only comments may hold such";
-    else if (c == '!' || c == '@' || c == '$' || c == '?' || c == '\\' || c == '`')
-      d << "'" << std::string(1, c) << "' starts nothing in this language"
-        << (c == '!' ? "; write 'not'" : "");
-    else
-      d << "unexpected byte 0x" << llvm::utohexstr(c);
-    // One message per run of bad bytes.
-    while (pos < text.size() &&
-           (static_cast<unsigned char>(text[pos]) >= 0x80 || text[pos] == char(c)))
-      ++pos;
+    // A run of bad bytes is one token, but for an operator of another language.
+    size_t end = pos, length = 0;
+    if (!hintForOperator(text.substr(pos), length).empty())
+      return add(Tok::Unknown, length);
+    char c = text[pos];
+    while (end < text.size() && (static_cast<unsigned char>(text[end]) >= 0x80 || text[end] == c) &&
+           (end == pos || hintForOperator(text.substr(end), length).empty()))
+      ++end;
+    add(Tok::Unknown, end - pos);
+  }
+
+  InFlightDiagnostic error() {
+    out.errors.push_back(pos);
+    return diags.error(here());
   }
 
   Diagnostics &diags;

@@ -69,6 +69,7 @@ enum class Tok : uint8_t {
   Ge,
   EqEq,
   Ne,
+  Unknown, ///< a character that starts no token; the parser says so where it meets it
 };
 
 struct Token {
@@ -85,13 +86,14 @@ struct Comment {
 struct TokenList {
   std::vector<Token> tokens; ///< ends with Eof
   std::vector<Comment> comments;
+  std::vector<uint32_t> errors; ///< offsets of tokens that were errors
 };
 
 /// How a token is called in messages: "'('", "a name", "the end of the file".
 std::string describe(const Token &token);
 llvm::StringRef spelling(Tok kind);
 
-/// Tokens of file `file`. Characters that start no token are errors and skipped.
+/// Tokens of file `file`. What is no number or string of this language is an error.
 /// Nothing after more than 1 MiB of text.
 std::optional<TokenList> lex(Diagnostics &diags, uint32_t file);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Expressions, with Python's precedences. See Parser.h.
+#include "frontend/Habits.h"
 #include "frontend/Parser.h"
 
 using namespace mlir;
@@ -23,10 +24,31 @@ Expr *Parser::make(Expr::Kind kind, Loc loc) {
   return &e;
 }
 
+Expr *Parser::finish(Expr *e, size_t first) {
+  e->begin = tokens[first].loc.offset;
+  e->end = endOfLast();
+  if (e->kind >= Expr::Unary && e->kind <= Expr::Select) {
+    e->loc.begin = e->begin;
+    e->loc.end = e->end;
+  }
+  return e;
+}
+
+bool Parser::parseOperand(Expr *e, Tok op, Loc loc, size_t first, Expr *operand) {
+  if (!operand)
+    return false;
+  e->ops.push_back(op);
+  e->args.push_back(operand);
+  e->loc = {loc.offset, loc.file, tokens[first].loc.offset, endOfLast()};
+  e->opLocs.push_back(e->loc);
+  return true;
+}
+
 Expr *Parser::parseExpr() {
   Nest nest(*this);
   if (!nest.ok())
     return nullptr;
+  size_t first = pos;
   Expr *value = parseOr();
   if (!value || !at(Tok::KwIf))
     return value;
@@ -38,15 +60,16 @@ Expr *Parser::parseExpr() {
   if (!other)
     return nullptr;
   e->args = {value, cond, other};
-  return e;
+  return finish(e, first);
 }
 
 Expr *Parser::parseOr() {
-  Expr *first = parseAnd();
-  if (!first || !at(Tok::KwOr) || peek(1).kind == Tok::Assign)
-    return first;
+  size_t first = pos;
+  Expr *left = parseAnd();
+  if (!left || !at(Tok::KwOr) || peek(1).kind == Tok::Assign)
+    return left;
   Expr *e = make(Expr::Or, peek().loc);
-  e->args.push_back(first);
+  e->args.push_back(left);
   while (at(Tok::KwOr) && peek(1).kind != Tok::Assign) {
     take();
     Expr *next = parseAnd();
@@ -54,15 +77,16 @@ Expr *Parser::parseOr() {
       return nullptr;
     e->args.push_back(next);
   }
-  return e;
+  return finish(e, first);
 }
 
 Expr *Parser::parseAnd() {
-  Expr *first = parseNot();
-  if (!first || !at(Tok::KwAnd) || peek(1).kind == Tok::Assign)
-    return first;
+  size_t first = pos;
+  Expr *left = parseNot();
+  if (!left || !at(Tok::KwAnd) || peek(1).kind == Tok::Assign)
+    return left;
   Expr *e = make(Expr::And, peek().loc);
-  e->args.push_back(first);
+  e->args.push_back(left);
   while (at(Tok::KwAnd) && peek(1).kind != Tok::Assign) {
     take();
     Expr *next = parseNot();
@@ -70,7 +94,7 @@ Expr *Parser::parseAnd() {
       return nullptr;
     e->args.push_back(next);
   }
-  return e;
+  return finish(e, first);
 }
 
 Expr *Parser::parseNot() {
@@ -79,32 +103,32 @@ Expr *Parser::parseNot() {
   Nest nest(*this);
   if (!nest.ok())
     return nullptr;
+  size_t first = pos;
   Expr *e = make(Expr::Unary, peek().loc);
   e->ops.push_back(take().kind);
   Expr *arg = parseNot();
   if (!arg)
     return nullptr;
   e->args.push_back(arg);
-  return e;
+  return finish(e, first);
 }
 
 Expr *Parser::parseCompare() {
   auto isCompare = [&] {
     return at(Tok::Lt) || at(Tok::Le) || at(Tok::Gt) || at(Tok::Ge) || at(Tok::EqEq) || at(Tok::Ne);
   };
-  Expr *first = parseBinary(0);
-  if (!first || !isCompare())
-    return first;
+  size_t first = pos;
+  Expr *left = parseBinary(0);
+  if (!left || !isCompare())
+    return left;
   Expr *e = make(Expr::Compare, peek().loc);
-  e->args.push_back(first);
+  e->args.push_back(left);
   while (isCompare()) {
-    e->ops.push_back(take().kind);
-    Expr *next = parseBinary(0);
-    if (!next)
+    Token op = take();
+    if (!parseOperand(e, op.kind, op.loc, first, parseBinary(0)))
       return nullptr;
-    e->args.push_back(next);
   }
-  return e;
+  return finish(e, first);
 }
 
 Expr *Parser::parseBinary(unsigned level) {
@@ -122,19 +146,18 @@ Expr *Parser::parseBinary(unsigned level) {
         return true;
     return false;
   };
-  Expr *first = parseBinary(level + 1);
-  if (!first || !isOp())
-    return first;
+  size_t first = pos;
+  Expr *left = parseBinary(level + 1);
+  if (!left || !isOp())
+    return left;
   Expr *e = make(Expr::Chain, peek().loc);
-  e->args.push_back(first);
+  e->args.push_back(left);
   while (isOp()) {
-    e->ops.push_back(take().kind);
-    Expr *next = parseBinary(level + 1);
-    if (!next)
+    Token op = take();
+    if (!parseOperand(e, op.kind, op.loc, first, parseBinary(level + 1)))
       return nullptr;
-    e->args.push_back(next);
   }
-  return e;
+  return finish(e, first);
 }
 
 Expr *Parser::parseUnary() {
@@ -144,16 +167,18 @@ Expr *Parser::parseUnary() {
   if (!nest.ok())
     return nullptr;
   mark(Role::Unary);
+  size_t first = pos;
   Expr *e = make(Expr::Unary, peek().loc);
   e->ops.push_back(take().kind);
   Expr *arg = parseUnary();
   if (!arg)
     return nullptr;
   e->args.push_back(arg);
-  return e;
+  return finish(e, first);
 }
 
 Expr *Parser::parsePower() {
+  size_t first = pos;
   Expr *base = parsePostfix();
   if (!base || !at(Tok::StarStar))
     return base;
@@ -165,10 +190,11 @@ Expr *Parser::parsePower() {
   if (!exponent)
     return nullptr;
   e->args = {base, exponent};
-  return e;
+  return finish(e, first);
 }
 
 Expr *Parser::parsePostfix() {
+  size_t first = pos;
   Expr *e = parsePrimary();
   if (e && e->kind == Expr::Call && at(Tok::LSquare)) {
     Expr *sub = make(Expr::Subscripted, peek().loc);
@@ -187,6 +213,10 @@ Expr *Parser::parsePostfix() {
       return e->kind == Expr::Member ? (fail("an operator; fields do not nest"), nullptr) : nullptr;
     m->args.push_back(e);
     e = m;
+  }
+  if (e) { // parentheses included
+    e->begin = tokens[first].loc.offset;
+    e->end = endOfLast();
   }
   return e;
 }
@@ -213,6 +243,7 @@ Expr *Parser::parsePrimary() {
     Nest nest(*this);
     if (!nest.ok())
       return nullptr;
+    size_t open = pos;
     Loc loc = take().loc;
     Expr *e = parseExpr();
     if (e && at(Tok::Comma)) {
@@ -226,12 +257,26 @@ Expr *Parser::parsePrimary() {
       }
       e = tuple;
     }
-    return e && expect(Tok::RParen, "to close the parenthesis") ? e : nullptr;
+    return e && expectClose(Tok::RParen, "to close the parenthesis", open) ? e : nullptr;
   }
+  case Tok::KwWhere:
+    if (peek(1).kind == Tok::LParen && !tooDeep) {
+      diags.error(t.loc) << "'where' is no function: write 'a if c else b' for 'where(c, a, b)'; at its end it restricts a statement";
+      return nullptr;
+    }
+    [[fallthrough]];
   default:
+    if (t.kind == Tok::Colon && !tooDeep && pos > 0 && (tokens[pos - 1].kind == Tok::LSquare || tokens[pos - 1].kind == Tok::Comma)) {
+      diags.error(t.loc) << "there are no slices; an index runs over its dim, as in 'sum[j](x[i, j])'";
+      return nullptr;
+    }
     fail("an expression");
     return nullptr;
   }
+}
+
+static bool isReductionName(StringRef name) {
+  return llvm::is_contained({"sum", "prod", "max", "min", "any", "all", "xor", "argmax", "argmin", "mean"}, name);
 }
 
 Expr *Parser::parseNameExpr() {
@@ -249,11 +294,26 @@ Expr *Parser::parseNameExpr() {
     e->mode = take().text;
     if (accept(Tok::LParen, Role::TightOpen) && !parseArgs(e->modeArgs))
       return nullptr;
+    bool isMode = llvm::is_contained({"pad", "edge", "reflect", "wrap", "assume_inbounds"}, e->mode);
+    if (!at(Tok::LSquare) && !isMode && !tooDeep) { // np.mean(..)
+      Loc loc = e->loc;
+      loc.begin = loc.offset;
+      loc.end = e->modeLoc.offset + e->mode.size();
+      StringRef hint = hintForFunction(e->mode);
+      auto d = diags.error(loc);
+      d << "functions stand in no module here; ";
+      if (hint.empty())
+        d << "write '" << e->mode << (isReductionName(e->mode) ? "[k](..)'" : "(..)'");
+      else
+        d << hint;
+      return nullptr;
+    }
     if (!at(Tok::LSquare)) {
       fail(("'[' and the subscripts of '" + e->text + "'").str());
       return nullptr;
     }
   }
+  size_t bracket = pos;
   if (at(Tok::LSquare)) {
     mark(Role::TightOpen);
     take();
@@ -269,6 +329,8 @@ Expr *Parser::parseNameExpr() {
     return parseArgs(e->named) ? e : nullptr;
   }
   if (e->kind == Expr::Access) {
+    if (!checkAccess(e, bracket))
+      return nullptr;
     for (BracketItem &item : e->items) {
       if (item.lo) {
         diags.error(item.loc)
@@ -282,7 +344,32 @@ Expr *Parser::parseNameExpr() {
   return e;
 }
 
+/// x[i][j], and sum[k] x[i, k].
+bool Parser::checkAccess(const Expr *e, size_t bracket) {
+  bool isReduction = isReductionName(e->text);
+  if (at(Tok::LSquare)) {
+    size_t close = pos;
+    while (tokens[close].kind != Tok::RSquare && tokens[close].kind != Tok::Eof && !startsLine(close + 1))
+      ++close;
+    auto d = diags.error(peek().loc);
+    d << "all subscripts stand in one bracket";
+    if (tokens[close].kind == Tok::RSquare && close > pos + 1)
+      d << "; write '" << textOf(bracket - 1, pos - 1) << ", " << textOf(pos + 1, close) << "]'";
+    return false;
+  }
+  // A tensor may have the name of a reduction; then a statement may begin behind it.
+  bool operand = at(Tok::Name) || at(Tok::Integer) || at(Tok::Float);
+  if (!isReduction || !operand || startsLine(pos) || atAssignment() || !current || current->kind != Definition::Def)
+    return true;
+  Loc loc = e->loc;
+  loc.begin = loc.offset;
+  loc.end = endOfLast();
+  diags.error(loc) << "what '" << e->text << "' reduces stands in parentheses, as in '" << textOf(bracket - 1, pos) << "(..)'";
+  return false;
+}
+
 bool Parser::parseExprList(Tok close, std::vector<Expr *> &list, StringRef what) {
+  size_t open = pos - 1;
   while (!at(close)) {
     Expr *e = parseExpr();
     if (!e)
@@ -295,10 +382,11 @@ bool Parser::parseExprList(Tok close, std::vector<Expr *> &list, StringRef what)
     if (!accept(Tok::Comma))
       break;
   }
-  return expect(close, ("or ',' in " + what).str());
+  return expectClose(close, ("or ',' in " + what).str(), open);
 }
 
 bool Parser::parseItems(Tok close, std::vector<BracketItem> &items) {
+  size_t open = pos - 1;
   while (!at(close)) {
     BracketItem item;
     if (!parseItem(item))
@@ -311,7 +399,7 @@ bool Parser::parseItems(Tok close, std::vector<BracketItem> &items) {
     if (!accept(Tok::Comma))
       break;
   }
-  return expect(close, "or ',' in the bracket");
+  return expectClose(close, "or ',' in the bracket", open);
 }
 
 bool Parser::parseItem(BracketItem &item) {
@@ -322,8 +410,19 @@ bool Parser::parseItem(BracketItem &item) {
   item.lo = parseExpr();
   if (!item.lo)
     return false;
-  if (!at(Tok::Colon))
+  if (!at(Tok::Colon)) {
+    if (item.lo->kind == Expr::Call && item.lo->text == "range" && !item.lo->named.empty() && !tooDeep) {
+      auto textOfArg = [&](const NamedArg &a) { return diags.file(item.loc.file).text.slice(a.value->begin, a.value->end); };
+      Loc loc = item.lo->loc;
+      loc.begin = loc.offset;
+      loc.end = endOfLast();
+      bool both = item.lo->named.size() > 1;
+      diags.error(loc) << "a range is written 'a:b'; write '" << (both ? textOfArg(item.lo->named[0]) : "0") << ":" << textOfArg(item.lo->named[both])
+                       << "'";
+      return false;
+    }
     return fail("':' in the range, as in 'k in 0:n'");
+  }
   mark(Role::RangeColon);
   take();
   item.hi = parseExpr();
@@ -331,8 +430,10 @@ bool Parser::parseItem(BracketItem &item) {
 }
 
 bool Parser::parseArgs(std::vector<NamedArg> &args) {
+  size_t open = pos - 1;
   while (!at(Tok::RParen)) {
     NamedArg arg;
+    arg.loc = peek().loc;
     if (at(Tok::Name) && peek(1).kind == Tok::Assign) {
       arg.name = take().text;
       mark(Role::NamedEq);
@@ -345,7 +446,7 @@ bool Parser::parseArgs(std::vector<NamedArg> &args) {
     if (!accept(Tok::Comma))
       break;
   }
-  return expect(Tok::RParen, "or ',' in the arguments");
+  return expectClose(Tok::RParen, "or ',' in the arguments", open);
 }
 
 } // namespace kernelc::frontend

@@ -2,6 +2,8 @@
 // Statements of kernel and function bodies. See Parser.h.
 #include "frontend/Parser.h"
 
+#include "frontend/Habits.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -46,16 +48,24 @@ bool Parser::atStatement() const {
 }
 
 void Parser::skipToStatement() {
-  unsigned open = 0;
+  unsigned open = 0, braces = 0;
   while (!at(Tok::Eof) && !at(Tok::KwDef) && !at(Tok::KwReducer) && !at(Tok::KwSchedule)) {
+    // A block of another language is one mistake.
+    if (at(Tok::LBrace) || (at(Tok::RBrace) && braces)) {
+      at(Tok::LBrace) ? ++braces : --braces;
+      open = 0;
+      take();
+      continue;
+    }
+    if (braces) {
+      take();
+      continue;
+    }
     if (open == 0 && (at(Tok::RBrace) || at(Tok::KwLet) || at(Tok::KwRequire) || at(Tok::KwFn)))
       return;
-    // An assignment is a place to go on when it starts a line of its own.
-    if (open == 0 && atAssignment() && pos > 0) {
-      const char *begin = tokens[pos - 1].text.end(), *end = tokens[pos].text.begin();
-      if (StringRef(begin, end - begin).contains('\n'))
-        return;
-    }
+    // A statement that starts a line is a place to go on, whatever is open; others are one where nothing is.
+    if (pos > 0 && startsLine(pos) && (atAssignment() || at(Tok::KwLet) || at(Tok::KwRequire)))
+      return;
     if (at(Tok::LParen) || at(Tok::LSquare))
       ++open;
     if ((at(Tok::RParen) || at(Tok::RSquare)) && open > 0)
@@ -66,9 +76,14 @@ void Parser::skipToStatement() {
 
 void Parser::parseBody(Definition &d, bool allowValue) {
   unsigned requirements = 0;
+  size_t brace = pos - 1;
   while (!at(Tok::RBrace)) {
     if (at(Tok::Eof) || at(Tok::KwDef)) {
-      fail("'}' at the end of the body");
+      if (tooDeep)
+        return;
+      auto e = diags.error(peek().loc);
+      e << "expected '}' at the end of the body, found " << describe(peek());
+      diags.note(e, tokens[brace].loc) << "this '{' is not closed";
       return;
     }
     tooDeep = false;
@@ -78,7 +93,7 @@ void Parser::parseBody(Definition &d, bool allowValue) {
     Statement s;
     s.loc = peek().loc;
     bool ok;
-    if (allowValue && !atStatement()) {
+    if (allowValue && !atStatement() && !atWord("return")) {
       d.value = parseExpr();
       ok = d.value != nullptr;
       if (ok && !at(Tok::RBrace))
@@ -113,9 +128,66 @@ bool Parser::parseStatement(Statement &s) {
     return parseRequire(s);
   if (at(Tok::Name) && !atAssignment() && llvm::is_contained(kPolicies, peek().text))
     return parsePolicy(s);
-  if (at(Tok::Name))
+  if (at(Tok::Name) && (atAssignment() || (!isWord(peek(1).kind) && peek(1).kind != Tok::LParen && hintForStatement(peek().text).empty() && !atWord("return"))))
     return parseAssign(s);
-  return fail("a statement: 'let', 'require' or an assignment such as 'y[i] = ..'");
+  return failStatement();
+}
+
+/// "y[i, j] = ..", of the kernel's first output.
+std::string Parser::exampleOfOutput() const {
+  if (!current || current->outputs.empty() || current->kind != Definition::Def)
+    return "y[i] = ..";
+  const Param &out = current->outputs.front();
+  return (out.name + "[" + exampleIndices(out.type.dims.size()) + "] = ..").str();
+}
+
+bool Parser::failStatement() {
+  if (tooDeep)
+    return false;
+  StringRef word = peek().text;
+  bool isWordAhead = isWord(peek().kind), isProse;
+  if (slashesBefore(isProse) && isProse)
+    return fail("");
+  StringRef hint = isWordAhead ? hintForStatement(word) : "";
+  std::string near;
+  if (at(Tok::Name) && hint.empty()) {
+    std::vector<StringRef> words = {"let", "require", "precision", "tolerance"};
+    if (!startsLine(pos))
+      words.insert(words.end(), {"where", "if", "else", "and", "or"});
+    near = findNearest(word, words);
+  }
+  if (at(Tok::RParen) || at(Tok::RSquare)) {
+    diags.error(peek().loc) << "this '" << word << "' closes nothing: there is no '" << (at(Tok::RParen) ? "(" : "[") << "' before it";
+    return false;
+  }
+  if (atWord("return")) {
+    auto d = diags.error(peek().loc);
+    if (current && current->kind == Definition::Fn)
+      d << "there is no 'return': the value of a function is the expression at its end";
+    else
+      d << "there is no 'return'; assign the output, as in '" << exampleOfOutput() << "'";
+    return false;
+  }
+  if (at(Tok::Name) && peek(1).kind == Tok::LParen && hint.empty() && near.empty()) {
+    StringRef instead = hintForFunction(word);
+    auto d = diags.error(peek().loc);
+    d << "a call is no statement";
+    if (instead.empty())
+      d << "; assign its value, as in '" << exampleOfOutput() << "'";
+    else
+      d << "; " << instead;
+    return false;
+  }
+  if (!hint.empty() || !near.empty()) {
+    auto d = diags.error(peek().loc);
+    d << "'" << word << "' starts no statement; ";
+    if (!hint.empty())
+      d << hint;
+    else
+      d << "did you mean '" << near << "'?";
+    return false;
+  }
+  return fail("a statement: 'let', 'require' or an assignment such as '" + exampleOfOutput() + "'");
 }
 
 bool Parser::parseLet(Statement &s) {
@@ -140,6 +212,10 @@ bool Parser::parseRequire(Statement &s) {
   if (!s.value)
     return false;
   s.sourceText = StringRef(begin, tokens[pos - 1].text.end() - begin);
+  if (at(Tok::Assign)) {
+    diags.error(peek().loc) << "'=' defines something; a 'require' compares with '=='";
+    return false;
+  }
   return true;
 }
 
@@ -196,6 +272,17 @@ bool Parser::parseAssignOp(Statement &s) {
     mark(Role::WordOp);
     s.op = take().text;
     break;
+  case Tok::Minus:
+  case Tok::Slash:
+    if (peek(1).kind == Tok::Assign) {
+      Loc loc = peek().loc;
+      loc.begin = loc.offset;
+      loc.end = loc.offset + 2;
+      diags.error(loc) << "'" << peek().text << "=' is not an assignment form; write " << (at(Tok::Minus) ? "'+= -(..)'" : "'*= 1 / (..)'")
+                       << " (there are = += *= min= max= and= or= xor=)";
+      return false;
+    }
+    [[fallthrough]];
   default:
     return fail("'=' or an assignment form (+= *= min= max= and= or= xor=)");
   }

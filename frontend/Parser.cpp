@@ -2,6 +2,11 @@
 // Definitions, parameters and types. See Parser.h.
 #include "frontend/Parser.h"
 
+#include "frontend/Habits.h"
+#include "support/ElementType.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
 using namespace mlir;
 
 namespace kernelc::frontend {
@@ -15,16 +20,98 @@ bool Parser::accept(Tok kind, Role role) {
   return true;
 }
 
-bool Parser::fail(StringRef expected) {
-  if (!tooDeep)
-    diags.error(peek().loc) << "expected " << expected << ", found " << describe(peek());
+bool Parser::startsLine(size_t token) const {
+  if (token == 0)
+    return true;
+  const char *begin = tokens[token - 1].text.end(), *end = tokens[token].text.begin();
+  return StringRef(begin, end - begin).contains('\n');
+}
+
+StringRef Parser::textOf(size_t first, size_t end) const {
+  const char *begin = tokens[first].text.begin();
+  return StringRef(begin, tokens[end - 1].text.end() - begin);
+}
+
+const Token *Parser::slashesBefore(bool &isProse) const {
+  isProse = false;
+  for (size_t i = pos; i-- > 0 && !startsLine(i + 1);) {
+    isProse |= isWord(tokens[i].kind) && isWord(tokens[i + 1].kind);
+    if (tokens[i].kind == Tok::SlashSlash)
+      return &tokens[i];
+  }
+  return nullptr;
+}
+
+bool Parser::failAtHabit() {
+  size_t at = pos;
+  auto adjacent = [&](Tok a, Tok b) { return pos > 0 && tokens[pos - 1].kind == a && peek().kind == b && tokens[pos - 1].text.end() == peek().text.begin(); };
+  if (adjacent(Tok::Amp, Tok::Amp) || adjacent(Tok::Pipe, Tok::Pipe) || adjacent(Tok::Dot, Tok::Dot) || adjacent(Tok::Slash, Tok::Star))
+    at = pos - 1;
+  else if (peek().kind != Tok::Unknown && peek().kind != Tok::SlashSlash && !(peek().kind == Tok::Slash && peek(1).kind == Tok::Star))
+    return false;
+  StringRef rest = diags.file(tokens[at].loc.file).text.substr(tokens[at].loc.offset), text = tokens[at].text;
+  size_t length = text.size();
+  StringRef hint = hintForOperator(rest, length);
+  Loc loc = tokens[at].loc;
+  loc.begin = loc.offset;
+  loc.end = loc.offset + length;
+  auto d = diags.error(loc);
+  unsigned char c = text[0];
+  if (!hint.empty())
+    d << "'" << rest.substr(0, length) << "' " << (c >= 0x80 ? "is not ASCII" : rest.starts_with("/") ? "starts no comment" : "is no operator of this language")
+      << "; " << hint;
+  else if (c >= 0x80)
+    d << "this character is not ASCII; only comments may hold such";
+  else if (c >= 0x20 && c < 0x7f)
+    d << "'" << text.substr(0, 1) << "' starts nothing in this language";
+  else
+    d << "unexpected byte 0x" << llvm::utohexstr(c);
+  return true;
+}
+
+bool Parser::fail(StringRef expected, bool isMissing) {
+  if (tooDeep || failAtHabit())
+    return false;
+  bool isProse;
+  const Token *slashes = slashesBefore(isProse);
+  if (slashes && isProse) {
+    diags.error(slashes->loc) << "'//' is floor division; comments start with '#'";
+    return false;
+  }
+  bool atEnd = isMissing && pos > 0 && startsLine(pos);
+  auto d = diags.error(atEnd ? Loc{endOfLast(), peek().loc.file} : peek().loc);
+  d << "expected " << expected << ", found " << (atEnd ? "the end of the line" : describe(peek()));
+  if (at(Tok::Assign) && !atEnd)
+    d << "; to compare write '=='";
+  if (slashes)
+    diags.note(d, slashes->loc) << "'//' is floor division; comments start with '#'";
+  return false;
+}
+
+bool Parser::expectClose(Tok kind, StringRef where, size_t open) {
+  if (accept(kind))
+    return true;
+  if (tooDeep || failAtHabit())
+    return false;
+  // What is missing is missed at the end of the line, not where the next one starts.
+  bool atEnd = startsLine(pos);
+  bool isProse;
+  if (const Token *slashes = slashesBefore(isProse); slashes && isProse)
+    return fail("");
+  auto d = diags.error(atEnd ? Loc{endOfLast(), peek().loc.file} : peek().loc);
+  d << "expected '" << spelling(kind) << "' " << where << ", found " << (atEnd ? "the end of the line" : describe(peek()));
+  if (at(Tok::Colon) && kind == Tok::RSquare)
+    d << "; there are no slices: an index runs over its dim, as in 'x[i, j]'";
+  if (atWord("for") && kind == Tok::RParen)
+    d << "; a reduction names its indices in a bracket, as in 'sum[k](..)' or 'sum[k in 0:n](..)'";
+  diags.note(d, tokens[open].loc) << "this '" << tokens[open].text << "' is not closed";
   return false;
 }
 
 bool Parser::expect(Tok kind, StringRef where, Role role) {
   if (accept(kind, role))
     return true;
-  return fail(("'" + spelling(kind) + "' " + where).str());
+  return fail(("'" + spelling(kind) + "' " + where).str(), /*isMissing=*/true);
 }
 
 void Parser::skipToDefinition() {
@@ -43,6 +130,8 @@ void Parser::parseDefinition() {
   mark(Role::DefinitionStart);
   Definition &d = result.ast.definitions.emplace_back();
   d.loc = peek().loc;
+  current = &d;
+  unsigned errors = diags.numErrors();
   tooDeep = false;
   depth = 0;
   bool ok;
@@ -63,16 +152,41 @@ void Parser::parseDefinition() {
     ok = parseImport(d);
     break;
   default:
-    ok = fail("'def', 'fn', 'reducer', 'schedule' or 'import'");
+    ok = failDefinition();
     take();
   }
-  if (!ok) {
-    result.ast.definitions.pop_back();
+  if (!ok)
     skipToDefinition();
+  d.isBroken = diags.numErrors() > errors || llvm::any_of(badTokens, [&](uint32_t offset) {
+                 return offset >= d.loc.offset && offset < peek().loc.offset;
+               });
+  current = nullptr;
+  if (d.name.empty() && d.isBroken)
+    result.ast.definitions.pop_back();
+}
+
+bool Parser::failDefinition() {
+  if (at(Tok::RBrace) && !tooDeep) {
+    diags.error(peek().loc) << "this '}' closes nothing";
+    return false;
   }
+  std::string expected = "'def', 'fn', 'reducer', 'schedule' or 'import'";
+  if (!at(Tok::Name))
+    return fail(expected);
+  std::string near = findNearest(peek().text, {"def", "fn", "reducer", "schedule", "import"});
+  if (near.empty() && peek(1).kind == Tok::Name && (peek(2).kind == Tok::LParen || peek(2).kind == Tok::LSquare))
+    near = "def"; // kernel f(..)
+  if (near.empty())
+    return fail(expected);
+  diags.error(peek().loc) << "expected " << expected << ", found " << describe(peek()) << "; did you mean '" << near << "'?";
+  return false;
 }
 
 bool Parser::parseName(StringRef &name, Loc &loc, StringRef what) {
+  if (isWord(peek().kind) && !at(Tok::Name) && !startsLine(pos)) {
+    diags.error(peek().loc) << "expected " << what << ", found " << describe(peek()) << ", which is a keyword and names nothing";
+    return false;
+  }
   if (!at(Tok::Name))
     return fail(what);
   loc = peek().loc;
@@ -91,6 +205,8 @@ bool Parser::parseDef(Definition &d) {
     if (!expect(Tok::LParen, "before the outputs, as in '-> (y: f32[N])'") ||
         !parseParams(d.outputs, true))
       return false;
+  } else if (at(Tok::LParen)) {
+    return fail("'->' before the outputs, as in 'def f(..) -> (y: f32[N])'");
   }
   if (!expect(Tok::LBrace, "before the kernel's body", Role::BlockOpen))
     return false;
@@ -185,6 +301,7 @@ bool Parser::parseImport(Definition &d) {
 }
 
 bool Parser::parseParams(std::vector<Param> &params, bool needTypes) {
+  size_t open = pos - 1;
   while (!at(Tok::RParen)) {
     Param p;
     if (!parseParam(p, needTypes))
@@ -193,7 +310,26 @@ bool Parser::parseParams(std::vector<Param> &params, bool needTypes) {
     if (!accept(Tok::Comma))
       break;
   }
-  return expect(Tok::RParen, "or ',' after a parameter");
+  return expectClose(Tok::RParen, "or ',' after a parameter", open);
+}
+
+/// What is wrong with `float x[N]` and `inuot x: f32[N]`, whose first word was taken for the name.
+bool Parser::failAtParamType(const Param &p) {
+  if (at(Tok::Name) && !tooDeep) {
+    std::string near = findNearest(p.name, {"const", "inout"});
+    StringRef element = elementTypeMeant(p.name);
+    if (element.empty() && findElementType(absl::string_view(p.name.data(), p.name.size())))
+      element = p.name;
+    if (!near.empty() || !element.empty()) {
+      auto d = diags.error(p.loc);
+      if (element.empty())
+        d << "'" << p.name << "' stands before a parameter's name; did you mean '" << near << "'?";
+      else
+        d << "the type of a parameter stands behind its name; write '" << peek().text << ": " << element << "[..]'";
+      return false;
+    }
+  }
+  return fail(("':' and the type of '" + p.name + "', as in '" + p.name + ": f32[N]'").str());
 }
 
 bool Parser::parseParam(Param &p, bool needType) {
@@ -202,7 +338,7 @@ bool Parser::parseParam(Param &p, bool needType) {
   if (!parseName(p.name, p.loc, "a parameter's name"))
     return false;
   if (needType && !at(Tok::Colon))
-    return fail(("':' and the type of '" + p.name + "', as in '" + p.name + ": f32[N]'").str());
+    return failAtParamType(p);
   if (accept(Tok::Colon) && !parseType(p.type))
     return false;
   if (accept(Tok::Assign))

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "frontend/Ast.h"
+#include "llvm/ADT/ArrayRef.h"
 
 namespace kernelc::frontend {
 
@@ -33,7 +34,7 @@ inline constexpr unsigned kMaxRequires = 64; ///< of a kernel: what proofs take 
 
 class Parser {
 public:
-  Parser(Diagnostics &diags, const TokenList &tokens) : diags(diags), tokens(tokens.tokens) {
+  Parser(Diagnostics &diags, const TokenList &tokens) : diags(diags), tokens(tokens.tokens), badTokens(tokens.errors) {
     result.roles.resize(this->tokens.size());
   }
   ParseResult run();
@@ -51,7 +52,16 @@ private:
   bool accept(Tok kind, Role role = Role::None);
   /// Takes `kind` or reports that it was expected `where`.
   bool expect(Tok kind, llvm::StringRef where, Role role = Role::None);
-  bool fail(llvm::StringRef expected);
+  /// Reports what was expected, or what is known of the token ahead that people write who come from other languages.
+  /// `isMissing`: one token, which is missed at the end of a line rather than where the next one starts.
+  bool fail(llvm::StringRef expected, bool isMissing = false);
+  /// As expect(), of what was opened by the token `open`.
+  bool expectClose(Tok kind, llvm::StringRef where, size_t open);
+  bool failAtHabit();
+  /// `//` before the token ahead on its line; `isProse`: words follow it that no expression has.
+  const Token *slashesBefore(bool &isProse) const;
+  bool startsLine(size_t token) const;
+  static bool isWord(Tok kind) { return kind == Tok::Name || (kind >= Tok::KwDef && kind <= Tok::KwFalse); }
   void mark(Role role) { result.roles[pos] = role; }
   void skipToStatement();
   void skipToDefinition();
@@ -65,6 +75,8 @@ private:
   bool parseName(llvm::StringRef &name, Loc &loc, llvm::StringRef what);
   bool parseParams(std::vector<Param> &params, bool needTypes);
   bool parseParam(Param &p, bool needType);
+  bool failAtParamType(const Param &p);
+  bool failDefinition();
   bool parseType(TypeRef &type);
 
   // ParseStatements.cpp
@@ -76,12 +88,19 @@ private:
   bool parseAssign(Statement &s);
   bool parseTarget(Statement &s);
   bool parseAssignOp(Statement &s);
+  bool failStatement();
+  std::string exampleOfOutput() const;
   bool parseWhere(Statement &s);
   bool atStatement() const;
   bool atAssignment() const;
 
   // ParseExpressions.cpp
   Expr *make(Expr::Kind kind, Loc loc);
+  /// `e` is all from the token `first` on; underlines that where `e` is an operator.
+  Expr *finish(Expr *e, size_t first);
+  /// Adds the operator at `loc` and `operand`, which was parsed last, to a chain that begins at the token `first`; false without one.
+  bool parseOperand(Expr *e, Tok op, Loc loc, size_t first, Expr *operand);
+  uint32_t endOfLast() const { return pos ? tokens[pos - 1].loc.offset + tokens[pos - 1].text.size() : 0; }
   Expr *parseExpr(); ///< a if c else b
   Expr *parseOr();
   Expr *parseAnd();
@@ -93,8 +112,11 @@ private:
   Expr *parsePostfix();
   Expr *parsePrimary();
   Expr *parseNameExpr();
+  /// After the opening bracket.
   bool parseExprList(Tok close, std::vector<Expr *> &list, llvm::StringRef what);
   bool parseItems(Tok close, std::vector<BracketItem> &items);
+  bool checkAccess(const Expr *e, size_t bracket);
+  llvm::StringRef textOf(size_t first, size_t end) const; ///< of tokens
   bool parseItem(BracketItem &item);
   bool parseArgs(std::vector<NamedArg> &args);
 
@@ -108,6 +130,8 @@ private:
 
   Diagnostics &diags;
   const std::vector<Token> &tokens;
+  llvm::ArrayRef<uint32_t> badTokens;
+  const Definition *current = nullptr;
   ParseResult result;
   size_t pos = 0;
   unsigned depth = 0;

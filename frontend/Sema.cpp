@@ -2,40 +2,9 @@
 // Parameters, sizes and requirements of a kernel. See Sema.h.
 #include "frontend/Sema.h"
 
-#include "llvm/ADT/StringSwitch.h"
-
 using namespace mlir;
 
 namespace kernelc::frontend {
-namespace {
-
-constexpr StringRef kElementNames[] = {"f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2",
-                                       "i64", "i32", "i16", "i8",   "i4",     "u64",
-                                       "u32", "u16", "u8",  "u4",   "bool"};
-
-/// What other languages call our types.
-StringRef otherSpelling(StringRef name) {
-  return llvm::StringSwitch<StringRef>(name)
-      .Cases({"float", "float32", "single"}, "f32")
-      .Cases({"double", "float64"}, "f64")
-      .Cases({"half", "float16", "fp16"}, "f16")
-      .Cases({"bfloat16", "bfloat"}, "bf16")
-      .Cases({"float8_e4m3fn", "fp8", "f8"}, "f8e4m3")
-      .Case("float8_e5m2", "f8e5m2")
-      .Cases({"int", "int32"}, "i32")
-      .Cases({"long", "int64"}, "i64")
-      .Cases({"short", "int16"}, "i16")
-      .Case("int8", "i8")
-      .Cases({"uint", "uint32"}, "u32")
-      .Case("uint64", "u64")
-      .Case("uint16", "u16")
-      .Cases({"uint8", "byte"}, "u8")
-      .Cases({"boolean", "i1"}, "bool")
-      .Default("");
-}
-
-} // namespace
-
 bool Sema::run() {
   unsigned before = diags.numErrors();
   if (!declareParams())
@@ -156,14 +125,10 @@ bool Sema::declareSizes(const TypeRef &type) {
 bool Sema::declareTensor(const Param &p, Tensor::Kind kind) {
   auto element = elementNamed(p.type.name);
   if (!element) {
-    std::string near = otherSpelling(p.type.name).str();
-    if (near.empty())
-      near = findNearest(p.type.name, kElementNames);
-    auto d = diags.error(p.type.loc);
-    d << (p.type.name == "(" ? "a parameter cannot be a tuple"
-                             : ("unknown element type '" + p.type.name + "'").str());
-    if (!near.empty())
-      d << "; did you mean '" << near << "'?";
+    if (p.type.name == "(")
+      diags.error(p.type.loc) << "a parameter cannot be a tuple";
+    else
+      elab.reportUnknownType(p.type.name, p.type.loc);
     return false;
   }
   if (!checkFreshName(p.name, p.loc))

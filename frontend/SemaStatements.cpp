@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Statements: their left sides, free and reduced indices, conditions and types.
+#include "frontend/Habits.h"
 #include "frontend/Sema.h"
 
 #include "llvm/ADT/StringSwitch.h"
@@ -62,6 +63,11 @@ bool Sema::checkPolicy(const Statement &s) {
     auto [value, valueLoc] = tokens[i + 2];
     if (types == (key == "rel")) {
       diags.error(keyLoc) << "'" << s.target << "' has " << (types ? "contract and accumulate" : "rel") << ", not '" << key << "'";
+      return false;
+    }
+    std::vector<StringRef> keys = types ? std::vector<StringRef>{"contract", "accumulate"} : std::vector<StringRef>{"rel"};
+    if (std::string near = findNearest(key, keys); !near.empty() && !llvm::is_contained(keys, key)) {
+      diags.error(keyLoc) << "'" << s.target << "' has no '" << key << "'; did you mean '" << near << "'?";
       return false;
     }
     absl::Status set = setPrecision(kernel.precision, {key.data(), key.size()}, {value.data(), value.size()});
@@ -127,7 +133,8 @@ bool Sema::bindLeft(const Statement &s, Scope *scope, CoreStatement &core) {
           work.push_back(a.value);
       else if (top->kind == Expr::Access || top->kind == Expr::Call) {
         diags.error(top->loc)
-            << "a left side whose subscripts depend on data (a scatter) is not supported yet";
+            << "a left side whose subscripts depend on data (a scatter) is not supported yet; write it as a reduction over what "
+               "is scattered, as in 'h[b] = sum[n, x[n] == b](1)'";
         return false;
       }
       if (top->kind == Expr::Name)
@@ -255,6 +262,7 @@ bool Sema::checkLet(const Statement &s) {
   core.isLet = true;
   elab.leftNames.clear();
   elab.plainAssign = true;
+  elab.letName = s.target;
   if (!s.mode.empty()) {
     diags.error(s.targetLoc) << "a 'let' takes no '." << s.mode << "'";
     return false;
@@ -295,7 +303,7 @@ bool Sema::checkLet(const Statement &s) {
   if (!s.type.name.empty()) {
     auto element = findElementType(absl::string_view(s.type.name.data(), s.type.name.size()));
     if (!element) {
-      diags.error(s.type.loc) << "unknown element type '" << s.type.name << "'";
+      elab.reportUnknownType(s.type.name, s.type.loc);
       elab.tensors[s.target] = &t;
       return false;
     }
@@ -336,9 +344,12 @@ bool Sema::checkLet(const Statement &s) {
 
 bool Sema::checkAssignTarget(const Statement &s, Tensor *t) {
   if (t->kind == Tensor::Let) {
-    if (!t->poisoned)
-      diags.error(s.targetLoc) << "'" << s.target
-                               << "' is a 'let' and is defined once; assignments are for outputs";
+    if (!t->poisoned) {
+      auto d = diags.error(s.targetLoc);
+      d << "'" << s.target << "' is a 'let' and is defined once; give the new values another name, as in 'let " << s.target << "2[" << exampleIndices(t->dims.size())
+        << "] = ..'";
+      diags.note(d, t->loc) << "'" << s.target << "' is defined here";
+    }
     return false;
   }
   if (t->outIndex < 0) {
@@ -347,8 +358,10 @@ bool Sema::checkAssignTarget(const Statement &s, Tensor *t) {
     return false;
   }
   if (s.hasSubscripts ? s.subscripts.size() != t->dims.size() : !t->dims.empty()) {
-    diags.error(s.targetLoc) << "'" << s.target << "' has " << t->dims.size() << " dims, but "
-                             << s.subscripts.size() << " subscripts stand here";
+    bool isCall = !s.hasSubscripts && s.value->kind == Expr::Call && !hintForFunction(s.value->text).empty();
+    if (!isCall || elab.elaborate(s.value, elab.openStatement())) // what is wrong with y = matmul(a, b) is matmul
+      diags.error(s.targetLoc) << "'" << s.target << "' has " << describeRank(t->dims.size(), s.subscripts.size())
+                               << "; write '" << s.target << "[" << exampleIndices(t->dims.size()) << "]'";
     return false;
   }
   if (!s.mode.empty()) {
@@ -371,6 +384,11 @@ bool Sema::checkAssign(const Statement &s) {
       d << "; did you mean '" << near << "'?";
     else
       d << "; write 'let " << s.target << "[..] = ..' for an intermediate tensor";
+    Tensor &unknown = kernel.tensors.emplace_back(); // what reads it is no second mistake
+    unknown.name = s.target;
+    unknown.kind = Tensor::Let;
+    unknown.poisoned = true;
+    elab.tensors[s.target] = &unknown;
     return false;
   }
   Tensor *t = it->second;
@@ -398,6 +416,7 @@ bool Sema::checkAssign(const Statement &s) {
   }
   elab.leftNames.clear();
   elab.plainAssign = !core.reduceAssign;
+  elab.letName = "";
   Scope *scope = elab.openStatement();
   if (!bindLeft(s, scope, core))
     return false;

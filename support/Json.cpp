@@ -56,6 +56,14 @@ void appendUtf8(std::string *out, uint32_t c) {
 class Reader {
 public:
   Reader(absl::string_view text, const JsonLimits &limits) : text_(text), limits_(limits) {}
+  /// Notes where the value at `path` stands.
+  std::optional<JsonSpan> find(const std::vector<std::string> &path) {
+    sought_ = &path;
+    absl::StatusOr<Json> all = run();
+    if (all.ok() && path.empty())
+      return JsonSpan{0, 0, text_.find_first_not_of(" \t\r\n"), pos_};
+    return all.ok() ? found_ : std::nullopt;
+  }
 
   absl::StatusOr<Json> run() {
     if (text_.size() > limits_.maxBytes)
@@ -121,6 +129,20 @@ private:
     }
   }
 
+  /// The value of a member or element, one step down the path.
+  bool step(const std::string &name, JsonSpan span, Json *out, int depth) {
+    bool follows = sought_ && onPath_ == size_t(depth) && onPath_ < sought_->size() && (*sought_)[onPath_] == name;
+    onPath_ += follows;
+    span.value = pos_;
+    if (!value(out, depth + 1))
+      return false;
+    span.valueEnd = pos_;
+    if (follows && onPath_ == sought_->size())
+      found_ = span;
+    onPath_ -= follows;
+    return true;
+  }
+
   bool word(absl::string_view w, Json v, Json *out) {
     if (text_.substr(pos_, w.size()) != w)
       return fail("expected a value");
@@ -139,13 +161,18 @@ private:
       Json v;
       if (!members.empty() && !expect(','))
         return false;
+      if (peek() == '}')
+        return fail("expected a member; JSON has no ',' after the last one");
       if (peek() != '"')
         return fail("expected a member name in quotes");
+      JsonSpan span;
+      span.name = pos_;
       if (!string(&name))
         return false;
+      span.nameEnd = pos_;
       if (!names.insert(name).second)
         return fail(absl::StrCat("member \"", name, "\" stands twice"));
-      if (!expect(':') || !value(&v, depth + 1))
+      if (!expect(':') || !step(name, span, &v, depth))
         return false;
       members.emplace_back(std::move(name), std::move(v));
       skipSpace();
@@ -163,7 +190,9 @@ private:
       Json v;
       if (!items.empty() && !expect(','))
         return false;
-      if (!value(&v, depth + 1))
+      if (peek() == ']')
+        return fail("expected a value; JSON has no ',' after the last one");
+      if (!step(std::to_string(items.size()), {}, &v, depth))
         return false;
       items.push_back(std::move(v));
       skipSpace();
@@ -295,6 +324,9 @@ private:
   absl::string_view text_;
   const JsonLimits &limits_;
   size_t pos_ = 0, values_ = 0;
+  const std::vector<std::string> *sought_ = nullptr;
+  size_t onPath_ = 0; ///< steps of `sought_` that lead to where the reader is
+  std::optional<JsonSpan> found_;
   std::string error_;
 };
 
@@ -403,6 +435,8 @@ const Json *Json::find(absl::string_view name) const {
 }
 
 absl::StatusOr<Json> parseJson(absl::string_view text, const JsonLimits &limits) { return Reader(text, limits).run(); }
+
+std::optional<JsonSpan> findInJson(absl::string_view text, const std::vector<std::string> &path) { return Reader(text, {}).find(path); }
 
 absl::StatusOr<std::string> printJson(const Json &value, int indent) {
   Writer writer(indent);

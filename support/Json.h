@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -64,6 +65,14 @@ struct JsonLimits {
 /// RFC 8259 does not allow, and also for duplicate member names, bytes that are no
 /// UTF-8, integers beyond 64 bits, numbers beyond double, and text beyond the limits.
 absl::StatusOr<Json> parseJson(absl::string_view text, const JsonLimits &limits = {});
+
+/// Where a value stands in a text: offsets of bytes. An element of an array has no name.
+struct JsonSpan {
+  size_t name = 0, nameEnd = 0, value = 0, valueEnd = 0;
+};
+/// The span of the value at `path`, whose steps are names of members and numbers of elements ("0"); nothing where the text, which
+/// must be a value that parseJson() reads, has none there. An empty path is the whole.
+std::optional<JsonSpan> findInJson(absl::string_view text, const std::vector<std::string> &path);
 
 /// Same value, same bytes. `indent` 0 writes one line; else members stand on lines of
 /// their own. InvalidArgument when a string is no UTF-8 or a number is not finite.

@@ -8,6 +8,8 @@
 #include "absl/strings/str_join.h"
 #include "driver/Program.h"
 #include "support/Target.h"
+#include "support/TargetNames.h"
+#include "tools/Messages.h"
 
 namespace kernelc::tools {
 
@@ -25,7 +27,7 @@ absl::StatusOr<Call> prepareCall(const CallOptions &o) {
   if (o.variant != "default" && o.variant != "general")
     return absl::InvalidArgumentError("--variant is default or general");
   if (!o.arch.empty() && !findTarget(o.arch))
-    return absl::InvalidArgumentError(absl::StrCat("unknown architecture '", o.arch, "'"));
+    return absl::InvalidArgumentError(absl::StrCat("--arch ", o.arch, ": ", describeUnknownTarget(o.arch)));
   Call call;
   if (o.device != "auto") {
     absl::StatusOr<Place> place = parsePlace(o.device);
@@ -45,14 +47,14 @@ absl::StatusOr<Call> prepareCall(const CallOptions &o) {
   if (!o.arch.empty())
     session.emulatorTarget = o.arch;
   if (o.runs)
-    session.remark = [](const std::string &text) { std::cerr << "kernelc: " << text << "\n"; };
+    session.remark = [](const std::string &text) { printMessage("kernelc: " + text); };
   call.session = Session::create(session);
   absl::StatusOr<std::shared_ptr<JitKernel>> kernel = call.session->compile(source->text, source->options.kernel, source->options);
   if (!kernel.ok())
     return kernel.status();
   call.kernel = *std::move(kernel);
   for (const std::string &warning : call.kernel->warnings())
-    std::cerr << warning << "\n";
+    printMessage(warning);
   const Kernel &signature = call.kernel->signature();
   absl::StatusOr<std::map<std::string, std::string>> values = parseAssignments(signature, {o.positionals.begin() + 1, o.positionals.end()});
   if (!values.ok())

@@ -20,9 +20,11 @@
 #include "runtime/Nvrtc.h"
 #include "support/ArtifactJson.h"
 #include "support/Target.h"
+#include "support/TargetNames.h"
 #include "tools/Commands.h"
 #include "tools/Failure.h"
 #include "tools/Files.h"
+#include "tools/Messages.h"
 #include "tools/Source.h"
 
 namespace kernelc::tools {
@@ -230,7 +232,7 @@ absl::Status compile(const Settings &s, std::vector<std::string> &remarks, Timer
   if (!program.ok())
     return program.status();
   for (const std::string &warning : (*program)->warnings())
-    std::cerr << warning << "\n";
+    printMessage(warning);
   std::vector<Kernel> kernels = (*program)->kernels();
   if (s.kind == "ptx" || s.kind == "cubin") // a file of either kind holds one kernel
     if (absl::StatusOr<const Kernel *> only = (*program)->findKernel(""); !only.ok())
@@ -244,6 +246,7 @@ absl::Status compile(const Settings &s, std::vector<std::string> &remarks, Timer
     });
     return status.ok() ? writeOutput(s.output, product) : status;
   }
+  std::vector<absl::Status> refused; // one kernel's errors hide no other's
   for (Kernel &kernel : kernels) {
     absl::StatusOr<VariantOptions> options = variantOptions(s, kernel);
     if (!options.ok())
@@ -261,9 +264,13 @@ absl::Status compile(const Settings &s, std::vector<std::string> &remarks, Timer
         product += *text;
       return text.status();
     });
+    if (absl::IsInvalidArgument(status)) {
+      refused.push_back(status);
+      continue;
+    }
     if (!status.ok())
       return status;
-    if (stage)
+    if (stage || !refused.empty())
       continue;
     for (const std::string &r : kernel.variants[0].remarks)
       remarks.push_back(r);
@@ -277,6 +284,8 @@ absl::Status compile(const Settings &s, std::vector<std::string> &remarks, Timer
       return text.status();
     product += *text;
   }
+  if (!refused.empty())
+    return absl::InvalidArgumentError(absl::StrJoin(refused, "\n", [](std::string *out, const absl::Status &r) { absl::StrAppend(out, r.message()); }));
   if (s.kind == "json") {
     absl::StatusOr<std::string> json = artifactToJson(kernels);
     if (!json.ok())
@@ -323,18 +332,14 @@ int compileCommand(const std::vector<std::string> &args) {
     std::string near = findNearest(s.kind, kKinds);
     return options.usageError("unknown kind '" + s.kind + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"));
   }
-  if (!findTarget(s.arch)) {
-    std::vector<std::string> names;
-    for (const Target &t : allTargets())
-      names.push_back(t.name);
-    return options.usageError("unknown architecture '" + s.arch + "'; known are " + absl::StrJoin(names, ", "));
-  }
+  if (!findTarget(s.arch))
+    return options.usageError("--arch " + s.arch + ": " + describeUnknownTarget(s.arch));
   std::vector<std::string> remarks;
   Timer timer;
   absl::Status status = compile(s, remarks, timer);
   if (s.remarks)
     for (const std::string &r : remarks)
-      std::cerr << r << "\n";
+      printMessage(r);
   if (s.timing)
     timer.print();
   return status.ok() ? int(kDone) : reportFailure(status);

@@ -9,6 +9,7 @@
 
 #include <iostream>
 
+#include "tools/Messages.h"
 #include "tools/Options.h"
 
 namespace kernelc::tools {
@@ -80,11 +81,11 @@ int reportFailure(const absl::Status &status) {
   // Diagnostics begin with their place, as editors want them.
   bool located = message.substr(0, message.find('\n')).find(": error: ") != std::string::npos;
   if (status.code() != absl::StatusCode::kInternal) {
-    std::cerr << (located ? "" : "kernelc: ") << message << "\n";
+    printMessage((located ? "" : "kernelc: ") + message);
     return kFailed;
   }
   std::string folder = writeReproducer(message);
-  std::cerr << (located ? "" : "kernelc: internal error: ") << message << "\n";
+  printMessage((located ? "" : "kernelc: internal error: ") + message);
   if (!folder.empty())
     std::cerr << "kernelc: a reproducer is in " << folder << "\n";
   return kInternal;

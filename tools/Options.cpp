@@ -6,24 +6,11 @@
 #include <iostream>
 #include <set>
 
+#include "support/Spelling.h"
+#include "tools/Messages.h"
+
 namespace kernelc::tools {
 namespace {
-
-unsigned editDistance(const std::string &a, const std::string &b) {
-  std::vector<unsigned> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j)
-    row[j] = unsigned(j);
-  for (size_t i = 1; i <= a.size(); ++i) {
-    unsigned diagonal = row[0];
-    row[0] = unsigned(i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      unsigned replace = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replace});
-    }
-  }
-  return row.back();
-}
 
 std::set<std::string> &optionVariables() {
   static auto *variables = new std::set<std::string>();
@@ -33,14 +20,7 @@ std::set<std::string> &optionVariables() {
 } // namespace
 
 std::string findNearest(const std::string &word, const std::vector<std::string> &words) {
-  std::string best;
-  unsigned bestDistance = std::max<unsigned>(2, unsigned(word.size()) / 3) + 1;
-  for (const std::string &w : words)
-    if (unsigned d = editDistance(word, w); d < bestDistance) {
-      best = w;
-      bestDistance = d;
-    }
-  return best;
+  return kernelc::findNearest(word, std::vector<absl::string_view>(words.begin(), words.end()));
 }
 
 Options::Options(std::string command, std::string usage, std::string summary)
@@ -94,6 +74,7 @@ int Options::usageError(const std::string &message) const {
 }
 
 std::optional<int> Options::parse(const std::vector<std::string> &args) {
+  value("--color", color_, "auto|always|never", "colours in messages (auto: on a terminal, unless NO_COLOR is set)");
   bool onlyPositionals = false;
   for (size_t i = 0; i < args.size(); ++i) {
     const std::string &arg = args[i];
@@ -132,6 +113,8 @@ std::optional<int> Options::parse(const std::vector<std::string> &args) {
       return usageError("option '" + name + "' needs a value (" + option->metavar + ")");
     }
   }
+  if (!setColor(color_))
+    return usageError("--color is auto, always or never, not '" + color_ + "'");
   return std::nullopt;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Command-line options as every subcommand takes them: `--name VALUE`,
-// `--name=VALUE`, `-o PATH`, flags, positionals. An unknown option suggests the
+// `--name=VALUE`, `-o PATH`, flags, positionals, and `--color`, which all commands know. An unknown option suggests the
 // nearest. Parsing prints only its own complaints (stderr) and `--help` (stdout).
 #pragma once
 
@@ -43,12 +43,12 @@ private:
   std::string nearest(const std::string &name) const;
   void printHelp() const;
 
-  std::string command_, usage_, summary_;
+  std::string command_, usage_, summary_, color_ = "auto";
   std::vector<Option> options_;
   std::vector<std::string> *positionals_ = nullptr;
 };
 
-/// The word of `words` nearest to `word` in edit distance; "" when none is near.
+/// The word of `words` nearest to `word` (support/Spelling.h); "" when none is near.
 std::string findNearest(const std::string &word, const std::vector<std::string> &words);
 
 /// Every KERNELC_* variable: its option, and what it does. The doctor lists them.

@@ -80,6 +80,9 @@ absl::StatusOr<std::map<std::string, std::string>> parseAssignments(const Kernel
     if (equals == std::string::npos)
       return absl::InvalidArgumentError(absl::StrCat("'", text, "': expected NAME=VALUE"));
     std::string name = text.substr(0, equals);
+    auto isNamed = [&](const SizeRecipe &r) { return r.name == name; };
+    if (std::any_of(kernel.sizes.begin(), kernel.sizes.end(), isNamed))
+      return absl::InvalidArgumentError(absl::StrCat("'", text, "': ", name, " is a size of kernel '", kernel.name, "', which --set ", text, " fixes"));
     if (std::find(names.begin(), names.end(), name) == names.end()) {
       std::string near = findNearest(name, names);
       return absl::InvalidArgumentError(absl::StrCat("kernel '", kernel.name, "' has no input '", name, "'; its inputs are ",

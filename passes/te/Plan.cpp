@@ -7,6 +7,7 @@
 #include "ir/te/TeShape.h"
 #include "passes/te/Inouts.h"
 #include "passes/te/Memories.h"
+#include "passes/te/ScheduleLoc.h"
 #include "passes/te/Scheduler.h"
 #include "passes/te/VerifyPlan.h"
 #include "llvm/Support/MathExtras.h"
@@ -173,7 +174,8 @@ LogicalResult scheduleLaunches(KernelOp kernel, const Target &target, Merge merg
     if (failed(scheduler.checkUnit(l)))
       return failure();
     if (std::optional<Scheduler::CutReduction> cut = scheduler.findCutReduction(l))
-      return kernel.emitError() << "schedule of launch '" << l.name << "': its tiles have " << l.tiles[cut->index] << " points of '"
+      return mlir::emitError(getScheduleLoc(kernel, kernel.getSymName(), l.name, {"tiles", l.indices[cut->index]}))
+             << "schedule of launch '" << l.name << "': its tiles have " << l.tiles[cut->index] << " points of '"
                                 << l.indices[cut->index] << "', and '" << cut->op.getName().value_or("a reduction")
                                 << "' is reduced over all " << cut->points << " of them in each";
   }
@@ -214,7 +216,8 @@ struct TePlanPass : impl::TePlanBase<TePlanPass> {
       return signalPassFailure();
     for (LaunchPlan &l : plan.launches)
       if (l.cluster > found->cluster) {
-        kernel.emitError() << "schedule of launch '" << l.name << "': a cluster of " << l.cluster << " blocks; " << found->name
+        mlir::emitError(getScheduleLoc(kernel, kernel.getSymName(), l.name, {"cluster"}))
+            << "schedule of launch '" << l.name << "': a cluster of " << l.cluster << " blocks; " << found->name
                            << (found->cluster > 1 ? " has smaller ones" : " has none");
         return signalPassFailure();
       }

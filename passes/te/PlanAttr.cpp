@@ -4,6 +4,7 @@
 #include "passes/te/Sharing.h"
 
 #include "ir/te/TeShape.h"
+#include "passes/te/ScheduleLoc.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/BitVector.h"
 
@@ -172,35 +173,37 @@ LogicalResult check(KernelOp kernel, const LaunchPlan &l, ArrayRef<Operation *> 
   if (failed(checkIndexSpace(kernel, l, ops)))
     return failure();
   size_t rank = l.indices.size();
-  auto wrong = [&] { return kernel.emitError() << "schedule of launch '" << l.name << "': "; };
+  auto wrong = [&](StringRef key) {
+    return mlir::emitError(getScheduleLoc(kernel, kernel.getSymName(), l.name, {key})) << "schedule of launch '" << l.name << "': ";
+  };
   for (const ScheduleNumber &n : kScheduleNumbers)
     if (l.*n.field < n.least || l.*n.field > n.most)
-      return wrong() << "'" << n.key << "' must be a whole number from " << n.least << " to " << n.most << ", not " << l.*n.field;
+      return wrong(n.key) << "'" << n.key << "' must be a whole number from " << n.least << " to " << n.most << ", not " << l.*n.field;
   if (!llvm::is_contained({"simt", "mma", "wgmma"}, l.unit))
-    return wrong() << "'unit' must be simt, mma or wgmma, not '" << l.unit << "'";
+    return wrong("unit") << "'unit' must be simt, mma or wgmma, not '" << l.unit << "'";
   for (int64_t t : l.tiles)
     if (t <= 0 || ((t & (t - 1)) && (l.unit != "wgmma" || t % 8)))
-      return wrong() << "tile size " << t << " is not a power of two (nor a multiple of 8, as columns of the unit wgmma may be)";
+      return wrong("tiles") << "tile size " << t << " is not a power of two (nor a multiple of 8, as columns of the unit wgmma may be)";
   if ((l.warps & (l.warps - 1)) && !(l.unit == "wgmma" && l.producerWarps && l.warps == 12))
-    return wrong() << l.warps << " warps; they are a power of two, or the 12 of three warpgroups of the unit wgmma beside producer warps";
+    return wrong("warps") << l.warps << " warps; they are a power of two, or the 12 of three warpgroups of the unit wgmma beside producer warps";
   if (l.clusterIndex < 0 || l.clusterIndex >= int64_t(std::max<size_t>(1, rank)))
-    return wrong() << "a cluster along an index that is not there";
+    return wrong("cluster") << "a cluster along an index that is not there";
   if (l.cluster > 1 && rank && !llvm::is_contained(l.grid, l.clusterIndex)) {
     if (std::string why = whyNotShared(kernel, l, l.clusterIndex, ops); !why.empty())
-      return wrong() << "the blocks of a cluster cannot share '" << l.indices[l.clusterIndex] << "' out: " << why;
+      return wrong("cluster") << "the blocks of a cluster cannot share '" << l.indices[l.clusterIndex] << "' out: " << why;
     if (l.cluster & (l.cluster - 1))
-      return wrong() << "a cluster of " << l.cluster << " blocks; it is a power of two";
+      return wrong("cluster") << "a cluster of " << l.cluster << " blocks; it is a power of two";
   } else if (l.cluster > 1 && !l.producerWarps) {
-    return wrong() << "a cluster of " << l.cluster << " blocks shares what producer warps load of a product, and there are none";
+    return wrong("cluster") << "a cluster of " << l.cluster << " blocks shares what producer warps load of a product, and there are none";
   }
   if (l.pingpong > 1 && (!l.producerWarps || l.grid.empty()))
-    return wrong() << "pingpong " << l.pingpong << ": teams take tiles of the grid in turns, which producer warps load for them";
+    return wrong("pingpong") << "pingpong " << l.pingpong << ": teams take tiles of the grid in turns, which producer warps load for them";
   if (l.warps * l.pingpong + l.producerWarps > 32)
-    return wrong() << l.warps * l.pingpong + l.producerWarps << " warps; a block has 32";
+    return wrong("warps") << l.warps * l.pingpong + l.producerWarps << " warps; a block has 32";
   if (l.part & (l.part - 1))
-    return wrong() << "parts of " << l.part << " columns; they are powers of two";
+    return wrong("part") << "parts of " << l.part << " columns; they are powers of two";
   if (l.producerWarps && (l.warps % 4 || l.producerWarps % 4))
-    return wrong() << "with producer warps roles are whole warpgroups, of 4 warps each, not " << l.warps << " and " << l.producerWarps
+    return wrong("producer_warps") << "with producer warps roles are whole warpgroups, of 4 warps each, not " << l.warps << " and " << l.producerWarps
                    << " warps";
   return success();
 }

@@ -2,6 +2,8 @@
 #include "passes/te/Schedule.h"
 
 #include "passes/te/Contraction.h"
+#include "passes/te/ScheduleLoc.h"
+#include "support/Spelling.h"
 #include "support/Saturating.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -27,15 +29,20 @@ StringRef textOf(DictionaryAttr record, StringRef key) {
   return s ? s.getValue() : StringRef();
 }
 
+InFlightDiagnostic emitError(KernelOp kernel, StringRef launch, ArrayRef<StringRef> keys, bool isName = false) {
+  return mlir::emitError(getScheduleLoc(kernel, kernel.getSymName(), launch, keys, isName)) << "schedule of launch '" << launch << "': ";
+}
+
 LogicalResult applyTiles(KernelOp kernel, DictionaryAttr tiles, LaunchPlan &l) {
   for (NamedAttribute t : tiles) {
     auto at = llvm::find(l.indices, t.getName().getValue());
     auto size = dyn_cast<IntegerAttr>(t.getValue());
     if (at == l.indices.end())
-      return kernel.emitError() << "schedule of launch '" << l.name << "': there is no index '" << t.getName().getValue()
+      return emitError(kernel, l.name, {"tiles", t.getName().getValue()}, /*isName=*/true)
+             << "there is no index '" << t.getName().getValue()
                                 << "'; it has " << llvm::join(l.indices, ", ");
     if (!size || size.getInt() <= 0)
-      return kernel.emitError() << "schedule of launch '" << l.name << "': the tile of '" << *at << "' must be a positive number";
+      return emitError(kernel, l.name, {"tiles", t.getName().getValue()}) << "the tile of '" << *at << "' must be a positive number";
     l.tiles[at - l.indices.begin()] = size.getInt();
   }
   // Whatever else is wrong with a tile is said later, by sizes that are multiplied out.
@@ -44,8 +51,25 @@ LogicalResult applyTiles(KernelOp kernel, DictionaryAttr tiles, LaunchPlan &l) {
   for (int64_t t : l.tiles)
     points *= t;
   if (points > kMostPoints)
-    return kernel.emitError() << "schedule of launch '" << l.name << "': its tiles have more than 2^30 points";
+    return emitError(kernel, l.name, {"tiles"}) << "its tiles have more than 2^30 points";
   return success();
+}
+
+LogicalResult reportUnknownKey(KernelOp kernel, StringRef launch, StringRef key) {
+  SmallVector<StringRef> known = {"tiles", "unit"};
+  llvm::append_range(known, llvm::map_range(kScheduleFlags, [](const ScheduleFlag &x) { return x.key; }));
+  llvm::append_range(known, llvm::map_range(kScheduleNumbers, [](const ScheduleNumber &x) { return x.key; }));
+  std::vector<absl::string_view> words;
+  for (StringRef k : known)
+    words.emplace_back(k.data(), k.size());
+  std::string near = findNearest(absl::string_view(key.data(), key.size()), words);
+  InFlightDiagnostic d = emitError(kernel, launch, {key}, /*isName=*/true);
+  d << "unknown key '" << key << "'; ";
+  if (!near.empty())
+    d << "did you mean '" << near << "'?";
+  else
+    d << "there are " << llvm::join(known, ", ");
+  return d;
 }
 
 } // namespace
@@ -59,13 +83,13 @@ LogicalResult applySchedule(KernelOp kernel, StringRef target, LaunchPlan &l) {
     if (textOf(record, "launch") != l.name || (!wanted.empty() && wanted != target))
       continue;
     if (llvm::is_contained(targets, wanted))
-      return kernel.emitError() << "schedule of launch '" << l.name << "': there are two records of it"
+      return emitError(kernel, l.name, {}) << "there are two records of it"
                                 << (wanted.empty() ? std::string() : (" for " + wanted).str());
     targets.push_back(wanted);
     for (NamedAttribute entry : record) {
       StringRef key = entry.getName().getValue();
       auto wrong = [&](const Twine &expected) {
-        return kernel.emitError() << "schedule of launch '" << l.name << "': '" << key << "' must be " << expected;
+        return emitError(kernel, l.name, {key}) << "'" << key << "' must be " << expected;
       };
       if (key == "launch" || key == "target")
         continue;
@@ -92,10 +116,7 @@ LogicalResult applySchedule(KernelOp kernel, StringRef target, LaunchPlan &l) {
           return wrong("a whole number from " + Twine(n->least) + " to " + Twine(n->most));
         l.*n->field = value.getInt();
       } else {
-        return kernel.emitError() << "schedule of launch '" << l.name << "': unknown key '" << key
-                                  << "'; there are tiles, unit, "
-                                  << llvm::join(llvm::map_range(kScheduleFlags, [](const ScheduleFlag &x) { return x.key; }), ", ") << ", "
-                                  << llvm::join(llvm::map_range(kScheduleNumbers, [](const ScheduleNumber &x) { return x.key; }), ", ");
+        return reportUnknownKey(kernel, l.name, key);
       }
     }
   }
@@ -137,22 +158,23 @@ FailureOr<KernelSchedule> getKernelSchedule(KernelOp kernel, StringRef target) {
       StringRef value = text ? text.getValue() : StringRef();
       if (key == "copies") {
         if (value != "always" && value != "never")
-          return kernel.emitError() << "schedule: 'copies' must be always or never";
+          return mlir::emitError(getScheduleLoc(kernel, kernel.getSymName(), "", {key})) << "schedule: 'copies' must be always or never";
         if (applies)
           schedule.copies = value == "always" ? Copies::Always : Copies::Never;
       } else if (key == "merge") {
         if (value != "launch" && value != "cluster")
-          return kernel.emitError() << "schedule: 'merge' must be launch or cluster";
+          return mlir::emitError(getScheduleLoc(kernel, kernel.getSymName(), "", {key})) << "schedule: 'merge' must be launch or cluster";
         if (applies)
           schedule.merge = value == "launch" ? Merge::Launch : Merge::Cluster;
       } else if (key == "parts") {
         auto number = dyn_cast<IntegerAttr>(entry.getValue());
         if (!number || number.getInt() < 1 || number.getInt() > 1 << 16)
-          return kernel.emitError() << "schedule: 'parts' must be a whole number from 1 to 65536";
+          return mlir::emitError(getScheduleLoc(kernel, kernel.getSymName(), "", {key})) << "schedule: 'parts' must be a whole number from 1 to 65536";
         if (applies)
           schedule.parts = number.getInt();
       } else {
-        return kernel.emitError() << "schedule: a record without a launch has copies, merge and parts, not '" << key << "'";
+        return mlir::emitError(getScheduleLoc(kernel, kernel.getSymName(), "", {key}, /*isName=*/true))
+               << "schedule: a record without a launch has copies, merge and parts, not '" << key << "'";
       }
     }
   }
@@ -172,7 +194,8 @@ LogicalResult checkScheduledLaunches(KernelOp kernel, const KernelPlan &plan) {
     names.push_back(l.name);
   for (DictionaryAttr record : recordsOf(kernel))
     if (record && record.contains("launch") && !llvm::is_contained(names, textOf(record, "launch")))
-      return kernel.emitError() << "the schedule names launch '" << textOf(record, "launch") << "'; the kernel has " << llvm::join(names, ", ");
+      return mlir::emitError(getScheduleLoc(kernel, kernel.getSymName(), textOf(record, "launch"), {"launch"}))
+             << "the schedule names launch '" << textOf(record, "launch") << "'; the kernel has '" << llvm::join(names, "', '") << "'";
   return success();
 }
 

@@ -12,6 +12,7 @@
 #include "passes/te/Parts.h"
 #include "passes/te/PlanAttr.h"
 #include "passes/te/Schedule.h"
+#include "passes/te/ScheduleLoc.h"
 #include "passes/te/Sharing.h"
 #include "passes/te/Strides.h"
 
@@ -108,7 +109,7 @@ private:
     chunk = product && int64_t(llvm::divideCeil(length, whole)) == schedule_.parts ? whole : llvm::alignTo(equal, kVector);
     if (chunk * 2 <= length && isPlain && (!product || canEndEarly(*product)))
       return Parts{0, chunk, /*lastIsShorter=*/true};
-    return op->emitError() << "schedule: a reduction over " << length << " points cannot be cut into " << schedule_.parts
+    return mlir::emitError(getScheduleLoc(op, op->getParentOfType<KernelOp>().getSymName(), "", {"parts"})) << "schedule: a reduction over " << length << " points cannot be cut into " << schedule_.parts
                            << (product || !isPlain ? " equal parts" : " parts of 16 points or more");
   }
 

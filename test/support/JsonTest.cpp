@@ -98,5 +98,26 @@ TEST(Json, RandomDoublesSurvive) {
   }
 }
 
+TEST(Json, AValueIsFoundByItsPath) {
+  std::string text = "[ {\"a\": 1}, {\"b\": {\"a\": \"x\", \"c\": [2, 34]}} ]";
+  auto at = [&](const std::vector<std::string> &path) {
+    std::optional<JsonSpan> s = findInJson(text, path);
+    return s ? text.substr(s->name, s->nameEnd - s->name) + "=" + text.substr(s->value, s->valueEnd - s->value) : "none";
+  };
+  EXPECT_EQ(at({"0", "a"}), "\"a\"=1");
+  EXPECT_EQ(at({"1", "b", "a"}), "\"a\"=\"x\"");
+  EXPECT_EQ(at({"1", "b", "c", "1"}), "=34");
+  EXPECT_EQ(at({"1"}), "={\"b\": {\"a\": \"x\", \"c\": [2, 34]}}");
+  EXPECT_EQ(at({}), "=" + text);
+  EXPECT_EQ(at({"1", "a"}), "none"); // one step deeper, under another name
+  EXPECT_EQ(at({"0", "b"}), "none");
+  EXPECT_EQ(at({"2"}), "none");
+}
+
+TEST(Json, ACommaBehindTheLastIsNamed) {
+  EXPECT_EQ(parseJson("[1,]").status().message(), "1:4: expected a value; JSON has no ',' after the last one");
+  EXPECT_EQ(parseJson("{\"a\": 1,\n}").status().message(), "2:1: expected a member; JSON has no ',' after the last one");
+}
+
 } // namespace
 } // namespace kernelc

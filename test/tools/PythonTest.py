@@ -171,7 +171,7 @@ class Calls(unittest.TestCase):
             self.assertIn("warps 8", k.s.cuda_text(x))
             np.testing.assert_array_equal(k(x, device="emulator"), x.sum(1))
         self.assertNotIn("warps 8", kernelc.compile(text).s.cuda_text(x))
-        with self.assertRaisesRegex(kernelc.KernelcError, "<schedule>: there is no kernel 't'"):
+        with self.assertRaisesRegex(kernelc.KernelcError, "<schedule>:1:13: error: there is no kernel 't'; the program has 's'"):
             kernelc.compile(text, schedule=[{"kernel": "t", "launch": "y"}])
         with self.assertRaisesRegex(kernelc.KernelcError, "schedule of launch 'y': 'warps' must be a whole number from 1 to 32"):
             kernelc.compile(text, schedule=[dict(record, warps=0)]).s.cuda_text(x)

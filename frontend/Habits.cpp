@@ -1,0 +1,109 @@
+#include "frontend/Habits.h"
+
+#include "llvm/ADT/StringSwitch.h"
+
+using llvm::StringRef;
+
+namespace kernelc::frontend {
+
+StringRef hintForFunction(StringRef name) {
+  return llvm::StringSwitch<StringRef>(name)
+      .Cases({"matmul", "dot", "mm", "bmm", "einsum", "tensordot", "inner", "linear"},
+             "a product of matrices is a sum of products, as in 'y[i, j] = sum[k](a[i, k] * b[k, j])'")
+      .Cases({"select", "mux", "ifelse"}, "write 'a if c else b'")
+      .Cases({"transpose", "permute"}, "name the indices in the other order, as in 'y[i, j] = x[j, i]'")
+      .Cases({"reshape", "flatten"}, "compute the subscripts, as in 'y[i] = x[i // N, i % N]'")
+      .Cases({"concat", "concatenate", "cat", "stack"}, "write a statement for each part, as in 'y[i + M] = b[i]'")
+      .Cases({"len", "shape", "dim", "numel"}, "the sizes of a tensor have the names that its shape gives them")
+      .Cases({"range", "arange"}, "a range is written 'a:b', as in 'sum[k in 0:n](..)'; an index is its own value")
+      .Cases({"maximum", "fmax", "fmaxf"}, "write 'max(a, b)'")
+      .Cases({"minimum", "fmin", "fminf"}, "write 'min(a, b)'")
+      .Cases({"average", "avg"}, "write 'mean[k](..)'")
+      .Cases({"add", "reduce_sum"}, "write 'sum[k](..)'")
+      .Cases({"product"}, "write 'prod[k](..)'")
+      .Cases({"power", "powf"}, "write 'a ** b' or 'pow(a, b)'")
+      .Cases({"square", "sqr"}, "write 'a ** 2'")
+      .Cases({"expf", "__expf"}, "write 'exp(..)'")
+      .Cases({"logf", "ln"}, "write 'log(..)'")
+      .Cases({"sqrtf"}, "write 'sqrt(..)'")
+      .Cases({"arctan"}, "write 'atan(..)'")
+      .Cases({"zeros", "zeros_like"}, "write '0'")
+      .Cases({"print", "printf"}, "a kernel prints nothing; 'kernelc run -o NAME=FILE.npy' writes an output")
+      .Default("");
+}
+
+StringRef hintForStatement(StringRef word) {
+  return llvm::StringSwitch<StringRef>(word)
+      .Cases({"for", "while", "do", "loop", "parallel"}, "there are no loops: 'y[i] = ..' defines y for every i, and 'sum[k](..)' runs over k")
+      .Cases({"if", "elif", "else", "switch"}, "a choice is part of an expression, 'a if c else b', or restricts a statement, 'y[i] = .. where i < n'")
+      .Cases({"var", "auto", "const", "int", "float", "double", "size_t", "bool"}, "an intermediate tensor is defined by 'let', as in 'let t[i] = ..'")
+      .Cases({"assert", "assume"}, "what must hold of the sizes stands in 'require'")
+      .Cases({"def", "fn", "func", "function"}, "definitions do not nest; close the body before with '}'")
+      .Default("");
+}
+
+StringRef hintForOperator(StringRef text, size_t &length) {
+  struct Hint {
+    StringRef text, hint;
+  };
+  // Longest first, so that the first match is the longest.
+  static constexpr Hint kHints[] = {
+      {"&&", "write 'and'"},
+      {"||", "write 'or'"},
+      {"/*", "comments start with '#' and end with the line"},
+      {"//", "comments start with '#'"},
+      {"..", "a range is written 'a:b'"},
+      {"++", "write 'y[i] += 1' with an 'inout'"},
+      {"!", "write 'not'"},
+      {"?", "write 'a if c else b' for 'c ? a : b'"},
+      {"@", "a product of matrices is a sum of products, as in 'y[i, j] = sum[k](a[i, k] * b[k, j])'"},
+      {"≤", "write '<='"},
+      {"≥", "write '>='"},
+      {"≠", "write '!='"},
+      {"×", "write '*'"},
+      {"·", "write '*'"},
+      {"÷", "write '/'"},
+      {"−", "write '-'"},
+      {"–", "write '-'"},
+      {"→", "write '->'"},
+      {"←", "write '='"},
+      {"∑", "write 'sum[k](..)'"},
+      {"Σ", "write 'sum[k](..)'"},
+      {"∏", "write 'prod[k](..)'"},
+      {"√", "write 'sqrt(..)'"},
+      {"∞", "write 'inf'"},
+      {"π", "write 'pi'"},
+      {"²", "write '** 2'"},
+      {"³", "write '** 3'"},
+      {"“", "write '\"'"},
+      {"”", "write '\"'"},
+  };
+  for (const Hint &h : kHints)
+    if (text.starts_with(h.text)) {
+      length = h.text.size();
+      return h.hint;
+    }
+  return "";
+}
+
+StringRef elementTypeMeant(StringRef name) {
+  return llvm::StringSwitch<StringRef>(name)
+      .Cases({"float", "float32", "single"}, "f32")
+      .Cases({"double", "float64"}, "f64")
+      .Cases({"half", "float16", "fp16"}, "f16")
+      .Cases({"bfloat16", "bfloat", "nv_bfloat16", "__nv_bfloat16"}, "bf16")
+      .Cases({"float8_e4m3fn", "fp8", "f8"}, "f8e4m3")
+      .Case("float8_e5m2", "f8e5m2")
+      .Cases({"int", "int32", "int32_t"}, "i32")
+      .Cases({"long", "int64", "int64_t"}, "i64")
+      .Cases({"short", "int16", "int16_t"}, "i16")
+      .Cases({"int8", "int8_t", "char"}, "i8")
+      .Cases({"uint", "unsigned", "uint32", "uint32_t"}, "u32")
+      .Cases({"uint64", "uint64_t", "size_t"}, "u64")
+      .Cases({"uint16", "uint16_t"}, "u16")
+      .Cases({"uint8", "uint8_t", "byte"}, "u8")
+      .Cases({"boolean", "i1"}, "bool")
+      .Default("");
+}
+
+} // namespace kernelc::frontend

@@ -1,0 +1,19 @@
+// What people write who come from C, Python, NumPy or Halide, and what it is called
+// here: tables for messages. Nothing here decides what is an error.
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+
+namespace kernelc::frontend {
+
+/// What to write for a function of another language ("matmul"), as the end of a sentence; empty for none that is known.
+llvm::StringRef hintForFunction(llvm::StringRef name);
+/// The same for a statement that begins with `word` ("return", "for", "if").
+llvm::StringRef hintForStatement(llvm::StringRef word);
+/// The spelling here of the character or operator at the front of `text` ("&&", "?", "≤"), as the end of a sentence; `length`
+/// becomes its bytes. Empty for one that no other language has.
+llvm::StringRef hintForOperator(llvm::StringRef text, size_t &length);
+/// The element type that another language calls `name` ("float"); empty for none.
+llvm::StringRef elementTypeMeant(llvm::StringRef name);
+
+} // namespace kernelc::frontend

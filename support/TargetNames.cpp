@@ -1,0 +1,47 @@
+#include "support/TargetNames.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "support/Spelling.h"
+#include "support/Target.h"
+
+namespace kernelc {
+namespace {
+
+/// The digits of "sm_90a", "9.0", "compute_90".
+std::string digitsOf(absl::string_view name) {
+  std::string digits;
+  std::copy_if(name.begin(), name.end(), std::back_inserter(digits), [](char c) { return absl::ascii_isdigit(c); });
+  return digits;
+}
+
+std::vector<absl::string_view> namesOfTargets() {
+  std::vector<absl::string_view> names;
+  for (const Target &t : allTargets())
+    names.push_back(t.name);
+  return names;
+}
+
+} // namespace
+
+std::string suggestTarget(absl::string_view name) {
+  std::string digits = digitsOf(name);
+  for (absl::string_view known : namesOfTargets())
+    if (!digits.empty() && digitsOf(known) == digits) {
+      bool isPlain = absl::StrCat(name, "a") == known; // its code runs on that GPU alone
+      return absl::StrCat("; did you mean '", known, isPlain ? "', which has that GPU's own instructions?" : "'?");
+    }
+  std::string near = digits.empty() ? findNearest(name, namesOfTargets()) : "";
+  return near.empty() ? "" : absl::StrCat("; did you mean '", near, "'?");
+}
+
+std::string describeUnknownTarget(absl::string_view name) {
+  std::string suggested = suggestTarget(name);
+  return absl::StrCat("unknown architecture '", name, "'", suggested, suggested.empty() ? "; known are " : " Known are ", absl::StrJoin(namesOfTargets(), ", "));
+}
+
+} // namespace kernelc
