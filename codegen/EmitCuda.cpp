@@ -84,8 +84,20 @@ static bool mentionsTwice(Operation *user) {
   return isa<math::IsNaNOp>(user) || (cmp && llvm::is_contained({P::ONE, P::UEQ, P::UNO, P::ORD}, cmp.getPredicate()));
 }
 
+/// An index that steps from a loop variable, `4 * i + 1`: it reads better where it is used than under a name of its own.
+static bool isStepOfLoop(Operation *op) {
+  if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op) || !op->getResult(0).getType().isIndex() || !cu::findName(op->getLoc()).empty() ||
+      !op->getOperand(1).getDefiningOp<arith::ConstantOp>())
+    return false;
+  Value from = op->getOperand(0);
+  if (Operation *before = from.getDefiningOp())
+    return isStepOfLoop(before);
+  auto loop = dyn_cast<scf::ForOp>(from.getParentBlock()->getParentOp());
+  return loop && from == loop.getInductionVar() && loop.getUpperBound().getDefiningOp<arith::ConstantOp>();
+}
+
 bool Emitter::canInline(Operation *op) {
-  if (isa<arith::ConstantOp>(op))
+  if (isa<arith::ConstantOp>(op) || isStepOfLoop(op))
     return true;
   if (isa<cu::ShuffleXorOp>(op) && mightBeSkipped(op))
     return false;
@@ -96,6 +108,8 @@ bool Emitter::canInline(Operation *op) {
     return false;
   Operation *user = *op->getUsers().begin();
   if (user->getBlock() != op->getBlock() || isa<scf::ForOp>(user))
+    return false;
+  if (inlined_.contains(user) && !user->hasOneUse())
     return false;
   // An op that mentions its operand twice would print it twice.
   if (mentionsTwice(user) || (isa<arith::CmpFOp>(user) && op->getResult(0).getType().isF32() && isLoad))
@@ -117,7 +131,7 @@ void Emitter::planInlining(Block &block) {
   for (Operation &op : llvm::reverse(block)) {
     if (!canInline(&op))
       continue;
-    if (isa<arith::ConstantOp>(op)) {
+    if (isa<arith::ConstantOp>(op) || isStepOfLoop(&op)) {
       inlined_.insert(&op);
       continue;
     }
@@ -155,28 +169,28 @@ void Emitter::declareResult(Operation *op) {
   line("const " + typeName(v) + " " + name + " = " + e.text + ";");
 }
 
+bool Emitter::mentions(Value value, Value variable) {
+  if (value == variable || (names_.has(value) && names_.get(value) == names_.get(variable)))
+    return true;
+  Operation *op = value.getDefiningOp();
+  return op && inlined_.contains(op) && llvm::any_of(op->getOperands(), [&](Value v) { return mentions(v, variable); });
+}
+
 void Emitter::assignYield(Operation *yield, ValueRange targets) {
-  // Values first where a target is read by a later assignment.
+  // What reads a target that has been assigned to by then is computed first.
   SmallVector<std::string> values;
-  bool hazard = false;
   for (auto [i, v] : llvm::enumerate(yield->getOperands())) {
     values.push_back(expr(v).text);
-    for (auto [j, t] : llvm::enumerate(targets))
-      hazard |= i != j && v == t;
-  }
-  for (auto [i, t] : llvm::enumerate(targets)) {
-    const std::string &name = names_.get(t);
-    if (values[i] == name)
+    bool late = llvm::any_of(targets.take_front(i), [&](Value before) { return mentions(v, before); });
+    if (!late || values[i] == names_.get(targets[i]))
       continue;
-    if (hazard) {
-      std::string temp = names_.fresh(name + "_next");
-      line("const " + typeName(t.getType()) + " " + temp + " = " + values[i] + ";");
-      values[i] = temp;
-    }
+    std::string temp = names_.fresh(names_.get(targets[i]) + "_next");
+    line("const " + typeName(targets[i].getType()) + " " + temp + " = " + values[i] + ";");
+    values[i] = temp;
   }
-  for (auto [i, t] : llvm::enumerate(targets))
-    if (values[i] != names_.get(t))
-      line(names_.get(t) + " = " + values[i] + ";");
+  for (auto [value, target] : llvm::zip(values, targets))
+    if (value != names_.get(target))
+      line(names_.get(target) + " = " + value + ";");
 }
 
 void Emitter::emitFor(scf::ForOp op) {
@@ -191,6 +205,7 @@ void Emitter::emitFor(scf::ForOp op) {
     auto rounds = dyn_cast<IntegerAttr>(unroll);
     line("#pragma unroll" + (rounds ? " " + std::to_string(rounds.getInt()) : std::string()));
   }
+  NameTable::Scope scope(names_);
   const std::string &iv = names_.declare(op.getInductionVar(), wanted.empty() ? "i" : wanted);
   std::string step = expr(op.getStep()).text;
   line("for (" + typeName(op.getInductionVar()) + " " + iv + " = " + expr(op.getLowerBound()).text + "; " + iv +
@@ -202,6 +217,14 @@ void Emitter::emitFor(scf::ForOp op) {
   line("}");
 }
 
+void Emitter::emitBranch(Block &block, ValueRange results) {
+  NameTable::Scope scope(names_);
+  ++indent_;
+  emitBlock(block);
+  assignYield(block.getTerminator(), results);
+  --indent_;
+}
+
 void Emitter::emitIf(scf::IfOp op) {
   for (Value result : op.getResults()) {
     StringRef wanted = cu::findName(op.getLoc());
@@ -209,16 +232,10 @@ void Emitter::emitIf(scf::IfOp op) {
     line(typeName(result.getType()) + " " + name + ";");
   }
   line("if (" + expr(op.getCondition()).text + ") {");
-  ++indent_;
-  emitBlock(op.getThenRegion().front());
-  assignYield(op.thenBlock()->getTerminator(), op.getResults());
-  --indent_;
+  emitBranch(*op.thenBlock(), op.getResults());
   if (op.elseBlock() && (op.elseBlock()->getOperations().size() > 1 || op.getNumResults())) {
     line("} else {");
-    ++indent_;
-    emitBlock(*op.elseBlock());
-    assignYield(op.elseBlock()->getTerminator(), op.getResults());
-    --indent_;
+    emitBranch(*op.elseBlock(), op.getResults());
   }
   line("}");
 }
@@ -235,6 +252,7 @@ void Emitter::emitSearch(Operation *op, StringRef helper, BlockArgument candidat
       arguments += expr(v).text + ", ";
   StringRef wanted = cu::findName(op->getLoc()), wantedCandidate = cu::findName(candidate.getLoc());
   const std::string name = names_.declare(result, wanted.empty() ? "found" : wanted);
+  NameTable::Scope scope(names_);
   const std::string number = names_.declare(candidate, wantedCandidate.empty() ? "i" : wantedCandidate);
   line("const " + type + " " + name + " = " + known + helper + "<" + type + ">(" + arguments + "[&](const " + type + " " + number + ") {");
   ++indent_;

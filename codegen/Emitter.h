@@ -64,6 +64,8 @@ private:
   void emitOp(mlir::Operation *op);
   void emitFor(mlir::scf::ForOp op);
   void emitIf(mlir::scf::IfOp op);
+  /// A branch of an if that gives `results` their values.
+  void emitBranch(mlir::Block &block, mlir::ValueRange results);
   /// `helper(arguments.., [&](i) { return condition; })`
   void emitSearch(mlir::Operation *op, llvm::StringRef helper, mlir::BlockArgument candidate, mlir::Value condition);
   void emitCopy(cu::CopyOp op);
@@ -71,6 +73,8 @@ private:
   void emitGather(cu::GatherOp op);
   void declareResult(mlir::Operation *op);
   void assignYield(mlir::Operation *yield, mlir::ValueRange targets);
+  /// Whether the text of `value` has the variable in it.
+  bool mentions(mlir::Value value, mlir::Value variable);
   void line(const llvm::Twine &text);
   /// Writes a `#line` mark if what follows comes from another line than what was
   /// printed last. Without a position in a file: nothing, the last mark holds.

@@ -71,200 +71,191 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(unsigned sho
       }
       *(uint4 *)(&a_1[at_9 * 32 + (at_10 / 8 ^ at_9 / 2 % 4) * 8 + at_10 % 8]) = *(const uint4 *)(r);
     }
-    const int at_13 = at_2 * K;
+    const int at_8 = at_2 * K;
     #pragma unroll
-    for (int copy_1 = 0; copy_1 < 512; copy_1 += 128) {
-      const int at_14 = copy_1 + tid;
-      const int at_15 = at_14 / 16;
-      const int at_16 = at_14 % 16 * 8;
-      const int at_17 = at_16 % 64;
-      const int at_18 = j0_ + at_16;
-      const bool cond_1 = at_18 < N && at_15 < K;
-      const int at_19 = cond_1 ? (at_13 + at_15) * N + at_18 : 0;
-      alignas(16) unsigned short r_1[8];
-      r_1[0] = 0x0;
-      r_1[1] = 0x0;
-      r_1[2] = 0x0;
-      r_1[3] = 0x0;
-      r_1[4] = 0x0;
-      r_1[5] = 0x0;
-      r_1[6] = 0x0;
-      r_1[7] = 0x0;
-      if (cond_1) {
-        *(uint4 *)(r_1) = *(const uint4 *)(&b[at_19]);
+    for (int copy = 0; copy < 512; copy += 128) {
+      const int at_9 = copy + tid;
+      const int at_10 = at_9 / 16;
+      const int at_11 = at_9 % 16 * 8;
+      const int at_12 = at_11 % 64;
+      const int at_13 = j0_ + at_11;
+      const bool cond = at_13 < N && at_10 < K;
+      const int at_14 = cond ? (at_8 + at_10) * N + at_13 : 0;
+      alignas(16) unsigned short r[8];
+      r[0] = 0x0;
+      r[1] = 0x0;
+      r[2] = 0x0;
+      r[3] = 0x0;
+      r[4] = 0x0;
+      r[5] = 0x0;
+      r[6] = 0x0;
+      r[7] = 0x0;
+      if (cond) {
+        *(uint4 *)(r) = *(const uint4 *)(&b[at_14]);
       }
-      *(uint4 *)(&b_1[at_16 / 64 * 2048 + at_15 * 64 + (at_17 / 8 ^ at_15 % 8) * 8 + at_17 % 8]) = *(const uint4 *)(r_1);
+      *(uint4 *)(&b_1[at_11 / 64 * 2048 + at_10 * 64 + (at_12 / 8 ^ at_10 % 8) * 8 + at_12 % 8]) = *(const uint4 *)(r);
     }
   }
   alignas(16) float acc[128];
   #pragma unroll
   for (int ir = 0; ir < 4; ++ir) {
-    const int at_20 = ir * 32;
     #pragma unroll
     for (int jr = 0; jr < 8; ++jr) {
-      const int at_21 = jr * 4;
       #pragma unroll
       for (int ir_1 = 0; ir_1 < 2; ++ir_1) {
-        const int at_22 = ir_1 * 2;
         #pragma unroll
         for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
-          acc[jr_1 + at_22 + at_21 + at_20] = 0.0f;
+          acc[jr_1 + ir_1 * 2 + jr * 4 + ir * 32] = 0.0f;
         }
       }
     }
   }
-  const int tid_1 = (int)threadIdx.x;
-  const int warp = tid_1 / 32;
-  const int at_23 = warp % 2 * 64;
-  const int at_24 = warp / 2 * 64;
-  const int lane = tid_1 % 32;
-  const int at_25 = lane % 16;
-  const int at_26 = lane / 16 * 8;
-  const int at_27 = at_26 / 8;
-  const int at_28 = at_26 % 8;
-  const int at_29 = at_25 * 64;
-  const int at_30 = at_25 % 8;
+  const int tid = (int)threadIdx.x;
+  const int warp = tid / 32;
+  const int at_7 = warp % 2 * 64;
+  const int at_8 = warp / 2 * 64;
+  const int lane = tid % 32;
+  const int at_9 = lane % 16;
+  const int at_10 = lane / 16 * 8;
+  const int at_11 = at_10 / 8;
+  const int at_12 = at_10 % 8;
+  const int at_13 = at_9 * 64;
+  const int at_14 = at_9 % 8;
   for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
     __syncthreads();
-    const int at_31 = k_tile % 2 * 4096;
+    const int at_15 = k_tile % 2 * 4096;
     alignas(16) unsigned a_2[32];
     alignas(16) unsigned b_2[32];
     #pragma unroll
     for (int mi = 0; mi < 4; ++mi) {
-      const int at_32 = at_23 + mi * 16 + at_25;
-      kc_ldmatrix_x4(&a_2[mi * 4], &a_1[at_31 + (at_32 * 32 + (at_27 ^ at_32 / 2 % 4) * 8 + at_28)]);
+      const int at_16 = at_7 + mi * 16 + at_9;
+      kc_ldmatrix_x4(&a_2[mi * 4], &a_1[at_15 + (at_16 * 32 + (at_11 ^ at_16 / 2 % 4) * 8 + at_12)]);
     }
     #pragma unroll
     for (int np = 0; np < 4; ++np) {
-      const int at_33 = at_24 + np * 16 + at_26;
-      const int at_34 = at_33 % 64;
-      kc_ldmatrix_x4_trans(&b_2[np * 4], &b_1[at_31 + (at_33 / 64 * 2048 + at_29 + (at_34 / 8 ^ at_30) * 8 + at_34 % 8)]);
+      const int at_16 = at_8 + np * 16 + at_10;
+      const int at_17 = at_16 % 64;
+      kc_ldmatrix_x4_trans(&b_2[np * 4], &b_1[at_15 + (at_16 / 64 * 2048 + at_13 + (at_17 / 8 ^ at_14) * 8 + at_17 % 8)]);
     }
     #pragma unroll
     for (int step = 0; step < 2; ++step) {
-      const int at_35 = step + 1;
-      if (at_35 < 2) {
-        const int at_36 = at_35 * 16;
-        const int at_37 = at_35 % 2 * 16;
-        const int at_38 = at_36 + at_26;
-        const int at_39 = at_38 / 8;
-        const int at_40 = at_38 % 8;
+      if (step + 1 < 2) {
+        const int at_16 = (step + 1) % 2 * 16;
+        const int at_17 = (step + 1) * 16 + at_10;
+        const int at_18 = at_17 / 8;
+        const int at_19 = at_17 % 8;
         #pragma unroll
-        for (int mi_1 = 0; mi_1 < 4; ++mi_1) {
-          const int at_41 = at_23 + mi_1 * 16 + at_25;
-          kc_ldmatrix_x4(&a_2[at_37 + mi_1 * 4], &a_1[at_31 + (at_41 * 32 + (at_39 ^ at_41 / 2 % 4) * 8 + at_40)]);
+        for (int mi = 0; mi < 4; ++mi) {
+          const int at_20 = at_7 + mi * 16 + at_9;
+          kc_ldmatrix_x4(&a_2[at_16 + mi * 4], &a_1[at_15 + (at_20 * 32 + (at_18 ^ at_20 / 2 % 4) * 8 + at_19)]);
         }
-        const int at_42 = at_36 + at_25;
-        const int at_43 = at_42 * 64;
-        const int at_44 = at_42 % 8;
+        const int at_20 = (step + 1) * 16 + at_9;
+        const int at_21 = at_20 * 64;
+        const int at_22 = at_20 % 8;
         #pragma unroll
-        for (int np_1 = 0; np_1 < 4; ++np_1) {
-          const int at_45 = at_24 + np_1 * 16 + at_26;
-          const int at_46 = at_45 % 64;
-          kc_ldmatrix_x4_trans(&b_2[at_37 + np_1 * 4], &b_1[at_31 + (at_45 / 64 * 2048 + at_43 + (at_46 / 8 ^ at_44) * 8 + at_46 % 8)]);
+        for (int np = 0; np < 4; ++np) {
+          const int at_23 = at_8 + np * 16 + at_10;
+          const int at_24 = at_23 % 64;
+          kc_ldmatrix_x4_trans(&b_2[at_16 + np * 4], &b_1[at_15 + (at_23 / 64 * 2048 + at_21 + (at_24 / 8 ^ at_22) * 8 + at_24 % 8)]);
         }
       }
-      const int at_47 = step % 2 * 16;
+      const int at_16 = step % 2 * 16;
       #pragma unroll
-      for (int mi_2 = 0; mi_2 < 4; ++mi_2) {
-        const int at_48 = mi_2 * 8;
-        const int at_49 = at_47 + mi_2 * 4;
+      for (int mi = 0; mi < 4; ++mi) {
+        const int at_17 = at_16 + mi * 4;
         #pragma unroll
         for (int ni = 0; ni < 8; ++ni) {
-          kc_mma_m16n8k16_f16(&acc[(at_48 + ni) * 4], &a_2[at_49], &b_2[at_47 + ni * 2]);
+          kc_mma_m16n8k16_f16(&acc[(mi * 8 + ni) * 4], &a_2[at_17], &b_2[at_16 + ni * 2]);
         }
       }
     }
     const int acc_1 = k_tile + 1;
     if (acc_1 < k_tiles) {
       const int k0 = acc_1 * 32;
-      const int at_50 = acc_1 % 2 * 4096;
-      const int at_51 = at_2 * M;
+      const int at_16 = acc_1 % 2 * 4096;
+      const int at_17 = at_2 * M;
       #pragma unroll
-      for (int copy_2 = 0; copy_2 < 512; copy_2 += 128) {
-        const int at_52 = copy_2 + tid_1;
-        const int at_53 = at_52 / 4;
-        const int at_54 = at_52 % 4 * 8;
-        const int at_55 = i0 + at_53;
-        const int at_56 = k0 + at_54;
-        const bool cond_2 = at_55 < M && at_56 < K;
-        const int at_57 = cond_2 ? (at_51 + at_55) * K + at_56 : 0;
-        alignas(16) unsigned short r_2[8];
-        r_2[0] = 0x0;
-        r_2[1] = 0x0;
-        r_2[2] = 0x0;
-        r_2[3] = 0x0;
-        r_2[4] = 0x0;
-        r_2[5] = 0x0;
-        r_2[6] = 0x0;
-        r_2[7] = 0x0;
-        if (cond_2) {
-          *(uint4 *)(r_2) = *(const uint4 *)(&a[at_57]);
+      for (int copy = 0; copy < 512; copy += 128) {
+        const int at_18 = copy + tid;
+        const int at_19 = at_18 / 4;
+        const int at_20 = at_18 % 4 * 8;
+        const int at_21 = i0 + at_19;
+        const int at_22 = k0 + at_20;
+        const bool cond = at_21 < M && at_22 < K;
+        const int at_23 = cond ? (at_17 + at_21) * K + at_22 : 0;
+        alignas(16) unsigned short r[8];
+        r[0] = 0x0;
+        r[1] = 0x0;
+        r[2] = 0x0;
+        r[3] = 0x0;
+        r[4] = 0x0;
+        r[5] = 0x0;
+        r[6] = 0x0;
+        r[7] = 0x0;
+        if (cond) {
+          *(uint4 *)(r) = *(const uint4 *)(&a[at_23]);
         }
-        *(uint4 *)(&a_1[at_50 + (at_53 * 32 + (at_54 / 8 ^ at_53 / 2 % 4) * 8 + at_54 % 8)]) = *(const uint4 *)(r_2);
+        *(uint4 *)(&a_1[at_16 + (at_19 * 32 + (at_20 / 8 ^ at_19 / 2 % 4) * 8 + at_20 % 8)]) = *(const uint4 *)(r);
       }
-      const int at_58 = at_2 * K;
+      const int at_18 = at_2 * K;
       #pragma unroll
-      for (int copy_3 = 0; copy_3 < 512; copy_3 += 128) {
-        const int at_59 = copy_3 + tid_1;
-        const int at_60 = at_59 / 16;
-        const int at_61 = at_59 % 16 * 8;
-        const int at_62 = at_61 % 64;
-        const int at_63 = j0_ + at_61;
-        const int at_64 = k0 + at_60;
-        const bool cond_3 = at_63 < N && at_64 < K;
-        const int at_65 = cond_3 ? (at_58 + at_64) * N + at_63 : 0;
-        alignas(16) unsigned short r_3[8];
-        r_3[0] = 0x0;
-        r_3[1] = 0x0;
-        r_3[2] = 0x0;
-        r_3[3] = 0x0;
-        r_3[4] = 0x0;
-        r_3[5] = 0x0;
-        r_3[6] = 0x0;
-        r_3[7] = 0x0;
-        if (cond_3) {
-          *(uint4 *)(r_3) = *(const uint4 *)(&b[at_65]);
+      for (int copy = 0; copy < 512; copy += 128) {
+        const int at_19 = copy + tid;
+        const int at_20 = at_19 / 16;
+        const int at_21 = at_19 % 16 * 8;
+        const int at_22 = at_21 % 64;
+        const int at_23 = j0_ + at_21;
+        const int at_24 = k0 + at_20;
+        const bool cond = at_23 < N && at_24 < K;
+        const int at_25 = cond ? (at_18 + at_24) * N + at_23 : 0;
+        alignas(16) unsigned short r[8];
+        r[0] = 0x0;
+        r[1] = 0x0;
+        r[2] = 0x0;
+        r[3] = 0x0;
+        r[4] = 0x0;
+        r[5] = 0x0;
+        r[6] = 0x0;
+        r[7] = 0x0;
+        if (cond) {
+          *(uint4 *)(r) = *(const uint4 *)(&b[at_25]);
         }
-        *(uint4 *)(&b_1[at_50 + (at_61 / 64 * 2048 + at_60 * 64 + (at_62 / 8 ^ at_60 % 8) * 8 + at_62 % 8)]) = *(const uint4 *)(r_3);
+        *(uint4 *)(&b_1[at_16 + (at_21 / 64 * 2048 + at_20 * 64 + (at_22 / 8 ^ at_20 % 8) * 8 + at_22 % 8)]) = *(const uint4 *)(r);
       }
     }
   }
-  alignas(16) unsigned short r_4[128];
+  alignas(16) unsigned short r[128];
   #pragma unroll
-  for (int ir_2 = 0; ir_2 < 4; ++ir_2) {
-    const int acc_2 = ir_2 * 32;
+  for (int ir = 0; ir < 4; ++ir) {
+    const int acc_1 = ir * 32;
     #pragma unroll
-    for (int jr_2 = 0; jr_2 < 8; ++jr_2) {
-      const int acc_3 = jr_2 * 4;
+    for (int jr = 0; jr < 8; ++jr) {
+      const int acc_2 = jr * 4;
       #pragma unroll
-      for (int ir_3 = 0; ir_3 < 2; ++ir_3) {
-        const int acc_4 = ir_3 * 2;
+      for (int ir_1 = 0; ir_1 < 2; ++ir_1) {
+        const int acc_3 = ir_1 * 2;
         #pragma unroll
-        for (int jr_3 = 0; jr_3 < 2; ++jr_3) {
-          const int acc_5 = jr_3 + acc_4 + acc_3 + acc_2;
-          r_4[acc_5] = kc_f32_to_f16(acc[acc_5]);
+        for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
+          const int acc_4 = jr_1 + acc_3 + acc_2 + acc_1;
+          r[acc_4] = kc_f32_to_f16(acc[acc_4]);
         }
       }
     }
   }
-  const int at_66 = lane / 4 + at_23;
-  const int at_67 = lane % 4 * 2 + at_24;
+  const int at_15 = lane / 4 + at_7;
+  const int at_16 = lane % 4 * 2 + at_8;
   #pragma unroll
-  for (int ir_4 = 0; ir_4 < 4; ++ir_4) {
-    const int at_68 = ir_4 * 32;
-    const int at_69 = ir_4 * 16;
+  for (int ir = 0; ir < 4; ++ir) {
     #pragma unroll
-    for (int jr_4 = 0; jr_4 < 8; ++jr_4) {
-      const int at_70 = jr_4 * 4;
-      const int at_71 = j0_ + (at_67 + jr_4 * 8);
-      const bool cond_4 = at_71 < N;
+    for (int jr = 0; jr < 8; ++jr) {
+      const int at_17 = j0_ + (at_16 + jr * 8);
+      const bool cond = at_17 < N;
       #pragma unroll
-      for (int ir_5 = 0; ir_5 < 2; ++ir_5) {
-        const int at_72 = ir_5 * 2 + at_70 + at_68;
-        const int at_73 = i0 + (at_66 + ir_5 * 8 + at_69);
-        if (at_73 < M && cond_4) {
-          *(unsigned *)(&c[(at_2 * M + at_73) * N + at_71]) = *(const unsigned *)(&r_4[at_72]);
+      for (int ir_1 = 0; ir_1 < 2; ++ir_1) {
+        const int at_18 = ir_1 * 2 + jr * 4 + ir * 32;
+        const int at_19 = i0 + (at_15 + ir_1 * 8 + ir * 16);
+        if (at_19 < M && cond) {
+          *(unsigned *)(&c[(at_2 * M + at_19) * N + at_17]) = *(const unsigned *)(&r[at_18]);
         }
       }
     }

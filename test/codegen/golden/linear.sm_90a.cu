@@ -153,11 +153,11 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(unsigned short *_
         for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
           const int k0 = k_tile * 64;
           const int number = filled + k_tile;
-          const int slot_1 = number % 4;
-          kc_mbarrier_wait(&empty[slot_1], (number / 4 + 1) % 2);
-          kc_mbarrier_expect_tx(&full[slot_1], 49152);
-          kc_tma_load_2d(&x[slot_1 * 8192], &x_map, k0, i0, &full[slot_1]);
-          kc_tma_load_2d(&w[slot_1 * 16384], &w_map, k0, j0_, &full[slot_1]);
+          const int slot = number % 4;
+          kc_mbarrier_wait(&empty[slot], (number / 4 + 1) % 2);
+          kc_mbarrier_expect_tx(&full[slot], 49152);
+          kc_tma_load_2d(&x[slot * 8192], &x_map, k0, i0, &full[slot]);
+          kc_tma_load_2d(&w[slot * 16384], &w_map, k0, j0_, &full[slot]);
         }
         filled = filled + k_tiles;
       }
@@ -165,103 +165,97 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(unsigned short *_
   } else {
 #line 4 "linear.kc"
     kc_setmaxnreg_inc<224>();
-    const int at_6 = at_1 * 8;
-    const int k_tiles_1 = (K + 63) / 64;
+    const int at_2 = at_1 * 8;
+    const int k_tiles = (K + 63) / 64;
     const int lane = tid % 32;
-    const int at_7 = lane % 4 * 2;
-    const bool cond_1 = k_tiles_1 <= 0;
-    const int at_8 = warpgroup * 4096;
-    const bool a = k_tiles_1 > 0;
+    const int at_3 = lane % 4 * 2;
+    const bool cond_1 = k_tiles <= 0;
+    const int at_4 = warpgroup * 4096;
+    const bool a = k_tiles > 0;
     const bool cond_2 = tid % 128 == 0;
-    const int at_9 = warpgroup + 2;
-    const int at_10 = lane / 16 * 8;
+    const int at_5 = warpgroup + 2;
+    const int at_6 = lane / 16 * 8;
     const int warp = tid / 32;
-    const int at_11 = warp % 4 * 16 + warp / 4 * 64 + lane % 16;
-    const int at_12 = at_11 * 64;
-    const int at_13 = at_11 % 8;
-    const int at_14 = warpgroup * 64;
-    int filled_1 = 0;
-    for (int tile_1 = block; tile_1 < tiles; tile_1 += blocks) {
-      const int at_15 = tile_1 % at_6;
-      const int at_16 = tile_1 / at_6 * 8;
-      const int at_17 = min(at - at_16, 8);
-      const int i0_1 = (at_16 + at_15 % at_17) * 128;
-      const int j0__1 = at_15 / at_17 * 256;
+    const int at_7 = warp % 4 * 16 + warp / 4 * 64 + lane % 16;
+    const int at_8 = at_7 * 64;
+    const int at_9 = at_7 % 8;
+    const int at_10 = warpgroup * 64;
+    int filled = 0;
+    for (int tile = block; tile < tiles; tile += blocks) {
+      const int at_11 = tile % at_2;
+      const int at_12 = tile / at_2 * 8;
+      const int at_13 = min(at - at_12, 8);
+      const int i0 = (at_12 + at_11 % at_13) * 128;
+      const int j0_ = at_11 / at_13 * 256;
       alignas(16) unsigned short b_r[16];
       #pragma unroll
       for (int jr = 0; jr < 8; ++jr) {
-        const int at_18 = jr * 2;
-        const int at_19 = j0__1 + (at_7 + jr * 8);
-        if (at_19 < N) {
-          *(unsigned *)(&b_r[at_18]) = *(const unsigned *)(&b[at_19]);
+        const int at_14 = j0_ + (at_3 + jr * 8);
+        if (at_14 < N) {
+          *(unsigned *)(&b_r[jr * 2]) = *(const unsigned *)(&b[at_14]);
         } else {
-          b_r[at_18] = 0x0;
-          b_r[at_18 + 1] = 0x0;
+          b_r[jr * 2] = 0x0;
+          b_r[jr * 2 + 1] = 0x0;
         }
       }
-      const int b_1 = j0__1 + 64;
+      const int b_1 = j0_ + 64;
       alignas(16) unsigned short b_r_1[16];
       #pragma unroll
-      for (int jr_1 = 0; jr_1 < 8; ++jr_1) {
-        const int at_20 = jr_1 * 2;
-        const int at_21 = b_1 + (at_7 + jr_1 * 8);
-        if (at_21 < N) {
-          *(unsigned *)(&b_r_1[at_20]) = *(const unsigned *)(&b[at_21]);
+      for (int jr = 0; jr < 8; ++jr) {
+        const int at_14 = b_1 + (at_3 + jr * 8);
+        if (at_14 < N) {
+          *(unsigned *)(&b_r_1[jr * 2]) = *(const unsigned *)(&b[at_14]);
         } else {
-          b_r_1[at_20] = 0x0;
-          b_r_1[at_20 + 1] = 0x0;
+          b_r_1[jr * 2] = 0x0;
+          b_r_1[jr * 2 + 1] = 0x0;
         }
       }
-      const int b_2 = j0__1 + 128;
+      const int b_2 = j0_ + 128;
       alignas(16) unsigned short b_r_2[16];
       #pragma unroll
-      for (int jr_2 = 0; jr_2 < 8; ++jr_2) {
-        const int at_22 = jr_2 * 2;
-        const int at_23 = b_2 + (at_7 + jr_2 * 8);
-        if (at_23 < N) {
-          *(unsigned *)(&b_r_2[at_22]) = *(const unsigned *)(&b[at_23]);
+      for (int jr = 0; jr < 8; ++jr) {
+        const int at_14 = b_2 + (at_3 + jr * 8);
+        if (at_14 < N) {
+          *(unsigned *)(&b_r_2[jr * 2]) = *(const unsigned *)(&b[at_14]);
         } else {
-          b_r_2[at_22] = 0x0;
-          b_r_2[at_22 + 1] = 0x0;
+          b_r_2[jr * 2] = 0x0;
+          b_r_2[jr * 2 + 1] = 0x0;
         }
       }
-      const int b_3 = j0__1 + 192;
+      const int b_3 = j0_ + 192;
       alignas(16) unsigned short b_r_3[16];
       #pragma unroll
-      for (int jr_3 = 0; jr_3 < 8; ++jr_3) {
-        const int at_24 = jr_3 * 2;
-        const int at_25 = b_3 + (at_7 + jr_3 * 8);
-        if (at_25 < N) {
-          *(unsigned *)(&b_r_3[at_24]) = *(const unsigned *)(&b[at_25]);
+      for (int jr = 0; jr < 8; ++jr) {
+        const int at_14 = b_3 + (at_3 + jr * 8);
+        if (at_14 < N) {
+          *(unsigned *)(&b_r_3[jr * 2]) = *(const unsigned *)(&b[at_14]);
         } else {
-          b_r_3[at_24] = 0x0;
-          b_r_3[at_24 + 1] = 0x0;
+          b_r_3[jr * 2] = 0x0;
+          b_r_3[jr * 2 + 1] = 0x0;
         }
       }
       alignas(16) float a_1[128];
 #line 3 "linear.kc"
       if (cond_1) {
         #pragma unroll
-        for (int jr_4 = 0; jr_4 < 32; ++jr_4) {
-          const int at_26 = jr_4 * 4;
+        for (int jr = 0; jr < 32; ++jr) {
           #pragma unroll
           for (int ir = 0; ir < 2; ++ir) {
-            const int at_27 = ir * 2;
             #pragma unroll
-            for (int jr_5 = 0; jr_5 < 2; ++jr_5) {
-              a_1[jr_5 + at_27 + at_26] = 0.0f;
+            for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
+              a_1[jr_1 + ir * 2 + jr * 4] = 0.0f;
             }
           }
         }
       }
       #pragma unroll 1
-      for (int k_tile_1 = 0; k_tile_1 < k_tiles_1; ++k_tile_1) {
-        const int number_1 = filled_1 + k_tile_1;
-        const int slot_2 = number_1 % 4;
-        kc_mbarrier_wait(&full[slot_2], number_1 / 4 % 2);
-        const unsigned long long a_desc = kc_smem_desc(&x[slot_2 * 8192 + at_8], 16, 1024, 128);
-        const unsigned long long b_desc = kc_smem_desc(&w[slot_2 * 16384], 16, 1024, 128);
-        const bool cond_3 = k_tile_1 > 0;
+      for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
+        const int number = filled + k_tile;
+        const int slot = number % 4;
+        kc_mbarrier_wait(&full[slot], number / 4 % 2);
+        const unsigned long long a_desc = kc_smem_desc(&x[slot * 8192 + at_4], 16, 1024, 128);
+        const unsigned long long b_desc = kc_smem_desc(&w[slot * 16384], 16, 1024, 128);
+        const bool cond_3 = k_tile > 0;
         kc_wgmma_hold<128>(a_1);
         kc_wgmma_fence();
         kc_wgmma_bf16<256, 0, 0>(a_1, a_desc, b_desc, cond_3);
@@ -271,248 +265,240 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(unsigned short *_
         kc_wgmma_commit();
         kc_wgmma_wait<1>();
         kc_wgmma_hold<128>(a_1);
-        const int previous = number_1 - 1;
+        const int previous = number - 1;
         if (cond_3) {
-          const int slot_3 = previous % 4;
+          const int slot_1 = previous % 4;
           if (cond_2) {
-            kc_mbarrier_arrive(&empty[slot_3]);
+            kc_mbarrier_arrive(&empty[slot_1]);
           }
         }
       }
       kc_wgmma_wait<0>();
       kc_wgmma_hold<128>(a_1);
-      const int next = filled_1 + k_tiles_1;
+      const int next = filled + k_tiles;
       const int last = next - 1;
       if (a) {
-        const int slot_4 = last % 4;
+        const int slot = last % 4;
         if (cond_2) {
-          kc_mbarrier_arrive(&empty[slot_4]);
+          kc_mbarrier_arrive(&empty[slot]);
         }
       }
       alignas(16) float a_2[32];
       #pragma unroll
-      for (int jr_6 = 0; jr_6 < 8; ++jr_6) {
-        const int at_28 = jr_6 * 4;
+      for (int jr = 0; jr < 8; ++jr) {
         #pragma unroll
-        for (int ir_1 = 0; ir_1 < 2; ++ir_1) {
-          const int at_29 = ir_1 * 2;
+        for (int ir = 0; ir < 2; ++ir) {
           #pragma unroll
-          for (int jr_7 = 0; jr_7 < 2; ++jr_7) {
-            const int at_30 = jr_7 + at_29 + at_28;
-            a_2[at_30] = a_1[at_30];
+          for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
+            const int at_14 = jr_1 + ir * 2 + jr * 4;
+            a_2[at_14] = a_1[at_14];
           }
         }
       }
       alignas(16) float b_4[16];
 #line 4 "linear.kc"
       #pragma unroll
-      for (int jr_8 = 0; jr_8 < 8; ++jr_8) {
-        const int b_5 = jr_8 * 2;
+      for (int jr = 0; jr < 8; ++jr) {
+        const int b_5 = jr * 2;
         #pragma unroll
-        for (int jr_9 = 0; jr_9 < 2; ++jr_9) {
-          const int b_6 = jr_9 + b_5;
+        for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
+          const int b_6 = jr_1 + b_5;
           b_4[b_6] = kc_bf16_to_f32(b_r[b_6]);
         }
       }
       alignas(16) unsigned short r[32];
       #pragma unroll
-      for (int jr_10 = 0; jr_10 < 8; ++jr_10) {
-        const int b_7 = jr_10 * 2;
-        const int a_3 = jr_10 * 4;
+      for (int jr = 0; jr < 8; ++jr) {
+        const int b_5 = jr * 2;
+        const int a_3 = jr * 4;
         #pragma unroll
-        for (int ir_2 = 0; ir_2 < 2; ++ir_2) {
-          const int a_4 = ir_2 * 2;
+        for (int ir = 0; ir < 2; ++ir) {
+          const int a_4 = ir * 2;
           #pragma unroll
-          for (int jr_11 = 0; jr_11 < 2; ++jr_11) {
-            const int a_5 = jr_11 + a_4 + a_3;
-            r[a_5] = kc_f32_to_bf16(a_2[a_5] + b_4[jr_11 + b_7]);
+          for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
+            const int a_5 = jr_1 + a_4 + a_3;
+            r[a_5] = kc_f32_to_bf16(a_2[a_5] + b_4[jr_1 + b_5]);
           }
         }
       }
       if (cond_2) {
         kc_tma_wait_read<1>();
       }
-      kc_bar_sync(at_9, 128);
+      kc_bar_sync(at_5, 128);
       #pragma unroll
-      for (int jr_12 = 0; jr_12 < 4; ++jr_12) {
-        const int at_31 = at_10 + jr_12 * 16;
-        kc_stmatrix_x4(&y[at_12 + (at_31 / 8 ^ at_13) * 8 + at_31 % 8], (const unsigned *)(&r[jr_12 * 8]));
+      for (int jr = 0; jr < 4; ++jr) {
+        const int at_14 = at_6 + jr * 16;
+        kc_stmatrix_x4(&y[at_8 + (at_14 / 8 ^ at_9) * 8 + at_14 % 8], (const unsigned *)(&r[jr * 8]));
       }
       kc_fence_proxy_async();
-      kc_bar_sync(at_9, 128);
+      kc_bar_sync(at_5, 128);
       if (cond_2) {
-        kc_tma_store_2d(&y_map, &y[at_8], j0__1, i0_1 + at_14);
+        kc_tma_store_2d(&y_map, &y[at_4], j0_, i0 + at_10);
         kc_tma_commit();
       }
-      alignas(16) float a_6[32];
+      alignas(16) float a_3[32];
 #line 3 "linear.kc"
       #pragma unroll
-      for (int jr_13 = 0; jr_13 < 8; ++jr_13) {
-        const int at_32 = jr_13 * 4;
+      for (int jr = 0; jr < 8; ++jr) {
         #pragma unroll
-        for (int ir_3 = 0; ir_3 < 2; ++ir_3) {
-          const int at_33 = ir_3 * 2;
+        for (int ir = 0; ir < 2; ++ir) {
           #pragma unroll
-          for (int jr_14 = 0; jr_14 < 2; ++jr_14) {
-            const int at_34 = jr_14 + at_33 + at_32;
-            a_6[at_34] = a_1[at_34 + 32];
+          for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
+            const int at_14 = jr_1 + ir * 2 + jr * 4;
+            a_3[at_14] = a_1[at_14 + 32];
           }
         }
       }
-      alignas(16) float b_8[16];
+      alignas(16) float b_5[16];
 #line 4 "linear.kc"
       #pragma unroll
-      for (int jr_15 = 0; jr_15 < 8; ++jr_15) {
-        const int b_9 = jr_15 * 2;
+      for (int jr = 0; jr < 8; ++jr) {
+        const int b_6 = jr * 2;
         #pragma unroll
-        for (int jr_16 = 0; jr_16 < 2; ++jr_16) {
-          const int b_10 = jr_16 + b_9;
-          b_8[b_10] = kc_bf16_to_f32(b_r_1[b_10]);
+        for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
+          const int b_7 = jr_1 + b_6;
+          b_5[b_7] = kc_bf16_to_f32(b_r_1[b_7]);
         }
       }
       alignas(16) unsigned short r_1[32];
       #pragma unroll
-      for (int jr_17 = 0; jr_17 < 8; ++jr_17) {
-        const int b_11 = jr_17 * 2;
-        const int a_7 = jr_17 * 4;
+      for (int jr = 0; jr < 8; ++jr) {
+        const int b_6 = jr * 2;
+        const int a_4 = jr * 4;
         #pragma unroll
-        for (int ir_4 = 0; ir_4 < 2; ++ir_4) {
-          const int a_8 = ir_4 * 2;
+        for (int ir = 0; ir < 2; ++ir) {
+          const int a_5 = ir * 2;
           #pragma unroll
-          for (int jr_18 = 0; jr_18 < 2; ++jr_18) {
-            const int a_9 = jr_18 + a_8 + a_7;
-            r_1[a_9] = kc_f32_to_bf16(a_6[a_9] + b_8[jr_18 + b_11]);
+          for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
+            const int a_6 = jr_1 + a_5 + a_4;
+            r_1[a_6] = kc_f32_to_bf16(a_3[a_6] + b_5[jr_1 + b_6]);
           }
         }
       }
       if (cond_2) {
         kc_tma_wait_read<1>();
       }
-      kc_bar_sync(at_9, 128);
+      kc_bar_sync(at_5, 128);
       #pragma unroll
-      for (int jr_19 = 0; jr_19 < 4; ++jr_19) {
-        const int at_35 = at_10 + jr_19 * 16;
-        kc_stmatrix_x4(&y[at_12 + (at_35 / 8 ^ at_13) * 8 + at_35 % 8 + 8192], (const unsigned *)(&r_1[jr_19 * 8]));
+      for (int jr = 0; jr < 4; ++jr) {
+        const int at_14 = at_6 + jr * 16;
+        kc_stmatrix_x4(&y[at_8 + (at_14 / 8 ^ at_9) * 8 + at_14 % 8 + 8192], (const unsigned *)(&r_1[jr * 8]));
       }
       kc_fence_proxy_async();
-      kc_bar_sync(at_9, 128);
+      kc_bar_sync(at_5, 128);
       if (cond_2) {
-        kc_tma_store_2d(&y_map, &y[at_8 + 8192], b_1, i0_1 + at_14);
+        kc_tma_store_2d(&y_map, &y[at_4 + 8192], b_1, i0 + at_10);
         kc_tma_commit();
       }
-      alignas(16) float a_10[32];
+      alignas(16) float a_4[32];
 #line 3 "linear.kc"
       #pragma unroll
-      for (int jr_20 = 0; jr_20 < 8; ++jr_20) {
-        const int at_36 = jr_20 * 4;
+      for (int jr = 0; jr < 8; ++jr) {
         #pragma unroll
-        for (int ir_5 = 0; ir_5 < 2; ++ir_5) {
-          const int at_37 = ir_5 * 2;
+        for (int ir = 0; ir < 2; ++ir) {
           #pragma unroll
-          for (int jr_21 = 0; jr_21 < 2; ++jr_21) {
-            const int at_38 = jr_21 + at_37 + at_36;
-            a_10[at_38] = a_1[at_38 + 64];
+          for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
+            const int at_14 = jr_1 + ir * 2 + jr * 4;
+            a_4[at_14] = a_1[at_14 + 64];
           }
         }
       }
-      alignas(16) float b_12[16];
+      alignas(16) float b_6[16];
 #line 4 "linear.kc"
       #pragma unroll
-      for (int jr_22 = 0; jr_22 < 8; ++jr_22) {
-        const int b_13 = jr_22 * 2;
+      for (int jr = 0; jr < 8; ++jr) {
+        const int b_7 = jr * 2;
         #pragma unroll
-        for (int jr_23 = 0; jr_23 < 2; ++jr_23) {
-          const int b_14 = jr_23 + b_13;
-          b_12[b_14] = kc_bf16_to_f32(b_r_2[b_14]);
+        for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
+          const int b_8 = jr_1 + b_7;
+          b_6[b_8] = kc_bf16_to_f32(b_r_2[b_8]);
         }
       }
       alignas(16) unsigned short r_2[32];
       #pragma unroll
-      for (int jr_24 = 0; jr_24 < 8; ++jr_24) {
-        const int b_15 = jr_24 * 2;
-        const int a_11 = jr_24 * 4;
+      for (int jr = 0; jr < 8; ++jr) {
+        const int b_7 = jr * 2;
+        const int a_5 = jr * 4;
         #pragma unroll
-        for (int ir_6 = 0; ir_6 < 2; ++ir_6) {
-          const int a_12 = ir_6 * 2;
+        for (int ir = 0; ir < 2; ++ir) {
+          const int a_6 = ir * 2;
           #pragma unroll
-          for (int jr_25 = 0; jr_25 < 2; ++jr_25) {
-            const int a_13 = jr_25 + a_12 + a_11;
-            r_2[a_13] = kc_f32_to_bf16(a_10[a_13] + b_12[jr_25 + b_15]);
+          for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
+            const int a_7 = jr_1 + a_6 + a_5;
+            r_2[a_7] = kc_f32_to_bf16(a_4[a_7] + b_6[jr_1 + b_7]);
           }
         }
       }
       if (cond_2) {
         kc_tma_wait_read<1>();
       }
-      kc_bar_sync(at_9, 128);
+      kc_bar_sync(at_5, 128);
       #pragma unroll
-      for (int jr_26 = 0; jr_26 < 4; ++jr_26) {
-        const int at_39 = at_10 + jr_26 * 16;
-        kc_stmatrix_x4(&y[at_12 + (at_39 / 8 ^ at_13) * 8 + at_39 % 8], (const unsigned *)(&r_2[jr_26 * 8]));
+      for (int jr = 0; jr < 4; ++jr) {
+        const int at_14 = at_6 + jr * 16;
+        kc_stmatrix_x4(&y[at_8 + (at_14 / 8 ^ at_9) * 8 + at_14 % 8], (const unsigned *)(&r_2[jr * 8]));
       }
       kc_fence_proxy_async();
-      kc_bar_sync(at_9, 128);
+      kc_bar_sync(at_5, 128);
       if (cond_2) {
-        kc_tma_store_2d(&y_map, &y[at_8], b_2, i0_1 + at_14);
+        kc_tma_store_2d(&y_map, &y[at_4], b_2, i0 + at_10);
         kc_tma_commit();
       }
-      alignas(16) float a_14[32];
+      alignas(16) float a_5[32];
 #line 3 "linear.kc"
       #pragma unroll
-      for (int jr_27 = 0; jr_27 < 8; ++jr_27) {
-        const int at_40 = jr_27 * 4;
+      for (int jr = 0; jr < 8; ++jr) {
         #pragma unroll
-        for (int ir_7 = 0; ir_7 < 2; ++ir_7) {
-          const int at_41 = ir_7 * 2;
+        for (int ir = 0; ir < 2; ++ir) {
           #pragma unroll
-          for (int jr_28 = 0; jr_28 < 2; ++jr_28) {
-            const int at_42 = jr_28 + at_41 + at_40;
-            a_14[at_42] = a_1[at_42 + 96];
+          for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
+            const int at_14 = jr_1 + ir * 2 + jr * 4;
+            a_5[at_14] = a_1[at_14 + 96];
           }
         }
       }
-      alignas(16) float b_16[16];
+      alignas(16) float b_7[16];
 #line 4 "linear.kc"
       #pragma unroll
-      for (int jr_29 = 0; jr_29 < 8; ++jr_29) {
-        const int b_17 = jr_29 * 2;
+      for (int jr = 0; jr < 8; ++jr) {
+        const int b_8 = jr * 2;
         #pragma unroll
-        for (int jr_30 = 0; jr_30 < 2; ++jr_30) {
-          const int b_18 = jr_30 + b_17;
-          b_16[b_18] = kc_bf16_to_f32(b_r_3[b_18]);
+        for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
+          const int b_9 = jr_1 + b_8;
+          b_7[b_9] = kc_bf16_to_f32(b_r_3[b_9]);
         }
       }
       alignas(16) unsigned short r_3[32];
       #pragma unroll
-      for (int jr_31 = 0; jr_31 < 8; ++jr_31) {
-        const int b_19 = jr_31 * 2;
-        const int a_15 = jr_31 * 4;
+      for (int jr = 0; jr < 8; ++jr) {
+        const int b_8 = jr * 2;
+        const int a_6 = jr * 4;
         #pragma unroll
-        for (int ir_8 = 0; ir_8 < 2; ++ir_8) {
-          const int a_16 = ir_8 * 2;
+        for (int ir = 0; ir < 2; ++ir) {
+          const int a_7 = ir * 2;
           #pragma unroll
-          for (int jr_32 = 0; jr_32 < 2; ++jr_32) {
-            const int a_17 = jr_32 + a_16 + a_15;
-            r_3[a_17] = kc_f32_to_bf16(a_14[a_17] + b_16[jr_32 + b_19]);
+          for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
+            const int a_8 = jr_1 + a_7 + a_6;
+            r_3[a_8] = kc_f32_to_bf16(a_5[a_8] + b_7[jr_1 + b_8]);
           }
         }
       }
       if (cond_2) {
         kc_tma_wait_read<1>();
       }
-      kc_bar_sync(at_9, 128);
+      kc_bar_sync(at_5, 128);
       #pragma unroll
-      for (int jr_33 = 0; jr_33 < 4; ++jr_33) {
-        const int at_43 = at_10 + jr_33 * 16;
-        kc_stmatrix_x4(&y[at_12 + (at_43 / 8 ^ at_13) * 8 + at_43 % 8 + 8192], (const unsigned *)(&r_3[jr_33 * 8]));
+      for (int jr = 0; jr < 4; ++jr) {
+        const int at_14 = at_6 + jr * 16;
+        kc_stmatrix_x4(&y[at_8 + (at_14 / 8 ^ at_9) * 8 + at_14 % 8 + 8192], (const unsigned *)(&r_3[jr * 8]));
       }
       kc_fence_proxy_async();
-      kc_bar_sync(at_9, 128);
+      kc_bar_sync(at_5, 128);
       if (cond_2) {
-        kc_tma_store_2d(&y_map, &y[at_8 + 8192], b_3, i0_1 + at_14);
+        kc_tma_store_2d(&y_map, &y[at_4 + 8192], b_3, i0 + at_10);
         kc_tma_commit();
       }
-      filled_1 = next;
+      filled = next;
     }
     if (cond_2) {
       kc_tma_wait_read<0>();

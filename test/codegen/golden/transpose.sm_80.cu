@@ -25,48 +25,44 @@ extern "C" __global__ void __launch_bounds__(256) kc_transpose(float *__restrict
   const bool cond = at_2 < N;
   #pragma unroll
   for (int ir = 0; ir < 2; ++ir) {
-    const int at_3 = ir * 4;
-    const int at_4 = i0 + (at_1 + ir * 32);
-    if (cond && at_4 < M) {
-      *(uint4 *)(&x_r[at_3]) = *(const uint4 *)(&x[at_4 * N + at_2]);
+    const int at_3 = i0 + (at_1 + ir * 32);
+    if (cond && at_3 < M) {
+      *(uint4 *)(&x_r[ir * 4]) = *(const uint4 *)(&x[at_3 * N + at_2]);
     } else {
-      x_r[at_3] = 0.0f;
-      x_r[at_3 + 1] = 0.0f;
-      x_r[at_3 + 2] = 0.0f;
-      x_r[at_3 + 3] = 0.0f;
+      x_r[ir * 4] = 0.0f;
+      x_r[ir * 4 + 1] = 0.0f;
+      x_r[ir * 4 + 2] = 0.0f;
+      x_r[ir * 4 + 3] = 0.0f;
     }
   }
   alignas(16) float turned[8];
   float *const staging = (float *)(kc_shared());
   #pragma unroll
-  for (int ir_1 = 0; ir_1 < 2; ++ir_1) {
-    const int at_5 = ir_1 * 4;
-    const int at_6 = at_1 + ir_1 * 32;
+  for (int ir = 0; ir < 2; ++ir) {
+    const int at_3 = at_1 + ir * 32;
     #pragma unroll
     for (int jr = 0; jr < 4; ++jr) {
-      staging[(at + jr) * 65 + at_6] = x_r[jr + at_5];
+      staging[(at + jr) * 65 + at_3] = x_r[jr + ir * 4];
     }
   }
-  const int at_7 = lane % 16 * 4;
-  const int at_8 = lane / 16 + warp * 2;
+  const int at_3 = lane % 16 * 4;
+  const int at_4 = lane / 16 + warp * 2;
   __syncthreads();
   #pragma unroll
-  for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
-    const int at_9 = (at_8 + jr_1 * 16) * 65;
-    const int at_10 = jr_1 * 4;
+  for (int jr = 0; jr < 2; ++jr) {
+    const int at_5 = (at_4 + jr * 16) * 65;
     #pragma unroll
-    for (int ir_2 = 0; ir_2 < 4; ++ir_2) {
-      turned[ir_2 + at_10] = staging[at_9 + (at_7 + ir_2)];
+    for (int ir = 0; ir < 4; ++ir) {
+      turned[ir + jr * 4] = staging[at_5 + (at_3 + ir)];
     }
   }
-  const int at_11 = i0 + at_7;
-  const bool cond_1 = at_11 < M;
+  const int at_5 = i0 + at_3;
+  const bool cond_1 = at_5 < M;
   #pragma unroll
-  for (int jr_2 = 0; jr_2 < 2; ++jr_2) {
-    const int at_12 = jr_2 * 4;
-    const int at_13 = j0_ + (at_8 + jr_2 * 16);
-    if (at_13 < N && cond_1) {
-      *(uint4 *)(&y[at_13 * M + at_11]) = *(const uint4 *)(&turned[at_12]);
+  for (int jr = 0; jr < 2; ++jr) {
+    const int at_6 = j0_ + (at_4 + jr * 16);
+    if (at_6 < N && cond_1) {
+      *(uint4 *)(&y[at_6 * M + at_5]) = *(const uint4 *)(&turned[jr * 4]);
     }
   }
 }
