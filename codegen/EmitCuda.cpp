@@ -158,9 +158,9 @@ void Emitter::declareResult(Operation *op) {
   Value v = op->getResult(0);
   StringRef wanted = cu::findName(op->getLoc());
   Type type = v.getType();
-  if (auto memref = dyn_cast<MemRefType>(type)) {
+  if (isa<MemRefType>(type)) {
     const std::string &name = names_.declare(v, wanted.empty() ? "buffer" : wanted);
-    line(typeName(memref.getElementType()) + " *const " + name + " = " + e.text + ";");
+    line(elementName(v) + " *const " + name + " = " + e.text + ";");
     return;
   }
   if (wanted.empty())
@@ -315,6 +315,51 @@ void Emitter::emitGather(cu::GatherOp op) {
   line(element(op.getTarget(), op.getTargetIndices()) + " = " + name + "(" + args + ");");
 }
 
+/// A private array of one element is a variable.
+static bool isVariable(Value memref) {
+  auto variable = memref.getDefiningOp<memref::AllocaOp>();
+  return variable && variable.getType().getNumElements() == 1;
+}
+
+/// The store in its own block that a variable begins with, which then declares it.
+static memref::StoreOp startsWithStore(memref::AllocaOp variable) {
+  if (!isVariable(variable))
+    return {};
+  Operation *first = nullptr;
+  for (Operation *user : variable->getUsers()) {
+    Operation *here = variable->getBlock()->findAncestorOpInBlock(*user);
+    first = !first || here->isBeforeInBlock(first) ? here : first;
+  }
+  auto store = dyn_cast_or_null<memref::StoreOp>(first);
+  return store && store.getMemRef() == variable ? store : memref::StoreOp();
+}
+
+/// Whether nothing but the store that it begins with writes a variable.
+static bool isConstant(memref::AllocaOp variable) {
+  return llvm::all_of(variable->getUsers(), [&](Operation *user) { return isa<memref::LoadOp>(user) || user == startsWithStore(variable); });
+}
+
+/// Whether no store to the variable that `load` reads stands between it and its users, all in its block.
+static bool keepsValue(memref::LoadOp load) {
+  Operation *last = load;
+  for (Operation *user : load->getUsers()) {
+    Operation *here = load->getBlock()->findAncestorOpInBlock(*user);
+    if (here != user)
+      return false;
+    // What is printed inside others is evaluated there.
+    while (here->hasOneUse() && here->getNumRegions() == 0 && isMemoryEffectFree(here) && (*here->getUsers().begin())->getBlock() == load->getBlock())
+      here = *here->getUsers().begin();
+    last = last->isBeforeInBlock(here) ? here : last;
+  }
+  for (Operation *between = load->getNextNode(); between != last && between; between = between->getNextNode())
+    if (between->walk([&](Operation *op) {
+          bool writes = llvm::is_contained(op->getOperands(), load.getMemRef()) && !isa<memref::LoadOp>(op);
+          return writes ? WalkResult::interrupt() : WalkResult::advance();
+        }).wasInterrupted())
+      return false;
+  return true;
+}
+
 void Emitter::emitOp(Operation *op) {
   if (inlined_.contains(op) || op->hasTrait<OpTrait::IsTerminator>())
     return;
@@ -370,7 +415,8 @@ void Emitter::emitOp(Operation *op) {
         const std::string &name = names_.declare(o, wanted.empty() ? "r" : wanted);
         int64_t bytes = type.getNumElements() * bytesOf(type.getElementType());
         if (type.getNumElements() == 1) {
-          line(typeName(type.getElementType()) + " " + name + ";");
+          if (!startsWithStore(o))
+            line(typeName(type.getElementType()) + " " + name + ";");
           return;
         }
         std::string dims;
@@ -379,7 +425,18 @@ void Emitter::emitOp(Operation *op) {
         line((bytes >= 16 ? "alignas(16) " : "") + typeName(type.getElementType()) + " " + name + dims + ";");
       })
       .Case<memref::StoreOp>([&](memref::StoreOp o) {
-        line(element(o.getMemRef(), o.getIndices()) + " = " + expr(o.getValueToStore()).text + ";");
+        auto variable = o.getMemRef().getDefiningOp<memref::AllocaOp>();
+        std::string declared;
+        if (variable && startsWithStore(variable) == o)
+          declared = (isConstant(variable) ? "const " : "") + typeName(variable.getType().getElementType()) + " ";
+        line(declared + element(o.getMemRef(), o.getIndices()) + " = " + expr(o.getValueToStore()).text + ";");
+      })
+      .Case<memref::LoadOp>([&](memref::LoadOp o) {
+        // A variable that keeps its value until this has been used goes by its own name.
+        if (isVariable(o.getMemRef()) && keepsValue(o))
+          names_.alias(o.getResult(), o.getMemRef());
+        else
+          declareResult(o);
       })
       .Default([&](Operation *o) {
         if (o->getNumResults() == 1 && o->getNumRegions() == 0)
@@ -395,30 +452,46 @@ void Emitter::emitBlock(Block &block) {
     emitOp(&op);
 }
 
+/// Whether a kernel only loads from the memory of a parameter.
+static bool isOnlyRead(Value memory) {
+  return llvm::all_of(memory.getUsers(), [&](Operation *user) {
+    auto copy = dyn_cast<cu::CopyOp>(user);
+    return isa<memref::LoadOp, cu::CpAsyncOp>(user) || (copy && copy.getTarget() != memory);
+  });
+}
+
 LogicalResult Emitter::emitKernel(cu::KernelOp kernel) {
   names_ = NameTable();
   indexBits_ = unsigned(kernel.getIndexBits());
-  std::string params;
+  SmallVector<std::string> params;
   for (BlockArgument arg : kernel.getBlock().getArguments()) {
     StringRef wanted = cu::findName(arg.getLoc());
     const std::string &name = names_.declare(arg, wanted.empty() ? "arg" : wanted);
-    if (!params.empty())
-      params += ", ";
     if (isa<MemRefType>(arg.getType()) && cu::spaceOf(arg) == cu::Param) {
       use("kc_tensor_map");
-      params += "const __grid_constant__ kc_tensor_map " + name;
+      params.push_back("const __grid_constant__ kc_tensor_map " + name);
     } else if (auto memref = dyn_cast<MemRefType>(arg.getType()))
-      params += typeName(memref.getElementType()) + " *__restrict__ " + name;
+      params.push_back((isOnlyRead(arg) ? "const " : "") + typeName(memref.getElementType()) + " *__restrict__ " + name);
     else
-      params += "const " + typeName(arg.getType()) + " " + name;
+      params.push_back("const " + typeName(arg.getType()) + " " + name);
   }
   if (!kernel.getSchedule().empty())
     line("// " + kernel.getSchedule());
   mark(kernel.getLoc());
   // setmaxnreg counts from the registers at entry: ptxas must know how many blocks share them (C7508).
   bool exact = kernel.getMinBlocks() > 1 || kernel.walk([](cu::SetRegistersOp) { return WalkResult::interrupt(); }).wasInterrupted();
-  line("extern \"C\" __global__ void __launch_bounds__(" + llvm::Twine(kernel.getThreads()) +
-       (exact ? ", " + std::to_string(kernel.getMinBlocks()) : "") + ") " + kernel.getSymName() + "(" + params + ") {");
+  constexpr size_t kColumns = 120;
+  std::string head = "extern \"C\" __global__ void __launch_bounds__(" + std::to_string(kernel.getThreads()) +
+                     (exact ? ", " + std::to_string(kernel.getMinBlocks()) : "") + ") " + kernel.getSymName().str() + "(";
+  for (auto [i, param] : llvm::enumerate(params)) {
+    StringRef before = StringRef(head).rtrim();
+    if (!before.empty() && head.size() + param.size() + 3 > kColumns) {
+      line(before);
+      head = "    ";
+    }
+    head += param + (i + 1 < params.size() ? ", " : "");
+  }
+  line(head + ") {");
   ++indent_;
   emitBlock(kernel.getBlock());
   --indent_;
@@ -427,11 +500,11 @@ LogicalResult Emitter::emitKernel(cu::KernelOp kernel) {
 }
 
 FailureOr<std::string> emitCuda(ModuleOp module, const EmitOptions &options) {
-  std::set<std::string> helpers;
+  std::set<std::string> typedefs, helpers;
   std::string bodies;
   bool ok = true;
   for (auto kernel : module.getOps<cu::KernelOp>()) {
-    Emitter emitter(options, helpers);
+    Emitter emitter(options, typedefs, helpers);
     ok &= succeeded(emitter.emitKernel(kernel));
     bodies += "\n" + emitter.take();
   }
@@ -442,6 +515,8 @@ FailureOr<std::string> emitCuda(ModuleOp module, const EmitOptions &options) {
   StringRef(options.header).split(header, '\n', -1, false);
   for (StringRef h : header)
     text += ("// " + h + "\n").str();
+  if (!typedefs.empty())
+    text += "\n// Types that travel as their bits.\n" + llvm::join(typedefs, "\n") + "\n";
   if (!helpers.empty())
     text += "\n" + helperText(helpers, options.target->generation);
   return text + bodies;

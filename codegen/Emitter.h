@@ -25,7 +25,9 @@ enum Precedence {
 
 class Emitter {
 public:
-  Emitter(const EmitOptions &options, std::set<std::string> &helpers) : options_(options), helpers_(helpers) {}
+  /// `typedefs`, `helpers`: what the texts of all kernels need.
+  Emitter(const EmitOptions &options, std::set<std::string> &typedefs, std::set<std::string> &helpers)
+      : options_(options), typedefs_(typedefs), helpers_(helpers) {}
   mlir::LogicalResult emitKernel(cu::KernelOp kernel);
   std::string take() { return std::move(out_); }
 
@@ -47,6 +49,10 @@ private:
   std::string element(mlir::Value memref, mlir::ValueRange indices);
   std::string address(mlir::Value memref, mlir::ValueRange indices);
   std::string typeName(mlir::Type type);
+  /// What an array has elements of.
+  std::string elementName(mlir::Value memref);
+  /// A type that travels as its bits, under its name.
+  std::string bitsType(const char *name, const char *bits);
   /// As typeName of its type; for an index, what cu-narrow has decided.
   std::string typeName(mlir::Value v);
   unsigned bitsOf(mlir::Value v);
@@ -83,7 +89,7 @@ private:
   mlir::InFlightDiagnostic unsupported(mlir::Operation *op);
 
   const EmitOptions &options_;
-  std::set<std::string> &helpers_;
+  std::set<std::string> &typedefs_, &helpers_;
   NameTable names_;
   llvm::DenseSet<mlir::Operation *> inlined_;
   std::string out_;

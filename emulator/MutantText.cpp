@@ -153,7 +153,8 @@ bool isRegister(const std::vector<std::string> &lines, size_t before, absl::stri
     return false;
   std::string array = absl::StrCat(" ", name, "["), plain = absl::StrCat(" ", name, ";"), set = absl::StrCat(" ", name, " = ");
   return anyVisible(lines, before, [&](const std::string &l) {
-    static const char *const kTypes[] = {"alignas(", "unsigned ", "float ", "int ", "short ", "bool ", "long ", "double ", "char "};
+    static const char *const kTypes[] = {"alignas(", "unsigned ", "float ", "int ", "short ", "bool ", "long ", "double ", "char ",
+                                         "f16 ", "f8e4m3 ", "f8e5m2 "}; // (and bf16)
     bool declares = std::any_of(std::begin(kTypes), std::end(kTypes), [&](const char *type) { return absl::StrContains(l, type); });
     bool names = (absl::EndsWith(l, "];") && absl::StrContains(l, array) && !absl::StrContains(l, "=")) || absl::StrContains(l, plain) ||
                  absl::StrContains(l, set);

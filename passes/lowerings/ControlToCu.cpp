@@ -93,7 +93,7 @@ void FunctionLowering::ifNoRounds(scf::ForOp loop, llvm::function_ref<void()> bo
   if (to.getDefiningOp<arith::SelectOp>())
     return body();
   Location loc = cu::unnamed(loop.getLoc());
-  Value none = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::sge, from, to);
+  Value none = arith::CmpIOp::create(b_, c_.named("no_rounds", loc), arith::CmpIPredicate::sge, from, to);
   OpBuilder::InsertionGuard guard(b_);
   b_.setInsertionPoint(scf::IfOp::create(b_, loc, none, false).thenBlock()->getTerminator());
   body();
@@ -117,7 +117,8 @@ LogicalResult FunctionLowering::lowerFor(scf::ForOp loop) {
       arrays[i] = c_.tiles.lookup(init).array;
       continue;
     }
-    Value array = c_.allocate(layout.numRegisters(), cast<RankedTensorType>(arg.getType()).getElementType(), loc);
+    Value array = c_.allocate(layout.numRegisters(), cast<RankedTensorType>(arg.getType()).getElementType(),
+                              c_.named(c_.registerName(cu::findName(loc), "_acc"), loc));
     if (func_.getUnit() == "wgmma" && startsAfreshInFirstRound(arg))
       ifNoRounds(loop, [&] { copyTile(init, array, plain); });
     else

@@ -45,6 +45,7 @@ private:
   mlir::LogicalResult lowerRingMask(tile::RingMaskOp op);
 
   // ElementwiseToCu.cpp
+  std::string nameOf(mlir::Value v);
   void lowerRun(llvm::ArrayRef<mlir::Operation *> run);
   void lowerSlice(tile::SliceOp slice);
   mlir::Value fetch(mlir::Value tile, const OpenDigits &open, llvm::DenseMap<mlir::Value, mlir::Value> &inRun);

@@ -1,6 +1,9 @@
 // kernel batched_matmul of batched_matmul.kc:1, for sm_75
 // assumes K % 8 == 0 and N % 8 == 0 and fits32(a) and fits32(b) and fits32(c) and fits32(workspace)
 
+// Types that travel as their bits.
+typedef unsigned short f16;
+
 #ifndef KC_HOST
 static __device__ __forceinline__ unsigned char *kc_shared() {
   extern __shared__ __align__(1024) unsigned char kc_memory[];
@@ -30,34 +33,35 @@ static __device__ __forceinline__ unsigned short kc_f32_to_f16(float v) {
 
 // schedule: tile n 1; tile i 128; tile j 128; tile k 32; warps 4; unit mma; stages 2
 #line 2 "batched_matmul.kc"
-extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(unsigned short *__restrict__ a, unsigned short *__restrict__ b, unsigned short *__restrict__ c, const int M, const int K, const int N) {
+extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *__restrict__ a,
+    const f16 *__restrict__ b, f16 *__restrict__ c, const int M, const int K, const int N) {
   const int block = (int)blockIdx.x;
   const int i_tiles = (M + 127) / 128;
   const int j_tiles = (N + 127) / 128;
-  const int at = i_tiles * j_tiles;
-  const int at_1 = block % at;
-  const int at_2 = block / at;
-  const int at_3 = j_tiles * 8;
-  const int at_4 = at_1 % at_3;
-  const int at_5 = at_1 / at_3 * 8;
-  const int at_6 = min(i_tiles - at_5, 8);
-  const int i0 = (at_5 + at_4 % at_6) * 128;
-  const int j0_ = at_4 / at_6 * 128;
+  const int plane_tiles = i_tiles * j_tiles;
+  const int in_plane = block % plane_tiles;
+  const int n_tile = block / plane_tiles;
+  const int group_tiles = j_tiles * 8;
+  const int in_group = in_plane % group_tiles;
+  const int group_row = in_plane / group_tiles * 8;
+  const int group_rows = min(i_tiles - group_row, 8);
+  const int i0 = (group_row + in_group % group_rows) * 128;
+  const int j0 = in_group / group_rows * 128;
   const int k_tiles = (K + 31) / 32;
-  unsigned short *const a_1 = (unsigned short *)(kc_shared());
-  unsigned short *const b_1 = (unsigned short *)(kc_shared() + 16384);
+  f16 *const a_slots = (f16 *)(kc_shared());
+  f16 *const b_slots = (f16 *)(kc_shared() + 16384);
   if (k_tiles > 0) {
     const int tid = (int)threadIdx.x;
-    const int at_7 = at_2 * M;
+    const int at = n_tile * M;
     #pragma unroll
-    for (int copy = 0; copy < 512; copy += 128) {
-      const int at_8 = copy + tid;
-      const int at_9 = at_8 / 4;
-      const int at_10 = at_8 % 4 * 8;
-      const int at_11 = i0 + at_9;
-      const bool cond = at_11 < M && at_10 < K;
-      const int at_12 = cond ? (at_7 + at_11) * K + at_10 : 0;
-      alignas(16) unsigned short r[8];
+    for (int copy0 = 0; copy0 < 512; copy0 += 128) {
+      const int copy = copy0 + tid;
+      const int row = copy / 4;
+      const int column = copy % 4 * 8;
+      const int i = i0 + row;
+      const bool inside = i < M && column < K;
+      const int at_1 = inside ? (at + i) * K + column : 0;
+      alignas(16) f16 r[8];
       r[0] = 0x0;
       r[1] = 0x0;
       r[2] = 0x0;
@@ -66,22 +70,22 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(unsigned sho
       r[5] = 0x0;
       r[6] = 0x0;
       r[7] = 0x0;
-      if (cond) {
-        *(uint4 *)(r) = *(const uint4 *)(&a[at_12]);
+      if (inside) {
+        *(uint4 *)(r) = *(const uint4 *)(&a[at_1]);
       }
-      *(uint4 *)(&a_1[at_9 * 32 + (at_10 / 8 ^ at_9 / 2 % 4) * 8 + at_10 % 8]) = *(const uint4 *)(r);
+      *(uint4 *)(&a_slots[row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8]) = *(const uint4 *)(r);
     }
-    const int at_8 = at_2 * K;
+    const int at_1 = n_tile * K;
     #pragma unroll
-    for (int copy = 0; copy < 512; copy += 128) {
-      const int at_9 = copy + tid;
-      const int at_10 = at_9 / 16;
-      const int at_11 = at_9 % 16 * 8;
-      const int at_12 = at_11 % 64;
-      const int at_13 = j0_ + at_11;
-      const bool cond = at_13 < N && at_10 < K;
-      const int at_14 = cond ? (at_8 + at_10) * N + at_13 : 0;
-      alignas(16) unsigned short r[8];
+    for (int copy0 = 0; copy0 < 512; copy0 += 128) {
+      const int copy = copy0 + tid;
+      const int row = copy / 16;
+      const int column = copy % 16 * 8;
+      const int in_panel = column % 64;
+      const int j = j0 + column;
+      const bool inside = j < N && row < K;
+      const int at_2 = inside ? (at_1 + row) * N + j : 0;
+      alignas(16) f16 r[8];
       r[0] = 0x0;
       r[1] = 0x0;
       r[2] = 0x0;
@@ -90,100 +94,102 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(unsigned sho
       r[5] = 0x0;
       r[6] = 0x0;
       r[7] = 0x0;
-      if (cond) {
-        *(uint4 *)(r) = *(const uint4 *)(&b[at_14]);
+      if (inside) {
+        *(uint4 *)(r) = *(const uint4 *)(&b[at_2]);
       }
-      *(uint4 *)(&b_1[at_11 / 64 * 2048 + at_10 * 64 + (at_12 / 8 ^ at_10 % 8) * 8 + at_12 % 8]) = *(const uint4 *)(r);
+      *(uint4 *)(&b_slots[column / 64 * 2048 + row * 64 + (in_panel / 8 ^ row % 8) * 8 + in_panel % 8]) = *(const uint4 *)(r);
     }
   }
   alignas(16) float acc[128];
   #pragma unroll
-  for (int ir = 0; ir < 4; ++ir) {
+  for (int i_by16 = 0; i_by16 < 4; ++i_by16) {
     #pragma unroll
-    for (int jr = 0; jr < 8; ++jr) {
+    for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
       #pragma unroll
-      for (int ir_1 = 0; ir_1 < 2; ++ir_1) {
+      for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
         #pragma unroll
-        for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
-          acc[jr_1 + ir_1 * 2 + jr * 4 + ir * 32] = 0.0f;
+        for (int j_elem = 0; j_elem < 2; ++j_elem) {
+          acc[j_elem + i_by8 * 2 + j_by8 * 4 + i_by16 * 32] = 0.0f;
         }
       }
     }
   }
   const int tid = (int)threadIdx.x;
   const int warp = tid / 32;
-  const int at_7 = warp % 2 * 64;
-  const int at_8 = warp / 2 * 64;
+  const int warp_row = warp % 2 * 64;
+  const int warp_column = warp / 2 * 64;
   const int lane = tid % 32;
-  const int at_9 = lane % 16;
-  const int at_10 = lane / 16 * 8;
-  const int at_11 = at_10 / 8;
-  const int at_12 = at_10 % 8;
-  const int at_13 = at_9 * 64;
-  const int at_14 = at_9 % 8;
+  const int lane_row = lane % 16;
+  const int a_lane_k = lane / 16 * 8;
+  const int chunk = a_lane_k / 8;
+  const int in_chunk = a_lane_k % 8;
+  const int at = lane_row * 64;
+  const int at_1 = lane_row % 8;
   for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
     __syncthreads();
-    const int at_15 = k_tile % 2 * 4096;
-    alignas(16) unsigned a_2[32];
-    alignas(16) unsigned b_2[32];
+    const int slot_start = k_tile % 2 * 4096;
+    alignas(16) unsigned a_frag[32];
+    alignas(16) unsigned b_frag[32];
     #pragma unroll
     for (int mi = 0; mi < 4; ++mi) {
-      const int at_16 = at_7 + mi * 16 + at_9;
-      kc_ldmatrix_x4(&a_2[mi * 4], &a_1[at_15 + (at_16 * 32 + (at_11 ^ at_16 / 2 % 4) * 8 + at_12)]);
+      const int row = warp_row + mi * 16 + lane_row;
+      kc_ldmatrix_x4(&a_frag[mi * 4], &a_slots[slot_start + (row * 32 + (chunk ^ row / 2 % 4) * 8 + in_chunk)]);
     }
     #pragma unroll
     for (int np = 0; np < 4; ++np) {
-      const int at_16 = at_8 + np * 16 + at_10;
-      const int at_17 = at_16 % 64;
-      kc_ldmatrix_x4_trans(&b_2[np * 4], &b_1[at_15 + (at_16 / 64 * 2048 + at_13 + (at_17 / 8 ^ at_14) * 8 + at_17 % 8)]);
+      const int column = warp_column + np * 16 + a_lane_k;
+      const int in_panel = column % 64;
+      kc_ldmatrix_x4_trans(&b_frag[np * 4], &b_slots[slot_start + (column / 64 * 2048 + at + (in_panel / 8 ^ at_1) * 8 + in_panel % 8)]);
     }
     #pragma unroll
     for (int step = 0; step < 2; ++step) {
-      if (step + 1 < 2) {
-        const int at_16 = (step + 1) % 2 * 16;
-        const int at_17 = (step + 1) * 16 + at_10;
-        const int at_18 = at_17 / 8;
-        const int at_19 = at_17 % 8;
+      const int next = step + 1;
+      if (next < 2) {
+        const int next_k = next * 16;
+        const int a_set = next % 2 * 16;
+        const int a_k = next_k + a_lane_k;
+        const int chunk_1 = a_k / 8;
+        const int in_chunk_1 = a_k % 8;
         #pragma unroll
         for (int mi = 0; mi < 4; ++mi) {
-          const int at_20 = at_7 + mi * 16 + at_9;
-          kc_ldmatrix_x4(&a_2[at_16 + mi * 4], &a_1[at_15 + (at_20 * 32 + (at_18 ^ at_20 / 2 % 4) * 8 + at_19)]);
+          const int row = warp_row + mi * 16 + lane_row;
+          kc_ldmatrix_x4(&a_frag[a_set + mi * 4], &a_slots[slot_start + (row * 32 + (chunk_1 ^ row / 2 % 4) * 8 + in_chunk_1)]);
         }
-        const int at_20 = (step + 1) * 16 + at_9;
-        const int at_21 = at_20 * 64;
-        const int at_22 = at_20 % 8;
+        const int b_k = next_k + lane_row;
+        const int at_2 = b_k * 64;
+        const int at_3 = b_k % 8;
         #pragma unroll
         for (int np = 0; np < 4; ++np) {
-          const int at_23 = at_8 + np * 16 + at_10;
-          const int at_24 = at_23 % 64;
-          kc_ldmatrix_x4_trans(&b_2[at_16 + np * 4], &b_1[at_15 + (at_23 / 64 * 2048 + at_21 + (at_24 / 8 ^ at_22) * 8 + at_24 % 8)]);
+          const int column = warp_column + np * 16 + a_lane_k;
+          const int in_panel = column % 64;
+          kc_ldmatrix_x4_trans(&b_frag[a_set + np * 4], &b_slots[slot_start + (column / 64 * 2048 + at_2 + (in_panel / 8 ^ at_3) * 8 + in_panel % 8)]);
         }
       }
-      const int at_16 = step % 2 * 16;
+      const int a_set = step % 2 * 16;
       #pragma unroll
       for (int mi = 0; mi < 4; ++mi) {
-        const int at_17 = at_16 + mi * 4;
+        const int a_reg = a_set + mi * 4;
         #pragma unroll
         for (int ni = 0; ni < 8; ++ni) {
-          kc_mma_m16n8k16_f16(&acc[(mi * 8 + ni) * 4], &a_2[at_17], &b_2[at_16 + ni * 2]);
+          kc_mma_m16n8k16_f16(&acc[(mi * 8 + ni) * 4], &a_frag[a_reg], &b_frag[a_set + ni * 2]);
         }
       }
     }
-    const int acc_1 = k_tile + 1;
-    if (acc_1 < k_tiles) {
-      const int k0 = acc_1 * 32;
-      const int at_16 = acc_1 % 2 * 4096;
-      const int at_17 = at_2 * M;
+    const int ahead = k_tile + 1;
+    if (ahead < k_tiles) {
+      const int k0 = ahead * 32;
+      const int slot_start_1 = ahead % 2 * 4096;
+      const int at_2 = n_tile * M;
       #pragma unroll
-      for (int copy = 0; copy < 512; copy += 128) {
-        const int at_18 = copy + tid;
-        const int at_19 = at_18 / 4;
-        const int at_20 = at_18 % 4 * 8;
-        const int at_21 = i0 + at_19;
-        const int at_22 = k0 + at_20;
-        const bool cond = at_21 < M && at_22 < K;
-        const int at_23 = cond ? (at_17 + at_21) * K + at_22 : 0;
-        alignas(16) unsigned short r[8];
+      for (int copy0 = 0; copy0 < 512; copy0 += 128) {
+        const int copy = copy0 + tid;
+        const int row = copy / 4;
+        const int column = copy % 4 * 8;
+        const int i = i0 + row;
+        const int k = k0 + column;
+        const bool inside = i < M && k < K;
+        const int at_3 = inside ? (at_2 + i) * K + k : 0;
+        alignas(16) f16 r[8];
         r[0] = 0x0;
         r[1] = 0x0;
         r[2] = 0x0;
@@ -192,23 +198,23 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(unsigned sho
         r[5] = 0x0;
         r[6] = 0x0;
         r[7] = 0x0;
-        if (cond) {
-          *(uint4 *)(r) = *(const uint4 *)(&a[at_23]);
+        if (inside) {
+          *(uint4 *)(r) = *(const uint4 *)(&a[at_3]);
         }
-        *(uint4 *)(&a_1[at_16 + (at_19 * 32 + (at_20 / 8 ^ at_19 / 2 % 4) * 8 + at_20 % 8)]) = *(const uint4 *)(r);
+        *(uint4 *)(&a_slots[slot_start_1 + (row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8)]) = *(const uint4 *)(r);
       }
-      const int at_18 = at_2 * K;
+      const int at_3 = n_tile * K;
       #pragma unroll
-      for (int copy = 0; copy < 512; copy += 128) {
-        const int at_19 = copy + tid;
-        const int at_20 = at_19 / 16;
-        const int at_21 = at_19 % 16 * 8;
-        const int at_22 = at_21 % 64;
-        const int at_23 = j0_ + at_21;
-        const int at_24 = k0 + at_20;
-        const bool cond = at_23 < N && at_24 < K;
-        const int at_25 = cond ? (at_18 + at_24) * N + at_23 : 0;
-        alignas(16) unsigned short r[8];
+      for (int copy0 = 0; copy0 < 512; copy0 += 128) {
+        const int copy = copy0 + tid;
+        const int row = copy / 16;
+        const int column = copy % 16 * 8;
+        const int in_panel = column % 64;
+        const int j = j0 + column;
+        const int k = k0 + row;
+        const bool inside = j < N && k < K;
+        const int at_4 = inside ? (at_3 + k) * N + j : 0;
+        alignas(16) f16 r[8];
         r[0] = 0x0;
         r[1] = 0x0;
         r[2] = 0x0;
@@ -217,45 +223,42 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(unsigned sho
         r[5] = 0x0;
         r[6] = 0x0;
         r[7] = 0x0;
-        if (cond) {
-          *(uint4 *)(r) = *(const uint4 *)(&b[at_25]);
+        if (inside) {
+          *(uint4 *)(r) = *(const uint4 *)(&b[at_4]);
         }
-        *(uint4 *)(&b_1[at_16 + (at_21 / 64 * 2048 + at_20 * 64 + (at_22 / 8 ^ at_20 % 8) * 8 + at_22 % 8)]) = *(const uint4 *)(r);
+        *(uint4 *)(&b_slots[slot_start_1 + (column / 64 * 2048 + row * 64 + (in_panel / 8 ^ row % 8) * 8 + in_panel % 8)]) = *(const uint4 *)(r);
       }
     }
   }
-  alignas(16) unsigned short r[128];
+  alignas(16) f16 c_r[128];
   #pragma unroll
-  for (int ir = 0; ir < 4; ++ir) {
-    const int acc_1 = ir * 32;
+  for (int i_by16 = 0; i_by16 < 4; ++i_by16) {
     #pragma unroll
-    for (int jr = 0; jr < 8; ++jr) {
-      const int acc_2 = jr * 4;
+    for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
       #pragma unroll
-      for (int ir_1 = 0; ir_1 < 2; ++ir_1) {
-        const int acc_3 = ir_1 * 2;
+      for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
         #pragma unroll
-        for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
-          const int acc_4 = jr_1 + acc_3 + acc_2 + acc_1;
-          r[acc_4] = kc_f32_to_f16(acc[acc_4]);
+        for (int j_elem = 0; j_elem < 2; ++j_elem) {
+          const int reg = j_elem + i_by8 * 2 + j_by8 * 4 + i_by16 * 32;
+          c_r[reg] = kc_f32_to_f16(acc[reg]);
         }
       }
     }
   }
-  const int at_15 = lane / 4 + at_7;
-  const int at_16 = lane % 4 * 2 + at_8;
+  const int i_thread = lane / 4 + warp_row;
+  const int j_thread = lane % 4 * 2 + warp_column;
   #pragma unroll
-  for (int ir = 0; ir < 4; ++ir) {
+  for (int i_by16 = 0; i_by16 < 4; ++i_by16) {
     #pragma unroll
-    for (int jr = 0; jr < 8; ++jr) {
-      const int at_17 = j0_ + (at_16 + jr * 8);
-      const bool cond = at_17 < N;
+    for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
+      const int j = j0 + (j_thread + j_by8 * 8);
+      const bool inside = j < N;
       #pragma unroll
-      for (int ir_1 = 0; ir_1 < 2; ++ir_1) {
-        const int at_18 = ir_1 * 2 + jr * 4 + ir * 32;
-        const int at_19 = i0 + (at_15 + ir_1 * 8 + ir * 16);
-        if (at_19 < M && cond) {
-          *(unsigned *)(&c[(at_2 * M + at_19) * N + at_17]) = *(const unsigned *)(&r[at_18]);
+      for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
+        const int reg = i_by8 * 2 + j_by8 * 4 + i_by16 * 32;
+        const int i = i0 + (i_thread + i_by8 * 8 + i_by16 * 16);
+        if (i < M && inside) {
+          *(unsigned *)(&c[(n_tile * M + i) * N + j]) = *(const unsigned *)(&c_r[reg]);
         }
       }
     }

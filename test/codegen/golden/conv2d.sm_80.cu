@@ -1,6 +1,9 @@
 // kernel conv2d of conv2d.kc:2, for sm_80
 // assumes C % 8 == 0 and O % 8 == 0 and fits32(x) and fits32(f) and fits32(y) and fits32(workspace)
 
+// Types that travel as their bits.
+typedef unsigned short f16;
+
 #ifndef KC_HOST
 static __device__ __forceinline__ unsigned char *kc_shared() {
   extern __shared__ __align__(1024) unsigned char kc_memory[];
@@ -36,286 +39,286 @@ static __device__ __forceinline__ unsigned short kc_f32_to_f16(float v) {
 
 // schedule: tile n 1; tile h 1; tile w 128; tile o 128; tile r 1; tile s 1; tile c 32; warps 4; unit mma; stages 4
 #line 3 "conv2d.kc"
-extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(unsigned short *__restrict__ x, unsigned short *__restrict__ f, unsigned short *__restrict__ y, const int N, const int H, const int W, const int C, const int R, const int S, const int O) {
+extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__restrict__ x, const f16 *__restrict__ f,
+    f16 *__restrict__ y, const int N, const int H, const int W, const int C, const int R, const int S, const int O) {
   const int block = (int)blockIdx.x;
   const int w_tiles = (W + 127) / 128;
   const int o_tiles = (O + 127) / 128;
-  const int at = w_tiles * o_tiles;
-  const int at_1 = block % at;
-  const int at_2 = block / at;
-  const int at_3 = o_tiles * 8;
-  const int at_4 = at_1 % at_3;
-  const int at_5 = at_1 / at_3 * 8;
-  const int at_6 = min(w_tiles - at_5, 8);
-  const int h_tile = at_2 % H;
-  const int at_7 = at_2 / H;
-  const int w0 = (at_5 + at_4 % at_6) * 128;
-  const int o0 = at_4 / at_6 * 128;
-  const int at_8 = (C + 31) / 32;
-  const int c_tiles = R * S * at_8;
-  unsigned short *const x_1 = (unsigned short *)(kc_shared());
-  unsigned short *const f_1 = (unsigned short *)(kc_shared() + 32768);
+  const int plane_tiles = w_tiles * o_tiles;
+  const int in_plane = block % plane_tiles;
+  const int plane = block / plane_tiles;
+  const int group_tiles = o_tiles * 8;
+  const int in_group = in_plane % group_tiles;
+  const int group_row = in_plane / group_tiles * 8;
+  const int group_rows = min(w_tiles - group_row, 8);
+  const int h_tile = plane % H;
+  const int n_tile = plane / H;
+  const int w0 = (group_row + in_group % group_rows) * 128;
+  const int o0 = in_group / group_rows * 128;
+  const int at = (C + 31) / 32;
+  const int c_tiles = R * S * at;
+  f16 *const x_slots = (f16 *)(kc_shared());
+  f16 *const f_slots = (f16 *)(kc_shared() + 32768);
   if (c_tiles > 0) {
-    const int c0 = 0 % at_8 * 32;
-    const int at_9 = 0 / at_8;
-    const int s0 = at_9 % S;
-    const int r0 = at_9 / S;
+    const int c0 = 0 % at * 32;
+    const int at_1 = 0 / at;
+    const int s0 = at_1 % S;
+    const int r0 = at_1 / S;
     const int tid = (int)threadIdx.x;
-    const bool cond = at_7 >= 0;
-    const bool cond_1 = at_7 < N;
-    const int at_10 = h_tile + r0 - R / 2;
-    const bool cond_2 = at_10 >= 0;
-    const bool cond_3 = at_10 < H;
-    const int at_11 = S / 2;
-    const int at_12 = (at_7 * H + at_10) * W;
+    const bool inside = n_tile >= 0;
+    const bool inside_1 = n_tile < N;
+    const int at_2 = h_tile + r0 - R / 2;
+    const bool inside_2 = at_2 >= 0;
+    const bool inside_3 = at_2 < H;
+    const int at_3 = S / 2;
+    const int at_4 = (n_tile * H + at_2) * W;
     #pragma unroll
-    for (int copy = 0; copy < 512; copy += 128) {
-      const int at_13 = copy + tid;
-      const int at_14 = at_13 / 4;
-      const int at_15 = at_13 % 4 * 8;
-      const int at_16 = c0 + at_15;
-      const bool cond_4 = at_16 < C;
-      const int at_17 = w0 + at_14 + s0 - at_11;
-      const bool cond_5 = cond_4 && cond && cond_1 && cond_2 && cond_3 && at_17 >= 0 && at_17 < W && at_16 >= 0 && cond_4;
-      kc_cp_async_zfill_16(&x_1[at_14 * 32 + (at_15 / 8 ^ at_14 / 2 % 4) * 8 + at_15 % 8], &x[cond_5 ? (at_12 + at_17) * C + at_16 : 0], cond_5 ? 16 : 0);
+    for (int copy0 = 0; copy0 < 512; copy0 += 128) {
+      const int copy = copy0 + tid;
+      const int row = copy / 4;
+      const int column = copy % 4 * 8;
+      const int c = c0 + column;
+      const bool inside_4 = c < C;
+      const int at_5 = w0 + row + s0 - at_3;
+      const bool inside_5 = inside_4 && inside && inside_1 && inside_2 && inside_3 && at_5 >= 0 && at_5 < W && c >= 0 && inside_4;
+      kc_cp_async_zfill_16(&x_slots[row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8], &x[inside_5 ? (at_4 + at_5) * C + c : 0], inside_5 ? 16 : 0);
     }
-    const int at_13 = (r0 * S + s0) * C;
+    const int at_5 = (r0 * S + s0) * C;
     #pragma unroll
-    for (int copy = 0; copy < 512; copy += 128) {
-      const int at_14 = copy + tid;
-      const int at_15 = at_14 / 16;
-      const int at_16 = at_14 % 16 * 8;
-      const int at_17 = at_16 % 64;
-      const int at_18 = o0 + at_16;
-      const int at_19 = c0 + at_15;
-      const bool cond_4 = at_18 < O && at_19 < C;
-      kc_cp_async_zfill_16(&f_1[at_16 / 64 * 2048 + at_15 * 64 + (at_17 / 8 ^ at_15 % 8) * 8 + at_17 % 8], &f[cond_4 ? (at_13 + at_19) * O + at_18 : 0], cond_4 ? 16 : 0);
+    for (int copy0 = 0; copy0 < 512; copy0 += 128) {
+      const int copy = copy0 + tid;
+      const int row = copy / 16;
+      const int column = copy % 16 * 8;
+      const int in_panel = column % 64;
+      const int o = o0 + column;
+      const int c = c0 + row;
+      const bool inside_4 = o < O && c < C;
+      kc_cp_async_zfill_16(&f_slots[column / 64 * 2048 + row * 64 + (in_panel / 8 ^ row % 8) * 8 + in_panel % 8], &f[inside_4 ? (at_5 + c) * O + o : 0], inside_4 ? 16 : 0);
     }
   }
   kc_cp_async_commit();
   if (c_tiles > 1) {
-    const int c0 = 1 % at_8 * 32;
-    const int at_9 = 1 / at_8;
-    const int s0 = at_9 % S;
-    const int r0 = at_9 / S;
+    const int c0 = 1 % at * 32;
+    const int at_1 = 1 / at;
+    const int s0 = at_1 % S;
+    const int r0 = at_1 / S;
     const int tid = (int)threadIdx.x;
-    const bool cond = at_7 >= 0;
-    const bool cond_1 = at_7 < N;
-    const int at_10 = h_tile + r0 - R / 2;
-    const bool cond_2 = at_10 >= 0;
-    const bool cond_3 = at_10 < H;
-    const int at_11 = S / 2;
-    const int at_12 = (at_7 * H + at_10) * W;
+    const bool inside = n_tile >= 0;
+    const bool inside_1 = n_tile < N;
+    const int at_2 = h_tile + r0 - R / 2;
+    const bool inside_2 = at_2 >= 0;
+    const bool inside_3 = at_2 < H;
+    const int at_3 = S / 2;
+    const int at_4 = (n_tile * H + at_2) * W;
     #pragma unroll
-    for (int copy = 0; copy < 512; copy += 128) {
-      const int at_13 = copy + tid;
-      const int at_14 = at_13 / 4;
-      const int at_15 = at_13 % 4 * 8;
-      const int at_16 = c0 + at_15;
-      const bool cond_4 = at_16 < C;
-      const int at_17 = w0 + at_14 + s0 - at_11;
-      const bool cond_5 = cond_4 && cond && cond_1 && cond_2 && cond_3 && at_17 >= 0 && at_17 < W && at_16 >= 0 && cond_4;
-      kc_cp_async_zfill_16(&x_1[at_14 * 32 + (at_15 / 8 ^ at_14 / 2 % 4) * 8 + at_15 % 8 + 4096], &x[cond_5 ? (at_12 + at_17) * C + at_16 : 0], cond_5 ? 16 : 0);
+    for (int copy0 = 0; copy0 < 512; copy0 += 128) {
+      const int copy = copy0 + tid;
+      const int row = copy / 4;
+      const int column = copy % 4 * 8;
+      const int c = c0 + column;
+      const bool inside_4 = c < C;
+      const int at_5 = w0 + row + s0 - at_3;
+      const bool inside_5 = inside_4 && inside && inside_1 && inside_2 && inside_3 && at_5 >= 0 && at_5 < W && c >= 0 && inside_4;
+      kc_cp_async_zfill_16(&x_slots[row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8 + 4096], &x[inside_5 ? (at_4 + at_5) * C + c : 0], inside_5 ? 16 : 0);
     }
-    const int at_13 = (r0 * S + s0) * C;
+    const int at_5 = (r0 * S + s0) * C;
     #pragma unroll
-    for (int copy = 0; copy < 512; copy += 128) {
-      const int at_14 = copy + tid;
-      const int at_15 = at_14 / 16;
-      const int at_16 = at_14 % 16 * 8;
-      const int at_17 = at_16 % 64;
-      const int at_18 = o0 + at_16;
-      const int at_19 = c0 + at_15;
-      const bool cond_4 = at_18 < O && at_19 < C;
-      kc_cp_async_zfill_16(&f_1[at_16 / 64 * 2048 + at_15 * 64 + (at_17 / 8 ^ at_15 % 8) * 8 + at_17 % 8 + 4096], &f[cond_4 ? (at_13 + at_19) * O + at_18 : 0], cond_4 ? 16 : 0);
+    for (int copy0 = 0; copy0 < 512; copy0 += 128) {
+      const int copy = copy0 + tid;
+      const int row = copy / 16;
+      const int column = copy % 16 * 8;
+      const int in_panel = column % 64;
+      const int o = o0 + column;
+      const int c = c0 + row;
+      const bool inside_4 = o < O && c < C;
+      kc_cp_async_zfill_16(&f_slots[column / 64 * 2048 + row * 64 + (in_panel / 8 ^ row % 8) * 8 + in_panel % 8 + 4096], &f[inside_4 ? (at_5 + c) * O + o : 0], inside_4 ? 16 : 0);
     }
   }
   kc_cp_async_commit();
   if (c_tiles > 2) {
-    const int c0 = 2 % at_8 * 32;
-    const int at_9 = 2 / at_8;
-    const int s0 = at_9 % S;
-    const int r0 = at_9 / S;
+    const int c0 = 2 % at * 32;
+    const int at_1 = 2 / at;
+    const int s0 = at_1 % S;
+    const int r0 = at_1 / S;
     const int tid = (int)threadIdx.x;
-    const bool cond = at_7 >= 0;
-    const bool cond_1 = at_7 < N;
-    const int at_10 = h_tile + r0 - R / 2;
-    const bool cond_2 = at_10 >= 0;
-    const bool cond_3 = at_10 < H;
-    const int at_11 = S / 2;
-    const int at_12 = (at_7 * H + at_10) * W;
+    const bool inside = n_tile >= 0;
+    const bool inside_1 = n_tile < N;
+    const int at_2 = h_tile + r0 - R / 2;
+    const bool inside_2 = at_2 >= 0;
+    const bool inside_3 = at_2 < H;
+    const int at_3 = S / 2;
+    const int at_4 = (n_tile * H + at_2) * W;
     #pragma unroll
-    for (int copy = 0; copy < 512; copy += 128) {
-      const int at_13 = copy + tid;
-      const int at_14 = at_13 / 4;
-      const int at_15 = at_13 % 4 * 8;
-      const int at_16 = c0 + at_15;
-      const bool cond_4 = at_16 < C;
-      const int at_17 = w0 + at_14 + s0 - at_11;
-      const bool cond_5 = cond_4 && cond && cond_1 && cond_2 && cond_3 && at_17 >= 0 && at_17 < W && at_16 >= 0 && cond_4;
-      kc_cp_async_zfill_16(&x_1[at_14 * 32 + (at_15 / 8 ^ at_14 / 2 % 4) * 8 + at_15 % 8 + 8192], &x[cond_5 ? (at_12 + at_17) * C + at_16 : 0], cond_5 ? 16 : 0);
+    for (int copy0 = 0; copy0 < 512; copy0 += 128) {
+      const int copy = copy0 + tid;
+      const int row = copy / 4;
+      const int column = copy % 4 * 8;
+      const int c = c0 + column;
+      const bool inside_4 = c < C;
+      const int at_5 = w0 + row + s0 - at_3;
+      const bool inside_5 = inside_4 && inside && inside_1 && inside_2 && inside_3 && at_5 >= 0 && at_5 < W && c >= 0 && inside_4;
+      kc_cp_async_zfill_16(&x_slots[row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8 + 8192], &x[inside_5 ? (at_4 + at_5) * C + c : 0], inside_5 ? 16 : 0);
     }
-    const int at_13 = (r0 * S + s0) * C;
+    const int at_5 = (r0 * S + s0) * C;
     #pragma unroll
-    for (int copy = 0; copy < 512; copy += 128) {
-      const int at_14 = copy + tid;
-      const int at_15 = at_14 / 16;
-      const int at_16 = at_14 % 16 * 8;
-      const int at_17 = at_16 % 64;
-      const int at_18 = o0 + at_16;
-      const int at_19 = c0 + at_15;
-      const bool cond_4 = at_18 < O && at_19 < C;
-      kc_cp_async_zfill_16(&f_1[at_16 / 64 * 2048 + at_15 * 64 + (at_17 / 8 ^ at_15 % 8) * 8 + at_17 % 8 + 8192], &f[cond_4 ? (at_13 + at_19) * O + at_18 : 0], cond_4 ? 16 : 0);
+    for (int copy0 = 0; copy0 < 512; copy0 += 128) {
+      const int copy = copy0 + tid;
+      const int row = copy / 16;
+      const int column = copy % 16 * 8;
+      const int in_panel = column % 64;
+      const int o = o0 + column;
+      const int c = c0 + row;
+      const bool inside_4 = o < O && c < C;
+      kc_cp_async_zfill_16(&f_slots[column / 64 * 2048 + row * 64 + (in_panel / 8 ^ row % 8) * 8 + in_panel % 8 + 8192], &f[inside_4 ? (at_5 + c) * O + o : 0], inside_4 ? 16 : 0);
     }
   }
   kc_cp_async_commit();
   alignas(16) float acc[128];
   #pragma unroll
-  for (int wr = 0; wr < 4; ++wr) {
+  for (int w_by16 = 0; w_by16 < 4; ++w_by16) {
     #pragma unroll
-    for (int or_ = 0; or_ < 8; ++or_) {
+    for (int o_by8 = 0; o_by8 < 8; ++o_by8) {
       #pragma unroll
-      for (int wr_1 = 0; wr_1 < 2; ++wr_1) {
+      for (int w_by8 = 0; w_by8 < 2; ++w_by8) {
         #pragma unroll
-        for (int or_1 = 0; or_1 < 2; ++or_1) {
-          acc[or_1 + wr_1 * 2 + or_ * 4 + wr * 32] = 0.0f;
+        for (int o_elem = 0; o_elem < 2; ++o_elem) {
+          acc[o_elem + w_by8 * 2 + o_by8 * 4 + w_by16 * 32] = 0.0f;
         }
       }
     }
   }
   const int tid = (int)threadIdx.x;
   const int warp = tid / 32;
-  const int at_9 = warp % 2 * 64;
-  const int at_10 = warp / 2 * 64;
+  const int warp_row = warp % 2 * 64;
+  const int warp_column = warp / 2 * 64;
   const int lane = tid % 32;
-  const int at_11 = lane % 16;
-  const int at_12 = lane / 16 * 8;
-  const int at_13 = at_12 / 8;
-  const int at_14 = at_12 % 8;
-  const int at_15 = at_11 * 64;
-  const int at_16 = at_11 % 8;
+  const int lane_row = lane % 16;
+  const int a_lane_k = lane / 16 * 8;
+  const int chunk = a_lane_k / 8;
+  const int in_chunk = a_lane_k % 8;
+  const int at_1 = lane_row * 64;
+  const int at_2 = lane_row % 8;
   for (int c_tile = 0; c_tile < c_tiles; ++c_tile) {
     kc_cp_async_wait<2>();
     __syncthreads();
-    const int at_17 = c_tile % 4 * 4096;
-    alignas(16) unsigned a[32];
-    alignas(16) unsigned b[32];
+    const int slot_start = c_tile % 4 * 4096;
+    alignas(16) unsigned a_frag[32];
+    alignas(16) unsigned b_frag[32];
     #pragma unroll
     for (int mi = 0; mi < 4; ++mi) {
-      const int at_18 = at_9 + mi * 16 + at_11;
-      kc_ldmatrix_x4(&a[mi * 4], &x_1[at_17 + (at_18 * 32 + (at_13 ^ at_18 / 2 % 4) * 8 + at_14)]);
+      const int row = warp_row + mi * 16 + lane_row;
+      kc_ldmatrix_x4(&a_frag[mi * 4], &x_slots[slot_start + (row * 32 + (chunk ^ row / 2 % 4) * 8 + in_chunk)]);
     }
     #pragma unroll
     for (int np = 0; np < 4; ++np) {
-      const int at_18 = at_10 + np * 16 + at_12;
-      const int at_19 = at_18 % 64;
-      kc_ldmatrix_x4_trans(&b[np * 4], &f_1[at_17 + (at_18 / 64 * 2048 + at_15 + (at_19 / 8 ^ at_16) * 8 + at_19 % 8)]);
+      const int column = warp_column + np * 16 + a_lane_k;
+      const int in_panel = column % 64;
+      kc_ldmatrix_x4_trans(&b_frag[np * 4], &f_slots[slot_start + (column / 64 * 2048 + at_1 + (in_panel / 8 ^ at_2) * 8 + in_panel % 8)]);
     }
     #pragma unroll
     for (int step = 0; step < 2; ++step) {
-      if (step + 1 < 2) {
-        const int at_18 = (step + 1) % 2 * 16;
-        const int at_19 = (step + 1) * 16 + at_12;
-        const int at_20 = at_19 / 8;
-        const int at_21 = at_19 % 8;
+      const int next = step + 1;
+      if (next < 2) {
+        const int next_k = next * 16;
+        const int a_set = next % 2 * 16;
+        const int a_k = next_k + a_lane_k;
+        const int chunk_1 = a_k / 8;
+        const int in_chunk_1 = a_k % 8;
         #pragma unroll
         for (int mi = 0; mi < 4; ++mi) {
-          const int at_22 = at_9 + mi * 16 + at_11;
-          kc_ldmatrix_x4(&a[at_18 + mi * 4], &x_1[at_17 + (at_22 * 32 + (at_20 ^ at_22 / 2 % 4) * 8 + at_21)]);
+          const int row = warp_row + mi * 16 + lane_row;
+          kc_ldmatrix_x4(&a_frag[a_set + mi * 4], &x_slots[slot_start + (row * 32 + (chunk_1 ^ row / 2 % 4) * 8 + in_chunk_1)]);
         }
-        const int at_22 = (step + 1) * 16 + at_11;
-        const int at_23 = at_22 * 64;
-        const int at_24 = at_22 % 8;
+        const int b_k = next_k + lane_row;
+        const int at_3 = b_k * 64;
+        const int at_4 = b_k % 8;
         #pragma unroll
         for (int np = 0; np < 4; ++np) {
-          const int at_25 = at_10 + np * 16 + at_12;
-          const int at_26 = at_25 % 64;
-          kc_ldmatrix_x4_trans(&b[at_18 + np * 4], &f_1[at_17 + (at_25 / 64 * 2048 + at_23 + (at_26 / 8 ^ at_24) * 8 + at_26 % 8)]);
+          const int column = warp_column + np * 16 + a_lane_k;
+          const int in_panel = column % 64;
+          kc_ldmatrix_x4_trans(&b_frag[a_set + np * 4], &f_slots[slot_start + (column / 64 * 2048 + at_3 + (in_panel / 8 ^ at_4) * 8 + in_panel % 8)]);
         }
       }
-      const int at_18 = step % 2 * 16;
+      const int a_set = step % 2 * 16;
       #pragma unroll
       for (int mi = 0; mi < 4; ++mi) {
-        const int at_19 = at_18 + mi * 4;
+        const int a_reg = a_set + mi * 4;
         #pragma unroll
         for (int ni = 0; ni < 8; ++ni) {
-          kc_mma_m16n8k16_f16(&acc[(mi * 8 + ni) * 4], &a[at_19], &b[at_18 + ni * 2]);
+          kc_mma_m16n8k16_f16(&acc[(mi * 8 + ni) * 4], &a_frag[a_reg], &b_frag[a_set + ni * 2]);
         }
       }
     }
-    const int acc_1 = c_tile + 3;
-    if (acc_1 < c_tiles) {
-      const int c0 = acc_1 % at_8 * 32;
-      const int at_18 = acc_1 / at_8;
-      const int s0 = at_18 % S;
-      const int r0 = at_18 / S;
-      const int at_19 = acc_1 % 4 * 4096;
-      const bool cond = at_7 >= 0;
-      const bool cond_1 = at_7 < N;
-      const int at_20 = h_tile + r0 - R / 2;
-      const bool cond_2 = at_20 >= 0;
-      const bool cond_3 = at_20 < H;
-      const int at_21 = S / 2;
-      const int at_22 = (at_7 * H + at_20) * W;
+    const int ahead = c_tile + 3;
+    if (ahead < c_tiles) {
+      const int c0 = ahead % at * 32;
+      const int at_3 = ahead / at;
+      const int s0 = at_3 % S;
+      const int r0 = at_3 / S;
+      const int slot_start_1 = ahead % 4 * 4096;
+      const bool inside = n_tile >= 0;
+      const bool inside_1 = n_tile < N;
+      const int at_4 = h_tile + r0 - R / 2;
+      const bool inside_2 = at_4 >= 0;
+      const bool inside_3 = at_4 < H;
+      const int at_5 = S / 2;
+      const int at_6 = (n_tile * H + at_4) * W;
       #pragma unroll
-      for (int copy = 0; copy < 512; copy += 128) {
-        const int at_23 = copy + tid;
-        const int at_24 = at_23 / 4;
-        const int at_25 = at_23 % 4 * 8;
-        const int at_26 = c0 + at_25;
-        const bool cond_4 = at_26 < C;
-        const int at_27 = w0 + at_24 + s0 - at_21;
-        const bool cond_5 = cond_4 && cond && cond_1 && cond_2 && cond_3 && at_27 >= 0 && at_27 < W && at_26 >= 0 && cond_4;
-        kc_cp_async_zfill_16(&x_1[at_19 + (at_24 * 32 + (at_25 / 8 ^ at_24 / 2 % 4) * 8 + at_25 % 8)], &x[cond_5 ? (at_22 + at_27) * C + at_26 : 0], cond_5 ? 16 : 0);
+      for (int copy0 = 0; copy0 < 512; copy0 += 128) {
+        const int copy = copy0 + tid;
+        const int row = copy / 4;
+        const int column = copy % 4 * 8;
+        const int c = c0 + column;
+        const bool inside_4 = c < C;
+        const int at_7 = w0 + row + s0 - at_5;
+        const bool inside_5 = inside_4 && inside && inside_1 && inside_2 && inside_3 && at_7 >= 0 && at_7 < W && c >= 0 && inside_4;
+        kc_cp_async_zfill_16(&x_slots[slot_start_1 + (row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8)], &x[inside_5 ? (at_6 + at_7) * C + c : 0], inside_5 ? 16 : 0);
       }
-      const int at_23 = (r0 * S + s0) * C;
+      const int at_7 = (r0 * S + s0) * C;
       #pragma unroll
-      for (int copy = 0; copy < 512; copy += 128) {
-        const int at_24 = copy + tid;
-        const int at_25 = at_24 / 16;
-        const int at_26 = at_24 % 16 * 8;
-        const int at_27 = at_26 % 64;
-        const int at_28 = o0 + at_26;
-        const int at_29 = c0 + at_25;
-        const bool cond_4 = at_28 < O && at_29 < C;
-        kc_cp_async_zfill_16(&f_1[at_19 + (at_26 / 64 * 2048 + at_25 * 64 + (at_27 / 8 ^ at_25 % 8) * 8 + at_27 % 8)], &f[cond_4 ? (at_23 + at_29) * O + at_28 : 0], cond_4 ? 16 : 0);
+      for (int copy0 = 0; copy0 < 512; copy0 += 128) {
+        const int copy = copy0 + tid;
+        const int row = copy / 16;
+        const int column = copy % 16 * 8;
+        const int in_panel = column % 64;
+        const int o = o0 + column;
+        const int c = c0 + row;
+        const bool inside_4 = o < O && c < C;
+        kc_cp_async_zfill_16(&f_slots[slot_start_1 + (column / 64 * 2048 + row * 64 + (in_panel / 8 ^ row % 8) * 8 + in_panel % 8)], &f[inside_4 ? (at_7 + c) * O + o : 0], inside_4 ? 16 : 0);
       }
     }
     kc_cp_async_commit();
   }
   kc_cp_async_wait<0>();
-  alignas(16) unsigned short r[128];
+  alignas(16) f16 y_r[128];
   #pragma unroll
-  for (int wr = 0; wr < 4; ++wr) {
-    const int acc_1 = wr * 32;
+  for (int w_by16 = 0; w_by16 < 4; ++w_by16) {
     #pragma unroll
-    for (int or_ = 0; or_ < 8; ++or_) {
-      const int acc_2 = or_ * 4;
+    for (int o_by8 = 0; o_by8 < 8; ++o_by8) {
       #pragma unroll
-      for (int wr_1 = 0; wr_1 < 2; ++wr_1) {
-        const int acc_3 = wr_1 * 2;
+      for (int w_by8 = 0; w_by8 < 2; ++w_by8) {
         #pragma unroll
-        for (int or_1 = 0; or_1 < 2; ++or_1) {
-          const int acc_4 = or_1 + acc_3 + acc_2 + acc_1;
-          r[acc_4] = kc_f32_to_f16(acc[acc_4]);
+        for (int o_elem = 0; o_elem < 2; ++o_elem) {
+          const int reg = o_elem + w_by8 * 2 + o_by8 * 4 + w_by16 * 32;
+          y_r[reg] = kc_f32_to_f16(acc[reg]);
         }
       }
     }
   }
-  const int at_17 = lane / 4 + at_9;
-  const int at_18 = lane % 4 * 2 + at_10;
+  const int w_thread = lane / 4 + warp_row;
+  const int o_thread = lane % 4 * 2 + warp_column;
   #pragma unroll
-  for (int wr = 0; wr < 4; ++wr) {
+  for (int w_by16 = 0; w_by16 < 4; ++w_by16) {
     #pragma unroll
-    for (int or_ = 0; or_ < 8; ++or_) {
-      const int at_19 = o0 + (at_18 + or_ * 8);
-      const bool cond = at_19 < O;
+    for (int o_by8 = 0; o_by8 < 8; ++o_by8) {
+      const int o = o0 + (o_thread + o_by8 * 8);
+      const bool inside = o < O;
       #pragma unroll
-      for (int wr_1 = 0; wr_1 < 2; ++wr_1) {
-        const int at_20 = wr_1 * 2 + or_ * 4 + wr * 32;
-        const int at_21 = w0 + (at_17 + wr_1 * 8 + wr * 16);
-        if (at_21 < W && cond) {
-          *(unsigned *)(&y[((at_7 * H + h_tile) * W + at_21) * O + at_19]) = *(const unsigned *)(&r[at_20]);
+      for (int w_by8 = 0; w_by8 < 2; ++w_by8) {
+        const int reg = w_by8 * 2 + o_by8 * 4 + w_by16 * 32;
+        const int w = w0 + (w_thread + w_by8 * 8 + w_by16 * 16);
+        if (w < W && inside) {
+          *(unsigned *)(&y[((n_tile * H + h_tile) * W + w) * O + o]) = *(const unsigned *)(&y_r[reg]);
         }
       }
     }

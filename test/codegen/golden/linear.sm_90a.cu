@@ -1,6 +1,10 @@
 // kernel linear of linear.kc:2, for sm_90a
 // assumes K % 8 == 0 and N % 8 == 0 and fits32(x) and fits32(w) and fits32(b) and fits32(y) and fits32(workspace)
 
+// Types that travel as their bits.
+typedef unsigned long long mbarrier;
+typedef unsigned short bf16;
+
 #ifndef KC_HOST
 static __device__ __forceinline__ unsigned char *kc_shared() {
   extern __shared__ __align__(1024) unsigned char kc_memory[];
@@ -106,21 +110,23 @@ static __device__ __forceinline__ int kc_warpgroup() { return __shfl_sync(0xffff
 
 // schedule: tile i 128; tile j 256; tile k 64; warps 8 + 4 that fill; unit wgmma; persistent; stages 4
 #line 4 "linear.kc"
-extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(unsigned short *__restrict__ b, const int M, const int K, const int N, const __grid_constant__ kc_tensor_map x_map, const __grid_constant__ kc_tensor_map w_map, const __grid_constant__ kc_tensor_map y_map) {
+extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__restrict__ b, const int M, const int K,
+    const int N, const __grid_constant__ kc_tensor_map x_map, const __grid_constant__ kc_tensor_map w_map,
+    const __grid_constant__ kc_tensor_map y_map) {
   const int tid = (int)threadIdx.x;
-  const bool cond = tid == 0;
-  if (cond) {
+  const bool leader = tid == 0;
+  if (leader) {
     kc_prefetch_tensor_map(&x_map);
     kc_prefetch_tensor_map(&w_map);
     kc_prefetch_tensor_map(&y_map);
   }
-  unsigned short *const y = (unsigned short *)(kc_shared());
-  unsigned short *const x = (unsigned short *)(kc_shared() + 32768);
-  unsigned short *const w = (unsigned short *)(kc_shared() + 98304);
-  long long *const full = (long long *)(kc_shared() + 229376);
-  long long *const empty = (long long *)(kc_shared() + 229504);
+  bf16 *const y_slots = (bf16 *)(kc_shared());
+  bf16 *const x_slots = (bf16 *)(kc_shared() + 32768);
+  bf16 *const w_slots = (bf16 *)(kc_shared() + 98304);
+  mbarrier *const full = (mbarrier *)(kc_shared() + 229376);
+  mbarrier *const empty = (mbarrier *)(kc_shared() + 229504);
 #line 3 "linear.kc"
-  if (cond) {
+  if (leader) {
     #pragma unroll
     for (int slot = 0; slot < 4; ++slot) {
       kc_mbarrier_init(&full[slot], 1);
@@ -128,9 +134,9 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(unsigned short *_
     }
     kc_fence_mbarrier_init();
   }
-  const int at = (M + 127) / 128;
-  const int at_1 = (N + 255) / 256;
-  const int tiles = at * at_1;
+  const int i_tiles = (M + 127) / 128;
+  const int j_tiles = (N + 255) / 256;
+  const int tiles = i_tiles * j_tiles;
   const int block = (int)blockIdx.x;
   const int blocks = (int)gridDim.x;
   const int warpgroup = kc_warpgroup();
@@ -139,15 +145,15 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(unsigned short *_
   if (warpgroup >= 2) {
     kc_setmaxnreg_dec<56>();
     if (tid == 256) {
-      const int at_2 = at_1 * 8;
+      const int group_tiles = j_tiles * 8;
       const int k_tiles = (K + 63) / 64;
       int filled = 0;
       for (int tile = block; tile < tiles; tile += blocks) {
-        const int at_3 = tile % at_2;
-        const int at_4 = tile / at_2 * 8;
-        const int at_5 = min(at - at_4, 8);
-        const int i0 = (at_4 + at_3 % at_5) * 128;
-        const int j0_ = at_3 / at_5 * 256;
+        const int in_group = tile % group_tiles;
+        const int group_row = tile / group_tiles * 8;
+        const int group_rows = min(i_tiles - group_row, 8);
+        const int i0 = (group_row + in_group % group_rows) * 128;
+        const int j0 = in_group / group_rows * 256;
 #line 3 "linear.kc"
         #pragma unroll 1
         for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
@@ -156,8 +162,8 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(unsigned short *_
           const int slot = number % 4;
           kc_mbarrier_wait(&empty[slot], (number / 4 + 1) % 2);
           kc_mbarrier_expect_tx(&full[slot], 49152);
-          kc_tma_load_2d(&x[slot * 8192], &x_map, k0, i0, &full[slot]);
-          kc_tma_load_2d(&w[slot * 16384], &w_map, k0, j0_, &full[slot]);
+          kc_tma_load_2d(&x_slots[slot * 8192], &x_map, k0, i0, &full[slot]);
+          kc_tma_load_2d(&w_slots[slot * 16384], &w_map, k0, j0, &full[slot]);
         }
         filled = filled + k_tiles;
       }
@@ -165,85 +171,85 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(unsigned short *_
   } else {
 #line 4 "linear.kc"
     kc_setmaxnreg_inc<224>();
-    const int at_2 = at_1 * 8;
+    const int group_tiles = j_tiles * 8;
     const int k_tiles = (K + 63) / 64;
     const int lane = tid % 32;
-    const int at_3 = lane % 4 * 2;
-    const bool cond_1 = k_tiles <= 0;
-    const int at_4 = warpgroup * 4096;
-    const bool a = k_tiles > 0;
-    const bool cond_2 = tid % 128 == 0;
-    const int at_5 = warpgroup + 2;
-    const int at_6 = lane / 16 * 8;
+    const int j_thread = lane % 4 * 2;
+    const bool no_rounds = k_tiles <= 0;
+    const int own_start = warpgroup * 4096;
+    const bool has_last = k_tiles > 0;
+    const bool group_leader = tid % 128 == 0;
+    const int barrier = warpgroup + 2;
+    const int at = lane / 16 * 8;
     const int warp = tid / 32;
-    const int at_7 = warp % 4 * 16 + warp / 4 * 64 + lane % 16;
-    const int at_8 = at_7 * 64;
-    const int at_9 = at_7 % 8;
-    const int at_10 = warpgroup * 64;
+    const int row = warp % 4 * 16 + warp / 4 * 64 + lane % 16;
+    const int at_1 = row * 64;
+    const int at_2 = row % 8;
+    const int own_row = warpgroup * 64;
     int filled = 0;
     for (int tile = block; tile < tiles; tile += blocks) {
-      const int at_11 = tile % at_2;
-      const int at_12 = tile / at_2 * 8;
-      const int at_13 = min(at - at_12, 8);
-      const int i0 = (at_12 + at_11 % at_13) * 128;
-      const int j0_ = at_11 / at_13 * 256;
-      alignas(16) unsigned short b_r[16];
+      const int in_group = tile % group_tiles;
+      const int group_row = tile / group_tiles * 8;
+      const int group_rows = min(i_tiles - group_row, 8);
+      const int i0 = (group_row + in_group % group_rows) * 128;
+      const int j0 = in_group / group_rows * 256;
+      alignas(16) bf16 b_r[16];
       #pragma unroll
-      for (int jr = 0; jr < 8; ++jr) {
-        const int at_14 = j0_ + (at_3 + jr * 8);
-        if (at_14 < N) {
-          *(unsigned *)(&b_r[jr * 2]) = *(const unsigned *)(&b[at_14]);
+      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
+        const int j = j0 + (j_thread + j_by8 * 8);
+        if (j < N) {
+          *(unsigned *)(&b_r[j_by8 * 2]) = *(const unsigned *)(&b[j]);
         } else {
-          b_r[jr * 2] = 0x0;
-          b_r[jr * 2 + 1] = 0x0;
+          b_r[j_by8 * 2] = 0x0;
+          b_r[j_by8 * 2 + 1] = 0x0;
         }
       }
-      const int b_1 = j0_ + 64;
-      alignas(16) unsigned short b_r_1[16];
+      const int part = j0 + 64;
+      alignas(16) bf16 b_r_1[16];
       #pragma unroll
-      for (int jr = 0; jr < 8; ++jr) {
-        const int at_14 = b_1 + (at_3 + jr * 8);
-        if (at_14 < N) {
-          *(unsigned *)(&b_r_1[jr * 2]) = *(const unsigned *)(&b[at_14]);
+      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
+        const int j = part + (j_thread + j_by8 * 8);
+        if (j < N) {
+          *(unsigned *)(&b_r_1[j_by8 * 2]) = *(const unsigned *)(&b[j]);
         } else {
-          b_r_1[jr * 2] = 0x0;
-          b_r_1[jr * 2 + 1] = 0x0;
+          b_r_1[j_by8 * 2] = 0x0;
+          b_r_1[j_by8 * 2 + 1] = 0x0;
         }
       }
-      const int b_2 = j0_ + 128;
-      alignas(16) unsigned short b_r_2[16];
+      const int part_1 = j0 + 128;
+      alignas(16) bf16 b_r_2[16];
       #pragma unroll
-      for (int jr = 0; jr < 8; ++jr) {
-        const int at_14 = b_2 + (at_3 + jr * 8);
-        if (at_14 < N) {
-          *(unsigned *)(&b_r_2[jr * 2]) = *(const unsigned *)(&b[at_14]);
+      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
+        const int j = part_1 + (j_thread + j_by8 * 8);
+        if (j < N) {
+          *(unsigned *)(&b_r_2[j_by8 * 2]) = *(const unsigned *)(&b[j]);
         } else {
-          b_r_2[jr * 2] = 0x0;
-          b_r_2[jr * 2 + 1] = 0x0;
+          b_r_2[j_by8 * 2] = 0x0;
+          b_r_2[j_by8 * 2 + 1] = 0x0;
         }
       }
-      const int b_3 = j0_ + 192;
-      alignas(16) unsigned short b_r_3[16];
+      const int part_2 = j0 + 192;
+      alignas(16) bf16 b_r_3[16];
       #pragma unroll
-      for (int jr = 0; jr < 8; ++jr) {
-        const int at_14 = b_3 + (at_3 + jr * 8);
-        if (at_14 < N) {
-          *(unsigned *)(&b_r_3[jr * 2]) = *(const unsigned *)(&b[at_14]);
+      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
+        const int j = part_2 + (j_thread + j_by8 * 8);
+        if (j < N) {
+          *(unsigned *)(&b_r_3[j_by8 * 2]) = *(const unsigned *)(&b[j]);
         } else {
-          b_r_3[jr * 2] = 0x0;
-          b_r_3[jr * 2 + 1] = 0x0;
+          b_r_3[j_by8 * 2] = 0x0;
+          b_r_3[j_by8 * 2 + 1] = 0x0;
         }
       }
-      alignas(16) float a_1[128];
+      alignas(16) float a[128];
 #line 3 "linear.kc"
-      if (cond_1) {
+      if (no_rounds) {
         #pragma unroll
-        for (int jr = 0; jr < 32; ++jr) {
+        for (int j_by8 = 0; j_by8 < 32; ++j_by8) {
           #pragma unroll
-          for (int ir = 0; ir < 2; ++ir) {
+          for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
             #pragma unroll
-            for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
-              a_1[jr_1 + ir * 2 + jr * 4] = 0.0f;
+            for (int j_elem = 0; j_elem < 2; ++j_elem) {
+              a[j_elem + i_by8 * 2 + j_by8 * 4] = 0.0f;
             }
           }
         }
@@ -253,254 +259,238 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(unsigned short *_
         const int number = filled + k_tile;
         const int slot = number % 4;
         kc_mbarrier_wait(&full[slot], number / 4 % 2);
-        const unsigned long long a_desc = kc_smem_desc(&x[slot * 8192 + at_4], 16, 1024, 128);
-        const unsigned long long b_desc = kc_smem_desc(&w[slot * 16384], 16, 1024, 128);
-        const bool cond_3 = k_tile > 0;
-        kc_wgmma_hold<128>(a_1);
+        const unsigned long long a_desc = kc_smem_desc(&x_slots[slot * 8192 + own_start], 16, 1024, 128);
+        const unsigned long long b_desc = kc_smem_desc(&w_slots[slot * 16384], 16, 1024, 128);
+        const bool later_round = k_tile > 0;
+        kc_wgmma_hold<128>(a);
         kc_wgmma_fence();
-        kc_wgmma_bf16<256, 0, 0>(a_1, a_desc, b_desc, cond_3);
-        kc_wgmma_bf16<256, 0, 0>(a_1, kc_desc_advance(a_desc, 32), kc_desc_advance(b_desc, 32), 1);
-        kc_wgmma_bf16<256, 0, 0>(a_1, kc_desc_advance(a_desc, 64), kc_desc_advance(b_desc, 64), 1);
-        kc_wgmma_bf16<256, 0, 0>(a_1, kc_desc_advance(a_desc, 96), kc_desc_advance(b_desc, 96), 1);
+        kc_wgmma_bf16<256, 0, 0>(a, a_desc, b_desc, later_round);
+        kc_wgmma_bf16<256, 0, 0>(a, kc_desc_advance(a_desc, 32), kc_desc_advance(b_desc, 32), 1);
+        kc_wgmma_bf16<256, 0, 0>(a, kc_desc_advance(a_desc, 64), kc_desc_advance(b_desc, 64), 1);
+        kc_wgmma_bf16<256, 0, 0>(a, kc_desc_advance(a_desc, 96), kc_desc_advance(b_desc, 96), 1);
         kc_wgmma_commit();
         kc_wgmma_wait<1>();
-        kc_wgmma_hold<128>(a_1);
+        kc_wgmma_hold<128>(a);
         const int previous = number - 1;
-        if (cond_3) {
-          const int slot_1 = previous % 4;
-          if (cond_2) {
-            kc_mbarrier_arrive(&empty[slot_1]);
+        if (later_round) {
+          const int previous_slot = previous % 4;
+          if (group_leader) {
+            kc_mbarrier_arrive(&empty[previous_slot]);
           }
         }
       }
       kc_wgmma_wait<0>();
-      kc_wgmma_hold<128>(a_1);
+      kc_wgmma_hold<128>(a);
       const int next = filled + k_tiles;
       const int last = next - 1;
-      if (a) {
-        const int slot = last % 4;
-        if (cond_2) {
-          kc_mbarrier_arrive(&empty[slot]);
+      if (has_last) {
+        const int last_slot = last % 4;
+        if (group_leader) {
+          kc_mbarrier_arrive(&empty[last_slot]);
         }
       }
-      alignas(16) float a_2[32];
+      alignas(16) float a_part[32];
       #pragma unroll
-      for (int jr = 0; jr < 8; ++jr) {
+      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
         #pragma unroll
-        for (int ir = 0; ir < 2; ++ir) {
+        for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
           #pragma unroll
-          for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
-            const int at_14 = jr_1 + ir * 2 + jr * 4;
-            a_2[at_14] = a_1[at_14];
+          for (int j_elem = 0; j_elem < 2; ++j_elem) {
+            const int reg = j_elem + i_by8 * 2 + j_by8 * 4;
+            a_part[reg] = a[reg];
           }
         }
       }
-      alignas(16) float b_4[16];
+      alignas(16) float b_f32[16];
 #line 4 "linear.kc"
       #pragma unroll
-      for (int jr = 0; jr < 8; ++jr) {
-        const int b_5 = jr * 2;
+      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
         #pragma unroll
-        for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
-          const int b_6 = jr_1 + b_5;
-          b_4[b_6] = kc_bf16_to_f32(b_r[b_6]);
+        for (int j_elem = 0; j_elem < 2; ++j_elem) {
+          const int reg = j_elem + j_by8 * 2;
+          b_f32[reg] = kc_bf16_to_f32(b_r[reg]);
         }
       }
-      alignas(16) unsigned short r[32];
+      alignas(16) bf16 y_r[32];
       #pragma unroll
-      for (int jr = 0; jr < 8; ++jr) {
-        const int b_5 = jr * 2;
-        const int a_3 = jr * 4;
+      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
         #pragma unroll
-        for (int ir = 0; ir < 2; ++ir) {
-          const int a_4 = ir * 2;
+        for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
           #pragma unroll
-          for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
-            const int a_5 = jr_1 + a_4 + a_3;
-            r[a_5] = kc_f32_to_bf16(a_2[a_5] + b_4[jr_1 + b_5]);
+          for (int j_elem = 0; j_elem < 2; ++j_elem) {
+            const int reg = j_elem + i_by8 * 2 + j_by8 * 4;
+            y_r[reg] = kc_f32_to_bf16(a_part[reg] + b_f32[j_elem + j_by8 * 2]);
           }
         }
       }
-      if (cond_2) {
+      if (group_leader) {
         kc_tma_wait_read<1>();
       }
-      kc_bar_sync(at_5, 128);
+      kc_bar_sync(barrier, 128);
       #pragma unroll
-      for (int jr = 0; jr < 4; ++jr) {
-        const int at_14 = at_6 + jr * 16;
-        kc_stmatrix_x4(&y[at_8 + (at_14 / 8 ^ at_9) * 8 + at_14 % 8], (const unsigned *)(&r[jr * 8]));
+      for (int j_by16 = 0; j_by16 < 4; ++j_by16) {
+        const int column = at + j_by16 * 16;
+        kc_stmatrix_x4(&y_slots[at_1 + (column / 8 ^ at_2) * 8 + column % 8], (const unsigned *)(&y_r[j_by16 * 8]));
       }
       kc_fence_proxy_async();
-      kc_bar_sync(at_5, 128);
-      if (cond_2) {
-        kc_tma_store_2d(&y_map, &y[at_4], j0_, i0 + at_10);
+      kc_bar_sync(barrier, 128);
+      if (group_leader) {
+        kc_tma_store_2d(&y_map, &y_slots[own_start], j0, i0 + own_row);
         kc_tma_commit();
       }
-      alignas(16) float a_3[32];
+      alignas(16) float a_part_1[32];
 #line 3 "linear.kc"
       #pragma unroll
-      for (int jr = 0; jr < 8; ++jr) {
+      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
         #pragma unroll
-        for (int ir = 0; ir < 2; ++ir) {
+        for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
           #pragma unroll
-          for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
-            const int at_14 = jr_1 + ir * 2 + jr * 4;
-            a_3[at_14] = a_1[at_14 + 32];
+          for (int j_elem = 0; j_elem < 2; ++j_elem) {
+            const int reg = j_elem + i_by8 * 2 + j_by8 * 4;
+            a_part_1[reg] = a[reg + 32];
           }
         }
       }
-      alignas(16) float b_5[16];
+      alignas(16) float b_f32_1[16];
 #line 4 "linear.kc"
       #pragma unroll
-      for (int jr = 0; jr < 8; ++jr) {
-        const int b_6 = jr * 2;
+      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
         #pragma unroll
-        for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
-          const int b_7 = jr_1 + b_6;
-          b_5[b_7] = kc_bf16_to_f32(b_r_1[b_7]);
+        for (int j_elem = 0; j_elem < 2; ++j_elem) {
+          const int reg = j_elem + j_by8 * 2;
+          b_f32_1[reg] = kc_bf16_to_f32(b_r_1[reg]);
         }
       }
-      alignas(16) unsigned short r_1[32];
+      alignas(16) bf16 y_r_1[32];
       #pragma unroll
-      for (int jr = 0; jr < 8; ++jr) {
-        const int b_6 = jr * 2;
-        const int a_4 = jr * 4;
+      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
         #pragma unroll
-        for (int ir = 0; ir < 2; ++ir) {
-          const int a_5 = ir * 2;
+        for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
           #pragma unroll
-          for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
-            const int a_6 = jr_1 + a_5 + a_4;
-            r_1[a_6] = kc_f32_to_bf16(a_3[a_6] + b_5[jr_1 + b_6]);
+          for (int j_elem = 0; j_elem < 2; ++j_elem) {
+            const int reg = j_elem + i_by8 * 2 + j_by8 * 4;
+            y_r_1[reg] = kc_f32_to_bf16(a_part_1[reg] + b_f32_1[j_elem + j_by8 * 2]);
           }
         }
       }
-      if (cond_2) {
+      if (group_leader) {
         kc_tma_wait_read<1>();
       }
-      kc_bar_sync(at_5, 128);
+      kc_bar_sync(barrier, 128);
       #pragma unroll
-      for (int jr = 0; jr < 4; ++jr) {
-        const int at_14 = at_6 + jr * 16;
-        kc_stmatrix_x4(&y[at_8 + (at_14 / 8 ^ at_9) * 8 + at_14 % 8 + 8192], (const unsigned *)(&r_1[jr * 8]));
+      for (int j_by16 = 0; j_by16 < 4; ++j_by16) {
+        const int column = at + j_by16 * 16;
+        kc_stmatrix_x4(&y_slots[at_1 + (column / 8 ^ at_2) * 8 + column % 8 + 8192], (const unsigned *)(&y_r_1[j_by16 * 8]));
       }
       kc_fence_proxy_async();
-      kc_bar_sync(at_5, 128);
-      if (cond_2) {
-        kc_tma_store_2d(&y_map, &y[at_4 + 8192], b_1, i0 + at_10);
+      kc_bar_sync(barrier, 128);
+      if (group_leader) {
+        kc_tma_store_2d(&y_map, &y_slots[own_start + 8192], part, i0 + own_row);
         kc_tma_commit();
       }
-      alignas(16) float a_4[32];
+      alignas(16) float a_part_2[32];
 #line 3 "linear.kc"
       #pragma unroll
-      for (int jr = 0; jr < 8; ++jr) {
+      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
         #pragma unroll
-        for (int ir = 0; ir < 2; ++ir) {
+        for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
           #pragma unroll
-          for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
-            const int at_14 = jr_1 + ir * 2 + jr * 4;
-            a_4[at_14] = a_1[at_14 + 64];
+          for (int j_elem = 0; j_elem < 2; ++j_elem) {
+            const int reg = j_elem + i_by8 * 2 + j_by8 * 4;
+            a_part_2[reg] = a[reg + 64];
           }
         }
       }
-      alignas(16) float b_6[16];
+      alignas(16) float b_f32_2[16];
 #line 4 "linear.kc"
       #pragma unroll
-      for (int jr = 0; jr < 8; ++jr) {
-        const int b_7 = jr * 2;
+      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
         #pragma unroll
-        for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
-          const int b_8 = jr_1 + b_7;
-          b_6[b_8] = kc_bf16_to_f32(b_r_2[b_8]);
+        for (int j_elem = 0; j_elem < 2; ++j_elem) {
+          const int reg = j_elem + j_by8 * 2;
+          b_f32_2[reg] = kc_bf16_to_f32(b_r_2[reg]);
         }
       }
-      alignas(16) unsigned short r_2[32];
+      alignas(16) bf16 y_r_2[32];
       #pragma unroll
-      for (int jr = 0; jr < 8; ++jr) {
-        const int b_7 = jr * 2;
-        const int a_5 = jr * 4;
+      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
         #pragma unroll
-        for (int ir = 0; ir < 2; ++ir) {
-          const int a_6 = ir * 2;
+        for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
           #pragma unroll
-          for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
-            const int a_7 = jr_1 + a_6 + a_5;
-            r_2[a_7] = kc_f32_to_bf16(a_4[a_7] + b_6[jr_1 + b_7]);
+          for (int j_elem = 0; j_elem < 2; ++j_elem) {
+            const int reg = j_elem + i_by8 * 2 + j_by8 * 4;
+            y_r_2[reg] = kc_f32_to_bf16(a_part_2[reg] + b_f32_2[j_elem + j_by8 * 2]);
           }
         }
       }
-      if (cond_2) {
+      if (group_leader) {
         kc_tma_wait_read<1>();
       }
-      kc_bar_sync(at_5, 128);
+      kc_bar_sync(barrier, 128);
       #pragma unroll
-      for (int jr = 0; jr < 4; ++jr) {
-        const int at_14 = at_6 + jr * 16;
-        kc_stmatrix_x4(&y[at_8 + (at_14 / 8 ^ at_9) * 8 + at_14 % 8], (const unsigned *)(&r_2[jr * 8]));
+      for (int j_by16 = 0; j_by16 < 4; ++j_by16) {
+        const int column = at + j_by16 * 16;
+        kc_stmatrix_x4(&y_slots[at_1 + (column / 8 ^ at_2) * 8 + column % 8], (const unsigned *)(&y_r_2[j_by16 * 8]));
       }
       kc_fence_proxy_async();
-      kc_bar_sync(at_5, 128);
-      if (cond_2) {
-        kc_tma_store_2d(&y_map, &y[at_4], b_2, i0 + at_10);
+      kc_bar_sync(barrier, 128);
+      if (group_leader) {
+        kc_tma_store_2d(&y_map, &y_slots[own_start], part_1, i0 + own_row);
         kc_tma_commit();
       }
-      alignas(16) float a_5[32];
+      alignas(16) float a_part_3[32];
 #line 3 "linear.kc"
       #pragma unroll
-      for (int jr = 0; jr < 8; ++jr) {
+      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
         #pragma unroll
-        for (int ir = 0; ir < 2; ++ir) {
+        for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
           #pragma unroll
-          for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
-            const int at_14 = jr_1 + ir * 2 + jr * 4;
-            a_5[at_14] = a_1[at_14 + 96];
+          for (int j_elem = 0; j_elem < 2; ++j_elem) {
+            const int reg = j_elem + i_by8 * 2 + j_by8 * 4;
+            a_part_3[reg] = a[reg + 96];
           }
         }
       }
-      alignas(16) float b_7[16];
+      alignas(16) float b_f32_3[16];
 #line 4 "linear.kc"
       #pragma unroll
-      for (int jr = 0; jr < 8; ++jr) {
-        const int b_8 = jr * 2;
+      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
         #pragma unroll
-        for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
-          const int b_9 = jr_1 + b_8;
-          b_7[b_9] = kc_bf16_to_f32(b_r_3[b_9]);
+        for (int j_elem = 0; j_elem < 2; ++j_elem) {
+          const int reg = j_elem + j_by8 * 2;
+          b_f32_3[reg] = kc_bf16_to_f32(b_r_3[reg]);
         }
       }
-      alignas(16) unsigned short r_3[32];
+      alignas(16) bf16 y_r_3[32];
       #pragma unroll
-      for (int jr = 0; jr < 8; ++jr) {
-        const int b_8 = jr * 2;
-        const int a_6 = jr * 4;
+      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
         #pragma unroll
-        for (int ir = 0; ir < 2; ++ir) {
-          const int a_7 = ir * 2;
+        for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
           #pragma unroll
-          for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
-            const int a_8 = jr_1 + a_7 + a_6;
-            r_3[a_8] = kc_f32_to_bf16(a_5[a_8] + b_7[jr_1 + b_8]);
+          for (int j_elem = 0; j_elem < 2; ++j_elem) {
+            const int reg = j_elem + i_by8 * 2 + j_by8 * 4;
+            y_r_3[reg] = kc_f32_to_bf16(a_part_3[reg] + b_f32_3[j_elem + j_by8 * 2]);
           }
         }
       }
-      if (cond_2) {
+      if (group_leader) {
         kc_tma_wait_read<1>();
       }
-      kc_bar_sync(at_5, 128);
+      kc_bar_sync(barrier, 128);
       #pragma unroll
-      for (int jr = 0; jr < 4; ++jr) {
-        const int at_14 = at_6 + jr * 16;
-        kc_stmatrix_x4(&y[at_8 + (at_14 / 8 ^ at_9) * 8 + at_14 % 8 + 8192], (const unsigned *)(&r_3[jr * 8]));
+      for (int j_by16 = 0; j_by16 < 4; ++j_by16) {
+        const int column = at + j_by16 * 16;
+        kc_stmatrix_x4(&y_slots[at_1 + (column / 8 ^ at_2) * 8 + column % 8 + 8192], (const unsigned *)(&y_r_3[j_by16 * 8]));
       }
       kc_fence_proxy_async();
-      kc_bar_sync(at_5, 128);
-      if (cond_2) {
-        kc_tma_store_2d(&y_map, &y[at_4 + 8192], b_3, i0 + at_10);
+      kc_bar_sync(barrier, 128);
+      if (group_leader) {
+        kc_tma_store_2d(&y_map, &y_slots[own_start + 8192], part_2, i0 + own_row);
         kc_tma_commit();
       }
       filled = next;
     }
-    if (cond_2) {
+    if (group_leader) {
       kc_tma_wait_read<0>();
     }
   }
