@@ -120,7 +120,7 @@ bool Emitter::canInline(Operation *op) {
     statement = *statement->getUsers().begin();
   if (isLoad)
     for (Operation *between = op->getNextNode(); between != statement; between = between->getNextNode())
-      if (!isMemoryEffectFree(between) && !isa<memref::LoadOp>(between))
+      if (!isMemoryEffectFree(between) && !isa<memref::LoadOp, cu::CommentOp>(between))
         return false;
   return true;
 }

@@ -51,7 +51,7 @@ bool holdsOnlySynchronisation(const std::vector<std::string> &lines, size_t open
     auto startsLine = [&](const char *call) { return absl::StartsWith(line, call); };
     if (startsLine("kc_prefetch_") || std::any_of(std::begin(kSynchronising), std::end(kSynchronising), startsLine))
       any = true;
-    else if (!line.empty() && line != "}" && !startsLine("#line") && !startsLine("const int ") && !startsLine("if ("))
+    else if (!line.empty() && line != "}" && !startsLine("#line") && !startsLine("//") && !startsLine("const int ") && !startsLine("if ("))
       return false;
   }
   return any;
@@ -126,7 +126,7 @@ bool isLastRound(const std::vector<std::string> &lines, size_t open) {
 /// Whether the block that line `open` opens only brings data into shared memory, asynchronously or through
 /// registers of its own, and does nothing else: done once too often it is not read, or a race, which is a finding.
 bool holdsOnlyCopies(const std::vector<std::string> &lines, size_t open) {
-  static const char *const kHarmlessStarts[] = {"#", "const ", "for (", "if (", "kc_cp_async_", "}"};
+  static const char *const kHarmlessStarts[] = {"#", "//", "const ", "for (", "if (", "kc_cp_async_", "}"};
   bool any = false;
   for (size_t i = open + 1, end = blockEnd(lines, open); i < end; i++) {
     absl::string_view line = absl::StripAsciiWhitespace(lines[i]);

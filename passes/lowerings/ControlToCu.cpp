@@ -45,6 +45,7 @@ LogicalResult FunctionLowering::lowerRoles(RolesOp roles) {
   auto branch = scf::IfOp::create(b_, loc, produces, true);
   OpBuilder::InsertionGuard guard(b_);
   b_.setInsertionPoint(branch.thenBlock()->getTerminator());
+  cu::CommentOp::create(b_, loc, "Warps that fill slots.");
   if (exchange)
     cu::SetRegistersOp::create(b_, loc, roles.getProducerRegisters(), false);
   for (auto [warp, producer] : llvm::enumerate(roles.getProducers())) {
@@ -60,6 +61,7 @@ LogicalResult FunctionLowering::lowerRoles(RolesOp roles) {
       return failure();
   }
   b_.setInsertionPoint(branch.elseBlock()->getTerminator());
+  cu::CommentOp::create(b_, loc, "Warps that multiply what lies in slots.");
   if (exchange)
     cu::SetRegistersOp::create(b_, loc, roles.getConsumerRegisters(), true);
   c_.inTeam = true;
@@ -136,7 +138,10 @@ LogicalResult FunctionLowering::lowerFor(scf::ForOp loop) {
     c_.scalars[loop.getInductionVar()] = from;
   } else {
     created = scf::ForOp::create(b_, plain, from, to, c_.scalars.lookup(loop.getStep()), inits);
-    created->setAttr(cu::kTilesAttr, b_.getUnitAttr());
+    if (Attribute unroll = loop->getAttr(cu::kUnrollAttr))
+      created->setAttr(cu::kUnrollAttr, unroll);
+    else
+      created->setAttr(cu::kTilesAttr, b_.getUnitAttr());
     created.getInductionVar().setLoc(loop.getInductionVar().getLoc());
     c_.scalars[loop.getInductionVar()] = created.getInductionVar();
     round = created.getBody();

@@ -32,6 +32,10 @@ private:
   mlir::LogicalResult lowerOp(mlir::Operation *op);
   mlir::LogicalResult lowerDotOp(tile::DotOp dot);
 
+  // Comments.cpp
+  /// The comment ahead of what `op` becomes; empty where names say enough.
+  std::string describe(mlir::Operation *op);
+
   // ControlToCu.cpp
   mlir::LogicalResult lowerFor(mlir::scf::ForOp loop);
   /// `body` where the loop goes round not at all.

@@ -56,8 +56,17 @@ public:
         places.push_back(i);
         ahead.push_back(init);
       }
-    for (int64_t n = 0; n < slots_ - 1; ++n)
-      ahead = fill(constant(n, loc), places, ahead, loc);
+    if (places.empty() && slots_ > 2) { // as a loop, which is unrolled: the slot's number is a constant again
+      auto prologue = scf::ForOp::create(b_, loc, constant(0, loc), constant(slots_ - 1, loc), constant(1, loc));
+      prologue->setAttr(cu::kUnrollAttr, b_.getUnitAttr());
+      prologue.getInductionVar().setLoc(named("first", loc));
+      OpBuilder::InsertionGuard guard(b_);
+      b_.setInsertionPoint(prologue.getBody()->getTerminator());
+      fill(prologue.getInductionVar(), places, {}, loc);
+    } else {
+      for (int64_t n = 0; n < slots_ - 1; ++n)
+        ahead = fill(constant(n, loc), places, ahead, loc);
+    }
     SmallVector<BlockArgument> carried;
     if (!places.empty()) {
       auto added = carry(loop_, ahead);

@@ -50,6 +50,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
   const int k_tiles = (K + 31) / 32;
   f16 *const a_slots = (f16 *)(kc_shared());
   f16 *const b_slots = (f16 *)(kc_shared() + 16384);
+  // Prologue: a first tile, on its way into its slot.
   if (k_tiles > 0) {
     const int tid = (int)threadIdx.x;
     const int at = n_tile * M;
@@ -100,6 +101,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
       *(uint4 *)(&b_slots[column / 64 * 2048 + row * 64 + (in_panel / 8 ^ row % 8) * 8 + in_panel % 8]) = *(const uint4 *)(r);
     }
   }
+  // Main loop: products of tiles along k.
   alignas(16) float acc[128];
   #pragma unroll
   for (int i_by16 = 0; i_by16 < 4; ++i_by16) {
@@ -176,6 +178,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
       }
     }
     const int ahead = k_tile + 1;
+    // A later tile, on its way into the slot that was read last.
     if (ahead < k_tiles) {
       const int k0 = ahead * 32;
       const int slot_start_1 = ahead % 2 * 4096;
@@ -245,6 +248,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
       }
     }
   }
+  // Store c.
   const int i_thread = lane / 4 + warp_row;
   const int j_thread = lane % 4 * 2 + warp_column;
   #pragma unroll

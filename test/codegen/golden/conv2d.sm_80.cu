@@ -59,120 +59,50 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
   const int c_tiles = R * S * at;
   f16 *const x_slots = (f16 *)(kc_shared());
   f16 *const f_slots = (f16 *)(kc_shared() + 32768);
-  if (c_tiles > 0) {
-    const int c0 = 0 % at * 32;
-    const int at_1 = 0 / at;
-    const int s0 = at_1 % S;
-    const int r0 = at_1 / S;
-    const int tid = (int)threadIdx.x;
-    const bool inside = n_tile >= 0;
-    const bool inside_1 = n_tile < N;
-    const int at_2 = h_tile + r0 - R / 2;
-    const bool inside_2 = at_2 >= 0;
-    const bool inside_3 = at_2 < H;
-    const int at_3 = S / 2;
-    const int at_4 = (n_tile * H + at_2) * W;
-    #pragma unroll
-    for (int copy0 = 0; copy0 < 512; copy0 += 128) {
-      const int copy = copy0 + tid;
-      const int row = copy / 4;
-      const int column = copy % 4 * 8;
-      const int c = c0 + column;
-      const bool inside_4 = c < C;
-      const int at_5 = w0 + row + s0 - at_3;
-      const bool inside_5 = inside_4 && inside && inside_1 && inside_2 && inside_3 && at_5 >= 0 && at_5 < W && c >= 0 && inside_4;
-      kc_cp_async_zfill_16(&x_slots[row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8], &x[inside_5 ? (at_4 + at_5) * C + c : 0], inside_5 ? 16 : 0);
+  // Prologue: the first tiles, on their way into their slots.
+  #pragma unroll
+  for (int first = 0; first < 3; ++first) {
+    if (first < c_tiles) {
+      const int c0 = first % at * 32;
+      const int at_1 = first / at;
+      const int s0 = at_1 % S;
+      const int r0 = at_1 / S;
+      const int slot_start = first % 4 * 4096;
+      const int tid = (int)threadIdx.x;
+      const bool inside = n_tile >= 0;
+      const bool inside_1 = n_tile < N;
+      const int at_2 = h_tile + r0 - R / 2;
+      const bool inside_2 = at_2 >= 0;
+      const bool inside_3 = at_2 < H;
+      const int at_3 = S / 2;
+      const int at_4 = (n_tile * H + at_2) * W;
+      #pragma unroll
+      for (int copy0 = 0; copy0 < 512; copy0 += 128) {
+        const int copy = copy0 + tid;
+        const int row = copy / 4;
+        const int column = copy % 4 * 8;
+        const int c = c0 + column;
+        const bool inside_4 = c < C;
+        const int at_5 = w0 + row + s0 - at_3;
+        const bool inside_5 = inside_4 && inside && inside_1 && inside_2 && inside_3 && at_5 >= 0 && at_5 < W && c >= 0 && inside_4;
+        kc_cp_async_zfill_16(&x_slots[slot_start + (row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8)], &x[inside_5 ? (at_4 + at_5) * C + c : 0], inside_5 ? 16 : 0);
+      }
+      const int at_5 = (r0 * S + s0) * C;
+      #pragma unroll
+      for (int copy0 = 0; copy0 < 512; copy0 += 128) {
+        const int copy = copy0 + tid;
+        const int row = copy / 16;
+        const int column = copy % 16 * 8;
+        const int in_panel = column % 64;
+        const int o = o0 + column;
+        const int c = c0 + row;
+        const bool inside_4 = o < O && c < C;
+        kc_cp_async_zfill_16(&f_slots[slot_start + (column / 64 * 2048 + row * 64 + (in_panel / 8 ^ row % 8) * 8 + in_panel % 8)], &f[inside_4 ? (at_5 + c) * O + o : 0], inside_4 ? 16 : 0);
+      }
     }
-    const int at_5 = (r0 * S + s0) * C;
-    #pragma unroll
-    for (int copy0 = 0; copy0 < 512; copy0 += 128) {
-      const int copy = copy0 + tid;
-      const int row = copy / 16;
-      const int column = copy % 16 * 8;
-      const int in_panel = column % 64;
-      const int o = o0 + column;
-      const int c = c0 + row;
-      const bool inside_4 = o < O && c < C;
-      kc_cp_async_zfill_16(&f_slots[column / 64 * 2048 + row * 64 + (in_panel / 8 ^ row % 8) * 8 + in_panel % 8], &f[inside_4 ? (at_5 + c) * O + o : 0], inside_4 ? 16 : 0);
-    }
+    kc_cp_async_commit();
   }
-  kc_cp_async_commit();
-  if (c_tiles > 1) {
-    const int c0 = 1 % at * 32;
-    const int at_1 = 1 / at;
-    const int s0 = at_1 % S;
-    const int r0 = at_1 / S;
-    const int tid = (int)threadIdx.x;
-    const bool inside = n_tile >= 0;
-    const bool inside_1 = n_tile < N;
-    const int at_2 = h_tile + r0 - R / 2;
-    const bool inside_2 = at_2 >= 0;
-    const bool inside_3 = at_2 < H;
-    const int at_3 = S / 2;
-    const int at_4 = (n_tile * H + at_2) * W;
-    #pragma unroll
-    for (int copy0 = 0; copy0 < 512; copy0 += 128) {
-      const int copy = copy0 + tid;
-      const int row = copy / 4;
-      const int column = copy % 4 * 8;
-      const int c = c0 + column;
-      const bool inside_4 = c < C;
-      const int at_5 = w0 + row + s0 - at_3;
-      const bool inside_5 = inside_4 && inside && inside_1 && inside_2 && inside_3 && at_5 >= 0 && at_5 < W && c >= 0 && inside_4;
-      kc_cp_async_zfill_16(&x_slots[row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8 + 4096], &x[inside_5 ? (at_4 + at_5) * C + c : 0], inside_5 ? 16 : 0);
-    }
-    const int at_5 = (r0 * S + s0) * C;
-    #pragma unroll
-    for (int copy0 = 0; copy0 < 512; copy0 += 128) {
-      const int copy = copy0 + tid;
-      const int row = copy / 16;
-      const int column = copy % 16 * 8;
-      const int in_panel = column % 64;
-      const int o = o0 + column;
-      const int c = c0 + row;
-      const bool inside_4 = o < O && c < C;
-      kc_cp_async_zfill_16(&f_slots[column / 64 * 2048 + row * 64 + (in_panel / 8 ^ row % 8) * 8 + in_panel % 8 + 4096], &f[inside_4 ? (at_5 + c) * O + o : 0], inside_4 ? 16 : 0);
-    }
-  }
-  kc_cp_async_commit();
-  if (c_tiles > 2) {
-    const int c0 = 2 % at * 32;
-    const int at_1 = 2 / at;
-    const int s0 = at_1 % S;
-    const int r0 = at_1 / S;
-    const int tid = (int)threadIdx.x;
-    const bool inside = n_tile >= 0;
-    const bool inside_1 = n_tile < N;
-    const int at_2 = h_tile + r0 - R / 2;
-    const bool inside_2 = at_2 >= 0;
-    const bool inside_3 = at_2 < H;
-    const int at_3 = S / 2;
-    const int at_4 = (n_tile * H + at_2) * W;
-    #pragma unroll
-    for (int copy0 = 0; copy0 < 512; copy0 += 128) {
-      const int copy = copy0 + tid;
-      const int row = copy / 4;
-      const int column = copy % 4 * 8;
-      const int c = c0 + column;
-      const bool inside_4 = c < C;
-      const int at_5 = w0 + row + s0 - at_3;
-      const bool inside_5 = inside_4 && inside && inside_1 && inside_2 && inside_3 && at_5 >= 0 && at_5 < W && c >= 0 && inside_4;
-      kc_cp_async_zfill_16(&x_slots[row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8 + 8192], &x[inside_5 ? (at_4 + at_5) * C + c : 0], inside_5 ? 16 : 0);
-    }
-    const int at_5 = (r0 * S + s0) * C;
-    #pragma unroll
-    for (int copy0 = 0; copy0 < 512; copy0 += 128) {
-      const int copy = copy0 + tid;
-      const int row = copy / 16;
-      const int column = copy % 16 * 8;
-      const int in_panel = column % 64;
-      const int o = o0 + column;
-      const int c = c0 + row;
-      const bool inside_4 = o < O && c < C;
-      kc_cp_async_zfill_16(&f_slots[column / 64 * 2048 + row * 64 + (in_panel / 8 ^ row % 8) * 8 + in_panel % 8 + 8192], &f[inside_4 ? (at_5 + c) * O + o : 0], inside_4 ? 16 : 0);
-    }
-  }
-  kc_cp_async_commit();
+  // Main loop: products of tiles along c.
   alignas(16) float acc[128];
   #pragma unroll
   for (int w_by16 = 0; w_by16 < 4; ++w_by16) {
@@ -250,6 +180,7 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
       }
     }
     const int ahead = c_tile + 3;
+    // A later tile, on its way into the slot that was read last.
     if (ahead < c_tiles) {
       const int c0 = ahead % at * 32;
       const int at_3 = ahead / at;
@@ -305,6 +236,7 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
       }
     }
   }
+  // Store y.
   const int w_thread = lane / 4 + warp_row;
   const int o_thread = lane % 4 * 2 + warp_column;
   #pragma unroll

@@ -13,6 +13,7 @@ static __device__ __forceinline__ unsigned char *kc_shared() {
 extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__restrict__ x,
     const float *__restrict__ gain, const float *__restrict__ bias, float *__restrict__ y, const int M, const int N) {
   const int block = (int)blockIdx.x;
+  // Walk j in tiles.
   alignas(16) float sum_j_partial[4];
 #line 2 "layernorm.kc"
   #pragma unroll
@@ -24,6 +25,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
   const int warp = tid / 32;
   const int j_thread = lane * 4 + warp * 128;
   for (int j0 = 0; j0 < N; j0 += 4096) {
+    // Load x.
     alignas(16) float x_r[32];
     #pragma unroll
     for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
@@ -45,6 +47,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
       }
     }
   }
+  // Combine over j: registers, then lanes, then warps.
   float partial = 0.0f;
   #pragma unroll
   for (int j_elem = 0; j_elem < 4; ++j_elem) {
@@ -67,6 +70,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
     total = total + partials[w];
   }
   sum_j = total;
+  // Walk j in tiles.
   alignas(16) float sum_j_partial_1[4];
 #line 3 "layernorm.kc"
   #pragma unroll
@@ -77,6 +81,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
   const float t = (float)(long long)N;
 #line 3 "layernorm.kc"
   for (int j0 = 0; j0 < N; j0 += 4096) {
+    // Load x.
     alignas(16) float x_r[32];
     #pragma unroll
     for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
@@ -102,6 +107,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
       }
     }
   }
+  // Combine over j: registers, then lanes, then warps.
   float partial_1 = 0.0f;
   #pragma unroll
   for (int j_elem = 0; j_elem < 4; ++j_elem) {
@@ -123,8 +129,10 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
     total_1 = total_1 + partials_1[w];
   }
   sum_j_1 = total_1;
+  // Walk j in tiles.
 #line 4 "layernorm.kc"
   for (int j0 = 0; j0 < N; j0 += 4096) {
+    // Load x.
     alignas(16) float x_r[32];
     #pragma unroll
     for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
@@ -160,6 +168,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
         r_2[reg] = r[reg] * r_1;
       }
     }
+    // Load gain.
     alignas(16) float gain_r[32];
     #pragma unroll
     for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
@@ -182,6 +191,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
         r_3[reg] = r_2[reg] * gain_r[reg];
       }
     }
+    // Load bias.
     alignas(16) float bias_r[32];
     #pragma unroll
     for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
@@ -204,6 +214,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
         y_r[reg] = r_3[reg] + bias_r[reg];
       }
     }
+    // Store y.
     #pragma unroll
     for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
       const int j = j0 + (j_thread + j_by512 * 512);

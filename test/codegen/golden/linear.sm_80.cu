@@ -54,77 +54,38 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__res
   const int k_tiles = (K + 31) / 32;
   bf16 *const x_slots = (bf16 *)(kc_shared());
   bf16 *const w_slots = (bf16 *)(kc_shared() + 32768);
+  // Prologue: the first tiles, on their way into their slots.
 #line 3 "linear.kc"
-  if (k_tiles > 0) {
-    const int tid = (int)threadIdx.x;
-    #pragma unroll
-    for (int copy0 = 0; copy0 < 512; copy0 += 128) {
-      const int copy = copy0 + tid;
-      const int row = copy / 4;
-      const int column = copy % 4 * 8;
-      const int i = i0 + row;
-      const bool inside = i < M && column < K;
-      kc_cp_async_zfill_16(&x_slots[row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8], &x[inside ? i * K + column : 0], inside ? 16 : 0);
+  #pragma unroll
+  for (int first = 0; first < 3; ++first) {
+    if (first < k_tiles) {
+      const int k0 = first * 32;
+      const int slot_start = first % 4 * 4096;
+      const int tid = (int)threadIdx.x;
+      #pragma unroll
+      for (int copy0 = 0; copy0 < 512; copy0 += 128) {
+        const int copy = copy0 + tid;
+        const int row = copy / 4;
+        const int column = copy % 4 * 8;
+        const int i = i0 + row;
+        const int k = k0 + column;
+        const bool inside = i < M && k < K;
+        kc_cp_async_zfill_16(&x_slots[slot_start + (row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8)], &x[inside ? i * K + k : 0], inside ? 16 : 0);
+      }
+      #pragma unroll
+      for (int copy0 = 0; copy0 < 512; copy0 += 128) {
+        const int copy = copy0 + tid;
+        const int row = copy / 4;
+        const int column = copy % 4 * 8;
+        const int j = j0 + row;
+        const int k = k0 + column;
+        const bool inside = j < N && k < K;
+        kc_cp_async_zfill_16(&w_slots[slot_start + (row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8)], &w[inside ? j * K + k : 0], inside ? 16 : 0);
+      }
     }
-    #pragma unroll
-    for (int copy0 = 0; copy0 < 512; copy0 += 128) {
-      const int copy = copy0 + tid;
-      const int row = copy / 4;
-      const int column = copy % 4 * 8;
-      const int j = j0 + row;
-      const bool inside = j < N && column < K;
-      kc_cp_async_zfill_16(&w_slots[row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8], &w[inside ? j * K + column : 0], inside ? 16 : 0);
-    }
+    kc_cp_async_commit();
   }
-  kc_cp_async_commit();
-  if (k_tiles > 1) {
-    const int tid = (int)threadIdx.x;
-    #pragma unroll
-    for (int copy0 = 0; copy0 < 512; copy0 += 128) {
-      const int copy = copy0 + tid;
-      const int row = copy / 4;
-      const int column = copy % 4 * 8;
-      const int i = i0 + row;
-      const int k = column + 32;
-      const bool inside = i < M && k < K;
-      kc_cp_async_zfill_16(&x_slots[row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8 + 4096], &x[inside ? i * K + k : 0], inside ? 16 : 0);
-    }
-    #pragma unroll
-    for (int copy0 = 0; copy0 < 512; copy0 += 128) {
-      const int copy = copy0 + tid;
-      const int row = copy / 4;
-      const int column = copy % 4 * 8;
-      const int j = j0 + row;
-      const int k = column + 32;
-      const bool inside = j < N && k < K;
-      kc_cp_async_zfill_16(&w_slots[row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8 + 4096], &w[inside ? j * K + k : 0], inside ? 16 : 0);
-    }
-  }
-  kc_cp_async_commit();
-  if (k_tiles > 2) {
-    const int tid = (int)threadIdx.x;
-    #pragma unroll
-    for (int copy0 = 0; copy0 < 512; copy0 += 128) {
-      const int copy = copy0 + tid;
-      const int row = copy / 4;
-      const int column = copy % 4 * 8;
-      const int i = i0 + row;
-      const int k = column + 64;
-      const bool inside = i < M && k < K;
-      kc_cp_async_zfill_16(&x_slots[row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8 + 8192], &x[inside ? i * K + k : 0], inside ? 16 : 0);
-    }
-    #pragma unroll
-    for (int copy0 = 0; copy0 < 512; copy0 += 128) {
-      const int copy = copy0 + tid;
-      const int row = copy / 4;
-      const int column = copy % 4 * 8;
-      const int j = j0 + row;
-      const int k = column + 64;
-      const bool inside = j < N && k < K;
-      kc_cp_async_zfill_16(&w_slots[row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8 + 8192], &w[inside ? j * K + k : 0], inside ? 16 : 0);
-    }
-  }
-  kc_cp_async_commit();
+  // Main loop: products of tiles along k.
   alignas(16) float a[128];
   #pragma unroll
   for (int i_by16 = 0; i_by16 < 4; ++i_by16) {
@@ -202,6 +163,7 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__res
       }
     }
     const int ahead = k_tile + 3;
+    // A later tile, on its way into the slot that was read last.
     if (ahead < k_tiles) {
       const int k0 = ahead * 32;
       const int slot_start_1 = ahead % 4 * 4096;
@@ -229,6 +191,7 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__res
     kc_cp_async_commit();
   }
   kc_cp_async_wait<0>();
+  // Load b.
   alignas(16) bf16 b_r[16];
   const int j_thread = lane % 4 * 2 + warp_column;
 #line 4 "linear.kc"
@@ -266,6 +229,7 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__res
       }
     }
   }
+  // Store y.
   const int i_thread = lane / 4 + warp_row;
   #pragma unroll
   for (int i_by16 = 0; i_by16 < 4; ++i_by16) {

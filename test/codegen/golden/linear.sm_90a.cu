@@ -123,6 +123,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
   bf16 *const y_slots = (bf16 *)(kc_shared());
   bf16 *const x_slots = (bf16 *)(kc_shared() + 32768);
   bf16 *const w_slots = (bf16 *)(kc_shared() + 98304);
+  // Barriers of the slots: which are full, which are empty.
   mbarrier *const full = (mbarrier *)(kc_shared() + 229376);
   mbarrier *const empty = (mbarrier *)(kc_shared() + 229504);
 #line 3 "linear.kc"
@@ -143,8 +144,10 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
 #line 4 "linear.kc"
   __syncthreads();
   if (warpgroup >= 2) {
+    // Warps that fill slots.
     kc_setmaxnreg_dec<56>();
     if (tid == 256) {
+      // The tiles of this block.
       const int group_tiles = j_tiles * 8;
       const int k_tiles = (K + 63) / 64;
       int filled = 0;
@@ -154,11 +157,13 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
         const int group_rows = min(i_tiles - group_row, 8);
         const int i0 = (group_row + in_group % group_rows) * 128;
         const int j0 = in_group / group_rows * 256;
+        // Walk k in tiles.
 #line 3 "linear.kc"
         #pragma unroll 1
         for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
           const int k0 = k_tile * 64;
           const int number = filled + k_tile;
+          // Once the slot is empty, tensor copies fill it.
           const int slot = number % 4;
           kc_mbarrier_wait(&empty[slot], (number / 4 + 1) % 2);
           kc_mbarrier_expect_tx(&full[slot], 49152);
@@ -169,8 +174,10 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
       }
     }
   } else {
+    // Warps that multiply what lies in slots.
 #line 4 "linear.kc"
     kc_setmaxnreg_inc<224>();
+    // The tiles of this block.
     const int group_tiles = j_tiles * 8;
     const int k_tiles = (K + 63) / 64;
     const int lane = tid % 32;
@@ -193,6 +200,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
       const int group_rows = min(i_tiles - group_row, 8);
       const int i0 = (group_row + in_group % group_rows) * 128;
       const int j0 = in_group / group_rows * 256;
+      // Load b.
       alignas(16) bf16 b_r[16];
       #pragma unroll
       for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
@@ -205,6 +213,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
         }
       }
       const int part = j0 + 64;
+      // Load b.
       alignas(16) bf16 b_r_1[16];
       #pragma unroll
       for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
@@ -217,6 +226,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
         }
       }
       const int part_1 = j0 + 128;
+      // Load b.
       alignas(16) bf16 b_r_2[16];
       #pragma unroll
       for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
@@ -229,6 +239,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
         }
       }
       const int part_2 = j0 + 192;
+      // Load b.
       alignas(16) bf16 b_r_3[16];
       #pragma unroll
       for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
@@ -240,6 +251,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
           b_r_3[j_by8 * 2 + 1] = 0x0;
         }
       }
+      // Main loop: products of tiles along k.
       alignas(16) float a[128];
 #line 3 "linear.kc"
       if (no_rounds) {
@@ -257,6 +269,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
       #pragma unroll 1
       for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
         const int number = filled + k_tile;
+        // Until the slot is full.
         const int slot = number % 4;
         kc_mbarrier_wait(&full[slot], number / 4 % 2);
         const unsigned long long a_desc = kc_smem_desc(&x_slots[slot * 8192 + own_start], 16, 1024, 128);
@@ -323,6 +336,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
           }
         }
       }
+      // Until the slot may be written again.
       if (group_leader) {
         kc_tma_wait_read<1>();
       }
@@ -332,6 +346,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
         const int column = at + j_by16 * 16;
         kc_stmatrix_x4(&y_slots[at_1 + (column / 8 ^ at_2) * 8 + column % 8], (const unsigned *)(&y_r[j_by16 * 8]));
       }
+      // A tensor copy stores what the warpgroup has put there.
       kc_fence_proxy_async();
       kc_bar_sync(barrier, 128);
       if (group_leader) {
@@ -373,6 +388,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
           }
         }
       }
+      // Until the slot may be written again.
       if (group_leader) {
         kc_tma_wait_read<1>();
       }
@@ -382,6 +398,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
         const int column = at + j_by16 * 16;
         kc_stmatrix_x4(&y_slots[at_1 + (column / 8 ^ at_2) * 8 + column % 8 + 8192], (const unsigned *)(&y_r_1[j_by16 * 8]));
       }
+      // A tensor copy stores what the warpgroup has put there.
       kc_fence_proxy_async();
       kc_bar_sync(barrier, 128);
       if (group_leader) {
@@ -423,6 +440,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
           }
         }
       }
+      // Until the slot may be written again.
       if (group_leader) {
         kc_tma_wait_read<1>();
       }
@@ -432,6 +450,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
         const int column = at + j_by16 * 16;
         kc_stmatrix_x4(&y_slots[at_1 + (column / 8 ^ at_2) * 8 + column % 8], (const unsigned *)(&y_r_2[j_by16 * 8]));
       }
+      // A tensor copy stores what the warpgroup has put there.
       kc_fence_proxy_async();
       kc_bar_sync(barrier, 128);
       if (group_leader) {
@@ -473,6 +492,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
           }
         }
       }
+      // Until the slot may be written again.
       if (group_leader) {
         kc_tma_wait_read<1>();
       }
@@ -482,6 +502,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
         const int column = at + j_by16 * 16;
         kc_stmatrix_x4(&y_slots[at_1 + (column / 8 ^ at_2) * 8 + column % 8 + 8192], (const unsigned *)(&y_r_3[j_by16 * 8]));
       }
+      // A tensor copy stores what the warpgroup has put there.
       kc_fence_proxy_async();
       kc_bar_sync(barrier, 128);
       if (group_leader) {
@@ -490,6 +511,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
       }
       filled = next;
     }
+    // Until all has been read.
     if (group_leader) {
       kc_tma_wait_read<0>();
     }

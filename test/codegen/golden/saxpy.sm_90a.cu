@@ -6,6 +6,7 @@
 extern "C" __global__ void __launch_bounds__(256) kc_saxpy(const float a, const float *__restrict__ x,
     float *__restrict__ y, const int N) {
   const int i0 = (int)blockIdx.x * 2048;
+  // Load x.
   alignas(16) float x_r[8];
   const int tid = (int)threadIdx.x;
   const int i_thread = tid % 32 * 4 + tid / 32 * 128;
@@ -30,6 +31,7 @@ extern "C" __global__ void __launch_bounds__(256) kc_saxpy(const float a, const 
       r[reg] = a * x_r[reg];
     }
   }
+  // Load y.
   alignas(16) float y_r[8];
   #pragma unroll
   for (int i_by1024 = 0; i_by1024 < 2; ++i_by1024) {
@@ -52,6 +54,7 @@ extern "C" __global__ void __launch_bounds__(256) kc_saxpy(const float a, const 
       y_r_1[reg] = r[reg] + y_r[reg];
     }
   }
+  // Store y.
   #pragma unroll
   for (int i_by1024 = 0; i_by1024 < 2; ++i_by1024) {
     const int i = i0 + (i_thread + i_by1024 * 1024);

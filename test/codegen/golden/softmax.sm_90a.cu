@@ -22,6 +22,7 @@ static __device__ __forceinline__ float kc_maximum(float a, float b) { // the un
 extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *__restrict__ x, float *__restrict__ y,
     const int M, const int N) {
   const int block = (int)blockIdx.x;
+  // Walk j in tiles.
   alignas(16) float max_j_partial[4];
   #pragma unroll
   for (int j_elem = 0; j_elem < 4; ++j_elem) {
@@ -32,6 +33,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *_
   const int warp = tid / 32;
   const int j_thread = lane * 4 + warp * 128;
   for (int j0 = 0; j0 < N; j0 += 4096) {
+    // Load x.
     alignas(16) float x_r[32];
     #pragma unroll
     for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
@@ -53,6 +55,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *_
       }
     }
   }
+  // Combine over j: registers, then lanes, then warps.
   float partial = __int_as_float(0xff800000);
   #pragma unroll
   for (int j_elem = 0; j_elem < 4; ++j_elem) {
@@ -75,12 +78,14 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *_
     total = kc_maximum(total, partials[w]);
   }
   max_j = total;
+  // Walk j in tiles.
   alignas(16) float sum_j_partial[4];
   #pragma unroll
   for (int j_elem = 0; j_elem < 4; ++j_elem) {
     sum_j_partial[j_elem] = 0.0f;
   }
   for (int j0 = 0; j0 < N; j0 += 4096) {
+    // Load x.
     alignas(16) float x_r[32];
     #pragma unroll
     for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
@@ -102,6 +107,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *_
       }
     }
   }
+  // Combine over j: registers, then lanes, then warps.
   float partial_1 = 0.0f;
   #pragma unroll
   for (int j_elem = 0; j_elem < 4; ++j_elem) {
@@ -123,7 +129,9 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *_
     total_1 = total_1 + partials_1[w];
   }
   sum_j = total_1;
+  // Walk j in tiles.
   for (int j0 = 0; j0 < N; j0 += 4096) {
+    // Load x.
     alignas(16) float x_r[32];
     #pragma unroll
     for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
@@ -156,6 +164,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *_
         y_r[reg] = r[reg] * r_1;
       }
     }
+    // Store y.
     #pragma unroll
     for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
       const int j = j0 + (j_thread + j_by512 * 512);

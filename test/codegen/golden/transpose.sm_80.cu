@@ -16,6 +16,7 @@ extern "C" __global__ void __launch_bounds__(256) kc_transpose(const float *__re
   const int i_tiles = (M + 63) / 64;
   const int j0 = block / i_tiles * 32;
   const int i0 = block % i_tiles * 64;
+  // Load x.
   alignas(16) float x_r[8];
   const int tid = (int)threadIdx.x;
   const int lane = tid % 32;
@@ -36,6 +37,7 @@ extern "C" __global__ void __launch_bounds__(256) kc_transpose(const float *__re
       x_r[i_by32 * 4 + 3] = 0.0f;
     }
   }
+  // To other threads, through shared memory.
   alignas(16) float turned[8];
   float *const staging = (float *)(kc_shared());
   #pragma unroll
@@ -57,6 +59,7 @@ extern "C" __global__ void __launch_bounds__(256) kc_transpose(const float *__re
       turned[i_elem + j_by16 * 4] = staging[at + (i_thread_1 + i_elem)];
     }
   }
+  // Store y.
   const int i = i0 + i_thread_1;
   const bool inside_1 = i < M;
   #pragma unroll
