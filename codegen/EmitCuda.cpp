@@ -85,8 +85,20 @@ static bool mentionsTwice(Operation *user) {
   return isa<math::IsNaNOp>(user) || (cmp && llvm::is_contained({P::ONE, P::UEQ, P::UNO, P::ORD}, cmp.getPredicate()));
 }
 
+/// An index that steps from a loop variable, `4 * i + 1`: it reads better where it is used than under a name of its own.
+static bool isStepOfLoop(Operation *op) {
+  if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op) || !op->getResult(0).getType().isIndex() || !cu::findName(op->getLoc()).empty() ||
+      !op->getOperand(1).getDefiningOp<arith::ConstantOp>())
+    return false;
+  Value from = op->getOperand(0);
+  if (Operation *before = from.getDefiningOp())
+    return isStepOfLoop(before);
+  auto loop = dyn_cast<scf::ForOp>(from.getParentBlock()->getParentOp());
+  return loop && from == loop.getInductionVar() && loop.getUpperBound().getDefiningOp<arith::ConstantOp>();
+}
+
 bool Emitter::canInline(Operation *op) {
-  if (isa<arith::ConstantOp>(op))
+  if (isa<arith::ConstantOp>(op) || isStepOfLoop(op))
     return true;
   if (isa<cu::ShuffleXorOp>(op) && mightBeSkipped(op))
     return false;
@@ -98,6 +110,8 @@ bool Emitter::canInline(Operation *op) {
   Operation *user = *op->getUsers().begin();
   if (user->getBlock() != op->getBlock() || isa<scf::ForOp>(user))
     return false;
+  if (inlined_.contains(user) && !user->hasOneUse())
+    return false;
   // An op that mentions its operand twice would print it twice.
   if (mentionsTwice(user) || (isa<arith::CmpFOp>(user) && op->getResult(0).getType().isF32() && isLoad))
     return false;
@@ -107,7 +121,7 @@ bool Emitter::canInline(Operation *op) {
     statement = *statement->getUsers().begin();
   if (isLoad)
     for (Operation *between = op->getNextNode(); between != statement; between = between->getNextNode())
-      if (!isMemoryEffectFree(between) && !isa<memref::LoadOp>(between))
+      if (!isMemoryEffectFree(between) && !isa<memref::LoadOp, cu::CommentOp>(between))
         return false;
   return true;
 }
@@ -118,7 +132,7 @@ void Emitter::planInlining(Block &block) {
   for (Operation &op : llvm::reverse(block)) {
     if (!canInline(&op))
       continue;
-    if (isa<arith::ConstantOp>(op)) {
+    if (isa<arith::ConstantOp>(op) || isStepOfLoop(&op)) {
       inlined_.insert(&op);
       continue;
     }
@@ -145,9 +159,9 @@ void Emitter::declareResult(Operation *op) {
   Value v = op->getResult(0);
   StringRef wanted = cu::findName(op->getLoc());
   Type type = v.getType();
-  if (auto memref = dyn_cast<MemRefType>(type)) {
+  if (isa<MemRefType>(type)) {
     const std::string &name = names_.declare(v, wanted.empty() ? "buffer" : wanted);
-    line(typeName(memref.getElementType()) + " *const " + name + " = " + e.text + ";");
+    line(elementName(v) + " *const " + name + " = " + e.text + ";");
     return;
   }
   if (wanted.empty())
@@ -156,28 +170,28 @@ void Emitter::declareResult(Operation *op) {
   line("const " + typeName(v) + " " + name + " = " + e.text + ";");
 }
 
+bool Emitter::mentions(Value value, Value variable) {
+  if (value == variable || (names_.has(value) && names_.get(value) == names_.get(variable)))
+    return true;
+  Operation *op = value.getDefiningOp();
+  return op && inlined_.contains(op) && llvm::any_of(op->getOperands(), [&](Value v) { return mentions(v, variable); });
+}
+
 void Emitter::assignYield(Operation *yield, ValueRange targets) {
-  // Values first where a target is read by a later assignment.
+  // What reads a target that has been assigned to by then is computed first.
   SmallVector<std::string> values;
-  bool hazard = false;
   for (auto [i, v] : llvm::enumerate(yield->getOperands())) {
     values.push_back(expr(v).text);
-    for (auto [j, t] : llvm::enumerate(targets))
-      hazard |= i != j && v == t;
-  }
-  for (auto [i, t] : llvm::enumerate(targets)) {
-    const std::string &name = names_.get(t);
-    if (values[i] == name)
+    bool late = llvm::any_of(targets.take_front(i), [&](Value before) { return mentions(v, before); });
+    if (!late || values[i] == names_.get(targets[i]))
       continue;
-    if (hazard) {
-      std::string temp = names_.fresh(name + "_next");
-      line("const " + typeName(t.getType()) + " " + temp + " = " + values[i] + ";");
-      values[i] = temp;
-    }
+    std::string temp = names_.fresh(names_.get(targets[i]) + "_next");
+    line("const " + typeName(targets[i].getType()) + " " + temp + " = " + values[i] + ";");
+    values[i] = temp;
   }
-  for (auto [i, t] : llvm::enumerate(targets))
-    if (values[i] != names_.get(t))
-      line(names_.get(t) + " = " + values[i] + ";");
+  for (auto [value, target] : llvm::zip(values, targets))
+    if (value != names_.get(target))
+      line(names_.get(target) + " = " + value + ";");
 }
 
 void Emitter::emitFor(scf::ForOp op) {
@@ -192,6 +206,7 @@ void Emitter::emitFor(scf::ForOp op) {
     auto rounds = dyn_cast<IntegerAttr>(unroll);
     line("#pragma unroll" + (rounds ? " " + std::to_string(rounds.getInt()) : std::string()));
   }
+  NameTable::Scope scope(names_);
   const std::string &iv = names_.declare(op.getInductionVar(), wanted.empty() ? "i" : wanted);
   std::string step = expr(op.getStep()).text;
   line("for (" + typeName(op.getInductionVar()) + " " + iv + " = " + expr(op.getLowerBound()).text + "; " + iv +
@@ -203,6 +218,14 @@ void Emitter::emitFor(scf::ForOp op) {
   line("}");
 }
 
+void Emitter::emitBranch(Block &block, ValueRange results) {
+  NameTable::Scope scope(names_);
+  ++indent_;
+  emitBlock(block);
+  assignYield(block.getTerminator(), results);
+  --indent_;
+}
+
 void Emitter::emitIf(scf::IfOp op) {
   for (Value result : op.getResults()) {
     StringRef wanted = cu::findName(op.getLoc());
@@ -210,16 +233,10 @@ void Emitter::emitIf(scf::IfOp op) {
     line(typeName(result.getType()) + " " + name + ";");
   }
   line("if (" + expr(op.getCondition()).text + ") {");
-  ++indent_;
-  emitBlock(op.getThenRegion().front());
-  assignYield(op.thenBlock()->getTerminator(), op.getResults());
-  --indent_;
+  emitBranch(*op.thenBlock(), op.getResults());
   if (op.elseBlock() && (op.elseBlock()->getOperations().size() > 1 || op.getNumResults())) {
     line("} else {");
-    ++indent_;
-    emitBlock(*op.elseBlock());
-    assignYield(op.elseBlock()->getTerminator(), op.getResults());
-    --indent_;
+    emitBranch(*op.elseBlock(), op.getResults());
   }
   line("}");
 }
@@ -236,6 +253,7 @@ void Emitter::emitSearch(Operation *op, StringRef helper, BlockArgument candidat
       arguments += expr(v).text + ", ";
   StringRef wanted = cu::findName(op->getLoc()), wantedCandidate = cu::findName(candidate.getLoc());
   const std::string name = names_.declare(result, wanted.empty() ? "found" : wanted);
+  NameTable::Scope scope(names_);
   const std::string number = names_.declare(candidate, wantedCandidate.empty() ? "i" : wantedCandidate);
   line("const " + type + " " + name + " = " + known + helper + "<" + type + ">(" + arguments + "[&](const " + type + " " + number + ") {");
   ++indent_;
@@ -298,6 +316,51 @@ void Emitter::emitGather(cu::GatherOp op) {
   line(element(op.getTarget(), op.getTargetIndices()) + " = " + name + "(" + args + ");");
 }
 
+/// A private array of one element is a variable.
+static bool isVariable(Value memref) {
+  auto variable = memref.getDefiningOp<memref::AllocaOp>();
+  return variable && variable.getType().getNumElements() == 1;
+}
+
+/// The store in its own block that a variable begins with, which then declares it.
+static memref::StoreOp startsWithStore(memref::AllocaOp variable) {
+  if (!isVariable(variable))
+    return {};
+  Operation *first = nullptr;
+  for (Operation *user : variable->getUsers()) {
+    Operation *here = variable->getBlock()->findAncestorOpInBlock(*user);
+    first = !first || here->isBeforeInBlock(first) ? here : first;
+  }
+  auto store = dyn_cast_or_null<memref::StoreOp>(first);
+  return store && store.getMemRef() == variable ? store : memref::StoreOp();
+}
+
+/// Whether nothing but the store that it begins with writes a variable.
+static bool isConstant(memref::AllocaOp variable) {
+  return llvm::all_of(variable->getUsers(), [&](Operation *user) { return isa<memref::LoadOp>(user) || user == startsWithStore(variable); });
+}
+
+/// Whether no store to the variable that `load` reads stands between it and its users, all in its block.
+static bool keepsValue(memref::LoadOp load) {
+  Operation *last = load;
+  for (Operation *user : load->getUsers()) {
+    Operation *here = load->getBlock()->findAncestorOpInBlock(*user);
+    if (here != user)
+      return false;
+    // What is printed inside others is evaluated there.
+    while (here->hasOneUse() && here->getNumRegions() == 0 && isMemoryEffectFree(here) && (*here->getUsers().begin())->getBlock() == load->getBlock())
+      here = *here->getUsers().begin();
+    last = last->isBeforeInBlock(here) ? here : last;
+  }
+  for (Operation *between = load->getNextNode(); between != last && between; between = between->getNextNode())
+    if (between->walk([&](Operation *op) {
+          bool writes = llvm::is_contained(op->getOperands(), load.getMemRef()) && !isa<memref::LoadOp>(op);
+          return writes ? WalkResult::interrupt() : WalkResult::advance();
+        }).wasInterrupted())
+      return false;
+  return true;
+}
+
 void Emitter::emitOp(Operation *op) {
   if (inlined_.contains(op) || op->hasTrait<OpTrait::IsTerminator>())
     return;
@@ -353,7 +416,8 @@ void Emitter::emitOp(Operation *op) {
         const std::string &name = names_.declare(o, wanted.empty() ? "r" : wanted);
         int64_t bytes = type.getNumElements() * bytesOf(type.getElementType());
         if (type.getNumElements() == 1) {
-          line(typeName(type.getElementType()) + " " + name + ";");
+          if (!startsWithStore(o))
+            line(typeName(type.getElementType()) + " " + name + ";");
           return;
         }
         std::string dims;
@@ -362,7 +426,18 @@ void Emitter::emitOp(Operation *op) {
         line((bytes >= 16 ? "alignas(16) " : "") + typeName(type.getElementType()) + " " + name + dims + ";");
       })
       .Case<memref::StoreOp>([&](memref::StoreOp o) {
-        line(element(o.getMemRef(), o.getIndices()) + " = " + expr(o.getValueToStore()).text + ";");
+        auto variable = o.getMemRef().getDefiningOp<memref::AllocaOp>();
+        std::string declared;
+        if (variable && startsWithStore(variable) == o)
+          declared = (isConstant(variable) ? "const " : "") + typeName(variable.getType().getElementType()) + " ";
+        line(declared + element(o.getMemRef(), o.getIndices()) + " = " + expr(o.getValueToStore()).text + ";");
+      })
+      .Case<memref::LoadOp>([&](memref::LoadOp o) {
+        // A variable that keeps its value until this has been used goes by its own name.
+        if (isVariable(o.getMemRef()) && keepsValue(o))
+          names_.alias(o.getResult(), o.getMemRef());
+        else
+          declareResult(o);
       })
       .Default([&](Operation *o) {
         if (o->getNumResults() == 1 && o->getNumRegions() == 0)
@@ -378,30 +453,46 @@ void Emitter::emitBlock(Block &block) {
     emitOp(&op);
 }
 
+/// Whether a kernel only loads from the memory of a parameter.
+static bool isOnlyRead(Value memory) {
+  return llvm::all_of(memory.getUsers(), [&](Operation *user) {
+    auto copy = dyn_cast<cu::CopyOp>(user);
+    return isa<memref::LoadOp, cu::CpAsyncOp>(user) || (copy && copy.getTarget() != memory);
+  });
+}
+
 LogicalResult Emitter::emitKernel(cu::KernelOp kernel) {
   names_ = NameTable();
   indexBits_ = unsigned(kernel.getIndexBits());
-  std::string params;
+  SmallVector<std::string> params;
   for (BlockArgument arg : kernel.getBlock().getArguments()) {
     StringRef wanted = cu::findName(arg.getLoc());
     const std::string &name = names_.declare(arg, wanted.empty() ? "arg" : wanted);
-    if (!params.empty())
-      params += ", ";
     if (isa<MemRefType>(arg.getType()) && cu::spaceOf(arg) == cu::Param) {
       use("kc_tensor_map");
-      params += "const __grid_constant__ kc_tensor_map " + name;
+      params.push_back("const __grid_constant__ kc_tensor_map " + name);
     } else if (auto memref = dyn_cast<MemRefType>(arg.getType()))
-      params += typeName(memref.getElementType()) + " *__restrict__ " + name;
+      params.push_back((isOnlyRead(arg) ? "const " : "") + typeName(memref.getElementType()) + " *__restrict__ " + name);
     else
-      params += "const " + typeName(arg.getType()) + " " + name;
+      params.push_back("const " + typeName(arg.getType()) + " " + name);
   }
   if (!kernel.getSchedule().empty())
     line("// " + kernel.getSchedule());
   mark(kernel.getLoc());
   // setmaxnreg counts from the registers at entry: ptxas must know how many blocks share them (C7508).
   bool exact = kernel.getMinBlocks() > 1 || kernel.walk([](cu::SetRegistersOp) { return WalkResult::interrupt(); }).wasInterrupted();
-  line("extern \"C\" __global__ void __launch_bounds__(" + llvm::Twine(kernel.getThreads()) +
-       (exact ? ", " + std::to_string(kernel.getMinBlocks()) : "") + ") " + kernel.getSymName() + "(" + params + ") {");
+  constexpr size_t kColumns = 120;
+  std::string head = "extern \"C\" __global__ void __launch_bounds__(" + std::to_string(kernel.getThreads()) +
+                     (exact ? ", " + std::to_string(kernel.getMinBlocks()) : "") + ") " + kernel.getSymName().str() + "(";
+  for (auto [i, param] : llvm::enumerate(params)) {
+    StringRef before = StringRef(head).rtrim();
+    if (!before.empty() && head.size() + param.size() + 3 > kColumns) {
+      line(before);
+      head = "    ";
+    }
+    head += param + (i + 1 < params.size() ? ", " : "");
+  }
+  line(head + ") {");
   ++indent_;
   emitBlock(kernel.getBlock());
   --indent_;
@@ -410,11 +501,11 @@ LogicalResult Emitter::emitKernel(cu::KernelOp kernel) {
 }
 
 FailureOr<std::string> emitCuda(ModuleOp module, const EmitOptions &options) {
-  std::set<std::string> helpers;
+  std::set<std::string> typedefs, helpers;
   std::string bodies;
   bool ok = true;
   for (auto kernel : module.getOps<cu::KernelOp>()) {
-    Emitter emitter(options, helpers);
+    Emitter emitter(options, typedefs, helpers);
     ok &= succeeded(emitter.emitKernel(kernel));
     bodies += "\n" + emitter.take();
   }
@@ -425,6 +516,8 @@ FailureOr<std::string> emitCuda(ModuleOp module, const EmitOptions &options) {
   StringRef(options.header).split(header, '\n', -1, false);
   for (StringRef h : header)
     text += ("// " + h + "\n").str();
+  if (!typedefs.empty())
+    text += "\n// Types that travel as their bits.\n" + llvm::join(typedefs, "\n") + "\n";
   if (!helpers.empty())
     text += "\n" + helperText(helpers, options.target->generation);
   return text + bodies;

@@ -26,7 +26,9 @@ enum Precedence {
 
 class Emitter {
 public:
-  Emitter(const EmitOptions &options, std::set<std::string> &helpers) : options_(options), helpers_(helpers) {}
+  /// `typedefs`, `helpers`: what the texts of all kernels need.
+  Emitter(const EmitOptions &options, std::set<std::string> &typedefs, std::set<std::string> &helpers)
+      : options_(options), typedefs_(typedefs), helpers_(helpers) {}
   mlir::LogicalResult emitKernel(cu::KernelOp kernel);
   std::string take() { return std::move(out_); }
 
@@ -48,6 +50,10 @@ private:
   std::string element(mlir::Value memref, mlir::ValueRange indices);
   std::string address(mlir::Value memref, mlir::ValueRange indices);
   std::string typeName(mlir::Type type);
+  /// What an array has elements of.
+  std::string elementName(mlir::Value memref);
+  /// A type that travels as its bits, under its name.
+  std::string bitsType(const char *name, const char *bits);
   /// As typeName of its type; for an index, what cu-narrow has decided.
   std::string typeName(mlir::Value v);
   unsigned bitsOf(mlir::Value v);
@@ -65,6 +71,8 @@ private:
   void emitOp(mlir::Operation *op);
   void emitFor(mlir::scf::ForOp op);
   void emitIf(mlir::scf::IfOp op);
+  /// A branch of an if that gives `results` their values.
+  void emitBranch(mlir::Block &block, mlir::ValueRange results);
   /// `helper(arguments.., [&](i) { return condition; })`
   void emitSearch(mlir::Operation *op, llvm::StringRef helper, mlir::BlockArgument candidate, mlir::Value condition);
   void emitCopy(cu::CopyOp op);
@@ -72,6 +80,8 @@ private:
   void emitGather(cu::GatherOp op);
   void declareResult(mlir::Operation *op);
   void assignYield(mlir::Operation *yield, mlir::ValueRange targets);
+  /// Whether the text of `value` has the variable in it.
+  bool mentions(mlir::Value value, mlir::Value variable);
   void line(const llvm::Twine &text);
   /// Writes a `#line` mark if what follows comes from another line than what was
   /// printed last. Without a position in a file: nothing, the last mark holds.
@@ -80,7 +90,7 @@ private:
   mlir::InFlightDiagnostic unsupported(mlir::Operation *op);
 
   const EmitOptions &options_;
-  std::set<std::string> &helpers_;
+  std::set<std::string> &typedefs_, &helpers_;
   NameTable names_;
   llvm::DenseSet<mlir::Operation *> inlined_;
   std::string out_;

@@ -14,6 +14,17 @@ using namespace mlir;
 
 namespace kernelc::codegen {
 
+std::string Emitter::bitsType(const char *name, const char *bits) {
+  typedefs_.insert(std::string("typedef ") + bits + " " + name + ";");
+  return name;
+}
+
+std::string Emitter::elementName(Value memref) {
+  if (llvm::any_of(memref.getUsers(), llvm::IsaPred<cu::MbarrierInitOp>))
+    return bitsType("mbarrier", "unsigned long long");
+  return typeName(llvm::cast<MemRefType>(memref.getType()).getElementType());
+}
+
 std::string Emitter::typeName(Type type) {
   if (type.isIndex())
     return indexBits_ == 32 ? "int" : "long long";
@@ -21,10 +32,11 @@ std::string Emitter::typeName(Type type) {
     return "float";
   if (type.isF64())
     return "double";
+  // The language's own names, which no name of a program is.
   if (type.isF16() || type.isBF16())
-    return "unsigned short";
+    return bitsType(type.isF16() ? "f16" : "bf16", "unsigned short");
   if (isa<Float8E4M3FNType, Float8E5M2Type>(type))
-    return "unsigned char";
+    return bitsType(isa<Float8E4M3FNType>(type) ? "f8e4m3" : "f8e5m2", "unsigned char");
   switch (type.isInteger() ? type.getIntOrFloatBitWidth() : 0) {
   case 1: return "bool";
   case 8: return "signed char";
@@ -351,7 +363,7 @@ Expr Emitter::makeExpr(Operation *op) {
       .Case<cu::SharedOp>([&](cu::SharedOp s) {
         use("kc_shared");
         std::string base = s.getOffset() ? "kc_shared() + " + std::to_string(s.getOffset()) : "kc_shared()";
-        return Expr{"(" + typeName(llvm::cast<MemRefType>(type).getElementType()) + " *)(" + base + ")", kUnary};
+        return Expr{"(" + elementName(s) + " *)(" + base + ")", kUnary};
       })
       .Case<cu::ShuffleXorOp>([&](cu::ShuffleXorOp s) {
         Type t = s.getValue().getType();

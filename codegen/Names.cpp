@@ -27,9 +27,9 @@ bool isReserved(StringRef name) {
 #include "codegen/ReservedNames.inc"
   };
   static const llvm::StringSet<> used = {"warpSize", "threadIdx", "blockIdx", "blockDim", "gridDim",  "dim3",   "min",    "max",
-                                         "abs",      "uint",      "ushort",   "uchar",    "size_t",   "y0",     "y1",     "j0",
-                                         "j1",       "yn",        "jn",       "div",      "index",    "time",   "printf", "INFINITY",
-                                         "NAN",      "main",      "isnan",    "isinf",    "isfinite", "signbit"};
+                                         "abs",      "uint",      "ushort",   "uchar",    "size_t",   "div",    "index",  "time",
+                                         "printf",   "INFINITY",  "NAN",      "main",     "isnan",    "isinf",  "isfinite",
+                                         "signbit",  "mbarrier"};
   // Functions that the text may call, as they are and with an f behind.
   static const llvm::StringSet<> functions = {"exp",   "exp2",  "expm1", "log",      "log2", "log10", "log1p", "sqrt", "rsqrt", "cbrt",
                                               "sin",   "cos",   "tan",   "asin",     "acos", "atan",  "atan2", "sinh", "cosh",  "tanh",
@@ -56,15 +56,17 @@ std::string sanitizeName(StringRef wanted) {
 }
 
 std::string NameTable::fresh(StringRef wanted) {
-  std::string base = sanitizeName(wanted);
-  for (unsigned n = used_[base];; ++n) {
-    std::string name = n == 0 ? base : base + "_" + std::to_string(n);
-    used_[base] = n + 1;
-    if (n == 0 || !used_.contains(name)) {
-      used_.try_emplace(name, 1);
-      return name;
-    }
-  }
+  const std::string base = sanitizeName(wanted);
+  std::string name = base;
+  for (unsigned n = 1; !taken_.insert(name).second; ++n)
+    name = base + (base.back() == '_' ? "" : "_") + std::to_string(n);
+  visible_.push_back(name);
+  return name;
+}
+
+void NameTable::leave(size_t outside) {
+  for (; visible_.size() > outside; visible_.pop_back())
+    taken_.erase(visible_.back());
 }
 
 const std::string &NameTable::declare(Value value, StringRef wanted) { return names_[value] = fresh(wanted); }

@@ -4,10 +4,11 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/StringSet.h"
 #include "mlir/IR/Value.h"
 
 namespace kernelc::codegen {
@@ -16,9 +17,22 @@ namespace kernelc::codegen {
 /// names that kernelc's own helpers use get a '_' behind.
 std::string sanitizeName(llvm::StringRef wanted);
 
-/// The names of one function.
+/// The names of one function, in C's scopes: a name is unique among those that can be
+/// seen where it is declared, so that none hides another, and free again behind its block.
 class NameTable {
 public:
+  /// A block of C: its names last as long as this.
+  class Scope {
+  public:
+    explicit Scope(NameTable &table) : table_(table), outside_(table.visible_.size()) {}
+    ~Scope() { table_.leave(outside_); }
+    Scope(const Scope &) = delete;
+
+  private:
+    NameTable &table_;
+    size_t outside_; ///< names that were visible before
+  };
+
   /// Gives `value` a unique name made from `wanted`.
   const std::string &declare(mlir::Value value, llvm::StringRef wanted);
   /// A unique name that belongs to no value.
@@ -33,8 +47,11 @@ public:
   }
 
 private:
+  void leave(size_t outside);
+
   llvm::DenseMap<mlir::Value, std::string> names_;
-  llvm::StringMap<unsigned> used_;
+  llvm::StringSet<> taken_;          ///< those of visible_
+  std::vector<std::string> visible_; ///< outer scopes first
 };
 
 } // namespace kernelc::codegen

@@ -5,7 +5,9 @@
 #include "emulator/Mutate.h"
 
 #include <algorithm>
+#include <optional>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -50,7 +52,7 @@ bool holdsOnlySynchronisation(const std::vector<std::string> &lines, size_t open
     auto startsLine = [&](const char *call) { return absl::StartsWith(line, call); };
     if (startsLine("kc_prefetch_") || std::any_of(std::begin(kSynchronising), std::end(kSynchronising), startsLine))
       any = true;
-    else if (!line.empty() && line != "}" && !startsLine("#line") && !startsLine("const int ") && !startsLine("if ("))
+    else if (!line.empty() && line != "}" && !startsLine("#line") && !startsLine("//") && !startsLine("const int ") && !startsLine("if ("))
       return false;
   }
   return any;
@@ -71,12 +73,29 @@ absl::string_view assignedName(absl::string_view line) {
   return absl::StrContains(name, ' ') ? absl::string_view() : name;
 }
 
+/// How far a line stands in, which is how deep its block is; nothing for lines of the preprocessor.
+std::optional<size_t> depthOf(const std::string &line) {
+  size_t first = line.find_first_not_of(' ');
+  return first == std::string::npos || line[first] == '#' ? std::nullopt : std::optional(first);
+}
+
+/// Whether one of the lines that declare what line `before` of a kernel can see does what `holds` asks. Names are used again
+/// in blocks that do not see each other.
+bool anyVisible(const std::vector<std::string> &lines, size_t before, absl::FunctionRef<bool(const std::string &)> holds) {
+  size_t most = before < lines.size() ? depthOf(lines[before]).value_or(std::string::npos) : std::string::npos;
+  for (size_t i = before; i-- > 0 && !absl::StrContains(lines[i], "__global__");)
+    if (std::optional<size_t> depth = depthOf(lines[i]); depth && *depth <= most) {
+      if (holds(lines[i]))
+        return true;
+      most = *depth;
+    }
+  return false;
+}
+
 /// Whether `name` is an array in shared memory, declared before line `before`.
 bool isShared(const std::vector<std::string> &lines, size_t before, absl::string_view name) {
   std::string declared = absl::StrCat(" *const ", name, " = (");
-  return std::any_of(lines.begin(), lines.begin() + int64_t(before), [&](const std::string &l) {
-    return absl::StrContains(l, declared) && absl::StrContains(l, "(kc_shared()");
-  });
+  return anyVisible(lines, before, [&](const std::string &l) { return absl::StrContains(l, declared) && absl::StrContains(l, "(kc_shared()"); });
 }
 
 /// Whether `name` is a variable or an array of the thread, declared without a value in lines (from, to).
@@ -108,7 +127,7 @@ bool isLastRound(const std::vector<std::string> &lines, size_t open) {
 /// Whether the block that line `open` opens only brings data into shared memory, asynchronously or through
 /// registers of its own, and does nothing else: done once too often it is not read, or a race, which is a finding.
 bool holdsOnlyCopies(const std::vector<std::string> &lines, size_t open) {
-  static const char *const kHarmlessStarts[] = {"#", "const ", "for (", "if (", "kc_cp_async_", "}"};
+  static const char *const kHarmlessStarts[] = {"#", "//", "const ", "for (", "if (", "kc_cp_async_", "}"};
   bool any = false;
   for (size_t i = open + 1, end = blockEnd(lines, open); i < end; i++) {
     absl::string_view line = absl::StripAsciiWhitespace(lines[i]);
@@ -134,16 +153,14 @@ bool isRegister(const std::vector<std::string> &lines, size_t before, absl::stri
   if (name.empty())
     return false;
   std::string array = absl::StrCat(" ", name, "["), plain = absl::StrCat(" ", name, ";"), set = absl::StrCat(" ", name, " = ");
-  for (size_t i = before; i-- > 0 && !absl::StrContains(lines[i], "__global__");) {
-    const std::string &l = lines[i];
-    static const char *const kTypes[] = {"alignas(", "unsigned ", "float ", "int ", "short ", "bool ", "long ", "double ", "char "};
+  return anyVisible(lines, before, [&](const std::string &l) {
+    static const char *const kTypes[] = {"alignas(", "unsigned ", "float ", "int ", "short ", "bool ", "long ", "double ", "char ",
+                                         "f16 ", "f8e4m3 ", "f8e5m2 "}; // (and bf16)
     bool declares = std::any_of(std::begin(kTypes), std::end(kTypes), [&](const char *type) { return absl::StrContains(l, type); });
     bool names = (absl::EndsWith(l, "];") && absl::StrContains(l, array) && !absl::StrContains(l, "=")) || absl::StrContains(l, plain) ||
                  absl::StrContains(l, set);
-    if (declares && names && !absl::StrContains(l, " *const ") && !absl::StrContains(l, "__shared__"))
-      return true;
-  }
-  return false;
+    return declares && names && !absl::StrContains(l, " *const ") && !absl::StrContains(l, "__shared__");
+  });
 }
 
 /// Whether the block that line `open` opens does nothing but set registers of the thread; `set` gets the lines that set
@@ -184,11 +201,12 @@ bool mentions(absl::string_view text, const std::string &name) {
   return false;
 }
 
-/// The lines of `if (.. && name && ..) {` where all else that mentions `name`, defined in line `from`, in its kernel are other masks
+/// The lines of `if (.. && name && ..) {` where all else that mentions `name`, defined in line `from`, in its block are other masks
 /// `const bool m = .. && name;` of which the same holds; their blocks too. Else none: its value counts.
 std::vector<size_t> blocksGuardedBy(const std::vector<std::string> &lines, size_t from, const std::string &name) {
   std::vector<size_t> blocks;
-  for (size_t i = from + 1; i < lines.size() && !absl::StartsWith(lines[i], "}"); i++) {
+  size_t depth = depthOf(lines[from]).value_or(0);
+  for (size_t i = from + 1; i < lines.size() && depthOf(lines[i]).value_or(depth) >= depth; i++) {
     if (!mentions(lines[i], name))
       continue;
     absl::string_view line = absl::StripAsciiWhitespace(lines[i]);

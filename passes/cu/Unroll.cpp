@@ -137,8 +137,8 @@ private:
   /// Marks the loop; returns its operations.
   int64_t decide(scf::ForOp loop, int64_t round) {
     Builder b(loop.getContext());
-    if (loop->hasAttr(cu::kUnrollAttr))
-      return round;
+    if (Attribute decided = loop->getAttr(cu::kUnrollAttr))
+      return isa<UnitAttr>(decided) ? round * findTrips(loop).value_or(1) : round;
     if (carriesProducts(loop) || waitsForCopies(loop)) {
       loop->setAttr(cu::kUnrollAttr, b.getI64IntegerAttr(1));
       if (constantOf(loop.getUpperBound())) {

@@ -20,17 +20,18 @@ struct Position {
 Position positionOf(ThreadCode &c, tile::ChannelType channel, Value number, int64_t passesAhead, Location loc) {
   OpBuilder &b = c.b;
   Value slots = c.index(channel.getSlots(), loc);
-  auto named = [&](StringRef n) { return NameLoc::get(b.getStringAttr(n), loc); };
-  Value slot = arith::RemSIOp::create(b, named("slot"), number, slots);
+  auto named = [&](const llvm::Twine &n) { return NameLoc::get(b.getStringAttr(n), loc); };
+  StringRef whose = number.getDefiningOp() ? cu::findName(number.getLoc()) : StringRef();
+  Value slot = arith::RemSIOp::create(b, named(whose == "previous" || whose == "last" ? (whose + "_slot").str() : "slot"), number, slots);
   Value pass = arith::DivSIOp::create(b, loc, number, slots);
   if (passesAhead)
     pass = arith::AddIOp::create(b, loc, pass, c.index(passesAhead, loc));
   return {slot, arith::RemSIOp::create(b, loc, pass, c.index(2, loc))};
 }
 
-/// Runs `body` for the threads for which `number` is zero.
-void ifZero(ThreadCode &c, Value number, Location loc, llvm::function_ref<void()> body) {
-  Value first = arith::CmpIOp::create(c.b, loc, arith::CmpIPredicate::eq, number, c.index(0, loc));
+/// Runs `body` for the threads for which `number` is zero: `name` says who that is.
+void ifZero(ThreadCode &c, Value number, StringRef name, Location loc, llvm::function_ref<void()> body) {
+  Value first = arith::CmpIOp::create(c.b, c.named(name, loc), arith::CmpIPredicate::eq, number, c.index(0, loc));
   auto branch = scf::IfOp::create(c.b, loc, first, false);
   OpBuilder::InsertionGuard guard(c.b);
   c.b.setInsertionPoint(branch.thenBlock()->getTerminator());
@@ -41,7 +42,7 @@ void ifZero(ThreadCode &c, Value number, Location loc, llvm::function_ref<void()
 
 /// One thread of the block makes `count` mbarriers in each array, which take so many arrivals.
 static void initBarriers(ThreadCode &c, int64_t count, ArrayRef<std::pair<Value, int64_t>> arrays, Location loc) {
-  ifZero(c, c.thread(loc), loc, [&] {
+  ifZero(c, c.thread(loc), "leader", loc, [&] {
     auto loop = scf::ForOp::create(c.b, loc, c.index(0, loc), c.index(count, loc), c.index(1, loc));
     loop.getInductionVar().setLoc(NameLoc::get(c.b.getStringAttr("slot"), loc));
     {
@@ -94,7 +95,7 @@ void lowerPassTurn(ThreadCode &c, tile::PassTurnOp op) {
   int64_t teams = op.getOrder().getType().getTeams();
   Value next = c.add(c.scalars.lookup(op.getTurn()), c.index(1, loc), loc);
   Value team = arith::RemSIOp::create(c.b, loc, next, c.index(teams, loc));
-  ifZero(c, threadOf(c, 128, loc), loc,
+  ifZero(c, threadOf(c, 128, loc), "group_leader", loc,
          [&] { cu::MbarrierArriveOp::create(c.b, loc, c.orders.lookup(op.getOrder()), team, Value()); });
 }
 
@@ -126,7 +127,7 @@ void lowerRelease(ThreadCode &c, tile::ReleaseOp op) {
   }
   Value thread = threadOf(c, reader, loc);
   if (c.func.getCluster() == 1)
-    return ifZero(c, thread, loc, [&] { cu::MbarrierArriveOp::create(c.b, loc, empty, at.slot, Value()); });
+    return ifZero(c, thread, reader == 32 ? "warp_leader" : "group_leader", loc, [&] { cu::MbarrierArriveOp::create(c.b, loc, empty, at.slot, Value()); });
   // Whoever fills for the cluster waits for all of its readers: one thread tells each block.
   Value tells = arith::CmpIOp::create(c.b, loc, arith::CmpIPredicate::slt, thread, c.index(c.func.getCluster(), loc));
   auto branch = scf::IfOp::create(c.b, loc, tells, false);
@@ -174,8 +175,8 @@ static Share takeRows(ThreadCode &c, Box &box, tile::RingType ring, int64_t part
   size_t slowest = slowestDim(box);
   tile::SlotLayout slot = SlotAddress::layoutOf(ring);
   box.sizes[slowest] /= parts;
-  share.element = c.mul(rank, slot.rows / parts * slot.width, loc);
-  share.coordinates[slowest] = c.mul(rank, box.sizes[slowest] * box.steps[slowest], loc);
+  share.element = c.mul(rank, slot.rows / parts * slot.width, c.named("own_start", loc));
+  share.coordinates[slowest] = c.mul(rank, box.sizes[slowest] * box.steps[slowest], c.named("own_row", loc));
   return share;
 }
 
@@ -184,8 +185,8 @@ static Share takePanels(ThreadCode &c, Box &box, tile::RingType ring, int64_t pa
   Share share(box);
   tile::SlotLayout slot = SlotAddress::layoutOf(ring);
   box.panels /= parts;
-  share.element = c.mul(rank, box.panels * slot.rows * slot.width, loc);
-  share.coordinates[0] = c.mul(rank, box.panels * slot.width, loc);
+  share.element = c.mul(rank, box.panels * slot.rows * slot.width, c.named("own_start", loc));
+  share.coordinates[0] = c.mul(rank, box.panels * slot.width, c.named("own_column", loc));
   return share;
 }
 
@@ -234,7 +235,7 @@ void lowerBoxStore(ThreadCode &c, tile::BoxStoreOp op) {
   Value map = addTensorMap(c, op.getBase(), *box, ring.getElementType(), loc);
   cu::ProxyFenceOp::create(c.b, loc);
   c.syncWarpgroup(loc);
-  ifZero(c, threadOf(c, 128, loc), loc, [&] {
+  ifZero(c, threadOf(c, 128, loc), "group_leader", loc, [&] {
     forEachPanel(c, *box, share, ring, c.scalars.lookup(op.getNumber()), op.getOffsets(), loc,
                  [&](ArrayRef<Value> coordinates, Value from) {
                    cu::TmaStoreOp::create(c.b, loc, map, c.rings.lookup(op.getRing()), from, coordinates);
@@ -245,7 +246,7 @@ void lowerBoxStore(ThreadCode &c, tile::BoxStoreOp op) {
 
 void lowerBoxDrain(ThreadCode &c, tile::BoxDrainOp op) {
   Location loc = cu::unnamed(op.getLoc());
-  ifZero(c, threadOf(c, 128, loc), loc, [&] { cu::TmaWaitReadOp::create(c.b, loc, op.getPending()); });
+  ifZero(c, threadOf(c, 128, loc), "group_leader", loc, [&] { cu::TmaWaitReadOp::create(c.b, loc, op.getPending()); });
   if (op->getNextNode()) // at the end nobody writes a slot again
     c.syncWarpgroup(loc);
 }

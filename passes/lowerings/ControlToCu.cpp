@@ -46,6 +46,7 @@ LogicalResult FunctionLowering::lowerRoles(RolesOp roles) {
   auto branch = scf::IfOp::create(b_, loc, produces, true);
   OpBuilder::InsertionGuard guard(b_);
   b_.setInsertionPoint(branch.thenBlock()->getTerminator());
+  cu::CommentOp::create(b_, loc, "Warps that fill slots.");
   if (exchange)
     cu::SetRegistersOp::create(b_, loc, roles.getProducerRegisters(), false);
   for (auto [warp, producer] : llvm::enumerate(roles.getProducers())) {
@@ -61,6 +62,7 @@ LogicalResult FunctionLowering::lowerRoles(RolesOp roles) {
       return failure();
   }
   b_.setInsertionPoint(branch.elseBlock()->getTerminator());
+  cu::CommentOp::create(b_, loc, "Warps that multiply what lies in slots.");
   if (exchange)
     cu::SetRegistersOp::create(b_, loc, roles.getConsumerRegisters(), true);
   c_.inTeam = true;
@@ -94,7 +96,7 @@ void FunctionLowering::ifNoRounds(scf::ForOp loop, llvm::function_ref<void()> bo
   if (to.getDefiningOp<arith::SelectOp>())
     return body();
   Location loc = cu::unnamed(loop.getLoc());
-  Value none = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::sge, from, to);
+  Value none = arith::CmpIOp::create(b_, c_.named("no_rounds", loc), arith::CmpIPredicate::sge, from, to);
   OpBuilder::InsertionGuard guard(b_);
   b_.setInsertionPoint(scf::IfOp::create(b_, loc, none, false).thenBlock()->getTerminator());
   body();
@@ -118,7 +120,8 @@ LogicalResult FunctionLowering::lowerFor(scf::ForOp loop) {
       arrays[i] = c_.tiles.lookup(init).array;
       continue;
     }
-    Value array = c_.allocate(layout.numRegisters(), cast<RankedTensorType>(arg.getType()).getElementType(), loc);
+    Value array = c_.allocate(layout.numRegisters(), cast<RankedTensorType>(arg.getType()).getElementType(),
+                              c_.named(c_.registerName(cu::findName(loc), "_acc"), loc));
     if (func_.getUnit() == "wgmma" && startsAfreshInFirstRound(arg))
       ifNoRounds(loop, [&] { copyTile(init, array, plain); });
     else
@@ -136,7 +139,10 @@ LogicalResult FunctionLowering::lowerFor(scf::ForOp loop) {
     c_.scalars[loop.getInductionVar()] = from;
   } else {
     created = scf::ForOp::create(b_, plain, from, to, c_.scalars.lookup(loop.getStep()), inits);
-    created->setAttr(cu::kTilesAttr, b_.getUnitAttr());
+    if (Attribute unroll = loop->getAttr(cu::kUnrollAttr))
+      created->setAttr(cu::kUnrollAttr, unroll);
+    else
+      created->setAttr(cu::kTilesAttr, b_.getUnitAttr());
     created.getInductionVar().setLoc(loop.getInductionVar().getLoc());
     c_.scalars[loop.getInductionVar()] = created.getInductionVar();
     round = created.getBody();

@@ -27,7 +27,7 @@ public:
 
 private:
   /// What a lane or warp number contributes to the linear row or column.
-  mlir::Value start(char axis, llvm::ArrayRef<std::pair<char, tile::Digit>> digits, mlir::Value number);
+  mlir::Value start(char axis, llvm::ArrayRef<std::pair<char, tile::Digit>> digits, mlir::Value number, llvm::StringRef name);
   /// Address in the ring of (linear row or column, linear k).
   mlir::Value element(SlotAddress &address, mlir::Value slotStart, tile::RingType ring, llvm::ArrayRef<int64_t> outer, mlir::Value mn,
                       mlir::Value k);

@@ -45,16 +45,16 @@ DotLowering::DotLowering(ThreadCode &c, tile::DotOp op, Value acc)
   aStart_ = aAddress_.slotStart(number);
   bStart_ = bAddress_.slotStart(number);
   // Where this thread's part of the accumulator starts.
-  warpM_ = start('m', shape_.warp, c_.warp(loc_));
-  warpN_ = start('n', shape_.warp, c_.warp(loc_));
+  warpM_ = start('m', shape_.warp, c_.warp(loc_), "warp_row");
+  warpN_ = start('n', shape_.warp, c_.warp(loc_), "warp_column");
 }
 
-Value DotLowering::start(char axis, ArrayRef<std::pair<char, Digit>> digits, Value number) {
+Value DotLowering::start(char axis, ArrayRef<std::pair<char, Digit>> digits, Value number, StringRef name) {
   Value at;
   SmallVector<int64_t> sizes = llvm::map_to_vector(digits, [](auto &d) { return d.second.size; });
   for (auto [i, digit] : llvm::enumerate(digits))
     if (auto &[a, d] = digit; a == axis && d.size > 1)
-      at = c_.add(at, c_.mul(c_.digitOf(number, sizes, i, loc_), d.stride, loc_), loc_);
+      at = c_.add(at, c_.mul(c_.digitOf(number, sizes, i, loc_), d.stride, c_.named(name, loc_)), c_.named(name, loc_));
   return at ? at : c_.index(0, loc_);
 }
 

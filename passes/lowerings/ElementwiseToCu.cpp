@@ -49,6 +49,23 @@ void FunctionLowering::scalarOp(Operation *op, const OpenDigits &open, llvm::Den
   }
 }
 
+/// What the registers of `v` are called: by the source's name, else by where they are stored.
+std::string FunctionLowering::nameOf(Value v) {
+  if (StringRef name = cu::findName(v.getLoc()); !name.empty()) {
+    std::string type;
+    llvm::raw_string_ostream(type) << cast<RankedTensorType>(v.getType()).getElementType();
+    return c_.registerName(name, "_" + type);
+  }
+  for (Operation *user : v.getUsers()) {
+    auto store = dyn_cast<StoreOp>(user);
+    auto stage = dyn_cast<RingStoreOp>(user);
+    StringRef name = store ? cu::findName(store.getBase().getLoc()) : stage ? cu::findName(stage.getRing().getLoc()) : StringRef();
+    if (!name.empty())
+      return (name + "_r").str();
+  }
+  return "r";
+}
+
 /// Elementwise ops of one layout, one loop.
 void FunctionLowering::lowerRun(ArrayRef<Operation *> run) {
   llvm::SmallPtrSet<Operation *, 16> members(run.begin(), run.end());
@@ -60,7 +77,8 @@ void FunctionLowering::lowerRun(ArrayRef<Operation *> run) {
         continue;
       RegTile registers = inPlace_.lookup(result);
       if (!registers.array)
-        registers = {layout, c_.allocate(layout.numRegisters(), cast<RankedTensorType>(result.getType()).getElementType(), op->getLoc())};
+        registers = {layout, c_.allocate(layout.numRegisters(), cast<RankedTensorType>(result.getType()).getElementType(),
+                                         c_.named(nameOf(result), op->getLoc()))};
       kept.push_back({result, registers});
     }
   Location loc = cu::unnamed(run.back()->getLoc());
@@ -90,7 +108,8 @@ void FunctionLowering::lowerSlice(SliceOp slice) {
   Location loc = cu::unnamed(slice.getLoc());
   RegTile from = c_.tiles.lookup(slice.getInput());
   Layout layout = getLayout(slice.getResult());
-  Value array = c_.allocate(layout.numRegisters(), slice.getResult().getType().getElementType(), slice.getLoc());
+  Value array = c_.allocate(layout.numRegisters(), slice.getResult().getType().getElementType(),
+                            c_.named(cu::findName(slice.getLoc()) + "_part", loc));
   OpenDigits open;
   c_.overDigits(layout.reg, loc, open, [&] {
     Value r;
@@ -99,7 +118,7 @@ void FunctionLowering::lowerSlice(SliceOp slice) {
       // A digit of the part is the low end of the whole's.
       for (const auto &[digit, v] : open.digits)
         if (digit.dim == d.dim && digit.stride == d.stride)
-          r = c_.add(r, c_.mul(v, weight, loc), loc);
+          r = c_.add(r, c_.mul(v, weight, loc), c_.named("reg", loc));
       if (d.dim == int64_t(slice.getDim()))
         if (int64_t start = slice.getStart() / d.stride % d.size * weight)
           r = c_.add(r, c_.index(start, loc), loc);

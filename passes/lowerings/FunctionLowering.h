@@ -33,6 +33,10 @@ private:
   mlir::LogicalResult lowerOp(mlir::Operation *op);
   mlir::LogicalResult lowerDotOp(tile::DotOp dot);
 
+  // Comments.cpp
+  /// The comment ahead of what `op` becomes; empty where names say enough.
+  std::string describe(mlir::Operation *op);
+
   // ControlToCu.cpp
   mlir::LogicalResult lowerFor(mlir::scf::ForOp loop);
   /// `body` where the loop goes round not at all.
@@ -46,6 +50,7 @@ private:
   mlir::LogicalResult lowerRingMask(tile::RingMaskOp op);
 
   // ElementwiseToCu.cpp
+  std::string nameOf(mlir::Value v);
   void lowerRun(llvm::ArrayRef<mlir::Operation *> run);
   void lowerSlice(tile::SliceOp slice);
   mlir::Value fetch(mlir::Value tile, const OpenDigits &open, llvm::DenseMap<mlir::Value, mlir::Value> &inRun);

@@ -120,8 +120,7 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
         a.shape = kernel_.getOutShape(o);
       }
     } else {
-      auto name = v.getDefiningOp()->getAttrOfType<StringAttr>("name");
-      a.name = (name ? name.getValue() : StringRef("workspace")).str();
+      a.name = nameOf(v.getDefiningOp());
       if (v.getDefiningOp()->getNumResults() > 1) // a cascade's: one per component
         a.name += "_" + std::to_string(cast<OpResult>(v).getResultNumber());
       a.shape = getTensorShape(v);
@@ -230,10 +229,14 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
 Value LaunchEmitter::openTileLoop(Location named) {
   Location loc = cu::unnamed(named);
   auto as = [&](StringRef name) { return NameLoc::get(b_.getStringAttr(name), loc); };
-  AffineExpr tiles = b_.getAffineConstantExpr(1);
-  for (int64_t g : l_.grid)
-    tiles = tiles * func_.getNumPrograms(g);
-  Value end = tile::ApplyOp::create(b_, as("tiles"), b_.getIndexType(), AffineMap::get(0, l_.extents.getNumSymbols(), tiles), ValueRange{});
+  // One factor after the other, so that each has its name.
+  Value end;
+  for (int64_t g : l_.grid) {
+    Value count = tile::ApplyOp::create(b_, as(l_.indices[g] + "_tiles"), b_.getIndexType(),
+                                        AffineMap::get(0, l_.extents.getNumSymbols(), func_.getNumPrograms(g)), ValueRange{});
+    end = end ? Value(arith::MulIOp::create(b_, as("tiles"), end, count)) : count;
+  }
+  end = end ? end : constant(1, loc);
   Value first = tile::BlockIdOp::create(b_, as("block"), b_.getIndexType());
   Value step = tile::NumBlocksOp::create(b_, as("blocks"), b_.getIndexType());
   if (l_.cluster > 1) {

@@ -129,7 +129,7 @@ void FunctionLowering::prefetchTensorMaps() {
   OpBuilder::InsertionGuard guard(b_);
   b_.setInsertionPointToStart(&kernel_.getBlock());
   Location loc = cu::unnamed(func_.getLoc());
-  Value first = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::eq, c_.thread(loc), c_.index(0, loc));
+  Value first = arith::CmpIOp::create(b_, c_.named("leader", loc), arith::CmpIPredicate::eq, c_.thread(loc), c_.index(0, loc));
   b_.setInsertionPoint(scf::IfOp::create(b_, loc, first, false).thenBlock()->getTerminator());
   for (BlockArgument arg : kernel_.getBlock().getArguments())
     if (isMap(arg))
@@ -161,11 +161,12 @@ llvm::DenseMap<int64_t, Value> FunctionLowering::programIdsOf(Value left, Locati
   auto rem = [&](Value x, Value y, Location l) { return arith::RemSIOp::create(b_, l, x, y).getResult(); };
   auto div = [&](Value x, Value y, Location l) { return arith::DivSIOp::create(b_, l, x, y).getResult(); };
   if (grouped) {
-    Value plane = arith::MulIOp::create(b_, loc, counts[n - 2], counts[n - 1]);
+    auto as = [&](StringRef name) { return c_.named(name, loc); };
+    Value plane = arith::MulIOp::create(b_, as("plane_tiles"), counts[n - 2], counts[n - 1]);
     Value inPlane = left;
     if (n > 2) {
-      inPlane = rem(left, plane, loc);
-      left = div(left, plane, loc);
+      inPlane = rem(left, plane, as("in_plane"));
+      left = div(left, plane, n == 3 ? named(dims[0], "_tile") : as("plane"));
     }
     int64_t raster = func_.getRaster(), most = te::knownMax(func_.getNumPrograms(dims[n - 2]), facts);
     Location row = named(dims[n - 2], "_tile"), column = named(dims[n - 1], "_tile");
@@ -174,11 +175,11 @@ llvm::DenseMap<int64_t, Value> FunctionLowering::programIdsOf(Value left, Locati
       ids[dims[n - 1]] = div(inPlane, counts[n - 2], column);
     } else {
       Value rows = c_.index(raster, loc);
-      Value perGroup = arith::MulIOp::create(b_, loc, rows, counts[n - 1]);
-      Value group = div(inPlane, perGroup, loc), within = rem(inPlane, perGroup, loc);
-      Value first = arith::MulIOp::create(b_, loc, group, rows), height = rows;
+      Value perGroup = arith::MulIOp::create(b_, as("group_tiles"), rows, counts[n - 1]);
+      Value group = div(inPlane, perGroup, as("group")), within = rem(inPlane, perGroup, as("in_group"));
+      Value first = arith::MulIOp::create(b_, as("group_row"), group, rows), height = rows;
       if (te::knownDivisor(func_.getNumPrograms(dims[n - 2]), facts) % raster) // the last group has fewer
-        height = arith::MinSIOp::create(b_, loc, arith::SubIOp::create(b_, loc, counts[n - 2], first), rows);
+        height = arith::MinSIOp::create(b_, as("group_rows"), arith::SubIOp::create(b_, loc, counts[n - 2], first), rows);
       ids[dims[n - 2]] = arith::AddIOp::create(b_, row, first, rem(within, height, loc));
       ids[dims[n - 1]] = div(within, height, column);
     }
@@ -186,7 +187,7 @@ llvm::DenseMap<int64_t, Value> FunctionLowering::programIdsOf(Value left, Locati
   for (int64_t i = int64_t(grouped ? n - 2 : n) - 1; i >= 0; --i) {
     ids[dims[i]] = i == 0 ? left : rem(left, counts[i], named(dims[i], "_tile"));
     if (i > 0)
-      left = div(left, counts[i], loc);
+      left = div(left, counts[i], i == 1 ? named(dims[0], "_tile") : c_.named("rest", loc));
   }
   for (int64_t g : dims)
     if (Operation *op = ids[g].getDefiningOp(); op && isa<arith::ArithDialect>(op->getDialect())) {

@@ -87,6 +87,8 @@ private:
                               llvm::function_ref<mlir::Value(mlir::Value)> body);
 
   // ReduceToTile.cpp
+  /// What a statement's result is called in the text: the source's name, else what it is, as in `max_j`.
+  static std::string nameOf(mlir::Operation *op);
   mlir::LogicalResult emitReduce(te::ReduceOp op, llvm::ArrayRef<int64_t> dims);
   /// What a block's tiles combine to along launch indices `reduced`, and the other blocks' where they share one out.
   Values reduceTile(te::Combiner kind, mlir::ValueRange partials, llvm::ArrayRef<mlir::Type> types, llvm::ArrayRef<int64_t> reduced,

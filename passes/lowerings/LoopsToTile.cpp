@@ -75,14 +75,15 @@ SmallVector<Value> LaunchEmitter::loopNest(ArrayRef<int64_t> loops, std::optiona
   if (loops.empty())
     return body(std::move(carried));
   int64_t index = loops.front();
-  auto [begin, end] = findSpan(set, dims, index, loops, loc);
+  Location plain = cu::unnamed(loc); // the name is that of what is carried
+  auto [begin, end] = findSpan(set, dims, index, loops, plain);
   int64_t step = l_.tiles[index];
   if (isSharedOut(index)) {
-    begin = arith::AddIOp::create(b_, loc, begin, arith::MulIOp::create(b_, loc, rank_, constant(step, loc)));
+    begin = arith::AddIOp::create(b_, plain, begin, arith::MulIOp::create(b_, plain, rank_, constant(step, plain)));
     step *= l_.cluster;
   }
-  auto loop = scf::ForOp::create(b_, loc, begin, end, constant(step, loc), carried);
-  loop.getInductionVar().setLoc(NameLoc::get(b_.getStringAttr(l_.indices[index] + "0"), loc));
+  auto loop = scf::ForOp::create(b_, loc, begin, end, constant(step, plain), carried);
+  loop.getInductionVar().setLoc(NameLoc::get(b_.getStringAttr(l_.indices[index] + "0"), plain));
   OpBuilder::InsertionGuard guard(b_);
   b_.setInsertionPointToStart(loop.getBody());
   Value outside = c_.offsets[index];

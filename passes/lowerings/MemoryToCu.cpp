@@ -102,13 +102,13 @@ public:
   SmallVector<Value> coordinates(const OpenDigits &open) {
     SmallVector<Value> coords = c_.coordinates(layout_, open, rank_, loc_);
     for (auto [d, v] : llvm::enumerate(coords)) {
-      v = c_.add(c_.scalars.lookup(offsets_[d]), v, loc_);
+      v = c_.add(c_.scalars.lookup(offsets_[d]), v, c_.named(c_.indexName(d), loc_));
       if (!v)
         v = c_.index(0, loc_);
     }
     for (int64_t d : clamped_) {
       int64_t last = vector_ > 1 && layout_.reg[0].dim == d ? vector_ : 1;
-      coords[d] = arith::MinSIOp::create(c_.b, loc_, coords[d], c_.expand(c_.func.getExtent(d) - last, {}, loc_));
+      coords[d] = arith::MinSIOp::create(c_.b, c_.named(c_.indexName(d), loc_), coords[d], c_.expand(c_.func.getExtent(d) - last, {}, loc_));
     }
     return coords;
   }
@@ -118,7 +118,7 @@ public:
     Value all;
     for (int64_t d : mask_) {
       Value end = c_.expand(c_.func.getExtent(d), {}, loc_);
-      all = conjunction(all, arith::CmpIOp::create(c_.b, loc_, arith::CmpIPredicate::slt, coords[d], end));
+      all = conjunction(all, arith::CmpIOp::create(c_.b, c_.named("inside", loc_), arith::CmpIPredicate::slt, coords[d], end));
     }
     return all;
   }
@@ -126,14 +126,14 @@ public:
   Value conjunction(Value x, Value y) {
     if (!x || !y)
       return x ? x : y;
-    return arith::AndIOp::create(c_.b, loc_, x, y);
+    return arith::AndIOp::create(c_.b, c_.named("inside", loc_), x, y);
   }
 
   /// Whether the subscripts of `dims` lie before the tensor's end; null without dims.
   Value before(ArrayRef<int64_t> dims, ArrayRef<Value> subscripts) {
     Value all;
     for (int64_t r : dims)
-      all = conjunction(all, arith::CmpIOp::create(c_.b, loc_, arith::CmpIPredicate::slt, subscripts[r],
+      all = conjunction(all, arith::CmpIOp::create(c_.b, c_.named("inside", loc_), arith::CmpIPredicate::slt, subscripts[r],
                                                    c_.expand(shape_.getResult(r), {}, loc_)));
     return all;
   }

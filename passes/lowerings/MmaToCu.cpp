@@ -28,13 +28,16 @@ void DotLowering::runMma() {
   Value lane = c_.lane(loc_);
   auto mod = [&](Value v, int64_t n) { return arith::RemSIOp::create(b_, loc_, v, c_.index(n, loc_)).getResult(); };
   auto div = [&](Value v, int64_t n) { return arith::DivSIOp::create(b_, loc_, v, c_.index(n, loc_)).getResult(); };
+  auto named = [&](StringRef n) { return NameLoc::get(b_.getStringAttr(n), loc_); };
   // The matrix row each lane names to ldmatrix: see reference on mma.m16n8k16
   // fragments. Those of other element sizes are the same in bytes.
   bool aK = aSupply_.fetch == Fetch::Rows, bK = bSupply_.fetch == Fetch::Rows, aBytes = aSupply_.fetch == Fetch::Bytes, bBytes = bSupply_.fetch == Fetch::Bytes;
-  Value aRow = aK ? mod(lane, 16) : c_.mul(mod(div(lane, 8), 2), 8, loc_);
-  Value aK0 = aK ? c_.mul(div(lane, 16), half, loc_) : c_.add(mod(lane, 8), c_.mul(div(lane, 16), 8, loc_), loc_);
-  Value bCol = bK ? c_.add(mod(lane, 8), c_.mul(div(lane, 16), 8, loc_), loc_) : c_.mul(div(lane, 16), 8, loc_);
-  Value bK0 = bK ? c_.mul(mod(div(lane, 8), 2), half, loc_) : mod(lane, 16);
+  auto laneBy8 = [&](StringRef name) { return c_.add(mod(lane, 8), c_.mul(div(lane, 16), 8, loc_), named(name)); };
+  auto laneMod16 = [&](StringRef name) -> Value { return arith::RemSIOp::create(b_, named(name), lane, c_.index(16, loc_)); };
+  Value aRow = aK ? laneMod16("lane_row") : c_.mul(mod(div(lane, 8), 2), 8, named("lane_row"));
+  Value aK0 = aK ? c_.mul(div(lane, 16), half, named("a_lane_k")) : laneBy8("a_lane_k");
+  Value bCol = bK ? laneBy8("lane_column") : c_.mul(div(lane, 16), 8, named("lane_column"));
+  Value bK0 = bK ? c_.mul(mod(div(lane, 8), 2), half, named("b_lane_k")) : laneMod16("b_lane_k");
   // Across K, 8-bit elements come in matrices of 8 x 16: a lane gets two k of two
   // rows, and two matrices make the four k of a register. Where only one operand
   // lies so, those are neighbours, as the other has them; else any order will do.
@@ -55,11 +58,10 @@ void DotLowering::runMma() {
     bK0 = byteK(16, 8);
   }
   Type word = b_.getIntegerType(32, /*isSigned=*/false);
-  auto named = [&](StringRef n) { return NameLoc::get(b_.getStringAttr(n), loc_); };
   // Two sets of fragments: those of the next step of k load while these multiply.
   int64_t sets = k_ > kStep ? 2 : 1, aSet = mReps * 4, bSet = nPairs * 4;
-  Value aFragments = c_.allocate(sets * aSet, word, named("a"));
-  Value bFragments = c_.allocate(sets * bSet, word, named("b"));
+  Value aFragments = c_.allocate(sets * aSet, word, named("a_frag"));
+  Value bFragments = c_.allocate(sets * bSet, word, named("b_frag"));
   // Four registers element by element: register j holds row lane / 4 (+ 8 by bit
   // `rowBit` of j) and the lane's word of a half of K (by the other bit).
   auto gather = [&](Value ring, SlotAddress &address, Value slot, tile::RingType type, ArrayRef<int64_t> outer, Value first, Value k,
@@ -90,12 +92,12 @@ void DotLowering::runMma() {
   Value aSlots = c_.rings.lookup(op_.getA()), bSlots = c_.rings.lookup(op_.getB());
   auto load = [&](Value k, Value set) {
     inLoop(mReps, "mi", [&](Value mi) {
-      Value first = c_.add(warpM_, c_.mul(mi, 16, loc_), loc_);
-      Value to = c_.add(c_.mul(set, aSet, loc_), c_.mul(mi, 4, loc_), loc_);
+      Value first = c_.add(warpM_, c_.mul(mi, 16, loc_), named("row"));
+      Value to = c_.add(c_.mul(set, aSet, named("a_set")), c_.mul(mi, 4, loc_), loc_);
       if (aSupply_.fetch == Fetch::Gather) {
         gather(aSlots, aAddress_, aStart_, aRing_, op_.getM(), first, k, 0, aFragments, to);
       } else {
-        Value from = element(aAddress_, aStart_, aRing_, op_.getM(), c_.add(first, aRow, loc_), c_.add(k, aK0, loc_));
+        Value from = element(aAddress_, aStart_, aRing_, op_.getM(), c_.add(first, aRow, named("row")), c_.add(k, aK0, named("a_k")));
         cu::LdmatrixOp::create(b_, loc_, aSlots, from, aFragments, to, 4, !aK);
         if (aBytes)
           deal(aFragments, to, 0, 1, 2, 3);
@@ -104,12 +106,12 @@ void DotLowering::runMma() {
         round(aFragments, to);
     });
     inLoop(nPairs, "np", [&](Value np) {
-      Value first = c_.add(warpN_, c_.mul(np, 16, loc_), loc_);
-      Value to = c_.add(c_.mul(set, bSet, loc_), c_.mul(np, 4, loc_), loc_);
+      Value first = c_.add(warpN_, c_.mul(np, 16, loc_), named("column"));
+      Value to = c_.add(c_.mul(set, bSet, named("b_set")), c_.mul(np, 4, loc_), loc_);
       if (bSupply_.fetch == Fetch::Gather) {
         gather(bSlots, bAddress_, bStart_, bRing_, op_.getN(), first, k, 1, bFragments, to);
       } else {
-        Value from = element(bAddress_, bStart_, bRing_, op_.getN(), c_.add(first, bCol, loc_), c_.add(k, bK0, loc_));
+        Value from = element(bAddress_, bStart_, bRing_, op_.getN(), c_.add(first, bCol, named("column")), c_.add(k, bK0, named("b_k")));
         cu::LdmatrixOp::create(b_, loc_, bSlots, from, bFragments, to, 4, !bK);
         if (bBytes)
           deal(bFragments, to, 0, 2, 1, 3);
@@ -120,14 +122,14 @@ void DotLowering::runMma() {
   };
   load(c_.index(0, loc_), c_.index(0, loc_));
   Value step = openLoop(c_, 0, k_ / kStep, 1, "step", loc_);
-  Value set = mod(step, 2);
+  Value set = arith::RemSIOp::create(b_, named("set"), step, c_.index(2, loc_));
   if (sets == 2) {
-    Value next = c_.add(step, c_.index(1, loc_), loc_);
-    Value more = arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::slt, next, c_.index(k_ / kStep, loc_));
+    Value next = c_.add(step, c_.index(1, loc_), named("next"));
+    Value more = arith::CmpIOp::create(b_, named("more"), arith::CmpIPredicate::slt, next, c_.index(k_ / kStep, loc_));
     auto branch = scf::IfOp::create(b_, loc_, more, false);
     OpBuilder::InsertionGuard inner(b_);
     b_.setInsertionPoint(branch.thenBlock()->getTerminator());
-    load(c_.mul(next, kStep, loc_), mod(next, 2));
+    load(c_.mul(next, kStep, named("next_k")), mod(next, 2));
   } else {
     set = c_.index(0, loc_);
   }
@@ -136,7 +138,7 @@ void DotLowering::runMma() {
   inLoop(mReps, "mi", [&](Value mi) {
     inLoop(nReps, "ni", [&](Value ni) {
       Value d = c_.mul(c_.add(c_.mul(mi, nReps, loc_), ni, loc_), 4, loc_);
-      Value x = c_.add(c_.mul(set, aSet, loc_), c_.mul(mi, 4, loc_), loc_), y = c_.add(c_.mul(set, bSet, loc_), c_.mul(ni, 2, loc_), loc_);
+      Value x = c_.add(c_.mul(set, aSet, named("a_set")), c_.mul(mi, 4, loc_), named("a_reg")), y = c_.add(c_.mul(set, bSet, named("b_set")), c_.mul(ni, 2, loc_), loc_);
       cu::MmaOp::create(b_, loc_, acc_, d, aFragments, x, bFragments, y, shape);
     });
   });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Contractions as dots: operands in the type that the unit takes, masked where a domain says so.
+#include "ir/cu/Cu.h"
 #include "ir/te/TeShape.h"
 #include "passes/lowerings/LaunchEmitter.h"
 
@@ -65,12 +66,13 @@ LogicalResult LaunchEmitter::emitContraction(ReduceOp op, const Contraction &c, 
     bool aRounded = false, bRounded = false;
     // What tensor copies bring as it stands is masked in its slot, also where it passes through registers on its way.
     bool aInSlot = inSlots && (!oneInRegisters || isa<FloatTF32Type>(form->type)), bInSlot = inSlots;
+    Location plain = cu::unnamed(loc);
     auto load = [&](Value factor, ArrayRef<int64_t> outer, std::optional<IntegerSet> where, ArrayRef<Value> mask, bool inSlot,
                     bool &rounded) {
       bool isMasked = where || !mask.empty();
       if (!inSlot || !isMasked)
-        return operand(factor, unitType(factor), where, mask, outer, k, body, loc, rounded);
-      Value tile = operand(factor, unitType(factor), std::nullopt, {}, outer, k, body, loc, rounded);
+        return operand(factor, unitType(factor), where, mask, outer, k, body, plain, rounded);
+      Value tile = operand(factor, unitType(factor), std::nullopt, {}, outer, k, body, plain, rounded);
       return tile ? maskPoints(op, tile, where, mask, dims, loc) : tile;
     };
     Value a = load(left, m, leftWhere, leftMask, aInSlot, aRounded), b = load(right, n, rightWhere, rightMask, bInSlot, bRounded);

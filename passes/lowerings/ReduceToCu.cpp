@@ -33,8 +33,7 @@ public:
   void run() {
     kept_.reg = keptReg_;
     for (Value result : op_.getResults()) {
-      Location named = NameLoc::get(c_.b.getStringAttr(nameOf(op_)), loc_);
-      RegTile t{tile::getLayout(result), c_.allocate(count(keptReg_), element(result), named)};
+      RegTile t{tile::getLayout(result), c_.allocate(count(keptReg_), element(result), c_.named(nameOf(op_), loc_))};
       t.layout.reg = keptReg_;
       results_.push_back(t);
       c_.tiles[result] = t;
@@ -60,9 +59,9 @@ private:
     return n;
   }
   static Type element(Value v) { return cast<RankedTensorType>(v.getType()).getElementType(); }
-  static StringRef nameOf(tile::ReduceOp op) {
+  std::string nameOf(tile::ReduceOp op) {
     StringRef name = cu::findName(op.getLoc());
-    return name.empty() ? stringifyCombiner(op.getKind()) : name;
+    return c_.registerName(name.empty() ? stringifyCombiner(op.getKind()) : name, "_total");
   }
 
   SmallVector<Value> identity() {
@@ -83,10 +82,9 @@ private:
       carried = identity();
     const Digit &d = digits.back();
     auto loop = scf::ForOp::create(c_.b, loc_, c_.index(0, loc_), c_.index(d.size, loc_), c_.index(1, loc_), carried);
-    StringRef indexName = cast<StringAttr>(c_.func.getIndices()[d.dim]).getValue();
-    loop.getInductionVar().setLoc(NameLoc::get(c_.b.getStringAttr(indexName + "r"), loc_));
+    loop.getInductionVar().setLoc(c_.named(c_.loopName(d), loc_));
     for (Value a : loop.getRegionIterArgs())
-      a.setLoc(NameLoc::get(c_.b.getStringAttr("partial"), loc_));
+      a.setLoc(c_.named("partial", loc_));
     OpBuilder::InsertionGuard guard(c_.b);
     c_.b.setInsertionPointToEnd(loop.getBody());
     open.digits.push_back({d, loop.getInductionVar()});
@@ -97,14 +95,15 @@ private:
   }
 
   void overLanes(SmallVector<Value> &partial) {
-    int64_t stride = 1;
+    int64_t stride = 1, lanes = 1;
     for (const Digit &d : layout_.lane) {
       if (isReduced(d))
         for (int64_t mask = stride; mask < stride * d.size; mask *= 2) {
+          lanes *= 2;
           SmallVector<Value> other;
           for (Value v : partial)
             other.push_back(cu::ShuffleXorOp::create(c_.b, loc_, v.getType(), v, mask));
-          partial = te::combineStates(op_.getKind(), partial, other, c_.b, loc_);
+          partial = te::combineStates(op_.getKind(), partial, other, c_.b, c_.named("of_" + llvm::Twine(lanes) + "_lanes", loc_));
         }
       stride *= d.size;
     }
@@ -128,8 +127,8 @@ private:
         lanes *= d.size;
         continue;
       }
-      Value first = arith::CmpIOp::create(c_.b, loc_, arith::CmpIPredicate::eq, digit, c_.index(0, loc_));
-      speaks = speaks ? Value(arith::AndIOp::create(c_.b, loc_, speaks, first)) : first;
+      Value first = arith::CmpIOp::create(c_.b, c_.named("speaks", loc_), arith::CmpIPredicate::eq, digit, c_.index(0, loc_));
+      speaks = speaks ? Value(arith::AndIOp::create(c_.b, c_.named("speaks", loc_), speaks, first)) : first;
     }
     SmallVector<Value> arrays;
     for (Value result : op_.getResults())
@@ -209,9 +208,9 @@ private:
   SmallVector<Value> overPartials(int64_t count, ArrayRef<Value> arrays, llvm::function_ref<Value(Value)> place) {
     OpBuilder &b = c_.b;
     auto loop = scf::ForOp::create(b, loc_, c_.index(0, loc_), c_.index(count, loc_), c_.index(1, loc_), identity());
-    loop.getInductionVar().setLoc(NameLoc::get(b.getStringAttr("w"), loc_));
+    loop.getInductionVar().setLoc(c_.named("w", loc_));
     for (Value a : loop.getRegionIterArgs())
-      a.setLoc(NameLoc::get(b.getStringAttr("total"), loc_));
+      a.setLoc(c_.named("total", loc_));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToEnd(loop.getBody());
     Value at = place(loop.getInductionVar());

@@ -27,10 +27,25 @@ bool isZeroBeyond(Value tile, ArrayRef<int64_t> dims) {
 
 } // namespace
 
+std::string LaunchEmitter::nameOf(Operation *op) {
+  if (auto name = op->getAttrOfType<StringAttr>("name"))
+    return name.str();
+  auto reduce = dyn_cast<ReduceOp>(op);
+  if (!reduce)
+    return isa<CascadeOp>(op) ? "state" : "result";
+  if (findContraction(reduce))
+    return "product";
+  auto indices = reduce.getIndices().getAsValueRange<StringAttr>();
+  std::string name = stringifyCombiner(reduce.getKind()).str();
+  for (StringRef index : llvm::drop_begin(indices, reduce.getNumParallel()))
+    name += "_" + index.str();
+  return name;
+}
+
 LogicalResult LaunchEmitter::emitReduce(ReduceOp op, ArrayRef<int64_t> dims) {
   if (std::optional<Contraction> c = findContraction(op))
     return emitContraction(op, *c, dims);
-  Location loc = NameLoc::get(op.getNameAttr() ? op.getNameAttr() : b_.getStringAttr("sum"), op.getLoc());
+  Location loc = NameLoc::get(b_.getStringAttr(nameOf(op)), op.getLoc());
   ArrayRef<int64_t> reduced = dims.drop_front(op.getNumParallel());
   BodyToTiles shaper(b_, c_, op, dims);
   SmallVector<int64_t> full = shaper.shapeOf(dims);
@@ -97,7 +112,7 @@ LogicalResult LaunchEmitter::emitReduce(ReduceOp op, ArrayRef<int64_t> dims) {
     auto combine = tile::CombineOp::create(b_, loc, types, op.getKind(), carried);
     return llvm::to_vector_of<Value>(combine.getResults());
   };
-  SmallVector<Value> partials = loopNest(loops, op.getCondition(), dims, identity, loc, iteration);
+  SmallVector<Value> partials = loopNest(loops, op.getCondition(), dims, identity, NameLoc::get(b_.getStringAttr(nameOf(op) + "_partial"), op.getLoc()), iteration);
   if (!ok)
     return failure();
   SmallVector<int64_t> kept(dims.take_front(op.getNumParallel()));
@@ -118,7 +133,7 @@ LogicalResult LaunchEmitter::emitReduce(ReduceOp op, ArrayRef<int64_t> dims) {
 }
 
 LogicalResult LaunchEmitter::emitCascade(CascadeOp op, ArrayRef<int64_t> dims) {
-  Location loc = NameLoc::get(op.getNameAttr() ? op.getNameAttr() : b_.getStringAttr("state"), op.getLoc());
+  Location loc = NameLoc::get(b_.getStringAttr(nameOf(op)), op.getLoc());
   unsigned n = op.getNumComponents();
   ArrayRef<int64_t> reduced = dims.drop_front(op.getNumParallel()), kept = dims.take_front(op.getNumParallel());
   BodyToTiles shaper(b_, c_, op, dims);

@@ -19,7 +19,8 @@ void lowerRing(ThreadCode &c, tile::RingOp op) {
   c.sharedBytes = (c.sharedBytes + 1023) / 1024 * 1024;
   SlotLayout layout = SlotAddress::layoutOf(ring);
   StringRef name = cu::findName(op.getLoc());
-  c.rings[op] = c.sharedArray(layout.elements * ring.getSlots(), ring.getElementType(), op.getLoc(), name.empty() ? "ring" : name);
+  c.rings[op] = c.sharedArray(layout.elements * ring.getSlots(), ring.getElementType(), cu::unnamed(op.getLoc()),
+                              name.empty() ? "slots" : (name + "_slots").str());
 }
 
 namespace {
@@ -54,8 +55,8 @@ private:
     shareOut(c_, total, c_.func.getWarps() * 32, "copy", loc_, [&](Value id) {
       Value row = id, column = c_.index(0, loc_);
       if (perRow > 1) {
-        row = arith::DivSIOp::create(b_, loc_, id, c_.index(perRow, loc_));
-        column = c_.mul(arith::RemSIOp::create(b_, loc_, id, c_.index(perRow, loc_)), vector_, loc_);
+        row = arith::DivSIOp::create(b_, c_.named("row", loc_), id, c_.index(perRow, loc_));
+        column = c_.mul(arith::RemSIOp::create(b_, loc_, id, c_.index(perRow, loc_)), vector_, c_.named("column", loc_));
       }
       SmallVector<Value> coords(shape_.size());
       spreadLinear(c_, row, rowDims, shape_, coords, loc_);
@@ -81,20 +82,21 @@ private:
   /// One vector: from the element at `coords` of the tile to `offset` in the slot.
   void copy(SmallVector<Value> coords, Value offset) {
     for (auto [d, v] : llvm::enumerate(coords)) {
-      v = c_.add(c_.scalars.lookup(op_.getOffsets()[d]), v, loc_);
+      v = c_.add(c_.scalars.lookup(op_.getOffsets()[d]), v, c_.named(c_.indexName(d), loc_));
       v = v ? v : c_.index(0, loc_);
     }
     AffineMap tensorShape = shapeOfBase(c_.func, op_.getBase()), strides = layoutOfBase(c_.func, op_.getBase()).strides;
     Value valid;
-    auto require = [&](Value condition) { valid = valid ? Value(arith::AndIOp::create(b_, loc_, valid, condition)) : condition; };
+    Location isInside = c_.named("inside", loc_);
+    auto require = [&](Value condition) { valid = valid ? Value(arith::AndIOp::create(b_, isInside, valid, condition)) : condition; };
     for (int64_t d : op_.getMask())
-      require(arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::slt, coords[d], c_.expand(c_.func.getExtent(d), {}, loc_)));
+      require(arith::CmpIOp::create(b_, isInside, arith::CmpIPredicate::slt, coords[d], c_.expand(c_.func.getExtent(d), {}, loc_)));
     Value linear;
     for (auto [r, e] : llvm::enumerate(op_.getMap().getResults())) {
       Value s = c_.expand(e, coords, loc_, /*computed=*/true), n = c_.expand(tensorShape.getResult(r), {}, loc_);
       if (op_.getBounds() == te::BoundsMode::Pad) {
-        require(arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::sge, s, c_.index(0, loc_)));
-        require(arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::slt, s, n));
+        require(arith::CmpIOp::create(b_, isInside, arith::CmpIPredicate::sge, s, c_.index(0, loc_)));
+        require(arith::CmpIOp::create(b_, isInside, arith::CmpIPredicate::slt, s, n));
       }
       if (strides) {
         linear = c_.add(linear, scaled(c_, s, strides.getResult(r), loc_), loc_);
@@ -207,14 +209,14 @@ void forEachPatch(ThreadCode &c, const Layout &layout, const Matrices &f, int64_
   OpenDigits open;
   c.overDigits(f.patches, loc, open, [&] {
     SmallVector<Value> coords = c.threadCoordinates(warps, address.rank(), loc);
-    coords[f.row] = c.add(coords[f.row], row, loc);
-    coords[f.column] = c.add(coords[f.column], column, loc);
+    coords[f.row] = c.add(coords[f.row], row, c.named("row", loc));
+    coords[f.column] = c.add(coords[f.column], column, c.named("column", loc));
     Value r;
     int64_t weight = f.patchElements;
     for (const Digit &d : f.patches) {
       if (Value v = open.valueOf(d)) {
-        coords[d.dim] = c.add(coords[d.dim], c.mul(v, d.stride, loc), loc);
-        r = c.add(r, c.mul(v, weight, loc), loc);
+        coords[d.dim] = c.add(coords[d.dim], c.mul(v, d.stride, loc), c.named(d.dim == f.row ? "row" : "column", loc));
+        r = c.add(r, c.mul(v, weight, loc), c.named("reg", loc));
       }
       weight *= d.size;
     }

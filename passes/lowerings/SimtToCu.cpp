@@ -35,7 +35,8 @@ void DotLowering::runSimt() {
   OpBuilder::InsertionGuard guard(b_);
   auto patch = [&](char axis, tile::RingType ring, SlotAddress &address, ArrayRef<int64_t> outer, const tile::Supply &supply,
                    Value slotStart, Value warpStart) {
-    Patch p{axis, ring, address, outer, supply.runs, slotStart, c_.add(start(axis, shape_.lane, c_.lane(loc_)), warpStart, loc_),
+    Patch p{axis, ring, address, outer, supply.runs, slotStart, c_.add(start(axis, shape_.lane, c_.lane(loc_), axis == 'm' ? "lane_row" : "lane_column"), warpStart,
+                          c_.named(axis == 'm' ? "thread_row" : "thread_column", loc_)),
             {},   {},   {}};
     for (auto &[a, d] : shape_.reg)
       if (a == axis)
@@ -51,8 +52,8 @@ void DotLowering::runSimt() {
   while (step > 1 && (held(a) + held(b) > kMostBytes || k_ % step))
     step /= 2;
   auto stepOf = [&](const Patch &p) { return p.alongK() ? step : 1; };
-  a.array = c_.allocate(a.count() * stepOf(a), a.type(), NameLoc::get(b_.getStringAttr("a"), loc_));
-  b.array = c_.allocate(b.count() * stepOf(b), b.type(), NameLoc::get(b_.getStringAttr("b"), loc_));
+  a.array = c_.allocate(a.count() * stepOf(a), a.type(), c_.named("a_frag", loc_));
+  b.array = c_.allocate(b.count() * stepOf(b), b.type(), c_.named("b_frag", loc_));
   Value k0 = openLoop(c_, 0, k_, step, "kk", loc_);
 
   /// Where a row (column) and one of its k are in registers.
@@ -81,7 +82,7 @@ void DotLowering::runSimt() {
   // (the register file has fewer ports than it asks for; 2 % of f32 4096³ on an H200).
   bool turns = a.count() > 1 && b.count() > 2 && llvm::isPowerOf2_64(b.count());
   auto backAndForth = [&](Value row, Value nth) -> Value {
-    Value all = c_.mul(arith::RemSIOp::create(b_, loc_, row, c_.index(2, loc_)), b.count() - 1, loc_);
+    Value all = c_.mul(arith::RemSIOp::create(b_, loc_, row, c_.index(2, loc_)), b.count() - 1, c_.named("turn", loc_));
     return arith::XOrIOp::create(b_, NameLoc::get(b_.getStringAttr("n"), loc_), nth, all);
   };
 
@@ -93,11 +94,11 @@ void DotLowering::runSimt() {
     if (!b.alongK())
       fetch(b, bSource, number);
     inLoop(a.count(), "mi", [&](Value mi) {
-      Value x = widen(memref::LoadOp::create(b_, loc_, a.array, indexOf(a, mi, k)), accType, op_.getAUnsigned());
+      Value x = widen(memref::LoadOp::create(b_, c_.named("a_elem", loc_), a.array, indexOf(a, mi, k)), accType, op_.getAUnsigned());
       inLoop(b.count(), "ni", [&](Value nth) {
         Value ni = turns ? backAndForth(mi, nth) : nth;
         Value y = widen(memref::LoadOp::create(b_, loc_, b.array, indexOf(b, ni, k)), accType, op_.getBUnsigned());
-        Value at = c_.add(c_.mul(mi, b.count(), loc_), ni, loc_);
+        Value at = c_.add(c_.mul(mi, b.count(), loc_), ni, c_.named("reg", loc_));
         Value before = memref::LoadOp::create(b_, loc_, acc_, at);
         Value after = isa<FloatType>(accType) ? Value(math::FmaOp::create(b_, loc_, x, y, before))
                                               : arith::AddIOp::create(b_, loc_, before, arith::MulIOp::create(b_, loc_, x, y));

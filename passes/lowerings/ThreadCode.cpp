@@ -29,6 +29,17 @@ bool isNonNegative(AffineExpr e) {
 
 } // namespace
 
+std::string ThreadCode::registerName(StringRef name, const llvm::Twine &suffix) {
+  bool isTensor = llvm::any_of(func.getBlock().getArguments(), [&](Value arg) { return cu::findName(arg.getLoc()) == name; });
+  return isTensor ? (name + suffix).str() : name.str();
+}
+
+std::string ThreadCode::loopName(const Digit &d) {
+  if (d.dim < 0)
+    return "r";
+  return indexName(d.dim).str() + (d.stride == 1 ? "_elem" : "_by" + std::to_string(d.stride));
+}
+
 Value ThreadCode::index(int64_t v, Location loc) { return arith::ConstantIndexOp::create(b, loc, v); }
 
 Value ThreadCode::add(Value x, Value y, Location loc) {
@@ -97,19 +108,19 @@ Value ThreadCode::expandAs(AffineExpr e, ValueRange dims, Location loc, bool com
 
 /// The number of the warpgroup in the block.
 static Value blockWarpgroup(ThreadCode &c, Location loc) {
-  return cu::WarpgroupOp::create(c.b, NameLoc::get(c.b.getStringAttr("warpgroup"), loc), c.b.getIndexType());
+  return cu::WarpgroupOp::create(c.b, c.named("warpgroup", loc), c.b.getIndexType());
 }
 
 void ThreadCode::syncWarpgroup(Location loc) {
   Value number = func.getConsumerWarps() > 4 ? blockWarpgroup(*this, loc) : Value();
-  Value id = add(number, index(2, loc), loc);
+  Value id = add(number, index(2, loc), named("barrier", loc));
   cu::NamedSyncOp::create(b, loc, id, 128);
 }
 
 void ThreadCode::syncTeam(Location loc) {
   int64_t groups = std::max<int64_t>(1, int64_t(func.getConsumerWarps()) / 4);
   Value id = index(2 + groups, loc); // behind the warpgroups' own
-  cu::NamedSyncOp::create(b, loc, func.getPingpong() > 1 ? add(team(loc), id, loc) : id, int64_t(func.getWarps()) * 32);
+  cu::NamedSyncOp::create(b, loc, func.getPingpong() > 1 ? add(team(loc), id, named("barrier", loc)) : id, int64_t(func.getWarps()) * 32);
 }
 
 Value ThreadCode::warpgroup(Location loc) {
@@ -132,13 +143,11 @@ Value ThreadCode::thread(Location loc) {
 }
 
 Value ThreadCode::lane(Location loc) {
-  Location named = NameLoc::get(b.getStringAttr("lane"), loc);
-  return arith::RemSIOp::create(b, named, thread(loc), index(32, loc));
+  return arith::RemSIOp::create(b, named("lane", loc), thread(loc), index(32, loc));
 }
 
 Value ThreadCode::warp(Location loc) {
-  Location named = NameLoc::get(b.getStringAttr("warp"), loc);
-  return arith::DivSIOp::create(b, named, thread(loc), index(32, loc));
+  return arith::DivSIOp::create(b, named("warp", loc), thread(loc), index(32, loc));
 }
 
 Value ThreadCode::digitOf(Value number, ArrayRef<int64_t> sizes, size_t i, Location loc) {
@@ -159,14 +168,14 @@ static void forDigits(ThreadCode &c, ArrayRef<Digit> digits, Value number, Locat
   SmallVector<int64_t> sizes = llvm::map_to_vector(digits, [](const Digit &d) { return d.size; });
   for (auto [i, d] : llvm::enumerate(digits))
     if (d.size > 1)
-      visit(d, c.digitOf(number, sizes, i, loc));
+      visit(d, c.digitOf(number, sizes, i, d.dim >= 0 && d.stride == 1 ? c.named(c.indexName(d.dim) + "_thread", loc) : loc));
 }
 
 SmallVector<Value> ThreadCode::threadCoordinates(const Layout &layout, int64_t rank, Location loc) {
   SmallVector<Value> coords(rank);
   auto visit = [&](const Digit &d, Value v) {
     if (d.dim >= 0)
-      coords[d.dim] = add(coords[d.dim], mul(v, d.stride, loc), loc);
+      coords[d.dim] = add(coords[d.dim], mul(v, d.stride, named(indexName(d.dim) + "_thread", loc)), named(indexName(d.dim) + "_thread", loc));
   };
   auto any = [](const tile::Digits &list) { return llvm::any_of(list, [](const Digit &d) { return d.dim >= 0; }); };
   if (any(layout.lane))
@@ -180,7 +189,7 @@ SmallVector<Value> ThreadCode::coordinates(const Layout &layout, const OpenDigit
   SmallVector<Value> coords = threadCoordinates(layout, rank, loc);
   for (const Digit &d : layout.reg)
     if (Value v = open.valueOf(d))
-      coords[d.dim] = add(coords[d.dim], mul(v, d.stride, loc), loc);
+      coords[d.dim] = add(coords[d.dim], mul(v, d.stride, loc), named(indexName(d.dim) + "_in", loc));
   return coords;
 }
 
@@ -189,8 +198,8 @@ Value ThreadCode::isFirstReplica(const Layout &layout, Location loc) {
   auto visit = [&](const Digit &d, Value v) {
     if (d.dim >= 0)
       return;
-    Value zero = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, v, index(0, loc));
-    all = all ? Value(arith::AndIOp::create(b, loc, all, zero)) : zero;
+    Value zero = arith::CmpIOp::create(b, named("writes", loc), arith::CmpIPredicate::eq, v, index(0, loc));
+    all = all ? Value(arith::AndIOp::create(b, named("writes", loc), all, zero)) : zero;
   };
   auto any = [](const tile::Digits &list) { return llvm::any_of(list, [](const Digit &d) { return d.dim < 0 && d.size > 1; }); };
   if (any(layout.lane))
@@ -205,7 +214,7 @@ Value ThreadCode::registerIndex(const Layout &layout, const OpenDigits &open, Lo
   int64_t before = 1;
   for (const Digit &d : layout.reg) {
     if (Value v = open.valueOf(d))
-      r = add(r, mul(v, before, loc), loc);
+      r = add(r, mul(v, before, loc), named("reg", loc));
     before *= d.size;
   }
   return r ? r : index(0, loc);
@@ -226,8 +235,7 @@ void ThreadCode::overDigits(ArrayRef<Digit> digits, Location loc, OpenDigits &op
     return;
   }
   auto loop = scf::ForOp::create(b, loc, index(0, loc), index(d.size, loc), index(1, loc));
-  std::string name = d.dim >= 0 ? cast<StringAttr>(func.getIndices()[d.dim]).getValue().str() + "r" : "r";
-  loop.getInductionVar().setLoc(NameLoc::get(b.getStringAttr(name), loc));
+  loop.getInductionVar().setLoc(named(loopName(d), loc));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(loop.getBody()->getTerminator());
   open.digits.push_back({d, loop.getInductionVar()});
@@ -248,11 +256,11 @@ Value ThreadCode::sharedArray(int64_t count, Type element, Location loc, StringR
   int64_t offset = sharedBytes;
   int64_t bytes = count * std::max(8u, element.isIndex() ? 64u : element.getIntOrFloatBitWidth()) / 8;
   sharedBytes = (offset + bytes + 127) / 128 * 128;
-  return cu::SharedOp::create(b, NameLoc::get(b.getStringAttr(name), loc), cu::memrefIn({count}, element, cu::Shared), offset);
+  return cu::SharedOp::create(b, named(name, loc), cu::memrefIn({count}, element, cu::Shared), offset);
 }
 
 Value ThreadCode::loadRegister(const RegTile &t, const OpenDigits &open, Location loc) {
-  return memref::LoadOp::create(b, loc, t.array, registerIndex(t.layout, open, loc));
+  return memref::LoadOp::create(b, loc, t.array, registerIndex(t.layout, open, cu::unnamed(loc)));
 }
 
 Value scaled(ThreadCode &code, Value subscript, AffineExpr stride, Location loc) {
@@ -284,15 +292,17 @@ Value ThreadCode::element(Value tileValue, const OpenDigits &open, Location loc)
   } else if (auto splat = dyn_cast<tile::SplatOp>(op)) {
     v = scalars.lookup(splat.getInput());
   } else if (auto index = dyn_cast<tile::IndexOp>(op)) {
+    loc = cu::unnamed(loc);
     SmallVector<Value> coords = coordinates(tile::getLayout(tileValue), open, rank, loc);
-    v = add(scalars.lookup(index.getOffset()), coords[index.getDim()], loc);
+    v = add(scalars.lookup(index.getOffset()), coords[index.getDim()], named(indexName(index.getDim()), loc));
   } else {
     auto inside = cast<tile::InsideOp>(op);
+    loc = cu::unnamed(loc);
     SmallVector<Value> coords = coordinates(tile::getLayout(tileValue), open, rank, loc);
     for (int64_t d : inside.getMask()) {
-      Value at = add(scalars.lookup(inside.getOffsets()[d]), coords[d], loc);
-      Value below = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, at, expand(func.getExtent(d), {}, loc));
-      v = v ? Value(arith::AndIOp::create(b, loc, v, below)) : below;
+      Value at = add(scalars.lookup(inside.getOffsets()[d]), coords[d], named(indexName(d), loc));
+      Value below = arith::CmpIOp::create(b, named("inside", loc), arith::CmpIPredicate::slt, at, expand(func.getExtent(d), {}, loc));
+      v = v ? Value(arith::AndIOp::create(b, named("inside", loc), v, below)) : below;
     }
   }
   return v;
@@ -302,14 +312,14 @@ Value openLoop(ThreadCode &c, int64_t from, int64_t to, int64_t step, StringRef 
   if (to - from <= step)
     return c.index(from, loc);
   auto loop = scf::ForOp::create(c.b, loc, c.index(from, loc), c.index(to, loc), c.index(step, loc));
-  loop.getInductionVar().setLoc(NameLoc::get(c.b.getStringAttr(name), loc));
+  loop.getInductionVar().setLoc(c.named(name, loc));
   c.b.setInsertionPoint(loop.getBody()->getTerminator());
   return loop.getInductionVar();
 }
 
 void shareOut(ThreadCode &c, int64_t count, int64_t threads, StringRef name, Location loc, llvm::function_ref<void(Value)> body) {
   OpBuilder::InsertionGuard guard(c.b);
-  Value number = c.add(openLoop(c, 0, count, threads, name, loc), c.thread(loc), loc), mine;
+  Value number = c.add(openLoop(c, 0, count, threads, (name + "0").str(), loc), c.thread(loc), c.named(name, loc)), mine;
   if (count % threads)
     mine = arith::CmpIOp::create(c.b, loc, arith::CmpIPredicate::slt, number, c.index(count, loc));
   c.inBranch(mine, loc, [&] { body(number); });

@@ -64,6 +64,15 @@ public:
   int64_t sharedBytes = 0;
   bool inTeam = false; ///< threads are numbered within a team of the consumer
 
+  /// `loc` with a name for the CUDA text.
+  mlir::Location named(const llvm::Twine &name, mlir::Location loc) { return mlir::NameLoc::get(b.getStringAttr(name), loc); }
+  /// The name of launch index `dim`.
+  llvm::StringRef indexName(int64_t dim) { return llvm::cast<mlir::StringAttr>(func.getIndices()[dim]).getValue(); }
+  /// `name` for registers: with `suffix` where a tensor of the kernel goes by it already.
+  std::string registerName(llvm::StringRef name, const llvm::Twine &suffix);
+  /// The name of the loop over a digit: of an index's elements, or of its steps by so many.
+  std::string loopName(const tile::Digit &d);
+
   mlir::Value index(int64_t v, mlir::Location loc);
   mlir::Value add(mlir::Value x, mlir::Value y, mlir::Location loc);
   mlir::Value mul(mlir::Value x, int64_t k, mlir::Location loc);

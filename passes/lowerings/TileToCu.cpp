@@ -85,6 +85,8 @@ LogicalResult FunctionLowering::lowerBlock(Block &block) {
 }
 
 LogicalResult FunctionLowering::lowerOp(Operation *op) {
+  if (std::string text = describe(op); !text.empty())
+    cu::CommentOp::create(b_, cu::unnamed(op->getLoc()), text);
   if (auto id = dyn_cast<ProgramIdOp>(op)) {
     // All of a tile's numbers are made where the first is asked for.
     Value number = id.getNumber() ? c_.scalars.lookup(id.getNumber()) : Value();

@@ -69,7 +69,7 @@ LogicalResult lowerWgmma(ThreadCode &c, tile::DotOp op, Value acc) {
     int64_t bytes = s.type.getElementType().getIntOrFloatBitWidth() / 8;
     Value start = address.slotStart(number);
     if (part)
-      start = c.add(start, c.mul(group, s.operand.outerOffset(part) / bytes, loc), loc);
+      start = c.add(start, c.mul(group, s.operand.outerOffset(part) / bytes, c.named("own_start", loc)), loc);
     s.descriptor = cu::SmemDescOp::create(b, NameLoc::get(b.getStringAttr(name), loc), b.getIntegerType(64, false), c.rings.lookup(s.ring),
                                           start, s.operand.leadingBytes, s.operand.strideBytes, s.operand.swizzleBytes);
   };
@@ -80,7 +80,7 @@ LogicalResult lowerWgmma(ThreadCode &c, tile::DotOp op, Value acc) {
   Value laterRound; // where a loop's first round sets the accumulator
   if (auto carried = dyn_cast<BlockArgument>(op.getAcc()); carried && startsAfreshInFirstRound(carried)) {
     auto loop = cast<scf::ForOp>(carried.getOwner()->getParentOp());
-    laterRound = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, c.scalars.lookup(loop.getInductionVar()),
+    laterRound = arith::CmpIOp::create(b, c.named("later_round", loc), arith::CmpIPredicate::sgt, c.scalars.lookup(loop.getInductionVar()),
                                        c.scalars.lookup(loop.getLowerBound()));
   }
   cu::WgmmaFenceOp::create(b, loc, acc, a->registers, fresh);

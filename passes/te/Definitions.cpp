@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/te/Definitions.h"
 
+#include "ir/cu/Cu.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/te/IndexArithmetic.h"
 
@@ -46,13 +47,16 @@ LogicalResult inlineRead(RewriterBase &rewriter, ReadOp read) {
   }
   for (auto [arg, v] : llvm::zip(producer.getBlock().getArguments(), subscripts))
     mapping.map(arg, v);
-  Value result;
+  Value result, named = cast<YieldOp>(producer.getBlock().getTerminator()).getValues()[0];
   for (Operation &op : producer.getBlock()) {
     if (auto yield = dyn_cast<YieldOp>(op)) {
       result = mapping.lookupOrDefault(yield.getValues()[0]);
       break;
     }
-    rewriter.clone(op, mapping);
+    Operation *clone = rewriter.clone(op, mapping);
+    // The name goes on with what is computed.
+    if (StringAttr name = producer.getNameAttr(); name && op.getResult(0) == named && !isa<ReadOp, arith::ConstantOp>(op) && cu::findName(op.getLoc()).empty())
+      clone->setLoc(NameLoc::get(name, op.getLoc()));
   }
   for (ReadOp r : equal)
     rewriter.replaceOp(r, result);

@@ -47,7 +47,7 @@ public:
         return failure();
       staged_.push_back(*s);
     }
-    Location loc = loop_.getLoc();
+    Location loc = cu::unnamed(loop_.getLoc());
     // The first slots - 1 tiles are on their way before the loop starts. Where a tile is may hang on
     // where the one before was (a search): those places run ahead of the loop's own.
     SmallVector<unsigned> places;
@@ -57,8 +57,17 @@ public:
         places.push_back(i);
         ahead.push_back(init);
       }
-    for (int64_t n = 0; n < slots_ - 1; ++n)
-      ahead = fill(constant(n, loc), places, ahead, loc);
+    if (places.empty() && slots_ > 2) { // as a loop, which is unrolled: the slot's number is a constant again
+      auto prologue = scf::ForOp::create(b_, loc, constant(0, loc), constant(slots_ - 1, loc), constant(1, loc));
+      prologue->setAttr(cu::kUnrollAttr, b_.getUnitAttr());
+      prologue.getInductionVar().setLoc(named("first", loc));
+      OpBuilder::InsertionGuard guard(b_);
+      b_.setInsertionPoint(prologue.getBody()->getTerminator());
+      fill(prologue.getInductionVar(), places, {}, loc);
+    } else {
+      for (int64_t n = 0; n < slots_ - 1; ++n)
+        ahead = fill(constant(n, loc), places, ahead, loc);
+    }
     SmallVector<BlockArgument> carried;
     if (!places.empty()) {
       auto added = carry(loop_, ahead);
@@ -75,7 +84,7 @@ public:
     AsyncWaitOp::create(b_, loc, slots_ - 2);
     BarrierOp::create(b_, loc);
     auto next = [&] {
-      Value number = arith::AddIOp::create(b_, loc, t, constant(slots_ - 1, loc));
+      Value number = arith::AddIOp::create(b_, named("ahead", loc), t, constant(slots_ - 1, loc));
       SmallVector<Value> after = fill(number, places, llvm::to_vector_of<Value>(carried), loc);
       for (auto [arg, v] : llvm::zip(carried, after))
         setCarried(arg, v);
@@ -107,6 +116,18 @@ public:
 
 private:
   Value constant(int64_t v, Location loc) { return arith::ConstantIndexOp::create(b_, loc, v); }
+  Location named(StringRef name, Location loc) { return NameLoc::get(b_.getStringAttr(name), cu::unnamed(loc)); }
+
+  /// What an operand is called: by itself, or before it was cast and masked.
+  static StringRef nameOf(Value operand) {
+    for (Operation *op = operand.getDefiningOp(); op; op = op->getOperand(isa<arith::SelectOp>(op) ? 1 : 0).getDefiningOp()) {
+      if (StringRef name = cu::findName(op->getLoc()); !name.empty())
+        return name;
+      if (!isa<arith::SelectOp, arith::TruncFOp, arith::ExtFOp, BroadcastOp>(op))
+        break;
+    }
+    return "operand";
+  }
 
   /// `outer`: the operand's rows (columns) of the product.
   FailureOr<Staged> stage(Value operand, ArrayRef<int64_t> outer) {
@@ -138,7 +159,7 @@ private:
     int64_t bytes = std::max(1u, type.getElementTypeBitWidth() / 8);
     int64_t pad = func_.getUnit() == "simt" ? paddingOf(type.getDimSize(contiguous), bytes) : kSwizzled;
     auto ring = RingType::get(b_.getContext(), type.getShape(), type.getElementType(), slots_, contiguous, pad);
-    s.ring = RingOp::create(b_, operand.getLoc(), ring);
+    s.ring = RingOp::create(b_, named(nameOf(operand), operand.getLoc()), ring);
     return s;
   }
 
@@ -326,7 +347,7 @@ public:
     bool overlaps = func_.getUnit() != "simt" && !inRegisters && !dot_.getAcc().getDefiningOp<arith::ConstantOp>();
     Value waited = DotWaitOp::create(b_, loc, fed.getType(), fed, overlaps ? 1 : 0);
     if (overlaps) // the one before has been waited for, and its slot is free
-      releaseIf(arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::sgt, loop_.getInductionVar(), constant(0, loc)),
+      releaseIf(arith::CmpIOp::create(b_, named("has_previous", loc), arith::CmpIPredicate::sgt, loop_.getInductionVar(), constant(0, loc)),
                 arith::SubIOp::create(b_, named("previous", loc), number, constant(1, loc)), channel, loc);
     else
       ReleaseOp::create(b_, loc, channel, number, /*taken=*/inRegisters && isTakenBy(fed));
@@ -342,7 +363,7 @@ public:
     if (*before && overlaps) { // the last slot too, for the tile that follows
       Value end = loop_.getUpperBound();
       releaseIf(
-          arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::sgt, end, constant(0, loc)),
+          arith::CmpIOp::create(b_, named("has_last", loc), arith::CmpIPredicate::sgt, end, constant(0, loc)),
           arith::SubIOp::create(b_, named("last", loc), arith::AddIOp::create(b_, named("next", loc), *before, end), constant(1, loc)),
           channel, loc);
     }

@@ -2,6 +2,7 @@
 // tile-stage-stores: see Passes.td.
 #include "passes/Passes.h"
 
+#include "ir/cu/Cu.h"
 #include "ir/tile/Accumulator.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "passes/tile/Access.h"
@@ -126,9 +127,9 @@ private:
     SmallVector<Value> rings, turnedRings;
     OpBuilder setup = OpBuilder::atBlockBegin(&func_.getBlock());
     for (StoreOp store : staged_) // slots of their own for each team
-      rings.push_back(RingOp::create(setup, store.getLoc(), ringType(store, slots * int64_t(func_.getPingpong()))));
+      rings.push_back(RingOp::create(setup, nameOf(store), ringType(store, slots * int64_t(func_.getPingpong()))));
     for (StoreOp store : turned_)
-      turnedRings.push_back(RingOp::create(setup, store.getLoc(), ringType(store, 1)));
+      turnedRings.push_back(RingOp::create(setup, nameOf(store), ringType(store, 1)));
     // Part by part, all results of a part together: their common code is computed once.
     Block *block = sums_.empty() ? nullptr : sums_.back()->getBlock();
     for (StoreOp store : llvm::concat<StoreOp>(staged_, turned_, rows_))
@@ -184,6 +185,11 @@ private:
     auto whole = tile::ReduceOp::create(b, r.getLoc(), r.getResultTypes(), r.getKind(), ValueRange(sum), r.getDims());
     r.replaceAllUsesWith(whole.getResults());
     r.erase();
+  }
+
+  /// The name of what is stored.
+  static Location nameOf(StoreOp store) {
+    return NameLoc::get(StringAttr::get(store.getContext(), cu::findName(store.getBase().getLoc())), store.getLoc());
   }
 
   RingType ringType(StoreOp store, int64_t slots) {

@@ -1,6 +1,9 @@
 // kernel batched_matmul of batched_matmul.kc:1, for sm_75
 // assumes K % 8 == 0 and N % 8 == 0 and fits32(a) and fits32(b) and fits32(c) and fits32(workspace)
 
+// Types that travel as their bits.
+typedef unsigned short f16;
+
 #ifndef KC_HOST
 static __device__ __forceinline__ unsigned char *kc_shared() {
   extern __shared__ __align__(1024) unsigned char kc_memory[];
@@ -30,34 +33,36 @@ static __device__ __forceinline__ unsigned short kc_f32_to_f16(float v) {
 
 // schedule: tile n 1; tile i 128; tile j 128; tile k 32; warps 4; unit mma; stages 2
 #line 2 "batched_matmul.kc"
-extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(unsigned short *__restrict__ a, unsigned short *__restrict__ b, unsigned short *__restrict__ c, const int M, const int K, const int N) {
+extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *__restrict__ a,
+    const f16 *__restrict__ b, f16 *__restrict__ c, const int M, const int K, const int N) {
   const int block = (int)blockIdx.x;
   const int i_tiles = (M + 127) / 128;
   const int j_tiles = (N + 127) / 128;
-  const int at = i_tiles * j_tiles;
-  const int at_1 = block % at;
-  const int at_2 = block / at;
-  const int at_3 = j_tiles * 8;
-  const int at_4 = at_1 % at_3;
-  const int at_5 = at_1 / at_3 * 8;
-  const int at_6 = min(i_tiles - at_5, 8);
-  const int i0 = (at_5 + at_4 % at_6) * 128;
-  const int j0_ = at_4 / at_6 * 128;
+  const int plane_tiles = i_tiles * j_tiles;
+  const int in_plane = block % plane_tiles;
+  const int n_tile = block / plane_tiles;
+  const int group_tiles = j_tiles * 8;
+  const int in_group = in_plane % group_tiles;
+  const int group_row = in_plane / group_tiles * 8;
+  const int group_rows = min(i_tiles - group_row, 8);
+  const int i0 = (group_row + in_group % group_rows) * 128;
+  const int j0 = in_group / group_rows * 128;
   const int k_tiles = (K + 31) / 32;
-  unsigned short *const a_1 = (unsigned short *)(kc_shared());
-  unsigned short *const b_1 = (unsigned short *)(kc_shared() + 16384);
+  f16 *const a_slots = (f16 *)(kc_shared());
+  f16 *const b_slots = (f16 *)(kc_shared() + 16384);
+  // Prologue: a first tile, on its way into its slot.
   if (k_tiles > 0) {
     const int tid = (int)threadIdx.x;
-    const int at_7 = at_2 * M;
+    const int at = n_tile * M;
     #pragma unroll
-    for (int copy = 0; copy < 512; copy += 128) {
-      const int at_8 = copy + tid;
-      const int at_9 = at_8 / 4;
-      const int at_10 = at_8 % 4 * 8;
-      const int at_11 = i0 + at_9;
-      const bool cond = at_11 < M && at_10 < K;
-      const int at_12 = cond ? (at_7 + at_11) * K + at_10 : 0;
-      alignas(16) unsigned short r[8];
+    for (int copy0 = 0; copy0 < 512; copy0 += 128) {
+      const int copy = copy0 + tid;
+      const int row = copy / 4;
+      const int column = copy % 4 * 8;
+      const int i = i0 + row;
+      const bool inside = i < M && column < K;
+      const int at_1 = inside ? (at + i) * K + column : 0;
+      alignas(16) f16 r[8];
       r[0] = 0x0;
       r[1] = 0x0;
       r[2] = 0x0;
@@ -66,205 +71,198 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(unsigned sho
       r[5] = 0x0;
       r[6] = 0x0;
       r[7] = 0x0;
-      if (cond) {
-        *(uint4 *)(r) = *(const uint4 *)(&a[at_12]);
+      if (inside) {
+        *(uint4 *)(r) = *(const uint4 *)(&a[at_1]);
       }
-      *(uint4 *)(&a_1[at_9 * 32 + (at_10 / 8 ^ at_9 / 2 % 4) * 8 + at_10 % 8]) = *(const uint4 *)(r);
+      *(uint4 *)(&a_slots[row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8]) = *(const uint4 *)(r);
     }
-    const int at_13 = at_2 * K;
+    const int at_1 = n_tile * K;
     #pragma unroll
-    for (int copy_1 = 0; copy_1 < 512; copy_1 += 128) {
-      const int at_14 = copy_1 + tid;
-      const int at_15 = at_14 / 16;
-      const int at_16 = at_14 % 16 * 8;
-      const int at_17 = at_16 % 64;
-      const int at_18 = j0_ + at_16;
-      const bool cond_1 = at_18 < N && at_15 < K;
-      const int at_19 = cond_1 ? (at_13 + at_15) * N + at_18 : 0;
-      alignas(16) unsigned short r_1[8];
-      r_1[0] = 0x0;
-      r_1[1] = 0x0;
-      r_1[2] = 0x0;
-      r_1[3] = 0x0;
-      r_1[4] = 0x0;
-      r_1[5] = 0x0;
-      r_1[6] = 0x0;
-      r_1[7] = 0x0;
-      if (cond_1) {
-        *(uint4 *)(r_1) = *(const uint4 *)(&b[at_19]);
+    for (int copy0 = 0; copy0 < 512; copy0 += 128) {
+      const int copy = copy0 + tid;
+      const int row = copy / 16;
+      const int column = copy % 16 * 8;
+      const int in_panel = column % 64;
+      const int j = j0 + column;
+      const bool inside = j < N && row < K;
+      const int at_2 = inside ? (at_1 + row) * N + j : 0;
+      alignas(16) f16 r[8];
+      r[0] = 0x0;
+      r[1] = 0x0;
+      r[2] = 0x0;
+      r[3] = 0x0;
+      r[4] = 0x0;
+      r[5] = 0x0;
+      r[6] = 0x0;
+      r[7] = 0x0;
+      if (inside) {
+        *(uint4 *)(r) = *(const uint4 *)(&b[at_2]);
       }
-      *(uint4 *)(&b_1[at_16 / 64 * 2048 + at_15 * 64 + (at_17 / 8 ^ at_15 % 8) * 8 + at_17 % 8]) = *(const uint4 *)(r_1);
+      *(uint4 *)(&b_slots[column / 64 * 2048 + row * 64 + (in_panel / 8 ^ row % 8) * 8 + in_panel % 8]) = *(const uint4 *)(r);
     }
   }
+  // Main loop: products of tiles along k.
   alignas(16) float acc[128];
   #pragma unroll
-  for (int ir = 0; ir < 4; ++ir) {
-    const int at_20 = ir * 32;
+  for (int i_by16 = 0; i_by16 < 4; ++i_by16) {
     #pragma unroll
-    for (int jr = 0; jr < 8; ++jr) {
-      const int at_21 = jr * 4;
+    for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
       #pragma unroll
-      for (int ir_1 = 0; ir_1 < 2; ++ir_1) {
-        const int at_22 = ir_1 * 2;
+      for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
         #pragma unroll
-        for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
-          acc[jr_1 + at_22 + at_21 + at_20] = 0.0f;
+        for (int j_elem = 0; j_elem < 2; ++j_elem) {
+          acc[j_elem + i_by8 * 2 + j_by8 * 4 + i_by16 * 32] = 0.0f;
         }
       }
     }
   }
-  const int tid_1 = (int)threadIdx.x;
-  const int warp = tid_1 / 32;
-  const int at_23 = warp % 2 * 64;
-  const int at_24 = warp / 2 * 64;
-  const int lane = tid_1 % 32;
-  const int at_25 = lane % 16;
-  const int at_26 = lane / 16 * 8;
-  const int at_27 = at_26 / 8;
-  const int at_28 = at_26 % 8;
-  const int at_29 = at_25 * 64;
-  const int at_30 = at_25 % 8;
+  const int tid = (int)threadIdx.x;
+  const int warp = tid / 32;
+  const int warp_row = warp % 2 * 64;
+  const int warp_column = warp / 2 * 64;
+  const int lane = tid % 32;
+  const int lane_row = lane % 16;
+  const int a_lane_k = lane / 16 * 8;
+  const int chunk = a_lane_k / 8;
+  const int in_chunk = a_lane_k % 8;
+  const int at = lane_row * 64;
+  const int at_1 = lane_row % 8;
   for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
     __syncthreads();
-    const int at_31 = k_tile % 2 * 4096;
-    alignas(16) unsigned a_2[32];
-    alignas(16) unsigned b_2[32];
+    const int slot_start = k_tile % 2 * 4096;
+    alignas(16) unsigned a_frag[32];
+    alignas(16) unsigned b_frag[32];
     #pragma unroll
     for (int mi = 0; mi < 4; ++mi) {
-      const int at_32 = at_23 + mi * 16 + at_25;
-      kc_ldmatrix_x4(&a_2[mi * 4], &a_1[at_31 + (at_32 * 32 + (at_27 ^ at_32 / 2 % 4) * 8 + at_28)]);
+      const int row = warp_row + mi * 16 + lane_row;
+      kc_ldmatrix_x4(&a_frag[mi * 4], &a_slots[slot_start + (row * 32 + (chunk ^ row / 2 % 4) * 8 + in_chunk)]);
     }
     #pragma unroll
     for (int np = 0; np < 4; ++np) {
-      const int at_33 = at_24 + np * 16 + at_26;
-      const int at_34 = at_33 % 64;
-      kc_ldmatrix_x4_trans(&b_2[np * 4], &b_1[at_31 + (at_33 / 64 * 2048 + at_29 + (at_34 / 8 ^ at_30) * 8 + at_34 % 8)]);
+      const int column = warp_column + np * 16 + a_lane_k;
+      const int in_panel = column % 64;
+      kc_ldmatrix_x4_trans(&b_frag[np * 4], &b_slots[slot_start + (column / 64 * 2048 + at + (in_panel / 8 ^ at_1) * 8 + in_panel % 8)]);
     }
     #pragma unroll
     for (int step = 0; step < 2; ++step) {
-      const int at_35 = step + 1;
-      if (at_35 < 2) {
-        const int at_36 = at_35 * 16;
-        const int at_37 = at_35 % 2 * 16;
-        const int at_38 = at_36 + at_26;
-        const int at_39 = at_38 / 8;
-        const int at_40 = at_38 % 8;
+      const int next = step + 1;
+      if (next < 2) {
+        const int next_k = next * 16;
+        const int a_set = next % 2 * 16;
+        const int a_k = next_k + a_lane_k;
+        const int chunk_1 = a_k / 8;
+        const int in_chunk_1 = a_k % 8;
         #pragma unroll
-        for (int mi_1 = 0; mi_1 < 4; ++mi_1) {
-          const int at_41 = at_23 + mi_1 * 16 + at_25;
-          kc_ldmatrix_x4(&a_2[at_37 + mi_1 * 4], &a_1[at_31 + (at_41 * 32 + (at_39 ^ at_41 / 2 % 4) * 8 + at_40)]);
+        for (int mi = 0; mi < 4; ++mi) {
+          const int row = warp_row + mi * 16 + lane_row;
+          kc_ldmatrix_x4(&a_frag[a_set + mi * 4], &a_slots[slot_start + (row * 32 + (chunk_1 ^ row / 2 % 4) * 8 + in_chunk_1)]);
         }
-        const int at_42 = at_36 + at_25;
-        const int at_43 = at_42 * 64;
-        const int at_44 = at_42 % 8;
+        const int b_k = next_k + lane_row;
+        const int at_2 = b_k * 64;
+        const int at_3 = b_k % 8;
         #pragma unroll
-        for (int np_1 = 0; np_1 < 4; ++np_1) {
-          const int at_45 = at_24 + np_1 * 16 + at_26;
-          const int at_46 = at_45 % 64;
-          kc_ldmatrix_x4_trans(&b_2[at_37 + np_1 * 4], &b_1[at_31 + (at_45 / 64 * 2048 + at_43 + (at_46 / 8 ^ at_44) * 8 + at_46 % 8)]);
+        for (int np = 0; np < 4; ++np) {
+          const int column = warp_column + np * 16 + a_lane_k;
+          const int in_panel = column % 64;
+          kc_ldmatrix_x4_trans(&b_frag[a_set + np * 4], &b_slots[slot_start + (column / 64 * 2048 + at_2 + (in_panel / 8 ^ at_3) * 8 + in_panel % 8)]);
         }
       }
-      const int at_47 = step % 2 * 16;
+      const int a_set = step % 2 * 16;
       #pragma unroll
-      for (int mi_2 = 0; mi_2 < 4; ++mi_2) {
-        const int at_48 = mi_2 * 8;
-        const int at_49 = at_47 + mi_2 * 4;
+      for (int mi = 0; mi < 4; ++mi) {
+        const int a_reg = a_set + mi * 4;
         #pragma unroll
         for (int ni = 0; ni < 8; ++ni) {
-          kc_mma_m16n8k16_f16(&acc[(at_48 + ni) * 4], &a_2[at_49], &b_2[at_47 + ni * 2]);
+          kc_mma_m16n8k16_f16(&acc[(mi * 8 + ni) * 4], &a_frag[a_reg], &b_frag[a_set + ni * 2]);
         }
       }
     }
-    const int acc_1 = k_tile + 1;
-    if (acc_1 < k_tiles) {
-      const int k0 = acc_1 * 32;
-      const int at_50 = acc_1 % 2 * 4096;
-      const int at_51 = at_2 * M;
+    const int ahead = k_tile + 1;
+    // A later tile, on its way into the slot that was read last.
+    if (ahead < k_tiles) {
+      const int k0 = ahead * 32;
+      const int slot_start_1 = ahead % 2 * 4096;
+      const int at_2 = n_tile * M;
       #pragma unroll
-      for (int copy_2 = 0; copy_2 < 512; copy_2 += 128) {
-        const int at_52 = copy_2 + tid_1;
-        const int at_53 = at_52 / 4;
-        const int at_54 = at_52 % 4 * 8;
-        const int at_55 = i0 + at_53;
-        const int at_56 = k0 + at_54;
-        const bool cond_2 = at_55 < M && at_56 < K;
-        const int at_57 = cond_2 ? (at_51 + at_55) * K + at_56 : 0;
-        alignas(16) unsigned short r_2[8];
-        r_2[0] = 0x0;
-        r_2[1] = 0x0;
-        r_2[2] = 0x0;
-        r_2[3] = 0x0;
-        r_2[4] = 0x0;
-        r_2[5] = 0x0;
-        r_2[6] = 0x0;
-        r_2[7] = 0x0;
-        if (cond_2) {
-          *(uint4 *)(r_2) = *(const uint4 *)(&a[at_57]);
+      for (int copy0 = 0; copy0 < 512; copy0 += 128) {
+        const int copy = copy0 + tid;
+        const int row = copy / 4;
+        const int column = copy % 4 * 8;
+        const int i = i0 + row;
+        const int k = k0 + column;
+        const bool inside = i < M && k < K;
+        const int at_3 = inside ? (at_2 + i) * K + k : 0;
+        alignas(16) f16 r[8];
+        r[0] = 0x0;
+        r[1] = 0x0;
+        r[2] = 0x0;
+        r[3] = 0x0;
+        r[4] = 0x0;
+        r[5] = 0x0;
+        r[6] = 0x0;
+        r[7] = 0x0;
+        if (inside) {
+          *(uint4 *)(r) = *(const uint4 *)(&a[at_3]);
         }
-        *(uint4 *)(&a_1[at_50 + (at_53 * 32 + (at_54 / 8 ^ at_53 / 2 % 4) * 8 + at_54 % 8)]) = *(const uint4 *)(r_2);
+        *(uint4 *)(&a_slots[slot_start_1 + (row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8)]) = *(const uint4 *)(r);
       }
-      const int at_58 = at_2 * K;
+      const int at_3 = n_tile * K;
       #pragma unroll
-      for (int copy_3 = 0; copy_3 < 512; copy_3 += 128) {
-        const int at_59 = copy_3 + tid_1;
-        const int at_60 = at_59 / 16;
-        const int at_61 = at_59 % 16 * 8;
-        const int at_62 = at_61 % 64;
-        const int at_63 = j0_ + at_61;
-        const int at_64 = k0 + at_60;
-        const bool cond_3 = at_63 < N && at_64 < K;
-        const int at_65 = cond_3 ? (at_58 + at_64) * N + at_63 : 0;
-        alignas(16) unsigned short r_3[8];
-        r_3[0] = 0x0;
-        r_3[1] = 0x0;
-        r_3[2] = 0x0;
-        r_3[3] = 0x0;
-        r_3[4] = 0x0;
-        r_3[5] = 0x0;
-        r_3[6] = 0x0;
-        r_3[7] = 0x0;
-        if (cond_3) {
-          *(uint4 *)(r_3) = *(const uint4 *)(&b[at_65]);
+      for (int copy0 = 0; copy0 < 512; copy0 += 128) {
+        const int copy = copy0 + tid;
+        const int row = copy / 16;
+        const int column = copy % 16 * 8;
+        const int in_panel = column % 64;
+        const int j = j0 + column;
+        const int k = k0 + row;
+        const bool inside = j < N && k < K;
+        const int at_4 = inside ? (at_3 + k) * N + j : 0;
+        alignas(16) f16 r[8];
+        r[0] = 0x0;
+        r[1] = 0x0;
+        r[2] = 0x0;
+        r[3] = 0x0;
+        r[4] = 0x0;
+        r[5] = 0x0;
+        r[6] = 0x0;
+        r[7] = 0x0;
+        if (inside) {
+          *(uint4 *)(r) = *(const uint4 *)(&b[at_4]);
         }
-        *(uint4 *)(&b_1[at_50 + (at_61 / 64 * 2048 + at_60 * 64 + (at_62 / 8 ^ at_60 % 8) * 8 + at_62 % 8)]) = *(const uint4 *)(r_3);
+        *(uint4 *)(&b_slots[slot_start_1 + (column / 64 * 2048 + row * 64 + (in_panel / 8 ^ row % 8) * 8 + in_panel % 8)]) = *(const uint4 *)(r);
       }
     }
   }
-  alignas(16) unsigned short r_4[128];
+  alignas(16) f16 c_r[128];
   #pragma unroll
-  for (int ir_2 = 0; ir_2 < 4; ++ir_2) {
-    const int acc_2 = ir_2 * 32;
+  for (int i_by16 = 0; i_by16 < 4; ++i_by16) {
     #pragma unroll
-    for (int jr_2 = 0; jr_2 < 8; ++jr_2) {
-      const int acc_3 = jr_2 * 4;
+    for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
       #pragma unroll
-      for (int ir_3 = 0; ir_3 < 2; ++ir_3) {
-        const int acc_4 = ir_3 * 2;
+      for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
         #pragma unroll
-        for (int jr_3 = 0; jr_3 < 2; ++jr_3) {
-          const int acc_5 = jr_3 + acc_4 + acc_3 + acc_2;
-          r_4[acc_5] = kc_f32_to_f16(acc[acc_5]);
+        for (int j_elem = 0; j_elem < 2; ++j_elem) {
+          const int reg = j_elem + i_by8 * 2 + j_by8 * 4 + i_by16 * 32;
+          c_r[reg] = kc_f32_to_f16(acc[reg]);
         }
       }
     }
   }
-  const int at_66 = lane / 4 + at_23;
-  const int at_67 = lane % 4 * 2 + at_24;
+  // Store c.
+  const int i_thread = lane / 4 + warp_row;
+  const int j_thread = lane % 4 * 2 + warp_column;
   #pragma unroll
-  for (int ir_4 = 0; ir_4 < 4; ++ir_4) {
-    const int at_68 = ir_4 * 32;
-    const int at_69 = ir_4 * 16;
+  for (int i_by16 = 0; i_by16 < 4; ++i_by16) {
     #pragma unroll
-    for (int jr_4 = 0; jr_4 < 8; ++jr_4) {
-      const int at_70 = jr_4 * 4;
-      const int at_71 = j0_ + (at_67 + jr_4 * 8);
-      const bool cond_4 = at_71 < N;
+    for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
+      const int j = j0 + (j_thread + j_by8 * 8);
+      const bool inside = j < N;
       #pragma unroll
-      for (int ir_5 = 0; ir_5 < 2; ++ir_5) {
-        const int at_72 = ir_5 * 2 + at_70 + at_68;
-        const int at_73 = i0 + (at_66 + ir_5 * 8 + at_69);
-        if (at_73 < M && cond_4) {
-          *(unsigned *)(&c[(at_2 * M + at_73) * N + at_71]) = *(const unsigned *)(&r_4[at_72]);
+      for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
+        const int reg = i_by8 * 2 + j_by8 * 4 + i_by16 * 32;
+        const int i = i0 + (i_thread + i_by8 * 8 + i_by16 * 16);
+        if (i < M && inside) {
+          *(unsigned *)(&c[(n_tile * M + i) * N + j]) = *(const unsigned *)(&c_r[reg]);
         }
       }
     }

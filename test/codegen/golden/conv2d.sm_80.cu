@@ -1,6 +1,9 @@
 // kernel conv2d of conv2d.kc:2, for sm_80
 // assumes C % 8 == 0 and O % 8 == 0 and fits32(x) and fits32(f) and fits32(y) and fits32(workspace)
 
+// Types that travel as their bits.
+typedef unsigned short f16;
+
 #ifndef KC_HOST
 static __device__ __forceinline__ unsigned char *kc_shared() {
   extern __shared__ __align__(1024) unsigned char kc_memory[];
@@ -36,295 +39,218 @@ static __device__ __forceinline__ unsigned short kc_f32_to_f16(float v) {
 
 // schedule: tile n 1; tile h 1; tile w 128; tile o 128; tile r 1; tile s 1; tile c 32; warps 4; unit mma; stages 4
 #line 3 "conv2d.kc"
-extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(unsigned short *__restrict__ x, unsigned short *__restrict__ f, unsigned short *__restrict__ y, const int N, const int H, const int W, const int C, const int R, const int S, const int O) {
+extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__restrict__ x, const f16 *__restrict__ f,
+    f16 *__restrict__ y, const int N, const int H, const int W, const int C, const int R, const int S, const int O) {
   const int block = (int)blockIdx.x;
   const int w_tiles = (W + 127) / 128;
   const int o_tiles = (O + 127) / 128;
-  const int at = w_tiles * o_tiles;
-  const int at_1 = block % at;
-  const int at_2 = block / at;
-  const int at_3 = o_tiles * 8;
-  const int at_4 = at_1 % at_3;
-  const int at_5 = at_1 / at_3 * 8;
-  const int at_6 = min(w_tiles - at_5, 8);
-  const int h_tile = at_2 % H;
-  const int at_7 = at_2 / H;
-  const int w0 = (at_5 + at_4 % at_6) * 128;
-  const int o0 = at_4 / at_6 * 128;
-  const int at_8 = (C + 31) / 32;
-  const int c_tiles = R * S * at_8;
-  unsigned short *const x_1 = (unsigned short *)(kc_shared());
-  unsigned short *const f_1 = (unsigned short *)(kc_shared() + 32768);
-  if (c_tiles > 0) {
-    const int c0 = 0 % at_8 * 32;
-    const int at_9 = 0 / at_8;
-    const int s0 = at_9 % S;
-    const int r0 = at_9 / S;
-    const int tid = (int)threadIdx.x;
-    const bool cond = at_7 >= 0;
-    const bool cond_1 = at_7 < N;
-    const int at_10 = h_tile + r0 - R / 2;
-    const bool cond_2 = at_10 >= 0;
-    const bool cond_3 = at_10 < H;
-    const int at_11 = S / 2;
-    const int at_12 = (at_7 * H + at_10) * W;
-    #pragma unroll
-    for (int copy = 0; copy < 512; copy += 128) {
-      const int at_13 = copy + tid;
-      const int at_14 = at_13 / 4;
-      const int at_15 = at_13 % 4 * 8;
-      const int at_16 = c0 + at_15;
-      const bool cond_4 = at_16 < C;
-      const int at_17 = w0 + at_14 + s0 - at_11;
-      const bool cond_5 = cond_4 && cond && cond_1 && cond_2 && cond_3 && at_17 >= 0 && at_17 < W && at_16 >= 0 && cond_4;
-      kc_cp_async_zfill_16(&x_1[at_14 * 32 + (at_15 / 8 ^ at_14 / 2 % 4) * 8 + at_15 % 8], &x[cond_5 ? (at_12 + at_17) * C + at_16 : 0], cond_5 ? 16 : 0);
+  const int plane_tiles = w_tiles * o_tiles;
+  const int in_plane = block % plane_tiles;
+  const int plane = block / plane_tiles;
+  const int group_tiles = o_tiles * 8;
+  const int in_group = in_plane % group_tiles;
+  const int group_row = in_plane / group_tiles * 8;
+  const int group_rows = min(w_tiles - group_row, 8);
+  const int h_tile = plane % H;
+  const int n_tile = plane / H;
+  const int w0 = (group_row + in_group % group_rows) * 128;
+  const int o0 = in_group / group_rows * 128;
+  const int at = (C + 31) / 32;
+  const int c_tiles = R * S * at;
+  f16 *const x_slots = (f16 *)(kc_shared());
+  f16 *const f_slots = (f16 *)(kc_shared() + 32768);
+  // Prologue: the first tiles, on their way into their slots.
+  #pragma unroll
+  for (int first = 0; first < 3; ++first) {
+    if (first < c_tiles) {
+      const int c0 = first % at * 32;
+      const int at_1 = first / at;
+      const int s0 = at_1 % S;
+      const int r0 = at_1 / S;
+      const int slot_start = first % 4 * 4096;
+      const int tid = (int)threadIdx.x;
+      const bool inside = n_tile >= 0;
+      const bool inside_1 = n_tile < N;
+      const int at_2 = h_tile + r0 - R / 2;
+      const bool inside_2 = at_2 >= 0;
+      const bool inside_3 = at_2 < H;
+      const int at_3 = S / 2;
+      const int at_4 = (n_tile * H + at_2) * W;
+      #pragma unroll
+      for (int copy0 = 0; copy0 < 512; copy0 += 128) {
+        const int copy = copy0 + tid;
+        const int row = copy / 4;
+        const int column = copy % 4 * 8;
+        const int c = c0 + column;
+        const bool inside_4 = c < C;
+        const int at_5 = w0 + row + s0 - at_3;
+        const bool inside_5 = inside_4 && inside && inside_1 && inside_2 && inside_3 && at_5 >= 0 && at_5 < W && c >= 0 && inside_4;
+        kc_cp_async_zfill_16(&x_slots[slot_start + (row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8)], &x[inside_5 ? (at_4 + at_5) * C + c : 0], inside_5 ? 16 : 0);
+      }
+      const int at_5 = (r0 * S + s0) * C;
+      #pragma unroll
+      for (int copy0 = 0; copy0 < 512; copy0 += 128) {
+        const int copy = copy0 + tid;
+        const int row = copy / 16;
+        const int column = copy % 16 * 8;
+        const int in_panel = column % 64;
+        const int o = o0 + column;
+        const int c = c0 + row;
+        const bool inside_4 = o < O && c < C;
+        kc_cp_async_zfill_16(&f_slots[slot_start + (column / 64 * 2048 + row * 64 + (in_panel / 8 ^ row % 8) * 8 + in_panel % 8)], &f[inside_4 ? (at_5 + c) * O + o : 0], inside_4 ? 16 : 0);
+      }
     }
-    const int at_18 = (r0 * S + s0) * C;
-    #pragma unroll
-    for (int copy_1 = 0; copy_1 < 512; copy_1 += 128) {
-      const int at_19 = copy_1 + tid;
-      const int at_20 = at_19 / 16;
-      const int at_21 = at_19 % 16 * 8;
-      const int at_22 = at_21 % 64;
-      const int at_23 = o0 + at_21;
-      const int at_24 = c0 + at_20;
-      const bool cond_6 = at_23 < O && at_24 < C;
-      kc_cp_async_zfill_16(&f_1[at_21 / 64 * 2048 + at_20 * 64 + (at_22 / 8 ^ at_20 % 8) * 8 + at_22 % 8], &f[cond_6 ? (at_18 + at_24) * O + at_23 : 0], cond_6 ? 16 : 0);
-    }
+    kc_cp_async_commit();
   }
-  kc_cp_async_commit();
-  if (c_tiles > 1) {
-    const int c0_1 = 1 % at_8 * 32;
-    const int at_25 = 1 / at_8;
-    const int s0_1 = at_25 % S;
-    const int r0_1 = at_25 / S;
-    const int tid_1 = (int)threadIdx.x;
-    const bool cond_7 = at_7 >= 0;
-    const bool cond_8 = at_7 < N;
-    const int at_26 = h_tile + r0_1 - R / 2;
-    const bool cond_9 = at_26 >= 0;
-    const bool cond_10 = at_26 < H;
-    const int at_27 = S / 2;
-    const int at_28 = (at_7 * H + at_26) * W;
-    #pragma unroll
-    for (int copy_2 = 0; copy_2 < 512; copy_2 += 128) {
-      const int at_29 = copy_2 + tid_1;
-      const int at_30 = at_29 / 4;
-      const int at_31 = at_29 % 4 * 8;
-      const int at_32 = c0_1 + at_31;
-      const bool cond_11 = at_32 < C;
-      const int at_33 = w0 + at_30 + s0_1 - at_27;
-      const bool cond_12 = cond_11 && cond_7 && cond_8 && cond_9 && cond_10 && at_33 >= 0 && at_33 < W && at_32 >= 0 && cond_11;
-      kc_cp_async_zfill_16(&x_1[at_30 * 32 + (at_31 / 8 ^ at_30 / 2 % 4) * 8 + at_31 % 8 + 4096], &x[cond_12 ? (at_28 + at_33) * C + at_32 : 0], cond_12 ? 16 : 0);
-    }
-    const int at_34 = (r0_1 * S + s0_1) * C;
-    #pragma unroll
-    for (int copy_3 = 0; copy_3 < 512; copy_3 += 128) {
-      const int at_35 = copy_3 + tid_1;
-      const int at_36 = at_35 / 16;
-      const int at_37 = at_35 % 16 * 8;
-      const int at_38 = at_37 % 64;
-      const int at_39 = o0 + at_37;
-      const int at_40 = c0_1 + at_36;
-      const bool cond_13 = at_39 < O && at_40 < C;
-      kc_cp_async_zfill_16(&f_1[at_37 / 64 * 2048 + at_36 * 64 + (at_38 / 8 ^ at_36 % 8) * 8 + at_38 % 8 + 4096], &f[cond_13 ? (at_34 + at_40) * O + at_39 : 0], cond_13 ? 16 : 0);
-    }
-  }
-  kc_cp_async_commit();
-  if (c_tiles > 2) {
-    const int c0_2 = 2 % at_8 * 32;
-    const int at_41 = 2 / at_8;
-    const int s0_2 = at_41 % S;
-    const int r0_2 = at_41 / S;
-    const int tid_2 = (int)threadIdx.x;
-    const bool cond_14 = at_7 >= 0;
-    const bool cond_15 = at_7 < N;
-    const int at_42 = h_tile + r0_2 - R / 2;
-    const bool cond_16 = at_42 >= 0;
-    const bool cond_17 = at_42 < H;
-    const int at_43 = S / 2;
-    const int at_44 = (at_7 * H + at_42) * W;
-    #pragma unroll
-    for (int copy_4 = 0; copy_4 < 512; copy_4 += 128) {
-      const int at_45 = copy_4 + tid_2;
-      const int at_46 = at_45 / 4;
-      const int at_47 = at_45 % 4 * 8;
-      const int at_48 = c0_2 + at_47;
-      const bool cond_18 = at_48 < C;
-      const int at_49 = w0 + at_46 + s0_2 - at_43;
-      const bool cond_19 = cond_18 && cond_14 && cond_15 && cond_16 && cond_17 && at_49 >= 0 && at_49 < W && at_48 >= 0 && cond_18;
-      kc_cp_async_zfill_16(&x_1[at_46 * 32 + (at_47 / 8 ^ at_46 / 2 % 4) * 8 + at_47 % 8 + 8192], &x[cond_19 ? (at_44 + at_49) * C + at_48 : 0], cond_19 ? 16 : 0);
-    }
-    const int at_50 = (r0_2 * S + s0_2) * C;
-    #pragma unroll
-    for (int copy_5 = 0; copy_5 < 512; copy_5 += 128) {
-      const int at_51 = copy_5 + tid_2;
-      const int at_52 = at_51 / 16;
-      const int at_53 = at_51 % 16 * 8;
-      const int at_54 = at_53 % 64;
-      const int at_55 = o0 + at_53;
-      const int at_56 = c0_2 + at_52;
-      const bool cond_20 = at_55 < O && at_56 < C;
-      kc_cp_async_zfill_16(&f_1[at_53 / 64 * 2048 + at_52 * 64 + (at_54 / 8 ^ at_52 % 8) * 8 + at_54 % 8 + 8192], &f[cond_20 ? (at_50 + at_56) * O + at_55 : 0], cond_20 ? 16 : 0);
-    }
-  }
-  kc_cp_async_commit();
+  // Main loop: products of tiles along c.
   alignas(16) float acc[128];
   #pragma unroll
-  for (int wr = 0; wr < 4; ++wr) {
-    const int at_57 = wr * 32;
+  for (int w_by16 = 0; w_by16 < 4; ++w_by16) {
     #pragma unroll
-    for (int or_ = 0; or_ < 8; ++or_) {
-      const int at_58 = or_ * 4;
+    for (int o_by8 = 0; o_by8 < 8; ++o_by8) {
       #pragma unroll
-      for (int wr_1 = 0; wr_1 < 2; ++wr_1) {
-        const int at_59 = wr_1 * 2;
+      for (int w_by8 = 0; w_by8 < 2; ++w_by8) {
         #pragma unroll
-        for (int or__1 = 0; or__1 < 2; ++or__1) {
-          acc[or__1 + at_59 + at_58 + at_57] = 0.0f;
+        for (int o_elem = 0; o_elem < 2; ++o_elem) {
+          acc[o_elem + w_by8 * 2 + o_by8 * 4 + w_by16 * 32] = 0.0f;
         }
       }
     }
   }
-  const int tid_3 = (int)threadIdx.x;
-  const int warp = tid_3 / 32;
-  const int at_60 = warp % 2 * 64;
-  const int at_61 = warp / 2 * 64;
-  const int lane = tid_3 % 32;
-  const int at_62 = lane % 16;
-  const int at_63 = lane / 16 * 8;
-  const int at_64 = at_63 / 8;
-  const int at_65 = at_63 % 8;
-  const int at_66 = at_62 * 64;
-  const int at_67 = at_62 % 8;
+  const int tid = (int)threadIdx.x;
+  const int warp = tid / 32;
+  const int warp_row = warp % 2 * 64;
+  const int warp_column = warp / 2 * 64;
+  const int lane = tid % 32;
+  const int lane_row = lane % 16;
+  const int a_lane_k = lane / 16 * 8;
+  const int chunk = a_lane_k / 8;
+  const int in_chunk = a_lane_k % 8;
+  const int at_1 = lane_row * 64;
+  const int at_2 = lane_row % 8;
   for (int c_tile = 0; c_tile < c_tiles; ++c_tile) {
     kc_cp_async_wait<2>();
     __syncthreads();
-    const int at_68 = c_tile % 4 * 4096;
-    alignas(16) unsigned a[32];
-    alignas(16) unsigned b[32];
+    const int slot_start = c_tile % 4 * 4096;
+    alignas(16) unsigned a_frag[32];
+    alignas(16) unsigned b_frag[32];
     #pragma unroll
     for (int mi = 0; mi < 4; ++mi) {
-      const int at_69 = at_60 + mi * 16 + at_62;
-      kc_ldmatrix_x4(&a[mi * 4], &x_1[at_68 + (at_69 * 32 + (at_64 ^ at_69 / 2 % 4) * 8 + at_65)]);
+      const int row = warp_row + mi * 16 + lane_row;
+      kc_ldmatrix_x4(&a_frag[mi * 4], &x_slots[slot_start + (row * 32 + (chunk ^ row / 2 % 4) * 8 + in_chunk)]);
     }
     #pragma unroll
     for (int np = 0; np < 4; ++np) {
-      const int at_70 = at_61 + np * 16 + at_63;
-      const int at_71 = at_70 % 64;
-      kc_ldmatrix_x4_trans(&b[np * 4], &f_1[at_68 + (at_70 / 64 * 2048 + at_66 + (at_71 / 8 ^ at_67) * 8 + at_71 % 8)]);
+      const int column = warp_column + np * 16 + a_lane_k;
+      const int in_panel = column % 64;
+      kc_ldmatrix_x4_trans(&b_frag[np * 4], &f_slots[slot_start + (column / 64 * 2048 + at_1 + (in_panel / 8 ^ at_2) * 8 + in_panel % 8)]);
     }
     #pragma unroll
     for (int step = 0; step < 2; ++step) {
-      const int at_72 = step + 1;
-      if (at_72 < 2) {
-        const int at_73 = at_72 * 16;
-        const int at_74 = at_72 % 2 * 16;
-        const int at_75 = at_73 + at_63;
-        const int at_76 = at_75 / 8;
-        const int at_77 = at_75 % 8;
+      const int next = step + 1;
+      if (next < 2) {
+        const int next_k = next * 16;
+        const int a_set = next % 2 * 16;
+        const int a_k = next_k + a_lane_k;
+        const int chunk_1 = a_k / 8;
+        const int in_chunk_1 = a_k % 8;
         #pragma unroll
-        for (int mi_1 = 0; mi_1 < 4; ++mi_1) {
-          const int at_78 = at_60 + mi_1 * 16 + at_62;
-          kc_ldmatrix_x4(&a[at_74 + mi_1 * 4], &x_1[at_68 + (at_78 * 32 + (at_76 ^ at_78 / 2 % 4) * 8 + at_77)]);
+        for (int mi = 0; mi < 4; ++mi) {
+          const int row = warp_row + mi * 16 + lane_row;
+          kc_ldmatrix_x4(&a_frag[a_set + mi * 4], &x_slots[slot_start + (row * 32 + (chunk_1 ^ row / 2 % 4) * 8 + in_chunk_1)]);
         }
-        const int at_79 = at_73 + at_62;
-        const int at_80 = at_79 * 64;
-        const int at_81 = at_79 % 8;
+        const int b_k = next_k + lane_row;
+        const int at_3 = b_k * 64;
+        const int at_4 = b_k % 8;
         #pragma unroll
-        for (int np_1 = 0; np_1 < 4; ++np_1) {
-          const int at_82 = at_61 + np_1 * 16 + at_63;
-          const int at_83 = at_82 % 64;
-          kc_ldmatrix_x4_trans(&b[at_74 + np_1 * 4], &f_1[at_68 + (at_82 / 64 * 2048 + at_80 + (at_83 / 8 ^ at_81) * 8 + at_83 % 8)]);
+        for (int np = 0; np < 4; ++np) {
+          const int column = warp_column + np * 16 + a_lane_k;
+          const int in_panel = column % 64;
+          kc_ldmatrix_x4_trans(&b_frag[a_set + np * 4], &f_slots[slot_start + (column / 64 * 2048 + at_3 + (in_panel / 8 ^ at_4) * 8 + in_panel % 8)]);
         }
       }
-      const int at_84 = step % 2 * 16;
+      const int a_set = step % 2 * 16;
       #pragma unroll
-      for (int mi_2 = 0; mi_2 < 4; ++mi_2) {
-        const int at_85 = mi_2 * 8;
-        const int at_86 = at_84 + mi_2 * 4;
+      for (int mi = 0; mi < 4; ++mi) {
+        const int a_reg = a_set + mi * 4;
         #pragma unroll
         for (int ni = 0; ni < 8; ++ni) {
-          kc_mma_m16n8k16_f16(&acc[(at_85 + ni) * 4], &a[at_86], &b[at_84 + ni * 2]);
+          kc_mma_m16n8k16_f16(&acc[(mi * 8 + ni) * 4], &a_frag[a_reg], &b_frag[a_set + ni * 2]);
         }
       }
     }
-    const int acc_1 = c_tile + 3;
-    if (acc_1 < c_tiles) {
-      const int c0_3 = acc_1 % at_8 * 32;
-      const int at_87 = acc_1 / at_8;
-      const int s0_3 = at_87 % S;
-      const int r0_3 = at_87 / S;
-      const int at_88 = acc_1 % 4 * 4096;
-      const bool cond_21 = at_7 >= 0;
-      const bool cond_22 = at_7 < N;
-      const int at_89 = h_tile + r0_3 - R / 2;
-      const bool cond_23 = at_89 >= 0;
-      const bool cond_24 = at_89 < H;
-      const int at_90 = S / 2;
-      const int at_91 = (at_7 * H + at_89) * W;
+    const int ahead = c_tile + 3;
+    // A later tile, on its way into the slot that was read last.
+    if (ahead < c_tiles) {
+      const int c0 = ahead % at * 32;
+      const int at_3 = ahead / at;
+      const int s0 = at_3 % S;
+      const int r0 = at_3 / S;
+      const int slot_start_1 = ahead % 4 * 4096;
+      const bool inside = n_tile >= 0;
+      const bool inside_1 = n_tile < N;
+      const int at_4 = h_tile + r0 - R / 2;
+      const bool inside_2 = at_4 >= 0;
+      const bool inside_3 = at_4 < H;
+      const int at_5 = S / 2;
+      const int at_6 = (n_tile * H + at_4) * W;
       #pragma unroll
-      for (int copy_6 = 0; copy_6 < 512; copy_6 += 128) {
-        const int at_92 = copy_6 + tid_3;
-        const int at_93 = at_92 / 4;
-        const int at_94 = at_92 % 4 * 8;
-        const int at_95 = c0_3 + at_94;
-        const bool cond_25 = at_95 < C;
-        const int at_96 = w0 + at_93 + s0_3 - at_90;
-        const bool cond_26 = cond_25 && cond_21 && cond_22 && cond_23 && cond_24 && at_96 >= 0 && at_96 < W && at_95 >= 0 && cond_25;
-        kc_cp_async_zfill_16(&x_1[at_88 + (at_93 * 32 + (at_94 / 8 ^ at_93 / 2 % 4) * 8 + at_94 % 8)], &x[cond_26 ? (at_91 + at_96) * C + at_95 : 0], cond_26 ? 16 : 0);
+      for (int copy0 = 0; copy0 < 512; copy0 += 128) {
+        const int copy = copy0 + tid;
+        const int row = copy / 4;
+        const int column = copy % 4 * 8;
+        const int c = c0 + column;
+        const bool inside_4 = c < C;
+        const int at_7 = w0 + row + s0 - at_5;
+        const bool inside_5 = inside_4 && inside && inside_1 && inside_2 && inside_3 && at_7 >= 0 && at_7 < W && c >= 0 && inside_4;
+        kc_cp_async_zfill_16(&x_slots[slot_start_1 + (row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8)], &x[inside_5 ? (at_6 + at_7) * C + c : 0], inside_5 ? 16 : 0);
       }
-      const int at_97 = (r0_3 * S + s0_3) * C;
+      const int at_7 = (r0 * S + s0) * C;
       #pragma unroll
-      for (int copy_7 = 0; copy_7 < 512; copy_7 += 128) {
-        const int at_98 = copy_7 + tid_3;
-        const int at_99 = at_98 / 16;
-        const int at_100 = at_98 % 16 * 8;
-        const int at_101 = at_100 % 64;
-        const int at_102 = o0 + at_100;
-        const int at_103 = c0_3 + at_99;
-        const bool cond_27 = at_102 < O && at_103 < C;
-        kc_cp_async_zfill_16(&f_1[at_88 + (at_100 / 64 * 2048 + at_99 * 64 + (at_101 / 8 ^ at_99 % 8) * 8 + at_101 % 8)], &f[cond_27 ? (at_97 + at_103) * O + at_102 : 0], cond_27 ? 16 : 0);
+      for (int copy0 = 0; copy0 < 512; copy0 += 128) {
+        const int copy = copy0 + tid;
+        const int row = copy / 16;
+        const int column = copy % 16 * 8;
+        const int in_panel = column % 64;
+        const int o = o0 + column;
+        const int c = c0 + row;
+        const bool inside_4 = o < O && c < C;
+        kc_cp_async_zfill_16(&f_slots[slot_start_1 + (column / 64 * 2048 + row * 64 + (in_panel / 8 ^ row % 8) * 8 + in_panel % 8)], &f[inside_4 ? (at_7 + c) * O + o : 0], inside_4 ? 16 : 0);
       }
     }
     kc_cp_async_commit();
   }
   kc_cp_async_wait<0>();
-  alignas(16) unsigned short r[128];
+  alignas(16) f16 y_r[128];
   #pragma unroll
-  for (int wr_2 = 0; wr_2 < 4; ++wr_2) {
-    const int acc_2 = wr_2 * 32;
+  for (int w_by16 = 0; w_by16 < 4; ++w_by16) {
     #pragma unroll
-    for (int or__2 = 0; or__2 < 8; ++or__2) {
-      const int acc_3 = or__2 * 4;
+    for (int o_by8 = 0; o_by8 < 8; ++o_by8) {
       #pragma unroll
-      for (int wr_3 = 0; wr_3 < 2; ++wr_3) {
-        const int acc_4 = wr_3 * 2;
+      for (int w_by8 = 0; w_by8 < 2; ++w_by8) {
         #pragma unroll
-        for (int or__3 = 0; or__3 < 2; ++or__3) {
-          const int acc_5 = or__3 + acc_4 + acc_3 + acc_2;
-          r[acc_5] = kc_f32_to_f16(acc[acc_5]);
+        for (int o_elem = 0; o_elem < 2; ++o_elem) {
+          const int reg = o_elem + w_by8 * 2 + o_by8 * 4 + w_by16 * 32;
+          y_r[reg] = kc_f32_to_f16(acc[reg]);
         }
       }
     }
   }
-  const int at_104 = lane / 4 + at_60;
-  const int at_105 = lane % 4 * 2 + at_61;
+  // Store y.
+  const int w_thread = lane / 4 + warp_row;
+  const int o_thread = lane % 4 * 2 + warp_column;
   #pragma unroll
-  for (int wr_4 = 0; wr_4 < 4; ++wr_4) {
-    const int at_106 = wr_4 * 32;
-    const int at_107 = wr_4 * 16;
+  for (int w_by16 = 0; w_by16 < 4; ++w_by16) {
     #pragma unroll
-    for (int or__4 = 0; or__4 < 8; ++or__4) {
-      const int at_108 = or__4 * 4;
-      const int at_109 = o0 + (at_105 + or__4 * 8);
-      const bool cond_28 = at_109 < O;
+    for (int o_by8 = 0; o_by8 < 8; ++o_by8) {
+      const int o = o0 + (o_thread + o_by8 * 8);
+      const bool inside = o < O;
       #pragma unroll
-      for (int wr_5 = 0; wr_5 < 2; ++wr_5) {
-        const int at_110 = wr_5 * 2 + at_108 + at_106;
-        const int at_111 = w0 + (at_104 + wr_5 * 8 + at_107);
-        if (at_111 < W && cond_28) {
-          *(unsigned *)(&y[((at_7 * H + h_tile) * W + at_111) * O + at_109]) = *(const unsigned *)(&r[at_110]);
+      for (int w_by8 = 0; w_by8 < 2; ++w_by8) {
+        const int reg = w_by8 * 2 + o_by8 * 4 + w_by16 * 32;
+        const int w = w0 + (w_thread + w_by8 * 8 + w_by16 * 16);
+        if (w < W && inside) {
+          *(unsigned *)(&y[((n_tile * H + h_tile) * W + w) * O + o]) = *(const unsigned *)(&y_r[reg]);
         }
       }
     }

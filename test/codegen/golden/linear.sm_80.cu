@@ -1,6 +1,9 @@
 // kernel linear of linear.kc:2, for sm_80
 // assumes K % 8 == 0 and N % 8 == 0 and fits32(x) and fits32(w) and fits32(b) and fits32(y) and fits32(workspace)
 
+// Types that travel as their bits.
+typedef unsigned short bf16;
+
 #ifndef KC_HOST
 static __device__ __forceinline__ unsigned char *kc_shared() {
   extern __shared__ __align__(1024) unsigned char kc_memory[];
@@ -39,255 +42,207 @@ static __device__ __forceinline__ float kc_bf16_to_f32(unsigned short v) { retur
 
 // schedule: tile i 128; tile j 128; tile k 32; warps 4; unit mma; stages 4
 #line 4 "linear.kc"
-extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(unsigned short *__restrict__ x, unsigned short *__restrict__ w, unsigned short *__restrict__ b, unsigned short *__restrict__ y, const int M, const int K, const int N) {
+extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__restrict__ x, const bf16 *__restrict__ w,
+    const bf16 *__restrict__ b, bf16 *__restrict__ y, const int M, const int K, const int N) {
   const int block = (int)blockIdx.x;
-  const int at = (N + 127) / 128 * 8;
-  const int at_1 = block % at;
-  const int at_2 = block / at * 8;
-  const int at_3 = min((M + 127) / 128 - at_2, 8);
-  const int i0 = (at_2 + at_1 % at_3) * 128;
-  const int j0_ = at_1 / at_3 * 128;
+  const int group_tiles = (N + 127) / 128 * 8;
+  const int in_group = block % group_tiles;
+  const int group_row = block / group_tiles * 8;
+  const int group_rows = min((M + 127) / 128 - group_row, 8);
+  const int i0 = (group_row + in_group % group_rows) * 128;
+  const int j0 = in_group / group_rows * 128;
   const int k_tiles = (K + 31) / 32;
-  unsigned short *const x_1 = (unsigned short *)(kc_shared());
-  unsigned short *const w_1 = (unsigned short *)(kc_shared() + 32768);
+  bf16 *const x_slots = (bf16 *)(kc_shared());
+  bf16 *const w_slots = (bf16 *)(kc_shared() + 32768);
+  // Prologue: the first tiles, on their way into their slots.
 #line 3 "linear.kc"
-  if (k_tiles > 0) {
-    const int tid = (int)threadIdx.x;
-    #pragma unroll
-    for (int copy = 0; copy < 512; copy += 128) {
-      const int at_4 = copy + tid;
-      const int at_5 = at_4 / 4;
-      const int at_6 = at_4 % 4 * 8;
-      const int at_7 = i0 + at_5;
-      const bool cond = at_7 < M && at_6 < K;
-      kc_cp_async_zfill_16(&x_1[at_5 * 32 + (at_6 / 8 ^ at_5 / 2 % 4) * 8 + at_6 % 8], &x[cond ? at_7 * K + at_6 : 0], cond ? 16 : 0);
+  #pragma unroll
+  for (int first = 0; first < 3; ++first) {
+    if (first < k_tiles) {
+      const int k0 = first * 32;
+      const int slot_start = first % 4 * 4096;
+      const int tid = (int)threadIdx.x;
+      #pragma unroll
+      for (int copy0 = 0; copy0 < 512; copy0 += 128) {
+        const int copy = copy0 + tid;
+        const int row = copy / 4;
+        const int column = copy % 4 * 8;
+        const int i = i0 + row;
+        const int k = k0 + column;
+        const bool inside = i < M && k < K;
+        kc_cp_async_zfill_16(&x_slots[slot_start + (row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8)], &x[inside ? i * K + k : 0], inside ? 16 : 0);
+      }
+      #pragma unroll
+      for (int copy0 = 0; copy0 < 512; copy0 += 128) {
+        const int copy = copy0 + tid;
+        const int row = copy / 4;
+        const int column = copy % 4 * 8;
+        const int j = j0 + row;
+        const int k = k0 + column;
+        const bool inside = j < N && k < K;
+        kc_cp_async_zfill_16(&w_slots[slot_start + (row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8)], &w[inside ? j * K + k : 0], inside ? 16 : 0);
+      }
     }
-    #pragma unroll
-    for (int copy_1 = 0; copy_1 < 512; copy_1 += 128) {
-      const int at_8 = copy_1 + tid;
-      const int at_9 = at_8 / 4;
-      const int at_10 = at_8 % 4 * 8;
-      const int at_11 = j0_ + at_9;
-      const bool cond_1 = at_11 < N && at_10 < K;
-      kc_cp_async_zfill_16(&w_1[at_9 * 32 + (at_10 / 8 ^ at_9 / 2 % 4) * 8 + at_10 % 8], &w[cond_1 ? at_11 * K + at_10 : 0], cond_1 ? 16 : 0);
-    }
+    kc_cp_async_commit();
   }
-  kc_cp_async_commit();
-  if (k_tiles > 1) {
-    const int tid_1 = (int)threadIdx.x;
-    #pragma unroll
-    for (int copy_2 = 0; copy_2 < 512; copy_2 += 128) {
-      const int at_12 = copy_2 + tid_1;
-      const int at_13 = at_12 / 4;
-      const int at_14 = at_12 % 4 * 8;
-      const int at_15 = i0 + at_13;
-      const int at_16 = at_14 + 32;
-      const bool cond_2 = at_15 < M && at_16 < K;
-      kc_cp_async_zfill_16(&x_1[at_13 * 32 + (at_14 / 8 ^ at_13 / 2 % 4) * 8 + at_14 % 8 + 4096], &x[cond_2 ? at_15 * K + at_16 : 0], cond_2 ? 16 : 0);
-    }
-    #pragma unroll
-    for (int copy_3 = 0; copy_3 < 512; copy_3 += 128) {
-      const int at_17 = copy_3 + tid_1;
-      const int at_18 = at_17 / 4;
-      const int at_19 = at_17 % 4 * 8;
-      const int at_20 = j0_ + at_18;
-      const int at_21 = at_19 + 32;
-      const bool cond_3 = at_20 < N && at_21 < K;
-      kc_cp_async_zfill_16(&w_1[at_18 * 32 + (at_19 / 8 ^ at_18 / 2 % 4) * 8 + at_19 % 8 + 4096], &w[cond_3 ? at_20 * K + at_21 : 0], cond_3 ? 16 : 0);
-    }
-  }
-  kc_cp_async_commit();
-  if (k_tiles > 2) {
-    const int tid_2 = (int)threadIdx.x;
-    #pragma unroll
-    for (int copy_4 = 0; copy_4 < 512; copy_4 += 128) {
-      const int at_22 = copy_4 + tid_2;
-      const int at_23 = at_22 / 4;
-      const int at_24 = at_22 % 4 * 8;
-      const int at_25 = i0 + at_23;
-      const int at_26 = at_24 + 64;
-      const bool cond_4 = at_25 < M && at_26 < K;
-      kc_cp_async_zfill_16(&x_1[at_23 * 32 + (at_24 / 8 ^ at_23 / 2 % 4) * 8 + at_24 % 8 + 8192], &x[cond_4 ? at_25 * K + at_26 : 0], cond_4 ? 16 : 0);
-    }
-    #pragma unroll
-    for (int copy_5 = 0; copy_5 < 512; copy_5 += 128) {
-      const int at_27 = copy_5 + tid_2;
-      const int at_28 = at_27 / 4;
-      const int at_29 = at_27 % 4 * 8;
-      const int at_30 = j0_ + at_28;
-      const int at_31 = at_29 + 64;
-      const bool cond_5 = at_30 < N && at_31 < K;
-      kc_cp_async_zfill_16(&w_1[at_28 * 32 + (at_29 / 8 ^ at_28 / 2 % 4) * 8 + at_29 % 8 + 8192], &w[cond_5 ? at_30 * K + at_31 : 0], cond_5 ? 16 : 0);
-    }
-  }
-  kc_cp_async_commit();
+  // Main loop: products of tiles along k.
   alignas(16) float a[128];
   #pragma unroll
-  for (int ir = 0; ir < 4; ++ir) {
-    const int at_32 = ir * 32;
+  for (int i_by16 = 0; i_by16 < 4; ++i_by16) {
     #pragma unroll
-    for (int jr = 0; jr < 8; ++jr) {
-      const int at_33 = jr * 4;
+    for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
       #pragma unroll
-      for (int ir_1 = 0; ir_1 < 2; ++ir_1) {
-        const int at_34 = ir_1 * 2;
+      for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
         #pragma unroll
-        for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
-          a[jr_1 + at_34 + at_33 + at_32] = 0.0f;
+        for (int j_elem = 0; j_elem < 2; ++j_elem) {
+          a[j_elem + i_by8 * 2 + j_by8 * 4 + i_by16 * 32] = 0.0f;
         }
       }
     }
   }
-  const int tid_3 = (int)threadIdx.x;
-  const int warp = tid_3 / 32;
-  const int at_35 = warp % 2 * 64;
-  const int at_36 = warp / 2 * 64;
-  const int lane = tid_3 % 32;
-  const int at_37 = lane % 16;
-  const int at_38 = lane / 16 * 8;
-  const int at_39 = lane % 8 + at_38;
-  const int at_40 = lane / 8 % 2 * 8;
-  const int at_41 = at_38 / 8;
-  const int at_42 = at_38 % 8;
-  const int at_43 = at_40 / 8;
-  const int at_44 = at_40 % 8;
+  const int tid = (int)threadIdx.x;
+  const int warp = tid / 32;
+  const int warp_row = warp % 2 * 64;
+  const int warp_column = warp / 2 * 64;
+  const int lane = tid % 32;
+  const int lane_row = lane % 16;
+  const int a_lane_k = lane / 16 * 8;
+  const int lane_column = lane % 8 + a_lane_k;
+  const int b_lane_k = lane / 8 % 2 * 8;
+  const int chunk = a_lane_k / 8;
+  const int in_chunk = a_lane_k % 8;
+  const int chunk_1 = b_lane_k / 8;
+  const int in_chunk_1 = b_lane_k % 8;
   for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
     kc_cp_async_wait<2>();
     __syncthreads();
-    const int at_45 = k_tile % 4 * 4096;
-    alignas(16) unsigned a_1[32];
-    alignas(16) unsigned b_1[32];
+    const int slot_start = k_tile % 4 * 4096;
+    alignas(16) unsigned a_frag[32];
+    alignas(16) unsigned b_frag[32];
     #pragma unroll
     for (int mi = 0; mi < 4; ++mi) {
-      const int at_46 = at_35 + mi * 16 + at_37;
-      kc_ldmatrix_x4(&a_1[mi * 4], &x_1[at_45 + (at_46 * 32 + (at_41 ^ at_46 / 2 % 4) * 8 + at_42)]);
+      const int row = warp_row + mi * 16 + lane_row;
+      kc_ldmatrix_x4(&a_frag[mi * 4], &x_slots[slot_start + (row * 32 + (chunk ^ row / 2 % 4) * 8 + in_chunk)]);
     }
     #pragma unroll
     for (int np = 0; np < 4; ++np) {
-      const int at_47 = at_36 + np * 16 + at_39;
-      kc_ldmatrix_x4(&b_1[np * 4], &w_1[at_45 + (at_47 * 32 + (at_43 ^ at_47 / 2 % 4) * 8 + at_44)]);
+      const int column = warp_column + np * 16 + lane_column;
+      kc_ldmatrix_x4(&b_frag[np * 4], &w_slots[slot_start + (column * 32 + (chunk_1 ^ column / 2 % 4) * 8 + in_chunk_1)]);
     }
     #pragma unroll
     for (int step = 0; step < 2; ++step) {
-      const int at_48 = step + 1;
-      if (at_48 < 2) {
-        const int at_49 = at_48 * 16;
-        const int at_50 = at_48 % 2 * 16;
-        const int at_51 = at_49 + at_38;
-        const int at_52 = at_51 / 8;
-        const int at_53 = at_51 % 8;
+      const int next = step + 1;
+      if (next < 2) {
+        const int next_k = next * 16;
+        const int a_set = next % 2 * 16;
+        const int a_k = next_k + a_lane_k;
+        const int chunk_2 = a_k / 8;
+        const int in_chunk_2 = a_k % 8;
         #pragma unroll
-        for (int mi_1 = 0; mi_1 < 4; ++mi_1) {
-          const int at_54 = at_35 + mi_1 * 16 + at_37;
-          kc_ldmatrix_x4(&a_1[at_50 + mi_1 * 4], &x_1[at_45 + (at_54 * 32 + (at_52 ^ at_54 / 2 % 4) * 8 + at_53)]);
+        for (int mi = 0; mi < 4; ++mi) {
+          const int row = warp_row + mi * 16 + lane_row;
+          kc_ldmatrix_x4(&a_frag[a_set + mi * 4], &x_slots[slot_start + (row * 32 + (chunk_2 ^ row / 2 % 4) * 8 + in_chunk_2)]);
         }
-        const int at_55 = at_49 + at_40;
-        const int at_56 = at_55 / 8;
-        const int at_57 = at_55 % 8;
+        const int b_k = next_k + b_lane_k;
+        const int chunk_3 = b_k / 8;
+        const int in_chunk_3 = b_k % 8;
         #pragma unroll
-        for (int np_1 = 0; np_1 < 4; ++np_1) {
-          const int at_58 = at_36 + np_1 * 16 + at_39;
-          kc_ldmatrix_x4(&b_1[at_50 + np_1 * 4], &w_1[at_45 + (at_58 * 32 + (at_56 ^ at_58 / 2 % 4) * 8 + at_57)]);
+        for (int np = 0; np < 4; ++np) {
+          const int column = warp_column + np * 16 + lane_column;
+          kc_ldmatrix_x4(&b_frag[a_set + np * 4], &w_slots[slot_start + (column * 32 + (chunk_3 ^ column / 2 % 4) * 8 + in_chunk_3)]);
         }
       }
-      const int at_59 = step % 2 * 16;
+      const int a_set = step % 2 * 16;
       #pragma unroll
-      for (int mi_2 = 0; mi_2 < 4; ++mi_2) {
-        const int at_60 = mi_2 * 8;
-        const int at_61 = at_59 + mi_2 * 4;
+      for (int mi = 0; mi < 4; ++mi) {
+        const int a_reg = a_set + mi * 4;
         #pragma unroll
         for (int ni = 0; ni < 8; ++ni) {
-          kc_mma_m16n8k16_bf16(&a[(at_60 + ni) * 4], &a_1[at_61], &b_1[at_59 + ni * 2]);
+          kc_mma_m16n8k16_bf16(&a[(mi * 8 + ni) * 4], &a_frag[a_reg], &b_frag[a_set + ni * 2]);
         }
       }
     }
-    const int a_2 = k_tile + 3;
-    if (a_2 < k_tiles) {
-      const int k0 = a_2 * 32;
-      const int at_62 = a_2 % 4 * 4096;
+    const int ahead = k_tile + 3;
+    // A later tile, on its way into the slot that was read last.
+    if (ahead < k_tiles) {
+      const int k0 = ahead * 32;
+      const int slot_start_1 = ahead % 4 * 4096;
       #pragma unroll
-      for (int copy_6 = 0; copy_6 < 512; copy_6 += 128) {
-        const int at_63 = copy_6 + tid_3;
-        const int at_64 = at_63 / 4;
-        const int at_65 = at_63 % 4 * 8;
-        const int at_66 = i0 + at_64;
-        const int at_67 = k0 + at_65;
-        const bool cond_6 = at_66 < M && at_67 < K;
-        kc_cp_async_zfill_16(&x_1[at_62 + (at_64 * 32 + (at_65 / 8 ^ at_64 / 2 % 4) * 8 + at_65 % 8)], &x[cond_6 ? at_66 * K + at_67 : 0], cond_6 ? 16 : 0);
+      for (int copy0 = 0; copy0 < 512; copy0 += 128) {
+        const int copy = copy0 + tid;
+        const int row = copy / 4;
+        const int column = copy % 4 * 8;
+        const int i = i0 + row;
+        const int k = k0 + column;
+        const bool inside = i < M && k < K;
+        kc_cp_async_zfill_16(&x_slots[slot_start_1 + (row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8)], &x[inside ? i * K + k : 0], inside ? 16 : 0);
       }
       #pragma unroll
-      for (int copy_7 = 0; copy_7 < 512; copy_7 += 128) {
-        const int at_68 = copy_7 + tid_3;
-        const int at_69 = at_68 / 4;
-        const int at_70 = at_68 % 4 * 8;
-        const int at_71 = j0_ + at_69;
-        const int at_72 = k0 + at_70;
-        const bool cond_7 = at_71 < N && at_72 < K;
-        kc_cp_async_zfill_16(&w_1[at_62 + (at_69 * 32 + (at_70 / 8 ^ at_69 / 2 % 4) * 8 + at_70 % 8)], &w[cond_7 ? at_71 * K + at_72 : 0], cond_7 ? 16 : 0);
+      for (int copy0 = 0; copy0 < 512; copy0 += 128) {
+        const int copy = copy0 + tid;
+        const int row = copy / 4;
+        const int column = copy % 4 * 8;
+        const int j = j0 + row;
+        const int k = k0 + column;
+        const bool inside = j < N && k < K;
+        kc_cp_async_zfill_16(&w_slots[slot_start_1 + (row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8)], &w[inside ? j * K + k : 0], inside ? 16 : 0);
       }
     }
     kc_cp_async_commit();
   }
   kc_cp_async_wait<0>();
-  alignas(16) unsigned short b_r[16];
-  const int at_73 = lane % 4 * 2 + at_36;
+  // Load b.
+  alignas(16) bf16 b_r[16];
+  const int j_thread = lane % 4 * 2 + warp_column;
 #line 4 "linear.kc"
   #pragma unroll
-  for (int jr_2 = 0; jr_2 < 8; ++jr_2) {
-    const int at_74 = jr_2 * 2;
-    const int at_75 = j0_ + (at_73 + jr_2 * 8);
-    if (at_75 < N) {
-      *(unsigned *)(&b_r[at_74]) = *(const unsigned *)(&b[at_75]);
+  for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
+    const int j = j0 + (j_thread + j_by8 * 8);
+    if (j < N) {
+      *(unsigned *)(&b_r[j_by8 * 2]) = *(const unsigned *)(&b[j]);
     } else {
-      b_r[at_74] = 0x0;
-      b_r[at_74 + 1] = 0x0;
+      b_r[j_by8 * 2] = 0x0;
+      b_r[j_by8 * 2 + 1] = 0x0;
     }
   }
-  alignas(16) float b_2[16];
+  alignas(16) float b_f32[16];
   #pragma unroll
-  for (int jr_3 = 0; jr_3 < 8; ++jr_3) {
-    const int b_3 = jr_3 * 2;
+  for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
     #pragma unroll
-    for (int jr_4 = 0; jr_4 < 2; ++jr_4) {
-      const int b_4 = jr_4 + b_3;
-      b_2[b_4] = kc_bf16_to_f32(b_r[b_4]);
+    for (int j_elem = 0; j_elem < 2; ++j_elem) {
+      const int reg = j_elem + j_by8 * 2;
+      b_f32[reg] = kc_bf16_to_f32(b_r[reg]);
     }
   }
-  alignas(16) unsigned short r[128];
+  alignas(16) bf16 y_r[128];
   #pragma unroll
-  for (int ir_2 = 0; ir_2 < 4; ++ir_2) {
-    const int a_3 = ir_2 * 32;
+  for (int i_by16 = 0; i_by16 < 4; ++i_by16) {
     #pragma unroll
-    for (int jr_5 = 0; jr_5 < 8; ++jr_5) {
-      const int b_5 = jr_5 * 2;
-      const int a_4 = jr_5 * 4;
+    for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
       #pragma unroll
-      for (int ir_3 = 0; ir_3 < 2; ++ir_3) {
-        const int a_5 = ir_3 * 2;
+      for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
         #pragma unroll
-        for (int jr_6 = 0; jr_6 < 2; ++jr_6) {
-          const int a_6 = jr_6 + a_5 + a_4 + a_3;
-          r[a_6] = kc_f32_to_bf16(a[a_6] + b_2[jr_6 + b_5]);
+        for (int j_elem = 0; j_elem < 2; ++j_elem) {
+          const int reg = j_elem + i_by8 * 2 + j_by8 * 4 + i_by16 * 32;
+          y_r[reg] = kc_f32_to_bf16(a[reg] + b_f32[j_elem + j_by8 * 2]);
         }
       }
     }
   }
-  const int at_76 = lane / 4 + at_35;
+  // Store y.
+  const int i_thread = lane / 4 + warp_row;
   #pragma unroll
-  for (int ir_4 = 0; ir_4 < 4; ++ir_4) {
-    const int at_77 = ir_4 * 32;
-    const int at_78 = ir_4 * 16;
+  for (int i_by16 = 0; i_by16 < 4; ++i_by16) {
     #pragma unroll
-    for (int jr_7 = 0; jr_7 < 8; ++jr_7) {
-      const int at_79 = jr_7 * 4;
-      const int at_80 = j0_ + (at_73 + jr_7 * 8);
-      const bool cond_8 = at_80 < N;
+    for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
+      const int j = j0 + (j_thread + j_by8 * 8);
+      const bool inside = j < N;
       #pragma unroll
-      for (int ir_5 = 0; ir_5 < 2; ++ir_5) {
-        const int at_81 = ir_5 * 2 + at_79 + at_77;
-        const int at_82 = i0 + (at_76 + ir_5 * 8 + at_78);
-        if (at_82 < M && cond_8) {
-          *(unsigned *)(&y[at_82 * N + at_80]) = *(const unsigned *)(&r[at_81]);
+      for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
+        const int reg = i_by8 * 2 + j_by8 * 4 + i_by16 * 32;
+        const int i = i0 + (i_thread + i_by8 * 8 + i_by16 * 16);
+        if (i < M && inside) {
+          *(unsigned *)(&y[i * N + j]) = *(const unsigned *)(&y_r[reg]);
         }
       }
     }

@@ -1,6 +1,10 @@
 // kernel linear of linear.kc:2, for sm_90a
 // assumes K % 8 == 0 and N % 8 == 0 and fits32(x) and fits32(w) and fits32(b) and fits32(y) and fits32(workspace)
 
+// Types that travel as their bits.
+typedef unsigned long long mbarrier;
+typedef unsigned short bf16;
+
 #ifndef KC_HOST
 static __device__ __forceinline__ unsigned char *kc_shared() {
   extern __shared__ __align__(1024) unsigned char kc_memory[];
@@ -106,21 +110,24 @@ static __device__ __forceinline__ int kc_warpgroup() { return __shfl_sync(0xffff
 
 // schedule: tile i 128; tile j 256; tile k 64; warps 8 + 4 that fill; unit wgmma; persistent; stages 4
 #line 4 "linear.kc"
-extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(unsigned short *__restrict__ b, const int M, const int K, const int N, const __grid_constant__ kc_tensor_map x_map, const __grid_constant__ kc_tensor_map w_map, const __grid_constant__ kc_tensor_map y_map) {
+extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__restrict__ b, const int M, const int K,
+    const int N, const __grid_constant__ kc_tensor_map x_map, const __grid_constant__ kc_tensor_map w_map,
+    const __grid_constant__ kc_tensor_map y_map) {
   const int tid = (int)threadIdx.x;
-  const bool cond = tid == 0;
-  if (cond) {
+  const bool leader = tid == 0;
+  if (leader) {
     kc_prefetch_tensor_map(&x_map);
     kc_prefetch_tensor_map(&w_map);
     kc_prefetch_tensor_map(&y_map);
   }
-  unsigned short *const y = (unsigned short *)(kc_shared());
-  unsigned short *const x = (unsigned short *)(kc_shared() + 32768);
-  unsigned short *const w = (unsigned short *)(kc_shared() + 98304);
-  long long *const full = (long long *)(kc_shared() + 229376);
-  long long *const empty = (long long *)(kc_shared() + 229504);
+  bf16 *const y_slots = (bf16 *)(kc_shared());
+  bf16 *const x_slots = (bf16 *)(kc_shared() + 32768);
+  bf16 *const w_slots = (bf16 *)(kc_shared() + 98304);
+  // Barriers of the slots: which are full, which are empty.
+  mbarrier *const full = (mbarrier *)(kc_shared() + 229376);
+  mbarrier *const empty = (mbarrier *)(kc_shared() + 229504);
 #line 3 "linear.kc"
-  if (cond) {
+  if (leader) {
     #pragma unroll
     for (int slot = 0; slot < 4; ++slot) {
       kc_mbarrier_init(&full[slot], 1);
@@ -128,393 +135,384 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(unsigned short *_
     }
     kc_fence_mbarrier_init();
   }
-  const int at = (M + 127) / 128;
-  const int at_1 = (N + 255) / 256;
-  const int tiles = at * at_1;
+  const int i_tiles = (M + 127) / 128;
+  const int j_tiles = (N + 255) / 256;
+  const int tiles = i_tiles * j_tiles;
   const int block = (int)blockIdx.x;
   const int blocks = (int)gridDim.x;
   const int warpgroup = kc_warpgroup();
 #line 4 "linear.kc"
   __syncthreads();
   if (warpgroup >= 2) {
+    // Warps that fill slots.
     kc_setmaxnreg_dec<56>();
     if (tid == 256) {
-      const int at_2 = at_1 * 8;
+      // The tiles of this block.
+      const int group_tiles = j_tiles * 8;
       const int k_tiles = (K + 63) / 64;
       int filled = 0;
       for (int tile = block; tile < tiles; tile += blocks) {
-        const int at_3 = tile % at_2;
-        const int at_4 = tile / at_2 * 8;
-        const int at_5 = min(at - at_4, 8);
-        const int i0 = (at_4 + at_3 % at_5) * 128;
-        const int j0_ = at_3 / at_5 * 256;
+        const int in_group = tile % group_tiles;
+        const int group_row = tile / group_tiles * 8;
+        const int group_rows = min(i_tiles - group_row, 8);
+        const int i0 = (group_row + in_group % group_rows) * 128;
+        const int j0 = in_group / group_rows * 256;
+        // Walk k in tiles.
 #line 3 "linear.kc"
         #pragma unroll 1
         for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
           const int k0 = k_tile * 64;
           const int number = filled + k_tile;
-          const int slot_1 = number % 4;
-          kc_mbarrier_wait(&empty[slot_1], (number / 4 + 1) % 2);
-          kc_mbarrier_expect_tx(&full[slot_1], 49152);
-          kc_tma_load_2d(&x[slot_1 * 8192], &x_map, k0, i0, &full[slot_1]);
-          kc_tma_load_2d(&w[slot_1 * 16384], &w_map, k0, j0_, &full[slot_1]);
+          // Once the slot is empty, tensor copies fill it.
+          const int slot = number % 4;
+          kc_mbarrier_wait(&empty[slot], (number / 4 + 1) % 2);
+          kc_mbarrier_expect_tx(&full[slot], 49152);
+          kc_tma_load_2d(&x_slots[slot * 8192], &x_map, k0, i0, &full[slot]);
+          kc_tma_load_2d(&w_slots[slot * 16384], &w_map, k0, j0, &full[slot]);
         }
         filled = filled + k_tiles;
       }
     }
   } else {
+    // Warps that multiply what lies in slots.
 #line 4 "linear.kc"
     kc_setmaxnreg_inc<224>();
-    const int at_6 = at_1 * 8;
-    const int k_tiles_1 = (K + 63) / 64;
+    // The tiles of this block.
+    const int group_tiles = j_tiles * 8;
+    const int k_tiles = (K + 63) / 64;
     const int lane = tid % 32;
-    const int at_7 = lane % 4 * 2;
-    const bool cond_1 = k_tiles_1 <= 0;
-    const int at_8 = warpgroup * 4096;
-    const bool a = k_tiles_1 > 0;
-    const bool cond_2 = tid % 128 == 0;
-    const int at_9 = warpgroup + 2;
-    const int at_10 = lane / 16 * 8;
+    const int j_thread = lane % 4 * 2;
+    const bool no_rounds = k_tiles <= 0;
+    const int own_start = warpgroup * 4096;
+    const bool has_last = k_tiles > 0;
+    const bool group_leader = tid % 128 == 0;
+    const int barrier = warpgroup + 2;
+    const int at = lane / 16 * 8;
     const int warp = tid / 32;
-    const int at_11 = warp % 4 * 16 + warp / 4 * 64 + lane % 16;
-    const int at_12 = at_11 * 64;
-    const int at_13 = at_11 % 8;
-    const int at_14 = warpgroup * 64;
-    int filled_1 = 0;
-    for (int tile_1 = block; tile_1 < tiles; tile_1 += blocks) {
-      const int at_15 = tile_1 % at_6;
-      const int at_16 = tile_1 / at_6 * 8;
-      const int at_17 = min(at - at_16, 8);
-      const int i0_1 = (at_16 + at_15 % at_17) * 128;
-      const int j0__1 = at_15 / at_17 * 256;
-      alignas(16) unsigned short b_r[16];
+    const int row = warp % 4 * 16 + warp / 4 * 64 + lane % 16;
+    const int at_1 = row * 64;
+    const int at_2 = row % 8;
+    const int own_row = warpgroup * 64;
+    int filled = 0;
+    for (int tile = block; tile < tiles; tile += blocks) {
+      const int in_group = tile % group_tiles;
+      const int group_row = tile / group_tiles * 8;
+      const int group_rows = min(i_tiles - group_row, 8);
+      const int i0 = (group_row + in_group % group_rows) * 128;
+      const int j0 = in_group / group_rows * 256;
+      // Load b.
+      alignas(16) bf16 b_r[16];
       #pragma unroll
-      for (int jr = 0; jr < 8; ++jr) {
-        const int at_18 = jr * 2;
-        const int at_19 = j0__1 + (at_7 + jr * 8);
-        if (at_19 < N) {
-          *(unsigned *)(&b_r[at_18]) = *(const unsigned *)(&b[at_19]);
+      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
+        const int j = j0 + (j_thread + j_by8 * 8);
+        if (j < N) {
+          *(unsigned *)(&b_r[j_by8 * 2]) = *(const unsigned *)(&b[j]);
         } else {
-          b_r[at_18] = 0x0;
-          b_r[at_18 + 1] = 0x0;
+          b_r[j_by8 * 2] = 0x0;
+          b_r[j_by8 * 2 + 1] = 0x0;
         }
       }
-      const int b_1 = j0__1 + 64;
-      alignas(16) unsigned short b_r_1[16];
+      const int part = j0 + 64;
+      // Load b.
+      alignas(16) bf16 b_r_1[16];
       #pragma unroll
-      for (int jr_1 = 0; jr_1 < 8; ++jr_1) {
-        const int at_20 = jr_1 * 2;
-        const int at_21 = b_1 + (at_7 + jr_1 * 8);
-        if (at_21 < N) {
-          *(unsigned *)(&b_r_1[at_20]) = *(const unsigned *)(&b[at_21]);
+      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
+        const int j = part + (j_thread + j_by8 * 8);
+        if (j < N) {
+          *(unsigned *)(&b_r_1[j_by8 * 2]) = *(const unsigned *)(&b[j]);
         } else {
-          b_r_1[at_20] = 0x0;
-          b_r_1[at_20 + 1] = 0x0;
+          b_r_1[j_by8 * 2] = 0x0;
+          b_r_1[j_by8 * 2 + 1] = 0x0;
         }
       }
-      const int b_2 = j0__1 + 128;
-      alignas(16) unsigned short b_r_2[16];
+      const int part_1 = j0 + 128;
+      // Load b.
+      alignas(16) bf16 b_r_2[16];
       #pragma unroll
-      for (int jr_2 = 0; jr_2 < 8; ++jr_2) {
-        const int at_22 = jr_2 * 2;
-        const int at_23 = b_2 + (at_7 + jr_2 * 8);
-        if (at_23 < N) {
-          *(unsigned *)(&b_r_2[at_22]) = *(const unsigned *)(&b[at_23]);
+      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
+        const int j = part_1 + (j_thread + j_by8 * 8);
+        if (j < N) {
+          *(unsigned *)(&b_r_2[j_by8 * 2]) = *(const unsigned *)(&b[j]);
         } else {
-          b_r_2[at_22] = 0x0;
-          b_r_2[at_22 + 1] = 0x0;
+          b_r_2[j_by8 * 2] = 0x0;
+          b_r_2[j_by8 * 2 + 1] = 0x0;
         }
       }
-      const int b_3 = j0__1 + 192;
-      alignas(16) unsigned short b_r_3[16];
+      const int part_2 = j0 + 192;
+      // Load b.
+      alignas(16) bf16 b_r_3[16];
       #pragma unroll
-      for (int jr_3 = 0; jr_3 < 8; ++jr_3) {
-        const int at_24 = jr_3 * 2;
-        const int at_25 = b_3 + (at_7 + jr_3 * 8);
-        if (at_25 < N) {
-          *(unsigned *)(&b_r_3[at_24]) = *(const unsigned *)(&b[at_25]);
+      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
+        const int j = part_2 + (j_thread + j_by8 * 8);
+        if (j < N) {
+          *(unsigned *)(&b_r_3[j_by8 * 2]) = *(const unsigned *)(&b[j]);
         } else {
-          b_r_3[at_24] = 0x0;
-          b_r_3[at_24 + 1] = 0x0;
+          b_r_3[j_by8 * 2] = 0x0;
+          b_r_3[j_by8 * 2 + 1] = 0x0;
         }
       }
-      alignas(16) float a_1[128];
+      // Main loop: products of tiles along k.
+      alignas(16) float a[128];
 #line 3 "linear.kc"
-      if (cond_1) {
+      if (no_rounds) {
         #pragma unroll
-        for (int jr_4 = 0; jr_4 < 32; ++jr_4) {
-          const int at_26 = jr_4 * 4;
+        for (int j_by8 = 0; j_by8 < 32; ++j_by8) {
           #pragma unroll
-          for (int ir = 0; ir < 2; ++ir) {
-            const int at_27 = ir * 2;
+          for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
             #pragma unroll
-            for (int jr_5 = 0; jr_5 < 2; ++jr_5) {
-              a_1[jr_5 + at_27 + at_26] = 0.0f;
+            for (int j_elem = 0; j_elem < 2; ++j_elem) {
+              a[j_elem + i_by8 * 2 + j_by8 * 4] = 0.0f;
             }
           }
         }
       }
       #pragma unroll 1
-      for (int k_tile_1 = 0; k_tile_1 < k_tiles_1; ++k_tile_1) {
-        const int number_1 = filled_1 + k_tile_1;
-        const int slot_2 = number_1 % 4;
-        kc_mbarrier_wait(&full[slot_2], number_1 / 4 % 2);
-        const unsigned long long a_desc = kc_smem_desc(&x[slot_2 * 8192 + at_8], 16, 1024, 128);
-        const unsigned long long b_desc = kc_smem_desc(&w[slot_2 * 16384], 16, 1024, 128);
-        const bool cond_3 = k_tile_1 > 0;
-        kc_wgmma_hold<128>(a_1);
+      for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
+        const int number = filled + k_tile;
+        // Until the slot is full.
+        const int slot = number % 4;
+        kc_mbarrier_wait(&full[slot], number / 4 % 2);
+        const unsigned long long a_desc = kc_smem_desc(&x_slots[slot * 8192 + own_start], 16, 1024, 128);
+        const unsigned long long b_desc = kc_smem_desc(&w_slots[slot * 16384], 16, 1024, 128);
+        const bool later_round = k_tile > 0;
+        kc_wgmma_hold<128>(a);
         kc_wgmma_fence();
-        kc_wgmma_bf16<256, 0, 0>(a_1, a_desc, b_desc, cond_3);
-        kc_wgmma_bf16<256, 0, 0>(a_1, kc_desc_advance(a_desc, 32), kc_desc_advance(b_desc, 32), 1);
-        kc_wgmma_bf16<256, 0, 0>(a_1, kc_desc_advance(a_desc, 64), kc_desc_advance(b_desc, 64), 1);
-        kc_wgmma_bf16<256, 0, 0>(a_1, kc_desc_advance(a_desc, 96), kc_desc_advance(b_desc, 96), 1);
+        kc_wgmma_bf16<256, 0, 0>(a, a_desc, b_desc, later_round);
+        kc_wgmma_bf16<256, 0, 0>(a, kc_desc_advance(a_desc, 32), kc_desc_advance(b_desc, 32), 1);
+        kc_wgmma_bf16<256, 0, 0>(a, kc_desc_advance(a_desc, 64), kc_desc_advance(b_desc, 64), 1);
+        kc_wgmma_bf16<256, 0, 0>(a, kc_desc_advance(a_desc, 96), kc_desc_advance(b_desc, 96), 1);
         kc_wgmma_commit();
         kc_wgmma_wait<1>();
-        kc_wgmma_hold<128>(a_1);
-        const int previous = number_1 - 1;
-        if (cond_3) {
-          const int slot_3 = previous % 4;
-          if (cond_2) {
-            kc_mbarrier_arrive(&empty[slot_3]);
+        kc_wgmma_hold<128>(a);
+        const int previous = number - 1;
+        if (later_round) {
+          const int previous_slot = previous % 4;
+          if (group_leader) {
+            kc_mbarrier_arrive(&empty[previous_slot]);
           }
         }
       }
       kc_wgmma_wait<0>();
-      kc_wgmma_hold<128>(a_1);
-      const int next = filled_1 + k_tiles_1;
+      kc_wgmma_hold<128>(a);
+      const int next = filled + k_tiles;
       const int last = next - 1;
-      if (a) {
-        const int slot_4 = last % 4;
-        if (cond_2) {
-          kc_mbarrier_arrive(&empty[slot_4]);
+      if (has_last) {
+        const int last_slot = last % 4;
+        if (group_leader) {
+          kc_mbarrier_arrive(&empty[last_slot]);
         }
       }
-      alignas(16) float a_2[32];
+      alignas(16) float a_part[32];
       #pragma unroll
-      for (int jr_6 = 0; jr_6 < 8; ++jr_6) {
-        const int at_28 = jr_6 * 4;
+      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
         #pragma unroll
-        for (int ir_1 = 0; ir_1 < 2; ++ir_1) {
-          const int at_29 = ir_1 * 2;
+        for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
           #pragma unroll
-          for (int jr_7 = 0; jr_7 < 2; ++jr_7) {
-            const int at_30 = jr_7 + at_29 + at_28;
-            a_2[at_30] = a_1[at_30];
+          for (int j_elem = 0; j_elem < 2; ++j_elem) {
+            const int reg = j_elem + i_by8 * 2 + j_by8 * 4;
+            a_part[reg] = a[reg];
           }
         }
       }
-      alignas(16) float b_4[16];
+      alignas(16) float b_f32[16];
 #line 4 "linear.kc"
       #pragma unroll
-      for (int jr_8 = 0; jr_8 < 8; ++jr_8) {
-        const int b_5 = jr_8 * 2;
+      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
         #pragma unroll
-        for (int jr_9 = 0; jr_9 < 2; ++jr_9) {
-          const int b_6 = jr_9 + b_5;
-          b_4[b_6] = kc_bf16_to_f32(b_r[b_6]);
+        for (int j_elem = 0; j_elem < 2; ++j_elem) {
+          const int reg = j_elem + j_by8 * 2;
+          b_f32[reg] = kc_bf16_to_f32(b_r[reg]);
         }
       }
-      alignas(16) unsigned short r[32];
+      alignas(16) bf16 y_r[32];
       #pragma unroll
-      for (int jr_10 = 0; jr_10 < 8; ++jr_10) {
-        const int b_7 = jr_10 * 2;
-        const int a_3 = jr_10 * 4;
+      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
         #pragma unroll
-        for (int ir_2 = 0; ir_2 < 2; ++ir_2) {
-          const int a_4 = ir_2 * 2;
+        for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
           #pragma unroll
-          for (int jr_11 = 0; jr_11 < 2; ++jr_11) {
-            const int a_5 = jr_11 + a_4 + a_3;
-            r[a_5] = kc_f32_to_bf16(a_2[a_5] + b_4[jr_11 + b_7]);
+          for (int j_elem = 0; j_elem < 2; ++j_elem) {
+            const int reg = j_elem + i_by8 * 2 + j_by8 * 4;
+            y_r[reg] = kc_f32_to_bf16(a_part[reg] + b_f32[j_elem + j_by8 * 2]);
           }
         }
       }
-      if (cond_2) {
+      // Until the slot may be written again.
+      if (group_leader) {
         kc_tma_wait_read<1>();
       }
-      kc_bar_sync(at_9, 128);
+      kc_bar_sync(barrier, 128);
       #pragma unroll
-      for (int jr_12 = 0; jr_12 < 4; ++jr_12) {
-        const int at_31 = at_10 + jr_12 * 16;
-        kc_stmatrix_x4(&y[at_12 + (at_31 / 8 ^ at_13) * 8 + at_31 % 8], (const unsigned *)(&r[jr_12 * 8]));
+      for (int j_by16 = 0; j_by16 < 4; ++j_by16) {
+        const int column = at + j_by16 * 16;
+        kc_stmatrix_x4(&y_slots[at_1 + (column / 8 ^ at_2) * 8 + column % 8], (const unsigned *)(&y_r[j_by16 * 8]));
       }
+      // A tensor copy stores what the warpgroup has put there.
       kc_fence_proxy_async();
-      kc_bar_sync(at_9, 128);
-      if (cond_2) {
-        kc_tma_store_2d(&y_map, &y[at_8], j0__1, i0_1 + at_14);
+      kc_bar_sync(barrier, 128);
+      if (group_leader) {
+        kc_tma_store_2d(&y_map, &y_slots[own_start], j0, i0 + own_row);
         kc_tma_commit();
       }
-      alignas(16) float a_6[32];
+      alignas(16) float a_part_1[32];
 #line 3 "linear.kc"
       #pragma unroll
-      for (int jr_13 = 0; jr_13 < 8; ++jr_13) {
-        const int at_32 = jr_13 * 4;
+      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
         #pragma unroll
-        for (int ir_3 = 0; ir_3 < 2; ++ir_3) {
-          const int at_33 = ir_3 * 2;
+        for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
           #pragma unroll
-          for (int jr_14 = 0; jr_14 < 2; ++jr_14) {
-            const int at_34 = jr_14 + at_33 + at_32;
-            a_6[at_34] = a_1[at_34 + 32];
+          for (int j_elem = 0; j_elem < 2; ++j_elem) {
+            const int reg = j_elem + i_by8 * 2 + j_by8 * 4;
+            a_part_1[reg] = a[reg + 32];
           }
         }
       }
-      alignas(16) float b_8[16];
+      alignas(16) float b_f32_1[16];
 #line 4 "linear.kc"
       #pragma unroll
-      for (int jr_15 = 0; jr_15 < 8; ++jr_15) {
-        const int b_9 = jr_15 * 2;
+      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
         #pragma unroll
-        for (int jr_16 = 0; jr_16 < 2; ++jr_16) {
-          const int b_10 = jr_16 + b_9;
-          b_8[b_10] = kc_bf16_to_f32(b_r_1[b_10]);
+        for (int j_elem = 0; j_elem < 2; ++j_elem) {
+          const int reg = j_elem + j_by8 * 2;
+          b_f32_1[reg] = kc_bf16_to_f32(b_r_1[reg]);
         }
       }
-      alignas(16) unsigned short r_1[32];
+      alignas(16) bf16 y_r_1[32];
       #pragma unroll
-      for (int jr_17 = 0; jr_17 < 8; ++jr_17) {
-        const int b_11 = jr_17 * 2;
-        const int a_7 = jr_17 * 4;
+      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
         #pragma unroll
-        for (int ir_4 = 0; ir_4 < 2; ++ir_4) {
-          const int a_8 = ir_4 * 2;
+        for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
           #pragma unroll
-          for (int jr_18 = 0; jr_18 < 2; ++jr_18) {
-            const int a_9 = jr_18 + a_8 + a_7;
-            r_1[a_9] = kc_f32_to_bf16(a_6[a_9] + b_8[jr_18 + b_11]);
+          for (int j_elem = 0; j_elem < 2; ++j_elem) {
+            const int reg = j_elem + i_by8 * 2 + j_by8 * 4;
+            y_r_1[reg] = kc_f32_to_bf16(a_part_1[reg] + b_f32_1[j_elem + j_by8 * 2]);
           }
         }
       }
-      if (cond_2) {
+      // Until the slot may be written again.
+      if (group_leader) {
         kc_tma_wait_read<1>();
       }
-      kc_bar_sync(at_9, 128);
+      kc_bar_sync(barrier, 128);
       #pragma unroll
-      for (int jr_19 = 0; jr_19 < 4; ++jr_19) {
-        const int at_35 = at_10 + jr_19 * 16;
-        kc_stmatrix_x4(&y[at_12 + (at_35 / 8 ^ at_13) * 8 + at_35 % 8 + 8192], (const unsigned *)(&r_1[jr_19 * 8]));
+      for (int j_by16 = 0; j_by16 < 4; ++j_by16) {
+        const int column = at + j_by16 * 16;
+        kc_stmatrix_x4(&y_slots[at_1 + (column / 8 ^ at_2) * 8 + column % 8 + 8192], (const unsigned *)(&y_r_1[j_by16 * 8]));
       }
+      // A tensor copy stores what the warpgroup has put there.
       kc_fence_proxy_async();
-      kc_bar_sync(at_9, 128);
-      if (cond_2) {
-        kc_tma_store_2d(&y_map, &y[at_8 + 8192], b_1, i0_1 + at_14);
+      kc_bar_sync(barrier, 128);
+      if (group_leader) {
+        kc_tma_store_2d(&y_map, &y_slots[own_start + 8192], part, i0 + own_row);
         kc_tma_commit();
       }
-      alignas(16) float a_10[32];
+      alignas(16) float a_part_2[32];
 #line 3 "linear.kc"
       #pragma unroll
-      for (int jr_20 = 0; jr_20 < 8; ++jr_20) {
-        const int at_36 = jr_20 * 4;
+      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
         #pragma unroll
-        for (int ir_5 = 0; ir_5 < 2; ++ir_5) {
-          const int at_37 = ir_5 * 2;
+        for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
           #pragma unroll
-          for (int jr_21 = 0; jr_21 < 2; ++jr_21) {
-            const int at_38 = jr_21 + at_37 + at_36;
-            a_10[at_38] = a_1[at_38 + 64];
+          for (int j_elem = 0; j_elem < 2; ++j_elem) {
+            const int reg = j_elem + i_by8 * 2 + j_by8 * 4;
+            a_part_2[reg] = a[reg + 64];
           }
         }
       }
-      alignas(16) float b_12[16];
+      alignas(16) float b_f32_2[16];
 #line 4 "linear.kc"
       #pragma unroll
-      for (int jr_22 = 0; jr_22 < 8; ++jr_22) {
-        const int b_13 = jr_22 * 2;
+      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
         #pragma unroll
-        for (int jr_23 = 0; jr_23 < 2; ++jr_23) {
-          const int b_14 = jr_23 + b_13;
-          b_12[b_14] = kc_bf16_to_f32(b_r_2[b_14]);
+        for (int j_elem = 0; j_elem < 2; ++j_elem) {
+          const int reg = j_elem + j_by8 * 2;
+          b_f32_2[reg] = kc_bf16_to_f32(b_r_2[reg]);
         }
       }
-      alignas(16) unsigned short r_2[32];
+      alignas(16) bf16 y_r_2[32];
       #pragma unroll
-      for (int jr_24 = 0; jr_24 < 8; ++jr_24) {
-        const int b_15 = jr_24 * 2;
-        const int a_11 = jr_24 * 4;
+      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
         #pragma unroll
-        for (int ir_6 = 0; ir_6 < 2; ++ir_6) {
-          const int a_12 = ir_6 * 2;
+        for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
           #pragma unroll
-          for (int jr_25 = 0; jr_25 < 2; ++jr_25) {
-            const int a_13 = jr_25 + a_12 + a_11;
-            r_2[a_13] = kc_f32_to_bf16(a_10[a_13] + b_12[jr_25 + b_15]);
+          for (int j_elem = 0; j_elem < 2; ++j_elem) {
+            const int reg = j_elem + i_by8 * 2 + j_by8 * 4;
+            y_r_2[reg] = kc_f32_to_bf16(a_part_2[reg] + b_f32_2[j_elem + j_by8 * 2]);
           }
         }
       }
-      if (cond_2) {
+      // Until the slot may be written again.
+      if (group_leader) {
         kc_tma_wait_read<1>();
       }
-      kc_bar_sync(at_9, 128);
+      kc_bar_sync(barrier, 128);
       #pragma unroll
-      for (int jr_26 = 0; jr_26 < 4; ++jr_26) {
-        const int at_39 = at_10 + jr_26 * 16;
-        kc_stmatrix_x4(&y[at_12 + (at_39 / 8 ^ at_13) * 8 + at_39 % 8], (const unsigned *)(&r_2[jr_26 * 8]));
+      for (int j_by16 = 0; j_by16 < 4; ++j_by16) {
+        const int column = at + j_by16 * 16;
+        kc_stmatrix_x4(&y_slots[at_1 + (column / 8 ^ at_2) * 8 + column % 8], (const unsigned *)(&y_r_2[j_by16 * 8]));
       }
+      // A tensor copy stores what the warpgroup has put there.
       kc_fence_proxy_async();
-      kc_bar_sync(at_9, 128);
-      if (cond_2) {
-        kc_tma_store_2d(&y_map, &y[at_8], b_2, i0_1 + at_14);
+      kc_bar_sync(barrier, 128);
+      if (group_leader) {
+        kc_tma_store_2d(&y_map, &y_slots[own_start], part_1, i0 + own_row);
         kc_tma_commit();
       }
-      alignas(16) float a_14[32];
+      alignas(16) float a_part_3[32];
 #line 3 "linear.kc"
       #pragma unroll
-      for (int jr_27 = 0; jr_27 < 8; ++jr_27) {
-        const int at_40 = jr_27 * 4;
+      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
         #pragma unroll
-        for (int ir_7 = 0; ir_7 < 2; ++ir_7) {
-          const int at_41 = ir_7 * 2;
+        for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
           #pragma unroll
-          for (int jr_28 = 0; jr_28 < 2; ++jr_28) {
-            const int at_42 = jr_28 + at_41 + at_40;
-            a_14[at_42] = a_1[at_42 + 96];
+          for (int j_elem = 0; j_elem < 2; ++j_elem) {
+            const int reg = j_elem + i_by8 * 2 + j_by8 * 4;
+            a_part_3[reg] = a[reg + 96];
           }
         }
       }
-      alignas(16) float b_16[16];
+      alignas(16) float b_f32_3[16];
 #line 4 "linear.kc"
       #pragma unroll
-      for (int jr_29 = 0; jr_29 < 8; ++jr_29) {
-        const int b_17 = jr_29 * 2;
+      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
         #pragma unroll
-        for (int jr_30 = 0; jr_30 < 2; ++jr_30) {
-          const int b_18 = jr_30 + b_17;
-          b_16[b_18] = kc_bf16_to_f32(b_r_3[b_18]);
+        for (int j_elem = 0; j_elem < 2; ++j_elem) {
+          const int reg = j_elem + j_by8 * 2;
+          b_f32_3[reg] = kc_bf16_to_f32(b_r_3[reg]);
         }
       }
-      alignas(16) unsigned short r_3[32];
+      alignas(16) bf16 y_r_3[32];
       #pragma unroll
-      for (int jr_31 = 0; jr_31 < 8; ++jr_31) {
-        const int b_19 = jr_31 * 2;
-        const int a_15 = jr_31 * 4;
+      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
         #pragma unroll
-        for (int ir_8 = 0; ir_8 < 2; ++ir_8) {
-          const int a_16 = ir_8 * 2;
+        for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
           #pragma unroll
-          for (int jr_32 = 0; jr_32 < 2; ++jr_32) {
-            const int a_17 = jr_32 + a_16 + a_15;
-            r_3[a_17] = kc_f32_to_bf16(a_14[a_17] + b_16[jr_32 + b_19]);
+          for (int j_elem = 0; j_elem < 2; ++j_elem) {
+            const int reg = j_elem + i_by8 * 2 + j_by8 * 4;
+            y_r_3[reg] = kc_f32_to_bf16(a_part_3[reg] + b_f32_3[j_elem + j_by8 * 2]);
           }
         }
       }
-      if (cond_2) {
+      // Until the slot may be written again.
+      if (group_leader) {
         kc_tma_wait_read<1>();
       }
-      kc_bar_sync(at_9, 128);
+      kc_bar_sync(barrier, 128);
       #pragma unroll
-      for (int jr_33 = 0; jr_33 < 4; ++jr_33) {
-        const int at_43 = at_10 + jr_33 * 16;
-        kc_stmatrix_x4(&y[at_12 + (at_43 / 8 ^ at_13) * 8 + at_43 % 8 + 8192], (const unsigned *)(&r_3[jr_33 * 8]));
+      for (int j_by16 = 0; j_by16 < 4; ++j_by16) {
+        const int column = at + j_by16 * 16;
+        kc_stmatrix_x4(&y_slots[at_1 + (column / 8 ^ at_2) * 8 + column % 8 + 8192], (const unsigned *)(&y_r_3[j_by16 * 8]));
       }
+      // A tensor copy stores what the warpgroup has put there.
       kc_fence_proxy_async();
-      kc_bar_sync(at_9, 128);
-      if (cond_2) {
-        kc_tma_store_2d(&y_map, &y[at_8 + 8192], b_3, i0_1 + at_14);
+      kc_bar_sync(barrier, 128);
+      if (group_leader) {
+        kc_tma_store_2d(&y_map, &y_slots[own_start + 8192], part_2, i0 + own_row);
         kc_tma_commit();
       }
-      filled_1 = next;
+      filled = next;
     }
-    if (cond_2) {
+    // Until all has been read.
+    if (group_leader) {
       kc_tma_wait_read<0>();
     }
   }

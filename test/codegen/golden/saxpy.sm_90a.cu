@@ -3,64 +3,63 @@
 
 // schedule: tile i 2048; warps 8; unit simt
 #line 3 "saxpy.kc"
-extern "C" __global__ void __launch_bounds__(256) kc_saxpy(const float a, float *__restrict__ x, float *__restrict__ y, const int N) {
+extern "C" __global__ void __launch_bounds__(256) kc_saxpy(const float a, const float *__restrict__ x,
+    float *__restrict__ y, const int N) {
   const int i0 = (int)blockIdx.x * 2048;
+  // Load x.
   alignas(16) float x_r[8];
   const int tid = (int)threadIdx.x;
-  const int at = tid % 32 * 4 + tid / 32 * 128;
+  const int i_thread = tid % 32 * 4 + tid / 32 * 128;
   #pragma unroll
-  for (int ir = 0; ir < 2; ++ir) {
-    const int at_1 = ir * 4;
-    const int at_2 = i0 + (at + ir * 1024);
-    if (at_2 < N) {
-      *(uint4 *)(&x_r[at_1]) = *(const uint4 *)(&x[at_2]);
+  for (int i_by1024 = 0; i_by1024 < 2; ++i_by1024) {
+    const int i = i0 + (i_thread + i_by1024 * 1024);
+    if (i < N) {
+      *(uint4 *)(&x_r[i_by1024 * 4]) = *(const uint4 *)(&x[i]);
     } else {
-      x_r[at_1] = 0.0f;
-      x_r[at_1 + 1] = 0.0f;
-      x_r[at_1 + 2] = 0.0f;
-      x_r[at_1 + 3] = 0.0f;
+      x_r[i_by1024 * 4] = 0.0f;
+      x_r[i_by1024 * 4 + 1] = 0.0f;
+      x_r[i_by1024 * 4 + 2] = 0.0f;
+      x_r[i_by1024 * 4 + 3] = 0.0f;
     }
   }
   alignas(16) float r[8];
   #pragma unroll
-  for (int ir_1 = 0; ir_1 < 2; ++ir_1) {
-    const int x_1 = ir_1 * 4;
+  for (int i_by1024 = 0; i_by1024 < 2; ++i_by1024) {
     #pragma unroll
-    for (int ir_2 = 0; ir_2 < 4; ++ir_2) {
-      const int x_2 = ir_2 + x_1;
-      r[x_2] = a * x_r[x_2];
+    for (int i_elem = 0; i_elem < 4; ++i_elem) {
+      const int reg = i_elem + i_by1024 * 4;
+      r[reg] = a * x_r[reg];
     }
   }
+  // Load y.
   alignas(16) float y_r[8];
   #pragma unroll
-  for (int ir_3 = 0; ir_3 < 2; ++ir_3) {
-    const int at_3 = ir_3 * 4;
-    const int at_4 = i0 + (at + ir_3 * 1024);
-    if (at_4 < N) {
-      *(uint4 *)(&y_r[at_3]) = *(const uint4 *)(&y[at_4]);
+  for (int i_by1024 = 0; i_by1024 < 2; ++i_by1024) {
+    const int i = i0 + (i_thread + i_by1024 * 1024);
+    if (i < N) {
+      *(uint4 *)(&y_r[i_by1024 * 4]) = *(const uint4 *)(&y[i]);
     } else {
-      y_r[at_3] = 0.0f;
-      y_r[at_3 + 1] = 0.0f;
-      y_r[at_3 + 2] = 0.0f;
-      y_r[at_3 + 3] = 0.0f;
+      y_r[i_by1024 * 4] = 0.0f;
+      y_r[i_by1024 * 4 + 1] = 0.0f;
+      y_r[i_by1024 * 4 + 2] = 0.0f;
+      y_r[i_by1024 * 4 + 3] = 0.0f;
     }
   }
-  alignas(16) float r_1[8];
+  alignas(16) float y_r_1[8];
   #pragma unroll
-  for (int ir_4 = 0; ir_4 < 2; ++ir_4) {
-    const int at_5 = ir_4 * 4;
+  for (int i_by1024 = 0; i_by1024 < 2; ++i_by1024) {
     #pragma unroll
-    for (int ir_5 = 0; ir_5 < 4; ++ir_5) {
-      const int at_6 = ir_5 + at_5;
-      r_1[at_6] = r[at_6] + y_r[at_6];
+    for (int i_elem = 0; i_elem < 4; ++i_elem) {
+      const int reg = i_elem + i_by1024 * 4;
+      y_r_1[reg] = r[reg] + y_r[reg];
     }
   }
+  // Store y.
   #pragma unroll
-  for (int ir_6 = 0; ir_6 < 2; ++ir_6) {
-    const int at_7 = ir_6 * 4;
-    const int at_8 = i0 + (at + ir_6 * 1024);
-    if (at_8 < N) {
-      *(uint4 *)(&y[at_8]) = *(const uint4 *)(&r_1[at_7]);
+  for (int i_by1024 = 0; i_by1024 < 2; ++i_by1024) {
+    const int i = i0 + (i_thread + i_by1024 * 1024);
+    if (i < N) {
+      *(uint4 *)(&y[i]) = *(const uint4 *)(&y_r_1[i_by1024 * 4]);
     }
   }
 }

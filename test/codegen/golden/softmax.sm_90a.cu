@@ -19,57 +19,57 @@ static __device__ __forceinline__ float kc_maximum(float a, float b) { // the un
 
 // schedule: tile i 1; tile j 4096; warps 4; unit simt
 #line 2 "softmax.kc"
-extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(float *__restrict__ x, float *__restrict__ y, const int M, const int N) {
+extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *__restrict__ x, float *__restrict__ y,
+    const int M, const int N) {
   const int block = (int)blockIdx.x;
-  alignas(16) float sum[4];
+  // Walk j in tiles.
+  alignas(16) float max_j_partial[4];
   #pragma unroll
-  for (int jr = 0; jr < 4; ++jr) {
-    sum[jr] = __int_as_float(0xff800000);
+  for (int j_elem = 0; j_elem < 4; ++j_elem) {
+    max_j_partial[j_elem] = __int_as_float(0xff800000);
   }
   const int tid = (int)threadIdx.x;
   const int lane = tid % 32;
   const int warp = tid / 32;
-  const int at = lane * 4 + warp * 128;
-  for (int j0_ = 0; j0_ < N; j0_ += 4096) {
+  const int j_thread = lane * 4 + warp * 128;
+  for (int j0 = 0; j0 < N; j0 += 4096) {
+    // Load x.
     alignas(16) float x_r[32];
     #pragma unroll
-    for (int jr_1 = 0; jr_1 < 8; ++jr_1) {
-      const int at_1 = jr_1 * 4;
-      const int at_2 = j0_ + (at + jr_1 * 512);
-      if (at_2 < N) {
-        *(uint4 *)(&x_r[at_1]) = *(const uint4 *)(&x[block * N + at_2]);
+    for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
+      const int j = j0 + (j_thread + j_by512 * 512);
+      if (j < N) {
+        *(uint4 *)(&x_r[j_by512 * 4]) = *(const uint4 *)(&x[block * N + j]);
       } else {
-        x_r[at_1] = 0.0f;
-        x_r[at_1 + 1] = 0.0f;
-        x_r[at_1 + 2] = 0.0f;
-        x_r[at_1 + 3] = 0.0f;
+        x_r[j_by512 * 4] = 0.0f;
+        x_r[j_by512 * 4 + 1] = 0.0f;
+        x_r[j_by512 * 4 + 2] = 0.0f;
+        x_r[j_by512 * 4 + 3] = 0.0f;
       }
     }
     #pragma unroll
-    for (int jr_2 = 0; jr_2 < 8; ++jr_2) {
-      const int sum_1 = jr_2 * 512;
-      const int x_1 = jr_2 * 4;
+    for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
       #pragma unroll
-      for (int jr_3 = 0; jr_3 < 4; ++jr_3) {
-        sum[jr_3] = kc_maximum(sum[jr_3], j0_ + (at + jr_3 + sum_1) < N ? x_r[jr_3 + x_1] : __int_as_float(0xff800000));
+      for (int j_elem = 0; j_elem < 4; ++j_elem) {
+        max_j_partial[j_elem] = kc_maximum(max_j_partial[j_elem], j0 + (j_thread + j_elem + j_by512 * 512) < N ? x_r[j_elem + j_by512 * 4] : __int_as_float(0xff800000));
       }
     }
   }
-  float sum_2;
+  // Combine over j: registers, then lanes, then warps.
   float partial = __int_as_float(0xff800000);
   #pragma unroll
-  for (int jr_4 = 0; jr_4 < 4; ++jr_4) {
-    partial = kc_maximum(partial, sum[jr_4]);
+  for (int j_elem = 0; j_elem < 4; ++j_elem) {
+    partial = kc_maximum(partial, max_j_partial[j_elem]);
   }
-  const float t = kc_maximum(partial, __shfl_xor_sync(0xffffffffu, partial, 1));
-  const float t_1 = kc_maximum(t, __shfl_xor_sync(0xffffffffu, t, 2));
-  const float t_2 = kc_maximum(t_1, __shfl_xor_sync(0xffffffffu, t_1, 4));
-  const float t_3 = kc_maximum(t_2, __shfl_xor_sync(0xffffffffu, t_2, 8));
-  sum_2 = kc_maximum(t_3, __shfl_xor_sync(0xffffffffu, t_3, 16));
-  const bool cond = lane == 0;
+  const float of_2_lanes = kc_maximum(partial, __shfl_xor_sync(0xffffffffu, partial, 1));
+  const float of_4_lanes = kc_maximum(of_2_lanes, __shfl_xor_sync(0xffffffffu, of_2_lanes, 2));
+  const float of_8_lanes = kc_maximum(of_4_lanes, __shfl_xor_sync(0xffffffffu, of_4_lanes, 4));
+  const float of_16_lanes = kc_maximum(of_8_lanes, __shfl_xor_sync(0xffffffffu, of_8_lanes, 8));
+  float max_j = kc_maximum(of_16_lanes, __shfl_xor_sync(0xffffffffu, of_16_lanes, 16));
+  const bool speaks = lane == 0;
   float *const partials = (float *)(kc_shared());
-  if (cond) {
-    partials[warp] = sum_2;
+  if (speaks) {
+    partials[warp] = max_j;
   }
   __syncthreads();
   float total = __int_as_float(0xff800000);
@@ -77,102 +77,99 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(float *__restr
   for (int w = 0; w < 4; ++w) {
     total = kc_maximum(total, partials[w]);
   }
-  sum_2 = total;
-  alignas(16) float sum_3[4];
+  max_j = total;
+  // Walk j in tiles.
+  alignas(16) float sum_j_partial[4];
   #pragma unroll
-  for (int jr_5 = 0; jr_5 < 4; ++jr_5) {
-    sum_3[jr_5] = 0.0f;
+  for (int j_elem = 0; j_elem < 4; ++j_elem) {
+    sum_j_partial[j_elem] = 0.0f;
   }
-  for (int j0__1 = 0; j0__1 < N; j0__1 += 4096) {
-    alignas(16) float x_r_1[32];
+  for (int j0 = 0; j0 < N; j0 += 4096) {
+    // Load x.
+    alignas(16) float x_r[32];
     #pragma unroll
-    for (int jr_6 = 0; jr_6 < 8; ++jr_6) {
-      const int at_3 = jr_6 * 4;
-      const int at_4 = j0__1 + (at + jr_6 * 512);
-      if (at_4 < N) {
-        *(uint4 *)(&x_r_1[at_3]) = *(const uint4 *)(&x[block * N + at_4]);
+    for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
+      const int j = j0 + (j_thread + j_by512 * 512);
+      if (j < N) {
+        *(uint4 *)(&x_r[j_by512 * 4]) = *(const uint4 *)(&x[block * N + j]);
       } else {
-        x_r_1[at_3] = 0.0f;
-        x_r_1[at_3 + 1] = 0.0f;
-        x_r_1[at_3 + 2] = 0.0f;
-        x_r_1[at_3 + 3] = 0.0f;
+        x_r[j_by512 * 4] = 0.0f;
+        x_r[j_by512 * 4 + 1] = 0.0f;
+        x_r[j_by512 * 4 + 2] = 0.0f;
+        x_r[j_by512 * 4 + 3] = 0.0f;
       }
     }
     #pragma unroll
-    for (int jr_7 = 0; jr_7 < 8; ++jr_7) {
-      const int x_2 = jr_7 * 4;
-      const int sum_4 = jr_7 * 512;
+    for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
       #pragma unroll
-      for (int jr_8 = 0; jr_8 < 4; ++jr_8) {
-        sum_3[jr_8] = sum_3[jr_8] + (j0__1 + (at + jr_8 + sum_4) < N ? expf(x_r_1[jr_8 + x_2] - sum_2) : 0.0f);
+      for (int j_elem = 0; j_elem < 4; ++j_elem) {
+        sum_j_partial[j_elem] = sum_j_partial[j_elem] + (j0 + (j_thread + j_elem + j_by512 * 512) < N ? expf(x_r[j_elem + j_by512 * 4] - max_j) : 0.0f);
       }
     }
   }
-  float sum_5;
+  // Combine over j: registers, then lanes, then warps.
   float partial_1 = 0.0f;
   #pragma unroll
-  for (int jr_9 = 0; jr_9 < 4; ++jr_9) {
-    partial_1 = partial_1 + sum_3[jr_9];
+  for (int j_elem = 0; j_elem < 4; ++j_elem) {
+    partial_1 = partial_1 + sum_j_partial[j_elem];
   }
-  const float t_4 = partial_1 + __shfl_xor_sync(0xffffffffu, partial_1, 1);
-  const float t_5 = t_4 + __shfl_xor_sync(0xffffffffu, t_4, 2);
-  const float t_6 = t_5 + __shfl_xor_sync(0xffffffffu, t_5, 4);
-  const float t_7 = t_6 + __shfl_xor_sync(0xffffffffu, t_6, 8);
-  sum_5 = t_7 + __shfl_xor_sync(0xffffffffu, t_7, 16);
+  const float of_2_lanes_1 = partial_1 + __shfl_xor_sync(0xffffffffu, partial_1, 1);
+  const float of_4_lanes_1 = of_2_lanes_1 + __shfl_xor_sync(0xffffffffu, of_2_lanes_1, 2);
+  const float of_8_lanes_1 = of_4_lanes_1 + __shfl_xor_sync(0xffffffffu, of_4_lanes_1, 4);
+  const float of_16_lanes_1 = of_8_lanes_1 + __shfl_xor_sync(0xffffffffu, of_8_lanes_1, 8);
+  float sum_j = of_16_lanes_1 + __shfl_xor_sync(0xffffffffu, of_16_lanes_1, 16);
   float *const partials_1 = (float *)(kc_shared() + 128);
-  if (cond) {
-    partials_1[warp] = sum_5;
+  if (speaks) {
+    partials_1[warp] = sum_j;
   }
   __syncthreads();
   float total_1 = 0.0f;
   #pragma unroll
-  for (int w_1 = 0; w_1 < 4; ++w_1) {
-    total_1 = total_1 + partials_1[w_1];
+  for (int w = 0; w < 4; ++w) {
+    total_1 = total_1 + partials_1[w];
   }
-  sum_5 = total_1;
-  for (int j0__2 = 0; j0__2 < N; j0__2 += 4096) {
-    alignas(16) float x_r_2[32];
+  sum_j = total_1;
+  // Walk j in tiles.
+  for (int j0 = 0; j0 < N; j0 += 4096) {
+    // Load x.
+    alignas(16) float x_r[32];
     #pragma unroll
-    for (int jr_10 = 0; jr_10 < 8; ++jr_10) {
-      const int at_5 = jr_10 * 4;
-      const int at_6 = j0__2 + (at + jr_10 * 512);
-      if (at_6 < N) {
-        *(uint4 *)(&x_r_2[at_5]) = *(const uint4 *)(&x[block * N + at_6]);
+    for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
+      const int j = j0 + (j_thread + j_by512 * 512);
+      if (j < N) {
+        *(uint4 *)(&x_r[j_by512 * 4]) = *(const uint4 *)(&x[block * N + j]);
       } else {
-        x_r_2[at_5] = 0.0f;
-        x_r_2[at_5 + 1] = 0.0f;
-        x_r_2[at_5 + 2] = 0.0f;
-        x_r_2[at_5 + 3] = 0.0f;
+        x_r[j_by512 * 4] = 0.0f;
+        x_r[j_by512 * 4 + 1] = 0.0f;
+        x_r[j_by512 * 4 + 2] = 0.0f;
+        x_r[j_by512 * 4 + 3] = 0.0f;
       }
     }
     alignas(16) float r[32];
     #pragma unroll
-    for (int jr_11 = 0; jr_11 < 8; ++jr_11) {
-      const int x_3 = jr_11 * 4;
+    for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
       #pragma unroll
-      for (int jr_12 = 0; jr_12 < 4; ++jr_12) {
-        const int x_4 = jr_12 + x_3;
-        r[x_4] = expf(x_r_2[x_4] - sum_2);
+      for (int j_elem = 0; j_elem < 4; ++j_elem) {
+        const int reg = j_elem + j_by512 * 4;
+        r[reg] = expf(x_r[reg] - max_j);
       }
     }
-    float r_1;
-    r_1 = 1.0f / sum_5;
-    alignas(16) float r_2[32];
+    const float r_1 = 1.0f / sum_j;
+    alignas(16) float y_r[32];
     #pragma unroll
-    for (int jr_13 = 0; jr_13 < 8; ++jr_13) {
-      const int at_7 = jr_13 * 4;
+    for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
       #pragma unroll
-      for (int jr_14 = 0; jr_14 < 4; ++jr_14) {
-        const int at_8 = jr_14 + at_7;
-        r_2[at_8] = r[at_8] * r_1;
+      for (int j_elem = 0; j_elem < 4; ++j_elem) {
+        const int reg = j_elem + j_by512 * 4;
+        y_r[reg] = r[reg] * r_1;
       }
     }
+    // Store y.
     #pragma unroll
-    for (int jr_15 = 0; jr_15 < 8; ++jr_15) {
-      const int at_9 = jr_15 * 4;
-      const int at_10 = j0__2 + (at + jr_15 * 512);
-      if (at_10 < N) {
-        *(uint4 *)(&y[block * N + at_10]) = *(const uint4 *)(&r_2[at_9]);
+    for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
+      const int j = j0 + (j_thread + j_by512 * 512);
+      if (j < N) {
+        *(uint4 *)(&y[block * N + j]) = *(const uint4 *)(&y_r[j_by512 * 4]);
       }
     }
   }

@@ -10,63 +10,63 @@ static __device__ __forceinline__ unsigned char *kc_shared() {
 
 // schedule: tile j 32; tile i 64; warps 8; unit simt
 #line 1 "transpose.kc"
-extern "C" __global__ void __launch_bounds__(256) kc_transpose(float *__restrict__ x, float *__restrict__ y, const int M, const int N) {
+extern "C" __global__ void __launch_bounds__(256) kc_transpose(const float *__restrict__ x, float *__restrict__ y,
+    const int M, const int N) {
   const int block = (int)blockIdx.x;
   const int i_tiles = (M + 63) / 64;
-  const int j0_ = block / i_tiles * 32;
+  const int j0 = block / i_tiles * 32;
   const int i0 = block % i_tiles * 64;
+  // Load x.
   alignas(16) float x_r[8];
   const int tid = (int)threadIdx.x;
   const int lane = tid % 32;
-  const int at = lane % 8 * 4;
+  const int j_thread = lane % 8 * 4;
   const int warp = tid / 32;
-  const int at_1 = lane / 8 + warp * 4;
-  const int at_2 = j0_ + at;
-  const bool cond = at_2 < N;
+  const int i_thread = lane / 8 + warp * 4;
+  const int j = j0 + j_thread;
+  const bool inside = j < N;
   #pragma unroll
-  for (int ir = 0; ir < 2; ++ir) {
-    const int at_3 = ir * 4;
-    const int at_4 = i0 + (at_1 + ir * 32);
-    if (cond && at_4 < M) {
-      *(uint4 *)(&x_r[at_3]) = *(const uint4 *)(&x[at_4 * N + at_2]);
+  for (int i_by32 = 0; i_by32 < 2; ++i_by32) {
+    const int i = i0 + (i_thread + i_by32 * 32);
+    if (inside && i < M) {
+      *(uint4 *)(&x_r[i_by32 * 4]) = *(const uint4 *)(&x[i * N + j]);
     } else {
-      x_r[at_3] = 0.0f;
-      x_r[at_3 + 1] = 0.0f;
-      x_r[at_3 + 2] = 0.0f;
-      x_r[at_3 + 3] = 0.0f;
+      x_r[i_by32 * 4] = 0.0f;
+      x_r[i_by32 * 4 + 1] = 0.0f;
+      x_r[i_by32 * 4 + 2] = 0.0f;
+      x_r[i_by32 * 4 + 3] = 0.0f;
     }
   }
+  // To other threads, through shared memory.
   alignas(16) float turned[8];
   float *const staging = (float *)(kc_shared());
   #pragma unroll
-  for (int ir_1 = 0; ir_1 < 2; ++ir_1) {
-    const int at_5 = ir_1 * 4;
-    const int at_6 = at_1 + ir_1 * 32;
+  for (int i_by32 = 0; i_by32 < 2; ++i_by32) {
+    const int i_in = i_thread + i_by32 * 32;
     #pragma unroll
-    for (int jr = 0; jr < 4; ++jr) {
-      staging[(at + jr) * 65 + at_6] = x_r[jr + at_5];
+    for (int j_elem = 0; j_elem < 4; ++j_elem) {
+      staging[(j_thread + j_elem) * 65 + i_in] = x_r[j_elem + i_by32 * 4];
     }
   }
-  const int at_7 = lane % 16 * 4;
-  const int at_8 = lane / 16 + warp * 2;
+  const int i_thread_1 = lane % 16 * 4;
+  const int j_thread_1 = lane / 16 + warp * 2;
   __syncthreads();
   #pragma unroll
-  for (int jr_1 = 0; jr_1 < 2; ++jr_1) {
-    const int at_9 = (at_8 + jr_1 * 16) * 65;
-    const int at_10 = jr_1 * 4;
+  for (int j_by16 = 0; j_by16 < 2; ++j_by16) {
+    const int at = (j_thread_1 + j_by16 * 16) * 65;
     #pragma unroll
-    for (int ir_2 = 0; ir_2 < 4; ++ir_2) {
-      turned[ir_2 + at_10] = staging[at_9 + (at_7 + ir_2)];
+    for (int i_elem = 0; i_elem < 4; ++i_elem) {
+      turned[i_elem + j_by16 * 4] = staging[at + (i_thread_1 + i_elem)];
     }
   }
-  const int at_11 = i0 + at_7;
-  const bool cond_1 = at_11 < M;
+  // Store y.
+  const int i = i0 + i_thread_1;
+  const bool inside_1 = i < M;
   #pragma unroll
-  for (int jr_2 = 0; jr_2 < 2; ++jr_2) {
-    const int at_12 = jr_2 * 4;
-    const int at_13 = j0_ + (at_8 + jr_2 * 16);
-    if (at_13 < N && cond_1) {
-      *(uint4 *)(&y[at_13 * M + at_11]) = *(const uint4 *)(&turned[at_12]);
+  for (int j_by16 = 0; j_by16 < 2; ++j_by16) {
+    const int j_1 = j0 + (j_thread_1 + j_by16 * 16);
+    if (j_1 < N && inside_1) {
+      *(uint4 *)(&y[j_1 * M + i]) = *(const uint4 *)(&turned[j_by16 * 4]);
     }
   }
 }

@@ -30,12 +30,12 @@ tile.func @product attributes {arg_names = ["a", "b", "c"], arg_shapes = [#ab, #
 // CHECK: %[[COUNT:.*]] = tile.apply
 // CHECK: %[[X:.*]] = tile.ring : <[16, 1, 32] x bf16, slots 3, contiguous 2>
 // CHECK: %[[Y:.*]] = tile.ring : <[1, 16, 32] x bf16, slots 3, contiguous 2>
-// CHECK: tile.ring_copy %[[X]] at %c0
-// CHECK: tile.ring_copy %[[Y]] at %c0
+// CHECK: scf.for %[[FIRST:.*]] = %c0 to %c2
+// CHECK: scf.if
+// CHECK: tile.ring_copy %[[X]] at %[[FIRST]]
+// CHECK: tile.ring_copy %[[Y]] at %[[FIRST]]
 // CHECK: tile.async_commit
-// CHECK: tile.ring_copy %[[X]] at %c1
-// CHECK: tile.ring_copy %[[Y]] at %c1
-// CHECK: tile.async_commit
+// CHECK-NEXT: } {cu.unroll}
 // CHECK: scf.for %[[T:.*]] = %c0 to %[[COUNT]]
 // CHECK: tile.async_wait 1
 // CHECK: tile.barrier

@@ -1,0 +1,97 @@
+// What a reader of the CUDA text is told ahead of each phase: one line, in one place.
+#include "passes/lowerings/FunctionLowering.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace kernelc {
+
+using namespace tile;
+
+namespace {
+
+/// The copies that `op` starts, of warps that multiply too; none of a producer's.
+bool startsCopies(Operation *op) {
+  return op
+      ->walk([](Operation *inner) {
+        auto copy = dyn_cast<RingCopyOp>(inner);
+        return (copy && !copy.getChannel()) || isa<RingStoreOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+bool holdsDot(Operation *op) {
+  return op->walk([](DotOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
+/// The launch index that a loop walks, by the name of its variable: `k_tile`, `j0`.
+StringRef walkedIndex(FuncOp func, scf::ForOp loop) {
+  StringRef name = cu::findName(loop.getInductionVar().getLoc());
+  for (Attribute index : func.getIndices())
+    if (StringRef rest = name; rest.consume_front(cast<StringAttr>(index).getValue()) &&
+                               (rest == "0" || rest == "_tile" || rest == "_round" || rest == "_full"))
+      return cast<StringAttr>(index).getValue();
+  return {};
+}
+
+std::string describeLoop(FuncOp func, scf::ForOp loop) {
+  if (llvm::any_of(*loop.getBody(), llvm::IsaPred<RolesOp>) || cu::findName(loop.getInductionVar().getLoc()) == "tile")
+    return "The tiles of this block.";
+  if (loop->hasAttr(cu::kUnrollAttr))
+    return "Prologue: the first tiles, on their way into their slots.";
+  StringRef index = walkedIndex(func, loop);
+  if (index.empty())
+    return {};
+  bool multiplies = llvm::any_of(*loop.getBody(), llvm::IsaPred<DotOp>);
+  return ((multiplies ? "Main loop: products of tiles along " : "Walk ") + index + (multiplies ? "." : " in tiles.")).str();
+}
+
+std::string describeBranch(scf::IfOp branch) {
+  auto exists = branch.getCondition().getDefiningOp<arith::CmpIOp>();
+  if (!exists || !startsCopies(branch) || holdsDot(branch))
+    return {};
+  if (auto loop = dyn_cast<scf::ForOp>(branch->getParentOp()); loop && llvm::any_of(*loop.getBody(), llvm::IsaPred<DotOp>))
+    return "A later tile, on its way into the slot that was read last.";
+  auto prologue = dyn_cast<scf::ForOp>(branch->getParentOp());
+  return prologue && prologue->hasAttr(cu::kUnrollAttr) ? std::string() : "Prologue: a first tile, on its way into its slot.";
+}
+
+/// `Combine a, b over j: registers, lanes, warps.`
+std::string describeReduce(ThreadCode &c, tile::ReduceOp op) {
+  std::string over;
+  for (int64_t d : op.getDims())
+    over += (over.empty() ? "" : ", ") + c.indexName(d).str();
+  Layout layout = getLayout(op.getInputs()[0]);
+  auto reduces = [&](const Digits &digits) {
+    return llvm::any_of(digits, [&](const Digit &d) { return d.size > 1 && llvm::is_contained(op.getDims(), d.dim); });
+  };
+  std::string steps;
+  for (auto [digits, step] : {std::pair(&layout.reg, "registers"), {&layout.lane, "lanes"}, {&layout.warp, "warps"}})
+    if (reduces(*digits))
+      steps += (steps.empty() ? "" : ", then ") + std::string(step);
+  return steps.empty() ? std::string() : "Combine over " + over + ": " + steps + ".";
+}
+
+} // namespace
+
+std::string FunctionLowering::describe(Operation *op) {
+  auto named = [](const char *before, Value base) {
+    StringRef name = cu::findName(base.getLoc());
+    return name.empty() ? std::string() : (before + name + ".").str();
+  };
+  return llvm::TypeSwitch<Operation *, std::string>(op)
+      .Case<LoadOp>([&](LoadOp o) { return named("Load ", o.getBase()); })
+      .Case<StoreOp>([&](StoreOp o) { return named("Store ", o.getBase()); })
+      .Case<tile::ReduceOp>([&](tile::ReduceOp o) { return describeReduce(c_, o); })
+      .Case<ConvertLayoutOp>([](auto) { return "To other threads, through shared memory."; })
+      .Case<ChannelOp>([](auto) { return "Barriers of the slots: which are full, which are empty."; })
+      .Case<AcquireOp>([](auto) { return "Once the slot is empty, tensor copies fill it."; })
+      .Case<AwaitOp>([](auto) { return "Until the slot is full."; })
+      .Case<BoxDrainOp>([](BoxDrainOp o) { return o->getNextNode() ? "Until the slot may be written again." : "Until all has been read."; })
+      .Case<BoxStoreOp>([](auto) { return "A tensor copy stores what the warpgroup has put there."; })
+      .Case<scf::ForOp>([&](scf::ForOp o) { return describeLoop(func_, o); })
+      .Case<scf::IfOp>([](scf::IfOp o) { return describeBranch(o); })
+      .Default([](Operation *) { return std::string(); });
+}
+
+} // namespace kernelc
