@@ -34,6 +34,9 @@ def environment(build):
     env["PATH"] = os.pathsep.join([tools, llvm, "/usr/bin", env["PATH"]])
     env["PYTHONPATH"] = os.path.join(ROOT, "python")
     env["KERNELC_LIBRARY"] = os.path.join(build, "lib", "libkernelc.so")
+    # What `cc` finds as if it were installed.
+    env["C_INCLUDE_PATH"] = os.path.join(ROOT, "driver", "capi")
+    env["LIBRARY_PATH"] = env["LD_LIBRARY_PATH"] = os.path.join(build, "lib")
     # The emulator's builds and what it has in common are kept from page to page.
     env["KERNELC_CACHE_DIR"] = os.path.join(build, "docs-cache")
     env["KERNELC_UNTUNED"] = "1"
