@@ -14,4 +14,10 @@ from ._kernel import Bound, Kernel, Program, Session, compile, default_session
 
 __all__ = ["Bound", "GradientError", "Kernel", "KernelcError", "KernelcWarning", "Program", "Session", "compile", "default_session", "fill",
            "library_path"]
-__version__ = "0.1.0"
+
+
+def __getattr__(name):
+    if name == "__version__":  # the library's own, and thereby that of CMakeLists.txt
+        from ._library import library
+        return library().kc_version().decode()
+    raise AttributeError(f"module 'kernelc' has no attribute '{name}'")

@@ -2,6 +2,7 @@
 exceptions. Knows no arrays."""
 import ctypes as C
 import os
+import shutil
 import threading
 
 KC_ABI_VERSION = 1
@@ -102,19 +103,32 @@ _lock = threading.Lock()
 _library = None
 
 
-def library_path():
-    """Where libkernelc.so is looked for: $KERNELC_LIBRARY, beside the package, the bundle's
-    lib folder, then the loader's own search."""
-    given = os.environ.get("KERNELC_LIBRARY")
-    if given:
-        return given
+def _find(folders, names):
     here = os.path.dirname(os.path.abspath(__file__))
-    for folder in (here, os.path.join(here, "..", "..", "lib"), os.path.join(here, "..", "lib")):
-        for name in ("libkernelc.so", "libkernelc.so.1"):
-            path = os.path.join(folder, name)
+    for folder in folders:
+        for name in names:
+            path = os.path.normpath(os.path.join(here, *folder, name))
             if os.path.exists(path):
-                return os.path.normpath(path)
-    return "libkernelc.so.1"
+                return path
+    return None
+
+
+def library_path():
+    """Where libkernelc.so is looked for: $KERNELC_LIBRARY, inside the package (the wheel), beside it, the bundle's lib
+    folder, then the loader's own search."""
+    return os.environ.get("KERNELC_LIBRARY") or _find((("lib",), (), ("..", "..", "lib"), ("..", "lib")),
+                                                       ("libkernelc.so.1", "libkernelc.so")) or "libkernelc.so.1"
+
+
+def tool_path():
+    """The command-line program: $KERNELC_TOOL, the wheel's or the bundle's, that of the build that $KERNELC_LIBRARY is of, else
+    that of $PATH."""
+    beside = os.path.join(os.path.dirname(os.environ.get("KERNELC_LIBRARY", "")), "..")
+    path = (os.environ.get("KERNELC_TOOL") or _find((("bin",), ("..", "..", "bin"), (beside, "tools"), (beside, "bin")), ("kernelc",))
+            or shutil.which("kernelc"))
+    if path is None:
+        raise FileNotFoundError("the program 'kernelc' is neither in the package nor in $KERNELC_TOOL nor in $PATH")
+    return path
 
 
 def library():
