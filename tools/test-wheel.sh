@@ -11,7 +11,8 @@ fi
 command -v debootstrap >/dev/null || apt-get install -y -qq debootstrap
 [ -x "$root/usr/bin/python3" ] || debootstrap --variant=minbase --include=python3,python3-venv "$suite" "$root" >/dev/null
 cp "$wheel" "$here/test/tools/python_installed.py" "$root/root/"
-chroot "$root" /bin/bash -ec '
+# The loader finds $ORIGIN through /proc.
+unshare -m bash -ec 'mount -t proc proc "$0/proc" && exec chroot "$0" /bin/bash -ec "$1"' "$root" '
   cd /root
   rm -rf venv
   python3 -m venv venv
