@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "driver/Build.h"
 #include "driver/Generator.h"
@@ -115,6 +116,45 @@ absl::StatusOr<DeviceTensor> tensorOf(const Param &p, const kc_tensor &t, kc_dev
   return out;
 }
 
+absl::StatusOr<ScalarValue> scalarOf(const Param &p, const kc_value &v) {
+  absl::StatusOr<ScalarValue> s = v.kind == KC_VALUE_FLOAT ? ScalarValue::fromDouble(p.type, v.f)
+                                  : v.kind == KC_VALUE_INT ? ScalarValue::fromInt(p.type, v.i)
+                                                           : ScalarValue::fromUnsigned(p.type, uint64_t(v.i));
+  return s.ok() ? s : absl::Status(s.status().code(), absl::StrCat("parameter '", p.name, "': ", s.status().message()));
+}
+
+/// Whether a tensor is what was bound, but for its address.
+bool isAsBound(const DeviceTensor &bound, const kc_tensor &t, const Place &place) {
+  bool onDevice = t.device.device_type == KC_DEVICE_CUDA || t.device.device_type == 13;
+  if (place.kind == Place::Cuda ? !onDevice || (t.device.device_type == KC_DEVICE_CUDA && t.device.device_id != place.ordinal)
+                                : t.device.device_type == KC_DEVICE_CUDA)
+    return false;
+  kc_dtype own = dtypeOf(bound.type);
+  bool sameType = t.dtype.bits == own.bits && t.dtype.lanes == 1 && (t.dtype.code == own.code || (t.dtype.code == 1 && own.code >= 4 && own.code != 6));
+  if (!sameType || size_t(t.ndim) != bound.shape.size())
+    return false;
+  int64_t dense = 1;
+  for (int32_t d = t.ndim; d-- > 0; dense *= std::max<int64_t>(1, t.shape[d]))
+    if (t.shape[d] != bound.shape[d] || (t.strides ? t.strides[d] : dense) != bound.strides[d])
+      return false;
+  return true;
+}
+
+absl::StatusOr<NewArgument> newArgumentOf(const Param &p, const LaunchValue &bound, const kc_value &v, const Place &place) {
+  auto fail = [&](const char *what) { return absl::InvalidArgumentError(absl::StrCat("parameter '", p.name, "': ", what)); };
+  if (const auto *t = std::get_if<DeviceTensor>(&bound)) {
+    if (v.kind != KC_VALUE_TENSOR || !v.tensor)
+      return fail("expected a tensor");
+    if (!isAsBound(*t, *v.tensor, place))
+      return fail("has another type, shape, layout or device than the tensor that was bound");
+    return NewArgument{v.tensor->data ? static_cast<char *>(v.tensor->data) + v.tensor->byte_offset : nullptr};
+  }
+  if (v.kind != KC_VALUE_INT && v.kind != KC_VALUE_FLOAT && v.kind != KC_VALUE_UINT)
+    return fail("expected a scalar");
+  absl::StatusOr<ScalarValue> s = scalarOf(p, v);
+  return s.ok() ? absl::StatusOr<NewArgument>(NewArgument{nullptr, s->bits}) : s.status();
+}
+
 absl::StatusOr<std::vector<LaunchValue>> valuesOf(const Kernel &kernel, kc_device device, const kc_value *values, size_t count) {
   if (count != kernel.params.size() || (count && !values))
     return absl::InvalidArgumentError(absl::StrCat("kernel '", kernel.name, "' takes ", kernel.params.size(), " arguments, got ", count));
@@ -128,11 +168,9 @@ absl::StatusOr<std::vector<LaunchValue>> valuesOf(const Kernel &kernel, kc_devic
         return t.status();
       out.push_back(*std::move(t));
     } else if (v.kind == KC_VALUE_INT || v.kind == KC_VALUE_FLOAT || v.kind == KC_VALUE_UINT) {
-      absl::StatusOr<ScalarValue> s = v.kind == KC_VALUE_FLOAT ? ScalarValue::fromDouble(p.type, v.f)
-                                      : v.kind == KC_VALUE_INT ? ScalarValue::fromInt(p.type, v.i)
-                                                               : ScalarValue::fromUnsigned(p.type, uint64_t(v.i));
+      absl::StatusOr<ScalarValue> s = scalarOf(p, v);
       if (!s.ok())
-        return absl::Status(s.status().code(), absl::StrCat("parameter '", p.name, "': ", s.status().message()));
+        return s.status();
       out.push_back(*s);
     } else {
       return absl::InvalidArgumentError(absl::StrCat("parameter '", p.name, "' has no value"));
@@ -359,6 +397,24 @@ kc_code kc_bound_launch(kc_bound *bound, void *stream) {
     return finish(missing("the bound call"));
   absl::Status s = bound->call.launch(streamOf(stream));
   return s.ok() ? KC_OK : finish(s); // the launch path touches no string
+}
+kc_code kc_bound_call(kc_bound *bound, const kc_value *values, size_t numValues, void *stream) {
+  if (!bound || (numValues && !values))
+    return finish(missing(bound ? "the values" : "the bound call"));
+  BoundCall &call = bound->call;
+  const Kernel &kernel = call.kernel().signature();
+  if (numValues != kernel.params.size())
+    return finish(absl::InvalidArgumentError(absl::StrCat("kernel '", kernel.name, "' takes ", kernel.params.size(), " arguments, got ", numValues)));
+  absl::InlinedVector<NewArgument, 16> next;
+  for (size_t i = 0; i < numValues; ++i) {
+    absl::StatusOr<NewArgument> argument = newArgumentOf(kernel.params[i], call.args().values[i], values[i], call.place());
+    if (!argument.ok())
+      return finish(argument.status());
+    next.push_back(*argument);
+  }
+  if (absl::Status s = call.rebind(next); !s.ok())
+    return finish(s);
+  return kc_bound_launch(bound, stream);
 }
 void kc_bound_destroy(kc_bound *bound) { delete bound; }
 

@@ -156,11 +156,15 @@ KC_API kc_code kc_kernel_shape(const kc_kernel *kernel, const kc_value *values, 
 KC_API kc_code kc_call(kc_kernel *kernel, kc_device device, const kc_value *values, size_t num_values, const kc_named *sizes,
                        size_t num_sizes, void *stream);
 
-/* Compiles, loads and packs a call on a GPU once, to be launched often. The tensors
-   must outlive it. */
+/* Compiles, checks and packs a call once, to be launched often: on a GPU the launches are queued, else they have
+   finished. The tensors must outlive it, or be replaced. For one thread at a time. */
 KC_API kc_code kc_bind(kc_kernel *kernel, kc_device device, const kc_value *values, size_t num_values, const kc_named *sizes,
                        size_t num_sizes, kc_bound **bound);
 KC_API kc_code kc_bound_launch(kc_bound *bound, void *stream);
+/* kc_bound_launch with other tensors and scalars, which stay for the launches that follow. Of a tensor everything
+   but the address must be as it was bound (KC_INVALID_ARGUMENT), the address aligned as well, up to 256 bytes
+   (KC_FAILED_PRECONDITION: bind again). Costs no allocation; refused arguments change nothing. */
+KC_API kc_code kc_bound_call(kc_bound *bound, const kc_value *values, size_t num_values, void *stream);
 KC_API void kc_bound_destroy(kc_bound *bound);
 
 /* Order between streams of a GPU, for callers who are given arrays that other libraries fill on streams
