@@ -61,14 +61,16 @@ def bind(k, *args):
 
 
 def fake_arrays():
-    """Arrays of a driver that does nothing: three objects with a CUDA array interface."""
+    """Tensors of a module like torch on a driver that does nothing. Their exchange API is Python's own, and slower than PyTorch's."""
     import ctypes as C
     sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "test", "tools"))
-    from python_fakes import InterfaceArray, Memory
+    from python_fakes import Memory, add_exchange_api, make_torch
+    sys.modules["torch"] = torch = make_torch(lambda gpu, shape: None)
+    add_exchange_api(torch)
     fake = C.CDLL(os.environ["KERNELC_LIBCUDA"])
     fake.fakecuda_new_memory.restype, fake.fakecuda_new_memory.argtypes = C.c_void_p, [C.c_int, C.c_ulonglong]
     fake.fakecuda_accept_real_cubins()
-    return [InterfaceArray(Memory([16], fake.fakecuda_new_memory(0, 64), 0)) for _ in range(3)]
+    return [torch.Tensor(Memory([16], fake.fakecuda_new_memory(0, 64), 0)) for _ in range(3)]
 
 
 def on_cuda():

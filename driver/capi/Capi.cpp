@@ -1,6 +1,7 @@
 // kernelc.h over Session.h: translation and lifetime, no decisions.
 #include "driver/capi/kernelc.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -133,10 +134,13 @@ bool isAsBound(const DeviceTensor &bound, const kc_tensor &t, const Place &place
   bool sameType = t.dtype.bits == own.bits && t.dtype.lanes == 1 && (t.dtype.code == own.code || (t.dtype.code == 1 && own.code >= 4 && own.code != 6));
   if (!sameType || size_t(t.ndim) != bound.shape.size())
     return false;
+  bool empty = std::find(bound.shape.begin(), bound.shape.end(), 0) != bound.shape.end();
   int64_t dense = 1;
-  for (int32_t d = t.ndim; d-- > 0; dense *= std::max<int64_t>(1, t.shape[d]))
-    if (t.shape[d] != bound.shape[d] || (t.strides ? t.strides[d] : dense) != bound.strides[d])
+  for (int32_t d = t.ndim; d-- > 0; dense *= std::max<int64_t>(1, t.shape[d])) {
+    bool counts = t.shape[d] > 1 && !empty; // else a stride says nothing
+    if (t.shape[d] != bound.shape[d] || (counts && (t.strides ? t.strides[d] : dense) != bound.strides[d]))
       return false;
+  }
   return true;
 }
 

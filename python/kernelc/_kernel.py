@@ -7,6 +7,7 @@ import weakref
 
 from . import _library as lib
 from ._call import Call
+from . import _warm
 from ._numbers import named as _named, number as _number
 
 
@@ -107,7 +108,7 @@ class Program:
         return self._only().bind(*args, **named)
 
 
-class Kernel:
+class Kernel(_warm.Caller):
     """A compiled kernel. `k(x, y)` runs it: positional arguments are the inputs in the order of the text.
 
     Arrays are anything that speaks DLPack, NumPy's or Numba's array interface; their element types and
@@ -133,18 +134,45 @@ class Kernel:
             lib.check(L.kc_kernel_param(handle, i, C.byref(p)))
             self.params.append((p.name.decode(), p.type.decode(), p.kind, p.rank))
         self.sizes = [L.kc_kernel_size_name(handle, i).decode() for i in range(L.kc_kernel_num_sizes(handle))]
+        _warm.link()
+        order = self._positions()
+        self._setup(sum(p[2] != lib.PARAM_OUTPUT for p in self.params),
+                    tuple((i, self.params[i][2] == lib.PARAM_SCALAR, self.params[i][2] in (lib.PARAM_OUTPUT, lib.PARAM_INOUT)) for i in order),
+                    tuple(self.params[i][0] for i in order))
 
     def __repr__(self):
         kinds = {lib.PARAM_INPUT: "", lib.PARAM_OUTPUT: "-> ", lib.PARAM_INOUT: "inout ", lib.PARAM_SCALAR: ""}
         return f"<kernel {self.name}({', '.join(f'{kinds[k]}{n}: {t}' for n, t, k, r in self.params)})>"
 
-    def __call__(self, *args, device=None, stream=None, **named):
+    def _call_slow(self, *args, device=None, stream=None, **named):
+        """A call that nothing is known of: every argument is looked at."""
         call = Call(self, args, named, device, stream)
         call.streams.before(call.launch, stream)
         lib.check(lib.library().kc_call(self._handle, call.device, call.values, call.num_values, call.sizes, call.num_sizes, call.launch))
         call.streams.after(call.launch, stream)
         call.mark_written()
+        for x in call.arrays:
+            _warm.learn(x)
         return call.finish()
+
+    def _positions(self):
+        """The parameters in the order of positional arguments: inputs, then outputs."""
+        output = lambda i: self.params[i][2] == lib.PARAM_OUTPUT
+        return sorted(range(len(self.params)), key=output)
+
+    # What the extension (_fast.c) asks for.
+    def _bind_for(self, args):
+        """The handle of a bound call for arguments by position, all of them."""
+        call, handle = Call(self, args, {}, bound=True), C.c_void_p()
+        lib.check(lib.library().kc_bind(self._handle, call.device, call.values, call.num_values, call.sizes, call.num_sizes, C.byref(handle)))
+        return handle.value
+
+    def _makers_for(self, args):
+        """Functions that make the outputs for such inputs."""
+        return tuple(Call(self, args, {}, bound=True).makers)
+
+    def _raise(self, code):
+        lib.check(code)
 
     def bind(self, *args, device=None, **named):
         """Compiles, checks and packs a call on a GPU once; `.launch()` then only queues it. The arrays stay

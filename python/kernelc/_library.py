@@ -90,6 +90,7 @@ _SIGNATURES = {
     "kc_call": (C.c_int32, _CALL + [_P]),
     "kc_bind": (C.c_int32, _CALL + [C.POINTER(_P)]),
     "kc_bound_launch": (C.c_int32, [_P, _P]),
+    "kc_bound_call": (C.c_int32, [_P, C.POINTER(Value), C.c_size_t, _P]),
     "kc_bound_destroy": (None, [_P]),
     "kc_stream_wait": (C.c_int32, [Device, _P, _P]),
     "kc_stream_synchronize": (C.c_int32, [Device, _P]),
