@@ -2,6 +2,7 @@
 #include "driver/capi/kernelc.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 
@@ -11,6 +12,7 @@
 #include "driver/Generator.h"
 #include "driver/Session.h"
 #include "runtime/StreamOrder.h"
+#include "support/Interrupt.h"
 
 using namespace kernelc;
 
@@ -380,25 +382,44 @@ kc_code kc_call(kc_kernel *kernel, kc_device device, const kc_value *values, siz
   absl::StatusOr<CallArgs> args = argsOf(kernel, device, values, numValues, sizes, numSizes);
   if (!args.ok())
     return finish(args.status());
+  InterruptScope scope;
   return finish(kernel->kernel->call(args->place, args->values, args->sizes, streamOf(stream)));
 }
 
-kc_code kc_bind(kc_kernel *kernel, kc_device device, const kc_value *values, size_t numValues, const kc_named *sizes, size_t numSizes,
-                kc_bound **bound) {
+static std::atomic<int32_t (*)(void)> theAsked{nullptr};
+void kc_set_interrupt(int32_t (*asked)(void)) {
+  theAsked.store(asked);
+  setInterruptQuestion(asked ? [] {
+    auto *question = theAsked.load();
+    return question && question() != 0;
+  } : InterruptQuestion(nullptr));
+}
+
+static kc_code bindOn(kc_kernel *kernel, kc_device device, const kc_value *values, size_t numValues, const kc_named *sizes,
+                      size_t numSizes, std::optional<cuda::StreamHandle> stream, kc_bound **bound) {
   if (!bound)
     return finish(missing("the result"));
   absl::StatusOr<CallArgs> args = argsOf(kernel, device, values, numValues, sizes, numSizes);
   if (!args.ok())
     return finish(args.status());
-  absl::StatusOr<BoundCall> call = kernel->kernel->bind(args->place, args->values, args->sizes);
+  absl::StatusOr<BoundCall> call = kernel->kernel->bind(args->place, args->values, args->sizes, stream);
   if (!call.ok())
     return finish(call.status());
   *bound = new kc_bound{*std::move(call)};
   return finish(absl::OkStatus());
 }
+kc_code kc_bind(kc_kernel *kernel, kc_device device, const kc_value *values, size_t numValues, const kc_named *sizes, size_t numSizes,
+                kc_bound **bound) {
+  return bindOn(kernel, device, values, numValues, sizes, numSizes, std::nullopt, bound);
+}
+kc_code kc_bind_on(kc_kernel *kernel, kc_device device, const kc_value *values, size_t numValues, const kc_named *sizes, size_t numSizes,
+                   void *stream, kc_bound **bound) {
+  return bindOn(kernel, device, values, numValues, sizes, numSizes, streamOf(stream), bound);
+}
 kc_code kc_bound_launch(kc_bound *bound, void *stream) {
   if (!bound)
     return finish(missing("the bound call"));
+  InterruptScope scope;
   absl::Status s = bound->call.launch(streamOf(stream));
   return s.ok() ? KC_OK : finish(s); // the launch path touches no string
 }

@@ -22,6 +22,7 @@ extern "C" {
 typedef int32_t kc_code;
 enum {
   KC_OK = 0,
+  KC_CANCELLED = 1,        /* see kc_set_interrupt */
   KC_INVALID_ARGUMENT = 3, /* the program or the arguments are wrong */
   KC_NOT_FOUND = 5,
   KC_RESOURCE_EXHAUSTED = 8,
@@ -156,10 +157,19 @@ KC_API kc_code kc_kernel_shape(const kc_kernel *kernel, const kc_value *values, 
 KC_API kc_code kc_call(kc_kernel *kernel, kc_device device, const kc_value *values, size_t num_values, const kc_named *sizes,
                        size_t num_sizes, void *stream);
 
+/* Work on the CPU and the emulator (kc_call, kc_bound_launch, kc_bound_call) asks `asked` every 20 ms or so, on the
+   thread that called, and ends with KC_CANCELLED once it answers other than 0. The emulator then has written nothing, the
+   CPU parts of the outputs. Null: nobody is asked. For the whole process. */
+KC_API void kc_set_interrupt(int32_t (*asked)(void));
+
 /* Compiles, checks and packs a call once, to be launched often: on a GPU the launches are queued, else they have
    finished. The tensors must outlive it, or be replaced. For one thread at a time. */
 KC_API kc_code kc_bind(kc_kernel *kernel, kc_device device, const kc_value *values, size_t num_values, const kc_named *sizes,
                        size_t num_sizes, kc_bound **bound);
+/* The same for launches on `stream`: refused (KC_FAILED_PRECONDITION) before anything is compiled or loaded while that
+   stream captures a graph, as a call on it is. */
+KC_API kc_code kc_bind_on(kc_kernel *kernel, kc_device device, const kc_value *values, size_t num_values, const kc_named *sizes,
+                          size_t num_sizes, void *stream, kc_bound **bound);
 KC_API kc_code kc_bound_launch(kc_bound *bound, void *stream);
 /* kc_bound_launch with other tensors and scalars, which stay for the launches that follow. Of a tensor everything
    but the address must be as it was bound (KC_INVALID_ARGUMENT), the address aligned as well, up to 256 bytes

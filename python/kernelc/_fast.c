@@ -491,11 +491,33 @@ static PyType_Spec caller_spec = {"kernelc._fast.Caller", sizeof(Caller), 0, Py_
 
 /* ---- The module ---- */
 
-/* link(address of kc_bound_call, of kc_bound_destroy) */
+/* What a signal's handler raised while a kernel ran: Ctrl-C's KeyboardInterrupt. Kept until the call has come back. */
+static PyObject *interrupt_type, *interrupt_value, *interrupt_trace;
+
+static int32_t hear_signals(void) {
+  PyGILState_STATE state = PyGILState_Ensure();
+  int32_t raised = PyErr_CheckSignals() != 0;
+  if (raised)
+    PyErr_Fetch(&interrupt_type, &interrupt_value, &interrupt_trace);
+  PyGILState_Release(state);
+  return raised;
+}
+
+/* raise_interrupt(): raises what was kept, if anything was */
+static PyObject *module_raise_interrupt(PyObject *module, PyObject *unused) {
+  if (!interrupt_type)
+    Py_RETURN_NONE;
+  PyErr_Restore(interrupt_type, interrupt_value, interrupt_trace);
+  interrupt_type = interrupt_value = interrupt_trace = NULL;
+  return NULL;
+}
+
+/* link(address of kc_bound_call, of kc_bound_destroy, of kc_set_interrupt) */
 static PyObject *module_link(PyObject *module, PyObject *args) {
-  unsigned long long call, destroy;
-  if (!PyArg_ParseTuple(args, "KK", &call, &destroy))
+  unsigned long long call, destroy, set_interrupt;
+  if (!PyArg_ParseTuple(args, "KKK", &call, &destroy, &set_interrupt))
     return NULL;
+  ((void (*)(int32_t (*)(void)))(uintptr_t)set_interrupt)(hear_signals);
   bound_call = (kc_code(*)(kc_bound *, const kc_value *, size_t, void *))(uintptr_t)call;
   bound_destroy = (void (*)(kc_bound *))(uintptr_t)destroy;
   Py_RETURN_NONE;
@@ -541,6 +563,7 @@ static PyObject *module_know_dtype(PyObject *module, PyObject *args) {
 }
 
 static PyMethodDef module_methods[] = {{"link", module_link, METH_VARARGS, NULL},
+                                       {"raise_interrupt", module_raise_interrupt, METH_NOARGS, NULL},
                                        {"know_type", module_know_type, METH_VARARGS, NULL},
                                        {"know_dtype", module_know_dtype, METH_VARARGS, NULL},
                                        {0}};

@@ -7,6 +7,7 @@ import weakref
 
 from . import _library as lib
 from ._call import Call
+from ._patience import patiently
 from . import _warm
 from ._numbers import named as _named, number as _number
 
@@ -45,7 +46,7 @@ class Session:
                                      precision.encode() if precision else None, schedule.encode() if schedule else None, None,
                                      floats, float_count)
         handle = C.c_void_p()
-        lib.check(lib.library().kc_compile(self._handle, data, len(data), C.byref(options), C.byref(handle)))
+        patiently(lambda: lib.check(lib.library().kc_compile(self._handle, data, len(data), C.byref(options), C.byref(handle))))
         return Program(self, handle)
 
     def default_device(self):
@@ -134,6 +135,7 @@ class Kernel(_warm.Caller):
             lib.check(L.kc_kernel_param(handle, i, C.byref(p)))
             self.params.append((p.name.decode(), p.type.decode(), p.kind, p.rank))
         self.sizes = [L.kc_kernel_size_name(handle, i).decode() for i in range(L.kc_kernel_num_sizes(handle))]
+        self._known = set()
         _warm.link()
         order = self._positions()
         self._setup(sum(p[2] != lib.PARAM_OUTPUT for p in self.params),
@@ -147,6 +149,8 @@ class Kernel(_warm.Caller):
     def _call_slow(self, *args, device=None, stream=None, **named):
         """A call that nothing is known of: every argument is looked at."""
         call = Call(self, args, named, device, stream)
+        if self._is_new(call):
+            lib.library().kc_bound_destroy(self._bind(call, call.launch))  # what it compiles stays compiled
         call.streams.before(call.launch, stream)
         lib.check(lib.library().kc_call(self._handle, call.device, call.values, call.num_values, call.sizes, call.num_sizes, call.launch))
         call.streams.after(call.launch, stream)
@@ -163,9 +167,24 @@ class Kernel(_warm.Caller):
     # What the extension (_fast.c) asks for.
     def _bind_for(self, args):
         """The handle of a bound call for arguments by position, all of them."""
-        call, handle = Call(self, args, {}, bound=True), C.c_void_p()
-        lib.check(lib.library().kc_bind(self._handle, call.device, call.values, call.num_values, call.sizes, call.num_sizes, C.byref(handle)))
-        return handle.value
+        return self._bind(Call(self, args, {}, bound=True)).value
+
+    def _is_new(self, call):
+        """Whether the call may have to compile, as far as that is known cheaply."""
+        signature = call.device.device_type, call.device.device_id, *(getattr(x, "shape", None) for x in call.arrays)
+        if signature in self._known:
+            return False
+        if len(self._known) > 1000:
+            self._known.clear()
+        self._known.add(signature)
+        return True
+
+    def _bind(self, call, stream=None):
+        """The handle of a bound call: compiles, where Ctrl-C is heard; not while a graph is captured."""
+        stream, handle = call.streams.choose(None) if stream is None else stream, C.c_void_p()
+        patiently(lambda: lib.check(lib.library().kc_bind_on(self._handle, call.device, call.values, call.num_values, call.sizes,
+                                                             call.num_sizes, stream, C.byref(handle))))
+        return handle
 
     def _makers_for(self, args):
         """Functions that make the outputs for such inputs."""
@@ -178,17 +197,14 @@ class Kernel(_warm.Caller):
         """Compiles, checks and packs a call on a GPU once; `.launch()` then only queues it. The arrays stay
         alive with the result. Outputs of JAX must be passed in as arrays of another framework."""
         call = Call(self, args, named, device, bound=True)
-        handle = C.c_void_p()
-        lib.check(lib.library().kc_bind(self._handle, call.device, call.values, call.num_values, call.sizes, call.num_sizes,
-                                        C.byref(handle)))
-        return Bound(call, handle)
+        return Bound(call, self._bind(call))
 
     def cuda_text(self, *args, target="sm_90a", **named):
         """The CUDA C that these arguments would run on `target`."""
         call = Call(self, args, named)
         text = C.c_void_p()
-        lib.check(lib.library().kc_cuda_text(self._handle, target.encode(), call.values, call.num_values, call.sizes, call.num_sizes,
-                                             C.byref(text)))
+        patiently(lambda: lib.check(lib.library().kc_cuda_text(self._handle, target.encode(), call.values, call.num_values, call.sizes,
+                                                               call.num_sizes, C.byref(text))))
         try:
             return C.string_at(text.value).decode()
         finally:

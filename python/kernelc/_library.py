@@ -6,7 +6,7 @@ import shutil
 import threading
 
 KC_ABI_VERSION = 1
-INVALID_ARGUMENT = 3
+CANCELLED, INVALID_ARGUMENT = 1, 3
 DEVICE_CPU, DEVICE_CUDA, DEVICE_CUDA_MANAGED, DEVICE_EMULATOR = 1, 2, 13, 1000
 VALUE_NONE, VALUE_TENSOR, VALUE_INT, VALUE_FLOAT, VALUE_UINT = 0, 1, 2, 3, 4
 PARAM_INPUT, PARAM_OUTPUT, PARAM_INOUT, PARAM_SCALAR = 0, 1, 2, 3
@@ -87,8 +87,10 @@ _SIGNATURES = {
     "kc_kernel_num_sizes": (C.c_size_t, [_P]),
     "kc_kernel_size_name": (C.c_char_p, [_P, C.c_size_t]),
     "kc_kernel_shape": (C.c_int32, [_P, C.POINTER(Value), C.c_size_t, C.POINTER(Named), C.c_size_t, C.c_size_t, C.POINTER(C.c_int64)]),
+    "kc_set_interrupt": (None, [_P]),
     "kc_call": (C.c_int32, _CALL + [_P]),
     "kc_bind": (C.c_int32, _CALL + [C.POINTER(_P)]),
+    "kc_bind_on": (C.c_int32, _CALL + [_P, C.POINTER(_P)]),
     "kc_bound_launch": (C.c_int32, [_P, _P]),
     "kc_bound_call": (C.c_int32, [_P, C.POINTER(Value), C.c_size_t, _P]),
     "kc_bound_destroy": (None, [_P]),
@@ -147,6 +149,12 @@ def library():
     return _library
 
 
+def raise_interrupt():
+    """Raises what a signal's handler raised while a kernel ran. The extension's, where there is one (_warm.py)."""
+
+
 def check(code):
     if code:
+        if code == CANCELLED:
+            raise_interrupt()
         raise KernelcError(code, library().kc_last_error().decode("utf-8", "replace"))

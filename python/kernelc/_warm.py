@@ -48,7 +48,8 @@ def link():
     global _linked
     if _fast and not _linked:
         address = lambda name: C.cast(getattr(lib.library(), name), C.c_void_p).value
-        _fast.link(address("kc_bound_call"), address("kc_bound_destroy"))
+        _fast.link(address("kc_bound_call"), address("kc_bound_destroy"), address("kc_set_interrupt"))
+        lib.raise_interrupt = _fast.raise_interrupt
         _linked = True
 
 
