@@ -8,6 +8,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 std::atomic<InterruptQuestion> theQuestion{nullptr};
+std::atomic<bool> everybody{false};
 
 struct State {
   bool inScope = false, interrupted = false;
@@ -19,6 +20,8 @@ thread_local State state;
 
 void setInterruptQuestion(InterruptQuestion question) { theQuestion.store(question); }
 
+void interruptAll() { everybody.store(true); }
+
 constexpr auto kPeriod = std::chrono::milliseconds(20);
 
 // Work that ends within the first period asks nobody.
@@ -28,6 +31,8 @@ InterruptScope::~InterruptScope() { state.inScope = false; }
 bool isInterrupted() {
   if (!state.inScope || state.interrupted)
     return state.inScope;
+  if (everybody.load(std::memory_order_relaxed))
+    return state.interrupted = true;
   InterruptQuestion question = theQuestion.load(std::memory_order_relaxed);
   if (!question)
     return false;

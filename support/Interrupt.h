@@ -8,6 +8,9 @@ namespace kernelc {
 using InterruptQuestion = bool (*)();
 void setInterruptQuestion(InterruptQuestion question);
 
+/// The process ends: all scopes are interrupted, now and later.
+void interruptAll();
+
 /// While one lives, isInterrupted() asks on this thread. Scopes do not nest.
 class InterruptScope {
 public:

@@ -13,6 +13,7 @@
 #include "driver/Session.h"
 #include "runtime/StreamOrder.h"
 #include "support/Interrupt.h"
+#include "support/ThreadGate.h"
 
 using namespace kernelc;
 
@@ -40,6 +41,17 @@ kc_code finish(const absl::Status &status) {
   lastError() = std::string(status.message());
   return kc_code(status.raw_code());
 }
+
+/// Whether this process may call at all; see ThreadGate.h.
+absl::Status usable(const GatePass &pass) {
+  return pass.isOpen() ? absl::OkStatus()
+                       : absl::FailedPreconditionError("this process was forked while another thread compiled or ran a kernel, and what that thread "
+                                                       "held stays held here; start workers with exec, or Python's 'spawn' method");
+}
+#define KC_ENTER() \
+  GatePass pass; \
+  if (absl::Status usableStatus = usable(pass); !usableStatus.ok()) \
+    return finish(usableStatus)
 
 absl::Status missing(const char *what) { return absl::InvalidArgumentError(absl::StrCat(what, " is null")); }
 
@@ -247,6 +259,7 @@ const char *kc_version(void) { return versionString(); }
 const char *kc_last_error(void) { return lastError().c_str(); }
 
 kc_code kc_session_create(const kc_session_options *given, kc_session **session) {
+  KC_ENTER();
   if (!session)
     return finish(missing("the result"));
   kc_session_options defaults{};
@@ -267,7 +280,11 @@ kc_code kc_session_create(const kc_session_options *given, kc_session **session)
   *session = new kc_session{Session::create(std::move(options))};
   return finish(absl::OkStatus());
 }
-void kc_session_destroy(kc_session *session) { delete session; }
+void kc_session_destroy(kc_session *session) {
+  GatePass pass;
+  if (pass.isOpen())
+    delete session;
+}
 
 kc_device kc_session_default_device(kc_session *session) {
   if (!session)
@@ -277,6 +294,7 @@ kc_device kc_session_default_device(kc_session *session) {
 }
 
 kc_code kc_compile(kc_session *session, const char *text, size_t length, const kc_compile_options *given, kc_program **program) {
+  KC_ENTER();
   if (!session || !text || !program)
     return finish(missing(!session ? "the session" : !text ? "the text" : "the result"));
   absl::StatusOr<kc_compile_options> o = readOptions(given);
@@ -308,7 +326,11 @@ kc_code kc_compile(kc_session *session, const char *text, size_t length, const k
   *program = new kc_program{*std::move(kernels)};
   return finish(absl::OkStatus());
 }
-void kc_program_destroy(kc_program *program) { delete program; }
+void kc_program_destroy(kc_program *program) {
+  GatePass pass;
+  if (pass.isOpen())
+    delete program;
+}
 size_t kc_program_num_warnings(const kc_program *program) {
   return program && !program->kernels.empty() ? program->kernels[0]->warnings().size() : 0;
 }
@@ -317,6 +339,7 @@ const char *kc_program_warning(const kc_program *program, size_t index) {
 }
 size_t kc_program_num_kernels(const kc_program *program) { return program ? program->kernels.size() : 0; }
 kc_code kc_program_kernel(const kc_program *program, size_t index, kc_kernel **kernel) {
+  KC_ENTER();
   if (!program || !kernel)
     return finish(missing(program ? "the result" : "the program"));
   if (index >= program->kernels.size())
@@ -325,7 +348,11 @@ kc_code kc_program_kernel(const kc_program *program, size_t index, kc_kernel **k
   return finish(absl::OkStatus());
 }
 
-void kc_kernel_destroy(kc_kernel *kernel) { delete kernel; }
+void kc_kernel_destroy(kc_kernel *kernel) {
+  GatePass pass;
+  if (pass.isOpen())
+    delete kernel;
+}
 const char *kc_kernel_name(const kc_kernel *kernel) { return kernel ? kernel->kernel->signature().name.c_str() : ""; }
 size_t kc_kernel_num_params(const kc_kernel *kernel) { return kernel ? kernel->kernel->signature().params.size() : 0; }
 kc_code kc_kernel_param(const kc_kernel *kernel, size_t index, kc_param *param) {
@@ -355,6 +382,7 @@ const char *kc_kernel_size_name(const kc_kernel *kernel, size_t index) {
 
 kc_code kc_kernel_shape(const kc_kernel *kernel, const kc_value *values, size_t numValues, const kc_named *sizes, size_t numSizes,
                         size_t param, int64_t *shape) {
+  KC_ENTER();
   if (!kernel || !shape || (numValues && !values))
     return finish(missing("an argument"));
   const Kernel &k = kernel->kernel->signature();
@@ -379,6 +407,7 @@ kc_code kc_kernel_shape(const kc_kernel *kernel, const kc_value *values, size_t 
 
 kc_code kc_call(kc_kernel *kernel, kc_device device, const kc_value *values, size_t numValues, const kc_named *sizes, size_t numSizes,
                 void *stream) {
+  KC_ENTER();
   absl::StatusOr<CallArgs> args = argsOf(kernel, device, values, numValues, sizes, numSizes);
   if (!args.ok())
     return finish(args.status());
@@ -387,6 +416,7 @@ kc_code kc_call(kc_kernel *kernel, kc_device device, const kc_value *values, siz
 }
 
 static std::atomic<int32_t (*)(void)> theAsked{nullptr};
+int32_t kc_prepare_exit(void) { return closeGateForExit(); }
 void kc_set_interrupt(int32_t (*asked)(void)) {
   theAsked.store(asked);
   setInterruptQuestion(asked ? [] {
@@ -397,6 +427,7 @@ void kc_set_interrupt(int32_t (*asked)(void)) {
 
 static kc_code bindOn(kc_kernel *kernel, kc_device device, const kc_value *values, size_t numValues, const kc_named *sizes,
                       size_t numSizes, std::optional<cuda::StreamHandle> stream, kc_bound **bound) {
+  KC_ENTER();
   if (!bound)
     return finish(missing("the result"));
   absl::StatusOr<CallArgs> args = argsOf(kernel, device, values, numValues, sizes, numSizes);
@@ -417,6 +448,7 @@ kc_code kc_bind_on(kc_kernel *kernel, kc_device device, const kc_value *values, 
   return bindOn(kernel, device, values, numValues, sizes, numSizes, streamOf(stream), bound);
 }
 kc_code kc_bound_launch(kc_bound *bound, void *stream) {
+  KC_ENTER();
   if (!bound)
     return finish(missing("the bound call"));
   InterruptScope scope;
@@ -424,6 +456,7 @@ kc_code kc_bound_launch(kc_bound *bound, void *stream) {
   return s.ok() ? KC_OK : finish(s); // the launch path touches no string
 }
 kc_code kc_bound_call(kc_bound *bound, const kc_value *values, size_t numValues, void *stream) {
+  KC_ENTER();
   if (!bound || (numValues && !values))
     return finish(missing(bound ? "the values" : "the bound call"));
   BoundCall &call = bound->call;
@@ -441,18 +474,25 @@ kc_code kc_bound_call(kc_bound *bound, const kc_value *values, size_t numValues,
     return finish(s);
   return kc_bound_launch(bound, stream);
 }
-void kc_bound_destroy(kc_bound *bound) { delete bound; }
+void kc_bound_destroy(kc_bound *bound) {
+  GatePass pass;
+  if (pass.isOpen())
+    delete bound;
+}
 
 kc_code kc_stream_wait(kc_device device, void *stream, void *awaited) {
+  KC_ENTER();
   absl::StatusOr<Device *> gpu = gpuOf(device);
   return finish(gpu.ok() ? orderStreams(**gpu, streamOf(stream), streamOf(awaited)) : gpu.status());
 }
 kc_code kc_stream_synchronize(kc_device device, void *stream) {
+  KC_ENTER();
   absl::StatusOr<Device *> gpu = gpuOf(device);
   return finish(gpu.ok() ? synchronizeStream(**gpu, streamOf(stream)) : gpu.status());
 }
 
 kc_code kc_memory_device(const void *address, kc_device *device) {
+  KC_ENTER();
   if (!device)
     return finish(missing("the result"));
   absl::StatusOr<Runtime *> runtime = Runtime::instance();
@@ -466,6 +506,7 @@ kc_code kc_memory_device(const void *address, kc_device *device) {
 
 kc_code kc_cuda_text(kc_kernel *kernel, const char *target, const kc_value *values, size_t numValues, const kc_named *sizes,
                      size_t numSizes, char **text) {
+  KC_ENTER();
   if (!target || !text)
     return finish(missing(target ? "the result" : "the target"));
   // Where the memory lies does not matter here.
@@ -492,6 +533,7 @@ kc_code kc_cuda_text(kc_kernel *kernel, const char *target, const kc_value *valu
 void kc_string_destroy(char *text) { std::free(text); }
 
 kc_code kc_fill(const kc_tensor *tensor, const char *value) {
+  KC_ENTER();
   if (!tensor || !value)
     return finish(missing(tensor ? "the value" : "the tensor"));
   std::optional<ElementType> type = elementTypeOf(tensor->dtype);

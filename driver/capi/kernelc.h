@@ -162,6 +162,10 @@ KC_API kc_code kc_call(kc_kernel *kernel, kc_device device, const kc_value *valu
    CPU parts of the outputs. Null: nobody is asked. For the whole process. */
 KC_API void kc_set_interrupt(int32_t (*asked)(void));
 
+/* To be called before exit() where other threads may still call: interrupts what they run, waits 2 seconds at most until none of
+   them is inside, and keeps all but this thread out for good. 1: none is inside. */
+KC_API int32_t kc_prepare_exit(void);
+
 /* Compiles, checks and packs a call once, to be launched often: on a GPU the launches are queued, else they have
    finished. The tensors must outlive it, or be replaced. For one thread at a time. */
 KC_API kc_code kc_bind(kc_kernel *kernel, kc_device device, const kc_value *values, size_t num_values, const kc_named *sizes,

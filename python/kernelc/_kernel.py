@@ -12,6 +12,11 @@ from . import _warm
 from ._numbers import named as _named, number as _number
 
 
+def _destroy_with(owner, destroy, handle):
+    """The handle goes with its owner; not at the interpreter's exit, when other threads may still be in its code."""
+    weakref.finalize(owner, destroy, handle).atexit = False
+
+
 class Session:
     """Compiled kernels and what they share: caches, threads, streams. Thread-safe.
 
@@ -26,7 +31,7 @@ class Session:
         handle = C.c_void_p()
         lib.check(lib.library().kc_session_create(C.byref(options), C.byref(handle)))
         self._handle = handle
-        weakref.finalize(self, lib.library().kc_session_destroy, handle)
+        _destroy_with(self, lib.library().kc_session_destroy, handle)
 
     def compile(self, text, file=None, precision=None, schedule=None, **constants):
         """All kernels of a source text. Keywords fix sizes and const parameters;
@@ -127,7 +132,7 @@ class Kernel(_warm.Caller):
     def __init__(self, session, handle):
         L = lib.library()
         self._session, self._handle = session, handle
-        weakref.finalize(self, L.kc_kernel_destroy, handle)
+        _destroy_with(self, L.kc_kernel_destroy, handle)
         self.name = L.kc_kernel_name(handle).decode()
         self.params = []
         for i in range(L.kc_kernel_num_params(handle)):
@@ -219,7 +224,7 @@ class Bound:
         self._launch = lib.library().kc_bound_launch
         self.outputs = call.finish()
         self._alone = call.streams.are_one()
-        weakref.finalize(self, lib.library().kc_bound_destroy, handle)
+        _destroy_with(self, lib.library().kc_bound_destroy, handle)
 
     def launch(self, stream=None):
         """Queues the call, as Kernel says of `stream` and of the order; returns `outputs`."""

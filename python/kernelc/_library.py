@@ -1,5 +1,6 @@
 """libkernelc.so through ctypes: the structures and functions of kernelc.h, and errors as
 exceptions. Knows no arrays."""
+import atexit
 import ctypes as C
 import os
 import shutil
@@ -87,6 +88,7 @@ _SIGNATURES = {
     "kc_kernel_num_sizes": (C.c_size_t, [_P]),
     "kc_kernel_size_name": (C.c_char_p, [_P, C.c_size_t]),
     "kc_kernel_shape": (C.c_int32, [_P, C.POINTER(Value), C.c_size_t, C.POINTER(Named), C.c_size_t, C.c_size_t, C.POINTER(C.c_int64)]),
+    "kc_prepare_exit": (C.c_int32, []),
     "kc_set_interrupt": (None, [_P]),
     "kc_call": (C.c_int32, _CALL + [_P]),
     "kc_bind": (C.c_int32, _CALL + [C.POINTER(_P)]),
@@ -146,6 +148,7 @@ def library():
                 raise ImportError(f"{library_path()} speaks version {loaded.kc_abi_version()} of the interface, "
                                   f"this package {KC_ABI_VERSION}")
             _library = loaded
+            atexit.register(loaded.kc_prepare_exit)
     return _library
 
 

@@ -21,7 +21,7 @@ int main(void) {
   kc_kernel *kernel;
   kc_param param = {sizeof param};
   kc_device cpu = {KC_DEVICE_CPU, 0};
-  float x[4] = {1, 2, 3, 4}, y[4] = {0};
+  float x[4] __attribute__((aligned(16))) = {1, 2, 3, 4}, y[4] __attribute__((aligned(16))) = {0};
   int64_t n = 4, shape[1];
   kc_tensor tx = {x, {KC_DEVICE_CPU, 0}, 1, {2, 32, 1}, &n, NULL, 0}, ty = {y, {KC_DEVICE_CPU, 0}, 1, {2, 32, 1}, &n, NULL, 0};
   kc_value values[3] = {{KC_VALUE_FLOAT, NULL, 0, 2.0}, {KC_VALUE_TENSOR, &tx, 0, 0}, {KC_VALUE_NONE, NULL, 0, 0}};
@@ -142,7 +142,7 @@ int main(void) {
   CHECK(kc_bind(kernel, cpu, values, 3, NULL, 0, NULL) == KC_INVALID_ARGUMENT);
   {
     /* A bound call on the CPU, with other tensors and scalars. */
-    float x2[4] = {5, 6, 7, 8}, y2[5] = {0};
+    float x2[64] __attribute__((aligned(256))) = {5, 6, 7, 8}, y2[64] __attribute__((aligned(256))) = {0};
     kc_tensor tx2 = tx, ty2 = ty, three = tx;
     int64_t m = 3;
     kc_bound *bound;

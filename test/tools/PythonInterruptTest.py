@@ -1,4 +1,4 @@
-"""Ctrl-C in long compilations and runs, each in a process of its own; and the interpreter's exit."""
+"""Ctrl-C in long compilations and runs, each in a process of its own; the interpreter's exit; and fork."""
 import os
 import signal
 import subprocess
@@ -52,6 +52,29 @@ except ZeroDivisionError:
     print("raises")
 """
 
+FORK = """
+import os, sys, threading
+import numpy as np, kernelc
+k = kernelc.compile("def f(x: f32[M, K], w: f32[K, N]) -> (y: f32[M, N]) { y[i, j] = sum[k](x[i, k] * w[k, j]) }").f
+x = np.ones((200, 200), np.float32)
+expected = k(x, x)
+stop = False
+def busy():
+    while not stop:
+        k(x, x)
+threads = [threading.Thread(target=busy) for _ in range(2)]
+for t in threads: t.start()
+for i in range(20):
+    pid = os.fork()
+    if pid == 0:
+        ok = (k(x, x) == expected).all() and (kernelc.compile("def g(x: f32[N]) -> (y: f32[N]) { y[i] = x[i] + 1 }")(x[0]) == 2).all()
+        os._exit(0 if ok else 1)
+    assert os.waitpid(pid, 0)[1] == 0
+stop = True
+for t in threads: t.join()
+print("ok")
+"""
+
 EXIT = """
 import threading, time
 import numpy as np, kernelc
@@ -98,6 +121,10 @@ class Interrupts(unittest.TestCase):
 
     def test_compilations(self):
         self.assertEqual(run(COMPILE).stdout.split("\n")[:3], ["interrupted True", "3", "raises"])
+
+    def test_fork_after_use_with_live_threads(self):
+        result = run(FORK)
+        self.assertEqual((result.stdout, result.returncode), ("ok\n", 0), result.stderr)
 
     def test_exit_with_live_threads(self):
         for _ in range(5):
