@@ -8,6 +8,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "driver/Build.h"
 #include "driver/Generator.h"
 #include "driver/Session.h"
@@ -24,7 +25,15 @@ struct kc_program {
   std::vector<std::shared_ptr<JitKernel>> kernels;
 };
 struct kc_kernel {
+  explicit kc_kernel(std::shared_ptr<JitKernel> k) : kernel(std::move(k)) {
+    std::vector<std::string> names;
+    for (const SizeRecipe &s : kernel->signature().sizes)
+      names.push_back(s.name);
+    for (const Param &p : kernel->signature().params)
+      shapes.push_back(absl::StrCat("[", absl::StrJoin(p.dims, ", ", [&](std::string *out, const SizeExpr &d) { out->append(d.toString(names)); }), "]"));
+  }
   std::shared_ptr<JitKernel> kernel;
+  std::vector<std::string> shapes; ///< of the parameters, for kc_param
 };
 struct kc_bound {
   BoundCall call;
@@ -371,6 +380,7 @@ kc_code kc_kernel_param(const kc_kernel *kernel, size_t index, kc_param *param) 
                                             : KC_PARAM_SCALAR;
   full.rank = int32_t(p.dims.size());
   full.dtype = dtypeOf(p.type);
+  full.shape = kernel->shapes[index].c_str();
   full.size = std::min(param->size, sizeof(kc_param));
   std::memcpy(param, &full, full.size);
   return finish(absl::OkStatus());
@@ -455,7 +465,7 @@ kc_code kc_bound_launch(kc_bound *bound, void *stream) {
   absl::Status s = bound->call.launch(streamOf(stream));
   return s.ok() ? KC_OK : finish(s); // the launch path touches no string
 }
-kc_code kc_bound_call(kc_bound *bound, const kc_value *values, size_t numValues, void *stream) {
+kc_code kc_bound_replace(kc_bound *bound, const kc_value *values, size_t numValues) {
   KC_ENTER();
   if (!bound || (numValues && !values))
     return finish(missing(bound ? "the values" : "the bound call"));
@@ -470,9 +480,12 @@ kc_code kc_bound_call(kc_bound *bound, const kc_value *values, size_t numValues,
       return finish(argument.status());
     next.push_back(*argument);
   }
-  if (absl::Status s = call.rebind(next); !s.ok())
-    return finish(s);
-  return kc_bound_launch(bound, stream);
+  absl::Status s = call.rebind(next);
+  return s.ok() ? KC_OK : finish(s); // nor does this
+}
+kc_code kc_bound_call(kc_bound *bound, const kc_value *values, size_t numValues, void *stream) {
+  kc_code code = kc_bound_replace(bound, values, numValues);
+  return code ? code : kc_bound_launch(bound, stream);
 }
 void kc_bound_destroy(kc_bound *bound) {
   GatePass pass;

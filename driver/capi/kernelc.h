@@ -141,6 +141,7 @@ typedef struct {
   int32_t kind;
   int32_t rank;
   kc_dtype dtype;
+  const char *shape; /* "[M, 2 * N]"; "[]" for scalars */
 } kc_param;
 KC_API kc_code kc_kernel_param(const kc_kernel *kernel, size_t index, kc_param *param);
 KC_API size_t kc_kernel_num_sizes(const kc_kernel *kernel);
@@ -179,6 +180,8 @@ KC_API kc_code kc_bound_launch(kc_bound *bound, void *stream);
    but the address must be as it was bound (KC_INVALID_ARGUMENT), the address aligned as well, up to 256 bytes
    (KC_FAILED_PRECONDITION: bind again). Costs no allocation; refused arguments change nothing. */
 KC_API kc_code kc_bound_call(kc_bound *bound, const kc_value *values, size_t num_values, void *stream);
+/* The first half of kc_bound_call: launches nothing. */
+KC_API kc_code kc_bound_replace(kc_bound *bound, const kc_value *values, size_t num_values);
 KC_API void kc_bound_destroy(kc_bound *bound);
 
 /* Order between streams of a GPU, for callers who are given arrays that other libraries fill on streams

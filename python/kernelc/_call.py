@@ -137,6 +137,10 @@ class Call:
         self.values[i].kind = lib.VALUE_TENSOR
         self.values[i].tensor = C.pointer(tensor)
 
+    def device_name(self):
+        kind = {lib.DEVICE_CPU: "cpu", lib.DEVICE_EMULATOR: "emulator"}.get(self.device.device_type)
+        return kind or f"cuda:{self.device.device_id}"
+
     def mark_written(self):
         """Tells PyTorch of what was written, so that it notices where it had kept the values for a gradient."""
         for x in self._written:

@@ -3,22 +3,49 @@ exceptions. Knows no arrays."""
 import atexit
 import ctypes as C
 import os
+import re
 import shutil
 import threading
+import typing
 
 KC_ABI_VERSION = 1
-CANCELLED, INVALID_ARGUMENT = 1, 3
+CANCELLED, INVALID_ARGUMENT, FAILED_PRECONDITION = 1, 3, 9
 DEVICE_CPU, DEVICE_CUDA, DEVICE_CUDA_MANAGED, DEVICE_EMULATOR = 1, 2, 13, 1000
 VALUE_NONE, VALUE_TENSOR, VALUE_INT, VALUE_FLOAT, VALUE_UINT = 0, 1, 2, 3, 4
 PARAM_INPUT, PARAM_OUTPUT, PARAM_INOUT, PARAM_SCALAR = 0, 1, 2, 3
 
 
+class Diagnostic(typing.NamedTuple):
+    """One thing that is wrong with a text. `severity`: error, warning, note or remark."""
+    file: str
+    line: int
+    column: int
+    severity: str
+    message: str
+
+
 class KernelcError(RuntimeError):
-    """What kernelc refused or could not do; the text has source lines. `code` is absl's."""
+    """What kernelc refused or could not do; the text has source lines. `code` is absl's; `diagnostics` all that was said of a
+    program, `file`, `line` and `column` those of the first (None: not of a program's text)."""
 
     def __init__(self, code, text):
-        super().__init__(text)
-        self.code = code
+        super().__init__(code, text)
+        self.code, self.text = code, text
+
+    def __str__(self):
+        return self.text
+
+    @property
+    def diagnostics(self):
+        found = re.findall(r"^(.+?):(\d+):(\d+): (error|warning|note|remark): (.*)$", self.text, re.M)
+        located = re.match(r"(\S+?):(\d+):(\d+): (.*)", self.text) if not found else None
+        if located:  # of a call: where the parameter is declared
+            found = [(*located.groups()[:3], "error", located[4])]
+        return [Diagnostic(file, int(line), int(column), severity, message) for file, line, column, severity, message in found]
+
+    file = property(lambda self: next((d.file for d in self.diagnostics), None))
+    line = property(lambda self: next((d.line for d in self.diagnostics), None))
+    column = property(lambda self: next((d.column for d in self.diagnostics), None))
 
 
 class KernelcWarning(UserWarning):
@@ -63,7 +90,7 @@ class CompileOptions(C.Structure):
 
 class Param(C.Structure):
     _fields_ = [("size", C.c_size_t), ("name", C.c_char_p), ("type", C.c_char_p), ("kind", C.c_int32), ("rank", C.c_int32),
-                ("dtype", DType)]
+                ("dtype", DType), ("shape", C.c_char_p)]
 
 
 _P = C.c_void_p
@@ -94,6 +121,7 @@ _SIGNATURES = {
     "kc_bind": (C.c_int32, _CALL + [C.POINTER(_P)]),
     "kc_bind_on": (C.c_int32, _CALL + [_P, C.POINTER(_P)]),
     "kc_bound_launch": (C.c_int32, [_P, _P]),
+    "kc_bound_replace": (C.c_int32, [_P, C.POINTER(Value), C.c_size_t]),
     "kc_bound_call": (C.c_int32, [_P, C.POINTER(Value), C.c_size_t, _P]),
     "kc_bound_destroy": (None, [_P]),
     "kc_stream_wait": (C.c_int32, [Device, _P, _P]),
