@@ -50,7 +50,18 @@ def on_cpu():
     a, b, c = (torch.ones(16) for _ in range(3))
     yield "k(x, w, y)", "cpu", "PyTorch", lambda: k(a, b, c)
     yield "k(x, w)", "cpu", "PyTorch", lambda: k(a, b)
+    yield from operator(k, "cpu", a, b)
     yield "torch.add(x, w, out=y)", "cpu", "PyTorch", lambda: torch.add(a, b, out=c)
+
+
+def operator(k, device, x, w):
+    """The same as an operator of PyTorch, where that is real and new enough."""
+    try:
+        import kernelc.torch
+        op = kernelc.torch.register(k, f"kernelcbench::add_{device[:3]}")
+    except (ImportError, AttributeError):
+        return
+    yield "torch.ops.kernelc.k(x, w)", device, "PyTorch", lambda: op(x, w)
 
 
 def bind(k, *args):
@@ -80,6 +91,7 @@ def on_cuda():
     else:
         import torch
         arrays, whose = [torch.ones(16, device="cuda") for _ in range(3)], "PyTorch"
+        yield from operator(k, "cuda:0", *arrays[:2])
         yield "torch.add(x, w, out=y)", "cuda:0", whose, lambda: torch.add(arrays[0], arrays[1], out=arrays[2])
     yield "k(x, w, y)", "cuda:0", whose, lambda: k(*arrays)
     yield "bound.launch()", "cuda:0", whose, k.bind(*arrays).launch
