@@ -13,7 +13,7 @@ if ! (cd / && "$python" -c 'import kernelc' 2>/dev/null); then
 fi
 "$python" -c 'import torch, kernelc; print("torch", torch.__version__, "cuda", torch.cuda.is_available(), "kernelc", kernelc.__version__)' || exit 1
 failed=0
-for test in PythonArraysTest PythonWarmTest PythonTorchTest PythonGpuTest; do
+for test in PythonArraysTest PythonImportTest PythonWarmTest PythonTorchTest PythonGpuTest; do
   echo "== $test"
   (cd "$here/test/tools" && "$python" -W ignore $test.py)
   code=$?
