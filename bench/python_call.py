@@ -51,6 +51,11 @@ def on_cpu():
     yield "k(x, w, y)", "cpu", "PyTorch", lambda: k(a, b, c)
     yield "k(x, w)", "cpu", "PyTorch", lambda: k(a, b)
     yield from operator(k, "cpu", a, b)
+    try:
+        f = k.tvm_ffi()
+        yield "k.tvm_ffi()(x, w, y)", "cpu", "PyTorch", lambda: f(a, b, c)
+    except ImportError:
+        pass
     yield "torch.add(x, w, out=y)", "cpu", "PyTorch", lambda: torch.add(a, b, out=c)
 
 

@@ -314,6 +314,16 @@ class Kernel(_warm.Caller):
         work = self._source, self.name, args, named, device, options, timeout, progress
         return executor.submit(_tools.tune, *work) if executor is not None else _tools.tune(*work)
 
+    def tvm_ffi(self):
+        """The kernel as a function of apache-tvm-ffi (`pip install apache-tvm-ffi`), for its callers in other languages and
+        frameworks: f(..) takes every parameter in the order of the text, outputs too, and returns nothing."""
+        import tvm_ffi
+        call, handle = tvm_ffi.load_module(lib.library_path()).get_function("kernelc_call"), self._handle.value
+
+        def function(*values, _kernel=self):  # which lives as long as it is called
+            call(handle, *values)
+        return function
+
     def cuda_text(self, *args, target="sm_90a", **named):
         """The CUDA C that these arguments would run on `target`."""
         call = Call(self, args, named)

@@ -179,5 +179,30 @@ class WarmTorch(Warm):
         self.assertIsInstance(self.k(1.0, np.ones(4, np.float32), w), np.ndarray)
 
 
+try:
+    import tvm_ffi
+except ImportError:
+    tvm_ffi = None
+
+
+@unittest.skipUnless(tvm_ffi, "no apache-tvm-ffi")
+class TvmFfi(unittest.TestCase):
+    def test_calls_and_refusals(self):
+        f = kernelc.compile(ADD).add.tvm_ffi()
+        gc.collect()
+        for make in (lambda n: ones(n), lambda n: torch.ones(n)):
+            x, w, y = make(5), make(5), make(5)
+            self.assertIsNone(f(2.0, x, w, y))
+            self.assertEqual(y.tolist(), [3] * 5)
+            f(3, x, w, y)
+            self.assertEqual(y.tolist(), [4] * 5)
+            for args, error, message in (((1.0, x, w), ValueError, "takes 4 arguments, got 3"), ((1.0, make(4), w, y), ValueError, "parameter 'w'"),
+                                         ((1.0, x, "w", y), TypeError, "argument 2 is neither a tensor nor a number"),
+                                         ((1.0, x, w, x), ValueError, "'y': is written, but overlaps parameter 'x'")):
+                with self.assertRaisesRegex(error, message):
+                    f(*args)
+            self.assertEqual(y.tolist(), [4] * 5)
+
+
 if __name__ == "__main__":
     unittest.main()
