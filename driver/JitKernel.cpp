@@ -124,12 +124,25 @@ TensorView hostView(const LaunchValue &value) {
   return {const_cast<uint64_t *>(&s.bits), s.type, {}, {}};
 }
 
-absl::Status JitKernel::callCpu(const CheckedArgs &args, CallReport *report) {
-  if (!impl_->scheduleChecked) {
-    KERNELC_RETURN_IF_ERROR(checkSchedule(*impl_->program, impl_->signature, impl_->session->options.emulatorTarget, args));
-    impl_->scheduleChecked = true;
+absl::StatusOr<std::shared_ptr<CpuKernel>> JitKernel::Impl::readyCpu(const CheckedArgs &args) {
+  if (!scheduleChecked) {
+    KERNELC_RETURN_IF_ERROR(checkSchedule(*program, signature, session->options.emulatorTarget, args));
+    scheduleChecked = true;
   }
-  absl::StatusOr<std::shared_ptr<CpuKernel>> cpu = impl_->getCpu();
+  return getCpu();
+}
+
+absl::StatusOr<std::shared_ptr<emulator::KernelRunner>> JitKernel::Impl::readyRunner(const CheckedArgs &args,
+                                                                                     std::shared_ptr<const CompiledVariant> *variant) {
+  absl::StatusOr<std::shared_ptr<const CompiledVariant>> found = setFor(session->options.emulatorTarget).get(args);
+  if (!found.ok())
+    return found.status();
+  *variant = *std::move(found);
+  return getRunner(*variant);
+}
+
+absl::Status JitKernel::callCpu(const CheckedArgs &args, CallReport *report) {
+  absl::StatusOr<std::shared_ptr<CpuKernel>> cpu = impl_->readyCpu(args);
   if (!cpu.ok())
     return cpu.status();
   std::vector<TensorView> in, out;
@@ -151,11 +164,8 @@ static std::string underSeed(const emulator::Report &report) {
 }
 
 absl::Status JitKernel::callEmulator(const CheckedArgs &args, CallReport *report) {
-  const std::string &target = impl_->session->options.emulatorTarget;
-  absl::StatusOr<std::shared_ptr<const CompiledVariant>> variant = impl_->setFor(target).get(args);
-  if (!variant.ok())
-    return variant.status();
-  absl::StatusOr<std::shared_ptr<emulator::KernelRunner>> runner = impl_->getRunner(*variant);
+  std::shared_ptr<const CompiledVariant> variant;
+  absl::StatusOr<std::shared_ptr<emulator::KernelRunner>> runner = impl_->readyRunner(args, &variant);
   if (!runner.ok())
     return runner.status();
   emulator::RunArguments run;
@@ -174,8 +184,8 @@ absl::Status JitKernel::callEmulator(const CheckedArgs &args, CallReport *report
   for (const emulator::Finding &f : result->findings)
     findings.push_back(f.message);
   if (report) {
-    report->variant = (*variant)->variant().name;
-    report->variantGuard = (*variant)->variant().guardText;
+    report->variant = variant->variant().name;
+    report->variantGuard = variant->variant().guardText;
     report->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     report->findings = findings;
     const emulator::Counts &c = result->counts;
@@ -189,21 +199,27 @@ absl::Status JitKernel::callEmulator(const CheckedArgs &args, CallReport *report
   return absl::OkStatus();
 }
 
+/// Host tensors have no ordinal: whatever the caller left there is ignored.
+static absl::StatusOr<CheckedArgs> checkOnHost(const Kernel &kernel, absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes) {
+  std::vector<LaunchValue> host(values.begin(), values.end());
+  for (LaunchValue &v : host)
+    if (auto *t = std::get_if<DeviceTensor>(&v))
+      t->device = 0;
+  return checkArguments(kernel, host, sizes, 0, 1);
+}
+
+absl::Status JitKernel::callOnHost(const Place &place, const CheckedArgs &args, CallReport *report) {
+  return place.kind == Place::Cpu ? callCpu(args, report) : callEmulator(args, report);
+}
+
 absl::Status JitKernel::call(const Place &place, absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes,
                              cuda::StreamHandle stream, CallReport *report) {
   if (place.kind == Place::Cuda) {
     absl::StatusOr<BoundCall> bound = bind(place, values, sizes, stream);
     return bound.ok() ? bound->launch(stream) : bound.status();
   }
-  // Host tensors have no ordinal: whatever the caller left there is ignored.
-  std::vector<LaunchValue> host(values.begin(), values.end());
-  for (LaunchValue &v : host)
-    if (auto *t = std::get_if<DeviceTensor>(&v))
-      t->device = 0;
-  absl::StatusOr<CheckedArgs> args = checkArguments(impl_->signature, host, sizes, 0, 1);
-  if (!args.ok())
-    return args.status();
-  return place.kind == Place::Cpu ? callCpu(*args, report) : callEmulator(*args, report);
+  absl::StatusOr<CheckedArgs> args = checkOnHost(impl_->signature, values, sizes);
+  return args.ok() ? callOnHost(place, *args, report) : args.status();
 }
 
 namespace {
@@ -223,7 +239,7 @@ std::string targetOf(const DeviceInfo &info) {
 absl::StatusOr<BoundCall> JitKernel::bind(const Place &place, absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes,
                                           std::optional<cuda::StreamHandle> stream) {
   if (place.kind != Place::Cuda)
-    return absl::InvalidArgumentError("arguments can be bound on a GPU only");
+    return bindOnHost(place, values, sizes);
   absl::StatusOr<Runtime *> runtime = Runtime::instance();
   if (!runtime.ok())
     return runtime.status();
@@ -250,7 +266,18 @@ absl::StatusOr<BoundCall> JitKernel::bind(const Place &place, absl::Span<const L
   absl::StatusOr<BoundLaunch> bound = ready->bind(values, sizes);
   if (!bound.ok())
     return bound.status();
-  return BoundCall(*std::move(bound), shared_from_this(), **device);
+  return BoundCall(shared_from_this(), place, *std::move(args), *std::move(bound), *device);
+}
+
+absl::StatusOr<BoundCall> JitKernel::bindOnHost(const Place &place, absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes) {
+  absl::StatusOr<CheckedArgs> args = checkOnHost(impl_->signature, values, sizes);
+  if (!args.ok())
+    return args.status();
+  std::shared_ptr<const CompiledVariant> variant;
+  absl::Status ready = place.kind == Place::Cpu ? impl_->readyCpu(*args).status() : impl_->readyRunner(*args, &variant).status();
+  if (!ready.ok())
+    return ready;
+  return BoundCall(shared_from_this(), place, *std::move(args), std::nullopt, nullptr);
 }
 
 absl::StatusOr<Kernel> JitKernel::variantFor(const std::string &target, absl::Span<const LaunchValue> values,
@@ -264,18 +291,28 @@ absl::StatusOr<Kernel> JitKernel::variantFor(const std::string &target, absl::Sp
   return (*variant)->kernel;
 }
 
-BoundCall::BoundCall(BoundLaunch launch, std::shared_ptr<JitKernel> kernel, Device &device)
-    : launch_(std::move(launch)), kernel_(std::move(kernel)), device_(&device) {}
+BoundCall::BoundCall(std::shared_ptr<JitKernel> kernel, const Place &place, CheckedArgs args, std::optional<BoundLaunch> launch,
+                     Device *device)
+    : kernel_(std::move(kernel)), place_(place), args_(kernel_->signature(), std::move(args)), launch_(std::move(launch)), device_(device) {}
 BoundCall::BoundCall(BoundCall &&) noexcept = default;
 BoundCall::~BoundCall() = default;
 
+absl::Status BoundCall::rebind(absl::Span<const NewArgument> values) {
+  KERNELC_RETURN_IF_ERROR(args_.replace(kernel_->signature(), values));
+  if (launch_)
+    launch_->rebind(args_.args());
+  return absl::OkStatus();
+}
+
 absl::Status BoundCall::launch(cuda::StreamHandle stream) {
+  if (!launch_)
+    return kernel_->callOnHost(place_, args_.args(), nullptr);
   if (!last_ || lastHandle_ != stream || stream == cuda::kStreamPerThread) {
     last_ = &kernel_->impl_->session->streamFor(*device_, stream);
     lastHandle_ = stream;
   }
   absl::MutexLock lock(&last_->mutex);
-  return launch_.launch(*last_->stream);
+  return launch_->launch(*last_->stream);
 }
 
 } // namespace kernelc

@@ -40,6 +40,10 @@ struct JitKernel::Impl {
 
   VariantSet &setFor(const std::string &target);
   absl::StatusOr<std::shared_ptr<CpuKernel>> getCpu();
+  /// The kernel on the CPU, once its schedule was looked at; the variant of the emulator, and what runs it.
+  absl::StatusOr<std::shared_ptr<CpuKernel>> readyCpu(const CheckedArgs &args);
+  absl::StatusOr<std::shared_ptr<emulator::KernelRunner>> readyRunner(const CheckedArgs &args,
+                                                                      std::shared_ptr<const CompiledVariant> *variant);
   /// The variant on the device if it is there already, else null.
   std::shared_ptr<LoadedKernel> findLoaded(Device &device, const CompiledVariant &variant);
   absl::StatusOr<std::shared_ptr<LoadedKernel>> getLoaded(Device &device, VariantSet &set,

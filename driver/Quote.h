@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Lines of a text as messages quote them. Knows where, not what; no MLIR.
 #pragma once
 

@@ -20,6 +20,7 @@
 #include "driver/Place.h"
 #include "driver/ProgramOptions.h"
 #include "runtime/LoadedKernel.h"
+#include "runtime/Rebinding.h"
 #include "support/Artifact.h"
 
 namespace kernelc {
@@ -92,20 +93,29 @@ private:
   std::shared_ptr<SessionState> state_;
 };
 
-/// Arguments checked and packed once, to be launched many times on a GPU.
+/// Arguments checked, and on a GPU packed, once, to be launched many times. One thread at a time.
 class BoundCall {
 public:
-  BoundCall(BoundLaunch launch, std::shared_ptr<JitKernel> kernel, Device &device);
+  /// `launch`, `device`: on a GPU.
+  BoundCall(std::shared_ptr<JitKernel> kernel, const Place &place, CheckedArgs args, std::optional<BoundLaunch> launch, Device *device);
   BoundCall(BoundCall &&) noexcept;
   ~BoundCall();
   /// Queues the launches on the caller's stream (null: the default one). No
-  /// compilation, no allocation once the stream's workspace is warm.
+  /// compilation, no allocation once the stream's workspace is warm. On the CPU and the emulator: runs.
   absl::Status launch(cuda::StreamHandle stream);
-  int numLaunches() const { return launch_.numLaunches(); }
+  /// New addresses and scalars for the launches that follow; see Rebinding.
+  absl::Status rebind(absl::Span<const NewArgument> values);
+  int numLaunches() const { return launch_ ? launch_->numLaunches() : 0; }
+
+  const Place &place() const { return place_; }
+  const CheckedArgs &args() const { return args_.args(); }
+  const JitKernel &kernel() const { return *kernel_; }
 
 private:
-  BoundLaunch launch_;
   std::shared_ptr<JitKernel> kernel_;
+  Place place_;
+  Rebinding args_;
+  std::optional<BoundLaunch> launch_;
   Device *device_;
   SharedStream *last_ = nullptr; ///< of the stream used last
   cuda::StreamHandle lastHandle_ = nullptr;
@@ -127,7 +137,7 @@ public:
   /// may be captured into a graph; one that must compile or load is refused (see bind).
   absl::Status call(const Place &place, absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes = {},
                     cuda::StreamHandle stream = nullptr, CallReport *report = nullptr);
-  /// Compiles and loads what these arguments need on a GPU, and packs them. Where
+  /// Compiles and loads what these arguments need, and packs them. Where
   /// something is missing while a stream captures a graph, nothing is done: ColdInCapture.
   /// `stream`: one of the caller's to ask that; those that kernelc made, the default one
   /// and all that synchronise with it are always asked.
@@ -145,6 +155,8 @@ public:
 
 private:
   friend class BoundCall;
+  absl::StatusOr<BoundCall> bindOnHost(const Place &place, absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes);
+  absl::Status callOnHost(const Place &place, const CheckedArgs &args, CallReport *report);
   absl::Status callCpu(const CheckedArgs &args, CallReport *report);
   absl::Status callEmulator(const CheckedArgs &args, CallReport *report);
   std::unique_ptr<Impl> impl_;

@@ -9,6 +9,7 @@
 #include "emulator/HostCompiler.h"
 #include "emulator/Machine.h"
 #include "emulator/TensorMap.h"
+#include "support/Interrupt.h"
 
 namespace kernelc::emulator {
 
@@ -85,7 +86,10 @@ absl::StatusOr<Report> EmulatedModule::launch(const LaunchSpec &spec,
   std::lock_guard<std::mutex> lock(text_->inUse());
   EmulatorOptions effective = options;
   effective.checks = options.checks && options_.checks; // the build decides
-  return Machine(*text_, *entry, spec, effective).run();
+  Report report = Machine(*text_, *entry, spec, effective).run();
+  if (isInterrupted())
+    return absl::CancelledError("interrupted");
+  return report;
 }
 
 absl::Status encodeTensorMap(const HostTensorMap &map, void *out128) {

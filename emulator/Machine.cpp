@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "support/Interrupt.h"
 
 namespace kernelc::emulator {
 
@@ -206,7 +207,9 @@ Report Machine::run() {
   state_.steps = int64_t(slice_ = kSlice);
   // Random schedules start with as many blocks as the device holds at once.
   const size_t window = size_t(std::max(1, options_.smCount / int(spec_.cluster)));
-  while (!abandoned_) {
+  for (uint64_t turn = 1; !abandoned_; turn++) {
+    if (turn % 64 == 0 && isInterrupted())
+      break;
     if (ready_.empty() && live_.empty() && nextDomain_ == domainCount_)
       break;
     bool spinning = idleYields_ > 8 * ready_.size() + 64;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What people write who come from C, Python, NumPy or Halide, and what it is called
 // here: tables for messages. Nothing here decides what is an error.
 #pragma once

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ReferenceKernel: checks the arguments, lays tensors out in memory and runs the
 // steps. Generates no code.
+#include <atomic>
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -12,6 +13,7 @@
 #include "reference/Compile.h"
 #include "reference/HostCopy.h"
 #include "reference/Window.h"
+#include "support/Interrupt.h"
 
 namespace kernelc::reference {
 namespace {
@@ -117,6 +119,7 @@ private:
   Windows windows_;
   std::vector<Tensor> tensors_;
   std::vector<int64_t> context_;
+  std::atomic<bool> stop_ = false;
 };
 
 absl::Status Runner::checkView(const TensorView &v, const Program::Parameter &p, ElementType type, const char *what) {
@@ -358,7 +361,14 @@ absl::Status Runner::runStep(size_t index) {
   if (!units)
     return absl::InvalidArgumentError(absl::StrCat("the domain of '", step.name, "' is too large"));
   int64_t grain = cost > 200000 ? 1 : int64_t(200000 / std::max(cost, 1.0));
-  forRange(pool_, *units, grain, [&](int64_t b, int64_t e) { kernel_.functions[index](context_.data(), b, e); });
+  forRange(pool_, *units, grain, [&](int64_t b, int64_t e) {
+    if (isInterrupted()) // asked on the caller's thread alone; the others look at what it heard
+      stop_.store(true, std::memory_order_relaxed);
+    if (!stop_.load(std::memory_order_relaxed))
+      kernel_.functions[index](context_.data(), b, e);
+  });
+  if (stop_.load())
+    return absl::CancelledError("interrupted");
 
   for (size_t i = 0; i < tensors_.size(); ++i)
     if (program_.slots[i].lastUse == int(index)) {

@@ -91,6 +91,10 @@ BoundLaunch::BoundLaunch(Device &device) : device_(&device) {}
 BoundLaunch::BoundLaunch(BoundLaunch &&) noexcept = default;
 BoundLaunch &BoundLaunch::operator=(BoundLaunch &&) noexcept = default;
 BoundLaunch::~BoundLaunch() = default;
+void BoundLaunch::rebind(const CheckedArgs &args) {
+  for (PackedLaunch &l : launches_)
+    l.rebind(args);
+}
 int BoundLaunch::numLaunches() const { return int(launches_.size()); }
 
 absl::Status BoundLaunch::launch(Stream &stream, cuda::DevicePtr workspace) {

@@ -36,6 +36,9 @@ public:
   /// stream's own. Capturable once the stream's workspace is large enough.
   absl::Status launch(Stream &stream, cuda::DevicePtr workspace = 0);
 
+  /// The same call on other addresses and scalars, as Rebinding lets them through.
+  void rebind(const CheckedArgs &args);
+
   size_t workspaceBytes() const { return workspaceBytes_; }
   /// The variant in use, an index into Kernel::variants.
   int variant() const { return variantIndex_; }

@@ -14,8 +14,23 @@ void PackedLaunch::packArg(const PointerArg &arg, const CheckedArgs &args, size_
     workspacePatches_.push_back({slot, offset});
     return;
   }
-  cuda::DevicePtr p = reinterpret_cast<cuda::DevicePtr>(args.tensor(arg.param)->data) + offset;
-  std::memcpy(slots_[slot].bytes, &p, sizeof(p));
+  argumentPatches_.push_back({slot, arg.param, offset});
+  packArgument(argumentPatches_.back(), args);
+}
+
+void PackedLaunch::packArgument(const ArgumentPatch &patch, const CheckedArgs &args) {
+  // Little endian: a scalar's low bits come first, whatever the type's width.
+  const DeviceTensor *t = args.tensor(patch.param);
+  uint64_t bits = t ? reinterpret_cast<cuda::DevicePtr>(t->data) + patch.offset : std::get<ScalarValue>(args.values[patch.param]).bits;
+  std::memcpy(slots_[patch.slot].bytes, &bits, sizeof(bits));
+}
+
+void PackedLaunch::rebind(const CheckedArgs &args) {
+  for (const ArgumentPatch &patch : argumentPatches_)
+    packArgument(patch, args);
+  for (MapPatch &patch : mapPatches_)
+    if (patch.plan.param >= 0)
+      patch.plan.base = reinterpret_cast<cuda::DevicePtr>(args.tensor(patch.plan.param)->data) + patch.plan.offset;
 }
 
 absl::StatusOr<PackedLaunch> PackedLaunch::pack(const Kernel &kernel, const Launch &launch, const LoadedEntry &entry,
@@ -50,9 +65,8 @@ absl::StatusOr<PackedLaunch> PackedLaunch::pack(const Kernel &kernel, const Laun
     if (auto *pointer = std::get_if<PointerArg>(&arg)) {
       packed.packArg(*pointer, args, i);
     } else if (auto *scalar = std::get_if<ScalarArg>(&arg)) {
-      // Little endian: the low bytes come first, whatever the type's width.
-      uint64_t bits = std::get<ScalarValue>(args.values[scalar->param]).bits;
-      std::memcpy(bytes, &bits, sizeof(bits));
+      packed.argumentPatches_.push_back({i, scalar->param, 0});
+      packed.packArgument(packed.argumentPatches_.back(), args);
     } else if (auto *size = std::get_if<SizeArg>(&arg)) {
       int64_t value = size->value.evaluate(args.env());
       // The kernel may read it as signed or unsigned; outside both it is a wrong variant.

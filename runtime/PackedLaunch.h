@@ -21,6 +21,8 @@ public:
   /// Evaluates grid, shared bytes and arguments. Empty when the grid is 0.
   static absl::StatusOr<PackedLaunch> pack(const Kernel &kernel, const Launch &launch, const LoadedEntry &entry,
                                            const CheckedArgs &args, Device &device);
+  /// The same launch on other addresses and scalars. The new addresses are aligned as the old ones.
+  void rebind(const CheckedArgs &args);
   bool isEmpty() const { return config_.gridX == 0; }
   const LaunchNote *note() const { return entry_.note; }
   /// Fills in the workspace's address, encodes tensor maps, launches.
@@ -34,10 +36,16 @@ private:
     size_t slot;
     int64_t offset;
   };
+  struct ArgumentPatch { ///< a tensor's address and the offset from it, or a scalar
+    size_t slot;
+    int param;
+    int64_t offset;
+  };
   struct MapPatch {
     size_t slot;
     TensorMapPlan plan;
   };
+  void packArgument(const ArgumentPatch &patch, const CheckedArgs &args);
   void packArg(const PointerArg &arg, const CheckedArgs &args, size_t slot);
 
   LoadedEntry entry_;
@@ -47,6 +55,7 @@ private:
   std::vector<Slot> slots_;
   std::vector<void *> params_; ///< one address per slot
   std::vector<WorkspacePatch> workspacePatches_;
+  std::vector<ArgumentPatch> argumentPatches_;
   std::vector<MapPatch> mapPatches_;
 };
 

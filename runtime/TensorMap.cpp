@@ -41,6 +41,8 @@ absl::StatusOr<TensorMapPlan> planTensorMap(const Kernel &kernel, const TensorMa
   plan.swizzle = mapSwizzle(arg.swizzleBytes);
   plan.inWorkspace = param == nullptr;
   int64_t offset = arg.base.byteOffset.evaluate(args.env());
+  plan.param = arg.base.param;
+  plan.offset = offset;
   plan.base = (param ? reinterpret_cast<cuda::DevicePtr>(args.tensor(arg.base.param)->data) : 0) + offset;
 
   bool empty = false;
@@ -59,6 +61,7 @@ absl::StatusOr<TensorMapPlan> planTensorMap(const Kernel &kernel, const TensorMa
     if (!spare.ok())
       return spare.status();
     plan.inWorkspace = false;
+    plan.param = -1;
     plan.base = *spare;
     for (uint32_t i = 0; i < plan.rank; ++i) {
       plan.dims[i] = 1;

@@ -11,6 +11,8 @@ namespace kernelc {
 
 /// A tensor map with every number known but the workspace's address.
 struct TensorMapPlan {
+  int param = -1;             ///< whose address `base` starts from, `offset` bytes behind it; -1: none
+  int64_t offset = 0;
   bool inWorkspace = false;   ///< `base` is an offset into the workspace
   cuda::DevicePtr base = 0;
   cuda::TensorMapType type = cuda::kMapU8;

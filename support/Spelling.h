@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Which word was meant: the one place for "did you mean".
 #pragma once
 

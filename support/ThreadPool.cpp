@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <new>
 #include <system_error>
+#include <utility>
 
 namespace kernelc {
 
@@ -23,13 +25,27 @@ struct ThreadPool::Job {
 ThreadPool::ThreadPool(int threads) {
   if (threads <= 0)
     threads = std::max(1u, std::thread::hardware_concurrency());
-  for (int i = 1; i < threads; ++i) {
+  startWorkers(threads - 1);
+}
+
+void ThreadPool::startWorkers(int number) {
+  for (int i = 0; i < number; ++i) {
     try {
       workers_.emplace_back([this] { work(); });
     } catch (const std::system_error &) {
       break;
     }
   }
+}
+
+void ThreadPool::afterForkInChild() {
+  lacking_ += int(workers_.size());
+  // Nobody waits for them; their handles stand for threads of the other process.
+  new std::vector<std::thread>(std::move(workers_));
+  workers_.clear();
+  jobs_.clear();
+  new (&wake_) std::condition_variable; // the old one counts waiters that are not here
+  mutex_.unlock();
 }
 
 ThreadPool::~ThreadPool() {
@@ -81,10 +97,12 @@ void ThreadPool::parallelFor(int64_t begin, int64_t end, int64_t grain,
   int64_t length = end - begin;
   int64_t pieces = length / grain + (length % grain != 0);
   auto job = std::make_shared<Job>(begin, end, grain, pieces, fn);
-  if (pieces > 1 && !workers_.empty()) {
+  if (pieces > 1) {
     {
       std::lock_guard<std::mutex> lock(mutex_);
-      jobs_.push_back(job);
+      startWorkers(std::exchange(lacking_, 0));
+      if (!workers_.empty())
+        jobs_.push_back(job);
     }
     wake_.notify_all();
   }

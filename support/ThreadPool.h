@@ -12,16 +12,17 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "support/ThreadGate.h"
 
 namespace kernelc {
 
-class ThreadPool {
+class ThreadPool : ForkParticipant {
 public:
   /// `threads` <= 0: one per hardware thread. The caller of parallelFor counts as
   /// one, so a pool of one thread starts none. When the system refuses a thread
   /// the pool is smaller.
   explicit ThreadPool(int threads = 0);
-  ~ThreadPool();
+  ~ThreadPool() override;
   ThreadPool(const ThreadPool &) = delete;
   ThreadPool &operator=(const ThreadPool &) = delete;
 
@@ -36,6 +37,11 @@ public:
 private:
   struct Job;
   void work();
+  void startWorkers(int number);
+  /// A forked process has none of the threads, and starts its own at the next loop.
+  void beforeFork() override { mutex_.lock(); }
+  void afterForkInParent() override { mutex_.unlock(); }
+  void afterForkInChild() override;
   static void runPieces(Job &job);
 
   std::mutex mutex_;
@@ -43,6 +49,7 @@ private:
   std::deque<std::shared_ptr<Job>> jobs_;
   bool stopping_ = false;
   std::vector<std::thread> workers_;
+  int lacking_ = 0; ///< workers to start again after fork()
 };
 
 } // namespace kernelc

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How messages look on standard error: colours where a person reads them. What they
 // say is decided before.
 #pragma once

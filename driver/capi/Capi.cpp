@@ -2,14 +2,20 @@
 // kernelc.h over Session.h: translation and lifetime, no decisions.
 #include "driver/capi/kernelc.h"
 
+#include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "driver/Build.h"
 #include "driver/Generator.h"
 #include "driver/Session.h"
 #include "runtime/StreamOrder.h"
+#include "support/Interrupt.h"
+#include "support/ThreadGate.h"
 
 using namespace kernelc;
 
@@ -20,7 +26,15 @@ struct kc_program {
   std::vector<std::shared_ptr<JitKernel>> kernels;
 };
 struct kc_kernel {
+  explicit kc_kernel(std::shared_ptr<JitKernel> k) : kernel(std::move(k)) {
+    std::vector<std::string> names;
+    for (const SizeRecipe &s : kernel->signature().sizes)
+      names.push_back(s.name);
+    for (const Param &p : kernel->signature().params)
+      shapes.push_back(absl::StrCat("[", absl::StrJoin(p.dims, ", ", [&](std::string *out, const SizeExpr &d) { out->append(d.toString(names)); }), "]"));
+  }
   std::shared_ptr<JitKernel> kernel;
+  std::vector<std::string> shapes; ///< of the parameters, for kc_param
 };
 struct kc_bound {
   BoundCall call;
@@ -37,6 +51,17 @@ kc_code finish(const absl::Status &status) {
   lastError() = std::string(status.message());
   return kc_code(status.raw_code());
 }
+
+/// Whether this process may call at all; see ThreadGate.h.
+absl::Status usable(const GatePass &pass) {
+  return pass.isOpen() ? absl::OkStatus()
+                       : absl::FailedPreconditionError("this process was forked while another thread compiled or ran a kernel, and what that thread "
+                                                       "held stays held here; start workers with exec, or Python's 'spawn' method");
+}
+#define KC_ENTER() \
+  GatePass pass; \
+  if (absl::Status usableStatus = usable(pass); !usableStatus.ok()) \
+    return finish(usableStatus)
 
 absl::Status missing(const char *what) { return absl::InvalidArgumentError(absl::StrCat(what, " is null")); }
 
@@ -116,6 +141,48 @@ absl::StatusOr<DeviceTensor> tensorOf(const Param &p, const kc_tensor &t, kc_dev
   return out;
 }
 
+absl::StatusOr<ScalarValue> scalarOf(const Param &p, const kc_value &v) {
+  absl::StatusOr<ScalarValue> s = v.kind == KC_VALUE_FLOAT ? ScalarValue::fromDouble(p.type, v.f)
+                                  : v.kind == KC_VALUE_INT ? ScalarValue::fromInt(p.type, v.i)
+                                                           : ScalarValue::fromUnsigned(p.type, uint64_t(v.i));
+  return s.ok() ? s : absl::Status(s.status().code(), absl::StrCat("parameter '", p.name, "': ", s.status().message()));
+}
+
+/// Whether a tensor is what was bound, but for its address.
+bool isAsBound(const DeviceTensor &bound, const kc_tensor &t, const Place &place) {
+  bool onDevice = t.device.device_type == KC_DEVICE_CUDA || t.device.device_type == 13;
+  if (place.kind == Place::Cuda ? !onDevice || (t.device.device_type == KC_DEVICE_CUDA && t.device.device_id != place.ordinal)
+                                : t.device.device_type == KC_DEVICE_CUDA)
+    return false;
+  kc_dtype own = dtypeOf(bound.type);
+  bool sameType = t.dtype.bits == own.bits && t.dtype.lanes == 1 && (t.dtype.code == own.code || (t.dtype.code == 1 && own.code >= 4 && own.code != 6));
+  if (!sameType || size_t(t.ndim) != bound.shape.size())
+    return false;
+  bool empty = std::find(bound.shape.begin(), bound.shape.end(), 0) != bound.shape.end();
+  int64_t dense = 1;
+  for (int32_t d = t.ndim; d-- > 0; dense *= std::max<int64_t>(1, t.shape[d])) {
+    bool counts = t.shape[d] > 1 && !empty; // else a stride says nothing
+    if (t.shape[d] != bound.shape[d] || (counts && (t.strides ? t.strides[d] : dense) != bound.strides[d]))
+      return false;
+  }
+  return true;
+}
+
+absl::StatusOr<NewArgument> newArgumentOf(const Param &p, const LaunchValue &bound, const kc_value &v, const Place &place) {
+  auto fail = [&](const char *what) { return absl::InvalidArgumentError(absl::StrCat("parameter '", p.name, "': ", what)); };
+  if (const auto *t = std::get_if<DeviceTensor>(&bound)) {
+    if (v.kind != KC_VALUE_TENSOR || !v.tensor)
+      return fail("expected a tensor");
+    if (!isAsBound(*t, *v.tensor, place))
+      return fail("has another type, shape, layout or device than the tensor that was bound");
+    return NewArgument{v.tensor->data ? static_cast<char *>(v.tensor->data) + v.tensor->byte_offset : nullptr};
+  }
+  if (v.kind != KC_VALUE_INT && v.kind != KC_VALUE_FLOAT && v.kind != KC_VALUE_UINT)
+    return fail("expected a scalar");
+  absl::StatusOr<ScalarValue> s = scalarOf(p, v);
+  return s.ok() ? absl::StatusOr<NewArgument>(NewArgument{nullptr, s->bits}) : s.status();
+}
+
 absl::StatusOr<std::vector<LaunchValue>> valuesOf(const Kernel &kernel, kc_device device, const kc_value *values, size_t count) {
   if (count != kernel.params.size() || (count && !values))
     return absl::InvalidArgumentError(absl::StrCat("kernel '", kernel.name, "' takes ", kernel.params.size(), " arguments, got ", count));
@@ -129,11 +196,9 @@ absl::StatusOr<std::vector<LaunchValue>> valuesOf(const Kernel &kernel, kc_devic
         return t.status();
       out.push_back(*std::move(t));
     } else if (v.kind == KC_VALUE_INT || v.kind == KC_VALUE_FLOAT || v.kind == KC_VALUE_UINT) {
-      absl::StatusOr<ScalarValue> s = v.kind == KC_VALUE_FLOAT ? ScalarValue::fromDouble(p.type, v.f)
-                                      : v.kind == KC_VALUE_INT ? ScalarValue::fromInt(p.type, v.i)
-                                                               : ScalarValue::fromUnsigned(p.type, uint64_t(v.i));
+      absl::StatusOr<ScalarValue> s = scalarOf(p, v);
       if (!s.ok())
-        return absl::Status(s.status().code(), absl::StrCat("parameter '", p.name, "': ", s.status().message()));
+        return s.status();
       out.push_back(*s);
     } else {
       return absl::InvalidArgumentError(absl::StrCat("parameter '", p.name, "' has no value"));
@@ -204,6 +269,7 @@ const char *kc_version(void) { return versionString(); }
 const char *kc_last_error(void) { return lastError().c_str(); }
 
 kc_code kc_session_create(const kc_session_options *given, kc_session **session) {
+  KC_ENTER();
   if (!session)
     return finish(missing("the result"));
   kc_session_options defaults{};
@@ -224,7 +290,11 @@ kc_code kc_session_create(const kc_session_options *given, kc_session **session)
   *session = new kc_session{Session::create(std::move(options))};
   return finish(absl::OkStatus());
 }
-void kc_session_destroy(kc_session *session) { delete session; }
+void kc_session_destroy(kc_session *session) {
+  GatePass pass;
+  if (pass.isOpen())
+    delete session;
+}
 
 kc_device kc_session_default_device(kc_session *session) {
   if (!session)
@@ -234,6 +304,7 @@ kc_device kc_session_default_device(kc_session *session) {
 }
 
 kc_code kc_compile(kc_session *session, const char *text, size_t length, const kc_compile_options *given, kc_program **program) {
+  KC_ENTER();
   if (!session || !text || !program)
     return finish(missing(!session ? "the session" : !text ? "the text" : "the result"));
   absl::StatusOr<kc_compile_options> o = readOptions(given);
@@ -265,7 +336,11 @@ kc_code kc_compile(kc_session *session, const char *text, size_t length, const k
   *program = new kc_program{*std::move(kernels)};
   return finish(absl::OkStatus());
 }
-void kc_program_destroy(kc_program *program) { delete program; }
+void kc_program_destroy(kc_program *program) {
+  GatePass pass;
+  if (pass.isOpen())
+    delete program;
+}
 size_t kc_program_num_warnings(const kc_program *program) {
   return program && !program->kernels.empty() ? program->kernels[0]->warnings().size() : 0;
 }
@@ -274,6 +349,7 @@ const char *kc_program_warning(const kc_program *program, size_t index) {
 }
 size_t kc_program_num_kernels(const kc_program *program) { return program ? program->kernels.size() : 0; }
 kc_code kc_program_kernel(const kc_program *program, size_t index, kc_kernel **kernel) {
+  KC_ENTER();
   if (!program || !kernel)
     return finish(missing(program ? "the result" : "the program"));
   if (index >= program->kernels.size())
@@ -282,7 +358,11 @@ kc_code kc_program_kernel(const kc_program *program, size_t index, kc_kernel **k
   return finish(absl::OkStatus());
 }
 
-void kc_kernel_destroy(kc_kernel *kernel) { delete kernel; }
+void kc_kernel_destroy(kc_kernel *kernel) {
+  GatePass pass;
+  if (pass.isOpen())
+    delete kernel;
+}
 const char *kc_kernel_name(const kc_kernel *kernel) { return kernel ? kernel->kernel->signature().name.c_str() : ""; }
 size_t kc_kernel_num_params(const kc_kernel *kernel) { return kernel ? kernel->kernel->signature().params.size() : 0; }
 kc_code kc_kernel_param(const kc_kernel *kernel, size_t index, kc_param *param) {
@@ -301,6 +381,7 @@ kc_code kc_kernel_param(const kc_kernel *kernel, size_t index, kc_param *param) 
                                             : KC_PARAM_SCALAR;
   full.rank = int32_t(p.dims.size());
   full.dtype = dtypeOf(p.type);
+  full.shape = kernel->shapes[index].c_str();
   full.size = std::min(param->size, sizeof(kc_param));
   std::memcpy(param, &full, full.size);
   return finish(absl::OkStatus());
@@ -312,6 +393,7 @@ const char *kc_kernel_size_name(const kc_kernel *kernel, size_t index) {
 
 kc_code kc_kernel_shape(const kc_kernel *kernel, const kc_value *values, size_t numValues, const kc_named *sizes, size_t numSizes,
                         size_t param, int64_t *shape) {
+  KC_ENTER();
   if (!kernel || !shape || (numValues && !values))
     return finish(missing("an argument"));
   const Kernel &k = kernel->kernel->signature();
@@ -336,43 +418,95 @@ kc_code kc_kernel_shape(const kc_kernel *kernel, const kc_value *values, size_t 
 
 kc_code kc_call(kc_kernel *kernel, kc_device device, const kc_value *values, size_t numValues, const kc_named *sizes, size_t numSizes,
                 void *stream) {
+  KC_ENTER();
   absl::StatusOr<CallArgs> args = argsOf(kernel, device, values, numValues, sizes, numSizes);
   if (!args.ok())
     return finish(args.status());
+  InterruptScope scope;
   return finish(kernel->kernel->call(args->place, args->values, args->sizes, streamOf(stream)));
 }
 
-kc_code kc_bind(kc_kernel *kernel, kc_device device, const kc_value *values, size_t numValues, const kc_named *sizes, size_t numSizes,
-                kc_bound **bound) {
+static std::atomic<int32_t (*)(void)> theAsked{nullptr};
+int32_t kc_prepare_exit(void) { return closeGateForExit(); }
+void kc_set_interrupt(int32_t (*asked)(void)) {
+  theAsked.store(asked);
+  setInterruptQuestion(asked ? [] {
+    auto *question = theAsked.load();
+    return question && question() != 0;
+  } : InterruptQuestion(nullptr));
+}
+
+static kc_code bindOn(kc_kernel *kernel, kc_device device, const kc_value *values, size_t numValues, const kc_named *sizes,
+                      size_t numSizes, std::optional<cuda::StreamHandle> stream, kc_bound **bound) {
+  KC_ENTER();
   if (!bound)
     return finish(missing("the result"));
   absl::StatusOr<CallArgs> args = argsOf(kernel, device, values, numValues, sizes, numSizes);
   if (!args.ok())
     return finish(args.status());
-  absl::StatusOr<BoundCall> call = kernel->kernel->bind(args->place, args->values, args->sizes);
+  absl::StatusOr<BoundCall> call = kernel->kernel->bind(args->place, args->values, args->sizes, stream);
   if (!call.ok())
     return finish(call.status());
   *bound = new kc_bound{*std::move(call)};
   return finish(absl::OkStatus());
 }
+kc_code kc_bind(kc_kernel *kernel, kc_device device, const kc_value *values, size_t numValues, const kc_named *sizes, size_t numSizes,
+                kc_bound **bound) {
+  return bindOn(kernel, device, values, numValues, sizes, numSizes, std::nullopt, bound);
+}
+kc_code kc_bind_on(kc_kernel *kernel, kc_device device, const kc_value *values, size_t numValues, const kc_named *sizes, size_t numSizes,
+                   void *stream, kc_bound **bound) {
+  return bindOn(kernel, device, values, numValues, sizes, numSizes, streamOf(stream), bound);
+}
 kc_code kc_bound_launch(kc_bound *bound, void *stream) {
+  KC_ENTER();
   if (!bound)
     return finish(missing("the bound call"));
+  InterruptScope scope;
   absl::Status s = bound->call.launch(streamOf(stream));
   return s.ok() ? KC_OK : finish(s); // the launch path touches no string
 }
-void kc_bound_destroy(kc_bound *bound) { delete bound; }
+kc_code kc_bound_replace(kc_bound *bound, const kc_value *values, size_t numValues) {
+  KC_ENTER();
+  if (!bound || (numValues && !values))
+    return finish(missing(bound ? "the values" : "the bound call"));
+  BoundCall &call = bound->call;
+  const Kernel &kernel = call.kernel().signature();
+  if (numValues != kernel.params.size())
+    return finish(absl::InvalidArgumentError(absl::StrCat("kernel '", kernel.name, "' takes ", kernel.params.size(), " arguments, got ", numValues)));
+  absl::InlinedVector<NewArgument, 16> next;
+  for (size_t i = 0; i < numValues; ++i) {
+    absl::StatusOr<NewArgument> argument = newArgumentOf(kernel.params[i], call.args().values[i], values[i], call.place());
+    if (!argument.ok())
+      return finish(argument.status());
+    next.push_back(*argument);
+  }
+  absl::Status s = call.rebind(next);
+  return s.ok() ? KC_OK : finish(s); // nor does this
+}
+kc_code kc_bound_call(kc_bound *bound, const kc_value *values, size_t numValues, void *stream) {
+  kc_code code = kc_bound_replace(bound, values, numValues);
+  return code ? code : kc_bound_launch(bound, stream);
+}
+void kc_bound_destroy(kc_bound *bound) {
+  GatePass pass;
+  if (pass.isOpen())
+    delete bound;
+}
 
 kc_code kc_stream_wait(kc_device device, void *stream, void *awaited) {
+  KC_ENTER();
   absl::StatusOr<Device *> gpu = gpuOf(device);
   return finish(gpu.ok() ? orderStreams(**gpu, streamOf(stream), streamOf(awaited)) : gpu.status());
 }
 kc_code kc_stream_synchronize(kc_device device, void *stream) {
+  KC_ENTER();
   absl::StatusOr<Device *> gpu = gpuOf(device);
   return finish(gpu.ok() ? synchronizeStream(**gpu, streamOf(stream)) : gpu.status());
 }
 
 kc_code kc_memory_device(const void *address, kc_device *device) {
+  KC_ENTER();
   if (!device)
     return finish(missing("the result"));
   absl::StatusOr<Runtime *> runtime = Runtime::instance();
@@ -386,6 +520,7 @@ kc_code kc_memory_device(const void *address, kc_device *device) {
 
 kc_code kc_cuda_text(kc_kernel *kernel, const char *target, const kc_value *values, size_t numValues, const kc_named *sizes,
                      size_t numSizes, char **text) {
+  KC_ENTER();
   if (!target || !text)
     return finish(missing(target ? "the result" : "the target"));
   // Where the memory lies does not matter here.
@@ -412,6 +547,7 @@ kc_code kc_cuda_text(kc_kernel *kernel, const char *target, const kc_value *valu
 void kc_string_destroy(char *text) { std::free(text); }
 
 kc_code kc_fill(const kc_tensor *tensor, const char *value) {
+  KC_ENTER();
   if (!tensor || !value)
     return finish(missing(tensor ? "the value" : "the tensor"));
   std::optional<ElementType> type = elementTypeOf(tensor->dtype);

@@ -23,6 +23,7 @@ extern "C" {
 typedef int32_t kc_code;
 enum {
   KC_OK = 0,
+  KC_CANCELLED = 1,        /* see kc_set_interrupt */
   KC_INVALID_ARGUMENT = 3, /* the program or the arguments are wrong */
   KC_NOT_FOUND = 5,
   KC_RESOURCE_EXHAUSTED = 8,
@@ -141,6 +142,7 @@ typedef struct {
   int32_t kind;
   int32_t rank;
   kc_dtype dtype;
+  const char *shape; /* "[M, 2 * N]"; "[]" for scalars */
 } kc_param;
 KC_API kc_code kc_kernel_param(const kc_kernel *kernel, size_t index, kc_param *param);
 KC_API size_t kc_kernel_num_sizes(const kc_kernel *kernel);
@@ -157,11 +159,30 @@ KC_API kc_code kc_kernel_shape(const kc_kernel *kernel, const kc_value *values, 
 KC_API kc_code kc_call(kc_kernel *kernel, kc_device device, const kc_value *values, size_t num_values, const kc_named *sizes,
                        size_t num_sizes, void *stream);
 
-/* Compiles, loads and packs a call on a GPU once, to be launched often. The tensors
-   must outlive it. */
+/* Work on the CPU and the emulator (kc_call, kc_bound_launch, kc_bound_call) asks `asked` every 20 ms or so, on the
+   thread that called, and ends with KC_CANCELLED once it answers other than 0. The emulator then has written nothing, the
+   CPU parts of the outputs. Null: nobody is asked. For the whole process. */
+KC_API void kc_set_interrupt(int32_t (*asked)(void));
+
+/* To be called before exit() where other threads may still call: interrupts what they run, waits 2 seconds at most until none of
+   them is inside, and keeps all but this thread out for good. 1: none is inside. */
+KC_API int32_t kc_prepare_exit(void);
+
+/* Compiles, checks and packs a call once, to be launched often: on a GPU the launches are queued, else they have
+   finished. The tensors must outlive it, or be replaced. For one thread at a time. */
 KC_API kc_code kc_bind(kc_kernel *kernel, kc_device device, const kc_value *values, size_t num_values, const kc_named *sizes,
                        size_t num_sizes, kc_bound **bound);
+/* The same for launches on `stream`: refused (KC_FAILED_PRECONDITION) before anything is compiled or loaded while that
+   stream captures a graph, as a call on it is. */
+KC_API kc_code kc_bind_on(kc_kernel *kernel, kc_device device, const kc_value *values, size_t num_values, const kc_named *sizes,
+                          size_t num_sizes, void *stream, kc_bound **bound);
 KC_API kc_code kc_bound_launch(kc_bound *bound, void *stream);
+/* kc_bound_launch with other tensors and scalars, which stay for the launches that follow. Of a tensor everything
+   but the address must be as it was bound (KC_INVALID_ARGUMENT), the address aligned as well, up to 256 bytes
+   (KC_FAILED_PRECONDITION: bind again). Costs no allocation; refused arguments change nothing. */
+KC_API kc_code kc_bound_call(kc_bound *bound, const kc_value *values, size_t num_values, void *stream);
+/* The first half of kc_bound_call: launches nothing. */
+KC_API kc_code kc_bound_replace(kc_bound *bound, const kc_value *values, size_t num_values);
 KC_API void kc_bound_destroy(kc_bound *bound);
 
 /* Order between streams of a GPU, for callers who are given arrays that other libraries fill on streams

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a reader of the CUDA text is told ahead of each phase: one line, in one place.
 #include "passes/lowerings/FunctionLowering.h"
 #include "llvm/ADT/TypeSwitch.h"

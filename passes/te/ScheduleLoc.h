@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Where a message about a schedule's record comes from. Passes see records as an
 // attribute, without their file: the location names record and key, and who has the
 // file's text (driver/Diagnostics) points there.

@@ -6,13 +6,20 @@
     y = k(2.0, np.ones(8, np.float32))
 
 Arrays are anything that speaks DLPack or NumPy's array interface (NumPy, PyTorch, CuPy,
-JAX, Numba); none is copied. The device is where the arrays lie.
+JAX, Numba); none is copied. The device is where the arrays lie. docs/python.md has the rest.
 """
+from ._decorator import Function as fn
 from ._errors import GradientError
 from ._generate import fill
-from ._library import KernelcError, KernelcWarning, library_path
-from ._kernel import Bound, Kernel, Program, Session, compile, default_session
+from ._library import Diagnostic, KernelcError, KernelcWarning, library_path
+from ._kernel import Bound, Kernel, Program, Session, compile, default_session, kernel, load
 
-__all__ = ["Bound", "GradientError", "Kernel", "KernelcError", "KernelcWarning", "Program", "Session", "compile", "default_session", "fill",
-           "library_path"]
-__version__ = "0.1.0"
+__all__ = ["Bound", "Diagnostic", "GradientError", "Kernel", "KernelcError", "KernelcWarning", "Program", "Session", "compile", "default_session",
+           "fill", "fn", "kernel", "library_path", "load"]
+
+
+def __getattr__(name):
+    if name == "__version__":  # the library's own, and thereby that of CMakeLists.txt
+        from ._library import library
+        return library().kc_version().decode()
+    raise AttributeError(f"module 'kernelc' has no attribute '{name}'")

@@ -52,7 +52,7 @@ class Call:
     """`values`, `sizes` and `device` are arguments of kc_call and kc_bind. Lives as long as the kernel may
     read the arrays. `bound`: it is launched more than once. `stream`: the caller's choice, or None."""
 
-    __slots__ = ("values", "num_values", "sizes", "num_sizes", "device", "streams", "launch", "_alive", "_frameworks", "_outputs", "_written")
+    __slots__ = ("values", "num_values", "sizes", "num_sizes", "device", "streams", "launch", "arrays", "makers", "_alive", "_frameworks", "_outputs", "_written")
 
     def __init__(self, kernel, args, named, device=None, stream=None, bound=False):
         given, sizes = assign(kernel, args, named)
@@ -78,6 +78,7 @@ class Call:
             self._set(i, params[i], x)
             if params[i][2] in _WRITTEN and self._frameworks[i] == "torch":
                 self._written.append(x)
+        self.arrays, self.makers = [x for _, x in arrays], []
         self._add_outputs(kernel, given, arrays, bound)
         if bound:
             self.streams.described_on_default()
@@ -123,7 +124,8 @@ class Call:
                 framework = _results.framework_for(framework, self.device)
                 if bound and framework == "jax":
                     raise TypeError(f"output '{name}' must be passed in: a bound call writes it at every launch, and JAX arrays are immutable")
-                given[i] = _results.empty(name, tuple(shape[:rank]), kind, framework, like, self.device)
+                self.makers.append(_results.maker(name, tuple(shape[:rank]), kind, framework, like, self.device))
+                given[i] = self.makers[-1]()
                 self._frameworks[i] = framework_of(given[i])
                 self.streams.add(given[i], self._frameworks[i])
                 self._set(i, param, given[i])
@@ -135,6 +137,10 @@ class Call:
         self._alive.append((tensor, alive))
         self.values[i].kind = lib.VALUE_TENSOR
         self.values[i].tensor = C.pointer(tensor)
+
+    def device_name(self):
+        kind = {lib.DEVICE_CPU: "cpu", lib.DEVICE_EMULATOR: "emulator"}.get(self.device.device_type)
+        return kind or f"cuda:{self.device.device_id}"
 
     def mark_written(self):
         """Tells PyTorch of what was written, so that it notices where it had kept the values for a gradient."""

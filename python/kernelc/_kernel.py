@@ -2,13 +2,24 @@
 """Sessions, programs and kernels as Python objects."""
 import ctypes as C
 import json
+import os
 import threading
 import warnings
 import weakref
 
 from . import _library as lib
 from ._call import Call
+from ._patience import patiently
+from . import _tools, _warm
+from ._decorator import text_of
 from ._numbers import named as _named, number as _number
+
+
+def _destroy_with(owner, destroy, handle):
+    """The handle goes with its owner; not at the interpreter's exit, when other threads may still be in its code."""
+    finalizer = weakref.finalize(owner, destroy, handle)
+    finalizer.atexit = False
+    return finalizer
 
 
 class Session:
@@ -25,16 +36,17 @@ class Session:
         handle = C.c_void_p()
         lib.check(lib.library().kc_session_create(C.byref(options), C.byref(handle)))
         self._handle = handle
-        weakref.finalize(self, lib.library().kc_session_destroy, handle)
+        _destroy_with(self, lib.library().kc_session_destroy, handle)
 
-    def compile(self, text, file=None, precision=None, schedule=None, **constants):
-        """All kernels of a source text. Keywords fix sizes and const parameters;
+    def compile(self, text, file=None, precision=None, schedule=None, constants=None, **named_constants):
+        """All kernels of a source text. Keywords fix sizes and const parameters (`constants`: the same as a dict, for any name);
         `precision` is a policy: "contract=tf32", "accumulate=fast", or "rel=1e-3" for a tolerance;
         `schedule` a list of records that replace the cost model's, as dicts or as JSON text:
         [{"kernel": "linear", "launch": "y", "tiles": {"i": 128}, "stages": 6}].
 
         Returns a Program. Raises KernelcError, with source lines, for a text, a policy or a schedule that is
         refused; what a schedule's records say of a launch is checked at the kernel's first call, on every device."""
+        constants = {**(constants or {}), **named_constants}
         data = text.encode()
         numbers = {name: _number(name, value) for name, value in constants.items()}
         named, count = _named({name: value for name, value in numbers.items() if isinstance(value, int)})
@@ -45,8 +57,16 @@ class Session:
                                      precision.encode() if precision else None, schedule.encode() if schedule else None, None,
                                      floats, float_count)
         handle = C.c_void_p()
-        lib.check(lib.library().kc_compile(self._handle, data, len(data), C.byref(options), C.byref(handle)))
-        return Program(self, handle)
+        patiently(lambda: lib.check(lib.library().kc_compile(self._handle, data, len(data), C.byref(options), C.byref(handle))))
+        return Program(self, handle, {"text": text, "file": file, "precision": precision, "schedule": schedule, "constants": numbers})
+
+    def load(self, path, **options):
+        """All kernels of a file; `options` as for compile."""
+        with open(path, encoding="utf-8") as f:
+            return self.compile(f.read(), os.fspath(path), **options)
+
+    def _restore(self, source, name):
+        return self.compile(**source)[name]
 
     def default_device(self):
         """"cuda:0" where a driver and a GPU answer, else "cpu"."""
@@ -66,24 +86,45 @@ def default_session():
     return _default
 
 
-def compile(text, file=None, precision=None, schedule=None, **constants):
-    """Compiles a source text in the default session."""
-    return default_session().compile(text, file, precision, schedule, **constants)
+def compile(text, file=None, precision=None, schedule=None, constants=None, **named_constants):
+    """Compiles a source text in the default session; see Session.compile."""
+    return default_session().compile(text, file, precision, schedule, constants, **named_constants)
+
+
+def load(path, **options):
+    """Compiles a file in the default session: `kernelc.load("attention.kc", causal=True).attention`."""
+    return default_session().load(path, **options)
+
+
+def kernel(function=None, **options):
+    """`@kernelc.kernel`: the kernel that a Python function spells (docs/python.md). `options` as for Session.compile."""
+    if function is None:
+        return lambda f: kernel(f, **options)
+    text, file = text_of(function)
+    result = default_session().compile(text, file, **options)[function.__name__]
+    result.__doc__, result.__module__, result.__qualname__ = function.__doc__, function.__module__, function.__qualname__
+    result.__name__, result.__wrapped__ = function.__name__, function
+    return result
+
+
+def _restored(source, name):
+    """What a pickled kernel becomes: compiled anew in the default session."""
+    return default_session()._restore(source, name)
 
 
 class Program:
     """The kernels of one text: attributes and items by name; a program of one kernel can be called."""
 
-    def __init__(self, session, handle):
+    def __init__(self, session, handle, source):
         L = lib.library()
-        self.kernels = {}
+        self.kernels, self._source = {}, source
         try:
             for i in range(L.kc_program_num_warnings(handle)):
                 warnings.warn(L.kc_program_warning(handle, i).decode(), lib.KernelcWarning, stacklevel=4)
             for i in range(L.kc_program_num_kernels(handle)):
                 kernel = C.c_void_p()
                 lib.check(L.kc_program_kernel(handle, i, C.byref(kernel)))
-                k = Kernel(session, kernel)
+                k = Kernel(session, kernel, source)
                 self.kernels[k.name] = k
         finally:
             L.kc_program_destroy(handle)
@@ -95,6 +136,18 @@ class Program:
 
     def __getitem__(self, name):
         return self.kernels[name]
+
+    def __dir__(self):
+        return [*super().__dir__(), *self.kernels]
+
+    def __iter__(self):
+        return iter(self.kernels.values())
+
+    def __repr__(self):
+        return f"<program of {', '.join(map(repr, self.kernels.values()))}>"
+
+    def __reduce__(self):
+        return _restored_program, (self._source,)
 
     def _only(self):
         if len(self.kernels) != 1:
@@ -108,7 +161,11 @@ class Program:
         return self._only().bind(*args, **named)
 
 
-class Kernel:
+def _restored_program(source):
+    return default_session().compile(**source)
+
+
+class Kernel(_warm.Caller):
     """A compiled kernel. `k(x, y)` runs it: positional arguments are the inputs in the order of the text.
 
     Arrays are anything that speaks DLPack, NumPy's or Numba's array interface; their element types and
@@ -123,45 +180,157 @@ class Kernel:
     Raises KernelcError for what the kernel refuses, GradientError where gradients would be lost, TypeError and
     ValueError for arrays that cannot be passed, each naming the parameter. Thread-safe."""
 
-    def __init__(self, session, handle):
+    def __init__(self, session, handle, source):
         L = lib.library()
-        self._session, self._handle = session, handle
-        weakref.finalize(self, L.kc_kernel_destroy, handle)
+        self._session, self._handle, self._source = session, handle, source
+        _destroy_with(self, L.kc_kernel_destroy, handle)
         self.name = L.kc_kernel_name(handle).decode()
-        self.params = []
+        self.params, self.shapes = [], []
         for i in range(L.kc_kernel_num_params(handle)):
             p = lib.Param(size=C.sizeof(lib.Param))
             lib.check(L.kc_kernel_param(handle, i, C.byref(p)))
             self.params.append((p.name.decode(), p.type.decode(), p.kind, p.rank))
+            self.shapes.append(p.shape.decode())
         self.sizes = [L.kc_kernel_size_name(handle, i).decode() for i in range(L.kc_kernel_num_sizes(handle))]
+        self._known, self._names = set(), {p[0] for p in self.params} | set(self.sizes)
+        _warm.link()
+        order = self._positions()
+        self._setup(sum(p[2] != lib.PARAM_OUTPUT for p in self.params),
+                    tuple((i, self.params[i][2] == lib.PARAM_SCALAR, self.params[i][2] in (lib.PARAM_OUTPUT, lib.PARAM_INOUT)) for i in order),
+                    tuple(self.params[i][0] for i in order))
 
     def __repr__(self):
-        kinds = {lib.PARAM_INPUT: "", lib.PARAM_OUTPUT: "-> ", lib.PARAM_INOUT: "inout ", lib.PARAM_SCALAR: ""}
-        return f"<kernel {self.name}({', '.join(f'{kinds[k]}{n}: {t}' for n, t, k, r in self.params)})>"
+        return f"<kernel {self._text()}>"
 
-    def __call__(self, *args, device=None, stream=None, **named):
+    def _text(self):
+        """The signature as the language has it."""
+        parts = [(role, f"{'inout ' if role == lib.PARAM_INOUT else ''}{name}: {kind}{shape if role != lib.PARAM_SCALAR else ''}")
+                 for (name, kind, role, _), shape in zip(self.params, self.shapes)]
+        outputs = [text for role, text in parts if role == lib.PARAM_OUTPUT]
+        arrow = f" -> ({', '.join(outputs)})" if outputs else ""
+        return f"{self.name}({', '.join(text for role, text in parts if role != lib.PARAM_OUTPUT)}){arrow}"
+
+    @property
+    def __signature__(self):
+        import inspect
+        P, names = inspect.Parameter, []
+        for i in self._positions():
+            name, kind, role, _ = self.params[i]
+            annotation = kind + (self.shapes[i] if role != lib.PARAM_SCALAR else "")
+            names.append(P(name, P.POSITIONAL_OR_KEYWORD, annotation=annotation, **({"default": None} if role == lib.PARAM_OUTPUT else {})))
+        return inspect.Signature(names)
+
+    def _repr_html_(self):
+        import html
+        return f"<b>kernel</b> <code>{html.escape(self._text())}</code><pre>{html.escape(self._source['text'].strip())}</pre>"
+
+    def __reduce__(self):
+        return _restored, (self._source, self.name)
+
+    def _options(self, named):
+        """(device, stream) taken out of the keywords: those of these names, unless parameters or sizes of the kernel are called so; then
+        `device_` and `stream_`."""
+        return tuple(named.pop(option + "_" if option in self._names else option, None) for option in ("device", "stream"))
+
+    def _call_slow(self, *args, **named):
+        """A call that nothing is known of: every argument is looked at."""
+        device, stream = self._options(named)
         call = Call(self, args, named, device, stream)
+        if self._is_new(call):
+            lib.library().kc_bound_destroy(self._bind(call, call.launch))  # what it compiles stays compiled
         call.streams.before(call.launch, stream)
         lib.check(lib.library().kc_call(self._handle, call.device, call.values, call.num_values, call.sizes, call.num_sizes, call.launch))
         call.streams.after(call.launch, stream)
         call.mark_written()
+        for x in call.arrays:
+            _warm.learn(x)
         return call.finish()
 
-    def bind(self, *args, device=None, **named):
-        """Compiles, checks and packs a call on a GPU once; `.launch()` then only queues it. The arrays stay
-        alive with the result. Outputs of JAX must be passed in as arrays of another framework."""
+    def _positions(self):
+        """The parameters in the order of positional arguments: inputs, then outputs."""
+        output = lambda i: self.params[i][2] == lib.PARAM_OUTPUT
+        return sorted(range(len(self.params)), key=output)
+
+    # What the extension (_fast.c) asks for.
+    def _bind_for(self, args):
+        """The handle of a bound call for arguments by position, all of them."""
+        return self._bind(Call(self, args, {}, bound=True)).value
+
+    def _is_new(self, call):
+        """Whether the call may have to compile, as far as that is known cheaply."""
+        signature = call.device.device_type, call.device.device_id, *(getattr(x, "shape", None) for x in call.arrays)
+        if signature in self._known:
+            return False
+        if len(self._known) > 1000:
+            self._known.clear()
+        self._known.add(signature)
+        return True
+
+    def _bind(self, call, stream=None):
+        """The handle of a bound call: compiles, where Ctrl-C is heard; not while a graph is captured."""
+        stream, handle = call.streams.choose(None) if stream is None else stream, C.c_void_p()
+        patiently(lambda: lib.check(lib.library().kc_bind_on(self._handle, call.device, call.values, call.num_values, call.sizes,
+                                                             call.num_sizes, stream, C.byref(handle))))
+        return handle
+
+    def _makers_for(self, args):
+        """Functions that make the outputs for such inputs."""
+        return tuple(Call(self, args, {}, bound=True).makers)
+
+    def _raise(self, code):
+        lib.check(code)
+
+    def bind(self, *args, **named):
+        """Compiles, checks and packs a call once; `.launch()` then only queues it, on the CPU and the emulator runs it. The
+        arrays stay alive with the result. Outputs of JAX must be passed in as arrays of another framework."""
+        device, _ = self._options(named)
         call = Call(self, args, named, device, bound=True)
-        handle = C.c_void_p()
-        lib.check(lib.library().kc_bind(self._handle, call.device, call.values, call.num_values, call.sizes, call.num_sizes,
-                                        C.byref(handle)))
-        return Bound(call, handle)
+        return Bound(self, call, self._bind(call))
+
+    def explain(self, *args, **named):
+        """What these arguments make of the kernel: launches, schedules, bytes, flops, occupancy (`kernelc explain`)."""
+        device, _ = self._options(named)
+        return _tools.Report(_tools.run("explain", self, args, named, device)[1], True)
+
+    def check(self, *args, timeout=None, **named):
+        """Compares every output with the reference in f64 (`kernelc check`), on `device`; on the emulator also looks for races,
+        accesses out of bounds and barrier mistakes. A Report, true where everything held."""
+        device, _ = self._options(named)
+        code, out = _tools.run("check", self, args, named, device, timeout=timeout)
+        return _tools.Report(out, code == 0)
+
+    def bench(self, *args, repeats=30, timeout=None, **named):
+        """Medians on a GPU, the L2 cache flushed before every run (`kernelc bench`). A Report, with `data`."""
+        device, _ = self._options(named)
+        out = _tools.run("bench", self, args, named, device, ["--json", "--repeats", str(repeats)], timeout)[1]
+        return _tools.Report(out, True, _tools.read_json(out))
+
+    def tune(self, *args, budget=60, records=None, executor=None, progress=True, timeout=None, **named):
+        """Searches faster schedules on a GPU for `budget` seconds (`kernelc tune`), in a process of its own, whose candidates are compiled
+        in others; Ctrl-C ends it. The best is returned, as for compile's `schedule`, and kept in the cache, where later calls find
+        it. `records`: a file that every trial is appended to. `executor`: any of concurrent.futures' kind (Dask's and Ray's too);
+        the result then is its future, and the arguments are pickled."""
+        device, _ = self._options(named)
+        options = ["--budget", f"{budget}s", *(["--records", os.fspath(records)] if records else [])]
+        work = self._source, self.name, args, named, device, options, timeout, progress
+        return executor.submit(_tools.tune, *work) if executor is not None else _tools.tune(*work)
+
+    def tvm_ffi(self):
+        """The kernel as a function of apache-tvm-ffi (`pip install apache-tvm-ffi`), for its callers in other languages and
+        frameworks: f(..) takes every parameter in the order of the text, outputs too, and returns nothing."""
+        import tvm_ffi
+        call, handle = tvm_ffi.load_module(lib.library_path()).get_function("kernelc_call"), self._handle.value
+
+        def function(*values, _kernel=self):  # which lives as long as it is called
+            call(handle, *values)
+        return function
 
     def cuda_text(self, *args, target="sm_90a", **named):
         """The CUDA C that these arguments would run on `target`."""
         call = Call(self, args, named)
         text = C.c_void_p()
-        lib.check(lib.library().kc_cuda_text(self._handle, target.encode(), call.values, call.num_values, call.sizes, call.num_sizes,
-                                             C.byref(text)))
+        patiently(lambda: lib.check(lib.library().kc_cuda_text(self._handle, target.encode(), call.values, call.num_values, call.sizes,
+                                                               call.num_sizes, C.byref(text))))
         try:
             return C.string_at(text.value).decode()
         finally:
@@ -171,12 +340,29 @@ class Kernel:
 class Bound:
     """A call that is ready: `outputs` is what it writes (None, an array, or a tuple). For one thread at a time."""
 
-    def __init__(self, call, handle):
-        self._call, self._handle = call, handle
+    def __init__(self, kernel, call, handle):
+        self._kernel, self._call, self._handle = kernel, call, handle
         self._launch = lib.library().kc_bound_launch
         self.outputs = call.finish()
         self._alone = call.streams.are_one()
-        weakref.finalize(self, lib.library().kc_bound_destroy, handle)
+        self._destroy = _destroy_with(self, lib.library().kc_bound_destroy, handle)
+
+    def __repr__(self):
+        return f"<bound {self._kernel._text()} on {self._call.device_name()}>"
+
+    def replace(self, *args, **named):
+        """Other arrays and scalars for the launches that follow, as for `bind`; of an array everything but the address
+        is as it was. Addresses that are less aligned are bound anew. Returns the new `outputs`. What is refused changes nothing."""
+        call = Call(self._kernel, args, named, self._call.device_name(), bound=True)
+        code = lib.library().kc_bound_replace(self._handle, call.values, call.num_values)
+        if code == lib.FAILED_PRECONDITION:
+            handle = self._kernel._bind(call)
+            self._destroy()
+            self._handle, self._destroy = handle, _destroy_with(self, lib.library().kc_bound_destroy, handle)
+        else:
+            lib.check(code)
+        self._call, self.outputs, self._alone = call, call.finish(), call.streams.are_one()
+        return self.outputs
 
     def launch(self, stream=None):
         """Queues the call, as Kernel says of `stream` and of the order; returns `outputs`."""

@@ -1,23 +1,52 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """libkernelc.so through ctypes: the structures and functions of kernelc.h, and errors as
 exceptions. Knows no arrays."""
+import atexit
 import ctypes as C
 import os
+import re
+import shutil
 import threading
+import typing
 
 KC_ABI_VERSION = 1
-INVALID_ARGUMENT = 3
+CANCELLED, INVALID_ARGUMENT, FAILED_PRECONDITION = 1, 3, 9
 DEVICE_CPU, DEVICE_CUDA, DEVICE_CUDA_MANAGED, DEVICE_EMULATOR = 1, 2, 13, 1000
 VALUE_NONE, VALUE_TENSOR, VALUE_INT, VALUE_FLOAT, VALUE_UINT = 0, 1, 2, 3, 4
 PARAM_INPUT, PARAM_OUTPUT, PARAM_INOUT, PARAM_SCALAR = 0, 1, 2, 3
 
 
+class Diagnostic(typing.NamedTuple):
+    """One thing that is wrong with a text. `severity`: error, warning, note or remark."""
+    file: str
+    line: int
+    column: int
+    severity: str
+    message: str
+
+
 class KernelcError(RuntimeError):
-    """What kernelc refused or could not do; the text has source lines. `code` is absl's."""
+    """What kernelc refused or could not do; the text has source lines. `code` is absl's; `diagnostics` all that was said of a
+    program, `file`, `line` and `column` those of the first (None: not of a program's text)."""
 
     def __init__(self, code, text):
-        super().__init__(text)
-        self.code = code
+        super().__init__(code, text)
+        self.code, self.text = code, text
+
+    def __str__(self):
+        return self.text
+
+    @property
+    def diagnostics(self):
+        found = re.findall(r"^(.+?):(\d+):(\d+): (error|warning|note|remark): (.*)$", self.text, re.M)
+        located = re.match(r"(\S+?):(\d+):(\d+): (.*)", self.text) if not found else None
+        if located:  # of a call: where the parameter is declared
+            found = [(*located.groups()[:3], "error", located[4])]
+        return [Diagnostic(file, int(line), int(column), severity, message) for file, line, column, severity, message in found]
+
+    file = property(lambda self: next((d.file for d in self.diagnostics), None))
+    line = property(lambda self: next((d.line for d in self.diagnostics), None))
+    column = property(lambda self: next((d.column for d in self.diagnostics), None))
 
 
 class KernelcWarning(UserWarning):
@@ -62,7 +91,7 @@ class CompileOptions(C.Structure):
 
 class Param(C.Structure):
     _fields_ = [("size", C.c_size_t), ("name", C.c_char_p), ("type", C.c_char_p), ("kind", C.c_int32), ("rank", C.c_int32),
-                ("dtype", DType)]
+                ("dtype", DType), ("shape", C.c_char_p)]
 
 
 _P = C.c_void_p
@@ -87,9 +116,14 @@ _SIGNATURES = {
     "kc_kernel_num_sizes": (C.c_size_t, [_P]),
     "kc_kernel_size_name": (C.c_char_p, [_P, C.c_size_t]),
     "kc_kernel_shape": (C.c_int32, [_P, C.POINTER(Value), C.c_size_t, C.POINTER(Named), C.c_size_t, C.c_size_t, C.POINTER(C.c_int64)]),
+    "kc_prepare_exit": (C.c_int32, []),
+    "kc_set_interrupt": (None, [_P]),
     "kc_call": (C.c_int32, _CALL + [_P]),
     "kc_bind": (C.c_int32, _CALL + [C.POINTER(_P)]),
+    "kc_bind_on": (C.c_int32, _CALL + [_P, C.POINTER(_P)]),
     "kc_bound_launch": (C.c_int32, [_P, _P]),
+    "kc_bound_replace": (C.c_int32, [_P, C.POINTER(Value), C.c_size_t]),
+    "kc_bound_call": (C.c_int32, [_P, C.POINTER(Value), C.c_size_t, _P]),
     "kc_bound_destroy": (None, [_P]),
     "kc_stream_wait": (C.c_int32, [Device, _P, _P]),
     "kc_stream_synchronize": (C.c_int32, [Device, _P]),
@@ -103,19 +137,32 @@ _lock = threading.Lock()
 _library = None
 
 
-def library_path():
-    """Where libkernelc.so is looked for: $KERNELC_LIBRARY, beside the package, the bundle's
-    lib folder, then the loader's own search."""
-    given = os.environ.get("KERNELC_LIBRARY")
-    if given:
-        return given
+def _find(folders, names):
     here = os.path.dirname(os.path.abspath(__file__))
-    for folder in (here, os.path.join(here, "..", "..", "lib"), os.path.join(here, "..", "lib")):
-        for name in ("libkernelc.so", "libkernelc.so.1"):
-            path = os.path.join(folder, name)
+    for folder in folders:
+        for name in names:
+            path = os.path.normpath(os.path.join(here, *folder, name))
             if os.path.exists(path):
-                return os.path.normpath(path)
-    return "libkernelc.so.1"
+                return path
+    return None
+
+
+def library_path():
+    """Where libkernelc.so is looked for: $KERNELC_LIBRARY, inside the package (the wheel), beside it, the bundle's lib
+    folder, then the loader's own search."""
+    return os.environ.get("KERNELC_LIBRARY") or _find((("lib",), (), ("..", "..", "lib"), ("..", "lib")),
+                                                       ("libkernelc.so.1", "libkernelc.so")) or "libkernelc.so.1"
+
+
+def tool_path():
+    """The command-line program: $KERNELC_TOOL, the wheel's or the bundle's, that of the build that $KERNELC_LIBRARY is of, else
+    that of $PATH."""
+    beside = os.path.join(os.path.dirname(os.environ.get("KERNELC_LIBRARY", "")), "..")
+    path = (os.environ.get("KERNELC_TOOL") or _find((("bin",), ("..", "..", "bin"), (beside, "tools"), (beside, "bin")), ("kernelc",))
+            or shutil.which("kernelc"))
+    if path is None:
+        raise FileNotFoundError("the program 'kernelc' is neither in the package nor in $KERNELC_TOOL nor in $PATH")
+    return path
 
 
 def library():
@@ -130,9 +177,16 @@ def library():
                 raise ImportError(f"{library_path()} speaks version {loaded.kc_abi_version()} of the interface, "
                                   f"this package {KC_ABI_VERSION}")
             _library = loaded
+            atexit.register(loaded.kc_prepare_exit)
     return _library
+
+
+def raise_interrupt():
+    """Raises what a signal's handler raised while a kernel ran. The extension's, where there is one (_warm.py)."""
 
 
 def check(code):
     if code:
+        if code == CANCELLED:
+            raise_interrupt()
         raise KernelcError(code, library().kc_last_error().decode("utf-8", "replace"))

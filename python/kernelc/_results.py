@@ -48,35 +48,35 @@ def framework_for(framework, device):
     raise TypeError("pass the outputs: kernelc allocates results on a GPU with PyTorch, CuPy, JAX and Numba only")
 
 
-def empty(name, shape, kind, framework, like, device):
-    """A new dense array for output `name`, of element type `kind` ("bf16"). `like`: an argument of
+def maker(name, shape, kind, framework, like, device):
+    """A function that makes a new dense array for output `name`, of element type `kind` ("bf16"). `like`: an argument of
     `framework`, or None. On the CPU JAX arrays begin as NumPy's (see `deliver`)."""
     if kind in ("i4", "u4"):
         raise TypeError(f"output '{name}': an output of 4-bit integers must be passed in")
     if framework == "torch":
-        return _torch_empty(name, shape, kind, device)
+        return _torch_maker(name, shape, kind, device)
     on_gpu = device.device_type == lib.DEVICE_CUDA
     if framework == "jax":
         _check_jax_holds(name, kind)
     if not on_gpu:
         import numpy
-        return numpy.empty(shape, numpy_type(kind))
-    return {"cupy": _cupy_empty, "jax": _jax_empty, "numba": _numba_empty}[framework](shape, kind, like, device)
+        return functools.partial(numpy.empty, shape, numpy_type(kind))
+    return functools.partial({"cupy": _cupy_empty, "jax": _jax_empty, "numba": _numba_empty}[framework], shape, kind, like, device)
 
 
 def deliver(array, framework, like):
-    """What the caller gets for a result that `empty` made, once the kernel has run or is queued."""
+    """What the caller gets for a result that a maker made, once the kernel has run or is queued."""
     if framework == "jax" and not isinstance(array, module_of("jax").Array):
         return module_of("jax").device_put(array, jax_device(like))
     return array
 
 
-def _torch_empty(name, shape, kind, device):
+def _torch_maker(name, shape, kind, device):
     torch = module_of("torch")
     dtype = getattr(torch, _type_name(kind), None)
     if dtype is None:
         raise TypeError(f"output '{name}' is {kind}, which this version of PyTorch has no type for; pass the output")
-    return torch.empty(shape, dtype=dtype, device=f"cuda:{device.device_id}" if device.device_type == lib.DEVICE_CUDA else "cpu")
+    return functools.partial(torch.empty, shape, dtype=dtype, device=f"cuda:{device.device_id}" if device.device_type == lib.DEVICE_CUDA else "cpu")
 
 
 def _cupy_empty(shape, kind, like, device):

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Loading, binding and launching on the fake driver.
 #include "runtime/LoadedKernel.h"
+#include "runtime/Rebinding.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -101,6 +102,37 @@ TEST_F(LoadedKernelTest, PacksEveryKindOfArgument) {
   EXPECT_EQ(launched[1].grid, 132u) << "min(sm_count, tiles)";
   EXPECT_EQ(launched[1].arg<uint64_t>(1), uint64_t(3 << 20));
   EXPECT_EQ(fakecuda::attribute("kc_mm", cuda::kFuncMaxDynamicSharedBytes), 200000);
+}
+
+TEST_F(LoadedKernelTest, NewAddressesReachPointersAndTensorMaps) {
+  auto kernel = load(matmul(), {matmulCubin(), generalCubin()});
+  auto stream = makeStream();
+  auto values = mm(256, 512, 384);
+  auto bound = kernel->bind(values);
+  ASSERT_TRUE(bound.ok()) << bound.status();
+  auto args = checkArguments(kernel->kernel(), values, {}, 0, 132);
+  ASSERT_TRUE(args.ok()) << args.status();
+  Rebinding rebinding(kernel->kernel(), *args);
+  auto at = [](uintptr_t address) { return NewArgument{reinterpret_cast<void *>(address)}; };
+  ASSERT_EQ(rebinding.replace(kernel->kernel(), {at(4 << 20), at(5 << 20), at(6 << 20)}), absl::OkStatus());
+  bound->rebind(rebinding.args());
+  ASSERT_TRUE(bound->launch(*stream).ok());
+  auto launched = fakecuda::launches();
+  ASSERT_EQ(launched.size(), 2u);
+  EXPECT_EQ(launched[0].arg<fakecuda::EncodedMap>(0).base, uint64_t(4 << 20));
+  EXPECT_EQ(launched[0].arg<fakecuda::EncodedMap>(1).base, uint64_t(5 << 20));
+  EXPECT_EQ(launched[0].arg<uint64_t>(2), launched[0].arg<uint64_t>(3) + 256) << "the workspace stays";
+  EXPECT_EQ(launched[1].arg<uint64_t>(1), uint64_t(6 << 20));
+
+  // x is 256 KiB, y 192 KiB.
+  auto replace = [&](uintptr_t x, uintptr_t w, uintptr_t y) { return rebinding.replace(kernel->kernel(), {at(x), at(w), at(y)}); };
+  EXPECT_THAT(std::string(replace(4 << 20, 5 << 20, (4 << 20) + (255 << 10)).message()), HasSubstr("parameter 'y': is written, but overlaps parameter 'x'"));
+  EXPECT_EQ(replace(4 << 20, 4 << 20, (4 << 20) + (256 << 10) + (128 << 10)), absl::OkStatus()) << "inputs may share";
+  EXPECT_THAT(std::string(replace(0, 5 << 20, 6 << 20).message()), HasSubstr("parameter 'x': is null"));
+  absl::Status odd = replace((4 << 20) + 16, 5 << 20, 6 << 20);
+  EXPECT_EQ(odd.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(odd.message()), HasSubstr("was bound at a multiple of 256 bytes"));
+  EXPECT_EQ(rebinding.args().tensor(0)->data, at(4 << 20).data) << "what is refused changes nothing";
 }
 
 TEST_F(LoadedKernelTest, CallersWorkspace) {

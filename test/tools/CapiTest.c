@@ -22,7 +22,7 @@ int main(void) {
   kc_kernel *kernel;
   kc_param param = {sizeof param};
   kc_device cpu = {KC_DEVICE_CPU, 0};
-  float x[4] = {1, 2, 3, 4}, y[4] = {0};
+  float x[4] __attribute__((aligned(16))) = {1, 2, 3, 4}, y[4] __attribute__((aligned(16))) = {0};
   int64_t n = 4, shape[1];
   kc_tensor tx = {x, {KC_DEVICE_CPU, 0}, 1, {2, 32, 1}, &n, NULL, 0}, ty = {y, {KC_DEVICE_CPU, 0}, 1, {2, 32, 1}, &n, NULL, 0};
   kc_value values[3] = {{KC_VALUE_FLOAT, NULL, 0, 2.0}, {KC_VALUE_TENSOR, &tx, 0, 0}, {KC_VALUE_NONE, NULL, 0, 0}};
@@ -141,6 +141,36 @@ int main(void) {
   CHECK(kc_stream_synchronize(cpu, NULL) == KC_INVALID_ARGUMENT);
   CHECK(kc_memory_device(x, NULL) == KC_INVALID_ARGUMENT);
   CHECK(kc_bind(kernel, cpu, values, 3, NULL, 0, NULL) == KC_INVALID_ARGUMENT);
+  {
+    /* A bound call on the CPU, with other tensors and scalars. */
+    float x2[64] __attribute__((aligned(256))) = {5, 6, 7, 8}, y2[64] __attribute__((aligned(256))) = {0};
+    kc_tensor tx2 = tx, ty2 = ty, three = tx;
+    int64_t m = 3;
+    kc_bound *bound;
+    tx2.data = x2;
+    ty2.data = y2;
+    three.shape = &m;
+    values[0].f = 2;
+    CHECK(kc_bind(kernel, cpu, values, 3, NULL, 0, &bound) == KC_OK);
+    CHECK(kc_bound_launch(bound, NULL) == KC_OK && y[3] == 8);
+    kc_value next[3] = {{KC_VALUE_INT, NULL, 3, 0}, {KC_VALUE_TENSOR, &tx2, 0, 0}, {KC_VALUE_TENSOR, &ty2, 0, 0}};
+    CHECK(kc_bound_call(bound, next, 3, NULL) == KC_OK && y2[0] == 15 && y2[3] == 24 && y[3] == 8);
+    CHECK(kc_bound_launch(bound, NULL) == KC_OK);
+    next[1].tensor = &three;
+    CHECK(kc_bound_call(bound, next, 3, NULL) == KC_INVALID_ARGUMENT);
+    CHECK(strstr(kc_last_error(), "parameter 'x': has another type, shape, layout or device") != NULL);
+    next[1].tensor = &tx2;
+    tx2.data = y2 + 1;
+    CHECK(kc_bound_call(bound, next, 3, NULL) != KC_OK);
+    tx2.data = x2;
+    ty2.data = x2;
+    CHECK(kc_bound_call(bound, next, 3, NULL) == KC_INVALID_ARGUMENT && strstr(kc_last_error(), "'y': is written, but overlaps parameter 'x'") != NULL);
+    CHECK(kc_bound_call(bound, next, 2, NULL) == KC_INVALID_ARGUMENT);
+    next[0].kind = KC_VALUE_NONE;
+    CHECK(kc_bound_call(bound, next, 3, NULL) == KC_INVALID_ARGUMENT);
+    CHECK(kc_bound_call(NULL, next, 3, NULL) == KC_INVALID_ARGUMENT);
+    kc_bound_destroy(bound);
+  }
   kc_kernel_destroy(kernel);
   kc_session_destroy(session);
   return 0;

@@ -14,7 +14,8 @@ os.environ["KERNELC_CACHE_DIR"] = _cache.name
 
 import kernelc
 from kernelc import _library as lib
-from python_fakes import DlpackArray, InterfaceArray, Memory, NumbaArray, make_cupy, make_jax, make_numba, make_torch
+from kernelc import _warm
+from python_fakes import DlpackArray, InterfaceArray, Memory, NumbaArray, add_exchange_api, make_cupy, make_jax, make_numba, make_torch
 
 FAKE = C.CDLL(os.environ["KERNELC_LIBCUDA"])
 FAKE.fakecuda_stream_log.restype = C.c_char_p
@@ -169,6 +170,31 @@ class Streams(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "output 'y' must be passed in: .* JAX arrays are immutable"):
             self.kernel.bind(self.in_jax(), self.in_jax())
         self.assertEqual(self.logged(self.kernel.bind(self.in_jax(), self.in_jax(), y=y).launch)[0][-1], "synchronize C")
+
+    def test_warm_calls_go_to_the_current_stream(self):
+        add_exchange_api(self.torch)
+        kernel = kernelc.compile(ADD).add
+        x, w, y = self.in_torch(), self.in_torch(), self.in_torch()
+        kernel(x, w, y)
+        cold = mock.patch.object(kernelc.Kernel, "_call_slow", side_effect=AssertionError("a warm call went the cold way"))
+        if _warm._fast:
+            cold.start()
+            self.addCleanup(cold.stop)
+        self.assertEqual(self.logged(lambda: kernel(x, w, y)), (["launch on A"], y))
+        self.torch.current = self.C
+        log, result = self.logged(lambda: kernel(self.in_torch(), w))
+        self.assertEqual(log, ["launch on C"])
+        self.assertEqual(result.memory.gpu, 0)
+        kernel(x, w, y=result)
+        self.assertEqual((self.torch.written.count(y), self.torch.written.count(result)), (2, 1))
+        cold.stop() if _warm._fast else None
+        # Tensors of two GPUs, on two sides, and of two frameworks are Python's to judge.
+        with self.assertRaisesRegex(kernelc.KernelcError, "parameter 'w': is on CUDA device 1"):
+            kernel(x, self.in_torch(1), y)
+        with self.assertRaisesRegex(kernelc.KernelcError, "parameter 'w': lies in host memory"):
+            kernel(x, self.torch.Tensor(Memory([8])), y)
+        self.assertEqual(self.logged(lambda: kernel(x, self.in_cupy(), y))[0], ["wait C for B", "launch on C", "wait B for C"])
+        self.assertEqual(self.logged(lambda: kernel(x, w, y, stream=self.D))[0], ["wait D for C", "launch on D"])
 
     def test_masks_and_read_only_memory(self):
         x = self.in_torch()

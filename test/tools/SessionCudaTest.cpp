@@ -42,6 +42,16 @@ TEST_F(SessionCuda, ABoundCallLaunchesWithoutLoadingAgain) {
   EXPECT_EQ(fakecuda::callCount("cuMemAlloc"), allocations);
   EXPECT_EQ(fakecuda::launches().size(), before + 3);
   EXPECT_EQ(t[2].as<float>()[5], 15);
+  auto u = tensors(64);
+  std::vector<LaunchValue> others = valuesOf(u);
+  std::vector<NewArgument> next;
+  for (const LaunchValue &v : others)
+    next.push_back(std::holds_alternative<DeviceTensor>(v) ? NewArgument{std::get<DeviceTensor>(v).data}
+                                                           : NewArgument{nullptr, ScalarValue::fromDouble(ElementType::f32, 7)->bits});
+  ASSERT_EQ(bound->rebind(next), absl::OkStatus());
+  ASSERT_EQ(bound->launch(nullptr), absl::OkStatus());
+  EXPECT_EQ(u[2].as<float>()[5], 35) << "another scalar, another result";
+  EXPECT_EQ(t[2].as<float>()[5], 15);
 }
 
 TEST_F(SessionCuda, ARefusedCubinIsCompiledAgainOnce) {

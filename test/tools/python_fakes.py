@@ -128,6 +128,34 @@ def make_torch(new_memory=None):
     return torch
 
 
+class _ExchangeApi(C.Structure):
+    _fields_ = [("major", C.c_uint32), ("minor", C.c_uint32), ("previous", C.c_void_p), ("unused", C.c_void_p * 3), ("describe", C.c_void_p),
+                ("current_stream", C.c_void_p)]
+
+
+def add_exchange_api(torch):
+    """Gives the tensors of such a module DLPack's C exchange API, as those of PyTorch from 2.10 on have it."""
+    alive = []
+
+    @C.PYFUNCTYPE(C.c_int, C.py_object, C.POINTER(lib.Tensor))
+    def describe(x, out):
+        memory = x.memory
+        shape = (C.c_int64 * len(memory.shape))(*memory.shape)
+        alive.append(shape)
+        device = lib.Device(lib.DEVICE_CPU, 0) if memory.gpu is None else lib.Device(lib.DEVICE_CUDA, memory.gpu)
+        out[0] = lib.Tensor(memory.address, device, len(shape), lib.DType(2, 32, 1), shape, None, 0)
+        return 0
+
+    @C.PYFUNCTYPE(C.c_int, C.c_int32, C.c_int32, C.POINTER(C.c_void_p))
+    def current_stream(kind, ordinal, out):
+        out[0] = torch.current or None
+        return 0
+    api = _ExchangeApi(1, 3, None, (C.c_void_p * 3)(), C.cast(describe, C.c_void_p), C.cast(current_stream, C.c_void_p))
+    alive += [describe, current_stream, api]
+    torch.Tensor.__dlpack_c_exchange_api__ = _new_capsule(C.addressof(api), b"dlpack_exchange_api", None)
+    torch._C = types.SimpleNamespace(_increment_version=lambda tensors: torch.written.extend(tensors), alive=alive)
+
+
 def make_cupy(new_memory):
     """A module like cupy."""
     cupy = types.ModuleType("cupy")

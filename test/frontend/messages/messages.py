@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs the corpus of illegal programs: one file a mistake, its message in NAME.txt beside NAME.kc.
 
   messages.py                  compares every message with its text; exit status 1 if one differs

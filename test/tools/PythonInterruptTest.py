@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Ctrl-C in long compilations and runs, each in a process of its own; the interpreter's exit; and fork."""
+import os
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+SLOW = "def f(x: f32[N, N]) -> (y: f32[N]) { y[i] = sum[j, k](sin(x[i, j]) * cos(x[j, k]) * exp(x[i, k])) }"
+
+RUN = f"""
+import sys, time, threading
+import numpy as np, kernelc
+k = kernelc.compile({SLOW!r}).f
+k(np.ones((2, 2), np.float32), device=sys.argv[1])
+n = int(sys.argv[2])
+x, y = np.ones((n, n), np.float32), np.full(n, 7, np.float32)
+ticks = []
+def tick():
+    while True:
+        ticks.append(time.monotonic())
+        time.sleep(0.01)
+threading.Thread(target=tick, daemon=True).start()
+print("ready", flush=True)
+start = time.monotonic()
+try:
+    k(x, y, device=sys.argv[1]) if sys.argv[1] == "emulator" else k(x, y)
+    print("finished", time.monotonic() - start)
+except KeyboardInterrupt:
+    print("interrupted", len(ticks) > 5, (y == 7).all() if sys.argv[1] == "emulator" else True, flush=True)
+z = k(np.ones((2, 2), np.float32))
+print("goes on", z.shape)
+"""
+
+COMPILE = """
+import os, signal, sys, threading, time
+import kernelc
+from kernelc import _patience
+def slow():
+    time.sleep(1.5)
+    return 5
+threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+start = time.monotonic()
+try:
+    _patience.patiently(slow)
+except KeyboardInterrupt:
+    print("interrupted", time.monotonic() - start < 1.2)
+print(_patience.patiently(lambda: 3))
+try:
+    _patience.patiently(lambda: 1 / 0)
+except ZeroDivisionError:
+    print("raises")
+"""
+
+FORK = """
+import os, sys, threading
+import numpy as np, kernelc
+k = kernelc.compile("def f(x: f32[M, K], w: f32[K, N]) -> (y: f32[M, N]) { y[i, j] = sum[k](x[i, k] * w[k, j]) }").f
+x = np.ones((200, 200), np.float32)
+expected = k(x, x)
+stop = False
+def busy():
+    while not stop:
+        k(x, x)
+threads = [threading.Thread(target=busy) for _ in range(2)]
+for t in threads: t.start()
+for i in range(20):
+    pid = os.fork()
+    if pid == 0:
+        ok = (k(x, x) == expected).all() and (kernelc.compile("def g(x: f32[N]) -> (y: f32[N]) { y[i] = x[i] + 1 }")(x[0]) == 2).all()
+        os._exit(0 if ok else 1)
+    assert os.waitpid(pid, 0)[1] == 0
+stop = True
+for t in threads: t.join()
+print("ok")
+"""
+
+EXIT = """
+import threading, time
+import numpy as np, kernelc
+k = kernelc.compile("def f(x: f32[M, K], w: f32[K, N]) -> (y: f32[M, N]) { y[i, j] = sum[k](x[i, k] * w[k, j]) }").f
+x = np.ones((300, 300), np.float32)
+k(x, x)
+def busy():
+    while True:
+        k(x, x)
+for _ in range(3):
+    threading.Thread(target=busy, daemon=True).start()
+time.sleep(0.2)
+print("ends")
+"""
+
+
+def run(code, *args, timeout=120):
+    return subprocess.run([sys.executable, "-c", code, *args], capture_output=True, text=True, timeout=timeout)
+
+
+class Interrupts(unittest.TestCase):
+    def interrupted(self, device, size):
+        child = subprocess.Popen([sys.executable, "-c", RUN, device, str(size)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(child.stdout.readline(), "ready\n")
+        time.sleep(0.5)
+        start = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=300)
+        self.assertIn("interrupted True True", out, out + err)
+        self.assertIn("goes on (2,)", out, out + err)
+        self.assertLess(time.monotonic() - start, 5)
+
+    def test_the_cpu_device_lets_other_threads_run_and_hears_signals(self):
+        from kernelc import _warm
+        if _warm._fast is None:
+            self.skipTest("without the extension signals wait for the kernel's end")
+        self.interrupted("cpu", 4000)
+
+    def test_the_emulator_hears_signals_and_writes_nothing(self):
+        from kernelc import _warm
+        if _warm._fast is None:
+            self.skipTest("without the extension signals wait for the kernel's end")
+        self.interrupted("emulator", 700)
+
+    def test_compilations(self):
+        self.assertEqual(run(COMPILE).stdout.split("\n")[:3], ["interrupted True", "3", "raises"])
+
+    def test_fork_after_use_with_live_threads(self):
+        result = run(FORK)
+        self.assertEqual((result.stdout, result.returncode), ("ok\n", 0), result.stderr)
+
+    def test_exit_with_live_threads(self):
+        for _ in range(5):
+            result = run(EXIT)
+            self.assertEqual((result.stdout, result.returncode), ("ends\n", 0), result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

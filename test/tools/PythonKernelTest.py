@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Kernels as their users write them: the decorator, load, what kernels say of themselves, pickles, errors, commands."""
+from __future__ import annotations
+
+import concurrent.futures
+import inspect
+import os
+import pickle
+import tempfile
+import unittest
+
+import numpy as np
+
+import kernelc
+
+HERE = os.path.abspath(__file__)
+
+
+@kernelc.kernel
+def linear(x: f32[M, K], w: f32[N, K], b: f32[N], *, y: f32[M, N]):
+    """A product with a bias."""
+    a[i, j] = sum[k](x[i, k] *
+                     w[j, k])    # over two lines
+    y[i, j] = max(a[i, j] + b[j], 0.0)
+
+
+@kernelc.fn
+def squared(e):
+    s = e * e
+    return s
+
+
+@kernelc.fn
+def spread(e, *, j):
+    return mean[j](squared(e))
+
+
+@kernelc.kernel(N=6)
+def pairs(x: f32[N], inout_: inout[f32[N]], *, y: f32[N], least: f32[()], flags: bool[()], n: i32[()], v: f32[()]):
+    assert N % 2 == 0
+    half[i]: bf16 = x[i]
+    with where(i < N // 2):
+        y[i] = half[i] * 2.0
+    with where(N // 2 <= i):
+        y[i] = half[i]
+    inout_[i] = inout_[i] + x[i]
+    least[()] = min(least[()], x[i])
+    flags[()] = flags[()] or x[i] > 4.0
+    n[()] += i32(x[i])
+    v[()] = spread[i](x[i])
+
+
+class Decorated(unittest.TestCase):
+    def test_the_same_as_numpy(self):
+        rng = np.random.default_rng(1)
+        x, w, b = rng.random((5, 7), np.float32), rng.random((3, 7), np.float32), rng.random(3, np.float32)
+        np.testing.assert_allclose(linear(x, w, b), np.maximum(x @ w.T + b, 0), rtol=1e-5)
+        y = np.zeros((5, 3), np.float32)
+        self.assertIs(linear(x, w, b, y=y), y)
+
+    def test_every_pair_of_spellings(self):
+        x, s = np.array([3, 1, 4, 1, 5, 9], np.float32), np.ones(6, np.float32)
+        y, least, flags, n, v = pairs(x, s)
+        np.testing.assert_array_equal(y, [6, 2, 8, 1, 5, 9])
+        np.testing.assert_array_equal(s, x + 1)
+        self.assertEqual((least[()], flags[()], n[()]), (1, True, 23))
+        self.assertAlmostEqual(v[()], (x * x).mean(), places=4)
+        with self.assertRaisesRegex(TypeError, "'squared' is a function of kernels"):
+            squared(2)
+
+    def test_messages_point_into_the_python_file(self):
+        def wrong(x: f32[N], *, y: f32[N]):
+            y[i] = x[i]
+            z[i] = x[i] + u[i]
+        with self.assertRaises(kernelc.KernelcError) as caught:
+            kernelc.kernel(wrong)
+        lines, first = inspect.getsourcelines(wrong)
+        error = caught.exception
+        self.assertEqual((os.path.abspath(error.file), error.line, error.column), (HERE, first + 2, lines[2].index("u[i]") + 1))
+        self.assertIn("unknown tensor 'u'", error.diagnostics[0].message)
+
+        def untyped(x, *, y: f32[N]):
+            y[i] = x[i]
+
+        def looping(x: f32[N], *, y: f32[N]):
+            for i in range(3):
+                y[i] = x[i]
+
+        def starred(*x, y: f32[N]):
+            y[i] = 0.0
+
+        def several(x: f32[N], *, y: f32[N], z: f32[N]):
+            y[i], z[i] = x[i], x[i]
+        for function, message in ((untyped, "parameter 'x' has no type"), (looping, "a kernel has assignments"), (starred, "no \\* or"),
+                                  (several, "one at a time")):
+            with self.assertRaisesRegex(SyntaxError, message):
+                kernelc.kernel(function)
+
+    def test_what_a_kernel_says_of_itself(self):
+        self.assertEqual(repr(linear), "<kernel linear(x: f32[M, K], w: f32[N, K], b: f32[N]) -> (y: f32[M, N])>")
+        self.assertEqual(str(inspect.signature(linear)), "(x: 'f32[M, K]', w: 'f32[N, K]', b: 'f32[N]', y: 'f32[M, N]' = None)")
+        self.assertEqual((linear.__doc__, linear.__name__, linear.__module__), ("A product with a bias.", "linear", __name__))
+        self.assertIn("y: f32[M, N]", linear._repr_html_())
+        self.assertIn("inout inout_: f32[6]", repr(pairs))
+        self.assertRegex(repr(linear.bind(*(np.ones(s, np.float32) for s in ((2, 3), (4, 3), 4)))), "<bound linear.* on cpu>")
+        self.assertIn("add", dir(kernelc.compile("def add(x: f32[N]) -> (y: f32[N]) { y[i] = x[i] + 1 }")))
+
+    def test_pickles(self):
+        x = np.ones(4, np.float32)
+        program = kernelc.compile("def f(x: f32[N], const c: f32) -> (y: f32[N]) { y[i] = c * x[i] }", c=2.5)
+        for copy in (pickle.loads(pickle.dumps(program.f)), pickle.loads(pickle.dumps(program)).f):
+            np.testing.assert_array_equal(copy(x), 2.5 * x)
+            self.assertEqual(repr(copy), repr(program.f))
+        again = pickle.loads(pickle.dumps(linear))
+        np.testing.assert_array_equal(again(np.ones((1, 1), np.float32), np.ones((1, 1), np.float32), np.ones(1, np.float32)), [[2]])
+        error = pickle.loads(pickle.dumps(kernelc.KernelcError(3, "f.kc:1:2: error: x")))
+        self.assertEqual((str(error), error.code, error.line, error.column), ("f.kc:1:2: error: x", 3, 1, 2))
+
+    def test_load_and_constants_of_any_name(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "s.kc")
+            with open(path, "w") as f:
+                f.write("def s(x: f32[N], const file: f32) -> (y: f32[N]) { y[i] = file * x[i] }")
+            self.assertEqual(kernelc.load(path, constants={"file": 3})(np.ones(1, np.float32)), 3)
+            with open(path, "w") as f:
+                f.write("def s(x: f32[N]) -> (y: f32[N]) {\n  y[i] = q[i]\n  y[i] = r[i]\n}")
+            with self.assertRaises(kernelc.KernelcError) as caught:
+                kernelc.load(path)
+        self.assertEqual([(d.file, d.line, d.column, d.severity) for d in caught.exception.diagnostics], [(path, 2, 10, "error"), (path, 3, 10, "error")])
+
+    def test_parameters_called_as_options(self):
+        k = kernelc.compile("def f(stream: f32[N], device: f32) -> (out: f32[N]) { out[i] = stream[i] * device }").f
+        x, out = np.ones(3, np.float32), np.zeros(3, np.float32)
+        for _ in range(2):
+            np.testing.assert_array_equal(k(x, 2.0), [2, 2, 2])
+            np.testing.assert_array_equal(k(stream=x, device=3.0), [3, 3, 3])
+            np.testing.assert_array_equal(k(stream=x, device=4, device_="emulator"), [4, 4, 4])
+            self.assertIs(k(x, 5.0, out=out), out)
+            self.assertEqual(out[0], 5)
+
+    def test_bound_calls_on_hosts(self):
+        k = kernelc.compile("def f(a: f32, x: f32[N]) -> (y: f32[N]) { y[i] = a * x[i] }").f
+        for device in ("cpu", "emulator"):
+            x, y = np.ones(4, np.float32), np.zeros(4, np.float32)
+            bound = k.bind(2.0, x, y, device=device)
+            self.assertIs(bound.launch(), y)
+            self.assertEqual(y[3], 2)
+            x[:] = 3
+            self.assertEqual(bound.launch()[0], 6)
+            other = np.full(4, 5, np.float32)
+            result = bound.replace(3.0, other)
+            self.assertIs(bound.launch(), result)
+            self.assertEqual((result[0], y[0]), (15, 6))
+            for args, message in (((1.0, np.ones(5, np.float32)), "another type, shape"), ((1.0, other, other), "overlaps parameter 'x'")):
+                with self.assertRaisesRegex(kernelc.KernelcError, message):
+                    bound.replace(*args)
+            self.assertEqual(bound.launch()[0], 15)
+
+
+class Commands(unittest.TestCase):
+    def setUp(self):
+        if not os.environ.get("KERNELC_TOOL"):
+            self.skipTest("no command-line program")
+        self.x, self.w, self.b = np.ones((8, 16), np.float32), np.ones((8, 16), np.float32), np.ones(8, np.float32)
+
+    def test_check_and_explain(self):
+        self.assertIn("y", linear.explain(self.x, self.w, self.b, device="emulator").text)
+        for device in ("cpu", "emulator"):
+            report = linear.check(self.x, self.w, self.b, device=device)
+            self.assertTrue(report.ok, report)
+            self.assertIn("<pre>", report._repr_html_())
+        with self.assertRaisesRegex(kernelc.KernelcError, "'w'"):
+            linear.check(self.x, self.w[:, 1:], self.b, device="cpu")
+
+    def test_commands_that_need_a_gpu_say_so(self):
+        for call in (lambda: linear.bench(self.x, self.w, self.b, device="cuda"), lambda: linear.tune(self.x, self.w, self.b, progress=False)):
+            with self.assertRaisesRegex(kernelc.KernelcError, "(?i)cuda|gpu"):
+                call()
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            future = linear.tune(self.x, self.w, self.b, executor=pool, progress=False)
+            self.assertRegex(str(future.exception(60)), "(?i)cuda|gpu")
+
+
+if __name__ == "__main__":
+    unittest.main()
