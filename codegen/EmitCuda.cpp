@@ -500,6 +500,17 @@ LogicalResult Emitter::emitKernel(cu::KernelOp kernel) {
   return failure(failed_);
 }
 
+/// What every kernel begins with, and nothing before it.
+static constexpr StringRef kScheduleComment = "// schedule:";
+
+SeparateText separateHelpers(StringRef text, StringRef name) {
+  auto [header, rest] = text.split("\n\n");
+  size_t kernels = rest.starts_with(kScheduleComment) ? 0 : rest.find(("\n\n" + kScheduleComment).str());
+  StringRef helpers = rest.take_front(kernels);
+  return {("// What the kernels in the file beside this one call.\n#pragma once\n\n" + helpers + "\n").str(),
+          (header + "\n\n#include \"" + name + "\"\n\n" + rest.drop_front(helpers.size()).ltrim('\n')).str()};
+}
+
 FailureOr<std::string> emitCuda(ModuleOp module, const EmitOptions &options) {
   std::set<std::string> typedefs, helpers;
   std::string bodies;

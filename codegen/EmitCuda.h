@@ -21,4 +21,10 @@ struct EmitOptions {
 /// spelling: a diagnostic for each, then failure.
 mlir::FailureOr<std::string> emitCuda(mlir::ModuleOp module, const EmitOptions &options);
 
+/// A text of emitCuda as two: what it calls, for a file `name`, and the kernels, which include that.
+struct SeparateText {
+  std::string helpers, kernels;
+};
+SeparateText separateHelpers(llvm::StringRef text, llvm::StringRef name);
+
 } // namespace kernelc::codegen

@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "codegen/EmitCuda.h"
 #include "driver/CudaHeader.h"
 #include "driver/Program.h"
 #include "driver/ScheduleFile.h"
@@ -34,7 +35,7 @@ const std::vector<std::string> kKinds = {"te", "plan", "tile", "layouts", "cu", 
 
 struct Settings {
   SourceOptions source;
-  std::string file, arch = "sm_90a", kind, output = "-", variant = "default", dumpTo;
+  std::string file, arch = "sm_90a", kind, output = "-", variant = "default", helpers = "inline", dumpTo;
   bool timing = false, remarks = false, general = false;
   std::vector<std::string> facts;
 };
@@ -234,7 +235,7 @@ absl::Status compile(const Settings &s, std::vector<std::string> &remarks, Timer
   for (const std::string &warning : (*program)->warnings())
     printMessage(warning);
   std::vector<Kernel> kernels = (*program)->kernels();
-  if (s.kind == "ptx" || s.kind == "cubin") // a file of either kind holds one kernel
+  if (s.kind == "ptx" || s.kind == "cubin" || s.helpers == "separate") // such a file holds one kernel
     if (absl::StatusOr<const Kernel *> only = (*program)->findKernel(""); !only.ok())
       return only.status();
   std::shared_ptr<Session> session = Session::create();
@@ -293,6 +294,14 @@ absl::Status compile(const Settings &s, std::vector<std::string> &remarks, Timer
     product = *std::move(json);
   }
   timer.phase("write");
+  if (s.helpers == "separate") {
+    std::filesystem::path path(s.output), beside = path;
+    beside.replace_filename(path.stem().string() + "_helpers.cuh");
+    codegen::SeparateText texts = codegen::separateHelpers(product, beside.filename().string());
+    if (absl::Status written = writeOutput(beside.string(), texts.helpers); !written.ok())
+      return written;
+    product = std::move(texts.kernels);
+  }
   return writeOutput(s.output, product);
 }
 
@@ -310,6 +319,7 @@ int compileCommand(const std::vector<std::string> &args) {
       .flag("--general", s.general, "the same as --variant general")
       .list("--fact", s.facts, "NAME:DIV:MAX[:LIKE]",
             "what the variant may assume of a size (MAX -1: no bound), and a size to choose tiles for")
+      .value("--helpers", s.helpers, "inline|separate", "device helpers in the CUDA text, or in FILE_helpers.cuh beside -o FILE.cu")
       .value("--dump-phases-to", s.dumpTo, "DIR", "also writes every form on the way down there")
       .flag("--timing", s.timing, "wall time of each phase, on stderr")
       .flag("--remarks", s.remarks, "what the compiler has to say about speed, on stderr")
@@ -334,6 +344,10 @@ int compileCommand(const std::vector<std::string> &args) {
   }
   if (!findTarget(s.arch))
     return options.usageError("--arch " + s.arch + ": " + describeUnknownTarget(s.arch));
+  if (s.helpers != "inline" && s.helpers != "separate")
+    return options.usageError("--helpers is inline or separate");
+  if (s.helpers == "separate" && (s.kind != "cuda" || s.output == "-"))
+    return options.usageError("--helpers separate writes two files: it needs CUDA text and -o FILE.cu");
   std::vector<std::string> remarks;
   Timer timer;
   absl::Status status = compile(s, remarks, timer);

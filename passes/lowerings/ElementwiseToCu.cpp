@@ -11,6 +11,12 @@ namespace kernelc {
 
 using namespace tile;
 
+bool isElementwise(Operation *op) {
+  if (op->getNumResults() == 0 || !isa<RankedTensorType>(op->getResult(0).getType()) || isRematerialized(op))
+    return false;
+  return isa<BroadcastOp, tile::ConvertOp, CombineOp>(op) || op->hasTrait<OpTrait::Elementwise>();
+}
+
 /// The element of `tile` at the open digits, once a run: it stores behind all that it reads.
 Value FunctionLowering::fetch(Value tile, const OpenDigits &open, llvm::DenseMap<Value, Value> &inRun) {
   auto [known, isNew] = inRun.try_emplace(tile);
@@ -103,11 +109,42 @@ void FunctionLowering::copyTile(Value from, Value toArray, Location loc, std::op
   });
 }
 
-/// Registers of a part, copied: the compiler sees through it once loops are unrolled.
+/// Whether only elementwise code reads a part, before anything may write what it is a part of.
+static bool isReadInPlace(SliceOp slice) {
+  Operation *last = slice;
+  for (Operation *user : slice->getUsers()) {
+    if (user->getBlock() != slice->getBlock() || !isElementwise(user))
+      return false;
+    last = last->isBeforeInBlock(user) ? user : last;
+  }
+  for (Operation *between = slice; between != last; between = between->getNextNode())
+    if (between->getNumRegions() || isa<DotOp>(between))
+      return false;
+  return true;
+}
+
+/// A part is read where it is. Else its registers are copied: the compiler sees through it once loops are unrolled.
 void FunctionLowering::lowerSlice(SliceOp slice) {
   Location loc = cu::unnamed(slice.getLoc());
   RegTile from = c_.tiles.lookup(slice.getInput());
   Layout layout = getLayout(slice.getResult());
+  if (isReadInPlace(slice) && !from.first) {
+    RegTile part{{}, from.array};
+    int64_t weight = 1;
+    for (const Digit &d : from.layout.reg) {
+      const Digit *own = llvm::find_if(layout.reg, [&](const Digit &p) { return p.dim == d.dim && p.stride == d.stride; });
+      int64_t size = own == layout.reg.end() ? 1 : own->size;
+      if (size > 1)
+        part.layout.reg.push_back(*own);
+      if (size < d.size) // what is not walked of the whole's digit
+        part.layout.reg.push_back({-1, 0, d.size / size});
+      if (d.dim == int64_t(slice.getDim()))
+        part.first += slice.getStart() / d.stride % d.size * weight;
+      weight *= d.size;
+    }
+    c_.tiles[slice.getResult()] = part;
+    return;
+  }
   Value array = c_.allocate(layout.numRegisters(), slice.getResult().getType().getElementType(),
                             c_.named(cu::findName(slice.getLoc()) + "_part", loc));
   OpenDigits open;

@@ -14,6 +14,9 @@ namespace kernelc {
 /// its unit takes. Fails with a diagnostic.
 mlir::LogicalResult checkLowerable(tile::FuncOp func);
 
+/// Ops of which runs with one layout become one loop (ElementwiseToCu.cpp).
+bool isElementwise(mlir::Operation *op);
+
 class FunctionLowering {
 public:
   FunctionLowering(mlir::OpBuilder &b, tile::FuncOp func) : b_(b), func_(func), c_(b, func) {}

@@ -204,8 +204,9 @@ void forEachPatch(ThreadCode &c, const Layout &layout, const Matrices &f, int64_
   auto div = [&](Value v, int64_t n) { return arith::DivSIOp::create(c.b, loc, v, c.index(n, loc)).getResult(); };
   Layout warps{{}, {}, layout.warp};
   Value lane = c.lane(loc);
-  Value row = f.across ? c.mul(mod(div(lane, 8), 2), 8, loc) : mod(lane, 16);
-  Value column = f.across ? c.add(mod(lane, 8), c.mul(div(lane, 16), 8, loc), loc) : c.mul(div(lane, 16), 16 / bytes, loc);
+  Value row = f.across ? c.mul(mod(div(lane, 8), 2), 8, c.named("lane_row", loc)) : mod(lane, 16);
+  Value column = f.across ? c.add(mod(lane, 8), c.mul(div(lane, 16), 8, loc), c.named("lane_column", loc))
+                          : c.mul(div(lane, 16), 16 / bytes, c.named("lane_column", loc));
   OpenDigits open;
   c.overDigits(f.patches, loc, open, [&] {
     SmallVector<Value> coords = c.threadCoordinates(warps, address.rank(), loc);

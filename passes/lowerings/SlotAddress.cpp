@@ -35,14 +35,14 @@ Value SlotAddress::offset(Value row, Value column) {
     panel = c_.mul(arith::DivSIOp::create(b, loc_, column, c_.index(layout_.width, loc_)), layout_.rows * layout_.width, loc_);
     within = arith::RemSIOp::create(b, c_.named("in_panel", loc_), column, c_.index(layout_.width, loc_));
   }
-  Value o = c_.add(panel, c_.mul(row, layout_.pitch, loc_), loc_);
+  Value o = c_.add(panel, c_.mul(row, layout_.pitch, c_.named("row_start", loc_)), loc_);
   if (layout_.chunks <= 1 || !layout_.swizzleBytes)
     return c_.add(o, within, loc_);
   Value chunk = arith::DivSIOp::create(b, c_.named("chunk", loc_), within, c_.index(layout_.chunk, loc_));
   Value key = row;
   if (layout_.rowShift)
     key = arith::DivSIOp::create(b, loc_, key, c_.index(int64_t(1) << layout_.rowShift, loc_));
-  key = arith::RemSIOp::create(b, loc_, key, c_.index(layout_.chunks, loc_));
+  key = arith::RemSIOp::create(b, c_.named("swizzle", loc_), key, c_.index(layout_.chunks, loc_));
   Value swizzled = arith::XOrIOp::create(b, loc_, chunk, key);
   Value rest = arith::RemSIOp::create(b, c_.named("in_chunk", loc_), within, c_.index(layout_.chunk, loc_));
   return c_.add(c_.add(o, c_.mul(swizzled, layout_.chunk, loc_), loc_), rest, loc_);

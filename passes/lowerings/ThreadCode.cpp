@@ -260,7 +260,9 @@ Value ThreadCode::sharedArray(int64_t count, Type element, Location loc, StringR
 }
 
 Value ThreadCode::loadRegister(const RegTile &t, const OpenDigits &open, Location loc) {
-  return memref::LoadOp::create(b, loc, t.array, registerIndex(t.layout, open, cu::unnamed(loc)));
+  Location plain = cu::unnamed(loc);
+  Value r = registerIndex(t.layout, open, plain);
+  return memref::LoadOp::create(b, loc, t.array, t.first ? add(r, index(t.first, plain), plain) : r);
 }
 
 Value scaled(ThreadCode &code, Value subscript, AffineExpr stride, Location loc) {

@@ -17,6 +17,7 @@ namespace kernelc {
 struct RegTile {
   tile::Layout layout;
   mlir::Value array; ///< memref<N x T, 5>
+  int64_t first = 0; ///< register: where a part of another tile begins
 };
 using RegTiles = std::vector<RegTile>;
 

@@ -14,16 +14,6 @@ namespace kernelc {
 
 using namespace tile;
 
-namespace {
-
-bool isElementwise(Operation *op) {
-  if (op->getNumResults() == 0 || !isa<RankedTensorType>(op->getResult(0).getType()) || isRematerialized(op))
-    return false;
-  return isa<BroadcastOp, tile::ConvertOp, CombineOp>(op) || op->hasTrait<OpTrait::Elementwise>();
-}
-
-} // namespace
-
 LogicalResult FunctionLowering::run() {
   const Target *target = findTarget(absl::string_view(func_.getTarget().data(), func_.getTarget().size()));
   if (target) {

@@ -125,8 +125,8 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
   const int a_lane_k = lane / 16 * 8;
   const int chunk = a_lane_k / 8;
   const int in_chunk = a_lane_k % 8;
-  const int at = lane_row * 64;
-  const int at_1 = lane_row % 8;
+  const int row_start = lane_row * 64;
+  const int swizzle = lane_row % 8;
   for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
     __syncthreads();
     const int slot_start = k_tile % 2 * 4096;
@@ -141,7 +141,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
     for (int np = 0; np < 4; ++np) {
       const int column = warp_column + np * 16 + a_lane_k;
       const int in_panel = column % 64;
-      kc_ldmatrix_x4_trans(&b_frag[np * 4], &b_slots[slot_start + (column / 64 * 2048 + at + (in_panel / 8 ^ at_1) * 8 + in_panel % 8)]);
+      kc_ldmatrix_x4_trans(&b_frag[np * 4], &b_slots[slot_start + (column / 64 * 2048 + row_start + (in_panel / 8 ^ swizzle) * 8 + in_panel % 8)]);
     }
     #pragma unroll
     for (int step = 0; step < 2; ++step) {
@@ -158,13 +158,13 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
           kc_ldmatrix_x4(&a_frag[a_set + mi * 4], &a_slots[slot_start + (row * 32 + (chunk_1 ^ row / 2 % 4) * 8 + in_chunk_1)]);
         }
         const int b_k = next_k + lane_row;
-        const int at_2 = b_k * 64;
-        const int at_3 = b_k % 8;
+        const int row_start_1 = b_k * 64;
+        const int swizzle_1 = b_k % 8;
         #pragma unroll
         for (int np = 0; np < 4; ++np) {
           const int column = warp_column + np * 16 + a_lane_k;
           const int in_panel = column % 64;
-          kc_ldmatrix_x4_trans(&b_frag[a_set + np * 4], &b_slots[slot_start + (column / 64 * 2048 + at_2 + (in_panel / 8 ^ at_3) * 8 + in_panel % 8)]);
+          kc_ldmatrix_x4_trans(&b_frag[a_set + np * 4], &b_slots[slot_start + (column / 64 * 2048 + row_start_1 + (in_panel / 8 ^ swizzle_1) * 8 + in_panel % 8)]);
         }
       }
       const int a_set = step % 2 * 16;
@@ -182,7 +182,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
     if (ahead < k_tiles) {
       const int k0 = ahead * 32;
       const int slot_start_1 = ahead % 2 * 4096;
-      const int at_2 = n_tile * M;
+      const int at = n_tile * M;
       #pragma unroll
       for (int copy0 = 0; copy0 < 512; copy0 += 128) {
         const int copy = copy0 + tid;
@@ -191,7 +191,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
         const int i = i0 + row;
         const int k = k0 + column;
         const bool inside = i < M && k < K;
-        const int at_3 = inside ? (at_2 + i) * K + k : 0;
+        const int at_1 = inside ? (at + i) * K + k : 0;
         alignas(16) f16 r[8];
         r[0] = 0x0;
         r[1] = 0x0;
@@ -202,11 +202,11 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
         r[6] = 0x0;
         r[7] = 0x0;
         if (inside) {
-          *(uint4 *)(r) = *(const uint4 *)(&a[at_3]);
+          *(uint4 *)(r) = *(const uint4 *)(&a[at_1]);
         }
         *(uint4 *)(&a_slots[slot_start_1 + (row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8)]) = *(const uint4 *)(r);
       }
-      const int at_3 = n_tile * K;
+      const int at_1 = n_tile * K;
       #pragma unroll
       for (int copy0 = 0; copy0 < 512; copy0 += 128) {
         const int copy = copy0 + tid;
@@ -216,7 +216,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
         const int j = j0 + column;
         const int k = k0 + row;
         const bool inside = j < N && k < K;
-        const int at_4 = inside ? (at_3 + k) * N + j : 0;
+        const int at_2 = inside ? (at_1 + k) * N + j : 0;
         alignas(16) f16 r[8];
         r[0] = 0x0;
         r[1] = 0x0;
@@ -227,7 +227,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
         r[6] = 0x0;
         r[7] = 0x0;
         if (inside) {
-          *(uint4 *)(r) = *(const uint4 *)(&b[at_4]);
+          *(uint4 *)(r) = *(const uint4 *)(&b[at_2]);
         }
         *(uint4 *)(&b_slots[slot_start_1 + (column / 64 * 2048 + row * 64 + (in_panel / 8 ^ row % 8) * 8 + in_panel % 8)]) = *(const uint4 *)(r);
       }

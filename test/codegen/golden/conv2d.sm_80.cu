@@ -126,8 +126,8 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
   const int a_lane_k = lane / 16 * 8;
   const int chunk = a_lane_k / 8;
   const int in_chunk = a_lane_k % 8;
-  const int at_1 = lane_row * 64;
-  const int at_2 = lane_row % 8;
+  const int row_start = lane_row * 64;
+  const int swizzle = lane_row % 8;
   for (int c_tile = 0; c_tile < c_tiles; ++c_tile) {
     kc_cp_async_wait<2>();
     __syncthreads();
@@ -143,7 +143,7 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
     for (int np = 0; np < 4; ++np) {
       const int column = warp_column + np * 16 + a_lane_k;
       const int in_panel = column % 64;
-      kc_ldmatrix_x4_trans(&b_frag[np * 4], &f_slots[slot_start + (column / 64 * 2048 + at_1 + (in_panel / 8 ^ at_2) * 8 + in_panel % 8)]);
+      kc_ldmatrix_x4_trans(&b_frag[np * 4], &f_slots[slot_start + (column / 64 * 2048 + row_start + (in_panel / 8 ^ swizzle) * 8 + in_panel % 8)]);
     }
     #pragma unroll
     for (int step = 0; step < 2; ++step) {
@@ -160,13 +160,13 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
           kc_ldmatrix_x4(&a_frag[a_set + mi * 4], &x_slots[slot_start + (row * 32 + (chunk_1 ^ row / 2 % 4) * 8 + in_chunk_1)]);
         }
         const int b_k = next_k + lane_row;
-        const int at_3 = b_k * 64;
-        const int at_4 = b_k % 8;
+        const int row_start_1 = b_k * 64;
+        const int swizzle_1 = b_k % 8;
         #pragma unroll
         for (int np = 0; np < 4; ++np) {
           const int column = warp_column + np * 16 + a_lane_k;
           const int in_panel = column % 64;
-          kc_ldmatrix_x4_trans(&b_frag[a_set + np * 4], &f_slots[slot_start + (column / 64 * 2048 + at_3 + (in_panel / 8 ^ at_4) * 8 + in_panel % 8)]);
+          kc_ldmatrix_x4_trans(&b_frag[a_set + np * 4], &f_slots[slot_start + (column / 64 * 2048 + row_start_1 + (in_panel / 8 ^ swizzle_1) * 8 + in_panel % 8)]);
         }
       }
       const int a_set = step % 2 * 16;
@@ -183,17 +183,17 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
     // A later tile, on its way into the slot that was read last.
     if (ahead < c_tiles) {
       const int c0 = ahead % at * 32;
-      const int at_3 = ahead / at;
-      const int s0 = at_3 % S;
-      const int r0 = at_3 / S;
+      const int at_1 = ahead / at;
+      const int s0 = at_1 % S;
+      const int r0 = at_1 / S;
       const int slot_start_1 = ahead % 4 * 4096;
       const bool inside = n_tile >= 0;
       const bool inside_1 = n_tile < N;
-      const int at_4 = h_tile + r0 - R / 2;
-      const bool inside_2 = at_4 >= 0;
-      const bool inside_3 = at_4 < H;
-      const int at_5 = S / 2;
-      const int at_6 = (n_tile * H + at_4) * W;
+      const int at_2 = h_tile + r0 - R / 2;
+      const bool inside_2 = at_2 >= 0;
+      const bool inside_3 = at_2 < H;
+      const int at_3 = S / 2;
+      const int at_4 = (n_tile * H + at_2) * W;
       #pragma unroll
       for (int copy0 = 0; copy0 < 512; copy0 += 128) {
         const int copy = copy0 + tid;
@@ -201,11 +201,11 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
         const int column = copy % 4 * 8;
         const int c = c0 + column;
         const bool inside_4 = c < C;
-        const int at_7 = w0 + row + s0 - at_5;
-        const bool inside_5 = inside_4 && inside && inside_1 && inside_2 && inside_3 && at_7 >= 0 && at_7 < W && c >= 0 && inside_4;
-        kc_cp_async_zfill_16(&x_slots[slot_start_1 + (row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8)], &x[inside_5 ? (at_6 + at_7) * C + c : 0], inside_5 ? 16 : 0);
+        const int at_5 = w0 + row + s0 - at_3;
+        const bool inside_5 = inside_4 && inside && inside_1 && inside_2 && inside_3 && at_5 >= 0 && at_5 < W && c >= 0 && inside_4;
+        kc_cp_async_zfill_16(&x_slots[slot_start_1 + (row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8)], &x[inside_5 ? (at_4 + at_5) * C + c : 0], inside_5 ? 16 : 0);
       }
-      const int at_7 = (r0 * S + s0) * C;
+      const int at_5 = (r0 * S + s0) * C;
       #pragma unroll
       for (int copy0 = 0; copy0 < 512; copy0 += 128) {
         const int copy = copy0 + tid;
@@ -215,7 +215,7 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
         const int o = o0 + column;
         const int c = c0 + row;
         const bool inside_4 = o < O && c < C;
-        kc_cp_async_zfill_16(&f_slots[slot_start_1 + (column / 64 * 2048 + row * 64 + (in_panel / 8 ^ row % 8) * 8 + in_panel % 8)], &f[inside_4 ? (at_7 + c) * O + o : 0], inside_4 ? 16 : 0);
+        kc_cp_async_zfill_16(&f_slots[slot_start_1 + (column / 64 * 2048 + row * 64 + (in_panel / 8 ^ row % 8) * 8 + in_panel % 8)], &f[inside_4 ? (at_5 + c) * O + o : 0], inside_4 ? 16 : 0);
       }
     }
     kc_cp_async_commit();

@@ -187,11 +187,11 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
     const bool has_last = k_tiles > 0;
     const bool group_leader = tid % 128 == 0;
     const int barrier = warpgroup + 2;
-    const int at = lane / 16 * 8;
+    const int lane_column = lane / 16 * 8;
     const int warp = tid / 32;
     const int row = warp % 4 * 16 + warp / 4 * 64 + lane % 16;
-    const int at_1 = row * 64;
-    const int at_2 = row % 8;
+    const int row_start = row * 64;
+    const int swizzle = row % 8;
     const int own_row = warpgroup * 64;
     int filled = 0;
     for (int tile = block; tile < tiles; tile += blocks) {
@@ -302,18 +302,6 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
           kc_mbarrier_arrive(&empty[last_slot]);
         }
       }
-      alignas(16) float a_part[32];
-      #pragma unroll
-      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
-        #pragma unroll
-        for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
-          #pragma unroll
-          for (int j_elem = 0; j_elem < 2; ++j_elem) {
-            const int reg = j_elem + i_by8 * 2 + j_by8 * 4;
-            a_part[reg] = a[reg];
-          }
-        }
-      }
       alignas(16) float b_f32[16];
 #line 4 "linear.kc"
       #pragma unroll
@@ -332,7 +320,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
           #pragma unroll
           for (int j_elem = 0; j_elem < 2; ++j_elem) {
             const int reg = j_elem + i_by8 * 2 + j_by8 * 4;
-            y_r[reg] = kc_f32_to_bf16(a_part[reg] + b_f32[j_elem + j_by8 * 2]);
+            y_r[reg] = kc_f32_to_bf16(a[reg] + b_f32[j_elem + j_by8 * 2]);
           }
         }
       }
@@ -343,8 +331,8 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
       kc_bar_sync(barrier, 128);
       #pragma unroll
       for (int j_by16 = 0; j_by16 < 4; ++j_by16) {
-        const int column = at + j_by16 * 16;
-        kc_stmatrix_x4(&y_slots[at_1 + (column / 8 ^ at_2) * 8 + column % 8], (const unsigned *)(&y_r[j_by16 * 8]));
+        const int column = lane_column + j_by16 * 16;
+        kc_stmatrix_x4(&y_slots[row_start + (column / 8 ^ swizzle) * 8 + column % 8], (const unsigned *)(&y_r[j_by16 * 8]));
       }
       // A tensor copy stores what the warpgroup has put there.
       kc_fence_proxy_async();
@@ -353,21 +341,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
         kc_tma_store_2d(&y_map, &y_slots[own_start], j0, i0 + own_row);
         kc_tma_commit();
       }
-      alignas(16) float a_part_1[32];
-#line 3 "linear.kc"
-      #pragma unroll
-      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
-        #pragma unroll
-        for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
-          #pragma unroll
-          for (int j_elem = 0; j_elem < 2; ++j_elem) {
-            const int reg = j_elem + i_by8 * 2 + j_by8 * 4;
-            a_part_1[reg] = a[reg + 32];
-          }
-        }
-      }
       alignas(16) float b_f32_1[16];
-#line 4 "linear.kc"
       #pragma unroll
       for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
         #pragma unroll
@@ -384,7 +358,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
           #pragma unroll
           for (int j_elem = 0; j_elem < 2; ++j_elem) {
             const int reg = j_elem + i_by8 * 2 + j_by8 * 4;
-            y_r_1[reg] = kc_f32_to_bf16(a_part_1[reg] + b_f32_1[j_elem + j_by8 * 2]);
+            y_r_1[reg] = kc_f32_to_bf16(a[reg + 32] + b_f32_1[j_elem + j_by8 * 2]);
           }
         }
       }
@@ -395,8 +369,8 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
       kc_bar_sync(barrier, 128);
       #pragma unroll
       for (int j_by16 = 0; j_by16 < 4; ++j_by16) {
-        const int column = at + j_by16 * 16;
-        kc_stmatrix_x4(&y_slots[at_1 + (column / 8 ^ at_2) * 8 + column % 8 + 8192], (const unsigned *)(&y_r_1[j_by16 * 8]));
+        const int column = lane_column + j_by16 * 16;
+        kc_stmatrix_x4(&y_slots[row_start + (column / 8 ^ swizzle) * 8 + column % 8 + 8192], (const unsigned *)(&y_r_1[j_by16 * 8]));
       }
       // A tensor copy stores what the warpgroup has put there.
       kc_fence_proxy_async();
@@ -405,21 +379,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
         kc_tma_store_2d(&y_map, &y_slots[own_start + 8192], part, i0 + own_row);
         kc_tma_commit();
       }
-      alignas(16) float a_part_2[32];
-#line 3 "linear.kc"
-      #pragma unroll
-      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
-        #pragma unroll
-        for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
-          #pragma unroll
-          for (int j_elem = 0; j_elem < 2; ++j_elem) {
-            const int reg = j_elem + i_by8 * 2 + j_by8 * 4;
-            a_part_2[reg] = a[reg + 64];
-          }
-        }
-      }
       alignas(16) float b_f32_2[16];
-#line 4 "linear.kc"
       #pragma unroll
       for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
         #pragma unroll
@@ -436,7 +396,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
           #pragma unroll
           for (int j_elem = 0; j_elem < 2; ++j_elem) {
             const int reg = j_elem + i_by8 * 2 + j_by8 * 4;
-            y_r_2[reg] = kc_f32_to_bf16(a_part_2[reg] + b_f32_2[j_elem + j_by8 * 2]);
+            y_r_2[reg] = kc_f32_to_bf16(a[reg + 64] + b_f32_2[j_elem + j_by8 * 2]);
           }
         }
       }
@@ -447,8 +407,8 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
       kc_bar_sync(barrier, 128);
       #pragma unroll
       for (int j_by16 = 0; j_by16 < 4; ++j_by16) {
-        const int column = at + j_by16 * 16;
-        kc_stmatrix_x4(&y_slots[at_1 + (column / 8 ^ at_2) * 8 + column % 8], (const unsigned *)(&y_r_2[j_by16 * 8]));
+        const int column = lane_column + j_by16 * 16;
+        kc_stmatrix_x4(&y_slots[row_start + (column / 8 ^ swizzle) * 8 + column % 8], (const unsigned *)(&y_r_2[j_by16 * 8]));
       }
       // A tensor copy stores what the warpgroup has put there.
       kc_fence_proxy_async();
@@ -457,21 +417,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
         kc_tma_store_2d(&y_map, &y_slots[own_start], part_1, i0 + own_row);
         kc_tma_commit();
       }
-      alignas(16) float a_part_3[32];
-#line 3 "linear.kc"
-      #pragma unroll
-      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
-        #pragma unroll
-        for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
-          #pragma unroll
-          for (int j_elem = 0; j_elem < 2; ++j_elem) {
-            const int reg = j_elem + i_by8 * 2 + j_by8 * 4;
-            a_part_3[reg] = a[reg + 96];
-          }
-        }
-      }
       alignas(16) float b_f32_3[16];
-#line 4 "linear.kc"
       #pragma unroll
       for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
         #pragma unroll
@@ -488,7 +434,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
           #pragma unroll
           for (int j_elem = 0; j_elem < 2; ++j_elem) {
             const int reg = j_elem + i_by8 * 2 + j_by8 * 4;
-            y_r_3[reg] = kc_f32_to_bf16(a_part_3[reg] + b_f32_3[j_elem + j_by8 * 2]);
+            y_r_3[reg] = kc_f32_to_bf16(a[reg + 96] + b_f32_3[j_elem + j_by8 * 2]);
           }
         }
       }
@@ -499,8 +445,8 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
       kc_bar_sync(barrier, 128);
       #pragma unroll
       for (int j_by16 = 0; j_by16 < 4; ++j_by16) {
-        const int column = at + j_by16 * 16;
-        kc_stmatrix_x4(&y_slots[at_1 + (column / 8 ^ at_2) * 8 + column % 8 + 8192], (const unsigned *)(&y_r_3[j_by16 * 8]));
+        const int column = lane_column + j_by16 * 16;
+        kc_stmatrix_x4(&y_slots[row_start + (column / 8 ^ swizzle) * 8 + column % 8 + 8192], (const unsigned *)(&y_r_3[j_by16 * 8]));
       }
       // A tensor copy stores what the warpgroup has put there.
       kc_fence_proxy_async();
