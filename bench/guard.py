@@ -18,12 +18,12 @@ EXAMPLES = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file_
 KERNELS = [
     ("linear", "linear", "M=4096 N=4096 K=4096"), ("linear", "linear", "M=1000 N=1000 K=1000"),
     ("linear_gelu", "", "M=4096 N=4096 K=4096"), ("linear_residual", "", "M=4096 N=4096 K=4096"),
-    ("linear_stats", "", "M=2048 N=2048 K=2048"), ("linear_w8", "", "M=64 N=4096 K=4096"),
+    ("linear_stats", "", "M=2048 N=2048 K=2048"), ("matmul_i8", "linear_w8", "M=64 N=4096 K=4096"),
     ("softmax", "", "M=8192 N=4096"), ("softmax", "", "M=4096 N=32768"), ("layernorm", "", "M=8192 N=4096"),
     ("rmsnorm", "", "M=8192 N=4096"), ("logsumexp", "", "M=8192 N=4096"), ("argmax", "", "M=8192 N=4096"),
     ("attention", "", "B=4 H=16 G=16 S=2048 T=2048 D=64"), ("conv2d", "", "N=16 H=64 W=64 C=64 O=128 R=3 S=3"),
     ("transpose", "", "M=8192 N=8192"), ("saxpy", "", "N=67108864"), ("triangular", "", "N=4096 M=4096"),
-    ("matmul_i8", "", "M=4096 N=4096 K=4096"), ("matmul_f8", "matmul_f8", "M=4096 N=4096 K=4096"),
+    ("matmul_i8", "matmul_i8", "M=4096 N=4096 K=4096"), ("matmul_f8", "matmul_f8", "M=4096 N=4096 K=4096"),
     ("column_sum", "", "M=8192 N=4096"), ("gram", "", "N=2048 K=2048"), ("batched_matmul", "", "B=64 M=512 N=512 K=256"),
 ]
 
