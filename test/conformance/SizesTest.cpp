@@ -115,7 +115,7 @@ std::vector<SizeCase> casesOf(std::initializer_list<int64_t> values) {
 std::vector<SizeCase> sampleOf(std::vector<SizeCase> cases, uint32_t every) {
   std::vector<SizeCase> sample;
   for (size_t i = 0; i < cases.size(); ++i)
-    if (!isNotProvedInTime(cases[i]) && (takesAll() || (uint32_t(i) * 2654435761u >> 12) % every == 0))
+    if (takesAll() || (uint32_t(i) * 2654435761u >> 12) % every == 0)
       sample.push_back(std::move(cases[i]));
   return sample;
 }
