@@ -15,9 +15,9 @@ namespace kernelc {
 /// The records of a kernel on `target` for `values`, the cost model's or those it was given.
 absl::StatusOr<SchedulePoint> plannedSchedule(JitKernel &kernel, const std::string &target, absl::Span<const LaunchValue> values);
 
-/// Those records, and then what becomes of them when the cost model is told something else: another unit for a launch,
-/// copies of operands always or never, parts of long reductions merged otherwise, or more or fewer of them. What the
-/// kernel or the target cannot have is left out, and so is what comes to the same program. Of a kernel that was given a
+/// Those records, and then the cost model's records under other conditions: another unit for a launch, copies of
+/// operands always or never, parts of long reductions merged otherwise, or more or fewer of them. Conditions that the
+/// kernel or the target cannot have are left out, and so are those that give the same program. Of a kernel that was given a
 /// schedule, that one alone. `kept` ("" for none): a schedule file's text that an earlier search has found; a start too.
 absl::StatusOr<std::vector<SchedulePoint>> startingPoints(Session &session, JitKernel &kernel, const std::string &target,
                                                           absl::Span<const LaunchValue> values, const std::string &kept = "");

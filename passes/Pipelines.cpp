@@ -114,24 +114,24 @@ void buildCudaPipeline(OpPassManager &pm, CudaStop stop, bool fits32) {
   pm.addPass(createCSEPass());
   // What the parts read, now that they are small and equal loads have merged.
   pm.addNestedPass<tile::FuncOp>(createTileStageLoads());
-  // What is left of loads behind a product; whoever takes tiles in turns asks for it before the turn.
+  // The loads behind a product that are left. Before roles are split, so that a team loads while it waits for its turn.
   pm.addNestedPass<tile::FuncOp>(createTileLoadEarly());
   pm.addNestedPass<tile::FuncOp>(createTileSpecializeWarps());
-  // The loops of warps that multiply alone: those that fill stay as short as they are.
+  // Only the loops of warps that multiply: those of warps that fill stay short.
   pm.addNestedPass<tile::FuncOp>(createTileOverlapDots());
   pm.addPass(createCanonicalizerPass());
-  // Loops that still read memory themselves. Nothing folds behind it: sums go on in a last round as in the rounds before.
+  // Loops that still read memory themselves. No folding behind it: the last round adds up as the full rounds do.
   pm.addNestedPass<tile::FuncOp>(createTilePeelRounds());
   if (stop == CudaStop::Tile)
     return;
   pm.addNestedPass<tile::FuncOp>(createTileLayouts());
-  // Masks that no round is without, by how many points of an index a thread has.
+  // Masks that every round still has. Behind layouts, which say how many points of an index a thread has.
   pm.addNestedPass<tile::FuncOp>(createTileClampLoads());
   pm.addPass(std::make_unique<VerifyPass>());
   if (stop == CudaStop::Layouts)
     return;
   pm.addPass(createTileToCu());
-  // What the lowering has marked, while it is as the lowering made it.
+  // Before anything simplifies the values that the lowering has marked.
   CuWidenOptions computed;
   computed.fits32 = fits32;
   pm.addNestedPass<cu::KernelOp>(createCuWiden(computed));

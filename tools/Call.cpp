@@ -3,6 +3,8 @@
 
 #include <iostream>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -22,6 +24,24 @@ void CallOptions::add(Options &o) {
       .positionals(positionals);
   addEnvironmentOptions(o);
 }
+
+namespace {
+
+/// The sizes that --set gives to a module in MLIR's syntax: its kernels keep them open, where a kernel in `.kc` has numbers instead.
+absl::StatusOr<std::vector<NamedSize>> openSizes(const std::string &file, const Kernel &kernel, const Constants &constants) {
+  std::vector<NamedSize> named;
+  if (!absl::EndsWith(file, ".mlir"))
+    return named;
+  for (const auto &[name, value] : constants) {
+    const int64_t *size = std::get_if<int64_t>(&value);
+    if (!size || absl::c_none_of(kernel.sizes, [&](const SizeRecipe &s) { return s.name == name; }))
+      return absl::InvalidArgumentError(absl::StrCat("--set ", name, ": kernel '", kernel.name, "' has no such size"));
+    named.push_back({name, *size});
+  }
+  return named;
+}
+
+} // namespace
 
 absl::StatusOr<Call> prepareCall(const CallOptions &o) {
   if (o.variant != "default" && o.variant != "general")
@@ -60,7 +80,10 @@ absl::StatusOr<Call> prepareCall(const CallOptions &o) {
   if (!values.ok())
     return values.status();
   if (o.hasArguments) {
-    absl::StatusOr<HostArguments> arguments = makeArguments(signature, *values, {}, o.runs);
+    absl::StatusOr<std::vector<NamedSize>> sizes = openSizes(o.positionals[0], signature, source->options.constants);
+    if (!sizes.ok())
+      return sizes.status();
+    absl::StatusOr<HostArguments> arguments = makeArguments(signature, *values, *sizes, o.runs);
     if (!arguments.ok())
       return arguments.status();
     call.arguments = *std::move(arguments);

@@ -192,7 +192,7 @@ Value BodyToTiles::load(te::ReadOp read) {
     if (!padding)
       return {};
   } else if (leansOnCondition(read)) {
-    // Nobody looks at what stands there; zero is what copies can make.
+    // The padding is never used; zeros are what copies can make.
     Type element = read.getResult().getType();
     auto type = RankedTensorType::get(SmallVector<int64_t>(rank, 1), element);
     padding = arith::ConstantOp::create(b_, loc, type, SplatElementsAttr::get(type, Attribute(b_.getZeroAttr(element))));

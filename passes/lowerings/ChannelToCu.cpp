@@ -128,7 +128,7 @@ void lowerRelease(ThreadCode &c, tile::ReleaseOp op) {
   Value thread = threadOf(c, reader, loc);
   if (c.func.getCluster() == 1)
     return ifZero(c, thread, reader == 32 ? "warp_leader" : "group_leader", loc, [&] { cu::MbarrierArriveOp::create(c.b, loc, empty, at.slot, Value()); });
-  // Whoever fills for the cluster waits for all of its readers: one thread tells each block.
+  // The producer fills for the cluster, so it waits for the readers of all blocks: one thread tells each block.
   Value tells = arith::CmpIOp::create(c.b, loc, arith::CmpIPredicate::slt, thread, c.index(c.func.getCluster(), loc));
   auto branch = scf::IfOp::create(c.b, loc, tells, false);
   OpBuilder::InsertionGuard guard(c.b);
@@ -247,7 +247,7 @@ void lowerBoxStore(ThreadCode &c, tile::BoxStoreOp op) {
 void lowerBoxDrain(ThreadCode &c, tile::BoxDrainOp op) {
   Location loc = cu::unnamed(op.getLoc());
   ifZero(c, threadOf(c, 128, loc), "group_leader", loc, [&] { cu::TmaWaitReadOp::create(c.b, loc, op.getPending()); });
-  if (op->getNextNode()) // at the end nobody writes a slot again
+  if (op->getNextNode()) // at the end no slot is written again
     c.syncWarpgroup(loc);
 }
 

@@ -68,7 +68,7 @@ public:
       for (auto [v, total] : llvm::zip(all, totals))
         memref::StoreOp::create(b_, loc_, v, total, e);
     });
-    // Nobody leaves, or writes its part again, while another may still read it.
+    // No block ends, or writes its part again, while another one may still read it.
     cu::ClusterSyncOp::create(b_, loc_);
     allocateResults();
     overElements([&](Value r, Value slot, ArrayRef<Value>) {

@@ -69,7 +69,7 @@ LogicalResult FunctionLowering::lowerRoles(RolesOp roles) {
   LogicalResult ok = lowerBlock(roles.getConsumer().front());
   c_.inTeam = false;
   b_.setInsertionPointAfter(branch);
-  if (inCluster) // nobody leaves while another may still write to it
+  if (inCluster) // no block ends while another one may still write to its memory
     cu::ClusterSyncOp::create(b_, loc);
   return ok;
 }
@@ -156,7 +156,7 @@ LogicalResult FunctionLowering::lowerFor(scf::ForOp loop) {
       c_.scalars[loop.getResult(i)] = created.getResult(scalars++);
       continue;
     }
-    // The new value may be left in the old one's registers when nobody needs the old one later.
+    // The new value may be left in the old one's registers when the old one is not needed later.
     Value next = yield->getOperand(i);
     Operation *def = next.getDefiningOp();
     if (def && def->getBlock() == loop.getBody() && llvm::all_of(arg.getUsers(), [&](Operation *u) {

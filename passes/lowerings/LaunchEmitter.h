@@ -53,8 +53,8 @@ private:
   /// Returns the tile's number.
   mlir::Value openTileLoop(mlir::Location named);
 
-  /// Whether the blocks of a cluster share launch index `i` out: block r walks every so-manieth
-  /// of its tiles from tile r.
+  /// Whether the blocks of a cluster share launch index `i` out: block r takes tiles r, r + cluster,
+  /// r + 2 cluster, ..
   bool isSharedOut(int64_t i) const { return l_.cluster > 1 && i == l_.clusterIndex && !llvm::is_contained(l_.grid, i); }
   bool sharesOut() const { return isSharedOut(l_.clusterIndex); }
 

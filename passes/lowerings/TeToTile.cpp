@@ -106,7 +106,7 @@ struct TeToTilePass : impl::TeToTileBase<TeToTilePass> {
       Buffers buffers;
       if (failed(plan) || failed(buffers.assign(kernel)))
         return signalPassFailure();
-      // Whoever made the plan: a unit gets no product that it does not take.
+      // Also for a plan that te-plan did not make: a unit gets no product that it does not take.
       Scheduler scheduler(kernel, *findTarget(plan->target), *plan, Merge::WhereItPays, {plan->sizeDiv, plan->sizeMax});
       for (const LaunchPlan &launch : plan->launches)
         if (failed(scheduler.checkUnit(launch)))

@@ -25,7 +25,7 @@ LogicalResult FunctionLowering::run() {
   arriveForClusterReduce(c_);
   if (failed(lowerBlock(func_.getBlock())))
     return failure();
-  // Whoever waits for this launch waits for those before it too.
+  // A launch that waits for this one then waits for those before it too.
   if (func_.getDependent() && func_.getWaitsLast())
     cu::LaunchWaitOp::create(b_, cu::unnamed(func_.getLoc()));
   if (target && c_.sharedBytes > target->maxSharedPerBlock)
@@ -130,7 +130,7 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
     c_.scalars[only] = c_.element(only.getInput(), {}, op->getLoc());
   } else if (isa<LeaderOp>(op)) {
     c_.scalars[op->getResult(0)] = cu::LeaderOp::create(b_, op->getLoc(), b_.getI1Type());
-  } else if (isa<HoldsOp>(op)) { // by whoever lowers the search or mask
+  } else if (isa<HoldsOp>(op)) { // lowered with its search or mask
   } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
     return lowerFor(loop);
   } else if (auto branch = dyn_cast<scf::IfOp>(op)) {

@@ -13,9 +13,9 @@ namespace kernelc::te {
 struct Digits {
   mlir::AffineExpr radix, highExtent;
   llvm::StringRef high = "_high", low = "_low"; ///< what the digits' names add to the index's
-  /// Digits that make no index stand at the end: high * radix + low may reach the index's extent and more. A
-  /// reduction and what is returned leave them out, by a condition; results that stay inside the kernel have
-  /// values there too, which nobody reads, made of zeros for what lies outside the tensors that they read.
+  /// The last digits may make no index: high * radix + low may be the index's extent or more. A reduction
+  /// and a returned tensor leave these points out by a condition. A tensor inside the kernel has values at
+  /// them, computed from zeros for what lies outside the tensors that it reads; nothing reads these values.
   bool endsEarly = false;
   bool operator==(const Digits &) const = default;
 };

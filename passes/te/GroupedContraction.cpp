@@ -13,7 +13,7 @@ std::optional<Contraction> findGroupedContraction(ReduceOp reduce, unsigned d, c
   auto radix = dyn_cast<AffineConstantExpr>(digits.radix);
   if ((radix && radix.getValue() < kFewest) || !canSplitParallelDim(reduce, d) || findContraction(reduce))
     return std::nullopt;
-  // Asked of a copy that nobody reads.
+  // Tried on a copy, which is erased again.
   OpBuilder b(reduce);
   auto split = cast<ReduceOp>(splitParallelDim(b.clone(*reduce), d, digits));
   std::optional<Contraction> found = findContraction(split);

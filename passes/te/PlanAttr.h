@@ -33,7 +33,7 @@ struct LaunchPlan {
   bool persistent = false;   ///< a block walks several tiles
   bool rotate = false;       ///< from round to round of persistent blocks each takes the next one's place among the tiles
   bool peel = false;         ///< rounds of a loop that are full go without masks, ahead of the last one
-  int64_t clamp = 0;         ///< of so many rows in a thread those beyond the last one are read as that, where nothing comes of them
+  int64_t clamp = 0;         ///< a thread with at most so many rows reads the last one in place of those beyond it, if they give no result
   int64_t cluster = 1;       ///< neighbouring tiles along `clusterIndex` that one cluster of blocks computes
   int64_t clusterIndex = 0;
   /// Starts while the launch before it still runs, and waits for it (programmatic dependent launch).

@@ -34,10 +34,10 @@ public:
   std::optional<CutReduction> findCutReduction(const LaunchPlan &l);
   /// What a complete record leaves to the compiler: how many products are in flight.
   void settle(LaunchPlan &l);
-  /// Whether the unit of a launch takes its product, whoever chose unit and tiles: a
-  /// unit that would round its operands must not get any that nobody rounded.
+  /// Whether the unit of a launch takes its product, chosen by the cost model or by a schedule: a unit
+  /// that would round its operands gets only operands that the program has rounded.
   mlir::LogicalResult checkUnit(const LaunchPlan &l);
-  /// Says what there is to remark on the launches that have been scheduled; of a plan that is given up, nobody wants to know.
+  /// Emits the remarks on the launches that have been scheduled. Not called for a plan that is given up.
   void emitRemarks();
 
 private:

@@ -43,8 +43,8 @@ struct ColumnBlocks {
 /// For a long reduction of columns, where such blocks leave little of the device idle (docs/lab).
 std::optional<ColumnBlocks> wholeColumns(mlir::Operation *op, const SizeFacts &facts, const Target &target);
 
-/// Whether op shares its launch with nothing but pointwise statements over its results, whoever groups them: it reads parameters,
-/// and it and they make outputs.
+/// Whether op, in any grouping, shares its launch with pointwise statements over its results alone: it reads
+/// parameters, and it and these statements make outputs.
 bool standsAlone(mlir::Operation *op);
 
 /// Why the blocks of a cluster cannot share launch index `index` out; empty where they can.

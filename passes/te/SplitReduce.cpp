@@ -176,7 +176,7 @@ private:
     constexpr int64_t kShorter = 4;
     auto isShort = [&] { return chunk < want / kShorter || Count(next) > 2 * kMostParts * Count(chunk); };
     if (isShort()) {
-      constexpr int64_t kVector = 16, kMostCuts = 1 << 16; // whole vectors of any type; nobody wants more parts
+      constexpr int64_t kVector = 16, kMostCuts = 1 << 16; // whole vectors of any type; more parts than any device needs
       int64_t longest = std::max<int64_t>(1, std::min(2 * want, next / 2));
       for (int64_t cuts = std::max<int64_t>(1, llvm::divideCeil(divisor, longest)); cuts <= kMostCuts && divisor / cuts > chunk; ++cuts)
         if (divisor % cuts == 0 && divisor / cuts % kVector == 0) {

@@ -324,7 +324,7 @@ LogicalResult Verifier::verifyWriter(Operation *op) {
   return success();
 }
 
-/// What a kernel returns nobody overwrites.
+/// Nothing overwrites what the kernel returns.
 LogicalResult Verifier::verifyReturned() {
   for (Value v : kernel_.getReturn().getOperands()) {
     Operation *last = v.getDefiningOp();

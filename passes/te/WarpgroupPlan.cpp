@@ -197,9 +197,10 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   // Picked blocks leave little of one operand to share: all of a row's tiles beside each other keep the other in L2.
   bool picksBlocks = c.where && llvm::any_of(splitConjuncts(c.where), [](Value part) { return !findLinearBound(part); });
   l.raster = picksBlocks ? 1 : 8;
-  // Tiles across the bounds of two groups take twice as long, and lie as regularly as groups are large.
+  // A tile across the border of two groups takes twice as long, and such tiles lie at the groups' distances.
   l.rotate = given.where && !picksBlocks;
-  // Tiles without a result end at once: whoever is done takes the next (1.26 to 1.29 times as fast for a lower half, H200).
+  // Tiles without a result end at once, so blocks take tiles as they become free (1.26 to 1.29 times as fast for a
+  // lower half, H200).
   l.persistent = !given.resultWhere;
   // Also for schedules that ask for clusters: the last index of rows that has tiles for several blocks.
   auto hasSeveral = [&](unsigned d) { return extentMax(l, dims[d]) < 0 || extentMax(l, dims[d]) > l.tiles[dims[d]]; };

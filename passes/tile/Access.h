@@ -24,8 +24,8 @@ mlir::AffineExpr linearAddress(mlir::AffineMap map, mlir::AffineMap shape, mlir:
 /// neighbours in memory, or -1.
 int64_t contiguousDim(tile::FuncOp func, mlir::Value base, mlir::AffineMap map, llvm::ArrayRef<int64_t> shape);
 
-/// The same, where neighbours may also share an element (subscript `d floordiv c`, as of nibbles in bytes), or are every
-/// so-manieth one of which other loads of `base` read those between (`2 * d` and `2 * d + 1`).
+/// The same, where neighbours may also share an element (subscript `d floordiv c`, as of nibbles in bytes), or be every
+/// second, third, .. element while other loads of `base` read those between (`2 * d` and `2 * d + 1`).
 struct ContiguousRun {
   int64_t dim = -1, perElement = 1; ///< perElement: c
   int64_t step = 1, phase = 0;      ///< element step * d + phase

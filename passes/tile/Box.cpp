@@ -273,8 +273,8 @@ std::optional<Box> findStoreBox(tile::FuncOp func, Value base, AffineMap map, ti
     why = "results are not neighbours";
     return std::nullopt;
   }
-  // Where a row of the window ends inside 16 bytes all of them are written (an H200): in a
-  // workspace they are padding, elsewhere somebody's.
+  // Where a row of the window ends inside 16 bytes, all 16 are written (seen on an H200): in a
+  // workspace they are padding, elsewhere another tensor's.
   bool padded = func.getSources()[cast<BlockArgument>(base).getArgNumber()] < 0;
   if (box && !padded && te::knownDivisor(box->window[0] * write.elementBytes, {func.getSizeDiv(), func.getSizeMax()}) % 16 != 0) {
     why = "rows do not end at multiples of 16 bytes";

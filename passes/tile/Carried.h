@@ -19,7 +19,7 @@ mlir::Value getCarriedNext(mlir::BlockArgument carried);
 mlir::FailureOr<mlir::Value> carryCount(mlir::scf::ForOp &loop, llvm::StringRef name, mlir::Location loc,
                                         llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Value)> next);
 
-/// Stops counting what nobody but the next round's count asks for; canonicalization then drops it.
+/// Stops counts that only their own next round uses; canonicalization then drops them.
 void stopUnusedCounts(mlir::scf::ForOp loop);
 
 } // namespace kernelc

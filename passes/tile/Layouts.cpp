@@ -75,7 +75,7 @@ private:
     return success();
   }
 
-  /// What rows of a product may be, and what comes of them: powers of two, or 64 for each of several warpgroups of wgmma.
+  /// Whether a product may have so many rows, or parts of rows: a power of two, or 64 for each of several warpgroups.
   bool isRows(int64_t extent) {
     return llvm::isPowerOf2_64(extent) || (func_.getUnit() == "wgmma" && extent == 16 * int64_t(func_.getWarps()));
   }

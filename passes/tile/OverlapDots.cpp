@@ -58,7 +58,7 @@ bool hasMultipleOf(FuncOp func, scf::ForOp loop, int64_t rounds) {
          te::knownDivisor(end.getMap().getResult(0), {func.getSizeDiv(), func.getSizeMax()}) % rounds == 0;
 }
 
-/// Puts all that leads up to the products of the rounds in `loop` before what becomes of the first.
+/// Moves all that the products of `loop`'s rounds need before the first use of the first product's result.
 void startTogether(scf::ForOp loop, int64_t rounds, int64_t behind) {
   Operation *first = nullptr; // behind the first product
   int64_t product = -1, left = 0;

@@ -253,8 +253,8 @@ private:
   SmallVector<Staged, 2> staged_;
 };
 
-/// Rings filled by tensor copies: whoever fills waits for `empty`, whoever reads for
-/// `full`; nobody waits for everybody.
+/// Rings filled by tensor copies: the filling warp waits for `empty`, the reading warps wait for
+/// `full`; there is no barrier of the block.
 class ChannelPipeliner {
 public:
   ChannelPipeliner(FuncOp func, scf::ForOp loop, DotOp dot) : func_(func), loop_(loop), dot_(dot), b_(loop) {}
@@ -423,7 +423,7 @@ private:
     return loads;
   }
 
-  /// Index arithmetic first: whoever fills starts all copies of a round at one place.
+  /// Index arithmetic first, so that the filling warp starts all copies of a round at one place.
   void liftScalars() {
     Operation *front = nullptr; // the first that is none
     for (Operation &op : llvm::make_early_inc_range(loop_.getBody()->without_terminator())) {
