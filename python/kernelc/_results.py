@@ -64,10 +64,12 @@ def maker(name, shape, kind, framework, like, device):
     return functools.partial({"cupy": _cupy_empty, "jax": _jax_empty, "numba": _numba_empty}[framework], shape, kind, like, device)
 
 
-def deliver(array, framework, like):
-    """What the caller gets for a result that a maker made, once the kernel has run or is queued."""
+def deliver(array, framework, like, kind):
+    """What the caller gets for a result that a maker made, once the kernel has run or is queued (with JAX: has run)."""
     if framework == "jax" and not isinstance(array, module_of("jax").Array):
         return module_of("jax").device_put(array, jax_device(like))
+    if framework == "jax" and kind in _JAX_BITS:
+        return array.view(numpy_type(kind))
     return array
 
 
@@ -103,10 +105,14 @@ def _check_jax_holds(name, kind):
                         "jax.config.update('jax_enable_x64', True), or pass the output as an array of NumPy, PyTorch or CuPy")
 
 
+_JAX_BITS = ("f8e4m3", "f8e5m2")  # not every JAX hands these out by DLPack, and a view of its arrays is a copy
+
+
 def _jax_empty(shape, kind, like, device):
     # Written once, before anybody else holds it. Of rank 0 a transfer, since JAX may keep constants of that rank for others.
     jax = module_of("jax")
+    dtype = "uint8" if kind in _JAX_BITS else numpy_type(kind)
     if not shape:
         import numpy
-        return jax.device_put(numpy.zeros(shape, numpy_type(kind)), jax_device(like))
-    return jax.numpy.empty(shape, numpy_type(kind), device=jax_device(like))
+        return jax.device_put(numpy.zeros(shape, dtype), jax_device(like))
+    return jax.numpy.empty(shape, dtype, device=jax_device(like))
