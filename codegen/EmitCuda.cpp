@@ -335,22 +335,16 @@ static memref::StoreOp startsWithStore(memref::AllocaOp variable) {
   return store && store.getMemRef() == variable ? store : memref::StoreOp();
 }
 
-/// Whether nothing but the store that it begins with writes a variable.
-static bool isConstant(memref::AllocaOp variable) {
-  return llvm::all_of(variable->getUsers(), [&](Operation *user) { return isa<memref::LoadOp>(user) || user == startsWithStore(variable); });
-}
-
-/// Whether no store to the variable that `load` reads stands between it and its users, all in its block.
-static bool keepsValue(memref::LoadOp load) {
+bool Emitter::keepsValue(memref::LoadOp load) {
   Operation *last = load;
   for (Operation *user : load->getUsers()) {
-    Operation *here = load->getBlock()->findAncestorOpInBlock(*user);
-    if (here != user)
+    if (user->getBlock() != load->getBlock())
       return false;
-    // What is printed inside others is evaluated there.
-    while (here->hasOneUse() && here->getNumRegions() == 0 && isMemoryEffectFree(here) && (*here->getUsers().begin())->getBlock() == load->getBlock())
-      here = *here->getUsers().begin();
-    last = last->isBeforeInBlock(here) ? here : last;
+    while (inlined_.contains(user) && user->hasOneUse()) // is evaluated where it is printed
+      user = *user->getUsers().begin();
+    if (user->getBlock() != load->getBlock() || inlined_.contains(user))
+      return false;
+    last = last->isBeforeInBlock(user) ? user : last;
   }
   for (Operation *between = load->getNextNode(); between != last && between; between = between->getNextNode())
     if (between->walk([&](Operation *op) {
@@ -416,7 +410,10 @@ void Emitter::emitOp(Operation *op) {
         const std::string &name = names_.declare(o, wanted.empty() ? "r" : wanted);
         int64_t bytes = type.getNumElements() * bytesOf(type.getElementType());
         if (type.getNumElements() == 1) {
-          if (!startsWithStore(o))
+          memref::StoreOp first = startsWithStore(o);
+          if (first) // nothing else writes it: a constant
+            declares_[first] = llvm::all_of(o->getUsers(), [&](Operation *user) { return isa<memref::LoadOp>(user) || user == first; });
+          else
             line(typeName(type.getElementType()) + " " + name + ";");
           return;
         }
@@ -426,10 +423,9 @@ void Emitter::emitOp(Operation *op) {
         line((bytes >= 16 ? "alignas(16) " : "") + typeName(type.getElementType()) + " " + name + dims + ";");
       })
       .Case<memref::StoreOp>([&](memref::StoreOp o) {
-        auto variable = o.getMemRef().getDefiningOp<memref::AllocaOp>();
         std::string declared;
-        if (variable && startsWithStore(variable) == o)
-          declared = (isConstant(variable) ? "const " : "") + typeName(variable.getType().getElementType()) + " ";
+        if (auto first = declares_.find(o); first != declares_.end())
+          declared = (first->second ? "const " : "") + typeName(o.getMemRefType().getElementType()) + " ";
         line(declared + element(o.getMemRef(), o.getIndices()) + " = " + expr(o.getValueToStore()).text + ";");
       })
       .Case<memref::LoadOp>([&](memref::LoadOp o) {

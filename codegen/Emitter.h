@@ -79,6 +79,8 @@ private:
   void emitCpAsync(cu::CpAsyncOp op);
   void emitGather(cu::GatherOp op);
   void declareResult(mlir::Operation *op);
+  /// Whether no store to the variable that `load` reads stands between it and where its users, all in its block, are printed.
+  bool keepsValue(mlir::memref::LoadOp load);
   void assignYield(mlir::Operation *yield, mlir::ValueRange targets);
   /// Whether the text of `value` has the variable in it.
   bool mentions(mlir::Value value, mlir::Value variable);
@@ -93,6 +95,7 @@ private:
   std::set<std::string> &typedefs_, &helpers_;
   NameTable names_;
   llvm::DenseSet<mlir::Operation *> inlined_;
+  llvm::DenseMap<mlir::Operation *, bool> declares_; ///< stores that declare their variable; whether as a constant
   std::string out_;
   std::string markedFile_; ///< of the last mark
   unsigned markedLine_ = 0;

@@ -57,16 +57,22 @@ std::string sanitizeName(StringRef wanted) {
 
 std::string NameTable::fresh(StringRef wanted) {
   const std::string base = sanitizeName(wanted);
-  std::string name = base;
-  for (unsigned n = 1; !taken_.insert(name).second; ++n)
-    name = base + (base.back() == '_' ? "" : "_") + std::to_string(n);
-  visible_.push_back(name);
-  return name;
+  auto numbered = [&](unsigned n) { return n ? base + (base.back() == '_' ? "" : "_") + std::to_string(n) : base; };
+  unsigned n = firstFree_.lookup(base);
+  while (!taken_.insert(numbered(n)).second)
+    ++n;
+  firstFree_[base] = n + 1;
+  visible_.push_back({numbered(n), base, n});
+  return numbered(n);
 }
 
 void NameTable::leave(size_t outside) {
-  for (; visible_.size() > outside; visible_.pop_back())
-    taken_.erase(visible_.back());
+  for (; visible_.size() > outside; visible_.pop_back()) {
+    const Visible &name = visible_.back();
+    taken_.erase(name.name);
+    unsigned &free = firstFree_[name.base];
+    free = std::min(free, name.number);
+  }
 }
 
 const std::string &NameTable::declare(Value value, StringRef wanted) { return names_[value] = fresh(wanted); }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/StringSet.h"
 #include "mlir/IR/Value.h"
@@ -50,8 +51,13 @@ private:
   void leave(size_t outside);
 
   llvm::DenseMap<mlir::Value, std::string> names_;
-  llvm::StringSet<> taken_;          ///< those of visible_
-  std::vector<std::string> visible_; ///< outer scopes first
+  struct Visible {
+    std::string name, base;
+    unsigned number; ///< behind the base
+  };
+  std::vector<Visible> visible_;        ///< outer scopes first
+  llvm::StringSet<> taken_;             ///< their names
+  llvm::StringMap<unsigned> firstFree_; ///< per base: smaller numbers are taken
 };
 
 } // namespace kernelc::codegen
