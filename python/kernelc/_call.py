@@ -129,7 +129,7 @@ class Call:
                 self._frameworks[i] = framework_of(given[i])
                 self.streams.add(given[i], self._frameworks[i])
                 self._set(i, param, given[i])
-            self._outputs.append((given[i], framework if made else "", like))
+            self._outputs.append((given[i], framework if made else "", like, kind))
 
     def _set(self, i, param, x):
         fresh = self._frameworks[i] == "jax"  # a JAX array that is written is one that was made for the result

@@ -319,7 +319,7 @@ TEST(Wgmma, ClustersShareAnOddNumberOfPanels) {
   for (bool a : {true, false}) {
     Case c = on90(product("bf16", a, false), {{"M", 264}, {"N", 392}, {"K", 136}}, true,
                   R"([{"kernel": "m", "launch": "c", "cluster": 2, "tiles": {"i": 128, "j": 192}, "stages": 3}])");
-    c.expect = "kc_tma_load_multicast_2d(&b[";
+    c.expect = "kc_tma_load_multicast_2d(&b_slots[";
     EXPECT_EQ(runCase(c), "") << a;
   }
 }

@@ -102,7 +102,7 @@ int main(void) {
     options.schedule = "{}";
     options.schedule_name = "s.json";
     CHECK(kc_compile(session, kText, strlen(kText), &options, &program) == KC_INVALID_ARGUMENT);
-    CHECK(strstr(kc_last_error(), "s.json: a schedule file is a list of records") != NULL);
+    CHECK(strstr(kc_last_error(), "s.json:1:1: error: a schedule file is a list of records") != NULL);
     /* A caller that was built before there were schedules. */
     options.size = offsetof(kc_compile_options, schedule);
     CHECK(kc_compile(session, kText, strlen(kText), &options, &program) == KC_OK);

@@ -117,6 +117,16 @@ class JaxRaces(OnGpu):
         for i, y in enumerate(results):
             self.assertAll(y, 2 * i)
 
+    def test_results_of_narrow_types(self):
+        import jax
+        for kind, name in (("bf16", "bfloat16"), ("f8e4m3", "float8_e4m3fn"), ("f8e5m2", "float8_e5m2")):
+            k = kernelc.compile("def f(x: %s[N], c: f32) -> (y: %s[N]) { y[i] = %s(f32(x[i]) * c) }" % (kind, kind, kind))
+            for factor in (1.0, 2.0, -0.5):  # results that differ, in memory that is used again
+                y = k(jax.numpy.asarray([0.5, 1, -2], name), factor)
+                self.assertIsInstance(y, jax.Array)
+                self.assertEqual(y.dtype.name, name)
+                self.assertEqual(y.astype("float32").tolist(), [0.5 * factor, factor, -2 * factor])
+
     def test_jax_beside_pytorch(self):
         import jax
         torch, w = self.torch, self.torch.zeros(N, device="cuda")
