@@ -164,23 +164,19 @@ absl::Status checkRequires(const Kernel &kernel, const CheckedArgs &args) {
   return absl::OkStatus();
 }
 
+bool isWritten(const Param &p) { return p.kind == ParamKind::Output || p.kind == ParamKind::InOut; }
+
 absl::Status checkOverlaps(const Kernel &kernel, const CheckedArgs &args) {
-  auto isWritten = [&](size_t i) { return kernel.params[i].kind == ParamKind::Output || kernel.params[i].kind == ParamKind::InOut; };
   for (size_t i = 0; i < kernel.params.size(); ++i) {
-    if (!isWritten(i))
+    if (!isWritten(kernel.params[i]))
       continue;
     const DeviceTensor &out = *args.tensor(int(i));
     if (mayOverlapItself(out))
       return paramError(kernel.params[i], "is written, but elements of it overlap each other: shape ", shapeText(out.shape),
                         " with strides ", shapeText(out.strides));
-    for (size_t j = 0; j < kernel.params.size(); ++j) {
-      // A pair of written tensors is looked at once, from its later member.
-      if (j == i || (isWritten(j) && j > i) || !args.tensor(int(j)))
-        continue;
-      if (mayOverlap(out, *args.tensor(int(j))))
-        return paramError(kernel.params[i], "is written, but overlaps parameter '", kernel.params[j].name,
-                          "'; pass a copy, or declare one parameter as inout");
-    }
+    for (size_t j = 0; j < kernel.params.size(); ++j)
+      if (mustBeApart(kernel, i, j) && mayOverlap(out, *args.tensor(int(j))))
+        return overlapError(kernel, i, j);
   }
   return absl::OkStatus();
 }
@@ -221,6 +217,16 @@ std::string locPrefix(const SourceLoc &loc) {
   if (loc.line == 0)
     return "";
   return loc.column ? absl::StrCat(loc.file, ":", loc.line, ":", loc.column, ": ") : absl::StrCat(loc.file, ":", loc.line, ": ");
+}
+
+bool mustBeApart(const Kernel &kernel, size_t i, size_t j) {
+  const Param &p = kernel.params[i], &q = kernel.params[j];
+  return isWritten(p) && i != j && q.kind != ParamKind::Scalar && !(isWritten(q) && j > i);
+}
+
+absl::Status overlapError(const Kernel &kernel, size_t i, size_t j) {
+  return paramError(kernel.params[i], "is written, but overlaps parameter '", kernel.params[j].name,
+                    "'; pass a copy, or declare one parameter as inout");
 }
 
 absl::StatusOr<CheckedArgs> checkArguments(const Kernel &kernel, absl::Span<const LaunchValue> values,

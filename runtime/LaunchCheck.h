@@ -37,6 +37,11 @@ absl::StatusOr<CheckedArgs> checkArguments(const Kernel &kernel, absl::Span<cons
 /// (see CudaError.h) with one reason per variant when none does.
 absl::StatusOr<int> selectVariant(const Kernel &kernel, const CheckedArgs &args);
 
+/// Whether argument i is written and must share no memory with argument j. A pair of written tensors is asked of its later member.
+bool mustBeApart(const Kernel &kernel, size_t i, size_t j);
+/// What is said where they do share some.
+absl::Status overlapError(const Kernel &kernel, size_t i, size_t j);
+
 /// "linear.kc:1:12: ", or "" when unknown: how located messages begin.
 std::string locPrefix(const SourceLoc &loc);
 

@@ -9,8 +9,6 @@ namespace kernelc {
 
 constexpr uintptr_t kMostAligned = 256; // no variant asks for more
 
-static bool isWritten(const Param &p) { return p.kind == ParamKind::Output || p.kind == ParamKind::InOut; }
-
 Rebinding::Rebinding(const Kernel &kernel, CheckedArgs args) : args_(std::move(args)) {
   for (size_t i = 0; i < args_.values.size(); ++i) {
     Span span;
@@ -25,8 +23,8 @@ Rebinding::Rebinding(const Kernel &kernel, CheckedArgs args) : args_(std::move(a
     spans_.push_back(span);
   }
   for (size_t i = 0; i < spans_.size(); ++i)
-    for (size_t j = 0; isWritten(kernel.params[i]) && j < spans_.size(); ++j)
-      if (j != i && spans_[j].isTensor && !(isWritten(kernel.params[j]) && j > i)) // a pair of written tensors once
+    for (size_t j = 0; j < spans_.size(); ++j)
+      if (mustBeApart(kernel, i, j))
         apart_.emplace_back(i, j);
 }
 
@@ -62,9 +60,7 @@ absl::Status Rebinding::replace(const Kernel &kernel, absl::Span<const NewArgume
         return s;
   for (auto [i, j] : apart_)
     if (overlap(i, j, values))
-      return absl::InvalidArgumentError(absl::StrCat(locPrefix(kernel.params[i].loc), "parameter '", kernel.params[i].name,
-                                                     "': is written, but overlaps parameter '", kernel.params[j].name,
-                                                     "'; pass a copy, or declare one parameter as inout"));
+      return overlapError(kernel, i, j);
   for (size_t i = 0; i < spans_.size(); ++i)
     if (auto *t = std::get_if<DeviceTensor>(&args_.values[i]))
       t->data = values[i].data;
