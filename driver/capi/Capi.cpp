@@ -108,10 +108,22 @@ kc_dtype dtypeOf(ElementType t) {
   }
 }
 
+constexpr int32_t kHostPinned = 3, kManaged = 13; // DLPack's
+
+bool isHostMemory(const kc_tensor &t) {
+  return t.device.device_type == KC_DEVICE_CPU || t.device.device_type == kHostPinned || t.device.device_type == kManaged;
+}
+bool isDeviceMemory(const kc_tensor &t) { return t.device.device_type == KC_DEVICE_CUDA || t.device.device_type == kManaged; }
+
+/// Whether elements of `dtype`, unsigned integers, may be the bits of one of the types that some libraries lack.
+bool isRaw(kc_dtype dtype, ElementType type) {
+  bool lacking = type == ElementType::bf16 || type == ElementType::f8e4m3 || type == ElementType::f8e5m2;
+  return lacking && dtype.code == 1 && dtype.lanes == 1 && dtype.bits == elementBits(type);
+}
+
 absl::StatusOr<DeviceTensor> tensorOf(const Param &p, const kc_tensor &t, kc_device device) {
   auto fail = [&](auto &&...parts) { return absl::InvalidArgumentError(absl::StrCat("parameter '", p.name, "': ", parts...)); };
-  bool hostMemory = t.device.device_type == 1 || t.device.device_type == 3 || t.device.device_type == 13;
-  bool deviceMemory = t.device.device_type == KC_DEVICE_CUDA || t.device.device_type == 13;
+  bool hostMemory = isHostMemory(t), deviceMemory = isDeviceMemory(t);
   if (!hostMemory && !deviceMemory)
     return fail("lies on a kind of device that kernelc does not know (DLPack type ", t.device.device_type, ")");
   if (device.device_type == KC_DEVICE_CUDA && !deviceMemory)
@@ -122,9 +134,7 @@ absl::StatusOr<DeviceTensor> tensorOf(const Param &p, const kc_tensor &t, kc_dev
   if (t.ndim < 0 || (t.ndim > 0 && !t.shape))
     return fail("has no shape");
   std::optional<ElementType> type = elementTypeOf(t.dtype);
-  bool lacking = p.type == ElementType::bf16 || p.type == ElementType::f8e4m3 || p.type == ElementType::f8e5m2;
-  bool raw = lacking && t.dtype.code == 1 && t.dtype.lanes == 1 && t.dtype.bits == elementBits(p.type);
-  if (raw)
+  if (isRaw(t.dtype, p.type))
     type = p.type;
   if (!type)
     return fail("has an element type that kernelc does not know (DLPack code ", int(t.dtype.code), ", ", int(t.dtype.bits), " bits)");
@@ -150,13 +160,12 @@ absl::StatusOr<ScalarValue> scalarOf(const Param &p, const kc_value &v) {
 
 /// Whether a tensor is what was bound, but for its address.
 bool isAsBound(const DeviceTensor &bound, const kc_tensor &t, const Place &place) {
-  bool onDevice = t.device.device_type == KC_DEVICE_CUDA || t.device.device_type == 13;
-  if (place.kind == Place::Cuda ? !onDevice || (t.device.device_type == KC_DEVICE_CUDA && t.device.device_id != place.ordinal)
+  if (place.kind == Place::Cuda ? !isDeviceMemory(t) || (t.device.device_type == KC_DEVICE_CUDA && t.device.device_id != place.ordinal)
                                 : t.device.device_type == KC_DEVICE_CUDA)
     return false;
   kc_dtype own = dtypeOf(bound.type);
-  bool sameType = t.dtype.bits == own.bits && t.dtype.lanes == 1 && (t.dtype.code == own.code || (t.dtype.code == 1 && own.code >= 4 && own.code != 6));
-  if (!sameType || size_t(t.ndim) != bound.shape.size())
+  bool sameType = t.dtype.bits == own.bits && t.dtype.lanes == 1 && t.dtype.code == own.code;
+  if (!(sameType || isRaw(t.dtype, bound.type)) || size_t(t.ndim) != bound.shape.size())
     return false;
   bool empty = std::find(bound.shape.begin(), bound.shape.end(), 0) != bound.shape.end();
   int64_t dense = 1;
