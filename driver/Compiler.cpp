@@ -257,17 +257,15 @@ OwningOpRef<ModuleOp> runPipeline(ModuleOp module, const VariantOptions &options
   return runPasses(module, settled, stage, strides);
 }
 
-LogicalResult excludeMaskedTerms(ModuleOp module) {
+static LogicalResult runOnKernels(ModuleOp module, std::unique_ptr<Pass> pass) {
   PassManager pm(module.getContext());
-  pm.addNestedPass<te::KernelOp>(createTeExcludeMasked());
+  pm.addNestedPass<te::KernelOp>(std::move(pass));
   return pm.run(module);
 }
 
-LogicalResult admitExcludedTerms(ModuleOp module) {
-  PassManager pm(module.getContext());
-  pm.addNestedPass<te::KernelOp>(createTeAdmitExcluded());
-  return pm.run(module);
-}
+LogicalResult excludeMaskedTerms(ModuleOp module) { return runOnKernels(module, createTeExcludeMasked()); }
+
+LogicalResult admitExcludedTerms(ModuleOp module) { return runOnKernels(module, createTeAdmitExcluded()); }
 
 LogicalResult applyPrecision(ModuleOp module, const PrecisionPolicy &caller) {
   bool any = false;

@@ -23,14 +23,10 @@ absl::StatusOr<std::shared_ptr<const reference::ReferenceKernel>> compileAdmitti
     mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone();
     if (failed(admitExcludedTerms(*copy)))
       return absl::InternalError("te-admit-excluded failed");
-    for (auto op : copy->getOps<te::KernelOp>())
-      if (op.getSymName() == signature.name) {
-        auto cpu = reference::ReferenceKernel::compile(op, reference::Arithmetic::F64);
-        if (!cpu.ok())
-          return cpu.status();
-        code = *std::move(cpu);
-      }
-    return absl::OkStatus();
+    auto cpu = reference::ReferenceKernel::compile(copy->lookupSymbol<te::KernelOp>(signature.name), reference::Arithmetic::F64);
+    if (cpu.ok())
+      code = *std::move(cpu);
+    return cpu.status();
   });
   if (!compiled.ok())
     return compiled;

@@ -200,7 +200,7 @@ absl::Status JitKernel::callEmulator(const CheckedArgs &args, CallReport *report
 }
 
 /// Host tensors have no ordinal: whatever the caller left there is ignored.
-static absl::StatusOr<CheckedArgs> checkOnHost(const Kernel &kernel, absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes) {
+static absl::StatusOr<CheckedArgs> checkHostArguments(const Kernel &kernel, absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes) {
   std::vector<LaunchValue> host(values.begin(), values.end());
   for (LaunchValue &v : host)
     if (auto *t = std::get_if<DeviceTensor>(&v))
@@ -218,7 +218,7 @@ absl::Status JitKernel::call(const Place &place, absl::Span<const LaunchValue> v
     absl::StatusOr<BoundCall> bound = bind(place, values, sizes, stream);
     return bound.ok() ? bound->launch(stream) : bound.status();
   }
-  absl::StatusOr<CheckedArgs> args = checkOnHost(impl_->signature, values, sizes);
+  absl::StatusOr<CheckedArgs> args = checkHostArguments(impl_->signature, values, sizes);
   return args.ok() ? callOnHost(place, *args, report) : args.status();
 }
 
@@ -270,7 +270,7 @@ absl::StatusOr<BoundCall> JitKernel::bind(const Place &place, absl::Span<const L
 }
 
 absl::StatusOr<BoundCall> JitKernel::bindOnHost(const Place &place, absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes) {
-  absl::StatusOr<CheckedArgs> args = checkOnHost(impl_->signature, values, sizes);
+  absl::StatusOr<CheckedArgs> args = checkHostArguments(impl_->signature, values, sizes);
   if (!args.ok())
     return args.status();
   std::shared_ptr<const CompiledVariant> variant;

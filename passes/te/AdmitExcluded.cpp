@@ -16,13 +16,6 @@ using namespace te;
 
 namespace {
 
-bool hasConstraint(const std::optional<IntegerSet> &set, AffineExpr form, bool isEquality) {
-  for (unsigned i = 0; set && i < set->getNumConstraints(); ++i)
-    if (set->getConstraint(i) == form && set->isEq(i) == isEquality)
-      return true;
-  return false;
-}
-
 /// Takes the parts of the condition that tie a row or column to the sum out of the domain; returns a scalar of the body that says
 /// where they hold. Parts that both factors have stay, and those that speak of the result alone.
 Value takeTiedParts(ReduceOp op, const Contraction &c, OpBuilder &b) {
@@ -33,15 +26,16 @@ Value takeTiedParts(ReduceOp op, const Contraction &c, OpBuilder &b) {
     SmallVector<AffineExpr> kept;
     SmallVector<bool> equalities;
     for (unsigned i = 0; i < set->getNumConstraints(); ++i) {
-      AffineExpr form = set->getConstraint(i);
-      if (hasConstraint(c.aWhere, form, set->isEq(i)) == hasConstraint(c.bWhere, form, set->isEq(i))) {
-        kept.push_back(form);
-        equalities.push_back(set->isEq(i));
+      IndexConstraint part{set->getConstraint(i), set->isEq(i)};
+      bool ofA = c.aWhere && implies(*c.aWhere, part), ofB = c.bWhere && implies(*c.bWhere, part);
+      if (ofA == ofB) {
+        kept.push_back(part.form);
+        equalities.push_back(part.isEquality);
         continue;
       }
-      Value value = materialize(b, loc, form, op.getBlock().getArguments(), set->getNumSymbols());
+      Value value = materialize(b, loc, part.form, op.getBlock().getArguments(), set->getNumSymbols());
       Value zero = arith::ConstantIndexOp::create(b, loc, 0);
-      add(arith::CmpIOp::create(b, loc, set->isEq(i) ? arith::CmpIPredicate::eq : arith::CmpIPredicate::sge, value, zero));
+      add(arith::CmpIOp::create(b, loc, part.isEquality ? arith::CmpIPredicate::eq : arith::CmpIPredicate::sge, value, zero));
     }
     if (kept.empty())
       op.removeConditionAttr();
