@@ -176,20 +176,11 @@ private:
       v = int64_t(random_() % uint64_t(std::max<int64_t>(1, least)));
     else
       switch (random_() % 8) {
-      case 0:
-        v = -1 - int64_t(random_() % 3);
-        break;
-      case 1:
-        v = extent + int64_t(random_() % 3);
-        break;
-      case 2:
-        v = 0;
-        break;
-      case 3:
-        v = extent - 1;
-        break;
-      default:
-        v = int64_t(random_() % uint64_t(std::max<int64_t>(1, extent)));
+      case 0: v = -1 - int64_t(random_() % 3); break;
+      case 1: v = extent + int64_t(random_() % 3); break;
+      case 2: v = 0; break;
+      case 3: v = extent - 1; break;
+      default: v = int64_t(random_() % uint64_t(std::max<int64_t>(1, extent)));
       }
     int bits = elementBits(type) - isSignedInteger(type);
     int64_t most = bits >= 62 ? std::numeric_limits<int64_t>::max() : (int64_t(1) << bits) - 1;

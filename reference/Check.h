@@ -38,8 +38,10 @@ struct OutputCheck {
   double largestBound = 0; ///< of all finite ones
   CheckedElement largest; ///< of all bounded elements the largest |device - f64|
   CheckedElement worst;   ///< the largest error in terms of its bound; the first failure when there is one
-  /// It has elements, and none of them was compared.
-  bool isUnbounded() const { return elements > 0 && unchecked + admitted == elements; }
+  /// Elements that passed or failed.
+  int64_t numJudged() const { return elements - unchecked - admitted; }
+  /// It has elements, and none of them was judged.
+  bool isUnbounded() const { return elements > 0 && numJudged() == 0; }
   bool passed() const { return failures == 0 && !isUnbounded(); }
   /// "y: ok, 4096 elements, largest error 1.2e-07 (bound 3.1e-07) at [3, 5]"
   std::string toString() const;

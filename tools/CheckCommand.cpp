@@ -126,7 +126,7 @@ std::string checkJson(const Call &call, const CheckResult &result) {
   for (const reference::OutputCheck &o : result.outputs) {
     JsonObject output{{"name", o.name}, {"total", o.total}, {"elements", o.elements}, {"failures", o.failures},
                       {"unchecked", o.unchecked}, {"special", o.special}, {"admitted", o.admitted}, {"largest_bound", o.largestBound}};
-    if (o.elements > o.unchecked + o.admitted) {
+    if (o.numJudged() > 0) {
       output.push_back({"largest", elementJson(o.largest)});
       output.push_back({"worst", elementJson(o.worst)});
     }
