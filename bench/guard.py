@@ -22,7 +22,7 @@ KERNELS = [
     ("softmax", "", "M=8192 N=4096"), ("softmax", "", "M=4096 N=32768"), ("layernorm", "", "M=8192 N=4096"),
     ("rmsnorm", "", "M=8192 N=4096"), ("logsumexp", "", "M=8192 N=4096"), ("argmax", "", "M=8192 N=4096"),
     ("attention", "", "B=4 H=16 G=16 S=2048 T=2048 D=64"), ("conv2d", "", "N=16 H=64 W=64 C=64 O=128 R=3 S=3"),
-    ("transpose", "", "M=8192 N=8192"), ("saxpy", "", "N=67108864"), ("triangular", "", "N=4096 M=4096"),
+    ("transpose", "", "M=8192 N=8192"), ("saxpy", "", "N=67108864 a=1.5"), ("triangular", "", "N=4096 M=4096"),
     ("matmul_i8", "matmul_i8", "M=4096 N=4096 K=4096"), ("matmul_f8", "matmul_f8", "M=4096 N=4096 K=4096"),
     ("column_sum", "", "M=8192 N=4096"), ("gram", "", "N=2048 K=2048"), ("batched_matmul", "", "B=64 M=512 N=512 K=256"),
 ]
@@ -31,16 +31,10 @@ KERNELS = [
 def measure(kernelc, file, kernel, sizes, repeats, cache):
     command = [kernelc, "bench", os.path.join(EXAMPLES, file + ".kc"), "--json", "--untuned", "--cache-dir", cache, "--repeats", str(repeats)]
     command += ["--kernel", kernel] if kernel else []
-    for size in sizes.split():
-        command += ["--set", size]
-    while True:
-        run = subprocess.run(command, capture_output=True, text=True)
-        if run.returncode == 0:
-            return json.loads(run.stdout)["median_us"]
-        if "has no value: give" in run.stderr:
-            command.insert(3, run.stderr.split("has no value: give ")[1].split("=")[0] + "=1.5")
-        else:
-            return run.stderr.strip().splitlines()[0][:160]
+    for given in sizes.split():  # scalars are arguments
+        command += ["--set", given] if given[0].isupper() else [given]
+    run = subprocess.run(command, capture_output=True, text=True)
+    return json.loads(run.stdout)["median_us"] if run.returncode == 0 else run.stderr.strip().splitlines()[0][:160]
 
 
 def main():

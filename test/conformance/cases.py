@@ -14,9 +14,8 @@ import subprocess
 import sys
 import tempfile
 
+import corpus
 import numpy
-
-ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 
 
 class Build:
@@ -26,13 +25,16 @@ class Build:
         package = os.path.join(self.folder, "python")
         self.environment = {**os.environ, "PATH": self.bin + os.pathsep + os.environ["PATH"],
                             "KERNELC_LIBRARY": os.path.join(self.folder, "lib", "libkernelc.so.1"),
-                            "PYTHONPATH": package if os.path.exists(os.path.join(package, "kernelc", "__init__.py")) else os.path.join(ROOT, "python")}
+                            "PYTHONPATH": package if os.path.exists(os.path.join(package, "kernelc", "__init__.py")) else os.path.join(corpus.ROOT, "python")}
 
     def run(self, command, cases, scratch, seconds=120):
         """Exit status (negative: a signal; None: no end) and output."""
-        words = [os.path.join(cases, w) if os.path.exists(os.path.join(cases, w)) else w for w in shlex.split(command)]
-        words = [f"{n}={os.path.join(cases, v)}" if (n := w.partition("=")[0]).isidentifier() and os.path.exists(os.path.join(cases, v := w.partition("=")[2])) and v else w
-                 for w in words]
+        def in_cases(word):
+            """A file of the cases by its path; `x=FILE` too."""
+            name, equal, value = word.rpartition("=")
+            path = os.path.join(cases, value)
+            return name + equal + path if value and os.path.exists(path) else word
+        words = [in_cases(w) for w in shlex.split(command)]
         try:
             done = subprocess.run(words, cwd=scratch, env=self.environment, capture_output=True, text=True, errors="replace", timeout=seconds)
         except subprocess.TimeoutExpired:
@@ -94,7 +96,7 @@ CASES = [
 ]
 
 
-def optCases(cases):
+def opt_cases(cases):
     """Modules that crashed kernelc-opt: the `.cmd` beside each is the command."""
     folder = os.path.join(cases, "robust", "opt")
     for name in sorted(os.listdir(folder)):
@@ -128,7 +130,7 @@ def main():
         right, text = outcome(now, case, cases)
         wrong += not right
         print(f"| {case[0]} | {outcome(before, case, cases)[1] + ' | ' if before else ''}{text} |", flush=True)
-    crashes = list(optCases(cases))
+    crashes = list(opt_cases(cases))
     ends = [[outcome(b, c, cases)[0] for c in crashes] for b in ([before] if before else []) + [now]]
     wrong += ends[-1].count(False)
     print(f"| robust/opt: located errors of {len(crashes)} modules | {' | '.join(str(e.count(True)) for e in ends)} |")
