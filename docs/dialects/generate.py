@@ -16,14 +16,10 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "..", "..")
 sys.path.insert(0, os.path.join(HERE, "..", "scripts"))
+from pages import deliver, read  # noqa: E402
 from wrap import wrap  # noqa: E402
 
 NOTE = "<!-- Generated from %s by docs/dialects/generate.py; do not edit, run `ninja docs`. -->\n"
-
-
-def read(path):
-    with open(path, encoding="utf-8") as f:
-        return f.read()
 
 
 def tidy(text):
@@ -68,17 +64,7 @@ def main():
     pages = {name + ".md": dialect(args.build, name) for name in ("te", "tile", "cu")}
     pages["passes.md"] = passes(args.build)
     pages = {name: wrap(text) for name, text in pages.items()}
-    bad = []
-    for name, text in pages.items():
-        path = os.path.join(HERE, "generated", name)
-        if args.check:
-            if not os.path.exists(path) or read(path) != text:
-                bad.append(f"docs/dialects/generated/{name} is not current; run the target 'docs'")
-        else:
-            with open(path, "w", encoding="utf-8") as f:
-                f.write(text)
-    print("\n".join(bad))
-    return 1 if bad else 0
+    return deliver({f"docs/dialects/generated/{name}": text for name, text in pages.items()}, args.check)
 
 
 if __name__ == "__main__":

@@ -18,16 +18,12 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
+from pages import deliver, read  # noqa: E402
 from wrap import ROOT, wrap  # noqa: E402
 
 NOTE = "<!-- Generated from {} by docs/scripts/api.py; do not edit, run `ninja docs`. -->\n\n"
 HEADER = "driver/capi/kernelc.h"
 PACKAGE = "python/kernelc"
-
-
-def read(path):
-    with open(os.path.join(ROOT, path), encoding="utf-8") as f:
-        return f.read()
 
 
 # ---- C ----
@@ -66,7 +62,7 @@ def entries(text):
 
 
 def c_page():
-    text = re.sub(r"^/\* SPDX-License-Identifier.*\n", "", read(HEADER))
+    text = re.sub(r"^/\* SPDX-License-Identifier.*\n", "", read(os.path.join(ROOT, HEADER)))
     page = NOTE.format(HEADER) + "# C reference\n\n" + prose(text[:text.index("#ifndef")])
     page += ("\n\nThe header is `driver/capi/kernelc.h`, the library `libkernelc.so`. How to embed them, and what is true of"
              " arguments, streams and views: [embedding](../embedding.md).\n")
@@ -118,7 +114,7 @@ def describe(name, node):
 
 
 def python_page():
-    package = ast.parse(read(f"{PACKAGE}/__init__.py"))
+    package = ast.parse(read(os.path.join(ROOT, f"{PACKAGE}/__init__.py")))
     public, origin = [], {}
     for node in package.body:
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
@@ -128,12 +124,12 @@ def python_page():
         elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             origin[node.name] = (None, node.name)
     page = NOTE.format(f"{PACKAGE}/*.py") + "# Python reference\n\n" + documentation(package)
-    page += "\nWhat goes in and comes out, and on which stream: [embedding](../embedding.md#python).\n"
+    page += "\nWhat goes in and comes out, and on which stream: [the Python package](../python.md).\n"
     for name in public:
         if name not in origin:
             continue  # a value: its meaning stands in the package's description
         module, original = origin[name]
-        tree = ast.parse(read(f"{PACKAGE}/{module}.py")) if module else package
+        tree = ast.parse(read(os.path.join(ROOT, f"{PACKAGE}/{module}.py"))) if module else package
         node = next((n for n in tree.body if getattr(n, "name", "") == original), None)
         if node is None:
             continue
@@ -145,17 +141,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
     args = parser.parse_args()
-    bad = 0
-    for name, text in (("c", c_page()), ("python", python_page())):
-        path = os.path.join(ROOT, "docs", "api", name + ".md")
-        if not args.check:
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "w", encoding="utf-8") as f:
-                f.write(text)
-        elif not os.path.exists(path) or open(path, encoding="utf-8").read() != text:
-            bad += 1
-            print(f"docs/api/{name}.md is not current; run the target 'docs'")
-    return 1 if bad else 0
+    return deliver({"docs/api/c.md": c_page(), "docs/api/python.md": python_page()}, args.check)
 
 
 if __name__ == "__main__":

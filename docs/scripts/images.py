@@ -7,7 +7,8 @@
 
 `path.svg` is the way from text to launch. `peers.svg` shows rows of the table of one day and card
 (TABLE) as the time of each peer over that of kernelc, and docs/performance.md the same rows as
-numbers; ROWS says which rows, and no value stands here. The text of a picture is plain SVG, so that a picture can be read in a diff.
+numbers; ROWS says which rows, and no value stands here. The text of a picture is plain SVG, so that
+a picture can be read in a diff.
 """
 import argparse
 import math
@@ -16,9 +17,10 @@ import re
 import sys
 from xml.sax.saxutils import escape
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.normpath(os.path.join(HERE, "..", ".."))
-IMAGES = os.path.join(ROOT, "docs", "images")
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from pages import deliver  # noqa: E402
+from wrap import ROOT  # noqa: E402
+
 TABLE = os.path.join(ROOT, "docs", "lab", "2026-11-24-h200-table.md")
 PERFORMANCE = os.path.join(ROOT, "docs", "performance.md")
 TITLE = "One NVIDIA H200, 2026-11-23 and 2026-11-24, PyTorch 2.11, Triton 3.6, CUDA 13.0"
@@ -173,17 +175,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
     args = parser.parse_args()
-    bad = 0
-    for target, text in ((os.path.join(IMAGES, "path.svg"), path()), (os.path.join(IMAGES, "peers.svg"), peers()),
-                         (PERFORMANCE, performance())):
-        if not args.check:
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            with open(target, "w", encoding="utf-8") as f:
-                f.write(text)
-        elif not os.path.exists(target) or open(target, encoding="utf-8").read() != text:
-            bad += 1
-            print(f"{os.path.relpath(target, ROOT)} is not current; run docs/scripts/images.py")
-    return 1 if bad else 0
+    return deliver({"docs/images/path.svg": path(), "docs/images/peers.svg": peers(), "docs/performance.md": performance()}, args.check)
 
 
 if __name__ == "__main__":

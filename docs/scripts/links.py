@@ -12,6 +12,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
+from pages import read  # noqa: E402
 from wrap import ROOT, tracked  # noqa: E402
 
 LINK = re.compile(r"(?<!\\)\[[^\]]*\]\(([^()\s]+)\)")
@@ -26,11 +27,6 @@ def anchors(text):
         anchor = re.sub(r"[^\w\- ]", "", words).strip().replace(" ", "-")
         found[anchor] = found.get(anchor, -1) + 1
     return {a if not n else f"{a}-{n}" for a, count in found.items() for n in range(count + 1)}
-
-
-def read(path):
-    with open(path, encoding="utf-8") as f:
-        return f.read()
 
 
 def main():
