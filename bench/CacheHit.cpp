@@ -109,8 +109,8 @@ template <typename Fn> std::pair<Sample, Sample> inChild(Fn body) {
 void print(const char *what, const Workload &w, std::vector<Sample> samples) {
   std::sort(samples.begin(), samples.end(), [](const Sample &a, const Sample &b) { return a.hit() < b.hit(); });
   const Sample &median = samples[samples.size() / 2];
-  std::printf("| %s | %s | %.2f | %.2f | %.2f | %.2f | %.2f |\n", w.kernel, what, median.open, median.compile, median.bind,
-              median.hit(), samples[0].hit());
+  std::printf("| %s | %s | %.2f | %.2f | %.2f | %.2f | %.2f |\n", w.kernel, what, median.open, median.compile, median.bind, median.hit(),
+              samples[0].hit());
 }
 
 } // namespace

@@ -28,7 +28,8 @@ static std::string text(const std::string &type, bool transposed) {
   std::string tensor = "tensor<?x?x" + type + ">", quoted = "\"" + type + "\"";
   std::string widen = type == "f32" ? "" : "arith.extf";
   auto read = [&](const char *to, const char *name, const char *map) {
-    std::string r = std::string("%") + to + "s = te.read %" + name + "[%i, %j, %k] map affine_map<(d0, d1, d2)[s0, s1, s2] -> (" + map + ")> : " + tensor + "\n";
+    std::string r = std::string("%") + to + "s = te.read %" + name + "[%i, %j, %k] map affine_map<(d0, d1, d2)[s0, s1, s2] -> (" + map +
+                    ")> : " + tensor + "\n";
     return r + (type == "f32" ? "" : std::string("%") + to + " = arith.extf %" + to + "s : " + type + " to f32\n");
   };
   std::string suffix = type == "f32" ? "s" : "";
@@ -36,8 +37,9 @@ static std::string text(const std::string &type, bool transposed) {
          "] [affine_map<()[s0, s1, s2] -> (s0, s2)>, affine_map<()[s0, s1, s2] -> (" + (transposed ? "s1, s2" : "s2, s1") +
          ")>] outs [\"y\"] : [\"f32\"] [affine_map<()[s0, s1, s2] -> (s0, s1)>] {\n^bb0(%x: " + tensor + ", %w: " + tensor +
          "):\n%y = te.reduce sum [\"i\", \"j\", \"k\"] parallel 2 extents affine_map<()[s0, s1, s2] -> (s0, s1, s2)> {\n"
-         "^bb0(%i: index, %j: index, %k: index):\n" + read("a", "x", "d0, d2") + read("b", "w", transposed ? "d1, d2" : "d2, d1") +
-         "%p = arith.mulf %a" + suffix + ", %b" + suffix + " : f32\nte.yield %p : f32\n} {name = \"y\"} : tensor<?x?xf32>\nte.return %y : tensor<?x?xf32>\n}\n";
+         "^bb0(%i: index, %j: index, %k: index):\n" +
+         read("a", "x", "d0, d2") + read("b", "w", transposed ? "d1, d2" : "d2, d1") + "%p = arith.mulf %a" + suffix + ", %b" + suffix +
+         " : f32\nte.yield %p : f32\n} {name = \"y\"} : tensor<?x?xf32>\nte.return %y : tensor<?x?xf32>\n}\n";
 }
 
 int main(int argc, char **argv) {
@@ -80,8 +82,8 @@ int main(int argc, char **argv) {
           }
           if (own && !p && !transposed && !std::strcmp(type, "f32"))
             mine = best;
-          std::printf("%4s %s %s threads %d: %7.1f ms %6.1f GFLOP/s (compiled in %.0f ms)\n", type,
-                      transposed ? "x w^T" : "x w  ", own ? "own" : "f64", p ? p->size() : 1, best * 1e3, flops / best / 1e9, compile * 1e3);
+          std::printf("%4s %s %s threads %d: %7.1f ms %6.1f GFLOP/s (compiled in %.0f ms)\n", type, transposed ? "x w^T" : "x w  ",
+                      own ? "own" : "f64", p ? p->size() : 1, best * 1e3, flops / best / 1e9, compile * 1e3);
         }
       }
   setenv("OPENBLAS_NUM_THREADS", "1", 1);
@@ -94,6 +96,7 @@ int main(int argc, char **argv) {
       sgemm(101, 111, 111, n, n, n, 1, x.data(), n, w.data(), n, 0, y.data(), n);
       best = std::min(best, cpuSeconds() - cpu);
     }
-    std::printf(" f32 OpenBLAS threads 1: %7.1f ms %6.1f GFLOP/s; kernelc takes %.1f times as long\n", best * 1e3, flops / best / 1e9, mine / best);
+    std::printf(" f32 OpenBLAS threads 1: %7.1f ms %6.1f GFLOP/s; kernelc takes %.1f times as long\n", best * 1e3, flops / best / 1e9,
+                mine / best);
   }
 }

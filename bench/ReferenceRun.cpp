@@ -79,7 +79,9 @@ int main(int argc, char **argv) {
   auto args = views(kernel.getArgTypes(), [&](unsigned i) { return kernel.getArgShape(i); }, false, true);
   auto outs = views(kernel.getOutTypes(), [&](unsigned i) { return kernel.getOutShape(i); }, false, false);
   ThreadPool pool;
-  for (auto [name, arithmetic] : {std::pair<const char *, Arithmetic>{"own", Arithmetic::Own}, {"f64", Arithmetic::F64}, {"f64 with error", Arithmetic::F64WithError}}) {
+  for (auto [name, arithmetic] : {std::pair<const char *, Arithmetic>{"own", Arithmetic::Own},
+                                  {"f64", Arithmetic::F64},
+                                  {"f64 with error", Arithmetic::F64WithError}}) {
     std::clock_t cpu = std::clock(); // compilation is one thread; its CPU time is steadier than the clock
     auto compiled = ReferenceKernel::compile(kernel, arithmetic);
     double compile = double(std::clock() - cpu) / CLOCKS_PER_SEC;
@@ -95,9 +97,11 @@ int main(int argc, char **argv) {
       status = r.status();
       report = r.ok() ? r->toString() : "";
     } else {
-      auto to = arithmetic == Arithmetic::Own ? outs : views(kernel.getOutTypes(), [&](unsigned i) { return kernel.getOutShape(i); }, true, false);
+      auto to = arithmetic == Arithmetic::Own ? outs
+                                              : views(kernel.getOutTypes(), [&](unsigned i) { return kernel.getOutShape(i); }, true, false);
       status = (*compiled)->run(sizes, args, to, &pool);
     }
-    std::printf("%-15s compile %6.1f ms, run %8.1f ms %s\n%s", name, compile * 1e3, seconds(start) * 1e3, status.ok() ? "" : status.ToString().c_str(), report.c_str());
+    std::printf("%-15s compile %6.1f ms, run %8.1f ms %s\n%s", name, compile * 1e3, seconds(start) * 1e3,
+                status.ok() ? "" : status.ToString().c_str(), report.c_str());
   }
 }

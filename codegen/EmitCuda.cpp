@@ -69,8 +69,7 @@ static bool isPureScalar(Operation *op) {
 static bool mightBeSkipped(Operation *op) {
   for (; op->hasOneUse(); op = *op->getUsers().begin()) {
     Operation *user = *op->getUsers().begin();
-    if (isa<arith::SelectOp>(user) ||
-        (isa<arith::AndIOp, arith::OrIOp, arith::MulIOp>(user) && user->getResult(0).getType().isInteger(1)))
+    if (isa<arith::SelectOp>(user) || (isa<arith::AndIOp, arith::OrIOp, arith::MulIOp>(user) && user->getResult(0).getType().isInteger(1)))
       return true;
     if (!isPureScalar(user))
       return false;
@@ -87,8 +86,8 @@ static bool mentionsTwice(Operation *user) {
 
 /// An index that steps from a loop variable, `4 * i + 1`: it reads better where it is used than under a name of its own.
 static bool isStepOfLoop(Operation *op) {
-  if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op) || !op->getResult(0).getType().isIndex() || !cu::findName(op->getLoc()).empty() ||
-      !op->getOperand(1).getDefiningOp<arith::ConstantOp>())
+  if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op) || !op->getResult(0).getType().isIndex() ||
+      !cu::findName(op->getLoc()).empty() || !op->getOperand(1).getDefiningOp<arith::ConstantOp>())
     return false;
   Value from = op->getOperand(0);
   if (Operation *before = from.getDefiningOp())
@@ -209,8 +208,8 @@ void Emitter::emitFor(scf::ForOp op) {
   NameTable::Scope scope(names_);
   const std::string &iv = names_.declare(op.getInductionVar(), wanted.empty() ? "i" : wanted);
   std::string step = expr(op.getStep()).text;
-  line("for (" + typeName(op.getInductionVar()) + " " + iv + " = " + expr(op.getLowerBound()).text + "; " + iv +
-       " < " + operand(op.getUpperBound(), kAdditive) + "; " + (step == "1" ? "++" + iv : iv + " += " + step) + ") {");
+  line("for (" + typeName(op.getInductionVar()) + " " + iv + " = " + expr(op.getLowerBound()).text + "; " + iv + " < " +
+       operand(op.getUpperBound(), kAdditive) + "; " + (step == "1" ? "++" + iv : iv + " += " + step) + ") {");
   ++indent_;
   emitBlock(*op.getBody());
   assignYield(op.getBody()->getTerminator(), op.getRegionIterArgs());
@@ -283,7 +282,8 @@ void Emitter::emitCopy(cu::CopyOp op) {
     return;
   }
   std::string from = address(op.getSource(), op.getSourceIndices()), to = address(op.getTarget(), op.getTargetIndices());
-  std::string value = op.getStreaming() ? "__ldcs((const " + std::string(word) + " *)(" + from + "))" : "*(const " + std::string(word) + " *)(" + from + ")";
+  std::string value = op.getStreaming() ? "__ldcs((const " + std::string(word) + " *)(" + from + "))"
+                                        : "*(const " + std::string(word) + " *)(" + from + ")";
   line("*(" + std::string(word) + " *)(" + to + ") = " + value + ";");
 }
 
@@ -347,10 +347,12 @@ bool Emitter::keepsValue(memref::LoadOp load) {
     last = last->isBeforeInBlock(user) ? user : last;
   }
   for (Operation *between = load->getNextNode(); between != last && between; between = between->getNextNode())
-    if (between->walk([&](Operation *op) {
-          bool writes = llvm::is_contained(op->getOperands(), load.getMemRef()) && !isa<memref::LoadOp>(op);
-          return writes ? WalkResult::interrupt() : WalkResult::advance();
-        }).wasInterrupted())
+    if (between
+            ->walk([&](Operation *op) {
+              bool writes = llvm::is_contained(op->getOperands(), load.getMemRef()) && !isa<memref::LoadOp>(op);
+              return writes ? WalkResult::interrupt() : WalkResult::advance();
+            })
+            .wasInterrupted())
       return false;
   return true;
 }
@@ -372,7 +374,10 @@ void Emitter::emitOp(Operation *op) {
       .Case<cu::WarpSyncOp>([&](auto) { line("__syncwarp();"); })
       .Case<cu::CopyOp>([&](auto o) { emitCopy(o); })
       .Case<cu::CpAsyncOp>([&](auto o) { emitCpAsync(o); })
-      .Case<cu::CpAsyncCommitOp>([&](auto) { use("kc_cp_async_commit"); line("kc_cp_async_commit();"); })
+      .Case<cu::CpAsyncCommitOp>([&](auto) {
+        use("kc_cp_async_commit");
+        line("kc_cp_async_commit();");
+      })
       .Case<cu::CpAsyncWaitOp>([&](cu::CpAsyncWaitOp o) {
         use("kc_cp_async_wait");
         line("kc_cp_async_wait<" + llvm::Twine(o.getPending()) + ">();");

@@ -14,7 +14,7 @@ namespace kernelc::codegen {
 
 struct EmitOptions {
   const Target *target = nullptr;
-  std::string header;         ///< comment lines at the top (without "// ")
+  std::string header; ///< comment lines at the top (without "// ")
 };
 
 /// The text of all cu.kernel ops of `module`, in order. On an op without a

@@ -29,7 +29,8 @@ bool Emitter::emitHopper(Operation *op) {
   auto holdOperand = [&](Value registers) {
     auto type = cast<MemRefType>(registers.getType());
     use("kc_wgmma_hold_a");
-    line("kc_wgmma_hold_a<" + number(type.getNumElements() * type.getElementTypeBitWidth() / 32) + ">((unsigned *)" + names_.get(registers) + ");");
+    line("kc_wgmma_hold_a<" + number(type.getNumElements() * type.getElementTypeBitWidth() / 32) + ">((unsigned *)" +
+         names_.get(registers) + ");");
   };
   // Whether a product is added to what the accumulator holds.
   auto accumulates = [&](bool fresh, Value accumulate) {
@@ -99,12 +100,14 @@ bool Emitter::emitHopper(Operation *op) {
         for (Value c : o.getCoordinates())
           arguments += ", " + operand(c, kConditional);
         arguments += ", " + address(o.getBarrier(), o.getBarrierIndex());
-        std::string name = "kc_tma_load_" + std::string(o.getBlocks() ? "multicast_" : "") + (o.getStreaming() ? "streaming_" : "") + number(o.getCoordinates().size()) + "d";
+        std::string name = "kc_tma_load_" + std::string(o.getBlocks() ? "multicast_" : "") + (o.getStreaming() ? "streaming_" : "") +
+                           number(o.getCoordinates().size()) + "d";
         call(name, o.getBlocks() ? arguments + ", " + number(o.getBlocks()) : arguments);
         return true;
       })
       .Case<cu::StmatrixOp>([&](cu::StmatrixOp o) {
-        call(o.getTrans() ? "kc_stmatrix_x4_trans" : "kc_stmatrix_x4", address(o.getTarget(), o.getTargetIndex()) + ", (const unsigned *)(" + address(o.getSource(), o.getSourceIndex()) + ")");
+        call(o.getTrans() ? "kc_stmatrix_x4_trans" : "kc_stmatrix_x4",
+             address(o.getTarget(), o.getTargetIndex()) + ", (const unsigned *)(" + address(o.getSource(), o.getSourceIndex()) + ")");
         return true;
       })
       .Case<cu::TmaStoreOp>([&](cu::TmaStoreOp o) {

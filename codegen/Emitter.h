@@ -20,8 +20,20 @@ struct Expr {
   int precedence;
 };
 enum Precedence {
-  kComma = 1, kConditional = 3, kLogicalOr = 4, kLogicalAnd = 5, kBitOr = 6, kBitXor = 7, kBitAnd = 8,
-  kEquality = 9, kRelational = 10, kShift = 11, kAdditive = 12, kMultiplicative = 13, kUnary = 15, kPrimary = 16,
+  kComma = 1,
+  kConditional = 3,
+  kLogicalOr = 4,
+  kLogicalAnd = 5,
+  kBitOr = 6,
+  kBitXor = 7,
+  kBitAnd = 8,
+  kEquality = 9,
+  kRelational = 10,
+  kShift = 11,
+  kAdditive = 12,
+  kMultiplicative = 13,
+  kUnary = 15,
+  kPrimary = 16,
 };
 
 class Emitter {

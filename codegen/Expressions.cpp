@@ -61,9 +61,7 @@ unsigned Emitter::bitsOf(Value v) {
   return op && op->hasAttr(cu::kNarrowAttr) ? 32 : indexBits_;
 }
 
-std::string Emitter::typeName(Value v) {
-  return v.getType().isIndex() ? bitsOf(v) == 32 ? "int" : "long long" : typeName(v.getType());
-}
+std::string Emitter::typeName(Value v) { return v.getType().isIndex() ? bitsOf(v) == 32 ? "int" : "long long" : typeName(v.getType()); }
 
 namespace {
 const char *unsignedName(unsigned bits) {
@@ -143,17 +141,17 @@ Expr Emitter::binary(Operation *op, const char *symbol, int precedence, bool isU
   bool viaUnsigned = isUnsigned || (wraps && !stays);
   if (viaUnsigned) {
     std::string u = unsignedName(std::max(bitsOf(op->getOperand(0)), bitsOf(op->getOperand(1))));
-    std::string text = "(" + u + ")" + operand(op->getOperand(0), kUnary) + " " + symbol + " (" + u + ")" +
-                       operand(op->getOperand(1), kUnary);
+    std::string text =
+        "(" + u + ")" + operand(op->getOperand(0), kUnary) + " " + symbol + " (" + u + ")" + operand(op->getOperand(1), kUnary);
     if (op->getResult(0).getType().isInteger(1))
       return {text, precedence};
     return {"(" + typeName(op->getResult(0)) + ")(" + text + ")", kUnary};
   }
   // Two ints make an int; what has more bits asks for them.
   if (op->getResult(0).getType().isIndex() && bitsOf(op->getResult(0)) > std::max(bitsOf(op->getOperand(0)), bitsOf(op->getOperand(1))))
-    return {"(long long)" + operand(op->getOperand(0), kUnary) + " " + symbol + " " + operand(op->getOperand(1), precedence + 1), precedence};
-  return {operand(op->getOperand(0), precedence) + " " + symbol + " " + operand(op->getOperand(1), precedence + 1),
-          precedence};
+    return {"(long long)" + operand(op->getOperand(0), kUnary) + " " + symbol + " " + operand(op->getOperand(1), precedence + 1),
+            precedence};
+  return {operand(op->getOperand(0), precedence) + " " + symbol + " " + operand(op->getOperand(1), precedence + 1), precedence};
 }
 
 unsigned Emitter::bitsInC(Value v) {
@@ -189,9 +187,7 @@ Expr Emitter::helper(StringRef name, ValueRange args) {
   return call(name, args);
 }
 
-Expr Emitter::cast(Operation *op, StringRef type) {
-  return {"(" + type.str() + ")" + operand(op->getOperand(0), kUnary), kUnary};
-}
+Expr Emitter::cast(Operation *op, StringRef type) { return {"(" + type.str() + ")" + operand(op->getOperand(0), kUnary), kUnary}; }
 
 Expr Emitter::mathCall(Operation *op) {
   Type type = op->getResult(0).getType();
@@ -280,8 +276,7 @@ Expr Emitter::convert(cu::ConvertOp op) {
   std::string v = operand(op.getInput(), kConditional);
   if (from.isF64())
     v = "__double2float_rz(" + v + ")";
-  return {"(" + typeName(to) + ")kc_clamp_f32_i32(" + v + ", " + std::to_string(low) + ", " + std::to_string(high) + ")",
-          kUnary};
+  return {"(" + typeName(to) + ")kc_clamp_f32_i32(" + v + ", " + std::to_string(low) + ", " + std::to_string(high) + ")", kUnary};
 }
 
 static const char *comparison(arith::CmpFPredicate p) {
@@ -347,7 +342,8 @@ Expr Emitter::makeExpr(Operation *op) {
       .Case<cu::SmemDescOp>([&](cu::SmemDescOp d) {
         use("kc_smem_desc");
         return Expr{"kc_smem_desc(" + address(d.getSource(), d.getIndex()) + ", " + std::to_string(d.getLeading()) + ", " +
-                        std::to_string(d.getStride()) + ", " + std::to_string(d.getSwizzle()) + ")", kPrimary};
+                        std::to_string(d.getStride()) + ", " + std::to_string(d.getSwizzle()) + ")",
+                    kPrimary};
       })
       .Case<cu::DescAdvanceOp>([&](auto) { return helper("kc_desc_advance", op->getOperands()); })
       .Case<cu::ClusterRankOp>([&](auto) {
@@ -355,7 +351,8 @@ Expr Emitter::makeExpr(Operation *op) {
         return Expr{"(int)kc_cluster_rank()", kUnary};
       })
       .Case<cu::ClusterLoadOp>([&](cu::ClusterLoadOp l) {
-        std::string name = std::string("kc_cluster_load_") + (isa<FloatType>(type) ? "f" : "i") + std::to_string(type.getIntOrFloatBitWidth());
+        std::string name =
+            std::string("kc_cluster_load_") + (isa<FloatType>(type) ? "f" : "i") + std::to_string(type.getIntOrFloatBitWidth());
         use(name);
         return Expr{name + "(" + address(l.getSource(), l.getIndex()) + ", " + operand(l.getBlock(), kConditional) + ")", kPrimary};
       })
@@ -379,7 +376,8 @@ Expr Emitter::makeExpr(Operation *op) {
       })
       .Case<cu::ConvertOp>([&](auto c) { return convert(c); })
       .Case<memref::LoadOp>([&](memref::LoadOp l) {
-        return Expr{l.getNontemporal() ? "__ldcs(" + address(l.getMemRef(), l.getIndices()) + ")" : element(l.getMemRef(), l.getIndices()), kPrimary};
+        return Expr{l.getNontemporal() ? "__ldcs(" + address(l.getMemRef(), l.getIndices()) + ")" : element(l.getMemRef(), l.getIndices()),
+                    kPrimary};
       })
       .Case<arith::AddFOp>([&](auto) { return binary(op, "+", kAdditive); })
       .Case<arith::SubFOp>([&](auto) { return binary(op, "-", kAdditive); })
@@ -393,7 +391,8 @@ Expr Emitter::makeExpr(Operation *op) {
       .Case<arith::MinNumFOp>([&](auto) { return call(type.isF64() ? "fmin" : "fminf", op->getOperands()); })
       .Case<arith::AddIOp>([&](auto) { return type.isInteger(1) ? binary(op, "!=", kEquality) : binary(op, "+", kAdditive, false, true); })
       .Case<arith::SubIOp>([&](auto) { return binary(op, "-", kAdditive, false, true); })
-      .Case<arith::MulIOp>([&](auto) { return type.isInteger(1) ? binary(op, "&&", kLogicalAnd) : binary(op, "*", kMultiplicative, false, true); })
+      .Case<arith::MulIOp>(
+          [&](auto) { return type.isInteger(1) ? binary(op, "&&", kLogicalAnd) : binary(op, "*", kMultiplicative, false, true); })
       .Case<arith::DivSIOp>([&](auto) { return binary(op, "/", kMultiplicative); })
       .Case<arith::RemSIOp>([&](auto) { return binary(op, "%", kMultiplicative); })
       .Case<arith::DivUIOp>([&](auto) { return binary(op, "/", kMultiplicative, true); })
@@ -416,8 +415,9 @@ Expr Emitter::makeExpr(Operation *op) {
       })
       .Case<arith::CmpFOp>([&](arith::CmpFOp c) {
         if (const char *s = comparison(c.getPredicate()))
-          return binary(op, s, c.getPredicate() == arith::CmpFPredicate::OEQ || c.getPredicate() == arith::CmpFPredicate::UNE
-                                   ? kEquality : kRelational);
+          return binary(op, s,
+                        c.getPredicate() == arith::CmpFPredicate::OEQ || c.getPredicate() == arith::CmpFPredicate::UNE ? kEquality
+                                                                                                                       : kRelational);
         // The other unordered and ordered forms, by negation.
         arith::CmpFPredicate inverse;
         switch (c.getPredicate()) {
@@ -431,9 +431,8 @@ Expr Emitter::makeExpr(Operation *op) {
           bool isUnordered = c.getPredicate() == arith::CmpFPredicate::UNO;
           if (c.getLhs() == c.getRhs())
             return Expr{a + (isUnordered ? " != " : " == ") + a, kEquality};
-          return isUnordered
-                     ? Expr{a + " != " + a + " || " + b + " != " + b, kLogicalOr}
-                     : Expr{a + " == " + a + " && " + b + " == " + b, kLogicalAnd};
+          return isUnordered ? Expr{a + " != " + a + " || " + b + " != " + b, kLogicalOr}
+                             : Expr{a + " == " + a + " && " + b + " == " + b, kLogicalAnd};
         }
         case arith::CmpFPredicate::ONE:
         case arith::CmpFPredicate::UEQ: {
@@ -443,8 +442,8 @@ Expr Emitter::makeExpr(Operation *op) {
         }
         default: return Expr{"", 0};
         }
-        return Expr{"!(" + operand(c.getLhs(), kRelational) + " " + comparison(inverse) + " " +
-                        operand(c.getRhs(), kAdditive) + ")", kUnary};
+        return Expr{"!(" + operand(c.getLhs(), kRelational) + " " + comparison(inverse) + " " + operand(c.getRhs(), kAdditive) + ")",
+                    kUnary};
       })
       .Case<arith::CmpIOp>([&](arith::CmpIOp c) {
         auto [symbol, isUnsigned] = comparison(c.getPredicate());
@@ -453,7 +452,8 @@ Expr Emitter::makeExpr(Operation *op) {
       })
       .Case<arith::SelectOp>([&](arith::SelectOp s) {
         return Expr{operand(s.getCondition(), kLogicalOr) + " ? " + operand(s.getTrueValue(), kLogicalOr) + " : " +
-                        operand(s.getFalseValue(), kConditional), kConditional};
+                        operand(s.getFalseValue(), kConditional),
+                    kConditional};
       })
       .Case<arith::ExtFOp>([&](arith::ExtFOp e) {
         Expr narrow = widened(e.getIn());
@@ -492,14 +492,17 @@ Expr Emitter::makeExpr(Operation *op) {
         Type from = op->getOperand(0).getType();
         if (from.isInteger(1))
           return Expr{operand(op->getOperand(0), kLogicalOr) + " ? 1 : 0", kConditional};
-        return Expr{"(" + typeName(op->getResult(0)) + ")(" + unsignedName(bitsOf(op->getOperand(0))) + ")" + operand(op->getOperand(0), kUnary), kUnary};
+        return Expr{"(" + typeName(op->getResult(0)) + ")(" + unsignedName(bitsOf(op->getOperand(0))) + ")" +
+                        operand(op->getOperand(0), kUnary),
+                    kUnary};
       })
       .Case<arith::BitcastOp>([&](auto) {
         Type from = op->getOperand(0).getType();
         StringRef f = from.isF32() && type.isInteger(32)   ? "__float_as_int"
                       : from.isInteger(32) && type.isF32() ? "__int_as_float"
                       : from.isF64() && type.isInteger(64) ? "__double_as_longlong"
-                      : from.isInteger(64) && type.isF64() ? "__longlong_as_double" : "";
+                      : from.isInteger(64) && type.isF64() ? "__longlong_as_double"
+                                                           : "";
         return f.empty() ? Expr{"", 0} : call(f, op->getOperands());
       })
       .Case<math::AbsIOp>([&](auto) { return call("abs", op->getOperands()); })

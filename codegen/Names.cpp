@@ -26,10 +26,10 @@ bool isReserved(StringRef name) {
   static const llvm::StringSet<> words = {
 #include "codegen/ReservedNames.inc"
   };
-  static const llvm::StringSet<> used = {"warpSize", "threadIdx", "blockIdx", "blockDim", "gridDim",  "dim3",   "min",    "max",
-                                         "abs",      "uint",      "ushort",   "uchar",    "size_t",   "div",    "index",  "time",
-                                         "printf",   "INFINITY",  "NAN",      "main",     "isnan",    "isinf",  "isfinite",
-                                         "signbit",  "mbarrier"};
+  static const llvm::StringSet<> used = {"warpSize", "threadIdx", "blockIdx", "blockDim", "gridDim", "dim3",   "min",
+                                         "max",      "abs",       "uint",     "ushort",   "uchar",   "size_t", "div",
+                                         "index",    "time",      "printf",   "INFINITY", "NAN",     "main",   "isnan",
+                                         "isinf",    "isfinite",  "signbit",  "mbarrier"};
   // Functions that the text may call, as they are and with an f behind.
   static const llvm::StringSet<> functions = {"exp",   "exp2",  "expm1", "log",      "log2", "log10", "log1p", "sqrt", "rsqrt", "cbrt",
                                               "sin",   "cos",   "tan",   "asin",     "acos", "atan",  "atan2", "sinh", "cosh",  "tanh",

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "mlir/IR/Value.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/StringSet.h"
-#include "mlir/IR/Value.h"
 
 namespace kernelc::codegen {
 

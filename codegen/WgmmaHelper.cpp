@@ -41,8 +41,8 @@ std::optional<std::string> wgmmaHelperText(llvm::StringRef name) {
   numbers.split(parts, ", ");
   const size_t orders = !kind || !kind->transposable ? 0 : inRegisters ? 1 : 2;
   int n = 0;
-  if (!kind || parts.size() != 1 + orders || parts[0].getAsInteger(10, n) || n < 8 || n > 256 ||
-      n % 8 || (kind->integer && n > 24 && n % 16))
+  if (!kind || parts.size() != 1 + orders || parts[0].getAsInteger(10, n) || n < 8 || n > 256 || n % 8 ||
+      (kind->integer && n > 24 && n % 16))
     return std::nullopt;
   for (llvm::StringRef order : llvm::ArrayRef(parts).drop_front())
     if (order != "0" && order != "1")
@@ -50,19 +50,16 @@ std::optional<std::string> wgmmaHelperText(llvm::StringRef name) {
   auto operand = [&](int i) { return "%" + std::to_string(n / 2 + i); };
   const int last = inRegisters ? 5 : 2;
   // D += A * B; the last operand decides whether the old D counts.
-  std::string text = "template <> __device__ __forceinline__ void " + name.str() + "(" +
-                     (kind->integer ? "int" : "float") + " *d, " +
+  std::string text = "template <> __device__ __forceinline__ void " + name.str() + "(" + (kind->integer ? "int" : "float") + " *d, " +
                      (inRegisters ? "const unsigned *a" : "unsigned long long a") +
                      ", unsigned long long b, int accumulate) {\n"
                      "  asm volatile(\n      \"{\\n.reg .pred p;\\nsetp.ne.b32 p, " +
-                     operand(last) + ", 0;\\n\"\n      \"wgmma.mma_async.sync.aligned.m64n" +
-                     std::to_string(n) + kind->shape + "." + kind->types + " {";
+                     operand(last) + ", 0;\\n\"\n      \"wgmma.mma_async.sync.aligned.m64n" + std::to_string(n) + kind->shape + "." +
+                     kind->types + " {";
   for (int i = 0; i < n / 2; ++i)
     text += (i ? i % 16 ? ", " : ", \"\n      \"" : "") + ("%" + std::to_string(i));
   text += "}, \"\n      \"";
-  text += inRegisters
-              ? "{" + operand(0) + ", " + operand(1) + ", " + operand(2) + ", " + operand(3) + "}"
-              : operand(0);
+  text += inRegisters ? "{" + operand(0) + ", " + operand(1) + ", " + operand(2) + ", " + operand(3) + "}" : operand(0);
   text += ", " + operand(last - 1) + ", p";
   if (!kind->integer) // signs of the operands
     text += ", 1, 1";

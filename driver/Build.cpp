@@ -50,7 +50,7 @@ std::string findBuild() {
   if (!search.id.empty())
     return search.id;
   Dl_info info{};
-  struct stat st {};
+  struct stat st{};
   if (dladdr(reinterpret_cast<void *>(&versionString), &info) && info.dli_fname &&
       (::stat(info.dli_fname, &st) == 0 || ::stat("/proc/self/exe", &st) == 0))
     return absl::StrCat("size", st.st_size, "-", st.st_mtim.tv_sec, ".", st.st_mtim.tv_nsec);

@@ -8,8 +8,8 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "driver/Session.h"
-#include "runtime/DiskCache.h"
 #include "runtime/CacheEntry.h"
+#include "runtime/DiskCache.h"
 
 namespace kernelc {
 

@@ -121,8 +121,8 @@ LogicalResult describeLaunches(ModuleOp module, te::KernelOp kernel, ArrayRef<te
       auto source = map ? map : dict.getAs<IntegerAttr>("source");
       if (!source || source.getInt() >= 0)
         continue;
-      Type element = map ? dict.getAs<TypeAttr>("element").getValue()
-                         : cast<MemRefType>(k.getBlock().getArgument(i).getType()).getElementType();
+      Type element =
+          map ? dict.getAs<TypeAttr>("element").getValue() : cast<MemRefType>(k.getBlock().getArgument(i).getType()).getElementType();
       SizeExpr bytes(isa<FloatTF32Type>(element) ? 4 : std::max(1u, element.getIntOrFloatBitWidth() / 8));
       for (AffineExpr e : dict.getAs<AffineMapAttr>("shape").getValue().getResults())
         bytes = bytes * sizeExprOf(e);
@@ -204,9 +204,10 @@ absl::StatusOr<Variant> printVariant(ModuleOp cu, const VariantOptions &options,
     return absl::InvalidArgumentError(absl::StrCat("kernel '", kernel.name, "' cannot be launched; see the diagnostics"));
   codegen::EmitOptions emit;
   emit.target = findTarget(options.target);
-  emit.header = absl::StrCat("kernel ", kernel.name, kernel.loc.file.empty() ? "" : " of ", kernel.loc.file.substr(kernel.loc.file.rfind('/') + 1),
-                             kernel.loc.line ? absl::StrCat(":", kernel.loc.line) : "", ", for ", options.target, "\nassumes ",
-                             variant.guardText.empty() ? "nothing of its sizes" : variant.guardText);
+  emit.header =
+      absl::StrCat("kernel ", kernel.name, kernel.loc.file.empty() ? "" : " of ", kernel.loc.file.substr(kernel.loc.file.rfind('/') + 1),
+                   kernel.loc.line ? absl::StrCat(":", kernel.loc.line) : "", ", for ", options.target, "\nassumes ",
+                   variant.guardText.empty() ? "nothing of its sizes" : variant.guardText);
   if (StringRef precision = te::getAppliedPrecision(planned); !precision.empty())
     absl::StrAppend(&emit.header, "\nprecision ", precision.str());
   auto text = codegen::emitCuda(cu, emit);
@@ -242,7 +243,10 @@ OwningOpRef<ModuleOp> runPasses(ModuleOp module, VariantOptions &options, Stage 
     return copy;
   PassManager cuda(module.getContext());
   cuda.enableVerifier(false);
-  buildCudaPipeline(cuda, stage == Stage::Tile ? CudaStop::Tile : stage == Stage::Layouts ? CudaStop::Layouts : CudaStop::Cu,
+  buildCudaPipeline(cuda,
+                    stage == Stage::Tile      ? CudaStop::Tile
+                    : stage == Stage::Layouts ? CudaStop::Layouts
+                                              : CudaStop::Cu,
                     options.index32);
   if (failed(cuda.run(*copy)))
     return {};
@@ -348,8 +352,8 @@ absl::Status addVariant(ModuleOp module, const VariantOptions &options, Kernel &
   if (!target)
     return absl::InvalidArgumentError(absl::StrCat("unknown target '", options.target, "'"));
   if (!options.params.empty() && options.params.size() != kernel.params.size())
-    return absl::InvalidArgumentError(absl::StrCat("kernel '", kernel.name, "' has ", kernel.params.size(), " parameters, not ",
-                                                   options.params.size()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("kernel '", kernel.name, "' has ", kernel.params.size(), " parameters, not ", options.params.size()));
   // Only the kernel in question travels down the pipeline.
   OwningOpRef<ModuleOp> one = ModuleOp::create(module.getLoc());
   te::KernelOp source = findKernel(module, kernel.name);

@@ -150,11 +150,16 @@ public:
   HeaderWriter(const Kernel &kernel) : k_(kernel), v_(kernel.variants[0]), names_(kernel), prefix_("kc_" + kernel.name) {}
 
   std::string write(absl::string_view cubin) {
-    absl::StrAppend(&out_, "/* kernel ", k_.name, ", compiled by kernelc for ", v_.target, "\n   ", anyStrided() ? "takes tensors with any strides" : "assumes dense tensors",
+    absl::StrAppend(&out_, "/* kernel ", k_.name, ", compiled by kernelc for ", v_.target, "\n   ",
+                    anyStrided() ? "takes tensors with any strides" : "assumes dense tensors",
                     v_.guardText.empty() ? "" : absl::StrCat(", ", v_.guardText), " */\n", kSupport, "\n");
     bytes(cubin);
-    absl::StrAppend(&out_, "\ntypedef struct {\n  CUlibrary library;\n  CUfunction functions[", std::max<size_t>(1, v_.launches.size()),
-                    "];\n  int smCount;\n", hasMaps() ? "  CUdeviceptr spare; /* zeros for windows without elements, and behind them a place for what is stored there */\n" : "", "} ", prefix_, "_t;\n\n");
+    absl::StrAppend(
+        &out_, "\ntypedef struct {\n  CUlibrary library;\n  CUfunction functions[", std::max<size_t>(1, v_.launches.size()),
+        "];\n  int smCount;\n",
+        hasMaps() ? "  CUdeviceptr spare; /* zeros for windows without elements, and behind them a place for what is stored there */\n"
+                  : "",
+        "} ", prefix_, "_t;\n\n");
     load();
     workspace();
     launch();
@@ -170,18 +175,22 @@ private:
   }
 
   void load() {
-    absl::StrAppend(&out_, "/* Needs a current context of a device that runs ", v_.target, ". */\nstatic inline CUresult ", prefix_, "_load(",
-                    prefix_, "_t *kc_self) {\n  CUkernel kernel;\n  CUdevice device;\n  CUresult r;\n"
+    absl::StrAppend(&out_, "/* Needs a current context of a device that runs ", v_.target, ". */\nstatic inline CUresult ", prefix_,
+                    "_load(", prefix_,
+                    "_t *kc_self) {\n  CUkernel kernel;\n  CUdevice device;\n  CUresult r;\n"
                     "  if ((r = cuCtxGetDevice(&device))) return r;\n"
                     "  if ((r = cuDeviceGetAttribute(&kc_self->smCount, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device))) return r;\n"
-                    "  if ((r = cuLibraryLoadData(&kc_self->library, ", prefix_, "_cubin, 0, 0, 0, 0, 0, 0))) return r;\n");
+                    "  if ((r = cuLibraryLoadData(&kc_self->library, ",
+                    prefix_, "_cubin, 0, 0, 0, 0, 0, 0))) return r;\n");
     for (size_t i = 0; i < v_.launches.size(); ++i)
       absl::StrAppend(&out_, "  if ((r = cuLibraryGetKernel(&kernel, kc_self->library, \"", v_.launches[i].entry, "\"))) return r;\n",
                       "  if ((r = cuKernelGetFunction(&kc_self->functions[", i, "], kernel))) return r;\n");
     if (hasMaps())
-      absl::StrAppend(&out_, "  if ((r = cuMemAlloc(&kc_self->spare, 512))) return r;\n  if ((r = cuMemsetD8(kc_self->spare, 0, 512))) return r;\n");
+      absl::StrAppend(
+          &out_, "  if ((r = cuMemAlloc(&kc_self->spare, 512))) return r;\n  if ((r = cuMemsetD8(kc_self->spare, 0, 512))) return r;\n");
     absl::StrAppend(&out_, "  return CUDA_SUCCESS;\n}\nstatic inline CUresult ", prefix_, "_unload(", prefix_, "_t *kc_self) {\n",
-                    hasMaps() ? "  CUresult r = cuMemFree(kc_self->spare);\n  if (r) return r;\n" : "", "  return cuLibraryUnload(kc_self->library);\n}\n\n");
+                    hasMaps() ? "  CUresult r = cuMemFree(kc_self->spare);\n  if (r) return r;\n" : "",
+                    "  return cuLibraryUnload(kc_self->library);\n}\n\n");
   }
 
   std::string cText(const SizeExpr &e) const { return cExpr(k_, names_, e); }
@@ -223,12 +232,16 @@ private:
   }
 
   void launch() {
-    absl::StrAppend(&out_, "/* Queues the kernel on `kc_stream`. ", anyStrided() ? "Strides count elements; none given (0) are those of a dense tensor" : "Every tensor is dense",
-                    ", the last dim fastest", anyStrided() ? "" : ": strides cannot be given", ".\n"
-                           "   CUDA_ERROR_INVALID_VALUE for sizes or addresses it was not compiled for, and where a `require` fails. */\n"
-                           "static inline CUresult ", prefix_, "_launch(", prefix_, "_t *kc_self, CUstream kc_stream");
+    absl::StrAppend(&out_, "/* Queues the kernel on `kc_stream`. ",
+                    anyStrided() ? "Strides count elements; none given (0) are those of a dense tensor" : "Every tensor is dense",
+                    ", the last dim fastest", anyStrided() ? "" : ": strides cannot be given",
+                    ".\n"
+                    "   CUDA_ERROR_INVALID_VALUE for sizes or addresses it was not compiled for, and where a `require` fails. */\n"
+                    "static inline CUresult ",
+                    prefix_, "_launch(", prefix_, "_t *kc_self, CUstream kc_stream");
     for (size_t p = 0; p < k_.params.size(); ++p) {
-      absl::StrAppend(&out_, ", ", k_.params[p].kind == ParamKind::Scalar ? cType(k_.params[p].type) : "CUdeviceptr", " ", names_.params[p]);
+      absl::StrAppend(&out_, ", ", k_.params[p].kind == ParamKind::Scalar ? cType(k_.params[p].type) : "CUdeviceptr", " ",
+                      names_.params[p]);
       if (isStrided(p))
         absl::StrAppend(&out_, ", const int64_t *kc_strides_", names_.params[p]);
     }
@@ -269,7 +282,8 @@ private:
   }
 
   void oneLaunch(const Launch &launch, size_t index) {
-    absl::StrAppend(&out_, "  {\n    const int64_t kc_grid = ", cText(launch.grid), ", kc_shared = ", cText(launch.sharedBytes), ";\n    if (kc_grid > INT32_MAX) return CUDA_ERROR_INVALID_VALUE;\n");
+    absl::StrAppend(&out_, "  {\n    const int64_t kc_grid = ", cText(launch.grid), ", kc_shared = ", cText(launch.sharedBytes),
+                    ";\n    if (kc_grid > INT32_MAX) return CUDA_ERROR_INVALID_VALUE;\n");
     std::vector<std::string> addresses;
     for (size_t a = 0; a < launch.args.size(); ++a) {
       std::string name = absl::StrCat("kc_arg", a);
@@ -286,22 +300,29 @@ private:
     std::string cluster, dependent;
     if (launch.cluster > 1)
       cluster = absl::StrCat("    kc_attributes[kc_attribute_count].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;\n"
-                             "    kc_attributes[kc_attribute_count].value.clusterDim.x = ", launch.cluster, ";\n"
+                             "    kc_attributes[kc_attribute_count].value.clusterDim.x = ",
+                             launch.cluster,
+                             ";\n"
                              "    kc_attributes[kc_attribute_count].value.clusterDim.y = 1;\n"
                              "    kc_attributes[kc_attribute_count++].value.clusterDim.z = 1;\n");
     if (launch.dependent)
       dependent = "    kc_attributes[kc_attribute_count].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;\n"
                   "    kc_attributes[kc_attribute_count++].value.programmaticStreamSerializationAllowed = 1;\n";
     absl::StrAppend(&out_, "    void *kc_args[] = {", addresses.empty() ? "0" : absl::StrJoin(addresses, ", "), "};\n",
-                    "    CUlaunchAttribute kc_attributes[2];\n    unsigned kc_attribute_count = 0;\n    CUlaunchConfig kc_config;\n    CUresult r;\n    memset(&kc_config, 0, sizeof kc_config);\n",
+                    "    CUlaunchAttribute kc_attributes[2];\n    unsigned kc_attribute_count = 0;\n    CUlaunchConfig kc_config;\n    "
+                    "CUresult r;\n    memset(&kc_config, 0, sizeof kc_config);\n",
                     cluster, dependent,
                     "    kc_config.gridDimX = (unsigned)kc_grid; kc_config.gridDimY = kc_config.gridDimZ = 1;\n"
-                    "    kc_config.blockDimX = ", launch.block, "; kc_config.blockDimY = kc_config.blockDimZ = 1;\n"
+                    "    kc_config.blockDimX = ",
+                    launch.block,
+                    "; kc_config.blockDimY = kc_config.blockDimZ = 1;\n"
                     "    kc_config.sharedMemBytes = (unsigned)kc_shared; kc_config.hStream = kc_stream;\n"
                     "    kc_config.attrs = kc_attributes; kc_config.numAttrs = kc_attribute_count;\n"
-                    "    if (kc_shared > 49152 && (r = cuFuncSetAttribute(kc_self->functions[", index,
+                    "    if (kc_shared > 49152 && (r = cuFuncSetAttribute(kc_self->functions[",
+                    index,
                     "], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)kc_shared))) return r;\n"
-                    "    if (kc_grid > 0 && (r = cuLaunchKernelEx(&kc_config, kc_self->functions[", index, "], kc_args, 0))) return r;\n  }\n");
+                    "    if (kc_grid > 0 && (r = cuLaunchKernelEx(&kc_config, kc_self->functions[",
+                    index, "], kc_args, 0))) return r;\n  }\n");
   }
 
   void tensorMap(const TensorMapArg &m, const std::string &name) {
@@ -325,14 +346,16 @@ private:
     for (size_t i = 0; i < m.strides.size(); ++i)
       absl::StrAppend(&clear, " ", name, "_strides[", i, "] = 16;");
     bool isRead = m.base.param >= 0 && k_.params[m.base.param].kind == ParamKind::Input;
-    absl::StrAppend(&out_, "    CUtensorMap ", name, ";\n    CUdeviceptr ", name, "_base = ", pointer(m.base), ";\n    cuuint64_t ", name, "_dims[] = {", list(m.dims, "cuuint64_t"),
-                    "};\n    cuuint64_t ", name, "_strides[] = {", list(m.strides, "cuuint64_t"), "};\n    const cuuint32_t ", name,
-                    "_box[] = {", absl::StrJoin(m.box, ", "), "};\n    const cuuint32_t ", name, "_steps[] = {",
-                    absl::StrJoin(m.elementStrides, ", "), "};\n    CUresult ", name, "_r;\n    if (", empty, ") {", clear, " ", name, "_base = kc_self->spare", isRead ? "" : " + 256",
-                    "; }\n    if (", large, ") return CUDA_ERROR_INVALID_VALUE; /* coordinates are ints */\n    ", name, "_r = cuTensorMapEncodeTiled(&", name, ", ",
-                    m.roundsToTf32 ? "CU_TENSOR_MAP_DATA_TYPE_TFLOAT32" : mapType(m.type), ", ", m.dims.size(), ", (void *)", name, "_base, ", name, "_dims, ", name, "_strides, ", name,
-                    "_box, ", name, "_steps, CU_TENSOR_MAP_INTERLEAVE_NONE, ", swizzle,
-                    ", CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);\n    if (", name, "_r) return ", name, "_r;\n");
+    absl::StrAppend(&out_, "    CUtensorMap ", name, ";\n    CUdeviceptr ", name, "_base = ", pointer(m.base), ";\n    cuuint64_t ", name,
+                    "_dims[] = {", list(m.dims, "cuuint64_t"), "};\n    cuuint64_t ", name, "_strides[] = {", list(m.strides, "cuuint64_t"),
+                    "};\n    const cuuint32_t ", name, "_box[] = {", absl::StrJoin(m.box, ", "), "};\n    const cuuint32_t ", name,
+                    "_steps[] = {", absl::StrJoin(m.elementStrides, ", "), "};\n    CUresult ", name, "_r;\n    if (", empty, ") {", clear,
+                    " ", name, "_base = kc_self->spare", isRead ? "" : " + 256", "; }\n    if (", large,
+                    ") return CUDA_ERROR_INVALID_VALUE; /* coordinates are ints */\n    ", name, "_r = cuTensorMapEncodeTiled(&", name,
+                    ", ", m.roundsToTf32 ? "CU_TENSOR_MAP_DATA_TYPE_TFLOAT32" : mapType(m.type), ", ", m.dims.size(), ", (void *)", name,
+                    "_base, ", name, "_dims, ", name, "_strides, ", name, "_box, ", name, "_steps, CU_TENSOR_MAP_INTERLEAVE_NONE, ",
+                    swizzle, ", CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);\n    if (", name, "_r) return ",
+                    name, "_r;\n");
   }
 
   const Kernel &k_;

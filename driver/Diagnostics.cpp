@@ -38,7 +38,8 @@ Place findPlace(Location loc, StringRef fileName) {
     if (!isStrictFileLineColLoc(file)) {
       unsigned line = place.position.getLine();
       if (file.getStartLine() <= line && file.getEndLine() >= line)
-        place.underlined.push_back({file.getStartLine() < line ? 1 : file.getStartColumn(), file.getEndLine() > line ? ~0u : file.getEndColumn()});
+        place.underlined.push_back(
+            {file.getStartLine() < line ? 1 : file.getStartColumn(), file.getEndLine() > line ? ~0u : file.getEndColumn()});
     }
     return WalkResult::advance();
   });

@@ -56,7 +56,8 @@ absl::Status fillRange(const Generator::Range &range, const TensorView &t, uint6
       inside = got >= range.low && got < range.high;
     }
     if (!inside)
-      return absl::InvalidArgumentError(absl::StrCat("no value of type ", elementTypeName(t.type), " was found in ", range.low, "..", range.high));
+      return absl::InvalidArgumentError(
+          absl::StrCat("no value of type ", elementTypeName(t.type), " was found in ", range.low, "..", range.high));
   }
   return absl::OkStatus();
 }

@@ -82,8 +82,8 @@ absl::StatusOr<double> GpuTimer::measureCopy() {
       absl::StatusOr<ContextScope> scope = ContextScope::enter(device_);
       if (!scope.ok())
         return scope.status();
-      KERNELC_RETURN_IF_ERROR(device_.check(
-          device_.driver().cuMemcpyDtoDAsync(to->address(), from->address(), kBytes, stream_.handle()), "cuMemcpyDtoDAsync"));
+      KERNELC_RETURN_IF_ERROR(
+          device_.check(device_.driver().cuMemcpyDtoDAsync(to->address(), from->address(), kBytes, stream_.handle()), "cuMemcpyDtoDAsync"));
     }
     KERNELC_RETURN_IF_ERROR(watch->stop(stream_));
     KERNELC_RETURN_IF_ERROR(stream_.synchronize());

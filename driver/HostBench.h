@@ -13,8 +13,8 @@
 namespace kernelc {
 
 struct BenchResult {
-  std::vector<double> seconds; ///< of every run, sorted
-  int launches = 0;            ///< per run
+  std::vector<double> seconds;   ///< of every run, sorted
+  int launches = 0;              ///< per run
   double copyBytesPerSecond = 0; ///< of a large device copy in the same process, read and write counted
   std::string device;
   PeakRates peaks; ///< of the device: its clocks and the rates of its architecture

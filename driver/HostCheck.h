@@ -14,9 +14,9 @@
 namespace kernelc {
 
 struct CheckResult {
-  bool failed = false;  ///< an output differs, or the emulator has a finding
-  int unbounded = 0;    ///< outputs none of whose elements has a bound: nothing was checked
-  std::string text;     ///< a line per output; on the emulator also findings and counts
+  bool failed = false; ///< an output differs, or the emulator has a finding
+  int unbounded = 0;   ///< outputs none of whose elements has a bound: nothing was checked
+  std::string text;    ///< a line per output; on the emulator also findings and counts
   std::vector<reference::OutputCheck> outputs;
   bool passed() const { return !failed && unbounded == 0; }
 };

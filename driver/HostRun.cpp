@@ -6,8 +6,8 @@
 namespace kernelc {
 namespace {
 
-absl::Status runOnCuda(JitKernel &kernel, const Place &place, absl::Span<const HostTensor> tensors,
-                       absl::Span<const NamedSize> sizes, CallReport *report) {
+absl::Status runOnCuda(JitKernel &kernel, const Place &place, absl::Span<const HostTensor> tensors, absl::Span<const NamedSize> sizes,
+                       CallReport *report) {
   const Kernel &signature = kernel.signature();
   absl::StatusOr<std::unique_ptr<DeviceArguments>> args = DeviceArguments::create(signature, place, tensors);
   if (!args.ok())
@@ -32,8 +32,8 @@ absl::Status runOnCuda(JitKernel &kernel, const Place &place, absl::Span<const H
 
 } // namespace
 
-absl::Status runOnHost(JitKernel &kernel, const Place &place, absl::Span<const HostTensor> tensors,
-                       absl::Span<const NamedSize> sizes, CallReport *report) {
+absl::Status runOnHost(JitKernel &kernel, const Place &place, absl::Span<const HostTensor> tensors, absl::Span<const NamedSize> sizes,
+                       CallReport *report) {
   if (place.kind == Place::Cuda)
     return runOnCuda(kernel, place, tensors, sizes, report);
   std::vector<LaunchValue> values;

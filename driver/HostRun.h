@@ -13,7 +13,7 @@ namespace kernelc {
 /// `tensors` follow Kernel::params (scalars of rank 0); outputs and inouts are
 /// overwritten. Waits for the result. On a GPU `report->seconds` is the time of the
 /// launches alone, by events.
-absl::Status runOnHost(JitKernel &kernel, const Place &place, absl::Span<const HostTensor> tensors,
-                       absl::Span<const NamedSize> sizes = {}, CallReport *report = nullptr);
+absl::Status runOnHost(JitKernel &kernel, const Place &place, absl::Span<const HostTensor> tensors, absl::Span<const NamedSize> sizes = {},
+                       CallReport *report = nullptr);
 
 } // namespace kernelc

@@ -34,7 +34,9 @@ public:
     return n;
   }
   size_t bytes() const { return bytes_; }
-  void *data() const { return reinterpret_cast<void *>((reinterpret_cast<uintptr_t>(block_.get()) + kAlignment - 1) / kAlignment * kAlignment); }
+  void *data() const {
+    return reinterpret_cast<void *>((reinterpret_cast<uintptr_t>(block_.get()) + kAlignment - 1) / kAlignment * kAlignment);
+  }
   template <typename T> T *as() const { return static_cast<T *>(data()); }
 
   TensorView view() const { return {data(), type_, shape_, denseStrides(shape_)}; }

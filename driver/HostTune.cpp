@@ -77,7 +77,8 @@ public:
       return checked.status();
     sizes_ = checked->sizes;
     variant_ = optionsFor(kernel_.signature(), target(), *checked, session_.options().generalOnly);
-    std::optional<TunedSchedule> kept = findTuned(session_.cache(), kernel_.program(), kernel_.signature(), variant_, session_.options().remark);
+    std::optional<TunedSchedule> kept =
+        findTuned(session_.cache(), kernel_.program(), kernel_.signature(), variant_, session_.options().remark);
     return startingPoints(session_, kernel_, target(), args_->values(), kept ? kept->schedule : "");
   }
 

@@ -22,8 +22,8 @@ struct TuneOptions {
 
 struct TuneResult {
   SearchResult search;
-  SchedulePoint start;      ///< where the search began
-  double startSeconds = 0;  ///< medians of start and best in a last comparison of these two
+  SchedulePoint start;     ///< where the search began
+  double startSeconds = 0; ///< medians of start and best in a last comparison of these two
   double bestSeconds = 0;
   std::string device;
   std::string target;

@@ -64,10 +64,14 @@ void storeElement(ElementType type, void *d, int64_t i, double v) {
     return;
   }
   // Integers wrap: iota may count beyond a narrow type.
-  case ElementType::i64: case ElementType::u64: static_cast<int64_t *>(d)[i] = int64_t(v); return;
-  case ElementType::i32: case ElementType::u32: static_cast<uint32_t *>(d)[i] = uint32_t(int64_t(v)); return;
-  case ElementType::i16: case ElementType::u16: halves[i] = uint16_t(int64_t(v)); return;
-  case ElementType::i8: case ElementType::u8: bytes[i] = uint8_t(int64_t(v)); return;
+  case ElementType::i64:
+  case ElementType::u64: static_cast<int64_t *>(d)[i] = int64_t(v); return;
+  case ElementType::i32:
+  case ElementType::u32: static_cast<uint32_t *>(d)[i] = uint32_t(int64_t(v)); return;
+  case ElementType::i16:
+  case ElementType::u16: halves[i] = uint16_t(int64_t(v)); return;
+  case ElementType::i8:
+  case ElementType::u8: bytes[i] = uint8_t(int64_t(v)); return;
   }
 }
 

@@ -200,7 +200,8 @@ absl::Status JitKernel::callEmulator(const CheckedArgs &args, CallReport *report
 }
 
 /// Host tensors have no ordinal: whatever the caller left there is ignored.
-static absl::StatusOr<CheckedArgs> checkHostArguments(const Kernel &kernel, absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes) {
+static absl::StatusOr<CheckedArgs> checkHostArguments(const Kernel &kernel, absl::Span<const LaunchValue> values,
+                                                      absl::Span<const NamedSize> sizes) {
   std::vector<LaunchValue> host(values.begin(), values.end());
   for (LaunchValue &v : host)
     if (auto *t = std::get_if<DeviceTensor>(&v))
@@ -269,7 +270,8 @@ absl::StatusOr<BoundCall> JitKernel::bind(const Place &place, absl::Span<const L
   return BoundCall(shared_from_this(), place, *std::move(args), *std::move(bound), *device);
 }
 
-absl::StatusOr<BoundCall> JitKernel::bindOnHost(const Place &place, absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes) {
+absl::StatusOr<BoundCall> JitKernel::bindOnHost(const Place &place, absl::Span<const LaunchValue> values,
+                                                absl::Span<const NamedSize> sizes) {
   absl::StatusOr<CheckedArgs> args = checkHostArguments(impl_->signature, values, sizes);
   if (!args.ok())
     return args.status();
@@ -293,7 +295,8 @@ absl::StatusOr<Kernel> JitKernel::variantFor(const std::string &target, absl::Sp
 
 BoundCall::BoundCall(std::shared_ptr<JitKernel> kernel, const Place &place, CheckedArgs args, std::optional<BoundLaunch> launch,
                      Device *device)
-    : kernel_(std::move(kernel)), place_(place), args_(kernel_->signature(), std::move(args)), launch_(std::move(launch)), device_(device) {}
+    : kernel_(std::move(kernel)), place_(place), args_(kernel_->signature(), std::move(args)), launch_(std::move(launch)), device_(device) {
+}
 BoundCall::BoundCall(BoundCall &&) noexcept = default;
 BoundCall::~BoundCall() = default;
 

@@ -54,8 +54,7 @@ struct JitKernel::Impl {
 /// Compiles a kernel for the CPU; the second, the kernel of that name.
 absl::StatusOr<std::shared_ptr<CpuKernel>> compileForCpu(te::KernelOp kernel, reference::Arithmetic arithmetic,
                                                          reference::Sums sums = reference::Sums::OnMatrixUnits);
-absl::StatusOr<std::shared_ptr<CpuKernel>> compileForCpu(Program &program, const Kernel &signature,
-                                                         reference::Arithmetic arithmetic,
+absl::StatusOr<std::shared_ptr<CpuKernel>> compileForCpu(Program &program, const Kernel &signature, reference::Arithmetic arithmetic,
                                                          reference::Sums sums = reference::Sums::OnMatrixUnits);
 /// An argument as host memory. Scalars point into `value`.
 TensorView hostView(const LaunchValue &value);

@@ -118,7 +118,10 @@ absl::StatusOr<KernelIdentity> identityOf(const Program &program, const std::str
     absl::StatusOr<KernelIdentity> fresh = identityOf(program, name);
     if (!fresh.ok())
       return fresh.status();
-    return printJson(JsonObject{{"digest", fresh->digest}, {"sizes", toJson(fresh->sizes)}, {"indices", toJson(fresh->indices)}, {"tensors", toJson(fresh->tensors)}});
+    return printJson(JsonObject{{"digest", fresh->digest},
+                                {"sizes", toJson(fresh->sizes)},
+                                {"indices", toJson(fresh->indices)},
+                                {"tensors", toJson(fresh->tensors)}});
   });
   if (!text.ok())
     return text.status();

@@ -39,7 +39,6 @@ struct MutantArguments {
 /// Up to fifteen sets that the variant's guard and every requirement allow: some at random, some of several tiles, some of a
 /// tile and a bit of the next one.
 std::vector<std::unique_ptr<MutantArguments>> pickMutantArguments(const Kernel &kernel, const Variant &variant, const TileWidths &widths,
-                                                                  const LaunchedPoints &points,
-                                                                  const std::map<size_t, SubscriptUse> &uses);
+                                                                  const LaunchedPoints &points, const std::map<size_t, SubscriptUse> &uses);
 
 } // namespace kernelc

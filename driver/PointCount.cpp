@@ -32,8 +32,7 @@ public:
     for (const PointConstraint &c : constraints_)
       c.form.walk([&](AffineExpr e) {
         if (e.getKind() == AffineExprKind::Mod || e.getKind() == AffineExprKind::FloorDiv || e.getKind() == AffineExprKind::CeilDiv)
-          if (auto divisor = dyn_cast<AffineConstantExpr>(cast<AffineBinaryOpExpr>(e).getRHS());
-              e.isFunctionOfDim(counted_) && divisor)
+          if (auto divisor = dyn_cast<AffineConstantExpr>(cast<AffineBinaryOpExpr>(e).getRHS()); e.isFunctionOfDim(counted_) && divisor)
             period *= double(std::max<int64_t>(1, divisor.getValue()));
       });
     // One by one where the divisors are as large as the extent.
@@ -123,7 +122,8 @@ private:
       return Line{0, 0};
     if (e.getKind() == AffineExprKind::Mod)
       return Line{0, llvm::mod(x->b, y->b)};
-    return Line{x->a / y->b, e.getKind() == AffineExprKind::FloorDiv ? llvm::divideFloorSigned(x->b, y->b) : llvm::divideCeilSigned(x->b, y->b)};
+    return Line{x->a / y->b,
+                e.getKind() == AffineExprKind::FloorDiv ? llvm::divideFloorSigned(x->b, y->b) : llvm::divideCeilSigned(x->b, y->b)};
   }
 
   llvm::ArrayRef<int64_t> extents_;
@@ -168,7 +168,8 @@ std::optional<int64_t> countPoints(llvm::ArrayRef<int64_t> extents, llvm::ArrayR
           first = int(d);
       }
     firstDim.push_back(first);
-    if (auto number = dyn_cast<AffineConstantExpr>(c.form); first < 0 && number && (c.isEquality ? number.getValue() != 0 : number.getValue() < 0))
+    if (auto number = dyn_cast<AffineConstantExpr>(c.form);
+        first < 0 && number && (c.isEquality ? number.getValue() != 0 : number.getValue() < 0))
       return 0;
     if (first < 0 && !isa<AffineConstantExpr>(c.form))
       return std::nullopt;

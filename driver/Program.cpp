@@ -66,7 +66,8 @@ absl::Status Program::import(std::vector<std::string> *warnings) {
   }
   if (warnings)
     *warnings = log.warnings();
-  return options_.schedule.empty() ? absl::OkStatus() : attachSchedules(*module_, options_.schedule, options_.scheduleName, options_.kernel);
+  return options_.schedule.empty() ? absl::OkStatus()
+                                   : attachSchedules(*module_, options_.schedule, options_.scheduleName, options_.kernel);
 }
 
 absl::StatusOr<const Kernel *> Program::findKernel(absl::string_view name) const {
@@ -78,8 +79,8 @@ absl::StatusOr<const Kernel *> Program::findKernel(absl::string_view name) const
   }
   std::string all = absl::StrJoin(names, ", ");
   if (name.empty())
-    return absl::InvalidArgumentError(absl::StrCat(options_.fileName, " defines several kernels (", all,
-                                                   "); say which one, as with --kernel ", names[0]));
+    return absl::InvalidArgumentError(
+        absl::StrCat(options_.fileName, " defines several kernels (", all, "); say which one, as with --kernel ", names[0]));
   return absl::NotFoundError(absl::StrCat(options_.fileName, " has no kernel '", name, "'; it defines ", all));
 }
 

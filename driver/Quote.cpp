@@ -60,7 +60,8 @@ std::string quote(absl::string_view line, size_t column, absl::Span<const Column
   std::string marks = cutLeft ? " " : "";
   for (size_t c = begin; c < std::max(end, at + 1); ++c) {
     bool isText = c >= first && last != absl::string_view::npos && c <= last;
-    bool isMarked = isText && std::any_of(underlined.begin(), underlined.end(), [&](Columns u) { return c + 1 >= u.begin && c + 1 < u.end; });
+    bool isMarked =
+        isText && std::any_of(underlined.begin(), underlined.end(), [&](Columns u) { return c + 1 >= u.begin && c + 1 < u.end; });
     if (c < line.size() && isContinuation(line[c]))
       continue;
     marks += c == at ? '^' : isMarked ? '~' : c < line.size() && line[c] == '\t' ? '\t' : ' ';

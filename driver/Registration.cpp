@@ -12,8 +12,8 @@
 namespace kernelc {
 
 void registerDialects(mlir::DialectRegistry &registry) {
-  registry.insert<te::TeDialect, tile::TileDialect, cu::CuDialect, mlir::arith::ArithDialect, mlir::math::MathDialect, mlir::scf::SCFDialect,
-                  mlir::memref::MemRefDialect>();
+  registry.insert<te::TeDialect, tile::TileDialect, cu::CuDialect, mlir::arith::ArithDialect, mlir::math::MathDialect,
+                  mlir::scf::SCFDialect, mlir::memref::MemRefDialect>();
 }
 
 void registerPasses() {

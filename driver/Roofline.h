@@ -9,15 +9,15 @@ namespace kernelc {
 
 /// A GPU's best rates; 0 where one is not known.
 struct PeakRates {
-  double bytesPerSecond = 0;        ///< of its memory
-  double flopsPerSecond = 0;        ///< f32 on CUDA cores
-  double matrixFlopsPerSecond = 0;  ///< f16 and bf16 on the matrix units; tf32 is half of that, integers of 8 bits twice
-  double intOpsPerSecond = 0;       ///< of 32 bits on CUDA cores
+  double bytesPerSecond = 0;       ///< of its memory
+  double flopsPerSecond = 0;       ///< f32 on CUDA cores
+  double matrixFlopsPerSecond = 0; ///< f16 and bf16 on the matrix units; tf32 is half of that, integers of 8 bits twice
+  double intOpsPerSecond = 0;      ///< of 32 bits on CUDA cores
 };
 
 struct Roofline {
-  double seconds = 0;      ///< 0: not known
-  const char *bound = "";  ///< "memory", "matrix units" or "CUDA cores"
+  double seconds = 0;     ///< 0: not known
+  const char *bound = ""; ///< "memory", "matrix units" or "CUDA cores"
 };
 
 /// The longest of the times that memory, matrix units and CUDA cores need for `work`

@@ -64,8 +64,7 @@ std::string namesOfKernels(ModuleOp module) {
 
 } // namespace
 
-absl::Status attachSchedules(ModuleOp module, const std::string &text, const std::string &fileName,
-                             const std::string &onlyKernel) {
+absl::Status attachSchedules(ModuleOp module, const std::string &text, const std::string &fileName, const std::string &onlyKernel) {
   /// About the value at a path in the file.
   auto wrongAt = [&](const std::vector<std::string> &path, absl::string_view what) {
     JsonSpan span = findInJson(text, path).value_or(JsonSpan());
@@ -91,8 +90,8 @@ absl::Status attachSchedules(ModuleOp module, const std::string &text, const std
       return wrong("", "a record names its 'kernel' and its 'launch' (or says 'copies', 'merge' or 'parts' of the whole kernel)");
     if (const Json *target = record.find("target"))
       if (!target->asString() || !findTarget(*target->asString()))
-        return wrong("target", absl::StrCat("the record of kernel '", *kernel->asString(), "': unknown target ", printJson(*target).value_or(""),
-                                            target->asString() ? suggestTarget(*target->asString()) : ""));
+        return wrong("target", absl::StrCat("the record of kernel '", *kernel->asString(), "': unknown target ",
+                                            printJson(*target).value_or(""), target->asString() ? suggestTarget(*target->asString()) : ""));
     JsonObject rest;
     for (const auto &[key, value] : *record.asObject())
       if (key != "kernel")
@@ -111,7 +110,8 @@ absl::Status attachSchedules(ModuleOp module, const std::string &text, const std
     if (!found && !onlyKernel.empty() && onlyKernel != name)
       continue; // of another kernel in the same file
     if (!found)
-      return absl::NotFoundError(wrongAt({firstOf[name], "kernel"}, absl::StrCat("there is no kernel '", name, "'; the program has ", namesOfKernels(module))));
+      return absl::NotFoundError(
+          wrongAt({firstOf[name], "kernel"}, absl::StrCat("there is no kernel '", name, "'; the program has ", namesOfKernels(module))));
     found->setAttr("schedule", b.getArrayAttr(list));
   }
   return absl::OkStatus();

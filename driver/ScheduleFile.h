@@ -14,10 +14,9 @@ namespace kernelc {
 ///   {"kernel": "linear", "launch": "y", "target": "sm_90a", "tiles": {"i": 128}, ..}
 /// and puts each on its kernel's `schedule` attribute, where te-plan finds it (see
 /// passes/te/Schedule.h for the keys). `target` may be left out: any. `launch` is left out where a record is about the whole kernel:
-/// {"kernel": "linear", "copies": "never"}. `fileName` goes into messages, which quote the text. InvalidArgument for what is no such list or names no known target; a kernel that the
-/// module does not have is NotFound, unless the module holds `onlyKernel` alone.
-absl::Status attachSchedules(mlir::ModuleOp module, const std::string &text, const std::string &fileName,
-                             const std::string &onlyKernel);
+/// {"kernel": "linear", "copies": "never"}. `fileName` goes into messages, which quote the text. InvalidArgument for what is no such list
+/// or names no known target; a kernel that the module does not have is NotFound, unless the module holds `onlyKernel` alone.
+absl::Status attachSchedules(mlir::ModuleOp module, const std::string &text, const std::string &fileName, const std::string &onlyKernel);
 
 /// Bytes of a text.
 struct TextRange {

@@ -216,8 +216,8 @@ private:
         break;
       std::vector<ScheduleTrial> trials = evaluate(point, next);
       auto gain = [&](const ScheduleTrial &t) { return t.rejected.empty() && t.ofBest >= search_.leastGain ? t.ofBest : 0; };
-      auto fastest = std::max_element(trials.begin(), trials.end(),
-                                      [&](const ScheduleTrial &a, const ScheduleTrial &b) { return gain(a) < gain(b); });
+      auto fastest =
+          std::max_element(trials.begin(), trials.end(), [&](const ScheduleTrial &a, const ScheduleTrial &b) { return gain(a) < gain(b); });
       if (fastest == trials.end() || gain(*fastest) == 0)
         break;
       point = std::move(fastest->point);

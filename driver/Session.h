@@ -36,8 +36,8 @@ struct SharedStream;
 
 struct SessionOptions {
   bool diskCache = true;
-  std::string cachePath;       ///< empty: DiskCache::defaultPath()
-  int64_t cacheBytes = -1;     ///< see DiskCache::Options
+  std::string cachePath;   ///< empty: DiskCache::defaultPath()
+  int64_t cacheBytes = -1; ///< see DiskCache::Options
   /// Specialised variants per kernel and target; then the general one serves.
   int maxVariants = 8;
   /// No specialisation: the general variant always (`--variant general`).
@@ -59,7 +59,7 @@ struct SessionOptions {
 
 /// What a call did, for those who ask.
 struct CallReport {
-  std::string variant;               ///< "" on the CPU
+  std::string variant; ///< "" on the CPU
   std::string variantGuard;
   std::vector<std::string> findings; ///< of the emulator; a call with findings fails
   std::string counts;                ///< of the emulator

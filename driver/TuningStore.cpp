@@ -52,7 +52,11 @@ absl::StatusOr<Slot> slotOf(DiskCache &cache, const Program &program, const Kern
   std::optional<std::string> sizes = describeSizes(*identity, program.options().constants, options);
   if (!sizes)
     return absl::FailedPreconditionError(absl::StrCat("kernel '", signature.name, "': tuned schedules belong to sizes, and some are open"));
-  CacheKey key = CacheKey().add("kernel", identity->digest).add("target", options.target).add("sizes", *sizes).add("tensors", absl::StripAsciiWhitespace(describeParams(options)));
+  CacheKey key = CacheKey()
+                     .add("kernel", identity->digest)
+                     .add("target", options.target)
+                     .add("sizes", *sizes)
+                     .add("tensors", absl::StripAsciiWhitespace(describeParams(options)));
   key.note("program", signature.name);
   return Slot{*std::move(identity), std::move(key)};
 }
@@ -109,7 +113,8 @@ JsonArray inNamesOf(const Json &record, const KernelIdentity &identity, const st
 
 std::optional<TunedSchedule> findTuned(DiskCache &cache, const Program &program, const Kernel &signature, const VariantOptions &options,
                                        const Remark &remark) {
-  if (isSwitchedOff() || !program.options().schedule.empty() || !cache.enabled() || !DiskCache::mayHold(DiskCache::Kind::Tuning, cache.path()))
+  if (isSwitchedOff() || !program.options().schedule.empty() || !cache.enabled() ||
+      !DiskCache::mayHold(DiskCache::Kind::Tuning, cache.path()))
     return std::nullopt;
   absl::StatusOr<Slot> slot = slotOf(cache, program, signature, options);
   if (!slot.ok())
@@ -138,7 +143,8 @@ std::optional<TunedSchedule> findTuned(DiskCache &cache, const Program &program,
   return tuned;
 }
 
-absl::Status keepTuned(DiskCache &cache, const Program &program, const Kernel &signature, const VariantOptions &options, const TuningRecord &record) {
+absl::Status keepTuned(DiskCache &cache, const Program &program, const Kernel &signature, const VariantOptions &options,
+                       const TuningRecord &record) {
   if (!cache.enabled())
     return absl::FailedPreconditionError(absl::StrCat("the cache is off: ", cache.reason()));
   absl::StatusOr<Slot> slot = slotOf(cache, program, signature, options);
@@ -190,7 +196,8 @@ std::string describeSizesOf(const Program &program, const Kernel &signature, abs
 std::string noLongerHolds(const Kernel &signature, const std::string &target, const absl::Status &why) {
   std::string text(why.message());
   text = text.substr(0, text.find('\n'));
-  return absl::StrCat(signature.name, ": the tuned schedule for ", target, " is not used, because it no longer holds (", text, "); tune again");
+  return absl::StrCat(signature.name, ": the tuned schedule for ", target, " is not used, because it no longer holds (", text,
+                      "); tune again");
 }
 
 } // namespace kernelc

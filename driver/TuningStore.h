@@ -18,9 +18,9 @@ namespace kernelc {
 
 /// What a search has found.
 struct TuningRecord {
-  std::string schedule; ///< a schedule file's text
-  std::string origin;   ///< the device it was measured on, or where it came from
-  std::string sizes;    ///< "M = 4096, N = 64", of the call it was found for
+  std::string schedule;                     ///< a schedule file's text
+  std::string origin;                       ///< the device it was measured on, or where it came from
+  std::string sizes;                        ///< "M = 4096, N = 64", of the call it was found for
   double seconds = 0, costModelSeconds = 0; ///< medians of it and of the cost model's; 0: not measured
 };
 
@@ -38,7 +38,8 @@ std::optional<TunedSchedule> findTuned(DiskCache &cache, const Program &program,
                                        const Remark &remark);
 /// Keeps what a record's schedule says of the kernel, for a variant, in place of what there was. FailedPrecondition where the cache
 /// is off, or the variant leaves sizes open: it is not one that calls are specialised on.
-absl::Status keepTuned(DiskCache &cache, const Program &program, const Kernel &signature, const VariantOptions &options, const TuningRecord &record);
+absl::Status keepTuned(DiskCache &cache, const Program &program, const Kernel &signature, const VariantOptions &options,
+                       const TuningRecord &record);
 /// Forgets the record for a variant, if there is one.
 void dropTuned(DiskCache &cache, const Program &program, const Kernel &signature, const VariantOptions &options);
 

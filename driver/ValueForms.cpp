@@ -4,8 +4,8 @@
 #include "absl/strings/str_cat.h"
 #include "driver/SizeExprOf.h"
 #include "ir/te/TeShape.h"
-#include "llvm/Support/raw_ostream.h"
 #include "mlir/IR/IntegerSet.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 
@@ -104,7 +104,8 @@ ValueForm ValueForms::of(Value v) {
   Operation *op = v.getDefiningOp();
   if (auto argument = dyn_cast<BlockArgument>(v)) {
     bool isIndex = te::isDomainOp(argument.getOwner()->getParentOp());
-    form = isIndex ? ValueForm{number("index"), {argument.getArgNumber()}} : ValueForm{number(absl::StrCat("scalar ", argument.getArgNumber())), {}};
+    form = isIndex ? ValueForm{number("index"), {argument.getArgNumber()}}
+                   : ValueForm{number(absl::StrCat("scalar ", argument.getArgNumber())), {}};
   } else if (auto read = dyn_cast<te::ReadOp>(op)) {
     form = ofRead(read);
   } else if (auto size = dyn_cast<te::SizeOp>(op)) {

@@ -7,8 +7,8 @@
 #include "absl/strings/str_join.h"
 #include "driver/Build.h"
 #include "driver/ScheduleFile.h"
-#include "support/TensorLayout.h"
 #include "support/ArtifactJson.h"
+#include "support/TensorLayout.h"
 
 namespace kernelc {
 namespace {
@@ -229,8 +229,8 @@ absl::StatusOr<Kernel> VariantSet::compileFresh(const TunedSchedule *tuned, cons
 absl::StatusOr<Cubin> VariantSet::cubin(const CompiledVariant &variant) {
   absl::StatusOr<Cubin> cubin = session_.compileToCubin(variant.variant().cudaText, absl::StrCat(signature_.name, ".cu"), target_);
   if (absl::IsInvalidArgument(cubin.status())) // the text is ours: that it does not compile is never the user's fault
-    return absl::InternalError(absl::StrCat("NVRTC refuses the CUDA text of kernel '", signature_.name, "' for ", target_, ":\n",
-                                            cubin.status().message()));
+    return absl::InternalError(
+        absl::StrCat("NVRTC refuses the CUDA text of kernel '", signature_.name, "' for ", target_, ":\n", cubin.status().message()));
   if (!cubin.ok())
     return cubin.status();
   for (const CompileDiagnostic &d : cubin->diagnostics)

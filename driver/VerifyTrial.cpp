@@ -26,26 +26,13 @@ void fillSmall(HostTensor &t, std::mt19937 &random) {
   for (int64_t i = 0; i < t.numElements(); ++i) {
     float x = float(int(random() % 5) - 2);
     switch (v.type) {
-    case ElementType::f64:
-      t.as<double>()[i] = x;
-      break;
-    case ElementType::f32:
-      t.as<float>()[i] = x;
-      break;
-    case ElementType::f16:
-      t.as<uint16_t>()[i] = toF16(x);
-      break;
-    case ElementType::bf16:
-      t.as<uint16_t>()[i] = toBF16(x);
-      break;
-    case ElementType::f8e4m3:
-      t.as<uint8_t>()[i] = toF8E4M3(x);
-      break;
-    case ElementType::f8e5m2:
-      t.as<uint8_t>()[i] = toF8E5M2(x);
-      break;
-    default:
-      break; // integers stay as they were given: they may be subscripts
+    case ElementType::f64: t.as<double>()[i] = x; break;
+    case ElementType::f32: t.as<float>()[i] = x; break;
+    case ElementType::f16: t.as<uint16_t>()[i] = toF16(x); break;
+    case ElementType::bf16: t.as<uint16_t>()[i] = toBF16(x); break;
+    case ElementType::f8e4m3: t.as<uint8_t>()[i] = toF8E4M3(x); break;
+    case ElementType::f8e5m2: t.as<uint8_t>()[i] = toF8E5M2(x); break;
+    default: break; // integers stay as they were given: they may be subscripts
     }
   }
 }

@@ -27,11 +27,13 @@ bool isData(Type t) { return isa<FloatType>(t) || (isa<IntegerType>(t) && !t.isI
 Unit unitOf(Operation *op) {
   if (op->getNumResults() != 1 || !isData(op->getResult(0).getType()))
     return Unit::None;
-  bool counts = op->getName().getDialectNamespace() == "math" ||
-                isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, arith::MaximumFOp, arith::MinimumFOp, arith::NegFOp, arith::RemFOp>(op) ||
-                isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp, arith::CeilDivSIOp,
-                    arith::RemSIOp, arith::RemUIOp, arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp, arith::AndIOp, arith::OrIOp,
-                    arith::XOrIOp, arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>(op);
+  bool counts =
+      op->getName().getDialectNamespace() == "math" ||
+      isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, arith::MaximumFOp, arith::MinimumFOp, arith::NegFOp, arith::RemFOp>(
+          op) ||
+      isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp, arith::CeilDivSIOp,
+          arith::RemSIOp, arith::RemUIOp, arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp, arith::AndIOp, arith::OrIOp,
+          arith::XOrIOp, arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>(op);
   if (!counts)
     return Unit::None;
   return isa<FloatType>(op->getResult(0).getType()) ? Unit::Flop : Unit::Int;
@@ -276,7 +278,11 @@ absl::StatusOr<WorkCount> countWork(Program &program, const Kernel &kernel, absl
     for (const SizeExpr &d : p.dims)
       elements = multiplyCounts(elements, d.evaluate({sizes}));
     int64_t bytes = elements < int64_t(1) << 55 ? (elements * elementBits(p.type) + 7) / 8 : std::numeric_limits<int64_t>::max();
-    if (__builtin_add_overflow(work.bytes, multiplyCounts(bytes, p.kind == ParamKind::InOut ? 2 : p.kind == ParamKind::Scalar ? 0 : 1), &work.bytes))
+    if (__builtin_add_overflow(work.bytes,
+                               multiplyCounts(bytes, p.kind == ParamKind::InOut    ? 2
+                                                     : p.kind == ParamKind::Scalar ? 0
+                                                                                   : 1),
+                               &work.bytes))
       work.bytes = std::numeric_limits<int64_t>::max();
   }
   absl::Status s = program.withModule([&](ModuleOp module) -> absl::Status {

@@ -14,13 +14,13 @@
 namespace kernelc {
 
 struct WorkCount {
-  int64_t bytes = 0; ///< every input read once, every output written once
-  int64_t flops = 0; ///< additions, multiplications, maxima and math calls on floats count one each
-  int64_t matrixFlops = 0; ///< of those: sums of products of 8- and 16-bit floats, which matrix units can do
-  int64_t tf32Flops = 0;   ///< of those: sums of products of f32 that a policy rounds to tf32
-  int64_t intOps = 0;      ///< the same on integers; subscripts and comparisons are free
+  int64_t bytes = 0;        ///< every input read once, every output written once
+  int64_t flops = 0;        ///< additions, multiplications, maxima and math calls on floats count one each
+  int64_t matrixFlops = 0;  ///< of those: sums of products of 8- and 16-bit floats, which matrix units can do
+  int64_t tf32Flops = 0;    ///< of those: sums of products of f32 that a policy rounds to tf32
+  int64_t intOps = 0;       ///< the same on integers; subscripts and comparisons are free
   int64_t matrixIntOps = 0; ///< of those: sums of products of 8-bit integers
-  std::string upperBound;  ///< if not empty: why fewer terms may count than were counted
+  std::string upperBound;   ///< if not empty: why fewer terms may count than were counted
 };
 
 /// For these sizes, in the kernel's order.

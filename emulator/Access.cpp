@@ -35,8 +35,7 @@ Machine::Region *Machine::regionOf(const void *p) {
   uintptr_t at = reinterpret_cast<uintptr_t>(p);
   if (lastRegion_ && at - lastRegion_->base < lastRegion_->bytes)
     return lastRegion_;
-  auto it = std::upper_bound(regions_.begin(), regions_.end(), at,
-                             [](uintptr_t a, const Region &r) { return a < r.base; });
+  auto it = std::upper_bound(regions_.begin(), regions_.end(), at, [](uintptr_t a, const Region &r) { return a < r.base; });
   if (it == regions_.begin())
     return nullptr;
   --it;
@@ -69,9 +68,7 @@ bool Machine::access(const Actor &who, const void *p, size_t size, bool aligned)
   uintptr_t at = reinterpret_cast<uintptr_t>(p);
   bool write = who.flags & Stamp::Write;
   if (aligned && at % size != 0) {
-    report(FindingKind::Misaligned,
-           absl::StrCat("address is ", at % size, " bytes past a multiple of the access's ", size,
-                        " bytes"),
+    report(FindingKind::Misaligned, absl::StrCat("address is ", at % size, " bytes past a multiple of the access's ", size, " bytes"),
            party(*who.thread, absl::StrCat(size, "-byte ", write ? "write" : "read"), who.pc));
     abandon();
   }
@@ -100,8 +97,7 @@ void Machine::accessShared(const Actor &who, Block &block, size_t offset, size_t
   if (!write || atomic) {
     for (size_t i = 0; i < size; i++)
       if (!block.sharedInit[offset + i]) {
-        report(FindingKind::Uninitialised,
-               absl::StrCat("shared memory byte ", offset + i, " is read before anything wrote it"),
+        report(FindingKind::Uninitialised, absl::StrCat("shared memory byte ", offset + i, " is read before anything wrote it"),
                party(t, absl::StrCat(size, "-byte read"), who.pc));
         std::fill_n(block.sharedInit.begin() + offset, size, 1); // once per place
         break;
@@ -113,15 +109,13 @@ void Machine::accessShared(const Actor &who, Block &block, size_t offset, size_t
   uintptr_t base = reinterpret_cast<uintptr_t>(block.shared);
   block.shadow->visit(offset, size, [&](ShadowCell &cell, size_t at) {
     recordAccess(
-        *block.shadow, cell, me,
-        [&](const Stamp &s) { return happenedBefore(who, s, base + at, "shared memory", at); },
+        *block.shadow, cell, me, [&](const Stamp &s) { return happenedBefore(who, s, base + at, "shared memory", at); },
         [&](const Stamp &s) { return covers(who, s, base + at); },
         [&](const Stamp &s) { reportConflict(who, s, absl::StrCat("shared memory byte ", at)); });
   });
 }
 
-bool Machine::happenedBefore(const Actor &who, const Stamp &s, uintptr_t address, const char *what,
-                             size_t at) {
+bool Machine::happenedBefore(const Actor &who, const Stamp &s, uintptr_t address, const char *what, size_t at) {
   const Thread &t = *who.thread;
   if (!ordered(t, s, address))
     return false;
@@ -148,20 +142,16 @@ void Machine::accessGlobal(const Actor &who, Region &region, size_t offset, size
   (write ? report_.counts.globalStoreBytes : report_.counts.globalLoadBytes) += size;
   const GlobalBuffer &buffer = *region.buffer;
   if (write && !buffer.writable) {
-    report(FindingKind::WriteToInput, absl::StrCat("'", buffer.name, "' is an input"),
-           party(t, absl::StrCat(size, "-byte write"), who.pc));
+    report(FindingKind::WriteToInput, absl::StrCat("'", buffer.name, "' is an input"), party(t, absl::StrCat(size, "-byte write"), who.pc));
     abandon();
   }
   if (!checks())
     return;
   if (buffer.initialised) {
     uint8_t *init = buffer.initialised + offset;
-    if ((!write || atomic) && !(atomic && buffer.ticketsAllowed) &&
-        std::find(init, init + size, 0) != init + size)
-      report(
-          FindingKind::Uninitialised,
-          absl::StrCat("'", buffer.name, "' at byte ", offset, " is read before anything wrote it"),
-          party(t, absl::StrCat(size, "-byte read"), who.pc));
+    if ((!write || atomic) && !(atomic && buffer.ticketsAllowed) && std::find(init, init + size, 0) != init + size)
+      report(FindingKind::Uninitialised, absl::StrCat("'", buffer.name, "' at byte ", offset, " is read before anything wrote it"),
+             party(t, absl::StrCat(size, "-byte read"), who.pc));
     if (write)
       std::fill_n(init, size, 1);
   }
@@ -170,14 +160,9 @@ void Machine::accessGlobal(const Actor &who, Region &region, size_t offset, size
   Stamp me{t.block->domain->id, who.agent, who.flags, who.clock, who.pc, who.atomic};
   region.shadow->visit(offset, size, [&](ShadowCell &cell, size_t at) {
     recordAccess(
-        *region.shadow, cell, me,
-        [&](const Stamp &s) {
-          return happenedBefore(who, s, region.base + at, "global memory", at);
-        },
+        *region.shadow, cell, me, [&](const Stamp &s) { return happenedBefore(who, s, region.base + at, "global memory", at); },
         [&](const Stamp &s) { return covers(who, s, region.base + at); },
-        [&](const Stamp &s) {
-          reportConflict(who, s, absl::StrCat("'", buffer.name, "' byte ", at));
-        });
+        [&](const Stamp &s) { reportConflict(who, s, absl::StrCat("'", buffer.name, "' byte ", at)); });
   });
 }
 

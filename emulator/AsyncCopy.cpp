@@ -9,8 +9,7 @@
 
 namespace kernelc::emulator {
 
-void Machine::cpAsync(void *dst, const void *src, unsigned bytes, unsigned srcBytes,
-                      const void *pc) {
+void Machine::cpAsync(void *dst, const void *src, unsigned bytes, unsigned srcBytes, const void *pc) {
   Thread &t = self();
   uint32_t at = offsetOf(pc);
   t.warpPc = at;
@@ -20,16 +19,12 @@ void Machine::cpAsync(void *dst, const void *src, unsigned bytes, unsigned srcBy
   };
   if (!sharedBlockOf(t, dst, bytes))
     invalid(FindingKind::OutOfBounds,
-            absl::StrCat("cp.async of ", bytes, " bytes to offset ",
-                         int64_t(static_cast<unsigned char *>(dst) - t.block->shared), " of ",
+            absl::StrCat("cp.async of ", bytes, " bytes to offset ", int64_t(static_cast<unsigned char *>(dst) - t.block->shared), " of ",
                          spec_.sharedBytes, " bytes of shared memory"));
   if (srcBytes > bytes)
-    invalid(FindingKind::InvalidOperation,
-            absl::StrCat("cp.async of ", bytes, " bytes with a source of ", srcBytes));
-  if (reinterpret_cast<uintptr_t>(dst) % bytes ||
-      (srcBytes && reinterpret_cast<uintptr_t>(src) % bytes))
-    invalid(FindingKind::Misaligned,
-            absl::StrCat("cp.async of ", bytes, " bytes needs both addresses multiples of that"));
+    invalid(FindingKind::InvalidOperation, absl::StrCat("cp.async of ", bytes, " bytes with a source of ", srcBytes));
+  if (reinterpret_cast<uintptr_t>(dst) % bytes || (srcBytes && reinterpret_cast<uintptr_t>(src) % bytes))
+    invalid(FindingKind::Misaligned, absl::StrCat("cp.async of ", bytes, " bytes needs both addresses multiples of that"));
   if (srcBytes && sharedBlockOf(t, src, 1))
     invalid(FindingKind::InvalidOperation, "the source of cp.async must be in global memory");
   allocateAgent(t, t.copyAgent, "cp.async");

@@ -45,8 +45,7 @@ void Machine::fence(Thread &t, int scope) {
     return;
   }
   bool ofDevice = scope > 0;
-  for (std::shared_ptr<Clocks> *pending :
-       {&t.pendingNearby, ofDevice ? &t.pendingAcquire : nullptr})
+  for (std::shared_ptr<Clocks> *pending : {&t.pendingNearby, ofDevice ? &t.pendingAcquire : nullptr})
     if (pending && *pending) {
       acquire(t, **pending);
       pending->reset();
@@ -63,11 +62,9 @@ ClocksRef Machine::snapshot(const Thread &t) const {
   return known;
 }
 
-void Machine::atomicOrder(Thread &t, const void *p, size_t size, bool reads, bool writes,
-                          kce::Order order) {
+void Machine::atomicOrder(Thread &t, const void *p, size_t size, bool reads, bool writes, kce::Order order) {
   uint32_t domain = t.block->domain->id;
-  bool acquires = unsigned(order) & unsigned(kce::Order::Acquire),
-       releases = unsigned(order) & unsigned(kce::Order::Release);
+  bool acquires = unsigned(order) & unsigned(kce::Order::Acquire), releases = unsigned(order) & unsigned(kce::Order::Release);
   if (auto it = atomics_.find(p); reads && it != atomics_.end()) {
     Clocks nearby, all;
     gather(domain, it->second, nearby, all);
@@ -86,8 +83,7 @@ void Machine::atomicOrder(Thread &t, const void *p, size_t size, bool reads, boo
     published = Published();
   for (size_t i = 0; i < size; i += 4)
     published.all.observed[(reinterpret_cast<uintptr_t>(p) + i) & ~uintptr_t(3)] = atomicCount_;
-  ClocksRef everywhere = releases ? snapshot(t) : t.released,
-            nearby = releases ? everywhere : t.releasedNearby;
+  ClocksRef everywhere = releases ? snapshot(t) : t.released, nearby = releases ? everywhere : t.releasedNearby;
   if (everywhere) {
     published.all.mergeOther(domain, everywhere);
     for (const auto &[further, known] : everywhere->others)

@@ -8,16 +8,15 @@ namespace kernelc::emulator {
 
 static std::string describeBarrier(const Thread &t) {
   const NamedBarrier &b = t.block->barriers[t.waitArg];
-  return absl::StrCat(t.waitArg == 0 ? "__syncthreads" : absl::StrCat("barrier ", t.waitArg), " (",
-                      b.arrivals, " of ", b.expected, " arrived)");
+  return absl::StrCat(t.waitArg == 0 ? "__syncthreads" : absl::StrCat("barrier ", t.waitArg), " (", b.arrivals, " of ", b.expected,
+                      " arrived)");
 }
 
 void Machine::barrier(int id, int threads, bool wait, int predicate, const void *pc) {
   Thread &t = self();
   Block &block = *t.block;
   uint32_t at = offsetOf(pc);
-  if (id < 0 || id > 15 || threads < 0 || threads % 32 != 0 ||
-      unsigned(threads) > (blockThreads_ + 31) / 32 * 32) {
+  if (id < 0 || id > 15 || threads < 0 || threads % 32 != 0 || unsigned(threads) > (blockThreads_ + 31) / 32 * 32) {
     report(FindingKind::InvalidOperation,
            absl::StrCat("barrier ", id, " with ", threads,
                         " threads: ids are 0 to 15, counts multiples of 32 "
@@ -33,12 +32,10 @@ void Machine::barrier(int id, int threads, bool wait, int predicate, const void 
   } else {
     if (b.expected != expected)
       report(FindingKind::BarrierProtocol,
-             absl::StrCat("barrier ", id, " is used with ", expected, " and with ", b.expected,
-                          " threads at once"),
+             absl::StrCat("barrier ", id, " is used with ", expected, " and with ", b.expected, " threads at once"),
              party(t, "barrier", at));
     if (id == 0 && threads == 0 && b.pc != at && !b.waiting.empty())
-      report(FindingKind::BarrierDivergence,
-             "threads of one block meet at different __syncthreads()", party(t, "barrier", at),
+      report(FindingKind::BarrierDivergence, "threads of one block meet at different __syncthreads()", party(t, "barrier", at),
              party(*b.waiting.front(), "barrier", b.pc));
   }
   b.arrivals++;

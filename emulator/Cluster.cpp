@@ -11,8 +11,7 @@ static std::string describeCluster(const Thread &t) {
   return absl::StrCat("the cluster barrier (", b.arrivals, " of ", b.expected, " arrived)");
 }
 static std::string describeRegisters(const Thread &t) {
-  return absl::StrCat("setmaxnreg.inc to ", t.waitArg, " registers (", t.block->spareRegisters,
-                      " registers of the block are free)");
+  return absl::StrCat("setmaxnreg.inc to ", t.waitArg, " registers (", t.block->spareRegisters, " registers of the block are free)");
 }
 
 void Machine::clusterBarrier(bool arrive, bool wait, const void *pc) {
@@ -22,8 +21,7 @@ void Machine::clusterBarrier(bool arrive, bool wait, const void *pc) {
   b.expected = blockThreads_ * spec_.cluster;
   if (arrive) {
     if (t.clusterPhase == domain.clusterPhase)
-      fail(FindingKind::BarrierProtocol, "a thread arrives twice at the cluster barrier",
-           "cluster barrier", offsetOf(pc));
+      fail(FindingKind::BarrierProtocol, "a thread arrives twice at the cluster barrier", "cluster barrier", offsetOf(pc));
     t.clusterPhase = domain.clusterPhase;
     if (checks()) {
       if (!b.released)
@@ -68,13 +66,10 @@ void Machine::setMaxRegisters(int count, bool increase, const void *pc) {
   Thread &t = self();
   uint32_t at = offsetOf(pc);
   if (count < 24 || count > 256 || count % 8)
-    fail(FindingKind::InvalidOperation,
-         absl::StrCat("setmaxnreg ", count, ": multiples of 8 from 24 to 256"), "setmaxnreg", at);
+    fail(FindingKind::InvalidOperation, absl::StrCat("setmaxnreg ", count, ": multiples of 8 from 24 to 256"), "setmaxnreg", at);
   if (increase ? count < t.registers : count > t.registers)
     fail(FindingKind::InvalidOperation,
-         absl::StrCat("setmaxnreg.", increase ? "inc" : "dec", " to ", count, " from ", t.registers,
-                      " registers"),
-         "setmaxnreg", at);
+         absl::StrCat("setmaxnreg.", increase ? "inc" : "dec", " to ", count, " from ", t.registers, " registers"), "setmaxnreg", at);
   Block &b = *t.block;
   while (b.spareRegisters < count - t.registers) {
     b.waitingForRegisters.push_back(&t);

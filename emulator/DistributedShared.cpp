@@ -22,19 +22,16 @@ void *Machine::mapShared(void *p, unsigned cta, const void *pc) {
   Thread &t = self();
   Domain &domain = *t.block->domain;
   if (cta >= domain.blocks.size() || sharedBlockOf(t, p, 1) != t.block)
-    fail(FindingKind::InvalidOperation,
-         absl::StrCat("mapa to block ", cta, " of a cluster of ", domain.blocks.size()), "mapa",
+    fail(FindingKind::InvalidOperation, absl::StrCat("mapa to block ", cta, " of a cluster of ", domain.blocks.size()), "mapa",
          offsetOf(pc));
   return domain.blocks[cta]->shared + (static_cast<unsigned char *>(p) - t.block->shared);
 }
 
-void Machine::storeAsync(void *to, const void *value, unsigned bytes, void *bar, unsigned cta,
-                         const void *pc) {
+void Machine::storeAsync(void *to, const void *value, unsigned bytes, void *bar, unsigned cta, const void *pc) {
   Thread &t = self();
   uint32_t at = offsetOf(pc);
   if (bytes != 4 && bytes != 8 && bytes != 16)
-    fail(FindingKind::InvalidOperation,
-         absl::StrCat("st.async of ", bytes, " bytes; 4, 8 and 16 exist"), "st.async", at);
+    fail(FindingKind::InvalidOperation, absl::StrCat("st.async of ", bytes, " bytes; 4, 8 and 16 exist"), "st.async", at);
   auto *target = static_cast<unsigned char *>(mapShared(to, cta, pc));
   Transfer op;
   op.storedBytes = bytes;
@@ -56,8 +53,8 @@ void Machine::noteRemote(const Actor &who, Block &block) {
   const Thread &t = *who.thread;
   checkAlive(block, who.flags & Stamp::Write ? "write" : "read", who.pc);
   Stamp stamp{t.block->domain->id, who.agent, who.flags, who.clock, who.pc, who.atomic};
-  if (!block.beforeStart && std::none_of(block.threads.begin(), block.threads.end(),
-                                         [&](const auto &other) { return t.clocks->seenAt(other->agent) > 0; }))
+  if (!block.beforeStart &&
+      std::none_of(block.threads.begin(), block.threads.end(), [&](const auto &other) { return t.clocks->seenAt(other->agent) > 0; }))
     block.beforeStart = stamp;
   if (who.agent == t.agent)
     block.remote[who.agent] = stamp;

@@ -17,18 +17,16 @@ EmulatedModule::EmulatedModule(std::shared_ptr<LoadedText> text, EmulatorOptions
     : text_(std::move(text)), options_(std::move(options)) {}
 EmulatedModule::~EmulatedModule() = default;
 
-absl::StatusOr<std::unique_ptr<EmulatedModule>>
-EmulatedModule::compile(absl::string_view text, const EmulatorOptions &options) {
+absl::StatusOr<std::unique_ptr<EmulatedModule>> EmulatedModule::compile(absl::string_view text, const EmulatorOptions &options) {
   return std::move(compileAll({std::string(text)}, options).front());
 }
 
-std::vector<absl::StatusOr<std::unique_ptr<EmulatedModule>>>
-EmulatedModule::compileAll(absl::Span<const std::string> texts, const EmulatorOptions &options) {
+std::vector<absl::StatusOr<std::unique_ptr<EmulatedModule>>> EmulatedModule::compileAll(absl::Span<const std::string> texts,
+                                                                                        const EmulatorOptions &options) {
   std::vector<absl::StatusOr<std::unique_ptr<EmulatedModule>>> modules;
   for (auto &loaded : LoadedText::load(texts, options))
     if (loaded.ok())
-      modules.push_back(
-          std::unique_ptr<EmulatedModule>(new EmulatedModule(*std::move(loaded), options)));
+      modules.push_back(std::unique_ptr<EmulatedModule>(new EmulatedModule(*std::move(loaded), options)));
     else
       modules.push_back(loaded.status());
   return modules;
@@ -41,44 +39,33 @@ std::vector<std::string> EmulatedModule::entries() const {
   return names;
 }
 
-static absl::Status checkLaunch(const LaunchSpec &spec, const kce::Entry &entry,
-                                const EmulatorOptions &options) {
-  auto bad = [&](auto &&...parts) {
-    return absl::InvalidArgumentError(absl::StrCat("launch of ", spec.entry, ": ", parts...));
-  };
+static absl::Status checkLaunch(const LaunchSpec &spec, const kce::Entry &entry, const EmulatorOptions &options) {
+  auto bad = [&](auto &&...parts) { return absl::InvalidArgumentError(absl::StrCat("launch of ", spec.entry, ": ", parts...)); };
   uint64_t threads = uint64_t(spec.block[0]) * spec.block[1] * spec.block[2];
   if (threads == 0 || threads > 1024)
     return bad("a block of ", threads, " threads; 1 to 1024 are possible");
   if (entry.maxThreads && threads > entry.maxThreads)
-    return bad("a block of ", threads, " threads exceeds __launch_bounds__(", entry.maxThreads,
-               ")");
+    return bad("a block of ", threads, " threads exceeds __launch_bounds__(", entry.maxThreads, ")");
   if (spec.cluster == 0 || spec.cluster > 16 || spec.grid[0] % spec.cluster)
     return bad("a grid of ", spec.grid[0], " is no multiple of the cluster of ", spec.cluster);
   if (spec.grid[1] > 65535 || spec.grid[2] > 65535 || spec.grid[0] > 0x7fffffffu)
-    return bad("grid ", spec.grid[0], "x", spec.grid[1], "x", spec.grid[2],
-               " is beyond the device's limits");
+    return bad("grid ", spec.grid[0], "x", spec.grid[1], "x", spec.grid[2], " is beyond the device's limits");
   if (spec.sharedBytes < 0 || spec.sharedBytes > options.maxSharedBytes)
-    return bad(spec.sharedBytes, " bytes of shared memory; the device has ",
-               options.maxSharedBytes);
+    return bad(spec.sharedBytes, " bytes of shared memory; the device has ", options.maxSharedBytes);
   if (spec.args.size() != entry.count)
     return bad(spec.args.size(), " arguments for ", entry.count, " parameters");
   for (unsigned i = 0; i < entry.count; i++)
     if (spec.args[i].size() != entry.sizes[i])
-      return bad("argument ", i, " has ", spec.args[i].size(), " bytes, the parameter ",
-                 entry.sizes[i]);
+      return bad("argument ", i, " has ", spec.args[i].size(), " bytes, the parameter ", entry.sizes[i]);
   return absl::OkStatus();
 }
 
-absl::StatusOr<Report> EmulatedModule::launch(const LaunchSpec &spec) const {
-  return launch(spec, options_);
-}
+absl::StatusOr<Report> EmulatedModule::launch(const LaunchSpec &spec) const { return launch(spec, options_); }
 
-absl::StatusOr<Report> EmulatedModule::launch(const LaunchSpec &spec,
-                                              const EmulatorOptions &options) const {
+absl::StatusOr<Report> EmulatedModule::launch(const LaunchSpec &spec, const EmulatorOptions &options) const {
   const kce::Entry *entry = text_->findEntry(spec.entry);
   if (!entry)
-    return absl::NotFoundError(absl::StrCat("the text has no entry '", spec.entry, "'; it has ",
-                                            absl::StrJoin(entries(), ", ")));
+    return absl::NotFoundError(absl::StrCat("the text has no entry '", spec.entry, "'; it has ", absl::StrJoin(entries(), ", ")));
   if (absl::Status s = checkLaunch(spec, *entry, options); !s.ok())
     return s;
   if (uint64_t(spec.grid[0]) * spec.grid[1] * spec.grid[2] == 0)
@@ -93,13 +80,10 @@ absl::StatusOr<Report> EmulatedModule::launch(const LaunchSpec &spec,
 }
 
 absl::Status encodeTensorMap(const HostTensorMap &map, void *out128) {
-  auto bad = [](auto &&...parts) {
-    return absl::InvalidArgumentError(absl::StrCat("tensor map: ", parts...));
-  };
+  auto bad = [](auto &&...parts) { return absl::InvalidArgumentError(absl::StrCat("tensor map: ", parts...)); };
   uint64_t element = uint64_t(elementBits(map.type)) / 8;
   if (map.rank < 1 || map.rank > 5 || element == 0)
-    return bad("rank ", map.rank, " of ", elementTypeName(map.type),
-               "; ranks are 1 to 5, elements whole bytes");
+    return bad("rank ", map.rank, " of ", elementTypeName(map.type), "; ranks are 1 to 5, elements whole bytes");
   if (reinterpret_cast<uintptr_t>(map.base) % 16)
     return bad("the base address is not a multiple of 16");
   for (int i = 0; i < map.rank; i++) {
@@ -117,12 +101,10 @@ absl::Status encodeTensorMap(const HostTensorMap &map, void *out128) {
   uint64_t inner = map.box[0] * element;
   if (inner % 16)
     return bad("the box's inner dimension is ", inner, " bytes, not a multiple of 16");
-  if (map.swizzleBytes != 0 && map.swizzleBytes != 32 && map.swizzleBytes != 64 &&
-      map.swizzleBytes != 128)
+  if (map.swizzleBytes != 0 && map.swizzleBytes != 32 && map.swizzleBytes != 64 && map.swizzleBytes != 128)
     return bad("a swizzle of ", map.swizzleBytes, " bytes; 0, 32, 64 or 128");
   if (map.swizzleBytes && inner > uint64_t(map.swizzleBytes))
-    return bad("the box's inner dimension of ", inner, " bytes exceeds the swizzle of ",
-               map.swizzleBytes);
+    return bad("the box's inner dimension of ", inner, " bytes exceeds the swizzle of ", map.swizzleBytes);
   PackedTensorMap packed;
   packed.base = reinterpret_cast<uint64_t>(map.base);
   packed.type = uint8_t(map.type);

@@ -22,9 +22,8 @@ namespace kernelc::emulator {
 
 /// Keeps host builds between runs: gives what it has stored for a build, or else what `make`
 /// gives, which it may store. `toolchain` and `texts` are all that a build depends on.
-using BuildCache = std::function<absl::StatusOr<std::string>(
-    absl::string_view toolchain, absl::string_view texts,
-    const std::function<absl::StatusOr<std::string>()> &make)>;
+using BuildCache = std::function<absl::StatusOr<std::string>(absl::string_view toolchain, absl::string_view texts,
+                                                             const std::function<absl::StatusOr<std::string>()> &make)>;
 
 struct EmulatorOptions {
   /// Races, bounds, uninitialised reads, alignment. Off: values only, faster.
@@ -111,12 +110,11 @@ class EmulatedModule {
 public:
   /// Errors: no clang (NotFound), text that does not compile for the host or uses
   /// what the emulator does not model (InvalidArgument, with line and construct).
-  static absl::StatusOr<std::unique_ptr<EmulatedModule>>
-  compile(absl::string_view text, const EmulatorOptions &options = {});
+  static absl::StatusOr<std::unique_ptr<EmulatedModule>> compile(absl::string_view text, const EmulatorOptions &options = {});
   /// Several texts at once, which is much faster: they share a host build where they can.
   /// One result per text, in order; a text that does not compile fails alone.
-  static std::vector<absl::StatusOr<std::unique_ptr<EmulatedModule>>>
-  compileAll(absl::Span<const std::string> texts, const EmulatorOptions &options = {});
+  static std::vector<absl::StatusOr<std::unique_ptr<EmulatedModule>>> compileAll(absl::Span<const std::string> texts,
+                                                                                 const EmulatorOptions &options = {});
   ~EmulatedModule();
 
   std::vector<std::string> entries() const;

@@ -60,8 +60,7 @@ std::vector<EntryDecl> findEntries(absl::string_view original) {
         break;
       while (i < text.size() && absl::ascii_isspace(text[i]))
         i++;
-      bool attribute =
-          word.size() > 4 && absl::StartsWith(word, "__") && absl::EndsWith(word, "__");
+      bool attribute = word.size() > 4 && absl::StartsWith(word, "__") && absl::EndsWith(word, "__");
       if (i < text.size() && text[i] == '(') {
         if (!attribute) {
           decl.name = word;
@@ -69,8 +68,7 @@ std::vector<EntryDecl> findEntries(absl::string_view original) {
         }
         if (word == "__launch_bounds__") {
           size_t end = text.find_first_of(",)", i);
-          (void)absl::SimpleAtoi(absl::StripAsciiWhitespace(text.substr(i + 1, end - i - 1)),
-                                 &decl.maxThreads);
+          (void)absl::SimpleAtoi(absl::StripAsciiWhitespace(text.substr(i + 1, end - i - 1)), &decl.maxThreads);
           size_t close = text.find(')', i);
           if (text[end] == ',' && close != std::string::npos)
             (void)absl::SimpleAtoi(absl::StripAsciiWhitespace(text.substr(end + 1, close - end - 1)), &decl.minBlocks);

@@ -26,8 +26,7 @@ public:
       free_.pop_back();
       return s + kGuard;
     }
-    void *m = ::mmap(nullptr, kBytes + kGuard, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *m = ::mmap(nullptr, kBytes + kGuard, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (m == MAP_FAILED)
       return nullptr;
     ::mprotect(m, kGuard, PROT_NONE);

@@ -19,8 +19,8 @@ struct State {
   unsigned char *shared = nullptr;
   Dim3 thread{}, block{}, blockDim{}, gridDim{};
   unsigned clusterRank = 0, clusterSize = 1;
-  unsigned watchStack = 0; ///< nonzero: report stack accesses too (operands of wgmma in flight)
-  long long steps = 0;     ///< basic blocks left before the step budget is spent
+  unsigned watchStack = 0;                 ///< nonzero: report stack accesses too (operands of wgmma in flight)
+  long long steps = 0;                     ///< basic blocks left before the step budget is spent
   const unsigned char *switches = nullptr; ///< by number; see EmulatorOptions::switches
 };
 
@@ -45,7 +45,20 @@ enum class WarpOp : unsigned {
 enum class ShuffleMode : unsigned { Index, Up, Down, Xor };
 enum class VoteMode : unsigned { Any, All, Ballot };
 enum class ReduceMode : unsigned { Add, Min, Max, And, Or, Xor };
-enum class MmaKind : unsigned { Bf16K16, F16K16, F16K8, Tf32K8, S8K32, U8K32, S8U8K32, U8S8K32, E4M3K32, E5M2K32, E4M3E5M2K32, E5M2E4M3K32 };
+enum class MmaKind : unsigned {
+  Bf16K16,
+  F16K16,
+  F16K8,
+  Tf32K8,
+  S8K32,
+  U8K32,
+  S8U8K32,
+  U8S8K32,
+  E4M3K32,
+  E5M2K32,
+  E4M3E5M2K32,
+  E5M2E4M3K32
+};
 
 /// One lane's part of a warp operation; lives on the lane's stack.
 struct WarpArgs {
@@ -63,33 +76,11 @@ struct WarpArgs {
   const void *b = nullptr;
 };
 
-enum class AtomicOp : unsigned {
-  Load,
-  Store,
-  Add,
-  Min,
-  Max,
-  And,
-  Or,
-  Xor,
-  Exchange,
-  CompareSwap,
-  Inc,
-  Dec
-};
+enum class AtomicOp : unsigned { Load, Store, Add, Min, Max, And, Or, Xor, Exchange, CompareSwap, Inc, Dec };
 /// What an atomic orders besides itself, at the scope of the device; bits.
 enum class Order : unsigned { Relaxed = 0, Acquire = 1, Release = 2, AcquireRelease = 3 };
 enum class ScalarKind : unsigned { I32, U32, I64, U64, F32, F64, Bf16x2, F16x2, F16, Bf16 };
-enum class Convert : unsigned {
-  F32ToF16,
-  F32ToBf16,
-  F32ToE4M3,
-  F32ToE5M2,
-  F64ToF16,
-  F64ToBf16,
-  F64ToE4M3,
-  F64ToE5M2
-};
+enum class Convert : unsigned { F32ToF16, F32ToBf16, F32ToE4M3, F32ToE5M2, F64ToF16, F64ToBf16, F64ToE4M3, F64ToE5M2 };
 enum class Widen : unsigned { F16, Bf16, E4M3, E5M2 };
 
 enum class WgmmaKind : unsigned { Bf16, F16, Tf32, S8, U8, E4M3, E5M2 };
@@ -110,8 +101,7 @@ struct Api {
   void (*barrier)(int id, int threads, bool wait);       ///< threads 0: the whole block
   unsigned (*barrierVote)(unsigned mode, int predicate); ///< 0 and, 1 or, 2 count
   void (*warp)(WarpOp op, WarpArgs *args);
-  unsigned long long (*atomic)(AtomicOp op, ScalarKind kind, void *p, unsigned long long operand,
-                               unsigned long long compare, Order order);
+  unsigned long long (*atomic)(AtomicOp op, ScalarKind kind, void *p, unsigned long long operand, unsigned long long compare, Order order);
   void (*fence)(int scope); ///< 0 block, 1 device, 2 system, 3 proxy.async
   void (*yield)();
   unsigned long long (*clock)();
@@ -130,8 +120,7 @@ struct Api {
   // st.async: to block `cta` of the cluster, whose mbarrier (the same offset as `bar`) hears of it
   void (*storeAsync)(void *to, const void *value, unsigned bytes, void *bar, unsigned cta);
   // TMA; coords innermost first. multicast 0: this block only
-  void (*tmaLoad)(int rank, void *dst, const void *map, const int *coords, void *bar,
-                  unsigned multicast);
+  void (*tmaLoad)(int rank, void *dst, const void *map, const int *coords, void *bar, unsigned multicast);
   void (*tmaStore)(int rank, const void *map, const void *src, const int *coords, bool reduceAdd);
   void (*tmaPrefetch)(int rank, const void *map, const int *coords);
   void (*bulkPrefetch)(const void *p, unsigned bytes);

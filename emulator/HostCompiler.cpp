@@ -50,8 +50,7 @@ std::string unitOf(const std::vector<std::vector<EntryDecl>> &texts) {
   std::string unit, tables, modules;
   const bool alone = texts.size() == 1;
   for (unsigned i = 0; i < texts.size(); i++) {
-    std::string scope = alone ? "" : absl::StrCat("kce_text", i),
-                suffix = alone ? "" : absl::StrCat("_kce", i);
+    std::string scope = alone ? "" : absl::StrCat("kce_text", i), suffix = alone ? "" : absl::StrCat("_kce", i);
     if (!alone)
       absl::StrAppend(&unit, "namespace ", scope, " {\n");
     for (const EntryDecl &e : texts[i])
@@ -65,11 +64,10 @@ std::string unitOf(const std::vector<std::vector<EntryDecl>> &texts) {
       absl::StrAppend(&unit, "}\n");
     absl::StrAppend(&tables, "static constexpr Entry entries", i, "[] = {\n");
     for (const EntryDecl &e : texts[i])
-      absl::StrAppend(&tables, "  Thunk<&", scope, "::", e.name, suffix, ">::entry(\"", e.name,
-                      "\", ", e.maxThreads, ", ", e.minBlocks, "),\n");
+      absl::StrAppend(&tables, "  Thunk<&", scope, "::", e.name, suffix, ">::entry(\"", e.name, "\", ", e.maxThreads, ", ", e.minBlocks,
+                      "),\n");
     absl::StrAppend(&tables, "};\n");
-    absl::StrAppend(&modules, "  {kce::kHostApiVersion, &kce::state, &kce::apiTable, kce::entries",
-                    i, ", ", texts[i].size(), "},\n");
+    absl::StrAppend(&modules, "  {kce::kHostApiVersion, &kce::state, &kce::apiTable, kce::entries", i, ", ", texts[i].size(), "},\n");
   }
   return absl::StrCat(unit, "namespace kce {\n", tables,
                       "}\nextern \"C\" __attribute__((visibility(\"default\"))) const kce::Module "
@@ -89,8 +87,7 @@ int textOf(absl::string_view complaint) {
 
 /// clang's errors in text `index`, each as the CUDA line, the `.kc` line and what is the
 /// matter; empty if it has none.
-std::string explainErrors(const std::string &log, unsigned index, absl::string_view text,
-                          const EmulatorOptions &options) {
+std::string explainErrors(const std::string &log, unsigned index, absl::string_view text, const EmulatorOptions &options) {
   LineMarks marks(text);
   std::vector<std::string> out;
   for (absl::string_view line : absl::StrSplit(log, '\n')) {
@@ -98,8 +95,7 @@ std::string explainErrors(const std::string &log, unsigned index, absl::string_v
     if (at == absl::string_view::npos || textOf(line.substr(0, at)) != int(index))
       continue;
     std::string what(line.substr(at + 7));
-    CodeLocation loc =
-        locateLine(marks, std::atoi(std::string(line.substr(line.find(".cu:") + 4)).c_str()));
+    CodeLocation loc = locateLine(marks, std::atoi(std::string(line.substr(line.find(".cu:") + 4)).c_str()));
     std::string where = absl::StrCat(options.textName, ":", loc.line);
     if (loc.sourceLine)
       absl::StrAppend(&where, " (", loc.sourceFile, ":", loc.sourceLine, ")");
@@ -107,8 +103,7 @@ std::string explainErrors(const std::string &log, unsigned index, absl::string_v
     if (absl::StrContains(what, "poisoned"))
       what = "inline asm, __shared__ and __constant__ are not modelled; device-only code belongs "
              "inside #ifndef KC_HOST";
-    else if (absl::StrContains(what, "undeclared identifier") ||
-             absl::StrContains(what, "unknown type name"))
+    else if (absl::StrContains(what, "undeclared identifier") || absl::StrContains(what, "unknown type name"))
       what = absl::StrCat(what, ": the emulator has no model of it");
     out.push_back(absl::StrCat(where, ": ", what, construct.empty() ? "" : "\n    ", construct));
     if (out.size() == 8)
@@ -127,8 +122,7 @@ std::string unplacedErrors(const std::string &log) {
 }
 
 absl::Status refused(absl::string_view why) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("the CUDA text cannot run on the emulator:\n", why));
+  return absl::InvalidArgumentError(absl::StrCat("the CUDA text cannot run on the emulator:\n", why));
 }
 
 // Builds that are loaded, by what they are made from.
@@ -165,8 +159,7 @@ private:
 /// Some texts on their way into one shared object.
 class Build {
 public:
-  Build(const HostToolchain &tools, std::vector<absl::string_view> texts,
-        const EmulatorOptions &options)
+  Build(const HostToolchain &tools, std::vector<absl::string_view> texts, const EmulatorOptions &options)
       : tools_(tools), texts_(std::move(texts)), options_(options) {}
 
   /// The object, or null with `complaints()`.
@@ -186,9 +179,7 @@ private:
 absl::StatusOr<std::string> Build::compile(const std::string &directory, const std::string &unit) {
   std::string main = directory + "/main.cpp", object = directory + "/kernel.so";
   for (unsigned i = 0; i < texts_.size(); i++)
-    if (absl::Status s =
-            writeFile(absl::StrCat(directory, "/", fileName(i)), LineMarks(texts_[i]).blanked());
-        !s.ok())
+    if (absl::Status s = writeFile(absl::StrCat(directory, "/", fileName(i)), LineMarks(texts_[i]).blanked()); !s.ok())
       return s;
   if (absl::Status s = writeFile(main, unit); !s.ok())
     return s;
@@ -248,8 +239,7 @@ uintptr_t LoadedText::imageBase() const { return object_->imageBase(); }
 bool LoadedText::inImage(const void *p) const { return object_->inImage(p); }
 std::mutex &LoadedText::inUse() const { return object_->inUse; }
 
-std::vector<Result> LoadedText::load(absl::Span<const std::string> texts,
-                                     const EmulatorOptions &options) {
+std::vector<Result> LoadedText::load(absl::Span<const std::string> texts, const EmulatorOptions &options) {
   auto tools = HostToolchain::find(options);
   if (!tools.ok())
     return std::vector<Result>(texts.size(), tools.status());

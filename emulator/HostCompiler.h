@@ -35,8 +35,7 @@ class HostObject;
 class LoadedText {
 public:
   /// In one build if they can be; what does not compile fails alone.
-  static std::vector<absl::StatusOr<std::shared_ptr<LoadedText>>>
-  load(absl::Span<const std::string> texts, const EmulatorOptions &options);
+  static std::vector<absl::StatusOr<std::shared_ptr<LoadedText>>> load(absl::Span<const std::string> texts, const EmulatorOptions &options);
   LoadedText(std::shared_ptr<HostObject> object, absl::string_view text, unsigned index);
   const kce::Module &module() const;
   const kce::Entry *findEntry(absl::string_view name) const;

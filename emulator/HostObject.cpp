@@ -13,8 +13,7 @@
 
 namespace kernelc::emulator {
 
-absl::StatusOr<std::shared_ptr<HostObject>>
-HostObject::open(const std::string &path, const std::string &temporaryDirectory) {
+absl::StatusOr<std::shared_ptr<HostObject>> HostObject::open(const std::string &path, const std::string &temporaryDirectory) {
   std::shared_ptr<HostObject> object(new HostObject());
   object->path_ = path;
   object->temporaryDirectory_ = temporaryDirectory;
@@ -33,8 +32,7 @@ HostObject::open(const std::string &path, const std::string &temporaryDirectory)
         if (info->dlpi_addr == self->imageBase_)
           for (int i = 0; i < info->dlpi_phnum; i++)
             if (info->dlpi_phdr[i].p_type == PT_LOAD)
-              self->imageBytes_ = std::max<uintptr_t>(
-                  self->imageBytes_, info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz);
+              self->imageBytes_ = std::max<uintptr_t>(self->imageBytes_, info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz);
         return 0;
       },
       object.get());
@@ -51,8 +49,7 @@ HostObject::~HostObject() {
 int HostObject::lineIn(const std::string &name, const void *pc) const {
   llvm::symbolize::LLVMSymbolizer symbolizer;
   uint64_t address = reinterpret_cast<uintptr_t>(pc) - 1 - imageBase_;
-  auto frames = symbolizer.symbolizeInlinedCode(
-      path_, {address, llvm::object::SectionedAddress::UndefSection});
+  auto frames = symbolizer.symbolizeInlinedCode(path_, {address, llvm::object::SectionedAddress::UndefSection});
   if (!frames) {
     llvm::consumeError(frames.takeError());
     return 0;

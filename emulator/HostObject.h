@@ -14,8 +14,7 @@ namespace kernelc::emulator {
 class HostObject {
 public:
   /// Loads `path`; `temporaryDirectory` goes with the object.
-  static absl::StatusOr<std::shared_ptr<HostObject>> open(const std::string &path,
-                                                          const std::string &temporaryDirectory);
+  static absl::StatusOr<std::shared_ptr<HostObject>> open(const std::string &path, const std::string &temporaryDirectory);
   ~HostObject();
   /// One per text, in the order in which the build has them.
   const kce::Module *modules() const { return modules_; }

@@ -56,9 +56,8 @@ std::vector<std::string> compilerFlags(const EmulatorOptions &options) {
                                     "-ftemplate-depth=512",
                                     "-fbracket-depth=1024"};
   if (options.checks)
-    for (const char *f :
-         {"-fsanitize=thread", "-mllvm", "-tsan-instrument-func-entry-exit=0", "-mllvm",
-          "-tsan-distinguish-volatile=1", "-mllvm", "-tsan-instrument-read-before-write=1"})
+    for (const char *f : {"-fsanitize=thread", "-mllvm", "-tsan-instrument-func-entry-exit=0", "-mllvm", "-tsan-distinguish-volatile=1",
+                          "-mllvm", "-tsan-instrument-read-before-write=1"})
       flags.push_back(f);
   return flags;
 }
@@ -75,15 +74,13 @@ std::string identityOf(const std::string &program) {
 std::string privateFolder(const std::string &path) {
   ::mkdir(path.c_str(), 0700);
   struct stat s{};
-  bool mine = ::lstat(path.c_str(), &s) == 0 && S_ISDIR(s.st_mode) && s.st_uid == ::geteuid() &&
-              (s.st_mode & 077) == 0;
+  bool mine = ::lstat(path.c_str(), &s) == 0 && S_ISDIR(s.st_mode) && s.st_uid == ::geteuid() && (s.st_mode & 077) == 0;
   return mine ? path : "";
 }
 
 absl::Status publish(const std::string &fresh, const std::string &path) {
   std::error_code ec = llvm::sys::fs::rename(fresh, path);
-  return ec ? absl::UnavailableError(absl::StrCat("cannot write ", path, ": ", ec.message()))
-            : absl::OkStatus();
+  return ec ? absl::UnavailableError(absl::StrCat("cannot write ", path, ": ", ec.message())) : absl::OkStatus();
 }
 
 } // namespace
@@ -104,8 +101,7 @@ absl::Status writeFile(const std::string &path, absl::string_view content) {
     ec = os.error();
     os.clear_error();
   }
-  return ec ? absl::UnavailableError(absl::StrCat("cannot write ", path, ": ", ec.message()))
-            : absl::OkStatus();
+  return ec ? absl::UnavailableError(absl::StrCat("cannot write ", path, ": ", ec.message())) : absl::OkStatus();
 }
 
 absl::StatusOr<HostToolchain> HostToolchain::find(const EmulatorOptions &options) {
@@ -119,9 +115,8 @@ absl::StatusOr<HostToolchain> HostToolchain::find(const EmulatorOptions &options
     name = "clang++-22";
   auto clang = llvm::sys::findProgramByName(name);
   if (!clang || !llvm::sys::fs::can_execute(*clang)) // a path is taken as it is
-    return absl::NotFoundError(absl::StrCat(
-        "the emulator needs a host compiler, and '", name, "'", from,
-        " was not found; install clang-22, or give a clang++ with KERNELC_CLANG or --clang"));
+    return absl::NotFoundError(absl::StrCat("the emulator needs a host compiler, and '", name, "'", from,
+                                            " was not found; install clang-22, or give a clang++ with KERNELC_CLANG or --clang"));
   HostToolchain tools;
   tools.clang_ = *clang;
   std::string beside = (llvm::sys::path::parent_path(*clang) + "/ld.lld").str();
@@ -130,23 +125,19 @@ absl::StatusOr<HostToolchain> HostToolchain::find(const EmulatorOptions &options
   else if (auto lld = llvm::sys::findProgramByName("ld.lld-22"))
     tools.linker_ = *lld;
   tools.flags_ = compilerFlags(options);
-  tools.key_ = hexDigest(absl::StrCat(identityOf(tools.clang_), "\1", identityOf(tools.linker_),
-                                      "\1", absl::StrJoin(tools.flags_, " "), "\1", kPrelude));
+  tools.key_ = hexDigest(
+      absl::StrCat(identityOf(tools.clang_), "\1", identityOf(tools.linker_), "\1", absl::StrJoin(tools.flags_, " "), "\1", kPrelude));
   llvm::SmallString<128> temporary;
   llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, temporary);
-  tools.preludeFolder_ =
-      privateFolder(absl::StrCat(std::string(temporary.str()), "/kernelc-emulator-", ::geteuid()));
+  tools.preludeFolder_ = privateFolder(absl::StrCat(std::string(temporary.str()), "/kernelc-emulator-", ::geteuid()));
   return tools;
 }
 
-absl::StatusOr<std::string> HostToolchain::run(const std::string &program,
-                                               std::vector<std::string> args,
-                                               const std::string &logPath,
+absl::StatusOr<std::string> HostToolchain::run(const std::string &program, std::vector<std::string> args, const std::string &logPath,
                                                int secondsToWait) const {
   args.insert(args.begin(), program);
   std::vector<llvm::StringRef> refs(args.begin(), args.end());
-  std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(), llvm::StringRef(logPath),
-                                                llvm::StringRef(logPath)};
+  std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(), llvm::StringRef(logPath), llvm::StringRef(logPath)};
   std::string message;
   int rc = llvm::sys::ExecuteAndWait(program, refs, std::nullopt, redirects, secondsToWait,
                                      /*MemoryLimit=*/0, &message);
@@ -162,8 +153,8 @@ absl::StatusOr<std::string> HostToolchain::run(const std::string &program,
 std::string HostToolchain::precompiledPrelude() const {
   if (preludeFolder_.empty())
     return "";
-  std::string stem = absl::StrCat(preludeFolder_, "/", key_), header = stem + ".h",
-              compiled = stem + ".pch", sum = stem + ".sum", fresh = absl::StrCat(stem, ".", ::getpid());
+  std::string stem = absl::StrCat(preludeFolder_, "/", key_), header = stem + ".h", compiled = stem + ".pch", sum = stem + ".sum",
+              fresh = absl::StrCat(stem, ".", ::getpid());
   auto contentOf = [](const std::string &path) {
     auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
     return file ? (*file)->getBuffer().str() : std::string();
@@ -177,9 +168,8 @@ std::string HostToolchain::precompiledPrelude() const {
     return "";
   }
   std::vector<std::string> args = flags_;
-  for (const std::string &a :
-       {std::string("-x"), std::string("c++-header"), std::string("-Xclang"),
-        std::string("-fno-pch-timestamp"), header, std::string("-o"), fresh + ".pch"})
+  for (const std::string &a : {std::string("-x"), std::string("c++-header"), std::string("-Xclang"), std::string("-fno-pch-timestamp"),
+                               header, std::string("-o"), fresh + ".pch"})
     args.push_back(a);
   auto complaints = run(clang_, args, fresh + ".log", /*secondsToWait=*/120);
   llvm::sys::fs::remove(fresh + ".log");
@@ -191,10 +181,9 @@ std::string HostToolchain::precompiledPrelude() const {
   return made ? compiled : "";
 }
 
-absl::StatusOr<std::string> HostToolchain::build(const std::string &main, const std::string &object,
-                                                 int secondsToWait) const {
-  const std::string directory = llvm::sys::path::parent_path(main).str(), log = directory + "/log",
-                    unlinked = directory + "/kernel.o", header = directory + "/prelude.h";
+absl::StatusOr<std::string> HostToolchain::build(const std::string &main, const std::string &object, int secondsToWait) const {
+  const std::string directory = llvm::sys::path::parent_path(main).str(), log = directory + "/log", unlinked = directory + "/kernel.o",
+                    header = directory + "/prelude.h";
   std::string precompiled = precompiledPrelude();
   std::vector<std::string> args = flags_;
   if (precompiled.empty())
@@ -205,9 +194,8 @@ absl::StatusOr<std::string> HostToolchain::build(const std::string &main, const 
   for (const std::string &a : {std::string("-x"), std::string("c++"), main})
     args.push_back(a);
   if (linker_.empty()) {
-    for (const std::string &a :
-         {std::string("-shared"), std::string("-nostdlib++"),
-          std::string("-fno-sanitize-link-runtime"), std::string("-o"), object, std::string("-lm")})
+    for (const std::string &a : {std::string("-shared"), std::string("-nostdlib++"), std::string("-fno-sanitize-link-runtime"),
+                                 std::string("-o"), object, std::string("-lm")})
       args.push_back(a);
     return run(clang_, args, log, secondsToWait);
   }

@@ -19,12 +19,11 @@ public:
   const std::string &key() const { return key_; }
   /// Compiles `main` (a file beside what it includes) into the shared object `object`. What
   /// the compiler complains about, empty when it does not; Unavailable when it does not run.
-  absl::StatusOr<std::string> build(const std::string &main, const std::string &object,
-                                    int secondsToWait) const;
+  absl::StatusOr<std::string> build(const std::string &main, const std::string &object, int secondsToWait) const;
 
 private:
-  absl::StatusOr<std::string> run(const std::string &program, std::vector<std::string> args,
-                                  const std::string &logPath, int secondsToWait) const;
+  absl::StatusOr<std::string> run(const std::string &program, std::vector<std::string> args, const std::string &logPath,
+                                  int secondsToWait) const;
   /// The precompiled prelude, made now if need be; empty where none can be kept.
   std::string precompiledPrelude() const;
   std::string clang_, linker_, key_, preludeFolder_;

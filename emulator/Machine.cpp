@@ -25,10 +25,8 @@ constexpr size_t kSharedGuard = 64 * 1024; // unmapped, beyond the block's share
 size_t roundUp(size_t n, size_t to) { return (n + to - 1) / to * to; }
 } // namespace
 
-Machine::Machine(LoadedText &text, const kce::Entry &entry, const LaunchSpec &spec,
-                 const EmulatorOptions &options)
-    : text_(text), entry_(entry), spec_(spec), options_(options), state_(*text.module().state),
-      random_(options.seed) {
+Machine::Machine(LoadedText &text, const kce::Entry &entry, const LaunchSpec &spec, const EmulatorOptions &options)
+    : text_(text), entry_(entry), spec_(spec), options_(options), state_(*text.module().state), random_(options.seed) {
   report_.seed = options.seed;
   blockThreads_ = spec.block[0] * spec.block[1] * spec.block[2];
   int64_t blocks = int64_t(spec.grid[0]) * spec.grid[1] * spec.grid[2];
@@ -46,8 +44,7 @@ Machine::Machine(LoadedText &text, const kce::Entry &entry, const LaunchSpec &sp
       r.shadow = std::make_unique<Shadow>(b.bytes + 4);
     regions_.push_back(std::move(r));
   }
-  std::sort(regions_.begin(), regions_.end(),
-            [](const Region &a, const Region &b) { return a.base < b.base; });
+  std::sort(regions_.begin(), regions_.end(), [](const Region &a, const Region &b) { return a.base < b.base; });
   sharedMapping_ = roundUp(std::max<int64_t>(spec.sharedBytes, 1), 4096);
   state_ = kce::State();
   state_.blockDim = {spec.block[0], spec.block[1], spec.block[2]};
@@ -83,13 +80,12 @@ void Machine::admitDomain() {
     block->domain = domain.get();
     block->linear = linear;
     block->rank = rank;
-    block->index = {unsigned(linear % spec_.grid[0]),
-                    unsigned(linear / spec_.grid[0] % spec_.grid[1]),
+    block->index = {unsigned(linear % spec_.grid[0]), unsigned(linear / spec_.grid[0] % spec_.grid[1]),
                     unsigned(linear / spec_.grid[0] / spec_.grid[1])};
     if (freeShared_.empty()) {
       // Guard pages around it: what a helper touches beyond its block must fault.
-      char *m = static_cast<char *>(::mmap(nullptr, sharedMapping_ + 2 * kSharedGuard, PROT_NONE,
-                                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+      char *m = static_cast<char *>(
+          ::mmap(nullptr, sharedMapping_ + 2 * kSharedGuard, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
       ::mprotect(m + kSharedGuard, sharedMapping_, PROT_READ | PROT_WRITE);
       allShared_.push_back(reinterpret_cast<unsigned char *>(m + kSharedGuard));
       freeShared_.push_back(allShared_.back());
@@ -121,8 +117,7 @@ void Machine::admitDomain() {
       t->block = block.get();
       t->linear = i;
       t->agent = uint16_t(block->rank * blockThreads_ + i);
-      t->index = {i % spec_.block[0], i / spec_.block[0] % spec_.block[1],
-                  i / spec_.block[0] / spec_.block[1]};
+      t->index = {i % spec_.block[0], i / spec_.block[0] % spec_.block[1], i / spec_.block[0] / spec_.block[1]};
       t->clocks = none;
       t->registers = std::min<int>(65536 / int(std::max(1u, entry_.minBlocks)) / int(roundUp(blockThreads_, 32)) / 8 * 8, 256);
       t->stack = stacks_.take();
@@ -177,9 +172,7 @@ void Machine::outOfSteps(const void *pc) {
   if (!running_)
     return;
   if (stepsUsed_ > options_.stepBudget) {
-    report(FindingKind::StepBudget,
-           absl::StrCat("the kernel did not end within its step budget of ", options_.stepBudget,
-                        " basic blocks"),
+    report(FindingKind::StepBudget, absl::StrCat("the kernel did not end within its step budget of ", options_.stepBudget, " basic blocks"),
            party(*running_, "running", offsetOf(pc)));
     reportStuck(FindingKind::StepBudget);
     abandon();
@@ -214,8 +207,7 @@ Report Machine::run() {
       break;
     bool spinning = idleYields_ > 8 * ready_.size() + 64;
     size_t wanted = options_.seed ? window : 1;
-    if (nextDomain_ < domainCount_ &&
-        (live_.size() < wanted || ((ready_.empty() || spinning) && live_.size() < window))) {
+    if (nextDomain_ < domainCount_ && (live_.size() < wanted || ((ready_.empty() || spinning) && live_.size() < window))) {
       idleYields_ = 0;
       admitDomain();
       continue;
@@ -260,15 +252,12 @@ void Machine::retire(Thread &t) {
   for (auto &group : t.copyGroups)
     copies |= !group.empty();
   if (checks() && copies)
-    report(FindingKind::LostAsyncWork, "the thread ended with cp.async copies it never waited for",
-           party(t, "exit", t.warpPc));
+    report(FindingKind::LostAsyncWork, "the thread ended with cp.async copies it never waited for", party(t, "exit", t.warpPc));
   if (checks() && (!t.openStores.empty() || t.storeGroups.size() > t.storesRead))
-    report(FindingKind::LostAsyncWork,
-           "the thread ended with TMA stores whose source it never waited for",
+    report(FindingKind::LostAsyncWork, "the thread ended with TMA stores whose source it never waited for",
            (t.openStores.empty() ? t.storeGroups.back() : t.openStores).back().issuer);
   if (checks() && (!t.openWgmma.empty() || !t.wgmmaGroups.empty()))
-    report(FindingKind::LostAsyncWork, "the thread ended with wgmma it never waited for",
-           party(t, "exit", t.warpPc));
+    report(FindingKind::LostAsyncWork, "the thread ended with wgmma it never waited for", party(t, "exit", t.warpPc));
   for (auto &group : t.storeGroups)
     for (const Transfer &op : group)
       completeStore(op);
@@ -296,9 +285,7 @@ void Machine::closeDomain(Domain &domain) {
     for (auto &t : b->threads)
       stacks_.give(t->stack);
     freeShared_.push_back(b->shared);
-    std::erase_if(atomics_, [&](const auto &entry) {
-      return uintptr_t(entry.first) - uintptr_t(b->shared) < sharedMapping_;
-    });
+    std::erase_if(atomics_, [&](const auto &entry) { return uintptr_t(entry.first) - uintptr_t(b->shared) < sharedMapping_; });
   }
 }
 

@@ -15,8 +15,7 @@ namespace kernelc::emulator {
 
 class Machine {
 public:
-  Machine(LoadedText &text, const kce::Entry &entry, const LaunchSpec &spec,
-          const EmulatorOptions &options);
+  Machine(LoadedText &text, const kce::Entry &entry, const LaunchSpec &spec, const EmulatorOptions &options);
   ~Machine();
   Report run();
   static Machine *current();
@@ -63,8 +62,7 @@ public:
   void fence(Thread &t, int scope);
   /// What `t` knows, and what it did, up to now.
   ClocksRef snapshot(const Thread &t) const;
-  void atomicOrder(Thread &t, const void *p, size_t size, bool reads, bool writes,
-                   kce::Order order);
+  void atomicOrder(Thread &t, const void *p, size_t size, bool reads, bool writes, kce::Order order);
 
   // -- operations
   void barrier(int id, int threads, bool wait, int predicate, const void *pc);
@@ -73,18 +71,15 @@ public:
   void runWarpOp(Block &block, Warp &warp, const WarpGroup &group);
   void matrixOp(Block &block, Warp &warp, kce::WarpOp op);
   void mmaOp(Block &block, Warp &warp);
-  uint64_t atomic(kce::AtomicOp op, kce::ScalarKind kind, void *p, uint64_t operand,
-                  uint64_t compare, kce::Order order, const void *pc);
+  uint64_t atomic(kce::AtomicOp op, kce::ScalarKind kind, void *p, uint64_t operand, uint64_t compare, kce::Order order, const void *pc);
   void cpAsync(void *dst, const void *src, unsigned bytes, unsigned srcBytes, const void *pc);
   void cpAsyncCommit();
   void cpAsyncWait(int pending);
   void mbarrierInit(void *bar, unsigned count, const void *pc);
   void mbarrierArrive(void *bar, int cta, unsigned bytes, bool expect, const void *pc);
   void mbarrierWait(void *bar, unsigned parity, const void *pc);
-  void tmaLoad(int rank, void *dst, const void *map, const int *coords, void *bar,
-               unsigned multicast, const void *pc);
-  void tmaStore(int rank, const void *map, const void *src, const int *coords, bool reduceAdd,
-                const void *pc);
+  void tmaLoad(int rank, void *dst, const void *map, const int *coords, void *bar, unsigned multicast, const void *pc);
+  void tmaStore(int rank, const void *map, const void *src, const int *coords, bool reduceAdd, const void *pc);
   void tmaPrefetch(int rank, const void *map, const int *coords, const void *pc);
   void bulkPrefetch(const void *p, unsigned bytes, const void *pc);
   void tmaCommit();
@@ -96,8 +91,7 @@ public:
   void setMaxRegisters(int count, bool increase, const void *pc);
   void clusterBarrier(bool arrive, bool wait, const void *pc);
   void *mapShared(void *p, unsigned cta, const void *pc);
-  void storeAsync(void *to, const void *value, unsigned bytes, void *bar, unsigned cta,
-                  const void *pc);
+  void storeAsync(void *to, const void *value, unsigned bytes, void *bar, unsigned cta, const void *pc);
 
   // -- findings (MachineReport.cpp)
   Party party(const Thread &t, std::string what, uint32_t pc);
@@ -125,8 +119,7 @@ private:
   void closeDomain(Domain &domain);
   [[noreturn]] void fail(FindingKind kind, std::string message, const char *what, uint32_t pc);
   // Mbarrier.cpp
-  Mbarrier &mbarrierAt(void *bar, int cta, const char *what, uint32_t pc, Block **owner,
-                       size_t *offset);
+  Mbarrier &mbarrierAt(void *bar, int cta, const char *what, uint32_t pc, Block **owner, size_t *offset);
   void mbarrierStep(Block &block, Mbarrier &bar);
   void finishMbarriers(Domain &domain);
   // Tma.cpp
@@ -148,8 +141,7 @@ private:
   // Wgmma.cpp
   void runWgmma(Block &block, unsigned warpgroup, size_t index);
   void checkWgmmaOperand(Thread &t, const WgmmaOp &op, bool isA);
-  bool happenedBefore(const Actor &who, const Stamp &s, uintptr_t address, const char *what,
-                      size_t at);
+  bool happenedBefore(const Actor &who, const Stamp &s, uintptr_t address, const char *what, size_t at);
   void switchTo(Thread &t);
   Thread *pickReady();
   void reportStuck(FindingKind kind);

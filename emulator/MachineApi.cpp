@@ -14,48 +14,34 @@ Machine &machine() { return *Machine::current(); }
 
 // The device's conversions give one NaN, whatever came in.
 unsigned convert(kce::Convert kind, double v) {
-  bool to16 = kind == kce::Convert::F32ToF16 || kind == kce::Convert::F32ToBf16 ||
-              kind == kce::Convert::F64ToF16 || kind == kce::Convert::F64ToBf16;
+  bool to16 = kind == kce::Convert::F32ToF16 || kind == kce::Convert::F32ToBf16 || kind == kce::Convert::F64ToF16 ||
+              kind == kce::Convert::F64ToBf16;
   if (to16 && v != v)
     return 0x7fff;
   switch (kind) {
-  case kce::Convert::F32ToF16:
-    return toF16(float(v));
-  case kce::Convert::F32ToBf16:
-    return toBF16(float(v));
-  case kce::Convert::F32ToE4M3:
-    return toF8E4M3(float(v));
-  case kce::Convert::F32ToE5M2:
-    return toF8E5M2(float(v));
-  case kce::Convert::F64ToF16:
-    return toF16(v);
-  case kce::Convert::F64ToBf16:
-    return toBF16(v);
-  case kce::Convert::F64ToE4M3:
-    return toF8E4M3(v);
-  case kce::Convert::F64ToE5M2:
-    return toF8E5M2(v);
+  case kce::Convert::F32ToF16: return toF16(float(v));
+  case kce::Convert::F32ToBf16: return toBF16(float(v));
+  case kce::Convert::F32ToE4M3: return toF8E4M3(float(v));
+  case kce::Convert::F32ToE5M2: return toF8E5M2(float(v));
+  case kce::Convert::F64ToF16: return toF16(v);
+  case kce::Convert::F64ToBf16: return toBF16(v);
+  case kce::Convert::F64ToE4M3: return toF8E4M3(v);
+  case kce::Convert::F64ToE5M2: return toF8E5M2(v);
   }
   return 0;
 }
 float widen(kce::Widen kind, unsigned bits) {
   switch (kind) {
-  case kce::Widen::F16:
-    return (bits & 0x7fff) > 0x7c00 ? absl::bit_cast<float>(0x7fffffffu) : fromF16(uint16_t(bits));
-  case kce::Widen::Bf16:
-    return fromBF16(uint16_t(bits));
-  case kce::Widen::E4M3:
-    return fromF8E4M3(uint8_t(bits));
-  case kce::Widen::E5M2:
-    return fromF8E5M2(uint8_t(bits));
+  case kce::Widen::F16: return (bits & 0x7fff) > 0x7c00 ? absl::bit_cast<float>(0x7fffffffu) : fromF16(uint16_t(bits));
+  case kce::Widen::Bf16: return fromBF16(uint16_t(bits));
+  case kce::Widen::E4M3: return fromF8E4M3(uint8_t(bits));
+  case kce::Widen::E5M2: return fromF8E5M2(uint8_t(bits));
   }
   return 0;
 }
 
 // Plain functions, not lambdas: a lambda's invoker would be the return address.
-void access(const void *p, unsigned long size, unsigned flags, const void *pc) {
-  machine().hookAccess(p, size, flags, pc);
-}
+void access(const void *p, unsigned long size, unsigned flags, const void *pc) { machine().hookAccess(p, size, flags, pc); }
 void outOfSteps(const void *pc) { machine().outOfSteps(pc); }
 void barrier(int id, int threads, bool wait) { machine().barrier(id, threads, wait, 0, HERE); }
 unsigned barrierVote(unsigned mode, int predicate) {
@@ -63,8 +49,7 @@ unsigned barrierVote(unsigned mode, int predicate) {
   return machine().lastBarrierVote(mode);
 }
 void warp(kce::WarpOp op, kce::WarpArgs *args) { machine().warpOp(op, args, HERE); }
-unsigned long long atomic(kce::AtomicOp op, kce::ScalarKind kind, void *p,
-                          unsigned long long operand, unsigned long long compare,
+unsigned long long atomic(kce::AtomicOp op, kce::ScalarKind kind, void *p, unsigned long long operand, unsigned long long compare,
                           kce::Order order) {
   return machine().atomic(op, kind, p, operand, compare, order, HERE);
 }
@@ -76,19 +61,14 @@ void trap(const char *what) {
   m.report(FindingKind::Trap, what, m.party(m.self(), "stop", m.offsetOf(HERE)));
   m.abandon();
 }
-void cpAsync(void *dst, const void *src, unsigned bytes, unsigned srcBytes) {
-  machine().cpAsync(dst, src, bytes, srcBytes, HERE);
-}
+void cpAsync(void *dst, const void *src, unsigned bytes, unsigned srcBytes) { machine().cpAsync(dst, src, bytes, srcBytes, HERE); }
 void cpAsyncCommit() { machine().cpAsyncCommit(); }
 void cpAsyncWait(int pending) { machine().cpAsyncWait(pending); }
 void mbarrierInit(void *bar, unsigned count) { machine().mbarrierInit(bar, count, HERE); }
-void mbarrierArrive(void *bar, int cta, unsigned bytes, bool expect) {
-  machine().mbarrierArrive(bar, cta, bytes, expect, HERE);
-}
+void mbarrierArrive(void *bar, int cta, unsigned bytes, bool expect) { machine().mbarrierArrive(bar, cta, bytes, expect, HERE); }
 void mbarrierWait(void *bar, unsigned parity) { machine().mbarrierWait(bar, parity, HERE); }
 void mbarrierInitFence() { machine().fenceMbarriers(machine().self()); }
-void tmaLoad(int rank, void *dst, const void *map, const int *coords, void *bar,
-             unsigned multicast) {
+void tmaLoad(int rank, void *dst, const void *map, const int *coords, void *bar, unsigned multicast) {
   machine().tmaLoad(rank, dst, map, coords, bar, multicast, HERE);
 }
 void tmaStore(int rank, const void *map, const void *src, const int *coords, bool reduceAdd) {
@@ -97,9 +77,7 @@ void tmaStore(int rank, const void *map, const void *src, const int *coords, boo
 void storeAsync(void *to, const void *value, unsigned bytes, void *bar, unsigned cta) {
   machine().storeAsync(to, value, bytes, bar, cta, HERE);
 }
-void tmaPrefetch(int rank, const void *map, const int *coords) {
-  machine().tmaPrefetch(rank, map, coords, HERE);
-}
+void tmaPrefetch(int rank, const void *map, const int *coords) { machine().tmaPrefetch(rank, map, coords, HERE); }
 void bulkPrefetch(const void *p, unsigned bytes) { machine().bulkPrefetch(p, bytes, HERE); }
 void tmaCommit() { machine().tmaCommit(); }
 void tmaWait(int pending, bool readOnly) { machine().tmaWait(pending, readOnly); }

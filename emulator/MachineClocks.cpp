@@ -66,8 +66,7 @@ bool Machine::covers(const Actor &who, const Stamp &s, uintptr_t address) const 
   const Thread &t = *who.thread;
   if (!ordered(t, s, address))
     return false;
-  return !hasTensorMaps_ || (s.flags & Stamp::AsyncProxy) ||
-         (s.agent == who.agent && s.domain == t.block->domain->id) || readIsOver(t, s);
+  return !hasTensorMaps_ || (s.flags & Stamp::AsyncProxy) || (s.agent == who.agent && s.domain == t.block->domain->id) || readIsOver(t, s);
 }
 
 void Machine::contribute(const Thread &t, Clocks &into) const {

@@ -11,10 +11,7 @@ namespace kernelc::emulator {
 CodeLocation Machine::locate(uint32_t pc) {
   auto it = locations_.find(pc);
   if (it == locations_.end())
-    it = locations_
-             .emplace(pc, pc ? text_.locate(reinterpret_cast<void *>(text_.imageBase() + pc))
-                             : CodeLocation())
-             .first;
+    it = locations_.emplace(pc, pc ? text_.locate(reinterpret_cast<void *>(text_.imageBase() + pc)) : CodeLocation()).first;
   return it->second;
 }
 
@@ -36,8 +33,7 @@ Party Machine::party(const Stamp &s) {
     p.what = absl::StrCat("asynchronous ", p.what);
     for (auto &d : live_)
       if (d->id == s.domain) {
-        std::pair<absl::string_view, absl::string_view> name =
-            absl::StrSplit(d->agentNames[agent - threads], '@');
+        std::pair<absl::string_view, absl::string_view> name = absl::StrSplit(d->agentNames[agent - threads], '@');
         p.what = absl::StrCat(name.first, write ? " write" : " read");
         agent = unsigned(std::atoi(std::string(name.second).c_str()));
       }
@@ -56,8 +52,7 @@ Party Machine::party(const Stamp &s) {
 }
 
 std::string Machine::describe(const Party &p) {
-  std::string s = absl::StrFormat("%s by thread (%d,%d,%d) of block %d", p.what, p.thread[0],
-                                  p.thread[1], p.thread[2], p.block);
+  std::string s = absl::StrFormat("%s by thread (%d,%d,%d) of block %d", p.what, p.thread[0], p.thread[1], p.thread[2], p.block);
   if (p.where.line)
     absl::StrAppend(&s, " at line ", p.where.line);
   if (p.where.sourceLine)
@@ -109,14 +104,8 @@ void Machine::reportConflict(const Actor &who, const Stamp &other, const std::st
   // Seen often: find the known pair without building any text.
   Party me;
   Stamp mine{who.thread->block->domain->id, who.agent, who.flags, who.clock, who.pc, who.atomic};
-  me = who.agent == who.thread->agent ? party(*who.thread,
-                                              atomic  ? "atomic"
-                                              : write ? "write"
-                                                      : "read",
-                                              who.pc)
-                                      : party(mine);
-  const char *hint = other.domain != mine.domain ? "nothing orders these blocks"
-                                                 : "no barrier or wait lies between";
+  me = who.agent == who.thread->agent ? party(*who.thread, atomic ? "atomic" : write ? "write" : "read", who.pc) : party(mine);
+  const char *hint = other.domain != mine.domain ? "nothing orders these blocks" : "no barrier or wait lies between";
   report(FindingKind::DataRace, absl::StrCat(where, ", ", hint), std::move(me), party(other));
 }
 
@@ -127,14 +116,12 @@ void Machine::reportOutside(const Actor &who, const void *p, size_t size) {
   std::string near = "address belongs to no buffer";
   uint64_t best = 1 << 20;
   auto consider = [&](uintptr_t base, size_t bytes, const std::string &name) {
-    if (at >= base && at + size > base + bytes &&
-        at - base - std::min<uint64_t>(at - base, bytes) < best) {
+    if (at >= base && at + size > base + bytes && at - base - std::min<uint64_t>(at - base, bytes) < best) {
       uint64_t beyond = at >= base + bytes ? at - (base + bytes) : 0;
       best = beyond;
       near = absl::StrCat(beyond, " bytes past the end of ", name, " (", bytes, " bytes)");
       if (at < base + bytes)
-        near = absl::StrCat("runs over the end of ", name, " (", bytes, " bytes) by ",
-                            at + size - base - bytes);
+        near = absl::StrCat("runs over the end of ", name, " (", bytes, " bytes) by ", at + size - base - bytes);
     } else if (at < base && base - at < best) {
       best = base - at;
       near = absl::StrCat(base - at, " bytes before ", name);
@@ -145,8 +132,7 @@ void Machine::reportOutside(const Actor &who, const void *p, size_t size) {
   if (spec_.sharedBytes)
     for (auto &b : who.thread->block->domain->blocks)
       consider(reinterpret_cast<uintptr_t>(b->shared), size_t(spec_.sharedBytes), "shared memory");
-  report(FindingKind::OutOfBounds, near,
-         party(*who.thread, absl::StrCat(size, "-byte ", write ? "write" : "read"), who.pc));
+  report(FindingKind::OutOfBounds, near, party(*who.thread, absl::StrCat(size, "-byte ", write ? "write" : "read"), who.pc));
 }
 
 void Machine::reportStuck(FindingKind kind) {
@@ -168,24 +154,20 @@ void Machine::reportStuck(FindingKind kind) {
           continue;
         someone = someone ? someone : t.get();
         CodeLocation at = locate(t->waitPc);
-        Group &g = groups[absl::StrCat(
-            t->describeWait(*t), " at line ", at.line,
-            at.sourceLine ? absl::StrCat(" (", at.sourceFile, ":", at.sourceLine, ")") : "")];
+        Group &g = groups[absl::StrCat(t->describeWait(*t), " at line ", at.line,
+                                       at.sourceLine ? absl::StrCat(" (", at.sourceFile, ":", at.sourceLine, ")") : "")];
         g.first = g.first ? g.first : t.get();
         g.count++;
       }
     }
   std::vector<std::string> lines;
   for (auto &[what, g] : groups)
-    lines.push_back(absl::StrFormat("%d threads, first (%d,%d,%d) of block %d, wait for %s",
-                                    g.count, g.first->index.x, g.first->index.y, g.first->index.z,
-                                    g.first->block->linear, what));
+    lines.push_back(absl::StrFormat("%d threads, first (%d,%d,%d) of block %d, wait for %s", g.count, g.first->index.x, g.first->index.y,
+                                    g.first->index.z, g.first->block->linear, what));
   if (exited)
-    lines.push_back(
-        absl::StrCat(exited, " threads have ended",
-                     gone ? absl::StrFormat(", first (%d,%d,%d) of block %d", gone->index.x,
-                                            gone->index.y, gone->index.z, gone->block->linear)
-                          : ""));
+    lines.push_back(absl::StrCat(
+        exited, " threads have ended",
+        gone ? absl::StrFormat(", first (%d,%d,%d) of block %d", gone->index.x, gone->index.y, gone->index.z, gone->block->linear) : ""));
   std::string text;
   for (const std::string &l : lines)
     absl::StrAppend(&text, text.empty() ? "" : "; ", l);

@@ -52,8 +52,7 @@ public:
   }
   bool any(uintptr_t at, size_t size) const {
     for (uintptr_t word = at / 4; word <= (at + size - 1) / 4; word++)
-      if (auto page = pages_.find(word / kWords);
-          page != pages_.end() && page->second[word % kWords] == epoch_)
+      if (auto page = pages_.find(word / kWords); page != pages_.end() && page->second[word % kWords] == epoch_)
         return true;
     return false;
   }

@@ -23,8 +23,7 @@ void Machine::matrixOp(Block &block, Warp &warp, kce::WarpOp op) {
       rows[r] = static_cast<unsigned char *>(t.warpArgs->row);
       if (!sharedBlockOf(t, rows[r], 16)) {
         report(FindingKind::OutOfBounds,
-               absl::StrCat(store ? "stmatrix" : "ldmatrix",
-                            " row address lies outside shared memory (offset ",
+               absl::StrCat(store ? "stmatrix" : "ldmatrix", " row address lies outside shared memory (offset ",
                             int64_t(rows[r] - block.shared), " of ", spec_.sharedBytes, ")"),
                party(t, store ? "stmatrix" : "ldmatrix", t.warpPc));
         abandon();
@@ -64,22 +63,17 @@ struct MmaShape {
 MmaShape shapeOf(kce::MmaKind kind) {
   switch (kind) {
   case kce::MmaKind::Bf16K16:
-  case kce::MmaKind::F16K16:
-    return {16, 2, false};
-  case kce::MmaKind::F16K8:
-    return {8, 2, false};
-  case kce::MmaKind::Tf32K8:
-    return {8, 1, false};
+  case kce::MmaKind::F16K16: return {16, 2, false};
+  case kce::MmaKind::F16K8: return {8, 2, false};
+  case kce::MmaKind::Tf32K8: return {8, 1, false};
   case kce::MmaKind::S8K32:
   case kce::MmaKind::U8K32:
   case kce::MmaKind::S8U8K32:
-  case kce::MmaKind::U8S8K32:
-    return {32, 4, true};
+  case kce::MmaKind::U8S8K32: return {32, 4, true};
   case kce::MmaKind::E4M3K32:
   case kce::MmaKind::E5M2K32:
   case kce::MmaKind::E4M3E5M2K32:
-  case kce::MmaKind::E5M2E4M3K32:
-    return {32, 4, false};
+  case kce::MmaKind::E5M2E4M3K32: return {32, 4, false};
   }
   return {};
 }
@@ -87,29 +81,18 @@ MmaShape shapeOf(kce::MmaKind kind) {
 /// Of operand A (`isA`) or B.
 NarrowKind narrowKind(kce::MmaKind kind, bool isA) {
   switch (kind) {
-  case kce::MmaKind::Bf16K16:
-    return NarrowKind::Bf16;
+  case kce::MmaKind::Bf16K16: return NarrowKind::Bf16;
   case kce::MmaKind::F16K16:
-  case kce::MmaKind::F16K8:
-    return NarrowKind::F16;
-  case kce::MmaKind::Tf32K8:
-    return NarrowKind::Tf32;
-  case kce::MmaKind::S8K32:
-    return NarrowKind::S8;
-  case kce::MmaKind::U8K32:
-    return NarrowKind::U8;
-  case kce::MmaKind::S8U8K32:
-    return isA ? NarrowKind::S8 : NarrowKind::U8;
-  case kce::MmaKind::U8S8K32:
-    return isA ? NarrowKind::U8 : NarrowKind::S8;
-  case kce::MmaKind::E4M3K32:
-    return NarrowKind::E4M3;
-  case kce::MmaKind::E5M2K32:
-    return NarrowKind::E5M2;
-  case kce::MmaKind::E4M3E5M2K32:
-    return isA ? NarrowKind::E4M3 : NarrowKind::E5M2;
-  case kce::MmaKind::E5M2E4M3K32:
-    return isA ? NarrowKind::E5M2 : NarrowKind::E4M3;
+  case kce::MmaKind::F16K8: return NarrowKind::F16;
+  case kce::MmaKind::Tf32K8: return NarrowKind::Tf32;
+  case kce::MmaKind::S8K32: return NarrowKind::S8;
+  case kce::MmaKind::U8K32: return NarrowKind::U8;
+  case kce::MmaKind::S8U8K32: return isA ? NarrowKind::S8 : NarrowKind::U8;
+  case kce::MmaKind::U8S8K32: return isA ? NarrowKind::U8 : NarrowKind::S8;
+  case kce::MmaKind::E4M3K32: return NarrowKind::E4M3;
+  case kce::MmaKind::E5M2K32: return NarrowKind::E5M2;
+  case kce::MmaKind::E4M3E5M2K32: return isA ? NarrowKind::E4M3 : NarrowKind::E5M2;
+  case kce::MmaKind::E5M2E4M3K32: return isA ? NarrowKind::E5M2 : NarrowKind::E4M3;
   }
   return NarrowKind::F16;
 }
@@ -117,9 +100,7 @@ NarrowKind narrowKind(kce::MmaKind kind, bool isA) {
 } // namespace
 
 void Machine::mmaOp(Block &block, Warp &warp) {
-  auto args = [&](unsigned i) -> kce::WarpArgs & {
-    return *block.threads[warp.first + i]->warpArgs;
-  };
+  auto args = [&](unsigned i) -> kce::WarpArgs & { return *block.threads[warp.first + i]->warpArgs; };
   kce::MmaKind kind = kce::MmaKind(args(0).mode);
   MmaShape shape = shapeOf(kind);
   NarrowKind aKind = narrowKind(kind, true), bKind = narrowKind(kind, false);
@@ -127,8 +108,7 @@ void Machine::mmaOp(Block &block, Warp &warp) {
   int half = 4 * shape.perRegister, halves = shape.k / half, bytes = 4 / shape.perRegister;
   double a[16 * 32], b[32 * 8], sums[16 * 8];
   for (unsigned l = 0; l < 32; l++) {
-    const auto *ra = static_cast<const unsigned char *>(args(l).a),
-               *rb = static_cast<const unsigned char *>(args(l).b);
+    const auto *ra = static_cast<const unsigned char *>(args(l).a), *rb = static_cast<const unsigned char *>(args(l).b);
     int group = int(l / 4), base = int(l % 4) * shape.perRegister;
     for (int h = 0; h < halves; h++)
       for (int i = 0; i < shape.perRegister; i++) {
@@ -141,15 +121,12 @@ void Machine::mmaOp(Block &block, Warp &warp) {
   auto eachElement = [&](auto &&fn) {
     for (unsigned l = 0; l < 32; l++)
       for (int i = 0; i < 4; i++)
-        fn(sums[(l / 4 + 8 * unsigned(i >> 1)) * 8 + 2 * (l % 4) + unsigned(i & 1)],
-           static_cast<float *>(args(l).d) + i);
+        fn(sums[(l / 4 + 8 * unsigned(i >> 1)) * 8 + 2 * (l % 4) + unsigned(i & 1)], static_cast<float *>(args(l).d) + i);
   };
   if (shape.integer) {
     eachElement([](double &sum, float *d) { sum = *reinterpret_cast<int32_t *>(d); });
     multiplyAdd(a, b, sums, 16, 8, shape.k);
-    eachElement([](double sum, float *d) {
-      *reinterpret_cast<int32_t *>(d) = int32_t(uint32_t(int64_t(sum)));
-    });
+    eachElement([](double sum, float *d) { *reinterpret_cast<int32_t *>(d) = int32_t(uint32_t(int64_t(sum))); });
   } else {
     eachElement([](double &sum, float *d) { sum = *d; });
     multiplyAdd(a, b, sums, 16, 8, shape.k);

@@ -12,9 +12,7 @@ namespace kernelc::emulator {
 struct MatrixDescriptor {
   size_t start, lbo, sbo;
   int span; ///< swizzle in bytes, 0 for none
-  explicit MatrixDescriptor(uint64_t bits)
-      : start((bits & 0x3fff) << 4), lbo((bits >> 16 & 0x3fff) << 4),
-        sbo((bits >> 32 & 0x3fff) << 4) {
+  explicit MatrixDescriptor(uint64_t bits) : start((bits & 0x3fff) << 4), lbo((bits >> 16 & 0x3fff) << 4), sbo((bits >> 32 & 0x3fff) << 4) {
     const int spans[4] = {0, 128, 64, 32};
     span = spans[bits >> 62];
   }
@@ -27,11 +25,9 @@ struct MatrixDescriptor {
                 : start + size_t(mn / 8) * sbo + chunk * lbo + size_t(mn % 8) * 16 + in;
     } else if (span) {
       int panel = span / bytes;
-      at = start + size_t(mn / panel) * lbo + size_t(mn % panel * bytes) +
-           size_t(k % 8) * size_t(span) + size_t(k / 8) * sbo;
+      at = start + size_t(mn / panel) * lbo + size_t(mn % panel * bytes) + size_t(k % 8) * size_t(span) + size_t(k / 8) * sbo;
     } else {
-      at = start + size_t(mn / 8) * sbo + size_t(mn % 8 * bytes) + size_t(k % 8) * 16 +
-           size_t(k / 8) * lbo;
+      at = start + size_t(mn / 8) * sbo + size_t(mn % 8 * bytes) + size_t(k % 8) * 16 + size_t(k / 8) * lbo;
     }
     size_t mask = span == 128 ? 7 : span == 64 ? 3 : span == 32 ? 1 : 0;
     return at ^ ((at >> 7 & mask) << 4);

@@ -30,25 +30,17 @@ double decodeNarrow(NarrowKind kind, const unsigned char *p) {
   uint32_t word;
   float f;
   switch (kind) {
-  case NarrowKind::Bf16:
-    std::memcpy(&half, p, 2);
-    return fromBF16(half);
-  case NarrowKind::F16:
-    std::memcpy(&half, p, 2);
-    return halves[half];
+  case NarrowKind::Bf16: std::memcpy(&half, p, 2); return fromBF16(half);
+  case NarrowKind::F16: std::memcpy(&half, p, 2); return halves[half];
   case NarrowKind::Tf32:
     std::memcpy(&word, p, 4);
     word &= ~0x1fffu;
     std::memcpy(&f, &word, 4);
     return f;
-  case NarrowKind::S8:
-    return int8_t(*p);
-  case NarrowKind::U8:
-    return *p;
-  case NarrowKind::E4M3:
-    return bytes[0][*p];
-  case NarrowKind::E5M2:
-    return bytes[1][*p];
+  case NarrowKind::S8: return int8_t(*p);
+  case NarrowKind::U8: return *p;
+  case NarrowKind::E4M3: return bytes[0][*p];
+  case NarrowKind::E5M2: return bytes[1][*p];
   }
   return 0;
 }

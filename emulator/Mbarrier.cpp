@@ -11,40 +11,32 @@ namespace kernelc::emulator {
 static std::string describeMbarrier(const Thread &t) {
   for (auto &[offset, bar] : t.block->mbarriers)
     if (offset == t.waitArg >> 1)
-      return absl::StrCat("parity ", t.waitArg & 1, " of the mbarrier at shared byte ", offset,
-                          " (in phase ", bar.phase, "; ", bar.count - bar.pending, " of ",
-                          bar.count, " arrivals, ", bar.bytes, " bytes outstanding)");
+      return absl::StrCat("parity ", t.waitArg & 1, " of the mbarrier at shared byte ", offset, " (in phase ", bar.phase, "; ",
+                          bar.count - bar.pending, " of ", bar.count, " arrivals, ", bar.bytes, " bytes outstanding)");
   return "an mbarrier";
 }
 
-Mbarrier &Machine::mbarrierAt(void *p, int cta, const char *what, uint32_t pc, Block **owner,
-                              size_t *offset) {
+Mbarrier &Machine::mbarrierAt(void *p, int cta, const char *what, uint32_t pc, Block **owner, size_t *offset) {
   Thread &t = self();
   Domain &domain = *t.block->domain;
   Block *block = sharedBlockOf(t, p, 8);
   if (!block || reinterpret_cast<uintptr_t>(p) % 8)
-    fail(FindingKind::OutOfBounds,
-         absl::StrCat(what, ": not an 8-byte aligned address in shared memory"), what, pc);
+    fail(FindingKind::OutOfBounds, absl::StrCat(what, ": not an 8-byte aligned address in shared memory"), what, pc);
   size_t at = size_t(static_cast<unsigned char *>(p) - block->shared);
   if (cta >= 0) {
     if (size_t(cta) >= domain.blocks.size())
-      fail(FindingKind::InvalidOperation, absl::StrCat(what, ": the cluster has no block ", cta),
-           what, pc);
+      fail(FindingKind::InvalidOperation, absl::StrCat(what, ": the cluster has no block ", cta), what, pc);
     block = domain.blocks[size_t(cta)].get();
     checkAlive(*block, what, pc);
   }
   auto it = block->mbarriers.find(at);
   if (it == block->mbarriers.end())
-    fail(FindingKind::BarrierProtocol,
-         absl::StrCat(what, ": the mbarrier at shared byte ", at, " was never initialised"), what,
-         pc);
+    fail(FindingKind::BarrierProtocol, absl::StrCat(what, ": the mbarrier at shared byte ", at, " was never initialised"), what, pc);
   // The init must have happened before; uses order themselves.
   if (checks())
     block->shadow->visit(at, 8, [&](ShadowCell &cell, size_t) {
       if (cell.write.clock && !ordered(t, cell.write, reinterpret_cast<uintptr_t>(p)))
-        report(FindingKind::DataRace,
-               absl::StrCat("the mbarrier at shared byte ", at,
-                            " is used with no barrier after its initialisation"),
+        report(FindingKind::DataRace, absl::StrCat("the mbarrier at shared byte ", at, " is used with no barrier after its initialisation"),
                party(t, what, pc), party(cell.write));
     });
   *owner = block;
@@ -55,8 +47,7 @@ Mbarrier &Machine::mbarrierAt(void *p, int cta, const char *what, uint32_t pc, B
 void Machine::mbarrierInit(void *p, unsigned count, const void *pc) {
   Thread &t = self();
   uint32_t at = offsetOf(pc);
-  if (sharedBlockOf(t, p, 8) != t.block || reinterpret_cast<uintptr_t>(p) % 8 || count == 0 ||
-      count >= (1u << 20))
+  if (sharedBlockOf(t, p, 8) != t.block || reinterpret_cast<uintptr_t>(p) % 8 || count == 0 || count >= (1u << 20))
     fail(FindingKind::InvalidOperation,
          absl::StrCat("mbarrier.init with count ", count,
                       ": the count is 1 to 2^20 - 1, the address an 8-byte "
@@ -103,9 +94,8 @@ void Machine::mbarrierArrive(void *p, int cta, unsigned bytes, bool expect, cons
     bar.bytes += bytes;
   if (bar.pending == 0)
     fail(FindingKind::BarrierProtocol,
-         absl::StrCat("more than ", bar.count, " arrivals in phase ", bar.phase,
-                      " of the mbarrier at shared byte ", offset, ", which still waits for ",
-                      bar.bytes, " bytes"),
+         absl::StrCat("more than ", bar.count, " arrivals in phase ", bar.phase, " of the mbarrier at shared byte ", offset,
+                      ", which still waits for ", bar.bytes, " bytes"),
          "mbarrier.arrive", at);
   bar.pending--;
   if (checks()) {
@@ -125,8 +115,7 @@ void Machine::mbarrierWait(void *p, unsigned parity, const void *pc) {
   size_t offset;
   Mbarrier &bar = mbarrierAt(p, -1, "mbarrier.wait", at, &block, &offset);
   if (block != t.block)
-    fail(FindingKind::InvalidOperation, "mbarrier.try_wait works on the block's own mbarriers only",
-         "mbarrier.wait", at);
+    fail(FindingKind::InvalidOperation, "mbarrier.try_wait works on the block's own mbarriers only", "mbarrier.wait", at);
   // Parity p is complete when the phase now running has the other parity.
   while ((bar.phase & 1) == (parity & 1)) {
     bar.waiting.push_back(&t);
@@ -143,16 +132,14 @@ void Machine::mbarrierWait(void *p, unsigned parity, const void *pc) {
   }
 }
 
-Mbarrier &Machine::beginTransfer(Transfer &op, void *bar, unsigned rank, const char *what,
-                                 uint32_t at) {
+Mbarrier &Machine::beginTransfer(Transfer &op, void *bar, unsigned rank, const char *what, uint32_t at) {
   Thread &t = self();
   Domain &domain = *t.block->domain;
   Mbarrier &barrier = mbarrierAt(bar, int(rank), what, at, &op.block, &op.barrier);
   if (checks() && !barrier.initFenced)
     report(FindingKind::ProxyFence,
-           absl::StrCat(
-               "the mbarrier at shared byte ", op.barrier,
-               " was initialised without fence.mbarrier_init (or fence.proxy.async) afterwards"),
+           absl::StrCat("the mbarrier at shared byte ", op.barrier,
+                        " was initialised without fence.mbarrier_init (or fence.proxy.async) afterwards"),
            party(t, what, at));
   if (!barrier.agent.index) {
     barrier.agent.index = uint16_t(domain.agents++);
@@ -184,15 +171,11 @@ void Machine::finishMbarriers(Domain &domain) {
       for (auto &t : block->threads)
         waited |= t->clocks->seenAt(bar.agent.index) >= bar.agent.issued;
       if (!waited)
-        report(FindingKind::LostAsyncWork,
-               absl::StrCat("a ", bar.lastTransfer.what, " was never waited for"),
-               bar.lastTransfer);
+        report(FindingKind::LostAsyncWork, absl::StrCat("a ", bar.lastTransfer.what, " was never waited for"), bar.lastTransfer);
       if (bar.bytes != 0)
         report(FindingKind::BarrierProtocol,
-               absl::StrCat("the mbarrier at shared byte ", offset, " ends with ",
-                            bar.bytes > 0 ? bar.bytes : -bar.bytes, " bytes ",
-                            bar.bytes > 0 ? "announced and not delivered"
-                                          : "delivered and not announced"),
+               absl::StrCat("the mbarrier at shared byte ", offset, " ends with ", bar.bytes > 0 ? bar.bytes : -bar.bytes, " bytes ",
+                            bar.bytes > 0 ? "announced and not delivered" : "delivered and not announced"),
                party(*bar.initialiser, "mbarrier", 0));
     }
 }

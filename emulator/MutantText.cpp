@@ -21,12 +21,11 @@ namespace {
 
 /// What the emulator follows: a race, a stale read or a lost completion that one of
 /// these prevents is a finding without it, whatever the schedule of the run.
-const char *const kSynchronising[] = {
-    "__syncthreads(",         "__syncwarp(",         "__threadfence",      "kc_bar_sync(",
-    "kc_bar_arrive(",         "kc_cluster_sync(",    "kc_cluster_arrive(", "kc_cluster_wait(",
-    "kc_cp_async_wait<",      "kc_cp_async_commit(", "kc_mbarrier_wait(",  "kc_mbarrier_arrive",
-    "kc_mbarrier_expect_tx(", "kc_fence_",           "kc_wgmma_fence(",    "kc_wgmma_commit(",
-    "kc_wgmma_wait<",         "kc_tma_commit(",      "kc_tma_wait"};
+const char *const kSynchronising[] = {"__syncthreads(",         "__syncwarp(",         "__threadfence",      "kc_bar_sync(",
+                                      "kc_bar_arrive(",         "kc_cluster_sync(",    "kc_cluster_arrive(", "kc_cluster_wait(",
+                                      "kc_cp_async_wait<",      "kc_cp_async_commit(", "kc_mbarrier_wait(",  "kc_mbarrier_arrive",
+                                      "kc_mbarrier_expect_tx(", "kc_fence_",           "kc_wgmma_fence(",    "kc_wgmma_commit(",
+                                      "kc_wgmma_wait<",         "kc_tma_commit(",      "kc_tma_wait"};
 
 /// The end of the statement that begins at `at`: past its semicolon.
 size_t statementEnd(absl::string_view line, size_t at) {
@@ -95,13 +94,15 @@ bool anyVisible(const std::vector<std::string> &lines, size_t before, absl::Func
 /// Whether `name` is an array in shared memory, declared before line `before`.
 bool isShared(const std::vector<std::string> &lines, size_t before, absl::string_view name) {
   std::string declared = absl::StrCat(" *const ", name, " = (");
-  return anyVisible(lines, before, [&](const std::string &l) { return absl::StrContains(l, declared) && absl::StrContains(l, "(kc_shared()"); });
+  return anyVisible(lines, before,
+                    [&](const std::string &l) { return absl::StrContains(l, declared) && absl::StrContains(l, "(kc_shared()"); });
 }
 
 /// Whether `name` is a variable or an array of the thread, declared without a value in lines (from, to).
 bool isOwn(const std::vector<std::string> &lines, size_t from, size_t to, absl::string_view name) {
   return std::any_of(lines.begin() + int64_t(from) + 1, lines.begin() + int64_t(to), [&](const std::string &l) {
-    return absl::EndsWith(l, ";") && (absl::StrContains(l, absl::StrCat(" ", name, "[")) || absl::StrContains(l, absl::StrCat(" ", name, ";"))) &&
+    return absl::EndsWith(l, ";") &&
+           (absl::StrContains(l, absl::StrCat(" ", name, "[")) || absl::StrContains(l, absl::StrCat(" ", name, ";"))) &&
            !absl::StrContains(l, "=") && !absl::StrContains(l, "kc_");
   });
 }
@@ -112,7 +113,8 @@ bool writesOnlyInside(const std::vector<std::string> &lines, size_t open) {
     absl::string_view line = absl::StripAsciiWhitespace(lines[i]), name = assignedName(line);
     if (!name.empty() && !isShared(lines, open, name) && !isOwn(lines, open, i, name))
       return false;
-    if (name.empty() && (absl::StrContains(line, "kc_tma_") || absl::StrContains(line, "kc_cp_") || absl::StrContains(line, "atomic") || absl::StrContains(line, "__st")))
+    if (name.empty() && (absl::StrContains(line, "kc_tma_") || absl::StrContains(line, "kc_cp_") || absl::StrContains(line, "atomic") ||
+                         absl::StrContains(line, "__st")))
       return false;
   }
   return true;
@@ -140,8 +142,9 @@ bool holdsOnlyCopies(const std::vector<std::string> &lines, size_t open) {
     }
     bool declares = absl::EndsWith(line, ";") && !absl::StrContains(line, "kc_") && absl::StrContains(line, " ") &&
                     (!absl::StrContains(line, "(") || absl::StartsWith(line, "alignas("));
-    if (!line.empty() && !declares &&
-        std::none_of(std::begin(kHarmlessStarts), std::end(kHarmlessStarts), [&](const char *start) { return absl::StartsWith(line, start); }))
+    if (!line.empty() && !declares && std::none_of(std::begin(kHarmlessStarts), std::end(kHarmlessStarts), [&](const char *start) {
+          return absl::StartsWith(line, start);
+        }))
       return false;
     any |= absl::StartsWith(line, "kc_cp_async_") && absl::StrContains(line, "(&");
   }
@@ -154,8 +157,8 @@ bool isRegister(const std::vector<std::string> &lines, size_t before, absl::stri
     return false;
   std::string array = absl::StrCat(" ", name, "["), plain = absl::StrCat(" ", name, ";"), set = absl::StrCat(" ", name, " = ");
   return anyVisible(lines, before, [&](const std::string &l) {
-    static const char *const kTypes[] = {"alignas(", "unsigned ", "float ", "int ", "short ", "bool ", "long ", "double ", "char ",
-                                         "f16 ", "f8e4m3 ", "f8e5m2 "}; // (and bf16)
+    static const char *const kTypes[] = {"alignas(", "unsigned ", "float ", "int ", "short ",  "bool ",
+                                         "long ",    "double ",   "char ",  "f16 ", "f8e4m3 ", "f8e5m2 "}; // (and bf16)
     bool declares = std::any_of(std::begin(kTypes), std::end(kTypes), [&](const char *type) { return absl::StrContains(l, type); });
     bool names = (absl::EndsWith(l, "];") && absl::StrContains(l, array) && !absl::StrContains(l, "=")) || absl::StrContains(l, plain) ||
                  absl::StrContains(l, set);
@@ -168,18 +171,20 @@ bool isRegister(const std::vector<std::string> &lines, size_t before, absl::stri
 bool findRegisters(const std::vector<std::string> &lines, size_t open, std::vector<size_t> &set) {
   static const char *const kHarmlessStarts[] = {"#", "//", "for (", "if (", "}"};
   static const char *const kEffects[] = {"atomic", "shfl", "kc_tma_", "kc_bar_", "kc_cp_", "kc_mbarrier", "kc_cluster", "__st", "asm",
-                                         "+=", "-=", "*=", "/=", "|=", "&=", "^=", "++;", "--;"};
+                                         "+=",     "-=",   "*=",      "/=",      "|=",     "&=",          "^=",         "++;",  "--;"};
   for (size_t i = open + 1, end = blockEnd(lines, open); i < end; i++) {
     absl::string_view line = absl::StripAsciiWhitespace(lines[i]);
     if (std::any_of(std::begin(kEffects), std::end(kEffects), [&](const char *e) { return absl::StrContains(line, e); }))
       return false;
     if (line.empty() || absl::StartsWith(line, "const ") ||
-        std::any_of(std::begin(kHarmlessStarts), std::end(kHarmlessStarts), [&](const char *start) { return absl::StartsWith(line, start); }))
+        std::any_of(std::begin(kHarmlessStarts), std::end(kHarmlessStarts),
+                    [&](const char *start) { return absl::StartsWith(line, start); }))
       continue;
     absl::string_view name = assignedName(line);
     if (!name.empty() && isRegister(lines, open + 1, name))
       set.push_back(i);
-    else if (!(name.empty() ? absl::EndsWith(line, ";") && (!absl::StrContains(line, "(") || absl::StartsWith(line, "alignas(") || absl::StrContains(line, " = "))
+    else if (!(name.empty() ? absl::EndsWith(line, ";") &&
+                                  (!absl::StrContains(line, "(") || absl::StartsWith(line, "alignas(") || absl::StrContains(line, " = "))
                             : isOwn(lines, open, i, name) || isRegister(lines, i, name)))
       return false; // neither a declaration nor a variable of the block
   }
@@ -289,12 +294,14 @@ Mutants mutantsOf(absl::string_view text) {
     // Masks: `const bool name = ...;` and `if (...)`, made true.
     if (size_t at = line.find("const bool "); at != std::string::npos) {
       size_t equals = line.find(" = ", at), end = line.rfind(';');
-      if (equals != std::string::npos && end != std::string::npos && end > equals && !isNanTest(line.substr(equals + 3, end - equals - 3))) {
+      if (equals != std::string::npos && end != std::string::npos && end > equals &&
+          !isNanTest(line.substr(equals + 3, end - equals - 3))) {
         std::vector<size_t> blocks = blocksGuardedBy(lines, i, line.substr(at + 11, equals - at - 11));
         auto allHold = [&](bool (*holds)(const std::vector<std::string> &, size_t)) {
           return !blocks.empty() && std::all_of(blocks.begin(), blocks.end(), [&](size_t block) { return holds(lines, block); });
         };
-        bool onlySynchronises = allHold(holdsOnlySynchronisation), onlyCopies = allHold(holdsOnlyCopies), onlyRegisters = spoil(blocks, mutants.all.size());
+        bool onlySynchronises = allHold(holdsOnlySynchronisation), onlyCopies = allHold(holdsOnlyCopies),
+             onlyRegisters = spoil(blocks, mutants.all.size());
         bool onlyLastRounds = allHold(isLastRound);
         add(i, equals + 3, end, true);
         if (onlyLastRounds)

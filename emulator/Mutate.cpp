@@ -18,15 +18,14 @@ const char *verdictName(Verdict verdict) {
 }
 
 std::string Mutant::toString() const {
-  return absl::StrCat("line ", where.line,
-                      where.sourceLine ? absl::StrCat(" (", where.sourceFile, ":", where.sourceLine, ")") : "", ": ",
+  return absl::StrCat("line ", where.line, where.sourceLine ? absl::StrCat(" (", where.sourceFile, ":", where.sourceLine, ")") : "", ": ",
                       verdictName(verdict), why.empty() ? "" : absl::StrCat(" (", why, ")"), ": ",
                       mask ? "condition made true: " : "removed: ", removed);
 }
 
 std::string MutationScore::toString() const {
-  std::string s = absl::StrFormat("%d of %d mutants detected, %d of them by a finding; %d redundant, %d missed: %.1f %%\n", detected,
-                                  total, byFinding, redundant, missed, percent());
+  std::string s = absl::StrFormat("%d of %d mutants detected, %d of them by a finding; %d redundant, %d missed: %.1f %%\n", detected, total,
+                                  byFinding, redundant, missed, percent());
   for (const Mutant &m : survivors)
     absl::StrAppend(&s, "  ", m.toString(), "\n");
   if (survivors.size() > 1)
@@ -40,10 +39,10 @@ namespace {
 /// Runs the mutants on the same arguments and compares with what the original gave.
 class Judge {
 public:
-  Judge(const Kernel &kernel, const Variant &variant, const std::vector<RunArguments> &runs,
-        const EmulatorOptions &options)
+  Judge(const Kernel &kernel, const Variant &variant, const std::vector<RunArguments> &runs, const EmulatorOptions &options)
       : kernel_(kernel), variant_(variant), runs_(runs), options_(options) {
-    std::stable_sort(runs_.begin(), runs_.end(), [](const RunArguments &a, const RunArguments &b) { return elementsOf(a) < elementsOf(b); });
+    std::stable_sort(runs_.begin(), runs_.end(),
+                     [](const RunArguments &a, const RunArguments &b) { return elementsOf(a) < elementsOf(b); });
     for (size_t i = 0, n = runs_.size(); i < n; i++)
       addSpecials(i);
   }
@@ -107,8 +106,7 @@ private:
     Bytes bytes;
     for (size_t i = 0; i < args.params.size(); i++) {
       const TensorView &v = args.params[i];
-      bool written =
-          kernel_.params[i].kind == ParamKind::Output || kernel_.params[i].kind == ParamKind::InOut;
+      bool written = kernel_.params[i].kind == ParamKind::Output || kernel_.params[i].kind == ParamKind::InOut;
       size_t n = written ? size_t(v.numElements() * elementBits(v.type) + 7) / 8 : 0;
       const auto *p = static_cast<const uint8_t *>(v.data);
       bytes.emplace_back(p, p + n);
@@ -123,7 +121,7 @@ private:
 
   const Kernel &kernel_;
   const Variant &variant_;
-  std::vector<RunArguments> runs_; ///< the smallest first, then those with specials
+  std::vector<RunArguments> runs_;          ///< the smallest first, then those with specials
   std::deque<std::vector<uint8_t>> copies_; ///< of inputs with specials
   EmulatorOptions options_;
   Variant switched_;
@@ -150,8 +148,7 @@ absl::Status Judge::begin(const std::string &text, size_t count) {
     if (!report.ok())
       return report.status();
     if (!report->ok())
-      return absl::FailedPreconditionError(
-          absl::StrCat("the unchanged text has findings:\n", report->toString()));
+      return absl::FailedPreconditionError(absl::StrCat("the unchanged text has findings:\n", report->toString()));
     expected_.push_back(snapshot(args));
     restore(args, before_.back());
     steps = std::max(steps, report->steps);
@@ -164,13 +161,11 @@ absl::Status Judge::begin(const std::string &text, size_t count) {
   runner_ = *std::move(runners[1]);
   runner_->setOptions(options_);
   Outcome same = run({}, 0, {options_.seed});
-  return same.detected() ? absl::InternalError(absl::StrCat(
-                               "the text with switches, none of them set, shows ", same.seen))
+  return same.detected() ? absl::InternalError(absl::StrCat("the text with switches, none of them set, shows ", same.seen))
                          : absl::OkStatus();
 }
 
-Judge::Outcome Judge::run(absl::Span<const size_t> numbers, uint8_t how,
-                          absl::Span<const uint64_t> seeds) {
+Judge::Outcome Judge::run(absl::Span<const size_t> numbers, uint8_t how, absl::Span<const uint64_t> seeds) {
   Outcome outcome;
   for (size_t n : numbers)
     switches_[n] = how;
@@ -180,8 +175,7 @@ Judge::Outcome Judge::run(absl::Span<const size_t> numbers, uint8_t how,
       auto report = runner_->run(runs_[r]);
       outcome.finding = !report.ok() || !report->ok();
       if (outcome.finding)
-        outcome.seen = report.ok() ? findingKindName(report->findings[0].kind)
-                                   : std::string(report.status().message());
+        outcome.seen = report.ok() ? findingKindName(report->findings[0].kind) : std::string(report.status().message());
       else if (snapshot(runs_[r]) != expected_[r])
         outcome.seen = "a wrong value";
       restore(runs_[r], before_[r]);
@@ -196,10 +190,8 @@ Judge::Outcome Judge::run(absl::Span<const size_t> numbers, uint8_t how,
 
 } // namespace
 
-absl::StatusOr<MutationScore> measureMutants(const Kernel &kernel, const Variant &variant,
-                                             const std::vector<RunArguments> &runs,
-                                             const EmulatorOptions &options,
-                                             const std::function<void(const Mutant &)> &judged) {
+absl::StatusOr<MutationScore> measureMutants(const Kernel &kernel, const Variant &variant, const std::vector<RunArguments> &runs,
+                                             const EmulatorOptions &options, const std::function<void(const Mutant &)> &judged) {
   Mutants mutants = mutantsOf(variant.cudaText);
   Judge judge(kernel, variant, runs, options);
   if (absl::Status s = judge.begin(mutants.text, mutants.all.size()); !s.ok())
@@ -233,14 +225,16 @@ absl::StatusOr<MutationScore> measureMutants(const Kernel &kernel, const Variant
         return masks.size() > 1 && judge.run(masks, 1, {options.seed}).detected();
       };
       // Garbage in what it sets too often does not show either: nobody uses it.
-      auto areUnused = [&](size_t n) { return !judge.run({n}, 3, {options.seed}).detected() && !judge.run({n}, 5, {options.seed}).detected(); };
-      const char *redundant = !differs             ? m.mask ? "always true at these sizes" : "never reached at these sizes"
-                              : m.onlySynchronises ? "guards synchronisation or hints that nothing needs at these sizes"
-                              : m.onlyCopies       ? "guards copies that nothing reads at these sizes"
+      auto areUnused = [&](size_t n) {
+        return !judge.run({n}, 3, {options.seed}).detected() && !judge.run({n}, 5, {options.seed}).detected();
+      };
+      const char *redundant = !differs                          ? m.mask ? "always true at these sizes" : "never reached at these sizes"
+                              : m.onlySynchronises              ? "guards synchronisation or hints that nothing needs at these sizes"
+                              : m.onlyCopies                    ? "guards copies that nothing reads at these sizes"
                               : m.onlyRegisters && areUnused(i) ? "guards registers that are written over or not used at these sizes"
-                              : !m.mask            ? "no access needs it at these sizes"
-                              : isShortCut()       ? "a short cut past the masks inside"
-                                                   : nullptr;
+                              : !m.mask                         ? "no access needs it at these sizes"
+                              : isShortCut()                    ? "a short cut past the masks inside"
+                                                                : nullptr;
       m.verdict = redundant ? Verdict::Redundant : Verdict::Missed;
       m.why = redundant ? redundant : "neither a finding nor another value";
       (m.verdict == Verdict::Redundant ? score.redundant : score.missed)++;

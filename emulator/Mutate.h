@@ -15,7 +15,7 @@
 namespace kernelc::emulator {
 
 enum class Verdict {
-  Detected,  ///< a finding, a wrong value, or no end
+  Detected, ///< a finding, a wrong value, or no end
   /// Survives, and may at these sizes: a synchronisation that the emulator follows
   /// orders no two accesses that nothing else orders; a condition is always true, or
   /// guards synchronisation and hints only, or asynchronous copies that neither race nor are read, or registers
@@ -26,12 +26,12 @@ enum class Verdict {
 const char *verdictName(Verdict verdict);
 
 struct Mutant {
-  CodeLocation where;  ///< in the CUDA text, with its `.kc` line
-  std::string removed; ///< what stood there
-  bool mask = false;   ///< a condition made true, else a call removed
+  CodeLocation where;            ///< in the CUDA text, with its `.kc` line
+  std::string removed;           ///< what stood there
+  bool mask = false;             ///< a condition made true, else a call removed
   bool onlySynchronises = false; ///< a mask around nothing but synchronisation and prefetches
-  bool onlyCopies = false; ///< a mask around nothing but asynchronous copies into shared memory
-  bool onlyRegisters = false; ///< a mask around nothing that sets more than registers of the thread; switches 3 and 5 spoil them
+  bool onlyCopies = false;       ///< a mask around nothing but asynchronous copies into shared memory
+  bool onlyRegisters = false;    ///< a mask around nothing that sets more than registers of the thread; switches 3 and 5 spoil them
   /// First and last lines of the blocks that a mask guards, where those write only shared memory and their own variables, or are last
   /// rounds of loops, whose own masks do what is to be done.
   std::vector<std::pair<int, int>> shortCuts;
@@ -67,9 +67,7 @@ struct MutationScore {
 /// survivors under several schedules. The unchanged text must run without findings,
 /// else FailedPrecondition. Outputs of `runs` are used as scratch memory. `judged`
 /// (if given) hears of each mutant as soon as it is known.
-absl::StatusOr<MutationScore> measureMutants(const Kernel &kernel, const Variant &variant,
-                                             const std::vector<RunArguments> &runs,
-                                             const EmulatorOptions &options = {},
-                                             const std::function<void(const Mutant &)> &judged = {});
+absl::StatusOr<MutationScore> measureMutants(const Kernel &kernel, const Variant &variant, const std::vector<RunArguments> &runs,
+                                             const EmulatorOptions &options = {}, const std::function<void(const Mutant &)> &judged = {});
 
 } // namespace kernelc::emulator

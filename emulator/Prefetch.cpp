@@ -9,9 +9,7 @@ namespace kernelc::emulator {
 void Machine::bulkPrefetch(const void *p, unsigned bytes, const void *pc) {
   uint32_t at = offsetOf(pc);
   if (reinterpret_cast<uintptr_t>(p) % 16 || bytes % 16)
-    fail(FindingKind::Misaligned,
-         absl::StrCat("cp.async.bulk.prefetch of ", bytes,
-                      " bytes: address and size are multiples of 16"),
+    fail(FindingKind::Misaligned, absl::StrCat("cp.async.bulk.prefetch of ", bytes, " bytes: address and size are multiples of 16"),
          "prefetch", at);
   const Region *region = bytes ? regionOf(p) : nullptr;
   if (bytes && (!region || reinterpret_cast<uintptr_t>(p) - region->base + bytes > region->bytes)) {

@@ -54,8 +54,7 @@ struct Placed {
 
 } // namespace
 
-absl::StatusOr<std::vector<int64_t>> solveSizes(const Kernel &kernel,
-                                                absl::Span<const TensorView> params,
+absl::StatusOr<std::vector<int64_t>> solveSizes(const Kernel &kernel, absl::Span<const TensorView> params,
                                                 absl::Span<const int64_t> given) {
   std::vector<int64_t> sizes(kernel.sizes.size(), 0);
   for (size_t i = 0; i < sizes.size(); i++) {
@@ -64,13 +63,12 @@ absl::StatusOr<std::vector<int64_t>> solveSizes(const Kernel &kernel,
       sizes[i] = *r.constant;
     } else if (r.param >= 0) {
       if (size_t(r.param) >= params.size() || size_t(r.dim) >= params[r.param].shape.size())
-        return absl::InvalidArgumentError(absl::StrCat("size ", r.name, " needs dimension ", r.dim,
-                                                       " of '", kernel.params[r.param].name, "'"));
+        return absl::InvalidArgumentError(
+            absl::StrCat("size ", r.name, " needs dimension ", r.dim, " of '", kernel.params[r.param].name, "'"));
       int64_t extent = params[r.param].shape[r.dim], value = extent - r.offset;
       if (r.scale == 0 || value % r.scale)
-        return absl::InvalidArgumentError(
-            absl::StrCat("dimension ", r.dim, " of '", kernel.params[r.param].name, "' is ", extent,
-                         ", which is not ", r.scale, " * ", r.name, " + ", r.offset));
+        return absl::InvalidArgumentError(absl::StrCat("dimension ", r.dim, " of '", kernel.params[r.param].name, "' is ", extent,
+                                                       ", which is not ", r.scale, " * ", r.name, " + ", r.offset));
       sizes[i] = value / r.scale;
     } else if (i < given.size()) {
       sizes[i] = given[i];
@@ -78,8 +76,7 @@ absl::StatusOr<std::vector<int64_t>> solveSizes(const Kernel &kernel,
       return absl::InvalidArgumentError(absl::StrCat("nothing determines size ", r.name));
     }
     if (!r.constant && i < given.size() && given[i] != sizes[i])
-      return absl::InvalidArgumentError(absl::StrCat("size ", r.name, " is ", sizes[i],
-                                                     " by the tensors, ", given[i], " was given"));
+      return absl::InvalidArgumentError(absl::StrCat("size ", r.name, " is ", sizes[i], " by the tensors, ", given[i], " was given"));
   }
   return sizes;
 }
@@ -91,13 +88,12 @@ static std::vector<std::vector<int64_t>> stridesOf(const RunArguments &args) {
   return strides;
 }
 
-absl::Status checkVariant(const Kernel &kernel, const Variant &variant, const RunArguments &args,
-                          absl::Span<const int64_t> sizes, int smCount) {
+absl::Status checkVariant(const Kernel &kernel, const Variant &variant, const RunArguments &args, absl::Span<const int64_t> sizes,
+                          int smCount) {
   auto strides = stridesOf(args);
   SizeEnv env{sizes, smCount, strides};
   if (!variant.guard.empty() && !variant.guard.evaluate(env))
-    return absl::FailedPreconditionError(
-        absl::StrCat("variant ", variant.name, " does not apply: ", variant.guardText));
+    return absl::FailedPreconditionError(absl::StrCat("variant ", variant.name, " does not apply: ", variant.guardText));
   for (size_t i = 0; i < variant.params.size() && i < args.params.size(); i++) {
     const TensorView &v = args.params[i];
     const ParamGuard &g = variant.params[i];
@@ -106,24 +102,21 @@ absl::Status checkVariant(const Kernel &kernel, const Variant &variant, const Ru
     if (v.numElements() == 0)
       continue;
     if (!hasLayout(g, v.type, v.shape, v.strides))
-      return absl::FailedPreconditionError(absl::StrCat(
-          "variant ", variant.name, " does not take the strides of '", kernel.params[i].name, "'"));
+      return absl::FailedPreconditionError(
+          absl::StrCat("variant ", variant.name, " does not take the strides of '", kernel.params[i].name, "'"));
     uint32_t offset = i < args.placement.size() ? args.placement[i] : 0;
     if (g.alignment && offset % g.alignment)
-      return absl::FailedPreconditionError(absl::StrCat("variant ", variant.name, " needs '",
-                                                        kernel.params[i].name, "' aligned to ",
-                                                        g.alignment, " bytes"));
+      return absl::FailedPreconditionError(
+          absl::StrCat("variant ", variant.name, " needs '", kernel.params[i].name, "' aligned to ", g.alignment, " bytes"));
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<KernelRunner> KernelRunner::create(const Kernel &kernel, const Variant &variant,
-                                                  const EmulatorOptions &options) {
+absl::StatusOr<KernelRunner> KernelRunner::create(const Kernel &kernel, const Variant &variant, const EmulatorOptions &options) {
   return std::move(createAll({Text{&kernel, &variant}}, options).front());
 }
 
-std::vector<absl::StatusOr<KernelRunner>> KernelRunner::createAll(absl::Span<const Text> texts,
-                                                                  const EmulatorOptions &options) {
+std::vector<absl::StatusOr<KernelRunner>> KernelRunner::createAll(absl::Span<const Text> texts, const EmulatorOptions &options) {
   std::vector<std::string> sources;
   for (const Text &t : texts)
     sources.push_back(t.variant->cudaText);
@@ -131,37 +124,32 @@ std::vector<absl::StatusOr<KernelRunner>> KernelRunner::createAll(absl::Span<con
   auto modules = EmulatedModule::compileAll(sources, options);
   for (size_t i = 0; i < texts.size(); i++)
     if (modules[i].ok())
-      runners.push_back(KernelRunner(*texts[i].kernel, *texts[i].variant, options,
-                                     std::shared_ptr<EmulatedModule>(*std::move(modules[i]))));
+      runners.push_back(
+          KernelRunner(*texts[i].kernel, *texts[i].variant, options, std::shared_ptr<EmulatedModule>(*std::move(modules[i]))));
     else
       runners.push_back(modules[i].status());
   return runners;
 }
 
-static absl::Status checkShapes(const Kernel &kernel, const RunArguments &args,
-                                const SizeEnv &env) {
+static absl::Status checkShapes(const Kernel &kernel, const RunArguments &args, const SizeEnv &env) {
   if (args.params.size() != kernel.params.size())
-    return absl::InvalidArgumentError(absl::StrCat(kernel.name, " takes ", kernel.params.size(),
-                                                   " arguments, ", args.params.size(),
-                                                   " were given"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(kernel.name, " takes ", kernel.params.size(), " arguments, ", args.params.size(), " were given"));
   for (size_t i = 0; i < kernel.params.size(); i++) {
     const Param &p = kernel.params[i];
     const TensorView &v = args.params[i];
     if (v.type != p.type)
-      return absl::InvalidArgumentError(absl::StrCat("'", p.name, "' is ", elementTypeName(p.type),
-                                                     ", not ", elementTypeName(v.type)));
+      return absl::InvalidArgumentError(absl::StrCat("'", p.name, "' is ", elementTypeName(p.type), ", not ", elementTypeName(v.type)));
     std::vector<int64_t> wanted;
     for (const SizeExpr &d : p.dims)
       wanted.push_back(d.evaluate(env));
     if (wanted != v.shape)
-      return absl::InvalidArgumentError(absl::StrCat("'", p.name, "' has shape [",
-                                                     absl::StrJoin(v.shape, ", "), "], expected [",
-                                                     absl::StrJoin(wanted, ", "), "]"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("'", p.name, "' has shape [", absl::StrJoin(v.shape, ", "), "], expected [", absl::StrJoin(wanted, ", "), "]"));
   }
   for (const Require &r : kernel.requires_)
     if (!r.condition.evaluate(env))
-      return absl::InvalidArgumentError(
-          absl::StrCat(r.loc.file, ":", r.loc.line, ": requires ", r.text));
+      return absl::InvalidArgumentError(absl::StrCat(r.loc.file, ":", r.loc.line, ": requires ", r.text));
   return absl::OkStatus();
 }
 
@@ -269,8 +257,7 @@ absl::StatusOr<Report> KernelRunner::run(const RunArguments &args) const {
     LaunchSpec spec;
     spec.entry = launch.entry;
     if (grid > 0x7fffffff)
-      return absl::InvalidArgumentError(
-          absl::StrCat(launch.entry, ": a grid of ", grid, " blocks"));
+      return absl::InvalidArgumentError(absl::StrCat(launch.entry, ": a grid of ", grid, " blocks"));
     spec.grid[0] = uint32_t(grid);
     spec.block[0] = launch.block;
     spec.cluster = launch.cluster;
@@ -297,8 +284,7 @@ absl::StatusOr<Report> KernelRunner::run(const RunArguments &args) const {
         for (int i = 0; i < map.rank && i < 5; i++) {
           map.dims[i] = uint64_t(m.dims[size_t(i)].evaluate(env));
           map.box[i] = m.box[size_t(i)];
-          map.elementStrides[i] =
-              size_t(i) < m.elementStrides.size() ? m.elementStrides[size_t(i)] : 1;
+          map.elementStrides[i] = size_t(i) < m.elementStrides.size() ? m.elementStrides[size_t(i)] : 1;
           if (i > 0)
             map.strides[i] = uint64_t(m.strides[size_t(i) - 1].evaluate(env));
         }
@@ -354,8 +340,7 @@ absl::StatusOr<Report> KernelRunner::run(const RunArguments &args) const {
   return all;
 }
 
-absl::StatusOr<Report> runKernel(const Kernel &kernel, const Variant &variant,
-                                 const RunArguments &args, const EmulatorOptions &options) {
+absl::StatusOr<Report> runKernel(const Kernel &kernel, const Variant &variant, const RunArguments &args, const EmulatorOptions &options) {
   auto runner = KernelRunner::create(kernel, variant, options);
   if (!runner.ok())
     return runner.status();

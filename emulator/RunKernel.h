@@ -25,26 +25,22 @@ struct RunArguments {
 };
 
 /// Finds every size by its recipe. Errors name the size or the contradiction.
-absl::StatusOr<std::vector<int64_t>> solveSizes(const Kernel &kernel,
-                                                absl::Span<const TensorView> params,
-                                                absl::Span<const int64_t> given);
+absl::StatusOr<std::vector<int64_t>> solveSizes(const Kernel &kernel, absl::Span<const TensorView> params, absl::Span<const int64_t> given);
 
 /// Whether `variant`'s guard and layout and alignment classes hold.
-absl::Status checkVariant(const Kernel &kernel, const Variant &variant, const RunArguments &args,
-                          absl::Span<const int64_t> sizes, int smCount);
+absl::Status checkVariant(const Kernel &kernel, const Variant &variant, const RunArguments &args, absl::Span<const int64_t> sizes,
+                          int smCount);
 
 /// A variant compiled for the host; run it as often as needed.
 class KernelRunner {
 public:
-  static absl::StatusOr<KernelRunner> create(const Kernel &kernel, const Variant &variant,
-                                             const EmulatorOptions &options = {});
+  static absl::StatusOr<KernelRunner> create(const Kernel &kernel, const Variant &variant, const EmulatorOptions &options = {});
   struct Text {
     const Kernel *kernel;
     const Variant *variant;
   };
   /// Several at once; see EmulatedModule::compileAll.
-  static std::vector<absl::StatusOr<KernelRunner>> createAll(absl::Span<const Text> texts,
-                                                             const EmulatorOptions &options = {});
+  static std::vector<absl::StatusOr<KernelRunner>> createAll(absl::Span<const Text> texts, const EmulatorOptions &options = {});
   /// Tensors are copied into guarded memory and outputs copied back, so that an
   /// access beyond a tensor's own bytes is found. Findings of all launches.
   absl::StatusOr<Report> run(const RunArguments &args) const;
@@ -54,8 +50,7 @@ public:
   void setSeed(uint64_t seed) { options_.seed = seed; }
 
 private:
-  KernelRunner(const Kernel &kernel, const Variant &variant, const EmulatorOptions &options,
-               std::shared_ptr<EmulatedModule> module)
+  KernelRunner(const Kernel &kernel, const Variant &variant, const EmulatorOptions &options, std::shared_ptr<EmulatedModule> module)
       : kernel_(&kernel), variant_(&variant), options_(options), module_(std::move(module)) {}
   const Kernel *kernel_;
   const Variant *variant_;
@@ -64,7 +59,7 @@ private:
 };
 
 /// Compiles and runs once.
-absl::StatusOr<Report> runKernel(const Kernel &kernel, const Variant &variant,
-                                 const RunArguments &args, const EmulatorOptions &options = {});
+absl::StatusOr<Report> runKernel(const Kernel &kernel, const Variant &variant, const RunArguments &args,
+                                 const EmulatorOptions &options = {});
 
 } // namespace kernelc::emulator

@@ -73,8 +73,7 @@ private:
 /// for that read from now on; `conflict(stamp)` is called for every recorded access
 /// that did not happen before and that `me` conflicts with.
 template <class Ordered, class Covered, class Conflict>
-void recordAccess(Shadow &shadow, ShadowCell &cell, const Stamp &me, Ordered &&ordered,
-                  Covered &&covered, Conflict &&conflict) {
+void recordAccess(Shadow &shadow, ShadowCell &cell, const Stamp &me, Ordered &&ordered, Covered &&covered, Conflict &&conflict) {
   const bool write = me.flags & Stamp::Write, atomic = me.flags & Stamp::Atomic;
   if (cell.write.clock && !ordered(cell.write))
     conflict(cell.write);

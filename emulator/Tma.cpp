@@ -15,14 +15,10 @@ namespace {
 
 size_t swizzled(size_t offset, int bytes) {
   switch (bytes) {
-  case 128:
-    return offset ^ ((offset >> 7 & 7) << 4);
-  case 64:
-    return offset ^ ((offset >> 7 & 3) << 4);
-  case 32:
-    return offset ^ ((offset >> 7 & 1) << 4);
-  default:
-    return offset;
+  case 128: return offset ^ ((offset >> 7 & 7) << 4);
+  case 64: return offset ^ ((offset >> 7 & 3) << 4);
+  case 32: return offset ^ ((offset >> 7 & 1) << 4);
+  default: return offset;
   }
 }
 
@@ -51,13 +47,12 @@ template <class Fn> void forEachRow(const Transfer &op, Fn &&fn) {
     int64_t address = int64_t(m.base) + (op.coords[0] + first) * element;
     bool inside = last > first;
     for (int d = 1; d < m.rank; d++) {
-      int64_t index =
-          int64_t(op.coords[d]) + int64_t(at[d]) * std::max<int>(1, m.elementStrides[d]);
+      int64_t index = int64_t(op.coords[d]) + int64_t(at[d]) * std::max<int>(1, m.elementStrides[d]);
       inside &= index >= 0 && index <= int64_t(m.lastIndex[d]);
       address += index * int64_t(m.strides[d]);
     }
-    fn(row * size_t(width * element), reinterpret_cast<unsigned char *>(address),
-       size_t(first * element), inside ? size_t((last - first) * element) : 0);
+    fn(row * size_t(width * element), reinterpret_cast<unsigned char *>(address), size_t(first * element),
+       inside ? size_t((last - first) * element) : 0);
     more = false;
     for (int d = 1; d < m.rank && !more; d++) {
       if (++at[d] < elementsOf(m, d))
@@ -94,23 +89,18 @@ template <class T> void addValues(unsigned char *into, const unsigned char *from
 }
 void addInto(ElementType type, unsigned char *into, const unsigned char *from, size_t bytes) {
   switch (type) {
-  case ElementType::f32:
-    return addValues<float>(into, from, bytes);
-  case ElementType::f64:
-    return addValues<double>(into, from, bytes);
+  case ElementType::f32: return addValues<float>(into, from, bytes);
+  case ElementType::f64: return addValues<double>(into, from, bytes);
   case ElementType::i32:
-  case ElementType::u32:
-    return addValues<uint32_t>(into, from, bytes);
+  case ElementType::u32: return addValues<uint32_t>(into, from, bytes);
   case ElementType::i64:
-  case ElementType::u64:
-    return addValues<uint64_t>(into, from, bytes);
+  case ElementType::u64: return addValues<uint64_t>(into, from, bytes);
   default:
     for (size_t i = 0; i < bytes; i += 2) {
       uint16_t a, b;
       std::memcpy(&a, into + i, 2);
       std::memcpy(&b, from + i, 2);
-      a = type == ElementType::bf16 ? toBF16(fromBF16(a) + fromBF16(b))
-                                    : toF16(fromF16(a) + fromF16(b));
+      a = type == ElementType::bf16 ? toBF16(fromBF16(a) + fromBF16(b)) : toF16(fromF16(a) + fromF16(b));
       std::memcpy(into + i, &a, 2);
     }
   }
@@ -123,9 +113,8 @@ PackedTensorMap Machine::readTensorMap(const void *map, int rank, const char *wh
   std::memcpy(&m, map, sizeof m);
   if (m.magic != PackedTensorMap::kMagic || m.rank != rank)
     fail(FindingKind::InvalidOperation,
-         m.magic != PackedTensorMap::kMagic
-             ? absl::StrCat(what, ": the tensor map is none")
-             : absl::StrCat(what, " with ", rank, " coordinates on a map of rank ", m.rank),
+         m.magic != PackedTensorMap::kMagic ? absl::StrCat(what, ": the tensor map is none")
+                                            : absl::StrCat(what, " with ", rank, " coordinates on a map of rank ", m.rank),
          what, pc);
   return m;
 }
@@ -136,11 +125,9 @@ void Machine::checkTransfer(const Transfer &op, const Actor &global, const Actor
   size_t width = size_t(elementsOf(op.map, 0)) * op.map.strides[0];
   forEachRow(op, [&](size_t row, unsigned char *address, size_t before, size_t bytes) {
     if (bytes)
-      access(global, address, global.flags & Stamp::Write ? storedBytes(before, bytes) : bytes,
-             false);
+      access(global, address, global.flags & Stamp::Write ? storedBytes(before, bytes) : bytes, false);
     for (size_t i = 0; i < width; i += 16)
-      access(shared, op.block->shared + swizzled(op.offset + row + i, op.map.swizzleBytes), 16,
-             true);
+      access(shared, op.block->shared + swizzled(op.offset + row + i, op.map.swizzleBytes), 16, true);
   });
 }
 
@@ -149,13 +136,10 @@ void Machine::checkTransfer(const Transfer &op, const Actor &global, const Actor
 void Machine::checkRowStart(const Transfer &op, const char *what, uint32_t at) {
   int64_t byte = int64_t(op.coords[0]) * int64_t(op.map.strides[0]);
   if (byte % 16)
-    fail(FindingKind::Misaligned,
-         absl::StrCat(what, " from byte ", byte, " of a row, which is no multiple of 16"), what,
-         at);
+    fail(FindingKind::Misaligned, absl::StrCat(what, " from byte ", byte, " of a row, which is no multiple of 16"), what, at);
 }
 
-void Machine::tmaLoad(int rank, void *dst, const void *map, const int *coords, void *bar,
-                      unsigned multicast, const void *pc) {
+void Machine::tmaLoad(int rank, void *dst, const void *map, const int *coords, void *bar, unsigned multicast, const void *pc) {
   Thread &t = self();
   uint32_t at = offsetOf(pc);
   Transfer op;
@@ -167,13 +151,10 @@ void Machine::tmaLoad(int rank, void *dst, const void *map, const int *coords, v
   op.offset = size_t(static_cast<unsigned char *>(dst) - t.block->shared);
   if (sharedBlockOf(t, dst, bytes) != t.block)
     fail(FindingKind::OutOfBounds,
-         absl::StrCat("TMA load of ", bytes, " bytes to offset ", int64_t(op.offset), " of ",
-                      spec_.sharedBytes, " bytes of shared memory"),
+         absl::StrCat("TMA load of ", bytes, " bytes to offset ", int64_t(op.offset), " of ", spec_.sharedBytes, " bytes of shared memory"),
          "TMA load", at);
   if (op.offset % 128)
-    fail(FindingKind::Misaligned,
-         absl::StrCat("TMA load to shared byte ", op.offset, ", which is no multiple of 128"),
-         "TMA load", at);
+    fail(FindingKind::Misaligned, absl::StrCat("TMA load to shared byte ", op.offset, ", which is no multiple of 128"), "TMA load", at);
   for (unsigned rank = 0; rank < 32; rank++) {
     if (multicast ? !(multicast >> rank & 1) : rank != t.block->rank)
       continue;
@@ -209,14 +190,12 @@ void Machine::completeLoad(size_t index) {
     if (op.map.roundsToTf32)
       roundToTf32(line);
     for (size_t i = 0; i < width; i += 16)
-      std::memcpy(op.block->shared + swizzled(op.offset + row + i, op.map.swizzleBytes),
-                  line.data() + i, 16);
+      std::memcpy(op.block->shared + swizzled(op.offset + row + i, op.map.swizzleBytes), line.data() + i, 16);
   });
   finishTransfer(op, boxBytes(op.map));
 }
 
-void Machine::tmaStore(int rank, const void *map, const void *src, const int *coords,
-                       bool reduceAdd, const void *pc) {
+void Machine::tmaStore(int rank, const void *map, const void *src, const int *coords, bool reduceAdd, const void *pc) {
   Thread &t = self();
   uint32_t at = offsetOf(pc);
   const char *what = reduceAdd ? "TMA reduction" : "TMA store";
@@ -236,13 +215,10 @@ void Machine::tmaStore(int rank, const void *map, const void *src, const int *co
   size_t bytes = boxBytes(op.map);
   if (sharedBlockOf(t, src, bytes) != t.block)
     fail(FindingKind::OutOfBounds,
-         absl::StrCat(what, " of ", bytes, " bytes from offset ", int64_t(op.offset), " of ",
-                      spec_.sharedBytes, " bytes of shared memory"),
+         absl::StrCat(what, " of ", bytes, " bytes from offset ", int64_t(op.offset), " of ", spec_.sharedBytes, " bytes of shared memory"),
          what, at);
   if (op.offset % 128)
-    fail(FindingKind::Misaligned,
-         absl::StrCat(what, " from shared byte ", op.offset, ", which is no multiple of 128"), what,
-         at);
+    fail(FindingKind::Misaligned, absl::StrCat(what, " from shared byte ", op.offset, ", which is no multiple of 128"), what, at);
   allocateAgent(t, t.bulkAgent, "TMA store");
   allocateAgent(t, t.storeAgent, "TMA store");
   Actor read{&t, t.bulkAgent.index, Stamp::AsyncProxy, t.bulkAgent.issued + 1, at, 0};
@@ -261,8 +237,7 @@ void Machine::completeStore(const Transfer &op) {
   std::vector<unsigned char> line(width);
   forEachRow(op, [&](size_t row, unsigned char *address, size_t before, size_t bytes) {
     for (size_t i = 0; i < width; i += 16)
-      std::memcpy(line.data() + i,
-                  op.block->shared + swizzled(op.offset + row + i, op.map.swizzleBytes), 16);
+      std::memcpy(line.data() + i, op.block->shared + swizzled(op.offset + row + i, op.map.swizzleBytes), 16);
     if (bytes && op.reduceAdd)
       addInto(ElementType(op.map.type), address, line.data() + before, storedBytes(before, bytes));
     else if (bytes)

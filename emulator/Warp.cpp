@@ -13,36 +13,26 @@ namespace {
 
 const char *warpOpName(kce::WarpOp op) {
   switch (op) {
-  case kce::WarpOp::Sync:
-    return "__syncwarp";
-  case kce::WarpOp::Shuffle:
-    return "shuffle";
-  case kce::WarpOp::Vote:
-    return "vote";
-  case kce::WarpOp::Match:
-    return "match";
-  case kce::WarpOp::Reduce:
-    return "warp reduction";
-  case kce::WarpOp::LdMatrix:
-    return "ldmatrix";
-  case kce::WarpOp::StMatrix:
-    return "stmatrix";
-  case kce::WarpOp::Mma:
-    return "mma.sync";
+  case kce::WarpOp::Sync: return "__syncwarp";
+  case kce::WarpOp::Shuffle: return "shuffle";
+  case kce::WarpOp::Vote: return "vote";
+  case kce::WarpOp::Match: return "match";
+  case kce::WarpOp::Reduce: return "warp reduction";
+  case kce::WarpOp::LdMatrix: return "ldmatrix";
+  case kce::WarpOp::StMatrix: return "stmatrix";
+  case kce::WarpOp::Mma: return "mma.sync";
   }
   return "warp operation";
 }
 
-bool isAligned(kce::WarpOp op) {
-  return op == kce::WarpOp::LdMatrix || op == kce::WarpOp::StMatrix || op == kce::WarpOp::Mma;
-}
+bool isAligned(kce::WarpOp op) { return op == kce::WarpOp::LdMatrix || op == kce::WarpOp::StMatrix || op == kce::WarpOp::Mma; }
 
 std::string describeWarp(const Thread &t) {
   const Warp &w = t.block->warps[t.linear / 32];
   for (const WarpGroup &g : w.open)
     if (unsigned(g.op) == t.waitArg && (g.arrived >> (t.linear % 32) & 1))
-      return absl::StrFormat("warp operation %s (lanes %08x of %08x arrived, %08x have exited)",
-                             warpOpName(g.op), g.arrived, g.mask, w.exited);
+      return absl::StrFormat("warp operation %s (lanes %08x of %08x arrived, %08x have exited)", warpOpName(g.op), g.arrived, g.mask,
+                             w.exited);
   return "a warp operation";
 }
 
@@ -50,18 +40,12 @@ uint64_t reduceLanes(kce::ReduceMode mode, bool isSigned, uint64_t a, uint64_t b
   uint32_t x = uint32_t(a), y = uint32_t(b);
   bool less = isSigned ? int32_t(x) < int32_t(y) : x < y;
   switch (mode) {
-  case kce::ReduceMode::Add:
-    return uint32_t(x + y);
-  case kce::ReduceMode::Min:
-    return less ? x : y;
-  case kce::ReduceMode::Max:
-    return less ? y : x;
-  case kce::ReduceMode::And:
-    return x & y;
-  case kce::ReduceMode::Or:
-    return x | y;
-  case kce::ReduceMode::Xor:
-    return x ^ y;
+  case kce::ReduceMode::Add: return uint32_t(x + y);
+  case kce::ReduceMode::Min: return less ? x : y;
+  case kce::ReduceMode::Max: return less ? y : x;
+  case kce::ReduceMode::And: return x & y;
+  case kce::ReduceMode::Or: return x | y;
+  case kce::ReduceMode::Xor: return x ^ y;
   }
   return 0;
 }
@@ -77,16 +61,14 @@ void Machine::warpOp(kce::WarpOp op, kce::WarpArgs *args, const void *pc) {
   unsigned mask = args->mask & warp.existing;
   if (!(args->mask & bit) || (isAligned(op) && warp.existing != ~0u)) {
     report(FindingKind::InvalidOperation,
-           isAligned(op)
-               ? absl::StrCat(warpOpName(op), " needs a warp of 32 threads")
-               : absl::StrFormat("%s by a lane outside its mask %08x", warpOpName(op), args->mask),
+           isAligned(op) ? absl::StrCat(warpOpName(op), " needs a warp of 32 threads")
+                         : absl::StrFormat("%s by a lane outside its mask %08x", warpOpName(op), args->mask),
            party(t, warpOpName(op), t.warpPc));
     abandon();
   }
   if (mask & warp.exited) {
     report(FindingKind::BarrierDivergence,
-           absl::StrFormat("%s names lanes %08x, of which %08x have ended", warpOpName(op), mask,
-                           mask & warp.exited),
+           absl::StrFormat("%s names lanes %08x, of which %08x have ended", warpOpName(op), mask, mask & warp.exited),
            party(t, warpOpName(op), t.warpPc));
     abandon();
   }
@@ -121,11 +103,8 @@ void Machine::runWarpOp(Block &block, Warp &warp, const WarpGroup &group) {
   if (isAligned(group.op))
     for (unsigned i = 1; i < 32; i++)
       if (lane(i).warpPc != lane(0).warpPc) {
-        report(FindingKind::BarrierDivergence,
-               absl::StrCat("lanes of one warp execute different ", warpOpName(group.op),
-                            " instructions"),
-               party(lane(0), warpOpName(group.op), lane(0).warpPc),
-               party(lane(i), warpOpName(group.op), lane(i).warpPc));
+        report(FindingKind::BarrierDivergence, absl::StrCat("lanes of one warp execute different ", warpOpName(group.op), " instructions"),
+               party(lane(0), warpOpName(group.op), lane(0).warpPc), party(lane(i), warpOpName(group.op), lane(i).warpPc));
         break;
       }
   switch (group.op) {
@@ -155,24 +134,14 @@ void Machine::runWarpOp(Block &block, Warp &warp, const WarpGroup &group) {
       kce::WarpArgs &a = args(i);
       int width = a.width, segment = int(i) / width * width, source = int(i);
       switch (kce::ShuffleMode(a.mode)) {
-      case kce::ShuffleMode::Index:
-        source = segment + (a.lane & (width - 1));
-        break;
-      case kce::ShuffleMode::Up:
-        source = int(i) - a.lane < segment ? int(i) : int(i) - a.lane;
-        break;
-      case kce::ShuffleMode::Down:
-        source = int(i) + a.lane >= segment + width ? int(i) : int(i) + a.lane;
-        break;
-      case kce::ShuffleMode::Xor:
-        source = (int(i) ^ a.lane) >= segment + width ? int(i) : int(i) ^ a.lane;
-        break;
+      case kce::ShuffleMode::Index: source = segment + (a.lane & (width - 1)); break;
+      case kce::ShuffleMode::Up: source = int(i) - a.lane < segment ? int(i) : int(i) - a.lane; break;
+      case kce::ShuffleMode::Down: source = int(i) + a.lane >= segment + width ? int(i) : int(i) + a.lane; break;
+      case kce::ShuffleMode::Xor: source = (int(i) ^ a.lane) >= segment + width ? int(i) : int(i) ^ a.lane; break;
       }
       if (!(mask >> source & 1)) {
-        report(
-            FindingKind::InvalidOperation,
-            absl::StrFormat("shuffle reads lane %d, which is not in its mask %08x", source, mask),
-            party(lane(i), "shuffle", lane(i).warpPc));
+        report(FindingKind::InvalidOperation, absl::StrFormat("shuffle reads lane %d, which is not in its mask %08x", source, mask),
+               party(lane(i), "shuffle", lane(i).warpPc));
         source = int(i);
       }
       a.value = values[source];
@@ -188,9 +157,7 @@ void Machine::runWarpOp(Block &block, Warp &warp, const WarpGroup &group) {
     for (unsigned i = 0; i < 32; i++)
       if (mask >> i & 1) {
         kce::VoteMode mode = kce::VoteMode(args(i).mode);
-        args(i).value = mode == kce::VoteMode::Any   ? ballot != 0
-                        : mode == kce::VoteMode::All ? ballot == mask
-                                                     : ballot;
+        args(i).value = mode == kce::VoteMode::Any ? ballot != 0 : mode == kce::VoteMode::All ? ballot == mask : ballot;
       }
     return;
   }
@@ -218,9 +185,7 @@ void Machine::runWarpOp(Block &block, Warp &warp, const WarpGroup &group) {
     return;
   }
   case kce::WarpOp::LdMatrix:
-  case kce::WarpOp::StMatrix:
-    matrixOp(block, warp, group.op);
-    return;
+  case kce::WarpOp::StMatrix: matrixOp(block, warp, group.op); return;
   case kce::WarpOp::Mma:
     report_.counts.mma++;
     mmaOp(block, warp);

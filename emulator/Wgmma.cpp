@@ -17,31 +17,21 @@ namespace {
 int elementBytes(kce::WgmmaKind kind) {
   switch (kind) {
   case kce::WgmmaKind::Bf16:
-  case kce::WgmmaKind::F16:
-    return 2;
-  case kce::WgmmaKind::Tf32:
-    return 4;
-  default:
-    return 1;
+  case kce::WgmmaKind::F16: return 2;
+  case kce::WgmmaKind::Tf32: return 4;
+  default: return 1;
   }
 }
 
 NarrowKind narrowKind(kce::WgmmaKind kind) {
   switch (kind) {
-  case kce::WgmmaKind::Bf16:
-    return NarrowKind::Bf16;
-  case kce::WgmmaKind::F16:
-    return NarrowKind::F16;
-  case kce::WgmmaKind::Tf32:
-    return NarrowKind::Tf32;
-  case kce::WgmmaKind::S8:
-    return NarrowKind::S8;
-  case kce::WgmmaKind::U8:
-    return NarrowKind::U8;
-  case kce::WgmmaKind::E4M3:
-    return NarrowKind::E4M3;
-  case kce::WgmmaKind::E5M2:
-    return NarrowKind::E5M2;
+  case kce::WgmmaKind::Bf16: return NarrowKind::Bf16;
+  case kce::WgmmaKind::F16: return NarrowKind::F16;
+  case kce::WgmmaKind::Tf32: return NarrowKind::Tf32;
+  case kce::WgmmaKind::S8: return NarrowKind::S8;
+  case kce::WgmmaKind::U8: return NarrowKind::U8;
+  case kce::WgmmaKind::E4M3: return NarrowKind::E4M3;
+  case kce::WgmmaKind::E5M2: return NarrowKind::E5M2;
   }
   return NarrowKind::Bf16;
 }
@@ -67,9 +57,7 @@ void Machine::checkWgmmaOperand(Thread &t, const WgmmaOp &op, bool isA) {
       size_t at = d.offset(mn, kk, bytes, mnMajor);
       if (int64_t(at) + 16 > spec_.sharedBytes)
         fail(FindingKind::OutOfBounds,
-             absl::StrCat("wgmma reads operand ", isA ? "A" : "B", " at shared byte ", at, " of ",
-                          spec_.sharedBytes),
-             "wgmma", op.pc);
+             absl::StrCat("wgmma reads operand ", isA ? "A" : "B", " at shared byte ", at, " of ", spec_.sharedBytes), "wgmma", op.pc);
       if (checks())
         access(read, t.block->shared + at, 16, false);
     }
@@ -81,17 +69,13 @@ void Machine::wgmma(const kce::WgmmaArgs &args, const void *pc) {
   t.warpPc = at;
   if (t.linear / 128 >= t.block->warpgroups.size())
     fail(FindingKind::InvalidOperation, "wgmma needs a warpgroup of 128 threads", "wgmma", at);
-  if (!validN(args.typeA, args.n) ||
-      ((args.transposeA || args.transposeB) && elementBytes(args.typeA) != 2))
+  if (!validN(args.typeA, args.n) || ((args.transposeA || args.transposeB) && elementBytes(args.typeA) != 2))
     fail(FindingKind::InvalidOperation,
-         absl::StrCat("wgmma of n = ", args.n,
-                      args.transposeA || args.transposeB ? " with a transposed operand" : "",
+         absl::StrCat("wgmma of n = ", args.n, args.transposeA || args.transposeB ? " with a transposed operand" : "",
                       " does not exist for this type"),
          "wgmma", at);
   if (checks() && t.wgmmaFenceNeeded)
-    report(FindingKind::OperandInFlight,
-           "wgmma.fence is missing between ordinary use of the registers and wgmma",
-           party(t, "wgmma", at));
+    report(FindingKind::OperandInFlight, "wgmma.fence is missing between ordinary use of the registers and wgmma", party(t, "wgmma", at));
   WgmmaOp op;
   op.args = args;
   op.pc = at;
@@ -130,17 +114,14 @@ void Machine::wgmmaCommit() {
 }
 
 static std::string describeWgmma(const Thread &t) {
-  return absl::StrCat("warpgroup wgmma.wait_group (",
-                      t.block->warpgroups[t.linear / 128].waiting.size(),
-                      " of 128 threads arrived)");
+  return absl::StrCat("warpgroup wgmma.wait_group (", t.block->warpgroups[t.linear / 128].waiting.size(), " of 128 threads arrived)");
 }
 
 void Machine::wgmmaWait(int pending, const void *pc) {
   Thread &t = self();
   t.warpPc = offsetOf(pc);
   if (t.linear / 128 >= t.block->warpgroups.size())
-    fail(FindingKind::InvalidOperation, "wgmma needs a warpgroup of 128 threads",
-         "wgmma.wait_group", t.warpPc);
+    fail(FindingKind::InvalidOperation, "wgmma needs a warpgroup of 128 threads", "wgmma.wait_group", t.warpPc);
   Warpgroup &group = t.block->warpgroups[t.linear / 128];
   group.waiting.push_back(&t);
   group.pending = pending;
@@ -151,8 +132,7 @@ void Machine::wgmmaWait(int pending, const void *pc) {
   const Thread &first = *group.waiting.front();
   for (Thread *w : group.waiting)
     if (w->warpPc != first.warpPc || w->wgmmaGroups.size() != first.wgmmaGroups.size())
-      fail(FindingKind::BarrierDivergence, "threads of one warpgroup issue different wgmma",
-           "wgmma.wait_group", t.warpPc);
+      fail(FindingKind::BarrierDivergence, "threads of one warpgroup issue different wgmma", "wgmma.wait_group", t.warpPc);
   while (t.wgmmaGroups.size() > size_t(pending)) {
     for (size_t i = 0; i < t.wgmmaGroups.front().size(); i++)
       runWgmma(*t.block, t.linear / 128, i);
@@ -176,8 +156,8 @@ void Machine::runWgmma(Block &block, unsigned warpgroup, size_t index) {
   const kce::WgmmaArgs &x = op.args;
   for (unsigned i = 1; i < 128; i++) {
     const auto &group = lane(i).wgmmaGroups.front();
-    if (group.size() <= index || group[index].pc != op.pc || group[index].args.descB != x.descB ||
-        group[index].args.descA != x.descA || group[index].args.accumulate != x.accumulate)
+    if (group.size() <= index || group[index].pc != op.pc || group[index].args.descB != x.descB || group[index].args.descA != x.descA ||
+        group[index].args.accumulate != x.accumulate)
       fail(FindingKind::BarrierDivergence,
            absl::StrCat("threads 0 and ", i,
                         " of one warpgroup issue different wgmma: instruction, descriptors and "
@@ -196,22 +176,19 @@ void Machine::runWgmma(Block &block, unsigned warpgroup, size_t index) {
         for (int i = 0; i < per; i++) {
           unsigned row = t / 32 * 16 + t % 32 / 4 + 8 * (r & 1);
           int kk = (r >> 1) * 4 * per + int(t % 4) * per + i;
-          a[row * size_t(k) + size_t(kk)] =
-              decodeNarrow(kindA, reinterpret_cast<const unsigned char *>(&regs[r]) + i * bytes);
+          a[row * size_t(k) + size_t(kk)] = decodeNarrow(kindA, reinterpret_cast<const unsigned char *>(&regs[r]) + i * bytes);
         }
     }
   } else {
     MatrixDescriptor d(x.descA);
     for (int r = 0; r < 64; r++)
       for (int kk = 0; kk < k; kk++)
-        a[size_t(r * k + kk)] =
-            decodeNarrow(kindA, block.shared + d.offset(r, kk, bytes, x.transposeA));
+        a[size_t(r * k + kk)] = decodeNarrow(kindA, block.shared + d.offset(r, kk, bytes, x.transposeA));
   }
   MatrixDescriptor d(x.descB);
   for (int c = 0; c < n; c++)
     for (int kk = 0; kk < k; kk++)
-      b[size_t(kk * n + c)] =
-          decodeNarrow(kindB, block.shared + d.offset(c, kk, bytes, x.transposeB));
+      b[size_t(kk * n + c)] = decodeNarrow(kindB, block.shared + d.offset(c, kk, bytes, x.transposeB));
   bool integer = x.typeA == kce::WgmmaKind::S8 || x.typeA == kce::WgmmaKind::U8;
   auto eachElement = [&](auto &&fn) {
     for (unsigned t = 0; t < 128; t++) {
@@ -223,9 +200,7 @@ void Machine::runWgmma(Block &block, unsigned warpgroup, size_t index) {
     }
   };
   if (x.accumulate)
-    eachElement([&](double &sum, float *d) {
-      sum = integer ? double(*reinterpret_cast<int32_t *>(d)) : double(*d);
-    });
+    eachElement([&](double &sum, float *d) { sum = integer ? double(*reinterpret_cast<int32_t *>(d)) : double(*d); });
   multiplyAdd(a.data(), b.data(), sums.data(), 64, n, k);
   eachElement([&](double sum, float *d) {
     if (integer)

@@ -15,10 +15,8 @@ void Machine::wgmmaFence() {
 }
 
 void Machine::checkRegistersA(Thread &t, const WgmmaOp &op) {
-  if (checks() &&
-      t.registerWrites.any(reinterpret_cast<uintptr_t>(op.args.registersA), sizeof op.a))
-    report(FindingKind::OperandInFlight,
-           "wgmma.fence is missing between writing the registers with operand A and wgmma",
+  if (checks() && t.registerWrites.any(reinterpret_cast<uintptr_t>(op.args.registersA), sizeof op.a))
+    report(FindingKind::OperandInFlight, "wgmma.fence is missing between writing the registers with operand A and wgmma",
            party(t, "wgmma", op.pc));
 }
 
@@ -38,9 +36,8 @@ void Machine::checkOperand(Thread &t, uintptr_t at, size_t size, bool write, con
     bool isD = accumulator && meets(op.args.d, size_t(op.args.n) * 2);
     if (isD || (op.args.registersA && meets(op.args.registersA, sizeof op.a)))
       report(FindingKind::OperandInFlight,
-             absl::StrCat(isD ? "accumulators" : "registers with operand A",
-                          " are touched before the wgmma that ", isD ? "writes" : "reads",
-                          " them was waited for"),
+             absl::StrCat(isD ? "accumulators" : "registers with operand A", " are touched before the wgmma that ",
+                          isD ? "writes" : "reads", " them was waited for"),
              party(t, write ? "write" : "read", offsetOf(pc)), party(t, "wgmma", op.pc));
   };
   for (const WgmmaOp &op : t.openWgmma)

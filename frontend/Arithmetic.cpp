@@ -29,32 +29,19 @@ bool hasDims(AffineExpr e) {
 
 StringRef spellingOf(Node::Kind kind) {
   switch (kind) {
-  case Node::Add:
-    return "+";
-  case Node::Sub:
-    return "-";
-  case Node::Mul:
-    return "*";
-  case Node::Div:
-    return "/";
-  case Node::FloorDiv:
-    return "//";
-  case Node::Mod:
-    return "%";
-  case Node::BitAnd:
-    return "&";
-  case Node::BitOr:
-    return "|";
-  case Node::BitXor:
-    return "^";
-  case Node::Shl:
-    return "<<";
-  case Node::Shr:
-    return ">>";
-  case Node::Min:
-    return "min";
-  default:
-    return "max";
+  case Node::Add: return "+";
+  case Node::Sub: return "-";
+  case Node::Mul: return "*";
+  case Node::Div: return "/";
+  case Node::FloorDiv: return "//";
+  case Node::Mod: return "%";
+  case Node::BitAnd: return "&";
+  case Node::BitOr: return "|";
+  case Node::BitXor: return "^";
+  case Node::Shl: return "<<";
+  case Node::Shr: return ">>";
+  case Node::Min: return "min";
+  default: return "max";
   }
 }
 
@@ -100,18 +87,12 @@ Node *Elaborator::makeIdentity(te::Combiner kind, ElementType element, Loc loc) 
   switch (kind) {
   case C::Sum:
   case C::Or:
-  case C::Xor:
-    return f ? makeFloat(0, type, loc) : makeInt(0, type, loc);
-  case C::Prod:
-    return f ? makeFloat(1, type, loc) : makeInt(1, type, loc);
-  case C::And:
-    return makeInt(-1, type, loc);
-  case C::All:
-    return makeBool(true, loc);
-  case C::Any:
-    return makeBool(false, loc);
-  default:
-    break;
+  case C::Xor: return f ? makeFloat(0, type, loc) : makeInt(0, type, loc);
+  case C::Prod: return f ? makeFloat(1, type, loc) : makeInt(1, type, loc);
+  case C::And: return makeInt(-1, type, loc);
+  case C::All: return makeBool(true, loc);
+  case C::Any: return makeBool(false, loc);
+  default: break;
   }
   bool isMax = kind == C::Max || kind == C::MaxU;
   if (f)
@@ -142,9 +123,7 @@ Node *Elaborator::makeCompare(arith::CmpIPredicate p, Node *a, Node *b, Loc loc)
     return nullptr;
   }
   if (a->kind == Node::ConstInt && b->kind == Node::ConstInt && !isUnsigned(a->type))
-    return makeBool(
-        arith::applyCmpPredicate(p, APInt(64, a->intValue, true), APInt(64, b->intValue, true)),
-        loc);
+    return makeBool(arith::applyCmpPredicate(p, APInt(64, a->intValue, true), APInt(64, b->intValue, true)), loc);
   if (isLiteral(a->type)) {
     a = concrete(a);
     b = concrete(b);
@@ -238,8 +217,7 @@ Node *Elaborator::makeBinary(Node::Kind kind, Node *a, Node *b, Loc loc) {
     n->narrow = narrowA;
   auto literalFits = [&](std::optional<ElementType> narrow, Node *lit) {
     return narrow && lit->kind == Node::ConstInt && lit->intValue >= 0 &&
-           lit->intValue <
-               (int64_t(1) << (elementBits(*narrow) - (isSignedInteger(*narrow) ? 1 : 0)));
+           lit->intValue < (int64_t(1) << (elementBits(*narrow) - (isSignedInteger(*narrow) ? 1 : 0)));
   };
   if (keeps && literalFits(narrowA, b))
     n->narrow = narrowA;
@@ -249,13 +227,10 @@ Node *Elaborator::makeBinary(Node::Kind kind, Node *a, Node *b, Loc loc) {
   if (kind == Node::BitAnd)
     for (Node *o : n->ops)
       if (o->kind == Node::ConstInt && o->intValue >= 0 && o->intValue <= 0xffff && !n->narrow)
-        n->narrow = o->intValue <= 15    ? ElementType::u4
-                    : o->intValue <= 255 ? ElementType::u8
-                                         : ElementType::u16;
+        n->narrow = o->intValue <= 15 ? ElementType::u4 : o->intValue <= 255 ? ElementType::u8 : ElementType::u16;
   // An unsigned narrow value masked, shifted right, divided or reduced stays small.
   bool shrinks = kind == Node::Shr || kind == Node::FloorDiv || kind == Node::Mod;
-  if (shrinks && narrowA && isUnsignedInteger(*narrowA) && b->kind == Node::ConstInt &&
-      b->intValue > 0)
+  if (shrinks && narrowA && isUnsignedInteger(*narrowA) && b->kind == Node::ConstInt && b->intValue > 0)
     n->narrow = narrowA;
   fold(n);
   inferAffine(n);
@@ -268,23 +243,12 @@ void Elaborator::fold(Node *n) {
   if (n->ops[0]->kind == Node::ConstFloat && (isLiteral(n->type) || n->kind == Node::Neg)) {
     double a = n->ops[0]->floatValue, b = n->ops.size() > 1 ? n->ops[1]->floatValue : 0, r;
     switch (n->kind) {
-    case Node::Neg:
-      r = -a;
-      break;
-    case Node::Add:
-      r = a + b;
-      break;
-    case Node::Sub:
-      r = a - b;
-      break;
-    case Node::Mul:
-      r = a * b;
-      break;
-    case Node::Div:
-      r = a / b;
-      break;
-    default:
-      return;
+    case Node::Neg: r = -a; break;
+    case Node::Add: r = a + b; break;
+    case Node::Sub: r = a - b; break;
+    case Node::Mul: r = a * b; break;
+    case Node::Div: r = a / b; break;
+    default: return;
     }
     n->kind = Node::ConstFloat;
     n->floatValue = r;
@@ -296,47 +260,20 @@ void Elaborator::fold(Node *n) {
   int64_t a = n->ops[0]->intValue, b = n->ops.size() > 1 ? n->ops[1]->intValue : 0, r = 0;
   bool overflow = false;
   switch (n->kind) {
-  case Node::Neg:
-    overflow = llvm::SubOverflow(int64_t(0), a, r);
-    break;
-  case Node::Add:
-    overflow = llvm::AddOverflow(a, b, r);
-    break;
-  case Node::Sub:
-    overflow = llvm::SubOverflow(a, b, r);
-    break;
-  case Node::Mul:
-    overflow = llvm::MulOverflow(a, b, r);
-    break;
-  case Node::FloorDiv:
-    r = floorDiv(a, b);
-    break;
-  case Node::Mod:
-    r = b == 0 ? 0 : int64_t(uint64_t(a) - uint64_t(floorDiv(a, b)) * uint64_t(b));
-    break;
-  case Node::BitAnd:
-    r = a & b;
-    break;
-  case Node::BitOr:
-    r = a | b;
-    break;
-  case Node::BitXor:
-    r = a ^ b;
-    break;
-  case Node::Shl:
-    r = int64_t(uint64_t(a) << (b & 63));
-    break;
-  case Node::Shr:
-    r = a >> (b & 63);
-    break;
-  case Node::Min:
-    r = std::min(a, b);
-    break;
-  case Node::Max:
-    r = std::max(a, b);
-    break;
-  default:
-    return;
+  case Node::Neg: overflow = llvm::SubOverflow(int64_t(0), a, r); break;
+  case Node::Add: overflow = llvm::AddOverflow(a, b, r); break;
+  case Node::Sub: overflow = llvm::SubOverflow(a, b, r); break;
+  case Node::Mul: overflow = llvm::MulOverflow(a, b, r); break;
+  case Node::FloorDiv: r = floorDiv(a, b); break;
+  case Node::Mod: r = b == 0 ? 0 : int64_t(uint64_t(a) - uint64_t(floorDiv(a, b)) * uint64_t(b)); break;
+  case Node::BitAnd: r = a & b; break;
+  case Node::BitOr: r = a | b; break;
+  case Node::BitXor: r = a ^ b; break;
+  case Node::Shl: r = int64_t(uint64_t(a) << (b & 63)); break;
+  case Node::Shr: r = a >> (b & 63); break;
+  case Node::Min: r = std::min(a, b); break;
+  case Node::Max: r = std::max(a, b); break;
+  default: return;
   }
   if (overflow && n->type == Ty::IntLit)
     error(n->loc) << "this constant does not fit 64 bits";
@@ -367,26 +304,17 @@ void Elaborator::inferAffine(Node *n) {
   case Node::FloorDiv:
   case Node::Mod:
   case Node::Min:
-  case Node::Max:
-    n->pureIndex = true;
-    break;
-  default:
-    return;
+  case Node::Max: n->pureIndex = true; break;
+  default: return;
   }
   n->affineHeight = height + 1;
   if (llvm::any_of(n->ops, [](Node *o) { return !o->affine; }))
     return;
   AffineExpr a = n->ops[0]->affine, b = n->ops.size() > 1 ? n->ops[1]->affine : AffineExpr();
   switch (n->kind) {
-  case Node::Neg:
-    n->affine = -a;
-    break;
-  case Node::Add:
-    n->affine = a + b;
-    break;
-  case Node::Sub:
-    n->affine = a - b;
-    break;
+  case Node::Neg: n->affine = -a; break;
+  case Node::Add: n->affine = a + b; break;
+  case Node::Sub: n->affine = a - b; break;
   case Node::Mul:
     if (!hasDims(a) || !hasDims(b))
       n->affine = hasDims(b) ? b * a : a * b;
@@ -401,8 +329,7 @@ void Elaborator::inferAffine(Node *n) {
       n->affine = n->kind == Node::Mod ? a % b : a.floorDiv(b);
     }
     break;
-  default:
-    break;
+  default: break;
   }
 }
 

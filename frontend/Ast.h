@@ -50,7 +50,7 @@ struct Expr {
   /// The token that names it: the name, or the operator (the last one of a chain) with its operands underlined.
   Loc loc;
   uint32_t begin = 0, end = 0; ///< of its text, parentheses included
-  llvm::StringRef text; ///< the name or number
+  llvm::StringRef text;        ///< the name or number
   std::vector<Tok> ops;
   std::vector<Loc> opLocs; ///< Chain, Compare: each operator, with what it joins underlined
   std::vector<Expr *> args;

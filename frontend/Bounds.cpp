@@ -42,8 +42,7 @@ void BoundsChecker::addHypotheses(Node *cond, bool negated, SmallVectorImpl<Cons
   }
 }
 
-void BoundsChecker::visit(Node *n, const BoundsContext &c, Prover &prover,
-                          llvm::DenseSet<Node *> &seen) {
+void BoundsChecker::visit(Node *n, const BoundsContext &c, Prover &prover, llvm::DenseSet<Node *> &seen) {
   while (true) {
     if (!seen.insert(n).second)
       return;
@@ -99,7 +98,8 @@ void BoundsChecker::visitReduce(Node *n, const BoundsContext &c) {
 
 bool BoundsChecker::mayBeEmpty(Node *n) {
   Prover p = base;
-  return !n->conditions.empty() || !n->rangeConditions.empty() || llvm::any_of(n->vars, [&](IndexVar *v) { return !p.proves(v->extent - 1); });
+  return !n->conditions.empty() || !n->rangeConditions.empty() ||
+         llvm::any_of(n->vars, [&](IndexVar *v) { return !p.proves(v->extent - 1); });
 }
 
 static bool mentions(AffineExpr e, IndexVar *v) {
@@ -117,17 +117,14 @@ static int directionOf(AffineExpr e, IndexVar *v) {
     return 0;
   int l = directionOf(b.getLHS(), v), r = directionOf(b.getRHS(), v);
   switch (e.getKind()) {
-  case AffineExprKind::Add:
-    return l == r || !mentions(b.getRHS(), v) ? l : !mentions(b.getLHS(), v) ? r : 0;
+  case AffineExprKind::Add: return l == r || !mentions(b.getRHS(), v) ? l : !mentions(b.getLHS(), v) ? r : 0;
   case AffineExprKind::Mul: {
     auto c = dyn_cast<AffineConstantExpr>(b.getRHS());
     return c && c.getValue() < 0 ? -l : mentions(b.getRHS(), v) ? 0 : l; // sizes are not negative
   }
   case AffineExprKind::FloorDiv:
-  case AffineExprKind::CeilDiv:
-    return mentions(b.getRHS(), v) ? 0 : l;
-  default:
-    return 0;
+  case AffineExprKind::CeilDiv: return mentions(b.getRHS(), v) ? 0 : l;
+  default: return 0;
   }
 }
 
@@ -153,8 +150,7 @@ bool BoundsChecker::isScan(Node *n, const BoundsContext &inner) {
       return unclear || below != above;
     });
     if (scan) {
-      diags.error(n->loc) << "a reduction up to the outer index '" << o->name
-                          << "' is a scan, which is not supported yet";
+      diags.error(n->loc) << "a reduction up to the outer index '" << o->name << "' is a scan, which is not supported yet";
       ok = false;
       return true;
     }
@@ -167,12 +163,9 @@ bool BoundsChecker::provesAtLeast(Node *n, AffineExpr bound, Prover &prover) {
     return prover.proves(n->affine - bound);
   auto holds = [&](Node *o) { return provesAtLeast(o, bound, prover); };
   switch (n->kind) {
-  case Node::Min:
-    return llvm::all_of(n->ops, holds);
-  case Node::Max:
-    return llvm::any_of(n->ops, holds);
-  case Node::Select:
-    return inEachCase(n, prover, [&](Node *o, Prover &p) { return provesAtLeast(o, bound, p); });
+  case Node::Min: return llvm::all_of(n->ops, holds);
+  case Node::Max: return llvm::any_of(n->ops, holds);
+  case Node::Select: return inEachCase(n, prover, [&](Node *o, Prover &p) { return provesAtLeast(o, bound, p); });
   case Node::Add:
     if (n->ops[1]->affine)
       return provesAtLeast(n->ops[0], bound - n->ops[1]->affine, prover);
@@ -185,8 +178,7 @@ bool BoundsChecker::provesAtLeast(Node *n, AffineExpr bound, Prover &prover) {
     if (n->ops[0]->affine)
       return provesAtMost(n->ops[1], n->ops[0]->affine - bound, prover);
     break;
-  default:
-    break;
+  default: break;
   }
   Prover local = prover;
   return local.proves(IndexModel(local, kernel.indices.size(), context).of(n) - bound);
@@ -197,12 +189,9 @@ bool BoundsChecker::provesAtMost(Node *n, AffineExpr bound, Prover &prover) {
     return prover.proves(bound - n->affine);
   auto holds = [&](Node *o) { return provesAtMost(o, bound, prover); };
   switch (n->kind) {
-  case Node::Min:
-    return llvm::any_of(n->ops, holds);
-  case Node::Max:
-    return llvm::all_of(n->ops, holds);
-  case Node::Select:
-    return inEachCase(n, prover, [&](Node *o, Prover &p) { return provesAtMost(o, bound, p); });
+  case Node::Min: return llvm::any_of(n->ops, holds);
+  case Node::Max: return llvm::all_of(n->ops, holds);
+  case Node::Select: return inEachCase(n, prover, [&](Node *o, Prover &p) { return provesAtMost(o, bound, p); });
   case Node::Add:
     if (n->ops[1]->affine)
       return provesAtMost(n->ops[0], bound - n->ops[1]->affine, prover);
@@ -215,8 +204,7 @@ bool BoundsChecker::provesAtMost(Node *n, AffineExpr bound, Prover &prover) {
     if (n->ops[0]->affine)
       return provesAtLeast(n->ops[1], n->ops[0]->affine - bound, prover);
     break;
-  default:
-    break;
+  default: break;
   }
   Prover local = prover;
   return local.proves(bound - IndexModel(local, kernel.indices.size(), context).of(n));
@@ -260,8 +248,8 @@ void BoundsChecker::checkRead(Node *n, const BoundsContext &c, Prover &prover) {
   if (n->bounds != te::BoundsMode::InBounds) {
     for (AffineExpr d : t->dims)
       if (!Prover(prover).proves(d - 1)) {
-        diags.error(n->loc) << "the form of this access needs at least one element in each dim of '"
-                            << t->name << "'; add 'require " << print(d, kernel) << " >= 1'";
+        diags.error(n->loc) << "the form of this access needs at least one element in each dim of '" << t->name << "'; add 'require "
+                            << print(d, kernel) << " >= 1'";
         ok = false;
       }
     return;
@@ -293,8 +281,7 @@ void BoundsChecker::checkRead(Node *n, const BoundsContext &c, Prover &prover) {
       }
     }
     if (!s->affine) {
-      diags.error(s->loc) << "subscript " << i << " of '" << t->name
-                          << "' is not affine and cannot be proved in bounds; write '" << t->name
+      diags.error(s->loc) << "subscript " << i << " of '" << t->name << "' is not affine and cannot be proved in bounds; write '" << t->name
                           << ".pad(0)[..]', .edge, .wrap, .reflect or .assume_inbounds";
       ok = false;
       continue;

@@ -48,10 +48,10 @@ private:
   Loc subscriptLoc(Node *n, unsigned i);
   void report(Node *n, unsigned dim, const BoundsContext &c, bool below);
   void addHypotheses(Node *cond, bool negated, llvm::SmallVectorImpl<Constraint> &out);
-  bool findPoint(mlir::AffineExpr sub, mlir::AffineExpr dim, const BoundsContext &c,
-                 std::map<unsigned, int64_t> &dims, std::map<unsigned, int64_t> &symbols);
-  bool isPoint(mlir::AffineExpr sub, mlir::AffineExpr dim, const BoundsContext &c,
-               const std::map<unsigned, int64_t> &dims, const std::map<unsigned, int64_t> &symbols);
+  bool findPoint(mlir::AffineExpr sub, mlir::AffineExpr dim, const BoundsContext &c, std::map<unsigned, int64_t> &dims,
+                 std::map<unsigned, int64_t> &symbols);
+  bool isPoint(mlir::AffineExpr sub, mlir::AffineExpr dim, const BoundsContext &c, const std::map<unsigned, int64_t> &dims,
+               const std::map<unsigned, int64_t> &symbols);
   std::string suggestion(Node *n, mlir::AffineExpr sub, mlir::AffineExpr dim, bool below);
   /// The range that keeps the only index of `sub` inside, as "i in 0:N - 1"; empty where that is not so simple.
   std::string rangeInside(mlir::AffineExpr sub, mlir::AffineExpr dim, bool below);

@@ -31,8 +31,7 @@ AffineExpr BoundsChecker::extreme(AffineExpr e, bool upper) {
     AffineExpr l = extreme(b.getLHS(), upper == (c.getValue() >= 0));
     return l ? l * c.getValue() : AffineExpr();
   }
-  default:
-    return {};
+  default: return {};
   }
 }
 
@@ -63,7 +62,7 @@ std::string BoundsChecker::suggestion(Node *n, AffineExpr sub, AffineExpr dim, b
   if (isa<AffineConstantExpr>(sub) && below) // x[-1]
     return "subscripts count from 0: the last element is at '" + print(dim - 1, kernel) + "'";
   std::string range = isWrite ? rangeInside(sub, dim, below) : "";
-  std::string forms = !isWrite   ? "write '" + n->tensor->name.str() + ".pad(0)[..]' (or .edge, .wrap, .reflect)"
+  std::string forms = !isWrite    ? "write '" + n->tensor->name.str() + ".pad(0)[..]' (or .edge, .wrap, .reflect)"
                       : isElement ? "the first element is at 0, the last one at '" + print(dim - 1, kernel) + "'"
                                   : "restrict the statement with 'where" + (range.empty() ? "'" : " " + range + "'");
   std::string divides;
@@ -85,14 +84,12 @@ std::string BoundsChecker::suggestion(Node *n, AffineExpr sub, AffineExpr dim, b
   AffineExpr slack = simplifyAffineExpr(below ? e : dim - 1 - e, 0, kernel.sizes.size());
   if (isa<AffineConstantExpr>(slack))
     return forms;
-  std::string need = below ? print(e, kernel) + " >= 0"
-                           : print(simplifyAffineExpr(e + 1, 0, kernel.sizes.size()), kernel) +
-                                 " <= " + print(dim, kernel);
+  std::string need =
+      below ? print(e, kernel) + " >= 0" : print(simplifyAffineExpr(e + 1, 0, kernel.sizes.size()), kernel) + " <= " + print(dim, kernel);
   return "add 'require " + need + "', or " + forms;
 }
 
-bool BoundsChecker::isPoint(AffineExpr sub, AffineExpr dim, const BoundsContext &c,
-                            const std::map<unsigned, int64_t> &dims,
+bool BoundsChecker::isPoint(AffineExpr sub, AffineExpr dim, const BoundsContext &c, const std::map<unsigned, int64_t> &dims,
                             const std::map<unsigned, int64_t> &symbols) {
   auto eval = [&](AffineExpr e) { return evaluate(e, dims, symbols); };
   for (unsigned i = 0; i < kernel.sizes.size(); ++i)
@@ -119,8 +116,7 @@ bool BoundsChecker::isPoint(AffineExpr sub, AffineExpr dim, const BoundsContext 
   return s < 0 || s >= eval(dim);
 }
 
-bool BoundsChecker::findPoint(AffineExpr sub, AffineExpr dim, const BoundsContext &c,
-                              std::map<unsigned, int64_t> &dims,
+bool BoundsChecker::findPoint(AffineExpr sub, AffineExpr dim, const BoundsContext &c, std::map<unsigned, int64_t> &dims,
                               std::map<unsigned, int64_t> &symbols) {
   // Small sizes first: they read best. The solver finds what is far away.
   unsigned n = kernel.sizes.size();
@@ -192,8 +188,8 @@ void BoundsChecker::report(Node *n, unsigned i, const BoundsContext &c, bool bel
   AffineExpr sub = n->ops[i]->affine, dim = n->tensor->dims[i];
   Loc loc = subscriptLoc(n, i);
   if (sub == dim && isa<AffineSymbolExpr>(sub)) {
-    diags.error(loc) << "'" << print(sub, kernel) << "' is a size: the last element of '" << n->tensor->name << "' is at '" << print(dim - 1, kernel)
-                                << "'; to go over all of them write an index, a name that is no size";
+    diags.error(loc) << "'" << print(sub, kernel) << "' is a size: the last element of '" << n->tensor->name << "' is at '"
+                     << print(dim - 1, kernel) << "'; to go over all of them write an index, a name that is no size";
     return;
   }
   std::map<unsigned, int64_t> dims, symbols;
@@ -201,8 +197,7 @@ void BoundsChecker::report(Node *n, unsigned i, const BoundsContext &c, bool bel
   if (found)
     below = evaluate(sub, dims, symbols) < 0;
   auto d = diags.error(loc);
-  d << "subscript '" << print(sub, kernel) << "' of '" << n->tensor->name
-    << "' is not proved to stay in 0:" << print(dim, kernel);
+  d << "subscript '" << print(sub, kernel) << "' of '" << n->tensor->name << "' is not proved to stay in 0:" << print(dim, kernel);
   std::string sep = "; ";
   llvm::DenseSet<unsigned> used;
   sub.walk([&](AffineExpr x) {
@@ -239,8 +234,7 @@ void BoundsChecker::report(Node *n, unsigned i, const BoundsContext &c, bool bel
         d << sep << kernel.indices[v].name << " = " << x;
         sep = ", ";
       }
-    d << (sep.empty() ? "no indices " : " ") << "it is " << evaluate(sub, dims, symbols)
-      << " of 0:" << evaluate(dim, dims, symbols);
+    d << (sep.empty() ? "no indices " : " ") << "it is " << evaluate(sub, dims, symbols) << " of 0:" << evaluate(dim, dims, symbols);
   }
   d << "; " << suggestion(n, sub, dim, below);
 }

@@ -117,20 +117,18 @@ struct Node {
   IndexVar *index = nullptr;
   Tensor *tensor = nullptr;                                              ///< Read, ScalarParam
   mlir::arith::CmpIPredicate predicate = mlir::arith::CmpIPredicate::eq; ///< Cmp, signed form
-  ElementType castTo =
-      ElementType::f32;   ///< Cast: rounds or converts to this, then widens to `type`
-  llvm::StringRef callee; ///< Math
-  te::BoundsMode bounds = te::BoundsMode::InBounds; ///< Read
-  Node *padding = nullptr;                          ///< Read
-  const Expr *access = nullptr;                     ///< Read: its text; an index is one node wherever it stands
+  ElementType castTo = ElementType::f32;                                 ///< Cast: rounds or converts to this, then widens to `type`
+  llvm::StringRef callee;                                                ///< Math
+  te::BoundsMode bounds = te::BoundsMode::InBounds;                      ///< Read
+  Node *padding = nullptr;                                               ///< Read
+  const Expr *access = nullptr;                                          ///< Read: its text; an index is one node wherever it stands
   // Reduce
   te::Combiner combiner = te::Combiner::Sum;
   llvm::SmallVector<IndexVar *, 2> vars;
   bool isCount = false; ///< Reduce: the number of points, of 'mean'
   llvm::SmallVector<Node *, 1> conditions;
-  llvm::SmallVector<mlir::AffineExpr, 0>
-      rangeConditions;    ///< each >= 0: bounds that outer indices move
-  bool mayBeEmpty = true; ///< Reduce: not proved to have a term at every launch
+  llvm::SmallVector<mlir::AffineExpr, 0> rangeConditions; ///< each >= 0: bounds that outer indices move
+  bool mayBeEmpty = true;                                 ///< Reduce: not proved to have a term at every launch
 
   bool givesPosition() const {
     using C = te::Combiner;
@@ -138,9 +136,7 @@ struct Node {
   }
   bool isConst() const { return kind == ConstInt || kind == ConstFloat || kind == ConstBool; }
   /// A constant zero or other value of either number kind.
-  bool isNumber(double v) const {
-    return (kind == ConstInt && double(intValue) == v) || (kind == ConstFloat && floatValue == v);
-  }
+  bool isNumber(double v) const { return (kind == ConstInt && double(intValue) == v) || (kind == ConstFloat && floatValue == v); }
 };
 
 /// A checked statement.

@@ -64,7 +64,8 @@ public:
 private:
   Points points(const CoreStatement &s, const Conjunction &where, unsigned firstDim, Prover &prover);
   /// Whether no two points of a and b, numbered so, are as `assume` says of them.
-  bool contradicts(const CoreStatement &a, const CoreStatement &b, llvm::function_ref<void(Prover &, const Points &, const Points &)> assume);
+  bool contradicts(const CoreStatement &a, const CoreStatement &b,
+                   llvm::function_ref<void(Prover &, const Points &, const Points &)> assume);
   bool isInjective(const CoreStatement &s);
   bool areDisjoint(const CoreStatement &a, const CoreStatement &b);
   bool coverByCounting(ArrayRef<CoreStatement *> list);
@@ -116,8 +117,8 @@ bool CoverageChecker::contradicts(const CoreStatement &a, const CoreStatement &b
   if (pairs > 1 && excludes({}, {})) // whatever the conditions
     return true;
   return pairs <= kMaxPairs && llvm::all_of(left, [&](const Conjunction &v) {
-    return llvm::all_of(right, [&](const Conjunction &w) { return excludes(v, w); });
-  });
+           return llvm::all_of(right, [&](const Conjunction &w) { return excludes(v, w); });
+         });
 }
 
 bool CoverageChecker::isInjective(const CoreStatement &s) {
@@ -375,8 +376,8 @@ void CoverageChecker::checkPartition(Tensor *t, ArrayRef<CoreStatement *> list) 
       images.push_back(*image(*s));
     for (auto [m, other] : llvm::enumerate(list.take_front(n)))
       if (!(affine && images[n].intersect(images[m]).isIntegerEmpty()) && !areDisjoint(*other, *s)) {
-        diags.error(s->loc) << "this statement defines elements of '" << t->name << "' that line "
-                            << diags.location(other->loc).getLine() << " defines as well; restrict one of them with 'where'";
+        diags.error(s->loc) << "this statement defines elements of '" << t->name << "' that line " << diags.location(other->loc).getLine()
+                            << " defines as well; restrict one of them with 'where'";
         return;
       }
     if (affine)
@@ -433,7 +434,8 @@ void CoverageChecker::check(Tensor *t, ArrayRef<CoreStatement *> list) {
     }
   }
   if (list.empty() && !t->isInout) {
-    diags.error(t->loc) << "output '" << t->name << "' is never assigned; add a statement such as '" << t->name << "[" << exampleIndices(t->dims.size()) << "] = ..'";
+    diags.error(t->loc) << "output '" << t->name << "' is never assigned; add a statement such as '" << t->name << "["
+                        << exampleIndices(t->dims.size()) << "] = ..'";
     return;
   }
   if (t->isInout || plain.empty() || !ok)

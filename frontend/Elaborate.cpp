@@ -43,8 +43,7 @@ bool Elaborator::count(Loc loc) {
   if (++operations <= kMaxOperations)
     return true;
   if (!overBudget)
-    error(loc) << "kernel '" << kernel.def->name << "' has more than " << kMaxOperations
-               << " operations; split it into several kernels";
+    error(loc) << "kernel '" << kernel.def->name << "' has more than " << kMaxOperations << " operations; split it into several kernels";
   overBudget = true;
   return false;
 }
@@ -57,8 +56,7 @@ void Elaborator::addSize(StringRef name) {
 bool Elaborator::isKernelName(StringRef name) const {
   // The prelude reserves no names.
   auto fn = fns.find(name);
-  return constValues.contains(name) || tensors.contains(name) || sizeIndex.contains(name) ||
-         (fn != fns.end() && fn->second->loc.file == 0);
+  return constValues.contains(name) || tensors.contains(name) || sizeIndex.contains(name) || (fn != fns.end() && fn->second->loc.file == 0);
 }
 
 Scope *Elaborator::openStatement() {
@@ -108,40 +106,24 @@ Node *Elaborator::elaborate(const Expr *e, const Scope *scope) {
       diags.warning(e->loc) << "'" << e->text.substr(0, 40) << "' is too small for f64: it is 0";
     return makeFloat(*v, Ty::FloatLit, e->loc);
   }
-  case Expr::Bool:
-    return makeBool(e->text.equals_insensitive("true"), e->loc);
-  case Expr::String:
-    error(e->loc) << "a string is not a value";
-    return nullptr;
-  case Expr::Name:
-    return elaborateName(e, scope);
-  case Expr::Unary:
-    return elaborateUnary(e, scope);
-  case Expr::Chain:
-    return elaborateChain(e, scope);
-  case Expr::Power:
-    return elaboratePower(e, scope);
-  case Expr::Compare:
-    return elaborateCompare(e, scope);
+  case Expr::Bool: return makeBool(e->text.equals_insensitive("true"), e->loc);
+  case Expr::String: error(e->loc) << "a string is not a value"; return nullptr;
+  case Expr::Name: return elaborateName(e, scope);
+  case Expr::Unary: return elaborateUnary(e, scope);
+  case Expr::Chain: return elaborateChain(e, scope);
+  case Expr::Power: return elaboratePower(e, scope);
+  case Expr::Compare: return elaborateCompare(e, scope);
   case Expr::And:
-  case Expr::Or:
-    return elaborateLogic(e, scope);
-  case Expr::Select:
-    return elaborateSelect(e, scope);
-  case Expr::Access:
-    return elaborateAccess(e, scope);
-  case Expr::Call:
-    return elaborateCall(e, scope);
+  case Expr::Or: return elaborateLogic(e, scope);
+  case Expr::Select: return elaborateSelect(e, scope);
+  case Expr::Access: return elaborateAccess(e, scope);
+  case Expr::Call: return elaborateCall(e, scope);
   case Expr::Subscripted:
     if (elaborate(e->args[0], scope))
       error(e->loc) << "a scalar takes no subscripts";
     return nullptr;
-  case Expr::Member:
-    error(e->loc) << "fields of tuples are not supported yet";
-    return nullptr;
-  case Expr::Tuple:
-    error(e->loc) << "tuples are not supported yet";
-    return nullptr;
+  case Expr::Member: error(e->loc) << "fields of tuples are not supported yet"; return nullptr;
+  case Expr::Tuple: error(e->loc) << "tuples are not supported yet"; return nullptr;
   }
   return nullptr;
 }
@@ -149,8 +131,7 @@ Node *Elaborator::elaborate(const Expr *e, const Scope *scope) {
 Node *Elaborator::elaborateCondition(const Expr *e, const Scope *scope) {
   Node *n = elaborate(e, scope);
   if (n && n->type != Ty::Bool) {
-    error(e->loc) << "expected a condition, found " << name(n->type)
-                  << "; compare it, as in '.. != 0'";
+    error(e->loc) << "expected a condition, found " << name(n->type) << "; compare it, as in '.. != 0'";
     return nullptr;
   }
   return n;
@@ -174,20 +155,18 @@ bool Elaborator::expectInteger(Node *n, Loc loc, StringRef what) {
     scalar |= o->kind == Node::ScalarParam;
   });
   if (data)
-    error(loc) << what
-                  << " that depends on data is not supported yet; use indices, sizes and integers"
-                  << (isRange ? ", or one such bound beside it, as in 'k in 0:min(length[b], N)'" : "");
+    error(loc) << what << " that depends on data is not supported yet; use indices, sizes and integers"
+               << (isRange ? ", or one such bound beside it, as in 'k in 0:min(length[b], N)'" : "");
   else if (scalar)
-    error(loc) << what
-                  << " that depends on a scalar parameter is not supported yet"
-                  << (isRange ? "; a condition may, as in 'sum[k, k < n](..)', and a bound beside one of sizes, as in 'k in 0:min(n, N)'" : "");
+    error(loc) << what << " that depends on a scalar parameter is not supported yet"
+               << (isRange ? "; a condition may, as in 'sum[k, k < n](..)', and a bound beside one of sizes, as in 'k in 0:min(n, N)'"
+                           : "");
   else if (n->kind == Node::ConstInt)
     error(loc) << what << " must be at most " << kMaxAffineConstant << " and at least -" << kMaxAffineConstant;
   else
-    error(loc)
-        << what
-        << " must be built from +, -, *, // and % of indices and sizes, with // and % by sizes or "
-           "positive integers only";
+    error(loc) << what
+               << " must be built from +, -, *, // and % of indices and sizes, with // and % by sizes or "
+                  "positive integers only";
   return false;
 }
 
@@ -200,8 +179,7 @@ Node *Elaborator::elaborateBinding(const Expr *e, const Binding &b) {
   case Binding::Key:
     if (Node *n = keyValues[b.key])
       return n;
-    error(e->loc) << "index '" << e->text
-                  << "' is not bound here; it ranges only inside a reduction over it";
+    error(e->loc) << "index '" << e->text << "' is not bound here; it ranges only inside a reduction over it";
     return nullptr;
   case Binding::Thunk: {
     // The argument means what it means at the call: leave the function's text.
@@ -214,8 +192,7 @@ Node *Elaborator::elaborateBinding(const Expr *e, const Binding &b) {
     callStack.insert(callStack.end(), open.begin(), open.end());
     callSite = saved;
     if (n && b.param && !b.param->type.name.empty()) {
-      auto t =
-          findElementType(absl::string_view(b.param->type.name.data(), b.param->type.name.size()));
+      auto t = findElementType(absl::string_view(b.param->type.name.data(), b.param->type.name.size()));
       if (t) {
         n = convertForStore(n, *t, ("parameter '" + b.param->name + "'").str());
         if (n && n->type != widened(*t))
@@ -224,8 +201,7 @@ Node *Elaborator::elaborateBinding(const Expr *e, const Binding &b) {
     }
     return n;
   }
-  case Binding::Lambda:
-    return elaborateLambda(b, e, nullptr);
+  case Binding::Lambda: return elaborateLambda(b, e, nullptr);
   }
   return nullptr;
 }
@@ -265,8 +241,8 @@ Node *Elaborator::elaborateName(const Expr *e, const Scope *scope) {
 void Elaborator::reportUnknownType(StringRef type, Loc loc) {
   std::string near = elementTypeMeant(type).str();
   if (near.empty())
-    near = findNearest(type, {"f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2", "i64", "i32", "i16",
-                              "i8", "i4", "u64", "u32", "u16", "u8", "u4", "bool"});
+    near = findNearest(
+        type, {"f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2", "i64", "i32", "i16", "i8", "i4", "u64", "u32", "u16", "u8", "u4", "bool"});
   auto d = diags.error(loc);
   d << "unknown element type '" << type << "'";
   if (!near.empty())
@@ -296,8 +272,7 @@ Node *Elaborator::unknownName(const Expr *e, const Scope *scope) {
   std::string near = findNearest(e->text, known);
   auto d = error(e->loc);
   if (inSubscript && plainAssign && root->kernelLevel) {
-    d << "index '" << e->text << "' is not on the left side of '='; to sum over it write 'sum["
-      << e->text << "](..)'";
+    d << "index '" << e->text << "' is not on the left side of '='; to sum over it write 'sum[" << e->text << "](..)'";
     if (!letName.empty()) {
       SmallVector<StringRef> names(leftNames);
       names.push_back(e->text);

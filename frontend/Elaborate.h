@@ -42,7 +42,7 @@ using FnTable = llvm::StringMap<const Definition *>;
 
 inline constexpr unsigned kMaxOperations = 20000;
 inline constexpr int64_t kMaxAffineConstant = int64_t(1) << 40; ///< of sizes, bounds and subscripts on the left
-inline constexpr unsigned kMaxReductions = 512; ///< of a kernel: each is a statement that is compared with the others
+inline constexpr unsigned kMaxReductions = 512;                 ///< of a kernel: each is a statement that is compared with the others
 
 inline std::optional<ElementType> elementNamed(llvm::StringRef name) {
   return findElementType(absl::string_view(name.data(), name.size()));
@@ -67,8 +67,7 @@ llvm::SmallVector<Node *> boundsOf(Node *n, Node::Kind joined);
 
 class Elaborator {
 public:
-  Elaborator(Diagnostics &diags, Kernel &kernel, const FnTable &fns, const FnTable &reducers,
-             const Constants &constants)
+  Elaborator(Diagnostics &diags, Kernel &kernel, const FnTable &fns, const FnTable &reducers, const Constants &constants)
       : diags(diags), kernel(kernel), fns(fns), reducers(reducers), constants(constants) {}
 
   // --- names of the kernel (Sema fills them)
@@ -94,10 +93,8 @@ public:
   bool expectInteger(Node *n, Loc loc, llvm::StringRef what);
   /// Sorts items into declarations (bound into `scope`, appended to vars) and conditions; `written`
   /// gets the ranges of indices that have bounds beside them.
-  bool elaborateItems(llvm::ArrayRef<BracketItem> items, const Scope *outer, Scope *scope,
-                      llvm::SmallVectorImpl<IndexVar *> &vars,
-                      llvm::SmallVectorImpl<unsigned> &keys,
-                      llvm::SmallVectorImpl<const Expr *> &conditions,
+  bool elaborateItems(llvm::ArrayRef<BracketItem> items, const Scope *outer, Scope *scope, llvm::SmallVectorImpl<IndexVar *> &vars,
+                      llvm::SmallVectorImpl<unsigned> &keys, llvm::SmallVectorImpl<const Expr *> &conditions,
                       llvm::SmallVectorImpl<std::pair<const Expr *, WrittenRange>> &written);
 
   /// "unknown element type 'float'; did you mean 'f32'?"
@@ -108,8 +105,7 @@ public:
   std::optional<WrittenRange> elaborateRange(const Expr *lo, bool openLo, const Expr *hi, bool closedHi, const Scope *scope);
   bool collectBounds(const Expr *e, Node::Kind joined, const Scope *scope, llvm::SmallVectorImpl<Node *> &parts);
   /// The bounds that a range has beside its own, as conditions on its index.
-  bool addConditions(const WrittenRange &range, const Expr *index, const Scope *scope,
-                     llvm::SmallVectorImpl<Node *> &conditions);
+  bool addConditions(const WrittenRange &range, const Expr *index, const Scope *scope, llvm::SmallVectorImpl<Node *> &conditions);
 
   // --- types (Types.cpp)
   /// `n` as a value of type `to`; literals adapt. Null and an error when that needs a cast.
@@ -180,8 +176,7 @@ private:
   Node *elaborateMath(const Expr *e, const Scope *scope);
   Node *elaborateMinMax(const Expr *e, const Scope *scope);
   Node *elaborateReduce(const Expr *e, const Scope *scope);
-  Node *makeReduce(te::Combiner kind, llvm::ArrayRef<IndexVar *> vars,
-                   llvm::ArrayRef<Node *> conditions, Node *body, Loc loc);
+  Node *makeReduce(te::Combiner kind, llvm::ArrayRef<IndexVar *> vars, llvm::ArrayRef<Node *> conditions, Node *body, Loc loc);
   Node *makeMean(Node *reduce, llvm::ArrayRef<IndexVar *> vars, Loc loc);
   Node *elaborateFn(const Definition *fn, const Expr *e, const Scope *scope);
   Node *elaborateLambda(const Binding &b, const Expr *e, const Scope *scope);

@@ -54,8 +54,7 @@ bool Elaborator::elaborateMode(Node *read, const Expr *e, const Scope *scope) {
   read->bounds = *mode;
   unsigned wanted = *mode == te::BoundsMode::Pad ? 1 : 0;
   if (e->modeArgs.size() != wanted || (wanted && !e->modeArgs[0].name.empty())) {
-    error(e->modeLoc) << "." << e->mode << " takes "
-                      << (wanted ? "one value, as in .pad(0)" : "no arguments");
+    error(e->modeLoc) << "." << e->mode << " takes " << (wanted ? "one value, as in .pad(0)" : "no arguments");
     return false;
   }
   if (!wanted)
@@ -108,8 +107,7 @@ Node *Elaborator::readTensor(Tensor *t, const Expr *e, const Scope *scope) {
     }
     Node *n = make(Node::ScalarParam, widened(t->element), e->loc);
     n->tensor = t;
-    if (!kernelc::isFloat(t->element) && t->element != ElementType::boolean &&
-        elementBits(t->element) < 32)
+    if (!kernelc::isFloat(t->element) && t->element != ElementType::boolean && elementBits(t->element) < 32)
       n->narrow = t->element;
     return n;
   }
@@ -130,15 +128,15 @@ Node *Elaborator::readTensor(Tensor *t, const Expr *e, const Scope *scope) {
     return nullptr;
   }
   if (!t->isReadable) {
-    error(e->loc) << "output '" << t->name << "' is read before its statements have defined it; name what they need with 'let', or declare '"
-                  << t->name << "' an 'inout' parameter to read what memory holds";
+    error(e->loc) << "output '" << t->name
+                  << "' is read before its statements have defined it; name what they need with 'let', or declare '" << t->name
+                  << "' an 'inout' parameter to read what memory holds";
     return nullptr;
   }
   Node *n = make(Node::Read, widened(t->element), e->loc);
   n->tensor = t;
   n->access = e;
-  if (!kernelc::isFloat(t->element) && t->element != ElementType::boolean &&
-      elementBits(t->element) < 32)
+  if (!kernelc::isFloat(t->element) && t->element != ElementType::boolean && elementBits(t->element) < 32)
     n->narrow = t->element;
   if (t->narrow)
     n->narrow = t->narrow;
@@ -175,8 +173,7 @@ Node *Elaborator::elaborateAccess(const Expr *e, const Scope *scope) {
   if (const Binding *b = scope->find(e->text)) {
     if (b->kind == Binding::Lambda)
       return elaborateLambda(*b, e, scope);
-    error(e->loc) << "'" << e->text << "' is "
-                  << (b->kind == Binding::Key ? "an index" : "a parameter of the function")
+    error(e->loc) << "'" << e->text << "' is " << (b->kind == Binding::Key ? "an index" : "a parameter of the function")
                   << " and takes no subscripts";
     return nullptr;
   }

@@ -23,9 +23,7 @@ unsigned mathArity(StringRef name) {
       .Default(0);
 }
 
-bool unsupportedFunction(StringRef name) {
-  return llvm::is_contained({StringRef("view"), StringRef("rand")}, name);
-}
+bool unsupportedFunction(StringRef name) { return llvm::is_contained({StringRef("view"), StringRef("rand")}, name); }
 
 } // namespace
 
@@ -53,21 +51,20 @@ Node *Elaborator::elaborateCall(const Expr *e, const Scope *scope) {
     return nullptr;
   }
   if (reductionNamed(e->text)) {
-    error(e->loc) << "'" << e->text << "' needs the indices it reduces, as in '" << e->text
-                  << "[k](..)'";
+    error(e->loc) << "'" << e->text << "' needs the indices it reduces, as in '" << e->text << "[k](..)'";
     return nullptr;
   }
   auto own = tensors.find(e->text);
   if (own != tensors.end() && e->loc.file == 0) { // x(i, j)
     StringRef text = diags.file(0).text;
     StringRef subs = e->named.empty() ? "" : text.slice(e->named.front().value->begin, e->named.back().value->end);
-    error(e->whole()) << "'" << e->text << "' is a tensor, whose subscripts stand in square brackets; write '" << e->text << "[" << subs << "]'";
+    error(e->whole()) << "'" << e->text << "' is a tensor, whose subscripts stand in square brackets; write '" << e->text << "[" << subs
+                      << "]'";
     return nullptr;
   }
-  SmallVector<StringRef> known = {"sum",    "prod",   "max",   "min", "any",   "all",   "xor",
-                                  "argmax", "argmin", "mean",  "exp", "exp2",  "log",   "sqrt",
-                                  "rsqrt",  "tanh",   "erf",   "sin", "cos",   "pow",   "abs",
-                                  "floor",  "ceil",   "round", "fma", "log1p", "expm1", "cbrt"};
+  SmallVector<StringRef> known = {"sum", "prod",  "max",  "min",   "any",   "all",   "xor",   "argmax", "argmin", "mean",
+                                  "exp", "exp2",  "log",  "sqrt",  "rsqrt", "tanh",  "erf",   "sin",    "cos",    "pow",
+                                  "abs", "floor", "ceil", "round", "fma",   "log1p", "expm1", "cbrt"};
   for (auto &f : fns)
     known.push_back(f.getKey());
   std::string near = findNearest(e->text, known);
@@ -93,9 +90,7 @@ Node *Elaborator::elaborateCast(const Expr *e, const Scope *scope) {
 
 Node *Elaborator::elaborateMinMax(const Expr *e, const Scope *scope) {
   if (e->named.size() < 2) {
-    error(e->loc) << "'" << e->text
-                  << "' takes two values or more; a reduction names its indices, as in '" << e->text
-                  << "[k](..)'";
+    error(e->loc) << "'" << e->text << "' takes two values or more; a reduction names its indices, as in '" << e->text << "[k](..)'";
     return nullptr;
   }
   Node *result = nullptr;
@@ -113,8 +108,7 @@ Node *Elaborator::elaborateMinMax(const Expr *e, const Scope *scope) {
 Node *Elaborator::elaborateMath(const Expr *e, const Scope *scope) {
   unsigned arity = mathArity(e->text);
   if (e->named.size() != arity) {
-    error(e->loc) << "'" << e->text << "' takes " << arity << (arity == 1 ? " value" : " values")
-                  << ", not " << e->named.size();
+    error(e->loc) << "'" << e->text << "' takes " << arity << (arity == 1 ? " value" : " values") << ", not " << e->named.size();
     return nullptr;
   }
   SmallVector<Node *> args;
@@ -126,16 +120,14 @@ Node *Elaborator::elaborateMath(const Expr *e, const Scope *scope) {
   }
   Ty common = args[0]->type;
   if (e->text == "abs" && !isFloat(common)) {
-    Node *n =
-        make(Node::Math, common == Ty::Bool || common == Ty::IntLit ? Ty::I32 : common, e->loc);
+    Node *n = make(Node::Math, common == Ty::Bool || common == Ty::IntLit ? Ty::I32 : common, e->loc);
     n->callee = "abs";
     n->ops.push_back(convert(args[0], n->type));
     return n->ops[0] ? n : nullptr;
   }
   for (Node *&a : args) {
     if (isInt(a->type) && a->type != Ty::IntLit) {
-      error(a->loc) << "'" << e->text << "' needs a float, not " << name(a->type)
-                    << "; write f32(..)";
+      error(a->loc) << "'" << e->text << "' needs a float, not " << name(a->type) << "; write f32(..)";
       return nullptr;
     }
     if ((a->type == Ty::IntLit || a->type == Ty::Bool) && !(a = convert(a, Ty::FloatLit)))

@@ -12,8 +12,7 @@ Node *Elaborator::elaborateFn(const Definition *fn, const Expr *e, const Scope *
   if (fn->isBroken)
     return nullptr;
   if (llvm::is_contained(callStack, fn)) {
-    error(e->loc) << "function '" << fn->name
-                  << "' calls itself; functions are inlined and cannot recurse";
+    error(e->loc) << "function '" << fn->name << "' calls itself; functions are inlined and cannot recurse";
     return nullptr;
   }
   if (e->items.size() != fn->indexParams.size() || e->hasBracket != !fn->indexParams.empty()) {
@@ -30,9 +29,8 @@ Node *Elaborator::elaborateFn(const Definition *fn, const Expr *e, const Scope *
   args.parent = scope;
   for (auto [item, param] : llvm::zip(e->items, fn->indexParams)) {
     if (item.lo || item.expr->kind != Expr::Name) {
-      error(item.loc)
-          << "ranges and conditions in the bracket of a function are not supported yet; give the "
-             "index's name";
+      error(item.loc) << "ranges and conditions in the bracket of a function are not supported yet; give the "
+                         "index's name";
       return nullptr;
     }
     const Binding *b = scope->find(item.expr->text);
@@ -98,8 +96,7 @@ Node *Elaborator::elaborateFn(const Definition *fn, const Expr *e, const Scope *
     if (given[i])
       continue;
     if (!fn->params[i].defaultValue) {
-      error(e->loc) << "'" << fn->name << "' is called without its parameter '"
-                    << fn->params[i].name << "'";
+      error(e->loc) << "'" << fn->name << "' is called without its parameter '" << fn->params[i].name << "'";
       return nullptr;
     }
     Binding b;
@@ -148,8 +145,7 @@ Node *Elaborator::elaborateFn(const Definition *fn, const Expr *e, const Scope *
 Node *Elaborator::elaborateLambda(const Binding &b, const Expr *e, const Scope *scope) {
   const Statement &s = *b.lambda;
   if (e->args.size() != s.subscripts.size()) {
-    error(e->loc) << "'" << s.target << "' takes " << s.subscripts.size() << " subscripts, not "
-                  << e->args.size();
+    error(e->loc) << "'" << s.target << "' takes " << s.subscripts.size() << " subscripts, not " << e->args.size();
     return nullptr;
   }
   Scope &inner = scopes.emplace_back();

@@ -8,28 +8,17 @@ namespace kernelc::frontend {
 
 static Node::Kind kindOf(Tok op) {
   switch (op) {
-  case Tok::Plus:
-    return Node::Add;
-  case Tok::Minus:
-    return Node::Sub;
-  case Tok::Star:
-    return Node::Mul;
-  case Tok::Slash:
-    return Node::Div;
-  case Tok::SlashSlash:
-    return Node::FloorDiv;
-  case Tok::Percent:
-    return Node::Mod;
-  case Tok::Amp:
-    return Node::BitAnd;
-  case Tok::Pipe:
-    return Node::BitOr;
-  case Tok::Caret:
-    return Node::BitXor;
-  case Tok::Shl:
-    return Node::Shl;
-  default:
-    return Node::Shr;
+  case Tok::Plus: return Node::Add;
+  case Tok::Minus: return Node::Sub;
+  case Tok::Star: return Node::Mul;
+  case Tok::Slash: return Node::Div;
+  case Tok::SlashSlash: return Node::FloorDiv;
+  case Tok::Percent: return Node::Mod;
+  case Tok::Amp: return Node::BitAnd;
+  case Tok::Pipe: return Node::BitOr;
+  case Tok::Caret: return Node::BitXor;
+  case Tok::Shl: return Node::Shl;
+  default: return Node::Shr;
   }
 }
 
@@ -53,8 +42,7 @@ Node *Elaborator::elaborateUnary(const Expr *e, const Scope *scope) {
   switch (e->ops[0]) {
   case Tok::KwNot: {
     if (arg->type != Ty::Bool) {
-      error(e->loc) << "'not' needs a condition, not " << name(arg->type)
-                    << "; compare it, as in '.. != 0'";
+      error(e->loc) << "'not' needs a condition, not " << name(arg->type) << "; compare it, as in '.. != 0'";
       return nullptr;
     }
     if (arg->kind == Node::ConstBool)
@@ -65,8 +53,7 @@ Node *Elaborator::elaborateUnary(const Expr *e, const Scope *scope) {
   }
   case Tok::Tilde: {
     if (!isInt(arg->type)) {
-      error(e->loc) << "'~' needs an integer, not " << name(arg->type)
-                    << (arg->type == Ty::Bool ? "; write 'not'" : "");
+      error(e->loc) << "'~' needs an integer, not " << name(arg->type) << (arg->type == Ty::Bool ? "; write 'not'" : "");
       return nullptr;
     }
     if (arg->kind == Node::ConstInt)
@@ -75,8 +62,7 @@ Node *Elaborator::elaborateUnary(const Expr *e, const Scope *scope) {
     n->ops.push_back(arg);
     return n;
   }
-  default:
-    break;
+  default: break;
   }
   if (arg->type == Ty::Bool && !(arg = convert(arg, Ty::I32)))
     return nullptr;
@@ -109,14 +95,11 @@ Node *Elaborator::elaboratePower(const Expr *e, const Scope *scope) {
       if (n > 1)
         square = makeBinary(Node::Mul, square, square, e->loc);
     }
-    return result                ? result
-           : isFloat(base->type) ? makeFloat(1, base->type, e->loc)
-                                 : makeInt(1, base->type, e->loc);
+    return result ? result : isFloat(base->type) ? makeFloat(1, base->type, e->loc) : makeInt(1, base->type, e->loc);
   }
   if (isInt(base->type) && (base->type != Ty::IntLit || isInt(exponent->type))) {
-    error(e->loc)
-        << "an integer power needs a constant exponent between 0 and 64; cast the base to a float "
-           "for others";
+    error(e->loc) << "an integer power needs a constant exponent between 0 and 64; cast the base to a float "
+                     "for others";
     return nullptr;
   }
   if (exponent->kind == Node::ConstInt && !isUnsigned(exponent->type) && exponent->intValue >= -64 && exponent->intValue < 0) {
@@ -130,8 +113,7 @@ Node *Elaborator::elaboratePower(const Expr *e, const Scope *scope) {
     }
     return p ? makeBinary(Node::Div, makeFloat(1, Ty::FloatLit, e->loc), p, e->loc) : nullptr;
   }
-  if (isInt(exponent->type) && exponent->type != Ty::IntLit && exponent->type != Ty::I64 &&
-      exponent->type != Ty::I32) {
+  if (isInt(exponent->type) && exponent->type != Ty::IntLit && exponent->type != Ty::I64 && exponent->type != Ty::I32) {
     error(e->loc) << "the exponent must be a float or a signed integer";
     return nullptr;
   }
@@ -154,23 +136,12 @@ Node *Elaborator::elaborateCompare(const Expr *e, const Scope *scope) {
     using P = arith::CmpIPredicate;
     P p = P::eq;
     switch (e->ops[i]) {
-    case Tok::Lt:
-      p = P::slt;
-      break;
-    case Tok::Le:
-      p = P::sle;
-      break;
-    case Tok::Gt:
-      p = P::sgt;
-      break;
-    case Tok::Ge:
-      p = P::sge;
-      break;
-    case Tok::Ne:
-      p = P::ne;
-      break;
-    default:
-      break;
+    case Tok::Lt: p = P::slt; break;
+    case Tok::Le: p = P::sle; break;
+    case Tok::Gt: p = P::sgt; break;
+    case Tok::Ge: p = P::sge; break;
+    case Tok::Ne: p = P::ne; break;
+    default: break;
     }
     Node *c = makeCompare(p, values[i], values[i + 1], e->opLocs[i]);
     if (!c)
@@ -188,8 +159,7 @@ Node *Elaborator::elaborateLogic(const Expr *e, const Scope *scope) {
     if (!n)
       return nullptr;
     if (n->type != Ty::Bool) {
-      error(a->loc) << "'" << (isAnd ? "and" : "or") << "' needs conditions, not " << name(n->type)
-                    << "; compare it, as in '.. != 0'";
+      error(a->loc) << "'" << (isAnd ? "and" : "or") << "' needs conditions, not " << name(n->type) << "; compare it, as in '.. != 0'";
       return nullptr;
     }
     if (n->kind == Node::ConstBool) {
@@ -223,8 +193,7 @@ Node *Elaborator::elaborateSelect(const Expr *e, const Scope *scope) {
   if (!cond || !a || !b)
     return nullptr;
   if (cond->type != Ty::Bool) {
-    error(e->args[1]->loc) << "expected a condition after 'if', found " << name(cond->type)
-                           << "; compare it, as in '.. != 0'";
+    error(e->args[1]->loc) << "expected a condition after 'if', found " << name(cond->type) << "; compare it, as in '.. != 0'";
     return nullptr;
   }
   if (a->type == Ty::Bool && b->type == Ty::Bool) {

@@ -31,8 +31,7 @@ void Elaborator::shiftWindow(IndexVar *v) {
     e.walk([&](AffineExpr x) { found |= isa<AffineDimExpr>(x); });
     return found;
   };
-  AffineExpr length =
-      simplifyAffineExpr(v->declHi - v->declLo, kernel.indices.size(), kernel.sizes.size());
+  AffineExpr length = simplifyAffineExpr(v->declHi - v->declLo, kernel.indices.size(), kernel.sizes.size());
   if (!hasDims(v->declLo) || hasDims(length))
     return;
   AffineExpr self = getAffineDimExpr(v->id, context());
@@ -51,9 +50,8 @@ void Elaborator::shiftWindow(IndexVar *v) {
   v->declHi = length;
 }
 
-bool Elaborator::elaborateItems(ArrayRef<BracketItem> items, const Scope *outer, Scope *scope,
-                                SmallVectorImpl<IndexVar *> &vars, SmallVectorImpl<unsigned> &keys,
-                                SmallVectorImpl<const Expr *> &conditions,
+bool Elaborator::elaborateItems(ArrayRef<BracketItem> items, const Scope *outer, Scope *scope, SmallVectorImpl<IndexVar *> &vars,
+                                SmallVectorImpl<unsigned> &keys, SmallVectorImpl<const Expr *> &conditions,
                                 SmallVectorImpl<std::pair<const Expr *, WrittenRange>> &written) {
   SmallVector<StringRef> declared, texts;
   for (const BracketItem &item : items)
@@ -77,8 +75,7 @@ bool Elaborator::elaborateItems(ArrayRef<BracketItem> items, const Scope *outer,
       return nullptr;
     }
     if (root->kernelLevel && isKernelName(e->text) && !b) {
-      error(e->loc) << "'" << e->text << "' already names "
-                    << (sizeIndex.contains(e->text) ? "a size" : "something else")
+      error(e->loc) << "'" << e->text << "' already names " << (sizeIndex.contains(e->text) ? "a size" : "something else")
                     << " of this kernel; an index needs another name";
       return nullptr;
     }
@@ -124,8 +121,7 @@ bool Elaborator::elaborateItems(ArrayRef<BracketItem> items, const Scope *outer,
     auto chain = chainedRange(item.expr);
     const Expr *k = chain ? chain->index : nullptr;
     if (k && !llvm::is_contained(declared, k->text) && !llvm::is_contained(leftNames, k->text) &&
-        !(outer->find(k->text) && outer->find(k->text)->kind != Binding::Key) &&
-        !isKernelName(k->text)) {
+        !(outer->find(k->text) && outer->find(k->text)->kind != Binding::Key) && !isKernelName(k->text)) {
       IndexVar *v = declare(k);
       ok &= v != nullptr;
       if (v)
@@ -162,8 +158,7 @@ Node *Elaborator::elaborateReduce(const Expr *e, const Scope *scope) {
   size_t pendingStart = pendingKeys.size();
   SmallVector<std::pair<const Expr *, WrittenRange>> written;
   bool ok = elaborateItems(e->items, scope, &inner, vars, keys, conditionExprs, written);
-  SmallVector<std::pair<unsigned, Node *>> rebound(pendingKeys.begin() + pendingStart,
-                                                   pendingKeys.end());
+  SmallVector<std::pair<unsigned, Node *>> rebound(pendingKeys.begin() + pendingStart, pendingKeys.end());
   pendingKeys.resize(pendingStart);
   for (auto &[key, value] : rebound)
     std::swap(keyValues[key], value);
@@ -174,8 +169,7 @@ Node *Elaborator::elaborateReduce(const Expr *e, const Scope *scope) {
   if (!ok)
     return nullptr;
   if (vars.empty()) {
-    error(e->loc) << "'" << e->text << "' needs an index to reduce, as in '" << e->text
-                  << "[k](..)'";
+    error(e->loc) << "'" << e->text << "' needs an index to reduce, as in '" << e->text << "[k](..)'";
     return nullptr;
   }
   SmallVector<Node *> conditions;
@@ -200,15 +194,13 @@ Node *Elaborator::elaborateReduce(const Expr *e, const Scope *scope) {
   return reduce;
 }
 
-Node *Elaborator::makeReduce(te::Combiner kind, ArrayRef<IndexVar *> vars,
-                             ArrayRef<Node *> conditions, Node *body, Loc loc) {
+Node *Elaborator::makeReduce(te::Combiner kind, ArrayRef<IndexVar *> vars, ArrayRef<Node *> conditions, Node *body, Loc loc) {
   using C = te::Combiner;
   switch (kind) {
   case C::Any:
   case C::All:
     if (body->type != Ty::Bool) {
-      error(body->loc) << "'any' and 'all' need a condition, not " << name(body->type)
-                       << "; compare it, as in '.. != 0'";
+      error(body->loc) << "'any' and 'all' need a condition, not " << name(body->type) << "; compare it, as in '.. != 0'";
       return nullptr;
     }
     break;
@@ -241,20 +233,11 @@ Node *Elaborator::makeReduce(te::Combiner kind, ArrayRef<IndexVar *> vars,
     return nullptr;
   if (isUnsigned(body->type)) {
     switch (kind) {
-    case C::Max:
-      kind = C::MaxU;
-      break;
-    case C::Min:
-      kind = C::MinU;
-      break;
-    case C::ArgMax:
-      kind = C::ArgMaxU;
-      break;
-    case C::ArgMin:
-      kind = C::ArgMinU;
-      break;
-    default:
-      break;
+    case C::Max: kind = C::MaxU; break;
+    case C::Min: kind = C::MinU; break;
+    case C::ArgMax: kind = C::ArgMaxU; break;
+    case C::ArgMin: kind = C::ArgMinU; break;
+    default: break;
     }
   }
   if (++reductions > kMaxReductions) {

@@ -35,9 +35,7 @@ void findReductions(Node *root, SmallVectorImpl<Node *> &found) {
   }
 }
 
-bool isPlainCount(Node *n) {
-  return n->isCount && n->conditions.empty() && n->rangeConditions.empty();
-}
+bool isPlainCount(Node *n) { return n->isCount && n->conditions.empty() && n->rangeConditions.empty(); }
 
 /// Whether te.reduce gives the value itself: positions are counted from 0 there, and integers start at the identity of a wide type.
 bool isPlainResult(Node *n) {
@@ -66,21 +64,17 @@ RankedTensorType KernelEmitter::tensorType(ArrayRef<AffineExpr> dims, Type eleme
   return RankedTensorType::get(shape, element);
 }
 
-Type KernelEmitter::storageType(ElementType t) {
-  return te::getStorageType(builder.getContext(), t);
-}
+Type KernelEmitter::storageType(ElementType t) { return te::getStorageType(builder.getContext(), t); }
 Type KernelEmitter::valueType(Ty t) { return storageType(elementOf(t)); }
 
 AffineExpr KernelEmitter::toDomain(AffineExpr e, ArrayRef<IndexVar *> domain) {
   llvm::DenseMap<AffineExpr, AffineExpr> map;
   for (auto [i, v] : llvm::enumerate(domain))
-    map[getAffineDimExpr(v->id, builder.getContext())] =
-        getAffineDimExpr(i, builder.getContext()) + v->lo;
+    map[getAffineDimExpr(v->id, builder.getContext())] = getAffineDimExpr(i, builder.getContext()) + v->lo;
   return simplifyAffineExpr(e.replace(map), domain.size(), kernel.sizes.size());
 }
 
-IntegerSetAttr KernelEmitter::conditionSet(ArrayRef<Constraint> constraints,
-                                           ArrayRef<IndexVar *> domain) {
+IntegerSetAttr KernelEmitter::conditionSet(ArrayRef<Constraint> constraints, ArrayRef<IndexVar *> domain) {
   SmallVector<AffineExpr> exprs;
   SmallVector<bool> eqs;
   for (const Constraint &c : constraints) {
@@ -92,8 +86,7 @@ IntegerSetAttr KernelEmitter::conditionSet(ArrayRef<Constraint> constraints,
   return IntegerSetAttr::get(IntegerSet::get(domain.size(), kernel.sizes.size(), exprs, eqs));
 }
 
-Value KernelEmitter::emitReduce(Node *reduce, ArrayRef<IndexVar *> outer, StringRef name,
-                                ElementType element) {
+Value KernelEmitter::emitReduce(Node *reduce, ArrayRef<IndexVar *> outer, StringRef name, ElementType element) {
   SmallVector<IndexVar *> domain(outer);
   domain.append(reduce->vars.begin(), reduce->vars.end());
   SmallVector<Constraint> affine;
@@ -117,29 +110,24 @@ Value KernelEmitter::emitReduce(Node *reduce, ArrayRef<IndexVar *> outer, String
   }
   ArrayRef<AffineExpr> shape = ArrayRef(extents).take_front(outer.size());
   auto type = tensorType(shape, storageType(element));
-  auto op = te::ReduceOp::create(
-      builder, location(reduce->loc, name), type,
-      te::CombinerAttr::get(builder.getContext(), reduce->combiner), builder.getArrayAttr(names),
-      builder.getI64IntegerAttr(outer.size()), AffineMapAttr::get(sizesMap(extents)),
-      conditionSet(affine, domain), Value(), AffineMapAttr(), AffineMapAttr(),
-      name.empty() ? StringAttr() : builder.getStringAttr(name));
-  Block *block = builder.createBlock(
-      &op.getBody(), {}, SmallVector<Type>(domain.size(), builder.getIndexType()), argLocs);
+  auto op = te::ReduceOp::create(builder, location(reduce->loc, name), type, te::CombinerAttr::get(builder.getContext(), reduce->combiner),
+                                 builder.getArrayAttr(names), builder.getI64IntegerAttr(outer.size()),
+                                 AffineMapAttr::get(sizesMap(extents)), conditionSet(affine, domain), Value(), AffineMapAttr(),
+                                 AffineMapAttr(), name.empty() ? StringAttr() : builder.getStringAttr(name));
+  Block *block = builder.createBlock(&op.getBody(), {}, SmallVector<Type>(domain.size(), builder.getIndexType()), argLocs);
   RegionEmitter region(*this, builder, domain, block->getArguments(), reductions);
   Value value = region.emit(reduce->ops[0]);
   Value condition;
   for (Node *c : data) {
     Value v = region.emit(c);
-    condition =
-        condition ? arith::AndIOp::create(builder, location(c->loc), condition, v).getResult() : v;
+    condition = condition ? arith::AndIOp::create(builder, location(c->loc), condition, v).getResult() : v;
   }
   te::YieldOp::create(builder, location(reduce->loc), ValueRange{value}, condition);
   builder.setInsertionPointAfter(op);
   return op.getResult();
 }
 
-void KernelEmitter::hoist(Node *n, ArrayRef<IndexVar *> domain,
-                          RegionEmitter::Reductions &reductions) {
+void KernelEmitter::hoist(Node *n, ArrayRef<IndexVar *> domain, RegionEmitter::Reductions &reductions) {
   SmallVector<Node *> found;
   findReductions(n, found);
   for (Node *r : found) {
@@ -160,16 +148,13 @@ Value KernelEmitter::emitFill(Tensor *t, Node *value, Loc loc) {
     names.push_back(builder.getStringAttr("d" + std::to_string(i)));
     argLocs.push_back(location(loc));
   }
-  auto op = te::ComputeOp::create(
-      builder, location(loc, t->name), tensorType(t->dims, storageType(t->element)),
-      builder.getArrayAttr(names), AffineMapAttr::get(sizesMap(t->dims)), IntegerSetAttr(), Value(),
-      AffineMapAttr(), AffineMapAttr(), builder.getStringAttr(t->name), UnitAttr());
-  Block *block = builder.createBlock(
-      &op.getBody(), {}, SmallVector<Type>(t->dims.size(), builder.getIndexType()), argLocs);
+  auto op = te::ComputeOp::create(builder, location(loc, t->name), tensorType(t->dims, storageType(t->element)),
+                                  builder.getArrayAttr(names), AffineMapAttr::get(sizesMap(t->dims)), IntegerSetAttr(), Value(),
+                                  AffineMapAttr(), AffineMapAttr(), builder.getStringAttr(t->name), UnitAttr());
+  Block *block = builder.createBlock(&op.getBody(), {}, SmallVector<Type>(t->dims.size(), builder.getIndexType()), argLocs);
   RegionEmitter::Reductions none;
   RegionEmitter region(*this, builder, {}, block->getArguments(), none);
-  te::YieldOp::create(builder, location(loc), ValueRange{region.emitStored(value, t->element)},
-                      Value());
+  te::YieldOp::create(builder, location(loc), ValueRange{region.emitStored(value, t->element)}, Value());
   builder.setInsertionPointAfter(op);
   return op.getResult();
 }
@@ -178,8 +163,8 @@ void KernelEmitter::emitStatement(const CoreStatement &s) {
   Tensor *t = s.target;
   Node *value = s.value;
   SmallVector<IndexVar *> vars(s.vars);
-  if (s.whole && value->kind == Node::Reduce && !isPlainCount(value) &&
-      elementOf(value->type) == t->element && usedOuter(value, vars).size() == vars.size() && isPlainResult(value)) {
+  if (s.whole && value->kind == Node::Reduce && !isPlainCount(value) && elementOf(value->type) == t->element &&
+      usedOuter(value, vars).size() == vars.size() && isPlainResult(value)) {
     t->value = emitReduce(value, vars, t->name, t->element);
     return;
   }
@@ -207,25 +192,20 @@ void KernelEmitter::emitStatement(const CoreStatement &s) {
     SmallVector<AffineExpr> subs;
     for (Node *n : s.subscripts)
       subs.push_back(toDomain(n->affine, vars));
-    outMap = AffineMapAttr::get(
-        AffineMap::get(vars.size(), kernel.sizes.size(), subs, builder.getContext()));
+    outMap = AffineMapAttr::get(AffineMap::get(vars.size(), kernel.sizes.size(), subs, builder.getContext()));
     shape = AffineMapAttr::get(sizesMap(t->dims));
   }
-  auto op = te::ComputeOp::create(
-      builder, location(s.loc, t->name), tensorType(t->dims, storageType(t->element)),
-      builder.getArrayAttr(names), AffineMapAttr::get(sizesMap(extents)),
-      conditionSet(affine, vars), init, outMap, shape, builder.getStringAttr(t->name),
-      !s.whole && !init && (s.completed || !s.conditions.empty()) ? builder.getUnitAttr()
-                                                                  : UnitAttr());
-  Block *block = builder.createBlock(
-      &op.getBody(), {}, SmallVector<Type>(vars.size(), builder.getIndexType()), argLocs);
+  auto op = te::ComputeOp::create(builder, location(s.loc, t->name), tensorType(t->dims, storageType(t->element)),
+                                  builder.getArrayAttr(names), AffineMapAttr::get(sizesMap(extents)), conditionSet(affine, vars), init,
+                                  outMap, shape, builder.getStringAttr(t->name),
+                                  !s.whole && !init && (s.completed || !s.conditions.empty()) ? builder.getUnitAttr() : UnitAttr());
+  Block *block = builder.createBlock(&op.getBody(), {}, SmallVector<Type>(vars.size(), builder.getIndexType()), argLocs);
   RegionEmitter region(*this, builder, vars, block->getArguments(), reductions);
   Value result = region.emitStored(value, t->element);
   Value condition;
   for (Node *c : data) {
     Value v = region.emit(c);
-    condition =
-        condition ? arith::AndIOp::create(builder, location(c->loc), condition, v).getResult() : v;
+    condition = condition ? arith::AndIOp::create(builder, location(c->loc), condition, v).getResult() : v;
   }
   te::YieldOp::create(builder, location(s.loc), ValueRange{result}, condition);
   builder.setInsertionPointAfter(op);
@@ -263,19 +243,16 @@ te::KernelOp KernelEmitter::emit(ArrayRef<CoreStatement> statements) {
       exprs.push_back(c.expr);
       eqs.push_back(c.isEq);
     }
-    requirements.push_back(
-        IntegerSetAttr::get(IntegerSet::get(0, kernel.sizes.size(), exprs, eqs)));
+    requirements.push_back(IntegerSetAttr::get(IntegerSet::get(0, kernel.sizes.size(), exprs, eqs)));
     texts.push_back(builder.getStringAttr(r.text));
   }
   if (!anyAlias)
     alias.clear();
-  auto op = te::KernelOp::create(
-      builder, location(kernel.def->nameLoc, kernel.def->name),
-      builder.getStringAttr(kernel.def->name),
-      strings(kernel.sizes, [](const std::string &s) { return s; }), strings(kernel.args, nameOf),
-      strings(kernel.args, typeOf), shapes(kernel.args), strings(kernel.outs, nameOf),
-      strings(kernel.outs, typeOf), shapes(kernel.outs), builder.getDenseI64ArrayAttr(alias),
-      builder.getArrayAttr(requirements), builder.getArrayAttr(texts));
+  auto op = te::KernelOp::create(builder, location(kernel.def->nameLoc, kernel.def->name), builder.getStringAttr(kernel.def->name),
+                                 strings(kernel.sizes, [](const std::string &s) { return s; }), strings(kernel.args, nameOf),
+                                 strings(kernel.args, typeOf), shapes(kernel.args), strings(kernel.outs, nameOf),
+                                 strings(kernel.outs, typeOf), shapes(kernel.outs), builder.getDenseI64ArrayAttr(alias),
+                                 builder.getArrayAttr(requirements), builder.getArrayAttr(texts));
   te::setPrecision(op, kernel.precision);
   SmallVector<Type> argTypes;
   SmallVector<Location> argLocs;

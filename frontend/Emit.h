@@ -18,10 +18,9 @@ public:
   /// Where a nested reduction's result is, and the outer indices it is read at.
   using Reductions = llvm::DenseMap<Node *, std::pair<mlir::Value, llvm::SmallVector<IndexVar *>>>;
 
-  RegionEmitter(KernelEmitter &parent, mlir::OpBuilder &builder, llvm::ArrayRef<IndexVar *> domain,
-                mlir::ValueRange args, const Reductions &reductions)
-      : parent(parent), builder(builder), domain(domain), args(args.begin(), args.end()),
-        reductions(reductions) {}
+  RegionEmitter(KernelEmitter &parent, mlir::OpBuilder &builder, llvm::ArrayRef<IndexVar *> domain, mlir::ValueRange args,
+                const Reductions &reductions)
+      : parent(parent), builder(builder), domain(domain), args(args.begin(), args.end()), reductions(reductions) {}
 
   mlir::Value emit(Node *n);
   /// The value as `element` is stored.
@@ -39,8 +38,7 @@ private:
   mlir::Value argOf(IndexVar *v);
   mlir::Value indexConstant(int64_t v, mlir::Location loc);
   /// Floor division or remainder on index or integer values; by zero it gives 0.
-  mlir::Value emitDivision(bool mod, mlir::Value a, mlir::Value b, bool isUnsigned,
-                           mlir::Location loc);
+  mlir::Value emitDivision(bool mod, mlir::Value a, mlir::Value b, bool isUnsigned, mlir::Location loc);
   // EmitScalar.cpp: arithmetic and conversions
   mlir::Value emitBinary(Node *n, mlir::Value a, mlir::Value b);
   mlir::Value emitCompare(Node *n, mlir::Value a, mlir::Value b);
@@ -60,16 +58,14 @@ private:
 /// Builds one te.kernel at the builder's insertion point.
 class KernelEmitter {
 public:
-  KernelEmitter(mlir::OpBuilder &builder, Diagnostics &diags, Kernel &kernel)
-      : builder(builder), diags(diags), kernel(kernel) {}
+  KernelEmitter(mlir::OpBuilder &builder, Diagnostics &diags, Kernel &kernel) : builder(builder), diags(diags), kernel(kernel) {}
   te::KernelOp emit(llvm::ArrayRef<CoreStatement> statements);
 
 private:
   friend class RegionEmitter;
 
   void emitStatement(const CoreStatement &s);
-  mlir::Value emitReduce(Node *reduce, llvm::ArrayRef<IndexVar *> outer, llvm::StringRef name,
-                         ElementType element);
+  mlir::Value emitReduce(Node *reduce, llvm::ArrayRef<IndexVar *> outer, llvm::StringRef name, ElementType element);
   /// Nested reductions of `n` become ops of their own before the region's op.
   void hoist(Node *n, llvm::ArrayRef<IndexVar *> domain, RegionEmitter::Reductions &reductions);
   mlir::Value emitFill(Tensor *t, Node *value, Loc loc);
@@ -80,8 +76,7 @@ private:
   mlir::Type valueType(Ty t);
   mlir::Type storageType(ElementType t);
   /// Conditions as an integer set over the positions of `domain`, or null.
-  mlir::IntegerSetAttr conditionSet(llvm::ArrayRef<Constraint> constraints,
-                                    llvm::ArrayRef<IndexVar *> domain);
+  mlir::IntegerSetAttr conditionSet(llvm::ArrayRef<Constraint> constraints, llvm::ArrayRef<IndexVar *> domain);
   /// `e` with each index replaced by its position in `domain`, shifted by its range.
   mlir::AffineExpr toDomain(mlir::AffineExpr e, llvm::ArrayRef<IndexVar *> domain);
 

@@ -13,9 +13,7 @@ Value RegionEmitter::argOf(IndexVar *v) {
   llvm_unreachable("an index outside its domain");
 }
 
-Value RegionEmitter::indexConstant(int64_t v, Location loc) {
-  return arith::ConstantIndexOp::create(builder, loc, v);
-}
+Value RegionEmitter::indexConstant(int64_t v, Location loc) { return arith::ConstantIndexOp::create(builder, loc, v); }
 
 Value RegionEmitter::emit(Node *n) {
   // Along first operands by a loop: chains of one operator are deep only there.
@@ -25,8 +23,7 @@ Value RegionEmitter::emit(Node *n) {
     if ((v = done.lookup(top)))
       break;
     spine.push_back(top);
-    bool leaf = top->ops.empty() || top->kind == Node::Read || top->kind == Node::Reduce ||
-                (top->pureIndex && top->type == Ty::I64) ||
+    bool leaf = top->ops.empty() || top->kind == Node::Read || top->kind == Node::Reduce || (top->pureIndex && top->type == Ty::I64) ||
                 (top->kind == Node::Cmp && top->ops[0]->pureIndex && top->ops[1]->pureIndex);
     if (leaf)
       break;
@@ -46,45 +43,34 @@ Value RegionEmitter::emitNode(Node *n, Value first) {
   case Node::ConstInt:
   case Node::ConstFloat:
   case Node::ConstBool:
-    return constant(n->kind == Node::ConstFloat ? n->floatValue : double(n->intValue), n->intValue,
-                    parent.valueType(n->type), loc);
-  case Node::ScalarParam:
-    return emitWiden(n->tensor->value, n->tensor->element, n->type, loc);
-  case Node::Read:
-    return emitRead(n);
-  case Node::Reduce:
-    return readReduction(n);
+    return constant(n->kind == Node::ConstFloat ? n->floatValue : double(n->intValue), n->intValue, parent.valueType(n->type), loc);
+  case Node::ScalarParam: return emitWiden(n->tensor->value, n->tensor->element, n->type, loc);
+  case Node::Read: return emitRead(n);
+  case Node::Reduce: return readReduction(n);
   case Node::Neg:
     if (isFloat(n->type))
       return arith::NegFOp::create(builder, loc, first);
     return arith::SubIOp::create(builder, loc, constant(0, 0, first.getType(), loc), first);
-  case Node::Not:
-    return arith::XOrIOp::create(builder, loc, first, constant(1, 1, builder.getI1Type(), loc));
-  case Node::BitNot:
-    return arith::XOrIOp::create(builder, loc, first, constant(-1, -1, first.getType(), loc));
+  case Node::Not: return arith::XOrIOp::create(builder, loc, first, constant(1, 1, builder.getI1Type(), loc));
+  case Node::BitNot: return arith::XOrIOp::create(builder, loc, first, constant(-1, -1, first.getType(), loc));
   case Node::Cmp:
     if (n->ops[0]->pureIndex && n->ops[1]->pureIndex)
-      return arith::CmpIOp::create(builder, loc, n->predicate, emitIndex(n->ops[0]),
-                                   emitIndex(n->ops[1]));
+      return arith::CmpIOp::create(builder, loc, n->predicate, emitIndex(n->ops[0]), emitIndex(n->ops[1]));
     return emitCompare(n, first, emit(n->ops[1]));
-  case Node::And:
-    return arith::AndIOp::create(builder, loc, first, emit(n->ops[1]));
-  case Node::Or:
-    return arith::OrIOp::create(builder, loc, first, emit(n->ops[1]));
+  case Node::And: return arith::AndIOp::create(builder, loc, first, emit(n->ops[1]));
+  case Node::Or: return arith::OrIOp::create(builder, loc, first, emit(n->ops[1]));
   case Node::Select: {
     Value a = emit(n->ops[1]), b = emit(n->ops[2]);
     return arith::SelectOp::create(builder, loc, first, a, b);
   }
-  case Node::Cast:
-    return emitWiden(emitNarrow(first, n->ops[0]->type, n->castTo, loc), n->castTo, n->type, loc);
+  case Node::Cast: return emitWiden(emitNarrow(first, n->ops[0]->type, n->castTo, loc), n->castTo, n->type, loc);
   case Node::Math: {
     SmallVector<Value> ops = {first};
     for (Node *o : ArrayRef(n->ops).drop_front())
       ops.push_back(emit(o));
     return emitMath(n, ops);
   }
-  default:
-    return emitBinary(n, first, emit(n->ops[1]));
+  default: return emitBinary(n, first, emit(n->ops[1]));
   }
 }
 
@@ -109,27 +95,13 @@ Value RegionEmitter::emitIndex(Node *n) {
     Value a = emitIndex(n->ops[0]);
     Value b = n->ops.size() > 1 ? emitIndex(n->ops[1]) : Value();
     switch (n->kind) {
-    case Node::Neg:
-      v = arith::SubIOp::create(builder, loc, indexConstant(0, loc), a);
-      break;
-    case Node::Add:
-      v = arith::AddIOp::create(builder, loc, a, b);
-      break;
-    case Node::Sub:
-      v = arith::SubIOp::create(builder, loc, a, b);
-      break;
-    case Node::Mul:
-      v = arith::MulIOp::create(builder, loc, a, b);
-      break;
-    case Node::Min:
-      v = arith::MinSIOp::create(builder, loc, a, b);
-      break;
-    case Node::Max:
-      v = arith::MaxSIOp::create(builder, loc, a, b);
-      break;
-    default:
-      v = emitDivision(n->kind == Node::Mod, a, b, false, loc);
-      break;
+    case Node::Neg: v = arith::SubIOp::create(builder, loc, indexConstant(0, loc), a); break;
+    case Node::Add: v = arith::AddIOp::create(builder, loc, a, b); break;
+    case Node::Sub: v = arith::SubIOp::create(builder, loc, a, b); break;
+    case Node::Mul: v = arith::MulIOp::create(builder, loc, a, b); break;
+    case Node::Min: v = arith::MinSIOp::create(builder, loc, a, b); break;
+    case Node::Max: v = arith::MaxSIOp::create(builder, loc, a, b); break;
+    default: v = emitDivision(n->kind == Node::Mod, a, b, false, loc); break;
     }
   }
   doneIndex[n] = v;
@@ -142,11 +114,9 @@ Value RegionEmitter::emitAffine(AffineExpr e, Location loc) {
   if (auto c = dyn_cast<AffineConstantExpr>(e))
     return indexConstant(c.getValue(), loc);
   if (!dims && e.isPureAffine())
-    return te::SizeOp::create(builder, loc, builder.getIndexType(),
-                              AffineMapAttr::get(parent.sizesMap({e})));
+    return te::SizeOp::create(builder, loc, builder.getIndexType(), AffineMapAttr::get(parent.sizesMap({e})));
   if (isa<AffineSymbolExpr>(e))
-    return te::SizeOp::create(builder, loc, builder.getIndexType(),
-                              AffineMapAttr::get(parent.sizesMap({e})));
+    return te::SizeOp::create(builder, loc, builder.getIndexType(), AffineMapAttr::get(parent.sizesMap({e})));
   if (auto d = dyn_cast<AffineDimExpr>(e)) {
     IndexVar *v = &parent.kernel.indices[d.getPosition()];
     Value arg = argOf(v);
@@ -170,15 +140,12 @@ Value RegionEmitter::emitAffine(AffineExpr e, Location loc) {
     if (auto t = times(l); t && t->second == -1)
       return arith::SubIOp::create(builder, loc, emitAffine(r, loc), emitAffine(t->first, loc));
     return arith::AddIOp::create(builder, loc, emitAffine(l, loc), emitAffine(r, loc));
-  case AffineExprKind::Mul:
-    return arith::MulIOp::create(builder, loc, emitAffine(l, loc), emitAffine(r, loc));
+  case AffineExprKind::Mul: return arith::MulIOp::create(builder, loc, emitAffine(l, loc), emitAffine(r, loc));
   case AffineExprKind::CeilDiv: {
     Value q = emitDivision(false, emitAffine(-l, loc), emitAffine(r, loc), false, loc);
     return arith::SubIOp::create(builder, loc, indexConstant(0, loc), q);
   }
-  default:
-    return emitDivision(e.getKind() == AffineExprKind::Mod, emitAffine(l, loc), emitAffine(r, loc),
-                        false, loc);
+  default: return emitDivision(e.getKind() == AffineExprKind::Mod, emitAffine(l, loc), emitAffine(r, loc), false, loc);
   }
 }
 
@@ -209,8 +176,7 @@ Value RegionEmitter::emitDivision(bool mod, Value a, Value b, bool isUnsigned, L
   Value q = isUnsigned ? arith::DivUIOp::create(builder, loc, a, divisor).getResult()
                        : arith::FloorDivSIOp::create(builder, loc, a, divisor).getResult();
   if (byMinusOne)
-    q = arith::SelectOp::create(builder, loc, byMinusOne,
-                                arith::SubIOp::create(builder, loc, number(0), a), q);
+    q = arith::SelectOp::create(builder, loc, byMinusOne, arith::SubIOp::create(builder, loc, number(0), a), q);
   if (byZero)
     q = arith::SelectOp::create(builder, loc, byZero, number(0), q);
   return q;
@@ -287,10 +253,8 @@ Value RegionEmitter::readReduction(Node *n) {
   for (IndexVar *x : it->second.second)
     operands.push_back(argOf(x));
   Value tensor = it->second.first;
-  v = te::ReadOp::create(builder, loc, cast<RankedTensorType>(tensor.getType()).getElementType(),
-                         tensor, operands, AffineMapAttr(),
-                         te::BoundsModeAttr::get(builder.getContext(), te::BoundsMode::InBounds),
-                         Value());
+  v = te::ReadOp::create(builder, loc, cast<RankedTensorType>(tensor.getType()).getElementType(), tensor, operands, AffineMapAttr(),
+                         te::BoundsModeAttr::get(builder.getContext(), te::BoundsMode::InBounds), Value());
   return n->givesPosition() ? emitPosition(n, v) : emitIdentity(n, v);
 }
 

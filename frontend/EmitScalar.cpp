@@ -34,8 +34,7 @@ Value RegionEmitter::constant(double f, int64_t i, Type type, Location loc) {
   if (type.isIndex())
     return arith::ConstantIndexOp::create(builder, loc, i);
   if (auto t = dyn_cast<IntegerType>(type))
-    return arith::ConstantOp::create(
-        builder, loc, IntegerAttr::get(t, APInt(64, uint64_t(i)).trunc(t.getWidth())));
+    return arith::ConstantOp::create(builder, loc, IntegerAttr::get(t, APInt(64, uint64_t(i)).trunc(t.getWidth())));
   auto t = cast<FloatType>(type);
   APFloat v(f);
   if (isa<Float8E4M3FNType, Float8E5M2Type>(type)) {
@@ -54,8 +53,7 @@ Value RegionEmitter::emitStored(Node *n, ElementType element) {
   Location loc = parent.location(n->loc);
   Type type = parent.storageType(element);
   if (n->isConst())
-    return constant(n->kind == Node::ConstFloat ? n->floatValue : double(n->intValue), n->intValue,
-                    type, loc);
+    return constant(n->kind == Node::ConstFloat ? n->floatValue : double(n->intValue), n->intValue, type, loc);
   if (n->kind == Node::Cast && n->castTo == element && !(n->pureIndex && n->type == Ty::I64))
     return emitNarrow(emit(n->ops[0]), n->ops[0]->type, element, loc);
   // A value read from the same narrow type needs no round trip.
@@ -76,8 +74,7 @@ Value RegionEmitter::emitNarrow(Value v, Ty from, ElementType to, Location loc) 
   bool f8 = to == ElementType::f8e4m3 || to == ElementType::f8e5m2;
   if (isFloat(from)) {
     if (!kernelc::isFloat(to))
-      return te::ConvertOp::create(builder, loc, type, v,
-                                   isUnsignedInteger(to) ? builder.getUnitAttr() : UnitAttr());
+      return te::ConvertOp::create(builder, loc, type, v, isUnsignedInteger(to) ? builder.getUnitAttr() : UnitAttr());
     if (f8)
       return te::ConvertOp::create(builder, loc, type, v, UnitAttr());
     if (type.getIntOrFloatBitWidth() < v.getType().getIntOrFloatBitWidth())
@@ -118,20 +115,11 @@ Value RegionEmitter::emitCompare(Node *n, Value a, Value b) {
   P p = n->predicate;
   if (isFloat(n->ops[0]->type)) {
     using F = arith::CmpFPredicate;
-    F f = p == P::eq    ? F::OEQ
-          : p == P::ne  ? F::UNE
-          : p == P::slt ? F::OLT
-          : p == P::sle ? F::OLE
-          : p == P::sgt ? F::OGT
-                        : F::OGE;
+    F f = p == P::eq ? F::OEQ : p == P::ne ? F::UNE : p == P::slt ? F::OLT : p == P::sle ? F::OLE : p == P::sgt ? F::OGT : F::OGE;
     return arith::CmpFOp::create(builder, loc, f, a, b);
   }
   if (isUnsigned(n->ops[0]->type))
-    p = p == P::slt   ? P::ult
-        : p == P::sle ? P::ule
-        : p == P::sgt ? P::ugt
-        : p == P::sge ? P::uge
-                      : p;
+    p = p == P::slt ? P::ult : p == P::sle ? P::ule : p == P::sgt ? P::ugt : p == P::sge ? P::uge : p;
   return arith::CmpIOp::create(builder, loc, p, a, b);
 }
 
@@ -139,17 +127,10 @@ Value RegionEmitter::emitBinary(Node *n, Value a, Value b) {
   Location loc = parent.location(n->loc);
   bool f = isFloat(n->type), u = isUnsigned(n->type);
   switch (n->kind) {
-  case Node::Add:
-    return f ? arith::AddFOp::create(builder, loc, a, b).getResult()
-             : arith::AddIOp::create(builder, loc, a, b).getResult();
-  case Node::Sub:
-    return f ? arith::SubFOp::create(builder, loc, a, b).getResult()
-             : arith::SubIOp::create(builder, loc, a, b).getResult();
-  case Node::Mul:
-    return f ? arith::MulFOp::create(builder, loc, a, b).getResult()
-             : arith::MulIOp::create(builder, loc, a, b).getResult();
-  case Node::Div:
-    return arith::DivFOp::create(builder, loc, a, b);
+  case Node::Add: return f ? arith::AddFOp::create(builder, loc, a, b).getResult() : arith::AddIOp::create(builder, loc, a, b).getResult();
+  case Node::Sub: return f ? arith::SubFOp::create(builder, loc, a, b).getResult() : arith::SubIOp::create(builder, loc, a, b).getResult();
+  case Node::Mul: return f ? arith::MulFOp::create(builder, loc, a, b).getResult() : arith::MulIOp::create(builder, loc, a, b).getResult();
+  case Node::Div: return arith::DivFOp::create(builder, loc, a, b);
   case Node::FloorDiv:
   case Node::Mod: {
     bool mod = n->kind == Node::Mod;
@@ -161,19 +142,14 @@ Value RegionEmitter::emitBinary(Node *n, Value a, Value b) {
     // Python's: the sign of the divisor.
     Value r = arith::RemFOp::create(builder, loc, a, b), zero = constant(0, 0, a.getType(), loc);
     using F = arith::CmpFPredicate;
-    Value rNeg = arith::CmpFOp::create(builder, loc, F::OLT, r, zero),
-          bNeg = arith::CmpFOp::create(builder, loc, F::OLT, b, zero);
+    Value rNeg = arith::CmpFOp::create(builder, loc, F::OLT, r, zero), bNeg = arith::CmpFOp::create(builder, loc, F::OLT, b, zero);
     Value some = arith::CmpFOp::create(builder, loc, F::ONE, r, zero);
-    Value fix =
-        arith::AndIOp::create(builder, loc, some, arith::XOrIOp::create(builder, loc, rNeg, bNeg));
+    Value fix = arith::AndIOp::create(builder, loc, some, arith::XOrIOp::create(builder, loc, rNeg, bNeg));
     return arith::SelectOp::create(builder, loc, fix, arith::AddFOp::create(builder, loc, r, b), r);
   }
-  case Node::BitAnd:
-    return arith::AndIOp::create(builder, loc, a, b);
-  case Node::BitOr:
-    return arith::OrIOp::create(builder, loc, a, b);
-  case Node::BitXor:
-    return arith::XOrIOp::create(builder, loc, a, b);
+  case Node::BitAnd: return arith::AndIOp::create(builder, loc, a, b);
+  case Node::BitOr: return arith::OrIOp::create(builder, loc, a, b);
+  case Node::BitXor: return arith::XOrIOp::create(builder, loc, a, b);
   case Node::Shl:
   case Node::Shr: {
     int64_t width = a.getType().getIntOrFloatBitWidth();
@@ -184,8 +160,7 @@ Value RegionEmitter::emitBinary(Node *n, Value a, Value b) {
       count = arith::AndIOp::create(builder, loc, b, constant(0, width - 1, a.getType(), loc));
     if (n->kind == Node::Shl)
       return arith::ShLIOp::create(builder, loc, a, count);
-    return u ? arith::ShRUIOp::create(builder, loc, a, count).getResult()
-             : arith::ShRSIOp::create(builder, loc, a, count).getResult();
+    return u ? arith::ShRUIOp::create(builder, loc, a, count).getResult() : arith::ShRSIOp::create(builder, loc, a, count).getResult();
   }
   case Node::Min:
     return f   ? arith::MinimumFOp::create(builder, loc, a, b).getResult()
@@ -195,20 +170,14 @@ Value RegionEmitter::emitBinary(Node *n, Value a, Value b) {
     return f   ? arith::MaximumFOp::create(builder, loc, a, b).getResult()
            : u ? arith::MaxUIOp::create(builder, loc, a, b).getResult()
                : arith::MaxSIOp::create(builder, loc, a, b).getResult();
-  case Node::Pow:
-    return math::PowFOp::create(builder, loc, a, b);
-  default:
-    llvm_unreachable("not a binary operator");
+  case Node::Pow: return math::PowFOp::create(builder, loc, a, b);
+  default: llvm_unreachable("not a binary operator");
   }
 }
 
 namespace {
-template <typename OpT> Value unary(OpBuilder &b, Location loc, ArrayRef<Value> ops) {
-  return OpT::create(b, loc, ops[0]);
-}
-template <typename OpT> Value binary(OpBuilder &b, Location loc, ArrayRef<Value> ops) {
-  return OpT::create(b, loc, ops[0], ops[1]);
-}
+template <typename OpT> Value unary(OpBuilder &b, Location loc, ArrayRef<Value> ops) { return OpT::create(b, loc, ops[0]); }
+template <typename OpT> Value binary(OpBuilder &b, Location loc, ArrayRef<Value> ops) { return OpT::create(b, loc, ops[0], ops[1]); }
 using Make = Value (*)(OpBuilder &, Location, ArrayRef<Value>);
 struct MathEntry {
   StringRef name;

@@ -11,8 +11,7 @@ constexpr unsigned kIndent = 2, kContinuation = 4;
 
 class Formatter {
 public:
-  Formatter(const TokenList &list, ArrayRef<Role> roles)
-      : tokens(list.tokens), comments(list.comments), roles(roles) {}
+  Formatter(const TokenList &list, ArrayRef<Role> roles) : tokens(list.tokens), comments(list.comments), roles(roles) {}
 
   std::string run() {
     for (size_t i = 0; i < tokens.size(); ++i) {
@@ -38,8 +37,7 @@ private:
   StringRef gapBefore(size_t i) const {
     if (i == 0 && comments.empty())
       return "";
-    const char *begin = i > 0 ? tokens[i - 1].text.end()
-                              : std::min(comments[0].text.begin(), tokens[0].text.begin());
+    const char *begin = i > 0 ? tokens[i - 1].text.end() : std::min(comments[0].text.begin(), tokens[0].text.begin());
     return StringRef(begin, tokens[i].text.begin() - begin);
   }
   /// A block that stands on one line in the source stays there.
@@ -76,8 +74,7 @@ private:
 
   /// Comments that stand before token i.
   void flushComments(size_t i) {
-    while (nextComment < comments.size() &&
-           comments[nextComment].loc.offset < tokens[i].loc.offset + (tokens[i].kind == Tok::Eof)) {
+    while (nextComment < comments.size() && comments[nextComment].loc.offset < tokens[i].loc.offset + (tokens[i].kind == Tok::Eof)) {
       const Comment &c = comments[nextComment++];
       const char *before = i > 0 ? tokens[i - 1].text.end() : c.text.begin();
       if (nextComment >= 2 && comments[nextComment - 2].text.end() > before)
@@ -113,25 +110,21 @@ private:
       indent(kIndent * level());
     } else if (atLineStart() || (gap.contains('\n') && !oneLine)) {
       newline(false);
-      indent(kIndent * level() +
-             (tokens[i].kind == Tok::RParen || tokens[i].kind == Tok::RSquare ? 0 : kContinuation));
+      indent(kIndent * level() + (tokens[i].kind == Tok::RParen || tokens[i].kind == Tok::RSquare ? 0 : kContinuation));
     } else if (i > 0 && needsBlank(i)) {
       out += ' ';
     }
-    bool separates =
-        tokens[i].kind == Tok::Semicolon && !oneLine && roles[i + 1] == Role::StatementStart;
+    bool separates = tokens[i].kind == Tok::Semicolon && !oneLine && roles[i + 1] == Role::StatementStart;
     if (!separates) // lines separate statements
       out += tokens[i].text;
   }
 
   bool needsBlank(size_t i) const {
     Tok a = tokens[i - 1].kind, b = tokens[i].kind;
-    if (roles[i - 1] == Role::Unary || roles[i] == Role::TightOpen || a == Tok::LParen ||
-        a == Tok::LSquare || b == Tok::RParen || b == Tok::RSquare || b == Tok::Comma ||
-        b == Tok::Semicolon || b == Tok::Dot || a == Tok::Dot)
+    if (roles[i - 1] == Role::Unary || roles[i] == Role::TightOpen || a == Tok::LParen || a == Tok::LSquare || b == Tok::RParen ||
+        b == Tok::RSquare || b == Tok::Comma || b == Tok::Semicolon || b == Tok::Dot || a == Tok::Dot)
       return false;
-    if (b == Tok::Colon || roles[i - 1] == Role::RangeColon || roles[i] == Role::NamedEq ||
-        roles[i - 1] == Role::NamedEq)
+    if (b == Tok::Colon || roles[i - 1] == Role::RangeColon || roles[i] == Role::NamedEq || roles[i - 1] == Role::NamedEq)
       return false;
     if (roles[i - 1] == Role::WordOp) // min=, argmax=
       return false;
@@ -148,8 +141,6 @@ private:
 
 } // namespace
 
-std::string format(const TokenList &tokens, ArrayRef<Role> roles) {
-  return Formatter(tokens, roles).run();
-}
+std::string format(const TokenList &tokens, ArrayRef<Role> roles) { return Formatter(tokens, roles).run(); }
 
 } // namespace kernelc::frontend

@@ -35,9 +35,12 @@ StringRef hintForFunction(StringRef name) {
 
 StringRef hintForStatement(StringRef word) {
   return llvm::StringSwitch<StringRef>(word)
-      .Cases({"for", "while", "do", "loop", "parallel"}, "there are no loops: 'y[i] = ..' defines y for every i, and 'sum[k](..)' runs over k")
-      .Cases({"if", "elif", "else", "switch"}, "a choice is part of an expression, 'a if c else b', or restricts a statement, 'y[i] = .. where i < n'")
-      .Cases({"var", "auto", "const", "int", "float", "double", "size_t", "bool"}, "an intermediate tensor is defined by 'let', as in 'let t[i] = ..'")
+      .Cases({"for", "while", "do", "loop", "parallel"},
+             "there are no loops: 'y[i] = ..' defines y for every i, and 'sum[k](..)' runs over k")
+      .Cases({"if", "elif", "else", "switch"},
+             "a choice is part of an expression, 'a if c else b', or restricts a statement, 'y[i] = .. where i < n'")
+      .Cases({"var", "auto", "const", "int", "float", "double", "size_t", "bool"},
+             "an intermediate tensor is defined by 'let', as in 'let t[i] = ..'")
       .Cases({"assert", "assume"}, "what must hold of the sizes stands in 'require'")
       .Cases({"def", "fn", "func", "function"}, "definitions do not nest; close the body before with '}'")
       .Default("");

@@ -15,8 +15,7 @@ namespace {
 
 class Importer {
 public:
-  Importer(MLIRContext &context, const ImportOptions &options)
-      : context(context), diags(context), options(options) {}
+  Importer(MLIRContext &context, const ImportOptions &options) : context(context), diags(context), options(options) {}
 
   OwningOpRef<ModuleOp> run(StringRef text, StringRef fileName);
   /// The comments that `fmt --ranges` adds to `text`.
@@ -25,8 +24,7 @@ public:
 private:
   /// Parses and checks `text`, and hands every kernel of the options to `kernel` that
   /// has no errors. False after errors.
-  bool forEachKernel(StringRef text, StringRef fileName,
-                     llvm::function_ref<void(Kernel &, Sema &)> handle);
+  bool forEachKernel(StringRef text, StringRef fileName, llvm::function_ref<void(Kernel &, Sema &)> handle);
   void check(const Definition &d, llvm::function_ref<void(Kernel &, Sema &)> handle);
   bool collect(const Ast &ast, bool isPrelude);
   bool checkOptions(const Ast &ast);
@@ -46,13 +44,8 @@ bool Importer::collect(const Ast &ast, bool isPrelude) {
       continue;
     }
     switch (d.kind) {
-    case Definition::Import:
-      diags.error(d.loc) << "'import' is not supported yet";
-      continue;
-    case Definition::Schedule:
-      diags.error(d.loc)
-          << "a 'schedule' in the text is not supported yet; give it with '--schedule'";
-      continue;
+    case Definition::Import: diags.error(d.loc) << "'import' is not supported yet"; continue;
+    case Definition::Schedule: diags.error(d.loc) << "a 'schedule' in the text is not supported yet; give it with '--schedule'"; continue;
     case Definition::Reducer:
       reducers[d.name] = &d;
       diags.error(d.loc) << "reducers of your own ('" << d.name << "') are not supported yet";
@@ -60,8 +53,7 @@ bool Importer::collect(const Ast &ast, bool isPrelude) {
     case Definition::Fn:
       fns[d.name] = &d; // the user's replaces the prelude's
       break;
-    case Definition::Def:
-      break;
+    case Definition::Def: break;
     }
     if (findElementType(absl::string_view(d.name.data(), d.name.size())))
       diags.error(d.nameLoc) << "'" << d.name << "' is a type and cannot be a name";
@@ -169,8 +161,7 @@ void Importer::check(const Definition &d, llvm::function_ref<void(Kernel &, Sema
     context.getDiagEngine().emit(std::move(m));
 }
 
-bool Importer::forEachKernel(StringRef text, StringRef fileName,
-                             llvm::function_ref<void(Kernel &, Sema &)> handle) {
+bool Importer::forEachKernel(StringRef text, StringRef fileName, llvm::function_ref<void(Kernel &, Sema &)> handle) {
   uint32_t file = diags.addFile(fileName, text);
   uint32_t preludeFile = diags.addFile("<prelude>", kPrelude);
   auto tokens = lex(diags, file), preludeTokens = lex(diags, preludeFile);
@@ -222,8 +213,7 @@ FailureOr<std::vector<RangesComment>> Importer::findRanges(StringRef text, Strin
 
 } // namespace
 
-OwningOpRef<ModuleOp> importKc(MLIRContext &context, StringRef text, StringRef fileName,
-                               const ImportOptions &options) {
+OwningOpRef<ModuleOp> importKc(MLIRContext &context, StringRef text, StringRef fileName, const ImportOptions &options) {
   return Importer(context, options).run(text, fileName);
 }
 
@@ -239,8 +229,7 @@ FailureOr<std::string> formatKc(MLIRContext &context, StringRef text, StringRef 
   return format(*tokens, parsed.roles);
 }
 
-FailureOr<std::string> formatKcWithRanges(MLIRContext &context, StringRef text, StringRef fileName,
-                                          const ImportOptions &options) {
+FailureOr<std::string> formatKcWithRanges(MLIRContext &context, StringRef text, StringRef fileName, const ImportOptions &options) {
   // The user's own layout first, so that offsets are those of the lines that stay.
   std::string own = withoutRangesComments(text);
   FailureOr<std::string> formatted = formatKc(context, own, fileName);

@@ -25,20 +25,17 @@ struct ImportOptions {
 
 /// Imports `text`; `fileName` is what locations and diagnostics say. Null after
 /// an error (diagnostics went to the context's handler; several per run).
-mlir::OwningOpRef<mlir::ModuleOp> importKc(mlir::MLIRContext &context, llvm::StringRef text,
-                                           llvm::StringRef fileName,
+mlir::OwningOpRef<mlir::ModuleOp> importKc(mlir::MLIRContext &context, llvm::StringRef text, llvm::StringRef fileName,
                                            const ImportOptions &options = {});
 
 /// Canonical layout of `text` (`kernelc fmt`): idempotent, comments kept. Fails
 /// with diagnostics when the text does not parse. Needs no semantic check.
-mlir::FailureOr<std::string> formatKc(mlir::MLIRContext &context, llvm::StringRef text,
-                                      llvm::StringRef fileName);
+mlir::FailureOr<std::string> formatKc(mlir::MLIRContext &context, llvm::StringRef text, llvm::StringRef fileName);
 
 /// The same, with the inferred ranges of every statement's indices in a comment line
 /// before it ("# ranges: i in 0:M"), replacing those of an earlier run. Needs a text
 /// without errors; `options` as for importKc() (sizes that are set show as numbers).
-mlir::FailureOr<std::string> formatKcWithRanges(mlir::MLIRContext &context, llvm::StringRef text,
-                                                llvm::StringRef fileName,
+mlir::FailureOr<std::string> formatKcWithRanges(mlir::MLIRContext &context, llvm::StringRef text, llvm::StringRef fileName,
                                                 const ImportOptions &options = {});
 
 } // namespace kernelc::frontend

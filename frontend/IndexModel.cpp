@@ -70,12 +70,9 @@ AffineExpr IndexModel::build(const Node *n) {
     return n->ops[1]->kind == Node::ConstInt && n->ops[1]->intValue >= 0 && n->ops[1]->intValue <= 30 ? n->ops[1]->intValue : -1;
   };
   switch (n->kind) {
-  case Node::Neg:
-    return exact ? -a : unknownOf(n);
-  case Node::Add:
-    return exact ? a + b : unknownOf(n);
-  case Node::Sub:
-    return exact ? a - b : unknownOf(n);
+  case Node::Neg: return exact ? -a : unknownOf(n);
+  case Node::Add: return exact ? a + b : unknownOf(n);
+  case Node::Sub: return exact ? a - b : unknownOf(n);
   case Node::Mul: {
     if (!exact)
       return unknownOf(n);
@@ -85,8 +82,7 @@ AffineExpr IndexModel::build(const Node *n) {
     bool natural = llvm::all_of(ArrayRef{a, b}, [&](AffineExpr e) { return isNatural(e) && isNatural(-e + kLargest); });
     return between(natural ? zero : AffineExpr(), {});
   }
-  case Node::Mod:
-    return isNatural(b - 1) ? between(zero, b - 1) : unknownOf(n);
+  case Node::Mod: return isNatural(b - 1) ? between(zero, b - 1) : unknownOf(n);
   case Node::FloorDiv:
     if (auto c = dyn_cast<AffineConstantExpr>(b); c && c.getValue() > 0)
       return a.floorDiv(b);
@@ -95,8 +91,7 @@ AffineExpr IndexModel::build(const Node *n) {
     if (shift() >= 0)
       return a.floorDiv(int64_t(1) << shift());
     return isNatural(a) ? between(zero, a) : unknownOf(n);
-  case Node::Shl:
-    return exact && shift() >= 0 ? a * (int64_t(1) << shift()) : unknownOf(n);
+  case Node::Shl: return exact && shift() >= 0 ? a * (int64_t(1) << shift()) : unknownOf(n);
   case Node::BitAnd: {
     bool first = isNatural(a), second = isNatural(b);
     if (!first && !second)
@@ -107,8 +102,7 @@ AffineExpr IndexModel::build(const Node *n) {
     return e;
   }
   case Node::BitOr:
-  case Node::BitXor:
-    return isNatural(a) && isNatural(b) ? between(zero, a + b) : unknownOf(n);
+  case Node::BitXor: return isNatural(a) && isNatural(b) ? between(zero, a + b) : unknownOf(n);
   case Node::Min: {
     AffineExpr e = between(isNatural(a) && isNatural(b) ? zero : AffineExpr(), a);
     prover.assume(b - e);
@@ -131,8 +125,7 @@ AffineExpr IndexModel::build(const Node *n) {
     if (n->callee == "abs" && exact)
       return isNatural(a) ? a : isNatural(-a) ? -a : between(zero, {});
     return unknownOf(n);
-  default:
-    return unknownOf(n);
+  default: return unknownOf(n);
   }
 }
 

@@ -12,8 +12,7 @@ namespace kernelc::frontend {
 class IndexModel {
 public:
   /// Dims from `firstDim` on are the model's.
-  IndexModel(Prover &prover, unsigned firstDim, mlir::MLIRContext *context)
-      : prover(prover), nextDim(firstDim), context(context) {}
+  IndexModel(Prover &prover, unsigned firstDim, mlir::MLIRContext *context) : prover(prover), nextDim(firstDim), context(context) {}
 
   mlir::AffineExpr of(const Node *n);
 

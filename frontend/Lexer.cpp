@@ -20,15 +20,13 @@ struct Punct {
 };
 // Longest first, so that the first match is the longest.
 constexpr Punct kPuncts[] = {
-    {"**", Tok::StarStar}, {"//", Tok::SlashSlash}, {"<<", Tok::Shl},         {">>", Tok::Shr},
-    {"<=", Tok::Le},       {">=", Tok::Ge},         {"==", Tok::EqEq},        {"!=", Tok::Ne},
-    {"->", Tok::Arrow},    {"+=", Tok::PlusAssign}, {"*=", Tok::TimesAssign}, {"(", Tok::LParen},
-    {")", Tok::RParen},    {"[", Tok::LSquare},     {"]", Tok::RSquare},      {"{", Tok::LBrace},
-    {"}", Tok::RBrace},    {",", Tok::Comma},       {":", Tok::Colon},        {";", Tok::Semicolon},
-    {".", Tok::Dot},       {"=", Tok::Assign},      {"+", Tok::Plus},         {"-", Tok::Minus},
-    {"*", Tok::Star},      {"/", Tok::Slash},       {"%", Tok::Percent},      {"&", Tok::Amp},
-    {"|", Tok::Pipe},      {"^", Tok::Caret},       {"~", Tok::Tilde},        {"<", Tok::Lt},
-    {">", Tok::Gt}};
+    {"**", Tok::StarStar},    {"//", Tok::SlashSlash}, {"<<", Tok::Shl},   {">>", Tok::Shr},    {"<=", Tok::Le},
+    {">=", Tok::Ge},          {"==", Tok::EqEq},       {"!=", Tok::Ne},    {"->", Tok::Arrow},  {"+=", Tok::PlusAssign},
+    {"*=", Tok::TimesAssign}, {"(", Tok::LParen},      {")", Tok::RParen}, {"[", Tok::LSquare}, {"]", Tok::RSquare},
+    {"{", Tok::LBrace},       {"}", Tok::RBrace},      {",", Tok::Comma},  {":", Tok::Colon},   {";", Tok::Semicolon},
+    {".", Tok::Dot},          {"=", Tok::Assign},      {"+", Tok::Plus},   {"-", Tok::Minus},   {"*", Tok::Star},
+    {"/", Tok::Slash},        {"%", Tok::Percent},     {"&", Tok::Amp},    {"|", Tok::Pipe},    {"^", Tok::Caret},
+    {"~", Tok::Tilde},        {"<", Tok::Lt},          {">", Tok::Gt}};
 
 struct Keyword {
   StringRef text;
@@ -60,8 +58,7 @@ bool isNameChar(char c) { return llvm::isAlnum(c) || c == '_'; }
 
 class Scanner {
 public:
-  Scanner(Diagnostics &diags, uint32_t file)
-      : diags(diags), file(file), text(diags.file(file).text) {}
+  Scanner(Diagnostics &diags, uint32_t file) : diags(diags), file(file), text(diags.file(file).text) {}
 
   TokenList run() {
     while (skipBlanks())
@@ -144,9 +141,7 @@ private:
       ++end;
     StringRef word = text.slice(pos, end);
     uint64_t i;
-    if (isFloat ? !parseFloat(word)
-                : word.getAsInteger(0, i) ||
-                      (word.size() > 1 && word[0] == '0' && llvm::isDigit(word[1])))
+    if (isFloat ? !parseFloat(word) : word.getAsInteger(0, i) || (word.size() > 1 && word[0] == '0' && llvm::isDigit(word[1])))
       reportNumber(word, isFloat);
     add(isFloat ? Tok::Float : Tok::Integer, word.size());
   }
@@ -168,8 +163,7 @@ private:
     while (end < text.size() && text[end] != quote && text[end] != '\n')
       ++end;
     if (at(end) != quote) {
-      error() << "this string has no closing " << std::string(1, quote)
-                          << " on its line";
+      error() << "this string has no closing " << std::string(1, quote) << " on its line";
       return add(Tok::String, end - pos);
     }
     add(Tok::String, end + 1 - pos);
@@ -217,16 +211,11 @@ StringRef spelling(Tok kind) {
     if (k.kind == kind)
       return k.text;
   switch (kind) {
-  case Tok::Name:
-    return "a name";
-  case Tok::Integer:
-    return "an integer";
-  case Tok::Float:
-    return "a number";
-  case Tok::String:
-    return "a string";
-  default:
-    return "the end of the file";
+  case Tok::Name: return "a name";
+  case Tok::Integer: return "an integer";
+  case Tok::Float: return "a number";
+  case Tok::String: return "a string";
+  default: return "the end of the file";
   }
 }
 
@@ -238,8 +227,7 @@ std::string describe(const Token &token) {
 
 std::optional<TokenList> lex(Diagnostics &diags, uint32_t file) {
   if (diags.file(file).text.size() > kMaxText) {
-    diags.error({0, file}) << "the text has " << diags.file(file).text.size()
-                           << " bytes; the limit is " << kMaxText;
+    diags.error({0, file}) << "the text has " << diags.file(file).text.size() << " bytes; the limit is " << kMaxText;
     return std::nullopt;
   }
   return Scanner(diags, file).run();

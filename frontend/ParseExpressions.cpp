@@ -11,8 +11,7 @@ bool Parser::Nest::ok() {
   if (p.depth <= kMaxNesting)
     return true;
   if (!p.tooDeep)
-    p.diags.error(p.peek().loc) << "nested more than " << kMaxNesting
-                                << " levels deep; name the inner parts with 'let'";
+    p.diags.error(p.peek().loc) << "nested more than " << kMaxNesting << " levels deep; name the inner parts with 'let'";
   p.tooDeep = true;
   return false;
 }
@@ -114,9 +113,7 @@ Expr *Parser::parseNot() {
 }
 
 Expr *Parser::parseCompare() {
-  auto isCompare = [&] {
-    return at(Tok::Lt) || at(Tok::Le) || at(Tok::Gt) || at(Tok::Ge) || at(Tok::EqEq) || at(Tok::Ne);
-  };
+  auto isCompare = [&] { return at(Tok::Lt) || at(Tok::Le) || at(Tok::Gt) || at(Tok::Ge) || at(Tok::EqEq) || at(Tok::Ne); };
   size_t first = pos;
   Expr *left = parseBinary(0);
   if (!left || !isCompare())
@@ -132,12 +129,10 @@ Expr *Parser::parseCompare() {
 }
 
 Expr *Parser::parseBinary(unsigned level) {
-  static constexpr Tok levels[][4] = {{Tok::Pipe, Tok::Pipe, Tok::Pipe, Tok::Pipe},
-                                      {Tok::Caret, Tok::Caret, Tok::Caret, Tok::Caret},
-                                      {Tok::Amp, Tok::Amp, Tok::Amp, Tok::Amp},
-                                      {Tok::Shl, Tok::Shr, Tok::Shl, Tok::Shr},
-                                      {Tok::Plus, Tok::Minus, Tok::Plus, Tok::Minus},
-                                      {Tok::Star, Tok::Slash, Tok::SlashSlash, Tok::Percent}};
+  static constexpr Tok levels[][4] = {
+      {Tok::Pipe, Tok::Pipe, Tok::Pipe, Tok::Pipe},   {Tok::Caret, Tok::Caret, Tok::Caret, Tok::Caret},
+      {Tok::Amp, Tok::Amp, Tok::Amp, Tok::Amp},       {Tok::Shl, Tok::Shr, Tok::Shl, Tok::Shr},
+      {Tok::Plus, Tok::Minus, Tok::Plus, Tok::Minus}, {Tok::Star, Tok::Slash, Tok::SlashSlash, Tok::Percent}};
   if (level == std::size(levels))
     return parseUnary();
   auto isOp = [&] {
@@ -237,8 +232,7 @@ Expr *Parser::parsePrimary() {
     e->text = take().text;
     return e;
   }
-  case Tok::Name:
-    return parseNameExpr();
+  case Tok::Name: return parseNameExpr();
   case Tok::LParen: {
     Nest nest(*this);
     if (!nest.ok())
@@ -287,8 +281,7 @@ Expr *Parser::parseNameExpr() {
   Expr *e = make(Expr::Name, name.loc);
   e->text = name.text;
   // x.mode(..)[..]: a dot whose name is followed by '[' or '(' is a bounds mode.
-  if (at(Tok::Dot) && peek(1).kind == Tok::Name &&
-      (peek(2).kind == Tok::LSquare || peek(2).kind == Tok::LParen)) {
+  if (at(Tok::Dot) && peek(1).kind == Tok::Name && (peek(2).kind == Tok::LSquare || peek(2).kind == Tok::LParen)) {
     take();
     e->modeLoc = peek().loc;
     e->mode = take().text;
@@ -333,9 +326,8 @@ Expr *Parser::parseNameExpr() {
       return nullptr;
     for (BracketItem &item : e->items) {
       if (item.lo) {
-        diags.error(item.loc)
-            << "a subscript is one expression; a range belongs into the bracket of a "
-               "reduction, as in 'sum[k in 0:n](..)'";
+        diags.error(item.loc) << "a subscript is one expression; a range belongs into the bracket of a "
+                                 "reduction, as in 'sum[k in 0:n](..)'";
         return nullptr;
       }
       e->args.push_back(item.expr);
@@ -417,8 +409,8 @@ bool Parser::parseItem(BracketItem &item) {
       loc.begin = loc.offset;
       loc.end = endOfLast();
       bool both = item.lo->named.size() > 1;
-      diags.error(loc) << "a range is written 'a:b'; write '" << (both ? textOfArg(item.lo->named[0]) : "0") << ":" << textOfArg(item.lo->named[both])
-                       << "'";
+      diags.error(loc) << "a range is written 'a:b'; write '" << (both ? textOfArg(item.lo->named[0]) : "0") << ":"
+                       << textOfArg(item.lo->named[both]) << "'";
       return false;
     }
     return fail("':' in the range, as in 'k in 0:n'");

@@ -43,8 +43,7 @@ bool Parser::atAssignment() const {
 bool Parser::atStatement() const {
   if (at(Tok::KwLet) || at(Tok::KwRequire))
     return true;
-  return atAssignment() || (at(Tok::Name) && llvm::is_contained(kPolicies, peek().text) &&
-                            peek(1).kind != Tok::LSquare);
+  return atAssignment() || (at(Tok::Name) && llvm::is_contained(kPolicies, peek().text) && peek(1).kind != Tok::LSquare);
 }
 
 void Parser::skipToStatement() {
@@ -128,7 +127,8 @@ bool Parser::parseStatement(Statement &s) {
     return parseRequire(s);
   if (at(Tok::Name) && !atAssignment() && llvm::is_contained(kPolicies, peek().text))
     return parsePolicy(s);
-  if (at(Tok::Name) && (atAssignment() || (!isWord(peek(1).kind) && peek(1).kind != Tok::LParen && hintForStatement(peek().text).empty() && !atWord("return"))))
+  if (at(Tok::Name) && (atAssignment() || (!isWord(peek(1).kind) && peek(1).kind != Tok::LParen && hintForStatement(peek().text).empty() &&
+                                           !atWord("return"))))
     return parseAssign(s);
   return failStatement();
 }
@@ -255,15 +255,9 @@ bool Parser::parseTarget(Statement &s) {
 bool Parser::parseAssignOp(Statement &s) {
   s.opLoc = peek().loc;
   switch (peek().kind) {
-  case Tok::Assign:
-    s.op = "=";
-    break;
-  case Tok::PlusAssign:
-    s.op = "+=";
-    break;
-  case Tok::TimesAssign:
-    s.op = "*=";
-    break;
+  case Tok::Assign: s.op = "="; break;
+  case Tok::PlusAssign: s.op = "+="; break;
+  case Tok::TimesAssign: s.op = "*="; break;
   case Tok::Name:
   case Tok::KwAnd:
   case Tok::KwOr:
@@ -283,8 +277,7 @@ bool Parser::parseAssignOp(Statement &s) {
       return false;
     }
     [[fallthrough]];
-  default:
-    return fail("'=' or an assignment form (+= *= min= max= and= or= xor=)");
+  default: return fail("'=' or an assignment form (+= *= min= max= and= or= xor=)");
   }
   take();
   return true;

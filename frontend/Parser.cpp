@@ -44,7 +44,9 @@ const Token *Parser::slashesBefore(bool &isProse) const {
 
 bool Parser::failAtHabit() {
   size_t at = pos;
-  auto adjacent = [&](Tok a, Tok b) { return pos > 0 && tokens[pos - 1].kind == a && peek().kind == b && tokens[pos - 1].text.end() == peek().text.begin(); };
+  auto adjacent = [&](Tok a, Tok b) {
+    return pos > 0 && tokens[pos - 1].kind == a && peek().kind == b && tokens[pos - 1].text.end() == peek().text.begin();
+  };
   if (adjacent(Tok::Amp, Tok::Amp) || adjacent(Tok::Pipe, Tok::Pipe) || adjacent(Tok::Dot, Tok::Dot) || adjacent(Tok::Slash, Tok::Star))
     at = pos - 1;
   else if (peek().kind != Tok::Unknown && peek().kind != Tok::SlashSlash && !(peek().kind == Tok::Slash && peek(1).kind == Tok::Star))
@@ -58,7 +60,10 @@ bool Parser::failAtHabit() {
   auto d = diags.error(loc);
   unsigned char c = text[0];
   if (!hint.empty())
-    d << "'" << rest.substr(0, length) << "' " << (c >= 0x80 ? "is not ASCII" : rest.starts_with("/") ? "starts no comment" : "is no operator of this language")
+    d << "'" << rest.substr(0, length) << "' "
+      << (c >= 0x80               ? "is not ASCII"
+          : rest.starts_with("/") ? "starts no comment"
+                                  : "is no operator of this language")
       << "; " << hint;
   else if (c >= 0x80)
     d << "this character is not ASCII; only comments may hold such";
@@ -115,8 +120,7 @@ bool Parser::expect(Tok kind, StringRef where, Role role) {
 }
 
 void Parser::skipToDefinition() {
-  while (!at(Tok::Eof) && !at(Tok::KwDef) && !at(Tok::KwFn) && !at(Tok::KwReducer) &&
-         !at(Tok::KwSchedule) && !at(Tok::KwImport))
+  while (!at(Tok::Eof) && !at(Tok::KwDef) && !at(Tok::KwFn) && !at(Tok::KwReducer) && !at(Tok::KwSchedule) && !at(Tok::KwImport))
     take();
 }
 
@@ -136,30 +140,17 @@ void Parser::parseDefinition() {
   depth = 0;
   bool ok;
   switch (peek().kind) {
-  case Tok::KwDef:
-    ok = parseDef(d);
-    break;
-  case Tok::KwFn:
-    ok = parseFn(d);
-    break;
-  case Tok::KwReducer:
-    ok = parseReducer(d);
-    break;
-  case Tok::KwSchedule:
-    ok = parseSchedule(d);
-    break;
-  case Tok::KwImport:
-    ok = parseImport(d);
-    break;
-  default:
-    ok = failDefinition();
-    take();
+  case Tok::KwDef: ok = parseDef(d); break;
+  case Tok::KwFn: ok = parseFn(d); break;
+  case Tok::KwReducer: ok = parseReducer(d); break;
+  case Tok::KwSchedule: ok = parseSchedule(d); break;
+  case Tok::KwImport: ok = parseImport(d); break;
+  default: ok = failDefinition(); take();
   }
   if (!ok)
     skipToDefinition();
-  d.isBroken = diags.numErrors() > errors || llvm::any_of(badTokens, [&](uint32_t offset) {
-                 return offset >= d.loc.offset && offset < peek().loc.offset;
-               });
+  d.isBroken = diags.numErrors() > errors ||
+               llvm::any_of(badTokens, [&](uint32_t offset) { return offset >= d.loc.offset && offset < peek().loc.offset; });
   current = nullptr;
   if (d.name.empty() && d.isBroken)
     result.ast.definitions.pop_back();
@@ -197,13 +188,11 @@ bool Parser::parseName(StringRef &name, Loc &loc, StringRef what) {
 bool Parser::parseDef(Definition &d) {
   d.kind = Definition::Def;
   take();
-  if (!parseName(d.name, d.nameLoc, "the kernel's name after 'def'") ||
-      !expect(Tok::LParen, "before the parameters", Role::TightOpen) ||
+  if (!parseName(d.name, d.nameLoc, "the kernel's name after 'def'") || !expect(Tok::LParen, "before the parameters", Role::TightOpen) ||
       !parseParams(d.params, true))
     return false;
   if (accept(Tok::Arrow)) {
-    if (!expect(Tok::LParen, "before the outputs, as in '-> (y: f32[N])'") ||
-        !parseParams(d.outputs, true))
+    if (!expect(Tok::LParen, "before the outputs, as in '-> (y: f32[N])'") || !parseParams(d.outputs, true))
       return false;
   } else if (at(Tok::LParen)) {
     return fail("'->' before the outputs, as in 'def f(..) -> (y: f32[N])'");
@@ -231,8 +220,7 @@ bool Parser::parseFn(Definition &d) {
     if (!expect(Tok::RSquare, "after the index parameters"))
       return false;
   }
-  if (!expect(Tok::LParen, "before the parameters", Role::TightOpen) ||
-      !parseParams(d.params, false))
+  if (!expect(Tok::LParen, "before the parameters", Role::TightOpen) || !parseParams(d.params, false))
     return false;
   if (accept(Tok::Arrow)) {
     Param out;
@@ -250,8 +238,7 @@ bool Parser::parseFn(Definition &d) {
 bool Parser::parseReducer(Definition &d) {
   d.kind = Definition::Reducer;
   take();
-  if (!parseName(d.name, d.nameLoc, "the reducer's name") ||
-      !expect(Tok::LParen, "before the reducer's parameters", Role::TightOpen) ||
+  if (!parseName(d.name, d.nameLoc, "the reducer's name") || !expect(Tok::LParen, "before the reducer's parameters", Role::TightOpen) ||
       !parseParams(d.params, false))
     return false;
   if (!atWord("identity"))

@@ -41,13 +41,9 @@ public:
 
 private:
   // Parser.cpp: tokens and definitions
-  const Token &peek(unsigned ahead = 0) const {
-    return tokens[std::min(pos + ahead, tokens.size() - 1)];
-  }
+  const Token &peek(unsigned ahead = 0) const { return tokens[std::min(pos + ahead, tokens.size() - 1)]; }
   bool at(Tok kind) const { return peek().kind == kind; }
-  bool atWord(llvm::StringRef word, unsigned ahead = 0) const {
-    return peek(ahead).kind == Tok::Name && peek(ahead).text == word;
-  }
+  bool atWord(llvm::StringRef word, unsigned ahead = 0) const { return peek(ahead).kind == Tok::Name && peek(ahead).text == word; }
   const Token &take() { return tokens[pos < tokens.size() - 1 ? pos++ : pos]; }
   bool accept(Tok kind, Role role = Role::None);
   /// Takes `kind` or reports that it was expected `where`.

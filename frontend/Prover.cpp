@@ -27,8 +27,7 @@ int64_t floorDivide(int64_t a, int64_t b) {
 
 } // namespace
 
-int64_t evaluate(AffineExpr e, const std::map<unsigned, int64_t> &dims,
-                 const std::map<unsigned, int64_t> &symbols) {
+int64_t evaluate(AffineExpr e, const std::map<unsigned, int64_t> &dims, const std::map<unsigned, int64_t> &symbols) {
   auto at = [](const std::map<unsigned, int64_t> &m, unsigned i) {
     auto it = m.find(i);
     return it == m.end() ? int64_t(0) : it->second;
@@ -42,16 +41,11 @@ int64_t evaluate(AffineExpr e, const std::map<unsigned, int64_t> &dims,
   auto b = cast<AffineBinaryOpExpr>(e);
   int64_t l = evaluate(b.getLHS(), dims, symbols), r = evaluate(b.getRHS(), dims, symbols);
   switch (e.getKind()) {
-  case AffineExprKind::Add:
-    return int64_t(uint64_t(l) + uint64_t(r));
-  case AffineExprKind::Mul:
-    return int64_t(uint64_t(l) * uint64_t(r));
-  case AffineExprKind::FloorDiv:
-    return floorDivide(l, r);
-  case AffineExprKind::CeilDiv:
-    return -floorDivide(-l, r);
-  default:
-    return r == 0 ? 0 : int64_t(uint64_t(l) - uint64_t(floorDivide(l, r)) * uint64_t(r));
+  case AffineExprKind::Add: return int64_t(uint64_t(l) + uint64_t(r));
+  case AffineExprKind::Mul: return int64_t(uint64_t(l) * uint64_t(r));
+  case AffineExprKind::FloorDiv: return floorDivide(l, r);
+  case AffineExprKind::CeilDiv: return -floorDivide(-l, r);
+  default: return r == 0 ? 0 : int64_t(uint64_t(l) - uint64_t(floorDivide(l, r)) * uint64_t(r));
   }
 }
 
@@ -176,11 +170,15 @@ void Prover::boundQuotient(const Linear &e, const Linear &divisor, unsigned atom
     return;
   for (size_t i = 0, n = rows.size(); i < n; ++i) {
     Linear rest = rows[i].form; // g * d + r where the row is g * d + r - e >= 0
-    if (rows[i].isEq || !llvm::all_of(e.terms, [&](auto t) { auto at = rest.terms.find(t.first); return at != rest.terms.end() && at->second == -t.second; }))
+    if (rows[i].isEq || !llvm::all_of(e.terms, [&](auto t) {
+          auto at = rest.terms.find(t.first);
+          return at != rest.terms.end() && at->second == -t.second;
+        }))
       continue;
     add(rest, e, 1);
     Linear bound;
-    if (rest.overflow || !(number ? divideByNumber(rest, divisor.constant, bound) : divideByAtom(rest, divisor.terms.begin()->first, bound)))
+    if (rest.overflow ||
+        !(number ? divideByNumber(rest, divisor.constant, bound) : divideByAtom(rest, divisor.terms.begin()->first, bound)))
       continue;
     add(bound, Linear{{{atom, 1}}}, -1);
     if (number || proves(bound))
@@ -238,10 +236,8 @@ Prover::Linear Prover::linearize(AffineExpr e) {
     out = linearize(b.getLHS());
     add(out, linearize(b.getRHS()), 1);
     return out;
-  case AffineExprKind::Mul:
-    return multiply(linearize(b.getLHS()), linearize(b.getRHS()));
-  case AffineExprKind::FloorDiv:
-    return quotient(b.getLHS(), b.getRHS());
+  case AffineExprKind::Mul: return multiply(linearize(b.getLHS()), linearize(b.getRHS()));
+  case AffineExprKind::FloorDiv: return quotient(b.getLHS(), b.getRHS());
   case AffineExprKind::CeilDiv:
     out = quotient(-b.getLHS(), b.getRHS());
     {
@@ -267,7 +263,9 @@ bool Prover::knownNonNegative(unsigned atom) { return atoms[atom].nonNegative; }
 void Prover::assumeAll(ArrayRef<Constraint> constraints) {
   auto divisions = [](const Constraint &c) {
     unsigned n = 0;
-    c.expr.walk([&](AffineExpr e) { n += e.getKind() == AffineExprKind::FloorDiv || e.getKind() == AffineExprKind::CeilDiv || e.getKind() == AffineExprKind::Mod; });
+    c.expr.walk([&](AffineExpr e) {
+      n += e.getKind() == AffineExprKind::FloorDiv || e.getKind() == AffineExprKind::CeilDiv || e.getKind() == AffineExprKind::Mod;
+    });
     return n;
   };
   llvm::SmallVector<Constraint> sorted(constraints);
@@ -354,8 +352,7 @@ bool Prover::proves(const Linear &goal) {
   if (products.empty())
     return false;
   // Atoms that the negated goal forces to zero annihilate their products.
-  if (goal.terms.size() == 1 && goal.constant == -1 && goal.terms.begin()->second == 1 &&
-      atoms[goal.terms.begin()->first].nonNegative) {
+  if (goal.terms.size() == 1 && goal.constant == -1 && goal.terms.begin()->second == 1 && atoms[goal.terms.begin()->first].nonNegative) {
     unsigned zero = goal.terms.begin()->first;
     for (auto &[m, atom] : products)
       if (llvm::is_contained(m, zero)) {
@@ -377,8 +374,7 @@ bool Prover::contradictory() {
   return isEmptyWithProducts(system);
 }
 
-bool Prover::findCounterexample(AffineExpr e, std::map<unsigned, int64_t> &dims,
-                                std::map<unsigned, int64_t> &symbols) {
+bool Prover::findCounterexample(AffineExpr e, std::map<unsigned, int64_t> &dims, std::map<unsigned, int64_t> &symbols) {
   using namespace presburger;
   Linear goal = linearize(e);
   if (goal.overflow || atoms.size() > 16)

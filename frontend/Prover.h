@@ -38,8 +38,7 @@ public:
   bool contradictory();
   /// Values of dims and symbols that fulfil the assumptions and make `e` negative:
   /// `dims[i]`, `symbols[i]`. A candidate only; the caller evaluates it.
-  bool findCounterexample(mlir::AffineExpr e, std::map<unsigned, int64_t> &dims,
-                          std::map<unsigned, int64_t> &symbols);
+  bool findCounterexample(mlir::AffineExpr e, std::map<unsigned, int64_t> &dims, std::map<unsigned, int64_t> &symbols);
 
 private:
   /// A linear form: coefficients by atom (the last entry is the constant).
@@ -88,7 +87,6 @@ private:
 };
 
 /// Value of `e`, with floor division, x // 0 == x % 0 == 0; wraps.
-int64_t evaluate(mlir::AffineExpr e, const std::map<unsigned, int64_t> &dims,
-                 const std::map<unsigned, int64_t> &symbols);
+int64_t evaluate(mlir::AffineExpr e, const std::map<unsigned, int64_t> &dims, const std::map<unsigned, int64_t> &symbols);
 
 } // namespace kernelc::frontend

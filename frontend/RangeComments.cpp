@@ -22,15 +22,12 @@ std::string rangeOf(const IndexVar &v, const Kernel &kernel) {
   std::string hull = bound(v.lo, kernel) + ":" + bound(v.hi(), kernel);
   if (!v.movingHi)
     return (v.name + " in " + hull).str();
-  return (v.name + " in " + bound(v.movingLo, kernel) + ":" + bound(v.movingHi, kernel) +
-          " (within " + hull + ")")
-      .str();
+  return (v.name + " in " + bound(v.movingLo, kernel) + ":" + bound(v.movingHi, kernel) + " (within " + hull + ")").str();
 }
 
 } // namespace
 
-std::string rangesComment(const CoreStatement &statement, const Kernel &kernel,
-                          StringRef userText) {
+std::string rangesComment(const CoreStatement &statement, const Kernel &kernel, StringRef userText) {
   SmallVector<std::string> ranges;
   auto add = [&](IndexVar *v) {
     // An index of the prelude's own has no name in the user's text.

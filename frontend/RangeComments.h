@@ -15,8 +15,7 @@ inline constexpr llvm::StringLiteral kRangesComment = "# ranges:";
 
 /// "# ranges: i in 0:M, j in 0:N", every index of the statement that the user's text
 /// names, once; empty where there is none.
-std::string rangesComment(const CoreStatement &statement, const Kernel &kernel,
-                          llvm::StringRef userText);
+std::string rangesComment(const CoreStatement &statement, const Kernel &kernel, llvm::StringRef userText);
 
 /// `text` without the lines that hold only such a comment.
 std::string withoutRangesComments(llvm::StringRef text);

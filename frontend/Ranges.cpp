@@ -132,8 +132,7 @@ std::optional<Interval> RangeSolver::interval(AffineExpr e) {
   if (!l || !r)
     return std::nullopt;
   switch (e.getKind()) {
-  case AffineExprKind::Add:
-    return Interval{l->lo + r->lo, l->hi + r->hi};
+  case AffineExprKind::Add: return Interval{l->lo + r->lo, l->hi + r->hi};
   case AffineExprKind::Mul: {
     AffineExpr f = b.getRHS();
     if (hasDims(f))
@@ -144,12 +143,9 @@ std::optional<Interval> RangeSolver::interval(AffineExpr e) {
       return Interval{l->lo * f, l->hi * f};
     return std::nullopt;
   }
-  case AffineExprKind::FloorDiv:
-    return Interval{l->lo.floorDiv(b.getRHS()), l->hi.floorDiv(b.getRHS())};
-  case AffineExprKind::Mod:
-    return Interval{constant(0), b.getRHS() - 1};
-  default:
-    return std::nullopt;
+  case AffineExprKind::FloorDiv: return Interval{l->lo.floorDiv(b.getRHS()), l->hi.floorDiv(b.getRHS())};
+  case AffineExprKind::Mod: return Interval{constant(0), b.getRHS() - 1};
+  default: return std::nullopt;
   }
 }
 
@@ -173,17 +169,14 @@ bool RangeSolver::setRange(IndexVar *v, AffineExpr lo, AffineExpr hi) {
   }
   bool free = llvm::is_contained(core.vars, v);
   if (free && (hasDims(lo) || hasDims(hi))) {
-    diags.error(v->loc) << "the range " << print(lo, kernel) << ":" << print(hi, kernel)
-                        << " of the free index '" << v->name
+    diags.error(v->loc) << "the range " << print(lo, kernel) << ":" << print(hi, kernel) << " of the free index '" << v->name
                         << "' depends on other indices; give a range over sizes";
     failed.insert(v);
   }
   return true;
 }
 
-bool RangeSolver::resolveWritten(IndexVar *v) {
-  return v->declLo && setRange(v, v->declLo, v->declHi);
-}
+bool RangeSolver::resolveWritten(IndexVar *v) { return v->declLo && setRange(v, v->declLo, v->declHi); }
 
 bool RangeSolver::resolveLeft(IndexVar *v) {
   SmallVector<AffineExpr> dims = dimsOfAlone(left, v);
@@ -243,10 +236,9 @@ bool RangeSolver::resolveAlone(IndexVar *v) {
   if (AffineExpr smallest = tightest(dims, /*isUpper=*/true))
     return setRange(v, constant(0), smallest);
   auto e = diags.error(v->loc);
-  e << "the range of index '" << v->name << "' is ambiguous: it stands in dims of "
-    << print(dims[0], kernel) << " and of " << print(dims[1], kernel) << "; give it one, as in '"
-    << v->name << " in 0:" << print(dims[0], kernel) << "', or say which is smaller with 'require "
-    << print(dims[0], kernel) << " == " << print(dims[1], kernel) << "'";
+  e << "the range of index '" << v->name << "' is ambiguous: it stands in dims of " << print(dims[0], kernel) << " and of "
+    << print(dims[1], kernel) << "; give it one, as in '" << v->name << " in 0:" << print(dims[0], kernel)
+    << "', or say which is smaller with 'require " << print(dims[0], kernel) << " == " << print(dims[1], kernel) << "'";
   failed.insert(v);
   return true;
 }
@@ -280,8 +272,7 @@ std::optional<Range> RangeSolver::solve(AffineExpr e, IndexVar *v, AffineExpr lo
     if (mentions(r, v))
       return std::nullopt;
     return solve(l, v, lo * r, hi * r);
-  default:
-    return std::nullopt;
+  default: return std::nullopt;
   }
 }
 
@@ -343,7 +334,8 @@ bool RangeSolver::run() {
     for (IndexVar *v : vars)
       if (isPending(v) && (v->declLo ? resolveWritten(v) : resolveLeft(v) || resolveAlone(v)))
         progress = true;
-    progress = progress || resolveSolved(left, false) || resolveSolved(right, false) || resolveSolved(left, true) || resolveSolved(right, true);
+    progress =
+        progress || resolveSolved(left, false) || resolveSolved(right, false) || resolveSolved(left, true) || resolveSolved(right, true);
   }
   bool ok = failed.empty();
   for (IndexVar *v : vars)
@@ -356,8 +348,6 @@ bool RangeSolver::run() {
 
 } // namespace
 
-bool Sema::inferRanges(CoreStatement &core) {
-  return RangeSolver(diags, kernel, prover, core).run();
-}
+bool Sema::inferRanges(CoreStatement &core) { return RangeSolver(diags, kernel, prover, core).run(); }
 
 } // namespace kernelc::frontend

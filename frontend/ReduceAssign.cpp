@@ -48,21 +48,11 @@ Node *Sema::combineWithOld(CoreStatement &core, te::Combiner kind, Node *value) 
     old->narrow = t->element;
   Node::Kind op = Node::Add;
   switch (kind) {
-  case C::Prod:
-    op = Node::Mul;
-    break;
-  case C::Min:
-    op = Node::Min;
-    break;
-  case C::Max:
-    op = Node::Max;
-    break;
-  case C::And:
-    op = Node::BitAnd;
-    break;
-  case C::Or:
-    op = Node::BitOr;
-    break;
+  case C::Prod: op = Node::Mul; break;
+  case C::Min: op = Node::Min; break;
+  case C::Max: op = Node::Max; break;
+  case C::And: op = Node::BitAnd; break;
+  case C::Or: op = Node::BitOr; break;
   case C::Xor:
     if (value->type == Ty::Bool)
       return elab.makeCompare(arith::CmpIPredicate::ne, old, value, core.loc);
@@ -74,8 +64,7 @@ Node *Sema::combineWithOld(CoreStatement &core, te::Combiner kind, Node *value) 
     n->ops = {old, value};
     return n;
   }
-  default:
-    break;
+  default: break;
   }
   return elab.makeBinary(op, old, value, core.loc);
 }

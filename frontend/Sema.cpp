@@ -59,8 +59,7 @@ Node *Sema::makeConstant(const Param &p, const Constant &set, ElementType type) 
 bool Sema::declareConst(const Param &p) {
   auto type = elementNamed(p.type.name);
   if (p.type.isTensor || !type) {
-    diags.error(p.type.loc)
-        << "a 'const' parameter is a scalar, as in 'const causal: bool = False'";
+    diags.error(p.type.loc) << "a 'const' parameter is a scalar, as in 'const causal: bool = False'";
     return false;
   }
   if (!checkFreshName(p.name, p.loc))
@@ -79,9 +78,8 @@ bool Sema::declareConst(const Param &p) {
       return false;
     }
   } else {
-    diags.error(p.loc) << "const parameter '" << p.name << "' needs a value; give one with '--set "
-                       << p.name << "=..' or a default, as in 'const " << p.name << ": "
-                       << p.type.name << " = ..'";
+    diags.error(p.loc) << "const parameter '" << p.name << "' needs a value; give one with '--set " << p.name
+                       << "=..' or a default, as in 'const " << p.name << ": " << p.type.name << " = ..'";
     return false;
   }
   if (*type == ElementType::boolean && value->kind == Node::ConstInt && (value->intValue | 1) == 1)
@@ -109,8 +107,8 @@ bool Sema::declareSizes(const TypeRef &type) {
     if (auto it = constants.find(n->text.str()); it != constants.end()) {
       const int64_t *size = std::get_if<int64_t>(&it->second);
       if (!size || *size < 0) {
-        diags.error(n->loc) << "size '" << n->text << "' is set to " << toString(it->second)
-                            << "; sizes are " << (size ? "not negative" : "integers");
+        diags.error(n->loc) << "size '" << n->text << "' is set to " << toString(it->second) << "; sizes are "
+                            << (size ? "not negative" : "integers");
         elab.constValues[n->text] = elab.makeInt(0, Ty::I64, n->loc); // said once
         return false;
       }
@@ -142,8 +140,7 @@ bool Sema::declareTensor(const Param &p, Tensor::Kind kind) {
   if (!p.type.isTensor && kind == Tensor::Input && !p.isInout)
     t.kind = Tensor::Scalar;
   else if (!p.type.isTensor) {
-    diags.error(p.type.loc) << "an output is a tensor; write '" << p.type.name
-                            << "[]' for a single value";
+    diags.error(p.type.loc) << "an output is a tensor; write '" << p.type.name << "[]' for a single value";
     return false;
   }
   if (p.defaultValue) {
@@ -190,16 +187,14 @@ bool Sema::declareParams() {
       ok &= declareTensor(p, Tensor::Input);
   for (const Param &p : def.outputs) {
     if (p.isConst || p.isInout) {
-      diags.error(p.loc)
-          << "an output is neither 'const' nor 'inout'; 'inout' stands among the parameters";
+      diags.error(p.loc) << "an output is neither 'const' nor 'inout'; 'inout' stands among the parameters";
       ok = false;
       continue;
     }
     ok &= declareTensor(p, Tensor::Output);
   }
   if (ok && kernel.outs.empty()) {
-    diags.error(def.nameLoc) << "kernel '" << def.name
-                             << "' has no output; add '-> (y: f32[..])' or an 'inout' parameter";
+    diags.error(def.nameLoc) << "kernel '" << def.name << "' has no output; add '-> (y: f32[..])' or an 'inout' parameter";
     ok = false;
   }
   return ok;
@@ -219,9 +214,8 @@ bool Sema::addRequirement(const Statement &s) {
   SmallVector<Node *> rest;
   splitCondition(n, affine, rest);
   if (!rest.empty()) {
-    diags.error(s.value->loc)
-        << "a requirement is a comparison of integer expressions of sizes, or several joined by "
-           "'and'";
+    diags.error(s.value->loc) << "a requirement is a comparison of integer expressions of sizes, or several joined by "
+                                 "'and'";
     return false;
   }
   // Divisibility by a size is meant of positive ones; x % 0 would be 0. It is
@@ -257,7 +251,8 @@ void Sema::seedProver() {
     Prover stated;
     stated.assumeAll(ArrayRef(known).take_front(given));
     if (stated.contradictory()) {
-      diags.warning(r.loc) << "no sizes satisfy 'require " << r.text << "' and what is known and required before it: this kernel never runs";
+      diags.warning(r.loc) << "no sizes satisfy 'require " << r.text
+                           << "' and what is known and required before it: this kernel never runs";
       return;
     }
   }

@@ -11,10 +11,8 @@ namespace kernelc::frontend {
 
 class Sema {
 public:
-  Sema(Diagnostics &diags, Kernel &kernel, const FnTable &fns, const FnTable &reducers,
-       const Constants &constants)
-      : diags(diags), kernel(kernel), elab(diags, kernel, fns, reducers, constants),
-        constants(constants) {}
+  Sema(Diagnostics &diags, Kernel &kernel, const FnTable &fns, const FnTable &reducers, const Constants &constants)
+      : diags(diags), kernel(kernel), elab(diags, kernel, fns, reducers, constants), constants(constants) {}
 
   /// Checks everything and fills `statements`; false after errors.
   bool run();
@@ -46,8 +44,8 @@ private:
   bool checkAssignTarget(const Statement &s, Tensor *t);
   bool bindLeft(const Statement &s, Scope *scope, CoreStatement &core);
   void collectFreeNames(const Expr *e, llvm::SmallVectorImpl<const Expr *> &names);
-  void collectSubscriptNames(const Expr *e, llvm::SmallVectorImpl<const Expr *> &names,
-                             llvm::SmallVectorImpl<llvm::StringRef> &bound, bool inSubscript);
+  void collectSubscriptNames(const Expr *e, llvm::SmallVectorImpl<const Expr *> &names, llvm::SmallVectorImpl<llvm::StringRef> &bound,
+                             bool inSubscript);
   bool checkWhere(llvm::ArrayRef<BracketItem> where, Scope *scope, CoreStatement &core);
   /// y[i] = sum[k](e) where off[g] <= i < off[g + 1]  ->  sum[g, k, off[g] <= i < off[g + 1]](e):
   /// takes such conditions out of `where`. Returns what is assigned; null after an error.
@@ -85,8 +83,7 @@ std::optional<Constraint> constraintOf(Node *n, bool negated);
 
 /// The conjuncts `e >= 0` (or == 0) of a condition, as far as it is a conjunction of
 /// integer comparisons; `rest` gets what is not.
-void splitCondition(Node *n, llvm::SmallVectorImpl<Constraint> &affine,
-                    llvm::SmallVectorImpl<Node *> &rest);
+void splitCondition(Node *n, llvm::SmallVectorImpl<Constraint> &affine, llvm::SmallVectorImpl<Node *> &rest);
 
 /// Text of an index expression with the names of the source, for messages.
 std::string print(mlir::AffineExpr e, const Kernel &kernel);

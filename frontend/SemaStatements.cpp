@@ -26,17 +26,14 @@ bool Sema::checkStatement(const Statement &s) {
   case Statement::Assign: {
     bool ok = checkAssign(s);
     if (!ok)
-      if (auto it = elab.tensors.find(s.target);
-          it != elab.tensors.end() && it->second->kind != Tensor::Let) {
+      if (auto it = elab.tensors.find(s.target); it != elab.tensors.end() && it->second->kind != Tensor::Let) {
         it->second->isReadable = true;
         it->second->poisoned |= it->second->kind == Tensor::Output;
       }
     return ok;
   }
-  case Statement::Policy:
-    return checkPolicy(s);
-  case Statement::Require:
-    return true;
+  case Statement::Policy: return checkPolicy(s);
+  case Statement::Require: return true;
   }
   return false;
 }
@@ -94,13 +91,11 @@ void Sema::collectFreeNames(const Expr *e, SmallVectorImpl<const Expr *> &names)
   }
 }
 
-void Sema::collectSubscriptNames(const Expr *e, SmallVectorImpl<const Expr *> &names,
-                                 SmallVectorImpl<StringRef> &bound, bool inSubscript) {
+void Sema::collectSubscriptNames(const Expr *e, SmallVectorImpl<const Expr *> &names, SmallVectorImpl<StringRef> &bound, bool inSubscript) {
   // Depth is the parser's nesting, which is bounded.
   if (e->kind == Expr::Name) {
-    if (inSubscript && !elab.isKernelName(e->text) && !llvm::is_contained(bound, e->text) &&
-        e->text != "inf" && e->text != "nan" && e->text != "pi" &&
-        llvm::none_of(names, [&](const Expr *n) { return n->text == e->text; }))
+    if (inSubscript && !elab.isKernelName(e->text) && !llvm::is_contained(bound, e->text) && e->text != "inf" && e->text != "nan" &&
+        e->text != "pi" && llvm::none_of(names, [&](const Expr *n) { return n->text == e->text; }))
       names.push_back(e);
     return;
   }
@@ -144,13 +139,10 @@ bool Sema::bindLeft(const Statement &s, Scope *scope, CoreStatement &core) {
     }
   }
   for (const Expr *n : names) {
-    if (scope->find(n->text) || elab.constValues.contains(n->text) ||
-        elab.sizeIndex.contains(n->text))
+    if (scope->find(n->text) || elab.constValues.contains(n->text) || elab.sizeIndex.contains(n->text))
       continue;
     if (elab.isKernelName(n->text)) {
-      diags.error(n->loc)
-          << "'" << n->text
-          << "' already names something else of this kernel; an index needs another name";
+      diags.error(n->loc) << "'" << n->text << "' already names something else of this kernel; an index needs another name";
       return false;
     }
     core.vars.push_back(elab.bindIndex(scope, n->text, n->loc));
@@ -270,9 +262,8 @@ bool Sema::checkLet(const Statement &s) {
   if (!checkFreshName(s.target, s.targetLoc))
     return false;
   if (s.type.isTensor || s.type.name == "(") {
-    diags.error(s.type.loc)
-        << "the type of a 'let' is an element type, as in 'let t[i]: bf16 = ..'; tuples are not "
-           "supported yet";
+    diags.error(s.type.loc) << "the type of a 'let' is an element type, as in 'let t[i]: bf16 = ..'; tuples are not "
+                               "supported yet";
     return false;
   }
   Scope *scope = elab.openStatement();
@@ -284,8 +275,7 @@ bool Sema::checkLet(const Statement &s) {
   if (!bindLeft(s, scope, core))
     return false;
   if (core.vars.size() != s.subscripts.size()) {
-    diags.error(s.targetLoc)
-        << "the subscripts of a 'let' are different index names, none of them a size or constant";
+    diags.error(s.targetLoc) << "the subscripts of a 'let' are different index names, none of them a size or constant";
     return false;
   }
   std::vector<BracketItem> where;
@@ -325,15 +315,14 @@ bool Sema::checkLet(const Statement &s) {
     return false;
   for (IndexVar *v : core.vars) {
     if (v->lo != getAffineConstantExpr(0, context())) {
-      diags.error(v->loc) << "the range of index '" << v->name << "' of a 'let' starts at "
-                          << print(v->lo, kernel) << "; it must start at 0";
+      diags.error(v->loc) << "the range of index '" << v->name << "' of a 'let' starts at " << print(v->lo, kernel)
+                          << "; it must start at 0";
       return false;
     }
     t.dims.push_back(v->extent);
   }
   if (!core.conditions.empty()) {
-    diags.error(s.where.front().loc)
-        << "conditions on a 'let' are not supported yet; use 'a if c else b'";
+    diags.error(s.where.front().loc) << "conditions on a 'let' are not supported yet; use 'a if c else b'";
     return false;
   }
   t.poisoned = false;
@@ -346,22 +335,21 @@ bool Sema::checkAssignTarget(const Statement &s, Tensor *t) {
   if (t->kind == Tensor::Let) {
     if (!t->poisoned) {
       auto d = diags.error(s.targetLoc);
-      d << "'" << s.target << "' is a 'let' and is defined once; give the new values another name, as in 'let " << s.target << "2[" << exampleIndices(t->dims.size())
-        << "] = ..'";
+      d << "'" << s.target << "' is a 'let' and is defined once; give the new values another name, as in 'let " << s.target << "2["
+        << exampleIndices(t->dims.size()) << "] = ..'";
       diags.note(d, t->loc) << "'" << s.target << "' is defined here";
     }
     return false;
   }
   if (t->outIndex < 0) {
-    diags.error(s.targetLoc) << "'" << s.target << "' is an input; declare it 'inout " << s.target
-                             << ": ..' to write to it";
+    diags.error(s.targetLoc) << "'" << s.target << "' is an input; declare it 'inout " << s.target << ": ..' to write to it";
     return false;
   }
   if (s.hasSubscripts ? s.subscripts.size() != t->dims.size() : !t->dims.empty()) {
     bool isCall = !s.hasSubscripts && s.value->kind == Expr::Call && !hintForFunction(s.value->text).empty();
     if (!isCall || elab.elaborate(s.value, elab.openStatement())) // what is wrong with y = matmul(a, b) is matmul
-      diags.error(s.targetLoc) << "'" << s.target << "' has " << describeRank(t->dims.size(), s.subscripts.size())
-                               << "; write '" << s.target << "[" << exampleIndices(t->dims.size()) << "]'";
+      diags.error(s.targetLoc) << "'" << s.target << "' has " << describeRank(t->dims.size(), s.subscripts.size()) << "; write '"
+                               << s.target << "[" << exampleIndices(t->dims.size()) << "]'";
     return false;
   }
   if (!s.mode.empty()) {
@@ -408,10 +396,9 @@ bool Sema::checkAssign(const Statement &s) {
                           .Case("xor", C::Xor)
                           .Default(std::nullopt);
   if (!core.reduceAssign && s.op != "=") {
-    diags.error(s.opLoc)
-        << "'" << s.op
-        << "=' is not an assignment form; there are = += *= min= max= and= or= xor= "
-           "(reducers of your own are not supported yet)";
+    diags.error(s.opLoc) << "'" << s.op
+                         << "=' is not an assignment form; there are = += *= min= max= and= or= xor= "
+                            "(reducers of your own are not supported yet)";
     return false;
   }
   elab.leftNames.clear();
@@ -439,8 +426,7 @@ bool Sema::checkAssign(const Statement &s) {
   bool wraps = core.reduceAssign && value && isInt(value->type) && !kernelc::isFloat(t->element) &&
                t->element != ElementType::boolean; // as integer sums do
   if (value)
-    value = wraps ? elab.castTo(value, t->element, value->loc)
-                  : elab.convertForStore(value, t->element, ("'" + t->name + "'").str());
+    value = wraps ? elab.castTo(value, t->element, value->loc) : elab.convertForStore(value, t->element, ("'" + t->name + "'").str());
   if (!value)
     return false;
   core.value = value;
@@ -450,8 +436,7 @@ bool Sema::checkAssign(const Statement &s) {
   }
   // Elements that other statements define are not there yet.
   size_t later = llvm::count_if(kernel.def->body, [&](const Statement &o) {
-    return o.kind == Statement::Assign && o.target == s.target && o.op == "=" &&
-           o.loc.offset > s.loc.offset;
+    return o.kind == Statement::Assign && o.target == s.target && o.op == "=" && o.loc.offset > s.loc.offset;
   });
   t->isReadable = t->isInout || core.reduceAssign || later == 0;
   statements.push_back(std::move(core));

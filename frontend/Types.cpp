@@ -33,8 +33,7 @@ bool embeds(ElementType from, ElementType to) {
 ElementType narrowest(const Node *n) { return n->narrow ? *n->narrow : elementOf(n->type); }
 
 bool isUnsignedNarrow(const Node *n) {
-  return n->type == Ty::Bool ||
-         (n->narrow && (isUnsignedInteger(*n->narrow) || *n->narrow == ElementType::boolean));
+  return n->type == Ty::Bool || (n->narrow && (isUnsignedInteger(*n->narrow) || *n->narrow == ElementType::boolean));
 }
 
 } // namespace
@@ -52,9 +51,7 @@ Ty Elaborator::join(const Node *a, const Node *b) {
   if (x == Ty::IntLit)
     return y == Ty::Bool ? Ty::IntLit : y;
   if (x == Ty::FloatLit)
-    return isInt(y) && y != Ty::IntLit        ? Ty::Error
-           : y == Ty::IntLit || y == Ty::Bool ? Ty::FloatLit
-                                              : y;
+    return isInt(y) && y != Ty::IntLit ? Ty::Error : y == Ty::IntLit || y == Ty::Bool ? Ty::FloatLit : y;
   if (x == Ty::Bool || y == Ty::Bool)
     return x == Ty::Bool ? y : x;
   if (isFloat(x) != isFloat(y))
@@ -78,12 +75,11 @@ bool Elaborator::unify(Node *&a, Node *&b, Loc loc, StringRef what) {
     auto d = error(loc);
     if (isFloat(a->type) != isFloat(b->type)) {
       Ty f = isFloat(a->type) ? a->type : b->type;
-      d << "'" << what << "' mixes " << name(a->type) << " with " << name(b->type)
-        << "; write a cast, as in " << (isLiteral(f) ? "f32" : name(f)) << "(..) of the integer";
+      d << "'" << what << "' mixes " << name(a->type) << " with " << name(b->type) << "; write a cast, as in "
+        << (isLiteral(f) ? "f32" : name(f)) << "(..) of the integer";
     } else {
-      d << "'" << what << "' mixes signed " << name(isUnsigned(a->type) ? b->type : a->type)
-        << " with unsigned " << name(isUnsigned(a->type) ? a->type : b->type)
-        << "; cast one of them";
+      d << "'" << what << "' mixes signed " << name(isUnsigned(a->type) ? b->type : a->type) << " with unsigned "
+        << name(isUnsigned(a->type) ? a->type : b->type) << "; cast one of them";
     }
     return false;
   }
@@ -109,8 +105,7 @@ Node *Elaborator::convert(Node *n, Ty to) {
     double v = n->kind == Node::ConstFloat ? n->floatValue : double(n->intValue);
     if (isFloat(to))
       return makeFloat(v, to, n->loc);
-    error(n->loc) << "a float where " << name(to) << " is needed; write a cast, as in " << name(to)
-                  << "(..)";
+    error(n->loc) << "a float where " << name(to) << " is needed; write a cast, as in " << name(to) << "(..)";
     return nullptr;
   }
   if (isLiteral(n->type)) { // a tree over literals adapts as a whole
@@ -136,11 +131,9 @@ Node *Elaborator::convert(Node *n, Ty to) {
     return makeInt(n->intValue, to, n->loc);
   if (n->kind == Node::ConstBool)
     return makeFloat(n->intValue, to, n->loc);
-  bool allowed = n->type == Ty::Bool || (isFloat(n->type) && isFloat(to) && to == Ty::F64) ||
-                 (isInt(n->type) && isInt(to));
+  bool allowed = n->type == Ty::Bool || (isFloat(n->type) && isFloat(to) && to == Ty::F64) || (isInt(n->type) && isInt(to));
   if (!allowed) {
-    error(n->loc) << "cannot use " << name(n->type) << " as " << name(to)
-                  << "; write a cast, as in " << name(to) << "(..)";
+    error(n->loc) << "cannot use " << name(n->type) << " as " << name(to) << "; write a cast, as in " << name(to) << "(..)";
     return nullptr;
   }
   if (to == Ty::IntLit)
@@ -171,14 +164,10 @@ Node *Elaborator::convertForStore(Node *n, ElementType element, StringRef into) 
   Ty wide = widened(element);
   auto refuse = [&](StringRef how) -> Node * {
     error(n->loc) << "cannot store " << name(n->type) << " into " << into << " of "
-                  << StringRef(elementTypeName(element).data(), elementTypeName(element).size())
-                  << "; " << how;
+                  << StringRef(elementTypeName(element).data(), elementTypeName(element).size()) << "; " << how;
     return nullptr;
   };
-  std::string cast =
-      ("write the cast " +
-       StringRef(elementTypeName(element).data(), elementTypeName(element).size()) + "(..)")
-          .str();
+  std::string cast = ("write the cast " + StringRef(elementTypeName(element).data(), elementTypeName(element).size()) + "(..)").str();
   if (n->kind == Node::Cast && n->castTo == element && widened(element) == n->type)
     return n;
   if (kernelc::isFloat(element)) {
@@ -203,8 +192,7 @@ Node *Elaborator::convertForStore(Node *n, ElementType element, StringRef into) 
     return refuse(cast);
   if (n->kind == Node::ConstInt && n->type == Ty::IntLit) {
     if (!fitsElement(n->intValue, element)) {
-      error(n->loc) << n->intValue << " does not fit "
-                    << StringRef(elementTypeName(element).data(), elementTypeName(element).size());
+      error(n->loc) << n->intValue << " does not fit " << StringRef(elementTypeName(element).data(), elementTypeName(element).size());
       return nullptr;
     }
     Node *c = convert(n, wide);
@@ -228,8 +216,7 @@ Node *Elaborator::castTo(Node *n, ElementType element, Loc loc) {
         return makeFloat(n->floatValue, to, loc);
     } else if (element == ElementType::f64 || element == ElementType::f32) {
       return makeFloat(isUnsigned(n->type) ? double(uint64_t(n->intValue)) : double(n->intValue), to, loc);
-    } else if (!kernelc::isFloat(element) && element != ElementType::boolean &&
-               fitsElement(n->intValue, element)) {
+    } else if (!kernelc::isFloat(element) && element != ElementType::boolean && fitsElement(n->intValue, element)) {
       Node *c = makeInt(n->intValue, to, loc);
       c->narrow = element;
       return c;

@@ -50,26 +50,19 @@ SmallVector<IndexVar *> usedOuter(Node *reduce, ArrayRef<IndexVar *> outer) {
 
 std::optional<Constraint> constraintOf(Node *n, bool negated) {
   using P = arith::CmpIPredicate;
-  if (n->kind != Node::Cmp || !n->ops[0]->affine || !n->ops[1]->affine ||
-      n->ops[0]->type != Ty::I64)
+  if (n->kind != Node::Cmp || !n->ops[0]->affine || !n->ops[1]->affine || n->ops[0]->type != Ty::I64)
     return std::nullopt;
   AffineExpr a = n->ops[0]->affine, b = n->ops[1]->affine;
   P p = n->predicate;
   if (negated)
     p = arith::invertPredicate(p);
   switch (p) {
-  case P::eq:
-    return Constraint{a - b, true};
-  case P::slt:
-    return Constraint{b - a - 1};
-  case P::sle:
-    return Constraint{b - a};
-  case P::sgt:
-    return Constraint{a - b - 1};
-  case P::sge:
-    return Constraint{a - b};
-  default:
-    return std::nullopt;
+  case P::eq: return Constraint{a - b, true};
+  case P::slt: return Constraint{b - a - 1};
+  case P::sle: return Constraint{b - a};
+  case P::sgt: return Constraint{a - b - 1};
+  case P::sge: return Constraint{a - b};
+  default: return std::nullopt;
   }
 }
 
@@ -108,8 +101,7 @@ std::string printAt(AffineExpr e, const Kernel &k, int level) {
     unsigned i = cast<AffineSymbolExpr>(e).getPosition();
     return i < k.sizes.size() ? k.sizes[i] : "?";
   }
-  default:
-    break;
+  default: break;
   }
   auto b = cast<AffineBinaryOpExpr>(e);
   AffineExpr l = b.getLHS(), r = b.getRHS();
@@ -118,12 +110,10 @@ std::string printAt(AffineExpr e, const Kernel &k, int level) {
       return wrap(printAt(l, k, 0) + " - " + std::to_string(-c.getValue()), 0);
     if (auto m = dyn_cast<AffineBinaryOpExpr>(r); m && m.getKind() == AffineExprKind::Mul) {
       if (auto c = dyn_cast<AffineConstantExpr>(m.getRHS()); c && c.getValue() < 0) {
-        std::string term = c.getValue() == -1
-                               ? printAt(m.getLHS(), k, 1)
-                               : std::to_string(-c.getValue()) + " * " + printAt(m.getLHS(), k, 2);
-        if (auto lm = dyn_cast<AffineBinaryOpExpr>(l);
-            lm && lm.getKind() == AffineExprKind::Mul && isa<AffineConstantExpr>(lm.getRHS()) &&
-            cast<AffineConstantExpr>(lm.getRHS()).getValue() < 0)
+        std::string term =
+            c.getValue() == -1 ? printAt(m.getLHS(), k, 1) : std::to_string(-c.getValue()) + " * " + printAt(m.getLHS(), k, 2);
+        if (auto lm = dyn_cast<AffineBinaryOpExpr>(l); lm && lm.getKind() == AffineExprKind::Mul && isa<AffineConstantExpr>(lm.getRHS()) &&
+                                                       cast<AffineConstantExpr>(lm.getRHS()).getValue() < 0)
           return wrap(printAt(l, k, 0) + " - " + term, 0);
         return wrap(printAt(l, k, 0) + " - " + term, 0);
       }

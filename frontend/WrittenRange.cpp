@@ -51,8 +51,7 @@ bool Elaborator::collectBounds(const Expr *e, Node::Kind joined, const Scope *sc
   return n;
 }
 
-std::optional<WrittenRange> Elaborator::elaborateRange(const Expr *lo, bool openLo, const Expr *hi, bool closedHi,
-                                                       const Scope *scope) {
+std::optional<WrittenRange> Elaborator::elaborateRange(const Expr *lo, bool openLo, const Expr *hi, bool closedHi, const Scope *scope) {
   auto elaborateBounds = [&](const Expr *e, Node::Kind joined) {
     SmallVector<Node *> parts;
     if (!collectBounds(e, joined, scope, parts))

@@ -33,11 +33,11 @@ struct OutputCheck {
   int64_t total = 0;    ///< elements of the output
   int64_t elements = 0; ///< of them compared
   int64_t failures = 0, unchecked = 0;
-  int64_t admitted = 0;   ///< NaN of excluded terms that a matrix unit may let through
-  int64_t special = 0;    ///< of the bounded ones those where the oracle is infinite or NaN
+  int64_t admitted = 0;    ///< NaN of excluded terms that a matrix unit may let through
+  int64_t special = 0;     ///< of the bounded ones those where the oracle is infinite or NaN
   double largestBound = 0; ///< of all finite ones
-  CheckedElement largest; ///< of all bounded elements the largest |device - f64|
-  CheckedElement worst;   ///< the largest error in terms of its bound; the first failure when there is one
+  CheckedElement largest;  ///< of all bounded elements the largest |device - f64|
+  CheckedElement worst;    ///< the largest error in terms of its bound; the first failure when there is one
   /// Elements that passed or failed.
   int64_t numJudged() const { return elements - unchecked - admitted; }
   /// It has elements, and none of them was judged.
@@ -58,8 +58,8 @@ struct CheckOptions {
 
 struct CheckReport {
   std::vector<OutputCheck> outputs;
-  bool failed() const;        ///< an output differs
-  int numUnbounded() const;   ///< outputs without a bound
+  bool failed() const;      ///< an output differs
+  int numUnbounded() const; ///< outputs without a bound
   bool passed() const { return !failed() && numUnbounded() == 0; }
   std::string toString() const; ///< a line per output
 };
@@ -71,8 +71,7 @@ absl::StatusOr<OutputCheck> checkOutput(const std::string &name, const TensorVie
 
 /// Runs `oracle` (compiled with F64WithError) on `args`, the inputs as the device
 /// saw them before it updated any, and compares `outs`, what the device gave.
-absl::StatusOr<CheckReport> checkOutputs(const ReferenceKernel &oracle, absl::Span<const int64_t> sizes,
-                                         absl::Span<const TensorView> args, absl::Span<const TensorView> outs,
-                                         ThreadPool *pool = nullptr, const CheckOptions &options = {});
+absl::StatusOr<CheckReport> checkOutputs(const ReferenceKernel &oracle, absl::Span<const int64_t> sizes, absl::Span<const TensorView> args,
+                                         absl::Span<const TensorView> outs, ThreadPool *pool = nullptr, const CheckOptions &options = {});
 
 } // namespace kernelc::reference

@@ -26,9 +26,7 @@ Accumulator::Accumulator(te::ReduceOp op, FunctionEnv &env, bool inLoop)
   unit_ = isFloat_ ? sumUnit(op) : SumUnit();
 }
 
-static bool isMax(Combiner k) {
-  return k == Combiner::Max || k == Combiner::MaxU || k == Combiner::ArgMax || k == Combiner::ArgMaxU;
-}
+static bool isMax(Combiner k) { return k == Combiner::Max || k == Combiner::MaxU || k == Combiner::ArgMax || k == Combiner::ArgMaxU; }
 static bool isUnsignedKind(Combiner k) {
   return k == Combiner::MaxU || k == Combiner::MinU || k == Combiner::ArgMaxU || k == Combiner::ArgMinU;
 }
@@ -126,14 +124,10 @@ SmallVector<Value> Accumulator::begin(Builder &b, int64_t lanes, const Scalar *s
 Value Accumulator::combine(Builder &b, Value x, Value y) {
   auto flags = inLoop_ ? arith::FastMathFlags::reassoc : arith::FastMathFlags::none;
   switch (kind_) {
-  case Combiner::Sum:
-    return isFloat_ ? Value(arith::AddFOp::create(b, x, y, flags)) : Value(arith::AddIOp::create(b, x, y));
-  case Combiner::Prod:
-    return isFloat_ ? Value(arith::MulFOp::create(b, x, y, flags)) : Value(arith::MulIOp::create(b, x, y));
-  case Combiner::Max:
-    return isFloat_ ? Value(arith::MaximumFOp::create(b, x, y)) : Value(arith::MaxSIOp::create(b, x, y));
-  case Combiner::Min:
-    return isFloat_ ? Value(arith::MinimumFOp::create(b, x, y)) : Value(arith::MinSIOp::create(b, x, y));
+  case Combiner::Sum: return isFloat_ ? Value(arith::AddFOp::create(b, x, y, flags)) : Value(arith::AddIOp::create(b, x, y));
+  case Combiner::Prod: return isFloat_ ? Value(arith::MulFOp::create(b, x, y, flags)) : Value(arith::MulIOp::create(b, x, y));
+  case Combiner::Max: return isFloat_ ? Value(arith::MaximumFOp::create(b, x, y)) : Value(arith::MaxSIOp::create(b, x, y));
+  case Combiner::Min: return isFloat_ ? Value(arith::MinimumFOp::create(b, x, y)) : Value(arith::MinSIOp::create(b, x, y));
   case Combiner::MaxU: return arith::MaxUIOp::create(b, x, y);
   case Combiner::MinU: return arith::MinUIOp::create(b, x, y);
   case Combiner::Any:
@@ -167,10 +161,8 @@ SmallVector<Value> Accumulator::addArg(Builder &b, ArrayRef<Value> state, const 
   Value take = arith::OrIOp::create(b, none, better);
   if (term.condition.v)
     take = arith::AndIOp::create(b, take, term.condition.v);
-  Value has = term.condition.v ? Value(arith::OrIOp::create(b, state[2], term.condition.v))
-                               : constInt(b, b.getI1Type(), 1);
-  SmallVector<Value> next = {arith::SelectOp::create(b, take, key, state[0]),
-                             arith::SelectOp::create(b, take, term.index, state[1]), has};
+  Value has = term.condition.v ? Value(arith::OrIOp::create(b, state[2], term.condition.v)) : constInt(b, b.getI1Type(), 1);
+  SmallVector<Value> next = {arith::SelectOp::create(b, take, key, state[0]), arith::SelectOp::create(b, take, term.index, state[1]), has};
   if (withError_)
     next.append(addArgError(b, kind_, state, term, take));
   return next;
@@ -192,13 +184,13 @@ SmallVector<Value> Accumulator::add(Builder &b, ArrayRef<Value> state, const Ter
   int64_t lanes = lanesOf(state[0]);
   auto wide = [&](Value v) { return v ? splat(b, v, lanes) : v; };
   if (withError_)
-    return addWithError(b, kind_, state, term.factor0.v ? multiplied(b, term) : term, isFloat_, unit_, [&](Value x, Value y) { return combine(b, x, y); });
+    return addWithError(b, kind_, state, term.factor0.v ? multiplied(b, term) : term, isFloat_, unit_,
+                        [&](Value x, Value y) { return combine(b, x, y); });
   Value next;
   if (term.factor0.v) {
     Value x = wide(term.factor0.v), y = wide(term.factor1.v);
     if (inLoop_) // the intrinsic that LLVM knows as a reduction; an fma where the host has one
-      next = LLVM::FMulAddOp::create(b, x.getType(), x, y, state[0],
-                                     LLVM::FastmathFlags::reassoc | LLVM::FastmathFlags::contract);
+      next = LLVM::FMulAddOp::create(b, x.getType(), x, y, state[0], LLVM::FastmathFlags::reassoc | LLVM::FastmathFlags::contract);
     else
       next = math::FmaOp::create(b, x, y, state[0]);
   } else {

@@ -26,9 +26,9 @@ struct Term {
 /// That is at most 34 · 2^-13 of what the accumulator has reached, per instruction. After at most
 /// `kept` products the sum is added to an f32; with accumulate = fast never.
 struct SumUnit {
-  double step = 0;   ///< rounding unit of one step
-  bool few = false;  ///< and the accumulators of a unit of few bits
-  bool fast = false; ///< which hold the whole sum
+  double step = 0;      ///< rounding unit of one step
+  bool few = false;     ///< and the accumulators of a unit of few bits
+  bool fast = false;    ///< which hold the whole sum
   bool inParts = false; ///< of terms that are sums of parts, added one by one
   static constexpr double kFew = 0x1p-13, kProducts = 32, kKept = 128;
 };

@@ -50,16 +50,14 @@ public:
       program.sizes.push_back(kernel_.getSizeName(i).str());
     program.contextWords = kContextSizes + int(program.sizes.size());
     for (auto [set, i] : llvm::zip(kernel_.getRequirements(), llvm::seq(1000000)))
-      program.requirements.push_back({toSizeExpr(cast<IntegerSetAttr>(set).getValue()),
-                                      i < int(kernel_.getRequirementTexts().size())
-                                          ? cast<StringAttr>(kernel_.getRequirementTexts()[i]).str()
-                                          : ""});
+      program.requirements.push_back(
+          {toSizeExpr(cast<IntegerSetAttr>(set).getValue()),
+           i < int(kernel_.getRequirementTexts().size()) ? cast<StringAttr>(kernel_.getRequirementTexts()[i]).str() : ""});
     for (BlockArgument arg : kernel_.getBlock().getArguments()) {
       unsigned i = arg.getArgNumber();
       int slot = addSlot(arg, parameterName(kernel_.getArgNames(), i), kernel_.getArgShape(i));
       program.slots[slot].arg = int(i);
-      program.args.push_back({program.slots[slot].name, parameterType(kernel_.getArgTypes(), i),
-                              program.slots[slot].dims, slot});
+      program.args.push_back({program.slots[slot].name, parameterType(kernel_.getArgTypes(), i), program.slots[slot].dims, slot});
       fixBits(slot, arg.getType());
     }
     for (Operation &op : kernel_.getBlock().without_terminator()) {
@@ -75,8 +73,7 @@ public:
       ElementType type = parameterType(kernel_.getOutTypes(), i);
       if (arithmetic_ != Arithmetic::Own && isFloat(type))
         type = ElementType::f64;
-      program.outs.push_back({parameterName(kernel_.getOutNames(), i), type, toSizeExprs(kernel_.getOutShape(i)),
-                              slotOf.lookup(out)});
+      program.outs.push_back({parameterName(kernel_.getOutNames(), i), type, toSizeExprs(kernel_.getOutShape(i)), slotOf.lookup(out)});
     }
   }
 
@@ -105,8 +102,8 @@ private:
     s.isFloat = isa<FloatType>(element);
     s.hasError = !isArg && arithmetic_ == Arithmetic::F64WithError;
     s.bits = !isArg && s.isFloat && arithmetic_ != Arithmetic::Own ? 64
-             : isArg && element.isInteger(4)                      ? 4
-                                                                  : std::max(8u, element.getIntOrFloatBitWidth());
+             : isArg && element.isInteger(4)                       ? 4
+                                                                   : std::max(8u, element.getIntOrFloatBitWidth());
   }
 
   te::KernelOp kernel_;
@@ -136,8 +133,7 @@ void findLastUses(Program &program, ArrayRef<Operation *> ops, const llvm::Dense
 
 absl::StatusOr<std::unique_ptr<ReferenceKernel::Impl>> compileKernel(te::KernelOp original, Arithmetic arithmetic, Sums sums) {
   DialectRegistry registry;
-  registry.insert<te::TeDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect, cf::ControlFlowDialect,
-                  LLVM::LLVMDialect>();
+  registry.insert<te::TeDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect, cf::ControlFlowDialect, LLVM::LLVMDialect>();
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
   auto copy = copyKernel(original, context);
@@ -166,8 +162,7 @@ absl::StatusOr<std::unique_ptr<ReferenceKernel::Impl>> compileKernel(te::KernelO
       return unsupported(&op);
     }
     int out = builder.slotOf.lookup(op.getResult(0));
-    auto step = emitStatement(*code, &op, arithmetic, builder.program, builder.slotOf, out,
-                              int(builder.program.steps.size()), options);
+    auto step = emitStatement(*code, &op, arithmetic, builder.program, builder.slotOf, out, int(builder.program.steps.size()), options);
     if (!step.ok())
       return step.status();
     builder.program.contextWords += 2 * step->parallel;

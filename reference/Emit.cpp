@@ -29,9 +29,7 @@ Value constInt(Builder &b, Type type, int64_t value) {
   return constant(b, type, b.getIntegerAttr(t, APInt(t.getWidth(), uint64_t(value), true, true)));
 }
 
-Value constFloat(Builder &b, Type type, double value) {
-  return constant(b, type, b.getFloatAttr(getElementTypeOrSelf(type), value));
-}
+Value constFloat(Builder &b, Type type, double value) { return constant(b, type, b.getFloatAttr(getElementTypeOrSelf(type), value)); }
 
 Value splat(Builder &b, Value v, int64_t lanes) {
   if (lanes == 1 || isa<VectorType>(v.getType()))
@@ -101,8 +99,7 @@ Value emitDivision(Builder &b, Division kind, Value n, Value d) {
   Value inexact = cmp(b, arith::CmpIPredicate::ne, r, zero);
   if (kind == Division::UnsignedCeil)
     return select(b, inexact, arith::AddIOp::create(b, q, one), q);
-  Value differ = arith::XOrIOp::create(b, cmp(b, arith::CmpIPredicate::slt, n, zero),
-                                       cmp(b, arith::CmpIPredicate::slt, d, zero));
+  Value differ = arith::XOrIOp::create(b, cmp(b, arith::CmpIPredicate::slt, n, zero), cmp(b, arith::CmpIPredicate::slt, d, zero));
   if (kind == Division::SignedFloor)
     return select(b, arith::AndIOp::create(b, inexact, differ), arith::SubIOp::create(b, q, one), q);
   Value same = arith::XOrIOp::create(b, differ, constInt(b, differ.getType(), 1));
@@ -115,8 +112,7 @@ Value emitRemainder(Builder &b, Division kind, Value n, Value d) {
     return r;
   Value zero = constInt(b, n.getType(), 0);
   Value inexact = cmp(b, arith::CmpIPredicate::ne, r, zero);
-  Value differ = arith::XOrIOp::create(b, cmp(b, arith::CmpIPredicate::slt, r, zero),
-                                       cmp(b, arith::CmpIPredicate::slt, d, zero));
+  Value differ = arith::XOrIOp::create(b, cmp(b, arith::CmpIPredicate::slt, r, zero), cmp(b, arith::CmpIPredicate::slt, d, zero));
   return select(b, arith::AndIOp::create(b, inexact, differ), arith::AddIOp::create(b, r, d), r);
 }
 
@@ -163,8 +159,8 @@ static LLVM::LLVMFuncOp declarePure(Builder &b, StringRef symbol, Type result, T
   b.setInsertionPointToStart(module.getBody());
   auto f = LLVM::LLVMFuncOp::create(b, symbol, LLVM::LLVMFunctionType::get(result, llvm::to_vector(args)));
   // "memory"="0" is memory(none): lets LLVM hoist and merge the calls.
-  f.setPassthroughAttr(b.getArrayAttr({b.getStringAttr("nounwind"), b.getStringAttr("willreturn"),
-                                       b.getArrayAttr({b.getStringAttr("memory"), b.getStringAttr("0")})}));
+  f.setPassthroughAttr(b.getArrayAttr(
+      {b.getStringAttr("nounwind"), b.getStringAttr("willreturn"), b.getArrayAttr({b.getStringAttr("memory"), b.getStringAttr("0")})}));
   return f;
 }
 

@@ -46,7 +46,8 @@ Value unknownError(Builder &b, Scalar s, Type type) {
 Value roundingError(Builder &b, Scalar s, Type to, bool highPart) {
   FloatFacts f = floatFacts(to);
   ErrorMath m(b, s.v);
-  return m.rounded(s.e, s.v, highPart ? f.unitRoundoff * f.unitRoundoff : f.unitRoundoff, f.tiny, f.saturates ? std::numeric_limits<double>::infinity() : f.largest);
+  return m.rounded(s.e, s.v, highPart ? f.unitRoundoff * f.unitRoundoff : f.unitRoundoff, f.tiny,
+                   f.saturates ? std::numeric_limits<double>::infinity() : f.largest);
 }
 
 Value integerCastError(Builder &b, Scalar s, bool) {
@@ -118,9 +119,7 @@ Value integerOpError(Builder &b, Operation *op, ArrayRef<Scalar> in, Value v) {
     if (s.e)
       unsure = orMaybe(b, unsure, isUncertain(b, s.e));
   unsure = splat(b, unsure, lanesOf(v));
-  auto floatOf = [&](Value x) -> Value {
-    return arith::SIToFPOp::create(b, shapedLike(b.getF64Type(), x.getType()), x);
-  };
+  auto floatOf = [&](Value x) -> Value { return arith::SIToFPOp::create(b, shapedLike(b.getF64Type(), x.getType()), x); };
   auto no = [&] { return constInt(b, unsure.getType(), 0); };
   if (isBool(v)) {
     if (isa<arith::AndIOp, arith::OrIOp>(op)) {
@@ -209,7 +208,9 @@ Value sumError(Builder &b, ArrayRef<Value> state, const SumUnit &unit) {
   Value room = m.sub(m.constant(1), m.mul(steps, m.constant(unit.step)));
   Value step = m.select(m.less(m.constant(0.5), room), m.div(partial, room), reach);
   Value terms = m.mul(m.constant(unit.step), reach); // products are rounded before they are added
-  Value rounding = m.add(m.mul(steps, m.add(m.mul(m.constant(unit.step), unit.inParts ? reach : m.min(step, reach)), m.constant(wide ? 0x1p-1074 : 0x1p-149))), terms);
+  Value rounding = m.add(
+      m.mul(steps, m.add(m.mul(m.constant(unit.step), unit.inParts ? reach : m.min(step, reach)), m.constant(wide ? 0x1p-1074 : 0x1p-149))),
+      terms);
   Value bound = m.add(state[1], rounding);
   if (unit.few) {
     constexpr double perInstruction = SumUnit::kProducts + 2;
@@ -235,8 +236,8 @@ Value extremeError(Builder &b, ArrayRef<Value> state) {
 
 /// The interval of a max or min: terms that surely count move both ends, those that
 /// may count one.
-static SmallVector<Value> addExtreme(Builder &b, bool isMax, ArrayRef<Value> state, Value v, Value e, Value condition,
-                                     Value unsure, llvm::function_ref<Value(Value, Value)> combine) {
+static SmallVector<Value> addExtreme(Builder &b, bool isMax, ArrayRef<Value> state, Value v, Value e, Value condition, Value unsure,
+                                     llvm::function_ref<Value(Value, Value)> combine) {
   ErrorMath m(b, v);
   Value least = v, greatest = v;
   if (e) { // a NaN that is not sure must not look like one that is
@@ -278,7 +279,8 @@ SmallVector<Value> addWithError(Builder &b, te::Combiner kind, ArrayRef<Value> s
     if (condition)
       result = {arith::SelectOp::create(b, condition, next, state[0]), arith::SelectOp::create(b, condition, e, state[1])};
     if (unsure) // taken or not
-      result[1] = arith::OrIOp::create(b, result[1], arith::AndIOp::create(b, unsure, orMaybe(b, arith::OrIOp::create(b, e, state[1]), difference(b, next, state[0]))));
+      result[1] = arith::OrIOp::create(
+          b, result[1], arith::AndIOp::create(b, unsure, orMaybe(b, arith::OrIOp::create(b, e, state[1]), difference(b, next, state[0]))));
     return result;
   }
   if (isFloat && (kind == te::Combiner::Max || kind == te::Combiner::Min))

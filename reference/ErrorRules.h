@@ -17,9 +17,9 @@
 // Null means zero everywhere; for i1 values e is an i1, "may differ".
 #pragma once
 
-#include "llvm/ADT/STLFunctionalExtras.h"
 #include "reference/Combine.h"
 #include "reference/ScalarEmitter.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace kernelc::reference {
 
@@ -58,8 +58,7 @@ Value sumError(Builder &b, llvm::ArrayRef<Value> state, const SumUnit &unit);
 Value extremeError(Builder &b, llvm::ArrayRef<Value> state);
 /// Arg reductions: state {.., error of the best key, best of the others with its
 /// error, largest error}. `take`: the term becomes the best.
-llvm::SmallVector<Value> addArgError(Builder &b, te::Combiner kind, llvm::ArrayRef<Value> state, const Term &term,
-                                     Value take);
+llvm::SmallVector<Value> addArgError(Builder &b, te::Combiner kind, llvm::ArrayRef<Value> state, const Term &term, Value take);
 Value argError(Builder &b, te::Combiner kind, llvm::ArrayRef<Value> state);
 
 } // namespace kernelc::reference

@@ -19,16 +19,53 @@ public:
   UnaryRules(Builder &b, Value x, Value e, Value v) : b(b), m(b, v), x(x), e(e), v(v) {}
 
   Value propagate(StringRef name) {
-    enum Kind { Exp, Exp2, Expm1, Log, Log2, Log10, Log1p, Tanh, Erf, Bounded, Tan, Asin, Atan, Asinh, Acosh, Atanh,
-                Sinh, Cosh, Cbrt, Rsqrt, Sqrt, Unknown };
+    enum Kind {
+      Exp,
+      Exp2,
+      Expm1,
+      Log,
+      Log2,
+      Log10,
+      Log1p,
+      Tanh,
+      Erf,
+      Bounded,
+      Tan,
+      Asin,
+      Atan,
+      Asinh,
+      Acosh,
+      Atanh,
+      Sinh,
+      Cosh,
+      Cbrt,
+      Rsqrt,
+      Sqrt,
+      Unknown
+    };
     Kind kind = llvm::StringSwitch<Kind>(name)
-                    .Case("math.exp", Exp).Case("math.exp2", Exp2).Case("math.expm1", Expm1)
-                    .Case("math.log", Log).Case("math.log2", Log2).Case("math.log10", Log10).Case("math.log1p", Log1p)
-                    .Case("math.tanh", Tanh).Cases({"math.erf", "math.erfc"}, Erf).Cases({"math.sin", "math.cos"}, Bounded)
-                    .Case("math.tan", Tan).Cases({"math.asin", "math.acos"}, Asin).Case("math.atan", Atan)
-                    .Case("math.asinh", Asinh).Case("math.acosh", Acosh).Case("math.atanh", Atanh)
-                    .Case("math.sinh", Sinh).Case("math.cosh", Cosh).Case("math.cbrt", Cbrt)
-                    .Case("math.rsqrt", Rsqrt).Case("math.sqrt", Sqrt).Default(Unknown);
+                    .Case("math.exp", Exp)
+                    .Case("math.exp2", Exp2)
+                    .Case("math.expm1", Expm1)
+                    .Case("math.log", Log)
+                    .Case("math.log2", Log2)
+                    .Case("math.log10", Log10)
+                    .Case("math.log1p", Log1p)
+                    .Case("math.tanh", Tanh)
+                    .Cases({"math.erf", "math.erfc"}, Erf)
+                    .Cases({"math.sin", "math.cos"}, Bounded)
+                    .Case("math.tan", Tan)
+                    .Cases({"math.asin", "math.acos"}, Asin)
+                    .Case("math.atan", Atan)
+                    .Case("math.asinh", Asinh)
+                    .Case("math.acosh", Acosh)
+                    .Case("math.atanh", Atanh)
+                    .Case("math.sinh", Sinh)
+                    .Case("math.cosh", Cosh)
+                    .Case("math.cbrt", Cbrt)
+                    .Case("math.rsqrt", Rsqrt)
+                    .Case("math.sqrt", Sqrt)
+                    .Default(Unknown);
     Value one = m.constant(1);
     switch (kind) {
     case Exp: return m.mul(v, pure("kc_expm1", e));
@@ -92,9 +129,7 @@ private:
     return m.select(m.less(e, a), m.mul(change, m.constant(scale)), m.infinity());
   }
   /// e / room or e / sqrt(room) where room > 0.
-  Value within(Value room, bool takeRoot) {
-    return m.select(m.less(m.zero(), room), m.div(e, takeRoot ? root(room) : room), m.infinity());
-  }
+  Value within(Value room, bool takeRoot) { return m.select(m.less(m.zero(), room), m.div(e, takeRoot ? root(room) : room), m.infinity()); }
 
   Builder &b;
   ErrorMath m;

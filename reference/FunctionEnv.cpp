@@ -22,8 +22,8 @@ Type FunctionEnv::memoryType(Type element, const Slot &slot) const {
 }
 
 Value FunctionEnv::word(int index) {
-  Value address = LLVM::GEPOp::create(entry, context.getType(), entry.getI64Type(), context,
-                                      ArrayRef<LLVM::GEPArg>{int32_t(index)}, LLVM::GEPNoWrapFlags::inbounds);
+  Value address = LLVM::GEPOp::create(entry, context.getType(), entry.getI64Type(), context, ArrayRef<LLVM::GEPArg>{int32_t(index)},
+                                      LLVM::GEPNoWrapFlags::inbounds);
   return LLVM::LoadOp::create(entry, entry.getI64Type(), address);
 }
 
@@ -39,9 +39,7 @@ const TensorAccess &FunctionEnv::tensor(int slot) {
   if (!isNew)
     return t;
   const Slot &s = program.slots[slot];
-  auto pointer = [&](int index) {
-    return LLVM::IntToPtrOp::create(entry, LLVM::LLVMPointerType::get(entry.getContext()), word(index));
-  };
+  auto pointer = [&](int index) { return LLVM::IntToPtrOp::create(entry, LLVM::LLVMPointerType::get(entry.getContext()), word(index)); };
   t.data = pointer(s.context);
   if (s.hasError)
     t.errors = pointer(s.context + 1);

@@ -9,9 +9,7 @@ namespace {
 
 bool isNibble(ElementType t) { return elementBits(t) == 4; }
 
-int nibble(const uint8_t *p, int64_t i, bool unpacked) {
-  return unpacked ? p[i] & 15 : (p[i >> 1] >> (i & 1 ? 4 : 0)) & 15;
-}
+int nibble(const uint8_t *p, int64_t i, bool unpacked) { return unpacked ? p[i] & 15 : (p[i >> 1] >> (i & 1 ? 4 : 0)) & 15; }
 
 void setNibble(uint8_t *p, int64_t i, bool unpacked, int v) {
   if (unpacked)
@@ -31,8 +29,7 @@ double toF64(const uint8_t *p, int64_t i, ElementType t) {
   }
 }
 
-template <typename T>
-void copyRow(void *d, int64_t db, int64_t ds, const void *s, int64_t sb, int64_t ss, int64_t n) {
+template <typename T> void copyRow(void *d, int64_t db, int64_t ds, const void *s, int64_t sb, int64_t ss, int64_t n) {
   T *to = static_cast<T *>(d) + db;
   const T *from = static_cast<const T *>(s) + sb;
   if (ds == 1 && ss == 1)

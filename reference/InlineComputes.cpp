@@ -40,8 +40,7 @@ bool readsOnce(Operation *consumer, te::ReadOp read) {
 }
 
 bool tryInline(te::ComputeOp op) {
-  if (op.getCondition() || op.getInit() || op.getOutMap() || op.getPartial() || op.getYield().getCondition() ||
-      !op->hasOneUse())
+  if (op.getCondition() || op.getInit() || op.getOutMap() || op.getPartial() || op.getYield().getCondition() || !op->hasOneUse())
     return false;
   auto read = dyn_cast<te::ReadOp>(*op->user_begin());
   if (!read || read.getBounds() != te::BoundsMode::InBounds)
@@ -50,8 +49,7 @@ bool tryInline(te::ComputeOp op) {
   if (llvm::any_of(read.getOperands_(), [](Value v) { return !isa<BlockArgument>(v); }))
     return false;
   Operation *consumer = read->getParentOp();
-  if (!te::isDomainOp(consumer) || (!readsOnce(consumer, read) && !isCheap(op)) ||
-      bodySize(op) + bodySize(consumer) > kMaxBody)
+  if (!te::isDomainOp(consumer) || (!readsOnce(consumer, read) && !isCheap(op)) || bodySize(op) + bodySize(consumer) > kMaxBody)
     return false;
   // An inner read gets the outer one's map composed into its own; other uses of an
   // index would need the subscript as a value.
@@ -97,9 +95,8 @@ bool tryInline(te::ComputeOp op) {
       results.push_back(e.replaceDims(replacements));
     AffineMap map = simplifyAffineMap(AffineMap::get(operands.size(), outer.getNumSymbols(), results, b.getContext()));
     Value padding = from.getPadding() ? mapping.lookupOrDefault(from.getPadding()) : Value();
-    auto clone = te::ReadOp::create(b, from.getLoc(), from.getResult().getType(),
-                                    mapping.lookupOrDefault(from.getTensor()), operands, AffineMapAttr::get(map),
-                                    te::BoundsModeAttr::get(b.getContext(), from.getBounds()), padding);
+    auto clone = te::ReadOp::create(b, from.getLoc(), from.getResult().getType(), mapping.lookupOrDefault(from.getTensor()), operands,
+                                    AffineMapAttr::get(map), te::BoundsModeAttr::get(b.getContext(), from.getBounds()), padding);
     mapping.map(from.getResult(), clone.getResult());
   }
   read.getResult().replaceAllUsesWith(mapping.lookupOrDefault(op.getYield().getValues()[0]));

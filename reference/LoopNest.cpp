@@ -83,8 +83,7 @@ bool LoopNest::tighten(unsigned i, unsigned dim, ValueRange dims, Value &lower, 
   return true;
 }
 
-SmallVector<Value> LoopNest::emitLevel(ArrayRef<LoopDim> loops, int depth, MutableArrayRef<Value> dims,
-                                       ValueRange iters, LoopBody body) {
+SmallVector<Value> LoopNest::emitLevel(ArrayRef<LoopDim> loops, int depth, MutableArrayRef<Value> dims, ValueRange iters, LoopBody body) {
   // Constraints whose innermost dim is this level's.
   SmallVector<unsigned> mine;
   if (set_)
@@ -97,9 +96,7 @@ SmallVector<Value> LoopNest::emitLevel(ArrayRef<LoopDim> loops, int depth, Mutab
         mine.push_back(i);
     }
   auto inside = [&](ArrayRef<unsigned> tests, ValueRange carried) -> SmallVector<Value> {
-    auto next = [&](ValueRange v) {
-      return depth + 1 == int(loops.size()) ? body(v) : emitLevel(loops, depth + 1, dims, v, body);
-    };
+    auto next = [&](ValueRange v) { return depth + 1 == int(loops.size()) ? body(v) : emitLevel(loops, depth + 1, dims, v, body); };
     if (tests.empty())
       return next(carried);
     Value all;
@@ -123,8 +120,7 @@ SmallVector<Value> LoopNest::emitLevel(ArrayRef<LoopDim> loops, int depth, Mutab
   });
 }
 
-SmallVector<Value> LoopNest::emit(ArrayRef<LoopDim> loops, MutableArrayRef<Value> dims, ValueRange iters,
-                                  LoopBody body) {
+SmallVector<Value> LoopNest::emit(ArrayRef<LoopDim> loops, MutableArrayRef<Value> dims, ValueRange iters, LoopBody body) {
   return emitLevel(loops, -1, dims, iters, body);
 }
 

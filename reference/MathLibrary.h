@@ -17,7 +17,7 @@ struct MathFunction {
   const char *intrinsic; ///< "llvm.exp", or null
   const char *symbol;    ///< runtime symbol stem ("kc_erf"; f32: + "f") where there is no intrinsic
   int operands;
-  double ulp32;          ///< budget of a device in f32, CUDA C Programming Guide, plus one for other devices
+  double ulp32; ///< budget of a device in f32, CUDA C Programming Guide, plus one for other devices
   double ulp64;
 };
 

@@ -17,12 +17,8 @@ Value orr(Builder &b, Value x, Value y) { return arith::OrIOp::create(b, x, y); 
 Value shr(Builder &b, Value x, int64_t c) { return arith::ShRUIOp::create(b, x, constInt(b, x.getType(), c)); }
 Value shl(Builder &b, Value x, int64_t c) { return arith::ShLIOp::create(b, x, constInt(b, x.getType(), c)); }
 Value sel(Builder &b, Value c, Value t, Value f) { return arith::SelectOp::create(b, c, t, f); }
-Value cmpc(Builder &b, CmpIPredicate p, Value x, int64_t c) {
-  return arith::CmpIOp::create(b, p, x, constInt(b, x.getType(), c));
-}
-Value bitcast(Builder &b, Type scalar, Value v) {
-  return LLVM::BitcastOp::create(b, shapedLike(scalar, v.getType()), v);
-}
+Value cmpc(Builder &b, CmpIPredicate p, Value x, int64_t c) { return arith::CmpIOp::create(b, p, x, constInt(b, x.getType(), c)); }
+Value bitcast(Builder &b, Type scalar, Value v) { return LLVM::BitcastOp::create(b, shapedLike(scalar, v.getType()), v); }
 
 /// Adds half an ulp of bit `drop` (ties to even) and cuts the bits below it off.
 Value roundBits(Builder &b, Value bits, int drop) {
@@ -75,8 +71,7 @@ Value f8ToF32(Builder &b, Value bits, Type from) {
   Value r = bitcast(b, b.getI32Type(), scaled);
   if (isa<Float8E5M2Type>(from))
     r = sel(b, cmpc(b, CmpIPredicate::eq, mag, 0x7c), constInt(b, i32, 0x7f800000), r);
-  r = sel(b, cmpc(b, CmpIPredicate::ugt, mag, isa<Float8E5M2Type>(from) ? 0x7c : 0x7e),
-          constInt(b, i32, 0x7fc00000), r);
+  r = sel(b, cmpc(b, CmpIPredicate::ugt, mag, isa<Float8E5M2Type>(from) ? 0x7c : 0x7e), constInt(b, i32, 0x7fc00000), r);
   return bitcast(b, b.getF32Type(), orr(b, r, sign));
 }
 

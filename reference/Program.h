@@ -17,13 +17,13 @@ namespace kernelc::reference {
 struct Slot {
   std::string name;
   std::vector<SizeExpr> dims;
-  int bits = 32;          ///< of one element in memory
+  int bits = 32; ///< of one element in memory
   bool isFloat = false;
-  bool hasError = false;  ///< has a second array of f64 error bounds
-  int arg = -1;           ///< the argument it is, or -1
-  int sharesWith = -1;    ///< this result is built in the memory of that slot
-  int lastUse = -1;       ///< step after which the memory may go
-  int context = 0;        ///< first word of its description in the context array
+  bool hasError = false; ///< has a second array of f64 error bounds
+  int arg = -1;          ///< the argument it is, or -1
+  int sharesWith = -1;   ///< this result is built in the memory of that slot
+  int lastUse = -1;      ///< step after which the memory may go
+  int context = 0;       ///< first word of its description in the context array
 };
 
 /// One statement: a generated function over [begin, end) of its units. A unit is a
@@ -33,28 +33,28 @@ struct Step {
   std::string name;
   std::string location;
   int out = -1;
-  int copyFrom = -1;                 ///< slot copied into `out` beforehand
-  bool fill = false;                 ///< or `out` is filled with this element
+  int copyFrom = -1; ///< slot copied into `out` beforehand
+  bool fill = false; ///< or `out` is filled with this element
   std::array<uint8_t, 8> pattern{};
 
-  std::vector<SizeExpr> extents;     ///< of all loop dims
-  int parallel = 0;                  ///< the first so many of them are parallel
+  std::vector<SizeExpr> extents; ///< of all loop dims
+  int parallel = 0;              ///< the first so many of them are parallel
   struct UnitDim {
     int dim = 0;
     int64_t factor = 1;
   };
-  std::vector<UnitDim> units;        ///< slowest first
-  int64_t operations = 1;            ///< of the body, roughly
-  int window = 0;                    ///< context words: lower and upper of every parallel dim
+  std::vector<UnitDim> units; ///< slowest first
+  int64_t operations = 1;     ///< of the body, roughly
+  int window = 0;             ///< context words: lower and upper of every parallel dim
 
   // What a part of the result needs; see Window.h.
   struct Read {
     int slot = -1;
-    bool whole = false;              ///< anything of it may be read
+    bool whole = false;               ///< anything of it may be read
     std::vector<SizeExpr> subscripts; ///< over the sizes, then the loop dims
   };
   std::vector<Read> reads;
-  std::vector<int> outDims;          ///< per dim of the result the loop dim that it is, or -1
+  std::vector<int> outDims; ///< per dim of the result the loop dim that it is, or -1
 };
 
 struct Program {

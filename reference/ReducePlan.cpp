@@ -46,8 +46,8 @@ bool canVectorise(te::ReduceOp op, Value dim) {
     if (llvm::any_of(read->getOperands(), [&](Value v) { return vectors.contains(v); }))
       return false;
     Access a = accessAlong(read, dim);
-    bool plain = read.getBounds() == te::BoundsMode::InBounds &&
-                 llvm::all_of(read.getOperands_(), [](Value v) { return isa<BlockArgument>(v); });
+    bool plain =
+        read.getBounds() == te::BoundsMode::InBounds && llvm::all_of(read.getOperands_(), [](Value v) { return isa<BlockArgument>(v); });
     Type element = read.getTensor().getType().getElementType();
     if (a == Access::Other || (a == Access::Unit && (!plain || element.isInteger(4))))
       return false;

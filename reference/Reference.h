@@ -61,9 +61,8 @@ public:
   /// holds. `pool` null: this thread only. `boxes`: one per output, to compute no
   /// more than what those elements need (the rest of the outputs is left alone);
   /// none at all for everything.
-  absl::Status run(absl::Span<const int64_t> sizes, absl::Span<const TensorView> args,
-                   absl::Span<const TensorView> outs, ThreadPool *pool = nullptr,
-                   absl::Span<const TensorView> errors = {}, absl::Span<const Box> boxes = {}) const;
+  absl::Status run(absl::Span<const int64_t> sizes, absl::Span<const TensorView> args, absl::Span<const TensorView> outs,
+                   ThreadPool *pool = nullptr, absl::Span<const TensorView> errors = {}, absl::Span<const Box> boxes = {}) const;
 
   /// Scalar operations that such a run takes, roughly.
   double estimateWork(absl::Span<const int64_t> sizes, absl::Span<const Box> boxes = {}) const;

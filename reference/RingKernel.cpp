@@ -60,7 +60,9 @@ Value rewriteScalar(OpBuilder &b, Operation *op) {
 }
 
 absl::Status rewrite(te::KernelOp kernel) {
-  auto none = [](Operation *op) { return absl::UnimplementedError(absl::StrCat("'", op->getName().getStringRef().str(), "' is no op of a ring")); };
+  auto none = [](Operation *op) {
+    return absl::UnimplementedError(absl::StrCat("'", op->getName().getStringRef().str(), "' is no op of a ring"));
+  };
   SmallVector<Operation *> ops;
   kernel.walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
   OpBuilder b(kernel.getContext());
@@ -69,7 +71,8 @@ absl::Status rewrite(te::KernelOp kernel) {
     for (Region &region : op->getRegions())
       for (BlockArgument arg : region.getArguments())
         arg.setType(ringType(arg.getType()));
-    if (auto reduce = dyn_cast<te::ReduceOp>(op); reduce && floats && reduce.getKind() != te::Combiner::Sum && reduce.getKind() != te::Combiner::Prod)
+    if (auto reduce = dyn_cast<te::ReduceOp>(op);
+        reduce && floats && reduce.getKind() != te::Combiner::Sum && reduce.getKind() != te::Combiner::Prod)
       return none(op);
     if (isa<te::CascadeOp>(op))
       return none(op);
@@ -86,7 +89,8 @@ absl::Status rewrite(te::KernelOp kernel) {
       continue;
     }
     // Operands have been rewritten: whether one was a float shows in the op's kind.
-    bool takesFloats = isa<arith::CmpFOp, te::ConvertOp, arith::FPToSIOp, arith::FPToUIOp, arith::BitcastOp, math::IsNaNOp, math::IsInfOp, math::IsFiniteOp>(op);
+    bool takesFloats = isa<arith::CmpFOp, te::ConvertOp, arith::FPToSIOp, arith::FPToUIOp, arith::BitcastOp, math::IsNaNOp, math::IsInfOp,
+                           math::IsFiniteOp>(op);
     if (!floats && !takesFloats)
       continue;
     b.setInsertionPoint(op);
@@ -99,7 +103,8 @@ absl::Status rewrite(te::KernelOp kernel) {
   auto types = [&](ArrayAttr names) {
     SmallVector<Attribute> out;
     for (Attribute a : names) {
-      std::optional<ElementType> t = findElementType(absl::string_view(cast<StringAttr>(a).getValue().data(), cast<StringAttr>(a).getValue().size()));
+      std::optional<ElementType> t =
+          findElementType(absl::string_view(cast<StringAttr>(a).getValue().data(), cast<StringAttr>(a).getValue().size()));
       out.push_back(t && isFloat(*t) ? b.getStringAttr("i32") : a);
     }
     return b.getArrayAttr(out);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ReferenceKernel: checks the arguments, lays tensors out in memory and runs the
 // steps. Generates no code.
-#include <atomic>
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -78,10 +78,8 @@ bool overlap(const TensorView &a, const TensorView &b) {
 class Runner {
 public:
   Runner(const ReferenceKernel::Impl &kernel, absl::Span<const int64_t> sizes, absl::Span<const TensorView> args,
-         absl::Span<const TensorView> outs, absl::Span<const TensorView> errors, absl::Span<const Box> boxes,
-         ThreadPool *pool)
-      : kernel_(kernel), program_(kernel.program), env_{sizes}, args_(args), outs_(outs), errors_(errors),
-        boxes_(boxes), pool_(pool),
+         absl::Span<const TensorView> outs, absl::Span<const TensorView> errors, absl::Span<const Box> boxes, ThreadPool *pool)
+      : kernel_(kernel), program_(kernel.program), env_{sizes}, args_(args), outs_(outs), errors_(errors), boxes_(boxes), pool_(pool),
         tensors_(program_.slots.size()), context_(program_.contextWords, 0) {}
 
   absl::Status run();
@@ -145,24 +143,20 @@ absl::Status Runner::checkView(const TensorView &v, const Program::Parameter &p,
   for (size_t i = 0; i < shape.size(); ++i) {
     int64_t term;
     if (__builtin_mul_overflow(v.strides[i], std::max<int64_t>(shape[i] - 1, 0), &term) ||
-        __builtin_add_overflow(reach, term < 0 ? -term : term, &reach) || reach < 0 ||
-        reach > std::numeric_limits<int64_t>::max() / 128)
+        __builtin_add_overflow(reach, term < 0 ? -term : term, &reach) || reach < 0 || reach > std::numeric_limits<int64_t>::max() / 128)
       return fail("has strides that leave the address space");
   }
   return absl::OkStatus();
 }
 
 absl::Status Runner::check() {
-  if (env_.sizes.size() != program_.sizes.size() || args_.size() != program_.args.size() ||
-      outs_.size() != program_.outs.size())
-    return absl::InvalidArgumentError(absl::StrCat("kernel '", program_.kernel, "' has ", program_.sizes.size(),
-                                                   " sizes, ", program_.args.size(), " arguments and ",
-                                                   program_.outs.size(), " outputs; got ", env_.sizes.size(), ", ",
-                                                   args_.size(), " and ", outs_.size()));
+  if (env_.sizes.size() != program_.sizes.size() || args_.size() != program_.args.size() || outs_.size() != program_.outs.size())
+    return absl::InvalidArgumentError(absl::StrCat("kernel '", program_.kernel, "' has ", program_.sizes.size(), " sizes, ",
+                                                   program_.args.size(), " arguments and ", program_.outs.size(), " outputs; got ",
+                                                   env_.sizes.size(), ", ", args_.size(), " and ", outs_.size()));
   bool wantsErrors = kernel_.arithmetic == Arithmetic::F64WithError;
   if (wantsErrors ? errors_.size() != outs_.size() : !errors_.empty())
-    return absl::InvalidArgumentError(wantsErrors ? "one error view per output is needed"
-                                                  : "error views go with F64WithError only");
+    return absl::InvalidArgumentError(wantsErrors ? "one error view per output is needed" : "error views go with F64WithError only");
   for (size_t i = 0; i < env_.sizes.size(); ++i)
     if (env_.sizes[i] < 0)
       return absl::InvalidArgumentError(absl::StrCat("size ", program_.sizes[i], " is negative"));
@@ -200,8 +194,7 @@ void Runner::describe(int slot) {
     empty |= d == 0;
   // Integers: the origin of a box's tensor may lie outside its memory.
   int64_t bytes = program_.slots[slot].bits / 8;
-  word[0] = empty ? reinterpret_cast<int64_t>(emptyTensor)
-                  : reinterpret_cast<int64_t>(t.host.data) + t.host.offset * bytes;
+  word[0] = empty ? reinterpret_cast<int64_t>(emptyTensor) : reinterpret_cast<int64_t>(t.host.data) + t.host.offset * bytes;
   word[1] = empty ? reinterpret_cast<int64_t>(emptyTensor) : reinterpret_cast<int64_t>(t.errors) + t.host.offset * 8;
   for (size_t i = 0; i < rank; ++i) {
     word[2 + i] = empty ? 0 : t.host.strides[i];
@@ -257,8 +250,8 @@ absl::Status Runner::makeResult(int slot) {
   t.host.type = memoryElement(s);
   auto bytes = product(t.host.shape, s.bits / 8);
   if (!bytes)
-    return absl::InvalidArgumentError(absl::StrCat("'", s.name, "' of kernel '", program_.kernel,
-                                                   "' would have the shape ", shapeText(t.host.shape)));
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", s.name, "' of kernel '", program_.kernel, "' would have the shape ", shapeText(t.host.shape)));
   if (s.sharesWith >= 0) {
     t.host.data = tensors_[s.sharesWith].host.data;
     t.host.strides = tensors_[s.sharesWith].host.strides;
@@ -399,7 +392,10 @@ absl::Status Runner::copyOutputs() {
       continue;
     double exact = 0;
     HostTensor to{errors_[i].data, ElementType::f64, v.shape, errors_[i].strides};
-    copyTensor(part(to), t.errors ? part(t.errorTensor()) : HostTensor{&exact, ElementType::f64, part(to).shape, std::vector<int64_t>(v.shape.size(), 0)}, pool_);
+    copyTensor(part(to),
+               t.errors ? part(t.errorTensor())
+                        : HostTensor{&exact, ElementType::f64, part(to).shape, std::vector<int64_t>(v.shape.size(), 0)},
+               pool_);
   }
   return absl::OkStatus();
 }
@@ -421,9 +417,8 @@ absl::Status Runner::run() {
     return s;
   if (int64_t bad = context_[kContextBad]) {
     const Step &step = program_.steps[bad - 1];
-    return absl::OutOfRangeError(absl::StrCat(step.location, step.location.empty() ? "" : ": ", "in statement '",
-                                              step.name, "' of kernel '", program_.kernel,
-                                              "' an index computed from data leaves its tensor"));
+    return absl::OutOfRangeError(absl::StrCat(step.location, step.location.empty() ? "" : ": ", "in statement '", step.name,
+                                              "' of kernel '", program_.kernel, "' an index computed from data leaves its tensor"));
   }
   return absl::OkStatus();
 }
@@ -440,9 +435,8 @@ absl::StatusOr<std::unique_ptr<ReferenceKernel>> ReferenceKernel::compile(te::Ke
   return std::unique_ptr<ReferenceKernel>(new ReferenceKernel(std::move(*impl)));
 }
 
-absl::Status ReferenceKernel::run(absl::Span<const int64_t> sizes, absl::Span<const TensorView> args,
-                                  absl::Span<const TensorView> outs, ThreadPool *pool,
-                                  absl::Span<const TensorView> errors, absl::Span<const Box> boxes) const {
+absl::Status ReferenceKernel::run(absl::Span<const int64_t> sizes, absl::Span<const TensorView> args, absl::Span<const TensorView> outs,
+                                  ThreadPool *pool, absl::Span<const TensorView> errors, absl::Span<const Box> boxes) const {
   return Runner(*impl_, sizes, args, outs, errors, boxes, pool).run();
 }
 

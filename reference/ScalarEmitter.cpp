@@ -29,8 +29,7 @@ std::string locationText(Location loc) {
 absl::Status unsupported(Operation *op, StringRef why) {
   std::string at = locationText(op->getLoc());
   return absl::UnimplementedError(absl::StrCat(at, at.empty() ? "" : ": ", "the reference does not support '",
-                                               op->getName().getStringRef().str(), "'", why.empty() ? "" : ": ",
-                                               why.str()));
+                                               op->getName().getStringRef().str(), "'", why.empty() ? "" : ": ", why.str()));
 }
 
 absl::Status ScalarEmitter::emit(Block &block) {
@@ -261,8 +260,7 @@ absl::Status ScalarEmitter::emitGeneric(Operation *op, ArrayRef<Scalar> given) {
     if (width < from)
       r.v = arith::TruncIOp::create(b, to, r.v);
     else if (width > from)
-      r.v = isa<arith::IndexCastUIOp>(op) ? Value(arith::ExtUIOp::create(b, to, r.v))
-                                          : Value(arith::ExtSIOp::create(b, to, r.v));
+      r.v = isa<arith::IndexCastUIOp>(op) ? Value(arith::ExtUIOp::create(b, to, r.v)) : Value(arith::ExtSIOp::create(b, to, r.v));
     return setBad(r);
   }
 
@@ -275,11 +273,16 @@ absl::Status ScalarEmitter::emitGeneric(Operation *op, ArrayRef<Scalar> given) {
   };
   // Integer division and shifts, defined everywhere.
   std::optional<Division> division;
-  if (isa<arith::DivSIOp, arith::RemSIOp>(op)) division = Division::SignedTrunc;
-  if (isa<arith::DivUIOp, arith::RemUIOp>(op)) division = Division::Unsigned;
-  if (isa<arith::FloorDivSIOp>(op)) division = Division::SignedFloor;
-  if (isa<arith::CeilDivSIOp>(op)) division = Division::SignedCeil;
-  if (isa<arith::CeilDivUIOp>(op)) division = Division::UnsignedCeil;
+  if (isa<arith::DivSIOp, arith::RemSIOp>(op))
+    division = Division::SignedTrunc;
+  if (isa<arith::DivUIOp, arith::RemUIOp>(op))
+    division = Division::Unsigned;
+  if (isa<arith::FloorDivSIOp>(op))
+    division = Division::SignedFloor;
+  if (isa<arith::CeilDivSIOp>(op))
+    division = Division::SignedCeil;
+  if (isa<arith::CeilDivUIOp>(op))
+    division = Division::UnsignedCeil;
   if (division)
     return setInt(isa<arith::RemSIOp, arith::RemUIOp>(op) ? emitRemainder(b, *division, in[0].v, in[1].v)
                                                           : emitDivision(b, *division, in[0].v, in[1].v));
@@ -332,8 +335,7 @@ absl::Status ScalarEmitter::emitGeneric(Operation *op, ArrayRef<Scalar> given) {
     return unsupported(op);
   OperationState state(b.getLoc(), op->getName(), args, {}, op->getAttrs());
   for (Type t : op->getResultTypes())
-    state.addTypes(shapedLike(env.valueType(t == resultType ? computed : t),
-                              args.empty() ? Type(b.getI1Type()) : args[0].getType()));
+    state.addTypes(shapedLike(env.valueType(t == resultType ? computed : t), args.empty() ? Type(b.getI1Type()) : args[0].getType()));
   Operation *clone = b.create(state);
   if (op->getNumResults() == 1)
     return finish(clone->getResult(0));

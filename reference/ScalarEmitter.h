@@ -6,10 +6,10 @@
 
 #include "absl/status/status.h"
 #include "ir/te/Te.h"
-#include "llvm/ADT/DenseMap.h"
 #include "reference/Emit.h"
 #include "reference/Program.h"
 #include "reference/Reference.h"
+#include "llvm/ADT/DenseMap.h"
 
 namespace kernelc::reference {
 
@@ -32,10 +32,9 @@ struct TensorAccess {
 /// loaded once at the function's entry, and the program being built.
 class FunctionEnv {
 public:
-  FunctionEnv(Arithmetic arithmetic, const Program &program, const llvm::DenseMap<Value, int> &slotOf,
-              mlir::Operation *entryMarker, Value context)
-      : arithmetic(arithmetic), program(program), slotOf(slotOf), entry(entryMarker->getLoc(), entryMarker),
-        context(context) {}
+  FunctionEnv(Arithmetic arithmetic, const Program &program, const llvm::DenseMap<Value, int> &slotOf, mlir::Operation *entryMarker,
+              Value context)
+      : arithmetic(arithmetic), program(program), slotOf(slotOf), entry(entryMarker->getLoc(), entryMarker), context(context) {}
 
   const Arithmetic arithmetic;
   const Program &program;

@@ -99,11 +99,13 @@ absl::StatusOr<Scalar> ScalarEmitter::emitRead(te::ReadOp op) {
   }
   AffineMap map = op.getMapOrIdentity();
   if (lanes > 1) // a vector where the subscript moves, else the same element for all lanes
-    lanes = llvm::any_of(map.getResults(), [&](AffineExpr e) {
-              return llvm::any_of(llvm::enumerate(op.getOperands_()), [&](auto it) {
-                return it.value() == vectorIndex_ && e.isFunctionOfDim(it.index());
-              });
-            }) ? lanes : 1;
+    lanes = llvm::any_of(map.getResults(),
+                         [&](AffineExpr e) {
+                           return llvm::any_of(llvm::enumerate(op.getOperands_()),
+                                               [&](auto it) { return it.value() == vectorIndex_ && e.isFunctionOfDim(it.index()); });
+                         })
+                ? lanes
+                : 1;
   SmallVector<Value> subscripts;
   for (AffineExpr e : map.getResults())
     subscripts.push_back(emitAffine(b, e, operands, env.sizes()));

@@ -35,8 +35,7 @@ SizeExpr toSizeExpr(IntegerSet set) {
   SizeExpr all(1);
   for (unsigned i = 0; i < set.getNumConstraints(); ++i) {
     SizeExpr e = toSizeExpr(set.getConstraint(i));
-    all = SizeExpr::binary(SizeTerm::And, all,
-                           set.isEq(i) ? SizeExpr::binary(SizeTerm::Eq, e, 0) : SizeExpr::binary(SizeTerm::Le, 0, e));
+    all = SizeExpr::binary(SizeTerm::And, all, set.isEq(i) ? SizeExpr::binary(SizeTerm::Eq, e, 0) : SizeExpr::binary(SizeTerm::Le, 0, e));
   }
   return all;
 }

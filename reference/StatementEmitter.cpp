@@ -155,8 +155,7 @@ absl::Status StatementEmitter::compute(te::ComputeOp op, Value begin, Value end,
       reportBad(orMaybe(b, value->bad, condition->bad), condition->v);
       if (condition->e) { // either side may be what the device keeps
         Scalar old = body.load(out_, element, at);
-        Scalar chosen{arith::SelectOp::create(b, condition->v, value->v, old.v),
-                      selectError(b, *condition, *value, old)};
+        Scalar chosen{arith::SelectOp::create(b, condition->v, value->v, old.v), selectError(b, *condition, *value, old)};
         body.store(out_, element, at, chosen);
         return {};
       }
@@ -171,8 +170,7 @@ absl::Status StatementEmitter::compute(te::ComputeOp op, Value begin, Value end,
   return status_;
 }
 
-absl::Status StatementEmitter::reducePoints(te::ReduceOp op, const ReducePlan &plan, ArrayRef<Point> points,
-                                            int64_t lanes) {
+absl::Status StatementEmitter::reducePoints(te::ReduceOp op, const ReducePlan &plan, ArrayRef<Point> points, int64_t lanes) {
   unsigned parallel = op.getNumParallel();
   AffineMap outMap = op.getOutMapOrIdentity();
   Type element = op.getResult().getType().getElementType();
@@ -242,8 +240,7 @@ absl::Status StatementEmitter::reducePoints(te::ReduceOp op, const ReducePlan &p
 }
 
 /// All points of the tile at `base` that lie below `upper`.
-absl::Status StatementEmitter::reduceTile(te::ReduceOp op, const ReducePlan &plan, ArrayRef<Value> base,
-                                          ArrayRef<Value> upper) {
+absl::Status StatementEmitter::reduceTile(te::ReduceOp op, const ReducePlan &plan, ArrayRef<Value> base, ArrayRef<Value> upper) {
   Type element = env.valueType(op.getYield().getValues()[0].getType());
   unsigned bytes = std::max(4u, element.getIntOrFloatBitWidth() / 8);
   int64_t lanes = plan.vectorDim ? options_.vectorBytes / bytes : 1;
@@ -287,7 +284,8 @@ absl::Status StatementEmitter::reduceTile(te::ReduceOp op, const ReducePlan &pla
       unsigned v = *plan.vectorDim;
       Value last = minS(b, upper[v], offset(base[v], plan.vectors * lanes));
       Value length = arith::SubIOp::create(b, last, base[v]);
-      Value vectorised = arith::AddIOp::create(b, base[v], arith::SubIOp::create(b, length, emitRemainder(b, Division::SignedTrunc, length, constI64(b, lanes))));
+      Value vectorised = arith::AddIOp::create(
+          b, base[v], arith::SubIOp::create(b, length, emitRemainder(b, Division::SignedTrunc, length, constI64(b, lanes))));
       auto points = [&](int64_t width) {
         return [&, width](Value iv, ValueRange) -> SmallVector<Value> {
           dims[v] = iv;
@@ -312,8 +310,7 @@ absl::Status StatementEmitter::reduce(te::ReduceOp op, Value begin, Value end, S
   Type element = env.valueType(op.getYield().getValues()[0].getType());
   SmallVector<int64_t> factors(parallel, 1);
   if (plan.vectorDim)
-    factors[*plan.vectorDim] =
-        plan.vectors * options_.vectorBytes / std::max(4u, element.getIntOrFloatBitWidth() / 8);
+    factors[*plan.vectorDim] = plan.vectors * options_.vectorBytes / std::max(4u, element.getIntOrFloatBitWidth() / 8);
   for (auto [d, f] : plan.jam)
     factors[d] = f;
   // Jammed dims move fastest, then the vector dim: a panel of the vector's operand stays in cache.
@@ -379,22 +376,21 @@ void emitEntry(Builder &b, const Program &program, int out, LLVM::LLVMFuncOp ent
   Block *block = entry.addEntryBlock(b);
   b.setInsertionPointToStart(block);
   auto pointer = [&](int index) -> Value {
-    Value address = LLVM::GEPOp::create(b, block->getArgument(0).getType(), b.getI64Type(), block->getArgument(0),
-                                        ArrayRef<LLVM::GEPArg>{index});
+    Value address =
+        LLVM::GEPOp::create(b, block->getArgument(0).getType(), b.getI64Type(), block->getArgument(0), ArrayRef<LLVM::GEPArg>{index});
     Value word = LLVM::LoadOp::create(b, b.getI64Type(), address);
     return LLVM::IntToPtrOp::create(b, LLVM::LLVMPointerType::get(b.getContext()), word);
   };
   int base = program.slots[out].context;
-  LLVM::CallOp::create(b, body, ValueRange{block->getArgument(0), pointer(base), pointer(base + 1),
-                                           block->getArgument(1), block->getArgument(2)});
+  LLVM::CallOp::create(b, body,
+                       ValueRange{block->getArgument(0), pointer(base), pointer(base + 1), block->getArgument(1), block->getArgument(2)});
   LLVM::ReturnOp::create(b, ValueRange());
 }
 
 } // namespace
 
 absl::StatusOr<Step> emitStatement(ModuleOp module, Operation *op, Arithmetic arithmetic, const Program &program,
-                                   const llvm::DenseMap<Value, int> &slotOf, int out, int number,
-                                   const EmitOptions &options) {
+                                   const llvm::DenseMap<Value, int> &slotOf, int out, int number, const EmitOptions &options) {
   Builder b(op->getLoc(), OpBuilder::atBlockEnd(module.getBody()));
   Type ptr = LLVM::LLVMPointerType::get(b.getContext()), i64 = b.getI64Type();
   auto voidType = LLVM::LLVMVoidType::get(b.getContext());
@@ -411,8 +407,7 @@ absl::StatusOr<Step> emitStatement(ModuleOp module, Operation *op, Arithmetic ar
   else
     return unsupported(op);
   auto entry = LLVM::LLVMFuncOp::create(b, step.symbol, LLVM::LLVMFunctionType::get(voidType, {ptr, i64, i64}));
-  auto body = LLVM::LLVMFuncOp::create(b, step.symbol + "_body",
-                                       LLVM::LLVMFunctionType::get(voidType, {ptr, ptr, ptr, i64, i64}),
+  auto body = LLVM::LLVMFuncOp::create(b, step.symbol + "_body", LLVM::LLVMFunctionType::get(voidType, {ptr, ptr, ptr, i64, i64}),
                                        LLVM::Linkage::Internal);
   for (unsigned i : {0u, 1u, 2u})
     body.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(), b.getUnitAttr());

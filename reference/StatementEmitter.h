@@ -16,8 +16,7 @@ struct EmitOptions {
 
 /// Appends the functions of `op` to `module`. `out` is the result's slot;
 /// `number` names the function and stands in the context word of bad indices.
-absl::StatusOr<Step> emitStatement(mlir::ModuleOp module, mlir::Operation *op, Arithmetic arithmetic,
-                                   const Program &program, const llvm::DenseMap<Value, int> &slotOf, int out,
-                                   int number, const EmitOptions &options);
+absl::StatusOr<Step> emitStatement(mlir::ModuleOp module, mlir::Operation *op, Arithmetic arithmetic, const Program &program,
+                                   const llvm::DenseMap<Value, int> &slotOf, int out, int number, const EmitOptions &options);
 
 } // namespace kernelc::reference

@@ -19,9 +19,7 @@ int64_t clamp(__int128 v) {
   return int64_t(std::clamp<__int128>(v, std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()));
 }
 
-int64_t apply(SizeTerm::Op op, int64_t a, int64_t b) {
-  return SizeExpr::binary(op, SizeExpr(a), SizeExpr(b)).evaluate({});
-}
+int64_t apply(SizeTerm::Op op, int64_t a, int64_t b) { return SizeExpr::binary(op, SizeExpr(a), SizeExpr(b)).evaluate({}); }
 
 Interval combine(SizeTerm::Op op, Interval a, Interval b) {
   using Wide = __int128;

@@ -86,8 +86,8 @@ CacheKey CacheKey::request(absl::string_view text, absl::string_view options, ab
   return CacheKey().add("text", text).add("options", options).add("target", target).add("kernelc build", build);
 }
 
-CacheKey CacheKey::content(absl::string_view cudaText, absl::string_view target, absl::string_view options,
-                           absl::string_view nvrtcVersion, absl::string_view nvrtcBuild) {
+CacheKey CacheKey::content(absl::string_view cudaText, absl::string_view target, absl::string_view options, absl::string_view nvrtcVersion,
+                           absl::string_view nvrtcBuild) {
   return CacheKey()
       .add("CUDA text", cudaText)
       .add("target", target)

@@ -29,8 +29,8 @@ public:
   /// The request key: source text, options, target, and the build of kernelc.
   static CacheKey request(absl::string_view text, absl::string_view options, absl::string_view target, absl::string_view build);
   /// The content key: CUDA text, target, NVRTC options, its version and build.
-  static CacheKey content(absl::string_view cudaText, absl::string_view target, absl::string_view options,
-                          absl::string_view nvrtcVersion, absl::string_view nvrtcBuild);
+  static CacheKey content(absl::string_view cudaText, absl::string_view target, absl::string_view options, absl::string_view nvrtcVersion,
+                          absl::string_view nvrtcBuild);
 
 private:
   friend struct CacheEntry;

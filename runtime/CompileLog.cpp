@@ -69,9 +69,7 @@ bool parseFrontEndLine(string_view line, CompileDiagnostic *out) {
 }
 
 /// The codes by which ptxas says that it gave up speed.
-bool isPerformanceCode(string_view code) {
-  return code == "C7508" || (code >= "C7510" && code <= "C7514" && code.size() == 5);
-}
+bool isPerformanceCode(string_view code) { return code == "C7508" || (code >= "C7510" && code <= "C7514" && code.size() == 5); }
 
 /// "ptxas info    : ...", "ptxas application ptx input, line 23; error   : ...".
 bool parsePtxasLine(string_view line, string_view *severity, string_view *message) {
@@ -102,10 +100,12 @@ public:
       consume(line);
     for (const KernelResources &k : log_.kernels)
       if (k.spillStoreBytes || k.spillLoadBytes)
-        log_.diagnostics.push_back({CompileDiagnostic::PerformanceError, "spill", k.entry, {},
-                                    absl::StrCat("registers spill to local memory in ", k.entry, ": ",
-                                                 k.spillStoreBytes, " bytes of stores, ",
-                                                 k.spillLoadBytes, " bytes of loads"),
+        log_.diagnostics.push_back({CompileDiagnostic::PerformanceError,
+                                    "spill",
+                                    k.entry,
+                                    {},
+                                    absl::StrCat("registers spill to local memory in ", k.entry, ": ", k.spillStoreBytes,
+                                                 " bytes of stores, ", k.spillLoadBytes, " bytes of loads"),
                                     ""});
     for (CompileDiagnostic &d : log_.diagnostics)
       locate(d);
@@ -140,11 +140,12 @@ private:
     if (message.size() > 7 && message[0] == '(' && message[1] == 'C' && message[6] == ')') {
       string_view code = message.substr(1, 5);
       size_t named = message.rfind("function '");
-      log_.diagnostics.push_back(
-          {isPerformanceCode(code) ? CompileDiagnostic::PerformanceError : CompileDiagnostic::Note,
-           std::string(code),
-           named == string_view::npos ? "" : std::string(quoted(message.substr(named))),
-           {}, std::string(absl::StripAsciiWhitespace(message.substr(7))), ""});
+      log_.diagnostics.push_back({isPerformanceCode(code) ? CompileDiagnostic::PerformanceError : CompileDiagnostic::Note,
+                                  std::string(code),
+                                  named == string_view::npos ? "" : std::string(quoted(message.substr(named))),
+                                  {},
+                                  std::string(absl::StripAsciiWhitespace(message.substr(7))),
+                                  ""});
     } else if (absl::StartsWith(message, "Compiling entry function")) {
       log_.kernels.push_back({std::string(quoted(message))});
     } else if (log_.kernels.empty()) {
@@ -179,15 +180,13 @@ private:
 } // namespace
 
 bool CompileLog::hasErrors() const {
-  return std::any_of(diagnostics.begin(), diagnostics.end(), [](const CompileDiagnostic &d) {
-    return d.severity == CompileDiagnostic::Error;
-  });
+  return std::any_of(diagnostics.begin(), diagnostics.end(),
+                     [](const CompileDiagnostic &d) { return d.severity == CompileDiagnostic::Error; });
 }
 
 bool CompileLog::hasPerformanceErrors() const {
-  return std::any_of(diagnostics.begin(), diagnostics.end(), [](const CompileDiagnostic &d) {
-    return d.severity == CompileDiagnostic::PerformanceError;
-  });
+  return std::any_of(diagnostics.begin(), diagnostics.end(),
+                     [](const CompileDiagnostic &d) { return d.severity == CompileDiagnostic::PerformanceError; });
 }
 
 CompileLog parseCompileLog(string_view log, string_view text) { return Parser(text).run(log); }

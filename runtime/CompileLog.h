@@ -22,7 +22,7 @@ struct CompileDiagnostic {
   std::string function; ///< the entry or device function, if the log names one
   SourceLoc loc;        ///< in the user's source; line 0 when unknown
   std::string message;
-  std::string excerpt;  ///< the offending line and caret, as the front end printed them
+  std::string excerpt; ///< the offending line and caret, as the front end printed them
 };
 
 /// What ptxas reports for one entry.

@@ -7,8 +7,8 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <new>
 #include <fcntl.h>
+#include <new>
 #include <poll.h>
 #include <spawn.h>
 #include <sys/resource.h>
@@ -214,8 +214,8 @@ absl::StatusOr<Cubin> CompileProcess::compileToCubin(absl::string_view text, abs
   absl::Status talked = converse(child, request, &reply, absl::Now() + limits_.wall);
   std::string what = absl::StrCat("compiling ", programName, " for ", arch);
   if (absl::IsDeadlineExceeded(talked))
-    return absl::DeadlineExceededError(absl::StrCat(what, " took more than ", absl::FormatDuration(limits_.wall),
-                                                    "; the text has ", text.size(), " bytes: unroll less, or split the kernel"));
+    return absl::DeadlineExceededError(absl::StrCat(what, " took more than ", absl::FormatDuration(limits_.wall), "; the text has ",
+                                                    text.size(), " bytes: unroll less, or split the kernel"));
   if (!talked.ok())
     return talked;
   int status = child.wait();
@@ -235,11 +235,11 @@ absl::StatusOr<Cubin> CompileProcess::compileToCubin(absl::string_view text, abs
   if (WIFEXITED(status) && WEXITSTATUS(status) == kOutOfMemoryStatus)
     return absl::ResourceExhaustedError(absl::StrCat(what, " needs more than ", limits_.memoryBytes >> 20, " MiB"));
   if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL))
-    return absl::ResourceExhaustedError(absl::StrCat(what, ": the compiler was killed (", strsignal(WTERMSIG(status)),
-                                                     "), most likely for want of memory or time"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat(what, ": the compiler was killed (", strsignal(WTERMSIG(status)), "), most likely for want of memory or time"));
   if (WIFSIGNALED(status))
-    return absl::InternalError(absl::StrCat(what, ": the compiler died (", strsignal(WTERMSIG(status)),
-                                            "); with memory limited to ", limits_.memoryBytes >> 20, " MiB"));
+    return absl::InternalError(absl::StrCat(what, ": the compiler died (", strsignal(WTERMSIG(status)), "); with memory limited to ",
+                                            limits_.memoryBytes >> 20, " MiB"));
   return absl::InternalError(absl::StrCat(what, ": the worker ", worker_, " ended with status ", WEXITSTATUS(status), " and no reply"));
 }
 
@@ -253,10 +253,9 @@ int runCompileWorker(int in, int out) {
   std::vector<std::string> extra;
   while (take(&request, &option))
     extra.push_back(option);
-  const std::pair<int, rlim_t> limits[] = {
-      {RLIMIT_AS, rlim_t(std::strtoull(memory.c_str(), nullptr, 10))},
-      {RLIMIT_CPU, rlim_t(std::strtoull(seconds.c_str(), nullptr, 10))}, // if the parent dies
-      {RLIMIT_CORE, 0}};
+  const std::pair<int, rlim_t> limits[] = {{RLIMIT_AS, rlim_t(std::strtoull(memory.c_str(), nullptr, 10))},
+                                           {RLIMIT_CPU, rlim_t(std::strtoull(seconds.c_str(), nullptr, 10))}, // if the parent dies
+                                           {RLIMIT_CORE, 0}};
   // Running out of memory must end this process and say so.
   std::set_new_handler([] { _exit(kOutOfMemoryStatus); });
   auto nvrtc = Nvrtc::load(); // before the limits: its libraries are no part of the budget's purpose

@@ -39,10 +39,10 @@ inline constexpr Result kCaptureImplicit = 906;
 
 enum DeviceAttribute : int {
   kMaxThreadsPerBlock = 1,
-  kClockRate = 13,          // kHz
+  kClockRate = 13, // kHz
   kMultiprocessorCount = 16,
-  kMemoryClockRate = 36,    // kHz
-  kMemoryBusWidth = 37,     // bits
+  kMemoryClockRate = 36, // kHz
+  kMemoryBusWidth = 37,  // bits
   kL2CacheSize = 38,
   kComputeCapabilityMajor = 75,
   kComputeCapabilityMinor = 76,
@@ -101,80 +101,83 @@ struct alignas(128) TensorMap {
 static_assert(sizeof(TensorMap) == 128);
 
 enum TensorMapType : int {
-  kMapU8 = 0, kMapU16, kMapU32, kMapI32, kMapU64, kMapI64, kMapF16, kMapF32, kMapF64, kMapBF16, kMapF32Ftz, kMapTF32,
+  kMapU8 = 0,
+  kMapU16,
+  kMapU32,
+  kMapI32,
+  kMapU64,
+  kMapI64,
+  kMapF16,
+  kMapF32,
+  kMapF64,
+  kMapBF16,
+  kMapF32Ftz,
+  kMapTF32,
 };
 enum TensorMapSwizzle : int { kSwizzleNone = 0, kSwizzle32B, kSwizzle64B, kSwizzle128B };
 enum TensorMapL2 : int { kL2None = 0, kL2Promote64B, kL2Promote128B, kL2Promote256B };
 
 /// cuGetProcAddress itself, exported by libcuda under its version-2 name.
-using GetProcAddressFn = Result (*)(const char *symbol, void **fn, int cudaVersion, uint64_t flags,
-                                    int *status);
+using GetProcAddressFn = Result (*)(const char *symbol, void **fn, int cudaVersion, uint64_t flags, int *status);
 
 } // namespace kernelc::cuda
 
 /// Every driver function in use: X(name, CUDA version whose signature is meant,
 /// required?, parameters). All return a Result. The version is handed to
 /// cuGetProcAddress, so that a later revision of a name cannot slip in.
-#define KERNELC_CUDA_API(X)                                                                        \
-  X(cuInit, 2000, true, (unsigned flags))                                                          \
-  X(cuDriverGetVersion, 2020, true, (int *version))                                                \
-  X(cuGetErrorName, 6000, true, (Result error, const char **name))                                 \
-  X(cuGetErrorString, 6000, true, (Result error, const char **text))                               \
-  X(cuDeviceGetCount, 2000, true, (int *count))                                                    \
-  X(cuDeviceGet, 2000, true, (DeviceId * device, int ordinal))                                     \
-  X(cuDeviceGetName, 2000, true, (char *name, int size, DeviceId device))                          \
-  X(cuDeviceGetAttribute, 2000, true, (int *value, int attribute, DeviceId device))                \
-  X(cuDeviceTotalMem, 3020, true, (size_t *bytes, DeviceId device))                                \
-  X(cuDevicePrimaryCtxRetain, 7000, true, (Context * context, DeviceId device))                    \
-  X(cuDevicePrimaryCtxRelease, 11000, true, (DeviceId device))                                     \
-  X(cuCtxGetCurrent, 4000, true, (Context * context))                                              \
-  X(cuCtxPushCurrent, 4000, true, (Context context))                                               \
-  X(cuCtxPopCurrent, 4000, true, (Context * context))                                              \
-  X(cuCtxSynchronize, 2000, true, ())                                                              \
-  X(cuMemGetInfo, 3020, true, (size_t *free, size_t *total))                                       \
-  X(cuMemAlloc, 3020, true, (DevicePtr * ptr, size_t bytes))                                       \
-  X(cuMemFree, 3020, true, (DevicePtr ptr))                                                        \
-  X(cuMemcpyHtoDAsync, 3020, true,                                                                 \
-    (DevicePtr dst, const void *src, size_t bytes, StreamHandle stream))                           \
-  X(cuMemcpyDtoHAsync, 3020, true, (void *dst, DevicePtr src, size_t bytes, StreamHandle stream))  \
-  X(cuMemcpyDtoDAsync, 3020, true,                                                                 \
-    (DevicePtr dst, DevicePtr src, size_t bytes, StreamHandle stream))                             \
-  X(cuMemsetD8Async, 3020, true,                                                                   \
-    (DevicePtr dst, unsigned char value, size_t bytes, StreamHandle stream))                       \
-  X(cuPointerGetAttribute, 4000, true, (void *value, int attribute, DevicePtr ptr))                \
-  X(cuStreamCreate, 2000, true, (StreamHandle * stream, unsigned flags))                           \
-  X(cuStreamDestroy, 4000, true, (StreamHandle stream))                                            \
-  X(cuStreamSynchronize, 2000, true, (StreamHandle stream))                                        \
-  X(cuStreamQuery, 2000, true, (StreamHandle stream))                                              \
-  X(cuStreamWaitEvent, 3020, true, (StreamHandle stream, EventHandle event, unsigned flags))       \
-  X(cuStreamIsCapturing, 10000, true, (StreamHandle stream, int *status))                          \
-  X(cuStreamBeginCapture, 10010, true, (StreamHandle stream, int mode))                            \
-  X(cuStreamEndCapture, 10000, true, (StreamHandle stream, Graph * graph))                         \
-  X(cuGraphInstantiateWithFlags, 11040, true, (GraphExec * exec, Graph graph, uint64_t flags))     \
-  X(cuGraphLaunch, 10000, true, (GraphExec exec, StreamHandle stream))                             \
-  X(cuGraphDestroy, 10000, true, (Graph graph))                                                    \
-  X(cuGraphExecDestroy, 10000, true, (GraphExec exec))                                             \
-  X(cuEventCreate, 2000, true, (EventHandle * event, unsigned flags))                              \
-  X(cuEventDestroy, 4000, true, (EventHandle event))                                               \
-  X(cuEventRecord, 2000, true, (EventHandle event, StreamHandle stream))                           \
-  X(cuEventSynchronize, 2000, true, (EventHandle event))                                           \
-  X(cuEventQuery, 2000, true, (EventHandle event))                                                 \
-  X(cuEventElapsedTime, 2000, true, (float *milliseconds, EventHandle start, EventHandle end))     \
-  X(cuLibraryLoadData, 12000, true,                                                                \
-    (Library * library, const void *code, int *jitOptions, void **jitValues, unsigned numJit,      \
-     int *libraryOptions, void **libraryValues, unsigned numLibrary))                              \
-  X(cuLibraryUnload, 12000, true, (Library library))                                               \
-  X(cuLibraryGetKernel, 12000, true,                                                               \
-    (KernelHandle * kernel, Library library, const char *name))                                    \
-  X(cuKernelGetFunction, 12000, true, (Function * function, KernelHandle kernel))                  \
-  X(cuFuncSetAttribute, 9000, true, (Function function, int attribute, int value))                 \
-  X(cuFuncGetAttribute, 2020, true, (int *value, int attribute, Function function))                \
-  X(cuFuncLoad, 12040, false, (Function function))                                                 \
-  X(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050, true,                                       \
-    (int *blocks, Function function, int blockSize, size_t sharedBytes))                           \
-  X(cuLaunchKernelEx, 11060, true,                                                                 \
-    (const LaunchConfig *config, Function function, void **params, void **extra))                  \
-  X(cuTensorMapEncodeTiled, 12000, true,                                                           \
-    (TensorMap * map, int type, uint32_t rank, void *base, const uint64_t *dims,                   \
-     const uint64_t *strides, const uint32_t *box, const uint32_t *elementStrides, int interleave, \
-     int swizzle, int l2Promotion, int oobFill))
+#define KERNELC_CUDA_API(X)                                                                                                                \
+  X(cuInit, 2000, true, (unsigned flags))                                                                                                  \
+  X(cuDriverGetVersion, 2020, true, (int *version))                                                                                        \
+  X(cuGetErrorName, 6000, true, (Result error, const char **name))                                                                         \
+  X(cuGetErrorString, 6000, true, (Result error, const char **text))                                                                       \
+  X(cuDeviceGetCount, 2000, true, (int *count))                                                                                            \
+  X(cuDeviceGet, 2000, true, (DeviceId * device, int ordinal))                                                                             \
+  X(cuDeviceGetName, 2000, true, (char *name, int size, DeviceId device))                                                                  \
+  X(cuDeviceGetAttribute, 2000, true, (int *value, int attribute, DeviceId device))                                                        \
+  X(cuDeviceTotalMem, 3020, true, (size_t *bytes, DeviceId device))                                                                        \
+  X(cuDevicePrimaryCtxRetain, 7000, true, (Context * context, DeviceId device))                                                            \
+  X(cuDevicePrimaryCtxRelease, 11000, true, (DeviceId device))                                                                             \
+  X(cuCtxGetCurrent, 4000, true, (Context * context))                                                                                      \
+  X(cuCtxPushCurrent, 4000, true, (Context context))                                                                                       \
+  X(cuCtxPopCurrent, 4000, true, (Context * context))                                                                                      \
+  X(cuCtxSynchronize, 2000, true, ())                                                                                                      \
+  X(cuMemGetInfo, 3020, true, (size_t *free, size_t *total))                                                                               \
+  X(cuMemAlloc, 3020, true, (DevicePtr * ptr, size_t bytes))                                                                               \
+  X(cuMemFree, 3020, true, (DevicePtr ptr))                                                                                                \
+  X(cuMemcpyHtoDAsync, 3020, true, (DevicePtr dst, const void *src, size_t bytes, StreamHandle stream))                                    \
+  X(cuMemcpyDtoHAsync, 3020, true, (void *dst, DevicePtr src, size_t bytes, StreamHandle stream))                                          \
+  X(cuMemcpyDtoDAsync, 3020, true, (DevicePtr dst, DevicePtr src, size_t bytes, StreamHandle stream))                                      \
+  X(cuMemsetD8Async, 3020, true, (DevicePtr dst, unsigned char value, size_t bytes, StreamHandle stream))                                  \
+  X(cuPointerGetAttribute, 4000, true, (void *value, int attribute, DevicePtr ptr))                                                        \
+  X(cuStreamCreate, 2000, true, (StreamHandle * stream, unsigned flags))                                                                   \
+  X(cuStreamDestroy, 4000, true, (StreamHandle stream))                                                                                    \
+  X(cuStreamSynchronize, 2000, true, (StreamHandle stream))                                                                                \
+  X(cuStreamQuery, 2000, true, (StreamHandle stream))                                                                                      \
+  X(cuStreamWaitEvent, 3020, true, (StreamHandle stream, EventHandle event, unsigned flags))                                               \
+  X(cuStreamIsCapturing, 10000, true, (StreamHandle stream, int *status))                                                                  \
+  X(cuStreamBeginCapture, 10010, true, (StreamHandle stream, int mode))                                                                    \
+  X(cuStreamEndCapture, 10000, true, (StreamHandle stream, Graph * graph))                                                                 \
+  X(cuGraphInstantiateWithFlags, 11040, true, (GraphExec * exec, Graph graph, uint64_t flags))                                             \
+  X(cuGraphLaunch, 10000, true, (GraphExec exec, StreamHandle stream))                                                                     \
+  X(cuGraphDestroy, 10000, true, (Graph graph))                                                                                            \
+  X(cuGraphExecDestroy, 10000, true, (GraphExec exec))                                                                                     \
+  X(cuEventCreate, 2000, true, (EventHandle * event, unsigned flags))                                                                      \
+  X(cuEventDestroy, 4000, true, (EventHandle event))                                                                                       \
+  X(cuEventRecord, 2000, true, (EventHandle event, StreamHandle stream))                                                                   \
+  X(cuEventSynchronize, 2000, true, (EventHandle event))                                                                                   \
+  X(cuEventQuery, 2000, true, (EventHandle event))                                                                                         \
+  X(cuEventElapsedTime, 2000, true, (float *milliseconds, EventHandle start, EventHandle end))                                             \
+  X(cuLibraryLoadData, 12000, true,                                                                                                        \
+    (Library * library, const void *code, int *jitOptions, void **jitValues, unsigned numJit, int *libraryOptions, void **libraryValues,   \
+     unsigned numLibrary))                                                                                                                 \
+  X(cuLibraryUnload, 12000, true, (Library library))                                                                                       \
+  X(cuLibraryGetKernel, 12000, true, (KernelHandle * kernel, Library library, const char *name))                                           \
+  X(cuKernelGetFunction, 12000, true, (Function * function, KernelHandle kernel))                                                          \
+  X(cuFuncSetAttribute, 9000, true, (Function function, int attribute, int value))                                                         \
+  X(cuFuncGetAttribute, 2020, true, (int *value, int attribute, Function function))                                                        \
+  X(cuFuncLoad, 12040, false, (Function function))                                                                                         \
+  X(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050, true, (int *blocks, Function function, int blockSize, size_t sharedBytes))          \
+  X(cuLaunchKernelEx, 11060, true, (const LaunchConfig *config, Function function, void **params, void **extra))                           \
+  X(cuTensorMapEncodeTiled, 12000, true,                                                                                                   \
+    (TensorMap * map, int type, uint32_t rank, void *base, const uint64_t *dims, const uint64_t *strides, const uint32_t *box,             \
+     const uint32_t *elementStrides, int interleave, int swizzle, int l2Promotion, int oobFill))

@@ -10,9 +10,7 @@
 
 namespace kernelc::cuda {
 
-std::string cudaVersionString(int version) {
-  return absl::StrCat(version / 1000, ".", version % 1000 / 10);
-}
+std::string cudaVersionString(int version) { return absl::StrCat(version / 1000, ".", version % 1000 / 10); }
 
 const char *CudaDriver::errorName(Result error) const {
   const char *name = nullptr;
@@ -35,15 +33,13 @@ absl::StatusOr<std::unique_ptr<CudaDriver>> CudaDriver::load(std::string path) {
   void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     const char *reason = dlerror();
-    return absl::UnavailableError(absl::StrCat(
-        "no CUDA driver: cannot open ", path, " (", reason ? reason : "unknown reason",
-        "); install the NVIDIA driver, or set KERNELC_LIBCUDA to its libcuda.so.1"));
+    return absl::UnavailableError(absl::StrCat("no CUDA driver: cannot open ", path, " (", reason ? reason : "unknown reason",
+                                               "); install the NVIDIA driver, or set KERNELC_LIBCUDA to its libcuda.so.1"));
   }
   auto getProc = reinterpret_cast<GetProcAddressFn>(dlsym(library, "cuGetProcAddress_v2"));
   if (!getProc)
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, " has no cuGetProcAddress_v2: the driver is older than CUDA 12.0; "
-                           "kernelc needs driver 525 or later"));
+    return absl::FailedPreconditionError(absl::StrCat(path, " has no cuGetProcAddress_v2: the driver is older than CUDA 12.0; "
+                                                            "kernelc needs driver 525 or later"));
 
   std::unique_ptr<CudaDriver> driver(new CudaDriver);
   driver->path_ = path;
@@ -57,18 +53,15 @@ absl::StatusOr<std::unique_ptr<CudaDriver>> CudaDriver::load(std::string path) {
     if (!fn && required)
       missing.push_back(name);
   };
-#define KERNELC_CUDA_RESOLVE(name, version, required, params)                                      \
-  resolve(#name, version, required, driver->name);
+#define KERNELC_CUDA_RESOLVE(name, version, required, params) resolve(#name, version, required, driver->name);
   KERNELC_CUDA_API(KERNELC_CUDA_RESOLVE)
 #undef KERNELC_CUDA_RESOLVE
   if (!missing.empty())
     return absl::FailedPreconditionError(
-        absl::StrCat(path, " lacks ", absl::StrJoin(missing, ", "),
-                     "; kernelc needs a driver for CUDA 12.0 (525) or later"));
+        absl::StrCat(path, " lacks ", absl::StrJoin(missing, ", "), "; kernelc needs a driver for CUDA 12.0 (525) or later"));
 
   if (Result r = driver->cuInit(0); r != kSuccess)
-    return absl::UnavailableError(absl::StrCat("cuInit: ", driver->errorName(r), " (",
-                                               driver->errorText(r), ") from ", path));
+    return absl::UnavailableError(absl::StrCat("cuInit: ", driver->errorName(r), " (", driver->errorText(r), ") from ", path));
   if (Result r = driver->cuDriverGetVersion(&driver->version_); r != kSuccess)
     return absl::UnavailableError(absl::StrCat("cuDriverGetVersion: ", driver->errorName(r)));
   return driver;

@@ -11,12 +11,10 @@ namespace kernelc {
 namespace {
 
 constexpr absl::string_view kPayloadUrl = "kernelc/runtime-error";
-constexpr absl::string_view kNames[] = {"DeviceLost", "ForkedContext", "ColdInCapture",
-                                        "NoVariant",  "NotLoaded",     "InvalidImage"};
+constexpr absl::string_view kNames[] = {"DeviceLost", "ForkedContext", "ColdInCapture", "NoVariant", "NotLoaded", "InvalidImage"};
 
 // 214 and 220 (uncorrectable ECC and NVLink errors) leave the context unusable too.
-constexpr cuda::Result kSticky[] = {214, 220, 226, 700, 702, 710, 714, 715,
-                                    716, 717, 718, 719, 721, 810, 911};
+constexpr cuda::Result kSticky[] = {214, 220, 226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721, 810, 911};
 
 } // namespace
 
@@ -37,26 +35,20 @@ std::optional<RuntimeErrorKind> findErrorKind(const absl::Status &status) {
   return std::nullopt;
 }
 
-bool isSticky(cuda::Result error) {
-  return std::find(std::begin(kSticky), std::end(kSticky), error) != std::end(kSticky);
-}
+bool isSticky(cuda::Result error) { return std::find(std::begin(kSticky), std::end(kSticky), error) != std::end(kSticky); }
 
 absl::Status toStatus(const cuda::CudaDriver &driver, cuda::Result error, absl::string_view call) {
   if (error == cuda::kSuccess)
     return absl::OkStatus();
   std::string text = absl::StrCat(call, ": ", driver.errorName(error), " (", driver.errorText(error), ")");
   switch (error) {
-  case cuda::kOutOfMemory:
-    return absl::ResourceExhaustedError(text);
+  case cuda::kOutOfMemory: return absl::ResourceExhaustedError(text);
   case cuda::kDeinitialized:
-  case cuda::kNoDevice:
-    return absl::UnavailableError(text);
+  case cuda::kNoDevice: return absl::UnavailableError(text);
   case cuda::kInvalidImage:
   case cuda::kNoBinaryForGpu:
-  case cuda::kInvalidPtx:
-    return withKind(absl::FailedPreconditionError(text), RuntimeErrorKind::InvalidImage);
-  default:
-    return absl::InternalError(text);
+  case cuda::kInvalidPtx: return withKind(absl::FailedPreconditionError(text), RuntimeErrorKind::InvalidImage);
+  default: return absl::InternalError(text);
   }
 }
 

@@ -38,8 +38,8 @@ absl::Status toStatus(const cuda::CudaDriver &driver, cuda::Result error, absl::
 } // namespace kernelc
 
 /// Hands a failure to the caller; `expr` is an absl::Status.
-#define KERNELC_RETURN_IF_ERROR(expr)                                                              \
-  do {                                                                                             \
-    if (absl::Status kernelcStatus = (expr); !kernelcStatus.ok())                                  \
-      return kernelcStatus;                                                                        \
+#define KERNELC_RETURN_IF_ERROR(expr)                                                                                                      \
+  do {                                                                                                                                     \
+    if (absl::Status kernelcStatus = (expr); !kernelcStatus.ok())                                                                          \
+      return kernelcStatus;                                                                                                                \
   } while (false)

@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <pthread.h>
 
-#include "absl/strings/strip.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "runtime/Stream.h"
 
 namespace kernelc {
@@ -17,16 +17,13 @@ namespace {
 std::atomic<unsigned> forkGeneration{0};
 
 void watchForks() {
-  static const int registered =
-      pthread_atfork(nullptr, nullptr, [] { forkGeneration.fetch_add(1, std::memory_order_relaxed); });
+  static const int registered = pthread_atfork(nullptr, nullptr, [] { forkGeneration.fetch_add(1, std::memory_order_relaxed); });
   (void)registered;
 }
 
 } // namespace
 
-std::string DeviceInfo::target() const {
-  return absl::StrCat("sm_", major, minor, major >= 9 ? "a" : "");
-}
+std::string DeviceInfo::target() const { return absl::StrCat("sm_", major, minor, major >= 9 ? "a" : ""); }
 
 bool DeviceInfo::canRun(absl::string_view target) const {
   if (!absl::ConsumePrefix(&target, "sm_"))
@@ -43,8 +40,7 @@ bool DeviceInfo::canRun(absl::string_view target) const {
   return number / 10 == major && number % 10 <= minor;
 }
 
-Runtime::Runtime(std::unique_ptr<cuda::CudaDriver> driver)
-    : driver_(std::move(driver)), forkGeneration_(forkGeneration.load()) {
+Runtime::Runtime(std::unique_ptr<cuda::CudaDriver> driver) : driver_(std::move(driver)), forkGeneration_(forkGeneration.load()) {
   const char *blocking = std::getenv("KERNELC_LAUNCH_BLOCKING");
   launchBlocking_ = blocking && *blocking && absl::string_view(blocking) != "0";
 }
@@ -72,17 +68,15 @@ Runtime::~Runtime() = default;
 absl::Status Runtime::checkFork() const {
   if (forkGeneration.load(std::memory_order_relaxed) == forkGeneration_)
     return absl::OkStatus();
-  return withKind(absl::FailedPreconditionError(
-                      "this process was forked after CUDA was initialised, and CUDA does not survive "
-                      "fork(); start workers with exec or Python's 'spawn' method"),
+  return withKind(absl::FailedPreconditionError("this process was forked after CUDA was initialised, and CUDA does not survive "
+                                                "fork(); start workers with exec or Python's 'spawn' method"),
                   RuntimeErrorKind::ForkedContext);
 }
 
 absl::StatusOr<Device *> Runtime::device(int ordinal) {
   KERNELC_RETURN_IF_ERROR(checkFork());
   if (ordinal < 0 || ordinal >= count_)
-    return absl::InvalidArgumentError(
-        absl::StrCat("no CUDA device ", ordinal, ": the driver shows ", count_));
+    return absl::InvalidArgumentError(absl::StrCat("no CUDA device ", ordinal, ": the driver shows ", count_));
   absl::MutexLock lock(&mutex_);
   devices_.resize(count_);
   if (!devices_[ordinal]) {
@@ -100,11 +94,13 @@ absl::Status Device::open() {
   KERNELC_RETURN_IF_ERROR(check(d.cuDeviceGetName(name, sizeof(name) - 1, id_), "cuDeviceGetName"));
   info_.name = name;
   int l2 = 0, clusters = 0;
-  const std::pair<cuda::DeviceAttribute, int *> attributes[] = {
-      {cuda::kComputeCapabilityMajor, &info_.major}, {cuda::kComputeCapabilityMinor, &info_.minor},
-      {cuda::kMultiprocessorCount, &info_.smCount},  {cuda::kMaxThreadsPerBlock, &info_.maxThreadsPerBlock},
-      {cuda::kMaxSharedPerBlockOptin, &info_.maxSharedBytes}, {cuda::kL2CacheSize, &l2},
-      {cuda::kClusterLaunch, &clusters}};
+  const std::pair<cuda::DeviceAttribute, int *> attributes[] = {{cuda::kComputeCapabilityMajor, &info_.major},
+                                                                {cuda::kComputeCapabilityMinor, &info_.minor},
+                                                                {cuda::kMultiprocessorCount, &info_.smCount},
+                                                                {cuda::kMaxThreadsPerBlock, &info_.maxThreadsPerBlock},
+                                                                {cuda::kMaxSharedPerBlockOptin, &info_.maxSharedBytes},
+                                                                {cuda::kL2CacheSize, &l2},
+                                                                {cuda::kClusterLaunch, &clusters}};
   for (auto [attribute, value] : attributes)
     KERNELC_RETURN_IF_ERROR(check(d.cuDeviceGetAttribute(value, attribute, id_), "cuDeviceGetAttribute"));
   info_.l2Bytes = l2;
@@ -151,8 +147,7 @@ absl::Status Device::check(cuda::Result result, absl::string_view call, const La
   absl::MutexLock lock(&mutex_);
   if (lostStatus_.ok()) {
     lostStatus_ = withKind(
-        absl::AbortedError(absl::StrCat("CUDA device ", ordinal_, " is lost to this process: ", where,
-                                        status.message(), recentLaunches())),
+        absl::AbortedError(absl::StrCat("CUDA device ", ordinal_, " is lost to this process: ", where, status.message(), recentLaunches())),
         RuntimeErrorKind::DeviceLost);
     lost_.store(true, std::memory_order_release);
   }
@@ -245,9 +240,8 @@ absl::Status Device::checkNoCapture(absl::string_view what, std::optional<cuda::
     return capturing.status();
   if (!*capturing)
     return absl::OkStatus();
-  return withKind(absl::FailedPreconditionError(absl::StrCat(
-                      what, " while a stream is capturing a graph would break the capture; call the "
-                            "kernel once (or warm it up) before the capture begins")),
+  return withKind(absl::FailedPreconditionError(absl::StrCat(what, " while a stream is capturing a graph would break the capture; call the "
+                                                                   "kernel once (or warm it up) before the capture begins")),
                   RuntimeErrorKind::ColdInCapture);
 }
 

@@ -105,8 +105,7 @@ public:
   const LaunchNote *internNote(LaunchNote note);
   /// Remembers a launch for fault messages. No lock, no allocation.
   void recordLaunch(const LaunchNote *note) {
-    ring_[ringNext_.fetch_add(1, std::memory_order_relaxed) % ring_.size()].store(
-        note, std::memory_order_relaxed);
+    ring_[ringNext_.fetch_add(1, std::memory_order_relaxed) % ring_.size()].store(note, std::memory_order_relaxed);
   }
 
   /// ColdInCapture if any stream known to this device is capturing: loading a

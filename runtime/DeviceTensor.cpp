@@ -27,8 +27,7 @@ public:
     for (Term t : terms) {
       if (t.coefficient < 0)
         t = {-t.coefficient, -t.high, -t.low};
-      auto same = std::find_if(terms_.begin(), terms_.end(),
-                               [&](const Term &o) { return o.coefficient == t.coefficient; });
+      auto same = std::find_if(terms_.begin(), terms_.end(), [&](const Term &o) { return o.coefficient == t.coefficient; });
       if (t.coefficient == 0)
         continue;
       if (same == terms_.end())
@@ -36,8 +35,7 @@ public:
       else
         *same = {t.coefficient, same->low + t.low, same->high + t.high};
     }
-    std::sort(terms_.begin(), terms_.end(),
-              [](const Term &a, const Term &b) { return a.coefficient > b.coefficient; });
+    std::sort(terms_.begin(), terms_.end(), [](const Term &a, const Term &b) { return a.coefficient > b.coefficient; });
     restLow_.resize(terms_.size() + 1);
     restHigh_.resize(terms_.size() + 1);
     for (size_t i = terms_.size(); i-- > 0;) {
@@ -74,9 +72,7 @@ private:
   int steps_ = 0;
 };
 
-bool isEmpty(const DeviceTensor &t) {
-  return std::find(t.shape.begin(), t.shape.end(), 0) != t.shape.end();
-}
+bool isEmpty(const DeviceTensor &t) { return std::find(t.shape.begin(), t.shape.end(), 0) != t.shape.end(); }
 
 void appendTerms(const DeviceTensor &t, int sign, std::vector<Term> *terms) {
   for (size_t d = 0; d < t.shape.size(); ++d)
@@ -94,8 +90,7 @@ bool mayOverlap(const DeviceTensor &a, const DeviceTensor &b) {
   appendTerms(a, 1, &terms);
   appendTerms(b, -1, &terms);
   // The element at bit p of `a` and the one at bit q of `b` meet when -bits(a) < p - q < bits(b).
-  return BoundedSum(std::move(terms))
-      .reaches(1 - elementBits(a.type) - distance, elementBits(b.type) - 1 - distance);
+  return BoundedSum(std::move(terms)).reaches(1 - elementBits(a.type) - distance, elementBits(b.type) - 1 - distance);
 }
 
 bool mayOverlapItself(const DeviceTensor &t) {
@@ -147,21 +142,18 @@ absl::StatusOr<ScalarValue> ScalarValue::fromDouble(ElementType type, double val
   default: break;
   }
   if (value != std::trunc(value) || !(std::fabs(value) <= 9007199254740992.0))
-    return absl::OutOfRangeError(
-        absl::StrCat("expected an integer for type ", elementTypeName(type), ", got ", value));
+    return absl::OutOfRangeError(absl::StrCat("expected an integer for type ", elementTypeName(type), ", got ", value));
   return fromInt(type, static_cast<int64_t>(value));
 }
 
 absl::StatusOr<ScalarValue> ScalarValue::fromInt(ElementType type, int64_t value) {
   if (isFloat(type))
-    return type == ElementType::f32
-               ? absl::StatusOr<ScalarValue>(ScalarValue{type, std::bit_cast<uint32_t>(static_cast<float>(value))})
-               : fromDouble(type, static_cast<double>(value));
+    return type == ElementType::f32 ? absl::StatusOr<ScalarValue>(ScalarValue{type, std::bit_cast<uint32_t>(static_cast<float>(value))})
+                                    : fromDouble(type, static_cast<double>(value));
   int bits = type == ElementType::boolean ? 1 : elementBits(type);
   bool isSigned = isSignedInteger(type);
   int64_t low = isSigned ? (bits == 64 ? INT64_MIN : -(int64_t(1) << (bits - 1))) : 0;
-  int64_t high = isSigned ? (bits == 64 ? INT64_MAX : (int64_t(1) << (bits - 1)) - 1)
-                          : (bits >= 63 ? INT64_MAX : (int64_t(1) << bits) - 1);
+  int64_t high = isSigned ? (bits == 64 ? INT64_MAX : (int64_t(1) << (bits - 1)) - 1) : (bits >= 63 ? INT64_MAX : (int64_t(1) << bits) - 1);
   if (value < low || value > high)
     return absl::OutOfRangeError(absl::StrCat(value, " does not fit in ", elementTypeName(type)));
   uint64_t mask = bits == 64 ? ~uint64_t(0) : (uint64_t(1) << bits) - 1;

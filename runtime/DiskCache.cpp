@@ -62,9 +62,12 @@ std::optional<int64_t> DiskCache::parseSize(absl::string_view text) {
   int shift = 0;
   if (!text.empty()) {
     switch (text.back()) {
-    case 'k': case 'K': shift = 10; break;
-    case 'm': case 'M': shift = 20; break;
-    case 'g': case 'G': shift = 30; break;
+    case 'k':
+    case 'K': shift = 10; break;
+    case 'm':
+    case 'M': shift = 20; break;
+    case 'g':
+    case 'G': shift = 30; break;
     default: break;
     }
   }
@@ -233,8 +236,7 @@ UniqueFd DiskCache::lock(const std::string &hash, absl::Time deadline, const std
 }
 
 absl::StatusOr<std::string> DiskCache::getOrCompute(Kind kind, const CacheKey &key,
-                                                    const std::function<absl::StatusOr<std::string>()> &compute,
-                                                    absl::Duration deadline) {
+                                                    const std::function<absl::StatusOr<std::string>()> &compute, absl::Duration deadline) {
   if (!enabled())
     return compute();
   std::optional<std::string> found = get(kind, key);
@@ -254,9 +256,8 @@ absl::StatusOr<std::string> DiskCache::getOrCompute(Kind kind, const CacheKey &k
   return fresh;
 }
 
-absl::StatusOr<Cubin> DiskCache::compile(const Nvrtc &nvrtc, absl::string_view text, absl::string_view programName,
-                                         absl::string_view arch, absl::Span<const std::string> extra,
-                                         const CompileProcess *process) {
+absl::StatusOr<Cubin> DiskCache::compile(const Nvrtc &nvrtc, absl::string_view text, absl::string_view programName, absl::string_view arch,
+                                         absl::Span<const std::string> extra, const CompileProcess *process) {
   std::vector<std::string> options = Nvrtc::options(arch);
   options.insert(options.end(), extra.begin(), extra.end());
   CacheKey key = CacheKey::content(text, arch, absl::StrJoin(options, "\n"),
@@ -307,8 +308,8 @@ std::vector<DiskCache::EntryInfo> DiskCache::list() const {
     EntryInfo info{l.kind, l.shard, l.facts.name, l.facts.bytes, absl::FromUnixNanos(l.facts.usedNanos), {}, true};
     if (absl::StatusOr<PrivateDir> dir = shard(l.kind, l.shard, /*create=*/false); dir.ok())
       if (absl::StatusOr<std::string> bytes = dir->read(l.facts.name, kMaxEntryBytes, /*touch=*/false); bytes.ok())
-        if (std::optional<CacheEntry> entry = CacheEntry::decode(*bytes); entry && entry->key.hash() == l.facts.name &&
-                                                                         l.facts.name.substr(0, 2) == l.shard) {
+        if (std::optional<CacheEntry> entry = CacheEntry::decode(*bytes);
+            entry && entry->key.hash() == l.facts.name && l.facts.name.substr(0, 2) == l.shard) {
           info.key = std::move(entry->key);
           info.damaged = false;
         }

@@ -32,8 +32,8 @@ public:
   enum class Kind { Request, Content, Host, Tuning };
 
   struct Options {
-    std::string path;       ///< empty: defaultPath()
-    int64_t maxBytes = -1;  ///< negative: $KERNELC_CACHE_SIZE, else 2 GiB; 0 turns the cache off
+    std::string path;                              ///< empty: defaultPath()
+    int64_t maxBytes = -1;                         ///< negative: $KERNELC_CACHE_SIZE, else 2 GiB; 0 turns the cache off
     std::function<void(const std::string &)> warn; ///< empty: one line on stderr
   };
 
@@ -64,14 +64,12 @@ public:
 
   /// get(), or else `compute`, then put(). Among processes one computes while the
   /// others wait, at most `deadline`; then they compute for themselves.
-  absl::StatusOr<std::string> getOrCompute(Kind kind, const CacheKey &key,
-                                           const std::function<absl::StatusOr<std::string>()> &compute,
+  absl::StatusOr<std::string> getOrCompute(Kind kind, const CacheKey &key, const std::function<absl::StatusOr<std::string>()> &compute,
                                            absl::Duration deadline = absl::Seconds(30));
   /// compileToCubin() through the cache, diagnostics included; in `process`, if given
   /// (then `nvrtc` only says which version and build that is).
-  absl::StatusOr<Cubin> compile(const Nvrtc &nvrtc, absl::string_view text, absl::string_view programName,
-                                absl::string_view arch, absl::Span<const std::string> extra = {},
-                                const CompileProcess *process = nullptr);
+  absl::StatusOr<Cubin> compile(const Nvrtc &nvrtc, absl::string_view text, absl::string_view programName, absl::string_view arch,
+                                absl::Span<const std::string> extra = {}, const CompileProcess *process = nullptr);
 
   struct EntryInfo {
     Kind kind;

@@ -55,12 +55,13 @@ void describeDriver(std::vector<std::string> *lines) {
     DeviceInfo info;
     size_t memory = 0;
     // A GPU that does not answer still gets its line.
-    bool ok = d.cuDeviceGet(&id, i) == 0 && d.cuDeviceGetName(name, sizeof(name) - 1, id) == 0 &&
-              d.cuDeviceTotalMem(&memory, id) == 0 && d.cuDeviceGetAttribute(&info.major, cuda::kComputeCapabilityMajor, id) == 0 &&
+    bool ok = d.cuDeviceGet(&id, i) == 0 && d.cuDeviceGetName(name, sizeof(name) - 1, id) == 0 && d.cuDeviceTotalMem(&memory, id) == 0 &&
+              d.cuDeviceGetAttribute(&info.major, cuda::kComputeCapabilityMajor, id) == 0 &&
               d.cuDeviceGetAttribute(&info.minor, cuda::kComputeCapabilityMinor, id) == 0 &&
               d.cuDeviceGetAttribute(&info.smCount, cuda::kMultiprocessorCount, id) == 0;
-    lines->push_back(StrCat("GPU ", i, ": ", name, ok ? StrCat(", ", info.target(), ", ", info.smCount, " SMs, ", bytesText(int64_t(memory)))
-                                                     : " (does not answer)"));
+    lines->push_back(
+        StrCat("GPU ", i, ": ", name,
+               ok ? StrCat(", ", info.target(), ", ", info.smCount, " SMs, ", bytesText(int64_t(memory))) : " (does not answer)"));
   }
   if (count == 0)
     lines->push_back("GPUs: none");
@@ -77,7 +78,8 @@ void describeCache(std::vector<std::string> *lines) {
   std::vector<DiskCache::EntryInfo> entries = cache->list();
   for (const auto &e : entries)
     bytes += int64_t(e.bytes);
-  lines->push_back(StrCat("cache: ", cache->path(), ", ", entries.size(), " entries, ", bytesText(bytes), " of ", bytesText(cache->maxBytes())));
+  lines->push_back(
+      StrCat("cache: ", cache->path(), ", ", entries.size(), " entries, ", bytesText(bytes), " of ", bytesText(cache->maxBytes())));
   for (const std::string &w : warnings)
     lines->push_back(StrCat("cache: ", w));
 }
@@ -86,7 +88,7 @@ void describeVariables(const DoctorOptions &options, std::vector<std::string> *l
   for (const EnvironmentVariable &v : environmentVariables()) {
     const char *value = std::getenv(v.name);
     auto flag = std::find_if(options.flags.begin(), options.flags.end(), [&](const auto &f) { return f.first == v.name; });
-    std::string from = !value                       ? StrCat("not set: ", v.fallback)
+    std::string from = !value                        ? StrCat("not set: ", v.fallback)
                        : flag != options.flags.end() ? StrCat(value, " from ", flag->second)
                                                      : StrCat(value, " from the environment");
     lines->push_back(StrCat(v.name, ": ", from, " (", v.meaning, ")"));
@@ -94,7 +96,8 @@ void describeVariables(const DoctorOptions &options, std::vector<std::string> *l
   std::vector<std::string> unknown;
   for (char **e = environ; e && *e; ++e) {
     absl::string_view text(*e), name = text.substr(0, text.find('='));
-    bool known = std::any_of(environmentVariables().begin(), environmentVariables().end(), [&](const EnvironmentVariable &v) { return name == v.name; });
+    bool known = std::any_of(environmentVariables().begin(), environmentVariables().end(),
+                             [&](const EnvironmentVariable &v) { return name == v.name; });
     if (absl::StartsWith(name, "KERNELC_") && !known)
       unknown.push_back(StrCat(name, ": set, but kernelc reads no such variable"));
   }

@@ -12,9 +12,7 @@
 namespace kernelc {
 namespace {
 
-std::string shapeText(absl::Span<const int64_t> shape) {
-  return absl::StrCat("[", absl::StrJoin(shape, ", "), "]");
-}
+std::string shapeText(absl::Span<const int64_t> shape) { return absl::StrCat("[", absl::StrJoin(shape, ", "), "]"); }
 
 template <typename... Parts> absl::Status paramError(const Param &p, Parts &&...parts) {
   return absl::InvalidArgumentError(absl::StrCat(locPrefix(p.loc), "parameter '", p.name, "': ", parts...));
@@ -59,8 +57,7 @@ absl::Status checkTensor(const Param &p, const DeviceTensor &t, int device) {
   }
   constexpr int64_t kMaxSpan = int64_t(1) << 60; // bits; 2^57 bytes is all that a GPU can address
   if (overflow || span > kMaxSpan)
-    return paramError(p, "shape ", shapeText(t.shape), " with strides ", shapeText(t.strides),
-                      " spans more memory than can be addressed");
+    return paramError(p, "shape ", shapeText(t.shape), " with strides ", shapeText(t.strides), " spans more memory than can be addressed");
   if (empty)
     return absl::OkStatus();
   if (!t.data)
@@ -76,9 +73,8 @@ absl::Status checkValues(const Kernel &kernel, absl::Span<const LaunchValue> val
     std::vector<std::string> names;
     for (const Param &p : kernel.params)
       names.push_back(p.name);
-    return absl::InvalidArgumentError(absl::StrCat(locPrefix(kernel.loc), "kernel '", kernel.name, "' takes ",
-                                                   kernel.params.size(), " arguments (", absl::StrJoin(names, ", "),
-                                                   "), got ", values.size()));
+    return absl::InvalidArgumentError(absl::StrCat(locPrefix(kernel.loc), "kernel '", kernel.name, "' takes ", kernel.params.size(),
+                                                   " arguments (", absl::StrJoin(names, ", "), "), got ", values.size()));
   }
   for (size_t i = 0; i < values.size(); ++i) {
     const Param &p = kernel.params[i];
@@ -102,8 +98,8 @@ absl::StatusOr<int64_t> solveFromDim(const Kernel &kernel, const SizeRecipe &rec
   if (wrong || rest % recipe.scale || rest / recipe.scale < 0)
     return paramError(p, "dimension ", recipe.dim, " is ", extent, ", but must be ",
                       recipe.scale == 1 ? "" : absl::StrCat(recipe.scale, " * "), recipe.name,
-                      recipe.offset ? absl::StrCat(recipe.offset < 0 ? " - " : " + ", std::abs(recipe.offset)) : "",
-                      " for some ", recipe.name, " >= 0");
+                      recipe.offset ? absl::StrCat(recipe.offset < 0 ? " - " : " + ", std::abs(recipe.offset)) : "", " for some ",
+                      recipe.name, " >= 0");
   return rest / recipe.scale;
 }
 
@@ -158,8 +154,8 @@ absl::Status checkRequires(const Kernel &kernel, const CheckedArgs &args) {
     std::vector<std::string> values;
     for (size_t i = 0; i < kernel.sizes.size(); ++i)
       values.push_back(absl::StrCat(kernel.sizes[i].name, " = ", args.sizes[i]));
-    return absl::InvalidArgumentError(absl::StrCat(locPrefix(r.loc), "kernel '", kernel.name, "' requires ", r.text, "; got ",
-                                                   absl::StrJoin(values, ", ")));
+    return absl::InvalidArgumentError(
+        absl::StrCat(locPrefix(r.loc), "kernel '", kernel.name, "' requires ", r.text, "; got ", absl::StrJoin(values, ", ")));
   }
   return absl::OkStatus();
 }
@@ -255,9 +251,8 @@ absl::StatusOr<int> selectVariant(const Kernel &kernel, const CheckedArgs &args)
       return int(i);
     absl::StrAppend(&reasons, "\n  ", kernel.variants[i].name, ": ", obstacle);
   }
-  return withKind(absl::FailedPreconditionError(
-                      absl::StrCat(locPrefix(kernel.loc), "no variant of kernel '", kernel.name, "' takes these arguments:",
-                                   reasons.empty() ? " it has none" : reasons)),
+  return withKind(absl::FailedPreconditionError(absl::StrCat(locPrefix(kernel.loc), "no variant of kernel '", kernel.name,
+                                                             "' takes these arguments:", reasons.empty() ? " it has none" : reasons)),
                   RuntimeErrorKind::NoVariant);
 }
 

@@ -30,8 +30,7 @@ struct CheckedArgs {
 /// InvalidArgument with "file:line:column: parameter 'x': expected .., got .." for
 /// the first thing that is wrong. `kernel` must satisfy checkKernel().
 absl::StatusOr<CheckedArgs> checkArguments(const Kernel &kernel, absl::Span<const LaunchValue> values,
-                                           absl::Span<const NamedSize> namedSizes, int device,
-                                           int64_t smCount);
+                                           absl::Span<const NamedSize> namedSizes, int device, int64_t smCount);
 
 /// Index of the first variant whose guard, layouts and alignments hold. NoVariant
 /// (see CudaError.h) with one reason per variant when none does.

@@ -40,21 +40,18 @@ std::shared_ptr<LoadedVariant> LoadedKernel::loaded(int index) const {
 
 bool LoadedKernel::isLoaded(int index) const { return loaded(index) != nullptr; }
 
-absl::StatusOr<CheckedArgs> LoadedKernel::check(absl::Span<const LaunchValue> values,
-                                                absl::Span<const NamedSize> sizes) const {
+absl::StatusOr<CheckedArgs> LoadedKernel::check(absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes) const {
   return checkArguments(kernel_, values, sizes, device_.ordinal(), device_.info().smCount);
 }
 
-absl::StatusOr<int> LoadedKernel::selectVariant(absl::Span<const LaunchValue> values,
-                                                absl::Span<const NamedSize> sizes) const {
+absl::StatusOr<int> LoadedKernel::selectVariant(absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes) const {
   absl::StatusOr<CheckedArgs> args = check(values, sizes);
   if (!args.ok())
     return args.status();
   return kernelc::selectVariant(kernel_, *args);
 }
 
-absl::StatusOr<BoundLaunch> LoadedKernel::bind(absl::Span<const LaunchValue> values,
-                                               absl::Span<const NamedSize> sizes) const {
+absl::StatusOr<BoundLaunch> LoadedKernel::bind(absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes) const {
   KERNELC_RETURN_IF_ERROR(device_.usable());
   absl::StatusOr<CheckedArgs> args = check(values, sizes);
   if (!args.ok())
@@ -67,18 +64,17 @@ absl::StatusOr<BoundLaunch> LoadedKernel::bind(absl::Span<const LaunchValue> val
   bound.variantIndex_ = *index;
   bound.variant_ = loaded(*index);
   if (!bound.variant_)
-    return withKind(absl::FailedPreconditionError(absl::StrCat(locPrefix(kernel_.loc), "variant '", variant.name, "' of kernel '",
-                                                               kernel_.name, "' is not loaded")),
+    return withKind(absl::FailedPreconditionError(
+                        absl::StrCat(locPrefix(kernel_.loc), "variant '", variant.name, "' of kernel '", kernel_.name, "' is not loaded")),
                     RuntimeErrorKind::NotLoaded);
 
   int64_t workspace = variant.workspaceBytes.evaluate(args->env());
   if (workspace < 0)
-    return absl::InternalError(absl::StrCat(locPrefix(kernel_.loc), "kernel '", kernel_.name, "': a workspace of ", workspace,
-                                            " bytes makes no sense"));
+    return absl::InternalError(
+        absl::StrCat(locPrefix(kernel_.loc), "kernel '", kernel_.name, "': a workspace of ", workspace, " bytes makes no sense"));
   bound.workspaceBytes_ = size_t(workspace);
   for (size_t i = 0; i < variant.launches.size(); ++i) {
-    absl::StatusOr<PackedLaunch> packed =
-        PackedLaunch::pack(kernel_, variant.launches[i], bound.variant_->entry(i), *args, device_);
+    absl::StatusOr<PackedLaunch> packed = PackedLaunch::pack(kernel_, variant.launches[i], bound.variant_->entry(i), *args, device_);
     if (!packed.ok())
       return packed.status();
     if (!packed->isEmpty())

@@ -71,12 +71,10 @@ public:
   bool isLoaded(int index) const;
 
   /// Which variant these arguments want, loaded or not.
-  absl::StatusOr<int> selectVariant(absl::Span<const LaunchValue> values,
-                                    absl::Span<const NamedSize> sizes = {}) const;
+  absl::StatusOr<int> selectVariant(absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes = {}) const;
   /// Checks (see checkArguments), picks the first variant that holds, evaluates and
   /// packs. NotLoaded when that variant has no cubin yet.
-  absl::StatusOr<BoundLaunch> bind(absl::Span<const LaunchValue> values,
-                                   absl::Span<const NamedSize> sizes = {}) const;
+  absl::StatusOr<BoundLaunch> bind(absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes = {}) const;
 
 private:
   LoadedKernel(Device &device, Kernel kernel);

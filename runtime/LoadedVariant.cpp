@@ -13,14 +13,14 @@ absl::StatusOr<std::shared_ptr<LoadedVariant>> LoadedVariant::load(Device &devic
                                                                    absl::string_view cubin) {
   KERNELC_RETURN_IF_ERROR(device.usable());
   if (!device.info().canRun(variant.target))
-    return absl::FailedPreconditionError(absl::StrCat(locPrefix(kernel.loc), "kernel '", kernel.name, "' was compiled for ",
-                                                      variant.target, ", which does not run on ", device.info().name, " (",
-                                                      device.info().target(), ")"));
+    return absl::FailedPreconditionError(absl::StrCat(locPrefix(kernel.loc), "kernel '", kernel.name, "' was compiled for ", variant.target,
+                                                      ", which does not run on ", device.info().name, " (", device.info().target(), ")"));
   // The driver reads the size from the image's own headers: a short one would be read past its end.
-  if (cubin.size() < 64 || cubin.substr(0, 4) != "\x7f" "ELF")
-    return withKind(absl::InvalidArgumentError(absl::StrCat("the image of variant '", variant.name, "' is no cubin (",
-                                                            cubin.size(), " bytes)")),
-                    RuntimeErrorKind::InvalidImage);
+  if (cubin.size() < 64 || cubin.substr(0, 4) != "\x7f"
+                                                 "ELF")
+    return withKind(
+        absl::InvalidArgumentError(absl::StrCat("the image of variant '", variant.name, "' is no cubin (", cubin.size(), " bytes)")),
+        RuntimeErrorKind::InvalidImage);
   auto scope = ContextScope::enter(device);
   if (!scope.ok())
     return scope.status();
@@ -33,8 +33,7 @@ absl::StatusOr<std::shared_ptr<LoadedVariant>> LoadedVariant::load(Device &devic
   std::shared_ptr<LoadedVariant> loaded(new LoadedVariant(device));
   std::string image(cubin); // aligned, as the driver expects
   KERNELC_RETURN_IF_ERROR(device.check(
-      device.driver().cuLibraryLoadData(&loaded->library_, image.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
-      "cuLibraryLoadData"));
+      device.driver().cuLibraryLoadData(&loaded->library_, image.data(), nullptr, nullptr, 0, nullptr, nullptr, 0), "cuLibraryLoadData"));
   for (const Launch &l : variant.launches) {
     absl::StatusOr<LoadedEntry> entry = loaded->open(kernel, l);
     if (!entry.ok())
@@ -60,8 +59,10 @@ absl::StatusOr<LoadedEntry> LoadedVariant::open(const Kernel &kernel, const Laun
     KERNELC_RETURN_IF_ERROR(device_.check(d.cuFuncLoad(entry.function), "cuFuncLoad", entry.note));
 
   int maxThreads = 0, staticShared = 0;
-  KERNELC_RETURN_IF_ERROR(device_.check(d.cuFuncGetAttribute(&maxThreads, cuda::kFuncMaxThreadsPerBlock, entry.function), "cuFuncGetAttribute", entry.note));
-  KERNELC_RETURN_IF_ERROR(device_.check(d.cuFuncGetAttribute(&staticShared, cuda::kFuncSharedBytes, entry.function), "cuFuncGetAttribute", entry.note));
+  KERNELC_RETURN_IF_ERROR(
+      device_.check(d.cuFuncGetAttribute(&maxThreads, cuda::kFuncMaxThreadsPerBlock, entry.function), "cuFuncGetAttribute", entry.note));
+  KERNELC_RETURN_IF_ERROR(
+      device_.check(d.cuFuncGetAttribute(&staticShared, cuda::kFuncSharedBytes, entry.function), "cuFuncGetAttribute", entry.note));
   if (launch.block > uint32_t(maxThreads))
     return absl::FailedPreconditionError(absl::StrCat(locPrefix(kernel.loc), launch.entry, " is launched with ", launch.block,
                                                       " threads a block, but its registers allow ", maxThreads));
@@ -74,10 +75,12 @@ absl::StatusOr<LoadedEntry> LoadedVariant::open(const Kernel &kernel, const Laun
   entry.maxDynamicShared = wanted;
   constexpr int64_t kDefaultLimit = 48 * 1024; // what every kernel may use unasked
   if (wanted + staticShared > kDefaultLimit)
-    KERNELC_RETURN_IF_ERROR(device_.check(d.cuFuncSetAttribute(entry.function, cuda::kFuncMaxDynamicSharedBytes, int(wanted)), "cuFuncSetAttribute", entry.note));
+    KERNELC_RETURN_IF_ERROR(device_.check(d.cuFuncSetAttribute(entry.function, cuda::kFuncMaxDynamicSharedBytes, int(wanted)),
+                                          "cuFuncSetAttribute", entry.note));
   constexpr uint32_t kPortableCluster = 8;
   if (launch.cluster > kPortableCluster)
-    KERNELC_RETURN_IF_ERROR(device_.check(d.cuFuncSetAttribute(entry.function, cuda::kFuncNonPortableClusterAllowed, 1), "cuFuncSetAttribute", entry.note));
+    KERNELC_RETURN_IF_ERROR(
+        device_.check(d.cuFuncSetAttribute(entry.function, cuda::kFuncNonPortableClusterAllowed, 1), "cuFuncSetAttribute", entry.note));
   if (launch.cluster > 1 && !device_.info().clusters)
     return absl::FailedPreconditionError(absl::StrCat(launch.entry, " uses clusters, which ", device_.info().name, " lacks"));
   return entry;

@@ -16,19 +16,19 @@
 
 namespace kernelc {
 
-#define KERNELC_NVRTC_API(X)                                                                       \
-  X(nvrtcVersion, (int *major, int *minor))                                                        \
-  X(nvrtcGetNumSupportedArchs, (int *count))                                                       \
-  X(nvrtcGetSupportedArchs, (int *archs))                                                          \
-  X(nvrtcCreateProgram, (void **program, const char *text, const char *name, int numHeaders,       \
-                         const char *const *headers, const char *const *names))                    \
-  X(nvrtcDestroyProgram, (void **program))                                                         \
-  X(nvrtcCompileProgram, (void *program, int numOptions, const char *const *options))              \
-  X(nvrtcGetCUBINSize, (void *program, size_t *size))                                              \
-  X(nvrtcGetCUBIN, (void *program, char *bytes))                                                   \
-  X(nvrtcGetPTXSize, (void *program, size_t *size))                                                \
-  X(nvrtcGetPTX, (void *program, char *bytes))                                                     \
-  X(nvrtcGetProgramLogSize, (void *program, size_t *size))                                         \
+#define KERNELC_NVRTC_API(X)                                                                                                               \
+  X(nvrtcVersion, (int *major, int *minor))                                                                                                \
+  X(nvrtcGetNumSupportedArchs, (int *count))                                                                                               \
+  X(nvrtcGetSupportedArchs, (int *archs))                                                                                                  \
+  X(nvrtcCreateProgram,                                                                                                                    \
+    (void **program, const char *text, const char *name, int numHeaders, const char *const *headers, const char *const *names))            \
+  X(nvrtcDestroyProgram, (void **program))                                                                                                 \
+  X(nvrtcCompileProgram, (void *program, int numOptions, const char *const *options))                                                      \
+  X(nvrtcGetCUBINSize, (void *program, size_t *size))                                                                                      \
+  X(nvrtcGetCUBIN, (void *program, char *bytes))                                                                                           \
+  X(nvrtcGetPTXSize, (void *program, size_t *size))                                                                                        \
+  X(nvrtcGetPTX, (void *program, char *bytes))                                                                                             \
+  X(nvrtcGetProgramLogSize, (void *program, size_t *size))                                                                                 \
   X(nvrtcGetProgramLog, (void *program, char *log))
 
 struct Nvrtc::Functions {
@@ -51,8 +51,7 @@ struct Nvrtc::Program {
     return absl::InternalError(absl::StrCat(call, ": ", fn.nvrtcGetErrorString(result)));
   }
   /// Reads a size-then-bytes pair of calls.
-  absl::StatusOr<std::string> read(const char *what, int (*size)(void *, size_t *),
-                                   int (*bytes)(void *, char *)) const {
+  absl::StatusOr<std::string> read(const char *what, int (*size)(void *, size_t *), int (*bytes)(void *, char *)) const {
     size_t n = 0;
     if (int r = size(handle, &n))
       return error(what, r);
@@ -126,8 +125,8 @@ std::vector<std::string> Nvrtc::candidatePaths() {
     sites.push_back(absl::StrCat(env, "/lib/python3*/site-packages"));
   if (const char *home = std::getenv("HOME"); home && *home)
     sites.push_back(absl::StrCat(home, "/.local/lib/python3*/site-packages"));
-  for (const char *s : {"/usr/local/lib/python3*/site-packages", "/usr/local/lib/python3*/dist-packages",
-                        "/usr/lib/python3*/site-packages", "/usr/lib/python3/dist-packages"})
+  for (const char *s : {"/usr/local/lib/python3*/site-packages", "/usr/local/lib/python3*/dist-packages", "/usr/lib/python3*/site-packages",
+                        "/usr/lib/python3/dist-packages"})
     sites.push_back(s);
 
   std::vector<std::string> paths;
@@ -161,9 +160,9 @@ absl::StatusOr<std::unique_ptr<Nvrtc>> Nvrtc::load(std::string path) {
     reason = e ? e : "";
   }
   if (!library)
-    return absl::UnavailableError(absl::StrCat(
-        "no NVRTC: tried ", absl::StrJoin(candidates, ", "), " (last: ", reason,
-        "); install the CUDA toolkit or `pip install nvidia-cuda-nvrtc`, or set KERNELC_LIBNVRTC to libnvrtc.so.13"));
+    return absl::UnavailableError(
+        absl::StrCat("no NVRTC: tried ", absl::StrJoin(candidates, ", "), " (last: ", reason,
+                     "); install the CUDA toolkit or `pip install nvidia-cuda-nvrtc`, or set KERNELC_LIBNVRTC to libnvrtc.so.13"));
 
   std::unique_ptr<Nvrtc> nvrtc(new Nvrtc);
   nvrtc->path_ = path;
@@ -178,9 +177,8 @@ absl::StatusOr<std::unique_ptr<Nvrtc>> Nvrtc::load(std::string path) {
   KERNELC_NVRTC_API(X)
 #undef X
   if (!missing.empty())
-    return absl::FailedPreconditionError(absl::StrCat(path, " is no usable NVRTC: it lacks ",
-                                                      absl::StrJoin(missing, ", "),
-                                                      "; version 12 or later is needed"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, " is no usable NVRTC: it lacks ", absl::StrJoin(missing, ", "), "; version 12 or later is needed"));
   const Functions &fn = *nvrtc->fn_;
   int count = 0;
   if (int r = fn.nvrtcVersion(&nvrtc->version_.first, &nvrtc->version_.second))
@@ -193,9 +191,8 @@ absl::StatusOr<std::unique_ptr<Nvrtc>> Nvrtc::load(std::string path) {
   nvrtc->buildId_ = findBuildId(reinterpret_cast<const void *>(fn.nvrtcVersion));
   if (nvrtc->buildId_.empty()) {
     Dl_info info{};
-    struct stat st {};
-    if (dladdr(reinterpret_cast<const void *>(fn.nvrtcVersion), &info) && info.dli_fname &&
-        stat(info.dli_fname, &st) == 0)
+    struct stat st{};
+    if (dladdr(reinterpret_cast<const void *>(fn.nvrtcVersion), &info) && info.dli_fname && stat(info.dli_fname, &st) == 0)
       nvrtc->buildId_ = absl::StrCat("size", st.st_size);
   }
   return nvrtc;
@@ -203,8 +200,8 @@ absl::StatusOr<std::unique_ptr<Nvrtc>> Nvrtc::load(std::string path) {
 
 std::vector<std::string> Nvrtc::options(absl::string_view arch) {
   std::vector<std::string> options = {absl::StrCat("-arch=", arch), "-std=c++17", "-default-device", "--fmad=false",
-          // No kernel includes a file; this stops lookups relative to the working directory.
-          "--no-source-include", "--ptxas-options=-v", "--ptxas-options=--warn-on-spills"};
+                                      // No kernel includes a file; this stops lookups relative to the working directory.
+                                      "--no-source-include", "--ptxas-options=-v", "--ptxas-options=--warn-on-spills"};
   // Not always: the tables make a cubin three to four times as large.
   const char *lineInfo = std::getenv("KERNELC_LINEINFO");
   if (lineInfo && *lineInfo && absl::string_view(lineInfo) != "0")
@@ -213,10 +210,8 @@ std::vector<std::string> Nvrtc::options(absl::string_view arch) {
 }
 
 bool Nvrtc::isAllowedOption(absl::string_view option) {
-  static constexpr absl::string_view kExact[] = {"-lineinfo", "--generate-line-info",
-                                                 "--device-debug", "-G"};
-  static constexpr absl::string_view kPrefix[] = {"--maxrregcount=", "-D", "--define-macro=",
-                                                  "--ptxas-options=--register-usage-level="};
+  static constexpr absl::string_view kExact[] = {"-lineinfo", "--generate-line-info", "--device-debug", "-G"};
+  static constexpr absl::string_view kPrefix[] = {"--maxrregcount=", "-D", "--define-macro=", "--ptxas-options=--register-usage-level="};
   for (absl::string_view e : kExact)
     if (option == e)
       return true;
@@ -226,14 +221,13 @@ bool Nvrtc::isAllowedOption(absl::string_view option) {
   return false;
 }
 
-absl::StatusOr<std::unique_ptr<Nvrtc::Program>>
-Nvrtc::compile(absl::string_view text, absl::string_view programName, absl::string_view arch,
-               absl::Span<const std::string> extra) const {
+absl::StatusOr<std::unique_ptr<Nvrtc::Program>> Nvrtc::compile(absl::string_view text, absl::string_view programName,
+                                                               absl::string_view arch, absl::Span<const std::string> extra) const {
   std::vector<std::string> all = options(arch);
   for (const std::string &e : extra) {
     if (!isAllowedOption(e))
-      return absl::InvalidArgumentError(absl::StrCat(
-          "NVRTC option '", e, "' is not allowed: it may make the compiler read or write files"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("NVRTC option '", e, "' is not allowed: it may make the compiler read or write files"));
     all.push_back(e);
   }
   std::vector<const char *> raw;
@@ -249,15 +243,14 @@ Nvrtc::compile(absl::string_view text, absl::string_view programName, absl::stri
   if (result == 0)
     return program;
 
-  absl::StatusOr<std::string> log =
-      program->read("nvrtcGetProgramLog", fn_->nvrtcGetProgramLogSize, fn_->nvrtcGetProgramLog);
+  absl::StatusOr<std::string> log = program->read("nvrtcGetProgramLog", fn_->nvrtcGetProgramLogSize, fn_->nvrtcGetProgramLog);
   constexpr int kOutOfMemory = 1, kInvalidOption = 5, kCompilationError = 6;
   absl::StatusCode code = result == kOutOfMemory     ? absl::StatusCode::kResourceExhausted
                           : result == kInvalidOption ? absl::StatusCode::kInvalidArgument
                                                      : absl::StatusCode::kInternal;
   if (result != kCompilationError)
-    return absl::Status(code, absl::StrCat("NVRTC: ", fn_->nvrtcGetErrorString(result), " for ", arch,
-                                                   log.ok() && log->size() > 1 ? "\n" + *log : ""));
+    return absl::Status(
+        code, absl::StrCat("NVRTC: ", fn_->nvrtcGetErrorString(result), " for ", arch, log.ok() && log->size() > 1 ? "\n" + *log : ""));
   std::string message = absl::StrCat("the CUDA text ", programName, " does not compile for ", arch, ":");
   if (!log.ok())
     return absl::InvalidArgumentError(message + " (no log)");
@@ -270,8 +263,7 @@ Nvrtc::compile(absl::string_view text, absl::string_view programName, absl::stri
   return absl::InvalidArgumentError(message);
 }
 
-absl::StatusOr<Cubin> Nvrtc::compileToCubin(absl::string_view text, absl::string_view programName,
-                                            absl::string_view arch,
+absl::StatusOr<Cubin> Nvrtc::compileToCubin(absl::string_view text, absl::string_view programName, absl::string_view arch,
                                             absl::Span<const std::string> extra) const {
   if (!absl::StartsWith(arch, "sm_"))
     return absl::InvalidArgumentError(absl::StrCat("a cubin needs a real architecture such as sm_90a, got '", arch, "'"));
@@ -287,12 +279,10 @@ absl::StatusOr<Cubin> Nvrtc::compileToCubin(absl::string_view text, absl::string
   while (!log->empty() && log->back() == '\0')
     log->pop_back();
   CompileLog parsed = parseCompileLog(*log, text);
-  return Cubin{std::move(*bytes), std::move(*log), std::move(parsed.diagnostics),
-               std::move(parsed.kernels)};
+  return Cubin{std::move(*bytes), std::move(*log), std::move(parsed.diagnostics), std::move(parsed.kernels)};
 }
 
-absl::StatusOr<std::string> Nvrtc::compileToPtx(absl::string_view text, absl::string_view programName,
-                                                absl::string_view arch,
+absl::StatusOr<std::string> Nvrtc::compileToPtx(absl::string_view text, absl::string_view programName, absl::string_view arch,
                                                 absl::Span<const std::string> extra) const {
   auto program = compile(text, programName, arch, extra);
   if (!program.ok())

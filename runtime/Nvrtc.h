@@ -48,12 +48,10 @@ public:
   /// `#line` does not cover. `extra` follows options(arch); only those that
   /// isAllowedOption() accepts. InvalidArgument when the text does not compile:
   /// the message has one "file:line: error: ..." per error.
-  absl::StatusOr<Cubin> compileToCubin(absl::string_view text, absl::string_view programName,
-                                       absl::string_view arch,
+  absl::StatusOr<Cubin> compileToCubin(absl::string_view text, absl::string_view programName, absl::string_view arch,
                                        absl::Span<const std::string> extra = {}) const;
   /// The same, to PTX text.
-  absl::StatusOr<std::string> compileToPtx(absl::string_view text, absl::string_view programName,
-                                           absl::string_view arch,
+  absl::StatusOr<std::string> compileToPtx(absl::string_view text, absl::string_view programName, absl::string_view arch,
                                            absl::Span<const std::string> extra = {}) const;
 
   /// True for options that change code, not what files NVRTC reads or writes.
@@ -68,9 +66,7 @@ public:
   ~Nvrtc();
 
 private:
-  absl::StatusOr<std::unique_ptr<Program>> compile(absl::string_view text,
-                                                   absl::string_view programName,
-                                                   absl::string_view arch,
+  absl::StatusOr<std::unique_ptr<Program>> compile(absl::string_view text, absl::string_view programName, absl::string_view arch,
                                                    absl::Span<const std::string> extra) const;
   std::unique_ptr<Functions> fn_;
   std::string path_, buildId_;

@@ -19,8 +19,8 @@ public:
   PackedLaunch &operator=(PackedLaunch &&) noexcept = default;
 
   /// Evaluates grid, shared bytes and arguments. Empty when the grid is 0.
-  static absl::StatusOr<PackedLaunch> pack(const Kernel &kernel, const Launch &launch, const LoadedEntry &entry,
-                                           const CheckedArgs &args, Device &device);
+  static absl::StatusOr<PackedLaunch> pack(const Kernel &kernel, const Launch &launch, const LoadedEntry &entry, const CheckedArgs &args,
+                                           Device &device);
   /// The same launch on other addresses and scalars. The new addresses are aligned as the old ones.
   void rebind(const CheckedArgs &args);
   bool isEmpty() const { return config_.gridX == 0; }

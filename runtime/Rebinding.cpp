@@ -52,8 +52,8 @@ bool Rebinding::overlap(size_t a, size_t b, absl::Span<const NewArgument> values
 
 absl::Status Rebinding::replace(const Kernel &kernel, absl::Span<const NewArgument> values) {
   if (values.size() != spans_.size())
-    return absl::InvalidArgumentError(absl::StrCat(locPrefix(kernel.loc), "kernel '", kernel.name, "' takes ", spans_.size(),
-                                                   " arguments, got ", values.size()));
+    return absl::InvalidArgumentError(
+        absl::StrCat(locPrefix(kernel.loc), "kernel '", kernel.name, "' takes ", spans_.size(), " arguments, got ", values.size()));
   for (size_t i = 0; i < spans_.size(); ++i)
     if (spans_[i].isTensor)
       if (absl::Status s = checkAddress(kernel.params[i], spans_[i], values[i].data); !s.ok())

@@ -7,8 +7,7 @@
 
 namespace kernelc {
 
-Stream::Stream(Device &device, cuda::StreamHandle handle, bool owned)
-    : device_(device), handle_(handle), owned_(owned) {
+Stream::Stream(Device &device, cuda::StreamHandle handle, bool owned) : device_(device), handle_(handle), owned_(owned) {
   device_.addStream(this);
 }
 
@@ -17,8 +16,7 @@ absl::StatusOr<std::unique_ptr<Stream>> Stream::create(Device &device) {
   if (!scope.ok())
     return scope.status();
   cuda::StreamHandle handle = nullptr;
-  KERNELC_RETURN_IF_ERROR(
-      device.check(device.driver().cuStreamCreate(&handle, cuda::kStreamNonBlocking), "cuStreamCreate"));
+  KERNELC_RETURN_IF_ERROR(device.check(device.driver().cuStreamCreate(&handle, cuda::kStreamNonBlocking), "cuStreamCreate"));
   return std::unique_ptr<Stream>(new Stream(device, handle, /*owned=*/true));
 }
 
@@ -53,8 +51,7 @@ absl::StatusOr<bool> Stream::isCapturing() {
   if (!scope.ok())
     return scope.status();
   int status = cuda::kCaptureNone;
-  KERNELC_RETURN_IF_ERROR(
-      device_.check(device_.driver().cuStreamIsCapturing(handle_, &status), "cuStreamIsCapturing"));
+  KERNELC_RETURN_IF_ERROR(device_.check(device_.driver().cuStreamIsCapturing(handle_, &status), "cuStreamIsCapturing"));
   return status != cuda::kCaptureNone;
 }
 
@@ -76,10 +73,11 @@ absl::Status Stream::grow(size_t bytes) {
   if (!capturing.ok())
     return capturing.status();
   if (*capturing)
-    return withKind(absl::FailedPreconditionError(absl::StrCat(
-                        "the workspace must grow to ", bytes, " bytes, which is impossible while the stream captures a graph; "
-                        "call the kernel once on this stream before the capture, or pass a workspace")),
-                    RuntimeErrorKind::ColdInCapture);
+    return withKind(
+        absl::FailedPreconditionError(absl::StrCat("the workspace must grow to ", bytes,
+                                                   " bytes, which is impossible while the stream captures a graph; "
+                                                   "call the kernel once on this stream before the capture, or pass a workspace")),
+        RuntimeErrorKind::ColdInCapture);
   auto scope = ContextScope::enter(device_);
   if (!scope.ok())
     return scope.status();
@@ -144,8 +142,7 @@ absl::StatusOr<float> Event::millisecondsSince(const Event &start) {
   if (!scope.ok())
     return scope.status();
   float ms = 0;
-  KERNELC_RETURN_IF_ERROR(device_.check(
-      device_.driver().cuEventElapsedTime(&ms, start.handle_, handle_), "cuEventElapsedTime"));
+  KERNELC_RETURN_IF_ERROR(device_.check(device_.driver().cuEventElapsedTime(&ms, start.handle_, handle_), "cuEventElapsedTime"));
   return ms;
 }
 
@@ -155,8 +152,7 @@ absl::StatusOr<Buffer> Buffer::allocate(Device &device, size_t bytes) {
     return scope.status();
   cuda::DevicePtr address = 0;
   if (bytes)
-    KERNELC_RETURN_IF_ERROR(
-        device.check(device.driver().cuMemAlloc(&address, bytes), absl::StrCat("cuMemAlloc of ", bytes, " bytes")));
+    KERNELC_RETURN_IF_ERROR(device.check(device.driver().cuMemAlloc(&address, bytes), absl::StrCat("cuMemAlloc of ", bytes, " bytes")));
   return Buffer(device, address, bytes);
 }
 
@@ -183,8 +179,7 @@ void Buffer::reset() {
 absl::Status Buffer::checkRange(size_t offset, size_t bytes) const {
   if (offset <= bytes_ && bytes <= bytes_ - offset)
     return absl::OkStatus();
-  return absl::OutOfRangeError(
-      absl::StrCat("bytes ", offset, " to ", offset + bytes, " lie outside a buffer of ", bytes_));
+  return absl::OutOfRangeError(absl::StrCat("bytes ", offset, " to ", offset + bytes, " lie outside a buffer of ", bytes_));
 }
 
 absl::Status Buffer::copyFromHost(const void *source, size_t bytes, Stream &stream, size_t offset) {
@@ -194,8 +189,8 @@ absl::Status Buffer::copyFromHost(const void *source, size_t bytes, Stream &stre
     return scope.status();
   if (!bytes)
     return absl::OkStatus();
-  KERNELC_RETURN_IF_ERROR(device_->check(
-      device_->driver().cuMemcpyHtoDAsync(address_ + offset, source, bytes, stream.handle()), "cuMemcpyHtoDAsync"));
+  KERNELC_RETURN_IF_ERROR(
+      device_->check(device_->driver().cuMemcpyHtoDAsync(address_ + offset, source, bytes, stream.handle()), "cuMemcpyHtoDAsync"));
   return stream.synchronize();
 }
 
@@ -206,8 +201,8 @@ absl::Status Buffer::copyToHost(void *target, size_t bytes, Stream &stream, size
     return scope.status();
   if (!bytes)
     return absl::OkStatus();
-  KERNELC_RETURN_IF_ERROR(device_->check(
-      device_->driver().cuMemcpyDtoHAsync(target, address_ + offset, bytes, stream.handle()), "cuMemcpyDtoHAsync"));
+  KERNELC_RETURN_IF_ERROR(
+      device_->check(device_->driver().cuMemcpyDtoHAsync(target, address_ + offset, bytes, stream.handle()), "cuMemcpyDtoHAsync"));
   return stream.synchronize();
 }
 

@@ -91,8 +91,7 @@ public:
   absl::Status fill(uint8_t value, Stream &stream);
 
 private:
-  Buffer(Device &device, cuda::DevicePtr address, size_t bytes)
-      : device_(&device), address_(address), bytes_(bytes) {}
+  Buffer(Device &device, cuda::DevicePtr address, size_t bytes) : device_(&device), address_(address), bytes_(bytes) {}
   void reset();
   absl::Status checkRange(size_t offset, size_t bytes) const;
   Device *device_;

@@ -28,8 +28,7 @@ cuda::TensorMapSwizzle mapSwizzle(int bytes) {
 
 } // namespace
 
-absl::StatusOr<TensorMapPlan> planTensorMap(const Kernel &kernel, const TensorMapArg &arg,
-                                            const CheckedArgs &args, Device &device) {
+absl::StatusOr<TensorMapPlan> planTensorMap(const Kernel &kernel, const TensorMapArg &arg, const CheckedArgs &args, Device &device) {
   const Param *param = arg.base.param >= 0 ? &kernel.params[arg.base.param] : nullptr;
   auto fail = [&](auto &&...parts) {
     return absl::InvalidArgumentError(absl::StrCat(locPrefix(param ? param->loc : kernel.loc), param ? "parameter '" : "workspace",
@@ -80,11 +79,10 @@ absl::StatusOr<TensorMapPlan> planTensorMap(const Kernel &kernel, const TensorMa
   return plan;
 }
 
-cuda::Result encodeTensorMap(const cuda::CudaDriver &driver, const TensorMapPlan &plan,
-                             cuda::DevicePtr workspace, cuda::TensorMap *map) {
+cuda::Result encodeTensorMap(const cuda::CudaDriver &driver, const TensorMapPlan &plan, cuda::DevicePtr workspace, cuda::TensorMap *map) {
   cuda::DevicePtr base = plan.base + (plan.inWorkspace ? workspace : 0);
-  return driver.cuTensorMapEncodeTiled(map, plan.type, plan.rank, reinterpret_cast<void *>(base), plan.dims, plan.strides,
-                                       plan.box, plan.elementStrides, /*interleave=*/0, plan.swizzle, cuda::kL2Promote128B,
+  return driver.cuTensorMapEncodeTiled(map, plan.type, plan.rank, reinterpret_cast<void *>(base), plan.dims, plan.strides, plan.box,
+                                       plan.elementStrides, /*interleave=*/0, plan.swizzle, cuda::kL2Promote128B,
                                        /*oobFill: zeros=*/0);
 }
 

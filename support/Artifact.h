@@ -60,16 +60,16 @@ struct Require {
 };
 
 /// One kernel argument of a launch.
-struct PointerArg {          ///< address of a parameter, or of the workspace (param = -1)
+struct PointerArg { ///< address of a parameter, or of the workspace (param = -1)
   int param = -1;
   SizeExpr byteOffset;
 };
-struct ScalarArg {           ///< the value of a Scalar parameter, in its own type
+struct ScalarArg { ///< the value of a Scalar parameter, in its own type
   int param = -1;
 };
-struct SizeArg {             ///< an integer computed from sizes
+struct SizeArg { ///< an integer computed from sizes
   SizeExpr value;
-  int bits = 32;             ///< 32 or 64
+  int bits = 32; ///< 32 or 64
 };
 /// A TMA tensor map, encoded at each launch and passed by value. `dims` and `box`
 /// run from the innermost dimension outwards; `strides` (bytes) leave out the
@@ -94,21 +94,21 @@ struct Launch {
   uint32_t cluster = 1;
   SizeExpr sharedBytes;
   std::vector<LaunchArg> args;
-  std::string schedule;      ///< one line for people
-  bool dependent = false;    ///< may start before the launch before it has ended; its kernel waits for that
+  std::string schedule;   ///< one line for people
+  bool dependent = false; ///< may start before the launch before it has ended; its kernel waits for that
 };
 
 /// What a variant assumes of one tensor parameter.
 enum class LayoutClass {
-  Dense,        ///< row-major, no gaps
-  InnerUnit,    ///< unit stride innermost, other strides multiples of 16 bytes or more (ParamGuard::pitch)
+  Dense,     ///< row-major, no gaps
+  InnerUnit, ///< unit stride innermost, other strides multiples of 16 bytes or more (ParamGuard::pitch)
   Any,
 };
 struct ParamGuard {
   LayoutClass layout = LayoutClass::Dense;
-  uint32_t alignment = 1;    ///< bytes the base address must be a multiple of
-  uint32_t pitch = 16;       ///< InnerUnit: bytes that the other strides are multiples of, 16 or 128 (a line of L2)
-  std::vector<int> order;    ///< of the dims, slowest first, in which the layout is as `layout` says; empty: as written
+  uint32_t alignment = 1; ///< bytes the base address must be a multiple of
+  uint32_t pitch = 16;    ///< InnerUnit: bytes that the other strides are multiples of, 16 or 128 (a line of L2)
+  std::vector<int> order; ///< of the dims, slowest first, in which the layout is as `layout` says; empty: as written
 
   /// The dim at a place of that order.
   int dimAt(size_t place) const { return order.empty() ? int(place) : order[place]; }
@@ -123,22 +123,22 @@ struct Workspace {
 /// One specialisation of a kernel: one CUDA text, one cubin.
 struct Variant {
   std::string name;
-  std::string target;                 ///< "sm_90a", ...
-  SizeExpr guard;                     ///< over sizes; nonzero = usable; empty = always
+  std::string target; ///< "sm_90a", ...
+  SizeExpr guard;     ///< over sizes; nonzero = usable; empty = always
   std::string guardText;
-  std::vector<ParamGuard> params;     ///< parallel to Kernel::params
+  std::vector<ParamGuard> params; ///< parallel to Kernel::params
   std::string cudaText;
-  SizeExpr workspaceBytes;            ///< device memory that holds anything when a launch begins
-  std::vector<Workspace> workspaces;  ///< what lies in it; they do not overlap
+  SizeExpr workspaceBytes;           ///< device memory that holds anything when a launch begins
+  std::vector<Workspace> workspaces; ///< what lies in it; they do not overlap
   std::vector<Launch> launches;
-  std::vector<std::string> remarks;   ///< fallbacks taken, with reasons
+  std::vector<std::string> remarks; ///< fallbacks taken, with reasons
 };
 
 /// A compiled kernel.
 struct Kernel {
   std::string name;
   SourceLoc loc;
-  std::vector<Param> params;          ///< inputs and scalars as written, then pure outputs
+  std::vector<Param> params; ///< inputs and scalars as written, then pure outputs
   std::vector<SizeRecipe> sizes;
   std::vector<Require> requires_;
   std::vector<Variant> variants;

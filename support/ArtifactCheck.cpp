@@ -52,9 +52,7 @@ private:
     return absl::InvalidArgumentError(absl::StrCat(where_, ": ", parts...));
   }
 
-  bool isTensor(int p) const {
-    return p >= 0 && size_t(p) < kernel_.params.size() && kernel_.params[p].kind != ParamKind::Scalar;
-  }
+  bool isTensor(int p) const { return p >= 0 && size_t(p) < kernel_.params.size() && kernel_.params[p].kind != ParamKind::Scalar; }
 
   absl::Status expr(const SizeExpr &e, absl::string_view what) {
     if (e.terms().size() > ArtifactLimits::kMaxExprTerms)

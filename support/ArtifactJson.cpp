@@ -18,8 +18,8 @@ namespace {
 // Names of enumerators, in their order.
 constexpr const char *kParamKinds[] = {"input", "output", "inout", "scalar"};
 constexpr const char *kLayouts[] = {"dense", "inner_unit", "any"};
-constexpr const char *kOps[] = {"const", "size", "stride", "sm_count", "+",  "-",  "*",   "//", "ceildiv", "%",
-                                "min",   "max",  "==",     "!=",       "<",  "<=", "and", "or", "not"};
+constexpr const char *kOps[] = {"const", "size", "stride", "sm_count", "+", "-",  "*",   "//", "ceildiv", "%",
+                                "min",   "max",  "==",     "!=",       "<", "<=", "and", "or", "not"};
 static_assert(std::size(kOps) == SizeTerm::Not + 1);
 
 template <size_t N> std::optional<int> findName(const char *const (&names)[N], absl::string_view name) {
@@ -31,9 +31,7 @@ template <size_t N> std::optional<int> findName(const char *const (&names)[N], a
 
 //===- Writing -----------------------------------------------------------------===//
 
-Json toJson(const SourceLoc &l) {
-  return JsonArray{Json(l.file), Json(l.line), Json(l.column)};
-}
+Json toJson(const SourceLoc &l) { return JsonArray{Json(l.file), Json(l.line), Json(l.column)}; }
 
 /// Postfix: numbers are constants, "size:0", "stride:1:0" and "sm_count" operands,
 /// all else operations.
@@ -72,8 +70,11 @@ template <typename Range> Json listToJson(const Range &range) {
 }
 
 Json toJson(const Param &p) {
-  return JsonObject{{"name", p.name}, {"type", Json(elementTypeName(p.type))}, {"kind", kParamKinds[int(p.kind)]},
-                    {"dims", listToJson(p.dims)}, {"loc", toJson(p.loc)}};
+  return JsonObject{{"name", p.name},
+                    {"type", Json(elementTypeName(p.type))},
+                    {"kind", kParamKinds[int(p.kind)]},
+                    {"dims", listToJson(p.dims)},
+                    {"loc", toJson(p.loc)}};
 }
 
 Json toJson(const SizeRecipe &r) {
@@ -83,25 +84,31 @@ Json toJson(const SizeRecipe &r) {
   return o;
 }
 
-Json toJson(const Require &r) {
-  return JsonObject{{"condition", toJson(r.condition)}, {"text", r.text}, {"loc", toJson(r.loc)}};
-}
+Json toJson(const Require &r) { return JsonObject{{"condition", toJson(r.condition)}, {"text", r.text}, {"loc", toJson(r.loc)}}; }
 
 Json toJson(const PointerArg &a) { return JsonObject{{"kind", "pointer"}, {"param", a.param}, {"offset", toJson(a.byteOffset)}}; }
 Json toJson(const ScalarArg &a) { return JsonObject{{"kind", "scalar"}, {"param", a.param}}; }
 Json toJson(const SizeArg &a) { return JsonObject{{"kind", "size"}, {"value", toJson(a.value)}, {"bits", a.bits}}; }
 Json toJson(const TensorMapArg &a) {
-  return JsonObject{{"kind", "tensor_map"}, {"param", a.base.param}, {"offset", toJson(a.base.byteOffset)},
-                    {"type", Json(elementTypeName(a.type))}, {"dims", listToJson(a.dims)}, {"strides", listToJson(a.strides)},
-                    {"box", listToJson(a.box)}, {"element_strides", listToJson(a.elementStrides)}, {"swizzle", a.swizzleBytes}, {"rounds_to_tf32", a.roundsToTf32}};
+  return JsonObject{{"kind", "tensor_map"},
+                    {"param", a.base.param},
+                    {"offset", toJson(a.base.byteOffset)},
+                    {"type", Json(elementTypeName(a.type))},
+                    {"dims", listToJson(a.dims)},
+                    {"strides", listToJson(a.strides)},
+                    {"box", listToJson(a.box)},
+                    {"element_strides", listToJson(a.elementStrides)},
+                    {"swizzle", a.swizzleBytes},
+                    {"rounds_to_tf32", a.roundsToTf32}};
 }
 Json toJson(const LaunchArg &a) {
   return std::visit([](const auto &x) { return toJson(x); }, a);
 }
 
 Json toJson(const Launch &l) {
-  return JsonObject{{"entry", l.entry}, {"grid", toJson(l.grid)}, {"block", l.block}, {"cluster", l.cluster}, {"dependent", l.dependent},
-                    {"shared_bytes", toJson(l.sharedBytes)}, {"args", listToJson(l.args)}, {"schedule", l.schedule}};
+  return JsonObject{{"entry", l.entry},           {"grid", toJson(l.grid)},   {"block", l.block},
+                    {"cluster", l.cluster},       {"dependent", l.dependent}, {"shared_bytes", toJson(l.sharedBytes)},
+                    {"args", listToJson(l.args)}, {"schedule", l.schedule}};
 }
 
 Json toJson(const ParamGuard &g) {
@@ -113,20 +120,28 @@ Json toJson(const ParamGuard &g) {
   return o;
 }
 
-Json toJson(const Workspace &w) {
-  return JsonObject{{"name", w.name}, {"offset", toJson(w.byteOffset)}, {"bytes", toJson(w.bytes)}};
-}
+Json toJson(const Workspace &w) { return JsonObject{{"name", w.name}, {"offset", toJson(w.byteOffset)}, {"bytes", toJson(w.bytes)}}; }
 
 Json toJson(const Variant &v) {
-  return JsonObject{{"name", v.name}, {"target", v.target}, {"guard", toJson(v.guard)}, {"guard_text", v.guardText},
-                    {"params", listToJson(v.params)}, {"workspace_bytes", toJson(v.workspaceBytes)}, {"workspaces", listToJson(v.workspaces)},
+  return JsonObject{{"name", v.name},
+                    {"target", v.target},
+                    {"guard", toJson(v.guard)},
+                    {"guard_text", v.guardText},
+                    {"params", listToJson(v.params)},
+                    {"workspace_bytes", toJson(v.workspaceBytes)},
+                    {"workspaces", listToJson(v.workspaces)},
                     {"launches", listToJson(v.launches)},
-                    {"remarks", listToJson(v.remarks)}, {"cuda", v.cudaText}};
+                    {"remarks", listToJson(v.remarks)},
+                    {"cuda", v.cudaText}};
 }
 
 Json toJson(const Kernel &k) {
-  return JsonObject{{"name", k.name}, {"loc", toJson(k.loc)}, {"params", listToJson(k.params)}, {"sizes", listToJson(k.sizes)},
-                    {"requires", listToJson(k.requires_)}, {"variants", listToJson(k.variants)}};
+  return JsonObject{{"name", k.name},
+                    {"loc", toJson(k.loc)},
+                    {"params", listToJson(k.params)},
+                    {"sizes", listToJson(k.sizes)},
+                    {"requires", listToJson(k.requires_)},
+                    {"variants", listToJson(k.variants)}};
 }
 
 //===- Reading -----------------------------------------------------------------===//
@@ -251,8 +266,8 @@ SizeTerm readTerm(const Node &n) {
   }
   if (absl::ConsumePrefix(&rest, "stride:")) {
     std::vector<absl::string_view> parts = absl::StrSplit(rest, ':');
-    if (parts.size() != 2 || !absl::SimpleAtoi(parts[0], &index) || !absl::SimpleAtoi(parts[1], &dim) || index < 0 ||
-        index > INT32_MAX || dim < 0 || dim > 255) {
+    if (parts.size() != 2 || !absl::SimpleAtoi(parts[0], &index) || !absl::SimpleAtoi(parts[1], &dim) || index < 0 || index > INT32_MAX ||
+        dim < 0 || dim > 255) {
       n.fail("malformed stride operand");
       return {};
     }

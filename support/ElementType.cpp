@@ -18,12 +18,22 @@ struct Info {
 };
 
 constexpr std::array<Info, kNumElementTypes> kInfo = {{
-    {"f64", 64, Info::Float}, {"f32", 32, Info::Float}, {"f16", 16, Info::Float},
-    {"bf16", 16, Info::Float}, {"f8e4m3", 8, Info::Float}, {"f8e5m2", 8, Info::Float},
-    {"i64", 64, Info::Signed}, {"i32", 32, Info::Signed}, {"i16", 16, Info::Signed},
-    {"i8", 8, Info::Signed}, {"i4", 4, Info::Signed},
-    {"u64", 64, Info::Unsigned}, {"u32", 32, Info::Unsigned}, {"u16", 16, Info::Unsigned},
-    {"u8", 8, Info::Unsigned}, {"u4", 4, Info::Unsigned},
+    {"f64", 64, Info::Float},
+    {"f32", 32, Info::Float},
+    {"f16", 16, Info::Float},
+    {"bf16", 16, Info::Float},
+    {"f8e4m3", 8, Info::Float},
+    {"f8e5m2", 8, Info::Float},
+    {"i64", 64, Info::Signed},
+    {"i32", 32, Info::Signed},
+    {"i16", 16, Info::Signed},
+    {"i8", 8, Info::Signed},
+    {"i4", 4, Info::Signed},
+    {"u64", 64, Info::Unsigned},
+    {"u32", 32, Info::Unsigned},
+    {"u16", 16, Info::Unsigned},
+    {"u8", 8, Info::Unsigned},
+    {"u4", 4, Info::Unsigned},
     {"bool", 8, Info::Bool},
 }};
 

@@ -13,9 +13,22 @@
 namespace kernelc {
 
 enum class ElementType : uint8_t {
-  f64, f32, f16, bf16, f8e4m3, f8e5m2,
-  i64, i32, i16, i8, i4,
-  u64, u32, u16, u8, u4,
+  f64,
+  f32,
+  f16,
+  bf16,
+  f8e4m3,
+  f8e5m2,
+  i64,
+  i32,
+  i16,
+  i8,
+  i4,
+  u64,
+  u32,
+  u16,
+  u8,
+  u4,
   boolean,
 };
 inline constexpr int kNumElementTypes = 17;

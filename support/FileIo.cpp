@@ -41,9 +41,7 @@ absl::StatusOr<InputFile> InputFile::open(const std::string &path) {
   return InputFile(fd, uint64_t(info.st_size), path);
 }
 
-InputFile::InputFile(InputFile &&other) noexcept : fd_(other.fd_), size_(other.size_), path_(std::move(other.path_)) {
-  other.fd_ = -1;
-}
+InputFile::InputFile(InputFile &&other) noexcept : fd_(other.fd_), size_(other.size_), path_(std::move(other.path_)) { other.fd_ = -1; }
 
 InputFile::~InputFile() {
   if (fd_ >= 0)

@@ -26,7 +26,9 @@ void interruptAll() { everybody.store(true); }
 constexpr auto kPeriod = std::chrono::milliseconds(20);
 
 // Work that ends within the first period asks nobody.
-InterruptScope::InterruptScope() { state = {true, false, theQuestion.load(std::memory_order_relaxed) ? Clock::now() + kPeriod : Clock::time_point()}; }
+InterruptScope::InterruptScope() {
+  state = {true, false, theQuestion.load(std::memory_order_relaxed) ? Clock::now() + kPeriod : Clock::time_point()};
+}
 InterruptScope::~InterruptScope() { state.inScope = false; }
 
 bool isInterrupted() {

@@ -64,9 +64,7 @@ SourceLoc LineMarks::at(int line) const {
   return {files_[lines_[line - 1].file], lines_[line - 1].source, 0};
 }
 
-string_view LineMarks::textOf(int line) const {
-  return line < 1 || line > numLines() ? string_view() : lines_[line - 1].text;
-}
+string_view LineMarks::textOf(int line) const { return line < 1 || line > numLines() ? string_view() : lines_[line - 1].text; }
 
 std::string LineMarks::blanked() const {
   std::string out;

@@ -15,11 +15,10 @@ namespace {
 constexpr uint64_t kMaxHeader = 100000000;
 
 constexpr std::pair<const char *, ElementType> kTypes[] = {
-    {"F64", ElementType::f64}, {"F32", ElementType::f32}, {"F16", ElementType::f16}, {"BF16", ElementType::bf16},
-    {"F8_E4M3", ElementType::f8e4m3}, {"F8_E5M2", ElementType::f8e5m2},
-    {"I64", ElementType::i64}, {"I32", ElementType::i32}, {"I16", ElementType::i16}, {"I8", ElementType::i8},
-    {"U64", ElementType::u64}, {"U32", ElementType::u32}, {"U16", ElementType::u16}, {"U8", ElementType::u8},
-    {"BOOL", ElementType::boolean}};
+    {"F64", ElementType::f64},        {"F32", ElementType::f32},        {"F16", ElementType::f16},     {"BF16", ElementType::bf16},
+    {"F8_E4M3", ElementType::f8e4m3}, {"F8_E5M2", ElementType::f8e5m2}, {"I64", ElementType::i64},     {"I32", ElementType::i32},
+    {"I16", ElementType::i16},        {"I8", ElementType::i8},          {"U64", ElementType::u64},     {"U32", ElementType::u32},
+    {"U16", ElementType::u16},        {"U8", ElementType::u8},          {"BOOL", ElementType::boolean}};
 
 const char *dtypeOf(ElementType t) {
   if (elementBits(t) == 4)
@@ -109,9 +108,8 @@ absl::StatusOr<SafetensorsFile> SafetensorsFile::open(const std::string &path) {
     file.entries_.push_back(std::move(*e));
   }
   // One after the other, without gaps, up to the end of the file.
-  std::sort(file.entries_.begin(), file.entries_.end(), [](const Entry &a, const Entry &b) {
-    return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);
-  });
+  std::sort(file.entries_.begin(), file.entries_.end(),
+            [](const Entry &a, const Entry &b) { return std::tie(a.begin, a.end) < std::tie(b.begin, b.end); });
   uint64_t at = 0;
   for (const Entry &e : file.entries_) {
     if (e.begin != at)

@@ -38,7 +38,6 @@ private:
 
 /// Writes the tensors in the order given, atomically. i4 and u4 become I8 and U8.
 /// Names must differ.
-absl::Status writeSafetensors(const std::string &path,
-                              const std::vector<std::pair<std::string, TensorView>> &tensors);
+absl::Status writeSafetensors(const std::string &path, const std::vector<std::pair<std::string, TensorView>> &tensors);
 
 } // namespace kernelc

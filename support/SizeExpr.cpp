@@ -135,9 +135,7 @@ std::string SizeExpr::toString(absl::Span<const std::string> names) const {
   for (const SizeTerm &t : terms_) {
     switch (t.op) {
     case SizeTerm::Const: stack.push_back(absl::StrCat(t.value)); continue;
-    case SizeTerm::Size:
-      stack.push_back(size_t(t.value) < names.size() ? names[t.value] : absl::StrCat("size", t.value));
-      continue;
+    case SizeTerm::Size: stack.push_back(size_t(t.value) < names.size() ? names[t.value] : absl::StrCat("size", t.value)); continue;
     case SizeTerm::Stride: stack.push_back(absl::StrCat("stride(", t.value >> 8, ", ", t.value & 0xff, ")")); continue;
     case SizeTerm::SmCount: stack.push_back("sm_count"); continue;
     case SizeTerm::Not:

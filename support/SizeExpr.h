@@ -18,8 +18,21 @@ struct SizeTerm {
     Size,    ///< push the size with index `value`
     Stride,  ///< push the stride in elements of dim (value & 0xff) of param (value >> 8)
     SmCount, ///< push the number of multiprocessors of the device
-    Add, Sub, Mul, FloorDiv, CeilDiv, Mod, Min, Max,
-    Eq, Ne, Lt, Le, And, Or, Not,
+    Add,
+    Sub,
+    Mul,
+    FloorDiv,
+    CeilDiv,
+    Mod,
+    Min,
+    Max,
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    And,
+    Or,
+    Not,
   };
   Op op = Const;
   int64_t value = 0;
@@ -42,9 +55,7 @@ public:
   explicit SizeExpr(std::vector<SizeTerm> terms) : terms_(std::move(terms)) {}
   static SizeExpr size(int index) { return SizeExpr({{SizeTerm::Size, index}}); }
   static SizeExpr smCount() { return SizeExpr({{SizeTerm::SmCount, 0}}); }
-  static SizeExpr stride(int param, int dim) {
-    return SizeExpr({{SizeTerm::Stride, (int64_t(param) << 8) | dim}});
-  }
+  static SizeExpr stride(int param, int dim) { return SizeExpr({{SizeTerm::Stride, (int64_t(param) << 8) | dim}}); }
   /// a `op` b, folded when both are constants.
   static SizeExpr binary(SizeTerm::Op op, const SizeExpr &a, const SizeExpr &b);
 

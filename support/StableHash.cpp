@@ -36,14 +36,14 @@ void Sha256::block(const uint8_t *p) {
   auto [a, b, c, d, e, f, g, h] = state_;
   // Eight rounds at a time, in which the variables change places instead of values: the
   // cache's keys and checksums are most of what a hit costs.
-  auto round = [&](uint32_t a, uint32_t b, uint32_t c, uint32_t &d, uint32_t e, uint32_t f, uint32_t g, uint32_t &h,
-                   int i) __attribute__((always_inline)) {
-    uint32_t s1 = std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25);
-    uint32_t t1 = h + s1 + (g ^ (e & (f ^ g))) + kRound[i] + w[i];
-    uint32_t s0 = std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22);
-    d += t1;
-    h = t1 + s0 + ((a & b) | (c & (a | b)));
-  };
+  auto round = [&](uint32_t a, uint32_t b, uint32_t c, uint32_t &d, uint32_t e, uint32_t f, uint32_t g, uint32_t &h, int i)
+                   __attribute__((always_inline)) {
+                     uint32_t s1 = std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25);
+                     uint32_t t1 = h + s1 + (g ^ (e & (f ^ g))) + kRound[i] + w[i];
+                     uint32_t s0 = std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22);
+                     d += t1;
+                     h = t1 + s0 + ((a & b) | (c & (a | b)));
+                   };
   for (int i = 0; i < 64; i += 8) {
     round(a, b, c, d, e, f, g, h, i);
     round(h, a, b, c, d, e, f, g, i + 1);

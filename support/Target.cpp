@@ -27,7 +27,8 @@ double timeOf(const ProductTile &tile, int64_t m, int64_t n, int64_t batch, cons
 bool holdsAccumulators(const ProductTile &tile, int64_t sets, const Target &target) {
   constexpr int64_t kWarpgroup = 128;
   if (tile.m == 192)
-    return sets * tile.m * tile.n <= (shareRegisters(target, kWarpgroup, 3 * kWarpgroup, 1).consumer - kBesideAccumulators) * 3 * kWarpgroup;
+    return sets * tile.m * tile.n <=
+           (shareRegisters(target, kWarpgroup, 3 * kWarpgroup, 1).consumer - kBesideAccumulators) * 3 * kWarpgroup;
   return sets * tile.m * tile.n <= target.accumulatorRegisters * (tile.m >= 128 ? 256 : 128);
 }
 

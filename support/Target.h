@@ -27,32 +27,32 @@ struct PartRates {
 };
 
 struct Target {
-  const char *name;            ///< what NVRTC's -arch takes: "sm_90a"
-  int generation;              ///< 75, 80, 86, 89, 90, 100, 120
-  int smCount;                 ///< of a typical part; the real one is a launch variable
-  int maxSharedPerBlock;       ///< bytes, opt-in
+  const char *name;      ///< what NVRTC's -arch takes: "sm_90a"
+  int generation;        ///< 75, 80, 86, 89, 90, 100, 120
+  int smCount;           ///< of a typical part; the real one is a launch variable
+  int maxSharedPerBlock; ///< bytes, opt-in
   int maxThreadsPerBlock;
   int maxRegistersPerThread;
   int accumulatorRegisters; ///< of them, those that accumulators of products may take
   int registersPerSm;
-  int bytesInFlightPerSm;      ///< loads to keep outstanding to fill memory bandwidth
-  bool asyncCopy;              ///< cp.async
-  bool mmaBf16;                ///< mma.sync with bf16, tf32 and m16n8k32 of 8-bit integers
-  bool mmaF16;                 ///< mma.sync m16n8k16 with f16
-  bool mmaF8;                  ///< mma.sync m16n8k32 with f8 (as f16 in registers where the unit has none)
-  int promoteAfter;            ///< products of f8 that a unit may sum in its own accumulators, which have fewer bits than f32
-  bool tma;                    ///< tensor copies completing on an mbarrier
-  bool wgmma;                  ///< warpgroup matrix products
-  bool feedsCores;             ///< tensor copies by warps of their own feed products on CUDA cores, too (measured)
-  int64_t repackWork;          ///< multiply-adds of a product from which aligned copies of its operands pay (te-repack)
-  int64_t repackReuse;         ///< and per element copied
-  int64_t repackRowsWork;      ///< the same where rows begin inside vectors, which units would otherwise read element by element
-  int64_t repackRowsReuse;     ///< and per element copied
-  int64_t coresWork;           ///< the same of CUDA cores' products, whose operands are to run along rows and columns
-  int64_t coresReuse;          ///< and per element copied
-  bool dependentLaunch;        ///< griddepcontrol: a launch may start while the one before it ends
-  int unrollOperations;        ///< the most that a loop with a constant number of rounds is unrolled to
-  int cluster;                 ///< the most blocks of a cluster that share a reduced index out; 1 without clusters
+  int bytesInFlightPerSm;  ///< loads to keep outstanding to fill memory bandwidth
+  bool asyncCopy;          ///< cp.async
+  bool mmaBf16;            ///< mma.sync with bf16, tf32 and m16n8k32 of 8-bit integers
+  bool mmaF16;             ///< mma.sync m16n8k16 with f16
+  bool mmaF8;              ///< mma.sync m16n8k32 with f8 (as f16 in registers where the unit has none)
+  int promoteAfter;        ///< products of f8 that a unit may sum in its own accumulators, which have fewer bits than f32
+  bool tma;                ///< tensor copies completing on an mbarrier
+  bool wgmma;              ///< warpgroup matrix products
+  bool feedsCores;         ///< tensor copies by warps of their own feed products on CUDA cores, too (measured)
+  int64_t repackWork;      ///< multiply-adds of a product from which aligned copies of its operands pay (te-repack)
+  int64_t repackReuse;     ///< and per element copied
+  int64_t repackRowsWork;  ///< the same where rows begin inside vectors, which units would otherwise read element by element
+  int64_t repackRowsReuse; ///< and per element copied
+  int64_t coresWork;       ///< the same of CUDA cores' products, whose operands are to run along rows and columns
+  int64_t coresReuse;      ///< and per element copied
+  bool dependentLaunch;    ///< griddepcontrol: a launch may start while the one before it ends
+  int unrollOperations;    ///< the most that a loop with a constant number of rounds is unrolled to
+  int cluster;             ///< the most blocks of a cluster that share a reduced index out; 1 without clusters
   PartRates partRates;
 };
 
@@ -67,7 +67,8 @@ double timeOf(const ProductTile &tile, int64_t m, int64_t n, int64_t batch, cons
 /// Registers of a thread that ptxas asks for beside the accumulators of warpgroup products (C7602).
 inline constexpr int64_t kBesideAccumulators = 26;
 
-/// Whether the threads that multiply have registers for so many sets of a tile's accumulators: two warpgroups from 128 rows on, three of 192.
+/// Whether the threads that multiply have registers for so many sets of a tile's accumulators: two warpgroups from 128 rows on, three of
+/// 192.
 bool holdsAccumulators(const ProductTile &tile, int64_t sets, const Target &target);
 
 /// Registers that a thread of a launch's filling and of its multiplying warpgroups may hold, and that each begins with.

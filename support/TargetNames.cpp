@@ -42,7 +42,8 @@ std::string suggestTarget(absl::string_view name) {
 
 std::string describeUnknownTarget(absl::string_view name) {
   std::string suggested = suggestTarget(name);
-  return absl::StrCat("unknown architecture '", name, "'", suggested, suggested.empty() ? "; known are " : " Known are ", absl::StrJoin(namesOfTargets(), ", "));
+  return absl::StrCat("unknown architecture '", name, "'", suggested, suggested.empty() ? "; known are " : " Known are ",
+                      absl::StrJoin(namesOfTargets(), ", "));
 }
 
 } // namespace kernelc

@@ -89,8 +89,7 @@ void ThreadPool::work() {
   }
 }
 
-void ThreadPool::parallelFor(int64_t begin, int64_t end, int64_t grain,
-                             absl::FunctionRef<void(int64_t, int64_t)> fn) {
+void ThreadPool::parallelFor(int64_t begin, int64_t end, int64_t grain, absl::FunctionRef<void(int64_t, int64_t)> fn) {
   if (begin >= end)
     return;
   grain = std::max<int64_t>(grain, 1);

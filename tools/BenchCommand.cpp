@@ -52,16 +52,16 @@ absl::Status bench(const CallOptions &options, int repeats, bool json) {
     std::string roofText = roof.seconds > 0 ? absl::StrFormat("\"roofline_us\": %.3f, \"of_roofline\": %.3f, \"bound\": \"%s\"",
                                                               roof.seconds * 1e6, ofRoof, roof.bound)
                                             : "\"roofline_us\": null, \"of_roofline\": null, \"bound\": null";
-    std::cout << absl::StrFormat("{\"kernel\": \"%s\", \"launches\": %d, \"median_us\": %.3f, \"p10_us\": %.3f, \"p90_us\": %.3f, "
-                                 "\"gb_s\": %.1f, \"tflop_s\": %.3f, \"copy_gb_s\": %.1f, \"of_copy\": %.3f, %s, "
-                                 "\"peak_gb_s\": %.1f, \"peak_tflop_s\": %.1f, \"peak_matrix_tflop_s\": %.1f, "
-                                 "\"bytes\": %d, \"flops\": %d, \"matrix_flops\": %d, \"tf32_flops\": %d, \"int_ops\": %d, \"matrix_int_ops\": %d, "
-                                 "\"upper_bound\": %s, \"repeats\": %d}\n",
-                                 kernel.name, result->launches, n.median * 1e6, n.p10 * 1e6, n.p90 * 1e6, n.bytesPerSecond / 1e9,
-                                 n.flopsPerSecond / 1e12, result->copyBytesPerSecond / 1e9, n.ofCopy, roofText,
-                                 result->peaks.bytesPerSecond / 1e9, result->peaks.flopsPerSecond / 1e12,
-                                 result->peaks.matrixFlopsPerSecond / 1e12, work->bytes, work->flops, work->matrixFlops, work->tf32Flops, work->intOps,
-                                 work->matrixIntOps, work->upperBound.empty() ? "false" : "true", repeats);
+    std::cout << absl::StrFormat(
+        "{\"kernel\": \"%s\", \"launches\": %d, \"median_us\": %.3f, \"p10_us\": %.3f, \"p90_us\": %.3f, "
+        "\"gb_s\": %.1f, \"tflop_s\": %.3f, \"copy_gb_s\": %.1f, \"of_copy\": %.3f, %s, "
+        "\"peak_gb_s\": %.1f, \"peak_tflop_s\": %.1f, \"peak_matrix_tflop_s\": %.1f, "
+        "\"bytes\": %d, \"flops\": %d, \"matrix_flops\": %d, \"tf32_flops\": %d, \"int_ops\": %d, \"matrix_int_ops\": %d, "
+        "\"upper_bound\": %s, \"repeats\": %d}\n",
+        kernel.name, result->launches, n.median * 1e6, n.p10 * 1e6, n.p90 * 1e6, n.bytesPerSecond / 1e9, n.flopsPerSecond / 1e12,
+        result->copyBytesPerSecond / 1e9, n.ofCopy, roofText, result->peaks.bytesPerSecond / 1e9, result->peaks.flopsPerSecond / 1e12,
+        result->peaks.matrixFlopsPerSecond / 1e12, work->bytes, work->flops, work->matrixFlops, work->tf32Flops, work->intOps,
+        work->matrixIntOps, work->upperBound.empty() ? "false" : "true", repeats);
   } else {
     std::cout << absl::StrFormat("%s on %s, %d launches: %.1f us (p10 %.1f, p90 %.1f), %.0f GB/s (%.2f of a copy's %.0f), %.2f TFLOP/s%s; ",
                                  kernel.name, result->device, result->launches, n.median * 1e6, n.p10 * 1e6, n.p90 * 1e6,

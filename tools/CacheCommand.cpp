@@ -37,8 +37,8 @@ void listEntries(const DiskCache &cache) {
     std::string what = e.damaged ? "DAMAGED" : absl::StrCat(noteOf(e.key, "program"), " ", noteOf(e.key, "target"));
     if (std::string found = noteOf(e.key, "found"); !found.empty())
       absl::StrAppend(&what, " (", found, ")");
-    std::cout << absl::StrFormat("%-8s %s %10d  %s  %s\n", contentOf(e.kind), e.hash.substr(0, 12),
-                                 e.bytes, absl::FormatTime("%Y-%m-%d %H:%M", e.lastUse, absl::LocalTimeZone()), what);
+    std::cout << absl::StrFormat("%-8s %s %10d  %s  %s\n", contentOf(e.kind), e.hash.substr(0, 12), e.bytes,
+                                 absl::FormatTime("%Y-%m-%d %H:%M", e.lastUse, absl::LocalTimeZone()), what);
   }
 }
 
@@ -49,8 +49,8 @@ int whyCall(DiskCache &cache, const CallOptions &options) {
   if (!call.ok())
     return reportFailure(call.status());
   std::string target = options.arch.empty() ? "sm_90a" : options.arch;
-  absl::StatusOr<CacheKey> key = variantKey(*call->kernel, target, options.variant == "general",
-                                            call->arguments.values(call->kernel->signature()), cache);
+  absl::StatusOr<CacheKey> key =
+      variantKey(*call->kernel, target, options.variant == "general", call->arguments.values(call->kernel->signature()), cache);
   if (!key.ok())
     return reportFailure(key.status());
   std::string answer = cache.why(DiskCache::Kind::Request, *key);
@@ -69,7 +69,8 @@ absl::Status keep(DiskCache &cache, const CallOptions &options) {
     return call.status();
   std::string target = options.arch.empty() ? "sm_90a" : options.arch;
   const ProgramOptions &program = call->kernel->program().options();
-  return keepSchedule(*call->kernel, target, call->arguments.values(call->kernel->signature()), program.schedule, program.scheduleName, cache);
+  return keepSchedule(*call->kernel, target, call->arguments.values(call->kernel->signature()), program.schedule, program.scheduleName,
+                      cache);
 }
 
 /// The parts of every entry of a kernel: what a call must equal to hit it.
@@ -97,10 +98,11 @@ int cacheCommand(const std::vector<std::string> &args) {
   call.diskCache = call.runs = false;
   std::vector<std::string> &words = call.positionals;
   std::string size;
-  Options options("cache", "ls | why KERNEL [FILE.kc [NAME=VALUE ...]] | keep FILE.kc [NAME=VALUE ...] --schedule FILE | verify | prune | clear | path",
-                  "Looks after the cache of compiled kernels. 'why' prints the parts of a kernel's keys; with a file it says whether\n"
-                  "a call with these arguments would be a hit, and if not, what differs from the nearest entry. 'keep' puts a schedule there\n"
-                  "that 'kernelc tune' has found elsewhere, for calls with these arguments.");
+  Options options(
+      "cache", "ls | why KERNEL [FILE.kc [NAME=VALUE ...]] | keep FILE.kc [NAME=VALUE ...] --schedule FILE | verify | prune | clear | path",
+      "Looks after the cache of compiled kernels. 'why' prints the parts of a kernel's keys; with a file it says whether\n"
+      "a call with these arguments would be a hit, and if not, what differs from the nearest entry. 'keep' puts a schedule there\n"
+      "that 'kernelc tune' has found elsewhere, for calls with these arguments.");
   options.value("--to", size, "SIZE", "prune: leave at most so much (500M, 2G)");
   call.add(options);
   if (std::optional<int> code = options.parse(args))
@@ -109,7 +111,8 @@ int cacheCommand(const std::vector<std::string> &args) {
   std::string verb = words.empty() ? "" : words[0];
   if (std::find(kVerbs.begin(), kVerbs.end(), verb) == kVerbs.end()) {
     std::string near = findNearest(verb, kVerbs);
-    return options.usageError(verb.empty() ? "what?" : "unknown action '" + verb + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"));
+    return options.usageError(verb.empty() ? "what?"
+                                           : "unknown action '" + verb + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"));
   }
   if (verb == "why" || verb == "keep" ? words.size() < 2 : words.size() != 1)
     return options.usageError(verb == "why" ? "why KERNEL" : verb == "keep" ? "keep FILE.kc --schedule FILE" : "unexpected argument");
@@ -141,7 +144,8 @@ int cacheCommand(const std::vector<std::string> &args) {
     DiskCache::Verified v = cache->verify();
     std::cout << v.good << " good, " << v.removed << " damaged and removed\n";
     if (v.stuck)
-      return reportFailure(absl::PermissionDeniedError(absl::StrCat(v.stuck, " damaged and not removed: ", cache->path(), " cannot be written")));
+      return reportFailure(
+          absl::PermissionDeniedError(absl::StrCat(v.stuck, " damaged and not removed: ", cache->path(), " cannot be written")));
     return v.removed ? kFailed : kDone;
   } else {
     DiskCache::Pruned p = verb == "clear" ? cache->clear() : cache->prune(*bytes);

@@ -20,11 +20,11 @@ struct CallOptions {
   std::string device = "auto", arch;
   std::vector<std::string> positionals; ///< FILE.kc, then NAME=VALUE
   std::string variant = "default";
-  std::string seed; ///< of the emulator's order of threads; "": in order
-  bool diskCache = true; ///< not an option: off for commands that only look at the cache
-  bool tuned = true; ///< not an option: off where schedules are searched
+  std::string seed;         ///< of the emulator's order of threads; "": in order
+  bool diskCache = true;    ///< not an option: off for commands that only look at the cache
+  bool tuned = true;        ///< not an option: off where schedules are searched
   bool hasArguments = true; ///< not an option: off where sizes and values come later
-  bool runs = true;      ///< not an option: off where nothing runs, so that tensors need no values and remarks no second place
+  bool runs = true;         ///< not an option: off where nothing runs, so that tensors need no values and remarks no second place
 
   void add(Options &options);
 };

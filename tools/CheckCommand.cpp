@@ -28,12 +28,14 @@ constexpr double kGoodPercent = 98, kMostRedundantPercent = 25;
 
 /// Whether a size of the kernel is left open.
 bool lacksSizes(const Kernel &signature) {
-  absl::StatusOr<std::vector<int64_t>> sizes = solveSizes(signature, std::vector<MaybeShape>(signature.params.size()), {}, /*partial=*/true);
+  absl::StatusOr<std::vector<int64_t>> sizes =
+      solveSizes(signature, std::vector<MaybeShape>(signature.params.size()), {}, /*partial=*/true);
   return sizes.ok() && std::count(sizes->begin(), sizes->end(), -1) > 0;
 }
 
 /// On the call's arguments; on sets of its own where a size is left open.
-absl::StatusOr<emulator::MutationScore> measure(Call &call, const std::string &arch, const std::function<void(const emulator::Mutant &)> &judged) {
+absl::StatusOr<emulator::MutationScore> measure(Call &call, const std::string &arch,
+                                                const std::function<void(const emulator::Mutant &)> &judged) {
   const Kernel &signature = call.kernel->signature();
   if (call.arguments.tensors.empty() && !signature.params.empty())
     return measureKernelMutants(call.kernel->program(), signature, arch, judged);
@@ -59,10 +61,15 @@ std::string mutantsJson(const std::string &kernel, const std::string &arch, cons
   JsonObject redundant;
   for (const auto &[why, count] : classes)
     redundant.push_back({why, count});
-  absl::StatusOr<std::string> text =
-      printJson(JsonObject{{"kernel", kernel}, {"arch", arch}, {"mutants", score.total}, {"detected", score.detected},
-                           {"by_finding", score.byFinding}, {"redundant", score.redundant}, {"missed", score.missed},
-                           {"redundant_because", std::move(redundant)}, {"missed_mutants", std::move(missed)}});
+  absl::StatusOr<std::string> text = printJson(JsonObject{{"kernel", kernel},
+                                                          {"arch", arch},
+                                                          {"mutants", score.total},
+                                                          {"detected", score.detected},
+                                                          {"by_finding", score.byFinding},
+                                                          {"redundant", score.redundant},
+                                                          {"missed", score.missed},
+                                                          {"redundant_because", std::move(redundant)},
+                                                          {"missed_mutants", std::move(missed)}});
   return text.ok() ? *text + "\n" : std::string(text.status().message());
 }
 
@@ -116,15 +123,18 @@ Json elementJson(const reference::CheckedElement &e) {
   JsonArray index;
   for (int64_t i : e.index)
     index.push_back(i);
-  return JsonObject{{"index", std::move(index)}, {"device", number(e.device)}, {"expected", number(e.expected)},
-                    {"error", number(e.error)}, {"bound", number(e.bound)}};
+  return JsonObject{{"index", std::move(index)},
+                    {"device", number(e.device)},
+                    {"expected", number(e.expected)},
+                    {"error", number(e.error)},
+                    {"bound", number(e.bound)}};
 }
 
 /// The result as one line of JSON; numbers that are not finite are null.
 std::string checkJson(const Call &call, const CheckResult &result) {
   JsonArray outputs;
   for (const reference::OutputCheck &o : result.outputs) {
-    JsonObject output{{"name", o.name}, {"total", o.total}, {"elements", o.elements}, {"failures", o.failures},
+    JsonObject output{{"name", o.name},           {"total", o.total},     {"elements", o.elements}, {"failures", o.failures},
                       {"unchecked", o.unchecked}, {"special", o.special}, {"admitted", o.admitted}, {"largest_bound", o.largestBound}};
     if (o.numJudged() > 0) {
       output.push_back({"largest", elementJson(o.largest)});
@@ -132,9 +142,12 @@ std::string checkJson(const Call &call, const CheckResult &result) {
     }
     outputs.push_back(std::move(output));
   }
-  absl::StatusOr<std::string> text = printJson(JsonObject{{"kernel", call.kernel->signature().name}, {"device", toString(call.place)},
-                                                          {"passed", result.passed()}, {"failed", result.failed},
-                                                          {"not_checked", result.unbounded}, {"outputs", std::move(outputs)}});
+  absl::StatusOr<std::string> text = printJson(JsonObject{{"kernel", call.kernel->signature().name},
+                                                          {"device", toString(call.place)},
+                                                          {"passed", result.passed()},
+                                                          {"failed", result.failed},
+                                                          {"not_checked", result.unbounded},
+                                                          {"outputs", std::move(outputs)}});
   return text.ok() ? *text + "\n" : std::string(text.status().message());
 }
 

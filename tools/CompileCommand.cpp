@@ -5,9 +5,9 @@
 #include <iostream>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "codegen/EmitCuda.h"
@@ -68,9 +68,9 @@ private:
 
 std::string kindOfSuffix(const std::string &path) {
   static const std::pair<const char *, const char *> kSuffixes[] = {
-      {".te.mlir", "te"}, {".plan.mlir", "plan"}, {".tile.mlir", "tile"}, {".layouts.mlir", "layouts"}, {".cu.mlir", "cu"},
-      {".mlir", "te"},    {".cu", "cuda"},        {".ptx", "ptx"},        {".cubin", "cubin"},          {".h", "header"},
-      {".hpp", "header"}, {".json", "json"}};
+      {".te.mlir", "te"},  {".plan.mlir", "plan"}, {".tile.mlir", "tile"}, {".layouts.mlir", "layouts"},
+      {".cu.mlir", "cu"},  {".mlir", "te"},        {".cu", "cuda"},        {".ptx", "ptx"},
+      {".cubin", "cubin"}, {".h", "header"},       {".hpp", "header"},     {".json", "json"}};
   for (auto &[suffix, kind] : kSuffixes)
     if (absl::EndsWith(path, suffix))
       return kind;
@@ -108,9 +108,10 @@ absl::StatusOr<VariantOptions> variantOptions(const Settings &s, const Kernel &k
   for (const std::string &f : s.facts) { // NAME:DIVISOR:MAX[:LIKE]
     std::vector<std::string> parts = absl::StrSplit(f, ':');
     SizeFact fact;
-    bool read = (parts.size() == 3 || parts.size() == 4) && absl::SimpleAtoi(parts[1], &fact.divisor) &&
-                absl::SimpleAtoi(parts[2], &fact.max) && fact.divisor >= 1 &&
-                (parts.size() == 3 || (absl::SimpleAtoi(parts[3], &fact.like) && fact.like >= 1 && (fact.max < 0 || fact.like <= fact.max)));
+    bool read =
+        (parts.size() == 3 || parts.size() == 4) && absl::SimpleAtoi(parts[1], &fact.divisor) && absl::SimpleAtoi(parts[2], &fact.max) &&
+        fact.divisor >= 1 &&
+        (parts.size() == 3 || (absl::SimpleAtoi(parts[3], &fact.like) && fact.like >= 1 && (fact.max < 0 || fact.like <= fact.max)));
     if (!read)
       return absl::InvalidArgumentError(absl::StrCat("--fact ", f, ": expected NAME:DIVISOR:MAX or NAME:DIVISOR:MAX:LIKE"));
     o.facts[parts[0]] = fact;
@@ -165,8 +166,8 @@ absl::Status dumpPhases(Program &program, const Kernel &kernel, const VariantOpt
 }
 
 /// Runs `compile` by the schedule that tune has kept for this variant, where there is one and it holds; else as the program is.
-absl::Status withTuned(Session &session, Program &program, const Kernel &kernel, const VariantOptions &options, std::vector<std::string> &remarks,
-                       absl::FunctionRef<absl::Status()> compile) {
+absl::Status withTuned(Session &session, Program &program, const Kernel &kernel, const VariantOptions &options,
+                       std::vector<std::string> &remarks, absl::FunctionRef<absl::Status()> compile) {
   if (!DiskCache::mayHold(DiskCache::Kind::Tuning))
     return compile();
   std::optional<TunedSchedule> tuned =
@@ -286,7 +287,8 @@ absl::Status compile(const Settings &s, std::vector<std::string> &remarks, Timer
     product += *text;
   }
   if (!refused.empty())
-    return absl::InvalidArgumentError(absl::StrJoin(refused, "\n", [](std::string *out, const absl::Status &r) { absl::StrAppend(out, r.message()); }));
+    return absl::InvalidArgumentError(
+        absl::StrJoin(refused, "\n", [](std::string *out, const absl::Status &r) { absl::StrAppend(out, r.message()); }));
   if (s.kind == "json") {
     absl::StatusOr<std::string> json = artifactToJson(kernels);
     if (!json.ok())

@@ -3,10 +3,10 @@
 #include <iostream>
 
 #include "driver/Build.h"
-#include "llvm/Config/llvm-config.h"
 #include "runtime/Doctor.h"
 #include "tools/Commands.h"
 #include "tools/Options.h"
+#include "llvm/Config/llvm-config.h"
 
 namespace kernelc::tools {
 

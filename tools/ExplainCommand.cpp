@@ -49,8 +49,9 @@ void explainLaunch(const Kernel &k, const Launch &l, size_t number, const SizeEn
   for (const SizeRecipe &s : k.sizes)
     names.push_back(s.name);
   int64_t grid = l.grid.evaluate(env), shared = l.sharedBytes.evaluate(env);
-  std::cout << "launch " << number << "  " << l.entry << ": " << grid << " blocks (" << l.grid.toString(names) << ") of " << l.block << " threads"
-            << (l.cluster > 1 ? absl::StrCat(", clusters of ", l.cluster) : "") << ", " << shared << " bytes of shared memory\n"
+  std::cout << "launch " << number << "  " << l.entry << ": " << grid << " blocks (" << l.grid.toString(names) << ") of " << l.block
+            << " threads" << (l.cluster > 1 ? absl::StrCat(", clusters of ", l.cluster) : "") << ", " << shared
+            << " bytes of shared memory\n"
             << "          " << (l.schedule.empty() ? "no schedule" : l.schedule) << "\n";
   if (!cubin)
     return;
@@ -60,7 +61,8 @@ void explainLaunch(const Kernel &k, const Launch &l, size_t number, const SizeEn
     int blocks = residentBlocks(target, l, r, shared);
     std::cout << "          " << r.registers << " registers, " << r.spillStoreBytes + r.spillLoadBytes << " bytes spilled; " << blocks
               << " blocks (" << blocks * int(l.block) / 32 << " warps) per multiprocessor, "
-              << absl::StrFormat("%.1f", double(grid) / std::max(1, blocks * target.smCount)) << " waves on " << target.smCount << " of them\n";
+              << absl::StrFormat("%.1f", double(grid) / std::max(1, blocks * target.smCount)) << " waves on " << target.smCount
+              << " of them\n";
   }
 }
 
@@ -90,8 +92,8 @@ absl::Status explain(const CallOptions &options) {
   if (!work.ok())
     return work.status();
   const Variant &v = kernel->variants[0];
-  std::cout << "kernel    " << kernel->name << (kernel->loc.file.empty() ? "" : absl::StrCat(" of ", kernel->loc.file, ":", kernel->loc.line))
-            << ", for " << arch << "\n";
+  std::cout << "kernel    " << kernel->name
+            << (kernel->loc.file.empty() ? "" : absl::StrCat(" of ", kernel->loc.file, ":", kernel->loc.line)) << ", for " << arch << "\n";
   explainSizes(*kernel, call->arguments.sizes);
   absl::StatusOr<std::string> precision = appliedPrecision(call->kernel->program(), kernel->name);
   if (!precision.ok())

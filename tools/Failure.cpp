@@ -56,8 +56,8 @@ std::string writeReproducer(const std::string &message) {
 void onCrash(int signal) {
   ::signal(signal, SIG_DFL);
   std::string folder = writeReproducer(std::string("killed by signal ") + strsignal(signal));
-  std::string text = "kernelc: internal error: " + std::string(strsignal(signal)) +
-                     (folder.empty() ? "" : "; a reproducer is in " + folder) + "\n";
+  std::string text =
+      "kernelc: internal error: " + std::string(strsignal(signal)) + (folder.empty() ? "" : "; a reproducer is in " + folder) + "\n";
   if (::write(2, text.data(), text.size()) < 0) {
   }
   ::_exit(kInternal);
@@ -98,7 +98,7 @@ void installCrashHandler() {
   stack.ss_sp = memory;
   stack.ss_size = 1 << 16;
   ::sigaltstack(&stack, nullptr);
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = onCrash;
   action.sa_flags = SA_ONSTACK;
   for (int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT})

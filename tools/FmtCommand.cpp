@@ -39,7 +39,9 @@ int fmtCommand(const std::vector<std::string> &args) {
   Options options("fmt", "FILE.kc ... [-i | --check | -o PATH]", "Prints source texts in the canonical layout.");
   options.flag("-i", inPlace, "rewrites the files")
       .flag("--check", check, "only says which files would change; fails if any does")
-      .flag("--ranges", ranges, "a comment line before every statement with the inferred ranges of its indices ('# ranges: ..'; lines of that form are replaced)")
+      .flag(
+          "--ranges", ranges,
+          "a comment line before every statement with the inferred ranges of its indices ('# ranges: ..'; lines of that form are replaced)")
       .list("--set", sets, "NAME=VALUE", "fixes a size or a const parameter, for --ranges")
       .value("-o", output, "PATH", "where the text goes (-: stdout)")
       .positionals(files);

@@ -18,8 +18,7 @@ constexpr absl::string_view kBold = "\x1b[1m", kGreen = "\x1b[1;32m", kReset = "
 struct Severity {
   absl::string_view word, color;
 };
-constexpr Severity kSeverities[] = {
-    {"error", "\x1b[1;31m"}, {"warning", "\x1b[1;35m"}, {"remark", "\x1b[1;34m"}, {"note", "\x1b[1;36m"}};
+constexpr Severity kSeverities[] = {{"error", "\x1b[1;31m"}, {"warning", "\x1b[1;35m"}, {"remark", "\x1b[1;34m"}, {"note", "\x1b[1;36m"}};
 
 bool &isColored() {
   static bool on = false;
@@ -33,7 +32,8 @@ bool isSet(const char *variable) {
 
 /// A line of carets below a quoted one.
 bool isMarks(absl::string_view line) {
-  return absl::StartsWith(line, "  ") && line.find('^') != absl::string_view::npos && line.find_first_not_of(" \t^~") == absl::string_view::npos;
+  return absl::StartsWith(line, "  ") && line.find('^') != absl::string_view::npos &&
+         line.find_first_not_of(" \t^~") == absl::string_view::npos;
 }
 
 std::string coloredLine(absl::string_view line) {
@@ -53,8 +53,8 @@ std::string coloredLine(absl::string_view line) {
     return std::string(line);
   size_t word = first + 2, rest = word + found->word.size() + 1;
   bool isBold = found->word != "note" && found->word != "remark";
-  return absl::StrCat(kBold, line.substr(0, word), kReset, found->color, line.substr(word, rest - word), kReset, isBold ? kBold : "", line.substr(rest),
-                      isBold ? kReset : "");
+  return absl::StrCat(kBold, line.substr(0, word), kReset, found->color, line.substr(word, rest - word), kReset, isBold ? kBold : "",
+                      line.substr(rest), isBold ? kReset : "");
 }
 
 } // namespace

@@ -89,7 +89,8 @@ int runCommand(const std::vector<std::string> &args) {
                   "Runs a kernel. VALUE is FILE.npy, FILE.safetensors:TENSOR, random[:SEED][:LO..HI], zeros, ones, iota or a number;\n"
                   "a tensor without one is random. Without -o the first elements of each output are printed.");
   call.add(options);
-  options.list("-o", outputs, "NAME=FILE", "writes an output (.npy, or .safetensors:TENSOR)").flag("--time", time, "how long it took, on stderr");
+  options.list("-o", outputs, "NAME=FILE", "writes an output (.npy, or .safetensors:TENSOR)")
+      .flag("--time", time, "how long it took, on stderr");
   if (std::optional<int> code = options.parse(args))
     return *code;
   if (call.positionals.empty())

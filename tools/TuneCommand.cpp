@@ -71,7 +71,8 @@ absl::Status tune(const TuneArguments &a, double seconds, int repeats) {
   if (!a.output.empty() && a.output != "-" && !std::ofstream(a.output, std::ios::app)) // before a search is lost
     return absl::InvalidArgumentError(absl::StrCat("cannot write '", a.output, "'"));
   options.heard = [&](const ScheduleTrial &t, const std::string &target) {
-    absl::StatusOr<std::string> line = printJson(recordOf(t, kernel, call->kernel->program().options().constants, call->arguments.sizes, target));
+    absl::StatusOr<std::string> line =
+        printJson(recordOf(t, kernel, call->kernel->program().options().constants, call->arguments.sizes, target));
     if (records.is_open() && line.ok())
       records << *line << std::endl;
   };
@@ -101,8 +102,10 @@ absl::Status tune(const TuneArguments &a, double seconds, int repeats) {
 int tuneCommand(const std::vector<std::string> &args) {
   TuneArguments a;
   Options options("tune", "FILE.kc [NAME=VALUE ...]",
-                  "Searches schedules for these arguments on a GPU, from the cost model's on, also for other units and parts: neighbours are compiled in parallel, "
-                  "checked, and timed in turns with the best so far. The best goes to -o (stdout) as a file for --schedule, and into the cache, where later "
+                  "Searches schedules for these arguments on a GPU, from the cost model's on, also for other units and parts: neighbours "
+                  "are compiled in parallel, "
+                  "checked, and timed in turns with the best so far. The best goes to -o (stdout) as a file for --schedule, and into the "
+                  "cache, where later "
                   "calls find it.");
   a.call.tuned = false;
   a.call.add(options);

@@ -82,11 +82,13 @@ absl::StatusOr<std::map<std::string, std::string>> parseAssignments(const Kernel
     std::string name = text.substr(0, equals);
     auto isNamed = [&](const SizeRecipe &r) { return r.name == name; };
     if (std::any_of(kernel.sizes.begin(), kernel.sizes.end(), isNamed))
-      return absl::InvalidArgumentError(absl::StrCat("'", text, "': ", name, " is a size of kernel '", kernel.name, "', which --set ", text, " fixes"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("'", text, "': ", name, " is a size of kernel '", kernel.name, "', which --set ", text, " fixes"));
     if (std::find(names.begin(), names.end(), name) == names.end()) {
       std::string near = findNearest(name, names);
       return absl::InvalidArgumentError(absl::StrCat("kernel '", kernel.name, "' has no input '", name, "'; its inputs are ",
-                                                     absl::StrJoin(names, ", "), near.empty() ? "" : absl::StrCat(" (did you mean '", near, "'?)")));
+                                                     absl::StrJoin(names, ", "),
+                                                     near.empty() ? "" : absl::StrCat(" (did you mean '", near, "'?)")));
     }
     if (!values.emplace(name, text.substr(equals + 1)).second)
       return absl::InvalidArgumentError(absl::StrCat("'", text, "': ", name, " is given twice"));

@@ -80,7 +80,8 @@ int main(int argc, char **argv) {
     names.push_back(c.name);
   }
   std::string near = findNearest(args[0], names);
-  std::cerr << "kernelc: unknown " << (args[0][0] == '-' ? "option" : "command") << " '" << args[0] << "'" << (near.empty() ? "" : "; did you mean '" + near + "'?") << "\n";
+  std::cerr << "kernelc: unknown " << (args[0][0] == '-' ? "option" : "command") << " '" << args[0] << "'"
+            << (near.empty() ? "" : "; did you mean '" + near + "'?") << "\n";
   printUsage(std::cerr);
   return kUsage;
 }

@@ -121,8 +121,8 @@ int main() {
         ratios.push_back(times[0][size_t(round)] / times[v][size_t(round)]);
       std::sort(ratios.begin(), ratios.end());
       size_t tenth = ratios.size() / 10;
-      std::printf("| %s | %d | %s | %.1f | %.4f (%.4f, %.4f) |\n", row.type, row.size, row.variants[v].name, median(times[v]), median(ratios),
-                  ratios[tenth], ratios[ratios.size() - 1 - tenth]);
+      std::printf("| %s | %d | %s | %.1f | %.4f (%.4f, %.4f) |\n", row.type, row.size, row.variants[v].name, median(times[v]),
+                  median(ratios), ratios[tenth], ratios[ratios.size() - 1 - tenth]);
     }
     std::fflush(stdout);
     for (CUdeviceptr p : {a, b, c})

@@ -31,7 +31,8 @@ struct kc_kernel {
     for (const SizeRecipe &s : kernel->signature().sizes)
       names.push_back(s.name);
     for (const Param &p : kernel->signature().params)
-      shapes.push_back(absl::StrCat("[", absl::StrJoin(p.dims, ", ", [&](std::string *out, const SizeExpr &d) { out->append(d.toString(names)); }), "]"));
+      shapes.push_back(absl::StrCat(
+          "[", absl::StrJoin(p.dims, ", ", [&](std::string *out, const SizeExpr &d) { out->append(d.toString(names)); }), "]"));
   }
   std::shared_ptr<JitKernel> kernel;
   std::vector<std::string> shapes; ///< of the parameters, for kc_param
@@ -54,14 +55,15 @@ kc_code finish(const absl::Status &status) {
 
 /// Whether this process may call at all; see ThreadGate.h.
 absl::Status usable(const GatePass &pass) {
-  return pass.isOpen() ? absl::OkStatus()
-                       : absl::FailedPreconditionError("this process was forked while another thread compiled or ran a kernel, and what that thread "
-                                                       "held stays held here; start workers with exec, or Python's 'spawn' method");
+  return pass.isOpen()
+             ? absl::OkStatus()
+             : absl::FailedPreconditionError("this process was forked while another thread compiled or ran a kernel, and what that thread "
+                                             "held stays held here; start workers with exec, or Python's 'spawn' method");
 }
-#define KC_ENTER() \
-  GatePass pass; \
-  if (absl::Status usableStatus = usable(pass); !usableStatus.ok()) \
-    return finish(usableStatus)
+#define KC_ENTER()                                                                                                                         \
+  GatePass pass;                                                                                                                           \
+  if (absl::Status usableStatus = usable(pass); !usableStatus.ok())                                                                        \
+  return finish(usableStatus)
 
 absl::Status missing(const char *what) { return absl::InvalidArgumentError(absl::StrCat(what, " is null")); }
 
@@ -445,8 +447,8 @@ void kc_set_interrupt(int32_t (*asked)(void)) {
   } : InterruptQuestion(nullptr));
 }
 
-static kc_code bindOn(kc_kernel *kernel, kc_device device, const kc_value *values, size_t numValues, const kc_named *sizes,
-                      size_t numSizes, std::optional<cuda::StreamHandle> stream, kc_bound **bound) {
+static kc_code bindOn(kc_kernel *kernel, kc_device device, const kc_value *values, size_t numValues, const kc_named *sizes, size_t numSizes,
+                      std::optional<cuda::StreamHandle> stream, kc_bound **bound) {
   KC_ENTER();
   if (!bound)
     return finish(missing("the result"));
@@ -482,7 +484,8 @@ kc_code kc_bound_replace(kc_bound *bound, const kc_value *values, size_t numValu
   BoundCall &call = bound->call;
   const Kernel &kernel = call.kernel().signature();
   if (numValues != kernel.params.size())
-    return finish(absl::InvalidArgumentError(absl::StrCat("kernel '", kernel.name, "' takes ", kernel.params.size(), " arguments, got ", numValues)));
+    return finish(
+        absl::InvalidArgumentError(absl::StrCat("kernel '", kernel.name, "' takes ", kernel.params.size(), " arguments, got ", numValues)));
   absl::InlinedVector<NewArgument, 16> next;
   for (size_t i = 0; i < numValues; ++i) {
     absl::StatusOr<NewArgument> argument = newArgumentOf(kernel.params[i], call.args().values[i], values[i], call.place());

@@ -93,7 +93,7 @@ KC_API const char *kc_version(void);
 KC_API const char *kc_last_error(void);
 
 typedef struct {
-  size_t size; /* sizeof(kc_session_options) */
+  size_t size;                 /* sizeof(kc_session_options) */
   const char *cache_path;      /* null: the default */
   int32_t disk_cache;          /* 0: none */
   int32_t max_variants;        /* 0: the default */
@@ -109,7 +109,7 @@ KC_API void kc_session_destroy(kc_session *session);
 KC_API kc_device kc_session_default_device(kc_session *session);
 
 typedef struct {
-  size_t size; /* sizeof(kc_compile_options) */
+  size_t size;               /* sizeof(kc_compile_options) */
   const char *file_name;     /* for messages; null: "<string>" */
   const kc_named *constants; /* sizes and const parameters to fix */
   size_t num_constants;
@@ -121,8 +121,7 @@ typedef struct {
 } kc_compile_options;
 
 /* Imports a source text; its errors are the message. `options` may be null. */
-KC_API kc_code kc_compile(kc_session *session, const char *text, size_t length, const kc_compile_options *options,
-                          kc_program **program);
+KC_API kc_code kc_compile(kc_session *session, const char *text, size_t length, const kc_compile_options *options, kc_program **program);
 KC_API void kc_program_destroy(kc_program *program);
 KC_API size_t kc_program_num_kernels(const kc_program *program);
 /* What the text says that hardly was meant (a literal beyond its type), with its line; the program owns it. */
@@ -150,8 +149,8 @@ KC_API const char *kc_kernel_size_name(const kc_kernel *kernel, size_t index);
 
 /* The shape parameter `param` must have, from the tensors among `values` (KC_VALUE_NONE
    where there is none yet) and the sizes given by name. `shape` holds the rank. */
-KC_API kc_code kc_kernel_shape(const kc_kernel *kernel, const kc_value *values, size_t num_values, const kc_named *sizes,
-                               size_t num_sizes, size_t param, int64_t *shape);
+KC_API kc_code kc_kernel_shape(const kc_kernel *kernel, const kc_value *values, size_t num_values, const kc_named *sizes, size_t num_sizes,
+                               size_t param, int64_t *shape);
 
 /* Runs the kernel: `values` follow the parameters. On a GPU the work is queued on
    `stream` (a CUstream; null or 1: the default stream, 2: the calling thread's own), else it has

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Host prelude, part 6: cp.async, ldmatrix, stmatrix and mma.sync.
-#define KCE_CP(n)                                                                                  \
-  KCE_INLINE void kc_cp_async_##n(void *d, const void *s) { kce::call<&kce::Api::cpAsync>()(d, s, n, n); }     \
-  KCE_INLINE void kc_cp_async_zfill_##n(void *d, const void *s, int bytes) {                       \
-    kce::call<&kce::Api::cpAsync>()(d, s, n, (unsigned)bytes);                                                 \
-  }
-KCE_CP(4) KCE_CP(8) KCE_CP(16)
+#define KCE_CP(n)                                                                                                                          \
+  KCE_INLINE void kc_cp_async_##n(void *d, const void *s) { kce::call<&kce::Api::cpAsync>()(d, s, n, n); }                                 \
+  KCE_INLINE void kc_cp_async_zfill_##n(void *d, const void *s, int bytes) { kce::call<&kce::Api::cpAsync>()(d, s, n, (unsigned)bytes); }
+KCE_CP(4)
+KCE_CP(8)
+KCE_CP(16)
 #undef KCE_CP
 KCE_INLINE void kc_cp_async_commit() { kce::call<&kce::Api::cpAsyncCommit>()(); }
 template <int N> KCE_INLINE void kc_cp_async_wait() { kce::call<&kce::Api::cpAsyncWait>()(N); }
@@ -22,25 +22,17 @@ KCE_INLINE void mma(MmaKind kind, void *d, const void *a, const void *b) {
   kce::call<&kce::Api::warp>()(WarpOp::Mma, &w);
 }
 } // namespace kce
-#define KCE_MATRIX(n)                                                                              \
-  KCE_INLINE void kc_ldmatrix_x##n(unsigned *r, const void *row) {                            \
-    kce::matrix(kce::WarpOp::LdMatrix, n, false, row, r);                                          \
-  }                                                                                                \
-  KCE_INLINE void kc_ldmatrix_x##n##_trans(unsigned *r, const void *row) {                    \
-    kce::matrix(kce::WarpOp::LdMatrix, n, true, row, r);                                           \
-  }                                                                                                \
-  KCE_INLINE void kc_stmatrix_x##n(void *row, const unsigned *r) {                            \
-    kce::matrix(kce::WarpOp::StMatrix, n, false, row, (void *)r);                                  \
-  }                                                                                                \
-  KCE_INLINE void kc_stmatrix_x##n##_trans(void *row, const unsigned *r) {                    \
-    kce::matrix(kce::WarpOp::StMatrix, n, true, row, (void *)r);                                   \
-  }
-KCE_MATRIX(1) KCE_MATRIX(2) KCE_MATRIX(4)
+#define KCE_MATRIX(n)                                                                                                                      \
+  KCE_INLINE void kc_ldmatrix_x##n(unsigned *r, const void *row) { kce::matrix(kce::WarpOp::LdMatrix, n, false, row, r); }                 \
+  KCE_INLINE void kc_ldmatrix_x##n##_trans(unsigned *r, const void *row) { kce::matrix(kce::WarpOp::LdMatrix, n, true, row, r); }          \
+  KCE_INLINE void kc_stmatrix_x##n(void *row, const unsigned *r) { kce::matrix(kce::WarpOp::StMatrix, n, false, row, (void *)r); }         \
+  KCE_INLINE void kc_stmatrix_x##n##_trans(void *row, const unsigned *r) { kce::matrix(kce::WarpOp::StMatrix, n, true, row, (void *)r); }
+KCE_MATRIX(1)
+KCE_MATRIX(2)
+KCE_MATRIX(4)
 #undef KCE_MATRIX
-#define KCE_MMA(name, kind, D, na, nb)                                                             \
-  KCE_INLINE void name(D *d, const unsigned *a, const unsigned *b) {              \
-    kce::mma(kce::MmaKind::kind, d, a, b);                                                         \
-  }
+#define KCE_MMA(name, kind, D, na, nb)                                                                                                     \
+  KCE_INLINE void name(D *d, const unsigned *a, const unsigned *b) { kce::mma(kce::MmaKind::kind, d, a, b); }
 KCE_MMA(kc_mma_m16n8k16_bf16, Bf16K16, float, 4, 2)
 KCE_MMA(kc_mma_m16n8k16_f16, F16K16, float, 4, 2)
 KCE_MMA(kc_mma_m16n8k8_f16, F16K8, float, 2, 1)

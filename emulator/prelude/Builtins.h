@@ -43,15 +43,15 @@ KCE_INLINE unsigned char *kc_shared() { return kce::sharedBase(); }
 
 // Vectors are ext_vector types so that the compiler sees one access, as the
 // device does. Those of three elements are structs: CUDA packs them.
-#define KCE_VECTOR(T, name)                                                                        \
-  typedef T name##2 __attribute__((ext_vector_type(2)));                                           \
-  typedef T name##4 __attribute__((ext_vector_type(4)));                                           \
-  struct name##3 { T x, y, z; };                                                                   \
-  struct name##1 { T x; };                                                                         \
-  KCE_INLINE name##1 make_##name##1(T x) { return name##1{x}; }                                    \
-  KCE_INLINE name##2 make_##name##2(T x, T y) { return name##2{x, y}; }                            \
-  KCE_INLINE name##3 make_##name##3(T x, T y, T z) { return name##3{x, y, z}; }                    \
-  KCE_INLINE name##4 make_##name##4(T x, T y, T z, T w) { return name##4{x, y, z, w}; }
+#define KCE_VECTOR(T, name)                                                                                                                \
+  typedef T name##2 __attribute__((ext_vector_type(2)));                                                                                   \
+  typedef T name##4 __attribute__((ext_vector_type(4)));                                                                                   \
+  struct name##3 { T x, y, z; };                                                                                                           \
+  struct name##1 { T x; };                                                                                                                 \
+  KCE_INLINE name##1 make_##name##1(T x) { return name##1 {x}; }                                                                           \
+  KCE_INLINE name##2 make_##name##2(T x, T y) { return name##2 {x, y}; }                                                                   \
+  KCE_INLINE name##3 make_##name##3(T x, T y, T z) { return name##3 {x, y, z}; }                                                           \
+  KCE_INLINE name##4 make_##name##4(T x, T y, T z, T w) { return name##4 {x, y, z, w}; }
 KCE_VECTOR(signed char, char)
 KCE_VECTOR(unsigned char, uchar)
 KCE_VECTOR(short, short)
@@ -82,8 +82,6 @@ template <class T> KCE_INLINE void __stwb(T *p, T v) { *p = v; }
 KCE_INLINE void __trap() { kce::call<&kce::Api::trap>()("__trap()"); }
 KCE_INLINE void __nanosleep(unsigned) { kce::call<&kce::Api::yield>()(); }
 KCE_INLINE long long clock64() { return (long long)kce::call<&kce::Api::clock>()(); }
-KCE_INLINE unsigned long __cvta_generic_to_shared(const void *p) {
-  return (unsigned long)((const unsigned char *)p - kce::sharedBase());
-}
+KCE_INLINE unsigned long __cvta_generic_to_shared(const void *p) { return (unsigned long)((const unsigned char *)p - kce::sharedBase()); }
 KCE_INLINE unsigned kc_address(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
 #define assert(c) ((c) ? (void)0 : kce::call<&kce::Api::trap>()("assertion failed: " #c))

@@ -5,29 +5,21 @@ struct alignas(64) kc_tensor_map {
 };
 KCE_INLINE void kc_mbarrier_init(void *bar, unsigned count) { kce::call<&kce::Api::mbarrierInit>()(bar, count); }
 KCE_INLINE void kc_mbarrier_arrive(void *bar) { kce::call<&kce::Api::mbarrierArrive>()(bar, -1, 0, false); }
-KCE_INLINE void kc_mbarrier_expect_tx(void *bar, unsigned bytes) {
-  kce::call<&kce::Api::mbarrierArrive>()(bar, -1, bytes, true);
-}
-KCE_INLINE void kc_mbarrier_arrive_cluster(void *bar, unsigned cta) {
-  kce::call<&kce::Api::mbarrierArrive>()(bar, (int)cta, 0, false);
-}
+KCE_INLINE void kc_mbarrier_expect_tx(void *bar, unsigned bytes) { kce::call<&kce::Api::mbarrierArrive>()(bar, -1, bytes, true); }
+KCE_INLINE void kc_mbarrier_arrive_cluster(void *bar, unsigned cta) { kce::call<&kce::Api::mbarrierArrive>()(bar, (int)cta, 0, false); }
 KCE_INLINE void kc_mbarrier_wait(void *bar, unsigned parity) { kce::call<&kce::Api::mbarrierWait>()(bar, parity); }
 KCE_INLINE void kc_fence_mbarrier_init() { kce::call<&kce::Api::mbarrierInitFence>()(); }
 KCE_INLINE void kc_prefetch_tensor_map(const kc_tensor_map *) {}
-KCE_INLINE void kc_prefetch_bulk(const void *p, unsigned bytes) {
-  kce::call<&kce::Api::bulkPrefetch>()(p, bytes);
-}
+KCE_INLINE void kc_prefetch_bulk(const void *p, unsigned bytes) { kce::call<&kce::Api::bulkPrefetch>()(p, bytes); }
 
 // Shared memory of other blocks of the cluster.
-#define KCE_CLUSTER(name, T)                                                                       \
-  KCE_INLINE T kc_cluster_load_##name(const void *p, unsigned block) {                             \
-    return *(const T *)kce::call<&kce::Api::mapShared>()((void *)p, block);                        \
-  }                                                                                                \
-  KCE_INLINE void kc_cluster_store_##name(void *p, T v, unsigned block) {                          \
-    *(T *)kce::call<&kce::Api::mapShared>()(p, block) = v;                                         \
-  }                                                                                                \
-  KCE_INLINE void kc_store_async_##name(void *to, T v, void *bar, unsigned block) {                \
-    kce::call<&kce::Api::storeAsync>()(to, &v, sizeof(T), bar, block);                             \
+#define KCE_CLUSTER(name, T)                                                                                                               \
+  KCE_INLINE T kc_cluster_load_##name(const void *p, unsigned block) {                                                                     \
+    return *(const T *)kce::call<&kce::Api::mapShared>()((void *)p, block);                                                                \
+  }                                                                                                                                        \
+  KCE_INLINE void kc_cluster_store_##name(void *p, T v, unsigned block) { *(T *)kce::call<&kce::Api::mapShared>()(p, block) = v; }         \
+  KCE_INLINE void kc_store_async_##name(void *to, T v, void *bar, unsigned block) {                                                        \
+    kce::call<&kce::Api::storeAsync>()(to, &v, sizeof(T), bar, block);                                                                     \
   }
 KCE_CLUSTER(f32, float)
 KCE_CLUSTER(f64, double)
@@ -36,35 +28,32 @@ KCE_CLUSTER(i64, long long)
 KCE_CLUSTER(f32x4, float4)
 #undef KCE_CLUSTER
 
-#define KCE_TMA(rank, PARAMS, ...)                                                                 \
-  KCE_INLINE void kc_tma_load_##rank##d(void *dst, const kc_tensor_map *map, PARAMS, void *bar) {  \
-    const int c[] = {__VA_ARGS__};                                                                 \
-    kce::call<&kce::Api::tmaLoad>()(rank, dst, map, c, bar, 0);                                    \
-  }                                                                                                \
-  KCE_INLINE void kc_tma_load_multicast_##rank##d(void *dst, const kc_tensor_map *map, PARAMS,     \
-                                                  void *bar, unsigned mask) {                      \
-    const int c[] = {__VA_ARGS__};                                                                 \
-    kce::call<&kce::Api::tmaLoad>()(rank, dst, map, c, bar, mask);                                 \
-  }                                                                                                \
-  KCE_INLINE void kc_tma_load_streaming_##rank##d(void *dst, const kc_tensor_map *map, PARAMS,     \
-                                                  void *bar) {                                     \
-    kc_tma_load_##rank##d(dst, map, __VA_ARGS__, bar);                                             \
-  }                                                                                                \
-  KCE_INLINE void kc_tma_load_multicast_streaming_##rank##d(                                       \
-      void *dst, const kc_tensor_map *map, PARAMS, void *bar, unsigned mask) {                     \
-    kc_tma_load_multicast_##rank##d(dst, map, __VA_ARGS__, bar, mask);                             \
-  }                                                                                                \
-  KCE_INLINE void kc_tma_prefetch_##rank##d(const kc_tensor_map *map, PARAMS) {                    \
-    const int c[] = {__VA_ARGS__};                                                                 \
-    kce::call<&kce::Api::tmaPrefetch>()(rank, map, c);                                             \
-  }                                                                                                \
-  KCE_INLINE void kc_tma_store_##rank##d(const kc_tensor_map *map, const void *src, PARAMS) {      \
-    const int c[] = {__VA_ARGS__};                                                                 \
-    kce::call<&kce::Api::tmaStore>()(rank, map, src, c, false);                                    \
-  }                                                                                                \
-  KCE_INLINE void kc_tma_reduce_add_##rank##d(const kc_tensor_map *map, const void *src, PARAMS) { \
-    const int c[] = {__VA_ARGS__};                                                                 \
-    kce::call<&kce::Api::tmaStore>()(rank, map, src, c, true);                                     \
+#define KCE_TMA(rank, PARAMS, ...)                                                                                                         \
+  KCE_INLINE void kc_tma_load_##rank##d(void *dst, const kc_tensor_map *map, PARAMS, void *bar) {                                          \
+    const int c[] = {__VA_ARGS__};                                                                                                         \
+    kce::call<&kce::Api::tmaLoad>()(rank, dst, map, c, bar, 0);                                                                            \
+  }                                                                                                                                        \
+  KCE_INLINE void kc_tma_load_multicast_##rank##d(void *dst, const kc_tensor_map *map, PARAMS, void *bar, unsigned mask) {                 \
+    const int c[] = {__VA_ARGS__};                                                                                                         \
+    kce::call<&kce::Api::tmaLoad>()(rank, dst, map, c, bar, mask);                                                                         \
+  }                                                                                                                                        \
+  KCE_INLINE void kc_tma_load_streaming_##rank##d(void *dst, const kc_tensor_map *map, PARAMS, void *bar) {                                \
+    kc_tma_load_##rank##d(dst, map, __VA_ARGS__, bar);                                                                                     \
+  }                                                                                                                                        \
+  KCE_INLINE void kc_tma_load_multicast_streaming_##rank##d(void *dst, const kc_tensor_map *map, PARAMS, void *bar, unsigned mask) {       \
+    kc_tma_load_multicast_##rank##d(dst, map, __VA_ARGS__, bar, mask);                                                                     \
+  }                                                                                                                                        \
+  KCE_INLINE void kc_tma_prefetch_##rank##d(const kc_tensor_map *map, PARAMS) {                                                            \
+    const int c[] = {__VA_ARGS__};                                                                                                         \
+    kce::call<&kce::Api::tmaPrefetch>()(rank, map, c);                                                                                     \
+  }                                                                                                                                        \
+  KCE_INLINE void kc_tma_store_##rank##d(const kc_tensor_map *map, const void *src, PARAMS) {                                              \
+    const int c[] = {__VA_ARGS__};                                                                                                         \
+    kce::call<&kce::Api::tmaStore>()(rank, map, src, c, false);                                                                            \
+  }                                                                                                                                        \
+  KCE_INLINE void kc_tma_reduce_add_##rank##d(const kc_tensor_map *map, const void *src, PARAMS) {                                         \
+    const int c[] = {__VA_ARGS__};                                                                                                         \
+    kce::call<&kce::Api::tmaStore>()(rank, map, src, c, true);                                                                             \
   }
 #define KCE_COMMA ,
 KCE_TMA(1, int c0, c0)
@@ -90,43 +79,32 @@ KCE_INLINE void kc_wgmma_fence() { kce::call<&kce::Api::wgmmaFence>()(); }
 KCE_INLINE void kc_wgmma_commit() { kce::call<&kce::Api::wgmmaCommit>()(); }
 template <int N> KCE_INLINE void kc_wgmma_wait() { kce::call<&kce::Api::wgmmaWait>()(N); }
 namespace kce {
-KCE_INLINE void wgmma(WgmmaKind a, WgmmaKind b, int n, int ta, int tb, void *d,
-                      const unsigned *registersA, unsigned long long descA,
+KCE_INLINE void wgmma(WgmmaKind a, WgmmaKind b, int n, int ta, int tb, void *d, const unsigned *registersA, unsigned long long descA,
                       unsigned long long descB, int accumulate) {
   WgmmaArgs w;
-  w.typeA = a, w.typeB = b, w.n = n, w.transposeA = ta, w.transposeB = tb,
-  w.accumulate = accumulate;
+  w.typeA = a, w.typeB = b, w.n = n, w.transposeA = ta, w.transposeB = tb, w.accumulate = accumulate;
   w.d = d, w.registersA = registersA, w.descA = descA, w.descB = descB;
   kce::call<&kce::Api::wgmma>()(&w);
 }
 } // namespace kce
 // The second name is the one with A in registers.
-#define KCE_WGMMA16(name, kind)                                                                    \
-  template <int N, int TA, int TB>                                                                 \
-  KCE_INLINE void kc_wgmma_##name(float *d, unsigned long long descA, unsigned long long descB,    \
-                                  int accumulate) {                                                \
-    kce::wgmma(kce::WgmmaKind::kind, kce::WgmmaKind::kind, N, TA, TB, d, nullptr, descA, descB,    \
-               accumulate);                                                                        \
-  }                                                                                                \
-  template <int N, int TB>                                                                         \
-  KCE_INLINE void kc_wgmma_rs_##name(float *d, const unsigned *a, unsigned long long descB,        \
-                                     int accumulate) {                                             \
-    kce::wgmma(kce::WgmmaKind::kind, kce::WgmmaKind::kind, N, 0, TB, d, a, 0, descB, accumulate);  \
+#define KCE_WGMMA16(name, kind)                                                                                                            \
+  template <int N, int TA, int TB>                                                                                                         \
+  KCE_INLINE void kc_wgmma_##name(float *d, unsigned long long descA, unsigned long long descB, int accumulate) {                          \
+    kce::wgmma(kce::WgmmaKind::kind, kce::WgmmaKind::kind, N, TA, TB, d, nullptr, descA, descB, accumulate);                               \
+  }                                                                                                                                        \
+  template <int N, int TB> KCE_INLINE void kc_wgmma_rs_##name(float *d, const unsigned *a, unsigned long long descB, int accumulate) {     \
+    kce::wgmma(kce::WgmmaKind::kind, kce::WgmmaKind::kind, N, 0, TB, d, a, 0, descB, accumulate);                                          \
   }
 KCE_WGMMA16(bf16, Bf16)
 KCE_WGMMA16(f16, F16)
 #undef KCE_WGMMA16
-#define KCE_WGMMA(name, kindA, kindB, D)                                                           \
-  template <int N>                                                                                 \
-  KCE_INLINE void kc_wgmma_##name(D *d, unsigned long long descA, unsigned long long descB,        \
-                                  int accumulate) {                                                \
-    kce::wgmma(kce::WgmmaKind::kindA, kce::WgmmaKind::kindB, N, 0, 0, d, nullptr, descA, descB,    \
-               accumulate);                                                                        \
-  }                                                                                                \
-  template <int N>                                                                                 \
-  KCE_INLINE void kc_wgmma_rs_##name(D *d, const unsigned *a, unsigned long long descB,            \
-                                     int accumulate) {                                             \
-    kce::wgmma(kce::WgmmaKind::kindA, kce::WgmmaKind::kindB, N, 0, 0, d, a, 0, descB, accumulate); \
+#define KCE_WGMMA(name, kindA, kindB, D)                                                                                                   \
+  template <int N> KCE_INLINE void kc_wgmma_##name(D *d, unsigned long long descA, unsigned long long descB, int accumulate) {             \
+    kce::wgmma(kce::WgmmaKind::kindA, kce::WgmmaKind::kindB, N, 0, 0, d, nullptr, descA, descB, accumulate);                               \
+  }                                                                                                                                        \
+  template <int N> KCE_INLINE void kc_wgmma_rs_##name(D *d, const unsigned *a, unsigned long long descB, int accumulate) {                 \
+    kce::wgmma(kce::WgmmaKind::kindA, kce::WgmmaKind::kindB, N, 0, 0, d, a, 0, descB, accumulate);                                         \
   }
 KCE_WGMMA(tf32, Tf32, Tf32, float)
 KCE_WGMMA(e4m3, E4M3, E4M3, float)

@@ -2,15 +2,55 @@
 // Host prelude, part 3: the CUDA math functions. Results may differ from the
 // device's within the error both document; nothing here is fast math.
 extern "C" {
-#define KCE_M1(fn) double fn(double); float fn##f(float);
-#define KCE_M2(fn) double fn(double, double); float fn##f(float, float);
-KCE_M1(exp) KCE_M1(exp2) KCE_M1(expm1) KCE_M1(log) KCE_M1(log2) KCE_M1(log10) KCE_M1(log1p)
-KCE_M1(sqrt) KCE_M1(cbrt) KCE_M1(sin) KCE_M1(cos) KCE_M1(tan) KCE_M1(asin) KCE_M1(acos) KCE_M1(atan)
-KCE_M1(sinh) KCE_M1(cosh) KCE_M1(tanh) KCE_M1(asinh) KCE_M1(acosh) KCE_M1(atanh) KCE_M1(erf) KCE_M1(erfc)
-KCE_M1(floor) KCE_M1(ceil) KCE_M1(trunc) KCE_M1(round) KCE_M1(rint) KCE_M1(nearbyint) KCE_M1(fabs)
-KCE_M1(lgamma) KCE_M1(tgamma) KCE_M1(logb)
-KCE_M2(pow) KCE_M2(fmod) KCE_M2(atan2) KCE_M2(copysign) KCE_M2(fmax) KCE_M2(fmin) KCE_M2(hypot)
-KCE_M2(fdim) KCE_M2(remainder) KCE_M2(nextafter)
+#define KCE_M1(fn)                                                                                                                         \
+  double fn(double);                                                                                                                       \
+  float fn##f(float);
+#define KCE_M2(fn)                                                                                                                         \
+  double fn(double, double);                                                                                                               \
+  float fn##f(float, float);
+KCE_M1(exp)
+KCE_M1(exp2)
+KCE_M1(expm1)
+KCE_M1(log)
+KCE_M1(log2)
+KCE_M1(log10)
+KCE_M1(log1p)
+KCE_M1(sqrt)
+KCE_M1(cbrt)
+KCE_M1(sin)
+KCE_M1(cos)
+KCE_M1(tan)
+KCE_M1(asin)
+KCE_M1(acos)
+KCE_M1(atan)
+KCE_M1(sinh)
+KCE_M1(cosh)
+KCE_M1(tanh)
+KCE_M1(asinh)
+KCE_M1(acosh)
+KCE_M1(atanh)
+KCE_M1(erf)
+KCE_M1(erfc)
+KCE_M1(floor)
+KCE_M1(ceil)
+KCE_M1(trunc)
+KCE_M1(round)
+KCE_M1(rint)
+KCE_M1(nearbyint)
+KCE_M1(fabs)
+KCE_M1(lgamma)
+KCE_M1(tgamma)
+KCE_M1(logb)
+KCE_M2(pow)
+KCE_M2(fmod)
+KCE_M2(atan2)
+KCE_M2(copysign)
+KCE_M2(fmax)
+KCE_M2(fmin)
+KCE_M2(hypot)
+KCE_M2(fdim)
+KCE_M2(remainder)
+KCE_M2(nextafter)
 double fma(double, double, double);
 float fmaf(float, float, float);
 double exp10(double);
@@ -27,12 +67,37 @@ long long llrint(double);
 }
 #undef KCE_M1
 #undef KCE_M2
-#define KCE_F1(fn) KCE_INLINE float fn(float x) { return fn##f(x); }
-#define KCE_F2(fn) KCE_INLINE float fn(float x, float y) { return fn##f(x, y); }
-KCE_F1(exp) KCE_F1(exp2) KCE_F1(expm1) KCE_F1(log) KCE_F1(log2) KCE_F1(log10) KCE_F1(log1p) KCE_F1(sqrt)
-KCE_F1(cbrt) KCE_F1(sin) KCE_F1(cos) KCE_F1(tan) KCE_F1(tanh) KCE_F1(erf) KCE_F1(erfc) KCE_F1(floor)
-KCE_F1(ceil) KCE_F1(trunc) KCE_F1(round) KCE_F1(rint) KCE_F1(fabs) KCE_F2(pow) KCE_F2(fmod) KCE_F2(atan2)
-KCE_F2(copysign) KCE_F2(fmax) KCE_F2(fmin)
+#define KCE_F1(fn)                                                                                                                         \
+  KCE_INLINE float fn(float x) { return fn##f(x); }
+#define KCE_F2(fn)                                                                                                                         \
+  KCE_INLINE float fn(float x, float y) { return fn##f(x, y); }
+KCE_F1(exp)
+KCE_F1(exp2)
+KCE_F1(expm1)
+KCE_F1(log)
+KCE_F1(log2)
+KCE_F1(log10)
+KCE_F1(log1p)
+KCE_F1(sqrt)
+KCE_F1(cbrt)
+KCE_F1(sin)
+KCE_F1(cos)
+KCE_F1(tan)
+KCE_F1(tanh)
+KCE_F1(erf)
+KCE_F1(erfc)
+KCE_F1(floor)
+KCE_F1(ceil)
+KCE_F1(trunc)
+KCE_F1(round)
+KCE_F1(rint)
+KCE_F1(fabs)
+KCE_F2(pow)
+KCE_F2(fmod)
+KCE_F2(atan2)
+KCE_F2(copysign)
+KCE_F2(fmax)
+KCE_F2(fmin)
 #undef KCE_F1
 #undef KCE_F2
 KCE_INLINE float fma(float a, float b, float c) { return fmaf(a, b, c); }
@@ -75,10 +140,14 @@ KCE_INLINE float __saturatef(float x) { return x > 0 ? (x < 1 ? x : 1.0f) : 0.0f
 #define NAN __builtin_nanf("")
 #define CUDART_INF_F __builtin_inff()
 
-#define KCE_MINMAX(T)                                                                              \
-  KCE_INLINE T min(T a, T b) { return b < a ? b : a; }                                             \
+#define KCE_MINMAX(T)                                                                                                                      \
+  KCE_INLINE T min(T a, T b) { return b < a ? b : a; }                                                                                     \
   KCE_INLINE T max(T a, T b) { return a < b ? b : a; }
-KCE_MINMAX(int) KCE_MINMAX(unsigned) KCE_MINMAX(long) KCE_MINMAX(unsigned long) KCE_MINMAX(long long)
+KCE_MINMAX(int)
+KCE_MINMAX(unsigned)
+KCE_MINMAX(long)
+KCE_MINMAX(unsigned long)
+KCE_MINMAX(long long)
 KCE_MINMAX(unsigned long long)
 #undef KCE_MINMAX
 KCE_INLINE float min(float a, float b) { return fminf(a, b); }
@@ -86,7 +155,7 @@ KCE_INLINE float max(float a, float b) { return fmaxf(a, b); }
 KCE_INLINE double min(double a, double b) { return fmin(a, b); }
 KCE_INLINE double max(double a, double b) { return fmax(a, b); }
 
-#define KCE_BITS(name, To, From)                                                                   \
+#define KCE_BITS(name, To, From)                                                                                                           \
   KCE_INLINE To name(From x) { return __builtin_bit_cast(To, x); }
 KCE_BITS(__float_as_int, int, float)
 KCE_BITS(__float_as_uint, unsigned, float)
@@ -101,9 +170,12 @@ namespace kce {
 template <class To, class From> KCE_INLINE To clamped(From x) {
   constexpr To low = (To)-1 < (To)0 ? (To)((To)1 << (sizeof(To) * 8 - 1)) : (To)0;
   constexpr To high = (To)~low;
-  if (!(x == x)) return 0;
-  if (x <= (From)low) return low;
-  if (x >= (From)high) return high;
+  if (!(x == x))
+    return 0;
+  if (x <= (From)low)
+    return low;
+  if (x >= (From)high)
+    return high;
   return (To)x;
 }
 } // namespace kce
@@ -148,7 +220,8 @@ KCE_INLINE unsigned __byte_perm(unsigned a, unsigned b, unsigned s) {
   unsigned r = 0;
   for (int i = 0; i < 4; i++) {
     unsigned sel = (s >> (4 * i)) & 15, byte = (unsigned)(both >> (8 * (sel & 7))) & 255;
-    if (sel & 8) byte = byte & 128 ? 255 : 0;
+    if (sel & 8)
+      byte = byte & 128 ? 255 : 0;
     r |= byte << (8 * i);
   }
   return r;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Host prelude, part 4: barriers, warp operations, fences and atomics.
 // Switches of a text whose mutants share a build (Mutate.h).
-KCE_PLAIN inline unsigned kce_switch(unsigned i) {
-  return kce::state.switches ? kce::state.switches[i] : 0;
-}
+KCE_PLAIN inline unsigned kce_switch(unsigned i) { return kce::state.switches ? kce::state.switches[i] : 0; }
 KCE_PLAIN inline bool kce_kept(unsigned i) {
   if (kce_switch(i) == 2)
     kce::apiTable->trap("switch");
@@ -56,19 +54,35 @@ template <class T> KCE_INLINE T reduce(ReduceMode mode, unsigned mask, T v) {
   return fromBits<T>(a.value);
 }
 template <class T> struct KindOf;
-template <> struct KindOf<int> { static constexpr ScalarKind kind = ScalarKind::I32; };
-template <> struct KindOf<unsigned> { static constexpr ScalarKind kind = ScalarKind::U32; };
-template <> struct KindOf<long> { static constexpr ScalarKind kind = ScalarKind::I64; };
-template <> struct KindOf<long long> { static constexpr ScalarKind kind = ScalarKind::I64; };
-template <> struct KindOf<unsigned long> { static constexpr ScalarKind kind = ScalarKind::U64; };
-template <> struct KindOf<unsigned long long> { static constexpr ScalarKind kind = ScalarKind::U64; };
-template <> struct KindOf<float> { static constexpr ScalarKind kind = ScalarKind::F32; };
-template <> struct KindOf<double> { static constexpr ScalarKind kind = ScalarKind::F64; };
-template <class T> struct Same { typedef T type; };
-template <class T>
-KCE_INLINE T atomic(AtomicOp op, T *p, T v, T compare = T(), Order order = Order::Relaxed) {
-  return fromBits<T>(kce::call<&kce::Api::atomic>()(op, KindOf<T>::kind, (void *)p, toBits(v),
-                                                    toBits(compare), order));
+template <> struct KindOf<int> {
+  static constexpr ScalarKind kind = ScalarKind::I32;
+};
+template <> struct KindOf<unsigned> {
+  static constexpr ScalarKind kind = ScalarKind::U32;
+};
+template <> struct KindOf<long> {
+  static constexpr ScalarKind kind = ScalarKind::I64;
+};
+template <> struct KindOf<long long> {
+  static constexpr ScalarKind kind = ScalarKind::I64;
+};
+template <> struct KindOf<unsigned long> {
+  static constexpr ScalarKind kind = ScalarKind::U64;
+};
+template <> struct KindOf<unsigned long long> {
+  static constexpr ScalarKind kind = ScalarKind::U64;
+};
+template <> struct KindOf<float> {
+  static constexpr ScalarKind kind = ScalarKind::F32;
+};
+template <> struct KindOf<double> {
+  static constexpr ScalarKind kind = ScalarKind::F64;
+};
+template <class T> struct Same {
+  typedef T type;
+};
+template <class T> KCE_INLINE T atomic(AtomicOp op, T *p, T v, T compare = T(), Order order = Order::Relaxed) {
+  return fromBits<T>(kce::call<&kce::Api::atomic>()(op, KindOf<T>::kind, (void *)p, toBits(v), toBits(compare), order));
 }
 } // namespace kce
 
@@ -83,9 +97,7 @@ KCE_INLINE void kc_cluster_arrive() { kce::call<&kce::Api::clusterBarrier>()(tru
 KCE_INLINE void kc_cluster_wait() { kce::call<&kce::Api::clusterBarrier>()(false, true); }
 KCE_INLINE unsigned kc_cluster_rank() { return kce::clusterRank(); }
 KCE_INLINE unsigned kc_cluster_size() { return kce::clusterSize(); }
-template <class T> KCE_INLINE T *kc_map_shared(T *p, unsigned cta) {
-  return (T *)kce::call<&kce::Api::mapShared>()((void *)p, cta);
-}
+template <class T> KCE_INLINE T *kc_map_shared(T *p, unsigned cta) { return (T *)kce::call<&kce::Api::mapShared>()((void *)p, cta); }
 KCE_INLINE void __syncwarp(unsigned mask = 0xffffffffu) {
   kce::WarpArgs a;
   a.mask = mask;
@@ -112,11 +124,14 @@ template <class T> KCE_INLINE unsigned __match_any_sync(unsigned mask, T v) {
   kce::call<&kce::Api::warp>()(kce::WarpOp::Match, &a);
   return (unsigned)a.value;
 }
-#define KCE_REDUCE(name, mode, T)                                                                  \
+#define KCE_REDUCE(name, mode, T)                                                                                                          \
   KCE_INLINE T name(unsigned mask, T v) { return kce::reduce(kce::ReduceMode::mode, mask, v); }
-KCE_REDUCE(__reduce_add_sync, Add, int) KCE_REDUCE(__reduce_add_sync, Add, unsigned)
-KCE_REDUCE(__reduce_min_sync, Min, int) KCE_REDUCE(__reduce_min_sync, Min, unsigned)
-KCE_REDUCE(__reduce_max_sync, Max, int) KCE_REDUCE(__reduce_max_sync, Max, unsigned)
+KCE_REDUCE(__reduce_add_sync, Add, int)
+KCE_REDUCE(__reduce_add_sync, Add, unsigned)
+KCE_REDUCE(__reduce_min_sync, Min, int)
+KCE_REDUCE(__reduce_min_sync, Min, unsigned)
+KCE_REDUCE(__reduce_max_sync, Max, int)
+KCE_REDUCE(__reduce_max_sync, Max, unsigned)
 KCE_REDUCE(__reduce_and_sync, And, unsigned)
 KCE_REDUCE(__reduce_or_sync, Or, unsigned)
 KCE_REDUCE(__reduce_xor_sync, Xor, unsigned)
@@ -127,41 +142,35 @@ KCE_INLINE void __threadfence() { kce::call<&kce::Api::fence>()(1); }
 KCE_INLINE void __threadfence_system() { kce::call<&kce::Api::fence>()(2); }
 KCE_INLINE void kc_fence_proxy_async() { kce::call<&kce::Api::fence>()(3); }
 
-#define KCE_ATOMIC(name, op)                                                                       \
-  template <class T> KCE_INLINE T name(T *p, typename kce::Same<T>::type v) {                      \
-    return kce::atomic(kce::AtomicOp::op, p, v);                                                   \
-  }
-KCE_ATOMIC(atomicAdd, Add) KCE_ATOMIC(atomicMin, Min) KCE_ATOMIC(atomicMax, Max)
-KCE_ATOMIC(atomicAnd, And) KCE_ATOMIC(atomicOr, Or) KCE_ATOMIC(atomicXor, Xor)
-KCE_ATOMIC(atomicExch, Exchange) KCE_ATOMIC(atomicInc, Inc) KCE_ATOMIC(atomicDec, Dec)
+#define KCE_ATOMIC(name, op)                                                                                                               \
+  template <class T> KCE_INLINE T name(T *p, typename kce::Same<T>::type v) { return kce::atomic(kce::AtomicOp::op, p, v); }
+KCE_ATOMIC(atomicAdd, Add)
+KCE_ATOMIC(atomicMin, Min)
+KCE_ATOMIC(atomicMax, Max)
+KCE_ATOMIC(atomicAnd, And)
+KCE_ATOMIC(atomicOr, Or)
+KCE_ATOMIC(atomicXor, Xor)
+KCE_ATOMIC(atomicExch, Exchange)
+KCE_ATOMIC(atomicInc, Inc)
+KCE_ATOMIC(atomicDec, Dec)
 #undef KCE_ATOMIC
-template <class T> KCE_INLINE T atomicSub(T *p, typename kce::Same<T>::type v) {
-  return kce::atomic(kce::AtomicOp::Add, p, (T)(0 - v));
-}
-KCE_INLINE int kc_load_acquire_i32(const int *p) {
-  return kce::atomic(kce::AtomicOp::Load, (int *)p, 0, 0, kce::Order::Acquire);
-}
-KCE_INLINE void kc_store_release_i32(int *p, int v) {
-  kce::atomic(kce::AtomicOp::Store, p, v, 0, kce::Order::Release);
-}
-KCE_INLINE int kc_add_acq_rel_i32(int *p, int v) {
-  return kce::atomic(kce::AtomicOp::Add, p, v, 0, kce::Order::AcquireRelease);
-}
+template <class T> KCE_INLINE T atomicSub(T *p, typename kce::Same<T>::type v) { return kce::atomic(kce::AtomicOp::Add, p, (T)(0 - v)); }
+KCE_INLINE int kc_load_acquire_i32(const int *p) { return kce::atomic(kce::AtomicOp::Load, (int *)p, 0, 0, kce::Order::Acquire); }
+KCE_INLINE void kc_store_release_i32(int *p, int v) { kce::atomic(kce::AtomicOp::Store, p, v, 0, kce::Order::Release); }
+KCE_INLINE int kc_add_acq_rel_i32(int *p, int v) { return kce::atomic(kce::AtomicOp::Add, p, v, 0, kce::Order::AcquireRelease); }
 KCE_INLINE void kc_reduce_add_f32x4(float *p, const float *v) {
   if ((unsigned long)p % 16)
     kce::call<&kce::Api::trap>()("red.v4.f32 at an address that is no multiple of 16");
   for (int i = 0; i < 4; i++)
     kce::atomic(kce::AtomicOp::Add, p + i, v[i]);
 }
-#define KCE_REDUCE_HALVES(name, kind)                                                              \
-  KCE_INLINE void kc_reduce_add_##name(unsigned *p, unsigned v) {                                  \
-    kce::call<&kce::Api::atomic>()(kce::AtomicOp::Add, kce::ScalarKind::kind, p, v, 0,             \
-                                   kce::Order::Relaxed);                                           \
+#define KCE_REDUCE_HALVES(name, kind)                                                                                                      \
+  KCE_INLINE void kc_reduce_add_##name(unsigned *p, unsigned v) {                                                                          \
+    kce::call<&kce::Api::atomic>()(kce::AtomicOp::Add, kce::ScalarKind::kind, p, v, 0, kce::Order::Relaxed);                               \
   }
 KCE_REDUCE_HALVES(f16x2, F16x2)
 KCE_REDUCE_HALVES(bf16x2, Bf16x2)
 #undef KCE_REDUCE_HALVES
-template <class T>
-KCE_INLINE T atomicCAS(T *p, typename kce::Same<T>::type compare, typename kce::Same<T>::type v) {
+template <class T> KCE_INLINE T atomicCAS(T *p, typename kce::Same<T>::type compare, typename kce::Same<T>::type v) {
   return kce::atomic(kce::AtomicOp::CompareSwap, p, v, compare);
 }

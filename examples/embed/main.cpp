@@ -13,9 +13,7 @@ def axpy(a: f32, x: f32[N], y: f32[N]) -> (z: f32[N]) { z[i] = a * x[i] + y[i] }
 )";
 
 /// A dense vector as an argument; `device` is a CUDA ordinal and means nothing on the CPU.
-kernelc::DeviceTensor vectorOf(void *data, int64_t n, int device = 0) {
-  return {data, kernelc::ElementType::f32, {n}, {1}, device};
-}
+kernelc::DeviceTensor vectorOf(void *data, int64_t n, int device = 0) { return {data, kernelc::ElementType::f32, {n}, {1}, device}; }
 
 int fail(const absl::Status &status) {
   std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
@@ -32,7 +30,8 @@ int main() {
 
   std::vector<float> x(1000, 1), y(1000, 2), z(1000);
   auto a = *kernelc::ScalarValue::fromDouble(kernelc::ElementType::f32, 3);
-  absl::Status status = (*kernel)->call({kernelc::Place::Cpu}, {a, vectorOf(x.data(), 1000), vectorOf(y.data(), 1000), vectorOf(z.data(), 1000)});
+  absl::Status status =
+      (*kernel)->call({kernelc::Place::Cpu}, {a, vectorOf(x.data(), 1000), vectorOf(y.data(), 1000), vectorOf(z.data(), 1000)});
   if (!status.ok())
     return fail(status);
   std::printf("cpu: z[0] = %g\n", z[0]);
@@ -55,7 +54,8 @@ int main() {
   if (!device.ok())
     return fail(device.status());
   auto stream = kernelc::Stream::create(**device);
-  auto dx = kernelc::Buffer::allocate(**device, 4000), dy = kernelc::Buffer::allocate(**device, 4000), dz = kernelc::Buffer::allocate(**device, 4000);
+  auto dx = kernelc::Buffer::allocate(**device, 4000), dy = kernelc::Buffer::allocate(**device, 4000),
+       dz = kernelc::Buffer::allocate(**device, 4000);
   if (!stream.ok() || !dx.ok() || !dy.ok() || !dz.ok())
     return 1;
   if (!dx->copyFromHost(x.data(), 4000, **stream).ok() || !dy->copyFromHost(y.data(), 4000, **stream).ok())

@@ -8,8 +8,7 @@ namespace kernelc::te {
 bool combines(Combiner kind, Type type) {
   switch (kind) {
   case Combiner::Sum:
-  case Combiner::Prod:
-    return type.isIntOrIndexOrFloat();
+  case Combiner::Prod: return type.isIntOrIndexOrFloat();
   case Combiner::Max:
   case Combiner::Min:
   case Combiner::ArgMax:
@@ -18,16 +17,14 @@ bool combines(Combiner kind, Type type) {
       return llvm::APFloat::semanticsHasInf(floating.getFloatSemantics());
     return type.isIntOrIndex();
   case Combiner::Any:
-  case Combiner::All:
-    return type.isInteger(1);
+  case Combiner::All: return type.isInteger(1);
   case Combiner::MaxU:
   case Combiner::MinU:
   case Combiner::And:
   case Combiner::Or:
   case Combiner::Xor:
   case Combiner::ArgMaxU:
-  case Combiner::ArgMinU:
-    return type.isInteger();
+  case Combiner::ArgMinU: return type.isInteger();
   }
   return false;
 }

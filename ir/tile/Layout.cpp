@@ -70,8 +70,8 @@ llvm::SmallVector<int64_t> Layout::shape(int64_t rank) const {
   return s;
 }
 
-Layout blockedLayout(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> order, int64_t vector,
-                     int64_t warps, llvm::ArrayRef<int64_t> warpOrder) {
+Layout blockedLayout(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> order, int64_t vector, int64_t warps,
+                     llvm::ArrayRef<int64_t> warpOrder) {
   Layout out;
   llvm::SmallVector<int64_t> done(shape.size(), 1); // extent covered so far, per dim
   auto take = [&](Digits &to, int64_t dim, int64_t want) {
@@ -117,8 +117,7 @@ Layout acrossLayout(llvm::ArrayRef<int64_t> shape, int64_t from, int64_t to, int
   return out;
 }
 
-Digits spreadDigits(llvm::ArrayRef<Digit> linear, llvm::ArrayRef<int64_t> dims,
-                    llvm::ArrayRef<int64_t> extents) {
+Digits spreadDigits(llvm::ArrayRef<Digit> linear, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> extents) {
   Digits out;
   for (Digit d : linear) {
     if (d.dim < 0) {

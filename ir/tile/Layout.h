@@ -51,8 +51,7 @@ struct Layout {
 /// along it, what is left over as further registers. All extents and `vector` are
 /// powers of two; threads beyond the tile replicate it. Warps go side by side in
 /// `warpOrder`, where that is given.
-Layout blockedLayout(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> order, int64_t vector,
-                     int64_t warps,
+Layout blockedLayout(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> order, int64_t vector, int64_t warps,
                      llvm::ArrayRef<int64_t> warpOrder = {});
 
 /// A layout for moving a tile, element by element, from memory where neighbours lie along `from` to
@@ -63,7 +62,6 @@ Layout acrossLayout(llvm::ArrayRef<int64_t> shape, int64_t from, int64_t to, int
 /// Digits of a linear coordinate of mixed radix (`dims` fastest first, with
 /// extents `extents`) spread over those dims. Every digit must lie within one
 /// radix or cut it evenly.
-Digits spreadDigits(llvm::ArrayRef<Digit> linear, llvm::ArrayRef<int64_t> dims,
-                    llvm::ArrayRef<int64_t> extents);
+Digits spreadDigits(llvm::ArrayRef<Digit> linear, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> extents);
 
 } // namespace kernelc::tile

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/cu/Access.h"
 
-#include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -39,9 +39,7 @@ SharedAccesses::SharedAccesses(cu::KernelOp kernel) : kernel_(kernel), ranges_(k
   };
   std::vector<SharedAccess> boxes;
   llvm::copy_if(accesses_, std::back_inserter(boxes), [&](const SharedAccess &a) { return touchesBox(a.op, a.memory); });
-  auto inBox = [&](const SharedAccess &a) {
-    return llvm::any_of(boxes, [&](const SharedAccess &box) { return overlap(a, box); });
-  };
+  auto inBox = [&](const SharedAccess &a) { return llvm::any_of(boxes, [&](const SharedAccess &box) { return overlap(a, box); }); };
   std::vector<bool> ordered;
   for (const SharedAccess &a : accesses_)
     ordered.push_back(cu::spaceOf(a.memory) != cu::Shared || inBox(a));
@@ -65,7 +63,7 @@ void SharedAccesses::add(Operation *op, SharedAccess::Kind kind, Value memory, V
 void SharedAccesses::collect(Operation *op) {
   using A = SharedAccess;
   auto matrix = [](Value memory) { return std::max<int64_t>(1, 16 / bytesOf(memory)); }; // one row of 16 bytes a lane
-  auto readDescribed = [&](Value descriptor) { // by the product, wherever the descriptor is made
+  auto readDescribed = [&](Value descriptor) {                                           // by the product, wherever the descriptor is made
     while (auto advance = descriptor.getDefiningOp<cu::DescAdvanceOp>())
       descriptor = advance.getDescriptor();
     if (auto made = descriptor.getDefiningOp<cu::SmemDescOp>())

@@ -20,9 +20,7 @@ struct Pending {
   Operation *since; ///< the access, or the wait that ended it: a barrier belongs behind
   Age age, sinceAge;
   bool inFlight; ///< a copy that may still be running
-  bool operator==(const Pending &o) const {
-    return since == o.since && age == o.age && sinceAge == o.sinceAge && inFlight == o.inFlight;
-  }
+  bool operator==(const Pending &o) const { return since == o.since && age == o.age && sinceAge == o.sinceAge && inFlight == o.inFlight; }
 };
 
 /// What is pending at one point, by access: of few, where barriers are.
@@ -137,9 +135,7 @@ private:
   }
 
   /// The same, one round of `loop` later.
-  static Age later(Age age, scf::ForOp loop) {
-    return !age.loop ? Age{loop, true} : loop->isAncestor(age.loop) ? Age{loop, false} : age;
-  }
+  static Age later(Age age, scf::ForOp loop) { return !age.loop ? Age{loop, true} : loop->isAncestor(age.loop) ? Age{loop, false} : age; }
   State later(const State &state, scf::ForOp loop) {
     State next;
     for (auto &[n, list] : state.pending)
@@ -155,8 +151,7 @@ private:
 
   void visitLoop(scf::ForOp loop, State &state) {
     ArrayRef<unsigned> inside = accesses_.of(loop);
-    bool orders = loop
-                      .walk([&](Operation *op) {
+    bool orders = loop.walk([&](Operation *op) {
                         return isa<cu::SyncOp, cu::ClusterSyncOp, cu::CpAsyncWaitOp>(op) && op != leftOut_ ? WalkResult::interrupt()
                                                                                                            : WalkResult::advance();
                       })

@@ -3,9 +3,9 @@
 
 #include <numeric>
 
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -13,9 +13,7 @@ namespace kernelc {
 
 namespace {
 
-int64_t saturate(__int128 v) {
-  return v > Range::kNoBound ? Range::kNoBound : v < -Range::kNoBound ? -Range::kNoBound : int64_t(v);
-}
+int64_t saturate(__int128 v) { return v > Range::kNoBound ? Range::kNoBound : v < -Range::kNoBound ? -Range::kNoBound : int64_t(v); }
 
 /// Divisors that cannot be kept small are of no use.
 int64_t smallDivisor(__int128 d) { return d > (int64_t(1) << 40) ? 1 : int64_t(d); }

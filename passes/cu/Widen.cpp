@@ -70,7 +70,8 @@ private:
         } else if (auto load = dyn_cast<memref::LoadOp>(op)) {
           if (arrays_.contains(load.getMemRef()))
             changed |= reached.insert(load.getResult()).second;
-        } else if (op->getNumResults() == 1 && op->getResult(0).getType().isIndex() && isArith(op) && !isOfOffset(op) && llvm::any_of(op->getOperands(), follows)) {
+        } else if (op->getNumResults() == 1 && op->getResult(0).getType().isIndex() && isArith(op) && !isOfOffset(op) &&
+                   llvm::any_of(op->getOperands(), follows)) {
           changed |= reached.insert(op->getResult(0)).second;
         }
       }
@@ -113,7 +114,8 @@ private:
       }
       return;
     }
-    if (!isArith(op) || isOfOffset(op) || (!tooLarge_.contains(op) && llvm::none_of(op->getOperands(), [&](Value v) { return wide_.count(v); })))
+    if (!isArith(op) || isOfOffset(op) ||
+        (!tooLarge_.contains(op) && llvm::none_of(op->getOperands(), [&](Value v) { return wide_.count(v); })))
       return;
     if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {
       Value v = op->getOperand(0);
@@ -133,7 +135,8 @@ private:
     OperationState state(loc, op->getName(), operands, b.getI64Type(), op->getAttrs());
     Operation *wide = b.create(state);
     if (auto flags = dyn_cast<arith::ArithIntegerOverflowFlagsInterface>(wide); flags && ranges_.of(op->getResult(0)).isKnown())
-      wide->setAttr(flags.getIntegerOverflowAttrName(), arith::IntegerOverflowFlagsAttr::get(op->getContext(), arith::IntegerOverflowFlags::nsw));
+      wide->setAttr(flags.getIntegerOverflowAttrName(),
+                    arith::IntegerOverflowFlagsAttr::get(op->getContext(), arith::IntegerOverflowFlags::nsw));
     becomes(op, wide->getResult(0), b);
   }
 
@@ -152,7 +155,8 @@ private:
     replaced_.insert(op);
     b.setInsertionPointAfter(op);
     Value narrow = arith::IndexCastOp::create(b, op->getLoc(), b.getIndexType(), wide);
-    op->getResult(0).replaceUsesWithIf(narrow, [&](OpOperand &use) { return (!isArith(use.getOwner()) || isOfOffset(use.getOwner())) && !storesToWide(use); });
+    op->getResult(0).replaceUsesWithIf(
+        narrow, [&](OpOperand &use) { return (!isArith(use.getOwner()) || isOfOffset(use.getOwner())) && !storesToWide(use); });
     if (narrow.use_empty())
       narrow.getDefiningOp()->erase();
   }

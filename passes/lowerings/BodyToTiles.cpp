@@ -63,7 +63,8 @@ Value BodyToTiles::evaluate(Value v) {
 Value BodyToTiles::elementwise(Operation *op) {
   SmallVector<int64_t> ones(c_.rank(), 1);
   if (auto size = dyn_cast<te::SizeOp>(op))
-    return scalarTile(tile::ApplyOp::create(b_, op->getLoc(), b_.getIndexType(), size.getMap(), ValueRange{}, /*computed=*/true), op->getLoc());
+    return scalarTile(tile::ApplyOp::create(b_, op->getLoc(), b_.getIndexType(), size.getMap(), ValueRange{}, /*computed=*/true),
+                      op->getLoc());
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     auto type = RankedTensorType::get(ones, constant.getType());
     return arith::ConstantOp::create(b_, op->getLoc(), type, SplatElementsAttr::get(type, constant.getValue()));
@@ -210,13 +211,14 @@ Value BodyToTiles::load(te::ReadOp read) {
     results.push_back(e.replaceDims(replacements));
   AffineMap full = AffineMap::get(rank + indexTiles.size(), map.getNumSymbols(), results, b_.getContext());
   auto type = RankedTensorType::get(shape, read.getResult().getType());
-  return tile::LoadOp::create(b_, loc, type, c_.buffers.lookup(read.getTensor()), full, c_.offsets, indexTiles,
-                              mask, bounds, padding);
+  return tile::LoadOp::create(b_, loc, type, c_.buffers.lookup(read.getTensor()), full, c_.offsets, indexTiles, mask, bounds, padding);
 }
 
 Value BodyToTiles::indexExpr(AffineExpr e, Location loc) {
   if (e.isSymbolicOrConstant())
-    return scalarTile(tile::ApplyOp::create(b_, loc, b_.getIndexType(), AffineMap::get(0, c_.extents.getNumSymbols(), e), ValueRange{}, /*computed=*/true), loc);
+    return scalarTile(tile::ApplyOp::create(b_, loc, b_.getIndexType(), AffineMap::get(0, c_.extents.getNumSymbols(), e), ValueRange{},
+                                            /*computed=*/true),
+                      loc);
   if (auto d = dyn_cast<AffineDimExpr>(e))
     return evaluate(op_->getRegion(0).getArgument(d.getPosition()));
   auto bin = cast<AffineBinaryOpExpr>(e);
@@ -261,8 +263,8 @@ void splitSides(AffineExpr e, AffineExpr &more, AffineExpr &less) {
     return;
   }
   auto product = dyn_cast<AffineBinaryOpExpr>(e);
-  auto factor = product && e.getKind() == AffineExprKind::Mul ? dyn_cast<AffineConstantExpr>(product.getRHS())
-                                                              : dyn_cast<AffineConstantExpr>(e);
+  auto factor =
+      product && e.getKind() == AffineExprKind::Mul ? dyn_cast<AffineConstantExpr>(product.getRHS()) : dyn_cast<AffineConstantExpr>(e);
   if (factor && factor.getValue() < 0)
     less = less - e;
   else

@@ -127,7 +127,8 @@ void lowerRelease(ThreadCode &c, tile::ReleaseOp op) {
   }
   Value thread = threadOf(c, reader, loc);
   if (c.func.getCluster() == 1)
-    return ifZero(c, thread, reader == 32 ? "warp_leader" : "group_leader", loc, [&] { cu::MbarrierArriveOp::create(c.b, loc, empty, at.slot, Value()); });
+    return ifZero(c, thread, reader == 32 ? "warp_leader" : "group_leader", loc,
+                  [&] { cu::MbarrierArriveOp::create(c.b, loc, empty, at.slot, Value()); });
   // The producer fills for the cluster, so it waits for the readers of all blocks: one thread tells each block.
   Value tells = arith::CmpIOp::create(c.b, loc, arith::CmpIPredicate::slt, thread, c.index(c.func.getCluster(), loc));
   auto branch = scf::IfOp::create(c.b, loc, tells, false);

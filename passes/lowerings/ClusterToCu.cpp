@@ -136,8 +136,8 @@ private:
       for (Type type : types_)
         totals.push_back(c_.sharedArray(elements, type, loc_, "totals"));
       shareOut(c_, elements, threads, "e", loc_, [&](Value e) {
-        SmallVector<Value> all = combineBlocks(
-            parts, [&](Value part, Value block) -> Value { return memref::LoadOp::create(b_, loc_, part, place(block, e)); });
+        SmallVector<Value> all =
+            combineBlocks(parts, [&](Value part, Value block) -> Value { return memref::LoadOp::create(b_, loc_, part, place(block, e)); });
         for (auto [v, total] : llvm::zip(all, totals))
           memref::StoreOp::create(b_, loc_, v, total, e);
       });
@@ -145,8 +145,8 @@ private:
         OpenDigits open;
         c_.overDigits(layout_.reg, loc_, open, [&] {
           for (auto [result, total] : llvm::zip(op_.getResults(), totals))
-            memref::StoreOp::create(b_, loc_, memref::LoadOp::create(b_, loc_, total, partials.element(open)), c_.tiles.lookup(result).array,
-                                    c_.registerIndex(layout_, open, loc_));
+            memref::StoreOp::create(b_, loc_, memref::LoadOp::create(b_, loc_, total, partials.element(open)),
+                                    c_.tiles.lookup(result).array, c_.registerIndex(layout_, open, loc_));
         });
       });
     });
@@ -222,9 +222,9 @@ bool mergesInFirst(tile::ClusterReduceOp op) {
   bool alone = true;
   func.walk([&](tile::ClusterReduceOp other) { alone &= other == op; });
   return alone && isOnlyStored(op, [](tile::StoreOp store) {
-    auto branch = dyn_cast<scf::IfOp>(store->getParentOp());
-    return branch && isOfFirstBlock(branch);
-  });
+           auto branch = dyn_cast<scf::IfOp>(store->getParentOp());
+           return branch && isOfFirstBlock(branch);
+         });
 }
 
 void arriveForClusterReduce(ThreadCode &c) {

@@ -29,8 +29,8 @@ bool holdsDot(Operation *op) {
 StringRef walkedIndex(FuncOp func, scf::ForOp loop) {
   StringRef name = cu::findName(loop.getInductionVar().getLoc());
   for (Attribute index : func.getIndices())
-    if (StringRef rest = name; rest.consume_front(cast<StringAttr>(index).getValue()) &&
-                               (rest == "0" || rest == "_tile" || rest == "_round" || rest == "_full"))
+    if (StringRef rest = name;
+        rest.consume_front(cast<StringAttr>(index).getValue()) && (rest == "0" || rest == "_tile" || rest == "_round" || rest == "_full"))
       return cast<StringAttr>(index).getValue();
   return {};
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Elementwise ops, copies and slices of tiles: runs of ops with one layout become one loop over a
 // thread's registers.
-#include "llvm/ADT/SmallPtrSet.h"
 #include "passes/lowerings/FunctionLowering.h"
 #include "passes/te/Reduction.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 
@@ -32,7 +32,8 @@ void FunctionLowering::scalarOp(Operation *op, const OpenDigits &open, llvm::Den
   if (isa<BroadcastOp>(op)) {
     inRun[op->getResult(0)] = operands[0];
   } else if (auto convert = dyn_cast<tile::ConvertOp>(op)) {
-    inRun[convert] = cu::ConvertOp::create(b_, op->getLoc(), convert.getResult().getType().getElementType(), operands[0], convert.getToUnsigned());
+    inRun[convert] =
+        cu::ConvertOp::create(b_, op->getLoc(), convert.getResult().getType().getElementType(), operands[0], convert.getToUnsigned());
   } else if (auto combine = dyn_cast<CombineOp>(op)) {
     if (operands.size() == 2) {
       inRun[op->getResult(0)] = te::combine(combine.getKind(), operands[0], operands[1], b_, op->getLoc());

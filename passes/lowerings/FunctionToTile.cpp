@@ -170,9 +170,8 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
     func_->setAttr(f.key, b_.getBoolAttr(l_.*f.field));
   func_->setAttr("kernel", b_.getStringAttr(kernel_.getSymName()));
   func_->setAttr("number", b_.getI64IntegerAttr(number));
-  setBaseLayouts(func_, llvm::map_to_vector(sources, [&](int64_t s) {
-                   return BaseLayout{getParamStrides(kernel_, s), getParamAlignment(kernel_, s)};
-                 }));
+  setBaseLayouts(func_, llvm::map_to_vector(
+                            sources, [&](int64_t s) { return BaseLayout{getParamStrides(kernel_, s), getParamAlignment(kernel_, s)}; }));
   Block &block = func_.getBody().emplaceBlock();
   for (const Arg &a : args) {
     Type type = a.value.getType();

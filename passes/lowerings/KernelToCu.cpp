@@ -99,7 +99,8 @@ void FunctionLowering::makeKernel() {
   for (unsigned s : used.set_bits()) {
     c_.sizes[s] = block.addArgument(b_.getIndexType(), NameLoc::get(cast<StringAttr>(func_.getSizes()[s]), loc));
     auto number = [&](StringRef name, int64_t n) { return b_.getNamedAttr(name, b_.getI64IntegerAttr(n)); };
-    sources.push_back(b_.getDictionaryAttr({number("div", func_.getSizeDiv()[s]), number("max", func_.getSizeMax()[s]), number("size", s)}));
+    sources.push_back(
+        b_.getDictionaryAttr({number("div", func_.getSizeDiv()[s]), number("max", func_.getSizeMax()[s]), number("size", s)}));
   }
   kernel_.setArgSourcesAttr(b_.getArrayAttr(sources));
   b_.setInsertionPointToStart(&block);

@@ -108,7 +108,8 @@ public:
     }
     for (int64_t d : clamped_) {
       int64_t last = vector_ > 1 && layout_.reg[0].dim == d ? vector_ : 1;
-      coords[d] = arith::MinSIOp::create(c_.b, c_.named(c_.indexName(d), loc_), coords[d], c_.expand(c_.func.getExtent(d) - last, {}, loc_));
+      coords[d] =
+          arith::MinSIOp::create(c_.b, c_.named(c_.indexName(d), loc_), coords[d], c_.expand(c_.func.getExtent(d) - last, {}, loc_));
     }
     return coords;
   }
@@ -176,12 +177,8 @@ public:
         inside = conjunction(inside, arith::AndIOp::create(b, loc_, low, high));
         break;
       }
-      case te::BoundsMode::Edge:
-        s = arith::MaxSIOp::create(b, loc_, zero, arith::MinSIOp::create(b, loc_, s, last));
-        break;
-      case te::BoundsMode::Wrap:
-        s = floorMod(s, n);
-        break;
+      case te::BoundsMode::Edge: s = arith::MaxSIOp::create(b, loc_, zero, arith::MinSIOp::create(b, loc_, s, last)); break;
+      case te::BoundsMode::Wrap: s = floorMod(s, n); break;
       case te::BoundsMode::Reflect: {
         // Period 2 (n - 1): fold into it, then fold the second half back.
         Value period = arith::MaxSIOp::create(b, loc_, one, c_.mul(last, 2, loc_));
@@ -216,8 +213,7 @@ private:
 };
 
 /// if (condition) then() else otherwise(), either possibly absent.
-void guarded(OpBuilder &b, Location loc, Value condition, llvm::function_ref<void()> then,
-             llvm::function_ref<void()> otherwise = {}) {
+void guarded(OpBuilder &b, Location loc, Value condition, llvm::function_ref<void()> then, llvm::function_ref<void()> otherwise = {}) {
   if (!condition)
     return then();
   auto branch = scf::IfOp::create(b, loc, condition, bool(otherwise));
@@ -290,25 +286,31 @@ void lowerLoad(ThreadCode &c, tile::LoadOp op) {
       for (int64_t i = 0; i < access.vector(); ++i)
         store(zero, c.add(r, c.index(i, loc), loc));
     };
-    guarded(c.b, loc, inside, [&] {
-      SmallVector<Value> subscripts = access.subscripts(coords);
-      Value within = access.applyBounds(mode, subscripts);
-      guarded(c.b, loc, within, [&] {
-        Value address = access.address(subscripts);
-        auto [dim, perElement, step, phase] = access.run();
-        if (perElement > 1)
-          spreadElements(c, access.base(), address, array, r, access.vector() / perElement, perElement, op.getStreaming(), loc);
-        else if (step > 1)
-          pickElements(c, access.base(), address, array, r, access.vector(), step, phase, op.getStreaming(), loc);
-        else if (access.vector() > 1)
-          cu::CopyOp::create(c.b, loc, access.base(), address, array, r, access.vector(), op.getStreaming());
-        else
-          store(memref::LoadOp::create(c.b, loc, access.base(), address, op.getStreaming()), r);
-      }, [&] {
-        for (int64_t i = 0; i < access.vector(); ++i)
-          store(c.element(op.getPadding(), open, loc), c.add(r, c.index(i, loc), loc));
-      });
-    }, fillZero);
+    guarded(
+        c.b, loc, inside,
+        [&] {
+          SmallVector<Value> subscripts = access.subscripts(coords);
+          Value within = access.applyBounds(mode, subscripts);
+          guarded(
+              c.b, loc, within,
+              [&] {
+                Value address = access.address(subscripts);
+                auto [dim, perElement, step, phase] = access.run();
+                if (perElement > 1)
+                  spreadElements(c, access.base(), address, array, r, access.vector() / perElement, perElement, op.getStreaming(), loc);
+                else if (step > 1)
+                  pickElements(c, access.base(), address, array, r, access.vector(), step, phase, op.getStreaming(), loc);
+                else if (access.vector() > 1)
+                  cu::CopyOp::create(c.b, loc, access.base(), address, array, r, access.vector(), op.getStreaming());
+                else
+                  store(memref::LoadOp::create(c.b, loc, access.base(), address, op.getStreaming()), r);
+              },
+              [&] {
+                for (int64_t i = 0; i < access.vector(); ++i)
+                  store(c.element(op.getPadding(), open, loc), c.add(r, c.index(i, loc), loc));
+              });
+        },
+        fillZero);
   });
   c.tiles[op.getResult()] = result;
 }

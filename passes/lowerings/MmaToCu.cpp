@@ -31,7 +31,8 @@ void DotLowering::runMma() {
   auto named = [&](StringRef n) { return NameLoc::get(b_.getStringAttr(n), loc_); };
   // The matrix row each lane names to ldmatrix: see reference on mma.m16n8k16
   // fragments. Those of other element sizes are the same in bytes.
-  bool aK = aSupply_.fetch == Fetch::Rows, bK = bSupply_.fetch == Fetch::Rows, aBytes = aSupply_.fetch == Fetch::Bytes, bBytes = bSupply_.fetch == Fetch::Bytes;
+  bool aK = aSupply_.fetch == Fetch::Rows, bK = bSupply_.fetch == Fetch::Rows, aBytes = aSupply_.fetch == Fetch::Bytes,
+       bBytes = bSupply_.fetch == Fetch::Bytes;
   auto laneBy8 = [&](StringRef name) { return c_.add(mod(lane, 8), c_.mul(div(lane, 16), 8, loc_), named(name)); };
   auto laneMod16 = [&](StringRef name) -> Value { return arith::RemSIOp::create(b_, named(name), lane, c_.index(16, loc_)); };
   Value aRow = aK ? laneMod16("lane_row") : c_.mul(mod(div(lane, 8), 2), 8, named("lane_row"));
@@ -138,7 +139,8 @@ void DotLowering::runMma() {
   inLoop(mReps, "mi", [&](Value mi) {
     inLoop(nReps, "ni", [&](Value ni) {
       Value d = c_.mul(c_.add(c_.mul(mi, nReps, loc_), ni, loc_), 4, loc_);
-      Value x = c_.add(c_.mul(set, aSet, named("a_set")), c_.mul(mi, 4, loc_), named("a_reg")), y = c_.add(c_.mul(set, bSet, named("b_set")), c_.mul(ni, 2, loc_), loc_);
+      Value x = c_.add(c_.mul(set, aSet, named("a_set")), c_.mul(mi, 4, loc_), named("a_reg")),
+            y = c_.add(c_.mul(set, bSet, named("b_set")), c_.mul(ni, 2, loc_), loc_);
       cu::MmaOp::create(b_, loc_, acc_, d, aFragments, x, bFragments, y, shape);
     });
   });

@@ -6,8 +6,8 @@
 // runs agree bit for bit.
 #include "passes/lowerings/ThreadCode.h"
 
-#include "llvm/ADT/STLExtras.h"
 #include "passes/te/Reduction.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 
@@ -354,9 +354,8 @@ void lowerConvertLayout(ThreadCode &c, tile::ConvertLayoutOp op) {
   };
   OpenDigits open;
   auto write = [&] {
-    c.overDigits(from.reg, loc, open, [&] {
-      memref::StoreOp::create(b, loc, c.element(op.getInput(), open, loc), shared, slot(from, open));
-    });
+    c.overDigits(from.reg, loc, open,
+                 [&] { memref::StoreOp::create(b, loc, c.element(op.getInput(), open, loc), shared, slot(from, open)); });
   };
   if (Value first = c.isFirstReplica(from, loc)) {
     auto branch = scf::IfOp::create(b, loc, first, false);

@@ -100,8 +100,7 @@ LogicalResult LaunchEmitter::emitReduce(ReduceOp op, ArrayRef<int64_t> dims) {
       condition = body.broadcast(condition, full);
       next[0] = arith::SelectOp::create(b_, loc, condition, value, identityTile(partial, neutral));
       if (arg)
-        next[1] = arith::SelectOp::create(b_, loc, condition, next[1],
-                                          identityTile(positions, b_.getIndexAttr(kNowhere)));
+        next[1] = arith::SelectOp::create(b_, loc, condition, next[1], identityTile(positions, b_.getIndexAttr(kNowhere)));
     }
     if (carried.empty())
       return next;
@@ -112,7 +111,8 @@ LogicalResult LaunchEmitter::emitReduce(ReduceOp op, ArrayRef<int64_t> dims) {
     auto combine = tile::CombineOp::create(b_, loc, types, op.getKind(), carried);
     return llvm::to_vector_of<Value>(combine.getResults());
   };
-  SmallVector<Value> partials = loopNest(loops, op.getCondition(), dims, identity, NameLoc::get(b_.getStringAttr(nameOf(op) + "_partial"), op.getLoc()), iteration);
+  SmallVector<Value> partials =
+      loopNest(loops, op.getCondition(), dims, identity, NameLoc::get(b_.getStringAttr(nameOf(op) + "_partial"), op.getLoc()), iteration);
   if (!ok)
     return failure();
   SmallVector<int64_t> kept(dims.take_front(op.getNumParallel()));

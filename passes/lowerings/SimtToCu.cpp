@@ -35,9 +35,17 @@ void DotLowering::runSimt() {
   OpBuilder::InsertionGuard guard(b_);
   auto patch = [&](char axis, tile::RingType ring, SlotAddress &address, ArrayRef<int64_t> outer, const tile::Supply &supply,
                    Value slotStart, Value warpStart) {
-    Patch p{axis, ring, address, outer, supply.runs, slotStart, c_.add(start(axis, shape_.lane, c_.lane(loc_), axis == 'm' ? "lane_row" : "lane_column"), warpStart,
-                          c_.named(axis == 'm' ? "thread_row" : "thread_column", loc_)),
-            {},   {},   {}};
+    Patch p{axis,
+            ring,
+            address,
+            outer,
+            supply.runs,
+            slotStart,
+            c_.add(start(axis, shape_.lane, c_.lane(loc_), axis == 'm' ? "lane_row" : "lane_column"), warpStart,
+                   c_.named(axis == 'm' ? "thread_row" : "thread_column", loc_)),
+            {},
+            {},
+            {}};
     for (auto &[a, d] : shape_.reg)
       if (a == axis)
         (d.stride == 1 ? p.vector : p.repeat) = d;
@@ -57,9 +65,7 @@ void DotLowering::runSimt() {
   Value k0 = openLoop(c_, 0, k_, step, "kk", loc_);
 
   /// Where a row (column) and one of its k are in registers.
-  auto indexOf = [&](const Patch &p, Value row, Value k) {
-    return p.alongK() ? c_.add(c_.mul(row, step, loc_), k, loc_) : row;
-  };
+  auto indexOf = [&](const Patch &p, Value row, Value k) { return p.alongK() ? c_.add(c_.mul(row, step, loc_), k, loc_) : row; };
   /// Vectors from k on.
   auto fetch = [&](Patch &p, Value source, Value k) {
     int64_t count = p.alongK() ? step : p.vector.size;

@@ -13,13 +13,10 @@ namespace {
 /// Whether an expression of non-negative dims and sizes cannot be negative.
 bool isNonNegative(AffineExpr e) {
   switch (e.getKind()) {
-  case AffineExprKind::Constant:
-    return cast<AffineConstantExpr>(e).getValue() >= 0;
+  case AffineExprKind::Constant: return cast<AffineConstantExpr>(e).getValue() >= 0;
   case AffineExprKind::DimId:
-  case AffineExprKind::SymbolId:
-    return true;
-  case AffineExprKind::Mod:
-    return true;
+  case AffineExprKind::SymbolId: return true;
+  case AffineExprKind::Mod: return true;
   default: {
     auto b = cast<AffineBinaryOpExpr>(e);
     return isNonNegative(b.getLHS()) && isNonNegative(b.getRHS());
@@ -63,14 +60,10 @@ Value ThreadCode::expand(AffineExpr e, ValueRange dims, Location loc, bool compu
 
 Value ThreadCode::expandAs(AffineExpr e, ValueRange dims, Location loc, bool computed) {
   switch (e.getKind()) {
-  case AffineExprKind::Constant:
-    return index(cast<AffineConstantExpr>(e).getValue(), loc);
-  case AffineExprKind::DimId:
-    return dims[cast<AffineDimExpr>(e).getPosition()];
-  case AffineExprKind::SymbolId:
-    return sizes[cast<AffineSymbolExpr>(e).getPosition()];
-  default:
-    break;
+  case AffineExprKind::Constant: return index(cast<AffineConstantExpr>(e).getValue(), loc);
+  case AffineExprKind::DimId: return dims[cast<AffineDimExpr>(e).getPosition()];
+  case AffineExprKind::SymbolId: return sizes[cast<AffineSymbolExpr>(e).getPosition()];
+  default: break;
   }
   auto bin = cast<AffineBinaryOpExpr>(e);
   Location plain = cu::unnamed(loc); // a name is that of the whole
@@ -87,10 +80,8 @@ Value ThreadCode::expandAs(AffineExpr e, ValueRange dims, Location loc, bool com
   Value y = expand(bin.getRHS(), dims, plain, computed);
   bool natural = isNonNegative(bin.getLHS()) && isNonNegative(bin.getRHS());
   switch (e.getKind()) {
-  case AffineExprKind::Mul:
-    return arith::MulIOp::create(b, loc, x, y);
-  case AffineExprKind::FloorDiv:
-    return natural ? Value(arith::DivSIOp::create(b, loc, x, y)) : arith::FloorDivSIOp::create(b, loc, x, y);
+  case AffineExprKind::Mul: return arith::MulIOp::create(b, loc, x, y);
+  case AffineExprKind::FloorDiv: return natural ? Value(arith::DivSIOp::create(b, loc, x, y)) : arith::FloorDivSIOp::create(b, loc, x, y);
   case AffineExprKind::CeilDiv:
     if (natural) {
       Value more = arith::AddIOp::create(b, plain, x, arith::SubIOp::create(b, plain, y, index(1, plain)));
@@ -142,13 +133,9 @@ Value ThreadCode::thread(Location loc) {
   return inTeam && func.getPingpong() > 1 ? Value(arith::RemSIOp::create(b, loc, number, index(func.getWarps() * 32, loc))) : number;
 }
 
-Value ThreadCode::lane(Location loc) {
-  return arith::RemSIOp::create(b, named("lane", loc), thread(loc), index(32, loc));
-}
+Value ThreadCode::lane(Location loc) { return arith::RemSIOp::create(b, named("lane", loc), thread(loc), index(32, loc)); }
 
-Value ThreadCode::warp(Location loc) {
-  return arith::DivSIOp::create(b, named("warp", loc), thread(loc), index(32, loc));
-}
+Value ThreadCode::warp(Location loc) { return arith::DivSIOp::create(b, named("warp", loc), thread(loc), index(32, loc)); }
 
 Value ThreadCode::digitOf(Value number, ArrayRef<int64_t> sizes, size_t i, Location loc) {
   int64_t before = 1, total = 1;
@@ -175,7 +162,8 @@ SmallVector<Value> ThreadCode::threadCoordinates(const Layout &layout, int64_t r
   SmallVector<Value> coords(rank);
   auto visit = [&](const Digit &d, Value v) {
     if (d.dim >= 0)
-      coords[d.dim] = add(coords[d.dim], mul(v, d.stride, named(indexName(d.dim) + "_thread", loc)), named(indexName(d.dim) + "_thread", loc));
+      coords[d.dim] =
+          add(coords[d.dim], mul(v, d.stride, named(indexName(d.dim) + "_thread", loc)), named(indexName(d.dim) + "_thread", loc));
   };
   auto any = [](const tile::Digits &list) { return llvm::any_of(list, [](const Digit &d) { return d.dim >= 0; }); };
   if (any(layout.lane))

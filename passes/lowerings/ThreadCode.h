@@ -55,7 +55,7 @@ public:
   llvm::DenseMap<mlir::Value, mlir::Value> bases;   ///< tensors → flat memrefs in global memory
   llvm::DenseMap<mlir::Value, RegTile> tiles;
   llvm::DenseMap<mlir::Operation *, WarpPartials> partials; ///< of reductions that a merge in a cluster's first block finishes
-  llvm::DenseMap<mlir::Value, mlir::Value> rings; ///< rings → arrays in shared memory
+  llvm::DenseMap<mlir::Value, mlir::Value> rings;           ///< rings → arrays in shared memory
   llvm::DenseMap<mlir::Value, Channel> channels;
   llvm::DenseMap<mlir::Value, mlir::Value> orders; ///< orders → their mbarriers
   cu::KernelOp kernel;                             ///< what is being filled
@@ -151,8 +151,7 @@ bool mergesInFirst(tile::ClusterReduceOp op);
 void arriveForClusterReduce(ThreadCode &code);
 /// Whether the results go nowhere but to memory, by such `stores` only, through elementwise code and merges in the
 /// first block: then one of the threads that have an element needs it.
-bool isOnlyStored(
-    mlir::Operation *op, llvm::function_ref<bool(tile::StoreOp)> stores = [](tile::StoreOp) { return true; });
+bool isOnlyStored(mlir::Operation *op, llvm::function_ref<bool(tile::StoreOp)> stores = [](tile::StoreOp) { return true; });
 void lowerConvertLayout(ThreadCode &code, tile::ConvertLayoutOp op);
 
 } // namespace kernelc

@@ -72,18 +72,10 @@ LogicalResult LaunchEmitter::addBound(const LinearBound &bound, ArrayRef<int64_t
     atLeast(limit);
     atMost(limit);
     break;
-  case arith::CmpIPredicate::sge:
-    atLeast(limit);
-    break;
-  case arith::CmpIPredicate::sgt:
-    atLeast(moved(1));
-    break;
-  case arith::CmpIPredicate::sle:
-    atMost(limit);
-    break;
-  default:
-    atMost(moved(-1));
-    break;
+  case arith::CmpIPredicate::sge: atLeast(limit); break;
+  case arith::CmpIPredicate::sgt: atLeast(moved(1)); break;
+  case arith::CmpIPredicate::sle: atMost(limit); break;
+  default: atMost(moved(-1)); break;
   }
   return success();
 }

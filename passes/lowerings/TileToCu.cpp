@@ -122,8 +122,9 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
     c_.scalars[count] = created;
     return lowerCondition(count.getCondition(), count.getHeld(), created.getCondition());
   } else if (auto find = dyn_cast<FindWhereOp>(op)) {
-    auto created = cu::FindWhereOp::create(b_, op->getLoc(), b_.getIndexType(), c_.scalars.lookup(find.getFrom()), c_.scalars.lookup(find.getEnd()),
-                                             find.getFound() ? c_.scalars.lookup(find.getFound()) : Value());
+    auto created =
+        cu::FindWhereOp::create(b_, op->getLoc(), b_.getIndexType(), c_.scalars.lookup(find.getFrom()), c_.scalars.lookup(find.getEnd()),
+                                find.getFound() ? c_.scalars.lookup(find.getFound()) : Value());
     c_.scalars[find] = created;
     return lowerCondition(find.getCondition(), find.getHeld(), created.getCondition());
   } else if (auto only = dyn_cast<ElementOp>(op)) {

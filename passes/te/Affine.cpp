@@ -90,8 +90,7 @@ Ends endsOf(AffineExpr e, const SizeFacts &facts) {
   };
   auto c = dyn_cast<AffineConstantExpr>(bin.getRHS());
   switch (e.getKind()) {
-  case AffineExprKind::Add:
-    return {plus(x.low, y.low), plus(x.high, y.high)};
+  case AffineExprKind::Add: return {plus(x.low, y.low), plus(x.high, y.high)};
   case AffineExprKind::Mul:
     if (c)
       return c.getValue() < 0 ? Ends{times(x.high, c.getValue()), times(x.low, c.getValue())}
@@ -103,7 +102,9 @@ Ends endsOf(AffineExpr e, const SizeFacts &facts) {
   case AffineExprKind::CeilDiv: {
     // By zero it is 0; else a multiple of the divisor's divisor, so at least that.
     int64_t least = c ? c.getValue() : bin.getRHS().isSymbolicOrConstant() ? knownDivisor(bin.getRHS(), facts) : 0;
-    auto divide = [&](int64_t v) { return e.getKind() == AffineExprKind::FloorDiv ? llvm::divideFloorSigned(v, least) : llvm::divideCeilSigned(v, least); };
+    auto divide = [&](int64_t v) {
+      return e.getKind() == AffineExprKind::FloorDiv ? llvm::divideFloorSigned(v, least) : llvm::divideCeilSigned(v, least);
+    };
     if (least <= 0)
       return {0, x.high};
     Ends ends;

@@ -175,8 +175,8 @@ void splitCascade(CascadeOp op, int64_t chunk) {
   SmallVector<AffineExpr> outerSizes(sizes.begin(), sizes.begin() + parallel);
   outerNames.push_back(part);
   outerSizes.push_back(count);
-  auto outer = CascadeOp::create(b, loc, op.getResultTypes(), op.getKinds(), b.getArrayAttr(outerNames), parallel,
-                                 mapOf(outerSizes), IntegerSetAttr(), op.getNameAttr());
+  auto outer = CascadeOp::create(b, loc, op.getResultTypes(), op.getKinds(), b.getArrayAttr(outerNames), parallel, mapOf(outerSizes),
+                                 IntegerSetAttr(), op.getNameAttr());
   cloneRescale(outer);
   IRMapping finalized;
   op.getFinalize().cloneInto(&outer.getFinalize(), finalized);

@@ -55,7 +55,8 @@ LogicalResult inlineRead(RewriterBase &rewriter, ReadOp read) {
     }
     Operation *clone = rewriter.clone(op, mapping);
     // The name goes on with what is computed.
-    if (StringAttr name = producer.getNameAttr(); name && op.getResult(0) == named && !isa<ReadOp, arith::ConstantOp>(op) && cu::findName(op.getLoc()).empty())
+    if (StringAttr name = producer.getNameAttr();
+        name && op.getResult(0) == named && !isa<ReadOp, arith::ConstantOp>(op) && cu::findName(op.getLoc()).empty())
       clone->setLoc(NameLoc::get(name, op.getLoc()));
   }
   for (ReadOp r : equal)

@@ -230,7 +230,8 @@ Value writeBack(OpBuilder &b, Operation *op, Value inner, unsigned dim, const Di
   domain.names.truncate(parallel);
   if (digits.endsEarly)
     endWhereIndexEnds(domain, op, dim, digits);
-  auto copy = ComputeOp::create(b, op->getLoc(), op->getResult(0).getType(), b.getArrayAttr(domain.names), extents, domain.where, Value(), AffineMapAttr::get(AffineMap::get(parallel, symbols, out, b.getContext())),
+  auto copy = ComputeOp::create(b, op->getLoc(), op->getResult(0).getType(), b.getArrayAttr(domain.names), extents, domain.where, Value(),
+                                AffineMapAttr::get(AffineMap::get(parallel, symbols, out, b.getContext())),
                                 AffineMapAttr::get(getTensorShape(op->getResult(0))), op->getAttrOfType<StringAttr>("name"), false);
   Block &block = copy.getBody().emplaceBlock();
   for (unsigned d = 0; d < parallel; ++d)
@@ -314,8 +315,8 @@ ReduceOp splitReducedDim(ReduceOp r, unsigned dim, const Digits &digits) {
 bool canSplitParallelDim(Operation *op, unsigned dim, bool endsEarly) {
   auto compute = dyn_cast<ComputeOp>(op);
   auto reduce = dyn_cast<ReduceOp>(op);
-  bool isWhole = compute ? !compute.getInit() && !compute.getPartial()
-                         : reduce && !reduce.getInit() && !reduce.getOutMap() && !reduce.getShape();
+  bool isWhole =
+      compute ? !compute.getInit() && !compute.getPartial() : reduce && !reduce.getInit() && !reduce.getOutMap() && !reduce.getShape();
   if (dim >= getNumParallel(op) || !isWhole)
     return false;
   Value result = op->getResult(0);
@@ -323,9 +324,9 @@ bool canSplitParallelDim(Operation *op, unsigned dim, bool endsEarly) {
     // What a condition leaves out is cut off where the result ends.
     AffineMap out = compute ? compute.getOutMapOrIdentity() : AffineMap(), shape = getTensorShape(result);
     bool isCut = out && llvm::any_of(llvm::zip(out.getResults(), shape.getResults()), [&](auto subscript) {
-      auto [e, extent] = subscript;
-      return e == getAffineDimExpr(dim, op->getContext()) && extent == getExtents(op).getResult(dim);
-    });
+                   auto [e, extent] = subscript;
+                   return e == getAffineDimExpr(dim, op->getContext()) && extent == getExtents(op).getResult(dim);
+                 });
     if (compute && (isReturned(result) || compute.getOutMap()) ? !isCut : !hasValueBeyond(op))
       return false;
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/te/Domain.h"
 
-#include "llvm/ADT/BitVector.h"
 #include "mlir/IR/AffineExpr.h"
+#include "llvm/ADT/BitVector.h"
 
 using namespace mlir;
 

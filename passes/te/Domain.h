@@ -5,8 +5,8 @@
 
 #include <optional>
 
-#include "llvm/ADT/SmallVector.h"
 #include "mlir/IR/IntegerSet.h"
+#include "llvm/ADT/SmallVector.h"
 
 namespace kernelc::te {
 

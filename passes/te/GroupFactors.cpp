@@ -88,7 +88,8 @@ private:
   Value multiply(OpBuilder &b, ArrayRef<Value> factors, Location loc) {
     Value product = factors.front();
     for (Value f : factors.drop_front())
-      product = isa<FloatType>(f.getType()) ? arith::MulFOp::create(b, loc, product, f).getResult() : arith::MulIOp::create(b, loc, product, f).getResult();
+      product = isa<FloatType>(f.getType()) ? arith::MulFOp::create(b, loc, product, f).getResult()
+                                            : arith::MulIOp::create(b, loc, product, f).getResult();
     return product;
   }
 

@@ -17,7 +17,9 @@ std::optional<Contraction> findGroupedContraction(ReduceOp reduce, unsigned d, c
   OpBuilder b(reduce);
   auto split = cast<ReduceOp>(splitParallelDim(b.clone(*reduce), d, digits));
   std::optional<Contraction> found = findContraction(split);
-  auto valuesOf = [](ReduceOp r) { return llvm::map_to_vector(findFactors(r.getYield().getValues()[0]), [](OpOperand *use) { return use->get(); }); };
+  auto valuesOf = [](ReduceOp r) {
+    return llvm::map_to_vector(findFactors(r.getYield().getValues()[0]), [](OpOperand *use) { return use->get(); });
+  };
   SmallVector<Value> there = valuesOf(split), here = valuesOf(reduce);
   auto toHere = [&](Value &factor) {
     auto at = llvm::find(there, factor);

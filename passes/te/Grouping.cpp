@@ -253,8 +253,10 @@ private:
           break;
         }
       auto name = last->getAttrOfType<StringAttr>("name");
-      std::string base = name ? name.getValue().str() : isa<ReduceOp>(last) ? stringifyCombiner(cast<ReduceOp>(last).getKind()).str()
-                         : isa<CascadeOp>(last) ? "cascade" : "step";
+      std::string base = name                   ? name.getValue().str()
+                         : isa<ReduceOp>(last)  ? stringifyCombiner(cast<ReduceOp>(last).getKind()).str()
+                         : isa<CascadeOp>(last) ? "cascade"
+                                                : "step";
       l.name = base;
       for (int n = 2; llvm::any_of(launches, [&](const LaunchPlan &o) { return o.name == l.name; }); ++n)
         l.name = base + std::to_string(n);

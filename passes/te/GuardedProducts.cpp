@@ -153,8 +153,8 @@ void restrictToGuards(ReduceOp reduce) {
     return dims.count() < 2;
   });
   for (const IndexConstraint &c : *all)
-    reduce.setCondition(intersect(reduce.getCondition(),
-                                  IntegerSet::get(reduce.getNumDims(), reduce.getExtents().getNumSymbols(), c.form, c.isEquality)));
+    reduce.setCondition(
+        intersect(reduce.getCondition(), IntegerSet::get(reduce.getNumDims(), reduce.getExtents().getNumSymbols(), c.form, c.isEquality)));
   for (Operation *user : reduce.getResult().getUsers())
     dropSelects(cast<ReadOp>(user), *all);
 }

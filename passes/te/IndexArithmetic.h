@@ -31,7 +31,6 @@ std::optional<IndexConstraint> constraintOf(mlir::arith::CmpIOp compare, bool ou
 
 /// An index value for `e` over `operands`: the operand itself, or a te.size / arith
 /// expression. Null where arith has no spelling (ceildiv of non-symbols).
-mlir::Value materialize(mlir::OpBuilder &b, mlir::Location loc, mlir::AffineExpr e, mlir::ValueRange operands,
-                        unsigned symbols);
+mlir::Value materialize(mlir::OpBuilder &b, mlir::Location loc, mlir::AffineExpr e, mlir::ValueRange operands, unsigned symbols);
 
 } // namespace kernelc::te

@@ -17,18 +17,12 @@ static ValueClasses identityClass(Combiner kind, Type type) {
   case Combiner::Any:
   case Combiner::Or:
   case Combiner::Xor:
-  case Combiner::MaxU:
-    return kZero;
-  case Combiner::Prod:
-    return kOne;
-  case Combiner::All:
-    return kOne;
-  case Combiner::Max:
-    return type.isInteger(1) ? 0 : kNegInf;
-  case Combiner::Min:
-    return type.isInteger(1) ? 0 : kPosInf;
-  default:
-    return 0; // an arg reduction prefers a masked key to no key
+  case Combiner::MaxU: return kZero;
+  case Combiner::Prod: return kOne;
+  case Combiner::All: return kOne;
+  case Combiner::Max: return type.isInteger(1) ? 0 : kNegInf;
+  case Combiner::Min: return type.isInteger(1) ? 0 : kPosInf;
+  default: return 0; // an arg reduction prefers a masked key to no key
   }
 }
 

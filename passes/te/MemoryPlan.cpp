@@ -4,8 +4,8 @@
 #include "passes/te/Scheduler.h"
 
 #include "ir/te/TeShape.h"
-#include "llvm/Support/MathExtras.h"
 #include "passes/te/AccessSummary.h"
+#include "llvm/Support/MathExtras.h"
 using namespace mlir;
 
 namespace kernelc::te {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "llvm/Support/MathExtras.h"
 #include "support/Saturating.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace kernelc::te {
 
@@ -32,8 +32,8 @@ double timeOfParts(const FedProduct &p, int64_t parts, int64_t chunk, const Targ
 
 int64_t bestChunk(const FedProduct &p, const Target &target, llvm::function_ref<bool(int64_t)> canCut) {
   constexpr int64_t kMostParts = 64;
-  constexpr int64_t kLeast = 256; // of a sum: fewer are over before they have filled their slots
-  constexpr double kUnequal = 1.1; // parts that differ have to pay for checks of where they end
+  constexpr int64_t kLeast = 256;               // of a sum: fewer are over before they have filled their slots
+  constexpr double kUnequal = 1.1;              // parts that differ have to pay for checks of where they end
   const int64_t kWhole = p.inner > 1 ? 1 : 128; // whole tiles of any unit, and whole lines
   int64_t best = p.k;
   double least = timeOfParts(p, 1, p.k, target);

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "llvm/ADT/STLFunctionalExtras.h"
 #include "support/Target.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace kernelc::te {
 

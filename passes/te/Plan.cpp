@@ -175,9 +175,8 @@ LogicalResult scheduleLaunches(KernelOp kernel, const Target &target, Merge merg
       return failure();
     if (std::optional<Scheduler::CutReduction> cut = scheduler.findCutReduction(l))
       return mlir::emitError(getScheduleLoc(kernel, kernel.getSymName(), l.name, {"tiles", l.indices[cut->index]}))
-             << "schedule of launch '" << l.name << "': its tiles have " << l.tiles[cut->index] << " points of '"
-                                << l.indices[cut->index] << "', and '" << cut->op.getName().value_or("a reduction")
-                                << "' is reduced over all " << cut->points << " of them in each";
+             << "schedule of launch '" << l.name << "': its tiles have " << l.tiles[cut->index] << " points of '" << l.indices[cut->index]
+             << "', and '" << cut->op.getName().value_or("a reduction") << "' is reduced over all " << cut->points << " of them in each";
   }
   scheduler.emitRemarks();
   return success();
@@ -218,7 +217,7 @@ struct TePlanPass : impl::TePlanBase<TePlanPass> {
       if (l.cluster > found->cluster) {
         mlir::emitError(getScheduleLoc(kernel, kernel.getSymName(), l.name, {"cluster"}))
             << "schedule of launch '" << l.name << "': a cluster of " << l.cluster << " blocks; " << found->name
-                           << (found->cluster > 1 ? " has smaller ones" : " has none");
+            << (found->cluster > 1 ? " has smaller ones" : " has none");
         return signalPassFailure();
       }
     auto isShared = [](const LaunchPlan &l) { return l.cluster > 1 && !llvm::is_contained(l.grid, l.clusterIndex); };

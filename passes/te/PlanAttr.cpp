@@ -4,8 +4,8 @@
 #include "passes/te/Sharing.h"
 
 #include "ir/te/TeShape.h"
-#include "passes/te/ScheduleLoc.h"
 #include "mlir/IR/Builders.h"
+#include "passes/te/ScheduleLoc.h"
 #include "llvm/ADT/BitVector.h"
 
 using namespace mlir;
@@ -185,7 +185,8 @@ LogicalResult check(KernelOp kernel, const LaunchPlan &l, ArrayRef<Operation *> 
     if (t <= 0 || ((t & (t - 1)) && (l.unit != "wgmma" || t % 8)))
       return wrong("tiles") << "tile size " << t << " is not a power of two (nor a multiple of 8, as columns of the unit wgmma may be)";
   if ((l.warps & (l.warps - 1)) && !(l.unit == "wgmma" && l.producerWarps && l.warps == 12))
-    return wrong("warps") << l.warps << " warps; they are a power of two, or the 12 of three warpgroups of the unit wgmma beside producer warps";
+    return wrong("warps") << l.warps
+                          << " warps; they are a power of two, or the 12 of three warpgroups of the unit wgmma beside producer warps";
   if (l.clusterIndex < 0 || l.clusterIndex >= int64_t(std::max<size_t>(1, rank)))
     return wrong("cluster") << "a cluster along an index that is not there";
   if (l.cluster > 1 && rank && !llvm::is_contained(l.grid, l.clusterIndex)) {
@@ -203,8 +204,8 @@ LogicalResult check(KernelOp kernel, const LaunchPlan &l, ArrayRef<Operation *> 
   if (l.part & (l.part - 1))
     return wrong("part") << "parts of " << l.part << " columns; they are powers of two";
   if (l.producerWarps && (l.warps % 4 || l.producerWarps % 4))
-    return wrong("producer_warps") << "with producer warps roles are whole warpgroups, of 4 warps each, not " << l.warps << " and " << l.producerWarps
-                   << " warps";
+    return wrong("producer_warps") << "with producer warps roles are whole warpgroups, of 4 warps each, not " << l.warps << " and "
+                                   << l.producerWarps << " warps";
   return success();
 }
 

@@ -28,7 +28,7 @@ struct LaunchPlan {
   int64_t minBlocks = 1; ///< blocks a multiprocessor should hold; bounds registers
   int64_t raster = 1;
   int64_t stages = 1;
-  bool fillLate = false;  ///< start the next tile behind the product, not before it
+  bool fillLate = false;     ///< start the next tile behind the product, not before it
   std::string unit = "simt"; ///< simt, mma or wgmma
   bool persistent = false;   ///< a block walks several tiles
   bool rotate = false;       ///< from round to round of persistent blocks each takes the next one's place among the tiles

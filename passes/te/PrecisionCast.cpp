@@ -123,9 +123,7 @@ private:
   }
 
   /// For te-plan's remark and for readers of the IR.
-  void explain(ReduceOp reduce, const llvm::Twine &what) {
-    reduce->setAttr(kPrecisionNote, StringAttr::get(kernel_.getContext(), what));
-  }
+  void explain(ReduceOp reduce, const llvm::Twine &what) { reduce->setAttr(kPrecisionNote, StringAttr::get(kernel_.getContext(), what)); }
 
   void visit(ReduceOp reduce, const Contraction &c) {
     if (!c.a.getType().isF32() || c.unitType)
@@ -161,8 +159,9 @@ private:
                           " allows it");
       return;
     }
-    explain(reduce, "the product of '" + name + "' stays f32: rel = " + shortNumber(policy_.tolerance) + " is less than the error of tf32, " +
-                        shortNumber(boundOf(c, *findNarrow("tf32"), terms)) + " over up to " + llvm::Twine(terms) + " terms");
+    explain(reduce, "the product of '" + name + "' stays f32: rel = " + shortNumber(policy_.tolerance) +
+                        " is less than the error of tf32, " + shortNumber(boundOf(c, *findNarrow("tf32"), terms)) + " over up to " +
+                        llvm::Twine(terms) + " terms");
   }
 
   /// (1 + u)^casts - 1 for the operands, and an addition's roundoff for each term.
@@ -233,9 +232,9 @@ private:
     indices.insert(indices.begin() + parallel, b.getStringAttr("part"));
     SmallVector<AffineExpr> extents(reduce.getExtents().getResults());
     extents.insert(extents.begin() + parallel, b.getAffineConstantExpr(parts));
-    auto made = ReduceOp::create(b, loc, cast<RankedTensorType>(reduce.getResult().getType()), reduce.getKind(), b.getArrayAttr(indices), parallel,
-                                 AffineMap::get(0, reduce.getExtents().getNumSymbols(), extents, b.getContext()), behindPart(reduce), Value(),
-                                 AffineMapAttr(), reduce.getShapeAttr(), reduce.getNameAttr());
+    auto made = ReduceOp::create(b, loc, cast<RankedTensorType>(reduce.getResult().getType()), reduce.getKind(), b.getArrayAttr(indices),
+                                 parallel, AffineMap::get(0, reduce.getExtents().getNumSymbols(), extents, b.getContext()),
+                                 behindPart(reduce), Value(), AffineMapAttr(), reduce.getShapeAttr(), reduce.getNameAttr());
     Block &block = made.getBody().emplaceBlock();
     IRMapping mapping;
     for (unsigned d = 0; d < reduce.getNumDims() + 1; ++d)

@@ -147,8 +147,8 @@ void Scheduler::feedCores(LaunchPlan &l, const Contraction &c, ArrayRef<int64_t>
   bool few = m > 0 && n > 0 && batch * ceilDiv(Count(m), bm) * ceilDiv(Count(n), bn) <= 2 * target_.smCount;
   fed.minBlocks = large || (small && !few) ? 1 : 2;
   fed.stages = 3;
-  // Short sums: the next tile's slots fill while results leave (H200: 1.05, 1.03 and 1.01 times as fast at 256, 512 and 1024 of 4096 x 4096).
-  // Longer ones are better dealt by the hardware, tile by tile.
+  // Short sums: the next tile's slots fill while results leave (H200: 1.05, 1.03 and 1.01 times as fast at 256, 512 and 1024 of 4096 x
+  // 4096). Longer ones are better dealt by the hardware, tile by tile.
   constexpr int64_t kShort = 1024;
   int64_t k = extentProduct(l, c.k, dims, likely_);
   fed.persistent = large && k > 0 && k <= kShort;

@@ -65,7 +65,8 @@ private:
       if (isa<ReadOp>(user))
         user->getParentOp()->walk([&](ReadOp read) { alone &= read.getTensor() != product.getResult(); });
     if (!alone || op.isArg() || op.getInit() || op.getOutMap() || op.getCondition() || op.getYield().getCondition() ||
-        op->hasAttr(kInTile) || op.getNumDims() != product.getNumParallel() || op.getNumParallel() == op.getNumDims() || findContraction(op))
+        op->hasAttr(kInTile) || op.getNumDims() != product.getNumParallel() || op.getNumParallel() == op.getNumDims() ||
+        findContraction(op))
       return false;
     for (auto [d, place] : llvm::enumerate(places))
       if (place >= op.getNumParallel() && d != c.m.back() && d != c.n.back())

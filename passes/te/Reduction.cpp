@@ -10,35 +10,26 @@ namespace kernelc::te {
 TypedAttr identityOf(Combiner kind, Type type, OpBuilder &b) {
   unsigned bits = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
   auto floating = dyn_cast<FloatType>(type);
-  auto infinity = [&](bool negative) -> TypedAttr {
-    return b.getFloatAttr(type, APFloat::getInf(floating.getFloatSemantics(), negative));
-  };
+  auto infinity = [&](bool negative) -> TypedAttr { return b.getFloatAttr(type, APFloat::getInf(floating.getFloatSemantics(), negative)); };
   switch (kind) {
   case Combiner::Sum:
   case Combiner::Any:
   case Combiner::Or:
-  case Combiner::Xor:
-    return cast<TypedAttr>(b.getZeroAttr(type));
-  case Combiner::Prod:
-    return cast<TypedAttr>(b.getOneAttr(type));
+  case Combiner::Xor: return cast<TypedAttr>(b.getZeroAttr(type));
+  case Combiner::Prod: return cast<TypedAttr>(b.getOneAttr(type));
   case Combiner::All:
-  case Combiner::And:
-    return b.getIntegerAttr(type, APInt::getAllOnes(bits));
+  case Combiner::And: return b.getIntegerAttr(type, APInt::getAllOnes(bits));
   case Combiner::Max:
-  case Combiner::ArgMax:
-    return floating ? infinity(true) : TypedAttr(b.getIntegerAttr(type, APInt::getSignedMinValue(bits)));
+  case Combiner::ArgMax: return floating ? infinity(true) : TypedAttr(b.getIntegerAttr(type, APInt::getSignedMinValue(bits)));
   case Combiner::ArgMin:
     if (floating) // the largest key, so that a row of NaNs still has a first one
       return b.getFloatAttr(type, APFloat::getNaN(floating.getFloatSemantics()));
     return b.getIntegerAttr(type, APInt::getSignedMaxValue(bits));
-  case Combiner::Min:
-    return floating ? infinity(false) : TypedAttr(b.getIntegerAttr(type, APInt::getSignedMaxValue(bits)));
+  case Combiner::Min: return floating ? infinity(false) : TypedAttr(b.getIntegerAttr(type, APInt::getSignedMaxValue(bits)));
   case Combiner::MaxU:
-  case Combiner::ArgMaxU:
-    return cast<TypedAttr>(b.getZeroAttr(type));
+  case Combiner::ArgMaxU: return cast<TypedAttr>(b.getZeroAttr(type));
   case Combiner::MinU:
-  case Combiner::ArgMinU:
-    return b.getIntegerAttr(type, APInt::getAllOnes(bits));
+  case Combiner::ArgMinU: return b.getIntegerAttr(type, APInt::getAllOnes(bits));
   }
   llvm_unreachable("every combiner has an identity");
 }
@@ -61,8 +52,7 @@ Value combine(Combiner kind, Value x, Value y, OpBuilder &b, Location loc) {
   }
 }
 
-std::pair<Value, Value> combineArg(Combiner kind, Value keyA, Value positionA, Value keyB, Value positionB, OpBuilder &b,
-                                   Location loc) {
+std::pair<Value, Value> combineArg(Combiner kind, Value keyA, Value positionA, Value keyB, Value positionB, OpBuilder &b, Location loc) {
   bool max = kind == Combiner::ArgMax || kind == Combiner::ArgMaxU;
   bool isUnsigned = kind == Combiner::ArgMaxU || kind == Combiner::ArgMinU;
   Value better, equal;
@@ -76,8 +66,7 @@ std::pair<Value, Value> combineArg(Combiner kind, Value keyA, Value positionA, V
     equal = arith::OrIOp::create(b, loc, equal, arith::AndIOp::create(b, loc, nanA, nanB));
     auto [winner, other] = max ? std::pair(nanA, nanB) : std::pair(nanB, nanA);
     Value one = arith::ConstantOp::create(b, loc, other.getType(), cast<TypedAttr>(b.getOneAttr(other.getType())));
-    better = arith::OrIOp::create(b, loc, better,
-                                  arith::AndIOp::create(b, loc, winner, arith::XOrIOp::create(b, loc, other, one)));
+    better = arith::OrIOp::create(b, loc, better, arith::AndIOp::create(b, loc, winner, arith::XOrIOp::create(b, loc, other, one)));
   } else {
     auto p = max ? (isUnsigned ? arith::CmpIPredicate::ugt : arith::CmpIPredicate::sgt)
                  : (isUnsigned ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt);

@@ -3,8 +3,8 @@
 
 #include "passes/te/Contraction.h"
 #include "passes/te/ScheduleLoc.h"
-#include "support/Spelling.h"
 #include "support/Saturating.h"
+#include "support/Spelling.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -39,8 +39,7 @@ LogicalResult applyTiles(KernelOp kernel, DictionaryAttr tiles, LaunchPlan &l) {
     auto size = dyn_cast<IntegerAttr>(t.getValue());
     if (at == l.indices.end())
       return emitError(kernel, l.name, {"tiles", t.getName().getValue()}, /*isName=*/true)
-             << "there is no index '" << t.getName().getValue()
-                                << "'; it has " << llvm::join(l.indices, ", ");
+             << "there is no index '" << t.getName().getValue() << "'; it has " << llvm::join(l.indices, ", ");
     if (!size || size.getInt() <= 0)
       return emitError(kernel, l.name, {"tiles", t.getName().getValue()}) << "the tile of '" << *at << "' must be a positive number";
     l.tiles[at - l.indices.begin()] = size.getInt();
@@ -83,14 +82,11 @@ LogicalResult applySchedule(KernelOp kernel, StringRef target, LaunchPlan &l) {
     if (textOf(record, "launch") != l.name || (!wanted.empty() && wanted != target))
       continue;
     if (llvm::is_contained(targets, wanted))
-      return emitError(kernel, l.name, {}) << "there are two records of it"
-                                << (wanted.empty() ? std::string() : (" for " + wanted).str());
+      return emitError(kernel, l.name, {}) << "there are two records of it" << (wanted.empty() ? std::string() : (" for " + wanted).str());
     targets.push_back(wanted);
     for (NamedAttribute entry : record) {
       StringRef key = entry.getName().getValue();
-      auto wrong = [&](const Twine &expected) {
-        return emitError(kernel, l.name, {key}) << "'" << key << "' must be " << expected;
-      };
+      auto wrong = [&](const Twine &expected) { return emitError(kernel, l.name, {key}) << "'" << key << "' must be " << expected; };
       if (key == "launch" || key == "target")
         continue;
       if (key == "tiles") {
@@ -104,7 +100,8 @@ LogicalResult applySchedule(KernelOp kernel, StringRef target, LaunchPlan &l) {
         if (!unit || !llvm::is_contained({"simt", "mma", "wgmma"}, unit.getValue()))
           return wrong("simt, mma or wgmma");
         l.unit = unit.getValue().str();
-      } else if (auto *f = llvm::find_if(kScheduleFlags, [&](const ScheduleFlag &x) { return x.key == key; }); f != std::end(kScheduleFlags)) {
+      } else if (auto *f = llvm::find_if(kScheduleFlags, [&](const ScheduleFlag &x) { return x.key == key; });
+                 f != std::end(kScheduleFlags)) {
         auto value = dyn_cast<BoolAttr>(entry.getValue());
         if (!value)
           return wrong("true or false");
@@ -169,7 +166,8 @@ FailureOr<KernelSchedule> getKernelSchedule(KernelOp kernel, StringRef target) {
       } else if (key == "parts") {
         auto number = dyn_cast<IntegerAttr>(entry.getValue());
         if (!number || number.getInt() < 1 || number.getInt() > 1 << 16)
-          return mlir::emitError(getScheduleLoc(kernel, kernel.getSymName(), "", {key})) << "schedule: 'parts' must be a whole number from 1 to 65536";
+          return mlir::emitError(getScheduleLoc(kernel, kernel.getSymName(), "", {key}))
+                 << "schedule: 'parts' must be a whole number from 1 to 65536";
         if (applies)
           schedule.parts = number.getInt();
       } else {

@@ -13,8 +13,8 @@ inline constexpr llvm::StringLiteral kScheduleLoc = "schedule";
 
 /// The location of `op`, of kernel `kernel`, that also names what its record of `launch` (empty: the whole kernel's) says under
 /// `keys`, an outer one first. `isName`: the last key itself is what is wrong, not its value.
-inline mlir::Location getScheduleLoc(mlir::Operation *op, llvm::StringRef kernel, llvm::StringRef launch, llvm::ArrayRef<llvm::StringRef> keys = {},
-                                     bool isName = false) {
+inline mlir::Location getScheduleLoc(mlir::Operation *op, llvm::StringRef kernel, llvm::StringRef launch,
+                                     llvm::ArrayRef<llvm::StringRef> keys = {}, bool isName = false) {
   mlir::MLIRContext *context = op->getContext();
   llvm::SmallVector<mlir::Attribute> parts;
   for (llvm::StringRef part : {llvm::StringRef(kScheduleLoc), kernel, launch, llvm::StringRef(isName ? "name" : "value")})

@@ -109,8 +109,9 @@ private:
     chunk = product && int64_t(llvm::divideCeil(length, whole)) == schedule_.parts ? whole : llvm::alignTo(equal, kVector);
     if (chunk * 2 <= length && isPlain && (!product || canEndEarly(*product)))
       return Parts{0, chunk, /*lastIsShorter=*/true};
-    return mlir::emitError(getScheduleLoc(op, op->getParentOfType<KernelOp>().getSymName(), "", {"parts"})) << "schedule: a reduction over " << length << " points cannot be cut into " << schedule_.parts
-                           << (product || !isPlain ? " equal parts" : " parts of 16 points or more");
+    return mlir::emitError(getScheduleLoc(op, op->getParentOfType<KernelOp>().getSymName(), "", {"parts"}))
+           << "schedule: a reduction over " << length << " points cannot be cut into " << schedule_.parts
+           << (product || !isPlain ? " equal parts" : " parts of 16 points or more");
   }
 
   /// A reduction to single values: neither to positions nor to states.

@@ -4,9 +4,9 @@
 #pragma once
 
 #include "ir/te/Te.h"
-#include "llvm/ADT/ArrayRef.h"
 #include "passes/te/Affine.h"
 #include "support/Artifact.h"
+#include "llvm/ADT/ArrayRef.h"
 
 namespace kernelc::te {
 

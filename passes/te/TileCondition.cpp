@@ -50,20 +50,11 @@ std::optional<LinearBound> findLinearBound(Value condition) {
   using P = arith::CmpIPredicate;
   if (right)
     switch (relation) { // the form stands on the left
-    case P::sle:
-      relation = P::sge;
-      break;
-    case P::slt:
-      relation = P::sgt;
-      break;
-    case P::sge:
-      relation = P::sle;
-      break;
-    case P::sgt:
-      relation = P::slt;
-      break;
-    default:
-      break;
+    case P::sle: relation = P::sge; break;
+    case P::slt: relation = P::sgt; break;
+    case P::sge: relation = P::sle; break;
+    case P::sgt: relation = P::slt; break;
+    default: break;
     }
   if (relation != P::sle && relation != P::slt && relation != P::sge && relation != P::sgt && relation != P::eq)
     return std::nullopt;

@@ -17,23 +17,26 @@ LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
       continue;
     hasProduct = true;
     auto wrong = [&](StringRef key, StringRef inner = "") {
-      return mlir::emitError(getScheduleLoc(reduce, kernel_.getSymName(), l.name, {key, inner})) << "schedule of launch '" << l.name << "': ";
+      return mlir::emitError(getScheduleLoc(reduce, kernel_.getSymName(), l.name, {key, inner}))
+             << "schedule of launch '" << l.name << "': ";
     };
     for (unsigned d : c->batch)
       if (int64_t index = l.dims[n][d]; l.tiles[index] != 1)
-        return wrong("tiles", l.indices[index]) << "both operands and the result have an index '" << l.indices[index] << "', so that its tile is 1, not "
-                       << l.tiles[index];
+        return wrong("tiles", l.indices[index])
+               << "both operands and the result have an index '" << l.indices[index] << "', so that its tile is 1, not " << l.tiles[index];
     for (unsigned d : c->scaledK)
       if (int64_t index = l.dims[n][d]; l.tiles[index] != 1)
-        return wrong("tiles", l.indices[index]) << "a scale depends on '" << l.indices[index] << "', so that its tile is 1, not " << l.tiles[index];
+        return wrong("tiles", l.indices[index])
+               << "a scale depends on '" << l.indices[index] << "', so that its tile is 1, not " << l.tiles[index];
     for (unsigned d : c->ownK)
       if (int64_t index = l.dims[n][d]; l.tiles[index] != 1)
-        return wrong("tiles", l.indices[index]) << "one operand alone has the summed index '" << l.indices[index] << "', so that its tile is 1, not " << l.tiles[index];
+        return wrong("tiles", l.indices[index])
+               << "one operand alone has the summed index '" << l.indices[index] << "', so that its tile is 1, not " << l.tiles[index];
     SmallVector<int64_t> uniform = uniformTiles(l, *c, l.dims[n]);
     for (auto [index, most] : llvm::enumerate(uniform))
       if (most && l.tiles[index] > most)
         return wrong("tiles", l.indices[index]) << "the condition picks blocks of " << most << " along '" << l.indices[index]
-                       << "', so that its tile is no more than that, not " << l.tiles[index];
+                                                << "', so that its tile is no more than that, not " << l.tiles[index];
     // Blocks of a cluster fill each other's slots: they must walk the same tiles.
     if (l.cluster > 1) {
       auto shared = llvm::find(l.dims[n], l.clusterIndex);
@@ -44,23 +47,26 @@ LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
                                         (set && llvm::any_of(set->getConstraints(), [&](AffineExpr e) { return e.isFunctionOfDim(d); })));
       if (differs)
         return wrong("cluster") << "the condition depends on '" << l.indices[l.clusterIndex] << "', along which the " << l.cluster
-                       << " blocks of a cluster share what they load";
+                                << " blocks of a cluster share what they load";
     }
     llvm::BitVector inTile = findInTile(l);
     if (l.cluster > 1 && inTile[l.clusterIndex])
       return wrong("cluster") << "the " << l.cluster << " blocks of a cluster walk neighbouring tiles of '" << l.indices[l.clusterIndex]
-                     << "', and what is reduced over it needs all of it in one";
+                              << "', and what is reduced over it needs all of it in one";
     // Partial results of a team's warps meet in shared memory, of which teams have no share each.
     std::optional<WarpgroupForm> form = findWarpgroupForm(*c);
     for (unsigned d : isSwapped(*c, form, l, l.dims[n]) ? c->n : c->m)
       if (l.pingpong > 1 && inTile[l.dims[n][d]])
-        return wrong("pingpong") << "what is reduced over '" << l.indices[l.dims[n][d]] << "' crosses warps, which pingpong does not allow yet";
+        return wrong("pingpong") << "what is reduced over '" << l.indices[l.dims[n][d]]
+                                 << "' crosses warps, which pingpong does not allow yet";
     if (l.inFlight > 1 && !startsFromZero(l, *c))
-      return wrong("in_flight") << "in_flight " << l.inFlight
-                     << ": products are in flight beside each other where each starts from zero, to leave the accumulators of unit wgmma after "
-                        "a tile (promote, scales of blocks), and producer warps fill their slots";
+      return wrong("in_flight")
+             << "in_flight " << l.inFlight
+             << ": products are in flight beside each other where each starts from zero, to leave the accumulators of unit wgmma after "
+                "a tile (promote, scales of blocks), and producer warps fill their slots";
     if (l.inFlight > l.stages)
-      return wrong("in_flight") << "in_flight " << l.inFlight << ": each product reads slots of its own, and there are " << l.stages << " (stages)";
+      return wrong("in_flight") << "in_flight " << l.inFlight << ": each product reads slots of its own, and there are " << l.stages
+                                << " (stages)";
     if (l.unit == "simt")
       continue;
     auto refuse = [&] { return wrong("unit") << "unit " << l.unit << " "; };
@@ -89,15 +95,19 @@ LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
       return refuse() << "sums tiles of " << k << " products, more than its accumulators may hold (promote " << l.promote << ")";
   }
   if (l.unit != "simt" && !hasProduct)
-    return mlir::emitError(getScheduleLoc(kernel_, kernel_.getSymName(), l.name, {"unit"})) << "schedule of launch '" << l.name << "': unit " << l.unit << " takes products, and there is none";
+    return mlir::emitError(getScheduleLoc(kernel_, kernel_.getSymName(), l.name, {"unit"}))
+           << "schedule of launch '" << l.name << "': unit " << l.unit << " takes products, and there is none";
   if (l.producerWarps && !hasProduct)
-    return mlir::emitError(getScheduleLoc(kernel_, kernel_.getSymName(), l.name, {"producer_warps"})) << "schedule of launch '" << l.name << "': " << l.producerWarps
-                               << " producer warps load what a product takes, and there is none";
+    return mlir::emitError(getScheduleLoc(kernel_, kernel_.getSymName(), l.name, {"producer_warps"}))
+           << "schedule of launch '" << l.name << "': " << l.producerWarps
+           << " producer warps load what a product takes, and there is none";
   if (l.promote && !hasProduct)
-    return mlir::emitError(getScheduleLoc(kernel_, kernel_.getSymName(), l.name, {"promote"})) << "schedule of launch '" << l.name << "': promote " << l.promote
-                               << ": there is no product whose sums would leave a unit's accumulators";
+    return mlir::emitError(getScheduleLoc(kernel_, kernel_.getSymName(), l.name, {"promote"}))
+           << "schedule of launch '" << l.name << "': promote " << l.promote
+           << ": there is no product whose sums would leave a unit's accumulators";
   if (l.inFlight > 1 && !hasProduct)
-    return mlir::emitError(getScheduleLoc(kernel_, kernel_.getSymName(), l.name, {"in_flight"})) << "schedule of launch '" << l.name << "': in_flight " << l.inFlight << ": there is no product";
+    return mlir::emitError(getScheduleLoc(kernel_, kernel_.getSymName(), l.name, {"in_flight"}))
+           << "schedule of launch '" << l.name << "': in_flight " << l.inFlight << ": there is no product";
   return success();
 }
 
@@ -125,7 +135,8 @@ RegisterShares Scheduler::registerShares(const LaunchPlan &l) {
 LogicalResult Scheduler::checkWarpgroups(const LaunchPlan &l, ReduceOp reduce, const Contraction &given, const WarpgroupForm &form,
                                          ArrayRef<int64_t> dims) {
   auto refuse = [&] {
-    return mlir::emitError(getScheduleLoc(reduce, kernel_.getSymName(), l.name, {"unit"})) << "schedule of launch '" << l.name << "': unit wgmma ";
+    return mlir::emitError(getScheduleLoc(reduce, kernel_.getSymName(), l.name, {"unit"}))
+           << "schedule of launch '" << l.name << "': unit wgmma ";
   };
   Contraction c = given;
   if (isSwapped(c, form, l, dims))

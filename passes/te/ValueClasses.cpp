@@ -48,9 +48,7 @@ ValueClasses negClass(ValueClasses a) {
 
 class Classifier {
 public:
-  Classifier(Value condition, bool value, bool realProducts) : realProducts_(realProducts) {
-    known_[condition] = value ? kOne : kZero;
-  }
+  Classifier(Value condition, bool value, bool realProducts) : realProducts_(realProducts) { known_[condition] = value ? kOne : kZero; }
 
   llvm::DenseMap<Value, ValueClasses> run(Block &body) {
     for (Operation &op : body) {
@@ -168,9 +166,9 @@ private:
             out |= kFinite | kPosInf;
           return out;
         })
-        .Case<math::AbsFOp, math::SqrtOp, math::TanhOp, math::ErfOp, math::SinOp, math::TanOp, math::AtanOp, math::AsinOp,
-              math::SinhOp, math::AsinhOp, math::AtanhOp, math::ExpM1Op, math::Log1pOp, math::CbrtOp, math::FloorOp,
-              math::CeilOp, math::TruncOp, math::RoundOp, math::RoundEvenOp>([&](auto) {
+        .Case<math::AbsFOp, math::SqrtOp, math::TanhOp, math::ErfOp, math::SinOp, math::TanOp, math::AtanOp, math::AsinOp, math::SinhOp,
+              math::AsinhOp, math::AtanhOp, math::ExpM1Op, math::Log1pOp, math::CbrtOp, math::FloorOp, math::CeilOp, math::TruncOp,
+              math::RoundOp, math::RoundEvenOp>([&](auto) {
           // f(0) = 0 and NaN goes through.
           ValueClasses c = operand(0);
           return (c & ~(kZero | kNan)) ? ValueClasses(kAny) : c;

@@ -25,7 +25,6 @@ enum : ValueClasses {
 ///
 /// `realProducts`: zero times anything is zero, as in a sum of reals
 /// (docs/language.md, precision).
-llvm::DenseMap<mlir::Value, ValueClasses> classifyBody(mlir::Block &body, mlir::Value condition, bool value,
-                                                       bool realProducts);
+llvm::DenseMap<mlir::Value, ValueClasses> classifyBody(mlir::Block &body, mlir::Value condition, bool value, bool realProducts);
 
 } // namespace kernelc::te

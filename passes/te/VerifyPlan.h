@@ -6,7 +6,8 @@
 
 namespace kernelc::te {
 
-/// Whether the `plan` attribute of `kernel` is right; if not, an internal error says where. It shares no predicate with the passes that plan.
+/// Whether the `plan` attribute of `kernel` is right; if not, an internal error says where. It shares no predicate with the passes that
+/// plan.
 mlir::LogicalResult verifyPlan(KernelOp kernel);
 
 } // namespace kernelc::te

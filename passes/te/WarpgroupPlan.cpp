@@ -46,8 +46,8 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   bool isPlain = alike && !loadBound && c.m.size() == 1 && c.n.size() == 1 &&
                  llvm::all_of(llvm::seq<size_t>(0, l.ops.size()), [&](size_t n) { return reducedInTile(l, n).empty(); });
   bool tall = isPlain && !inRegisters && stored.boxes + stored.turned <= 2 && stagedReads(l, c, dims).empty();
-  // Three warpgroups for many tiles: 0.7 to 1.5 % faster in 21 rounds of the device, 2 % slower in 3 (H200, results of 16 bits; of 32 bits there
-  // was nothing to gain), words that come from registers as they are stored 2.6 %. Not measured with what leaves by elements.
+  // Three warpgroups for many tiles: 0.7 to 1.5 % faster in 21 rounds of the device, 2 % slower in 3 (H200, results of 16 bits; of 32 bits
+  // there was nothing to gain), words that come from registers as they are stored 2.6 %. Not measured with what leaves by elements.
   constexpr int64_t kThreeRows = 192, kManyRounds = 16;
   ReadOp first = findOperandRead(c.a);
   bool three = isPlain && !stored.turned && (inRegisters ? first && first.getResult().getType().isF32() : stored.boxes <= 2);
@@ -59,8 +59,8 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   bool acrossColumns = findOperandRead(c.b) && !runsAlong(findOperandRead(c.b), c.k);
   // Times as long with slots whose rows have 64 bytes (160 and 224 columns of bf16, H200).
   constexpr double kNarrowRows = 1.05, kNarrowRowsOfTall = 1.02;
-  // Where each tile's product is added to a sum, two are in flight if a third set of accumulators has room; else the unit waits while sums are
-  // added up, and takes so many times as long (f8 4096³ and 8192³, H200: 128 columns in pairs are as fast as 192 one by one).
+  // Where each tile's product is added to a sum, two are in flight if a third set of accumulators has room; else the unit waits while sums
+  // are added up, and takes so many times as long (f8 4096³ and 8192³, H200: 128 columns in pairs are as fast as 192 one by one).
   bool isAdded = !inRegisters && sets == 2 && !walksTwice(l);
   constexpr double kOneInFlight = 1.04;
   // The tile whose rounds over the device take least time.

@@ -96,9 +96,7 @@ std::pair<AffineExpr, AffineExpr> Merger::rangeOf(ReduceOp reduce, const LinearR
 
 std::optional<Windows> Merger::findWindows(ReduceOp reduce, const Contraction &c, Value xFactor, Value fFactor) {
   ReadOp xRead = findOperandRead(xFactor), fRead = findOperandRead(fFactor);
-  auto isPlain = [](ReadOp r) {
-    return readsZeroOutside(r) || isUnchecked(r);
-  };
+  auto isPlain = [](ReadOp r) { return readsZeroOutside(r) || isUnchecked(r); };
   auto x = lineariseRead(reduce, xRead), f = lineariseRead(reduce, fRead);
   if (!x || !f || !isPlain(xRead) || !isPlain(fRead))
     return std::nullopt;

@@ -153,8 +153,6 @@ int64_t pointsOf(ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
   return points;
 }
 
-AffineMap shapeOfBase(tile::FuncOp func, Value base) {
-  return func.getArgShape(cast<BlockArgument>(base).getArgNumber());
-}
+AffineMap shapeOfBase(tile::FuncOp func, Value base) { return func.getArgShape(cast<BlockArgument>(base).getArgNumber()); }
 
 } // namespace kernelc

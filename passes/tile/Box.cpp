@@ -52,7 +52,7 @@ private:
   std::string &why_;
   llvm::BitVector seen_;
   SmallVector<int64_t> shared_; ///< how many neighbours along an index share an element: `d floordiv 2`
-  SmallVector<MapDim> dims_; ///< innermost first
+  SmallVector<MapDim> dims_;    ///< innermost first
 };
 
 /// Whether `e` is `least` rounded up to a multiple of something.
@@ -237,8 +237,13 @@ std::optional<Box> findBox(const TensorRead &read, const te::SizeFacts &facts, s
 /// A box between `base` and slots of `ring`; what it may read or write beyond the
 /// indices' extents is still to be said.
 static TensorRead accessOf(tile::FuncOp func, Value base, AffineMap map, tile::RingType ring) {
-  TensorRead access{map, shapeOfBase(func, base), func.getExtents(), ring.getShape(),
-                    std::max<int64_t>(1, ring.getElementType().getIntOrFloatBitWidth() / 8), false, llvm::BitVector(func.getRank())};
+  TensorRead access{map,
+                    shapeOfBase(func, base),
+                    func.getExtents(),
+                    ring.getShape(),
+                    std::max<int64_t>(1, ring.getElementType().getIntOrFloatBitWidth() / 8),
+                    false,
+                    llvm::BitVector(func.getRank())};
   BaseLayout layout = layoutOfBase(func, base);
   access.strides = layout.strides;
   access.alignment = layout.alignment;

@@ -14,36 +14,36 @@
 
 #include "ir/tile/SlotLayout.h"
 #include "ir/tile/Tile.h"
-#include "llvm/ADT/BitVector.h"
 #include "passes/te/Affine.h"
+#include "llvm/ADT/BitVector.h"
 
 namespace kernelc {
 
 /// One read of a tensor, as plan and tile passes know it.
 struct TensorRead {
-  mlir::AffineMap map;              ///< launch indices → subscripts
-  mlir::AffineMap shape;            ///< the tensor's dims over the sizes
-  mlir::AffineMap extents;          ///< of the launch's indices
-  llvm::ArrayRef<int64_t> box;      ///< of the launch's indices, 1 where not read
+  mlir::AffineMap map;         ///< launch indices → subscripts
+  mlir::AffineMap shape;       ///< the tensor's dims over the sizes
+  mlir::AffineMap extents;     ///< of the launch's indices
+  llvm::ArrayRef<int64_t> box; ///< of the launch's indices, 1 where not read
   int64_t elementBytes;
-  bool zeroOutside;                 ///< subscripts outside the tensor read as zero
-  llvm::BitVector reduced;          ///< indices whose points beyond the extent must read as zero
-  mlir::AffineMap strides = {};     ///< the tensor's, in elements; null: dense row-major
-  int64_t alignment = 16;           ///< bytes that the tensor's address is a multiple of
+  bool zeroOutside;                    ///< subscripts outside the tensor read as zero
+  llvm::BitVector reduced;             ///< indices whose points beyond the extent must read as zero
+  mlir::AffineMap strides = {};        ///< the tensor's, in elements; null: dense row-major
+  int64_t alignment = 16;              ///< bytes that the tensor's address is a multiple of
   llvm::ArrayRef<int64_t> points = {}; ///< the tile that the box is read for, if neighbours of it may share elements: boxShape's
-  llvm::ArrayRef<int64_t> tiles = {}; ///< the launch's, of which `box` is a part; empty: boxes are whole tiles
-  int64_t pad = tile::kSwizzled;    ///< of the slot's rows
+  llvm::ArrayRef<int64_t> tiles = {};  ///< the launch's, of which `box` is a part; empty: boxes are whole tiles
+  int64_t pad = tile::kSwizzled;       ///< of the slot's rows
 };
 
 /// How it is copied. All lists run over the map's dims, innermost first.
 struct Box {
-  int64_t contiguous;                           ///< the launch index of the innermost dim
-  llvm::SmallVector<mlir::AffineExpr> starts;   ///< the box's first coordinates, over the offsets
-  llvm::SmallVector<mlir::AffineExpr> window;   ///< the window's extents, over the sizes
-  llvm::SmallVector<mlir::AffineExpr> strides;  ///< bytes, over the sizes; without the innermost
-  llvm::SmallVector<int64_t> sizes;             ///< of one copy: one panel of the slot, in elements of the slot
-  llvm::SmallVector<int64_t> steps;             ///< every how many-th element along each dim is taken (1 innermost)
-  int64_t panels;                               ///< copies, side by side along the innermost dim
+  int64_t contiguous;                          ///< the launch index of the innermost dim
+  llvm::SmallVector<mlir::AffineExpr> starts;  ///< the box's first coordinates, over the offsets
+  llvm::SmallVector<mlir::AffineExpr> window;  ///< the window's extents, over the sizes
+  llvm::SmallVector<mlir::AffineExpr> strides; ///< bytes, over the sizes; without the innermost
+  llvm::SmallVector<int64_t> sizes;            ///< of one copy: one panel of the slot, in elements of the slot
+  llvm::SmallVector<int64_t> steps;            ///< every how many-th element along each dim is taken (1 innermost)
+  int64_t panels;                              ///< copies, side by side along the innermost dim
   int64_t swizzleBytes;
 };
 
@@ -61,7 +61,8 @@ std::optional<Box> findBox(const TensorRead &read, const te::SizeFacts &facts, s
 /// The same for a copy in a function.
 std::optional<Box> findBox(tile::FuncOp func, tile::RingCopyOp copy, std::string &why);
 /// The same for the copy that would bring what `map` reads of `base` to slots of `ring`.
-std::optional<Box> findBox(tile::FuncOp func, mlir::Value base, mlir::AffineMap map, te::BoundsMode bounds, tile::RingType ring, std::string &why);
+std::optional<Box> findBox(tile::FuncOp func, mlir::Value base, mlir::AffineMap map, te::BoundsMode bounds, tile::RingType ring,
+                           std::string &why);
 /// The same for a store of a slot of `ring` to `base`: its window ends with every index,
 /// so that nothing beyond is written.
 std::optional<Box> findStoreBox(tile::FuncOp func, mlir::Value base, mlir::AffineMap map, tile::RingType ring, std::string &why);

@@ -26,7 +26,9 @@ Value PartCloner::clone(Value v) {
 }
 
 Value PartCloner::offset(int64_t index, Value v, Location loc) {
-  return index == parts_.dim && start_ ? Value(arith::AddIOp::create(b_, NameLoc::get(b_.getStringAttr("part"), loc), v, arith::ConstantIndexOp::create(b_, loc, start_))) : v;
+  return index == parts_.dim && start_ ? Value(arith::AddIOp::create(b_, NameLoc::get(b_.getStringAttr("part"), loc), v,
+                                                                     arith::ConstantIndexOp::create(b_, loc, start_)))
+                                       : v;
 }
 
 Value PartCloner::make(Value v, RankedTensorType type) {

@@ -108,20 +108,11 @@ bool FullRounds::alwaysHolds(arith::CmpIOp condition) {
     return false;
   AffineExpr rest;
   switch (condition.getPredicate()) {
-  case arith::CmpIPredicate::sge:
-    rest = x - y;
-    break;
-  case arith::CmpIPredicate::sgt:
-    rest = x - y - 1;
-    break;
-  case arith::CmpIPredicate::sle:
-    rest = y - x;
-    break;
-  case arith::CmpIPredicate::slt:
-    rest = y - x - 1;
-    break;
-  default:
-    return false;
+  case arith::CmpIPredicate::sge: rest = x - y; break;
+  case arith::CmpIPredicate::sgt: rest = x - y - 1; break;
+  case arith::CmpIPredicate::sle: rest = y - x; break;
+  case arith::CmpIPredicate::slt: rest = y - x - 1; break;
+  default: return false;
   }
   return simplify(rest).isFunctionOfDim(0) && isNeverNegative(rest);
 }

@@ -20,14 +20,16 @@ namespace {
 
 /// A product that each round of a loop starts from zero and waits for.
 struct RoundOfDot {
-  DotOp dot; ///< null: the loop has no such product
+  DotOp dot;          ///< null: the loop has no such product
   int64_t behind = 0; ///< operations of the round behind the product
 };
 
 /// Whether `op` or what stands in it uses a value that `loop` carries.
 bool usesCarried(scf::ForOp loop, Operation &op) {
   auto isCarried = [&](Value v) { return llvm::is_contained(loop.getRegionIterArgs(), v); };
-  return op.walk([&](Operation *inner) { return llvm::any_of(inner->getOperands(), isCarried) ? WalkResult::interrupt() : WalkResult::advance(); })
+  return op
+      .walk(
+          [&](Operation *inner) { return llvm::any_of(inner->getOperands(), isCarried) ? WalkResult::interrupt() : WalkResult::advance(); })
       .wasInterrupted();
 }
 

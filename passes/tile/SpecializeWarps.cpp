@@ -34,9 +34,7 @@ bool holdsProducerOp(Operation *op, Value channel) {
 bool isTile(Type t) { return isa<RankedTensorType>(t); }
 
 /// Index arithmetic, constants and allocations: what both roles may share.
-bool isShared(Operation *op) {
-  return isa<RingOp, ChannelOp, arith::ConstantOp>(op) || isScalarCode(op);
-}
+bool isShared(Operation *op) { return isa<RingOp, ChannelOp, arith::ConstantOp>(op) || isScalarCode(op); }
 
 /// Whether what fills the rings of `channel` in `loop` depends on a value that the loop carries.
 bool isNeeded(scf::ForOp loop, Value carried, Value channel) {
@@ -91,8 +89,9 @@ void cloneProducer(OpBuilder &b, Operation *op, Value channel, IRMapping &mappin
 
 /// A producer that searches is run by its whole warp: one lane fills.
 void elect(Region &producer) {
-  bool searches = producer.walk([](Operation *op) { return isa<CountWhereOp, FindWhereOp>(op) ? WalkResult::interrupt() : WalkResult::advance(); })
-                      .wasInterrupted();
+  bool searches =
+      producer.walk([](Operation *op) { return isa<CountWhereOp, FindWhereOp>(op) ? WalkResult::interrupt() : WalkResult::advance(); })
+          .wasInterrupted();
   if (!searches)
     return;
   Location loc = cu::unnamed(producer.getLoc());

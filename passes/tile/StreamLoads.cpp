@@ -76,7 +76,8 @@ bool isReadByFew(FuncOp func, AffineMap map) {
   return llvm::all_of(map.getResults(), [&](AffineExpr e) {
     llvm::BitVector dims(map.getNumDims());
     te::collectDims(e, dims);
-    return dims.count() == 0 || (dims.count() == 1 && te::linearCoefficient(e, unsigned(dims.find_first())).value_or(0) != 0) || isTwoDigits(func, e);
+    return dims.count() == 0 || (dims.count() == 1 && te::linearCoefficient(e, unsigned(dims.find_first())).value_or(0) != 0) ||
+           isTwoDigits(func, e);
   });
 }
 

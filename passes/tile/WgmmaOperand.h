@@ -12,9 +12,9 @@ namespace kernelc {
 
 /// An operand as a matrix of outer (M or N) by K elements in one slot. All in bytes.
 struct WgmmaOperand {
-  bool transposed;        ///< contiguous along the outer index, not along K
-  int64_t leadingBytes;   ///< between panels along the outer index (transposed)
-  int64_t strideBytes;    ///< between groups of eight rows
+  bool transposed;      ///< contiguous along the outer index, not along K
+  int64_t leadingBytes; ///< between panels along the outer index (transposed)
+  int64_t strideBytes;  ///< between groups of eight rows
   int64_t swizzleBytes;
   int64_t elementBytes, panelWidth, panelBytes, rowBytes;
 

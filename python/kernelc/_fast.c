@@ -23,8 +23,7 @@ enum { kMaxRank = 12, kMaxParams = 24, kKeyWords = 384, kEntries = 32, kKnownTyp
 
 /* PyArrayObject_fields of numpy/ndarraytypes.h: what its macros read in every extension. */
 typedef struct {
-  PyObject_HEAD
-  char *data;
+  PyObject_HEAD char *data;
   int nd;
   Py_ssize_t *dimensions, *strides;
   PyObject *base, *descr;
@@ -194,11 +193,10 @@ typedef struct {
 } Entry;
 
 typedef struct {
-  PyObject_HEAD
-  int num_inputs, num_params; /* positions: inputs first, then outputs, each in the order of the text */
-  int param[kMaxParams];      /* of a position */
+  PyObject_HEAD int num_inputs, num_params; /* positions: inputs first, then outputs, each in the order of the text */
+  int param[kMaxParams];                    /* of a position */
   char is_scalar[kMaxParams], is_written[kMaxParams];
-  PyObject *names;            /* of the positions */
+  PyObject *names; /* of the positions */
   Entry entries[kEntries];
   int num_entries, next_entry;
 } Caller;
@@ -396,10 +394,8 @@ static PyObject *launch(Caller *self, Entry *e, PyObject **given, int from_calle
     return NULL;
   e->busy = 1;
   kc_code code;
-  Py_BEGIN_ALLOW_THREADS
-  code = bound_call(e->bound, r->values, self->num_params, stream);
-  Py_END_ALLOW_THREADS
-  e->busy = 0;
+  Py_BEGIN_ALLOW_THREADS code = bound_call(e->bound, r->values, self->num_params, stream);
+  Py_END_ALLOW_THREADS e->busy = 0;
   if (code) {
     PyObject *raised = PyErr_Occurred() ? NULL : PyObject_CallMethod((PyObject *)self, "_raise", "i", (int)code);
     Py_XDECREF(raised);
@@ -486,8 +482,11 @@ static void caller_dealloc(PyObject *object) {
 }
 
 static PyMethodDef caller_methods[] = {{"_setup", caller_setup, METH_VARARGS, NULL}, {0}};
-static PyType_Slot caller_slots[] = {{Py_tp_call, caller_call}, {Py_tp_methods, caller_methods}, {Py_tp_dealloc, caller_dealloc},
-                                     {Py_tp_doc, "What is called: see kernelc.Kernel."}, {0, NULL}};
+static PyType_Slot caller_slots[] = {{Py_tp_call, caller_call},
+                                     {Py_tp_methods, caller_methods},
+                                     {Py_tp_dealloc, caller_dealloc},
+                                     {Py_tp_doc, "What is called: see kernelc.Kernel."},
+                                     {0, NULL}};
 static PyType_Spec caller_spec = {"kernelc._fast.Caller", sizeof(Caller), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, caller_slots};
 
 /* ---- The module ---- */
@@ -519,7 +518,7 @@ static PyObject *module_link(PyObject *module, PyObject *args) {
   if (!PyArg_ParseTuple(args, "KKK", &call, &destroy, &set_interrupt))
     return NULL;
   ((void (*)(int32_t (*)(void)))(uintptr_t)set_interrupt)(hear_signals);
-  bound_call = (kc_code(*)(kc_bound *, const kc_value *, size_t, void *))(uintptr_t)call;
+  bound_call = (kc_code (*)(kc_bound *, const kc_value *, size_t, void *))(uintptr_t)call;
   bound_destroy = (void (*)(kc_bound *))(uintptr_t)destroy;
   Py_RETURN_NONE;
 }
@@ -568,7 +567,8 @@ static PyMethodDef module_methods[] = {{"link", module_link, METH_VARARGS, NULL}
                                        {"know_type", module_know_type, METH_VARARGS, NULL},
                                        {"know_dtype", module_know_dtype, METH_VARARGS, NULL},
                                        {0}};
-static struct PyModuleDef module_def = {PyModuleDef_HEAD_INIT, "kernelc._fast", "The warm path of a call.", -1, module_methods, NULL, NULL, NULL, NULL};
+static struct PyModuleDef module_def = {
+    PyModuleDef_HEAD_INIT, "kernelc._fast", "The warm path of a call.", -1, module_methods, NULL, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit__fast(void) {
   PyObject *module = PyModule_Create(&module_def);

@@ -20,19 +20,14 @@ bool applyBounds(te::BoundsMode mode, const TensorView &t, MutableArrayRef<int64
       if (s < 0 || s >= n)
         return false;
       break;
-    case te::BoundsMode::Edge:
-      s = std::max<int64_t>(0, std::min(s, n - 1));
-      break;
-    case te::BoundsMode::Wrap:
-      s = floorMod(s, n);
-      break;
+    case te::BoundsMode::Edge: s = std::max<int64_t>(0, std::min(s, n - 1)); break;
+    case te::BoundsMode::Wrap: s = floorMod(s, n); break;
     case te::BoundsMode::Reflect: {
       int64_t period = std::max<int64_t>(1, 2 * (n - 1)), folded = floorMod(s, period);
       s = std::max<int64_t>(0, std::min(std::min(folded, period - folded), n - 1));
       break;
     }
-    default:
-      break;
+    default: break;
     }
   }
   return true;

@@ -19,7 +19,7 @@ struct TileLaunch {
   tile::FuncOp func;
   absl::Span<const int64_t> sizes;
   TileArithmetic arithmetic = TileArithmetic::Own;
-  std::vector<TensorView> tensors; ///< per block argument; scalars rank 0
+  std::vector<TensorView> tensors;              ///< per block argument; scalars rank 0
   llvm::SmallVector<int64_t> extents, programs; ///< per launch index
   int64_t numBlocks = 1;
   /// By op; null where it has none.

@@ -8,8 +8,8 @@
 #include "ir/tile/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "llvm/ADT/StringMap.h"
 #include "support/ElementType.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 
@@ -45,30 +45,46 @@ E whole(int64_t v) { return {.i = v}; }
 E real(double v) { return {.f = v}; }
 
 const llvm::StringMap<F1> &unaryFloats() {
-  static const llvm::StringMap<F1> table = {
-      {"arith.negf", +[](double x) { return -x; }}, {"math.absf", +[](double x) { return std::fabs(x); }},
-      {"math.acos", +[](double x) { return std::acos(x); }}, {"math.acosh", +[](double x) { return std::acosh(x); }},
-      {"math.asin", +[](double x) { return std::asin(x); }}, {"math.asinh", +[](double x) { return std::asinh(x); }},
-      {"math.atan", +[](double x) { return std::atan(x); }}, {"math.atanh", +[](double x) { return std::atanh(x); }},
-      {"math.cbrt", +[](double x) { return std::cbrt(x); }}, {"math.ceil", +[](double x) { return std::ceil(x); }},
-      {"math.cos", +[](double x) { return std::cos(x); }}, {"math.cosh", +[](double x) { return std::cosh(x); }},
-      {"math.erf", +[](double x) { return std::erf(x); }}, {"math.erfc", +[](double x) { return std::erfc(x); }},
-      {"math.exp", +[](double x) { return std::exp(x); }}, {"math.exp2", +[](double x) { return std::exp2(x); }},
-      {"math.expm1", +[](double x) { return std::expm1(x); }}, {"math.floor", +[](double x) { return std::floor(x); }},
-      {"math.log", +[](double x) { return std::log(x); }}, {"math.log10", +[](double x) { return std::log10(x); }},
-      {"math.log1p", +[](double x) { return std::log1p(x); }}, {"math.log2", +[](double x) { return std::log2(x); }},
-      {"math.round", +[](double x) { return std::round(x); }}, {"math.roundeven", +[](double x) { return std::nearbyint(x); }},
-      {"math.rsqrt", +[](double x) { return 1.0 / std::sqrt(x); }}, {"math.sin", +[](double x) { return std::sin(x); }},
-      {"math.sinh", +[](double x) { return std::sinh(x); }}, {"math.sqrt", +[](double x) { return std::sqrt(x); }},
-      {"math.tan", +[](double x) { return std::tan(x); }}, {"math.tanh", +[](double x) { return std::tanh(x); }},
-      {"math.trunc", +[](double x) { return std::trunc(x); }}};
+  static const llvm::StringMap<F1> table = {{"arith.negf", +[](double x) { return -x; }},
+                                            {"math.absf", +[](double x) { return std::fabs(x); }},
+                                            {"math.acos", +[](double x) { return std::acos(x); }},
+                                            {"math.acosh", +[](double x) { return std::acosh(x); }},
+                                            {"math.asin", +[](double x) { return std::asin(x); }},
+                                            {"math.asinh", +[](double x) { return std::asinh(x); }},
+                                            {"math.atan", +[](double x) { return std::atan(x); }},
+                                            {"math.atanh", +[](double x) { return std::atanh(x); }},
+                                            {"math.cbrt", +[](double x) { return std::cbrt(x); }},
+                                            {"math.ceil", +[](double x) { return std::ceil(x); }},
+                                            {"math.cos", +[](double x) { return std::cos(x); }},
+                                            {"math.cosh", +[](double x) { return std::cosh(x); }},
+                                            {"math.erf", +[](double x) { return std::erf(x); }},
+                                            {"math.erfc", +[](double x) { return std::erfc(x); }},
+                                            {"math.exp", +[](double x) { return std::exp(x); }},
+                                            {"math.exp2", +[](double x) { return std::exp2(x); }},
+                                            {"math.expm1", +[](double x) { return std::expm1(x); }},
+                                            {"math.floor", +[](double x) { return std::floor(x); }},
+                                            {"math.log", +[](double x) { return std::log(x); }},
+                                            {"math.log10", +[](double x) { return std::log10(x); }},
+                                            {"math.log1p", +[](double x) { return std::log1p(x); }},
+                                            {"math.log2", +[](double x) { return std::log2(x); }},
+                                            {"math.round", +[](double x) { return std::round(x); }},
+                                            {"math.roundeven", +[](double x) { return std::nearbyint(x); }},
+                                            {"math.rsqrt", +[](double x) { return 1.0 / std::sqrt(x); }},
+                                            {"math.sin", +[](double x) { return std::sin(x); }},
+                                            {"math.sinh", +[](double x) { return std::sinh(x); }},
+                                            {"math.sqrt", +[](double x) { return std::sqrt(x); }},
+                                            {"math.tan", +[](double x) { return std::tan(x); }},
+                                            {"math.tanh", +[](double x) { return std::tanh(x); }},
+                                            {"math.trunc", +[](double x) { return std::trunc(x); }}};
   return table;
 }
 
 const llvm::StringMap<F2> &binaryFloats() {
   static const llvm::StringMap<F2> table = {
-      {"arith.addf", +[](double x, double y) { return x + y; }}, {"arith.subf", +[](double x, double y) { return x - y; }},
-      {"arith.mulf", +[](double x, double y) { return x * y; }}, {"arith.divf", +[](double x, double y) { return x / y; }},
+      {"arith.addf", +[](double x, double y) { return x + y; }},
+      {"arith.subf", +[](double x, double y) { return x - y; }},
+      {"arith.mulf", +[](double x, double y) { return x * y; }},
+      {"arith.divf", +[](double x, double y) { return x / y; }},
       {"arith.remf", +[](double x, double y) { return std::fmod(x, y); }},
       {"arith.maximumf", +[](double x, double y) { return std::isnan(x) || x > y || (x == y && !std::signbit(x)) ? x : y; }},
       {"arith.minimumf", +[](double x, double y) { return std::isnan(x) || x < y || (x == y && std::signbit(x)) ? x : y; }},
@@ -89,8 +105,11 @@ const llvm::StringMap<I2> &signedIntegers() {
       {"arith.addi", +[](int64_t a, int64_t b) { return int64_t(uint64_t(a) + uint64_t(b)); }},
       {"arith.subi", +[](int64_t a, int64_t b) { return int64_t(uint64_t(a) - uint64_t(b)); }},
       {"arith.muli", +[](int64_t a, int64_t b) { return int64_t(uint64_t(a) * uint64_t(b)); }},
-      {"arith.andi", +[](int64_t a, int64_t b) { return a & b; }}, {"arith.ori", +[](int64_t a, int64_t b) { return a | b; }},
-      {"arith.xori", +[](int64_t a, int64_t b) { return a ^ b; }}, {"arith.divsi", quotient}, {"arith.remsi", remainder},
+      {"arith.andi", +[](int64_t a, int64_t b) { return a & b; }},
+      {"arith.ori", +[](int64_t a, int64_t b) { return a | b; }},
+      {"arith.xori", +[](int64_t a, int64_t b) { return a ^ b; }},
+      {"arith.divsi", quotient},
+      {"arith.remsi", remainder},
       {"arith.floordivsi", +[](int64_t a, int64_t b) { return quotient(a, b) - (remainder(a, b) != 0 && (a < 0) != (b < 0)); }},
       {"arith.ceildivsi", +[](int64_t a, int64_t b) { return quotient(a, b) + (remainder(a, b) != 0 && (a < 0) == (b < 0)); }},
       {"arith.maxsi", +[](int64_t a, int64_t b) { return std::max(a, b); }},
@@ -101,11 +120,11 @@ const llvm::StringMap<I2> &signedIntegers() {
 /// Unsigned ones on zero-extended operands.
 using U2 = uint64_t (*)(uint64_t, uint64_t);
 const llvm::StringMap<U2> &unsignedIntegers() {
-  static const llvm::StringMap<U2> table = {
-      {"arith.divui", +[](uint64_t a, uint64_t b) { return b ? a / b : 0; }}, {"arith.remui", +[](uint64_t a, uint64_t b) { return b ? a % b : 0; }},
-      {"arith.ceildivui", +[](uint64_t a, uint64_t b) { return b ? a / b + (a % b != 0) : 0; }},
-      {"arith.maxui", +[](uint64_t a, uint64_t b) { return std::max(a, b); }},
-      {"arith.minui", +[](uint64_t a, uint64_t b) { return std::min(a, b); }}};
+  static const llvm::StringMap<U2> table = {{"arith.divui", +[](uint64_t a, uint64_t b) { return b ? a / b : 0; }},
+                                            {"arith.remui", +[](uint64_t a, uint64_t b) { return b ? a % b : 0; }},
+                                            {"arith.ceildivui", +[](uint64_t a, uint64_t b) { return b ? a / b + (a % b != 0) : 0; }},
+                                            {"arith.maxui", +[](uint64_t a, uint64_t b) { return std::max(a, b); }},
+                                            {"arith.minui", +[](uint64_t a, uint64_t b) { return std::min(a, b); }}};
   return table;
 }
 

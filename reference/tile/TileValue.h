@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "llvm/ADT/SmallVector.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/SmallVector.h"
 
 namespace kernelc::reference {
 

@@ -27,7 +27,7 @@ struct Operator {
   Sizes full;
   std::vector<std::string> forms = {"f32"}; ///< f32 and what `also` lists
   std::vector<std::string> spills;
-  std::string refusal;                      ///< empty: must work
+  std::string refusal; ///< empty: must work
 };
 
 /// Of one file, in order.

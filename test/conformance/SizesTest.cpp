@@ -41,7 +41,6 @@ struct SizeCase {
 
 bool takesAll() { return std::getenv("KERNELC_SIZES_ALL") != nullptr; }
 
-
 /// Which case a crash belongs to.
 std::string current;
 void nameTheCrash(int signal) {

@@ -14,14 +14,17 @@ using Sizes = std::map<std::string, int64_t>;
 std::string kernelOf(const std::string &op, const std::string &type) {
   std::string element = type == "i64" ? "i64" : "f32";
   return "te.kernel @k sizes [\"M\", \"N\"] args [\"x\"] : [\"f32\"] [affine_map<()[s0, s1] -> (s0, s1)>]\n"
-         "    outs [\"y\"] : [\"" + type + "\"] [affine_map<()[s0, s1] -> (s0)>] {\n"
-         "^bb0(%x: tensor<?x?xf32>):\n" + op +
-         "  te.return %y : tensor<?x" + element + ">\n}\n";
+         "    outs [\"y\"] : [\"" +
+         type +
+         "\"] [affine_map<()[s0, s1] -> (s0)>] {\n"
+         "^bb0(%x: tensor<?x?xf32>):\n" +
+         op + "  te.return %y : tensor<?x" + element + ">\n}\n";
 }
 
 // max and the sum of exponentials, in one pass; `where` restricts the domain.
 std::string logSumExp(const std::string &where) {
-  return kernelOf("%m, %y = te.cascade [\"max\", \"sum\"] [\"i\", \"j\"] parallel 1 extents affine_map<()[s0, s1] -> (s0, s1)> " + where + R"( {
+  return kernelOf("%m, %y = te.cascade [\"max\", \"sum\"] [\"i\", \"j\"] parallel 1 extents affine_map<()[s0, s1] -> (s0, s1)> " + where +
+                      R"( {
   ^bb0(%i: index, %j: index, %max: f32, %sum: f32):
     %v = te.read %x[%i, %j] : tensor<?x?xf32>
     %d = arith.subf %v, %max : f32
@@ -42,7 +45,8 @@ std::string logSumExp(const std::string &where) {
     %r = arith.addf %max, %l : f32
     te.yield %max, %r : f32, f32
   } {name = "y"} : tensor<?xf32>, tensor<?xf32>
-)", "f32");
+)",
+                  "f32");
 }
 
 // A mean weighted by softmax: three components, the last two moved by the first.
@@ -70,7 +74,8 @@ std::string softMean() {
     %r = arith.divf %dot, %sum : f32
     te.yield %max, %sum, %r : f32, f32, f32
   } {name = "y"} : tensor<?xf32>, tensor<?xf32>, tensor<?xf32>
-)", "f32");
+)",
+                  "f32");
 }
 
 void expectRuns(const std::string &text, const Sizes &sizes) {

@@ -8,7 +8,8 @@
 namespace kernelc::test {
 namespace {
 
-Case conv(const std::string &text, std::map<std::string, int64_t> sizes, const std::string &expect = "kc_wgmma_", const char *copies = "always") {
+Case conv(const std::string &text, std::map<std::string, int64_t> sizes, const std::string &expect = "kc_wgmma_",
+          const char *copies = "always") {
   Case c{text, sizes, "", "sm_90a"};
   c.schedule = std::string(R"([{"kernel": "conv", "copies": ")") + copies + "\"}]";
   c.expect = expect;
@@ -34,7 +35,8 @@ const char *kPlain = R"(def conv(x: TYPE[N, C, H, W], f: TYPE[O, C, R, S]) -> (y
 TEST(Convolution, ChannelsFirst) {
   for (const char *type : {"bf16", "f32"})
     for (int64_t width : {66, 43})
-      EXPECT_EQ(runCase(conv(withType(kPlain, type), {{"N", 1}, {"C", 40}, {"H", 4}, {"W", width}, {"O", 72}, {"R", 3}, {"S", 3}})), "") << type << width;
+      EXPECT_EQ(runCase(conv(withType(kPlain, type), {{"N", 1}, {"C", 40}, {"H", 4}, {"W", width}, {"O", 72}, {"R", 3}, {"S", 3}})), "")
+          << type << width;
   std::string text = cudaTextOf(conv(withType(kPlain, "bf16"), {{"N", 1}, {"C", 40}, {"H", 4}, {"W", 66}, {"O", 72}, {"R", 3}, {"S", 3}}));
   for (const char *wanted : {"kc_conv_x_rows(", "kc_conv_f_rows(", "tile c 64; tile r 1; tile s 1"})
     EXPECT_NE(text.find(wanted), std::string::npos) << wanted;
@@ -42,7 +44,9 @@ TEST(Convolution, ChannelsFirst) {
 
 // Without copies another unit takes them.
 TEST(Convolution, ChannelsFirstInPlace) {
-  EXPECT_EQ(runCase(conv(withType(kPlain, "bf16"), {{"N", 1}, {"C", 24}, {"H", 6}, {"W", 43}, {"O", 40}, {"R", 3}, {"S", 5}}, "kc_mma_", "never")), "");
+  EXPECT_EQ(runCase(conv(withType(kPlain, "bf16"), {{"N", 1}, {"C", 24}, {"H", 6}, {"W", 43}, {"O", 40}, {"R", 3}, {"S", 5}}, "kc_mma_",
+                         "never")),
+            "");
 }
 
 TEST(Convolution, StridePaddingDilation) {
@@ -55,9 +59,11 @@ TEST(Convolution, StridePaddingDilation) {
 
 // 1 x 1: a product whose columns are pixels; rows of images that are no multiples of 16 bytes.
 TEST(Convolution, Pointwise) {
-  EXPECT_EQ(runCase(conv(R"(def conv(x: bf16[N, C, H, W], f: bf16[O, C]) -> (y: bf16[N, O, H, W]) { y[n, o, p, q] = sum[c](x[n, c, p, q] * f[o, c]) })",
-                         {{"N", 2}, {"C", 40}, {"H", 5}, {"W", 72}, {"O", 72}})),
-            "");
+  EXPECT_EQ(
+      runCase(conv(
+          R"(def conv(x: bf16[N, C, H, W], f: bf16[O, C]) -> (y: bf16[N, O, H, W]) { y[n, o, p, q] = sum[c](x[n, c, p, q] * f[o, c]) })",
+          {{"N", 2}, {"C", 40}, {"H", 5}, {"W", 72}, {"O", 72}})),
+      "");
 }
 
 TEST(Convolution, Groups) {

@@ -59,8 +59,11 @@ TEST(Diagnostics, ErrorsOfSchedulesPointIntoTheirFile) {
   };
   std::string note = "\na.kc:1:5: note: what it schedules\n  def f\n      ^";
   EXPECT_EQ(report("y", {"warps"}, false),
-            "s.json:1:61: error: wrong\n  [{\"kernel\": \"f\", \"launch\": \"y\", \"target\": \"sm_80\", \"warps\": 2},\n" + std::string(62, ' ') + "^" + note);
-  EXPECT_EQ(report("y", {"tiles", "i"}, true), "s.json:2:43: error: wrong\n   {\"kernel\": \"f\", \"launch\": \"y\", \"tiles\": {\"i\": 3}}]\n" + std::string(44, ' ') + "^~~" + note);
+            "s.json:1:61: error: wrong\n  [{\"kernel\": \"f\", \"launch\": \"y\", \"target\": \"sm_80\", \"warps\": 2},\n" +
+                std::string(62, ' ') + "^" + note);
+  EXPECT_EQ(report("y", {"tiles", "i"}, true),
+            "s.json:2:43: error: wrong\n   {\"kernel\": \"f\", \"launch\": \"y\", \"tiles\": {\"i\": 3}}]\n" + std::string(44, ' ') +
+                "^~~" + note);
   // Of a launch without a record, as the cost model's own, the program is what there is.
   EXPECT_EQ(report("z", {"warps"}, false), "a.kc:1:5: error: wrong\n  def f\n      ^");
 }

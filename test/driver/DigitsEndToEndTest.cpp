@@ -23,7 +23,7 @@ void expectRuns(const std::string &text, const Sizes &sizes) {
 
 TEST(Digits, GroupsOfHeads) {
   expectRuns(kScores, {{"H", 6}, {"G", 2}, {"S", 20}, {"T", 40}, {"D", 16}});
-  expectRuns(kScores, {{"H", 4}, {"G", 4}, {"S", 3}, {"T", 9}, {"D", 8}});  // a head each
+  expectRuns(kScores, {{"H", 4}, {"G", 4}, {"S", 3}, {"T", 9}, {"D", 8}});   // a head each
   expectRuns(kScores, {{"H", 5}, {"G", 1}, {"S", 1}, {"T", 64}, {"D", 32}}); // all share one, decoding
 }
 
@@ -45,7 +45,8 @@ TEST(Digits, AlternatingHeads) {
   expectRuns(R"(def scores(q: f16[H, S, D], k: f16[G, T, D]) -> (s: f32[H, S, T]) {
   require H % G == 0
   s[h, i, j] = sum[d](q[h, i, d] * k[h % G, j, d])
-})", {{"H", 6}, {"G", 3}, {"S", 10}, {"T", 20}, {"D", 16}});
+})",
+             {{"H", 6}, {"G", 3}, {"S", 10}, {"T", 20}, {"D", 16}});
 }
 
 // What a product reads and what reads it has the same digits; the index itself is data too.
@@ -57,14 +58,16 @@ TEST(Digits, AroundTheProduct) {
   let p[h, i, j] = exp(s[h, i, j] - m[h, i])
   l[h, i] = sum[j](p[h, i, j])
   o[h, i, d] = sum[j](bf16(p[h, i, j] / l[h, i]) * v[h // (H // G), j, d])
-})", {{"H", 6}, {"G", 2}, {"S", 7}, {"T", 33}, {"D", 16}});
+})",
+             {{"H", 6}, {"G", 2}, {"S", 7}, {"T", 33}, {"D", 16}});
 }
 
 TEST(Digits, ReducedBySizes) {
   expectRuns(R"(def weighted(x: f32[H, N], w: f32[G]) -> (y: f32[N]) {
   require H % G == 0
   y[i] = sum[h](x[h, i] * w[h // (H // G)])
-})", {{"H", 12}, {"G", 3}, {"N", 50}});
+})",
+             {{"H", 12}, {"G", 3}, {"N", 50}});
 }
 
 // Groups inside a channel's subscript are a batch of products.
@@ -79,16 +82,19 @@ TEST(Digits, GroupsOfChannels) {
   };
   expectUnit(R"(def f(x: bf16[N, H, W, 64], w: bf16[64, 3, 3, 32]) -> (y: bf16[N, H - 2, W - 2, 64]) {
   y[n, p, q, o] = sum[r, s, c](x[n, p + r, q + s, (o // 32) * 32 + c] * w[o, r, s, c])
-})", {{"N", 1}, {"H", 5}, {"W", 10}});
+})",
+             {{"N", 1}, {"H", 5}, {"W", 10}});
   expectUnit(R"(def f(x: bf16[N, H, W, 39], w: bf16[3, 3, 13, 63]) -> (y: f32[N, H - 2, W - 2, 63]) {
   y[n, p, q, o] = sum[r, s, c](x[n, p + r, q + s, (o // 21) * 13 + c] * w[r, s, c, o])
-})", {{"N", 2}, {"H", 4}, {"W", 7}});
+})",
+             {{"N", 2}, {"H", 4}, {"W", 7}});
   // Of sizes, in every layout of a few groups and of one channel each.
   const char *nchw = R"(def f(x: bf16[N, G * C, H, W], w: bf16[G * Q, C, 3, 3], b: f32[G * Q]) -> (y: f32[N, G * Q, H - 2, W - 2]) {
   y[n, o, p, q] = relu(sum[c, r, s](x[n, o // Q * C + c, p + r, q + s] * w[o, c, r, s]) + b[o])
 })";
   for (bool specialise : {true, false})
-    for (const Sizes &sizes : {Sizes{{"C", 32}, {"G", 2}, {"Q", 32}}, Sizes{{"C", 13}, {"G", 3}, {"Q", 21}}, Sizes{{"C", 1}, {"G", 6}, {"Q", 1}}}) {
+    for (const Sizes &sizes :
+         {Sizes{{"C", 32}, {"G", 2}, {"Q", 32}}, Sizes{{"C", 13}, {"G", 3}, {"Q", 21}}, Sizes{{"C", 1}, {"G", 6}, {"Q", 1}}}) {
       Case c{.text = nchw, .sizes = sizes, .specialise = specialise};
       c.sizes.insert({{"N", 1}, {"H", 4}, {"W", 7}});
       for (const char *target : {"sm_90a", "sm_80"}) {
@@ -99,7 +105,8 @@ TEST(Digits, GroupsOfChannels) {
   expectUnit(R"(def f(x: f32[M, 96], w: f32[96, 32]) -> (y: f32[M, 96]) {
   precision(contract = tf32)
   y[m, o] = sum[c](x[m, (o // 32) * 32 + c] * w[o, c])
-})", {{"M", 67}});
+})",
+             {{"M", 67}});
 }
 
 } // namespace

@@ -45,14 +45,15 @@ TEST(Domain, OtherProducts) {
 }
 
 TEST(Domain, Reductions) {
-  for (const char *value : {"sum[j](x[i, j] if j <= i else 0)", "max[j](x[i, j] if j <= 2 * i else -inf)",
-                            "min[j](x[i, j] if j >= i else inf)", "prod[j](1 if j > i + 3 else x[i, j] / 2)",
-                            "sum[j, i <= j < i + 5](x[i, j])", "sum[j](exp(x[i, j] if j <= i else -inf))",
-                            "sum[j](sqrt(abs(x[i, j]) if j % 3 == 0 else 0))", "max[j, j > i + N](x[i, j])"})
+  for (const char *value :
+       {"sum[j](x[i, j] if j <= i else 0)", "max[j](x[i, j] if j <= 2 * i else -inf)", "min[j](x[i, j] if j >= i else inf)",
+        "prod[j](1 if j > i + 3 else x[i, j] / 2)", "sum[j, i <= j < i + 5](x[i, j])", "sum[j](exp(x[i, j] if j <= i else -inf))",
+        "sum[j](sqrt(abs(x[i, j]) if j % 3 == 0 else 0))", "max[j, j > i + N](x[i, j])"})
     for (int64_t n : {70, 5000})
       expectRuns(std::string("def r(x: f32[M, N]) -> (y: f32[M]) { y[i] = ") + value + " }", {{"M", 7}, {"N", n}});
   expectRuns("def r(x: i32[M, N]) -> (y: i32[M], z: bool[M]) { y[i] = max[j](x[i, j] if j < i else -2147483648)\n"
-             "z[i] = any[j](j <= i and x[i, j] > 7) }", {{"M", 7}, {"N", 70}});
+             "z[i] = any[j](j <= i and x[i, j] > 7) }",
+             {{"M", 7}, {"N", 70}});
 }
 
 // A subscript that is inside only where the condition holds: the rest of the tile
@@ -74,8 +75,7 @@ TEST(Domain, Bits) {
 // Where every point of a row is masked a softmax is 0 / 0, and stays so.
 TEST(Domain, RowsWithoutPoints) {
   for (auto [s, t] : {std::pair<int64_t, int64_t>{5, 9}, {9, 5}, {40, 4100}})
-    expectRuns("def m(x: f32[S, T]) -> (y: f32[S, T]) { y[i, j] = softmax[j](x[i, j] if j <= i + T - S else -inf) }",
-               {{"S", s}, {"T", t}});
+    expectRuns("def m(x: f32[S, T]) -> (y: f32[S, T]) { y[i, j] = softmax[j](x[i, j] if j <= i + T - S else -inf) }", {{"S", s}, {"T", t}});
   expectRuns("def m(x: f32[S, T]) -> (y: f32[S]) { y[i] = logsumexp[j](x[i, j] if 3 <= j < i else -inf) }", {{"S", 9}, {"T", 70}});
 }
 
@@ -92,9 +92,11 @@ TEST(Domain, CausalAttention) {
 // Groups of a reduced index with something of their own, and digits of it.
 TEST(Domain, Digits) {
   expectRuns("def g(x: bf16[M, 64 * G], q: i8[64 * G, N], s: f32[G, N]) -> (y: f32[M, N]) {\n"
-             "y[i, j] = sum[k](x[i, k] * bf16(f32(q[k, j]) * s[k // 64, j])) }", {{"M", 70}, {"N", 33}, {"G", 3}});
+             "y[i, j] = sum[k](x[i, k] * bf16(f32(q[k, j]) * s[k // 64, j])) }",
+             {{"M", 70}, {"N", 33}, {"G", 3}});
   expectRuns("def g(x: f32[M, K, 4], w: f32[4 * K, N]) -> (y: f32[M, N]) {\n"
-             "y[i, j] = sum[k, k <= 2 * i](x[i, k // 4, k % 4] * w[k, j]) }", {{"M", 70}, {"N", 33}, {"K", 11}});
+             "y[i, j] = sum[k, k <= 2 * i](x[i, k // 4, k % 4] * w[k, j]) }",
+             {{"M", 70}, {"N", 33}, {"K", 11}});
   expectRuns("def g(x: f32[M, K, 2, 4]) -> (y: f32[M]) { y[i] = max[k in 0:8 * K](x[i, k // 8, k // 4 % 2, k % 4]) }",
              {{"M", 5}, {"K", 37}});
 }

@@ -316,12 +316,12 @@ std::string runCase(const Case &c) {
     return "emulator: " + report->findings[0].message + "\n" + kernel->variants[0].cudaText;
   for (size_t o : outParams) {
     if (!gapsUntouched(device[o]))
-      return absl::StrCat("output ", kernel->params[o].name, ": something between its elements was written\n", kernel->variants[0].cudaText);
+      return absl::StrCat("output ", kernel->params[o].name, ": something between its elements was written\n",
+                          kernel->variants[0].cudaText);
     const TensorView &got = device[o].view, &want = host[o].view;
     for (int64_t i = 0, n = got.numElements(); i < n; ++i) {
       double g = read(got, offsetOf(got, i)), w = read(want, i);
-      bool same = (std::isnan(g) && std::isnan(w)) || g == w ||
-                  std::fabs(g - w) <= tolerance(got.type) * std::max(1.0, std::fabs(w));
+      bool same = (std::isnan(g) && std::isnan(w)) || g == w || std::fabs(g - w) <= tolerance(got.type) * std::max(1.0, std::fabs(w));
       if (!same)
         return absl::StrCat("output ", kernel->params[o].name, " element ", i, ": got ", g, ", want ", w, "\n",
                             kernel->variants[0].cudaText);

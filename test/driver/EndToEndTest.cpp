@@ -100,7 +100,8 @@ TEST(EndToEnd, Matmul) {
     for (const char *type : {"f32", "bf16", "f16"}) {
       std::string a = std::string(access).substr(2, 1) == "i" ? "[M, K]" : "[K, M]";
       std::string b = std::string(access).find("b[k") != std::string::npos ? "[K, N]" : "[N, K]";
-      std::string text = "def m(a: " + (type + a) + ", b: " + (type + b) + ") -> (c: " + type + "[M, N]) { c[i, j] = sum[k](" + access + ") }";
+      std::string text =
+          "def m(a: " + (type + a) + ", b: " + (type + b) + ") -> (c: " + type + "[M, N]) { c[i, j] = sum[k](" + access + ") }";
       for (auto [m, n, k] : {std::tuple<int64_t, int64_t, int64_t>{64, 64, 64}, {65, 72, 40}, {17, 33, 19}})
         EXPECT_EQ(runCase({text, {{"M", m}, {"N", n}, {"K", k}}}), "") << text << " " << m << "x" << n << "x" << k;
     }
@@ -132,7 +133,14 @@ TEST(EndToEnd, ConvolutionAndBatches) {
   Sizes sizes{{"N", 1}, {"H", 5}, {"W", 6}, {"C", 16}, {"R", 3}, {"S", 3}, {"O", 24}};
   EXPECT_EQ(runCase({conv("i8", "i32"), sizes}), "");
   EXPECT_EQ(runCase({conv("f32", "f32"), sizes, "", "sm_80", true, "contract=tf32", true}), "");
-  EXPECT_EQ(runCase({conv("f32", "f32"), {{"N", 2}, {"H", 4}, {"W", 3}, {"C", 3}, {"R", 3}, {"S", 1}, {"O", 17}}, "", "sm_80", true, "contract=tf32", true}), "");
+  EXPECT_EQ(runCase({conv("f32", "f32"),
+                     {{"N", 2}, {"H", 4}, {"W", 3}, {"C", 3}, {"R", 3}, {"S", 1}, {"O", 17}},
+                     "",
+                     "sm_80",
+                     true,
+                     "contract=tf32",
+                     true}),
+            "");
   const char *batches = "def b(a: i8[B, K, M], b: u8[B, K, N]) -> (c: i32[B, M, N]) { c[h, i, j] = sum[k](a[h, k, i] * b[h, k, j]) }";
   EXPECT_EQ(runCase({batches, {{"B", 3}, {"M", 20}, {"N", 36}, {"K", 52}}}), "");
   const char *crossed = "def x(a: i8[K, M, L], b: i8[N, K, L]) -> (c: i32[M, N]) { c[i, j] = sum[l, k](a[k, i, l] * b[j, k, l]) }";
@@ -175,7 +183,8 @@ TEST(EndToEnd, OperandsOfTwoTypes) {
       EXPECT_EQ(runCase({text, {{"M", 40}, {"N", 33}, {"K", 36}}}), "") << text;
       EXPECT_NE(cudaTextOf({text, {{"M", 40}, {"N", 33}, {"K", 36}}}).find("kc_mma_"), std::string::npos) << text;
     }
-  const char *weights = "def w(x: bf16[M, K], w: i8[N, K], s: f32[N]) -> (y: bf16[M, N]) { y[i, j] = s[j] * sum[k](x[i, k] * f32(w[j, k])) }";
+  const char *weights =
+      "def w(x: bf16[M, K], w: i8[N, K], s: f32[N]) -> (y: bf16[M, N]) { y[i, j] = s[j] * sum[k](x[i, k] * f32(w[j, k])) }";
   EXPECT_EQ(runCase({weights, {{"M", 40}, {"N", 33}, {"K", 72}}}), "");
   EXPECT_NE(cudaTextOf({weights, {{"M", 40}, {"N", 33}, {"K", 72}}}).find("kc_mma_m16n8k16_bf16"), std::string::npos);
   // f64 sums stay on CUDA cores.
@@ -200,8 +209,15 @@ TEST(EndToEnd, MatmulByPolicy) {
 // The largest number of bf16 is below that of f32: parts keep f32's range.
 TEST(EndToEnd, PartsKeepTheRange) {
   for (const char *policy : {"contract=bf16x3", "contract=tf32x3"})
-    EXPECT_EQ(runCase({"def m(a: f32[M, K], b: f32[N, K]) -> (c: f32[M, N]) { c[i, j] = sum[k]((a[i, k] * 0.0 + 3.4e38) * (b[j, k] * 0.001)) }",
-                       {{"M", 33}, {"N", 40}, {"K", 16}}, "", "sm_90a", true, policy}), "") << policy;
+    EXPECT_EQ(
+        runCase({"def m(a: f32[M, K], b: f32[N, K]) -> (c: f32[M, N]) { c[i, j] = sum[k]((a[i, k] * 0.0 + 3.4e38) * (b[j, k] * 0.001)) }",
+                 {{"M", 33}, {"N", 40}, {"K", 16}},
+                 "",
+                 "sm_90a",
+                 true,
+                 policy}),
+        "")
+        << policy;
 }
 
 TEST(EndToEnd, MatmulInParts) {
@@ -214,7 +230,8 @@ TEST(EndToEnd, MatmulInParts) {
   }
   std::string mixed = "def m(a: f32[M, K], b: bf16[N, K]) -> (c: f32[M, N]) { c[i, j] = sum[k](a[i, k] * b[j, k]) }";
   EXPECT_EQ(runCase({mixed, {{"M", 64}, {"N", 40}, {"K", 33}}, "", "sm_80", true, "contract=bf16x3", true}), "");
-  EXPECT_NE(cudaTextOf({mixed, {{"M", 64}, {"N", 40}, {"K", 32}}, "", "sm_80", true, "contract=bf16x3"}).find("kc_mma_m16n8k16_bf16(&"), std::string::npos);
+  EXPECT_NE(cudaTextOf({mixed, {{"M", 64}, {"N", 40}, {"K", 32}}, "", "sm_80", true, "contract=bf16x3"}).find("kc_mma_m16n8k16_bf16(&"),
+            std::string::npos);
 }
 
 TEST(EndToEnd, PolicyChoosesTheUnit) {
@@ -245,21 +262,25 @@ TEST(EndToEnd, PolicyOnMixedAndComputedOperands) {
   const char *text = "def f(x: f32[M, K], w: bf16[N, K], b: f32[N]) -> (y: f32[M, N]) { let e[i, k] = exp(x[i, k]) "
                      "let a[i, j] = sum[k](e[i, k] * w[j, k]) y[i, j] = a[i, j] + b[j] }";
   EXPECT_EQ(runCase({text, {{"M", 40}, {"N", 33}, {"K", 36}}, "", "sm_80", true, "contract=tf32", true}), "");
-  EXPECT_NE(cudaTextOf({text, {{"M", 40}, {"N", 33}, {"K", 36}}, "", "sm_80", true, "contract=tf32"}).find("kc_mma_m16n8k8_tf32(&"), std::string::npos);
+  EXPECT_NE(cudaTextOf({text, {{"M", 40}, {"N", 33}, {"K", 36}}, "", "sm_80", true, "contract=tf32"}).find("kc_mma_m16n8k8_tf32(&"),
+            std::string::npos);
 }
 
 TEST(EndToEnd, IntegersToHalves) {
-  const char *text = "def h(x: i8[N], u: u8[N], w: i32[N]) -> (a: bf16[N], b: f16[N], c: bf16[N]) { a[i] = bf16(x[i])  b[i] = f16(u[i])  c[i] = bf16(w[i] * 1000003) }";
+  const char *text = "def h(x: i8[N], u: u8[N], w: i32[N]) -> (a: bf16[N], b: f16[N], c: bf16[N]) { a[i] = bf16(x[i])  b[i] = f16(u[i])  "
+                     "c[i] = bf16(w[i] * 1000003) }";
   EXPECT_EQ(runCase({text, {{"N", 1000}}}), "");
 }
 
 // Rounded once: through f32 or f64 these would meet a tie that is none.
 TEST(EndToEnd, WideIntegersToHalves) {
-  const char *text = "def h(x: i64[N], u: u64[N], w: i32[N]) -> (a: bf16[N], b: f16[N], c: bf16[N], d: f16[N], e: bf16[N]) { a[i] = bf16(x[i])  b[i] = f16(x[i] >> 47)"
+  const char *text = "def h(x: i64[N], u: u64[N], w: i32[N]) -> (a: bf16[N], b: f16[N], c: bf16[N], d: f16[N], e: bf16[N]) { a[i] = "
+                     "bf16(x[i])  b[i] = f16(x[i] >> 47)"
                      "  c[i] = bf16(u[i])  d[i] = f16(u[i] >> 48)  e[i] = bf16(w[i]) }";
   int64_t tie = (int64_t(1) << 62) + (int64_t(1) << 54);
   Case c{text, {{"N", 6}}};
-  c.values = {{"x", {tie, tie + 1, -tie, -tie - 1, tie - 1, 65519}}, {"u", {tie, tie + 1, -1, -tie, (1ll << 40) + (1ll << 32) + 1, 7}},
+  c.values = {{"x", {tie, tie + 1, -tie, -tie - 1, tie - 1, 65519}},
+              {"u", {tie, tie + 1, -1, -tie, (1ll << 40) + (1ll << 32) + 1, 7}},
               {"w", {(1 << 30) + (1 << 22), (1 << 30) + (1 << 22) + 1, -(1 << 30) - (1 << 22) - 1, 16777217, 65519, 65520}}};
   EXPECT_EQ(runCase(c), "");
   EXPECT_EQ(runCase({text, {{"N", 1000}}}), "");
@@ -274,10 +295,12 @@ TEST(EndToEnd, MeansUpToAnOuterIndex) {
 
 // One bound of several is the range; the others, of scalars and data as well, are conditions. Windows stay windows.
 TEST(EndToEnd, RangesWithSeveralBounds) {
-  const char *text = "def r(x: f32[M, N], v: f32[N], l: i32[M], n: i64) -> (a: f32[M], b: f32[N], c: f32[M], d: f32[M], e: i64[M], f: f32[N])"
-                     " { a[i] = mean[max(0, i - 2) <= k <= min(i + 2, N - 1, 5)](x[i, k])  b[i] = max[max(0, i - 1) <= k < min(i + 2, N)](v[k])"
-                     "  c[i] = sum[k in 0:min(n, N)](x[i, k])  d[i] = mean[k in max(l[i], 0):N](x[i, k])  e[i] = argmax[max(n, 3) <= k < min(2 * n, N)](x[i, k])"
-                     "  f[i] = v[i] where i in 0:min(N, 10)  f[i] = 0 where 10 <= i < N }";
+  const char *text =
+      "def r(x: f32[M, N], v: f32[N], l: i32[M], n: i64) -> (a: f32[M], b: f32[N], c: f32[M], d: f32[M], e: i64[M], f: f32[N])"
+      " { a[i] = mean[max(0, i - 2) <= k <= min(i + 2, N - 1, 5)](x[i, k])  b[i] = max[max(0, i - 1) <= k < min(i + 2, N)](v[k])"
+      "  c[i] = sum[k in 0:min(n, N)](x[i, k])  d[i] = mean[k in max(l[i], 0):N](x[i, k])  e[i] = argmax[max(n, 3) <= k < min(2 * n, "
+      "N)](x[i, k])"
+      "  f[i] = v[i] where i in 0:min(N, 10)  f[i] = 0 where 10 <= i < N }";
   for (int64_t n : {-1, 0, 5, 70})
     for (const char *arch : {"sm_80", "sm_90a"}) {
       Case c{text, {{"M", 7}, {"N", 33}}, "", arch};
@@ -285,19 +308,24 @@ TEST(EndToEnd, RangesWithSeveralBounds) {
       EXPECT_EQ(runCase(c), "") << n;
     }
   EXPECT_EQ(runCase({"def p(x: bf16[M, K], w: bf16[N, K], n: i64) -> (y: f32[M, N]) { y[i, j] = sum[k in 0:min(n, K)](x[i, k] * w[j, k]) }",
-                     {{"M", 40}, {"N", 24}, {"K", 64}}, "", "sm_80"}), "");
+                     {{"M", 40}, {"N", 24}, {"K", 64}},
+                     "",
+                     "sm_80"}),
+            "");
 }
 
 TEST(EndToEnd, StatementsBesideEachOther) {
-  const char *text = "def s(x: f32[N, N], v: f32[N]) -> (y: f32[N, N], z: f32[N], w: f32[2 * N]) { y[i, j] = x[i, j] where i != j  y[i, i] = 1"
-                     "  z[i] = sum[j, j != i](x[i, j]) where not (3 <= i and i <= 7 or i == 12)  z[i] = 0 where i >= 3, i <= 7  z[i] = v[i] where i == 12"
-                     "  w[2 * i] = v[i] where i % 3 != 0  w[2 * i] = 7 where i % 3 == 0  w[2 * i + 1] = -v[i] }";
+  const char *text =
+      "def s(x: f32[N, N], v: f32[N]) -> (y: f32[N, N], z: f32[N], w: f32[2 * N]) { y[i, j] = x[i, j] where i != j  y[i, i] = 1"
+      "  z[i] = sum[j, j != i](x[i, j]) where not (3 <= i and i <= 7 or i == 12)  z[i] = 0 where i >= 3, i <= 7  z[i] = v[i] where i == 12"
+      "  w[2 * i] = v[i] where i % 3 != 0  w[2 * i] = 7 where i % 3 == 0  w[2 * i + 1] = -v[i] }";
   for (int64_t n : {1, 9, 37})
     EXPECT_EQ(runCase({text, {{"N", n}}}), "") << n;
 }
 
 TEST(EndToEnd, ParityOfConditions) {
-  const char *text = "def p(x: bool[M, N], inout z: bool[M]) -> (y: bool[M]) { y[i] xor= x[i, j]  y[i] xor= x[i, j] where j > 5, x[i, j]  z[i] xor= x[i, j] }";
+  const char *text = "def p(x: bool[M, N], inout z: bool[M]) -> (y: bool[M]) { y[i] xor= x[i, j]  y[i] xor= x[i, j] where j > 5, x[i, j]  "
+                     "z[i] xor= x[i, j] }";
   EXPECT_EQ(runCase({text, {{"M", 37}, {"N", 33}}}), "");
 }
 
@@ -319,8 +347,10 @@ TEST(EndToEnd, ReducesProductsInTheirTiles) {
         EXPECT_FALSE(keepsResults(c)) << c.text << " " << arch;
       }
   // Tiles larger than what is reduced in them; teams that take tiles in turns.
-  std::string rows = "def r(a: bf16[M, K], b: bf16[N, K]) -> (c: bf16[M, N], m: f32[M]) { let p[i, j] = sum[k](a[i, k] * b[j, k]) c[i, j] = p[i, j] m[i] = max[j](p[i, j]) }";
-  for (const char *fields : {R"("tiles": {"j": 128}, "stages": 4)", R"("tiles": {"i": 64, "j": 64}, "pingpong": 2, "warps": 4, "stages": 4)"}) {
+  std::string rows = "def r(a: bf16[M, K], b: bf16[N, K]) -> (c: bf16[M, N], m: f32[M]) { let p[i, j] = sum[k](a[i, k] * b[j, k]) c[i, j] "
+                     "= p[i, j] m[i] = max[j](p[i, j]) }";
+  for (const char *fields :
+       {R"("tiles": {"j": 128}, "stages": 4)", R"("tiles": {"i": 64, "j": 64}, "pingpong": 2, "warps": 4, "stages": 4)"}) {
     Case c{rows, {{"M", 256}, {"N", 256}, {"K", 72}}, "", "sm_90a", true};
     c.schedule = std::string(R"([{"kernel": "r", "launch": "c", )") + fields + "}]";
     EXPECT_EQ(runCase(c), "") << c.schedule;
@@ -338,9 +368,11 @@ TEST(EndToEnd, StreamsTheOperandOfThinProducts) {
            "[M, N]) { let p[i, j] = sum[k](" + reads + ") y[i, j] = p[i, j]" + (type == "i8" ? " }" : " + b[j] }");
   };
   for (const char *arch : {"sm_80", "sm_90a"})
-    for (auto [x, w, reads] : {std::tuple("M, K", "K, N", "x[i, k] * w[k, j]"), {"M, K", "N, K", "x[i, k] * w[j, k]"}, {"K, M", "N, K", "x[k, i] * w[j, k]"}})
+    for (auto [x, w, reads] :
+         {std::tuple("M, K", "K, N", "x[i, k] * w[k, j]"), {"M, K", "N, K", "x[i, k] * w[j, k]"}, {"K, M", "N, K", "x[k, i] * w[j, k]"}})
       for (const char *type : {"bf16", "f32", "i8"})
-        for (auto [m, n, k] : {std::tuple<int64_t, int64_t, int64_t>{1, 130, 300}, {3, 67, 1025}, {6, 65, 301}, {8, 64, 512}, {70, 1, 520}}) {
+        for (auto [m, n, k] :
+             {std::tuple<int64_t, int64_t, int64_t>{1, 130, 300}, {3, 67, 1025}, {6, 65, 301}, {8, 64, 512}, {70, 1, 520}}) {
           Case c{product(type, x, w, reads), {{"M", m}, {"N", n}, {"K", k}}, "", arch, true};
           EXPECT_EQ(runCase(c), "") << c.text << " " << m << "x" << n << "x" << k << " " << arch;
         }
@@ -349,12 +381,17 @@ TEST(EndToEnd, StreamsTheOperandOfThinProducts) {
 // Parts of a sum that no chunk divides: the last one is shorter.
 TEST(EndToEnd, ProductsWhoseLastPartIsShorter) {
   for (const char *arch : {"sm_80", "sm_90a"})
-    for (auto [a, b, reads] : {std::tuple("M, K", "K, N", "a[i, k] * b[k, j]"), {"M, K", "N, K", "a[i, k] * b[j, k]"}, {"K, M", "K, N", "a[k, i] * b[k, j]"}})
+    for (auto [a, b, reads] :
+         {std::tuple("M, K", "K, N", "a[i, k] * b[k, j]"), {"M, K", "N, K", "a[i, k] * b[j, k]"}, {"K, M", "K, N", "a[k, i] * b[k, j]"}})
       for (const char *type : {"bf16", "f32", "i8"})
         for (auto [m, n, k] : {std::tuple<int64_t, int64_t, int64_t>{64, 64, 3008}, {24, 40, 2056}, {17, 33, 2101}}) {
           bool whole = std::string(type) == "i8";
-          Case c{std::string("def p(a: ") + type + "[" + a + "], b: " + type + "[" + b + "]) -> (c: " + (whole ? "i32" : "f32") + "[M, N]) { c[i, j] = sum[k](" + reads + ") }",
-                 {{"M", m}, {"N", n}, {"K", k}}, "", arch, true};
+          Case c{std::string("def p(a: ") + type + "[" + a + "], b: " + type + "[" + b + "]) -> (c: " + (whole ? "i32" : "f32") +
+                     "[M, N]) { c[i, j] = sum[k](" + reads + ") }",
+                 {{"M", m}, {"N", n}, {"K", k}},
+                 "",
+                 arch,
+                 true};
           c.expect = "kc_p_c_part";
           EXPECT_EQ(runCase(c), "") << c.text << " " << m << "x" << n << "x" << k << " " << arch;
         }
@@ -379,8 +416,10 @@ TEST(EndToEnd, SharesThinProductsOut) {
 
 // Sums of any kind whose last part is shorter, along rows and across them, and further conditions on what is summed.
 TEST(EndToEnd, ReductionsWhoseLastPartIsShorter) {
-  for (auto [body, part] : {std::pair("(y: f32[M]) { y[i] = sum[k](x[k, i]) }", "kc_p_y_part"), {"(y: f32[M]) { y[i] = max[k](x[k, i]) }", "kc_p_y_part"},
-                            {"(y: f32[M]) { y[i] = min[k, k > i](x[k, i]) }", "kc_p_y_part"}, {"(y: f32[]) { y[] = min[k, i](x[k, i]) }", "kc_p_y_part"}})
+  for (auto [body, part] : {std::pair("(y: f32[M]) { y[i] = sum[k](x[k, i]) }", "kc_p_y_part"),
+                            {"(y: f32[M]) { y[i] = max[k](x[k, i]) }", "kc_p_y_part"},
+                            {"(y: f32[M]) { y[i] = min[k, k > i](x[k, i]) }", "kc_p_y_part"},
+                            {"(y: f32[]) { y[] = min[k, i](x[k, i]) }", "kc_p_y_part"}})
     for (int64_t k : {70001, 70016})
       for (const char *arch : {"sm_80", "sm_90a"}) {
         Case c{std::string("def p(x: f32[K, M]) -> ") + body, {{"M", 12}, {"K", k}}, "", arch, true};
@@ -400,15 +439,17 @@ TEST(EndToEnd, OddTilesInClusters) {
 
 // Reductions that need each other's results, over rows that one tile has.
 TEST(EndToEnd, LogsumexpOfAProduct) {
-  std::string text = "def l(a: bf16[M, K], b: bf16[100, K]) -> (y: bf16[M, 100], l: f32[M], v: f32[M]) { let p[i, j] = sum[k](a[i, k] * b[j, k]) "
-                     "y[i, j] = p[i, j] l[i] = logsumexp[j](p[i, j]) v[i] = var[j](p[i, j]) }";
+  std::string text =
+      "def l(a: bf16[M, K], b: bf16[100, K]) -> (y: bf16[M, 100], l: f32[M], v: f32[M]) { let p[i, j] = sum[k](a[i, k] * b[j, k]) "
+      "y[i, j] = p[i, j] l[i] = logsumexp[j](p[i, j]) v[i] = var[j](p[i, j]) }";
   for (const char *arch : {"sm_80", "sm_90a"})
     EXPECT_EQ(runCase({text, {{"M", 192}, {"K", 72}}, "", arch, true}), "") << arch;
 }
 
 // One tile has whole rows: all of a softmax is in the product's launch.
 TEST(EndToEnd, SoftmaxOfAProduct) {
-  std::string text = "def s(a: bf16[M, K], b: bf16[128, K]) -> (y: bf16[M, 128]) { let p[i, j] = sum[k](a[i, k] * b[j, k]) y[i, j] = softmax[j](p[i, j]) }";
+  std::string text = "def s(a: bf16[M, K], b: bf16[128, K]) -> (y: bf16[M, 128]) { let p[i, j] = sum[k](a[i, k] * b[j, k]) y[i, j] = "
+                     "softmax[j](p[i, j]) }";
   for (const char *arch : {"sm_80", "sm_90a"}) {
     Case c{text, {{"M", 192}, {"K", 72}}, "", arch, true};
     EXPECT_EQ(runCase(c), "") << arch;
@@ -423,7 +464,8 @@ TEST(EndToEnd, ReductionsOfAProductOfAnyExtent) {
                      "let p[i, j] = sum[k](a[i, k] * b[k, j]) y[i, j] = gelu(p[i, j] + d[j]) z[j, i] = p[i, j] q[i] = sum[j](p[i, j]**2) "
                      "s[j] = max[i](p[i, j] + f32(i) - d[j]) t = min[i, j](p[i, j]) }";
   for (const char *arch : {"sm_75", "sm_80", "sm_90a"})
-    for (auto [m, n, k] : {std::tuple(1, 1, 1), std::tuple(7, 200, 8), std::tuple(63, 129, 24), std::tuple(129, 136, 17), std::tuple(136, 65, 16)})
+    for (auto [m, n, k] :
+         {std::tuple(1, 1, 1), std::tuple(7, 200, 8), std::tuple(63, 129, 24), std::tuple(129, 136, 17), std::tuple(136, 65, 16)})
       for (bool specialized : {true, false})
         EXPECT_EQ(runCase({text, {{"M", m}, {"N", n}, {"K", k}}, "", arch, specialized}), "")
             << arch << " " << m << "x" << n << "x" << k << (specialized ? "" : " general");
@@ -456,31 +498,26 @@ TEST_P(Examples, RunsOnTheEmulator) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, Examples,
-    testing::Values(Example{"argmax", "row_argmax", {{"M", 5}, {"N", 77}}},
-                    Example{"attention", "attention", {{"B", 1}, {"H", 4}, {"G", 2}, {"S", 19}, {"T", 37}, {"D", 24}}},
-                    Example{"batched_matmul", "batched_matmul", {{"B", 3}, {"M", 20}, {"N", 36}, {"K", 52}}},
-                    Example{"column_norm", "column_norm", {{"M", 45}, {"N", 67}}},
-                    Example{"column_sum", "column_sum", {{"M", 45}, {"N", 67}}},
-                    Example{"concat", "concat", {{"M", 5}, {"N", 9}, {"K", 33}}},
-                    Example{"conv2d", "conv2d", {{"N", 1}, {"H", 5}, {"W", 6}, {"C", 16}, {"R", 3}, {"S", 3}, {"O", 24}}},
-                    Example{"layernorm", "layer_norm", {{"M", 5}, {"N", 70}}},
-                    Example{"linear", "linear", {{"M", 40}, {"N", 50}, {"K", 72}}},
-                    Example{"linear_gelu", "linear_gelu", {{"M", 40}, {"N", 48}, {"K", 72}}},
-                    Example{"linear_residual", "linear_residual", {{"M", 40}, {"N", 48}, {"K", 72}}},
-                    Example{"linear_stats", "linear_stats", {{"M", 128}, {"N", 192}, {"K", 72}}},
-                    Example{"logsumexp", "row_logsumexp", {{"M", 5}, {"N", 70}}},
-                    Example{"matmul_i8", "matmul_i8", {{"M", 40}, {"N", 50}, {"K", 72}}},
-                    Example{"matmul_i8", "matmul_i8_nn", {{"M", 40}, {"N", 48}, {"K", 72}}},
-                    Example{"matmul_i8", "linear_w8", {{"M", 40}, {"N", 50}, {"K", 72}}},
-                    Example{"matmul_tf32", "matmul_tf32", {{"M", 40}, {"N", 50}, {"K", 36}}},
-                    Example{"matmul_tf32", "linear_tf32", {{"M", 40}, {"N", 48}, {"K", 36}}},
-                    Example{"matmul_tf32", "matmul_tf32_tn", {{"M", 40}, {"N", 48}, {"K", 33}}},
-                    Example{"rmsnorm", "rms_norm", {{"M", 5}, {"N", 70}}},
-                    Example{"row_sum", "row_sum", {{"M", 5}, {"N", 70}}},
-                    Example{"saxpy", "saxpy", {{"N", 1234}}},
-                    Example{"softmax", "softmax_rows", {{"M", 5}, {"N", 1300}}},
-                    Example{"transpose", "transpose", {{"M", 45}, {"N", 67}}},
-                    Example{"triangular", "triangular", {{"N", 150}, {"M", 70}}}),
+    testing::Values(
+        Example{"argmax", "row_argmax", {{"M", 5}, {"N", 77}}},
+        Example{"attention", "attention", {{"B", 1}, {"H", 4}, {"G", 2}, {"S", 19}, {"T", 37}, {"D", 24}}},
+        Example{"batched_matmul", "batched_matmul", {{"B", 3}, {"M", 20}, {"N", 36}, {"K", 52}}},
+        Example{"column_norm", "column_norm", {{"M", 45}, {"N", 67}}}, Example{"column_sum", "column_sum", {{"M", 45}, {"N", 67}}},
+        Example{"concat", "concat", {{"M", 5}, {"N", 9}, {"K", 33}}},
+        Example{"conv2d", "conv2d", {{"N", 1}, {"H", 5}, {"W", 6}, {"C", 16}, {"R", 3}, {"S", 3}, {"O", 24}}},
+        Example{"layernorm", "layer_norm", {{"M", 5}, {"N", 70}}}, Example{"linear", "linear", {{"M", 40}, {"N", 50}, {"K", 72}}},
+        Example{"linear_gelu", "linear_gelu", {{"M", 40}, {"N", 48}, {"K", 72}}},
+        Example{"linear_residual", "linear_residual", {{"M", 40}, {"N", 48}, {"K", 72}}},
+        Example{"linear_stats", "linear_stats", {{"M", 128}, {"N", 192}, {"K", 72}}},
+        Example{"logsumexp", "row_logsumexp", {{"M", 5}, {"N", 70}}}, Example{"matmul_i8", "matmul_i8", {{"M", 40}, {"N", 50}, {"K", 72}}},
+        Example{"matmul_i8", "matmul_i8_nn", {{"M", 40}, {"N", 48}, {"K", 72}}},
+        Example{"matmul_i8", "linear_w8", {{"M", 40}, {"N", 50}, {"K", 72}}},
+        Example{"matmul_tf32", "matmul_tf32", {{"M", 40}, {"N", 50}, {"K", 36}}},
+        Example{"matmul_tf32", "linear_tf32", {{"M", 40}, {"N", 48}, {"K", 36}}},
+        Example{"matmul_tf32", "matmul_tf32_tn", {{"M", 40}, {"N", 48}, {"K", 33}}}, Example{"rmsnorm", "rms_norm", {{"M", 5}, {"N", 70}}},
+        Example{"row_sum", "row_sum", {{"M", 5}, {"N", 70}}}, Example{"saxpy", "saxpy", {{"N", 1234}}},
+        Example{"softmax", "softmax_rows", {{"M", 5}, {"N", 1300}}}, Example{"transpose", "transpose", {{"M", 45}, {"N", 67}}},
+        Example{"triangular", "triangular", {{"N", 150}, {"M", 70}}}),
     [](const testing::TestParamInfo<Example> &info) { return std::string(info.param.kernel); });
 
 } // namespace

@@ -24,7 +24,8 @@ TEST(IndexArithmetic, Values) {
 
 TEST(IndexArithmetic, Conditions) {
   expectRuns({.text = "def k(x: f32[N]) -> (y: f32[N]) { y[n] = x[n] if n * 100000000 < 5000000000 else 0 }", .sizes = {{"N", 100}}});
-  expectRuns({.text = "def k(x: f32[N]) -> (y: f32[N]) { y[n] = x[n] if (n * 123456789) % 1000003 < 500000 else 0 }", .sizes = {{"N", 99}}});
+  expectRuns(
+      {.text = "def k(x: f32[N]) -> (y: f32[N]) { y[n] = x[n] if (n * 123456789) % 1000003 < 500000 else 0 }", .sizes = {{"N", 99}}});
   expectRuns({.text = "def k(x: f32[N]) -> (y: f32[]) { y[] = sum[n, n * n * n * n * n * n % 7 == 1](x[n]) }", .sizes = {{"N", 300}}});
 }
 
@@ -38,16 +39,20 @@ TEST(IndexArithmetic, BoundsForms) {
 TEST(IndexArithmetic, Gathers) {
   const int64_t kTwo32 = int64_t(1) << 32;
   for (const char *form : {"pad(-1)", "edge", "wrap", "reflect"}) {
-    expectRuns({.text = std::string("def k(t: f32[V, D], p: i64[N]) -> (y: f32[N, D]) { require V >= 1\n y[n, d] = t.") + form + "[p[n], d] }",
-                .sizes = {{"V", 6}, {"D", 4}, {"N", 5}}, .values = {{"p", {1, kTwo32, kTwo32 + 3, -kTwo32, 7}}}});
+    expectRuns(
+        {.text = std::string("def k(t: f32[V, D], p: i64[N]) -> (y: f32[N, D]) { require V >= 1\n y[n, d] = t.") + form + "[p[n], d] }",
+         .sizes = {{"V", 6}, {"D", 4}, {"N", 5}},
+         .values = {{"p", {1, kTwo32, kTwo32 + 3, -kTwo32, 7}}}});
     expectRuns({.text = std::string("def k(t: f32[V], p: i32[N]) -> (y: f32[N]) { require V >= 1\n y[n] = t.") + form + "[p[n] + n] }",
-                .sizes = {{"V", 6}, {"N", 5}}, .values = {{"p", {1, 2147483647, -2147483647, 3, 2147483646}}}});
+                .sizes = {{"V", 6}, {"N", 5}},
+                .values = {{"p", {1, 2147483647, -2147483647, 3, 2147483646}}}});
   }
 }
 
 // Facts that bound the value leave it at 32 bits.
 TEST(IndexArithmetic, ProvedSmall) {
-  std::string text = cudaTextOf({.text = "def k(x: f32[N]) -> (y: f32[N]) { y[i] = x[i] + f32(i * i) }", .sizes = {{"N", 300}}, .target = "sm_90a"});
+  std::string text =
+      cudaTextOf({.text = "def k(x: f32[N]) -> (y: f32[N]) { y[i] = x[i] + f32(i * i) }", .sizes = {{"N", 300}}, .target = "sm_90a"});
   EXPECT_NE(text.find("(float)(long long)(i_1 * i_1)"), std::string::npos) << text;
 }
 

@@ -2,9 +2,9 @@
 // What a kernel has to do and the least time that takes.
 #include "driver/Roofline.h"
 
-#include "gtest/gtest.h"
 #include "support/Target.h"
 #include "support/TargetRates.h"
+#include "gtest/gtest.h"
 
 namespace kernelc {
 namespace {

@@ -10,7 +10,9 @@ namespace kernelc {
 namespace {
 
 SchedulePoint product() {
-  return {{"c", "wgmma", {{"i", 128, 4096}, {"j", 256, 4096}, {"k", 64, -1}},
+  return {{"c",
+           "wgmma",
+           {{"i", 128, 4096}, {"j", 256, 4096}, {"k", 64, -1}},
            {{"warps", 8}, {"producer_warps", 4}, {"stages", 4}, {"raster", 8}, {"min_blocks", 1}, {"cluster", 1}},
            {{"fill_late", false}, {"persistent", true}, {"dependent", false}}}};
 }

@@ -14,9 +14,9 @@ std::string blocks(int64_t block, const char *type = "bf16", bool transposed = f
   std::string m = mask, b = std::to_string(block);
   for (size_t at; (at = m.find('B')) != std::string::npos;)
     m.replace(at, 1, b);
-  return std::string("def m(a: ") + type + "[M, K], w: " + type + (transposed ? "[N, K]" : "[K, N]") + ", mask: bool[(K + " + b + " - 1) // " + b +
-         ", (N + " + b + " - 1) // " + b + "]) -> (c: f32[M, N]) { c[i, j] = sum[k, " + m + "](a[i, k] * " + (transposed ? "w[j, k]" : "w[k, j]") +
-         ") }";
+  return std::string("def m(a: ") + type + "[M, K], w: " + type + (transposed ? "[N, K]" : "[K, N]") + ", mask: bool[(K + " + b +
+         " - 1) // " + b + ", (N + " + b + " - 1) // " + b + "]) -> (c: f32[M, N]) { c[i, j] = sum[k, " + m + "](a[i, k] * " +
+         (transposed ? "w[j, k]" : "w[k, j]") + ") }";
 }
 
 Case on(const std::string &text, std::map<std::string, int64_t> sizes, const std::string &target, const std::string &expect = "") {
@@ -48,14 +48,16 @@ TEST(Selection, RaggedSizes) {
   }
 }
 
-const char *kRows = "def m(a: f16[M, K], w: f16[N, K], s: u8[M // 64, K // 64]) -> (c: f16[M, N]) {\n"
-                    "  require M % 64 == 0\n  require K % 64 == 0\n  c[i, j] = relu(sum[k, s[i // 64, k // 64] > 100](a[i, k] * w[j, k])) }";
+const char *kRows =
+    "def m(a: f16[M, K], w: f16[N, K], s: u8[M // 64, K // 64]) -> (c: f16[M, N]) {\n"
+    "  require M % 64 == 0\n  require K % 64 == 0\n  c[i, j] = relu(sum[k, s[i // 64, k // 64] > 100](a[i, k] * w[j, k])) }";
 
 // Of rows; of both operands' blocks; beside a triangle; by a number; with scales and an epilogue.
 TEST(Selection, OtherConditions) {
   std::map<std::string, int64_t> sizes{{"M", 192}, {"K", 256}, {"N", 192}};
   for (const char *target : {"sm_90a", "sm_80"}) {
-    for (const char *mask : {"not mask[k // B, j // B]", "mask[k // B, j // B] and k <= i", "mask[k // B, j // B] and mask[(k + B) // (2 * B), j // B]"})
+    for (const char *mask :
+         {"not mask[k // B, j // B]", "mask[k // B, j // B] and k <= i", "mask[k // B, j // B] and mask[(k + B) // (2 * B), j // B]"})
       EXPECT_EQ(runCase(on(blocks(32, "bf16", false, mask), sizes, target)), "") << mask << target;
     EXPECT_EQ(runCase(on(kRows, sizes, target, "kc_find_where")), "") << target;
     const char *batched = "def m(a: bf16[B, M, K], w: bf16[B, K, N], s: bool[B, K // 64]) -> (c: bf16[B, M, N]) {\n"
@@ -83,7 +85,8 @@ TEST(Selection, SchedulesThatCutBlocksAreRefused) {
 }
 
 TEST(Selection, Schedules) {
-  for (const char *fields : {R"("cluster": 2)", R"("persistent": false)", R"("pingpong": 2, "warps": 4, "stages": 4)", R"("unit": "mma", "producer_warps": 0, "persistent": false, "warps": 4, "stages": 3, "tiles": {"k": 32})",
+  for (const char *fields : {R"("cluster": 2)", R"("persistent": false)", R"("pingpong": 2, "warps": 4, "stages": 4)",
+                             R"("unit": "mma", "producer_warps": 0, "persistent": false, "warps": 4, "stages": 3, "tiles": {"k": 32})",
                              R"("unit": "simt", "producer_warps": 0, "persistent": false, "warps": 4, "stages": 2, "tiles": {"k": 16})"}) {
     Case c = on(blocks(64), {{"M", 400}, {"K", 320}, {"N", 200}}, "sm_90a", "kc_find_where");
     c.schedule = std::string(R"([{"kernel": "m", "launch": "c", )") + fields + "}]";

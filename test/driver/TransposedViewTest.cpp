@@ -36,23 +36,28 @@ TEST(TransposedView, OddSizes) {
 // Rows of a view are loaded in vectors; sums over them are sums of columns.
 TEST(TransposedView, ElementwiseAndReductions) {
   EXPECT_EQ(runCase(on("def f(x: f32[M, N], b: f32[M, N]) -> (y: f32[M, N]) { y[i, j] = x[i, j] + b[i, j] }", {{"M", 36}, {"N", 68}},
-                       {{"x", "transposed"}}, "(const uint4 *)(&x")), "");
+                       {{"x", "transposed"}}, "(const uint4 *)(&x")),
+            "");
   EXPECT_EQ(runCase(on("def f(x: f32[M, N]) -> (y: f32[M]) { y[i] = sum[j](x[i, j]) }", {{"M", 36}, {"N", 260}}, {{"x", "transposed"}},
-                       "(const uint4 *)(&x")), "");
+                       "(const uint4 *)(&x")),
+            "");
   EXPECT_EQ(runCase(on("def f(x: f32[M, N, L]) -> (y: f32[M, L]) { y[i, l] = max[j](x[i, j, l]) }", {{"M", 12}, {"N", 20}, {"L", 8}},
-                       {{"x", "transposed"}}, "")), "");
+                       {{"x", "transposed"}}, "")),
+            "");
 }
 
 // Borders and masks follow the subscripts, not the order of the dims.
 TEST(TransposedView, Borders) {
   EXPECT_EQ(runCase(on("def f(x: f32[M, N]) -> (y: f32[M, N]) { y[i, j] = x.pad(0)[i - 1, j + 2] + x.edge[i + 3, j] }",
-                       {{"M", 36}, {"N", 20}}, {{"x", "transposed"}}, "")), "");
+                       {{"M", 36}, {"N", 20}}, {{"x", "transposed"}}, "")),
+            "");
 }
 
 // What is written stays as it is: a view that is updated has any layout.
 TEST(TransposedView, Outputs) {
   EXPECT_EQ(runCase(on("def f(x: f32[M, N], inout y: f32[M, N]) { y[i, j] += x[i, j] }", {{"M", 36}, {"N", 20}},
-                       {{"x", "transposed"}, {"y", "transposed"}}, "")), "");
+                       {{"x", "transposed"}, {"y", "transposed"}}, "")),
+            "");
 }
 
 } // namespace

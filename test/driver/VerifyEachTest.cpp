@@ -277,10 +277,11 @@ TEST_P(VerifyMasks, EveryPassKeepsTheMeaning) {
     EXPECT_TRUE(v.passed) << "after " << v.pass << "\n" << v.text;
 }
 
-INSTANTIATE_TEST_SUITE_P(Products, VerifyMasks,
-                         ::testing::Values("def m(x: bf16[M, K], w: bf16[G, K, N], off: i32[G + 1]) -> (y: f32[M, N]) {\n"
-                                           "  y[i, n] = sum[k](x[i, k] * w[g, k, n]) where off[g] <= i < off[g + 1]\n}",
-                                           "def m(a: bf16[M, M], b: bf16[M, N]) -> (c: f32[M, N]) { c[i, j] = sum[k, k <= i](a[i, k] * b[k, j]) }"));
+INSTANTIATE_TEST_SUITE_P(
+    Products, VerifyMasks,
+    ::testing::Values("def m(x: bf16[M, K], w: bf16[G, K, N], off: i32[G + 1]) -> (y: f32[M, N]) {\n"
+                      "  y[i, n] = sum[k](x[i, k] * w[g, k, n]) where off[g] <= i < off[g + 1]\n}",
+                      "def m(a: bf16[M, M], b: bf16[M, N]) -> (c: f32[M, N]) { c[i, j] = sum[k, k <= i](a[i, k] * b[k, j]) }"));
 
 /// A product whose operands are copied first, whatever the target says of their worth.
 class VerifyRepack : public ::testing::TestWithParam<const char *> {};

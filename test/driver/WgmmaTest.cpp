@@ -10,8 +10,8 @@ namespace kernelc::test {
 namespace {
 
 std::string product(const std::string &type, bool aByRows, bool bByRows) {
-  return "def m(a: " + type + (aByRows ? "[M, K]" : "[K, M]") + ", b: " + type + (bByRows ? "[N, K]" : "[K, N]") + ") -> (c: " +
-         type + "[M, N]) { c[i, j] = sum[k](" + (aByRows ? "a[i, k]" : "a[k, i]") + " * " + (bByRows ? "b[j, k]" : "b[k, j]") + ") }";
+  return "def m(a: " + type + (aByRows ? "[M, K]" : "[K, M]") + ", b: " + type + (bByRows ? "[N, K]" : "[K, N]") + ") -> (c: " + type +
+         "[M, N]) { c[i, j] = sum[k](" + (aByRows ? "a[i, k]" : "a[k, i]") + " * " + (bByRows ? "b[j, k]" : "b[k, j]") + ") }";
 }
 
 Case on90(const std::string &text, std::map<std::string, int64_t> sizes, bool specialise = true, const std::string &schedule = "") {
@@ -101,7 +101,8 @@ TEST(Wgmma, LongProductsOfComputedOperands) {
   text = cudaTextOf(c);
   for (const char *wanted : {"kc_m_a_rows(", "kc_m_b_rows(", "kc_wgmma_tf32<"})
     EXPECT_NE(text.find(wanted), std::string::npos) << wanted;
-  const char *weights = "def w(x: bf16[M, K], w: i8[N, K], s: f32[N]) -> (y: bf16[M, N]) { y[i, j] = s[j] * sum[k](x[i, k] * f32(w[j, k])) }";
+  const char *weights =
+      "def w(x: bf16[M, K], w: i8[N, K], s: f32[N]) -> (y: bf16[M, N]) { y[i, j] = s[j] * sum[k](x[i, k] * f32(w[j, k])) }";
   text = cudaTextOf(on90(weights, sizes));
   EXPECT_NE(text.find("kc_w_w_rows("), std::string::npos);
   EXPECT_EQ(text.find("x_rows("), std::string::npos);
@@ -130,7 +131,8 @@ TEST(Wgmma, ComputedOperands) {
 // Masked in the slots, where a tile is not wholly inside; both of them, and by an index that only the condition gives an
 // operand. Tiles of which no point counts.
 TEST(Wgmma, MaskedOperands) {
-  for (const char *where : {"k <= i", "k > i", "i - 40 <= k and k <= i + 9", "k == i", "k <= i and k >= j", "k // 96 == i // 96", "k + 200 <= i"})
+  for (const char *where :
+       {"k <= i", "k > i", "i - 40 <= k and k <= i + 9", "k == i", "k <= i and k >= j", "k // 96 == i // 96", "k + 200 <= i"})
     for (const char *access : {"a[i, k] * b[k, j]", "a[k, i] * b[j, k]"}) {
       std::string text = std::string("def m(a: bf16[N, N], b: bf16[") + (access[2] == 'i' ? "N, M" : "M, N") +
                          "]) -> (y: bf16[N, M]) { y[i, j] = sum[k](" + access + " if " + where + " else 0) }";
@@ -163,7 +165,8 @@ TEST(Wgmma, ColumnsByEight) {
     for (const char *fields : {"", R"(, "part": 128)", R"(, "part": 16, "cluster": 2)", R"(, "producer_warps": 0, "cluster": 1)"})
       EXPECT_EQ(runCase(on90(product("bf16", true, byRows), {{"M", 136}, {"N", 200}, {"K", 72}}, true,
                              R"([{"kernel": "m", "launch": "c", "unit": "wgmma", "warps": 4, "stages": 3, "tiles": {"i": 64, "j": )" +
-                                 std::to_string(columns) + "}" + fields + "}]")), "")
+                                 std::to_string(columns) + "}" + fields + "}]")),
+                "")
           << columns << fields;
 }
 
@@ -173,7 +176,9 @@ TEST(Wgmma, ThreadsFillSlotsThemselves) {
   for (const char *fields : {"", R"(, "persistent": true, "stages": 2, "fill_late": true)"})
     for (auto [m, n, k] : {std::tuple<int64_t, int64_t, int64_t>{130, 72, 96}, {65, 67, 77}, {128, 136, 512}}) {
       std::string schedule =
-          std::string(R"([{"kernel": "m", "copies": "never", "parts": 1}, {"kernel": "m", "launch": "c", "unit": "wgmma", "warps": 4, "producer_warps": 0, "cluster": 1)") + fields + "}]";
+          std::string(
+              R"([{"kernel": "m", "copies": "never", "parts": 1}, {"kernel": "m", "launch": "c", "unit": "wgmma", "warps": 4, "producer_warps": 0, "cluster": 1)") +
+          fields + "}]";
       auto on = [&](const std::string &text, bool specialise) {
         Case c = on90(text, {{"M", m}, {"N", n}, {"K", k}}, specialise, schedule);
         c.expect = "kc_wgmma_";
@@ -204,7 +209,8 @@ TEST(Wgmma, FewRowsBecomeColumns) {
 
 TEST(Wgmma, FewResultsOfLongSums) {
   for (const char *target : {"sm_90a", "sm_80"})
-    EXPECT_EQ(runCase({.text = product("bf16", true, false), .sizes = {{"M", 72}, {"N", 64}, {"K", 4096}}, .target = target}), "") << target;
+    EXPECT_EQ(runCase({.text = product("bf16", true, false), .sizes = {{"M", 72}, {"N", 64}, {"K", 4096}}, .target = target}), "")
+        << target;
 }
 
 TEST(Wgmma, Batched) {
@@ -231,8 +237,9 @@ TEST(Wgmma, EpiloguesReadSlots) {
   Case c = on90(text, {{"M", 392}, {"N", 520}, {"K", 72}});
   c.expect = "kc_ldmatrix_x4((unsigned *)";
   EXPECT_EQ(runCase(c), "");
-  for (const char *schedule : {R"([{"kernel": "m", "launch": "c", "cluster": 2, "stages": 2, "part": 32}])",
-                               R"([{"kernel": "m", "launch": "c", "persistent": false, "tiles": {"i": 64, "j": 64}, "warps": 4, "part": 16}])"}) {
+  for (const char *schedule :
+       {R"([{"kernel": "m", "launch": "c", "cluster": 2, "stages": 2, "part": 32}])",
+        R"([{"kernel": "m", "launch": "c", "persistent": false, "tiles": {"i": 64, "j": 64}, "warps": 4, "part": 16}])"}) {
     c.schedule = schedule;
     EXPECT_EQ(runCase(c), "") << schedule;
   }
@@ -244,7 +251,9 @@ TEST(Wgmma, ReductionsOfEpiloguesReadSlots) {
                               "-> (m: f32[N]) { m[j] = max[i](sum[k](a[i, k] * b[j, k]) * r[i, j]) }",
                               "-> (y: bf16[N, M], m: f32[M]) {\n  let p[i, j] = sum[k](a[i, k] * b[j, k]) + r[i, j]\n"
                               "  y[j, i] = p[i, j]\n  m[i] = max[j](p[i, j])\n}"})
-    EXPECT_EQ(runCase(on90(std::string("def m(a: bf16[M, K], b: bf16[N, K], r: bf16[M, N]) ") + results, {{"M", 130}, {"N", 136}, {"K", 72}})), "")
+    EXPECT_EQ(
+        runCase(on90(std::string("def m(a: bf16[M, K], b: bf16[N, K], r: bf16[M, N]) ") + results, {{"M", 130}, {"N", 136}, {"K", 72}})),
+        "")
         << results;
 }
 
@@ -254,7 +263,8 @@ TEST(Wgmma, ReductionsOfColumnsThatWarpgroupsShare) {
                               "  y[i] = sum[j](relu(p[i, j]))\n  c[i, j] = p[i, j]\n}",
                               "-> (y: f32[M, N], c: f32[N]) {\n  let p[i, j] = sum[k](a[i, k] * b[j, k]) + r[i, j]\n"
                               "  y[i, j] = softmax[j](p[i, j])\n  c[j] = max[i](p[i, j])\n}"})
-    EXPECT_EQ(runCase(on90(std::string("def m(a: bf16[M, K], b: bf16[N, K], r: bf16[M, N]) ") + results, {{"M", 40}, {"N", 72}, {"K", 72}})), "")
+    EXPECT_EQ(
+        runCase(on90(std::string("def m(a: bf16[M, K], b: bf16[N, K], r: bf16[M, N]) ") + results, {{"M", 40}, {"N", 72}, {"K", 72}})), "")
         << results;
 }
 
@@ -269,9 +279,9 @@ TEST(Wgmma, Convolution) {
 TEST(Wgmma, StridedAndDilatedConvolutions) {
   for (auto [stride, dilation] : {std::pair<int, int>{2, 1}, {3, 1}, {2, 2}}) {
     std::string s = std::to_string(stride), d = std::to_string(dilation);
-    Case c = on90("def conv(x: bf16[N, H, W, C], f: bf16[O, 3, 3, C]) -> (y: bf16[N, (H - 1) // " + s + " + 1, (W - 1) // " + s + " + 1, O]) {\n" +
-                      "  y[n, h, w, o] = sum[r, s, c](x.pad(0)[n, h * " + s + " + r * " + d + " - 1, w * " + s + " + s * " + d +
-                      " - 1, c] * f[o, r, s, c])\n}",
+    Case c = on90("def conv(x: bf16[N, H, W, C], f: bf16[O, 3, 3, C]) -> (y: bf16[N, (H - 1) // " + s + " + 1, (W - 1) // " + s +
+                      " + 1, O]) {\n" + "  y[n, h, w, o] = sum[r, s, c](x.pad(0)[n, h * " + s + " + r * " + d + " - 1, w * " + s +
+                      " + s * " + d + " - 1, c] * f[o, r, s, c])\n}",
                   {{"N", 2}, {"H", 15}, {"W", 33}, {"C", 72}, {"O", 64}});
     c.expect = "kc_wgmma_bf16<";
     EXPECT_EQ(runCase(c), "") << stride << dilation;
@@ -284,7 +294,9 @@ TEST(Wgmma, ClustersWalkSeveralTiles) {
   for (bool a : {true, false})
     for (bool b : {true, false})
       EXPECT_EQ(runCase(on90(product("bf16", a, b), {{"M", 904}, {"N", 520}, {"K", 136}}, true,
-                            R"([{"kernel": "m", "launch": "c", "cluster": 2}])")), "") << a << b;
+                             R"([{"kernel": "m", "launch": "c", "cluster": 2}])")),
+                "")
+          << a << b;
 }
 
 // Rows in digits: blocks walk the one that has several tiles, where a tile has all of the other for what is reduced over
@@ -297,7 +309,8 @@ TEST(Wgmma, ClustersOfRowsInDigits) {
 })";
   for (auto [m, cluster] : {std::pair<int64_t, int>{128, 2}, {256, 4}, {192, 2}, {200, 2}, {330, 2}})
     EXPECT_EQ(runCase(on90(columns, {{"M", m}, {"N", 136}, {"K", 72}}, true,
-                           R"([{"kernel": "m", "launch": "y", "cluster": )" + std::to_string(cluster) + "}]")), "")
+                           R"([{"kernel": "m", "launch": "y", "cluster": )" + std::to_string(cluster) + "}]")),
+              "")
         << m << " by " << cluster;
   const char *scaled = R"(def m(x: bf16[M, K], w: bf16[N, K], s: f32[M // 192, K]) -> (y: bf16[M, N]) {
   require M % 192 == 0
@@ -310,7 +323,8 @@ TEST(Wgmma, ClustersOfRowsInDigits) {
 TEST(Wgmma, ClustersOfMoreBlocksThanMultiprocessors) {
   for (int cluster : {4, 8})
     EXPECT_EQ(runCase(on90(product("bf16", true, true), {{"M", 1000}, {"N", 520}, {"K", 192}}, true,
-                           R"([{"kernel": "m", "launch": "c", "cluster": )" + std::to_string(cluster) + R"(, "persistent": true}])")), "")
+                           R"([{"kernel": "m", "launch": "c", "cluster": )" + std::to_string(cluster) + R"(, "persistent": true}])")),
+              "")
         << cluster;
 }
 
@@ -331,12 +345,13 @@ TEST(Wgmma, TeamsTakeTurns) {
   let t[i, j] = sum[k](a[i, k] * b[j, k])
   c[i, j] = t[i, j] + r[i, j]
 })";
-  for (const char *schedule : {R"([{"kernel": "m", "launch": "c", "pingpong": 2, "warps": 4, "tiles": {"i": 128, "j": 128}, "stages": 4, "part": 32}])",
-                               R"([{"kernel": "m", "launch": "c", "pingpong": 3, "warps": 4, "tiles": {"i": 64, "j": 64}, "stages": 3}])",
-                               R"([{"kernel": "m", "launch": "c", "pingpong": 2, "warps": 8, "tiles": {"i": 128, "j": 64}, "stages": 3, "cluster": 2}])",
-                               R"([{"kernel": "m", "launch": "c", "pingpong": 2, "warps": 4, "tiles": {"i": 64, "j": 192}, "stages": 2, "part": 64}])",
-                               R"([{"kernel": "m", "launch": "c", "tiles": {"i": 128, "j": 176}, "stages": 3, "part": 16, "persistent": false}])",
-                               R"([{"kernel": "m", "launch": "c", "tiles": {"i": 128, "j": 160}, "stages": 3}])"})
+  for (const char *schedule :
+       {R"([{"kernel": "m", "launch": "c", "pingpong": 2, "warps": 4, "tiles": {"i": 128, "j": 128}, "stages": 4, "part": 32}])",
+        R"([{"kernel": "m", "launch": "c", "pingpong": 3, "warps": 4, "tiles": {"i": 64, "j": 64}, "stages": 3}])",
+        R"([{"kernel": "m", "launch": "c", "pingpong": 2, "warps": 8, "tiles": {"i": 128, "j": 64}, "stages": 3, "cluster": 2}])",
+        R"([{"kernel": "m", "launch": "c", "pingpong": 2, "warps": 4, "tiles": {"i": 64, "j": 192}, "stages": 2, "part": 64}])",
+        R"([{"kernel": "m", "launch": "c", "tiles": {"i": 128, "j": 176}, "stages": 3, "part": 16, "persistent": false}])",
+        R"([{"kernel": "m", "launch": "c", "tiles": {"i": 128, "j": 160}, "stages": 3}])"})
     EXPECT_EQ(runCase(on90(text, {{"M", 648}, {"N", 520}, {"K", 200}}, true, schedule)), "") << schedule;
 }
 

@@ -6,8 +6,8 @@
 #include <random>
 
 #include "driver/PointCount.h"
-#include "gtest/gtest.h"
 #include "mlir/IR/MLIRContext.h"
+#include "gtest/gtest.h"
 
 namespace kernelc {
 namespace {
@@ -76,44 +76,69 @@ std::vector<Row> rows() {
   const std::map<std::string, int64_t> mnk = {{"M", m}, {"N", n}, {"K", k}};
   std::string header = "def f(x: f32[M, K], w: f32[N, K]) -> (y: f32[M, N]) {\n";
   // leaky_relu: one product with the slope.
-  rows.push_back({"inlined", mnk, m * n * (2 * k + 1), 0,
+  rows.push_back({"inlined",
+                  mnk,
+                  m * n * (2 * k + 1),
+                  0,
                   {header + "  y[i, j] = leaky_relu(sum[k](x[i, k] * w[j, k]))\n}",
                    header + "  let a[i, j] = sum[k](x[i, k] * w[j, k])\n  y[i, j] = leaky_relu(a[i, j])\n}"}});
   int64_t causal = pointsWhere(m, m, [](int64_t i, int64_t j) { return j <= i; });
   std::string square = "def f(x: f32[M, M], v: f32[M]) -> (y: f32[M]) {\n";
-  rows.push_back({"causal", {{"M", m}}, 2 * causal, 0,
-                  {square + "  y[i] = sum[j, j <= i](x[i, j] * v[j])\n}", square + "  y[i] = sum[j in 0:i + 1](x[i, j] * v[j])\n}",
-                   square + "  y[i] = sum[j](x[i, j] * v[j] if j <= i else 0)\n}",
-                   square + "  y[i] = sum[j](0 if i < j else x[i, j] * v[j])\n}",
-                   square + "  y[i] = sum[j, not (j > i)](x[i, j] * v[j])\n}"}});
+  rows.push_back(
+      {"causal",
+       {{"M", m}},
+       2 * causal,
+       0,
+       {square + "  y[i] = sum[j, j <= i](x[i, j] * v[j])\n}", square + "  y[i] = sum[j in 0:i + 1](x[i, j] * v[j])\n}",
+        square + "  y[i] = sum[j](x[i, j] * v[j] if j <= i else 0)\n}", square + "  y[i] = sum[j](0 if i < j else x[i, j] * v[j])\n}",
+        square + "  y[i] = sum[j, not (j > i)](x[i, j] * v[j])\n}"}});
   int64_t offDiagonal = m * m - m;
-  rows.push_back({"off the diagonal", {{"M", m}}, 2 * offDiagonal, 0,
+  rows.push_back({"off the diagonal",
+                  {{"M", m}},
+                  2 * offDiagonal,
+                  0,
                   {square + "  y[i] = sum[j, j != i](x[i, j] * v[j])\n}", square + "  y[i] = sum[j, j < i or j > i](x[i, j] * v[j])\n}",
                    square + "  y[i] = sum[j](0 if i == j else x[i, j] * v[j])\n}"}});
   int64_t band = pointsWhere(m, m, [](int64_t i, int64_t j) { return j >= i - 3 && j <= i + 2 && (i + j) % 3 == 1; });
-  rows.push_back({"every third of a band", {{"M", m}}, 2 * band, 0,
+  rows.push_back({"every third of a band",
+                  {{"M", m}},
+                  2 * band,
+                  0,
                   {square + "  y[i] = sum[j, j >= i - 3, j <= i + 2, (i + j) % 3 == 1](x[i, j] * v[j])\n}",
                    square + "  y[i] = sum[j](x[i, j] * v[j] if i - j <= 3 and j - i <= 2 and (i + j + 2) % 3 == 0 else 0)\n}"}});
   // A transposed convolution of stride 2 in one dimension: of 3 taps 1 or 2 meet an element.
   int64_t taps = pointsWhere(2 * m, 3, [](int64_t i, int64_t r) { return (i + 1 - r + 2) % 2 == 0; });
   std::string strided = "def f(x: f32[N, K, M], w: f32[K, 5, 3]) -> (y: f32[N, 5, 2 * M]) {\n";
-  rows.push_back({"transposed convolution", mnk, 2 * n * k * 5 * taps, 0,
+  rows.push_back({"transposed convolution",
+                  mnk,
+                  2 * n * k * 5 * taps,
+                  0,
                   {strided + "  y[b, o, i] = sum[c, r, (i + 1 - r) % 2 == 0](x.pad(0)[b, c, (i + 1 - r) // 2] * w[c, o, r])\n}",
                    strided + "  y[b, o, i] = sum[r, c, (i + r) % 2 == 1](x.pad(0)[b, c, (i + 1 - r) // 2] * w[c, o, r])\n}"}});
   // What does not depend on an index is there once for all its values: gelu of x for every j.
   std::string scaled = "def f(x: f32[M, K], w: f32[N, K]) -> (y: f32[M, N]) {\n";
-  rows.push_back({"hoisted", mnk, 2 * m * n * k + m * k, 0,
+  rows.push_back({"hoisted",
+                  mnk,
+                  2 * m * n * k + m * k,
+                  0,
                   {scaled + "  y[i, j] = sum[k](exp(x[i, k]) * w[j, k])\n}",
                    scaled + "  let e[i, k] = exp(x[i, k])\n  y[i, j] = sum[k](e[i, k] * w[j, k])\n}",
                    scaled + "  let e[a, b] = exp(x[a, b])\n  y[p, q] = sum[t](w[q, t] * e[p, t])\n}"}});
   // Subtraction and exponential once a point, a sum, a maximum, and a division.
   std::string softmax = "def f(x: f32[M, N]) -> (y: f32[M, N]) {\n  let s[i] = max[j](x[i, j])\n";
-  rows.push_back({"softmax", mnk, m * n * (1 + 2 + 1 + 1), 0,
-                  {softmax + "  let e[i, j] = exp(x[i, j] - s[i])\n  y[i, j] = e[i, j] / sum[k](e[i, k])\n}",
-                   softmax + "  y[i, j] = exp(x[i, j] - s[i]) / sum[k](exp(x[i, k] - s[i]))\n}",
-                   "def f(x: f32[M, N]) -> (y: f32[M, N]) { y[i, j] = exp(x[i, j] - max[k](x[i, k])) / sum[k](exp(x[i, k] - max[t](x[i, t]))) }"}});
+  rows.push_back(
+      {"softmax",
+       mnk,
+       m * n * (1 + 2 + 1 + 1),
+       0,
+       {softmax + "  let e[i, j] = exp(x[i, j] - s[i])\n  y[i, j] = e[i, j] / sum[k](e[i, k])\n}",
+        softmax + "  y[i, j] = exp(x[i, j] - s[i]) / sum[k](exp(x[i, k] - s[i]))\n}",
+        "def f(x: f32[M, N]) -> (y: f32[M, N]) { y[i, j] = exp(x[i, j] - max[k](x[i, k])) / sum[k](exp(x[i, k] - max[t](x[i, t]))) }"}});
   std::string bytes = "def f(x: i8[M, K], w: i8[N, K]) -> (y: i32[M, N]) {\n";
-  rows.push_back({"integers", mnk, 0, m * n * (2 * k + 1), // and one addition
+  rows.push_back({"integers",
+                  mnk,
+                  0,
+                  m * n * (2 * k + 1), // and one addition
                   {bytes + "  y[i, j] = sum[k](i32(x[i, k]) * i32(w[j, k])) + 1\n}",
                    bytes + "  let s[i, j] = sum[k](i32(x[i, k]) * i32(w[j, k]))\n  y[i, j] = 1 + s[i, j]\n}"}});
   return rows;

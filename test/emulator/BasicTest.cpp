@@ -140,14 +140,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_ticket(const float* x, floa
   }
 }
 )");
-  l.in("x", x)
-      .out("partial", partial)
-      .inout("ticket", ticket)
-      .out("y", y)
-      .grid(4)
-      .block(128)
-      .shared(516)
-      .runClean();
+  l.in("x", x).out("partial", partial).inout("ticket", ticket).out("y", y).grid(4).block(128).shared(516).runClean();
   EXPECT_EQ(y[0], 768.0f);
   EXPECT_EQ(ticket[0], 0);
 }
@@ -231,17 +224,10 @@ extern "C" __global__ void kc_conv(const float* x, unsigned short* y) {
 
 TEST(EmulatorBasic, UnknownHelpersAndAsmAreRefusedByLine) {
   EXPECT_THAT(
-      EmulatedModule::compile(
-          "extern \"C\" __global__ void kc_f(int* p) {\n#line 7 \"m.kc\"\n  kc_magic(p);\n}\n")
-          .status()
-          .ToString(),
-      ::testing::AllOf(::testing::HasSubstr("kernel.cu:3 (m.kc:7)"),
-                       ::testing::HasSubstr("kc_magic")));
-  auto status = EmulatedModule::compile(
-                    "extern \"C\" __global__ void kc_f() {\n  asm volatile(\"trap;\");\n}\n")
-                    .status();
-  EXPECT_THAT(std::string(status.message()),
-              ::testing::AllOf(::testing::HasSubstr("kernel.cu:2"), ::testing::HasSubstr("asm")));
+      EmulatedModule::compile("extern \"C\" __global__ void kc_f(int* p) {\n#line 7 \"m.kc\"\n  kc_magic(p);\n}\n").status().ToString(),
+      ::testing::AllOf(::testing::HasSubstr("kernel.cu:3 (m.kc:7)"), ::testing::HasSubstr("kc_magic")));
+  auto status = EmulatedModule::compile("extern \"C\" __global__ void kc_f() {\n  asm volatile(\"trap;\");\n}\n").status();
+  EXPECT_THAT(std::string(status.message()), ::testing::AllOf(::testing::HasSubstr("kernel.cu:2"), ::testing::HasSubstr("asm")));
   status = EmulatedModule::compile("int f() { return 1; }\n").status();
   EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("no __global__ function"));
 }
@@ -267,23 +253,18 @@ TEST(EmulatorBasic, MissingCompilerIsAStatus) {
 }
 
 TEST(EmulatorBasic, LaunchErrorsAreStatus) {
-  auto module = EmulatedModule::compile(
-      "extern \"C\" __global__ void __launch_bounds__(32) kc_f(int* p, int n) {}");
+  auto module = EmulatedModule::compile("extern \"C\" __global__ void __launch_bounds__(32) kc_f(int* p, int n) {}");
   ASSERT_TRUE(module.ok()) << module.status();
   LaunchSpec spec;
   spec.entry = "kc_g";
-  EXPECT_THAT((*module)->launch(spec).status().ToString(),
-              ::testing::HasSubstr("no entry 'kc_g'; it has kc_f"));
+  EXPECT_THAT((*module)->launch(spec).status().ToString(), ::testing::HasSubstr("no entry 'kc_g'; it has kc_f"));
   spec.entry = "kc_f";
-  EXPECT_THAT((*module)->launch(spec).status().ToString(),
-              ::testing::HasSubstr("0 arguments for 2 parameters"));
+  EXPECT_THAT((*module)->launch(spec).status().ToString(), ::testing::HasSubstr("0 arguments for 2 parameters"));
   spec.args = {packArg<void *>(nullptr), packArg<int64_t>(1)};
-  EXPECT_THAT((*module)->launch(spec).status().ToString(),
-              ::testing::HasSubstr("argument 1 has 8 bytes, the parameter 4"));
+  EXPECT_THAT((*module)->launch(spec).status().ToString(), ::testing::HasSubstr("argument 1 has 8 bytes, the parameter 4"));
   spec.args[1] = packArg<int>(1);
   spec.block[0] = 64;
-  EXPECT_THAT((*module)->launch(spec).status().ToString(),
-              ::testing::HasSubstr("__launch_bounds__(32)"));
+  EXPECT_THAT((*module)->launch(spec).status().ToString(), ::testing::HasSubstr("__launch_bounds__(32)"));
   spec.block[0] = 32;
   EXPECT_TRUE((*module)->launch(spec).ok());
 }

@@ -23,11 +23,10 @@ absl::StatusOr<Report> run(const EmulatedModule &module, std::vector<int> &y) {
 }
 
 TEST(EmulatorBatch, NamesOfOneTextAreNotThoseOfAnother) {
-  Modules modules = EmulatedModule::compileAll(
-      {text("static __device__ int value() { return 1; }"),
-       text("struct Two { int v = 2; };\nstatic __device__ int value() { return Two().v; }"),
-       text("template <int N> __device__ int two() { return N; }\n"
-            "static __device__ int value() { return two<3>(); }")});
+  Modules modules = EmulatedModule::compileAll({text("static __device__ int value() { return 1; }"),
+                                                text("struct Two { int v = 2; };\nstatic __device__ int value() { return Two().v; }"),
+                                                text("template <int N> __device__ int two() { return N; }\n"
+                                                     "static __device__ int value() { return two<3>(); }")});
   ASSERT_EQ(modules.size(), 3u);
   for (int i = 0; i < 3; i++) {
     ASSERT_TRUE(modules[i].ok()) << modules[i].status();
@@ -41,22 +40,18 @@ TEST(EmulatorBatch, NamesOfOneTextAreNotThoseOfAnother) {
 }
 
 TEST(EmulatorBatch, ATextThatDoesNotCompileFailsAlone) {
-  Modules modules = EmulatedModule::compileAll(
-      {text("static __device__ int value() { return 1; }"),
-       text("#line 7 \"bad.kc\"\nstatic __device__ int value() { return kc_unknown(); }"),
-       "int no_kernel;", text("static __device__ int value() { asm(\"trap;\"); return 1; }"),
-       text("static __device__ int value() { return 5; }")});
+  Modules modules = EmulatedModule::compileAll({text("static __device__ int value() { return 1; }"),
+                                                text("#line 7 \"bad.kc\"\nstatic __device__ int value() { return kc_unknown(); }"),
+                                                "int no_kernel;", text("static __device__ int value() { asm(\"trap;\"); return 1; }"),
+                                                text("static __device__ int value() { return 5; }")});
   ASSERT_EQ(modules.size(), 5u);
   EXPECT_TRUE(modules[0].ok()) << modules[0].status();
   EXPECT_THAT(std::string(modules[1].status().message()),
-              ::testing::AllOf(::testing::HasSubstr("kernel.cu:2 (bad.kc:7): "),
-                               ::testing::HasSubstr("the emulator has no model of it"),
+              ::testing::AllOf(::testing::HasSubstr("kernel.cu:2 (bad.kc:7): "), ::testing::HasSubstr("the emulator has no model of it"),
                                ::testing::Not(::testing::HasSubstr("asm"))));
-  EXPECT_THAT(std::string(modules[2].status().message()),
-              ::testing::HasSubstr("no __global__ function"));
-  EXPECT_THAT(
-      std::string(modules[3].status().message()),
-      ::testing::AllOf(::testing::HasSubstr("kernel.cu:1: "), ::testing::HasSubstr("inline asm")));
+  EXPECT_THAT(std::string(modules[2].status().message()), ::testing::HasSubstr("no __global__ function"));
+  EXPECT_THAT(std::string(modules[3].status().message()),
+              ::testing::AllOf(::testing::HasSubstr("kernel.cu:1: "), ::testing::HasSubstr("inline asm")));
   ASSERT_TRUE(modules[4].ok()) << modules[4].status();
   std::vector<int> y(1);
   ASSERT_TRUE(run(**modules[4], y).ok());
@@ -64,9 +59,8 @@ TEST(EmulatorBatch, ATextThatDoesNotCompileFailsAlone) {
 }
 
 TEST(EmulatorBatch, MacrosStayWhereTheyAre) {
-  Modules modules = EmulatedModule::compileAll(
-      {text("#define VALUE 1\nstatic __device__ int value() { return VALUE; }"),
-       text("static __device__ int value() { int VALUE = 2; return VALUE; }")});
+  Modules modules = EmulatedModule::compileAll({text("#define VALUE 1\nstatic __device__ int value() { return VALUE; }"),
+                                                text("static __device__ int value() { int VALUE = 2; return VALUE; }")});
   for (int i = 0; i < 2; i++) {
     ASSERT_TRUE(modules[i].ok()) << modules[i].status();
     std::vector<int> y(1);
@@ -78,8 +72,7 @@ TEST(EmulatorBatch, MacrosStayWhereTheyAre) {
 TEST(EmulatorBatch, FindingsNameTheLinesOfTheirText) {
   auto bad = [](int value, int at) {
     return "// first\n#line " + std::to_string(at) + " \"f" + std::to_string(at) +
-           ".kc\"\nextern \"C\" __global__ void kc_same(int *y) {\n  y[threadIdx.x] = " +
-           std::to_string(value) + ";\n}\n";
+           ".kc\"\nextern \"C\" __global__ void kc_same(int *y) {\n  y[threadIdx.x] = " + std::to_string(value) + ";\n}\n";
   };
   Modules modules = EmulatedModule::compileAll({bad(1, 10), bad(2, 20)});
   for (int i = 0; i < 2; i++) {

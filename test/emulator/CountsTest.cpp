@@ -9,11 +9,10 @@ Report count(const std::string &body, uint32_t block = 32, uint32_t grid = 1) {
   alignas(256) static float x[4096], y[4096]; // as aligned as device memory is
   EmulatorOptions options;
   options.counts = true;
-  Launcher l(
-      "extern \"C\" __global__ void __launch_bounds__(256) kc_counted(const float* x, float* y) {\n"
-      "  float* s = reinterpret_cast<float*>(kc_shared()); (void)s;\n  int t = threadIdx.x;\n" +
-          body + "\n}\n",
-      options);
+  Launcher l("extern \"C\" __global__ void __launch_bounds__(256) kc_counted(const float* x, float* y) {\n"
+             "  float* s = reinterpret_cast<float*>(kc_shared()); (void)s;\n  int t = threadIdx.x;\n" +
+                 body + "\n}\n",
+             options);
   l.spec.buffers = {{"x", x, sizeof x, false}, {"y", y, sizeof y, true}};
   l.arg(&x[0]).arg(&y[0]);
   return l.block(block).grid(grid).shared(16384).runClean();
@@ -54,9 +53,7 @@ TEST(EmulatorCounts, WideSharedAccesses) {
   EXPECT_EQ(r.counts.sharedRequests, 2u);
   EXPECT_EQ(r.counts.sharedWavefronts, 8u);
   EXPECT_EQ(r.counts.bankConflicts(), 0u);
-  r = count(
-      "s[t / 2] = 0.0f; if (t & 1) return; *(float4*)(y + 4 * t) = *(const float4*)(x + 4 * t);",
-      1);
+  r = count("s[t / 2] = 0.0f; if (t & 1) return; *(float4*)(y + 4 * t) = *(const float4*)(x + 4 * t);", 1);
   EXPECT_EQ(r.counts.sharedRequests, 1u);
 }
 

@@ -84,46 +84,24 @@ inline void fill(TensorView view, std::mt19937 &random, bool specials = false) {
   };
   for (size_t i = 0; i < n; i++) {
     switch (view.type) {
-    case ElementType::f64:
-      static_cast<double *>(view.data)[i] = real();
-      break;
-    case ElementType::f32:
-      static_cast<float *>(view.data)[i] = real();
-      break;
-    case ElementType::f16:
-      static_cast<uint16_t *>(view.data)[i] = toF16(real());
-      break;
-    case ElementType::bf16:
-      static_cast<uint16_t *>(view.data)[i] = toBF16(real());
-      break;
-    case ElementType::f8e4m3:
-      static_cast<uint8_t *>(view.data)[i] = toF8E4M3(real());
-      break;
-    case ElementType::f8e5m2:
-      static_cast<uint8_t *>(view.data)[i] = toF8E5M2(real());
-      break;
+    case ElementType::f64: static_cast<double *>(view.data)[i] = real(); break;
+    case ElementType::f32: static_cast<float *>(view.data)[i] = real(); break;
+    case ElementType::f16: static_cast<uint16_t *>(view.data)[i] = toF16(real()); break;
+    case ElementType::bf16: static_cast<uint16_t *>(view.data)[i] = toBF16(real()); break;
+    case ElementType::f8e4m3: static_cast<uint8_t *>(view.data)[i] = toF8E4M3(real()); break;
+    case ElementType::f8e5m2: static_cast<uint8_t *>(view.data)[i] = toF8E5M2(real()); break;
     case ElementType::i64:
-    case ElementType::u64:
-      static_cast<int64_t *>(view.data)[i] = random() % 3;
-      break;
+    case ElementType::u64: static_cast<int64_t *>(view.data)[i] = random() % 3; break;
     case ElementType::i32:
-    case ElementType::u32:
-      static_cast<int32_t *>(view.data)[i] = int32_t(random() % 3);
-      break;
+    case ElementType::u32: static_cast<int32_t *>(view.data)[i] = int32_t(random() % 3); break;
     case ElementType::i16:
-    case ElementType::u16:
-      static_cast<int16_t *>(view.data)[i] = int16_t(random() % 3);
-      break;
-    case ElementType::boolean:
-      static_cast<uint8_t *>(view.data)[i] = random() & 1;
-      break;
+    case ElementType::u16: static_cast<int16_t *>(view.data)[i] = int16_t(random() % 3); break;
+    case ElementType::boolean: static_cast<uint8_t *>(view.data)[i] = random() & 1; break;
     case ElementType::i4:
     case ElementType::u4:
       static_cast<uint8_t *>(view.data)[i / 2] = uint8_t(random()); // both of its byte
       break;
-    default:
-      static_cast<uint8_t *>(view.data)[i] = uint8_t(random() % 3);
-      break;
+    default: static_cast<uint8_t *>(view.data)[i] = uint8_t(random() % 3); break;
     }
   }
 }
@@ -300,7 +278,8 @@ inline std::vector<std::unique_ptr<ExampleArguments>> pickArguments(const Compil
 }
 
 /// Runs the kernel with each of `runs`.
-inline Difference findDifference(const CompiledExample &e, const KernelRunner &runner, const std::vector<std::unique_ptr<ExampleArguments>> &runs) {
+inline Difference findDifference(const CompiledExample &e, const KernelRunner &runner,
+                                 const std::vector<std::unique_ptr<ExampleArguments>> &runs) {
   if (runs.empty())
     return {"no sizes", "", "no sizes satisfy the guard " + e.variant().guardText};
   for (auto &run : runs) {

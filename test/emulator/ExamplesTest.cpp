@@ -17,14 +17,11 @@ TEST_P(Examples, AgreeWithTheOracleWithoutFindings) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Examples, ::testing::ValuesIn(allCases()), [](const auto &info) {
-  return info.param.kernel + "_" + info.param.target + (info.param.general ? "_general" : "") +
-         "_seed20251121";
+  return info.param.kernel + "_" + info.param.target + (info.param.general ? "_general" : "") + "_seed20251121";
 });
 
 /// The line of `text` that holds its nth character, from 1.
-int lineOf(const std::string &text, size_t at) {
-  return 1 + int(std::count(text.begin(), text.begin() + int64_t(at), '\n'));
-}
+int lineOf(const std::string &text, size_t at) { return 1 + int(std::count(text.begin(), text.begin() + int64_t(at), '\n')); }
 
 TEST(ExampleFindings, NameTheCudaLineAndTheSourceLine) {
   CompiledExample e = compileText("def normal(x: f32[M, N]) -> (y: f32[M, N]) {\n"

@@ -25,15 +25,9 @@ public:
     if (module_)
       spec.entry = module_->entries().front();
   }
-  template <class T> Launcher &in(const std::string &name, std::vector<T> &v) {
-    return add(name, v, false, true);
-  }
-  template <class T> Launcher &out(const std::string &name, std::vector<T> &v) {
-    return add(name, v, true, false);
-  }
-  template <class T> Launcher &inout(const std::string &name, std::vector<T> &v) {
-    return add(name, v, true, true);
-  }
+  template <class T> Launcher &in(const std::string &name, std::vector<T> &v) { return add(name, v, false, true); }
+  template <class T> Launcher &out(const std::string &name, std::vector<T> &v) { return add(name, v, true, false); }
+  template <class T> Launcher &inout(const std::string &name, std::vector<T> &v) { return add(name, v, true, true); }
   template <class T> Launcher &arg(T v) {
     spec.args.push_back(packArg(v));
     return *this;
@@ -73,17 +67,14 @@ public:
       if (all)
         return r;
     }
-    ADD_FAILURE() << "no " << findingKindName(kind) << " with " << ::testing::PrintToString(parts)
-                  << " in:\n"
-                  << r.toString();
+    ADD_FAILURE() << "no " << findingKindName(kind) << " with " << ::testing::PrintToString(parts) << " in:\n" << r.toString();
     return r;
   }
   LaunchSpec spec;
   EmulatorOptions options_;
 
 private:
-  template <class T>
-  Launcher &add(const std::string &name, std::vector<T> &v, bool writable, bool initialised) {
+  template <class T> Launcher &add(const std::string &name, std::vector<T> &v, bool writable, bool initialised) {
     uint8_t *flags = nullptr;
     if (!initialised) {
       flags_.push_back(std::make_unique<std::vector<uint8_t>>(v.size() * sizeof(T) + 16, 0));

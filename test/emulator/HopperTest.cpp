@@ -26,8 +26,8 @@ std::vector<uint16_t> narrow(const std::vector<float> &v) {
   return out;
 }
 /// A map over row-major [rows, columns] of bf16.
-std::vector<uint8_t> map2d(void *base, uint64_t rows, uint64_t columns, uint32_t boxRows,
-                           uint32_t boxColumns, int swizzle, uint64_t pitch = 0) {
+std::vector<uint8_t> map2d(void *base, uint64_t rows, uint64_t columns, uint32_t boxRows, uint32_t boxColumns, int swizzle,
+                           uint64_t pitch = 0) {
   HostTensorMap m;
   m.base = base;
   m.rank = 2;
@@ -110,21 +110,12 @@ struct Gemm {
   std::vector<float> a, b;
   std::vector<uint16_t> na, nb, c;
   EmulatorOptions options;
-  Gemm()
-      : a(smallIntegers(size_t(m * k), 5)), b(smallIntegers(size_t(n * k), 6)), na(narrow(a)),
-        nb(narrow(b)), c(size_t(m * n)) {}
+  Gemm() : a(smallIntegers(size_t(m * k), 5)), b(smallIntegers(size_t(n * k), 6)), na(narrow(a)), nb(narrow(b)), c(size_t(m * n)) {}
   Launcher launcher(const std::string &text) {
     Launcher l(text, options);
-    l.spec.buffers = {{"A", na.data(), na.size() * 2, false},
-                      {"B", nb.data(), nb.size() * 2, false},
-                      {"C", c.data(), c.size() * 2, true}};
-    l.spec.args = {map2d(na.data(), m, k, 128, 64, 128), map2d(nb.data(), n, k, 64, 64, 128),
-                   map2d(c.data(), m, n, 64, 64, 128)};
-    l.arg(n / 64)
-        .arg(k / 64)
-        .grid(uint32_t((m + 127) / 128 * (n / 64)))
-        .block(384)
-        .shared(65536 + 32);
+    l.spec.buffers = {{"A", na.data(), na.size() * 2, false}, {"B", nb.data(), nb.size() * 2, false}, {"C", c.data(), c.size() * 2, true}};
+    l.spec.args = {map2d(na.data(), m, k, 128, 64, 128), map2d(nb.data(), n, k, 64, 64, 128), map2d(c.data(), m, n, 64, 64, 128)};
+    l.arg(n / 64).arg(k / 64).grid(uint32_t((m + 127) / 128 * (n / 64))).block(384).shared(65536 + 32);
     return l;
   }
   void check() {
@@ -162,17 +153,13 @@ TEST(EmulatorHopper, EveryMutantOfTheGemmIsFound) {
   const Mutant mutants[] = {
       {"__syncthreads(); // after init", "", {K::DataRace, K::BarrierProtocol}},
       {"kc_fence_mbarrier_init();", "", {K::ProxyFence}},
-      {"kc_mbarrier_wait(empty + 8 * slot, phase); // empty",
-       "",
-       {K::DataRace, K::BarrierProtocol}},
+      {"kc_mbarrier_wait(empty + 8 * slot, phase); // empty", "", {K::DataRace, K::BarrierProtocol}},
       {"kc_mbarrier_wait(full + 8 * slot, phase); // full", "", {K::DataRace, K::Uninitialised}},
       {"int slot = 0, phase = 1;", "int slot = 0, phase = 0;", {K::Deadlock}},
       {"kc_mbarrier_expect_tx(full + 8 * slot, 24576);",
        "kc_mbarrier_expect_tx(full + 8 * slot, 16384);",
        {K::DataRace, K::BarrierProtocol, K::LostAsyncWork}},
-      {"kc_mbarrier_expect_tx(full + 8 * slot, 24576);",
-       "kc_mbarrier_expect_tx(full + 8 * slot, 32768);",
-       {K::Deadlock}},
+      {"kc_mbarrier_expect_tx(full + 8 * slot, 24576);", "kc_mbarrier_expect_tx(full + 8 * slot, 32768);", {K::Deadlock}},
       {"kc_wgmma_fence();", "", {K::OperandInFlight}},
       {"kc_wgmma_wait<0>();", "", {K::LostAsyncWork, K::DataRace, K::OperandInFlight}},
       {"kc_wgmma_wait<0>();", "kc_wgmma_wait<1>();", {K::DataRace, K::OperandInFlight}},
@@ -185,9 +172,7 @@ TEST(EmulatorHopper, EveryMutantOfTheGemmIsFound) {
       {"kc_tma_wait_read<0>();", "", {K::LostAsyncWork}},
       {"kc_tma_commit();", "", {K::LostAsyncWork}},
       {"kc_setmaxnreg_inc<232>();", "kc_setmaxnreg_inc<240>();", {K::Deadlock}},
-      {"smem + slot * 24576 + c * 8192, 16, 1024, 128",
-       "smem + slot * 24576 + c * 8192 + 65536, 16, 1024, 128",
-       {K::OutOfBounds}},
+      {"smem + slot * 24576 + c * 8192, 16, 1024, 128", "smem + slot * 24576 + c * 8192 + 65536, 16, 1024, 128", {K::OutOfBounds}},
   };
   for (const Mutant &mutant : mutants) {
     Gemm g;
@@ -218,7 +203,8 @@ TEST(EmulatorHopper, BlocksOfAMultiprocessorShareItsRegisters) {
   std::vector<int> y(256);
   auto text = [](const std::string &bounds) {
     return "extern \"C\" __global__ void __launch_bounds__(" + bounds +
-           ") kc_shares(int* y) {\n  if (threadIdx.x < 128) { kc_setmaxnreg_dec<56>(); } else { kc_setmaxnreg_inc<200>(); }\n  y[threadIdx.x] = 1;\n}\n";
+           ") kc_shares(int* y) {\n  if (threadIdx.x < 128) { kc_setmaxnreg_dec<56>(); } else { kc_setmaxnreg_inc<200>(); }\n  "
+           "y[threadIdx.x] = 1;\n}\n";
   };
   Launcher two(text("256, 2"));
   two.out("y", y).block(256).runClean(); // 128 at entry
@@ -237,22 +223,17 @@ TEST(EmulatorHopper, MbarrierUsesAreNamed) {
     Launcher l(text(body));
     l.out("y", y).block(64).shared(64).runFinding(kind, parts);
   };
-  const std::string init =
-      "if (t == 0) { kc_mbarrier_init(bar, 32); kc_fence_mbarrier_init(); } __syncthreads();\n";
-  finds(init + "if (t < 31) kc_mbarrier_arrive(bar); kc_mbarrier_wait(bar, 0); y[t] = 1;",
-        K::Deadlock,
+  const std::string init = "if (t == 0) { kc_mbarrier_init(bar, 32); kc_fence_mbarrier_init(); } __syncthreads();\n";
+  finds(init + "if (t < 31) kc_mbarrier_arrive(bar); kc_mbarrier_wait(bar, 0); y[t] = 1;", K::Deadlock,
         {"64 threads", "parity 0 of the mbarrier at shared byte 0", "31 of 32 arrivals"});
-  finds("kc_mbarrier_wait(bar + 8, 0);", K::BarrierProtocol,
-        {"shared byte 8", "never initialised"});
+  finds("kc_mbarrier_wait(bar + 8, 0);", K::BarrierProtocol, {"shared byte 8", "never initialised"});
   finds("kc_mbarrier_wait(bar + 4, 0);", K::OutOfBounds, {"8-byte aligned"});
   // Arrivals release, waits acquire.
-  const std::string exchange =
-      "int* s = (int*)(bar + 16); if (t < 8) s[t] = t; if (t < 32) kc_mbarrier_arrive(bar);\n";
+  const std::string exchange = "int* s = (int*)(bar + 16); if (t < 8) s[t] = t; if (t < 32) kc_mbarrier_arrive(bar);\n";
   Launcher clean(text(init + exchange + "kc_mbarrier_wait(bar, 0); y[t] = s[t & 7];"));
   clean.out("y", y).block(64).shared(64).runClean();
   EXPECT_EQ(y[13], 5);
-  finds(init + exchange + "if (t != 40) kc_mbarrier_wait(bar, 0); y[t] = s[t & 7];", K::DataRace,
-        {"(40,0,0)"});
+  finds(init + exchange + "if (t != 40) kc_mbarrier_wait(bar, 0); y[t] = s[t & 7];", K::DataRace, {"(40,0,0)"});
 }
 
 /// D = A * B^T of one wgmma whose operands come through TMA with the given swizzle
@@ -318,8 +299,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_layouts(const __grid_consta
   put("TBVALUE", transposeB);
   Launcher l(text);
   l.spec.buffers = {{"a", na.data(), na.size() * 2, false}, {"b", nb.data(), nb.size() * 2, false}};
-  l.spec.args = {map2d(na.data(), 64, 64, 64, uint32_t(panel), swizzle),
-                 map2d(nb.data(), 64, 64, 64, uint32_t(panel), swizzle)};
+  l.spec.args = {map2d(na.data(), 64, 64, 64, uint32_t(panel), swizzle), map2d(nb.data(), 64, 64, 64, uint32_t(panel), swizzle)};
   l.out("c", c).block(128).shared(16384 + 8).runClean();
   for (int i = 0; i < m; i++)
     for (int j = 0; j < n; j++) {
@@ -443,7 +423,8 @@ extern "C" __global__ void __launch_bounds__(32) kc_granule(const __grid_constan
   for (int i = threadIdx.x; i < 512; i += 32) ((unsigned short*)smem)[i] = 9;
   kc_fence_proxy_async();
   __syncwarp();
-  if (threadIdx.x == 0) { )" + call + R"( kc_tma_commit(); kc_tma_wait_read<0>(); }
+  if (threadIdx.x == 0) { )" +
+                       call + R"( kc_tma_commit(); kc_tma_wait_read<0>(); }
 }
 )";
     Launcher l(text);
@@ -467,7 +448,8 @@ extern "C" __global__ void __launch_bounds__(32) kc_granule(const __grid_constan
   EXPECT_FALSE(shifted.ok());
   EXPECT_EQ(same[4], 7);
   // Nor do they start before the tensor; they may end behind it.
-  for (const char *call : {"kc_tma_store_2d(&a, smem, -8, 0);", "kc_tma_store_2d(&a, smem, 0, -1);", "kc_tma_reduce_add_2d(&a, smem, 0, -1);"}) {
+  for (const char *call :
+       {"kc_tma_store_2d(&a, smem, -8, 0);", "kc_tma_store_2d(&a, smem, 0, -1);", "kc_tma_reduce_add_2d(&a, smem, 0, -1);"}) {
     auto [before, unchanged] = run(call, 64);
     EXPECT_NE(before.toString().find("of a box that starts at -"), std::string::npos) << call << before.toString();
     EXPECT_EQ(unchanged[0], 7);

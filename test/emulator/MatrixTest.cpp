@@ -67,8 +67,7 @@ extern "C" __global__ void __launch_bounds__(32) kc_frag(const unsigned* A, cons
 }
 )";
   auto put = [&](const std::string &what, const std::string &with) {
-    for (size_t at = text.find(what); at != std::string::npos;
-         at = text.find(what, at + with.size()))
+    for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size()))
       text.replace(at, what.size(), with);
   };
   put("HELPER", helper);
@@ -215,8 +214,7 @@ TEST(EmulatorMatrix, EverySynchronisationOfTheMatmulIsNeeded) {
   auto na = narrow(smallIntegers(n * n, 3), true);
   std::vector<float> c(n * n);
   std::string text = kMatmul;
-  for (const char *what :
-       {"kc_cp_async_wait<1>();", "__syncthreads();\n    unsigned", "__syncthreads();\n  }"}) {
+  for (const char *what : {"kc_cp_async_wait<1>();", "__syncthreads();\n    unsigned", "__syncthreads();\n  }"}) {
     std::string mutant = text;
     size_t at = mutant.find(what), end = mutant.find(';', at);
     mutant.replace(at, end + 1 - at, ";");
@@ -225,8 +223,7 @@ TEST(EmulatorMatrix, EverySynchronisationOfTheMatmulIsNeeded) {
     Report r = l.run();
     EXPECT_FALSE(r.ok()) << "not found: the removal of " << what;
     if (!r.ok()) {
-      EXPECT_TRUE(r.findings.front().kind == FindingKind::DataRace ||
-                  r.findings.front().kind == FindingKind::Uninitialised)
+      EXPECT_TRUE(r.findings.front().kind == FindingKind::DataRace || r.findings.front().kind == FindingKind::Uninitialised)
           << r.toString();
     }
   }

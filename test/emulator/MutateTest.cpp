@@ -163,15 +163,17 @@ TEST(Mutate, AMaskMayBeAShortCutPastMasks) {
 }
 
 TEST(Mutate, PrefetchesAreHints) {
-  Mutants m = mutantsOf("extern \"C\" __global__ void k() {\n  const bool cond = tid == 0;\n  if (cond) {\n    kc_prefetch_tensor_map(&a);\n  }\n"
-                        "  const bool other = tid == 0;\n  if (other) {\n    kc_prefetch_tensor_map(&a);\n  }\n  y[0] = other;\n}\n");
+  Mutants m =
+      mutantsOf("extern \"C\" __global__ void k() {\n  const bool cond = tid == 0;\n  if (cond) {\n    kc_prefetch_tensor_map(&a);\n  }\n"
+                "  const bool other = tid == 0;\n  if (other) {\n    kc_prefetch_tensor_map(&a);\n  }\n  y[0] = other;\n}\n");
   ASSERT_EQ(m.all.size(), 4u);
   EXPECT_TRUE(m.all[0].onlySynchronises && m.all[1].onlySynchronises && m.all[3].onlySynchronises);
   EXPECT_FALSE(m.all[2].onlySynchronises); // it is stored, too
 }
 
 TEST(Mutate, ArrivalsOfOneThreadAreSynchronisation) {
-  const std::string head = "extern \"C\" __global__ void k() {\n  if (more) {\n    const int slot = last % 4;\n    if (tid == 0) {\n      kc_mbarrier_arrive(&empty[slot]);\n    }\n";
+  const std::string head = "extern \"C\" __global__ void k() {\n  if (more) {\n    const int slot = last % 4;\n    if (tid == 0) {\n      "
+                           "kc_mbarrier_arrive(&empty[slot]);\n    }\n";
   Mutants m = mutantsOf(head + "  }\n}\n");
   ASSERT_EQ(m.all.size(), 3u);
   EXPECT_TRUE(m.all[0].onlySynchronises && m.all[1].onlySynchronises);
@@ -179,16 +181,32 @@ TEST(Mutate, ArrivalsOfOneThreadAreSynchronisation) {
 }
 
 TEST(Mutate, TakesEveryKindOfSynchronisationAway) {
-  const std::vector<std::string> calls = {
-      "__syncthreads();", "__syncwarp();", "__threadfence();", "kc_bar_sync(2, 128);", "kc_bar_arrive(1, 64);",
-      "kc_cluster_sync();", "kc_cluster_arrive();", "kc_cluster_wait();", "kc_cp_async_commit();", "kc_cp_async_wait<1>();",
-      "kc_mbarrier_wait(&full[0], 1);", "kc_mbarrier_arrive(&empty[0]);", "kc_mbarrier_arrive_cluster(&empty[0], 1);",
-      "kc_mbarrier_expect_tx(&full[0], 16384);", "kc_fence_mbarrier_init();", "kc_fence_proxy_async();", "kc_wgmma_fence();",
-      "kc_wgmma_commit();", "kc_wgmma_wait<0>();", "kc_tma_commit();", "kc_tma_wait_read<0>();", "kc_tma_wait<0>();"};
+  const std::vector<std::string> calls = {"__syncthreads();",
+                                          "__syncwarp();",
+                                          "__threadfence();",
+                                          "kc_bar_sync(2, 128);",
+                                          "kc_bar_arrive(1, 64);",
+                                          "kc_cluster_sync();",
+                                          "kc_cluster_arrive();",
+                                          "kc_cluster_wait();",
+                                          "kc_cp_async_commit();",
+                                          "kc_cp_async_wait<1>();",
+                                          "kc_mbarrier_wait(&full[0], 1);",
+                                          "kc_mbarrier_arrive(&empty[0]);",
+                                          "kc_mbarrier_arrive_cluster(&empty[0], 1);",
+                                          "kc_mbarrier_expect_tx(&full[0], 16384);",
+                                          "kc_fence_mbarrier_init();",
+                                          "kc_fence_proxy_async();",
+                                          "kc_wgmma_fence();",
+                                          "kc_wgmma_commit();",
+                                          "kc_wgmma_wait<0>();",
+                                          "kc_tma_commit();",
+                                          "kc_tma_wait_read<0>();",
+                                          "kc_tma_wait<0>();"};
   std::string text = "extern \"C\" __global__ void k() {\n#line 7 \"f.kc\"\n";
   for (const std::string &c : calls)
     text += "  " + c + "\n";
-  text += "  const bool nan = x != x;\n"; // how maxima combine
+  text += "  const bool nan = x != x;\n";              // how maxima combine
   text += "}\nvoid host() {\n  __syncthreads();\n}\n"; // not in a kernel
   Mutants found = mutantsOf(text);
   const std::vector<Mutant> &mutants = found.all;
@@ -236,15 +254,19 @@ TEST(Mutate, SaysWhyAMaskSurvives) {
 
 TEST(Mutate, KnowsWhatGuardsCopiesOnly) {
   auto onlyCopies = [](const std::string &block) {
-    Mutants found = mutantsOf("extern \"C\" __global__ void k() {\n  short *const s = (short *)(kc_shared());\n  if (next < tiles) {\n" + block + "  }\n}\n");
+    Mutants found = mutantsOf("extern \"C\" __global__ void k() {\n  short *const s = (short *)(kc_shared());\n  if (next < tiles) {\n" +
+                              block + "  }\n}\n");
     return found.all[0].onlyCopies;
   };
-  const std::string copy = "    const int at = next * 32;\n    for (int i = 0; i < 4; ++i) {\n      kc_cp_async_zfill_16(&s[at + i], &x[at], at < N ? 16 : 0);\n    }\n";
+  const std::string copy = "    const int at = next * 32;\n    for (int i = 0; i < 4; ++i) {\n      kc_cp_async_zfill_16(&s[at + i], "
+                           "&x[at], at < N ? 16 : 0);\n    }\n";
   EXPECT_TRUE(onlyCopies(copy + "    kc_cp_async_commit();\n"));
   EXPECT_FALSE(onlyCopies(copy + "    y[at] = 1;\n"));
-  const std::string staged = "    alignas(16) unsigned char r[4];\n    if (next < N) {\n      *(unsigned *)(&r[0]) = *(const unsigned *)(&x[next]);\n    } else {\n      r[0] = 0x0;\n    }\n";
+  const std::string staged = "    alignas(16) unsigned char r[4];\n    if (next < N) {\n      *(unsigned *)(&r[0]) = *(const unsigned "
+                             "*)(&x[next]);\n    } else {\n      r[0] = 0x0;\n    }\n";
   EXPECT_TRUE(onlyCopies(staged + "    s[next] = r[0];\n"));
-  EXPECT_TRUE(onlyCopies("    alignas(16) char r[16];\n    *(uint4 *)(r) = *(const uint4 *)(&x[at]);\n    s[next] = r[0];\n")) << "all of an array in one vector";
+  EXPECT_TRUE(onlyCopies("    alignas(16) char r[16];\n    *(uint4 *)(r) = *(const uint4 *)(&x[at]);\n    s[next] = r[0];\n"))
+      << "all of an array in one vector";
   EXPECT_FALSE(onlyCopies(staged + "    sum = sum + r[0];\n"));
   EXPECT_FALSE(onlyCopies(staged)) << "brings nothing into shared memory";
   EXPECT_FALSE(onlyCopies(copy + "    kc_mbarrier_arrive(&full[0]);\n"));

@@ -39,19 +39,17 @@ struct Planted {
     l.in("x", x).out("y", y).inout("counters", counters).grid(grid).block(block).shared(shared);
     return l;
   }
-  Report finds(const string &body, K kind, std::vector<string> parts) {
-    return launcher(body).runFinding(kind, std::move(parts));
-  }
+  Report finds(const string &body, K kind, std::vector<string> parts) { return launcher(body).runFinding(kind, std::move(parts)); }
   void clean(const string &body) { launcher(body).runClean(); }
 };
 
 TEST(PlantedBugs, MissingBarrierBetweenWriteAndRead) {
   Planted p;
-  Report r = p.finds("s[t] = x[t];\n"
-                     "y[t] = s[63 - t];",
-                     K::DataRace,
-                     {"kc_planted", "shared memory byte", "write by thread (", "planted.kc:10",
-                      "read by thread (", "planted.kc:11", "block 0"});
+  Report r =
+      p.finds("s[t] = x[t];\n"
+              "y[t] = s[63 - t];",
+              K::DataRace,
+              {"kc_planted", "shared memory byte", "write by thread (", "planted.kc:10", "read by thread (", "planted.kc:11", "block 0"});
   for (const Finding &f : r.findings)
     if (f.kind == K::DataRace)
       EXPECT_EQ(f.first.where.line + f.second.where.line, 5 + 7);
@@ -78,14 +76,12 @@ TEST(PlantedBugs, MissingLoopBackBarrier) {
 
 TEST(PlantedBugs, TwoWritersOfOnePlace) {
   Planted p;
-  p.finds("s[t / 2] = x[t]; __syncthreads(); y[t] = s[t / 2];", K::DataRace,
-          {"write by", "and write by"});
+  p.finds("s[t / 2] = x[t]; __syncthreads(); y[t] = s[t / 2];", K::DataRace, {"write by", "and write by"});
 }
 
 TEST(PlantedBugs, PaddingAndCopyMeet) { // zero padding of a tile written beside the copy-in
   Planted p;
-  p.finds("s[t] = x[t]; if (t < 2) s[62 + t] = 0.0f; __syncthreads(); y[t] = s[t];", K::DataRace,
-          {"write"});
+  p.finds("s[t] = x[t]; if (t < 2) s[62 + t] = 0.0f; __syncthreads(); y[t] = s[t];", K::DataRace, {"write"});
 }
 
 TEST(PlantedBugs, BlockSizesThatAreNoMultipleOfAWarp) {
@@ -113,30 +109,26 @@ TEST(PlantedBugs, SyncwarpDoesNotReachOtherWarps) {
 TEST(PlantedBugs, ShufflesOrderNoMemory) {
   Planted p;
   p.block = 32;
-  p.finds("s[t] = x[t]; float v = __shfl_xor_sync(~0u, x[t], 1); y[t] = s[31 - t] + v;",
-          K::DataRace, {"shared"});
+  p.finds("s[t] = x[t]; float v = __shfl_xor_sync(~0u, x[t], 1); y[t] = s[31 - t] + v;", K::DataRace, {"shared"});
 }
 
 TEST(PlantedBugs, MoreThanAThousandThreadsAreSeen) {
   Planted p;
   p.block = 1024;
-  p.finds("if (t == 1023) s[0] = 1.0f; if (t == 5) y[0] = s[0];", K::DataRace,
-          {"(1023,0,0)", "(5,0,0)"});
+  p.finds("if (t == 1023) s[0] = 1.0f; if (t == 5) y[0] = s[0];", K::DataRace, {"(1023,0,0)", "(5,0,0)"});
 }
 
 TEST(PlantedBugs, BytesOfOneWordAreApart) {
   Planted p;
   p.clean("unsigned char* b = kc_shared(); b[t] = (unsigned char)t; __syncthreads(); y[t] = b[63 - "
           "t];");
-  p.finds("unsigned char* b = kc_shared(); b[t] = (unsigned char)t; y[t] = b[t ^ 1];", K::DataRace,
-          {"shared"});
+  p.finds("unsigned char* b = kc_shared(); b[t] = (unsigned char)t; y[t] = b[t ^ 1];", K::DataRace, {"shared"});
 }
 
 TEST(PlantedBugs, BlocksWriteOnePlace) {
   Planted p;
   p.grid = 2;
-  p.finds("y[t] = x[t];", K::DataRace,
-          {"'y' byte", "nothing orders these blocks", "block 0", "block 1"});
+  p.finds("y[t] = x[t];", K::DataRace, {"'y' byte", "nothing orders these blocks", "block 0", "block 1"});
 }
 
 TEST(PlantedBugs, GlobalExchangeWithoutBarrier) {
@@ -147,35 +139,30 @@ TEST(PlantedBugs, GlobalExchangeWithoutBarrier) {
 
 TEST(PlantedBugs, BeyondATensor) {
   Planted p;
-  p.finds("y[t] = x[t + 193];", K::OutOfBounds,
-          {"0 bytes past the end of 'x' (1024 bytes)", "thread (63,0,0)", "planted.kc:10"});
+  p.finds("y[t] = x[t + 193];", K::OutOfBounds, {"0 bytes past the end of 'x' (1024 bytes)", "thread (63,0,0)", "planted.kc:10"});
   p.finds("y[t] = x[t - 1];", K::OutOfBounds, {"4-byte read", "thread (0,0,0)"});
 }
 
 TEST(PlantedBugs, IndexOverflowOf32Bits) {
   Planted p;
-  p.finds("int big = 1 << 30; y[t] = x[(t + big) * 4 % 256 - 4 * (big >> 29)];", K::OutOfBounds,
-          {"before 'x'"});
+  p.finds("int big = 1 << 30; y[t] = x[(t + big) * 4 % 256 - 4 * (big >> 29)];", K::OutOfBounds, {"before 'x'"});
 }
 
 TEST(PlantedBugs, BeyondSharedMemory) {
   Planted p;
   p.shared = 252;
-  p.finds("s[t] = x[t];", K::OutOfBounds,
-          {"0 bytes past the end of shared memory (252 bytes)", "thread (63,0,0)"});
+  p.finds("s[t] = x[t];", K::OutOfBounds, {"0 bytes past the end of shared memory (252 bytes)", "thread (63,0,0)"});
 }
 
 TEST(PlantedBugs, VectorRunsOverTheEnd) {
   Planted p;
   p.x.resize(254);
-  p.finds("float4 v = *reinterpret_cast<const float4*>(x + 4 * t); y[t] = v.x;", K::OutOfBounds,
-          {"over the end of 'x'", "by 8"});
+  p.finds("float4 v = *reinterpret_cast<const float4*>(x + 4 * t); y[t] = v.x;", K::OutOfBounds, {"over the end of 'x'", "by 8"});
 }
 
 TEST(PlantedBugs, SharedReadBeforeAnyWrite) {
   Planted p;
-  p.finds("if (t < 60) s[t] = x[t]; __syncthreads(); y[t] = s[t];", K::Uninitialised,
-          {"shared memory byte 2"});
+  p.finds("if (t < 60) s[t] = x[t]; __syncthreads(); y[t] = s[t];", K::Uninitialised, {"shared memory byte 2"});
 }
 
 TEST(PlantedBugs, AccumulatingIntoAnUnwrittenOutput) {
@@ -185,8 +172,7 @@ TEST(PlantedBugs, AccumulatingIntoAnUnwrittenOutput) {
 
 TEST(PlantedBugs, VectorOnAnUnalignedView) {
   Planted p;
-  p.finds("float4 v = *reinterpret_cast<const float4*>(x + 1); y[t] = v.x;", K::Misaligned,
-          {"16-byte read", "4 bytes past"});
+  p.finds("float4 v = *reinterpret_cast<const float4*>(x + 1); y[t] = v.x;", K::Misaligned, {"16-byte read", "4 bytes past"});
 }
 
 TEST(PlantedBugs, WriteToAnInput) {
@@ -202,8 +188,7 @@ TEST(PlantedBugs, BarrierInAThreadDependentIf) {
 
 TEST(PlantedBugs, EarlyReturnBeforeABarrier) {
   Planted p;
-  p.finds("if (t >= 50) return; s[t] = x[t]; __syncthreads(); y[t] = s[t];", K::BarrierDivergence,
-          {"14 threads have ended"});
+  p.finds("if (t >= 50) return; s[t] = x[t]; __syncthreads(); y[t] = s[t];", K::BarrierDivergence, {"14 threads have ended"});
 }
 
 TEST(PlantedBugs, DifferentBarriersMeet) {
@@ -215,10 +200,8 @@ TEST(PlantedBugs, DifferentBarriersMeet) {
 
 TEST(PlantedBugs, NamedBarrierThatNobodyFills) {
   Planted p;
-  p.finds("kc_bar_sync(1, 64 - 32 * (t >= 32)); y[t] = 1.0f; if (t >= 32) kc_bar_sync(2, 64);",
-          K::BarrierProtocol, {"barrier 1"});
-  p.finds("if (t < 32) kc_bar_sync(3, 64); y[t] = 1.0f;", K::Deadlock,
-          {"barrier 3 (32 of 64 arrived)", "32 threads"});
+  p.finds("kc_bar_sync(1, 64 - 32 * (t >= 32)); y[t] = 1.0f; if (t >= 32) kc_bar_sync(2, 64);", K::BarrierProtocol, {"barrier 1"});
+  p.finds("if (t < 32) kc_bar_sync(3, 64); y[t] = 1.0f;", K::Deadlock, {"barrier 3 (32 of 64 arrived)", "32 threads"});
 }
 
 TEST(PlantedBugs, NamedBarriersOrderTheirThreads) {
@@ -233,8 +216,7 @@ TEST(PlantedBugs, NamedBarriersOrderTheirThreads) {
 TEST(PlantedBugs, LoopThatNeverEnds) {
   Planted p;
   p.options.stepBudget = 1'000'000;
-  p.finds("for (int i = 0; i >= 0; i = (i + 1) & 7) y[t] = (float)i;", K::StepBudget,
-          {"step budget of 1000000", "planted.kc:10"});
+  p.finds("for (int i = 0; i >= 0; i = (i + 1) & 7) y[t] = (float)i;", K::StepBudget, {"step budget of 1000000", "planted.kc:10"});
 }
 
 TEST(PlantedBugs, WaitForAFlagNobodySets) {
@@ -245,16 +227,14 @@ TEST(PlantedBugs, WaitForAFlagNobodySets) {
 
 TEST(PlantedBugs, AtomicThenReadWithoutBarrier) {
   Planted p;
-  p.finds("if (t == 0) s[0] = 0.0f; __syncthreads(); atomicAdd(&s[0], x[t]); y[t] = s[0];",
-          K::DataRace, {"atomic", "read"});
+  p.finds("if (t == 0) s[0] = 0.0f; __syncthreads(); atomicAdd(&s[0], x[t]); y[t] = s[0];", K::DataRace, {"atomic", "read"});
   p.clean("if (t == 0) s[0] = 0.0f; __syncthreads(); atomicAdd(&s[0], x[t]); __syncthreads(); y[t] "
           "= s[0];");
 }
 
 TEST(PlantedBugs, AtomicOnAnUnclearedCounter) {
   Planted p;
-  p.finds("atomicAdd(&s[0], x[t]); __syncthreads(); y[t] = s[0];", K::Uninitialised,
-          {"shared memory byte 0"});
+  p.finds("atomicAdd(&s[0], x[t]); __syncthreads(); y[t] = s[0];", K::Uninitialised, {"shared memory byte 0"});
 }
 
 TEST(PlantedBugs, TicketWithoutFence) {
@@ -285,8 +265,7 @@ TEST(PlantedBugs, CpAsyncReadBeforeItsWait) {
 
 TEST(PlantedBugs, CpAsyncOfOthersNeedsTheBarrier) {
   Planted p;
-  string copy =
-      "kc_cp_async_16(s + 4 * t, x + 4 * t); kc_cp_async_commit(); kc_cp_async_wait<0>();";
+  string copy = "kc_cp_async_16(s + 4 * t, x + 4 * t); kc_cp_async_commit(); kc_cp_async_wait<0>();";
   p.finds(copy + " y[t] = s[4 * (63 - t)];", K::DataRace, {"cp.async write"});
   p.clean(copy + " __syncthreads(); y[t] = s[4 * (63 - t)];");
 }
@@ -302,33 +281,26 @@ TEST(PlantedBugs, CpAsyncWaitOfTooFewGroups) {
 
 TEST(PlantedBugs, CpAsyncOverwritesWhatIsStillRead) {
   Planted p;
-  p.finds(
-      "s[t] = x[t]; __syncthreads(); y[t] = s[63 - t];\n"
-      "if (t < 16) { kc_cp_async_16(s + 4 * t, x); kc_cp_async_commit(); kc_cp_async_wait<0>(); }",
-      K::DataRace, {"cp.async write", "read by thread"});
+  p.finds("s[t] = x[t]; __syncthreads(); y[t] = s[63 - t];\n"
+          "if (t < 16) { kc_cp_async_16(s + 4 * t, x); kc_cp_async_commit(); kc_cp_async_wait<0>(); }",
+          K::DataRace, {"cp.async write", "read by thread"});
 }
 
 TEST(PlantedBugs, CpAsyncNeverWaitedFor) {
   Planted p;
-  p.finds("kc_cp_async_16(s + 4 * t, x + 4 * t); kc_cp_async_commit(); y[t] = 0.0f;",
-          K::LostAsyncWork, {"cp.async"});
+  p.finds("kc_cp_async_16(s + 4 * t, x + 4 * t); kc_cp_async_commit(); y[t] = 0.0f;", K::LostAsyncWork, {"cp.async"});
 }
 
 TEST(PlantedBugs, CpAsyncMisaligned) {
   Planted p;
-  p.finds(
-      "kc_cp_async_16(s + t, x + 4 * t); kc_cp_async_commit(); kc_cp_async_wait<0>(); y[t] = 0;",
-      K::Misaligned, {"cp.async of 16"});
+  p.finds("kc_cp_async_16(s + t, x + 4 * t); kc_cp_async_commit(); kc_cp_async_wait<0>(); y[t] = 0;", K::Misaligned, {"cp.async of 16"});
 }
 
 TEST(PlantedBugs, LdmatrixRowMisalignedOrOutside) {
   Planted p;
   p.block = 32;
-  p.finds(
-      "s[t] = x[t]; __syncwarp(); unsigned r[1]; kc_ldmatrix_x1(r, s + 2 * (t & 7)); y[t] = r[0];",
-      K::Misaligned, {"16-byte"});
-  p.finds("unsigned r[1]; kc_ldmatrix_x1(r, kc_shared() + 4096 + 16 * t); y[t] = r[0];",
-          K::OutOfBounds, {"ldmatrix", "4096"});
+  p.finds("s[t] = x[t]; __syncwarp(); unsigned r[1]; kc_ldmatrix_x1(r, s + 2 * (t & 7)); y[t] = r[0];", K::Misaligned, {"16-byte"});
+  p.finds("unsigned r[1]; kc_ldmatrix_x1(r, kc_shared() + 4096 + 16 * t); y[t] = r[0];", K::OutOfBounds, {"ldmatrix", "4096"});
 }
 
 TEST(PlantedBugs, MatrixInstructionsNeedWholeWarps) {
@@ -342,11 +314,9 @@ TEST(PlantedBugs, MatrixInstructionsNeedWholeWarps) {
 TEST(PlantedBugs, ShuffleWithLanesThatAreGone) {
   Planted p;
   p.block = 32;
-  p.finds("if (t >= 16) return; y[t] = __shfl_xor_sync(~0u, x[t], 1);", K::BarrierDivergence,
-          {"shuffle"});
+  p.finds("if (t >= 16) return; y[t] = __shfl_xor_sync(~0u, x[t], 1);", K::BarrierDivergence, {"shuffle"});
   p.clean("if (t >= 16) return; y[t] = __shfl_xor_sync(0xffffu, x[t], 1);");
-  p.finds("if (t >= 16) return; y[t] = __shfl_xor_sync(0xffu, x[t], 1);", K::InvalidOperation,
-          {"outside its mask"});
+  p.finds("if (t >= 16) return; y[t] = __shfl_xor_sync(0xffu, x[t], 1);", K::InvalidOperation, {"outside its mask"});
 }
 
 TEST(PlantedBugs, DivergentWarpInstruction) {

@@ -89,13 +89,15 @@ TEST(EmulatorProxy, ReadersFenceBeforeTheyGiveASlotBack) {
     for (int i = 0; i < 256; ++i)
       EXPECT_EQ(s.y[i], s.x[i / 64 * 32 + i % 32]);
     s.launcher(kLoad, kArrive, seed)
-        .runFinding(K::ProxyFence, {"shared memory byte", kRead, "TMA load write by thread (0,0,0)", "(slot.kc:7), and read by thread", "(slot.kc:9)"});
+        .runFinding(K::ProxyFence,
+                    {"shared memory byte", kRead, "TMA load write by thread (0,0,0)", "(slot.kc:7), and read by thread", "(slot.kc:9)"});
   }
 }
 
 TEST(EmulatorProxy, AFenceIsTheReadersAndComesAfterTheRead) {
   Slot s;
-  s.launcher(kLoad, "__syncwarp(); if (lane == 0) { kc_fence_proxy_async(); kc_mbarrier_arrive(empty); }").runFinding(K::ProxyFence, {kRead});
+  s.launcher(kLoad, "__syncwarp(); if (lane == 0) { kc_fence_proxy_async(); kc_mbarrier_arrive(empty); }")
+      .runFinding(K::ProxyFence, {kRead});
   s.launcher(kFence + kLoad, kArrive).runFinding(K::ProxyFence, {kRead});
   s.launcher(kLoad, "if (warp == 1) kc_fence_proxy_async(); " + kArrive).runFinding(K::ProxyFence, {kRead});
   s.launcher("float v = slot[lane] + 1;", "v = v * 2; " + kArrive).runFinding(K::ProxyFence, {kRead}); // arithmetic is no proof

@@ -12,10 +12,7 @@ Kernel rowSum(const std::string &second = "y[i] = w[i] + w[M + i];") {
   Kernel k;
   k.name = "rowsum";
   k.sizes = {{"M", 0, 0}, {"N", 0, 1, 2, 0}};
-  k.params = {{"x",
-               ElementType::f32,
-               ParamKind::Input,
-               {SizeExpr::size(0), SizeExpr(2) * SizeExpr::size(1)}},
+  k.params = {{"x", ElementType::f32, ParamKind::Input, {SizeExpr::size(0), SizeExpr(2) * SizeExpr::size(1)}},
               {"y", ElementType::f32, ParamKind::Output, {SizeExpr::size(0)}}};
   Variant v;
   v.name = "default";
@@ -34,16 +31,8 @@ extern "C" __global__ void __launch_bounds__(64) kc_final(const float* w, float*
                second + "\n}\n";
   SizeExpr m = SizeExpr::size(0), n = SizeExpr::size(1);
   v.workspaceBytes = SizeExpr(8) * m;
-  Launch first{"kc_partial",
-               ceilDiv(SizeExpr(2) * m, 64),
-               64,
-               1,
-               {},
-               {PointerArg{0, {}}, PointerArg{-1, {}}, SizeArg{m}, SizeArg{n}},
-               ""};
-  Launch last{
-      "kc_final", ceilDiv(m, 64), 64, 1, {}, {PointerArg{-1, {}}, PointerArg{1, {}}, SizeArg{m}},
-      ""};
+  Launch first{"kc_partial", ceilDiv(SizeExpr(2) * m, 64), 64, 1, {}, {PointerArg{0, {}}, PointerArg{-1, {}}, SizeArg{m}, SizeArg{n}}, ""};
+  Launch last{"kc_final", ceilDiv(m, 64), 64, 1, {}, {PointerArg{-1, {}}, PointerArg{1, {}}, SizeArg{m}}, ""};
   v.launches = {first, last};
   k.variants = {v};
   return k;
@@ -56,8 +45,7 @@ struct Tensors {
   Tensors() : x(600), y(100) {
     for (int i = 0; i < 600; i++)
       x[i] = float(i % 17);
-    args.params = {{x.data(), ElementType::f32, {m, n}, {n, 1}},
-                   {y.data(), ElementType::f32, {m}, {1}}};
+    args.params = {{x.data(), ElementType::f32, {m, n}, {n, 1}}, {y.data(), ElementType::f32, {m}, {1}}};
   }
 };
 
@@ -114,9 +102,7 @@ TEST(RunKernel, OutputElementsNobodyWrote) {
   Tensors t;
   auto report = runKernel(k, k.variants[0], t.args);
   ASSERT_TRUE(report.ok()) << report.status();
-  EXPECT_THAT(report->toString(),
-              ::testing::HasSubstr(
-                  "1 elements of output 'y' were never written, the first at flat index 3"));
+  EXPECT_THAT(report->toString(), ::testing::HasSubstr("1 elements of output 'y' were never written, the first at flat index 3"));
 }
 
 TEST(RunKernel, BeyondATensorIsFoundThoughTheHostOwnsTheMemory) {
@@ -133,8 +119,7 @@ TEST(RunKernel, ShapesGuardsAndSizesAreChecked) {
   Kernel k = rowSum();
   Tensors t;
   t.args.params[1].shape = {99};
-  EXPECT_THAT(runKernel(k, k.variants[0], t.args).status().ToString(),
-              ::testing::HasSubstr("'y' has shape [99], expected [100]"));
+  EXPECT_THAT(runKernel(k, k.variants[0], t.args).status().ToString(), ::testing::HasSubstr("'y' has shape [99], expected [100]"));
   Tensors odd;
   odd.args.params[0].shape = {100, 5};
   EXPECT_THAT(runKernel(k, k.variants[0], odd.args).status().ToString(),
@@ -142,12 +127,10 @@ TEST(RunKernel, ShapesGuardsAndSizesAreChecked) {
   Tensors strided;
   k.variants[0].params = {{LayoutClass::Dense, 16}, {LayoutClass::Dense, 1}};
   strided.args.params[0].strides = {6, 2};
-  EXPECT_THAT(runKernel(k, k.variants[0], strided.args).status().ToString(),
-              ::testing::HasSubstr("strides of 'x'"));
+  EXPECT_THAT(runKernel(k, k.variants[0], strided.args).status().ToString(), ::testing::HasSubstr("strides of 'x'"));
   Tensors shifted;
   shifted.args.placement = {8, 0};
-  EXPECT_THAT(runKernel(k, k.variants[0], shifted.args).status().ToString(),
-              ::testing::HasSubstr("needs 'x' aligned to 16 bytes"));
+  EXPECT_THAT(runKernel(k, k.variants[0], shifted.args).status().ToString(), ::testing::HasSubstr("needs 'x' aligned to 16 bytes"));
 }
 
 } // namespace

@@ -62,8 +62,7 @@ TEST(Format, FailsWhereTheTextDoesNotParse) { EXPECT_EQ(formatted("def f( {"), "
 
 std::string withRanges(const std::string &text, const ImportOptions &options = {}) {
   mlir::MLIRContext context;
-  mlir::ScopedDiagnosticHandler handler(&context,
-                                        [](mlir::Diagnostic &) { return mlir::success(); });
+  mlir::ScopedDiagnosticHandler handler(&context, [](mlir::Diagnostic &) { return mlir::success(); });
   auto r = formatKcWithRanges(context, text, "test.kc", options);
   return mlir::failed(r) ? "<failed>" : *r;
 }
@@ -85,12 +84,10 @@ TEST(FormatRanges, SaysEveryIndexOnce) {
 
 TEST(FormatRanges, FollowsTheText) {
   const char *text = "# ranges: old in 0:1\ndef f(x: f32[N]) -> (y: f32[N]) { y[i] = x[i] }\n";
-  EXPECT_EQ(withRanges(text),
-            "# ranges: i in 0:N\ndef f(x: f32[N]) -> (y: f32[N]) { y[i] = x[i] }\n");
+  EXPECT_EQ(withRanges(text), "# ranges: i in 0:N\ndef f(x: f32[N]) -> (y: f32[N]) { y[i] = x[i] }\n");
   ImportOptions set;
   set.constants["N"] = 8;
-  EXPECT_EQ(withRanges(text, set),
-            "# ranges: i in 0:8\ndef f(x: f32[N]) -> (y: f32[N]) { y[i] = x[i] }\n");
+  EXPECT_EQ(withRanges(text, set), "# ranges: i in 0:8\ndef f(x: f32[N]) -> (y: f32[N]) { y[i] = x[i] }\n");
   // No ranges for a program with errors.
   EXPECT_EQ(withRanges("def f(x: f32[N]) -> (y: f32[N]) { y[i] = x[i + 1] }"), "<failed>");
 }

@@ -41,8 +41,7 @@ struct Imported {
 
 inline std::string formatted(const std::string &text) {
   mlir::MLIRContext context;
-  mlir::ScopedDiagnosticHandler handler(&context,
-                                        [](mlir::Diagnostic &) { return mlir::success(); });
+  mlir::ScopedDiagnosticHandler handler(&context, [](mlir::Diagnostic &) { return mlir::success(); });
   auto r = formatKc(context, text, "test.kc");
   return mlir::failed(r) ? "<failed>" : *r;
 }

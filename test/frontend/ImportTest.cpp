@@ -17,8 +17,7 @@ ImportOptions set(Constants constants, std::string kernel = "") {
   return o;
 }
 
-constexpr char kMatmul[] =
-    "def mm(a: f32[M, K], b: f32[K, N]) -> (c: f32[M, N]) { c[i, j] = sum[k](a[i, k] * b[k, j]) }";
+constexpr char kMatmul[] = "def mm(a: f32[M, K], b: f32[K, N]) -> (c: f32[M, N]) { c[i, j] = sum[k](a[i, k] * b[k, j]) }";
 
 TEST(Import, SetSizesBecomeConstants) {
   Imported r(kMatmul, set({{"K", 64}}));
@@ -30,8 +29,7 @@ TEST(Import, SetSizesBecomeConstants) {
 }
 
 TEST(Import, ConstParameterSelectsASide) {
-  const char *text =
-      "def f(x: f32[N], const neg: bool = False) -> (y: f32[N]) { y[i] = -x[i] if neg else x[i] }";
+  const char *text = "def f(x: f32[N], const neg: bool = False) -> (y: f32[N]) { y[i] = -x[i] if neg else x[i] }";
   Imported off(text), on(text, set({{"neg", 1}}));
   ASSERT_TRUE(off.module && on.module);
   EXPECT_THAT(off.print(), testing::Not(HasSubstr("arith.negf")));
@@ -86,8 +84,7 @@ TEST(Import, RequirementsWithTheirText) {
   Imported r("def f(x: f32[N]) -> (y: f32[N]) { require N % 8 == 0 and N >= 8\n y[i] = x[i] }");
   ASSERT_TRUE(r.module);
   ASSERT_EQ(r.kernel().getRequirements().size(), 1u);
-  EXPECT_EQ(mlir::cast<mlir::StringAttr>(r.kernel().getRequirementTexts()[0]).getValue(),
-            "N % 8 == 0 and N >= 8");
+  EXPECT_EQ(mlir::cast<mlir::StringAttr>(r.kernel().getRequirementTexts()[0]).getValue(), "N % 8 == 0 and N >= 8");
 }
 
 TEST(Import, DivisibilityBySizesExcludesZero) {

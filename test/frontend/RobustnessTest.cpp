@@ -23,9 +23,7 @@ std::string repeat(const std::string &s, size_t n) {
   return out;
 }
 
-std::string kernelOf(const std::string &value) {
-  return "def f(x: f32[N]) -> (y: f32[N]) { y[i] = " + value + " }";
-}
+std::string kernelOf(const std::string &value) { return "def f(x: f32[N]) -> (y: f32[N]) { y[i] = " + value + " }"; }
 
 /// Imports within a second and expects an error that says `what`.
 void expectLimit(const std::string &text, const std::string &what) {
@@ -38,23 +36,15 @@ void expectLimit(const std::string &text, const std::string &what) {
   EXPECT_LT(std::chrono::duration<double>(took).count(), 5.0); // a second, on a busy machine
 }
 
-TEST(Robustness, LongSum) {
-  expectLimit(kernelOf("x[i]" + repeat(" + x[i]", 50000)), "20000 operations");
-}
-TEST(Robustness, LongSubscript) {
-  expectLimit(kernelOf("x.pad(0)[i" + repeat(" + i // 3", 30000) + "]"), "20000 operations");
-}
-TEST(Robustness, ManyReductions) {
-  expectLimit(kernelOf("x[i]" + repeat(" + sum[k](x[k])", 513)), "512 reductions");
-}
+TEST(Robustness, LongSum) { expectLimit(kernelOf("x[i]" + repeat(" + x[i]", 50000)), "20000 operations"); }
+TEST(Robustness, LongSubscript) { expectLimit(kernelOf("x.pad(0)[i" + repeat(" + i // 3", 30000) + "]"), "20000 operations"); }
+TEST(Robustness, ManyReductions) { expectLimit(kernelOf("x[i]" + repeat(" + sum[k](x[k])", 513)), "512 reductions"); }
 TEST(Robustness, DeepParentheses) { expectLimit(kernelOf(repeat("(", 100000)), "256 levels"); }
 TEST(Robustness, DeepBrackets) { expectLimit(kernelOf(repeat("x[", 100000)), "256 levels"); }
 TEST(Robustness, DeepSigns) { expectLimit(kernelOf(repeat("-", 100000) + "1"), "256 levels"); }
 TEST(Robustness, DeepNots) { expectLimit(kernelOf(repeat("not ", 100000) + "1"), "256 levels"); }
 TEST(Robustness, DeepPowers) { expectLimit(kernelOf(repeat("2 ** ", 100000) + "1"), "256 levels"); }
-TEST(Robustness, DeepSelects) {
-  expectLimit(kernelOf(repeat("1 if x[i] > 0 else ", 50000) + "1"), "256 levels");
-}
+TEST(Robustness, DeepSelects) { expectLimit(kernelOf(repeat("1 if x[i] > 0 else ", 50000) + "1"), "256 levels"); }
 TEST(Robustness, DeepTypes) { expectLimit("def f(x: " + repeat("(a: ", 100000), "256 levels"); }
 TEST(Robustness, LargeText) { expectLimit(std::string((1 << 20) + 1, ' '), "the limit is"); }
 
@@ -92,7 +82,8 @@ TEST(Robustness, ManyDims) {
     dims += (i ? ", N" : "N") + std::to_string(i);
     indices += (i ? ", i" : "i") + std::to_string(i);
   }
-  expectLimit("def f(x: f32[" + dims + "]) -> (y: f32[]) { y[] = sum[" + indices + "](x[" + indices + "]) }", "more than 32 entries in the shape");
+  expectLimit("def f(x: f32[" + dims + "]) -> (y: f32[]) { y[] = sum[" + indices + "](x[" + indices + "]) }",
+              "more than 32 entries in the shape");
   expectLimit("def f(x: f32[N]) -> (y: f32[]) { y[] = sum[" + indices + "](x[i0]) }", "more than 32 entries in a bracket");
 }
 
@@ -142,8 +133,7 @@ TEST(Robustness, AMissingResidueIsNamed) {
 TEST(Robustness, ExponentialInlining) {
   std::string text = "fn g0(x) { x + x }\n";
   for (int i = 1; i < 60; ++i)
-    text += "fn g" + std::to_string(i) + "(x) { g" + std::to_string(i - 1) + "(g" +
-            std::to_string(i - 1) + "(x)) }\n";
+    text += "fn g" + std::to_string(i) + "(x) { g" + std::to_string(i - 1) + "(g" + std::to_string(i - 1) + "(x)) }\n";
   expectLimit(text + kernelOf("g59(x[i])"), "");
 }
 
@@ -179,23 +169,17 @@ TEST(Robustness, MutatedExamples) {
   auto texts = exampleTexts();
   std::mt19937 random(7);
   const std::string pieces[] = {
-      "(",       ")",       "[",       "]",           "{",  "}",  ",",    ":",
-      "=",       "+",       "*",       "//",          "%",  "**", "if",   "else",
-      "i",       "j",       "k",       "N",           "M",  "0",  "-1",   "9223372036854775807",
-      "1e308",   "sum[k]",  "where",   "let",         "x",  "y",  "not",  "in",
-      "i // 0",  "N * N",   ".pad(0)", "bf16(",       "\"", "#",  "\xff", "inf",
-      "mean[i]", "require", "i64",     "softmax[j](", "<=", "0:N"};
+      "(",     ")",      "[",     "]",    "{",       "}",       ",",   ":",           "=",      "+",     "*",       "//",
+      "%",     "**",     "if",    "else", "i",       "j",       "k",   "N",           "M",      "0",     "-1",      "9223372036854775807",
+      "1e308", "sum[k]", "where", "let",  "x",       "y",       "not", "in",          "i // 0", "N * N", ".pad(0)", "bf16(",
+      "\"",    "#",      "\xff",  "inf",  "mean[i]", "require", "i64", "softmax[j](", "<=",     "0:N"};
   for (int round = 0; round < 1500; ++round) {
     std::string text = texts[random() % texts.size()].second;
     for (int edits = 1 + random() % 3; edits > 0; --edits) {
       size_t at = random() % (text.size() + 1), length = random() % 4;
       switch (random() % 4) {
-      case 0:
-        text.erase(at, length);
-        break;
-      case 1:
-        text.insert(at, " " + pieces[random() % std::size(pieces)] + " ");
-        break;
+      case 0: text.erase(at, length); break;
+      case 1: text.insert(at, " " + pieces[random() % std::size(pieces)] + " "); break;
       case 2: { // one token for another
         size_t end = at;
         while (end < text.size() && isalnum(static_cast<unsigned char>(text[end])))
@@ -203,9 +187,7 @@ TEST(Robustness, MutatedExamples) {
         text.replace(at, end - at, pieces[random() % std::size(pieces)]);
         break;
       }
-      default:
-        text.insert(at, text.substr(random() % text.size(), 12));
-        break;
+      default: text.insert(at, text.substr(random() % text.size(), 12)); break;
       }
     }
     checkAnything(text);

@@ -21,49 +21,33 @@ public:
   std::string pick(std::vector<std::string> list) { return list[random() % list.size()]; }
   bool chance(unsigned percent) { return random() % 100 < percent; }
 
-  std::string size() {
-    return pick({"N", "M", "N", "M", "N + 1", "N - 1", "2 * N", "N * M", "N // 2", "N // M",
-                 "M % 3", "4", "N + M"});
-  }
+  std::string size() { return pick({"N", "M", "N", "M", "N + 1", "N - 1", "2 * N", "N * M", "N // 2", "N // M", "M % 3", "4", "N + M"}); }
   std::string subscript(const std::vector<std::string> &indices, int depth = 1) {
     std::string i = pick(indices);
     if (depth == 0 || chance(25))
       return chance(70) ? i : pick({"0", "1", "N - 1", "M", "N // 2"});
     std::string a = subscript(indices, depth - 1);
     switch (random() % 11) {
-    case 0:
-      return "(" + a + " + " + subscript(indices, depth - 1) + ")";
-    case 1:
-      return "(" + a + " - " + subscript(indices, depth - 1) + ")";
-    case 2:
-      return "(" + a + " + 1)";
-    case 9:
-      return "min(" + a + ", " + pick({"N - 1", "M - 1", i}) + ")";
-    case 10:
-      return "max(" + a + " - 1, 0)";
-    case 3:
-      return "(2 * " + a + ")";
-    case 4:
-      return "(" + a + " // 2)";
-    case 5:
-      return "(" + a + " % 2)";
-    case 6:
-      return "(" + a + " // (N // M))";
-    case 7:
-      return "(" + a + " * M + " + i + ")";
-    default:
-      return "(" + a + " % " + pick({"N", "M"}) + ")";
+    case 0: return "(" + a + " + " + subscript(indices, depth - 1) + ")";
+    case 1: return "(" + a + " - " + subscript(indices, depth - 1) + ")";
+    case 2: return "(" + a + " + 1)";
+    case 9: return "min(" + a + ", " + pick({"N - 1", "M - 1", i}) + ")";
+    case 10: return "max(" + a + " - 1, 0)";
+    case 3: return "(2 * " + a + ")";
+    case 4: return "(" + a + " // 2)";
+    case 5: return "(" + a + " % 2)";
+    case 6: return "(" + a + " // (N // M))";
+    case 7: return "(" + a + " * M + " + i + ")";
+    default: return "(" + a + " % " + pick({"N", "M"}) + ")";
     }
   }
   std::string condition(const std::vector<std::string> &indices) {
-    return subscript(indices, 1) + pick({" < ", " <= ", " > ", " == "}) +
-           pick({"N", "M", "1", "0", "N - 1", indices[0]});
+    return subscript(indices, 1) + pick({" < ", " <= ", " > ", " == "}) + pick({"N", "M", "1", "0", "N - 1", indices[0]});
   }
   std::string kernel() {
-    std::string t = "def f(x: f32[" + size() + "], w: f32[" + size() + ", " + size() +
-                    "]) -> (y: f32[" + size() + "], z: f32[" + size() + ", " + size() + "]) {\n";
-    for (const char *r :
-         {"N % M == 0", "N <= M", "N >= 2", "M >= N + 1", "N % 4 == 0", "M == 2 * N"})
+    std::string t = "def f(x: f32[" + size() + "], w: f32[" + size() + ", " + size() + "]) -> (y: f32[" + size() + "], z: f32[" + size() +
+                    ", " + size() + "]) {\n";
+    for (const char *r : {"N % M == 0", "N <= M", "N >= 2", "M >= N + 1", "N % 4 == 0", "M == 2 * N"})
       if (chance(15))
         t += "  require " + std::string(r) + "\n";
     auto body = [&](std::vector<std::string> in) {
@@ -71,27 +55,23 @@ public:
       withK.push_back("k");
       std::string a = "x[" + subscript(in) + "]";
       if (chance(35)) {
-        std::string bracket =
-            pick({"k", "k in 0:N", "k in 0:M", "k in 1:N", "k, k <= " + in[0], in[0] + " <= k < N",
-                  in[0] + " - 1 <= k < " + in[0] + " + 2", "k, " + condition(withK)});
-        a += " + sum[" + bracket + "](w[" + subscript(withK) + ", " + subscript(withK) + "] * x[" +
-             subscript(withK, 1) + "])";
+        std::string bracket = pick({"k", "k in 0:N", "k in 0:M", "k in 1:N", "k, k <= " + in[0], in[0] + " <= k < N",
+                                    in[0] + " - 1 <= k < " + in[0] + " + 2", "k, " + condition(withK)});
+        a += " + sum[" + bracket + "](w[" + subscript(withK) + ", " + subscript(withK) + "] * x[" + subscript(withK, 1) + "])";
       }
       if (chance(40))
-        a = a + " if " + condition(in) + " else " +
-            (chance(50) ? "0" : "x[" + subscript(in, 1) + "]");
+        a = a + " if " + condition(in) + " else " + (chance(50) ? "0" : "x[" + subscript(in, 1) + "]");
       return a;
     };
     if (chance(60))
       t += "  y[i] = " + body({"i"}) + "\n";
     else if (chance(50))
-      t += "  y[" + subscript({"i"}, 1) + "] = 1 where i in 0:" + size() + "\n  y[" +
-           subscript({"i"}, 1) + "] = 2 where i in 0:" + size() + "\n";
+      t += "  y[" + subscript({"i"}, 1) + "] = 1 where i in 0:" + size() + "\n  y[" + subscript({"i"}, 1) + "] = 2 where i in 0:" + size() +
+           "\n";
     else
-      t += "  y[" + pick({"i * M + j", "i + N * j", "2 * i + j", "i"}) +
-           "] = 1 where i in 0:" + size() + ", j in 0:" + size() + "\n";
-    t += "  z[" + pick({"i, j", "j, i", "i // 2, i % 2", "i // M, i % M"}) + "] = 3" +
-         (chance(30) ? " where i in 0:" + size() : "") + "\n}";
+      t += "  y[" + pick({"i * M + j", "i + N * j", "2 * i + j", "i"}) + "] = 1 where i in 0:" + size() + ", j in 0:" + size() + "\n";
+    t +=
+        "  z[" + pick({"i, j", "j, i", "i // 2, i % 2", "i // M, i % M"}) + "] = 3" + (chance(30) ? " where i in 0:" + size() : "") + "\n}";
     return t;
   }
   std::mt19937 random;
@@ -141,9 +121,7 @@ SmallVector<int64_t> evaluateAll(AffineMap map, const Values &dims, const Values
 int64_t evaluateIndex(Value v, const Values &point, const Values &symbols) {
   if (auto arg = dyn_cast<BlockArgument>(v))
     return point.at(arg.getArgNumber());
-  auto operand = [&](unsigned i) {
-    return evaluateIndex(v.getDefiningOp()->getOperand(i), point, symbols);
-  };
+  auto operand = [&](unsigned i) { return evaluateIndex(v.getDefiningOp()->getOperand(i), point, symbols); };
   return TypeSwitch<Operation *, int64_t>(v.getDefiningOp())
       .Case([&](arith::ConstantOp op) { return cast<IntegerAttr>(op.getValue()).getInt(); })
       .Case([&](te::SizeOp op) { return evaluate(op.getMap().getResult(0), {}, symbols); })
@@ -154,14 +132,12 @@ int64_t evaluateIndex(Value v, const Values &point, const Values &symbols) {
       .Case([&](arith::MaxSIOp) { return std::max(operand(0), operand(1)); })
       .Case([&](arith::OrIOp) { return operand(0) | operand(1); })
       .Case([&](arith::FloorDivSIOp op) {
-        return evaluate(
-            getAffineDimExpr(0, op.getContext()).floorDiv(getAffineSymbolExpr(0, op.getContext())),
-            {{0, operand(0)}}, {{0, operand(1)}});
+        return evaluate(getAffineDimExpr(0, op.getContext()).floorDiv(getAffineSymbolExpr(0, op.getContext())), {{0, operand(0)}},
+                        {{0, operand(1)}});
       })
       .Case([&](arith::SelectOp) { return operand(0) ? operand(1) : operand(2); })
       .Case([&](arith::CmpIOp op) {
-        return int64_t(arith::applyCmpPredicate(op.getPredicate(), APInt(64, uint64_t(operand(0))),
-                                                APInt(64, uint64_t(operand(1)))));
+        return int64_t(arith::applyCmpPredicate(op.getPredicate(), APInt(64, uint64_t(operand(0))), APInt(64, uint64_t(operand(1)))));
       })
       .Default([](Operation *op) {
         ADD_FAILURE() << "an unexpected op in a subscript: " << op->getName().getStringRef().str();
@@ -176,17 +152,16 @@ struct Checker {
   unsigned reads = 0;
 
   SmallVector<int64_t> shapeOf(Value tensor) {
-    AffineMap map =
-        isa<BlockArgument>(tensor)
-            ? kernel.getArgShape(cast<BlockArgument>(tensor).getArgNumber())
-            : TypeSwitch<Operation *, AffineMap>(tensor.getDefiningOp())
-                  .Case<te::ComputeOp, te::ReduceOp>([](auto op) { return op.getResultShape(); });
+    AffineMap map = isa<BlockArgument>(tensor)
+                        ? kernel.getArgShape(cast<BlockArgument>(tensor).getArgNumber())
+                        : TypeSwitch<Operation *, AffineMap>(tensor.getDefiningOp()).Case<te::ComputeOp, te::ReduceOp>([](auto op) {
+                            return op.getResultShape();
+                          });
     return evaluateAll(map, {}, symbols);
   }
 
   template <typename OpT> void checkOp(OpT op, std::map<SmallVector<int64_t>, int> *written) {
-    SmallVector<int64_t> extents = evaluateAll(op.getExtents(), {}, symbols),
-                         shape = shapeOf(op.getResult());
+    SmallVector<int64_t> extents = evaluateAll(op.getExtents(), {}, symbols), shape = shapeOf(op.getResult());
     forEachPoint(extents, [&](const Values &point) {
       if (op.getCondition() && !holds(*op.getCondition(), point, symbols))
         return;
@@ -197,12 +172,10 @@ struct Checker {
         Values operands;
         for (auto [i, v] : llvm::enumerate(read.getOperands_()))
           operands[i] = evaluateIndex(v, point, symbols);
-        SmallVector<int64_t> at = evaluateAll(read.getMapOrIdentity(), operands, symbols),
-                             dims = shapeOf(read.getTensor());
+        SmallVector<int64_t> at = evaluateAll(read.getMapOrIdentity(), operands, symbols), dims = shapeOf(read.getTensor());
         for (auto [a, d] : llvm::zip(at, dims))
-          ASSERT_TRUE(a >= 0 && a < d)
-              << text << "\nreads " << a << " of " << d << " with N = " << symbols.at(0)
-              << ", M = " << symbols.at(1);
+          ASSERT_TRUE(a >= 0 && a < d) << text << "\nreads " << a << " of " << d << " with N = " << symbols.at(0)
+                                       << ", M = " << symbols.at(1);
       });
       Values parallel;
       for (unsigned i = 0; i < op.getNumParallel(); ++i)
@@ -232,8 +205,7 @@ struct Checker {
     int64_t elements = 1;
     for (int64_t d : shapeOf(out))
       elements *= d;
-    ASSERT_EQ(int64_t(written.size()), elements)
-        << text << "\nwith N = " << symbols.at(0) << ", M = " << symbols.at(1);
+    ASSERT_EQ(int64_t(written.size()), elements) << text << "\nwith N = " << symbols.at(0) << ", M = " << symbols.at(1);
     for (auto &[at, times] : written)
       ASSERT_EQ(times, 1) << text;
   }

@@ -110,18 +110,19 @@ INSTANTIATE_TEST_SUITE_P(Matrix, GpuExamples,
                                          Case{"linear.kc", "linear", {{"M", 77}, {"K", 40}, {"N", 24}}},
                                          Case{"linear.kc", "linear", {{"M", 3}, {"K", 33}, {"N", 5}}}),
                          nameOf);
-INSTANTIATE_TEST_SUITE_P(Composed, GpuExamples,
-                         testing::Values(Case{"gram.kc", "gram", {{"N", 1000}, {"K", 328}}},
-                                         Case{"sum_of_products.kc", "sum_of_products", {{"M", 2048}, {"K", 256}, {"N", 2048}}},
-                                         Case{"block_sparse.kc", "block_sparse", {{"M", 1000}, {"K", 1024}, {"N", 576}}},
-                                         Case{"block_sparse.kc", "block_sparse", {{"M", 3}, {"K", 64}, {"N", 128}}},
-                                         Case{"grouped.kc", "grouped", {{"M", 300}, {"K", 136}, {"G", 9}, {"N", 200}}},
-                                         Case{"linear_stats.kc", "linear_stats", {{"M", 640}, {"K", 200}, {"N", 1024}}},
-                                         Case{"linear_stats.kc", "linear_stats", {{"M", 100}, {"K", 72}, {"N", 136}}},
-                                         Case{"conv2d.kc", "conv2d", {{"N", 2}, {"H", 14}, {"W", 15}, {"C", 16}, {"R", 3}, {"S", 3}, {"O", 24}}},
-                                         Case{"attention.kc", "attention", {{"B", 1}, {"H", 4}, {"S", 64}, {"D", 32}, {"G", 2}, {"T", 80}}},
-                                         Case{"attention.kc", "attention", {{"B", 1}, {"H", 4}, {"S", 48}, {"D", 64}, {"G", 2}, {"T", 48}}, {{"causal", 1}}}),
-                         nameOf);
+INSTANTIATE_TEST_SUITE_P(
+    Composed, GpuExamples,
+    testing::Values(Case{"gram.kc", "gram", {{"N", 1000}, {"K", 328}}},
+                    Case{"sum_of_products.kc", "sum_of_products", {{"M", 2048}, {"K", 256}, {"N", 2048}}},
+                    Case{"block_sparse.kc", "block_sparse", {{"M", 1000}, {"K", 1024}, {"N", 576}}},
+                    Case{"block_sparse.kc", "block_sparse", {{"M", 3}, {"K", 64}, {"N", 128}}},
+                    Case{"grouped.kc", "grouped", {{"M", 300}, {"K", 136}, {"G", 9}, {"N", 200}}},
+                    Case{"linear_stats.kc", "linear_stats", {{"M", 640}, {"K", 200}, {"N", 1024}}},
+                    Case{"linear_stats.kc", "linear_stats", {{"M", 100}, {"K", 72}, {"N", 136}}},
+                    Case{"conv2d.kc", "conv2d", {{"N", 2}, {"H", 14}, {"W", 15}, {"C", 16}, {"R", 3}, {"S", 3}, {"O", 24}}},
+                    Case{"attention.kc", "attention", {{"B", 1}, {"H", 4}, {"S", 64}, {"D", 32}, {"G", 2}, {"T", 80}}},
+                    Case{"attention.kc", "attention", {{"B", 1}, {"H", 4}, {"S", 48}, {"D", 64}, {"G", 2}, {"T", 48}}, {{"causal", 1}}}),
+    nameOf);
 
 } // namespace
 } // namespace kernelc

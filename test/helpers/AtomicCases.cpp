@@ -10,8 +10,7 @@ namespace {
 const int kBlocks = 24, kThreads = 64;
 
 void addOrdered(std::vector<HelperCaseMaker> &cases) {
-  HelperCaseMaker flag{
-      "acquire_release", 75, 75, {"kc_load_acquire_i32", "kc_store_release_i32"}, nullptr};
+  HelperCaseMaker flag{"acquire_release", 75, 75, {"kc_load_acquire_i32", "kc_store_release_i32"}, nullptr};
   flag.make = [flag] {
     // Each block adds its row to the one before it hands on.
     auto x = randomBits<uint32_t>(size_t(kBlocks * kThreads), 140), y = x;
@@ -111,9 +110,7 @@ void addSums(std::vector<HelperCaseMaker> &cases) {
           .input("x", packed)
           .inout("sum", start, sum)
           .launch("sum", kThreads,
-                  "  int t = threadIdx.x;\n  kc_" + name +
-                      "((unsigned *)sum + t, ((const unsigned *)x)[64 * blockIdx.x + t]);",
-                  0, kBlocks)
+                  "  int t = threadIdx.x;\n  kc_" + name + "((unsigned *)sum + t, ((const unsigned *)x)[64 * blockIdx.x + t]);", 0, kBlocks)
           .build();
     };
     cases.push_back(halves);

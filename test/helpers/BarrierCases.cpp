@@ -48,7 +48,10 @@ void addBlockBarriers(std::vector<HelperCaseMaker> &cases) {
     std::vector<int32_t> y(96);
     for (size_t t = 0; t < 96; t += 32)
       y[t] = 3;
-    return CaseBuilder(leader).output("y", y).launch("leader", 96, "  int n = 0;\n  for (int i = 0; i < 3; ++i)\n    if (kc_leader()) n += 1;\n  y[threadIdx.x] = n;").build();
+    return CaseBuilder(leader)
+        .output("y", y)
+        .launch("leader", 96, "  int n = 0;\n  for (int i = 0; i < 3; ++i)\n    if (kc_leader()) n += 1;\n  y[threadIdx.x] = n;")
+        .build();
   };
   cases.push_back(leader);
 
@@ -115,9 +118,12 @@ void addBlockBarriers(std::vector<HelperCaseMaker> &cases) {
 }
 
 void addMbarriers(std::vector<HelperCaseMaker> &cases) {
-  HelperCaseMaker ring{"mbarrier", 90, 90,
-                       {"kc_mbarrier_init", "kc_fence_mbarrier_init", "kc_mbarrier_arrive", "kc_mbarrier_expect_tx", "kc_mbarrier_wait", "kc_shared"},
-                       nullptr};
+  HelperCaseMaker ring{
+      "mbarrier",
+      90,
+      90,
+      {"kc_mbarrier_init", "kc_fence_mbarrier_init", "kc_mbarrier_arrive", "kc_mbarrier_expect_tx", "kc_mbarrier_wait", "kc_shared"},
+      nullptr};
   ring.make = [ring] {
     // One warp fills two slots in turn, another empties them: both phases of both barriers.
     const size_t rounds = 7;
@@ -158,7 +164,9 @@ void addMbarriers(std::vector<HelperCaseMaker> &cases) {
   };
   cases.push_back(ring);
 
-  HelperCaseMaker cluster{"cluster", 90, 90,
+  HelperCaseMaker cluster{"cluster",
+                          90,
+                          90,
                           {"kc_cluster_rank", "kc_cluster_sync", "kc_mbarrier_arrive_cluster", "kc_mbarrier_init", "kc_fence_mbarrier_init",
                            "kc_mbarrier_wait", "kc_shared"},
                           nullptr};

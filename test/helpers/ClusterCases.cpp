@@ -10,11 +10,7 @@ struct Element {
   const char *name, *type; ///< of the helpers, of CUDA
   int words;               ///< of 32 bits
 };
-const Element kElements[] = {{"f32", "float", 1},
-                             {"i32", "int", 1},
-                             {"f64", "double", 2},
-                             {"i64", "long long", 2},
-                             {"f32x4", "float4", 4}};
+const Element kElements[] = {{"f32", "float", 1}, {"i32", "int", 1}, {"f64", "double", 2}, {"i64", "long long", 2}, {"f32x4", "float4", 4}};
 
 const int kThreads = 64, kBlocks = 4;
 
@@ -41,12 +37,10 @@ HelperCaseMaker maker(const std::string &name, std::vector<std::string> helpers)
 
 void addLoad(std::vector<HelperCaseMaker> &cases, const Element &e) {
   HelperCaseMaker m =
-      maker(std::string("cluster_load_") + e.name,
-            {std::string("kc_cluster_load_") + e.name, "kc_cluster_arrive", "kc_cluster_wait"});
+      maker(std::string("cluster_load_") + e.name, {std::string("kc_cluster_load_") + e.name, "kc_cluster_arrive", "kc_cluster_wait"});
   m.make = [=] {
     auto x = randomBits<uint32_t>(size_t(kBlocks * kThreads * e.words), 130);
-    auto y =
-        outputOf(x, e.words, kBlocks, [](int, int from, int t) { return std::pair(from, t ^ 21); });
+    auto y = outputOf(x, e.words, kBlocks, [](int, int from, int t) { return std::pair(from, t ^ 21); });
     return CaseBuilder(m)
         .input("x", x)
         .output("y", y)
@@ -70,12 +64,10 @@ void addLoad(std::vector<HelperCaseMaker> &cases, const Element &e) {
 }
 
 void addStore(std::vector<HelperCaseMaker> &cases, const Element &e) {
-  HelperCaseMaker m = maker(std::string("cluster_store_") + e.name,
-                            {std::string("kc_cluster_store_") + e.name, "kc_cluster_sync"});
+  HelperCaseMaker m = maker(std::string("cluster_store_") + e.name, {std::string("kc_cluster_store_") + e.name, "kc_cluster_sync"});
   m.make = [=] {
     auto x = randomBits<uint32_t>(size_t(kBlocks * kThreads * e.words), 131);
-    auto y =
-        outputOf(x, e.words, kBlocks, [](int, int from, int t) { return std::pair(from, t ^ 13); });
+    auto y = outputOf(x, e.words, kBlocks, [](int, int from, int t) { return std::pair(from, t ^ 13); });
     return CaseBuilder(m)
         .input("x", x)
         .output("y", y)
@@ -99,9 +91,8 @@ void addStore(std::vector<HelperCaseMaker> &cases, const Element &e) {
 
 void addStoreAsync(std::vector<HelperCaseMaker> &cases, const Element &e) {
   HelperCaseMaker m =
-      maker(std::string("store_async_") + e.name,
-            {std::string("kc_store_async_") + e.name, "kc_mbarrier_init", "kc_fence_mbarrier_init",
-             "kc_mbarrier_expect_tx", "kc_mbarrier_wait", "kc_cluster_sync"});
+      maker(std::string("store_async_") + e.name, {std::string("kc_store_async_") + e.name, "kc_mbarrier_init", "kc_fence_mbarrier_init",
+                                                   "kc_mbarrier_expect_tx", "kc_mbarrier_wait", "kc_cluster_sync"});
   m.make = [=] {
     // Each block sends its row to its two successors, twice: what comes second overwrites
     // what was read, a phase of the barrier later.

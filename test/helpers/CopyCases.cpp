@@ -37,7 +37,9 @@ void addCopy(std::vector<HelperCaseMaker> &cases, int bytes, bool zeroFill) {
         .input("kept", kept)
         .output("y", y)
         .launch("copy", 64,
-                fill(body, {{"copy", "kc_" + name}, {"w", width}, {"kept0", zeroFill ? ", kept[t]" : ""},
+                fill(body, {{"copy", "kc_" + name},
+                            {"w", width},
+                            {"kept0", zeroFill ? ", kept[t]" : ""},
                             {"kept1", zeroFill ? ", kept[64 + t]" : ""}}),
                 int64_t(count) * bytes)
         .build();

@@ -37,8 +37,8 @@ CaseBuilder::CaseBuilder(const HelperCaseMaker &about) {
   text_ = codegen::helperText(std::set<std::string>(about.helpers.begin(), about.helpers.end()), about.generation);
 }
 
-CaseBuilder &CaseBuilder::add(const std::string &name, ElementType type, ParamKind kind, std::vector<uint8_t> before,
-                              Expected after, size_t count) {
+CaseBuilder &CaseBuilder::add(const std::string &name, ElementType type, ParamKind kind, std::vector<uint8_t> before, Expected after,
+                              size_t count) {
   case_.kernel.params.push_back({name, type, kind, {SizeExpr(int64_t(count))}, case_.kernel.loc});
   case_.kernel.variants[0].params.push_back({LayoutClass::Dense, 16});
   case_.before.push_back(std::move(before));
@@ -51,8 +51,8 @@ CaseBuilder &CaseBuilder::preamble(const std::string &text) {
   return *this;
 }
 
-CaseBuilder &CaseBuilder::launch(const std::string &entry, uint32_t threads, const std::string &body, int64_t sharedBytes,
-                                 int64_t blocks, uint32_t cluster, std::vector<TensorMapArg> maps) {
+CaseBuilder &CaseBuilder::launch(const std::string &entry, uint32_t threads, const std::string &body, int64_t sharedBytes, int64_t blocks,
+                                 uint32_t cluster, std::vector<TensorMapArg> maps) {
   Launch l;
   l.entry = "kc_case_" + entry;
   l.grid = blocks;
@@ -70,8 +70,8 @@ CaseBuilder &CaseBuilder::launch(const std::string &entry, uint32_t threads, con
     params += ", const __grid_constant__ kc_tensor_map m" + std::to_string(i);
   }
   // One block a multiprocessor: setmaxnreg wants to know the registers at entry.
-  text_ += "extern \"C\" __global__ void __launch_bounds__(" + std::to_string(threads) + ", 1) " + l.entry + "(" + params + ") {\n" +
-           body + "\n}\n";
+  text_ += "extern \"C\" __global__ void __launch_bounds__(" + std::to_string(threads) + ", 1) " + l.entry + "(" + params + ") {\n" + body +
+           "\n}\n";
   case_.kernel.variants[0].launches.push_back(std::move(l));
   return *this;
 }
@@ -165,9 +165,39 @@ template <class To, class From> To bitsAs(From from) {
 }
 
 std::vector<double> specialValues() {
-  std::vector<double> v = {0.0, 1.0, 0.5, 1.5, 2.5, 3.5, 447.0, 448.0, 464.0, 479.0, 480.0, 65504.0, 65519.0, 65520.0, 57344.0, 61440.0,
-                           2147483647.0, 2147483648.0, 4294967295.0, 4294967296.0, 9223372036854775807.0, 18446744073709551615.0,
-                           127.0, 127.5, 128.0, 255.0, 256.0, 32767.0, 32768.0, 1e-40, 1e-45, 3.3895314e38, 3.4028235e38,
+  std::vector<double> v = {0.0,
+                           1.0,
+                           0.5,
+                           1.5,
+                           2.5,
+                           3.5,
+                           447.0,
+                           448.0,
+                           464.0,
+                           479.0,
+                           480.0,
+                           65504.0,
+                           65519.0,
+                           65520.0,
+                           57344.0,
+                           61440.0,
+                           2147483647.0,
+                           2147483648.0,
+                           4294967295.0,
+                           4294967296.0,
+                           9223372036854775807.0,
+                           18446744073709551615.0,
+                           127.0,
+                           127.5,
+                           128.0,
+                           255.0,
+                           256.0,
+                           32767.0,
+                           32768.0,
+                           1e-40,
+                           1e-45,
+                           3.3895314e38,
+                           3.4028235e38,
                            std::numeric_limits<double>::infinity()};
   for (int e = -30; e <= 20; e++) // ties of every narrow type
     for (int m : {5, 9, 17, 33, 129, 257, 1025, 2049})
@@ -202,7 +232,8 @@ std::vector<float> awkwardFloats(size_t count, unsigned seed) {
 std::vector<double> awkwardDoubles(size_t count, unsigned seed) {
   std::mt19937_64 random(seed);
   std::vector<double> v = specialValues();
-  for (uint64_t bits : {0x7ff8000000000000ull, 0xfff8000000000000ull, 0x7ff0000000000001ull, 1ull, 0x47efffffe0000001ull, 0x7fefffffffffffffull})
+  for (uint64_t bits :
+       {0x7ff8000000000000ull, 0xfff8000000000000ull, 0x7ff0000000000001ull, 1ull, 0x47efffffe0000001ull, 0x7fefffffffffffffull})
     v.push_back(bitsAs<double>(uint64_t(bits)));
   while (v.size() < count) {
     uint64_t bits = random();

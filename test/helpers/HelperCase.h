@@ -67,8 +67,9 @@ public:
   template <class T> CaseBuilder &input(const std::string &name, const std::vector<T> &values) {
     return add(name, elementOf(T()), ParamKind::Input, bytesOf(values), {}, values.size());
   }
-  template <class T> CaseBuilder &output(const std::string &name, const std::vector<T> &expected,
-                                         Compare compare = Compare::Bits, std::vector<double> bound = {}) {
+  template <class T>
+  CaseBuilder &output(const std::string &name, const std::vector<T> &expected, Compare compare = Compare::Bits,
+                      std::vector<double> bound = {}) {
     return add(name, elementOf(T()), ParamKind::Output, {}, {bytesOf(expected), compare, std::move(bound)}, expected.size());
   }
   /// For what is written in part only.
@@ -76,8 +77,8 @@ public:
     return add(name, elementOf(T()), ParamKind::InOut, bytesOf(values), {bytesOf(expected), Compare::Bits, {}}, values.size());
   }
   /// `body` is the kernel's body; it may use what `preamble` declares.
-  CaseBuilder &launch(const std::string &entry, uint32_t threads, const std::string &body, int64_t sharedBytes = 0,
-                      int64_t blocks = 1, uint32_t cluster = 1, std::vector<TensorMapArg> maps = {});
+  CaseBuilder &launch(const std::string &entry, uint32_t threads, const std::string &body, int64_t sharedBytes = 0, int64_t blocks = 1,
+                      uint32_t cluster = 1, std::vector<TensorMapArg> maps = {});
   /// The last launch may start while the one before it runs.
   CaseBuilder &dependent();
   CaseBuilder &preamble(const std::string &text);
@@ -99,8 +100,7 @@ private:
       std::memcpy(bytes.data(), values.data(), bytes.size());
     return bytes;
   }
-  CaseBuilder &add(const std::string &name, ElementType type, ParamKind kind, std::vector<uint8_t> before, Expected after,
-                   size_t count);
+  CaseBuilder &add(const std::string &name, ElementType type, ParamKind kind, std::vector<uint8_t> before, Expected after, size_t count);
 
   HelperCase case_;
   std::string text_;

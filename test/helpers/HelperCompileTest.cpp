@@ -21,8 +21,7 @@ TEST_P(HelperCompile, WithoutComplaints) {
   EXPECT_TRUE(cubin->diagnostics.empty()) << cubin->log << "\n" << c.variant().cudaText;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, HelperCompile, testing::ValuesIn(allHelperCases()),
-                         [](const auto &info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(All, HelperCompile, testing::ValuesIn(allHelperCases()), [](const auto &info) { return info.param.name; });
 
 } // namespace
 } // namespace kernelc::helpers

@@ -73,8 +73,7 @@ TEST_P(HelperDevice, ComputesWhatIsExpected) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, HelperDevice, testing::ValuesIn(allHelperCases()),
-                         [](const auto &info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(All, HelperDevice, testing::ValuesIn(allHelperCases()), [](const auto &info) { return info.param.name; });
 
 } // namespace
 } // namespace kernelc::helpers

@@ -42,8 +42,7 @@ TEST_P(HelperModels, ComputeWhatIsExpected) {
       EXPECT_EQ(explainDifference(c, i, bytes[i]), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, HelperModels, testing::ValuesIn(allHelperCases()),
-                         [](const auto &info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(All, HelperModels, testing::ValuesIn(allHelperCases()), [](const auto &info) { return info.param.name; });
 
 /// The spellings that some case is about: "kc_f32_to_bf16 of 80".
 std::set<std::string> coveredSpellings() {
@@ -74,9 +73,8 @@ TEST(HelperCompleteness, EverySpellingHasACase) {
 /// What the text of a wgmma helper depends on besides its N and the names of its types.
 std::string wgmmaForm(const std::string &name, const std::string &text) {
   bool integer = text.find("s32.") != std::string::npos;
-  return std::string(name.find("_rs_") != std::string::npos ? "A in registers, " : "") +
-         (integer ? "integer, " : "") + std::to_string(std::count(name.begin(), name.end(), ',')) +
-         " orders";
+  return std::string(name.find("_rs_") != std::string::npos ? "A in registers, " : "") + (integer ? "integer, " : "") +
+         std::to_string(std::count(name.begin(), name.end(), ',')) + " orders";
 }
 
 TEST(HelperCompleteness, EveryGeneratedWgmmaHasACase) {

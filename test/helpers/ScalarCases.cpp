@@ -27,7 +27,8 @@ struct About {
 };
 
 /// out[i] = expression; `expect` takes the same values.
-template <class F, class... In> void elementwise(std::vector<HelperCaseMaker> &cases, About about, F expect, std::function<std::vector<In>()>... inputs) {
+template <class F, class... In>
+void elementwise(std::vector<HelperCaseMaker> &cases, About about, F expect, std::function<std::vector<In>()>... inputs) {
   HelperCaseMaker maker{about.name, about.generation, about.generation, about.helpers, nullptr};
   maker.make = [=] {
     CaseBuilder builder(maker);
@@ -157,30 +158,34 @@ void addConversions(std::vector<HelperCaseMaker> &cases) {
   for (int generation : {75, 80})
     elementwise(cases, {"f32_to_bf16_" + std::to_string(generation), generation, {"kc_f32_to_bf16"}, "kc_f32_to_bf16(a[i])"}, toBf16,
                 floats(1));
-  elementwise(cases, {"f32_to_f16", 75, {"kc_f32_to_f16"}, "kc_f32_to_f16(a[i])"},
-              [](float v) { return std::isnan(v) ? uint16_t(0x7fff) : toF16(v); }, floats(2));
-  elementwise(cases, {"bf16_to_f32", 75, {"kc_bf16_to_f32"}, "kc_bf16_to_f32(a[i])"}, [](uint16_t v) { return fromBF16(v); },
-              every<uint16_t>());
-  elementwise(cases, {"f16_to_f32", 75, {"kc_f16_to_f32"}, "kc_f16_to_f32(a[i])"},
-              [](uint16_t v) { return std::isnan(fromF16(v)) ? bitsAs<float>(kNan32) : fromF16(v); }, every<uint16_t>());
-  elementwise(cases, {"e4m3_to_f32", 75, {"kc_e4m3_to_f32"}, "kc_e4m3_to_f32(a[i])", Compare::BitsButAnyNan},
-              [](uint8_t v) { return fromF8E4M3(v); }, every<uint8_t>());
-  elementwise(cases, {"e5m2_to_f32", 75, {"kc_e5m2_to_f32"}, "kc_e5m2_to_f32(a[i])", Compare::BitsButAnyNan},
-              [](uint8_t v) { return fromF8E5M2(v); }, every<uint8_t>());
-  elementwise(cases, {"f32_to_f8", 75, {"kc_f32_to_f8"}, "kc_f32_to_f8(a[i], 3, 7, 0x7eu, 0x7fu)"},
-              [](float v) { return toF8E4M3(v); }, floats(3));
+  elementwise(
+      cases, {"f32_to_f16", 75, {"kc_f32_to_f16"}, "kc_f32_to_f16(a[i])"},
+      [](float v) { return std::isnan(v) ? uint16_t(0x7fff) : toF16(v); }, floats(2));
+  elementwise(
+      cases, {"bf16_to_f32", 75, {"kc_bf16_to_f32"}, "kc_bf16_to_f32(a[i])"}, [](uint16_t v) { return fromBF16(v); }, every<uint16_t>());
+  elementwise(
+      cases, {"f16_to_f32", 75, {"kc_f16_to_f32"}, "kc_f16_to_f32(a[i])"},
+      [](uint16_t v) { return std::isnan(fromF16(v)) ? bitsAs<float>(kNan32) : fromF16(v); }, every<uint16_t>());
+  elementwise(
+      cases, {"e4m3_to_f32", 75, {"kc_e4m3_to_f32"}, "kc_e4m3_to_f32(a[i])", Compare::BitsButAnyNan},
+      [](uint8_t v) { return fromF8E4M3(v); }, every<uint8_t>());
+  elementwise(
+      cases, {"e5m2_to_f32", 75, {"kc_e5m2_to_f32"}, "kc_e5m2_to_f32(a[i])", Compare::BitsButAnyNan},
+      [](uint8_t v) { return fromF8E5M2(v); }, every<uint8_t>());
+  elementwise(
+      cases, {"f32_to_f8", 75, {"kc_f32_to_f8"}, "kc_f32_to_f8(a[i], 3, 7, 0x7eu, 0x7fu)"}, [](float v) { return toF8E4M3(v); }, floats(3));
   elementwise(cases, {"f32_to_e4m3", 75, {"kc_f32_to_e4m3"}, "kc_f32_to_e4m3(a[i])"}, [](float v) { return toF8E4M3(v); }, floats(4));
   elementwise(cases, {"f32_to_e5m2", 75, {"kc_f32_to_e5m2"}, "kc_f32_to_e5m2(a[i])"}, [](float v) { return toF8E5M2(v); }, floats(5));
-  elementwise(cases, {"round_tf32", 80, {"kc_round_tf32"}, "kc_round_tf32(a[i])"},
-              [](uint32_t v) { return (std::isnan(bitsAs<float>(v)) ? v : v + 0x1000u) & ~0x1fffu; },
-              std::function<std::vector<uint32_t>()>([] {
-                std::vector<uint32_t> bits;
-                for (float f : awkwardFloats(8192, 6))
-                  bits.push_back(bitsAs<uint32_t>(f));
-                for (uint32_t u : randomBits<uint32_t>(4096, 7)) // ties
-                  bits.push_back((u & ~0x1fffu) | 0x1000u);
-                return bits;
-              }));
+  elementwise(
+      cases, {"round_tf32", 80, {"kc_round_tf32"}, "kc_round_tf32(a[i])"},
+      [](uint32_t v) { return (std::isnan(bitsAs<float>(v)) ? v : v + 0x1000u) & ~0x1fffu; }, std::function<std::vector<uint32_t>()>([] {
+        std::vector<uint32_t> bits;
+        for (float f : awkwardFloats(8192, 6))
+          bits.push_back(bitsAs<uint32_t>(f));
+        for (uint32_t u : randomBits<uint32_t>(4096, 7)) // ties
+          bits.push_back((u & ~0x1fffu) | 0x1000u);
+        return bits;
+      }));
   elementwise(cases, {"round_odd", 75, {"kc_round_odd"}, "kc_round_odd(a[i])", Compare::BitsButAnyNan}, roundedToOdd, doubles(8));
   elementwise(cases, {"i64_round_odd", 75, {"kc_i64_round_odd"}, "kc_i64_round_odd(a[i])"}, oddOf<int64_t>, wideIntegers<int64_t>(13));
   elementwise(cases, {"u64_round_odd", 75, {"kc_u64_round_odd"}, "kc_u64_round_odd(a[i])"}, oddOf<uint64_t>, wideIntegers<uint64_t>(14));
@@ -188,23 +193,23 @@ void addConversions(std::vector<HelperCaseMaker> &cases) {
   elementwise(cases, {"to_u32", 75, {"kc_to_u32"}, "kc_to_u32(a[i])"}, saturated<uint32_t>, doubles(10));
   elementwise(cases, {"to_i64", 75, {"kc_to_i64"}, "kc_to_i64(a[i])"}, saturated<int64_t>, doubles(11));
   elementwise(cases, {"to_u64", 75, {"kc_to_u64"}, "kc_to_u64(a[i])"}, saturated<uint64_t>, doubles(12));
-  elementwise(cases, {"clamp_f32_i32", 75, {"kc_clamp_f32_i32"}, "kc_clamp_f32_i32(a[i], b[i], c[i])"},
-              [](float v, int32_t low, int32_t high) {
-                return std::isnan(v) ? 0 : int32_t(std::min<double>(high, std::max<double>(low, std::trunc(double(v)))));
-              },
-              floats(13),
-              std::function<std::vector<int32_t>()>([] {
-                std::vector<int32_t> low(8192);
-                for (size_t i = 0; i < low.size(); i++)
-                  low[i] = i % 3 ? i % 3 == 1 ? -128 : -32768 : 0;
-                return low;
-              }),
-              std::function<std::vector<int32_t>()>([] {
-                std::vector<int32_t> high(8192);
-                for (size_t i = 0; i < high.size(); i++)
-                  high[i] = i % 4 ? i % 4 == 1 ? 127 : 32767 : i % 8 ? 255 : 65535;
-                return high;
-              }));
+  elementwise(
+      cases, {"clamp_f32_i32", 75, {"kc_clamp_f32_i32"}, "kc_clamp_f32_i32(a[i], b[i], c[i])"},
+      [](float v, int32_t low, int32_t high) {
+        return std::isnan(v) ? 0 : int32_t(std::min<double>(high, std::max<double>(low, std::trunc(double(v)))));
+      },
+      floats(13), std::function<std::vector<int32_t>()>([] {
+        std::vector<int32_t> low(8192);
+        for (size_t i = 0; i < low.size(); i++)
+          low[i] = i % 3 ? i % 3 == 1 ? -128 : -32768 : 0;
+        return low;
+      }),
+      std::function<std::vector<int32_t>()>([] {
+        std::vector<int32_t> high(8192);
+        for (size_t i = 0; i < high.size(); i++)
+          high[i] = i % 4 ? i % 4 == 1 ? 127 : 32767 : i % 8 ? 255 : 65535;
+        return high;
+      }));
 }
 
 void addArithmetic(std::vector<HelperCaseMaker> &cases) {
@@ -231,18 +236,22 @@ void addArithmetic(std::vector<HelperCaseMaker> &cases) {
   auto left64 = doubles(16);
   std::function<std::vector<double>()> right64 = [] { return partners(awkwardDoubles(8192, 16), awkwardDoubles(8192, 17)); };
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  elementwise(cases, {"maximum_f64", 75, {"kc_maximum_f64"}, "kc_maximum_f64(a[i], b[i])", Compare::BitsButAnyNan},
-              [=](double a, double b) { return larger(a, b, nan); }, left64, right64);
-  elementwise(cases, {"minimum_f64", 75, {"kc_minimum_f64"}, "kc_minimum_f64(a[i], b[i])", Compare::BitsButAnyNan},
-              [=](double a, double b) { return -larger(-a, -b, nan); }, left64, right64);
+  elementwise(
+      cases, {"maximum_f64", 75, {"kc_maximum_f64"}, "kc_maximum_f64(a[i], b[i])", Compare::BitsButAnyNan},
+      [=](double a, double b) { return larger(a, b, nan); }, left64, right64);
+  elementwise(
+      cases, {"minimum_f64", 75, {"kc_minimum_f64"}, "kc_minimum_f64(a[i], b[i])", Compare::BitsButAnyNan},
+      [=](double a, double b) { return -larger(-a, -b, nan); }, left64, right64);
   elementwise(cases, {"floordiv_i32", 75, {"kc_floordiv"}, "kc_floordiv<int>(a[i], b[i])"}, floored<int32_t>, random<int32_t>(18),
               divisors<int32_t>(19));
   elementwise(cases, {"floordiv_i64", 75, {"kc_floordiv"}, "kc_floordiv<long long>(a[i], b[i])"}, floored<int64_t>, random<int64_t>(20),
               divisors<int64_t>(21));
-  elementwise(cases, {"ceildiv_i32", 75, {"kc_ceildiv"}, "kc_ceildiv<int>(a[i], b[i])"},
-              [](int32_t a, int32_t b) { return int32_t(-floored<int64_t>(-int64_t(a), b)); }, random<int32_t>(22), divisors<int32_t>(23));
-  elementwise(cases, {"ceildiv_i64", 75, {"kc_ceildiv"}, "kc_ceildiv<long long>(a[i], b[i])"},
-              [](int64_t a, int64_t b) { return a % b ? floored(a, b) + 1 : a / b; }, random<int64_t>(24), divisors<int64_t>(25));
+  elementwise(
+      cases, {"ceildiv_i32", 75, {"kc_ceildiv"}, "kc_ceildiv<int>(a[i], b[i])"},
+      [](int32_t a, int32_t b) { return int32_t(-floored<int64_t>(-int64_t(a), b)); }, random<int32_t>(22), divisors<int32_t>(23));
+  elementwise(
+      cases, {"ceildiv_i64", 75, {"kc_ceildiv"}, "kc_ceildiv<long long>(a[i], b[i])"},
+      [](int64_t a, int64_t b) { return a % b ? floored(a, b) + 1 : a / b; }, random<int64_t>(24), divisors<int64_t>(25));
 }
 
 void addFunctions(std::vector<HelperCaseMaker> &cases) {
@@ -268,11 +277,13 @@ void addFunctions(std::vector<HelperCaseMaker> &cases) {
 }
 
 void addPacking(std::vector<HelperCaseMaker> &cases) {
-  elementwise(cases, {"pack_8", 75, {"kc_pack_8"}, "kc_pack_8(a[i], b[i], c[i], d[i])"},
-              [](uint8_t a, uint8_t b, uint8_t c, uint8_t d) { return uint32_t(a) + 256u * b + 65536u * c + 16777216u * d; },
-              random<uint8_t>(26), random<uint8_t>(27), random<uint8_t>(28), random<uint8_t>(29));
-  elementwise(cases, {"pack_16", 75, {"kc_pack_16"}, "kc_pack_16(a[i], b[i])"},
-              [](uint16_t a, uint16_t b) { return uint32_t(a) + 65536u * b; }, random<uint16_t>(30), random<uint16_t>(31));
+  elementwise(
+      cases, {"pack_8", 75, {"kc_pack_8"}, "kc_pack_8(a[i], b[i], c[i], d[i])"},
+      [](uint8_t a, uint8_t b, uint8_t c, uint8_t d) { return uint32_t(a) + 256u * b + 65536u * c + 16777216u * d; }, random<uint8_t>(26),
+      random<uint8_t>(27), random<uint8_t>(28), random<uint8_t>(29));
+  elementwise(
+      cases, {"pack_16", 75, {"kc_pack_16"}, "kc_pack_16(a[i], b[i])"}, [](uint16_t a, uint16_t b) { return uint32_t(a) + 65536u * b; },
+      random<uint16_t>(30), random<uint16_t>(31));
   HelperCaseMaker deal{"deal_bytes", 75, 75, {"kc_deal_bytes"}, nullptr};
   deal.make = [deal] {
     auto x = randomBits<uint32_t>(256, 32), y = randomBits<uint32_t>(256, 33), even = x, odd = y;

@@ -10,8 +10,7 @@ namespace {
 
 const ElementType kTypes[] = {ElementType::bf16, ElementType::f32, ElementType::u8, ElementType::f64, ElementType::i16, ElementType::f16};
 
-const ElementType kSummed[] = {ElementType::f32, ElementType::bf16, ElementType::f16,
-                               ElementType::i32};
+const ElementType kSummed[] = {ElementType::f32, ElementType::bf16, ElementType::f16, ElementType::i32};
 
 int64_t roundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
@@ -132,7 +131,9 @@ void addLoad(std::vector<HelperCaseMaker> &cases, int rank, int swizzle, Load ki
   std::string dims = std::to_string(rank) + "d";
   const char *suffix = kind == Load::Strided ? "_strided" : kind == Load::RoundedToTf32 ? "_tf32" : "";
   const std::string load = "tma_load_" + streamingPrefix(kind == Load::Streaming) + dims;
-  HelperCaseMaker maker{load + "_swizzle" + std::to_string(swizzle) + suffix, 90, 90,
+  HelperCaseMaker maker{load + "_swizzle" + std::to_string(swizzle) + suffix,
+                        90,
+                        90,
                         {"kc_" + load, "kc_tensor_map", "kc_mbarrier_init", "kc_fence_mbarrier_init", "kc_mbarrier_expect_tx",
                          "kc_mbarrier_wait", "kc_shared"},
                         nullptr};
@@ -155,14 +156,17 @@ void addLoad(std::vector<HelperCaseMaker> &cases, int rank, int swizzle, Load ki
         std::memcpy(&rounded[i], &bits, 4);
       }
     for (size_t b = 0; b < 4; b++)
-      w.eachByte(b, [&](int64_t to, int64_t from) { y[b * size_t(w.boxBytes()) + size_t(to)] = from < 0 ? 0 : kind == Load::RoundedToTf32 ? rounded[size_t(from)] : x[size_t(from)]; });
+      w.eachByte(b, [&](int64_t to, int64_t from) {
+        y[b * size_t(w.boxBytes()) + size_t(to)] = from < 0 ? 0 : kind == Load::RoundedToTf32 ? rounded[size_t(from)] : x[size_t(from)];
+      });
     TensorMapArg map = w.map(0);
     map.roundsToTf32 = kind == Load::RoundedToTf32;
     return CaseBuilder(maker)
         .input("x", x)
         .input("at", flatOrigins(w))
         .output("y", y)
-        .launch("load", 128, fill(R"(
+        .launch("load", 128,
+                fill(R"(
   unsigned char *smem = kc_shared(), *bar = smem + 4 * $slot$;
   if (threadIdx.x == 0) {
     kc_mbarrier_init(bar, 1);
@@ -174,8 +178,10 @@ void addLoad(std::vector<HelperCaseMaker> &cases, int rank, int swizzle, Load ki
   __syncthreads();
   kc_mbarrier_wait(bar, 0);
   for (int i = threadIdx.x; i < 4 * $box$; i += 128) y[i] = smem[i / $box$ * $slot$ + i % $box$];)",
-                                  {{"slot", std::to_string(w.slotBytes())}, {"box", std::to_string(w.boxBytes())}, {"load", load},
-                                   {"at", coordinates(rank)}}),
+                     {{"slot", std::to_string(w.slotBytes())},
+                      {"box", std::to_string(w.boxBytes())},
+                      {"load", load},
+                      {"at", coordinates(rank)}}),
                 4 * w.slotBytes() + 8, 1, 1, {map})
         .build();
   };
@@ -184,7 +190,9 @@ void addLoad(std::vector<HelperCaseMaker> &cases, int rank, int swizzle, Load ki
 
 void addMulticast(std::vector<HelperCaseMaker> &cases, int rank, bool streaming = false) {
   const std::string load = "tma_load_multicast_" + streamingPrefix(streaming) + std::to_string(rank) + "d";
-  HelperCaseMaker maker{load, 90, 90,
+  HelperCaseMaker maker{load,
+                        90,
+                        90,
                         {"kc_" + load, "kc_tensor_map", "kc_mbarrier_init", "kc_fence_mbarrier_init", "kc_mbarrier_expect_tx",
                          "kc_mbarrier_wait", "kc_cluster_sync", "kc_cluster_rank", "kc_shared"},
                         nullptr};
@@ -202,7 +210,8 @@ void addMulticast(std::vector<HelperCaseMaker> &cases, int rank, bool streaming 
         .input("x", x)
         .input("at", flatOrigins(w))
         .output("y", y)
-        .launch("multicast", 128, fill(R"(
+        .launch("multicast", 128,
+                fill(R"(
   unsigned char *smem = kc_shared(), *bar = smem + 4 * $slot$;
   int b = kc_cluster_rank(), t = threadIdx.x;
   for (int i = t; i < 4 * $slot$; i += 128)
@@ -219,8 +228,7 @@ void addMulticast(std::vector<HelperCaseMaker> &cases, int rank, bool streaming 
   kc_mbarrier_wait(bar, 0);
   for (int i = t; i < 4 * $box$; i += 128) y[b * 4 * $box$ + i] = smem[i / $box$ * $slot$ + i % $box$];
   kc_cluster_sync();)",
-                                      {{"slot", std::to_string(w.slotBytes())}, {"box", std::to_string(box)}, {"load", load},
-                                       {"at", coordinates(rank)}}),
+                     {{"slot", std::to_string(w.slotBytes())}, {"box", std::to_string(box)}, {"load", load}, {"at", coordinates(rank)}}),
                 4 * w.slotBytes() + 8, 4, 4, {w.map(0)})
         .build();
   };
@@ -229,7 +237,9 @@ void addMulticast(std::vector<HelperCaseMaker> &cases, int rank, bool streaming 
 
 void addStore(std::vector<HelperCaseMaker> &cases, int rank, int swizzle) {
   std::string dims = std::to_string(rank) + "d";
-  HelperCaseMaker maker{"tma_store_" + dims + "_swizzle" + std::to_string(swizzle), 90, 90,
+  HelperCaseMaker maker{"tma_store_" + dims + "_swizzle" + std::to_string(swizzle),
+                        90,
+                        90,
                         {"kc_tma_store_" + dims, "kc_tensor_map", "kc_tma_commit", "kc_tma_wait_read", "kc_fence_proxy_async", "kc_shared"},
                         nullptr};
   maker.make = [=] {
@@ -246,7 +256,8 @@ void addStore(std::vector<HelperCaseMaker> &cases, int rank, int swizzle) {
         .input("x", x)
         .input("at", flatOrigins(w))
         .inout("y", before, after)
-        .launch("store", 128, fill(R"(
+        .launch("store", 128,
+                fill(R"(
   unsigned char *smem = kc_shared();
   for (int i = threadIdx.x; i < 4 * $box$; i += 128) smem[i / $box$ * $slot$ + i % $box$] = x[i];
   kc_fence_proxy_async();
@@ -259,8 +270,10 @@ void addStore(std::vector<HelperCaseMaker> &cases, int rank, int swizzle) {
     kc_tma_wait_read<2>();
     kc_tma_wait_read<0>();
   })",
-                                   {{"slot", std::to_string(w.slotBytes())}, {"box", std::to_string(box)}, {"rank", std::to_string(rank)},
-                                    {"at", coordinates(rank)}}),
+                     {{"slot", std::to_string(w.slotBytes())},
+                      {"box", std::to_string(box)},
+                      {"rank", std::to_string(rank)},
+                      {"at", coordinates(rank)}}),
                 4 * w.slotBytes(), 1, 1, {w.map(2)})
         .build();
   };
@@ -273,8 +286,7 @@ void addSum(std::vector<HelperCaseMaker> &cases, int rank, ElementType type) {
   HelperCaseMaker maker{"tma_reduce_add_" + dims + "_" + std::string(elementTypeName(type)),
                         90,
                         90,
-                        {"kc_tma_reduce_add_" + dims, "kc_tensor_map", "kc_tma_commit",
-                         "kc_tma_wait", "kc_fence_proxy_async", "kc_shared"},
+                        {"kc_tma_reduce_add_" + dims, "kc_tensor_map", "kc_tma_commit", "kc_tma_wait", "kc_fence_proxy_async", "kc_shared"},
                         nullptr};
   maker.make = [=] {
     Window w = makeWindow(rank, 32, false, type, true);
@@ -284,9 +296,7 @@ void addSum(std::vector<HelperCaseMaker> &cases, int rank, ElementType type) {
       if (type == ElementType::f32)
         std::memcpy(&bits, &v, 4);
       else
-        bits = type == ElementType::i32    ? uint32_t(int32_t(v))
-               : type == ElementType::bf16 ? toBF16(v)
-                                           : toF16(v);
+        bits = type == ElementType::i32 ? uint32_t(int32_t(v)) : type == ElementType::bf16 ? toBF16(v) : toF16(v);
       return bits;
     };
     auto bytesOf = [&](const std::vector<float> &values) {
@@ -334,11 +344,7 @@ void addSum(std::vector<HelperCaseMaker> &cases, int rank, ElementType type) {
 void addPrefetches(std::vector<HelperCaseMaker> &cases) {
   for (int rank = 1; rank <= 5; rank++) {
     std::string dims = std::to_string(rank) + "d";
-    HelperCaseMaker maker{"tma_prefetch_" + dims,
-                          90,
-                          90,
-                          {"kc_tma_prefetch_" + dims, "kc_prefetch_tensor_map", "kc_tensor_map"},
-                          nullptr};
+    HelperCaseMaker maker{"tma_prefetch_" + dims, 90, 90, {"kc_tma_prefetch_" + dims, "kc_prefetch_tensor_map", "kc_tensor_map"}, nullptr};
     maker.make = [=] {
       Window w = makeWindow(rank, 64, false, kTypes[rank % 6]);
       auto x = randomBits<uint8_t>(size_t(w.tensorBytes()), 160u + unsigned(rank));
@@ -353,9 +359,7 @@ void addPrefetches(std::vector<HelperCaseMaker> &cases) {
     for (int b = 0; b < 4; b++) kc_tma_prefetch_$rank$d(&m0$at$);
   }
   for (int i = threadIdx.x; i < $bytes$; i += 128) y[i] = x[i];)",
-                       {{"rank", std::to_string(rank)},
-                        {"at", coordinates(rank)},
-                        {"bytes", std::to_string(x.size())}}),
+                       {{"rank", std::to_string(rank)}, {"at", coordinates(rank)}, {"bytes", std::to_string(x.size())}}),
                   0, 1, 1, {w.map(0)})
           .build();
     };

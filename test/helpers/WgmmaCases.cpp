@@ -32,9 +32,7 @@ const Family kFamilies[] = {{"bf16", Narrow::Bf16, Narrow::Bf16, true, true},
                             {"e5m2e4m3", Narrow::E5M2, Narrow::E4M3, false}};
 
 /// What keeps the accumulators in their registers until the products are waited for.
-const char *holdName(const Family &f) {
-  return isInteger(f.a) ? "kc_wgmma_hold_int" : "kc_wgmma_hold";
-}
+const char *holdName(const Family &f) { return isInteger(f.a) ? "kc_wgmma_hold_int" : "kc_wgmma_hold"; }
 
 /// Where the elements of one operand lie in its region, and its descriptor's fields.
 struct OperandLayout {
@@ -74,17 +72,15 @@ struct Product {
   bool exact;
 
   std::string helper(int n) const {
-    std::string name = std::string(inRegisters ? "kc_wgmma_rs_" : "kc_wgmma_") + family.name + "<" +
-                       std::to_string(n);
+    std::string name = std::string(inRegisters ? "kc_wgmma_rs_" : "kc_wgmma_") + family.name + "<" + std::to_string(n);
     if (family.transposes && !inRegisters)
       name += ", " + std::to_string(ta);
     return family.transposes ? name + ", " + std::to_string(tb) + ">" : name + ">";
   }
   std::string name() const {
-    std::string order =
-        family.transposes ? "_" + std::string(ta ? "t" : "n") + (tb ? "t" : "n") : "";
-    return std::string(inRegisters ? "wgmma_rs_" : "wgmma_") + family.name + order + "_swizzle" +
-           std::to_string(swizzle) + (exact ? columns.size() > 8 ? "_every_n" : "" : "_random");
+    std::string order = family.transposes ? "_" + std::string(ta ? "t" : "n") + (tb ? "t" : "n") : "";
+    return std::string(inRegisters ? "wgmma_rs_" : "wgmma_") + family.name + order + "_swizzle" + std::to_string(swizzle) +
+           (exact ? columns.size() > 8 ? "_every_n" : "" : "_random");
   }
 };
 
@@ -97,10 +93,8 @@ std::vector<uint32_t> fragmentsOf(const std::vector<uint32_t> &bits, int depth, 
     for (int r = 0; r < 4; r++)
       for (int t = 0; t < 128; t++)
         for (int i = 0; i < per; i++) {
-          int row = t / 32 * 16 + t % 32 / 4 + r % 2 * 8,
-              k = step * depth / 2 + r / 2 * 4 * per + t % 4 * per + i;
-          registers[size_t((step * 4 + r) * 128 + t)] |= bits[size_t(row * depth + k)]
-                                                         << 32 / per * i;
+          int row = t / 32 * 16 + t % 32 / 4 + r % 2 * 8, k = step * depth / 2 + r / 2 * 4 * per + t % 4 * per + i;
+          registers[size_t((step * 4 + r) * 128 + t)] |= bits[size_t(row * depth + k)] << 32 / per * i;
         }
   return registers;
 }
@@ -164,9 +158,8 @@ HelperCase makeProduct(const HelperCaseMaker &maker, const Product &p) {
 
   size_t offset = 0;
   for (int n : p.columns) {
-    builder.launch(
-        "n" + std::to_string(n), 128,
-        fill(R"(
+    builder.launch("n" + std::to_string(n), 128,
+                   fill(R"(
   unsigned char *smem = kc_shared();
   int t = threadIdx.x;
   for (int i = t; i < $bytes$ / 16; i += 128) ((uint4 *)smem)[i] = ((const uint4 *)image)[i];
@@ -184,29 +177,29 @@ $operandA$
   kc_wgmma_wait<0>();$hold$
 #pragma unroll
   for (int i = 0; i < $half$; i++) out[$offset$ + 128 * i + t] = d[i];)",
-             {{"operandA", p.inRegisters ? "  unsigned ra[8];\n#pragma unroll\n  for (int i = 0; i "
-                                           "< 8; i++) ra[i] = a[128 * i + t];"
-                                         : "  unsigned long long da = kc_smem_desc(smem, "
-                                           "$leadingA$, $strideA$, $swizzle$);"},
-              {"firstA", p.inRegisters ? "ra" : "da"},
-              {"secondA", p.inRegisters ? "ra + 4" : "kc_desc_advance(da, $advanceA$)"},
-              {"bytes", std::to_string(kRegionA + kRegionB)},
-              {"T", integer ? "int" : "float"},
-              {"half", std::to_string(n / 2)},
-              {"swizzle", std::to_string(p.swizzle)},
-              {"regionA", std::to_string(kRegionA)},
-              {"leadingA", std::to_string(a.leading())},
-              {"leadingB", std::to_string(b.leading())},
-              {"strideA", std::to_string(a.stride())},
-              {"strideB", std::to_string(b.stride())},
-              {"advanceA", std::to_string(a.advance())},
-              {"advanceB", std::to_string(b.advance())},
-              {"f", p.helper(n)},
-              {"keep", keeps(n) ? "1" : "0"},
-              {"hold", std::string("\n  ") + holdName(p.family) + "<" + std::to_string(n / 2) +
-                           ">(d);" + (p.inRegisters ? "\n  kc_wgmma_hold_a<8>(ra);" : "")},
-              {"offset", std::to_string(offset)}}),
-        kRegionA + kRegionB);
+                        {{"operandA", p.inRegisters ? "  unsigned ra[8];\n#pragma unroll\n  for (int i = 0; i "
+                                                      "< 8; i++) ra[i] = a[128 * i + t];"
+                                                    : "  unsigned long long da = kc_smem_desc(smem, "
+                                                      "$leadingA$, $strideA$, $swizzle$);"},
+                         {"firstA", p.inRegisters ? "ra" : "da"},
+                         {"secondA", p.inRegisters ? "ra + 4" : "kc_desc_advance(da, $advanceA$)"},
+                         {"bytes", std::to_string(kRegionA + kRegionB)},
+                         {"T", integer ? "int" : "float"},
+                         {"half", std::to_string(n / 2)},
+                         {"swizzle", std::to_string(p.swizzle)},
+                         {"regionA", std::to_string(kRegionA)},
+                         {"leadingA", std::to_string(a.leading())},
+                         {"leadingB", std::to_string(b.leading())},
+                         {"strideA", std::to_string(a.stride())},
+                         {"strideB", std::to_string(b.stride())},
+                         {"advanceA", std::to_string(a.advance())},
+                         {"advanceB", std::to_string(b.advance())},
+                         {"f", p.helper(n)},
+                         {"keep", keeps(n) ? "1" : "0"},
+                         {"hold", std::string("\n  ") + holdName(p.family) + "<" + std::to_string(n / 2) + ">(d);" +
+                                      (p.inRegisters ? "\n  kc_wgmma_hold_a<8>(ra);" : "")},
+                         {"offset", std::to_string(offset)}}),
+                   kRegionA + kRegionB);
     offset += size_t(n / 2) * 128;
   }
   return builder.build();
@@ -216,9 +209,8 @@ void addProduct(std::vector<HelperCaseMaker> &cases, Product p) {
   HelperCaseMaker maker{p.name(),
                         90,
                         90,
-                        {"kc_shared", "kc_smem_desc", "kc_desc_advance", "kc_wgmma_fence",
-                         "kc_wgmma_commit", "kc_wgmma_wait", holdName(p.family),
-                         "kc_fence_proxy_async"},
+                        {"kc_shared", "kc_smem_desc", "kc_desc_advance", "kc_wgmma_fence", "kc_wgmma_commit", "kc_wgmma_wait",
+                         holdName(p.family), "kc_fence_proxy_async"},
                         nullptr};
   if (p.inRegisters)
     maker.helpers.push_back("kc_wgmma_hold_a");

@@ -70,8 +70,12 @@ TEST(Check, WhatMayBeLetThroughIsCountedApart) {
 }
 
 TEST(Check, SpecialValuesMustAgree) {
-  struct { float device; double expected; bool passes; } cases[] = {
-      {NAN, NAN, true}, {INFINITY, INFINITY, true}, {-INFINITY, INFINITY, false}, {NAN, 1, false}, {1, NAN, false}, {INFINITY, 1, false}, {1, INFINITY, false}};
+  struct {
+    float device;
+    double expected;
+    bool passes;
+  } cases[] = {{NAN, NAN, true}, {INFINITY, INFINITY, true}, {-INFINITY, INFINITY, false}, {NAN, 1, false},
+               {1, NAN, false},  {INFINITY, 1, false},       {1, INFINITY, false}};
   for (auto &c : cases) {
     std::vector<float> d = {c.device};
     std::vector<double> v = {c.expected}, e = {1e30};
@@ -193,8 +197,10 @@ TEST(Check, WindowsComputeWhatTheWholeDoes) {
         ASSERT_EQ(ge2[i], in ? ge[i] : -5);
       }
     }
-  EXPECT_FALSE(oracle->run({m, n, k}, args, {view(y, {m, n}), view(g, {2 * m})}, nullptr, {view(ye, {m, n}), view(ge, {2 * m})},
-                           std::vector<Box>{{{0, 0}, {m + 1, n}}, {{0}, {1}}}).ok());
+  EXPECT_FALSE(oracle
+                   ->run({m, n, k}, args, {view(y, {m, n}), view(g, {2 * m})}, nullptr, {view(ye, {m, n}), view(ge, {2 * m})},
+                         std::vector<Box>{{{0, 0}, {m + 1, n}}, {{0}, {1}}})
+                   .ok());
 }
 
 TEST(Check, LargeProblemsAreSampled) {

@@ -12,8 +12,8 @@ constexpr float kInf = std::numeric_limits<float>::infinity();
 const float kNan = std::nanf("");
 
 /// y[i] reduced over j in [0, N) of x[i, j] (f32 or i32), with `where` / yield suffixes.
-std::string reduceText(const std::string &kind, const std::string &type, const std::string &source,
-                       const std::string &set = "", const std::string &body = "", const std::string &yield = "%v") {
+std::string reduceText(const std::string &kind, const std::string &type, const std::string &source, const std::string &set = "",
+                       const std::string &body = "", const std::string &yield = "%v") {
   bool arg = kind.rfind("arg", 0) == 0;
   std::string out = arg ? "i64" : type, outSource = arg ? "i64" : source;
   return "te.kernel @r sizes [\"M\", \"N\"] args [\"x\"] : [\"" + source + "\"] [affine_map<()[s0, s1] -> (s0, s1)>]\n outs [\"y\"] : [\"" +
@@ -57,8 +57,15 @@ TEST(Domain, FloatCombiners) {
 TEST(Domain, EmptyReductionsGiveTheIdentity) {
   for (auto [kind, want] : {std::pair<const char *, float>{"sum", 0}, {"prod", 1}, {"max", -kInf}, {"min", kInf}})
     EXPECT_EQ((run2d<float, float>(reduceText(kind, "f32", "f32"), {}, 2, 0)), (F{want, want})) << kind;
-  for (auto [kind, want] : {std::pair<const char *, int32_t>{"sum", 0}, {"prod", 1}, {"max", INT32_MIN}, {"min", INT32_MAX},
-                            {"maxu", 0}, {"minu", -1}, {"and", -1}, {"or", 0}, {"xor", 0}})
+  for (auto [kind, want] : {std::pair<const char *, int32_t>{"sum", 0},
+                            {"prod", 1},
+                            {"max", INT32_MIN},
+                            {"min", INT32_MAX},
+                            {"maxu", 0},
+                            {"minu", -1},
+                            {"and", -1},
+                            {"or", 0},
+                            {"xor", 0}})
     EXPECT_EQ((run2d<int32_t, int32_t>(reduceText(kind, "i32", "i32"), {}, 2, 0)), (I{want, want})) << kind;
 }
 
@@ -78,7 +85,9 @@ TEST(Domain, IntegerCombiners) {
 
 TEST(Domain, BoolCombiners) {
   std::vector<uint8_t> x = {0, 0, 0, 1, 0, 255, 1, 1, 1};
-  auto run = [&](const char *kind) { return run2d<uint8_t, uint8_t>(reduceText(kind, "i1", "bool"), x, 3, 3, Arithmetic::Own, ElementType::boolean); };
+  auto run = [&](const char *kind) {
+    return run2d<uint8_t, uint8_t>(reduceText(kind, "i1", "bool"), x, 3, 3, Arithmetic::Own, ElementType::boolean);
+  };
   EXPECT_EQ(run("any"), (std::vector<uint8_t>{0, 1, 1}));
   EXPECT_EQ(run("all"), (std::vector<uint8_t>{0, 0, 1}));
 }
@@ -101,7 +110,10 @@ TEST(Domain, IntegerSets) {
   I x(m * n);
   for (size_t i = 0; i < x.size(); ++i)
     x[i] = int32_t(i * i % 101);
-  struct Case { const char *set; std::function<bool(int64_t, int64_t)> holds; };
+  struct Case {
+    const char *set;
+    std::function<bool(int64_t, int64_t)> holds;
+  };
   Case cases[] = {
       {"affine_set<(d0, d1)[s0, s1] : (d0 - d1 >= 0)>", [](int64_t i, int64_t j) { return j <= i; }},
       {"affine_set<(d0, d1)[s0, s1] : (d0 - d1 == 0)>", [](int64_t i, int64_t j) { return j == i; }},
@@ -134,9 +146,12 @@ TEST(Domain, DataConditions) {
 
 TEST(Domain, BoundsModes) {
   auto text = [](const std::string &mode) {
-    return "te.kernel @b sizes [\"N\", \"R\"] args [\"x\"] : [\"f32\"] [affine_map<()[s0, s1] -> (s0)>]\n outs [\"y\"] : [\"f32\"] [affine_map<()[s0, s1] -> (s1)>] {\n"
-           "^bb0(%x: tensor<?xf32>):\n %p = arith.constant -9.0 : f32\n %y = te.compute [\"i\"] extents affine_map<()[s0, s1] -> (s1)> {\n ^bb0(%i: index):\n"
-           " %v = te.read %x[%i] map affine_map<(d0)[s0, s1] -> (d0 - 8)> " + mode + " : tensor<?xf32>\n te.yield %v : f32\n } {name = \"y\"} : tensor<?xf32>\n te.return %y : tensor<?xf32>\n}";
+    return "te.kernel @b sizes [\"N\", \"R\"] args [\"x\"] : [\"f32\"] [affine_map<()[s0, s1] -> (s0)>]\n outs [\"y\"] : [\"f32\"] "
+           "[affine_map<()[s0, s1] -> (s1)>] {\n"
+           "^bb0(%x: tensor<?xf32>):\n %p = arith.constant -9.0 : f32\n %y = te.compute [\"i\"] extents affine_map<()[s0, s1] -> (s1)> {\n "
+           "^bb0(%i: index):\n"
+           " %v = te.read %x[%i] map affine_map<(d0)[s0, s1] -> (d0 - 8)> " +
+           mode + " : tensor<?xf32>\n te.yield %v : f32\n } {name = \"y\"} : tensor<?xf32>\n te.return %y : tensor<?xf32>\n}";
   };
   for (int64_t n : {0, 1, 2, 5}) {
     F x(n);
@@ -280,7 +295,8 @@ TEST(Domain, UnsupportedOpsAndFailedRequirementsAreStatuses) {
   EXPECT_EQ(kernel.status().code(), absl::StatusCode::kInvalidArgument); // [C6]: no scalar of a body
   std::string needs = kGather;
   at = needs.find("(s0)>] {");
-  needs.replace(at, 8, "(s0)>] attributes {requirements = [affine_set<()[s0, s1] : (s0 mod 2 == 0)>], requirement_texts = [\"N % 2 == 0\"]} {");
+  needs.replace(at, 8,
+                "(s0)>] attributes {requirements = [affine_set<()[s0, s1] : (s0 mod 2 == 0)>], requirement_texts = [\"N % 2 == 0\"]} {");
   I idx = {0};
   F t = {1}, y = {0};
   auto s = mustCompile(needs)->run({1, 1}, {view(idx, {1}), view(t, {1})}, {view(y, {1})});

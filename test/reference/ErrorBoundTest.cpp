@@ -16,8 +16,10 @@ struct Result {
 std::string unaryText(const std::string &body, const std::string &out = "f32") {
   std::string source = out == "i1" ? "bool" : out;
   return "te.kernel @f sizes [\"N\"] args [\"x\"] : [\"f32\"] [affine_map<()[s0] -> (s0)>] outs [\"y\"] : [\"" + source +
-         "\"] [affine_map<()[s0] -> (s0)>] {\n^bb0(%x: tensor<?xf32>):\n%y = te.compute [\"i\"] extents affine_map<()[s0] -> (s0)> {\n^bb0(%i: index):\n"
-         "%v = te.read %x[%i] : tensor<?xf32>\n" + body + "\nte.yield %w : " + out + "\n} {name = \"y\"} : tensor<?x" + out + ">\nte.return %y : tensor<?x" + out + ">\n}";
+         "\"] [affine_map<()[s0] -> (s0)>] {\n^bb0(%x: tensor<?xf32>):\n%y = te.compute [\"i\"] extents affine_map<()[s0] -> (s0)> "
+         "{\n^bb0(%i: index):\n"
+         "%v = te.read %x[%i] : tensor<?xf32>\n" +
+         body + "\nte.yield %w : " + out + "\n} {name = \"y\"} : tensor<?x" + out + ">\nte.return %y : tensor<?x" + out + ">\n}";
 }
 
 /// Runs `text` (one f32 input, one output of n elements) as device and as oracle.
@@ -76,9 +78,9 @@ std::vector<float> spread() {
 const char *kApproximate = "%c3 = arith.constant 3.0 : f32\n%q = arith.divf %v, %c3 : f32\n%t = arith.mulf %q, %c3 : f32\n";
 
 TEST(ErrorBounds, EveryUnaryFunction) {
-  for (const char *op : {"absf", "acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "ceil", "cos", "cosh", "erf", "erfc", "exp",
-                         "exp2", "expm1", "floor", "log", "log10", "log1p", "log2", "round", "roundeven", "rsqrt", "sin", "sinh", "sqrt",
-                         "tan", "tanh", "trunc"}) {
+  for (const char *op : {"absf", "acos",  "acosh",     "asin",  "asinh", "atan",  "atanh", "cbrt", "ceil",  "cos",
+                         "cosh", "erf",   "erfc",      "exp",   "exp2",  "expm1", "floor", "log",  "log10", "log1p",
+                         "log2", "round", "roundeven", "rsqrt", "sin",   "sinh",  "sqrt",  "tan",  "tanh",  "trunc"}) {
     auto x = spread();
     int64_t n = int64_t(x.size());
     std::string call = std::string("%w = math.") + op + " ";
@@ -91,7 +93,9 @@ TEST(ErrorBounds, EveryUnaryFunction) {
     // Exact input: the bound is a few ulps, not more.
     for (size_t i = 0; i < exact.own.size(); ++i)
       if (std::isfinite(exact.f64[i]) && std::isfinite(exact.bound[i]))
-        EXPECT_LE(exact.bound[i], (6 + (std::string(op) == "exp" ? std::fmin(std::fabs(x[i]), 128.0f) : 0)) * 0x1p-23 * std::fabs(exact.f64[i]) + 0x1p-145) << op << " at " << x[i];
+        EXPECT_LE(exact.bound[i],
+                  (6 + (std::string(op) == "exp" ? std::fmin(std::fabs(x[i]), 128.0f) : 0)) * 0x1p-23 * std::fabs(exact.f64[i]) + 0x1p-145)
+            << op << " at " << x[i];
   }
 }
 
@@ -118,7 +122,9 @@ TEST(ErrorBounds, CastsCountTheirRounding) {
     std::string t = type, narrow = t[1] == '8' ? "te.convert" : "arith.truncf";
     auto x = spread();
     int64_t n = int64_t(x.size());
-    Result r = runBoth(unaryText(kApproximate + std::string("%h = ") + narrow + " %t : f32 to " + t + "\n%w = arith.extf %h : " + t + " to f32"), {n}, x, {n});
+    Result r =
+        runBoth(unaryText(kApproximate + std::string("%h = ") + narrow + " %t : f32 to " + t + "\n%w = arith.extf %h : " + t + " to f32"),
+                {n}, x, {n});
     int unbounded = checkBounds(r, type);
     EXPECT_LT(unbounded, n / 2);
   }
@@ -129,16 +135,16 @@ TEST(ErrorBounds, CastsCountTheirRounding) {
 
 TEST(ErrorBounds, ComparisonsWithinTheErrorMayGoEitherWay) {
   // step(t - v): t is v up to rounding, so the device may take either side.
-  std::string body = std::string(kApproximate) +
-      "%c = arith.cmpf oeq, %t, %v : f32\n%one = arith.constant 1.0 : f32\n%five = arith.constant 5.0 : f32\n%w = arith.select %c, %one, %five : f32";
+  std::string body = std::string(kApproximate) + "%c = arith.cmpf oeq, %t, %v : f32\n%one = arith.constant 1.0 : f32\n%five = "
+                                                 "arith.constant 5.0 : f32\n%w = arith.select %c, %one, %five : f32";
   auto x = noiseVector(500);
   Result r = runBoth(unaryText(body), {500}, x, {500});
   EXPECT_EQ(checkBounds(r, "select"), 0);
   for (double e : r.bound)
     EXPECT_EQ(e, 4);
   // Far from the threshold nothing is uncertain.
-  body = std::string(kApproximate) +
-      "%z = arith.constant 10.0 : f32\n%c = arith.cmpf olt, %t, %z : f32\n%one = arith.constant 1.0 : f32\n%five = arith.constant 5.0 : f32\n%w = arith.select %c, %one, %five : f32";
+  body = std::string(kApproximate) + "%z = arith.constant 10.0 : f32\n%c = arith.cmpf olt, %t, %z : f32\n%one = arith.constant 1.0 : "
+                                     "f32\n%five = arith.constant 5.0 : f32\n%w = arith.select %c, %one, %five : f32";
   r = runBoth(unaryText(body), {500}, x, {500});
   for (double e : r.bound)
     EXPECT_EQ(e, 0);
@@ -147,7 +153,9 @@ TEST(ErrorBounds, ComparisonsWithinTheErrorMayGoEitherWay) {
 TEST(ErrorBounds, IntegersFromApproximateFloats) {
   auto x = spread();
   int64_t n = int64_t(x.size());
-  std::string toInt = std::string(kApproximate) + "%k = arith.constant 100.0 : f32\n%s = arith.mulf %t, %k : f32\n%r = math.roundeven %s : f32\n%w = te.convert %r : f32 to i64";
+  std::string toInt =
+      std::string(kApproximate) +
+      "%k = arith.constant 100.0 : f32\n%s = arith.mulf %t, %k : f32\n%r = math.roundeven %s : f32\n%w = te.convert %r : f32 to i64";
   Result r = runBoth(unaryText(toInt, "i64"), {n}, x, {n});
   int unbounded = checkBounds(r, "to integer");
   EXPECT_LT(unbounded, n / 10);
@@ -165,7 +173,8 @@ TEST(ErrorBounds, IntegersFromApproximateFloats) {
 std::string reduceText(const std::string &kind, const std::string &body, const std::string &yield, const std::string &out = "f32") {
   return "te.kernel @r sizes [\"M\", \"N\"] args [\"x\"] : [\"f32\"] [affine_map<()[s0, s1] -> (s0, s1)>] outs [\"y\"] : [\"" + out +
          "\"] [affine_map<()[s0, s1] -> (s0)>] {\n^bb0(%x: tensor<?x?xf32>):\n%y = te.reduce " + kind +
-         " [\"i\", \"j\"] parallel 1 extents affine_map<()[s0, s1] -> (s0, s1)> {\n^bb0(%i: index, %j: index):\n%v = te.read %x[%i, %j] : tensor<?x?xf32>\n" +
+         " [\"i\", \"j\"] parallel 1 extents affine_map<()[s0, s1] -> (s0, s1)> {\n^bb0(%i: index, %j: index):\n%v = te.read %x[%i, %j] : "
+         "tensor<?x?xf32>\n" +
          body + "\nte.yield " + yield + " : f32\n} {name = \"y\"} : tensor<?x" + out + ">\nte.return %y : tensor<?x" + out + ">\n}";
 }
 

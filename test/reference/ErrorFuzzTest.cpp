@@ -18,7 +18,8 @@ public:
   std::string make(int steps) {
     text_ = "%v0 = te.read %x[%i, %j] : tensor<?x?xf32>\n"
             "%v1 = te.read %x[%i, %j] map affine_map<(d0, d1)[s0, s1] -> (s0 - d0 - 1, s1 - d1 - 1)> : tensor<?x?xf32>\n"
-            "%small = arith.constant 0.01 : f32\n%half = arith.constant 0.5 : f32\n%ten = arith.constant 10.0 : f32\n%c7 = arith.constant 7 : i32\n";
+            "%small = arith.constant 0.01 : f32\n%half = arith.constant 0.5 : f32\n%ten = arith.constant 10.0 : f32\n%c7 = arith.constant "
+            "7 : i32\n";
     count_ = 2;
     for (int i = 0; i < steps; ++i)
       step();
@@ -65,7 +66,8 @@ private:
     case 18: return line("math.erf " + a + " : f32");
     default: {
       std::string p = temp("arith.cmpf olt, " + a + ", %half : f32"), q = temp("arith.cmpf ogt, " + b + ", %half : f32");
-      return line("arith.select " + temp(std::string(engine_() % 2 ? "arith.andi " : "arith.ori ") + p + ", " + q + " : i1") + ", " + a + ", " + c + " : f32");
+      return line("arith.select " + temp(std::string(engine_() % 2 ? "arith.andi " : "arith.ori ") + p + ", " + q + " : i1") + ", " + a +
+                  ", " + c + " : f32");
     }
     }
   }
@@ -88,8 +90,8 @@ std::string program(std::mt19937 &engine) {
   std::string shape = kind.empty() ? "(s0, s1)" : "(s0)", type = absl::StrCat("tensor<?x", kind.empty() ? "?x" : "", out, ">");
   return "te.kernel @f sizes [\"M\", \"N\"] args [\"x\"] : [\"f32\"] [affine_map<()[s0, s1] -> (s0, s1)>] outs [\"y\"] : [\"" + out +
          "\"] [affine_map<()[s0, s1] -> " + shape + ">] {\n^bb0(%x: tensor<?x?xf32>):\n%y = " + head + " [\"i\", \"j\"] " +
-         (kind.empty() ? "" : "parallel 1 ") + "extents affine_map<()[s0, s1] -> (s0, s1)> {\n^bb0(%i: index, %j: index):\n" + text + "te.yield " +
-         body.last() + condition + " : f32\n} {name = \"y\"} : " + type + "\nte.return %y : " + type + "\n}";
+         (kind.empty() ? "" : "parallel 1 ") + "extents affine_map<()[s0, s1] -> (s0, s1)> {\n^bb0(%i: index, %j: index):\n" + text +
+         "te.yield " + body.last() + condition + " : f32\n} {name = \"y\"} : " + type + "\nte.return %y : " + type + "\n}";
 }
 
 TEST(ErrorFuzz, BoundsHold) {

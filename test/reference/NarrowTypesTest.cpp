@@ -12,12 +12,14 @@ namespace kernelc::reference {
 namespace {
 
 /// y[i] = body(x[i]).
-std::string pointwise(const std::string &from, const std::string &to, const std::string &body,
-                      const std::string &fromMlir, const std::string &toMlir) {
+std::string pointwise(const std::string &from, const std::string &to, const std::string &body, const std::string &fromMlir,
+                      const std::string &toMlir) {
   return "te.kernel @f sizes [\"N\"] args [\"x\"] : [\"" + from + "\"] [affine_map<()[s0] -> (s0)>]\n outs [\"y\"] : [\"" + to +
-         "\"] [affine_map<()[s0] -> (s0)>] {\n^bb0(%x: tensor<?x" + fromMlir + ">):\n %y = te.compute [\"i\"] extents affine_map<()[s0] -> (s0)> {\n"
-         " ^bb0(%i: index):\n %v = te.read %x[%i] : tensor<?x" + fromMlir + ">\n" + body + "\n te.yield %w : " + toMlir +
-         "\n } {name = \"y\"} : tensor<?x" + toMlir + ">\n te.return %y : tensor<?x" + toMlir + ">\n}";
+         "\"] [affine_map<()[s0] -> (s0)>] {\n^bb0(%x: tensor<?x" + fromMlir +
+         ">):\n %y = te.compute [\"i\"] extents affine_map<()[s0] -> (s0)> {\n"
+         " ^bb0(%i: index):\n %v = te.read %x[%i] : tensor<?x" +
+         fromMlir + ">\n" + body + "\n te.yield %w : " + toMlir + "\n } {name = \"y\"} : tensor<?x" + toMlir +
+         ">\n te.return %y : tensor<?x" + toMlir + ">\n}";
 }
 
 struct Narrow {
@@ -26,8 +28,10 @@ struct Narrow {
   int bits;
   bool convert; ///< narrows with te.convert
 };
-const Narrow kNarrow[] = {{"bf16", "bf16", ElementType::bf16, 16, false}, {"f16", "f16", ElementType::f16, 16, false},
-                          {"f8e4m3", "f8E4M3FN", ElementType::f8e4m3, 8, true}, {"f8e5m2", "f8E5M2", ElementType::f8e5m2, 8, true}};
+const Narrow kNarrow[] = {{"bf16", "bf16", ElementType::bf16, 16, false},
+                          {"f16", "f16", ElementType::f16, 16, false},
+                          {"f8e4m3", "f8E4M3FN", ElementType::f8e4m3, 8, true},
+                          {"f8e5m2", "f8E5M2", ElementType::f8e5m2, 8, true}};
 
 float widened(ElementType t, uint16_t bits) {
   switch (t) {
@@ -70,9 +74,28 @@ TEST(NarrowTypes, WidenEveryPattern) {
 }
 
 template <typename T> std::vector<T> interesting() {
-  std::vector<T> v = {0, T(-0.0), 1, -1, 448, 449, 464, 465, 480, 57344, 61440, 65504, 65519.9f, 65520, 1e30f, -1e30f,
-                      std::numeric_limits<T>::infinity(), -std::numeric_limits<T>::infinity(),
-                      std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::denorm_min(), T(3.4e38), T(3.39e38)};
+  std::vector<T> v = {0,
+                      T(-0.0),
+                      1,
+                      -1,
+                      448,
+                      449,
+                      464,
+                      465,
+                      480,
+                      57344,
+                      61440,
+                      65504,
+                      65519.9f,
+                      65520,
+                      1e30f,
+                      -1e30f,
+                      std::numeric_limits<T>::infinity(),
+                      -std::numeric_limits<T>::infinity(),
+                      std::numeric_limits<T>::quiet_NaN(),
+                      std::numeric_limits<T>::denorm_min(),
+                      T(3.4e38),
+                      T(3.39e38)};
   for (int e = -140; e < 128; ++e)
     for (int i = 0; i < 64; ++i)
       v.push_back(T(std::ldexp(1 + i / 64.0 + (i % 3) * 0x1p-20, e) * (i & 1 ? -1 : 1)));
@@ -85,7 +108,9 @@ template <typename T> void checkNarrowing(const char *from) {
   auto v = interesting<T>();
   int64_t n = int64_t(v.size());
   for (const Narrow &t : kNarrow) {
-    auto text = pointwise(from, t.name, std::string(t.convert ? " %w = te.convert %v : " : " %w = arith.truncf %v : ") + from + " to " + t.mlir, from, t.mlir);
+    auto text =
+        pointwise(from, t.name, std::string(t.convert ? " %w = te.convert %v : " : " %w = arith.truncf %v : ") + from + " to " + t.mlir,
+                  from, t.mlir);
     std::vector<uint16_t> out16(n);
     std::vector<uint8_t> out8(n);
     TensorView y{t.bits == 16 ? static_cast<void *>(out16.data()) : out8.data(), t.type, {n}, {1}};
@@ -105,10 +130,23 @@ TEST(NarrowTypes, NarrowFromF64) { checkNarrowing<double>("f64"); }
 // Nearest with ties away from zero; NaN and infinities as they are, and what is beyond
 // the largest tf32 is infinite.
 TEST(NarrowTypes, RoundToTf32) {
-  std::vector<float> v = {0.0f, -0.0f, 1.0f, 1.0f + 0x1p-11f, 1.0f + 0x1p-10f + 0x1p-11f, 1.0f + 0x1p-11f - 0x1p-23f, -1.0f - 0x1p-11f,
-                          0x1.fffffep127f, 0x1.ffdffep127f, INFINITY, -INFINITY, NAN, 0x1p-136f, 0x1p-137f, 0x1p-138f};
-  std::vector<float> want = {0.0f, -0.0f, 1.0f, 1.0f + 0x1p-10f, 1.0f + 0x1p-9f, 1.0f, -1.0f - 0x1p-10f,
-                             INFINITY, 0x1.ffcp127f, INFINITY, -INFINITY, NAN, 0x1p-136f, 0x1p-136f, 0.0f};
+  std::vector<float> v = {0.0f,
+                          -0.0f,
+                          1.0f,
+                          1.0f + 0x1p-11f,
+                          1.0f + 0x1p-10f + 0x1p-11f,
+                          1.0f + 0x1p-11f - 0x1p-23f,
+                          -1.0f - 0x1p-11f,
+                          0x1.fffffep127f,
+                          0x1.ffdffep127f,
+                          INFINITY,
+                          -INFINITY,
+                          NAN,
+                          0x1p-136f,
+                          0x1p-137f,
+                          0x1p-138f};
+  std::vector<float> want = {0.0f,     -0.0f,     1.0f, 1.0f + 0x1p-10f, 1.0f + 0x1p-9f, 1.0f, -1.0f - 0x1p-10f, INFINITY, 0x1.ffcp127f,
+                             INFINITY, -INFINITY, NAN,  0x1p-136f,       0x1p-136f,      0.0f};
   int64_t n = int64_t(v.size());
   std::vector<float> got(n);
   auto text = pointwise("f32", "f32", " %w = te.round %v to tf32 : f32", "f32", "f32");
@@ -122,8 +160,11 @@ TEST(NarrowTypes, FloatToIntegerSaturates) {
   int64_t n = int64_t(v.size());
   std::vector<int8_t> s(n);
   std::vector<uint8_t> u(n);
-  ASSERT_TRUE(mustCompile(pointwise("f32", "i8", " %w = te.convert %v : f32 to i8", "f32", "i8"))->run({n}, {view(v, {n})}, {view(s, {n})}).ok());
-  ASSERT_TRUE(mustCompile(pointwise("f32", "u8", " %w = te.convert %v to_unsigned : f32 to i8", "f32", "i8"))->run({n}, {view(v, {n})}, {view(u, {n})}).ok());
+  ASSERT_TRUE(
+      mustCompile(pointwise("f32", "i8", " %w = te.convert %v : f32 to i8", "f32", "i8"))->run({n}, {view(v, {n})}, {view(s, {n})}).ok());
+  ASSERT_TRUE(mustCompile(pointwise("f32", "u8", " %w = te.convert %v to_unsigned : f32 to i8", "f32", "i8"))
+                  ->run({n}, {view(v, {n})}, {view(u, {n})})
+                  .ok());
   EXPECT_EQ(s, (std::vector<int8_t>{0, 1, -1, 127, 127, -128, -128, 127, -128, 127, -128, 0, 127, 127}));
   EXPECT_EQ(u, (std::vector<uint8_t>{0, 1, 0, 127, 128, 0, 0, 255, 0, 255, 0, 0, 255, 255}));
 }
@@ -154,10 +195,13 @@ TEST(NarrowTypes, NibblesAndBools) {
 TEST(NarrowTypes, DivisionAndShiftsAreDefinedEverywhere) {
   std::vector<int32_t> x = {7, -7, 7, -7, 0, INT32_MIN, INT32_MIN, 5}, d = {2, 2, -2, -2, 0, -1, 0, 0};
   auto run = [&](const std::string &op) {
-    std::string text = "te.kernel @f sizes [\"N\"] args [\"x\", \"d\"] : [\"i32\", \"i32\"] [affine_map<()[s0] -> (s0)>, affine_map<()[s0] -> (s0)>]\n"
+    std::string text =
+        "te.kernel @f sizes [\"N\"] args [\"x\", \"d\"] : [\"i32\", \"i32\"] [affine_map<()[s0] -> (s0)>, affine_map<()[s0] -> (s0)>]\n"
         "outs [\"y\"] : [\"i32\"] [affine_map<()[s0] -> (s0)>] {\n^bb0(%x: tensor<?xi32>, %d: tensor<?xi32>):\n"
-        "%y = te.compute [\"i\"] extents affine_map<()[s0] -> (s0)> {\n^bb0(%i: index):\n%a = te.read %x[%i] : tensor<?xi32>\n%b = te.read %d[%i] : tensor<?xi32>\n"
-        "%w = " + op + " %a, %b : i32\nte.yield %w : i32\n} {name = \"y\"} : tensor<?xi32>\nte.return %y : tensor<?xi32>\n}";
+        "%y = te.compute [\"i\"] extents affine_map<()[s0] -> (s0)> {\n^bb0(%i: index):\n%a = te.read %x[%i] : tensor<?xi32>\n%b = te.read "
+        "%d[%i] : tensor<?xi32>\n"
+        "%w = " +
+        op + " %a, %b : i32\nte.yield %w : i32\n} {name = \"y\"} : tensor<?xi32>\nte.return %y : tensor<?xi32>\n}";
     std::vector<int32_t> y(x.size());
     int64_t n = int64_t(x.size());
     EXPECT_TRUE(mustCompile(text)->run({n}, {view(x, {n}), view(d, {n})}, {view(y, {n})}).ok());

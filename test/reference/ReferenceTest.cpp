@@ -49,7 +49,10 @@ TEST(Reference, StridedInputsAndOutputs) {
   auto x = noiseVector(100);
   std::vector<float> a = {1.0f}, y(100, 7.0f);
   // Transposed and reversed input; zero strides; an output with gaps, columns reversed.
-  struct { std::vector<int64_t> in; int64_t offset; } inputs[] = {{{1, 4}, 0}, {{-6, -1}, 23}, {{0, 1}, 0}, {{1, 0}, 3}, {{0, 0}, 9}, {{6, 1}, 0}};
+  struct {
+    std::vector<int64_t> in;
+    int64_t offset;
+  } inputs[] = {{{1, 4}, 0}, {{-6, -1}, 23}, {{0, 1}, 0}, {{1, 0}, 3}, {{0, 0}, 9}, {{6, 1}, 0}};
   for (auto &in : inputs) {
     std::fill(y.begin(), y.end(), 7.0f);
     TensorView xv{x.data() + in.offset, ElementType::f32, {m, n}, in.in};
@@ -70,13 +73,16 @@ TEST(Reference, StridedInputsAndOutputs) {
 std::string matmulText(const char *xMap, const char *wMap, const char *xShape, const char *wShape) {
   return std::string(R"(
 te.kernel @matmul sizes ["M", "N", "K"] args ["x", "w"] : ["f32", "f32"]
-    [affine_map<()[s0, s1, s2] -> ()") + xShape + ")>, affine_map<()[s0, s1, s2] -> (" + wShape + R"()>]
+    [affine_map<()[s0, s1, s2] -> ()") +
+         xShape + ")>, affine_map<()[s0, s1, s2] -> (" + wShape + R"()>]
     outs ["y"] : ["f32"] [affine_map<()[s0, s1, s2] -> (s0, s1)>] {
 ^bb0(%x: tensor<?x?xf32>, %w: tensor<?x?xf32>):
   %y = te.reduce sum ["i", "j", "k"] parallel 2 extents affine_map<()[s0, s1, s2] -> (s0, s1, s2)> {
   ^bb0(%i: index, %j: index, %k: index):
-    %a = te.read %x[%i, %j, %k] map affine_map<(d0, d1, d2)[s0, s1, s2] -> ()" + xMap + R"()> : tensor<?x?xf32>
-    %b = te.read %w[%i, %j, %k] map affine_map<(d0, d1, d2)[s0, s1, s2] -> ()" + wMap + R"()> : tensor<?x?xf32>
+    %a = te.read %x[%i, %j, %k] map affine_map<(d0, d1, d2)[s0, s1, s2] -> ()" +
+         xMap + R"()> : tensor<?x?xf32>
+    %b = te.read %w[%i, %j, %k] map affine_map<(d0, d1, d2)[s0, s1, s2] -> ()" +
+         wMap + R"()> : tensor<?x?xf32>
     %p = arith.mulf %a, %b : f32
     te.yield %p : f32
   } {name = "y"} : tensor<?x?xf32>
@@ -85,8 +91,8 @@ te.kernel @matmul sizes ["M", "N", "K"] args ["x", "w"] : ["f32", "f32"]
 }
 
 void checkMatmul(bool transposeX, bool transposeW, Arithmetic arithmetic) {
-  auto kernel = mustCompile(matmulText(transposeX ? "d2, d0" : "d0, d2", transposeW ? "d1, d2" : "d2, d1",
-                                       transposeX ? "s2, s0" : "s0, s2", transposeW ? "s1, s2" : "s2, s1"),
+  auto kernel = mustCompile(matmulText(transposeX ? "d2, d0" : "d0, d2", transposeW ? "d1, d2" : "d2, d1", transposeX ? "s2, s0" : "s0, s2",
+                                       transposeW ? "s1, s2" : "s2, s1"),
                             arithmetic);
   ThreadPool pool(2);
   for (auto [m, n, k] : {std::array<int64_t, 3>{1, 1, 1}, {5, 67, 33}, {8, 64, 16}, {9, 130, 7}, {3, 4, 0}, {0, 4, 4}, {33, 31, 65}}) {

@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "gtest/gtest.h"
 #include "ir/te/Te.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 #include "reference/Reference.h"
+#include "gtest/gtest.h"
 
 namespace kernelc::reference {
 
@@ -37,17 +37,30 @@ inline std::unique_ptr<ReferenceKernel> mustCompile(const std::string &text, Ari
 }
 
 template <typename T> struct ElementOf;
-template <> struct ElementOf<float> { static constexpr ElementType type = ElementType::f32; };
-template <> struct ElementOf<double> { static constexpr ElementType type = ElementType::f64; };
-template <> struct ElementOf<int32_t> { static constexpr ElementType type = ElementType::i32; };
-template <> struct ElementOf<int64_t> { static constexpr ElementType type = ElementType::i64; };
-template <> struct ElementOf<int8_t> { static constexpr ElementType type = ElementType::i8; };
-template <> struct ElementOf<uint8_t> { static constexpr ElementType type = ElementType::u8; };
-template <> struct ElementOf<uint16_t> { static constexpr ElementType type = ElementType::bf16; };
+template <> struct ElementOf<float> {
+  static constexpr ElementType type = ElementType::f32;
+};
+template <> struct ElementOf<double> {
+  static constexpr ElementType type = ElementType::f64;
+};
+template <> struct ElementOf<int32_t> {
+  static constexpr ElementType type = ElementType::i32;
+};
+template <> struct ElementOf<int64_t> {
+  static constexpr ElementType type = ElementType::i64;
+};
+template <> struct ElementOf<int8_t> {
+  static constexpr ElementType type = ElementType::i8;
+};
+template <> struct ElementOf<uint8_t> {
+  static constexpr ElementType type = ElementType::u8;
+};
+template <> struct ElementOf<uint16_t> {
+  static constexpr ElementType type = ElementType::bf16;
+};
 
 /// A dense view; `type` overrides the element type of T's storage.
-template <typename T>
-TensorView view(std::vector<T> &v, std::vector<int64_t> shape, ElementType type = ElementOf<T>::type) {
+template <typename T> TensorView view(std::vector<T> &v, std::vector<int64_t> shape, ElementType type = ElementOf<T>::type) {
   auto strides = denseStrides(shape);
   return {v.data(), type, std::move(shape), std::move(strides)};
 }

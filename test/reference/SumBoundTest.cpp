@@ -13,10 +13,14 @@ namespace {
 std::string sumText(const char *type, bool isNarrow) {
   std::string t = type, wide = isNarrow ? "%v = arith.extf %u : f8E4M3FN to f32\n" : "";
   std::string stored = isNarrow ? "f8E4M3FN" : "f32";
-  return "te.kernel @f sizes [\"K\"] args [\"x\", \"w\"] : [\"" + t + "\", \"" + t + "\"] [affine_map<()[s0] -> (s0)>, affine_map<()[s0] -> (s0)>] "
-         "outs [\"y\"] : [\"f32\"] [affine_map<()[s0] -> ()>] {\n^bb0(%x: tensor<?x" + stored + ">, %w: tensor<?x" + stored + ">):\n"
+  return "te.kernel @f sizes [\"K\"] args [\"x\", \"w\"] : [\"" + t + "\", \"" + t +
+         "\"] [affine_map<()[s0] -> (s0)>, affine_map<()[s0] -> (s0)>] "
+         "outs [\"y\"] : [\"f32\"] [affine_map<()[s0] -> ()>] {\n^bb0(%x: tensor<?x" +
+         stored + ">, %w: tensor<?x" + stored +
+         ">):\n"
          "%y = te.reduce sum [\"k\"] parallel 0 extents affine_map<()[s0] -> (s0)> {\n^bb0(%k: index):\n"
-         "%u = te.read %x[%k] : tensor<?x" + stored + ">\n%s = te.read %w[%k] : tensor<?x" + stored + ">\n" +
+         "%u = te.read %x[%k] : tensor<?x" +
+         stored + ">\n%s = te.read %w[%k] : tensor<?x" + stored + ">\n" +
          (isNarrow ? "%v = arith.extf %u : f8E4M3FN to f32\n%z = arith.extf %s : f8E4M3FN to f32\n%p = arith.mulf %v, %z : f32\n"
                    : "%p = arith.mulf %u, %s : f32\n") +
          "te.yield %p : f32\n} {name = \"y\"} : tensor<f32>\nte.return %y : tensor<f32>\n}";
@@ -62,7 +66,10 @@ TEST(SumBounds, HoldForEveryOrder) {
       std::vector<float> x, w;
       for (int64_t k = 0; k < n; ++k) {
         float v = float(int(random() % 2000001) - 1000000) * 1e-6f;
-        x.push_back(kind == 1 ? std::fabs(v) : kind == 2 ? std::ldexp(v, int(random() % 30) - 15) : kind == 3 ? (k % 2 ? 1 : -1) * (1 + v * 1e-4f) : v);
+        x.push_back(kind == 1   ? std::fabs(v)
+                    : kind == 2 ? std::ldexp(v, int(random() % 30) - 15)
+                    : kind == 3 ? (k % 2 ? 1 : -1) * (1 + v * 1e-4f)
+                                : v);
         w.push_back(kind == 4 ? 1.0f : float(int(random() % 2001) - 1000) * 1e-3f);
         if (kind == 1)
           w.back() = std::fabs(w.back());
@@ -103,7 +110,8 @@ TEST(SumBounds, KnowWhereNoMatrixUnitAdds) {
   auto module = mlir::parseSourceString<mlir::ModuleOp>(sumText("f8e4m3", true), &context);
   ASSERT_TRUE(module);
   te::KernelOp kernel = *module->getOps<te::KernelOp>().begin();
-  auto onUnits = ReferenceKernel::compile(kernel, Arithmetic::F64WithError), inF32 = ReferenceKernel::compile(kernel, Arithmetic::F64WithError, Sums::InF32);
+  auto onUnits = ReferenceKernel::compile(kernel, Arithmetic::F64WithError),
+       inF32 = ReferenceKernel::compile(kernel, Arithmetic::F64WithError, Sums::InF32);
   ASSERT_TRUE(onUnits.ok() && inF32.ok());
   const int64_t n = 2048;
   std::vector<uint8_t> x, w;

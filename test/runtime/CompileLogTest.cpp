@@ -30,19 +30,18 @@ TEST(FindEntryLocation, FollowsLineMarks) {
 }
 
 TEST(ParseCompileLog, FrontEndErrors) {
-  CompileLog log = parseCompileLog(
-      "my dir/linear.kc(12): error: identifier \"y\" is undefined\n"
-      "  extern \"C\" __global__ void kc_bad(float*x){ x[0]=y;}\n"
-      "                                                   ^\n"
-      "\n"
-      "linear.kc(40): warning #177-D: variable \"q\" was declared but never referenced\n"
-      "  int q;\n"
-      "      ^\n"
-      "\n"
-      "Remark: The warnings can be suppressed with \"-diag-suppress <warning-number>\"\n"
-      "\n"
-      "1 error detected in the compilation of \"kc.cu\".\n",
-      "");
+  CompileLog log = parseCompileLog("my dir/linear.kc(12): error: identifier \"y\" is undefined\n"
+                                   "  extern \"C\" __global__ void kc_bad(float*x){ x[0]=y;}\n"
+                                   "                                                   ^\n"
+                                   "\n"
+                                   "linear.kc(40): warning #177-D: variable \"q\" was declared but never referenced\n"
+                                   "  int q;\n"
+                                   "      ^\n"
+                                   "\n"
+                                   "Remark: The warnings can be suppressed with \"-diag-suppress <warning-number>\"\n"
+                                   "\n"
+                                   "1 error detected in the compilation of \"kc.cu\".\n",
+                                   "");
   ASSERT_EQ(log.diagnostics.size(), 2u);
   EXPECT_TRUE(log.hasErrors());
   EXPECT_EQ(log.diagnostics[0].loc.file, "my dir/linear.kc");
@@ -50,8 +49,7 @@ TEST(ParseCompileLog, FrontEndErrors) {
   EXPECT_THAT(log.diagnostics[0].excerpt, testing::EndsWith("^\n"));
   EXPECT_EQ(log.diagnostics[1].severity, CompileDiagnostic::Warning);
   EXPECT_EQ(log.diagnostics[1].code, "177-D");
-  EXPECT_THAT(toString(log.diagnostics[0]),
-              testing::StartsWith("my dir/linear.kc:12: error: identifier \"y\" is undefined\n  extern"));
+  EXPECT_THAT(toString(log.diagnostics[0]), testing::StartsWith("my dir/linear.kc:12: error: identifier \"y\" is undefined\n  extern"));
 }
 
 TEST(ParseCompileLog, SpillsAndResources) {
@@ -74,9 +72,8 @@ TEST(ParseCompileLog, SpillsAndResources) {
   EXPECT_EQ(log.kernels[1].stackBytes, 16);
   ASSERT_EQ(log.diagnostics.size(), 1u) << "one report per function";
   EXPECT_EQ(log.diagnostics[0].severity, CompileDiagnostic::PerformanceError);
-  EXPECT_EQ(toString(log.diagnostics[0]),
-            "other.kc:20: performance error: registers spill to local memory in kc_b: "
-            "8 bytes of stores, 12 bytes of loads [spill]");
+  EXPECT_EQ(toString(log.diagnostics[0]), "other.kc:20: performance error: registers spill to local memory in kc_b: "
+                                          "8 bytes of stores, 12 bytes of loads [spill]");
 }
 
 TEST(ParseCompileLog, PerformanceCodes) {

@@ -75,7 +75,8 @@ TEST_F(CompileProcessTest, ProgramsThatAreNoWorkers) {
   EXPECT_THAT(std::string(silent.status().message()), HasSubstr("ended with status 0 and no reply"));
   EXPECT_THAT(std::string(CompileProcess("/bin/false").compileToCubin(kText, "a.cu", "sm_90a").status().message()), HasSubstr("status 1"));
   // An echo is no reply either, and a request larger than a pipe must not lock up.
-  EXPECT_EQ(CompileProcess("/bin/cat").compileToCubin(std::string(1 << 20, ' '), "a.cu", "sm_90a").status().code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(CompileProcess("/bin/cat").compileToCubin(std::string(1 << 20, ' '), "a.cu", "sm_90a").status().code(),
+            absl::StatusCode::kInternal);
 }
 
 TEST_F(CompileProcessTest, ThreadsCompileAtOnce) {

@@ -75,8 +75,7 @@ namespace {
 
 /// Reduces a type to what the calling convention sees: pointers are alike, enums
 /// are their integers.
-template <typename T>
-using Abi = std::conditional_t<std::is_pointer_v<T>, void *, std::conditional_t<std::is_enum_v<T>, int, T>>;
+template <typename T> using Abi = std::conditional_t<std::is_pointer_v<T>, void *, std::conditional_t<std::is_enum_v<T>, int, T>>;
 template <typename T> struct AbiFn;
 template <typename R, typename... P> struct AbiFn<R(P...)> {
   static constexpr size_t sizes[] = {sizeof(Abi<R>), sizeof(Abi<P>)...};
@@ -161,9 +160,9 @@ TEST(CudaApi, HandlesThatStandForStreams) {
 
 TEST(CudaApi, TableMatchesTheHeader) {
   int rows = 0;
-#define ROW(name, version, required, params)                                                       \
-  EXPECT_GE(version, 2000) << #name;                                                               \
-  EXPECT_LE(version, 13000) << #name;                                                              \
+#define ROW(name, version, required, params)                                                                                               \
+  EXPECT_GE(version, 2000) << #name;                                                                                                       \
+  EXPECT_LE(version, 13000) << #name;                                                                                                      \
   ++rows;
   KERNELC_CUDA_API(ROW)
   EXPECT_GT(rows, 40);

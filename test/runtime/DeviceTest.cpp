@@ -246,7 +246,9 @@ TEST_F(DeviceTest, ForkedChildIsTold) {
               findErrorKind(Buffer::allocate(*device, 1).status()) == RuntimeErrorKind::ForkedContext &&
               findErrorKind(runtime->device(0).status()) == RuntimeErrorKind::ForkedContext;
     stream.reset();
-    { Buffer moved = std::move(*buffer); }
+    {
+      Buffer moved = std::move(*buffer);
+    }
     ok &= fakecuda::callCount() == calls;
     _exit(ok ? 0 : 1);
   }
@@ -257,7 +259,10 @@ TEST_F(DeviceTest, ForkedChildIsTold) {
 }
 
 TEST_F(DeviceTest, BorrowedStreamsAreNotDestroyed) {
-  { auto s = Stream::borrow(*device, nullptr); EXPECT_TRUE(s->synchronize().ok()); }
+  {
+    auto s = Stream::borrow(*device, nullptr);
+    EXPECT_TRUE(s->synchronize().ok());
+  }
   EXPECT_EQ(fakecuda::callCount("cuStreamDestroy"), 0);
 }
 

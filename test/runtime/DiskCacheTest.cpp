@@ -61,13 +61,19 @@ TEST_F(DiskCacheTest, FilesArePrivate) {
 }
 
 TEST(CacheKeyTest, EveryPartCounts) {
-  std::vector<CacheKey> keys = {
-      CacheKey::content("text", "sm_90a", "-a", "13.0", "b1"), CacheKey::content("text2", "sm_90a", "-a", "13.0", "b1"),
-      CacheKey::content("text", "sm_90", "-a", "13.0", "b1"),  CacheKey::content("text", "sm_90a", "-b", "13.0", "b1"),
-      CacheKey::content("text", "sm_90a", "-a", "13.1", "b1"), CacheKey::content("text", "sm_90a", "-a", "13.0", "b2"),
-      CacheKey::request("text", "-a", "sm_90a", "b1"),         CacheKey::request("text", "-a", "sm_90a", "b2"),
-      CacheKey::request("text", "-b", "sm_90a", "b1"),         CacheKey::request("text", "-a", "sm_80", "b1"),
-      CacheKey().add("ab", "c"), CacheKey().add("a", "bc"), CacheKey().add("a", "b").add("c", "")};
+  std::vector<CacheKey> keys = {CacheKey::content("text", "sm_90a", "-a", "13.0", "b1"),
+                                CacheKey::content("text2", "sm_90a", "-a", "13.0", "b1"),
+                                CacheKey::content("text", "sm_90", "-a", "13.0", "b1"),
+                                CacheKey::content("text", "sm_90a", "-b", "13.0", "b1"),
+                                CacheKey::content("text", "sm_90a", "-a", "13.1", "b1"),
+                                CacheKey::content("text", "sm_90a", "-a", "13.0", "b2"),
+                                CacheKey::request("text", "-a", "sm_90a", "b1"),
+                                CacheKey::request("text", "-a", "sm_90a", "b2"),
+                                CacheKey::request("text", "-b", "sm_90a", "b1"),
+                                CacheKey::request("text", "-a", "sm_80", "b1"),
+                                CacheKey().add("ab", "c"),
+                                CacheKey().add("a", "bc"),
+                                CacheKey().add("a", "b").add("c", "")};
   for (size_t i = 0; i < keys.size(); ++i)
     for (size_t j = 0; j < i; ++j)
       EXPECT_NE(keys[i].hash(), keys[j].hash()) << i << " " << j;
@@ -200,7 +206,9 @@ TEST_F(DiskCacheTest, HardLinksFifosAndFoldersAreRefused) {
 }
 
 TEST_F(DiskCacheTest, WritableByOthersIsRefused) {
-  { open()->put(Kind::Content, key("a"), "x"); }
+  {
+    open()->put(Kind::Content, key("a"), "x");
+  }
   fs::permissions(fileOf(key("a")), fs::perms::group_write, fs::perm_options::add);
   EXPECT_EQ(open()->get(Kind::Content, key("a")), std::nullopt);
   fs::permissions(path, fs::perms::others_write, fs::perm_options::add);
@@ -212,7 +220,9 @@ TEST_F(DiskCacheTest, WritableByOthersIsRefused) {
 TEST_F(DiskCacheTest, ForeignOwnersAreRefused) {
   if (geteuid() != 0)
     GTEST_SKIP() << "needs root to give files away";
-  { open()->put(Kind::Content, key("a"), "x"); }
+  {
+    open()->put(Kind::Content, key("a"), "x");
+  }
   ASSERT_EQ(chown(fileOf(key("a")).c_str(), 65534, 65534), 0);
   EXPECT_EQ(open()->get(Kind::Content, key("a")), std::nullopt);
   ASSERT_EQ(chown(path.c_str(), 65534, 65534), 0);
@@ -239,7 +249,9 @@ template <typename Body> int inPlainUser(const fs::path &top, Body body) {
 }
 
 TEST_F(DiskCacheTest, ReadOnlyCacheStillReads) {
-  { open()->put(Kind::Content, key("a"), "x"); }
+  {
+    open()->put(Kind::Content, key("a"), "x");
+  }
   int failed = inPlainUser(top, [&] {
     for (const auto &e : fs::recursive_directory_iterator(path))
       if (e.is_directory())
@@ -439,15 +451,19 @@ TEST_F(DiskCacheTest, ComputesOnceAndDoesNotStoreFailures) {
   });
   EXPECT_FALSE(fail.ok());
   for (int i = 0; i < 3; ++i)
-    EXPECT_EQ(*cache->getOrCompute(Kind::Content, key("a"), [&]() -> absl::StatusOr<std::string> {
-      ++calls;
-      return std::string("yes");
-    }), "yes");
+    EXPECT_EQ(*cache->getOrCompute(Kind::Content, key("a"),
+                                   [&]() -> absl::StatusOr<std::string> {
+                                     ++calls;
+                                     return std::string("yes");
+                                   }),
+              "yes");
   EXPECT_EQ(calls, 2);
 }
 
 TEST_F(DiskCacheTest, OldTemporariesAreSwept) {
-  { open()->put(Kind::Content, key("a"), "x"); }
+  {
+    open()->put(Kind::Content, key("a"), "x");
+  }
   spill(path / "v2/tmp/dead", "x");
   spill(path / "v2/tmp/young", "x");
   timespec t[2] = {{0, UTIME_OMIT}, {time(nullptr) - 7200, 0}};

@@ -34,7 +34,7 @@ struct StreamObject {
 struct EventObject {
   bool recorded = false;
   StreamHandle of = nullptr; ///< the stream that it was recorded on
-  float milliseconds = 0; ///< of the device's clock
+  float milliseconds = 0;    ///< of the device's clock
 };
 struct FunctionObject {
   fake::FakeEntry entry;
@@ -119,7 +119,9 @@ Result needContext(const char *name) {
 
 thread_local StreamObject threadStream;
 bool isSpecial(StreamHandle h) { return h == kStreamLegacy || h == kStreamPerThread; }
-StreamObject *streamOf(StreamHandle h) { return h == kStreamPerThread ? &threadStream : h && h != kStreamLegacy ? h : &state().defaultStream; }
+StreamObject *streamOf(StreamHandle h) {
+  return h == kStreamPerThread ? &threadStream : h && h != kStreamLegacy ? h : &state().defaultStream;
+}
 std::string nameOf(StreamHandle h) { return std::to_string(h == kStreamLegacy ? 0 : reinterpret_cast<uintptr_t>(h)); }
 
 bool capturing() {
@@ -169,25 +171,37 @@ void execute(const fake::Launched &l) {
 
 } // namespace
 
-#define ENTER(name)                                                                                \
-  Entered entered;                                                                                 \
-  if (Result r = enter(#name))                                                                     \
+#define ENTER(name)                                                                                                                        \
+  Entered entered;                                                                                                                         \
+  if (Result r = enter(#name))                                                                                                             \
     return r;
-#define ENTER_CONTEXT(name)                                                                        \
-  ENTER(name)                                                                                      \
-  if (Result r = needContext(#name))                                                               \
+#define ENTER_CONTEXT(name)                                                                                                                \
+  ENTER(name)                                                                                                                              \
+  if (Result r = needContext(#name))                                                                                                       \
     return r;
 
 namespace {
 
 Result cuInit(unsigned) { ENTER(cuInit) return state().devices ? kSuccess : kNoDevice; }
-Result cuDriverGetVersion(int *v) { ENTER(cuDriverGetVersion) *v = 13000; return kSuccess; }
+Result cuDriverGetVersion(int *v) {
+  ENTER(cuDriverGetVersion) *v = 13000;
+  return kSuccess;
+}
 Result cuGetErrorName(Result e, const char **name) {
-  static const std::map<Result, const char *> names = {
-      {0, "CUDA_SUCCESS"}, {1, "CUDA_ERROR_INVALID_VALUE"}, {2, "CUDA_ERROR_OUT_OF_MEMORY"}, {4, "CUDA_ERROR_DEINITIALIZED"},
-      {100, "CUDA_ERROR_NO_DEVICE"}, {200, "CUDA_ERROR_INVALID_IMAGE"}, {201, "CUDA_ERROR_INVALID_CONTEXT"},
-      {209, "CUDA_ERROR_NO_BINARY_FOR_GPU"}, {400, "CUDA_ERROR_INVALID_HANDLE"}, {500, "CUDA_ERROR_NOT_FOUND"}, {600, "CUDA_ERROR_NOT_READY"},
-      {700, "CUDA_ERROR_ILLEGAL_ADDRESS"}, {719, "CUDA_ERROR_LAUNCH_FAILED"}, {900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"}};
+  static const std::map<Result, const char *> names = {{0, "CUDA_SUCCESS"},
+                                                       {1, "CUDA_ERROR_INVALID_VALUE"},
+                                                       {2, "CUDA_ERROR_OUT_OF_MEMORY"},
+                                                       {4, "CUDA_ERROR_DEINITIALIZED"},
+                                                       {100, "CUDA_ERROR_NO_DEVICE"},
+                                                       {200, "CUDA_ERROR_INVALID_IMAGE"},
+                                                       {201, "CUDA_ERROR_INVALID_CONTEXT"},
+                                                       {209, "CUDA_ERROR_NO_BINARY_FOR_GPU"},
+                                                       {400, "CUDA_ERROR_INVALID_HANDLE"},
+                                                       {500, "CUDA_ERROR_NOT_FOUND"},
+                                                       {600, "CUDA_ERROR_NOT_READY"},
+                                                       {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+                                                       {719, "CUDA_ERROR_LAUNCH_FAILED"},
+                                                       {900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"}};
   auto it = names.find(e);
   if (it == names.end())
     return kInvalidValue;
@@ -198,8 +212,14 @@ Result cuGetErrorString(Result e, const char **text) {
   *text = e == 700 ? "an illegal memory access was encountered" : "fake error";
   return kSuccess;
 }
-Result cuDeviceGetCount(int *n) { ENTER(cuDeviceGetCount) *n = state().devices; return kSuccess; }
-Result cuDeviceGet(DeviceId *d, int ordinal) { ENTER(cuDeviceGet) *d = ordinal; return kSuccess; }
+Result cuDeviceGetCount(int *n) {
+  ENTER(cuDeviceGetCount) *n = state().devices;
+  return kSuccess;
+}
+Result cuDeviceGet(DeviceId *d, int ordinal) {
+  ENTER(cuDeviceGet) *d = ordinal;
+  return kSuccess;
+}
 Result cuDeviceGetName(char *name, int size, DeviceId) {
   ENTER(cuDeviceGetName)
   std::strncpy(name, "Fake H200", size);
@@ -222,7 +242,10 @@ Result cuDeviceGetAttribute(int *v, int a, DeviceId) {
   }
   return kSuccess;
 }
-Result cuDeviceTotalMem(size_t *b, DeviceId) { ENTER(cuDeviceTotalMem) *b = size_t(141) << 30; return kSuccess; }
+Result cuDeviceTotalMem(size_t *b, DeviceId) {
+  ENTER(cuDeviceTotalMem) *b = size_t(141) << 30;
+  return kSuccess;
+}
 Result cuDevicePrimaryCtxRetain(Context *c, DeviceId d) {
   ENTER(cuDevicePrimaryCtxRetain)
   auto &slot = state().contexts[d];
@@ -245,7 +268,10 @@ Result cuCtxGetCurrent(Context *c) {
   *c = contextStack.empty() ? nullptr : contextStack.back();
   return kSuccess;
 }
-Result cuCtxPushCurrent(Context c) { ENTER(cuCtxPushCurrent) contextStack.push_back(c); return kSuccess; }
+Result cuCtxPushCurrent(Context c) {
+  ENTER(cuCtxPushCurrent) contextStack.push_back(c);
+  return kSuccess;
+}
 Result cuCtxPopCurrent(Context *c) {
   Entered entered;
   // The stack is this thread's own: restoring it must work whatever else is broken.
@@ -257,7 +283,10 @@ Result cuCtxPopCurrent(Context *c) {
   return r;
 }
 Result cuCtxSynchronize() { ENTER_CONTEXT(cuCtxSynchronize) return deliverFault(); }
-Result cuMemGetInfo(size_t *f, size_t *t) { ENTER_CONTEXT(cuMemGetInfo) *f = *t = size_t(141) << 30; return kSuccess; }
+Result cuMemGetInfo(size_t *f, size_t *t) {
+  ENTER_CONTEXT(cuMemGetInfo) *f = *t = size_t(141) << 30;
+  return kSuccess;
+}
 Result cuMemAlloc(DevicePtr *p, size_t bytes) {
   ENTER_CONTEXT(cuMemAlloc)
   if (Result r = forbidInCapture("cuMemAlloc"))
@@ -386,8 +415,16 @@ Result cuGraphLaunch(GraphExec e, StreamHandle) {
     execute(l);
   return kSuccess;
 }
-Result cuGraphDestroy(Graph g) { ENTER(cuGraphDestroy) state().graphs.erase(g); delete g; return kSuccess; }
-Result cuGraphExecDestroy(GraphExec e) { ENTER(cuGraphExecDestroy) state().execs.erase(e); delete e; return kSuccess; }
+Result cuGraphDestroy(Graph g) {
+  ENTER(cuGraphDestroy) state().graphs.erase(g);
+  delete g;
+  return kSuccess;
+}
+Result cuGraphExecDestroy(GraphExec e) {
+  ENTER(cuGraphExecDestroy) state().execs.erase(e);
+  delete e;
+  return kSuccess;
+}
 Result cuEventCreate(EventHandle *e, unsigned) {
   ENTER_CONTEXT(cuEventCreate)
   *e = new EventObject;
@@ -423,7 +460,10 @@ Result cuLibraryLoadData(Library *out, const void *code, int *, void **, unsigne
   if (Result r = forbidInCapture("cuLibraryLoadData"))
     return r;
   const char *image = static_cast<const char *>(code);
-  if (std::memcmp(image, "\x7f" "ELF", 4) != 0)
+  if (std::memcmp(image,
+                  "\x7f"
+                  "ELF",
+                  4) != 0)
     return kInvalidImage;
   auto library = std::make_unique<LibraryObject>();
   if (std::memcmp(image + 4, "FAKE", 4) != 0) {
@@ -471,7 +511,10 @@ Result cuLibraryGetKernel(KernelHandle *k, Library l, const char *name) {
   *k = it->second.get();
   return kSuccess;
 }
-Result cuKernelGetFunction(Function *f, KernelHandle k) { ENTER_CONTEXT(cuKernelGetFunction) *f = &k->function; return kSuccess; }
+Result cuKernelGetFunction(Function *f, KernelHandle k) {
+  ENTER_CONTEXT(cuKernelGetFunction) *f = &k->function;
+  return kSuccess;
+}
 Result cuFuncSetAttribute(Function f, int a, int v) {
   ENTER_CONTEXT(cuFuncSetAttribute)
   if (a == kFuncMaxDynamicSharedBytes && v + f->entry.staticShared > 232448)
@@ -531,8 +574,16 @@ Result cuTensorMapEncodeTiled(TensorMap *map, int type, uint32_t rank, void *bas
   for (uint32_t i = 0; i < rank; ++i)
     if (dims[i] < 1 || dims[i] > (uint64_t(1) << 32) || box[i] < 1 || box[i] > 256 || (i + 1 < rank && strides[i] % 16))
       return kInvalidValue;
-  fake::EncodedMap m{fake::kMapMagic, reinterpret_cast<uint64_t>(base), uint32_t(type), rank, dims[0], rank > 1 ? dims[1] : 0,
-                     rank > 1 ? strides[0] : 0, box[0], rank > 1 ? box[1] : 0, uint32_t(swizzle)};
+  fake::EncodedMap m{fake::kMapMagic,
+                     reinterpret_cast<uint64_t>(base),
+                     uint32_t(type),
+                     rank,
+                     dims[0],
+                     rank > 1 ? dims[1] : 0,
+                     rank > 1 ? strides[0] : 0,
+                     box[0],
+                     rank > 1 ? box[1] : 0,
+                     uint32_t(swizzle)};
   std::memset(map, 0, sizeof(*map));
   std::memcpy(map, &m, sizeof(m));
   return kSuccess;
@@ -560,11 +611,16 @@ void reset() {
   std::lock_guard<std::recursive_mutex> lock(s.mutex);
   for (auto &[p, bytes] : s.memory)
     std::free(reinterpret_cast<void *>(p));
-  for (auto *o : s.streams) delete o;
-  for (auto *o : s.events) delete o;
-  for (auto *o : s.libraries) delete o;
-  for (auto *o : s.graphs) delete o;
-  for (auto *o : s.execs) delete o;
+  for (auto *o : s.streams)
+    delete o;
+  for (auto *o : s.events)
+    delete o;
+  for (auto *o : s.libraries)
+    delete o;
+  for (auto *o : s.graphs)
+    delete o;
+  for (auto *o : s.execs)
+    delete o;
   s.devices = 2;
   s.calls = 0;
   s.failAt = -1;
@@ -632,7 +688,8 @@ Context currentContext() { return contextStack.empty() ? nullptr : contextStack.
 int attribute(const std::string &entry, int a) { return state().attributes[entry][a]; }
 
 std::string makeCubin(const std::vector<FakeEntry> &entries) {
-  std::string image = "\x7f" "ELFFAKE";
+  std::string image = "\x7f"
+                      "ELFFAKE";
   image.resize(64, ' ');
   for (const FakeEntry &e : entries) {
     image += e.name + " " + std::to_string(e.paramBytes.size());

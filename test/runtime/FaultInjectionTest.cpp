@@ -34,8 +34,8 @@ absl::Status session() {
   auto kernel = LoadedKernel::create(**device, matmul());
   if (!kernel.ok())
     return kernel.status();
-  KERNELC_RETURN_IF_ERROR((*kernel)->loadVariant(
-      0, fakecuda::makeCubin({{"kc_mm", {128, 128, 8, 8, 4, 8}, 384, 1024}, {"kc_mm_reduce", {8, 8}}})));
+  KERNELC_RETURN_IF_ERROR(
+      (*kernel)->loadVariant(0, fakecuda::makeCubin({{"kc_mm", {128, 128, 8, 8, 4, 8}, 384, 1024}, {"kc_mm_reduce", {8, 8}}})));
   auto x = Buffer::allocate(**device, 128 * 64 * 2), y = Buffer::allocate(**device, 128 * 128 * 2);
   if (!x.ok() || !y.ok())
     return x.ok() ? y.status() : x.status();

@@ -81,8 +81,10 @@ TEST_F(GpuTest, Axpy) {
   RecordProperty("launch_ns", int(absl::ToInt64Nanoseconds(each)));
   start = absl::Now();
   for (int i = 0; i < 1000; ++i)
-    ASSERT_TRUE(kernel->bind({*ScalarValue::fromDouble(ElementType::f32, 2.5), tensor(x->data(), ElementType::f32, {n}),
-                              tensor(y->data(), ElementType::f32, {n})}).ok());
+    ASSERT_TRUE(kernel
+                    ->bind({*ScalarValue::fromDouble(ElementType::f32, 2.5), tensor(x->data(), ElementType::f32, {n}),
+                            tensor(y->data(), ElementType::f32, {n})})
+                    .ok());
   RecordProperty("bind_ns", int(absl::ToInt64Nanoseconds((absl::Now() - start) / 1000)));
 }
 
@@ -142,7 +144,8 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) kc_tma(const __grid_constan
     for (size_t i = 0; i < in.size(); ++i)
       in[i] = toBF16(float(i % 200));
     ASSERT_TRUE(x->copyFromHost(in.data(), in.size() * 2, *stream).ok());
-    auto bound = kernel->bind({tensor(rows ? x->data() : nullptr, ElementType::bf16, {rows, 64}, {72, 1}), tensor(y->data(), ElementType::f32, {8, 64})});
+    auto bound = kernel->bind(
+        {tensor(rows ? x->data() : nullptr, ElementType::bf16, {rows, 64}, {72, 1}), tensor(y->data(), ElementType::f32, {8, 64})});
     ASSERT_TRUE(bound.ok()) << bound.status();
     ASSERT_TRUE(bound->launch(*stream).ok());
     std::vector<float> out(512);
@@ -161,13 +164,16 @@ TEST_F(GpuTest, GraphsReplay) {
   auto x = Buffer::allocate(*device, n * 4), y = Buffer::allocate(*device, n * 4);
   std::vector<float> ones(n, 1.0f), out(n);
   ASSERT_TRUE(x->copyFromHost(ones.data(), n * 4, *stream).ok());
-  auto bound = kernel->bind({*ScalarValue::fromDouble(ElementType::f32, 3), tensor(x->data(), ElementType::f32, {n}), tensor(y->data(), ElementType::f32, {n})});
+  auto bound = kernel->bind(
+      {*ScalarValue::fromDouble(ElementType::f32, 3), tensor(x->data(), ElementType::f32, {n}), tensor(y->data(), ElementType::f32, {n})});
   ASSERT_TRUE(bound.ok());
   const cuda::CudaDriver &d = device->driver();
   auto scope = ContextScope::enter(*device);
   ASSERT_EQ(d.cuStreamBeginCapture(stream->handle(), cuda::kCaptureGlobal), 0);
   EXPECT_TRUE(bound->launch(*stream).ok());
-  EXPECT_EQ(findErrorKind((*cold)->loadVariant(0, std::string("\x7f" "ELF") + std::string(100, 'x'))),
+  EXPECT_EQ(findErrorKind((*cold)->loadVariant(0, std::string("\x7f"
+                                                              "ELF") +
+                                                      std::string(100, 'x'))),
             device->info().canRun("sm_90a") ? std::optional(RuntimeErrorKind::ColdInCapture) : std::nullopt);
   cuda::Graph graph = nullptr;
   cuda::GraphExec exec = nullptr;
@@ -186,7 +192,8 @@ TEST_F(GpuTest, GraphsReplay) {
 TEST_F(GpuTest, FaultsNameTheKernel) {
   if (getenv("KERNELC_TEST_TRAP")) {
     auto kernel = load(axpy(), "extern \"C\" __global__ void kc_axpy(float a, const float *x, float *y, int n) { __trap(); }");
-    auto bound = kernel->bind({*ScalarValue::fromDouble(ElementType::f32, 3), tensorAt(4096, ElementType::f32, {8}), tensorAt(8192, ElementType::f32, {8})});
+    auto bound = kernel->bind(
+        {*ScalarValue::fromDouble(ElementType::f32, 3), tensorAt(4096, ElementType::f32, {8}), tensorAt(8192, ElementType::f32, {8})});
     absl::Status launched = bound->launch(*stream), lost = stream->synchronize();
     bool ok = launched.ok() && findErrorKind(lost) == RuntimeErrorKind::DeviceLost &&
               lost.message().find("kc_axpy (axpy.kc:1)") != absl::string_view::npos && bound->launch(*stream) == lost;
@@ -211,7 +218,10 @@ TEST_F(GpuTest, BadImagesAreTyped) {
   auto kernel = LoadedKernel::create(*device, axpy());
   if (!device->info().canRun("sm_90a"))
     GTEST_SKIP() << "the test's artifact is for sm_90a";
-  EXPECT_EQ(findErrorKind((*kernel)->loadVariant(0, std::string("\x7f" "ELF\2\1\1") + std::string(1000, '\0'))), RuntimeErrorKind::InvalidImage);
+  EXPECT_EQ(findErrorKind((*kernel)->loadVariant(0, std::string("\x7f"
+                                                                "ELF\2\1\1") +
+                                                        std::string(1000, '\0'))),
+            RuntimeErrorKind::InvalidImage);
 }
 
 } // namespace

@@ -192,8 +192,10 @@ TEST(SelectVariant, FirstThatHolds) {
 }
 
 TEST(CheckArguments, StridesOfUnitExtentsAreAligned) {
-  auto r = checkArguments(matmul(), std::vector<LaunchValue>{tensorAt(1 << 20, bf16, {1, 72}, {5, 1}), tensorAt(2 << 20, bf16, {256, 72}),
-                                                             tensorAt(3 << 20, bf16, {1, 256})}, {}, 0, 132);
+  auto r = checkArguments(matmul(),
+                          std::vector<LaunchValue>{tensorAt(1 << 20, bf16, {1, 72}, {5, 1}), tensorAt(2 << 20, bf16, {256, 72}),
+                                                   tensorAt(3 << 20, bf16, {1, 256})},
+                          {}, 0, 132);
   ASSERT_TRUE(r.ok()) << r.status();
   EXPECT_EQ(r->strides[0], (std::vector<int64_t>{128, 1})); // rows of every pitch
 }

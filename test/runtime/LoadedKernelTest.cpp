@@ -18,9 +18,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 std::string axpyCubin() { return fakecuda::makeCubin({{"kc_axpy", {4, 8, 8, 4}}}); }
-std::string matmulCubin() {
-  return fakecuda::makeCubin({{"kc_mm", {128, 128, 8, 8, 4, 8}, 384, 1024}, {"kc_mm_reduce", {8, 8}}});
-}
+std::string matmulCubin() { return fakecuda::makeCubin({{"kc_mm", {128, 128, 8, 8, 4, 8}, 384, 1024}, {"kc_mm_reduce", {8, 8}}}); }
 std::string generalCubin() { return fakecuda::makeCubin({{"kc_mm_general", {8, 8, 8, 8, 8}}}); }
 
 class LoadedKernelTest : public FakeDeviceTest {
@@ -126,7 +124,8 @@ TEST_F(LoadedKernelTest, NewAddressesReachPointersAndTensorMaps) {
 
   // x is 256 KiB, y 192 KiB.
   auto replace = [&](uintptr_t x, uintptr_t w, uintptr_t y) { return rebinding.replace(kernel->kernel(), {at(x), at(w), at(y)}); };
-  EXPECT_THAT(std::string(replace(4 << 20, 5 << 20, (4 << 20) + (255 << 10)).message()), HasSubstr("parameter 'y': is written, but overlaps parameter 'x'"));
+  EXPECT_THAT(std::string(replace(4 << 20, 5 << 20, (4 << 20) + (255 << 10)).message()),
+              HasSubstr("parameter 'y': is written, but overlaps parameter 'x'"));
   EXPECT_EQ(replace(4 << 20, 4 << 20, (4 << 20) + (256 << 10) + (128 << 10)), absl::OkStatus()) << "inputs may share";
   EXPECT_THAT(std::string(replace(0, 5 << 20, 6 << 20).message()), HasSubstr("parameter 'x': is null"));
   absl::Status odd = replace((4 << 20) + 16, 5 << 20, 6 << 20);
@@ -219,7 +218,12 @@ TEST_F(LoadedKernelTest, RefusesForeignTargetsAndBadImages) {
   EXPECT_THAT(std::string((*wrong)->loadVariant(0, axpyCubin()).message()),
               HasSubstr("axpy.kc:1:5: kernel 'axpy' was compiled for sm_80, which does not run on Fake H200 (sm_90a)"));
   auto kernel = LoadedKernel::create(*device, axpy());
-  for (std::string image : {std::string(), std::string("text"), std::string("\x7f" "ELF"), std::string("\x7f" "ELF") + std::string(100, 'x')})
+  for (std::string image : {std::string(), std::string("text"),
+                            std::string("\x7f"
+                                        "ELF"),
+                            std::string("\x7f"
+                                        "ELF") +
+                                std::string(100, 'x')})
     EXPECT_EQ(findErrorKind((*kernel)->loadVariant(0, image)), RuntimeErrorKind::InvalidImage) << image;
   EXPECT_THAT(std::string((*kernel)->loadVariant(0, fakecuda::makeCubin({{"kc_other", {}}})).message()),
               HasSubstr("kc_axpy (axpy.kc:1): cuLibraryGetKernel: CUDA_ERROR_NOT_FOUND"));
@@ -266,7 +270,8 @@ TEST_F(LoadedKernelTest, GridMustFitTheCluster) {
 TEST_F(LoadedKernelTest, OtherDevicesStreamIsRefused) {
   auto kernel = load(axpy(), {axpyCubin()});
   auto other = Stream::create(**runtime->device(1));
-  auto bound = kernel->bind({ScalarValue{ElementType::f32, 0}, tensorAt(4096, ElementType::f32, {8}), tensorAt(8192, ElementType::f32, {8})});
+  auto bound =
+      kernel->bind({ScalarValue{ElementType::f32, 0}, tensorAt(4096, ElementType::f32, {8}), tensorAt(8192, ElementType::f32, {8})});
   ASSERT_TRUE(bound.ok());
   EXPECT_EQ(bound->launch(**other).message(), "the stream belongs to CUDA device 1, but the arguments are on device 0");
 }
@@ -315,7 +320,8 @@ TEST_F(LoadedKernelTest, FaultsNameTheKernel) {
   expectLost = true;
   auto kernel = load(axpy(), {axpyCubin()});
   auto stream = makeStream();
-  auto bound = kernel->bind({ScalarValue{ElementType::f32, 0}, tensorAt(4096, ElementType::f32, {8}), tensorAt(8192, ElementType::f32, {8})});
+  auto bound =
+      kernel->bind({ScalarValue{ElementType::f32, 0}, tensorAt(4096, ElementType::f32, {8}), tensorAt(8192, ElementType::f32, {8})});
   fakecuda::faultNextLaunch(700);
   ASSERT_TRUE(bound->launch(*stream).ok()) << "faults are asynchronous";
   absl::Status lost = stream->synchronize();
@@ -335,7 +341,8 @@ TEST_F(LoadedKernelTest, BlockingLaunchesBlameTheRightKernel) {
   auto kernel = LoadedKernel::create(*d, axpy());
   ASSERT_TRUE((*kernel)->loadVariant(0, axpyCubin()).ok());
   auto stream = Stream::create(*d);
-  auto bound = (*kernel)->bind({ScalarValue{ElementType::f32, 0}, tensorAt(4096, ElementType::f32, {8}), tensorAt(8192, ElementType::f32, {8})});
+  auto bound =
+      (*kernel)->bind({ScalarValue{ElementType::f32, 0}, tensorAt(4096, ElementType::f32, {8}), tensorAt(8192, ElementType::f32, {8})});
   ASSERT_TRUE(bound->launch(**stream).ok());
   fakecuda::faultNextLaunch(719);
   absl::Status lost = bound->launch(**stream);
@@ -346,7 +353,8 @@ TEST_F(LoadedKernelTest, BlockingLaunchesBlameTheRightKernel) {
 TEST_F(LoadedKernelTest, BoundLaunchKeepsTheCodeLoaded) {
   auto stream = makeStream();
   auto kernel = load(axpy(), {axpyCubin()});
-  auto bound = kernel->bind({ScalarValue{ElementType::f32, 0}, tensorAt(4096, ElementType::f32, {8}), tensorAt(8192, ElementType::f32, {8})});
+  auto bound =
+      kernel->bind({ScalarValue{ElementType::f32, 0}, tensorAt(4096, ElementType::f32, {8}), tensorAt(8192, ElementType::f32, {8})});
   kernel.reset();
   EXPECT_EQ(fakecuda::callCount("cuLibraryUnload"), 0);
   EXPECT_TRUE(bound->launch(*stream).ok());

@@ -27,9 +27,8 @@ protected:
 
 TEST(NvrtcOptions, GoldenList) {
   EXPECT_THAT(Nvrtc::options("sm_90a"),
-              testing::ElementsAre("-arch=sm_90a", "-std=c++17", "-default-device", "--fmad=false",
-                                   "--no-source-include", "--ptxas-options=-v",
-                                   "--ptxas-options=--warn-on-spills"));
+              testing::ElementsAre("-arch=sm_90a", "-std=c++17", "-default-device", "--fmad=false", "--no-source-include",
+                                   "--ptxas-options=-v", "--ptxas-options=--warn-on-spills"));
 }
 
 TEST(NvrtcLoad, MissingLibraryNamesThePath) {
@@ -86,7 +85,8 @@ TEST_F(NvrtcTest, NoContraction) {
 }
 
 TEST_F(NvrtcTest, ErrorsNameTheSource) {
-  auto c = nvrtc->compileToCubin("#line 12 \"bad.kc\"\nextern \"C\" __global__ void kc_bad(float *x) { x[0] = y; z(); }\n", "bad.cu", "sm_90a");
+  auto c =
+      nvrtc->compileToCubin("#line 12 \"bad.kc\"\nextern \"C\" __global__ void kc_bad(float *x) { x[0] = y; z(); }\n", "bad.cu", "sm_90a");
   ASSERT_FALSE(c.ok());
   EXPECT_EQ(c.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(c.status().message()), HasSubstr("bad.kc:12: error: identifier \"y\" is undefined"));
@@ -155,7 +155,8 @@ extern "C" __global__ void __launch_bounds__(1024, 2) kc_spill(float *x, int n) 
 #pragma unroll
   for (int i = 0; i < 96; ++i) x[i * n + threadIdx.x] = a[i];
 }
-)", "spill.cu", "sm_90a");
+)",
+                                 "spill.cu", "sm_90a");
   ASSERT_TRUE(c.ok()) << c.status();
   ASSERT_EQ(c->diagnostics.size(), 1u);
   EXPECT_EQ(c->diagnostics[0].code, "spill");
@@ -179,7 +180,8 @@ extern "C" __global__ void kc_wg(float *x, unsigned long long a, unsigned long l
   asm volatile("wgmma.wait_group.sync.aligned 0;");
   x[threadIdx.x] = d[0] + d[1] + d[2] + d[3];
 }
-)", "mm.cu", "sm_90a");
+)",
+                                 "mm.cu", "sm_90a");
   ASSERT_TRUE(c.ok()) << c.status();
   auto has = [&](const char *code) {
     for (const CompileDiagnostic &d : c->diagnostics)

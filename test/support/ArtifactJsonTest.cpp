@@ -109,8 +109,10 @@ TEST(ArtifactJson, StrictReader) {
   EXPECT_THAT(errorAfter("\"size:0\"", "null"), HasSubstr("expected a string, got null"));
   EXPECT_EQ(errorAfter("\"kind\": \"tensor_map\"", "\"kind\": \"pointer\""),
             "kernels[0].variants[0].launches[0].args[0]: unknown member 'type'");
-  EXPECT_EQ(errorAfter("\"cluster\": 2", "\"cluster\": 99"), "kernel 'mm', variant 'tma', launch 0: cluster of 99 blocks is outside 1 to 16");
-  EXPECT_EQ(errorAfter("\"loc\": [\"mm.kc\", 3, 5]", "\"loc\": [3, 5]"), "kernels[0].loc: expected a location [file, line, column], got an array");
+  EXPECT_EQ(errorAfter("\"cluster\": 2", "\"cluster\": 99"),
+            "kernel 'mm', variant 'tma', launch 0: cluster of 99 blocks is outside 1 to 16");
+  EXPECT_EQ(errorAfter("\"loc\": [\"mm.kc\", 3, 5]", "\"loc\": [3, 5]"),
+            "kernels[0].loc: expected a location [file, line, column], got an array");
 }
 
 TEST(ArtifactJson, MalformedKernelsAreNotWritten) {

@@ -134,8 +134,8 @@ TEST_P(NarrowFormat, RoundsToNearestEven) {
     check((values[i] + values[i + 1]) / 2);
   }
   double step = values.back() - values[values.size() - 2];
-  for (double v : {values.back(), values.back() + step / 4, values.back() + step / 2, values.back() + step, 2 * values.back(), 1e300, 1e-300,
-                   5e-324, 1e-45, double(std::numeric_limits<float>::max()), double(std::numeric_limits<float>::min()), 0.0})
+  for (double v : {values.back(), values.back() + step / 4, values.back() + step / 2, values.back() + step, 2 * values.back(), 1e300,
+                   1e-300, 5e-324, 1e-45, double(std::numeric_limits<float>::max()), double(std::numeric_limits<float>::min()), 0.0})
     check(v);
 }
 

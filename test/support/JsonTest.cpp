@@ -36,16 +36,18 @@ TEST(Json, ReadsEveryKind) {
 }
 
 TEST(Json, Strings) {
-  EXPECT_EQ(*parseJson(R"("\"\\\/\b\f\n\r\t\u0041\u00e9\u20ac\ud83d\ude00")")->asString(), "\"\\/\b\f\n\r\tA\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
+  EXPECT_EQ(*parseJson(R"("\"\\\/\b\f\n\r\t\u0041\u00e9\u20ac\ud83d\ude00")")->asString(),
+            "\"\\/\b\f\n\r\tA\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
   EXPECT_EQ(parseJson(R"("\u0000")")->asString()->size(), 1u);
-  for (const char *bad : {R"("\ud800")", R"("\udc00")", R"("\ud800\u0041")", R"("\x")", R"("\u12g4")", "\"\n\"", "\"abc", "\"\\", "\"\\u", "\"\xff\"",
-                          "\"\xc0\x80\"", "\"\xed\xa0\x80\"", "\"\xf4\x90\x80\x80\"", "\"\xe2\x82\""})
+  for (const char *bad : {R"("\ud800")", R"("\udc00")", R"("\ud800\u0041")", R"("\x")", R"("\u12g4")", "\"\n\"", "\"abc", "\"\\", "\"\\u",
+                          "\"\xff\"", "\"\xc0\x80\"", "\"\xed\xa0\x80\"", "\"\xf4\x90\x80\x80\"", "\"\xe2\x82\""})
     EXPECT_NE(errorOf(bad), "ok") << bad;
 }
 
 TEST(Json, RefusesWhatTheGrammarRefuses) {
-  for (const char *bad : {"", " ", "{", "[", "]", "[1,]", "[,1]", "[1 2]", "{\"a\":1,}", "{a:1}", "{\"a\" 1}", "{\"a\":}", "01", "-", "+1", ".5", "1.", "1e",
-                          "1e+", "0x1", "NaN", "Infinity", "tru", "nul", "1 2", "[1]]", "'a'", "// c\n1", "1e999", "99999999999999999999"})
+  for (const char *bad : {"",          " ",        "{",   "[",   "]",   "[1,]", "[,1]", "[1 2]",   "{\"a\":1,}", "{a:1}",
+                          "{\"a\" 1}", "{\"a\":}", "01",  "-",   "+1",  ".5",   "1.",   "1e",      "1e+",        "0x1",
+                          "NaN",       "Infinity", "tru", "nul", "1 2", "[1]]", "'a'",  "// c\n1", "1e999",      "99999999999999999999"})
     EXPECT_NE(errorOf(bad), "ok") << bad;
   for (const char *good : {"0", "-0", "1", "-1.5e-3", "[]", "{}", "\"\"", "null", "9223372036854775807", "-9223372036854775808"})
     EXPECT_EQ(errorOf(good), "ok") << good;
@@ -65,7 +67,8 @@ TEST(Json, Limits) {
 }
 
 TEST(Json, PrintsWhatItRead) {
-  for (const char *text : {R"({"a":[1,2.5,"x\n\u0001\"",null,true],"b":{},"c":[],"d":[[1],{"e":-0.0}]})", "1e+300", "0.1", "-9223372036854775808"}) {
+  for (const char *text :
+       {R"({"a":[1,2.5,"x\n\u0001\"",null,true],"b":{},"c":[],"d":[[1],{"e":-0.0}]})", "1e+300", "0.1", "-9223372036854775808"}) {
     auto j = parseJson(text);
     ASSERT_TRUE(j.ok()) << j.status();
     for (int indent : {0, 1, 2}) {
@@ -74,7 +77,8 @@ TEST(Json, PrintsWhatItRead) {
       EXPECT_EQ(*parseJson(*printed), *j) << *printed;
     }
   }
-  EXPECT_EQ(*printJson(*parseJson(R"({"a": [1, 2], "b": [{"c": 1.0}]})"), 1), "{\n \"a\": [1, 2],\n \"b\": [\n  {\n   \"c\": 1.0\n  }\n ]\n}");
+  EXPECT_EQ(*printJson(*parseJson(R"({"a": [1, 2], "b": [{"c": 1.0}]})"), 1),
+            "{\n \"a\": [1, 2],\n \"b\": [\n  {\n   \"c\": 1.0\n  }\n ]\n}");
   EXPECT_EQ(*printJson(*parseJson(R"({"a": [1, 2]})")), R"({"a":[1,2]})");
 }
 

@@ -63,7 +63,8 @@ TEST(LineMarks, PinningTwiceIsPinningOnce) {
 }
 
 TEST(LineMarks, AnyTextIsSafe) {
-  for (const char *text : {"", "\n", "#", "#line", "#line x", "#line 99999999999 \"a\"", "#line 4", "#line 4 \"", "#liner 4 \"a\"\nx", "\\"}) {
+  for (const char *text :
+       {"", "\n", "#", "#line", "#line x", "#line 99999999999 \"a\"", "#line 4", "#line 4 \"", "#liner 4 \"a\"\nx", "\\"}) {
     LineMarks marks(text);
     for (int line = -1; line < 4; ++line)
       EXPECT_EQ(marks.at(line).line, 0) << text;

@@ -38,9 +38,10 @@ int64_t oracle(SizeTerm::Op op, int64_t a64, int64_t b64) {
 }
 
 constexpr SizeTerm::Op kBinary[] = {SizeTerm::Add, SizeTerm::Sub, SizeTerm::Mul, SizeTerm::FloorDiv, SizeTerm::CeilDiv,
-                                    SizeTerm::Mod, SizeTerm::Min, SizeTerm::Max, SizeTerm::Eq, SizeTerm::Ne,
+                                    SizeTerm::Mod, SizeTerm::Min, SizeTerm::Max, SizeTerm::Eq,       SizeTerm::Ne,
                                     SizeTerm::Lt,  SizeTerm::Le,  SizeTerm::And, SizeTerm::Or};
-constexpr int64_t kEdges[] = {0, 1, -1, 2, -2, 3, -3, 7, -7, 8, 127, 128, 1 << 20, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, INT64_MAX - 1, INT64_MIN + 1};
+constexpr int64_t kEdges[] = {
+    0, 1, -1, 2, -2, 3, -3, 7, -7, 8, 127, 128, 1 << 20, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, INT64_MAX - 1, INT64_MIN + 1};
 
 TEST(SizeExpr, EveryOperationOnEdgeValues) {
   for (SizeTerm::Op op : kBinary)
@@ -94,7 +95,8 @@ TEST(SizeRange, HoldsEveryValue) {
   for (int round = 0; round < 2000; ++round) {
     std::vector<SizeRange> ranges;
     for (int i = 0; i < 3; ++i) {
-      int64_t a = kEdges[random() % std::size(kEdges)], b = round % 2 ? addSaturated(a, int64_t(random() % 4)) : kEdges[random() % std::size(kEdges)];
+      int64_t a = kEdges[random() % std::size(kEdges)],
+              b = round % 2 ? addSaturated(a, int64_t(random() % 4)) : kEdges[random() % std::size(kEdges)];
       ranges.push_back({std::min(a, b), std::max(a, b)});
     }
     std::vector<SizeExpr> pool = {SizeExpr::size(0), SizeExpr::size(1), SizeExpr::size(2), SizeExpr(int64_t(random() % 9) - 4)};

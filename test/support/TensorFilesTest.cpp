@@ -7,10 +7,10 @@
 #include <fstream>
 #include <sys/resource.h>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "support/NpyFile.h"
 #include "support/SafetensorsFile.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
 
 namespace kernelc {
 namespace {
@@ -19,8 +19,9 @@ namespace fs = std::filesystem;
 
 class TensorFiles : public testing::Test {
 protected:
-  TensorFiles() : folder(fs::temp_directory_path() / ("kernelc-files-" + std::to_string(::getpid()) + "-" +
-                                                     testing::UnitTest::GetInstance()->current_test_info()->name())) {
+  TensorFiles()
+      : folder(fs::temp_directory_path() /
+               ("kernelc-files-" + std::to_string(::getpid()) + "-" + testing::UnitTest::GetInstance()->current_test_info()->name())) {
     fs::create_directories(folder);
   }
   ~TensorFiles() override { fs::remove_all(folder); }
@@ -97,12 +98,14 @@ TEST_F(TensorFiles, StridedViewsAreWrittenDense) {
 
 TEST_F(TensorFiles, ReadsWhatNumpyWrites) {
   std::string two("\x00\x00\x80\x3f\x00\x00\x00\x40", 8);
-  for (const char *h : {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", "{'shape':(2,),'fortran_order':False,'descr':\"<f4\"}  \n"}) {
+  for (const char *h :
+       {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", "{'shape':(2,),'fortran_order':False,'descr':\"<f4\"}  \n"}) {
     auto t = readNpy(put("a.npy", npy(h, two)));
     ASSERT_TRUE(t.ok()) << t.status();
     EXPECT_EQ(reinterpret_cast<float *>(t->data.get())[1], 2.0f);
   }
-  auto big = readNpy(put("b.npy", npy("{'descr': '>i2', 'fortran_order': True, 'shape': (2, 2), }", std::string("\0\1\0\2\0\3\0\4", 8), 2)));
+  auto big =
+      readNpy(put("b.npy", npy("{'descr': '>i2', 'fortran_order': True, 'shape': (2, 2), }", std::string("\0\1\0\2\0\3\0\4", 8), 2)));
   ASSERT_TRUE(big.ok()) << big.status();
   EXPECT_EQ(reinterpret_cast<int16_t *>(big->data.get())[3], 4);
   EXPECT_EQ(big->strides, (std::vector<int64_t>{1, 2}));
@@ -116,7 +119,8 @@ TEST_F(TensorFiles, ReadsWhatNumpyWrites) {
   EXPECT_EQ(readNpy(v1, ElementType::f8e5m2)->type, ElementType::f8e5m2);
   auto f1 = put("f1.npy", npy("{'descr': '<f1', 'fortran_order': False, 'shape': (1,), }", "\x3f"));
   EXPECT_EQ(readNpy(f1, ElementType::f8e5m2)->type, ElementType::f8e5m2);
-  EXPECT_THAT(std::string(readNpy(f1, ElementType::f8e4m3).status().message()), testing::HasSubstr("expected f8e4m3, '" + f1 + "' holds '<f1' (f8e5m2)"));
+  EXPECT_THAT(std::string(readNpy(f1, ElementType::f8e4m3).status().message()),
+              testing::HasSubstr("expected f8e4m3, '" + f1 + "' holds '<f1' (f8e5m2)"));
   for (const char *descr : {"<c8", "|O", "<U3"}) {
     auto other = readNpy(put("g.npy", npy(std::string("{'descr': '") + descr + "', 'fortran_order': False, 'shape': (1,), }", "x")));
     EXPECT_THAT(std::string(other.status().message()), testing::HasSubstr(std::string("element type '") + descr + "' is not one of"));
@@ -133,21 +137,41 @@ TEST_F(TensorFiles, ReadsWhatNumpyWrites) {
 const std::pair<const char *, std::vector<ElementType>> kReadable[] = {
     {"|b1", {ElementType::boolean}},
     {"|i1", {ElementType::i8, ElementType::i4}},
-    {"<i2", {ElementType::i16}}, {">i2", {ElementType::i16}},
-    {"<i4", {ElementType::i32}}, {">i4", {ElementType::i32}}, {"=i4", {ElementType::i32}},
-    {"<i8", {ElementType::i64}}, {">i8", {ElementType::i64}},
+    {"<i2", {ElementType::i16}},
+    {">i2", {ElementType::i16}},
+    {"<i4", {ElementType::i32}},
+    {">i4", {ElementType::i32}},
+    {"=i4", {ElementType::i32}},
+    {"<i8", {ElementType::i64}},
+    {">i8", {ElementType::i64}},
     {"|u1", {ElementType::u8, ElementType::u4, ElementType::f8e4m3, ElementType::f8e5m2}},
-    {"<u2", {ElementType::u16, ElementType::bf16}}, {">u2", {ElementType::u16, ElementType::bf16}},
-    {"<u4", {ElementType::u32}}, {">u4", {ElementType::u32}},
-    {"<u8", {ElementType::u64}}, {">u8", {ElementType::u64}},
+    {"<u2", {ElementType::u16, ElementType::bf16}},
+    {">u2", {ElementType::u16, ElementType::bf16}},
+    {"<u4", {ElementType::u32}},
+    {">u4", {ElementType::u32}},
+    {"<u8", {ElementType::u64}},
+    {">u8", {ElementType::u64}},
     {"<f1", {ElementType::f8e5m2}},
-    {"<f2", {ElementType::f16}}, {">f2", {ElementType::f16}},
-    {"<f4", {ElementType::f32}}, {">f4", {ElementType::f32}},
-    {"<f8", {ElementType::f64}}, {">f8", {ElementType::f64}},
+    {"<f2", {ElementType::f16}},
+    {">f2", {ElementType::f16}},
+    {"<f4", {ElementType::f32}},
+    {">f4", {ElementType::f32}},
+    {"<f8", {ElementType::f64}},
+    {">f8", {ElementType::f64}},
     {"|V1", {ElementType::f8e4m3, ElementType::f8e5m2, ElementType::i4, ElementType::u4}},
     {"<V1", {ElementType::f8e4m3, ElementType::f8e5m2, ElementType::i4, ElementType::u4}},
-    {"|V2", {ElementType::bf16}}, {"<V2", {ElementType::bf16}},
-    {"|V4", {}}, {"<f3", {}}, {"<c8", {}}, {"<f16", {}}, {"<b2", {}}, {"|S4", {}}, {"<U3", {}}, {"|O", {}}, {"<M8[ns]", {}}, {"<m8[s]", {}}};
+    {"|V2", {ElementType::bf16}},
+    {"<V2", {ElementType::bf16}},
+    {"|V4", {}},
+    {"<f3", {}},
+    {"<c8", {}},
+    {"<f16", {}},
+    {"<b2", {}},
+    {"|S4", {}},
+    {"<U3", {}},
+    {"|O", {}},
+    {"<M8[ns]", {}},
+    {"<m8[s]", {}}};
 
 /// The bytes of element `i` of `t`, without strides of its own; a nibble as a byte.
 std::string elementAt(const OwnedTensor &t, int64_t i) {
@@ -165,16 +189,18 @@ TEST_F(TensorFiles, NpyOfEverySpellingForEveryTypeIsReadAsItselfOrRefused) {
     for (size_t i = 0; i < 6 * width; ++i)
       data += char(0x2b5a63 >> (i % 23) & 1); // 0 and 1: what bool and nibbles have, too
     for (bool fortran : {false, true}) {
-      std::string file = put("t.npy", npy("{'descr': '" + spelled + "', 'fortran_order': " + (fortran ? "True" : "False") + ", 'shape': (2, 3), }", data));
+      std::string file =
+          put("t.npy", npy("{'descr': '" + spelled + "', 'fortran_order': " + (fortran ? "True" : "False") + ", 'shape': (2, 3), }", data));
       for (int i = 0; i < kNumElementTypes; ++i) {
         ElementType wanted = ElementType(i);
         SCOPED_TRACE(testing::Message() << spelled << " for " << elementTypeName(wanted) << (fortran ? " in Fortran order" : ""));
         auto read = readNpy(file, wanted);
         if (std::find(readable.begin(), readable.end(), wanted) == readable.end()) {
           EXPECT_EQ(read.status().code(), absl::StatusCode::kInvalidArgument);
-          EXPECT_THAT(std::string(read.status().message()),
-                      testing::AllOf(testing::HasSubstr("expected " + std::string(elementTypeName(wanted)) + ", '" + file + "' holds '" + spelled),
-                                     testing::HasSubstr("x.astype(")));
+          EXPECT_THAT(
+              std::string(read.status().message()),
+              testing::AllOf(testing::HasSubstr("expected " + std::string(elementTypeName(wanted)) + ", '" + file + "' holds '" + spelled),
+                             testing::HasSubstr("x.astype(")));
           continue;
         }
         ASSERT_TRUE(read.ok()) << read.status();
@@ -207,8 +233,10 @@ TEST_F(TensorFiles, NpyElementsThatDoNotFitAreNamed) {
   EXPECT_EQ(message("|V1", "\x0f\x08", ElementType::i4), "bits \x0f\x08"); // as ml_dtypes writes -1 and -8
   EXPECT_EQ(message("|V1", "\xff\x07", ElementType::i4), "bits \x0f\x07");
   EXPECT_THAT(message("|V1", "\0\x7f", ElementType::i4), EndsWith("the value 127 does not fit in i4"));
-  auto fields = readNpy(put("s.npy", npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }", std::string(8, 'x'))), ElementType::f32);
-  EXPECT_THAT(std::string(fields.status().message()), EndsWith("its elements are structures; save one field as an array of its own, as with x['field']"));
+  auto fields = readNpy(put("s.npy", npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }", std::string(8, 'x'))),
+                        ElementType::f32);
+  EXPECT_THAT(std::string(fields.status().message()),
+              EndsWith("its elements are structures; save one field as an array of its own, as with x['field']"));
 }
 
 TEST_F(TensorFiles, SafetensorsOfEveryTypeForEveryTypeAreReadAsThemselvesOrRefused) {
@@ -226,7 +254,8 @@ TEST_F(TensorFiles, SafetensorsOfEveryTypeForEveryTypeAreReadAsThemselvesOrRefus
       if (read.ok())
         EXPECT_EQ(read->type, wanted);
       else
-        EXPECT_THAT(std::string(read.status().message()), testing::HasSubstr("tensor 'x': expected " + std::string(elementTypeName(wanted)) + ", '"));
+        EXPECT_THAT(std::string(read.status().message()),
+                    testing::HasSubstr("tensor 'x': expected " + std::string(elementTypeName(wanted)) + ", '"));
     }
   }
 }
@@ -237,16 +266,17 @@ TEST_F(TensorFiles, HostileNpyHeadersAreErrors) {
   ASSERT_TRUE(readNpy(put("g.npy", npy(good, data))).ok());
   EXPECT_EQ(readNpy(path("missing.npy")).status().code(), absl::StatusCode::kNotFound);
   EXPECT_FALSE(readNpy(folder.string()).ok());
-  for (std::string h : {"", "{}", "{'descr': '<f4'}", "{'descr': '<f3', 'fortran_order': False, 'shape': (2,)}",
-                        "{'descr': '<f99', 'fortran_order': False, 'shape': (2,)}", "{'descr': '|O8', 'fortran_order': False, 'shape': (2,)}",
-                        "{'descr': [('a','<f4')], 'fortran_order': False, 'shape': (2,)}",
-                        "{'descr': '<f4', 'fortran_order': 0, 'shape': (2,)}", "{'descr': '<f4', 'fortran_order': False, 'shape': (-2,)}",
-                        "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}",
-                        "{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4)}",
-                        "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), 'x': 1}",
-                        "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (2,)}",
-                        "{'descr': '<f4', 'fortran_order': False, 'shape': (2,)} x", "{'descr': '<f4', 'fortran_order': False, 'shape': (3,)}",
-                        "{'descr': '<f4', 'fortran_order': False, 'shape': (2,"})
+  for (std::string h :
+       {"", "{}", "{'descr': '<f4'}", "{'descr': '<f3', 'fortran_order': False, 'shape': (2,)}",
+        "{'descr': '<f99', 'fortran_order': False, 'shape': (2,)}", "{'descr': '|O8', 'fortran_order': False, 'shape': (2,)}",
+        "{'descr': [('a','<f4')], 'fortran_order': False, 'shape': (2,)}", "{'descr': '<f4', 'fortran_order': 0, 'shape': (2,)}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (-2,)}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4)}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), 'x': 1}",
+        "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (2,)}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (2,)} x", "{'descr': '<f4', 'fortran_order': False, 'shape': (3,)}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (2,"})
     EXPECT_EQ(readNpy(put("h.npy", npy(h, data))).status().code(), absl::StatusCode::kInvalidArgument) << h;
   EXPECT_FALSE(readNpy(put("h.npy", npy(good, data, 4))).ok());
   // Every truncation, and every byte of the header set to odd values.
@@ -262,25 +292,38 @@ TEST_F(TensorFiles, HostileNpyHeadersAreErrors) {
 }
 
 TEST_F(TensorFiles, HostileSafetensorsAreErrors) {
-  std::string good = R"({"__metadata__":{"k":"v"},"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"U8","shape":[],"data_offsets":[8,9]}})";
+  std::string good =
+      R"({"__metadata__":{"k":"v"},"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"U8","shape":[],"data_offsets":[8,9]}})";
   std::string data(9, 'x');
   auto file = SafetensorsFile::open(put("g.st", safetensors(good, data)));
   ASSERT_TRUE(file.ok()) << file.status();
   EXPECT_EQ(file->entries().size(), 2u);
   EXPECT_EQ(file->read("c").status().code(), absl::StatusCode::kNotFound);
   auto entry = [](const std::string &body) { return R"({"a":{)" + body + "}}"; };
-  for (std::string h : {std::string(""), std::string("[]"), std::string("{"), std::string("{}"), good.substr(0, good.size() - 1), good + "}",
-                        std::string(R"({"a":1})"), entry(R"("dtype":"F32","shape":[2])"),
-                        entry(R"("dtype":"F32","shape":[2],"data_offsets":[0,9])"), entry(R"("dtype":"F33","shape":[9],"data_offsets":[0,9])"),
-                        entry(R"("dtype":"U8","shape":[-9],"data_offsets":[0,9])"), entry(R"("dtype":"U8","shape":[9.0],"data_offsets":[0,9])"),
-                        entry(R"("dtype":"U8","shape":[9],"data_offsets":[9,0])"), entry(R"("dtype":"U8","shape":[9],"data_offsets":[1,10])"),
-                        entry(R"("dtype":"U8","shape":[8],"data_offsets":[0,8])"), entry(R"("dtype":"U8","shape":[8],"data_offsets":[1,9])"),
-                        entry(R"("dtype":"U8","shape":[4294967296,4294967296],"data_offsets":[0,9])"),
-                        entry(R"("dtype":"U8","shape":[9],"data_offsets":[0,99999999999999999999])"),
-                        std::string(R"({"a":{"dtype":"U8","shape":[9],"data_offsets":[0,9]},"a":{"dtype":"U8","shape":[9],"data_offsets":[0,9]}})"),
-                        std::string(R"({"a":{"dtype":"U8","shape":[9],"data_offsets":[0,9]},"b":{"dtype":"U8","shape":[9],"data_offsets":[0,9]}})"),
-                        std::string(R"({"__metadata__":{"k":1},"a":{"dtype":"U8","shape":[9],"data_offsets":[0,9]}})"),
-                        std::string(5000, '['), std::string("{\"\xff\":1}")})
+  for (std::string h :
+       {std::string(""),
+        std::string("[]"),
+        std::string("{"),
+        std::string("{}"),
+        good.substr(0, good.size() - 1),
+        good + "}",
+        std::string(R"({"a":1})"),
+        entry(R"("dtype":"F32","shape":[2])"),
+        entry(R"("dtype":"F32","shape":[2],"data_offsets":[0,9])"),
+        entry(R"("dtype":"F33","shape":[9],"data_offsets":[0,9])"),
+        entry(R"("dtype":"U8","shape":[-9],"data_offsets":[0,9])"),
+        entry(R"("dtype":"U8","shape":[9.0],"data_offsets":[0,9])"),
+        entry(R"("dtype":"U8","shape":[9],"data_offsets":[9,0])"),
+        entry(R"("dtype":"U8","shape":[9],"data_offsets":[1,10])"),
+        entry(R"("dtype":"U8","shape":[8],"data_offsets":[0,8])"),
+        entry(R"("dtype":"U8","shape":[8],"data_offsets":[1,9])"),
+        entry(R"("dtype":"U8","shape":[4294967296,4294967296],"data_offsets":[0,9])"),
+        entry(R"("dtype":"U8","shape":[9],"data_offsets":[0,99999999999999999999])"),
+        std::string(R"({"a":{"dtype":"U8","shape":[9],"data_offsets":[0,9]},"a":{"dtype":"U8","shape":[9],"data_offsets":[0,9]}})"),
+        std::string(R"({"a":{"dtype":"U8","shape":[9],"data_offsets":[0,9]},"b":{"dtype":"U8","shape":[9],"data_offsets":[0,9]}})"),
+        std::string(R"({"__metadata__":{"k":1},"a":{"dtype":"U8","shape":[9],"data_offsets":[0,9]}})"),
+        std::string(5000, '['),
+        std::string("{\"\xff\":1}")})
     EXPECT_EQ(SafetensorsFile::open(put("h.st", safetensors(h, data))).status().code(), absl::StatusCode::kInvalidArgument) << h;
   std::string whole = safetensors(good, data);
   for (size_t n = 0; n < whole.size(); ++n)

@@ -46,9 +46,8 @@ TEST(ThreadPool, PiecesDoNotDependOnTheNumberOfThreads) {
 TEST(ThreadPool, NestedCallsFinish) {
   ThreadPool pool(3);
   std::atomic<int64_t> sum{0};
-  pool.parallelFor(0, 20, 1, [&](int64_t b, int64_t) {
-    pool.parallelFor(0, 10, 2, [&](int64_t x, int64_t y) { sum += (y - x) * (b + 1); });
-  });
+  pool.parallelFor(0, 20, 1,
+                   [&](int64_t b, int64_t) { pool.parallelFor(0, 10, 2, [&](int64_t x, int64_t y) { sum += (y - x) * (b + 1); }); });
   EXPECT_EQ(sum, 10 * 210);
 }
 

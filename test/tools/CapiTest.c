@@ -6,12 +6,12 @@
 
 #include "driver/capi/kernelc.h"
 
-#define CHECK(c) \
-  do { \
-    if (!(c)) { \
-      fprintf(stderr, "%s:%d: %s failed: %s\n", __FILE__, __LINE__, #c, kc_last_error()); \
-      return 1; \
-    } \
+#define CHECK(c)                                                                                                                           \
+  do {                                                                                                                                     \
+    if (!(c)) {                                                                                                                            \
+      fprintf(stderr, "%s:%d: %s failed: %s\n", __FILE__, __LINE__, #c, kc_last_error());                                                  \
+      return 1;                                                                                                                            \
+    }                                                                                                                                      \
   } while (0)
 
 static const char kText[] = "def scale(a: f32, x: f32[N]) -> (y: f32[N]) { y[i] = a * x[i] }";
@@ -110,7 +110,8 @@ int main(void) {
   }
   {
     /* 16 bits of an unsigned type stand for bf16, which frameworks lack, and not for f16, which they have. */
-    static const char *texts[] = {"def f(x: bf16[N]) -> (y: f32[N]) { y[i] = f32(x[i]) }", "def f(x: f16[N]) -> (y: f32[N]) { y[i] = f32(x[i]) }"};
+    static const char *texts[] = {"def f(x: bf16[N]) -> (y: f32[N]) { y[i] = f32(x[i]) }",
+                                  "def f(x: f16[N]) -> (y: f32[N]) { y[i] = f32(x[i]) }"};
     uint16_t bits[4] = {0x3f80, 0x4000, 0, 0};
     kc_tensor tb = {bits, {KC_DEVICE_CPU, 0}, 1, {1, 16, 1}, &n, NULL, 0};
     kc_value two[2] = {{KC_VALUE_TENSOR, &tb, 0, 0}, {KC_VALUE_TENSOR, &ty, 0, 0}};
@@ -133,7 +134,8 @@ int main(void) {
   }
   /* A number that the type has no finite value for is refused; infinity is one that it has. */
   values[0].f = 1e39;
-  CHECK(kc_call(kernel, cpu, values, 3, NULL, 0, NULL) != KC_OK && strstr(kc_last_error(), "parameter 'a': 1e+39 does not fit in f32") != NULL);
+  CHECK(kc_call(kernel, cpu, values, 3, NULL, 0, NULL) != KC_OK &&
+        strstr(kc_last_error(), "parameter 'a': 1e+39 does not fit in f32") != NULL);
   values[0].f = 1 / 0.0;
   CHECK(kc_call(kernel, cpu, values, 3, NULL, 0, NULL) == KC_OK);
   /* Streams are a GPU's. */
@@ -164,7 +166,8 @@ int main(void) {
     CHECK(kc_bound_call(bound, next, 3, NULL) != KC_OK);
     tx2.data = x2;
     ty2.data = x2;
-    CHECK(kc_bound_call(bound, next, 3, NULL) == KC_INVALID_ARGUMENT && strstr(kc_last_error(), "'y': is written, but overlaps parameter 'x'") != NULL);
+    CHECK(kc_bound_call(bound, next, 3, NULL) == KC_INVALID_ARGUMENT &&
+          strstr(kc_last_error(), "'y': is written, but overlaps parameter 'x'") != NULL);
     CHECK(kc_bound_call(bound, next, 2, NULL) == KC_INVALID_ARGUMENT);
     next[0].kind = KC_VALUE_NONE;
     CHECK(kc_bound_call(bound, next, 3, NULL) == KC_INVALID_ARGUMENT);

@@ -12,8 +12,8 @@
 
 #include "driver/HostCheck.h"
 #include "driver/HostRun.h"
-#include "driver/PlannedSchedule.h"
 #include "driver/HostValues.h"
+#include "driver/PlannedSchedule.h"
 #include "runtime/DiskCache.h"
 
 namespace kernelc {
@@ -191,8 +191,8 @@ TEST(Session, TheDistanceOfElementsDecidesTheIndexWidth) {
 // What a search starts at: tiles up to a power of two that covers the index, but one point of a batch.
 TEST(Session, PlannedTilesAreBoundByWhatTheyMayHave) {
   auto session = Session::create(withCache(freshFolder()));
-  auto kernel = session->compile(
-      "def m(x: bf16[B, M, K], w: bf16[B, K, N]) -> (y: bf16[B, M, N]) { y[n, i, j] = sum[k](x[n, i, k] * w[n, k, j]) }");
+  auto kernel =
+      session->compile("def m(x: bf16[B, M, K], w: bf16[B, K, N]) -> (y: bf16[B, M, N]) { y[n, i, j] = sum[k](x[n, i, k] * w[n, k, j]) }");
   ASSERT_TRUE(kernel.ok()) << kernel.status();
   HostTensor x(ElementType::bf16, {4, 64, 96}), w(ElementType::bf16, {4, 96, 48}), y(ElementType::bf16, {4, 64, 48});
   auto planned = plannedSchedule(**kernel, "sm_90a", {x.deviceTensor(), w.deviceTensor(), y.deviceTensor()});
@@ -237,8 +237,8 @@ TEST(Session, ASearchStartsFromOtherUnitsAndParts) {
   EXPECT_EQ(starts("def twice(x: f32[N]) -> (y: f32[N]) { y[i] = x[i] + x[i] }", tensors({{512}, {512}}, ElementType::f32)).size(), 1u);
   // Parts of a long sum: one record of the whole kernel, and two launches.
   bool isSplit = false;
-  for (const SchedulePoint &p : starts("def total(x: f32[M, N]) -> (y: f32[M]) { y[i] = sum[j](x[i, j]) }",
-                                       tensors({{4, 65536}, {4}}, ElementType::f32)))
+  for (const SchedulePoint &p :
+       starts("def total(x: f32[M, N]) -> (y: f32[M]) { y[i] = sum[j](x[i, j]) }", tensors({{4, 65536}, {4}}, ElementType::f32)))
     isSplit |= p.size() == 3 && p[0].launch.empty() && p[0].numbers.count("parts") && p[0].numbers.at("parts") == 8;
   EXPECT_TRUE(isSplit);
 }

@@ -44,7 +44,8 @@ protected:
     return t;
   }
   /// Keeps `schedule` for a call of these sizes.
-  absl::Status keep(int64_t m, int64_t n, int64_t k, const char *text = kProduct, const std::string &schedule = kSchedule, Constants constants = {}) {
+  absl::Status keep(int64_t m, int64_t n, int64_t k, const char *text = kProduct, const std::string &schedule = kSchedule,
+                    Constants constants = {}) {
     auto session = open();
     ProgramOptions options;
     options.schedule = schedule;
@@ -83,7 +84,8 @@ protected:
       }
   }
   /// With the record edited so, the text is `before` and one remark says why.
-  void expectPassedOver(const std::string &what, const std::string &with, const std::string &before, const testing::Matcher<std::string> &why) {
+  void expectPassedOver(const std::string &what, const std::string &with, const std::string &before,
+                        const testing::Matcher<std::string> &why) {
     edit(what, with);
     EXPECT_EQ(textFor(512, 512, 256), before);
     ASSERT_THAT(remarks_, testing::SizeIs(1));
@@ -109,7 +111,7 @@ TEST_F(Tuned, CallsOfSuchSizesTakeIt) {
   std::string after = textFor(512, 512, 256);
   EXPECT_TRUE(isTaken(after));
   EXPECT_THAT(remarks_, ElementsAre("m: the schedule is tuned, from a test, for M = 512, K = 256, N = 512"));
-  EXPECT_EQ(textFor(512, 512, 256), after); // the same input, the same bytes
+  EXPECT_EQ(textFor(512, 512, 256), after);  // the same input, the same bytes
   EXPECT_THAT(remarks_, testing::SizeIs(1)); // said of what comes from the cache too
   // Other sizes, another target, and who wants none of it.
   EXPECT_FALSE(isTaken(textFor(512, 1024, 256)));
@@ -136,7 +138,8 @@ TEST_F(Tuned, SizesMayBeFixedOnEitherSide) {
 
 TEST_F(Tuned, NamesDoNotCountButWhatIsComputedDoes) {
   ASSERT_EQ(keep(512, 512, 256), absl::OkStatus());
-  const char *other = "# The same.\ndef product(x: bf16[R, S],\n    y: bf16[C, S]) -> (out: bf16[R, C]) { out[r, c] = sum[s](x[r, s] * y[c, s]) }";
+  const char *other =
+      "# The same.\ndef product(x: bf16[R, S],\n    y: bf16[C, S]) -> (out: bf16[R, C]) { out[r, c] = sum[s](x[r, s] * y[c, s]) }";
   EXPECT_TRUE(isTaken(textFor(512, 512, 256, other), "r", "c"));
   const char *scaled = "def m(a: bf16[M, K], b: bf16[N, K]) -> (c: bf16[M, N]) { c[i, j] = 2 * sum[k](a[i, k] * b[j, k]) }";
   EXPECT_FALSE(isTaken(textFor(512, 512, 256, scaled)));
@@ -145,8 +148,9 @@ TEST_F(Tuned, NamesDoNotCountButWhatIsComputedDoes) {
 TEST_F(Tuned, WhatIsStaleIsSaidAndPassedOver) {
   std::string before = textFor(512, 512, 256);
   ASSERT_EQ(keep(512, 512, 256), absl::OkStatus());
-  expectPassedOver("\"kernelc\":\"", "\"kernelc\":\"9.", before,
-                   testing::AllOf(HasSubstr("m: the tuned schedule for sm_90a is not used: it was found with kernelc 9."), HasSubstr("tune again")));
+  expectPassedOver(
+      "\"kernelc\":\"", "\"kernelc\":\"9.", before,
+      testing::AllOf(HasSubstr("m: the tuned schedule for sm_90a is not used: it was found with kernelc 9."), HasSubstr("tune again")));
   expectPassedOver("\"kernelc_tuning\":1", "\"kernelc_tuning\":2", before, HasSubstr("it is in another format"));
 }
 
@@ -159,7 +163,8 @@ TEST_F(Tuned, WhatNoLongerHoldsIsSaidAndPassedOver) {
 }
 
 TEST_F(Tuned, OnlySchedulesThatHoldAreKept) {
-  EXPECT_THAT(std::string(keep(512, 512, 256, kProduct, R"([{"kernel": "m", "launch": "c", "stages": 60}])").message()), HasSubstr("bytes of shared memory"));
+  EXPECT_THAT(std::string(keep(512, 512, 256, kProduct, R"([{"kernel": "m", "launch": "c", "stages": 60}])").message()),
+              HasSubstr("bytes of shared memory"));
   EXPECT_THAT(std::string(keep(0, 512, 256).message()), HasSubstr("tuned schedules belong to sizes"));
   EXPECT_FALSE(isTaken(textFor(512, 512, 256)));
 }

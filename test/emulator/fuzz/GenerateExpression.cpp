@@ -126,16 +126,11 @@ Expr ExpressionGenerator::term(Class c, const Names &scope, int depth) {
     return call(*f, scope, depth);
   switch (below(12)) {
   case 0:
-  case 1:
-    return reduction(c, scope, depth);
-  case 2:
-    return normalisation(c, scope, depth);
-  case 3:
-    return window(c, scope);
-  case 4:
-    return readDisplaced(c, scope);
-  case 5:
-    return chance(3) ? gather(c, scope) : leaf(c, scope);
+  case 1: return reduction(c, scope, depth);
+  case 2: return normalisation(c, scope, depth);
+  case 3: return window(c, scope);
+  case 4: return readDisplaced(c, scope);
+  case 5: return chance(3) ? gather(c, scope) : leaf(c, scope);
   case 6:
     return c == Class::Bool ? indexCondition(scope)
                             : plain(c, "($0 if $1 else $2)", {term(c, scope, depth - 1), indexCondition(scope), leaf(c, scope)});

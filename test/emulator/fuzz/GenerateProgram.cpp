@@ -155,8 +155,7 @@ private:
         s.value = both;
       }
       return add(s, on, c);
-    default:
-      break;
+    default: break;
     }
     s.value = x_.expression(c, on, 3);
     add(s, on, c);

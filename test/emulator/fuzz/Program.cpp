@@ -107,8 +107,7 @@ private:
 
   std::string print(const Expr &e) {
     switch (e.kind) {
-    case Expr::Plain:
-      return expand(e.text, e.args);
+    case Expr::Plain: return expand(e.text, e.args);
     case Expr::Read: {
       std::string tensor = e.text.empty() ? e.name : paramOf(e);
       std::string inside = absl::StrJoin(e.subscripts, ", ", [](std::string *o, const Subscript &x) { *o += x.text; });

@@ -16,11 +16,17 @@ namespace {
 
 /// The values worth trying of a number; those that most often decide something.
 std::vector<int64_t> valuesOf(llvm::StringRef key) {
-  static const std::map<std::string, std::vector<int64_t>> kValues = {
-      {"warps", {1, 2, 3, 4, 4, 8, 8, 12, 16}}, {"producer_warps", {0, 1, 4, 4}}, {"stages", {1, 2, 3, 4, 5, 8}},
-      {"raster", {1, 2, 3, 8, 16}},         {"min_blocks", {1, 2, 4}},        {"cluster", {1, 2, 2, 4}},
-      {"part", {16, 32, 64, 128, 256}},     {"pingpong", {1, 2, 2, 3}},       {"promote", {0, 32, 64, 128}},
-      {"clamp", {0, 1, 4, 16}},             {"in_flight", {1, 2, 2, 3}}};
+  static const std::map<std::string, std::vector<int64_t>> kValues = {{"warps", {1, 2, 3, 4, 4, 8, 8, 12, 16}},
+                                                                      {"producer_warps", {0, 1, 4, 4}},
+                                                                      {"stages", {1, 2, 3, 4, 5, 8}},
+                                                                      {"raster", {1, 2, 3, 8, 16}},
+                                                                      {"min_blocks", {1, 2, 4}},
+                                                                      {"cluster", {1, 2, 2, 4}},
+                                                                      {"part", {16, 32, 64, 128, 256}},
+                                                                      {"pingpong", {1, 2, 2, 3}},
+                                                                      {"promote", {0, 32, 64, 128}},
+                                                                      {"clamp", {0, 1, 4, 16}},
+                                                                      {"in_flight", {1, 2, 2, 3}}};
   auto known = kValues.find(key.str());
   return known == kValues.end() ? std::vector<int64_t>() : known->second;
 }
@@ -61,17 +67,12 @@ Schedule drawSchedule(uint64_t seed, const std::vector<Launch> &launches) {
         size_t i = below(l.indices.size());
         int64_t tile = l.tiles[i];
         switch (below(5)) {
-        case 0:
-          tile = std::max<int64_t>(1, tile / 2);
-          break;
-        case 1:
-          tile = std::min<int64_t>(256, tile * 2);
-          break;
+        case 0: tile = std::max<int64_t>(1, tile / 2); break;
+        case 1: tile = std::min<int64_t>(256, tile * 2); break;
         case 2: // no power of two
           tile = std::vector<int64_t>{3, 24, 40, 48, 96, 176, 192}[below(7)];
           break;
-        default:
-          tile = int64_t(1) << below(9);
+        default: tile = int64_t(1) << below(9);
         }
         set("tile " + l.indices[i], std::to_string(tile));
       } else if (which == 2 && below(2)) {

@@ -6,30 +6,21 @@ namespace {
 
 const char *nameOf(Write w) {
   switch (w) {
-  case Write::Full:
-    return "full";
-  case Write::Part:
-    return "part";
-  case Write::Data:
-    return "data";
-  case Write::Mirrored:
-    return "mirrored";
+  case Write::Full: return "full";
+  case Write::Part: return "part";
+  case Write::Data: return "data";
+  case Write::Mirrored: return "mirrored";
   }
   return "";
 }
 
 const char *nameOf(Read r) {
   switch (r) {
-  case Read::Own:
-    return "own";
-  case Read::Elsewhere:
-    return "elsewhere";
-  case Read::Broadcast:
-    return "broadcast";
-  case Read::Reduction:
-    return "reduction";
-  case Read::Old:
-    return "old";
+  case Read::Own: return "own";
+  case Read::Elsewhere: return "elsewhere";
+  case Read::Broadcast: return "broadcast";
+  case Read::Reduction: return "reduction";
+  case Read::Old: return "old";
   }
   return "";
 }
@@ -97,21 +88,11 @@ std::string Sequence::text() const {
     Subscripts t = subscriptsOf(rank, s, n);
     std::string read;
     switch (s.read) {
-    case Read::Own:
-      read = "x[" + t.own + "]";
-      break;
-    case Read::Elsewhere:
-      read = "x[" + t.elsewhere + "]";
-      break;
-    case Read::Broadcast:
-      read = "x[" + t.broadcast + "]";
-      break;
-    case Read::Reduction:
-      read = t.sum;
-      break;
-    case Read::Old:
-      read = t.old;
-      break;
+    case Read::Own: read = "x[" + t.own + "]"; break;
+    case Read::Elsewhere: read = "x[" + t.elsewhere + "]"; break;
+    case Read::Broadcast: read = "x[" + t.broadcast + "]"; break;
+    case Read::Reduction: read = t.sum; break;
+    case Read::Old: read = t.old; break;
     }
     readsOld |= s.read == Read::Old;
     // The second statement reads its own point beside what it reads elsewhere.
@@ -148,21 +129,11 @@ std::vector<int32_t> Sequence::expected(std::vector<int32_t> x, const std::vecto
           continue;
         uint32_t read = 0;
         switch (s.read) {
-        case Read::Own:
-          read = uint32_t(before.x[own]);
-          break;
-        case Read::Elsewhere:
-          read = uint32_t(before.at(elseRow, elseColumn));
-          break;
-        case Read::Broadcast:
-          read = uint32_t(rank == 1 ? before.at(0, 0) : before.at(i, 0));
-          break;
-        case Read::Reduction:
-          read = sum;
-          break;
-        case Read::Old:
-          read = uint32_t(rank == 1 ? first.at(n - 1 - i, 0) : first.at(j, i));
-          break;
+        case Read::Own: read = uint32_t(before.x[own]); break;
+        case Read::Elsewhere: read = uint32_t(before.at(elseRow, elseColumn)); break;
+        case Read::Broadcast: read = uint32_t(rank == 1 ? before.at(0, 0) : before.at(i, 0)); break;
+        case Read::Reduction: read = sum; break;
+        case Read::Old: read = uint32_t(rank == 1 ? first.at(n - 1 - i, 0) : first.at(j, i)); break;
         }
         now.x[own] = int32_t(3 * read + (position == 1 ? uint32_t(before.x[own]) : 0) + uint32_t(position) + 1);
       }

@@ -171,7 +171,8 @@ std::string replaced(std::string text, const std::string &from, const std::strin
 std::string multiply(const char *body, TileArithmetic arithmetic, std::vector<std::pair<std::string, std::string>> changes = {},
                      std::vector<int64_t> sizes = {13, 7, 17}) {
   mlir::DialectRegistry registry;
-  registry.insert<tile::TileDialect, mlir::arith::ArithDialect, mlir::math::MathDialect, mlir::scf::SCFDialect, mlir::memref::MemRefDialect>();
+  registry
+      .insert<tile::TileDialect, mlir::arith::ArithDialect, mlir::math::MathDialect, mlir::scf::SCFDialect, mlir::memref::MemRefDialect>();
   mlir::MLIRContext context(registry);
   context.loadAllAvailableDialects();
   std::string text = kHead + replaced(body, "$attributes$", kAttributes);
@@ -196,7 +197,8 @@ std::string multiply(const char *body, TileArithmetic arithmetic, std::vector<st
       e = ring ? uint32_t(random()) : e;
     }
   ElementType type = ring ? ElementType::i32 : ElementType::f32;
-  std::vector<TensorView> params = {{storage[0].data(), type, {m, k}, {k, 1}}, {storage[1].data(), type, {n, k}, {k, 1}}, {storage[2].data(), type, {m, n}, {n, 1}}};
+  std::vector<TensorView> params = {
+      {storage[0].data(), type, {m, k}, {k, 1}}, {storage[1].data(), type, {n, k}, {k, 1}}, {storage[2].data(), type, {m, n}, {n, 1}}};
   absl::Status s = runTileFunctions(*module, "mm", sizes, params, arithmetic);
   if (!s.ok())
     return s.ToString();
@@ -225,35 +227,46 @@ TEST(TileInterpreter, MultipliesOverAwkwardSizes) {
 TEST(TileInterpreter, FindsWhatAWrongPassLeaves) {
   using testing::HasSubstr;
   // A store without its mask along j.
-  EXPECT_THAT(multiply(kPipelined, TileArithmetic::Own, {{"mask = array<i64: 0, 1>", "mask = array<i64: 0>"}}), HasSubstr("leaves its tensor"));
+  EXPECT_THAT(multiply(kPipelined, TileArithmetic::Own, {{"mask = array<i64: 0, 1>", "mask = array<i64: 0>"}}),
+              HasSubstr("leaves its tensor"));
   // Operands without the mask along k.
-  EXPECT_THAT(multiply(kPipelined, TileArithmetic::Own, {{"mask = array<i64: 0, 2>", "mask = array<i64: 0>"}}, {13, 3, 17}), HasSubstr("leaves its tensor"));
+  EXPECT_THAT(multiply(kPipelined, TileArithmetic::Own, {{"mask = array<i64: 0, 2>", "mask = array<i64: 0>"}}, {13, 3, 17}),
+              HasSubstr("leaves its tensor"));
   // Subscripts the wrong way round, where both fit.
-  EXPECT_EQ(multiply(kPipelined, TileArithmetic::Ring, {{"#at_y = affine_map<(d0, d1, d2)[s0, s1, s2] -> (d0, d1)>", "#at_y = affine_map<(d0, d1, d2)[s0, s1, s2] -> (d1, d0)>"}}, {8, 4, 8}),
-            "wrong");
+  EXPECT_EQ(
+      multiply(kPipelined, TileArithmetic::Ring,
+               {{"#at_y = affine_map<(d0, d1, d2)[s0, s1, s2] -> (d0, d1)>", "#at_y = affine_map<(d0, d1, d2)[s0, s1, s2] -> (d1, d0)>"}},
+               {8, 4, 8}),
+      "wrong");
   // A tile of k is lost, first or last.
-  EXPECT_THAT(multiply(kPipelined, TileArithmetic::Ring, {{"scf.for %t = %c0 to %end", "scf.for %t = %c1 to %end"}}), HasSubstr("whose slot holds"));
+  EXPECT_THAT(multiply(kPipelined, TileArithmetic::Ring, {{"scf.for %t = %c0 to %end", "scf.for %t = %c1 to %end"}}),
+              HasSubstr("whose slot holds"));
   EXPECT_EQ(multiply(kRoles, TileArithmetic::Ring, {{"(s1 ceildiv 4)", "(s1 floordiv 4)"}}), "wrong");
   // A slot is filled while its number is still wanted; nothing is there yet.
   EXPECT_THAT(multiply(kPipelined, TileArithmetic::Own, {{"at %t : !rx", "at %next : !rx"}}), HasSubstr("whose slot holds"));
-  EXPECT_THAT(multiply(kPipelined, TileArithmetic::Own, {{"tile.ring_copy %rw at %next", "tile.ring_copy %rw at %t"}}), HasSubstr("whose slot holds"));
+  EXPECT_THAT(multiply(kPipelined, TileArithmetic::Own, {{"tile.ring_copy %rw at %next", "tile.ring_copy %rw at %t"}}),
+              HasSubstr("whose slot holds"));
   // Roles that do not agree.
   EXPECT_THAT(multiply(kRoles, TileArithmetic::Own, {{"bytes 256", "bytes 128"}}), HasSubstr("128 bytes are announced and 256 brought"));
-  EXPECT_THAT(multiply(kRoles, TileArithmetic::Own, {{"%after = arith.addi %count, %end", "%after = arith.addi %count, %c1"}}), HasSubstr("announced"));
+  EXPECT_THAT(multiply(kRoles, TileArithmetic::Own, {{"%after = arith.addi %count, %end", "%after = arith.addi %count, %c1"}}),
+              HasSubstr("announced"));
 }
 
 TEST(TileInterpreter, FindsWhatBlocksOfAClusterDoWrong) {
   // One block's sum for all; all tiles in every block; a block that does not come.
-  EXPECT_EQ(multiply(kShared, TileArithmetic::Ring, {{"%all = tile.cluster_reduce sum %sum : !acc -> !acc", "%all = arith.addf %sum, %zero : !acc"}}), "wrong");
+  EXPECT_EQ(multiply(kShared, TileArithmetic::Ring,
+                     {{"%all = tile.cluster_reduce sum %sum : !acc -> !acc", "%all = arith.addf %sum, %zero : !acc"}}),
+            "wrong");
   EXPECT_EQ(multiply(kShared, TileArithmetic::Ring, {{"%k0 = %begin to %end step %c8", "%k0 = %c0 to %end step %c4"}}), "wrong");
-  EXPECT_THAT(multiply(kShared, TileArithmetic::Own, {{"  %all = tile.cluster_reduce sum %sum : !acc -> !acc\n  scf.if %first {", "  scf.if %first {\n    %all = tile.cluster_reduce sum %sum : !acc -> !acc"}}),
+  EXPECT_THAT(multiply(kShared, TileArithmetic::Own,
+                       {{"  %all = tile.cluster_reduce sum %sum : !acc -> !acc\n  scf.if %first {",
+                         "  scf.if %first {\n    %all = tile.cluster_reduce sum %sum : !acc -> !acc"}}),
               testing::HasSubstr("not all blocks of the cluster come to 'tile.cluster_reduce'"));
 }
 
 TEST(TileInterpreter, NamesWhatItCannotRun) {
   // A division is none of a ring.
-  std::vector<std::pair<std::string, std::string>> divides = {
-      {"tile.store %sum,", "%q = arith.divf %sum, %sum : !acc\n  tile.store %q,"}};
+  std::vector<std::pair<std::string, std::string>> divides = {{"tile.store %sum,", "%q = arith.divf %sum, %sum : !acc\n  tile.store %q,"}};
   EXPECT_THAT(multiply(kPipelined, TileArithmetic::Ring, divides), testing::HasSubstr("'arith.divf' cannot be interpreted"));
 }
 

@@ -13,7 +13,8 @@ static const CUdeviceptr kSpare = 4096;
 
 CUresult cuCtxGetDevice(CUdevice *d) { return *d = 0, CUDA_SUCCESS; }
 CUresult cuDeviceGetAttribute(int *v, CUdevice_attribute a, CUdevice d) { return (void)a, (void)d, *v = 4, CUDA_SUCCESS; }
-CUresult cuLibraryLoadData(CUlibrary *l, const void *code, CUjit_option *o, void **v, unsigned n, CUlibraryOption *lo, void **lv, unsigned m) {
+CUresult cuLibraryLoadData(CUlibrary *l, const void *code, CUjit_option *o, void **v, unsigned n, CUlibraryOption *lo, void **lv,
+                           unsigned m) {
   return (void)code, (void)o, (void)v, (void)n, (void)lo, (void)lv, (void)m, *l = 0, CUDA_SUCCESS;
 }
 CUresult cuLibraryUnload(CUlibrary l) { return (void)l, CUDA_SUCCESS; }
@@ -23,9 +24,9 @@ CUresult cuFuncSetAttribute(CUfunction f, CUfunction_attribute a, int v) { retur
 CUresult cuMemAlloc(CUdeviceptr *p, size_t n) { return (void)n, *p = kSpare, CUDA_SUCCESS; }
 CUresult cuMemsetD8(CUdeviceptr p, unsigned char v, size_t n) { return (void)p, (void)v, (void)n, CUDA_SUCCESS; }
 CUresult cuMemFree(CUdeviceptr p) { return (void)p, CUDA_SUCCESS; }
-CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType t, cuuint32_t rank, void *base, const cuuint64_t *dims, const cuuint64_t *strides,
-                                const cuuint32_t *box, const cuuint32_t *steps, CUtensorMapInterleave i, CUtensorMapSwizzle s,
-                                CUtensorMapL2promotion p, CUtensorMapFloatOOBfill f) {
+CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType t, cuuint32_t rank, void *base, const cuuint64_t *dims,
+                                const cuuint64_t *strides, const cuuint32_t *box, const cuuint32_t *steps, CUtensorMapInterleave i,
+                                CUtensorMapSwizzle s, CUtensorMapL2promotion p, CUtensorMapFloatOOBfill f) {
   (void)map, (void)t, (void)strides, (void)box, (void)steps, (void)i, (void)s, (void)p, (void)f;
   for (cuuint32_t d = 0; d < rank; ++d)
     assert(dims[d] > 0);
@@ -65,9 +66,11 @@ int main(void) {
   assert(kc_open_launch(&open, 0, 65536, 0, 131072, 0, (int64_t)1 << 40, 64, 0) == CUDA_ERROR_INVALID_VALUE);
   assert(kc_open_launch(&open, 0, 65536, 0, 131072, 0, INT64_MAX, INT64_MAX, 0) == CUDA_ERROR_INVALID_VALUE);
   assert(launches == 0);
-  assert(kc_mul(INT64_MAX, 2) == INT64_MAX && kc_mul(INT64_MIN, -1) == INT64_MAX && kc_mul(-3, INT64_MAX) == INT64_MIN && kc_mul(-3, -4) == 12);
+  assert(kc_mul(INT64_MAX, 2) == INT64_MAX && kc_mul(INT64_MIN, -1) == INT64_MAX && kc_mul(-3, INT64_MAX) == INT64_MIN &&
+         kc_mul(-3, -4) == 12);
   assert(kc_add(INT64_MAX, 1) == INT64_MAX && kc_sub(INT64_MIN, 1) == INT64_MIN && kc_add(INT64_MIN, INT64_MAX) == -1);
-  assert(kc_floordiv(-7, 2) == -4 && kc_ceildiv(-7, 2) == -3 && kc_mod(-7, 2) == 1 && kc_floordiv(INT64_MIN, -1) == INT64_MAX && kc_mod(5, 0) == 0);
+  assert(kc_floordiv(-7, 2) == -4 && kc_ceildiv(-7, 2) == -3 && kc_mod(-7, 2) == 1 && kc_floordiv(INT64_MIN, -1) == INT64_MAX &&
+         kc_mod(5, 0) == 0);
 
   launches = 100;
   kc_copy_t copy;
