@@ -15,7 +15,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "driver/HostTensor.h"
+#include "driver/jit/HostTensor.h"
 #include "test/tools/FakeCubin.h"
 
 using namespace kernelc;

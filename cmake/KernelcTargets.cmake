@@ -18,6 +18,24 @@ set(KERNELC_LAYERS
   "python:support,ir,frontend,reference,passes,codegen,runtime,emulator,driver"
   "test:support,ir,frontend,reference,passes,codegen,runtime,emulator,driver,tools")
 
+# folder of a layer : the folders of that layer that it may include (itself always). What lies in the layer's own folder
+# (passes/Passes.h) is for all of them. Folders that no row names are free.
+set(KERNELC_FOLDERS
+  "passes/index:"
+  "passes/analysis:index"
+  "passes/tile:index"
+  "passes/plan:index,analysis,tile"
+  "passes/te:index,analysis,plan"
+  "passes/products:index,analysis,plan,te"
+  "passes/lowerings:index,analysis,plan,tile"
+  "passes/cu:"
+  "driver/compile:"
+  "driver/jit:compile"
+  "driver/verify:compile,jit"
+  "driver/measure:compile,jit"
+  "driver/tune:compile,jit,verify,measure"
+  "driver/capi:compile,jit,verify,measure,tune")
+
 function(_kernelc_check_edges target layer)
   foreach(row IN LISTS KERNELC_LAYERS)
     if(row MATCHES "^${layer}:(.*)$")

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Every pass of the project, in pipeline order: each level's, and the two that lower one to the next. One entry, one .cpp, one
-// test folder, one word.
+// Every pass of the project: each level's, and the two that lower one to the next. One entry, one .cpp, one test folder, one word.
 #ifndef KERNELC_PASSES
 #define KERNELC_PASSES
 
 include "mlir/Pass/PassBase.td"
 include "passes/te/Passes.td"
+include "passes/products/Passes.td"
+include "passes/plan/Passes.td"
 
 def TeToTile : Pass<"te-to-tile", "::mlir::ModuleOp"> {
   let summary = "Turn each planned launch into a block program";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A kernel on a device: cubins loaded and ready, arguments bound once, launched
 // many times. Loading is eager, because a lazy load at the first launch may wait
-// for running kernels. Compiling is somebody else's business (driver/Session).
+// for running kernels. Compiling is somebody else's business (driver/jit/Session).
 #pragma once
 
 #include <memory>

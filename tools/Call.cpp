@@ -8,7 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "driver/Program.h"
+#include "driver/compile/Program.h"
 #include "support/Target.h"
 #include "support/TargetNames.h"
 #include "tools/Messages.h"

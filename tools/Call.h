@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "driver/Session.h"
+#include "driver/jit/Session.h"
 #include "tools/Options.h"
 #include "tools/Source.h"
 #include "tools/Values.h"

@@ -8,9 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "driver/HostCheck.h"
-#include "driver/MutantTrial.h"
-#include "driver/VerifyEach.h"
+#include "driver/verify/HostCheck.h"
+#include "driver/verify/MutantTrial.h"
+#include "driver/verify/VerifyEach.h"
 #include "emulator/Mutate.h"
 #include "support/Json.h"
 #include "tools/Call.h"

@@ -2,7 +2,7 @@
 // kernelc doctor and kernelc --version: what this installation has found.
 #include <iostream>
 
-#include "driver/Build.h"
+#include "driver/compile/Build.h"
 #include "runtime/Doctor.h"
 #include "tools/Commands.h"
 #include "tools/Options.h"

@@ -2,7 +2,7 @@
 // kernelc fmt: canonical layout of a source text.
 #include <iostream>
 
-#include "driver/Diagnostics.h"
+#include "driver/compile/Diagnostics.h"
 #include "frontend/Import.h"
 #include "mlir/IR/MLIRContext.h"
 #include "tools/Commands.h"

@@ -25,11 +25,11 @@ install(EXPORT kernelcJit NAMESPACE kernelc:: DESTINATION "${package_dir}" COMPO
 install(DIRECTORY "${CMAKE_SOURCE_DIR}/support" "${CMAKE_SOURCE_DIR}/runtime" DESTINATION "${header_dir}" COMPONENT runtime
   FILES_MATCHING PATTERN "*.h")
 install(FILES
-    "${CMAKE_SOURCE_DIR}/driver/Arguments.h"
-    "${CMAKE_SOURCE_DIR}/driver/HostTensor.h"
-    "${CMAKE_SOURCE_DIR}/driver/Place.h"
-    "${CMAKE_SOURCE_DIR}/driver/ProgramOptions.h"
-    "${CMAKE_SOURCE_DIR}/driver/Session.h"
+    "${CMAKE_SOURCE_DIR}/driver/jit/Arguments.h"
+    "${CMAKE_SOURCE_DIR}/driver/jit/HostTensor.h"
+    "${CMAKE_SOURCE_DIR}/driver/jit/Place.h"
+    "${CMAKE_SOURCE_DIR}/driver/compile/ProgramOptions.h"
+    "${CMAKE_SOURCE_DIR}/driver/jit/Session.h"
   DESTINATION "${header_dir}/driver" COMPONENT jit)
 
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/kernelc-config.cmake.in" "${CMAKE_BINARY_DIR}/kernelc-config.cmake"

@@ -10,7 +10,7 @@ namespace kernelc::tools {
 /// "auto" (a terminal, unless NO_COLOR is set or TERM is dumb), "always" or "never"; false for another word.
 bool setColor(const std::string &mode);
 
-/// Prints diagnostics as driver/Diagnostics renders them, and a newline.
+/// Prints diagnostics as driver/compile/Diagnostics renders them, and a newline.
 void printMessage(const std::string &text);
 
 /// The same text with the sequences of a terminal: place and message bold, the severity and what is underlined in colours.

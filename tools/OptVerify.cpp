@@ -4,9 +4,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "driver/AwkwardSizes.h"
-#include "driver/PassVerifier.h"
-#include "driver/VerifyReproducer.h"
+#include "driver/verify/AwkwardSizes.h"
+#include "driver/verify/PassVerifier.h"
+#include "driver/verify/VerifyReproducer.h"
 #include "mlir/IR/Diagnostics.h"
 #include "tools/Files.h"
 

@@ -11,7 +11,7 @@
 namespace kernelc::tools {
 
 struct OptVerifyOptions {
-  std::string sizes;      ///< "M=5,N=7;M=1,N=3"; empty: chosen, see driver/AwkwardSizes.h
+  std::string sizes;      ///< "M=5,N=7;M=1,N=3"; empty: chosen, see driver/verify/AwkwardSizes.h
   uint64_t seed = 1;      ///< of sizes and inputs
   std::string reproducer; ///< the file to write it to; empty: a name of its own in TMPDIR
 };

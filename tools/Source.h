@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "driver/ProgramOptions.h"
+#include "driver/compile/ProgramOptions.h"
 #include "tools/Options.h"
 
 namespace kernelc::tools {

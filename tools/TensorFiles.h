@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "driver/HostTensor.h"
+#include "driver/jit/HostTensor.h"
 
 namespace kernelc::tools {
 

@@ -6,7 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "driver/Generator.h"
+#include "driver/verify/Generator.h"
 #include "support/Constant.h"
 #include "tools/Options.h"
 #include "tools/TensorFiles.h"

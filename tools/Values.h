@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "driver/Arguments.h"
-#include "driver/HostTensor.h"
+#include "driver/jit/Arguments.h"
+#include "driver/jit/HostTensor.h"
 #include "runtime/DeviceTensor.h"
 #include "support/Artifact.h"
 

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "driver/Session.h"
+#include "driver/jit/Session.h"
 
 namespace {
 

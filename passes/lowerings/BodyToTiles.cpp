@@ -3,9 +3,9 @@
 
 #include "ir/te/Precision.h"
 #include "ir/te/TeShape.h"
-#include "passes/te/Affine.h"
-#include "passes/te/Contraction.h"
-#include "passes/te/Domain.h"
+#include "passes/analysis/Contraction.h"
+#include "passes/index/Affine.h"
+#include "passes/index/Domain.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLExtras.h"
 

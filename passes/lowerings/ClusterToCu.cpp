@@ -5,8 +5,8 @@
 // those of all, its threads sharing the elements out. Where only the first block stores it, the
 // others write theirs into its shared memory and are done. Tiles are combined in the order of the
 // blocks: the result is the same everywhere and in every run.
+#include "passes/analysis/Reduction.h"
 #include "passes/lowerings/ThreadCode.h"
-#include "passes/te/Reduction.h"
 
 using namespace mlir;
 

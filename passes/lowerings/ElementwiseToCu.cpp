@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Elementwise ops, copies and slices of tiles: runs of ops with one layout become one loop over a
 // thread's registers.
+#include "passes/analysis/Reduction.h"
 #include "passes/lowerings/FunctionLowering.h"
-#include "passes/te/Reduction.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;

@@ -6,9 +6,9 @@
 
 #include "ir/cu/Cu.h"
 #include "ir/te/TeShape.h"
-#include "passes/te/Affine.h"
-#include "passes/te/Memories.h"
-#include "passes/te/Strides.h"
+#include "passes/analysis/Memories.h"
+#include "passes/index/Affine.h"
+#include "passes/index/Strides.h"
 #include "passes/tile/Access.h"
 
 using namespace mlir;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The cu.kernel itself: its parameters, grid and schedule line, and where a block's tile lies
 // in the grid.
+#include "passes/index/Affine.h"
 #include "passes/lowerings/FunctionLowering.h"
-#include "passes/te/Affine.h"
 #include "passes/tile/Access.h"
 
 using namespace mlir;

@@ -3,11 +3,11 @@
 // make the function, its loops, its reductions and its products share.
 #pragma once
 
+#include "passes/analysis/Contraction.h"
+#include "passes/index/Domain.h"
+#include "passes/index/TileCondition.h"
 #include "passes/lowerings/BodyToTiles.h"
-#include "passes/te/Contraction.h"
-#include "passes/te/Domain.h"
-#include "passes/te/PlanAttr.h"
-#include "passes/te/TileCondition.h"
+#include "passes/plan/PlanAttr.h"
 
 namespace kernelc {
 

@@ -4,8 +4,8 @@
 #include "passes/lowerings/LaunchEmitter.h"
 
 #include "ir/cu/Cu.h"
-#include "passes/te/Affine.h"
-#include "passes/te/Domain.h"
+#include "passes/index/Affine.h"
+#include "passes/index/Domain.h"
 
 using namespace mlir;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // tile.load and tile.store: coordinates, masks, bounds rules, vectors.
+#include "passes/index/Affine.h"
 #include "passes/lowerings/SlotAddress.h"
-#include "passes/te/Affine.h"
 #include "passes/tile/Access.h"
 #include "llvm/ADT/STLExtras.h"
 

@@ -6,7 +6,7 @@
 // runs agree bit for bit.
 #include "passes/lowerings/ThreadCode.h"
 
-#include "passes/te/Reduction.h"
+#include "passes/analysis/Reduction.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;

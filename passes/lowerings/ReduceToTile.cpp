@@ -3,7 +3,7 @@
 // the reduced dims.
 #include "passes/lowerings/LaunchEmitter.h"
 
-#include "passes/te/Reduction.h"
+#include "passes/analysis/Reduction.h"
 
 using namespace mlir;
 

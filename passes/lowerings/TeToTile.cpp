@@ -4,7 +4,7 @@
 #include "passes/Passes.h"
 
 #include "passes/lowerings/LaunchEmitter.h"
-#include "passes/te/Scheduler.h"
+#include "passes/plan/Scheduler.h"
 
 using namespace mlir;
 

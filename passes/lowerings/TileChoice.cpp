@@ -3,9 +3,9 @@
 // knows which of them need a mask.
 #include "ir/cu/Cu.h"
 #include "ir/te/TeShape.h"
+#include "passes/index/Affine.h"
+#include "passes/index/Domain.h"
 #include "passes/lowerings/LaunchEmitter.h"
-#include "passes/te/Affine.h"
-#include "passes/te/Domain.h"
 
 using namespace mlir;
 

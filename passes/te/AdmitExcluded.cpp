@@ -2,9 +2,9 @@
 // te-admit-excluded: see Passes.td.
 #include "passes/Passes.h"
 
-#include "passes/te/Contraction.h"
-#include "passes/te/IndexArithmetic.h"
-#include "passes/te/TileCondition.h"
+#include "passes/analysis/Contraction.h"
+#include "passes/index/IndexArithmetic.h"
+#include "passes/index/TileCondition.h"
 
 using namespace mlir;
 

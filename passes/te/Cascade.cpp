@@ -4,7 +4,7 @@
 #include "ir/te/TeShape.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
-#include "passes/te/Reduction.h"
+#include "passes/analysis/Reduction.h"
 
 using namespace mlir;
 

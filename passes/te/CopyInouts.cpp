@@ -3,8 +3,8 @@
 #include "passes/Passes.h"
 
 #include "ir/te/TeShape.h"
-#include "passes/te/Inouts.h"
-#include "passes/te/Memories.h"
+#include "passes/analysis/Inouts.h"
+#include "passes/analysis/Memories.h"
 #include "passes/te/TensorCopy.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"

@@ -3,8 +3,8 @@
 
 #include "ir/te/TeShape.h"
 #include "mlir/IR/IRMapping.h"
-#include "passes/te/Contraction.h"
-#include "passes/te/Domain.h"
+#include "passes/analysis/Contraction.h"
+#include "passes/index/Domain.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;

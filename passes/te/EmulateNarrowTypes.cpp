@@ -6,11 +6,11 @@
 #include <numeric>
 
 #include "ir/te/TeShape.h"
-#include "passes/te/Affine.h"
-#include "passes/te/IndexArithmetic.h"
+#include "passes/index/Affine.h"
+#include "passes/index/IndexArithmetic.h"
+#include "passes/index/Strides.h"
+#include "passes/plan/PlanAttr.h"
 #include "passes/te/NibbleValues.h"
-#include "passes/te/PlanAttr.h"
-#include "passes/te/Strides.h"
 #include "llvm/ADT/DenseMap.h"
 
 using namespace mlir;

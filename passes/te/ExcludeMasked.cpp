@@ -5,10 +5,10 @@
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/CSE.h"
-#include "passes/te/Contraction.h"
-#include "passes/te/Definitions.h"
-#include "passes/te/MaskedTerms.h"
-#include "passes/te/Memories.h"
+#include "passes/analysis/Contraction.h"
+#include "passes/analysis/Definitions.h"
+#include "passes/analysis/MaskedTerms.h"
+#include "passes/analysis/Memories.h"
 #include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;

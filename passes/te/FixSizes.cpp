@@ -2,7 +2,7 @@
 // te-fix-sizes (see Passes.td).
 #include "ir/te/TeShape.h"
 #include "passes/Passes.h"
-#include "passes/te/PlanAttr.h"
+#include "passes/plan/PlanAttr.h"
 
 using namespace mlir;
 

@@ -2,7 +2,7 @@
 // Reductions that are contractions once one of their indices is written as digits.
 #pragma once
 
-#include "passes/te/Contraction.h"
+#include "passes/analysis/Contraction.h"
 #include "passes/te/Digits.h"
 
 namespace kernelc::te {

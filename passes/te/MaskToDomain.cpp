@@ -5,8 +5,8 @@
 #include "passes/Passes.h"
 
 #include "ir/te/TeShape.h"
-#include "passes/te/GuardedProducts.h"
-#include "passes/te/MaskedTerms.h"
+#include "passes/analysis/GuardedProducts.h"
+#include "passes/analysis/MaskedTerms.h"
 
 using namespace mlir;
 

@@ -3,7 +3,7 @@
 
 #include "ir/te/TeShape.h"
 #include "mlir/IR/IRMapping.h"
-#include "passes/te/Contraction.h"
+#include "passes/analysis/Contraction.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;

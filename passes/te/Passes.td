@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Passes on te, in pipeline order. One entry, one .cpp, one test folder, one word.
+// Passes on te, in pipeline order; those that rewrite sums of products are in passes/products, the planner in passes/plan. One entry, one .cpp, one test folder, one word.
 #ifndef KERNELC_TE_PASSES
 #define KERNELC_TE_PASSES
 
@@ -71,60 +71,6 @@ def TeUpliftMath : Pass<"te-uplift-math", "::kernelc::te::KernelOp"> {
     less where the result is near 0.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
-}
-
-def TeFactorSums : Pass<"te-factor-sums", "::kernelc::te::KernelOp"> {
-  let summary = "Take sums of products in steps, over the indices that few factors have first";
-  let description = [{
-    Applies the distributive law. A sum of products becomes one sum over the indices that a group of
-    factors alone has, and another one over the rest:
-
-        y[i, l] = sum_jk a[i, j] b[j, k] c[k, l]
-        a_b[i, k] = sum_j a[i, j] b[j, k],   y[i, l] = sum_k a_b[i, k] c[k, l]
-
-    That takes I J K + I K L multiply-adds instead of I J K L. The pass compares all orders of up to 8
-    factors (dynamic programming over their subsets), also those in which a single factor is summed over
-    an index of its own. An order costs its multiply-adds, 16 for each element of a partial sum (it is
-    written and read), and 2^22 for each additional launch. The best order is taken if it costs at most
-    half of the multiply-adds of the sum as written, of which a matrix unit does 16 in the time of one.
-    A size counts as its bound, or as 1024 without one; where no order is best for all sizes that is a
-    guess, and the remark says so. A partial sum has the type of the sum and the names of the tensors
-    that its factors read. A `let` is never regrouped: an author who writes partial sums fixes the order.
-
-    *Runs after `te-simplify` and CSE, before `te-group-factors`, because* the factors are in one body
-    then, and each step is a product whose two operands have to be found. In a kernel with a precision
-    policy it runs before `te-precision-cast`, without facts of sizes: which operands are rounded is part
-    of the program.
-
-    Not tried: sums with a condition, an init or an `out_map`; more than 8 factors; a sum that is itself
-    a factor; partial sums that several sums could share. Numeric effect: another order of the same sum;
-    a partial sum may overflow where the whole would not.
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect"];
-  let options = [
-    ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">,
-    Option<"policies", "policies", "bool", "false", "only in kernels with a precision policy">];
-}
-
-def TeGroupFactors : Pass<"te-group-factors", "::kernelc::te::KernelOp"> {
-  let summary = "Multiply the factors of a sum as two operands of a contraction";
-  let description = [{
-    A sum of products of three or more factors, which is no contraction as it is written, becomes one if
-    its factors fall into two groups. Each group has a parallel index of its own, and both share a reduced
-    index: `a[m, k] * b[k, n] * g[m, k]` is `(a * g) * b`. A factor joins the group whose own parallel
-    index it has; a factor without one (`s[k]`) joins the first group that has all of its indices. Of
-    several groupings the pass takes the one whose groups share the most reduced indices. Nothing is
-    rewritten if one pair of factors is a contraction and the others can scale its partial sums (see
-    Contraction.h).
-
-    *Runs after `te-simplify` and CSE, before `te-precision-cast`, because* the factors are in one body
-    then, and a policy rounds operands.
-
-    Postcondition: a sum that was rewritten is a contraction. Not tried: sums that no two groups make
-    (`a[i, k] * b[j, k] * c[l, k]`, with three rows). Numeric effect: the floats of a product are
-    multiplied in another order.
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
 def TePrecisionCast : Pass<"te-precision-cast", "::kernelc::te::KernelOp"> {
@@ -272,31 +218,6 @@ def TeSplit : Pass<"te-split", "::kernelc::te::KernelOp"> {
   let options = [ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">];
 }
 
-def TeThinProducts : Pass<"te-thin-products", "::kernelc::te::KernelOp"> {
-  let summary = "Let products that stream one operand be sums";
-  let description = [{
-    A product with one point on one side, `y[0, j] = sum[k] x[0, k] * w[k, j]`, reads each element of w
-    once: it takes as long as memory does, like a sum. The pass gives such a product the attribute
-    `streamed`, which names the indices of that side. It then counts as a reduction, no longer as a
-    contraction: `te-split-reduce` and `te-plan` treat it as they treat `y[j] = sum[k] x[k] * w[k, j]`.
-
-    The same holds for a side of up to 16 points if the target has no matrix unit for the operands, of up
-    to 8 if its tensor copies feed none, and of up to 4 if the rows are not multiples of 16 bytes. A tile
-    of such a sum has all points of the thin side, and multiplies each element that it loads of the other
-    operand by all of them.
-
-    *Runs after `te-split`, before `te-reduce-in-tiles`, because* the first splits rows of products, and
-    the passes from the second on ask what a contraction is.
-
-    Not tried: products under a condition that ties rows or columns to the sum; scales of blocks;
-    products that a schedule gives a unit or a ring. Numeric effect: another order of the same sum.
-  }];
-  let options = [
-    Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,
-    ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">,
-    ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
-}
-
 def TeReduceInTiles : Pass<"te-reduce-in-tiles", "::kernelc::te::KernelOp"> {
   let summary = "Reduce the results of a product where they are, tile by tile";
   let description = [{
@@ -373,85 +294,6 @@ def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
     ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
 }
 
-def TeWindows : Pass<"te-windows", "::kernelc::te::KernelOp"> {
-  let summary = "Make short summed indices that run along memory together one index";
-  let description = [{
-    A product on warpgroup units wants rows of 64 bytes and more along a summed index. A
-    convolution over three channels has six. But where an operand is read at
-    `x[.., a * q + s, c]`, the points of s and c are neighbours: windows that overlap.
-    `x` is copied into rows in which every window starts at a multiple of 16 bytes,
-    `P[.., w * C' + c] = x[.., w, c] if c < C else 0`, with what lies outside of x as zeros
-    in memory, the other operand likewise, `G[.., s * C' + c] = f[.., s, c] if c < C else 0`,
-    and the sum over s and c becomes one over `run`: `P[.., a * C' * q + run] · G[.., run]`. C' is
-    the least that makes a · C' elements a multiple of 16 bytes. The tensor copies then bring
-    overlapping windows (passes/tile/Box.h).
-
-    The rule asks for linear subscripts only: s is a summed index beside parallel ones in one
-    subscript, with any step (also backwards: a transposed convolution), c a summed index that is
-    alone but for batches (groups), in any place (channels first), or there is none. Both stand
-    alone in the other operand. Of several windows the last is taken. Done where the sizes are
-    bounded, c's row is shorter than 64 bytes, and the product has so many multiply-adds, as a
-    whole and per element copied, as the target's table asks (`repackWork`, `repackReuse`).
-    *Runs after `te-simplify`, before `te-repack` and `te-plan`, because* the first would inline
-    the copies, and the others ask what the operands are.
-
-    Postcondition: the new operands are read in bounds, with aligned rows. Not tried: computed
-    operands, products under a condition. Numeric effect: another order of the same sum, with zeros
-    between.
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect"];
-  let options = [
-    Option<"work", "work", "int64_t", "-1", "multiply-adds from which copies pay (-1: the target's)">,
-    Option<"reuse", "reuse", "int64_t", "-1", "multiply-adds per element copied (-1: the target's)">,
-    Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,
-    ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">,
-    ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
-}
-
-def TeRepack : Pass<"te-repack", "::kernelc::te::KernelOp"> {
-  let summary = "Copy operands whose rows tensor copies cannot fetch into aligned workspaces";
-  let description = [{
-    Copies an operand that tensor copies cannot bring into a workspace with aligned rows. A product on
-    warpgroups is fed by tensor copies, whose rows start at multiples of 16 bytes. Where that is not known
-    of an operand `T` (rows of 4095 elements, views, misaligned addresses), the pass adds
-
-        P[i, j] = T[i, j] if j < J else 0
-
-    with rows rounded up to 128 bytes, and the product reads `P`. A remark names each operand.
-
-    The copy may also do more than align:
-
-    - It transposes, `P[j, k] = T[k, j]`. The unit takes types that are not 16 bits wide, and windows of
-      any type (`x[n, c, p + r, q + s]` starts anywhere), only if they are contiguous along a reduced
-      index. Of the reduced indices the one is taken that asks for the fewest copies of both operands.
-    - It transposes words for CUDA cores (`coresWork`, `coresReuse`), which multiply vectors of rows by
-      vectors of columns. An operand that runs along the summed index would otherwise be turned word by
-      word on its way into a slot, which no tensor copy can do.
-    - It computes: casts, scales, dequantized weights, the parts of `bf16x3`, in the type that the unit
-      takes. It turns operands that a subscript walks backwards (`a[i, K - 1 - k]`). A reduced index that
-      all accesses walk backwards is turned round instead.
-
-    An operand of several products is copied once. Results need no copy: see `tile-stage-stores`.
-
-    Done where the sizes are bounded and the product has as many multiply-adds, as a whole and per element
-    copied, as the target's table asks (`repackWork`, `repackReuse`). Far fewer are asked for where rows
-    begin inside 16 bytes, which units would read element by element (`repackRowsWork`,
-    `repackRowsReuse`).
-
-    *Runs after `te-simplify`, before `te-plan`, because* the first would inline the copy back into its
-    reader, and the second chooses the unit by what the operands are.
-
-    Not tried: masked products, operands read with clamped subscripts. Numeric effect: none, but for the
-    order of a sum whose index was turned round.
-  }];
-  let options = [
-    Option<"work", "work", "int64_t", "-1", "multiply-adds from which copies pay (-1: the target's)">,
-    Option<"reuse", "reuse", "int64_t", "-1", "multiply-adds per element copied (-1: the target's)">,
-    Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,
-    ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">,
-    ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
-}
-
 def TeCopyInouts : Pass<"te-copy-inouts", "::kernelc::te::KernelOp"> {
   let summary = "Keep what an inout held for those who still read it";
   let description = [{
@@ -477,63 +319,6 @@ def TeCopyInouts : Pass<"te-copy-inouts", "::kernelc::te::KernelOp"> {
     reads, or is that statement and reads its own points. Numeric effect: none.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
-}
-
-def TePlan : Pass<"te-plan", "::kernelc::te::KernelOp"> {
-  let summary = "Decide the launches and their schedules";
-  let description = [{
-    Groups the statements into launches, gives each launch its index space, tile
-    sizes, warps and matrix unit, and records all of it in the kernel's `plan`
-    attribute; changes nothing else. Every number comes from the target's table.
-    *Runs last on te, because* everything below only obeys it.
-
-    A producer joins its reader's launch when its parallel indices are exactly the
-    grid of that launch, it is read at plain indices, and no third launch stands
-    between them. Otherwise it is stored in a workspace by a launch of its own.
-
-    Precondition: size facts that hold (the variant's guard sees to that). Not tried:
-    measuring; the same input always gets the same plan. Numeric effect: none by
-    itself; tile sizes fix the order in which a reduction is summed.
-  }];
-  let options = [
-    Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,
-    ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">,
-    ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">,
-    ListOption<"sizeLike", "size-like", "int64_t", "what times are reckoned for, which need not hold; -1: the bound">];
-}
-
-def TeVerifyPlan : Pass<"te-verify-plan", "::kernelc::te::KernelOp"> {
-  let summary = "Hold a plan against what its launches read and write";
-  let description = [{
-    Launches run one after the other. Within a launch, tiles run in any order, and so do the threads of a
-    tile, unless one needs a value that another one has computed. A plan is right if, for all sizes that
-    its facts allow:
-
-    - each statement is computed once, behind what it needs;
-    - no earlier launch has overwritten what a launch reads since it was written;
-    - a member of a launch reads another member at its own point, where one tile holds all of it in
-      registers;
-    - an element that a launch writes is read in that launch by the point that writes it alone, or by a
-      reduction which that point waits for: its own tile's, or the merged one of a cluster that shares the
-      reduced index out;
-    - one tile of a launch, and one of its statements, writes an element;
-    - nothing overwrites what the kernel returns.
-
-    Where one of these fails, a launch of its own or a copy is missing: a fault of te-copy-inouts or
-    te-plan, reported as an internal error at the statement, where a race would have been. The pass shares
-    no predicate with those two. It uses the plan, the access maps and the statements' domains. Where maps
-    differ, Presburger arithmetic decides whether points meet; a term that is not linear may be any number
-    there. It relies on te's promise that `out_map` is injective.
-
-    *Runs at the end of `te-plan`, and alone, because* all statements, launches and tiles are known there.
-    Changes nothing.
-
-    ```mlir
-    // Two launch tiles of r: one may write r[N - 1 - i] while the other one has still to read it.
-    %new = te.compute ["i"] .. { %v = te.read %r[%i] map (d0)[s0] -> (s0 - 1 - d0) .. }
-    te.return %new                                            // out_alias = [0]
-    ```
-  }];
 }
 
 def TeFixSizes : Pass<"te-fix-sizes", "::kernelc::te::KernelOp"> {

@@ -5,7 +5,7 @@
 #include "ir/te/Factors.h"
 #include "ir/te/Precision.h"
 #include "mlir/IR/IRMapping.h"
-#include "passes/te/Affine.h"
+#include "passes/index/Affine.h"
 #include "passes/te/GroupedContraction.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"

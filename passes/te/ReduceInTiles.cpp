@@ -4,12 +4,12 @@
 
 #include "ir/te/Precision.h"
 #include "ir/te/TeShape.h"
-#include "passes/te/Affine.h"
-#include "passes/te/Contraction.h"
+#include "passes/analysis/Contraction.h"
+#include "passes/index/Affine.h"
+#include "passes/plan/Grouping.h"
+#include "passes/plan/PlanAttr.h"
 #include "passes/te/Digits.h"
-#include "passes/te/Grouping.h"
 #include "passes/te/Parts.h"
-#include "passes/te/PlanAttr.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;

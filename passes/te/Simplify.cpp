@@ -5,9 +5,9 @@
 #include "ir/te/TeShape.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-#include "passes/te/Definitions.h"
-#include "passes/te/IndexArithmetic.h"
-#include "passes/te/Memories.h"
+#include "passes/analysis/Definitions.h"
+#include "passes/analysis/Memories.h"
+#include "passes/index/IndexArithmetic.h"
 #include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;

@@ -5,11 +5,11 @@
 #include <numeric>
 
 #include "ir/te/TeShape.h"
-#include "passes/te/Affine.h"
-#include "passes/te/Contraction.h"
+#include "passes/analysis/Contraction.h"
+#include "passes/index/Affine.h"
+#include "passes/plan/PlanAttr.h"
 #include "passes/te/Digits.h"
 #include "passes/te/GroupedContraction.h"
-#include "passes/te/PlanAttr.h"
 
 using namespace mlir;
 

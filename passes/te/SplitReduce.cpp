@@ -3,18 +3,18 @@
 #include "passes/Passes.h"
 
 #include "ir/te/TeShape.h"
-#include "passes/te/Affine.h"
+#include "passes/analysis/Contraction.h"
+#include "passes/index/Affine.h"
+#include "passes/index/Strides.h"
+#include "passes/plan/Grouping.h"
+#include "passes/plan/PartCost.h"
+#include "passes/plan/PlanAttr.h"
+#include "passes/plan/Schedule.h"
+#include "passes/plan/ScheduleLoc.h"
+#include "passes/plan/Sharing.h"
 #include "passes/te/Cascade.h"
-#include "passes/te/Contraction.h"
 #include "passes/te/Digits.h"
-#include "passes/te/Grouping.h"
-#include "passes/te/PartCost.h"
 #include "passes/te/Parts.h"
-#include "passes/te/PlanAttr.h"
-#include "passes/te/Schedule.h"
-#include "passes/te/ScheduleLoc.h"
-#include "passes/te/Sharing.h"
-#include "passes/te/Strides.h"
 
 using namespace mlir;
 

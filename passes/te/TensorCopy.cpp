@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/te/TensorCopy.h"
 
-#include "passes/te/Grouping.h"
+#include "passes/plan/Grouping.h"
 
 using namespace mlir;
 

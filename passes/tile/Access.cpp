@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/tile/Access.h"
 
-#include "passes/te/Affine.h"
+#include "passes/index/Affine.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;

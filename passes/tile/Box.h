@@ -14,7 +14,7 @@
 
 #include "ir/tile/SlotLayout.h"
 #include "ir/tile/Tile.h"
-#include "passes/te/Affine.h"
+#include "passes/index/Affine.h"
 #include "llvm/ADT/BitVector.h"
 
 namespace kernelc {

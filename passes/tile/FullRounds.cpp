@@ -2,8 +2,8 @@
 #include "passes/tile/FullRounds.h"
 
 #include "mlir/IR/Matchers.h"
-#include "passes/te/Affine.h"
-#include "passes/te/Domain.h"
+#include "passes/index/Affine.h"
+#include "passes/index/Domain.h"
 
 using namespace mlir;
 

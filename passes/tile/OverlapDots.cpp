@@ -5,7 +5,7 @@
 #include "ir/tile/Tile.h"
 #include "mlir/Dialect/SCF/Utils/Utils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include "passes/te/Affine.h"
+#include "passes/index/Affine.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;

@@ -7,7 +7,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "passes/te/Affine.h"
+#include "passes/index/Affine.h"
 #include "passes/tile/FullRounds.h"
 #include "llvm/ADT/STLExtras.h"
 

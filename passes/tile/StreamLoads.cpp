@@ -3,7 +3,7 @@
 #include "passes/Passes.h"
 
 #include "ir/tile/Tile.h"
-#include "passes/te/Affine.h"
+#include "passes/index/Affine.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"

@@ -11,8 +11,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "driver/CudaHeader.h"
-#include "driver/Guard.h"
+#include "driver/compile/CudaHeader.h"
+#include "driver/compile/Guard.h"
 #include "support/ArtifactJson.h"
 #include "test/conformance/ConformanceCases.h"
 

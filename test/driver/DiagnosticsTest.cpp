@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The bridge from MLIR diagnostics to a status: whose fault an error is decides the exit status of the tools.
-#include "driver/Diagnostics.h"
+#include "driver/compile/Diagnostics.h"
 
 #include "ir/te/InternalError.h"
 #include "ir/te/Te.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
-#include "passes/te/ScheduleLoc.h"
+#include "passes/plan/ScheduleLoc.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

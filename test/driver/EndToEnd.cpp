@@ -8,9 +8,9 @@
 #include <random>
 
 #include "absl/strings/str_cat.h"
-#include "driver/Compiler.h"
-#include "driver/Registration.h"
-#include "driver/ScheduleFile.h"
+#include "driver/compile/Compiler.h"
+#include "driver/compile/Registration.h"
+#include "driver/compile/ScheduleFile.h"
 #include "emulator/RunKernel.h"
 #include "frontend/Import.h"
 #include "mlir/IR/Diagnostics.h"

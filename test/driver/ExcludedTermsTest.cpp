@@ -9,9 +9,9 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "driver/HostCheck.h"
-#include "driver/HostRun.h"
-#include "driver/HostValues.h"
+#include "driver/jit/HostRun.h"
+#include "driver/verify/HostCheck.h"
+#include "driver/verify/HostValues.h"
 
 namespace kernelc {
 namespace {

@@ -5,8 +5,8 @@
 #include <csignal>
 #include <functional>
 
-#include "driver/Compiler.h"
-#include "driver/Registration.h"
+#include "driver/compile/Compiler.h"
+#include "driver/compile/Registration.h"
 #include "emulator/Emulator.h"
 #include "emulator/SparseMemory.h"
 #include "frontend/Import.h"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Mutants of whole kernels on sizes and values that kernelc picks: of masks made true and synchronisation taken away nothing goes
 // unseen. The survey of all examples and conformance kernels is test/conformance/mutants.py.
-#include "driver/MutantTrial.h"
+#include "driver/verify/MutantTrial.h"
 
 #include <fstream>
 #include <sstream>
 
-#include "driver/HostValues.h"
-#include "driver/MutantArguments.h"
+#include "driver/verify/HostValues.h"
+#include "driver/verify/MutantArguments.h"
 #include "gtest/gtest.h"
 
 namespace kernelc {

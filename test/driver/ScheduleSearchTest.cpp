@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "driver/ScheduleSearch.h"
+#include "driver/tune/ScheduleSearch.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The check of the passes: quiet about the real ones, and loud about one that changes
 // the meaning, at each level.
-#include "driver/VerifyEach.h"
+#include "driver/verify/VerifyEach.h"
 
-#include "driver/HostValues.h"
+#include "driver/verify/HostValues.h"
 #include "ir/te/Te.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"

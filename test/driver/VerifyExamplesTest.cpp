@@ -2,7 +2,7 @@
 // Examples keep their meaning through every pass at small awkward sizes: in CI one of each
 // kind through te and tile; with KERNELC_VERIFY_ALL=1 all of them for sm_80 and sm_90a, with
 // KERNELC_VERIFY_CU=1 through cu as well, where each pass is a build and a run on the emulator.
-#include "driver/VerifyEach.h"
+#include "driver/verify/VerifyEach.h"
 #include "test/emulator/ExampleHarness.h"
 
 namespace kernelc::emulator {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Counts of work are the program's, however it is written. Expected numbers are counted here, point by point.
-#include "driver/WorkCount.h"
+#include "driver/measure/WorkCount.h"
 
 #include <functional>
 #include <random>
 
-#include "driver/PointCount.h"
+#include "driver/measure/PointCount.h"
 #include "mlir/IR/MLIRContext.h"
 #include "gtest/gtest.h"
 

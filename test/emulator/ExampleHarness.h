@@ -11,9 +11,9 @@
 #include <random>
 #include <sstream>
 
-#include "driver/Compiler.h"
-#include "driver/Registration.h"
-#include "driver/ScheduleFile.h"
+#include "driver/compile/Compiler.h"
+#include "driver/compile/Registration.h"
+#include "driver/compile/ScheduleFile.h"
 #include "emulator/RunKernel.h"
 #include "frontend/Import.h"
 #include "mlir/IR/MLIRContext.h"

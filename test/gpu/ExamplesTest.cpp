@@ -7,9 +7,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "driver/HostCheck.h"
-#include "driver/HostValues.h"
-#include "driver/Session.h"
+#include "driver/jit/Session.h"
+#include "driver/verify/HostCheck.h"
+#include "driver/verify/HostValues.h"
 
 namespace kernelc {
 namespace {

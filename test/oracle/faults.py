@@ -47,7 +47,7 @@ FAULTS = [
 # The mends of items 1, 2 and 4 of issue 24, taken out again. plant.py passes over those whose text is not there.
 MENDS = [
     Fault("item 1, partial writers", "only the last writer of an inout is looked at, as the walk over writers did",
-          [("passes/te/Memories.cpp", "    if (m.versions.size() < 2)\n      continue;",
+          [("passes/analysis/Memories.cpp", "    if (m.versions.size() < 2)\n      continue;",
             "    if (m.versions.size() > 2)\n      m.versions.erase(m.versions.begin() + 1, m.versions.end() - 1);\n    if (m.versions.size() < 2)\n      continue;")], "emulator"),
     Fault("item 2, windows", "argmax gives the place in a window that an outer index moves",
           [("frontend/EmitRegion.cpp", "    start = start + window;", "    (void)window;")]),

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "driver/Session.h"
+#include "driver/jit/Session.h"
 #include "runtime/DiskCache.h"
 #include "runtime/Nvrtc.h"
 #include "test/runtime/FakeCuda.h"

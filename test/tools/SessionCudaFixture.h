@@ -9,8 +9,8 @@
 
 #include <cstdlib>
 
-#include "driver/HostTensor.h"
-#include "driver/Session.h"
+#include "driver/jit/HostTensor.h"
+#include "driver/jit/Session.h"
 #include "test/runtime/FakeCuda.h"
 #include "test/tools/FakeCubin.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "driver/HostRun.h"
+#include "driver/jit/HostRun.h"
 
 namespace kernelc {
 namespace {

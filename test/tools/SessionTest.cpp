@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The JIT session on the CPU and on the emulator: values, specialisation, its bound,
 // the caches, threads, and errors.
-#include "driver/Session.h"
+#include "driver/jit/Session.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,10 +10,10 @@
 #include <map>
 #include <thread>
 
-#include "driver/HostCheck.h"
-#include "driver/HostRun.h"
-#include "driver/HostValues.h"
-#include "driver/PlannedSchedule.h"
+#include "driver/jit/HostRun.h"
+#include "driver/tune/PlannedSchedule.h"
+#include "driver/verify/HostCheck.h"
+#include "driver/verify/HostValues.h"
 #include "runtime/DiskCache.h"
 
 namespace kernelc {

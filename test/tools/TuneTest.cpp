@@ -2,10 +2,10 @@
 // kernelc tune without a GPU: FakeCuda tells how long a launch takes; see SessionCudaFixture.h.
 #include "test/tools/SessionCudaFixture.h"
 
-#include "driver/CacheQuestion.h"
-#include "driver/HostTune.h"
-#include "driver/PlannedSchedule.h"
-#include "driver/Program.h"
+#include "driver/compile/Program.h"
+#include "driver/jit/CacheQuestion.h"
+#include "driver/tune/HostTune.h"
+#include "driver/tune/PlannedSchedule.h"
 
 namespace kernelc {
 namespace {

@@ -5,10 +5,10 @@
 
 #include <cstdlib>
 
-#include "driver/CacheQuestion.h"
-#include "driver/HostTensor.h"
-#include "driver/KernelIdentity.h"
-#include "driver/Session.h"
+#include "driver/compile/KernelIdentity.h"
+#include "driver/jit/CacheQuestion.h"
+#include "driver/jit/HostTensor.h"
+#include "driver/jit/Session.h"
 #include "runtime/DiskCache.h"
 
 namespace kernelc {

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "passes/te/PlanAttr.h"
+#include "passes/plan/PlanAttr.h"
 
 namespace kernelc::fuzz {
 namespace {

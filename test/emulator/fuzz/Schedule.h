@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "driver/Compiler.h"
+#include "driver/compile/Compiler.h"
 
 namespace kernelc::fuzz {
 

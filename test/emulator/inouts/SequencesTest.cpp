@@ -5,8 +5,8 @@
 #include <memory>
 #include <random>
 
-#include "driver/Compiler.h"
-#include "driver/Registration.h"
+#include "driver/compile/Compiler.h"
+#include "driver/compile/Registration.h"
 #include "emulator/RunKernel.h"
 #include "frontend/Import.h"
 #include "mlir/IR/Diagnostics.h"

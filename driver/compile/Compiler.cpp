@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "driver/compile/Compiler.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/EmitCuda.h"
+#include "driver/compile/Guard.h"
+#include "driver/compile/PrintVariant.h"
+#include "driver/compile/SizeExprOf.h"
+#include "ir/te/Precision.h"
+#include "ir/te/TeShape.h"
+#include "mlir/IR/Diagnostics.h"
+#include "passes/Passes.h"
+#include "passes/index/Strides.h"
+#include "passes/plan/PlanAttr.h"
+#include "support/Saturating.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace kernelc {
+namespace {
+
+te::KernelOp findKernel(ModuleOp module, const std::string &name) {
+  for (auto kernel : module.getOps<te::KernelOp>())
+    if (name.empty() || kernel.getSymName() == name)
+      return kernel;
+  return {};
+}
+
+SourceLoc sourceLocOf(Location loc) {
+  if (auto file = loc->findInstanceOf<FileLineColLoc>())
+    return {file.getFilename().str(), int(file.getLine()), int(file.getColumn())};
+  return {};
+}
+
+std::string str(Attribute a) { return cast<StringAttr>(a).getValue().str(); }
+
+ElementType typeOfParam(te::KernelOp kernel, int param) {
+  int next = int(kernel.getArgTypes().size());
+  if (param < next)
+    return te::getElementType(cast<StringAttr>(kernel.getArgTypes()[param]));
+  for (unsigned o = 0;; ++o)
+    if (kernel.getAlias(o) < 0 && next++ == param)
+      return te::getElementType(cast<StringAttr>(kernel.getOutTypes()[o]));
+}
+
+/// `strides`: the kernel's last sizes (see addStrides).
+TePlanOptions planOptions(te::KernelOp kernel, const VariantOptions &options, ArrayRef<te::StrideSize> strides) {
+  TePlanOptions p;
+  p.target = options.target;
+  unsigned own = kernel.getNumSizes() - strides.size();
+  for (unsigned i = 0; i < kernel.getNumSizes(); ++i) {
+    if (i >= own) {
+      te::StrideSize s = strides[i - own];
+      const ParamGuard &g = options.params[s.param];
+      int rows = int(g.pitch) * 8 / elementBits(typeOfParam(kernel, s.param));
+      p.sizeDiv.push_back(g.layout == LayoutClass::InnerUnit ? std::max(1, rows) : 1);
+      p.sizeMax.push_back(-1);
+      p.sizeLike.push_back(-1);
+      continue;
+    }
+    auto it = options.facts.find(kernel.getSizeName(i).str());
+    p.sizeDiv.push_back(it == options.facts.end() ? 1 : it->second.divisor);
+    p.sizeMax.push_back(it == options.facts.end() ? -1 : it->second.max);
+    p.sizeLike.push_back(it == options.facts.end() ? -1 : it->second.like);
+  }
+  return p;
+}
+
+/// `e` with the kernel's last sizes as the strides that they are.
+SizeExpr withStrides(const SizeExpr &e, te::KernelOp kernel, ArrayRef<te::StrideSize> strides) {
+  std::vector<SizeTerm> terms = e.terms();
+  int64_t own = int64_t(kernel.getNumSizes()) - int64_t(strides.size());
+  for (SizeTerm &t : terms)
+    if (t.op == SizeTerm::Size && t.value >= own)
+      t = SizeExpr::stride(strides[t.value - own].param, strides[t.value - own].dim).terms()[0];
+  return SizeExpr(std::move(terms));
+}
+
+/// The tensor map of a `tensor_map` argument source (see passes/lowerings/ChannelToCu.cpp).
+TensorMapArg tensorMapOf(DictionaryAttr dict, const std::map<int64_t, SizeExpr> &workspaceOffset) {
+  TensorMapArg m;
+  int64_t source = dict.getAs<IntegerAttr>("tensor_map").getInt();
+  m.base = source < 0 ? PointerArg{-1, workspaceOffset.at(source)} : PointerArg{int(source), SizeExpr(0)};
+  Type element = dict.getAs<TypeAttr>("element").getValue();
+  m.roundsToTf32 = isa<FloatTF32Type>(element);
+  // Only the width matters to a copy that does not round.
+  switch (m.roundsToTf32 ? 32 : element.getIntOrFloatBitWidth()) {
+  case 64: m.type = ElementType::i64; break;
+  case 32: m.type = m.roundsToTf32 ? ElementType::f32 : ElementType::i32; break;
+  case 16: m.type = ElementType::u16; break;
+  default: m.type = ElementType::u8; break;
+  }
+  auto list = [&](StringRef name, std::vector<SizeExpr> &to) {
+    for (AffineExpr e : dict.getAs<AffineMapAttr>(name).getValue().getResults())
+      to.push_back(sizeExprOf(e));
+  };
+  list("window", m.dims);
+  list("strides", m.strides);
+  auto box = dict.getAs<DenseI64ArrayAttr>("box").asArrayRef(), steps = dict.getAs<DenseI64ArrayAttr>("steps").asArrayRef();
+  for (auto [size, step] : llvm::zip(box, steps)) { // a box counts what lies between steps, too
+    m.box.push_back(uint32_t((size - 1) * step + 1));
+    m.elementStrides.push_back(uint32_t(step));
+  }
+  m.swizzleBytes = int(dict.getAs<IntegerAttr>("swizzle").getInt());
+  return m;
+}
+
+/// Launches and workspaces of the cu.kernels in `module`. Fails with a diagnostic where memory has no room for a workspace, or a
+/// launch has more blocks than a GPU takes, whatever the sizes.
+LogicalResult describeLaunches(ModuleOp module, te::KernelOp kernel, ArrayRef<te::StrideSize> strides, Variant &variant) {
+  std::map<int64_t, Workspace> workspaces; // by source number
+  auto kernels = llvm::to_vector(module.getOps<cu::KernelOp>());
+  for (cu::KernelOp k : kernels)
+    for (auto [i, a] : llvm::enumerate(k.getArgSources())) {
+      auto dict = cast<DictionaryAttr>(a);
+      auto map = dict.getAs<IntegerAttr>("tensor_map");
+      auto source = map ? map : dict.getAs<IntegerAttr>("source");
+      if (!source || source.getInt() >= 0)
+        continue;
+      Type element =
+          map ? dict.getAs<TypeAttr>("element").getValue() : cast<MemRefType>(k.getBlock().getArgument(i).getType()).getElementType();
+      SizeExpr bytes(isa<FloatTF32Type>(element) ? 4 : std::max(1u, element.getIntOrFloatBitWidth() / 8));
+      for (AffineExpr e : dict.getAs<AffineMapAttr>("shape").getValue().getResults())
+        bytes = bytes * sizeExprOf(e);
+      Workspace &workspace = workspaces[source.getInt()];
+      workspace.bytes = bytes;
+      if (failed(checkBytesExist(bytes, kernel.getNumSizes(), "what this launch keeps for later ones", k.getLoc())))
+        return failure();
+      if (!map)
+        workspace.name = cu::findName(k.getBlock().getArgument(i).getLoc()).str();
+    }
+  std::map<int64_t, SizeExpr> workspaceOffset;
+  variant.workspaceBytes = SizeExpr(0);
+  for (auto &[source, workspace] : workspaces) {
+    if (workspace.name.empty()) // only tensor copies meet it
+      workspace.name = absl::StrCat("workspace ", -source);
+    workspaceOffset[source] = workspace.byteOffset = variant.workspaceBytes;
+    variant.workspaceBytes = variant.workspaceBytes + ceilDiv(workspace.bytes, 256) * SizeExpr(256);
+    variant.workspaces.push_back(workspace);
+  }
+  for (cu::KernelOp k : kernels) {
+    Launch launch;
+    launch.entry = k.getSymName().str();
+    launch.grid = sizeExprOf(k.getGrid().getResult(0));
+    int64_t cluster = k.getCluster(); // the grid counts clusters
+    if (k.getPersistent()) {
+      SizeExpr atOnce = SizeExpr::binary(SizeTerm::FloorDiv, SizeExpr::smCount() * SizeExpr(int64_t(k.getMinBlocks())), cluster);
+      if (cluster > 1) // of more blocks than multiprocessors too
+        atOnce = SizeExpr::binary(SizeTerm::Max, atOnce, SizeExpr(1));
+      launch.grid = SizeExpr::binary(SizeTerm::Min, launch.grid, atOnce);
+    }
+    if (cluster > 1)
+      launch.grid = launch.grid * SizeExpr(cluster);
+    if (failed(checkBlocks(launch.grid, kernel.getNumSizes(), launch.entry, k.getLoc())))
+      return failure();
+    launch.block = k.getThreads();
+    launch.cluster = k.getCluster();
+    launch.dependent = llvm::any_of(k.getBlock(), llvm::IsaPred<cu::LaunchWaitOp>);
+    launch.sharedBytes = int64_t(k.getSharedBytes());
+    launch.schedule = k.getSchedule().str();
+    for (auto [i, a] : llvm::enumerate(k.getArgSources())) {
+      auto dict = cast<DictionaryAttr>(a);
+      if (auto size = dict.getAs<IntegerAttr>("size")) {
+        launch.args.push_back(SizeArg{withStrides(SizeExpr::size(size.getInt()), kernel, strides), int(k.getIndexBits())});
+        continue;
+      }
+      if (dict.contains("tensor_map")) {
+        TensorMapArg map = tensorMapOf(dict, workspaceOffset);
+        for (SizeExpr &s : map.strides)
+          s = withStrides(s, kernel, strides);
+        launch.args.push_back(std::move(map));
+        continue;
+      }
+      int64_t source = dict.getAs<IntegerAttr>("source").getInt();
+      if (source < 0)
+        launch.args.push_back(PointerArg{-1, workspaceOffset[source]});
+      else if (isa<MemRefType>(k.getBlock().getArgument(i).getType()))
+        launch.args.push_back(PointerArg{int(source), SizeExpr(0)});
+      else
+        launch.args.push_back(ScalarArg{int(source)});
+    }
+    variant.launches.push_back(std::move(launch));
+  }
+  return success();
+}
+
+/// printVariant, where the kernel's last sizes are `strides`.
+absl::StatusOr<Variant> printVariant(ModuleOp cu, const VariantOptions &options, const Kernel &kernel, ArrayRef<te::StrideSize> strides) {
+  te::KernelOp planned = findKernel(cu, kernel.name);
+  Variant variant;
+  variant.name = options.name;
+  variant.target = options.target;
+  Guard guard = guardOf(planned, kernel, options, planned.getNumSizes() - strides.size());
+  variant.guard = guard.condition;
+  variant.guardText = guard.text;
+  variant.params = options.params;
+  if (variant.params.empty())
+    variant.params.resize(kernel.params.size(), ParamGuard{LayoutClass::Dense, 16});
+  if (failed(describeLaunches(cu, planned, strides, variant)))
+    return absl::InvalidArgumentError(absl::StrCat("kernel '", kernel.name, "' cannot be launched; see the diagnostics"));
+  codegen::EmitOptions emit;
+  emit.target = findTarget(options.target);
+  emit.header =
+      absl::StrCat("kernel ", kernel.name, kernel.loc.file.empty() ? "" : " of ", kernel.loc.file.substr(kernel.loc.file.rfind('/') + 1),
+                   kernel.loc.line ? absl::StrCat(":", kernel.loc.line) : "", ", for ", options.target, "\nassumes ",
+                   variant.guardText.empty() ? "nothing of its sizes" : variant.guardText);
+  if (StringRef precision = te::getAppliedPrecision(planned); !precision.empty())
+    absl::StrAppend(&emit.header, "\nprecision ", precision.str());
+  auto text = codegen::emitCuda(cu, emit);
+  if (failed(text))
+    return absl::InvalidArgumentError(absl::StrCat("kernel '", kernel.name, "' could not be printed; see the diagnostics"));
+  variant.cudaText = *text;
+  return variant;
+}
+
+/// runPipeline, which also says which sizes of the result are `strides`, and settles how many bits indices have.
+OwningOpRef<ModuleOp> runPasses(ModuleOp module, VariantOptions &options, Stage stage, SmallVectorImpl<te::StrideSize> &strides) {
+  OwningOpRef<ModuleOp> copy = module.clone();
+  if (stage == Stage::Te)
+    return copy;
+  te::KernelOp kernel = findKernel(*copy, "");
+  if (!kernel) {
+    module.emitError() << "there is no kernel to compile";
+    return {};
+  }
+  absl::StatusOr<Kernel> signature = describeKernel(*copy); // as callers see it
+  if (!signature.ok()) {
+    kernel.emitError() << signature.status().message();
+    return {};
+  }
+  strides.assign(te::addStrides(kernel, options.params));
+  // The pipelines verify what they hand on; after each pass that would be a quarter of the time.
+  PassManager te(module.getContext());
+  te.enableVerifier(false);
+  buildTePipeline(te, planOptions(kernel, options, strides));
+  if (failed(te.run(*copy)) || failed(settleIndices(kernel, *signature, kernel.getNumSizes() - strides.size(), options)))
+    return {};
+  if (stage == Stage::Plan)
+    return copy;
+  PassManager cuda(module.getContext());
+  cuda.enableVerifier(false);
+  buildCudaPipeline(cuda,
+                    stage == Stage::Tile      ? CudaStop::Tile
+                    : stage == Stage::Layouts ? CudaStop::Layouts
+                                              : CudaStop::Cu,
+                    options.index32);
+  if (failed(cuda.run(*copy)))
+    return {};
+  return copy;
+}
+
+} // namespace
+
+OwningOpRef<ModuleOp> runPipeline(ModuleOp module, const VariantOptions &options, Stage stage) {
+  SmallVector<te::StrideSize> strides;
+  VariantOptions settled = options;
+  return runPasses(module, settled, stage, strides);
+}
+
+static LogicalResult runOnKernels(ModuleOp module, std::unique_ptr<Pass> pass) {
+  PassManager pm(module.getContext());
+  pm.addNestedPass<te::KernelOp>(std::move(pass));
+  return pm.run(module);
+}
+
+LogicalResult excludeMaskedTerms(ModuleOp module) { return runOnKernels(module, createTeExcludeMasked()); }
+
+LogicalResult admitExcludedTerms(ModuleOp module) { return runOnKernels(module, createTeAdmitExcluded()); }
+
+LogicalResult applyPrecision(ModuleOp module, const PrecisionPolicy &caller) {
+  bool any = false;
+  for (auto kernel : module.getOps<te::KernelOp>()) {
+    if (!caller.empty())
+      te::setPrecision(kernel, caller);
+    FailureOr<PrecisionPolicy> policy = te::getPrecision(kernel);
+    if (failed(policy))
+      return failure();
+    any |= !policy->empty();
+  }
+  if (!any)
+    return success();
+  PassManager pm(module.getContext());
+  buildPrecisionPipeline(pm);
+  return pm.run(module);
+}
+
+absl::StatusOr<Kernel> describeKernel(ModuleOp module, const std::string &name) {
+  te::KernelOp op = findKernel(module, name);
+  if (!op)
+    return absl::NotFoundError(name.empty() ? "the file defines no kernel" : absl::StrCat("there is no kernel '", name, "'"));
+  Kernel k;
+  k.name = op.getSymName().str();
+  k.loc = sourceLocOf(op.getLoc());
+  auto dimsOf = [](AffineMap shape) {
+    std::vector<SizeExpr> dims;
+    for (AffineExpr e : shape.getResults())
+      dims.push_back(sizeExprOf(e));
+    return dims;
+  };
+  for (unsigned i = 0; i < op.getNumSizes(); ++i)
+    k.sizes.push_back({op.getSizeName(i).str()});
+  for (BlockArgument arg : op.getBlock().getArguments()) {
+    unsigned i = arg.getArgNumber();
+    Param p;
+    p.name = str(op.getArgNames()[i]);
+    p.type = te::getElementType(cast<StringAttr>(op.getArgTypes()[i]));
+    p.kind = isa<RankedTensorType>(arg.getType()) ? ParamKind::Input : ParamKind::Scalar;
+    p.dims = dimsOf(op.getArgShape(i));
+    p.loc = sourceLocOf(arg.getLoc());
+    k.params.push_back(std::move(p));
+  }
+  for (unsigned o = 0; o < op.getOutNames().size(); ++o) {
+    if (int64_t alias = op.getAlias(o); alias >= 0) {
+      k.params[alias].kind = ParamKind::InOut;
+      continue;
+    }
+    Param p;
+    p.name = str(op.getOutNames()[o]);
+    p.type = te::getElementType(cast<StringAttr>(op.getOutTypes()[o]));
+    p.kind = ParamKind::Output;
+    p.dims = dimsOf(op.getOutShape(o));
+    p.loc = sourceLocOf(placeOfParam(op, p.name));
+    k.params.push_back(std::move(p));
+  }
+  // A size is solved from the first input dim that is scale * size + offset.
+  for (auto [i, a] : llvm::enumerate(op.getArgShapes()))
+    for (auto [d, e] : llvm::enumerate(cast<AffineMapAttr>(a).getValue().getResults()))
+      if (auto linear = solvableSize(e); linear && k.sizes[linear->size].param < 0) {
+        SizeRecipe &r = k.sizes[linear->size];
+        r.param = i;
+        r.dim = d;
+        r.scale = linear->scale;
+        r.offset = linear->offset;
+      }
+  for (auto [i, a] : llvm::enumerate(op.getRequirements())) {
+    Require r;
+    IntegerSet set = cast<IntegerSetAttr>(a).getValue();
+    r.condition = sizeExprOf(set);
+    r.text = i < op.getRequirementTexts().size() ? str(op.getRequirementTexts()[i]) : r.condition.toString({});
+    r.loc = k.loc;
+    k.requires_.push_back(std::move(r));
+  }
+  return k;
+}
+
+absl::Status addVariant(ModuleOp module, const VariantOptions &options, Kernel &kernel) {
+  const Target *target = findTarget(options.target);
+  if (!target)
+    return absl::InvalidArgumentError(absl::StrCat("unknown target '", options.target, "'"));
+  if (!options.params.empty() && options.params.size() != kernel.params.size())
+    return absl::InvalidArgumentError(
+        absl::StrCat("kernel '", kernel.name, "' has ", kernel.params.size(), " parameters, not ", options.params.size()));
+  // Only the kernel in question travels down the pipeline.
+  OwningOpRef<ModuleOp> one = ModuleOp::create(module.getLoc());
+  te::KernelOp source = findKernel(module, kernel.name);
+  if (!source)
+    return absl::NotFoundError(absl::StrCat("there is no kernel '", kernel.name, "'"));
+  one->push_back(source->clone());
+  SmallVector<te::StrideSize> strides;
+  VariantOptions settled = options;
+  OwningOpRef<ModuleOp> cu = runPasses(*one, settled, Stage::Cu, strides);
+  if (!cu)
+    return absl::InvalidArgumentError(absl::StrCat("kernel '", kernel.name, "' could not be compiled; see the diagnostics"));
+  absl::StatusOr<Variant> variant = printVariant(*cu, settled, kernel, strides);
+  if (!variant.ok())
+    return variant.status();
+  kernel.variants.push_back(*std::move(variant));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Variant> printVariant(ModuleOp module, const VariantOptions &options, const Kernel &kernel) {
+  if (!findTarget(options.target) || !findKernel(module, kernel.name))
+    return absl::InvalidArgumentError(absl::StrCat("no kernel '", kernel.name, "', or no target '", options.target, "'"));
+  return printVariant(module, options, kernel, {});
+}
+
+std::vector<ParamGuard> generalParams(const Kernel &kernel) {
+  std::vector<ParamGuard> params;
+  for (const Param &p : kernel.params) {
+    bool packed = elementBits(p.type) < 8 && p.kind != ParamKind::Input; // results leave by whole bytes: see checkPacked
+    ParamGuard any{packed ? LayoutClass::Dense : LayoutClass::Any, uint32_t(std::max(1, elementBits(p.type) / 8))};
+    params.push_back(p.kind == ParamKind::Scalar ? ParamGuard{LayoutClass::Dense, 16} : any);
+  }
+  return params;
+}
+
+SizeFact factOf(int64_t n) {
+  SizeFact f;
+  f.divisor = n > 0 ? std::min<int64_t>(n & -n, 32768) : 1;
+  if (n > 0 && n <= Count::kMost) {
+    // Powers of two; beyond 512 also the three multiples of a quarter between two of them, so that tiles are chosen for
+    // a size of which this one is at least four fifths.
+    int64_t step = n <= 512 ? 1 : int64_t(llvm::bit_floor(uint64_t(n - 1))) / 4;
+    f.max = n <= 512 ? int64_t(llvm::PowerOf2Ceil(uint64_t(n))) : llvm::alignTo(n, step);
+    f.like = n;
+  }
+  return f;
+}
+std::map<std::string, SizeFact> factsFor(const Kernel &kernel, const std::vector<int64_t> &sizes) {
+  std::map<std::string, SizeFact> facts;
+  for (size_t i = 0; i < kernel.sizes.size() && i < sizes.size(); ++i)
+    facts[kernel.sizes[i].name] = factOf(sizes[i]);
+  return facts;
+}
+
+std::map<std::string, SizeFact> denseFacts(const Kernel &kernel) {
+  std::map<std::string, SizeFact> facts;
+  for (const Param &p : kernel.params) {
+    if (p.dims.empty())
+      continue;
+    const auto &terms = p.dims.back().terms();
+    if (terms.size() != 1 || terms[0].op != SizeTerm::Size)
+      continue;
+    SizeFact &f = facts[kernel.sizes[terms[0].value].name];
+    f.divisor = std::lcm(f.divisor, int64_t(128 / elementBits(p.type)));
+  }
+  return facts;
+}
+
+} // namespace kernelc

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// One kernel on its three kinds of device.
+#include <chrono>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "driver/jit/JitKernelImpl.h"
+#include "driver/jit/ScheduleCheck.h"
+#include "ir/te/Te.h"
+#include "support/Target.h"
+
+namespace kernelc {
+
+VariantSet &JitKernel::Impl::setFor(const std::string &target) {
+  absl::MutexLock lock(&mutex);
+  auto &set = sets[target];
+  if (!set)
+    set = std::make_unique<VariantSet>(*session, program, signature, target);
+  return *set;
+}
+
+absl::StatusOr<std::shared_ptr<CpuKernel>> compileForCpu(te::KernelOp kernel, reference::Arithmetic arithmetic, reference::Sums sums) {
+  auto cpu = std::make_shared<CpuKernel>();
+  absl::StatusOr<std::unique_ptr<reference::ReferenceKernel>> code = reference::ReferenceKernel::compile(kernel, arithmetic, sums);
+  if (!code.ok())
+    return code.status();
+  cpu->code = *std::move(code);
+  int next = int(kernel.getBlock().getNumArguments());
+  for (unsigned o = 0; o < kernel.getOutNames().size(); ++o)
+    cpu->outputParams.push_back(kernel.getAlias(o) >= 0 ? int(kernel.getAlias(o)) : next++);
+  return cpu;
+}
+
+absl::StatusOr<std::shared_ptr<CpuKernel>> compileForCpu(Program &program, const Kernel &signature, reference::Arithmetic arithmetic,
+                                                         reference::Sums sums) {
+  absl::StatusOr<std::shared_ptr<CpuKernel>> cpu = absl::NotFoundError(absl::StrCat("there is no kernel '", signature.name, "'"));
+  absl::Status s = program.withModule([&](mlir::ModuleOp module) -> absl::Status {
+    for (auto op : module.getOps<te::KernelOp>())
+      if (op.getSymName() == signature.name)
+        cpu = compileForCpu(op, arithmetic, sums);
+    return cpu.status();
+  });
+  if (!s.ok())
+    return s;
+  return cpu;
+}
+
+absl::StatusOr<std::shared_ptr<CpuKernel>> JitKernel::Impl::getCpu() {
+  absl::MutexLock lock(&mutex);
+  if (!cpu) {
+    absl::StatusOr<std::shared_ptr<CpuKernel>> compiled = compileForCpu(*program, signature, reference::Arithmetic::Own);
+    if (!compiled.ok())
+      return compiled.status();
+    cpu = *std::move(compiled);
+  }
+  return cpu;
+}
+
+std::shared_ptr<LoadedKernel> JitKernel::Impl::findLoaded(Device &device, const CompiledVariant &variant) {
+  absl::MutexLock lock(&mutex);
+  auto entry = loaded.find({&device, &variant});
+  return entry == loaded.end() ? nullptr : entry->second;
+}
+
+absl::StatusOr<std::shared_ptr<LoadedKernel>> JitKernel::Impl::getLoaded(Device &device, VariantSet &set,
+                                                                         const std::shared_ptr<const CompiledVariant> &variant) {
+  absl::MutexLock lock(&mutex);
+  auto &entry = loaded[{&device, variant.get()}];
+  if (entry)
+    return entry;
+  absl::StatusOr<std::unique_ptr<LoadedKernel>> created = LoadedKernel::create(device, variant->kernel);
+  if (!created.ok())
+    return created.status();
+  for (int attempt = 0;; ++attempt) {
+    absl::StatusOr<Cubin> cubin = set.cubin(*variant);
+    if (!cubin.ok())
+      return cubin.status();
+    absl::Status s = (*created)->loadVariant(0, cubin->bytes);
+    if (s.ok())
+      break;
+    if (attempt || findErrorKind(s) != RuntimeErrorKind::InvalidImage)
+      return s;
+    set.dropCubin(*variant); // whatever the cache holds, the driver does not take it
+  }
+  entry = *std::move(created);
+  return entry;
+}
+
+absl::StatusOr<std::shared_ptr<emulator::KernelRunner>> JitKernel::Impl::getRunner(const std::shared_ptr<const CompiledVariant> &variant) {
+  absl::MutexLock lock(&mutex);
+  auto &entry = runners[variant.get()];
+  if (entry)
+    return entry;
+  emulator::EmulatorOptions options;
+  options.checks = session->options.emulatorChecks;
+  options.counts = options.checks;
+  options.seed = session->options.emulatorSeed;
+  options.textName = absl::StrCat(signature.name, ".cu");
+  if (DiskCache &cache = session->getCache(); cache.enabled())
+    options.cache = [&cache, name = options.textName](absl::string_view toolchain, absl::string_view texts, const auto &make) {
+      CacheKey key = CacheKey().add("CUDA text", texts).add("host compiler", toolchain);
+      key.note("program", name);
+      return cache.getOrCompute(DiskCache::Kind::Host, key, make);
+    };
+  absl::StatusOr<emulator::KernelRunner> runner = emulator::KernelRunner::create(variant->kernel, variant->variant(), options);
+  if (!runner.ok())
+    return runner.status();
+  entry = std::make_shared<emulator::KernelRunner>(*std::move(runner));
+  return entry;
+}
+
+JitKernel::JitKernel(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+JitKernel::~JitKernel() = default;
+
+const Kernel &JitKernel::signature() const { return impl_->signature; }
+Program &JitKernel::program() const { return *impl_->program; }
+const std::vector<std::string> &JitKernel::warnings() const { return impl_->program->warnings(); }
+ThreadPool *JitKernel::threadPool() const { return &impl_->session->getPool(); }
+
+TensorView hostView(const LaunchValue &value) {
+  if (const auto *t = std::get_if<DeviceTensor>(&value))
+    return {t->data, t->type, t->shape, t->strides};
+  const auto &s = std::get<ScalarValue>(value);
+  return {const_cast<uint64_t *>(&s.bits), s.type, {}, {}};
+}
+
+absl::StatusOr<std::shared_ptr<CpuKernel>> JitKernel::Impl::readyCpu(const CheckedArgs &args) {
+  if (!scheduleChecked) {
+    KERNELC_RETURN_IF_ERROR(checkSchedule(*program, signature, session->options.emulatorTarget, args));
+    scheduleChecked = true;
+  }
+  return getCpu();
+}
+
+absl::StatusOr<std::shared_ptr<emulator::KernelRunner>> JitKernel::Impl::readyRunner(const CheckedArgs &args,
+                                                                                     std::shared_ptr<const CompiledVariant> *variant) {
+  absl::StatusOr<std::shared_ptr<const CompiledVariant>> found = setFor(session->options.emulatorTarget).get(args);
+  if (!found.ok())
+    return found.status();
+  *variant = *std::move(found);
+  return getRunner(*variant);
+}
+
+absl::Status JitKernel::callCpu(const CheckedArgs &args, CallReport *report) {
+  absl::StatusOr<std::shared_ptr<CpuKernel>> cpu = impl_->readyCpu(args);
+  if (!cpu.ok())
+    return cpu.status();
+  std::vector<TensorView> in, out;
+  for (size_t i = 0; i < args.values.size(); ++i)
+    if (impl_->signature.params[i].kind != ParamKind::Output)
+      in.push_back(hostView(args.values[i]));
+  for (int p : (*cpu)->outputParams)
+    out.push_back(hostView(args.values[p]));
+  auto start = std::chrono::steady_clock::now();
+  absl::Status s = (*cpu)->code->run(args.sizes, in, out, &impl_->session->getPool());
+  if (report)
+    report->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return s;
+}
+
+/// What replays the run, for people.
+static std::string underSeed(const emulator::Report &report) {
+  return report.seed ? absl::StrCat("; threads in the order of seed ", report.seed) : "";
+}
+
+absl::Status JitKernel::callEmulator(const CheckedArgs &args, CallReport *report) {
+  std::shared_ptr<const CompiledVariant> variant;
+  absl::StatusOr<std::shared_ptr<emulator::KernelRunner>> runner = impl_->readyRunner(args, &variant);
+  if (!runner.ok())
+    return runner.status();
+  emulator::RunArguments run;
+  for (const LaunchValue &v : args.values) {
+    run.params.push_back(hostView(v));
+    // The emulator's copy starts where the tensor does, as far as alignment goes.
+    const auto *t = std::get_if<DeviceTensor>(&v);
+    run.placement.push_back(t ? uint32_t(reinterpret_cast<uintptr_t>(t->data) % 256) : 0);
+  }
+  run.sizes = args.sizes;
+  auto start = std::chrono::steady_clock::now();
+  absl::StatusOr<emulator::Report> result = (*runner)->run(run);
+  if (!result.ok())
+    return result.status();
+  std::vector<std::string> findings;
+  for (const emulator::Finding &f : result->findings)
+    findings.push_back(f.message);
+  if (report) {
+    report->variant = variant->variant().name;
+    report->variantGuard = variant->variant().guardText;
+    report->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    report->findings = findings;
+    const emulator::Counts &c = result->counts;
+    report->counts =
+        absl::StrCat(c.barriers, " barriers, ", c.globalRequests, " global requests in ", c.globalSectors, " sectors, ", c.sharedRequests,
+                     " shared requests in ", c.sharedWavefronts, " wavefronts, ", c.bankConflicts(), " bank conflicts", underSeed(*result));
+  }
+  if (!findings.empty())
+    return absl::DataLossError(absl::StrCat("the emulator found mistakes in kernel '", impl_->signature.name, "'", underSeed(*result),
+                                            ":\n", absl::StrJoin(findings, "\n")));
+  return absl::OkStatus();
+}
+
+/// Host tensors have no ordinal: whatever the caller left there is ignored.
+static absl::StatusOr<CheckedArgs> checkHostArguments(const Kernel &kernel, absl::Span<const LaunchValue> values,
+                                                      absl::Span<const NamedSize> sizes) {
+  std::vector<LaunchValue> host(values.begin(), values.end());
+  for (LaunchValue &v : host)
+    if (auto *t = std::get_if<DeviceTensor>(&v))
+      t->device = 0;
+  return checkArguments(kernel, host, sizes, 0, 1);
+}
+
+absl::Status JitKernel::callOnHost(const Place &place, const CheckedArgs &args, CallReport *report) {
+  return place.kind == Place::Cpu ? callCpu(args, report) : callEmulator(args, report);
+}
+
+absl::Status JitKernel::call(const Place &place, absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes,
+                             cuda::StreamHandle stream, CallReport *report) {
+  if (place.kind == Place::Cuda) {
+    absl::StatusOr<BoundCall> bound = bind(place, values, sizes, stream);
+    return bound.ok() ? bound->launch(stream) : bound.status();
+  }
+  absl::StatusOr<CheckedArgs> args = checkHostArguments(impl_->signature, values, sizes);
+  return args.ok() ? callOnHost(place, *args, report) : args.status();
+}
+
+namespace {
+/// What to compile for: the device's own target, or the newest known one whose code it runs.
+std::string targetOf(const DeviceInfo &info) {
+  std::string own = info.target();
+  if (findTarget(own))
+    return own;
+  std::string best = own; // unknown: the compiler says so
+  for (const Target &t : allTargets())
+    if (info.canRun(t.name))
+      best = t.name;
+  return best;
+}
+} // namespace
+
+absl::StatusOr<BoundCall> JitKernel::bind(const Place &place, absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes,
+                                          std::optional<cuda::StreamHandle> stream) {
+  if (place.kind != Place::Cuda)
+    return bindOnHost(place, values, sizes);
+  absl::StatusOr<Runtime *> runtime = Runtime::instance();
+  if (!runtime.ok())
+    return runtime.status();
+  absl::StatusOr<Device *> device = (*runtime)->device(place.ordinal);
+  if (!device.ok())
+    return device.status();
+  absl::StatusOr<CheckedArgs> args = checkArguments(impl_->signature, values, sizes, place.ordinal, (*device)->info().smCount);
+  if (!args.ok())
+    return args.status();
+  VariantSet &set = impl_->setFor(targetOf((*device)->info()));
+  std::shared_ptr<const CompiledVariant> warm = set.find(*args);
+  std::shared_ptr<LoadedKernel> ready = warm ? impl_->findLoaded(**device, *warm) : nullptr;
+  if (!ready) {
+    // Said before minutes may go into compiling what could not be loaded then.
+    KERNELC_RETURN_IF_ERROR((*device)->checkNoCapture(absl::StrCat("compiling and loading kernel '", signature().name, "'"), stream));
+    absl::StatusOr<std::shared_ptr<const CompiledVariant>> variant = set.get(*args);
+    if (!variant.ok())
+      return variant.status();
+    absl::StatusOr<std::shared_ptr<LoadedKernel>> loaded = impl_->getLoaded(**device, set, *variant);
+    if (!loaded.ok())
+      return loaded.status();
+    ready = *std::move(loaded);
+  }
+  absl::StatusOr<BoundLaunch> bound = ready->bind(values, sizes);
+  if (!bound.ok())
+    return bound.status();
+  return BoundCall(shared_from_this(), place, *std::move(args), *std::move(bound), *device);
+}
+
+absl::StatusOr<BoundCall> JitKernel::bindOnHost(const Place &place, absl::Span<const LaunchValue> values,
+                                                absl::Span<const NamedSize> sizes) {
+  absl::StatusOr<CheckedArgs> args = checkHostArguments(impl_->signature, values, sizes);
+  if (!args.ok())
+    return args.status();
+  std::shared_ptr<const CompiledVariant> variant;
+  absl::Status ready = place.kind == Place::Cpu ? impl_->readyCpu(*args).status() : impl_->readyRunner(*args, &variant).status();
+  if (!ready.ok())
+    return ready;
+  return BoundCall(shared_from_this(), place, *std::move(args), std::nullopt, nullptr);
+}
+
+absl::StatusOr<Kernel> JitKernel::variantFor(const std::string &target, absl::Span<const LaunchValue> values,
+                                             absl::Span<const NamedSize> sizes) {
+  absl::StatusOr<CheckedArgs> args = checkArguments(impl_->signature, values, sizes, 0, 1);
+  if (!args.ok())
+    return args.status();
+  absl::StatusOr<std::shared_ptr<const CompiledVariant>> variant = impl_->setFor(target).get(*args);
+  if (!variant.ok())
+    return variant.status();
+  return (*variant)->kernel;
+}
+
+BoundCall::BoundCall(std::shared_ptr<JitKernel> kernel, const Place &place, CheckedArgs args, std::optional<BoundLaunch> launch,
+                     Device *device)
+    : kernel_(std::move(kernel)), place_(place), args_(kernel_->signature(), std::move(args)), launch_(std::move(launch)), device_(device) {
+}
+BoundCall::BoundCall(BoundCall &&) noexcept = default;
+BoundCall::~BoundCall() = default;
+
+absl::Status BoundCall::rebind(absl::Span<const NewArgument> values) {
+  KERNELC_RETURN_IF_ERROR(args_.replace(kernel_->signature(), values));
+  if (launch_)
+    launch_->rebind(args_.args());
+  return absl::OkStatus();
+}
+
+absl::Status BoundCall::launch(cuda::StreamHandle stream) {
+  if (!launch_)
+    return kernel_->callOnHost(place_, args_.args(), nullptr);
+  if (!last_ || lastHandle_ != stream || stream == cuda::kStreamPerThread) {
+    last_ = &kernel_->impl_->session->streamFor(*device_, stream);
+    lastHandle_ = stream;
+  }
+  absl::MutexLock lock(&last_->mutex);
+  return launch_->launch(*last_->stream);
+}
+
+} // namespace kernelc

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "driver/jit/Session.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "driver/compile/Program.h"
+#include "driver/jit/JitKernelImpl.h"
+#include "driver/jit/SessionState.h"
+#include "driver/jit/VariantSet.h"
+#include "support/ArtifactJson.h"
+
+namespace kernelc {
+
+DiskCache &SessionState::getCache() {
+  absl::MutexLock lock(&mutex);
+  if (!cache) {
+    DiskCache::Options o;
+    o.path = options.cachePath;
+    o.maxBytes = options.diskCache ? options.cacheBytes : 0;
+    if (options.remark)
+      o.warn = options.remark;
+    cache = DiskCache::open(std::move(o));
+  }
+  return *cache;
+}
+
+absl::StatusOr<Nvrtc *> SessionState::getNvrtc() {
+  absl::MutexLock lock(&mutex);
+  if (!nvrtc) {
+    absl::StatusOr<std::unique_ptr<Nvrtc>> loaded = Nvrtc::load();
+    if (!loaded.ok())
+      return loaded.status();
+    nvrtc = *std::move(loaded);
+  }
+  return nvrtc.get();
+}
+
+absl::StatusOr<Cubin> SessionState::compileToCubin(absl::string_view cudaText, absl::string_view programName, absl::string_view target) {
+  absl::StatusOr<Nvrtc *> loaded = getNvrtc();
+  if (!loaded.ok())
+    return loaded.status();
+  std::optional<CompileProcess> worker;
+  if (const char *named = std::getenv("KERNELC_NVRTC_WORKER"); named && *named)
+    worker.emplace(named);
+  return getCache().compile(**loaded, cudaText, programName, target, {}, worker ? &*worker : nullptr);
+}
+
+ThreadPool &SessionState::getPool() {
+  absl::MutexLock lock(&mutex);
+  if (!pool)
+    pool = std::make_unique<ThreadPool>(options.cpuThreads);
+  return *pool;
+}
+
+namespace {
+/// A number of this thread's own, never 0. Unlike thread ids it is not used again, so that no thread takes over a workspace
+/// which a thread that ended may still have work on.
+uint64_t threadNumber() {
+  static std::atomic<uint64_t> last = 0;
+  thread_local uint64_t own = ++last;
+  return own;
+}
+} // namespace
+
+SharedStream &SessionState::streamFor(Device &device, cuda::StreamHandle handle) {
+  absl::MutexLock lock(&mutex);
+  auto &shared = streams[{&device, handle, handle == cuda::kStreamPerThread ? threadNumber() : 0}];
+  if (!shared) {
+    shared = std::make_unique<SharedStream>();
+    absl::MutexLock own(&shared->mutex);
+    shared->stream = Stream::borrow(device, handle);
+  }
+  return *shared;
+}
+
+absl::StatusOr<std::shared_ptr<Program>> SessionState::getProgram(std::string text, ProgramOptions programOptions) {
+  DiskCache &disk = getCache();
+  std::shared_ptr<Program> lazy = Program::createLazy(text, programOptions, {});
+  CacheKey key = requestKey(*lazy, lazy->options().kernel.empty() ? "signatures" : "signature of " + lazy->options().kernel, "");
+  key.note("program", programOptions.fileName);
+  if (std::optional<std::string> json = disk.get(DiskCache::Kind::Request, key))
+    if (absl::StatusOr<std::vector<Kernel>> kernels = artifactFromJson(*json); kernels.ok() && !kernels->empty())
+      return Program::createLazy(std::move(text), std::move(programOptions), *std::move(kernels));
+  absl::StatusOr<std::shared_ptr<Program>> program = Program::create(std::move(text), std::move(programOptions));
+  if (program.ok() && (*program)->warnings().empty()) // which are said each time
+    if (absl::StatusOr<std::string> json = artifactToJson((*program)->kernels()); json.ok())
+      disk.put(DiskCache::Kind::Request, key, *json);
+  return program;
+}
+
+std::shared_ptr<Session> Session::create(SessionOptions options) {
+  return std::shared_ptr<Session>(new Session(std::make_shared<SessionState>(std::move(options))));
+}
+
+Session::~Session() = default;
+
+absl::StatusOr<std::vector<std::shared_ptr<JitKernel>>> Session::compileAll(std::string text, ProgramOptions options) {
+  absl::StatusOr<std::shared_ptr<Program>> program = state_->getProgram(std::move(text), std::move(options));
+  if (!program.ok())
+    return program.status();
+  std::vector<std::shared_ptr<JitKernel>> kernels;
+  for (const Kernel &k : (*program)->kernels())
+    kernels.push_back(std::make_shared<JitKernel>(std::make_unique<JitKernel::Impl>(state_, *program, k)));
+  return kernels;
+}
+
+absl::StatusOr<std::shared_ptr<JitKernel>> Session::compile(std::string text, absl::string_view name, ProgramOptions options) {
+  // Imported whole, so that an unknown name can be answered with the known ones.
+  absl::StatusOr<std::shared_ptr<Program>> program = state_->getProgram(std::move(text), std::move(options));
+  if (!program.ok())
+    return program.status();
+  absl::StatusOr<const Kernel *> kernel = (*program)->findKernel(name);
+  if (!kernel.ok())
+    return kernel.status();
+  return std::make_shared<JitKernel>(std::make_unique<JitKernel::Impl>(state_, *program, **kernel));
+}
+
+Place Session::defaultPlace(std::string *why) {
+  absl::StatusOr<Runtime *> runtime = Runtime::instance();
+  absl::Status status = runtime.status();
+  if (runtime.ok()) {
+    absl::StatusOr<Device *> device = (*runtime)->device(0);
+    status = device.status();
+    if (device.ok()) {
+      if (why)
+        *why = absl::StrCat("cuda:0 (", (*device)->info().name, ")");
+      return {Place::Cuda, 0};
+    }
+  }
+  if (why)
+    *why = absl::StrCat("cpu, because ", status.message());
+  return {Place::Cpu};
+}
+
+const SessionOptions &Session::options() const { return state_->options; }
+DiskCache &Session::cache() { return state_->getCache(); }
+absl::StatusOr<Nvrtc *> Session::nvrtc() { return state_->getNvrtc(); }
+absl::StatusOr<Cubin> Session::compileToCubin(absl::string_view cudaText, absl::string_view programName, absl::string_view target) {
+  return state_->compileToCubin(cudaText, programName, target);
+}
+
+} // namespace kernelc

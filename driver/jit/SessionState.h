@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the kernels of one Session share. Internal to the driver.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <tuple>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "driver/jit/Session.h"
+#include "runtime/DiskCache.h"
+#include "runtime/Nvrtc.h"
+#include "runtime/Stream.h"
+#include "support/ThreadPool.h"
+
+namespace kernelc {
+
+/// A caller's stream with the workspace that kernels on it share; `mutex` orders
+/// the calls on it.
+struct SharedStream {
+  absl::Mutex mutex;
+  std::unique_ptr<Stream> stream ABSL_GUARDED_BY(mutex);
+};
+
+struct SessionState {
+  explicit SessionState(SessionOptions o) : options(std::move(o)) {}
+  const SessionOptions options;
+  absl::Mutex mutex;
+  std::unique_ptr<DiskCache> cache ABSL_GUARDED_BY(mutex);
+  std::unique_ptr<Nvrtc> nvrtc ABSL_GUARDED_BY(mutex);
+  std::unique_ptr<ThreadPool> pool ABSL_GUARDED_BY(mutex);
+
+  /// The number is that of the thread whose own stream the handle stands for, or 0.
+  std::map<std::tuple<Device *, cuda::StreamHandle, uint64_t>, std::unique_ptr<SharedStream>> streams ABSL_GUARDED_BY(mutex);
+
+  DiskCache &getCache();
+  absl::StatusOr<Nvrtc *> getNvrtc();
+  /// Through the disk cache; in the process that $KERNELC_NVRTC_WORKER names, if it does.
+  absl::StatusOr<Cubin> compileToCubin(absl::string_view cudaText, absl::string_view programName, absl::string_view target);
+  ThreadPool &getPool();
+  /// A source; its signatures come from the disk cache where that knows the text.
+  absl::StatusOr<std::shared_ptr<Program>> getProgram(std::string text, ProgramOptions programOptions);
+  SharedStream &streamFor(Device &device, cuda::StreamHandle handle);
+  void remark(const std::string &text) const {
+    if (options.remark)
+      options.remark(text);
+  }
+};
+
+} // namespace kernelc

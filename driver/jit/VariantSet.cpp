@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "driver/jit/VariantSet.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "driver/compile/CacheKeys.h"
+#include "driver/compile/ScheduleFile.h"
+#include "support/ArtifactJson.h"
+#include "support/TensorLayout.h"
+
+namespace kernelc {
+namespace {
+
+/// Whether every tensor argument is small enough for 32-bit offsets.
+bool fits32(const CheckedArgs &args) {
+  for (size_t i = 0; i < args.values.size(); ++i)
+    if (const DeviceTensor *t = args.tensor(int(i))) {
+      int64_t elements = 1;
+      for (int64_t d : t->shape)
+        elements *= d; // checkArguments bounded the count and the span
+      if (std::max(elements, elementSpan(t->shape, args.strides[i])) >= int64_t(1) << 30)
+        return false;
+    }
+  return true;
+}
+
+/// What two elements of a byte ask of layouts: a byte is written by one thread, and read at an offset that is not negative.
+absl::Status checkPacked(const Kernel &signature, const CheckedArgs &args) {
+  for (size_t i = 0; i < args.values.size(); ++i) {
+    const DeviceTensor *t = args.tensor(int(i));
+    const Param &p = signature.params[i];
+    if (!t || elementBits(t->type) >= 8 || !elementSpan(t->shape, t->strides))
+      continue;
+    if (p.kind != ParamKind::Input && classifyLayout(t->type, t->shape, t->strides) != LayoutClass::Dense)
+      return absl::InvalidArgumentError(
+          absl::StrCat("parameter '", p.name, "': results of ", elementTypeName(t->type),
+                       " are written a byte at a time on GPUs, so that they have to be dense; write to a dense tensor"));
+    if (readsBackwards(t->shape, t->strides))
+      return absl::InvalidArgumentError(absl::StrCat("parameter '", p.name, "': a tensor of ", elementTypeName(t->type),
+                                                     " with a negative stride cannot be read on GPUs; copy it"));
+  }
+  return absl::OkStatus();
+}
+
+/// What holds of the arguments' layouts and addresses.
+std::vector<ParamGuard> paramsFor(const Kernel &signature, const CheckedArgs &args) {
+  std::vector<ParamGuard> params;
+  for (size_t i = 0; i < args.values.size(); ++i) {
+    ParamGuard g{LayoutClass::Dense, 16};
+    if (const DeviceTensor *t = args.tensor(int(i)); t && elementSpan(t->shape, t->strides)) {
+      while (reinterpret_cast<uintptr_t>(t->data) % g.alignment)
+        g.alignment /= 2;
+      g = narrowestGuard(signature.params[i].kind, t->type, t->shape, t->strides, g.alignment);
+    }
+    params.push_back(g);
+  }
+  return params;
+}
+
+} // namespace
+
+VariantOptions optionsFor(const Kernel &signature, const std::string &target, const CheckedArgs &args, bool general) {
+  VariantOptions o;
+  o.target = target;
+  o.index32 = fits32(args);
+  o.mayWiden = true; // for a workspace that is larger than any argument
+  o.name = general ? "general" : "specialised";
+  if (!general)
+    o.facts = factsFor(signature, args.sizes);
+  o.params = general ? generalParams(signature) : paramsFor(signature, args);
+  return o;
+}
+
+VariantSet::Choice VariantSet::choose(const CheckedArgs &args) const {
+  auto choiceOf = [&](bool general) {
+    VariantOptions options = optionsFor(signature_, target_, args, general);
+    std::string key = describeOptions(options);
+    return Choice{std::move(options), std::move(key)};
+  };
+  if (session_.options.generalOnly)
+    return choiceOf(true);
+  Choice own = choiceOf(false);
+  return variants_.count(own.key) || int(variants_.size()) < session_.options.maxVariants ? own : choiceOf(true);
+}
+
+std::shared_ptr<const CompiledVariant> VariantSet::lookUp(const CheckedArgs &args, Choice &choice) const {
+  for (;;) {
+    auto entry = variants_.find(choice.key);
+    if (entry == variants_.end())
+      return nullptr;
+    const Variant &v = entry->second->variant();
+    if (v.guard.empty() || v.guard.evaluate(args.env()) || !choice.options.index32)
+      return entry->second;
+    // A workspace that is larger than any argument: offsets need 64 bits.
+    choice.options.index32 = false;
+    choice.key = describeOptions(choice.options);
+  }
+}
+
+std::shared_ptr<const CompiledVariant> VariantSet::find(const CheckedArgs &args) {
+  absl::MutexLock lock(&mutex_);
+  Choice choice = choose(args);
+  return lookUp(args, choice);
+}
+
+absl::StatusOr<std::shared_ptr<const CompiledVariant>> VariantSet::get(const CheckedArgs &args) {
+  if (absl::Status s = checkPacked(signature_, args); !s.ok())
+    return s;
+  absl::MutexLock lock(&mutex_);
+  for (Choice choice = choose(args);;) {
+    if (std::shared_ptr<const CompiledVariant> found = lookUp(args, choice))
+      return found;
+    absl::StatusOr<Kernel> kernel = compile(choice.options);
+    if (!kernel.ok())
+      return kernel.status();
+    auto compiled = std::make_shared<CompiledVariant>();
+    compiled->kernel = *std::move(kernel);
+    compiled->index = int(variants_.size());
+    variants_[choice.key] = std::move(compiled);
+  }
+}
+
+absl::StatusOr<Kernel> VariantSet::compile(const VariantOptions &options) {
+  std::optional<TunedSchedule> tuned;
+  if (session_.options.tuned)
+    tuned = findTuned(session_.getCache(), *program_, signature_, options, session_.options.remark);
+  absl::StatusOr<Kernel> kernel = compileBy(tuned ? &*tuned : nullptr, options);
+  if (tuned && kernel.ok()) {
+    std::vector<std::string> &remarks = kernel->variants[0].remarks;
+    remarks.insert(remarks.begin(), tuned->remark);
+  } else if (tuned) {
+    std::string why = noLongerHolds(signature_, target_, kernel.status());
+    if (kernel = compileBy(nullptr, options); kernel.ok())
+      kernel->variants[0].remarks.insert(kernel->variants[0].remarks.begin(), why);
+  }
+  if (kernel.ok())
+    for (const std::string &r : kernel->variants[0].remarks)
+      session_.remark(r);
+  return kernel;
+}
+
+absl::StatusOr<Kernel> VariantSet::compileBy(const TunedSchedule *tuned, const VariantOptions &options) {
+  CacheKey key = variantKey(*program_, signature_, options, tuned ? tuned->schedule : "");
+  absl::StatusOr<std::string> json = session_.getCache().getOrCompute(DiskCache::Kind::Request, key, [&]() -> absl::StatusOr<std::string> {
+    absl::StatusOr<Kernel> fresh = compileFresh(tuned, options);
+    return fresh.ok() ? artifactToJson({*fresh}) : absl::StatusOr<std::string>(fresh.status());
+  });
+  if (!json.ok())
+    return json.status();
+  absl::StatusOr<std::vector<Kernel>> kernels = artifactFromJson(*json);
+  if (!kernels.ok() || kernels->size() != 1) // written by a build that thought otherwise
+    return compileFresh(tuned, options);
+  return std::move((*kernels)[0]);
+}
+
+absl::StatusOr<Kernel> VariantSet::compileFresh(const TunedSchedule *tuned, const VariantOptions &options) {
+  Kernel kernel = signature_;
+  std::vector<std::string> remarks;
+  absl::Status s = program_->withModule(
+      [&](mlir::ModuleOp module) -> absl::Status {
+        if (!tuned)
+          return addVariant(module, options, kernel);
+        mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone(); // the schedule is this variant's alone
+        if (absl::Status attached = attachSchedules(*copy, tuned->schedule, "tuned schedule", signature_.name); !attached.ok())
+          return attached;
+        return addVariant(*copy, options, kernel);
+      },
+      &remarks);
+  if (!s.ok())
+    return s;
+  for (std::string &r : remarks)
+    kernel.variants.back().remarks.push_back(std::move(r));
+  return kernel;
+}
+
+absl::StatusOr<Cubin> VariantSet::cubin(const CompiledVariant &variant) {
+  absl::StatusOr<Cubin> cubin = session_.compileToCubin(variant.variant().cudaText, absl::StrCat(signature_.name, ".cu"), target_);
+  if (absl::IsInvalidArgument(cubin.status())) // the text is ours: that it does not compile is never the user's fault
+    return absl::InternalError(
+        absl::StrCat("NVRTC refuses the CUDA text of kernel '", signature_.name, "' for ", target_, ":\n", cubin.status().message()));
+  if (!cubin.ok())
+    return cubin.status();
+  for (const CompileDiagnostic &d : cubin->diagnostics)
+    if (d.severity == CompileDiagnostic::PerformanceError)
+      session_.remark(toString(d));
+  return cubin;
+}
+
+void VariantSet::dropCubin(const CompiledVariant &variant) {
+  absl::StatusOr<Nvrtc *> nvrtc = session_.getNvrtc();
+  if (!nvrtc.ok())
+    return;
+  auto [major, minor] = (*nvrtc)->version();
+  session_.getCache().drop(DiskCache::Kind::Content,
+                           CacheKey::content(variant.variant().cudaText, target_, absl::StrJoin(Nvrtc::options(target_), "\n"),
+                                             absl::StrCat(major, ".", minor), (*nvrtc)->buildId()));
+}
+
+} // namespace kernelc

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The variants of one kernel for one architecture: which one a call gets, compiled
+// to CUDA text on first need and to a cubin on demand. Internal to the driver.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "driver/compile/Compiler.h"
+#include "driver/compile/Program.h"
+#include "driver/jit/SessionState.h"
+#include "driver/jit/TuningStore.h"
+#include "runtime/LaunchCheck.h"
+
+namespace kernelc {
+
+/// A kernel with exactly one variant.
+struct CompiledVariant {
+  Kernel kernel;
+  int index = 0; ///< its number in the set
+  const Variant &variant() const { return kernel.variants[0]; }
+};
+
+/// Thread-safe.
+class VariantSet {
+public:
+  VariantSet(SessionState &session, std::shared_ptr<Program> program, const Kernel &signature, std::string target)
+      : session_(session), program_(std::move(program)), signature_(signature), target_(std::move(target)) {}
+
+  /// The variant for these arguments if it is there already, else null.
+  std::shared_ptr<const CompiledVariant> find(const CheckedArgs &args);
+  /// The variant for these arguments; compiles it if it is not there yet.
+  absl::StatusOr<std::shared_ptr<const CompiledVariant>> get(const CheckedArgs &args);
+  /// The cubin of a variant, through the disk cache.
+  absl::StatusOr<Cubin> cubin(const CompiledVariant &variant);
+  /// Forgets a cubin that the driver refused.
+  void dropCubin(const CompiledVariant &variant);
+
+private:
+  struct Choice {
+    VariantOptions options;
+    std::string key;
+  };
+  Choice choose(const CheckedArgs &args) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  /// The variant for these arguments; null when `choice` would have to be compiled first.
+  std::shared_ptr<const CompiledVariant> lookUp(const CheckedArgs &args, Choice &choice) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<Kernel> compile(const VariantOptions &options);
+  /// By a tuned schedule, if there is one that holds; else by the program's own, or the cost model's.
+  absl::StatusOr<Kernel> compileBy(const TunedSchedule *tuned, const VariantOptions &options);
+  absl::StatusOr<Kernel> compileFresh(const TunedSchedule *tuned, const VariantOptions &options);
+
+  SessionState &session_;
+  std::shared_ptr<Program> program_;
+  const Kernel &signature_;
+  const std::string target_;
+  absl::Mutex mutex_;
+  std::map<std::string, std::shared_ptr<const CompiledVariant>> variants_ ABSL_GUARDED_BY(mutex_);
+};
+
+/// What the variant for these arguments assumes; `general`: nothing of them.
+VariantOptions optionsFor(const Kernel &signature, const std::string &target, const CheckedArgs &args, bool general);
+
+} // namespace kernelc

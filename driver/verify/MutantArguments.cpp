@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "driver/verify/MutantArguments.h"
+
+#include <algorithm>
+#include <random>
+
+#include "absl/strings/str_cat.h"
+#include "driver/compile/SizeExprOf.h"
+#include "driver/verify/HostValues.h"
+#include "ir/te/TeShape.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/SmallPtrSet.h"
+
+using namespace mlir;
+
+namespace kernelc {
+namespace {
+
+/// Parameters whose elements the index value `v` is made of.
+void findSources(Value v, const std::map<void *, size_t> &params, llvm::SmallPtrSetImpl<void *> &seen, std::vector<size_t> &found) {
+  Operation *op = v.getDefiningOp();
+  if (!op || !seen.insert(v.getAsOpaquePointer()).second)
+    return;
+  if (auto read = dyn_cast<te::ReadOp>(op)) {
+    if (auto it = params.find(read.getTensor().getAsOpaquePointer()); it != params.end())
+      found.push_back(it->second);
+    else if (Operation *definition = read.getTensor().getDefiningOp(); definition && te::isDomainOp(definition))
+      for (Value y : te::getYield(definition).getValues())
+        findSources(y, params, seen, found);
+    return;
+  }
+  for (Value o : op->getOperands())
+    findSources(o, params, seen, found);
+}
+
+/// Sizes to draw from: ones, primes, powers of two and their neighbours.
+constexpr int64_t kExtents[] = {1, 2, 3, 5, 7, 8, 16, 17, 24, 31, 32, 33, 40, 64, 65, 72, 136, 200};
+constexpr size_t kFew = 9; ///< of them, for kernels of many sizes
+constexpr int64_t kSeveral[] = {1, 2, 3, 8, 40, 72, 104, 136, 200, 264};
+
+/// What floating tensors hold: numbers of either sign or of one, and then a NaN each.
+/// A mask whose zeros meet zeros anyway is seen by the NaN that it lets in; one before a maximum by zeros among negative numbers.
+enum class Floats { Mixed, Negative, Positive };
+
+class Picker {
+public:
+  Picker(const Kernel &kernel, const Variant &variant, const LaunchedPoints &points, const std::map<size_t, SubscriptUse> &uses)
+      : kernel_(kernel), variant_(variant), points_(points), uses_(uses) {}
+
+  std::vector<std::unique_ptr<MutantArguments>> picked;
+  double mostPoints = 0; ///< a set makes the launches go through
+
+  void pick(unsigned seed, int count, bool large, Floats floats = Floats::Mixed) {
+    random_.seed(seed);
+    floats_ = floats;
+    for (int attempt = 0, found = 0; attempt < 5000 && found < count; ++attempt) {
+      std::vector<int64_t> sizes;
+      double work = 1;
+      for (const SizeRecipe &r : kernel_.sizes) {
+        size_t choices = kernel_.sizes.size() > 3 ? kFew : std::size(kExtents);
+        int64_t n = large ? kSeveral[random_() % std::size(kSeveral)] : kExtents[random_() % choices];
+        // Guards ask for multiples of 16 bytes, of some sizes; where nothing else is legal, requirements for more.
+        int64_t multiple = attempt > 2500 && random_() % 2 ? 128 : attempt > 500 && attempt % 4 == 1 ? 32 : 8;
+        if (attempt % 2 == 0 || random_() % 2)
+          multiple = 1;
+        sizes.push_back(r.constant ? *r.constant : (n + multiple - 1) / multiple * multiple);
+        work *= double(sizes.back());
+      }
+      double most = large ? 1e6 : sizes.size() > 4 ? 5e4 : 4e6, least = sizes.size() > 2 ? 3e5 : sizes.size() > 1 ? 5e3 : 300;
+      if (work <= most && (!large || attempt >= 4000 || work >= least))
+        found += add(std::move(sizes));
+    }
+  }
+
+  /// n for as many sizes as a run has time for, those of wide tiles first (where `narrow` is 1 no others), and `narrow` for
+  /// the rest.
+  void pickWide(const TileWidths &widths, int64_t n, int64_t narrow = 2, Floats floats = Floats::Mixed) {
+    floats_ = floats;
+    constexpr double kPoints = 5e5;
+    std::vector<std::pair<int64_t, std::string>> order;
+    for (const SizeRecipe &r : kernel_.sizes)
+      if (!r.constant) {
+        auto it = widths.find(r.name);
+        order.push_back({it == widths.end() ? 0 : -it->second, r.name});
+      }
+    std::sort(order.begin(), order.end());
+    std::map<std::string, int64_t> chosen;
+    double points = 1;
+    for (const auto &[width, name] : order) {
+      bool wide = points * double(n) <= kPoints && (narrow > 1 || width < -1);
+      points *= wide ? double(n) : 1;
+      chosen[name] = wide ? n : narrow;
+    }
+    std::vector<int64_t> sizes;
+    for (const SizeRecipe &r : kernel_.sizes)
+      sizes.push_back(r.constant ? *r.constant : chosen[r.name]);
+    add(std::move(sizes));
+  }
+
+private:
+  bool add(std::vector<int64_t> sizes) {
+    SizeEnv env{sizes, 3, {}};
+    bool legal = variant_.guard.empty() || variant_.guard.evaluate(env) != 0;
+    for (const Require &r : kernel_.requires_)
+      legal &= r.condition.evaluate(env) != 0;
+    std::vector<std::vector<int64_t>> shapes;
+    int64_t elements = 0;
+    for (const Param &p : kernel_.params) {
+      std::vector<int64_t> &shape = shapes.emplace_back();
+      int64_t n = 1;
+      for (const SizeExpr &d : p.dims) {
+        shape.push_back(d.evaluate(env));
+        legal &= shape.back() > 0 && shape.back() < 1 << 20;
+        n *= legal ? shape.back() : 1;
+      }
+      elements += n;
+    }
+    // What is only read and written takes its time, too.
+    constexpr int64_t kMostElements = 20000;
+    if (!legal || elements > kMostElements || points_(sizes) > mostPoints)
+      return false;
+    auto a = std::make_unique<MutantArguments>();
+    for (size_t i = 0; i < shapes.size(); ++i) {
+      a->tensors.emplace_back(kernel_.params[i].type, shapes[i]);
+      if (!a->tensors.back().data())
+        return false;
+      fill(a->tensors.back(), i, env);
+      a->args.params.push_back(a->tensors.back().view());
+    }
+    a->args.sizes = sizes;
+    for (size_t i = 0; i < sizes.size(); ++i)
+      absl::StrAppend(&a->sizes, i ? " " : "", kernel_.sizes[i].name, "=", sizes[i]);
+    picked.push_back(std::move(a));
+    return true;
+  }
+
+  void fill(const HostTensor &t, size_t param, const SizeEnv &env) {
+    auto use = uses_.find(param);
+    for (int64_t i = 0, n = t.numElements(); i < n; ++i) {
+      uint64_t bits = random_();
+      double v;
+      if (isFloat(t.type()))
+        v = double(floats_ == Floats::Mixed      ? int(bits % 2001) - 1000
+                   : floats_ == Floats::Negative ? -1 - int(bits % 1000)
+                                                 : 1 + int(bits % 1000)) /
+            1000;
+      else if (use != uses_.end())
+        v = double(subscript(use->second, t.type(), env));
+      else if (t.type() == ElementType::boolean)
+        v = double(bits & 1);
+      else
+        v = double(bits % (elementBits(t.type()) == 4 ? 8 : 3));
+      storeElement(t, i, v);
+    }
+    if (floats_ != Floats::Mixed && isFloat(t.type()) && t.numElements() > 0)
+      storeElement(t, borderElement(t), std::numeric_limits<double>::quiet_NaN());
+  }
+
+  /// The first element of a part of the tensor (a matrix, a row, ..) or its last: what a read beyond the neighbouring part meets.
+  int64_t borderElement(const HostTensor &t) {
+    int64_t part = t.numElements();
+    size_t depth = t.shape().empty() ? 0 : random_() % 2 ? 1 : 1 + random_() % t.shape().size();
+    for (size_t d = 0; d < depth; ++d)
+      part /= t.shape()[d];
+    int64_t first = int64_t(random_() % uint64_t(t.numElements() / part)) * part;
+    return random_() % 4 ? first : first + part - 1;
+  }
+
+  /// The ends of a dim, what lies on either side, or any place.
+  int64_t subscript(const SubscriptUse &use, ElementType type, const SizeEnv &env) {
+    int64_t least = std::numeric_limits<int64_t>::max();
+    for (const SizeExpr &e : use.extents)
+      least = std::min(least, e.evaluate(env));
+    int64_t extent = use.extents[random_() % use.extents.size()].evaluate(env), v;
+    if (use.mustStayInside)
+      v = int64_t(random_() % uint64_t(std::max<int64_t>(1, least)));
+    else
+      switch (random_() % 8) {
+      case 0: v = -1 - int64_t(random_() % 3); break;
+      case 1: v = extent + int64_t(random_() % 3); break;
+      case 2: v = 0; break;
+      case 3: v = extent - 1; break;
+      default: v = int64_t(random_() % uint64_t(std::max<int64_t>(1, extent)));
+      }
+    int bits = elementBits(type) - isSignedInteger(type);
+    int64_t most = bits >= 62 ? std::numeric_limits<int64_t>::max() : (int64_t(1) << bits) - 1;
+    return std::clamp(v, isSignedInteger(type) ? -most : 0, most);
+  }
+
+  const Kernel &kernel_;
+  const Variant &variant_;
+  const LaunchedPoints &points_;
+  const std::map<size_t, SubscriptUse> &uses_;
+  std::mt19937_64 random_;
+  Floats floats_ = Floats::Mixed;
+};
+
+} // namespace
+
+std::map<size_t, SubscriptUse> findSubscriptUses(te::KernelOp kernel, const Kernel &signature) {
+  std::map<void *, size_t> params;
+  size_t argument = 0;
+  for (size_t i = 0; i < signature.params.size(); ++i)
+    if (signature.params[i].kind != ParamKind::Output && argument < kernel.getBlock().getNumArguments())
+      params[kernel.getBlock().getArgument(unsigned(argument++)).getAsOpaquePointer()] = i;
+  std::map<size_t, SubscriptUse> uses;
+  kernel.walk([&](te::ReadOp read) {
+    AffineMap map = read.getMapOrIdentity(), shape = te::getTensorShape(read.getTensor());
+    for (auto [n, operand] : llvm::enumerate(read.getOperands_())) {
+      std::vector<size_t> sources;
+      llvm::SmallPtrSet<void *, 16> seen;
+      findSources(operand, params, seen, sources);
+      for (size_t p : sources)
+        for (unsigned r = 0; r < map.getNumResults(); ++r)
+          if (map.getResult(r).isFunctionOfDim(unsigned(n)) && !isFloat(signature.params[p].type)) {
+            uses[p].extents.push_back(sizeExprOf(shape.getResult(r)));
+            uses[p].mustStayInside |= read.getBounds() == te::BoundsMode::Assume;
+          }
+    }
+  });
+  return uses;
+}
+
+std::vector<std::unique_ptr<MutantArguments>> pickMutantArguments(const Kernel &kernel, const Variant &variant, const TileWidths &widths,
+                                                                  const LaunchedPoints &points,
+                                                                  const std::map<size_t, SubscriptUse> &uses) {
+  Picker picker(kernel, variant, points, uses);
+  // Where the smallest sizes take more (few points of wide tiles in each of many), that is what it takes.
+  constexpr double kFewPoints = 3e7, kManyPoints = 2e9;
+  for (picker.mostPoints = kFewPoints; picker.picked.empty() && picker.mostPoints <= kManyPoints; picker.mostPoints *= 8) {
+    picker.pick(7, 3, false);
+    picker.pick(8, 3, true);
+    picker.pick(9, 2, false, Floats::Negative);
+    picker.pick(10, 2, false, Floats::Positive);
+    for (int64_t n : {24, 40, 72})
+      picker.pickWide(widths, n);
+    // One part of a tile alone: what lies beyond it is another row.
+    for (Floats floats : {Floats::Negative, Floats::Positive})
+      picker.pickWide(widths, 24, 1, floats);
+  }
+  return std::move(picker.picked);
+}
+
+} // namespace kernelc

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Arguments that need a kernel's masks: sets of small sizes around its tiles, and values that reach beyond both ends of
+// what they index. For measuring mutants (emulator/Mutate.h) where nobody says sizes.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "driver/jit/HostTensor.h"
+#include "emulator/RunKernel.h"
+#include "ir/te/Te.h"
+
+namespace kernelc {
+
+/// Per size, the widest tile of an index whose extent it is in.
+using TileWidths = std::map<std::string, int64_t>;
+
+/// Points that the launches go through with these sizes, those of whole tiles.
+using LaunchedPoints = std::function<double(const std::vector<int64_t> &sizes)>;
+
+/// What an integer argument indexes, directly or through arithmetic: the extents of the dims it is a subscript of.
+struct SubscriptUse {
+  std::vector<SizeExpr> extents;
+  bool mustStayInside = false; ///< the program says so; else values beyond are defined
+};
+/// By parameter (Kernel::params).
+std::map<size_t, SubscriptUse> findSubscriptUses(te::KernelOp kernel, const Kernel &signature);
+
+/// Arguments with memory of their own.
+struct MutantArguments {
+  std::vector<HostTensor> tensors;
+  emulator::RunArguments args;
+  std::string sizes; ///< "M=3 N=17"
+};
+
+/// Up to fifteen sets that the variant's guard and every requirement allow: some at random, some of several tiles, some of a
+/// tile and a bit of the next one.
+std::vector<std::unique_ptr<MutantArguments>> pickMutantArguments(const Kernel &kernel, const Variant &variant, const TileWidths &widths,
+                                                                  const LaunchedPoints &points, const std::map<size_t, SubscriptUse> &uses);
+
+} // namespace kernelc

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "driver/verify/MutantTrial.h"
+
+#include "absl/strings/str_cat.h"
+#include "driver/compile/ScheduleFile.h"
+#include "driver/compile/SizeExprOf.h"
+#include "driver/verify/MutantArguments.h"
+#include "passes/plan/PlanAttr.h"
+#include "support/Json.h"
+
+using namespace mlir;
+
+namespace kernelc {
+namespace {
+
+/// An index space of a launch and the tiles it is walked in.
+struct TiledSpace {
+  std::vector<SizeExpr> extents;
+  SmallVector<int64_t> tiles;
+};
+
+double pointsOf(ArrayRef<TiledSpace> spaces, const std::vector<int64_t> &sizes) {
+  SizeEnv env{sizes, 3, {}};
+  double points = 0;
+  for (const TiledSpace &s : spaces) {
+    double all = 1;
+    for (const auto &[extent, tile] : llvm::zip(s.extents, s.tiles))
+      all *= double(llvm::divideCeil(std::max<int64_t>(extent.evaluate(env), 0), tile) * tile);
+    points += all;
+  }
+  return points;
+}
+
+/// The records of products with tiles of 64 (wgmma) or 32 and rings of three slots: the same text but for its numbers, all of
+/// which small sizes reach. "" where the plan has none.
+std::string smallTiles(ModuleOp module, const VariantOptions &options, const std::string &kernel, TileWidths &widths,
+                       SmallVectorImpl<TiledSpace> &spaces) {
+  JsonArray records;
+  OwningOpRef<ModuleOp> planned = runPipeline(module, options, Stage::Plan);
+  if (!planned)
+    return "";
+  for (auto op : planned->getOps<te::KernelOp>()) {
+    auto plan = te::getPlan(op);
+    if (op.getSymName() != kernel || failed(plan))
+      continue;
+    for (const te::LaunchPlan &l : plan->launches) {
+      for (unsigned i = 0; i < l.tiles.size(); ++i)
+        for (unsigned s = 0; s < op.getNumSizes(); ++s)
+          if (l.extents.getResult(i).isFunctionOfSymbol(s)) {
+            int64_t &width = widths[cast<StringAttr>(op.getSizes()[s]).str()];
+            width = std::max(width, l.tiles[i]);
+          }
+      TiledSpace &space = spaces.emplace_back();
+      for (AffineExpr e : l.extents.getResults())
+        space.extents.push_back(sizeExprOf(e));
+      space.tiles = l.tiles;
+      if (l.stages < 2)
+        continue;
+      JsonObject tiles;
+      for (auto [i, index] : llvm::enumerate(l.indices))
+        if (int64_t most = l.unit == "wgmma" ? 64 : 32; l.tiles[i] > most) {
+          tiles.push_back({index, most});
+          space.tiles[i] = most;
+        }
+      records.push_back(JsonObject{{"kernel", kernel},
+                                   {"launch", l.name},
+                                   {"tiles", std::move(tiles)},
+                                   {"stages", std::min<int64_t>(l.stages, 3)},
+                                   {"warps", std::min<int64_t>(l.warps, 4)}});
+    }
+  }
+  return records.empty() ? "" : *printJson(records);
+}
+
+} // namespace
+
+absl::StatusOr<emulator::MutationScore> measureKernelMutants(Program &program, const Kernel &signature, const std::string &target,
+                                                             const std::function<void(const emulator::Mutant &)> &judged) {
+  Kernel kernel = signature;
+  kernel.variants.clear();
+  TileWidths widths;
+  std::map<size_t, SubscriptUse> uses;
+  SmallVector<TiledSpace> spaces;
+  absl::Status compiled = program.withModule([&](ModuleOp module) -> absl::Status {
+    VariantOptions options;
+    options.target = target;
+    options.facts = denseFacts(kernel);
+    OwningOpRef<ModuleOp> copy = module.clone();
+    for (auto op : copy->getOps<te::KernelOp>())
+      if (op.getSymName() == kernel.name)
+        uses = findSubscriptUses(op, kernel);
+    std::string small = smallTiles(*copy, options, kernel.name, widths, spaces);
+    if (!small.empty() && attachSchedules(*copy, small, "small tiles", kernel.name).ok() && addVariant(*copy, options, kernel).ok())
+      return absl::OkStatus();
+    kernel.variants.clear();
+    return addVariant(module, options, kernel); // a schedule that this kernel cannot have
+  });
+  if (!compiled.ok())
+    return compiled;
+  std::vector<std::unique_ptr<MutantArguments>> arguments = pickMutantArguments(
+      kernel, kernel.variants[0], widths, [&](const std::vector<int64_t> &sizes) { return pointsOf(spaces, sizes); }, uses);
+  if (arguments.empty())
+    return absl::FailedPreconditionError(absl::StrCat("kernel '", kernel.name, "': no small sizes are legal; give some with --set"));
+  std::vector<emulator::RunArguments> runs;
+  for (auto &a : arguments)
+    runs.push_back(a->args);
+  emulator::EmulatorOptions options;
+  options.smCount = 1; // a persistent block then walks several tiles even of small problems
+  return emulator::measureMutants(kernel, kernel.variants[0], runs, options, judged);
+}
+
+} // namespace kernelc

@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "passes/analysis/Contraction.h"
+
+#include "ir/te/Factors.h"
+#include "ir/te/TeShape.h"
+#include "passes/index/Affine.h"
+#include "passes/index/Domain.h"
+#include "passes/index/LinearRead.h"
+#include "passes/index/Strides.h"
+#include "passes/index/TileCondition.h"
+
+using namespace mlir;
+
+namespace kernelc::te {
+
+llvm::BitVector findSupport(Value value, unsigned numDims) {
+  llvm::BitVector dims(numDims);
+  llvm::SmallVector<Value> work{value};
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  while (!work.empty()) {
+    Value v = work.pop_back_val();
+    if (auto arg = dyn_cast<BlockArgument>(v)) {
+      if (arg.getArgNumber() < numDims && isDomainOp(arg.getOwner()->getParentOp()))
+        dims.set(arg.getArgNumber());
+      continue;
+    }
+    Operation *op = v.getDefiningOp();
+    if (isDomainOp(op) || !seen.insert(op).second)
+      continue;
+    if (auto read = dyn_cast<ReadOp>(op)) {
+      AffineMap map = read.getMapOrIdentity();
+      for (auto [i, operand] : llvm::enumerate(read.getOperands_()))
+        if (map.isFunctionOfDim(i))
+          work.push_back(operand);
+      if (read.getPadding())
+        work.push_back(read.getPadding());
+      continue;
+    }
+    llvm::append_range(work, op->getOperands());
+  }
+  return dims;
+}
+
+ArrayRef<int64_t> getThinDims(Operation *op) {
+  auto dims = op->getAttrOfType<DenseI64ArrayAttr>(kStreamed);
+  return dims ? dims.asArrayRef() : ArrayRef<int64_t>();
+}
+
+bool isStreamedRead(Operation *op, ReadOp read) {
+  ArrayRef<int64_t> thin = getThinDims(op);
+  if (thin.empty())
+    return true;
+  llvm::BitVector support = findSupport(read.getResult(), getExtents(op).getNumResults());
+  return llvm::none_of(thin, [&](int64_t d) { return support[unsigned(d)]; });
+}
+
+void Contraction::swapOperands() {
+  std::swap(a, b);
+  std::swap(m, n);
+  std::swap(aType, bType);
+  std::swap(aUnsigned, bUnsigned);
+  std::swap(aWhere, bWhere);
+  std::swap(aMask, bMask);
+}
+
+int64_t findUniformTile(Value condition, unsigned d) {
+  constexpr int64_t kLargest = 4096;
+  int64_t tile = 0;
+  auto limit = [&](int64_t most) { tile = tile == 0 ? most : std::min(tile, most); };
+  auto isDim = [&](Value v) {
+    auto arg = dyn_cast<BlockArgument>(v);
+    return arg && arg.getArgNumber() == d && isDomainOp(arg.getOwner()->getParentOp());
+  };
+  llvm::SmallVector<Value> work;
+  for (Value part : splitConjuncts(condition)) {
+    std::optional<LinearBound> bound = findLinearBound(part);
+    work.push_back(bound ? bound->bound : part);
+  }
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  while (!work.empty()) {
+    Value v = work.pop_back_val();
+    if (isDim(v))
+      limit(1);
+    Operation *op = v.getDefiningOp();
+    if (!op || isDomainOp(op) || !seen.insert(op).second)
+      continue;
+    auto read = dyn_cast<ReadOp>(op);
+    if (!read) {
+      llvm::append_range(work, op->getOperands());
+      continue;
+    }
+    for (auto [i, operand] : llvm::enumerate(read.getOperands_())) {
+      if (!isDim(operand)) {
+        work.push_back(operand);
+        continue;
+      }
+      for (AffineExpr e : read.getMapOrIdentity().getResults()) {
+        int64_t most = kLargest;
+        while (variesInTile(e, i, most))
+          most /= 2;
+        if (e.isFunctionOfDim(i))
+          limit(most);
+      }
+    }
+    if (read.getPadding())
+      work.push_back(read.getPadding());
+  }
+  return tile;
+}
+
+Value stripWidening(Value value) {
+  if (Operation *op = value.getDefiningOp())
+    if (isa<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp>(op))
+      return op->getOperand(0);
+  return value;
+}
+
+int64_t unitBytes(Type unitType) { return isa<FloatTF32Type>(unitType) ? 4 : unitType.getIntOrFloatBitWidth() / 8; }
+
+ReadOp findOperandRead(Value factor) {
+  if (auto round = factor.getDefiningOp<RoundOp>())
+    return round.getInput().getDefiningOp<ReadOp>();
+  return stripWidening(factor).getDefiningOp<ReadOp>();
+}
+
+bool isUnchecked(ReadOp read) { return read.getBounds() == BoundsMode::InBounds || read.getBounds() == BoundsMode::Assume; }
+
+bool readsZeroOutside(ReadOp read) {
+  return read.getBounds() == BoundsMode::Pad &&
+         (matchPattern(read.getPadding(), m_AnyZeroFloat()) || matchPattern(read.getPadding(), m_Zero()));
+}
+
+static bool isF8(Type t) { return isa<Float8E4M3FNType, Float8E5M2Type>(t); }
+
+bool sumsInFewBits(Type unitType) { return isF8(unitType); }
+
+Type operandType(const Contraction &c, Value factor, StringRef unit, const Target &target) {
+  if (!c.unitType || !isF8(c.unitType))
+    return c.unitType;
+  bool taken = unit == "wgmma" ? target.wgmma : target.mmaF8;
+  return taken ? narrowestType(factor) : Float16Type::get(factor.getContext());
+}
+
+bool hasRowsOfCopies(const Contraction &c, const SizeFacts &facts) {
+  return llvm::all_of(ArrayRef{c.a, c.b}, [&](Value factor) {
+    return llvm::all_of(findReads(factor), [&](ReadOp read) { return hasVectorRows(read, facts); });
+  });
+}
+
+bool hasUnit(const Contraction &c, const Target &target) {
+  return c.unitType && (target.mmaBf16 || operandType(c, c.a, "mma", target).isF16());
+}
+
+Type findWarpgroupType(const Contraction &c) {
+  ReadOp a = findOperandRead(c.a), b = findOperandRead(c.b);
+  if (!c.unitType || !a || !b)
+    return {};
+  Type aStored = a.getResult().getType(), bStored = b.getResult().getType();
+  if (isa<FloatTF32Type>(c.unitType))
+    return c.a.getDefiningOp<RoundOp>() && c.b.getDefiningOp<RoundOp>() && aStored.isF32() && bStored.isF32() ? c.unitType : Type();
+  if (isF8(c.unitType))
+    return isF8(aStored) && isF8(bStored) ? c.unitType : Type();
+  return aStored == c.unitType && bStored == c.unitType && c.aUnsigned == c.bUnsigned ? c.unitType : Type();
+}
+
+bool runsAlong(ReadOp read, ArrayRef<unsigned> indices) {
+  std::optional<LinearRead> linear = lineariseRead(read->getParentOp(), read);
+  if (!linear || linear->coefficients.empty())
+    return false;
+  unsigned fastest = linear->coefficients.size() - 1;
+  if (AffineMap strides = getParamStrides(getKernel(read), findParam(read.getTensor())))
+    fastest = llvm::find(strides.getResults(), getAffineConstantExpr(1, read.getContext())) - strides.getResults().begin();
+  return fastest < linear->coefficients.size() && llvm::any_of(indices, [&](unsigned d) { return linear->coefficients[fastest][d] != 0; });
+}
+
+std::optional<WarpgroupForm> findWarpgroupForm(const Contraction &c) {
+  if (Type type = findWarpgroupType(c)) {
+    // Words of k lie beside each other in slots: of two operands, one that runs along rows or columns goes through
+    // registers, as it is.
+    bool a = !isa<FloatTF32Type>(type) || runsAlong(findOperandRead(c.a), c.k);
+    bool b = !isa<FloatTF32Type>(type) || runsAlong(findOperandRead(c.b), c.k);
+    return a == b ? WarpgroupForm{type} : WarpgroupForm{type, !a, !b};
+  }
+  // Fragments of other widths are not neighbours in the rows of a slot that lies across them.
+  if (!c.unitType || !(c.unitType.isF16() || c.unitType.isBF16()))
+    return std::nullopt;
+  auto isDirect = [&](Value factor) {
+    ReadOp read = findOperandRead(factor);
+    return read && read.getResult().getType() == c.unitType;
+  };
+  bool a = isDirect(c.a), b = isDirect(c.b);
+  return a == b ? std::nullopt : std::optional(WarpgroupForm{c.unitType, !a, !b});
+}
+
+SmallVector<ReadOp> findReads(Value factor) {
+  SmallVector<ReadOp> reads;
+  SmallVector<Value> work{factor};
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val().getDefiningOp();
+    if (!op || isDomainOp(op) || !seen.insert(op).second)
+      continue;
+    if (auto read = dyn_cast<ReadOp>(op))
+      reads.push_back(read);
+    llvm::append_range(work, op->getOperands());
+  }
+  return reads;
+}
+
+Type narrowestType(Value factor) {
+  Operation *op = factor.getDefiningOp();
+  if (auto round = dyn_cast_or_null<RoundOp>(op))
+    return round.getTo();
+  if (op && isa<arith::SIToFPOp, arith::UIToFPOp>(op))
+    return stripWidening(op->getOperand(0)).getType();
+  return stripWidening(factor).getType();
+}
+
+bool embeds(Type from, Type to) {
+  if (from == to)
+    return true;
+  // i8 of either sign has at most 8 significant bits.
+  bool tiny = from.isInteger(8) || isF8(from);
+  if (to.isF16() || to.isBF16())
+    return tiny;
+  return isa<FloatTF32Type>(to) && (tiny || from.isF16() || from.isBF16());
+}
+
+namespace {
+
+Type findUnitType(Value a, Value b, Type accumulator) {
+  MLIRContext *context = accumulator.getContext();
+  SmallVector<Type> candidates;
+  if (accumulator.isInteger(32))
+    candidates = {IntegerType::get(context, 8)};
+  else if (accumulator.isF32())
+    candidates = {Float16Type::get(context), BFloat16Type::get(context), FloatTF32Type::get(context)};
+  Type aType = narrowestType(a), bType = narrowestType(b);
+  if (accumulator.isF32() && isF8(aType) && isF8(bType))
+    return Float8E4M3FNType::get(context);
+  for (Type t : candidates)
+    if (embeds(aType, t) && embeds(bType, t))
+      return t;
+  return {};
+}
+
+bool isZeroExtended(Value factor) { return isa_and_nonnull<arith::ExtUIOp>(factor.getDefiningOp()); }
+
+/// Gives every constraint of the reduction's condition, and every bound of points by data, to the factors. What speaks of
+/// summed and batch indices alone (`k < n[b]`) both get: what they hold there is never a value. Else a factor gets it that
+/// has its dims, or one that becomes an operand of them (a mask that makes `a[k]` an operand over i and k, or `a[i, k]` one
+/// over the summed g too). `inA`, `inB` grow with what the factors take on. What speaks of no summed index (`j <= i`) is
+/// the result's own. False where a constraint ties both factors together.
+class ConditionShares {
+public:
+  ConditionShares(ReduceOp reduce, Contraction &c, llvm::BitVector &inA, llvm::BitVector &inB)
+      : reduce_(reduce), c_(c), inA_(inA), inB_(inB), parallel_(reduce.getNumParallel()), dims_(reduce.getNumDims()) {
+    // A computed factor passes through registers, where a mask costs least.
+    auto isRead = [](Value v) { return bool(stripWidening(v).getDefiningOp<ReadOp>()); };
+    preferB_ = isRead(c.a) && !isRead(c.b);
+  }
+
+  bool share() {
+    std::optional<IntegerSet> set = reduce_.getCondition();
+    SmallVector<unsigned> forA, forB, forResult;
+    for (unsigned i = 0; set && i < set->getNumConstraints(); ++i) {
+      llvm::BitVector dims(dims_);
+      collectDims(set->getConstraint(i), dims);
+      if (dims.find_next(parallel_ - 1) < 0)
+        forResult.push_back(i);
+      else if (!give(i, dims, forA, forB))
+        return false;
+    }
+    for (Value part : c_.where ? splitConjuncts(c_.where) : SmallVector<Value>())
+      if (!findLinearBound(part))
+        c_.tied = true;
+      else if (!give(part, findSupport(part, dims_), c_.aMask, c_.bMask))
+        return false;
+    if (!forA.empty())
+      c_.aWhere = select(*set, forA);
+    if (!forB.empty())
+      c_.bWhere = select(*set, forB);
+    if (!forResult.empty())
+      c_.resultWhere = select(*set, forResult);
+    return true;
+  }
+
+private:
+  /// Whether both factors tell all points apart that a condition over `dims` does.
+  bool isCommon(const llvm::BitVector &dims) {
+    llvm::BitVector both = inA_;
+    both &= inB_;
+    return !dims.test(both);
+  }
+
+  /// Whether a factor over `own` takes a condition over `dims` on, without parallel dims of the `other`.
+  bool fits(const llvm::BitVector &dims, const llvm::BitVector &own, const llvm::BitVector &other) {
+    llvm::BitVector extra = dims;
+    extra.reset(own).reset(parallel_, dims_);
+    return !extra.anyCommon(other);
+  }
+
+  /// Adds `part` of the condition to what the factors it belongs to count in.
+  template <typename T> bool give(T part, const llvm::BitVector &dims, SmallVectorImpl<T> &forA, SmallVectorImpl<T> &forB) {
+    if (isCommon(dims)) {
+      forA.push_back(part);
+      forB.push_back(part);
+      return true;
+    }
+    bool a = fits(dims, inA_, inB_), b = fits(dims, inB_, inA_);
+    if (!a && !b)
+      return false;
+    bool toB = preferB_ ? b : !a;
+    c_.tied = true;
+    (toB ? inB_ : inA_) |= dims;
+    (toB ? forB : forA).push_back(part);
+    return true;
+  }
+
+  ReduceOp reduce_;
+  Contraction &c_;
+  llvm::BitVector &inA_, &inB_;
+  unsigned parallel_, dims_;
+  bool preferB_;
+};
+
+/// The factors of a product, and the indices of its reduction that each depends on.
+struct Factor {
+  Value value;
+  llvm::BitVector support, reduced;
+};
+
+SmallVector<Factor> findFactorsOf(ReduceOp reduce, Value product) {
+  unsigned dims = reduce.getNumDims();
+  SmallVector<Factor> factors;
+  for (OpOperand *use : findFactors(product)) {
+    llvm::BitVector support = findSupport(use->get(), dims), reduced = support;
+    reduced.reset(0, reduce.getNumParallel());
+    factors.push_back({use->get(), support, reduced});
+  }
+  return factors;
+}
+
+/// Factors `a` and `b` as operands, the others as scales: they share a reduced index that no other factor depends on, and
+/// have every parallel index of the others.
+bool takeScales(ReduceOp reduce, ArrayRef<Factor> factors, const Factor &a, const Factor &b, Contraction &c) {
+  llvm::BitVector scaled(reduce.getNumDims()), scales = scaled, shared = a.reduced, operands = a.support;
+  for (const Factor &f : factors) {
+    if (&f == &a || &f == &b)
+      continue;
+    (f.reduced.none() ? c.sumScales : c.partScales).push_back(f.value);
+    scaled |= f.reduced;
+    scales |= f.support;
+  }
+  operands |= b.support;
+  scales.reset(operands);
+  shared &= b.reduced;
+  shared.reset(scaled);
+  if (shared.none() || scales.any() || !isa<FloatType>(a.value.getType()))
+    return false;
+  c.a = a.value;
+  c.b = b.value;
+  for (unsigned d : scaled.set_bits())
+    c.scaledK.push_back(d);
+  return true;
+}
+
+/// Gives the indices of `reduce` to the operands of `c`.
+std::optional<Contraction> classify(ReduceOp reduce, Contraction c) {
+  unsigned dims = reduce.getNumDims(), parallel = reduce.getNumParallel();
+  llvm::BitVector inA = findSupport(c.a, dims), inB = findSupport(c.b, dims);
+  if (!ConditionShares(reduce, c, inA, inB).share())
+    return std::nullopt;
+  for (unsigned d = 0; d < dims; ++d) {
+    if (d >= parallel) {
+      if (!inA[d] && !inB[d])
+        return std::nullopt;
+      c.k.push_back(d);
+      if (!inA[d] || !inB[d])
+        c.ownK.push_back(d);
+    } else if (inA[d] && inB[d]) {
+      c.batch.push_back(d);
+    } else if (inA[d]) {
+      c.m.push_back(d);
+    } else if (inB[d]) {
+      c.n.push_back(d);
+    } else {
+      return std::nullopt;
+    }
+  }
+  if (c.m.empty() || c.n.empty() || llvm::none_of(c.k, [&](unsigned d) { return c.isTiledK(d); }))
+    return std::nullopt;
+  // A condition on data that is decided anew for every few points is a mask, not a choice of blocks.
+  constexpr int64_t kSmallestBlock = 8;
+  auto inBlocks = [&](unsigned d) {
+    int64_t tile = findUniformTile(c.where, d);
+    return tile == 0 || tile >= kSmallestBlock;
+  };
+  if (c.where && !(llvm::any_of(c.m, inBlocks) && llvm::any_of(c.n, inBlocks) && llvm::any_of(c.k, inBlocks)))
+    return std::nullopt;
+  // The first factor carries the earlier output index, so that rows of the
+  // accumulator are rows of the output.
+  if (c.m.back() > c.n.back())
+    c.swapOperands();
+  c.aType = stripWidening(c.a).getType();
+  c.bType = stripWidening(c.b).getType();
+  c.aUnsigned = isZeroExtended(c.a);
+  c.bUnsigned = isZeroExtended(c.b);
+  c.unitType = findUnitType(c.a, c.b, reduce.getYield().getValues()[0].getType());
+  return c;
+}
+
+/// How well tiles of a product suit a matrix unit, compared lexicographically: whether one takes its factors, whether tiles can
+/// have the reduced points of one of its instructions, how many factors run in memory along an index that tiles have several
+/// points of, and how many reduced points tiles can have.
+using Rank = std::tuple<bool, bool, int, int64_t>;
+Rank rankOf(ReduceOp reduce, const Contraction &c) {
+  constexpr int64_t kLeast = 16, kMany = 64; // (of a size that is not known)
+  int64_t points = 1;
+  SmallVector<unsigned> tiled(c.m);
+  llvm::append_range(tiled, c.n);
+  for (unsigned d : c.k)
+    if (c.isTiledK(d)) {
+      auto constant = dyn_cast<AffineConstantExpr>(reduce.getExtents().getResult(d));
+      points = std::min(kMany, points * (constant ? std::max<int64_t>(1, constant.getValue()) : kMany));
+      tiled.push_back(d);
+    }
+  int runs = 0;
+  for (Value factor : {c.a, c.b})
+    if (ReadOp read = findOperandRead(factor))
+      runs += runsAlong(read, tiled);
+  return {bool(c.unitType), points >= kLeast, runs, points};
+}
+
+} // namespace
+
+std::optional<Contraction> findContraction(ReduceOp reduce) {
+  if (reduce.getKind() != Combiner::Sum || reduce.getInit() || reduce.getOutMap() || reduce->hasAttr(kStreamed))
+    return std::nullopt;
+  Value product = reduce.getYield().getValues()[0];
+  Operation *last = product.getDefiningOp();
+  if (!last || !isa<arith::MulFOp, arith::MulIOp>(last))
+    return std::nullopt;
+  // Scales by themselves where that frees operands for a matrix unit, or makes a product at all.
+  SmallVector<Factor> factors = findFactorsOf(reduce, product);
+  auto scaledBy = [&](const Factor &a, const Factor &b) -> std::optional<Contraction> {
+    Contraction c;
+    c.where = reduce.getYield().getCondition();
+    return takeScales(reduce, factors, a, b, c) ? classify(reduce, c) : std::nullopt;
+  };
+  auto isWhole = [&](const Factor &f) { return f.reduced.count() == reduce.getNumDims() - reduce.getNumParallel(); };
+  SmallVector<const Factor *> whole;
+  for (const Factor &f : factors)
+    if (isWhole(f))
+      whole.push_back(&f);
+  std::optional<Contraction> found = whole.size() == 2 ? scaledBy(*whole[0], *whole[1]) : std::nullopt;
+  if (found && found->unitType)
+    return found;
+  Contraction written;
+  written.where = reduce.getYield().getCondition();
+  written.a = last->getOperand(0);
+  written.b = last->getOperand(1);
+  std::optional<Contraction> plain = classify(reduce, written);
+  if (plain && plain->unitType)
+    return plain;
+  // Else operands that have some of the reduced indices each: where a matrix unit takes them, or nothing else makes a product.
+  constexpr size_t kMostFactors = 8;
+  std::optional<Rank> best;
+  std::optional<Contraction> pair;
+  for (size_t i = 0; factors.size() <= kMostFactors && i < factors.size(); ++i)
+    for (size_t j = i + 1; j < factors.size(); ++j)
+      if (std::optional<Contraction> c = scaledBy(factors[i], factors[j])) {
+        Rank rank = rankOf(reduce, *c);
+        if (best && rank <= *best)
+          continue;
+        best = rank;
+        pair = c;
+      }
+  if (pair && pair->unitType)
+    return pair;
+  if (plain && plain->ownK.empty())
+    return plain;
+  return found ? found : pair ? pair : plain;
+}
+
+} // namespace kernelc::te

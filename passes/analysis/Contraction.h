@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Which reductions are contractions: sums of products of two factors.
+#pragma once
+
+#include <optional>
+
+#include "ir/te/Te.h"
+#include "mlir/IR/IntegerSet.h"
+#include "passes/index/Affine.h"
+#include "support/Target.h"
+#include "llvm/ADT/BitVector.h"
+
+namespace kernelc::te {
+
+/// result[batch, m, n] = sumScale · Σ_k partScale · a[batch, m, k] · b[batch, n, k]. The index lists
+/// hold dims of the reduction in domain order.
+struct Contraction {
+  mlir::Value a, b; ///< the factors, scalars inside the body, in the accumulator's type
+  llvm::SmallVector<unsigned> batch, m, n, k;
+  /// The narrowest types the factors embed in exactly: that of the value an
+  /// extension widens, or the factor's own.
+  mlir::Type aType, bType;
+  bool aUnsigned = false, bUnsigned = false; ///< zero-extended integers
+  /// The type in which a matrix unit takes both factors without changing either:
+  /// i8 (integers), f8e4m3 (for any mix of f8), f16, bf16 or tf32. Null where there is none.
+  mlir::Type unitType;
+  /// Further factors of the body: those free of some reduced indices, which may multiply partial
+  /// sums over these (scales of blocks), and those free of all.
+  llvm::SmallVector<mlir::Value> partScales, sumScales;
+  llvm::SmallVector<unsigned> scaledK; ///< the reduced indices that partScales depend on
+  /// The reduced indices that one factor alone depends on: the other is the same at all of their points.
+  llvm::SmallVector<unsigned> ownK;
+  /// The domain's condition, shared out: a factor counts as zero where its part does
+  /// not hold. What speaks of summed and batch indices alone stands in both.
+  std::optional<mlir::IntegerSet> aWhere, bWhere;
+  /// Whether a part of the condition ties a row or column to a summed index (`k <= i`): one factor is zero where it does not
+  /// hold, the other what it is for other results.
+  bool tied = false;
+  /// What of it speaks of no reduced index (`j <= i`): where it does not hold the result is zero.
+  std::optional<mlir::IntegerSet> resultWhere;
+  /// A condition on data that picks blocks of the product (`mask[k // 64, j // 64] != 0`), a
+  /// scalar inside the body: where it does not hold nothing is summed. Null without one.
+  mlir::Value where;
+  /// What of `where` tells the points of a block apart (`off[g] <= i`), shared out too.
+  llvm::SmallVector<mlir::Value> aMask, bMask;
+
+  bool isAMasked() const { return aWhere || !aMask.empty(); }
+  bool isBMasked() const { return bWhere || !bMask.empty(); }
+  /// Whether a tile may hold several points of reduced index d: both factors tell them apart, and no scale does.
+  bool isTiledK(unsigned d) const { return !llvm::is_contained(scaledK, d) && !llvm::is_contained(ownK, d); }
+  /// Lets the operands change places.
+  void swapOperands();
+};
+
+/// Attribute of a sum of products that is no contraction although it looks like one, because it reads one of its operands
+/// once (te-thin-products): the parallel dims that the other operand alone has.
+inline constexpr llvm::StringLiteral kStreamed = "streamed";
+/// Those dims; none for other statements.
+llvm::ArrayRef<int64_t> getThinDims(mlir::Operation *op);
+/// Whether `read`, in the body of `op`, is of the operand that a streamed sum reads once, or of all of them in other statements.
+bool isStreamedRead(mlir::Operation *op, ReadOp read);
+
+/// The largest tile of dim d of a domain op, a power of two, within which the data that `condition`,
+/// a value of its body, speaks of is the same everywhere, whatever the other dims are; 0 where it does
+/// not depend on d. So is the condition itself, but for its linear bounds (TileCondition.h).
+int64_t findUniformTile(mlir::Value condition, unsigned d);
+
+/// The dims of the enclosing domain op that a body value depends on.
+llvm::BitVector findSupport(mlir::Value value, unsigned numDims);
+
+/// `reduce` as a contraction: a sum whose body is a product of two factors that share a reduced index and
+/// each depend on a parallel index of its own, and of scales that are free of a reduced index that the factors share.
+/// Of several pairs of factors that is the one whose tiles lie best in memory (`x[i, j, k] * b[j, r] * c[k, r]`: x and c, summed
+/// over k, times b). Each constraint of its condition must concern one factor's
+/// indices only, or parallel ones only; of conditions on data those are taken that are the same throughout blocks of
+/// at least 8 points along some row, column and reduced index, or whose data is and which bound
+/// one factor's indices by it. None is one that streams an operand (kStreamed).
+std::optional<Contraction> findContraction(ReduceOp reduce);
+
+/// The value behind an exact widening (extf, extsi, extui), or `value` itself.
+mlir::Value stripWidening(mlir::Value value);
+
+/// The type of the value that `factor` widens, converts exactly or has rounded.
+mlir::Type narrowestType(mlir::Value factor);
+/// Whether every value of `from` is a value of the matrix unit's type `to`.
+bool embeds(mlir::Type from, mlir::Type to);
+
+/// The type in which warpgroup products (wgmma) take both factors as tensor copies bring
+/// them, masked in their slots: f16, bf16, f8 or i8 as stored, or tf32 that the copy rounds to. Null where there is none.
+mlir::Type findWarpgroupType(const Contraction &c);
+
+/// How warpgroup products take the factors: as tensor copies bring them, or one of them
+/// from registers, where it may be computed from what they bring.
+struct WarpgroupForm {
+  mlir::Type type;
+  bool aInRegisters = false, bInRegisters = false; ///< one of them at most
+};
+std::optional<WarpgroupForm> findWarpgroupForm(const Contraction &c);
+
+/// The reads that a factor is computed from.
+llvm::SmallVector<ReadOp> findReads(mlir::Value factor);
+
+/// The type in which a unit ("mma", "wgmma") of `target` takes `factor` of `c`: unitType, its own
+/// of f8, or f16 where the unit has no f8.
+mlir::Type operandType(const Contraction &c, mlir::Value factor, llvm::StringRef unit, const Target &target);
+/// Whether the rows of all that the factors are computed from begin where tensor copies find them.
+bool hasRowsOfCopies(const Contraction &c, const SizeFacts &facts);
+/// Whether the target has a matrix unit for the product.
+bool hasUnit(const Contraction &c, const Target &target);
+
+/// Whether matrix units sum products of operands of this type in fewer bits than f32 has.
+bool sumsInFewBits(mlir::Type unitType);
+
+/// The read that a factor is, behind exact widening or rounding to the unit's type.
+ReadOp findOperandRead(mlir::Value factor);
+
+/// Whether neighbours in memory differ in one of `indices` of the product.
+bool runsAlong(ReadOp read, llvm::ArrayRef<unsigned> indices);
+
+/// Whether `read` gives zero for what lies outside its tensor (a `pad` with zero).
+bool readsZeroOutside(ReadOp read);
+/// Whether nothing but a proof, or a promise, keeps `read` inside its tensor.
+bool isUnchecked(ReadOp read);
+
+/// Bytes of an operand of a matrix unit in shared memory (tf32 lies there as f32).
+int64_t unitBytes(mlir::Type unitType);
+
+} // namespace kernelc::te

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What one statement reads of memory that it or another one overwrites (Memories.h). A statement that reads such memory reads what
+// was there before the next statement that writes the same elements: it runs earlier, or in the same launch and block, or it reads a copy.
+#pragma once
+
+#include "ir/te/Te.h"
+
+namespace kernelc::te {
+
+/// Whether `read`, in the body of `writer`, reads the element that its point writes.
+bool readsOwnPoint(ReadOp read, mlir::Operation *writer);
+
+/// Whether `writer` is known to write no element that `read` reads, which stands in the body of `reader`.
+bool readsApart(ReadOp read, mlir::Operation *reader, mlir::Operation *writer);
+
+/// Whether `later` needs what `op` computes, at one remove or several.
+bool dependsOn(mlir::Operation *later, mlir::Operation *op);
+
+/// Whether reader's block has read all that `read` reads when it writes, where reader and writer share a launch: the reader is a
+/// reduction that the writer waits for, and what a block reads no other one writes. `grid`: the indices of the launch that are cut
+/// over blocks; `readerDims`, `writerDims`: for each dim of a statement the index of the launch that it is.
+bool isReadBeforeWritten(llvm::ArrayRef<int64_t> grid, llvm::ArrayRef<int64_t> readerDims, llvm::ArrayRef<int64_t> writerDims, ReadOp read,
+                         mlir::Operation *reader, mlir::Operation *writer);
+
+} // namespace kernelc::te

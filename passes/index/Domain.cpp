@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "passes/index/Domain.h"
+
+#include "mlir/IR/AffineExpr.h"
+#include "llvm/ADT/BitVector.h"
+
+using namespace mlir;
+
+namespace kernelc::te {
+
+AffineExpr findExtreme(AffineExpr e, bool high, ArrayRef<DimRange> ranges) {
+  if (e.isSymbolicOrConstant())
+    return e;
+  if (auto d = dyn_cast<AffineDimExpr>(e)) {
+    const DimRange &r = ranges[d.getPosition()];
+    return high ? r.high : r.low;
+  }
+  auto bin = cast<AffineBinaryOpExpr>(e);
+  auto constant = dyn_cast<AffineConstantExpr>(bin.getRHS());
+  switch (e.getKind()) {
+  case AffineExprKind::Add: {
+    AffineExpr x = findExtreme(bin.getLHS(), high, ranges), y = findExtreme(bin.getRHS(), high, ranges);
+    return x && y ? x + y : AffineExpr();
+  }
+  case AffineExprKind::Mul: {
+    if (!constant)
+      return {};
+    AffineExpr x = findExtreme(bin.getLHS(), constant.getValue() >= 0 ? high : !high, ranges);
+    return x ? x * constant : AffineExpr();
+  }
+  case AffineExprKind::FloorDiv:
+  case AffineExprKind::CeilDiv: {
+    if (!constant || constant.getValue() <= 0)
+      return {};
+    AffineExpr x = findExtreme(bin.getLHS(), high, ranges);
+    if (!x)
+      return {};
+    return e.getKind() == AffineExprKind::FloorDiv ? x.floorDiv(constant) : x.ceilDiv(constant);
+  }
+  case AffineExprKind::Mod:
+    if (!constant || constant.getValue() <= 0)
+      return {};
+    return getAffineConstantExpr(high ? constant.getValue() - 1 : 0, e.getContext());
+  default: return {};
+  }
+}
+
+bool isSeparable(AffineExpr e, const llvm::BitVector &among) {
+  llvm::BitVector seen(among.size());
+  bool ok = true;
+  e.walk([&](AffineExpr sub) {
+    if (sub.getKind() == AffineExprKind::Mod && !sub.isSymbolicOrConstant())
+      for (unsigned d : among.set_bits())
+        ok &= !sub.isFunctionOfDim(d);
+    auto d = dyn_cast<AffineDimExpr>(sub);
+    if (!d || d.getPosition() >= among.size() || !among[d.getPosition()])
+      return;
+    ok &= !seen[d.getPosition()];
+    seen.set(d.getPosition());
+  });
+  return ok;
+}
+
+namespace {
+
+void collectTerms(AffineExpr e, SmallVectorImpl<AffineExpr> &terms) {
+  auto bin = dyn_cast<AffineBinaryOpExpr>(e);
+  if (bin && e.getKind() == AffineExprKind::Add) {
+    collectTerms(bin.getLHS(), terms);
+    collectTerms(bin.getRHS(), terms);
+    return;
+  }
+  terms.push_back(e);
+}
+
+/// Solves e + rest >= 0 for `dim`; `e` is over the set's dims, `rest` over the ranges'.
+void solve(AffineExpr e, AffineExpr rest, unsigned dim, ArrayRef<DimRange> ranges, IndexBounds &bounds) {
+  SmallVector<AffineExpr> terms;
+  collectTerms(e, terms);
+  AffineExpr holder;
+  for (AffineExpr t : terms) {
+    if (t.isFunctionOfDim(dim)) {
+      if (holder)
+        return;
+      holder = t;
+      continue;
+    }
+    AffineExpr most = findExtreme(t, /*high=*/true, ranges);
+    if (!most)
+      return;
+    rest = rest + most;
+  }
+  // factor * g(dim) + rest >= 0, g rising.
+  int64_t factor = 1;
+  if (auto mul = dyn_cast<AffineBinaryOpExpr>(holder); mul && holder.getKind() == AffineExprKind::Mul) {
+    auto c = dyn_cast<AffineConstantExpr>(mul.getRHS());
+    if (!c || c.getValue() == 0)
+      return;
+    factor = c.getValue();
+    holder = mul.getLHS();
+  }
+  if (factor == std::numeric_limits<int64_t>::min())
+    return;
+  // g >= -floor(rest / factor), or g <= floor(rest / -factor)
+  AffineExpr limit = rest.floorDiv(std::abs(factor));
+  if (factor > 0)
+    limit = -limit;
+  if (isa<AffineDimExpr>(holder)) {
+    (factor > 0 ? bounds.lowers : bounds.uppers).push_back(limit);
+    return;
+  }
+  auto div = dyn_cast<AffineBinaryOpExpr>(holder);
+  auto c = div ? dyn_cast<AffineConstantExpr>(div.getRHS()) : AffineConstantExpr();
+  if (!c || c.getValue() <= 0 || holder.getKind() != AffineExprKind::FloorDiv)
+    return;
+  // x floordiv c >= l  <=>  x >= c l;  x floordiv c <= u  <=>  x <= c u + c - 1.
+  if (factor > 0)
+    solve(div.getLHS(), -(limit * c), dim, ranges, bounds);
+  else
+    solve(-div.getLHS(), limit * c + (c.getValue() - 1), dim, ranges, bounds);
+}
+
+} // namespace
+
+IndexBounds findBounds(IntegerSet set, unsigned dim, ArrayRef<DimRange> ranges) {
+  IndexBounds bounds;
+  AffineExpr zero = getAffineConstantExpr(0, set.getContext());
+  for (unsigned i = 0; i < set.getNumConstraints(); ++i) {
+    AffineExpr e = set.getConstraint(i);
+    if (!e.isFunctionOfDim(dim))
+      continue;
+    solve(e, zero, dim, ranges, bounds);
+    if (set.isEq(i))
+      solve(-e, zero, dim, ranges, bounds);
+  }
+  return bounds;
+}
+
+IntegerSet intersect(std::optional<IntegerSet> a, IntegerSet b) {
+  if (!a)
+    return b;
+  SmallVector<AffineExpr> constraints(a->getConstraints());
+  SmallVector<bool> equalities(a->getEqFlags());
+  for (unsigned i = 0; i < b.getNumConstraints(); ++i) {
+    bool known = false;
+    for (unsigned k = 0; k < a->getNumConstraints(); ++k)
+      known |= a->getConstraint(k) == b.getConstraint(i) && (a->isEq(k) || a->isEq(k) == b.isEq(i));
+    if (known)
+      continue;
+    constraints.push_back(b.getConstraint(i));
+    equalities.push_back(b.isEq(i));
+  }
+  return IntegerSet::get(b.getNumDims(), b.getNumSymbols(), constraints, equalities);
+}
+
+IntegerSet select(IntegerSet set, ArrayRef<unsigned> which) {
+  SmallVector<AffineExpr> constraints;
+  SmallVector<bool> equalities;
+  for (unsigned i : which) {
+    constraints.push_back(set.getConstraint(i));
+    equalities.push_back(set.isEq(i));
+  }
+  return IntegerSet::get(set.getNumDims(), set.getNumSymbols(), constraints, equalities);
+}
+
+} // namespace kernelc::te

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "passes/index/Meeting.h"
+
+#include "ir/te/TeShape.h"
+#include "mlir/Analysis/Presburger/IntegerRelation.h"
+
+using namespace mlir;
+
+namespace kernelc::te {
+
+Meeting::Meeting(KernelOp kernel, const SizeFacts &facts) : facts_(facts) {
+  points_.emplace_back(); // number 0: of the sizes alone
+  for (unsigned i = 0; i < kernel.getNumSizes(); ++i) {
+    sizes_.push_back(variable());
+    int64_t max = i < facts.max.size() ? facts.max[i] : -1;
+    Form low = sizes_.back(), high{max};
+    low[0] -= max >= 0 ? 1 : 0;
+    inequalities_.push_back(low);
+    if (max < 0)
+      continue;
+    add(high, sizes_.back(), -1);
+    inequalities_.push_back(high);
+  }
+  for (Attribute a : kernel.getRequirements()) {
+    IntegerSet set = cast<IntegerSetAttr>(a).getValue();
+    for (auto [e, isEquality] : llvm::zip(set.getConstraints(), set.getEqFlags()))
+      (isEquality ? equalities_ : inequalities_).push_back(linear(e, 0));
+  }
+}
+
+void Meeting::add(Form &to, const Form &what, int64_t times) {
+  if (to.size() < what.size())
+    to.resize(what.size());
+  for (auto [sum, c] : llvm::zip(to, what)) // (the shorter one ends it)
+    sum += c * times;
+}
+
+Meeting::Form Meeting::variable() {
+  Form f(++numVariables_ + 1);
+  f.back() = 1;
+  return f;
+}
+
+Meeting::Form Meeting::linear(AffineExpr e, unsigned p) {
+  if (auto c = dyn_cast<AffineConstantExpr>(e))
+    return {c.getValue()};
+  if (auto s = dyn_cast<AffineSymbolExpr>(e))
+    return sizes_[s.getPosition()];
+  if (auto d = dyn_cast<AffineDimExpr>(e))
+    return points_[p][d.getPosition()];
+  auto bin = cast<AffineBinaryOpExpr>(e);
+  auto constant = dyn_cast<AffineConstantExpr>(bin.getRHS());
+  constexpr int64_t kLargest = int64_t(1) << 40; // products of which with sizes of a text stay far from the ends of 64 bits
+  if (constant && std::abs(constant.getValue()) > kLargest)
+    constant = {};
+  if (e.getKind() == AffineExprKind::Add) {
+    Form sum = linear(bin.getLHS(), p);
+    add(sum, linear(bin.getRHS(), p), 1);
+    return sum;
+  }
+  if (e.getKind() == AffineExprKind::Mul && constant) {
+    Form product;
+    add(product, linear(bin.getLHS(), p), constant.getValue());
+    return product;
+  }
+  auto [it, isNew] = known_.try_emplace({e, e.isSymbolicOrConstant() ? 0 : p});
+  if (!isNew)
+    return it->second;
+  Form result = variable();
+  if (constant && constant.getValue() > 0) {
+    // c q <= x <= c q + c - 1
+    int64_t c = constant.getValue();
+    Form quotient = result, x = linear(bin.getLHS(), p), low, high{c - 1};
+    if (e.getKind() == AffineExprKind::CeilDiv)
+      add(x, {1}, c - 1);
+    add(low, x, 1);
+    add(low, quotient, -c);
+    add(high, quotient, c);
+    add(high, x, -1);
+    inequalities_.push_back(low);
+    inequalities_.push_back(high);
+    if (e.getKind() == AffineExprKind::Mod)
+      result = low;
+  } else if (e.isSymbolicOrConstant()) { // a number all the same, which may have its bounds
+    if (isa<AffineSymbolExpr>(bin.getLHS()) && isa<AffineSymbolExpr>(bin.getRHS()))
+      inequalities_.push_back(result); // of sizes, which are not negative
+    if (int64_t max = knownMax(e, facts_); max >= 0) {
+      Form high{max};
+      add(high, result, -1);
+      inequalities_.push_back(high);
+    }
+  }
+  return known_[{e, e.isSymbolicOrConstant() ? 0 : p}] = result;
+}
+
+unsigned Meeting::addPoint(Operation *statement) {
+  unsigned p = points_.size();
+  points_.emplace_back();
+  for (AffineExpr extent : getExtents(statement).getResults()) {
+    Form d = variable(), below = linear(extent, 0);
+    points_[p].push_back(d);
+    inequalities_.push_back(d);
+    add(below, d, -1);
+    below[0] -= 1;
+    inequalities_.push_back(below);
+  }
+  if (std::optional<IntegerSet> set = getCondition(statement))
+    for (auto [e, isEquality] : llvm::zip(set->getConstraints(), set->getEqFlags()))
+      (isEquality ? equalities_ : inequalities_).push_back(linear(e, p));
+  return p;
+}
+
+void Meeting::addEqual(AffineExpr a, unsigned p, AffineExpr b, unsigned q) {
+  if (!a || !b)
+    return;
+  Form difference = linear(a, p);
+  add(difference, linear(b, q), -1);
+  equalities_.push_back(difference);
+}
+
+void Meeting::addAtLeastZero(AffineExpr e, unsigned p) { inequalities_.push_back(linear(e, p)); }
+
+bool Meeting::agree(unsigned p, unsigned i, unsigned q, unsigned j) const {
+  Form less{-1}, more{-1}; // p_i <= q_j - 1; p_i >= q_j + 1
+  add(less, points_[q][j], 1);
+  add(less, points_[p][i], -1);
+  add(more, points_[p][i], 1);
+  add(more, points_[q][j], -1);
+  return isEmptyWith(less) && isEmptyWith(more);
+}
+
+bool Meeting::isEmptyWith(const Form &atLeastZero) const {
+  presburger::IntegerPolyhedron set(presburger::PresburgerSpace::getSetSpace(numVariables_));
+  auto row = [&](const Form &f) { // the constant comes last there
+    SmallVector<int64_t> r(numVariables_ + 1);
+    for (size_t v = 1; v < f.size(); ++v)
+      r[v - 1] = f[v];
+    r.back() = f[0];
+    return r;
+  };
+  for (const Form &f : equalities_)
+    set.addEquality(row(f));
+  for (const Form &f : inequalities_)
+    set.addInequality(row(f));
+  if (!atLeastZero.empty())
+    set.addInequality(row(atLeastZero));
+  return set.isIntegerEmpty();
+}
+
+} // namespace kernelc::te

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "passes/plan/AccessSummary.h"
+
+#include "ir/te/TeShape.h"
+#include "passes/analysis/Contraction.h"
+#include "passes/index/Strides.h"
+
+using namespace mlir;
+
+namespace kernelc::te {
+
+AccessSummary summarizeAccesses(const LaunchPlan &launch, ArrayRef<Operation *> ops, const SizeFacts &facts) {
+  AccessSummary s;
+  s.contiguousBytes.assign(launch.indices.size(), 0);
+  s.contiguousReads.assign(launch.indices.size(), 0);
+  s.byElements.resize(launch.indices.size());
+  /// `indices`: the launch index of each dim of `map`, -1 for computed subscripts.
+  auto count = [&](AffineMap map, ArrayRef<int64_t> indices, Type element) {
+    SmallVector<int64_t> along; // which of them it is contiguous along
+    int64_t bytes = std::max(1u, element.getIntOrFloatBitWidth() / 8);
+    s.widestBytes = std::max(s.widestBytes, bytes);
+    if (map.getNumResults() == 0)
+      return along;
+    int64_t weight = bytes;
+    for (unsigned d = 0; d < map.getNumDims(); ++d)
+      if (map.isFunctionOfDim(d) && weight < int64_t(1) << 48)
+        weight <<= 8;
+    for (auto [d, index] : llvm::enumerate(indices))
+      if (index >= 0 &&
+          (linearCoefficient(map.getResults().back(), d) == 1 || (element.isInteger(8) && neighboursIn(map.getResults().back(), d)))) {
+        s.contiguousBytes[index] += weight;
+        s.narrowestBytes = std::min(s.narrowestBytes, bytes);
+        along.push_back(index);
+      }
+    return along;
+  };
+  // Beside an operand that is streamed nothing else counts.
+  bool streams = llvm::any_of(launch.ops, [&](int64_t ordinal) { return ops[ordinal]->hasAttr(kStreamed); });
+  for (auto [n, ordinal] : llvm::enumerate(launch.ops)) {
+    Operation *op = ops[ordinal];
+    const auto &dims = launch.dims[n];
+    if (streams && !op->hasAttr(kStreamed))
+      continue;
+    op->walk([&](ReadOp read) {
+      if (!isStreamedRead(op, read))
+        return;
+      Operation *producer = read.getTensor().getDefiningOp();
+      if (producer && llvm::is_contained(launch.ops, llvm::find(ops, producer) - ops.begin()))
+        return;
+      SmallVector<int64_t> operandIndex;
+      for (Value v : read.getOperands_()) {
+        std::optional<unsigned> dim = findIndex(op, v);
+        operandIndex.push_back(dim ? dims[*dim] : -1);
+      }
+      for (int64_t index : count(read.getMapOrIdentity(), operandIndex, read.getTensor().getType().getElementType())) {
+        ++s.contiguousReads[index];
+        if (!hasVectorRows(read, facts))
+          s.byElements.set(index);
+      }
+    });
+    if (auto compute = dyn_cast<ComputeOp>(op))
+      count(compute.getOutMapOrIdentity(), dims, compute.getResult().getType().getElementType());
+  }
+  return s;
+}
+
+int64_t AccessSummary::contiguousIndex() const {
+  auto it = llvm::max_element(contiguousBytes);
+  return it == contiguousBytes.end() || *it == 0 ? -1 : it - contiguousBytes.begin();
+}
+
+} // namespace kernelc::te

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// How the elements of a launch are reached in memory: along which index its accesses are contiguous, and whether in vectors.
+#pragma once
+
+#include "passes/index/Affine.h"
+#include "passes/plan/PlanAttr.h"
+#include "llvm/ADT/BitVector.h"
+
+namespace kernelc::te {
+
+struct AccessSummary {
+  /// Per launch index: weight of the accesses that are contiguous along it. Bytes
+  /// per element, times 2^8 for every index the access depends on: an access with
+  /// one index more moves as many times more.
+  llvm::SmallVector<int64_t> contiguousBytes;
+  llvm::SmallVector<int64_t> contiguousReads; ///< per launch index: of tensors, along it
+  llvm::BitVector byElements;                 ///< per launch index: rows along it may begin inside a vector
+  int64_t widestBytes = 1;                    ///< of the element types accessed
+  int64_t narrowestBytes = 16;                ///< of those of contiguous accesses
+
+  /// The launch index that most bytes are contiguous along, or -1.
+  int64_t contiguousIndex() const;
+  /// Elements of the widest type in one access.
+  int64_t vector() const { return std::max<int64_t>(1, 16 / widestBytes); }
+  /// And of the narrowest: the most neighbours that a layout may give a thread.
+  int64_t longestVector() const { return 16 / narrowestBytes; }
+};
+
+/// `ops`: the kernel's domain ops.
+AccessSummary summarizeAccesses(const LaunchPlan &launch, llvm::ArrayRef<mlir::Operation *> ops, const SizeFacts &facts);
+
+} // namespace kernelc::te

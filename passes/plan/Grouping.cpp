@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Grouping statements into launches.
+//
+// Each statement starts as a group of its own. A reduction joins the group of a
+// later statement that reads it when the result's indices are exactly that group's
+// grid: then the block that needs the value is the block that has it. Of a product's results a
+// reduction joins that goes over what one tile has (te-reduce-in-tiles makes such). Pointwise
+// statements over one and the same domain join when nothing orders them across
+// blocks, and so do reductions that read the same. What is read by a group that does not own it goes through a workspace.
+#include "passes/plan/Grouping.h"
+
+#include <map>
+#include <set>
+
+#include "ir/te/TeShape.h"
+#include "passes/analysis/Contraction.h"
+#include "passes/index/Affine.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+
+namespace kernelc::te {
+namespace {
+
+/// Whether the elements of op's result are its parallel indices' points, in their order.
+bool isInPlace(Operation *op) {
+  auto c = dyn_cast<ComputeOp>(op);
+  auto r = dyn_cast<ReduceOp>(op);
+  return !(c && c.getOutMap()) && !(r && r.getOutMap());
+}
+
+/// Whether op stands for itself: no other statement writes its result before or after.
+bool isPlain(Operation *op) {
+  if (auto c = dyn_cast<ComputeOp>(op))
+    return !c.getInit() && !(c.getOutMap() && c.getPartial());
+  auto r = dyn_cast<ReduceOp>(op);
+  return !r || (!r.getInit() && !r.getOutMap());
+}
+
+/// A group under construction: statements and the launch index of each dim.
+struct Group {
+  SmallVector<int64_t> ops;
+  SmallVector<SmallVector<int64_t>> dims;
+  SmallVector<AffineExpr> extents;
+  SmallVector<std::string> names;
+  unsigned grid = 0; ///< the first `grid` indices are the grid
+};
+
+class Grouper {
+public:
+  Grouper(KernelOp kernel, const SizeFacts &facts) : kernel_(kernel), facts_(facts), ops_(getDomainOps(kernel)) {
+    for (auto [i, op] : llvm::enumerate(ops_))
+      for (Value result : op->getResults())
+        ordinal_[result] = i;
+  }
+
+  std::vector<LaunchPlan> run() {
+    for (size_t i = 0; i < ops_.size(); ++i)
+      if (!tryJoin(i))
+        start(i);
+    return finish();
+  }
+
+private:
+  void start(int64_t i) {
+    Operation *op = ops_[i];
+    Group g;
+    g.ops = {i};
+    g.grid = getNumParallel(op);
+    for (auto [d, e] : llvm::enumerate(getExtents(op).getResults())) {
+      g.extents.push_back(e);
+      g.names.push_back(cast<StringAttr>(getIndices(op)[d]).getValue().str());
+    }
+    g.dims.push_back(llvm::to_vector(llvm::seq<int64_t>(0, g.extents.size())));
+    owner_[i] = groups_.size();
+    groups_.push_back(std::move(g));
+  }
+
+  /// Statement i as a member of the group that holds what it reads last.
+  bool tryJoin(int64_t i) {
+    Operation *op = ops_[i];
+    if (!isPlain(op) || op->hasAttr(kOwnLaunch))
+      return false;
+    // Groups whose results op reads; the youngest is the candidate, and no other
+    // one may come later than it (it would have to run before).
+    int64_t candidate = -1;
+    SmallVector<ReadOp> reads;
+    op->walk([&](ReadOp r) {
+      if (auto it = ordinal_.find(r.getTensor()); it != ordinal_.end()) {
+        reads.push_back(r);
+        candidate = std::max(candidate, owner_[it->second]);
+      }
+    });
+    if (candidate < 0)
+      return joinSibling(i);
+    return join(i, candidate, reads);
+  }
+
+  bool join(int64_t i, int64_t candidate, ArrayRef<ReadOp> reads) {
+    Operation *op = ops_[i];
+    Group &g = groups_[candidate];
+    bool product = isContractionGroup(g);
+    auto reduce = dyn_cast<ReduceOp>(op);
+    if (product && !isa<ComputeOp>(op) && (!reduce || reduce.isArg()))
+      return false; // a product's tile stays a tile
+    SmallVector<int64_t> map(getExtents(op).getNumResults(), -1);
+    for (ReadOp read : reads) {
+      int64_t producer = ordinal_[read.getTensor()];
+      if (owner_[producer] != candidate)
+        continue;
+      if (!hasAtOnce(g, ops_[producer]))
+        return false;
+      if (read.getBounds() != BoundsMode::InBounds || !unify(op, read, g, producer, map))
+        return false;
+    }
+    // The grid's indices must all be indices of op, the same ones: parallel ones, or reduced ones of
+    // which a product's tile has all points.
+    unsigned found = 0;
+    for (auto [d, index] : llvm::enumerate(map))
+      if (index >= 0 && index < int64_t(g.grid)) {
+        if (d >= getNumParallel(op) && !(product && fitsTile(getExtents(op).getResult(d))))
+          return false;
+        ++found;
+      }
+    if (found != g.grid || g.grid == 0)
+      return false;
+    if (!isa<ComputeOp>(op) && !product && getNumParallel(op) != g.grid)
+      return false;
+    if (product && getExtents(op).getNumResults() != g.grid)
+      return false;
+    // A second contraction in one launch would need operands of its own shape.
+    if (reduce && findContraction(reduce))
+      return false;
+    adopt(i, candidate, map);
+    return true;
+  }
+
+  /// A statement that reads no other: beside one over the same domain, pointwise ones together, and reductions that
+  /// read a tensor in common.
+  bool joinSibling(int64_t i) {
+    Operation *op = ops_[i];
+    auto isReduction = [](Operation *o) {
+      auto r = dyn_cast<ReduceOp>(o);
+      return r && !r.isArg() && !findContraction(r);
+    };
+    if (!isa<ComputeOp>(op) && !isReduction(op))
+      return false;
+    for (auto [n, g] : llvm::enumerate(groups_)) {
+      if (g.grid != getNumParallel(op) || ArrayRef<AffineExpr>(g.extents) != getExtents(op).getResults())
+        continue;
+      bool alike = llvm::all_of(g.ops, [&](int64_t o) {
+        Operation *other = ops_[o];
+        if (!isPlain(other) || other->hasAttr(kOwnLaunch))
+          return false;
+        return isa<ComputeOp>(op) ? isa<ComputeOp>(other) : isReduction(other) && readsInCommon(op, other);
+      });
+      if (!alike)
+        continue;
+      adopt(i, n, llvm::to_vector(llvm::seq<int64_t>(0, g.extents.size())));
+      return true;
+    }
+    return false;
+  }
+
+  /// What a statement reads, and where.
+  using Reads = std::set<std::tuple<const void *, const void *, SmallVector<std::optional<unsigned>>>>;
+  const Reads &readsOf(Operation *op) {
+    auto [it, isNew] = reads_.try_emplace(op);
+    if (isNew)
+      op->walk([&](ReadOp read) {
+        auto dims = llvm::map_to_vector<6>(read.getOperands_(), [&](Value v) { return findIndex(op, v); });
+        it->second.insert({read.getTensor().getAsOpaquePointer(), read.getMapOrIdentity().getAsOpaquePointer(), std::move(dims)});
+      });
+    return it->second;
+  }
+
+  /// Whether two statements over one domain read some tensor at the same points.
+  bool readsInCommon(Operation *a, Operation *b) {
+    const Reads &others = readsOf(b);
+    return llvm::any_of(readsOf(a), [&](auto &read) { return others.count(read); });
+  }
+
+  bool fitsTile(AffineExpr extent) {
+    int64_t max = knownMax(extent, facts_);
+    return max >= 0 && max <= kLargestInTile;
+  }
+
+  bool isContractionGroup(const Group &g) {
+    return llvm::any_of(g.ops, [&](int64_t o) {
+      auto r = dyn_cast<ReduceOp>(ops_[o]);
+      return r && findContraction(r).has_value();
+    });
+  }
+
+  /// Whether a block has all that a member makes of its tile when the next member starts: what loops make in parts is in memory.
+  static bool hasAtOnce(const Group &g, Operation *op) {
+    auto c = dyn_cast<ComputeOp>(op);
+    return !c || (!c.getCondition() && !c.getYield().getCondition() && getNumParallel(op) == g.grid);
+  }
+
+  /// Records that dim d of op is launch index ..., from a read of a member.
+  bool unify(Operation *op, ReadOp read, Group &g, int64_t producer, SmallVectorImpl<int64_t> &map) {
+    size_t position = llvm::find(g.ops, producer) - g.ops.begin();
+    if (!isInPlace(ops_[producer]))
+      return false;
+    AffineMap access = read.getMapOrIdentity();
+    for (auto [r, e] : llvm::enumerate(access.getResults())) {
+      auto d = dyn_cast<AffineDimExpr>(e);
+      std::optional<unsigned> found = d ? findIndex(op, read.getOperands_()[d.getPosition()]) : std::nullopt;
+      if (!found)
+        return false;
+      int64_t index = g.dims[position][r];
+      unsigned dim = *found;
+      if (getExtents(op).getResult(dim) != g.extents[index] || (map[dim] >= 0 && map[dim] != index))
+        return false;
+      map[dim] = index;
+    }
+    return true;
+  }
+
+  /// Adds op to a group; dims without a launch index share one of equal extent
+  /// that op does not use yet, or get a new one.
+  void adopt(int64_t i, int64_t group, SmallVector<int64_t> map) {
+    Operation *op = ops_[i];
+    Group &g = groups_[group];
+    for (auto [d, index] : llvm::enumerate(map)) {
+      if (index >= 0)
+        continue;
+      AffineExpr extent = getExtents(op).getResult(d);
+      for (unsigned k = g.grid; k < g.extents.size() && index < 0; ++k)
+        if (g.extents[k] == extent && !llvm::is_contained(map, int64_t(k)))
+          index = k;
+      if (index < 0) {
+        index = g.extents.size();
+        g.extents.push_back(extent);
+        g.names.push_back(cast<StringAttr>(getIndices(op)[d]).getValue().str());
+      }
+    }
+    g.ops.push_back(i);
+    g.dims.push_back(map);
+    owner_[i] = group;
+  }
+
+  std::vector<LaunchPlan> finish() {
+    std::vector<LaunchPlan> launches;
+    for (const Group &g : groups_) {
+      LaunchPlan l;
+      // Named for its last statement, but for parts of reductions that tiles have aside.
+      Operation *last = ops_[g.ops.back()];
+      for (int64_t o : llvm::reverse(g.ops))
+        if (!ops_[o]->hasAttr(kInTile)) {
+          last = ops_[o];
+          break;
+        }
+      auto name = last->getAttrOfType<StringAttr>("name");
+      std::string base = name                   ? name.getValue().str()
+                         : isa<ReduceOp>(last)  ? stringifyCombiner(cast<ReduceOp>(last).getKind()).str()
+                         : isa<CascadeOp>(last) ? "cascade"
+                                                : "step";
+      l.name = base;
+      for (int n = 2; llvm::any_of(launches, [&](const LaunchPlan &o) { return o.name == l.name; }); ++n)
+        l.name = base + std::to_string(n);
+      l.ops = g.ops;
+      l.dims = g.dims;
+      l.indices = g.names;
+      l.extents = AffineMap::get(0, kernel_.getNumSizes(), g.extents, kernel_.getContext());
+      l.tiles.assign(g.extents.size(), 1);
+      l.grid = llvm::to_vector(llvm::seq<int64_t>(0, g.grid));
+      launches.push_back(std::move(l));
+    }
+    return launches;
+  }
+
+  KernelOp kernel_;
+  SizeFacts facts_;
+  SmallVector<Operation *> ops_;
+  llvm::DenseMap<Value, int64_t> ordinal_;
+  llvm::DenseMap<int64_t, int64_t> owner_;
+  std::map<Operation *, Reads> reads_;
+  std::vector<Group> groups_;
+};
+
+} // namespace
+
+std::vector<LaunchPlan> groupStatements(KernelOp kernel, const SizeFacts &facts) { return Grouper(kernel, facts).run(); }
+
+} // namespace kernelc::te

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Tiles and warps of launches without a product that need no more than a thread for a result: pointwise statements, and
+// short sums of neighbours.
+#include "passes/plan/Scheduler.h"
+
+#include "ir/te/TeShape.h"
+#include "passes/plan/AccessSummary.h"
+#include "llvm/Support/MathExtras.h"
+using namespace mlir;
+
+namespace kernelc::te {
+
+void Scheduler::scheduleElementwise(LaunchPlan &l) {
+  AccessSummary s = summarizeAccesses(l, ops_, facts_);
+  int64_t contiguous = s.contiguousIndex();
+  l.warps = 8;
+  int64_t left = l.warps * 32 * s.vector() * 2;
+  // Where reads and writes are contiguous along different indices (a
+  // transposition), the tile is square in them.
+  SmallVector<int64_t> order = llvm::to_vector(llvm::reverse(l.grid));
+  llvm::stable_sort(order, [&](int64_t a, int64_t b) { return s.contiguousBytes[a] > s.contiguousBytes[b]; });
+  int64_t contiguousCount = llvm::count_if(s.contiguousBytes, [](int64_t b) { return b > 0; });
+  for (int64_t index : order) {
+    int64_t want = left;
+    if (contiguousCount > 1 && contiguous >= 0 && s.contiguousBytes[index] > 0)
+      want = std::min<int64_t>(left, 64);
+    l.tiles[index] = clampTile(l, index, want);
+    left /= l.tiles[index];
+    if (left <= 1)
+      break;
+  }
+}
+
+/// Whether neighbours along launch index `index` read memory at most a few elements apart, wherever a read depends on it.
+static bool isDenseAlong(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t index) {
+  constexpr int64_t kStep = 4; // whole sectors are used, if not by one access
+  bool dense = true;
+  for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
+    Operation *op = ops[ordinal];
+    op->walk([&](ReadOp read) {
+      AffineMap map = read.getMapOrIdentity();
+      for (auto [d, v] : llvm::enumerate(read.getOperands_()))
+        if (std::optional<unsigned> dim = findIndex(op, v); dim && l.dims[n][*dim] == index && map.isFunctionOfDim(d)) {
+          std::optional<int64_t> step = linearCoefficient(map.getResults().back(), d);
+          dense &= step && *step != 0 && std::abs(*step) <= kStep;
+        }
+    });
+  }
+  return dense;
+}
+
+bool Scheduler::scheduleWindows(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t vector) {
+  if (l.grid.empty() || !isDenseAlong(l, ops_, l.grid.back()))
+    return false;
+  int64_t contiguous = l.grid.back();
+  constexpr int64_t kWindow = 256; // terms of a sum
+  int64_t terms = 1;
+  for (int64_t index : inner) {
+    int64_t max = extentMax(l, index);
+    if (max < 0 || max > kWindow || (terms *= max) > kWindow)
+      return false;
+  }
+  Count results = 1; // enough of them that a sum needs one thread only
+  for (int64_t index : l.grid) {
+    int64_t max = extentMax(l, index);
+    results *= max < 0 ? Count::kMost : max;
+  }
+  constexpr int64_t kThreadsPerMultiprocessor = 1024, kShort = 64;
+  if ((terms < kShort ? results : results / vector) < kThreadsPerMultiprocessor * target_.smCount)
+    return false; // a longer sum can be shared by warps
+  l.warps = 8;
+  int64_t left = l.warps * 32 * vector;
+  l.tiles[contiguous] = clampTile(l, contiguous, left);
+  left /= l.tiles[contiguous];
+  for (int64_t index : llvm::reverse(l.grid))
+    if (index != contiguous && left > 1) {
+      l.tiles[index] = clampTile(l, index, left);
+      left /= l.tiles[index];
+    }
+  int64_t room = 32 / vector; // terms that are loaded at once, of `vector` results
+  for (int64_t index : llvm::reverse(inner)) {
+    l.tiles[index] = clampTile(l, index, room);
+    room = std::max<int64_t>(1, room / l.tiles[index]);
+  }
+  return true;
+}
+
+} // namespace kernelc::te

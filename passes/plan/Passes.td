@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The planner: which statements share a launch, and the tiles, warps and unit of each, and what holds the decision against the
+// statements. One entry, one .cpp, one test folder, one word.
+#ifndef KERNELC_PLAN_PASSES
+#define KERNELC_PLAN_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def TePlan : Pass<"te-plan", "::kernelc::te::KernelOp"> {
+  let summary = "Decide the launches and their schedules";
+  let description = [{
+    Groups the statements into launches, gives each launch its index space, tile
+    sizes, warps and matrix unit, and records all of it in the kernel's `plan`
+    attribute; changes nothing else. Every number comes from the target's table.
+    *Runs last on te, because* everything below only obeys it.
+
+    A producer joins its reader's launch when its parallel indices are exactly the
+    grid of that launch, it is read at plain indices, and no third launch stands
+    between them. Otherwise it is stored in a workspace by a launch of its own.
+
+    Precondition: size facts that hold (the variant's guard sees to that). Not tried:
+    measuring; the same input always gets the same plan. Numeric effect: none by
+    itself; tile sizes fix the order in which a reduction is summed.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,
+    ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">,
+    ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">,
+    ListOption<"sizeLike", "size-like", "int64_t", "what times are reckoned for, which need not hold; -1: the bound">];
+}
+
+def TeVerifyPlan : Pass<"te-verify-plan", "::kernelc::te::KernelOp"> {
+  let summary = "Hold a plan against what its launches read and write";
+  let description = [{
+    Launches run one after the other. Within a launch, tiles run in any order, and so do the threads of a
+    tile, unless one needs a value that another one has computed. A plan is right if, for all sizes that
+    its facts allow:
+
+    - each statement is computed once, behind what it needs;
+    - no earlier launch has overwritten what a launch reads since it was written;
+    - a member of a launch reads another member at its own point, where one tile holds all of it in
+      registers;
+    - an element that a launch writes is read in that launch by the point that writes it alone, or by a
+      reduction which that point waits for: its own tile's, or the merged one of a cluster that shares the
+      reduced index out;
+    - one tile of a launch, and one of its statements, writes an element;
+    - nothing overwrites what the kernel returns.
+
+    Where one of these fails, a launch of its own or a copy is missing: a fault of te-copy-inouts or
+    te-plan, reported as an internal error at the statement, where a race would have been. The pass shares
+    no predicate with those two. It uses the plan, the access maps and the statements' domains. Where maps
+    differ, Presburger arithmetic decides whether points meet; a term that is not linear may be any number
+    there. It relies on te's promise that `out_map` is injective.
+
+    *Runs at the end of `te-plan`, and alone, because* all statements, launches and tiles are known there.
+    Changes nothing.
+
+    ```mlir
+    // Two launch tiles of r: one may write r[N - 1 - i] while the other one has still to read it.
+    %new = te.compute ["i"] .. { %v = te.read %r[%i] map (d0)[s0] -> (s0 - 1 - d0) .. }
+    te.return %new                                            // out_alias = [0]
+    ```
+  }];
+}
+
+#endif

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// te-plan: see Passes.td. Grouping.cpp decides what shares a launch, the scheduler (its parts: MemoryPlan,
+// ProductPlan, ProductFeed, UnitCheck) gives each launch its tiles, warps and unit.
+#include "passes/Passes.h"
+
+#include "ir/te/Precision.h"
+#include "ir/te/TeShape.h"
+#include "passes/analysis/Inouts.h"
+#include "passes/analysis/Memories.h"
+#include "passes/plan/ScheduleLoc.h"
+#include "passes/plan/Scheduler.h"
+#include "passes/plan/VerifyPlan.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace kernelc {
+#define GEN_PASS_DEF_TEPLAN
+#include "passes/Passes.h.inc"
+
+namespace te {
+
+/// Whether a sum multiplies what it reads again for other results: two elements at least, each free of another parallel index.
+static bool multipliesPointByPoint(ReduceOp reduce) {
+  Operation *body = reduce.getYield().getValues()[0].getDefiningOp();
+  if (reduce.getKind() != Combiner::Sum || !isa_and_nonnull<arith::MulFOp, arith::MulIOp>(body))
+    return false;
+  llvm::BitVector some(reduce.getNumParallel());
+  unsigned reused = 0;
+  reduce.walk([&](ReadOp read) {
+    llvm::BitVector free = findSupport(read.getResult(), reduce.getNumDims());
+    free.resize(reduce.getNumParallel());
+    free.flip();
+    reused += free.test(some);
+    some |= free;
+  });
+  return reused > 1;
+}
+
+void Scheduler::schedule(LaunchPlan &l) {
+  uniform_.clear();
+  unfed_.clear();
+  for (auto [n, ordinal] : llvm::enumerate(l.ops))
+    if (auto reduce = dyn_cast<ReduceOp>(ops_[ordinal])) {
+      if (auto c = findContraction(reduce)) {
+        remarkOn(reduce, *c);
+        uniform_ = uniformTiles(l, *c, l.dims[n]);
+        return scheduleContraction(l, reduce, *c, l.dims[n]);
+      } else if (!reduce->hasAttr(kStreamed) && multipliesPointByPoint(reduce)) {
+        remark(reduce) << "this sum of products runs point by point on CUDA cores: it is no product of two factors that share a "
+                          "summed index and each have a parallel index of their own";
+      }
+    }
+  if (l.grid.size() == l.indices.size())
+    return scheduleElementwise(l);
+  scheduleReduction(l);
+}
+
+void Scheduler::emitRemarks() {
+  for (Diagnostic &d : remarks_)
+    kernel_->getContext()->getDiagEngine().emit(std::move(d));
+  remarks_.clear();
+}
+
+SmallVector<int64_t> Scheduler::reducedInTile(const LaunchPlan &l, size_t n) {
+  ArrayRef<int64_t> reduced = ArrayRef<int64_t>(l.dims[n]).drop_front(getNumParallel(ops_[l.ops[n]]));
+  return llvm::to_vector(llvm::make_filter_range(reduced, [&](int64_t index) { return llvm::is_contained(l.grid, index); }));
+}
+
+llvm::BitVector Scheduler::findInTile(const LaunchPlan &l) {
+  llvm::BitVector found(l.indices.size());
+  for (size_t n = 0; n < l.ops.size(); ++n)
+    for (int64_t index : reducedInTile(l, n))
+      found.set(unsigned(index));
+  return found;
+}
+
+std::optional<Scheduler::CutReduction> Scheduler::findCutReduction(const LaunchPlan &l) {
+  for (size_t n = 0; n < l.ops.size(); ++n)
+    for (int64_t index : reducedInTile(l, n))
+      if (int64_t max = extentMax(l, index); max < 0 || max > l.tiles[index])
+        return CutReduction{cast<ReduceOp>(ops_[l.ops[n]]), index, max};
+  return std::nullopt;
+}
+
+int64_t Scheduler::clampTile(const LaunchPlan &l, int64_t index, int64_t want) {
+  int64_t max = extentMax(l, index);
+  if (size_t(index) < uniform_.size() && uniform_[index])
+    want = std::min(want, uniform_[index]);
+  return max < 0 || max >= want ? want : std::min<int64_t>(want, llvm::PowerOf2Ceil(std::max<int64_t>(max, 1)));
+}
+
+void Scheduler::assign(LaunchPlan &l, ArrayRef<unsigned> list, ArrayRef<int64_t> dims, int64_t tile) {
+  for (unsigned d : llvm::reverse(list)) {
+    l.tiles[dims[d]] = clampTile(l, dims[d], tile);
+    tile = std::max<int64_t>(1, tile / l.tiles[dims[d]]);
+  }
+}
+
+int64_t Scheduler::tileProduct(const LaunchPlan &l, ArrayRef<unsigned> list, ArrayRef<int64_t> dims) {
+  Count p = 1; // (tiles of a schedule may be anything)
+  for (unsigned d : list)
+    p *= l.tiles[dims[d]];
+  return int64_t(p);
+}
+
+int64_t Scheduler::extentProduct(const LaunchPlan &l, ArrayRef<unsigned> list, ArrayRef<int64_t> dims, const SizeFacts &facts) {
+  return knownPoints(l.extents, llvm::map_range(list, [&](unsigned d) { return unsigned(dims[d]); }), facts);
+}
+
+} // namespace te
+
+using namespace te;
+
+namespace {
+
+/// A statement that would write before, or among, those that read what it overwrites, or that write what it overwrites; null
+/// where all is well.
+Operation *findHastyUpdate(KernelOp kernel, const std::vector<LaunchPlan> &launches) {
+  SmallVector<Operation *> ops = getDomainOps(kernel);
+  llvm::DenseMap<Operation *, size_t> launchOf;
+  for (auto [n, l] : llvm::enumerate(launches))
+    for (int64_t ordinal : l.ops)
+      launchOf[ops[ordinal]] = n;
+  // What a launch makes for itself alone never is in memory.
+  auto isLeft = [&](Operation *op) {
+    return llvm::any_of(op->getUsers(), [&](Operation *user) {
+      return user->getParentOp() == kernel || launchOf.lookup(user->getParentOp()) != launchOf[op];
+    });
+  };
+  Memories memories(kernel);
+  for (const Memory &m : memories.all())
+    for (auto [before, after] : llvm::zip(m.versions, ArrayRef(m.versions).drop_front())) {
+      Operation *first = before.getDefiningOp(), *writer = after.getDefiningOp();
+      if (first && (launchOf[first] > launchOf[writer] || (launchOf[first] == launchOf[writer] && isLeft(first))))
+        return writer;
+    }
+  /// For each dim of a statement the index of its launch.
+  auto dimsOf = [&](Operation *op) -> ArrayRef<int64_t> {
+    const LaunchPlan &l = launches[launchOf[op]];
+    for (auto [n, ordinal] : llvm::enumerate(l.ops))
+      if (ops[ordinal] == op)
+        return l.dims[n];
+    return {};
+  };
+  for (Operation *reader : ops) {
+    Operation *hasty = nullptr;
+    reader->walk([&](ReadOp read) {
+      Operation *writer = memories.findOverwriter(read, reader);
+      if (!writer || launchOf[reader] < launchOf[writer])
+        return;
+      if (writer == reader || launchOf[reader] > launchOf[writer] ||
+          !isReadBeforeWritten(launches[launchOf[reader]].grid, dimsOf(reader), dimsOf(writer), read, reader, writer))
+        hasty = writer;
+    });
+    if (hasty)
+      return hasty;
+  }
+  return nullptr;
+}
+
+/// Fills plan.launches. What is reduced over more than the tile that its product is given gets a launch of its own.
+LogicalResult scheduleLaunches(KernelOp kernel, const Target &target, Merge merge, const SizeFacts &likely, KernelPlan &plan) {
+  plan.launches = groupStatements(kernel, {plan.sizeDiv, plan.sizeMax});
+  if (Operation *writer = findHastyUpdate(kernel, plan.launches)) {
+    if (writer->hasAttr(kOwnLaunch))
+      return writer->emitError() << "writes to memory that others, or it itself elsewhere, read as it was; run te-copy-inouts first";
+    writer->setAttr(kOwnLaunch, UnitAttr::get(kernel.getContext()));
+    return scheduleLaunches(kernel, target, merge, likely, plan);
+  }
+  Scheduler scheduler(kernel, target, plan, merge, likely);
+  for (LaunchPlan &l : plan.launches) {
+    l.dependent = target.dependentLaunch && &l != &plan.launches.front();
+    scheduler.schedule(l);
+    if (std::optional<Scheduler::CutReduction> cut = scheduler.findCutReduction(l)) {
+      cut->op->setAttr(kOwnLaunch, UnitAttr::get(kernel.getContext()));
+      return scheduleLaunches(kernel, target, merge, likely, plan);
+    }
+    if (failed(applySchedule(kernel, plan.target, l)))
+      return failure();
+    scheduler.settle(l);
+    if (failed(scheduler.checkUnit(l)))
+      return failure();
+    if (std::optional<Scheduler::CutReduction> cut = scheduler.findCutReduction(l))
+      return mlir::emitError(getScheduleLoc(kernel, kernel.getSymName(), l.name, {"tiles", l.indices[cut->index]}))
+             << "schedule of launch '" << l.name << "': its tiles have " << l.tiles[cut->index] << " points of '" << l.indices[cut->index]
+             << "', and '" << cut->op.getName().value_or("a reduction") << "' is reduced over all " << cut->points << " of them in each";
+  }
+  scheduler.emitRemarks();
+  return success();
+}
+
+struct TePlanPass : impl::TePlanBase<TePlanPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    KernelOp kernel = getOperation();
+    FailureOr<const Target *> known = getTarget(kernel, target);
+    if (failed(known))
+      return signalPassFailure();
+    const Target *found = *known;
+    if (failed(checkSizeFacts(kernel, llvm::to_vector_of<int64_t>(sizeDiv), llvm::to_vector_of<int64_t>(sizeMax))))
+      return signalPassFailure();
+    if (sizeLike.size() > kernel.getNumSizes()) {
+      kernel.emitError() << "size-like has more entries than the kernel's " << kernel.getNumSizes() << " sizes";
+      return signalPassFailure();
+    }
+    KernelPlan plan;
+    plan.target = target;
+    plan.sizeDiv.assign(kernel.getNumSizes(), 1);
+    plan.sizeMax.assign(kernel.getNumSizes(), -1);
+    for (unsigned i = 0; i < kernel.getNumSizes(); ++i) {
+      if (i < sizeDiv.size())
+        plan.sizeDiv[i] = sizeDiv[i];
+      if (i < sizeMax.size())
+        plan.sizeMax[i] = sizeMax[i];
+    }
+    SmallVector<int64_t> like(plan.sizeMax);
+    for (auto [i, n] : llvm::enumerate(sizeLike))
+      if (n >= 0)
+        like[i] = n;
+    FailureOr<KernelSchedule> schedule = getKernelSchedule(kernel, target);
+    if (failed(schedule) || failed(scheduleLaunches(kernel, *found, schedule->merge, {plan.sizeDiv, like}, plan)))
+      return signalPassFailure();
+    for (LaunchPlan &l : plan.launches)
+      if (l.cluster > found->cluster) {
+        mlir::emitError(getScheduleLoc(kernel, kernel.getSymName(), l.name, {"cluster"}))
+            << "schedule of launch '" << l.name << "': a cluster of " << l.cluster << " blocks; " << found->name
+            << (found->cluster > 1 ? " has smaller ones" : " has none");
+        return signalPassFailure();
+      }
+    auto isShared = [](const LaunchPlan &l) { return l.cluster > 1 && !llvm::is_contained(l.grid, l.clusterIndex); };
+    if (schedule->merge == Merge::Cluster && llvm::none_of(plan.launches, isShared))
+      kernel.emitRemark() << "schedule: 'merge' is cluster, and there is no reduction whose parts the blocks of one have";
+    if (failed(checkScheduledLaunches(kernel, plan)))
+      return signalPassFailure();
+    setPlan(kernel, plan);
+    if (failed(getPlan(kernel)) || // a schedule that no launch can have
+        failed(verifyPlan(kernel)))
+      return signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace kernelc

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Whether tensor copies can bring what the factors of a product read.
+#include "passes/plan/Scheduler.h"
+
+#include "ir/te/TeShape.h"
+#include "passes/index/Strides.h"
+#include "passes/tile/Access.h"
+#include "passes/tile/WgmmaOperand.h"
+using namespace mlir;
+
+namespace kernelc::te {
+
+std::optional<Box> Scheduler::findReadBox(const LaunchPlan &l, ReadOp read, ArrayRef<unsigned> outer, ArrayRef<unsigned> k,
+                                          ArrayRef<int64_t> dims, SmallVectorImpl<int64_t> &box, std::string &why) {
+  auto no = [&](const char *reason) {
+    why = reason;
+    return std::nullopt;
+  };
+  SmallVector<AffineExpr> toLaunch;
+  for (Value v : read.getOperands_()) {
+    auto arg = dyn_cast<BlockArgument>(v);
+    if (!arg || arg.getArgNumber() >= dims.size())
+      return no("a subscript is data");
+    toLaunch.push_back(getAffineDimExpr(dims[arg.getArgNumber()], read.getContext()));
+  }
+  AffineMap map = read.getMapOrIdentity();
+  SmallVector<AffineExpr> subscripts;
+  for (AffineExpr e : map.getResults())
+    subscripts.push_back(e.replaceDims(toLaunch));
+  map = AffineMap::get(l.indices.size(), map.getNumSymbols(), subscripts, read.getContext());
+  box.assign(l.indices.size(), 1);
+  for (unsigned d : llvm::concat<const unsigned>(outer, k))
+    box[dims[d]] = l.tiles[dims[d]];
+  SmallVector<int64_t> points(box.begin(), box.end());
+  box = boxShape(map, points);
+  int64_t bytes = std::max(1u, read.getResult().getType().getIntOrFloatBitWidth() / 8);
+  TensorRead access{map, getTensorShape(read.getTensor()), l.extents, box, bytes, false, llvm::BitVector(box.size())};
+  access.points = points;
+  int64_t param = findParam(read.getTensor());
+  access.strides = getParamStrides(getKernel(read), param);
+  access.alignment = getParamAlignment(getKernel(read), param);
+  if (read.getBounds() == BoundsMode::Pad) {
+    access.zeroOutside = true;
+    if (!readsZeroOutside(read))
+      return no("what lies outside is not zero");
+  } else if (!isUnchecked(read)) {
+    return no("subscripts are clamped or wrapped");
+  }
+  for (unsigned d : k)
+    access.reduced.set(dims[d]);
+  return findBox(access, facts_, why);
+}
+
+bool Scheduler::rowsStraddleLines(Value factor) {
+  constexpr int64_t kLineBytes = 128;
+  ReadOp read = findOperandRead(factor);
+  int64_t bytes = std::max(1u, read.getResult().getType().getIntOrFloatBitWidth() / 8);
+  AffineMap shape = getTensorShape(read.getTensor()), strides = getParamStrides(kernel_, findParam(read.getTensor()));
+  auto straddles = [&](AffineExpr pitch) {
+    int64_t divisor = knownDivisor(pitch, facts_) * bytes;
+    bool sharesLine = divisor > 0 && kLineBytes % divisor == 0 && knownMax(pitch, facts_) * bytes == divisor; // short rows side by side
+    return divisor % kLineBytes != 0 && !sharesLine;
+  };
+  if (!strides)
+    return shape.getNumResults() > 1 && straddles(shape.getResults().back());
+  return llvm::any_of(strides.getResults(), [&](AffineExpr s) { return s != getAffineConstantExpr(1, s.getContext()) && straddles(s); });
+}
+
+bool Scheduler::canFeedWgmma(const LaunchPlan &l, Value factor, ArrayRef<unsigned> outer, ArrayRef<unsigned> k, ArrayRef<int64_t> dims,
+                             std::string &why) {
+  ReadOp read = findOperandRead(factor);
+  SmallVector<int64_t> box;
+  std::optional<Box> found = findReadBox(l, read, outer, k, dims, box, why);
+  auto isShared = [&](unsigned d) { return box[dims[d]] != l.tiles[dims[d]]; };
+  if (found && (llvm::any_of(outer, isShared) || llvm::any_of(k, isShared))) {
+    why = "points of a tile share its elements";
+    return false;
+  }
+  int64_t bytes = read.getResult().getType().getIntOrFloatBitWidth() / 8;
+  return found && findWgmmaOperand(box, bytes, found->contiguous, indicesOf(outer, dims), indicesOf(k, dims), why);
+}
+
+bool Scheduler::canFeedCores(const LaunchPlan &l, Value factor, ArrayRef<unsigned> outer, ArrayRef<unsigned> k, ArrayRef<int64_t> dims) {
+  SmallVector<int64_t> box;
+  std::string why;
+  std::optional<Box> found = findReadBox(l, findOperandRead(factor), outer, k, dims, box, why);
+  auto isWhole = [&](unsigned d) { return box[dims[d]] == l.tiles[dims[d]]; };
+  return found && llvm::all_of(outer, isWhole) && llvm::all_of(k, isWhole) && llvm::is_contained(indicesOf(outer, dims), found->contiguous);
+}
+
+bool Scheduler::canFeedRegisters(const LaunchPlan &l, Value factor, ArrayRef<unsigned> outer, ArrayRef<unsigned> k, ArrayRef<int64_t> dims,
+                                 int64_t &bytes, std::string &why) {
+  bytes = 0;
+  why = "nothing is read at every point";
+  for (ReadOp read : findReads(factor)) {
+    llvm::BitVector support = findSupport(read.getResult(), dims.size());
+    auto isFree = [&](unsigned d) { return l.tiles[dims[d]] == 1 || support[d]; };
+    if (!llvm::all_of(outer, isFree) || !llvm::all_of(k, isFree))
+      continue; // a row, a scale: loaded
+    SmallVector<int64_t> box;
+    if (read.getResult().getType().getIntOrFloatBitWidth() < 8 || !findReadBox(l, read, outer, k, dims, box, why))
+      return false;
+    bytes += read.getResult().getType().getIntOrFloatBitWidth() / 8;
+  }
+  return bytes > 0;
+}
+
+SmallVector<int64_t> Scheduler::indicesOf(ArrayRef<unsigned> list, ArrayRef<int64_t> dims) {
+  return llvm::map_to_vector(list, [&](unsigned d) { return dims[d]; });
+}
+
+} // namespace kernelc::te

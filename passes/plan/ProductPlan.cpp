@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Tiles, warps and unit of launches with a product: the cost model of contractions on mma.sync and CUDA cores.
+#include "passes/plan/Scheduler.h"
+
+#include "ir/te/TeShape.h"
+#include "passes/index/Strides.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace kernelc::te {
+
+void Scheduler::remarkOn(ReduceOp reduce, const Contraction &c) {
+  if (auto note = reduce->getAttrOfType<StringAttr>(kPrecisionNote))
+    remark(reduce) << "precision: " << note.getValue();
+  else if (target_.mmaBf16 && !c.unitType && c.a.getType().isF32())
+    remark(reduce) << "this product runs on CUDA cores: its operands are " << narrowestType(c.a) << " and " << narrowestType(c.b)
+                   << "; write bf16(..) around them or give a policy, precision(contract = tf32)";
+}
+
+void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contraction &c, ArrayRef<int64_t> dims) {
+  llvm::StringRef wanted = getScheduledUnit(kernel_, target_.name, l.name);
+  if ((wanted.empty() || wanted == "wgmma") && scheduleWgmma(l, c, dims, unfed_)) {
+    unfed_.clear(); // (other ways were tried)
+    return;
+  }
+  if (!unfed_.empty())
+    remark(reduce) << "this product is not fed by tensor copies: " << unfed_;
+  bool unit = hasUnit(c, target_) && wanted != "simt";
+  Type type = unit ? operandType(c, c.a, "mma", target_) : Type();
+  int64_t bytes = unit ? unitBytes(type) : std::max<int64_t>(1, c.aType.getIntOrFloatBitWidth() / 8);
+  l.unit = unit ? "mma" : "simt";
+  // Measured on an H200 at 4096³ (docs/lab): two blocks of four warps
+  // beat one of eight, and for mma a short K tile with more slots a long one.
+  int64_t tileM = 128, tileN = 128, tileK = unit ? 64 / bytes : 32;
+  // Small problems: smaller tiles fill the device, as long as they have all that is reduced in them.
+  int64_t m = extentProduct(l, c.m, dims, likely_), n = extentProduct(l, c.n, dims, likely_);
+  int64_t batch = std::max<int64_t>(1, extentProduct(l, c.batch, dims, likely_));
+  llvm::BitVector inTile = findInTile(l);
+  auto leastOf = [&](unsigned d) { return inTile[dims[d]] ? std::max<int64_t>(64, clampTile(l, dims[d], 128)) : 64; };
+  int64_t leastM = leastOf(c.m.back()), leastN = leastOf(c.n.back());
+  // CUDA cores multiply words in 64 × 64 tiles at 0.9 of the rate of 128 × 128, whose last round may have little to do (H200, ten sizes
+  // from 1280 to 16384: 1.01 to 1.34 times as fast where chosen so).
+  constexpr ProductTile kLarge{128, 128, 100}, kSmall{64, 64, 90};
+  bool isPlain = c.m.size() == 1 && c.n.size() == 1 && c.k.size() == 1 && bytes == 4;
+  bool hasTwoSizes = !unit && isPlain && m > 0 && n > 0 && leastM == 64 && leastN == 64;
+  bool onlyTwo = hasTwoSizes && target_.feedsCores; // (the halves between them gain nothing there)
+  while (m > 0 && n > 0 && !onlyTwo && batch * ceilDiv(Count(m), tileM) * ceilDiv(Count(n), tileN) < target_.smCount) {
+    if (tileN > std::max(tileM, leastN))
+      tileN /= 2;
+    else if (tileM > leastM)
+      tileM /= 2;
+    else if (tileN > leastN)
+      tileN /= 2;
+    else
+      break;
+  }
+  if (hasTwoSizes && tileM == 128 && tileN == 128 && timeOf(kSmall, m, n, batch, target_) < timeOf(kLarge, m, n, batch, target_))
+    tileM = tileN = 64;
+  assign(l, c.m, dims, tileM);
+  assign(l, c.n, dims, tileN);
+  assign(l, tiledK(c), dims, tileK);
+  int64_t bm = tileProduct(l, c.m, dims), bn = tileProduct(l, c.n, dims), bk = tileProduct(l, c.k, dims);
+  // An instruction has 16 rows, and so many points of the other side pay for those that are zeros (but for blocks that a condition picks).
+  constexpr int64_t kInstruction = 16, kFewest = 4;
+  auto fill = [&](ArrayRef<unsigned> list, int64_t &points, int64_t others) {
+    if (!unit || c.where || points >= kInstruction || points < kFewest || others < 64)
+      return;
+    l.tiles[dims[list.back()]] *= kInstruction / points;
+    points = kInstruction;
+  };
+  fill(c.m, bm, bn);
+  fill(c.n, bn, bm);
+  if (unit && (bm < kInstruction || bn < kInstruction || bk < 32 / bytes)) // less than one instruction
+    l.unit = "simt";
+  bool mma = l.unit == "mma";
+  // Accumulators of a tile beside those of the sum: half as many of each for a warp.
+  int64_t sets = promoteAfter(type) || !c.partScales.empty() ? 2 : 1;
+  // CUDA cores: 64 results a thread, but 32 of small tiles, of which the device has few.
+  bool small = bm * bn <= kSmall.m * kSmall.n;
+  int64_t warpTiles = std::max<int64_t>(1, mma ? sets * (bm / 64) * (bn / 64) : bm * bn / (small ? 1024 : 2048));
+  l.warps = std::clamp<int64_t>(llvm::bit_floor(uint64_t(warpTiles)), 1, 8);
+  // A computed operand needs registers that the second block would take.
+  auto isCopied = [&](Value factor) {
+    if (auto round = factor.getDefiningOp<RoundOp>())
+      return bool(round.getInput().getDefiningOp<ReadOp>());
+    Value narrow = stripWidening(factor);
+    return narrow.getDefiningOp<ReadOp>() && (!unit || narrow.getType() == operandType(c, factor, "mma", target_));
+  };
+  bool copied = isCopied(c.a) && isCopied(c.b) && !c.isAMasked() && !c.isBMasked();
+  if (mma) {
+    // Beside accumulators, fragments and indices a thread has two words for each copy that it starts, or one for each element that
+    // passes through its registers: as many warps as have room for that.
+    constexpr int64_t kBeside = 40, kRegisters = 255;
+    auto fetched = [&](Value factor, int64_t points) {
+      ReadOp read = isCopied(factor) ? findOperandRead(factor) : ReadOp();
+      int64_t width = read ? std::min<int64_t>(16, rowDivisor(read, facts_)) : 0;
+      return width >= 4 ? 2 * llvm::divideCeil(points * bytes, width) : points;
+    };
+    int64_t words = sets * bm * bn + fetched(c.a, bm * bk) + fetched(c.b, bn * bk);
+    while (l.warps < 8 && bm * bn / l.warps >= 2048 && words / (32 * l.warps) + kBeside > kRegisters)
+      l.warps *= 2;
+  }
+  // CUDA cores multiply 8 × 8 words a thread, which takes half of the registers where operands are copied from
+  // addresses that a stride apart make.
+  bool halves = mma ? sets == 1 : target_.asyncCopy && isPlain && bm * bn <= 64 * 32 * l.warps;
+  int64_t blocks = copied && halves ? 2 : 1;
+  auto halveK = [&] {
+    tileK /= 2;
+    assign(l, tiledK(c), dims, tileK);
+    bk = tileProduct(l, c.k, dims);
+  };
+  // What runs along k is turned on its way, element by element (tile-pipeline): of two such operands, half as many at once.
+  if (!mma && blocks == 2 && !small && tileK > 16 && runsAlong(findOperandRead(c.a), c.k) && runsAlong(findOperandRead(c.b), c.k))
+    halveK();
+  // CUDA cores read padded slots: where two of them for each block do not fit, shorter ones.
+  auto paddedBytes = [&](int64_t outer, int64_t k) { return std::max(outer * (k * bytes + 16), k * (outer * bytes + 16)); };
+  while (!mma && tileK > 1 && 2 * blocks * (paddedBytes(bm, bk) + paddedBytes(bn, bk)) > target_.maxSharedPerBlock)
+    halveK();
+  int64_t fit = (target_.maxSharedPerBlock / blocks - 1024) / ((bm + bn) * bk * bytes);
+  l.stages = mma && target_.asyncCopy ? std::clamp<int64_t>(fit, 2, 4) : 2;
+  l.minBlocks = fit >= 2 ? blocks : 1;
+  l.fillLate = mma;
+  l.promote = mma ? promoteAfter(type) : 0;
+  if (mma && target_.tma && !target_.wgmma)
+    remark(reduce) << "this product runs on mma.sync, the one matrix unit of " << target_.name << " that kernelc uses";
+  l.raster = 8;
+  if (isPlain && !mma && copied)
+    feedCores(l, c, dims);
+}
+
+void Scheduler::feedCores(LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
+  int64_t bm = tileProduct(l, c.m, dims), bn = tileProduct(l, c.n, dims), bytes = c.aType.getIntOrFloatBitWidth() / 8;
+  if (!target_.feedsCores || l.warps % 4)
+    return;
+  // Long slots of large tiles, whose one block has the registers that a good order of multiply-adds takes; short ones of smaller tiles.
+  bool large = bm * bn >= 128 * 128, small = bm * bn <= 64 * 64;
+  LaunchPlan fed = l;
+  assign(fed, tiledK(c), dims, large ? 64 : 32);
+  if (!canFeedCores(fed, c.a, c.m, c.k, dims) || !canFeedCores(fed, c.b, c.n, c.k, dims))
+    return;
+  fed.producerWarps = 4;
+  // Four warps alone do not keep a multiprocessor busy: two blocks. Small ones have room for four, but are placed unevenly where launches
+  // before them end: of two for each, two.
+  int64_t m = extentProduct(l, c.m, dims, likely_), n = extentProduct(l, c.n, dims, likely_);
+  int64_t batch = std::max<int64_t>(1, extentProduct(l, c.batch, dims, likely_));
+  bool few = m > 0 && n > 0 && batch * ceilDiv(Count(m), bm) * ceilDiv(Count(n), bn) <= 2 * target_.smCount;
+  fed.minBlocks = large || (small && !few) ? 1 : 2;
+  fed.stages = 3;
+  // Short sums: the next tile's slots fill while results leave (H200: 1.05, 1.03 and 1.01 times as fast at 256, 512 and 1024 of 4096 x
+  // 4096). Longer ones are better dealt by the hardware, tile by tile.
+  constexpr int64_t kShort = 1024;
+  int64_t k = extentProduct(l, c.k, dims, likely_);
+  fed.persistent = large && k > 0 && k <= kShort;
+  constexpr int64_t kBeside = 4096; // barriers, and what tiles of shared memory are rounded up to
+  int64_t partialBytes = partialsOf(fed, dims[c.m.back()]) * (fed.warps + 1) * bn; // (and their totals)
+  int64_t slotBytes = (bm + bn) * tileProduct(fed, c.k, dims) * bytes;
+  if (fed.minBlocks * (fed.stages * slotBytes + partialBytes + kBeside) <= target_.maxSharedPerBlock)
+    l = fed;
+}
+
+int64_t Scheduler::partialsOf(const LaunchPlan &l, int64_t rows) {
+  int64_t bytes = 0;
+  for (auto [n, ordinal] : llvm::enumerate(l.ops))
+    if (llvm::is_contained(reducedInTile(l, n), rows))
+      bytes += std::max(1u, cast<RankedTensorType>(ops_[ordinal]->getResult(0).getType()).getElementTypeBitWidth() / 8);
+  return bytes;
+}
+
+SmallVector<unsigned> Scheduler::tiledK(const Contraction &c) {
+  return SmallVector<unsigned>(llvm::make_filter_range(c.k, [&](unsigned d) { return c.isTiledK(d); }));
+}
+
+} // namespace kernelc::te

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Tiles and warps of reductions that blocks share the work of: rows, columns, and sums that stream one operand.
+#include "passes/plan/Scheduler.h"
+
+#include "ir/te/TeShape.h"
+#include "passes/analysis/Contraction.h"
+#include "passes/index/Strides.h"
+#include "passes/plan/AccessSummary.h"
+#include "passes/plan/Sharing.h"
+#include "llvm/Support/MathExtras.h"
+using namespace mlir;
+
+namespace kernelc::te {
+
+/// Blocks of rows that a multiprocessor should have, where a cluster's can share them out.
+constexpr int64_t kRowBlocks = 8;
+
+/// Whether something is read that is the same in all blocks.
+static bool readsWithoutGrid(const LaunchPlan &l, ArrayRef<Operation *> ops) {
+  bool found = false;
+  for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
+    Operation *op = ops[ordinal];
+    op->walk([&](ReadOp read) {
+      AffineMap map = read.getMapOrIdentity();
+      found |= map.getNumResults() > 0 && llvm::none_of(llvm::enumerate(read.getOperands_()), [&](auto operand) {
+                 std::optional<unsigned> dim = findIndex(op, operand.value());
+                 return dim && llvm::is_contained(l.grid, l.dims[n][*dim]) && map.isFunctionOfDim(operand.index());
+               });
+    });
+  }
+  return found;
+}
+
+void Scheduler::scheduleReduction(LaunchPlan &l) {
+  AccessSummary s = summarizeAccesses(l, ops_, facts_);
+  int64_t contiguous = s.contiguousIndex();
+  SmallVector<int64_t> inner;
+  for (size_t i = 0; i < l.indices.size(); ++i)
+    if (!llvm::is_contained(l.grid, int64_t(i)))
+      inner.push_back(i);
+  SmallVector<int64_t> thin = thinIndices(l);
+  int64_t points = 1; // of a streamed sum's other operand
+  for (int64_t index : thin)
+    points *= l.tiles[index] = clampTile(l, index, std::numeric_limits<int32_t>::max());
+  if (points > 1)
+    return scheduleStreamed(l, inner, thin, s);
+  if (scheduleWindows(l, inner, s.vector()))
+    return;
+  if (contiguous < 0 || llvm::is_contained(inner, contiguous))
+    return scheduleRows(l, inner, thin, contiguous < 0 ? inner.back() : contiguous, s);
+  scheduleColumns(l, inner, contiguous, s);
+}
+
+/// The tile of a row of up to `max` elements that is walked: the longest that leaves little of its last round empty.
+static int64_t walkedTile(int64_t max) {
+  constexpr int64_t kLongest = 4096, kShortest = 1024, kSpare = 10; // a tenth
+  int64_t best = kLongest;
+  for (int64_t tile = kLongest; max >= 0 && tile >= kShortest; tile /= 2) {
+    int64_t walked = int64_t(llvm::alignTo(uint64_t(max), tile));
+    if ((walked - max) * kSpare <= max)
+      return tile;
+    if (walked <= int64_t(llvm::alignTo(uint64_t(max), best)))
+      best = tile;
+  }
+  return best;
+}
+
+void Scheduler::scheduleRows(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<int64_t> thin, int64_t row, const AccessSummary &s) {
+  constexpr int64_t kPerThread = 32;         // elements of one tile a thread holds
+  constexpr int64_t kLongRowRegisters = 128; // twice as many elements, in f32
+  constexpr int64_t kLargestResident = 32768, kLoopTile = 4096;
+  int64_t vector = s.vector(), max = extentMax(l, row);
+  bool resident = max >= 0 && max <= kLargestResident;
+  // A row that one statement walks need not be held: 1024 threads would have 64 registers each. Half of it is one round of as
+  // many loads as the device takes; where there is more to load for each element, or no vectors to load it by, shorter
+  // rounds of 16 elements a thread are faster (tables of schedules on an H200).
+  constexpr int64_t kShortRow = 1024, kPerWalk = 16;
+  bool once = llvm::count_if(l.dims, [&](const auto &dims) { return llvm::is_contained(dims, row); }) == 1;
+  bool walked =
+      once && (max < 0 || max > kShortRow) && (s.contiguousReads[row] > 1 || s.byElements[row] || !resident || max > kLargestResident / 2);
+  int64_t most = once ? kLargestResident / 2 : kLargestResident;
+  l.tiles[row] = walked ? walkedTile(max) : clampTile(l, row, resident ? most : kLoopTile);
+  // Long rows that several statements share: more elements a thread, fewer threads to meet. Two blocks a multiprocessor
+  // are asked for where gains and biases would take the registers of the second (kernelc tune on an H200).
+  bool longRow = resident && !once && l.tiles[row] > 8192 && l.tiles[row] <= 16384;
+  int64_t threads = std::clamp<int64_t>(l.tiles[row] / (walked ? kPerWalk : longRow ? 2 * kPerThread : kPerThread), 32, 1024);
+  l.warps = threads / 32;
+  if (longRow && 2 * threads * kLongRowRegisters <= target_.registersPerSm && readsWithoutGrid(l, ops_))
+    l.minBlocks = 2;
+  // Inner indices of statements that do not have this one are rows of their own (bytes that two results each make).
+  auto isApart = [&](int64_t index) {
+    return index != row &&
+           llvm::none_of(l.dims, [&](const auto &dims) { return llvm::is_contained(dims, index) && llvm::is_contained(dims, row); });
+  };
+  for (int64_t index : inner)
+    if (isApart(index))
+      l.tiles[index] = clampTile(l, index, l.tiles[row]);
+  // Further inner indices lengthen the row, and are walked around it.
+  int64_t room = kLoopTile / std::max<int64_t>(1, l.tiles[row]), held = l.tiles[row];
+  for (int64_t index : llvm::reverse(inner))
+    if (index != row && !isApart(index) && room > 1 && extentMax(l, index) >= 0) {
+      l.tiles[index] = clampTile(l, index, room);
+      room /= l.tiles[index];
+      held *= l.tiles[index];
+    }
+  if (walked) {
+    shareOut(l, inner, kRowBlocks, /*across=*/false);
+    return;
+  }
+  if (l.tiles[row] < 32 * vector * 8)
+    l.warps = 4;
+  // Short rows: several to a block, a warp each, and no more than a thread can hold with what lengthens them: of windows of 11 x 11
+  // it has 64 elements, and no more of rows of one element that a long index is walked around.
+  if (held < 32 * vector * 8 && !l.grid.empty()) {
+    constexpr int64_t kRowsPerBlock = 4, kShortPerThread = 64;
+    int64_t fitting = std::max(kRowsPerBlock, l.warps * 32 * kShortPerThread / held);
+    auto isThin = [&](int64_t index) { return llvm::is_contained(thin, index); };
+    auto other = llvm::find_if_not(llvm::reverse(l.grid), isThin);
+    int64_t last = other == l.grid.rend() ? l.grid.back() : *other;
+    l.tiles[last] = clampTile(l, last, std::min(fitting, kRowsPerBlock * std::max<int64_t>(1, 32 * vector / l.tiles[row])));
+  }
+  shareOut(l, inner, kRowBlocks, /*across=*/false);
+}
+
+void Scheduler::scheduleColumns(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t contiguous, const AccessSummary &s) {
+  // A line of memory in each row, the reduced index over the warps, and so many bytes of a thread on their way (tables of
+  // schedules on an H200). Threads that have columns from end to end share registers with more of their kind; those of rows
+  // that vectors do not fit load an element each.
+  // Short sums (of parts) are over after one load of each thread: there it is columns that keep it busy. States of several values
+  // for each column take the registers that more loads would need.
+  constexpr int64_t kBytesInFlight = 128, kWholeBytesInFlight = 64, kElementsInFlight = 16, kBlocks = 2, kShort = 64, kStates = 32;
+  Column column{0, s.widestBytes, s.byElements[contiguous]};
+  int64_t columns = column.perLine(), perThread = kBytesInFlight / s.widestBytes;
+  l.warps = 8;
+  std::optional<ColumnBlocks> whole = columnBlocksOf(l, contiguous);
+  if (whole) {
+    l.warps = whole->warps;
+    columns = whole->columns;
+    perThread = kWholeBytesInFlight / whole->column.bytes;
+  }
+  int64_t length = extentMax(l, inner.back());
+  bool isShort = length >= 0 && length <= kShort, hasStates = llvm::any_of(l.ops, [&](int64_t ordinal) {
+                                                    auto reduce = dyn_cast<ReduceOp>(ops_[ordinal]);
+                                                    return isa<CascadeOp>(ops_[ordinal]) || (reduce && reduce.isArg());
+                                                  });
+  if (isShort || hasStates) {
+    columns = 2 * column.perLine();
+    perThread = std::min(perThread, kStates);
+  } else if (column.byElements) {
+    l.warps = 16;
+    perThread = kElementsInFlight;
+  } else if (l.warps * 32 * kBlocks <= 1024) {
+    l.minBlocks = kBlocks;
+  }
+  l.tiles[contiguous] = clampTile(l, contiguous, columns);
+  // A thread has one column, or a vector of them: those beyond the last one are read as that instead of asking. Beside a row that
+  // they meet (1 × 4095 × 4097) asking is 1.06 to 1.25 times as fast (H200).
+  l.clamp = hasWholeTiles(l, contiguous) || !thinIndices(l).empty() ? 0 : 1;
+  auto setLast = [&] { l.tiles[inner.back()] = clampTile(l, inner.back(), l.warps * 32 * perThread / l.tiles[contiguous]); };
+  setLast();
+  if (whole && merge_ != Merge::Cluster)
+    return;
+  int64_t blocks = shareOut(l, inner, kBlocks, /*across=*/true);
+  if (l.cluster > 1 && l.warps == 8 && blocks <= target_.smCount) { // one block a multiprocessor
+    l.warps = 16;
+    setLast();
+  }
+}
+
+SmallVector<int64_t> Scheduler::thinIndices(const LaunchPlan &l) {
+  SmallVector<int64_t> thin;
+  for (auto [n, ordinal] : llvm::enumerate(l.ops))
+    for (int64_t d : getThinDims(ops_[ordinal]))
+      if (!llvm::is_contained(thin, l.dims[n][d]))
+        thin.push_back(l.dims[n][d]);
+  return thin;
+}
+
+SmallVector<int64_t> Scheduler::thickIndices(const LaunchPlan &l) {
+  llvm::BitVector shared(l.indices.size());
+  for (auto [n, ordinal] : llvm::enumerate(l.ops))
+    ops_[ordinal]->walk([&, &dims = l.dims[n], op = ops_[ordinal]](ReadOp read) {
+      if (!isStreamedRead(op, read))
+        for (unsigned d : findSupport(read.getResult(), dims.size()).set_bits())
+          shared.set(unsigned(dims[d]));
+    });
+  return llvm::to_vector(llvm::make_filter_range(l.grid, [&](int64_t index) { return !shared[unsigned(index)]; }));
+}
+
+bool Scheduler::hasVectorsBeside(const LaunchPlan &l) {
+  bool vectors = true;
+  for (int64_t ordinal : l.ops)
+    ops_[ordinal]->walk([&](ReadOp read) { vectors &= isStreamedRead(ops_[ordinal], read) || hasVectorRows(read, facts_); });
+  return vectors;
+}
+
+void Scheduler::scheduleStreamed(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<int64_t> thin, const AccessSummary &s) {
+  // Up to eight points leave registers of a second block.
+  constexpr int64_t kFewPoints = 8;
+  int64_t points = 1, contiguous = s.contiguousIndex(), vector = s.vector();
+  for (int64_t index : thin)
+    points *= l.tiles[index];
+  auto setLast = [&](int64_t index, int64_t want) { l.tiles[index] = clampTile(l, index, want); };
+  if (contiguous < 0 || llvm::is_contained(inner, contiguous)) {
+    // Rows: 16 for each warp, half a warp along them, so that what it loads of the other operand serves eight rows
+    // (tables of schedules on an H200, 4 to 16 points). By elements two rows for each warp, and as many loads on their way as
+    // registers allow beside the other operand's.
+    // Five to eight points: eight rows for each warp, and two blocks.
+    constexpr int64_t kLeastPoints = 4;
+    int64_t row = contiguous < 0 ? inner.back() : contiguous;
+    bool byElements = s.byElements[row];
+    bool shares = points > kLeastPoints && points <= kFewPoints;
+    l.warps = byElements || shares ? 4 : 2;
+    l.minBlocks = !byElements && shares ? 2 : 1;
+    setLast(row, byElements ? 32 * vector * (points <= kFewPoints ? 2 : 1) : 16 * vector);
+    SmallVector<int64_t> thick = thickIndices(l);
+    if (!thick.empty())
+      setLast(thick.back(), streamedRows(byElements));
+    shareOut(l, inner, kRowBlocks, /*across=*/false);
+    return;
+  }
+  // Columns: a thread has sums for each point of the other operand, and at most sixteen loads on their way. Points that need not be there
+  // are read as the last one: an address for each takes the place of a guard for each load, and beyond eight of them too many registers for
+  // warps that meet along a column (tables of schedules on an H200, 2 to 16 points).
+  constexpr int64_t kLoads = 16, kLongest = 64, kBlocks = 4;
+  Column column{0, s.widestBytes, s.byElements[contiguous]};
+  int64_t columns = streamedColumns(points, column), width = column.byElements ? 1 : vector, perThread = kLoads * width;
+  l.warps = 8;
+  bool isFull = llvm::all_of(thin, [&](int64_t index) { return hasWholeTiles(l, index); });
+  if (!column.byElements) {
+    l.minBlocks = points <= kFewPoints && hasVectorsBeside(l) ? 2 : 1; // (its elements would take the registers)
+    l.clamp = isFull ? 0 : points;
+    if (!isFull && points > kFewPoints)
+      l.warps = std::clamp<int64_t>(columns / width / 32, 1, l.warps);
+  }
+  // What the warps along a column and all of them have of it meets in shared memory: more of them, where the layout's vectors are longer.
+  int64_t longest = column.byElements ? 1 : s.longestVector();
+  auto sharedBytes = [&] { return (std::min(l.warps, l.warps * 32 * longest / columns) + 1) * points * columns * int64_t(sizeof(float)); };
+  while (columns > 32 && sharedBytes() > target_.maxSharedPerBlock * 3 / 4)
+    columns /= 2;
+  setLast(contiguous, columns);
+  setLast(inner.back(), std::min(column.byElements ? perThread * l.warps : kLongest, l.warps * 32 * perThread / l.tiles[contiguous]));
+  shareOut(l, inner, kBlocks, /*across=*/true, sharedBytes());
+}
+
+std::optional<ColumnBlocks> Scheduler::columnBlocksOf(const LaunchPlan &l, int64_t contiguous) {
+  std::optional<ColumnBlocks> all;
+  for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
+    if (llvm::all_of(l.dims[n], [&](int64_t d) { return llvm::is_contained(l.grid, d); }))
+      continue; // what is done with results
+    std::optional<ColumnBlocks> own = wholeColumns(ops_[ordinal], facts_, target_);
+    if (!own || l.dims[n][own->column.dim] != contiguous || (all && (all->columns != own->columns || all->warps != own->warps)))
+      return std::nullopt;
+    all = own;
+  }
+  return all;
+}
+
+int64_t Scheduler::shareOut(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t perMultiprocessor, bool across, int64_t sharedBytes) {
+  int64_t most = 0; // tiles
+  l.clusterIndex = inner.front();
+  for (int64_t index : inner) {
+    int64_t max = extentMax(l, index), tiles = max < 0 ? std::numeric_limits<int32_t>::max() : llvm::divideCeil(max, l.tiles[index]);
+    if (tiles > most) {
+      most = tiles;
+      l.clusterIndex = index;
+    }
+  }
+  Count blocks = 1, results = 1;
+  int64_t length = extentMax(l, l.clusterIndex), partBytes = 0; // of the results, those of a block
+  for (auto [n, ordinal] : llvm::enumerate(l.ops))
+    if (auto reduce = dyn_cast<ReduceOp>(ops_[ordinal])) {
+      int64_t bytes = 0;
+      for (Type type : reduce.getBody().front().getTerminator()->getOperandTypes())
+        bytes += type.isIndex() ? int64_t(sizeof(int64_t)) : std::max<int64_t>(4, type.getIntOrFloatBitWidth() / 8);
+      for (int64_t d : ArrayRef<int64_t>(l.dims[n]).take_front(reduce.getNumParallel()))
+        bytes *= l.tiles[d];
+      partBytes += bytes;
+    }
+  // Each block has what the others sum up, and the total.
+  auto fits = [&](int64_t cluster) { return sharedBytes + partBytes * (cluster + 1) <= target_.maxSharedPerBlock; };
+  for (int64_t g : l.grid) {
+    int64_t max = extentMax(l, g);
+    if (max < 0)
+      return std::numeric_limits<int32_t>::max(); // plenty of blocks, for all we know
+    blocks *= ceilDiv(Count(max), l.tiles[g]);
+    results *= max;
+  }
+  if (merge_ == Merge::Launch || !isWorthSharing(results, length, across) || !whyNotShared(kernel_, l, l.clusterIndex, ops_).empty())
+    return int64_t(blocks);
+  // Then further, while the last of several waves of so many blocks leaves much of the device idle.
+  constexpr double kLeastBusy = 0.9;
+  const int64_t wave = perMultiprocessor * target_.smCount;
+  auto isIdle = [&] { return across && double(blocks * l.cluster) < kLeastBusy * double(ceilDiv(blocks * l.cluster, wave) * wave); };
+  while (l.cluster < target_.cluster && l.cluster * 2 <= most && fits(l.cluster * 2) &&
+         (blocks * l.cluster * 2 <= wave || (blocks * l.cluster > wave && isIdle())))
+    l.cluster *= 2;
+  return int64_t(blocks * l.cluster);
+}
+
+} // namespace kernelc::te

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "passes/plan/Schedule.h"
+
+#include "passes/analysis/Contraction.h"
+#include "passes/plan/ScheduleLoc.h"
+#include "support/Saturating.h"
+#include "support/Spelling.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace kernelc::te {
+namespace {
+
+constexpr llvm::StringLiteral kAttr = "schedule";
+
+/// The records of the attribute; null entries for what is no dictionary.
+SmallVector<DictionaryAttr> recordsOf(KernelOp kernel) {
+  SmallVector<DictionaryAttr> out;
+  if (auto list = kernel->getAttrOfType<ArrayAttr>(kAttr))
+    for (Attribute a : list)
+      out.push_back(dyn_cast<DictionaryAttr>(a));
+  return out;
+}
+
+StringRef textOf(DictionaryAttr record, StringRef key) {
+  auto s = record.getAs<StringAttr>(key);
+  return s ? s.getValue() : StringRef();
+}
+
+InFlightDiagnostic emitError(KernelOp kernel, StringRef launch, ArrayRef<StringRef> keys, bool isName = false) {
+  return mlir::emitError(getScheduleLoc(kernel, kernel.getSymName(), launch, keys, isName)) << "schedule of launch '" << launch << "': ";
+}
+
+LogicalResult applyTiles(KernelOp kernel, DictionaryAttr tiles, LaunchPlan &l) {
+  for (NamedAttribute t : tiles) {
+    auto at = llvm::find(l.indices, t.getName().getValue());
+    auto size = dyn_cast<IntegerAttr>(t.getValue());
+    if (at == l.indices.end())
+      return emitError(kernel, l.name, {"tiles", t.getName().getValue()}, /*isName=*/true)
+             << "there is no index '" << t.getName().getValue() << "'; it has " << llvm::join(l.indices, ", ");
+    if (!size || size.getInt() <= 0)
+      return emitError(kernel, l.name, {"tiles", t.getName().getValue()}) << "the tile of '" << *at << "' must be a positive number";
+    l.tiles[at - l.indices.begin()] = size.getInt();
+  }
+  // Whatever else is wrong with a tile is said later, by sizes that are multiplied out.
+  constexpr int64_t kMostPoints = int64_t(1) << 30;
+  Count points = 1;
+  for (int64_t t : l.tiles)
+    points *= t;
+  if (points > kMostPoints)
+    return emitError(kernel, l.name, {"tiles"}) << "its tiles have more than 2^30 points";
+  return success();
+}
+
+LogicalResult reportUnknownKey(KernelOp kernel, StringRef launch, StringRef key) {
+  SmallVector<StringRef> known = {"tiles", "unit"};
+  llvm::append_range(known, llvm::map_range(kScheduleFlags, [](const ScheduleFlag &x) { return x.key; }));
+  llvm::append_range(known, llvm::map_range(kScheduleNumbers, [](const ScheduleNumber &x) { return x.key; }));
+  std::vector<absl::string_view> words;
+  for (StringRef k : known)
+    words.emplace_back(k.data(), k.size());
+  std::string near = findNearest(absl::string_view(key.data(), key.size()), words);
+  InFlightDiagnostic d = emitError(kernel, launch, {key}, /*isName=*/true);
+  d << "unknown key '" << key << "'; ";
+  if (!near.empty())
+    d << "did you mean '" << near << "'?";
+  else
+    d << "there are " << llvm::join(known, ", ");
+  return d;
+}
+
+} // namespace
+
+LogicalResult applySchedule(KernelOp kernel, StringRef target, LaunchPlan &l) {
+  SmallVector<StringRef> targets; // of the records so far
+  for (DictionaryAttr record : recordsOf(kernel)) {
+    if (!record)
+      return kernel.emitError() << "'schedule' is a list of records";
+    StringRef wanted = textOf(record, "target");
+    if (textOf(record, "launch") != l.name || (!wanted.empty() && wanted != target))
+      continue;
+    if (llvm::is_contained(targets, wanted))
+      return emitError(kernel, l.name, {}) << "there are two records of it" << (wanted.empty() ? std::string() : (" for " + wanted).str());
+    targets.push_back(wanted);
+    for (NamedAttribute entry : record) {
+      StringRef key = entry.getName().getValue();
+      auto wrong = [&](const Twine &expected) { return emitError(kernel, l.name, {key}) << "'" << key << "' must be " << expected; };
+      if (key == "launch" || key == "target")
+        continue;
+      if (key == "tiles") {
+        auto tiles = dyn_cast<DictionaryAttr>(entry.getValue());
+        if (!tiles)
+          return wrong("a tile size per index");
+        if (failed(applyTiles(kernel, tiles, l)))
+          return failure();
+      } else if (key == "unit") {
+        auto unit = dyn_cast<StringAttr>(entry.getValue());
+        if (!unit || !llvm::is_contained({"simt", "mma", "wgmma"}, unit.getValue()))
+          return wrong("simt, mma or wgmma");
+        l.unit = unit.getValue().str();
+      } else if (auto *f = llvm::find_if(kScheduleFlags, [&](const ScheduleFlag &x) { return x.key == key; });
+                 f != std::end(kScheduleFlags)) {
+        auto value = dyn_cast<BoolAttr>(entry.getValue());
+        if (!value)
+          return wrong("true or false");
+        l.*f->field = value.getValue();
+      } else if (auto *n = llvm::find_if(kScheduleNumbers, [&](const ScheduleNumber &x) { return x.key == key; });
+                 n != std::end(kScheduleNumbers)) {
+        auto value = dyn_cast<IntegerAttr>(entry.getValue());
+        if (!value || value.getInt() < n->least || value.getInt() > n->most)
+          return wrong("a whole number from " + Twine(n->least) + " to " + Twine(n->most));
+        l.*n->field = value.getInt();
+      } else {
+        return reportUnknownKey(kernel, l.name, key);
+      }
+    }
+  }
+  return success();
+}
+
+StringRef getScheduledUnit(KernelOp kernel, StringRef target, StringRef launch) {
+  StringRef unit;
+  for (DictionaryAttr record : recordsOf(kernel))
+    if (record && textOf(record, "launch") == launch && llvm::is_contained({StringRef(), target}, textOf(record, "target")))
+      if (StringRef given = textOf(record, "unit"); !given.empty())
+        unit = given;
+  return unit;
+}
+
+llvm::BitVector findUntiled(KernelOp kernel, const LaunchPlan &l) {
+  llvm::BitVector untiled(l.indices.size());
+  SmallVector<Operation *> ops = getDomainOps(kernel);
+  for (auto [n, ordinal] : llvm::enumerate(l.ops))
+    if (auto reduce = dyn_cast<ReduceOp>(ops[ordinal]))
+      if (auto c = findContraction(reduce))
+        for (unsigned d : llvm::concat<unsigned>(c->batch, c->scaledK, c->ownK))
+          untiled.set(unsigned(l.dims[n][d]));
+  return untiled;
+}
+
+FailureOr<KernelSchedule> getKernelSchedule(KernelOp kernel, StringRef target) {
+  KernelSchedule schedule;
+  for (DictionaryAttr record : recordsOf(kernel)) {
+    if (!record || record.contains("launch"))
+      continue; // a launch's, or te-plan's to complain about
+    StringRef wanted = textOf(record, "target");
+    bool applies = wanted.empty() || wanted == target;
+    for (NamedAttribute entry : record) {
+      StringRef key = entry.getName().getValue();
+      if (key == "target")
+        continue;
+      auto text = dyn_cast<StringAttr>(entry.getValue());
+      StringRef value = text ? text.getValue() : StringRef();
+      if (key == "copies") {
+        if (value != "always" && value != "never")
+          return mlir::emitError(getScheduleLoc(kernel, kernel.getSymName(), "", {key})) << "schedule: 'copies' must be always or never";
+        if (applies)
+          schedule.copies = value == "always" ? Copies::Always : Copies::Never;
+      } else if (key == "merge") {
+        if (value != "launch" && value != "cluster")
+          return mlir::emitError(getScheduleLoc(kernel, kernel.getSymName(), "", {key})) << "schedule: 'merge' must be launch or cluster";
+        if (applies)
+          schedule.merge = value == "launch" ? Merge::Launch : Merge::Cluster;
+      } else if (key == "parts") {
+        auto number = dyn_cast<IntegerAttr>(entry.getValue());
+        if (!number || number.getInt() < 1 || number.getInt() > 1 << 16)
+          return mlir::emitError(getScheduleLoc(kernel, kernel.getSymName(), "", {key}))
+                 << "schedule: 'parts' must be a whole number from 1 to 65536";
+        if (applies)
+          schedule.parts = number.getInt();
+      } else {
+        return mlir::emitError(getScheduleLoc(kernel, kernel.getSymName(), "", {key}, /*isName=*/true))
+               << "schedule: a record without a launch has copies, merge and parts, not '" << key << "'";
+      }
+    }
+  }
+  return schedule;
+}
+
+bool schedulesProducts(KernelOp kernel) {
+  return llvm::any_of(recordsOf(kernel), [](DictionaryAttr record) {
+    auto stages = record ? record.getAs<IntegerAttr>("stages") : IntegerAttr();
+    return record && (llvm::is_contained({"mma", "wgmma"}, textOf(record, "unit")) || (stages && stages.getInt() > 1));
+  });
+}
+
+LogicalResult checkScheduledLaunches(KernelOp kernel, const KernelPlan &plan) {
+  SmallVector<StringRef> names;
+  for (const LaunchPlan &l : plan.launches)
+    names.push_back(l.name);
+  for (DictionaryAttr record : recordsOf(kernel))
+    if (record && record.contains("launch") && !llvm::is_contained(names, textOf(record, "launch")))
+      return mlir::emitError(getScheduleLoc(kernel, kernel.getSymName(), textOf(record, "launch"), {"launch"}))
+             << "the schedule names launch '" << textOf(record, "launch") << "'; the kernel has '" << llvm::join(names, "', '") << "'";
+  return success();
+}
+
+} // namespace kernelc::te

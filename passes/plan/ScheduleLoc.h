@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Where a message about a schedule's record comes from. Passes see records as an
+// attribute, without their file: the location names record and key, and who has the
+// file's text (driver/compile/Diagnostics) points there.
+#pragma once
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Location.h"
+
+namespace kernelc::te {
+
+inline constexpr llvm::StringLiteral kScheduleLoc = "schedule";
+
+/// The location of `op`, of kernel `kernel`, that also names what its record of `launch` (empty: the whole kernel's) says under
+/// `keys`, an outer one first. `isName`: the last key itself is what is wrong, not its value.
+inline mlir::Location getScheduleLoc(mlir::Operation *op, llvm::StringRef kernel, llvm::StringRef launch,
+                                     llvm::ArrayRef<llvm::StringRef> keys = {}, bool isName = false) {
+  mlir::MLIRContext *context = op->getContext();
+  llvm::SmallVector<mlir::Attribute> parts;
+  for (llvm::StringRef part : {llvm::StringRef(kScheduleLoc), kernel, launch, llvm::StringRef(isName ? "name" : "value")})
+    parts.push_back(mlir::StringAttr::get(context, part));
+  for (llvm::StringRef key : keys)
+    parts.push_back(mlir::StringAttr::get(context, key));
+  return mlir::FusedLoc::get({op->getLoc()}, mlir::ArrayAttr::get(context, parts), context);
+}
+
+} // namespace kernelc::te

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The cost model of te-plan: gives each launch its tiles, warps and unit, and checks what a schedule
+// from outside says of them. Its parts have a file each.
+#pragma once
+
+#include "ir/te/Precision.h"
+#include "passes/analysis/Contraction.h"
+#include "passes/index/Affine.h"
+#include "passes/plan/AccessSummary.h"
+#include "passes/plan/Grouping.h"
+#include "passes/plan/PlanAttr.h"
+#include "passes/plan/Schedule.h"
+#include "passes/plan/Sharing.h"
+#include "passes/tile/Box.h"
+#include "support/Saturating.h"
+#include "support/Target.h"
+
+namespace kernelc::te {
+
+class Scheduler {
+public:
+  /// `likely`: facts of sizes that need not hold, of the call that the plan is made for.
+  Scheduler(KernelOp kernel, const Target &target, const KernelPlan &plan, Merge merge, const SizeFacts &likely)
+      : kernel_(kernel), ops_(getDomainOps(kernel)), target_(target), facts_{plan.sizeDiv, plan.sizeMax}, likely_(likely),
+        fast_(accumulatesFast(kernel)), merge_(merge) {}
+
+  /// Tiles, warps, unit and what goes with them for one launch.
+  void schedule(LaunchPlan &l);
+  /// A reduction over all of a grid index that a launch's tile has only a part of.
+  struct CutReduction {
+    ReduceOp op;
+    int64_t index, points; ///< of the launch; -1: any number
+  };
+  std::optional<CutReduction> findCutReduction(const LaunchPlan &l);
+  /// What a complete record leaves to the compiler: how many products are in flight.
+  void settle(LaunchPlan &l);
+  /// Whether the unit of a launch takes its product, chosen by the cost model or by a schedule: a unit
+  /// that would round its operands gets only operands that the program has rounded.
+  mlir::LogicalResult checkUnit(const LaunchPlan &l);
+  /// Emits the remarks on the launches that have been scheduled. Not called for a plan that is given up.
+  void emitRemarks();
+
+private:
+  // Plan.cpp
+  mlir::Diagnostic &remark(mlir::Operation *op) { return remarks_.emplace_back(op->getLoc(), mlir::DiagnosticSeverity::Remark); }
+  /// The grid indices that statement `n` of the launch reduces over, within a tile.
+  llvm::SmallVector<int64_t> reducedInTile(const LaunchPlan &l, size_t n);
+  /// Those of all statements.
+  llvm::BitVector findInTile(const LaunchPlan &l);
+  /// A power-of-two tile for an index, at most `want`, no larger than the index can be.
+  int64_t clampTile(const LaunchPlan &l, int64_t index, int64_t want);
+  /// Whether no tile of an index sticks out of its extent.
+  bool hasWholeTiles(const LaunchPlan &l, int64_t index) { return knownDivisor(l.extents.getResult(index), facts_) % l.tiles[index] == 0; }
+  /// Spreads a tile over the indices of one class, fastest first.
+  void assign(LaunchPlan &l, llvm::ArrayRef<unsigned> list, llvm::ArrayRef<int64_t> dims, int64_t tile);
+  int64_t tileProduct(const LaunchPlan &l, llvm::ArrayRef<unsigned> list, llvm::ArrayRef<int64_t> dims);
+  int64_t extentProduct(const LaunchPlan &l, llvm::ArrayRef<unsigned> list, llvm::ArrayRef<int64_t> dims, const SizeFacts &facts);
+
+  // MemoryPlan.cpp
+  /// Every point on its own: enough elements per thread for two 16-byte loads of
+  /// the widest type, threads side by side along the contiguous index.
+  void scheduleElementwise(LaunchPlan &l);
+  /// Short sums of many results that lie side by side (pooling, depthwise filters): a thread has all
+  /// terms of its results. Whether l is one.
+  bool scheduleWindows(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, int64_t vector);
+
+  // ReductionPlan.cpp
+  /// Indices off the grid are walked inside the block: in one tile when that fits
+  /// the registers, else in a loop.
+  void scheduleReduction(LaunchPlan &l);
+  /// Reductions along rows of memory, which lie along launch index `row`.
+  void scheduleRows(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, llvm::ArrayRef<int64_t> thin, int64_t row, const AccessSummary &s);
+  /// Reductions across memory, of columns side by side along launch index `contiguous`.
+  void scheduleColumns(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, int64_t contiguous, const AccessSummary &s);
+  /// The launch indices of which streamed sums have few points, all in each tile.
+  llvm::SmallVector<int64_t> thinIndices(const LaunchPlan &l);
+  /// The grid's indices that the other operand of a streamed sum does not have.
+  llvm::SmallVector<int64_t> thickIndices(const LaunchPlan &l);
+  /// Whether all that is read beside streamed operands has rows of whole vectors.
+  bool hasVectorsBeside(const LaunchPlan &l);
+  /// Tiles of sums that multiply each element of a streamed operand by several of the other one.
+  void scheduleStreamed(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, llvm::ArrayRef<int64_t> thin, const AccessSummary &s);
+  /// Where the reductions of a launch, all of the same columns along launch index `contiguous`, fill the device with them.
+  std::optional<ColumnBlocks> columnBlocksOf(const LaunchPlan &l, int64_t contiguous);
+  /// Long sums for few blocks: those of a cluster share the longest of the indices off the grid out, until each multiprocessor has
+  /// as many; `across`: they are not contiguous; `sharedBytes`: what the block's own part of the sum needs of shared memory. Returns
+  /// the number of blocks.
+  int64_t shareOut(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, int64_t perMultiprocessor, bool across, int64_t sharedBytes = 0);
+
+  // ProductPlan.cpp
+  /// What a policy did to a product, or why it does not run on the matrix unit.
+  void remarkOn(ReduceOp reduce, const Contraction &c);
+  void scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contraction &c, llvm::ArrayRef<int64_t> dims);
+  /// Has warps that fill bring a product's operands to CUDA cores, where tensor copies can and its slots fit: the registers that
+  /// copies of a thread's own would take are the product's.
+  void feedCores(LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims);
+  /// Bytes that a warp has in shared memory, for each column, of what is reduced over launch index `rows` in the tile.
+  int64_t partialsOf(const LaunchPlan &l, int64_t rows);
+  /// The reduced indices that one tile may hold several points of.
+  static llvm::SmallVector<unsigned> tiledK(const Contraction &c);
+
+  // WarpgroupPlan.cpp
+  /// One to three warpgroups of products and one that fills. False where the target or
+  /// the operands do not allow it; of the operands `why` then says so.
+  bool scheduleWgmma(LaunchPlan &l, const Contraction &given, llvm::ArrayRef<int64_t> dims, std::string &why);
+  /// The tiles to choose from: those of the target's that `isTaken`, or where a condition on data sets
+  /// a limit to one side, what the other side may be.
+  llvm::SmallVector<ProductTile> productTiles(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims,
+                                              llvm::function_ref<bool(const ProductTile &)> isTaken);
+  /// How many points of these indices a tile can have, where a condition on data sets a limit; else -1.
+  int64_t mostPoints(const LaunchPlan &l, llvm::ArrayRef<unsigned> list, llvm::ArrayRef<int64_t> dims);
+  /// Per launch index: the largest tile within which the condition of `c` on data is the same; 0: any.
+  static llvm::SmallVector<int64_t> uniformTiles(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims);
+  /// Bytes of one point of everything that a product's launch reads beside its factors at every point and filling warps
+  /// bring, an entry each; one of them is busy with the product.
+  llvm::SmallVector<int64_t> stagedReads(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims);
+  /// Bytes of one point of everything the launch stores: by tensor copies, or by elements, which matrices are whose rows are
+  /// no multiples of 16 bytes and that it returns (tile-stage-stores).
+  struct StoredBytes {
+    int64_t boxes = 0, turned = 0;
+  };
+  StoredBytes storedBytes(const LaunchPlan &l);
+  /// Whether a statement of the launch combines a product's results with what they are reduced to in the tile.
+  bool walksTwice(const LaunchPlan &l);
+
+  // ProductFeed.cpp
+  /// Whether rows of the tensor that a factor reads are no multiples of a line of L2 apart, for all that is known.
+  bool rowsStraddleLines(mlir::Value factor);
+  /// The box of what `read`, of a product's factor, takes of its tensor for one tile.
+  std::optional<Box> findReadBox(const LaunchPlan &l, ReadOp read, llvm::ArrayRef<unsigned> outer, llvm::ArrayRef<unsigned> k,
+                                 llvm::ArrayRef<int64_t> dims, llvm::SmallVectorImpl<int64_t> &box, std::string &why);
+  /// Whether a factor can travel by tensor copies into slots that wgmma reads.
+  bool canFeedWgmma(const LaunchPlan &l, mlir::Value factor, llvm::ArrayRef<unsigned> outer, llvm::ArrayRef<unsigned> k,
+                    llvm::ArrayRef<int64_t> dims, std::string &why);
+  /// Whether a factor can travel so into slots that CUDA cores read: in vectors of rows (columns), which are neighbours there.
+  bool canFeedCores(const LaunchPlan &l, mlir::Value factor, llvm::ArrayRef<unsigned> outer, llvm::ArrayRef<unsigned> k,
+                    llvm::ArrayRef<int64_t> dims);
+  /// Whether what a factor is computed from at every point can travel so; `bytes`: of one point of it.
+  bool canFeedRegisters(const LaunchPlan &l, mlir::Value factor, llvm::ArrayRef<unsigned> outer, llvm::ArrayRef<unsigned> k,
+                        llvm::ArrayRef<int64_t> dims, int64_t &bytes, std::string &why);
+  llvm::SmallVector<int64_t> indicesOf(llvm::ArrayRef<unsigned> list, llvm::ArrayRef<int64_t> dims);
+
+  // UnitCheck.cpp
+  /// The part of checkUnit for wgmma, which takes `given` as `form` says.
+  mlir::LogicalResult checkWarpgroups(const LaunchPlan &l, ReduceOp reduce, const Contraction &given, const WarpgroupForm &form,
+                                      llvm::ArrayRef<int64_t> dims);
+  /// Whether each tile's product of `c` is one of its own in unit wgmma, from slots alone, that is added to a sum.
+  static bool startsFromZero(const LaunchPlan &l, const Contraction &c);
+  /// Registers that `sets` of accumulators of `c` take of a thread, and those that it has.
+  int64_t accumulatorRegisters(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims, int64_t sets);
+  RegisterShares registerShares(const LaunchPlan &l);
+  /// Whether the unit's rows are b's columns: a's rows are too few for the unit's, or b comes from registers
+  /// (see ProductToTile.cpp).
+  bool isSwapped(const Contraction &c, const std::optional<WarpgroupForm> &form, const LaunchPlan &l, llvm::ArrayRef<int64_t> dims);
+  /// Whether dim d is the last of the unit's columns: of b, unless they are swapped.
+  bool isLastColumn(const Contraction &c, const std::optional<WarpgroupForm> &form, const LaunchPlan &l, llvm::ArrayRef<int64_t> dims,
+                    unsigned d);
+  /// Whether it is the last of the unit's rows.
+  bool isLastRow(const Contraction &c, const std::optional<WarpgroupForm> &form, const LaunchPlan &l, llvm::ArrayRef<int64_t> dims,
+                 unsigned d);
+
+  /// After how many products sums leave the accumulators of a unit that takes `type`; 0: never.
+  int64_t promoteAfter(mlir::Type type) { return type && sumsInFewBits(type) && !fast_ ? target_.promoteAfter : 0; }
+  int64_t extentMax(const LaunchPlan &l, int64_t index) { return knownMax(l.extents.getResult(index), facts_); }
+
+  KernelOp kernel_;
+  llvm::SmallVector<mlir::Operation *> ops_;
+  const Target &target_;
+  SizeFacts facts_;
+  SizeFacts likely_;                   ///< what times are reckoned for; nothing may be wrong where it does not hold
+  llvm::SmallVector<int64_t> uniform_; ///< uniformTiles of the product being scheduled
+  std::string unfed_;                  ///< why tensor copies do not feed that product; empty: they do, or it is none
+  bool fast_;                          ///< sums of products may stay in accumulators of fewer bits
+  Merge merge_;
+  std::vector<mlir::Diagnostic> remarks_;
+};
+
+} // namespace kernelc::te

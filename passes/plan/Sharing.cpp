@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "passes/plan/Sharing.h"
+
+#include "ir/te/TeShape.h"
+#include "passes/analysis/Contraction.h"
+#include "passes/index/Strides.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace kernelc::te {
+
+bool isWorthSharing(Count results, Count length, bool across) {
+  constexpr int64_t kLength = 512, kElements = int64_t(1) << 22;
+  constexpr int64_t kRounds = 16, kRow = 4096, kRows = 256; // of one block, each of which waits for memory
+  return (length >= kLength && results * length >= kElements) || length >= kRounds * (across ? kRows : kRow);
+}
+
+int64_t Column::perLine() const {
+  constexpr int64_t kLineBytes = 128, kWarp = 32;
+  return byElements ? kWarp : kLineBytes / bytes;
+}
+
+int64_t streamedColumns(int64_t points, const Column &column) {
+  constexpr int64_t kVectorBytes = 16, kVectorsPerPoint = 8, kWarp = 32;
+  return column.byElements
+             ? kWarp
+             : kVectorsPerPoint * std::clamp<int64_t>(int64_t(llvm::PowerOf2Ceil(uint64_t(points))), 2, 16) * (kVectorBytes / column.bytes);
+}
+
+std::optional<Column> findColumn(Operation *op, const SizeFacts &facts) {
+  std::optional<Column> column;
+  unsigned parallel = getNumParallel(op);
+  op->walk([&](ReadOp read) {
+    AffineMap map = read.getMapOrIdentity();
+    bool reduced = llvm::any_of(llvm::enumerate(read.getOperands_()), [&](auto operand) {
+      std::optional<unsigned> d = findIndex(op, operand.value());
+      return d && *d >= parallel && map.isFunctionOfDim(operand.index());
+    });
+    if (map.getNumResults() == 0 || !reduced || !isStreamedRead(op, read))
+      return; // read once per result, not once per element; or few elements, again and again
+    int64_t bytes = std::max(1u, read.getResult().getType().getIntOrFloatBitWidth() / 8);
+    bool byElements = !hasVectorRows(read, facts);
+    for (auto [i, v] : llvm::enumerate(read.getOperands_())) {
+      unsigned dim = findIndex(op, v).value_or(parallel);
+      if (dim < parallel && linearCoefficient(map.getResults().back(), i) == 1)
+        column = Column{dim, column ? std::max(column->bytes, bytes) : bytes, byElements || (column && column->byElements)};
+    }
+  });
+  return column;
+}
+
+std::optional<ColumnBlocks> wholeColumns(Operation *op, const SizeFacts &facts, const Target &target) {
+  constexpr int64_t kThreads = 1024; // of a multiprocessor
+  constexpr double kLeastBusy = 0.9;
+  auto reduce = dyn_cast<ReduceOp>(op);
+  if (!reduce || reduce.isArg()) // states of several parts take more registers than so many threads have
+    return std::nullopt;
+  std::optional<Column> column = findColumn(op, facts);
+  AffineMap extents = getExtents(op);
+  Count length = 1, results = 1, blocks = 1;
+  int64_t columns = column ? column->perLine() : 1;
+  for (auto [d, extent] : llvm::enumerate(extents.getResults())) {
+    int64_t most = knownMax(extent, facts);
+    if (most < 0 || !column)
+      return std::nullopt;
+    if (d >= getNumParallel(op)) {
+      length *= most;
+      continue;
+    }
+    if (most > 1 && llvm::is_contained(getThinDims(op), int64_t(d)))
+      return std::nullopt; // the sums of so many threads take all registers
+    results *= most;
+    blocks *= d == column->dim ? ceilDiv(Count(most), columns) : Count(most);
+  }
+  if (!isWorthSharing(results, length, /*across=*/true))
+    return std::nullopt;
+  // One block each only where a cluster's cannot share the columns out, which keeps more loads on their way.
+  for (int64_t perMultiprocessor : {2, 1}) {
+    if (perMultiprocessor == 1 && target.cluster > 1 && standsAlone(op))
+      break;
+    int64_t atOnce = perMultiprocessor * target.smCount;
+    if (double(blocks) / double(ceilDiv(blocks, atOnce) * atOnce) >= kLeastBusy)
+      return ColumnBlocks{*column, columns, kThreads / 32 / perMultiprocessor};
+  }
+  return std::nullopt;
+}
+
+/// Another statement, or an earlier value of the output, is written through the same tensor.
+static bool continues(Operation *op) {
+  if (auto r = dyn_cast<ReduceOp>(op))
+    return r.getInit() || r.getOutMap();
+  auto c = dyn_cast<ComputeOp>(op);
+  return c && (c.getInit() || c.getOutMap());
+}
+
+static bool updatesInputs(KernelOp kernel) {
+  for (unsigned o = 0; o < kernel.getOutNames().size(); ++o)
+    if (kernel.getAlias(o) >= 0)
+      return true;
+  return false;
+}
+
+/// The statement that `user` is, or is part of.
+static Operation *statementOf(Operation *user) {
+  while (!isa<ReturnOp>(user) && !isDomainOp(user))
+    user = user->getParentOp();
+  return user;
+}
+
+/// Whether what op makes is read by `isReader` only, and what op reads is made by none but `from`.
+static bool isBetween(Operation *op, Operation *from, llvm::function_ref<bool(Operation *)> isReader) {
+  bool is = true;
+  for (Value result : op->getResults())
+    is &= llvm::all_of(result.getUsers(), [&](Operation *user) { return isReader(statementOf(user)); });
+  op->walk([&](ReadOp read) { is &= isa<BlockArgument>(read.getTensor()) || read.getTensor().getDefiningOp() == from; });
+  return is;
+}
+
+bool standsAlone(Operation *op) {
+  auto isOutput = [](Operation *user) { return isa<ReturnOp>(user); };
+  auto isPointwise = [&](Operation *user) {
+    auto c = dyn_cast<ComputeOp>(user);
+    return c && !continues(c) && getExtents(c).getResults() == getExtents(op).getResults().take_front(getNumParallel(op)) &&
+           isBetween(c, op, isOutput);
+  };
+  return !continues(op) && !updatesInputs(getKernel(op)) &&
+         isBetween(op, nullptr, [&](Operation *user) { return isOutput(user) || isPointwise(user); });
+}
+
+std::string whyNotShared(KernelOp kernel, const LaunchPlan &launch, int64_t index, ArrayRef<Operation *> ops) {
+  // Blocks read what they have not written themselves while the first of them writes.
+  if (updatesInputs(kernel))
+    return "an output updates an input";
+  if (launch.producerWarps || launch.persistent)
+    return "its blocks have roles or walk several tiles";
+  bool reduces = false;
+  for (auto [n, ordinal] : llvm::enumerate(launch.ops)) {
+    Operation *op = ops[ordinal];
+    if (continues(op))
+      return "a statement continues from earlier values";
+    if (auto r = dyn_cast<ReduceOp>(op); r && findContraction(r))
+      return "its product takes all of a sum in one block";
+    if (isa<ComputeOp>(op)) {
+      for (Operation *user : op->getResult(0).getUsers())
+        if (llvm::any_of(launch.ops, [&](int64_t other) { return ops[other] == statementOf(user); }))
+          return "a statement reads what another one of the launch writes";
+      continue;
+    }
+    reduces |= llvm::is_contained(ArrayRef<int64_t>(launch.dims[n]).drop_front(getNumParallel(op)), index);
+  }
+  return reduces ? "" : "nothing is reduced over it";
+}
+
+} // namespace kernelc::te

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Tiles, warps and slots of launches with a product on warpgroup units: the cost model of unit wgmma.
+#include "passes/plan/Scheduler.h"
+
+#include <numeric>
+
+#include "ir/te/TeShape.h"
+#include "passes/index/Strides.h"
+#include "passes/index/TileCondition.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace kernelc::te {
+
+bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<int64_t> dims, std::string &why) {
+  std::optional<WarpgroupForm> form = findWarpgroupForm(given);
+  if (!target_.wgmma || !form)
+    return false;
+  int64_t bytes = unitBytes(form->type);
+  // The unit's 64 rows are filled by the side that comes from registers, else by the longer one.
+  Contraction c = given;
+  int64_t m = extentProduct(l, c.m, dims, likely_), n = extentProduct(l, c.n, dims, likely_);
+  int64_t batch = std::max<int64_t>(1, extentProduct(l, c.batch, dims, likely_));
+  bool inRegisters = form->aInRegisters || form->bInRegisters;
+  auto mostOf = [&](ArrayRef<unsigned> list, int64_t extent) {
+    int64_t most = mostPoints(l, list, dims);
+    return extent < 0 ? most : most < 0 ? extent : std::min(extent, most);
+  };
+  int64_t rows = mostOf(c.m, extentProduct(l, c.m, dims, facts_)), columns = mostOf(c.n, extentProduct(l, c.n, dims, facts_));
+  if (inRegisters ? form->bInRegisters : rows >= 0 && rows < 64 && (columns < 0 || columns >= 64)) {
+    c.swapOperands();
+    std::swap(m, n);
+  }
+  LaunchPlan p = l;
+  p.promote = promoteAfter(form->type);
+  // Of accumulators: a tile's and the sum's; or the product's, and what is made of them between two walks over it.
+  int64_t sets = p.promote || !c.partScales.empty() || walksTwice(l) ? 2 : 1;
+  auto straddles = [&](Value factor) { return findOperandRead(factor) && rowsStraddleLines(factor); };
+  // Such rows are bound by what is loaded, columns by half of a cluster of two; 192 of them are 2 to 20 % faster than 256 (H200).
+  bool loadBound = !inRegisters && m >= 0 && n >= 0 && c.n.size() == 1 && c.partScales.empty() && (straddles(c.a) || straddles(c.b));
+  llvm::BitVector inTile = findInTile(l);
+  bool alike = !given.where && !given.isAMasked() && !given.isBMasked() && !given.resultWhere; // the blocks walk the same tiles
+  StoredBytes stored = storedBytes(l);
+  // 256 rows leave shared memory for four slots and a part of 16-bit results; registers for little beside these.
+  bool isPlain = alike && !loadBound && c.m.size() == 1 && c.n.size() == 1 &&
+                 llvm::all_of(llvm::seq<size_t>(0, l.ops.size()), [&](size_t n) { return reducedInTile(l, n).empty(); });
+  bool tall = isPlain && !inRegisters && stored.boxes + stored.turned <= 2 && stagedReads(l, c, dims).empty();
+  // Three warpgroups for many tiles: 0.7 to 1.5 % faster in 21 rounds of the device, 2 % slower in 3 (H200, results of 16 bits; of 32 bits
+  // there was nothing to gain), words that come from registers as they are stored 2.6 %. Not measured with what leaves by elements.
+  constexpr int64_t kThreeRows = 192, kManyRounds = 16;
+  ReadOp first = findOperandRead(c.a);
+  bool three = isPlain && !stored.turned && (inRegisters ? first && first.getResult().getType().isF32() : stored.boxes <= 2);
+  auto isTaken = [&](const ProductTile &tile) {
+    if (tile.m != kThreeRows)
+      return tall || tile.m <= 128;
+    return three && m >= 0 && n >= 0 && batch * ceilDiv(Count(m), tile.m) * ceilDiv(Count(n), tile.n) >= kManyRounds * target_.smCount;
+  };
+  bool acrossColumns = findOperandRead(c.b) && !runsAlong(findOperandRead(c.b), c.k);
+  // Times as long with slots whose rows have 64 bytes (160 and 224 columns of bf16, H200).
+  constexpr double kNarrowRows = 1.05, kNarrowRowsOfTall = 1.02;
+  // Where each tile's product is added to a sum, two are in flight if a third set of accumulators has room; else the unit waits while sums
+  // are added up, and takes so many times as long (f8 4096³ and 8192³, H200: 128 columns in pairs are as fast as 192 one by one).
+  bool isAdded = !inRegisters && sets == 2 && !walksTwice(l);
+  constexpr double kOneInFlight = 1.04;
+  // The tile whose rounds over the device take least time.
+  double least = 0;
+  for (const ProductTile &tile : productTiles(l, c, dims, isTaken)) {
+    if (!holdsAccumulators(tile, sets, target_))
+      continue;
+    // Scales of blocks of columns are one number for a tile that lies in one block; several indices share powers of two.
+    bool isPower = llvm::isPowerOf2_64(tile.n), isBetween = !isPower && tile.n % 64;
+    if (!isPower && (!c.partScales.empty() || c.n.size() > 1))
+      continue;
+    // So may several rows' indices; results that leave by elements want long parts, and straddling rows lose with other widths (H200).
+    if (isBetween && (c.m.size() > 1 || stored.turned || loadBound))
+      continue;
+    // What leaves by elements needs registers beside a thread's 128 accumulators.
+    if ((stored.turned && tile.m * tile.n > 256 * 128) || (loadBound && tile.n > 192))
+      continue;
+    // Slots whose rows run along columns are as wide as the largest power of two that such a tile is a multiple of.
+    int64_t rowBytes = isBetween && acrossColumns ? (tile.n & -tile.n) * bytes : 128;
+    if (rowBytes < 64)
+      continue;
+    double time = timeOf(tile, m, n, batch, target_);
+    auto slowDown = [&](double factor) { time = time < 0 ? time / factor : time * factor; };
+    if (rowBytes < 128)
+      slowDown(tile.m > 128 ? kNarrowRowsOfTall : kNarrowRows);
+    if (isAdded && !holdsAccumulators(tile, 3, target_))
+      slowDown(kOneInFlight);
+    if (loadBound) // as many rounds, of what half of a cluster of two loads
+      time *= (tile.m + tile.n / 2.0) * tile.percent / (double(tile.m) * tile.n);
+    if (p.unit == "wgmma" && time >= least)
+      continue;
+    LaunchPlan tiled = p;
+    tiled.unit = "wgmma";
+    tiled.tiles = l.tiles;
+    assign(tiled, c.m, dims, tile.m);
+    assign(tiled, c.n, dims, tile.n);
+    assign(tiled, tiledK(c), dims, 128 / bytes); // rows of a slot fill the widest swizzle
+    // A slot whose rows run along such an index has no place for another of its class.
+    auto sharesTile = [&](unsigned d) { return inTile[dims[d]]; };
+    auto isTiled = [&](unsigned d) { return !inTile[dims[d]] && tiled.tiles[dims[d]] > 1; };
+    if (findCutReduction(tiled) || (llvm::any_of(c.m, sharesTile) && llvm::any_of(c.m, isTiled)) ||
+        (llvm::any_of(c.n, sharesTile) && llvm::any_of(c.n, isTiled)))
+      continue;
+    least = time;
+    p = tiled;
+  }
+  if (p.unit != "wgmma") {
+    why = "no tile of the unit holds all that is reduced in it";
+    return false;
+  }
+  // The unit's least is 8 columns, and 64 rows; what lies beyond the extent costs nothing to bring.
+  if (tileProduct(p, c.n, dims) < 8)
+    p.tiles[dims[c.n.back()]] *= 8 / tileProduct(p, c.n, dims);
+  if (inRegisters && tileProduct(p, c.m, dims) < 64)
+    p.tiles[dims[c.m.back()]] *= 64 / tileProduct(p, c.m, dims);
+  int64_t aBytes = bytes;
+  auto feeds = [&] {
+    return (inRegisters ? canFeedRegisters(p, c.a, c.m, c.k, dims, aBytes, why) : canFeedWgmma(p, c.a, c.m, c.k, dims, why)) &&
+           canFeedWgmma(p, c.b, c.n, c.k, dims, why);
+  };
+  // Else with rows of one reduced index alone, whichever runs along memory.
+  SmallVector<unsigned> alone(tiledK(c));
+  bool fed = feeds();
+  std::string asPlanned = why; // (what is tried instead fails for reasons of its own)
+  // Of several indices of rows or columns others may share the tile: in the order in which they stand in the tensor, or one alone
+  // that runs along memory.
+  auto shareOtherwise = [&](SmallVector<unsigned> list, int64_t tile, llvm::function_ref<bool()> isFed) {
+    constexpr size_t kMost = 4;
+    if (list.size() < 2 || list.size() > kMost)
+      return;
+    SmallVector<int64_t> planned(p.tiles), best(p.tiles);
+    int64_t most = 0;
+    llvm::sort(list);
+    do
+      for (size_t tiled = list.size(); tiled > 0; --tiled) {
+        for (unsigned d : list)
+          p.tiles[dims[d]] = 1;
+        assign(p, ArrayRef<unsigned>(list).take_back(tiled), dims, tile);
+        int64_t points = tileProduct(p, list, dims);
+        if (points <= most || !isFed())
+          continue;
+        most = points;
+        best = p.tiles;
+      }
+    while (std::next_permutation(list.begin(), list.end()));
+    p.tiles = best;
+  };
+  if (!fed && !inRegisters && std::none_of(p.tiles.begin(), p.tiles.end(), [&](int64_t t) { return t & (t - 1); }) && inTile.none()) {
+    if (!canFeedWgmma(p, c.a, c.m, c.k, dims, why))
+      shareOtherwise(c.m, tileProduct(p, c.m, dims), [&] { return canFeedWgmma(p, c.a, c.m, c.k, dims, why); });
+    if (!canFeedWgmma(p, c.b, c.n, c.k, dims, why))
+      shareOtherwise(c.n, tileProduct(p, c.n, dims), [&] { return canFeedWgmma(p, c.b, c.n, c.k, dims, why); });
+    fed = feeds() && tileProduct(p, c.m, dims) % 64 == 0;
+  }
+  while (!fed) {
+    if (alone.empty()) {
+      why = asPlanned;
+      return false;
+    }
+    unsigned run = alone.pop_back_val();
+    for (unsigned d : c.k)
+      p.tiles[dims[d]] = d == run ? clampTile(p, dims[d], 128 / bytes) : 1;
+    fed = feeds();
+  }
+  int64_t bm = tileProduct(p, c.m, dims), bn = tileProduct(p, c.n, dims), bk = tileProduct(p, c.k, dims);
+  if (bm % 64 || bn % 8 || bk * bytes % 32) {
+    why = "its tiles are smaller than the unit's";
+    return false;
+  }
+  l = p;
+  l.warps = bm == kThreeRows ? 12 : bm >= 128 ? 8 : 4;
+  l.producerWarps = 4;
+  // What an epilogue reads and writes passes through two slots of a part of the last column index each, and through one
+  // what leaves by elements (tile-stage-loads, tile-stage-stores).
+  int64_t stageBytes = (bm * aBytes + bn * bytes) * bk, row = l.tiles[dims[c.n.back()]];
+  int64_t partialBytes = partialsOf(l, dims[c.m.back()]) * (l.warps + 1) * bn; // and their totals
+  SmallVector<int64_t> reads = stagedReads(l, c, dims);
+  int64_t boxes = std::accumulate(reads.begin(), reads.end(), stored.boxes);
+  // Barriers, and what tiles of shared memory are rounded up to.
+  int64_t beside = 2048 + 1024 * std::max<int64_t>(0, int64_t(reads.size()) - 1);
+  auto stagesBeside = [&](int64_t part) {
+    part = std::min(row, part);
+    int64_t slots = std::min<int64_t>(2, row / part) * l.pingpong, points = bm * (bn / row * part);
+    return (target_.maxSharedPerBlock - beside - partialBytes - points * (slots * boxes + stored.turned)) / stageBytes;
+  };
+  while (row % std::min(row, l.part))
+    l.part /= 2;
+  // Smaller parts where larger ones would cost the product a slot of a short ring.
+  if (l.part > 16 && stagesBeside(l.part) < 4 && stagesBeside(l.part / 2) > stagesBeside(l.part))
+    l.part /= 2;
+  while (stagesBeside(l.part) < 2 && l.part > 16)
+    l.part /= 2;
+  l.stages = std::clamp<int64_t>(stagesBeside(l.part), 2, 12);
+  // Picked blocks leave little of one operand to share: all of a row's tiles beside each other keep the other in L2.
+  bool picksBlocks = c.where && llvm::any_of(splitConjuncts(c.where), [](Value part) { return !findLinearBound(part); });
+  l.raster = picksBlocks ? 1 : 8;
+  // A tile across the border of two groups takes twice as long, and such tiles lie at the groups' distances.
+  l.rotate = given.where && !picksBlocks;
+  // Tiles without a result end at once, so blocks take tiles as they become free (1.26 to 1.29 times as fast for a
+  // lower half, H200).
+  l.persistent = !given.resultWhere;
+  // Also for schedules that ask for clusters: the last index of rows that has tiles for several blocks.
+  auto hasSeveral = [&](unsigned d) { return extentMax(l, dims[d]) < 0 || extentMax(l, dims[d]) > l.tiles[dims[d]]; };
+  auto walked = llvm::find_if(llvm::reverse(c.m), hasSeveral);
+  l.clusterIndex = dims[walked != c.m.rend() ? *walked : c.m.front()];
+  // A box's row that lies in two lines of L2 is two requests: where that is so, two blocks that share the columns'
+  // operand are up to 1.4 times as fast; beside results that leave by elements up to 1.2 times, where blocks have several tiles.
+  // Elsewhere clusters gain nothing (docs/lab).
+  int64_t blocks = m < 0 ? 0 : llvm::divideCeil(m, bm);
+  Count tiles = n < 0 ? Count(0) : Count(blocks) * ceilDiv(Count(n), bn);
+  bool straddled = straddles(c.a) || straddles(c.b);
+  bool shares = stored.turned && bm < 256 && tiles > target_.smCount;
+  if ((straddled || shares) && alike && !inRegisters && n >= 0 && c.m.size() == 1 && bn >= 64 && (blocks % 2 == 0 || blocks >= 8) &&
+      blocks > 0 && reads.empty()) {
+    l.cluster = 2;
+    l.raster = straddled ? l.raster : 6; // of 2 to 16 the best, by up to 3 %
+    // L2 bounds what straddling rows bring: in launches of few tiles more slots only let some blocks' later ones go before others' first
+    // (H200: 6 slots instead of 8 are 1.02 times as fast at 1000³, 5 instead of 6 1.01 at 1400³, but 8 are 1.07 at 1000×1000×4000).
+    constexpr int64_t kMostStraddling = 160 << 10, kFewTiles = 32;
+    int64_t k = extentProduct(l, c.k, dims, likely_);
+    Count rounds = ceilDiv(batch * tiles, target_.smCount);
+    if (straddled && k > 0 && rounds * ceilDiv(Count(k), bk) <= kFewTiles)
+      l.stages = std::clamp<int64_t>(kMostStraddling / stageBytes, 2, l.stages);
+  }
+  return true;
+}
+
+SmallVector<ProductTile> Scheduler::productTiles(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims,
+                                                 llvm::function_ref<bool(const ProductTile &)> isTaken) {
+  int64_t rows = mostPoints(l, c.m, dims), columns = mostPoints(l, c.n, dims);
+  if (rows < 0 && columns < 0)
+    return llvm::to_vector(llvm::make_filter_range(wgmmaTiles(), isTaken));
+  SmallVector<ProductTile> tiles;
+  auto sides = [](int64_t most) {
+    return most < 0 ? SmallVector<int64_t>{256, 128, 64} : SmallVector<int64_t>{std::min<int64_t>(most, 256)};
+  };
+  for (int64_t m : sides(rows))
+    for (int64_t n : sides(columns)) {
+      // As for the target's own tiles: operands of 1 / m + 1 / n a multiply-add come as fast as 64 of these are done.
+      double reuse = double(m) * double(n) / double(m + n);
+      tiles.push_back({int(m), int(n), int(175 * reuse / (reuse + 64))});
+    }
+  return tiles;
+}
+
+int64_t Scheduler::mostPoints(const LaunchPlan &l, ArrayRef<unsigned> list, ArrayRef<int64_t> dims) {
+  Count points = 1;
+  bool limited = false;
+  for (unsigned d : list) {
+    int64_t uniform = uniform_[dims[d]], extent = extentMax(l, dims[d]);
+    limited |= uniform > 0;
+    if (!uniform && extent < 0)
+      return -1;
+    points *= uniform ? uniform : int64_t(llvm::PowerOf2Ceil(uint64_t(extent)));
+  }
+  return limited ? int64_t(points) : -1;
+}
+
+SmallVector<int64_t> Scheduler::uniformTiles(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
+  SmallVector<int64_t> most(l.indices.size(), 0);
+  if (c.where)
+    for (auto [d, index] : llvm::enumerate(dims))
+      most[index] = findUniformTile(c.where, d);
+  return most;
+}
+
+SmallVector<int64_t> Scheduler::stagedReads(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
+  SmallVector<int64_t> bytes;
+  auto isMember = [&](Value tensor) {
+    Operation *producer = tensor.getDefiningOp();
+    return producer && llvm::is_contained(l.ops, llvm::find(ops_, producer) - ops_.begin());
+  };
+  SmallVector<Value> counted;
+  for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
+    Operation *op = ops_[ordinal];
+    if (isa<ReduceOp>(op) && reducedInTile(l, n).empty()) // the product
+      continue;
+    op->walk([&](ReadOp read) {
+      llvm::BitVector support = findSupport(read.getResult(), getExtents(op).getNumResults());
+      auto dependsOn = [&](ArrayRef<unsigned> list) {
+        return llvm::all_of(list, [&](unsigned d) {
+          auto own = llvm::find(l.dims[n], dims[d]);
+          return own != l.dims[n].end() && support[own - l.dims[n].begin()];
+        });
+      };
+      if (isMember(read.getTensor()) || llvm::is_contained(counted, read.getTensor()) || !dependsOn(c.m) || !dependsOn(c.n))
+        return;
+      counted.push_back(read.getTensor());
+      bytes.push_back(std::max(1u, read.getResult().getType().getIntOrFloatBitWidth() / 8));
+    });
+  }
+  llvm::sort(bytes, std::greater<>());
+  bytes.truncate(std::min<size_t>(bytes.size(), l.producerWarps - 1));
+  return bytes;
+}
+
+Scheduler::StoredBytes Scheduler::storedBytes(const LaunchPlan &l) {
+  auto isOutside = [&](Operation *user) {
+    while (!isa<ReturnOp>(user) && !isDomainOp(user))
+      user = user->getParentOp();
+    return isa<ReturnOp>(user) || !llvm::is_contained(l.ops, llvm::find(ops_, user) - ops_.begin());
+  };
+  StoredBytes stored;
+  for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
+    Value result = ops_[ordinal]->getResult(0);
+    // (of what is reduced in a tile there is too little to count)
+    if (!reducedInTile(l, n).empty() || llvm::none_of(result.getUsers(), isOutside))
+      continue;
+    int64_t bytes = std::max(1u, cast<RankedTensorType>(result.getType()).getElementTypeBitWidth() / 8);
+    AffineMap shape = getTensorShape(result);
+    bool isReturned =
+        llvm::any_of(result.getUsers(), llvm::IsaPred<ReturnOp>) && !getParamStrides(getKernel(ops_[ordinal]), findParam(result));
+    bool isBox = !isReturned || shape.getNumResults() < 2 || knownDivisor(shape.getResults().back() * bytes, facts_) % 16 == 0;
+    (isBox ? stored.boxes : stored.turned) += bytes;
+  }
+  return stored;
+}
+
+bool Scheduler::walksTwice(const LaunchPlan &l) {
+  auto isRead = [&](Operation *user) {
+    return isa<ReadOp>(user) && llvm::is_contained(l.ops, llvm::find(ops_, user->getParentOp()) - ops_.begin());
+  };
+  for (auto [n, ordinal] : llvm::enumerate(l.ops))
+    if (!reducedInTile(l, n).empty() && llvm::any_of(ops_[ordinal]->getResult(0).getUsers(), isRead))
+      return true;
+  return false;
+}
+
+} // namespace kernelc::te

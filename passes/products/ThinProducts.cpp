@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// te-thin-products: see Passes.td. Says which products are sums that stream one operand; what tiles such a sum
+// has is te-plan's to say.
+#include "passes/Passes.h"
+
+#include "ir/te/TeShape.h"
+#include "passes/analysis/Contraction.h"
+#include "passes/index/Affine.h"
+#include "passes/index/Strides.h"
+#include "passes/plan/PlanAttr.h"
+#include "passes/plan/Schedule.h"
+
+using namespace mlir;
+
+namespace kernelc {
+#define GEN_PASS_DEF_TETHINPRODUCTS
+#include "passes/Passes.h.inc"
+
+using namespace te;
+
+namespace {
+
+class ThinProducts {
+public:
+  ThinProducts(KernelOp kernel, const Target &target, const SizeFacts &facts) : kernel_(kernel), target_(target), facts_(facts) {}
+
+  void run() {
+    if (schedulesProducts(kernel_))
+      return;
+    for (ReduceOp reduce : kernel_.getBlock().getOps<ReduceOp>())
+      if (std::optional<Contraction> c = findContraction(reduce))
+        mark(reduce, *c);
+  }
+
+private:
+  void mark(ReduceOp reduce, const Contraction &c) {
+    if (c.tied || c.resultWhere || !c.partScales.empty())
+      return;
+    int64_t rows = pointsOf(reduce, c.m), columns = pointsOf(reduce, c.n);
+    bool byRows = rows >= 0 && (columns < 0 || rows <= columns);
+    int64_t thin = byRows ? rows : columns, thick = byRows ? columns : rows;
+    if (thin < 0 || thin > mostThin(c) || (thin > 1 && thick >= 0 && thick < kLeastThick))
+      return;
+    SmallVector<int64_t> dims = llvm::to_vector_of<int64_t>(byRows ? c.m : c.n);
+    reduce->setAttr(kStreamed, DenseI64ArrayAttr::get(reduce.getContext(), dims));
+  }
+
+  /// Up to how many points a side may have: one leaves a unit nothing to do but wait for memory. CUDA cores stream an
+  /// operand that meets more, as long as their multiply-adds keep up with memory; so they do for a unit that
+  /// would multiply zeros for most of its rows, where nothing else brings it operands in time.
+  int64_t mostThin(const Contraction &c) const {
+    constexpr int64_t kWithoutUnit = 16, kBesideUnit = 8, kByElements = 4;
+    if (!hasUnit(c, target_))
+      return kWithoutUnit;
+    if (!hasRowsOfCopies(c, facts_))
+      return kByElements; // a thread loads as many of the thin side for each element
+    return target_.wgmma && findWarpgroupForm(c) ? 1 : kBesideUnit;
+  }
+
+  int64_t pointsOf(ReduceOp reduce, ArrayRef<unsigned> dims) const { return knownPoints(reduce.getExtents(), dims, facts_); }
+
+  static constexpr int64_t kLeastThick = 64;
+  KernelOp kernel_;
+  const Target &target_;
+  SizeFacts facts_;
+};
+
+struct TeThinProductsPass : impl::TeThinProductsBase<TeThinProductsPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    FailureOr<const Target *> found = getTarget(getOperation(), target);
+    SmallVector<int64_t> div(sizeDiv.begin(), sizeDiv.end()), max(sizeMax.begin(), sizeMax.end());
+    if (failed(found) || failed(checkSizeFacts(getOperation(), div, max)))
+      return signalPassFailure();
+    ThinProducts(getOperation(), **found, {div, max}).run();
+  }
+};
+
+} // namespace
+} // namespace kernelc
