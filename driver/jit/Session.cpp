@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "driver/compile/CacheKeys.h"
 #include "driver/compile/Program.h"
 #include "driver/jit/JitKernelImpl.h"
 #include "driver/jit/SessionState.h"

@@ -64,6 +64,14 @@ AffineMap getTensorShape(Value tensor) {
 
 bool isDomainOp(Operation *op) { return isa<ComputeOp, ReduceOp, CascadeOp>(op); }
 
+SmallVector<Operation *> getDomainOps(KernelOp kernel) {
+  SmallVector<Operation *> ops;
+  for (Operation &op : kernel.getBlock())
+    if (isDomainOp(&op))
+      ops.push_back(&op);
+  return ops;
+}
+
 namespace {
 template <typename F> auto onDomainOp(Operation *op, F f) {
   if (auto compute = dyn_cast<ComputeOp>(op))

@@ -27,6 +27,9 @@ void replaceSizes(KernelOp kernel, mlir::ArrayRef<mlir::AffineExpr> by, unsigned
 /// True for the ops that define tensors over a domain (compute, reduce, cascade).
 bool isDomainOp(mlir::Operation *op);
 
+/// The domain ops of a kernel in order; a plan names them by their numbers here.
+llvm::SmallVector<mlir::Operation *> getDomainOps(KernelOp kernel);
+
 /// What all domain ops have.
 mlir::AffineMap getExtents(mlir::Operation *domainOp);
 unsigned getNumParallel(mlir::Operation *domainOp);

@@ -3,6 +3,7 @@
 // make the function, its loops, its reductions and its products share.
 #pragma once
 
+#include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
 #include "passes/index/Domain.h"
 #include "passes/index/TileCondition.h"

@@ -12,14 +12,6 @@ using namespace mlir;
 
 namespace kernelc::te {
 
-SmallVector<Operation *> getDomainOps(KernelOp kernel) {
-  SmallVector<Operation *> ops;
-  for (Operation &op : kernel.getBlock())
-    if (isDomainOp(&op))
-      ops.push_back(&op);
-  return ops;
-}
-
 void setPlan(KernelOp kernel, const KernelPlan &plan) {
   Builder b(kernel.getContext());
   SmallVector<Attribute> launches;

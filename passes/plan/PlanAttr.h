@@ -91,7 +91,4 @@ void setPlan(KernelOp kernel, const KernelPlan &plan);
 /// Fails with a diagnostic when the kernel has no plan or a malformed one.
 mlir::FailureOr<KernelPlan> getPlan(KernelOp kernel);
 
-/// The domain ops of a kernel in order: what LaunchPlan::ops counts.
-llvm::SmallVector<mlir::Operation *> getDomainOps(KernelOp kernel);
-
 } // namespace kernelc::te

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/plan/Schedule.h"
 
+#include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
 #include "passes/plan/ScheduleLoc.h"
 #include "support/Saturating.h"

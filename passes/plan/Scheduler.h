@@ -4,6 +4,7 @@
 #pragma once
 
 #include "ir/te/Precision.h"
+#include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
 #include "passes/index/Affine.h"
 #include "passes/plan/AccessSummary.h"
