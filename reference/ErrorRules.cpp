@@ -184,7 +184,7 @@ SumUnit sumUnit(te::ReduceOp op) {
   // What is added are the parts, whose magnitudes together exceed those of the products by some 4 u.
   bool inParts = llvm::any_of(op.getBlock(), [](Operation &o) { return o.hasAttr(te::kHighPart); });
   if (inParts)
-    return {0x1.1p-23, false, false, true};
+    return {0x1.1p-24, false, false, true};
   if (te::getKernel(op)->hasAttr(kSumsInF32))
     return {0x1p-24};
   if (bits.size() >= 2 && bits[1] <= 8)
@@ -212,6 +212,10 @@ Value sumError(Builder &b, ArrayRef<Value> state, const SumUnit &unit) {
       m.mul(steps, m.add(m.mul(m.constant(unit.step), unit.inParts ? reach : m.min(step, reach)), m.constant(wide ? 0x1p-1074 : 0x1p-149))),
       terms);
   Value bound = m.add(state[1], rounding);
+  if (unit.inParts) { // the unit cuts what it adds, until the sum leaves it
+    Value cuts = m.min(steps, m.constant(te::kMostInUnit + 2));
+    bound = m.add(bound, m.mul(cuts, m.mul(m.constant(SumUnit::kCut), reach)));
+  }
   if (unit.few) {
     constexpr double perInstruction = SumUnit::kProducts + 2;
     // One instruction more than its products fill: the last may be half empty.

@@ -8,7 +8,7 @@ using namespace mlir;
 namespace kernelc::te {
 
 namespace {
-constexpr StringRef kPolicy = "precision", kApplied = "precision_applied", kFast = "fast_accumulate";
+constexpr StringRef kPolicy = "precision", kApplied = "precision_applied", kFast = "fast_accumulate", kRounded = "rounded_accumulate";
 }
 
 void setPrecision(KernelOp kernel, const PrecisionPolicy &policy) {
@@ -59,6 +59,8 @@ StringRef getAppliedPrecision(KernelOp kernel) {
 
 bool accumulatesFast(KernelOp kernel) { return kernel->hasAttr(kFast); }
 void setAccumulatesFast(KernelOp kernel) { kernel->setAttr(kFast, UnitAttr::get(kernel.getContext())); }
+bool accumulatesRounded(KernelOp kernel) { return kernel->hasAttr(kRounded); }
+void setAccumulatesRounded(KernelOp kernel) { kernel->setAttr(kRounded, UnitAttr::get(kernel.getContext())); }
 
 Value buildRoundToTf32(OpBuilder &b, Location loc, Value v) {
   auto like = [&](Type element) -> Type {

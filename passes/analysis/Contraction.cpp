@@ -2,6 +2,7 @@
 #include "passes/analysis/Contraction.h"
 
 #include "ir/te/Factors.h"
+#include "ir/te/Precision.h"
 #include "ir/te/TeShape.h"
 #include "passes/index/Affine.h"
 #include "passes/index/Domain.h"
@@ -132,7 +133,11 @@ bool readsZeroOutside(ReadOp read) {
 
 static bool isF8(Type t) { return isa<Float8E4M3FNType, Float8E5M2Type>(t); }
 
-bool sumsInFewBits(Type unitType) { return isF8(unitType); }
+int64_t mostInAccumulators(KernelOp kernel, Type unitType, const Target &target) {
+  if (isF8(unitType))
+    return accumulatesFast(kernel) ? 0 : target.promoteAfter;
+  return isa<FloatType>(unitType) && accumulatesRounded(kernel) ? kMostInUnit : 0;
+}
 
 Type operandType(const Contraction &c, Value factor, StringRef unit, const Target &target) {
   if (!c.unitType || !isF8(c.unitType))

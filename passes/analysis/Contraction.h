@@ -108,8 +108,9 @@ bool hasRowsOfCopies(const Contraction &c, const SizeFacts &facts);
 /// Whether the target has a matrix unit for the product.
 bool hasUnit(const Contraction &c, const Target &target);
 
-/// Whether matrix units sum products of operands of this type in fewer bits than f32 has.
-bool sumsInFewBits(mlir::Type unitType);
+/// How many products a unit of `target` that takes `unitType` may sum in its own accumulators before the sum is added to an f32: of
+/// f8, whose accumulators have fewer bits, and where the kernel's sums are to be rounded as f32's (accumulatesRounded); 0: any number.
+int64_t mostInAccumulators(KernelOp kernel, mlir::Type unitType, const Target &target);
 
 /// The read that a factor is, behind exact widening or rounding to the unit's type.
 ReadOp findOperandRead(mlir::Value factor);

@@ -22,8 +22,7 @@ class Scheduler {
 public:
   /// `likely`: facts of sizes that need not hold, of the call that the plan is made for.
   Scheduler(KernelOp kernel, const Target &target, const KernelPlan &plan, Merge merge, const SizeFacts &likely)
-      : kernel_(kernel), ops_(getDomainOps(kernel)), target_(target), facts_{plan.sizeDiv, plan.sizeMax}, likely_(likely),
-        fast_(accumulatesFast(kernel)), merge_(merge) {}
+      : kernel_(kernel), ops_(getDomainOps(kernel)), target_(target), facts_{plan.sizeDiv, plan.sizeMax}, likely_(likely), merge_(merge) {}
 
   /// Tiles, warps, unit and what goes with them for one launch.
   void schedule(LaunchPlan &l);
@@ -161,7 +160,7 @@ private:
                  unsigned d);
 
   /// After how many products sums leave the accumulators of a unit that takes `type`; 0: never.
-  int64_t promoteAfter(mlir::Type type) { return type && sumsInFewBits(type) && !fast_ ? target_.promoteAfter : 0; }
+  int64_t promoteAfter(mlir::Type type) { return type ? mostInAccumulators(kernel_, type, target_) : 0; }
   int64_t extentMax(const LaunchPlan &l, int64_t index) { return knownMax(l.extents.getResult(index), facts_); }
 
   KernelOp kernel_;
@@ -171,7 +170,6 @@ private:
   SizeFacts likely_;                   ///< what times are reckoned for; nothing may be wrong where it does not hold
   llvm::SmallVector<int64_t> uniform_; ///< uniformTiles of the product being scheduled
   std::string unfed_;                  ///< why tensor copies do not feed that product; empty: they do, or it is none
-  bool fast_;                          ///< sums of products may stay in accumulators of fewer bits
   Merge merge_;
   std::vector<mlir::Diagnostic> remarks_;
 };

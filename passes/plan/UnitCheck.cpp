@@ -89,8 +89,11 @@ LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
     if (l.unit == "mma" && (m < 16 || columns < 16 || k < leastK))
       return refuse() << "needs tiles of at least 16 x 16 x " << leastK << ", not " << m << " x " << columns << " x " << k;
     if (int64_t most = promoteAfter(type); most && (!l.promote || l.promote > most))
-      return refuse() << "sums products of f8 in fewer bits than f32 has: they leave its accumulators after at most " << most
-                      << " (promote), unless accumulate = fast";
+      return refuse() << (accumulatesRounded(kernel_)
+                              ? "cuts what it adds to its accumulators, and the policy asks for sums as close as f32's"
+                              : "sums products of f8 in fewer bits than f32 has")
+                      << ": they leave its accumulators after at most " << most
+                      << (accumulatesRounded(kernel_) ? " (promote)" : " (promote), unless accumulate = fast");
     if (l.promote && k > l.promote)
       return refuse() << "sums tiles of " << k << " products, more than its accumulators may hold (promote " << l.promote << ")";
   }

@@ -82,7 +82,8 @@ def TePrecisionCast : Pass<"te-precision-cast", "::kernelc::te::KernelOp"> {
     (`te.round .. to tf32`; `arith.truncf` and `arith.extf` for bf16 and f16, `te.convert` for f8).
     `accumulate = "fast"` becomes the kernel's attribute `fast_accumulate`.
     With `bf16x3` a factor is the sum of its bf16 and the bf16 of the rest, and the sum runs
-    over three `part`s first: high·high, high·low, low·high.
+    over three `part`s first: high·high, high·low, low·high. The kernel's attribute `rounded_accumulate`
+    asks for sums that leave a unit's accumulators before what it cuts of them shows (te-plan's `promote`).
     Everything else stays as wide as it is: accumulators, exponentials, norms,
     pointwise code, and products that a matrix unit takes exactly already.
     *Runs after `te-simplify`, before `te-plan`, because* only then are the factors of

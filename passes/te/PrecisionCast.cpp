@@ -43,6 +43,7 @@ Type typeOf(const Narrow &narrow, MLIRContext *context) {
 
 /// Operands as sums of two bf16: 16 bits of each.
 constexpr llvm::StringLiteral kBf16x3 = "bf16x3", kTf32x3 = "tf32x3";
+bool isInParts(const PrecisionPolicy &policy) { return policy.contract == kBf16x3 || policy.contract == kTf32x3; }
 
 const Narrow *findNarrow(StringRef name) {
   for (const Narrow &n : kTypes)
@@ -133,7 +134,7 @@ private:
       return chooseType(reduce, c, name);
     if (policy_.contract.empty())
       return; // says how to add, not what
-    if (policy_.contract == kBf16x3 || policy_.contract == kTf32x3)
+    if (isInParts(policy_))
       return castToParts(reduce, c, *findNarrow(StringRef(policy_.contract).drop_back(2)));
     const Narrow *narrow = findNarrow(policy_.contract);
     castFactors(reduce, c, *narrow);
@@ -295,6 +296,8 @@ struct TePrecisionCastPass : impl::TePrecisionCastBase<TePrecisionCastPass> {
     Caster(kernel, *policy).run();
     if (policy->fastAccumulate)
       setAccumulatesFast(kernel);
+    if (isInParts(*policy))
+      setAccumulatesRounded(kernel);
     setAppliedPrecision(kernel, policy->toString());
     setPrecision(kernel, {});
   }

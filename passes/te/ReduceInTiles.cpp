@@ -152,7 +152,7 @@ private:
       int64_t m = extentOfAll(c.m), n = extentOfAll(c.n), batch = std::max<int64_t>(1, extentOfAll(c.batch));
       bool inRegisters = form->aInRegisters || form->bInRegisters;
       bool swapped = inRegisters ? form->bInRegisters : m >= 0 && m < 64 && (n < 0 || n >= 64);
-      bool byParts = !c.partScales.empty() || (sumsInFewBits(form->type) && !accumulatesFast(kernel_));
+      bool byParts = !c.partScales.empty() || mostInAccumulators(kernel_, form->type, target_);
       double least = 0;
       for (const ProductTile &t : wgmmaTiles()) {
         int64_t tileRows = swapped ? t.n : t.m, tileColumns = swapped ? t.m : t.n;

@@ -15,6 +15,7 @@ te.kernel @matmul sizes ["M", "N", "K"] args ["a", "b"] : ["f32", "f32"]
   te.return %c : tensor<?x?xf32>
 }
 // CHECK: affine_map<()[s0, s1, s2] -> (s0, s1, 3, s2)>
+// CHECK: te.kernel @matmul {{.*}}rounded_accumulate
 // CHECK: te.reduce sum ["i", "j", "part", "k"] parallel 2
 // CHECK: ^bb0(%{{.*}}: index, %{{.*}}: index, %[[PART:.*]]: index, %{{.*}}: index):
 // CHECK: %[[A:.*]] = te.read
