@@ -371,6 +371,26 @@ LogicalResult DotOp::verify() {
   return success();
 }
 
+LogicalResult DotOp::verifyRegions() {
+  if (isProduct())
+    return getCount() ? emitOpError() << "[C4] has a count of points and no term: of a product the others are zeros" : success();
+  Type type = getAcc().getType().getElementType();
+  Block &term = getTerm().front();
+  auto end = dyn_cast<TermOp>(term.back());
+  if (!getTerm().hasOneBlock() || term.getArgumentTypes() != ArrayRef<Type>{type, type} || !end || end.getValue().getType() != type)
+    return emitOpError() << "[C4] has a term of two " << type << " that ends in a tile.term of one";
+  if (te::isArg(getKind()))
+    return emitOpError() << "[C4] combines its terms by " << stringifyCombiner(getKind()) << ", which wants positions, too";
+  for (Operation &op : term.without_terminator())
+    if (op.getNumRegions() || !isMemoryEffectFree(&op) || llvm::any_of(op.getResultTypes(), llvm::IsaPred<ShapedType>))
+      return op.emitOpError() << "[C4] is no scalar op without effects, which a dot's term is made of";
+  for (Operation &op : term)
+    for (Value v : op.getOperands())
+      if (v.getParentRegion() != &getTerm() && !matchPattern(v, m_Constant()))
+        return op.emitOpError() << "[C4] takes what is neither made in the dot's term nor a constant";
+  return success();
+}
+
 LogicalResult DotWaitOp::verify() {
   if (getResult().getType() != getAcc().getType())
     return emitOpError() << "has the accumulator's type";

@@ -244,8 +244,8 @@ def Tile_TeamOp : Tile_Op<"team", [Pure]> {
 // Dots
 //===----------------------------------------------------------------------===//
 
-def Tile_DotOp : Tile_Op<"dot", [MemoryEffects<[MemRead]>]> {
-  let summary = "acc + a · b over the dims that acc lacks";
+def Tile_DotOp : Tile_Op<"dot", [MemoryEffects<[MemRead]>, AttrSizedOperandSegments]> {
+  let summary = "acc + a · b, or another term combined otherwise, over the dims that acc lacks";
   let description = [{
     `result[c] = acc[c] + Σ_k a[c, k] · b[c, k]` with products exact and sums in the
     accumulator type. M dims are those of a and acc, N dims those of b and acc, K
@@ -255,20 +255,48 @@ def Tile_DotOp : Tile_Op<"dot", [MemoryEffects<[MemRead]>]> {
     `a_rounded`, `b_rounded` say that the value is first rounded to tf32 (nearest,
     ties away from zero).
 
+    With a region, `by` a combiner ⊕, the unit simt computes `result[c] = acc[c] ⊕ ⊕_k term(a[c, k], b[c, k])`: the region's
+    arguments are the two elements in the accumulator's type, and it ends in a `tile.term`. Of such a dot `count` says how many
+    points of k count, in the order in which they lie in the tile; all do without it. (Of products the others are zeros.)
+
+    ```mlir
+    %r = tile.dot %a, %b, %acc m [0] n [1] k [2] count %left by min {
+    ^bb0(%x: f32, %y: f32):
+      %t = arith.addf %x, %y : f32
+      tile.term %t : f32
+    } : tensor<128x1x32xf32>, tensor<1x128x32xf32>, tensor<128x128x1xf32> -> tensor<128x128x1xf32>
+    ```
+
     Constraints:
     - [C1] `m`, `n` and `k` name dims of the accumulator, at least one each, no dim twice; the operands' extents are those of the
       accumulator along their rows or columns, 1 along the other's, and alike along k, where the accumulator's are 1.
     - [C2] an operand is a tile or a ring, which goes with a `number`, with the accumulator's dims.
     - [C3] floats are summed in floats, integers in integers.
+    - [C4] a term is of two scalars of the accumulator's element type, is made of them and constants by ops without effects, and ends
+      in a tile.term of that type; its combiner is no arg reduction. Without a term there is no `count`.
   }];
   let arguments = (ins AnyType:$a, AnyType:$b, AnyRankedTensor:$acc, DenseI64ArrayAttr:$m,
-                       DenseI64ArrayAttr:$n, DenseI64ArrayAttr:$k, Optional<Index>:$number,
-                       UnitAttr:$a_unsigned, UnitAttr:$b_unsigned, UnitAttr:$a_rounded, UnitAttr:$b_rounded);
+                       DenseI64ArrayAttr:$n, DenseI64ArrayAttr:$k, Optional<Index>:$number, Optional<Index>:$count,
+                       UnitAttr:$a_unsigned, UnitAttr:$b_unsigned, UnitAttr:$a_rounded, UnitAttr:$b_rounded,
+                       DefaultValuedAttr<Te_Combiner, "::kernelc::te::Combiner::Sum">:$kind);
   let results = (outs AnyRankedTensor:$result);
+  let regions = (region AnyRegion:$term);
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let assemblyFormat = [{
-    $a `,` $b `,` $acc `m` $m `n` $n `k` $k (`at` $number^)? attr-dict `:` type($a) `,` type($b) `,` type($acc) `->` type($result)
+    $a `,` $b `,` $acc `m` $m `n` $n `k` $k (`at` $number^)? (`count` $count^)? (`by` $kind $term^)? attr-dict
+    `:` type($a) `,` type($b) `,` type($acc) `->` type($result)
   }];
+  let extraClassDeclaration = [{
+    /// Whether it multiplies and adds, as units do.
+    bool isProduct() { return getTerm().empty(); }
+  }];
+}
+
+def Tile_TermOp : Tile_Op<"term", [Pure, Terminator, HasParent<"DotOp">]> {
+  let summary = "what a dot combines of two elements";
+  let arguments = (ins AnyType:$value);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
 }
 
 def Tile_DotWaitOp : Tile_Op<"dot_wait"> {

@@ -370,7 +370,8 @@ bool takeScales(ReduceOp reduce, ArrayRef<Factor> factors, const Factor &a, cons
   return true;
 }
 
-/// Gives the indices of `reduce` to the operands of `c`.
+} // namespace
+
 std::optional<Contraction> classify(ReduceOp reduce, Contraction c) {
   unsigned dims = reduce.getNumDims(), parallel = reduce.getNumParallel();
   llvm::BitVector inA = findSupport(c.a, dims), inB = findSupport(c.b, dims);
@@ -414,6 +415,8 @@ std::optional<Contraction> classify(ReduceOp reduce, Contraction c) {
   c.unitType = findUnitType(c.a, c.b, reduce.getYield().getValues()[0].getType());
   return c;
 }
+
+namespace {
 
 /// How well tiles of a product suit a matrix unit, compared lexicographically: whether one takes its factors, whether tiles can
 /// have the reduced points of one of its instructions, how many factors run in memory along an index that tiles have several

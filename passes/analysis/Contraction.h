@@ -16,6 +16,7 @@ namespace kernelc::te {
 /// hold dims of the reduction in domain order.
 struct Contraction {
   mlir::Value a, b; ///< the factors, scalars inside the body, in the accumulator's type
+  mlir::Value term; ///< what is combined, made of a and b, where that is not their product or not summed (findGeneralContraction)
   llvm::SmallVector<unsigned> batch, m, n, k;
   /// The narrowest types the factors embed in exactly: that of the value an
   /// extension widens, or the factor's own.
@@ -76,6 +77,12 @@ llvm::BitVector findSupport(mlir::Value value, unsigned numDims);
 /// at least 8 points along some row, column and reduced index, or whose data is and which bound
 /// one factor's indices by it. None is one that streams an operand (kStreamed).
 std::optional<Contraction> findContraction(ReduceOp reduce);
+/// `reduce` as a contraction, or as a reduction that has a contraction's shape: by any combiner, of terms that scalar arithmetic makes
+/// of two values, each free of a parallel index that the other depends on (`min[k](a[i, k] + b[k, j])`, `sum[k](abs(a[i, k] - b[j, k]))`).
+/// No condition bounds it, and CUDA cores alone take it.
+std::optional<Contraction> findGeneralContraction(ReduceOp reduce);
+/// Gives the indices of `reduce` to the operands of `c`, and its condition; nothing where they do not make a contraction.
+std::optional<Contraction> classify(ReduceOp reduce, Contraction c);
 
 /// The value behind an exact widening (extf, extsi, extui), or `value` itself.
 mlir::Value stripWidening(mlir::Value value);

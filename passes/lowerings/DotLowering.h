@@ -26,6 +26,8 @@ public:
   void runSimt(); // SimtToCu.cpp
 
 private:
+  /// `before` with what the dot makes of two elements.
+  mlir::Value addTerm(mlir::Value before, mlir::Value x, mlir::Value y);
   /// What a lane or warp number contributes to the linear row or column.
   mlir::Value start(char axis, llvm::ArrayRef<std::pair<char, tile::Digit>> digits, mlir::Value number, llvm::StringRef name);
   /// Address in the ring of (linear row or column, linear k).

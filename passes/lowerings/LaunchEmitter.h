@@ -108,6 +108,10 @@ private:
   /// zero because a term is excluded, the other may be infinite or NaN: a tile of which a result is NaN is summed once more,
   /// the terms that count alone.
   mlir::Value sumExactly(te::ReduceOp op, llvm::ArrayRef<int64_t> dims, mlir::Value out, mlir::Location loc);
+  /// How many points of a product's tile along its reduced indices `k` are left from the offsets on; null where that is all of them.
+  mlir::Value pointsLeft(llvm::ArrayRef<int64_t> k, mlir::Location loc);
+  /// Gives a dot the term of a general contraction.
+  void fillTerm(tile::DotOp dot, const te::Contraction &c);
   /// acc + scale · (a · b of one tile), where sums of tiles do not go on in the unit's accumulators.
   mlir::Value addPart(mlir::Value part, mlir::Value scale, mlir::Value acc, mlir::Location loc);
   /// Loads what `factors` read.

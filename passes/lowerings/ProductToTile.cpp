@@ -2,6 +2,8 @@
 // Contractions as dots: operands in the type that the unit takes, masked where a domain says so.
 #include "ir/cu/Cu.h"
 #include "ir/te/TeShape.h"
+#include "mlir/IR/IRMapping.h"
+#include "passes/analysis/Reduction.h"
 #include "passes/lowerings/LaunchEmitter.h"
 
 using namespace mlir;
@@ -42,7 +44,8 @@ LogicalResult LaunchEmitter::emitContraction(ReduceOp op, const Contraction &c, 
   SmallVector<int64_t> kept(dims.take_front(op.getNumParallel()));
   BodyToTiles shaper(b_, c_, op, dims);
   auto type = RankedTensorType::get(shaper.shapeOf(kept), op.getResult().getType().getElementType());
-  Value zero = arith::ConstantOp::create(b_, loc, type, SplatElementsAttr::get(type, Attribute(b_.getZeroAttr(type.getElementType()))));
+  TypedAttr neutral = identityOf(op.getKind(), type.getElementType(), b_);
+  Value zero = arith::ConstantOp::create(b_, loc, type, SplatElementsAttr::get(type, Attribute(neutral)));
   bool ok = true, byParts = l_.promote || !c.partScales.empty();
   const Target *target = findTarget(absl::string_view(plan_.target));
   auto unitType = [&](Value factor) { return l_.unit == "simt" ? Type() : operandType(c, factor, l_.unit, *target); };
@@ -79,8 +82,10 @@ LogicalResult LaunchEmitter::emitContraction(ReduceOp op, const Contraction &c, 
     ok &= a && b;
     if (!ok)
       return acc;
-    Value sum =
-        tile::DotOp::create(b_, loc, type, a, b, byParts ? zero : acc, m, n, k, Value(), c.aUnsigned, c.bUnsigned, aRounded, bRounded);
+    auto sum = tile::DotOp::create(b_, loc, type, a, b, byParts ? zero : acc, m, n, k, Value(), c.term ? pointsLeft(k, loc) : Value(),
+                                   c.aUnsigned, c.bUnsigned, aRounded, bRounded, op.getKind());
+    if (c.term)
+      fillTerm(sum, c);
     if (!byParts)
       return sum;
     Value scale = scaleOf(c.partScales, body, loc);
@@ -105,6 +110,36 @@ LogicalResult LaunchEmitter::emitContraction(ReduceOp op, const Contraction &c, 
   if (!ok)
     return failure();
   return finishReduce(op, dims, out, shaper);
+}
+
+Value LaunchEmitter::pointsLeft(ArrayRef<int64_t> k, Location loc) {
+  for (int64_t i : k)
+    if (l_.tiles[i] > 1 && c_.needsMask(i, l_.tiles[i])) {
+      Value extent = tile::ApplyOp::create(b_, loc, b_.getIndexType(),
+                                           AffineMap::get(0, l_.extents.getNumSymbols(), l_.extents.getResult(i)), ValueRange{});
+      return arith::SubIOp::create(b_, loc, extent, c_.offsets[i]);
+    }
+  return {};
+}
+
+void LaunchEmitter::fillTerm(tile::DotOp dot, const Contraction &c) {
+  OpBuilder::InsertionGuard guard(b_);
+  Type type = c.term.getType();
+  Block *block = b_.createBlock(&dot.getTerm(), {}, {type, type}, {dot.getLoc(), dot.getLoc()});
+  IRMapping mapping;
+  mapping.map(c.a, block->getArgument(0));
+  mapping.map(c.b, block->getArgument(1));
+  std::function<Value(Value)> copy = [&](Value v) -> Value {
+    if (Value done = mapping.lookupOrNull(v))
+      return done;
+    for (Value operand : v.getDefiningOp()->getOperands())
+      copy(operand);
+    b_.setInsertionPointToEnd(block);
+    return mapping.lookupOrDefault(b_.clone(*v.getDefiningOp(), mapping)->getResult(0));
+  };
+  Value term = copy(c.term);
+  b_.setInsertionPointToEnd(block);
+  tile::TermOp::create(b_, dot.getLoc(), term);
 }
 
 Value LaunchEmitter::addPart(Value part, Value scale, Value acc, Location loc) {

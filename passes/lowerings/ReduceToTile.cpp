@@ -43,7 +43,7 @@ std::string LaunchEmitter::nameOf(Operation *op) {
 }
 
 LogicalResult LaunchEmitter::emitReduce(ReduceOp op, ArrayRef<int64_t> dims) {
-  if (std::optional<Contraction> c = findContraction(op))
+  if (std::optional<Contraction> c = findGeneralContraction(op))
     return emitContraction(op, *c, dims);
   Location loc = NameLoc::get(b_.getStringAttr(nameOf(op)), op.getLoc());
   ArrayRef<int64_t> reduced = dims.drop_front(op.getNumParallel());

@@ -2,6 +2,9 @@
 // Dots on CUDA cores: fused multiply-adds on registers, operands in vectors from slots.
 #include "passes/lowerings/DotLowering.h"
 
+#include "mlir/IR/IRMapping.h"
+#include "passes/analysis/Reduction.h"
+
 using namespace mlir;
 
 namespace kernelc {
@@ -30,6 +33,31 @@ struct Patch {
 };
 
 } // namespace
+
+Value DotLowering::addTerm(Value before, Value x, Value y) {
+  bool isFloat = isa<FloatType>(before.getType());
+  if (op_.isProduct())
+    return isFloat ? Value(math::FmaOp::create(b_, loc_, x, y, before))
+                   : arith::AddIOp::create(b_, loc_, before, arith::MulIOp::create(b_, loc_, x, y));
+  Block &term = op_.getTerm().front();
+  IRMapping mapping;
+  mapping.map(term.getArgument(0), x);
+  mapping.map(term.getArgument(1), y);
+  Value last = cast<tile::TermOp>(term.getTerminator()).getValue();
+  // A step of a sum of products is one fused multiply-add.
+  auto product = last.getDefiningOp<arith::MulFOp>();
+  bool fuses = product && op_.getKind() == te::Combiner::Sum;
+  for (Operation &op : term.without_terminator()) {
+    for (Value v : op.getOperands())
+      if (!mapping.contains(v))
+        mapping.map(v, c_.scalars.lookup(v)); // a constant outside
+    if (!fuses || &op != product.getOperation())
+      b_.clone(op, mapping);
+  }
+  if (fuses)
+    return math::FmaOp::create(b_, loc_, mapping.lookup(product.getLhs()), mapping.lookup(product.getRhs()), before);
+  return te::combine(op_.getKind(), before, mapping.contains(last) ? mapping.lookup(last) : c_.scalars.lookup(last), b_, loc_);
+}
 
 void DotLowering::runSimt() {
   OpBuilder::InsertionGuard guard(b_);
@@ -95,6 +123,10 @@ void DotLowering::runSimt() {
   Type accType = cast<MemRefType>(acc_.getType()).getElementType();
   inLoop(step, "k", [&](Value k) {
     Value number = c_.add(k0, k, loc_);
+    if (op_.getCount()) { // (the loop's guard puts the builder back)
+      Value counts = arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::slt, number, c_.scalars.lookup(op_.getCount()));
+      b_.setInsertionPoint(scf::IfOp::create(b_, loc_, counts, false).thenBlock()->getTerminator());
+    }
     if (!a.alongK())
       fetch(a, aSource, number);
     if (!b.alongK())
@@ -105,10 +137,7 @@ void DotLowering::runSimt() {
         Value ni = turns ? backAndForth(mi, nth) : nth;
         Value y = widen(memref::LoadOp::create(b_, loc_, b.array, indexOf(b, ni, k)), accType, op_.getBUnsigned());
         Value at = c_.add(c_.mul(mi, b.count(), loc_), ni, c_.named("reg", loc_));
-        Value before = memref::LoadOp::create(b_, loc_, acc_, at);
-        Value after = isa<FloatType>(accType) ? Value(math::FmaOp::create(b_, loc_, x, y, before))
-                                              : arith::AddIOp::create(b_, loc_, before, arith::MulIOp::create(b_, loc_, x, y));
-        memref::StoreOp::create(b_, loc_, after, acc_, at);
+        memref::StoreOp::create(b_, loc_, addTerm(memref::LoadOp::create(b_, loc_, acc_, at), x, y), acc_, at);
       });
     });
   });

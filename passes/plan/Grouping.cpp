@@ -129,7 +129,7 @@ private:
     if (product && getExtents(op).getNumResults() != g.grid)
       return false;
     // A second contraction in one launch would need operands of its own shape.
-    if (reduce && findContraction(reduce))
+    if (reduce && findGeneralContraction(reduce))
       return false;
     adopt(i, candidate, map);
     return true;
@@ -141,7 +141,7 @@ private:
     Operation *op = ops_[i];
     auto isReduction = [](Operation *o) {
       auto r = dyn_cast<ReduceOp>(o);
-      return r && !r.isArg() && !findContraction(r);
+      return r && !r.isArg() && !findGeneralContraction(r);
     };
     if (!isa<ComputeOp>(op) && !isReduction(op))
       return false;
@@ -188,7 +188,7 @@ private:
   bool isContractionGroup(const Group &g) {
     return llvm::any_of(g.ops, [&](int64_t o) {
       auto r = dyn_cast<ReduceOp>(ops_[o]);
-      return r && findContraction(r).has_value();
+      return r && findGeneralContraction(r).has_value();
     });
   }
 

@@ -42,7 +42,7 @@ void Scheduler::schedule(LaunchPlan &l) {
   unfed_.clear();
   for (auto [n, ordinal] : llvm::enumerate(l.ops))
     if (auto reduce = dyn_cast<ReduceOp>(ops_[ordinal])) {
-      if (auto c = findContraction(reduce)) {
+      if (auto c = findGeneralContraction(reduce)) {
         remarkOn(reduce, *c);
         uniform_ = uniformTiles(l, *c, l.dims[n]);
         return scheduleContraction(l, reduce, *c, l.dims[n]);

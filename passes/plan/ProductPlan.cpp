@@ -13,7 +13,7 @@ namespace kernelc::te {
 void Scheduler::remarkOn(ReduceOp reduce, const Contraction &c) {
   if (auto note = reduce->getAttrOfType<StringAttr>(kPrecisionNote))
     remark(reduce) << "precision: " << note.getValue();
-  else if (target_.mmaBf16 && !c.unitType && c.a.getType().isF32())
+  else if (target_.mmaBf16 && !c.term && !c.unitType && c.a.getType().isF32())
     remark(reduce) << "this product runs on CUDA cores: its operands are " << narrowestType(c.a) << " and " << narrowestType(c.b)
                    << "; write bf16(..) around them or give a policy, precision(contract = tf32)";
 }
@@ -59,7 +59,7 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
     tileM = tileN = 64;
   assign(l, c.m, dims, tileM);
   assign(l, c.n, dims, tileN);
-  assign(l, tiledK(c), dims, tileK);
+  assign(l, tiledK(l, c, dims), dims, tileK);
   int64_t bm = tileProduct(l, c.m, dims), bn = tileProduct(l, c.n, dims), bk = tileProduct(l, c.k, dims);
   // An instruction has 16 rows, and so many points of the other side pay for those that are zeros (but for blocks that a condition picks).
   constexpr int64_t kInstruction = 16, kFewest = 4;
@@ -107,7 +107,7 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
   int64_t blocks = copied && halves ? 2 : 1;
   auto halveK = [&] {
     tileK /= 2;
-    assign(l, tiledK(c), dims, tileK);
+    assign(l, tiledK(l, c, dims), dims, tileK);
     bk = tileProduct(l, c.k, dims);
   };
   // What runs along k is turned on its way, element by element (tile-pipeline): of two such operands, half as many at once.
@@ -136,7 +136,7 @@ void Scheduler::feedCores(LaunchPlan &l, const Contraction &c, ArrayRef<int64_t>
   // Long slots of large tiles, whose one block has the registers that a good order of multiply-adds takes; short ones of smaller tiles.
   bool large = bm * bn >= 128 * 128, small = bm * bn <= 64 * 64;
   LaunchPlan fed = l;
-  assign(fed, tiledK(c), dims, large ? 64 : 32);
+  assign(fed, tiledK(fed, c, dims), dims, large ? 64 : 32);
   if (!canFeedCores(fed, c.a, c.m, c.k, dims) || !canFeedCores(fed, c.b, c.n, c.k, dims))
     return;
   fed.producerWarps = 4;
@@ -167,8 +167,16 @@ int64_t Scheduler::partialsOf(const LaunchPlan &l, int64_t rows) {
   return bytes;
 }
 
-SmallVector<unsigned> Scheduler::tiledK(const Contraction &c) {
-  return SmallVector<unsigned>(llvm::make_filter_range(c.k, [&](unsigned d) { return c.isTiledK(d); }));
+SmallVector<unsigned> Scheduler::tiledK(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
+  SmallVector<unsigned> tiled(llvm::make_filter_range(c.k, [&](unsigned d) { return c.isTiledK(d); }));
+  if (!c.term)
+    return tiled;
+  // Points beyond an extent are no zeros there, but left out: behind those that count, so along one index. The longest.
+  auto most = [&](unsigned d) { return uint64_t(extentMax(l, dims[d])); }; // (-1, not known, is more than any)
+  unsigned longest = tiled.front();
+  for (unsigned d : tiled)
+    longest = most(d) >= most(longest) ? d : longest;
+  return {longest};
 }
 
 } // namespace kernelc::te

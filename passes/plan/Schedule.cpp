@@ -135,7 +135,7 @@ llvm::BitVector findUntiled(KernelOp kernel, const LaunchPlan &l) {
   SmallVector<Operation *> ops = getDomainOps(kernel);
   for (auto [n, ordinal] : llvm::enumerate(l.ops))
     if (auto reduce = dyn_cast<ReduceOp>(ops[ordinal]))
-      if (auto c = findContraction(reduce))
+      if (auto c = findGeneralContraction(reduce))
         for (unsigned d : llvm::concat<unsigned>(c->batch, c->scaledK, c->ownK))
           untiled.set(unsigned(l.dims[n][d]));
   return untiled;

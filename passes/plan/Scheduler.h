@@ -97,7 +97,7 @@ private:
   /// Bytes that a warp has in shared memory, for each column, of what is reduced over launch index `rows` in the tile.
   int64_t partialsOf(const LaunchPlan &l, int64_t rows);
   /// The reduced indices that one tile may hold several points of.
-  static llvm::SmallVector<unsigned> tiledK(const Contraction &c);
+  llvm::SmallVector<unsigned> tiledK(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims);
 
   // WarpgroupPlan.cpp
   /// One to three warpgroups of products and one that fills. False where the target or

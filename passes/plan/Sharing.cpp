@@ -139,7 +139,7 @@ std::string whyNotShared(KernelOp kernel, const LaunchPlan &launch, int64_t inde
     Operation *op = ops[ordinal];
     if (continues(op))
       return "a statement continues from earlier values";
-    if (auto r = dyn_cast<ReduceOp>(op); r && findContraction(r))
+    if (auto r = dyn_cast<ReduceOp>(op); r && findGeneralContraction(r))
       return "its product takes all of a sum in one block";
     if (isa<ComputeOp>(op)) {
       for (Operation *user : op->getResult(0).getUsers())

@@ -12,7 +12,7 @@ LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
   bool hasProduct = false;
   for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
     auto reduce = dyn_cast<ReduceOp>(ops_[ordinal]);
-    auto c = reduce ? findContraction(reduce) : std::nullopt;
+    auto c = reduce ? findGeneralContraction(reduce) : std::nullopt;
     if (!c)
       continue;
     hasProduct = true;
@@ -32,6 +32,10 @@ LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
       if (int64_t index = l.dims[n][d]; l.tiles[index] != 1)
         return wrong("tiles", l.indices[index])
                << "one operand alone has the summed index '" << l.indices[index] << "', so that its tile is 1, not " << l.tiles[index];
+    if (c->term && llvm::count_if(c->k, [&](unsigned d) { return l.tiles[l.dims[n][d]] > 1; }) > 1)
+      return wrong("tiles") << "a reduction of terms that are no products has tiles of several points along one reduced index only";
+    if (c->term && l.unit != "simt")
+      return wrong("unit") << "unit " << l.unit << " takes sums of products, and this reduces other terms; CUDA cores (simt) do that";
     SmallVector<int64_t> uniform = uniformTiles(l, *c, l.dims[n]);
     for (auto [index, most] : llvm::enumerate(uniform))
       if (most && l.tiles[index] > most)
@@ -120,7 +124,7 @@ void Scheduler::settle(LaunchPlan &l) {
   l.inFlight = 1;
   for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
     auto reduce = dyn_cast<ReduceOp>(ops_[ordinal]);
-    auto c = reduce ? findContraction(reduce) : std::nullopt;
+    auto c = reduce ? findGeneralContraction(reduce) : std::nullopt;
     if (c && startsFromZero(l, *c) && l.stages >= 2 && !walksTwice(l) &&
         accumulatorRegisters(l, *c, l.dims[n], 3) + kBesideAccumulators <= registerShares(l).consumer)
       l.inFlight = 2;

@@ -97,7 +97,7 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
     tiled.tiles = l.tiles;
     assign(tiled, c.m, dims, tile.m);
     assign(tiled, c.n, dims, tile.n);
-    assign(tiled, tiledK(c), dims, 128 / bytes); // rows of a slot fill the widest swizzle
+    assign(tiled, tiledK(tiled, c, dims), dims, 128 / bytes); // rows of a slot fill the widest swizzle
     // A slot whose rows run along such an index has no place for another of its class.
     auto sharesTile = [&](unsigned d) { return inTile[dims[d]]; };
     auto isTiled = [&](unsigned d) { return !inTile[dims[d]] && tiled.tiles[dims[d]] > 1; };
@@ -122,7 +122,7 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
            canFeedWgmma(p, c.b, c.n, c.k, dims, why);
   };
   // Else with rows of one reduced index alone, whichever runs along memory.
-  SmallVector<unsigned> alone(tiledK(c));
+  SmallVector<unsigned> alone(tiledK(p, c, dims));
   bool fed = feeds();
   std::string asPlanned = why; // (what is tried instead fails for reasons of its own)
   // Of several indices of rows or columns others may share the tile: in the order in which they stand in the tensor, or one alone

@@ -44,7 +44,7 @@ public:
         materialize(reduce, *c, c->b, c->n, c->bUnsigned);
       }
     for (ReduceOp reduce : llvm::to_vector(kernel_.getBlock().getOps<ReduceOp>()))
-      if (std::optional<Contraction> c = findContraction(reduce); c && isWorthCopies(reduce, *c)) {
+      if (std::optional<Contraction> c = findGeneralContraction(reduce); c && isWorthCopies(reduce, *c)) {
         repack(reduce, *c, c->a);
         repack(reduce, *c, c->b);
       }

@@ -28,7 +28,7 @@ public:
     if (schedulesProducts(kernel_))
       return;
     for (ReduceOp reduce : kernel_.getBlock().getOps<ReduceOp>())
-      if (std::optional<Contraction> c = findContraction(reduce))
+      if (std::optional<Contraction> c = findGeneralContraction(reduce))
         mark(reduce, *c);
   }
 

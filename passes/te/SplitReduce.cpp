@@ -84,7 +84,7 @@ private:
       if (lengths.back() < 0)
         return Parts();
     }
-    std::optional<Contraction> product = r ? findContraction(r) : std::nullopt;
+    std::optional<Contraction> product = r ? findGeneralContraction(r) : std::nullopt;
     if (schedule_.parts == 1 || (product && (r.getCondition() || r.getYield().getCondition())))
       return Parts();
     int64_t divisor = knownDivisor(extents.getResult(parallel), facts_);
@@ -258,7 +258,7 @@ private:
       ReadOp read = findOperandRead(factor);
       return read && isUnchecked(read);
     };
-    return isZeroBeyond(c.a) && isZeroBeyond(c.b) && c.partScales.empty();
+    return !c.term && isZeroBeyond(c.a) && isZeroBeyond(c.b) && c.partScales.empty();
   }
 
   /// T[.., k, ..]  →  T.pad(0)[.., k, ..]  in both factors.
@@ -300,11 +300,11 @@ private:
   void split(ReduceOp r, Parts parts) {
     unsigned parallel = r.getNumParallel(), kept = parallel + parts.whole; // k is index `kept`
     // Parts of a product are a batch: rows and columns stay the fastest, as do results that a block has side by side.
-    bool first = findContraction(r) || findColumn(r, facts_);
+    bool first = findGeneralContraction(r) || findColumn(r, facts_);
     SmallVector<unsigned> outer = llvm::to_vector(llvm::seq(parallel, kept));
     if (parts.chunk) {
       AffineExpr chunk = getAffineConstantExpr(parts.chunk, r.getContext()), extent = r.getExtents().getResult(kept);
-      std::optional<Contraction> product = findContraction(r);
+      std::optional<Contraction> product = findGeneralContraction(r);
       if (parts.lastIsShorter && product)
         padFactors(*product);
       r = splitReducedDim(r, kept,

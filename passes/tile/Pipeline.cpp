@@ -28,6 +28,15 @@ void eraseUnused(scf::ForOp loop) {
       op.erase();
 }
 
+/// `dot` with its operands in slots `number` of rings, or the first as it is.
+DotOp feed(OpBuilder &b, DotOp dot, Value first, Value second, Value number) {
+  auto fed = cast<DotOp>(b.clone(*dot));
+  fed.getAMutable().assign(first);
+  fed.getBMutable().assign(second);
+  fed.getNumberMutable().assign(number);
+  return fed;
+}
+
 /// An operand of a dot on its way into a ring.
 struct Staged {
   Value tile; ///< inside the loop
@@ -92,8 +101,7 @@ public:
     if (!func_.getFillLate())
       next();
     b_.setInsertionPoint(dot_);
-    auto fed = DotOp::create(b_, dot_.getLoc(), dot_.getResult().getType(), staged_[0].ring, staged_[1].ring, dot_.getAcc(), dot_.getM(),
-                             dot_.getN(), dot_.getK(), t, dot_.getAUnsigned(), dot_.getBUnsigned(), dot_.getARounded(), dot_.getBRounded());
+    DotOp fed = feed(b_, dot_, staged_[0].ring, staged_[1].ring, t);
     dot_.replaceAllUsesWith(fed.getResult());
     if (func_.getFillLate())
       next();
@@ -340,8 +348,9 @@ public:
       }
     if (direct && inRegisters)
       a = RingLoadOp::create(b_, loads.front().getLoc(), dot_.getA().getType(), rings.front(), number);
-    auto fed = DotOp::create(b_, dot_.getLoc(), dot_.getResult().getType(), a, rings.back(), dot_.getAcc(), dot_.getM(), dot_.getN(),
-                             dot_.getK(), number, dot_.getAUnsigned(), dot_.getBUnsigned(), false, false);
+    DotOp fed = feed(b_, dot_, a, rings.back(), number);
+    fed.setARounded(false); // tensor copies have rounded
+    fed.setBRounded(false);
     // What of this round the next one is free to run beside: the product where its accumulators are
     // carried on and its operands lie in slots. Registers are written anew: their product has been waited for.
     bool overlaps = func_.getUnit() != "simt" && !inRegisters && !dot_.getAcc().getDefiningOp<arith::ConstantOp>();

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "reference/tile/TileProgram.h"
+#include "reference/tile/TileScalars.h"
 
 using namespace mlir;
 
@@ -143,6 +144,67 @@ absl::Status TileProgram::runClusterReduce(tile::ClusterReduceOp op) {
   return absl::OkStatus();
 }
 
+namespace {
+
+/// The term of a dot that is no product, on elements.
+class TermFunction {
+public:
+  TermFunction(tile::DotOp dot, TileArithmetic arithmetic) {
+    if (dot.isProduct())
+      return;
+    Block &block = dot.getTerm().front();
+    auto numberOf = [&](Value v) {
+      if (auto [it, isNew] = numbers_.try_emplace(v, values_.size()); !isNew)
+        return it->second;
+      values_.push_back({});
+      if (Attribute constant; matchPattern(v, m_Constant(&constant)))
+        known_ &= findConstant(constant, arithmetic, values_.back());
+      return values_.size() - 1;
+    };
+    for (Value argument : block.getArguments())
+      numberOf(argument);
+    for (Operation &op : block.without_terminator()) {
+      if (op.hasTrait<OpTrait::ConstantLike>())
+        continue;
+      Step step{findScalarFunction(&op, arithmetic), {}, 0};
+      known_ &= bool(step.function) && op.getNumOperands() <= 3;
+      for (Value operand : op.getOperands())
+        step.operands.push_back(numberOf(operand));
+      step.result = numberOf(op.getResult(0));
+      steps_.push_back(std::move(step));
+    }
+    result_ = numberOf(cast<tile::TermOp>(block.getTerminator()).getValue());
+  }
+
+  bool isKnown() const { return known_; }
+
+  TileElement operator()(TileElement x, TileElement y) {
+    values_[0] = x;
+    values_[1] = y;
+    for (const Step &step : steps_) {
+      TileElement operands[3] = {};
+      for (auto [to, from] : llvm::zip(operands, step.operands))
+        to = values_[from];
+      values_[step.result] = step.function(operands);
+    }
+    return values_[result_];
+  }
+
+private:
+  struct Step {
+    ScalarFunction function;
+    SmallVector<size_t, 3> operands;
+    size_t result;
+  };
+  llvm::DenseMap<Value, size_t> numbers_;
+  std::vector<TileElement> values_;
+  std::vector<Step> steps_;
+  size_t result_ = 0;
+  bool known_ = true;
+};
+
+} // namespace
+
 absl::Status TileProgram::runDot(tile::DotOp op) {
   auto operand = [&](Value v) -> absl::StatusOr<const TileValue *> {
     if (isa<tile::RingType>(v.getType()))
@@ -167,6 +229,11 @@ absl::Status TileProgram::runDot(tile::DotOp op) {
   };
   TileValue out(value(op.getAcc()));
   Type type = getElementTypeOrSelf(op.getAcc());
+  TermFunction term(op, launch_.arithmetic);
+  if (!op.isProduct() &&
+      (!term.isKnown() || (launch_.arithmetic == TileArithmetic::Ring && isa<FloatType>(type) && op.getKind() != Combiner::Sum)))
+    return unsupported(op);
+  int64_t count = op.getCount() ? index(op.getCount()) : std::numeric_limits<int64_t>::max();
   SmallVector<int64_t> kShape(out.shape.size(), 1), at(out.shape.size(), 0);
   for (int64_t k : op.getK())
     kShape[k] = std::max((*a)->shape[k], (*b)->shape[k]);
@@ -176,16 +243,23 @@ absl::Status TileProgram::runDot(tile::DotOp op) {
     SmallVector<int64_t> k(kShape.size(), 0), full(at);
     double real = sum.f;
     uint64_t whole = uint64_t(sum.i);
+    int64_t number = 0;
     do {
+      if (number++ >= count)
+        break;
       for (int64_t d : op.getK())
         full[d] = k[d];
       TileElement x = read(**a, full, op.getA(), op.getAUnsigned(), op.getARounded());
       TileElement y = read(**b, full, op.getB(), op.getBUnsigned(), op.getBRounded());
-      if (floats)
+      if (!op.isProduct())
+        sum = combine(op.getKind(), type, sum, term(x, y));
+      else if (floats)
         real += x.f * y.f;
       else
         whole += uint64_t(x.i) * uint64_t(y.i);
     } while (advance(k, kShape));
+    if (!op.isProduct())
+      continue;
     if (floats)
       sum.f = roundedTo(type, real);
     else

@@ -315,6 +315,8 @@ INSTANTIATE_TEST_SUITE_P(
         "def m(a: i8[K, M], b: i8[K, N]) -> (c: i32[M, N]) { c[i, j] = sum[k](a[k, i] * b[k, j]) }",
         "def m(a: f32[3, K, M], b: f32[3, K, N]) -> (c: f32[3, M, N]) { c[n, i, j] = sum[k](a[n, k, i] * b[n, k, j]) }",
         "def m(a: bf16[M, K], b: i8[N, K], s: f32[K]) -> (c: f32[M, N]) { c[i, j] = sum[k](a[i, k] * bf16(s[k] * f32(b[j, k]))) }",
+        "def m(a: f32[M, K], b: f32[K, N]) -> (c: f32[M, N]) { c[i, j] = min[k](a[i, k] + b[k, j]) }",
+        "def m(a: u32[M, K], b: u32[N, K]) -> (c: u32[M, N]) { c[i, j] = sum[k]((a[i, k] ^ b[j, k]) & 7) }",
         "def m(a: f32[M, K], b: f32[N, K]) -> (c: f32[M, N]) {\n  precision(contract = bf16x3)\n  c[i, j] = sum[k](a[i, k] * b[j, k])\n}",
         "def m(a: u8[M, K], b: u8[N, K]) -> (c: i32[M, N]) { c[i, j] = sum[k](a[i, k] * u8(b[j, k] // 2)) }",
         "def m(a: f16[M, K], b: f16[N, K]) -> (c: f32[M, N]) { c[i, j] = sum[k](a.pad(0)[i + 1, k] * b[j, k]) }"));

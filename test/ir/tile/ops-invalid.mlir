@@ -491,3 +491,28 @@ tile.func @product attributes {arg_names = [], arg_shapes = [], arg_types = [], 
   // expected-error @+1 {{[C3] sums floats in floats, or integers in integers, not 'f32' and 'i8' in 'f32'}}
   %d = tile.dot %x, %y, %init m [0] n [1] k [2] : tensor<16x1x32xf32>, tensor<1x16x32xi8>, tensor<16x16x1xf32> -> tensor<16x16x1xf32>
 }
+// -----
+%a = arith.constant dense<0.0> : tensor<16x1x8xf32>
+%b = arith.constant dense<0.0> : tensor<1x16x8xf32>
+%c = arith.constant dense<0.0> : tensor<16x16x1xf32>
+%n = arith.constant 3 : index
+// expected-error @+1 {{[C4] has a count of points and no term: of a product the others are zeros}}
+%r = tile.dot %a, %b, %c m [0] n [1] k [2] count %n : tensor<16x1x8xf32>, tensor<1x16x8xf32>, tensor<16x16x1xf32> -> tensor<16x16x1xf32>
+// -----
+%a = arith.constant dense<0.0> : tensor<16x1x8xf32>
+%b = arith.constant dense<0.0> : tensor<1x16x8xf32>
+%c = arith.constant dense<0.0> : tensor<16x16x1xf32>
+// expected-error @+1 {{[C4] has a term of two 'f32' that ends in a tile.term of one}}
+%r = tile.dot %a, %b, %c m [0] n [1] k [2] by min {
+^bb0(%x: f32, %y: i32):
+  tile.term %x : f32
+} : tensor<16x1x8xf32>, tensor<1x16x8xf32>, tensor<16x16x1xf32> -> tensor<16x16x1xf32>
+// -----
+%a = arith.constant dense<0.0> : tensor<16x1x8xf32>
+%b = arith.constant dense<0.0> : tensor<1x16x8xf32>
+%c = arith.constant dense<0.0> : tensor<16x16x1xf32>
+// expected-error @+1 {{[C4] combines its terms by argmin, which wants positions, too}}
+%r = tile.dot %a, %b, %c m [0] n [1] k [2] by argmin {
+^bb0(%x: f32, %y: f32):
+  tile.term %x : f32
+} : tensor<16x1x8xf32>, tensor<1x16x8xf32>, tensor<16x16x1xf32> -> tensor<16x16x1xf32>
