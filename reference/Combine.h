@@ -30,6 +30,7 @@ struct SumUnit {
   bool few = false;     ///< and the accumulators of a unit of few bits
   bool fast = false;    ///< which hold the whole sum
   bool inParts = false; ///< of terms that are sums of parts, added one by one
+  int64_t kept = 0;     ///< how many of these a unit adds before the sum leaves it
   static constexpr double kFew = 0x1p-13, kProducts = 32, kKept = 128;
   static constexpr double kCut = 0x1.1p-23; ///< of a product of parts that a unit adds
 };

@@ -182,9 +182,13 @@ SumUnit sumUnit(te::ReduceOp op) {
     bits.push_back(narrowest(factor->get()));
   llvm::sort(bits);
   // What is added are the parts, whose magnitudes together exceed those of the products by some 4 u.
-  bool inParts = llvm::any_of(op.getBlock(), [](Operation &o) { return o.hasAttr(te::kHighPart); });
-  if (inParts)
-    return {0x1.1p-24, false, false, true};
+  if (llvm::any_of(op.getBlock(), [](Operation &o) { return o.hasAttr(te::kHighPart); })) {
+    bool isTf32 = llvm::any_of(op.getBlock(), llvm::IsaPred<te::RoundOp>);
+    int64_t kept = te::accumulatesFast(te::getKernel(op)) ? std::numeric_limits<int64_t>::max() / 2
+                   : isTf32                               ? te::kMostInUnitTf32
+                                                          : te::kMostInUnit;
+    return {.step = 0x1.1p-24, .inParts = true, .kept = kept};
+  }
   if (te::getKernel(op)->hasAttr(kSumsInF32))
     return {0x1p-24};
   if (bits.size() >= 2 && bits[1] <= 8)
@@ -213,7 +217,7 @@ Value sumError(Builder &b, ArrayRef<Value> state, const SumUnit &unit) {
       terms);
   Value bound = m.add(state[1], rounding);
   if (unit.inParts) { // the unit cuts what it adds, until the sum leaves it
-    Value cuts = m.min(steps, m.constant(te::kMostInUnit + 2));
+    Value cuts = m.min(steps, m.constant(unit.kept + 2));
     bound = m.add(bound, m.mul(cuts, m.mul(m.constant(SumUnit::kCut), reach)));
   }
   if (unit.few) {

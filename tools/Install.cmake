@@ -24,13 +24,11 @@ install(EXPORT kernelcJit NAMESPACE kernelc:: DESTINATION "${package_dir}" COMPO
 
 install(DIRECTORY "${CMAKE_SOURCE_DIR}/support" "${CMAKE_SOURCE_DIR}/runtime" DESTINATION "${header_dir}" COMPONENT runtime
   FILES_MATCHING PATTERN "*.h")
-install(FILES
-    "${CMAKE_SOURCE_DIR}/driver/jit/Arguments.h"
-    "${CMAKE_SOURCE_DIR}/driver/jit/HostTensor.h"
-    "${CMAKE_SOURCE_DIR}/driver/jit/Place.h"
-    "${CMAKE_SOURCE_DIR}/driver/compile/ProgramOptions.h"
-    "${CMAKE_SOURCE_DIR}/driver/jit/Session.h"
-  DESTINATION "${header_dir}/driver" COMPONENT jit)
+set(jit_headers compile/ProgramOptions.h jit/Arguments.h jit/HostTensor.h jit/Place.h jit/Session.h)
+foreach(header IN LISTS jit_headers)
+  cmake_path(GET header PARENT_PATH room)
+  install(FILES "${CMAKE_SOURCE_DIR}/driver/${header}" DESTINATION "${header_dir}/driver/${room}" COMPONENT jit)
+endforeach()
 
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/kernelc-config.cmake.in" "${CMAKE_BINARY_DIR}/kernelc-config.cmake"
   INSTALL_DESTINATION "${package_dir}")

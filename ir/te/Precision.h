@@ -24,11 +24,12 @@ llvm::StringRef getAppliedPrecision(KernelOp kernel);
 bool accumulatesFast(KernelOp kernel);
 void setAccumulatesFast(KernelOp kernel);
 
-/// Whether sums of products are to be as close as additions in f32 make them: units, which cut what they add to their accumulators,
-/// sum at most kMostInUnit of them there. What the policies bf16x3 and tf32x3 ask for, whose operands are nearly f32s.
+/// Whether sums of products are to be about as close as additions in f32 make them: units, which cut what they add to their
+/// accumulators, sum only some there. What the policies bf16x3 and tf32x3 ask for, whose operands are nearly f32s.
 bool accumulatesRounded(KernelOp kernel);
 void setAccumulatesRounded(KernelOp kernel);
-inline constexpr int64_t kMostInUnit = 64;
+/// How many: products of tf32, eight additions of the unit; of narrower types, whose parts leave more out than 16 additions cut.
+inline constexpr int64_t kMostInUnitTf32 = 64, kMostInUnit = 256;
 
 /// Discardable attribute of a reduction: what a policy did to it, in words.
 inline constexpr llvm::StringLiteral kPrecisionNote = "precision";

@@ -136,7 +136,9 @@ static bool isF8(Type t) { return isa<Float8E4M3FNType, Float8E5M2Type>(t); }
 int64_t mostInAccumulators(KernelOp kernel, Type unitType, const Target &target) {
   if (isF8(unitType))
     return accumulatesFast(kernel) ? 0 : target.promoteAfter;
-  return isa<FloatType>(unitType) && accumulatesRounded(kernel) ? kMostInUnit : 0;
+  if (!isa<FloatType>(unitType) || !accumulatesRounded(kernel))
+    return 0;
+  return isa<FloatTF32Type>(unitType) ? kMostInUnitTf32 : kMostInUnit;
 }
 
 Type operandType(const Contraction &c, Value factor, StringRef unit, const Target &target) {
@@ -169,13 +171,13 @@ Type findWarpgroupType(const Contraction &c) {
 }
 
 bool runsAlong(ReadOp read, ArrayRef<unsigned> indices) {
-  std::optional<LinearRead> linear = lineariseRead(read->getParentOp(), read);
-  if (!linear || linear->coefficients.empty())
-    return false;
-  unsigned fastest = linear->coefficients.size() - 1;
+  unsigned rank = read.getMapOrIdentity().getNumResults(), fastest = rank - 1;
   if (AffineMap strides = getParamStrides(getKernel(read), findParam(read.getTensor())))
     fastest = llvm::find(strides.getResults(), getAffineConstantExpr(1, read.getContext())) - strides.getResults().begin();
-  return fastest < linear->coefficients.size() && llvm::any_of(indices, [&](unsigned d) { return linear->coefficients[fastest][d] != 0; });
+  if (fastest >= rank)
+    return false;
+  std::optional<SmallVector<int64_t>> coefficients = lineariseSubscript(read->getParentOp(), read, fastest);
+  return coefficients && llvm::any_of(indices, [&](unsigned d) { return (*coefficients)[d] != 0; });
 }
 
 std::optional<WarpgroupForm> findWarpgroupForm(const Contraction &c) {

@@ -23,29 +23,50 @@ bool LinearRead::isAlone(unsigned r, unsigned d) const {
   return rest[r] == getAffineConstantExpr(0, rest[r].getContext());
 }
 
-std::optional<LinearRead> lineariseRead(Operation *op, ReadOp read) {
-  unsigned dims = getExtents(op).getNumResults(), symbols = getExtents(op).getNumSymbols();
-  MLIRContext *context = op->getContext();
-  SmallVector<AffineExpr> toOp, none(dims, getAffineConstantExpr(0, context));
+namespace {
+
+/// A subscript over the dims of `op`; null where it depends on anything else.
+AffineExpr overDimsOf(Operation *op, ReadOp read, AffineExpr subscript) {
+  SmallVector<AffineExpr> toOp;
   for (Value v : read.getOperands_()) {
     std::optional<unsigned> d = findIndex(op, v);
     if (!d)
-      return std::nullopt;
-    toOp.push_back(getAffineDimExpr(*d, context));
+      return {};
+    toOp.push_back(getAffineDimExpr(*d, op->getContext()));
   }
+  return simplifyAffineExpr(subscript.replaceDims(toOp), getExtents(op).getNumResults(), getExtents(op).getNumSymbols());
+}
+
+std::optional<SmallVector<int64_t>> coefficientsOf(AffineExpr e, unsigned dims) {
+  SmallVector<int64_t> row(dims, 0);
+  for (unsigned d = 0; d < dims; ++d) {
+    if (!e.isFunctionOfDim(d))
+      continue;
+    std::optional<int64_t> c = linearCoefficient(e, d);
+    if (!c)
+      return std::nullopt;
+    row[d] = *c;
+  }
+  return row;
+}
+
+} // namespace
+
+std::optional<SmallVector<int64_t>> lineariseSubscript(Operation *op, ReadOp read, unsigned r) {
+  AffineExpr e = overDimsOf(op, read, read.getMapOrIdentity().getResult(r));
+  return e ? coefficientsOf(e, getExtents(op).getNumResults()) : std::nullopt;
+}
+
+std::optional<LinearRead> lineariseRead(Operation *op, ReadOp read) {
+  unsigned dims = getExtents(op).getNumResults(), symbols = getExtents(op).getNumSymbols();
+  SmallVector<AffineExpr> none(dims, getAffineConstantExpr(0, op->getContext()));
   LinearRead found{read, {}, {}};
-  for (AffineExpr e : read.getMapOrIdentity().getResults()) {
-    e = simplifyAffineExpr(e.replaceDims(toOp), dims, symbols);
-    SmallVector<int64_t> row(dims, 0);
-    for (unsigned d = 0; d < dims; ++d) {
-      if (!e.isFunctionOfDim(d))
-        continue;
-      std::optional<int64_t> c = linearCoefficient(e, d);
-      if (!c)
-        return std::nullopt;
-      row[d] = *c;
-    }
-    found.coefficients.push_back(row);
+  for (AffineExpr subscript : read.getMapOrIdentity().getResults()) {
+    AffineExpr e = overDimsOf(op, read, subscript);
+    std::optional<SmallVector<int64_t>> row = e ? coefficientsOf(e, dims) : std::nullopt;
+    if (!row)
+      return std::nullopt;
+    found.coefficients.push_back(*row);
     found.rest.push_back(simplifyAffineExpr(e.replaceDims(none), 0, symbols));
   }
   return found;

@@ -19,6 +19,8 @@ struct LinearRead {
   bool isAlone(unsigned r, unsigned d) const;
 };
 
+/// The coefficients of subscript `r` of `read`, in the body of `op`; nothing where it is not linear in op's indices.
+std::optional<llvm::SmallVector<int64_t>> lineariseSubscript(mlir::Operation *op, ReadOp read, unsigned r);
 /// `read`, in the body of `op`; nothing where a subscript is not linear in op's indices.
 std::optional<LinearRead> lineariseRead(mlir::Operation *op, ReadOp read);
 

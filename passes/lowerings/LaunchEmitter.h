@@ -83,8 +83,9 @@ private:
   /// `where`, if given, makes a condition on data at the current offsets, one i1: tiles for which it
   /// does not hold are passed over. It depends on the first `picked` of k alone, at least one: for each
   /// tile of these the loop walks all of the others.
+  /// With `chunk` > 1 (and no `where`) so many rounds start from `init` together, and what they come to is added up (addPart).
   mlir::Value contractionLoop(llvm::ArrayRef<int64_t> k, std::optional<mlir::IntegerSet> set, llvm::ArrayRef<int64_t> dims,
-                              mlir::Value init, mlir::Location loc, size_t picked, llvm::function_ref<mlir::Value()> where,
+                              mlir::Value init, mlir::Location loc, size_t picked, llvm::function_ref<mlir::Value()> where, int64_t chunk,
                               llvm::function_ref<mlir::Value(mlir::Value)> body);
 
   // ReduceToTile.cpp

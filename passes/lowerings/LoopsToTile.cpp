@@ -131,7 +131,8 @@ Value LaunchEmitter::resultHolds(IntegerSet set, ArrayRef<int64_t> dims, ArrayRe
 }
 
 Value LaunchEmitter::contractionLoop(ArrayRef<int64_t> k, std::optional<IntegerSet> set, ArrayRef<int64_t> dims, Value init, Location loc,
-                                     size_t picked, llvm::function_ref<Value()> where, llvm::function_ref<Value(Value)> body) {
+                                     size_t picked, llvm::function_ref<Value()> where, int64_t chunk,
+                                     llvm::function_ref<Value(Value)> body) {
   SmallVector<AffineExpr> counts;
   AffineExpr perPick = b_.getAffineConstantExpr(1); // tiles of the indices that are not picked
   for (auto [n, i] : llvm::enumerate(k)) {
@@ -209,9 +210,19 @@ Value LaunchEmitter::contractionLoop(ArrayRef<int64_t> k, std::optional<IntegerS
     if (walksOthers)
       inits.push_back(zero); // the tile of the others that is next
   }
-  auto loop = scf::ForOp::create(b_, loc, zero, rounds, constant(1, loc), inits);
-  loop.getInductionVar().setLoc(named(k.back(), where ? "_round" : "_tile"));
   OpBuilder::InsertionGuard guard(b_);
+  scf::ForOp chunks;
+  Value from = zero, to = rounds;
+  if (chunk > 1) {
+    chunks = scf::ForOp::create(b_, loc, zero, rounds, constant(chunk, loc), init);
+    from = chunks.getInductionVar();
+    from.setLoc(named(k.back(), "_chunk"));
+    b_.setInsertionPointToEnd(chunks.getBody());
+    Location at = named(k.back(), "_chunk_end");
+    to = arith::MinSIOp::create(b_, at, arith::AddIOp::create(b_, at, from, constant(chunk, loc)), rounds);
+  }
+  auto loop = scf::ForOp::create(b_, loc, from, to, constant(1, loc), inits);
+  loop.getInductionVar().setLoc(named(k.back(), where ? "_round" : "_tile"));
   b_.setInsertionPointToEnd(loop.getBody());
   Value tile = loop.getInductionVar();
   if (where) {
@@ -244,9 +255,13 @@ Value LaunchEmitter::contractionLoop(ArrayRef<int64_t> k, std::optional<IntegerS
   }
   scf::YieldOp::create(b_, loc, next);
   b_.setInsertionPointAfter(loop);
+  if (chunks) {
+    scf::YieldOp::create(b_, loc, addPart(loop.getResult(0), Value(), chunks.getRegionIterArg(0), loc));
+    b_.setInsertionPointAfter(chunks);
+  }
   for (int64_t i : k)
     c_.offsets[i] = zero;
-  return loop.getResult(0);
+  return (chunks ? chunks : loop).getResult(0);
 }
 
 } // namespace kernelc

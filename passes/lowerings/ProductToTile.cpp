@@ -4,13 +4,28 @@
 #include "ir/te/TeShape.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/analysis/Reduction.h"
+#include "passes/index/Affine.h"
 #include "passes/lowerings/LaunchEmitter.h"
+#include "passes/plan/ProductRounds.h"
 
 using namespace mlir;
 
 namespace kernelc {
 
 using namespace te;
+
+/// Whether an operand is an element that has index `d` of its own in a subscript that is not linear.
+static bool isReadByDigit(ReduceOp op, const Contraction &c, unsigned d) {
+  return llvm::any_of(ArrayRef{c.a, c.b}, [&](Value factor) {
+    ReadOp read = findOperandRead(factor);
+    std::optional<unsigned> operand;
+    for (auto [n, v] : llvm::enumerate(read ? ValueRange(read.getOperands_()) : ValueRange()))
+      if (v == op.getBlock().getArgument(d))
+        operand = n;
+    return operand && llvm::any_of(read.getMapOrIdentity().getResults(),
+                                   [&](AffineExpr e) { return e.isFunctionOfDim(*operand) && !linearCoefficient(e, *operand); });
+  });
+}
 
 LogicalResult LaunchEmitter::emitContraction(ReduceOp op, const Contraction &c, ArrayRef<int64_t> dims) {
   Location loc = NameLoc::get(op.getNameAttr() ? op.getNameAttr() : b_.getStringAttr("acc"), op.getLoc());
@@ -46,7 +61,9 @@ LogicalResult LaunchEmitter::emitContraction(ReduceOp op, const Contraction &c, 
   auto type = RankedTensorType::get(shaper.shapeOf(kept), op.getResult().getType().getElementType());
   TypedAttr neutral = identityOf(op.getKind(), type.getElementType(), b_);
   Value zero = arith::ConstantOp::create(b_, loc, type, SplatElementsAttr::get(type, Attribute(neutral)));
-  bool ok = true, byParts = l_.promote || !c.partScales.empty();
+  bool ok = true;
+  int64_t chunk = roundsInAccumulators(l_, c, dims);
+  bool byParts = chunk == 1 && (l_.promote || !c.partScales.empty());
   const Target *target = findTarget(absl::string_view(plan_.target));
   auto unitType = [&](Value factor) { return l_.unit == "simt" ? Type() : operandType(c, factor, l_.unit, *target); };
   auto where = [&]() -> Value {
@@ -56,6 +73,8 @@ LogicalResult LaunchEmitter::emitContraction(ReduceOp op, const Contraction &c, 
   };
   llvm::function_ref<Value()> choice = nullptr;
   SmallVector<int64_t> walked(k); // what the condition picks first
+  // An index that an operand has a digit of alone (`part // 2`) comes last: the tile that it reads again has just been read.
+  std::stable_partition(walked.begin(), walked.end(), [&](int64_t i) { return !isReadByDigit(op, c, llvm::find(dims, i) - dims.begin()); });
   size_t picked = walked.size();
   if (c.where) {
     choice = where;
@@ -63,7 +82,7 @@ LogicalResult LaunchEmitter::emitContraction(ReduceOp op, const Contraction &c, 
     auto isPicked = [&](int64_t i) { return support[llvm::find(dims, i) - dims.begin()]; };
     picked = std::max<size_t>(1, std::stable_partition(walked.begin(), walked.end(), isPicked) - walked.begin());
   }
-  Value out = contractionLoop(walked, op.getCondition(), dims, zero, loc, picked, choice, [&](Value acc) -> Value {
+  Value out = contractionLoop(walked, op.getCondition(), dims, zero, loc, picked, choice, chunk, [&](Value acc) -> Value {
     BodyToTiles body(b_, c_, op, dims);
     ok = loadFactors(c.partScales, body); // on their way before anybody waits for the operands
     bool aRounded = false, bRounded = false;

@@ -145,7 +145,7 @@ private:
   mlir::LogicalResult checkWarpgroups(const LaunchPlan &l, ReduceOp reduce, const Contraction &given, const WarpgroupForm &form,
                                       llvm::ArrayRef<int64_t> dims);
   /// Whether each tile's product of `c` is one of its own in unit wgmma, from slots alone, that is added to a sum.
-  static bool startsFromZero(const LaunchPlan &l, const Contraction &c);
+  static bool startsFromZero(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims);
   /// Registers that `sets` of accumulators of `c` take of a thread, and those that it has.
   int64_t accumulatorRegisters(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims, int64_t sets);
   RegisterShares registerShares(const LaunchPlan &l);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a unit asks of the schedule of a product, whoever chose it.
 #include "ir/tile/Accumulator.h"
+#include "passes/plan/ProductRounds.h"
 #include "passes/plan/ScheduleLoc.h"
 #include "passes/plan/Scheduler.h"
 
@@ -63,7 +64,7 @@ LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
       if (l.pingpong > 1 && inTile[l.dims[n][d]])
         return wrong("pingpong") << "what is reduced over '" << l.indices[l.dims[n][d]]
                                  << "' crosses warps, which pingpong does not allow yet";
-    if (l.inFlight > 1 && !startsFromZero(l, *c))
+    if (l.inFlight > 1 && !startsFromZero(l, *c, l.dims[n]))
       return wrong("in_flight")
              << "in_flight " << l.inFlight
              << ": products are in flight beside each other where each starts from zero, to leave the accumulators of unit wgmma after "
@@ -125,7 +126,7 @@ void Scheduler::settle(LaunchPlan &l) {
   for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
     auto reduce = dyn_cast<ReduceOp>(ops_[ordinal]);
     auto c = reduce ? findGeneralContraction(reduce) : std::nullopt;
-    if (c && startsFromZero(l, *c) && l.stages >= 2 && !walksTwice(l) &&
+    if (c && startsFromZero(l, *c, l.dims[n]) && l.stages >= 2 && !walksTwice(l) &&
         accumulatorRegisters(l, *c, l.dims[n], 3) + kBesideAccumulators <= registerShares(l).consumer)
       l.inFlight = 2;
   }
@@ -185,9 +186,10 @@ LogicalResult Scheduler::checkWarpgroups(const LaunchPlan &l, ReduceOp reduce, c
   return success();
 }
 
-bool Scheduler::startsFromZero(const LaunchPlan &l, const Contraction &c) {
+bool Scheduler::startsFromZero(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
   std::optional<WarpgroupForm> form = findWarpgroupForm(c);
-  return l.unit == "wgmma" && l.producerWarps && (l.promote || !c.partScales.empty()) && form && !form->aInRegisters && !form->bInRegisters;
+  return l.unit == "wgmma" && l.producerWarps && (l.promote || !c.partScales.empty()) && form && !form->aInRegisters &&
+         !form->bInRegisters && roundsInAccumulators(l, c, dims) == 1;
 }
 
 bool Scheduler::isSwapped(const Contraction &c, const std::optional<WarpgroupForm> &form, const LaunchPlan &l, ArrayRef<int64_t> dims) {

@@ -61,7 +61,8 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   constexpr double kNarrowRows = 1.05, kNarrowRowsOfTall = 1.02;
   // Where each tile's product is added to a sum, two are in flight if a third set of accumulators has room; else the unit waits while sums
   // are added up, and takes so many times as long (f8 4096³ and 8192³, H200: 128 columns in pairs are as fast as 192 one by one).
-  bool isAdded = !inRegisters && sets == 2 && !walksTwice(l);
+  bool inChunks = p.promote > 128 / bytes && !inRegisters && c.partScales.empty() && !c.where; // of several tiles (roundsInAccumulators)
+  bool isAdded = !inRegisters && sets == 2 && !walksTwice(l) && !inChunks;
   constexpr double kOneInFlight = 1.04;
   // The tile whose rounds over the device take least time.
   double least = 0;
@@ -212,11 +213,12 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   int64_t blocks = m < 0 ? 0 : llvm::divideCeil(m, bm);
   Count tiles = n < 0 ? Count(0) : Count(blocks) * ceilDiv(Count(n), bn);
   bool straddled = straddles(c.a) || straddles(c.b);
-  bool shares = stored.turned && bm < 256 && tiles > target_.smCount;
+  // So are tiles that two sets of accumulators keep small, of operands in parts: each is loaded for several of the sum's terms (docs/lab).
+  bool shares = ((stored.turned && bm < 256) || inChunks) && tiles > target_.smCount;
   if ((straddled || shares) && alike && !inRegisters && n >= 0 && c.m.size() == 1 && bn >= 64 && (blocks % 2 == 0 || blocks >= 8) &&
       blocks > 0 && reads.empty()) {
     l.cluster = 2;
-    l.raster = straddled ? l.raster : 6; // of 2 to 16 the best, by up to 3 %
+    l.raster = straddled || inChunks ? l.raster : 6; // of 2 to 16 the best, by up to 3 %
     // L2 bounds what straddling rows bring: in launches of few tiles more slots only let some blocks' later ones go before others' first
     // (H200: 6 slots instead of 8 are 1.02 times as fast at 1000³, 5 instead of 6 1.01 at 1400³, but 8 are 1.07 at 1000×1000×4000).
     constexpr int64_t kMostStraddling = 160 << 10, kFewTiles = 32;

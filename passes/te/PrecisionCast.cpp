@@ -6,6 +6,7 @@
 #include "ir/te/Precision.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/index/Affine.h"
+#include "passes/index/IndexArithmetic.h"
 #include "passes/te/GroupedContraction.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -250,20 +251,18 @@ private:
       Operation *inner = mapping.lookup(use->getOwner());
       b.setInsertionPoint(inner);
       Value factor = inner->getOperand(use->getOperandNumber());
-      // Low in the last part for the first factor, in part 1 for the second.
-      Value lowPart = arith::ConstantIndexOp::create(b, loc, side == 0 ? parts - 1 : 1);
-      Value isLow = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, part, lowPart);
+      // Low in the last part for the first factor, in part 1 for the second: a digit of the index, so that two parts are one in memory.
+      AffineExpr self = b.getAffineDimExpr(0), half = side == 0 ? self.floorDiv(2) : self % 2;
+      Value digit = materialize(b, loc, half, part, reduce.getExtents().getNumSymbols());
+      Value isLow = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, digit, arith::ConstantIndexOp::create(b, loc, 1));
       Value high = toNarrow(saturated(factor, type, b, loc));
       high.getDefiningOp()->setAttr(kHighPart, b.getUnitAttr());
       Value rest = arith::SubFOp::create(b, loc, factor, toF32(high));
-      // NaN counts in the first part alone, against the other's high part.
+      // NaN counts in the high part alone.
       Value isNumber = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ORD, rest, rest);
       Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
       Value low = toNarrow(arith::SelectOp::create(b, loc, isNumber, rest, zero));
-      Value none = arith::ConstantOp::create(b, loc, cast<TypedAttr>(b.getZeroAttr(high.getType())));
-      Value highAgain = arith::SelectOp::create(b, loc, isNumber, high, none);
-      Value first = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, part, arith::ConstantIndexOp::create(b, loc, 0));
-      Value chosen = arith::SelectOp::create(b, loc, isLow, low, arith::SelectOp::create(b, loc, first, high, highAgain));
+      Value chosen = arith::SelectOp::create(b, loc, isLow, low, high);
       Value operand = isTf32 ? toNarrow(chosen) : toF32(chosen); // a tf32 already, and said so
       if (isTf32)
         operand.getDefiningOp()->setAttr(kHighPart, b.getUnitAttr());
@@ -296,7 +295,7 @@ struct TePrecisionCastPass : impl::TePrecisionCastBase<TePrecisionCastPass> {
     Caster(kernel, *policy).run();
     if (policy->fastAccumulate)
       setAccumulatesFast(kernel);
-    if (isInParts(*policy))
+    else if (isInParts(*policy))
       setAccumulatesRounded(kernel);
     setAppliedPrecision(kernel, policy->toString());
     setPrecision(kernel, {});

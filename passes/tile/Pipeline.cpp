@@ -354,27 +354,31 @@ public:
     // What of this round the next one is free to run beside: the product where its accumulators are
     // carried on and its operands lie in slots. Registers are written anew: their product has been waited for.
     bool overlaps = func_.getUnit() != "simt" && !inRegisters && !dot_.getAcc().getDefiningOp<arith::ConstantOp>();
+    bool inChunks = allRounds() != loop_;
     Value waited = DotWaitOp::create(b_, loc, fed.getType(), fed, overlaps ? 1 : 0);
-    if (overlaps) // the one before has been waited for, and its slot is free
-      releaseIf(arith::CmpIOp::create(b_, named("has_previous", loc), arith::CmpIPredicate::sgt, loop_.getInductionVar(), constant(0, loc)),
+    if (overlaps) { // the one before has been waited for, and its slot is free
+      Value first = inChunks ? loop_.getLowerBound() : constant(0, loc);
+      releaseIf(arith::CmpIOp::create(b_, named("has_previous", loc), arith::CmpIPredicate::sgt, loop_.getInductionVar(), first),
                 arith::SubIOp::create(b_, named("previous", loc), number, constant(1, loc)), channel, loc);
-    else
+    } else
       ReleaseOp::create(b_, loc, channel, number, /*taken=*/inRegisters && isTakenBy(fed));
     auto result = llvm::find_if(loop_.getResults(), [&](OpResult r) { return r.getType() == fed.getType(); });
     dot_.replaceAllUsesWith(waited);
     dot_.erase();
     eraseUnused(loop_);
 
-    b_.setInsertionPointAfter(loop_);
-    Value acc = *result;
-    auto done = DotWaitOp::create(b_, loc, acc.getType(), acc, 0); // where the product ends
-    acc.replaceAllUsesExcept(done, done);
-    if (*before && overlaps) { // the last slot too, for the tile that follows
-      Value end = loop_.getUpperBound();
-      releaseIf(
-          arith::CmpIOp::create(b_, named("has_last", loc), arith::CmpIPredicate::sgt, end, constant(0, loc)),
-          arith::SubIOp::create(b_, named("last", loc), arith::AddIOp::create(b_, named("next", loc), *before, end), constant(1, loc)),
-          channel, loc);
+    auto finish = [&](scf::ForOp loop, Value acc) { // where the product, or a chunk of it, ends
+      b_.setInsertionPointAfter(loop);
+      auto done = DotWaitOp::create(b_, loc, acc.getType(), acc, 0);
+      acc.replaceAllUsesExcept(done, done);
+    };
+    if (inChunks)
+      finish(allRounds(), allRounds().getResult(0));
+    finish(loop_, *result);
+    if ((*before || inChunks) && overlaps) { // the last slot too, for the tile or chunk that follows
+      Value end = loop_.getUpperBound(), next = *before ? arith::AddIOp::create(b_, named("next", loc), *before, end).getResult() : end;
+      Value holdsOne = arith::CmpIOp::create(b_, named("has_last", loc), arith::CmpIPredicate::sgt, end, constant(0, loc));
+      releaseIf(holdsOne, arith::SubIOp::create(b_, named("last", loc), next, constant(1, loc)), channel, loc);
     }
     return success();
   }
@@ -443,17 +447,23 @@ private:
     }
   }
 
+  /// The loop over all rounds: the one around this one, where this one walks a chunk of its rounds at a time.
+  scf::ForOp allRounds() {
+    auto chunks = dyn_cast<scf::ForOp>(loop_->getParentOp());
+    return chunks && loop_.getLowerBound() == chunks.getInductionVar() ? chunks : loop_;
+  }
+
   /// How many tiles the earlier rounds of the loop around this one have put into the
   /// rings, carried by that loop; null when there is none.
   FailureOr<Value> countBefore(Location loc) {
-    Operation *parent = loop_->getParentOp();
+    Operation *parent = allRounds()->getParentOp();
     if (parent == func_)
       return Value();
     auto outer = dyn_cast<scf::ForOp>(parent);
     if (!outer || outer->getParentOp() != func_ || outer.getNumResults())
       return loop_.emitOpError() << "stands in a loop whose rounds cannot be counted";
     return carryCount(outer, "filled", loc, [&](OpBuilder &b, Value filled) -> Value {
-      return arith::AddIOp::create(b, named("next", loc), filled, loop_.getUpperBound());
+      return arith::AddIOp::create(b, named("next", loc), filled, allRounds().getUpperBound());
     });
   }
 

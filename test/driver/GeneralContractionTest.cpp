@@ -16,9 +16,8 @@ const General kGeneral[] = {
     {"max_min", "def f(a: f32[M, K], b: f32[N, K]) -> (c: f32[M, N]) { c[i, j] = max[k](min(a[i, k], b[j, k])) }"},
     {"max_of_products", "def f(a: f32[M, K], b: f32[K, N]) -> (c: f32[M, N]) { c[i, j] = max[k](a[i, k] * b[k, j]) }"},
     {"city_block", "def f(a: f32[M, K], b: f32[N, K]) -> (c: f32[M, N]) { c[i, j] = sum[k](abs(a[i, k] - b[j, k])) }"},
-    {"squares_then_root",
-     "def f(a: bf16[M, K], b: bf16[N, K]) -> (c: f32[M, N]) {\n"
-     "let d[i, j] = sum[k]((f32(a[i, k]) - f32(b[j, k])) * (f32(a[i, k]) - f32(b[j, k])))\nc[i, j] = sqrt(d[i, j]) }"},
+    {"squares_then_root", "def f(a: bf16[M, K], b: bf16[N, K]) -> (c: f32[M, N]) {\n"
+                          "let d[i, j] = sum[k]((f32(a[i, k]) - f32(b[j, k])) * (f32(a[i, k]) - f32(b[j, k])))\nc[i, j] = sqrt(d[i, j]) }"},
     {"computed_operand", "def f(a: f32[M, K], b: f32[K, N]) -> (c: f32[M, N]) { c[i, j] = min[k](exp(a[i, k]) + 1 - 2 * b[k, j]) }"},
     {"bits", "def f(a: u32[M, K], b: u32[N, K]) -> (c: u32[M, N]) { c[i, j] = sum[k]((a[i, k] ^ b[j, k]) & 7) }"},
     {"unsigned_min", "def f(a: u32[M, K], b: u32[N, K]) -> (c: u32[M, N]) { c[i, j] = min[k](a[i, k] | b[j, k]) }"},

@@ -20,8 +20,9 @@ te.kernel @matmul sizes ["M", "N", "K"] args ["a", "b"] : ["f32", "f32"]
 // CHECK: ^bb0(%{{.*}}: index, %{{.*}}: index, %[[PART:.*]]: index, %{{.*}}: index):
 // CHECK: %[[A:.*]] = te.read
 // CHECK: %[[B:.*]] = te.read
-// CHECK: %[[LAST:.*]] = arith.constant 2 : index
-// CHECK: %[[LOW:.*]] = arith.cmpi eq, %[[PART]], %[[LAST]]
+// The first factor has its low part in the last of three parts (part // 2), the second in the middle one (part % 2).
+// CHECK: %[[HALF:.*]] = arith.floordivsi %[[PART]], %{{.*}}
+// CHECK: %[[LOW:.*]] = arith.cmpi eq, %[[HALF]]
 // What bf16 does not reach is left to the low part, so that nothing finite becomes infinite.
 // CHECK: %[[ABOVE:.*]] = arith.maximumf %[[A]], %{{.*}} : f32
 // CHECK: %[[MOST:.*]] = arith.constant 3.38953139E+38 : f32
@@ -32,8 +33,9 @@ te.kernel @matmul sizes ["M", "N", "K"] args ["a", "b"] : ["f32", "f32"]
 // CHECK: %[[REAL:.*]] = arith.cmpf ord, %[[REST]], %[[REST]]
 // CHECK: arith.select %[[REAL]], %[[REST]]
 // CHECK: arith.select %[[LOW]]
-// CHECK: %[[ONE:.*]] = arith.constant 1 : index
-// CHECK: arith.cmpi eq, %[[PART]], %[[ONE]]
+// CHECK: %[[TWICE:.*]] = arith.muli
+// CHECK: %[[ODD:.*]] = arith.subi %[[PART]], %[[TWICE]]
+// CHECK: arith.cmpi eq, %[[ODD]]
 // CHECK: arith.maximumf %[[B]]
 // CHECK: arith.truncf
 // CHECK: arith.mulf
