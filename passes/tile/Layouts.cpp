@@ -89,16 +89,54 @@ private:
            llvm::all_of(op->getOperands(), [](Value v) { return isFree(v.getDefiningOp()); });
   }
 
+  /// One element that is free to make, spread over a tile.
+  static bool isSpread(Operation *op) {
+    auto spread = dyn_cast_or_null<BroadcastOp>(op);
+    return spread && isFree(spread.getInput().getDefiningOp());
+  }
+
+  /// Whole numbers computed from coordinates alone, `28 - (k % 2) * 4`.
+  static bool isIndexArithmetic(Operation *op) {
+    return op && op->hasTrait<OpTrait::Elementwise>() && op->getNumResults() == 1 && isTile(op->getResult(0)) &&
+           cast<RankedTensorType>(op->getResult(0).getType()).getElementType().isIntOrIndex() && isMemoryEffectFree(op) &&
+           llvm::all_of(op->getOperands(), [](Value v) {
+             Operation *def = v.getDefiningOp();
+             return isFree(def) || isSpread(def) || isIndexArithmetic(def);
+           });
+  }
+
+  /// The shapes of the tiles that a tile of index arithmetic is spread over or meets.
+  static void collectShapes(Value v, SmallVectorImpl<ArrayRef<int64_t>> &shapes) {
+    for (Operation *user : v.getUsers())
+      if (isIndexArithmetic(user))
+        collectShapes(user->getResult(0), shapes);
+      else
+        shapes.push_back(shapeOf(user->getNumResults() && isTile(user->getResult(0)) ? user->getResult(0) : v));
+  }
+
+  /// Whether tiles that meet index arithmetic have no shape in common: rows with k here, k with columns there.
+  static bool joinsUnlikeTiles(Operation *op) {
+    SmallVector<ArrayRef<int64_t>> shapes;
+    collectShapes(op->getResult(0), shapes);
+    auto exceeds = [](ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
+      return llvm::any_of(llvm::zip(a, b), [](auto extents) { return std::get<0>(extents) > std::get<1>(extents); });
+    };
+    return llvm::any_of(shapes, [&](ArrayRef<int64_t> a) {
+      return llvm::any_of(shapes, [&](ArrayRef<int64_t> b) { return exceeds(a, b) && exceeds(b, a); });
+    });
+  }
+
   /// What is free to make, and what spreads it over a tile: one per user and beside it, so that sharing one does not
-  /// tie two components together, and no registers hold it until then.
+  /// tie two components together, and no registers hold it until then. So is index arithmetic that would tie unlike tiles.
   void separateConstants() {
     SmallVector<Operation *> cheap;
     func_.walk([&](Operation *op) {
-      auto spread = dyn_cast<BroadcastOp>(op);
-      if (op->getNumResults() == 1 && isTile(op->getResult(0)) && (isFree(op) || (spread && isFree(spread.getInput().getDefiningOp()))))
+      if (op->getNumResults() == 1 && isTile(op->getResult(0)) && (isFree(op) || isSpread(op) || isIndexArithmetic(op)))
         cheap.push_back(op);
     });
     for (Operation *op : llvm::reverse(cheap)) { // each user has its own before what it uses is shared out
+      if (!isFree(op) && !isSpread(op) && !joinsUnlikeTiles(op))
+        continue;
       bool first = true;
       for (OpOperand &use : llvm::make_early_inc_range(op->getResult(0).getUses())) {
         if (std::exchange(first, false)) {
