@@ -14,17 +14,16 @@ AccessSummary summarizeAccesses(const LaunchPlan &launch, ArrayRef<Operation *> 
   s.contiguousBytes.assign(launch.indices.size(), 0);
   s.contiguousReads.assign(launch.indices.size(), 0);
   s.byElements.resize(launch.indices.size());
-  /// `indices`: the launch index of each dim of `map`, -1 for computed subscripts.
-  auto count = [&](AffineMap map, ArrayRef<int64_t> indices, Type element) {
+  /// `indices`: the launch index of each dim of `map`, -1 for computed subscripts. `distinct`: how many indices tell elements apart.
+  auto count = [&](AffineMap map, ArrayRef<int64_t> indices, unsigned distinct, Type element) {
     SmallVector<int64_t> along; // which of them it is contiguous along
     int64_t bytes = std::max(1u, element.getIntOrFloatBitWidth() / 8);
     s.widestBytes = std::max(s.widestBytes, bytes);
     if (map.getNumResults() == 0)
       return along;
     int64_t weight = bytes;
-    for (unsigned d = 0; d < map.getNumDims(); ++d)
-      if (map.isFunctionOfDim(d) && weight < int64_t(1) << 48)
-        weight <<= 8;
+    for (unsigned d = 0; d < distinct && weight < int64_t(1) << 48; ++d)
+      weight <<= 8;
     for (auto [d, index] : llvm::enumerate(indices))
       if (index >= 0 &&
           (linearCoefficient(map.getResults().back(), d) == 1 || (element.isInteger(8) && neighboursIn(map.getResults().back(), d)))) {
@@ -52,14 +51,18 @@ AccessSummary summarizeAccesses(const LaunchPlan &launch, ArrayRef<Operation *> 
         std::optional<unsigned> dim = findIndex(op, v);
         operandIndex.push_back(dim ? dims[*dim] : -1);
       }
-      for (int64_t index : count(read.getMapOrIdentity(), operandIndex, read.getTensor().getType().getElementType())) {
+      unsigned distinct = findSupport(read.getResult(), getExtents(op).getNumResults()).count(); // a computed subscript's, too
+      for (int64_t index : count(read.getMapOrIdentity(), operandIndex, distinct, read.getTensor().getType().getElementType())) {
         ++s.contiguousReads[index];
         if (!hasVectorRows(read, facts))
           s.byElements.set(index);
       }
     });
-    if (auto compute = dyn_cast<ComputeOp>(op))
-      count(compute.getOutMapOrIdentity(), dims, compute.getResult().getType().getElementType());
+    if (auto compute = dyn_cast<ComputeOp>(op)) {
+      AffineMap out = compute.getOutMapOrIdentity();
+      unsigned distinct = llvm::count_if(llvm::seq<unsigned>(0, out.getNumDims()), [&](unsigned d) { return out.isFunctionOfDim(d); });
+      count(out, dims, distinct, compute.getResult().getType().getElementType());
+    }
   }
   return s;
 }
