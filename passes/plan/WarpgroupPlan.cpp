@@ -215,16 +215,20 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   bool straddled = straddles(c.a) || straddles(c.b);
   // So are tiles that two sets of accumulators keep small, of operands in parts: each is loaded for several of the sum's terms (docs/lab).
   bool shares = ((stored.turned && bm < 256) || inChunks) && tiles > target_.smCount;
-  if ((straddled || shares) && alike && !inRegisters && n >= 0 && c.m.size() == 1 && bn >= 64 && (blocks % 2 == 0 || blocks >= 8) &&
-      blocks > 0 && reads.empty()) {
+  // So are slots whose rows have 64 bytes, two requests for what others bring in one, unless the sum is too short to pay for the cluster's
+  // start (docs/lab).
+  constexpr int64_t kFewRounds = 24;
+  int64_t summed = extentProduct(l, c.k, dims, likely_);
+  Count rounds = n < 0 || summed < 0 ? Count(0) : ceilDiv(batch * tiles, target_.smCount) * ceilDiv(Count(summed), bk);
+  bool narrow = acrossColumns && bn % 64 && (bn & -bn) * bytes < 128 && bm == 128 && rounds >= kFewRounds;
+  if ((straddled || shares || narrow) && alike && !inRegisters && n >= 0 && c.m.size() == 1 && bn >= 64 &&
+      (blocks % 2 == 0 || blocks >= 8) && blocks > 0 && reads.empty()) {
     l.cluster = 2;
-    l.raster = straddled || inChunks ? l.raster : 6; // of 2 to 16 the best, by up to 3 %
+    l.raster = stored.turned && !straddled ? 6 : l.raster; // of 2 to 16 the best, by up to 3 %
     // L2 bounds what straddling rows bring: in launches of few tiles more slots only let some blocks' later ones go before others' first
     // (H200: 6 slots instead of 8 are 1.02 times as fast at 1000³, 5 instead of 6 1.01 at 1400³, but 8 are 1.07 at 1000×1000×4000).
     constexpr int64_t kMostStraddling = 160 << 10, kFewTiles = 32;
-    int64_t k = extentProduct(l, c.k, dims, likely_);
-    Count rounds = ceilDiv(batch * tiles, target_.smCount);
-    if (straddled && k > 0 && rounds * ceilDiv(Count(k), bk) <= kFewTiles)
+    if (straddled && summed > 0 && rounds <= kFewTiles)
       l.stages = std::clamp<int64_t>(kMostStraddling / stageBytes, 2, l.stages);
   }
   return true;
