@@ -21,11 +21,12 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "runtime/CacheEntry.h"
-#include "runtime/CompileProcess.h"
 #include "runtime/Nvrtc.h"
 #include "runtime/PrivateDir.h"
 
 namespace kernelc {
+
+class CompileProcess;
 
 class DiskCache {
 public:
@@ -70,6 +71,11 @@ public:
   /// (then `nvrtc` only says which version and build that is).
   absl::StatusOr<Cubin> compile(const Nvrtc &nvrtc, absl::string_view text, absl::string_view programName, absl::string_view arch,
                                 absl::Span<const std::string> extra = {}, const CompileProcess *process = nullptr);
+  /// What compile() would find without compiling; counts a hit, and leaves the count of misses to compile().
+  std::optional<Cubin> findCubin(const Nvrtc &nvrtc, absl::string_view text, absl::string_view arch,
+                                 absl::Span<const std::string> extra = {});
+  /// The key of that: comments and `#line` marks count only where they reach the cubin (-lineinfo).
+  static CacheKey contentKey(const Nvrtc &nvrtc, absl::string_view text, absl::string_view arch, absl::Span<const std::string> extra = {});
 
   struct EntryInfo {
     Kind kind;

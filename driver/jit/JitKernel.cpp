@@ -72,15 +72,15 @@ absl::StatusOr<std::shared_ptr<LoadedKernel>> JitKernel::Impl::getLoaded(Device 
   if (!created.ok())
     return created.status();
   for (int attempt = 0;; ++attempt) {
-    absl::StatusOr<Cubin> cubin = set.cubin(*variant);
-    if (!cubin.ok())
-      return cubin.status();
-    absl::Status s = (*created)->loadVariant(0, cubin->bytes);
+    absl::StatusOr<VariantCode> code = set.code(*variant);
+    if (!code.ok())
+      return code.status();
+    absl::Status s = (*created)->loadVariant(0, code->images(variant->variant()));
     if (s.ok())
       break;
     if (attempt || findErrorKind(s) != RuntimeErrorKind::InvalidImage)
       return s;
-    set.dropCubin(*variant); // whatever the cache holds, the driver does not take it
+    set.dropCode(*code); // whatever the cache holds, the driver does not take it
   }
   entry = *std::move(created);
   return entry;

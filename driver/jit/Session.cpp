@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "driver/jit/Session.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "driver/jit/JitKernelImpl.h"
 #include "driver/jit/SessionState.h"
 #include "driver/jit/VariantSet.h"
+#include "runtime/CompileProcess.h"
 #include "support/ArtifactJson.h"
 
 namespace kernelc {
@@ -47,6 +49,40 @@ absl::StatusOr<Cubin> SessionState::compileToCubin(absl::string_view cudaText, a
   if (const char *named = std::getenv("KERNELC_NVRTC_WORKER"); named && *named)
     worker.emplace(named);
   return getCache().compile(**loaded, cudaText, programName, target, {}, worker ? &*worker : nullptr);
+}
+
+absl::StatusOr<VariantCode> SessionState::compileVariant(const Variant &variant, absl::string_view programName) {
+  absl::StatusOr<Nvrtc *> loaded = getNvrtc();
+  if (!loaded.ok())
+    return loaded.status();
+  VariantCode code;
+  code.units = compileUnitsOf(variant);
+  code.cubins.resize(code.units.size());
+  std::vector<size_t> cold;
+  for (size_t u = 0; u < code.units.size(); ++u)
+    if (std::optional<Cubin> found = getCache().findCubin(**loaded, code.units[u].text, variant.target))
+      code.cubins[u] = *std::move(found);
+    else
+      cold.push_back(u);
+  // The longest first: what is left at the end is short then.
+  std::sort(cold.begin(), cold.end(), [&](size_t a, size_t b) { return code.units[a].text.size() > code.units[b].text.size(); });
+  std::vector<absl::Status> failed(code.units.size());
+  auto compileAt = [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      absl::StatusOr<Cubin> cubin = compileToCubin(code.units[cold[i]].text, programName, variant.target);
+      failed[cold[i]] = cubin.status();
+      if (cubin.ok())
+        code.cubins[cold[i]] = *std::move(cubin);
+    }
+  };
+  if (cold.size() > 1) // without threads for one
+    getPool().parallelFor(0, int64_t(cold.size()), 1, compileAt);
+  else
+    compileAt(0, int64_t(cold.size()));
+  for (const absl::Status &s : failed)
+    if (!s.ok())
+      return s;
+  return code;
 }
 
 ThreadPool &SessionState::getPool() {
@@ -141,6 +177,9 @@ DiskCache &Session::cache() { return state_->getCache(); }
 absl::StatusOr<Nvrtc *> Session::nvrtc() { return state_->getNvrtc(); }
 absl::StatusOr<Cubin> Session::compileToCubin(absl::string_view cudaText, absl::string_view programName, absl::string_view target) {
   return state_->compileToCubin(cudaText, programName, target);
+}
+absl::StatusOr<VariantCode> Session::compileVariant(const Variant &variant, absl::string_view programName) {
+  return state_->compileVariant(variant, programName);
 }
 
 } // namespace kernelc

@@ -12,6 +12,7 @@
 #include "runtime/DiskCache.h"
 #include "runtime/Nvrtc.h"
 #include "runtime/Stream.h"
+#include "runtime/VariantCode.h"
 #include "support/ThreadPool.h"
 
 namespace kernelc {
@@ -38,6 +39,8 @@ struct SessionState {
   absl::StatusOr<Nvrtc *> getNvrtc();
   /// Through the disk cache; in the process that $KERNELC_NVRTC_WORKER names, if it does.
   absl::StatusOr<Cubin> compileToCubin(absl::string_view cudaText, absl::string_view programName, absl::string_view target);
+  /// The units of a variant, side by side, each through the disk cache.
+  absl::StatusOr<VariantCode> compileVariant(const Variant &variant, absl::string_view programName);
   ThreadPool &getPool();
   /// A source; its signatures come from the disk cache where that knows the text.
   absl::StatusOr<std::shared_ptr<Program>> getProgram(std::string text, ProgramOptions programOptions);

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "driver/compile/CacheKeys.h"
 #include "driver/compile/ScheduleFile.h"
 #include "support/ArtifactJson.h"
@@ -175,27 +174,26 @@ absl::StatusOr<Kernel> VariantSet::compileFresh(const TunedSchedule *tuned, cons
   return kernel;
 }
 
-absl::StatusOr<Cubin> VariantSet::cubin(const CompiledVariant &variant) {
-  absl::StatusOr<Cubin> cubin = session_.compileToCubin(variant.variant().cudaText, absl::StrCat(signature_.name, ".cu"), target_);
-  if (absl::IsInvalidArgument(cubin.status())) // the text is ours: that it does not compile is never the user's fault
+absl::StatusOr<VariantCode> VariantSet::code(const CompiledVariant &variant) {
+  absl::StatusOr<VariantCode> code = session_.compileVariant(variant.variant(), absl::StrCat(signature_.name, ".cu"));
+  if (absl::IsInvalidArgument(code.status())) // the text is ours: that it does not compile is never the user's fault
     return absl::InternalError(
-        absl::StrCat("NVRTC refuses the CUDA text of kernel '", signature_.name, "' for ", target_, ":\n", cubin.status().message()));
-  if (!cubin.ok())
-    return cubin.status();
-  for (const CompileDiagnostic &d : cubin->diagnostics)
-    if (d.severity == CompileDiagnostic::PerformanceError)
-      session_.remark(toString(d));
-  return cubin;
+        absl::StrCat("NVRTC refuses the CUDA text of kernel '", signature_.name, "' for ", target_, ":\n", code.status().message()));
+  if (!code.ok())
+    return code.status();
+  for (const Cubin &cubin : code->cubins)
+    for (const CompileDiagnostic &d : cubin.diagnostics)
+      if (d.severity == CompileDiagnostic::PerformanceError)
+        session_.remark(toString(d));
+  return code;
 }
 
-void VariantSet::dropCubin(const CompiledVariant &variant) {
+void VariantSet::dropCode(const VariantCode &code) {
   absl::StatusOr<Nvrtc *> nvrtc = session_.getNvrtc();
   if (!nvrtc.ok())
     return;
-  auto [major, minor] = (*nvrtc)->version();
-  session_.getCache().drop(DiskCache::Kind::Content,
-                           CacheKey::content(variant.variant().cudaText, target_, absl::StrJoin(Nvrtc::options(target_), "\n"),
-                                             absl::StrCat(major, ".", minor), (*nvrtc)->buildId()));
+  for (const CompileUnit &unit : code.units)
+    session_.getCache().drop(DiskCache::Kind::Content, DiskCache::contentKey(**nvrtc, unit.text, target_));
 }
 
 } // namespace kernelc

@@ -36,10 +36,10 @@ public:
   std::shared_ptr<const CompiledVariant> find(const CheckedArgs &args);
   /// The variant for these arguments; compiles it if it is not there yet.
   absl::StatusOr<std::shared_ptr<const CompiledVariant>> get(const CheckedArgs &args);
-  /// The cubin of a variant, through the disk cache.
-  absl::StatusOr<Cubin> cubin(const CompiledVariant &variant);
-  /// Forgets a cubin that the driver refused.
-  void dropCubin(const CompiledVariant &variant);
+  /// The cubins of a variant, through the disk cache.
+  absl::StatusOr<VariantCode> code(const CompiledVariant &variant);
+  /// Forgets cubins, one of which the driver refused.
+  void dropCode(const VariantCode &code);
 
 private:
   struct Choice {

@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How long a kernel takes to compile that no cache knows, and where that time goes. Needs NVRTC, no GPU; checks nothing but
+that everything compiles.
+
+    compile_time.py [--kernelc PATH] [--repeats 3] [--json]      every kernel of examples/ and, at full sizes, of test/conformance
+    compile_time.py --where [--kernelc PATH] [--repeats 3]       twelve texts of different kinds: front end, NVVM, ptxas
+
+The first measures `kernelc compile --emit header` without a cache, its time in NVRTC and in all; least of the repeats, since
+others use the machine too. The second compiles the whole text in one piece, with NVRTC's own --time.
+"""
+import argparse
+import csv
+import ctypes
+import glob
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.normpath(os.path.join(HERE, ".."))
+OPTIONS = ["-arch=sm_90a", "-std=c++17", "-default-device", "--fmad=false", "--no-source-include", "--ptxas-options=-v"]
+PHASES = {"CUDA C++ Frontend": "front end", "NVVM Optimizer": "NVVM", "PTX Translation": "ptxas"}
+
+
+def kernels():
+    """(title, file, name, sizes) of every kernel; examples have open sizes."""
+    found = []
+    for path in sorted(glob.glob(os.path.join(ROOT, "examples", "*.kc")) + glob.glob(os.path.join(ROOT, "test", "conformance", "*.kc"))):
+        sizes, refused, label = [[]], False, os.path.basename(path)[:-3]
+        if "conformance" in path:
+            sizes = []
+        for line in open(path):
+            if line.startswith("#   full"):
+                sizes.append(line.split()[2:])
+            elif line.startswith("#   refused"):
+                refused = True
+            elif line.startswith("def "):
+                name = line[4:line.index("(")]
+                for i, s in enumerate([] if refused else sizes):
+                    found.append((f"{label}: {name}" + (f" {' '.join(s)}" if len(sizes) > 1 else ""), path, name, s))
+                if "conformance" in path:
+                    sizes = []
+                refused = False
+    return found
+
+
+def compile_command(kernelc, file, name, sizes, kind, out):
+    command = [kernelc, "compile", file, "--kernel", name, "--emit", kind, "-o", out, "--timing"]
+    for s in sizes:
+        command += ["--set", s]
+    return command
+
+
+def cold(kernelc, file, name, sizes):
+    """Milliseconds in NVRTC and in all, of one process."""
+    environment = {**os.environ, "KERNELC_CACHE_SIZE": "0", "KERNELC_UNTUNED": "1"}
+    with tempfile.TemporaryDirectory() as folder:
+        run = subprocess.run(compile_command(kernelc, file, name, sizes, "header", os.path.join(folder, "k.h")), env=environment,
+                             capture_output=True, text=True)
+    if run.returncode:
+        sys.exit(f"{name} of {file}: {run.stderr}")
+    phases = {what.strip(): float(ms) for ms, what in re.findall(r"([\d.]+) ms  (.*)", run.stderr)}
+    return phases["NVRTC"], phases["total"]
+
+
+def quantile(values, q):
+    values = sorted(values)
+    return values[min(len(values) - 1, int(q * len(values)))]
+
+
+def measure_all(args):
+    rows = []
+    for title, file, name, sizes in kernels():
+        samples = [cold(args.kernelc, file, name, sizes) for _ in range(args.repeats)]
+        rows.append({"kernel": title, "nvrtc_ms": min(s[0] for s in samples), "total_ms": min(s[1] for s in samples)})
+        print(f"{rows[-1]['total_ms']:8.0f} ms  {title}", file=sys.stderr)
+    if args.json:
+        print(json.dumps(rows, indent=1))
+        return
+    print("| kernel | NVRTC ms | in all |\n|---|--:|--:|")
+    for r in sorted(rows, key=lambda r: -r["total_ms"]):
+        print(f"| {r['kernel']} | {r['nvrtc_ms']:.0f} | {r['total_ms']:.0f} |")
+    totals = [r["total_ms"] for r in rows]
+    print(f"\n{len(rows)} kernels: median {statistics.median(totals):.0f} ms, 95 % {quantile(totals, 0.95):.0f} ms, most {max(totals):.0f} ms, "
+          f"sum {sum(totals) / 1e3:.1f} s")
+
+
+CHAIN = """# A block of a perceptron: normalised rows, two products, an activation, a residual, and a softmax of the rows.
+def chain(x: bf16[M, D], w: bf16[D, H], v: bf16[H, D], g: f32[D]) -> (y: f32[M, D]) {
+    let n[i, j] = bf16(rmsnorm[j](f32(x[i, j])) * g[j])
+    let h[i, k] = bf16(gelu(sum[j](n[i, j] * w[j, k])))
+    let o[i, j] = sum[k](h[i, k] * v[k, j]) + x[i, j]
+    y[i, j] = softmax[j](o[i, j])
+}
+"""
+LAYERS = "def layers(x: bf16[M, D]" + "".join(f", w{i}: bf16[D, D]" for i in range(8)) + ") -> (y: bf16[M, D]) {\n" + "".join(
+    f"    let h{i}[i, j] = bf16(relu(sum[k]({'x' if i == 0 else f'h{i - 1}'}[i, k] * w{i}[k, j])))\n" for i in range(7)
+) + "    y[i, j] = bf16(relu(sum[k](h6[i, k] * w7[k, j])))\n}\n"
+
+TWELVE = [  # what, file or text, kernel, sizes
+    ("product, bf16, wgmma", "examples/linear.kc", "", ["M=4096", "N=4096", "K=4096"]),
+    ("product, i8, mma.sync", "examples/matmul_i8.kc", "", ["M=4096", "N=4096", "K=4096"]),
+    ("product, f32, CUDA cores", "test/conformance/matmul.kc", "matmul", ["M=4096", "K=4096", "N=4096"]),
+    ("softmax", "test/conformance/activations.kc", "softmax_rows", ["M=4096", "N=393216"]),
+    ("layer norm", "examples/layernorm.kc", "", []),
+    ("group norm, 2 launches", "test/conformance/norms.kc", "group_norm", ["N=112", "C=64", "H=512", "W=512"]),
+    ("attention, bf16", "examples/attention.kc", "", []),
+    ("attention, f32", "test/conformance/attention.kc", "", ["B=32", "H=32", "S=512", "D=1024"]),
+    ("convolution, f32", "test/conformance/convolution.kc", "conv_2d", ["N=8", "C=64", "H=512", "W=1024", "O=128", "R=3", "S=3"]),
+    ("transposed convolution", "test/conformance/convolution_transposed.kc", "conv_transposed_3d_strided",
+     ["N=16", "C=32", "X=16", "Y=32", "Z=32", "O=64", "R=3"]),
+    ("norm, 2 products, softmax", CHAIN, "", ["M=4096", "D=1024", "H=4096"]),
+    ("8 equal layers", LAYERS, "", ["M=4096", "D=1024"]),
+]
+
+
+def times(nvrtc, text):
+    """Milliseconds of each phase, as NVRTC reports them."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "time.csv")
+        program, options = ctypes.c_void_p(), [o.encode() for o in OPTIONS + [f"--time={file}"]]
+        assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"k.cu", 0, None, None) == 0
+        assert nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options)) == 0
+        nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
+        with open(file) as f:
+            return {PHASES[row[1].strip()]: float(row[2]) for row in csv.reader(f) if len(row) > 2 and row[1].strip() in PHASES}
+
+
+def where(args):
+    nvrtc = ctypes.CDLL(os.environ.get("KERNELC_LIBNVRTC", "libnvrtc.so.13"))
+    print("| text | launches | lines | front end ms | NVVM ms | ptxas ms | sum |\n|---|--:|--:|--:|--:|--:|--:|")
+    for what, source, name, sizes in TWELVE:
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(ROOT, source)
+            if source.lstrip().startswith(("#", "def")):
+                file = os.path.join(folder, "k.kc")
+                with open(file, "w") as f:
+                    f.write(source)
+            name = name or re.search(r"^def (\w+)", open(file).read(), re.M)[1]
+            run = subprocess.run(compile_command(args.kernelc, file, name, sizes, "cuda", "-"), capture_output=True, text=True)
+        if run.returncode:
+            sys.exit(f"{what}: {run.stderr}")
+        samples = [times(nvrtc, run.stdout) for _ in range(args.repeats)]
+        best = {p: min(s.get(p, 0) for s in samples) for p in PHASES.values()}
+        print(f"| {what} | {run.stdout.count('__global__ void')} | {run.stdout.count(chr(10))} | " +
+              " | ".join(f"{best[p]:.0f}" for p in PHASES.values()) + f" | {sum(best.values()):.0f} |", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kernelc", default=os.path.join(ROOT, "build", "ci", "tools", "kernelc"))
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--where", action="store_true", help="the phases of twelve texts")
+    parser.add_argument("--json", action="store_true")
+    args = parser.parse_args()
+    where(args) if args.where else measure_all(args)
+
+
+if __name__ == "__main__":
+    main()
