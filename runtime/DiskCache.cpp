@@ -238,7 +238,8 @@ UniqueFd DiskCache::lock(const std::string &hash, absl::Time deadline, const std
 }
 
 absl::StatusOr<std::string> DiskCache::getOrCompute(Kind kind, const CacheKey &key,
-                                                    const std::function<absl::StatusOr<std::string>()> &compute, absl::Duration deadline) {
+                                                    const std::function<absl::StatusOr<std::string>()> &compute, absl::Duration deadline,
+                                                    const std::atomic<bool> *stop) {
   if (!enabled())
     return compute();
   std::optional<std::string> found = get(kind, key);
@@ -246,7 +247,7 @@ absl::StatusOr<std::string> DiskCache::getOrCompute(Kind kind, const CacheKey &k
     return *found;
   UniqueFd held = lock(key.hash(), absl::Now() + deadline, [&] {
     found = find(kind, key);
-    return found.has_value();
+    return found.has_value() || (stop && *stop);
   });
   if (!found)
     found = find(kind, key); // the previous holder has published meanwhile
@@ -283,16 +284,17 @@ CacheKey DiskCache::contentKey(const Nvrtc &nvrtc, absl::string_view text, absl:
 }
 
 absl::StatusOr<Cubin> DiskCache::compile(const Nvrtc &nvrtc, absl::string_view text, absl::string_view programName, absl::string_view arch,
-                                         absl::Span<const std::string> extra, const CompileProcess *process) {
+                                         absl::Span<const std::string> extra, const CompileProcess *process,
+                                         const std::atomic<bool> *stop) {
   CacheKey key = contentKey(nvrtc, text, arch, extra);
   key.note("program", programName);
   absl::StatusOr<std::string> payload = getOrCompute(Kind::Content, key, [&]() -> absl::StatusOr<std::string> {
     absl::StatusOr<Cubin> cubin =
-        process ? process->compileToCubin(text, programName, arch, extra) : nvrtc.compileToCubin(text, programName, arch, extra);
+        process ? process->compileToCubin(text, programName, arch, extra, stop) : nvrtc.compileToCubin(text, programName, arch, extra);
     if (!cubin.ok())
       return cubin.status();
     return absl::StrCat(absl::string_view(cubin->log).substr(0, cubin->log.find('\0')), absl::string_view("\0", 1), cubin->bytes);
-  });
+  }, absl::Seconds(30), stop);
   if (!payload.ok())
     return payload.status();
   if (std::optional<Cubin> cubin = decodeCubin(*payload, text))

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "driver/jit/Session.h"
 
-#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "driver/compile/CacheKeys.h"
@@ -12,7 +12,6 @@
 #include "driver/jit/JitKernelImpl.h"
 #include "driver/jit/SessionState.h"
 #include "driver/jit/VariantSet.h"
-#include "runtime/CompileProcess.h"
 #include "support/ArtifactJson.h"
 
 namespace kernelc {
@@ -41,48 +40,36 @@ absl::StatusOr<Nvrtc *> SessionState::getNvrtc() {
   return nvrtc.get();
 }
 
-absl::StatusOr<Cubin> SessionState::compileToCubin(absl::string_view cudaText, absl::string_view programName, absl::string_view target) {
-  absl::StatusOr<Nvrtc *> loaded = getNvrtc();
-  if (!loaded.ok())
-    return loaded.status();
-  std::optional<CompileProcess> worker;
-  if (const char *named = std::getenv("KERNELC_NVRTC_WORKER"); named && *named)
-    worker.emplace(named);
-  return getCache().compile(**loaded, cudaText, programName, target, {}, worker ? &*worker : nullptr);
+CompileProcess *SessionState::getCompileProcess(const Nvrtc &nvrtc) {
+  std::string worker = CompileProcess::findWorker();
+  absl::MutexLock lock(&mutex);
+  if (worker.empty() || worker == refusedWorker)
+    return nullptr;
+  std::unique_ptr<CompileProcess> &process = compileProcesses[worker];
+  if (!process)
+    process = std::make_unique<CompileProcess>(worker, CompileLimits(), nvrtc.file());
+  return process.get();
 }
 
-absl::StatusOr<VariantCode> SessionState::compileVariant(const Variant &variant, absl::string_view programName) {
+absl::StatusOr<Cubin> SessionState::compileToCubin(absl::string_view cudaText, absl::string_view programName, absl::string_view target,
+                                                   const std::atomic<bool> *stop) {
   absl::StatusOr<Nvrtc *> loaded = getNvrtc();
   if (!loaded.ok())
     return loaded.status();
-  VariantCode code;
-  code.units = compileUnitsOf(variant);
-  code.cubins.resize(code.units.size());
-  std::vector<size_t> cold;
-  for (size_t u = 0; u < code.units.size(); ++u)
-    if (std::optional<Cubin> found = getCache().findCubin(**loaded, code.units[u].text, variant.target))
-      code.cubins[u] = *std::move(found);
-    else
-      cold.push_back(u);
-  // The longest first: what is left at the end is short then.
-  std::sort(cold.begin(), cold.end(), [&](size_t a, size_t b) { return code.units[a].text.size() > code.units[b].text.size(); });
-  std::vector<absl::Status> failed(code.units.size());
-  auto compileAt = [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      absl::StatusOr<Cubin> cubin = compileToCubin(code.units[cold[i]].text, programName, variant.target);
-      failed[cold[i]] = cubin.status();
-      if (cubin.ok())
-        code.cubins[cold[i]] = *std::move(cubin);
-    }
-  };
-  if (cold.size() > 1) // without threads for one
-    getPool().parallelFor(0, int64_t(cold.size()), 1, compileAt);
-  else
-    compileAt(0, int64_t(cold.size()));
-  for (const absl::Status &s : failed)
-    if (!s.ok())
-      return s;
-  return code;
+  CompileProcess *process = getCompileProcess(**loaded);
+  absl::StatusOr<Cubin> cubin = getCache().compile(**loaded, cudaText, programName, target, {}, process, stop);
+  const char *named = std::getenv("KERNELC_NVRTC_WORKER");
+  if (!process || !absl::IsUnavailable(cubin.status()) || (named && *named))
+    return cubin;
+  // Nobody asked for the worker that lies there: NVRTC does without.
+  bool isNews;
+  {
+    absl::MutexLock lock(&mutex);
+    isNews = std::exchange(refusedWorker, process->worker()) != process->worker();
+  }
+  if (isNews)
+    remark(absl::StrCat("NVRTC runs without limits in this process: ", cubin.status().message()));
+  return getCache().compile(**loaded, cudaText, programName, target, {}, nullptr, stop);
 }
 
 ThreadPool &SessionState::getPool() {
@@ -176,7 +163,7 @@ const SessionOptions &Session::options() const { return state_->options; }
 DiskCache &Session::cache() { return state_->getCache(); }
 absl::StatusOr<Nvrtc *> Session::nvrtc() { return state_->getNvrtc(); }
 absl::StatusOr<Cubin> Session::compileToCubin(absl::string_view cudaText, absl::string_view programName, absl::string_view target) {
-  return state_->compileToCubin(cudaText, programName, target);
+  return state_->compileToCubin(cudaText, programName, target, nullptr);
 }
 absl::StatusOr<VariantCode> Session::compileVariant(const Variant &variant, absl::string_view programName) {
   return state_->compileVariant(variant, programName);
