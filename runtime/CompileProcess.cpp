@@ -34,8 +34,8 @@ absl::Status deathOf(int status, absl::string_view what, const std::string &work
   if (signal == SIGKILL)
     return absl::ResourceExhaustedError(
         absl::StrCat(what, ": the compiler was killed (", strsignal(signal), "), most likely for want of memory"));
-  return absl::InternalError(absl::StrCat(what, ": the compiler died (", strsignal(signal), "); with memory limited to ",
-                                          limits.memoryBytes >> 20, " MiB"));
+  return absl::InternalError(
+      absl::StrCat(what, ": the compiler died (", strsignal(signal), "); with memory limited to ", limits.memoryBytes >> 20, " MiB"));
 }
 
 absl::StatusOr<Cubin> cubinOf(absl::string_view reply, absl::string_view text, absl::string_view what) {

@@ -24,7 +24,7 @@ class WorkerChild;
 /// Of one text.
 struct CompileLimits {
   absl::Duration wall = absl::Minutes(5);
-  int64_t memoryBytes = int64_t(4) << 30;   ///< address space
+  int64_t memoryBytes = int64_t(4) << 30;  ///< address space
   absl::Duration cpu = absl::Seconds(120); ///< a machine under load takes longer, and is no reason to give up
 };
 

@@ -288,13 +288,16 @@ absl::StatusOr<Cubin> DiskCache::compile(const Nvrtc &nvrtc, absl::string_view t
                                          const std::atomic<bool> *stop) {
   CacheKey key = contentKey(nvrtc, text, arch, extra);
   key.note("program", programName);
-  absl::StatusOr<std::string> payload = getOrCompute(Kind::Content, key, [&]() -> absl::StatusOr<std::string> {
-    absl::StatusOr<Cubin> cubin =
-        process ? process->compileToCubin(text, programName, arch, extra, stop) : nvrtc.compileToCubin(text, programName, arch, extra);
-    if (!cubin.ok())
-      return cubin.status();
-    return absl::StrCat(absl::string_view(cubin->log).substr(0, cubin->log.find('\0')), absl::string_view("\0", 1), cubin->bytes);
-  }, absl::Seconds(30), stop);
+  absl::StatusOr<std::string> payload = getOrCompute(
+      Kind::Content, key,
+      [&]() -> absl::StatusOr<std::string> {
+        absl::StatusOr<Cubin> cubin =
+            process ? process->compileToCubin(text, programName, arch, extra, stop) : nvrtc.compileToCubin(text, programName, arch, extra);
+        if (!cubin.ok())
+          return cubin.status();
+        return absl::StrCat(absl::string_view(cubin->log).substr(0, cubin->log.find('\0')), absl::string_view("\0", 1), cubin->bytes);
+      },
+      absl::Seconds(30), stop);
   if (!payload.ok())
     return payload.status();
   if (std::optional<Cubin> cubin = decodeCubin(*payload, text))

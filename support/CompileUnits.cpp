@@ -213,8 +213,8 @@ std::vector<CompileUnit> compileUnitsOf(const Variant &variant) {
   for (const Launch &launch : variant.launches) {
     if (!done.insert(launch.entry).second)
       continue;
-    auto item = std::find_if(outline.items().begin(), outline.items().end(),
-                             [&](const Item &i) { return i.isEntry && i.name == launch.entry; });
+    auto item =
+        std::find_if(outline.items().begin(), outline.items().end(), [&](const Item &i) { return i.isEntry && i.name == launch.entry; });
     if (item == outline.items().end()) { // not a text of ours
       units.assign(1, {{}, variant.cudaText});
       for (const Launch &l : variant.launches)

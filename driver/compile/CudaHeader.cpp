@@ -164,8 +164,7 @@ public:
       bytes(images[i], i);
     absl::StrAppend(
         &out_, "\ntypedef struct {\n  CUlibrary libraries[", std::max<size_t>(1, images.size()), "];\n  CUfunction functions[",
-        std::max<size_t>(1, v_.launches.size()),
-        "];\n  int smCount;\n",
+        std::max<size_t>(1, v_.launches.size()), "];\n  int smCount;\n",
         hasMaps() ? "  CUdeviceptr spare; /* zeros for windows without elements, and behind them a place for what is stored there */\n"
                   : "",
         "} ", prefix_, "_t;\n\n");
@@ -194,14 +193,13 @@ private:
                       ", 0, 0, 0, 0, 0, 0))) return r;\n");
     for (size_t i = 0; i < v_.launches.size(); ++i)
       absl::StrAppend(&out_, "  if ((r = cuLibraryGetKernel(&kernel, kc_self->libraries[", imageOf_[i], "], \"", v_.launches[i].entry,
-                      "\"))) return r;\n",
-                      "  if ((r = cuKernelGetFunction(&kc_self->functions[", i, "], kernel))) return r;\n");
+                      "\"))) return r;\n", "  if ((r = cuKernelGetFunction(&kc_self->functions[", i, "], kernel))) return r;\n");
     if (hasMaps())
       absl::StrAppend(
           &out_, "  if ((r = cuMemAlloc(&kc_self->spare, 512))) return r;\n  if ((r = cuMemsetD8(kc_self->spare, 0, 512))) return r;\n");
     absl::StrAppend(&out_, "  return CUDA_SUCCESS;\n}\nstatic inline CUresult ", prefix_, "_unload(", prefix_, "_t *kc_self) {\n",
-                    hasMaps() ? "  CUresult r = cuMemFree(kc_self->spare);\n  if (r) return r;\n" : "",
-                    "  for (int i = 0; i < ", images, "; ++i) {\n    CUresult unloaded = cuLibraryUnload(kc_self->libraries[i]);\n"
+                    hasMaps() ? "  CUresult r = cuMemFree(kc_self->spare);\n  if (r) return r;\n" : "", "  for (int i = 0; i < ", images,
+                    "; ++i) {\n    CUresult unloaded = cuLibraryUnload(kc_self->libraries[i]);\n"
                     "    if (unloaded) return unloaded;\n  }\n  return CUDA_SUCCESS;\n}\n\n");
   }
 

@@ -11,8 +11,8 @@
 
 namespace kernelc {
 
-/// `kernel` has one variant; `cubins` has its code, for each launch, as LoadedKernel::loadVariant takes it. The header needs <cuda.h> (12.0 or
-/// newer) and compiles as C11 and C++. Deterministic.
+/// `kernel` has one variant; `cubins` has its code, for each launch, as LoadedKernel::loadVariant takes it. The header needs <cuda.h> (12.0
+/// or newer) and compiles as C11 and C++. Deterministic.
 std::string emitCudaHeader(const Kernel &kernel, absl::Span<const absl::string_view> cubins);
 
 } // namespace kernelc

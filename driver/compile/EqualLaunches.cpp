@@ -36,9 +36,8 @@ OwningOpRef<ModuleOp> shareEntries(ModuleOp module, Variant &variant) {
     keepCodeOnly(kernel);
   SmallVector<size_t> first; // of those that differ
   for (size_t i = 0; i < code.size(); ++i) {
-    auto equal = llvm::find_if(first, [&](size_t f) {
-      return OperationEquivalence::isEquivalentTo(code[f], code[i], OperationEquivalence::IgnoreLocations);
-    });
+    auto equal = llvm::find_if(
+        first, [&](size_t f) { return OperationEquivalence::isEquivalentTo(code[f], code[i], OperationEquivalence::IgnoreLocations); });
     if (equal == first.end()) {
       first.push_back(i);
       continue;
