@@ -3,28 +3,29 @@
 """How long a kernel takes to compile that no cache knows, and where that time goes. Needs NVRTC, no GPU; checks nothing but
 that everything compiles.
 
-    compile_time.py [--kernelc PATH] [--repeats 3] [--json]      every kernel of examples/ and, at full sizes, of test/conformance
-    compile_time.py --where [--kernelc PATH] [--repeats 3]       twelve texts of different kinds: front end, NVVM, ptxas
+    compile_time.py [--kernelc PATH [--before PATH]] [--json]    every kernel of examples/ and, at full sizes, of test/conformance
+    compile_time.py --where [--kernelc PATH]                     twelve texts of different kinds: front end, NVVM, ptxas
 
-The first measures `kernelc compile --emit header` without a cache, its time in NVRTC and in all; least of the repeats, since
-others use the machine too. The second compiles the whole text in one piece, with NVRTC's own --time.
+The first measures `kernelc compile --emit header` without a cache: wall-clock time of the process and CPU time of it and its
+workers; two programs in turns; least of the repeats, since others use the machine too. The second compiles the whole text in
+one piece and takes CPU time: of a check of the syntax, of PTX, and of a cubin.
 """
 import argparse
-import csv
 import ctypes
 import glob
 import json
 import os
 import re
+import resource
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.normpath(os.path.join(HERE, ".."))
-OPTIONS = ["-arch=sm_90a", "-std=c++17", "-default-device", "--fmad=false", "--no-source-include", "--ptxas-options=-v"]
-PHASES = {"CUDA C++ Frontend": "front end", "NVVM Optimizer": "NVVM", "PTX Translation": "ptxas"}
+OPTIONS = ["-std=c++17", "-default-device", "--fmad=false", "--no-source-include"]
 
 
 def kernels():
@@ -50,22 +51,23 @@ def kernels():
 
 
 def compile_command(kernelc, file, name, sizes, kind, out):
-    command = [kernelc, "compile", file, "--kernel", name, "--emit", kind, "-o", out, "--timing"]
+    command = [kernelc, "compile", file, "--kernel", name, "--emit", kind, "-o", out]
     for s in sizes:
         command += ["--set", s]
     return command
 
 
 def cold(kernelc, file, name, sizes):
-    """Milliseconds in NVRTC and in all, of one process."""
+    """Seconds and CPU seconds of one process with its workers."""
     environment = {**os.environ, "KERNELC_CACHE_SIZE": "0", "KERNELC_UNTUNED": "1"}
     with tempfile.TemporaryDirectory() as folder:
-        run = subprocess.run(compile_command(kernelc, file, name, sizes, "header", os.path.join(folder, "k.h")), env=environment,
-                             capture_output=True, text=True)
+        command = compile_command(kernelc, file, name, sizes, "header", os.path.join(folder, "k.h"))
+        before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+        run = subprocess.run(command, env=environment, capture_output=True, text=True)
+        wall, after = time.monotonic() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
     if run.returncode:
         sys.exit(f"{name} of {file}: {run.stderr}")
-    phases = {what.strip(): float(ms) for ms, what in re.findall(r"([\d.]+) ms  (.*)", run.stderr)}
-    return phases["NVRTC"], phases["total"]
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def quantile(values, q):
@@ -74,20 +76,25 @@ def quantile(values, q):
 
 
 def measure_all(args):
+    programs = {"before": args.before, "now": args.kernelc} if args.before else {"now": args.kernelc}
     rows = []
     for title, file, name, sizes in kernels():
-        samples = [cold(args.kernelc, file, name, sizes) for _ in range(args.repeats)]
-        rows.append({"kernel": title, "nvrtc_ms": min(s[0] for s in samples), "total_ms": min(s[1] for s in samples)})
-        print(f"{rows[-1]['total_ms']:8.0f} ms  {title}", file=sys.stderr)
+        samples = {p: [] for p in programs}
+        for _ in range(args.repeats):
+            for p, path in programs.items():
+                samples[p].append(cold(path, file, name, sizes))
+        rows.append({"kernel": title, **{f"{p} wall": min(s[0] for s in samples[p]) for p in programs},
+                     **{f"{p} CPU": min(s[1] for s in samples[p]) for p in programs}})
+        print(rows[-1], file=sys.stderr)
     if args.json:
         print(json.dumps(rows, indent=1))
         return
-    print("| kernel | NVRTC ms | in all |\n|---|--:|--:|")
-    for r in sorted(rows, key=lambda r: -r["total_ms"]):
-        print(f"| {r['kernel']} | {r['nvrtc_ms']:.0f} | {r['total_ms']:.0f} |")
-    totals = [r["total_ms"] for r in rows]
-    print(f"\n{len(rows)} kernels: median {statistics.median(totals):.0f} ms, 95 % {quantile(totals, 0.95):.0f} ms, most {max(totals):.0f} ms, "
-          f"sum {sum(totals) / 1e3:.1f} s")
+    columns = [f"{p} {what}" for what in ("wall", "CPU") for p in programs]
+    print(f"| kernel | {' | '.join(c + ' s' for c in columns)} |\n|---|{'--:|' * len(columns)}")
+    for r in sorted(rows, key=lambda r: -r[columns[0]]):
+        print(f"| {r['kernel']} | {' | '.join(f'{r[c]:.2f}' for c in columns)} |")
+    for what, value in (("median", statistics.median), ("95 %", lambda v: quantile(v, 0.95)), ("most", max), ("sum", sum)):
+        print(f"| {what} of {len(rows)} | {' | '.join(f'{value([r[c] for r in rows]):.2f}' for c in columns)} |")
 
 
 CHAIN = """# A block of a perceptron: normalised rows, two products, an activation, a residual, and a softmax of the rows.
@@ -119,21 +126,28 @@ TWELVE = [  # what, file or text, kernel, sizes
 ]
 
 
+def cpu_of(nvrtc, text, options):
+    """CPU milliseconds of compiling."""
+    program, options = ctypes.c_void_p(), [o.encode() for o in options]
+    assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"k.cu", 0, None, None) == 0
+    start = time.process_time()
+    assert nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options)) == 0
+    milliseconds = (time.process_time() - start) * 1e3
+    nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
+    return milliseconds
+
+
 def times(nvrtc, text):
-    """Milliseconds of each phase, as NVRTC reports them."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = os.path.join(folder, "time.csv")
-        program, options = ctypes.c_void_p(), [o.encode() for o in OPTIONS + [f"--time={file}"]]
-        assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"k.cu", 0, None, None) == 0
-        assert nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options)) == 0
-        nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
-        with open(file) as f:
-            return {PHASES[row[1].strip()]: float(row[2]) for row in csv.reader(f) if len(row) > 2 and row[1].strip() in PHASES}
+    """CPU milliseconds of front end, NVVM and ptxas."""
+    syntax = cpu_of(nvrtc, text, ["-arch=sm_90a", *OPTIONS, "--fdevice-syntax-only"])
+    ptx = cpu_of(nvrtc, text, ["-arch=compute_90a", *OPTIONS])
+    cubin = cpu_of(nvrtc, text, ["-arch=sm_90a", *OPTIONS])
+    return syntax, ptx - syntax, cubin - ptx
 
 
 def where(args):
     nvrtc = ctypes.CDLL(os.environ.get("KERNELC_LIBNVRTC", "libnvrtc.so.13"))
-    print("| text | launches | lines | front end ms | NVVM ms | ptxas ms | sum |\n|---|--:|--:|--:|--:|--:|--:|")
+    print("| text | kernels | lines | front end ms | NVVM ms | ptxas ms | sum |\n|---|--:|--:|--:|--:|--:|--:|")
     for what, source, name, sizes in TWELVE:
         with tempfile.TemporaryDirectory() as folder:
             file = os.path.join(ROOT, source)
@@ -145,16 +159,16 @@ def where(args):
             run = subprocess.run(compile_command(args.kernelc, file, name, sizes, "cuda", "-"), capture_output=True, text=True)
         if run.returncode:
             sys.exit(f"{what}: {run.stderr}")
-        samples = [times(nvrtc, run.stdout) for _ in range(args.repeats)]
-        best = {p: min(s.get(p, 0) for s in samples) for p in PHASES.values()}
+        best = [max(0, min(phase)) for phase in zip(*(times(nvrtc, run.stdout) for _ in range(args.repeats)))]
         print(f"| {what} | {run.stdout.count('__global__ void')} | {run.stdout.count(chr(10))} | " +
-              " | ".join(f"{best[p]:.0f}" for p in PHASES.values()) + f" | {sum(best.values()):.0f} |", flush=True)
+              " | ".join(f"{ms:.0f}" for ms in best) + f" | {sum(best):.0f} |", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernelc", default=os.path.join(ROOT, "build", "ci", "tools", "kernelc"))
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--before", help="an older kernelc to compare with, in turns")
+    parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--where", action="store_true", help="the phases of twelve texts")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
