@@ -8,10 +8,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/time/clock.h"
 #include "driver/jit/HostRun.h"
 #include "driver/jit/Session.h"
 #include "driver/verify/HostValues.h"
 #include "runtime/DiskCache.h"
+#include "support/Interrupt.h"
 
 namespace kernelc {
 namespace {
@@ -102,6 +104,47 @@ TEST_F(CompileUnitsSession, AChangedStatementCompilesItsLaunchOnly) {
   ASSERT_TRUE(changed.ok()) << changed.status();
   EXPECT_EQ(changed->code.units.size(), first->code.units.size());
   EXPECT_EQ(changed->stored, 1) << changed->variant.cudaText;
+}
+
+absl::Time interruptAt = absl::InfiniteFuture();
+
+TEST_F(CompileUnitsSession, InterruptsEndAllUnitsAtOnce) {
+  ::setenv("KERNELC_NVRTC_WORKER", KERNELC_TEST_NVRTC_WORKER, 1);
+  Variant v;
+  v.target = "sm_90a";
+  for (const char *name : {"a", "b", "c", "d"}) { // of minutes each
+    absl::StrAppend(&v.cudaText, "\nextern \"C\" __global__ void kc_", name, "(float *y, const float *x) {\n  float s = x[0];\n");
+    for (int i = 0; i < 2000; ++i)
+      absl::StrAppend(&v.cudaText, "  s = s * x[", i, "] + x[(int)s & 1023];\n");
+    absl::StrAppend(&v.cudaText, "  y[0] = s;\n}\n");
+    v.launches.emplace_back();
+    v.launches.back().entry = absl::StrCat("kc_", name);
+  }
+  auto session = Session::create(options());
+  ASSERT_TRUE(session->nvrtc().ok());
+  setInterruptQuestion([] { return absl::Now() > interruptAt; });
+  absl::Status status;
+  absl::Time ended;
+  {
+    InterruptScope scope;
+    interruptAt = absl::Now() + absl::Milliseconds(500);
+    status = session->compileVariant(v, "long.cu").status();
+    ended = absl::Now();
+  }
+  setInterruptQuestion(nullptr);
+  ::unsetenv("KERNELC_NVRTC_WORKER");
+  EXPECT_EQ(status.code(), absl::StatusCode::kCancelled) << status;
+  EXPECT_LT(ended - interruptAt, absl::Seconds(1)) << "a fifth of that, but for other work on the machine";
+  EXPECT_EQ(session->cache().counters().stored.load(), 0);
+}
+
+TEST_F(CompileUnitsSession, AWorkerThatCannotBeStartedIsAnErrorWhereItWasNamed) {
+  ::setenv("KERNELC_NVRTC_WORKER", "/none/worker", 1);
+  std::vector<std::vector<int64_t>> shapes(3, {64, 64});
+  EXPECT_EQ(compile(kSteps, shapes).status().code(), absl::StatusCode::kUnavailable);
+  ::setenv("KERNELC_NVRTC_WORKER", "0", 1);
+  EXPECT_TRUE(compile(kSteps, shapes).ok());
+  ::unsetenv("KERNELC_NVRTC_WORKER");
 }
 
 TEST_F(CompileUnitsSession, SharedEntriesComputeEachLayer) {
