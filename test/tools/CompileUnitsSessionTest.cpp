@@ -147,6 +147,43 @@ TEST_F(CompileUnitsSession, AWorkerThatCannotBeStartedIsAnErrorWhereItWasNamed) 
   ::unsetenv("KERNELC_NVRTC_WORKER");
 }
 
+TEST_F(CompileUnitsSession, RemarksAreOfTheLaunchAndItsLines) {
+  // 96 live values per thread do not fit in 32 registers.
+  auto variantAt = [](int line) {
+    Variant v;
+    v.target = "sm_90a";
+    v.cudaText =
+        absl::StrCat("#line 3 \"two.kc\"\nextern \"C\" __global__ void kc_copy(float *x) {\n  x[0] = x[1];\n}\n\n#line ", line, R"( "two.kc"
+extern "C" __global__ void __launch_bounds__(1024, 2) kc_spill(float *x, int n) {
+  float a[96];
+#pragma unroll
+  for (int i = 0; i < 96; ++i) a[i] = x[i * n + threadIdx.x];
+  for (int t = 0; t < n; ++t) {
+#pragma unroll
+    for (int i = 0; i < 96; ++i) a[i] = a[i] * a[(i + 7) % 96] + a[(i * 5) % 96];
+  }
+#pragma unroll
+  for (int i = 0; i < 96; ++i) x[i * n + threadIdx.x] = a[i];
+}
+)");
+    for (const char *entry : {"kc_copy", "kc_spill"}) {
+      v.launches.emplace_back();
+      v.launches.back().entry = entry;
+    }
+    return v;
+  };
+  auto session = Session::create(options());
+  for (int line : {5, 9}) { // the second time from the cache, where the log is kept without places
+    auto code = session->compileVariant(variantAt(line), "two.cu");
+    ASSERT_TRUE(code.ok()) << code.status();
+    EXPECT_EQ(session->cache().counters().stored.load(), 2);
+    EXPECT_TRUE(code->cubins[0].diagnostics.empty());
+    ASSERT_EQ(code->cubins[1].diagnostics.size(), 1u);
+    EXPECT_EQ(code->cubins[1].diagnostics[0].function, "kc_spill");
+    EXPECT_EQ(code->cubins[1].diagnostics[0].loc.line, line);
+  }
+}
+
 TEST_F(CompileUnitsSession, SharedEntriesComputeEachLayer) {
   auto session = Session::create(options());
   auto kernel = session->compile(layers(4));
