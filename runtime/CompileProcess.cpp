@@ -114,6 +114,12 @@ void CompileProcess::giveBack(std::unique_ptr<WorkerChild> child) const {
     idle_.push_back(std::move(child));
 }
 
+void CompileProcess::prepare() const {
+  bool isNew = false;
+  if (absl::StatusOr<std::unique_ptr<WorkerChild>> child = take(&isNew); child.ok()) // else the first text says why not
+    giveBack(*std::move(child));
+}
+
 std::vector<int> CompileProcess::idleWorkers() const {
   std::lock_guard<std::mutex> lock(mutex_);
   std::vector<int> pids;

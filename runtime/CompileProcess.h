@@ -44,6 +44,8 @@ public:
   /// when it died, and Unavailable when it cannot be started.
   absl::StatusOr<Cubin> compileToCubin(absl::string_view text, absl::string_view programName, absl::string_view arch,
                                        absl::Span<const std::string> extra = {}, const std::atomic<bool> *stop = nullptr) const;
+  /// Has a worker waiting, which opens NVRTC while the caller still does other things.
+  void prepare() const;
   /// Workers that wait for work.
   std::vector<int> idleWorkers() const;
 

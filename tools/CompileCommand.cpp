@@ -250,6 +250,8 @@ absl::Status compile(const Settings &s, std::vector<std::string> &remarks, Timer
     if (absl::StatusOr<const Kernel *> only = (*program)->findKernel(""); !only.ok())
       return only.status();
   std::shared_ptr<Session> session = Session::create();
+  if (s.kind == "cubin" || s.kind == "header")
+    session->prepareCompiler();
   std::string product;
   if (s.kind == "te" && s.dumpTo.empty()) {
     absl::Status status = (*program)->withModule([&](mlir::ModuleOp module) {

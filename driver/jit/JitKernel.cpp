@@ -256,7 +256,7 @@ absl::StatusOr<BoundCall> JitKernel::bind(const Place &place, absl::Span<const L
   if (!ready) {
     // Said before minutes may go into compiling what could not be loaded then.
     KERNELC_RETURN_IF_ERROR((*device)->checkNoCapture(absl::StrCat("compiling and loading kernel '", signature().name, "'"), stream));
-    absl::StatusOr<std::shared_ptr<const CompiledVariant>> variant = set.get(*args);
+    absl::StatusOr<std::shared_ptr<const CompiledVariant>> variant = set.get(*args, /*forDevice=*/true);
     if (!variant.ok())
       return variant.status();
     absl::StatusOr<std::shared_ptr<LoadedKernel>> loaded = impl_->getLoaded(**device, set, *variant);

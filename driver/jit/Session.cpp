@@ -51,6 +51,12 @@ CompileProcess *SessionState::getCompileProcess(const Nvrtc &nvrtc) {
   return process.get();
 }
 
+void SessionState::prepareCompiler() {
+  absl::StatusOr<Nvrtc *> loaded = getNvrtc();
+  if (CompileProcess *process = loaded.ok() ? getCompileProcess(**loaded) : nullptr)
+    process->prepare();
+}
+
 absl::StatusOr<Cubin> SessionState::compileToCubin(absl::string_view cudaText, absl::string_view programName, absl::string_view target,
                                                    const std::atomic<bool> *stop) {
   absl::StatusOr<Nvrtc *> loaded = getNvrtc();
@@ -165,6 +171,7 @@ absl::StatusOr<Nvrtc *> Session::nvrtc() { return state_->getNvrtc(); }
 absl::StatusOr<Cubin> Session::compileToCubin(absl::string_view cudaText, absl::string_view programName, absl::string_view target) {
   return state_->compileToCubin(cudaText, programName, target, nullptr);
 }
+void Session::prepareCompiler() { state_->prepareCompiler(); }
 absl::StatusOr<VariantCode> Session::compileVariant(const Variant &variant, absl::string_view programName) {
   return state_->compileVariant(variant, programName);
 }

@@ -88,6 +88,8 @@ public:
   /// A CUDA text by NVRTC, through the cache; in a process of its own, where there is a
   /// kernelc-nvrtc-worker.
   absl::StatusOr<Cubin> compileToCubin(absl::string_view cudaText, absl::string_view programName, absl::string_view target);
+  /// Gets NVRTC going while passes still make what it will compile.
+  void prepareCompiler();
   /// A variant's compile units in the same way, side by side.
   absl::StatusOr<VariantCode> compileVariant(const Variant &variant, absl::string_view programName);
 

@@ -42,6 +42,8 @@ struct SessionState {
   absl::StatusOr<Nvrtc *> getNvrtc();
   /// What compiles in other processes, where there is a worker (CompileProcess::findWorker()) that could be started so far.
   CompileProcess *getCompileProcess(const Nvrtc &nvrtc);
+  /// To be called before passes whose text will be compiled: gets NVRTC going meanwhile.
+  void prepareCompiler();
   /// Through the disk cache; in a process of its own, if there is a worker. `stop`: as in CompileProcess.
   absl::StatusOr<Cubin> compileToCubin(absl::string_view cudaText, absl::string_view programName, absl::string_view target,
                                        const std::atomic<bool> *stop);

@@ -104,10 +104,11 @@ std::shared_ptr<const CompiledVariant> VariantSet::find(const CheckedArgs &args)
   return lookUp(args, choice);
 }
 
-absl::StatusOr<std::shared_ptr<const CompiledVariant>> VariantSet::get(const CheckedArgs &args) {
+absl::StatusOr<std::shared_ptr<const CompiledVariant>> VariantSet::get(const CheckedArgs &args, bool forDevice) {
   if (absl::Status s = checkPacked(signature_, args); !s.ok())
     return s;
   absl::MutexLock lock(&mutex_);
+  forDevice_ = forDevice;
   for (Choice choice = choose(args);;) {
     if (std::shared_ptr<const CompiledVariant> found = lookUp(args, choice))
       return found;
@@ -155,6 +156,8 @@ absl::StatusOr<Kernel> VariantSet::compileBy(const TunedSchedule *tuned, const V
 }
 
 absl::StatusOr<Kernel> VariantSet::compileFresh(const TunedSchedule *tuned, const VariantOptions &options) {
+  if (forDevice_)
+    session_.prepareCompiler();
   Kernel kernel = signature_;
   std::vector<std::string> remarks;
   absl::Status s = program_->withModule(

@@ -102,8 +102,11 @@ std::string contents(const std::string &path) {
 
 TEST_F(CompileProcessTest, AWorkerIsKeptAndReplaced) {
   CompileProcess process(worker);
-  ASSERT_TRUE(process.compileToCubin(kText, "copy.cu", "sm_90a").ok());
+  process.prepare();
+  process.prepare();
   std::vector<int> first = process.idleWorkers();
+  ASSERT_TRUE(process.compileToCubin(kText, "copy.cu", "sm_90a").ok());
+  EXPECT_EQ(process.idleWorkers(), first);
   ASSERT_EQ(first.size(), 1u);
   ASSERT_TRUE(process.compileToCubin(kText, "copy.cu", "sm_80").ok());
   EXPECT_EQ(process.idleWorkers(), first) << "the same one";
