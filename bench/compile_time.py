@@ -5,10 +5,12 @@ that everything compiles.
 
     compile_time.py [--kernelc PATH [--before PATH]] [--json]    every kernel of examples/ and, at full sizes, of test/conformance
     compile_time.py --where [--kernelc PATH]                     twelve texts of different kinds: front end, NVVM, ptxas
+    compile_time.py --threads [--kernelc PATH]                   whether threads of one process compile side by side
 
 The first measures `kernelc compile --emit header` without a cache: wall-clock time of the process and CPU time of it and its
 workers; two programs in turns; least of the repeats, since others use the machine too. The second compiles the whole text in
-one piece and takes CPU time: of a check of the syntax, of PTX, and of a cubin.
+one piece and takes CPU time: of a check of the syntax, of PTX, and of a cubin. The third compiles a text on four threads and
+looks how many of them are runnable, which does not depend on what else the machine does.
 """
 import argparse
 import ctypes
@@ -21,6 +23,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -164,15 +167,44 @@ def where(args):
               " | ".join(f"{ms:.0f}" for ms in best) + f" | {sum(best):.0f} |", flush=True)
 
 
+def threads(args):
+    nvrtc = ctypes.CDLL(os.environ.get("KERNELC_LIBNVRTC", "libnvrtc.so.13"))
+    run = subprocess.run([args.kernelc, "compile", os.path.join(ROOT, "examples", "softmax.kc"), "--emit", "cuda"], capture_output=True, text=True)
+    compile_once = lambda: cpu_of(nvrtc, run.stdout, ["-arch=sm_90a", *OPTIONS])
+    compile_once()  # what only the first one costs
+    alone, ids, seen, start = compile_once(), [], {}, time.process_time()
+
+    def work():
+        ids.append(threading.get_native_id())
+        cpu_of(nvrtc, run.stdout, ["-arch=sm_90a", *OPTIONS])
+
+    workers = [threading.Thread(target=work) for _ in range(4)]
+    for w in workers:
+        w.start()
+    while any(w.is_alive() for w in workers):
+        runnable = 0
+        for i in list(ids):
+            try:
+                with open(f"/proc/self/task/{i}/stat") as f:
+                    runnable += ") R" in f.read()
+            except OSError:
+                pass  # has ended
+        seen[runnable] = seen.get(runnable, 0) + 1
+        time.sleep(0.003)
+    print(f"one: {alone:.0f} ms of CPU time; four threads: {(time.process_time() - start) * 1e3:.0f} ms; samples by runnable threads: "
+          f"{dict(sorted(seen.items()))}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernelc", default=os.path.join(ROOT, "build", "ci", "tools", "kernelc"))
     parser.add_argument("--before", help="an older kernelc to compare with, in turns")
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--where", action="store_true", help="the phases of twelve texts")
+    parser.add_argument("--threads", action="store_true", help="four threads in one process")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
-    where(args) if args.where else measure_all(args)
+    where(args) if args.where else threads(args) if args.threads else measure_all(args)
 
 
 if __name__ == "__main__":

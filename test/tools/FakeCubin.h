@@ -34,11 +34,10 @@ inline std::string fakeCubinOf(const Kernel &kernel) {
   return fakecuda::makeCubin(entries);
 }
 
-/// Puts `cubin` into the session's cache, under the keys of the variant's units. The session has NVRTC.
-inline void storeCubin(Session &session, const Variant &v, const std::string &cubin) {
-  for (const CompileUnit &unit : compileUnitsOf(v))
-    session.cache().put(DiskCache::Kind::Content, DiskCache::contentKey(**session.nvrtc(), unit.text, v.target),
-                        absl::StrCat(absl::string_view("\0", 1), cubin));
+/// Puts `cubin` into the session's cache, under the key of the unit. The session has NVRTC.
+inline void storeCubin(Session &session, const CompileUnit &unit, const std::string &target, const std::string &cubin) {
+  session.cache().put(DiskCache::Kind::Content, DiskCache::contentKey(**session.nvrtc(), unit.text, target),
+                      absl::StrCat(absl::string_view("\0", 1), cubin));
 }
 
 } // namespace kernelc
