@@ -74,15 +74,18 @@ absl::Status prepare(const std::string &folder, const std::string &text, const W
   auto k = (*kernel)->variantFor("sm_90a", values);
   if (!k.ok())
     return k.status();
-  // As long as the real one, since it is read and checked.
-  const std::string &cuda = k->variants[0].cudaText;
-  absl::StatusOr<Cubin> real = (*session->nvrtc())->compileToCubin(cuda, "k.cu", "sm_90a");
+  absl::StatusOr<VariantCode> real = session->compileVariant(k->variants[0], "k.cu");
   if (!real.ok())
     return real.status();
-  std::string fake = fakeCubinOf(*k);
-  fake.resize(std::max(fake.size() + 1, real->bytes.size()), '\0');
-  storeCubin(*session, k->variants[0], fake);
-  std::fprintf(stderr, "%s: %zu bytes of CUDA C, a cubin of %zu\n", w.kernel, cuda.size(), real->bytes.size());
+  size_t bytes = 0;
+  for (size_t u = 0; u < real->units.size(); ++u) { // as long as the real ones, since they are read and checked
+    std::string fake = fakeCubinOf(*k);
+    fake.resize(std::max(fake.size() + 1, real->cubins[u].bytes.size()), '\0');
+    storeCubin(*session, real->units[u], k->variants[0].target, fake);
+    bytes += real->cubins[u].bytes.size();
+  }
+  std::fprintf(stderr, "%s: %zu bytes of CUDA C, %zu cubins of %zu bytes\n", w.kernel, k->variants[0].cudaText.size(), real->cubins.size(),
+               bytes);
   return absl::OkStatus();
 }
 

@@ -14,6 +14,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
+#include "runtime/CompileProcess.h"
+#include "support/CompileUnits.h"
 
 namespace kernelc {
 namespace {
@@ -236,7 +238,8 @@ UniqueFd DiskCache::lock(const std::string &hash, absl::Time deadline, const std
 }
 
 absl::StatusOr<std::string> DiskCache::getOrCompute(Kind kind, const CacheKey &key,
-                                                    const std::function<absl::StatusOr<std::string>()> &compute, absl::Duration deadline) {
+                                                    const std::function<absl::StatusOr<std::string>()> &compute, absl::Duration deadline,
+                                                    const std::atomic<bool> *stop) {
   if (!enabled())
     return compute();
   std::optional<std::string> found = get(kind, key);
@@ -244,7 +247,7 @@ absl::StatusOr<std::string> DiskCache::getOrCompute(Kind kind, const CacheKey &k
     return *found;
   UniqueFd held = lock(key.hash(), absl::Now() + deadline, [&] {
     found = find(kind, key);
-    return found.has_value();
+    return found.has_value() || (stop && *stop);
   });
   if (!found)
     found = find(kind, key); // the previous holder has published meanwhile
@@ -256,33 +259,59 @@ absl::StatusOr<std::string> DiskCache::getOrCompute(Kind kind, const CacheKey &k
   return fresh;
 }
 
-absl::StatusOr<Cubin> DiskCache::compile(const Nvrtc &nvrtc, absl::string_view text, absl::string_view programName, absl::string_view arch,
-                                         absl::Span<const std::string> extra, const CompileProcess *process) {
-  std::vector<std::string> options = Nvrtc::options(arch);
-  options.insert(options.end(), extra.begin(), extra.end());
-  CacheKey key = CacheKey::content(text, arch, absl::StrJoin(options, "\n"),
-                                   absl::StrCat(nvrtc.version().first, ".", nvrtc.version().second), nvrtc.buildId());
-  key.note("program", programName);
-  // The payload is the log, a zero byte, the cubin: diagnostics are read from the log again.
-  absl::StatusOr<std::string> payload = getOrCompute(Kind::Content, key, [&]() -> absl::StatusOr<std::string> {
-    absl::StatusOr<Cubin> cubin =
-        process ? process->compileToCubin(text, programName, arch, extra) : nvrtc.compileToCubin(text, programName, arch, extra);
-    if (!cubin.ok())
-      return cubin.status();
-    return absl::StrCat(absl::string_view(cubin->log).substr(0, cubin->log.find('\0')), absl::string_view("\0", 1), cubin->bytes);
-  });
-  if (!payload.ok())
-    return payload.status();
-  size_t end = payload->find('\0');
+/// The payload is the log, a zero byte, the cubin: diagnostics are read from the log again.
+static std::optional<Cubin> decodeCubin(absl::string_view payload, absl::string_view text) {
+  size_t end = payload.find('\0');
   if (end == std::string::npos)
-    return absl::InternalError("the kernel cache returned a payload without a log");
+    return std::nullopt;
   Cubin cubin;
-  cubin.log = payload->substr(0, end);
-  cubin.bytes = payload->substr(end + 1);
+  cubin.log = std::string(payload.substr(0, end));
+  cubin.bytes = std::string(payload.substr(end + 1));
   CompileLog log = parseCompileLog(cubin.log, text);
   cubin.diagnostics = std::move(log.diagnostics);
   cubin.kernels = std::move(log.kernels);
   return cubin;
+}
+
+CacheKey DiskCache::contentKey(const Nvrtc &nvrtc, absl::string_view text, absl::string_view arch, absl::Span<const std::string> extra) {
+  std::vector<std::string> options = Nvrtc::options(arch);
+  options.insert(options.end(), extra.begin(), extra.end());
+  bool marksCount = std::any_of(options.begin(), options.end(), [](const std::string &o) {
+    return o == "-lineinfo" || o == "--generate-line-info" || o == "--device-debug" || o == "-G";
+  });
+  return CacheKey::content(marksCount ? std::string(text) : codeOf(text), arch, absl::StrJoin(options, "\n"),
+                           absl::StrCat(nvrtc.version().first, ".", nvrtc.version().second), nvrtc.buildId());
+}
+
+absl::StatusOr<Cubin> DiskCache::compile(const Nvrtc &nvrtc, absl::string_view text, absl::string_view programName, absl::string_view arch,
+                                         absl::Span<const std::string> extra, const CompileProcess *process,
+                                         const std::atomic<bool> *stop) {
+  CacheKey key = contentKey(nvrtc, text, arch, extra);
+  key.note("program", programName);
+  absl::StatusOr<std::string> payload = getOrCompute(
+      Kind::Content, key,
+      [&]() -> absl::StatusOr<std::string> {
+        absl::StatusOr<Cubin> cubin =
+            process ? process->compileToCubin(text, programName, arch, extra, stop) : nvrtc.compileToCubin(text, programName, arch, extra);
+        if (!cubin.ok())
+          return cubin.status();
+        return absl::StrCat(absl::string_view(cubin->log).substr(0, cubin->log.find('\0')), absl::string_view("\0", 1), cubin->bytes);
+      },
+      absl::Seconds(30), stop);
+  if (!payload.ok())
+    return payload.status();
+  if (std::optional<Cubin> cubin = decodeCubin(*payload, text))
+    return *std::move(cubin);
+  return absl::InternalError("the kernel cache returned a payload without a log");
+}
+
+std::optional<Cubin> DiskCache::findCubin(const Nvrtc &nvrtc, absl::string_view text, absl::string_view arch,
+                                          absl::Span<const std::string> extra) {
+  std::optional<std::string> payload = find(Kind::Content, contentKey(nvrtc, text, arch, extra));
+  if (!payload)
+    return std::nullopt;
+  ++counters_.hits;
+  return decodeCubin(*payload, text);
 }
 
 std::vector<DiskCache::Located> DiskCache::scan() const {

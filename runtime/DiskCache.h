@@ -21,11 +21,12 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "runtime/CacheEntry.h"
-#include "runtime/CompileProcess.h"
 #include "runtime/Nvrtc.h"
 #include "runtime/PrivateDir.h"
 
 namespace kernelc {
+
+class CompileProcess;
 
 class DiskCache {
 public:
@@ -63,13 +64,19 @@ public:
   void drop(Kind kind, const CacheKey &key);
 
   /// get(), or else `compute`, then put(). Among processes one computes while the
-  /// others wait, at most `deadline`; then they compute for themselves.
+  /// others wait, at most `deadline` and until `*stop`; then they compute for themselves.
   absl::StatusOr<std::string> getOrCompute(Kind kind, const CacheKey &key, const std::function<absl::StatusOr<std::string>()> &compute,
-                                           absl::Duration deadline = absl::Seconds(30));
+                                           absl::Duration deadline = absl::Seconds(30), const std::atomic<bool> *stop = nullptr);
   /// compileToCubin() through the cache, diagnostics included; in `process`, if given
-  /// (then `nvrtc` only says which version and build that is).
+  /// (then `nvrtc` only says which version and build that is), until `*stop`.
   absl::StatusOr<Cubin> compile(const Nvrtc &nvrtc, absl::string_view text, absl::string_view programName, absl::string_view arch,
-                                absl::Span<const std::string> extra = {}, const CompileProcess *process = nullptr);
+                                absl::Span<const std::string> extra = {}, const CompileProcess *process = nullptr,
+                                const std::atomic<bool> *stop = nullptr);
+  /// What compile() would find without compiling; counts a hit, and leaves the count of misses to compile().
+  std::optional<Cubin> findCubin(const Nvrtc &nvrtc, absl::string_view text, absl::string_view arch,
+                                 absl::Span<const std::string> extra = {});
+  /// The key of that: comments and `#line` marks count only where they reach the cubin (-lineinfo).
+  static CacheKey contentKey(const Nvrtc &nvrtc, absl::string_view text, absl::string_view arch, absl::Span<const std::string> extra = {});
 
   struct EntryInfo {
     Kind kind;

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "runtime/CompileProcess.h"
 #include "runtime/CudaDriver.h"
 #include "runtime/Device.h"
 #include "runtime/DiskCache.h"
@@ -35,6 +36,8 @@ void describeNvrtc(std::vector<std::string> *lines) {
   lines->push_back(StrCat("NVRTC: ", (*nvrtc)->version().first, ".", (*nvrtc)->version().second, " from ", (*nvrtc)->path(), " (build ",
                           (*nvrtc)->buildId().substr(0, 12), ")"));
   lines->push_back(StrCat("NVRTC targets: sm_ ", archs));
+  std::string worker = CompileProcess::findWorker();
+  lines->push_back(StrCat("NVRTC runs in: ", worker.empty() ? "this process, without limits" : worker));
 }
 
 void describeDriver(std::vector<std::string> *lines) {
@@ -117,7 +120,8 @@ const std::vector<EnvironmentVariable> &environmentVariables() {
       {"KERNELC_LIBNVRTC", "the NVRTC library", "libnvrtc.so.13 or .12, by name, in the toolkit, in Python wheels"},
       {"KERNELC_LIBRARY", "libkernelc.so for the Python package", "beside the package, the bundle's lib folder, then the loader's search"},
       {"KERNELC_LINEINFO", "1: cubins carry the .kc lines, for profilers", "0"},
-      {"KERNELC_NVRTC_WORKER", "the kernelc-nvrtc-worker that compiles under limits", "none: NVRTC runs in this process, without limits"},
+      {"KERNELC_NVRTC_WORKER", "the kernelc-nvrtc-worker that compiles under limits",
+       "the one beside the program or the library; 0: NVRTC runs in this process, without limits"},
       {"KERNELC_UNTUNED", "1: no schedules that 'kernelc tune' has kept in the cache", "0"},
   };
   return *variables;

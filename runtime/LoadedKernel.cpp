@@ -21,11 +21,25 @@ absl::StatusOr<std::unique_ptr<LoadedKernel>> LoadedKernel::create(Device &devic
   return std::unique_ptr<LoadedKernel>(new LoadedKernel(device, std::move(kernel)));
 }
 
+absl::Status LoadedKernel::checkIndex(int index) const {
+  if (index >= 0 && size_t(index) < kernel_.variants.size())
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("kernel '", kernel_.name, "' has no variant ", index, "; it has ", kernel_.variants.size()));
+}
+
 absl::Status LoadedKernel::loadVariant(int index, absl::string_view cubin) {
-  if (index < 0 || size_t(index) >= kernel_.variants.size())
-    return absl::InvalidArgumentError(
-        absl::StrCat("kernel '", kernel_.name, "' has no variant ", index, "; it has ", kernel_.variants.size()));
-  auto variant = LoadedVariant::load(device_, kernel_, kernel_.variants[index], cubin);
+  KERNELC_RETURN_IF_ERROR(checkIndex(index));
+  return loadVariant(index, std::vector<absl::string_view>(kernel_.variants[index].launches.size(), cubin));
+}
+
+absl::Status LoadedKernel::loadVariant(int index, absl::Span<const absl::string_view> cubins) {
+  KERNELC_RETURN_IF_ERROR(checkIndex(index));
+  const Variant &described = kernel_.variants[index];
+  if (cubins.size() != described.launches.size())
+    return absl::InvalidArgumentError(absl::StrCat("variant '", described.name, "' of kernel '", kernel_.name, "' has ",
+                                                   described.launches.size(), " launches, not ", cubins.size()));
+  auto variant = LoadedVariant::load(device_, kernel_, described, cubins);
   if (!variant.ok())
     return variant.status();
   absl::MutexLock lock(&mutex_);

@@ -65,8 +65,12 @@ public:
   const Kernel &kernel() const { return kernel_; }
   Device &device() const { return device_; }
 
-  /// Loads the cubin of Kernel::variants[index] and readies its entries. InvalidImage
-  /// when the driver refuses the bytes; ColdInCapture while a stream captures.
+  /// Loads the cubins of Kernel::variants[index] and readies its entries. `cubins`: for each
+  /// launch the image with its entry; an image that stands there several times (the same memory)
+  /// is loaded once. InvalidImage when the driver refuses the bytes; ColdInCapture while a
+  /// stream captures.
+  absl::Status loadVariant(int index, absl::Span<const absl::string_view> cubins);
+  /// All entries in one image.
   absl::Status loadVariant(int index, absl::string_view cubin);
   bool isLoaded(int index) const;
 
@@ -78,6 +82,7 @@ public:
 
 private:
   LoadedKernel(Device &device, Kernel kernel);
+  absl::Status checkIndex(int index) const;
   std::shared_ptr<LoadedVariant> loaded(int index) const;
   absl::StatusOr<CheckedArgs> check(absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes) const;
 

@@ -190,12 +190,16 @@ absl::StatusOr<std::unique_ptr<Nvrtc>> Nvrtc::load(std::string path) {
     return absl::InternalError(absl::StrCat("nvrtcGetSupportedArchs: ", fn.nvrtcGetErrorString(r)));
   nvrtc->buildId_ = findBuildId(reinterpret_cast<const void *>(fn.nvrtcVersion));
   if (nvrtc->buildId_.empty()) {
-    Dl_info info{};
     struct stat st{};
-    if (dladdr(reinterpret_cast<const void *>(fn.nvrtcVersion), &info) && info.dli_fname && stat(info.dli_fname, &st) == 0)
+    if (stat(nvrtc->file().c_str(), &st) == 0)
       nvrtc->buildId_ = absl::StrCat("size", st.st_size);
   }
   return nvrtc;
+}
+
+std::string Nvrtc::file() const {
+  Dl_info info{};
+  return dladdr(reinterpret_cast<const void *>(fn_->nvrtcVersion), &info) && info.dli_fname ? info.dli_fname : "";
 }
 
 std::vector<std::string> Nvrtc::options(absl::string_view arch) {

@@ -35,6 +35,8 @@ public:
   /// {13, 0}.
   std::pair<int, int> version() const { return version_; }
   const std::string &path() const { return path_; }
+  /// The file that this is, whatever name found it; empty when unknown.
+  std::string file() const;
   /// Tells two builds of one version apart; part of the cubin's cache key.
   const std::string &buildId() const { return buildId_; }
   /// Compute capabilities it compiles for, e.g. {75, 80, 90}.

@@ -120,7 +120,7 @@ struct Workspace {
   SizeExpr byteOffset, bytes;
 };
 
-/// One specialisation of a kernel: one CUDA text, one cubin.
+/// One specialisation of a kernel: one CUDA text, a cubin for each compile unit.
 struct Variant {
   std::string name;
   std::string target; ///< "sm_90a", ...

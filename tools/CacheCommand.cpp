@@ -58,6 +58,25 @@ int whyCall(DiskCache &cache, const CallOptions &options) {
   return answer.rfind("a hit", 0) == 0 ? kDone : kFailed;
 }
 
+/// Compiles what a call with these arguments needs on a GPU of that architecture, if the cache does not have it.
+absl::Status warm(CallOptions options) {
+  options.diskCache = true;
+  absl::StatusOr<Call> call = prepareCall(options);
+  if (!call.ok())
+    return call.status();
+  const std::string target = options.arch.empty() ? "sm_90a" : options.arch, name = call->kernel->signature().name;
+  absl::StatusOr<Kernel> kernel = call->kernel->variantFor(target, call->arguments.values(call->kernel->signature()));
+  if (!kernel.ok())
+    return kernel.status();
+  const int64_t before = call->session->cache().counters().stored;
+  absl::StatusOr<VariantCode> code = call->session->compileVariant(kernel->variants[0], absl::StrCat(name, ".cu"));
+  if (!code.ok())
+    return code.status();
+  std::cout << name << " for " << target << ": " << kernel->variants[0].launches.size() << " launches of " << code->units.size()
+            << " compile units, " << call->session->cache().counters().stored - before << " of them compiled now\n";
+  return absl::OkStatus();
+}
+
 /// Keeps a schedule file for calls with these arguments, as tune would.
 absl::Status keep(DiskCache &cache, const CallOptions &options) {
   if (options.source.schedule.empty())
@@ -99,23 +118,29 @@ int cacheCommand(const std::vector<std::string> &args) {
   std::vector<std::string> &words = call.positionals;
   std::string size;
   Options options(
-      "cache", "ls | why KERNEL [FILE.kc [NAME=VALUE ...]] | keep FILE.kc [NAME=VALUE ...] --schedule FILE | verify | prune | clear | path",
+      "cache",
+      "ls | why KERNEL [FILE.kc [NAME=VALUE ...]] | warm FILE.kc [NAME=VALUE ...] | keep FILE.kc [NAME=VALUE ...] --schedule FILE | "
+      "verify | prune | clear | path",
       "Looks after the cache of compiled kernels. 'why' prints the parts of a kernel's keys; with a file it says whether\n"
-      "a call with these arguments would be a hit, and if not, what differs from the nearest entry. 'keep' puts a schedule there\n"
-      "that 'kernelc tune' has found elsewhere, for calls with these arguments.");
+      "a call with these arguments would be a hit, and if not, what differs from the nearest entry. 'warm' compiles ahead\n"
+      "what a call with these arguments needs. 'keep' puts a schedule there that 'kernelc tune' has found elsewhere, for calls with\n"
+      "these arguments.");
   options.value("--to", size, "SIZE", "prune: leave at most so much (500M, 2G)");
   call.add(options);
   if (std::optional<int> code = options.parse(args))
     return *code;
-  static const std::vector<std::string> kVerbs = {"ls", "why", "keep", "verify", "prune", "clear", "path"};
+  static const std::vector<std::string> kVerbs = {"ls", "why", "warm", "keep", "verify", "prune", "clear", "path"};
   std::string verb = words.empty() ? "" : words[0];
   if (std::find(kVerbs.begin(), kVerbs.end(), verb) == kVerbs.end()) {
     std::string near = findNearest(verb, kVerbs);
     return options.usageError(verb.empty() ? "what?"
                                            : "unknown action '" + verb + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"));
   }
-  if (verb == "why" || verb == "keep" ? words.size() < 2 : words.size() != 1)
-    return options.usageError(verb == "why" ? "why KERNEL" : verb == "keep" ? "keep FILE.kc --schedule FILE" : "unexpected argument");
+  if (verb == "why" || verb == "warm" || verb == "keep" ? words.size() < 2 : words.size() != 1)
+    return options.usageError(verb == "why"    ? "why KERNEL"
+                              : verb == "warm" ? "warm FILE.kc"
+                              : verb == "keep" ? "keep FILE.kc --schedule FILE"
+                                               : "unexpected argument");
   std::optional<int64_t> bytes = size.empty() ? std::optional<int64_t>(-1) : DiskCache::parseSize(size);
   if (!bytes)
     return options.usageError("--to takes a size such as 500M");
@@ -133,10 +158,10 @@ int cacheCommand(const std::vector<std::string> &args) {
     words.erase(words.begin(), words.begin() + 2);
     return whyCall(*cache, call);
   }
-  if (verb == "keep") {
+  if (verb == "keep" || verb == "warm") {
     words.erase(words.begin());
-    absl::Status kept = keep(*cache, call);
-    return kept.ok() ? int(kDone) : reportFailure(kept);
+    absl::Status done = verb == "keep" ? keep(*cache, call) : warm(call);
+    return done.ok() ? int(kDone) : reportFailure(done);
   }
   if (verb == "ls") {
     listEntries(*cache);

@@ -197,6 +197,11 @@ absl::Status withTuned(Session &session, Program &program, const Kernel &kernel,
   return restored.ok() ? compile() : restored;
 }
 
+void addRemarks(const Cubin &cubin, std::vector<std::string> &remarks) {
+  for (const CompileDiagnostic &d : cubin.diagnostics)
+    remarks.push_back(toString(d));
+}
+
 /// The product of one kernel from its compiled variant.
 absl::StatusOr<std::string> finish(const Settings &s, Session &session, const Kernel &kernel, Timer &timer,
                                    std::vector<std::string> &remarks) {
@@ -215,13 +220,18 @@ absl::StatusOr<std::string> finish(const Settings &s, Session &session, const Ke
     absl::StatusOr<std::string> ptx = (*nvrtc)->compileToPtx(variant.cudaText, programName, s.arch);
     return ptx.ok() ? ptx : ours(ptx.status());
   }
-  absl::StatusOr<Cubin> cubin = session.compileToCubin(variant.cudaText, programName, s.arch);
+  if (s.kind == "header") {
+    absl::StatusOr<VariantCode> code = session.compileVariant(variant, programName);
+    if (!code.ok())
+      return ours(code.status());
+    for (const Cubin &cubin : code->cubins)
+      addRemarks(cubin, remarks);
+    return emitCudaHeader(kernel, code->images(variant));
+  }
+  absl::StatusOr<Cubin> cubin = session.compileToCubin(variant.cudaText, programName, s.arch); // one file with all entries
   if (!cubin.ok())
     return ours(cubin.status());
-  for (const CompileDiagnostic &d : cubin->diagnostics)
-    remarks.push_back(toString(d));
-  if (s.kind == "header")
-    return emitCudaHeader(kernel, cubin->bytes);
+  addRemarks(*cubin, remarks);
   return cubin->bytes;
 }
 
@@ -240,6 +250,8 @@ absl::Status compile(const Settings &s, std::vector<std::string> &remarks, Timer
     if (absl::StatusOr<const Kernel *> only = (*program)->findKernel(""); !only.ok())
       return only.status();
   std::shared_ptr<Session> session = Session::create();
+  if (s.kind == "cubin" || s.kind == "header")
+    session->prepareCompiler();
   std::string product;
   if (s.kind == "te" && s.dumpTo.empty()) {
     absl::Status status = (*program)->withModule([&](mlir::ModuleOp module) {

@@ -44,7 +44,7 @@ void explainSizes(const Kernel &k, absl::Span<const int64_t> sizes) {
     std::cout << "sizes     " << absl::StrJoin(parts, ", ") << "\n";
 }
 
-void explainLaunch(const Kernel &k, const Launch &l, size_t number, const SizeEnv &env, const Target &target, const Cubin *cubin) {
+void explainLaunch(const Kernel &k, const Launch &l, size_t number, const SizeEnv &env, const Target &target, const VariantCode *code) {
   std::vector<std::string> names;
   for (const SizeRecipe &s : k.sizes)
     names.push_back(s.name);
@@ -53,9 +53,12 @@ void explainLaunch(const Kernel &k, const Launch &l, size_t number, const SizeEn
             << " threads" << (l.cluster > 1 ? absl::StrCat(", clusters of ", l.cluster) : "") << ", " << shared
             << " bytes of shared memory\n"
             << "          " << (l.schedule.empty() ? "no schedule" : l.schedule) << "\n";
-  if (!cubin)
+  if (!code)
     return;
-  for (const KernelResources &r : cubin->kernels) {
+  std::vector<KernelResources> all;
+  for (const Cubin &cubin : code->cubins)
+    all.insert(all.end(), cubin.kernels.begin(), cubin.kernels.end());
+  for (const KernelResources &r : all) {
     if (r.entry != l.entry)
       continue;
     int blocks = residentBlocks(target, l, r, shared);
@@ -112,14 +115,15 @@ absl::Status explain(const CallOptions &options) {
   SizeEnv env{call->arguments.sizes, target->smCount, strides};
   if (int64_t bytes = v.workspaceBytes.evaluate(env))
     std::cout << "workspace " << amount(double(bytes), "B") << "\n";
-  absl::StatusOr<Cubin> cubin = call->session->compileToCubin(v.cudaText, absl::StrCat(kernel->name, ".cu"), arch);
+  absl::StatusOr<VariantCode> code = call->session->compileVariant(v, absl::StrCat(kernel->name, ".cu"));
   for (size_t i = 0; i < v.launches.size(); ++i)
-    explainLaunch(*kernel, v.launches[i], i, env, *target, cubin.ok() ? &*cubin : nullptr);
-  if (!cubin.ok())
-    std::cout << "registers unknown: " << cubin.status().message() << "\n";
+    explainLaunch(*kernel, v.launches[i], i, env, *target, code.ok() ? &*code : nullptr);
+  if (!code.ok())
+    std::cout << "registers unknown: " << code.status().message() << "\n";
   else
-    for (const CompileDiagnostic &d : cubin->diagnostics)
-      std::cout << "remark    " << toString(d) << "\n";
+    for (const Cubin &cubin : code->cubins)
+      for (const CompileDiagnostic &d : cubin.diagnostics)
+        std::cout << "remark    " << toString(d) << "\n";
   for (const std::string &r : v.remarks)
     std::cout << "remark    " << r << "\n";
   return absl::OkStatus();

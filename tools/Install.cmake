@@ -38,6 +38,7 @@ install(FILES "${CMAKE_BINARY_DIR}/kernelc-config.cmake" "${CMAKE_BINARY_DIR}/ke
   DESTINATION "${package_dir}" COMPONENT runtime)
 
 install(TARGETS kernelc COMPONENT tool)
+install(TARGETS kernelc-nvrtc-worker COMPONENT runtime) # into bin/, where programs and libraries look for it
 install(CODE "file(CREATE_LINK kernelc \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/kernelc-opt\" SYMBOLIC)" COMPONENT tool)
 install(TARGETS libkernelc COMPONENT capi)
 install(FILES "${CMAKE_SOURCE_DIR}/driver/capi/kernelc.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT capi)

@@ -133,7 +133,7 @@ const std::vector<EnvironmentOption> &environmentOptions() {
       {"--cache-size", "KERNELC_CACHE_SIZE", "SIZE", "at most so much of them (500M, 2G; 0 turns the cache off)"},
       {"--libcuda", "KERNELC_LIBCUDA", "FILE", "the CUDA driver library"},
       {"--libnvrtc", "KERNELC_LIBNVRTC", "FILE", "the NVRTC library"},
-      {"--nvrtc-worker", "KERNELC_NVRTC_WORKER", "FILE", "the kernelc-nvrtc-worker that compiles under limits"},
+      {"--nvrtc-worker", "KERNELC_NVRTC_WORKER", "FILE", "the kernelc-nvrtc-worker that compiles under limits (0: none)"},
       {"--clang", "KERNELC_CLANG", "FILE", "the clang++ that the emulator compiles with"},
       {"--lineinfo", "KERNELC_LINEINFO", "", "cubins carry the .kc lines, for profilers"},
       {"--untuned", "KERNELC_UNTUNED", "", "no schedules that 'kernelc tune' has kept: the cost model's"},

@@ -43,6 +43,7 @@ def stage(build, source, strip, root, tests=(), from_system=FROM_SYSTEM):
     for folder in ("bin", "lib", "include"):
         os.makedirs(os.path.join(root, folder), exist_ok=True)
     binaries = {os.path.join(build, "tools", "kernelc"): "bin/kernelc",
+                os.path.join(build, "tools", "kernelc-nvrtc-worker"): "bin/kernelc-nvrtc-worker",
                 os.path.join(build, "lib", "libkernelc.so.1"): "lib/libkernelc.so.1"}
     fast = os.path.join(build, "lib", "_fast.abi3.so")  # where the build found Python's headers
     binaries.update({fast: "lib/_fast.abi3.so"} if os.path.exists(fast) else {})

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/EmitCuda.h"
+#include "driver/compile/EqualLaunches.h"
 #include "driver/compile/Guard.h"
 #include "driver/compile/PrintVariant.h"
 #include "driver/compile/SizeExprOf.h"
@@ -210,7 +211,7 @@ absl::StatusOr<Variant> printVariant(ModuleOp cu, const VariantOptions &options,
                    variant.guardText.empty() ? "nothing of its sizes" : variant.guardText);
   if (StringRef precision = te::getAppliedPrecision(planned); !precision.empty())
     absl::StrAppend(&emit.header, "\nprecision ", precision.str());
-  auto text = codegen::emitCuda(cu, emit);
+  auto text = codegen::emitCuda(*shareEntries(cu, variant), emit);
   if (failed(text))
     return absl::InvalidArgumentError(absl::StrCat("kernel '", kernel.name, "' could not be printed; see the diagnostics"));
   variant.cudaText = *text;

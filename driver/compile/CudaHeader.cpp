@@ -149,48 +149,58 @@ class HeaderWriter {
 public:
   HeaderWriter(const Kernel &kernel) : k_(kernel), v_(kernel.variants[0]), names_(kernel), prefix_("kc_" + kernel.name) {}
 
-  std::string write(absl::string_view cubin) {
+  std::string write(absl::Span<const absl::string_view> cubins) {
+    std::vector<absl::string_view> images; // equal launches share one
+    for (absl::string_view cubin : cubins) {
+      auto found = std::find_if(images.begin(), images.end(), [&](absl::string_view i) { return i.data() == cubin.data(); });
+      imageOf_.push_back(size_t(found - images.begin()));
+      if (found == images.end())
+        images.push_back(cubin);
+    }
     absl::StrAppend(&out_, "/* kernel ", k_.name, ", compiled by kernelc for ", v_.target, "\n   ",
                     anyStrided() ? "takes tensors with any strides" : "assumes dense tensors",
                     v_.guardText.empty() ? "" : absl::StrCat(", ", v_.guardText), " */\n", kSupport, "\n");
-    bytes(cubin);
+    for (size_t i = 0; i < images.size(); ++i)
+      bytes(images[i], i);
     absl::StrAppend(
-        &out_, "\ntypedef struct {\n  CUlibrary library;\n  CUfunction functions[", std::max<size_t>(1, v_.launches.size()),
-        "];\n  int smCount;\n",
+        &out_, "\ntypedef struct {\n  CUlibrary libraries[", std::max<size_t>(1, images.size()), "];\n  CUfunction functions[",
+        std::max<size_t>(1, v_.launches.size()), "];\n  int smCount;\n",
         hasMaps() ? "  CUdeviceptr spare; /* zeros for windows without elements, and behind them a place for what is stored there */\n"
                   : "",
         "} ", prefix_, "_t;\n\n");
-    load();
+    load(images.size());
     workspace();
     launch();
     return std::move(out_);
   }
 
 private:
-  void bytes(absl::string_view cubin) {
-    absl::StrAppend(&out_, "static const unsigned char ", prefix_, "_cubin[] = {");
+  void bytes(absl::string_view cubin, size_t index) {
+    absl::StrAppend(&out_, "static const unsigned char ", prefix_, "_cubin_", index, "[] = {");
     for (size_t i = 0; i < cubin.size(); ++i)
       absl::StrAppend(&out_, i % 24 ? "" : "\n  ", int((unsigned char)cubin[i]), ",");
     absl::StrAppend(&out_, "\n};\n");
   }
 
-  void load() {
+  void load(size_t images) {
     absl::StrAppend(&out_, "/* Needs a current context of a device that runs ", v_.target, ". */\nstatic inline CUresult ", prefix_,
                     "_load(", prefix_,
                     "_t *kc_self) {\n  CUkernel kernel;\n  CUdevice device;\n  CUresult r;\n"
                     "  if ((r = cuCtxGetDevice(&device))) return r;\n"
-                    "  if ((r = cuDeviceGetAttribute(&kc_self->smCount, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device))) return r;\n"
-                    "  if ((r = cuLibraryLoadData(&kc_self->library, ",
-                    prefix_, "_cubin, 0, 0, 0, 0, 0, 0))) return r;\n");
+                    "  if ((r = cuDeviceGetAttribute(&kc_self->smCount, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device))) return r;\n");
+    for (size_t i = 0; i < images; ++i)
+      absl::StrAppend(&out_, "  if ((r = cuLibraryLoadData(&kc_self->libraries[", i, "], ", prefix_, "_cubin_", i,
+                      ", 0, 0, 0, 0, 0, 0))) return r;\n");
     for (size_t i = 0; i < v_.launches.size(); ++i)
-      absl::StrAppend(&out_, "  if ((r = cuLibraryGetKernel(&kernel, kc_self->library, \"", v_.launches[i].entry, "\"))) return r;\n",
-                      "  if ((r = cuKernelGetFunction(&kc_self->functions[", i, "], kernel))) return r;\n");
+      absl::StrAppend(&out_, "  if ((r = cuLibraryGetKernel(&kernel, kc_self->libraries[", imageOf_[i], "], \"", v_.launches[i].entry,
+                      "\"))) return r;\n", "  if ((r = cuKernelGetFunction(&kc_self->functions[", i, "], kernel))) return r;\n");
     if (hasMaps())
       absl::StrAppend(
           &out_, "  if ((r = cuMemAlloc(&kc_self->spare, 512))) return r;\n  if ((r = cuMemsetD8(kc_self->spare, 0, 512))) return r;\n");
     absl::StrAppend(&out_, "  return CUDA_SUCCESS;\n}\nstatic inline CUresult ", prefix_, "_unload(", prefix_, "_t *kc_self) {\n",
-                    hasMaps() ? "  CUresult r = cuMemFree(kc_self->spare);\n  if (r) return r;\n" : "",
-                    "  return cuLibraryUnload(kc_self->library);\n}\n\n");
+                    hasMaps() ? "  CUresult r = cuMemFree(kc_self->spare);\n  if (r) return r;\n" : "", "  for (int i = 0; i < ", images,
+                    "; ++i) {\n    CUresult unloaded = cuLibraryUnload(kc_self->libraries[i]);\n"
+                    "    if (unloaded) return unloaded;\n  }\n  return CUDA_SUCCESS;\n}\n\n");
   }
 
   std::string cText(const SizeExpr &e) const { return cExpr(k_, names_, e); }
@@ -362,11 +372,12 @@ private:
   const Variant &v_;
   const CNames names_;
   const std::string prefix_;
+  std::vector<size_t> imageOf_; ///< by launch
   std::string out_;
 };
 
 } // namespace
 
-std::string emitCudaHeader(const Kernel &kernel, absl::string_view cubin) { return HeaderWriter(kernel).write(cubin); }
+std::string emitCudaHeader(const Kernel &kernel, absl::Span<const absl::string_view> cubins) { return HeaderWriter(kernel).write(cubins); }
 
 } // namespace kernelc

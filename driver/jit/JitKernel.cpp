@@ -72,15 +72,15 @@ absl::StatusOr<std::shared_ptr<LoadedKernel>> JitKernel::Impl::getLoaded(Device 
   if (!created.ok())
     return created.status();
   for (int attempt = 0;; ++attempt) {
-    absl::StatusOr<Cubin> cubin = set.cubin(*variant);
-    if (!cubin.ok())
-      return cubin.status();
-    absl::Status s = (*created)->loadVariant(0, cubin->bytes);
+    absl::StatusOr<VariantCode> code = set.code(*variant);
+    if (!code.ok())
+      return code.status();
+    absl::Status s = (*created)->loadVariant(0, code->images(variant->variant()));
     if (s.ok())
       break;
     if (attempt || findErrorKind(s) != RuntimeErrorKind::InvalidImage)
       return s;
-    set.dropCubin(*variant); // whatever the cache holds, the driver does not take it
+    set.dropCode(*code); // whatever the cache holds, the driver does not take it
   }
   entry = *std::move(created);
   return entry;
@@ -256,7 +256,7 @@ absl::StatusOr<BoundCall> JitKernel::bind(const Place &place, absl::Span<const L
   if (!ready) {
     // Said before minutes may go into compiling what could not be loaded then.
     KERNELC_RETURN_IF_ERROR((*device)->checkNoCapture(absl::StrCat("compiling and loading kernel '", signature().name, "'"), stream));
-    absl::StatusOr<std::shared_ptr<const CompiledVariant>> variant = set.get(*args);
+    absl::StatusOr<std::shared_ptr<const CompiledVariant>> variant = set.get(*args, /*forDevice=*/true);
     if (!variant.ok())
       return variant.status();
     absl::StatusOr<std::shared_ptr<LoadedKernel>> loaded = impl_->getLoaded(**device, set, *variant);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "driver/compile/CacheKeys.h"
@@ -39,14 +40,42 @@ absl::StatusOr<Nvrtc *> SessionState::getNvrtc() {
   return nvrtc.get();
 }
 
-absl::StatusOr<Cubin> SessionState::compileToCubin(absl::string_view cudaText, absl::string_view programName, absl::string_view target) {
+CompileProcess *SessionState::getCompileProcess(const Nvrtc &nvrtc) {
+  std::string worker = CompileProcess::findWorker();
+  absl::MutexLock lock(&mutex);
+  if (worker.empty() || worker == refusedWorker)
+    return nullptr;
+  std::unique_ptr<CompileProcess> &process = compileProcesses[worker];
+  if (!process)
+    process = std::make_unique<CompileProcess>(worker, CompileLimits(), nvrtc.file());
+  return process.get();
+}
+
+void SessionState::prepareCompiler() {
+  absl::StatusOr<Nvrtc *> loaded = getNvrtc();
+  if (CompileProcess *process = loaded.ok() ? getCompileProcess(**loaded) : nullptr)
+    process->prepare();
+}
+
+absl::StatusOr<Cubin> SessionState::compileToCubin(absl::string_view cudaText, absl::string_view programName, absl::string_view target,
+                                                   const std::atomic<bool> *stop) {
   absl::StatusOr<Nvrtc *> loaded = getNvrtc();
   if (!loaded.ok())
     return loaded.status();
-  std::optional<CompileProcess> worker;
-  if (const char *named = std::getenv("KERNELC_NVRTC_WORKER"); named && *named)
-    worker.emplace(named);
-  return getCache().compile(**loaded, cudaText, programName, target, {}, worker ? &*worker : nullptr);
+  CompileProcess *process = getCompileProcess(**loaded);
+  absl::StatusOr<Cubin> cubin = getCache().compile(**loaded, cudaText, programName, target, {}, process, stop);
+  const char *named = std::getenv("KERNELC_NVRTC_WORKER");
+  if (!process || !absl::IsUnavailable(cubin.status()) || (named && *named))
+    return cubin;
+  // Nobody asked for the worker that lies there: NVRTC does without.
+  bool isNews;
+  {
+    absl::MutexLock lock(&mutex);
+    isNews = std::exchange(refusedWorker, process->worker()) != process->worker();
+  }
+  if (isNews)
+    remark(absl::StrCat("NVRTC runs without limits in this process: ", cubin.status().message()));
+  return getCache().compile(**loaded, cudaText, programName, target, {}, nullptr, stop);
 }
 
 ThreadPool &SessionState::getPool() {
@@ -140,7 +169,11 @@ const SessionOptions &Session::options() const { return state_->options; }
 DiskCache &Session::cache() { return state_->getCache(); }
 absl::StatusOr<Nvrtc *> Session::nvrtc() { return state_->getNvrtc(); }
 absl::StatusOr<Cubin> Session::compileToCubin(absl::string_view cudaText, absl::string_view programName, absl::string_view target) {
-  return state_->compileToCubin(cudaText, programName, target);
+  return state_->compileToCubin(cudaText, programName, target, nullptr);
+}
+void Session::prepareCompiler() { state_->prepareCompiler(); }
+absl::StatusOr<VariantCode> Session::compileVariant(const Variant &variant, absl::string_view programName) {
+  return state_->compileVariant(variant, programName);
 }
 
 } // namespace kernelc

@@ -21,6 +21,7 @@
 #include "driver/jit/Place.h"
 #include "runtime/LoadedKernel.h"
 #include "runtime/Rebinding.h"
+#include "runtime/VariantCode.h"
 #include "support/Artifact.h"
 
 namespace kernelc {
@@ -84,9 +85,13 @@ public:
   DiskCache &cache();
   /// NVRTC, opened at the first call.
   absl::StatusOr<Nvrtc *> nvrtc();
-  /// A CUDA text by NVRTC, through the cache; in the process that $KERNELC_NVRTC_WORKER
-  /// names, if it does.
+  /// A CUDA text by NVRTC, through the cache; in a process of its own, where there is a
+  /// kernelc-nvrtc-worker.
   absl::StatusOr<Cubin> compileToCubin(absl::string_view cudaText, absl::string_view programName, absl::string_view target);
+  /// Gets NVRTC going while passes still make what it will compile.
+  void prepareCompiler();
+  /// A variant's compile units in the same way, side by side.
+  absl::StatusOr<VariantCode> compileVariant(const Variant &variant, absl::string_view programName);
 
 private:
   explicit Session(std::shared_ptr<SessionState> state) : state_(std::move(state)) {}

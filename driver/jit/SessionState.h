@@ -9,9 +9,11 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "driver/jit/Session.h"
+#include "runtime/CompileProcess.h"
 #include "runtime/DiskCache.h"
 #include "runtime/Nvrtc.h"
 #include "runtime/Stream.h"
+#include "runtime/VariantCode.h"
 #include "support/ThreadPool.h"
 
 namespace kernelc {
@@ -30,14 +32,23 @@ struct SessionState {
   std::unique_ptr<DiskCache> cache ABSL_GUARDED_BY(mutex);
   std::unique_ptr<Nvrtc> nvrtc ABSL_GUARDED_BY(mutex);
   std::unique_ptr<ThreadPool> pool ABSL_GUARDED_BY(mutex);
+  std::map<std::string, std::unique_ptr<CompileProcess>> compileProcesses ABSL_GUARDED_BY(mutex); ///< by worker
+  std::string refusedWorker ABSL_GUARDED_BY(mutex);                                               ///< could not be started
 
   /// The number is that of the thread whose own stream the handle stands for, or 0.
   std::map<std::tuple<Device *, cuda::StreamHandle, uint64_t>, std::unique_ptr<SharedStream>> streams ABSL_GUARDED_BY(mutex);
 
   DiskCache &getCache();
   absl::StatusOr<Nvrtc *> getNvrtc();
-  /// Through the disk cache; in the process that $KERNELC_NVRTC_WORKER names, if it does.
-  absl::StatusOr<Cubin> compileToCubin(absl::string_view cudaText, absl::string_view programName, absl::string_view target);
+  /// What compiles in other processes, where there is a worker (CompileProcess::findWorker()) that could be started so far.
+  CompileProcess *getCompileProcess(const Nvrtc &nvrtc);
+  /// To be called before passes whose text will be compiled: gets NVRTC going meanwhile.
+  void prepareCompiler();
+  /// Through the disk cache; in a process of its own, if there is a worker. `stop`: as in CompileProcess.
+  absl::StatusOr<Cubin> compileToCubin(absl::string_view cudaText, absl::string_view programName, absl::string_view target,
+                                       const std::atomic<bool> *stop);
+  /// The units of a variant, side by side, each through the disk cache.
+  absl::StatusOr<VariantCode> compileVariant(const Variant &variant, absl::string_view programName);
   ThreadPool &getPool();
   /// A source; its signatures come from the disk cache where that knows the text.
   absl::StatusOr<std::shared_ptr<Program>> getProgram(std::string text, ProgramOptions programOptions);

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "driver/compile/CacheKeys.h"
 #include "driver/compile/ScheduleFile.h"
 #include "support/ArtifactJson.h"
@@ -105,10 +104,11 @@ std::shared_ptr<const CompiledVariant> VariantSet::find(const CheckedArgs &args)
   return lookUp(args, choice);
 }
 
-absl::StatusOr<std::shared_ptr<const CompiledVariant>> VariantSet::get(const CheckedArgs &args) {
+absl::StatusOr<std::shared_ptr<const CompiledVariant>> VariantSet::get(const CheckedArgs &args, bool forDevice) {
   if (absl::Status s = checkPacked(signature_, args); !s.ok())
     return s;
   absl::MutexLock lock(&mutex_);
+  forDevice_ = forDevice;
   for (Choice choice = choose(args);;) {
     if (std::shared_ptr<const CompiledVariant> found = lookUp(args, choice))
       return found;
@@ -156,6 +156,8 @@ absl::StatusOr<Kernel> VariantSet::compileBy(const TunedSchedule *tuned, const V
 }
 
 absl::StatusOr<Kernel> VariantSet::compileFresh(const TunedSchedule *tuned, const VariantOptions &options) {
+  if (forDevice_)
+    session_.prepareCompiler();
   Kernel kernel = signature_;
   std::vector<std::string> remarks;
   absl::Status s = program_->withModule(
@@ -175,27 +177,26 @@ absl::StatusOr<Kernel> VariantSet::compileFresh(const TunedSchedule *tuned, cons
   return kernel;
 }
 
-absl::StatusOr<Cubin> VariantSet::cubin(const CompiledVariant &variant) {
-  absl::StatusOr<Cubin> cubin = session_.compileToCubin(variant.variant().cudaText, absl::StrCat(signature_.name, ".cu"), target_);
-  if (absl::IsInvalidArgument(cubin.status())) // the text is ours: that it does not compile is never the user's fault
+absl::StatusOr<VariantCode> VariantSet::code(const CompiledVariant &variant) {
+  absl::StatusOr<VariantCode> code = session_.compileVariant(variant.variant(), absl::StrCat(signature_.name, ".cu"));
+  if (absl::IsInvalidArgument(code.status())) // the text is ours: that it does not compile is never the user's fault
     return absl::InternalError(
-        absl::StrCat("NVRTC refuses the CUDA text of kernel '", signature_.name, "' for ", target_, ":\n", cubin.status().message()));
-  if (!cubin.ok())
-    return cubin.status();
-  for (const CompileDiagnostic &d : cubin->diagnostics)
-    if (d.severity == CompileDiagnostic::PerformanceError)
-      session_.remark(toString(d));
-  return cubin;
+        absl::StrCat("NVRTC refuses the CUDA text of kernel '", signature_.name, "' for ", target_, ":\n", code.status().message()));
+  if (!code.ok())
+    return code.status();
+  for (const Cubin &cubin : code->cubins)
+    for (const CompileDiagnostic &d : cubin.diagnostics)
+      if (d.severity == CompileDiagnostic::PerformanceError)
+        session_.remark(toString(d));
+  return code;
 }
 
-void VariantSet::dropCubin(const CompiledVariant &variant) {
+void VariantSet::dropCode(const VariantCode &code) {
   absl::StatusOr<Nvrtc *> nvrtc = session_.getNvrtc();
   if (!nvrtc.ok())
     return;
-  auto [major, minor] = (*nvrtc)->version();
-  session_.getCache().drop(DiskCache::Kind::Content,
-                           CacheKey::content(variant.variant().cudaText, target_, absl::StrJoin(Nvrtc::options(target_), "\n"),
-                                             absl::StrCat(major, ".", minor), (*nvrtc)->buildId()));
+  for (const CompileUnit &unit : code.units)
+    session_.getCache().drop(DiskCache::Kind::Content, DiskCache::contentKey(**nvrtc, unit.text, target_));
 }
 
 } // namespace kernelc

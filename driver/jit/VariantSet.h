@@ -34,12 +34,12 @@ public:
 
   /// The variant for these arguments if it is there already, else null.
   std::shared_ptr<const CompiledVariant> find(const CheckedArgs &args);
-  /// The variant for these arguments; compiles it if it is not there yet.
-  absl::StatusOr<std::shared_ptr<const CompiledVariant>> get(const CheckedArgs &args);
-  /// The cubin of a variant, through the disk cache.
-  absl::StatusOr<Cubin> cubin(const CompiledVariant &variant);
-  /// Forgets a cubin that the driver refused.
-  void dropCubin(const CompiledVariant &variant);
+  /// The variant for these arguments; compiles it if it is not there yet. `forDevice`: code() will be wanted next.
+  absl::StatusOr<std::shared_ptr<const CompiledVariant>> get(const CheckedArgs &args, bool forDevice = false);
+  /// The cubins of a variant, through the disk cache.
+  absl::StatusOr<VariantCode> code(const CompiledVariant &variant);
+  /// Forgets cubins, one of which the driver refused.
+  void dropCode(const VariantCode &code);
 
 private:
   struct Choice {
@@ -49,16 +49,17 @@ private:
   Choice choose(const CheckedArgs &args) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   /// The variant for these arguments; null when `choice` would have to be compiled first.
   std::shared_ptr<const CompiledVariant> lookUp(const CheckedArgs &args, Choice &choice) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::StatusOr<Kernel> compile(const VariantOptions &options);
+  absl::StatusOr<Kernel> compile(const VariantOptions &options) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   /// By a tuned schedule, if there is one that holds; else by the program's own, or the cost model's.
-  absl::StatusOr<Kernel> compileBy(const TunedSchedule *tuned, const VariantOptions &options);
-  absl::StatusOr<Kernel> compileFresh(const TunedSchedule *tuned, const VariantOptions &options);
+  absl::StatusOr<Kernel> compileBy(const TunedSchedule *tuned, const VariantOptions &options) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<Kernel> compileFresh(const TunedSchedule *tuned, const VariantOptions &options) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   SessionState &session_;
   std::shared_ptr<Program> program_;
   const Kernel &signature_;
   const std::string target_;
   absl::Mutex mutex_;
+  bool forDevice_ ABSL_GUARDED_BY(mutex_) = false; ///< of the get() that is compiling
   std::map<std::string, std::shared_ptr<const CompiledVariant>> variants_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -158,7 +158,7 @@ Compiled compile(const SizeCase &c, bool runs) {
   out.status = addVariant(*module, options, kernel);
   if (!out.status.ok())
     return out;
-  emitCudaHeader(kernel, "");
+  emitCudaHeader(kernel, std::vector<absl::string_view>(kernel.variants[0].launches.size()));
   out.status = artifactToJson({kernel}).status();
   out.example.kernel = std::move(kernel);
   if (!runs)

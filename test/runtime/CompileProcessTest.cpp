@@ -2,8 +2,14 @@
 // Compilation under limits, with the real worker and with programs that are none.
 #include "runtime/CompileProcess.h"
 
+#include <csignal>
 #include <cstdlib>
+#include <fstream>
+#include <random>
+#include <sstream>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -77,6 +83,150 @@ TEST_F(CompileProcessTest, ProgramsThatAreNoWorkers) {
   // An echo is no reply either, and a request larger than a pipe must not lock up.
   EXPECT_EQ(CompileProcess("/bin/cat").compileToCubin(std::string(1 << 20, ' '), "a.cu", "sm_90a").status().code(),
             absl::StatusCode::kInternal);
+}
+
+/// The children of this process, which are workers.
+std::vector<pid_t> children() {
+  std::vector<pid_t> pids;
+  std::ifstream in(absl::StrCat("/proc/self/task/", getpid(), "/children"));
+  for (pid_t pid; in >> pid;)
+    pids.push_back(pid);
+  return pids;
+}
+
+std::string contents(const std::string &path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+TEST_F(CompileProcessTest, AWorkerIsKeptAndReplaced) {
+  CompileProcess process(worker);
+  process.prepare();
+  process.prepare();
+  std::vector<int> first = process.idleWorkers();
+  ASSERT_TRUE(process.compileToCubin(kText, "copy.cu", "sm_90a").ok());
+  EXPECT_EQ(process.idleWorkers(), first);
+  ASSERT_EQ(first.size(), 1u);
+  ASSERT_TRUE(process.compileToCubin(kText, "copy.cu", "sm_80").ok());
+  EXPECT_EQ(process.idleWorkers(), first) << "the same one";
+  EXPECT_FALSE(process.compileToCubin("no C", "bad.cu", "sm_80").ok());
+  EXPECT_EQ(process.idleWorkers(), first) << "a text that is wrong does a worker no harm";
+  kill(first[0], SIGKILL); // between texts: nobody needs to know
+  while (contents(absl::StrCat("/proc/", first[0], "/stat")).find(") Z") == std::string::npos)
+    absl::SleepFor(absl::Milliseconds(1));
+  absl::StatusOr<Cubin> next = process.compileToCubin(kText, "copy.cu", "sm_90a");
+  EXPECT_TRUE(next.ok()) << next.status();
+  EXPECT_NE(process.idleWorkers(), first);
+}
+
+TEST_F(CompileProcessTest, AWorkerHasLimitsAndNothingOfTheParents) {
+  setenv("KERNELC_TEST_SECRET", "secret", 1);
+  CompileProcess process(worker);
+  ASSERT_TRUE(process.compileToCubin(kText, "copy.cu", "sm_90a").ok());
+  std::string folder = absl::StrCat("/proc/", process.idleWorkers()[0], "/");
+  EXPECT_EQ(contents(folder + "environ").find("KERNELC_TEST_SECRET"), std::string::npos);
+  EXPECT_THAT(contents(folder + "status"), HasSubstr("NoNewPrivs:\t1"));
+  std::string limits = contents(folder + "limits");
+  EXPECT_THAT(limits, testing::ContainsRegex("Max file size +0 +0"));
+  EXPECT_THAT(limits, testing::ContainsRegex("Max open files +64 +64"));
+  EXPECT_THAT(limits, testing::ContainsRegex("Max address space +4294967296 +4294967296"));
+  EXPECT_THAT(limits, testing::ContainsRegex("Max cpu time +12[0-9] "));
+  unsetenv("KERNELC_TEST_SECRET");
+}
+
+TEST_F(CompileProcessTest, CpuTimeIsBounded) {
+  CompileLimits limits;
+  limits.cpu = absl::Seconds(1);
+  auto r = CompileProcess(worker, limits).compileToCubin(chain(2000), "long.cu", "sm_90a");
+  EXPECT_EQ(r.status().code(), absl::StatusCode::kResourceExhausted) << r.status();
+  EXPECT_THAT(std::string(r.status().message()), HasSubstr("took more than 1s of CPU time"));
+}
+
+TEST_F(CompileProcessTest, InterruptsEndALongCompilation) {
+  CompileProcess process(worker);
+  ASSERT_TRUE(process.compileToCubin(kText, "copy.cu", "sm_90a").ok());
+  const pid_t pid = process.idleWorkers()[0];
+  std::atomic<bool> stop{false};
+  absl::Time asked;
+  std::thread other([&] {
+    absl::SleepFor(absl::Milliseconds(300));
+    asked = absl::Now();
+    stop = true;
+  });
+  auto r = process.compileToCubin(chain(2000), "long.cu", "sm_90a", {}, &stop);
+  absl::Time ended = absl::Now();
+  other.join();
+  EXPECT_EQ(r.status(), absl::CancelledError("compiling long.cu for sm_90a was interrupted"));
+  EXPECT_LT(ended - asked, absl::Seconds(1)) << "a fifth of that, but for other work on the machine";
+  EXPECT_NE(kill(pid, 0), 0) << "nothing is left behind";
+  // Ctrl-C reaches the whole process group, and so the worker itself.
+  std::thread signal([&] {
+    absl::SleepFor(absl::Milliseconds(300));
+    for (pid_t child : children())
+      kill(child, SIGINT);
+  });
+  EXPECT_EQ(process.compileToCubin(chain(2000), "long.cu", "sm_90a").status().code(), absl::StatusCode::kCancelled);
+  signal.join();
+  EXPECT_TRUE(process.compileToCubin(kText, "copy.cu", "sm_90a").ok());
+}
+
+// KERNELC_TEST_KILLS=1000 for more.
+TEST_F(CompileProcessTest, KilledWorkersAreErrorsAndTheNextTextCompiles) {
+  const char *number = std::getenv("KERNELC_TEST_KILLS");
+  const int wanted = number ? std::atoi(number) : 30;
+  CompileProcess process(worker);
+  std::atomic<int> killed{0}, finished{0};
+  std::atomic<bool> done{false};
+  std::thread killer([&] {
+    std::mt19937 random(20261125);
+    while (!done) {
+      absl::SleepFor(absl::Microseconds(random() % 60000));
+      for (pid_t child : children())
+        killed += kill(child, SIGKILL) == 0;
+    }
+  });
+  std::string reference = nvrtc->compileToCubin(kText, "copy.cu", "sm_90a")->bytes;
+  while (killed < wanted) {
+    absl::StatusOr<Cubin> r = process.compileToCubin(kText, "copy.cu", "sm_90a");
+    if (r.ok())
+      EXPECT_EQ(r->bytes, reference);
+    else
+      EXPECT_EQ(r.status().code(), absl::StatusCode::kResourceExhausted) << r.status();
+    ++finished;
+  }
+  done = true;
+  killer.join();
+  EXPECT_GE(finished.load(), 1);
+  // The killer may have had the last word.
+  EXPECT_TRUE(process.compileToCubin(kText, "copy.cu", "sm_90a").ok() || process.compileToCubin(kText, "copy.cu", "sm_90a").ok());
+}
+
+TEST_F(CompileProcessTest, AForkStartsItsOwnWorkersAndAnEndedParentLeavesNone) {
+  CompileProcess process(worker);
+  ASSERT_TRUE(process.compileToCubin(kText, "copy.cu", "sm_90a").ok());
+  std::vector<int> ours = process.idleWorkers();
+  int pipes[2];
+  ASSERT_EQ(pipe(pipes), 0);
+  pid_t child = fork();
+  if (child == 0) {
+    bool good = process.idleWorkers().empty() && process.compileToCubin(kText, "copy.cu", "sm_90a").ok();
+    int pid = good ? process.idleWorkers()[0] : 0;
+    _exit(write(pipes[1], &pid, sizeof(pid)) == sizeof(pid) ? 0 : 1); // without destructors
+  }
+  int theirs = 0, status = 1;
+  ASSERT_EQ(read(pipes[0], &theirs, sizeof(theirs)), ssize_t(sizeof(theirs)));
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_GT(theirs, 0);
+  auto hasEnded = [&] { // or waits for somebody to ask
+    return kill(theirs, 0) != 0 || contents(absl::StrCat("/proc/", theirs, "/stat")).find(") Z") != std::string::npos;
+  };
+  for (int i = 0; i < 500 && !hasEnded(); ++i)
+    absl::SleepFor(absl::Milliseconds(10));
+  EXPECT_TRUE(hasEnded());
+  EXPECT_TRUE(process.compileToCubin(kText, "copy.cu", "sm_80").ok());
+  EXPECT_EQ(process.idleWorkers(), ours);
 }
 
 TEST_F(CompileProcessTest, ThreadsCompileAtOnce) {

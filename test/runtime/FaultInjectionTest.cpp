@@ -34,8 +34,9 @@ absl::Status session() {
   auto kernel = LoadedKernel::create(**device, matmul());
   if (!kernel.ok())
     return kernel.status();
-  KERNELC_RETURN_IF_ERROR(
-      (*kernel)->loadVariant(0, fakecuda::makeCubin({{"kc_mm", {128, 128, 8, 8, 4, 8}, 384, 1024}, {"kc_mm_reduce", {8, 8}}})));
+  const std::string product = fakecuda::makeCubin({{"kc_mm", {128, 128, 8, 8, 4, 8}, 384, 1024}}),
+                    reduction = fakecuda::makeCubin({{"kc_mm_reduce", {8, 8}}});
+  KERNELC_RETURN_IF_ERROR((*kernel)->loadVariant(0, std::vector<absl::string_view>{product, reduction}));
   auto x = Buffer::allocate(**device, 128 * 64 * 2), y = Buffer::allocate(**device, 128 * 128 * 2);
   if (!x.ok() || !y.ok())
     return x.ok() ? y.status() : x.status();

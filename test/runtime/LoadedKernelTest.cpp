@@ -211,6 +211,28 @@ TEST_F(LoadedKernelTest, WarmLaunchesNeitherAllocateNorLoad) {
   EXPECT_EQ(fakecuda::callCount() - calls, 7);
 }
 
+TEST_F(LoadedKernelTest, LoadsAnImageForEachEntryAndASharedOneOnce) {
+  load(matmul(), {matmulCubin()}); // the device's spare bytes stay
+  int64_t before = fakecuda::liveObjects(), loads = fakecuda::callCount("cuLibraryLoadData");
+  {
+    std::string product = fakecuda::makeCubin({{"kc_mm", {128, 128, 8, 8, 4, 8}, 384, 1024}}),
+                reduction = fakecuda::makeCubin({{"kc_mm_reduce", {8, 8}}});
+    auto kernel = load(matmul(), {});
+    ASSERT_TRUE(kernel->loadVariant(0, std::vector<absl::string_view>{product, reduction}).ok());
+    EXPECT_EQ(fakecuda::callCount("cuLibraryLoadData") - loads, 2);
+    auto bound = kernel->bind(mm(128, 64, 128));
+    ASSERT_TRUE(bound.ok()) << bound.status();
+    EXPECT_EQ(bound->numLaunches(), 2);
+    std::string both = matmulCubin();
+    ASSERT_TRUE(kernel->loadVariant(0, std::vector<absl::string_view>{both, both}).ok());
+    EXPECT_EQ(fakecuda::callCount("cuLibraryLoadData") - loads, 3);
+    EXPECT_THAT(std::string(kernel->loadVariant(0, std::vector<absl::string_view>{both}).message()), HasSubstr("has 2 launches, not 1"));
+    EXPECT_THAT(std::string(kernel->loadVariant(0, std::vector<absl::string_view>{reduction, product}).message()),
+                HasSubstr("cuLibraryGetKernel: CUDA_ERROR_NOT_FOUND"));
+  }
+  EXPECT_EQ(fakecuda::liveObjects(), before);
+}
+
 TEST_F(LoadedKernelTest, RefusesForeignTargetsAndBadImages) {
   Kernel k = axpy();
   k.variants[0].target = "sm_80";

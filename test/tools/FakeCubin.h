@@ -5,10 +5,10 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "driver/jit/Session.h"
 #include "runtime/DiskCache.h"
 #include "runtime/Nvrtc.h"
+#include "support/CompileUnits.h"
 #include "test/runtime/FakeCuda.h"
 
 namespace kernelc {
@@ -34,12 +34,10 @@ inline std::string fakeCubinOf(const Kernel &kernel) {
   return fakecuda::makeCubin(entries);
 }
 
-/// Puts `cubin` into the session's cache, under the key of the variant's text. The session has NVRTC.
-inline void storeCubin(Session &session, const Variant &v, const std::string &cubin) {
-  Nvrtc &nvrtc = **session.nvrtc();
-  CacheKey key = CacheKey::content(v.cudaText, v.target, absl::StrJoin(Nvrtc::options(v.target), "\n"),
-                                   absl::StrCat(nvrtc.version().first, ".", nvrtc.version().second), nvrtc.buildId());
-  session.cache().put(DiskCache::Kind::Content, key, absl::StrCat(absl::string_view("\0", 1), cubin));
+/// Puts `cubin` into the session's cache, under the key of the unit. The session has NVRTC.
+inline void storeCubin(Session &session, const CompileUnit &unit, const std::string &target, const std::string &cubin) {
+  session.cache().put(DiskCache::Kind::Content, DiskCache::contentKey(**session.nvrtc(), unit.text, target),
+                      absl::StrCat(absl::string_view("\0", 1), cubin));
 }
 
 } // namespace kernelc

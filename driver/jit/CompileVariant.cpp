@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The compile units of a variant, side by side.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "driver/jit/SessionState.h"
+#include "support/SideBySide.h"
+
+namespace kernelc {
+
+absl::StatusOr<VariantCode> SessionState::compileVariant(const Variant &variant, absl::string_view programName) {
+  absl::StatusOr<Nvrtc *> loaded = getNvrtc();
+  if (!loaded.ok())
+    return loaded.status();
+  VariantCode code;
+  code.units = compileUnitsOf(variant);
+  code.cubins.resize(code.units.size());
+  std::vector<size_t> cold;
+  for (size_t u = 0; u < code.units.size(); ++u)
+    if (std::optional<Cubin> found = getCache().findCubin(**loaded, code.units[u].text, variant.target))
+      code.cubins[u] = *std::move(found);
+    else
+      cold.push_back(u);
+  if (cold.empty())
+    return code;
+  // The longest first: what is left at the end is short then.
+  std::sort(cold.begin(), cold.end(), [&](size_t a, size_t b) { return code.units[a].text.size() > code.units[b].text.size(); });
+  std::atomic<bool> stop{false};
+  absl::Status interrupted = absl::CancelledError(absl::StrCat("compiling ", programName, " was interrupted"));
+  std::vector<absl::Status> failed(code.units.size());
+  for (size_t u : cold)
+    failed[u] = interrupted;
+  sideBySide(cold.size(), stop, [&](size_t i) {
+    absl::StatusOr<Cubin> cubin = compileToCubin(code.units[cold[i]].text, programName, variant.target, &stop);
+    failed[cold[i]] = cubin.status();
+    if (cubin.ok())
+      code.cubins[cold[i]] = *std::move(cubin);
+    else
+      stop = true; // nobody wants the others without this one
+  });
+  auto report = [&](auto &&counts) {
+    auto found = std::find_if(failed.begin(), failed.end(), counts);
+    return found == failed.end() ? absl::OkStatus() : *found;
+  };
+  // What stopped the others is what is to be said.
+  absl::Status status = report([](const absl::Status &s) { return !s.ok() && !absl::IsCancelled(s); });
+  if (status.ok())
+    status = report([](const absl::Status &s) { return !s.ok(); });
+  if (!status.ok())
+    return status;
+  return code;
+}
+
+} // namespace kernelc
