@@ -52,7 +52,7 @@ class Call:
     """`values`, `sizes` and `device` are arguments of kc_call and kc_bind. Lives as long as the kernel may
     read the arrays. `bound`: it is launched more than once. `stream`: the caller's choice, or None."""
 
-    __slots__ = ("values", "num_values", "sizes", "num_sizes", "device", "streams", "launch", "arrays", "makers", "_alive", "_frameworks", "_outputs", "_written")
+    __slots__ = ("values", "num_values", "sizes", "num_sizes", "device", "streams", "launch", "arrays", "makers", "_alive", "_frameworks", "_outputs", "written")
 
     def __init__(self, kernel, args, named, device=None, stream=None, bound=False):
         given, sizes = assign(kernel, args, named)
@@ -60,7 +60,8 @@ class Call:
         self.num_values = len(params)
         self.values = (lib.Value * max(1, len(params)))()
         self.sizes, self.num_sizes = _numbers.named(sizes)
-        self._alive, self._outputs, self._written = [], [], []
+        self._alive, self._outputs = [], []
+        self.written = []  # of PyTorch, which is told
         self._frameworks = {}  # of the arrays, by parameter
         for i, x in given.items():
             name, kind, role, _ = params[i]
@@ -77,7 +78,7 @@ class Call:
         for i, x in arrays:
             self._set(i, params[i], x)
             if params[i][2] in _WRITTEN and self._frameworks[i] == "torch":
-                self._written.append(x)
+                self.written.append(x)
         self.arrays, self.makers = [x for _, x in arrays], []
         self._add_outputs(kernel, given, arrays, bound)
         if bound:
@@ -129,6 +130,8 @@ class Call:
                 self._frameworks[i] = framework_of(given[i])
                 self.streams.add(given[i], self._frameworks[i])
                 self._set(i, param, given[i])
+                if bound and self._frameworks[i] == "torch":
+                    self.written.append(given[i])  # at every launch again
             self._outputs.append((given[i], framework if made else "", like, kind))
 
     def _set(self, i, param, x):
@@ -144,7 +147,7 @@ class Call:
 
     def mark_written(self):
         """Tells PyTorch of what was written, so that it notices where it had kept the values for a gradient."""
-        for x in self._written:
+        for x in self.written:
             increment = getattr(module_of("torch").autograd.graph, "increment_version", None)
             if increment is not None:
                 increment(x)

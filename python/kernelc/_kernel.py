@@ -251,7 +251,7 @@ class Kernel(_warm.Caller):
         output = lambda i: self.params[i][2] == lib.PARAM_OUTPUT
         return sorted(range(len(self.params)), key=output)
 
-    # What the extension (_fast.c) asks for.
+    # What the extension (python/fast) asks for.
     def _bind_for(self, args):
         """The handle of a bound call for arguments by position, all of them."""
         return self._bind(Call(self, args, {}, bound=True)).value
@@ -319,7 +319,8 @@ class Kernel(_warm.Caller):
         """The kernel as a function of apache-tvm-ffi (`pip install apache-tvm-ffi`), for its callers in other languages and
         frameworks: f(..) takes every parameter in the order of the text, outputs too, and returns nothing."""
         import tvm_ffi
-        call, handle = tvm_ffi.load_module(lib.library_path()).get_function("kernelc_call"), self._handle.value
+        symbol, handle = C.cast(lib.library().__getattr__("__tvm_ffi_kernelc_call"), C.c_void_p).value, self._handle.value
+        call = tvm_ffi.core.Function.__from_extern_c__(symbol)
 
         def function(*values, _kernel=self):  # which lives as long as it is called
             call(handle, *values)
@@ -337,43 +338,58 @@ class Kernel(_warm.Caller):
             lib.library().kc_string_destroy(text)
 
 
-class Bound:
-    """A call that is ready: `outputs` is what it writes (None, an array, or a tuple). For one thread at a time."""
+class Bound(_warm.Bound):
+    """A call that is ready: `outputs` is what it writes (None, an array, or a tuple). For one thread at a time.
+
+    `launch(stream=None)` queues it, as Kernel says of `stream` and of the order, and returns `outputs`."""
 
     def __init__(self, kernel, call, handle):
-        self._kernel, self._call, self._handle = kernel, call, handle
-        self._launch = lib.library().kc_bound_launch
-        self.outputs = call.finish()
-        self._alone = call.streams.are_one()
-        self._destroy = _destroy_with(self, lib.library().kc_bound_destroy, handle)
+        self._kernel = kernel
+        self._hold(handle)
+        self._take(call)
 
     def __repr__(self):
         return f"<bound {self._kernel._text()} on {self._call.device_name()}>"
 
+    def _hold(self, handle):
+        self._handle, self._destroy = handle, _destroy_with(self, lib.library().kc_bound_destroy, handle)
+
+    def _take(self, call):
+        """The arrays of a call that was bound, or took the place of one."""
+        self._call, self.outputs, self._written = call, call.finish(), tuple(call.written)
+        self._alone = call.streams.are_one()
+        for x in call.arrays:
+            _warm.learn(x)
+        lead = next((x for x in call.arrays), None) if call.streams.on_gpu else None
+        alone = self._alone and (lead is not None or not call.streams.on_gpu)
+        self._arm(self._handle.value if alone else 0, lead, call.device.device_id, self._written[0] if self._written else None)
+
     def replace(self, *args, **named):
         """Other arrays and scalars for the launches that follow, as for `bind`; of an array everything but the address
-        is as it was. Addresses that are less aligned are bound anew. Returns the new `outputs`. What is refused changes nothing."""
+        is as it was. Addresses that the compiled code is not for are bound anew. Returns the new `outputs`. What is refused changes
+        nothing."""
         call = Call(self._kernel, args, named, self._call.device_name(), bound=True)
         code = lib.library().kc_bound_replace(self._handle, call.values, call.num_values)
         if code == lib.FAILED_PRECONDITION:
-            handle = self._kernel._bind(call)
-            self._destroy()
-            self._handle, self._destroy = handle, _destroy_with(self, lib.library().kc_bound_destroy, handle)
+            handle, destroy = self._kernel._bind(call), self._destroy
+            self._hold(handle)
+            destroy()
         else:
             lib.check(code)
-        self._call, self.outputs, self._alone = call, call.finish(), call.streams.are_one()
+        self._take(call)
         return self.outputs
 
-    def launch(self, stream=None):
-        """Queues the call, as Kernel says of `stream` and of the order; returns `outputs`."""
+    def _launch_slow(self, stream=None):
+        """A launch that is not the extension's (_warm.py): under a stream of the caller's, or beside several frameworks' streams."""
         streams = self._call.streams
         launch, alone = streams.choose(stream), self._alone and stream is None
         if not alone:
             streams.before(launch, stream)
-        code = self._launch(self._handle, launch)
-        if code:
-            lib.check(code)
+        lib.check(lib.library().kc_bound_launch(self._handle, launch))
         if not alone:
             streams.after(launch, stream)
         self._call.mark_written()
         return self.outputs
+
+    def _raise(self, code):
+        lib.check(code)

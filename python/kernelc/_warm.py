@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Python's side of the warm path of a call (_fast.c): loads the extension where there is one, and tells it which arrays
-it may read. Without it every call goes the whole way through _call.py."""
+"""Python's side of the warm path of calls and launches (python/fast): loads the extension where there is one, and tells it
+which arrays it may read. Without it every call goes the whole way through _call.py."""
 import ctypes as C
 import importlib.machinery
 import importlib.util
@@ -38,8 +38,20 @@ class _SlowCaller:
         return False
 
 
+class _SlowBound:
+    """The same for bound calls."""
+
+    def launch(self, stream=None):
+        """Queues the call, as Kernel says of `stream` and of the order; returns `outputs`."""
+        return self._launch_slow(stream)
+
+    def _arm(self, handle, lead, device_id, hearer):
+        return False
+
+
 _fast = _load()
 Caller = _fast.Caller if _fast else _SlowCaller
+Bound = _fast.Bound if _fast else _SlowBound
 _linked = False
 _seen = set()  # types and dtypes that were looked at; their number is small
 
@@ -49,7 +61,7 @@ def link():
     global _linked
     if _fast and not _linked:
         address = lambda name: C.cast(getattr(lib.library(), name), C.c_void_p).value
-        _fast.link(address("kc_bound_call"), address("kc_bound_destroy"), address("kc_set_interrupt"))
+        _fast.link(*map(address, ("kc_bound_call", "kc_bound_launch", "kc_bound_destroy", "kc_set_interrupt")))
         lib.raise_interrupt = _fast.raise_interrupt
         _linked = True
 
@@ -67,12 +79,19 @@ def learn(x):
             _fast.know_dtype(x.dtype, dtype.code, dtype.bits)
         if kind not in _seen:
             _seen.add(kind)
-            _fast.know_type(kind, None, None, None)
+            _fast.know_type(kind, None, None)
     elif framework in ("torch", "cupy") and kind not in _seen:
         _seen.add(kind)
         api = kind.__dict__.get("__dlpack_c_exchange_api__")
-        torch = sys.modules["torch"] if framework == "torch" else None
-        if api is not None and (torch is None or kind is torch.Tensor):
-            increment = getattr(torch._C, "_increment_version", None) if torch else None
-            if torch is None or increment is not None:
-                _fast.know_type(kind, api, torch and torch.Tensor.is_neg, increment)
+        if api is None or (framework == "torch" and kind is not sys.modules["torch"].Tensor):
+            return
+        functions = _torch_functions() if framework == "torch" else None
+        if functions or framework != "torch":
+            _fast.know_type(kind, api, functions)
+
+
+def _torch_functions():
+    """What the extension asks and tells PyTorch; None where that has no such functions."""
+    torch = sys.modules["torch"]
+    increment = getattr(torch._C, "_increment_version", None)
+    return increment and (torch.Tensor.is_neg, torch.is_grad_enabled, increment)
