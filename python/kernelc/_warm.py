@@ -68,7 +68,7 @@ def link():
 
 def learn(x):
     """Lets the extension read arrays such as `x`, if it can. For those whose every property is in what it reads: NumPy's
-    own class, and frameworks with DLPack's C exchange API; JAX's arrays, which are not to be written, are none."""
+    own class, and frameworks' own classes with DLPack's C exchange API; JAX's arrays, which are not to be written, are none."""
     if _fast is None:
         return
     kind, framework = type(x), framework_of(x)
@@ -82,11 +82,12 @@ def learn(x):
             _fast.know_type(kind, None, None)
     elif framework in ("torch", "cupy") and kind not in _seen:
         _seen.add(kind)
-        api = kind.__dict__.get("__dlpack_c_exchange_api__")
-        if api is None or (framework == "torch" and kind is not sys.modules["torch"].Tensor):
-            return
-        functions = _torch_functions() if framework == "torch" else None
-        if functions or framework != "torch":
+        torch = sys.modules["torch"] if framework == "torch" else None
+        if torch and kind not in (torch.Tensor, torch.nn.Parameter):
+            return  # a subclass, which may be anything
+        api = getattr(kind, "__dlpack_c_exchange_api__", None)
+        functions = _torch_functions() if torch and api is not None else None
+        if api is not None and (functions or not torch):
             _fast.know_type(kind, api, functions)
 
 

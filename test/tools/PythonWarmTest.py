@@ -195,6 +195,15 @@ class WarmTorch(Warm):
             self.assertEqual(self.k(1.0, leaf, w).tolist(), [2] * 4)
         if getattr(torch.Tensor, "__dlpack_c_exchange_api__", None):
             self.is_warm()
+        weight = torch.nn.Parameter(torch.ones(4))
+        with self.assertRaisesRegex(kernelc.GradientError, "parameter 'x' requires a gradient"):
+            self.k(1.0, weight, w)
+        with torch.inference_mode():
+            self.k(1.0, weight, w)
+            self.slow = 0
+            self.assertEqual(self.k(2.0, weight, w).tolist(), [3] * 4)
+        if getattr(torch.Tensor, "__dlpack_c_exchange_api__", None):
+            self.is_warm()
         bound = self.k.bind(1.0, x, w)
         version = bound.outputs._version
         bound.launch()
