@@ -77,7 +77,8 @@ static int is_not(PyObject *answer, PyObject *object) {
 
 /* Whether a tensor's elements are its values, and no gradient is asked for. */
 static int is_plain_tensor(const KnownType *known, PyObject *x) {
-  return !(is_not(PyObject_GetAttr(x, name_requires_grad), Py_False) && is_not(PyObject_CallObject(known->is_grad_enabled, NULL), Py_False)) &&
+  return !(is_not(PyObject_GetAttr(x, name_requires_grad), Py_False) &&
+           is_not(PyObject_CallObject(known->is_grad_enabled, NULL), Py_False)) &&
          !is_not(PyObject_CallFunctionObjArgs(known->is_neg, x, NULL), Py_False);
 }
 
@@ -135,7 +136,8 @@ PyObject *module_know_type(PyObject *module, PyObject *args) {
     return NULL;
   if (functions != Py_None && !PyArg_ParseTuple(functions, "OOO", &known.is_neg, &known.is_grad_enabled, &known.increment_version))
     return NULL;
-  if (num_known_types == kKnownTypes || !PyType_Check(type) || (known.api && (known.api->major != 1 || !known.api->describe || !known.api->current_stream)))
+  if (num_known_types == kKnownTypes || !PyType_Check(type) ||
+      (known.api && (known.api->major != 1 || !known.api->describe || !known.api->current_stream)))
     Py_RETURN_FALSE;
   Py_INCREF(type);
   Py_INCREF(capsule);

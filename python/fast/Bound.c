@@ -81,9 +81,10 @@ static void bound_dealloc(PyObject *object) {
   Py_DECREF(type);
 }
 
-static PyMethodDef bound_methods[] = {{"launch", (PyCFunction)(void (*)(void))bound_launch, METH_VARARGS | METH_KEYWORDS,
-                                       "launch(stream=None)\n--\n\nQueues the call, as Kernel says of `stream` and of the order; returns `outputs`."},
-                                      {"_arm", bound_arm, METH_VARARGS, NULL},
-                                      {0}};
+static PyMethodDef bound_methods[] = {
+    {"launch", (PyCFunction)(void (*)(void))bound_launch, METH_VARARGS | METH_KEYWORDS,
+     "launch(stream=None)\n--\n\nQueues the call, as Kernel says of `stream` and of the order; returns `outputs`."},
+    {"_arm", bound_arm, METH_VARARGS, NULL},
+    {0}};
 static PyType_Slot bound_slots[] = {{Py_tp_methods, bound_methods}, {Py_tp_dealloc, bound_dealloc}, {0, NULL}};
 PyType_Spec bound_spec = {"kernelc._fast.Bound", sizeof(Bound), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, bound_slots};
