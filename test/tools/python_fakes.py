@@ -120,7 +120,7 @@ def make_torch(new_memory=None):
         return tensor
 
     stream = lambda handle, device=None: types.SimpleNamespace(cuda_stream=handle)
-    torch.Tensor, torch.empty = Tensor, empty
+    torch.Tensor, torch.empty, torch.device = Tensor, empty, str
     torch.nn = types.SimpleNamespace(Parameter=type("Parameter", (Tensor,), {}))
     torch.utils = types.SimpleNamespace(dlpack=types.SimpleNamespace(to_dlpack=to_dlpack))
     torch.cuda = types.SimpleNamespace(current_stream=lambda device: stream(torch.current), default_stream=lambda device: stream(0),
