@@ -192,7 +192,8 @@ KC_API void kc_bound_destroy(kc_bound *bound);
 KC_API kc_code kc_stream_wait(kc_device device, void *stream, void *awaited);
 KC_API kc_code kc_stream_synchronize(kc_device device, void *stream);
 
-/* The GPU whose memory `address` lies in. KC_INVALID_ARGUMENT where the driver knows no such memory. */
+/* The GPU whose memory `address` lies in. KC_INVALID_ARGUMENT where the driver knows no such memory, or a context that another
+   library made owns it. */
 KC_API kc_code kc_memory_device(const void *address, kc_device *device);
 
 /* The CUDA C text that these arguments would run on `target` ("sm_90a"). Freed with
