@@ -13,7 +13,13 @@ PyObject *raise_code(PyObject *self, kc_code code) {
 /* What a signal's handler raised while a kernel ran: Ctrl-C's KeyboardInterrupt. Kept until the call has come back. */
 static PyObject *interrupt_type, *interrupt_value, *interrupt_trace;
 
+/* The one thread that hears signals. The others must not ask for the interpreter lock in the middle of a call: whoever forks holds it,
+   and waits until no thread is in a call. */
+static unsigned long main_thread;
+
 static int32_t hear_signals(void) {
+  if (PyThread_get_thread_ident() != main_thread)
+    return 0;
   PyGILState_STATE state = PyGILState_Ensure();
   int32_t raised = PyErr_CheckSignals() != 0;
   if (raised)
@@ -31,6 +37,14 @@ static PyObject *module_raise_interrupt(PyObject *module, PyObject *unused) {
   return NULL;
 }
 
+/* set_main_thread(its number) */
+static PyObject *module_set_main_thread(PyObject *module, PyObject *number) {
+  main_thread = PyLong_AsUnsignedLong(number);
+  if (PyErr_Occurred())
+    return NULL;
+  Py_RETURN_NONE;
+}
+
 /* link(address of kc_bound_call, of kc_bound_launch, of kc_bound_destroy, of kc_set_interrupt) */
 static PyObject *module_link(PyObject *module, PyObject *args) {
   unsigned long long call, launch, destroy, set_interrupt;
@@ -44,6 +58,7 @@ static PyObject *module_link(PyObject *module, PyObject *args) {
 }
 
 static PyMethodDef module_methods[] = {{"link", module_link, METH_VARARGS, NULL},
+                                       {"set_main_thread", module_set_main_thread, METH_O, NULL},
                                        {"raise_interrupt", module_raise_interrupt, METH_NOARGS, NULL},
                                        {"know_type", module_know_type, METH_VARARGS, NULL},
                                        {"know_dtype", module_know_dtype, METH_VARARGS, NULL},

@@ -6,6 +6,7 @@ import importlib.machinery
 import importlib.util
 import os
 import sys
+import threading
 
 from . import _arrays
 from . import _library as lib
@@ -63,6 +64,8 @@ def link():
         address = lambda name: C.cast(getattr(lib.library(), name), C.c_void_p).value
         _fast.link(*map(address, ("kc_bound_call", "kc_bound_launch", "kc_bound_destroy", "kc_set_interrupt")))
         lib.raise_interrupt = _fast.raise_interrupt
+        _fast.set_main_thread(threading.main_thread().ident)
+        os.register_at_fork(after_in_child=lambda: _fast.set_main_thread(threading.get_ident()))
         _linked = True
 
 
