@@ -100,6 +100,17 @@ static int read_exchanged(const KnownType *known, PyObject *x, kc_tensor *t, int
   return 1;
 }
 
+const void *address_of(const KnownType *known, PyObject *x) {
+  if (!known->api)
+    return ((NumpyArray *)x)->data;
+  kc_tensor t;
+  if (known->api->describe(x, &t)) {
+    PyErr_Clear();
+    return NULL;
+  }
+  return (char *)t.data + t.byte_offset;
+}
+
 int read_array(PyObject *x, Key *key, Array *array) {
   const KnownType *known = known_type_of(x);
   if (!known || key->length + kWordsBeforeShape + 2 * kMaxRank > kKeyWords)

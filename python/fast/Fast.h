@@ -52,6 +52,9 @@ typedef struct {
 /* Describes an array and appends what it looks like to `key`. False, without an exception: Python has to look at it. */
 int read_array(PyObject *x, Key *key, Array *array);
 
+/* Where an array of a known class lies now; null for one that cannot say. */
+const void *address_of(const KnownType *known, PyObject *x);
+
 PyObject *module_know_type(PyObject *module, PyObject *args);
 PyObject *module_know_dtype(PyObject *module, PyObject *args);
 int init_arrays(void);

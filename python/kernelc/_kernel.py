@@ -339,7 +339,8 @@ class Kernel(_warm.Caller):
 
 
 class Bound(_warm.Bound):
-    """A call that is ready: `outputs` is what it writes (None, an array, or a tuple). For one thread at a time.
+    """A call that is ready: `outputs` is what it writes (None, an array, or a tuple). For one thread at a time. A launch is refused
+    where an array's memory was freed or moved in the meantime (torch's resize_, a donated JAX array).
 
     `launch(stream=None)` queues it, as Kernel says of `stream` and of the order, and returns `outputs`."""
 
@@ -357,8 +358,9 @@ class Bound(_warm.Bound):
     def _take(self, call):
         """The arrays of a call that was bound, or took the place of one."""
         self._call, self.outputs, self._written = call, call.finish(), tuple(call.written)
+        self._arrays = tuple(x for _, x in call.held)
         self._alone = call.streams.are_one()
-        for x in call.arrays:
+        for x in self._arrays:
             _warm.learn(x)
         lead = next((x for x in call.arrays), None) if call.streams.on_gpu else None
         alone = self._alone and (lead is not None or not call.streams.on_gpu)
@@ -381,6 +383,7 @@ class Bound(_warm.Bound):
 
     def _launch_slow(self, stream=None):
         """A launch that is not the extension's (_warm.py): under a stream of the caller's, or beside several frameworks' streams."""
+        self._call.check_memory()
         streams = self._call.streams
         launch, alone = streams.choose(stream), self._alone and stream is None
         if not alone:

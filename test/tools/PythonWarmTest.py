@@ -131,6 +131,19 @@ class Warm(unittest.TestCase):
         self.assertIs(fresh.launch(), fresh.outputs)
         np.testing.assert_array_equal(fresh.outputs, [3] * 4)
 
+    def test_memory_that_moved_since_it_was_bound(self):
+        for slow in (False, True):
+            x, w, y = ones(4), ones(4), ones(4)
+            bound = self.k.bind(2.0, x, w, y)
+            bound.launch()
+            y[:] = 7
+            w.resize(1 << 22, refcheck=False)
+            with self.assertRaisesRegex(kernelc.KernelcError, "parameter 'w': the array's memory was freed or moved since"):
+                bound.launch(stream=None) if slow else bound.launch()
+            self.assertTrue((y == 7).all(), "nothing is written")
+            bound.replace(2.0, x, ones(4), y)
+            self.assertEqual(bound.launch()[0], 3)
+
     def test_threads(self):
         wrong = []
 
@@ -204,6 +217,13 @@ class WarmTorch(Warm):
             self.assertEqual(self.k(2.0, weight, w).tolist(), [3] * 4)
         if getattr(torch.Tensor, "__dlpack_c_exchange_api__", None):
             self.is_warm()
+        freed = torch.ones(4)
+        bound = self.k.bind(1.0, x, freed, y)
+        freed.untyped_storage().resize_(0)
+        with self.assertRaisesRegex(kernelc.KernelcError, "parameter 'w': the array's memory was freed or moved"):
+            bound.launch()
+        with self.assertRaisesRegex(kernelc.KernelcError, "parameter 'w': is null"):
+            self.k(1.0, x, freed, y)
         bound = self.k.bind(1.0, x, w)
         version = bound.outputs._version
         bound.launch()

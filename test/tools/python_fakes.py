@@ -100,6 +100,9 @@ def make_torch(new_memory=None):
         def is_neg(self):
             return self.neg_bit
 
+        def data_ptr(self):
+            return self.memory.address
+
         def item(self):
             return float(self.memory.host)
 
@@ -165,7 +168,7 @@ def make_cupy(new_memory):
     class ndarray(InterfaceArray):
         def __init__(self, memory, dtype="float32"):
             super().__init__(memory)
-            self.device = types.SimpleNamespace(id=memory.gpu)
+            self.device, self.data = types.SimpleNamespace(id=memory.gpu), types.SimpleNamespace(ptr=memory.address)
             self.dtype = np.dtype(dtype)
 
     class Device:
