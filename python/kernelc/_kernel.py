@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Sessions, programs and kernels as Python objects."""
 import ctypes as C
-import json
 import os
 import threading
 import warnings
@@ -10,8 +9,7 @@ import weakref
 from . import _library as lib
 from ._call import Call
 from ._patience import patiently
-from . import _tools, _warm
-from ._decorator import text_of
+from . import _warm
 from ._numbers import named as _named, number as _number
 
 
@@ -52,6 +50,7 @@ class Session:
         named, count = _named({name: value for name, value in numbers.items() if isinstance(value, int)})
         floats, float_count = _named({name: value for name, value in numbers.items() if isinstance(value, float)}, lib.NamedFloat)
         if schedule is not None and not isinstance(schedule, str):
+            import json
             schedule = json.dumps(schedule)
         options = lib.CompileOptions(C.sizeof(lib.CompileOptions), file.encode() if file else None, named, count,
                                      precision.encode() if precision else None, schedule.encode() if schedule else None, None,
@@ -100,6 +99,7 @@ def kernel(function=None, **options):
     """`@kernelc.kernel`: the kernel that a Python function spells (docs/python.md). `options` as for Session.compile."""
     if function is None:
         return lambda f: kernel(f, **options)
+    from ._spelling import text_of
     text, file = text_of(function)
     result = default_session().compile(text, file, **options)[function.__name__]
     result.__doc__, result.__module__, result.__qualname__ = function.__doc__, function.__module__, function.__qualname__
@@ -289,18 +289,21 @@ class Kernel(_warm.Caller):
 
     def explain(self, *args, **named):
         """What these arguments make of the kernel: launches, schedules, bytes, flops, occupancy (`kernelc explain`)."""
+        from . import _tools
         device, _ = self._options(named)
         return _tools.Report(_tools.run("explain", self, args, named, device)[1], True)
 
     def check(self, *args, timeout=None, **named):
         """Compares every output with the reference in f64 (`kernelc check`), on `device`; on the emulator also looks for races,
         accesses out of bounds and barrier mistakes. A Report, true where everything held."""
+        from . import _tools
         device, _ = self._options(named)
         code, out = _tools.run("check", self, args, named, device, timeout=timeout)
         return _tools.Report(out, code == 0)
 
     def bench(self, *args, repeats=30, timeout=None, **named):
         """Medians on a GPU, the L2 cache flushed before every run (`kernelc bench`). A Report, with `data`."""
+        from . import _tools
         device, _ = self._options(named)
         out = _tools.run("bench", self, args, named, device, ["--json", "--repeats", str(repeats)], timeout)[1]
         return _tools.Report(out, True, _tools.read_json(out))
