@@ -308,15 +308,19 @@ class Kernel(_warm.Caller):
         out = _tools.run("bench", self, args, named, device, ["--json", "--repeats", str(repeats)], timeout)[1]
         return _tools.Report(out, True, _tools.read_json(out))
 
-    def tune(self, *args, budget=60, records=None, executor=None, progress=True, timeout=None, **named):
-        """Searches faster schedules on a GPU for `budget` seconds (`kernelc tune`), in a process of its own, whose candidates are compiled
-        in others; Ctrl-C ends it. The best is returned, as for compile's `schedule`, and kept in the cache, where later calls find
-        it. `records`: a file that every trial is appended to. `executor`: any of concurrent.futures' kind (Dask's and Ray's too);
-        the result then is its future, and the arguments are pickled."""
+    def tune(self, *args, budget=60, records=None, executor=None, progress=True, patience=30, timeout=None, **named):
+        """Searches faster schedules on a GPU for `budget` seconds (`kernelc tune`). The best is returned, as for compile's `schedule`, and
+        kept in the cache, where later calls find it.
+
+        The search is a process of its own, which compiles candidates in others: it is ended where a candidate's code has not ended
+        within `patience` seconds, or has taken it along, and goes on without that one. Ctrl-C and `timeout` (seconds;
+        subprocess.TimeoutExpired) end the search. `records`: a file that every trial is appended to, and that a later search of the
+        same call goes on from. `progress`: a bar on a terminal and in a notebook. `executor`: any of concurrent.futures' kind
+        (Dask's and Ray's too); the result then is its future, and the arguments are pickled."""
+        from . import _tune
         device, _ = self._options(named)
-        options = ["--budget", f"{budget}s", *(["--records", os.fspath(records)] if records else [])]
-        work = self._source, self.name, args, named, device, options, timeout, progress
-        return executor.submit(_tools.tune, *work) if executor is not None else _tools.tune(*work)
+        work = self._source, self.name, args, named, device, budget, records and os.fspath(records), patience, timeout, progress
+        return executor.submit(_tune.tune, *work) if executor is not None else _tune.tune(*work)
 
     def tvm_ffi(self):
         """The kernel as a function of apache-tvm-ffi (`pip install apache-tvm-ffi`), for its callers in other languages and
