@@ -18,8 +18,8 @@ public:
   explicit TuneRecords(const Call &call);
   /// Appends every trial to this file, and with `resume` reads what of this call stands there already.
   absl::Status open(const std::string &path, bool resume, TuneOptions *options);
-  /// Appends to this file, a line of JSON each: {.., "checks": SCHEDULE} before code runs for the first time, which begins as a record does, {"measures": N} before N
-  /// contenders are timed, {"trial": NUMBER, "median_us": .., "best_us": .., "rejected": ..} after it.
+  /// Appends to this file, a line of JSON each: {.., "checks": SCHEDULE} before code runs for the first time, which begins as a record
+  /// does, {"measures": N} before N contenders are timed, {"trial": NUMBER, "median_us": .., "best_us": .., "rejected": ..} after it.
   absl::Status openProgress(const std::string &path);
   /// What the search calls; refers to this.
   void listen(TuneOptions *options);

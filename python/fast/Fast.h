@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /* kernelc._fast: the warm path of calls and launches, an extension of Python's limited API (any CPython from 3.9), which
    python/kernelc works without. Arrays.c reads arrays; Caller.c is a kernel's call, Bound.c the launch of a bound call,
    Module.c what Python tells the extension. Decides nothing about arrays but whether two look the same. */

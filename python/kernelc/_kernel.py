@@ -333,6 +333,12 @@ class Kernel(_warm.Caller):
             call(handle, *values)
         return function
 
+    def jax(self):
+        """The kernel as a function for JAX's jit, grad by jax.custom_vjp, vmap (call by call): f(*inputs, **sizes) returns the outputs, and
+        inout parameters among them, in the order of the text, as new arrays. Scalars are numbers that jit knows."""
+        from . import _jax
+        return _jax.function(self)
+
     def cuda_text(self, *args, target="sm_90a", **named):
         """The CUDA C that these arguments would run on `target`."""
         call = Call(self, args, named)
