@@ -99,9 +99,17 @@ constexpr int kExecute = 3;
 bool dtypeOf(int type, kc_dtype *dtype) {
   switch (type) {
   case 1: *dtype = {6, 8, 1}; return true;
-  case 2: case 3: case 4: case 5: *dtype = {0, uint8_t(8 << (type - 2)), 1}; return true;
-  case 6: case 7: case 8: case 9: *dtype = {1, uint8_t(8 << (type - 6)), 1}; return true;
-  case 10: case 11: case 12: *dtype = {2, uint8_t(16 << (type - 10)), 1}; return true;
+  case 2:
+  case 3:
+  case 4:
+  case 5: *dtype = {0, uint8_t(8 << (type - 2)), 1}; return true;
+  case 6:
+  case 7:
+  case 8:
+  case 9: *dtype = {1, uint8_t(8 << (type - 6)), 1}; return true;
+  case 10:
+  case 11:
+  case 12: *dtype = {2, uint8_t(16 << (type - 10)), 1}; return true;
   case 16: *dtype = {4, 16, 1}; return true;
   case 19: *dtype = {12, 8, 1}; return true;
   case 20: *dtype = {10, 8, 1}; return true;
@@ -152,7 +160,8 @@ bool readAttributes(const Attributes &attributes, Call *call, std::vector<std::p
   return call->kernel != nullptr;
 }
 
-/// Arguments are the tensors that are read, results those that are written; of what is both, the result, which XLA has made a copy of the argument.
+/// Arguments are the tensors that are read, results those that are written; of what is both, the result, which XLA has made a copy of the
+/// argument.
 bool readBuffers(const Frame &frame, Call *call) {
   size_t count = kc_kernel_num_params(call->kernel);
   call->tensors.resize(count);
