@@ -113,7 +113,7 @@ def _restored(source, name):
 
 
 class Program:
-    """The kernels of one text: attributes and items by name; a program of one kernel can be called."""
+    """The kernels of one text: attributes and items by name; a program of one kernel can be used as that kernel."""
 
     def __init__(self, session, handle, source):
         L = lib.library()
@@ -130,9 +130,12 @@ class Program:
             L.kc_program_destroy(handle)
 
     def __getattr__(self, name):
-        if name in self.__dict__.get("kernels", ()):
-            return self.kernels[name]
-        raise AttributeError(f"the program has no kernel '{name}'; it has {', '.join(self.__dict__.get('kernels', ()))}")
+        kernels = self.__dict__.get("kernels", {})
+        if name in kernels:
+            return kernels[name]
+        if len(kernels) == 1 and name[:1] != "_" and hasattr(self._only(), name):
+            return getattr(self._only(), name)
+        raise AttributeError(f"the program has no kernel '{name}'; it has {', '.join(kernels)}")
 
     def __getitem__(self, name):
         return self.kernels[name]
@@ -156,9 +159,6 @@ class Program:
 
     def __call__(self, *args, **named):
         return self._only()(*args, **named)
-
-    def bind(self, *args, **named):
-        return self._only().bind(*args, **named)
 
 
 def _restored_program(source):

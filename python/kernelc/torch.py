@@ -15,6 +15,7 @@ import torch
 
 from . import _library as lib
 from ._errors import GradientError
+from ._kernel import Program
 from ._results import _type_name
 
 __all__ = ["register"]
@@ -28,6 +29,7 @@ def register(kernel, name=None, backward=None):
     `backward`: the kernel of the gradients, or its name in the same text. Its parameters are called as parameters of `kernel`
     (their values), or grad_NAME for the gradient of output NAME; its outputs grad_NAME are the gradients of inputs. Inputs
     without one have none. Without `backward` the operator runs forwards, and a backward pass through it is a GradientError."""
+    kernel = kernel._only() if isinstance(kernel, Program) else kernel
     space, _, short = (name or kernel.name).rpartition("::")
     operator = _Operator(kernel, space or "kernelc", short)
     if isinstance(backward, str):
