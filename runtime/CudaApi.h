@@ -64,7 +64,7 @@ enum FunctionAttribute : int {
 inline const StreamHandle kStreamLegacy = reinterpret_cast<StreamHandle>(uintptr_t(1));
 inline const StreamHandle kStreamPerThread = reinterpret_cast<StreamHandle>(uintptr_t(2));
 
-enum PointerAttribute : int { kPointerDeviceOrdinal = 9 };
+enum PointerAttribute : int { kPointerContext = 1, kPointerDeviceOrdinal = 9 };
 enum StreamFlags : unsigned { kStreamNonBlocking = 1 };
 enum EventFlags : unsigned { kEventDefault = 0, kEventDisableTiming = 2 };
 enum CaptureStatus : int { kCaptureNone = 0, kCaptureActive = 1, kCaptureInvalidated = 2 };

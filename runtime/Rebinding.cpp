@@ -7,9 +7,7 @@
 
 namespace kernelc {
 
-constexpr uintptr_t kMostAligned = 256; // no variant asks for more
-
-Rebinding::Rebinding(const Kernel &kernel, CheckedArgs args) : args_(std::move(args)) {
+Rebinding::Rebinding(const Kernel &kernel, CheckedArgs args, const Variant *variant) : args_(std::move(args)) {
   for (size_t i = 0; i < args_.values.size(); ++i) {
     Span span;
     if (const DeviceTensor *t = args_.tensor(int(i))) {
@@ -17,8 +15,9 @@ Rebinding::Rebinding(const Kernel &kernel, CheckedArgs args) : args_(std::move(a
       bool empty = std::find(t->shape.begin(), t->shape.end(), 0) != t->shape.end();
       for (size_t d = 0; d < t->shape.size() && !empty; ++d)
         (t->strides[d] < 0 ? low : high) += t->strides[d] * (t->shape[d] - 1);
-      auto address = reinterpret_cast<uintptr_t>(t->data) | kMostAligned;
-      span = {empty ? 0 : (low * bits - 7) / 8, empty ? 0 : ((high + 1) * bits + 7) / 8, address & (~address + 1), true};
+      uintptr_t alignment =
+          std::max<uintptr_t>(std::max<int64_t>(1, bits / 8), variant && i < variant->params.size() ? variant->params[i].alignment : 1);
+      span = {empty ? 0 : (low * bits - 7) / 8, empty ? 0 : ((high + 1) * bits + 7) / 8, alignment, true};
     }
     spans_.push_back(span);
   }
@@ -34,8 +33,9 @@ absl::Status Rebinding::checkAddress(const Param &param, const Span &span, void 
   if (!data)
     return absl::InvalidArgumentError(absl::StrCat(locPrefix(param.loc), "parameter '", param.name, "': is null"));
   if (reinterpret_cast<uintptr_t>(data) % span.alignment)
-    return absl::FailedPreconditionError(absl::StrCat(locPrefix(param.loc), "parameter '", param.name, "': was bound at a multiple of ",
-                                                      span.alignment, " bytes, and the new address is none; bind again"));
+    return absl::FailedPreconditionError(absl::StrCat(locPrefix(param.loc), "parameter '", param.name,
+                                                      "': expected an address that is a multiple of ", span.alignment,
+                                                      " bytes, which the bound code needs; bind again"));
   return absl::OkStatus();
 }
 

@@ -21,17 +21,18 @@ struct NewArgument {
 /// A call's arguments, whose addresses and scalars may be replaced. One thread at a time.
 class Rebinding {
 public:
-  Rebinding(const Kernel &kernel, CheckedArgs args);
+  /// `variant`: what the arguments are bound to, whose guard then decides on alignments. Null: nothing asks for more than the elements do.
+  Rebinding(const Kernel &kernel, CheckedArgs args, const Variant *variant = nullptr);
   const CheckedArgs &args() const { return args_; }
   /// InvalidArgument, as checkArguments has it, for addresses that the kernel refuses; FailedPrecondition for one
-  /// that is less aligned than the one before, up to 256 bytes: another variant's. Then nothing is replaced.
+  /// that is less aligned than the variant needs: another variant's. Then nothing is replaced.
   absl::Status replace(const Kernel &kernel, absl::Span<const NewArgument> values);
 
 private:
   /// The bytes of a tensor, from its address on.
   struct Span {
     int64_t begin = 0, end = 0;
-    uintptr_t alignment = 1; ///< of its first address
+    uintptr_t alignment = 1; ///< that an address needs
     bool isTensor = false;
   };
   absl::Status checkAddress(const Param &param, const Span &span, void *data) const;

@@ -28,6 +28,23 @@ absl::Status synchronizeStream(Device &device, cuda::StreamHandle stream) {
   return device.check(device.driver().cuStreamSynchronize(stream), "cuStreamSynchronize");
 }
 
+/// Refuses memory of a context that is not the device's primary one, where kernels run: of libraries that make contexts of their own.
+/// Memory of no context (of the driver's pools, or mapped) is everybody's.
+static absl::Status checkContext(Runtime &runtime, int ordinal, cuda::DevicePtr address) {
+  cuda::Context owner = nullptr;
+  if (runtime.driver().cuPointerGetAttribute(&owner, cuda::kPointerContext, address) != cuda::kSuccess || !owner)
+    return absl::OkStatus();
+  absl::StatusOr<Device *> device = runtime.device(ordinal);
+  if (!device.ok())
+    return device.status();
+  return owner == (*device)->context()
+             ? absl::OkStatus()
+             : absl::InvalidArgumentError(
+                   absl::StrCat("the memory belongs to a CUDA context that another library made, and kernels run in the primary context of "
+                                "cuda:",
+                                ordinal, "; let that library use the primary context, or copy the array"));
+}
+
 absl::StatusOr<int> findMemoryDevice(Runtime &runtime, const void *address) {
   int ordinal = 0;
   auto query = [&] {
@@ -47,6 +64,7 @@ absl::StatusOr<int> findMemoryDevice(Runtime &runtime, const void *address) {
     return absl::InvalidArgumentError("the address lies in no memory of a GPU that the driver knows of");
   if (absl::Status s = toStatus(runtime.driver(), result, "cuPointerGetAttribute"); !s.ok())
     return s;
+  KERNELC_RETURN_IF_ERROR(checkContext(runtime, ordinal, reinterpret_cast<cuda::DevicePtr>(address)));
   return ordinal;
 }
 

@@ -12,13 +12,15 @@
 #include "tools/Commands.h"
 #include "tools/Failure.h"
 #include "tools/Files.h"
+#include "tools/TuneRecords.h"
 
 namespace kernelc::tools {
 namespace {
 
 struct TuneArguments {
   CallOptions call;
-  std::string budget = "60s", repeats = "11", records, output;
+  std::string budget = "60s", repeats = "11", records, progress, output;
+  bool resume = false;
 };
 
 /// "60s", "5m" or a number of seconds.
@@ -34,24 +36,6 @@ std::optional<double> parseSeconds(const std::string &text) {
   return value * unit;
 }
 
-/// One line of the records file: everything needed to use the schedule, and to judge it.
-Json recordOf(const ScheduleTrial &t, const Kernel &kernel, const Constants &constants, const std::vector<int64_t> &sizes,
-              const std::string &target) {
-  JsonObject sizeMembers; // fixed by --set, or solved from the arguments
-  for (const auto &[name, value] : constants)
-    sizeMembers.push_back({name, std::visit([](auto v) { return Json(v); }, value)});
-  for (size_t i = 0; i < kernel.sizes.size() && i < sizes.size(); ++i)
-    sizeMembers.push_back({kernel.sizes[i].name, sizes[i]});
-  JsonObject o{{"kernel", kernel.name}, {"target", target}, {"sizes", std::move(sizeMembers)}, {"schedule", toJson(t.point, kernel.name)}};
-  if (t.rejected.empty()) {
-    o.push_back({"median_us", t.seconds * 1e6});
-    o.push_back({"of_best", t.ofBest});
-  } else {
-    o.push_back({"rejected", t.rejected});
-  }
-  return o;
-}
-
 absl::Status tune(const TuneArguments &a, double seconds, int repeats) {
   absl::StatusOr<Call> call = prepareCall(a.call);
   if (!call.ok())
@@ -62,20 +46,14 @@ absl::Status tune(const TuneArguments &a, double seconds, int repeats) {
   TuneOptions options;
   options.seconds = seconds;
   options.repeats = repeats;
-  std::ofstream records;
-  if (!a.records.empty()) {
-    records.open(a.records, std::ios::app);
-    if (!records)
-      return absl::InvalidArgumentError(absl::StrCat("cannot write '", a.records, "'"));
-  }
+  TuneRecords records(*call);
+  records.listen(&options);
+  if (!a.records.empty())
+    KERNELC_RETURN_IF_ERROR(records.open(a.records, a.resume, &options));
+  if (!a.progress.empty())
+    KERNELC_RETURN_IF_ERROR(records.openProgress(a.progress));
   if (!a.output.empty() && a.output != "-" && !std::ofstream(a.output, std::ios::app)) // before a search is lost
     return absl::InvalidArgumentError(absl::StrCat("cannot write '", a.output, "'"));
-  options.heard = [&](const ScheduleTrial &t, const std::string &target) {
-    absl::StatusOr<std::string> line =
-        printJson(recordOf(t, kernel, call->kernel->program().options().constants, call->arguments.sizes, target));
-    if (records.is_open() && line.ok())
-      records << *line << std::endl;
-  };
   absl::StatusOr<TuneResult> result = tuneOnHost(*call->session, *call->kernel, call->place, call->arguments.tensors, options);
   if (!result.ok())
     return result.status();
@@ -112,11 +90,15 @@ int tuneCommand(const std::vector<std::string> &args) {
   options.value("--budget", a.budget, "TIME", "no round starts later (60s)")
       .value("--repeats", a.repeats, "N", "runs of each schedule in a round (11)")
       .value("--records", a.records, "FILE.jsonl", "appends every trial with its time, or why it was rejected")
+      .flag("--resume", a.resume, "goes on from what --records holds of this call: no schedule twice, the fastest first")
+      .value("--progress", a.progress, "FILE.jsonl", "appends what happens, for a program that waits")
       .value("-o", a.output, "PATH", "where the best schedule goes");
   if (std::optional<int> code = options.parse(args))
     return *code;
   std::optional<double> seconds = parseSeconds(a.budget);
   int repeats = 0;
+  if (a.resume && a.records.empty())
+    return options.usageError("--resume goes on from the file that --records names");
   if (a.call.positionals.empty())
     return options.usageError("which file?");
   if (!seconds)

@@ -75,7 +75,7 @@ def main():
         stage(build, source, strip, root, tests, (*FROM_SYSTEM, "libzstd"))
         os.symlink("kernelc", os.path.join(root, "bin", "kernelc-opt"))
         os.symlink("libkernelc.so.1", os.path.join(root, "lib", "libkernelc.so"))
-        ignore = shutil.ignore_patterns("__pycache__", "CMakeLists.txt", "*.cpp", "*.in")
+        ignore = shutil.ignore_patterns("__pycache__", "CMakeLists.txt", "*.cpp", "*.in", "fast", "wheel")
         for folder in ("examples", "bench", "python"):
             shutil.copytree(os.path.join(source, folder), os.path.join(root, folder), ignore=ignore)
         partial = output + ".part"

@@ -4,7 +4,8 @@
 # is there. NVRTC and the CUDA driver are opened at run time and are not needed.
 set -euo pipefail
 packages=(
-  build-essential ccache cmake git ninja-build python3-dev python3-hypothesis python3-numpy xz-utils
+  build-essential ccache cmake git ninja-build python3-dev python3-hypothesis
+  python3-ipykernel python3-nbclient python3-numpy xz-utils
   clang-22 clang-format-22 libclang-rt-22-dev libmlir-22-dev lld-22 llvm-22-dev llvm-22-tools mlir-22-tools
   libabsl-dev libboost-context-dev libgmock-dev libgtest-dev nlohmann-json3-dev zlib1g-dev libzstd-dev
 )

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# All that needs a released PyTorch: arrays, the warm path, operators (opcheck, torch.compile, CUDA graphs), and what a call
+# All that needs a released PyTorch, and JAX where it is installed: arrays, the warm path, operators (opcheck, torch.compile, CUDA graphs), jit, and what a call
 # costs; on the GPU too, where there is one. Ends with one line.
 # usage: test-torch.sh [PYTHON]    KERNELC_LIBRARY: of a build or a bundle; without it the installed package, or the build/ci here
 set -uo pipefail
@@ -14,7 +14,7 @@ if ! (cd / && "$python" -c 'import kernelc' 2>/dev/null); then
 fi
 "$python" -c 'import torch, kernelc; print("torch", torch.__version__, "cuda", torch.cuda.is_available(), "kernelc", kernelc.__version__)' || exit 1
 failed=0
-for test in PythonArraysTest PythonImportTest PythonWarmTest PythonTorchTest PythonGpuTest; do
+for test in PythonArraysTest PythonImportTest PythonWarmTest PythonTorchTest PythonJaxTest PythonGpuTest; do
   echo "== $test"
   (cd "$here/test/tools" && "$python" -W ignore $test.py)
   code=$?

@@ -94,7 +94,7 @@ def describe(name, node):
     """A class with its public methods, or a function."""
     if not isinstance(node, ast.ClassDef):
         return f"\n## `{signature(node, False)}`\n\n" + documentation(node)
-    bases = ", ".join(ast.unparse(b) for b in node.bases)
+    bases = ", ".join(b for b in map(ast.unparse, node.bases) if not b.startswith("_"))
     made = next((n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
     text = f"\n## `{name}`\n\n" + (f"A `{bases}`.\n\n" if bases and bases != "object" else "") + documentation(node)
     if made and ast.get_docstring(made):

@@ -177,8 +177,8 @@ KC_API kc_code kc_bind_on(kc_kernel *kernel, kc_device device, const kc_value *v
                           size_t num_sizes, void *stream, kc_bound **bound);
 KC_API kc_code kc_bound_launch(kc_bound *bound, void *stream);
 /* kc_bound_launch with other tensors and scalars, which stay for the launches that follow. Of a tensor everything
-   but the address must be as it was bound (KC_INVALID_ARGUMENT), the address aligned as well, up to 256 bytes
-   (KC_FAILED_PRECONDITION: bind again). Costs no allocation; refused arguments change nothing. */
+   but the address must be as it was bound (KC_INVALID_ARGUMENT), and the address as aligned as the code needs that
+   was bound (KC_FAILED_PRECONDITION: bind again). Costs no allocation; refused arguments change nothing. */
 KC_API kc_code kc_bound_call(kc_bound *bound, const kc_value *values, size_t num_values, void *stream);
 /* The first half of kc_bound_call: launches nothing. */
 KC_API kc_code kc_bound_replace(kc_bound *bound, const kc_value *values, size_t num_values);
@@ -192,7 +192,8 @@ KC_API void kc_bound_destroy(kc_bound *bound);
 KC_API kc_code kc_stream_wait(kc_device device, void *stream, void *awaited);
 KC_API kc_code kc_stream_synchronize(kc_device device, void *stream);
 
-/* The GPU whose memory `address` lies in. KC_INVALID_ARGUMENT where the driver knows no such memory. */
+/* The GPU whose memory `address` lies in. KC_INVALID_ARGUMENT where the driver knows no such memory, or a context that another
+   library made owns it. */
 KC_API kc_code kc_memory_device(const void *address, kc_device *device);
 
 /* The CUDA C text that these arguments would run on `target` ("sm_90a"). Freed with

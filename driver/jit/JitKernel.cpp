@@ -267,7 +267,7 @@ absl::StatusOr<BoundCall> JitKernel::bind(const Place &place, absl::Span<const L
   absl::StatusOr<BoundLaunch> bound = ready->bind(values, sizes);
   if (!bound.ok())
     return bound.status();
-  return BoundCall(shared_from_this(), place, *std::move(args), *std::move(bound), *device);
+  return BoundCall(shared_from_this(), place, *std::move(args), *std::move(bound), *ready);
 }
 
 absl::StatusOr<BoundCall> JitKernel::bindOnHost(const Place &place, absl::Span<const LaunchValue> values,
@@ -279,7 +279,7 @@ absl::StatusOr<BoundCall> JitKernel::bindOnHost(const Place &place, absl::Span<c
   absl::Status ready = place.kind == Place::Cpu ? impl_->readyCpu(*args).status() : impl_->readyRunner(*args, &variant).status();
   if (!ready.ok())
     return ready;
-  return BoundCall(shared_from_this(), place, *std::move(args), std::nullopt, nullptr);
+  return BoundCall(shared_from_this(), place, *std::move(args));
 }
 
 absl::StatusOr<Kernel> JitKernel::variantFor(const std::string &target, absl::Span<const LaunchValue> values,
@@ -293,10 +293,12 @@ absl::StatusOr<Kernel> JitKernel::variantFor(const std::string &target, absl::Sp
   return (*variant)->kernel;
 }
 
-BoundCall::BoundCall(std::shared_ptr<JitKernel> kernel, const Place &place, CheckedArgs args, std::optional<BoundLaunch> launch,
-                     Device *device)
-    : kernel_(std::move(kernel)), place_(place), args_(kernel_->signature(), std::move(args)), launch_(std::move(launch)), device_(device) {
-}
+BoundCall::BoundCall(std::shared_ptr<JitKernel> kernel, const Place &place, CheckedArgs args)
+    : kernel_(std::move(kernel)), place_(place), args_(kernel_->signature(), std::move(args)) {}
+BoundCall::BoundCall(std::shared_ptr<JitKernel> kernel, const Place &place, CheckedArgs args, BoundLaunch launch,
+                     const LoadedKernel &loaded)
+    : kernel_(std::move(kernel)), place_(place), args_(kernel_->signature(), std::move(args), &loaded.kernel().variants[launch.variant()]),
+      launch_(std::move(launch)), device_(&loaded.device()) {}
 BoundCall::BoundCall(BoundCall &&) noexcept = default;
 BoundCall::~BoundCall() = default;
 

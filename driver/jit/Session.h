@@ -101,8 +101,10 @@ private:
 /// Arguments checked, and on a GPU packed, once, to be launched many times. One thread at a time.
 class BoundCall {
 public:
-  /// `launch`, `device`: on a GPU.
-  BoundCall(std::shared_ptr<JitKernel> kernel, const Place &place, CheckedArgs args, std::optional<BoundLaunch> launch, Device *device);
+  /// On the CPU or the emulator.
+  BoundCall(std::shared_ptr<JitKernel> kernel, const Place &place, CheckedArgs args);
+  /// On a GPU; `launch` is of `loaded`.
+  BoundCall(std::shared_ptr<JitKernel> kernel, const Place &place, CheckedArgs args, BoundLaunch launch, const LoadedKernel &loaded);
   BoundCall(BoundCall &&) noexcept;
   ~BoundCall();
   /// Queues the launches on the caller's stream (null: the default one). No
@@ -121,7 +123,7 @@ private:
   Place place_;
   Rebinding args_;
   std::optional<BoundLaunch> launch_;
-  Device *device_;
+  Device *device_ = nullptr;     ///< of launch_
   SharedStream *last_ = nullptr; ///< of the stream used last
   cuda::StreamHandle lastHandle_ = nullptr;
 };

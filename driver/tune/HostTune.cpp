@@ -79,7 +79,12 @@ public:
     variant_ = optionsFor(kernel_.signature(), target(), *checked, session_.options().generalOnly);
     std::optional<TunedSchedule> kept =
         findTuned(session_.cache(), kernel_.program(), kernel_.signature(), variant_, session_.options().remark);
-    return startingPoints(session_, kernel_, target(), args_->values(), kept ? kept->schedule : "");
+    std::vector<std::string> found;
+    if (kept)
+      found.push_back(kept->schedule);
+    if (!options_.fastest.empty())
+      found.push_back(options_.fastest);
+    return startingPoints(session_, kernel_, target(), args_->values(), found);
   }
 
   /// Keeps what was found for calls like this one. Whether it is kept.
@@ -104,9 +109,15 @@ public:
     for (size_t i = 0; i < points.size(); ++i)
       candidates[i].trial.point = points[i];
     inParallel(candidates.size(), [&](size_t i) { compile(candidates[i]); });
-    for (Candidate &c : candidates)
-      if (c.trial.rejected.empty())
-        check(c);
+    for (Candidate &c : candidates) {
+      if (!c.trial.rejected.empty())
+        continue;
+      check(c);
+      if (!usable().ok()) { // this one's doing; of the others nothing is known
+        hear(c.trial);
+        return {};
+      }
+    }
     Candidate center;
     center.trial.point = best;
     compile(center);
@@ -115,17 +126,20 @@ public:
       if (c.trial.rejected.empty())
         running.push_back(&c);
     measure(running);
+    if (!usable().ok())
+      return {};
     std::vector<ScheduleTrial> trials;
     for (Candidate &c : candidates) {
       if (c.trial.rejected.empty())
         c.trial.ofBest = center.trial.seconds / c.trial.seconds;
-      if (options_.heard)
-        options_.heard(c.trial, target());
+      hear(c.trial);
       trials.push_back(std::move(c.trial));
     }
     return trials;
   }
 
+  /// Whether the device still is, which a candidate's fault may have taken away.
+  absl::Status usable() const { return args_->device().usable(); }
   const std::string target() const { return args_->device().info().target(); }
   const std::string deviceName() const { return args_->device().info().name; }
 
@@ -135,6 +149,11 @@ private:
     std::shared_ptr<JitKernel> kernel;
     std::unique_ptr<BoundCall> call;
   };
+
+  void hear(const ScheduleTrial &trial) {
+    if (options_.heard)
+      options_.heard(trial, target());
+  }
 
   void compile(Candidate &c) {
     ProgramOptions program = kernel_.program().options();
@@ -172,6 +191,8 @@ private:
   }
 
   void check(Candidate &c) {
+    if (options_.checks)
+      options_.checks(c.trial.point);
     absl::StatusOr<std::vector<HostTensor>> results = resultsOf(*c.kernel);
     if (!results.ok()) {
       c.trial.rejected = std::string(results.status().message());
@@ -185,6 +206,8 @@ private:
 
   /// Medians of runs in turns.
   void measure(const std::vector<Candidate *> &running) {
+    if (options_.measures)
+      options_.measures(running.size());
     std::vector<BoundCall *> calls;
     for (Candidate *c : running)
       calls.push_back(c->call.get());
@@ -235,8 +258,15 @@ absl::StatusOr<TuneResult> tuneOnHost(Session &session, JitKernel &kernel, const
   const SchedulePoint &own = starts->front();
   ScheduleSearch search;
   search.evaluate = [&](const SchedulePoint &best, const std::vector<SchedulePoint> &points) { return gpu.evaluate(best, points); };
-  search.goOn = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < options.seconds; };
+  search.goOn = [&] {
+    return gpu.usable().ok() && std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < options.seconds;
+  };
+  search.isKnown = [&](const SchedulePoint &point) {
+    absl::StatusOr<std::string> text = printJson(toJson(point, kernel.signature().name));
+    return text.ok() && *text != options.fastest && options.tried.count(*text);
+  };
   TuneResult result{searchSchedules(*starts, search), own, 0, 0, gpu.deviceName(), gpu.target()};
+  KERNELC_RETURN_IF_ERROR(gpu.usable());
   // The two of them once more: the search has picked the luckiest of many.
   std::vector<ScheduleTrial> last = gpu.evaluate(result.search.best, {own});
   result.startSeconds = last[0].seconds;

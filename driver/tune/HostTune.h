@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -16,8 +17,15 @@ namespace kernelc {
 struct TuneOptions {
   double seconds = 60; ///< no round starts later
   int repeats = 11;    ///< runs of every contender in a round
+  /// What an earlier search of the same call had tried, as printJson(toJson()) has it, and the fastest of those ("": none).
+  std::set<std::string> tried;
+  std::string fastest;
   /// Hears of every trial when it is over. May be empty.
   std::function<void(const ScheduleTrial &, const std::string &target)> heard;
+  /// Hears, before that, of a point whose code runs for the first time, which may never end. May be empty.
+  std::function<void(const SchedulePoint &)> checks;
+  /// Hears of a round whose contenders, so many, are timed. May be empty.
+  std::function<void(size_t)> measures;
 };
 
 struct TuneResult {
@@ -35,9 +43,11 @@ struct TuneResult {
 /// makes of other units, copies and parts (PlannedSchedule.h). Candidates are compiled in parallel; their results
 /// are compared with those of the kernel as it is, which may
 /// differ by the order of reductions only; then they are timed in turns with the best so far,
-/// the L2 cache flushed before every run. What an earlier search has kept for such a call (TuningStore.h) is a start too; the best
-/// takes its place where it is faster than the cost model's, and else nothing does. Of a kernel that was given a schedule, or of
-/// the general variant, nothing is kept. Unavailable without a GPU; InvalidArgument for a `place` that is none.
+/// the L2 cache flushed before every run. What an earlier search has kept for such a call (TuningStore.h) is a start too, and so is
+/// TuneOptions::fastest; the best takes its place where it is faster than the cost model's, and else nothing does. Of a kernel that was
+/// given a schedule, or of the general variant, nothing is kept. A candidate that takes the device away from the process (a fault) ends the
+/// search with what the device says; it has been heard of by then, so that another process can go on. Unavailable without a GPU;
+/// InvalidArgument for a `place` that is none.
 absl::StatusOr<TuneResult> tuneOnHost(Session &session, JitKernel &kernel, const Place &place, absl::Span<const HostTensor> tensors,
                                       const TuneOptions &options);
 

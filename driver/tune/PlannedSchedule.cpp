@@ -108,7 +108,7 @@ absl::StatusOr<SchedulePoint> plannedSchedule(JitKernel &kernel, const std::stri
 }
 
 absl::StatusOr<std::vector<SchedulePoint>> startingPoints(Session &session, JitKernel &kernel, const std::string &target,
-                                                          absl::Span<const LaunchValue> values, const std::string &kept) {
+                                                          absl::Span<const LaunchValue> values, const std::vector<std::string> &kept) {
   absl::StatusOr<Planned> own = plan(kernel, target, values);
   if (!own.ok())
     return own.status();
@@ -129,8 +129,8 @@ absl::StatusOr<std::vector<SchedulePoint>> startingPoints(Session &session, JitK
     planned->point.insert(planned->point.begin(), whole.begin(), whole.end());
     starts.push_back(std::move(planned->point));
   };
-  if (!kept.empty())
-    add(kept, wholeRecordsOf(kept));
+  for (const std::string &schedule : kept)
+    add(schedule, wholeRecordsOf(schedule));
   for (const LaunchRecord &choice : otherChoices(own->point)) {
     absl::StatusOr<std::string> text = printJson(toJson({choice}, name));
     if (!text.ok())

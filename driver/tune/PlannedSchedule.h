@@ -18,8 +18,8 @@ absl::StatusOr<SchedulePoint> plannedSchedule(JitKernel &kernel, const std::stri
 /// Those records, and then the cost model's records under other conditions: another unit for a launch, copies of
 /// operands always or never, parts of long reductions merged otherwise, or more or fewer of them. Conditions that the
 /// kernel or the target cannot have are left out, and so are those that give the same program. Of a kernel that was given a
-/// schedule, that one alone. `kept` ("" for none): a schedule file's text that an earlier search has found; a start too.
+/// schedule, that one alone. `kept`: schedule files' texts that earlier searches have found; starts too.
 absl::StatusOr<std::vector<SchedulePoint>> startingPoints(Session &session, JitKernel &kernel, const std::string &target,
-                                                          absl::Span<const LaunchValue> values, const std::string &kept = "");
+                                                          absl::Span<const LaunchValue> values, const std::vector<std::string> &kept = {});
 
 } // namespace kernelc

@@ -168,7 +168,7 @@ public:
     result_.best = starts.front();
     std::vector<SchedulePoint> others;
     for (const SchedulePoint &p : starts)
-      if (isNew(p) && !(p == starts.front()))
+      if (isNew(p) && !(p == starts.front()) && !isKnown(p))
         others.push_back(p);
     struct Start {
       double ofFirst;
@@ -190,6 +190,7 @@ public:
 
 private:
   bool goesOn() const { return !search_.goOn || search_.goOn(); }
+  bool isKnown(const SchedulePoint &p) const { return search_.isKnown && search_.isKnown(p); }
   bool isNew(const SchedulePoint &p) {
     bool known = std::find(seen_.begin(), seen_.end(), p) != seen_.end();
     if (!known)
@@ -210,7 +211,7 @@ private:
     while (goesOn()) {
       std::vector<SchedulePoint> next;
       for (SchedulePoint &p : neighboursOf(point))
-        if (isNew(p))
+        if (isNew(p) && !isKnown(p))
           next.push_back(std::move(p));
       if (next.empty())
         break;

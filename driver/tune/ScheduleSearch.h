@@ -53,6 +53,8 @@ struct ScheduleSearch {
   std::function<std::vector<ScheduleTrial>(const SchedulePoint &best, const std::vector<SchedulePoint> &points)> evaluate;
   /// Whether to go on; asked before every round. May be empty: until nothing is better.
   std::function<bool()> goOn;
+  /// Whether an earlier search has tried a point, so that it is not asked for again; never of the first start. May be empty: none has.
+  std::function<bool(const SchedulePoint &)> isKnown;
   /// How much faster a point must be for the search to move there: more than the noise.
   double leastGain = 1.01;
   /// Of several starts those are climbed from that take at most so much longer than the fastest.

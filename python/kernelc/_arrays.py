@@ -59,6 +59,17 @@ def _gpu_of_memory(name, address):
     return device.device_id
 
 
+def address_of(x, framework):
+    """Where an array's elements lie now; 0: nowhere any more; None: its maker does not tell."""
+    if framework == "torch":
+        return x.data_ptr()
+    if framework == "cupy":
+        return x.data.ptr
+    if framework == "numpy" and not isinstance(x, module_of("numpy").generic):
+        return x.__array_interface__["data"][0]
+    return 0 if framework == "jax" and x.is_deleted() else None
+
+
 def describe(name, x, framework, writable, stream):
     """(kc_tensor, objects that must live as long as it). `stream`: for arrays on a GPU the address of
     the stream that will read them, which a producer that knows of streams makes wait for itself."""

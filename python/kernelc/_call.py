@@ -52,7 +52,8 @@ class Call:
     """`values`, `sizes` and `device` are arguments of kc_call and kc_bind. Lives as long as the kernel may
     read the arrays. `bound`: it is launched more than once. `stream`: the caller's choice, or None."""
 
-    __slots__ = ("values", "num_values", "sizes", "num_sizes", "device", "streams", "launch", "arrays", "makers", "_alive", "_frameworks", "_outputs", "_written")
+    __slots__ = ("values", "num_values", "sizes", "num_sizes", "device", "streams", "launch", "arrays", "makers", "held", "_kernel", "_alive", "_frameworks", "_outputs",
+                 "written")
 
     def __init__(self, kernel, args, named, device=None, stream=None, bound=False):
         given, sizes = assign(kernel, args, named)
@@ -60,7 +61,9 @@ class Call:
         self.num_values = len(params)
         self.values = (lib.Value * max(1, len(params)))()
         self.sizes, self.num_sizes = _numbers.named(sizes)
-        self._alive, self._outputs, self._written = [], [], []
+        self._kernel, self._alive, self._outputs = kernel, [], []
+        self.held = []  # (parameter, array), of results too
+        self.written = []  # of PyTorch, which is told
         self._frameworks = {}  # of the arrays, by parameter
         for i, x in given.items():
             name, kind, role, _ = params[i]
@@ -77,7 +80,7 @@ class Call:
         for i, x in arrays:
             self._set(i, params[i], x)
             if params[i][2] in _WRITTEN and self._frameworks[i] == "torch":
-                self._written.append(x)
+                self.written.append(x)
         self.arrays, self.makers = [x for _, x in arrays], []
         self._add_outputs(kernel, given, arrays, bound)
         if bound:
@@ -129,14 +132,25 @@ class Call:
                 self._frameworks[i] = framework_of(given[i])
                 self.streams.add(given[i], self._frameworks[i])
                 self._set(i, param, given[i])
+                if bound and self._frameworks[i] == "torch":
+                    self.written.append(given[i])  # at every launch again
             self._outputs.append((given[i], framework if made else "", like, kind))
 
     def _set(self, i, param, x):
         fresh = self._frameworks[i] == "jax"  # a JAX array that is written is one that was made for the result
         tensor, alive = _arrays.describe(param[0], x, self._frameworks[i], param[2] in _WRITTEN and not fresh, self.launch)
         self._alive.append((tensor, alive))
+        self.held.append((i, x))
         self.values[i].kind = lib.VALUE_TENSOR
         self.values[i].tensor = C.pointer(tensor)
+
+    def check_memory(self):
+        """Raises where an array's memory was freed or moved since it was described, as far as its framework tells."""
+        for i, x in self.held:
+            tensor, now = self.values[i].tensor[0], _arrays.address_of(x, self._frameworks[i])
+            if now is not None and now != (tensor.data or 0) + tensor.byte_offset:
+                raise lib.KernelcError(lib.FAILED_PRECONDITION, f"parameter '{self._kernel.params[i][0]}': the array's memory was freed or moved since "
+                                       "the call was bound; bind it again, or pass arrays to replace()")
 
     def device_name(self):
         kind = {lib.DEVICE_CPU: "cpu", lib.DEVICE_EMULATOR: "emulator"}.get(self.device.device_type)
@@ -144,7 +158,7 @@ class Call:
 
     def mark_written(self):
         """Tells PyTorch of what was written, so that it notices where it had kept the values for a gradient."""
-        for x in self._written:
+        for x in self.written:
             increment = getattr(module_of("torch").autograd.graph, "increment_version", None)
             if increment is not None:
                 increment(x)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Sessions, programs and kernels as Python objects."""
 import ctypes as C
-import json
 import os
 import threading
 import warnings
@@ -10,8 +9,7 @@ import weakref
 from . import _library as lib
 from ._call import Call
 from ._patience import patiently
-from . import _tools, _warm
-from ._decorator import text_of
+from . import _warm
 from ._numbers import named as _named, number as _number
 
 
@@ -52,6 +50,7 @@ class Session:
         named, count = _named({name: value for name, value in numbers.items() if isinstance(value, int)})
         floats, float_count = _named({name: value for name, value in numbers.items() if isinstance(value, float)}, lib.NamedFloat)
         if schedule is not None and not isinstance(schedule, str):
+            import json
             schedule = json.dumps(schedule)
         options = lib.CompileOptions(C.sizeof(lib.CompileOptions), file.encode() if file else None, named, count,
                                      precision.encode() if precision else None, schedule.encode() if schedule else None, None,
@@ -100,6 +99,7 @@ def kernel(function=None, **options):
     """`@kernelc.kernel`: the kernel that a Python function spells (docs/python.md). `options` as for Session.compile."""
     if function is None:
         return lambda f: kernel(f, **options)
+    from ._spelling import text_of
     text, file = text_of(function)
     result = default_session().compile(text, file, **options)[function.__name__]
     result.__doc__, result.__module__, result.__qualname__ = function.__doc__, function.__module__, function.__qualname__
@@ -113,7 +113,7 @@ def _restored(source, name):
 
 
 class Program:
-    """The kernels of one text: attributes and items by name; a program of one kernel can be called."""
+    """The kernels of one text: attributes and items by name; a program of one kernel can be used as that kernel."""
 
     def __init__(self, session, handle, source):
         L = lib.library()
@@ -130,9 +130,12 @@ class Program:
             L.kc_program_destroy(handle)
 
     def __getattr__(self, name):
-        if name in self.__dict__.get("kernels", ()):
-            return self.kernels[name]
-        raise AttributeError(f"the program has no kernel '{name}'; it has {', '.join(self.__dict__.get('kernels', ()))}")
+        kernels = self.__dict__.get("kernels", {})
+        if name in kernels:
+            return kernels[name]
+        if len(kernels) == 1 and name[:1] != "_" and hasattr(self._only(), name):
+            return getattr(self._only(), name)
+        raise AttributeError(f"the program has no kernel '{name}'; it has {', '.join(kernels)}")
 
     def __getitem__(self, name):
         return self.kernels[name]
@@ -156,9 +159,6 @@ class Program:
 
     def __call__(self, *args, **named):
         return self._only()(*args, **named)
-
-    def bind(self, *args, **named):
-        return self._only().bind(*args, **named)
 
 
 def _restored_program(source):
@@ -251,7 +251,7 @@ class Kernel(_warm.Caller):
         output = lambda i: self.params[i][2] == lib.PARAM_OUTPUT
         return sorted(range(len(self.params)), key=output)
 
-    # What the extension (_fast.c) asks for.
+    # What the extension (python/fast) asks for.
     def _bind_for(self, args):
         """The handle of a bound call for arguments by position, all of them."""
         return self._bind(Call(self, args, {}, bound=True)).value
@@ -289,41 +289,55 @@ class Kernel(_warm.Caller):
 
     def explain(self, *args, **named):
         """What these arguments make of the kernel: launches, schedules, bytes, flops, occupancy (`kernelc explain`)."""
+        from . import _tools
         device, _ = self._options(named)
         return _tools.Report(_tools.run("explain", self, args, named, device)[1], True)
 
     def check(self, *args, timeout=None, **named):
         """Compares every output with the reference in f64 (`kernelc check`), on `device`; on the emulator also looks for races,
         accesses out of bounds and barrier mistakes. A Report, true where everything held."""
+        from . import _tools
         device, _ = self._options(named)
         code, out = _tools.run("check", self, args, named, device, timeout=timeout)
         return _tools.Report(out, code == 0)
 
     def bench(self, *args, repeats=30, timeout=None, **named):
         """Medians on a GPU, the L2 cache flushed before every run (`kernelc bench`). A Report, with `data`."""
+        from . import _tools
         device, _ = self._options(named)
         out = _tools.run("bench", self, args, named, device, ["--json", "--repeats", str(repeats)], timeout)[1]
         return _tools.Report(out, True, _tools.read_json(out))
 
-    def tune(self, *args, budget=60, records=None, executor=None, progress=True, timeout=None, **named):
-        """Searches faster schedules on a GPU for `budget` seconds (`kernelc tune`), in a process of its own, whose candidates are compiled
-        in others; Ctrl-C ends it. The best is returned, as for compile's `schedule`, and kept in the cache, where later calls find
-        it. `records`: a file that every trial is appended to. `executor`: any of concurrent.futures' kind (Dask's and Ray's too);
-        the result then is its future, and the arguments are pickled."""
+    def tune(self, *args, budget=60, records=None, executor=None, progress=True, patience=30, timeout=None, **named):
+        """Searches faster schedules on a GPU for `budget` seconds (`kernelc tune`). The best is returned, as for compile's `schedule`, and
+        kept in the cache, where later calls find it.
+
+        The search is a process of its own, which compiles candidates in others: it is ended where a candidate's code has not ended
+        within `patience` seconds, or has taken it along, and goes on without that one. Ctrl-C and `timeout` (seconds;
+        subprocess.TimeoutExpired) end the search. `records`: a file that every trial is appended to, and that a later search of the
+        same call goes on from. `progress`: a bar on a terminal and in a notebook. `executor`: any of concurrent.futures' kind
+        (Dask's and Ray's too); the result then is its future, and the arguments are pickled."""
+        from . import _tune
         device, _ = self._options(named)
-        options = ["--budget", f"{budget}s", *(["--records", os.fspath(records)] if records else [])]
-        work = self._source, self.name, args, named, device, options, timeout, progress
-        return executor.submit(_tools.tune, *work) if executor is not None else _tools.tune(*work)
+        work = self._source, self.name, args, named, device, budget, records and os.fspath(records), patience, timeout, progress
+        return executor.submit(_tune.tune, *work) if executor is not None else _tune.tune(*work)
 
     def tvm_ffi(self):
         """The kernel as a function of apache-tvm-ffi (`pip install apache-tvm-ffi`), for its callers in other languages and
         frameworks: f(..) takes every parameter in the order of the text, outputs too, and returns nothing."""
         import tvm_ffi
-        call, handle = tvm_ffi.load_module(lib.library_path()).get_function("kernelc_call"), self._handle.value
+        symbol, handle = C.cast(lib.library().__getattr__("__tvm_ffi_kernelc_call"), C.c_void_p).value, self._handle.value
+        call = tvm_ffi.core.Function.__from_extern_c__(symbol)
 
         def function(*values, _kernel=self):  # which lives as long as it is called
             call(handle, *values)
         return function
+
+    def jax(self):
+        """The kernel as a function for JAX's jit, grad by jax.custom_vjp, vmap (call by call): f(*inputs, **sizes) returns the outputs, and
+        inout parameters among them, in the order of the text, as new arrays. Scalars are numbers that jit knows."""
+        from . import _jax
+        return _jax.function(self)
 
     def cuda_text(self, *args, target="sm_90a", **named):
         """The CUDA C that these arguments would run on `target`."""
@@ -337,43 +351,61 @@ class Kernel(_warm.Caller):
             lib.library().kc_string_destroy(text)
 
 
-class Bound:
-    """A call that is ready: `outputs` is what it writes (None, an array, or a tuple). For one thread at a time."""
+class Bound(_warm.Bound):
+    """A call that is ready: `outputs` is what it writes (None, an array, or a tuple). For one thread at a time. A launch is refused
+    where an array's memory was freed or moved in the meantime (torch's resize_, a donated JAX array).
+
+    `launch(stream=None)` queues it, as Kernel says of `stream` and of the order, and returns `outputs`."""
 
     def __init__(self, kernel, call, handle):
-        self._kernel, self._call, self._handle = kernel, call, handle
-        self._launch = lib.library().kc_bound_launch
-        self.outputs = call.finish()
-        self._alone = call.streams.are_one()
-        self._destroy = _destroy_with(self, lib.library().kc_bound_destroy, handle)
+        self._kernel = kernel
+        self._hold(handle)
+        self._take(call)
 
     def __repr__(self):
         return f"<bound {self._kernel._text()} on {self._call.device_name()}>"
 
+    def _hold(self, handle):
+        self._handle, self._destroy = handle, _destroy_with(self, lib.library().kc_bound_destroy, handle)
+
+    def _take(self, call):
+        """The arrays of a call that was bound, or took the place of one."""
+        self._call, self.outputs, self._written = call, call.finish(), tuple(call.written)
+        self._arrays = tuple(x for _, x in call.held)
+        self._alone = call.streams.are_one()
+        for x in self._arrays:
+            _warm.learn(x)
+        lead = next((x for x in call.arrays), None) if call.streams.on_gpu else None
+        alone = self._alone and (lead is not None or not call.streams.on_gpu)
+        self._arm(self._handle.value if alone else 0, lead, call.device.device_id, self._written[0] if self._written else None)
+
     def replace(self, *args, **named):
         """Other arrays and scalars for the launches that follow, as for `bind`; of an array everything but the address
-        is as it was. Addresses that are less aligned are bound anew. Returns the new `outputs`. What is refused changes nothing."""
+        is as it was. Addresses that the compiled code is not for are bound anew. Returns the new `outputs`. What is refused changes
+        nothing."""
         call = Call(self._kernel, args, named, self._call.device_name(), bound=True)
         code = lib.library().kc_bound_replace(self._handle, call.values, call.num_values)
         if code == lib.FAILED_PRECONDITION:
-            handle = self._kernel._bind(call)
-            self._destroy()
-            self._handle, self._destroy = handle, _destroy_with(self, lib.library().kc_bound_destroy, handle)
+            handle, destroy = self._kernel._bind(call), self._destroy
+            self._hold(handle)
+            destroy()
         else:
             lib.check(code)
-        self._call, self.outputs, self._alone = call, call.finish(), call.streams.are_one()
+        self._take(call)
         return self.outputs
 
-    def launch(self, stream=None):
-        """Queues the call, as Kernel says of `stream` and of the order; returns `outputs`."""
+    def _launch_slow(self, stream=None):
+        """A launch that is not the extension's (_warm.py): under a stream of the caller's, or beside several frameworks' streams."""
+        self._call.check_memory()
         streams = self._call.streams
         launch, alone = streams.choose(stream), self._alone and stream is None
         if not alone:
             streams.before(launch, stream)
-        code = self._launch(self._handle, launch)
-        if code:
-            lib.check(code)
+        lib.check(lib.library().kc_bound_launch(self._handle, launch))
         if not alone:
             streams.after(launch, stream)
         self._call.mark_written()
         return self.outputs
+
+    def _raise(self, code):
+        lib.check(code)

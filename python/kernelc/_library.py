@@ -5,7 +5,6 @@ import atexit
 import ctypes as C
 import os
 import re
-import shutil
 import threading
 import typing
 
@@ -158,6 +157,7 @@ def tool_path():
     """The command-line program: $KERNELC_TOOL, the wheel's or the bundle's, that of the build that $KERNELC_LIBRARY is of, else
     that of $PATH."""
     beside = os.path.join(os.path.dirname(os.environ.get("KERNELC_LIBRARY", "")), "..")
+    import shutil
     path = (os.environ.get("KERNELC_TOOL") or _find((("bin",), ("..", "..", "bin"), (beside, "tools"), (beside, "bin")), ("kernelc",))
             or shutil.which("kernelc"))
     if path is None:

@@ -61,7 +61,7 @@ def _check_jax(where, x, writable):
     jax = module_of("jax")
     if isinstance(x, jax.core.Tracer):
         raise TypeError(f"{where} is traced by JAX (jit, grad, vmap, ..), and has no values yet; call the kernel outside, "
-                        "or through jax.pure_callback")
+                        "or what its jax() returns inside")
     if x.is_deleted():
         raise TypeError(f"{where} was deleted, or donated to a function of JAX")
     if writable:

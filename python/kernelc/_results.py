@@ -78,7 +78,8 @@ def _torch_maker(name, shape, kind, device):
     dtype = getattr(torch, _type_name(kind), None)
     if dtype is None:
         raise TypeError(f"output '{name}' is {kind}, which this version of PyTorch has no type for; pass the output")
-    return functools.partial(torch.empty, shape, dtype=dtype, device=f"cuda:{device.device_id}" if device.device_type == lib.DEVICE_CUDA else "cpu")
+    place = torch.device(f"cuda:{device.device_id}" if device.device_type == lib.DEVICE_CUDA else "cpu")
+    return functools.partial(torch.empty, shape, dtype=dtype, device=place)
 
 
 def _cupy_empty(shape, kind, like, device):

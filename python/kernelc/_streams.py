@@ -64,7 +64,7 @@ class Streams:
 
     def are_one(self):
         """Whether a launch on the stream that `choose` finds has nothing to wait for, and nobody who waits for it."""
-        return len(self._current) == 1 and not self._awaited and not self._finish
+        return not self.on_gpu or (len(self._current) == 1 and not self._awaited and not self._finish)
 
     def choose(self, given):
         """The stream to queue on: the caller's, else that of the first array that says one, else the default one."""

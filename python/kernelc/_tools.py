@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the command line says of a kernel and its arguments: explain, check, bench, tune. Each runs the program in a process
+"""What the command line says of a kernel and its arguments: explain, check, bench (tune: _tune.py). Each runs the program in a process
 of its own, which a signal or a time limit ends, on files of the arguments' values."""
 import json
 import os
@@ -72,11 +72,11 @@ def arguments(kernel, folder, args, named, target):
     return result + (["--device", target] if target else [])
 
 
-def run(command, kernel, args, named, device=None, options=(), timeout=None, progress=False):
+def run(command, kernel, args, named, device=None, options=(), timeout=None):
     """(exit code, output) of a command on these arguments. KernelcError where it could not be carried out."""
     with tempfile.TemporaryDirectory(prefix="kernelc-") as folder:
         line = [lib.tool_path(), command, *arguments(kernel, folder, args, named, device), *options]
-        with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=None if progress else subprocess.PIPE, text=True) as process:
+        with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             try:
                 out, err = process.communicate(timeout=timeout)
             except BaseException:  # Ctrl-C, or the time is up
@@ -93,9 +93,3 @@ def read_json(out):
     except ValueError:
         return None
 
-
-def tune(source, name, args, named, device, options, timeout, progress):
-    """What a worker of an executor runs."""
-    from ._kernel import Session
-    kernel = Session(disk_cache=False)._restore(source, name)
-    return read_json(run("tune", kernel, args, named, device, options, timeout, progress)[1])

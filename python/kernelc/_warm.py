@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Python's side of the warm path of a call (_fast.c): loads the extension where there is one, and tells it which arrays
-it may read. Without it every call goes the whole way through _call.py."""
+"""Python's side of the warm path of calls and launches (python/fast): loads the extension where there is one, and tells it
+which arrays it may read. Without it every call goes the whole way through _call.py."""
 import ctypes as C
 import importlib.machinery
 import importlib.util
 import os
 import sys
+import threading
 
 from . import _arrays
 from . import _library as lib
@@ -38,8 +39,20 @@ class _SlowCaller:
         return False
 
 
+class _SlowBound:
+    """The same for bound calls."""
+
+    def launch(self, stream=None):
+        """Queues the call, as Kernel says of `stream` and of the order; returns `outputs`."""
+        return self._launch_slow(stream)
+
+    def _arm(self, handle, lead, device_id, hearer):
+        return False
+
+
 _fast = _load()
 Caller = _fast.Caller if _fast else _SlowCaller
+Bound = _fast.Bound if _fast else _SlowBound
 _linked = False
 _seen = set()  # types and dtypes that were looked at; their number is small
 
@@ -49,14 +62,16 @@ def link():
     global _linked
     if _fast and not _linked:
         address = lambda name: C.cast(getattr(lib.library(), name), C.c_void_p).value
-        _fast.link(address("kc_bound_call"), address("kc_bound_destroy"), address("kc_set_interrupt"))
+        _fast.link(*map(address, ("kc_bound_call", "kc_bound_launch", "kc_bound_destroy", "kc_set_interrupt")))
         lib.raise_interrupt = _fast.raise_interrupt
+        _fast.set_main_thread(threading.main_thread().ident)
+        os.register_at_fork(after_in_child=lambda: _fast.set_main_thread(threading.get_ident()))
         _linked = True
 
 
 def learn(x):
     """Lets the extension read arrays such as `x`, if it can. For those whose every property is in what it reads: NumPy's
-    own class, and frameworks with DLPack's C exchange API; JAX's arrays, which are not to be written, are none."""
+    own class, and frameworks' own classes with DLPack's C exchange API; JAX's arrays, which are not to be written, are none."""
     if _fast is None:
         return
     kind, framework = type(x), framework_of(x)
@@ -67,12 +82,20 @@ def learn(x):
             _fast.know_dtype(x.dtype, dtype.code, dtype.bits)
         if kind not in _seen:
             _seen.add(kind)
-            _fast.know_type(kind, None, None, None)
+            _fast.know_type(kind, None, None)
     elif framework in ("torch", "cupy") and kind not in _seen:
         _seen.add(kind)
-        api = kind.__dict__.get("__dlpack_c_exchange_api__")
         torch = sys.modules["torch"] if framework == "torch" else None
-        if api is not None and (torch is None or kind is torch.Tensor):
-            increment = getattr(torch._C, "_increment_version", None) if torch else None
-            if torch is None or increment is not None:
-                _fast.know_type(kind, api, torch and torch.Tensor.is_neg, increment)
+        if torch and kind not in (torch.Tensor, torch.nn.Parameter):
+            return  # a subclass, which may be anything
+        api = getattr(kind, "__dlpack_c_exchange_api__", None)
+        functions = _torch_functions() if torch and api is not None else None
+        if api is not None and (functions or not torch):
+            _fast.know_type(kind, api, functions)
+
+
+def _torch_functions():
+    """What the extension asks and tells PyTorch; None where that has no such functions."""
+    torch = sys.modules["torch"]
+    increment = getattr(torch._C, "_increment_version", None)
+    return increment and (torch.Tensor.is_neg, torch.is_grad_enabled, increment)

@@ -15,6 +15,7 @@ import torch
 
 from . import _library as lib
 from ._errors import GradientError
+from ._kernel import Program
 from ._results import _type_name
 
 __all__ = ["register"]
@@ -28,6 +29,7 @@ def register(kernel, name=None, backward=None):
     `backward`: the kernel of the gradients, or its name in the same text. Its parameters are called as parameters of `kernel`
     (their values), or grad_NAME for the gradient of output NAME; its outputs grad_NAME are the gradients of inputs. Inputs
     without one have none. Without `backward` the operator runs forwards, and a backward pass through it is a GradientError."""
+    kernel = kernel._only() if isinstance(kernel, Program) else kernel
     space, _, short = (name or kernel.name).rpartition("::")
     operator = _Operator(kernel, space or "kernelc", short)
     if isinstance(backward, str):
@@ -93,15 +95,11 @@ class _Operator:
         library = _libraries.setdefault(self.space, torch.library.Library(self.space, "FRAGMENT"))
         library.define(self.schema(), tags=(torch.Tag.pt2_compliant_tag,))
         for key in ("CPU", "CUDA"):
-            library.impl(self.name, self.run, key)
+            library.impl(self.name, self.kernel, key)
         torch.library.register_fake(self.qualified, self.fake, lib=library)
         self.library = library
         self.function = getattr(getattr(torch.ops, self.space), self.name)
         self.overload = self.function.default
-
-    def run(self, *args, **sizes):
-        # Gradients are this operator's, above here; a kernel refuses tensors that need one.
-        return self.kernel(*(x.detach() if isinstance(x, torch.Tensor) and x.requires_grad else x for x in args), **sizes)
 
     def fake(self, *args, **named):
         given = dict(zip((p[0] for p in self.inputs), args))
@@ -121,7 +119,7 @@ class _Operator:
             def refuse(ctx, *grads):
                 raise GradientError(f"operator {self.qualified} has no backward kernel; register it with backward=")
             if not self.written:
-                torch.library.register_autograd(self.qualified, refuse, lib=self.library)
+                self.derive(refuse)
             return
         if self.written:
             raise TypeError(f"kernel '{self.kernel.name}' updates '{self.written[0][0]}' in place; a backward pass takes kernels with inputs and outputs only")
@@ -152,8 +150,39 @@ class _Operator:
             found = dict(zip(gradients, result if isinstance(result, tuple) else (result,)))
             return tuple(found.get(p[0]) for p in self.inputs)
 
-        torch.library.register_autograd(self.qualified, run, setup_context=setup_context, lib=self.library)
-        torch.library.register_autograd(backward.qualified, _twice(backward), lib=backward.library)
+        self.derive(run, setup_context)
+        backward.derive(_twice(backward))
+
+    def derive(self, run, setup_context=None):
+        """Registers the backward pass `run`. As torch.library.register_autograd does it, but that a call which no gradient is asked of
+        goes from the dispatcher to the kernel at once, where nothing but the device is in between."""
+        if not all(hasattr(torch._C, name) for name in _BELOW):
+            return torch.library.register_autograd(self.qualified, run, setup_context=setup_context, lib=self.library)
+        kernel, overload, enabled, any_requires = self.kernel, self.overload, torch.is_grad_enabled, torch._C._any_requires_grad
+        below, dense = torch._C._after_autograd_keyset, {torch._C.DispatchKeySet(key).raw_repr() for key in _devices()}
+        is_plain = {}  # by the keys of a call
+
+        def forward(keyset, args, named):
+            with torch._C._AutoDispatchBelowAutograd():
+                return overload.redispatch(keyset & below, *args, **named)
+
+        def differentiated(ctx, keyset, named, *args):
+            output = forward(keyset, args, named)
+            if setup_context:
+                setup_context(ctx, args, output, named)
+            return output
+        Differentiated = type(f"{self.name}_differentiated", (torch.autograd.Function,), {
+            "forward": staticmethod(differentiated), "backward": staticmethod(lambda ctx, *grads: (None, None, *run(ctx, *grads)))})
+
+        def call(keyset, *args, **named):
+            if enabled() and any_requires(*args):
+                return Differentiated.apply(keyset, named, *args)
+            keys = keyset.raw_repr()
+            plain = is_plain.get(keys)
+            if plain is None:
+                plain = is_plain[keys] = (keyset & below).raw_repr() in dense
+            return kernel(*args, **named) if plain else forward(keyset, args, named)
+        self.library.impl(self.name, call, "Autograd", with_keyset=True)
 
     def check(self, backward):
         names = {p[0]: p for p in self.params}
@@ -164,6 +193,13 @@ class _Operator:
                 raise TypeError(f"'{name}' of backward kernel '{backward.kernel.name}' is neither a parameter of '{self.kernel.name}' nor the gradient of one")
             if about[3] != rank:
                 raise TypeError(f"'{name}' of backward kernel '{backward.kernel.name}' has rank {rank}, and '{about[0]}' of '{self.kernel.name}' {about[3]}")
+
+
+_BELOW = ("_AutoDispatchBelowAutograd", "_after_autograd_keyset", "_any_requires_grad", "DispatchKeySet")  # what `derive` takes of PyTorch
+
+
+def _devices():
+    return torch._C.DispatchKey.CPU, torch._C.DispatchKey.CUDA
 
 
 def _twice(backward):

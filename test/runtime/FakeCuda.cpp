@@ -62,6 +62,8 @@ struct State {
   std::map<int, std::unique_ptr<ContextObject>> contexts;
   std::map<DevicePtr, size_t> memory;
   std::map<DevicePtr, int> memoryDevices; ///< other than 0
+  std::set<DevicePtr> foreignMemory;      ///< of a context that is nobody's primary one
+  ContextObject foreignContext{0, 0};
   std::string streamLog, returnedLog;
   bool realCubins = false;
   std::set<StreamObject *> streams;
@@ -361,10 +363,17 @@ Result cuStreamSynchronize(StreamHandle s) {
 Result cuPointerGetAttribute(void *value, int attribute, DevicePtr p) {
   ENTER(cuPointerGetAttribute)
   auto it = state().memory.upper_bound(p);
-  if (attribute != kPointerDeviceOrdinal || it == state().memory.begin() || p >= std::prev(it)->first + std::prev(it)->second)
+  if (it == state().memory.begin() || p >= std::prev(it)->first + std::prev(it)->second)
     return kInvalidValue;
-  auto device = state().memoryDevices.find(std::prev(it)->first);
-  *static_cast<int *>(value) = device == state().memoryDevices.end() ? 0 : device->second;
+  DevicePtr block = std::prev(it)->first;
+  auto device = state().memoryDevices.find(block);
+  int ordinal = device == state().memoryDevices.end() ? 0 : device->second;
+  if (attribute == kPointerDeviceOrdinal)
+    *static_cast<int *>(value) = ordinal;
+  else if (attribute == kPointerContext)
+    *static_cast<Context *>(value) = state().foreignMemory.count(block) ? &state().foreignContext : state().contexts[ordinal].get();
+  else
+    return kInvalidValue;
   return kSuccess;
 }
 Result cuStreamQuery(StreamHandle) { ENTER_CONTEXT(cuStreamQuery) return deliverFault(); }
@@ -631,6 +640,7 @@ void reset() {
   s.contexts.clear();
   s.memory.clear();
   s.memoryDevices.clear();
+  s.foreignMemory.clear();
   s.streamLog.clear();
   s.realCubins = false;
   s.streams.clear();
@@ -720,4 +730,8 @@ void *fakecuda_new_memory(int ordinal, unsigned long long bytes) {
   state().memory[p] = bytes;
   state().memoryDevices[p] = ordinal;
   return reinterpret_cast<void *>(p);
+}
+void fakecuda_make_foreign(void *memory) {
+  std::lock_guard<std::recursive_mutex> lock(state().mutex);
+  state().foreignMemory.insert(reinterpret_cast<DevicePtr>(memory));
 }

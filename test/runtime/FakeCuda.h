@@ -104,4 +104,6 @@ KERNELC_FAKE_API void fakecuda_accept_real_cubins();
 /// A new stream, and device memory (which is the host's), of device `ordinal`; reset() takes them away.
 KERNELC_FAKE_API void *fakecuda_new_stream(int ordinal);
 KERNELC_FAKE_API void *fakecuda_new_memory(int ordinal, unsigned long long bytes);
+/// Such memory belongs to a context that another library made.
+KERNELC_FAKE_API void fakecuda_make_foreign(void *memory);
 }

@@ -110,7 +110,7 @@ TEST_F(LoadedKernelTest, NewAddressesReachPointersAndTensorMaps) {
   ASSERT_TRUE(bound.ok()) << bound.status();
   auto args = checkArguments(kernel->kernel(), values, {}, 0, 132);
   ASSERT_TRUE(args.ok()) << args.status();
-  Rebinding rebinding(kernel->kernel(), *args);
+  Rebinding rebinding(kernel->kernel(), *args, &kernel->kernel().variants[bound->variant()]);
   auto at = [](uintptr_t address) { return NewArgument{reinterpret_cast<void *>(address)}; };
   ASSERT_EQ(rebinding.replace(kernel->kernel(), {at(4 << 20), at(5 << 20), at(6 << 20)}), absl::OkStatus());
   bound->rebind(rebinding.args());
@@ -128,10 +128,11 @@ TEST_F(LoadedKernelTest, NewAddressesReachPointersAndTensorMaps) {
               HasSubstr("parameter 'y': is written, but overlaps parameter 'x'"));
   EXPECT_EQ(replace(4 << 20, 4 << 20, (4 << 20) + (256 << 10) + (128 << 10)), absl::OkStatus()) << "inputs may share";
   EXPECT_THAT(std::string(replace(0, 5 << 20, 6 << 20).message()), HasSubstr("parameter 'x': is null"));
-  absl::Status odd = replace((4 << 20) + 16, 5 << 20, 6 << 20);
+  absl::Status odd = replace((4 << 20) + 8, 5 << 20, 6 << 20);
   EXPECT_EQ(odd.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(odd.message()), HasSubstr("was bound at a multiple of 256 bytes"));
+  EXPECT_THAT(std::string(odd.message()), HasSubstr("parameter 'x': expected an address that is a multiple of 16 bytes"));
   EXPECT_EQ(rebinding.args().tensor(0)->data, at(4 << 20).data) << "what is refused changes nothing";
+  EXPECT_EQ(replace((4 << 20) + 16, 5 << 20, 6 << 20), absl::OkStatus()) << "less aligned than what was bound, and as the guard asks";
 }
 
 TEST_F(LoadedKernelTest, CallersWorkspace) {

@@ -58,6 +58,10 @@ TEST_F(StreamOrder, MemorySaysItsDevice) {
   EXPECT_EQ(*findMemoryDevice(*runtime, buffer->data()), 0);
   void *other = fakecuda_new_memory(1, 64);
   EXPECT_EQ(*findMemoryDevice(*runtime, static_cast<char *>(other) + 63), 1);
+  fakecuda_make_foreign(other);
+  absl::Status foreign = findMemoryDevice(*runtime, other).status();
+  EXPECT_EQ(foreign.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(foreign.message()), HasSubstr("belongs to a CUDA context that another library made"));
   int local = 0;
   EXPECT_EQ(findMemoryDevice(*runtime, &local).status().code(), absl::StatusCode::kInvalidArgument);
   auto scope = ContextScope::enter(*device);

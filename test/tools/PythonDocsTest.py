@@ -17,7 +17,7 @@ class Examples(unittest.TestCase):
             blocks = re.findall(r"```python\n(.*?)```", f.read(), re.S)
         self.assertGreater(len(blocks), 2)
         for block in blocks:
-            if "import kernelc, kernelc.torch" in block and importlib.util.find_spec("torch") is None:
+            if any(f" {name}" in block and importlib.util.find_spec(name) is None for name in ("torch", "jax")):
                 continue
             with tempfile.TemporaryDirectory() as folder:
                 path = os.path.join(folder, "example.py")

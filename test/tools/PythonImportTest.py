@@ -25,8 +25,9 @@ class Imports(unittest.TestCase):
                 self.assertEqual(result.returncode, 0, f"{order}: {result.stderr}")
 
     def test_an_import_loads_nothing_large(self):
-        code = ("import sys, time; t = time.perf_counter(); import kernelc; t = time.perf_counter() - t; "
-                "print(t, [m for m in ('numpy', 'torch', 'jax', 'cupy', 'tvm_ffi') if m in sys.modules])")
+        code = ("import sys, time; t = time.process_time(); import kernelc; t = time.process_time() - t; "
+                "print(t, [m for m in ('numpy', 'torch', 'jax', 'cupy', 'tvm_ffi', 'inspect', 'subprocess', 'json') if m in sys.modules])")
+        # Time of the processor, which other processes use, too.
         runs = [subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split(" ", 1) for _ in range(5)]
         self.assertLess(min(float(seconds) for seconds, _ in runs), 0.06)
         self.assertEqual({rest.strip() for _, rest in runs}, {"[]"})

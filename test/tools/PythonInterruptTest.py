@@ -63,7 +63,7 @@ stop = False
 def busy():
     while not stop:
         k(x, x)
-threads = [threading.Thread(target=busy) for _ in range(2)]
+threads = [threading.Thread(target=busy, daemon=True) for _ in range(2)]
 for t in threads: t.start()
 for i in range(20):
     pid = os.fork()
@@ -76,18 +76,45 @@ for t in threads: t.join()
 print("ok")
 """
 
+LONG = f"""
+import os, threading, time
+import numpy as np, kernelc
+k, add = kernelc.compile({SLOW!r}).f, kernelc.compile("def g(x: f32[N]) -> (y: f32[N]) {{ y[i] = x[i] + 1 }}")
+x, small = np.ones((2500, 2500), np.float32), np.ones(3, np.float32)
+add(small)
+k(x[:2, :2])
+threading.Thread(target=lambda: k(x), daemon=True).start()
+time.sleep(0.5)
+if os.fork() == 0:
+    y = np.full(3, 7, np.float32)
+    try:
+        add(small, y)
+        print("ran", flush=True)
+    except kernelc.KernelcError as error:
+        print("refused" if "forked while another thread" in str(error) and (y == 7).all() else error, flush=True)
+    os._exit(0)
+os.wait()
+print(add(small)[0], flush=True)
+"""
+
 EXIT = """
-import threading, time
+import sys, threading, time
 import numpy as np, kernelc
 k = kernelc.compile("def f(x: f32[M, K], w: f32[K, N]) -> (y: f32[M, N]) { y[i, j] = sum[k](x[i, k] * w[k, j]) }").f
 x = np.ones((300, 300), np.float32)
 k(x, x)
-def busy():
+def call():
     while True:
         k(x, x)
+def emulate():
+    while True:
+        k(x[:40, :40], x[:40, :40], device="emulator")
+def compile():
+    for n in range(10 ** 6):
+        kernelc.Session(disk_cache=False).compile("def g(x: f32[N]) -> (y: f32[N]) { y[i] = x[i] + %d }" % n).g(x[0])
 for _ in range(3):
-    threading.Thread(target=busy, daemon=True).start()
-time.sleep(0.2)
+    threading.Thread(target=globals()[sys.argv[1]], daemon=True).start()
+time.sleep(float(sys.argv[2]))
 print("ends")
 """
 
@@ -127,10 +154,15 @@ class Interrupts(unittest.TestCase):
         result = run(FORK)
         self.assertEqual((result.stdout, result.returncode), ("ok\n", 0), result.stderr)
 
+    def test_fork_in_the_middle_of_a_long_call(self):
+        result = run(LONG)
+        self.assertEqual((result.stdout, result.returncode), ("refused\n2.0\n", 0), result.stderr)
+
     def test_exit_with_live_threads(self):
-        for _ in range(5):
-            result = run(EXIT)
-            self.assertEqual((result.stdout, result.returncode), ("ends\n", 0), result.stderr)
+        for what in ("call", "emulate", "compile"):
+            for seconds in (0.0, 0.1, 0.4):
+                result = run(EXIT, what, str(seconds))
+                self.assertEqual((result.stdout, result.returncode), ("ends\n", 0), f"{what}: {result.stderr}")
 
 
 if __name__ == "__main__":

@@ -157,6 +157,21 @@ class Decorated(unittest.TestCase):
             self.assertEqual(bound.launch()[0], 15)
 
 
+class Programs(unittest.TestCase):
+    def test_one_kernel_stands_for_itself(self):
+        program = kernelc.compile("def one(x: f32[N]) -> (y: f32[N]) { y[i] = x[i] }")
+        x = np.ones(3, np.float32)
+        self.assertEqual((program.name, program.sizes, program.one.name), ("one", ["N"], "one"))
+        self.assertIs(program.bind(x).launch().dtype, x.dtype)
+        self.assertIn("kc_one", program.cuda_text(x))
+        two = kernelc.compile("def f(x: f32[N]) -> (y: f32[N]) { y[i] = x[i] }\ndef g(x: f32[N]) -> (y: f32[N]) { y[i] = x[i] }")
+        for name in ("bind", "cuda_text", "h"):
+            with self.assertRaisesRegex(AttributeError, f"the program has no kernel '{name}'; it has f, g"):
+                getattr(two, name)
+        with self.assertRaisesRegex(AttributeError, "no kernel 'h'; it has one"):
+            program.h
+
+
 class Commands(unittest.TestCase):
     def setUp(self):
         if not os.environ.get("KERNELC_TOOL"):

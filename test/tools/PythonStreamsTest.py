@@ -6,11 +6,14 @@ import ctypes as C
 import os
 import sys
 import tempfile
+import threading
 import unittest
 from unittest import mock
 
 _cache = tempfile.TemporaryDirectory(prefix="kernelc-streams-")
 os.environ["KERNELC_CACHE_DIR"] = _cache.name
+
+import numpy as np
 
 import kernelc
 from kernelc import _library as lib
@@ -153,6 +156,49 @@ class Streams(unittest.TestCase):
             self.kernel(self.in_torch(0), self.in_torch(0), device="cpu")
         with self.assertRaisesRegex(kernelc.KernelcError, "parameter 'x': the address lies in no memory of a GPU"):
             self.kernel(InterfaceArray(Memory([8], 4096, 0)), self.in_torch())
+
+    def test_memory_of_another_context(self):
+        memory = new_memory(0)
+        FAKE.fakecuda_make_foreign(C.c_void_p(memory.address))
+        for args, name in (((InterfaceArray(memory), self.in_torch()), "x"), ((self.in_torch(), InterfaceArray(memory)), "w")):
+            with self.assertRaisesRegex(kernelc.KernelcError, f"parameter '{name}': the memory belongs to a CUDA context that another library made"):
+                self.kernel(*args)
+
+    def test_a_thread_without_a_context(self):
+        x, w, y, found = self.in_torch(), self.in_torch(), self.in_torch(), []
+        self.kernel(x, w, y)
+        thread = threading.Thread(target=lambda: found.append(self.logged(lambda: self.kernel(x, w, y))))
+        thread.start()
+        thread.join()
+        self.assertEqual(found, [(["launch on A"], y)])
+
+    def test_a_forked_child_is_refused(self):
+        x, w, y = self.in_torch(), self.in_torch(), self.in_torch()
+        self.kernel(x, w, y)
+        read, write = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                self.kernel(x, w, y)
+                said = "ran"
+            except kernelc.KernelcError as error:
+                said = str(error)
+            host = kernelc.compile(ADD).add(np.ones(3, np.float32), np.ones(3, np.float32))
+            os.write(write, f"{said}; {host[0]}".encode())
+            os._exit(0)
+        os.close(write)
+        with os.fdopen(read) as pipe:
+            said = pipe.read()
+        self.assertEqual(os.waitpid(pid, 0)[1], 0)
+        self.assertRegex(said, "fork.*; 2.0$")
+
+    def test_jax_arrays_deleted_since_they_were_bound(self):
+        x, y = self.in_jax(), self.in_torch()
+        bound = self.kernel.bind(x, x, y=y)
+        bound.launch()
+        x.deleted = True
+        with self.assertRaisesRegex(kernelc.KernelcError, "parameter 'x': the array's memory was freed or moved"):
+            bound.launch()
 
     def test_a_bound_call_follows_the_streams(self):
         x, w, y = self.in_torch(), self.in_cupy(), self.in_torch()

@@ -73,6 +73,24 @@ class Operators(unittest.TestCase):
             self.assertEqual((lo.tolist(), hi.tolist(), hi.dtype), ([0, 1, 2, 3], [4, 5, 6, 7], torch.bfloat16))
             self.assertEqual(ramp(torch.tensor(1.0, device=device), 2, L=2).tolist(), [[1] * 3, [3] * 3])
 
+    def test_modes_see_the_operator(self):
+        from torch.utils._python_dispatch import TorchDispatchMode
+        seen = []
+
+        class Mode(TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                seen.append(str(func))
+                return func(*args, **(kwargs or {}))
+        for grad in (False, True):
+            x = torch.rand(4, requires_grad=grad)
+            exponent(x)  # the keys of such a call are known then
+            with Mode():
+                y = exponent(x)
+            self.assertEqual((seen[0], y.requires_grad), ("kernelc.exponent.default", grad))
+            seen.clear()
+        with torch.no_grad():
+            self.assertFalse(exponent(torch.nn.Parameter(torch.rand(4))).requires_grad)
+
     def test_compile_without_graph_breaks(self):
         backend = os.environ.get("KERNELC_TORCH_BACKEND", "aot_eager")
         for device in DEVICES:

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The warm path of a call (_fast.c): what an earlier call settled is right for the next, and nothing else is taken for settled."""
+"""The warm path of calls and launches (python/fast): what an earlier call settled is right for the next, and nothing else is taken
+for settled."""
 import gc
 import os
 import subprocess
 import sys
 import threading
 import unittest
+from unittest import mock
 
 import numpy as np
 
@@ -105,6 +107,43 @@ class Warm(unittest.TestCase):
             self.assertIsNone(update(s, x))
         self.assertEqual(s[0], 5)
 
+    def test_bound_launches(self):
+        x, w, y = ones(4), ones(4), ones(4)
+        bound = self.k.bind(2.0, x, w, y)
+        whole = kernelc.Bound._launch_slow
+        with mock.patch.object(kernelc.Bound, "_launch_slow", autospec=True, side_effect=whole) as slow:
+            self.assertIs(bound.launch(), y)
+            np.testing.assert_array_equal(y, [3] * 4)
+            x[:] = 2
+            bound.launch()
+            np.testing.assert_array_equal(y, [5] * 4)
+            z = ones(4)
+            self.assertIs(bound.replace(3.0, ones(4), w, z), z)
+            self.assertIs(bound.launch(), z)
+            np.testing.assert_array_equal(z, [4] * 4)
+            np.testing.assert_array_equal(y, [5] * 4)
+            if _warm._fast:
+                slow.assert_not_called()
+            self.assertIs(bound.launch(stream=None), z)
+        with self.assertRaises(TypeError):
+            bound.launch(1, 2)
+        fresh = self.k.bind(1.0, x, w)
+        self.assertIs(fresh.launch(), fresh.outputs)
+        np.testing.assert_array_equal(fresh.outputs, [3] * 4)
+
+    def test_memory_that_moved_since_it_was_bound(self):
+        for slow in (False, True):
+            x, w, y = ones(4), ones(4), ones(4)
+            bound = self.k.bind(2.0, x, w, y)
+            bound.launch()
+            y[:] = 7
+            w.resize(1 << 22, refcheck=False)
+            with self.assertRaisesRegex(kernelc.KernelcError, "parameter 'w': the array's memory was freed or moved since"):
+                bound.launch(stream=None) if slow else bound.launch()
+            self.assertTrue((y == 7).all(), "nothing is written")
+            bound.replace(2.0, x, ones(4), y)
+            self.assertEqual(bound.launch()[0], 3)
+
     def test_threads(self):
         wrong = []
 
@@ -164,8 +203,32 @@ class WarmTorch(Warm):
         for args, name in (((1.0, leaf, w, y), "x"), ((1.0, x, w, leaf), "y")):
             with self.assertRaisesRegex(kernelc.GradientError, f"parameter '{name}' requires a gradient"):
                 self.k(*args)
+        self.slow = 0
         with torch.no_grad():
             self.assertEqual(self.k(1.0, leaf, w).tolist(), [2] * 4)
+        if getattr(torch.Tensor, "__dlpack_c_exchange_api__", None):
+            self.is_warm()
+        weight = torch.nn.Parameter(torch.ones(4))
+        with self.assertRaisesRegex(kernelc.GradientError, "parameter 'x' requires a gradient"):
+            self.k(1.0, weight, w)
+        with torch.inference_mode():
+            self.k(1.0, weight, w)
+            self.slow = 0
+            self.assertEqual(self.k(2.0, weight, w).tolist(), [3] * 4)
+        if getattr(torch.Tensor, "__dlpack_c_exchange_api__", None):
+            self.is_warm()
+        freed = torch.ones(4)
+        bound = self.k.bind(1.0, x, freed, y)
+        freed.untyped_storage().resize_(0)
+        with self.assertRaisesRegex(kernelc.KernelcError, "parameter 'w': the array's memory was freed or moved"):
+            bound.launch()
+        with self.assertRaisesRegex(kernelc.KernelcError, "parameter 'w': is null"):
+            self.k(1.0, x, freed, y)
+        bound = self.k.bind(1.0, x, w)
+        version = bound.outputs._version
+        bound.launch()
+        bound.launch()
+        self.assertEqual(bound.outputs._version, version + 2, "written anew at every launch")
         pair = torch.complex(x, x).conj()
         for bad, message in ((pair.imag, "resolve_neg"), (x.to_sparse(), "to_dense"), (x.double(), "f32"), (x.bfloat16(), "f32"),
                              (x.to("meta"), "meta")):

@@ -38,10 +38,10 @@ protected:
           store(variant->variants[0], fakeCubinOf(*variant));
     }
     fakecuda::onLaunch("kc_scale", [=](const fakecuda::Launched &l) { fakecuda::passTime(milliseconds(l.block)); });
-    TuneOptions options;
-    options.repeats = 1;
-    return tuneOnHost(*session_, kernel, {Place::Cuda}, t, options);
+    options_.repeats = 1;
+    return tuneOnHost(*session_, kernel, {Place::Cuda}, t, options_);
   }
+  TuneOptions options_;
   /// The schedule and the remarks that a call without one gets from a new session.
   std::pair<std::string, std::string> taken() {
     SessionOptions o;
@@ -75,6 +75,25 @@ TEST_F(SessionTune, KeepsWhatIsFasterAndDropsWhatIsNot) {
   EXPECT_EQ(taken(), std::make_pair(costModel, std::string()));
 }
 
+TEST_F(SessionTune, GoesOnFromWhatWasTried) {
+  auto kernel = session_->compile(kScale);
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  std::set<std::string> tried;
+  std::string best;
+  auto time = [](unsigned threads) { return 100.0f / float(threads); };
+  options_.heard = [&](const ScheduleTrial &t, const std::string &) { tried.insert(*printJson(toJson(t.point, "scale"))); };
+  auto first = tune(**kernel, time);
+  ASSERT_TRUE(first.ok()) << first.status();
+  options_.tried = tried;
+  options_.fastest = *printJson(toJson(first->search.best, "scale"));
+  std::vector<std::string> again;
+  options_.heard = [&](const ScheduleTrial &t, const std::string &) { again.push_back(*printJson(toJson(t.point, "scale"))); };
+  auto second = tune(**kernel, time);
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ(second->search.best, first->search.best);
+  EXPECT_LT(again.size(), tried.size() / 2) << "the starts and the last comparison alone";
+}
+
 TEST_F(SessionTune, KeepsNothingOfAScheduleThatItWasGiven) {
   ProgramOptions options;
   options.schedule = R"([{"kernel": "scale", "launch": "y", "warps": 2}])";
@@ -84,6 +103,24 @@ TEST_F(SessionTune, KeepsNothingOfAScheduleThatItWasGiven) {
   ASSERT_TRUE(faster.ok()) << faster.status();
   EXPECT_FALSE(faster->kept);
   EXPECT_EQ(taken().second, "");
+}
+
+// The last one: the device is lost to all of this process.
+TEST_F(SessionTune, EndsWhereACandidateTakesTheDeviceAway) {
+  auto kernel = session_->compile(kScale);
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  std::vector<ScheduleTrial> heard;
+  int checks = 0;
+  options_.heard = [&](const ScheduleTrial &t, const std::string &) { heard.push_back(t); };
+  options_.checks = [&](const SchedulePoint &) {
+    if (++checks == 2)
+      fakecuda::faultNextLaunch(cuda::Result(700));
+  };
+  auto result = tune(**kernel, [](unsigned threads) { return 100.0f / float(threads); });
+  EXPECT_EQ(findErrorKind(result.status()), RuntimeErrorKind::DeviceLost) << result.status();
+  ASSERT_FALSE(heard.empty());
+  EXPECT_THAT(heard.back().rejected, HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS"));
+  EXPECT_EQ(checks, 2) << "nothing runs behind it";
 }
 
 } // namespace

@@ -100,6 +100,9 @@ def make_torch(new_memory=None):
         def is_neg(self):
             return self.neg_bit
 
+        def data_ptr(self):
+            return self.memory.address
+
         def item(self):
             return float(self.memory.host)
 
@@ -120,7 +123,8 @@ def make_torch(new_memory=None):
         return tensor
 
     stream = lambda handle, device=None: types.SimpleNamespace(cuda_stream=handle)
-    torch.Tensor, torch.empty = Tensor, empty
+    torch.Tensor, torch.empty, torch.device = Tensor, empty, str
+    torch.nn = types.SimpleNamespace(Parameter=type("Parameter", (Tensor,), {}))
     torch.utils = types.SimpleNamespace(dlpack=types.SimpleNamespace(to_dlpack=to_dlpack))
     torch.cuda = types.SimpleNamespace(current_stream=lambda device: stream(torch.current), default_stream=lambda device: stream(0),
                                        ExternalStream=stream)
@@ -164,7 +168,7 @@ def make_cupy(new_memory):
     class ndarray(InterfaceArray):
         def __init__(self, memory, dtype="float32"):
             super().__init__(memory)
-            self.device = types.SimpleNamespace(id=memory.gpu)
+            self.device, self.data = types.SimpleNamespace(id=memory.gpu), types.SimpleNamespace(ptr=memory.address)
             self.dtype = np.dtype(dtype)
 
     class Device:

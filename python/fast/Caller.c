@@ -1,170 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The warm path of a call: kernelc._fast, an extension of Python's limited API (any CPython from 3.9), which
-   kernelc/_kernel.py works without.
+/* The call of a kernel. One whose arguments look as those of an earlier one (types of arrays, element types, shapes, strides,
+   alignment, device) takes that one's bound call (kc_bind) and gives it the new addresses and numbers (kc_bound_call). Everything
+   else is Python's: what is not known here goes to `_call_slow`, a new signature to `_bind_for`, and both make every check. The
+   interpreter lock is let go while a kernel runs. */
+#include "python/fast/Fast.h"
 
-   A call whose arguments look as those of an earlier one (types of arrays, element types, shapes, strides, alignment,
-   device) takes that one's bound call (kc_bind) and gives it the new addresses and numbers (kc_bound_call). Everything
-   else is Python's: what is not known here goes to `_call_slow`, a new signature to `_bind_for`, and both make every
-   check. Decides nothing about arrays but whether two look the same.
+enum { kMaxParams = 24, kEntries = 32 };
 
-   NumPy's arrays are read through the fields that its own headers give to every extension (the same in 1.x and 2.x), those
-   of PyTorch and others through DLPack's C exchange API. The interpreter lock is let go while a kernel runs. */
-#define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x03090000
-#include <Python.h>
-#include <stddef.h>
-#include <string.h>
+static PyObject *name_current_level, *name_forward_ad, *forward_ad;
 
-#include "driver/capi/kernelc.h"
-
-enum { kMaxRank = 12, kMaxParams = 24, kKeyWords = 384, kEntries = 32, kKnownTypes = 8, kKnownDtypes = 32, kWordsBeforeShape = 5 };
-
-/* ---- Whose arrays are read here ---- */
-
-/* PyArrayObject_fields of numpy/ndarraytypes.h: what its macros read in every extension. */
-typedef struct {
-  PyObject_HEAD char *data;
-  int nd;
-  Py_ssize_t *dimensions, *strides;
-  PyObject *base, *descr;
-  int flags;
-} NumpyArray;
-enum { kNumpyWriteable = 0x400 };
-
-/* DLPackExchangeAPI of dlpack.h 1.2 and later. */
-typedef struct {
-  uint32_t major, minor;
-  void *previous;
-  void *allocate, *from_object, *to_object;
-  int (*describe)(void *object, kc_tensor *out);
-  int (*current_stream)(int32_t device_type, int32_t device_id, void **stream);
-} ExchangeApi;
-
-typedef struct {
-  PyTypeObject *type;
-  const ExchangeApi *api; /* null: NumPy's ndarray */
-  PyObject *is_neg;       /* PyTorch's, null elsewhere: tensors may need a gradient or be negated lazily */
-  PyObject *increment_version;
-} KnownType;
-static KnownType known_types[kKnownTypes];
-static int num_known_types;
-
-static struct {
-  PyObject *descr;
-  kc_dtype dtype;
-} known_dtypes[kKnownDtypes];
-static int num_known_dtypes;
-
-static kc_code (*bound_call)(kc_bound *, const kc_value *, size_t, void *);
-static void (*bound_destroy)(kc_bound *);
-static PyObject *name_requires_grad, *name_current_level, *name_forward_ad, *forward_ad;
-
-/* ---- A call's signature ---- */
-
-typedef struct {
-  int64_t words[kKeyWords];
-  int length;
-} Key;
-
-/* One array: `tensor` points into `key`, which it is appended to. */
-typedef struct {
-  kc_tensor tensor;
-  const KnownType *known;
-} Array;
+int init_caller(void) {
+  name_current_level = PyUnicode_InternFromString("_current_level");
+  name_forward_ad = PyUnicode_InternFromString("torch.autograd.forward_ad");
+  return name_current_level && name_forward_ad;
+}
 
 static uint64_t hash_of(const Key *key) {
   uint64_t h = 1469598103934665603u;
   for (int i = 0; i < key->length; ++i)
     h = (h ^ (uint64_t)key->words[i]) * 1099511628211u + (h >> 29);
   return h;
-}
-
-static int64_t alignment_of(const void *address) {
-  uintptr_t a = (uintptr_t)address | 256;
-  return (int64_t)(a & (~a + 1));
-}
-
-/* Whether an array can be described here; false (without an exception) sends the call to Python. */
-static int read_numpy(NumpyArray *x, kc_tensor *t, int64_t *shape, int64_t *strides, int64_t *identity) {
-  int i = 0;
-  while (i < num_known_dtypes && known_dtypes[i].descr != x->descr)
-    ++i;
-  if (i == num_known_dtypes || x->nd > kMaxRank)
-    return 0;
-  t->dtype = known_dtypes[i].dtype;
-  int size = t->dtype.bits / 8;
-  for (int d = 0; d < x->nd; ++d) {
-    if (x->strides[d] % size)
-      return 0;
-    shape[d] = x->dimensions[d];
-    strides[d] = x->strides[d] / size;
-  }
-  t->data = x->data;
-  t->device = (kc_device){KC_DEVICE_CPU, 0};
-  t->ndim = x->nd;
-  t->byte_offset = 0;
-  *identity = ((int64_t)i << 16) | (x->flags & kNumpyWriteable);
-  return 1;
-}
-
-static int is_true_attribute(PyObject *x, PyObject *name) {
-  PyObject *value = PyObject_GetAttr(x, name);
-  int answer = value != Py_False;
-  PyErr_Clear();
-  Py_XDECREF(value);
-  return answer;
-}
-
-static int read_exchanged(const KnownType *known, PyObject *x, kc_tensor *t, int64_t *shape, int64_t *strides, int64_t *identity) {
-  if (known->is_neg) {
-    if (is_true_attribute(x, name_requires_grad))
-      return 0;
-    PyObject *negated = PyObject_CallFunctionObjArgs(known->is_neg, x, NULL);
-    int plain = negated == Py_False;
-    Py_XDECREF(negated);
-    PyErr_Clear();
-    if (!plain)
-      return 0;
-  }
-  if (known->api->describe(x, t)) {
-    PyErr_Clear();
-    return 0;
-  }
-  if (t->ndim > kMaxRank)
-    return 0;
-  int64_t dense = 1;
-  for (int d = t->ndim; d-- > 0; dense *= shape[d] > 1 ? shape[d] : 1) {
-    shape[d] = t->shape[d];
-    strides[d] = t->strides ? t->strides[d] : dense;
-  }
-  *identity = ((int64_t)t->dtype.code << 32) | ((int64_t)t->dtype.bits << 16) | t->dtype.lanes;
-  return 1;
-}
-
-static int read_array(PyObject *x, Key *key, Array *array) {
-  PyTypeObject *type = Py_TYPE(x);
-  int k = 0;
-  while (k < num_known_types && known_types[k].type != type)
-    ++k;
-  if (k == num_known_types || key->length + kWordsBeforeShape + 2 * kMaxRank > kKeyWords)
-    return 0;
-  const KnownType *known = &known_types[k];
-  int64_t *words = key->words + key->length, shape[kMaxRank], strides[kMaxRank], identity;
-  kc_tensor *t = &array->tensor;
-  if (!(known->api ? read_exchanged(known, x, t, shape, strides, &identity) : read_numpy((NumpyArray *)x, t, shape, strides, &identity)))
-    return 0;
-  array->known = known;
-  words[0] = ((int64_t)k << 32) | (uint32_t)t->ndim;
-  words[1] = identity;
-  words[2] = ((int64_t)t->device.device_type << 32) | (uint32_t)t->device.device_id;
-  words[3] = alignment_of((char *)t->data + t->byte_offset);
-  words[4] = t->data == NULL;
-  t->shape = words + kWordsBeforeShape;
-  t->strides = t->shape + t->ndim;
-  memcpy(t->shape, shape, sizeof(int64_t) * t->ndim);
-  memcpy(t->strides, strides, sizeof(int64_t) * t->ndim);
-  key->length += kWordsBeforeShape + 2 * t->ndim;
-  return 1;
 }
 
 static int read_number(PyObject *x, kc_value *value) {
@@ -180,8 +35,6 @@ static int read_number(PyObject *x, kc_value *value) {
   value->i = PyLong_AsLongLongAndOverflow(x, &overflow);
   return !overflow;
 }
-
-/* ---- The callable ---- */
 
 typedef struct {
   uint64_t hash;
@@ -203,7 +56,7 @@ typedef struct {
 
 static void clear_entry(Entry *e) {
   if (e->bound)
-    bound_destroy(e->bound);
+    library.bound_destroy(e->bound);
   Py_XDECREF(e->makers);
   PyMem_Free(e->words);
   memset(e, 0, sizeof *e);
@@ -351,24 +204,31 @@ static Entry *bind_new(Caller *self, PyObject **given, const Key *key, uint64_t 
   if (e)
     e->bound = bound;
   else if (bound)
-    bound_destroy(bound);
+    library.bound_destroy(bound);
   return e;
 }
 
 /* PyTorch hears of what was written. */
 static int mark_written(Caller *self, PyObject **given, int count, const Reading *r) {
+  PyObject *written[kMaxParams], *increment_version = NULL;
+  int num_written = 0;
   for (int i = 0; i < count; ++i) {
-    const KnownType *known = self->is_written[i] ? r->arrays[i].known : NULL;
-    if (!known || !known->increment_version)
+    if (!self->is_written[i] || !r->arrays[i].known->increment_version)
       continue;
-    PyObject *one = PyTuple_Pack(1, given[i]);
-    PyObject *done = one ? PyObject_CallFunctionObjArgs(known->increment_version, one, NULL) : NULL;
-    Py_XDECREF(one);
-    Py_XDECREF(done);
-    if (!done)
-      return 0;
+    increment_version = r->arrays[i].known->increment_version;
+    written[num_written++] = given[i];
   }
-  return 1;
+  if (!num_written)
+    return 1;
+  PyObject *all = PyTuple_New(num_written);
+  for (int i = 0; all && i < num_written; ++i) {
+    Py_INCREF(written[i]);
+    PyTuple_SetItem(all, i, written[i]);
+  }
+  PyObject *done = all ? PyObject_CallFunctionObjArgs(increment_version, all, NULL) : NULL;
+  Py_XDECREF(all);
+  Py_XDECREF(done);
+  return done != NULL;
 }
 
 static PyObject *results_of(Caller *self, PyObject **given) {
@@ -394,13 +254,10 @@ static PyObject *launch(Caller *self, Entry *e, PyObject **given, int from_calle
     return NULL;
   e->busy = 1;
   kc_code code;
-  Py_BEGIN_ALLOW_THREADS code = bound_call(e->bound, r->values, self->num_params, stream);
+  Py_BEGIN_ALLOW_THREADS code = library.bound_call(e->bound, r->values, self->num_params, stream);
   Py_END_ALLOW_THREADS e->busy = 0;
-  if (code) {
-    PyObject *raised = PyErr_Occurred() ? NULL : PyObject_CallMethod((PyObject *)self, "_raise", "i", (int)code);
-    Py_XDECREF(raised);
-    return NULL;
-  }
+  if (code)
+    return raise_code((PyObject *)self, code);
   return mark_written(self, given, from_caller, r) ? results_of(self, given) : NULL;
 }
 
@@ -410,7 +267,7 @@ static PyObject *caller_call(PyObject *object, PyObject *args, PyObject *named) 
   Reading r;
   r.key.length = r.torch = r.device_type = r.device_id = 0;
   r.on_gpu = NULL;
-  if (!bound_call || !place_arguments(self, args, named, given))
+  if (!library.bound_call || !place_arguments(self, args, named, given))
     return call_slow(self, args, named);
   int count = 0; /* given by the caller; outputs are all given, or none */
   for (; count < self->num_params && given[count]; ++count)
@@ -487,99 +344,4 @@ static PyType_Slot caller_slots[] = {{Py_tp_call, caller_call},
                                      {Py_tp_dealloc, caller_dealloc},
                                      {Py_tp_doc, "What is called: see kernelc.Kernel."},
                                      {0, NULL}};
-static PyType_Spec caller_spec = {"kernelc._fast.Caller", sizeof(Caller), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, caller_slots};
-
-/* ---- The module ---- */
-
-/* What a signal's handler raised while a kernel ran: Ctrl-C's KeyboardInterrupt. Kept until the call has come back. */
-static PyObject *interrupt_type, *interrupt_value, *interrupt_trace;
-
-static int32_t hear_signals(void) {
-  PyGILState_STATE state = PyGILState_Ensure();
-  int32_t raised = PyErr_CheckSignals() != 0;
-  if (raised)
-    PyErr_Fetch(&interrupt_type, &interrupt_value, &interrupt_trace);
-  PyGILState_Release(state);
-  return raised;
-}
-
-/* raise_interrupt(): raises what was kept, if anything was */
-static PyObject *module_raise_interrupt(PyObject *module, PyObject *unused) {
-  if (!interrupt_type)
-    Py_RETURN_NONE;
-  PyErr_Restore(interrupt_type, interrupt_value, interrupt_trace);
-  interrupt_type = interrupt_value = interrupt_trace = NULL;
-  return NULL;
-}
-
-/* link(address of kc_bound_call, of kc_bound_destroy, of kc_set_interrupt) */
-static PyObject *module_link(PyObject *module, PyObject *args) {
-  unsigned long long call, destroy, set_interrupt;
-  if (!PyArg_ParseTuple(args, "KKK", &call, &destroy, &set_interrupt))
-    return NULL;
-  ((void (*)(int32_t (*)(void)))(uintptr_t)set_interrupt)(hear_signals);
-  bound_call = (kc_code (*)(kc_bound *, const kc_value *, size_t, void *))(uintptr_t)call;
-  bound_destroy = (void (*)(kc_bound *))(uintptr_t)destroy;
-  Py_RETURN_NONE;
-}
-
-/* know_type(class, capsule of its exchange API or None for NumPy, is_neg or None, increment_version or None): whether it is known now */
-static PyObject *module_know_type(PyObject *module, PyObject *args) {
-  PyObject *type, *capsule, *is_neg, *increment;
-  if (!PyArg_ParseTuple(args, "OOOO", &type, &capsule, &is_neg, &increment))
-    return NULL;
-  for (int i = 0; i < num_known_types; ++i)
-    if ((PyObject *)known_types[i].type == type)
-      Py_RETURN_TRUE;
-  const ExchangeApi *api = capsule == Py_None ? NULL : PyCapsule_GetPointer(capsule, "dlpack_exchange_api");
-  if (PyErr_Occurred())
-    return NULL;
-  if (num_known_types == kKnownTypes || !PyType_Check(type) || (api && (api->major != 1 || !api->describe || !api->current_stream)))
-    Py_RETURN_FALSE;
-  KnownType *known = &known_types[num_known_types++];
-  *known = (KnownType){(PyTypeObject *)type, api, is_neg == Py_None ? NULL : is_neg, increment == Py_None ? NULL : increment};
-  Py_INCREF(type);
-  Py_INCREF(capsule);
-  Py_XINCREF(known->is_neg);
-  Py_XINCREF(known->increment_version);
-  Py_RETURN_TRUE;
-}
-
-/* know_dtype(NumPy's dtype object, DLPack code, bits): whether it is known now */
-static PyObject *module_know_dtype(PyObject *module, PyObject *args) {
-  PyObject *descr;
-  int code, bits;
-  if (!PyArg_ParseTuple(args, "Oii", &descr, &code, &bits))
-    return NULL;
-  for (int i = 0; i < num_known_dtypes; ++i)
-    if (known_dtypes[i].descr == descr)
-      Py_RETURN_TRUE;
-  if (num_known_dtypes == kKnownDtypes)
-    Py_RETURN_FALSE;
-  Py_INCREF(descr);
-  known_dtypes[num_known_dtypes].descr = descr;
-  known_dtypes[num_known_dtypes++].dtype = (kc_dtype){(uint8_t)code, (uint8_t)bits, 1};
-  Py_RETURN_TRUE;
-}
-
-static PyMethodDef module_methods[] = {{"link", module_link, METH_VARARGS, NULL},
-                                       {"raise_interrupt", module_raise_interrupt, METH_NOARGS, NULL},
-                                       {"know_type", module_know_type, METH_VARARGS, NULL},
-                                       {"know_dtype", module_know_dtype, METH_VARARGS, NULL},
-                                       {0}};
-static struct PyModuleDef module_def = {
-    PyModuleDef_HEAD_INIT, "kernelc._fast", "The warm path of a call.", -1, module_methods, NULL, NULL, NULL, NULL};
-
-PyMODINIT_FUNC PyInit__fast(void) {
-  PyObject *module = PyModule_Create(&module_def);
-  PyObject *caller = module ? PyType_FromSpec(&caller_spec) : NULL;
-  name_requires_grad = PyUnicode_InternFromString("requires_grad");
-  name_current_level = PyUnicode_InternFromString("_current_level");
-  name_forward_ad = PyUnicode_InternFromString("torch.autograd.forward_ad");
-  if (!caller || !name_requires_grad || !name_current_level || !name_forward_ad || PyModule_AddObject(module, "Caller", caller)) {
-    Py_XDECREF(caller);
-    Py_XDECREF(module);
-    return NULL;
-  }
-  return module;
-}
+PyType_Spec caller_spec = {"kernelc._fast.Caller", sizeof(Caller), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, caller_slots};
