@@ -71,7 +71,10 @@ LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
       continue;
     auto refuse = [&] { return wrong("unit") << "unit " << l.unit << " "; };
     if (!hasUnit(*c, target_))
-      return refuse() << "does not take a product of " << narrowestType(c->a) << " and " << narrowestType(c->b) << " on " << target_.name;
+      return refuse() << "does not take a product of " << narrowestType(c->a) << " and " << narrowestType(c->b) << " on " << target_.name
+                      << (narrowestType(c->a).isF32() && narrowestType(c->b).isF32()
+                              ? "; 'precision(contract = tf32)' in the kernel lets it round them"
+                              : "");
     if (l.unit == "wgmma" && !target_.wgmma)
       return refuse() << "is one of sm_90a; " << target_.name << " has none";
     if (l.unit == "wgmma" && !form)
