@@ -14,7 +14,7 @@ bool Sema::checkStatement(const Statement &s) {
   case Statement::Let:
     if (checkLet(s))
       return true;
-    // Say nothing more about a name whose definition failed.
+    // A name whose definition failed is declared all the same, so that its uses are no further errors.
     if (!elab.tensors.contains(s.target)) {
       Tensor &t = kernel.tensors.emplace_back();
       t.name = s.target;
