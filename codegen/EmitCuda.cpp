@@ -501,15 +501,13 @@ LogicalResult Emitter::emitKernel(cu::KernelOp kernel) {
   return failure(failed_);
 }
 
-/// What every kernel begins with, and nothing before it.
-static constexpr StringRef kScheduleComment = "// schedule:";
-
-SeparateText separateHelpers(StringRef text, StringRef name) {
-  auto [header, rest] = text.split("\n\n");
-  size_t kernels = rest.starts_with(kScheduleComment) ? 0 : rest.find(("\n\n" + kScheduleComment).str());
-  StringRef helpers = rest.take_front(kernels);
-  return {("// What the kernels in the file beside this one call.\n#pragma once\n\n" + helpers + "\n").str(),
-          (header + "\n\n#include \"" + name + "\"\n\n" + rest.drop_front(helpers.size()).ltrim('\n')).str()};
+std::string calledText(const std::set<std::string> &typedefs, const std::set<std::string> &helpers, int generation) {
+  std::string text;
+  if (!typedefs.empty())
+    text += "\n// Types that travel as their bits.\n" + llvm::join(typedefs, "\n") + "\n";
+  if (!helpers.empty())
+    text += "\n" + helperText(helpers, generation);
+  return text;
 }
 
 FailureOr<std::string> emitCuda(ModuleOp module, const EmitOptions &options) {
@@ -528,11 +526,7 @@ FailureOr<std::string> emitCuda(ModuleOp module, const EmitOptions &options) {
   StringRef(options.header).split(header, '\n', -1, false);
   for (StringRef h : header)
     text += ("// " + h + "\n").str();
-  if (!typedefs.empty())
-    text += "\n// Types that travel as their bits.\n" + llvm::join(typedefs, "\n") + "\n";
-  if (!helpers.empty())
-    text += "\n" + helperText(helpers, options.target->generation);
-  return text + bodies;
+  return text + calledText(typedefs, helpers, options.target->generation) + bodies;
 }
 
 } // namespace kernelc::codegen

@@ -4,6 +4,7 @@
 // support/LineMarks.h), and is the same bytes for the same input.
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "ir/cu/Cu.h"
@@ -21,10 +22,10 @@ struct EmitOptions {
 /// spelling: a diagnostic for each, then failure.
 mlir::FailureOr<std::string> emitCuda(mlir::ModuleOp module, const EmitOptions &options);
 
-/// A text of emitCuda as two: what it calls, for a file `name`, and the kernels, which include that.
-struct SeparateText {
-  std::string helpers, kernels;
-};
-SeparateText separateHelpers(llvm::StringRef text, llvm::StringRef name);
+/// What every kernel begins with, and nothing before it.
+inline constexpr llvm::StringLiteral kScheduleComment = "// schedule:";
+
+/// What stands between the header and the kernels: the typedefs and the helpers that they need, with a blank line ahead of each.
+std::string calledText(const std::set<std::string> &typedefs, const std::set<std::string> &helpers, int generation);
 
 } // namespace kernelc::codegen

@@ -22,7 +22,7 @@ std::string sanitizeName(llvm::StringRef wanted);
 /// seen where it is declared, so that none hides another, and free again behind its block.
 class NameTable {
 public:
-  /// A block of C: its names last as long as this.
+  /// One `{ .. }` of the C text. Names that are declared while it lives may be used again once it is gone.
   class Scope {
   public:
     explicit Scope(NameTable &table) : table_(table), outside_(table.visible_.size()) {}

@@ -124,7 +124,7 @@ public:
   Node *makeInt(int64_t v, Ty type, Loc loc);
   Node *makeFloat(double v, Ty type, Loc loc);
   Node *makeBool(bool v, Loc loc);
-  /// What a reduction of nothing gives that is stored in `element`.
+  /// The value of a reduction over no terms whose result is stored as `element`: its identity.
   Node *makeIdentity(te::Combiner kind, ElementType element, Loc loc);
   Node *makeAffine(mlir::AffineExpr e, Loc loc);
   Node *makeCompare(mlir::arith::CmpIPredicate p, Node *a, Node *b, Loc loc);

@@ -159,7 +159,7 @@ Node *Elaborator::elaborateLogic(const Expr *e, const Scope *scope) {
     if (!n)
       return nullptr;
     if (n->type != Ty::Bool) {
-      error(a->loc) << "'" << (isAnd ? "and" : "or") << "' needs conditions, not " << name(n->type) << "; compare it, as in '.. != 0'";
+      error(a->whole()) << "'" << (isAnd ? "and" : "or") << "' needs conditions, not " << name(n->type) << "; compare it, as in '.. != 0'";
       return nullptr;
     }
     if (n->kind == Node::ConstBool) {

@@ -46,6 +46,13 @@ StringRef hintForStatement(StringRef word) {
       .Default("");
 }
 
+StringRef definitionMeant(StringRef word) {
+  return llvm::StringSwitch<StringRef>(word)
+      .Cases({"func", "fun", "function", "lambda", "inline", "macro"}, "fn")
+      .Cases({"kernel", "void", "program", "proc", "procedure", "__global__"}, "def")
+      .Default("");
+}
+
 StringRef hintForOperator(StringRef text, size_t &length) {
   struct Hint {
     StringRef text, hint;
@@ -57,7 +64,13 @@ StringRef hintForOperator(StringRef text, size_t &length) {
       {"/*", "comments start with '#' and end with the line"},
       {"//", "comments start with '#'"},
       {"..", "a range is written 'a:b'"},
+      {"===", "write '=='"},
+      {"!==", "write '!='"},
+      {"<>", "write '!='"},
+      {"=<", "write '<='"},
+      {"=>", "write '>='"},
       {"++", "write 'y[i] += 1' with an 'inout'"},
+      {"--", "write 'y[i] += -1' with an 'inout'"},
       {"!", "write 'not'"},
       {"?", "write 'a if c else b' for 'c ? a : b'"},
       {"@", "a product of matrices is a sum of products, as in 'y[i, j] = sum[k](a[i, k] * b[k, j])'"},

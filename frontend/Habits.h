@@ -11,6 +11,8 @@ namespace kernelc::frontend {
 llvm::StringRef hintForFunction(llvm::StringRef name);
 /// The same for a statement that begins with `word` ("return", "for", "if").
 llvm::StringRef hintForStatement(llvm::StringRef word);
+/// The keyword of a definition that another language begins with `word` ("func"): "fn" or "def"; empty for none.
+llvm::StringRef definitionMeant(llvm::StringRef word);
 /// The spelling here of the character or operator at the front of `text` ("&&", "?", "≤"), as the end of a sentence; `length`
 /// becomes its bytes. Empty for one that no other language has.
 llvm::StringRef hintForOperator(llvm::StringRef text, size_t &length);

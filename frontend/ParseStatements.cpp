@@ -3,6 +3,7 @@
 #include "frontend/Parser.h"
 
 #include "frontend/Habits.h"
+#include "support/ElementType.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -38,6 +39,13 @@ bool Parser::atAssignment() const {
   if (kind(p) == Tok::Name || kind(p) == Tok::KwAnd || kind(p) == Tok::KwOr)
     ++p;
   return kind(p) == Tok::Assign || kind(p) == Tok::PlusAssign || kind(p) == Tok::TimesAssign;
+}
+
+bool Parser::atDeclaration() const {
+  if (!at(Tok::Name) || peek(1).kind != Tok::Name || startsLine(pos + 1) || isReductionName(peek(1).text))
+    return false;
+  StringRef word = peek().text;
+  return !hintForStatement(word).empty() || !elementTypeMeant(word).empty() || findElementType(absl::string_view(word.data(), word.size()));
 }
 
 bool Parser::atStatement() const {
@@ -76,6 +84,7 @@ void Parser::skipToStatement() {
 void Parser::parseBody(Definition &d, bool allowValue) {
   unsigned requirements = 0;
   size_t brace = pos - 1;
+  bool complete = true;
   while (!at(Tok::RBrace)) {
     if (at(Tok::Eof) || at(Tok::KwDef)) {
       if (tooDeep)
@@ -105,6 +114,7 @@ void Parser::parseBody(Definition &d, bool allowValue) {
         d.body.push_back(std::move(s));
     }
     accept(Tok::Semicolon);
+    complete &= ok;
     if (!ok) {
       if (pos == start)
         take();
@@ -115,7 +125,7 @@ void Parser::parseBody(Definition &d, bool allowValue) {
         return;
     }
   }
-  if (allowValue && !d.value && d.name.size())
+  if (allowValue && !d.value && d.name.size() && complete)
     fail(("the value of '" + d.name + "': an expression at the end of the body").str());
   accept(Tok::RBrace, Role::BlockClose);
 }
@@ -127,8 +137,9 @@ bool Parser::parseStatement(Statement &s) {
     return parseRequire(s);
   if (at(Tok::Name) && !atAssignment() && llvm::is_contained(kPolicies, peek().text))
     return parsePolicy(s);
-  if (at(Tok::Name) && (atAssignment() || (!isWord(peek(1).kind) && peek(1).kind != Tok::LParen && hintForStatement(peek().text).empty() &&
-                                           !atWord("return"))))
+  if (at(Tok::Name) && !atDeclaration() &&
+      (atAssignment() ||
+       (!isWord(peek(1).kind) && peek(1).kind != Tok::LParen && hintForStatement(peek().text).empty() && !atWord("return"))))
     return parseAssign(s);
   return failStatement();
 }
@@ -149,11 +160,13 @@ bool Parser::failStatement() {
   if (slashesBefore(isProse) && isProse)
     return fail("");
   StringRef hint = isWordAhead ? hintForStatement(word) : "";
+  if (hint.empty() && atDeclaration())
+    hint = "an intermediate tensor is defined by 'let', with its type behind its name, as in 'let t[i]: f32 = ..'";
   std::string near;
   if (at(Tok::Name) && hint.empty()) {
-    std::vector<StringRef> words = {"let", "require", "precision", "tolerance"};
+    std::vector<StringRef> words = {"let", "require", "precision", "tolerance", "where"};
     if (!startsLine(pos))
-      words.insert(words.end(), {"where", "if", "else", "and", "or"});
+      words.insert(words.end(), {"if", "else", "and", "or"});
     near = findNearest(word, words);
   }
   if (at(Tok::RParen) || at(Tok::RSquare)) {
@@ -186,6 +199,10 @@ bool Parser::failStatement() {
     else
       d << "did you mean '" << near << "'?";
     return false;
+  }
+  if (at(Tok::Name) && current && !startsLine(pos + 1) && llvm::any_of(current->outputs, [&](const Param &p) { return p.name == word; })) {
+    take();
+    return fail(("'[' and the subscripts of '" + word + "', or '='").str());
   }
   return fail("a statement: 'let', 'require' or an assignment such as '" + exampleOfOutput() + "'");
 }

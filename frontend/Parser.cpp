@@ -47,9 +47,13 @@ bool Parser::failAtHabit() {
   auto adjacent = [&](Tok a, Tok b) {
     return pos > 0 && tokens[pos - 1].kind == a && peek().kind == b && tokens[pos - 1].text.end() == peek().text.begin();
   };
-  if (adjacent(Tok::Amp, Tok::Amp) || adjacent(Tok::Pipe, Tok::Pipe) || adjacent(Tok::Dot, Tok::Dot) || adjacent(Tok::Slash, Tok::Star))
+  auto starts = [&](Tok a, Tok b) { return peek().kind == a && peek(1).kind == b && peek().text.end() == peek(1).text.begin(); };
+  if (adjacent(Tok::Amp, Tok::Amp) || adjacent(Tok::Pipe, Tok::Pipe) || adjacent(Tok::Dot, Tok::Dot) || adjacent(Tok::Slash, Tok::Star) ||
+      adjacent(Tok::Lt, Tok::Gt) || adjacent(Tok::EqEq, Tok::Assign) || adjacent(Tok::Ne, Tok::Assign))
     at = pos - 1;
-  else if (peek().kind != Tok::Unknown && peek().kind != Tok::SlashSlash && !(peek().kind == Tok::Slash && peek(1).kind == Tok::Star))
+  else if (peek().kind != Tok::Unknown && peek().kind != Tok::SlashSlash && !starts(Tok::Slash, Tok::Star) &&
+           !starts(Tok::Plus, Tok::Plus) && !starts(Tok::Minus, Tok::Minus) && !starts(Tok::Assign, Tok::Lt) &&
+           !starts(Tok::Assign, Tok::Gt))
     return false;
   StringRef rest = diags.file(tokens[at].loc.file).text.substr(tokens[at].loc.offset), text = tokens[at].text;
   size_t length = text.size();
@@ -145,7 +149,7 @@ void Parser::parseDefinition() {
   case Tok::KwReducer: ok = parseReducer(d); break;
   case Tok::KwSchedule: ok = parseSchedule(d); break;
   case Tok::KwImport: ok = parseImport(d); break;
-  default: ok = failDefinition(); take();
+  default: ok = failDefinition(d);
   }
   if (!ok)
     skipToDefinition();
@@ -156,20 +160,30 @@ void Parser::parseDefinition() {
     result.ast.definitions.pop_back();
 }
 
-bool Parser::failDefinition() {
+bool Parser::failDefinition(Definition &d) {
   if (at(Tok::RBrace) && !tooDeep) {
     diags.error(peek().loc) << "this '}' closes nothing";
+    take();
     return false;
   }
   std::string expected = "'def', 'fn', 'reducer', 'schedule' or 'import'";
-  if (!at(Tok::Name))
-    return fail(expected);
-  std::string near = findNearest(peek().text, {"def", "fn", "reducer", "schedule", "import"});
-  if (near.empty() && peek(1).kind == Tok::Name && (peek(2).kind == Tok::LParen || peek(2).kind == Tok::LSquare))
+  std::string near = definitionMeant(peek().text).str();
+  if (near.empty() && at(Tok::Name))
+    near = findNearest(peek().text, {"def", "fn", "reducer", "schedule", "import"});
+  if (near.empty() && at(Tok::Name) && peek(1).kind == Tok::Name && (peek(2).kind == Tok::LParen || peek(2).kind == Tok::LSquare))
     near = "def"; // kernel f(..)
-  if (near.empty())
-    return fail(expected);
+  if (near.empty()) {
+    fail(expected);
+    take();
+    return false;
+  }
   diags.error(peek().loc) << "expected " << expected << ", found " << describe(peek()) << "; did you mean '" << near << "'?";
+  // It is read as what was meant, so that its uses and what stands in it are no further mistakes.
+  if (near == "fn")
+    return parseFn(d);
+  if (near == "def")
+    return parseDef(d);
+  take();
   return false;
 }
 
@@ -347,6 +361,11 @@ bool Parser::parseType(TypeRef &type) {
   if (accept(Tok::LSquare, Role::TightOpen)) {
     type.isTensor = true;
     return parseExprList(Tok::RSquare, type.dims, "the shape");
+  }
+  if ((at(Tok::Name) || at(Tok::Integer)) && (peek(1).kind == Tok::Comma || peek(1).kind == Tok::RSquare) &&
+      !startsLine(pos)) { // f32 M, N]
+    diags.error(peek().loc) << "expected '[' before the shape of '" << type.name << "', found " << describe(peek());
+    return false;
   }
   return true;
 }

@@ -72,7 +72,7 @@ private:
   bool parseParams(std::vector<Param> &params, bool needTypes);
   bool parseParam(Param &p, bool needType);
   bool failAtParamType(const Param &p);
-  bool failDefinition();
+  bool failDefinition(Definition &d);
   bool parseType(TypeRef &type);
 
   // ParseStatements.cpp
@@ -89,6 +89,8 @@ private:
   bool parseWhere(Statement &s);
   bool atStatement() const;
   bool atAssignment() const;
+  /// `float t = ..`
+  bool atDeclaration() const;
 
   // ParseExpressions.cpp
   Expr *make(Expr::Kind kind, Loc loc);
@@ -105,6 +107,8 @@ private:
   Expr *parseBinary(unsigned level); ///< | ^ & shift + *
   Expr *parseUnary();
   Expr *parsePower();
+
+  // ParseOperands.cpp
   Expr *parsePostfix();
   Expr *parsePrimary();
   Expr *parseNameExpr();
@@ -115,6 +119,7 @@ private:
   llvm::StringRef textOf(size_t first, size_t end) const; ///< of tokens
   bool parseItem(BracketItem &item);
   bool parseArgs(std::vector<NamedArg> &args);
+  static bool isReductionName(llvm::StringRef name);
 
   struct Nest {
     Parser &p;

@@ -15,15 +15,16 @@ bool Sema::run() {
       requirementsAreKnown &= addRequirement(s);
   seedProver();
   reached = requirementsAreKnown;
+  bool complete = true; // a statement that uses a broken function fails without a word of its own
   for (const Statement &s : kernel.def->body) {
     if (diags.full())
       break;
     if (s.kind != Statement::Require)
-      checkStatement(s);
+      complete &= checkStatement(s);
   }
-  if (diags.numErrors() == before)
+  if (complete && diags.numErrors() == before)
     checkCoverage();
-  return diags.numErrors() == before;
+  return complete && diags.numErrors() == before;
 }
 
 bool Sema::checkFreshName(StringRef name, Loc loc) {

@@ -14,7 +14,7 @@ bool Sema::checkStatement(const Statement &s) {
   case Statement::Let:
     if (checkLet(s))
       return true;
-    // Say nothing more about a name whose definition failed.
+    // A name whose definition failed is declared all the same, so that its uses are no further errors.
     if (!elab.tensors.contains(s.target)) {
       Tensor &t = kernel.tensors.emplace_back();
       t.name = s.target;
@@ -271,13 +271,14 @@ bool Sema::checkLet(const Statement &s) {
     if (sub->kind != Expr::Name || scope->find(sub->text)) {
       diags.error(sub->loc) << "the subscripts of a 'let' are different index names";
       return false;
+    } else if (bool isSize = elab.sizeIndex.contains(sub->text); isSize || elab.constValues.contains(sub->text)) {
+      diags.error(sub->loc) << "'" << sub->text << "' is a " << (isSize ? "size" : "constant") << "; a 'let' has an element for each value "
+                            << "of its indices, which are other names, as in 'let " << s.target << "["
+                            << exampleIndices(s.subscripts.size()) << "] = ..'";
+      return false;
     }
   if (!bindLeft(s, scope, core))
     return false;
-  if (core.vars.size() != s.subscripts.size()) {
-    diags.error(s.targetLoc) << "the subscripts of a 'let' are different index names, none of them a size or constant";
-    return false;
-  }
   std::vector<BracketItem> where;
   const Expr *assigned = takeGroups(s, where);
   if (!assigned || !checkWhere(where, scope, core))

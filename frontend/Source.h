@@ -2,8 +2,9 @@
 // Where text came from, and how problems in it are reported.
 //
 // A Loc is a byte offset in one of the compilation's files, with the text around it
-// that messages underline. Diagnostics turns it into an MLIR location. It reports at most kMaxErrors errors and counts them;
-// nothing here decides what is an error.
+// that messages underline. Diagnostics turns it into an MLIR location. It counts errors and stops at kMaxErrors, which bounds the
+// time that a text full of them takes (how many are shown is decided in driver/compile/Diagnostics.h); nothing here decides what is
+// an error.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,7 @@ struct SourceFile {
 
 class Diagnostics {
 public:
-  static constexpr unsigned kMaxErrors = 20;
+  static constexpr unsigned kMaxErrors = 200;
 
   explicit Diagnostics(mlir::MLIRContext &context) : context(context) {}
   /// Registers a text and gives its file number.

@@ -73,12 +73,13 @@ bool Elaborator::unify(Node *&a, Node *&b, Loc loc, StringRef what) {
     if (a->type == Ty::Error || b->type == Ty::Error)
       return false;
     auto d = error(loc);
+    std::string subject = what.contains(' ') ? what.str() : ("'" + what + "'").str();
     if (isFloat(a->type) != isFloat(b->type)) {
       Ty f = isFloat(a->type) ? a->type : b->type;
-      d << "'" << what << "' mixes " << name(a->type) << " with " << name(b->type) << "; write a cast, as in "
+      d << subject << " mixes " << name(a->type) << " with " << name(b->type) << "; write a cast, as in "
         << (isLiteral(f) ? "f32" : name(f)) << "(..) of the integer";
     } else {
-      d << "'" << what << "' mixes signed " << name(isUnsigned(a->type) ? b->type : a->type) << " with unsigned "
+      d << subject << " mixes signed " << name(isUnsigned(a->type) ? b->type : a->type) << " with unsigned "
         << name(isUnsigned(a->type) ? a->type : b->type) << "; cast one of them";
     }
     return false;

@@ -18,7 +18,7 @@ struct HostTensor {
   bool unpacked = false;               ///< i4/u4: one element a byte instead of two
   int64_t offset = 0;                  ///< element [0, ..] stands so many elements after `data`
 
-  /// The elements of `box` as a tensor of their own.
+  /// A view of the elements from `lower` up to, and without, `upper`.
   HostTensor part(const std::vector<int64_t> &lower, const std::vector<int64_t> &upper) const;
 };
 

@@ -287,7 +287,7 @@ private:
     if (peek() == '-')
       ++pos_;
     if (!(peek() >= '0' && peek() <= '9'))
-      return fail("expected a value");
+      return fail(peek() == '/' || peek() == '#' ? "expected a value; JSON has no comments" : "expected a value");
     if (peek() == '0')
       ++pos_; // no digits may follow: "01" then fails as trailing text
     else if (!digits())

@@ -44,7 +44,7 @@ public:
   const JsonArray *asArray() const { return std::get_if<JsonArray>(&value_); }
   const JsonObject *asObject() const { return std::get_if<JsonObject>(&value_); }
   bool isNull() const { return std::holds_alternative<std::monostate>(value_); }
-  /// "an integer", "a string", ...: for messages.
+  /// What messages call this kind of value: "an integer", "a string".
   const char *kindName() const;
   /// The member of that name, or null when this is no object or has none.
   const Json *find(absl::string_view name) const;

@@ -39,7 +39,7 @@ struct SizeTerm {
   friend bool operator==(const SizeTerm &, const SizeTerm &) = default;
 };
 
-/// What an expression may refer to.
+/// The values of a call that an expression may use.
 struct SizeEnv {
   absl::Span<const int64_t> sizes;
   int64_t smCount = 1;

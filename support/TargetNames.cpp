@@ -27,9 +27,25 @@ std::vector<absl::string_view> namesOfTargets() {
   return names;
 }
 
+/// GPUs by the names that people call them by.
+constexpr std::pair<absl::string_view, absl::string_view> kCards[] = {
+#include "support/targets/cards.inc"
+};
+
+absl::string_view targetOfCard(absl::string_view name) {
+  std::string word = absl::AsciiStrToLower(name);
+  word.erase(std::remove_if(word.begin(), word.end(), [](char c) { return !absl::ascii_isalnum(c); }), word.end());
+  for (auto [card, target] : kCards)
+    if (word == card)
+      return target;
+  return "";
+}
+
 } // namespace
 
 std::string suggestTarget(absl::string_view name) {
+  if (absl::string_view target = targetOfCard(name); !target.empty())
+    return absl::StrCat("; did you mean '", target, "', which is that GPU's?");
   std::string digits = digitsOf(name);
   for (absl::string_view known : namesOfTargets())
     if (!digits.empty() && digitsOf(known) == digits) {

@@ -10,7 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "codegen/EmitCuda.h"
+#include "codegen/TextParts.h"
 #include "driver/compile/CudaHeader.h"
 #include "driver/compile/Program.h"
 #include "driver/compile/ScheduleFile.h"
@@ -246,13 +246,14 @@ absl::Status compile(const Settings &s, std::vector<std::string> &remarks, Timer
   for (const std::string &warning : (*program)->warnings())
     printMessage(warning);
   std::vector<Kernel> kernels = (*program)->kernels();
-  if (s.kind == "ptx" || s.kind == "cubin" || s.helpers == "separate") // such a file holds one kernel
+  if (s.kind == "ptx" || s.kind == "cubin") // such a file holds one kernel
     if (absl::StatusOr<const Kernel *> only = (*program)->findKernel(""); !only.ok())
       return only.status();
   std::shared_ptr<Session> session = Session::create();
   if (s.kind == "cubin" || s.kind == "header")
     session->prepareCompiler();
   std::string product;
+  std::vector<std::string> texts; // CUDA C of each kernel
   if (s.kind == "te" && s.dumpTo.empty()) {
     absl::Status status = (*program)->withModule([&](mlir::ModuleOp module) {
       product = printed(module);
@@ -296,7 +297,10 @@ absl::Status compile(const Settings &s, std::vector<std::string> &remarks, Timer
     absl::StatusOr<std::string> text = finish(s, *session, kernel, timer, remarks);
     if (!text.ok())
       return text.status();
-    product += *text;
+    if (s.kind == "cuda")
+      texts.push_back(*std::move(text));
+    else
+      product += *text;
   }
   if (!refused.empty())
     return absl::InvalidArgumentError(
@@ -307,14 +311,16 @@ absl::Status compile(const Settings &s, std::vector<std::string> &remarks, Timer
       return absl::InternalError(json.status().message());
     product = *std::move(json);
   }
+  if (!texts.empty())
+    product = codegen::joinTexts(texts, findTarget(s.arch)->generation);
   timer.phase("write");
   if (s.helpers == "separate") {
     std::filesystem::path path(s.output), beside = path;
     beside.replace_filename(path.stem().string() + "_helpers.cuh");
-    codegen::SeparateText texts = codegen::separateHelpers(product, beside.filename().string());
-    if (absl::Status written = writeOutput(beside.string(), texts.helpers); !written.ok())
+    codegen::SeparateText parts = codegen::separateHelpers(product, beside.filename().string());
+    if (absl::Status written = writeOutput(beside.string(), parts.helpers); !written.ok())
       return written;
-    product = std::move(texts.kernels);
+    product = std::move(parts.kernels);
   }
   return writeOutput(s.output, product);
 }

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 bash tools/setup.sh
 preset="${PRESET:-ci}"
 cmake --preset "$preset" >/dev/null
-cmake --build "build/$preset" --target kernelc
+cmake --build "build/$preset" --target kernelc libkernelc
 kernelc="build/$preset/tools/kernelc"
 mkdir -p build/demo
 
@@ -30,14 +30,17 @@ say "$kernelc" check examples/linear.kc --device cpu --set M=256 --set N=192 --s
 cat <<END
 
 Made:
-  build/$preset/tools/kernelc    the program
-  build/demo/softmax.cu          CUDA C of examples/softmax.kc for sm_90a, $(wc -l <build/demo/softmax.cu) lines
-  build/demo/linear.cu           CUDA C of examples/linear.kc for sm_90a, $(wc -l <build/demo/linear.cu) lines
+  build/$preset/tools/kernelc       the program
+  build/$preset/lib/libkernelc.so   the library of the C interface and the Python package
+  build/demo/softmax.cu             CUDA C of examples/softmax.kc for sm_90a, $(wc -l <build/demo/softmax.cu) lines
+  build/demo/linear.cu              CUDA C of examples/linear.kc for sm_90a, $(wc -l <build/demo/linear.cu) lines
 
 Type next:
   export PATH=\$PWD/build/$preset/tools:\$PATH
   kernelc check examples/softmax.kc --device emulator --set M=5 --set N=70   # that CUDA C, on the CPU
   kernelc explain examples/linear.kc --set M=4096 --set N=4096 --set K=4096  # its launches and schedules
   kernelc doctor                                                             # what this machine has
+  export PYTHONPATH=\$PWD/python KERNELC_LIBRARY=\$PWD/build/$preset/lib/libkernelc.so
+  /usr/bin/python3 -c "import kernelc; print(kernelc.__version__)"           # Debian's Python has NumPy
 and read docs/tutorial.md: a kernel of your own in five steps.
 END

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Wraps the prose of Markdown pages at 100 columns; with --check says which lines are longer.
+"""Wraps the prose of Markdown pages at 100 columns; with --check says which lines are longer, and which
+rows of tables have more than 160 columns.
 
     python3 docs/scripts/wrap.py --check        all pages that git tracks
     python3 docs/scripts/wrap.py PAGE.md ..     writes them
@@ -16,6 +17,7 @@ import sys
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 WIDTH = 100
+ROW = 160
 ITEM = re.compile(r"^(\s*)([-*+]|\d+[.)])( +)(?=\S)")
 FENCE = re.compile(r"^\s*(```+|~~~+)")
 # Not prose: headings, tables, comments and tags, link definitions, rules.
@@ -121,6 +123,10 @@ def main():
         with open(path, encoding="utf-8") as f:
             text = f.read()
         wrapped = wrap(text)
+        for number, line in enumerate(text.split("\n"), 1):
+            if args.check and line.startswith("|") and len(line) > ROW:
+                bad += 1
+                print(f"{os.path.relpath(path, ROOT)}:{number}: a row of a table has {len(line)} columns, more than {ROW}")
         if wrapped == text:
             continue
         if not args.check:

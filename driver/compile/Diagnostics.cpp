@@ -7,10 +7,11 @@
 #include "absl/strings/str_join.h"
 #include "driver/compile/Quote.h"
 #include "driver/compile/ScheduleFile.h"
+#include "frontend/Source.h"
 #include "ir/te/InternalError.h"
+#include "ir/te/ScheduleLoc.h"
 #include "mlir/IR/Location.h"
 #include "mlir/IR/MLIRContext.h"
-#include "passes/plan/ScheduleLoc.h"
 
 using namespace mlir;
 
@@ -127,7 +128,13 @@ std::string DiagnosticLog::renderInProgram(Location loc, DiagnosticSeverity seve
 absl::Status DiagnosticLog::status(absl::string_view what) const {
   if (errors_.empty())
     return absl::InternalError(absl::StrCat(what, " failed without a diagnostic"));
-  std::string all = absl::StrJoin(errors_, "\n");
+  size_t shown = std::min(errors_.size(), kMaxShown);
+  std::string all = absl::StrJoin(errors_.begin(), errors_.begin() + shown, "\n");
+  if (size_t more = errors_.size() - shown) {
+    bool stopped = errors_.size() >= frontend::Diagnostics::kMaxErrors; // the frontend looked no further
+    absl::StrAppend(&all, "\n", fileName_, ": ", stopped ? "at least " : "", more, more == 1 ? " more error is" : " more errors are",
+                    " not shown");
+  }
   return isInternal_ ? absl::InternalError(all) : absl::InvalidArgumentError(all);
 }
 

@@ -15,6 +15,9 @@ namespace kernelc {
 
 class DiagnosticLog {
 public:
+  /// Errors that a status shows, in the order of the text; it says how many more there are.
+  static constexpr size_t kMaxShown = 20;
+
   /// `text` is quoted, with a caret, where a location is in `fileName`. Both must
   /// outlive the log. One thread at a time, as the context.
   DiagnosticLog(mlir::MLIRContext &context, absl::string_view text, absl::string_view fileName);
@@ -32,7 +35,7 @@ public:
   const std::vector<std::string> &warnings() const { return warnings_; }
   const std::vector<std::string> &remarks() const { return remarks_; }
 
-  /// InvalidArgument with all errors, Internal where one of them is (ir/te/InternalError.h), and with `what` when a step
+  /// InvalidArgument with the first kMaxShown errors, Internal where one of them is (ir/te/InternalError.h), and with `what` when a step
   /// failed without saying why.
   absl::Status status(absl::string_view what) const;
 

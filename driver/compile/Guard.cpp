@@ -73,7 +73,7 @@ private:
           absl::StrCat(name, " % ", fact.divisor, " == 0"));
     if (fact.max < 0)
       return;
-    // Passes take a bounded size for at least 1 (te::knownPositive).
+    // Passes assume that a size with an upper bound is at least 1 (te::knownPositive): the guard has to check it.
     add(SizeExpr::binary(SizeTerm::Le, 1, SizeExpr::size(i)), absl::StrCat(name, " >= 1"));
     add(SizeExpr::binary(SizeTerm::Le, SizeExpr::size(i), fact.max), absl::StrCat(name, " <= ", fact.max));
     if (fact.max < fact.divisor)

@@ -92,15 +92,16 @@ absl::Status attachSchedules(ModuleOp module, const std::string &text, const std
       if (!target->asString() || !findTarget(*target->asString()))
         return wrong("target", absl::StrCat("the record of kernel '", *kernel->asString(), "': unknown target ",
                                             printJson(*target).value_or(""), target->asString() ? suggestTarget(*target->asString()) : ""));
-    JsonObject rest;
-    for (const auto &[key, value] : *record.asObject())
+    SmallVector<NamedAttribute> entries;
+    for (const auto &[key, value] : *record.asObject()) {
+      absl::StatusOr<Attribute> a = key.empty() ? absl::InvalidArgumentError("an entry without a name") : toAttribute(b, key, value);
+      if (!a.ok())
+        return wrong(key, absl::StrCat("the record of kernel '", *kernel->asString(), "': ", a.status().message()));
       if (key != "kernel")
-        rest.emplace_back(key, value);
-    absl::StatusOr<Attribute> a = toAttribute(b, "", Json(rest));
-    if (!a.ok())
-      return wrong("", absl::StrCat("the record of kernel '", *kernel->asString(), "': ", a.status().message()));
+        entries.push_back(b.getNamedAttr(key, *a));
+    }
     firstOf.emplace(*kernel->asString(), number);
-    perKernel[*kernel->asString()].push_back(*a);
+    perKernel[*kernel->asString()].push_back(b.getDictionaryAttr(entries));
   }
   for (auto &[name, list] : perKernel) {
     te::KernelOp found;

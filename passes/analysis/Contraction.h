@@ -96,8 +96,8 @@ bool embeds(mlir::Type from, mlir::Type to);
 /// them, masked in their slots: f16, bf16, f8 or i8 as stored, or tf32 that the copy rounds to. Null where there is none.
 mlir::Type findWarpgroupType(const Contraction &c);
 
-/// How warpgroup products take the factors: as tensor copies bring them, or one of them
-/// from registers, where it may be computed from what they bring.
+/// Where the unit wgmma reads its two factors from: both from shared memory, as tensor copies left them there, or one of them from
+/// registers, so that it may be computed from what was loaded.
 struct WarpgroupForm {
   mlir::Type type;
   bool aInRegisters = false, bInRegisters = false; ///< one of them at most

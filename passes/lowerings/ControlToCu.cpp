@@ -14,7 +14,7 @@ using namespace tile;
 
 static bool isTile(Value v) { return isa<RankedTensorType>(v.getType()); }
 
-/// Branches carry no tiles: they guard copies.
+/// A branch decides whether copies start. It has no results: a tile that only some threads have could not be laid out.
 LogicalResult FunctionLowering::lowerIf(scf::IfOp branch) {
   if (branch.getNumResults())
     return branch.emitOpError() << "with results cannot be lowered to threads";

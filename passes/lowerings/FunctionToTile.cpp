@@ -5,6 +5,7 @@
 #include "passes/lowerings/LaunchEmitter.h"
 
 #include "ir/cu/Cu.h"
+#include "ir/te/ScheduleLoc.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Memories.h"
 #include "passes/index/Affine.h"
@@ -156,9 +157,10 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
                                                 [&](const LaunchPlan &before) { return isApartFrom(before); });
   bool followed = number + 1 < plan_.launches.size() && plan_.launches[number + 1].dependent;
   std::string symbol = ("kc_" + kernel_.getSymName() + (plan_.launches.size() > 1 ? "_" + l_.name : std::string())).str();
-  func_ = tile::FuncOp::create(b_, loc, symbol, kernel_.getSizes(), plan_.sizeDiv, plan_.sizeMax, b_.getStrArrayAttr(names),
-                               b_.getStrArrayAttr(types), b_.getAffineMapArrayAttr(shapes), sources, b_.getStrArrayAttr(indices),
-                               l_.extents, l_.tiles, l_.grid, l_.warps);
+  func_ =
+      tile::FuncOp::create(b_, te::getScheduleLoc(cu::unnamed(loc), kernel_.getSymName(), l_.name), symbol, kernel_.getSizes(),
+                           plan_.sizeDiv, plan_.sizeMax, b_.getStrArrayAttr(names), b_.getStrArrayAttr(types),
+                           b_.getAffineMapArrayAttr(shapes), sources, b_.getStrArrayAttr(indices), l_.extents, l_.tiles, l_.grid, l_.warps);
   func_.setUnit(l_.unit);
   func_.setTarget(plan_.target);
   func_.setFollowed(followed);

@@ -2,6 +2,7 @@
 // What tile-to-cu takes, checked before any of it is lowered: the lowering itself cannot fail half way.
 #include "passes/lowerings/FunctionLowering.h"
 
+#include "ir/te/ScheduleLoc.h"
 #include "passes/tile/Box.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -27,9 +28,9 @@ LogicalResult checkLayout(FuncOp func, Operation *op, Value v) {
   Type element = tile.getElementType();
   int64_t bytes = getLayout(v).numRegisters() * (element.isIndex() ? 8 : std::max(1u, element.getIntOrFloatBitWidth() / 8));
   if (bytes > kMaxBytesPerThread)
-    return func.emitError() << "the schedule of '" << func.getSymName() << "' makes a tile of which a thread holds " << bytes
-                            << " bytes; at most " << kMaxBytesPerThread
-                            << " are supported: make the launch's tiles smaller, or its warps more";
+    return mlir::emitError(te::getScheduleLoc(func))
+           << "the schedule of '" << func.getSymName() << "' makes a tile of which a thread holds " << bytes << " bytes; at most "
+           << kMaxBytesPerThread << " are supported: make the launch's tiles smaller, or its warps more";
   return success();
 }
 

@@ -2,6 +2,7 @@
 // tile-to-cu: see Passes.td. Which op goes where; each kind has a file of its own.
 #include "passes/Passes.h"
 
+#include "ir/te/ScheduleLoc.h"
 #include "passes/lowerings/DotToCu.h"
 #include "passes/lowerings/FunctionLowering.h"
 #include "support/Target.h"
@@ -29,11 +30,12 @@ LogicalResult FunctionLowering::run() {
   if (func_.getDependent() && func_.getWaitsLast())
     cu::LaunchWaitOp::create(b_, cu::unnamed(func_.getLoc()));
   if (target && c_.sharedBytes > target->maxSharedPerBlock)
-    return func_.emitError() << "the schedule of '" << func_.getSymName() << "' needs " << c_.sharedBytes
-                             << " bytes of shared memory a block; " << target->name << " has " << target->maxSharedPerBlock;
+    return mlir::emitError(te::getScheduleLoc(func_))
+           << "the schedule of '" << func_.getSymName() << "' needs " << c_.sharedBytes << " bytes of shared memory a block; "
+           << target->name << " has " << target->maxSharedPerBlock;
   if (target && int64_t(kernel_.getThreads()) > target->maxThreadsPerBlock)
-    return func_.emitError() << "the schedule of '" << func_.getSymName() << "' needs " << kernel_.getThreads() << " threads a block; "
-                             << target->name << " has " << target->maxThreadsPerBlock;
+    return mlir::emitError(te::getScheduleLoc(func_)) << "the schedule of '" << func_.getSymName() << "' needs " << kernel_.getThreads()
+                                                      << " threads a block; " << target->name << " has " << target->maxThreadsPerBlock;
   kernel_.setSharedBytes(c_.sharedBytes);
   dropUnusedArguments();
   prefetchTensorMaps();

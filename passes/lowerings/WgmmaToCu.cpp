@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Dots on the wgmma unit: descriptors of slots, products of 64 rows by all columns
 // of a warpgroup's part by 32 bytes of k.
+#include "ir/te/ScheduleLoc.h"
 #include "ir/tile/Accumulator.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "passes/lowerings/DotToCu.h"
@@ -41,7 +42,8 @@ LogicalResult lowerWgmma(ThreadCode &c, tile::DotOp op, Value acc) {
     int64_t bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
     auto operand = findWgmmaOperand(type.getShape(), bytes, type.getContiguous(), outer, op.getK(), why);
     if (!operand)
-      return op.emitError() << "the schedule of '" << c.func.getSymName() << "' has slots that unit wgmma cannot read: " << why;
+      return mlir::emitError(te::getScheduleLoc(op))
+             << "the schedule of '" << c.func.getSymName() << "' has slots that unit wgmma cannot read: " << why;
     return Side{v, {}, {}, type, *operand};
   };
   FailureOr<Side> a = side(op.getA(), op.getM()), bSide = side(op.getB(), op.getN());
@@ -61,8 +63,9 @@ LogicalResult lowerWgmma(ThreadCode &c, tile::DotOp op, Value acc) {
   Value group = c.warpgroup(loc);
   bool byRows = shape.warpM < m;
   if (shape.warpM % 64 || (!byRows && bSide->operand.transposed && shape.warpN % bSide->operand.panelWidth))
-    return op.emitError() << "the schedule of '" << c.func.getSymName() << "' gives a warpgroup " << shape.warpM << " rows and "
-                          << shape.warpN << " columns; unit wgmma takes rows by 64 and whole panels of columns";
+    return mlir::emitError(te::getScheduleLoc(op))
+           << "the schedule of '" << c.func.getSymName() << "' gives a warpgroup " << shape.warpM << " rows and " << shape.warpN
+           << " columns; unit wgmma takes rows by 64 and whole panels of columns";
   Value number = c.scalars.lookup(op.getNumber());
   auto describe = [&](Side &s, StringRef name, int64_t part) {
     SlotAddress address(c, s.type, loc);

@@ -9,18 +9,18 @@ include "mlir/Pass/PassBase.td"
 def TePlan : Pass<"te-plan", "::kernelc::te::KernelOp"> {
   let summary = "Decide the launches and their schedules";
   let description = [{
-    Groups the statements into launches, gives each launch its index space, tile
-    sizes, warps and matrix unit, and records all of it in the kernel's `plan`
-    attribute; changes nothing else. Every number comes from the target's table.
-    *Runs last on te, because* everything below only obeys it.
+    Decides which statements share a launch, and for each launch its indices, tile sizes, warps and matrix
+    unit. Writes the decisions into the kernel's `plan` attribute and changes nothing else. Limits and
+    rates of the GPU come from the target's table.
+    *Runs last on te, because* the passes behind it carry the plan out and decide nothing of it again.
 
     A producer joins its reader's launch when its parallel indices are exactly the
     grid of that launch, it is read at plain indices, and no third launch stands
     between them. Otherwise it is stored in a workspace by a launch of its own.
 
-    Precondition: size facts that hold (the variant's guard sees to that). Not tried:
-    measuring; the same input always gets the same plan. Numeric effect: none by
-    itself; tile sizes fix the order in which a reduction is summed.
+    Precondition: the facts about sizes hold; the variant's guard checks them at the call. Not tried:
+    measuring; the same input always gets the same plan. Numeric effect: none by itself, but tile sizes
+    decide the order in which a reduction is summed.
   }];
   let options = [
     Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,
@@ -46,11 +46,12 @@ def TeVerifyPlan : Pass<"te-verify-plan", "::kernelc::te::KernelOp"> {
     - one tile of a launch, and one of its statements, writes an element;
     - nothing overwrites what the kernel returns.
 
-    Where one of these fails, a launch of its own or a copy is missing: a fault of te-copy-inouts or
-    te-plan, reported as an internal error at the statement, where a race would have been. The pass shares
-    no predicate with those two. It uses the plan, the access maps and the statements' domains. Where maps
-    differ, Presburger arithmetic decides whether points meet; a term that is not linear may be any number
-    there. It relies on te's promise that `out_map` is injective.
+    A plan that breaks one of these rules would race or give wrong values. It comes from a fault in
+    te-copy-inouts (a copy is missing) or te-plan (a launch is missing), and is reported as an internal
+    error at the statement. To find what those two overlook, the pass shares no code with them: it asks the
+    plan, the access maps and the statements' domains. Where two maps differ, Presburger arithmetic decides
+    whether two points can meet; a term that is not linear counts as any number. It relies on te's promise
+    that `out_map` is injective.
 
     *Runs at the end of `te-plan`, and alone, because* all statements, launches and tiles are known there.
     Changes nothing.

@@ -4,10 +4,10 @@
 #include "passes/Passes.h"
 
 #include "ir/te/Precision.h"
+#include "ir/te/ScheduleLoc.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Inouts.h"
 #include "passes/analysis/Memories.h"
-#include "passes/plan/ScheduleLoc.h"
 #include "passes/plan/Scheduler.h"
 #include "passes/plan/VerifyPlan.h"
 #include "llvm/Support/MathExtras.h"

@@ -3,9 +3,9 @@
 
 #include "passes/plan/Sharing.h"
 
+#include "ir/te/ScheduleLoc.h"
 #include "ir/te/TeShape.h"
 #include "mlir/IR/Builders.h"
-#include "passes/plan/ScheduleLoc.h"
 #include "llvm/ADT/BitVector.h"
 
 using namespace mlir;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/plan/Schedule.h"
 
+#include "ir/te/ScheduleLoc.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
-#include "passes/plan/ScheduleLoc.h"
 #include "support/Saturating.h"
 #include "support/Spelling.h"
 #include "llvm/ADT/STLExtras.h"

@@ -94,7 +94,7 @@ private:
   /// Has warps that fill bring a product's operands to CUDA cores, where tensor copies can and its slots fit: the registers that
   /// copies of a thread's own would take are the product's.
   void feedCores(LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims);
-  /// Bytes that a warp has in shared memory, for each column, of what is reduced over launch index `rows` in the tile.
+  /// Warps merge the results of reductions over launch index `rows` in shared memory: bytes that one warp needs there for each column.
   int64_t partialsOf(const LaunchPlan &l, int64_t rows);
   /// The reduced indices that one tile may hold several points of.
   llvm::SmallVector<unsigned> tiledK(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a unit asks of the schedule of a product, whoever chose it.
+#include "ir/te/ScheduleLoc.h"
 #include "ir/tile/Accumulator.h"
 #include "passes/plan/ProductRounds.h"
-#include "passes/plan/ScheduleLoc.h"
 #include "passes/plan/Scheduler.h"
 
 using namespace mlir;
@@ -76,11 +76,16 @@ LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
       continue;
     auto refuse = [&] { return wrong("unit") << "unit " << l.unit << " "; };
     if (!hasUnit(*c, target_))
-      return refuse() << "does not take a product of " << narrowestType(c->a) << " and " << narrowestType(c->b) << " on " << target_.name;
-    if (l.unit == "wgmma" && !(target_.wgmma && form))
+      return refuse() << "does not take a product of " << narrowestType(c->a) << " and " << narrowestType(c->b) << " on " << target_.name
+                      << (narrowestType(c->a).isF32() && narrowestType(c->b).isF32()
+                              ? "; 'precision(contract = tf32)' in the kernel lets it round them"
+                              : "");
+    if (l.unit == "wgmma" && !target_.wgmma)
+      return refuse() << "is one of sm_90a; " << target_.name << " has none";
+    if (l.unit == "wgmma" && !form)
       return refuse()
              << "takes two operands of f16, of bf16, of f8 or of i8 as they are stored, or of f32 that are rounded to tf32, or one of f16 "
-                "or bf16 that is computed, on sm_90a";
+                "or bf16 that is computed";
     for (auto [d, index] : llvm::enumerate(l.dims[n]))
       if (int64_t t = l.tiles[index]; (t & (t - 1)) && !isLastColumn(*c, form, l, l.dims[n], unsigned(d)) &&
                                       !(t == 16 * l.warps && isLastRow(*c, form, l, l.dims[n], unsigned(d))))

@@ -122,9 +122,10 @@ def TeWindows : Pass<"te-windows", "::kernelc::te::KernelOp"> {
 def TeRepack : Pass<"te-repack", "::kernelc::te::KernelOp"> {
   let summary = "Copy operands whose rows tensor copies cannot fetch into aligned workspaces";
   let description = [{
-    Copies an operand that tensor copies cannot bring into a workspace with aligned rows. A product on
-    warpgroups is fed by tensor copies, whose rows start at multiples of 16 bytes. Where that is not known
-    of an operand `T` (rows of 4095 elements, views, misaligned addresses), the pass adds
+    Copies an operand into a workspace with aligned rows where tensor copies cannot load it as it lies.
+    Tensor copies feed the products of warpgroups and need rows that start at multiples of 16 bytes. Where
+    an operand `T` is not known to have such rows (rows of 4095 elements, views, misaligned addresses), the
+    pass adds
 
         P[i, j] = T[i, j] if j < J else 0
 
@@ -134,7 +135,7 @@ def TeRepack : Pass<"te-repack", "::kernelc::te::KernelOp"> {
 
     - It transposes, `P[j, k] = T[k, j]`. The unit takes types that are not 16 bits wide, and windows of
       any type (`x[n, c, p + r, q + s]` starts anywhere), only if they are contiguous along a reduced
-      index. Of the reduced indices the one is taken that asks for the fewest copies of both operands.
+      index. Of several reduced indices the pass takes the one for which fewest operands have to be copied.
     - It transposes words for CUDA cores (`coresWork`, `coresReuse`), which multiply vectors of rows by
       vectors of columns. An operand that runs along the summed index would otherwise be turned word by
       word on its way into a slot, which no tensor copy can do.
@@ -144,13 +145,13 @@ def TeRepack : Pass<"te-repack", "::kernelc::te::KernelOp"> {
 
     An operand of several products is copied once. Results need no copy: see `tile-stage-stores`.
 
-    Done where the sizes are bounded and the product has as many multiply-adds, as a whole and per element
-    copied, as the target's table asks (`repackWork`, `repackReuse`). Far fewer are asked for where rows
-    begin inside 16 bytes, which units would read element by element (`repackRowsWork`,
-    `repackRowsReuse`).
+    The pass acts where the sizes are bounded and the product is large enough to pay for the copy: the
+    target's table says how many multiply-adds it needs as a whole (`repackWork`) and per element copied
+    (`repackReuse`). Far fewer are enough where rows begin inside 16 bytes, because a unit would read such
+    rows element by element (`repackRowsWork`, `repackRowsReuse`).
 
-    *Runs after `te-simplify`, before `te-plan`, because* the first would inline the copy back into its
-    reader, and the second chooses the unit by what the operands are.
+    *Runs after `te-simplify`, because* that pass would inline the copy into its reader again; *before
+    `te-plan`, because* it chooses the unit by how the operands lie.
 
     Not tried: masked products, operands read with clamped subscripts. Numeric effect: none, but for the
     order of a sum whose index was turned round.

@@ -2,6 +2,7 @@
 // te-split-reduce: see Passes.td.
 #include "passes/Passes.h"
 
+#include "ir/te/ScheduleLoc.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
 #include "passes/index/Affine.h"
@@ -10,7 +11,6 @@
 #include "passes/plan/PartCost.h"
 #include "passes/plan/PlanAttr.h"
 #include "passes/plan/Schedule.h"
-#include "passes/plan/ScheduleLoc.h"
 #include "passes/plan/Sharing.h"
 #include "passes/te/Cascade.h"
 #include "passes/te/Digits.h"

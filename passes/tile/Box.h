@@ -19,7 +19,7 @@
 
 namespace kernelc {
 
-/// One read of a tensor, as plan and tile passes know it.
+/// One read of a tensor, in the terms that the planner and the tile passes share, so that both find the same box for it.
 struct TensorRead {
   mlir::AffineMap map;         ///< launch indices → subscripts
   mlir::AffineMap shape;       ///< the tensor's dims over the sizes

@@ -2,6 +2,7 @@
 // tile-layouts: see Passes.td.
 #include "passes/Passes.h"
 
+#include "ir/te/ScheduleLoc.h"
 #include "ir/tile/Accumulator.h"
 #include "passes/tile/Access.h"
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -66,12 +67,12 @@ private:
     int64_t m = count(dot.getM()), n = count(dot.getN());
     bool columns = llvm::isPowerOf2_64(n) || (unit == "wgmma" && n % 8 == 0);
     if (m < least || n < leastColumns || !isRows(m) || !columns)
-      return dot.emitError() << "the schedule of '" << func_.getSymName() << "' has tiles of " << m << " × " << n
-                             << " results, which fill no fragments of unit " << unit << ": it needs powers of two, at least " << least
-                             << " × " << leastColumns;
+      return mlir::emitError(te::getScheduleLoc(dot)) << "the schedule of '" << func_.getSymName() << "' has tiles of " << m << " × " << n
+                                                      << " results, which fill no fragments of unit " << unit
+                                                      << ": it needs powers of two, at least " << least << " × " << leastColumns;
     if (unit == "wgmma" && func_.getWarps() % 4)
-      return dot.emitError() << "the schedule of '" << func_.getSymName() << "' gives unit wgmma " << func_.getWarps()
-                             << " warps, no whole warpgroups";
+      return mlir::emitError(te::getScheduleLoc(dot))
+             << "the schedule of '" << func_.getSymName() << "' gives unit wgmma " << func_.getWarps() << " warps, no whole warpgroups";
     return success();
   }
 

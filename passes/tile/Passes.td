@@ -49,14 +49,15 @@ def TilePipeline : Pass<"tile-pipeline", "::kernelc::tile::FuncOp"> {
 def TileStageStores : Pass<"tile-stage-stores", "::kernelc::tile::FuncOp"> {
   let summary = "Write results through shared memory, in parts, by tensor copies";
   let description = [{
-    In a function with producer warps, stores the result of a product `part` columns at a time.
-    `tile.slice` takes the accumulator's part, the elementwise code between product and store is cloned
-    for the part (so that fewer values are alive at once), and a ring of two slots takes the part to a
-    `tile.box_store`, which runs while the next part is computed.
+    Stores the result of a product `part` columns at a time, in functions with producer warps. For each
+    part, `tile.slice` takes the accumulator's columns, and a copy of the elementwise code between product
+    and store computes them, so that fewer values are alive at once. The part goes into one of the two
+    slots of a ring, from which `tile.box_store` stores it while the next part is computed.
 
-    A store that is no box (its rows are not multiples of 16 bytes) passes through a slot to other threads
-    of the role: `tile.ring_store`, `tile.barrier`, `tile.ring_load`. A warp then has neighbours of one row
-    side by side, where the unit's registers hold two elements of each of eight rows.
+    A store that is no box (its rows are not multiples of 16 bytes) goes through a slot as well:
+    `tile.ring_store`, `tile.barrier`, `tile.ring_load` deal the elements out to the role's threads anew.
+    The accumulator gives a thread two elements of each of eight rows; afterwards neighbouring threads have
+    neighbouring elements of one row, which are stored side by side.
 
     *Runs after `tile-pipeline`, because* it needs to know where a product ends; *before `tile-layouts`,
     because* parts get layouts of their own.
@@ -141,14 +142,19 @@ def TileOverlapDots : Pass<"tile-overlap-dots", "::kernelc::tile::FuncOp"> {
 def TilePeelRounds : Pass<"tile-peel-rounds", "::kernelc::tile::FuncOp"> {
   let summary = "Walk the full rounds of a loop without masks, ahead of the last one";
   let description = [{
-    A loop over the tiles of an index whose extent no tile divides masks every load of every round because
-    of the last round. Where the rounds only read, compute and write, the pass makes two loops. The first
-    one ends at `<index>_full`, behind the last round whose tile lies wholly before the loop's end; its
-    loads, stores and `tile.inside` have no mask along the index. The second one, marked `tile.last_round`,
-    runs once or not at all, and is the loop as it was. Carried values go from one to the other. The end
-    may depend on the block (that of a causal row, or of a shorter part), and the blocks of a cluster may
-    share the rounds out. Comparisons of indices that the end stands for (`FullRounds.h`), and tests that
-    reads stay inside, go from the first loop too.
+    Takes the masks out of all rounds of a loop but the last. Where an index's extent is no multiple of its
+    tile, the last round of the loop over its tiles reaches beyond the end, and every round pays for the
+    masks that only this one needs. The pass makes two loops of such a loop, if its rounds do nothing but
+    read, compute and write:
+
+    - the first one has the rounds whose tile lies wholly before the end. It stops at `<index>_full`, and
+      its loads, stores and `tile.inside` have no mask along the index;
+    - the second one, marked `tile.last_round`, is the loop as it was, and runs once or not at all.
+
+    Values that the loop carries go from the first to the second. The end may depend on the block (in a
+    causal row, or in a shorter part of a sum), and the blocks of a cluster may share the rounds. The first
+    loop also loses comparisons of indices that are true before the end (`FullRounds.h`) and tests that
+    reads stay inside.
 
     *Runs after `tile-specialize-warps`, because* loops that feed rings or have products in flight are its
     business; *before `tile-layouts`*, which gives both loops the layouts of what they carry.

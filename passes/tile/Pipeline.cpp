@@ -3,6 +3,7 @@
 #include "passes/Passes.h"
 
 #include "ir/cu/Cu.h"
+#include "ir/te/ScheduleLoc.h"
 #include "ir/tile/SlotLayout.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "passes/tile/Access.h"
@@ -281,14 +282,15 @@ public:
     else
       loads = boxesBehind(dot_.getA());
     if (loads.empty() || !isBox(dot_.getB()))
-      return dot_.emitError()
+      return mlir::emitError(te::getScheduleLoc(dot_))
              << "this product needs operands that are loaded as they stand, the first perhaps computed from such: producer warps only copy";
     if (!direct && dot_.getARounded())
-      return dot_.emitError() << "this product rounds a first operand that is computed: only tensor copies round";
+      return mlir::emitError(te::getScheduleLoc(dot_)) << "this product rounds a first operand that is computed: only tensor copies round";
     if (!direct && func_.getUnit() != "wgmma")
-      return dot_.emitError() << "this product computes its first operand, which unit " << func_.getUnit()
-                              << " takes from shared memory: no warp that only copies can fill it; use the unit wgmma, or no producer "
-                                 "warps";
+      return mlir::emitError(te::getScheduleLoc(dot_))
+             << "this product computes its first operand, which unit " << func_.getUnit()
+             << " takes from shared memory: no warp that only copies can fill it; use the unit wgmma, or no producer "
+                "warps";
     loads.push_back(dot_.getB().getDefiningOp<LoadOp>());
     // Rings are read by warps themselves where their elements pass through registers.
     int64_t reader = func_.getUnit() == "wgmma" && !inRegisters ? 128 : 32;
@@ -299,7 +301,8 @@ public:
       auto type = load.getResult().getType();
       int64_t contiguous = contiguousRun(func_, load.getBase(), load.getMap(), type.getShape()).dim;
       if (contiguous < 0)
-        return load.emitError() << "no tensor copy can bring this operand to producer warps' slots: it is contiguous along no index";
+        return mlir::emitError(te::getScheduleLoc(load))
+               << "no tensor copy can bring this operand to producer warps' slots: it is contiguous along no index";
       SmallVector<int64_t> box = boxShape(load.getMap(), type.getShape());
       // Vectors along rows of slots meet each bank once as they are.
       bool isPlain = func_.getUnit() == "simt" && !llvm::is_contained(dot_.getK(), contiguous);
@@ -322,7 +325,7 @@ public:
       std::string why;
       std::optional<Box> box = findBox(func_, copy, why);
       if (!box)
-        return load.emitError() << "no tensor copy can bring this operand to producer warps' slots: " << why;
+        return mlir::emitError(te::getScheduleLoc(load)) << "no tensor copy can bring this operand to producer warps' slots: " << why;
       // What every block of a cluster reads, each brings a part of.
       int64_t blocks = func_.getCluster();
       bool isB = load == loads.back();

@@ -3,6 +3,7 @@
 #include "passes/Passes.h"
 
 #include "ir/cu/Cu.h"
+#include "ir/te/ScheduleLoc.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/tile/Carried.h"
@@ -200,8 +201,8 @@ struct TileSpecializeWarpsPass : impl::TileSpecializeWarpsBase<TileSpecializeWar
       return signalPassFailure();
     }
     if (int64_t(channels.size()) > int64_t(func.getProducerWarps())) {
-      func.emitError() << "the schedule of '" << func.getSymName() << "' has " << channels.size() << " sets of slots to fill and "
-                       << func.getProducerWarps() << " producer warps";
+      mlir::emitError(te::getScheduleLoc(func)) << "the schedule of '" << func.getSymName() << "' has " << channels.size()
+                                                << " sets of slots to fill and " << func.getProducerWarps() << " producer warps";
       return signalPassFailure();
     }
     OpBuilder b(&getContext());

@@ -2,11 +2,12 @@
 // The bridge from MLIR diagnostics to a status: whose fault an error is decides the exit status of the tools.
 #include "driver/compile/Diagnostics.h"
 
+#include "frontend/Source.h"
 #include "ir/te/InternalError.h"
+#include "ir/te/ScheduleLoc.h"
 #include "ir/te/Te.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
-#include "passes/plan/ScheduleLoc.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -28,6 +29,22 @@ TEST(Diagnostics, AStepThatFailsInSilenceIsAtFaultItself) {
   mlir::MLIRContext context;
   DiagnosticLog log(context, "", "a.kc");
   EXPECT_EQ(log.status("x").code(), absl::StatusCode::kInternal);
+}
+
+TEST(Diagnostics, AStatusShowsTheFirstErrorsAndSaysHowManyMoreThereAre) {
+  mlir::MLIRContext context;
+  DiagnosticLog log(context, "", "a.kc");
+  auto emit = [&](unsigned line) { mlir::emitError(mlir::FileLineColLoc::get(&context, "a.kc", line, 1)) << "wrong"; };
+  for (unsigned line = DiagnosticLog::kMaxShown; line > 0; --line)
+    emit(line);
+  EXPECT_THAT(std::string(log.status("x").message()), ::testing::Not(::testing::HasSubstr("not shown")));
+  emit(100);
+  EXPECT_THAT(std::string(log.status("x").message()), ::testing::EndsWith("\na.kc:20:1: error: wrong\na.kc: 1 more error is not shown"));
+  emit(101);
+  EXPECT_THAT(std::string(log.status("x").message()), ::testing::EndsWith("a.kc: 2 more errors are not shown"));
+  for (unsigned line = 102; log.errors().size() < frontend::Diagnostics::kMaxErrors; ++line)
+    emit(line);
+  EXPECT_THAT(std::string(log.status("x").message()), ::testing::EndsWith("a.kc: at least 180 more errors are not shown"));
 }
 
 TEST(Diagnostics, WhatIsSpokenOfIsUnderlinedAndErrorsStandInTheOrderOfTheText) {

@@ -79,7 +79,7 @@ TEST(EmulatorCluster, AsynchronousStoresArriveOnAnMbarrier) {
   k.finds("if (t == 0) kc_mbarrier_init(bar, 1); kc_cluster_sync();\n" + expect + store + wait + use, K::ProxyFence,
           {"fence.mbarrier_init"});
   k.finds(expect + store + wait + use, K::BarrierProtocol, {"never initialised"});
-  // The receiver must have done with a slot before it is sent to again.
+  // A slot may be sent to again only after the receiver has read it.
   k.finds(init + expect + store + wait + use + expect + store + "kc_mbarrier_wait(bar, 1);\n" + use, K::DataRace, {"st.async write"});
   k.clean(init + expect + store + wait + use + "kc_cluster_sync();\n" + expect + store + "kc_mbarrier_wait(bar, 1);\n" + use);
 }

@@ -96,7 +96,7 @@ protected:
   std::vector<std::string> remarks_;
 };
 
-/// Whether a text's schedule has what kSchedule says, for launches of indices `i` and `j`.
+/// Whether the schedule that `text` names is kSchedule's, for a launch with the indices `i` and `j`.
 bool isTaken(const std::string &text, const std::string &i = "i", const std::string &j = "j") {
   size_t at = text.find("// schedule: ");
   std::string line = at == std::string::npos ? "" : text.substr(at, text.find('\n', at) - at);

@@ -10,7 +10,7 @@
 
 namespace kernelc::fuzz {
 
-/// What an expression computes, by the type it has after widening.
+/// The type of an expression's value, after narrow types have been widened.
 enum class Class { F32, F64, I32, I64, U32, U64, Bool };
 const char *typeName(Class c);
 inline bool isFloat(Class c) { return c == Class::F32 || c == Class::F64; }

@@ -64,12 +64,15 @@ class Mistake:
         return int(self.points(message)) + int(re.search(self.head["fix"], said) is not None)
 
 
-def first_line(message):
-    """As a table has it: without the file's name and what stands behind the first 150 characters."""
+WIDTH = 160  # of a table's row
+
+
+def first_line(message, most):
+    """As a table has it: without the file's name and what stands behind the first `most` characters."""
     line = message.split("\n")[0]
     line = re.sub(r"^\S*?(\.json)?:(\d+:\d+): (error: )?", lambda p: f"{p[1] or ''} {p[2]} ".lstrip(), line)
-    line = line if len(line) <= 150 else line[:149] + "…"
-    return line.replace("|", "\\|")
+    line = line.replace("|", "\\|")
+    return line if len(line) <= most else line[: most - 1].rstrip("\\") + "…"
 
 
 def table(mistakes, kernelcs):
@@ -84,10 +87,16 @@ def table(mistakes, kernelcs):
             grade = m.grade(message)
             total[grade] += 1
             row.append(str(grade))
-        out.append("| " + " | ".join([*row, first_line(message)]) + " |")
+        left = "| " + " | ".join(row) + " | "
+        out.append(left + first_line(message, WIDTH - len(left) - 2) + " |")
     for k, total in zip(kernelcs, totals):
         print(f"{k}: {total[2]} of {len(mistakes)} have grade 2, {total[1]} grade 1, {total[0]} grade 0", file=sys.stderr)
     print("\n".join(out))
+
+
+def absolute(kernelc):
+    """Mistakes run in this folder: a path is taken from where the command was given."""
+    return str(pathlib.Path(kernelc).absolute()) if "/" in kernelc else kernelc
 
 
 def main():
@@ -97,6 +106,7 @@ def main():
     parser.add_argument("--table", nargs="?", const="", metavar="OLD")
     parser.add_argument("names", nargs="*", help="only these")
     options = parser.parse_args()
+    options.kernelc, options.table = absolute(options.kernelc), options.table and absolute(options.table)
     mistakes = [Mistake(p) for p in sorted(HERE.glob("*.kc")) if not options.names or p.stem in options.names]
     if options.table is not None:
         return table(mistakes, [k for k in (options.table, options.kernelc) if k])

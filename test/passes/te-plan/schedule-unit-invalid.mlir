@@ -35,7 +35,7 @@ te.kernel @thin sizes [] args ["a", "b"] : ["i8", "i8"] [affine_map<() -> (64, 6
 
 // -----
 
-// CHECK: error: schedule of launch 'c': unit wgmma takes two operands of f16, of bf16, of f8 or of i8 as they are stored, or of f32 that are rounded to tf32, or one of f16 or bf16 that is computed, on sm_90a
+// CHECK: error: schedule of launch 'c': unit wgmma is one of sm_90a; sm_80 has none
 te.kernel @bytes sizes [] args ["a", "b"] : ["i8", "i8"] [affine_map<() -> (64, 64)>, affine_map<() -> (64, 64)>]
     outs ["c"] : ["i32"] [affine_map<() -> (64, 64)>] attributes {schedule = [{launch = "c", unit = "wgmma"}]} {
 ^bb0(%a: tensor<64x64xi8>, %b: tensor<64x64xi8>):

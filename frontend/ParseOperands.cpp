@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What operators take: names, numbers, parentheses, and the lists in brackets. See Parser.h.
+#include "frontend/Habits.h"
+#include "frontend/Parser.h"
+
+using namespace mlir;
+
+namespace kernelc::frontend {
+
+Expr *Parser::parsePostfix() {
+  size_t first = pos;
+  Expr *e = parsePrimary();
+  if (e && e->kind == Expr::Call && at(Tok::LSquare)) {
+    Expr *sub = make(Expr::Subscripted, peek().loc);
+    mark(Role::TightOpen);
+    take();
+    sub->args.push_back(e);
+    if (!parseExprList(Tok::RSquare, sub->args, "the subscripts"))
+      return nullptr;
+    e = sub;
+  }
+  while (e && at(Tok::Dot)) {
+    take();
+    Expr *m = make(Expr::Member, peek().loc);
+    Loc loc;
+    if (e->kind == Expr::Member || !parseName(m->text, loc, "a field's name after '.'"))
+      return e->kind == Expr::Member ? (fail("an operator; fields do not nest"), nullptr) : nullptr;
+    m->args.push_back(e);
+    e = m;
+  }
+  if (e) { // parentheses included
+    e->begin = tokens[first].loc.offset;
+    e->end = endOfLast();
+  }
+  return e;
+}
+
+Expr *Parser::parsePrimary() {
+  const Token &t = peek();
+  switch (t.kind) {
+  case Tok::Integer:
+  case Tok::Float:
+  case Tok::String:
+  case Tok::KwTrue:
+  case Tok::KwFalse: {
+    Expr::Kind kind = t.kind == Tok::Integer  ? Expr::Integer
+                      : t.kind == Tok::Float  ? Expr::Float
+                      : t.kind == Tok::String ? Expr::String
+                                              : Expr::Bool;
+    Expr *e = make(kind, t.loc);
+    e->text = take().text;
+    return e;
+  }
+  case Tok::Name: return parseNameExpr();
+  case Tok::LParen: {
+    Nest nest(*this);
+    if (!nest.ok())
+      return nullptr;
+    size_t open = pos;
+    Loc loc = take().loc;
+    Expr *e = parseExpr();
+    if (e && at(Tok::Comma)) {
+      Expr *tuple = make(Expr::Tuple, loc);
+      tuple->args.push_back(e);
+      while (accept(Tok::Comma) && !at(Tok::RParen)) {
+        Expr *next = parseExpr();
+        if (!next)
+          return nullptr;
+        tuple->args.push_back(next);
+      }
+      e = tuple;
+    }
+    return e && expectClose(Tok::RParen, "to close the parenthesis", open) ? e : nullptr;
+  }
+  case Tok::KwWhere:
+    if (peek(1).kind == Tok::LParen && !tooDeep) {
+      diags.error(t.loc) << "'where' is no function: write 'a if c else b' for 'where(c, a, b)'; at its end it restricts a statement";
+      return nullptr;
+    }
+    [[fallthrough]];
+  default:
+    if (t.kind == Tok::Colon && !tooDeep && pos > 0 && (tokens[pos - 1].kind == Tok::LSquare || tokens[pos - 1].kind == Tok::Comma)) {
+      diags.error(t.loc) << "there are no slices; an index runs over its dim, as in 'sum[j](x[i, j])'";
+      return nullptr;
+    }
+    fail("an expression");
+    return nullptr;
+  }
+}
+
+bool Parser::isReductionName(StringRef name) {
+  return llvm::is_contained({"sum", "prod", "max", "min", "any", "all", "xor", "argmax", "argmin", "mean"}, name);
+}
+
+Expr *Parser::parseNameExpr() {
+  Nest nest(*this);
+  if (!nest.ok())
+    return nullptr;
+  if (atWord("lambda") && peek(1).kind == Tok::Name && !startsLine(pos + 1)) {
+    diags.error(peek().loc) << "there is no 'lambda'; a function is a definition of its own, as in 'fn f(a) { a + 1 }'";
+    return nullptr;
+  }
+  const Token &name = take();
+  Expr *e = make(Expr::Name, name.loc);
+  e->text = name.text;
+  // x.mode(..)[..]: a dot whose name is followed by '[' or '(' is a bounds mode.
+  if (at(Tok::Dot) && peek(1).kind == Tok::Name && (peek(2).kind == Tok::LSquare || peek(2).kind == Tok::LParen)) {
+    take();
+    e->modeLoc = peek().loc;
+    e->mode = take().text;
+    if (accept(Tok::LParen, Role::TightOpen) && !parseArgs(e->modeArgs))
+      return nullptr;
+    bool isMode = llvm::is_contained({"pad", "edge", "reflect", "wrap", "assume_inbounds"}, e->mode);
+    if (!at(Tok::LSquare) && !isMode && !tooDeep) { // np.mean(..)
+      Loc loc = e->loc;
+      loc.begin = loc.offset;
+      loc.end = e->modeLoc.offset + e->mode.size();
+      StringRef hint = hintForFunction(e->mode);
+      auto d = diags.error(loc);
+      d << "functions stand in no module here; ";
+      if (hint.empty())
+        d << "write '" << e->mode << (isReductionName(e->mode) ? "[k](..)'" : "(..)'");
+      else
+        d << hint;
+      return nullptr;
+    }
+    if (!at(Tok::LSquare)) {
+      fail(("'[' and the subscripts of '" + e->text + "'").str());
+      return nullptr;
+    }
+  }
+  size_t bracket = pos;
+  if (at(Tok::LSquare)) {
+    mark(Role::TightOpen);
+    take();
+    if (!parseItems(Tok::RSquare, e->items))
+      return nullptr;
+    e->hasBracket = true;
+    e->kind = Expr::Access;
+  }
+  if (at(Tok::LParen) && e->mode.empty()) {
+    mark(Role::TightOpen);
+    take();
+    e->kind = Expr::Call;
+    size_t first = pos;
+    if (!parseArgs(e->named))
+      return nullptr;
+    if (!e->hasBracket && at(Tok::LParen) && isReductionName(e->text)) { // max(j)(..)
+      Loc loc = tokens[first - 1].loc;
+      loc.begin = loc.offset;
+      loc.end = endOfLast();
+      diags.error(loc) << "the indices of '" << e->text << "' stand in square brackets; write '" << e->text << "[" << textOf(first, pos - 1)
+                       << "](..)'";
+      return nullptr;
+    }
+    return e;
+  }
+  if (e->kind == Expr::Access) {
+    if (!checkAccess(e, bracket))
+      return nullptr;
+    for (BracketItem &item : e->items) {
+      if (item.lo) {
+        diags.error(item.loc) << "a subscript is one expression; a range belongs into the bracket of a "
+                                 "reduction, as in 'sum[k in 0:n](..)'";
+        return nullptr;
+      }
+      e->args.push_back(item.expr);
+    }
+  }
+  return e;
+}
+
+/// x[i][j], and sum[k] x[i, k].
+bool Parser::checkAccess(const Expr *e, size_t bracket) {
+  bool isReduction = isReductionName(e->text);
+  if (at(Tok::LSquare)) {
+    size_t close = pos;
+    while (tokens[close].kind != Tok::RSquare && tokens[close].kind != Tok::Eof && !startsLine(close + 1))
+      ++close;
+    auto d = diags.error(peek().loc);
+    d << "all subscripts stand in one bracket";
+    if (tokens[close].kind == Tok::RSquare && close > pos + 1)
+      d << "; write '" << textOf(bracket - 1, pos - 1) << ", " << textOf(pos + 1, close) << "]'";
+    return false;
+  }
+  // A tensor may have the name of a reduction; then a statement may begin behind it.
+  bool operand = at(Tok::Name) || at(Tok::Integer) || at(Tok::Float);
+  if (!isReduction || !operand || startsLine(pos) || atAssignment() || !current || current->kind != Definition::Def)
+    return true;
+  Loc loc = e->loc;
+  loc.begin = loc.offset;
+  loc.end = endOfLast();
+  diags.error(loc) << "what '" << e->text << "' reduces stands in parentheses, as in '" << textOf(bracket - 1, pos) << "(..)'";
+  return false;
+}
+
+bool Parser::parseExprList(Tok close, std::vector<Expr *> &list, StringRef what) {
+  size_t open = pos - 1;
+  while (!at(close)) {
+    Expr *e = parseExpr();
+    if (!e)
+      return false;
+    list.push_back(e);
+    if (close == Tok::RSquare && list.size() > kMaxRank) {
+      diags.error(e->loc) << "more than " << kMaxRank << " entries in " << what;
+      return false;
+    }
+    if (!accept(Tok::Comma))
+      break;
+  }
+  return expectClose(close, ("or ',' in " + what).str(), open);
+}
+
+bool Parser::parseItems(Tok close, std::vector<BracketItem> &items) {
+  size_t open = pos - 1;
+  while (!at(close)) {
+    BracketItem item;
+    if (!parseItem(item))
+      return false;
+    items.push_back(item);
+    if (close == Tok::RSquare && items.size() > kMaxRank) {
+      diags.error(peek().loc) << "more than " << kMaxRank << " entries in a bracket";
+      return false;
+    }
+    if (!accept(Tok::Comma))
+      break;
+  }
+  return expectClose(close, "or ',' in the bracket", open);
+}
+
+bool Parser::parseItem(BracketItem &item) {
+  item.loc = peek().loc;
+  item.expr = parseExpr();
+  if (!item.expr || !accept(Tok::KwIn))
+    return item.expr != nullptr;
+  item.lo = parseExpr();
+  if (!item.lo)
+    return false;
+  if (!at(Tok::Colon)) {
+    if (item.lo->kind == Expr::Call && item.lo->text == "range" && !item.lo->named.empty() && !tooDeep) {
+      auto textOfArg = [&](const NamedArg &a) { return diags.file(item.loc.file).text.slice(a.value->begin, a.value->end); };
+      Loc loc = item.lo->loc;
+      loc.begin = loc.offset;
+      loc.end = endOfLast();
+      bool both = item.lo->named.size() > 1;
+      diags.error(loc) << "a range is written 'a:b'; write '" << (both ? textOfArg(item.lo->named[0]) : "0") << ":"
+                       << textOfArg(item.lo->named[both]) << "'";
+      return false;
+    }
+    return fail("':' in the range, as in 'k in 0:n'");
+  }
+  mark(Role::RangeColon);
+  take();
+  item.hi = parseExpr();
+  return item.hi != nullptr;
+}
+
+bool Parser::parseArgs(std::vector<NamedArg> &args) {
+  size_t open = pos - 1;
+  while (!at(Tok::RParen)) {
+    NamedArg arg;
+    arg.loc = peek().loc;
+    if (at(Tok::Name) && peek(1).kind == Tok::Assign) {
+      arg.name = take().text;
+      mark(Role::NamedEq);
+      take();
+    }
+    arg.value = parseExpr();
+    if (!arg.value)
+      return false;
+    args.push_back(arg);
+    if (!accept(Tok::Comma))
+      break;
+  }
+  return expectClose(Tok::RParen, "or ',' in the arguments", open);
+}
+
+} // namespace kernelc::frontend
