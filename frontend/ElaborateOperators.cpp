@@ -121,6 +121,7 @@ Node *Elaborator::elaboratePower(const Expr *e, const Scope *scope) {
     return nullptr;
   Node *n = make(Node::Pow, base->type, e->loc);
   n->ops = {base, exponent};
+  fold(n);
   return n;
 }
 

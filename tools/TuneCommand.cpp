@@ -39,7 +39,12 @@ Json recordOf(const ScheduleTrial &t, const Kernel &kernel, const Constants &con
               const std::string &target) {
   JsonObject sizeMembers; // fixed by --set, or solved from the arguments
   for (const auto &[name, value] : constants)
-    sizeMembers.push_back({name, std::visit([](auto v) { return Json(v); }, value)});
+    if (const double *number = std::get_if<double>(&value))
+      sizeMembers.push_back({name, *number});
+    else if (const int64_t *integer = std::get_if<int64_t>(&value))
+      sizeMembers.push_back({name, *integer});
+    else // beyond the integers of JSON
+      sizeMembers.push_back({name, toString(value)});
   for (size_t i = 0; i < kernel.sizes.size() && i < sizes.size(); ++i)
     sizeMembers.push_back({kernel.sizes[i].name, sizes[i]});
   JsonObject o{{"kernel", kernel.name}, {"target", target}, {"sizes", std::move(sizeMembers)}, {"schedule", toJson(t.point, kernel.name)}};
