@@ -119,7 +119,7 @@ absl::StatusOr<Trial> findTrial(Program &program, const Kernel &signature, const
     double mostPoints;
     size_t sets;
   };
-  constexpr Step kSteps[] = {{32, 3e7, 6}, {16, 4e6, 6}, {8, 2e6, 4}, {8, 3e7, 1}, {8, 2e8, 1}, {8, 2e9, 1}};
+  constexpr Step kSteps[] = {{32, 3e7, 6}, {16, 1e6, 6}, {8, 6e5, 3}, {8, 4e6, 1}, {8, 3e7, 1}, {8, 2e8, 1}, {8, 2e9, 1}};
   for (const Step &step : kSteps) {
     absl::StatusOr<Trial> trial = makeTrial(program, signature, target, step.cores, step.mostPoints);
     if (!trial.ok() || trial->arguments.size() >= step.sets)

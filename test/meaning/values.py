@@ -178,6 +178,16 @@ def f(const c: bf16 = 0.1, const d: f32 = 0.1, const e: f16 = 70000, const g: f8
   m[] = f64(f32(0.1))
   n[] = 0.1
 }""", {}, {"a": [0.10009765625], "b": [0.10000000149011612], "h": [INF], "l": [448], "m": [0.10000000149011612], "n": [0.1]}),
+    # Functions of literals adapt to where they stand, as literals do.
+    Case("functions of literals", """
+def f(x: f32[N]) -> (a: f32[], b: f64[], c: i64[], d: u64[], e: bool[], g: f64[]) {
+  a[] = sum[k](x[k]) + abs(-2)
+  b[] = abs(-0.1) + floor(0.5) + trunc(-0.25)
+  c[] = abs(sum[k in 0:3](-5000000000))
+  d[] = abs(-9223372036854775808)
+  e[] = isinf(1e300)
+  g[] = atan2(0.1, 1) - f64(0.09966865249116204) + fmod(7, 0.1) - fmod(7.0, 0.1)
+}""", {"x": ("f32", [1, 2])}, {"a": [5], "b": [0.1], "c": [15000000000], "d": [M63], "e": [False], "g": [0]}),
     # A literal that is shifted takes the type of its count.
     Case("a literal left of a shift", """
 def f(x: i64[N], w: i32[N], u: u64[N], n: u8[N]) -> (a: i64[N], b: i32[N], c: u64[N], d: i32[N], e: i64[N]) {
