@@ -21,6 +21,15 @@ int64_t floorDiv(int64_t a, int64_t b) {
   return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
 }
 
+/// Conditions of more parts are not turned round by 'not': those of functions may share parts many times.
+constexpr int kMaxTurnedRound = 32;
+
+/// Takes the parts of a condition from `left`; whether they were so few.
+bool countOf(const Node *n, int &left) {
+  return --left >= 0 &&
+         ((n->kind != Node::And && n->kind != Node::Or) || llvm::all_of(n->ops, [&](const Node *o) { return countOf(o, left); }));
+}
+
 /// Holds what two integers of 64 bits give under any operator but a wide shift.
 using Wide = __int128;
 
@@ -198,6 +207,29 @@ Node *Elaborator::makeCompare(arith::CmpIPredicate p, Node *a, Node *b, Loc loc)
   n->predicate = p;
   n->ops = {a, b};
   return n;
+}
+
+Node *Elaborator::makeNot(Node *n, Loc loc) {
+  int left = kMaxTurnedRound;
+  bool isSmall = countOf(n, left);
+  if (n->kind == Node::ConstBool)
+    return makeBool(!n->intValue, loc);
+  if (n->kind == Node::Not)
+    return n->ops[0];
+  if (n->kind == Node::Cmp && !isFloat(n->ops[0]->type)) { // neither of < and >= holds of a NaN
+    Node *turned = make(Node::Cmp, Ty::Bool, loc);
+    turned->ops = n->ops;
+    turned->predicate = arith::invertPredicate(n->predicate);
+    return turned;
+  }
+  if (isSmall && (n->kind == Node::And || n->kind == Node::Or)) {
+    Node *either = make(n->kind == Node::And ? Node::Or : Node::And, Ty::Bool, loc);
+    either->ops = {makeNot(n->ops[0], loc), makeNot(n->ops[1], loc)};
+    return either;
+  }
+  Node *opposite = make(Node::Not, Ty::Bool, loc);
+  opposite->ops.push_back(n);
+  return opposite;
 }
 
 Node *Elaborator::makeAnd(ArrayRef<Node *> parts, Loc loc) {

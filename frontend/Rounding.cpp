@@ -3,9 +3,9 @@
 
 #include <cmath>
 
+#include "support/ElementType.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
-#include "support/ElementType.h"
 
 using namespace mlir;
 

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "llvm/ADT/APFloat.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/APFloat.h"
 
 namespace kernelc::frontend {
 

@@ -178,6 +178,16 @@ def f(const c: bf16 = 0.1, const d: f32 = 0.1, const e: f16 = 70000, const g: f8
   m[] = f64(f32(0.1))
   n[] = 0.1
 }""", {}, {"a": [0.10009765625], "b": [0.10000000149011612], "h": [INF], "l": [448], "m": [0.10000000149011612], "n": [0.1]}),
+    # A condition excludes however it is spelled.
+    Case("conditions with 'not' exclude", """
+def f(a: f32[M, K], b: f32[K], n: i32[], q: f32[K]) -> (c: f32[M], d: f32[M], e: f32[M], g: bool[K], h: bool[K]) {
+  c[i] = sum[k](a[i, k] * (b[k] if not n[] <= k else 0))
+  d[i] = sum[k](a[i, k] * (0 if not (k < n[]) else b[k]))
+  e[i] = sum[k, not (k >= n[] or k < 1)](a[i, k] * b[k])
+  g[k] = not (q[k] < 1) where k in 0:K
+  h[k] = not (q[k] < 1 and not not (k != 2))
+}""", {"a": ("f32", [[1, 2, NAN, 4], [5, 6, 7, INF]]), "b": ("f32", [1, 10, NAN, NAN]), "n": ("i32", 2), "q": ("f32", [NAN, 0, 1, 2])},
+         {"c": [21, 65], "d": [21, 65], "e": [20, 60], "g": [True, False, True, True], "h": [True, False, True, True]}),
     # Functions of literals adapt to where they stand, as literals do.
     Case("functions of literals", """
 def f(x: f32[N]) -> (a: f32[], b: f64[], c: i64[], d: u64[], e: bool[], g: f64[]) {
