@@ -47,8 +47,8 @@ public:
     for (size_t i = 0, n = runs_.size(), tensors = size_t(std::count_if(kernel.params.begin(), kernel.params.end(), isFloatInput)); i < n;
          i++) {
       addSpecials(i, std::nullopt);
-      if (tensors > 1 && i % 2)
-        addSpecials(i, i / 2 % tensors);
+      if (tensors > 1)
+        addSpecials(i, i % tensors);
     }
   }
 
@@ -88,7 +88,7 @@ private:
       size_t size = size_t(elementBits(v.type)) / 8, n = size_t(v.numElements());
       copies_.emplace_back(bytes, bytes + n * size);
       v.data = copies_.back().data();
-      uint64_t random = 88172645463325252u + p;
+      uint64_t random = 88172645463325252u + p + (only ? 7919 * (i + 1) : 0);
       for (size_t k = 0; k < n / (!only && i % 2 ? 97 : 997) + 1; k++) {
         random ^= random << 13, random ^= random >> 7, random ^= random << 17;
         storeSpecial(v, size_t(random % n), k);
