@@ -239,6 +239,14 @@ bool isNanTest(absl::string_view condition) {
   return sides.first == sides.second;
 }
 
+/// Where the test of `sums[i] = x != x;` begins: whether a tile is summed again without what its masks exclude.
+std::optional<size_t> findTestOfSums(const std::string &line) {
+  size_t equals = line.find(" = "), end = line.rfind(';');
+  if (equals == std::string::npos || end == std::string::npos || end < equals || line[equals - 1] != ']')
+    return std::nullopt;
+  return isNanTest(absl::string_view(line).substr(equals + 3, end - equals - 3)) ? std::optional(equals + 3) : std::nullopt;
+}
+
 } // namespace
 
 Mutants mutantsOf(absl::string_view text) {
@@ -246,6 +254,7 @@ Mutants mutantsOf(absl::string_view text) {
   LineMarks marks(text);
   Mutants mutants;
   std::vector<std::pair<size_t, std::string>> spoils; // lines, and what stands behind them
+  std::vector<size_t> testsOfSums;
   bool deviceOnly = false, inKernel = false;
   // Whether `blocks` set nothing but registers; those of mutant `number` are then spoiled.
   auto spoil = [&](const std::vector<size_t> &blocks, size_t number) {
@@ -286,6 +295,8 @@ Mutants mutantsOf(absl::string_view text) {
     inKernel = (inKernel || absl::StrContains(line, "__global__")) && !absl::StartsWith(line, "}");
     if (deviceOnly || !inKernel || absl::StrContains(line, "__global__"))
       continue;
+    if (findTestOfSums(line))
+      testsOfSums.push_back(i);
     for (const char *call : kSynchronising)
       if (size_t at = line.find(call); at != std::string::npos) {
         add(i, at, statementEnd(line, at), false);
@@ -328,6 +339,9 @@ Mutants mutantsOf(absl::string_view text) {
   }
   for (const auto &[line, call] : spoils)
     lines[line].insert(targetOf(lines[line]).first, call);
+  mutants.sumsAgain = !testsOfSums.empty();
+  for (size_t i : testsOfSums)
+    lines[i].insert(*findTestOfSums(lines[i]), absl::StrCat("!kce_forced(", mutants.all.size(), ") && "));
   mutants.text = absl::StrJoin(lines, "\n");
   return mutants;
 }

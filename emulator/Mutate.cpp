@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <deque>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -43,8 +44,12 @@ public:
       : kernel_(kernel), variant_(variant), runs_(runs), options_(options) {
     std::stable_sort(runs_.begin(), runs_.end(),
                      [](const RunArguments &a, const RunArguments &b) { return elementsOf(a) < elementsOf(b); });
-    for (size_t i = 0, n = runs_.size(); i < n; i++)
-      addSpecials(i);
+    for (size_t i = 0, n = runs_.size(), tensors = size_t(std::count_if(kernel.params.begin(), kernel.params.end(), isFloatInput)); i < n;
+         i++) {
+      addSpecials(i, std::nullopt);
+      if (tensors > 1)
+        addSpecials(i, i % tensors);
+    }
   }
 
   /// `text` is the variant's with `count` switches.
@@ -58,6 +63,8 @@ public:
     bool detected() const { return !seen.empty(); }
   };
   Outcome run(absl::Span<const size_t> numbers, uint8_t how, absl::Span<const uint64_t> seeds);
+  /// Whether switch `number` set to 1 shows once switch `other` is, too.
+  bool showsBeside(size_t other, size_t number);
 
 private:
   static int64_t elementsOf(const RunArguments &args) {
@@ -66,21 +73,23 @@ private:
       n += v.numElements();
     return n;
   }
-  /// Run i once more with a few infinities and NaN among its inputs. What a mask keeps out is often
-  /// multiplied by zeros, so that only these show it.
-  void addSpecials(size_t i) {
+  static bool isFloatInput(const Param &p) { return p.kind == ParamKind::Input && isFloat(p.type); }
+  /// Run i once more with a few infinities and NaN among its inputs, or in one of the floating ones, the `only`th. What a mask
+  /// keeps out is often multiplied by zeros, so that only these show it. Where those of one factor are everywhere, they hide what those of
+  /// the other show.
+  void addSpecials(size_t i, std::optional<size_t> only) {
     RunArguments args = runs_[i];
     bool any = false;
-    for (size_t p = 0; p < args.params.size(); p++) {
+    for (size_t p = 0, number = 0; p < args.params.size(); p++) {
       TensorView &v = args.params[p];
-      if (kernel_.params[p].kind != ParamKind::Input || !isFloat(v.type) || v.numElements() == 0)
+      if (!isFloatInput(kernel_.params[p]) || (only && number++ != *only) || v.numElements() == 0)
         continue;
       const auto *bytes = static_cast<const uint8_t *>(v.data);
       size_t size = size_t(elementBits(v.type)) / 8, n = size_t(v.numElements());
       copies_.emplace_back(bytes, bytes + n * size);
       v.data = copies_.back().data();
-      uint64_t random = 88172645463325252u + p;
-      for (size_t k = 0; k < n / (i % 2 ? 97 : 997) + 1; k++) {
+      uint64_t random = 88172645463325252u + p + (only ? 7919 * (i + 1) : 0);
+      for (size_t k = 0; k < n / (!only && i % 2 ? 97 : 997) + 1; k++) {
         random ^= random << 13, random ^= random >> 7, random ^= random << 17;
         storeSpecial(v, size_t(random % n), k);
       }
@@ -188,13 +197,29 @@ Judge::Outcome Judge::run(absl::Span<const size_t> numbers, uint8_t how, absl::S
   return outcome;
 }
 
+bool Judge::showsBeside(size_t other, size_t number) {
+  auto results = [&](size_t r, bool set) -> std::optional<Bytes> {
+    switches_[other] = 1, switches_[number] = set;
+    auto report = runner_->run(runs_[r]);
+    Bytes got = snapshot(runs_[r]);
+    restore(runs_[r], before_[r]);
+    switches_[other] = switches_[number] = 0;
+    return report.ok() && report->ok() ? std::optional(std::move(got)) : std::nullopt;
+  };
+  runner_->setSeed(options_.seed);
+  for (size_t r = 0; r < runs_.size(); r++)
+    if (auto without = results(r, false); without && results(r, true) != without)
+      return true;
+  return false;
+}
+
 } // namespace
 
 absl::StatusOr<MutationScore> measureMutants(const Kernel &kernel, const Variant &variant, const std::vector<RunArguments> &runs,
                                              const EmulatorOptions &options, const std::function<void(const Mutant &)> &judged) {
   Mutants mutants = mutantsOf(variant.cudaText);
   Judge judge(kernel, variant, runs, options);
-  if (absl::Status s = judge.begin(mutants.text, mutants.all.size()); !s.ok())
+  if (absl::Status s = judge.begin(mutants.text, mutants.all.size() + mutants.sumsAgain); !s.ok())
     return s;
   const uint64_t kSchedules[] = {options.seed, 11, 12};
   MutationScore score;
@@ -228,12 +253,15 @@ absl::StatusOr<MutationScore> measureMutants(const Kernel &kernel, const Variant
       auto areUnused = [&](size_t n) {
         return !judge.run({n}, 3, {options.seed}).detected() && !judge.run({n}, 5, {options.seed}).detected();
       };
+      // Without the second, exact sums it shows.
+      auto isSummedAgain = [&] { return m.mask && mutants.sumsAgain && judge.showsBeside(mutants.all.size(), i); };
       const char *redundant = !differs                          ? m.mask ? "always true at these sizes" : "never reached at these sizes"
                               : m.onlySynchronises              ? "guards synchronisation or hints that nothing needs at these sizes"
                               : m.onlyCopies                    ? "guards copies that nothing reads at these sizes"
                               : m.onlyRegisters && areUnused(i) ? "guards registers that are written over or not used at these sizes"
                               : !m.mask                         ? "no access needs it at these sizes"
                               : isShortCut()                    ? "a short cut past the masks inside"
+                              : isSummedAgain()                 ? "keeps out what would have to be summed again exactly"
                                                                 : nullptr;
       m.verdict = redundant ? Verdict::Redundant : Verdict::Missed;
       m.why = redundant ? redundant : "neither a finding nor another value";

@@ -21,6 +21,67 @@ int64_t floorDiv(int64_t a, int64_t b) {
   return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
 }
 
+/// Conditions of more parts are not turned round by 'not': those of functions may share parts many times.
+constexpr int kMaxTurnedRound = 32;
+
+/// Takes the parts of a condition from `left`; whether they were so few.
+bool countOf(const Node *n, int &left) {
+  return --left >= 0 &&
+         ((n->kind != Node::And && n->kind != Node::Or) || llvm::all_of(n->ops, [&](const Node *o) { return countOf(o, left); }));
+}
+
+/// Holds what two integers of 64 bits give under any operator but a wide shift.
+using Wide = __int128;
+
+/// The value of an operator of two numbers; nothing where it is no constant.
+std::optional<double> evaluate(Node::Kind kind, double a, double b) {
+  switch (kind) {
+  case Node::Neg: return -a;
+  case Node::Add: return a + b;
+  case Node::Sub: return a - b;
+  case Node::Mul: return a * b;
+  case Node::Div: return a / b;
+  case Node::FloorDiv: return std::floor(a / b);
+  case Node::Mod: { // with the sign of the divisor, as Python's
+    double r = std::fmod(a, b);
+    return r == 0 ? std::copysign(0.0, b) : (r < 0) != (b < 0) ? r + b : r;
+  }
+  case Node::Min: return std::isnan(a) || std::isnan(b) ? NAN : std::min(a, b);
+  case Node::Max: return std::isnan(a) || std::isnan(b) ? NAN : std::max(a, b);
+  case Node::Pow: return std::pow(a, b);
+  default: return std::nullopt;
+  }
+}
+
+/// Of integers that have a width; shift counts are taken modulo 64.
+std::optional<Wide> evaluateWrapping(Node::Kind kind, int64_t a, int64_t b) {
+  switch (kind) {
+  case Node::Neg: return -Wide(a);
+  case Node::Add: return Wide(a) + b;
+  case Node::Sub: return Wide(a) - b;
+  case Node::Mul: return Wide(a) * b;
+  case Node::FloorDiv: return b == -1 ? -Wide(a) : Wide(floorDiv(a, b));
+  case Node::Mod: return b == 0 || b == -1 ? Wide(0) : Wide(a) - Wide(floorDiv(a, b)) * b;
+  case Node::BitAnd: return Wide(a & b);
+  case Node::BitOr: return Wide(a | b);
+  case Node::BitXor: return Wide(a ^ b);
+  case Node::Shl: return Wide(int64_t(uint64_t(a) << (b & 63)));
+  case Node::Shr: return Wide(a >> (b & 63));
+  case Node::Min: return Wide(std::min(a, b));
+  case Node::Max: return Wide(std::max(a, b));
+  default: return std::nullopt;
+  }
+}
+
+/// Of literals, which have none: a shift multiplies or divides by a power of two. What no 64 bits hold is any number beyond them.
+std::optional<Wide> evaluateExactly(Node::Kind kind, int64_t a, int64_t b) {
+  if (kind == Node::Shl)
+    return b <= 64 ? Wide(a) * (Wide(1) << b) : a == 0 ? Wide(0) : std::numeric_limits<Wide>::max();
+  if (kind == Node::Shr)
+    return Wide(a >> std::min<int64_t>(b, 63));
+  return evaluateWrapping(kind, a, b);
+}
+
 bool hasDims(AffineExpr e) {
   bool found = false;
   e.walk([&](AffineExpr x) { found |= x.getKind() == AffineExprKind::DimId; });
@@ -148,6 +209,29 @@ Node *Elaborator::makeCompare(arith::CmpIPredicate p, Node *a, Node *b, Loc loc)
   return n;
 }
 
+Node *Elaborator::makeNot(Node *n, Loc loc) {
+  int left = kMaxTurnedRound;
+  bool isSmall = countOf(n, left);
+  if (n->kind == Node::ConstBool)
+    return makeBool(!n->intValue, loc);
+  if (n->kind == Node::Not)
+    return n->ops[0];
+  if (n->kind == Node::Cmp && !isFloat(n->ops[0]->type)) { // neither of < and >= holds of a NaN
+    Node *turned = make(Node::Cmp, Ty::Bool, loc);
+    turned->ops = n->ops;
+    turned->predicate = arith::invertPredicate(n->predicate);
+    return turned;
+  }
+  if (isSmall && (n->kind == Node::And || n->kind == Node::Or)) {
+    Node *either = make(n->kind == Node::And ? Node::Or : Node::And, Ty::Bool, loc);
+    either->ops = {makeNot(n->ops[0], loc), makeNot(n->ops[1], loc)};
+    return either;
+  }
+  Node *opposite = make(Node::Not, Ty::Bool, loc);
+  opposite->ops.push_back(n);
+  return opposite;
+}
+
 Node *Elaborator::makeAnd(ArrayRef<Node *> parts, Loc loc) {
   Node *n = nullptr;
   for (Node *p : parts) {
@@ -178,12 +262,16 @@ Node *Elaborator::makeBinary(Node::Kind kind, Node *a, Node *b, Loc loc) {
   }
   auto narrowA = a->narrow, narrowB = b->narrow;
   if (shift) {
-    // The count's type does not matter to the result.
+    // The count's type does not matter to the result, but to a literal, which has none of its own.
     if (!isInt(a->type) || !isInt(b->type)) {
       error(loc) << "'" << what << "' needs integers";
       return nullptr;
     }
-    if (a->type == Ty::IntLit && b->type != Ty::IntLit && !(a = concrete(a)))
+    if (a->type == Ty::IntLit && b->type == Ty::IntLit && b->kind == Node::ConstInt && b->intValue < 0) {
+      error(loc) << "'" << what << "' of a literal takes a count that is not negative, not " << b->intValue;
+      return nullptr;
+    }
+    if (a->type == Ty::IntLit && b->type != Ty::IntLit && !(a = convert(a, b->type)))
       return nullptr;
     if (b->type != a->type) {
       bool isConst = b->kind == Node::ConstInt;
@@ -240,49 +328,37 @@ Node *Elaborator::makeBinary(Node::Kind kind, Node *a, Node *b, Loc loc) {
 void Elaborator::fold(Node *n) {
   if (llvm::any_of(n->ops, [](Node *o) { return !o->isConst() || o->kind == Node::ConstBool; }))
     return;
-  if (n->ops[0]->kind == Node::ConstFloat && (isLiteral(n->type) || n->kind == Node::Neg)) {
-    double a = n->ops[0]->floatValue, b = n->ops.size() > 1 ? n->ops[1]->floatValue : 0, r;
-    switch (n->kind) {
-    case Node::Neg: r = -a; break;
-    case Node::Add: r = a + b; break;
-    case Node::Sub: r = a - b; break;
-    case Node::Mul: r = a * b; break;
-    case Node::Div: r = a / b; break;
-    default: return;
+  Node *a = n->ops[0], *b = n->ops.back();
+  if (a->kind == Node::ConstFloat && (isLiteral(n->type) || n->kind == Node::Neg)) {
+    if (std::optional<double> r = evaluate(n->kind, a->floatValue, b->floatValue)) {
+      n->kind = Node::ConstFloat;
+      n->floatValue = *r;
+      n->ops.clear();
     }
-    n->kind = Node::ConstFloat;
-    n->floatValue = r;
-    n->ops.clear();
     return;
   }
-  if (n->ops[0]->kind != Node::ConstInt || (n->type != Ty::IntLit && n->type != Ty::I64))
+  if (a->kind != Node::ConstInt || (n->type != Ty::IntLit && n->type != Ty::I64))
     return;
-  int64_t a = n->ops[0]->intValue, b = n->ops.size() > 1 ? n->ops[1]->intValue : 0, r = 0;
-  bool overflow = false;
-  switch (n->kind) {
-  case Node::Neg: overflow = llvm::SubOverflow(int64_t(0), a, r); break;
-  case Node::Add: overflow = llvm::AddOverflow(a, b, r); break;
-  case Node::Sub: overflow = llvm::SubOverflow(a, b, r); break;
-  case Node::Mul: overflow = llvm::MulOverflow(a, b, r); break;
-  case Node::FloorDiv: r = floorDiv(a, b); break;
-  case Node::Mod: r = b == 0 ? 0 : int64_t(uint64_t(a) - uint64_t(floorDiv(a, b)) * uint64_t(b)); break;
-  case Node::BitAnd: r = a & b; break;
-  case Node::BitOr: r = a | b; break;
-  case Node::BitXor: r = a ^ b; break;
-  case Node::Shl: r = int64_t(uint64_t(a) << (b & 63)); break;
-  case Node::Shr: r = a >> (b & 63); break;
-  case Node::Min: r = std::min(a, b); break;
-  case Node::Max: r = std::max(a, b); break;
-  default: return;
-  }
-  if (overflow && n->type == Ty::IntLit)
+  std::optional<Wide> exact =
+      n->type == Ty::IntLit ? evaluateExactly(n->kind, a->intValue, b->intValue) : evaluateWrapping(n->kind, a->intValue, b->intValue);
+  if (!exact)
+    return;
+  // A literal has its value; an i64 wraps.
+  bool isUnsignedOnly =
+      n->type == Ty::IntLit && *exact > std::numeric_limits<int64_t>::max() && *exact <= std::numeric_limits<uint64_t>::max();
+  bool fits = *exact == Wide(int64_t(*exact));
+  if (n->type == Ty::IntLit && !fits && !isUnsignedOnly)
     error(n->loc) << "this constant does not fit 64 bits";
   n->kind = Node::ConstInt;
-  n->intValue = r;
+  n->intValue = int64_t(*exact);
   n->ops.clear();
+  if (isUnsignedOnly) {
+    n->type = Ty::U64;
+    return;
+  }
   n->pureIndex = true;
-  if (!overflow && std::abs(r) <= kMaxAffineConstant)
-    n->affine = getAffineConstantExpr(r, context());
+  if (fits && std::abs(n->intValue) <= kMaxAffineConstant)
+    n->affine = getAffineConstantExpr(n->intValue, context());
 }
 
 void Elaborator::inferAffine(Node *n) {

@@ -128,6 +128,8 @@ public:
   Node *makeIdentity(te::Combiner kind, ElementType element, Loc loc);
   Node *makeAffine(mlir::AffineExpr e, Loc loc);
   Node *makeCompare(mlir::arith::CmpIPredicate p, Node *a, Node *b, Loc loc);
+  /// Comparisons of integers turn round, so that a condition means the same however it is spelled.
+  Node *makeNot(Node *n, Loc loc);
   Node *makeAnd(llvm::ArrayRef<Node *> parts, Loc loc);
   /// Binary arithmetic on operands of any type; null after an error.
   Node *makeBinary(Node::Kind kind, Node *a, Node *b, Loc loc);

@@ -120,10 +120,16 @@ Node *Elaborator::elaborateMath(const Expr *e, const Scope *scope) {
   }
   Ty common = args[0]->type;
   if (e->text == "abs" && !isFloat(common)) {
-    Node *n = make(Node::Math, common == Ty::Bool || common == Ty::IntLit ? Ty::I32 : common, e->loc);
+    if (common == Ty::IntLit && args[0]->isConst() && args[0]->intValue >= 0)
+      return args[0];
+    bool negated = common == Ty::IntLit && args[0]->isConst();
+    Node *n = make(negated ? Node::Neg : Node::Math, common == Ty::Bool ? Ty::I32 : common, e->loc);
     n->callee = "abs";
     n->ops.push_back(convert(args[0], n->type));
-    return n->ops[0] ? n : nullptr;
+    if (!n->ops[0])
+      return nullptr;
+    fold(n);
+    return n;
   }
   for (Node *&a : args) {
     if (isInt(a->type) && a->type != Ty::IntLit) {
@@ -147,11 +153,12 @@ Node *Elaborator::elaborateMath(const Expr *e, const Scope *scope) {
   for (size_t i = 1; i < args.size(); ++i)
     if (!unify(args[0], args[i], e->loc, e->text))
       return nullptr;
-  Ty type = args[0]->type == Ty::FloatLit ? Ty::F32 : args[0]->type;
+  bool test = e->text.starts_with("is");
+  // Of literals it adapts to its context, as they do; a test has to decide.
+  Ty type = test && args[0]->type == Ty::FloatLit ? Ty::F64 : args[0]->type;
   for (Node *&a : args)
     if (!(a = convert(a, type)))
       return nullptr;
-  bool test = e->text.starts_with("is");
   Node *n = make(Node::Math, test ? Ty::Bool : type, e->loc);
   n->callee = e->text;
   n->ops.append(args.begin(), args.end());

@@ -45,11 +45,7 @@ Node *Elaborator::elaborateUnary(const Expr *e, const Scope *scope) {
       error(e->loc) << "'not' needs a condition, not " << name(arg->type) << "; compare it, as in '.. != 0'";
       return nullptr;
     }
-    if (arg->kind == Node::ConstBool)
-      return makeBool(!arg->intValue, e->loc);
-    Node *n = make(Node::Not, Ty::Bool, e->loc);
-    n->ops.push_back(arg);
-    return n;
+    return makeNot(arg, e->loc);
   }
   case Tok::Tilde: {
     if (!isInt(arg->type)) {
@@ -121,6 +117,7 @@ Node *Elaborator::elaboratePower(const Expr *e, const Scope *scope) {
     return nullptr;
   Node *n = make(Node::Pow, base->type, e->loc);
   n->ops = {base, exponent};
+  fold(n);
   return n;
 }
 

@@ -41,6 +41,7 @@ private:
   mlir::Value emitDivision(bool mod, mlir::Value a, mlir::Value b, bool isUnsigned, mlir::Location loc);
   // EmitScalar.cpp: arithmetic and conversions
   mlir::Value emitBinary(Node *n, mlir::Value a, mlir::Value b);
+  mlir::Value emitFloatModulo(Node *n, mlir::Value a, mlir::Value b);
   mlir::Value emitCompare(Node *n, mlir::Value a, mlir::Value b);
   mlir::Value emitNarrow(mlir::Value v, Ty from, ElementType to, mlir::Location loc);
   mlir::Value emitWiden(mlir::Value v, ElementType from, Ty to, mlir::Location loc);

@@ -4,31 +4,12 @@
 
 #include <cmath>
 
+#include "frontend/Rounding.h"
 #include "llvm/ADT/StringSwitch.h"
-#include "llvm/Support/Format.h"
 
 using namespace mlir;
 
 namespace kernelc::frontend {
-
-/// Says where the number `f` is not what type `t` makes of it.
-static void warnBeyondType(double f, FloatType t, const APFloat &v, Location loc) {
-  if (!std::isfinite(f) || f == 0)
-    return;
-  std::string number, type = isa<Float8E4M3FNType>(t) ? "f8e4m3" : isa<Float8E5M2Type>(t) ? "f8e5m2" : "";
-  llvm::raw_string_ostream(number) << llvm::format("%g", f);
-  if (type.empty())
-    llvm::raw_string_ostream(type) << t;
-  APFloat largest = APFloat::getLargest(t.getFloatSemantics());
-  bool lossy;
-  largest.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lossy);
-  if (v.isInfinity())
-    mlir::emitWarning(loc) << number << " is beyond " << type << ": it is " << (f < 0 ? "-inf" : "inf");
-  else if (isa<Float8E4M3FNType, Float8E5M2Type>(t) && std::fabs(f) > largest.convertToDouble()) // these saturate
-    mlir::emitWarning(loc) << number << " is beyond " << type << ": it is " << (f < 0 ? "-" : "") << int64_t(largest.convertToDouble());
-  else if (v.isZero())
-    mlir::emitWarning(loc) << number << " is too small for " << type << ": it is 0";
-}
 
 Value RegionEmitter::constant(double f, int64_t i, Type type, Location loc) {
   if (type.isIndex())
@@ -36,16 +17,9 @@ Value RegionEmitter::constant(double f, int64_t i, Type type, Location loc) {
   if (auto t = dyn_cast<IntegerType>(type))
     return arith::ConstantOp::create(builder, loc, IntegerAttr::get(t, APInt(64, uint64_t(i)).trunc(t.getWidth())));
   auto t = cast<FloatType>(type);
-  APFloat v(f);
-  if (isa<Float8E4M3FNType, Float8E5M2Type>(type)) {
-    // These saturate, which APFloat's conversion does not.
-    uint8_t bits = isa<Float8E4M3FNType>(type) ? toF8E4M3(f) : toF8E5M2(f);
-    v = APFloat(t.getFloatSemantics(), APInt(8, bits));
-  } else {
-    bool lossy;
-    v.convert(t.getFloatSemantics(), APFloat::rmNearestTiesToEven, &lossy);
-  }
-  warnBeyondType(f, t, v, loc);
+  APFloat v = roundTo(t, f);
+  if (std::string loss = describeLoss(t, f, v); !loss.empty())
+    mlir::emitWarning(loc) << loss;
   return arith::ConstantOp::create(builder, loc, FloatAttr::get(t, v));
 }
 
@@ -123,6 +97,21 @@ Value RegionEmitter::emitCompare(Node *n, Value a, Value b) {
   return arith::CmpIOp::create(builder, loc, p, a, b);
 }
 
+/// Python's: with the sign of the divisor, a zero too.
+Value RegionEmitter::emitFloatModulo(Node *n, Value a, Value b) {
+  Location loc = parent.location(n->loc);
+  using F = arith::CmpFPredicate;
+  Value r = arith::RemFOp::create(builder, loc, a, b), zero = constant(0, 0, a.getType(), loc);
+  Value rNeg = arith::CmpFOp::create(builder, loc, F::OLT, r, zero), bNeg = arith::CmpFOp::create(builder, loc, F::OLT, b, zero);
+  Value differ = arith::XOrIOp::create(builder, loc, rNeg, bNeg);
+  Value nonzero = arith::SelectOp::create(builder, loc, differ, arith::AddFOp::create(builder, loc, r, b), r);
+  Value isZero = arith::CmpFOp::create(builder, loc, F::OEQ, r, zero);
+  Node *divisor = n->ops[1];
+  Value signedZero = divisor->kind == Node::ConstFloat ? constant(std::copysign(0.0, divisor->floatValue), 0, a.getType(), loc)
+                                                       : math::CopySignOp::create(builder, loc, zero, b).getResult();
+  return arith::SelectOp::create(builder, loc, isZero, signedZero, nonzero);
+}
+
 Value RegionEmitter::emitBinary(Node *n, Value a, Value b) {
   Location loc = parent.location(n->loc);
   bool f = isFloat(n->type), u = isUnsigned(n->type);
@@ -139,13 +128,7 @@ Value RegionEmitter::emitBinary(Node *n, Value a, Value b) {
     Value q = math::FloorOp::create(builder, loc, arith::DivFOp::create(builder, loc, a, b));
     if (!mod)
       return q;
-    // Python's: the sign of the divisor.
-    Value r = arith::RemFOp::create(builder, loc, a, b), zero = constant(0, 0, a.getType(), loc);
-    using F = arith::CmpFPredicate;
-    Value rNeg = arith::CmpFOp::create(builder, loc, F::OLT, r, zero), bNeg = arith::CmpFOp::create(builder, loc, F::OLT, b, zero);
-    Value some = arith::CmpFOp::create(builder, loc, F::ONE, r, zero);
-    Value fix = arith::AndIOp::create(builder, loc, some, arith::XOrIOp::create(builder, loc, rNeg, bNeg));
-    return arith::SelectOp::create(builder, loc, fix, arith::AddFOp::create(builder, loc, r, b), r);
+    return emitFloatModulo(n, a, b);
   }
   case Node::BitAnd: return arith::AndIOp::create(builder, loc, a, b);
   case Node::BitOr: return arith::OrIOp::create(builder, loc, a, b);

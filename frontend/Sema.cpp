@@ -2,6 +2,9 @@
 // Parameters, sizes and requirements of a kernel. See Sema.h.
 #include "frontend/Sema.h"
 
+#include "frontend/Rounding.h"
+#include "ir/te/TeShape.h"
+
 using namespace mlir;
 
 namespace kernelc::frontend {
@@ -48,13 +51,31 @@ bool Sema::checkFreshName(StringRef name, Loc loc) {
 Node *Sema::makeConstant(const Param &p, const Constant &set, ElementType type) {
   if (const double *f = std::get_if<double>(&set); f && kernelc::isFloat(type))
     return elab.makeFloat(*f, Ty::FloatLit, p.loc);
+  if (const uint64_t *u = std::get_if<uint64_t>(&set)) {
+    if (kernelc::isFloat(type))
+      return elab.makeFloat(double(*u), Ty::FloatLit, p.loc);
+    if (type == ElementType::u64)
+      return elab.makeInt(int64_t(*u), Ty::U64, p.loc);
+  }
   const int64_t *i = std::get_if<int64_t>(&set);
   bool isBool = type == ElementType::boolean;
   if (i && (!isBool || *i == 0 || *i == 1))
     return elab.makeInt(*i, Ty::IntLit, p.loc);
   diags.error(p.loc) << "const parameter '" << p.name << "' is set to " << toString(set) << "; it takes "
-                     << (isBool ? "True or False" : "an integer that fits in i64");
+                     << (isBool                     ? "True or False"
+                         : type == ElementType::u64 ? "an integer that fits in u64"
+                                                    : "an integer that fits in i64");
   return nullptr;
+}
+
+Node *Sema::roundConstant(Node *value, ElementType type) {
+  auto t = cast<FloatType>(te::getStorageType(elab.context(), type));
+  llvm::APFloat rounded = roundTo(t, value->floatValue);
+  if (std::string loss = describeLoss(t, value->floatValue, rounded); !loss.empty())
+    diags.warning(value->loc) << loss;
+  bool lossy;
+  rounded.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &lossy);
+  return elab.makeFloat(rounded.convertToDouble(), value->type, value->loc);
 }
 
 bool Sema::declareConst(const Param &p) {
@@ -90,6 +111,8 @@ bool Sema::declareConst(const Param &p) {
     value = value->kind == Node::Cast && value->ops[0]->isConst() ? value->ops[0] : nullptr;
   if (!value)
     return false;
+  if (value->kind == Node::ConstFloat)
+    value = roundConstant(value, *type);
   elab.constValues[p.name] = value;
   return true;
 }
@@ -109,7 +132,9 @@ bool Sema::declareSizes(const TypeRef &type) {
       const int64_t *size = std::get_if<int64_t>(&it->second);
       if (!size || *size < 0) {
         diags.error(n->loc) << "size '" << n->text << "' is set to " << toString(it->second) << "; sizes are "
-                            << (size ? "not negative" : "integers");
+                            << (size                                           ? "not negative"
+                                : std::holds_alternative<uint64_t>(it->second) ? "less than 2^63"
+                                                                               : "integers");
         elab.constValues[n->text] = elab.makeInt(0, Ty::I64, n->loc); // said once
         return false;
       }

@@ -30,6 +30,8 @@ private:
   bool declareConst(const Param &p);
   /// What `set` fixes `p` to; null after an error.
   Node *makeConstant(const Param &p, const Constant &set, ElementType type);
+  /// `value` as one of `type`, with a warning where that is hardly what was meant.
+  Node *roundConstant(Node *value, ElementType type);
   bool declareTensor(const Param &p, Tensor::Kind kind);
   bool declareSizes(const TypeRef &type);
   bool checkFreshName(llvm::StringRef name, Loc loc);

@@ -214,7 +214,7 @@ Node *Elaborator::castTo(Node *n, ElementType element, Loc loc) {
   if (n->isConst() && n->kind != Node::ConstBool) {
     if (n->type == Ty::FloatLit || n->kind == Node::ConstFloat) {
       if (element == ElementType::f32 || element == ElementType::f64)
-        return makeFloat(n->floatValue, to, loc);
+        return makeFloat(n->type == Ty::F32 ? double(float(n->floatValue)) : n->floatValue, to, loc);
     } else if (element == ElementType::f64 || element == ElementType::f32) {
       return makeFloat(isUnsigned(n->type) ? double(uint64_t(n->intValue)) : double(n->intValue), to, loc);
     } else if (!kernelc::isFloat(element) && element != ElementType::boolean && fitsElement(n->intValue, element)) {

@@ -12,8 +12,8 @@
 
 namespace kernelc {
 
-/// True and False are 1 and 0.
-using Constant = std::variant<int64_t, double>;
+/// True and False are 1 and 0; a uint64_t is 2^63 or more.
+using Constant = std::variant<int64_t, double, uint64_t>;
 using Constants = std::map<std::string, Constant>;
 
 /// "64", "2.5", "1e-05", "2.0": two have one text only when they are the same.

@@ -41,9 +41,11 @@ absl::StatusOr<SafetensorsFile::Entry> parseEntry(const std::string &name, const
     return bad(name, "expected dtype, shape and data_offsets");
   const std::string *spelled = dtype->asString();
   auto *known = std::find_if(std::begin(kTypes), std::end(kTypes), [&](auto &t) { return spelled && *spelled == t.first; });
-  if (known == std::end(kTypes))
-    return bad(name, absl::StrCat("unknown dtype ", spelled ? spelled->substr(0, 20) : dtype->kindName()));
-  e.type = known->second;
+  if (!spelled)
+    return bad(name, absl::StrCat("unknown dtype ", dtype->kindName()));
+  e.dtype = *spelled;
+  if (known != std::end(kTypes))
+    e.type = known->second;
   const JsonArray *dims = shape->asArray(), *range = offsets->asArray();
   if (!dims || dims->size() > 64)
     return bad(name, "the shape must be a list");
@@ -58,7 +60,9 @@ absl::StatusOr<SafetensorsFile::Entry> parseEntry(const std::string &name, const
     return bad(name, "data_offsets must be two growing integers");
   e.begin = uint64_t(*begin);
   e.end = uint64_t(*end);
-  auto bytes = denseBytes(e.type, e.shape);
+  if (!e.type)
+    return e;
+  auto bytes = denseBytes(*e.type, e.shape);
   if (!bytes.ok())
     return bad(name, bytes.status().message());
   if (*bytes != e.end - e.begin)
@@ -125,12 +129,15 @@ absl::StatusOr<OwnedTensor> SafetensorsFile::read(const std::string &name, std::
   for (const Entry &e : entries_) {
     if (e.name != name)
       continue;
-    ElementType wanted = type.value_or(e.type);
+    if (!e.type)
+      return bad(name, absl::StrCat("'", file_.path(), "' holds ", e.dtype.substr(0, 20), ", which is no element type of kernelc",
+                                    type ? absl::StrCat("; save it as ", dtypeOf(*type)) : ""));
+    ElementType wanted = type.value_or(*e.type);
     bool nibbles = elementBits(wanted) == 4;
-    if (absl::string_view(dtypeOf(wanted)) != dtypeOf(e.type))
-      return bad(name, absl::StrCat("expected ", elementTypeName(wanted), ", '", file_.path(), "' holds ", dtypeOf(e.type), " (",
-                                    elementTypeName(e.type), "); save it as ", dtypeOf(wanted), nibbles ? ", a byte an element" : ""));
-    auto tensor = allocateTensor(e.type, e.shape);
+    if (absl::string_view(dtypeOf(wanted)) != e.dtype)
+      return bad(name, absl::StrCat("expected ", elementTypeName(wanted), ", '", file_.path(), "' holds ", e.dtype, " (",
+                                    elementTypeName(*e.type), "); save it as ", dtypeOf(wanted), nibbles ? ", a byte an element" : ""));
+    auto tensor = allocateTensor(*e.type, e.shape);
     if (!tensor.ok())
       return tensor;
     if (absl::Status s = file_.read(dataStart_ + e.begin, tensor->data.get(), e.end - e.begin); !s.ok())

@@ -12,12 +12,13 @@
 namespace kernelc {
 
 /// An open file with a checked header: offsets lie inside the file, agree with the
-/// shapes and cover the data without gaps or overlaps. Tensors are read on demand.
+/// shapes (where the element type is known) and cover the data without gaps or overlaps. Tensors are read on demand.
 class SafetensorsFile {
 public:
   struct Entry {
     std::string name;
-    ElementType type;
+    std::string dtype;               ///< as the file spells it
+    std::optional<ElementType> type; ///< nothing where kernelc has no such type: only read() of this tensor fails
     std::vector<int64_t> shape;
     uint64_t begin = 0, end = 0; ///< bytes after the header
   };

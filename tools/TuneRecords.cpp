@@ -12,7 +12,12 @@ namespace {
 Json sizesOf(const Call &call) {
   JsonObject sizes; // fixed by --set, or solved from the arguments
   for (const auto &[name, value] : call.kernel->program().options().constants)
-    sizes.push_back({name, std::visit([](auto v) { return Json(v); }, value)});
+    if (const double *number = std::get_if<double>(&value))
+      sizes.push_back({name, *number});
+    else if (const int64_t *integer = std::get_if<int64_t>(&value))
+      sizes.push_back({name, *integer});
+    else // beyond the integers of JSON
+      sizes.push_back({name, toString(value)});
   const Kernel &kernel = call.kernel->signature();
   for (size_t i = 0; i < kernel.sizes.size() && i < call.arguments.sizes.size(); ++i)
     sizes.push_back({kernel.sizes[i].name, call.arguments.sizes[i]});

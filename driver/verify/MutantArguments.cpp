@@ -34,8 +34,8 @@ void findSources(Value v, const std::map<void *, size_t> &params, llvm::SmallPtr
 }
 
 /// Sizes to draw from: ones, primes, powers of two and their neighbours.
-constexpr int64_t kExtents[] = {1, 2, 3, 5, 7, 8, 16, 17, 24, 31, 32, 33, 40, 64, 65, 72, 136, 200};
-constexpr size_t kFew = 9; ///< of them, for kernels of many sizes
+constexpr int64_t kExtents[] = {1, 2, 3, 4, 5, 7, 8, 16, 17, 24, 31, 32, 33, 40, 64, 65, 72, 136, 200};
+constexpr size_t kFew = 10; ///< of them, for kernels of many sizes
 constexpr int64_t kSeveral[] = {1, 2, 3, 8, 40, 72, 104, 136, 200, 264};
 
 /// What floating tensors hold: numbers of either sign or of one, and then a NaN each.
@@ -44,11 +44,11 @@ enum class Floats { Mixed, Negative, Positive };
 
 class Picker {
 public:
-  Picker(const Kernel &kernel, const Variant &variant, const LaunchedPoints &points, const std::map<size_t, SubscriptUse> &uses)
-      : kernel_(kernel), variant_(variant), points_(points), uses_(uses) {}
+  Picker(const Kernel &kernel, const Variant &variant, const LaunchedPoints &points, double mostPoints,
+         const std::map<size_t, SubscriptUse> &uses)
+      : kernel_(kernel), variant_(variant), points_(points), mostPoints_(mostPoints), uses_(uses) {}
 
   std::vector<std::unique_ptr<MutantArguments>> picked;
-  double mostPoints = 0; ///< a set makes the launches go through
 
   void pick(unsigned seed, int count, bool large, Floats floats = Floats::Mixed) {
     random_.seed(seed);
@@ -117,7 +117,7 @@ private:
     }
     // What is only read and written takes its time, too.
     constexpr int64_t kMostElements = 20000;
-    if (!legal || elements > kMostElements || points_(sizes) > mostPoints)
+    if (!legal || elements > kMostElements || points_(sizes) > mostPoints_)
       return false;
     auto a = std::make_unique<MutantArguments>();
     for (size_t i = 0; i < shapes.size(); ++i) {
@@ -190,6 +190,7 @@ private:
   const Kernel &kernel_;
   const Variant &variant_;
   const LaunchedPoints &points_;
+  double mostPoints_; ///< that a set makes the launches go through
   const std::map<size_t, SubscriptUse> &uses_;
   std::mt19937_64 random_;
   Floats floats_ = Floats::Mixed;
@@ -222,22 +223,18 @@ std::map<size_t, SubscriptUse> findSubscriptUses(te::KernelOp kernel, const Kern
 }
 
 std::vector<std::unique_ptr<MutantArguments>> pickMutantArguments(const Kernel &kernel, const Variant &variant, const TileWidths &widths,
-                                                                  const LaunchedPoints &points,
+                                                                  const LaunchedPoints &points, double mostPoints,
                                                                   const std::map<size_t, SubscriptUse> &uses) {
-  Picker picker(kernel, variant, points, uses);
-  // Where the smallest sizes take more (few points of wide tiles in each of many), that is what it takes.
-  constexpr double kFewPoints = 3e7, kManyPoints = 2e9;
-  for (picker.mostPoints = kFewPoints; picker.picked.empty() && picker.mostPoints <= kManyPoints; picker.mostPoints *= 8) {
-    picker.pick(7, 3, false);
-    picker.pick(8, 3, true);
-    picker.pick(9, 2, false, Floats::Negative);
-    picker.pick(10, 2, false, Floats::Positive);
-    for (int64_t n : {24, 40, 72})
-      picker.pickWide(widths, n);
-    // One part of a tile alone: what lies beyond it is another row.
-    for (Floats floats : {Floats::Negative, Floats::Positive})
-      picker.pickWide(widths, 24, 1, floats);
-  }
+  Picker picker(kernel, variant, points, mostPoints, uses);
+  picker.pick(7, 3, false);
+  picker.pick(8, 3, true);
+  picker.pick(9, 2, false, Floats::Negative);
+  picker.pick(10, 2, false, Floats::Positive);
+  for (int64_t n : {24, 40, 72})
+    picker.pickWide(widths, n);
+  // One part of a tile alone: what lies beyond it is another row.
+  for (Floats floats : {Floats::Negative, Floats::Positive})
+    picker.pickWide(widths, 24, 1, floats);
   return std::move(picker.picked);
 }
 

@@ -36,9 +36,10 @@ struct MutantArguments {
   std::string sizes; ///< "M=3 N=17"
 };
 
-/// Up to fifteen sets that the variant's guard and every requirement allow: some at random, some of several tiles, some of a
-/// tile and a bit of the next one.
+/// Up to fifteen sets that the variant's guard and every requirement allow and that take at most `mostPoints`: some at random,
+/// some of several tiles, some of a tile and a bit of the next one.
 std::vector<std::unique_ptr<MutantArguments>> pickMutantArguments(const Kernel &kernel, const Variant &variant, const TileWidths &widths,
-                                                                  const LaunchedPoints &points, const std::map<size_t, SubscriptUse> &uses);
+                                                                  const LaunchedPoints &points, double mostPoints,
+                                                                  const std::map<size_t, SubscriptUse> &uses);
 
 } // namespace kernelc

@@ -31,10 +31,15 @@ double pointsOf(ArrayRef<TiledSpace> spaces, const std::vector<int64_t> &sizes) 
   return points;
 }
 
-/// The records of products with tiles of 64 (wgmma) or 32 and rings of three slots: the same text but for its numbers, all of
-/// which small sizes reach. "" where the plan has none.
-std::string smallTiles(ModuleOp module, const VariantOptions &options, const std::string &kernel, TileWidths &widths,
+/// The widest tiles of a trial: those of 64 (wgmma) and 32 (mma.sync) are what a few warps multiply at a time; CUDA cores take any.
+int64_t widestTile(const te::LaunchPlan &launch, int64_t cores) { return launch.unit == "wgmma" ? 64 : launch.unit == "mma" ? 32 : cores; }
+
+/// The records of products with small tiles, on CUDA cores of `cores`, and rings of three slots: the same text but for its
+/// numbers, all of which small sizes reach. "" where the plan has none.
+std::string smallTiles(ModuleOp module, const VariantOptions &options, const std::string &kernel, int64_t cores, TileWidths &widths,
                        SmallVectorImpl<TiledSpace> &spaces) {
+  widths.clear();
+  spaces.clear();
   JsonArray records;
   OwningOpRef<ModuleOp> planned = runPipeline(module, options, Stage::Plan);
   if (!planned)
@@ -58,7 +63,7 @@ std::string smallTiles(ModuleOp module, const VariantOptions &options, const std
         continue;
       JsonObject tiles;
       for (auto [i, index] : llvm::enumerate(l.indices))
-        if (int64_t most = l.unit == "wgmma" ? 64 : 32; l.tiles[i] > most) {
+        if (int64_t most = widestTile(l, cores); l.tiles[i] > most) {
           tiles.push_back({index, most});
           space.tiles[i] = most;
         }
@@ -72,11 +77,15 @@ std::string smallTiles(ModuleOp module, const VariantOptions &options, const std
   return records.empty() ? "" : *printJson(records);
 }
 
-} // namespace
+/// A variant of the kernel with small tiles, and arguments for it.
+struct Trial {
+  Kernel kernel; ///< its one variant
+  std::vector<std::unique_ptr<MutantArguments>> arguments;
+};
 
-absl::StatusOr<emulator::MutationScore> measureKernelMutants(Program &program, const Kernel &signature, const std::string &target,
-                                                             const std::function<void(const emulator::Mutant &)> &judged) {
-  Kernel kernel = signature;
+absl::StatusOr<Trial> makeTrial(Program &program, const Kernel &signature, const std::string &target, int64_t cores, double mostPoints) {
+  Trial trial{signature, {}};
+  Kernel &kernel = trial.kernel;
   kernel.variants.clear();
   TileWidths widths;
   std::map<size_t, SubscriptUse> uses;
@@ -89,7 +98,7 @@ absl::StatusOr<emulator::MutationScore> measureKernelMutants(Program &program, c
     for (auto op : copy->getOps<te::KernelOp>())
       if (op.getSymName() == kernel.name)
         uses = findSubscriptUses(op, kernel);
-    std::string small = smallTiles(*copy, options, kernel.name, widths, spaces);
+    std::string small = smallTiles(*copy, options, kernel.name, cores, widths, spaces);
     if (!small.empty() && attachSchedules(*copy, small, "small tiles", kernel.name).ok() && addVariant(*copy, options, kernel).ok())
       return absl::OkStatus();
     kernel.variants.clear();
@@ -97,16 +106,41 @@ absl::StatusOr<emulator::MutationScore> measureKernelMutants(Program &program, c
   });
   if (!compiled.ok())
     return compiled;
-  std::vector<std::unique_ptr<MutantArguments>> arguments = pickMutantArguments(
-      kernel, kernel.variants[0], widths, [&](const std::vector<int64_t> &sizes) { return pointsOf(spaces, sizes); }, uses);
-  if (arguments.empty())
-    return absl::FailedPreconditionError(absl::StrCat("kernel '", kernel.name, "': no small sizes are legal; give some with --set"));
+  auto points = [&](const std::vector<int64_t> &sizes) { return pointsOf(spaces, sizes); };
+  trial.arguments = pickMutantArguments(kernel, kernel.variants[0], widths, points, mostPoints, uses);
+  return trial;
+}
+
+/// The trial with the widest tiles of which enough sets of small sizes take little time; else the one that takes least. Tiles are made
+/// smaller for kernels of many indices, whose sums take more than their points say (those that are taken again exactly).
+absl::StatusOr<Trial> findTrial(Program &program, const Kernel &signature, const std::string &target) {
+  struct Step {
+    int64_t cores;
+    double mostPoints;
+    size_t sets;
+  };
+  constexpr Step kSteps[] = {{32, 3e7, 6}, {16, 1e6, 6}, {8, 6e5, 3}, {8, 4e6, 1}, {8, 3e7, 1}, {8, 2e8, 1}, {8, 2e9, 1}};
+  for (const Step &step : kSteps) {
+    absl::StatusOr<Trial> trial = makeTrial(program, signature, target, step.cores, step.mostPoints);
+    if (!trial.ok() || trial->arguments.size() >= step.sets)
+      return trial;
+  }
+  return absl::FailedPreconditionError(absl::StrCat("kernel '", signature.name, "': no small sizes are legal; give some with --set"));
+}
+
+} // namespace
+
+absl::StatusOr<emulator::MutationScore> measureKernelMutants(Program &program, const Kernel &signature, const std::string &target,
+                                                             const std::function<void(const emulator::Mutant &)> &judged) {
+  absl::StatusOr<Trial> trial = findTrial(program, signature, target);
+  if (!trial.ok())
+    return trial.status();
   std::vector<emulator::RunArguments> runs;
-  for (auto &a : arguments)
+  for (auto &a : trial->arguments)
     runs.push_back(a->args);
   emulator::EmulatorOptions options;
   options.smCount = 1; // a persistent block then walks several tiles even of small problems
-  return emulator::measureMutants(kernel, kernel.variants[0], runs, options, judged);
+  return emulator::measureMutants(trial->kernel, trial->kernel.variants[0], runs, options, judged);
 }
 
 } // namespace kernelc

@@ -162,6 +162,24 @@ TEST(Mutate, AMaskMayBeAShortCutPastMasks) {
   EXPECT_TRUE(found) << score.toString();
 }
 
+TEST(Mutate, ASumThatIsTakenAgainStandsInForAMask) {
+  // Zero times what stands at the first number is added, which is NaN at times: these sums are taken again without it.
+  auto verdictOf = [](const std::string &condition) {
+    MutationScore score =
+        measure(reverse("  float sum[1];\n  float other[1];\n  other[0] = 0.0f;\n  if (tid < 1) {\n    other[0] += x[tid];\n  }\n"
+                        "  sum[0] = s[tid % count] + 0.0f * other[0];\n  bool spoiled[1];\n  spoiled[0] = " +
+                        condition +
+                        ";\n  if (spoiled[0]) {\n    sum[0] = s[tid % count];\n  }\n  __syncthreads();\n"
+                        "  s[tid] = sum[0];\n  __syncthreads();\n"));
+    for (const Mutant &m : score.survivors)
+      if (m.removed == "tid < 1")
+        return m.why;
+    return std::string("detected");
+  };
+  EXPECT_EQ(verdictOf("sum[0] != sum[0]"), "keeps out what would have to be summed again exactly");
+  EXPECT_EQ(verdictOf("false"), "detected");
+}
+
 TEST(Mutate, PrefetchesAreHints) {
   Mutants m =
       mutantsOf("extern \"C\" __global__ void k() {\n  const bool cond = tid == 0;\n  if (cond) {\n    kc_prefetch_tensor_map(&a);\n  }\n"

@@ -155,6 +155,74 @@ def f(x: u64[N], const c: u64 = 18446744073709551615) -> (a: u64[N], b: u64[N], 
   l[] = i64(18446744073709551615)
 }""", {"x": ("u64", [M64 - 1, M63 + 5])},
          {"a": [M64 - 1, M63 + 5], "b": [M63 - 1, 5], "c0": [-M63], "d": [float(M64)], "e": [M64 - 1], "g": [False, True], "h": [M64 - 1], "l": [-1]}),
+    # A literal has its value: operators of literals alone round and wrap nowhere.
+    Case("operators of literals", """
+def f() -> (a: u64[], b: i64[], c: i64[], d: f32[], e: f64[], g: f64[], h: u64[], l: f64[], m: i32[]) {
+  a[] = 1 << 63
+  b[] = 5 >> 64
+  c[] = -7 // 2 * 100 + -7 % 3 + (7 // 0) + 7 % 0
+  d[] = 16777217.0 % 16777216        # 0 if 16777217 became an f32 before
+  e[] = 0.3 // 0.1                   # of f32 it would be 3
+  g[] = 1 / (0.0 % -2)
+  h[] = 9223372036854775807 + 5
+  l[] = -7.5 % 2 + min(0.1, 1) * 10 + 2.0 ** -1
+  m[] = (1 << 40) >> 38
+}""", {}, {"a": [M63], "b": [0], "c": [-400 + 2], "d": [1], "e": [2], "g": [-INF], "h": [M63 + 4], "l": [0.5 + 1 + 0.5], "m": [4]}),
+    # A const is a value of its type, and so is a literal that has been cast.
+    Case("constants have their types", """
+def f(const c: bf16 = 0.1, const d: f32 = 0.1, const e: f16 = 70000, const g: f8e4m3 = 500) -> (a: f32[], b: f64[], h: f32[], l: f32[], m: f64[], n: f64[]) {
+  a[] = c
+  b[] = f64(d)
+  h[] = e
+  l[] = g
+  m[] = f64(f32(0.1))
+  n[] = 0.1
+}""", {}, {"a": [0.10009765625], "b": [0.10000000149011612], "h": [INF], "l": [448], "m": [0.10000000149011612], "n": [0.1]}),
+    # A condition excludes however it is spelled.
+    Case("conditions with 'not' exclude", """
+def f(a: f32[M, K], b: f32[K], n: i32[], q: f32[K]) -> (c: f32[M], d: f32[M], e: f32[M], g: bool[K], h: bool[K]) {
+  c[i] = sum[k](a[i, k] * (b[k] if not n[] <= k else 0))
+  d[i] = sum[k](a[i, k] * (0 if not (k < n[]) else b[k]))
+  e[i] = sum[k, not (k >= n[] or k < 1)](a[i, k] * b[k])
+  g[k] = not (q[k] < 1) where k in 0:K
+  h[k] = not (q[k] < 1 and not not (k != 2))
+}""", {"a": ("f32", [[1, 2, NAN, 4], [5, 6, 7, INF]]), "b": ("f32", [1, 10, NAN, NAN]), "n": ("i32", 2), "q": ("f32", [NAN, 0, 1, 2])},
+         {"c": [21, 65], "d": [21, 65], "e": [20, 60], "g": [True, False, True, True], "h": [True, False, True, True]}),
+    # Functions of literals adapt to where they stand, as literals do.
+    Case("functions of literals", """
+def f(x: f32[N]) -> (a: f32[], b: f64[], c: i64[], d: u64[], e: bool[], g: f64[]) {
+  a[] = sum[k](x[k]) + abs(-2)
+  b[] = abs(-0.1) + floor(0.5) + trunc(-0.25)
+  c[] = abs(sum[k in 0:3](-5000000000))
+  d[] = abs(-9223372036854775808)
+  e[] = isinf(1e300)
+  g[] = atan2(0.1, 1) - f64(0.09966865249116204) + fmod(7, 0.1) - fmod(7.0, 0.1)
+}""", {"x": ("f32", [1, 2])}, {"a": [5], "b": [0.1], "c": [15000000000], "d": [M63], "e": [False], "g": [0]}),
+    # A literal that is shifted takes the type of its count.
+    Case("a literal left of a shift", """
+def f(x: i64[N], w: i32[N], u: u64[N], n: u8[N]) -> (a: i64[N], b: i32[N], c: u64[N], d: i32[N], e: i64[N]) {
+  a[i] = 5 << x[i]
+  b[i] = 5 << w[i]
+  c[i] = 1 << u[i]
+  d[i] = -64 >> n[i]
+  e[i] = 1 << i * 20
+}""", {"x": ("i64", [40, 1, 64]), "w": ("i32", [40, 1, 32]), "u": ("u64", [63, 0, 65]), "n": ("u8", [1, 0, 255])},
+         {"a": [5 << 40, 10, 5], "b": [5 << 8, 10, 5], "c": [M63, 1, 2], "d": [-32, -64, -1], "e": [1, 1 << 20, 1 << 40]}),
+    # Python's %: the divisor says the sign, of a zero too, which 1 / 0 shows.
+    Case("the sign of float %", """
+def f(x: f32[N], d: f32[N]) -> (r: f32[N], s: f32[N], up: f32[N], down: f32[N]) {
+  r[i] = x[i] % d[i]
+  s[i] = 1 / (x[i] % d[i])
+  up[i] = 1 / (x[i] % 2)
+  down[i] = 1 / (x[i] % -2)
+}""", {"x": ("f32", [4, -4, 4, -4, 0, -0.0, -1, 7, -1, INF]), "d": ("f32", [2, 2, -2, -2, -3, 3, INF, -INF, 4, 2])},
+         {"r": [0, 0, 0, 0, 0, 0, INF, -INF, 3, NAN], "s": [INF, INF, -INF, -INF, -INF, INF, 0, -0.0, 0.3333333432674408, NAN],
+          "up": [INF, INF, INF, INF, INF, INF, 1, 1, 1, NAN], "down": [-INF, -INF, -INF, -INF, -INF, -INF, -1, -1, -1, NAN]}),
+    Case("a const u64 from outside", """
+def f(x: u64[N], const c: u64 = 1, const d: f64 = 1) -> (y: u64[N], z: f64[]) {
+  y[i] = x[i] & c
+  z[] = d
+}""", {"x": ("u64", [M64 - 1, 7])}, {"y": [M63 + 3, 3], "z": [float(M63)]}, ["c=9223372036854775811", "d=9223372036854775808"]),
     # Ranges that end before they start, and sizes that shrink what has them.
     Case("negative extents", """
 def f(x: f32[N]) -> (y: f32[], z: f32[N], w: f32[]) {

@@ -291,6 +291,20 @@ TEST_F(TensorFiles, HostileNpyHeadersAreErrors) {
     }
 }
 
+TEST_F(TensorFiles, TensorsOfUnknownTypesLeaveTheOthersReadable) {
+  std::string header =
+      R"({"scale":{"dtype":"F8_E8M0","shape":[3],"data_offsets":[0,3]},"w":{"dtype":"U8","shape":[2],"data_offsets":[3,5]}})";
+  auto file = SafetensorsFile::open(put("u.st", safetensors(header, std::string("\1\2\3\4\5"))));
+  ASSERT_TRUE(file.ok()) << file.status();
+  auto w = file->read("w", ElementType::u8);
+  ASSERT_TRUE(w.ok()) << w.status();
+  EXPECT_EQ(static_cast<const uint8_t *>(w->data.get())[1], 5);
+  EXPECT_THAT(
+      file->read("scale", ElementType::f32).status().message(),
+      testing::HasSubstr("tensor 'scale': '" + path("u.st") + "' holds F8_E8M0, which is no element type of kernelc; save it as F32"));
+  EXPECT_FALSE(file->read("scale").ok());
+}
+
 TEST_F(TensorFiles, HostileSafetensorsAreErrors) {
   std::string good =
       R"({"__metadata__":{"k":"v"},"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"U8","shape":[],"data_offsets":[8,9]}})";
@@ -310,7 +324,7 @@ TEST_F(TensorFiles, HostileSafetensorsAreErrors) {
         std::string(R"({"a":1})"),
         entry(R"("dtype":"F32","shape":[2])"),
         entry(R"("dtype":"F32","shape":[2],"data_offsets":[0,9])"),
-        entry(R"("dtype":"F33","shape":[9],"data_offsets":[0,9])"),
+        entry(R"("dtype":33,"shape":[9],"data_offsets":[0,9])"),
         entry(R"("dtype":"U8","shape":[-9],"data_offsets":[0,9])"),
         entry(R"("dtype":"U8","shape":[9.0],"data_offsets":[0,9])"),
         entry(R"("dtype":"U8","shape":[9],"data_offsets":[9,0])"),

@@ -172,7 +172,8 @@ def _int(scope, kind, depth):
         return f"{one()} {b.pick('&', '|', '^')} {two()}"
     if what == "shift":
         count = expression(scope, b.pick(kind, kind, "i32"), depth)
-        return f"{kind}({expression(scope, kind, depth)}) {b.pick('<<', '>>')} ({count})"  # the left operand's type counts
+        left = f"{kind}({expression(scope, kind, depth)})" if b.chance(75) else str(b.integer(0, 9))  # a literal takes the count's type
+        return f"{left} {b.pick('<<', '>>')} ({count})" if left[0] == kind[0] else f"{kind}({left} {b.pick('<<', '>>')} ({count}))"
     if what == "minmax":
         return f"{b.pick('min', 'max')}({expression(scope, kind, depth)}, {expression(scope, kind, depth)})"
     if what == "unary":
