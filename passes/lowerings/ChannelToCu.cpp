@@ -212,14 +212,16 @@ static void forEachPanel(ThreadCode &c, const Box &box, const Share &share, tile
   SmallVector<Value> whole;
   for (AffineExpr e : box.starts)
     whole.push_back(c.expand(e, at, loc));
-  for (int64_t panel = 0; panel < box.panels; ++panel) {
+  OpenDigits open;
+  c.overDigits(tile::Digit{int64_t(ring.getContiguous()), slot.width, box.panels}, loc, open, [&] {
+    auto perPanel = [&](int64_t elements) { return box.panels > 1 ? c.mul(open.digits.front().second, elements, loc) : Value(); };
     SmallVector<Value> coordinates(whole);
-    coordinates[0] = c.add(whole[0], c.index(panel * slot.width, loc), loc);
-    Value element = c.add(start, c.index(panel * slot.rows * slot.width, loc), loc);
+    coordinates[0] = c.add(whole[0], perPanel(slot.width), loc);
+    Value element = c.add(start, perPanel(slot.rows * slot.width), loc);
     for (auto [coordinate, more] : llvm::zip(coordinates, share.coordinates))
       coordinate = c.add(coordinate, more, loc);
     visit(coordinates, c.add(element, share.element, loc));
-  }
+  });
 }
 
 void lowerBoxStore(ThreadCode &c, tile::BoxStoreOp op) {
