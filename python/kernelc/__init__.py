@@ -12,7 +12,8 @@ from ._decorator import Function as fn
 from ._errors import GradientError
 from ._generate import fill
 from ._library import Diagnostic, KernelcError, KernelcWarning, library_path
-from ._kernel import Bound, Kernel, Program, Session, compile, default_session, kernel, load
+from ._bound import Bound
+from ._kernel import Kernel, Program, Session, compile, default_session, kernel, load
 
 __all__ = ["Bound", "Diagnostic", "GradientError", "Kernel", "KernelcError", "KernelcWarning", "Program", "Session", "compile", "default_session",
            "fill", "fn", "kernel", "library_path", "load"]

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Builds the wheel from a finished build, checks what it asks of a machine, installs it into an empty venv and
-# uses it there. 77 (a visible skip): no interpreter that makes a venv with pip, or scikit-build-core cannot be had.
+# uses it there, without NumPy and with it. 77 (a visible skip): no interpreter that makes a venv with pip, or scikit-build-core cannot be had.
 # usage: wheel.sh SOURCE BUILD WORK
 set -eu
 source=$1 build=$2 work=$3
@@ -23,4 +23,9 @@ for python in ${WHEEL_PYTHONS:-"$work/make/bin/python"}; do
   "$python" -m venv "$work/venv"
   "$work/venv/bin/pip" install -q --disable-pip-version-check --no-index "$work"/kernelc-*.whl
   (cd "$work" && env -i HOME="$work" "$work/venv/bin/python" "$here/python_installed.py")
+  if "$work/venv/bin/pip" install -q --disable-pip-version-check numpy 2>"$work/log"; then
+    (cd "$work" && env -i HOME="$work" PATH="$PATH" "$work/venv/bin/python" "$here/python_user.py")
+  else
+    echo "SKIP: a new user's script, since NumPy cannot be installed: $(tail -1 "$work/log")"
+  fi
 done
