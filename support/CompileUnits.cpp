@@ -2,10 +2,9 @@
 #include "support/CompileUnits.h"
 
 #include <algorithm>
-#include <map>
-#include <optional>
 #include <set>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -59,22 +58,14 @@ private:
   size_t at_ = 0;
 };
 
-std::set<string_view> wordsOf(string_view text) {
-  std::set<string_view> words;
-  Scanner scan(text);
-  for (string_view t = scan.next(); !t.empty(); t = scan.next())
-    if (isWordChar(t[0]))
-      words.insert(t);
-  return words;
-}
-
 /// A definition of the text's outermost level, with the comments and marks ahead of it.
 struct Item {
   std::string text;
-  string_view name;      ///< into the text that was read
+  string_view definition; ///< into the text that was read, as the names
+  string_view name;
   string_view arguments; ///< of a specialisation, "<256, 0, 0>"
   bool isEntry = false;
-  std::set<string_view> words;
+  std::vector<string_view> uses; ///< names of items
 };
 
 /// What a definition is called: the word ahead of its parameters, or the type that it names.
@@ -119,6 +110,7 @@ public:
   explicit Outline(string_view text) {
     for (string_view line : absl::StrSplit(text, '\n'))
       consume(line);
+    findUses();
   }
   const std::vector<Item> &items() const { return items_; }
 
@@ -137,13 +129,16 @@ private:
       begun_ = true;
       definition_ = line.data();
     }
+    if (depth_) { // the lines of a body are indented
+      if (absl::StartsWith(line, "}"))
+        finish(line.data() + line.size());
+      return;
+    }
     string_view last;
-    if (!absl::StartsWith(absl::StripLeadingAsciiWhitespace(line), "#")) {
-      Scanner scan(line);
-      for (string_view t = scan.next(); !t.empty(); t = scan.next()) {
-        depth_ += t == "{" ? 1 : t == "}" ? -1 : 0;
-        last = t;
-      }
+    Scanner scan(line);
+    for (string_view t = scan.next(); !t.empty(); t = scan.next()) {
+      depth_ += t == "{" ? 1 : t == "}" ? -1 : 0;
+      last = t;
     }
     if (depth_ == 0 && (last == ";" || last == "}"))
       finish(line.data() + line.size());
@@ -162,14 +157,29 @@ private:
   }
 
   void finish(const char *end) {
-    string_view definition(definition_, size_t(end - definition_));
     Item item;
-    nameItem(definition, &item);
-    item.words = wordsOf(definition);
+    item.definition = string_view(definition_, size_t(end - definition_));
+    nameItem(item.definition, &item);
     item.text = std::move(pending_);
     items_.push_back(std::move(item));
     pending_.clear();
     begun_ = false;
+    depth_ = 0;
+  }
+
+  /// What each item mentions of the others.
+  void findUses() {
+    absl::flat_hash_set<string_view> names;
+    for (const Item &item : items_)
+      names.insert(item.name);
+    for (Item &item : items_) {
+      absl::flat_hash_set<string_view> uses;
+      Scanner scan(item.definition);
+      for (string_view t = scan.next(); !t.empty(); t = scan.next())
+        if (t.size() > 1 && names.contains(t)) // a letter alone names no helper
+          uses.insert(t);
+      item.uses.assign(uses.begin(), uses.end());
+    }
   }
 
   std::vector<Item> items_;
@@ -187,13 +197,13 @@ bool usesSpecialisation(const Item &item, const std::vector<const Item *> &used)
 
 /// The text of one entry. Helpers stand behind those that they call: a walk from the back meets every use first.
 std::string unitText(const std::vector<Item> &items, const Item &entry) {
-  std::set<string_view> wanted = entry.words;
+  std::set<string_view> wanted(entry.uses.begin(), entry.uses.end());
   std::vector<const Item *> used = {&entry};
   for (auto item = items.rbegin(); item != items.rend(); ++item) {
     if (item->isEntry || !wanted.count(item->name) || (!item->arguments.empty() && !usesSpecialisation(*item, used)))
       continue;
     used.push_back(&*item);
-    wanted.insert(item->words.begin(), item->words.end());
+    wanted.insert(item->uses.begin(), item->uses.end());
   }
   std::string text;
   for (auto item = used.rbegin(); item != used.rend(); ++item) {
