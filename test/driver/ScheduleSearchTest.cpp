@@ -38,7 +38,7 @@ std::vector<ScheduleTrial> evaluate(const SchedulePoint &best, const std::vector
 }
 
 TEST(ScheduleSearch, FindsTheLeastOfASlope) {
-  SearchResult r = searchSchedules({product()}, {evaluate, {}, 1.001, 1.15});
+  SearchResult r = searchSchedules({product()}, {.evaluate = evaluate, .leastGain = 1.001, .mostBehind = 1.15});
   EXPECT_EQ(r.best[0].tiles[0].size, 64);
   EXPECT_EQ(r.best[0].tiles[1].size, 512);
   EXPECT_EQ(r.best[0].tiles[2].size, 64);
@@ -48,7 +48,7 @@ TEST(ScheduleSearch, FindsTheLeastOfASlope) {
 }
 
 TEST(ScheduleSearch, AsksForNoPointTwiceAndStaysInBounds) {
-  SearchResult r = searchSchedules({product()}, {evaluate, {}, 1.001, 1.15});
+  SearchResult r = searchSchedules({product()}, {.evaluate = evaluate, .leastGain = 1.001, .mostBehind = 1.15});
   for (size_t i = 0; i < r.trials.size(); ++i) {
     const SchedulePoint &p = r.trials[i].point;
     EXPECT_FALSE(p == product());
@@ -65,10 +65,10 @@ TEST(ScheduleSearch, StopsWhereNothingIsFasterOrTimeIsOver) {
       trials.push_back({p, 1, 1.0, ""});
     return trials;
   };
-  SearchResult r = searchSchedules({product()}, {flat, {}, 1.01, 1.15});
+  SearchResult r = searchSchedules({product()}, {.evaluate = flat, .leastGain = 1.01, .mostBehind = 1.15});
   EXPECT_EQ(r.rounds, 1);
   EXPECT_EQ(r.best, product());
-  EXPECT_EQ(searchSchedules({product()}, {evaluate, [] { return false; }, 1.01, 1.15}).rounds, 0);
+  EXPECT_EQ(searchSchedules({product()}, {.evaluate = evaluate, .goOn = [] { return false; }}).rounds, 0);
 }
 
 TEST(ScheduleSearch, NeverMovesToARejectedPoint) {
@@ -78,7 +78,7 @@ TEST(ScheduleSearch, NeverMovesToARejectedPoint) {
       trials.push_back({p, 0.1, 10.0, "wrong: element 3 is 0, not 1"});
     return trials;
   };
-  EXPECT_EQ(searchSchedules({product()}, {tempting, {}, 1.01, 1.15}).best, product());
+  EXPECT_EQ(searchSchedules({product()}, {.evaluate = tempting, .leastGain = 1.01, .mostBehind = 1.15}).best, product());
 }
 
 /// A start on another unit: slow as it is, and the fastest of all after a few steps.
@@ -94,11 +94,11 @@ TEST(ScheduleSearch, ClimbsFromEveryStartThatIsNotFarBehind) {
   SchedulePoint other = product();
   other[0].unit = "mma";
   other[0].tiles[2].size = 32; // costs 2.2, at 1 0.65
-  SearchResult r = searchSchedules({product(), other}, {evaluateUnits, {}, 1.01, 1.15});
+  SearchResult r = searchSchedules({product(), other}, {.evaluate = evaluateUnits, .leastGain = 1.01, .mostBehind = 1.15});
   EXPECT_EQ(r.best[0].unit, "mma");
   EXPECT_EQ(r.best[0].tiles[2].size, 1);
   EXPECT_EQ(r.trials[0].point, other);
-  EXPECT_EQ(searchSchedules({product(), other}, {evaluateUnits, {}, 1.01, 1.05}).best, product());
+  EXPECT_EQ(searchSchedules({product(), other}, {.evaluate = evaluateUnits, .leastGain = 1.01, .mostBehind = 1.05}).best, product());
 }
 
 TEST(ScheduleSearch, TeamsTakeTilesOfHalfTheRows) {

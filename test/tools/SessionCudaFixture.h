@@ -43,7 +43,10 @@ protected:
     store(k->variants[0], fakeCubinOf(*k));
     return *k;
   }
-  void store(const Variant &v, const std::string &cubin) { storeCubin(*session_, v, cubin); }
+  void store(const Variant &v, const std::string &cubin) {
+    for (const CompileUnit &unit : compileUnitsOf(v))
+      storeCubin(*session_, unit, target_, cubin);
+  }
   std::vector<HostTensor> tensors(int64_t n) {
     elements_ = int(n);
     std::vector<HostTensor> t;
