@@ -44,7 +44,10 @@ llvm::BitVector findSupport(Value value, unsigned numDims) {
 
 ArrayRef<int64_t> getThinDims(Operation *op) {
   auto dims = op->getAttrOfType<DenseI64ArrayAttr>(kStreamed);
-  return dims ? dims.asArrayRef() : ArrayRef<int64_t>();
+  // A discardable attribute has no verifier: what names no dims of the op says nothing.
+  int64_t parallel = dims && isDomainOp(op) ? getNumParallel(op) : 0;
+  return dims && llvm::all_of(dims.asArrayRef(), [&](int64_t d) { return d >= 0 && d < parallel; }) ? dims.asArrayRef()
+                                                                                                    : ArrayRef<int64_t>();
 }
 
 bool isStreamedRead(Operation *op, ReadOp read) {

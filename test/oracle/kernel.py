@@ -12,7 +12,7 @@ from .prelude import PRELUDE
 from .ranges import infer
 from .reduce import combine
 from .sizes import bind_sizes
-from .element_types import BOOL, I64, TYPES, KcError, is_float, is_int, round_float, widen
+from .element_types import BOOL, F32, I64, TYPES, KcError, is_float, is_int, round_float, widen
 
 _REDUCES = {"+=": "sum", "*=": "prod", "min=": "min", "max=": "max", "and=": "all", "or=": "any", "xor=": "xor"}
 
@@ -178,6 +178,9 @@ class Call:
         else:
             value = typed(value, tensor.type)
         evaluate, places = compiled(value), [compiled(s) for s in subscripts]
+        if getattr(tensor.type, "saturates", False) and not reduces:  # a maximum of nothing is -inf, which no f8e4m3 holds
+            wide, saturated = evaluate, ops.converter(F32, tensor.type)
+            evaluate = lambda at: saturated(wide(at))  # noqa: E731
         checks, counts = [compiled(c) for c in conditions], self.counts[tensor.name]
         new, old = list(tensor.data), tensor.data
         if reduces and not start:  # the first of an output starts at the identity, what a condition leaves out included
