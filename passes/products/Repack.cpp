@@ -8,8 +8,8 @@
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/analysis/Contraction.h"
+#include "passes/analysis/IndexForm.h"
 #include "passes/index/Affine.h"
-#include "passes/index/IndexArithmetic.h"
 #include "passes/index/LinearRead.h"
 #include "passes/index/Strides.h"
 #include "passes/plan/CopyPolicy.h"
@@ -152,76 +152,6 @@ private:
     return read && (isa<FloatTF32Type>(unitType) ? read.getResult().getType().isF32() : read.getResult().getType() == unitType);
   }
 
-  /// What a factor takes of an index: all of it, or a form of it (`index // c`, `index % c`) that has fewer values.
-  struct Digit {
-    AffineExpr form, extent;      ///< over the index as d0; its values are 0 to extent - 1
-    SmallVector<Value, 2> values; ///< in the factor; none for the index itself
-  };
-
-  static Digit digitOf(ReduceOp reduce, Value factor, unsigned d) {
-    Digit whole{getAffineDimExpr(0, reduce.getContext()), reduce.getExtents().getResult(d), {}};
-    auto extent = dyn_cast<AffineConstantExpr>(whole.extent);
-    constexpr int64_t kMost = 64; // values that are tried
-    if (!extent || extent.getValue() > kMost)
-      return whole;
-    // The index values that something else than index arithmetic takes.
-    Value index = reduce.getBlock().getArgument(d);
-    Digit digit;
-    SmallVector<Value> work{index};
-    llvm::SmallPtrSet<Operation *, 8> seen;
-    while (!work.empty()) {
-      Value v = work.pop_back_val();
-      bool isTaken = false;
-      for (Operation *user : v.getUsers()) {
-        if (!dependsOn(factor, user))
-          continue;
-        if (user->getNumResults() != 1 || !user->getResult(0).getType().isIndex())
-          isTaken = true;
-        else if (seen.insert(user).second)
-          work.push_back(user->getResult(0));
-      }
-      if (!isTaken)
-        continue;
-      SmallVector<Value> leaves{index};
-      AffineExpr form = affineOf(v, leaves);
-      if (leaves.size() > 1 || (digit.form && digit.form != form))
-        return whole;
-      digit.form = form;
-      digit.values.push_back(v);
-    }
-    int64_t points = digit.form ? countValues(digit.form, extent.getValue()) : extent.getValue();
-    if (points >= extent.getValue())
-      return whole;
-    digit.extent = getAffineConstantExpr(points, reduce.getContext());
-    return digit;
-  }
-
-  /// How many values 0, 1, .. a form has where d0 is below `extent`; `extent` where it has others.
-  static int64_t countValues(AffineExpr form, int64_t extent) {
-    int64_t points = 0;
-    for (int64_t i = 0; i < extent; ++i) {
-      auto value = dyn_cast<AffineConstantExpr>(form.replaceDims(getAffineConstantExpr(i, form.getContext())));
-      if (!value || value.getValue() < 0)
-        return extent;
-      points = std::max(points, value.getValue() + 1);
-    }
-    return points;
-  }
-
-  /// Whether `op`, in the same body, leads to `value`.
-  static bool dependsOn(Value value, Operation *op) {
-    SmallVector<Value> work{value};
-    llvm::SmallPtrSet<Operation *, 16> seen;
-    while (!work.empty()) {
-      Operation *def = work.pop_back_val().getDefiningOp();
-      if (def == op)
-        return true;
-      if (def && def->getBlock() == op->getBlock() && seen.insert(def).second)
-        llvm::append_range(work, def->getOperands());
-    }
-    return false;
-  }
-
   /// factor = f(T[..], ..)  →  P[batch, outer, k] = f(T[..], ..) in the unit's type;  factor = P[batch, outer, k]
   void materialize(ReduceOp reduce, const Contraction &c, Value factor, ArrayRef<unsigned> outer, bool isUnsigned) {
     Type unitType = operandType(c, factor, "wgmma", target_);
@@ -233,10 +163,10 @@ private:
     llvm::append_range(dims, outer);
     for (bool tiled : {false, true}) // rows run along an index that tiles have several points of
       llvm::copy_if(c.k, std::back_inserter(dims), [&](unsigned d) { return support[d] && c.isTiledK(d) == tiled; });
-    SmallVector<Digit> digits = llvm::map_to_vector(dims, [&](unsigned d) { return digitOf(reduce, factor, d); });
+    SmallVector<IndexForm> forms = llvm::map_to_vector(dims, [&](unsigned d) { return indexFormOf(reduce, factor, d); });
     double copied = 1;
-    for (const Digit &digit : digits)
-      copied *= double(knownMax(digit.extent, facts_));
+    for (const IndexForm &taken : forms)
+      copied *= double(knownMax(taken.extent, facts_));
     if (!policy_.copies.isMet(*work, copied))
       return;
     // The value that the unit takes, and what leads to it.
@@ -245,11 +175,12 @@ private:
     llvm::SetVector<Operation *> slice;
     BackwardSliceOptions options;
     options.inclusive = true;
-    auto isDigit = [&](Operation *op) {
-      return llvm::any_of(
-          digits, [&](const Digit &d) { return llvm::any_of(op->getResults(), [&](Value v) { return llvm::is_contained(d.values, v); }); });
+    auto isForm = [&](Operation *op) {
+      return llvm::any_of(forms, [&](const IndexForm &d) {
+        return llvm::any_of(op->getResults(), [&](Value v) { return llvm::is_contained(d.values, v); });
+      });
     };
-    options.filter = [&](Operation *op) { return op->getBlock() == &reduce.getBlock() && !isDigit(op); };
+    options.filter = [&](Operation *op) { return op->getBlock() == &reduce.getBlock() && !isForm(op); };
     if (failed(getBackwardSlice(value, &slice, options)) || llvm::any_of(slice, [](Operation *op) { return !isPure(op); }))
       return;
     std::string name = "operand";
@@ -263,8 +194,8 @@ private:
     AffineMap extents = reduce.getExtents();
     SmallVector<AffineExpr> domain, rows;
     SmallVector<Attribute> indices;
-    for (auto [d, digit] : llvm::zip(dims, digits)) {
-      domain.push_back(digit.extent);
+    for (auto [d, taken] : llvm::zip(dims, forms)) {
+      domain.push_back(taken.extent);
       indices.push_back(reduce.getIndices()[d]);
     }
     Type element = isa<FloatTF32Type>(unitType) ? Type(b.getF32Type()) : unitType;
@@ -279,11 +210,11 @@ private:
                                 << (isStored(factor, unitType) ? "' backwards" : "'") << ": it is written to an aligned workspace first";
     Block &body = copy.getBody().emplaceBlock();
     IRMapping mapping;
-    for (auto [d, digit] : llvm::zip(dims, digits)) {
+    for (auto [d, taken] : llvm::zip(dims, forms)) {
       Value index = body.addArgument(b.getIndexType(), loc);
-      if (digit.values.empty())
+      if (taken.values.empty())
         mapping.map(reduce.getBlock().getArgument(d), index);
-      for (Value v : digit.values)
+      for (Value v : taken.values)
         mapping.map(v, index);
     }
     b.setInsertionPointToStart(&body);
@@ -305,7 +236,7 @@ private:
     SmallVector<Value> point;
     SmallVector<AffineExpr> subscripts;
     for (auto [n, d] : llvm::enumerate(dims)) {
-      subscripts.push_back(digits[n].form.replace(b.getAffineDimExpr(0), b.getAffineDimExpr(n)));
+      subscripts.push_back(forms[n].form.replace(b.getAffineDimExpr(0), b.getAffineDimExpr(n)));
       point.push_back(reduce.getBlock().getArgument(d));
     }
     auto map = AffineMap::get(dims.size(), extents.getNumSymbols(), subscripts, b.getContext());
