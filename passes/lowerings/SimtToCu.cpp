@@ -91,6 +91,9 @@ void DotLowering::runSimt() {
   a.array = c_.allocate(a.count() * stepOf(a), a.type(), c_.named("a_frag", loc_));
   b.array = c_.allocate(b.count() * stepOf(b), b.type(), c_.named("b_frag", loc_));
   Value k0 = openLoop(c_, 0, k_, step, "kk", loc_);
+  // A comparison of 64 bits is many instructions, of which unrolled loops make too many to compile in a moment.
+  if (!op_.isProduct() && isa<BlockArgument>(k0) && cast<MemRefType>(acc_.getType()).getElementTypeBitWidth() > 32)
+    b_.getInsertionBlock()->getParentOp()->setAttr(cu::kUnrollAttr, b_.getI64IntegerAttr(2));
 
   /// Where a row (column) and one of its k are in registers.
   auto indexOf = [&](const Patch &p, Value row, Value k) { return p.alongK() ? c_.add(c_.mul(row, step, loc_), k, loc_) : row; };

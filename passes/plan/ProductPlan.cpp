@@ -32,7 +32,9 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
   l.unit = unit ? "mma" : "simt";
   // Measured on an H200 at 4096³ (docs/lab): two blocks of four warps
   // beat one of eight, and for mma a short K tile with more slots a long one.
-  int64_t tileM = 128, tileN = 128, tileK = unit ? 64 / bytes : 32;
+  // Of 64-bit results that another term than a product makes, half as many a thread: a comparison takes registers beside them.
+  int64_t side = c.term && c.term.getType().getIntOrFloatBitWidth() > 32 ? 64 : 128;
+  int64_t tileM = side, tileN = side, tileK = unit ? 64 / bytes : 32;
   // Small problems: smaller tiles fill the device, as long as they have all that is reduced in them.
   int64_t m = extentProduct(l, c.m, dims, likely_), n = extentProduct(l, c.n, dims, likely_);
   int64_t batch = std::max<int64_t>(1, extentProduct(l, c.batch, dims, likely_));
