@@ -110,14 +110,11 @@ void FunctionLowering::copyTile(Value from, Value toArray, Location loc, std::op
   });
 }
 
-/// Whether only elementwise code, or a store of words to a slot, reads a part before anything may write what it is a part of.
-/// (Matrices of 16-bit elements are stored from an array that starts with them.)
+/// Whether only elementwise code reads a part, before anything may write what it is a part of.
 static bool isReadInPlace(SliceOp slice) {
-  Type element = slice.getResult().getType().getElementType();
-  bool isWords = element.isIntOrFloat() && element.getIntOrFloatBitWidth() >= 32;
   Operation *last = slice;
   for (Operation *user : slice->getUsers()) {
-    if (user->getBlock() != slice->getBlock() || !(isElementwise(user) || (isWords && isa<RingStoreOp>(user))))
+    if (user->getBlock() != slice->getBlock() || !isElementwise(user))
       return false;
     last = last->isBeforeInBlock(user) ? user : last;
   }

@@ -256,14 +256,13 @@ void lowerRingStore(ThreadCode &c, tile::RingStoreOp op) {
     c.b.setInsertionPoint(branch.thenBlock()->getTerminator());
   }
   int64_t vector = inRegisters ? vectorOf(layout, address.layout(), bytes) : 1;
-  RegTile stored = c.tiles.lookup(op.getValue());
   ArrayRef<Digit> digits = layout.reg;
   OpenDigits open;
   c.overDigits(vector > 1 ? digits.drop_front() : digits, loc, open, [&] {
     SmallVector<Value> coords = c.coordinates(layout, open, ring.getShape().size(), loc);
     Value to = c.add(start, address.at(coords), loc);
     if (vector > 1)
-      cu::CopyOp::create(c.b, loc, stored.array, c.registerIndex(stored, open, loc), target, to, vector);
+      cu::CopyOp::create(c.b, loc, c.tiles.lookup(op.getValue()).array, c.registerIndex(layout, open, loc), target, to, vector);
     else
       memref::StoreOp::create(c.b, loc, c.element(op.getValue(), open, loc), target, to);
   });

@@ -247,13 +247,10 @@ Value ThreadCode::sharedArray(int64_t count, Type element, Location loc, StringR
   return cu::SharedOp::create(b, named(name, loc), cu::memrefIn({count}, element, cu::Shared), offset);
 }
 
-Value ThreadCode::registerIndex(const RegTile &t, const OpenDigits &open, Location loc) {
-  Value r = registerIndex(t.layout, open, loc);
-  return t.first ? add(r, index(t.first, loc), loc) : r;
-}
-
 Value ThreadCode::loadRegister(const RegTile &t, const OpenDigits &open, Location loc) {
-  return memref::LoadOp::create(b, loc, t.array, registerIndex(t, open, cu::unnamed(loc)));
+  Location plain = cu::unnamed(loc);
+  Value r = registerIndex(t.layout, open, plain);
+  return memref::LoadOp::create(b, loc, t.array, t.first ? add(r, index(t.first, plain), plain) : r);
 }
 
 Value scaled(ThreadCode &code, Value subscript, AffineExpr stride, Location loc) {

@@ -103,7 +103,6 @@ public:
 
   /// The register number in `layout` that the open digits name.
   mlir::Value registerIndex(const tile::Layout &layout, const OpenDigits &open, mlir::Location loc);
-  mlir::Value registerIndex(const RegTile &t, const OpenDigits &open, mlir::Location loc);
   mlir::Value allocate(int64_t count, mlir::Type element, mlir::Location loc);
   /// Loops over register digits, slowest first; `body` runs innermost.
   void overDigits(llvm::ArrayRef<tile::Digit> digits, mlir::Location loc, OpenDigits &open, llvm::function_ref<void()> body);
