@@ -39,6 +39,14 @@ public:
   }
   template <typename T> T *as() const { return static_cast<T *>(data()); }
 
+  /// The same elements in memory of its own; data() is null where there is none.
+  HostTensor copy() const {
+    HostTensor t(type_, shape_);
+    if (t.data())
+      __builtin_memcpy(t.data(), data(), bytes_);
+    return t;
+  }
+
   TensorView view() const { return {data(), type_, shape_, denseStrides(shape_)}; }
   DeviceTensor deviceTensor() const { return {data(), type_, shape_, denseStrides(shape_), 0}; }
   /// A rank-0 tensor as a scalar argument.

@@ -9,13 +9,6 @@
 namespace kernelc {
 namespace {
 
-HostTensor copyOf(const HostTensor &t) {
-  HostTensor copy(t.type(), t.shape());
-  if (copy.data())
-    __builtin_memcpy(copy.data(), t.data(), t.bytes());
-  return copy;
-}
-
 /// The kernel with all excluded terms admitted that matrix units may let through, in f64.
 absl::StatusOr<std::shared_ptr<const reference::ReferenceKernel>> compileAdmitting(Program &program, const Kernel &signature) {
   std::shared_ptr<const reference::ReferenceKernel> code;
@@ -49,7 +42,7 @@ absl::StatusOr<CheckResult> checkOnHost(JitKernel &kernel, const Place &place, a
   std::vector<HostTensor> before(tensors.size());
   for (size_t i = 0; i < tensors.size(); ++i)
     if (signature.params[i].kind == ParamKind::InOut) {
-      before[i] = copyOf(tensors[i]);
+      before[i] = tensors[i].copy();
       if (!before[i].data())
         return absl::ResourceExhaustedError("no memory for a copy of the arguments");
     }

@@ -31,11 +31,9 @@ absl::StatusOr<std::vector<PassVerdict>> verifyPasses(JitKernel &kernel, absl::S
   std::vector<VerifyCall> calls(1);
   calls[0].sizes = sizes;
   for (const HostTensor &t : tensors) {
-    HostTensor copy(t.type(), t.shape());
-    if (!copy.data())
+    calls[0].tensors.push_back(t.copy());
+    if (!calls[0].tensors.back().data())
       return absl::ResourceExhaustedError("no memory for the arguments");
-    __builtin_memcpy(copy.data(), t.data(), t.bytes());
-    calls[0].tensors.push_back(std::move(copy));
   }
   std::vector<PassVerdict> verdicts;
   absl::Status status = kernel.program().withModule([&](mlir::ModuleOp module) -> absl::Status {

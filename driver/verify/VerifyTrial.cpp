@@ -13,13 +13,6 @@
 namespace kernelc {
 namespace {
 
-HostTensor copyOf(const HostTensor &t) {
-  HostTensor copy(t.type(), t.shape());
-  if (copy.data())
-    __builtin_memcpy(copy.data(), t.data(), t.bytes());
-  return copy;
-}
-
 /// Whole numbers in [-2, 2] ([0, 2] where there is no sign).
 void fillSmall(HostTensor &t, std::mt19937 &random) {
   TensorView v = t.view();
@@ -52,7 +45,7 @@ absl::StatusOr<std::unique_ptr<VerifyTrial>> VerifyTrial::create(const Kernel &s
   for (size_t i = 0; i < tensors.size(); ++i) {
     bool output = signature.params[i].kind == ParamKind::Output;
     bool ring = inputs == Ring && isFloat(tensors[i].type());
-    HostTensor t = ring ? HostTensor(ElementType::i32, tensors[i].shape()) : copyOf(tensors[i]);
+    HostTensor t = ring ? HostTensor(ElementType::i32, tensors[i].shape()) : tensors[i].copy();
     if (!t.data())
       return absl::ResourceExhaustedError("no memory for the arguments");
     if (inputs == SmallIntegers && !output)
@@ -87,7 +80,7 @@ absl::StatusOr<std::unique_ptr<VerifyTrial>> VerifyTrial::create(const Kernel &s
 absl::StatusOr<std::vector<HostTensor>> VerifyTrial::copies() const {
   std::vector<HostTensor> all;
   for (size_t i = 0; i < tensors_.size(); ++i) {
-    all.push_back(copyOf(tensors_[i]));
+    all.push_back(tensors_[i].copy());
     if (!all.back().data())
       return absl::ResourceExhaustedError("no memory for the arguments");
     if (signature_->params[i].kind == ParamKind::Output) // what nobody writes shows
