@@ -63,6 +63,11 @@ absl::StatusOr<Runtime *> Runtime::instance() {
   return (*runtime)->get();
 }
 
+absl::StatusOr<Device *> Runtime::deviceAt(int ordinal) {
+  absl::StatusOr<Runtime *> runtime = instance();
+  return runtime.ok() ? (*runtime)->device(ordinal) : absl::StatusOr<Device *>(runtime.status());
+}
+
 Runtime::~Runtime() = default;
 
 absl::Status Runtime::checkFork() const {

@@ -59,6 +59,8 @@ public:
   static absl::StatusOr<std::unique_ptr<Runtime>> create(std::string libcuda = "");
   /// The process-wide one, created at the first call; a failure is remembered.
   static absl::StatusOr<Runtime *> instance();
+  /// Its device with that ordinal: see device().
+  static absl::StatusOr<Device *> deviceAt(int ordinal);
   ~Runtime();
 
   const cuda::CudaDriver &driver() const { return *driver_; }

@@ -43,8 +43,7 @@ std::string lineOf(JsonObject members) {
 
 TuneRecords::TuneRecords(const Call &call) : kernel_(call.kernel->signature().name) {
   call_ = {{"kernel", kernel_}, {"text", digestOf(call.kernel->program().text())}};
-  absl::StatusOr<Runtime *> runtime = Runtime::instance();
-  absl::StatusOr<Device *> device = runtime.ok() ? (*runtime)->device(call.place.ordinal) : runtime.status();
+  absl::StatusOr<Device *> device = Runtime::deviceAt(call.place.ordinal);
   if (device.ok())
     call_.insert(call_.end(), {{"target", (*device)->info().target()}, {"device", (*device)->info().name}});
   call_.push_back({"sizes", sizesOf(call)});

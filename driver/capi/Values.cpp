@@ -153,8 +153,7 @@ cuda::StreamHandle streamOf(void *stream) {
 absl::StatusOr<Device *> gpuOf(kc_device device) {
   if (device.device_type != KC_DEVICE_CUDA)
     return absl::InvalidArgumentError("streams are a GPU's");
-  absl::StatusOr<Runtime *> runtime = Runtime::instance();
-  return runtime.ok() ? (*runtime)->device(device.device_id) : absl::StatusOr<Device *>(runtime.status());
+  return Runtime::deviceAt(device.device_id);
 }
 
 static absl::StatusOr<Place> placeOf(kc_device device) {

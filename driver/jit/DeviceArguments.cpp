@@ -5,10 +5,7 @@ namespace kernelc {
 
 absl::StatusOr<std::unique_ptr<DeviceArguments>> DeviceArguments::create(const Kernel &kernel, const Place &place,
                                                                          absl::Span<const HostTensor> tensors) {
-  absl::StatusOr<Runtime *> runtime = Runtime::instance();
-  if (!runtime.ok())
-    return runtime.status();
-  absl::StatusOr<Device *> device = (*runtime)->device(place.ordinal);
+  absl::StatusOr<Device *> device = Runtime::deviceAt(place.ordinal);
   if (!device.ok())
     return device.status();
   std::unique_ptr<DeviceArguments> args(new DeviceArguments(**device));

@@ -241,10 +241,7 @@ absl::StatusOr<BoundCall> JitKernel::bind(const Place &place, absl::Span<const L
                                           std::optional<cuda::StreamHandle> stream) {
   if (place.kind != Place::Cuda)
     return bindOnHost(place, values, sizes);
-  absl::StatusOr<Runtime *> runtime = Runtime::instance();
-  if (!runtime.ok())
-    return runtime.status();
-  absl::StatusOr<Device *> device = (*runtime)->device(place.ordinal);
+  absl::StatusOr<Device *> device = Runtime::deviceAt(place.ordinal);
   if (!device.ok())
     return device.status();
   absl::StatusOr<CheckedArgs> args = checkArguments(impl_->signature, values, sizes, place.ordinal, (*device)->info().smCount);

@@ -149,19 +149,11 @@ absl::StatusOr<std::shared_ptr<JitKernel>> Session::compile(std::string text, ab
 }
 
 Place Session::defaultPlace(std::string *why) {
-  absl::StatusOr<Runtime *> runtime = Runtime::instance();
-  absl::Status status = runtime.status();
-  if (runtime.ok()) {
-    absl::StatusOr<Device *> device = (*runtime)->device(0);
-    status = device.status();
-    if (device.ok()) {
-      if (why)
-        *why = absl::StrCat("cuda:0 (", (*device)->info().name, ")");
-      return {Place::Cuda, 0};
-    }
-  }
+  absl::StatusOr<Device *> device = Runtime::deviceAt(0);
   if (why)
-    *why = absl::StrCat("cpu, because ", status.message());
+    *why = device.ok() ? absl::StrCat("cuda:0 (", (*device)->info().name, ")") : absl::StrCat("cpu, because ", device.status().message());
+  if (device.ok())
+    return {Place::Cuda, 0};
   return {Place::Cpu};
 }
 
