@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "passes/index/IndexArithmetic.h"
 
 using namespace mlir;
@@ -11,29 +12,20 @@ namespace kernelc::te {
 
 namespace {
 
-/// Whether `op`, in the same body, leads to `value`.
-bool leadsTo(Operation *op, Value value) {
-  SmallVector<Value> work{value};
-  llvm::SmallPtrSet<Operation *, 16> seen;
-  while (!work.empty()) {
-    Operation *def = work.pop_back_val().getDefiningOp();
-    if (def == op)
-      return true;
-    if (def && def->getBlock() == op->getBlock() && seen.insert(def).second)
-      llvm::append_range(work, def->getOperands());
-  }
-  return false;
-}
-
 /// The index values computed from `index` that something else than index arithmetic takes on the way to `value`.
 SmallVector<Value> findTaken(Value index, Value value) {
+  llvm::SetVector<Operation *> leading; // to `value`, in the same body
+  BackwardSliceOptions options;
+  options.inclusive = true;
+  options.filter = [&](Operation *op) { return op->getBlock() == index.getParentBlock(); };
+  (void)getBackwardSlice(value, &leading, options);
   SmallVector<Value> work{index}, taken;
   llvm::SmallPtrSet<Operation *, 8> seen;
   while (!work.empty()) {
     Value v = work.pop_back_val();
     bool isTaken = false;
     for (Operation *user : v.getUsers()) {
-      if (!leadsTo(user, value))
+      if (!leading.contains(user))
         continue;
       if (user->getNumResults() != 1 || !user->getResult(0).getType().isIndex())
         isTaken = true;
