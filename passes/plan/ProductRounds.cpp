@@ -5,10 +5,13 @@
 
 namespace kernelc::te {
 
-int64_t roundsInAccumulators(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims) {
+bool mayShareAccumulators(const Contraction &c) {
   std::optional<WarpgroupForm> form = findWarpgroupForm(c);
-  if (l.unit != "wgmma" || !l.producerWarps || !l.promote || !c.partScales.empty() || c.where || !form || form->aInRegisters ||
-      form->bInRegisters)
+  return c.partScales.empty() && !c.where && form && !form->aInRegisters && !form->bInRegisters;
+}
+
+int64_t roundsInAccumulators(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims) {
+  if (l.unit != "wgmma" || !l.producerWarps || !l.promote || !mayShareAccumulators(c))
     return 1;
   int64_t products = 1; // of a round
   for (unsigned d : c.k)

@@ -7,8 +7,11 @@
 
 namespace kernelc::te {
 
+/// Whether several rounds of a product may sum in the accumulators of warpgroups: its operands are in slots, and no registers, scales
+/// or choice of tiles come between rounds.
+bool mayShareAccumulators(const Contraction &c);
 /// How many rounds of a launch's product sum in the unit's accumulators before the sum moves on (LaunchPlan::promote): of operands
-/// in slots that producer warps fill as many as it allows; one where registers, scales or a choice of tiles come between rounds.
+/// in slots that producer warps fill as many as it allows, where they may share them.
 /// `dims`: of the product's statement, as in LaunchPlan::dims.
 int64_t roundsInAccumulators(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims);
 

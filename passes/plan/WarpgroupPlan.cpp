@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tiles, warps and slots of launches with a product on warpgroup units: the cost model of unit wgmma.
+#include "passes/plan/ProductRounds.h"
 #include "passes/plan/Scheduler.h"
 
 #include <numeric>
@@ -61,7 +62,7 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   constexpr double kNarrowRows = 1.05, kNarrowRowsOfTall = 1.02;
   // Where each tile's product is added to a sum, two are in flight if a third set of accumulators has room; else the unit waits while sums
   // are added up, and takes so many times as long (f8 4096³ and 8192³, H200: 128 columns in pairs are as fast as 192 one by one).
-  bool inChunks = p.promote > 128 / bytes && !inRegisters && c.partScales.empty() && !c.where; // of several tiles (roundsInAccumulators)
+  bool inChunks = p.promote > 128 / bytes && mayShareAccumulators(c); // of several tiles (roundsInAccumulators)
   bool isAdded = !inRegisters && sets == 2 && !walksTwice(l) && !inChunks;
   constexpr double kOneInFlight = 1.04;
   // The tile whose rounds over the device take least time.

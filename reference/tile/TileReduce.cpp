@@ -153,8 +153,9 @@ public:
     if (dot.isProduct())
       return;
     Block &block = dot.getTerm().front();
+    llvm::DenseMap<Value, size_t> numbers;
     auto numberOf = [&](Value v) {
-      if (auto [it, isNew] = numbers_.try_emplace(v, values_.size()); !isNew)
+      if (auto [it, isNew] = numbers.try_emplace(v, values_.size()); !isNew)
         return it->second;
       values_.push_back({});
       if (Attribute constant; matchPattern(v, m_Constant(&constant)))
@@ -196,7 +197,6 @@ private:
     SmallVector<size_t, 3> operands;
     size_t result;
   };
-  llvm::DenseMap<Value, size_t> numbers_;
   std::vector<TileElement> values_;
   std::vector<Step> steps_;
   size_t result_ = 0;
