@@ -101,8 +101,8 @@ LogicalResult LaunchEmitter::emitContraction(ReduceOp op, const Contraction &c, 
     ok &= a && b;
     if (!ok)
       return acc;
-    auto sum = tile::DotOp::create(b_, loc, type, a, b, byParts ? zero : acc, m, n, k, Value(), c.term ? pointsLeft(k, loc) : Value(),
-                                   c.aUnsigned, c.bUnsigned, aRounded, bRounded, op.getKind());
+    auto sum = tile::DotOp::create(b_, loc, type, a, b, byParts ? zero : acc, m, n, k, Value(), Value(),
+                                   c.term ? pointsLeft(k, loc) : Value(), c.aUnsigned, c.bUnsigned, aRounded, bRounded, op.getKind());
     if (c.term)
       fillTerm(sum, c);
     if (!byParts)

@@ -185,6 +185,10 @@ private:
       if (isTile(dot.getA()) && dot.getNumber())
         fixed[leaderOf(dot.getA())] = supportOf(dot.getA());
     });
+    func_.walk([&](SliceOp slice) { // a part of what a product left
+      if (auto whole = fixed.find(leaderOf(slice.getInput())); whole != fixed.end() && !isSingle(slice.getResult()))
+        fixed[leaderOf(slice.getResult())] = Support(whole->second);
+    });
     for (auto [a, b] : projections_) {
       const void *left = leaderOf(a), *right = leaderOf(b);
       auto ofLeft = fixed.find(left), ofRight = fixed.find(right);
@@ -442,7 +446,8 @@ private:
     if (getLayout(rows) == wanted)
       return;
     OpBuilder b(spread);
-    spread.getInputMutable().set(ConvertLayoutOp::create(b, spread.getLoc(), withLayout(cast<RankedTensorType>(rows.getType()), wanted), rows));
+    spread.getInputMutable().set(
+        ConvertLayoutOp::create(b, spread.getLoc(), withLayout(cast<RankedTensorType>(rows.getType()), wanted), rows));
   }
 
   void convertResults(tile::ReduceOp reduce) {
