@@ -197,7 +197,7 @@ SmallVector<Value> LaunchEmitter::roundsLoop(ArrayRef<int64_t> k, std::optional<
     if (Value holds = where())
       tile::HoldsOp::create(b_, loc, holds);
   };
-  SmallVector<Value> inits(init);
+  SmallVector<Value> inits(init), outside(c_.offsets);
   size_t sums = init.size();
   Value zero = constant(0, loc), rounds = tileCount;
   if (where) {
@@ -260,8 +260,7 @@ SmallVector<Value> LaunchEmitter::roundsLoop(ArrayRef<int64_t> k, std::optional<
     scf::YieldOp::create(b_, loc, addPart(loop.getResult(0), Value(), chunks.getRegionIterArg(0), loc));
     b_.setInsertionPointAfter(chunks);
   }
-  for (int64_t i : k)
-    c_.offsets[i] = zero;
+  c_.offsets = outside;
   return llvm::to_vector_of<Value>((chunks ? chunks : loop).getResults().take_front(sums));
 }
 
