@@ -200,7 +200,7 @@ private:
   llvm::DenseMap<int64_t, mlir::Value> byName_;
   LaunchContext c_;
   llvm::ArrayRef<int64_t> open_; ///< the launch's loops, while statements are emitted within them
-  mlir::Value rank_; ///< of this block in a cluster that shares an index out
+  mlir::Value rank_;             ///< of this block in a cluster that shares an index out
 };
 
 } // namespace kernelc

@@ -47,23 +47,24 @@ LogicalResult LaunchEmitter::emitInLoop(ArrayRef<size_t> members) {
   Carried &first = sums.front();
   bool walkAlike = llvm::all_of(sums, [&](Carried &s) { return s.op.getCondition() == first.op.getCondition() && s.dims == first.dims; });
   bool ok = true;
-  SmallVector<Value> ends = roundsLoop(
-      l_.loops, walkAlike ? first.op.getCondition() : std::nullopt, first.dims, start, first.loc, l_.loops.size(), nullptr, 1,
-      [&](ValueRange carried) {
-        SmallVector<Value> next(carried);
-        size_t sum = 0;
-        for (size_t n : members) {
-          if (!isCarried(n)) {
-            ok = ok && succeeded(emitStatement(n));
-            continue;
-          }
-          Value v = ok ? addTile(sums[sum].op, sums[sum].product, forms[sum], sums[sum].dims, carried[sum], sums[sum].loc) : Value();
-          ok &= bool(v);
-          next[sum] = v ? v : next[sum];
-          ++sum;
-        }
-        return next;
-      });
+  SmallVector<Value> ends =
+      roundsLoop(l_.loops, walkAlike ? first.op.getCondition() : std::nullopt, first.dims, start, first.loc, l_.loops.size(), nullptr, 1,
+                 [&](ValueRange carried) {
+                   SmallVector<Value> next(carried);
+                   size_t sum = 0;
+                   for (size_t n : members) {
+                     if (!isCarried(n)) {
+                       ok = ok && succeeded(emitStatement(n));
+                       continue;
+                     }
+                     Value v =
+                         ok ? addTile(sums[sum].op, sums[sum].product, forms[sum], sums[sum].dims, carried[sum], sums[sum].loc) : Value();
+                     ok &= bool(v);
+                     next[sum] = v ? v : next[sum];
+                     ++sum;
+                   }
+                   return next;
+                 });
   open_ = {};
   for (size_t n : members) // what was made in a round is gone
     if (!isCarried(n))

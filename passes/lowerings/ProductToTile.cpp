@@ -30,19 +30,9 @@ static bool isReadByDigit(ReduceOp op, const Contraction &c, unsigned d) {
 LaunchEmitter::DotForm LaunchEmitter::dotForm(ReduceOp op, const Contraction &c, ArrayRef<int64_t> dims) {
   auto indicesOf = [&](ArrayRef<unsigned> list) { return llvm::map_to_vector<4>(list, [&](unsigned d) { return dims[d]; }); };
   DotForm f{indicesOf(c.m), indicesOf(c.n), indicesOf(c.k), {c.a, c.aWhere, c.aMask}, {c.b, c.bWhere, c.bMask}};
-  // The unit's rows are the side with tiles that fill them.
-  auto tileOf = [&](ArrayRef<int64_t> list) {
-    int64_t p = 1;
-    for (int64_t d : list)
-      p *= l_.tiles[d];
-    return p;
-  };
-  // Or the one that comes from registers; or, of a product whose results another one takes from there, the one that both keep.
   std::optional<WarpgroupForm> form = findWarpgroupForm(c);
   f.oneInRegisters = form && (form->aInRegisters || form->bInRegisters);
-  bool walksRows = llvm::any_of(f.m, [&](int64_t i) { return llvm::is_contained(l_.loops, i); });
-  bool swaps = f.oneInRegisters ? form->bInRegisters : tileOf(f.m) < 64 || walksRows;
-  if (l_.unit == "wgmma" && swaps) {
+  if (l_.unit == "wgmma" && takesColumnsAsRows(l_, c, dims)) {
     std::swap(f.m, f.n);
     std::swap(f.left, f.right);
   }
@@ -79,9 +69,8 @@ Value LaunchEmitter::addRound(ReduceOp op, const Contraction &c, const DotForm &
   Value a = load(f.left, f.m, aRounded), b = load(f.right, f.n, bRounded);
   if (!a || !b)
     return {};
-  auto sum =
-      tile::DotOp::create(b_, loc, f.type, a, b, f.byParts ? startOfSum(op, f, loc) : acc, f.m, f.n, f.k, Value(), Value(),
-                          c.term ? pointsLeft(f.k, loc) : Value(), c.aUnsigned, c.bUnsigned, aRounded, bRounded, op.getKind());
+  auto sum = tile::DotOp::create(b_, loc, f.type, a, b, f.byParts ? startOfSum(op, f, loc) : acc, f.m, f.n, f.k, Value(), Value(),
+                                 c.term ? pointsLeft(f.k, loc) : Value(), c.aUnsigned, c.bUnsigned, aRounded, bRounded, op.getKind());
   if (c.term)
     fillTerm(sum, c);
   if (!f.byParts)
@@ -149,9 +138,9 @@ Value LaunchEmitter::sumOverRounds(ReduceOp op, const Contraction &c, const DotF
     auto isPicked = [&](int64_t i) { return support[llvm::find(dims, i) - dims.begin()]; };
     picked = std::max<size_t>(1, std::stable_partition(walked.begin(), walked.end(), isPicked) - walked.begin());
   }
-  return roundsLoop(walked, op.getCondition(), dims, zero, loc, picked, choice, f.chunk, [&](ValueRange acc) {
-    return SmallVector<Value>{round(acc.front())};
-  }).front();
+  return roundsLoop(walked, op.getCondition(), dims, zero, loc, picked, choice, f.chunk,
+                    [&](ValueRange acc) { return SmallVector<Value>{round(acc.front())}; })
+      .front();
 }
 
 Value LaunchEmitter::pointsLeft(ArrayRef<int64_t> k, Location loc) {

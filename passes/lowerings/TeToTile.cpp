@@ -22,7 +22,8 @@ LogicalResult LaunchEmitter::emit(unsigned number) {
   llvm::DenseSet<Value> made;
   for (size_t n = 0; n < l_.ops.size(); ++n) {
     bool inLoop = llvm::any_of(l_.dims[n], [&](int64_t i) { return llvm::is_contained(l_.loops, i); });
-    bool waits = ops_[l_.ops[n]]->walk([&](ReadOp read) { return made.contains(read.getTensor()) ? WalkResult::interrupt() : WalkResult::advance(); })
+    bool waits = ops_[l_.ops[n]]
+                     ->walk([&](ReadOp read) { return made.contains(read.getTensor()) ? WalkResult::interrupt() : WalkResult::advance(); })
                      .wasInterrupted();
     (inLoop ? members : waits ? behind : before).push_back(n);
     if (inLoop || waits)
