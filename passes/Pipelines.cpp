@@ -69,6 +69,7 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   pm.addNestedPass<te::KernelOp>(createTeThinProducts(thin));
   // Products have their shape; what is left are reductions that would walk long rows again.
   TeDeriveCascadesOptions cascades;
+  cascades.target = options.target;
   cascades.sizeDiv = options.sizeDiv;
   cascades.sizeMax = options.sizeMax;
   pm.addNestedPass<te::KernelOp>(createTeDeriveCascades(cascades));

@@ -58,6 +58,8 @@ private:
   /// r + 2 cluster, ..
   bool isSharedOut(int64_t i) const { return l_.cluster > 1 && i == l_.clusterIndex && !llvm::is_contained(l_.grid, i); }
   bool sharesOut() const { return isSharedOut(l_.clusterIndex); }
+  /// Whether each of these blocks has one tile of it, so that what it has loaded stays in registers.
+  bool isHeld(int64_t i) const;
 
   // LoopsToTile.cpp
   mlir::Value constant(int64_t v, mlir::Location loc);

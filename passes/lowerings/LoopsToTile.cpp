@@ -15,6 +15,11 @@ using namespace te;
 
 Value LaunchEmitter::constant(int64_t v, Location loc) { return arith::ConstantIndexOp::create(b_, loc, v); }
 
+bool LaunchEmitter::isHeld(int64_t i) const {
+  int64_t max = knownMax(l_.extents.getResult(i), {plan_.sizeDiv, plan_.sizeMax});
+  return isSharedOut(i) && max >= 0 && max <= l_.tiles[i] * l_.cluster;
+}
+
 SmallVector<int64_t> LaunchEmitter::loopsOf(ArrayRef<int64_t> dims) {
   SmallVector<int64_t> loops;
   SizeFacts facts{plan_.sizeDiv, plan_.sizeMax};
@@ -22,7 +27,8 @@ SmallVector<int64_t> LaunchEmitter::loopsOf(ArrayRef<int64_t> dims) {
     if (llvm::is_contained(l_.grid, i))
       continue;
     if (isSharedOut(i)) {
-      loops.push_back(i);
+      if (!isHeld(i))
+        loops.push_back(i);
       continue;
     }
     int64_t max = knownMax(l_.extents.getResult(i), facts);

@@ -12,6 +12,7 @@
 #include "passes/index/Affine.h"
 #include "passes/plan/Grouping.h"
 #include "passes/plan/PlanAttr.h"
+#include "passes/plan/Schedule.h"
 #include "passes/plan/Sharing.h"
 #include "passes/te/Separate.h"
 
@@ -251,7 +252,8 @@ private:
 
 class Deriver {
 public:
-  Deriver(KernelOp kernel, const SizeFacts &facts, bool always) : kernel_(kernel), facts_(facts), always_(always) {}
+  Deriver(KernelOp kernel, const Target &target, const SizeFacts &facts, Merge merge, bool always)
+      : kernel_(kernel), target_(target), facts_(facts), merge_(merge), always_(always) {}
 
   void run() {
     SmallVector<ReduceOp> all;
@@ -276,15 +278,15 @@ private:
     return !ofProduct && (always_ || isWalkedAgain(r));
   }
 
-  /// Whether the points of a result are more than a block has registers for, and lie along memory: a second reduction over
+  /// Whether the points of a result are more than a block, or a cluster, has registers for, and lie along memory: a second reduction over
   /// them would read them again.
   bool isWalkedAgain(ReduceOp r) {
-    constexpr int64_t kHeld = 32768; // te-plan's largest row in registers
     SmallVector<unsigned> reduced = llvm::to_vector(llvm::seq(r.getNumParallel(), r.getNumDims()));
     for (unsigned d : reduced)
       if (knownMax(r.getExtents().getResult(d), facts_) < 0)
         return false;
-    return knownPoints(r.getExtents(), reduced, facts_) > kHeld && !findColumn(r, facts_);
+    return knownPoints(r.getExtents(), reduced, facts_) > kLargestHeld && !findColumn(r, facts_) &&
+           (merge_ == Merge::Launch || !findHeldRow(r, facts_, target_));
   }
 
   /// Whether `read`, in `op`, is of the point's own element of what an equal domain gives.
@@ -476,7 +478,9 @@ private:
   }
 
   KernelOp kernel_;
+  const Target &target_;
   SizeFacts facts_;
+  Merge merge_;
   bool always_;
 };
 
@@ -484,9 +488,13 @@ struct TeDeriveCascadesPass : impl::TeDeriveCascadesBase<TeDeriveCascadesPass> {
   using Base::Base;
   void runOnOperation() override {
     SmallVector<int64_t> div(sizeDiv.begin(), sizeDiv.end()), max(sizeMax.begin(), sizeMax.end());
-    if (failed(checkSizeFacts(getOperation(), div, max)))
+    FailureOr<const Target *> found = getTarget(getOperation(), target);
+    if (failed(found) || failed(checkSizeFacts(getOperation(), div, max)))
       return signalPassFailure();
-    Deriver(getOperation(), {div, max}, always).run();
+    FailureOr<KernelSchedule> schedule = getKernelSchedule(getOperation(), target);
+    if (failed(schedule))
+      return signalPassFailure();
+    Deriver(getOperation(), **found, {div, max}, schedule->merge, always).run();
   }
 };
 

@@ -246,7 +246,8 @@ def TeDeriveCascades : Pass<"te-derive-cascades", "::kernelc::te::KernelOp"> {
     a factor w counts such terms as 0 · w, and takes the NaN of a row that stays so from the sum without w. So rows of which
     everything is excluded, rows of -inf and scores of +inf give what docs/language.md says.
 
-    Reductions whose points one block holds in registers (32768) are left alone: they are read once as they are. So
+    Reductions whose points one block holds in registers (32768) are left alone, or a cluster's blocks where a pointwise statement
+    goes over the same points (`findHeldRow`): they are read once as they are. So
     are products, reductions of their results, columns, and points whose number is not known. `always` derives for any size.
 
     *Runs after `te-split`, before `te-reduce-in-tiles` and `te-split-reduce`, because* masks are conditions then,
@@ -257,6 +258,7 @@ def TeDeriveCascades : Pass<"te-derive-cascades", "::kernelc::te::KernelOp"> {
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
   let options = [
+    Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,
     Option<"always", "always", "bool", "false", "whatever the sizes">,
     ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">,
     ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];

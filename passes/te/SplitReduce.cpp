@@ -90,6 +90,8 @@ private:
     int64_t divisor = knownDivisor(extents.getResult(parallel), facts_);
     if (schedule_.parts)
       return scheduledParts(op, product, lengths[0], divisor);
+    if (r && !product && schedule_.merge != Merge::Launch && findHeldRow(r, facts_, target_))
+      return Parts();
     if (!product)
       return partsOf(op, points, int64_t(thin), lengths);
     if (std::optional<FedProduct> fed = findFedProduct(r, *product, lengths))
