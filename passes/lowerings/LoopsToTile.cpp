@@ -16,8 +16,10 @@ using namespace te;
 Value LaunchEmitter::constant(int64_t v, Location loc) { return arith::ConstantIndexOp::create(b_, loc, v); }
 
 bool LaunchEmitter::isHeld(int64_t i) const {
+  if (!isSharedOut(i))
+    return false;
   int64_t max = knownMax(l_.extents.getResult(i), {plan_.sizeDiv, plan_.sizeMax});
-  return isSharedOut(i) && max >= 0 && max <= l_.tiles[i] * l_.cluster;
+  return max >= 0 && max <= l_.tiles[i] * l_.cluster;
 }
 
 SmallVector<int64_t> LaunchEmitter::loopsOf(ArrayRef<int64_t> dims) {

@@ -65,7 +65,7 @@ static int64_t walkedTile(int64_t max) {
   return best;
 }
 
-bool Scheduler::holdRow(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t row) {
+bool Scheduler::holdRow(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t row, const AccessSummary &s) {
   Count rows = 1;
   for (int64_t g : l.grid)
     rows = extentMax(l, g) < 0 ? Count(std::numeric_limits<int32_t>::max()) : rows * extentMax(l, g);
@@ -77,7 +77,7 @@ bool Scheduler::holdRow(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t row) {
   l.warps = held->threads / 32;
   l.cluster = held->cluster;
   l.clusterIndex = row;
-  if (l.warps <= 8 && readsWithoutGrid(l, ops_))
+  if (l.warps <= 8 && (s.byElements[row] || readsWithoutGrid(l, ops_)))
     l.minBlocks = 2;
   return true;
 }
@@ -93,7 +93,7 @@ void Scheduler::scheduleRows(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<in
   // rounds of 16 elements a thread are faster (tables of schedules on an H200).
   constexpr int64_t kShortRow = 1024, kPerWalk = 16;
   bool once = llvm::count_if(l.dims, [&](const auto &dims) { return llvm::is_contained(dims, row); }) == 1;
-  if (!once && !resident && holdRow(l, inner, row))
+  if (!once && !resident && holdRow(l, inner, row, s))
     return;
   bool walked =
       once && (max < 0 || max > kShortRow) && (s.contiguousReads[row] > 1 || s.byElements[row] || !resident || max > kLargestHeld / 2);

@@ -94,7 +94,8 @@ std::optional<HeldRow> findHeldRow(int64_t rows, int64_t length, const Target &t
   bool two = length <= kTwoBlocks * target.cluster;
   int64_t tile = two ? kTwoBlocks : kLargestHeld;
   int64_t cluster = int64_t(llvm::PowerOf2Ceil(uint64_t(llvm::divideCeil(length, tile))));
-  if (rows >= 0 && Count(rows) * cluster < Count(target.smCount))
+  // Few of them are cut over the whole device, and read twice, where they are long enough for that (te-split-reduce).
+  if (rows >= 0 && Count(rows) * cluster < Count(target.smCount) && isWorthSharing(rows, length, /*across=*/false))
     return std::nullopt;
   return HeldRow{cluster, tile, two ? tile / kPerThread : kThreads};
 }

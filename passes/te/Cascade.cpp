@@ -101,10 +101,11 @@ CascadeOp convertArgReduction(ReduceOp reduce) {
   return made;
 }
 
-/// The condition of `op` with the first reduced index in parts of `chunk`, whose index stands before it; null where there is none.
-static IntegerSetAttr splitCondition(Operation *op, int64_t chunk) {
+/// The condition of `op` with the first reduced index in parts of `chunk`, whose index stands before it, and that index below its
+/// extent where the last part `isShorter`; null where there is none.
+static IntegerSetAttr splitCondition(Operation *op, int64_t chunk, bool isShorter) {
   std::optional<IntegerSet> set = getCondition(op);
-  if (!set)
+  if (!set && !isShorter)
     return {};
   MLIRContext *c = op->getContext();
   unsigned dims = getExtents(op).getNumResults(), at = getNumParallel(op);
@@ -113,12 +114,21 @@ static IntegerSetAttr splitCondition(Operation *op, int64_t chunk) {
     AffineExpr self = getAffineDimExpr(d < at ? d : d + 1, c);
     toPart.push_back(d == at ? getAffineDimExpr(at, c) * chunk + self : self);
   }
-  for (AffineExpr e : set->getConstraints())
-    constraints.push_back(simplifyAffineExpr(e.replaceDims(toPart), dims + 1, set->getNumSymbols()));
-  return IntegerSetAttr::get(IntegerSet::get(dims + 1, set->getNumSymbols(), constraints, set->getEqFlags()));
+  unsigned symbols = getExtents(op).getNumSymbols();
+  SmallVector<bool> equalities;
+  if (set) {
+    for (AffineExpr e : set->getConstraints())
+      constraints.push_back(simplifyAffineExpr(e.replaceDims(toPart), dims + 1, symbols));
+    llvm::append_range(equalities, set->getEqFlags());
+  }
+  if (isShorter) {
+    constraints.push_back(getExtents(op).getResult(at) - 1 - toPart[at]);
+    equalities.push_back(false);
+  }
+  return IntegerSetAttr::get(IntegerSet::get(dims + 1, symbols, constraints, equalities));
 }
 
-void splitCascade(CascadeOp op, int64_t chunk) {
+void splitCascade(CascadeOp op, int64_t chunk, bool isShorter) {
   OpBuilder b(op);
   Location loc = op.getLoc();
   unsigned n = op.getNumComponents(), dims = op.getNumDims(), parallel = op.getNumParallel();
@@ -127,7 +137,7 @@ void splitCascade(CascadeOp op, int64_t chunk) {
   SmallVector<Attribute> names(op.getIndices().getValue());
   SmallVector<AffineExpr> sizes(extents.getResults());
   auto part = b.getStringAttr(cast<StringAttr>(names[parallel]).getValue() + "_part");
-  AffineExpr count = sizes[parallel].floorDiv(chunk);
+  AffineExpr count = isShorter ? sizes[parallel].ceilDiv(chunk) : sizes[parallel].floorDiv(chunk);
   sizes[parallel] = b.getAffineConstantExpr(chunk);
   SmallVector<Attribute> partNames = names;
   SmallVector<AffineExpr> partSizes = sizes;
@@ -154,7 +164,7 @@ void splitCascade(CascadeOp op, int64_t chunk) {
   StringAttr partName = op.getNameAttr() ? b.getStringAttr(op.getNameAttr().getValue() + "_part") : StringAttr();
   auto inner = CascadeOp::create(b, loc, partTypes, op.getKinds(), b.getArrayAttr(partNames), parallel + 1,
                                  op.getDims() ? b.getArrayAttr(partDims) : ArrayAttr(), mapOf(partSizes),
-                                 splitCondition(op, chunk), partName);
+                                 splitCondition(op, chunk, isShorter), partName);
   cloneRescale(inner);
   {
     OpBuilder::InsertionGuard guard(b);

@@ -312,7 +312,7 @@ def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
     outer ones serve as parts uncut until there are enough parts, and the next index is cut. A
     `te.cascade` is split into partial states and a cascade that merges them by its rescale region; an arg
     reduction is split as a cascade of key and position. Where no chunk divides the extent, the last part
-    is shorter: a reduction gets the condition `q·C + k' < K`, and both factors of a product read zeros
+    is shorter: a reduction or cascade gets the condition `q·C + k' < K`, and both factors of a product read zeros
     beyond it, `T.pad(0)[.., q·C + k', ..]`, which tensor copies, masked loads and matrix units take as
     padding.
 
@@ -330,7 +330,7 @@ def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
     or if clusters on rows that no chunk divides give each multiprocessor two blocks. `te-plan` gives
     these a cluster; then no chunk has to divide anything, and no second launch merges.
 
-    Not tried: arg reductions and cascades whose extents no chunk divides; computed factors of such
+    Not tried: arg reductions whose extents no chunk divides; computed factors of such
     products; products under a condition; argmin of floats, whose keys no combiner orders; arg reductions
     under a condition. Numeric effect: another order of the same reduction, fixed by the sizes.
   }];
