@@ -67,6 +67,12 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   thin.sizeDiv = options.sizeDiv;
   thin.sizeMax = options.sizeMax;
   pm.addNestedPass<te::KernelOp>(createTeThinProducts(thin));
+  // Products have their shape; what is left are reductions that would walk long rows again.
+  TeDeriveCascadesOptions cascades;
+  cascades.target = options.target;
+  cascades.sizeDiv = options.sizeDiv;
+  cascades.sizeMax = options.sizeMax;
+  pm.addNestedPass<te::KernelOp>(createTeDeriveCascades(cascades));
   TeReduceInTilesOptions inTiles;
   inTiles.target = options.target;
   inTiles.sizeDiv = options.sizeDiv;

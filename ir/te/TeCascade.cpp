@@ -15,9 +15,15 @@ Value CascadeOp::getElementValue(unsigned k) { return getYield().getValues()[k];
 Value CascadeOp::getRescaledValue(unsigned k) { return cast<YieldOp>(getRescale().front().getTerminator()).getValues()[k]; }
 Value CascadeOp::getFinalValue(unsigned k) { return cast<YieldOp>(getFinalize().front().getTerminator()).getValues()[k]; }
 YieldOp CascadeOp::getYield() { return cast<YieldOp>(getBlock().getTerminator()); }
-AffineMap CascadeOp::getResultShape() {
+SmallVector<unsigned> CascadeOp::getOwnDims(unsigned k) {
+  if (!getDims())
+    return llvm::to_vector(llvm::seq(0u, getNumParallel()));
+  return llvm::map_to_vector(cast<ArrayAttr>((*getDims())[k]), [](Attribute a) { return unsigned(cast<IntegerAttr>(a).getInt()); });
+}
+AffineMap CascadeOp::getResultShape(unsigned k) {
   AffineMap e = getExtents();
-  return AffineMap::get(0, e.getNumSymbols(), e.getResults().take_front(getNumParallel()), getContext());
+  auto own = llvm::map_to_vector(getOwnDims(k), [&](unsigned d) { return e.getResult(d); });
+  return AffineMap::get(0, e.getNumSymbols(), own, getContext());
 }
 
 namespace {
@@ -108,7 +114,13 @@ LogicalResult CascadeOp::canonicalize(CascadeOp op, PatternRewriter &rewriter) {
     kinds.erase(kinds.begin() + k);
     SmallVector<Type> types(op.getResultTypes());
     types.erase(types.begin() + k);
-    auto smaller = CascadeOp::create(rewriter, op.getLoc(), types, rewriter.getArrayAttr(kinds), op.getIndices(), op.getParallel(),
+    ArrayAttr dims = op.getDimsAttr();
+    if (dims) {
+      SmallVector<Attribute> own(dims.getValue());
+      own.erase(own.begin() + k);
+      dims = rewriter.getArrayAttr(own);
+    }
+    auto smaller = CascadeOp::create(rewriter, op.getLoc(), types, rewriter.getArrayAttr(kinds), op.getIndices(), op.getParallel(), dims,
                                      op.getExtents(), op.getConditionAttr(), op.getNameAttr());
     // The finalize region first: other unused results there may still name component k.
     Value filler;
@@ -133,6 +145,56 @@ LogicalResult CascadeOp::canonicalize(CascadeOp op, PatternRewriter &rewriter) {
   return failure();
 }
 
+namespace {
+
+/// [C6] `dims` by itself: per component an ascending list of parallel dims.
+LogicalResult verifyDims(CascadeOp op) {
+  if (!op.getDims())
+    return success();
+  ArrayAttr dims = *op.getDims();
+  if (dims.size() != op.getNumComponents())
+    return op.emitOpError() << "[C6] has " << op.getNumComponents() << " components, and dims of " << dims.size();
+  for (Attribute list : dims) {
+    int64_t last = -1;
+    auto array = dyn_cast<ArrayAttr>(list);
+    bool ok = bool(array);
+    for (size_t i = 0; ok && i < array.size(); ++i) {
+      auto dim = dyn_cast<IntegerAttr>(array[i]);
+      ok = dim && dim.getInt() > last && dim.getInt() < int64_t(op.getNumParallel());
+      last = ok ? dim.getInt() : last;
+    }
+    if (!ok)
+      return op.emitOpError() << "[C6] " << list << " is no ascending list of its " << op.getNumParallel() << " parallel dims";
+  }
+  return success();
+}
+
+/// [C6] What component k depends on: parallel dims and components that it knows.
+LogicalResult verifyOwnDims(CascadeOp op, unsigned k) {
+  unsigned parallel = op.getNumParallel(), dims = op.getNumDims(), n = op.getNumComponents();
+  SmallVector<unsigned> own = op.getOwnDims(k);
+  auto lacksDim = [&](unsigned d) { return d < parallel && !llvm::is_contained(own, d); };
+  auto lacksComponent = [&](unsigned j) { return llvm::any_of(op.getOwnDims(j), lacksDim); };
+  if (dependsOn(op.getElementValue(k), op.getBlock(), [&](unsigned a) { return a < dims ? lacksDim(a) : lacksComponent(a - dims); }))
+    return op.emitOpError() << "[C6] component " << k << " of the element depends on a dim that it does not have";
+  if (dependsOn(op.getRescaledValue(k), op.getRescale().front(), [&](unsigned a) { return lacksComponent(a % n); }))
+    return op.emitOpError() << "[C6] component " << k << " of the rescale depends on a dim that it does not have";
+  if (dependsOn(op.getFinalValue(k), op.getFinalize().front(),
+                [&](unsigned a) { return a < parallel ? lacksDim(a) : lacksComponent(a - parallel); }))
+    return op.emitOpError() << "[C6] result " << k << " depends on a dim that it does not have";
+  bool conditional = false;
+  for (unsigned d = 0; d < parallel; ++d)
+    if (lacksDim(d)) {
+      std::optional<IntegerSet> set = op.getCondition();
+      conditional |= set && llvm::any_of(set->getConstraints(), [&](AffineExpr e) { return e.isFunctionOfDim(d); });
+      if (Value c = op.getYield().getCondition())
+        conditional |= dependsOn(c, op.getBlock(), [&](unsigned a) { return a == d; });
+    }
+  return conditional ? op.emitOpError() << "[C6] a condition depends on a dim that component " << k << " does not have" : success();
+}
+
+} // namespace
+
 LogicalResult CascadeOp::verifyRegions() {
   KernelOp kernel = getKernel(*this);
   if (!kernel || (*this)->getParentOp() != kernel)
@@ -147,6 +209,8 @@ LogicalResult CascadeOp::verifyRegions() {
     return emitOpError() << "[C1] the condition must be a set over the " << dims << " indices and the sizes";
   if (n == 0 || getNumResults() != n)
     return emitOpError() << "[C2] has " << n << " components and " << getNumResults() << " results";
+  if (failed(verifyDims(*this)))
+    return failure();
   for (Attribute a : getKinds()) {
     std::optional<Combiner> kind = symbolizeCombiner(cast<StringAttr>(a).getValue());
     if (!kind || *kind >= Combiner::ArgMax)
@@ -171,8 +235,11 @@ LogicalResult CascadeOp::verifyRegions() {
       return emitOpError() << "[C3] component " << k << " of the rescale depends on more than the old components up to it "
                            << "and the new ones before it";
     auto type = cast<RankedTensorType>(getResult(k).getType());
-    if (type.getRank() != int64_t(getParallel()) || type.getElementType() != getFinalValue(k).getType())
-      return emitOpError() << "[C4] result " << k << " must have " << getParallel() << " dims of type " << getFinalValue(k).getType();
+    unsigned rank = getOwnDims(k).size();
+    if (type.getRank() != int64_t(rank) || type.getElementType() != getFinalValue(k).getType())
+      return emitOpError() << "[C4] result " << k << " must have " << rank << " dims of type " << getFinalValue(k).getType();
+    if (failed(verifyOwnDims(*this, k)))
+      return failure();
   }
   if (Value c = yield.getCondition())
     if (dependsOn(c, getBlock(), [&](unsigned a) { return a >= dims; }))

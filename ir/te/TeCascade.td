@@ -26,6 +26,10 @@ def Te_CascadeOp : Te_DomainOp<"cascade"> {
     chunks of another launch): x_k = the two k-th components, rescaled to x_0 .. x_{k-1},
     combined by ⊕_k. A point (p, r) is the state of its own terms.
 
+    With `dims`, component and result k have the parallel dims `dims[k]` alone, in
+    that order: m[i] and l[i] beside o[i, d]. R_k[p] is then the same for all p that
+    agree in these, because nothing that it depends on has another dim ([C6]).
+
     Regions: `element` has the dims and then the n components as arguments;
     `rescale` the n components of a and then those of x'; `finalize` the parallel dims
     and then the components. `te.yield .. where c` in the element restricts by data.
@@ -41,8 +45,11 @@ def Te_CascadeOp : Te_DomainOp<"cascade"> {
       the positions whose key is the best).
     - [C3] component k of the element depends on no component but those before k;
       component k of the rescale on a_0 .. a_k and x'_0 .. x'_{k-1} only.
-    - [C4] each result has one dim per parallel index and the type that finalize yields.
+    - [C4] each result has one dim per parallel index, or per entry of its `dims`, and the type that finalize yields.
     - [C5] the kinds reduce the components' types, as in te.reduce.
+    - [C6] `dims`, where given, has an ascending list of parallel dims per component. Component k of the element, of the
+      rescale and of finalize depends on parallel dims of `dims[k]` only, and on components whose dims are among them;
+      the conditions depend on parallel dims that all components have.
 
     ```mlir
     %m, %y = te.cascade ["max", "sum"] ["i", "j"] parallel 1 extents affine_map<()[s0, s1] -> (s0, s1)> {
@@ -68,14 +75,14 @@ def Te_CascadeOp : Te_DomainOp<"cascade"> {
     } {name = "y"} : tensor<?xf32>, tensor<?xf32>
     ```
   }];
-  let arguments = (ins StrArrayAttr:$kinds, StrArrayAttr:$indices, I64Attr:$parallel, AffineMapAttr:$extents,
-    OptionalAttr<IntegerSetAttr>:$condition, OptionalAttr<StrAttr>:$name);
+  let arguments = (ins StrArrayAttr:$kinds, StrArrayAttr:$indices, I64Attr:$parallel, OptionalAttr<ArrayAttr>:$dims,
+    AffineMapAttr:$extents, OptionalAttr<IntegerSetAttr>:$condition, OptionalAttr<StrAttr>:$name);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$element, SizedRegion<1>:$rescale, SizedRegion<1>:$finalize);
   let hasRegionVerifier = 1;
   let hasCanonicalizeMethod = 1;
   let assemblyFormat = [{
-    $kinds $indices `parallel` $parallel `extents` $extents (`where` $condition^)? $element
+    $kinds $indices `parallel` $parallel (`dims` $dims^)? `extents` $extents (`where` $condition^)? $element
     `rescale` $rescale `finalize` $finalize attr-dict `:` type($results)
   }];
   let extraClassDeclaration = [{
@@ -91,8 +98,10 @@ def Te_CascadeOp : Te_DomainOp<"cascade"> {
     ::mlir::Value getRescaledValue(unsigned k);
     ::mlir::Value getFinalValue(unsigned k);
     YieldOp getYield();
-    /// Dims of every result over the kernel's sizes.
-    ::mlir::AffineMap getResultShape();
+    /// The parallel dims that component and result k have.
+    ::llvm::SmallVector<unsigned> getOwnDims(unsigned k);
+    /// Dims of result k over the kernel's sizes.
+    ::mlir::AffineMap getResultShape(unsigned k);
   }];
 }
 

@@ -58,11 +58,19 @@ AffineMap getTensorShape(Value tensor) {
   if (auto arg = dyn_cast<BlockArgument>(tensor))
     return cast<KernelOp>(arg.getOwner()->getParentOp()).getArgShape(arg.getArgNumber());
   return llvm::TypeSwitch<Operation *, AffineMap>(tensor.getDefiningOp())
-      .Case<ComputeOp, ReduceOp, CascadeOp>([](auto op) { return op.getResultShape(); })
+      .Case<ComputeOp, ReduceOp>([](auto op) { return op.getResultShape(); })
+      .Case<CascadeOp>([&](CascadeOp op) { return op.getResultShape(cast<OpResult>(tensor).getResultNumber()); })
       .Default([](Operation *) { return AffineMap(); });
 }
 
 bool isDomainOp(Operation *op) { return isa<ComputeOp, ReduceOp, CascadeOp>(op); }
+
+SmallVector<unsigned> getResultDims(Value result) {
+  Operation *op = result.getDefiningOp();
+  if (auto cascade = dyn_cast<CascadeOp>(op))
+    return cascade.getOwnDims(cast<OpResult>(result).getResultNumber());
+  return llvm::to_vector(llvm::seq(0u, getNumParallel(op)));
+}
 
 SmallVector<Operation *> getDomainOps(KernelOp kernel) {
   SmallVector<Operation *> ops;

@@ -27,6 +27,9 @@ void replaceSizes(KernelOp kernel, mlir::ArrayRef<mlir::AffineExpr> by, unsigned
 /// True for the ops that define tensors over a domain (compute, reduce, cascade).
 bool isDomainOp(mlir::Operation *op);
 
+/// The parallel dims of the op that gives `result` of which the result has one each.
+llvm::SmallVector<unsigned> getResultDims(mlir::Value result);
+
 /// The domain ops of a kernel in order; a plan names them by their numbers here.
 llvm::SmallVector<mlir::Operation *> getDomainOps(KernelOp kernel);
 

@@ -206,7 +206,7 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
     // The one tile of an index without a loop may have no point at all.
     bool mayBeEmpty = !llvm::is_contained(l_.grid, int64_t(i)) && !knownPositive(l_.extents.getResult(i), facts);
     // The last cluster's blocks all run, whether there are tiles for them or not.
-    bool isWalked = int64_t(i) == l_.clusterIndex && llvm::is_contained(l_.grid, int64_t(i));
+    bool isWalked = isHeld(i) || (int64_t(i) == l_.clusterIndex && llvm::is_contained(l_.grid, int64_t(i)));
     int64_t whole = l_.tiles[i] * (isWalked ? l_.cluster : 1);
     c_.mayBeBeyond[i] = isWalked && l_.cluster > 1;
     c_.ragged[i] = divisor == 0 || divisor % whole != 0 || (mayBeEmpty && loopsOf(int64_t(i)).empty());
@@ -214,6 +214,10 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
   }
   if (sharesOut())
     rank_ = tile::ClusterRankOp::create(b_, NameLoc::get(b_.getStringAttr("rank"), loc), b_.getIndexType());
+  if (isHeld(l_.clusterIndex)) {
+    Location named = NameLoc::get(b_.getStringAttr(l_.indices[l_.clusterIndex] + "0"), loc);
+    c_.offsets[l_.clusterIndex] = arith::MulIOp::create(b_, named, rank_, constant(l_.tiles[l_.clusterIndex], loc));
+  }
   for (int64_t g : l_.grid) {
     c_.onGrid.set(unsigned(g));
     Location named = NameLoc::get(b_.getStringAttr(l_.indices[g] + "0"), loc);

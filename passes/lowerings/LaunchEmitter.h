@@ -58,6 +58,8 @@ private:
   /// r + 2 cluster, ..
   bool isSharedOut(int64_t i) const { return l_.cluster > 1 && i == l_.clusterIndex && !llvm::is_contained(l_.grid, i); }
   bool sharesOut() const { return isSharedOut(l_.clusterIndex); }
+  /// Whether each of these blocks has one tile of it, so that what it has loaded stays in registers.
+  bool isHeld(int64_t i) const;
 
   // LoopsToTile.cpp
   mlir::Value constant(int64_t v, mlir::Location loc);
@@ -100,9 +102,12 @@ private:
   /// What a block's tiles combine to along launch indices `reduced`, and the other blocks' where they share one out.
   Values reduceTile(te::Combiner kind, mlir::ValueRange partials, llvm::ArrayRef<mlir::Type> types, llvm::ArrayRef<int64_t> reduced,
                     mlir::Location loc);
-  /// Several reductions at once: every register carries the state of the points it has
-  /// seen; at the end the states are moved to the common components, and combine.
+  // CascadeToTile.cpp
+  /// Several reductions at once.
   mlir::LogicalResult emitCascade(te::CascadeOp op, llvm::ArrayRef<int64_t> dims);
+  /// Stores result k, which has dims of its own.
+  void storeOwn(te::CascadeOp op, unsigned k, mlir::Value value, llvm::ArrayRef<int64_t> dims, BodyToTiles &body);
+  // ReduceToTile.cpp
   /// Continues from an init, keeps the value for readers, stores it if wanted.
   mlir::LogicalResult finishReduce(te::ReduceOp op, llvm::ArrayRef<int64_t> dims, mlir::Value result, BodyToTiles &shaper);
   mlir::Value loadInit(te::ReduceOp op, llvm::ArrayRef<int64_t> kept, BodyToTiles &shaper);

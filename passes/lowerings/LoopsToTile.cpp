@@ -15,6 +15,13 @@ using namespace te;
 
 Value LaunchEmitter::constant(int64_t v, Location loc) { return arith::ConstantIndexOp::create(b_, loc, v); }
 
+bool LaunchEmitter::isHeld(int64_t i) const {
+  if (!isSharedOut(i))
+    return false;
+  int64_t max = knownMax(l_.extents.getResult(i), {plan_.sizeDiv, plan_.sizeMax});
+  return max >= 0 && max <= l_.tiles[i] * l_.cluster;
+}
+
 SmallVector<int64_t> LaunchEmitter::loopsOf(ArrayRef<int64_t> dims) {
   SmallVector<int64_t> loops;
   SizeFacts facts{plan_.sizeDiv, plan_.sizeMax};
@@ -22,7 +29,8 @@ SmallVector<int64_t> LaunchEmitter::loopsOf(ArrayRef<int64_t> dims) {
     if (llvm::is_contained(l_.grid, i) || llvm::is_contained(open_, i))
       continue;
     if (isSharedOut(i)) {
-      loops.push_back(i);
+      if (!isHeld(i))
+        loops.push_back(i);
       continue;
     }
     int64_t max = knownMax(l_.extents.getResult(i), facts);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Reductions and cascades as tile values: terms combined tile by tile in registers, then along
+// Reductions as tile values: terms combined tile by tile in registers, then along
 // the reduced dims.
 #include "passes/lowerings/LaunchEmitter.h"
 
@@ -135,87 +135,6 @@ LogicalResult LaunchEmitter::emitReduce(ReduceOp op, ArrayRef<int64_t> dims) {
     result = arith::SelectOp::create(b_, loc, none, splat(-1), position);
   }
   return finishReduce(op, dims, result, shaper);
-}
-
-LogicalResult LaunchEmitter::emitCascade(CascadeOp op, ArrayRef<int64_t> dims) {
-  Location loc = NameLoc::get(b_.getStringAttr(nameOf(op)), op.getLoc());
-  unsigned n = op.getNumComponents();
-  ArrayRef<int64_t> reduced = dims.drop_front(op.getNumParallel()), kept = dims.take_front(op.getNumParallel());
-  BodyToTiles shaper(b_, c_, op, dims);
-  SmallVector<int64_t> full = shaper.shapeOf(dims), outShape = shaper.shapeOf(kept), sorted(reduced);
-  llvm::sort(sorted);
-  bool ok = true;
-  auto identity = [&](unsigned k) -> Value {
-    auto type = RankedTensorType::get(full, op.getComponentType(k));
-    TypedAttr value = identityOf(op.getComponentKind(k), op.getComponentType(k), b_);
-    return arith::ConstantOp::create(b_, loc, type, SplatElementsAttr::get(type, Attribute(value)));
-  };
-  /// Component k of `state`, moved to the new values of the components before it.
-  auto rescale = [&](ArrayRef<Value> state, ArrayRef<Value> moved, unsigned k) -> Value {
-    BodyToTiles body(b_, c_, op, {});
-    Block &block = op.getRescale().front();
-    for (unsigned j = 0; j <= k; ++j)
-      body.bind(block.getArgument(j), state[j]);
-    for (unsigned j = 0; j < k; ++j)
-      body.bind(block.getArgument(n + j), moved[j]);
-    Value v = body.evaluate(op.getRescaledValue(k));
-    ok &= bool(v);
-    return v ? body.broadcast(v, full) : state[k];
-  };
-  SmallVector<int64_t> loops = loopsOf(dims);
-  SmallVector<Value> start;
-  if (!loops.empty())
-    for (unsigned k = 0; k < n; ++k)
-      start.push_back(identity(k));
-  SmallVector<Value> states = loopNest(loops, op.getCondition(), dims, start, loc, [&](SmallVector<Value> carried) {
-    BodyToTiles body(b_, c_, op, dims);
-    Value condition = op.getCondition() ? body.evaluateSet(*op.getCondition(), loc) : Value();
-    if (op.getYield().getCondition())
-      condition = body.conjunction(condition, body.evaluate(op.getYield().getCondition()), loc);
-    condition = body.conjunction(condition, body.inside(reduced, loc), loc);
-    SmallVector<Value> next;
-    for (unsigned k = 0; k < n && ok; ++k) {
-      Value term = body.evaluate(op.getElementValue(k));
-      ok &= bool(term);
-      if (!ok)
-        break;
-      term = body.broadcast(term, full);
-      if (condition)
-        term = arith::SelectOp::create(b_, loc, body.broadcast(condition, full), term, identity(k));
-      if (!carried.empty())
-        term = tile::CombineOp::create(b_, loc, term.getType(), op.getComponentKind(k), ValueRange{rescale(carried, next, k), term})
-                   .getResult(0);
-      next.push_back(term);
-      body.bind(op.getBlock().getArgument(op.getNumDims() + k), term);
-    }
-    return ok ? next : carried;
-  });
-  if (!ok)
-    return failure();
-  // What all states have in common, component by component.
-  SmallVector<Value> finals, spread;
-  for (unsigned k = 0; k < n; ++k) {
-    SmallVector<Type> type{RankedTensorType::get(outShape, op.getComponentType(k))};
-    Value moved = rescale(states, spread, k);
-    finals.push_back(reduceTile(op.getComponentKind(k), moved, type, sorted, loc)[0]);
-    spread.push_back(shaper.broadcast(finals.back(), full));
-  }
-  BodyToTiles last(b_, c_, op, kept);
-  for (unsigned k = 0; k < n; ++k)
-    last.bind(op.getFinalize().front().getArgument(op.getNumParallel() + k), finals[k]);
-  AffineMap plain = AffineMap::getMultiDimIdentityMap(kept.size(), b_.getContext());
-  plain = AffineMap::get(kept.size(), l_.extents.getNumSymbols(), plain.getResults(), b_.getContext());
-  for (unsigned k = 0; k < n && ok; ++k) {
-    Value value = last.evaluate(op.getFinalValue(k));
-    ok &= bool(value);
-    if (!ok)
-      break;
-    value = last.broadcast(value, outShape);
-    c_.results[op.getResult(k)] = value;
-    if (isStored(op.getResult(k)))
-      store(value, op.getResult(k), plain, kept, {}, last, op.getLoc());
-  }
-  return success(ok);
 }
 
 SmallVector<Value> LaunchEmitter::reduceTile(Combiner kind, ValueRange partials, ArrayRef<Type> types, ArrayRef<int64_t> reduced,

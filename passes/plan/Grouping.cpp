@@ -244,12 +244,13 @@ private:
     if (!isInPlace(ops_[producer]))
       return false;
     AffineMap access = read.getMapOrIdentity();
+    SmallVector<unsigned> resultDims = getResultDims(read.getTensor());
     for (auto [r, e] : llvm::enumerate(access.getResults())) {
       auto d = dyn_cast<AffineDimExpr>(e);
       std::optional<unsigned> found = d ? findIndex(op, read.getOperands_()[d.getPosition()]) : std::nullopt;
       if (!found)
         return false;
-      int64_t index = g.dims[position][r];
+      int64_t index = g.dims[position][resultDims[r]];
       unsigned dim = *found;
       if (getExtents(op).getResult(dim) != g.extents[index] || (map[dim] >= 0 && map[dim] != index))
         return false;

@@ -19,10 +19,14 @@ void Scheduler::scheduleElementwise(LaunchPlan &l) {
   // transposition), the tile is square in them.
   SmallVector<int64_t> order = llvm::to_vector(llvm::reverse(l.grid));
   llvm::stable_sort(order, [&](int64_t a, int64_t b) { return s.contiguousBytes[a] > s.contiguousBytes[b]; });
-  int64_t contiguousCount = llvm::count_if(s.contiguousBytes, [](int64_t b) { return b > 0; });
+  // What has fewer indices than the rest (a statistic of each row) is few elements, and no transposition.
+  constexpr int64_t kFew = 64;
+  int64_t most = contiguous < 0 ? 0 : s.contiguousBytes[contiguous];
+  auto counts = [&](int64_t bytes) { return bytes > 0 && bytes >= most / kFew; };
+  int64_t contiguousCount = llvm::count_if(s.contiguousBytes, counts);
   for (int64_t index : order) {
     int64_t want = left;
-    if (contiguousCount > 1 && contiguous >= 0 && s.contiguousBytes[index] > 0)
+    if (contiguousCount > 1 && contiguous >= 0 && counts(s.contiguousBytes[index]))
       want = std::min<int64_t>(left, 64);
     l.tiles[index] = clampTile(l, index, want);
     left /= l.tiles[index];

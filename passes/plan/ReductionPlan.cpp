@@ -65,20 +65,39 @@ static int64_t walkedTile(int64_t max) {
   return best;
 }
 
+bool Scheduler::holdRow(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t row, const AccessSummary &s) {
+  Count rows = 1;
+  for (int64_t g : l.grid)
+    rows = extentMax(l, g) < 0 ? Count(std::numeric_limits<int32_t>::max()) : rows * extentMax(l, g);
+  std::optional<HeldRow> held = findHeldRow(int64_t(rows), extentMax(l, row), target_);
+  bool cascades = llvm::any_of(l.ops, [&](int64_t ordinal) { return isa<CascadeOp>(ops_[ordinal]); });
+  if (!held || cascades || merge_ == Merge::Launch || inner.size() != 1 || !whyNotShared(kernel_, l, row, ops_).empty())
+    return false;
+  l.tiles[row] = held->tile;
+  l.warps = held->threads / 32;
+  l.cluster = held->cluster;
+  l.clusterIndex = row;
+  if (l.warps <= 8 && (s.byElements[row] || readsWithoutGrid(l, ops_)))
+    l.minBlocks = 2;
+  return true;
+}
+
 void Scheduler::scheduleRows(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<int64_t> thin, int64_t row, const AccessSummary &s) {
   constexpr int64_t kPerThread = 32;         // elements of one tile a thread holds
   constexpr int64_t kLongRowRegisters = 128; // twice as many elements, in f32
-  constexpr int64_t kLargestResident = 32768, kLoopTile = 4096;
+  constexpr int64_t kLoopTile = 4096;
   int64_t vector = s.vector(), max = extentMax(l, row);
-  bool resident = max >= 0 && max <= kLargestResident;
+  bool resident = max >= 0 && max <= kLargestHeld;
   // A row that one statement walks need not be held: 1024 threads would have 64 registers each. Half of it is one round of as
   // many loads as the device takes; where there is more to load for each element, or no vectors to load it by, shorter
   // rounds of 16 elements a thread are faster (tables of schedules on an H200).
   constexpr int64_t kShortRow = 1024, kPerWalk = 16;
   bool once = llvm::count_if(l.dims, [&](const auto &dims) { return llvm::is_contained(dims, row); }) == 1;
+  if (!once && !resident && holdRow(l, inner, row, s))
+    return;
   bool walked =
-      once && (max < 0 || max > kShortRow) && (s.contiguousReads[row] > 1 || s.byElements[row] || !resident || max > kLargestResident / 2);
-  int64_t most = once ? kLargestResident / 2 : kLargestResident;
+      once && (max < 0 || max > kShortRow) && (s.contiguousReads[row] > 1 || s.byElements[row] || !resident || max > kLargestHeld / 2);
+  int64_t most = once ? kLargestHeld / 2 : kLargestHeld;
   l.tiles[row] = walked ? walkedTile(max) : clampTile(l, row, resident ? most : kLoopTile);
   // Long rows that several statements share: more elements a thread, fewer threads to meet. Two blocks a multiprocessor
   // are asked for where gains and biases would take the registers of the second (kernelc tune on an H200).

@@ -72,6 +72,8 @@ private:
   void scheduleReduction(LaunchPlan &l);
   /// Reductions along rows of memory, which lie along launch index `row`.
   void scheduleRows(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, llvm::ArrayRef<int64_t> thin, int64_t row, const AccessSummary &s);
+  /// Has the blocks of a cluster hold rows in registers that several statements go over, where that is worth it.
+  bool holdRow(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, int64_t row, const AccessSummary &s);
   /// Reductions across memory, of columns side by side along launch index `contiguous`.
   void scheduleColumns(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, int64_t contiguous, const AccessSummary &s);
   /// The launch indices of which streamed sums have few points, all in each tile.

@@ -86,6 +86,38 @@ std::optional<ColumnBlocks> wholeColumns(Operation *op, const SizeFacts &facts, 
   return std::nullopt;
 }
 
+std::optional<HeldRow> findHeldRow(int64_t rows, int64_t length, const Target &target) {
+  // 256 threads with 64 elements each leave room for a second block; with longer rows 1024 have 32 each.
+  constexpr int64_t kTwoBlocks = 16384, kPerThread = 64, kThreads = 1024;
+  if (length <= kLargestHeld || length > kLargestHeld * target.cluster)
+    return std::nullopt;
+  bool two = length <= kTwoBlocks * target.cluster;
+  int64_t tile = two ? kTwoBlocks : kLargestHeld;
+  int64_t cluster = int64_t(llvm::PowerOf2Ceil(uint64_t(llvm::divideCeil(length, tile))));
+  // Few of them are cut over the whole device, and read twice, where they are long enough for that (te-split-reduce).
+  if (rows >= 0 && Count(rows) * cluster < Count(target.smCount) && isWorthSharing(rows, length, /*across=*/false))
+    return std::nullopt;
+  return HeldRow{cluster, tile, two ? tile / kPerThread : kThreads};
+}
+
+std::optional<HeldRow> findHeldRow(ReduceOp reduce, const SizeFacts &facts, const Target &target) {
+  unsigned parallel = reduce.getNumParallel();
+  bool again = llvm::any_of(reduce.getResult().getUsers(), [&](Operation *user) {
+    auto compute = user->getParentOfType<ComputeOp>();
+    return compute && getExtents(compute) == reduce.getExtents();
+  });
+  if (!again || reduce.getNumDims() != parallel + 1 || findColumn(reduce, facts))
+    return std::nullopt;
+  Count rows = 1;
+  for (unsigned d = 0; d < parallel; ++d) {
+    int64_t most = knownMax(reduce.getExtents().getResult(d), facts);
+    if (most < 0)
+      return findHeldRow(-1, knownMax(reduce.getExtents().getResult(parallel), facts), target);
+    rows *= most;
+  }
+  return findHeldRow(int64_t(rows), knownMax(reduce.getExtents().getResult(parallel), facts), target);
+}
+
 /// Another statement, or an earlier value of the output, is written through the same tensor.
 static bool continues(Operation *op) {
   if (auto r = dyn_cast<ReduceOp>(op))

@@ -43,6 +43,19 @@ struct ColumnBlocks {
 /// For a long reduction of columns, where such blocks leave little of the device idle (docs/lab).
 std::optional<ColumnBlocks> wholeColumns(mlir::Operation *op, const SizeFacts &facts, const Target &target);
 
+/// The largest row that one block holds in registers, for several statements to go over it.
+constexpr int64_t kLargestHeld = 32768;
+
+/// A longer row in the registers of a cluster's blocks, each of which has one tile of it.
+struct HeldRow {
+  int64_t cluster, tile;
+  int64_t threads; ///< of a block
+};
+/// Whether so many rows of `length` elements are worth being held: they are read once, by enough blocks for the device. `rows` < 0: any number.
+std::optional<HeldRow> findHeldRow(int64_t rows, int64_t length, const Target &target);
+/// The same for a reduction over one index, along memory, whose row a pointwise statement goes over once more.
+std::optional<HeldRow> findHeldRow(ReduceOp reduce, const SizeFacts &facts, const Target &target);
+
 /// Whether op, in any grouping, shares its launch with pointwise statements over its results alone: it reads
 /// parameters, and it and these statements make outputs.
 bool standsAlone(mlir::Operation *op);

@@ -190,7 +190,7 @@ LogicalResult Verifier::verifyStatement(Operation *op) {
 LogicalResult Verifier::verifyMemberRead(Operation *op, ReadOp read) {
   Operation *producer = read.getTensor().getDefiningOp();
   const LaunchPlan &l = launchOf(op);
-  ArrayRef<int64_t> made = at_[producer].dims.take_front(getNumParallel(producer));
+  SmallVector<int64_t> made = llvm::map_to_vector(getResultDims(read.getTensor()), [&](unsigned d) { return at_[producer].dims[d]; });
   auto compute = dyn_cast<ComputeOp>(producer);
   if (compute && (compute.getCondition() || compute.getYield().getCondition() || compute.getOutMap()))
     return wrong(op) << nameOf(op) << " reads " << nameOf(producer) << ", of which the launch has a part";

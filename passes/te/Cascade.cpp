@@ -58,7 +58,8 @@ CascadeOp convertArgReduction(ReduceOp reduce) {
   Type i64 = b.getI64Type();
   StringRef kinds[] = {stringifyCombiner(key), "min"};
   Type results[] = {tensorOf(parallel, term.getType()), reduce.getResult().getType()};
-  auto made = CascadeOp::create(b, loc, results, b.getStrArrayAttr(kinds), reduce.getIndices(), parallel, reduce.getExtents(),
+  auto made = CascadeOp::create(b, loc, results, b.getStrArrayAttr(kinds), reduce.getIndices(), parallel,
+                                ArrayAttr(), reduce.getExtents(),
                                 reduce.getConditionAttr(), reduce.getNameAttr());
   auto nowhere = [&] { return arith::ConstantOp::create(b, loc, identityOf(Combiner::Min, i64, b)).getResult(); };
   auto addComponents = [&](Block &block) {
@@ -100,10 +101,11 @@ CascadeOp convertArgReduction(ReduceOp reduce) {
   return made;
 }
 
-/// The condition of `op` with the first reduced index in parts of `chunk`, whose index stands before it; null where there is none.
-static IntegerSetAttr splitCondition(Operation *op, int64_t chunk) {
+/// The condition of `op` with the first reduced index in parts of `chunk`, whose index stands before it, and that index below its
+/// extent where the last part `isShorter`; null where there is none.
+static IntegerSetAttr splitCondition(Operation *op, int64_t chunk, bool isShorter) {
   std::optional<IntegerSet> set = getCondition(op);
-  if (!set)
+  if (!set && !isShorter)
     return {};
   MLIRContext *c = op->getContext();
   unsigned dims = getExtents(op).getNumResults(), at = getNumParallel(op);
@@ -112,12 +114,21 @@ static IntegerSetAttr splitCondition(Operation *op, int64_t chunk) {
     AffineExpr self = getAffineDimExpr(d < at ? d : d + 1, c);
     toPart.push_back(d == at ? getAffineDimExpr(at, c) * chunk + self : self);
   }
-  for (AffineExpr e : set->getConstraints())
-    constraints.push_back(simplifyAffineExpr(e.replaceDims(toPart), dims + 1, set->getNumSymbols()));
-  return IntegerSetAttr::get(IntegerSet::get(dims + 1, set->getNumSymbols(), constraints, set->getEqFlags()));
+  unsigned symbols = getExtents(op).getNumSymbols();
+  SmallVector<bool> equalities;
+  if (set) {
+    for (AffineExpr e : set->getConstraints())
+      constraints.push_back(simplifyAffineExpr(e.replaceDims(toPart), dims + 1, symbols));
+    llvm::append_range(equalities, set->getEqFlags());
+  }
+  if (isShorter) {
+    constraints.push_back(getExtents(op).getResult(at) - 1 - toPart[at]);
+    equalities.push_back(false);
+  }
+  return IntegerSetAttr::get(IntegerSet::get(dims + 1, symbols, constraints, equalities));
 }
 
-void splitCascade(CascadeOp op, int64_t chunk) {
+void splitCascade(CascadeOp op, int64_t chunk, bool isShorter) {
   OpBuilder b(op);
   Location loc = op.getLoc();
   unsigned n = op.getNumComponents(), dims = op.getNumDims(), parallel = op.getNumParallel();
@@ -126,16 +137,20 @@ void splitCascade(CascadeOp op, int64_t chunk) {
   SmallVector<Attribute> names(op.getIndices().getValue());
   SmallVector<AffineExpr> sizes(extents.getResults());
   auto part = b.getStringAttr(cast<StringAttr>(names[parallel]).getValue() + "_part");
-  AffineExpr count = sizes[parallel].floorDiv(chunk);
+  AffineExpr count = isShorter ? sizes[parallel].ceilDiv(chunk) : sizes[parallel].floorDiv(chunk);
   sizes[parallel] = b.getAffineConstantExpr(chunk);
   SmallVector<Attribute> partNames = names;
   SmallVector<AffineExpr> partSizes = sizes;
   partNames.insert(partNames.begin() + parallel, part);
   partSizes.insert(partSizes.begin() + parallel, count);
   SmallVector<Type> types, partTypes;
+  SmallVector<Attribute> partDims; // each component of a part has the part beside its own dims
   for (unsigned k = 0; k < n; ++k) {
+    SmallVector<unsigned> own = op.getOwnDims(k);
     types.push_back(op.getComponentType(k));
-    partTypes.push_back(tensorOf(parallel + 1, types.back()));
+    partTypes.push_back(tensorOf(own.size() + 1, types.back()));
+    own.push_back(parallel);
+    partDims.push_back(b.getI64ArrayAttr(SmallVector<int64_t>(own.begin(), own.end())));
   }
   auto addComponents = [&](Block &block) {
     for (Type t : types)
@@ -147,8 +162,9 @@ void splitCascade(CascadeOp op, int64_t chunk) {
   };
 
   StringAttr partName = op.getNameAttr() ? b.getStringAttr(op.getNameAttr().getValue() + "_part") : StringAttr();
-  auto inner = CascadeOp::create(b, loc, partTypes, op.getKinds(), b.getArrayAttr(partNames), parallel + 1, mapOf(partSizes),
-                                 splitCondition(op, chunk), partName);
+  auto inner = CascadeOp::create(b, loc, partTypes, op.getKinds(), b.getArrayAttr(partNames), parallel + 1,
+                                 op.getDims() ? b.getArrayAttr(partDims) : ArrayAttr(), mapOf(partSizes),
+                                 splitCondition(op, chunk, isShorter), partName);
   cloneRescale(inner);
   {
     OpBuilder::InsertionGuard guard(b);
@@ -175,7 +191,7 @@ void splitCascade(CascadeOp op, int64_t chunk) {
   SmallVector<AffineExpr> outerSizes(sizes.begin(), sizes.begin() + parallel);
   outerNames.push_back(part);
   outerSizes.push_back(count);
-  auto outer = CascadeOp::create(b, loc, op.getResultTypes(), op.getKinds(), b.getArrayAttr(outerNames), parallel, mapOf(outerSizes),
+  auto outer = CascadeOp::create(b, loc, op.getResultTypes(), op.getKinds(), b.getArrayAttr(outerNames), parallel, op.getDimsAttr(), mapOf(outerSizes),
                                  IntegerSetAttr(), op.getNameAttr());
   cloneRescale(outer);
   IRMapping finalized;
@@ -186,10 +202,11 @@ void splitCascade(CascadeOp op, int64_t chunk) {
     addIndices(element, parallel + 1, b, loc);
     addComponents(element);
     b.setInsertionPointToStart(&element);
-    auto at = llvm::to_vector_of<Value>(element.getArguments().take_front(parallel + 1));
     Block &rescale = op.getRescale().front();
     IRMapping mapping;
     for (unsigned k = 0; k < n; ++k) {
+      SmallVector<Value> at = llvm::map_to_vector(op.getOwnDims(k), [&](unsigned d) -> Value { return element.getArgument(d); });
+      at.push_back(element.getArgument(parallel));
       Value v = ReadOp::create(b, loc, types[k], inner.getResult(k), at, AffineMapAttr(),
                                BoundsModeAttr::get(b.getContext(), BoundsMode::InBounds), Value());
       mapping.map(rescale.getArgument(k), v);

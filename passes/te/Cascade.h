@@ -15,7 +15,8 @@ CascadeOp convertArgReduction(ReduceOp reduce);
 
 /// ⊗_k s(p, k)  =  ⊗_{q < K/chunk} ⊗_{k' < chunk} s(p, q·chunk + k') over the first
 /// reduced index: partial states, which leave with their components as results, and a
-/// cascade that merges them by the rescale region. `chunk` divides the extent.
-void splitCascade(CascadeOp cascade, int64_t chunk);
+/// cascade that merges them by the rescale region. Unless `chunk` divides the extent, the last part `isShorter`: it ends
+/// where the extent does.
+void splitCascade(CascadeOp cascade, int64_t chunk, bool isShorter);
 
 } // namespace kernelc::te

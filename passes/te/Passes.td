@@ -219,6 +219,51 @@ def TeSplit : Pass<"te-split", "::kernelc::te::KernelOp"> {
   let options = [ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">];
 }
 
+def TeDeriveCascades : Pass<"te-derive-cascades", "::kernelc::te::KernelOp"> {
+  let summary = "Make one te.cascade of reductions that feed each other";
+  let description = [{
+    Collects reductions over the same points (extents and condition) of which one reads another at its own point, or that read a tensor
+    in common, and makes a `te.cascade` of them: one walk over the points in place of one for each. Their bodies are
+    written as finite sums of coefficient(earlier results) × term(index):
+
+        m[i] = max_j x[i, j]                          component max
+        l[i] = sum_j exp(x[i, j] - m[i])              component sum, times exp(m - m') where m moves to m'
+
+    A component moves from an earlier result x to x' by one of these rules (`Separate.h`):
+
+    | term | times, or plus |
+    |---|---|
+    | free of x | stays |
+    | `exp(κ (v - x)) w(u)`, x = max v and κ > 0, or x = min v and κ < 0; `exp2` alike | · exp(κ (x - x')) |
+    | `(v / x)^p`, x = max of the absolute value of v | · (x / x')^p |
+    | `(v - c s)^p`, s = Σ v, p up to 4 | binomial theorem in the mean s / n, with a count n and the lower moments |
+
+    κ and the equality of v come from linear forms; no op and no function is looked up by name. Terms that are bounded
+    whatever x has seen are a condition: a partial state neither overflows nor cancels where the program as written does not. Factors free of
+    the index (`1 / l[i]`) leave the sum, and differences are summed apart.
+
+    Infinities and NaN: a state at the identity of x (every score -inf) is kept while x stays, and counts as zero once x moves. A sum with
+    a factor w counts such terms as 0 · w, and takes the NaN of a row that stays so from the sum without w. So rows of which
+    everything is excluded, rows of -inf and scores of +inf give what docs/language.md says.
+
+    Reductions whose points one block holds in registers (32768) are left alone, or a cluster's blocks where a pointwise statement
+    goes over the same points (`findHeldRow`): they are read once as they are. So
+    are products, reductions of their results, columns, and points whose number is not known. `always` derives for any size.
+
+    *Runs after `te-split`, before `te-reduce-in-tiles` and `te-split-reduce`, because* masks are conditions then,
+    and the latter cuts the cascade as one.
+
+    A remark names a factor that stands in the way. Not tried: arg reductions, conditions on data, maxima of terms that use earlier
+    results. Numeric effect: another order of the same reductions; variances about the running mean.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+  let options = [
+    Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,
+    Option<"always", "always", "bool", "false", "whatever the sizes">,
+    ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">,
+    ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
+}
+
 def TeReduceInTiles : Pass<"te-reduce-in-tiles", "::kernelc::te::KernelOp"> {
   let summary = "Reduce the results of a product where they are, tile by tile";
   let description = [{
@@ -267,7 +312,7 @@ def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
     outer ones serve as parts uncut until there are enough parts, and the next index is cut. A
     `te.cascade` is split into partial states and a cascade that merges them by its rescale region; an arg
     reduction is split as a cascade of key and position. Where no chunk divides the extent, the last part
-    is shorter: a reduction gets the condition `q·C + k' < K`, and both factors of a product read zeros
+    is shorter: a reduction or cascade gets the condition `q·C + k' < K`, and both factors of a product read zeros
     beyond it, `T.pad(0)[.., q·C + k', ..]`, which tensor copies, masked loads and matrix units take as
     padding.
 
@@ -285,7 +330,7 @@ def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
     or if clusters on rows that no chunk divides give each multiprocessor two blocks. `te-plan` gives
     these a cluster; then no chunk has to divide anything, and no second launch merges.
 
-    Not tried: arg reductions and cascades whose extents no chunk divides; computed factors of such
+    Not tried: arg reductions whose extents no chunk divides; computed factors of such
     products; products under a condition; argmin of floats, whose keys no combiner orders; arg reductions
     under a condition. Numeric effect: another order of the same reduction, fixed by the sizes.
   }];

@@ -47,7 +47,7 @@ public:
       if (isPlainReduction(&op))
         split(r, *parts);
       else if (CascadeOp cascade = r ? convertArgReduction(r) : cast<CascadeOp>(op))
-        splitCascade(cascade, parts->chunk);
+        splitCascade(cascade, parts->chunk, parts->lastIsShorter);
     }
     return success();
   }
@@ -93,6 +93,8 @@ private:
     int64_t divisor = knownDivisor(extents.getResult(parallel), facts_);
     if (schedule_.parts)
       return scheduledParts(op, product, lengths[0], divisor);
+    if (r && !product && schedule_.merge != Merge::Launch && findHeldRow(r, facts_, target_))
+      return Parts();
     if (!product)
       return partsOf(op, points, int64_t(thin), lengths);
     if (std::optional<FedProduct> fed = findFedProduct(r, *product, lengths))
@@ -106,7 +108,7 @@ private:
     if (chunk && length % schedule_.parts == 0 && divisor % chunk == 0)
       return Parts{0, chunk};
     // Whole vectors of any type, of products whole tiles of any unit where there is enough for these.
-    bool isPlain = isPlainReduction(op);
+    bool isPlain = isPlainReduction(op) || isa<CascadeOp>(op);
     constexpr int64_t kTile = 128, kVector = 16;
     int64_t equal = llvm::divideCeil(length, schedule_.parts), whole = llvm::alignTo(equal, kTile);
     chunk = product && int64_t(llvm::divideCeil(length, whole)) == schedule_.parts ? whole : llvm::alignTo(equal, kVector);
@@ -191,9 +193,10 @@ private:
         constexpr int64_t kRowBlocks = 2; // of a multiprocessor
         bool fills = column ? fillsClusters(points, *column) : blocks * target_.cluster >= kRowBlocks * target_.smCount;
         bool merges = target_.cluster > 1 && schedule_.merge != Merge::Launch && !parts.whole && standsAlone(op);
-        if (merges && (fills || !isPlain))
+        bool endsEarly = isPlain || isa<CascadeOp>(op);
+        if (merges && (fills || !endsEarly))
           return Parts();
-        if (isPlain) {
+        if (endsEarly) {
           chunk = llvm::divideCeil(next, wantedParts);
           // Long ones of whole tiles, as te-plan walks them: a mask less (up to half of the time of odd rows on an H200).
           SmallVector<int64_t> tiles = column ? SmallVector<int64_t>{256} : SmallVector<int64_t>{4096, 2048, 1024};

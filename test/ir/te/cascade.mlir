@@ -34,3 +34,27 @@ te.kernel @lse sizes ["M", "N"] args ["x"] : ["f32"] [affine_map<()[s0, s1] -> (
   } {name = "y"} : tensor<?xf32>, tensor<?xf32>
   te.return %y : tensor<?xf32>
 }
+
+// Components with dims of their own.
+// CHECK-LABEL: te.kernel @own
+te.kernel @own sizes ["M", "N", "D"] args ["x", "v"] : ["f32", "f32"] [affine_map<()[s0, s1, s2] -> (s0, s1)>, affine_map<()[s0, s1, s2] -> (s1, s2)>]
+    outs ["y"] : ["f32"] [affine_map<()[s0, s1, s2] -> (s0, s2)>] {
+^bb0(%x: tensor<?x?xf32>, %v: tensor<?x?xf32>):
+  // CHECK: te.cascade ["max", "sum"] ["i", "d", "j"] parallel 2 dims {{\[\[}}0], [0, 1]] extents
+  // CHECK: } : tensor<?xf32>, tensor<?x?xf32>
+  %m, %o = te.cascade ["max", "sum"] ["i", "d", "j"] parallel 2 dims [[0], [0, 1]] extents affine_map<()[s0, s1, s2] -> (s0, s2, s1)> {
+  ^bb0(%i: index, %d: index, %j: index, %max: f32, %out: f32):
+    %s = te.read %x[%i, %j] : tensor<?x?xf32>
+    %w = te.read %v[%j, %d] : tensor<?x?xf32>
+    %p = arith.mulf %s, %w : f32
+    te.yield %s, %p : f32, f32
+  } rescale {
+  ^bb0(%max: f32, %out: f32, %newmax: f32, %newout: f32):
+    te.yield %max, %out : f32, f32
+  } finalize {
+  ^bb0(%i: index, %d: index, %max: f32, %out: f32):
+    %y = arith.mulf %max, %out : f32
+    te.yield %max, %y : f32, f32
+  } : tensor<?xf32>, tensor<?x?xf32>
+  te.return %o : tensor<?x?xf32>
+}

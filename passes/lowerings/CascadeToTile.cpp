@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Cascades as tile values. A round of a block's loop takes one tile of points. Where moving a state to new values of the
+// earlier components takes arithmetic (exponentials, divisions), the block has one state: each round reduces the tile's terms,
+// component by component, and moves the state once. Where moving is only choosing (key and position), each point of a
+// tile has a state of its own, and all of them meet at the end.
+#include "passes/lowerings/LaunchEmitter.h"
+
+#include "passes/analysis/Reduction.h"
+
+using namespace mlir;
+
+namespace kernelc {
+
+using namespace te;
+
+namespace {
+
+/// One cascade of a launch on its way.
+class CascadeEmitter {
+public:
+  using Values = SmallVector<Value>;
+  using Loops = llvm::function_ref<Values(Values, llvm::function_ref<Values(Values)>)>;
+  using Merge = llvm::function_ref<Value(Combiner, Value)>;
+
+  CascadeEmitter(OpBuilder &b, LaunchContext &context, CascadeOp op, ArrayRef<int64_t> dims, Location loc)
+      : b_(b), c_(context), op_(op), dims_(dims), loc_(loc), reduced_(dims.drop_front(op.getNumParallel())) {
+    BodyToTiles shaper(b_, c_, op_, dims_);
+    for (unsigned k = 0; k < op_.getNumComponents(); ++k) {
+      SmallVector<int64_t> own = ownIndices(k);
+      kept_.push_back(shaper.shapeOf(own));
+      llvm::append_range(own, reduced_);
+      full_.push_back(shaper.shapeOf(own));
+    }
+    sorted_ = llvm::to_vector(reduced_);
+    llvm::sort(sorted_);
+    for (Operation &o : op_.getRescale().front().without_terminator())
+      oneState_ |= isa<arith::DivFOp>(o) || o.getDialect()->getNamespace() == math::MathDialect::getDialectNamespace();
+  }
+
+  /// The launch indices of component k's parallel dims.
+  SmallVector<int64_t> ownIndices(unsigned k) {
+    return llvm::map_to_vector(op_.getOwnDims(k), [&](unsigned d) { return dims_[d]; });
+  }
+  ArrayRef<int64_t> keptShape(unsigned k) { return kept_[k]; }
+
+  /// What the components come to, or nothing after a diagnostic. `merge`, where the blocks of a cluster share the points
+  /// out, combines what each of them has of a component.
+  std::optional<Values> run(bool loops, Loops loopNest, Merge merge) {
+    Values start;
+    for (unsigned k = 0; loops && k < op_.getNumComponents(); ++k)
+      start.push_back(identity(k, stateShape(k)));
+    Values states = loopNest(start, [&](Values carried) {
+      Values next = addTile(carried);
+      return ok_ ? next : carried;
+    });
+    if (!ok_)
+      return std::nullopt;
+    Values finals = oneState_ && !merge ? states : meet(states, merge);
+    return ok_ ? std::optional(finals) : std::nullopt;
+  }
+
+private:
+  ArrayRef<int64_t> stateShape(unsigned k) { return oneState_ ? kept_[k] : full_[k]; }
+
+  Value identity(unsigned k, ArrayRef<int64_t> shape) {
+    auto type = RankedTensorType::get(shape, op_.getComponentType(k));
+    TypedAttr value = identityOf(op_.getComponentKind(k), op_.getComponentType(k), b_);
+    return arith::ConstantOp::create(b_, loc_, type, SplatElementsAttr::get(type, Attribute(value)));
+  }
+
+  Value combine(unsigned k, Value a, Value b) {
+    return tile::CombineOp::create(b_, loc_, b.getType(), op_.getComponentKind(k), ValueRange{a, b}).getResult(0);
+  }
+
+  Value reduce(unsigned k, Value tile) {
+    SmallVector<Type> type{RankedTensorType::get(kept_[k], op_.getComponentType(k))};
+    return tile::ReduceOp::create(b_, loc_, type, op_.getComponentKind(k), tile, sorted_).getResult(0);
+  }
+
+  /// Component k of `state`, moved to the new values of the components before it.
+  Value rescale(ArrayRef<Value> state, ArrayRef<Value> moved, unsigned k, ArrayRef<int64_t> shape) {
+    unsigned n = op_.getNumComponents();
+    Block &block = op_.getRescale().front();
+    BodyToTiles body(b_, c_, op_, {});
+    for (unsigned j = 0; j <= k; ++j)
+      body.bind(block.getArgument(j), state[j]);
+    for (unsigned j = 0; j < k; ++j)
+      body.bind(block.getArgument(n + j), moved[j]);
+    Value v = body.evaluate(op_.getRescaledValue(k));
+    ok_ &= bool(v);
+    return v ? body.broadcast(v, shape) : state[k];
+  }
+
+  /// The states after one more tile; without `carried` it is the only one.
+  Values addTile(ArrayRef<Value> carried) {
+    BodyToTiles body(b_, c_, op_, dims_);
+    Value condition = op_.getCondition() ? body.evaluateSet(*op_.getCondition(), loc_) : Value();
+    if (op_.getYield().getCondition())
+      condition = body.conjunction(condition, body.evaluate(op_.getYield().getCondition()), loc_);
+    condition = body.conjunction(condition, body.inside(reduced_, loc_), loc_);
+    Values next;
+    for (unsigned k = 0; k < op_.getNumComponents() && ok_; ++k) {
+      Value term = body.evaluate(op_.getElementValue(k));
+      ok_ &= bool(term);
+      if (!ok_)
+        break;
+      term = body.broadcast(term, full_[k]);
+      if (condition)
+        term = arith::SelectOp::create(b_, loc_, body.broadcast(condition, full_[k]), term, identity(k, full_[k]));
+      if (oneState_)
+        term = reduce(k, term);
+      if (!carried.empty())
+        term = combine(k, rescale(carried, next, k, stateShape(k)), term);
+      next.push_back(term);
+      body.bind(op_.getBlock().getArgument(op_.getNumDims() + k), term);
+    }
+    return next;
+  }
+
+  /// What the states of all points, or of all blocks, come to, component by component: each is moved to what they have in common.
+  Values meet(const Values &states, Merge merge) {
+    BodyToTiles shaper(b_, c_, op_, dims_);
+    Values finals, spread;
+    for (unsigned k = 0; k < op_.getNumComponents(); ++k) {
+      Value all = rescale(states, spread, k, stateShape(k));
+      if (!oneState_)
+        all = reduce(k, all);
+      finals.push_back(merge ? merge(op_.getComponentKind(k), all) : all);
+      spread.push_back(shaper.broadcast(finals.back(), stateShape(k)));
+    }
+    return finals;
+  }
+
+  OpBuilder &b_;
+  LaunchContext &c_;
+  CascadeOp op_;
+  ArrayRef<int64_t> dims_;
+  Location loc_;
+  ArrayRef<int64_t> reduced_;
+  SmallVector<int64_t> sorted_;
+  SmallVector<SmallVector<int64_t>> kept_, full_; ///< shapes of a component with and without its points
+  bool oneState_ = false; ///< of the block
+  bool ok_ = true;
+};
+
+} // namespace
+
+LogicalResult LaunchEmitter::emitCascade(CascadeOp op, ArrayRef<int64_t> dims) {
+  Location loc = NameLoc::get(b_.getStringAttr(nameOf(op)), op.getLoc());
+  CascadeEmitter emitter(b_, c_, op, dims, loc);
+  SmallVector<int64_t> loops = loopsOf(dims);
+  bool shares = llvm::any_of(dims.drop_front(op.getNumParallel()), [&](int64_t i) { return isSharedOut(i); });
+  auto walk = [&](Values start, llvm::function_ref<Values(Values)> body) {
+    return loopNest(loops, op.getCondition(), dims, start, loc, body);
+  };
+  auto merge = [&](Combiner kind, Value value) {
+    return tile::ClusterReduceOp::create(b_, loc, TypeRange{value.getType()}, kind, value).getResult(0);
+  };
+  std::optional<Values> finals = emitter.run(!loops.empty(), walk, shares ? CascadeEmitter::Merge(merge) : CascadeEmitter::Merge());
+  if (!finals)
+    return failure();
+  BodyToTiles last(b_, c_, op, dims.take_front(op.getNumParallel()));
+  for (auto [k, value] : llvm::enumerate(*finals))
+    last.bind(op.getFinalize().front().getArgument(op.getNumParallel() + k), value);
+  for (unsigned k = 0; k < op.getNumComponents(); ++k) {
+    Value value = last.evaluate(op.getFinalValue(k));
+    if (!value)
+      return failure();
+    value = last.broadcast(value, emitter.keptShape(k));
+    c_.results[op.getResult(k)] = value;
+    if (isStored(op.getResult(k)))
+      storeOwn(op, k, value, dims, last);
+  }
+  return success();
+}
+
+void LaunchEmitter::storeOwn(CascadeOp op, unsigned k, Value value, ArrayRef<int64_t> dims, BodyToTiles &body) {
+  SmallVector<unsigned> own = op.getOwnDims(k);
+  SmallVector<int64_t> kept = llvm::map_to_vector(own, [&](unsigned d) { return dims[d]; });
+  AffineMap plain = AffineMap::getMultiDimIdentityMap(kept.size(), b_.getContext());
+  plain = AffineMap::get(kept.size(), l_.extents.getNumSymbols(), plain.getResults(), b_.getContext());
+  // Of blocks that all have it, the first along the dims that it does not have writes it.
+  Value first;
+  for (unsigned d = 0; d < op.getNumParallel(); ++d)
+    if (!llvm::is_contained(own, d)) {
+      Value is = arith::CmpIOp::create(b_, op.getLoc(), arith::CmpIPredicate::eq, c_.offsets[dims[d]], constant(0, op.getLoc()));
+      first = first ? arith::AndIOp::create(b_, op.getLoc(), first, is).getResult() : is;
+    }
+  OpBuilder::InsertionGuard guard(b_);
+  if (first)
+    b_.setInsertionPoint(scf::IfOp::create(b_, op.getLoc(), first, false).thenBlock()->getTerminator());
+  store(value, op.getResult(k), plain, kept, {}, body, op.getLoc());
+}
+
+} // namespace kernelc

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "passes/te/Separate.h"
+
+#include "ir/te/Combiners.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+
+namespace kernelc::te {
+namespace {
+
+/// A sum of values with constant coefficients.
+struct LinearForm {
+  llvm::MapVector<Value, double> terms;
+  double constant = 0;
+};
+
+/// A product: of what depends on the index alone, on earlier results alone, on both by one exponential, and others.
+struct Product {
+  SmallVector<Value> terms, termDivisors, free, freeDivisors, exponentials, mixed;
+  bool negative = false;
+};
+
+class Separator {
+public:
+  Separator(const Chain &chain, Separation &into) : chain_(chain), into_(into) {}
+
+  std::optional<Inseparable> run() {
+    into_.members.resize(chain_.members.size());
+    for (unsigned m = 0; m < chain_.members.size(); ++m) {
+      member_ = m;
+      failed_ = nullptr;
+      Value term = chain_.terms[m];
+      if (isPure(term))
+        into_.members[m] = {Part{add({chain_.kindOf(m), Motion::Stays, term})}};
+      else if (chain_.kindOf(m) != Combiner::Sum || !isa<FloatType>(term.getType()))
+        return Inseparable{m, blame(term)};
+      else if (!separateSum(term, false))
+        return Inseparable{m, failed_};
+    }
+    return std::nullopt;
+  }
+
+private:
+  //===- What a value depends on -===//
+
+  /// The block's arguments that `v` depends on.
+  const llvm::BitVector &supportOf(Value v) {
+    if (auto it = support_.find(v); it != support_.end())
+      return it->second;
+    llvm::BitVector own(chain_.block->getNumArguments());
+    if (auto arg = dyn_cast<BlockArgument>(v)) {
+      if (arg.getOwner() == chain_.block)
+        own.set(arg.getArgNumber());
+    } else if (Operation *op = v.getDefiningOp(); op->getBlock() == chain_.block) {
+      for (Value operand : op->getOperands())
+        own |= supportOf(operand);
+    }
+    return support_[v] = own;
+  }
+  /// Whether it depends on no earlier result.
+  bool isPure(Value v) { return supportOf(v).find_first_in(chain_.dims, chain_.block->getNumArguments()) < 0; }
+  /// Whether it is free of the index.
+  bool isFree(Value v) { return chain_.parallel == chain_.dims || supportOf(v).find_first_in(chain_.parallel, chain_.dims) < 0; }
+
+  /// An operation that depends on the index and on earlier results, and whose operands each depend on one of them.
+  Operation *blame(Value v) {
+    Operation *op = v.getDefiningOp();
+    for (Value operand : op->getOperands())
+      if (!isPure(operand) && !isFree(operand))
+        return blame(operand);
+    return op;
+  }
+  bool fail(Value at) {
+    Operation *op = at.getDefiningOp();
+    failed_ = op ? op : chain_.terms[member_].getDefiningOp();
+    return false;
+  }
+
+  //===- Forms -===//
+
+  static std::optional<double> constantOf(Value v) {
+    FloatAttr f;
+    return matchPattern(v, m_Constant(&f)) ? std::optional(f.getValueAsDouble()) : std::nullopt;
+  }
+
+  void addLinear(Value v, double by, LinearForm &form) {
+    Operation *op = v.getDefiningOp();
+    if (std::optional<double> c = constantOf(v)) {
+      form.constant += by * *c;
+      return;
+    }
+    if (isa_and_nonnull<arith::AddFOp, arith::SubFOp>(op)) {
+      addLinear(op->getOperand(0), by, form);
+      return addLinear(op->getOperand(1), isa<arith::SubFOp>(op) ? -by : by, form);
+    }
+    if (isa_and_nonnull<arith::NegFOp>(op))
+      return addLinear(op->getOperand(0), -by, form);
+    if (isa_and_nonnull<arith::MulFOp>(op))
+      for (unsigned i : {0u, 1u})
+        if (std::optional<double> c = constantOf(op->getOperand(i)))
+          return addLinear(op->getOperand(1 - i), by * *c, form);
+    if (isa_and_nonnull<arith::DivFOp>(op))
+      if (std::optional<double> c = constantOf(op->getOperand(1)); c && *c != 0)
+        return addLinear(op->getOperand(0), by / *c, form);
+    form.terms[v] += by;
+  }
+  LinearForm linearForm(Value v) {
+    LinearForm form;
+    addLinear(v, 1, form);
+    return form;
+  }
+  /// Whether a = κ b.
+  static bool isMultiple(LinearForm a, const LinearForm &b, double scale) {
+    auto isZero = [&](double rest, double of) { return std::abs(rest) <= 1e-9 * std::abs(of); };
+    for (auto &[v, c] : b.terms) {
+      a.terms[v] -= scale * c;
+      if (!isZero(a.terms[v], scale * c))
+        return false;
+      a.terms.erase(v);
+    }
+    return isZero(a.constant - scale * b.constant, scale * b.constant) &&
+           llvm::all_of(a.terms, [](auto &entry) { return entry.second == 0; });
+  }
+
+  void addFactors(Value v, bool divides, Product &p) {
+    if (isPure(v))
+      return (divides ? p.termDivisors : p.terms).push_back(v);
+    if (isFree(v))
+      return (divides ? p.freeDivisors : p.free).push_back(v);
+    Operation *op = v.getDefiningOp();
+    if (isa<arith::MulFOp>(op)) {
+      addFactors(op->getOperand(0), divides, p);
+      return addFactors(op->getOperand(1), divides, p);
+    }
+    if (isa<arith::DivFOp>(op) && !isQuotient(op)) {
+      addFactors(op->getOperand(0), divides, p);
+      return addFactors(op->getOperand(1), !divides, p);
+    }
+    if (isa<arith::NegFOp>(op)) {
+      p.negative = !p.negative;
+      return addFactors(op->getOperand(0), divides, p);
+    }
+    bool exponential = isa<math::ExpOp, math::Exp2Op>(op) && !divides;
+    (exponential ? p.exponentials : p.mixed).push_back(v);
+  }
+
+  //===- Earlier results -===//
+
+  /// The one earlier result that `v` depends on, whose component it is as it stands.
+  std::optional<unsigned> onlyMember(Value v) {
+    std::optional<unsigned> found;
+    for (unsigned m = 0; m < chain_.members.size(); ++m)
+      if (supportOf(v).test(chain_.dims + m)) {
+        if (found)
+          return std::nullopt;
+        found = m;
+      }
+    return found && isDirect(*found) ? found : std::nullopt;
+  }
+  /// Whether member m is a component that uses nothing earlier.
+  bool isDirect(unsigned m) {
+    ArrayRef<Part> parts = into_.members[m];
+    return parts.size() == 1 && into_.components[parts[0].component].motion == Motion::Stays && !parts[0].negative &&
+           parts[0].factors.empty() && parts[0].divisors.empty();
+  }
+  unsigned componentOf(unsigned m) { return into_.members[m][0].component; }
+
+  /// v / x, where x is the maximum of |v|: at most one, whichever points x has seen.
+  bool isQuotient(Operation *op) {
+    auto x = dyn_cast<BlockArgument>(op->getOperand(1));
+    std::optional<unsigned> m = x && !isPure(x) ? onlyMember(x) : std::nullopt;
+    if (!m || chain_.kindOf(*m) != Combiner::Max)
+      return false;
+    auto size = chain_.terms[*m].getDefiningOp<math::AbsFOp>();
+    Value v = op->getOperand(0), of = size ? size.getOperand() : Value();
+    if (auto own = v.getDefiningOp<math::AbsFOp>())
+      v = own.getOperand();
+    return of && of == v;
+  }
+
+  //===- Families -===//
+
+  unsigned add(Component c) {
+    into_.components.push_back(std::move(c));
+    return into_.components.size() - 1;
+  }
+  unsigned findOrAdd(const Component &c) {
+    for (auto [n, o] : llvm::enumerate(into_.components))
+      if (o.kind == c.kind && o.motion == c.motion && o.term == c.term && o.member == c.member && o.power == c.power &&
+          o.exponential == c.exponential && (c.motion != Motion::Stays || !c.term))
+        return n;
+    return add(c);
+  }
+
+  bool separateSum(Value v, bool negative) {
+    auto done = [&](Part part) {
+      part.negative ^= negative;
+      into_.members[member_].push_back(std::move(part));
+      return true;
+    };
+    if (isPure(v))
+      return done(Part{add({Combiner::Sum, Motion::Stays, v})});
+    if (isFree(v))
+      return fail(v);
+    Product p;
+    addFactors(v, false, p);
+    if (std::optional<Part> part = matchMoment(p))
+      return done(*part);
+    if (std::optional<Part> part = matchPower(p))
+      return done(*part);
+    if (p.mixed.empty() && p.exponentials.size() == 1) {
+      if (std::optional<Part> part = matchExponential(p, v))
+        return done(*part);
+      return fail(p.exponentials[0]);
+    }
+    Operation *op = v.getDefiningOp();
+    if (isa<arith::AddFOp, arith::SubFOp>(op))
+      return separateSum(op->getOperand(0), negative) && separateSum(op->getOperand(1), negative ^ isa<arith::SubFOp>(op));
+    return fail(!p.mixed.empty() ? Value(blame(p.mixed[0])->getResult(0)) : p.exponentials.size() > 1 ? p.exponentials[1] : v);
+  }
+
+  /// exp(κ (v - x)) w, x the maximum of v: κ from the coefficient of x.
+  std::optional<Part> matchExponential(const Product &p, Value whole) {
+    Operation *exp = p.exponentials[0].getDefiningOp();
+    LinearForm exponent = linearForm(exp->getOperand(0));
+    std::optional<unsigned> m;
+    for (auto &[leaf, c] : exponent.terms)
+      if (!isPure(leaf)) {
+        if (m || !isa<BlockArgument>(leaf))
+          return std::nullopt;
+        m = onlyMember(leaf);
+        if (!m)
+          return std::nullopt;
+      }
+    if (!m)
+      return std::nullopt;
+    double scale = -exponent.terms[chain_.argument(*m)];
+    Combiner kind = chain_.kindOf(*m);
+    if (!(kind == Combiner::Max && scale > 0) && !(kind == Combiner::Min && scale < 0))
+      return std::nullopt; // terms would be larger than one, for some of the points
+    exponent.terms.erase(chain_.argument(*m));
+    if (!isMultiple(exponent, linearForm(chain_.terms[*m]), scale))
+      return std::nullopt;
+    Component c{Combiner::Sum, Motion::Exponential, p.exponentials[0], *m, componentOf(*m), scale, p.exponentials[0]};
+    Part part{0, p.negative, p.free, p.freeDivisors, std::nullopt, Value()};
+    c.weighted = !p.terms.empty() || !p.termDivisors.empty();
+    if (c.weighted) {
+      part.plain = findOrAdd([&] {
+        Component plain = c;
+        plain.weighted = false;
+        return plain;
+      }());
+      c.term = product(p, whole.getLoc());
+    }
+    part.component = findOrAdd(c);
+    return part;
+  }
+
+  /// The product without what leaves the sum.
+  Value product(const Product &p, Location loc) {
+    OpBuilder b(chain_.block, chain_.block->getTerminator()->getIterator());
+    Value v = p.exponentials[0];
+    for (Value w : p.terms)
+      v = arith::MulFOp::create(b, loc, v, w);
+    for (Value w : p.termDivisors)
+      v = arith::DivFOp::create(b, loc, v, w);
+    return v;
+  }
+
+  /// (v / x)^p.
+  std::optional<Part> matchPower(const Product &p) {
+    if (p.mixed.empty() || !p.exponentials.empty() || !p.terms.empty() || !p.termDivisors.empty() || !p.free.empty() ||
+        !p.freeDivisors.empty())
+      return std::nullopt;
+    Operation *quotient = p.mixed[0].getDefiningOp();
+    if (!isa_and_nonnull<arith::DivFOp>(quotient) || !isQuotient(quotient) || !llvm::all_equal(p.mixed))
+      return std::nullopt;
+    unsigned m = *onlyMember(quotient->getOperand(1));
+    OpBuilder b(chain_.block, chain_.block->getTerminator()->getIterator());
+    Value term = p.mixed[0];
+    for (size_t i = 1; i < p.mixed.size(); ++i)
+      term = arith::MulFOp::create(b, quotient->getLoc(), term, p.mixed[0]);
+    Component c{Combiner::Sum, Motion::Power, term, m, componentOf(m)};
+    c.power = p.mixed.size();
+    return Part{add(c), p.negative};
+  }
+
+  /// s / n or s · c, with n and c free of all reductions; null where it is neither.
+  std::optional<unsigned> sumMultiple(Value y) {
+    Operation *op = y.getDefiningOp();
+    if (!isa_and_nonnull<arith::DivFOp, arith::MulFOp>(op))
+      return std::nullopt;
+    Value s = op->getOperand(0), by = op->getOperand(1);
+    if (isa<arith::MulFOp>(op) && isPure(s))
+      std::swap(s, by);
+    if (!isa<BlockArgument>(s) || isPure(s) || !isPure(by) || !isFree(by))
+      return std::nullopt;
+    return onlyMember(s);
+  }
+
+  /// (v - y)^p, where y is a multiple of the sum of v.
+  std::optional<Part> matchMoment(const Product &p) {
+    constexpr size_t kMost = 4;
+    if (p.mixed.size() < 2 || p.mixed.size() > kMost || !p.exponentials.empty() || !p.terms.empty() || !p.termDivisors.empty() ||
+        !p.free.empty() || !p.freeDivisors.empty() || !llvm::all_equal(p.mixed))
+      return std::nullopt;
+    auto difference = p.mixed[0].getDefiningOp<arith::SubFOp>();
+    if (!difference)
+      return std::nullopt;
+    Value v = difference.getLhs(), y = difference.getRhs();
+    bool turned = isPure(y);
+    if (turned)
+      std::swap(v, y);
+    if (!isPure(v) || !isFree(y))
+      return std::nullopt;
+    std::optional<unsigned> m = sumMultiple(y);
+    if (!m || chain_.kindOf(*m) != Combiner::Sum || chain_.terms[*m] != v)
+      return std::nullopt;
+    Component count{Combiner::Sum, Motion::Stays, Value()};
+    count.member = *m;
+    unsigned n = findOrAdd(count);
+    SmallVector<unsigned> lower;
+    for (unsigned power = 2; power <= p.mixed.size(); ++power) {
+      Component c{Combiner::Sum, Motion::Moment, v, *m, componentOf(*m)};
+      c.power = power;
+      c.count = n;
+      c.lower = lower;
+      lower.push_back(findOrAdd(c));
+    }
+    Part part{lower.back(), bool(p.negative ^ (turned && p.mixed.size() % 2))};
+    part.center = y;
+    return part;
+  }
+
+  const Chain &chain_;
+  Separation &into_;
+  unsigned member_ = 0;
+  Operation *failed_ = nullptr;
+  llvm::DenseMap<Value, llvm::BitVector> support_;
+};
+
+} // namespace
+
+std::optional<Inseparable> separate(const Chain &chain, Separation &into) { return Separator(chain, into).run(); }
+
+} // namespace kernelc::te

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The algebra of cascades: how a sum over an index that uses earlier reductions over that index moves to new values of them.
+#pragma once
+
+#include "ir/te/Te.h"
+
+namespace kernelc::te {
+
+/// Reductions over one and the same points that feed each other. Their bodies stand in one block, without repetition: its
+/// arguments are the dims, then for each member what it comes to.
+struct Chain {
+  llvm::SmallVector<ReduceOp> members;
+  unsigned parallel = 0, dims = 0;
+  mlir::Block *block = nullptr;
+  llvm::SmallVector<mlir::Value> terms; ///< per member
+
+  Combiner kindOf(unsigned member) const { return ReduceOp(members[member]).getKind(); }
+  mlir::Value argument(unsigned member) const { return block->getArgument(dims + member); }
+};
+
+/// How component g moves from the earlier values x to x', for one term u:
+enum class Motion {
+  Stays,       ///< g(u, x') = g(u, x): nothing earlier is used
+  Exponential, ///< exp(κ (v - x)) w(u): times exp(κ (x - x')); x the maximum of v, or the minimum with κ < 0
+  Power,       ///< (v / x)^p: times (x / x')^p; x the maximum of |v|
+  Moment,      ///< (v - s / n)^p: the binomial theorem in s / n - s' / n'; s the sum of v, n of 1
+};
+
+/// A component of a cascade.
+struct Component {
+  Combiner kind;
+  Motion motion = Motion::Stays;
+  mlir::Value term;          ///< in the chain's block; of moments v; null: 1 for each point
+  unsigned member = 0;       ///< an argument of the chain: x, or s of moments
+  unsigned reference = 0;    ///< the component which that is
+  double scale = 1;          ///< κ
+  mlir::Value exponential;   ///< exp(κ (v - x)), as the term has it
+  bool weighted = false;     ///< there is a factor w
+  unsigned power = 1;        ///< p
+  unsigned count = 0;        ///< component n
+  llvm::SmallVector<unsigned> lower; ///< of moments, the components of powers 2 .. p - 1
+};
+
+/// A member of the chain as components: the sum of its parts, each with its factors that are free of the index.
+struct Part {
+  unsigned component;
+  bool negative = false;
+  llvm::SmallVector<mlir::Value> factors, divisors; ///< in the chain's block
+  std::optional<unsigned> plain;                    ///< of weighted exponentials, the component without weights
+  mlir::Value center;                               ///< of moments: what the program subtracts from v
+};
+
+struct Separation {
+  llvm::SmallVector<Component> components;
+  llvm::SmallVector<llvm::SmallVector<Part>> members; ///< per member of the chain
+};
+
+/// What stands in the way: the operation of a member's body whose value is no product of a term and a coefficient.
+struct Inseparable {
+  unsigned member;
+  mlir::Operation *factor;
+};
+
+/// Writes each body as a finite sum of coefficient(earlier results) × term(index). Adds operations to the chain's block.
+std::optional<Inseparable> separate(const Chain &chain, Separation &into);
+
+} // namespace kernelc::te
