@@ -105,16 +105,18 @@ class Cpu:
         return times
 
 
-def largest_error(result, expected):
-    """The largest error relative to what is large in the row: |r - e| / (|e| + rms(e)); of several results the worst."""
+def largest_error(result, expected, by_row=False):
+    """The largest error relative to what is large in the result (`by_row`: in the row): |r - e| / (|e| + rms(e)); of several results the
+    worst."""
     if isinstance(expected, (tuple, list)):
-        return max(largest_error(r, e) for r, e in zip(result, expected, strict=True))
+        return max(largest_error(r, e, by_row) for r, e in zip(result, expected, strict=True))
     r, e = result.double(), expected
     if r.shape != e.shape:
         return float("inf")
     if not torch.isfinite(r).all():
         return float("inf")
-    scale = e.abs() + e.square().mean().sqrt() + 1e-30
+    mean = e.square().mean(-1, keepdim=True) if by_row else e.square().mean()
+    scale = e.abs() + mean.sqrt() + 1e-30
     return float(((r - e).abs() / scale).max())
 
 
@@ -172,7 +174,7 @@ def bench(workload, place, options, roofline):
     for name in list(runs):
         result = runs[name]()
         place.synchronize()
-        errors[name] = largest_error(result, expected)
+        errors[name] = largest_error(result, expected, workload.by_row)
         if not errors[name] <= workload.tolerance:
             failures[name] = f"wrong: largest relative error {errors[name]:.3g}, allowed {workload.tolerance:.3g}"
             del runs[name]

@@ -16,6 +16,7 @@ class Workload:
     constants = {}
     bound = "memory"
     tolerance = 1e-5
+    by_row = False  # whether a result's rows differ in size
     text = None
 
     def source(self):
@@ -617,6 +618,7 @@ class Grouped(Workload):
 
 
 class Attention(Workload):
+    by_row = True  # a row of few keys is larger than one of many
     file, kernel, bound, tolerance = os.path.join(EXAMPLES, "attention.kc"), "attention", "compute", 2e-2
 
     def __init__(self, b, h, g, s, d, causal):
@@ -636,6 +638,62 @@ class Attention(Workload):
 
     def flops(self, q, k, v):
         return 4 * q.numel() * k.shape[2] // (2 if self.causal else 1)
+
+    def peers(self, device):
+        if device.type != "cuda":
+            return {}
+        from torch.nn.attention import SDPBackend, sdpa_kernel
+
+        def by(backend):
+            def make(q, k, v):
+                def run():
+                    with sdpa_kernel(backend):
+                        return self.torch(q, k, v)
+                return run
+            return make
+        return {"cudnn": by(SDPBackend.CUDNN_ATTENTION), "flash": by(SDPBackend.FLASH_ATTENTION)}
+
+
+class LinearAttention(Workload):
+    """Two products in a chain, without a softmax between them: (q kᵀ) v."""
+    file, kernel, bound, tolerance = os.path.join(KERNELS, "chains.kc"), "linear_attention", "compute", 3e-2
+
+    def __init__(self, b, s, d):
+        self.shape = (b, s, d)
+        self.name = f"linear_attention b{b} s{s} d{d} bf16"
+
+    def inputs(self, device, scale):
+        b, s, d = self.shape
+        return tuple(torch.randn(b, max(32, s // scale), d, device=device).to(torch.bfloat16) for _ in range(3))
+
+    def torch(self, q, k, v):
+        return (q @ k.transpose(1, 2)) @ v
+
+    def flops(self, q, k, v):
+        return 4 * q.numel() * k.shape[1]
+
+
+class Mlp(Workload):
+    """Two layers, of which the second has few columns."""
+    file, kernel, bound, tolerance = os.path.join(KERNELS, "chains.kc"), "mlp", "compute", 2e-2
+
+    def __init__(self, m, k, h, n):
+        self.shape = (m, k, h, n)
+        self.name = f"mlp {m}x{k}x{h}x{n} bf16"
+
+    def inputs(self, device, scale):
+        m, k, h, n = self.shape
+        make = lambda rows, columns: (torch.randn(rows, columns, device=device) / columns ** 0.5).to(torch.bfloat16)
+        return make(max(32, m // scale), k), make(h, k), make(n, h)
+
+    def torch(self, x, w, u):
+        return F.relu(x @ w.t()) @ u.t()
+
+    def flops(self, x, w, u):
+        return 2 * x.shape[0] * w.shape[0] * (w.shape[1] + u.shape[0])
+
+    def output_bytes(self, x, w, u):
+        return x.shape[0] * u.shape[0] * x.element_size()
 
 
 # M x N x K of reference products: squares, tall, wide, skinny, long sums, odd rows.
@@ -675,4 +733,6 @@ WORKLOADS = [
     *(Grouped(m, n, k, g, form) for m, n, k, g in ((16384, 4096, 4096, 8), (16384, 2048, 4096, 64), (2048, 2048, 4096, 64)) for form in ("nn", "nt")),
     Attention(2, 16, 16, 2048, 128, False),
     Attention(2, 16, 16, 2048, 128, True),
+    *(Attention(16384 // s, 2048 // d, 2048 // d, s, d, causal) for d, s in ((128, 1024), (128, 4096), (64, 4096)) for causal in (False, True)),
+    LinearAttention(64, 4096, 64), LinearAttention(64, 4096, 128), Mlp(16384, 512, 2048, 128), Mlp(65536, 1024, 1024, 256),
 ]
