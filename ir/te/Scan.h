@@ -14,10 +14,10 @@ namespace kernelc::te {
 /// y[.., j, ..] = ⊕_{k ≤ j} body(.., k): one reduced index that runs up to (or down to) the one parallel index that the body
 /// is free of. Both have the same extent.
 struct Scan {
-  unsigned along = 0;     ///< the parallel dim j
-  unsigned reduced = 0;   ///< the reduced dim k
-  bool reverse = false;   ///< k ≥ j
-  bool exclusive = false; ///< without the term k = j
+  unsigned along = 0;                ///< the parallel dim j
+  unsigned reduced = 0;              ///< the reduced dim k
+  bool reverse = false;              ///< k ≥ j
+  bool exclusive = false;            ///< without the term k = j
   llvm::SmallVector<unsigned> where; ///< constraints of the condition beside that one: all are free of j
 };
 

@@ -203,6 +203,7 @@ private:
       }
     auto loop = scf::ForOp::create(b, loc_, c_.index(0, loc_), c_.index(count, loc_), c_.index(1, loc_), ValueRange{soFar, soFar});
     loop.getInductionVar().setLoc(c_.named("w", loc_));
+    loop->setAttr(cu::kUnrollAttr, b.getI64IntegerAttr(1)); // a predicate each round: there are seven
     loop.getRegionIterArg(0).setLoc(c_.named("before", loc_));
     loop.getRegionIterArg(1).setLoc(c_.named("so_far", loc_));
     OpBuilder::InsertionGuard guard(b);

@@ -24,8 +24,8 @@ LogicalResult LaunchEmitter::emitScans(int64_t along) {
     SmallVector<int64_t> beside;
     llvm::copy_if(dims, std::back_inserter(beside), [&](int64_t d) { return d != along; });
     auto type = RankedTensorType::get(BodyToTiles(b_, c_, op, dims).shapeOf(beside), op.getResult().getType().getElementType());
-    carries.push_back(
-        arith::ConstantOp::create(b_, op.getLoc(), type, SplatElementsAttr::get(type, Attribute(identityOf(op.getKind(), type.getElementType(), b_)))));
+    carries.push_back(arith::ConstantOp::create(
+        b_, op.getLoc(), type, SplatElementsAttr::get(type, Attribute(identityOf(op.getKind(), type.getElementType(), b_)))));
   }
   bool ok = true;
   SmallVector<int64_t> loops = loopsOf(along);
@@ -73,7 +73,8 @@ LogicalResult LaunchEmitter::emitScan(ReduceOp op, const Scan &scan, ArrayRef<in
     Value none = arith::ConstantOp::create(b_, loc, type, SplatElementsAttr::get(type, Attribute(neutral)));
     value = arith::SelectOp::create(b_, loc, body.broadcast(condition, shape), value, none);
   }
-  auto made = tile::ScanOp::create(b_, loc, type, carry.getType(), op.getKind(), value, carry, uint64_t(along), scan.reverse, scan.exclusive);
+  auto made =
+      tile::ScanOp::create(b_, loc, type, carry.getType(), op.getKind(), value, carry, uint64_t(along), scan.reverse, scan.exclusive);
   carry = made.getTotal();
   return finishReduce(op, dims, made.getResult(), body);
 }

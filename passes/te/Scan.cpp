@@ -145,9 +145,8 @@ bool moveEnd(ReduceOp r, const Tied &t) {
   for (auto [from, to] : llvm::zip(r.getBlock().getArguments(), made.getBlock().getArguments()))
     mapping.map(from, to);
   if (by)
-    mapping.map(r.getBlock().getArgument(t.k),
-                arith::AddIOp::create(inside, r.getLoc(), made.getBlock().getArgument(t.k),
-                                      arith::ConstantIndexOp::create(inside, r.getLoc(), by)));
+    mapping.map(r.getBlock().getArgument(t.k), arith::AddIOp::create(inside, r.getLoc(), made.getBlock().getArgument(t.k),
+                                                                     arith::ConstantIndexOp::create(inside, r.getLoc(), by)));
   for (Operation &op : r.getBlock())
     inside.clone(op, mapping);
   made.getResult().setType(r.getResult().getType());

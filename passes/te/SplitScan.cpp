@@ -34,7 +34,9 @@ bool runsAlongMemory(ReduceOp r, const Scan &scan) {
 
 /// Points of a chunk; 0: rows are enough, or too short to be cut.
 int64_t chunkOf(ReduceOp r, const Scan &scan, const SizeFacts &facts, const Target &target) {
-  constexpr int64_t kRow = 4096, kLeastColumn = 64, kColumns = 32, kRowBlocks = 2, kColumnBlocks = 16; // a block's tile; blocks a multiprocessor
+  constexpr int64_t kRow = 4096, kLeastColumn = 64, kColumns = 32, kRowBlocks = 2,
+                    kColumnBlocks = 16;  // a block's tile; blocks a multiprocessor
+  constexpr int64_t kLongest = 8 * kRow; // that takes a block no longer than three launches more
   int64_t length = knownMax(r.getExtents().getResult(scan.along), facts);
   Count rows = 1;
   for (unsigned d = 0; d < scan.reduced; ++d)
@@ -47,7 +49,7 @@ int64_t chunkOf(ReduceOp r, const Scan &scan, const SizeFacts &facts, const Targ
   if (length < 0)
     return 0;
   if (runsAlongMemory(r, scan) || rows == Count(1))
-    return rows < Count(kRowBlocks * target.smCount) && length >= 4 * kRow ? kRow : 0;
+    return rows < Count(kRowBlocks * target.smCount) && length > kLongest ? kRow : 0;
   int64_t blocks = std::max<int64_t>(1, int64_t(rows) / kColumns), wanted = kColumnBlocks * target.smCount;
   if (blocks * 2 > wanted || length < 4 * kLeastColumn)
     return 0;
@@ -125,8 +127,9 @@ private:
     if (!d.constraints.empty())
       where = IntegerSetAttr::get(IntegerSet::get(d.names.size(), symbols_, d.constraints, d.equalities));
     auto type = RankedTensorType::get(SmallVector<int64_t>(results, ShapedType::kDynamic), elementType());
-    auto op = ReduceOp::create(b_, loc_, type, r_.getKind(), b_.getArrayAttr(d.names), results,
-                               AffineMap::get(0, symbols_, d.extents, b_.getContext()), where, Value(), AffineMapAttr(), AffineMapAttr(), name);
+    auto op =
+        ReduceOp::create(b_, loc_, type, r_.getKind(), b_.getArrayAttr(d.names), results,
+                         AffineMap::get(0, symbols_, d.extents, b_.getContext()), where, Value(), AffineMapAttr(), AffineMapAttr(), name);
     addArguments(op.getBody(), d);
     return op;
   }
@@ -149,8 +152,8 @@ private:
       inside.clone(op, mapping);
   }
   Value read(OpBuilder &b, Value tensor, ArrayRef<Value> point) {
-    return ReadOp::create(b, loc_, elementType(), tensor, point, AffineMapAttr(),
-                          BoundsModeAttr::get(b.getContext(), BoundsMode::InBounds), Value());
+    return ReadOp::create(b, loc_, elementType(), tensor, point, AffineMapAttr(), BoundsModeAttr::get(b.getContext(), BoundsMode::InBounds),
+                          Value());
   }
 
   /// t[p, q] = ⊕_r f(p, q·C + r)
