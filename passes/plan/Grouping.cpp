@@ -197,7 +197,8 @@ private:
     groups_.pop_back();
     for (auto [n, g] : llvm::enumerate(groups_)) {
       if (g.isReverse != own.isReverse || g.extents != own.extents || !llvm::all_of(g.ops, [&](int64_t o) {
-            return findScanOf(ops_[o]) && !ops_[o]->hasAttr(kOwnLaunch) && readsInCommon(op, ops_[o]);
+            bool readsAlike = readsOf(op).empty() || readsOf(ops_[o]).empty() || readsInCommon(op, ops_[o]); // (a count reads nothing)
+            return findScanOf(ops_[o]) && !ops_[o]->hasAttr(kOwnLaunch) && readsAlike;
           }))
         continue;
       g.ops.push_back(i);

@@ -9,6 +9,8 @@
 #include "passes/analysis/Reduction.h"
 #include "passes/index/Affine.h"
 #include "passes/plan/PlanAttr.h"
+#include "passes/te/Digits.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -71,8 +73,10 @@ public:
   /// Returns the scan of the chunks' totals, which may be long itself.
   ReduceOp run() {
     ReduceOp totals = makeTotals(), before = makeBefore(totals), within = makeWithin();
-    ComputeOp whole = makeWhole(before, within);
-    r_.replaceAllUsesWith(whole.getResult());
+    if (ReadOp read = findOnlyRead())
+      joinReader(read, before, within);
+    else
+      r_.replaceAllUsesWith(makeWhole(before, within).getResult());
     r_.erase();
     return before;
   }
@@ -81,6 +85,47 @@ private:
   unsigned parallel() const { return scan_.reduced; }
   StringAttr nameWith(StringRef suffix) { return r_.getNameAttr() ? b_.getStringAttr(r_.getNameAttr().getValue() + suffix) : StringAttr(); }
   StringRef along() { return cast<StringAttr>(r_.getIndices()[scan_.along]).getValue(); }
+
+  /// The read of the results by a pointwise statement that takes each at its own point, where nothing else reads them.
+  ReadOp findOnlyRead() {
+    auto read = r_.getResult().hasOneUse() ? dyn_cast<ReadOp>(*r_.getResult().user_begin()) : ReadOp();
+    auto reader = read ? dyn_cast<ComputeOp>(read->getParentOp()) : ComputeOp();
+    if (!reader || read.getBounds() != BoundsMode::InBounds || !read.getMapOrIdentity().isIdentity() || reader.getInit() ||
+        reader.getNumDims() != parallel())
+      return {};
+    llvm::BitVector seen(parallel());
+    for (auto [p, v] : llvm::enumerate(read.getOperands_())) {
+      std::optional<unsigned> d = findIndex(reader, v);
+      if (!d || seen[*d] || reader.getExtents().getResult(*d) != r_.getExtents().getResult(p))
+        return {};
+      seen.set(*d);
+    }
+    return canSplitParallelDim(reader, *findIndex(reader, read.getOperands_()[scan_.along]), endsEarly_) ? read : ReadOp();
+  }
+
+  /// Cuts the statement that reads the results into the same chunks, so that it goes on from both parts itself.
+  void joinReader(ReadOp read, ReduceOp before, ReduceOp within) {
+    auto reader = cast<ComputeOp>(read->getParentOp());
+    SmallVector<unsigned> dims = llvm::map_to_vector(read.getOperands_(), [&](Value v) { return *findIndex(reader, v); });
+    unsigned cut = dims[scan_.along];
+    Operation *made = splitParallelDim(reader, cut, {b_.getAffineConstantExpr(chunk_), chunks_, "_chunk", "_at", /*endsEarly=*/endsEarly_});
+    SmallVector<ReadOp> reads;
+    made->walk([&](ReadOp own) {
+      if (own.getTensor() == r_.getResult())
+        reads.push_back(own);
+    });
+    Block &block = made->getRegion(0).front();
+    SmallVector<Value> point = llvm::map_to_vector(dims, [&](unsigned d) -> Value { return block.getArgument(d > cut ? d + 1 : d); });
+    for (ReadOp own : reads) {
+      OpBuilder inside(own);
+      Value e = this->read(inside, before.getResult(), point);
+      point.push_back(block.getArgument(cut + 1));
+      Value s = this->read(inside, within.getResult(), point);
+      point.pop_back();
+      own.replaceAllUsesWith(combine(r_.getKind(), e, s, inside, loc_));
+      own.erase();
+    }
+  }
 
   /// A domain: names and extents of the results' dims with the chunk's number at the scanned one's place, and `extra` behind.
   struct Domain {

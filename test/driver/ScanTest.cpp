@@ -27,6 +27,12 @@ TEST(Scans, ChunksOfLongRowsAndColumns) {
     for (int64_t n : {36864, 40001})
       EXPECT_EQ(runCase({text, {{"M", 2}, {"N", n}}, "", "sm_90a"}), "") << text << " " << n;
   EXPECT_EQ(runCase({"def f(x: i32[N]) -> (y: i32[N]) { y[i] = max[k, k >= i](x[k]) }", {{"N", 50000}}}), "");
+  EXPECT_EQ(runCase({"def f(x: f32[M, N], b: f32[N]) -> (y: bf16[N, M]) { y[j, i] = sum[k, k <= j](x[i, k]) * b[j] }",
+                     {{"M", 3}, {"N", 50000}},
+                     "",
+                     "sm_90a"}),
+            "");
+  EXPECT_EQ(runCase({"def f(x: f32[N]) -> (y: f32[N]) { y[i] = mean[k, k <= i](x[k]) }", {{"N", 40000}}}), "");
   EXPECT_EQ(runCase({"def f(x: f32[N], m: bool[N]) -> (y: bf16[N]) { y[i] = 2 * sum[k, k < i, m[k]](x[k]) }", {{"N", 50000}}}), "");
 }
 
@@ -38,14 +44,16 @@ TEST(Scans, EveryReductionAndType) {
                                      "](x[i, k])) }";
         EXPECT_EQ(runCase({text, {{"M", 2}, {"N", 150}}}), "") << text;
       }
-  EXPECT_EQ(runCase({"def f(x: f32[N]) -> (y: bool[N], z: bool[N], p: i32[N]) { y[i] = any[k, k <= i](x[k] > 2) z[i] = all[k, k >= i](x[k] < 2)"
-                     " p[i] = xor[k, k < i](i32(x[k])) }",
-                     {{"N", 5000}}}),
-            "");
+  EXPECT_EQ(
+      runCase({"def f(x: f32[N]) -> (y: bool[N], z: bool[N], p: i32[N]) { y[i] = any[k, k <= i](x[k] > 2) z[i] = all[k, k >= i](x[k] < 2)"
+               " p[i] = xor[k, k < i](i32(x[k])) }",
+               {{"N", 5000}}}),
+      "");
 }
 
 TEST(Scans, SeveralMaskedMovedAndTables) {
-  EXPECT_EQ(runCase({"def f(x: f32[M, N]) -> (y: f32[M, N]) { y[i, j] = sum[a, b, a <= i, b >= j](x[a, b]) }", {{"M", 37}, {"N", 300}}}), "");
+  EXPECT_EQ(runCase({"def f(x: f32[M, N]) -> (y: f32[M, N]) { y[i, j] = sum[a, b, a <= i, b >= j](x[a, b]) }", {{"M", 37}, {"N", 300}}}),
+            "");
   EXPECT_EQ(runCase({"def f(x: f32[M, N]) -> (y: f32[M, N]) { y[i, j] = max[k, k <= j](x[i, k]) - min[k, k < j](x[i, k]) where j in 0:N }",
                      {{"M", 3}, {"N", 5000}}}),
             "");
@@ -55,7 +63,8 @@ TEST(Scans, SeveralMaskedMovedAndTables) {
   EXPECT_EQ(runCase({"def f(x: f32[N]) -> (y: f32[N], z: f32[N]) { y[i] = sum[k, k <= i - 3](x[k]) z[i] = sum[k, k >= i + 2](x[k]) }",
                      {{"N", 5000}}}),
             "");
-  EXPECT_EQ(runCase({"def f(x: f32[A, N, B]) -> (y: f32[A, N, B]) { y[a, i, b] = sum[k, k <= i](x[a, k, b]) }", {{"A", 3}, {"N", 130}, {"B", 5}}}),
+  EXPECT_EQ(runCase({"def f(x: f32[A, N, B]) -> (y: f32[A, N, B]) { y[a, i, b] = sum[k, k <= i](x[a, k, b]) }",
+                     {{"A", 3}, {"N", 130}, {"B", 5}}}),
             "");
   EXPECT_EQ(runCase({"def f(x: f32[M, N], w: f32[L, N]) -> (y: f32[M, L, N]) { y[i, l, j] = sum[k, k <= j](x[i, k] * w[l, k]) }",
                      {{"M", 5}, {"L", 4}, {"N", 200}}}),
@@ -64,9 +73,7 @@ TEST(Scans, SeveralMaskedMovedAndTables) {
 
 TEST(Scans, InPlace) {
   EXPECT_EQ(runCase({"def f(inout x: f32[M, N]) { x[i, j] = sum[k, k <= j](x[i, k]) }", {{"M", 3}, {"N", 9000}}}), "");
-  EXPECT_EQ(runCase({"def f(inout x: f32[M, N]) { x[i, j] = x[i, j] + sum[k in 1:N, k <= j](x[i, k - 1]) }",
-                     {{"M", 3}, {"N", 9000}}}),
-            "");
+  EXPECT_EQ(runCase({"def f(inout x: f32[M, N]) { x[i, j] = x[i, j] + sum[k in 1:N, k <= j](x[i, k - 1]) }", {{"M", 3}, {"N", 9000}}}), "");
 }
 
 TEST(Scans, LayoutsAndSchedules) {
