@@ -86,8 +86,6 @@ void BoundsChecker::visitReduce(Node *n, const BoundsContext &c) {
   SmallVector<Node *> data;
   for (Node *cond : n->conditions)
     splitCondition(cond, inner.hard, data);
-  if (isScan(n, inner))
-    return;
   n->mayBeEmpty = mayBeEmpty(n);
   for (Node *d : data)
     check(d, inner);
@@ -100,62 +98,6 @@ bool BoundsChecker::mayBeEmpty(Node *n) {
   Prover p = base;
   return !n->conditions.empty() || !n->rangeConditions.empty() ||
          llvm::any_of(n->vars, [&](IndexVar *v) { return !p.proves(v->extent - 1); });
-}
-
-static bool mentions(AffineExpr e, IndexVar *v) {
-  bool found = false;
-  e.walk([&](AffineExpr x) { found |= isa<AffineDimExpr>(x) && cast<AffineDimExpr>(x).getPosition() == v->id; });
-  return found;
-}
-
-/// 1 where `e` grows with `v`, -1 where it falls, 0 where it does neither or that is not seen.
-static int directionOf(AffineExpr e, IndexVar *v) {
-  if (auto d = dyn_cast<AffineDimExpr>(e))
-    return d.getPosition() == v->id;
-  auto b = dyn_cast<AffineBinaryOpExpr>(e);
-  if (!b)
-    return 0;
-  int l = directionOf(b.getLHS(), v), r = directionOf(b.getRHS(), v);
-  switch (e.getKind()) {
-  case AffineExprKind::Add: return l == r || !mentions(b.getRHS(), v) ? l : !mentions(b.getLHS(), v) ? r : 0;
-  case AffineExprKind::Mul: {
-    auto c = dyn_cast<AffineConstantExpr>(b.getRHS());
-    return c && c.getValue() < 0 ? -l : mentions(b.getRHS(), v) ? 0 : l; // sizes are not negative
-  }
-  case AffineExprKind::FloorDiv:
-  case AffineExprKind::CeilDiv: return mentions(b.getRHS(), v) ? 0 : l;
-  default: return 0;
-  }
-}
-
-/// sum[j, j <= i](x[j]): the outer index stands in the condition alone and moves one end of the range, so
-/// that neighbouring results share their terms. As a plain reduction it would silently take quadratic time.
-/// What moves both ends is a window.
-bool BoundsChecker::isScan(Node *n, const BoundsContext &inner) {
-  if (n->isCount) // takes as long as the sum that it divides
-    return false;
-  for (IndexVar *o : inner.domain) {
-    if (llvm::is_contained(n->vars, o))
-      continue;
-    if (!usedOuter(n->ops[0], {o}).empty())
-      continue;
-    bool scan = llvm::any_of(n->vars, [&](IndexVar *v) {
-      bool below = false, above = false, unclear = false;
-      for (const Constraint &k : inner.hard) {
-        if (k.isEq || !mentions(k.expr, o) || !mentions(k.expr, v))
-          continue;
-        int direction = directionOf(k.expr, v);
-        (direction > 0 ? below : direction < 0 ? above : unclear) = true;
-      }
-      return unclear || below != above;
-    });
-    if (scan) {
-      diags.error(n->loc) << "a reduction up to the outer index '" << o->name << "' is a scan, which is not supported yet";
-      ok = false;
-      return true;
-    }
-  }
-  return false;
 }
 
 bool BoundsChecker::provesAtLeast(Node *n, AffineExpr bound, Prover &prover) {

@@ -37,7 +37,6 @@ private:
   void visit(Node *n, const BoundsContext &c, Prover &prover, llvm::DenseSet<Node *> &seen);
   void visitReduce(Node *n, const BoundsContext &c);
   void checkRead(Node *n, const BoundsContext &c, Prover &prover);
-  bool isScan(Node *n, const BoundsContext &inner);
   bool mayBeEmpty(Node *n);
   /// Is `n >= bound` (or `n <= bound`) proved? Sees through min, max and selects.
   bool provesAtLeast(Node *n, mlir::AffineExpr bound, Prover &prover);

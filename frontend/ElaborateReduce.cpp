@@ -50,6 +50,21 @@ void Elaborator::shiftWindow(IndexVar *v) {
   v->declHi = length;
 }
 
+/// The first name in `e` that is one of `names`; null where there is none.
+static const Expr *findName(const Expr *e, ArrayRef<StringRef> names) {
+  if (!e)
+    return nullptr;
+  if (e->kind == Expr::Name && llvm::is_contained(names, e->text))
+    return e;
+  for (const Expr *a : e->args)
+    if (const Expr *found = findName(a, names))
+      return found;
+  for (const NamedArg &a : e->named)
+    if (const Expr *found = findName(a.value, names))
+      return found;
+  return nullptr;
+}
+
 bool Elaborator::elaborateItems(ArrayRef<BracketItem> items, const Scope *outer, Scope *scope, SmallVectorImpl<IndexVar *> &vars,
                                 SmallVectorImpl<unsigned> &keys, SmallVectorImpl<const Expr *> &conditions,
                                 SmallVectorImpl<std::pair<const Expr *, WrittenRange>> &written) {
@@ -131,6 +146,15 @@ bool Elaborator::elaborateItems(ArrayRef<BracketItem> items, const Scope *outer,
     conditions.push_back(item.expr);
   }
   for (const Range &r : ranges) {
+    // Names of the bracket shadow those outside: a bound by an outer index would be read as one by the inner index.
+    ArrayRef<StringRef> before = ArrayRef(texts).take_front(llvm::find(vars, r.var) - vars.begin());
+    const Expr *inner = findName(r.lo, before);
+    if (inner || (inner = findName(r.hi, before))) {
+      error(inner->loc) << "'" << inner->text << "' is an index of this bracket, on which a range cannot depend; give '" << r.name->text
+                        << "' a range of its own and a condition, as in '" << r.name->text << " >= " << inner->text << "'";
+      ok = false;
+      continue;
+    }
     auto range = elaborateRange(r.lo, r.openLo, r.hi, r.closedHi, outer);
     if (!range) {
       ok = false;

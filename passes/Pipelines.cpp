@@ -58,6 +58,7 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   pm.addNestedPass<te::KernelOp>(createTePrecisionCast());
   // Masks have reached the reductions they mask; what follows reads domains.
   pm.addNestedPass<te::KernelOp>(createTeMaskToDomain());
+  pm.addNestedPass<te::KernelOp>(createTeScan());
   TeSplitOptions digits;
   digits.sizeDiv = options.sizeDiv;
   pm.addNestedPass<te::KernelOp>(createTeSplit(digits));
@@ -84,6 +85,12 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   chains.sizeDiv = options.sizeDiv;
   chains.sizeMax = options.sizeMax;
   pm.addNestedPass<te::KernelOp>(createTeChainProducts(chains));
+  // Where rows are few; totals of chunks are reductions like others.
+  TeSplitScanOptions scans;
+  scans.target = options.target;
+  scans.sizeDiv = options.sizeDiv;
+  scans.sizeMax = options.sizeMax;
+  pm.addNestedPass<te::KernelOp>(createTeSplitScan(scans));
   TeSplitReduceOptions split;
   split.target = options.target;
   split.sizeDiv = options.sizeDiv;

@@ -2,6 +2,7 @@
 #include "reference/StatementEmitter.h"
 
 #include "absl/strings/str_cat.h"
+#include "ir/te/Scan.h"
 #include "ir/te/TeShape.h"
 #include "reference/Combine.h"
 #include "reference/ErrorRules.h"
@@ -26,11 +27,14 @@ public:
 
   absl::Status compute(te::ComputeOp op, Value begin, Value end, Step &step);
   absl::Status reduce(te::ReduceOp op, Value begin, Value end, Step &step);
+  /// A scan, row by row: each result is stored on the way to the next one.
+  absl::Status scan(te::ReduceOp op, const te::Scan &scan, Value begin, Value end, Step &step);
 
 private:
   struct Point {
     SmallVector<Value> dims;
   };
+  SmallVector<Value> addTerm(te::ReduceOp op, Accumulator &acc, ArrayRef<Value> dims, ValueRange state);
   absl::Status reducePoints(te::ReduceOp op, const ReducePlan &plan, ArrayRef<Point> points, int64_t lanes);
   absl::Status reduceTile(te::ReduceOp op, const ReducePlan &plan, ArrayRef<Value> base, ArrayRef<Value> upper);
   SmallVector<Value> delinearise(Value unit, ArrayRef<Value> counts);
@@ -340,6 +344,79 @@ absl::Status StatementEmitter::reduce(te::ReduceOp op, Value begin, Value end, S
   return status_;
 }
 
+/// `state` with the term at `dims`.
+SmallVector<Value> StatementEmitter::addTerm(te::ReduceOp op, Accumulator &acc, ArrayRef<Value> dims, ValueRange state) {
+  ScalarEmitter body(b, env);
+  for (unsigned d = 0; d < op.getNumDims(); ++d)
+    body.bind(op.getBlock().getArgument(d), {dims[d]});
+  te::YieldOp yield = op.getYield();
+  if (!keep(body.emit(op.getBlock())))
+    return llvm::to_vector(state);
+  auto value = body.lookup(yield.getValues()[0]);
+  if (!keep(value.status()))
+    return llvm::to_vector(state);
+  Term term{*value};
+  if (yield.getCondition()) {
+    auto condition = body.lookup(yield.getCondition());
+    if (!keep(condition.status()))
+      return llvm::to_vector(state);
+    term.condition = *condition;
+  }
+  reportBad(orMaybe(b, value->bad, term.condition.bad), term.condition.v);
+  return acc.add(b, llvm::to_vector(state), term);
+}
+
+absl::Status StatementEmitter::scan(te::ReduceOp op, const te::Scan &scan, Value begin, Value end, Step &step) {
+  SmallVector<unsigned> beside;
+  for (unsigned d = 0; d < scan.reduced; ++d)
+    if (d != scan.along) {
+      beside.push_back(d);
+      step.units.push_back({int(d), 1});
+    }
+  auto [from, to] = window(step);
+  SmallVector<Value> counts = unitCounts(env.entry, step, from, to);
+  Type element = op.getResult().getType().getElementType();
+  AffineMap outMap = op.getOutMapOrIdentity();
+  IntegerSet where; // what is asked beside the order
+  SmallVector<AffineExpr> constraints;
+  SmallVector<bool> equalities;
+  for (unsigned c : scan.where) {
+    constraints.push_back(op.getCondition()->getConstraint(c));
+    equalities.push_back(op.getCondition()->isEq(c));
+  }
+  if (!constraints.empty())
+    where = IntegerSet::get(op.getNumDims(), op.getCondition()->getNumSymbols(), constraints, equalities);
+  Value zero = constI64(env.entry, 0), length = env.sizeExpr(op.getExtents().getResult(scan.along));
+  emitFor(b, begin, end, {}, {}, [&, &from = from, &to = to](Value unit, ValueRange) -> SmallVector<Value> {
+    SmallVector<Value> dims(op.getNumDims(), zero);
+    for (auto [d, at] : llvm::zip(beside, delinearise(unit, counts)))
+      dims[d] = arith::AddIOp::create(b, at, from[d]);
+    Accumulator acc(op, env, /*inLoop=*/true);
+    Value first = from[scan.along], last = to[scan.along];
+    Value rounds = scan.reverse ? Value(arith::SubIOp::create(b, length, first)) : last;
+    emitFor(b, zero, rounds, {}, acc.begin(b, 1, nullptr), [&](Value round, ValueRange before) -> SmallVector<Value> {
+      Value k = scan.reverse ? Value(arith::SubIOp::create(b, arith::SubIOp::create(b, length, constI64(b, 1)), round)) : round;
+      dims[scan.along] = dims[scan.reduced] = k;
+      SmallVector<Value> all(dims);
+      all.push_back(zero);
+      SmallVector<LoopDim> once{{op.getNumDims(), zero, constI64(b, 1), {}}};
+      SmallVector<Value> after =
+          LoopNest(b, where, env.sizes()).emit(once, all, before, [&](ValueRange state) { return addTerm(op, acc, dims, state); });
+      Value isWanted = scan.reverse ? arith::CmpIOp::create(b, arith::CmpIPredicate::slt, k, last)
+                                    : arith::CmpIOp::create(b, arith::CmpIPredicate::sge, k, first);
+      emitIf(b, isWanted, {}, [&] {
+        SmallVector<Value> result = scan.exclusive ? llvm::to_vector(before) : after;
+        ScalarEmitter(b, env).store(out_, element, outIndices(outMap, ArrayRef<Value>(dims).take_front(scan.reduced)),
+                                    acc.finish(b, result));
+        return SmallVector<Value>();
+      });
+      return after;
+    });
+    return {};
+  });
+  return status_;
+}
+
 /// What the runner has to know of a statement to compute a part of it.
 template <typename OpT> void describe(OpT op, const Program &program, const llvm::DenseMap<Value, int> &slotOf, Step &step) {
   int sizes = int(program.sizes.size());
@@ -423,7 +500,9 @@ absl::StatusOr<Step> emitStatement(ModuleOp module, Operation *op, Arithmetic ar
   env.setAddresses(out, block->getArgument(1), block->getArgument(2));
   StatementEmitter emitter(b, env, out, number, options);
   auto compute = dyn_cast<te::ComputeOp>(op);
+  std::optional<te::Scan> scan = te::findScanOf(op);
   absl::Status status = compute ? emitter.compute(compute, block->getArgument(3), block->getArgument(4), step)
+                        : scan  ? emitter.scan(cast<te::ReduceOp>(op), *scan, block->getArgument(3), block->getArgument(4), step)
                                 : emitter.reduce(cast<te::ReduceOp>(op), block->getArgument(3), block->getArgument(4), step);
   if (!status.ok())
     return status;

@@ -8,6 +8,7 @@
 #include "driver/measure/PointCount.h"
 #include "driver/measure/ValueForms.h"
 #include "ir/te/Factors.h"
+#include "ir/te/Scan.h"
 #include "ir/te/TeShape.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -140,14 +141,32 @@ private:
     return i && ((kind == te::Combiner::Sum && i.getValue().isZero()) || (kind == te::Combiner::Prod && i.getValue().isOne()));
   }
 
+  /// The outer index that constraint `c` of a reduction ties a reduced one to, if nothing else depends on it. Of such scans each
+  /// result has one term more than its neighbour.
+  std::optional<unsigned> findScanned(Operation *statement, IntegerSet set, unsigned c) {
+    auto reduce = dyn_cast<te::ReduceOp>(statement);
+    for (unsigned j = 0; reduce && !reduce.isArg() && j < reduce.getNumParallel(); ++j) {
+      bool isFree = reduce.getBlock().getArgument(j).use_empty() && llvm::none_of(llvm::seq(0u, set.getNumConstraints()), [&](unsigned o) {
+                      return o != c && set.getConstraint(o).isFunctionOfDim(j);
+                    });
+      for (unsigned k = reduce.getNumParallel(); isFree && k < reduce.getNumDims(); ++k)
+        if (te::findScanTie(reduce, c, j, k))
+          return j;
+    }
+    return std::nullopt;
+  }
+
   void count(Operation *statement) {
     dims_ = llvm::to_vector_of<Value>(statement->getRegion(0).getArguments());
     extents_ = forms_.extents(te::getExtents(statement));
     te::YieldOp yield = te::getYield(statement);
     PointSet points = PointSet::all();
     if (std::optional<IntegerSet> set = te::getCondition(statement))
-      for (auto [e, isEquality] : llvm::zip(set->getConstraints(), set->getEqFlags()))
-        points = points & PointSet::where({forms_.fixed(e), isEquality});
+      for (unsigned c = 0; c < set->getNumConstraints(); ++c)
+        if (std::optional<unsigned> j = findScanned(statement, *set, c))
+          extents_[*j] = 1;
+        else
+          points = points & PointSet::where({forms_.fixed(set->getConstraint(c)), set->isEq(c)});
     needed_.clear();
     units_.clear();
     if (yield.getCondition()) {

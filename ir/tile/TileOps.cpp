@@ -232,6 +232,24 @@ LogicalResult ReduceOp::verify() {
   return verifyCombines(*this, getKind(), getResults());
 }
 
+LogicalResult ScanOp::verify() {
+  auto input = cast<RankedTensorType>(getInput().getType());
+  int64_t dim = int64_t(getDim());
+  if (dim < 0 || dim >= input.getRank()) // [C1]
+    return emitOpError() << "[C1] scans along dim " << dim << " of " << input.getRank();
+  SmallVector<int64_t> edge(input.getShape());
+  edge[dim] = 1;
+  if (getResult().getType() != input) // [C1]
+    return emitOpError() << "[C1] has a result of the input's type";
+  for (Value v : {getCarry(), getTotal()})
+    if (auto type = cast<RankedTensorType>(v.getType());
+        type.getShape() != ArrayRef<int64_t>(edge) || type.getElementType() != input.getElementType()) // [C1]
+      return emitOpError() << "[C1] has a carry and a total of extent 1 along dim " << dim << ", and like the input's otherwise";
+  if (te::isArg(getKind()) || !te::combines(getKind(), input.getElementType())) // [C2]
+    return emitOpError() << "[C2] scans elements that " << te::stringifyCombiner(getKind()) << " takes, and no positions";
+  return success();
+}
+
 LogicalResult ClusterReduceOp::verify() {
   if (getInputs().empty() || getInputs().getTypes() != getResults().getTypes()) // [C1]
     return emitOpError() << "[C1] has as many results as inputs, of the same types";

@@ -326,6 +326,32 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
   let assemblyFormat = "$kind $inputs `dims` $dims attr-dict `:` type($inputs) `->` type($results)";
 }
 
+def Tile_ScanOp : Tile_Op<"scan", [Pure]> {
+  let summary = "combines each element of a tile with those before it along a dim";
+  let description = [{
+    `result[.., i, ..] = carry ⊕ input[.., 0, ..] ⊕ .. ⊕ input[.., i, ..]` along `dim`, without the last term if
+    `exclusive`; `total = carry ⊕ input[.., 0, ..] ⊕ .. ` of all of the tile. With `reverse` the tile is walked from its
+    last element to its first. A loop over tiles carries the total to the next tile. The order is fixed by the layout.
+
+    Constraints:
+    - [C1] the result has the input's type; carry and total have its element type, extent 1 in `dim`, and its other extents.
+    - [C2] the kind is no arg kind, and reduces the elements as in te.reduce.
+
+    ```mlir
+    %y, %total = tile.scan sum %x from %carry along 1
+        : tensor<1x1024xf32>, tensor<1x1xf32> -> tensor<1x1024xf32>, tensor<1x1xf32>
+    ```
+  }];
+  let arguments = (ins Te_Combiner:$kind, AnyRankedTensor:$input, AnyRankedTensor:$carry, I64Attr:$dim, UnitAttr:$reverse,
+    UnitAttr:$exclusive);
+  let results = (outs AnyRankedTensor:$result, AnyRankedTensor:$total);
+  let hasVerifier = 1;
+  let assemblyFormat = [{
+    $kind $input `from` $carry `along` $dim (`reverse` $reverse^)? (`exclusive` $exclusive^)? attr-dict
+    `:` type($input) `,` type($carry) `->` type($result) `,` type($total)
+  }];
+}
+
 def Tile_ClusterReduceOp : Tile_Op<"cluster_reduce"> {
   let summary = "combines what the blocks of a cluster hold, element by element";
   let description = [{

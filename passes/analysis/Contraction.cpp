@@ -3,6 +3,7 @@
 
 #include "ir/te/Factors.h"
 #include "ir/te/Precision.h"
+#include "ir/te/Scan.h"
 #include "ir/te/TeShape.h"
 #include "passes/index/Affine.h"
 #include "passes/index/Domain.h"
@@ -448,7 +449,7 @@ Rank rankOf(ReduceOp reduce, const Contraction &c) {
 } // namespace
 
 std::optional<Contraction> findContraction(ReduceOp reduce) {
-  if (reduce.getKind() != Combiner::Sum || reduce.getInit() || reduce.getOutMap() || reduce->hasAttr(kStreamed))
+  if (reduce.getKind() != Combiner::Sum || reduce.getInit() || reduce.getOutMap() || reduce->hasAttr(kStreamed) || findScan(reduce))
     return std::nullopt;
   Value product = reduce.getYield().getValues()[0];
   Operation *last = product.getDefiningOp();

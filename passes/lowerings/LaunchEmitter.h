@@ -3,6 +3,7 @@
 // make the function, its loops, its reductions and its products share.
 #pragma once
 
+#include "ir/te/Scan.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
 #include "passes/index/Domain.h"
@@ -36,6 +37,8 @@ private:
 
   // TeToTile.cpp
   mlir::LogicalResult emitCompute(te::ComputeOp op, llvm::ArrayRef<int64_t> dims);
+  /// Its points in the current tiles; `whole`: these are all that other statements of the launch ask for.
+  mlir::LogicalResult emitPoints(te::ComputeOp op, llvm::ArrayRef<int64_t> dims, bool whole);
   /// Subscripts of the dims in `clip` may lie beyond the tensor.
   void store(mlir::Value tile, mlir::Value te, mlir::AffineMap outMap, llvm::ArrayRef<int64_t> dims, mlir::Value condition,
              BodyToTiles &body, mlir::Location loc, llvm::ArrayRef<int64_t> clip = {});
@@ -89,6 +92,12 @@ private:
   Values roundsLoop(llvm::ArrayRef<int64_t> k, std::optional<mlir::IntegerSet> set, llvm::ArrayRef<int64_t> dims, mlir::ValueRange init,
                     mlir::Location loc, size_t picked, llvm::function_ref<mlir::Value()> where, int64_t chunk,
                     llvm::function_ref<Values(mlir::ValueRange)> body);
+
+  // ScanToTile.cpp
+  /// The statements of a launch of scans along launch index `along`: tile by tile, carrying what each scan has come to.
+  mlir::LogicalResult emitScans(int64_t along);
+  /// One tile of a scan; `carry` becomes what the next tile starts from.
+  mlir::LogicalResult emitScan(te::ReduceOp op, const te::Scan &scan, llvm::ArrayRef<int64_t> dims, mlir::Value &carry);
 
   // ReduceToTile.cpp
   /// What a statement's result is called in the text: the source's name, else what it is, as in `max_j`.

@@ -17,6 +17,12 @@ using namespace te;
 LogicalResult LaunchEmitter::emit(unsigned number) {
   if (failed(makeFunction(number)))
     return failure();
+  if (std::optional<int64_t> along = findScannedIndex(l_, ops_)) {
+    if (failed(emitScans(*along)))
+      return failure();
+    sinkStores();
+    return success();
+  }
   // Before the loop, in it, and behind it, where what it reduces to is read.
   SmallVector<size_t> before, members, behind;
   llvm::DenseSet<Value> made;
@@ -84,7 +90,16 @@ void LaunchEmitter::store(Value tile, Value te, AffineMap outMap, ArrayRef<int64
 }
 
 LogicalResult LaunchEmitter::emitCompute(ComputeOp op, ArrayRef<int64_t> dims) {
-  bool ok = true;
+  LogicalResult ok = success();
+  SmallVector<int64_t> loops = loopsOf(dims);
+  loopNest(loops, op.getCondition(), dims, {}, op.getLoc(), [&](SmallVector<Value>) {
+    ok = emitPoints(op, dims, /*whole=*/loops.empty());
+    return SmallVector<Value>();
+  });
+  return ok;
+}
+
+LogicalResult LaunchEmitter::emitPoints(ComputeOp op, ArrayRef<int64_t> dims, bool whole) {
   // What only ends where the result does is the store's business: tensor copies end there by themselves.
   SmallVector<int64_t> clip;
   SmallVector<unsigned> asked;
@@ -96,20 +111,18 @@ LogicalResult LaunchEmitter::emitCompute(ComputeOp op, ArrayRef<int64_t> dims) {
   }
   llvm::sort(clip);
   clip.erase(llvm::unique(clip), clip.end());
-  loopNest(loopsOf(dims), op.getCondition(), dims, {}, op.getLoc(), [&](SmallVector<Value>) {
-    BodyToTiles body(b_, c_, op, dims);
-    Value value = body.evaluate(op.getYield().getValues()[0]);
-    Value condition = asked.empty() ? Value() : body.evaluateSet(select(*op.getCondition(), asked), op.getLoc());
-    if (op.getYield().getCondition())
-      condition = body.conjunction(condition, body.evaluate(op.getYield().getCondition()), op.getLoc());
-    ok = bool(value);
-    if (value && loopsOf(dims).empty() && !condition && clip.empty())
-      c_.results[op.getResult()] = value;
-    if (value && isStored(op.getResult()))
-      store(value, op.getResult(), op.getOutMapOrIdentity(), dims, condition, body, op.getLoc(), clip);
-    return SmallVector<Value>();
-  });
-  return success(ok);
+  BodyToTiles body(b_, c_, op, dims);
+  Value value = body.evaluate(op.getYield().getValues()[0]);
+  Value condition = asked.empty() ? Value() : body.evaluateSet(select(*op.getCondition(), asked), op.getLoc());
+  if (op.getYield().getCondition())
+    condition = body.conjunction(condition, body.evaluate(op.getYield().getCondition()), op.getLoc());
+  if (!value)
+    return failure();
+  if (whole && !condition && clip.empty())
+    c_.results[op.getResult()] = value;
+  if (isStored(op.getResult()))
+    store(value, op.getResult(), op.getOutMapOrIdentity(), dims, condition, body, op.getLoc(), clip);
+  return success();
 }
 
 namespace {

@@ -141,6 +141,7 @@ void lowerStore(ThreadCode &code, tile::StoreOp op);
 /// with the load.
 bool isStoredAtOnce(tile::RingLoadOp load);
 void lowerReduce(ThreadCode &code, tile::ReduceOp op);
+void lowerScan(ThreadCode &code, tile::ScanOp op);
 /// The registers of carried tile `i` of a loop. Elements that are only combined until a reduction behind the loop combines
 /// them with each other share one, but for neighbours in memory: sums in fewer registers, which leaves more to loads.
 tile::Layout carriedLayout(mlir::scf::ForOp loop, unsigned i);

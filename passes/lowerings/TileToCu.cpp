@@ -115,6 +115,8 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
     lowerStore(c_, store);
   } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
     lowerReduce(c_, reduce);
+  } else if (auto scan = dyn_cast<ScanOp>(op)) {
+    lowerScan(c_, scan);
   } else if (auto meet = dyn_cast<ClusterReduceOp>(op)) {
     lowerClusterReduce(c_, meet);
   } else if (auto convert = dyn_cast<ConvertLayoutOp>(op)) {

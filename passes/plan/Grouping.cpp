@@ -12,6 +12,7 @@
 #include <map>
 #include <set>
 
+#include "ir/te/Scan.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
 #include "passes/index/Affine.h"
@@ -46,6 +47,7 @@ struct Group {
   SmallVector<std::string> names;
   unsigned grid = 0;          ///< the first `grid` indices are the grid
   SmallVector<int64_t> loops; ///< indices that its statements walk together
+  std::optional<bool> isReverse; ///< of a scan, whose last index is the one that it goes along
 };
 
 class Grouper {
@@ -67,6 +69,8 @@ public:
 private:
   void start(int64_t i) {
     Operation *op = ops_[i];
+    if (std::optional<Scan> scan = findScanOf(op))
+      return startScan(i, *scan);
     Group g;
     g.ops = {i};
     g.grid = getNumParallel(op);
@@ -77,6 +81,30 @@ private:
     g.dims.push_back(llvm::to_vector(llvm::seq<int64_t>(0, g.extents.size())));
     owner_[i] = groups_.size();
     groups_.push_back(std::move(g));
+  }
+
+  /// A scan's block has rows from end to end: the grid is what is beside them.
+  void startScan(int64_t i, const Scan &scan) {
+    Operation *op = ops_[i];
+    Group g;
+    g.ops = {i};
+    g.isReverse = scan.reverse;
+    SmallVector<int64_t> dims(scan.reduced + 1, int64_t(scan.reduced) - 1);
+    for (unsigned d = 0; d <= scan.reduced; ++d)
+      if (d != scan.along && (d != scan.reduced))
+        dims[d] = g.grid++;
+    for (unsigned d = 0; d < scan.reduced; ++d)
+      if (d != scan.along)
+        addIndex(g, op, d);
+    addIndex(g, op, scan.along);
+    g.dims.push_back(std::move(dims));
+    owner_[i] = groups_.size();
+    groups_.push_back(std::move(g));
+  }
+
+  static void addIndex(Group &g, Operation *op, unsigned d) {
+    g.extents.push_back(getExtents(op).getResult(d));
+    g.names.push_back(cast<StringAttr>(getIndices(op)[d]).getValue().str());
   }
 
   /// Statement i as a member of the group that holds what it reads last.
@@ -101,7 +129,11 @@ private:
 
   bool join(int64_t i, int64_t candidate, ArrayRef<ReadOp> reads) {
     Operation *op = ops_[i];
+    if (findScanOf(op))
+      return false;
     Group &g = groups_[candidate];
+    if (g.isReverse)
+      return joinScan(i, candidate, reads);
     if (auto reader = dyn_cast<ReduceOp>(op))
       if (std::optional<ProductChain> chain = findChain(reader, target_, facts_))
         return joinLoop(i, candidate, chain->producer, chain->walked);
@@ -183,13 +215,58 @@ private:
     return true;
   }
 
+  /// What is computed from scans, point by point, goes with their tiles.
+  bool joinScan(int64_t i, int64_t candidate, ArrayRef<ReadOp> reads) {
+    Operation *op = ops_[i];
+    Group &g = groups_[candidate];
+    SmallVector<int64_t> map(getExtents(op).getNumResults(), -1);
+    if (!isa<ComputeOp>(op) || map.size() != g.extents.size())
+      return false;
+    for (ReadOp read : reads) {
+      int64_t producer = ordinal_[read.getTensor()];
+      if (owner_[producer] != candidate)
+        continue;
+      auto compute = dyn_cast<ComputeOp>(ops_[producer]);
+      if ((compute && (compute.getCondition() || compute.getYield().getCondition())) || read.getBounds() != BoundsMode::InBounds ||
+          !unify(op, read, g, producer, map))
+        return false;
+    }
+    if (llvm::is_contained(map, -1))
+      return false;
+    adopt(i, candidate, map);
+    return true;
+  }
+
+  /// A scan beside others of the same tensors, over the same domain and in the same direction.
+  bool joinScanSibling(int64_t i, const Scan &scan) {
+    Operation *op = ops_[i];
+    startScan(i, scan);
+    Group own = std::move(groups_.back());
+    groups_.pop_back();
+    for (auto [n, g] : llvm::enumerate(groups_)) {
+      if (g.isReverse != own.isReverse || g.extents != own.extents || !llvm::all_of(g.ops, [&](int64_t o) {
+            bool readsAlike = readsOf(op).empty() || readsOf(ops_[o]).empty() || readsInCommon(op, ops_[o]); // (a count reads nothing)
+            return findScanOf(ops_[o]) && !ops_[o]->hasAttr(kOwnLaunch) && readsAlike;
+          }))
+        continue;
+      g.ops.push_back(i);
+      g.dims.push_back(own.dims.front());
+      owner_[i] = n;
+      return true;
+    }
+    owner_.erase(i);
+    return false;
+  }
+
   /// A statement that reads no other: beside one over the same domain, pointwise ones together, and reductions that
   /// read a tensor in common.
   bool joinSibling(int64_t i) {
     Operation *op = ops_[i];
+    if (std::optional<Scan> scan = findScanOf(op))
+      return joinScanSibling(i, *scan);
     auto isReduction = [](Operation *o) {
       auto r = dyn_cast<ReduceOp>(o);
-      return r && !r.isArg() && !findGeneralContraction(r);
+      return r && !r.isArg() && !findScan(r) && !findGeneralContraction(r);
     };
     if (!isa<ComputeOp>(op) && !isReduction(op))
       return false;

@@ -4,6 +4,7 @@
 #include "passes/Passes.h"
 
 #include "ir/te/Precision.h"
+#include "ir/te/Scan.h"
 #include "ir/te/ScheduleLoc.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Inouts.h"
@@ -46,6 +47,8 @@ bool Scheduler::schedule(LaunchPlan &l) {
   }
   for (auto [n, ordinal] : llvm::enumerate(l.ops))
     if (auto reduce = dyn_cast<ReduceOp>(ops_[ordinal])) {
+      if (findScannedIndex(l, ops_))
+        return scheduleScan(l);
       if (auto c = findGeneralContraction(reduce)) {
         remarkOn(reduce, *c);
         uniform_ = uniformTiles(l, *c, l.dims[n]);
@@ -157,6 +160,7 @@ Operation *findHastyUpdate(KernelOp kernel, const std::vector<LaunchPlan> &launc
       if (!writer || launchOf[reader] < launchOf[writer])
         return;
       if (writer == reader || launchOf[reader] > launchOf[writer] ||
+          findScannedIndex(launches[launchOf[reader]], ops) || // (tile by tile: what comes later is still to be read)
           !isReadBeforeWritten(launches[launchOf[reader]].grid, dimsOf(reader), dimsOf(writer), read, reader, writer))
         hasty = writer;
     });

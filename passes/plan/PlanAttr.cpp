@@ -3,6 +3,7 @@
 
 #include "passes/plan/Sharing.h"
 
+#include "ir/te/Scan.h"
 #include "ir/te/ScheduleLoc.h"
 #include "ir/te/TeShape.h"
 #include "mlir/IR/Builders.h"
@@ -122,7 +123,12 @@ LogicalResult checkIndexSpace(KernelOp kernel, const LaunchPlan &l, ArrayRef<Ope
       !areDistinct(l.loops, rank) || llvm::any_of(l.loops, [&](int64_t i) { return llvm::is_contained(l.grid, i); }))
     return wrong() << " names a statement or an index that is not there, none, or one twice or out of order";
   for (auto [op, dims] : llvm::zip(l.ops, l.dims)) {
-    if (!areDistinct(dims, rank))
+    // What a scan combines, and what its results are, lie along one index.
+    SmallVector<int64_t> distinct(dims);
+    if (std::optional<Scan> scan = findScanOf(ops[op]);
+        scan && distinct.size() > scan->reduced && distinct[scan->reduced] == distinct[scan->along])
+      distinct.erase(distinct.begin() + scan->reduced);
+    if (!areDistinct(distinct, rank))
       return wrong() << " names a statement or an index that is not there";
     AffineMap own = getExtents(ops[op]);
     if (own.getNumResults() != dims.size() ||
@@ -205,6 +211,13 @@ LogicalResult check(KernelOp kernel, const LaunchPlan &l, ArrayRef<Operation *> 
 }
 
 } // namespace
+
+std::optional<int64_t> findScannedIndex(const LaunchPlan &l, ArrayRef<Operation *> ops) {
+  std::optional<Scan> scan = findScanOf(ops[l.ops.front()]);
+  if (!scan || l.dims.front()[scan->along] != l.dims.front()[scan->reduced])
+    return std::nullopt;
+  return l.dims.front()[scan->along];
+}
 
 FailureOr<const Target *> getTarget(KernelOp kernel, StringRef name) {
   if (const Target *found = findTarget(absl::string_view(name.data(), name.size())))

@@ -52,6 +52,10 @@ struct LaunchPlan {
   int64_t part = 64;         ///< columns of an epilogue that go through shared memory at a time
 };
 
+/// The launch index along which the statements of `l` are scans, or are computed from scans: the block walks it from
+/// tile to tile, and all statements of the launch with it. `ops`: the kernel's domain ops.
+std::optional<int64_t> findScannedIndex(const LaunchPlan &l, llvm::ArrayRef<mlir::Operation *> ops);
+
 /// The fields of a schedule record by the keys they have in plans, schedule files and
 /// `tile.func` alike; numbers with the range a schedule may give.
 struct ScheduleNumber {

@@ -66,6 +66,10 @@ private:
   /// terms of its results. Whether l is one.
   bool scheduleWindows(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, int64_t vector);
 
+  // ScanPlan.cpp
+  /// Scans: a block has rows, or columns, from end to end, and walks them in tiles.
+  void scheduleScan(LaunchPlan &l);
+
   // ReductionPlan.cpp
   /// Indices off the grid are walked inside the block: in one tile when that fits
   /// the registers, else in a loop.

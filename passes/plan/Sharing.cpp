@@ -164,6 +164,8 @@ std::string whyNotShared(KernelOp kernel, const LaunchPlan &launch, int64_t inde
   // Blocks read what they have not written themselves while the first of them writes.
   if (updatesInputs(kernel))
     return "an output updates an input";
+  if (findScannedIndex(launch, ops))
+    return "a scan goes from tile to tile";
   if (launch.producerWarps || launch.persistent)
     return "its blocks have roles or walk several tiles";
   bool reduces = false;

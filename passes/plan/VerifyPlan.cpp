@@ -6,6 +6,7 @@
 #include "passes/Passes.h"
 
 #include "ir/te/InternalError.h"
+#include "ir/te/Scan.h"
 #include "ir/te/TeShape.h"
 #include "passes/index/Meeting.h"
 #include "passes/plan/PlanAttr.h"
@@ -198,8 +199,9 @@ LogicalResult Verifier::verifyMemberRead(Operation *op, ReadOp read) {
   auto isWalkedBy = [&](int64_t index) { return llvm::is_contained(l.loops, index) && llvm::is_contained(at_[op].dims, index); };
   if (llvm::any_of(at_[producer].dims.drop_front(made.size()), isWalkedBy))
     return wrong(op) << nameOf(op) << " reads " << nameOf(producer) << " in the loop that reduces it";
+  std::optional<int64_t> scanned = findScannedIndex(l, ops_); // which all of the launch is in the loop over
   for (int64_t index : made)
-    if (!llvm::is_contained(l.grid, index) && !isWalkedBy(index) && (index == sharedIndex(l) || !isOneTile(l, index)))
+    if (!llvm::is_contained(l.grid, index) && !isWalkedBy(index) && index != scanned && (index == sharedIndex(l) || !isOneTile(l, index)))
       return wrong(op) << nameOf(op) << " reads " << nameOf(producer) << ", of which a block has one tile at a time";
   SmallVector<AffineExpr> at = subscriptsOf(read, op);
   for (auto [e, index] : llvm::zip(at, made)) {
@@ -236,7 +238,7 @@ bool Verifier::areApart(ReadOp read, Operation *reader, Operation *writer) {
 
 /// Whether what `writer` stores is computed from what `reader` reduces, in one launch.
 bool Verifier::isWaitedFor(Operation *reader, Operation *writer) {
-  if (isa<ComputeOp>(reader))
+  if (isa<ComputeOp>(reader) || findScannedIndex(launchOf(reader), ops_)) // (a scan's next tile is still to be read)
     return false;
   SmallVector<Operation *> work{writer};
   llvm::SmallPtrSet<Operation *, 8> seen;

@@ -340,6 +340,51 @@ def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
     ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
 }
 
+def TeScan : Pass<"te-scan", "::kernelc::te::KernelOp"> {
+  let summary = "Give scans the form that devices compute in linear work";
+  let description = [{
+    A reduction up to an outer index has the terms of its neighbour and some more. `te.reduce` with that condition is what a scan
+    *is*; computed as it stands it takes quadratic work. This pass brings scans to the form that `te::findScan` knows: one reduced
+    index k, tied by `k <= j` or `k < j` (or from the end, `k >= j`, `k > j`) to a parallel index j of the same extent that the body
+    is free of.
+
+    - Other reduced indices are summed first, in a statement of their own, and what they come to is scanned. If they are tied too, that
+      is a scan again: a summed-area table is a scan of a scan.
+
+          sum[a, b, a <= i, b <= j](x[a, b])   ->   t[a, j] = sum[b, b <= j](x[a, b]),  sum[a, a <= i](t[a, j])
+
+    - Ends that are moved by a constant, `k <= j - 2`, and other extents move k: `k' <= j` with `k = k' - 2`, where k is inside.
+
+    *Runs after `te-mask-to-domain`, before `te-split-scan` and `te-plan`, because* masks have become conditions then
+    (`x[i, k] if k <= j else 0`), and those look for scans.
+
+    Postcondition: no reduction beside arg reductions is tied to an outer index by factors of 1 unless its body, or another
+    condition, depends on that index, or its end lies beyond (`k <= j + 1`). Numeric effect: another order of the same reduction.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def TeSplitScan : Pass<"te-split-scan", "::kernelc::te::KernelOp"> {
+  let summary = "Cut long scans with few rows into chunks that fill the device";
+  let description = [{
+    A block walks a row from end to end. Where there are too few rows for the multiprocessors of the target's table, the row is cut
+    into chunks of C: their totals are reduced, these are scanned, and each chunk goes on from what is before it:
+
+        t[p, q] = ⊕_r f(p, q·C + r),   e[p, q] = ⊕_{q' < q} t[p, q'],   y[p, q·C + r] = e[p, q] ⊕ ⊕_{r' <= r} f(p, q·C + r')
+
+    Chunks share the last launch with what goes on from them, so that the scan of a chunk stays in registers. The input is read twice.
+
+    *Runs after `te-scan`, before `te-split-reduce`, because* the totals are reductions like others.
+
+    Not tried: scans that no size bounds. Numeric effect: another order of the same reduction, fixed by the sizes.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let options = [
+    Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,
+    ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">,
+    ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
+}
+
 def TeCopyInouts : Pass<"te-copy-inouts", "::kernelc::te::KernelOp"> {
   let summary = "Keep what an inout held for those who still read it";
   let description = [{

@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "ir/te/Scan.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
 #include "passes/index/Affine.h"
@@ -126,8 +127,8 @@ private:
   }
 
   std::optional<Digits> digitsOfReduced(ReduceOp r, unsigned d) {
-    if (r.isArg())
-      return std::nullopt; // the position is the index itself
+    if (r.isArg() || findScan(r))
+      return std::nullopt; // the position is the index itself; a scan goes from one to the next
     DigitUse use;
     bool plainRows = false; // where an access walks the index along memory
     forReads(r, d, [&](ReadOp read, unsigned position) {

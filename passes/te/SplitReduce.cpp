@@ -2,6 +2,7 @@
 // te-split-reduce: see Passes.td.
 #include "passes/Passes.h"
 
+#include "ir/te/Scan.h"
 #include "ir/te/ScheduleLoc.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
@@ -64,7 +65,7 @@ private:
   /// Neither whole indices nor a chunk: leave alone.
   FailureOr<Parts> partsFor(Operation *op) {
     auto r = dyn_cast<ReduceOp>(op);
-    if (op->hasAttr(kInTile))
+    if (op->hasAttr(kInTile) || findScanOf(op))
       return Parts();
     if (r && (r.getInit() || r.getOutMap() || (r.isArg() && (r.getCondition() || r.getYield().getCondition()))))
       return Parts(); // (an arg reduction over no point has no position to merge)

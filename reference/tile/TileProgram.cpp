@@ -76,6 +76,8 @@ absl::Status TileProgram::runOp(Operation *op) {
     return runShape(op);
   if (auto reduce = dyn_cast<tile::ReduceOp>(op))
     return runReduce(op, reduce.getKind(), reduce.getDims());
+  if (auto scan = dyn_cast<tile::ScanOp>(op))
+    return runScan(scan);
   if (auto combine = dyn_cast<tile::CombineOp>(op))
     return runCombine(combine);
   if (auto meet = dyn_cast<tile::ClusterReduceOp>(op))

@@ -54,6 +54,7 @@ private:
   absl::Status runRings(mlir::Operation *op);
   absl::Status runReduce(mlir::Operation *op, te::Combiner kind, llvm::ArrayRef<int64_t> dims);
   absl::Status runCombine(tile::CombineOp op);
+  absl::Status runScan(tile::ScanOp op);
   absl::Status runClusterReduce(tile::ClusterReduceOp op);
   /// Merges b, a state of as many tiles, into a.
   void mergeStates(te::Combiner kind, mlir::Type type, std::vector<TileValue> &a, llvm::ArrayRef<const TileValue *> b) const;

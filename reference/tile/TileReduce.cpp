@@ -98,6 +98,33 @@ absl::Status TileProgram::runReduce(Operation *op, Combiner kind, ArrayRef<int64
   return absl::OkStatus();
 }
 
+absl::Status TileProgram::runScan(tile::ScanOp op) {
+  const TileValue &input = value(op.getInput());
+  Combiner kind = op.getKind();
+  Type type = getElementTypeOrSelf(op.getInput());
+  if (launch_.arithmetic == TileArithmetic::Ring && isa<FloatType>(type) && kind != Combiner::Sum && kind != Combiner::Prod)
+    return unsupported(op);
+  TileValue out(input.shape), total(value(op.getCarry()));
+  size_t dim = size_t(op.getDim());
+  int64_t length = input.shape[dim];
+  SmallVector<int64_t> edge(input.shape), at(input.shape.size(), 0);
+  edge[dim] = 1;
+  size_t flat = 0;
+  do {
+    TileElement &sum = total.elements[flat++];
+    SmallVector<int64_t> point(at);
+    for (int64_t step = 0; step < length; ++step) {
+      point[dim] = op.getReverse() ? length - 1 - step : step;
+      TileElement next = combine(kind, type, sum, input.at(point));
+      out.at(point) = op.getExclusive() ? sum : next;
+      sum = next;
+    }
+  } while (advance(at, edge));
+  values_[op.getResult()] = std::move(out);
+  values_[op.getTotal()] = std::move(total);
+  return absl::OkStatus();
+}
+
 void TileProgram::mergeStates(Combiner kind, Type type, std::vector<TileValue> &a, ArrayRef<const TileValue *> b) const {
   for (size_t e = 0; e < a[0].elements.size(); ++e) {
     if (!isArg(kind))

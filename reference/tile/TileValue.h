@@ -41,11 +41,15 @@ struct TileValue {
   }
   int64_t index() const { return elements[0].i; }
   /// The element at `at`, in dims of extent 1 the only one there.
-  TileElement at(llvm::ArrayRef<int64_t> at) const {
+  TileElement at(llvm::ArrayRef<int64_t> at) const { return elements[place(at)]; }
+  TileElement &at(llvm::ArrayRef<int64_t> at) { return elements[place(at)]; }
+
+private:
+  size_t place(llvm::ArrayRef<int64_t> at) const {
     int64_t flat = 0;
     for (size_t d = 0; d < shape.size(); ++d)
       flat = flat * shape[d] + (shape[d] == 1 ? 0 : at[d]);
-    return elements[size_t(flat)];
+    return size_t(flat);
   }
 };
 

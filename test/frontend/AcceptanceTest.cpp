@@ -103,12 +103,11 @@ TEST(Acceptance, AmbiguousRangesAreNamed) {
   }
 }
 
-TEST(Acceptance, AScanIsRefusedInEachSpelling) {
+TEST(Acceptance, AScanIsAcceptedInEachSpelling) {
   for (const char *sum : {"sum[j, j <= i](x[j])", "sum[j, i >= j](x[j])", "sum[j in 0:i + 1](x[j])", "sum[0 <= j <= i](x[j])",
                           "sum[j in i:N](x[j])", "sum[j, 2 * j <= i](x[j])", "sum[j, j >= 1, j <= i](x[j])"}) {
     Imported r("def f(x: f32[N]) -> (y: f32[N]) { y[i] = " + std::string(sum) + " }");
-    ASSERT_FALSE(r.module) << sum;
-    EXPECT_THAT(r.errors.front(), HasSubstr("is a scan")) << sum;
+    EXPECT_TRUE(r.module) << sum << ": " << (r.errors.empty() ? "" : r.errors.front());
   }
 }
 

@@ -245,8 +245,10 @@ def reduction(kind, bracket, value, scope):
     for name, (lo, hi) in names.items():
         alias = _alias(scope, name)
         symbol = alias or Symbol(name)
-        bounds = Scope(inner)  # a bound may speak of the indices before it
+        bounds = Scope(inner)
         lo, hi = ((ops.coerce_index(elaborate(b, bounds)) if b is not None else None) for b in (lo, hi))
+        if any(mentions(b, o.symbol) for b in (lo, hi) if b is not None for o in loops):
+            raise KcError(f"the range of '{name}' depends on an index of its own bracket")
         if not alias:
             inner.names[name] = symbol
         loops.append(Loop(symbol, lo, hi))

@@ -47,6 +47,10 @@ ROWS = [
     ("what a condition excludes is no value", "x: f32[N]) -> (y: f32[], z: f32[]", "y[] = sum[k, k != 1](x[k] * x[k]) z[] = mean[k, x[k] < 9](x[k])", {"x": ([3], [1.0, NAN, 2.0])},
      {"y": [5.0], "z": [1.5]}),
     ("a triangular sum", "a: i32[N, N], b: i32[N]) -> (y: i32[N]", "y[i] = sum[k, k <= i](a[i, k] * b[k])", {"a": ([2, 2], [1, 2, 3, 4]), "b": ([2], [5, 6])}, {"y": [5, 39]}),
+    # Scans.
+    ("a scan, exclusive and from the end", "x: f32[N]) -> (y: f32[N], e: f32[N], r: f32[N]", "y[i] = sum[k, k <= i](x[k]) e[i] = sum[k, k < i](x[k]) r[i] = sum[k in i:N](x[k])",
+     {"x": X}, {"y": [1.0, 3.0, 7.0], "e": [0.0, 1.0, 3.0], "r": [7.0, 6.0, 4.0]}),
+    ("a scan of a table", "x: i32[M, N]) -> (y: i32[M, N]", "y[i, j] = sum[a, b, a <= i, b <= j](x[a, b])", {"x": ([2, 2], [1, 2, 3, 4])}, {"y": [1, 3, 4, 10]}),
     # Integers.
     ("floor and zero divisors", "a: i32[N], b: i32[N]) -> (q: i32[N], r: i32[N]", "q[i] = a[i] // b[i] r[i] = a[i] % b[i]",
      {"a": ([5], [7, -7, 7, -7, -2**31]), "b": ([5], [2, 2, -2, 0, -1])}, {"q": [3, -4, -4, 0, -2**31], "r": [1, 1, -1, 0, 0]}),

@@ -227,6 +227,15 @@ Expr ExpressionGenerator::reduction(Class c, const Names &scope, int depth) {
     std::string s = sizeText(r), o = scope.empty() ? "2" : pick(scope);
     e.ranges[0] = pick<std::string>({r + " in 1:" + s, r + " in 0:" + s + " // 2", "1 <= " + r + " < " + s, r + " in 0:" + s});
   }
+  if (!needsElements && !scope.empty() && chance(5)) { // a scan, where the element is free of that index
+    const std::string &r = reduced[0], o = pick(scope);
+    e.args.push_back(plain(Class::Bool, pick<std::string>({r + " <= " + o, r + " < " + o, r + " >= " + o, r + " > " + o}), {}));
+    if (chance(2)) {
+      Names others = inner;
+      others.erase(std::remove(others.begin(), others.end(), o), others.end());
+      e.args[0] = of == Class::Bool ? plain(of, "($0 > 0)", {read(Class::F32, others)}) : read(of, others);
+    }
+  }
   if (!needsElements && chance(4))
     e.args.push_back(indexCondition(inner));
   else if (!needsElements && chance(6)) // a condition on data

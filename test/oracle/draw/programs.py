@@ -132,6 +132,40 @@ def masked(b):
     define(b, dims, kind, f"{reducer}[k, {condition}]({rhs})")
 
 
+def scans(b):
+    """Reductions up to, from and between outer indices: along any dim, several of them, masked, of tables."""
+    rank = b.pick(1, 1, 2, 2, 3)
+    left = _left(b, rank)
+    kind = b.pick("f32", "f32", "i32", "i64", "bool", "f64")
+    pool = whole(TYPES[kind]) if kind in FLOATS and b.chance(50) else None
+    reducers = ("any", "all") if kind == "bool" else ("sum", "sum", "max", "min", "prod", "mean") if kind in FLOATS else ("sum", "max", "xor", "min")
+
+    def one():
+        along = b.integer(0, rank - 1)
+        outer, dim = left[along]
+        x = b.tensor(kind, [d for _, d in left], pool=pool)
+        subscripts = [n for n, _ in left]
+        subscripts[along] = "k"
+        read = f"{x}[{', '.join(subscripts)}]"
+        if b.chance(25):
+            flag = b.tensor("bool", [d for _, d in left])
+            mask = f"{flag}[{', '.join(subscripts)}]"
+            read = f"({read} {'and' if kind == 'bool' else '*'} {mask})" if kind in ("bool", "i32") else f"({read} if {mask} else 0)"
+        entry = b.pick(f"k, k <= {outer}", f"k, k < {outer}", f"k, k >= {outer}", f"k, k > {outer}", f"k, k <= {outer} - 2", f"k, k <= {outer} + 1", f"k, k >= {outer} - 1",
+                       f"k in 0:{outer} + 1", f"k in {outer}:{dim}", f"k, {outer} >= k, k >= 1", f"k, k <= {outer}, k % 2 == 0", f"k, 2 * k <= {outer}")
+        if rank > 1 and b.chance(30):
+            across = (along + 1) % rank
+            subscripts[across] = "l2"
+            read = f"{x}[{', '.join(subscripts)}]"
+            entry = f"k, l2, k <= {outer}, l2 {b.pick('<=', '<', '>=')} {left[across][0]}"
+        return f"{b.pick(*reducers)}[{entry}]({read})"
+
+    text = one()
+    if kind != "bool" and b.chance(30):
+        text = f"{text} + {one()}"
+    define(b, left, kind, text)
+
+
 def constants(b):
     """`const` parameters, by their defaults and given."""
     n = b.size("N", least=1)
@@ -191,7 +225,7 @@ def _exact(b, left, kind, text):
     return out
 
 
-KINDS = {f.__name__: f for f in (pointwise, gathers, reduced, arguments, windows, solutions, narrow_extremes, masked, constants, grouped, chained, inouts, assignments,
+KINDS = {f.__name__: f for f in (pointwise, gathers, reduced, arguments, windows, solutions, narrow_extremes, masked, scans, constants, grouped, chained, inouts, assignments,
                                  covers, functions, prelude, wrong)}
 LARGE = {"races": races}  # for devices whose blocks run beside each other
 

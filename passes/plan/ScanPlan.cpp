@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Tiles and warps of scans, which a block walks from end to end.
+#include "passes/plan/Scheduler.h"
+
+#include "ir/te/TeShape.h"
+#include "passes/plan/AccessSummary.h"
+#include "llvm/Support/MathExtras.h"
+using namespace mlir;
+
+namespace kernelc::te {
+
+/// Elements of a row that a thread has at a time: as many vectors on their way as loads need, and few enough registers that
+/// four blocks share a multiprocessor.
+constexpr int64_t kPerThread = 16;
+
+void Scheduler::scheduleScan(LaunchPlan &l) {
+  AccessSummary s = summarizeAccesses(l, ops_, facts_);
+  int64_t along = *findScannedIndex(l, ops_), contiguous = s.contiguousIndex();
+  l.clusterIndex = along;
+  if (contiguous >= 0 && contiguous != along) {
+    // Columns: a thread has one, or a vector of them, and no one waits for another.
+    constexpr int64_t kWarp = 32, kRounds = 32;
+    l.warps = 1;
+    l.tiles[contiguous] = clampTile(l, contiguous, kWarp);
+    l.tiles[along] = clampTile(l, along, kRounds);
+    return;
+  }
+  constexpr int64_t kThreads = 256, kLeastThreads = 32;
+  l.tiles[along] = clampTile(l, along, kThreads * kPerThread);
+  int64_t threads = std::clamp<int64_t>(l.tiles[along] / kPerThread, kLeastThreads, kThreads);
+  l.warps = threads / 32;
+  // Short rows: several to a block.
+  int64_t rows = threads * kPerThread / l.tiles[along];
+  for (int64_t index : llvm::reverse(l.grid)) {
+    l.tiles[index] = clampTile(l, index, rows);
+    rows /= l.tiles[index];
+  }
+}
+
+} // namespace kernelc::te

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// te-split-scan: see Passes.td.
+#include "passes/Passes.h"
+
+#include "ir/te/Scan.h"
+#include "ir/te/TeShape.h"
+#include "mlir/IR/IRMapping.h"
+#include "passes/analysis/Contraction.h"
+#include "passes/analysis/Reduction.h"
+#include "passes/index/Affine.h"
+#include "passes/plan/PlanAttr.h"
+#include "passes/te/Digits.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace kernelc {
+#define GEN_PASS_DEF_TESPLITSCAN
+#include "passes/Passes.h.inc"
+
+using namespace te;
+
+namespace {
+
+/// Whether neighbours along the scan lie side by side in memory.
+bool runsAlongMemory(ReduceOp r, const Scan &scan) {
+  bool found = false;
+  r.walk([&](ReadOp read) {
+    AffineMap map = read.getMapOrIdentity();
+    for (auto [i, v] : llvm::enumerate(read.getOperands_()))
+      found |= map.getNumResults() && findIndex(r, v) == scan.reduced && linearCoefficient(map.getResults().back(), i) == 1;
+  });
+  return found;
+}
+
+/// Points of a chunk; 0: rows are enough, or too short to be cut.
+int64_t chunkOf(ReduceOp r, const Scan &scan, const SizeFacts &facts, const Target &target) {
+  constexpr int64_t kRow = 4096, kLeastColumn = 64, kColumns = 32, kRowBlocks = 2,
+                    kColumnBlocks = 16;  // a block's tile; blocks a multiprocessor
+  constexpr int64_t kLongest = 8 * kRow; // that takes a block no longer than three launches more
+  int64_t length = knownMax(r.getExtents().getResult(scan.along), facts);
+  Count rows = 1;
+  for (unsigned d = 0; d < scan.reduced; ++d)
+    if (d != scan.along) {
+      int64_t most = knownMax(r.getExtents().getResult(d), facts);
+      if (most < 0)
+        return 0;
+      rows *= most;
+    }
+  if (length < 0)
+    return 0;
+  if (runsAlongMemory(r, scan) || rows == Count(1))
+    return rows < Count(kRowBlocks * target.smCount) && length > kLongest ? kRow : 0;
+  int64_t blocks = std::max<int64_t>(1, int64_t(rows) / kColumns), wanted = kColumnBlocks * target.smCount;
+  if (blocks * 2 > wanted || length < 4 * kLeastColumn)
+    return 0;
+  int64_t chunk = int64_t(llvm::PowerOf2Ceil(uint64_t(llvm::divideCeil(length, llvm::divideCeil(wanted, blocks)))));
+  chunk = std::max(chunk, kLeastColumn);
+  return chunk * 2 <= length ? chunk : 0;
+}
+
+/// Writes a scan as the scans of its chunks.
+class ChunkedScan {
+public:
+  ChunkedScan(ReduceOp r, const Scan &scan, int64_t chunk, bool isWhole)
+      : r_(r), scan_(scan), chunk_(chunk), b_(r), loc_(r.getLoc()), symbols_(r.getExtents().getNumSymbols()) {
+    AffineExpr length = r.getExtents().getResult(scan.along), c = b_.getAffineConstantExpr(chunk);
+    chunks_ = isWhole ? length.floorDiv(c) : length.ceilDiv(c);
+    endsEarly_ = !isWhole;
+  }
+
+  /// Returns the scan of the chunks' totals, which may be long itself.
+  ReduceOp run() {
+    ReduceOp totals = makeTotals(), before = makeBefore(totals), within = makeWithin();
+    if (ReadOp read = findOnlyRead())
+      joinReader(read, before, within);
+    else
+      r_.replaceAllUsesWith(makeWhole(before, within).getResult());
+    r_.erase();
+    return before;
+  }
+
+private:
+  unsigned parallel() const { return scan_.reduced; }
+  StringAttr nameWith(StringRef suffix) { return r_.getNameAttr() ? b_.getStringAttr(r_.getNameAttr().getValue() + suffix) : StringAttr(); }
+  StringRef along() { return cast<StringAttr>(r_.getIndices()[scan_.along]).getValue(); }
+
+  /// The read of the results by a pointwise statement that takes each at its own point, where nothing else reads them.
+  ReadOp findOnlyRead() {
+    auto read = r_.getResult().hasOneUse() ? dyn_cast<ReadOp>(*r_.getResult().user_begin()) : ReadOp();
+    auto reader = read ? dyn_cast<ComputeOp>(read->getParentOp()) : ComputeOp();
+    if (!reader || read.getBounds() != BoundsMode::InBounds || !read.getMapOrIdentity().isIdentity() || reader.getInit() ||
+        reader.getNumDims() != parallel())
+      return {};
+    llvm::BitVector seen(parallel());
+    for (auto [p, v] : llvm::enumerate(read.getOperands_())) {
+      std::optional<unsigned> d = findIndex(reader, v);
+      if (!d || seen[*d] || reader.getExtents().getResult(*d) != r_.getExtents().getResult(p))
+        return {};
+      seen.set(*d);
+    }
+    return canSplitParallelDim(reader, *findIndex(reader, read.getOperands_()[scan_.along]), endsEarly_) ? read : ReadOp();
+  }
+
+  /// Cuts the statement that reads the results into the same chunks, so that it goes on from both parts itself.
+  void joinReader(ReadOp read, ReduceOp before, ReduceOp within) {
+    auto reader = cast<ComputeOp>(read->getParentOp());
+    SmallVector<unsigned> dims = llvm::map_to_vector(read.getOperands_(), [&](Value v) { return *findIndex(reader, v); });
+    unsigned cut = dims[scan_.along];
+    Operation *made = splitParallelDim(reader, cut, {b_.getAffineConstantExpr(chunk_), chunks_, "_chunk", "_at", /*endsEarly=*/endsEarly_});
+    SmallVector<ReadOp> reads;
+    made->walk([&](ReadOp own) {
+      if (own.getTensor() == r_.getResult())
+        reads.push_back(own);
+    });
+    Block &block = made->getRegion(0).front();
+    SmallVector<Value> point = llvm::map_to_vector(dims, [&](unsigned d) -> Value { return block.getArgument(d > cut ? d + 1 : d); });
+    for (ReadOp own : reads) {
+      OpBuilder inside(own);
+      Value e = this->read(inside, before.getResult(), point);
+      point.push_back(block.getArgument(cut + 1));
+      Value s = this->read(inside, within.getResult(), point);
+      point.pop_back();
+      own.replaceAllUsesWith(combine(r_.getKind(), e, s, inside, loc_));
+      own.erase();
+    }
+  }
+
+  /// A domain: names and extents of the results' dims with the chunk's number at the scanned one's place, and `extra` behind.
+  struct Domain {
+    SmallVector<Attribute> names;
+    SmallVector<AffineExpr> extents, constraints;
+    SmallVector<bool> equalities;
+  };
+  Domain domain(ArrayRef<std::pair<StringRef, AffineExpr>> extra) {
+    Domain d;
+    for (unsigned p = 0; p < parallel(); ++p) {
+      d.names.push_back(p == scan_.along ? b_.getStringAttr(along() + "_chunk") : r_.getIndices()[p]);
+      d.extents.push_back(p == scan_.along ? chunks_ : r_.getExtents().getResult(p));
+    }
+    for (auto [suffix, extent] : extra) {
+      d.names.push_back(b_.getStringAttr(along() + suffix));
+      d.extents.push_back(extent);
+    }
+    return d;
+  }
+  void require(Domain &d, AffineExpr e, bool isEquality = false) {
+    d.constraints.push_back(simplifyAffineExpr(e, d.names.size(), symbols_));
+    d.equalities.push_back(isEquality);
+  }
+  AffineExpr dim(unsigned d) { return b_.getAffineDimExpr(d); }
+  /// The element that `low` is in the chunk.
+  AffineExpr element(unsigned low) { return dim(scan_.along) * chunk_ + dim(low); }
+  /// What is asked of terms, of term element(low).
+  void requireTerm(Domain &d, unsigned low) {
+    SmallVector<AffineExpr> moved;
+    for (unsigned p = 0; p < parallel(); ++p)
+      moved.push_back(dim(p));
+    moved.push_back(element(low));
+    for (unsigned c : scan_.where)
+      require(d, r_.getCondition()->getConstraint(c).replaceDims(moved), r_.getCondition()->isEq(c));
+    if (endsEarly_)
+      require(d, r_.getExtents().getResult(scan_.along) - 1 - element(low));
+  }
+  void requireOrder(Domain &d, unsigned j, unsigned k, bool exclusive) {
+    require(d, (scan_.reverse ? dim(k) - dim(j) : dim(j) - dim(k)) - (exclusive ? 1 : 0));
+  }
+
+  ReduceOp makeReduce(const Domain &d, unsigned results, StringAttr name) {
+    IntegerSetAttr where;
+    if (!d.constraints.empty())
+      where = IntegerSetAttr::get(IntegerSet::get(d.names.size(), symbols_, d.constraints, d.equalities));
+    auto type = RankedTensorType::get(SmallVector<int64_t>(results, ShapedType::kDynamic), elementType());
+    auto op =
+        ReduceOp::create(b_, loc_, type, r_.getKind(), b_.getArrayAttr(d.names), results,
+                         AffineMap::get(0, symbols_, d.extents, b_.getContext()), where, Value(), AffineMapAttr(), AffineMapAttr(), name);
+    addArguments(op.getBody(), d);
+    return op;
+  }
+  void addArguments(Region &region, const Domain &d) {
+    Block &block = region.emplaceBlock();
+    for (size_t i = 0; i < d.names.size(); ++i)
+      block.addArgument(b_.getIndexType(), loc_);
+  }
+  Type elementType() { return r_.getResult().getType().getElementType(); }
+
+  /// The terms of `r_`, of element(low).
+  void cloneTerms(Block &block, unsigned low) {
+    OpBuilder inside = OpBuilder::atBlockEnd(&block);
+    IRMapping mapping;
+    for (unsigned p = 0; p < parallel(); ++p)
+      mapping.map(r_.getBlock().getArgument(p), block.getArgument(p));
+    Value first = arith::MulIOp::create(inside, loc_, block.getArgument(scan_.along), arith::ConstantIndexOp::create(inside, loc_, chunk_));
+    mapping.map(r_.getBlock().getArgument(scan_.reduced), arith::AddIOp::create(inside, loc_, first, block.getArgument(low)));
+    for (Operation &op : r_.getBlock())
+      inside.clone(op, mapping);
+  }
+  Value read(OpBuilder &b, Value tensor, ArrayRef<Value> point) {
+    return ReadOp::create(b, loc_, elementType(), tensor, point, AffineMapAttr(), BoundsModeAttr::get(b.getContext(), BoundsMode::InBounds),
+                          Value());
+  }
+
+  /// t[p, q] = ⊕_r f(p, q·C + r)
+  ReduceOp makeTotals() {
+    Domain d = domain({{"_low", b_.getAffineConstantExpr(chunk_)}});
+    requireTerm(d, parallel());
+    ReduceOp op = makeReduce(d, parallel(), nameWith("_totals"));
+    cloneTerms(op.getBlock(), parallel());
+    return op;
+  }
+  /// e[p, q] = ⊕_{q' < q} t[p, q']
+  ReduceOp makeBefore(ReduceOp totals) {
+    Domain d = domain({{"_before", chunks_}});
+    requireOrder(d, scan_.along, parallel(), /*exclusive=*/true);
+    ReduceOp op = makeReduce(d, parallel(), nameWith("_before"));
+    OpBuilder inside = OpBuilder::atBlockEnd(&op.getBlock());
+    SmallVector<Value> point(op.getBlock().getArguments().take_front(parallel()));
+    point[scan_.along] = op.getBlock().getArgument(parallel());
+    YieldOp::create(inside, loc_, read(inside, totals.getResult(), point), Value());
+    return op;
+  }
+  /// s[p, q, r] = ⊕_{r' <= r} f(p, q·C + r')
+  ReduceOp makeWithin() {
+    AffineExpr c = b_.getAffineConstantExpr(chunk_);
+    Domain d = domain({{"_at", c}, {"_low", c}});
+    requireOrder(d, parallel(), parallel() + 1, scan_.exclusive);
+    requireTerm(d, parallel() + 1);
+    ReduceOp op = makeReduce(d, parallel() + 1, nameWith("_within"));
+    cloneTerms(op.getBlock(), parallel() + 1);
+    return op;
+  }
+  /// y[p, q·C + r] = e[p, q] ⊕ s[p, q, r]
+  ComputeOp makeWhole(ReduceOp before, ReduceOp within) {
+    Domain d = domain({{"_at", b_.getAffineConstantExpr(chunk_)}});
+    if (endsEarly_)
+      require(d, r_.getExtents().getResult(scan_.along) - 1 - element(parallel()));
+    IntegerSetAttr where;
+    if (!d.constraints.empty())
+      where = IntegerSetAttr::get(IntegerSet::get(d.names.size(), symbols_, d.constraints, d.equalities));
+    SmallVector<AffineExpr> to;
+    for (unsigned p = 0; p < parallel(); ++p)
+      to.push_back(p == scan_.along ? element(parallel()) : dim(p));
+    AffineMap out = AffineMap::get(d.names.size(), symbols_, to, b_.getContext());
+    auto op = ComputeOp::create(b_, loc_, r_.getResult().getType(), b_.getArrayAttr(d.names),
+                                AffineMap::get(0, symbols_, d.extents, b_.getContext()), where, Value(), AffineMapAttr::get(out),
+                                AffineMapAttr::get(r_.getResultShape()), r_.getNameAttr(), false);
+    addArguments(op.getBody(), d);
+    OpBuilder inside = OpBuilder::atBlockEnd(&op.getBlock());
+    SmallVector<Value> point(op.getBlock().getArguments());
+    Value e = read(inside, before.getResult(), ArrayRef<Value>(point).drop_back()), s = read(inside, within.getResult(), point);
+    YieldOp::create(inside, loc_, combine(r_.getKind(), e, s, inside, loc_), Value());
+    return op;
+  }
+
+  ReduceOp r_;
+  Scan scan_;
+  int64_t chunk_;
+  OpBuilder b_;
+  Location loc_;
+  unsigned symbols_;
+  AffineExpr chunks_;
+  bool endsEarly_;
+};
+
+struct TeSplitScanPass : impl::TeSplitScanBase<TeSplitScanPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    FailureOr<const Target *> found = getTarget(getOperation(), target);
+    SmallVector<int64_t> div(sizeDiv.begin(), sizeDiv.end()), max(sizeMax.begin(), sizeMax.end());
+    if (failed(found) || failed(checkSizeFacts(getOperation(), div, max)))
+      return signalPassFailure();
+    SizeFacts facts{div, max};
+    SmallVector<ReduceOp> work(getOperation().getBlock().getOps<ReduceOp>());
+    while (!work.empty()) {
+      ReduceOp r = work.pop_back_val();
+      std::optional<Scan> scan = findScan(r);
+      int64_t chunk = scan ? chunkOf(r, *scan, facts, **found) : 0;
+      if (!chunk)
+        continue;
+      bool isWhole = knownDivisor(r.getExtents().getResult(scan->along), facts) % chunk == 0;
+      work.push_back(ChunkedScan(r, *scan, chunk, isWhole).run());
+    }
+  }
+};
+
+} // namespace
+} // namespace kernelc
