@@ -197,7 +197,7 @@ LogicalResult Verifier::verifyMemberRead(Operation *op, ReadOp read) {
     return wrong(op) << nameOf(op) << " reads " << nameOf(producer) << ", of which the launch has a part";
   // In a loop that statements share, a round has what it makes, and nothing of what is still being reduced over the loop.
   auto isWalkedBy = [&](int64_t index) { return llvm::is_contained(l.loops, index) && llvm::is_contained(at_[op].dims, index); };
-  if (llvm::any_of(at_[producer].dims.drop_front(made.size()), isWalkedBy))
+  if (llvm::any_of(at_[producer].dims.drop_front(getNumParallel(producer)), isWalkedBy))
     return wrong(op) << nameOf(op) << " reads " << nameOf(producer) << " in the loop that reduces it";
   std::optional<int64_t> scanned = findScannedIndex(l, ops_); // which all of the launch is in the loop over
   for (int64_t index : made)
