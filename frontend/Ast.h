@@ -94,7 +94,8 @@ struct Statement {
   Loc opLoc;
   Expr *value = nullptr; ///< also the condition of a require
   std::vector<BracketItem> where;
-  llvm::StringRef sourceText; ///< of a require's condition
+  std::optional<Loc> anyOrder; ///< where 'order(any)' stands behind it
+  llvm::StringRef sourceText;  ///< of a require's condition
   /// What stands in a policy's parentheses, token by token.
   std::vector<std::pair<llvm::StringRef, Loc>> policyTokens;
 };

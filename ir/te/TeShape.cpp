@@ -58,11 +58,11 @@ AffineMap getTensorShape(Value tensor) {
   if (auto arg = dyn_cast<BlockArgument>(tensor))
     return cast<KernelOp>(arg.getOwner()->getParentOp()).getArgShape(arg.getArgNumber());
   return llvm::TypeSwitch<Operation *, AffineMap>(tensor.getDefiningOp())
-      .Case<ComputeOp, ReduceOp, CascadeOp>([](auto op) { return op.getResultShape(); })
+      .Case<ComputeOp, ReduceOp, CascadeOp, ScatterOp>([](auto op) { return op.getResultShape(); })
       .Default([](Operation *) { return AffineMap(); });
 }
 
-bool isDomainOp(Operation *op) { return isa<ComputeOp, ReduceOp, CascadeOp>(op); }
+bool isDomainOp(Operation *op) { return isa<ComputeOp, ReduceOp, CascadeOp, ScatterOp>(op); }
 
 SmallVector<Operation *> getDomainOps(KernelOp kernel) {
   SmallVector<Operation *> ops;
@@ -78,6 +78,8 @@ template <typename F> auto onDomainOp(Operation *op, F f) {
     return f(compute);
   if (auto cascade = dyn_cast<CascadeOp>(op))
     return f(cascade);
+  if (auto scatter = dyn_cast<ScatterOp>(op))
+    return f(scatter);
   return f(cast<ReduceOp>(op));
 }
 } // namespace
@@ -97,6 +99,8 @@ std::optional<IntegerSet> getCondition(Operation *op) {
 Value findInit(Operation *op) {
   if (auto compute = dyn_cast_or_null<ComputeOp>(op))
     return compute.getInit();
+  if (auto scatter = dyn_cast_or_null<ScatterOp>(op))
+    return scatter.getInit();
   auto reduce = dyn_cast_or_null<ReduceOp>(op);
   return reduce ? reduce.getInit() : Value();
 }

@@ -36,6 +36,7 @@ private:
 
   // TeToTile.cpp
   mlir::LogicalResult emitCompute(te::ComputeOp op, llvm::ArrayRef<int64_t> dims);
+  mlir::LogicalResult emitScatter(te::ScatterOp op, llvm::ArrayRef<int64_t> dims);
   /// Subscripts of the dims in `clip` may lie beyond the tensor.
   void store(mlir::Value tile, mlir::Value te, mlir::AffineMap outMap, llvm::ArrayRef<int64_t> dims, mlir::Value condition,
              BodyToTiles &body, mlir::Location loc, llvm::ArrayRef<int64_t> clip = {});

@@ -2,6 +2,7 @@
 // tile.load and tile.store: coordinates, masks, bounds rules, vectors.
 #include "passes/index/Affine.h"
 #include "passes/lowerings/SlotAddress.h"
+#include "passes/lowerings/Tallies.h"
 #include "passes/tile/Access.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -390,6 +391,35 @@ void lowerStore(ThreadCode &c, tile::StoreOp op) {
           cu::CopyOp::create(c.b, loc, value.array, r, access.base(), address, access.vector());
         else
           memref::StoreOp::create(c.b, loc, c.element(op.getValue(), open, loc), access.base(), address);
+      });
+    });
+  });
+}
+
+void lowerScatter(ThreadCode &c, tile::ScatterOp op) {
+  Location loc = cu::unnamed(op.getLoc());
+  AccessLowering access(c, op.getMap(), op.getBase(), op.getValue(), op.getOffsets(), op.getMask(), loc);
+  access.scalarOnly();
+  guarded(c.b, loc, c.isFirstReplica(access.layout(), loc), [&] {
+    access.forEachVector([&](Value, OpenDigits &open) {
+      SmallVector<Value> coords = access.coordinates(open);
+      Value inside = access.inside(coords);
+      if (op.getCondition())
+        inside = access.conjunction(inside, c.element(op.getCondition(), open, loc));
+      guarded(c.b, loc, inside, [&] {
+        for (Value t : op.getIndexTiles())
+          coords.push_back(c.element(t, open, loc));
+        SmallVector<Value> subscripts = access.subscripts(coords);
+        Value within = op.getGuarded() ? access.applyBounds(te::BoundsMode::Pad, subscripts) : Value();
+        guarded(c.b, loc, within, [&] {
+          Value v = c.element(op.getValue(), open, loc);
+          if (!op.getKind())
+            memref::StoreOp::create(c.b, loc, v, access.base(), access.address(subscripts));
+          else if (Value copies = c.tallies.lookup(op.getBase()))
+            cu::AtomicOp::create(c.b, loc, te::stringifyCombiner(*op.getKind()), v, copies, tallyAddress(c, op, subscripts));
+          else
+            cu::AtomicOp::create(c.b, loc, te::stringifyCombiner(*op.getKind()), v, access.base(), access.address(subscripts));
+        });
       });
     });
   });

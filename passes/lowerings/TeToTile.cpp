@@ -21,6 +21,7 @@ LogicalResult LaunchEmitter::emit(unsigned number) {
     Operation *op = ops_[ordinal];
     LogicalResult ok = isa<ComputeOp>(op)   ? emitCompute(cast<ComputeOp>(op), dims)
                        : isa<CascadeOp>(op) ? emitCascade(cast<CascadeOp>(op), dims)
+                       : isa<ScatterOp>(op) ? emitScatter(cast<ScatterOp>(op), dims)
                                             : emitReduce(cast<ReduceOp>(op), dims);
     if (failed(ok))
       return failure();

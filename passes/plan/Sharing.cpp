@@ -88,6 +88,8 @@ std::optional<ColumnBlocks> wholeColumns(Operation *op, const SizeFacts &facts, 
 
 /// Another statement, or an earlier value of the output, is written through the same tensor.
 static bool continues(Operation *op) {
+  if (isa<ScatterOp>(op))
+    return true;
   if (auto r = dyn_cast<ReduceOp>(op))
     return r.getInit() || r.getOutMap();
   auto c = dyn_cast<ComputeOp>(op);
