@@ -31,8 +31,8 @@ bool Sema::checkScatterText(const Statement &s) {
     while (!work.empty()) {
       const Expr *e = work.pop_back_val();
       if (e->kind == Expr::Call && e->hasBracket) {
-        diags.error(e->loc) << "a reduction in a subscript on the left is not supported; name it with 'let', as in 'let at[i] = "
-                            << e->text << "[..](..)'";
+        diags.error(e->loc) << "a reduction in a subscript on the left is not supported; name it with 'let', as in 'let at[i] = " << e->text
+                            << "[..](..)'";
         return false;
       }
       work.append(e->args.begin(), e->args.end());

@@ -14,7 +14,8 @@ Value ScatterOp::getValue() { return getYield().getValues()[0]; }
 ValueRange ScatterOp::getSubscripts() { return getYield().getValues().drop_front(); }
 
 bool ScatterOp::hasOrder() {
-  return getKind() && (*getKind() == Combiner::Sum || *getKind() == Combiner::Prod) && isa<FloatType>(getResult().getType().getElementType());
+  return getKind() && (*getKind() == Combiner::Sum || *getKind() == Combiner::Prod) &&
+         isa<FloatType>(getResult().getType().getElementType());
 }
 
 static LogicalResult verifyDomain(ScatterOp op) {

@@ -45,9 +45,9 @@ LogicalResult LaunchEmitter::emitScatter(ScatterOp op, ArrayRef<int64_t> dims) {
   if (condition)
     condition = body.broadcast(condition, shape);
   AffineMap map = AffineMap::get(c_.rank() + indexTiles.size(), op.getShape().getNumSymbols(), results, b_.getContext());
-  int64_t elements = l_.tallies > 0 ? knownPoints(op.getShape(), llvm::seq<unsigned>(0, op.getShape().getNumResults()),
-                                                  {plan_.sizeDiv, plan_.sizeMax})
-                                    : 0;
+  int64_t elements = l_.tallies > 0
+                         ? knownPoints(op.getShape(), llvm::seq<unsigned>(0, op.getShape().getNumResults()), {plan_.sizeDiv, plan_.sizeMax})
+                         : 0;
   tile::ScatterOp::create(b_, op.getLoc(), op.getKindAttr(), body.broadcast(value, shape), c_.buffers.lookup(op.getResult()), map,
                           c_.offsets, indexTiles, mask, condition, op.getGuarded(), l_.tallies, elements);
   return success();

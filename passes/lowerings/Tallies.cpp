@@ -67,9 +67,15 @@ static void closeTally(ThreadCode &c, tile::ScatterOp op, Value copies) {
     Value exists = arith::CmpIOp::create(c.b, loc, arith::CmpIPredicate::slt, t, countElements(c, op, loc));
     c.inBranch(exists, loc, [&] {
       Value sum = memref::LoadOp::create(c.b, loc, copies, t);
-      for (int64_t copy = 1; copy < int64_t(op.getTallies()); ++copy) {
-        Value at = c.add(t, c.index(copy * op.getElements(), loc), loc);
-        sum = te::combine(kind, sum, memref::LoadOp::create(c.b, loc, copies, at), c.b, loc);
+      if (op.getTallies() > 1) {
+        auto loop = scf::ForOp::create(c.b, loc, c.index(1, loc), c.index(op.getTallies(), loc), c.index(1, loc), sum);
+        loop.getInductionVar().setLoc(c.named("copy", loc));
+        OpBuilder::InsertionGuard guard(c.b);
+        c.b.setInsertionPointToEnd(loop.getBody());
+        Value at = c.add(t, c.mul(loop.getInductionVar(), op.getElements(), loc), loc);
+        Value next = te::combine(kind, loop.getRegionIterArg(0), memref::LoadOp::create(c.b, loc, copies, at), c.b, loc);
+        scf::YieldOp::create(c.b, loc, next);
+        sum = loop.getResult(0);
       }
       Value any;
       if (isa<IntegerType>(sum.getType())) {

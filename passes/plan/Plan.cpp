@@ -40,6 +40,8 @@ static bool multipliesPointByPoint(ReduceOp reduce) {
 void Scheduler::schedule(LaunchPlan &l) {
   uniform_.clear();
   unfed_.clear();
+  if (auto scatter = dyn_cast<ScatterOp>(ops_[l.ops.front()])) // alone in its launch
+    return scheduleScatter(l, scatter);
   for (auto [n, ordinal] : llvm::enumerate(l.ops))
     if (auto reduce = dyn_cast<ReduceOp>(ops_[ordinal])) {
       if (auto c = findGeneralContraction(reduce)) {

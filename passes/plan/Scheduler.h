@@ -64,6 +64,9 @@ private:
   /// terms of its results. Whether l is one.
   bool scheduleWindows(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, int64_t vector);
 
+  // ScatterPlan.cpp
+  void scheduleScatter(LaunchPlan &l, ScatterOp op);
+
   // ReductionPlan.cpp
   /// Indices off the grid are walked inside the block: in one tile when that fits
   /// the registers, else in a loop.

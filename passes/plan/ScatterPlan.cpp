@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Tiles of launches that scatter, and whether blocks combine few elements in shared memory first.
+#include "passes/plan/Scheduler.h"
+
+#include "ir/te/TeShape.h"
+#include "llvm/Support/MathExtras.h"
+using namespace mlir;
+
+namespace kernelc::te {
+
+void Scheduler::scheduleScatter(LaunchPlan &l, ScatterOp op) {
+  constexpr int64_t kBytes = 48 * 1024; // of shared memory; a block's copies
+  constexpr int64_t kPointsPerElement = 16;
+  scheduleElementwise(l);
+  auto dims = llvm::seq<unsigned>(0, op.getShape().getNumResults());
+  int64_t elements = knownPoints(op.getShape(), dims, facts_), bytes = op.getResult().getType().getElementTypeBitWidth() / 8;
+  if (op.isUnique() || (op.hasOrder() && !op.getAnyOrder()) || elements < 1 || elements > kBytes / bytes)
+    return;
+  int64_t points = knownPoints(l.extents, llvm::seq<unsigned>(0, l.extents.getNumResults()), likely_);
+  if (points >= 0 && points < kPointsPerElement * elements)
+    return;
+  // One block a multiprocessor walks tiles: the fewer blocks, the fewer copies reach memory. Warps that share a copy meet in it.
+  int64_t warps = 32;
+  for (int64_t index : llvm::reverse(l.grid))
+    if (l.tiles[index] > 1) {
+      int64_t tile = clampTile(l, index, l.tiles[index] * warps / l.warps);
+      warps = std::max<int64_t>(1, l.warps * tile / l.tiles[index]);
+      l.tiles[index] = tile;
+      break;
+    }
+  l.warps = std::min<int64_t>(warps, 32);
+  l.persistent = true;
+  l.tallies = std::clamp<int64_t>(int64_t(llvm::bit_floor(uint64_t(kBytes / (bytes * elements)))), 1, l.warps);
+}
+
+} // namespace kernelc::te
