@@ -69,6 +69,9 @@ private:
   /// loops; the others have the offsets of the current tile.
   std::pair<mlir::Value, mlir::Value> findSpan(std::optional<mlir::IntegerSet> set, llvm::ArrayRef<int64_t> dims, int64_t index,
                                                llvm::ArrayRef<int64_t> open, mlir::Location loc);
+  /// What data says of where the points of a reduction's loops begin and end in the current tile of results (`off[g] <= i`): numbers
+  /// by launch index, for findSpan.
+  void findDataSpans(te::ReduceOp op, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> loops, mlir::Location loc);
   /// for i0 .. for i1 .. { body } carrying `carried`, over the tiles that can hold a
   /// point of `set` (over launch indices `dims`); returns what comes out.
   Values loopNest(llvm::ArrayRef<int64_t> loops, std::optional<mlir::IntegerSet> set, llvm::ArrayRef<int64_t> dims, Values carried,
@@ -159,6 +162,10 @@ private:
   tile::FuncOp func_;
   llvm::DenseMap<int64_t, mlir::Value> byName_;
   LaunchContext c_;
+  struct DataSpan {
+    mlir::Value begin, end; ///< null where nothing is known
+  };
+  llvm::DenseMap<int64_t, DataSpan> dataSpans_;
   mlir::Value rank_; ///< of this block in a cluster that shares an index out
 };
 

@@ -111,8 +111,10 @@ LogicalResult LaunchEmitter::emitReduce(ReduceOp op, ArrayRef<int64_t> dims) {
     auto combine = tile::CombineOp::create(b_, loc, types, op.getKind(), carried);
     return llvm::to_vector_of<Value>(combine.getResults());
   };
+  findDataSpans(op, dims, loops, loc);
   SmallVector<Value> partials =
       loopNest(loops, op.getCondition(), dims, identity, NameLoc::get(b_.getStringAttr(nameOf(op) + "_partial"), op.getLoc()), iteration);
+  dataSpans_.clear();
   if (!ok)
     return failure();
   SmallVector<int64_t> kept(dims.take_front(op.getNumParallel()));

@@ -15,6 +15,9 @@ inline constexpr int64_t kLargestInTile = 256;
 /// memory, wherever it was made.
 inline constexpr llvm::StringLiteral kOwnLaunch = "own_launch";
 
+/// Unit attribute of a reduction whose last index data bounds, for each result, to a segment that is short as a rule.
+inline constexpr llvm::StringLiteral kSegmented = "segmented";
+
 /// Unit attribute of a reduction over what one tile of a product has.
 inline constexpr llvm::StringLiteral kInTile = "in_tile";
 

@@ -3,6 +3,7 @@
 #include "passes/plan/Scheduler.h"
 
 #include "ir/te/TeShape.h"
+#include "passes/plan/AccessSummary.h"
 #include "llvm/Support/MathExtras.h"
 using namespace mlir;
 
@@ -31,6 +32,30 @@ void Scheduler::scheduleScatter(LaunchPlan &l, ScatterOp op) {
   l.warps = std::min<int64_t>(warps, 32);
   l.persistent = true;
   l.tallies = std::clamp<int64_t>(int64_t(llvm::bit_floor(uint64_t(kBytes / (bytes * elements)))), 1, l.warps);
+}
+
+void Scheduler::scheduleSegments(LaunchPlan &l) {
+  // A thread walks the segment of its results alone: segments are short as a rule, and what is beside the contiguous index is few rows,
+  // since a tile walks the segments of all of them.
+  constexpr int64_t kRows = 32;
+  AccessSummary s = summarizeAccesses(l, ops_, facts_);
+  int64_t contiguous = s.contiguousIndex();
+  l.warps = 8;
+  int64_t left = l.warps * 32 * (contiguous >= 0 ? s.vector() : 1);
+  if (contiguous >= 0 && llvm::is_contained(l.grid, contiguous)) {
+    l.tiles[contiguous] = clampTile(l, contiguous, left);
+    left /= l.tiles[contiguous];
+  }
+  int64_t rows = std::min(kRows, left);
+  for (int64_t index : llvm::reverse(l.grid))
+    if (index != contiguous && rows > 1) {
+      l.tiles[index] = clampTile(l, index, rows);
+      rows /= l.tiles[index];
+    }
+  int64_t points = 1;
+  for (int64_t index : l.grid)
+    points *= l.tiles[index];
+  l.warps = std::clamp<int64_t>(points / (32 * (contiguous >= 0 ? s.vector() : 1)), 1, 8);
 }
 
 } // namespace kernelc::te

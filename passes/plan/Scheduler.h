@@ -66,6 +66,8 @@ private:
 
   // ScatterPlan.cpp
   void scheduleScatter(LaunchPlan &l, ScatterOp op);
+  /// Sums over segments that data bounds (kSegmented).
+  void scheduleSegments(LaunchPlan &l);
 
   // ReductionPlan.cpp
   /// Indices off the grid are walked inside the block: in one tile when that fits
