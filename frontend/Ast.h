@@ -108,6 +108,7 @@ struct Definition {
   std::vector<Param> params;
   std::vector<Param> indexParams; ///< fn
   std::vector<Param> outputs;     ///< def; for fn at most one, unnamed
+  std::optional<Loc> anyOrder;    ///< def: where 'order(any)' stands behind its parameters
   std::vector<Statement> body;
   Expr *value = nullptr;        ///< fn, reducer
   std::vector<Expr *> identity; ///< reducer

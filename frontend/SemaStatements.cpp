@@ -41,7 +41,11 @@ bool Sema::checkStatement(const Statement &s) {
 bool Sema::checkPolicy(const Statement &s) {
   bool types = s.target == "precision";
   if (!types && s.target != "tolerance") {
-    diags.error(s.loc) << "the policy '" << s.target << "' is not supported yet inside a kernel";
+    auto d = diags.error(s.loc);
+    if (s.target == "order")
+      d << "'order(any)' stands behind the outputs of a kernel or behind a statement, as in 'y[idx[n]] += x[n] order(any)'";
+    else
+      d << "the policy '" << s.target << "' is not supported yet inside a kernel";
     return false;
   }
   if (!kernel.precision.empty()) {
@@ -452,8 +456,10 @@ bool Sema::checkAssign(const Statement &s) {
 
 bool Sema::finishAssign(const Statement &s, CoreStatement &core) {
   Tensor *t = core.target;
-  if (core.scatter)
+  if (core.scatter) {
     core.value = core.scatter->term;
+    core.scatter->anyOrder = s.anyOrder || kernel.def->anyOrder;
+  }
   if (!finishStatement(core)) {
     t->poisoned = true;
     return false;

@@ -70,8 +70,9 @@ private:
   std::pair<mlir::Value, mlir::Value> findSpan(std::optional<mlir::IntegerSet> set, llvm::ArrayRef<int64_t> dims, int64_t index,
                                                llvm::ArrayRef<int64_t> open, mlir::Location loc);
   /// What data says of where the points of a reduction's loops begin and end in the current tile of results (`off[g] <= i`): numbers
-  /// by launch index, for findSpan.
+  /// by launch index, for findSpan. Conditions that hold wherever the loops come then are in `implied_`.
   void findDataSpans(te::ReduceOp op, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> loops, mlir::Location loc);
+  mlir::Value boundOf(mlir::Value data, const te::LinearBound &bound, int64_t index, mlir::Location loc);
   /// for i0 .. for i1 .. { body } carrying `carried`, over the tiles that can hold a
   /// point of `set` (over launch indices `dims`); returns what comes out.
   Values loopNest(llvm::ArrayRef<int64_t> loops, std::optional<mlir::IntegerSet> set, llvm::ArrayRef<int64_t> dims, Values carried,
@@ -166,6 +167,7 @@ private:
     mlir::Value begin, end; ///< null where nothing is known
   };
   llvm::DenseMap<int64_t, DataSpan> dataSpans_;
+  llvm::SmallPtrSet<const void *, 4> implied_;
   mlir::Value rank_; ///< of this block in a cluster that shares an index out
 };
 

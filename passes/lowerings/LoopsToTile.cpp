@@ -4,9 +4,9 @@
 #include "passes/lowerings/LaunchEmitter.h"
 
 #include "ir/cu/Cu.h"
+#include "passes/analysis/Reduction.h"
 #include "passes/index/Affine.h"
 #include "passes/index/Domain.h"
-#include "passes/analysis/Reduction.h"
 
 using namespace mlir;
 
@@ -77,8 +77,22 @@ std::pair<Value, Value> LaunchEmitter::findSpan(std::optional<IntegerSet> set, A
   return {begin, end};
 }
 
+/// Where a loop over launch index `index` begins, or ends, by data: within its extent, since data may be any number.
+Value LaunchEmitter::boundOf(Value data, const LinearBound &bound, int64_t index, Location loc) {
+  auto number = [&](int64_t v) { return arith::ConstantIntOp::create(b_, loc, v, 64).getResult(); };
+  if (bound.relation == arith::CmpIPredicate::sgt || bound.relation == arith::CmpIPredicate::sle)
+    data =
+        arith::AddIOp::create(b_, loc, arith::MinSIOp::create(b_, loc, data, number(std::numeric_limits<int64_t>::max() - 1)), number(1));
+  Value extent = tile::ApplyOp::create(b_, loc, b_.getIndexType(),
+                                       AffineMap::get(0, l_.extents.getNumSymbols(), l_.extents.getResult(index)), ValueRange());
+  extent = arith::IndexCastOp::create(b_, loc, b_.getI64Type(), extent);
+  data = arith::MinSIOp::create(b_, loc, arith::MaxSIOp::create(b_, loc, data, number(0)), extent);
+  return arith::IndexCastOp::create(b_, loc, b_.getIndexType(), data);
+}
+
 void LaunchEmitter::findDataSpans(ReduceOp op, ArrayRef<int64_t> dims, ArrayRef<int64_t> loops, Location loc) {
   dataSpans_.clear();
+  implied_.clear();
   Value condition = op.getYield().getCondition();
   if (!condition || loops.empty())
     return;
@@ -107,19 +121,18 @@ void LaunchEmitter::findDataSpans(ReduceOp op, ArrayRef<int64_t> dims, ArrayRef<
     for (auto [i, n] : llvm::enumerate(type.getShape()))
       if (n > 1)
         wide.push_back(int64_t(i));
+    if (wide.empty() && l_.tiles[dims[d.getPosition()]] == 1)
+      implied_.insert(part.getAsOpaquePointer());
     if (!wide.empty()) { // what all results of the tile need; those beyond the extents need nothing
       Combiner kind = isLow ? Combiner::Min : Combiner::Max;
       if (Value inside = body.inside(wide, loc)) {
-        Value none = arith::ConstantOp::create(b_, loc, type, SplatElementsAttr::get(type, Attribute(identityOf(kind, b_.getI64Type(), b_))));
+        Value none =
+            arith::ConstantOp::create(b_, loc, type, SplatElementsAttr::get(type, Attribute(identityOf(kind, b_.getI64Type(), b_))));
         limit = arith::SelectOp::create(b_, loc, body.broadcast(inside, type.getShape()), limit, none);
       }
       limit = tile::ReduceOp::create(b_, loc, TypeRange{number}, kind, ValueRange{limit}, wide).getResult(0);
     }
-    Value scalar = arith::IndexCastOp::create(b_, loc, b_.getIndexType(), tile::ElementOp::create(b_, loc, b_.getI64Type(), limit));
-    int64_t by = bound->relation == arith::CmpIPredicate::sgt || bound->relation == arith::CmpIPredicate::sle ? 1 : 0;
-    if (by) // (the largest number is beyond every index, with or without it)
-      scalar = arith::AddIOp::create(b_, loc, arith::MinSIOp::create(b_, loc, scalar, constant(std::numeric_limits<int64_t>::max() - 1, loc)),
-                                     constant(1, loc));
+    Value scalar = boundOf(tile::ElementOp::create(b_, loc, b_.getI64Type(), limit), *bound, dims[d.getPosition()], loc);
     DataSpan &span = dataSpans_[dims[d.getPosition()]];
     if (isLow)
       span.begin = span.begin ? arith::MaxSIOp::create(b_, loc, span.begin, scalar).getResult() : scalar;

@@ -262,6 +262,12 @@ static void pickElements(ThreadCode &c, Value source, Value from, Value array, V
   memref::StoreOp::create(c.b, loc, element, array, c.add(first, i, loc));
 }
 
+/// Whether a tile of subscripts is the same along `dim`.
+static bool isSameAlong(Value tile, int64_t dim) {
+  auto spread = tile.getDefiningOp<tile::BroadcastOp>();
+  return dim >= 0 && cast<RankedTensorType>((spread ? spread.getInput() : tile).getType()).getDimSize(dim) == 1;
+}
+
 void lowerLoad(ThreadCode &c, tile::LoadOp op) {
   Location loc = cu::unnamed(op.getLoc());
   AccessLowering access(c, op.getMap(), op.getBase(), op.getResult(), op.getOffsets(), op.getMask(), loc);
@@ -269,7 +275,8 @@ void lowerLoad(ThreadCode &c, tile::LoadOp op) {
   auto mode = op.getBounds();
   bool inside = mode == te::BoundsMode::InBounds || mode == te::BoundsMode::Assume;
   bool padded = mode == te::BoundsMode::Pad && op.getPadding().getDefiningOp<arith::ConstantOp>() && access.straddlesNoBorder();
-  if (!(inside || padded) || !op.getIndexTiles().empty())
+  bool sameAlong = llvm::all_of(op.getIndexTiles(), [&](Value t) { return isSameAlong(t, access.run().dim); });
+  if (!(inside || padded) || !sameAlong)
     access.scalarOnly();
   Type element = cast<MemRefType>(op.getBase().getType()).getElementType();
   StringRef name = cu::findName(access.base().getLoc());

@@ -70,8 +70,9 @@ LogicalResult LaunchEmitter::emitReduce(ReduceOp op, ArrayRef<int64_t> dims) {
     // A step of a sum of products is one fused multiply-add.
     auto product = yielded.getDefiningOp<arith::MulFOp>();
     Value condition = op.getCondition() ? body.evaluateSet(*op.getCondition(), loc) : Value();
-    if (op.getYield().getCondition())
-      condition = body.conjunction(condition, body.evaluate(op.getYield().getCondition()), loc);
+    for (Value part : implied_.empty() ? SmallVector<Value>{op.getYield().getCondition()} : splitConjuncts(op.getYield().getCondition()))
+      if (part && !implied_.contains(part.getAsOpaquePointer()))
+        condition = body.conjunction(condition, body.evaluate(part), loc);
     // The dims in which points of the tile may lie outside what is reduced.
     Value inside = body.inside(reduced, loc);
     auto isNeutralOutside = [&](Value tile) {

@@ -40,8 +40,10 @@ void Scheduler::scheduleSegments(LaunchPlan &l) {
   constexpr int64_t kRows = 32;
   AccessSummary s = summarizeAccesses(l, ops_, facts_);
   int64_t contiguous = s.contiguousIndex();
+  int64_t bytes = cast<RankedTensorType>(ops_[l.ops.front()]->getResult(0).getType()).getElementTypeBitWidth() / 8;
+  int64_t vector = contiguous >= 0 ? 16 / bytes : 1;
   l.warps = 8;
-  int64_t left = l.warps * 32 * (contiguous >= 0 ? s.vector() : 1);
+  int64_t left = l.warps * 32 * vector;
   if (contiguous >= 0 && llvm::is_contained(l.grid, contiguous)) {
     l.tiles[contiguous] = clampTile(l, contiguous, left);
     left /= l.tiles[contiguous];
@@ -55,7 +57,7 @@ void Scheduler::scheduleSegments(LaunchPlan &l) {
   int64_t points = 1;
   for (int64_t index : l.grid)
     points *= l.tiles[index];
-  l.warps = std::clamp<int64_t>(points / (32 * (contiguous >= 0 ? s.vector() : 1)), 1, 8);
+  l.warps = std::clamp<int64_t>(points / (32 * vector), 1, 8);
 }
 
 } // namespace kernelc::te

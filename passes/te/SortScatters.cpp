@@ -165,10 +165,10 @@ static IntegerSetAttr setOf(ArrayRef<AffineExpr> where, unsigned dims, unsigned 
 
 Value ScatterSorter::makeSum(const Twine &name, ArrayRef<AffineExpr> extents, unsigned parallel, ArrayRef<AffineExpr> where, Body body) {
   SmallVector<StringRef> indices = {"p", "q", "s"};
-  auto op = ReduceOp::create(b, loc(), typeOf(extents.take_front(parallel), b.getI64Type()),
-                             CombinerAttr::get(b.getContext(), Combiner::Sum), b.getStrArrayAttr(ArrayRef(indices).take_front(extents.size())),
-                             b.getI64IntegerAttr(parallel), AffineMapAttr::get(over(extents)), setOf(where, extents.size(), symbols_), Value(),
-                             AffineMapAttr(), AffineMapAttr(), named(name));
+  auto op = ReduceOp::create(
+      b, loc(), typeOf(extents.take_front(parallel), b.getI64Type()), CombinerAttr::get(b.getContext(), Combiner::Sum),
+      b.getStrArrayAttr(ArrayRef(indices).take_front(extents.size())), b.getI64IntegerAttr(parallel), AffineMapAttr::get(over(extents)),
+      setOf(where, extents.size(), symbols_), Value(), AffineMapAttr(), AffineMapAttr(), named(name));
   op->setAttr(kOwnLaunch, b.getUnitAttr());
   fill(op.getBody(), extents.size(), [&](ValueRange at) { YieldOp::create(b, loc(), body(at), Value()); });
   return op.getResult();
@@ -385,7 +385,10 @@ void ScatterSorter::sumSegments(Value sorted, Value segments) {
     SmallVector<Value> roots = conditionRoots(true);
     roots.push_back(op_.getValue());
     IRMapping body = cloneBody(roots, original);
-    counts = both(counts, conditionAt(original, body, true));
+    if (Value own = conditionAt(original, body, true))
+      counts = both(counts, own);
+    else
+      sum->setAttr(kAllExist, b.getUnitAttr());
     YieldOp::create(b, loc(), ValueRange{body.lookupOrDefault(op_.getValue())}, counts);
   });
   replaceBy(sum);
