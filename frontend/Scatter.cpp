@@ -18,7 +18,7 @@ static bool choosesByValue(const Expr *subscript) {
   return false;
 }
 
-bool Sema::isScatter(const Statement &s) { return s.mode == "unique" || llvm::any_of(s.subscripts, choosesByValue); }
+bool Sema::mayScatter(const Statement &s) { return s.kind == Statement::Assign && (s.mode == "unique" || s.op != "="); }
 
 bool Sema::checkScatterText(const Statement &s) {
   if (!s.mode.empty() && s.op != "=") {
@@ -40,13 +40,17 @@ bool Sema::checkScatterText(const Statement &s) {
         work.push_back(a.value);
     }
   }
-  if (s.op == "=" && s.mode.empty()) {
-    diags.error(s.subscripts.front()->loc) << "subscripts of '" << s.target
-                                           << "' that depend on data may name one element twice; if they never do, write '" << s.target
-                                           << ".unique[..] = ..'; to combine what meets, '" << s.target << "[..] += ..'";
+  auto chosen = llvm::find_if(s.subscripts, choosesByValue);
+  if (s.op == "=" && s.mode.empty() && chosen != s.subscripts.end()) {
+    reportMeeting((*chosen)->loc, s.target);
     return false;
   }
   return true;
+}
+
+void Sema::reportMeeting(Loc loc, StringRef target) {
+  diags.error(loc) << "the left side is not proved to name each element of '" << target << "' at most once; if it does, write '" << target
+                   << ".unique[..] = ..'; to combine what meets, '" << target << "[..] += ..'";
 }
 
 /// The kind that combines elements of `element` as signed or unsigned numbers of type `ty`.

@@ -57,8 +57,10 @@ private:
   Node *combineWithOld(CoreStatement &core, te::Combiner kind, Node *value);
 
   // Scatter.cpp
-  /// Whether a statement's text says that its points choose their element.
-  static bool isScatter(const Statement &s);
+  /// Whether the points of a statement may choose their element, or meet in one.
+  static bool mayScatter(const Statement &s);
+  /// Points that may meet in one element where nothing says what is to be done with them.
+  void reportMeeting(Loc loc, llvm::StringRef target);
   bool checkScatterText(const Statement &s);
   /// Makes a scatter of a statement that assigns `value`, or combines it by `kind`; false after an error.
   bool formScatter(CoreStatement &core, std::optional<te::Combiner> kind, Node *value);

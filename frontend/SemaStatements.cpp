@@ -145,7 +145,7 @@ bool Sema::bindLeft(const Statement &s, Scope *scope, CoreStatement &core) {
     core.vars.push_back(elab.bindIndex(scope, n->text, n->loc));
     elab.leftNames.push_back(n->text);
   }
-  bool byValue = s.kind == Statement::Assign && isScatter(s);
+  bool byValue = mayScatter(s);
   for (auto [d, sub] : llvm::enumerate(s.subscripts)) {
     Node *n = byValue ? elab.elaborateSubscript(sub, scope, "", core.target->dims[d])
                       : elab.elaborateInteger(sub, scope, "a subscript on the left");
@@ -406,9 +406,9 @@ bool Sema::checkAssign(const Statement &s) {
   elab.plainAssign = !core.reduceAssign;
   elab.letName = "";
   Scope *scope = elab.openStatement();
-  bool scatters = isScatter(s);
-  if ((scatters && !checkScatterText(s)) || !bindLeft(s, scope, core))
+  if (!checkScatterText(s) || !bindLeft(s, scope, core))
     return false;
+  bool scatters = !s.mode.empty() || llvm::any_of(core.subscripts, [](Node *n) { return !n->affine; });
   if (core.reduceAssign) {
     SmallVector<const Expr *> names;
     SmallVector<StringRef> bound(elab.leftNames.begin(), elab.leftNames.end());
