@@ -309,6 +309,12 @@ def TeSortScatters : Pass<"te-sort-scatters", "::kernelc::te::KernelOp"> {
         segments[r] = |{keys below r << 32}|
         y[r, d]     = init[r, d] + sum over segments[r] <= p < segments[r + 1] of value(runs[p] & (2^32 - 1), d)
 
+    Where there may be more than 4096 points, the points of a row are shared out: of each 256 the first ones,
+    which are of one row, are added up apart, and a row adds up its points before the first share and its shares:
+
+        shares[q, d] = sum over 256 q <= p < min(256 q + 256, end of the row of point 256 q) of value(..)
+        y[r, d]      = init[r, d] + sum over segments[r] <= p < ends[r] of (value(..) or shares[..])
+
     Keys are different, so that the order is the points' own within a row. Results of at most 32 rows need
     no order of points: each row asks all of them (`y[r] = sum[n, idx[n] == r](..)`).
 
@@ -316,8 +322,8 @@ def TeSortScatters : Pass<"te-sort-scatters", "::kernelc::te::KernelOp"> {
     like any long sum; *the second one right before `te-copy-inouts`, because* `te-simplify` would compute
     keys again wherever they are read.
 
-    Precondition: none. Postcondition: no scatter is left whose order counts. It does not try to share the
-    points of one row out to several blocks. Numeric effect: a row's points are added up in a fixed order.
+    Precondition: none. Postcondition: no scatter is left whose order counts. Numeric effect:
+    a row's points are added up in a fixed order.
   }];
   let options = [
     Option<"fewRows", "few-rows", "bool", "false", "only scatters into few rows">,
