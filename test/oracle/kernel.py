@@ -178,6 +178,8 @@ class Call:
         start = tensor.data
         if fresh:
             start = self._identities(kind, tensor, value, start) if kind else [zero if v is UNDEFINED else v for v in start]
+        if tensor.type is BOOL:
+            start = [None if v is None else bool(v) for v in start]
         met, vague = {}, set()
         for at in _points(loops):
             chosen = [check(at) for check in checks]
