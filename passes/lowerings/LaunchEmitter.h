@@ -72,6 +72,8 @@ private:
   /// What data says of where the points of a reduction's loops begin and end in the current tile of results (`off[g] <= i`): numbers
   /// by launch index, for findSpan. Conditions that hold wherever the loops come then are in `implied_`.
   void findDataSpans(te::ReduceOp op, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> loops, mlir::Location loc);
+  /// Whether some result of the current tile has a segment, where those without one are in place already; null elsewhere.
+  mlir::Value hasSomeRound(te::ReduceOp op, llvm::ArrayRef<int64_t> loops, mlir::Location loc);
   mlir::Value boundOf(mlir::Value data, const te::LinearBound &bound, int64_t index, mlir::Location loc);
   /// for i0 .. for i1 .. { body } carrying `carried`, over the tiles that can hold a
   /// point of `set` (over launch indices `dims`); returns what comes out.

@@ -3,7 +3,9 @@
 // the reduced dims.
 #include "passes/lowerings/LaunchEmitter.h"
 
+#include "ir/cu/Cu.h"
 #include "passes/analysis/Reduction.h"
+#include "passes/plan/Grouping.h"
 
 using namespace mlir;
 
@@ -40,6 +42,14 @@ std::string LaunchEmitter::nameOf(Operation *op) {
   for (StringRef index : llvm::drop_begin(indices, reduce.getNumParallel()))
     name += "_" + index.str();
   return name;
+}
+
+Value LaunchEmitter::hasSomeRound(ReduceOp op, ArrayRef<int64_t> loops, Location loc) {
+  if (!op->hasAttr(kSegmented) || !op.getInit() || loops.size() != 1 ||
+      buffers_.sourceOf(op.getInit()) != buffers_.sourceOf(op.getResult()))
+    return {};
+  DataSpan span = dataSpans_.lookup(loops[0]);
+  return span.begin && span.end ? arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::slt, span.begin, span.end).getResult() : Value();
 }
 
 LogicalResult LaunchEmitter::emitReduce(ReduceOp op, ArrayRef<int64_t> dims) {
@@ -113,6 +123,9 @@ LogicalResult LaunchEmitter::emitReduce(ReduceOp op, ArrayRef<int64_t> dims) {
     return llvm::to_vector_of<Value>(combine.getResults());
   };
   findDataSpans(op, dims, loops, loc);
+  OpBuilder::InsertionGuard guard(b_);
+  if (Value some = hasSomeRound(op, loops, loc)) // what is in place already stays there
+    b_.setInsertionPoint(scf::IfOp::create(b_, cu::unnamed(loc), some, false).thenBlock()->getTerminator());
   SmallVector<Value> partials =
       loopNest(loops, op.getCondition(), dims, identity, NameLoc::get(b_.getStringAttr(nameOf(op) + "_partial"), op.getLoc()), iteration);
   dataSpans_.clear();
