@@ -6,6 +6,7 @@
 #include "codegen/Helpers.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -302,6 +303,48 @@ void Emitter::emitCpAsync(cu::CpAsyncOp op) {
   line(name + "(" + args + ");");
 }
 
+void Emitter::emitAtomic(cu::AtomicOp op) {
+  Type type = op.getValue().getType();
+  unsigned bits = type.getIntOrFloatBitWidth();
+  StringRef kind = op.getKind();
+  std::string to = address(op.getBase(), op.getIndices()), value = expr(op.getValue()).text;
+  bool isFloat = llvm::isa<FloatType>(type);
+  if (kind == "prod" || (isFloat && kind != "sum")) { // which no instruction does
+    bool isUnsigned = kind.consume_back("u");
+    std::string name = "kc_atomic_" + kind.str() + (isFloat ? "_f" : isUnsigned ? "_u" : "_i") + std::to_string(bits);
+    if (!hasHelper(name, options_.target->generation)) {
+      unsupported(op) << " of " << kind << " on " << type;
+      return;
+    }
+    use(name);
+    line(name + "(" + to + ", " + value + ");");
+    return;
+  }
+  bool isUnsigned = kind.consume_back("u");
+  StringRef name = llvm::StringSwitch<StringRef>(kind)
+                       .Case("sum", "atomicAdd")
+                       .Case("max", "atomicMax")
+                       .Case("min", "atomicMin")
+                       .Case("and", "atomicAnd")
+                       .Case("or", "atomicOr")
+                       .Case("xor", "atomicXor")
+                       .Default("");
+  if (name.empty() || (bits != 32 && bits != 64)) {
+    unsupported(op) << " of " << kind << " on " << type;
+    return;
+  }
+  // Of 64 bits there are unsigned ones, and signed extremes.
+  std::string as = isFloat      ? ""
+                   : bits == 64 ? (!isUnsigned && (kind == "max" || kind == "min") ? "long long" : "unsigned long long")
+                   : isUnsigned ? "unsigned"
+                                : "";
+  if (!as.empty()) {
+    to = "(" + as + " *)(" + to + ")";
+    value = "(" + as + ")(" + value + ")";
+  }
+  line(name + "(" + to + ", " + value + ");");
+}
+
 void Emitter::emitGather(cu::GatherOp op) {
   int64_t bytes = bytesOf(llvm::cast<MemRefType>(op.getSource().getType()).getElementType());
   if (bytes * int64_t(op.getElements().size()) != 4) {
@@ -390,6 +433,7 @@ void Emitter::emitOp(Operation *op) {
         line(name + "(" + (words ? to : "(unsigned *)(" + to + ")") + ", " + address(o.getSource(), o.getSourceIndices()) + ");");
       })
       .Case<cu::GatherOp>([&](cu::GatherOp o) { emitGather(o); })
+      .Case<cu::AtomicOp>([&](cu::AtomicOp o) { emitAtomic(o); })
       .Case<cu::DealBytesOp>([&](cu::DealBytesOp o) {
         use("kc_deal_bytes");
         line("kc_deal_bytes(" + element(o.getFragment(), o.getX()) + ", " + element(o.getFragment(), o.getY()) + ");");

@@ -90,6 +90,7 @@ private:
   void emitCopy(cu::CopyOp op);
   void emitCpAsync(cu::CpAsyncOp op);
   void emitGather(cu::GatherOp op);
+  void emitAtomic(cu::AtomicOp op);
   void declareResult(mlir::Operation *op);
   /// Whether no store to the variable that `load` reads stands between it and where its users, all in its block, are printed.
   bool keepsValue(mlir::memref::LoadOp load);

@@ -94,7 +94,8 @@ struct Statement {
   Loc opLoc;
   Expr *value = nullptr; ///< also the condition of a require
   std::vector<BracketItem> where;
-  llvm::StringRef sourceText; ///< of a require's condition
+  std::optional<Loc> anyOrder; ///< where 'order(any)' stands behind it
+  llvm::StringRef sourceText;  ///< of a require's condition
   /// What stands in a policy's parentheses, token by token.
   std::vector<std::pair<llvm::StringRef, Loc>> policyTokens;
 };
@@ -107,6 +108,7 @@ struct Definition {
   std::vector<Param> params;
   std::vector<Param> indexParams; ///< fn
   std::vector<Param> outputs;     ///< def; for fn at most one, unnamed
+  std::optional<Loc> anyOrder;    ///< def: where 'order(any)' stands behind its parameters
   std::vector<Statement> body;
   Expr *value = nullptr;        ///< fn, reducer
   std::vector<Expr *> identity; ///< reducer

@@ -242,6 +242,36 @@ void BoundsChecker::checkRead(Node *n, const BoundsContext &c, Prover &prover) {
   }
 }
 
+void BoundsChecker::checkScatter(const CoreStatement &core, ScatterForm &form, const BoundsContext &hard, const BoundsContext &c) {
+  Node affine; // the subscripts of indices alone, which are proved
+  affine.kind = Node::Read;
+  affine.tensor = core.target;
+  affine.loc = core.loc;
+  Prover prover = proverFor(hard, false);
+  Node *zero = elab.makeInt(0, Ty::I64, core.loc);
+  for (auto [d, s] : llvm::enumerate(core.subscripts)) {
+    AffineExpr dim = core.target->dims[d], first = getAffineConstantExpr(0, context);
+    affine.ops.push_back(s->affine ? s : zero);
+    if (s->affine)
+      continue;
+    if (!s->pureIndex)
+      check(s, c);
+    Prover low = prover, high = prover;
+    form.guarded |= !provesAtLeast(s, first, low) || !provesAtMost(s, dim - 1, high);
+  }
+  isWrite = true;
+  for (auto [d, s] : llvm::enumerate(affine.ops)) {
+    Prover low = prover, high = prover;
+    if (s == zero || (provesAtLeast(s, getAffineConstantExpr(0, context), low) && provesAtMost(s, core.target->dims[d] - 1, high)))
+      continue;
+    Prover below = prover;
+    report(&affine, d, hard, !provesAtLeast(s, getAffineConstantExpr(0, context), below));
+    ok = false;
+    break;
+  }
+  isWrite = false;
+}
+
 bool Sema::checkBounds(CoreStatement &core) {
   BoundsChecker checker(diags, kernel, elab, prover);
   BoundsContext c;
@@ -254,9 +284,11 @@ bool Sema::checkBounds(CoreStatement &core) {
   for (Node *d : data)
     if (auto k = constraintOf(d, false))
       c.soft.push_back(*k);
-  if (!core.isLet) {
-    BoundsContext hard = c;
-    hard.soft.clear();
+  BoundsContext hard = c;
+  hard.soft.clear();
+  if (core.scatter) {
+    checker.checkScatter(core, *core.scatter, hard, c);
+  } else if (!core.isLet) {
     Node left;
     left.kind = Node::Read;
     left.tensor = core.target;

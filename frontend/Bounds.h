@@ -31,6 +31,8 @@ public:
     check(n, c);
     isWrite = false;
   }
+  /// The left side of a scatter: what is not affine may lie outside, which `form` then says.
+  void checkScatter(const CoreStatement &core, ScatterForm &form, const BoundsContext &hard, const BoundsContext &c);
   bool ok = true;
 
 private:

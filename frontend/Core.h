@@ -139,6 +139,15 @@ struct Node {
   bool isNumber(double v) const { return (kind == ConstInt && double(intValue) == v) || (kind == ConstFloat && floatValue == v); }
 };
 
+/// What a statement is whose points may meet in an element, or choose theirs by data: all its indices are free ones.
+struct ScatterForm {
+  std::optional<te::Combiner> kind; ///< nothing: no two points meet (`.unique`)
+  Node *term = nullptr;             ///< what a point writes, or combines in the type of `element`
+  ElementType element = ElementType::f32;
+  bool guarded = false;  ///< a subscript may lie outside
+  bool anyOrder = false; ///< order(any)
+};
+
 /// A checked statement.
 struct CoreStatement {
   Loc loc;
@@ -153,6 +162,7 @@ struct CoreStatement {
   bool whole = true;      ///< writes every element once, element [i, j, ..] at (i, j, ..)
   bool completed = false; ///< a later statement writes what this one leaves
   Node *fill = nullptr;   ///< what elements start at that no statement has written
+  std::optional<ScatterForm> scatter;
 };
 
 struct Requirement {

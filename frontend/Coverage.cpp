@@ -60,13 +60,13 @@ public:
       : diags(diags), kernel(kernel), base(base), context(&diags.getContext()) {}
 
   void check(Tensor *t, ArrayRef<CoreStatement *> list);
+  bool isInjective(const CoreStatement &s);
 
 private:
   Points points(const CoreStatement &s, const Conjunction &where, unsigned firstDim, Prover &prover);
   /// Whether no two points of a and b, numbered so, are as `assume` says of them.
   bool contradicts(const CoreStatement &a, const CoreStatement &b,
                    llvm::function_ref<void(Prover &, const Points &, const Points &)> assume);
-  bool isInjective(const CoreStatement &s);
   bool areDisjoint(const CoreStatement &a, const CoreStatement &b);
   bool coverByCounting(ArrayRef<CoreStatement *> list);
   void checkPartition(Tensor *t, ArrayRef<CoreStatement *> list);
@@ -414,7 +414,7 @@ void CoverageChecker::check(Tensor *t, ArrayRef<CoreStatement *> list) {
   SmallVector<CoreStatement *> plain;
   bool reduced = false, ok = true;
   for (CoreStatement *s : list) {
-    if (s->reduceAssign) {
+    if (s->reduceAssign || s->scatter) {
       reduced = true;
     } else {
       if (reduced && !t->isInout) {
@@ -423,13 +423,10 @@ void CoverageChecker::check(Tensor *t, ArrayRef<CoreStatement *> list) {
       }
       plain.push_back(s);
     }
-    if (!s->whole && !isInjective(*s)) {
-      auto d = diags.error(s->loc);
-      d << "the left side is not proved to name each element of '" << t->name << "' at most once";
-      if (s->reduceAssign)
-        d << "; to combine what meets in one element (a scatter) is not supported yet";
-      else
-        d << "; use subscripts that differ for different indices";
+    // (a reducing assignment that is no scatter has been found to)
+    if (!s->reduceAssign && !s->scatter && !s->whole && !isInjective(*s)) {
+      diags.error(s->loc) << "the left side is not proved to name each element of '" << t->name << "' at most once; if it does, write '"
+                          << t->name << ".unique[..] = ..'; to combine what meets, '" << t->name << "[..] += ..'";
       ok = false;
     }
   }
@@ -446,6 +443,10 @@ void CoverageChecker::check(Tensor *t, ArrayRef<CoreStatement *> list) {
 
 } // namespace
 
+bool Sema::namesElementsOnce(const CoreStatement &core) {
+  return isWhole(core, context()) || CoverageChecker(diags, kernel, prover).isInjective(core);
+}
+
 bool Sema::checkCoverage() {
   unsigned before = diags.numErrors();
   CoverageChecker checker(diags, kernel, prover);
@@ -455,7 +456,7 @@ bool Sema::checkCoverage() {
       if (s.target == t)
         list.push_back(&s);
     for (CoreStatement *s : list) {
-      s->whole = isWhole(*s, context());
+      s->whole = !s->scatter && isWhole(*s, context());
       s->completed = s != list.back();
     }
     checker.check(t, list);

@@ -93,6 +93,19 @@ Node *Elaborator::asIndex(Node *s, StringRef mode, AffineExpr dim) {
   return convert(s, Ty::I64);
 }
 
+Node *Elaborator::elaborateSubscript(const Expr *e, const Scope *scope, StringRef mode, AffineExpr dim) {
+  bool saved = std::exchange(inSubscript, true);
+  Node *s = elaborate(e, scope);
+  inSubscript = saved;
+  if (s && !isInt(s->type)) {
+    error(e->loc) << "a subscript must be an integer, not " << name(s->type);
+    return nullptr;
+  }
+  if (!s)
+    return nullptr;
+  return s->type == Ty::U64 ? asIndex(s, mode, dim) : convert(s, Ty::I64);
+}
+
 Node *Elaborator::readTensor(Tensor *t, const Expr *e, const Scope *scope) {
   if (t->poisoned)
     return nullptr;
@@ -140,20 +153,9 @@ Node *Elaborator::readTensor(Tensor *t, const Expr *e, const Scope *scope) {
     n->narrow = t->element;
   if (t->narrow)
     n->narrow = t->narrow;
-  bool saved = std::exchange(inSubscript, true);
   bool ok = true;
-  for (const Expr *a : e->args) {
-    Node *s = elaborate(a, scope);
-    if (!s) {
-      ok = false;
-      continue;
-    }
-    if (!isInt(s->type)) {
-      error(a->loc) << "a subscript must be an integer, not " << name(s->type);
-      ok = false;
-      continue;
-    }
-    s = s->type == Ty::U64 ? asIndex(s, e->mode, t->dims[n->ops.size()]) : convert(s, Ty::I64);
+  for (auto [d, a] : llvm::enumerate(e->args)) {
+    Node *s = elaborateSubscript(a, scope, e->mode, t->dims[d]);
     if (s && e->mode.empty() && dependsOnData(s)) {
       error(a->loc) << "a subscript that depends on data (a gather) is not supported yet without a "
                        "bounds form; write '"
@@ -163,7 +165,6 @@ Node *Elaborator::readTensor(Tensor *t, const Expr *e, const Scope *scope) {
     n->ops.push_back(s);
     ok &= s != nullptr;
   }
-  inSubscript = saved;
   if (!elaborateMode(n, e, scope) || !ok)
     return nullptr;
   return n;

@@ -141,25 +141,84 @@ void KernelEmitter::hoist(Node *n, ArrayRef<IndexVar *> domain, RegionEmitter::R
   }
 }
 
-Value KernelEmitter::emitFill(Tensor *t, Node *value, Loc loc) {
+Value KernelEmitter::emitPointwise(Tensor *t, ElementType element, Loc loc, llvm::function_ref<Value(RegionEmitter &, ValueRange)> value) {
   SmallVector<Attribute> names;
   SmallVector<Location> argLocs;
   for (size_t i = 0; i < t->dims.size(); ++i) {
     names.push_back(builder.getStringAttr("d" + std::to_string(i)));
     argLocs.push_back(location(loc));
   }
-  auto op = te::ComputeOp::create(builder, location(loc, t->name), tensorType(t->dims, storageType(t->element)),
-                                  builder.getArrayAttr(names), AffineMapAttr::get(sizesMap(t->dims)), IntegerSetAttr(), Value(),
-                                  AffineMapAttr(), AffineMapAttr(), builder.getStringAttr(t->name), UnitAttr());
+  auto op = te::ComputeOp::create(builder, location(loc, t->name), tensorType(t->dims, storageType(element)), builder.getArrayAttr(names),
+                                  AffineMapAttr::get(sizesMap(t->dims)), IntegerSetAttr(), Value(), AffineMapAttr(), AffineMapAttr(),
+                                  builder.getStringAttr(t->name), UnitAttr());
   Block *block = builder.createBlock(&op.getBody(), {}, SmallVector<Type>(t->dims.size(), builder.getIndexType()), argLocs);
   RegionEmitter::Reductions none;
   RegionEmitter region(*this, builder, {}, block->getArguments(), none);
-  te::YieldOp::create(builder, location(loc), ValueRange{region.emitStored(value, t->element)}, Value());
+  te::YieldOp::create(builder, location(loc), ValueRange{value(region, block->getArguments())}, Value());
   builder.setInsertionPointAfter(op);
   return op.getResult();
 }
 
+Value KernelEmitter::emitFill(Tensor *t, ElementType element, Node *value, Loc loc) {
+  return emitPointwise(t, element, loc, [&](RegionEmitter &region, ValueRange) {
+    return region.emitConverted(region.emitStored(value, t->element), t->element, element, location(loc));
+  });
+}
+
+Value KernelEmitter::emitConverted(Value from, ElementType have, ElementType want, Tensor *t, Loc loc) {
+  if (have == want)
+    return from;
+  return emitPointwise(t, want, loc, [&](RegionEmitter &region, ValueRange indices) {
+    Value v = te::ReadOp::create(builder, location(loc, t->name), storageType(have), from, indices, AffineMapAttr(),
+                                 te::BoundsModeAttr::get(builder.getContext(), te::BoundsMode::InBounds), Value());
+    return region.emitConverted(v, have, want, location(loc));
+  });
+}
+
+void KernelEmitter::emitScatter(const CoreStatement &s) {
+  Tensor *t = s.target;
+  const ScatterForm &form = *s.scatter;
+  SmallVector<IndexVar *> vars(s.vars);
+  SmallVector<Constraint> affine;
+  SmallVector<Node *> data;
+  for (Node *c : s.conditions)
+    splitCondition(c, affine, data);
+  RegionEmitter::Reductions reductions;
+  for (Node *c : data)
+    hoist(c, vars, reductions);
+  hoist(form.term, vars, reductions);
+  Value init = t->value ? emitConverted(t->value, t->element, form.element, t, s.loc) : emitFill(t, form.element, s.fill, s.loc);
+  SmallVector<AffineExpr> extents;
+  SmallVector<Attribute> names;
+  SmallVector<Location> argLocs;
+  for (IndexVar *v : vars) {
+    extents.push_back(v->extent);
+    names.push_back(builder.getStringAttr(v->name));
+    argLocs.push_back(location(v->loc, v->name));
+  }
+  auto kind = form.kind ? te::CombinerAttr::get(builder.getContext(), *form.kind) : te::CombinerAttr();
+  auto op = te::ScatterOp::create(builder, location(s.loc, t->name), tensorType(t->dims, storageType(form.element)), kind,
+                                  builder.getArrayAttr(names), AffineMapAttr::get(sizesMap(extents)), conditionSet(affine, vars), init,
+                                  AffineMapAttr::get(sizesMap(t->dims)), builder.getStringAttr(t->name),
+                                  form.guarded ? builder.getUnitAttr() : UnitAttr(), form.anyOrder ? builder.getUnitAttr() : UnitAttr());
+  Block *block = builder.createBlock(&op.getBody(), {}, SmallVector<Type>(vars.size(), builder.getIndexType()), argLocs);
+  RegionEmitter region(*this, builder, vars, block->getArguments(), reductions);
+  SmallVector<Value> yielded = {region.emitStored(form.term, form.element)};
+  for (Node *n : s.subscripts)
+    yielded.push_back(region.emitIndex(n));
+  Value condition;
+  for (Node *c : data) {
+    Value v = region.emit(c);
+    condition = condition ? arith::AndIOp::create(builder, location(c->loc), condition, v).getResult() : v;
+  }
+  te::YieldOp::create(builder, location(s.loc), yielded, condition);
+  builder.setInsertionPointAfter(op);
+  t->value = emitConverted(op.getResult(), form.element, t->element, t, s.loc);
+}
+
 void KernelEmitter::emitStatement(const CoreStatement &s) {
+  if (s.scatter)
+    return emitScatter(s);
   Tensor *t = s.target;
   Node *value = s.value;
   SmallVector<IndexVar *> vars(s.vars);

@@ -25,11 +25,13 @@ public:
   mlir::Value emit(Node *n);
   /// The value as `element` is stored.
   mlir::Value emitStored(Node *n, ElementType element);
+  mlir::Value emitIndex(Node *n); ///< an index-typed value
+  /// What is stored as `from` as `to` stores it.
+  mlir::Value emitConverted(mlir::Value v, ElementType from, ElementType to, mlir::Location loc);
 
 private:
   // EmitRegion.cpp: control, indices, reads
   mlir::Value emitNode(Node *n, mlir::Value first);
-  mlir::Value emitIndex(Node *n); ///< an index-typed value
   mlir::Value emitAffine(mlir::AffineExpr e, mlir::Location loc);
   mlir::Value emitRead(Node *n);
   mlir::Value readReduction(Node *n);
@@ -66,10 +68,17 @@ private:
   friend class RegionEmitter;
 
   void emitStatement(const CoreStatement &s);
+  void emitScatter(const CoreStatement &s);
+  /// A tensor with the elements of `from`, of type `have`, as `want` stores them.
+  mlir::Value emitConverted(mlir::Value from, ElementType have, ElementType want, Tensor *t, Loc loc);
   mlir::Value emitReduce(Node *reduce, llvm::ArrayRef<IndexVar *> outer, llvm::StringRef name, ElementType element);
   /// Nested reductions of `n` become ops of their own before the region's op.
   void hoist(Node *n, llvm::ArrayRef<IndexVar *> domain, RegionEmitter::Reductions &reductions);
-  mlir::Value emitFill(Tensor *t, Node *value, Loc loc);
+  mlir::Value emitFill(Tensor *t, Node *value, Loc loc) { return emitFill(t, t->element, value, loc); }
+  mlir::Value emitFill(Tensor *t, ElementType element, Node *value, Loc loc);
+  /// A pointwise statement over the elements of `t`, of type `element`: `value(region, indices)`.
+  mlir::Value emitPointwise(Tensor *t, ElementType element, Loc loc,
+                            llvm::function_ref<mlir::Value(RegionEmitter &, mlir::ValueRange)> value);
 
   mlir::Location location(Loc loc, llvm::StringRef name = "");
   mlir::AffineMap sizesMap(llvm::ArrayRef<mlir::AffineExpr> exprs);

@@ -40,6 +40,15 @@ Value RegionEmitter::emitStored(Node *n, ElementType element) {
   return emitNarrow(emit(n), n->type, element, loc);
 }
 
+Value RegionEmitter::emitConverted(Value v, ElementType from, ElementType to, Location loc) {
+  if (from == to)
+    return v;
+  if (to == ElementType::boolean)
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, v, constant(0, 0, v.getType(), loc));
+  Ty wide = widened(from);
+  return emitNarrow(emitWiden(v, from, wide, loc), wide, to, loc);
+}
+
 /// `v` of wide type `from`, rounded, truncated or saturated into `to`.
 Value RegionEmitter::emitNarrow(Value v, Ty from, ElementType to, Location loc) {
   Type type = parent.storageType(to);

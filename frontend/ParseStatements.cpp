@@ -302,7 +302,19 @@ bool Parser::parseAssignOp(Statement &s) {
 
 bool Parser::parseAssign(Statement &s) {
   s.kind = Statement::Assign;
-  return parseTarget(s) && parseAssignOp(s) && (s.value = parseExpr()) && parseWhere(s);
+  return parseTarget(s) && parseAssignOp(s) && (s.value = parseExpr()) && parseWhere(s) && parseOrder(s.anyOrder);
+}
+
+bool Parser::parseOrder(std::optional<Loc> &anyOrder) {
+  if (!atWord("order") || peek(1).kind != Tok::LParen)
+    return true;
+  anyOrder = take().loc;
+  if (!expect(Tok::LParen, "after 'order'", Role::TightOpen))
+    return false;
+  if (!atWord("any"))
+    return fail("'any': 'order(any)' lets float sums of scattered points add up in any order");
+  take();
+  return expect(Tok::RParen, "after 'order(any'");
 }
 
 bool Parser::parseWhere(Statement &s) {

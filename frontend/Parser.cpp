@@ -211,7 +211,7 @@ bool Parser::parseDef(Definition &d) {
   } else if (at(Tok::LParen)) {
     return fail("'->' before the outputs, as in 'def f(..) -> (y: f32[N])'");
   }
-  if (!expect(Tok::LBrace, "before the kernel's body", Role::BlockOpen))
+  if (!parseOrder(d.anyOrder) || !expect(Tok::LBrace, "before the kernel's body", Role::BlockOpen))
     return false;
   parseBody(d, false);
   return true;

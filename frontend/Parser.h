@@ -82,6 +82,8 @@ private:
   bool parseRequire(Statement &s);
   bool parsePolicy(Statement &s);
   bool parseAssign(Statement &s);
+  /// 'order(any)', if it stands here.
+  bool parseOrder(std::optional<Loc> &anyOrder);
   bool parseTarget(Statement &s);
   bool parseAssignOp(Statement &s);
   bool failStatement();

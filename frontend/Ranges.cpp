@@ -72,7 +72,8 @@ void RangeSolver::collect() {
   vars.insert(core.vars.begin(), core.vars.end());
   if (!core.isLet)
     for (auto [i, s] : llvm::enumerate(core.subscripts))
-      left.push_back({s->affine, core.target->dims[i], nullptr});
+      if (s->affine)
+        left.push_back({s->affine, core.target->dims[i], nullptr});
   auto visit = [&](Node *n) {
     if (n->kind == Node::Reduce) {
       vars.insert(n->vars.begin(), n->vars.end());
@@ -87,6 +88,9 @@ void RangeSolver::collect() {
   walk(core.value, visit);
   for (Node *c : core.conditions)
     walk(c, visit);
+  for (Node *s : core.subscripts)
+    if (!s->affine) // chosen by data, which is read there
+      walk(s, visit);
 }
 
 bool RangeSolver::hasDims(AffineExpr e) {

@@ -53,7 +53,17 @@ private:
   /// takes such conditions out of `where`. Returns what is assigned; null after an error.
   const Expr *takeGroups(const Statement &s, std::vector<BracketItem> &where);
   bool finishStatement(CoreStatement &core);
+  bool finishAssign(const Statement &s, CoreStatement &core);
   Node *combineWithOld(CoreStatement &core, te::Combiner kind, Node *value);
+
+  // Scatter.cpp
+  /// Whether the points of a statement may choose their element, or meet in one.
+  static bool mayScatter(const Statement &s);
+  /// Points that may meet in one element where nothing says what is to be done with them.
+  void reportMeeting(Loc loc, llvm::StringRef target);
+  bool checkScatterText(const Statement &s);
+  /// Makes a scatter of a statement that assigns `value`, or combines it by `kind`; false after an error.
+  bool formScatter(CoreStatement &core, std::optional<te::Combiner> kind, Node *value);
 
   // Ranges.cpp
   bool inferRanges(CoreStatement &core);
@@ -63,6 +73,8 @@ private:
 
   // Coverage.cpp
   bool checkCoverage();
+  /// Whether no two points of a statement are proved to name one element.
+  bool namesElementsOnce(const CoreStatement &core);
 
   Diagnostics &diags;
   Kernel &kernel;

@@ -41,7 +41,11 @@ bool Sema::checkStatement(const Statement &s) {
 bool Sema::checkPolicy(const Statement &s) {
   bool types = s.target == "precision";
   if (!types && s.target != "tolerance") {
-    diags.error(s.loc) << "the policy '" << s.target << "' is not supported yet inside a kernel";
+    auto d = diags.error(s.loc);
+    if (s.target == "order")
+      d << "'order(any)' stands behind the outputs of a kernel or behind a statement, as in 'y[idx[n]] += x[n] order(any)'";
+    else
+      d << "the policy '" << s.target << "' is not supported yet inside a kernel";
     return false;
   }
   if (!kernel.precision.empty()) {
@@ -123,15 +127,8 @@ bool Sema::bindLeft(const Statement &s, Scope *scope, CoreStatement &core) {
     SmallVector<const Expr *> work = {sub};
     while (!work.empty()) {
       const Expr *top = work.pop_back_val();
-      if (top->kind == Expr::Call && !top->hasBracket) // y[abs(i)]: no index algebra, as elaborateInteger says
-        for (const NamedArg &a : llvm::reverse(top->named))
-          work.push_back(a.value);
-      else if (top->kind == Expr::Access || top->kind == Expr::Call) {
-        diags.error(top->loc)
-            << "a left side whose subscripts depend on data (a scatter) is not supported yet; write it as a reduction over what "
-               "is scattered, as in 'h[b] = sum[n, x[n] == b](1)'";
-        return false;
-      }
+      for (const NamedArg &a : llvm::reverse(top->named))
+        work.push_back(a.value);
       if (top->kind == Expr::Name)
         names.push_back(top);
       for (const Expr *a : llvm::reverse(top->args))
@@ -148,8 +145,10 @@ bool Sema::bindLeft(const Statement &s, Scope *scope, CoreStatement &core) {
     core.vars.push_back(elab.bindIndex(scope, n->text, n->loc));
     elab.leftNames.push_back(n->text);
   }
-  for (const Expr *sub : s.subscripts) {
-    Node *n = elab.elaborateInteger(sub, scope, "a subscript on the left");
+  bool byValue = mayScatter(s);
+  for (auto [d, sub] : llvm::enumerate(s.subscripts)) {
+    Node *n = byValue ? elab.elaborateSubscript(sub, scope, "", core.target->dims[d])
+                      : elab.elaborateInteger(sub, scope, "a subscript on the left");
     n = n ? elab.convert(n, Ty::I64) : nullptr;
     if (!n)
       return false;
@@ -353,8 +352,9 @@ bool Sema::checkAssignTarget(const Statement &s, Tensor *t) {
                                << s.target << "[" << exampleIndices(t->dims.size()) << "]'";
     return false;
   }
-  if (!s.mode.empty()) {
-    diags.error(s.targetLoc) << "'." << s.mode << "' on the left side is not supported yet";
+  if (!s.mode.empty() && s.mode != "unique") {
+    diags.error(s.targetLoc) << "'." << s.mode
+                             << "' does not go on the left side; '.unique' does, with subscripts that name no element twice";
     return false;
   }
   return true;
@@ -406,8 +406,9 @@ bool Sema::checkAssign(const Statement &s) {
   elab.plainAssign = !core.reduceAssign;
   elab.letName = "";
   Scope *scope = elab.openStatement();
-  if (!bindLeft(s, scope, core))
+  if (!checkScatterText(s) || !bindLeft(s, scope, core))
     return false;
+  bool scatters = !s.mode.empty() || llvm::any_of(core.subscripts, [](Node *n) { return !n->affine; });
   if (core.reduceAssign) {
     SmallVector<const Expr *> names;
     SmallVector<StringRef> bound(elab.leftNames.begin(), elab.leftNames.end());
@@ -422,8 +423,14 @@ bool Sema::checkAssign(const Statement &s) {
   Node *value = elab.elaborate(assigned, scope);
   if (!value)
     return false;
-  if (core.reduceAssign)
+  if (scatters)
+    return formScatter(core, core.reduceAssign, value) && finishAssign(s, core);
+  CoreStatement meeting; // as it is should several points meet in one element
+  if (core.reduceAssign) {
+    meeting = core;
+    meeting.value = value;
     value = combineWithOld(core, *core.reduceAssign, value);
+  }
   bool wraps = core.reduceAssign && value && isInt(value->type) && !kernelc::isFloat(t->element) &&
                t->element != ElementType::boolean; // as integer sums do
   if (value)
@@ -431,6 +438,28 @@ bool Sema::checkAssign(const Statement &s) {
   if (!value)
     return false;
   core.value = value;
+  if (core.reduceAssign && requirementsAreKnown) {
+    if (!inferRanges(core)) {
+      t->poisoned = true;
+      return false;
+    }
+    if (!namesElementsOnce(core)) {
+      core = std::move(meeting);
+      if (!formScatter(core, core.reduceAssign, core.value))
+        return false;
+      for (IndexVar *v : core.vars) // as free indices they are found anew
+        v->lo = v->extent = v->movingLo = v->movingHi = AffineExpr();
+    }
+  }
+  return finishAssign(s, core);
+}
+
+bool Sema::finishAssign(const Statement &s, CoreStatement &core) {
+  Tensor *t = core.target;
+  if (core.scatter) {
+    core.value = core.scatter->term;
+    core.scatter->anyOrder = s.anyOrder || kernel.def->anyOrder;
+  }
   if (!finishStatement(core)) {
     t->poisoned = true;
     return false;

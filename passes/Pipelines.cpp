@@ -62,6 +62,12 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   TeSplitOptions digits;
   digits.sizeDiv = options.sizeDiv;
   pm.addNestedPass<te::KernelOp>(createTeSplit(digits));
+  // As sums over all points, which are split like others.
+  TeSortScattersOptions scatters;
+  scatters.fewRows = true;
+  scatters.sizeDiv = options.sizeDiv;
+  scatters.sizeMax = options.sizeMax;
+  pm.addNestedPass<te::KernelOp>(createTeSortScatters(scatters));
   // What is left are the products that are worth tiles of their own.
   TeThinProductsOptions thin;
   thin.target = options.target;
@@ -109,6 +115,9 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   repack.sizeDiv = options.sizeDiv;
   repack.sizeMax = options.sizeMax;
   pm.addNestedPass<te::KernelOp>(createTeRepack(repack));
+  // Nothing is inlined any more: the keys stay where they are.
+  scatters.fewRows = false;
+  pm.addNestedPass<te::KernelOp>(createTeSortScatters(scatters));
   // Statements are what they will be: who reads what an inout held, and who overwrites it.
   pm.addNestedPass<te::KernelOp>(createTeCopyInouts());
   pm.addNestedPass<te::KernelOp>(createTePlan(options));

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ir/te/Combiners.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "reference/ErrorRules.h"
 #include "reference/NarrowFloats.h"
@@ -16,14 +17,17 @@ namespace kernelc::reference {
 using te::Combiner;
 
 Accumulator::Accumulator(te::ReduceOp op, FunctionEnv &env, bool inLoop)
-    : kind_(op.getKind()), env_(env), yielded_(op.getYield().getValues()[0].getType()), inLoop_(inLoop) {
-  isFloat_ = isa<FloatType>(yielded_);
-  isArg_ = op.isArg();
-  withError_ = env.withError();
-  Type f32 = Float32Type::get(op.getContext());
-  computed_ = isFloat_ && !env.isF64() && isNarrowFloat(yielded_) ? f32 : env.valueType(yielded_);
+    : Accumulator(op.getKind(), op.getYield().getValues()[0].getType(), env) {
+  inLoop_ = inLoop;
   takesFactors_ = kind_ == Combiner::Sum && isFloat_ && computed_ == env.valueType(yielded_);
   unit_ = isFloat_ ? sumUnit(op) : SumUnit();
+}
+
+Accumulator::Accumulator(Combiner kind, Type yielded, FunctionEnv &env)
+    : kind_(kind), env_(env), yielded_(yielded), inLoop_(false), takesFactors_(false), isFloat_(isa<FloatType>(yielded)),
+      isArg_(te::isArg(kind)), withError_(env.withError()), unit_{yielded.isF64() ? 0x1p-52 : 0x1p-24} {
+  Type f32 = Float32Type::get(yielded.getContext());
+  computed_ = isFloat_ && !env.isF64() && isNarrowFloat(yielded_) ? f32 : env.valueType(yielded_);
 }
 
 static bool isMax(Combiner k) { return k == Combiner::Max || k == Combiner::MaxU || k == Combiner::ArgMax || k == Combiner::ArgMaxU; }

@@ -39,6 +39,8 @@ class Accumulator {
 public:
   /// `inLoop`: LLVM may vectorise the loop, so floating sums are reassociable.
   Accumulator(te::ReduceOp op, FunctionEnv &env, bool inLoop);
+  /// Of values of type `yielded` that are combined one at a time, in order.
+  Accumulator(te::Combiner kind, Type yielded, FunctionEnv &env);
 
   /// State before the first term; `start` continues from a given value.
   llvm::SmallVector<Value> begin(Builder &b, int64_t lanes, const Scalar *start);

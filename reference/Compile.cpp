@@ -166,6 +166,8 @@ absl::StatusOr<std::unique_ptr<ReferenceKernel::Impl>> compileKernel(te::KernelO
     if (!step.ok())
       return step.status();
     builder.program.contextWords += 2 * step->parallel;
+    if (step->stateWords > 0)
+      ++builder.program.contextWords;
     if (Value init = te::findInit(&op); init && builder.program.slots[out].sharesWith < 0)
       step->copyFrom = builder.slotOf.lookup(init);
     auto partial = dyn_cast<te::ComputeOp>(op);

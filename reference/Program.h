@@ -43,9 +43,11 @@ struct Step {
     int dim = 0;
     int64_t factor = 1;
   };
-  std::vector<UnitDim> units; ///< slowest first
+  std::vector<UnitDim> units; ///< slowest first; none: the whole domain is one unit
   int64_t operations = 1;     ///< of the body, roughly
   int window = 0;             ///< context words: lower and upper of every parallel dim
+  int stateWords = 0;         ///< of 64 bits that it keeps for each element of the result while it runs
+  int states = 0;             ///< context word: the address of those
 
   // What a part of the result needs; see Window.h.
   struct Read {
@@ -82,6 +84,7 @@ struct Program {
 ///   [1 ..] the sizes
 ///   slot.context: data, errors, strides (elements), extents
 ///   step.window: lower, upper of every parallel dim of the step
+///   step.states: the address of what the step keeps for each element
 inline constexpr int kContextBad = 0;
 inline constexpr int kContextSizes = 1;
 

@@ -341,6 +341,15 @@ absl::Status Runner::runStep(size_t index) {
     context_[step.window + 2 * d] = window.lower[d];
     context_[step.window + 2 * d + 1] = window.upper[d];
   }
+  Memory states;
+  if (step.stateWords > 0) {
+    auto bytes = product(out.host.shape, step.stateWords * 8);
+    auto memory = bytes ? allocate(*bytes, step.name) : absl::InvalidArgumentError(absl::StrCat("'", step.name, "' is too large"));
+    if (!memory.ok())
+      return memory.status();
+    states = *std::move(memory);
+    context_[step.states] = reinterpret_cast<int64_t>(states.get());
+  }
   std::vector<int64_t> counts;
   double cost = double(step.operations);
   for (auto [d, factor] : step.units) {

@@ -9,6 +9,7 @@
 #include "reference/LoopNest.h"
 #include "reference/NarrowFloats.h"
 #include "reference/ReducePlan.h"
+#include "reference/ScatterEmitter.h"
 #include "reference/SizeExprs.h"
 
 using namespace mlir;
@@ -41,7 +42,7 @@ private:
   /// Lower and upper bound of every parallel dim, from the step's window.
   std::pair<SmallVector<Value>, SmallVector<Value>> window(const Step &step);
   SmallVector<Value> outIndices(AffineMap map, ValueRange dims);
-  void reportBad(Value bad, Value condition);
+  void reportBad(Value bad, Value condition) { kernelc::reference::reportBad(b, env, number_, bad, condition); }
   /// Remembers the first failure inside a callback; true when there is none here.
   bool keep(const absl::Status &s) {
     if (status_.ok())
@@ -94,22 +95,6 @@ SmallVector<Value> StatementEmitter::delinearise(Value unit, ArrayRef<Value> cou
     unit = arith::DivUIOp::create(b, unit, counts[i]);
   }
   return result;
-}
-
-void StatementEmitter::reportBad(Value bad, Value condition) {
-  if (!bad)
-    return;
-  if (condition) {
-    Value both[] = {bad, condition};
-    unifyLanes(b, both);
-    bad = arith::AndIOp::create(b, both[0], both[1]);
-  }
-  if (lanesOf(bad) > 1)
-    bad = callIntrinsic(b, "llvm.vector.reduce.or", b.getI1Type(), bad);
-  emitIf(b, bad, {}, [&] {
-    LLVM::StoreOp::create(b, constI64(b, number_ + 1), env.context);
-    return SmallVector<Value>();
-  });
 }
 
 absl::Status StatementEmitter::compute(te::ComputeOp op, Value begin, Value end, Step &step) {
@@ -423,10 +408,13 @@ template <typename OpT> void describe(OpT op, const Program &program, const llvm
   step.extents = toSizeExprs(op.getExtents());
   step.parallel = int(op.getNumParallel());
   step.operations = std::distance(op.getBlock().begin(), op.getBlock().end());
-  for (AffineExpr e : op.getOutMapOrIdentity().getResults()) {
-    auto dim = dyn_cast<AffineDimExpr>(e);
-    step.outDims.push_back(dim ? int(dim.getPosition()) : -1);
-  }
+  if constexpr (std::is_same_v<OpT, te::ScatterOp>)
+    step.outDims.assign(op.getShape().getNumResults(), -1);
+  else
+    for (AffineExpr e : op.getOutMapOrIdentity().getResults()) {
+      auto dim = dyn_cast<AffineDimExpr>(e);
+      step.outDims.push_back(dim ? int(dim.getPosition()) : -1);
+    }
   op->walk([&](te::ReadOp read) {
     Step::Read r;
     auto slot = slotOf.find(read.getTensor());
@@ -481,6 +469,8 @@ absl::StatusOr<Step> emitStatement(ModuleOp module, Operation *op, Arithmetic ar
     describe(compute, program, slotOf, step);
   else if (auto reduce = dyn_cast<te::ReduceOp>(op))
     describe(reduce, program, slotOf, step);
+  else if (auto scatter = dyn_cast<te::ScatterOp>(op))
+    describe(scatter, program, slotOf, step);
   else
     return unsupported(op);
   auto entry = LLVM::LLVMFuncOp::create(b, step.symbol, LLVM::LLVMFunctionType::get(voidType, {ptr, i64, i64}));
@@ -499,11 +489,16 @@ absl::StatusOr<Step> emitStatement(ModuleOp module, Operation *op, Arithmetic ar
   FunctionEnv env(arithmetic, program, slotOf, marker, block->getArgument(0));
   env.setAddresses(out, block->getArgument(1), block->getArgument(2));
   StatementEmitter emitter(b, env, out, number, options);
-  auto compute = dyn_cast<te::ComputeOp>(op);
-  std::optional<te::Scan> scan = te::findScanOf(op);
-  absl::Status status = compute ? emitter.compute(compute, block->getArgument(3), block->getArgument(4), step)
-                        : scan  ? emitter.scan(cast<te::ReduceOp>(op), *scan, block->getArgument(3), block->getArgument(4), step)
-                                : emitter.reduce(cast<te::ReduceOp>(op), block->getArgument(3), block->getArgument(4), step);
+  Value begin = block->getArgument(3), end = block->getArgument(4);
+  absl::Status status;
+  if (auto compute = dyn_cast<te::ComputeOp>(op))
+    status = emitter.compute(compute, begin, end, step);
+  else if (auto scatter = dyn_cast<te::ScatterOp>(op))
+    status = emitScatter(b, env, scatter, out, number, step);
+  else if (std::optional<te::Scan> scan = te::findScanOf(op))
+    status = emitter.scan(cast<te::ReduceOp>(op), *scan, begin, end, step);
+  else
+    status = emitter.reduce(cast<te::ReduceOp>(op), begin, end, step);
   if (!status.ok())
     return status;
   if (auto reduce = dyn_cast<te::ReduceOp>(op)) {

@@ -77,7 +77,7 @@ public:
 
   void run() {
     for (Operation &statement : kernel_.getBlock())
-      if (isa<te::ComputeOp, te::ReduceOp>(statement))
+      if (isa<te::ComputeOp, te::ReduceOp, te::ScatterOp>(statement))
         count(&statement);
   }
 

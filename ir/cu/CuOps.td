@@ -100,6 +100,16 @@ def Cu_CopyOp : Cu_Op<"copy", [AttrSizedOperandSegments, MemoryEffects<[MemRead,
   }];
 }
 
+def Cu_AtomicOp : Cu_Op<"atomic", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "combines a value with an element of global or shared memory, atomically and in no order";
+  let description = [{
+    `kind`: sum, prod, max, min, maxu, minu, and, or, xor, of elements of 32 or 64 bits. Floats are compared as the
+    language does: NaN wins, and is always the same one; -0 is less than 0.
+  }];
+  let arguments = (ins StrAttr:$kind, AnyType:$value, AnyMemRef:$base, Variadic<Index>:$indices);
+  let assemblyFormat = "$kind $value `,` $base `[` $indices `]` attr-dict `:` type($value) `,` type($base)";
+}
+
 def Cu_CpAsyncOp : Cu_Op<"cp_async", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "cp.async: `count` elements from global to shared memory, in the background";
   let description = [{ With `valid` false nothing is read and zeros are written. }];

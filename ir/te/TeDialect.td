@@ -11,7 +11,7 @@ def Te_Dialect : Dialect {
   let cppNamespace = "::kernelc::te";
   let summary = "Tensor expressions: what every output element is";
   let description = [{
-    A `te.kernel` holds a straight line of `te.compute` and `te.reduce`
+    A `te.kernel` holds a straight line of `te.compute`, `te.reduce` and `te.scatter`
     ops and ends in `te.return`. Each of them defines one tensor over
     a *domain*: index ranges from zero to an extent, an optional integer set, and
     an optional condition on data. Its region gives the scalar value of one

@@ -58,12 +58,12 @@ AffineMap getTensorShape(Value tensor) {
   if (auto arg = dyn_cast<BlockArgument>(tensor))
     return cast<KernelOp>(arg.getOwner()->getParentOp()).getArgShape(arg.getArgNumber());
   return llvm::TypeSwitch<Operation *, AffineMap>(tensor.getDefiningOp())
-      .Case<ComputeOp, ReduceOp>([](auto op) { return op.getResultShape(); })
+      .Case<ComputeOp, ReduceOp, ScatterOp>([](auto op) { return op.getResultShape(); })
       .Case<CascadeOp>([&](CascadeOp op) { return op.getResultShape(cast<OpResult>(tensor).getResultNumber()); })
       .Default([](Operation *) { return AffineMap(); });
 }
 
-bool isDomainOp(Operation *op) { return isa<ComputeOp, ReduceOp, CascadeOp>(op); }
+bool isDomainOp(Operation *op) { return isa<ComputeOp, ReduceOp, CascadeOp, ScatterOp>(op); }
 
 SmallVector<unsigned> getResultDims(Value result) {
   Operation *op = result.getDefiningOp();
@@ -86,6 +86,8 @@ template <typename F> auto onDomainOp(Operation *op, F f) {
     return f(compute);
   if (auto cascade = dyn_cast<CascadeOp>(op))
     return f(cascade);
+  if (auto scatter = dyn_cast<ScatterOp>(op))
+    return f(scatter);
   return f(cast<ReduceOp>(op));
 }
 } // namespace
@@ -105,6 +107,8 @@ std::optional<IntegerSet> getCondition(Operation *op) {
 Value findInit(Operation *op) {
   if (auto compute = dyn_cast_or_null<ComputeOp>(op))
     return compute.getInit();
+  if (auto scatter = dyn_cast_or_null<ScatterOp>(op))
+    return scatter.getInit();
   auto reduce = dyn_cast_or_null<ReduceOp>(op);
   return reduce ? reduce.getInit() : Value();
 }

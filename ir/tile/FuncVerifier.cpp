@@ -28,7 +28,7 @@ constexpr Number kNumbers[] = {
     {"min_blocks", &FuncOp::getMinBlocks, 1, 32}, {"cluster", &FuncOp::getCluster, 1, 16},
     {"part", &FuncOp::getPart, 16, 256},          {"pingpong", &FuncOp::getPingpong, 1, 3},
     {"promote", &FuncOp::getPromote, 0, 1 << 16}, {"clamp", &FuncOp::getClamp, 0, 64},
-    {"in_flight", &FuncOp::getInFlight, 1, 4},
+    {"in_flight", &FuncOp::getInFlight, 1, 4},    {"tallies", &FuncOp::getTallies, 0, 32},
 };
 
 bool isElement(Type t) { return t.isIndex() || (t.isIntOrFloat() && t.getIntOrFloatBitWidth() <= 64); }
@@ -173,6 +173,12 @@ private:
                      ? failure()
                      : checkDims(store, store.getMask());
         })
+        .Case([&](ScatterOp scatter) {
+          return failed(checkAccess(scatter, scatter.getBase(), scatter.getOffsets(), scatter.getMap(), scatter.getIndexTiles().size(),
+                                    scatter.getValue().getType().getElementType()))
+                     ? failure()
+                     : checkDims(scatter, scatter.getMask());
+        })
         .Case([&](RingCopyOp copy) {
           if (copy.getChannel() && copy.getChannel().getType().getSlots() != copy.getRing().getType().getSlots())
             return LogicalResult(copy.emitOpError() << "[C11] signals a channel of other slots than the ring's");
@@ -312,7 +318,7 @@ private:
   LogicalResult checkOperands(Operation *op) {
     for (Value v : op->getOperands()) {
       Type t = v.getType();
-      if (isa<MemRefType>(t) && !isa<LoadOp, StoreOp, RingCopyOp, BoxStoreOp>(op)) // [C8]
+      if (isa<MemRefType>(t) && !isa<LoadOp, StoreOp, ScatterOp, RingCopyOp, BoxStoreOp>(op)) // [C8]
         return op->emitOpError() << "[C8] takes a tensor of the launch; only loads, stores and copies of this dialect do";
       if (isa<RingType, ChannelType, OrderType>(t) && !isa_and_nonnull<RingOp, ChannelOp, OrderOp>(v.getDefiningOp())) // [C11]
         return op->emitOpError() << "[C11] takes a value of type " << t << " that is not made by its op";

@@ -169,6 +169,27 @@ LogicalResult StoreOp::verify() {
   return success();
 }
 
+LogicalResult ScatterOp::verify() {
+  int64_t rank = cast<MemRefType>(getBase().getType()).getRank();
+  if (getMap().getNumResults() != rank || getMap().getNumDims() != getOffsets().size() + getIndexTiles().size())
+    return emitOpError() << "map must go from the " << getOffsets().size() << " indices and " << getIndexTiles().size()
+                         << " index tiles to the tensor's " << rank << " dims";
+  RankedTensorType value = getValue().getType();
+  for (Value v : getIndexTiles())
+    if (auto type = cast<RankedTensorType>(v.getType()); type.getShape() != value.getShape() || !type.getElementType().isIntOrIndex())
+      return emitOpError() << "[C1] takes index tiles of integers with its value's shape, not " << type;
+  if (Value condition = getCondition())
+    if (auto type = cast<RankedTensorType>(condition.getType()); type.getShape() != value.getShape() || !type.getElementType().isInteger(1))
+      return emitOpError() << "[C2] takes as condition a tile of i1 with the value's shape, not " << type;
+  Type element = value.getElementType();
+  unsigned bits = element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 0;
+  if (getKind() && (!te::combines(*getKind(), element) || te::isArg(*getKind()) || (bits != 32 && bits != 64)))
+    return emitOpError() << "[C3] does not combine elements of " << element << " by " << te::stringifyCombiner(*getKind());
+  if (int64_t(getTallies()) < 0 || (int64_t(getTallies()) > 0 && (!getKind() || int64_t(getElements()) < 1)))
+    return emitOpError() << "[C3] has tallies of " << int64_t(getElements()) << " elements, and needs a kind that combines them";
+  return success();
+}
+
 LogicalResult ElementOp::verify() {
   auto from = getInput().getType();
   if (from.getNumElements() != 1 || from.getElementType() != getResult().getType())

@@ -68,6 +68,7 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
       tiles in turns, so that one's epilogue runs beside another's product.
     - `promote` > 0: after at most so many products, sums move from the matrix unit's accumulators to others.
     - `in_flight` > 1: a warpgroup has so many of these products in flight at a time, each in accumulators of its own.
+    - `tallies` > 0: a block combines what it scatters in so many copies of the result in shared memory first.
     - `part`: columns of a product's result that go through shared memory at a time.
     - `cluster` > 1: so many blocks, neighbours along index `cluster_index` of the grid, share what
       they load; program ids along it count clusters. If the index is not on the grid, the blocks share
@@ -117,6 +118,7 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
     DefaultValuedAttr<I64Attr, "1">:$pingpong,
     DefaultValuedAttr<I64Attr, "0">:$promote,
     DefaultValuedAttr<I64Attr, "1">:$in_flight,
+    DefaultValuedAttr<I64Attr, "0">:$tallies,
     DefaultValuedAttr<I64Attr, "64">:$part,
     DefaultValuedAttr<BoolAttr, "false">:$persistent, DefaultValuedAttr<BoolAttr, "false">:$rotate,
     DefaultValuedAttr<BoolAttr, "false">:$peel, DefaultValuedAttr<I64Attr, "0">:$clamp,
@@ -234,6 +236,39 @@ def Tile_StoreOp : Tile_Op<"store", [AttrSizedOperandSegments, MemoryEffects<[Me
   let assemblyFormat = [{
     $value `,` $base `[` $offsets `]` `map` $map (`if` $condition^ `:` type($condition))? attr-dict
     `:` type($value) `,` type($base)
+  }];
+}
+
+def Tile_ScatterOp : Tile_Op<"scatter", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "combines the elements of a tile with those elements of a tensor that index tiles choose";
+  let description = [{
+    `base[map(offsets + c, indices[c])] ⊕= value[c]` for every element whose dims in `mask` are below
+    their extents and whose `condition` element, if given, is true. It is atomic: elements of this tile
+    and of others may meet. Without a `kind` the element is written, and none meet. With `guarded` a
+    subscript may lie outside the tensor, which is then left alone.
+
+    `tallies` > 0: the block combines in so many copies of the tensor in shared memory first, each of
+    `elements` elements that start at the identity, and its copies with the tensor at its end.
+
+    Constraints:
+    - [C1] index tiles are of integers and have the value's shape.
+    - [C2] `condition` is a tile of i1 with the value's shape.
+    - [C3] elements are numbers of 32 or 64 bits that the kind combines; with tallies there is a kind, and
+      there are `elements`.
+
+    ```mlir
+    tile.scatter sum %one, %h[%n] map affine_map<(d0, d1)[s0] -> (d1)> indices %x : tensor<256xindex>
+        {mask = array<i64: 0>} : tensor<256xi32>, memref<?xi32>
+    ```
+  }];
+  let arguments = (ins OptionalAttr<Te_Combiner>:$kind, AnyRankedTensor:$value, AnyMemRef:$base, AffineMapAttr:$map,
+    Variadic<Index>:$offsets, Variadic<AnyRankedTensor>:$index_tiles, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$mask,
+    Optional<AnyRankedTensor>:$condition, UnitAttr:$guarded, DefaultValuedAttr<I64Attr, "0">:$tallies,
+    DefaultValuedAttr<I64Attr, "0">:$elements);
+  let hasVerifier = 1;
+  let assemblyFormat = [{
+    ($kind^):(`unique`)? $value `,` $base `[` $offsets `]` `map` $map (`indices` $index_tiles^ `:` type($index_tiles))?
+    (`if` $condition^ `:` type($condition))? attr-dict `:` type($value) `,` type($base)
   }];
 }
 

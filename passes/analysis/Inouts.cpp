@@ -10,8 +10,10 @@ namespace kernelc::te {
 
 namespace {
 
-/// Where a statement's point goes, over its dims.
+/// Where a statement's point goes, over its dims; null where points choose that.
 AffineMap outMapOf(Operation *statement) {
+  if (isa<ScatterOp>(statement))
+    return {};
   if (auto compute = dyn_cast<ComputeOp>(statement))
     return compute.getOutMapOrIdentity();
   if (auto reduce = dyn_cast<ReduceOp>(statement))
@@ -84,7 +86,7 @@ bool readsApart(ReadOp read, Operation *reader, Operation *writer) {
   AffineMap at = subscriptsOf(read, reader), out = outMapOf(writer);
   // What lies outside is not read with `pad`, and something else with other forms.
   bool plain = read.getBounds() == BoundsMode::InBounds || read.getBounds() == BoundsMode::Assume || read.getBounds() == BoundsMode::Pad;
-  if (!at || !plain || at.getNumResults() != out.getNumResults())
+  if (!at || !out || !plain || at.getNumResults() != out.getNumResults())
     return false;
   SmallVector<DimRange> ranges;
   appendRanges(reader, ranges);
@@ -102,7 +104,7 @@ bool readsApart(ReadOp read, Operation *reader, Operation *writer) {
 
 bool readsOwnPoint(ReadOp read, Operation *writer) {
   AffineMap at = subscriptsOf(read, writer), out = outMapOf(writer);
-  if (!at || at.getNumResults() != out.getNumResults() ||
+  if (!at || !out || at.getNumResults() != out.getNumResults() ||
       (read.getBounds() != BoundsMode::InBounds && read.getBounds() != BoundsMode::Assume))
     return false;
   unsigned rank = getExtents(writer).getNumResults();
@@ -141,7 +143,7 @@ bool isReadBeforeWritten(ArrayRef<int64_t> grid, ArrayRef<int64_t> readerDims, A
     auto d = dyn_cast<AffineDimExpr>(e);
     return d && d.getPosition() < dims.size() ? dims[d.getPosition()] : -1;
   };
-  return at && llvm::all_of(grid, [&](int64_t index) {
+  return at && out && llvm::all_of(grid, [&](int64_t index) {
            return llvm::any_of(llvm::zip(at.getResults(), out.getResults()), [&](auto pair) {
              return indexOf(std::get<0>(pair), readerDims) == index && indexOf(std::get<1>(pair), writerDims) == index;
            });

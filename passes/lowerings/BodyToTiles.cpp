@@ -6,6 +6,7 @@
 #include "passes/analysis/Contraction.h"
 #include "passes/index/Affine.h"
 #include "passes/index/Domain.h"
+#include "passes/plan/Grouping.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -116,6 +117,8 @@ static void collectCompared(Operation *op, Value condition, llvm::BitVector &dim
 /// tensor at points of the tile that the op's condition excludes.
 bool BodyToTiles::leansOnCondition(te::ReadOp read) {
   if (read.getBounds() != te::BoundsMode::InBounds && read.getBounds() != te::BoundsMode::Assume)
+    return false;
+  if (op_->hasAttr(te::kAllExist))
     return false;
   AffineMap extents = te::getExtents(op_);
   unsigned n = extents.getNumResults(), symbols = extents.getNumSymbols();

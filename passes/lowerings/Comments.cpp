@@ -83,6 +83,7 @@ std::string FunctionLowering::describe(Operation *op) {
   return llvm::TypeSwitch<Operation *, std::string>(op)
       .Case<LoadOp>([&](LoadOp o) { return named("Load ", o.getBase()); })
       .Case<StoreOp>([&](StoreOp o) { return named("Store ", o.getBase()); })
+      .Case<ScatterOp>([&](ScatterOp o) { return named(o.getKind() ? "Combine with " : "Store ", o.getBase()); })
       .Case<tile::ReduceOp>([&](tile::ReduceOp o) { return describeReduce(c_, o); })
       .Case<ConvertLayoutOp>([](auto) { return "To other threads, through shared memory."; })
       .Case<ChannelOp>([](auto) { return "Barriers of the slots: which are full, which are empty."; })

@@ -66,6 +66,9 @@ std::string FunctionLowering::nameOf(Value v) {
   for (Operation *user : v.getUsers()) {
     auto store = dyn_cast<StoreOp>(user);
     auto stage = dyn_cast<RingStoreOp>(user);
+    if (auto scatter = dyn_cast<ScatterOp>(user); scatter && scatter.getValue() == v)
+      if (StringRef name = cu::findName(scatter.getBase().getLoc()); !name.empty())
+        return (name + "_r").str();
     StringRef name = store ? cu::findName(store.getBase().getLoc()) : stage ? cu::findName(stage.getRing().getLoc()) : StringRef();
     if (!name.empty())
       return (name + "_r").str();

@@ -72,6 +72,8 @@ void FunctionLowering::makeKernel() {
     os << "; promote " << func_.getPromote();
   if (func_.getInFlight() > 1)
     os << "; in flight " << func_.getInFlight();
+  if (func_.getTallies())
+    os << "; tallies " << func_.getTallies();
   if (func_.getStages() > 1)
     os << "; stages " << func_.getStages();
   kernel_ = cu::KernelOp::create(b_, loc, func_.getSymName(), func_.getSizes(), b_.getArrayAttr({}),

@@ -39,6 +39,7 @@ private:
   mlir::LogicalResult emitCompute(te::ComputeOp op, llvm::ArrayRef<int64_t> dims);
   /// Its points in the current tiles; `whole`: these are all that other statements of the launch ask for.
   mlir::LogicalResult emitPoints(te::ComputeOp op, llvm::ArrayRef<int64_t> dims, bool whole);
+  mlir::LogicalResult emitScatter(te::ScatterOp op, llvm::ArrayRef<int64_t> dims);
   /// Subscripts of the dims in `clip` may lie beyond the tensor.
   void store(mlir::Value tile, mlir::Value te, mlir::AffineMap outMap, llvm::ArrayRef<int64_t> dims, mlir::Value condition,
              BodyToTiles &body, mlir::Location loc, llvm::ArrayRef<int64_t> clip = {});
@@ -73,6 +74,12 @@ private:
   /// loops; the others have the offsets of the current tile.
   std::pair<mlir::Value, mlir::Value> findSpan(std::optional<mlir::IntegerSet> set, llvm::ArrayRef<int64_t> dims, int64_t index,
                                                llvm::ArrayRef<int64_t> open, mlir::Location loc);
+  /// What data says of where the points of a reduction's loops begin and end in the current tile of results (`off[g] <= i`): numbers
+  /// by launch index, for findSpan. Conditions that hold wherever the loops come then are in `implied_`.
+  void findDataSpans(te::ReduceOp op, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> loops, mlir::Location loc);
+  /// Whether some result of the current tile has a segment, where those without one are in place already; null elsewhere.
+  mlir::Value hasSomeRound(te::ReduceOp op, llvm::ArrayRef<int64_t> loops, mlir::Location loc);
+  mlir::Value boundOf(mlir::Value data, const te::LinearBound &bound, int64_t index, mlir::Location loc);
   /// for i0 .. for i1 .. { body } carrying `carried`, over the tiles that can hold a
   /// point of `set` (over launch indices `dims`); returns what comes out.
   Values loopNest(llvm::ArrayRef<int64_t> loops, std::optional<mlir::IntegerSet> set, llvm::ArrayRef<int64_t> dims, Values carried,
@@ -215,7 +222,12 @@ private:
   llvm::DenseMap<int64_t, mlir::Value> byName_;
   LaunchContext c_;
   llvm::ArrayRef<int64_t> open_; ///< the launch's loops, while statements are emitted within them
-  mlir::Value rank_;             ///< of this block in a cluster that shares an index out
+  struct DataSpan {
+    mlir::Value begin, end; ///< null where nothing is known
+  };
+  llvm::DenseMap<int64_t, DataSpan> dataSpans_;
+  llvm::SmallPtrSet<const void *, 4> implied_;
+  mlir::Value rank_; ///< of this block in a cluster that shares an index out
 };
 
 } // namespace kernelc

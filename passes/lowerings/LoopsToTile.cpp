@@ -4,6 +4,7 @@
 #include "passes/lowerings/LaunchEmitter.h"
 
 #include "ir/cu/Cu.h"
+#include "passes/analysis/Reduction.h"
 #include "passes/index/Affine.h"
 #include "passes/index/Domain.h"
 
@@ -54,6 +55,15 @@ std::pair<Value, Value> LaunchEmitter::findSpan(std::optional<IntegerSet> set, A
     return tile::ApplyOp::create(b_, at, b_.getIndexType(), AffineMap::get(operands.size(), symbols, e), operands);
   };
   Value begin = constant(0, loc), end = apply(l_.extents.getResult(index), {}, loc);
+  int64_t tile = l_.tiles[index]; // whole tiles: an access may count on where a tile starts
+  if (DataSpan span = dataSpans_.lookup(index); span.begin || span.end) {
+    auto as = [&](StringRef suffix) { return NameLoc::get(b_.getStringAttr(l_.indices[index] + suffix), cu::unnamed(loc)); };
+    AffineExpr start = b_.getAffineDimExpr(0).floorDiv(tile) * tile;
+    if (span.begin)
+      begin = arith::MaxSIOp::create(b_, as("_begin"), begin, tile == 1 ? span.begin : apply(start, span.begin, loc));
+    if (span.end)
+      end = arith::MinSIOp::create(b_, as("_end"), end, span.end);
+  }
   if (!set)
     return {begin, end};
   SmallVector<DimRange> ranges;
@@ -64,8 +74,6 @@ std::pair<Value, Value> LaunchEmitter::findSpan(std::optional<IntegerSet> set, A
       self = d;
   }
   IndexBounds bounds = findBounds(*set, self, ranges);
-  // Whole tiles: an access may count on where a tile starts.
-  int64_t tile = l_.tiles[index];
   for (AffineExpr lower : bounds.lowers) {
     AffineExpr first = simplifyAffineExpr(lower, rank, symbols).floorDiv(tile) * tile;
     begin = arith::MaxSIOp::create(b_, NameLoc::get(b_.getStringAttr(l_.indices[index] + "_begin"), cu::unnamed(loc)), begin,
@@ -75,6 +83,70 @@ std::pair<Value, Value> LaunchEmitter::findSpan(std::optional<IntegerSet> set, A
     end = arith::MinSIOp::create(b_, NameLoc::get(b_.getStringAttr(l_.indices[index] + "_end"), cu::unnamed(loc)), end,
                                  apply(simplifyAffineExpr(upper + 1, rank, symbols), c_.offsets, loc));
   return {begin, end};
+}
+
+/// Where a loop over launch index `index` begins, or ends, by data: within its extent, since data may be any number.
+Value LaunchEmitter::boundOf(Value data, const LinearBound &bound, int64_t index, Location loc) {
+  auto number = [&](int64_t v) { return arith::ConstantIntOp::create(b_, loc, v, 64).getResult(); };
+  if (bound.relation == arith::CmpIPredicate::sgt || bound.relation == arith::CmpIPredicate::sle)
+    data =
+        arith::AddIOp::create(b_, loc, arith::MinSIOp::create(b_, loc, data, number(std::numeric_limits<int64_t>::max() - 1)), number(1));
+  Value extent = tile::ApplyOp::create(b_, loc, b_.getIndexType(),
+                                       AffineMap::get(0, l_.extents.getNumSymbols(), l_.extents.getResult(index)), ValueRange());
+  extent = arith::IndexCastOp::create(b_, loc, b_.getI64Type(), extent);
+  data = arith::MinSIOp::create(b_, loc, arith::MaxSIOp::create(b_, loc, data, number(0)), extent);
+  return arith::IndexCastOp::create(b_, loc, b_.getIndexType(), data);
+}
+
+void LaunchEmitter::findDataSpans(ReduceOp op, ArrayRef<int64_t> dims, ArrayRef<int64_t> loops, Location loc) {
+  dataSpans_.clear();
+  implied_.clear();
+  Value condition = op.getYield().getCondition();
+  if (!condition || loops.empty())
+    return;
+  BodyToTiles body(b_, c_, op, dims);
+  SmallVector<int64_t> ones(c_.rank(), 1);
+  auto number = RankedTensorType::get(ones, b_.getI64Type());
+  for (Value part : splitConjuncts(condition)) {
+    std::optional<LinearBound> bound = findLinearBound(part);
+    auto d = bound ? dyn_cast<AffineDimExpr>(bound->form) : AffineDimExpr(nullptr);
+    // An index that a loop walks, against data that is there before it.
+    if (!d || !llvm::is_contained(loops, dims[d.getPosition()]) || bound->relation == arith::CmpIPredicate::eq)
+      continue;
+    llvm::BitVector support = findSupport(bound->bound, op.getNumDims());
+    if (llvm::any_of(support.set_bits(), [&](unsigned s) { return llvm::is_contained(loops, dims[s]); }))
+      continue;
+    Value limit = body.evaluate(bound->bound);
+    if (!limit)
+      return;
+    auto type = cast<RankedTensorType>(limit.getType());
+    if (!type.getElementType().isInteger(64)) {
+      type = RankedTensorType::get(type.getShape(), b_.getI64Type());
+      limit = arith::IndexCastOp::create(b_, loc, type, limit);
+    }
+    bool isLow = bound->relation == arith::CmpIPredicate::sge || bound->relation == arith::CmpIPredicate::sgt;
+    SmallVector<int64_t> wide;
+    for (auto [i, n] : llvm::enumerate(type.getShape()))
+      if (n > 1)
+        wide.push_back(int64_t(i));
+    if (wide.empty() && l_.tiles[dims[d.getPosition()]] == 1)
+      implied_.insert(part.getAsOpaquePointer());
+    if (!wide.empty()) { // what all results of the tile need; those beyond the extents need nothing
+      Combiner kind = isLow ? Combiner::Min : Combiner::Max;
+      if (Value inside = body.inside(wide, loc)) {
+        Value none =
+            arith::ConstantOp::create(b_, loc, type, SplatElementsAttr::get(type, Attribute(identityOf(kind, b_.getI64Type(), b_))));
+        limit = arith::SelectOp::create(b_, loc, body.broadcast(inside, type.getShape()), limit, none);
+      }
+      limit = tile::ReduceOp::create(b_, loc, TypeRange{number}, kind, ValueRange{limit}, wide).getResult(0);
+    }
+    Value scalar = boundOf(tile::ElementOp::create(b_, loc, b_.getI64Type(), limit), *bound, dims[d.getPosition()], loc);
+    DataSpan &span = dataSpans_[dims[d.getPosition()]];
+    if (isLow)
+      span.begin = span.begin ? arith::MaxSIOp::create(b_, loc, span.begin, scalar).getResult() : scalar;
+    else
+      span.end = span.end ? arith::MinSIOp::create(b_, loc, span.end, scalar).getResult() : scalar;
+  }
 }
 
 SmallVector<Value> LaunchEmitter::loopNest(ArrayRef<int64_t> loops, std::optional<IntegerSet> set, ArrayRef<int64_t> dims,

@@ -2,6 +2,7 @@
 // tile.load and tile.store: coordinates, masks, bounds rules, vectors.
 #include "passes/index/Affine.h"
 #include "passes/lowerings/SlotAddress.h"
+#include "passes/lowerings/Tallies.h"
 #include "passes/tile/Access.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -261,6 +262,12 @@ static void pickElements(ThreadCode &c, Value source, Value from, Value array, V
   memref::StoreOp::create(c.b, loc, element, array, c.add(first, i, loc));
 }
 
+/// Whether a tile of subscripts is the same along `dim`.
+static bool isSameAlong(Value tile, int64_t dim) {
+  auto spread = tile.getDefiningOp<tile::BroadcastOp>();
+  return dim >= 0 && cast<RankedTensorType>((spread ? spread.getInput() : tile).getType()).getDimSize(dim) == 1;
+}
+
 void lowerLoad(ThreadCode &c, tile::LoadOp op) {
   Location loc = cu::unnamed(op.getLoc());
   AccessLowering access(c, op.getMap(), op.getBase(), op.getResult(), op.getOffsets(), op.getMask(), loc);
@@ -268,7 +275,8 @@ void lowerLoad(ThreadCode &c, tile::LoadOp op) {
   auto mode = op.getBounds();
   bool inside = mode == te::BoundsMode::InBounds || mode == te::BoundsMode::Assume;
   bool padded = mode == te::BoundsMode::Pad && op.getPadding().getDefiningOp<arith::ConstantOp>() && access.straddlesNoBorder();
-  if (!(inside || padded) || !op.getIndexTiles().empty())
+  bool sameAlong = llvm::all_of(op.getIndexTiles(), [&](Value t) { return isSameAlong(t, access.run().dim); });
+  if (!(inside || padded) || !sameAlong)
     access.scalarOnly();
   Type element = cast<MemRefType>(op.getBase().getType()).getElementType();
   StringRef name = cu::findName(access.base().getLoc());
@@ -390,6 +398,35 @@ void lowerStore(ThreadCode &c, tile::StoreOp op) {
           cu::CopyOp::create(c.b, loc, value.array, r, access.base(), address, access.vector());
         else
           memref::StoreOp::create(c.b, loc, c.element(op.getValue(), open, loc), access.base(), address);
+      });
+    });
+  });
+}
+
+void lowerScatter(ThreadCode &c, tile::ScatterOp op) {
+  Location loc = cu::unnamed(op.getLoc());
+  AccessLowering access(c, op.getMap(), op.getBase(), op.getValue(), op.getOffsets(), op.getMask(), loc);
+  access.scalarOnly();
+  guarded(c.b, loc, c.isFirstReplica(access.layout(), loc), [&] {
+    access.forEachVector([&](Value, OpenDigits &open) {
+      SmallVector<Value> coords = access.coordinates(open);
+      Value inside = access.inside(coords);
+      if (op.getCondition())
+        inside = access.conjunction(inside, c.element(op.getCondition(), open, loc));
+      guarded(c.b, loc, inside, [&] {
+        for (Value t : op.getIndexTiles())
+          coords.push_back(c.element(t, open, loc));
+        SmallVector<Value> subscripts = access.subscripts(coords);
+        Value within = op.getGuarded() ? access.applyBounds(te::BoundsMode::Pad, subscripts) : Value();
+        guarded(c.b, loc, within, [&] {
+          Value v = c.element(op.getValue(), open, loc);
+          if (!op.getKind())
+            memref::StoreOp::create(c.b, loc, v, access.base(), access.address(subscripts));
+          else if (Value copies = c.tallies.lookup(op.getBase()))
+            cu::AtomicOp::create(c.b, loc, te::stringifyCombiner(*op.getKind()), v, copies, tallyAddress(c, op, subscripts));
+          else
+            cu::AtomicOp::create(c.b, loc, te::stringifyCombiner(*op.getKind()), v, access.base(), access.address(subscripts));
+        });
       });
     });
   });

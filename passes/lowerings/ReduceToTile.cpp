@@ -3,7 +3,9 @@
 // the reduced dims.
 #include "passes/lowerings/LaunchEmitter.h"
 
+#include "ir/cu/Cu.h"
 #include "passes/analysis/Reduction.h"
+#include "passes/plan/Grouping.h"
 
 using namespace mlir;
 
@@ -57,8 +59,9 @@ SmallVector<Value> LaunchEmitter::reduceTerms(ReduceOp op, ArrayRef<int64_t> dim
   // A step of a sum of products is one fused multiply-add.
   auto product = yielded.getDefiningOp<arith::MulFOp>();
   Value condition = op.getCondition() ? body.evaluateSet(*op.getCondition(), loc) : Value();
-  if (op.getYield().getCondition())
-    condition = body.conjunction(condition, body.evaluate(op.getYield().getCondition()), loc);
+  for (Value part : implied_.empty() ? SmallVector<Value>{op.getYield().getCondition()} : splitConjuncts(op.getYield().getCondition()))
+    if (part && !implied_.contains(part.getAsOpaquePointer()))
+      condition = body.conjunction(condition, body.evaluate(part), loc);
   // The dims in which points of the tile may lie outside what is reduced.
   Value inside = body.inside(reduced, loc);
   auto isNeutralOutside = [&](Value tile) {
@@ -94,6 +97,14 @@ SmallVector<Value> LaunchEmitter::reduceTerms(ReduceOp op, ArrayRef<int64_t> dim
   return llvm::to_vector_of<Value>(tile::CombineOp::create(b_, loc, types, op.getKind(), both).getResults());
 }
 
+Value LaunchEmitter::hasSomeRound(ReduceOp op, ArrayRef<int64_t> loops, Location loc) {
+  if (!op->hasAttr(kSegmented) || !op.getInit() || loops.size() != 1 ||
+      buffers_.sourceOf(op.getInit()) != buffers_.sourceOf(op.getResult()))
+    return {};
+  DataSpan span = dataSpans_.lookup(loops[0]);
+  return span.begin && span.end ? arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::slt, span.begin, span.end).getResult() : Value();
+}
+
 LogicalResult LaunchEmitter::emitReduce(ReduceOp op, ArrayRef<int64_t> dims) {
   if (std::optional<Contraction> c = findGeneralContraction(op))
     return emitContraction(op, *c, dims);
@@ -111,12 +122,17 @@ LogicalResult LaunchEmitter::emitReduce(ReduceOp op, ArrayRef<int64_t> dims) {
       identity.push_back(identityTile(op.getKind(), RankedTensorType::get(full, b_.getIndexType()), loc));
   }
   bool ok = true;
+  findDataSpans(op, dims, loops, loc);
+  OpBuilder::InsertionGuard guard(b_);
+  if (Value some = hasSomeRound(op, loops, loc)) // what is in place already stays there
+    b_.setInsertionPoint(scf::IfOp::create(b_, cu::unnamed(loc), some, false).thenBlock()->getTerminator());
   Location partial = NameLoc::get(b_.getStringAttr(nameOf(op) + "_partial"), op.getLoc());
   SmallVector<Value> partials = loopNest(loops, op.getCondition(), dims, identity, partial, [&](SmallVector<Value> carried) {
     SmallVector<Value> next = reduceTerms(op, dims, carried, loc);
     ok &= !next.empty();
     return ok ? next : carried;
   });
+  dataSpans_.clear();
   if (!ok)
     return failure();
   SmallVector<int64_t> kept(dims.take_front(op.getNumParallel()));

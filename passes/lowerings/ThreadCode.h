@@ -57,11 +57,12 @@ public:
   llvm::DenseMap<mlir::Operation *, WarpPartials> partials; ///< of reductions that a merge in a cluster's first block finishes
   llvm::DenseMap<mlir::Value, mlir::Value> rings;           ///< rings → arrays in shared memory
   llvm::DenseMap<mlir::Value, Channel> channels;
-  llvm::DenseMap<mlir::Value, mlir::Value> orders; ///< orders → their mbarriers
-  cu::KernelOp kernel;                             ///< what is being filled
-  bool hasLdmatrix = false;                        ///< the target loads fragments
-  bool hasStmatrix = false;                        ///< the target stores fragments
-  bool hasAsyncCopy = false;                       ///< the target copies without registers
+  llvm::DenseMap<mlir::Value, mlir::Value> orders;  ///< orders → their mbarriers
+  llvm::DenseMap<mlir::Value, mlir::Value> tallies; ///< tensors → copies in shared memory that scatters combine in
+  cu::KernelOp kernel;                              ///< what is being filled
+  bool hasLdmatrix = false;                         ///< the target loads fragments
+  bool hasStmatrix = false;                         ///< the target stores fragments
+  bool hasAsyncCopy = false;                        ///< the target copies without registers
   int64_t sharedBytes = 0;
   bool inTeam = false; ///< threads are numbered within a team of the consumer
 
@@ -137,6 +138,11 @@ void lowerLoad(ThreadCode &code, tile::LoadOp op);
 void spreadElements(ThreadCode &code, mlir::Value source, mlir::Value from, mlir::Value array, mlir::Value first, int64_t elements,
                     int64_t times, bool streaming, mlir::Location loc);
 void lowerStore(ThreadCode &code, tile::StoreOp op);
+void lowerScatter(ThreadCode &code, tile::ScatterOp op);
+/// The copies in shared memory that the function's scatters combine in, at the identity.
+void openTallies(ThreadCode &code);
+/// Combines them with the tensors, at the function's end.
+void closeTallies(ThreadCode &code);
 /// Whether a store takes what `load` reads from its slot to memory, element by element and with nothing between: it is lowered
 /// with the load.
 bool isStoredAtOnce(tile::RingLoadOp load);

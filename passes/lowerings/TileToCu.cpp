@@ -24,8 +24,10 @@ LogicalResult FunctionLowering::run() {
   }
   makeKernel();
   arriveForClusterReduce(c_);
+  openTallies(c_);
   if (failed(lowerBlock(func_.getBlock())))
     return failure();
+  closeTallies(c_);
   // A launch that waits for this one then waits for those before it too.
   if (func_.getDependent() && func_.getWaitsLast())
     cu::LaunchWaitOp::create(b_, cu::unnamed(func_.getLoc()));
@@ -113,6 +115,8 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
     lowerLoad(c_, load);
   } else if (auto store = dyn_cast<StoreOp>(op)) {
     lowerStore(c_, store);
+  } else if (auto scatter = dyn_cast<ScatterOp>(op)) {
+    lowerScatter(c_, scatter);
   } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
     lowerReduce(c_, reduce);
   } else if (auto scan = dyn_cast<ScanOp>(op)) {

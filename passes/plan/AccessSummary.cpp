@@ -58,6 +58,10 @@ AccessSummary summarizeAccesses(const LaunchPlan &launch, ArrayRef<Operation *> 
           s.byElements.set(index);
       }
     });
+    if (auto scatter = dyn_cast<ScatterOp>(op); scatter && scatter.getShape().getNumResults() > 0)
+      if (std::optional<unsigned> last = findIndex(op, scatter.getSubscripts().back()))
+        count(AffineMap::get(dims.size(), 0, getAffineDimExpr(*last, op->getContext())), dims, dims.size(),
+              scatter.getResult().getType().getElementType());
     if (auto compute = dyn_cast<ComputeOp>(op)) {
       AffineMap out = compute.getOutMapOrIdentity();
       unsigned distinct = llvm::count_if(llvm::seq<unsigned>(0, out.getNumDims()), [&](unsigned d) { return out.isFunctionOfDim(d); });

@@ -28,7 +28,7 @@ namespace {
 bool isInPlace(Operation *op) {
   auto c = dyn_cast<ComputeOp>(op);
   auto r = dyn_cast<ReduceOp>(op);
-  return !(c && c.getOutMap()) && !(r && r.getOutMap());
+  return !(c && c.getOutMap()) && !(r && r.getOutMap()) && !isa<ScatterOp>(op);
 }
 
 /// Whether op stands for itself: no other statement writes its result before or after.
@@ -36,7 +36,7 @@ bool isPlain(Operation *op) {
   if (auto c = dyn_cast<ComputeOp>(op))
     return !c.getInit() && !(c.getOutMap() && c.getPartial());
   auto r = dyn_cast<ReduceOp>(op);
-  return !r || (!r.getInit() && !r.getOutMap());
+  return !isa<ScatterOp>(op) && (!r || (!r.getInit() && !r.getOutMap()));
 }
 
 /// A group under construction: statements and the launch index of each dim.
@@ -320,7 +320,7 @@ private:
   /// Whether a block has all that a member makes of its tile when the next member starts: what loops make in parts is in memory.
   static bool hasAtOnce(const Group &g, Operation *op) {
     auto c = dyn_cast<ComputeOp>(op);
-    return !c || (!c.getCondition() && !c.getYield().getCondition() && getNumParallel(op) == g.grid);
+    return !isa<ScatterOp>(op) && (!c || (!c.getCondition() && !c.getYield().getCondition() && getNumParallel(op) == g.grid));
   }
 
   /// Records that dim d of op is launch index ..., from a read of a member.

@@ -15,6 +15,12 @@ inline constexpr int64_t kLargestInTile = 256;
 /// memory, wherever it was made.
 inline constexpr llvm::StringLiteral kOwnLaunch = "own_launch";
 
+/// Unit attribute of a reduction whose last index data bounds, for each result, to a segment that is short as a rule.
+inline constexpr llvm::StringLiteral kSegmented = "segmented";
+
+/// And of one whose other conditions, if any, hold at all points of the segments: what is read there lies inside.
+inline constexpr llvm::StringLiteral kAllExist = "all_exist";
+
 /// Unit attribute of a reduction over what one tile of a product has.
 inline constexpr llvm::StringLiteral kInTile = "in_tile";
 

@@ -45,6 +45,10 @@ bool Scheduler::schedule(LaunchPlan &l) {
     uniform_.assign(l.indices.size(), 0);
     return scheduleChain(l);
   }
+  if (auto scatter = dyn_cast<ScatterOp>(ops_[l.ops.front()])) // alone in its launch
+    return scheduleScatter(l, scatter), true;
+  if (ops_[l.ops.front()]->hasAttr(kSegmented))
+    return scheduleSegments(l), true;
   for (auto [n, ordinal] : llvm::enumerate(l.ops))
     if (auto reduce = dyn_cast<ReduceOp>(ops_[ordinal])) {
       if (findScannedIndex(l, ops_))

@@ -35,7 +35,8 @@ void setPlan(KernelOp kernel, const KernelPlan &plan) {
     if (!l.loops.empty())
       fields.push_back(b.getNamedAttr("loops", b.getDenseI64ArrayAttr(l.loops)));
     for (const ScheduleNumber &n : kScheduleNumbers)
-      fields.push_back(b.getNamedAttr(n.key, b.getI64IntegerAttr(l.*n.field)));
+      if (n.field != &LaunchPlan::tallies || l.tallies) // of few launches
+        fields.push_back(b.getNamedAttr(n.key, b.getI64IntegerAttr(l.*n.field)));
     for (const ScheduleFlag &f : kScheduleFlags)
       fields.push_back(b.getNamedAttr(f.key, b.getBoolAttr(l.*f.field)));
     launches.push_back(b.getDictionaryAttr(fields));

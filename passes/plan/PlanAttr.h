@@ -49,6 +49,7 @@ struct LaunchPlan {
   int64_t inFlight = 0;
   int64_t producerWarps = 0; ///< warps beside `warps` that only fill rings, by tensor copies
   int64_t pingpong = 1;      ///< teams of `warps` warps that take a block's tiles in turns
+  int64_t tallies = 0;       ///< copies of a scatter's result that a block combines in shared memory first
   int64_t part = 64;         ///< columns of an epilogue that go through shared memory at a time
 };
 
@@ -73,7 +74,7 @@ inline constexpr ScheduleNumber kScheduleNumbers[] = {
     {"min_blocks", &LaunchPlan::minBlocks, 1, 32}, {"cluster", &LaunchPlan::cluster, 1, 8},
     {"part", &LaunchPlan::part, 16, 256},          {"pingpong", &LaunchPlan::pingpong, 1, 3},
     {"promote", &LaunchPlan::promote, 0, 1 << 16}, {"clamp", &LaunchPlan::clamp, 0, 64},
-    {"in_flight", &LaunchPlan::inFlight, 1, 4},
+    {"in_flight", &LaunchPlan::inFlight, 1, 4},    {"tallies", &LaunchPlan::tallies, 0, 32},
 };
 inline constexpr ScheduleFlag kScheduleFlags[] = {
     {"fill_late", &LaunchPlan::fillLate}, {"persistent", &LaunchPlan::persistent},

@@ -70,6 +70,11 @@ private:
   /// Scans: a block has rows, or columns, from end to end, and walks them in tiles.
   void scheduleScan(LaunchPlan &l);
 
+  // ScatterPlan.cpp
+  void scheduleScatter(LaunchPlan &l, ScatterOp op);
+  /// Sums over segments that data bounds (kSegmented).
+  void scheduleSegments(LaunchPlan &l);
+
   // ReductionPlan.cpp
   /// Indices off the grid are walked inside the block: in one tile when that fits
   /// the registers, else in a loop.

@@ -120,6 +120,8 @@ std::optional<HeldRow> findHeldRow(ReduceOp reduce, const SizeFacts &facts, cons
 
 /// Another statement, or an earlier value of the output, is written through the same tensor.
 static bool continues(Operation *op) {
+  if (isa<ScatterOp>(op))
+    return true;
   if (auto r = dyn_cast<ReduceOp>(op))
     return r.getInit() || r.getOutMap();
   auto c = dyn_cast<ComputeOp>(op);

@@ -41,8 +41,10 @@ SmallVector<AffineExpr> subscriptsOf(ReadOp read, Operation *statement) {
   return subscripts;
 }
 
-/// Where a statement writes, over its dims.
+/// Where a statement writes, over its dims; null subscripts are anything.
 SmallVector<AffineExpr> targetOf(Operation *statement) {
+  if (auto scatter = dyn_cast<ScatterOp>(statement))
+    return SmallVector<AffineExpr>(scatter.getShape().getNumResults());
   std::optional<AffineMap> out;
   if (auto c = dyn_cast<ComputeOp>(statement))
     out = c.getOutMap();
@@ -193,6 +195,8 @@ LogicalResult Verifier::verifyMemberRead(Operation *op, ReadOp read) {
   const LaunchPlan &l = launchOf(op);
   SmallVector<int64_t> made = llvm::map_to_vector(getResultDims(read.getTensor()), [&](unsigned d) { return at_[producer].dims[d]; });
   auto compute = dyn_cast<ComputeOp>(producer);
+  if (isa<ScatterOp>(producer))
+    return wrong(op) << nameOf(op) << " reads " << nameOf(producer) << ", to which other tiles of the launch add";
   if (compute && (compute.getCondition() || compute.getYield().getCondition() || compute.getOutMap()))
     return wrong(op) << nameOf(op) << " reads " << nameOf(producer) << ", of which the launch has a part";
   // In a loop that statements share, a round has what it makes, and nothing of what is still being reduced over the loop.
@@ -215,6 +219,8 @@ LogicalResult Verifier::verifyMemberRead(Operation *op, ReadOp read) {
 /// Whether the read is at the element that its point writes, and at no other point's.
 bool Verifier::isOwnPoint(ReadOp read, Operation *writer) {
   SmallVector<AffineExpr> at = subscriptsOf(read, writer), to = targetOf(writer);
+  if (isa<ScatterOp>(writer))
+    return false;
   if (at == to)
     return true; // where a statement writes is another element for each point
   Meeting meeting(kernel_, facts_);

@@ -385,6 +385,43 @@ def TeSplitScan : Pass<"te-split-scan", "::kernelc::te::KernelOp"> {
     ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
 }
 
+def TeSortScatters : Pass<"te-sort-scatters", "::kernelc::te::KernelOp"> {
+  let summary = "Give sums of scattered floats a fixed order, by sorting points by their rows";
+  let description = [{
+    A `te.scatter` of a sum or product of floats without `any_order` must give the same bits in every run.
+    Indices that are a subscript of their own, and run over all of that dim, are *carried*; the others number
+    the points, and the other subscripts a point's row. The scatter becomes ordinary statements:
+
+        keys[p]     = row(p) << 32 | p                     (points that count for nothing: behind the last row)
+        ranks[c, i] = sum over q of (keys[c, q] < keys[c, i])        within chunks of 1024 points
+        runs[c * 1024 + ranks[c, i]] = keys[c, i]
+        runs'[group + sum over 32 runs of |{keys below}|] = runs[p]  merged by binary search until one run is left
+        segments[r] = |{keys below r << 32}|
+        y[r, d]     = init[r, d] + sum over segments[r] <= p < segments[r + 1] of value(runs[p] & (2^32 - 1), d)
+
+    Where there may be more than 4096 points, the points of a row are shared out: of each 256 the first ones,
+    which are of one row, are added up apart, and a row adds up its points before the first share and its shares:
+
+        shares[q, d] = sum over 256 q <= p < min(256 q + 256, end of the row of point 256 q) of value(..)
+        y[r, d]      = init[r, d] + sum over segments[r] <= p < ends[r] of (value(..) or shares[..])
+
+    Keys are different, so that the order is the points' own within a row. Results of at most 32 rows need
+    no order of points: each row asks all of them (`y[r] = sum[n, idx[n] == r](..)`).
+
+    *The first run (`few-rows`) stands before `te-thin-products`, because* what asks all points is split
+    like any long sum; *the second one right before `te-copy-inouts`, because* `te-simplify` would compute
+    keys again wherever they are read.
+
+    Precondition: none. Postcondition: no scatter is left whose order counts. Numeric effect:
+    a row's points are added up in a fixed order.
+  }];
+  let options = [
+    Option<"fewRows", "few-rows", "bool", "false", "only scatters into few rows">,
+    ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">,
+    ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def TeCopyInouts : Pass<"te-copy-inouts", "::kernelc::te::KernelOp"> {
   let summary = "Keep what an inout held for those who still read it";
   let description = [{

@@ -309,6 +309,8 @@ private:
       for (Operation *user : v.getUsers())
         if (auto store = dyn_cast<StoreOp>(user); store && store.getValue() == v)
           weigh(store.getBase(), store.getMap(), v, store.getMask());
+        else if (auto scatter = dyn_cast<ScatterOp>(user); scatter && scatter.getValue() == v)
+          weigh(scatter.getBase(), scatter.getMap(), v, scatter.getMask());
     }
     auto best = llvm::max_element(weight);
     c.contiguous = best != weight.end() && *best > 0 ? best - weight.begin() : -1;

@@ -97,6 +97,9 @@ struct TileStreamLoadsPass : impl::TileStreamLoadsBase<TileStreamLoadsPass> {
           read += bytesOf(func, load.getMap(), load.getBase());
         } else if (auto store = dyn_cast<StoreOp>(op)) {
           written += bytesOf(func, store.getMap(), store.getBase());
+        } else if (auto scatter = dyn_cast<ScatterOp>(op)) { // to few elements, or as much as it reads
+          readLater.insert(
+              {kernel ? kernel.getValue() : StringRef(), func.getSources()[cast<BlockArgument>(scatter.getBase()).getArgNumber()]});
         }
       });
       for (auto &[source, all] : loads) {

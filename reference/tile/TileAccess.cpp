@@ -100,6 +100,34 @@ absl::Status TileProgram::store(Operation *op, const TileValue &value, Value bas
   return absl::OkStatus();
 }
 
+absl::Status TileProgram::scatter(tile::ScatterOp op) {
+  const TensorView &t = launch_.tensors[cast<BlockArgument>(op.getBase()).getArgNumber()];
+  const TileValue &v = value(op.getValue());
+  Type type = op.getValue().getType().getElementType();
+  SmallVector<int64_t> at(v.shape.size(), 0), start = indices(op.getOffsets()), dims, subscripts(op.getMap().getNumResults());
+  size_t flat = 0;
+  do {
+    TileElement e = v.elements[flat++];
+    dims.clear();
+    for (auto [o, c] : llvm::zip(start, at))
+      dims.push_back(o + c);
+    if (llvm::any_of(op.getMask(), [&](int64_t d) { return dims[d] >= launch_.extents[d]; }) ||
+        (op.getCondition() && !value(op.getCondition()).at(at).i))
+      continue;
+    for (Value tile : op.getIndexTiles())
+      dims.push_back(value(tile).at(at).i);
+    for (auto [s, expression] : llvm::zip(subscripts, op.getMap().getResults()))
+      s = launch_.evaluate(expression, dims);
+    if (!isInside(t, subscripts)) {
+      if (op.getGuarded())
+        continue;
+      return leaves(op, t, subscripts);
+    }
+    writeElement(t, subscripts, op.getKind() ? combine(*op.getKind(), type, readElement(t, subscripts), e) : e);
+  } while (advance(at, v.shape));
+  return absl::OkStatus();
+}
+
 void TileProgram::fillSlot(Value ring, int64_t number, TileValue v) {
   int64_t slot = inRoles_ ? number : number % cast<tile::RingType>(ring.getType()).getSlots();
   rings_[ring].slots[slot] = {number, std::move(v)};
@@ -129,6 +157,8 @@ absl::Status TileProgram::runRings(Operation *op) {
   if (auto store_ = dyn_cast<tile::StoreOp>(op))
     return store(op, value(store_.getValue()), store_.getBase(), store_.getMap(), store_.getOffsets(), store_.getMask(),
                  store_.getCondition() ? &value(store_.getCondition()) : nullptr, store_.getClip());
+  if (auto scatter_ = dyn_cast<tile::ScatterOp>(op))
+    return scatter(scatter_);
   if (isa<tile::RingOp, tile::ChannelOp, tile::OrderOp, tile::TakeTurnOp, tile::PassTurnOp, tile::AsyncCommitOp, tile::AsyncWaitOp,
           tile::BarrierOp, tile::BoxDrainOp, tile::ReleaseOp>(op))
     return absl::OkStatus();

@@ -66,6 +66,7 @@ private:
                                  const TileValue *padding, llvm::ArrayRef<int64_t> shape, bool ofSlot = false);
   absl::Status store(mlir::Operation *op, const TileValue &value, mlir::Value base, mlir::AffineMap map, mlir::OperandRange offsets,
                      llvm::ArrayRef<int64_t> mask, const TileValue *condition, llvm::ArrayRef<int64_t> clip);
+  absl::Status scatter(tile::ScatterOp op);
   absl::StatusOr<const TileValue *> slotOf(mlir::Operation *op, mlir::Value ring, int64_t number);
   void fillSlot(mlir::Value ring, int64_t number, TileValue value);
   /// Element by element: the combiner's meaning on `type`.

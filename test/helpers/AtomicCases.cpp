@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Atomics on global memory: those that order what stands around them, shown by what
 // other blocks then read, and sums of several neighbours.
+#include <bit>
+#include <cmath>
+#include <limits>
+
 #include "support/ElementType.h"
 #include "test/helpers/Cases.h"
 
@@ -117,11 +121,75 @@ void addSums(std::vector<HelperCaseMaker> &cases) {
   }
 }
 
+/// What no instruction does: products, and extremes of floats with NaN, zeros and infinities among them.
+template <class T>
+void addReplacing(std::vector<HelperCaseMaker> &cases, const std::string &kind, const std::string &type, T start, T (*combine)(T, T),
+                  T (*draw)(size_t)) {
+  HelperCaseMaker replacing{"atomic_" + kind + "_" + type, 75, 75, {"kc_atomic_" + kind + "_" + type}, nullptr};
+  replacing.make = [=] {
+    std::vector<T> x, at(size_t(kThreads), start), result = at;
+    for (size_t i = 0; i < size_t(kBlocks * kThreads); i++)
+      x.push_back(draw(i));
+    for (size_t i = 0; i < x.size(); i++) {
+      T &r = result[(i * 7) % size_t(kThreads) / 2];
+      r = combine(r, x[i]);
+    }
+    return CaseBuilder(replacing)
+        .input("x", x)
+        .inout("at", at, result)
+        .launch("replace", kThreads,
+                "  int i = 64 * blockIdx.x + threadIdx.x;\n  kc_atomic_" + kind + "_" + type + "(at + i * 7 % 64 / 2, x[i]);", 0, kBlocks)
+        .build();
+  };
+  cases.push_back(replacing);
+}
+
+template <class T> T special(size_t i) {
+  constexpr T inf = std::numeric_limits<T>::infinity();
+  const T values[] = {T(0), -T(0), T(1.5), -T(2), i % 293 == 5 ? inf : T(3), i % 401 == 7 ? -inf : T(-7), T(i % 19) - 9};
+  return i % 787 == 100 ? std::numeric_limits<T>::quiet_NaN() : values[i * 5 % 7];
+}
+
+template <class T> T oneNan() {
+  if constexpr (sizeof(T) == 4)
+    return std::bit_cast<float>(0x7fffffffu);
+  else
+    return std::bit_cast<double>(0x7fffffffffffffffull);
+}
+
+template <class T> T largest(T a, T b) { return a != a || b != b ? oneNan<T>() : a > b || (a == b && !std::signbit(a)) ? a : b; }
+template <class T> T smallest(T a, T b) { return a != a || b != b ? oneNan<T>() : a < b || (a == b && std::signbit(a)) ? a : b; }
+
+void addReplacingAtomics(std::vector<HelperCaseMaker> &cases) {
+  addReplacing<float>(cases, "max", "f32", -std::numeric_limits<float>::infinity(), largest<float>, special<float>);
+  addReplacing<float>(cases, "min", "f32", std::numeric_limits<float>::infinity(), smallest<float>, special<float>);
+  addReplacing<double>(cases, "max", "f64", -std::numeric_limits<double>::infinity(), largest<double>, special<double>);
+  addReplacing<double>(cases, "min", "f64", std::numeric_limits<double>::infinity(), smallest<double>, special<double>);
+  // Powers of two and odd numbers: any order gives the same.
+  addReplacing<int32_t>(
+      cases, "prod", "i32", 1, +[](int32_t a, int32_t b) { return int32_t(uint32_t(a) * uint32_t(b)); },
+      +[](size_t i) { return int32_t(i * 2654435761u) | 1; });
+  addReplacing<int64_t>(
+      cases, "prod", "i64", 1, +[](int64_t a, int64_t b) { return int64_t(uint64_t(a) * uint64_t(b)); },
+      +[](size_t i) { return int64_t(i * 0x9e3779b97f4a7c15ull) | 1; });
+  addReplacing<float>(
+      cases, "prod", "f32", 1.0f, +[](float a, float b) { return a * b; },
+      +[](size_t i) { return i % 3 == 0   ? 2.0f
+                             : i % 3 == 1 ? 0.5f
+                                          : -1.0f; });
+  addReplacing<double>(
+      cases, "prod", "f64", 1.0, +[](double a, double b) { return a * b; },
+      +[](size_t i) { return i % 3 == 0   ? 2.0
+                             : i % 3 == 1 ? 0.5
+                                          : -1.0; });
+}
+
 } // namespace
 
 void addAtomicCases(std::vector<HelperCaseMaker> &cases) {
   addOrdered(cases);
   addSums(cases);
+  addReplacingAtomics(cases);
 }
 
 } // namespace kernelc::helpers

@@ -3,9 +3,9 @@
 from itertools import product
 
 from . import operators as ops, tree
-from .core import Const, Loop, Symbol, Tensor, mentions
+from .core import Const, Loop, Read, Symbol, Tensor, mentions, walk
 from .elaborate import Scope, Thunk, chained, elaborate, group, reduce_node, typed
-from .evaluate import UNDEFINED, Budget, compiled, unknown
+from .evaluate import UNDEFINED, Budget, Limit, compiled, unknown
 from .narrow import narrowest
 from .parser import parse
 from .prelude import PRELUDE
@@ -146,11 +146,68 @@ class Call:
             value, conditions = self._grouped(value, scope, indices, ranges, conditions)
         outer, inner = [], []
         for name, symbol in indices.items():
-            known = ranges.get(symbol) or infer(symbol, [value, *conditions], targets)
+            known = ranges.get(symbol) or infer(symbol, [value, *conditions, *subscripts], targets)
             (outer if name in scope.left else inner).append(Loop(symbol, *known))
+        if statement.unique or statement.op != "=" and self._meet(subscripts, outer):
+            return self._scatter(statement, tensor, subscripts, outer + inner, conditions, value)
         if statement.op == "=" and inner:
             return self._write(statement, tensor, subscripts, outer, conditions, typed(value, tensor.type), None)
         return self._write(statement, tensor, subscripts, outer, conditions, value, inner)
+
+    def _meet(self, subscripts, outer):
+        """Whether two points name one element, or data says which."""
+        if any(isinstance(n, Read) for s in subscripts for n in walk(s)):
+            return True
+        places, seen = [compiled(s) for s in subscripts], set()
+        for at in _points(outer):
+            place = tuple(p(at) for p in places)
+            if place in seen:
+                return True
+            seen.add(place)
+        return False
+
+    def _scatter(self, statement, tensor, subscripts, loops, conditions, value):
+        """Every point goes to the element that it names; what meets there is combined, in any order."""
+        kind, fresh = _REDUCES.get(statement.op), tensor.name not in self.continued and self.counts[tensor.name] is not None
+        self.continued.add(tensor.name)
+        if kind and not is_float(tensor.type) and tensor.type is not BOOL and kind in ("max", "min") or not kind:
+            value = typed(value, tensor.type)
+        value = ops.settled(value)
+        evaluate, places, checks = compiled(value), [compiled(s) for s in subscripts], [compiled(c) for c in conditions]
+        zero = False if tensor.type is BOOL else 0.0 if is_float(tensor.type) else 0
+        start = tensor.data
+        if fresh:
+            start = self._identities(kind, tensor, value, start) if kind else [zero if v is UNDEFINED else v for v in start]
+        if tensor.type is BOOL:
+            start = [None if v is None else bool(v) for v in start]
+        met, vague = {}, set()
+        for at in _points(loops):
+            chosen = [check(at) for check in checks]
+            if False in chosen:
+                continue
+            flat = 0
+            for place, n in zip(places, tensor.shape):
+                i = place(at)
+                if i is None or not 0 <= i < n:
+                    raise Limit  # a fault of the call, not of the program
+                flat = flat * n + i
+            if None in chosen:
+                vague.add(flat)
+            met.setdefault(flat, []).append(evaluate(at))
+        data = list(start)
+        if not kind and any(len(values) > 1 for values in met.values()):
+            raise Limit  # a promise that the call breaks
+        merge = self._merge_all(kind, value.type, tensor.type) if kind else None
+        for flat, values in met.items():
+            data[flat] = unknown(tensor.type) if flat in vague else merge(start[flat], values) if kind else values[0]
+        tensor.data = data
+
+    @staticmethod
+    def _merge_all(kind, value_type, t):
+        """As _merge, of all values at once: rounded once, when all are there."""
+        wide = ops.promote(value_type, t, kind) if BOOL not in (value_type, t) else t
+        into, out, lift = ops.converter(t, wide), ops.converter(wide, t), ops.converter(value_type, wide)
+        return lambda old, values: out(combine(kind, [(0, into(old)), *((0, lift(v)) for v in values)], wide, wide))
 
     def _grouped(self, value, scope, indices, ranges, conditions):
         """Bounds with an index that is not on the left go into the sums that speak of it."""

@@ -64,6 +64,7 @@ class Parser:
         if self.accept("->"):
             self.expect("(")
             params += self.listed(")", lambda: self.param("out"))
+        self.any_order()
         self.expect("{")
         requires, body = [], []
         while not self.accept("}"):
@@ -118,9 +119,18 @@ class Parser:
         self.expect("}")
         return tree.Function(name, indices, params, result, lets, value)
 
+    def any_order(self):
+        """`order(any)`, which changes nothing that the oracle tells apart."""
+        if self.peek().text == "order" and self.peek(1).text == "(":
+            for word in ("order", "(", "any", ")"):
+                self.expect(word)
+
     def statement(self):
         let = self.accept("let")
         name = self.name()
+        unique = bool(not let and self.accept("."))
+        if unique:
+            self.expect("unique")
         subscripts = self.listed("]", self.expression) if self.accept("[") else []
         kind = self.type() if let and self.accept(":") else None
         op = self.peek().text
@@ -133,7 +143,10 @@ class Parser:
             where.append(self.entry())
             while self.accept(","):
                 where.append(self.entry())
-        return tree.Let(name, subscripts, kind, value, where) if let else tree.Assign(name, subscripts, op, value, where)
+        if let:
+            return tree.Let(name, subscripts, kind, value, where)
+        self.any_order()
+        return tree.Assign(name, subscripts, op, value, where, unique)
 
     def entry(self):
         """Of a bracket or a `where`: `k in a:b`, or an expression."""

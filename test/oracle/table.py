@@ -9,6 +9,18 @@ X = ([3], [1.0, 2.0, 4.0])
 EMPTY = ([0], [])
 
 ROWS = [
+    # Scatters.
+    ("a histogram", "x: u8[N]) -> (h: i32[4]", "h[x[n] % 4] += 1", {"x": ([5], [1, 3, 1, 5, 0])}, {"h": [1, 3, 0, 1]}),
+    ("points that meet in what stands there", "p: i32[N], g: f32[N], inout y: f32[2]", "y[p[n]] += g[n]", {"p": ([3], [1, 1, 1]), "g": X, "y": ([2], [5.0, 1.0])},
+     {"y": [5.0, 8.0]}),
+    ("an index that folds", "x: f32[N]) -> (y: f32[2]", "y[i % 2] += x[i]", {"x": X}, {"y": [5.0, 2.0]}),
+    ("no point: the identity", "p: i32[N], g: i8[N]) -> (y: i8[3], z: bool[3]", "y[p[n]] min= g[n] z[p[n]] and= g[n] > 0", {"p": ([2], [0, 0]), "g": ([2], [3, -2])},
+     {"y": [-2, 127, 127], "z": [False, True, True]}),
+    ("rounded once", "p: i32[N], g: f16[N]) -> (y: f16[1]", "y[p[n]] += g[n]", {"p": ([4], [0] * 4), "g": ([4], [2048.0, 1.0, 1.0, 1.0])}, {"y": [2052.0]}),
+    ("integers wrap where they meet", "p: i32[N], g: i8[N]) -> (y: i8[1]", "y[p[n]] += g[n]", {"p": ([2], [0, 0]), "g": ([2], [100, 100])}, {"y": [-56]}),
+    ("unique writes, the rest is 0", "p: i32[N], g: f32[N]) -> (y: f32[4]", "y.unique[p[n]] = g[n]", {"p": ([3], [3, 0, 1]), "g": X}, {"y": [2.0, 4.0, 0.0, 1.0]}),
+    ("a condition leaves points out", "p: i32[N], g: f32[N]) -> (y: f32[1]", "y[p[n]] += g[n] where g[n] > 1", {"p": ([3], [0] * 3), "g": X}, {"y": [6.0]}),
+    ("order(any)", "p: i32[N], g: f32[N]) -> (y: f32[1]", "y[p[n]] += g[n] order(any)", {"p": ([3], [0] * 3), "g": X}, {"y": [7.0]}),
     # Ranges.
     ("a range follows from the dim", "x: f32[N]) -> (y: f32[]", "y[] = sum[k](x[k])", {"x": X}, {"y": [7.0]}),
     ("a range in a bracket", "x: f32[N]) -> (y: f32[]", "y[] = sum[k in 1:N](x[k])", {"x": X}, {"y": [6.0]}),

@@ -85,6 +85,7 @@ class Assign:
     op: str  # "=", "+=", "*=", "min=", "max=", "and=", "or=", "xor="
     value: Any
     where: list
+    unique: bool = False
 
 
 @dataclass(frozen=True, eq=False)

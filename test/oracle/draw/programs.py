@@ -8,6 +8,7 @@ from .covers import covers
 from .expressions import FLOATS, INTS, STORED, Scope, access, expression, gather, operand
 from .functions import functions, prelude
 from .inouts import assignments, inouts, races
+from .scatters import scatters
 from .inputs import floats, positions, whole
 from .wrong import wrong
 from .reductions import reduction, solved, window
@@ -225,7 +226,7 @@ def _exact(b, left, kind, text):
     return out
 
 
-KINDS = {f.__name__: f for f in (pointwise, gathers, reduced, arguments, windows, solutions, narrow_extremes, masked, scans, constants, grouped, chained, inouts, assignments,
+KINDS = {f.__name__: f for f in (pointwise, gathers, reduced, arguments, windows, solutions, narrow_extremes, masked, scans, constants, grouped, chained, inouts, assignments, scatters,
                                  covers, functions, prelude, wrong)}
 LARGE = {"races": races}  # for devices whose blocks run beside each other
 

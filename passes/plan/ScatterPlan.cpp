@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Tiles of launches that scatter, and whether blocks combine few elements in shared memory first.
+#include "passes/plan/Scheduler.h"
+
+#include "ir/te/TeShape.h"
+#include "passes/plan/AccessSummary.h"
+#include "llvm/Support/MathExtras.h"
+using namespace mlir;
+
+namespace kernelc::te {
+
+void Scheduler::scheduleScatter(LaunchPlan &l, ScatterOp op) {
+  constexpr int64_t kBytes = 48 * 1024; // of shared memory; a block's copies
+  constexpr int64_t kPointsPerElement = 16;
+  scheduleElementwise(l);
+  auto dims = llvm::seq<unsigned>(0, op.getShape().getNumResults());
+  int64_t elements = knownPoints(op.getShape(), dims, facts_), bytes = op.getResult().getType().getElementTypeBitWidth() / 8;
+  if (op.isUnique() || (op.hasOrder() && !op.getAnyOrder()) || elements < 1 || elements > kBytes / bytes)
+    return;
+  int64_t points = knownPoints(l.extents, llvm::seq<unsigned>(0, l.extents.getNumResults()), likely_);
+  if (points >= 0 && points < kPointsPerElement * elements)
+    return;
+  // One block a multiprocessor walks tiles: the fewer blocks, the fewer copies reach memory. Warps that share a copy meet in it.
+  int64_t warps = 32;
+  for (int64_t index : llvm::reverse(l.grid))
+    if (l.tiles[index] > 1) {
+      int64_t tile = clampTile(l, index, l.tiles[index] * warps / l.warps);
+      warps = std::max<int64_t>(1, l.warps * tile / l.tiles[index]);
+      l.tiles[index] = tile;
+      break;
+    }
+  l.warps = std::min<int64_t>(warps, 32);
+  l.persistent = true;
+  l.tallies = std::clamp<int64_t>(int64_t(llvm::bit_floor(uint64_t(kBytes / (bytes * elements)))), 1, l.warps);
+}
+
+void Scheduler::scheduleSegments(LaunchPlan &l) {
+  // A thread walks the segment of its results alone: segments are short as a rule, and what is beside the contiguous index is few rows,
+  // since a tile walks the segments of all of them.
+  constexpr int64_t kRows = 32;
+  AccessSummary s = summarizeAccesses(l, ops_, facts_);
+  int64_t contiguous = s.contiguousIndex();
+  int64_t bytes = cast<RankedTensorType>(ops_[l.ops.front()]->getResult(0).getType()).getElementTypeBitWidth() / 8;
+  int64_t vector = contiguous >= 0 ? 16 / bytes : 1;
+  l.warps = 8;
+  int64_t left = l.warps * 32 * vector;
+  if (contiguous >= 0 && llvm::is_contained(l.grid, contiguous)) {
+    l.tiles[contiguous] = clampTile(l, contiguous, left);
+    left /= l.tiles[contiguous];
+  }
+  int64_t rows = std::min(kRows, left);
+  for (int64_t index : llvm::reverse(l.grid))
+    if (index != contiguous && rows > 1) {
+      l.tiles[index] = clampTile(l, index, rows);
+      rows /= l.tiles[index];
+    }
+  int64_t points = 1;
+  for (int64_t index : l.grid)
+    points *= l.tiles[index];
+  l.warps = std::clamp<int64_t>(points / (32 * vector), 1, 8);
+}
+
+} // namespace kernelc::te
