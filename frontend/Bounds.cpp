@@ -28,7 +28,7 @@ Prover BoundsChecker::proverFor(const BoundsContext &c, bool withSoft) {
   return p;
 }
 
-void BoundsChecker::addHypotheses(Node *cond, bool negated, SmallVectorImpl<Constraint> &out) {
+void BoundsChecker::addHypotheses(Node *cond, bool negated, BoundsContext &to) {
   SmallVector<std::pair<Node *, bool>> work = {{cond, negated}};
   while (!work.empty()) {
     auto [n, neg] = work.pop_back_val();
@@ -38,7 +38,9 @@ void BoundsChecker::addHypotheses(Node *cond, bool negated, SmallVectorImpl<Cons
       for (Node *o : n->ops)
         work.push_back({o, neg});
     else if (auto k = constraintOf(n, neg))
-      out.push_back(*k);
+      to.soft.push_back(*k);
+    else if (n->kind == Node::Cmp)
+      to.data.push_back({n, neg});
   }
 }
 
@@ -62,8 +64,8 @@ void BoundsChecker::visit(Node *n, const BoundsContext &c, Prover &prover, llvm:
       }
       BoundsContext inner = c;
       bool negated = n->kind == Node::Or || (n->kind == Node::Select && i == 2);
-      addHypotheses(n->ops[0], negated, inner.soft);
-      if (inner.soft.size() == c.soft.size()) {
+      addHypotheses(n->ops[0], negated, inner);
+      if (inner.soft.size() == c.soft.size() && inner.data.size() == c.data.size()) {
         visit(n->ops[i], c, prover, seen);
       } else {
         llvm::DenseSet<Node *> innerSeen;
@@ -81,6 +83,7 @@ void BoundsChecker::visitReduce(Node *n, const BoundsContext &c) {
   inner.domain.append(n->vars.begin(), n->vars.end());
   inner.soft = c.hard;
   inner.soft.append(c.soft.begin(), c.soft.end());
+  inner.data = c.data;
   for (AffineExpr e : n->rangeConditions)
     inner.hard.push_back({e, false});
   SmallVector<Node *> data;
@@ -92,7 +95,7 @@ void BoundsChecker::visitReduce(Node *n, const BoundsContext &c) {
   for (Node *d : data)
     check(d, inner);
   for (Node *d : data)
-    addHypotheses(d, false, inner.soft);
+    addHypotheses(d, false, inner);
   check(n->ops[0], inner);
 }
 
@@ -167,12 +170,16 @@ bool BoundsChecker::provesAtLeast(Node *n, AffineExpr bound, Prover &prover) {
   case Node::Max: return llvm::any_of(n->ops, holds);
   case Node::Select: return inEachCase(n, prover, [&](Node *o, Prover &p) { return provesAtLeast(o, bound, p); });
   case Node::Add:
+    if (!isOfIndicesAlone(n)) // it may wrap, as the model knows
+      break;
     if (n->ops[1]->affine)
       return provesAtLeast(n->ops[0], bound - n->ops[1]->affine, prover);
     if (n->ops[0]->affine)
       return provesAtLeast(n->ops[1], bound - n->ops[0]->affine, prover);
     break;
   case Node::Sub:
+    if (!isOfIndicesAlone(n))
+      break;
     if (n->ops[1]->affine)
       return provesAtLeast(n->ops[0], bound + n->ops[1]->affine, prover);
     if (n->ops[0]->affine)
@@ -180,8 +187,7 @@ bool BoundsChecker::provesAtLeast(Node *n, AffineExpr bound, Prover &prover) {
     break;
   default: break;
   }
-  Prover local = prover;
-  return local.proves(IndexModel(local, kernel.indices.size(), context).of(n) - bound);
+  return provesOfModel(n, prover, [&](AffineExpr e) { return e - bound; });
 }
 
 bool BoundsChecker::provesAtMost(Node *n, AffineExpr bound, Prover &prover) {
@@ -193,12 +199,16 @@ bool BoundsChecker::provesAtMost(Node *n, AffineExpr bound, Prover &prover) {
   case Node::Max: return llvm::all_of(n->ops, holds);
   case Node::Select: return inEachCase(n, prover, [&](Node *o, Prover &p) { return provesAtMost(o, bound, p); });
   case Node::Add:
+    if (!isOfIndicesAlone(n))
+      break;
     if (n->ops[1]->affine)
       return provesAtMost(n->ops[0], bound - n->ops[1]->affine, prover);
     if (n->ops[0]->affine)
       return provesAtMost(n->ops[1], bound - n->ops[0]->affine, prover);
     break;
   case Node::Sub:
+    if (!isOfIndicesAlone(n))
+      break;
     if (n->ops[1]->affine)
       return provesAtMost(n->ops[0], bound + n->ops[1]->affine, prover);
     if (n->ops[0]->affine)
@@ -206,18 +216,29 @@ bool BoundsChecker::provesAtMost(Node *n, AffineExpr bound, Prover &prover) {
     break;
   default: break;
   }
+  return provesOfModel(n, prover, [&](AffineExpr e) { return bound - e; });
+}
+
+bool BoundsChecker::provesOfModel(Node *n, Prover &prover, llvm::function_ref<AffineExpr(AffineExpr)> goal) {
   Prover local = prover;
-  return local.proves(bound - IndexModel(local, kernel.indices.size(), context).of(n));
+  IndexModel model(local, kernel, context);
+  for (auto [condition, negated] : known)
+    model.assume(condition, negated);
+  return local.proves(goal(model.of(n)));
 }
 
 bool BoundsChecker::inEachCase(Node *select, Prover &prover, llvm::function_ref<bool(Node *, Prover &)> holds) {
   for (unsigned i : {1, 2}) {
-    SmallVector<Constraint> facts;
+    BoundsContext facts;
     addHypotheses(select->ops[0], i == 2, facts);
     Prover inner = prover;
-    for (const Constraint &k : facts)
+    for (const Constraint &k : facts.soft)
       inner.assume(k.expr, k.isEq);
-    if (!holds(select->ops[i], inner))
+    size_t before = known.size();
+    known.append(facts.data);
+    bool proved = holds(select->ops[i], inner);
+    known.resize(before);
+    if (!proved)
       return false;
   }
   return true;
@@ -269,20 +290,21 @@ void BoundsChecker::checkRead(Node *n, const BoundsContext &c, Prover &prover) {
     bool low = provesAtLeast(s, zero, own), high = low && provesAtMost(s, dim - 1, own);
     if (low && high)
       continue;
-    if (!c.soft.empty()) {
+    if (!c.soft.empty() || !c.data.empty()) {
       if (!softProver)
         softProver = proverFor(c, true);
       own = *softProver;
+      known = c.data;
       low = provesAtLeast(s, zero, own);
       high = low && provesAtMost(s, dim - 1, own);
+      known.clear();
       if (low && high) {
         speculative = true;
         continue;
       }
     }
     if (!s->affine) {
-      diags.error(s->loc) << "subscript " << i << " of '" << t->name << "' is not affine and cannot be proved in bounds; write '" << t->name
-                          << ".pad(0)[..]', .edge, .wrap, .reflect or .assume_inbounds";
+      reportUnproved(n, i);
       ok = false;
       continue;
     }
@@ -310,11 +332,11 @@ bool Sema::checkBounds(CoreStatement &core) {
   for (Node *d : data)
     checker.check(d, c);
   for (Node *d : data)
-    if (auto k = constraintOf(d, false))
-      c.soft.push_back(*k);
+    checker.assumeIn(c, d);
   if (!core.isLet) {
     BoundsContext hard = c;
     hard.soft.clear();
+    hard.data.clear();
     Node left;
     left.kind = Node::Read;
     left.tensor = core.target;

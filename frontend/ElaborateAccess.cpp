@@ -72,15 +72,6 @@ bool Elaborator::elaborateMode(Node *read, const Expr *e, const Scope *scope) {
   return true;
 }
 
-/// Whether elements of tensors decide it.
-static bool dependsOnData(Node *n) {
-  if (n->pureIndex)
-    return false;
-  bool found = false;
-  walk(n, [&](Node *o) { found |= o->kind == Node::Read || o->kind == Node::Reduce; });
-  return found;
-}
-
 Node *Elaborator::asIndex(Node *s, StringRef mode, AffineExpr dim) {
   if (s->type == Ty::U32)
     return convert(s, Ty::I64);
@@ -148,18 +139,12 @@ Node *Elaborator::readTensor(Tensor *t, const Expr *e, const Scope *scope) {
       ok = false;
       continue;
     }
-    if (!isInt(s->type)) {
+    if (!isInt(s->type) && s->type != Ty::Bool) {
       error(a->loc) << "a subscript must be an integer, not " << name(s->type);
       ok = false;
       continue;
     }
     s = s->type == Ty::U64 ? asIndex(s, e->mode, t->dims[n->ops.size()]) : convert(s, Ty::I64);
-    if (s && e->mode.empty() && dependsOnData(s)) {
-      error(a->loc) << "a subscript that depends on data (a gather) is not supported yet without a "
-                       "bounds form; write '"
-                    << t->name << ".assume_inbounds[..]', or .pad(0), .edge, .wrap, .reflect";
-      ok = false;
-    }
     n->ops.push_back(s);
     ok &= s != nullptr;
   }

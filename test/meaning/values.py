@@ -51,6 +51,23 @@ def f(x: f32[2 * N]) -> (window: i64[N], shifted: i64[N], moved: i64[N], inner: 
 }""", {"x": ("f32", [9, 1, 5, 7, 2, 8, 3, 4])},
          {"window": [0, 3, 5, 7], "shifted": [1, 2, 4, 4], "moved": [0, 2, 3, 5], "inner": [15], "body": [11, 12, 14, 16], "named": [5],
           "unused": [3, 4, 5, 6], "last": [9, 7, 8, 4]}),
+    # Gathers without a bounds form: the values of their subscripts fit.
+    Case("gathers that fit", """
+def f(t: f32[256], s: f32[V], b: u8[N], i: i32[N], l: i64[N], u: u64[N], x: f32[N])
+    -> (byte: f32[N], mask: f32[N], modulo: f32[N], clamp: f32[N], top: f32[N], truth: f32[N], chosen: f32[N], real: f32[N]) {
+  require V >= 2
+  byte[n] = t[b[n]]
+  mask[n] = t[i[n] & 15]
+  modulo[n] = s[l[n] % 2]
+  clamp[n] = s[min(max(l[n], 0), V - 1)]
+  top[n] = s[min(u[n], 1)]
+  truth[n] = s[x[n] > 0]
+  chosen[n] = s[i[n]] if 0 <= i[n] < V else -1
+  real[n] = t[u8(x[n])]
+}""", {"t": ("f32", list(range(256))), "s": ("f32", [10, 20, 30]), "b": ("u8", [0, 255, 7, 1]), "i": ("i32", [-1, 2, 3, -2**31]),
+       "l": ("i64", [-M63, M63 - 1, 1, -1]), "u": ("u64", [0, M64 - 1, M63, 1]), "x": ("f32", [NAN, 300, -5, 2.5])},
+         {"byte": [0, 255, 7, 1], "mask": [15, 2, 3, 0], "modulo": [10, 20, 20, 20], "clamp": [10, 30, 20, 10], "top": [10, 20, 20, 20],
+          "truth": [10, 20, 10, 20], "chosen": [-1, 30, -1, -1], "real": [0, 255, 0, 2]}),
     Case("positions of nothing", """
 def f(x: f32[N]) -> (a: i64[], b: i64[], c: i64[N], d: i64[N], e: i64[N]) {
   a[] = argmax[2 <= k < N](x[k])

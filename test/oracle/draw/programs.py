@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from ..element_types import TYPES
 from .case import Builder
 from .covers import covers
-from .expressions import FLOATS, INTS, STORED, Scope, access, expression, gather, operand
+from .expressions import FLOATS, INTS, STORED, Scope, access, expression, gather, operand, proved_gather
 from .functions import functions, prelude
 from .inouts import assignments, inouts, races
 from .inputs import floats, positions, whole
@@ -57,6 +57,16 @@ def gathers(b):
     if kind != "bool" and b.chance(50):
         text = f"{text} + {gather(scope, kind)}"
     define(b, left, kind, text)
+
+
+def proofs(b):
+    """Gathers that need no bounds form, alone and in a sum."""
+    left, kind = _left(b, b.pick(1, 2)), b.pick(*_CLASSES)
+    scope = Scope(b, left, reductions=0)
+    if kind in INTS and b.chance(30):
+        inner = scope.inside({"k": b.size("K")})
+        return define(b, left, kind, f"sum[k in 0:K]({proved_gather(inner, kind)})")
+    define(b, left, kind, proved_gather(scope, kind))
 
 
 def _far(b):
@@ -192,7 +202,7 @@ def _exact(b, left, kind, text):
 
 
 KINDS = {f.__name__: f for f in (pointwise, gathers, reduced, arguments, windows, solutions, narrow_extremes, masked, constants, grouped, chained, inouts, assignments,
-                                 covers, functions, prelude, wrong)}
+                                 covers, functions, prelude, wrong, proofs)}
 LARGE = {"races": races}  # for devices whose blocks run beside each other
 
 
