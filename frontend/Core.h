@@ -43,7 +43,8 @@ struct IndexVar {
   unsigned id = 0;
   llvm::StringRef name;
   Loc loc;
-  mlir::AffineExpr declLo, declHi; ///< as written, over sizes and outer indices
+  mlir::AffineExpr declLo, declHi; ///< as written, over sizes and outer indices; of one alone accesses give the other
+  bool boundByData = false;        ///< data or scalars alone bound it on a side
   mlir::AffineExpr lo, extent;     ///< over the sizes; null until the range is known
   /// The bounds as found, where outer indices move them (then lo and extent are
   /// what they stay within); else null.

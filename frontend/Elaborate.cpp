@@ -149,18 +149,15 @@ bool Elaborator::expectInteger(Node *n, Loc loc, StringRef what) {
   }
   if (n->affine)
     return true;
-  bool data = false, scalar = false, isRange = what.ends_with("range");
+  bool data = false, scalar = false;
   walk(n, [&](Node *o) {
     data |= o->kind == Node::Read || o->kind == Node::Reduce;
     scalar |= o->kind == Node::ScalarParam;
   });
   if (data)
-    error(loc) << what << " that depends on data is not supported yet; use indices, sizes and integers"
-               << (isRange ? ", or one such bound beside it, as in 'k in 0:min(length[b], N)'" : "");
+    error(loc) << what << " that depends on data is not supported yet; use indices, sizes and integers";
   else if (scalar)
-    error(loc) << what << " that depends on a scalar parameter is not supported yet"
-               << (isRange ? "; a condition may, as in 'sum[k, k < n](..)', and a bound beside one of sizes, as in 'k in 0:min(n, N)'"
-                           : "");
+    error(loc) << what << " that depends on a scalar parameter is not supported yet";
   else if (n->kind == Node::ConstInt)
     error(loc) << what << " must be at most " << kMaxAffineConstant << " and at least -" << kMaxAffineConstant;
   else

@@ -50,7 +50,8 @@ inline std::optional<ElementType> elementNamed(llvm::StringRef name) {
 /// The built-in reduction of that name; mean is a sum.
 std::optional<te::Combiner> reductionNamed(llvm::StringRef name);
 
-/// `lo:hi` over indices and sizes, and what else bounds its index: `index predicate bound`.
+/// `lo:hi` over indices and sizes, and what else bounds its index: `index predicate bound`. A side is null where data or scalars
+/// alone bound it.
 struct WrittenRange {
   mlir::AffineExpr lo, hi;
   llvm::SmallVector<std::pair<mlir::arith::CmpIPredicate, Node *>, 1> others;
@@ -101,8 +102,9 @@ public:
   void reportUnknownType(llvm::StringRef type, Loc loc);
 
   // --- ranges (WrittenRange.cpp)
-  /// Of `max(a, b):min(c, d)` one bound on each side must be of indices, sizes and integers.
+  /// Of `max(a, b):min(c, d)` one bound on each side is of indices, sizes and integers; what has none is as far as accesses allow.
   std::optional<WrittenRange> elaborateRange(const Expr *lo, bool openLo, const Expr *hi, bool closedHi, const Scope *scope);
+  std::pair<Node *, Node *> pickBounds(llvm::ArrayRef<Node *> lower, llvm::ArrayRef<Node *> upper);
   bool collectBounds(const Expr *e, Node::Kind joined, const Scope *scope, llvm::SmallVectorImpl<Node *> &parts);
   /// The bounds that a range has beside its own, as conditions on its index.
   bool addConditions(const WrittenRange &range, const Expr *index, const Scope *scope, llvm::SmallVectorImpl<Node *> &conditions);

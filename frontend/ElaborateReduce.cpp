@@ -31,6 +31,8 @@ void Elaborator::shiftWindow(IndexVar *v) {
     e.walk([&](AffineExpr x) { found |= isa<AffineDimExpr>(x); });
     return found;
   };
+  if (!v->declLo || !v->declHi)
+    return;
   AffineExpr length = simplifyAffineExpr(v->declHi - v->declLo, kernel.indices.size(), kernel.sizes.size());
   if (!hasDims(v->declLo) || hasDims(length))
     return;
@@ -62,8 +64,10 @@ bool Elaborator::elaborateItems(ArrayRef<BracketItem> items, const Scope *outer,
     IndexVar *var;
     const Expr *name, *lo, *hi;
     bool openLo = false, closedHi = false;
+    size_t names = 0, keys = 0; ///< that its bounds may speak of: those before it
   };
   SmallVector<Range> ranges;
+  size_t firstKey = pendingKeys.size();
   auto declare = [&](const Expr *e) -> IndexVar * {
     // An index parameter of the function stands for the caller's key.
     const Binding *b = outer->find(e->text);
@@ -108,10 +112,11 @@ bool Elaborator::elaborateItems(ArrayRef<BracketItem> items, const Scope *outer,
         ok = false;
         continue;
       }
+      size_t names = scope->names.size(), before = pendingKeys.size();
       IndexVar *v = declare(item.expr);
       ok &= v != nullptr;
       if (v)
-        ranges.push_back({v, item.expr, item.lo, item.hi});
+        ranges.push_back({v, item.expr, item.lo, item.hi, false, false, names, before});
       continue;
     }
     if (item.expr->kind == Expr::Name) {
@@ -122,22 +127,33 @@ bool Elaborator::elaborateItems(ArrayRef<BracketItem> items, const Scope *outer,
     const Expr *k = chain ? chain->index : nullptr;
     if (k && !llvm::is_contained(declared, k->text) && !llvm::is_contained(leftNames, k->text) &&
         !(outer->find(k->text) && outer->find(k->text)->kind != Binding::Key) && !isKernelName(k->text)) {
+      size_t names = scope->names.size(), before = pendingKeys.size();
       IndexVar *v = declare(k);
       ok &= v != nullptr;
       if (v)
-        ranges.push_back({v, k, chain->lo, chain->hi, chain->openLo, chain->closedHi});
+        ranges.push_back({v, k, chain->lo, chain->hi, chain->openLo, chain->closedHi, names, before});
       continue;
     }
     conditions.push_back(item.expr);
   }
   for (const Range &r : ranges) {
-    auto range = elaborateRange(r.lo, r.openLo, r.hi, r.closedHi, outer);
+    Scope &before = scopes.emplace_back();
+    before.parent = outer;
+    before.names.assign(scope->names.begin(), scope->names.begin() + r.names);
+    auto rebind = [&] {
+      for (auto &[key, value] : MutableArrayRef(pendingKeys).slice(firstKey, r.keys - firstKey))
+        std::swap(keyValues[key], value);
+    };
+    rebind();
+    auto range = elaborateRange(r.lo, r.openLo, r.hi, r.closedHi, &before);
+    rebind();
     if (!range) {
       ok = false;
       continue;
     }
     r.var->declLo = range->lo;
     r.var->declHi = range->hi;
+    r.var->boundByData = !range->lo || !range->hi;
     shiftWindow(r.var);
     if (!range->others.empty())
       written.push_back({r.name, std::move(*range)});

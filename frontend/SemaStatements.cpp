@@ -213,6 +213,7 @@ bool Sema::checkWhere(ArrayRef<BracketItem> where, Scope *scope, CoreStatement &
         return false;
       v->declLo = range->lo;
       v->declHi = range->hi;
+      v->boundByData = !range->lo || !range->hi;
       continue;
     }
     // A chained comparison around an index is its range.
@@ -220,7 +221,7 @@ bool Sema::checkWhere(ArrayRef<BracketItem> where, Scope *scope, CoreStatement &
     if (auto chain = chainedRange(e)) {
       IndexVar *v = nullptr;
       for (IndexVar *x : core.vars)
-        if (x->name == chain->index->text && !x->declLo)
+        if (x->name == chain->index->text && !x->declLo && !x->declHi)
           v = x;
       Node *lo = v ? elab.elaborate(chain->lo, scope) : nullptr;
       Node *hi = v ? elab.elaborate(chain->hi, scope) : nullptr;

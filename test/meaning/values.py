@@ -51,6 +51,28 @@ def f(x: f32[2 * N]) -> (window: i64[N], shifted: i64[N], moved: i64[N], inner: 
 }""", {"x": ("f32", [9, 1, 5, 7, 2, 8, 3, 4])},
          {"window": [0, 3, 5, 7], "shifted": [1, 2, 4, 4], "moved": [0, 2, 3, 5], "inner": [15], "body": [11, 12, 14, 16], "named": [5],
           "unused": [3, 4, 5, 6], "last": [9, 7, 8, 4]}),
+    # A bound of data or scalars alone goes as far as the accesses do.
+    Case("bounds of data alone", """
+def f(x: f32[N], off: i32[G + 1], n: i32[2], h: u64[1]) -> (seg: f32[G], first: f32[2], from: f32[2], huge: f32[], moved: f32[N], place: i64[]) {
+  seg[g] = sum[i in off[g]:off[g + 1]](x[i])
+  first[i] = sum[k in 0:n[i]](x[k])
+  from[i] = max[n[i] <= k < N](x[k])
+  huge[] = sum[k in 1:h[0]](x[k])
+  moved[i] = sum[k in i:n[1]](x[k] * f32(i + 1))
+  place[] = argmax[k in 1:n[1]](x[k])
+}""", {"x": ("f32", [1, 2, 4, 8]), "off": ("i32", [-5, 1, 3, 3, 99]), "n": ("i32", [2, 7]), "h": ("u64", [M64 - 1])},
+         {"seg": [1, 6, 0, 8], "first": [3, 15], "from": [8, -INF], "huge": [14], "moved": [15, 28, 36, 32], "place": [3]}),
+    # A bound may speak of the indices before it in its bracket, those of a function's caller too.
+    Case("bounds by indices of the bracket", """
+fn pairs[j](e) { sum[j, l in j:3](e * f32(l)) }
+def f(x: f32[N, N]) -> (upper: f32[], window: f32[], count: f32[N], named: f32[], other: f32[N]) {
+  upper[] = sum[i, k in i:N](x[i, k])
+  window[] = sum[i in 0:N, k in i:i + 2](x.pad(0)[i, k])
+  count[i] = sum[i in 0:N, k in 0:i + 1](x[i, k])
+  named[] = pairs[m](x[m, 0])
+  other[i] = max[i, 1 <= k <= i](x[i, k])
+}""", {"x": ("f32", [[1, 2, 3], [4, 5, 6], [7, 8, 9]])},
+         {"upper": [26], "window": [26 - 3], "count": [1 + 9 + 24] * 3, "named": [1 * 3 + 4 * 3 + 7 * 2], "other": [9] * 3}),
     # Gathers without a bounds form: the values of their subscripts fit.
     Case("gathers that fit", """
 def f(t: f32[256], s: f32[V], b: u8[N], i: i32[N], l: i64[N], u: u64[N], x: f32[N])

@@ -237,20 +237,49 @@ def _statement(scope):
     return scope
 
 
+def of_data_alone(e, scope, joined):
+    """Whether a bound, or each that min or max joins, depends on data or a scalar."""
+    if isinstance(e, tree.Call) and e.name == joined and e.bracket is None and len(e.args) > 1:
+        return all(of_data_alone(a, scope, joined) for a in e.args)
+    return _speaks_of_data(e, scope)
+
+
+def _speaks_of_data(e, scope):
+    if isinstance(e, tree.Access):
+        return True
+    if isinstance(e, tree.Name):
+        found = scope.find(e.name)
+        return isinstance(found, Tensor) or getattr(found, "is_scalar", False) or \
+            isinstance(found, Thunk) and _speaks_of_data(found.value, found.scope)
+    parts = [getattr(e, n) for n in ("e", "a", "b", "first", "then", "condition", "other", "value") if hasattr(e, n)]
+    parts += [o for _, o in getattr(e, "rest", ())] + list(getattr(e, "args", ()))
+    return any(_speaks_of_data(p, scope) for p in parts if not isinstance(p, (int, str, float)))
+
+
+def clamped(symbol, lo, hi, open_sides, conditions):
+    """The loop of lo:hi; a side of data alone is a condition, and goes as far as accesses allow."""
+    index = Index(symbol, I64)
+    for side, bound, op in ((0, lo, ">="), (1, hi, "<")):
+        if open_sides[side]:
+            conditions.append(ops.exact_comparison(op, index, bound))
+    return Loop(symbol, None if open_sides[0] else lo, None if open_sides[1] else hi)
+
+
 def reduction(kind, bracket, value, scope):
     names, conditions = declared(bracket, scope)
     if not names:
         raise KcError(f"'{kind}' needs an index to reduce")
-    inner, loops = Scope(scope), []
+    inner, loops, thinned = Scope(scope), [], []
     for name, (lo, hi) in names.items():
         alias = _alias(scope, name)
         symbol = alias or Symbol(name)
         bounds = Scope(inner)  # a bound may speak of the indices before it
+        open_sides = [b is not None and of_data_alone(b, scope, joined) for b, joined in ((lo, "max"), (hi, "min"))]
         lo, hi = ((ops.coerce_index(elaborate(b, bounds)) if b is not None else None) for b in (lo, hi))
         if not alias:
             inner.names[name] = symbol
-        loops.append(Loop(symbol, lo, hi))
-    conditions = [elaborate(c, inner) for c in conditions]
+        loops.append(clamped(symbol, lo, hi, open_sides, thinned))
+    conditions = thinned + [elaborate(c, inner) for c in conditions]
     body = elaborate(value, inner)
     if kind not in ("sum", "prod", "max", "min"):
         body = ops.settled(body)
@@ -276,8 +305,9 @@ def reduce_node(kind, loops, conditions, body):
     else:
         node = Reduce(kind, loops, conditions, body, t, narrowest(body) if is_int(body.type) else None)
     for loop in loops:
-        if loop.lo is None:
-            loop.lo, loop.hi = infer(loop.symbol, [*conditions, body, *(b for o in loops if o.lo is not None for b in (o.lo, o.hi))])
+        if loop.lo is None or loop.hi is None:
+            lo, hi = infer(loop.symbol, [*conditions, body, *(b for o in loops for b in (o.lo, o.hi) if b is not None)])
+            loop.lo, loop.hi = loop.lo or lo, loop.hi or hi
     node.loops = _ordered(loops)
     return node
 

@@ -223,6 +223,11 @@ def comparison(op, a, b):
     return Op(op, f, [coerce(a, t), coerce(b, t)], BOOL)
 
 
+def exact_comparison(op, a, b):
+    """Of integers of any types, by their values."""
+    return Op(op, known(_INT_COMPARE[op]), [a, b], BOOL)
+
+
 def extreme(name, args):
     """min or max of two and more."""
     result = args[0]

@@ -17,6 +17,9 @@ ROWS = [
     ("the solution of a subscript", "x: f32[2 * N]) -> (y: f32[]", "y[] = sum[k](x[2 * k + 1])", {"x": ([4], [1.0, 2.0, 4.0, 8.0])}, {"y": [10.0]}),
     ("negative extents are empty", "x: f32[N]) -> (y: f32[]", "y[] = sum[k in N:0](x[k])", {"x": X}, {"y": [0.0]}),
     ("data bounds", "x: f32[N], n: i32[]) -> (y: f32[]", "y[] = sum[k in 0:min(n[], N)](x[k])", {"x": X, "n": ([], [2])}, {"y": [3.0]}),
+    ("bounds of data or scalars alone go as far as accesses", "x: f32[N], off: i32[G + 1], s: i64) -> (y: f32[G], z: f32[], w: f32[]",
+     "y[g] = sum[i in off[g]:off[g + 1]](x[i]) z[] = sum[k in 1:s](x[k]) w[] = sum[k in -s:s](x[k])",
+     {"x": X, "off": ([4], [-2, 1, 2, 9]), "s": 7}, {"y": [1.0, 2.0, 4.0], "z": [6.0], "w": [7.0]}),
     ("a bracket's index shadows", "x: f32[N]) -> (y: f32[N]", "y[i] = sum[i](x[i])", {"x": X}, {"y": [7.0] * 3}),
     # Bounds forms.
     ("pad", "x: f32[N]) -> (y: f32[N]", "y[i] = x.pad(9)[i - 1]", {"x": X}, {"y": [9.0, 1.0, 2.0]}),

@@ -31,6 +31,8 @@ def entries(scope, name, dim):
     t = b.pick("i32", "i64", "i8", "u8")
     bound = lambda: access(scope, t, pool=positions(TYPES[t])) if b.chance(70) else b.scalar(t, positions(TYPES[t]))
     lo, hi = b.pick((False, True), (True, False), (True, True))
+    if b.chance(25):  # no size beside: as far as the accesses go
+        return f"{name} in {bound() if lo else b.pick('0', '1')}:{bound() if hi else dim}", True
     return f"{name} in {f'max({bound()}, 0)' if lo else '0'}:{f'min({bound()}, {dim})' if hi else dim}", False
 
 
@@ -57,7 +59,8 @@ def body(scope, kind, depth, alone):
     for name in alone:
         read = access(scope, b.pick(*STORED[kind]), force=name)
         if kind == "bool":
-            text = f"{read} {b.pick('and', 'or', '!=')} ({text})" if not b.chance(40) else read
+            constant = re.search("True|False", text) or not re.search(r"\[|\bs\d", text)  # `x or True` reads nothing
+            text = f"{read} {b.pick('and', 'or', '!=')} ({text})" if not b.chance(40) and not constant else read
         elif b.chance(40):
             text = read
         else:
