@@ -174,6 +174,10 @@ bool Elaborator::expectInteger(Node *n, Loc loc, StringRef what) {
 Node *Elaborator::elaborateBinding(const Expr *e, const Binding &b) {
   switch (b.kind) {
   case Binding::Key:
+    if (b.pack && b.pack->indices.size() > 1) {
+      error(e->loc) << "'" << e->text << "' stands for " << b.pack->indices.size() << " indices here and has no one value";
+      return nullptr;
+    }
     if (Node *n = keyValues[b.key])
       return n;
     error(e->loc) << "index '" << e->text << "' is not bound here; it ranges only inside a reduction over it";

@@ -10,6 +10,8 @@
 // bracket of the function's own cannot capture a name of the caller's.
 #pragma once
 
+#include <functional>
+
 #include "frontend/Core.h"
 #include "support/Constant.h"
 #include "llvm/ADT/DenseMap.h"
@@ -18,6 +20,18 @@
 namespace kernelc::frontend {
 
 struct Scope;
+
+/// What an index parameter of a function stands for: the indices of the call's bracket, with their ranges and conditions.
+struct IndexPack {
+  struct Index {
+    unsigned key = 0;
+    const Expr *lo = nullptr, *hi = nullptr; ///< where the call gives a range
+    bool openLo = false, closedHi = false;
+    const Scope *scope = nullptr; ///< of the range
+  };
+  llvm::SmallVector<Index, 1> indices;
+  llvm::SmallVector<std::pair<const Expr *, const Scope *>> conditions;
+};
 
 struct Binding {
   enum Kind : uint8_t { Key, Thunk, Lambda };
@@ -28,7 +42,7 @@ struct Binding {
   const Statement *lambda = nullptr; ///< a function's `let t[i] = ..`
   const Param *param = nullptr;      ///< a typed parameter converts
   unsigned callDepth = 0;            ///< Thunk: calls open where it was written
-  bool isIndexParam = false;         ///< a bracket of this name rebinds the caller's key
+  const IndexPack *pack = nullptr;   ///< Key, of an index parameter: a bracket of this name rebinds the caller's keys
 };
 
 struct Scope {
@@ -66,6 +80,23 @@ std::optional<ChainedRange> chainedRange(const Expr *e);
 /// a, b and c of max(a, b, c), where that is what bounds are joined by.
 llvm::SmallVector<Node *> boundsOf(Node *n, Node::Kind joined);
 
+/// A reduction's bracket, sorted.
+struct Bracket {
+  struct Range {
+    IndexVar *var;
+    Node *node; ///< the index as a value
+    const Expr *lo, *hi;
+    bool openLo, closedHi;
+    const Scope *scope; ///< of the bounds; null: the bracket's own, as far as it stands before
+    size_t names, keys; ///< that the bounds may speak of: those before the index
+  };
+  llvm::SmallVector<IndexVar *> vars;
+  llvm::SmallVector<llvm::StringRef> names; ///< in the text, one each per index or parameter
+  llvm::SmallVector<Range> ranges;
+  llvm::SmallVector<std::pair<const Expr *, const Scope *>> conditions; ///< scope null: the bracket's own
+  llvm::SmallVector<std::pair<Node *, WrittenRange>> written;           ///< ranges with bounds beside their own
+};
+
 class Elaborator {
 public:
   Elaborator(Diagnostics &diags, Kernel &kernel, const FnTable &fns, const FnTable &reducers, const Constants &constants)
@@ -92,11 +123,8 @@ public:
   Node *elaborateInteger(const Expr *e, const Scope *scope, llvm::StringRef what);
   /// Whether `n` is one; an error at `loc` where it is not.
   bool expectInteger(Node *n, Loc loc, llvm::StringRef what);
-  /// Sorts items into declarations (bound into `scope`, appended to vars) and conditions; `written`
-  /// gets the ranges of indices that have bounds beside them.
-  bool elaborateItems(llvm::ArrayRef<BracketItem> items, const Scope *outer, Scope *scope, llvm::SmallVectorImpl<IndexVar *> &vars,
-                      llvm::SmallVectorImpl<unsigned> &keys, llvm::SmallVectorImpl<const Expr *> &conditions,
-                      llvm::SmallVectorImpl<std::pair<const Expr *, WrittenRange>> &written);
+  /// Sorts items into declarations, bound into `scope`, and conditions.
+  bool elaborateItems(llvm::ArrayRef<BracketItem> items, const Scope *outer, Scope *scope, Bracket &bracket);
 
   /// "unknown element type 'float'; did you mean 'f32'?"
   void reportUnknownType(llvm::StringRef type, Loc loc);
@@ -107,7 +135,7 @@ public:
   std::pair<Node *, Node *> pickBounds(llvm::ArrayRef<Node *> lower, llvm::ArrayRef<Node *> upper);
   bool collectBounds(const Expr *e, Node::Kind joined, const Scope *scope, llvm::SmallVectorImpl<Node *> &parts);
   /// The bounds that a range has beside its own, as conditions on its index.
-  bool addConditions(const WrittenRange &range, const Expr *index, const Scope *scope, llvm::SmallVectorImpl<Node *> &conditions);
+  bool addConditions(const WrittenRange &range, Node *index, llvm::SmallVectorImpl<Node *> &conditions);
 
   // --- types (Types.cpp)
   /// `n` as a value of type `to`; literals adapt. Null and an error when that needs a cast.
@@ -143,6 +171,9 @@ public:
   mlir::MLIRContext *context() const { return &diags.getContext(); }
   Diagnostics &diags;
   Kernel &kernel;
+
+  /// Whether two expressions of sizes are known to be equal; Sema says.
+  std::function<bool(mlir::AffineExpr, mlir::AffineExpr)> sizesAgree;
 
   /// Names of a reduce-assign's right side that stand for reduced indices are bound
   /// by Sema before; with plain `=` this is what an unknown index is told.
@@ -185,6 +216,16 @@ private:
   Node *elaborateFn(const Definition *fn, const Expr *e, const Scope *scope);
   Node *elaborateLambda(const Binding &b, const Expr *e, const Scope *scope);
   void shiftWindow(IndexVar *v);
+  bool declareIndex(const Expr *e, const Scope *outer, Scope *scope, Bracket &bracket, const BracketItem *ranged,
+                    const std::optional<ChainedRange> &chain);
+  bool declarePack(const Expr *e, const Binding &b, Scope *scope, Bracket &bracket, bool isRanged);
+  bool isDeclaration(const Expr *name, const Scope *outer, llvm::ArrayRef<llvm::StringRef> declared) const;
+  bool elaborateRanges(const Scope *outer, Scope *scope, Bracket &bracket, size_t firstKey);
+  bool bindIndexParams(const Definition *fn, const Expr *e, const Scope *scope, Scope &args, Scope &body);
+  bool addToPack(const BracketItem &item, const Scope *scope, Scope &args, IndexPack &pack, llvm::ArrayRef<llvm::StringRef> declared);
+  bool bindParams(const Definition *fn, const Expr *e, Scope &args, Scope &body);
+  bool bindShape(const Definition *fn, const Param &p, const Expr *given, Scope &args, Scope &body);
+  Tensor *findTensor(const Expr *name, const Scope *scope) const;
   void fold(Node *n);
   void inferAffine(Node *n);
 
@@ -192,6 +233,7 @@ private:
   const FnTable &reducers;
   const Constants &constants;
   std::deque<Scope> scopes;
+  std::deque<IndexPack> packs;
   std::vector<Node *> keyValues; ///< what each index key stands for now; null: unbound
   std::vector<llvm::StringRef> keyNames;
   std::vector<std::pair<unsigned, Node *>> pendingKeys; ///< keys a bracket is about to rebind

@@ -158,6 +158,8 @@ Node *Elaborator::elaborateAccess(const Expr *e, const Scope *scope) {
   if (const Binding *b = scope->find(e->text)) {
     if (b->kind == Binding::Lambda)
       return elaborateLambda(*b, e, scope);
+    if (Tensor *t = b->kind == Binding::Thunk ? findTensor(b->expr, b->scope) : nullptr)
+      return readTensor(t, e, scope);
     error(e->loc) << "'" << e->text << "' is " << (b->kind == Binding::Key ? "an index" : "a parameter of the function")
                   << " and takes no subscripts";
     return nullptr;

@@ -209,7 +209,7 @@ bool Sema::checkWhere(ArrayRef<BracketItem> where, Scope *scope, CoreStatement &
         return false;
       }
       auto range = elab.elaborateRange(item.lo, false, item.hi, false, scope);
-      if (!range || !elab.addConditions(*range, item.expr, scope, core.conditions))
+      if (!range || !elab.addConditions(*range, elab.elaborate(item.expr, scope), core.conditions))
         return false;
       v->declLo = range->lo;
       v->declHi = range->hi;

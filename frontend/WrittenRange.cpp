@@ -119,10 +119,9 @@ std::optional<WrittenRange> Elaborator::elaborateRange(const Expr *lo, bool open
   return range;
 }
 
-bool Elaborator::addConditions(const WrittenRange &range, const Expr *index, const Scope *scope, SmallVectorImpl<Node *> &conditions) {
+bool Elaborator::addConditions(const WrittenRange &range, Node *index, SmallVectorImpl<Node *> &conditions) {
   for (auto [predicate, bound] : range.others) {
-    Node *k = elaborate(index, scope);
-    Node *c = k ? makeCompare(predicate, k, bound, bound->loc) : nullptr;
+    Node *c = index ? makeCompare(predicate, index, bound, bound->loc) : nullptr;
     if (!c)
       return false;
     if (c->kind != Node::ConstBool || !c->intValue)

@@ -73,6 +73,28 @@ def f(x: f32[N, N]) -> (upper: f32[], window: f32[], count: f32[N], named: f32[]
   other[i] = max[i, 1 <= k <= i](x[i, k])
 }""", {"x": ("f32", [[1, 2, 3], [4, 5, 6], [7, 8, 9]])},
          {"upper": [26], "window": [26 - 3], "count": [1 + 9 + 24] * 3, "named": [1 * 3 + 4 * 3 + 7 * 2], "other": [9] * 3}),
+    # A bracket is what an index parameter stands for, through calls of calls; a range of the function's own replaces it.
+    Case("brackets of functions", """
+fn total[j](e) { sum[j](e) }
+fn again[m](e) { total[m, m != 1](e) }
+fn own[j](e) { sum[j in 1:3](e) + max[j](e) }
+fn each[i, j](e) { sum[i](max[j](e)) }
+fn corner(t: f32[A, B]) { t[A - 1, B - 1] }
+fn line(t, i) { sum[k](t[i, k]) }
+def f(x: f32[M, N], n: i32[]) -> (part: f32[], both: f32[], skip: f32[], mine: f32[], pair: f32[], data: f32[], rows: f32[M], last: f32[]) {
+  require M >= 1
+  require N >= 4
+  part[] = total[k in 0:n[]](x[0, k])
+  both[] = total[i, j, j > i](x[i, j])
+  skip[] = again[k in 0:n[]](x[0, k])
+  mine[] = own[k in 3:N](x[0, k])
+  pair[] = each[i in 0:2, j, j < 3](x.pad(0)[i, j])
+  data[] = total[i, j, x[i, j] > 5](x[i, j])
+  let t[i, j] = x[i, j] * 2
+  rows[i] = line(t, i) - line(x, i)
+  last[] = corner(t)
+}""", {"x": ("f32", [[1, 2, 3, 4], [5, 6, 7, 8]]), "n": ("i32", 3)},
+         {"part": [6], "both": [2 + 3 + 4 + 7 + 8], "skip": [4], "mine": [5 + 4], "pair": [3 + 7], "data": [21], "rows": [10, 26], "last": [16]}),
     # Gathers without a bounds form: the values of their subscripts fit.
     Case("gathers that fit", """
 def f(t: f32[256], s: f32[V], b: u8[N], i: i32[N], l: i64[N], u: u64[N], x: f32[N])

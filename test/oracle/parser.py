@@ -88,7 +88,8 @@ class Parser:
     def formal(self):
         name = self.name()
         kind = self.type() if self.accept(":") else None
-        return tree.Param(name, kind, None, "in", self.expression() if self.accept("=") else None)
+        shape = self.listed("]", self.expression) if kind and self.accept("[") else None
+        return tree.Param(name, kind, shape, "in", self.expression() if self.accept("=") else None)
 
     def argument(self):
         """`e`, or `name=e` for a parameter of that name."""

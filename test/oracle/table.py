@@ -86,6 +86,10 @@ ROWS = [
      {"x": ([3], [1, 2, 3]), "w": ([2, 3], [1, 1, 1, 5, 5, 5]), "off": ([3], [0, 1, 2])}, {"y": [1, 10, 0]}),
     # Functions.
     ("an index parameter is the caller's", "x: f32[M, N]) -> (y: f32[M]", "y[i] = total[k](x[i, k])", {"x": ([2, 2], [1.0, 2.0, 3.0, 4.0])}, {"y": [3.0, 7.0]}, {}, "fn total[i](e) { sum[i](e) }"),
+    ("a bracket is a function's parameter", "x: f32[M, N]) -> (y: f32[], z: f32[], w: f32[]", "y[] = total[i, k](x[i, k]) z[] = total[i, k in 1:N](x[i, k]) w[] = total[k in 0:M, i, x[k, i] > 1](x[k, i])",
+     {"x": ([2, 2], [1.0, 2.0, 3.0, 4.0])}, {"y": [10.0], "z": [6.0], "w": [9.0]}, {}, "fn total[i](e) { sum[i](e) }"),
+    ("tensors are parameters", "x: f32[M, N]) -> (y: f32[M], z: f32[]", "y[i] = row(x, i) let t[i, j] = x[i, j] + 1 z[] = row(t, 0) + last(x) require M >= 1 require N >= 1",
+     {"x": ([2, 2], [1.0, 2.0, 3.0, 4.0])}, {"y": [3.0, 7.0], "z": [9.0]}, {}, "fn row(a, i) { sum[k](a[i, k]) } fn last(a: f32[P, Q]) { a[P - 1, Q - 1] }"),
     ("names inside do not capture", "x: i32[N]) -> (y: i32[N]", "y[i] = g(x[i], i32(i))", {"x": ([2], [5, 6])}, {"y": [5, 7]}, {}, "fn g(i, x) { let k = i  k + x }"),
     ("typed parameters convert", "x: f32[N]) -> (y: f32[N]", "y[i] = g(x[i])", {"x": ([1], [1.00390625])}, {"y": [2.0]}, {}, "fn g(a: bf16) { a + a }"),
     ("a definition replaces the prelude's", "x: i32[N]) -> (y: i32[N]", "y[i] = relu(x[i])", {"x": ([1], [-5])}, {"y": [-10]}, {}, "fn relu(x) { x + x }"),

@@ -2,14 +2,14 @@
 """Functions of one's own, with names that meet those outside, and the prelude's."""
 from ..element_types import TYPES
 from .expressions import STORED, Scope, access, expression
-from .inputs import floats, scores
+from .inputs import floats, positions, scores
 
 
 def functions(b):
     kind = b.pick("f32", "i32", "f32", "i64")
     n, k = b.size("N"), b.size("K")
     left = [("i", n)]
-    shape = b.pick("scalar", "let", "typed", "reduce", "shadow", "nested", "named", "result", "own")
+    shape = b.pick("scalar", "let", "typed", "reduce", "shadow", "nested", "named", "result", "own", "bracket", "tensor", "pair")
     scope = Scope(b, left, reductions=1)
     inner = Scope(b, [*left, ("k", k)], reductions=0)
     argument = lambda: expression(scope, kind, 1)
@@ -45,6 +45,20 @@ def functions(b):
         b.functions.append(f"fn h[j](e, a) {{ sum[j](e {op()} a) }}")
         b.functions.append("fn g[i](e) { h[i](e, max[i](e)) }")
         text = f"g[k]({alone()})"
+    elif shape == "bracket":  # ranges and conditions of the call
+        b.functions.append(f"fn h[m](e) {{ {b.pick('sum', 'max')}[m](e {op()} 1) }}")
+        b.functions.append(f"fn g[j](e) {{ {b.pick('h[j](e)', 'sum[j](e) - min[j](e)', 'h[j, j > 0](e)', 'sum[j, l in 0:2](e)')} }}")
+        entry = b.pick(f"k in 0:{k}", f"k in 1:{k}", f"0 < k <= {k} - 1", f"k, {access(inner, 'bool', force='k')}", "k, k % 2 == 0", "k, k != i", f"k in {b.scalar('i32', positions(TYPES['i32']))}:{k}")
+        text = f"g[{entry}]({alone()})"
+    elif shape == "pair":  # several indices for one parameter
+        b.functions.append(f"fn g[j](e) {{ sum[j](e) {op()} max[j](e) }}")
+        x = b.tensor(kind, [n, k])
+        text = f"g[{b.pick('k, l', 'l, k', 'l, k, k < 2', f'k in 0:{k}, l')}]({x}[l, k] {op()} {access(scope, kind)})"
+    elif shape == "tensor":
+        x = b.tensor(kind, [n, k])
+        b.functions.append(f"fn h(t: {kind}[A, B], i, j) {{ t.edge[i, j + B // 2] }}")
+        b.functions.append(f"fn g(t, i) {{ sum[k](t[i, k] {op()} {b.pick('1', 't[i, k]')}) }}")
+        text = f"g({x}, i)" if b.chance(60) else f"{b.pick('sum', 'max')}[k in 0:{b.size('K', least=1)}](h({x}, i, k))"
     else:  # replaces one of the prelude
         b.functions.append(f"fn relu(x) {{ x {op()} 3 }}")
         text = f"relu({argument()})"
