@@ -264,9 +264,10 @@ void BoundsChecker::checkRead(Node *n, const BoundsContext &c, Prover &prover) {
     if (!s->pureIndex)
       check(s, c);
   }
-  if (n->bounds == te::BoundsMode::Pad || n->bounds == te::BoundsMode::Assume)
+  bool hasForm = n->bounds != te::BoundsMode::InBounds && !n->isSpeculative; // a node may stand in several places
+  if (hasForm && (n->bounds == te::BoundsMode::Pad || n->bounds == te::BoundsMode::Assume))
     return;
-  if (n->bounds != te::BoundsMode::InBounds) {
+  if (hasForm) {
     for (AffineExpr d : t->dims)
       if (!Prover(prover).proves(d - 1)) {
         diags.error(n->loc) << "the form of this access needs at least one element in each dim of '" << t->name << "'; add 'require "
@@ -314,6 +315,7 @@ void BoundsChecker::checkRead(Node *n, const BoundsContext &c, Prover &prover) {
   }
   if (speculative) {
     // Zero outside costs no memory access, even of an empty tensor.
+    n->isSpeculative = true;
     n->bounds = te::BoundsMode::Pad;
     bool isFloatElement = kernelc::isFloat(t->element);
     n->padding = t->element == ElementType::boolean ? elab.makeBool(false, n->loc)

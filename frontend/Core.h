@@ -112,6 +112,7 @@ struct Node {
   mlir::AffineExpr affine;           ///< value over indices and sizes, where it is one
   unsigned affineHeight = 0;
   bool regionSubscripts = false; ///< Read: computed in the region, no affine map
+  bool isSpeculative = false;    ///< Read: inside only where a condition around it holds, so that `bounds` is Pad
   bool pureIndex = false;        ///< of indices, sizes and integers only
   int64_t intValue = 0;          ///< ConstInt, ConstBool
   double floatValue = 0;

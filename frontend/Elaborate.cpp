@@ -194,11 +194,8 @@ Node *Elaborator::elaborateBinding(const Expr *e, const Binding &b) {
     callSite = saved;
     if (n && b.param && !b.param->type.name.empty()) {
       auto t = findElementType(absl::string_view(b.param->type.name.data(), b.param->type.name.size()));
-      if (t) {
-        n = convertForStore(n, *t, ("parameter '" + b.param->name + "'").str());
-        if (n && n->type != widened(*t))
-          n = convert(n, widened(*t));
-      }
+      if (t)
+        n = convertAsStored(n, *t, ("parameter '" + b.param->name + "'").str());
     }
     return n;
   }

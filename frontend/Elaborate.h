@@ -142,6 +142,8 @@ public:
   Node *convert(Node *n, Ty to);
   /// `n` converted for a store into `element`: rounding at stores is explicit.
   Node *convertForStore(Node *n, ElementType element, llvm::StringRef into);
+  /// The value that a store into `element` would leave, as it is read.
+  Node *convertAsStored(Node *n, ElementType element, llvm::StringRef into);
   /// A literal's default type: i32 and f32.
   Node *concrete(Node *n);
   Node *castTo(Node *n, ElementType element, Loc loc);
@@ -209,6 +211,7 @@ private:
   Node *elaborateCall(const Expr *e, const Scope *scope);
   Node *elaborateCast(const Expr *e, const Scope *scope);
   Node *elaborateMath(const Expr *e, const Scope *scope);
+  Node *elaboratePopcount(const Expr *e, const Scope *scope);
   Node *elaborateMinMax(const Expr *e, const Scope *scope);
   Node *elaborateReduce(const Expr *e, const Scope *scope);
   Node *makeReduce(te::Combiner kind, llvm::ArrayRef<IndexVar *> vars, llvm::ArrayRef<Node *> conditions, Node *body, Loc loc);
@@ -234,7 +237,10 @@ private:
   const Constants &constants;
   std::deque<Scope> scopes;
   std::deque<IndexPack> packs;
-  std::vector<Node *> keyValues; ///< what each index key stands for now; null: unbound
+  /// A function's 'let's without subscripts, once for each meaning that indices have: (scope, text) to (epoch, value).
+  llvm::DenseMap<std::pair<const Scope *, const Statement *>, std::pair<unsigned, Node *>> lets;
+  unsigned epoch = 0, lastEpoch = 0; ///< what index keys stand for changes with it
+  std::vector<Node *> keyValues;     ///< what each index key stands for now; null: unbound
   std::vector<llvm::StringRef> keyNames;
   std::vector<std::pair<unsigned, Node *>> pendingKeys; ///< keys a bracket is about to rebind
   std::vector<const Definition *> callStack;

@@ -241,9 +241,7 @@ Node *Elaborator::elaborateFn(const Definition *fn, const Expr *e, const Scope *
   callStack.pop_back();
   if (n && !fn->outputs.empty()) {
     if (auto t = elementNamed(fn->outputs[0].type.name)) {
-      n = convertForStore(n, *t, ("the value of '" + fn->name + "'").str());
-      if (n)
-        n = convert(n, widened(*t));
+      n = convertAsStored(n, *t, ("the value of '" + fn->name + "'").str());
     } else {
       reportUnknownType(fn->outputs[0].type.name, at(fn->outputs[0].type.loc));
       return nullptr;
@@ -258,6 +256,9 @@ Node *Elaborator::elaborateLambda(const Binding &b, const Expr *e, const Scope *
     error(e->loc) << "'" << s.target << "' takes " << s.subscripts.size() << " subscripts, not " << e->args.size();
     return nullptr;
   }
+  auto known = lets.find({b.scope, &s});
+  if (s.subscripts.empty() && known != lets.end() && known->second.first == epoch)
+    return known->second.second;
   Scope &inner = scopes.emplace_back();
   inner.parent = b.scope;
   for (auto [sub, arg] : llvm::zip(s.subscripts, e->args)) {
@@ -276,11 +277,10 @@ Node *Elaborator::elaborateLambda(const Binding &b, const Expr *e, const Scope *
   }
   Node *n = elaborate(s.value, &inner);
   if (n && !s.type.name.empty())
-    if (auto t = elementNamed(s.type.name)) {
-      n = convertForStore(n, *t, ("'" + s.target + "'").str());
-      if (n)
-        n = convert(n, widened(*t));
-    }
+    if (auto t = elementNamed(s.type.name))
+      n = convertAsStored(n, *t, ("'" + s.target + "'").str());
+  if (s.subscripts.empty())
+    lets[{b.scope, &s}] = {epoch, n};
   return n;
 }
 

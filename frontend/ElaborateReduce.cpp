@@ -131,10 +131,13 @@ bool Elaborator::elaborateRanges(const Scope *outer, Scope *scope, Bracket &brac
     auto rebind = [&] {
       for (auto &[key, value] : MutableArrayRef(pendingKeys).slice(firstKey, r.keys - firstKey))
         std::swap(keyValues[key], value);
+      epoch = ++lastEpoch;
     };
+    unsigned outerEpoch = epoch;
     rebind();
     auto range = elaborateRange(r.lo, r.openLo, r.hi, r.closedHi, r.scope ? r.scope : &before);
     rebind();
+    epoch = outerEpoch;
     if (!range) {
       ok = false;
       continue;
@@ -189,9 +192,11 @@ Node *Elaborator::elaborateReduce(const Expr *e, const Scope *scope) {
   pendingKeys.resize(pendingStart);
   for (auto &[key, value] : rebound)
     std::swap(keyValues[key], value);
+  unsigned outerEpoch = std::exchange(epoch, rebound.empty() ? epoch : ++lastEpoch);
   llvm::scope_exit restore([&] {
     for (auto &[key, value] : llvm::reverse(rebound))
       std::swap(keyValues[key], value);
+    epoch = outerEpoch;
   });
   if (!ok)
     return nullptr;

@@ -95,6 +95,35 @@ def f(x: f32[M, N], n: i32[]) -> (part: f32[], both: f32[], skip: f32[], mine: f
   last[] = corner(t)
 }""", {"x": ("f32", [[1, 2, 3, 4], [5, 6, 7, 8]]), "n": ("i32", 3)},
          {"part": [6], "both": [2 + 3 + 4 + 7 + 8], "skip": [4], "mine": [5 + 4], "pair": [3 + 7], "data": [21], "rows": [10, 26], "last": [16]}),
+    # Philox's test vectors (Random123): the seed is the key, the indices are the counter.
+    Case("random numbers", """
+def f(seed: u64[2]) -> (bits: u32[2], unit: f32[], dropped: f32[4]) {
+  bits[n] = rand_bits(seed[n], seed[n], seed[n] & 4294967295, seed[n] & 4294967295)
+  unit[] = rand(0)
+  dropped[n] = dropout(3, 0.4, 0, n)
+}""", {"seed": ("u64", [0, M64 - 1])},
+         {"bits": [0x6627e8d5, 0x408f276d], "unit": [0x6627e8 / 2**24], "dropped": [0, 5, 0, 5]}),
+    Case("ones among the bits", """
+def f(a: i8[N], b: u64[N], c: i32[N], d: u16[N]) -> (w: i32[N], x: u8[N], y: i32[N], z: i32[N]) {
+  w[n] = popcount(a[n])
+  x[n] = popcount(b[n])
+  y[n] = popcount(c[n])
+  z[n] = popcount(d[n]) + popcount(True)
+}""", {"a": ("i8", [-1, -128, 5]), "b": ("u64", [M64 - 1, M63, 0]), "c": ("i32", [-1, 255, -2**31]), "d": ("u16", [65535, 1, 0])},
+         {"w": [8, 1, 2], "x": [64, 1, 0], "y": [32, 8, 1], "z": [17, 2, 1]}),
+    Case("the prelude's pieces", """
+def f(x: f32[N], t: f32[N]) -> (a: f32[N], b: f32[N], c: f32[N], d: f32[N], e: f32[N], h: f32[], k: f32[], m: f32[]) {
+  a[i] = hardsigmoid(x[i])
+  b[i] = hardswish(x[i])
+  c[i] = hardtanh(x[i])
+  d[i] = softsign(x[i])
+  e[i] = relu6(x[i])
+  h[] = huber[i](x[i], t[i])
+  k[] = hinge[i](x[i], t[i])
+  m[] = mse[i](x[i], t[i]) + norm1[i](x[i]) + norminf[i](x[i])
+}""", {"x": ("f32", [-3, 0, 3, 7]), "t": ("f32", [-1, 0.5, 3, 1])},
+         {"a": [0, 0.5, 1, 1], "b": [0, 0, 3, 7], "c": [-1, 0, 1, 1], "d": [-0.75, 0, 0.75, 0.875], "e": [0, 0, 3, 6],
+          "h": [(1.5 + 0.125 + 0 + 5.5) / 4], "k": [(0 + 1 + 0 + 0) / 4], "m": [(4 + 0.25 + 0 + 36) / 4 + 13 + 7]}),
     # Gathers without a bounds form: the values of their subscripts fit.
     Case("gathers that fit", """
 def f(t: f32[256], s: f32[V], b: u8[N], i: i32[N], l: i64[N], u: u64[N], x: f32[N])

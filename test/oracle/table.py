@@ -94,6 +94,10 @@ ROWS = [
     ("typed parameters convert", "x: f32[N]) -> (y: f32[N]", "y[i] = g(x[i])", {"x": ([1], [1.00390625])}, {"y": [2.0]}, {}, "fn g(a: bf16) { a + a }"),
     ("a definition replaces the prelude's", "x: i32[N]) -> (y: i32[N]", "y[i] = relu(x[i])", {"x": ([1], [-5])}, {"y": [-10]}, {}, "fn relu(x) { x + x }"),
     ("logsumexp of -inf and +inf", "x: f32[M, N]) -> (y: f32[M]", "y[i] = logsumexp[k](x[i, k])", {"x": ([2, 2], [-INF, -INF, INF, 1.0])}, {"y": [-INF, INF]}),
+    ("Philox's test vectors", "a: u64[1]) -> (y: u32[], z: u32[]", "y[] = rand_bits(0) z[] = rand_bits(a[0], i64(a[0]), 4294967295, 4294967295)",
+     {"a": ([1], [2**64 - 1])}, {"y": [0x6627e8d5], "z": [0x408f276d]}),
+    ("ones among the bits", "a: i8[N], b: u64[N]) -> (y: i32[N], z: u8[N]", "y[i] = popcount(a[i]) z[i] = popcount(b[i])", {"a": ([3], [-1, 5, 0]), "b": ([3], [2**64 - 1, 2**63, 7])},
+     {"y": [8, 2, 0], "z": [64, 1, 3]}),
     # Sizes.
     ("a size of a * N + b", "x: f32[2 * N + 1]) -> (y: f32[N]", "y[i] = x[2 * i]", {"x": ([5], [1.0, 2.0, 3.0, 4.0, 5.0])}, {"y": [1.0, 3.0]}),
     ("a size of 0", "x: f32[M, N]) -> (y: f32[M], z: f32[N]", "y[i] = max[j](x[i, j]) z[j] = sum[i](x[i, j])", {"x": ([2, 0], [])}, {"y": [-INF, -INF], "z": []}),

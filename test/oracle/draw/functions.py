@@ -71,13 +71,35 @@ def prelude(b):
     t = b.pick("f32", "f32", "bf16", "f64")
     x, flag = b.tensor(t, [m, n], pool=b.pick(floats(TYPES[t]), floats(TYPES[t], True), scores(TYPES[t]))), b.tensor("bool", [m])
     rows = b.pick("logsumexp", "softmax", "log_softmax", "logsumexp", "layernorm", "rmsnorm", "var", "logsumexp", "clamp", "relu", "leaky_relu", "elu", "sigmoid", "silu",
-                  "softplus", "gelu", "gelu_tanh")
+                  "softplus", "gelu", "gelu_tanh", "relu6", "hardsigmoid", "hardswish", "hardtanh", "softsign", "mish", "selu", "norm1", "norm2", "norminf",
+                  "loss", "rand", "popcount")
     e = b.pick(f"{x}[i, k]", f"({x}[i, k] if {flag}[i] else -inf)", f"{x}[i, k]", f"({x}[i, k] if k <= i else -inf)", f"({x}[i, k] if k % 2 == 1 else -inf)")
     out = "f64" if t == "f64" else "f32"
-    if rows in ("logsumexp", "var"):
+    if rows == "rand":
+        return _random(b)
+    if rows == "popcount":
+        scope = Scope(b, [("i", m)], reductions=0)
+        return b.say(f"{b.tensor('i32', [m], 'out')}[i] = popcount({expression(scope, b.pick('i32', 'i64', 'u32', 'u64', 'bool'), 1)})")
+    if rows == "loss":
+        loss = b.pick("mse", "huber", "hinge", "bce_logits")
+        t2 = b.tensor(t, [m, n], pool=floats(TYPES[t]))
+        y = b.tensor(out, [m], "out")
+        return b.say(f"{y}[i] = {loss}[k]({x}[i, k], {t2}[i, k])" if b.chance(70) else f"{y}[i] = cross_entropy[k]({x}[i, k], {b.tensor('i32', [m], pool=positions(TYPES['i32']))}[i])")
+    if rows in ("logsumexp", "var", "norm1", "norm2", "norminf"):
         y = b.tensor(out, [m], "out")
         b.say(f"{y}[i] = {rows}[k]({e})")
         return
     y = b.tensor(out, [m, n], "out")
     b.say(f"{y}[i, k] = " + (f"{rows}[k]({e})" if rows in ("softmax", "log_softmax", "layernorm", "rmsnorm") else
                               f"clamp({e}, {b.pick('-1, 1', '0, 0.5')})" if rows == "clamp" else f"{rows}({e})"))
+
+
+def _random(b):
+    left = [("i", b.size("M")), ("j", b.size("N"))]
+    scope = Scope(b, left, reductions=0)
+    seed = b.scalar(b.pick("i32", "u64", "i64", "u32"))
+    counters = b.pick("i", "i, j", "i, j, 3", "j, k=i", f"i * 4294967297, {access(scope, 'i32')}")
+    what = b.pick("rand", "rand_bits", "dropout")
+    dropped = f"{access(scope, 'f32')}, 0.25, " if what == "dropout" else ""
+    y = b.tensor("u32" if what == "rand_bits" else "f32", [d for _, d in left], "out")
+    b.say(f"{y}[i, j] = {what}({dropped}{seed}, {counters})")

@@ -3,7 +3,7 @@
 import re
 
 from ..element_types import TYPES
-from .expressions import STORED, access, expression, operand
+from .expressions import STORED, Scope, access, expression, operand
 from .inputs import positions
 
 _KINDS = {"bool": ("any", "all"), "f32": ("sum", "max", "min", "mean", "prod"), "f64": ("sum", "max", "min", "mean")}
@@ -80,7 +80,9 @@ def reduction(scope, kind, depth=1, argument=False):
         shadow = [n for n in scope.indices if n not in [e.split()[0] for e in bracket]]
         name = b.pick(*shadow) if shadow and b.chance(8) else b.fresh("k")
         dim = b.size(b.pick("K", "N", "M"))
-        entry, bare = entries(scope, name, dim)
+        declared = [e.split()[0] for e in bracket]  # which bounds behind them would mean
+        outer = Scope(b, {n: d for n, d in scope.indices.items() if n not in declared}, reductions=scope.reductions)
+        entry, bare = entries(outer, name, dim)
         if name in scope.indices and not bare and name in entry.replace(name, "", 1):
             entry, bare = name, True
         bracket.append(entry)
