@@ -92,11 +92,29 @@ void BoundsChecker::visitReduce(Node *n, const BoundsContext &c) {
   if (isScan(n, inner))
     return;
   n->mayBeEmpty = mayBeEmpty(n);
+  checkPositions(n);
   for (Node *d : data)
     check(d, inner);
   for (Node *d : data)
     addHypotheses(d, false, inner);
   check(n->ops[0], inner);
+}
+
+/// Positions over several indices are counted by the product of their extents, which two negative ones would make positive.
+void BoundsChecker::checkPositions(Node *n) {
+  if (!n->givesPosition() || n->vars.size() == 1)
+    return;
+  Prover p = base;
+  SmallVector<IndexVar *> negative;
+  for (IndexVar *v : n->vars)
+    if (!Prover(p).proves(v->extent))
+      negative.push_back(v);
+  if (negative.size() < 2)
+    return;
+  diags.error(n->loc) << "the ranges of '" << negative[0]->name << "' and '" << negative[1]->name
+                      << "' may both end before they start, and then there are no positions to count; add 'require "
+                      << print(negative[0]->extent, kernel) << " >= 0'";
+  ok = false;
 }
 
 bool BoundsChecker::mayBeEmpty(Node *n) {

@@ -43,6 +43,7 @@ private:
   void checkRead(Node *n, const BoundsContext &c, Prover &prover);
   bool isScan(Node *n, const BoundsContext &inner);
   bool mayBeEmpty(Node *n);
+  void checkPositions(Node *n);
   /// Is `n >= bound` (or `n <= bound`) proved? Sees through min, max and selects.
   bool provesAtLeast(Node *n, mlir::AffineExpr bound, Prover &prover);
   bool provesAtMost(Node *n, mlir::AffineExpr bound, Prover &prover);

@@ -254,13 +254,8 @@ Node *Elaborator::makeReduce(te::Combiner kind, ArrayRef<IndexVar *> vars, Array
       body = convert(body, Ty::I32);
   }
   bool arg = kind == C::ArgMax || kind == C::ArgMin;
-  if (arg) {
-    if (vars.size() != 1) {
-      error(loc) << "argmax and argmin reduce exactly one index; join indices by arithmetic first";
-      return nullptr;
-    }
+  if (arg)
     body = concrete(body);
-  }
   if (!body)
     return nullptr;
   if (isUnsigned(body->type)) {

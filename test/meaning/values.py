@@ -149,6 +149,19 @@ def f(x: f32[N]) -> (a: i64[], b: i64[], c: i64[N], d: i64[N], e: i64[N]) {
   d[i] = argmin[k in i:i + 2, x.pad(0)[k] > 4](x.pad(0)[k])
   e[i] = argmax[k in i + 1:N](x[k] * f32(i + 1))
 }""", {"x": ("f32", [4, 5])}, {"a": [-1], "b": [-1], "c": [-1, -1], "d": [1, 1], "e": [1, -1]}),
+    # Over several indices: the row-major position in their ranges.
+    Case("positions over several indices", """
+def f(x: f32[M, N]) -> (a: i64[], b: i64[], c: i64[], d: i64[2], e: i64[], g: i64[]) {
+  require M >= 1
+  require N >= 2
+  a[] = argmax[i, j](x[i, j])
+  b[] = argmin[j, i](x[i, j])
+  c[] = argmax[i in 1:M, j in 2:N](x[i, j])
+  d[i] = argmax[r in i:i + 2, s in 1:3](x.pad(-9)[r, s])
+  e[] = argmin[i in 5:M, j](x[i, j])
+  g[] = argmax[i, j in 9:N](x[i, j])
+}""", {"x": ("f32", [[1, 5, NAN, 2], [-7, 4, 3, 8]])},
+         {"a": [2], "b": [1], "c": [1], "d": [1, 0], "e": [-1], "g": [-1]}),
     Case("positions among NaN and inf", """
 def f(x: f32[M, N]) -> (a: i64[M], b: i64[M]) {
   a[i] = argmax[k in 1:N](x[i, k])

@@ -9,7 +9,7 @@ from . import operators as ops, tree
 from .core import Const, Index, Loop, Op, Read, Reduce, Select, Symbol, Tensor, mentions, walk
 from .narrow import narrowest
 from .ranges import infer
-from .element_types import BOOL, I32, I64, LIT_FLOAT, LIT_INT, TYPES, KcError, is_float, is_int, widen
+from .element_types import BOOL, I32, I64, LIT_FLOAT, LIT_INT, TYPES, KcError, Unsupported, is_float, is_int, widen
 
 REDUCTIONS = ("sum", "prod", "max", "min", "any", "all", "xor", "argmax", "argmin", "mean")
 _CONSTANTS = {"inf": (math.inf, LIT_FLOAT), "nan": (math.nan, LIT_FLOAT), "pi": (math.pi, LIT_FLOAT),
@@ -354,8 +354,6 @@ def reduce_node(kind, loops, conditions, body):
         body = ops.coerce(body, t)
     if kind in ("argmax", "argmin"):
         t = I64
-        if len(loops) != 1:
-            raise KcError(f"{kind} reduces one index")
     if kind in ("max", "min") and body.type is BOOL:
         t = I32
         node = Reduce(kind, loops, conditions, ops.coerce(body, t), t, BOOL)
@@ -365,7 +363,9 @@ def reduce_node(kind, loops, conditions, body):
         if loop.lo is None or loop.hi is None:
             lo, hi = infer(loop.symbol, [*conditions, body, *(b for o in loops for b in (o.lo, o.hi) if b is not None)])
             loop.lo, loop.hi = loop.lo or lo, loop.hi or hi
-    node.loops = _ordered(loops)
+    node.loops, node.order = _ordered(loops), loops
+    if kind in ("argmax", "argmin") and len(loops) > 1 and any(mentions(b, o.symbol) for loop in loops for b in (loop.lo, loop.hi) for o in loops):
+        raise Unsupported("positions in ranges that move with each other")
     return node
 
 

@@ -47,6 +47,8 @@ ROWS = [
     ("argmax is the index's value", "x: f32[N]) -> (y: i64[M]", "y[i] = argmax[k in 2 * i:2 * i + 2](x.edge[k])", {"x": ([4], [1.0, 2.0, 4.0, 3.0])}, {"y": [1, 2]}, {"M": 2}),
     ("the first of equals", "x: f32[N]) -> (y: i64[], z: i64[]", "y[] = argmax[k](x[k]) z[] = argmin[k](x[k])", {"x": ([4], [2.0, 1.0, 2.0, 1.0])}, {"y": [0], "z": [1]}),
     ("NaN wins argmax, loses argmin", "x: f32[N]) -> (y: i64[], z: i64[]", "y[] = argmax[k](x[k]) z[] = argmin[k](x[k])", {"x": ([4], [1.0, NAN, NAN, INF])}, {"y": [1], "z": [0]}),
+    ("positions over several indices", "x: f32[M, N]) -> (y: i64[], z: i64[], w: i64[]", "y[] = argmax[i, j](x[i, j]) z[] = argmin[j, i in 1:M](x[i, j]) w[] = argmax[i, j in 1:N, x[i, j] < 4](x[i, j])",
+     {"x": ([2, 3], [1.0, 5.0, 2.0, 3.0, 0.0, 9.0])}, {"y": [5], "z": [1], "w": [1]}),
     ("-inf is a value", "x: f32[N]) -> (y: i64[]", "y[] = argmax[k](x[k])", {"x": ([2], [-INF, -INF])}, {"y": [0]}),
     ("max and min propagate NaN", "x: f32[N]) -> (y: f32[], z: f32[]", "y[] = max[k](x[k]) z[] = min(x[0], x[1]) require N >= 2", {"x": ([2], [NAN, 1.0])}, {"y": [NAN], "z": [NAN]}),
     ("what a condition excludes is no value", "x: f32[N]) -> (y: f32[], z: f32[]", "y[] = sum[k, k != 1](x[k] * x[k]) z[] = mean[k, x[k] < 9](x[k])", {"x": ([3], [1.0, NAN, 2.0])},

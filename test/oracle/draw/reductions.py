@@ -73,7 +73,7 @@ def body(scope, kind, depth, alone):
 
 def reduction(scope, kind, depth=1, argument=False):
     b = scope.b
-    count = 1 if argument or b.chance(70) else 2
+    count = 1 if b.chance(70) else 2
     reducer = b.pick("argmax", "argmin") if argument else b.pick(*_KINDS.get(kind, _INT_KINDS))
     bracket, alone, inner = [], [], scope
     for _ in range(count):
@@ -83,6 +83,9 @@ def reduction(scope, kind, depth=1, argument=False):
         declared = [e.split()[0] for e in bracket]  # which bounds behind them would mean
         outer = Scope(b, {n: d for n, d in scope.indices.items() if n not in declared}, reductions=scope.reductions)
         entry, bare = entries(outer, name, dim)
+        if argument and count > 1:  # positions in ranges that nothing moves
+            b.size(dim, least=1)
+            entry, bare = b.pick((name, True), (f"{name} in 1:{dim}", False), (f"{name} in 0:{dim} - 1", False))
         if name in scope.indices and not bare and name in entry.replace(name, "", 1):
             entry, bare = name, True
         bracket.append(entry)
