@@ -34,7 +34,8 @@ KernelOp getKernel(Operation *op) {
   return op->getParentOfType<KernelOp>();
 }
 
-/// A division by a size that turns out to be no number of things stands where there are no points: it is 0.
+/// A division by a size that turns out to be no number of things stands where there are no points: it may be one by 1, which
+/// keeps what is divided (an access that depends on no index is not guarded by the domain).
 static AffineExpr withoutEmptyDivisions(AffineExpr e) {
   auto b = dyn_cast<AffineBinaryOpExpr>(e);
   if (!b)
@@ -42,7 +43,7 @@ static AffineExpr withoutEmptyDivisions(AffineExpr e) {
   AffineExpr l = withoutEmptyDivisions(b.getLHS()), r = withoutEmptyDivisions(b.getRHS());
   bool divides = e.getKind() != AffineExprKind::Add && e.getKind() != AffineExprKind::Mul;
   if (auto c = dyn_cast<AffineConstantExpr>(r); c && divides && c.getValue() < 1)
-    return getAffineConstantExpr(0, e.getContext());
+    return e.getKind() == AffineExprKind::Mod ? getAffineConstantExpr(0, e.getContext()) : l;
   return l == b.getLHS() && r == b.getRHS() ? e : getAffineBinaryOpExpr(e.getKind(), l, r);
 }
 
