@@ -273,6 +273,11 @@ bool BoundsChecker::checkDivisors(AffineExpr e, Prover &prover) {
   return ok;
 }
 
+/// What has to stay inside, and in what: of a view its own subscripts, from which those of the tensor follow.
+std::pair<Node *, AffineExpr> BoundsChecker::subscriptOf(Node *n, unsigned i) {
+  return n->views.empty() ? std::pair(n->ops[i], n->tensor->dims[i]) : n->views[i];
+}
+
 void BoundsChecker::checkRead(Node *n, const BoundsContext &c, Prover &prover) {
   Tensor *t = n->tensor;
   for (Node *s : n->ops) {
@@ -296,8 +301,8 @@ void BoundsChecker::checkRead(Node *n, const BoundsContext &c, Prover &prover) {
   }
   std::optional<Prover> softProver;
   bool speculative = false;
-  for (auto [i, s] : llvm::enumerate(n->ops)) {
-    AffineExpr dim = t->dims[i];
+  for (unsigned i = 0, e = n->views.empty() ? n->ops.size() : n->views.size(); i < e; ++i) {
+    auto [s, dim] = subscriptOf(n, i);
     if (s->affine && isa<AffineDimExpr>(s->affine)) {
       auto d = cast<AffineDimExpr>(s->affine);
       IndexVar &v = kernel.indices[d.getPosition()];

@@ -51,6 +51,7 @@ private:
   bool checkDivisors(mlir::AffineExpr e, Prover &prover);
   Prover proverFor(const BoundsContext &c, bool withSoft);
   Loc subscriptLoc(Node *n, unsigned i);
+  std::pair<Node *, mlir::AffineExpr> subscriptOf(Node *n, unsigned i);
   void report(Node *n, unsigned dim, const BoundsContext &c, bool below);
   /// The same of a subscript that is not affine.
   void reportUnproved(Node *n, unsigned dim);

@@ -123,6 +123,7 @@ struct Node {
   llvm::StringRef callee;                                                ///< Math
   te::BoundsMode bounds = te::BoundsMode::InBounds;                      ///< Read
   Node *padding = nullptr;                                               ///< Read
+  llvm::SmallVector<std::pair<Node *, mlir::AffineExpr>, 0> views;       ///< Read, of a view: its subscripts with its dims
   const Expr *access = nullptr;                                          ///< Read: its text; an index is one node wherever it stands
   // Reduce
   te::Combiner combiner = te::Combiner::Sum;

@@ -119,6 +119,8 @@ Node *Elaborator::elaborate(const Expr *e, const Scope *scope) {
   case Expr::Access: return elaborateAccess(e, scope);
   case Expr::Call: return elaborateCall(e, scope);
   case Expr::Subscripted:
+    if (e->args[0]->kind == Expr::Call && e->args[0]->text == "view" && !fns.contains("view"))
+      return elaborateView(e, scope);
     if (elaborate(e->args[0], scope))
       error(e->loc) << "a scalar takes no subscripts";
     return nullptr;

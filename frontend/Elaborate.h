@@ -202,6 +202,15 @@ private:
   Node *elaborateSelect(const Expr *e, const Scope *scope);
   Node *elaborateAccess(const Expr *e, const Scope *scope);
   Node *readTensor(Tensor *t, const Expr *e, const Scope *scope);
+  /// A read without its subscripts; null after an error.
+  Node *makeRead(Tensor *t, const Expr *e);
+  /// A subscript as an i64; `mode` and `dim` as for asIndex().
+  Node *elaborateSubscript(const Expr *e, llvm::StringRef mode, mlir::AffineExpr dim, const Scope *scope);
+  // ElaborateView.cpp
+  struct View;
+  Node *elaborateView(const Expr *e, const Scope *scope);
+  bool parseView(View &view, const Scope *scope);
+  bool findViewSizes(View &view, const Scope *scope);
   bool elaborateMode(Node *read, const Expr *e, const Scope *scope);
   void reportUnknownMode(const Tensor *t, const Expr *e);
   /// An unsigned subscript (or bound of a range) as an i64 that its bounds form takes to the same element of `dim`: a u64 of

@@ -118,6 +118,19 @@ Node *Elaborator::readTensor(Tensor *t, const Expr *e, const Scope *scope) {
       diags.note(d, t->loc) << "'" << t->name << "' is declared here";
     return nullptr;
   }
+  Node *n = makeRead(t, e);
+  if (!n)
+    return nullptr;
+  bool ok = true;
+  for (const Expr *a : e->args) {
+    Node *s = elaborateSubscript(a, e->mode, t->dims[n->ops.size()], scope);
+    n->ops.push_back(s);
+    ok &= s != nullptr;
+  }
+  return elaborateMode(n, e, scope) && ok ? n : nullptr;
+}
+
+Node *Elaborator::makeRead(Tensor *t, const Expr *e) {
   if (!t->isReadable) {
     error(e->loc) << "output '" << t->name
                   << "' is read before its statements have defined it; name what they need with 'let', or declare '" << t->name
@@ -131,27 +144,20 @@ Node *Elaborator::readTensor(Tensor *t, const Expr *e, const Scope *scope) {
     n->narrow = t->element;
   if (t->narrow)
     n->narrow = t->narrow;
-  bool saved = std::exchange(inSubscript, true);
-  bool ok = true;
-  for (const Expr *a : e->args) {
-    Node *s = elaborate(a, scope);
-    if (!s) {
-      ok = false;
-      continue;
-    }
-    if (!isInt(s->type) && s->type != Ty::Bool) {
-      error(a->loc) << "a subscript must be an integer, not " << name(s->type);
-      ok = false;
-      continue;
-    }
-    s = s->type == Ty::U64 ? asIndex(s, e->mode, t->dims[n->ops.size()]) : convert(s, Ty::I64);
-    n->ops.push_back(s);
-    ok &= s != nullptr;
-  }
-  inSubscript = saved;
-  if (!elaborateMode(n, e, scope) || !ok)
-    return nullptr;
   return n;
+}
+
+Node *Elaborator::elaborateSubscript(const Expr *e, StringRef mode, AffineExpr dim, const Scope *scope) {
+  bool saved = std::exchange(inSubscript, true);
+  Node *s = elaborate(e, scope);
+  inSubscript = saved;
+  if (!s)
+    return nullptr;
+  if (!isInt(s->type) && s->type != Ty::Bool) {
+    error(e->loc) << "a subscript must be an integer, not " << name(s->type);
+    return nullptr;
+  }
+  return s->type == Ty::U64 ? asIndex(s, mode, dim) : convert(s, Ty::I64);
 }
 
 Node *Elaborator::elaborateAccess(const Expr *e, const Scope *scope) {

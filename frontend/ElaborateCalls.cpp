@@ -23,8 +23,6 @@ unsigned mathArity(StringRef name) {
       .Default(0);
 }
 
-bool unsupportedFunction(StringRef name) { return name == "view"; }
-
 } // namespace
 
 Node *Elaborator::elaborateCall(const Expr *e, const Scope *scope) {
@@ -48,8 +46,8 @@ Node *Elaborator::elaborateCall(const Expr *e, const Scope *scope) {
     return elaborateMath(e, scope);
   if (!e->hasBracket && e->text == "popcount")
     return elaboratePopcount(e, scope);
-  if (unsupportedFunction(e->text)) {
-    error(e->loc) << "'" << e->text << "(..)' is not supported yet";
+  if (e->text == "view") {
+    error(e->loc) << "a view is a tensor; write its subscripts, as in 'view(..)[i, j]'";
     return nullptr;
   }
   if (reductionNamed(e->text)) {

@@ -80,7 +80,10 @@ void RangeSolver::collect() {
       for (IndexVar *v : n->vars)
         owners[v].push_back(n);
     }
-    if (n->kind == Node::Read)
+    for (auto &[s, dim] : n->views)
+      if (s->affine)
+        right.push_back({s->affine, dim, n});
+    if (n->kind == Node::Read && n->views.empty())
       for (auto [i, s] : llvm::enumerate(n->ops))
         if (s->affine)
           right.push_back({s->affine, n->tensor->dims[i], n});

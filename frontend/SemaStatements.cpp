@@ -112,7 +112,7 @@ void Sema::collectSubscriptNames(const Expr *e, SmallVectorImpl<const Expr *> &n
       collectSubscriptNames(a.value, names, bound, false);
   }
   for (const Expr *a : e->args)
-    collectSubscriptNames(a, names, bound, inSubscript || e->kind == Expr::Access);
+    collectSubscriptNames(a, names, bound, inSubscript || e->kind == Expr::Access || e->kind == Expr::Subscripted);
   bound.resize(mark);
 }
 

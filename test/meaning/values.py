@@ -124,6 +124,16 @@ def f(x: f32[N], t: f32[N]) -> (a: f32[N], b: f32[N], c: f32[N], d: f32[N], e: f
 }""", {"x": ("f32", [-3, 0, 3, 7]), "t": ("f32", [-1, 0.5, 3, 1])},
          {"a": [0, 0.5, 1, 1], "b": [0, 0, 3, 7], "c": [-1, 0, 1, 1], "d": [-0.75, 0, 0.75, 0.875], "e": [0, 0, 3, 6],
           "h": [(1.5 + 0.125 + 0 + 5.5) / 4], "k": [(0 + 1 + 0 + 0) / 4], "m": [(4 + 0.25 + 0 + 36) / 4 + 13 + 7]}),
+    Case("views", """
+def f(x: f32[M, 2 * N], p: i32[1]) -> (heads: f32[2, M, N], flat: f32[2 * M * N], total: f32[2], picked: f32[], two: f32[2 * N, M]) {
+  heads[h, i, d] = view(x, "i (h d) -> h i d", h=2)[h, i, d]
+  flat[k] = view(x, "i k -> (k i)")[k]
+  total[h] = sum[i, d](view(x, "i (h d) -> h i d", h=2)[h, i, d])
+  picked[] = sum[i](view(x, "i (h d) -> h (i d)", h=2)[p[0] & 1, i])
+  let t[i, k] = x[i, k] * 10
+  two[k, i] = view(t, "i k -> k i")[k, i]
+}""", {"x": ("f32", [[1, 2, 3, 4], [5, 6, 7, 8]]), "p": ("i32", [3])},
+         {"heads": [1, 2, 5, 6, 3, 4, 7, 8], "flat": [1, 5, 2, 6, 3, 7, 4, 8], "total": [14, 22], "picked": [22], "two": [10, 50, 20, 60, 30, 70, 40, 80]}),
     # Gathers without a bounds form: the values of their subscripts fit.
     Case("gathers that fit", """
 def f(t: f32[256], s: f32[V], b: u8[N], i: i32[N], l: i64[N], u: u64[N], x: f32[N])

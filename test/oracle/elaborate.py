@@ -9,6 +9,7 @@ from . import operators as ops, tree
 from .core import Const, Index, Loop, Op, Read, Reduce, Select, Symbol, Tensor, mentions, walk
 from .narrow import narrowest
 from .ranges import infer
+from .views import ViewTensor
 from .element_types import BOOL, I32, I64, LIT_FLOAT, LIT_INT, TYPES, KcError, Unsupported, is_float, is_int, widen
 
 REDUCTIONS = ("sum", "prod", "max", "min", "any", "all", "xor", "argmax", "argmin", "mean")
@@ -395,5 +396,16 @@ def group(node, symbols, condition):
                 n.loops = loops + n.loops
 
 
-_CASES = {tree.Number: _number, tree.Name: _name, tree.Unary: _unary, tree.Binary: _binary, tree.Compare: _compare,
+def _view(e, scope, subscript):
+    tensor = _tensor(e.tensor, scope)
+    if tensor is None:
+        raise KcError(f"unknown tensor '{e.tensor}'")
+    sizes = {a.name: elaborate(a.value, scope).value for a in e.sizes}
+    view = ViewTensor(tensor, e.pattern, sizes)
+    if len(e.subscripts) != len(view.shape):
+        raise KcError(f"the view has rank {len(view.shape)}")
+    return Read(view, None, None, [ops.settled(elaborate(s, scope, True)) for s in e.subscripts])
+
+
+_CASES = {tree.View: _view, tree.Number: _number, tree.Name: _name, tree.Unary: _unary, tree.Binary: _binary, tree.Compare: _compare,
           tree.Select: _select, tree.Access: _access, tree.Call: _call}

@@ -30,6 +30,8 @@ ROWS = [
     ("a condition around an access", "x: f32[N]) -> (y: f32[N]", "y[i] = x[i - 1] if i > 0 else 0", {"x": X}, {"y": [0.0, 1.0, 2.0]}),
     ("gathers whose values fit", "t: f32[4], p: i32[M], c: bool[M]) -> (y: f32[M], z: f32[M], w: f32[M]", "y[i] = t[p[i] & 3] z[i] = t[c[i]] w[i] = t[p[i]] if 0 <= p[i] < 4 else -1",
      {"t": ([4], [1.0, 2.0, 4.0, 8.0]), "p": ([3], [-1, 2, 5]), "c": ([3], [True, False, True])}, {"y": [8.0, 4.0, 2.0], "z": [2.0, 1.0, 2.0], "w": [-1.0, 4.0, -1.0]}),
+    ("views", "x: f32[M, 2 * N]) -> (y: f32[2, N, M], z: f32[2 * M * N]", "y[h, d, i] = view(x, \"i (h d) -> h d i\", h=2)[h, d, i] z[k] = view(x, \"i k -> (k i)\")[k]",
+     {"x": ([2, 2], [1.0, 2.0, 3.0, 4.0])}, {"y": [1.0, 3.0, 2.0, 4.0], "z": [1.0, 3.0, 2.0, 4.0]}),
     # Reductions of nothing.
     ("sums, products, extremes of nothing", "x: f32[N]) -> (a: f32[], b: f32[], c: f32[], d: f32[]",
      "a[] = sum[k](x[k]) b[] = prod[k](x[k]) c[] = max[k](x[k]) d[] = min[k](x[k])", {"x": EMPTY}, {"a": [0.0], "b": [1.0], "c": [-INF], "d": [INF]}),

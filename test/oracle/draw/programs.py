@@ -69,6 +69,22 @@ def proofs(b):
     define(b, left, kind, proved_gather(scope, kind))
 
 
+def views(b):
+    """A tensor by other indices, read at plain ones and in a sum."""
+    m, n, kind = b.size("M"), b.size("N"), b.pick("f32", "i32", "f64")
+    pattern, sizes, dims, shape = b.pick(
+        ("a b -> b a", "", [m, n], [n, m]), ("a (h d) -> a h d", ", h=2", [m, f"2 * {n}"], [m, "2", n]), ("a b -> (a b)", "", [m, n], [f"{m} * {n}"]),
+        ("(h d) a -> (d a) h", ", d=3", [f"3 * {m}", n], [f"3 * {n}", m]), ("(a b) -> b a", f", a={m}", [f"{m} * {n}"], [n, m]), ("a b -> a b", ", a=2", ["2", n], ["2", n]))
+    if "a=M" in sizes:  # a quotient by a size
+        b.size("M", least=1)
+    x, names = b.tensor(kind, dims), ["i", "j", "l"][:len(shape)]
+    view = lambda subscripts: f'view({x}, "{pattern}"{sizes})[{", ".join(subscripts)}]'
+    scope = Scope(b, list(zip(names, shape)), reductions=0)
+    if len(shape) > 1 and b.chance(40):
+        return define(b, list(zip(names, shape))[1:], kind, f"sum[i]({view(names)})")
+    define(b, list(zip(names, shape)), kind, f"{view(names)} {b.pick('+', '*', '-')} {access(scope, kind)}")
+
+
 def _far(b):
     """Subscripts far beyond a tensor, of every integer type; results that tell where they read."""
     left, t = [("i", b.size("M", least=2))], b.pick("u64", "u64", "i64", "u32", "i32")
@@ -202,7 +218,7 @@ def _exact(b, left, kind, text):
 
 
 KINDS = {f.__name__: f for f in (pointwise, gathers, reduced, arguments, windows, solutions, narrow_extremes, masked, constants, grouped, chained, inouts, assignments,
-                                 covers, functions, prelude, wrong, proofs)}
+                                 covers, functions, prelude, wrong, proofs, views)}
 LARGE = {"races": races}  # for devices whose blocks run beside each other
 
 
