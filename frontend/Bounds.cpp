@@ -28,7 +28,7 @@ Prover BoundsChecker::proverFor(const BoundsContext &c, bool withSoft) {
   return p;
 }
 
-void BoundsChecker::addHypotheses(Node *cond, bool negated, SmallVectorImpl<Constraint> &out) {
+void BoundsChecker::addHypotheses(Node *cond, bool negated, BoundsContext &to) {
   SmallVector<std::pair<Node *, bool>> work = {{cond, negated}};
   while (!work.empty()) {
     auto [n, neg] = work.pop_back_val();
@@ -38,7 +38,9 @@ void BoundsChecker::addHypotheses(Node *cond, bool negated, SmallVectorImpl<Cons
       for (Node *o : n->ops)
         work.push_back({o, neg});
     else if (auto k = constraintOf(n, neg))
-      out.push_back(*k);
+      to.soft.push_back(*k);
+    else if (n->kind == Node::Cmp)
+      to.data.push_back({n, neg});
   }
 }
 
@@ -62,8 +64,8 @@ void BoundsChecker::visit(Node *n, const BoundsContext &c, Prover &prover, llvm:
       }
       BoundsContext inner = c;
       bool negated = n->kind == Node::Or || (n->kind == Node::Select && i == 2);
-      addHypotheses(n->ops[0], negated, inner.soft);
-      if (inner.soft.size() == c.soft.size()) {
+      addHypotheses(n->ops[0], negated, inner);
+      if (inner.soft.size() == c.soft.size() && inner.data.size() == c.data.size()) {
         visit(n->ops[i], c, prover, seen);
       } else {
         llvm::DenseSet<Node *> innerSeen;
@@ -81,17 +83,36 @@ void BoundsChecker::visitReduce(Node *n, const BoundsContext &c) {
   inner.domain.append(n->vars.begin(), n->vars.end());
   inner.soft = c.hard;
   inner.soft.append(c.soft.begin(), c.soft.end());
+  inner.data = c.data;
   for (AffineExpr e : n->rangeConditions)
     inner.hard.push_back({e, false});
   SmallVector<Node *> data;
   for (Node *cond : n->conditions)
     splitCondition(cond, inner.hard, data);
   n->mayBeEmpty = mayBeEmpty(n);
+  checkPositions(n);
   for (Node *d : data)
     check(d, inner);
   for (Node *d : data)
-    addHypotheses(d, false, inner.soft);
+    addHypotheses(d, false, inner);
   check(n->ops[0], inner);
+}
+
+/// Positions over several indices are counted by the product of their extents, which two negative ones would make positive.
+void BoundsChecker::checkPositions(Node *n) {
+  if (!n->givesPosition() || n->vars.size() == 1)
+    return;
+  Prover p = base;
+  SmallVector<IndexVar *> negative;
+  for (IndexVar *v : n->vars)
+    if (!Prover(p).proves(v->extent))
+      negative.push_back(v);
+  if (negative.size() < 2)
+    return;
+  diags.error(n->loc) << "the ranges of '" << negative[0]->name << "' and '" << negative[1]->name
+                      << "' may both end before they start, and then there are no positions to count; add 'require "
+                      << print(negative[0]->extent, kernel) << " >= 0'";
+  ok = false;
 }
 
 bool BoundsChecker::mayBeEmpty(Node *n) {
@@ -109,12 +130,16 @@ bool BoundsChecker::provesAtLeast(Node *n, AffineExpr bound, Prover &prover) {
   case Node::Max: return llvm::any_of(n->ops, holds);
   case Node::Select: return inEachCase(n, prover, [&](Node *o, Prover &p) { return provesAtLeast(o, bound, p); });
   case Node::Add:
+    if (!isOfIndicesAlone(n)) // it may wrap, as the model knows
+      break;
     if (n->ops[1]->affine)
       return provesAtLeast(n->ops[0], bound - n->ops[1]->affine, prover);
     if (n->ops[0]->affine)
       return provesAtLeast(n->ops[1], bound - n->ops[0]->affine, prover);
     break;
   case Node::Sub:
+    if (!isOfIndicesAlone(n))
+      break;
     if (n->ops[1]->affine)
       return provesAtLeast(n->ops[0], bound + n->ops[1]->affine, prover);
     if (n->ops[0]->affine)
@@ -122,8 +147,7 @@ bool BoundsChecker::provesAtLeast(Node *n, AffineExpr bound, Prover &prover) {
     break;
   default: break;
   }
-  Prover local = prover;
-  return local.proves(IndexModel(local, kernel.indices.size(), context).of(n) - bound);
+  return provesOfModel(n, prover, [&](AffineExpr e) { return e - bound; });
 }
 
 bool BoundsChecker::provesAtMost(Node *n, AffineExpr bound, Prover &prover) {
@@ -135,12 +159,16 @@ bool BoundsChecker::provesAtMost(Node *n, AffineExpr bound, Prover &prover) {
   case Node::Max: return llvm::all_of(n->ops, holds);
   case Node::Select: return inEachCase(n, prover, [&](Node *o, Prover &p) { return provesAtMost(o, bound, p); });
   case Node::Add:
+    if (!isOfIndicesAlone(n))
+      break;
     if (n->ops[1]->affine)
       return provesAtMost(n->ops[0], bound - n->ops[1]->affine, prover);
     if (n->ops[0]->affine)
       return provesAtMost(n->ops[1], bound - n->ops[0]->affine, prover);
     break;
   case Node::Sub:
+    if (!isOfIndicesAlone(n))
+      break;
     if (n->ops[1]->affine)
       return provesAtMost(n->ops[0], bound + n->ops[1]->affine, prover);
     if (n->ops[0]->affine)
@@ -148,18 +176,29 @@ bool BoundsChecker::provesAtMost(Node *n, AffineExpr bound, Prover &prover) {
     break;
   default: break;
   }
+  return provesOfModel(n, prover, [&](AffineExpr e) { return bound - e; });
+}
+
+bool BoundsChecker::provesOfModel(Node *n, Prover &prover, llvm::function_ref<AffineExpr(AffineExpr)> goal) {
   Prover local = prover;
-  return local.proves(bound - IndexModel(local, kernel.indices.size(), context).of(n));
+  IndexModel model(local, kernel, context);
+  for (auto [condition, negated] : known)
+    model.assume(condition, negated);
+  return local.proves(goal(model.of(n)));
 }
 
 bool BoundsChecker::inEachCase(Node *select, Prover &prover, llvm::function_ref<bool(Node *, Prover &)> holds) {
   for (unsigned i : {1, 2}) {
-    SmallVector<Constraint> facts;
+    BoundsContext facts;
     addHypotheses(select->ops[0], i == 2, facts);
     Prover inner = prover;
-    for (const Constraint &k : facts)
+    for (const Constraint &k : facts.soft)
       inner.assume(k.expr, k.isEq);
-    if (!holds(select->ops[i], inner))
+    size_t before = known.size();
+    known.append(facts.data);
+    bool proved = holds(select->ops[i], inner);
+    known.resize(before);
+    if (!proved)
       return false;
   }
   return true;
@@ -176,6 +215,11 @@ bool BoundsChecker::checkDivisors(AffineExpr e, Prover &prover) {
   return ok;
 }
 
+/// What has to stay inside, and in what: of a view its own subscripts, from which those of the tensor follow.
+std::pair<Node *, AffineExpr> BoundsChecker::subscriptOf(Node *n, unsigned i) {
+  return n->views.empty() ? std::pair(n->ops[i], n->tensor->dims[i]) : n->views[i];
+}
+
 void BoundsChecker::checkRead(Node *n, const BoundsContext &c, Prover &prover) {
   Tensor *t = n->tensor;
   for (Node *s : n->ops) {
@@ -185,9 +229,10 @@ void BoundsChecker::checkRead(Node *n, const BoundsContext &c, Prover &prover) {
     if (!s->pureIndex)
       check(s, c);
   }
-  if (n->bounds == te::BoundsMode::Pad || n->bounds == te::BoundsMode::Assume)
+  bool hasForm = n->bounds != te::BoundsMode::InBounds && !n->isSpeculative; // a node may stand in several places
+  if (hasForm && (n->bounds == te::BoundsMode::Pad || n->bounds == te::BoundsMode::Assume))
     return;
-  if (n->bounds != te::BoundsMode::InBounds) {
+  if (hasForm) {
     for (AffineExpr d : t->dims)
       if (!Prover(prover).proves(d - 1)) {
         diags.error(n->loc) << "the form of this access needs at least one element in each dim of '" << t->name << "'; add 'require "
@@ -198,8 +243,8 @@ void BoundsChecker::checkRead(Node *n, const BoundsContext &c, Prover &prover) {
   }
   std::optional<Prover> softProver;
   bool speculative = false;
-  for (auto [i, s] : llvm::enumerate(n->ops)) {
-    AffineExpr dim = t->dims[i];
+  for (unsigned i = 0, e = n->views.empty() ? n->ops.size() : n->views.size(); i < e; ++i) {
+    auto [s, dim] = subscriptOf(n, i);
     if (s->affine && isa<AffineDimExpr>(s->affine)) {
       auto d = cast<AffineDimExpr>(s->affine);
       IndexVar &v = kernel.indices[d.getPosition()];
@@ -211,20 +256,21 @@ void BoundsChecker::checkRead(Node *n, const BoundsContext &c, Prover &prover) {
     bool low = provesAtLeast(s, zero, own), high = low && provesAtMost(s, dim - 1, own);
     if (low && high)
       continue;
-    if (!c.soft.empty()) {
+    if (!c.soft.empty() || !c.data.empty()) {
       if (!softProver)
         softProver = proverFor(c, true);
       own = *softProver;
+      known = c.data;
       low = provesAtLeast(s, zero, own);
       high = low && provesAtMost(s, dim - 1, own);
+      known.clear();
       if (low && high) {
         speculative = true;
         continue;
       }
     }
     if (!s->affine) {
-      diags.error(s->loc) << "subscript " << i << " of '" << t->name << "' is not affine and cannot be proved in bounds; write '" << t->name
-                          << ".pad(0)[..]', .edge, .wrap, .reflect or .assume_inbounds";
+      reportUnproved(n, i);
       ok = false;
       continue;
     }
@@ -234,6 +280,7 @@ void BoundsChecker::checkRead(Node *n, const BoundsContext &c, Prover &prover) {
   }
   if (speculative) {
     // Zero outside costs no memory access, even of an empty tensor.
+    n->isSpeculative = true;
     n->bounds = te::BoundsMode::Pad;
     bool isFloatElement = kernelc::isFloat(t->element);
     n->padding = t->element == ElementType::boolean ? elab.makeBool(false, n->loc)
@@ -282,10 +329,10 @@ bool Sema::checkBounds(CoreStatement &core) {
   for (Node *d : data)
     checker.check(d, c);
   for (Node *d : data)
-    if (auto k = constraintOf(d, false))
-      c.soft.push_back(*k);
+    checker.assumeIn(c, d);
   BoundsContext hard = c;
   hard.soft.clear();
+  hard.data.clear();
   if (core.scatter) {
     checker.checkScatter(core, *core.scatter, hard, c);
   } else if (!core.isLet) {

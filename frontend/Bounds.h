@@ -13,6 +13,8 @@ struct BoundsContext {
   llvm::SmallVector<IndexVar *> domain;
   llvm::SmallVector<Constraint> hard; ///< the domain's own conditions
   llvm::SmallVector<Constraint> soft; ///< hold whenever the value matters
+  using Facts = llvm::SmallVector<std::pair<Node *, bool>, 0>;
+  Facts data; ///< the same of comparisons with data, true where they fail
 };
 
 class BoundsChecker {
@@ -33,6 +35,8 @@ public:
   }
   /// The left side of a scatter: what is not affine may lie outside, which `form` then says.
   void checkScatter(const CoreStatement &core, ScatterForm &form, const BoundsContext &hard, const BoundsContext &c);
+  /// Whatever is checked in `c` from now on matters only where `condition` holds.
+  void assumeIn(BoundsContext &c, Node *condition) { addHypotheses(condition, false, c); }
   bool ok = true;
 
 private:
@@ -40,6 +44,7 @@ private:
   void visitReduce(Node *n, const BoundsContext &c);
   void checkRead(Node *n, const BoundsContext &c, Prover &prover);
   bool mayBeEmpty(Node *n);
+  void checkPositions(Node *n);
   /// Is `n >= bound` (or `n <= bound`) proved? Sees through min, max and selects.
   bool provesAtLeast(Node *n, mlir::AffineExpr bound, Prover &prover);
   bool provesAtMost(Node *n, mlir::AffineExpr bound, Prover &prover);
@@ -47,8 +52,13 @@ private:
   bool checkDivisors(mlir::AffineExpr e, Prover &prover);
   Prover proverFor(const BoundsContext &c, bool withSoft);
   Loc subscriptLoc(Node *n, unsigned i);
+  std::pair<Node *, mlir::AffineExpr> subscriptOf(Node *n, unsigned i);
   void report(Node *n, unsigned dim, const BoundsContext &c, bool below);
-  void addHypotheses(Node *cond, bool negated, llvm::SmallVectorImpl<Constraint> &out);
+  /// The same of a subscript that is not affine.
+  void reportUnproved(Node *n, unsigned dim);
+  void addHypotheses(Node *cond, bool negated, BoundsContext &to);
+  /// What the model says of `n` with all that is assumed of data: whether `holds` of it.
+  bool provesOfModel(Node *n, Prover &prover, llvm::function_ref<mlir::AffineExpr(mlir::AffineExpr)> goal);
   bool findPoint(mlir::AffineExpr sub, mlir::AffineExpr dim, const BoundsContext &c, std::map<unsigned, int64_t> &dims,
                  std::map<unsigned, int64_t> &symbols);
   bool isPoint(mlir::AffineExpr sub, mlir::AffineExpr dim, const BoundsContext &c, const std::map<unsigned, int64_t> &dims,
@@ -64,6 +74,7 @@ private:
   const Prover &base;
   mlir::MLIRContext *context;
   bool isWrite = false;
+  BoundsContext::Facts known; ///< of data, where an access is being proved
 };
 
 } // namespace kernelc::frontend

@@ -2,6 +2,7 @@
 // What is said of an access that was not proved: the ranges, a point at which it
 // leaves its tensor, and what would settle it. See Bounds.h.
 #include "frontend/Bounds.h"
+#include "frontend/IndexModel.h"
 
 using namespace mlir;
 
@@ -180,12 +181,30 @@ bool BoundsChecker::findPoint(AffineExpr sub, AffineExpr dim, const BoundsContex
 }
 
 Loc BoundsChecker::subscriptLoc(Node *n, unsigned i) {
-  bool isText = n->access && n->loc.file == 0 && i < n->access->args.size() && n->access->args[i]->loc.file == 0;
-  return isText ? n->access->args[i]->loc : n->ops[i]->loc;
+  bool isText = n->access && n->views.empty() && n->loc.file == 0 && i < n->access->args.size() && n->access->args[i]->loc.file == 0;
+  return isText ? n->access->args[i]->loc : subscriptOf(n, i).first->loc;
+}
+
+void BoundsChecker::reportUnproved(Node *n, unsigned i) {
+  auto [s, dim] = subscriptOf(n, i);
+  StringRef name = n->tensor->name;
+  if (isOfIndicesAlone(s)) {
+    diags.error(s->loc) << "subscript " << i << " of '" << name << "' is not affine and cannot be proved in bounds; write '" << name
+                        << ".pad(0)[..]', .edge, .wrap, .reflect or .assume_inbounds";
+    return;
+  }
+  std::string last = print(simplifyAffineExpr(dim - 1, 0, kernel.sizes.size()), kernel);
+  bool isData = false;
+  walk(s, [&](Node *o) { isData |= o->kind == Node::Read || o->kind == Node::Reduce; });
+  diags.error(subscriptLoc(n, i)) << "subscript " << i << " of '" << name << "' depends on "
+                                  << (isData ? "data (a gather)" : "a scalar parameter")
+                                  << " and is not proved to stay in 0:" << print(dim, kernel) << "; clamp it, as in 'min(max(.., 0), "
+                                  << last << ")', or write '" << name << ".pad(0)[..]', .edge, .wrap, .reflect or .assume_inbounds";
 }
 
 void BoundsChecker::report(Node *n, unsigned i, const BoundsContext &c, bool below) {
-  AffineExpr sub = n->ops[i]->affine, dim = n->tensor->dims[i];
+  auto [subscript, dim] = subscriptOf(n, i);
+  AffineExpr sub = subscript->affine;
   Loc loc = subscriptLoc(n, i);
   if (sub == dim && isa<AffineSymbolExpr>(sub)) {
     diags.error(loc) << "'" << print(sub, kernel) << "' is a size: the last element of '" << n->tensor->name << "' is at '"

@@ -43,7 +43,8 @@ struct IndexVar {
   unsigned id = 0;
   llvm::StringRef name;
   Loc loc;
-  mlir::AffineExpr declLo, declHi; ///< as written, over sizes and outer indices
+  mlir::AffineExpr declLo, declHi; ///< as written, over sizes and outer indices; of one alone accesses give the other
+  bool boundByData = false;        ///< data or scalars alone bound it on a side
   mlir::AffineExpr lo, extent;     ///< over the sizes; null until the range is known
   /// The bounds as found, where outer indices move them (then lo and extent are
   /// what they stay within); else null.
@@ -111,6 +112,7 @@ struct Node {
   mlir::AffineExpr affine;           ///< value over indices and sizes, where it is one
   unsigned affineHeight = 0;
   bool regionSubscripts = false; ///< Read: computed in the region, no affine map
+  bool isSpeculative = false;    ///< Read: inside only where a condition around it holds, so that `bounds` is Pad
   bool pureIndex = false;        ///< of indices, sizes and integers only
   int64_t intValue = 0;          ///< ConstInt, ConstBool
   double floatValue = 0;
@@ -121,6 +123,7 @@ struct Node {
   llvm::StringRef callee;                                                ///< Math
   te::BoundsMode bounds = te::BoundsMode::InBounds;                      ///< Read
   Node *padding = nullptr;                                               ///< Read
+  llvm::SmallVector<std::pair<Node *, mlir::AffineExpr>, 0> views;       ///< Read, of a view: its subscripts with its dims
   const Expr *access = nullptr;                                          ///< Read: its text; an index is one node wherever it stands
   // Reduce
   te::Combiner combiner = te::Combiner::Sum;

@@ -119,6 +119,8 @@ Node *Elaborator::elaborate(const Expr *e, const Scope *scope) {
   case Expr::Access: return elaborateAccess(e, scope);
   case Expr::Call: return elaborateCall(e, scope);
   case Expr::Subscripted:
+    if (e->args[0]->kind == Expr::Call && e->args[0]->text == "view" && !fns.contains("view"))
+      return elaborateView(e, scope);
     if (elaborate(e->args[0], scope))
       error(e->loc) << "a scalar takes no subscripts";
     return nullptr;
@@ -149,18 +151,15 @@ bool Elaborator::expectInteger(Node *n, Loc loc, StringRef what) {
   }
   if (n->affine)
     return true;
-  bool data = false, scalar = false, isRange = what.ends_with("range");
+  bool data = false, scalar = false;
   walk(n, [&](Node *o) {
     data |= o->kind == Node::Read || o->kind == Node::Reduce;
     scalar |= o->kind == Node::ScalarParam;
   });
   if (data)
-    error(loc) << what << " that depends on data is not supported yet; use indices, sizes and integers"
-               << (isRange ? ", or one such bound beside it, as in 'k in 0:min(length[b], N)'" : "");
+    error(loc) << what << " that depends on data is not supported yet; use indices, sizes and integers";
   else if (scalar)
-    error(loc) << what << " that depends on a scalar parameter is not supported yet"
-               << (isRange ? "; a condition may, as in 'sum[k, k < n](..)', and a bound beside one of sizes, as in 'k in 0:min(n, N)'"
-                           : "");
+    error(loc) << what << " that depends on a scalar parameter is not supported yet";
   else if (n->kind == Node::ConstInt)
     error(loc) << what << " must be at most " << kMaxAffineConstant << " and at least -" << kMaxAffineConstant;
   else
@@ -177,6 +176,10 @@ bool Elaborator::expectInteger(Node *n, Loc loc, StringRef what) {
 Node *Elaborator::elaborateBinding(const Expr *e, const Binding &b) {
   switch (b.kind) {
   case Binding::Key:
+    if (b.pack && b.pack->indices.size() > 1) {
+      error(e->loc) << "'" << e->text << "' stands for " << b.pack->indices.size() << " indices here and has no one value";
+      return nullptr;
+    }
     if (Node *n = keyValues[b.key])
       return n;
     error(e->loc) << "index '" << e->text << "' is not bound here; it ranges only inside a reduction over it";
@@ -193,11 +196,8 @@ Node *Elaborator::elaborateBinding(const Expr *e, const Binding &b) {
     callSite = saved;
     if (n && b.param && !b.param->type.name.empty()) {
       auto t = findElementType(absl::string_view(b.param->type.name.data(), b.param->type.name.size()));
-      if (t) {
-        n = convertForStore(n, *t, ("parameter '" + b.param->name + "'").str());
-        if (n && n->type != widened(*t))
-          n = convert(n, widened(*t));
-      }
+      if (t)
+        n = convertAsStored(n, *t, ("parameter '" + b.param->name + "'").str());
     }
     return n;
   }

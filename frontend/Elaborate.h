@@ -10,6 +10,8 @@
 // bracket of the function's own cannot capture a name of the caller's.
 #pragma once
 
+#include <functional>
+
 #include "frontend/Core.h"
 #include "support/Constant.h"
 #include "llvm/ADT/DenseMap.h"
@@ -18,6 +20,18 @@
 namespace kernelc::frontend {
 
 struct Scope;
+
+/// What an index parameter of a function stands for: the indices of the call's bracket, with their ranges and conditions.
+struct IndexPack {
+  struct Index {
+    unsigned key = 0;
+    const Expr *lo = nullptr, *hi = nullptr; ///< where the call gives a range
+    bool openLo = false, closedHi = false;
+    const Scope *scope = nullptr; ///< of the range
+  };
+  llvm::SmallVector<Index, 1> indices;
+  llvm::SmallVector<std::pair<const Expr *, const Scope *>> conditions;
+};
 
 struct Binding {
   enum Kind : uint8_t { Key, Thunk, Lambda };
@@ -28,7 +42,7 @@ struct Binding {
   const Statement *lambda = nullptr; ///< a function's `let t[i] = ..`
   const Param *param = nullptr;      ///< a typed parameter converts
   unsigned callDepth = 0;            ///< Thunk: calls open where it was written
-  bool isIndexParam = false;         ///< a bracket of this name rebinds the caller's key
+  const IndexPack *pack = nullptr;   ///< Key, of an index parameter: a bracket of this name rebinds the caller's keys
 };
 
 struct Scope {
@@ -50,7 +64,8 @@ inline std::optional<ElementType> elementNamed(llvm::StringRef name) {
 /// The built-in reduction of that name; mean is a sum.
 std::optional<te::Combiner> reductionNamed(llvm::StringRef name);
 
-/// `lo:hi` over indices and sizes, and what else bounds its index: `index predicate bound`.
+/// `lo:hi` over indices and sizes, and what else bounds its index: `index predicate bound`. A side is null where data or scalars
+/// alone bound it.
 struct WrittenRange {
   mlir::AffineExpr lo, hi;
   llvm::SmallVector<std::pair<mlir::arith::CmpIPredicate, Node *>, 1> others;
@@ -64,6 +79,23 @@ struct ChainedRange {
 std::optional<ChainedRange> chainedRange(const Expr *e);
 /// a, b and c of max(a, b, c), where that is what bounds are joined by.
 llvm::SmallVector<Node *> boundsOf(Node *n, Node::Kind joined);
+
+/// A reduction's bracket, sorted.
+struct Bracket {
+  struct Range {
+    IndexVar *var;
+    Node *node; ///< the index as a value
+    const Expr *lo, *hi;
+    bool openLo, closedHi;
+    const Scope *scope; ///< of the bounds; null: the bracket's own, as far as it stands before
+    size_t names, keys; ///< that the bounds may speak of: those before the index
+  };
+  llvm::SmallVector<IndexVar *> vars;
+  llvm::SmallVector<llvm::StringRef> names; ///< in the text, one each per index or parameter
+  llvm::SmallVector<Range> ranges;
+  llvm::SmallVector<std::pair<const Expr *, const Scope *>> conditions; ///< scope null: the bracket's own
+  llvm::SmallVector<std::pair<Node *, WrittenRange>> written;           ///< ranges with bounds beside their own
+};
 
 class Elaborator {
 public:
@@ -93,27 +125,27 @@ public:
   Node *elaborateSubscript(const Expr *e, const Scope *scope, llvm::StringRef mode, mlir::AffineExpr dim);
   /// Whether `n` is one; an error at `loc` where it is not.
   bool expectInteger(Node *n, Loc loc, llvm::StringRef what);
-  /// Sorts items into declarations (bound into `scope`, appended to vars) and conditions; `written`
-  /// gets the ranges of indices that have bounds beside them.
-  bool elaborateItems(llvm::ArrayRef<BracketItem> items, const Scope *outer, Scope *scope, llvm::SmallVectorImpl<IndexVar *> &vars,
-                      llvm::SmallVectorImpl<unsigned> &keys, llvm::SmallVectorImpl<const Expr *> &conditions,
-                      llvm::SmallVectorImpl<std::pair<const Expr *, WrittenRange>> &written);
+  /// Sorts items into declarations, bound into `scope`, and conditions.
+  bool elaborateItems(llvm::ArrayRef<BracketItem> items, const Scope *outer, Scope *scope, Bracket &bracket);
 
   /// "unknown element type 'float'; did you mean 'f32'?"
   void reportUnknownType(llvm::StringRef type, Loc loc);
 
   // --- ranges (WrittenRange.cpp)
-  /// Of `max(a, b):min(c, d)` one bound on each side must be of indices, sizes and integers.
+  /// Of `max(a, b):min(c, d)` one bound on each side is of indices, sizes and integers; what has none is as far as accesses allow.
   std::optional<WrittenRange> elaborateRange(const Expr *lo, bool openLo, const Expr *hi, bool closedHi, const Scope *scope);
+  std::pair<Node *, Node *> pickBounds(llvm::ArrayRef<Node *> lower, llvm::ArrayRef<Node *> upper);
   bool collectBounds(const Expr *e, Node::Kind joined, const Scope *scope, llvm::SmallVectorImpl<Node *> &parts);
   /// The bounds that a range has beside its own, as conditions on its index.
-  bool addConditions(const WrittenRange &range, const Expr *index, const Scope *scope, llvm::SmallVectorImpl<Node *> &conditions);
+  bool addConditions(const WrittenRange &range, Node *index, llvm::SmallVectorImpl<Node *> &conditions);
 
   // --- types (Types.cpp)
   /// `n` as a value of type `to`; literals adapt. Null and an error when that needs a cast.
   Node *convert(Node *n, Ty to);
   /// `n` converted for a store into `element`: rounding at stores is explicit.
   Node *convertForStore(Node *n, ElementType element, llvm::StringRef into);
+  /// The value that a store into `element` would leave, as it is read.
+  Node *convertAsStored(Node *n, ElementType element, llvm::StringRef into);
   /// A literal's default type: i32 and f32.
   Node *concrete(Node *n);
   Node *castTo(Node *n, ElementType element, Loc loc);
@@ -144,6 +176,9 @@ public:
   Diagnostics &diags;
   Kernel &kernel;
 
+  /// Whether two expressions of sizes are known to be equal; Sema says.
+  std::function<bool(mlir::AffineExpr, mlir::AffineExpr)> sizesAgree;
+
   /// Names of a reduce-assign's right side that stand for reduced indices are bound
   /// by Sema before; with plain `=` this is what an unknown index is told.
   bool plainAssign = false;
@@ -169,6 +204,15 @@ private:
   Node *elaborateSelect(const Expr *e, const Scope *scope);
   Node *elaborateAccess(const Expr *e, const Scope *scope);
   Node *readTensor(Tensor *t, const Expr *e, const Scope *scope);
+  /// A read without its subscripts; null after an error.
+  Node *makeRead(Tensor *t, const Expr *e);
+  /// A subscript as an i64; `mode` and `dim` as for asIndex().
+  Node *elaborateSubscript(const Expr *e, llvm::StringRef mode, mlir::AffineExpr dim, const Scope *scope);
+  // ElaborateView.cpp
+  struct View;
+  Node *elaborateView(const Expr *e, const Scope *scope);
+  bool parseView(View &view, const Scope *scope);
+  bool findViewSizes(View &view, const Scope *scope);
   bool elaborateMode(Node *read, const Expr *e, const Scope *scope);
   void reportUnknownMode(const Tensor *t, const Expr *e);
   /// An unsigned subscript (or bound of a range) as an i64 that its bounds form takes to the same element of `dim`: a u64 of
@@ -178,6 +222,7 @@ private:
   Node *elaborateCall(const Expr *e, const Scope *scope);
   Node *elaborateCast(const Expr *e, const Scope *scope);
   Node *elaborateMath(const Expr *e, const Scope *scope);
+  Node *elaboratePopcount(const Expr *e, const Scope *scope);
   Node *elaborateMinMax(const Expr *e, const Scope *scope);
   Node *elaborateReduce(const Expr *e, const Scope *scope);
   Node *makeReduce(te::Combiner kind, llvm::ArrayRef<IndexVar *> vars, llvm::ArrayRef<Node *> conditions, Node *body, Loc loc);
@@ -185,6 +230,16 @@ private:
   Node *elaborateFn(const Definition *fn, const Expr *e, const Scope *scope);
   Node *elaborateLambda(const Binding &b, const Expr *e, const Scope *scope);
   void shiftWindow(IndexVar *v);
+  bool declareIndex(const Expr *e, const Scope *outer, Scope *scope, Bracket &bracket, const BracketItem *ranged,
+                    const std::optional<ChainedRange> &chain);
+  bool declarePack(const Expr *e, const Binding &b, Scope *scope, Bracket &bracket, bool isRanged);
+  bool isDeclaration(const Expr *name, const Scope *outer, llvm::ArrayRef<llvm::StringRef> declared) const;
+  bool elaborateRanges(const Scope *outer, Scope *scope, Bracket &bracket, size_t firstKey);
+  bool bindIndexParams(const Definition *fn, const Expr *e, const Scope *scope, Scope &args, Scope &body);
+  bool addToPack(const BracketItem &item, const Scope *scope, Scope &args, IndexPack &pack, llvm::ArrayRef<llvm::StringRef> declared);
+  bool bindParams(const Definition *fn, const Expr *e, Scope &args, Scope &body);
+  bool bindShape(const Definition *fn, const Param &p, const Expr *given, Scope &args, Scope &body);
+  Tensor *findTensor(const Expr *name, const Scope *scope) const;
   void fold(Node *n);
   void inferAffine(Node *n);
 
@@ -192,7 +247,11 @@ private:
   const FnTable &reducers;
   const Constants &constants;
   std::deque<Scope> scopes;
-  std::vector<Node *> keyValues; ///< what each index key stands for now; null: unbound
+  std::deque<IndexPack> packs;
+  /// A function's 'let's without subscripts, once for each meaning that indices have: (scope, text) to (epoch, value).
+  llvm::DenseMap<std::pair<const Scope *, const Statement *>, std::pair<unsigned, Node *>> lets;
+  unsigned epoch = 0, lastEpoch = 0; ///< what index keys stand for changes with it
+  std::vector<Node *> keyValues;     ///< what each index key stands for now; null: unbound
   std::vector<llvm::StringRef> keyNames;
   std::vector<std::pair<unsigned, Node *>> pendingKeys; ///< keys a bracket is about to rebind
   std::vector<const Definition *> callStack;

@@ -72,15 +72,6 @@ bool Elaborator::elaborateMode(Node *read, const Expr *e, const Scope *scope) {
   return true;
 }
 
-/// Whether elements of tensors decide it.
-static bool dependsOnData(Node *n) {
-  if (n->pureIndex)
-    return false;
-  bool found = false;
-  walk(n, [&](Node *o) { found |= o->kind == Node::Read || o->kind == Node::Reduce; });
-  return found;
-}
-
 Node *Elaborator::asIndex(Node *s, StringRef mode, AffineExpr dim) {
   if (s->type == Ty::U32)
     return convert(s, Ty::I64);
@@ -140,6 +131,19 @@ Node *Elaborator::readTensor(Tensor *t, const Expr *e, const Scope *scope) {
       diags.note(d, t->loc) << "'" << t->name << "' is declared here";
     return nullptr;
   }
+  Node *n = makeRead(t, e);
+  if (!n)
+    return nullptr;
+  bool ok = true;
+  for (const Expr *a : e->args) {
+    Node *s = elaborateSubscript(a, e->mode, t->dims[n->ops.size()], scope);
+    n->ops.push_back(s);
+    ok &= s != nullptr;
+  }
+  return elaborateMode(n, e, scope) && ok ? n : nullptr;
+}
+
+Node *Elaborator::makeRead(Tensor *t, const Expr *e) {
   if (!t->isReadable) {
     error(e->loc) << "output '" << t->name
                   << "' is read before its statements have defined it; name what they need with 'let', or declare '" << t->name
@@ -153,27 +157,28 @@ Node *Elaborator::readTensor(Tensor *t, const Expr *e, const Scope *scope) {
     n->narrow = t->element;
   if (t->narrow)
     n->narrow = t->narrow;
-  bool ok = true;
-  for (auto [d, a] : llvm::enumerate(e->args)) {
-    Node *s = elaborateSubscript(a, scope, e->mode, t->dims[d]);
-    if (s && e->mode.empty() && dependsOnData(s)) {
-      error(a->loc) << "a subscript that depends on data (a gather) is not supported yet without a "
-                       "bounds form; write '"
-                    << t->name << ".assume_inbounds[..]', or .pad(0), .edge, .wrap, .reflect";
-      ok = false;
-    }
-    n->ops.push_back(s);
-    ok &= s != nullptr;
-  }
-  if (!elaborateMode(n, e, scope) || !ok)
-    return nullptr;
   return n;
+}
+
+Node *Elaborator::elaborateSubscript(const Expr *e, StringRef mode, AffineExpr dim, const Scope *scope) {
+  bool saved = std::exchange(inSubscript, true);
+  Node *s = elaborate(e, scope);
+  inSubscript = saved;
+  if (!s)
+    return nullptr;
+  if (!isInt(s->type) && s->type != Ty::Bool) {
+    error(e->loc) << "a subscript must be an integer, not " << name(s->type);
+    return nullptr;
+  }
+  return s->type == Ty::U64 ? asIndex(s, mode, dim) : convert(s, Ty::I64);
 }
 
 Node *Elaborator::elaborateAccess(const Expr *e, const Scope *scope) {
   if (const Binding *b = scope->find(e->text)) {
     if (b->kind == Binding::Lambda)
       return elaborateLambda(*b, e, scope);
+    if (Tensor *t = b->kind == Binding::Thunk ? findTensor(b->expr, b->scope) : nullptr)
+      return readTensor(t, e, scope);
     error(e->loc) << "'" << e->text << "' is " << (b->kind == Binding::Key ? "an index" : "a parameter of the function")
                   << " and takes no subscripts";
     return nullptr;

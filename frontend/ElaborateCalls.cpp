@@ -23,8 +23,6 @@ unsigned mathArity(StringRef name) {
       .Default(0);
 }
 
-bool unsupportedFunction(StringRef name) { return llvm::is_contained({StringRef("view"), StringRef("rand")}, name); }
-
 } // namespace
 
 Node *Elaborator::elaborateCall(const Expr *e, const Scope *scope) {
@@ -46,8 +44,10 @@ Node *Elaborator::elaborateCall(const Expr *e, const Scope *scope) {
     return elaborateMinMax(e, scope);
   if (!e->hasBracket && mathArity(e->text))
     return elaborateMath(e, scope);
-  if (unsupportedFunction(e->text)) {
-    error(e->loc) << "'" << e->text << "(..)' is not supported yet";
+  if (!e->hasBracket && e->text == "popcount")
+    return elaboratePopcount(e, scope);
+  if (e->text == "view") {
+    error(e->loc) << "a view is a tensor; write its subscripts, as in 'view(..)[i, j]'";
     return nullptr;
   }
   if (reductionNamed(e->text)) {
@@ -103,6 +103,33 @@ Node *Elaborator::elaborateMinMax(const Expr *e, const Scope *scope) {
       return nullptr;
   }
   return result;
+}
+
+/// The ones among the bits of the type that the operand has in memory, as an i32.
+Node *Elaborator::elaboratePopcount(const Expr *e, const Scope *scope) {
+  Node *n = e->named.size() == 1 ? elaborate(e->named[0].value, scope) : nullptr;
+  if (e->named.size() != 1)
+    error(e->loc) << "'popcount' takes 1 value, not " << e->named.size();
+  if (!n)
+    return nullptr;
+  if (!isInt(n->type) && n->type != Ty::Bool) {
+    error(e->named[0].value->loc) << "'popcount' needs an integer, not " << name(n->type);
+    return nullptr;
+  }
+  n = n->type == Ty::Bool ? convert(n, Ty::I32) : concrete(n);
+  if (n && n->narrow && isSignedInteger(*n->narrow) && elementBits(*n->narrow) < 32)
+    n = makeBinary(Node::BitAnd, n, makeInt((int64_t(1) << elementBits(*n->narrow)) - 1, n->type, e->loc), e->loc);
+  if (!n)
+    return nullptr;
+  Node *ones = make(Node::Math, n->type, e->loc);
+  ones->callee = "popcount";
+  ones->ops.push_back(n);
+  ones->narrow = ElementType::u8;
+  if (ones->type != Ty::I32) {
+    ones = castTo(ones, ElementType::i32, e->loc);
+    ones->narrow = ElementType::u8;
+  }
+  return ones;
 }
 
 Node *Elaborator::elaborateMath(const Expr *e, const Scope *scope) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The inlining of `fn`s and of their `let`s. See Elaborate.h.
 #include "frontend/Elaborate.h"
+#include "frontend/Sema.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -8,55 +9,156 @@ using namespace mlir;
 
 namespace kernelc::frontend {
 
-Node *Elaborator::elaborateFn(const Definition *fn, const Expr *e, const Scope *scope) {
-  if (fn->isBroken)
-    return nullptr;
-  if (llvm::is_contained(callStack, fn)) {
-    error(e->loc) << "function '" << fn->name << "' calls itself; functions are inlined and cannot recurse";
-    return nullptr;
+/// One item of a call's bracket: an index that the function reduces over, or a condition of its reductions.
+bool Elaborator::addToPack(const BracketItem &item, const Scope *scope, Scope &args, IndexPack &pack, ArrayRef<StringRef> declared) {
+  std::optional<ChainedRange> chain = item.lo ? std::nullopt : chainedRange(item.expr);
+  if (chain && !isDeclaration(chain->index, scope, declared))
+    chain.reset();
+  if (!item.lo && !chain && item.expr->kind != Expr::Name) {
+    pack.conditions.push_back({item.expr, &args});
+    return true;
   }
-  if (e->items.size() != fn->indexParams.size() || e->hasBracket != !fn->indexParams.empty()) {
+  const Expr *name = chain ? chain->index : item.expr;
+  if (name->kind != Expr::Name) {
+    error(item.loc) << "expected an index name before 'in'";
+    return false;
+  }
+  const Binding *b = scope->find(name->text);
+  if (b && b->kind != Binding::Key) {
+    error(item.loc) << "'" << name->text << "' is not an index";
+    return false;
+  }
+  if (b && b->pack && !item.lo && !chain) { // the bracket of a call around this one
+    pack.indices.append(b->pack->indices);
+    pack.conditions.append(b->pack->conditions);
+    return true;
+  }
+  IndexPack::Index index;
+  index.scope = &args;
+  if (b) {
+    index.key = b->key;
+  } else {
+    if (isKernelName(name->text)) {
+      error(item.loc) << "'" << name->text << "' already names something else of this kernel; an index needs another name";
+      return false;
+    }
+    Binding key;
+    key.key = index.key = keyValues.size();
+    keyValues.push_back(nullptr);
+    keyNames.push_back(name->text);
+    args.names.push_back({name->text, key});
+  }
+  if (item.lo)
+    std::tie(index.lo, index.hi) = std::pair(item.lo, item.hi);
+  else if (chain)
+    std::tie(index.lo, index.hi, index.openLo, index.closedHi) = std::tuple(chain->lo, chain->hi, chain->openLo, chain->closedHi);
+  pack.indices.push_back(index);
+  return true;
+}
+
+/// Of one index parameter the whole bracket is the meaning; of several each has an index, with the conditions behind it.
+bool Elaborator::bindIndexParams(const Definition *fn, const Expr *e, const Scope *scope, Scope &args, Scope &body) {
+  SmallVector<StringRef> declared;
+  for (const BracketItem &item : e->items)
+    if (item.expr->kind == Expr::Name)
+      declared.push_back(item.expr->text);
+  SmallVector<IndexPack *> given;
+  for (const BracketItem &item : e->items) {
+    IndexPack one;
+    if (!addToPack(item, scope, args, one, declared))
+      return false;
+    bool isCondition = one.indices.empty();
+    if (given.empty() || (!isCondition && fn->indexParams.size() > 1)) {
+      given.push_back(&packs.emplace_back(std::move(one)));
+      continue;
+    }
+    IndexPack &last = *given.back();
+    last.indices.append(one.indices);
+    last.conditions.append(one.conditions);
+  }
+  bool fits = given.size() == fn->indexParams.size() && e->hasBracket == !fn->indexParams.empty() &&
+              llvm::all_of(given, [](IndexPack *p) { return !p->indices.empty(); });
+  if (!fits) {
+    size_t count = 0;
+    for (IndexPack *p : given)
+      count += p->indices.size();
     auto d = error(e->loc);
     d << "'" << fn->name << "' takes " << fn->indexParams.size() << (fn->indexParams.size() == 1 ? " index" : " indices")
-      << " in brackets, not " << e->items.size() << "; write '" << fn->name;
+      << " in brackets, not " << count << "; write '" << fn->name;
     if (!fn->indexParams.empty())
       d << "[" << llvm::join(llvm::map_range(fn->indexParams, [](const Param &p) { return p.name; }), ", ") << "]";
     d << "(..)'";
-    return nullptr;
+    return false;
   }
-  Scope &body = scopes.emplace_back();
-  Scope &args = scopes.emplace_back(); // the caller's scope, plus indices the call introduces
-  args.parent = scope;
-  for (auto [item, param] : llvm::zip(e->items, fn->indexParams)) {
-    if (item.lo || item.expr->kind != Expr::Name) {
-      error(item.loc) << "ranges and conditions in the bracket of a function are not supported yet; give the "
-                         "index's name";
-      return nullptr;
-    }
-    const Binding *b = scope->find(item.expr->text);
-    if (b && b->kind != Binding::Key) {
-      error(item.loc) << "'" << item.expr->text << "' is not an index";
-      return nullptr;
-    }
-    Binding key;
-    if (b) {
-      key.key = b->key;
-    } else {
-      if (isKernelName(item.expr->text)) {
-        error(item.loc) << "'" << item.expr->text
-                        << "' already names something else of this kernel; an index needs "
-                           "another name";
-        return nullptr;
-      }
-      key.key = keyValues.size();
-      keyValues.push_back(nullptr);
-      keyNames.push_back(item.expr->text);
-      args.names.push_back({item.expr->text, key});
-    }
-    key.isIndexParam = true;
-    body.names.push_back({param.name, key});
+  for (auto [pack, param] : llvm::zip(given, fn->indexParams)) {
+    Binding b;
+    b.key = pack->indices.front().key;
+    b.pack = pack;
+    body.names.push_back({param.name, b});
   }
-  std::vector<bool> given(fn->params.size());
+  return true;
+}
+
+Tensor *Elaborator::findTensor(const Expr *e, const Scope *scope) const {
+  while (e->kind == Expr::Name) {
+    const Binding *b = scope->find(e->text);
+    if (!b) {
+      while (scope->parent)
+        scope = scope->parent;
+      return scope->kernelLevel ? tensors.lookup(e->text) : nullptr;
+    }
+    if (b->kind != Binding::Thunk)
+      return nullptr;
+    e = b->expr;
+    scope = b->scope;
+  }
+  return nullptr;
+}
+
+/// A tensor for a parameter with a shape: its dims are what the names of the shape stand for.
+bool Elaborator::bindShape(const Definition *fn, const Param &p, const Expr *given, Scope &args, Scope &body) {
+  Tensor *t = findTensor(given, &args);
+  if (!t || t->kind == Tensor::Scalar) {
+    error(given->loc) << "parameter '" << p.name << "' of '" << fn->name << "' is a tensor; give the name of one, without subscripts";
+    return false;
+  }
+  if (t->poisoned)
+    return false;
+  std::optional<ElementType> element = elementNamed(p.type.name);
+  if (!element) {
+    reportUnknownType(p.type.name, at(p.type.loc));
+    return false;
+  }
+  auto text = [](ElementType e) { return StringRef(elementTypeName(e).data(), elementTypeName(e).size()); };
+  if (*element != t->element || p.type.dims.size() != t->dims.size()) {
+    error(given->loc) << "parameter '" << p.name << "' of '" << fn->name << "' is a tensor of " << text(*element) << " with "
+                      << p.type.dims.size() << " dims; '" << t->name << "' is one of " << text(t->element) << " with " << t->dims.size();
+    return false;
+  }
+  for (auto [dim, size] : llvm::zip(p.type.dims, t->dims)) {
+    if (dim->kind == Expr::Name && !body.find(dim->text)) {
+      Binding b;
+      b.key = keyValues.size();
+      keyValues.push_back(makeAffine(size, dim->loc));
+      keyNames.push_back(dim->text);
+      body.names.push_back({dim->text, b});
+      continue;
+    }
+    Node *n = elaborateInteger(dim, &body, "a size");
+    if (!n)
+      return false;
+    if (n->affine != size && !(sizesAgree && sizesAgree(n->affine, size))) {
+      error(given->loc) << "'" << t->name << "' has a dim of " << print(size, kernel) << " where parameter '" << p.name << "' of '"
+                        << fn->name << "' has one of " << print(n->affine, kernel) << "; add 'require " << print(size, kernel)
+                        << " == " << print(n->affine, kernel) << "'";
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Elaborator::bindParams(const Definition *fn, const Expr *e, Scope &args, Scope &body) {
+  SmallVector<const Expr *> given(fn->params.size());
   size_t next = 0;
   for (const NamedArg &a : e->named) {
     size_t i = next;
@@ -74,39 +176,47 @@ Node *Elaborator::elaborateFn(const Definition *fn, const Expr *e, const Scope *
           d << "did you mean '" << near << "'?";
         else
           d << "it has " << llvm::join(names, ", ");
-        return nullptr;
+        return false;
       }
     } else {
       ++next;
     }
     if (i >= fn->params.size() || given[i]) {
       error(e->loc) << "'" << fn->name << "' takes " << fn->params.size() << " arguments";
-      return nullptr;
+      return false;
     }
-    given[i] = true;
-    Binding b;
-    b.kind = Binding::Thunk;
-    b.callDepth = callStack.size();
-    b.expr = a.value;
-    b.scope = &args;
-    b.param = &fn->params[i];
-    body.names.push_back({fn->params[i].name, b});
+    given[i] = a.value;
   }
-  for (size_t i = 0; i < given.size(); ++i) {
-    if (given[i])
-      continue;
-    if (!fn->params[i].defaultValue) {
-      error(e->loc) << "'" << fn->name << "' is called without its parameter '" << fn->params[i].name << "'";
-      return nullptr;
+  for (auto [p, value] : llvm::zip(fn->params, given)) {
+    if (!value && !p.defaultValue) {
+      error(e->loc) << "'" << fn->name << "' is called without its parameter '" << p.name << "'";
+      return false;
     }
     Binding b;
     b.kind = Binding::Thunk;
     b.callDepth = callStack.size();
-    b.expr = fn->params[i].defaultValue;
-    b.scope = &body;
-    b.param = &fn->params[i];
-    body.names.push_back({fn->params[i].name, b});
+    b.expr = value ? value : p.defaultValue;
+    b.scope = value ? &args : &body;
+    b.param = &p;
+    body.names.push_back({p.name, b});
+    if (p.type.isTensor && !bindShape(fn, p, b.expr, args, body))
+      return false;
   }
+  return true;
+}
+
+Node *Elaborator::elaborateFn(const Definition *fn, const Expr *e, const Scope *scope) {
+  if (fn->isBroken)
+    return nullptr;
+  if (llvm::is_contained(callStack, fn)) {
+    error(e->loc) << "function '" << fn->name << "' calls itself; functions are inlined and cannot recurse";
+    return nullptr;
+  }
+  Scope &body = scopes.emplace_back();
+  Scope &args = scopes.emplace_back(); // the caller's scope, plus indices the call introduces
+  args.parent = scope;
+  if (!bindIndexParams(fn, e, scope, args, body) || !bindParams(fn, e, args, body))
+    return nullptr;
   for (const Statement &s : fn->body) {
     if (s.kind != Statement::Let || !s.where.empty()) {
       error(s.loc) << "the body of a function is 'let's and one expression";
@@ -131,9 +241,7 @@ Node *Elaborator::elaborateFn(const Definition *fn, const Expr *e, const Scope *
   callStack.pop_back();
   if (n && !fn->outputs.empty()) {
     if (auto t = elementNamed(fn->outputs[0].type.name)) {
-      n = convertForStore(n, *t, ("the value of '" + fn->name + "'").str());
-      if (n)
-        n = convert(n, widened(*t));
+      n = convertAsStored(n, *t, ("the value of '" + fn->name + "'").str());
     } else {
       reportUnknownType(fn->outputs[0].type.name, at(fn->outputs[0].type.loc));
       return nullptr;
@@ -148,6 +256,9 @@ Node *Elaborator::elaborateLambda(const Binding &b, const Expr *e, const Scope *
     error(e->loc) << "'" << s.target << "' takes " << s.subscripts.size() << " subscripts, not " << e->args.size();
     return nullptr;
   }
+  auto known = lets.find({b.scope, &s});
+  if (s.subscripts.empty() && known != lets.end() && known->second.first == epoch)
+    return known->second.second;
   Scope &inner = scopes.emplace_back();
   inner.parent = b.scope;
   for (auto [sub, arg] : llvm::zip(s.subscripts, e->args)) {
@@ -166,11 +277,10 @@ Node *Elaborator::elaborateLambda(const Binding &b, const Expr *e, const Scope *
   }
   Node *n = elaborate(s.value, &inner);
   if (n && !s.type.name.empty())
-    if (auto t = elementNamed(s.type.name)) {
-      n = convertForStore(n, *t, ("'" + s.target + "'").str());
-      if (n)
-        n = convert(n, widened(*t));
-    }
+    if (auto t = elementNamed(s.type.name))
+      n = convertAsStored(n, *t, ("'" + s.target + "'").str());
+  if (s.subscripts.empty())
+    lets[{b.scope, &s}] = {epoch, n};
   return n;
 }
 

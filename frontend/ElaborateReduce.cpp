@@ -31,6 +31,8 @@ void Elaborator::shiftWindow(IndexVar *v) {
     e.walk([&](AffineExpr x) { found |= isa<AffineDimExpr>(x); });
     return found;
   };
+  if (!v->declLo || !v->declHi)
+    return;
   AffineExpr length = simplifyAffineExpr(v->declHi - v->declLo, kernel.indices.size(), kernel.sizes.size());
   if (!hasDims(v->declLo) || hasDims(length))
     return;
@@ -50,123 +52,130 @@ void Elaborator::shiftWindow(IndexVar *v) {
   v->declHi = length;
 }
 
-/// The first name in `e` that is one of `names`; null where there is none.
-static const Expr *findName(const Expr *e, ArrayRef<StringRef> names) {
-  if (!e)
-    return nullptr;
-  if (e->kind == Expr::Name && llvm::is_contained(names, e->text))
-    return e;
-  for (const Expr *a : e->args)
-    if (const Expr *found = findName(a, names))
-      return found;
-  for (const NamedArg &a : e->named)
-    if (const Expr *found = findName(a.value, names))
-      return found;
-  return nullptr;
+/// Whether a chained comparison around `name` declares it: it is bound neither in the bracket nor on the left.
+bool Elaborator::isDeclaration(const Expr *name, const Scope *outer, ArrayRef<StringRef> declared) const {
+  const Binding *b = outer->find(name->text);
+  return !llvm::is_contained(declared, name->text) && !llvm::is_contained(leftNames, name->text) && !(b && b->kind != Binding::Key) &&
+         !isKernelName(name->text);
 }
 
-bool Elaborator::elaborateItems(ArrayRef<BracketItem> items, const Scope *outer, Scope *scope, SmallVectorImpl<IndexVar *> &vars,
-                                SmallVectorImpl<unsigned> &keys, SmallVectorImpl<const Expr *> &conditions,
-                                SmallVectorImpl<std::pair<const Expr *, WrittenRange>> &written) {
-  SmallVector<StringRef> declared, texts;
-  for (const BracketItem &item : items)
-    if ((!item.lo && item.expr->kind == Expr::Name) || item.lo)
-      declared.push_back(item.expr->text);
-  bool ok = true;
-  struct Range {
-    IndexVar *var;
-    const Expr *name, *lo, *hi;
-    bool openLo = false, closedHi = false;
-  };
-  SmallVector<Range> ranges;
-  auto declare = [&](const Expr *e) -> IndexVar * {
-    // An index parameter of the function stands for the caller's key.
-    const Binding *b = outer->find(e->text);
-    const Scope *root = outer;
-    while (root->parent)
-      root = root->parent;
-    if (b && b->kind != Binding::Key) {
-      error(e->loc) << "'" << e->text << "' is a parameter and cannot be reduced over";
-      return nullptr;
-    }
-    if (root->kernelLevel && isKernelName(e->text) && !b) {
-      error(e->loc) << "'" << e->text << "' already names " << (sizeIndex.contains(e->text) ? "a size" : "something else")
-                    << " of this kernel; an index needs another name";
-      return nullptr;
-    }
-    for (size_t i = 0; i < vars.size(); ++i)
-      if (texts[i] == e->text) {
-        error(e->loc) << "index '" << e->text << "' stands twice in this bracket";
-        return nullptr;
-      }
-    bool isParam = b && b->isIndexParam;
-    IndexVar *v = bindIndex(scope, isParam ? keyNames[b->key] : e->text, e->loc);
-    if (isParam) {
-      // Rebind the caller's key to the fresh index for as long as the body lasts.
-      Binding own = scope->names.back().second;
-      Node *value = keyValues[own.key];
-      keyValues.pop_back();
-      keyNames.pop_back();
-      scope->names.pop_back();
-      scope->names.push_back({e->text, *b});
-      keys.push_back(b->key);
-      pendingKeys.push_back({b->key, value});
-    }
-    vars.push_back(v);
-    texts.push_back(e->text);
-    return v;
-  };
-  for (const BracketItem &item : items) {
-    if (item.lo) {
-      if (item.expr->kind != Expr::Name) {
-        error(item.loc) << "expected an index name before 'in'";
-        ok = false;
-        continue;
-      }
-      IndexVar *v = declare(item.expr);
-      ok &= v != nullptr;
-      if (v)
-        ranges.push_back({v, item.expr, item.lo, item.hi});
-      continue;
-    }
-    if (item.expr->kind == Expr::Name) {
-      ok &= declare(item.expr) != nullptr;
-      continue;
-    }
-    auto chain = chainedRange(item.expr);
-    const Expr *k = chain ? chain->index : nullptr;
-    if (k && !llvm::is_contained(declared, k->text) && !llvm::is_contained(leftNames, k->text) &&
-        !(outer->find(k->text) && outer->find(k->text)->kind != Binding::Key) && !isKernelName(k->text)) {
-      IndexVar *v = declare(k);
-      ok &= v != nullptr;
-      if (v)
-        ranges.push_back({v, k, chain->lo, chain->hi, chain->openLo, chain->closedHi});
-      continue;
-    }
-    conditions.push_back(item.expr);
+/// An index parameter of the function stands for the caller's keys, each of which is a fresh index for as long as the body lasts.
+bool Elaborator::declarePack(const Expr *e, const Binding &b, Scope *scope, Bracket &bracket, bool isRanged) {
+  if (isRanged && b.pack->indices.size() != 1) {
+    error(e->loc) << "'" << e->text << "' stands for " << b.pack->indices.size() << " indices here and takes no range of its own";
+    return false;
   }
-  for (const Range &r : ranges) {
-    // Names of the bracket shadow those outside: a bound by an outer index would be read as one by the inner index.
-    ArrayRef<StringRef> before = ArrayRef(texts).take_front(llvm::find(vars, r.var) - vars.begin());
-    const Expr *inner = findName(r.lo, before);
-    if (inner || (inner = findName(r.hi, before))) {
-      error(inner->loc) << "'" << inner->text << "' is an index of this bracket, on which a range cannot depend; give '" << r.name->text
-                        << "' a range of its own and a condition, as in '" << r.name->text << " >= " << inner->text << "'";
-      ok = false;
-      continue;
-    }
-    auto range = elaborateRange(r.lo, r.openLo, r.hi, r.closedHi, outer);
+  for (const IndexPack::Index &index : b.pack->indices) {
+    size_t names = scope->names.size(), before = pendingKeys.size();
+    IndexVar *v = bindIndex(scope, keyNames[index.key], e->loc);
+    Node *value = keyValues.back();
+    keyValues.pop_back();
+    keyNames.pop_back();
+    scope->names.pop_back();
+    pendingKeys.push_back({index.key, value});
+    bracket.vars.push_back(v);
+    if (index.lo && !isRanged)
+      bracket.ranges.push_back({v, value, index.lo, index.hi, index.openLo, index.closedHi, index.scope, names, before});
+  }
+  scope->names.push_back({e->text, b});
+  if (!isRanged)
+    bracket.conditions.append(b.pack->conditions);
+  return true;
+}
+
+/// `e`, which a bracket names, gives a range (`ranged`, `chain`) or leaves without one.
+bool Elaborator::declareIndex(const Expr *e, const Scope *outer, Scope *scope, Bracket &bracket, const BracketItem *ranged,
+                              const std::optional<ChainedRange> &chain) {
+  const Binding *b = outer->find(e->text);
+  const Scope *root = outer;
+  while (root->parent)
+    root = root->parent;
+  if (b && b->kind != Binding::Key) {
+    error(e->loc) << "'" << e->text << "' is a parameter and cannot be reduced over";
+    return false;
+  }
+  if (root->kernelLevel && isKernelName(e->text) && !b) {
+    error(e->loc) << "'" << e->text << "' already names " << (sizeIndex.contains(e->text) ? "a size" : "something else")
+                  << " of this kernel; an index needs another name";
+    return false;
+  }
+  if (llvm::is_contained(bracket.names, e->text)) {
+    error(e->loc) << "index '" << e->text << "' stands twice in this bracket";
+    return false;
+  }
+  bracket.names.push_back(e->text);
+  size_t names = scope->names.size(), before = pendingKeys.size();
+  bool isRanged = ranged || chain;
+  if (b && b->pack) {
+    if (!declarePack(e, *b, scope, bracket, isRanged))
+      return false;
+  } else {
+    bracket.vars.push_back(bindIndex(scope, e->text, e->loc));
+  }
+  if (!isRanged)
+    return true;
+  Node *value = b && b->pack ? pendingKeys.back().second : keyValues.back();
+  if (ranged)
+    bracket.ranges.push_back({bracket.vars.back(), value, ranged->lo, ranged->hi, false, false, nullptr, names, before});
+  else
+    bracket.ranges.push_back({bracket.vars.back(), value, chain->lo, chain->hi, chain->openLo, chain->closedHi, nullptr, names, before});
+  return true;
+}
+
+bool Elaborator::elaborateRanges(const Scope *outer, Scope *scope, Bracket &bracket, size_t firstKey) {
+  bool ok = true;
+  for (const Bracket::Range &r : bracket.ranges) {
+    Scope &before = scopes.emplace_back();
+    before.parent = outer;
+    before.names.assign(scope->names.begin(), scope->names.begin() + r.names);
+    auto rebind = [&] {
+      for (auto &[key, value] : MutableArrayRef(pendingKeys).slice(firstKey, r.keys - firstKey))
+        std::swap(keyValues[key], value);
+      epoch = ++lastEpoch;
+    };
+    unsigned outerEpoch = epoch;
+    rebind();
+    auto range = elaborateRange(r.lo, r.openLo, r.hi, r.closedHi, r.scope ? r.scope : &before);
+    rebind();
+    epoch = outerEpoch;
     if (!range) {
       ok = false;
       continue;
     }
     r.var->declLo = range->lo;
     r.var->declHi = range->hi;
+    r.var->boundByData = !range->lo || !range->hi;
     shiftWindow(r.var);
     if (!range->others.empty())
-      written.push_back({r.name, std::move(*range)});
+      bracket.written.push_back({r.node, std::move(*range)});
   }
   return ok;
+}
+
+bool Elaborator::elaborateItems(ArrayRef<BracketItem> items, const Scope *outer, Scope *scope, Bracket &bracket) {
+  SmallVector<StringRef> declared;
+  for (const BracketItem &item : items)
+    if ((!item.lo && item.expr->kind == Expr::Name) || item.lo)
+      declared.push_back(item.expr->text);
+  bool ok = true;
+  size_t firstKey = pendingKeys.size();
+  for (const BracketItem &item : items) {
+    if (item.expr->kind == Expr::Name) {
+      ok &= declareIndex(item.expr, outer, scope, bracket, item.lo ? &item : nullptr, std::nullopt);
+      continue;
+    }
+    if (item.lo) {
+      error(item.loc) << "expected an index name before 'in'";
+      ok = false;
+      continue;
+    }
+    auto chain = chainedRange(item.expr);
+    if (chain && isDeclaration(chain->index, outer, declared) && !llvm::is_contained(bracket.names, chain->index->text))
+      ok &= declareIndex(chain->index, outer, scope, bracket, nullptr, chain);
+    else
+      bracket.conditions.push_back({item.expr, nullptr});
+  }
+  return elaborateRanges(outer, scope, bracket, firstKey) && ok;
 }
 
 Node *Elaborator::elaborateReduce(const Expr *e, const Scope *scope) {
@@ -176,32 +185,31 @@ Node *Elaborator::elaborateReduce(const Expr *e, const Scope *scope) {
   }
   Scope &inner = scopes.emplace_back();
   inner.parent = scope;
-  SmallVector<IndexVar *> vars;
-  SmallVector<unsigned> keys;
-  SmallVector<const Expr *> conditionExprs;
+  Bracket bracket;
   size_t pendingStart = pendingKeys.size();
-  SmallVector<std::pair<const Expr *, WrittenRange>> written;
-  bool ok = elaborateItems(e->items, scope, &inner, vars, keys, conditionExprs, written);
+  bool ok = elaborateItems(e->items, scope, &inner, bracket);
   SmallVector<std::pair<unsigned, Node *>> rebound(pendingKeys.begin() + pendingStart, pendingKeys.end());
   pendingKeys.resize(pendingStart);
   for (auto &[key, value] : rebound)
     std::swap(keyValues[key], value);
+  unsigned outerEpoch = std::exchange(epoch, rebound.empty() ? epoch : ++lastEpoch);
   llvm::scope_exit restore([&] {
     for (auto &[key, value] : llvm::reverse(rebound))
       std::swap(keyValues[key], value);
+    epoch = outerEpoch;
   });
   if (!ok)
     return nullptr;
-  if (vars.empty()) {
+  if (bracket.vars.empty()) {
     error(e->loc) << "'" << e->text << "' needs an index to reduce, as in '" << e->text << "[k](..)'";
     return nullptr;
   }
   SmallVector<Node *> conditions;
-  for (auto &[index, range] : written)
-    if (!addConditions(range, index, &inner, conditions))
+  for (auto &[index, range] : bracket.written)
+    if (!addConditions(range, index, conditions))
       return nullptr;
-  for (const Expr *c : conditionExprs) {
-    Node *n = elaborateCondition(c, &inner);
+  for (auto [c, own] : bracket.conditions) {
+    Node *n = elaborateCondition(c, own ? own : &inner);
     if (!n)
       return nullptr;
     if (n->kind != Node::ConstBool || !n->intValue)
@@ -212,9 +220,9 @@ Node *Elaborator::elaborateReduce(const Expr *e, const Scope *scope) {
   inSubscript = saved;
   if (!body)
     return nullptr;
-  Node *reduce = makeReduce(*reductionNamed(e->text), vars, conditions, body, e->loc);
+  Node *reduce = makeReduce(*reductionNamed(e->text), bracket.vars, conditions, body, e->loc);
   if (reduce && e->text == "mean")
-    return makeMean(reduce, vars, e->loc);
+    return makeMean(reduce, bracket.vars, e->loc);
   return reduce;
 }
 
@@ -246,13 +254,8 @@ Node *Elaborator::makeReduce(te::Combiner kind, ArrayRef<IndexVar *> vars, Array
       body = convert(body, Ty::I32);
   }
   bool arg = kind == C::ArgMax || kind == C::ArgMin;
-  if (arg) {
-    if (vars.size() != 1) {
-      error(loc) << "argmax and argmin reduce exactly one index; join indices by arithmetic first";
-      return nullptr;
-    }
+  if (arg)
     body = concrete(body);
-  }
   if (!body)
     return nullptr;
   if (isUnsigned(body->type)) {

@@ -40,7 +40,7 @@ bool isPlainCount(Node *n) { return n->isCount && n->conditions.empty() && n->ra
 /// Whether te.reduce gives the value itself: positions are counted from 0 there, and integers start at the identity of a wide type.
 bool isPlainResult(Node *n) {
   if (n->givesPosition())
-    return !n->vars[0]->window && n->vars[0]->lo == getAffineConstantExpr(0, n->vars[0]->lo.getContext());
+    return n->vars.size() > 1 || (!n->vars[0]->window && n->vars[0]->lo == getAffineConstantExpr(0, n->vars[0]->lo.getContext()));
   return !n->mayBeEmpty || !n->narrow || (n->combiner != te::Combiner::Max && n->combiner != te::Combiner::Min);
 }
 
@@ -67,7 +67,37 @@ RankedTensorType KernelEmitter::tensorType(ArrayRef<AffineExpr> dims, Type eleme
 Type KernelEmitter::storageType(ElementType t) { return te::getStorageType(builder.getContext(), t); }
 Type KernelEmitter::valueType(Ty t) { return storageType(elementOf(t)); }
 
+IndexVar *KernelEmitter::joinIndices(Node *reduce) {
+  IndexVar &all = kernel.indices.emplace_back();
+  all.id = kernel.indices.size() - 1;
+  all.name = reduce->vars.front()->name;
+  all.loc = reduce->vars.front()->loc;
+  all.lo = builder.getAffineConstantExpr(0);
+  AffineExpr rest = builder.getAffineDimExpr(all.id), behind = builder.getAffineConstantExpr(1);
+  for (IndexVar *v : llvm::reverse(reduce->vars)) {
+    AffineExpr extent = v->extent;
+    auto number = dyn_cast<AffineConstantExpr>(extent);
+    AffineExpr divisor = number && number.getValue() < 1 ? builder.getAffineConstantExpr(1) : extent;
+    bool isFirst = v == reduce->vars.front();
+    joined[v] = isFirst ? rest.floorDiv(behind) : rest.floorDiv(behind) % divisor;
+    behind = behind * divisor;
+    AffineExpr terms = number ? builder.getAffineConstantExpr(std::max<int64_t>(number.getValue(), 0)) : extent;
+    all.extent = all.extent ? terms * all.extent : terms;
+  }
+  all.extent = simplifyAffineExpr(all.extent, 0, kernel.sizes.size());
+  return &all;
+}
+
+AffineExpr KernelEmitter::ofJoined(AffineExpr e, ArrayRef<IndexVar *> domain) {
+  llvm::DenseMap<AffineExpr, AffineExpr> map;
+  for (auto [v, expr] : joined)
+    if (!llvm::is_contained(domain, v))
+      map[builder.getAffineDimExpr(v->id)] = expr + v->lo;
+  return map.empty() ? e : e.replace(map);
+}
+
 AffineExpr KernelEmitter::toDomain(AffineExpr e, ArrayRef<IndexVar *> domain) {
+  e = ofJoined(e, domain);
   llvm::DenseMap<AffineExpr, AffineExpr> map;
   for (auto [i, v] : llvm::enumerate(domain))
     map[getAffineDimExpr(v->id, builder.getContext())] = getAffineDimExpr(i, builder.getContext()) + v->lo;
@@ -87,18 +117,23 @@ IntegerSetAttr KernelEmitter::conditionSet(ArrayRef<Constraint> constraints, Arr
 }
 
 Value KernelEmitter::emitReduce(Node *reduce, ArrayRef<IndexVar *> outer, StringRef name, ElementType element) {
-  SmallVector<IndexVar *> domain(outer);
-  domain.append(reduce->vars.begin(), reduce->vars.end());
+  SmallVector<IndexVar *> named(outer); // as the text has them
+  named.append(reduce->vars.begin(), reduce->vars.end());
   SmallVector<Constraint> affine;
   SmallVector<Node *> data;
+  SmallVector<IndexVar *> domain(named);
+  if (reduce->givesPosition() && reduce->vars.size() > 1) {
+    domain.truncate(outer.size());
+    domain.push_back(joinIndices(reduce));
+  }
   for (AffineExpr e : reduce->rangeConditions)
     affine.push_back({e, false});
   for (Node *c : reduce->conditions)
     splitCondition(c, affine, data);
   RegionEmitter::Reductions reductions;
   for (Node *c : data)
-    hoist(c, domain, reductions);
-  hoist(reduce->ops[0], domain, reductions);
+    hoist(c, named, reductions);
+  hoist(reduce->ops[0], named, reductions);
 
   SmallVector<AffineExpr> extents;
   SmallVector<Attribute> names;

@@ -89,10 +89,16 @@ private:
   mlir::IntegerSetAttr conditionSet(llvm::ArrayRef<Constraint> constraints, llvm::ArrayRef<IndexVar *> domain);
   /// `e` with each index replaced by its position in `domain`, shifted by its range.
   mlir::AffineExpr toDomain(mlir::AffineExpr e, llvm::ArrayRef<IndexVar *> domain);
+  /// One index for those of an arg reduction over several: its values are their positions in row-major order. At most
+  /// one extent may be negative, so that then there is nothing (BoundsChecker).
+  IndexVar *joinIndices(Node *reduce);
+  /// `e` in terms of the joined indices where `domain` lacks their parts.
+  mlir::AffineExpr ofJoined(mlir::AffineExpr e, llvm::ArrayRef<IndexVar *> domain);
 
   mlir::OpBuilder &builder;
   Diagnostics &diags;
   Kernel &kernel;
+  llvm::DenseMap<IndexVar *, mlir::AffineExpr> joined; ///< what an index is, from 0, of the one that it is joined into
 };
 
 /// Puts numbers in the place of sizes of `kernel`, which then takes the others only.

@@ -10,6 +10,8 @@ Value RegionEmitter::argOf(IndexVar *v) {
   for (auto [d, a] : llvm::zip(domain, args))
     if (d == v)
       return a;
+  if (AffineExpr e = parent.joined.lookup(v))
+    return emitAffine(e, parent.location(v->loc, v->name));
   llvm_unreachable("an index outside its domain");
 }
 
@@ -197,7 +199,7 @@ Value RegionEmitter::emitRead(Node *n) {
   } else {
     SmallVector<IndexVar *> used;
     for (Node *s : n->ops)
-      s->affine.walk([&](AffineExpr x) {
+      parent.ofJoined(s->affine, domain).walk([&](AffineExpr x) {
         if (auto d = dyn_cast<AffineDimExpr>(x)) {
           IndexVar *v = &parent.kernel.indices[d.getPosition()];
           if (!llvm::is_contained(used, v))
@@ -260,6 +262,8 @@ Value RegionEmitter::readReduction(Node *n) {
 
 /// argmax and argmin: te counts positions from the start of the range, and of nothing gives -1.
 Value RegionEmitter::emitPosition(Node *n, Value position) {
+  if (n->vars.size() > 1) // row-major in the ranges
+    return position;
   Location loc = parent.location(n->loc);
   AffineExpr start = n->vars[0]->lo;
   if (AffineExpr window = n->vars[0]->window)

@@ -4,6 +4,7 @@
 
 #include "frontend/Emit.h"
 #include "frontend/Format.h"
+#include "frontend/ImportedFiles.h"
 #include "frontend/Parser.h"
 #include "frontend/Prelude.h"
 #include "frontend/RangeComments.h"
@@ -26,7 +27,8 @@ private:
   /// has no errors. False after errors.
   bool forEachKernel(StringRef text, StringRef fileName, llvm::function_ref<void(Kernel &, Sema &)> handle);
   void check(const Definition &d, llvm::function_ref<void(Kernel &, Sema &)> handle);
-  bool collect(const Ast &ast, bool isPrelude);
+  enum class Origin { Prelude, Imported, Own };
+  bool collect(const Ast &ast, Origin origin);
   bool checkOptions(const Ast &ast);
   static void collectNames(const Expr *e, std::vector<StringRef> &names);
 
@@ -34,9 +36,10 @@ private:
   Diagnostics diags;
   const ImportOptions &options;
   FnTable fns, reducers, userNames;
+  llvm::StringMap<Loc> imported;
 };
 
-bool Importer::collect(const Ast &ast, bool isPrelude) {
+bool Importer::collect(const Ast &ast, Origin origin) {
   for (const Definition &d : ast.definitions) {
     if (d.isBroken) {
       if (d.kind == Definition::Fn)
@@ -44,20 +47,28 @@ bool Importer::collect(const Ast &ast, bool isPrelude) {
       continue;
     }
     switch (d.kind) {
-    case Definition::Import: diags.error(d.loc) << "'import' is not supported yet"; continue;
+    case Definition::Import: continue; // loaded already
     case Definition::Schedule: diags.error(d.loc) << "a 'schedule' in the text is not supported yet; give it with '--schedule'"; continue;
     case Definition::Reducer:
       reducers[d.name] = &d;
       diags.error(d.loc) << "reducers of your own ('" << d.name << "') are not supported yet";
       continue;
     case Definition::Fn:
+      if (auto it = imported.find(d.name); it != imported.end()) {
+        auto e = diags.error(d.nameLoc);
+        e << "'" << d.name << "' is defined by what is imported as well";
+        diags.note(e, it->second) << "it is defined here";
+        continue;
+      }
       fns[d.name] = &d; // the user's replaces the prelude's
+      if (origin == Origin::Imported)
+        imported[d.name] = d.nameLoc;
       break;
-    case Definition::Def: break;
+    case Definition::Def: break; // those of imported files are not this program's
     }
     if (findElementType(absl::string_view(d.name.data(), d.name.size())))
       diags.error(d.nameLoc) << "'" << d.name << "' is a type and cannot be a name";
-    if (!isPrelude && !userNames.try_emplace(d.name, &d).second)
+    if (origin == Origin::Own && !userNames.try_emplace(d.name, &d).second)
       diags.error(d.nameLoc) << "'" << d.name << "' is defined twice in this file";
   }
   return diags.numErrors() == 0;
@@ -171,8 +182,12 @@ bool Importer::forEachKernel(StringRef text, StringRef fileName, llvm::function_
   ParseResult parsed = Parser(diags, *tokens).run();
   // Other definitions than those with an error are checked all the same.
   bool parses = diags.numErrors() == 0;
-  collect(prelude.ast, true);
-  if (collect(parsed.ast, false) && parses)
+  ImportedFiles files(diags, options.readImport);
+  files.load(parsed.ast);
+  collect(prelude.ast, Origin::Prelude);
+  for (const ParseResult &f : files.files())
+    collect(f.ast, Origin::Imported);
+  if (collect(parsed.ast, Origin::Own) && parses)
     checkOptions(parsed.ast);
   bool any = false;
   for (const Definition &d : parsed.ast.definitions) {

@@ -6,6 +6,8 @@
 // nothing throws, no text crashes it. Thread-safe for different contexts.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 
 #include "mlir/IR/BuiltinOps.h"
@@ -21,6 +23,8 @@ struct ImportOptions {
   Constants constants;
   /// Only this kernel, or all when empty.
   std::string kernel;
+  /// Reads what the text imports; without one it may import `std/` alone.
+  std::function<std::optional<std::string>(const std::string &path, std::string &why)> readImport;
 };
 
 /// Imports `text`; `fileName` is what locations and diagnostics say. Null after

@@ -47,6 +47,7 @@ private:
   AffineExpr tightest(ArrayRef<AffineExpr> bounds, bool isUpper);
   Prover withRangesOf(AffineExpr e);
   void reportAmbiguous(IndexVar *v, ArrayRef<Range> ranges);
+  static bool isWritten(IndexVar *v) { return v->declLo && v->declHi; }
   bool isPending(IndexVar *v) { return !v->hasRange() && !failed.count(v); }
   bool setRange(IndexVar *v, AffineExpr lo, AffineExpr hi);
   std::optional<Interval> interval(AffineExpr e);
@@ -80,7 +81,10 @@ void RangeSolver::collect() {
       for (IndexVar *v : n->vars)
         owners[v].push_back(n);
     }
-    if (n->kind == Node::Read)
+    for (auto &[s, dim] : n->views)
+      if (s->affine)
+        right.push_back({s->affine, dim, n});
+    if (n->kind == Node::Read && n->views.empty())
       for (auto [i, s] : llvm::enumerate(n->ops))
         if (s->affine)
           right.push_back({s->affine, n->tensor->dims[i], n});
@@ -154,6 +158,8 @@ std::optional<Interval> RangeSolver::interval(AffineExpr e) {
 }
 
 bool RangeSolver::setRange(IndexVar *v, AffineExpr lo, AffineExpr hi) {
+  lo = v->declLo ? v->declLo : lo; // what is written holds
+  hi = v->declHi ? v->declHi : hi;
   auto a = interval(lo), b = interval(hi - 1);
   if (!a || !b)
     return false;
@@ -180,7 +186,7 @@ bool RangeSolver::setRange(IndexVar *v, AffineExpr lo, AffineExpr hi) {
   return true;
 }
 
-bool RangeSolver::resolveWritten(IndexVar *v) { return v->declLo && setRange(v, v->declLo, v->declHi); }
+bool RangeSolver::resolveWritten(IndexVar *v) { return setRange(v, v->declLo, v->declHi); }
 
 bool RangeSolver::resolveLeft(IndexVar *v) {
   SmallVector<AffineExpr> dims = dimsOfAlone(left, v);
@@ -312,7 +318,7 @@ std::optional<Range> RangeSolver::solution(IndexVar *v, ArrayRef<Use> uses, bool
 bool RangeSolver::resolveSolved(ArrayRef<Use> uses, bool moving) {
   SmallVector<std::pair<IndexVar *, Range>> found;
   for (IndexVar *v : vars)
-    if (isPending(v) && !v->declLo)
+    if (isPending(v) && !isWritten(v))
       if (auto range = solution(v, uses, moving))
         found.push_back({v, *range});
   bool progress = false;
@@ -323,6 +329,11 @@ bool RangeSolver::resolveSolved(ArrayRef<Use> uses, bool moving) {
 
 void RangeSolver::reportUnknown(IndexVar *v) {
   auto e = diags.error(v->loc);
+  if (v->boundByData) {
+    e << "data or scalars alone bound index '" << v->name
+      << "', and no access says how far it may go; write a bound of sizes beside, as in '" << v->name << " in 0:min(n, N)'";
+    return;
+  }
   e << "nothing gives index '" << v->name << "' a range; write one, as in '";
   if (llvm::is_contained(core.vars, v))
     e << "where " << v->name << " in 0:n'";
@@ -336,7 +347,7 @@ bool RangeSolver::run() {
   while (progress) {
     progress = false;
     for (IndexVar *v : vars)
-      if (isPending(v) && (v->declLo ? resolveWritten(v) : resolveLeft(v) || resolveAlone(v)))
+      if (isPending(v) && (isWritten(v) ? resolveWritten(v) : resolveLeft(v) || resolveAlone(v)))
         progress = true;
     progress =
         progress || resolveSolved(left, false) || resolveSolved(right, false) || resolveSolved(left, true) || resolveSolved(right, true);

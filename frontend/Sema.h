@@ -12,7 +12,12 @@ namespace kernelc::frontend {
 class Sema {
 public:
   Sema(Diagnostics &diags, Kernel &kernel, const FnTable &fns, const FnTable &reducers, const Constants &constants)
-      : diags(diags), kernel(kernel), elab(diags, kernel, fns, reducers, constants), constants(constants) {}
+      : diags(diags), kernel(kernel), elab(diags, kernel, fns, reducers, constants), constants(constants) {
+    elab.sizesAgree = [this](mlir::AffineExpr a, mlir::AffineExpr b) {
+      Prover p = prover;
+      return p.proves(a - b) && p.proves(b - a);
+    };
+  }
 
   /// Checks everything and fills `statements`; false after errors.
   bool run();

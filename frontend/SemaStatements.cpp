@@ -116,7 +116,7 @@ void Sema::collectSubscriptNames(const Expr *e, SmallVectorImpl<const Expr *> &n
       collectSubscriptNames(a.value, names, bound, false);
   }
   for (const Expr *a : e->args)
-    collectSubscriptNames(a, names, bound, inSubscript || e->kind == Expr::Access);
+    collectSubscriptNames(a, names, bound, inSubscript || e->kind == Expr::Access || e->kind == Expr::Subscripted);
   bound.resize(mark);
 }
 
@@ -208,10 +208,11 @@ bool Sema::checkWhere(ArrayRef<BracketItem> where, Scope *scope, CoreStatement &
         return false;
       }
       auto range = elab.elaborateRange(item.lo, false, item.hi, false, scope);
-      if (!range || !elab.addConditions(*range, item.expr, scope, core.conditions))
+      if (!range || !elab.addConditions(*range, elab.elaborate(item.expr, scope), core.conditions))
         return false;
       v->declLo = range->lo;
       v->declHi = range->hi;
+      v->boundByData = !range->lo || !range->hi;
       continue;
     }
     // A chained comparison around an index is its range.
@@ -219,7 +220,7 @@ bool Sema::checkWhere(ArrayRef<BracketItem> where, Scope *scope, CoreStatement &
     if (auto chain = chainedRange(e)) {
       IndexVar *v = nullptr;
       for (IndexVar *x : core.vars)
-        if (x->name == chain->index->text && !x->declLo)
+        if (x->name == chain->index->text && !x->declLo && !x->declHi)
           v = x;
       Node *lo = v ? elab.elaborate(chain->lo, scope) : nullptr;
       Node *hi = v ? elab.elaborate(chain->hi, scope) : nullptr;

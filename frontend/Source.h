@@ -20,7 +20,7 @@ namespace kernelc::frontend {
 
 struct Loc {
   uint32_t offset = 0;
-  uint32_t file = 0; ///< 0 is the user's text, 1 the prelude
+  uint32_t file = 0; ///< 0 is the user's text, 1 the prelude, others are imported
   /// What is underlined, around `offset`; the token at `offset` where they are equal.
   uint32_t begin = 0, end = 0;
 };

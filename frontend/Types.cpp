@@ -209,6 +209,17 @@ Node *Elaborator::convertForStore(Node *n, ElementType element, StringRef into) 
   return castTo(n, element, n->loc);
 }
 
+Node *Elaborator::convertAsStored(Node *n, ElementType element, StringRef into) {
+  n = convertForStore(n, element, into);
+  if (n && n->kind == Node::ConstFloat && kernelc::isFloat(element) && elementBits(element) < 32) { // no store will round it
+    Node *wide = makeFloat(n->floatValue, Ty::F32, n->loc);
+    n = make(Node::Cast, Ty::F32, n->loc);
+    n->ops.push_back(wide);
+    n->castTo = element;
+  }
+  return n ? convert(n, widened(element)) : nullptr;
+}
+
 Node *Elaborator::castTo(Node *n, ElementType element, Loc loc) {
   Ty to = widened(element);
   if (n->isConst() && n->kind != Node::ConstBool) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Ranges as they are written: `k in a:b` and chained comparisons, of brackets and of `where`. See Elaborate.h.
 #include "frontend/Elaborate.h"
+#include "frontend/IndexModel.h"
 
 using namespace mlir;
 
@@ -51,6 +52,29 @@ bool Elaborator::collectBounds(const Expr *e, Node::Kind joined, const Scope *sc
   return n;
 }
 
+/// The bounds that are the range itself: of several those that give a window which outer indices move as a whole, else those over
+/// sizes alone. Null on a side that has data and scalars alone: then accesses bound the index there.
+std::pair<Node *, Node *> Elaborator::pickBounds(ArrayRef<Node *> lower, ArrayRef<Node *> upper) {
+  auto rank = [&](Node *l, Node *h) {
+    if (!l || !h)
+      return (l ? 1 - hasDims(l->affine) : 0) + (h ? 1 - hasDims(h->affine) : 0);
+    AffineExpr length = simplifyAffineExpr(h->affine - l->affine, kernel.indices.size(), kernel.sizes.size());
+    bool isNumber = isa<AffineConstantExpr>(length);
+    return hasDims(length) ? 0 : hasDims(l->affine) ? (isNumber ? 4 : 3) : isNumber ? 1 : 2;
+  };
+  auto candidates = [](ArrayRef<Node *> bounds) {
+    SmallVector<Node *> found = llvm::to_vector(llvm::make_filter_range(bounds, [](Node *n) { return bool(n->affine); }));
+    return found.empty() ? SmallVector<Node *>{nullptr} : found;
+  };
+  SmallVector<Node *> lows = candidates(lower), highs = candidates(upper);
+  std::pair<Node *, Node *> best(lows.front(), highs.front());
+  for (Node *l : lows)
+    for (Node *h : highs)
+      if (rank(l, h) > rank(best.first, best.second))
+        best = {l, h};
+  return best;
+}
+
 std::optional<WrittenRange> Elaborator::elaborateRange(const Expr *lo, bool openLo, const Expr *hi, bool closedHi, const Scope *scope) {
   auto elaborateBounds = [&](const Expr *e, Node::Kind joined) {
     SmallVector<Node *> parts;
@@ -68,33 +92,23 @@ std::optional<WrittenRange> Elaborator::elaborateRange(const Expr *lo, bool open
     if (number)
       parts.push_back(number);
     bool known = llvm::any_of(parts, [](Node *p) { return bool(p->affine); });
-    Node *wrong = nullptr;
     for (Node *p : parts)
-      if (!wrong && (!isInt(p->type) || (!known && !p->affine)))
-        wrong = p;
-    if (wrong) {
-      expectInteger(wrong, e->loc, "the bound of a range");
-      parts.clear();
-    }
+      if (!isInt(p->type) || (!known && isOfIndicesAlone(p))) {
+        expectInteger(p, e->loc, "the bound of a range");
+        parts.clear();
+        break;
+      }
     return parts;
   };
   SmallVector<Node *> lower = elaborateBounds(lo, Node::Max), upper = elaborateBounds(hi, Node::Min);
   if (lower.empty() || upper.empty())
     return std::nullopt;
-  // Of several bounds, those that give a window which outer indices move as a whole, else those over sizes alone.
-  auto rank = [&](Node *l, Node *h) {
-    AffineExpr length = simplifyAffineExpr(h->affine - l->affine, kernel.indices.size(), kernel.sizes.size());
-    bool isNumber = isa<AffineConstantExpr>(length);
-    return hasDims(length) ? 0 : hasDims(l->affine) ? (isNumber ? 4 : 3) : isNumber ? 1 : 2;
-  };
-  Node *first = nullptr, *last = nullptr;
-  for (Node *l : lower)
-    for (Node *h : upper)
-      if (l->affine && h->affine && (!first || rank(l, h) > rank(first, last)))
-        std::tie(first, last) = std::pair(l, h);
+  auto [first, last] = pickBounds(lower, upper);
   WrittenRange range;
-  range.lo = first->affine + (openLo ? 1 : 0);
-  range.hi = last->affine + (closedHi ? 1 : 0);
+  if (first)
+    range.lo = first->affine + (openLo ? 1 : 0);
+  if (last)
+    range.hi = last->affine + (closedHi ? 1 : 0);
   using P = arith::CmpIPredicate;
   for (Node *l : lower)
     if (l != first)
@@ -105,10 +119,9 @@ std::optional<WrittenRange> Elaborator::elaborateRange(const Expr *lo, bool open
   return range;
 }
 
-bool Elaborator::addConditions(const WrittenRange &range, const Expr *index, const Scope *scope, SmallVectorImpl<Node *> &conditions) {
+bool Elaborator::addConditions(const WrittenRange &range, Node *index, SmallVectorImpl<Node *> &conditions) {
   for (auto [predicate, bound] : range.others) {
-    Node *k = elaborate(index, scope);
-    Node *c = k ? makeCompare(predicate, k, bound, bound->loc) : nullptr;
+    Node *c = index ? makeCompare(predicate, index, bound, bound->loc) : nullptr;
     if (!c)
       return false;
     if (c->kind != Node::ConstBool || !c->intValue)

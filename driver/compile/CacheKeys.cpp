@@ -46,6 +46,8 @@ CacheKey requestKey(const Program &program, absl::string_view what, absl::string
     absl::StrAppend(&options, "\nprecision ", program.options().precision.toString());
   if (!program.options().schedule.empty())
     absl::StrAppend(&options, "\nschedule ", program.options().schedule);
+  if (!program.imports().empty())
+    absl::StrAppend(&options, "\nimports ", program.imports());
   return CacheKey::request(program.text(), options, target, absl::StrCat(versionString(), " ", buildId()));
 }
 

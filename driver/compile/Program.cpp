@@ -9,13 +9,18 @@
 #include "driver/compile/Registration.h"
 #include "driver/compile/ScheduleFile.h"
 #include "frontend/Import.h"
+#include "frontend/ImportedFiles.h"
 #include "ir/te/Te.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 
 namespace kernelc {
 
-Program::Program(std::string text, ProgramOptions options) : text_(std::move(text)), options_(std::move(options)) {}
+Program::Program(std::string text, ProgramOptions options)
+    : text_(std::move(text)), options_(std::move(options)), readImport_(makeImportReader(options_.fileName)) {
+  if (!absl::EndsWith(options_.fileName, ".mlir"))
+    imports_ = frontend::importedTexts(text_, readImport_);
+}
 
 absl::StatusOr<std::shared_ptr<Program>> Program::create(std::string text, ProgramOptions options) {
   std::shared_ptr<Program> program(new Program(std::move(text), std::move(options)));
@@ -56,6 +61,7 @@ absl::Status Program::import(std::vector<std::string> *warnings) {
     frontend::ImportOptions import;
     import.constants = options_.constants;
     import.kernel = options_.kernel;
+    import.readImport = readImport_;
     module_ = frontend::importKc(*context_, text_, options_.fileName, import);
     if (module_ && mlir::failed(excludeMaskedTerms(*module_)))
       module_ = nullptr;

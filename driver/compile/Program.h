@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "driver/compile/Compiler.h"
+#include "driver/compile/ImportReader.h"
 #include "driver/compile/ProgramOptions.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -31,6 +32,8 @@ public:
 
   const std::string &text() const { return text_; }
   const ProgramOptions &options() const { return options_; }
+  /// What the text imports from its folder, as it was when the program was made: part of keys.
+  const std::string &imports() const { return imports_; }
   /// Every kernel's contract, without variants, in source order.
   const std::vector<Kernel> &kernels() const { return kernels_; }
   /// What the text says that hardly was meant (a literal beyond its type), rendered with its line.
@@ -46,8 +49,9 @@ private:
   Program(std::string text, ProgramOptions options);
   absl::Status import(std::vector<std::string> *warnings = nullptr) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  std::string text_;
+  std::string text_, imports_;
   ProgramOptions options_;
+  ImportReader readImport_;
   std::vector<Kernel> kernels_;
   std::vector<std::string> warnings_;
   absl::Mutex mutex_;

@@ -34,6 +34,19 @@ KernelOp getKernel(Operation *op) {
   return op->getParentOfType<KernelOp>();
 }
 
+/// A division by a size that turns out to be no number of things stands where there are no points: it may be one by 1, which
+/// keeps what is divided (an access that depends on no index is not guarded by the domain).
+static AffineExpr withoutEmptyDivisions(AffineExpr e) {
+  auto b = dyn_cast<AffineBinaryOpExpr>(e);
+  if (!b)
+    return e;
+  AffineExpr l = withoutEmptyDivisions(b.getLHS()), r = withoutEmptyDivisions(b.getRHS());
+  bool divides = e.getKind() != AffineExprKind::Add && e.getKind() != AffineExprKind::Mul;
+  if (auto c = dyn_cast<AffineConstantExpr>(r); c && divides && c.getValue() < 1)
+    return e.getKind() == AffineExprKind::Mod ? getAffineConstantExpr(0, e.getContext()) : l;
+  return l == b.getLHS() && r == b.getRHS() ? e : getAffineBinaryOpExpr(e.getKind(), l, r);
+}
+
 void replaceSizes(KernelOp kernel, ArrayRef<AffineExpr> by, unsigned symbols) {
   AttrTypeReplacer replacer;
   auto dims = [&](unsigned count) {
@@ -43,13 +56,17 @@ void replaceSizes(KernelOp kernel, ArrayRef<AffineExpr> by, unsigned symbols) {
     AffineMap m = a.getValue();
     if (m.getNumSymbols() != by.size())
       return std::nullopt;
-    return AffineMapAttr::get(m.replaceDimsAndSymbols(dims(m.getNumDims()), by, m.getNumDims(), symbols));
+    m = m.replaceDimsAndSymbols(dims(m.getNumDims()), by, m.getNumDims(), symbols);
+    SmallVector<AffineExpr> results = llvm::map_to_vector(m.getResults(), withoutEmptyDivisions);
+    return AffineMapAttr::get(AffineMap::get(m.getNumDims(), symbols, results, m.getContext()));
   });
   replacer.addReplacement([&](IntegerSetAttr a) -> std::optional<Attribute> {
     IntegerSet s = a.getValue();
     if (s.getNumSymbols() != by.size())
       return std::nullopt;
-    return IntegerSetAttr::get(s.replaceDimsAndSymbols(dims(s.getNumDims()), by, s.getNumDims(), symbols));
+    s = s.replaceDimsAndSymbols(dims(s.getNumDims()), by, s.getNumDims(), symbols);
+    SmallVector<AffineExpr> constraints = llvm::map_to_vector(s.getConstraints(), withoutEmptyDivisions);
+    return IntegerSetAttr::get(IntegerSet::get(s.getNumDims(), symbols, constraints, s.getEqFlags()));
   });
   replacer.recursivelyReplaceElementsIn(kernel, /*replaceAttrs=*/true, /*replaceLocs=*/false, /*replaceTypes=*/false);
 }

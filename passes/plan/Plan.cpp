@@ -52,7 +52,7 @@ bool Scheduler::schedule(LaunchPlan &l) {
   for (auto [n, ordinal] : llvm::enumerate(l.ops))
     if (auto reduce = dyn_cast<ReduceOp>(ops_[ordinal])) {
       if (findScannedIndex(l, ops_))
-        return scheduleScan(l);
+        return scheduleScan(l), true;
       if (auto c = findGeneralContraction(reduce)) {
         remarkOn(reduce, *c);
         uniform_ = uniformTiles(l, *c, l.dims[n]);

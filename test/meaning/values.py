@@ -51,6 +51,106 @@ def f(x: f32[2 * N]) -> (window: i64[N], shifted: i64[N], moved: i64[N], inner: 
 }""", {"x": ("f32", [9, 1, 5, 7, 2, 8, 3, 4])},
          {"window": [0, 3, 5, 7], "shifted": [1, 2, 4, 4], "moved": [0, 2, 3, 5], "inner": [15], "body": [11, 12, 14, 16], "named": [5],
           "unused": [3, 4, 5, 6], "last": [9, 7, 8, 4]}),
+    # A bound of data or scalars alone goes as far as the accesses do.
+    Case("bounds of data alone", """
+def f(x: f32[N], off: i32[G + 1], n: i32[2], h: u64[1]) -> (seg: f32[G], first: f32[2], from: f32[2], huge: f32[], moved: f32[N], place: i64[]) {
+  seg[g] = sum[i in off[g]:off[g + 1]](x[i])
+  first[i] = sum[k in 0:n[i]](x[k])
+  from[i] = max[n[i] <= k < N](x[k])
+  huge[] = sum[k in 1:h[0]](x[k])
+  moved[i] = sum[k in i:n[1]](x[k] * f32(i + 1))
+  place[] = argmax[k in 1:n[1]](x[k])
+}""", {"x": ("f32", [1, 2, 4, 8]), "off": ("i32", [-5, 1, 3, 3, 99]), "n": ("i32", [2, 7]), "h": ("u64", [M64 - 1])},
+         {"seg": [1, 6, 0, 8], "first": [3, 15], "from": [8, -INF], "huge": [14], "moved": [15, 28, 36, 32], "place": [3]}),
+    # A bound may speak of the indices before it in its bracket, those of a function's caller too.
+    Case("bounds by indices of the bracket", """
+fn pairs[j](e) { sum[j, l in j:3](e * f32(l)) }
+def f(x: f32[N, N]) -> (upper: f32[], window: f32[], count: f32[N], named: f32[], other: f32[N]) {
+  upper[] = sum[i, k in i:N](x[i, k])
+  window[] = sum[i in 0:N, k in i:i + 2](x.pad(0)[i, k])
+  count[i] = sum[i in 0:N, k in 0:i + 1](x[i, k])
+  named[] = pairs[m](x[m, 0])
+  other[i] = max[i, 1 <= k <= i](x[i, k])
+}""", {"x": ("f32", [[1, 2, 3], [4, 5, 6], [7, 8, 9]])},
+         {"upper": [26], "window": [26 - 3], "count": [1 + 9 + 24] * 3, "named": [1 * 3 + 4 * 3 + 7 * 2], "other": [9] * 3}),
+    # A bracket is what an index parameter stands for, through calls of calls; a range of the function's own replaces it.
+    Case("brackets of functions", """
+fn total[j](e) { sum[j](e) }
+fn again[m](e) { total[m, m != 1](e) }
+fn own[j](e) { sum[j in 1:3](e) + max[j](e) }
+fn each[i, j](e) { sum[i](max[j](e)) }
+fn corner(t: f32[A, B]) { t[A - 1, B - 1] }
+fn line(t, i) { sum[k](t[i, k]) }
+def f(x: f32[M, N], n: i32[]) -> (part: f32[], both: f32[], skip: f32[], mine: f32[], pair: f32[], data: f32[], rows: f32[M], last: f32[]) {
+  require M >= 1
+  require N >= 4
+  part[] = total[k in 0:n[]](x[0, k])
+  both[] = total[i, j, j > i](x[i, j])
+  skip[] = again[k in 0:n[]](x[0, k])
+  mine[] = own[k in 3:N](x[0, k])
+  pair[] = each[i in 0:2, j, j < 3](x.pad(0)[i, j])
+  data[] = total[i, j, x[i, j] > 5](x[i, j])
+  let t[i, j] = x[i, j] * 2
+  rows[i] = line(t, i) - line(x, i)
+  last[] = corner(t)
+}""", {"x": ("f32", [[1, 2, 3, 4], [5, 6, 7, 8]]), "n": ("i32", 3)},
+         {"part": [6], "both": [2 + 3 + 4 + 7 + 8], "skip": [4], "mine": [5 + 4], "pair": [3 + 7], "data": [21], "rows": [10, 26], "last": [16]}),
+    # Philox's test vectors (Random123): the seed is the key, the indices are the counter.
+    Case("random numbers", """
+def f(seed: u64[2]) -> (bits: u32[2], unit: f32[], dropped: f32[4]) {
+  bits[n] = rand_bits(seed[n], seed[n], seed[n] & 4294967295, seed[n] & 4294967295)
+  unit[] = rand(0)
+  dropped[n] = dropout(3, 0.4, 0, n)
+}""", {"seed": ("u64", [0, M64 - 1])},
+         {"bits": [0x6627e8d5, 0x408f276d], "unit": [0x6627e8 / 2**24], "dropped": [0, 5, 0, 5]}),
+    Case("ones among the bits", """
+def f(a: i8[N], b: u64[N], c: i32[N], d: u16[N]) -> (w: i32[N], x: u8[N], y: i32[N], z: i32[N]) {
+  w[n] = popcount(a[n])
+  x[n] = popcount(b[n])
+  y[n] = popcount(c[n])
+  z[n] = popcount(d[n]) + popcount(True)
+}""", {"a": ("i8", [-1, -128, 5]), "b": ("u64", [M64 - 1, M63, 0]), "c": ("i32", [-1, 255, -2**31]), "d": ("u16", [65535, 1, 0])},
+         {"w": [8, 1, 2], "x": [64, 1, 0], "y": [32, 8, 1], "z": [17, 2, 1]}),
+    Case("the prelude's pieces", """
+def f(x: f32[N], t: f32[N]) -> (a: f32[N], b: f32[N], c: f32[N], d: f32[N], e: f32[N], h: f32[], k: f32[], m: f32[]) {
+  a[i] = hardsigmoid(x[i])
+  b[i] = hardswish(x[i])
+  c[i] = hardtanh(x[i])
+  d[i] = softsign(x[i])
+  e[i] = relu6(x[i])
+  h[] = huber[i](x[i], t[i])
+  k[] = hinge[i](x[i], t[i])
+  m[] = mse[i](x[i], t[i]) + norm1[i](x[i]) + norminf[i](x[i])
+}""", {"x": ("f32", [-3, 0, 3, 7]), "t": ("f32", [-1, 0.5, 3, 1])},
+         {"a": [0, 0.5, 1, 1], "b": [0, 0, 3, 7], "c": [-1, 0, 1, 1], "d": [-0.75, 0, 0.75, 0.875], "e": [0, 0, 3, 6],
+          "h": [(1.5 + 0.125 + 0 + 5.5) / 4], "k": [(0 + 1 + 0 + 0) / 4], "m": [(4 + 0.25 + 0 + 36) / 4 + 13 + 7]}),
+    Case("views", """
+def f(x: f32[M, 2 * N], p: i32[1]) -> (heads: f32[2, M, N], flat: f32[2 * M * N], total: f32[2], picked: f32[], two: f32[2 * N, M]) {
+  heads[h, i, d] = view(x, "i (h d) -> h i d", h=2)[h, i, d]
+  flat[k] = view(x, "i k -> (k i)")[k]
+  total[h] = sum[i, d](view(x, "i (h d) -> h i d", h=2)[h, i, d])
+  picked[] = sum[i](view(x, "i (h d) -> h (i d)", h=2)[p[0] & 1, i])
+  let t[i, k] = x[i, k] * 10
+  two[k, i] = view(t, "i k -> k i")[k, i]
+}""", {"x": ("f32", [[1, 2, 3, 4], [5, 6, 7, 8]]), "p": ("i32", [3])},
+         {"heads": [1, 2, 5, 6, 3, 4, 7, 8], "flat": [1, 5, 2, 6, 3, 7, 4, 8], "total": [14, 22], "picked": [22], "two": [10, 50, 20, 60, 30, 70, 40, 80]}),
+    # Gathers without a bounds form: the values of their subscripts fit.
+    Case("gathers that fit", """
+def f(t: f32[256], s: f32[V], b: u8[N], i: i32[N], l: i64[N], u: u64[N], x: f32[N])
+    -> (byte: f32[N], mask: f32[N], modulo: f32[N], clamp: f32[N], top: f32[N], truth: f32[N], chosen: f32[N], real: f32[N]) {
+  require V >= 2
+  byte[n] = t[b[n]]
+  mask[n] = t[i[n] & 15]
+  modulo[n] = s[l[n] % 2]
+  clamp[n] = s[min(max(l[n], 0), V - 1)]
+  top[n] = s[min(u[n], 1)]
+  truth[n] = s[x[n] > 0]
+  chosen[n] = s[i[n]] if 0 <= i[n] < V else -1
+  real[n] = t[u8(x[n])]
+}""", {"t": ("f32", list(range(256))), "s": ("f32", [10, 20, 30]), "b": ("u8", [0, 255, 7, 1]), "i": ("i32", [-1, 2, 3, -2**31]),
+       "l": ("i64", [-M63, M63 - 1, 1, -1]), "u": ("u64", [0, M64 - 1, M63, 1]), "x": ("f32", [NAN, 300, -5, 2.5])},
+         {"byte": [0, 255, 7, 1], "mask": [15, 2, 3, 0], "modulo": [10, 20, 20, 20], "clamp": [10, 30, 20, 10], "top": [10, 20, 20, 20],
+          "truth": [10, 20, 10, 20], "chosen": [-1, 30, -1, -1], "real": [0, 255, 0, 2]}),
     Case("positions of nothing", """
 def f(x: f32[N]) -> (a: i64[], b: i64[], c: i64[N], d: i64[N], e: i64[N]) {
   a[] = argmax[2 <= k < N](x[k])
@@ -59,6 +159,19 @@ def f(x: f32[N]) -> (a: i64[], b: i64[], c: i64[N], d: i64[N], e: i64[N]) {
   d[i] = argmin[k in i:i + 2, x.pad(0)[k] > 4](x.pad(0)[k])
   e[i] = argmax[k in i + 1:N](x[k] * f32(i + 1))
 }""", {"x": ("f32", [4, 5])}, {"a": [-1], "b": [-1], "c": [-1, -1], "d": [1, 1], "e": [1, -1]}),
+    # Over several indices: the row-major position in their ranges.
+    Case("positions over several indices", """
+def f(x: f32[M, N]) -> (a: i64[], b: i64[], c: i64[], d: i64[2], e: i64[], g: i64[]) {
+  require M >= 1
+  require N >= 2
+  a[] = argmax[i, j](x[i, j])
+  b[] = argmin[j, i](x[i, j])
+  c[] = argmax[i in 1:M, j in 2:N](x[i, j])
+  d[i] = argmax[r in i:i + 2, s in 1:3](x.pad(-9)[r, s])
+  e[] = argmin[i in 5:M, j](x[i, j])
+  g[] = argmax[i, j in 9:N](x[i, j])
+}""", {"x": ("f32", [[1, 5, NAN, 2], [-7, 4, 3, 8]])},
+         {"a": [2], "b": [1], "c": [1], "d": [1, 0], "e": [-1], "g": [-1]}),
     Case("positions among NaN and inf", """
 def f(x: f32[M, N]) -> (a: i64[M], b: i64[M]) {
   a[i] = argmax[k in 1:N](x[i, k])

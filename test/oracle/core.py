@@ -65,6 +65,7 @@ class Reduce:
 
     def __init__(self, kind, loops, conditions, body, type, narrow=None):
         self.kind, self.loops, self.conditions, self.body, self.type, self.narrow = kind, loops, conditions, body, type, narrow
+        self.order = loops  # as in the bracket
 
     @property
     def children(self):

@@ -9,7 +9,8 @@ from . import operators as ops, tree
 from .core import Const, Index, Loop, Op, Read, Reduce, Select, Symbol, Tensor, mentions, walk
 from .narrow import narrowest
 from .ranges import infer
-from .element_types import BOOL, I32, I64, LIT_FLOAT, LIT_INT, TYPES, KcError, is_float, is_int, widen
+from .views import ViewTensor
+from .element_types import BOOL, I32, I64, LIT_FLOAT, LIT_INT, TYPES, KcError, Unsupported, is_float, is_int, widen
 
 REDUCTIONS = ("sum", "prod", "max", "min", "any", "all", "xor", "argmax", "argmin", "mean")
 _CONSTANTS = {"inf": (math.inf, LIT_FLOAT), "nan": (math.nan, LIT_FLOAT), "pi": (math.pi, LIT_FLOAT),
@@ -123,7 +124,8 @@ def _access(e, scope, subscript):
             inner.names[formal.name] = Thunk(actual, scope)
         t = TYPES[found.let.type] if found.let.type else None
         return typed(elaborate(found.let.value, inner), t)
-    if not isinstance(found, Tensor):
+    found = _tensor(e.tensor, scope)
+    if found is None:
         raise KcError(f"unknown tensor '{e.tensor}'")
     if len(e.subscripts) != len(found.shape):
         raise KcError(f"'{e.tensor}' has rank {len(found.shape)}")
@@ -158,17 +160,16 @@ def _cast(node, t):
 
 
 def _inline(function, e, scope, subscript):
-    if len(e.bracket or []) != len(function.indices):
-        raise KcError(f"'{function.name}' takes {len(function.indices)} indices")
     caller, inner = Scope(scope), Scope(None, scope.functions)
-    for formal, actual in zip(function.indices, e.bracket or []):
-        symbol = scope.index(actual.name)
-        if symbol is None:
-            symbol = caller.names[actual.name] = Symbol(actual.name)
-        inner.names[formal] = symbol
-    inner.own = set(function.indices)
+    packs = _packs(function, e.bracket or [], scope, caller)
+    for formal, pack in zip(function.indices, packs):
+        inner.names[formal] = pack.loops[0][0] if len(pack.loops) == 1 else pack
+    inner.own = dict(zip(function.indices, packs))
     for formal, actual in zip(function.params, _arguments(function, e.args), strict=True):
-        inner.names[formal.name] = Thunk(actual, caller, TYPES[formal.type] if formal.type else None)
+        of_tensor = formal.shape is not None
+        inner.names[formal.name] = Thunk(actual, caller, TYPES[formal.type] if formal.type and not of_tensor else None)
+        if of_tensor:
+            _bind_shape(formal, inner)
     for let in function.lets:
         nested = Scope(inner)
         t = TYPES[let.type] if let.type else None
@@ -176,6 +177,55 @@ def _inline(function, e, scope, subscript):
         nested.names[let.name] = inner_names
         inner = nested
     return typed(elaborate(function.value, inner, subscript), TYPES[function.result] if function.result else None)
+
+
+class Pack:
+    """What an index parameter stands for: [(symbol, lo, hi, scope)] and [(condition, scope)] of the call."""
+
+    def __init__(self):
+        self.loops, self.conditions = [], []
+
+
+def _packs(function, bracket, scope, caller):
+    packs, bare = [], {e.name for e in bracket if isinstance(e, (tree.Name, tree.Range))}
+    for entry in bracket:
+        around = chained(entry)
+        names, conditions = ({}, [entry]) if around and around[0] in bare else declared([entry], scope)
+        if len(function.indices) > 1 and names or not packs:
+            packs.append(Pack())
+        pack = packs[-1]
+        for name, (lo, hi) in names.items():
+            outer = _alias(scope, name)
+            if outer and lo is None:
+                pack.loops += outer.loops
+                pack.conditions += outer.conditions
+                continue
+            if scope.index(name) is None:
+                caller.names[name] = Symbol(name)
+            pack.loops.append((scope.index(name) or caller.names[name], lo, hi, caller))
+        pack.conditions += [(c, caller) for c in conditions]
+    if len(packs) != len(function.indices) or not all(p.loops for p in packs):
+        raise KcError(f"'{function.name}' takes {len(function.indices)} indices")
+    return packs
+
+
+def _tensor(name, scope):
+    """The tensor that a name, or a parameter of the function around, stands for."""
+    found = scope.find(name)
+    while isinstance(found, Thunk) and isinstance(found.value, tree.Name):
+        found = found.scope.find(found.value.name)
+    return found if isinstance(found, Tensor) else None
+
+
+def _bind_shape(formal, inner):
+    tensor = _tensor(formal.name, inner)
+    if tensor is None or tensor.type is not TYPES[formal.type] or len(tensor.shape) != len(formal.shape):
+        raise KcError(f"'{formal.name}' is a tensor of {formal.type} with {len(formal.shape)} dims")
+    for dim, size in zip(formal.shape, tensor.shape):
+        if isinstance(dim, tree.Name) and inner.find(dim.name) is None:
+            inner.names[dim.name] = Const(size, I64)
+        elif elaborate(dim, inner).value != size:
+            raise KcError(f"'{formal.name}' has a dim of {size}")
 
 
 def _arguments(function, args):
@@ -193,10 +243,10 @@ def _arguments(function, args):
 
 
 def _alias(scope, name):
-    """The caller's index that an index parameter of the function around stands for."""
+    """What of the caller's an index parameter of the function around stands for."""
     while scope is not None:
         if name in scope.names:
-            return scope.names[name] if name in getattr(scope, "own", ()) else None
+            return getattr(scope, "own", {}).get(name)
         scope = scope.parent
     return None
 
@@ -237,22 +287,57 @@ def _statement(scope):
     return scope
 
 
+def of_data_alone(e, scope, joined):
+    """Whether a bound, or each that min or max joins, depends on data or a scalar."""
+    if isinstance(e, tree.Call) and e.name == joined and e.bracket is None and len(e.args) > 1:
+        return all(of_data_alone(a, scope, joined) for a in e.args)
+    return _speaks_of_data(e, scope)
+
+
+def _speaks_of_data(e, scope):
+    if isinstance(e, tree.Access):
+        return True
+    if isinstance(e, tree.Name):
+        found = scope.find(e.name)
+        return isinstance(found, Tensor) or getattr(found, "is_scalar", False) or \
+            isinstance(found, Thunk) and _speaks_of_data(found.value, found.scope)
+    parts = [getattr(e, n) for n in ("e", "a", "b", "first", "then", "condition", "other", "value") if hasattr(e, n)]
+    parts += [o for _, o in getattr(e, "rest", ())] + list(getattr(e, "args", ()))
+    return any(_speaks_of_data(p, scope) for p in parts if not isinstance(p, (int, str, float)))
+
+
+def clamped(symbol, lo, hi, open_sides, conditions):
+    """The loop of lo:hi; a side of data alone is a condition, and goes as far as accesses allow."""
+    index = Index(symbol, I64)
+    for side, bound, op in ((0, lo, ">="), (1, hi, "<")):
+        if open_sides[side]:
+            conditions.append(ops.exact_comparison(op, index, bound))
+    return Loop(symbol, None if open_sides[0] else lo, None if open_sides[1] else hi)
+
+
 def reduction(kind, bracket, value, scope):
     names, conditions = declared(bracket, scope)
     if not names:
         raise KcError(f"'{kind}' needs an index to reduce")
-    inner, loops = Scope(scope), []
+    inner, loops, thinned = Scope(scope), [], []
+    parts = []
     for name, (lo, hi) in names.items():
-        alias = _alias(scope, name)
-        symbol = alias or Symbol(name)
-        bounds = Scope(inner)
+        pack = _alias(scope, name)
+        if pack and lo is None:
+            parts += pack.loops
+            conditions = conditions + pack.conditions
+        elif pack and len(pack.loops) != 1:
+            raise KcError(f"'{name}' stands for several indices")
+        else:
+            parts.append((pack.loops[0][0] if pack else Symbol(name), lo, hi, None if pack else name))
+    for symbol, lo, hi, of in parts:
+        bounds = of if isinstance(of, Scope) else Scope(inner)  # a bound may speak of the indices before it
+        open_sides = [b is not None and of_data_alone(b, bounds, joined) for b, joined in ((lo, "max"), (hi, "min"))]
         lo, hi = ((ops.coerce_index(elaborate(b, bounds)) if b is not None else None) for b in (lo, hi))
-        if any(mentions(b, o.symbol) for b in (lo, hi) if b is not None for o in loops):
-            raise KcError(f"the range of '{name}' depends on an index of its own bracket")
-        if not alias:
-            inner.names[name] = symbol
-        loops.append(Loop(symbol, lo, hi))
-    conditions = [elaborate(c, inner) for c in conditions]
+        if isinstance(of, str):
+            inner.names[of] = symbol
+        loops.append(clamped(symbol, lo, hi, open_sides, thinned))
+    conditions = thinned + [elaborate(c[0], c[1]) if isinstance(c, tuple) else elaborate(c, inner) for c in conditions]
     body = elaborate(value, inner)
     if kind not in ("sum", "prod", "max", "min"):
         body = ops.settled(body)
@@ -270,17 +355,18 @@ def reduce_node(kind, loops, conditions, body):
         body = ops.coerce(body, t)
     if kind in ("argmax", "argmin"):
         t = I64
-        if len(loops) != 1:
-            raise KcError(f"{kind} reduces one index")
     if kind in ("max", "min") and body.type is BOOL:
         t = I32
         node = Reduce(kind, loops, conditions, ops.coerce(body, t), t, BOOL)
     else:
         node = Reduce(kind, loops, conditions, body, t, narrowest(body) if is_int(body.type) else None)
     for loop in loops:
-        if loop.lo is None:
-            loop.lo, loop.hi = infer(loop.symbol, [*conditions, body, *(b for o in loops if o.lo is not None for b in (o.lo, o.hi))])
-    node.loops = _ordered(loops)
+        if loop.lo is None or loop.hi is None:
+            lo, hi = infer(loop.symbol, [*conditions, body, *(b for o in loops for b in (o.lo, o.hi) if b is not None)])
+            loop.lo, loop.hi = loop.lo or lo, loop.hi or hi
+    node.loops, node.order = _ordered(loops), loops
+    if kind in ("argmax", "argmin") and len(loops) > 1 and any(mentions(b, o.symbol) for loop in loops for b in (loop.lo, loop.hi) for o in loops):
+        raise Unsupported("positions in ranges that move with each other")
     return node
 
 
@@ -310,5 +396,16 @@ def group(node, symbols, condition):
                 n.loops = loops + n.loops
 
 
-_CASES = {tree.Number: _number, tree.Name: _name, tree.Unary: _unary, tree.Binary: _binary, tree.Compare: _compare,
+def _view(e, scope, subscript):
+    tensor = _tensor(e.tensor, scope)
+    if tensor is None:
+        raise KcError(f"unknown tensor '{e.tensor}'")
+    sizes = {a.name: elaborate(a.value, scope).value for a in e.sizes}
+    view = ViewTensor(tensor, e.pattern, sizes)
+    if len(e.subscripts) != len(view.shape):
+        raise KcError(f"the view has rank {len(view.shape)}")
+    return Read(view, None, None, [ops.settled(elaborate(s, scope, True)) for s in e.subscripts])
+
+
+_CASES = {tree.View: _view, tree.Number: _number, tree.Name: _name, tree.Unary: _unary, tree.Binary: _binary, tree.Compare: _compare,
           tree.Select: _select, tree.Access: _access, tree.Call: _call}

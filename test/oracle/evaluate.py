@@ -139,8 +139,19 @@ def _reduce(node):
                 return False
             if not c:
                 return True
-        terms.append((at[loops[-1][0]], body(at)))
+        terms.append((place(at), body(at)))
         return True
+
+    order = [(loop.symbol.slot, compiled(loop.lo), compiled(loop.hi)) for loop in node.order]
+
+    def place(at):
+        """The position of an arg reduction: over one index its value, over several the row-major one in their ranges."""
+        if len(order) == 1:
+            return at[order[0][0]]
+        position = 0
+        for slot, lo, hi in order:
+            position = position * (hi(at) - lo(at)) + at[slot] - lo(at)
+        return position
 
     def reduce(at):
         terms = []

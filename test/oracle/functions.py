@@ -157,3 +157,15 @@ def apply_two(name, x, y, t, r):
         return ANY
     value = _pow(x, y) if name == "pow" and (y == 0 or x == 1) else TWO[name](x, y)
     return _loose(value, t, r, ULPS)
+
+
+def philox(seed, i, j, k):
+    """Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3 (2011)."""
+    low = (1 << 32) - 1
+    counter = [i & low, i >> 32 & low, j & low, k & low]
+    key = [seed & low, seed >> 32 & low]
+    for _ in range(10):
+        p, q = 0xD2511F53 * counter[0], 0xCD9E8D57 * counter[2]
+        counter = [q >> 32 ^ counter[1] ^ key[0], q & low, p >> 32 ^ counter[3] ^ key[1], p & low]
+        key = [key[0] + 0x9E3779B9 & low, key[1] + 0xBB67AE85 & low]
+    return counter[0]

@@ -4,7 +4,7 @@ from itertools import product
 
 from . import operators as ops, tree
 from .core import Const, Loop, Read, Symbol, Tensor, mentions, walk
-from .elaborate import Scope, Thunk, chained, elaborate, group, reduce_node, typed
+from .elaborate import Scope, Thunk, chained, clamped, elaborate, group, of_data_alone, reduce_node, typed
 from .evaluate import UNDEFINED, Budget, Limit, compiled, unknown
 from .narrow import narrowest
 from .parser import parse
@@ -47,6 +47,7 @@ class Call:
             return
         if p.shape is None:
             self.top.names[p.name] = Const(arguments[p.name], t)
+            self.top.names[p.name].is_scalar = True
             return
         shape = [compiled(ops.settled(elaborate(d, self.top)))({}) for d in p.shape]
         if any(n < 0 for n in shape):
@@ -98,7 +99,9 @@ class Call:
                 if entry.name not in indices:
                     scope.implicit(entry.name)
                 lo, hi = (ops.coerce_index(elaborate(b, scope, True)) for b in (entry.lo, entry.hi))
-                ranges[indices[entry.name]] = (lo, hi)
+                sides = [of_data_alone(entry.lo, scope, "max"), of_data_alone(entry.hi, scope, "min")]
+                loop = clamped(indices[entry.name], lo, hi, sides, conditions)
+                ranges[indices[entry.name]] = (loop.lo, loop.hi)
                 continue
             condition = elaborate(entry, scope, True)
             conditions.append(condition)
@@ -146,7 +149,9 @@ class Call:
             value, conditions = self._grouped(value, scope, indices, ranges, conditions)
         outer, inner = [], []
         for name, symbol in indices.items():
-            known = ranges.get(symbol) or infer(symbol, [value, *conditions, *subscripts], targets)
+            known = ranges.get(symbol) or (None, None)
+            if None in known:
+                known = [k or f for k, f in zip(known, infer(symbol, [value, *conditions, *subscripts], targets))]
             (outer if name in scope.left else inner).append(Loop(symbol, *known))
         if statement.unique or statement.op != "=" and self._meet(subscripts, outer):
             return self._scatter(statement, tensor, subscripts, outer + inner, conditions, value)

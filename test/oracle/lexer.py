@@ -7,13 +7,14 @@ from .element_types import KcError
 
 
 class Token(NamedTuple):
-    kind: str  # "name", "number", "op", "end"
+    kind: str  # "name", "number", "text", "op", "end"
     text: str
     at: int
 
 
 _TOKEN = re.compile(r"""(?P<space>[ \t\r\n;]+|\#[^\n]*)
   |(?P<number>0[xX][0-9a-fA-F]+|(?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?)
+  |(?P<text>"[^"\n]*")
   |(?P<name>[A-Za-z_]\w*)
   |(?P<op>->|\*\*|//|<<|>>|<=|>=|==|!=|\+=|\*=|[-+*/%&|^~<>=()\[\]{},:.])""", re.X)
 _WORD_ASSIGN = ("min", "max", "and", "or", "xor")

@@ -34,6 +34,8 @@ def _known(node):
 def _of_operation(node):
     if node.name.startswith("to "):  # what widens a value for arithmetic keeps what is known of it; a cast does not
         return None if node.is_cast else _known(node.children[0]) if node.type is widen(node.type) else None
+    if node.name == "popcount":
+        return TYPES["u8"]
     if len(node.children) != 2:
         return None
     sides = [(_known(c) if not isinstance(c, Const) else None, c.value if isinstance(c, Const) else None) for c in node.children]

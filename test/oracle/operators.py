@@ -5,7 +5,8 @@ import math
 from . import functions, interval as iv
 from .core import Const, Op, Reduce, Select
 from .interval import Interval, Masked
-from .element_types import BOOL, F32, F64, I32, LIT_FLOAT, LIT_INT, KcError, float_to_int, is_float, is_int, round_float, round_int, widen, wrap
+from .narrow import narrowest
+from .element_types import BOOL, F32, F64, I32, LIT_FLOAT, LIT_INT, TYPES, KcError, Unsupported, float_to_int, is_float, is_int, round_float, round_int, widen, wrap
 
 
 def rounding(t):
@@ -123,13 +124,19 @@ _INT = {"+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * 
         "&": lambda a, b: a & b, "|": lambda a, b: a | b, "^": lambda a, b: a ^ b}
 
 
+def _shifted(a, b):
+    if b < 0:
+        raise Unsupported("a literal shifted by a negative one")
+    return a << b
+
+
 def _int_op(op, t):
     if op in _INT:
         f = _INT[op]
         return (lambda a, b: wrap(f(a, b), t)) if t is not LIT_INT else f
     bits = t.bits or 64
     if op == "<<":
-        return lambda a, b: wrap(a << b % bits, t) if t.bits else a << b
+        return lambda a, b: wrap(a << b % bits, t) if t.bits else _shifted(a, b)
     if op == ">>":
         return lambda a, b: a >> b % bits
     if op == "**":
@@ -223,6 +230,11 @@ def comparison(op, a, b):
     return Op(op, f, [coerce(a, t), coerce(b, t)], BOOL)
 
 
+def exact_comparison(op, a, b):
+    """Of integers of any types, by their values."""
+    return Op(op, known(_INT_COMPARE[op]), [a, b], BOOL)
+
+
 def extreme(name, args):
     """min or max of two and more."""
     result = args[0]
@@ -246,8 +258,27 @@ def _marked(node):
     return Op("mark", lambda x: Masked(x) if type(x) is float and x == 0 else x, [node], node.type, _marked)
 
 
+def popcount(node):
+    """The ones among the bits of the narrowest type that is known to hold the value."""
+    node = settled(node)
+    if not is_int(node.type) and node.type is not BOOL:
+        raise KcError(f"'popcount' takes an integer, not {node.type}")
+    t = narrowest(node)
+    mask = (1 << (t.bits or 1)) - 1
+    return Op("popcount", known(lambda x: bin(int(x) & mask).count("1")), [node], I32)
+
+
+def random_bits(args):
+    """The first word of Philox 4x32-10 of a seed and three counters."""
+    return Op("rand_bits", known(functions.philox), [a if a.type is LIT_INT else settled(a) for a in args], TYPES["u32"])
+
+
 def math_call(name, args):
     """A function by its C name."""
+    if name == "popcount":
+        return popcount(*args)
+    if name == "philox":
+        return random_bits(args)
     if name == "abs":
         a = coerce(args[0], widen(args[0].type) if args[0].type is not BOOL else I32)
         f = _float_abs if is_float(a.type) else known(lambda x: wrap(abs(x), a.type) if a.type.bits else abs(x))
@@ -277,7 +308,7 @@ def math_call(name, args):
 
 
 MATH = {**{n: 1 for n in (*functions.INEXACT, *functions.ROUNDING, "sqrt", "abs", "isnan", "isinf", "isfinite")},
-        "atan2": 2, "pow": 2, "fmod": 2, "copysign": 2, "fma": 3}
+        "atan2": 2, "pow": 2, "fmod": 2, "copysign": 2, "fma": 3, "popcount": 1, "philox": 4}
 
 
 def _float_abs(x):

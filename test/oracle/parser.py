@@ -89,7 +89,18 @@ class Parser:
     def formal(self):
         name = self.name()
         kind = self.type() if self.accept(":") else None
-        return tree.Param(name, kind, None, "in", self.expression() if self.accept("=") else None)
+        shape = self.listed("]", self.expression) if kind and self.accept("[") else None
+        return tree.Param(name, kind, shape, "in", self.expression() if self.accept("=") else None)
+
+    def view(self):
+        self.expect("(")
+        tensor = self.name()
+        self.expect(",")
+        pattern = self.peek().text[1:-1]
+        self.at += 1
+        sizes = self.listed(")", self.argument) if self.accept(",") else self.expect(")") or []
+        self.expect("[")
+        return tree.View(tensor, pattern, sizes, self.listed("]", self.expression))
 
     def argument(self):
         """`e`, or `name=e` for a parameter of that name."""
@@ -219,6 +230,8 @@ class Parser:
                 return tree.Number(int(token.text, 16))
             return tree.Number(int(token.text) if token.text.isdigit() else token.text)
         name = self.name()
+        if name == "view" and self.peek().text == "(" and self.peek(3).kind == "text":
+            return self.view()
         if self.accept("("):
             return tree.Call(name, None, self.listed(")", self.argument))
         if self.accept("."):

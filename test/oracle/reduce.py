@@ -116,7 +116,7 @@ def _product(values, t):
     if result is ANY:
         return result
     lo, hi = iv.ends(result)
-    if lo == hi and math.fmod(abs(lo), 1.0) == 0 and large < 2 ** t.digits and all(v == int(v) for v in values):
+    if lo == hi and math.fmod(abs(lo), 1.0) == 0 and large < 2 ** t.digits and all(type(v) is not Interval and v == int(v) for v in values):
         return lo
     return iv.widened(result, len(values) * _unit(t) * max(abs(lo), abs(hi)))
 

@@ -113,3 +113,12 @@ class Function:
     result: Optional[str]
     lets: list
     value: Any
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """view(tensor, "a (b c) -> ..", b=2)[subscripts]"""
+    tensor: str
+    pattern: str
+    sizes: list  # of Named
+    subscripts: list

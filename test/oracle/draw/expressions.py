@@ -104,6 +104,44 @@ def gather(scope, kind):
     return f"{b.tensor(stored, dims)}.{shown}[{', '.join(subscripts)}]"
 
 
+def proved_gather(scope, kind):
+    """A read of a new tensor without a bounds form, whose subscripts are data of a range that fits."""
+    b = scope.b
+    stored = b.pick(*STORED[kind])
+    dims, subscripts, guards = [], [], []
+    for _ in range(b.pick(1, 1, 2)):
+        dim, subscript, guard = _inside(scope)
+        dims.append(dim)
+        subscripts.append(subscript)
+        guards += guard
+    read = f"{b.tensor(stored, dims)}[{', '.join(subscripts)}]"
+    return f"({read} if {' and '.join(guards)} else {literal(b, kind)})" if guards else read
+
+
+def _inside(scope):
+    """(dim, a subscript that data decide, what has to hold for it to stay inside)."""
+    b = scope.b
+    t = b.pick("i32", "u8", "i64", "u64", "i8", "u32", "bool", "i16")
+    rank = b.pick(0, 1, 1)
+    if t == "bool":
+        return "2", access(scope, t, rank), []
+    read = access(scope, t, rank, pool=positions(TYPES[t]))
+    kind = b.pick("clamp", "mask", "modulo", "if", "shift")
+    if kind == "mask":
+        return "8", f"{read} & 7", []
+    if kind == "modulo":
+        return "5", b.pick(f"{read} % 5", f"({read} % 4 + 1)", f"5 - 1 - {read} % 5"), []
+    if kind == "shift" and t in ("u8", "i8", "i16"):
+        return {"u8": ("16", f"{read} >> 4", []), "i8": ("16", f"({read} >> 4) + 8", []), "i16": ("9", f"({read} >> 13) + 4", [])}[t]
+    if t[0] == "u":
+        return "7", f"min({read}, 6)", []
+    if kind == "if":
+        dim = b.size(b.pick("P", "N", "M"))
+        return dim, read, [b.pick(f"0 <= {read} < {dim}", f"{read} >= 0 and {read} <= {dim} - 1")]
+    dim = b.size(b.pick("P", "N", "M"), least=1)
+    return dim, b.pick(f"min(max({read}, 0), {dim} - 1)", f"max(min({read}, {dim} - 1), 0)"), []
+
+
 def leaf(scope, kind):
     b = scope.b
     what = b.pick("read", "read", "read", "literal", "literal", "gather", "gather", "index", "scalar")

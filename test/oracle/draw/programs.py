@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from ..element_types import TYPES
 from .case import Builder
 from .covers import covers
-from .expressions import FLOATS, INTS, STORED, Scope, access, expression, gather, operand
+from .expressions import FLOATS, INTS, STORED, Scope, access, expression, gather, operand, proved_gather
 from .functions import functions, prelude
 from .inouts import assignments, inouts, races
 from .scatters import scatters
@@ -58,6 +58,32 @@ def gathers(b):
     if kind != "bool" and b.chance(50):
         text = f"{text} + {gather(scope, kind)}"
     define(b, left, kind, text)
+
+
+def proofs(b):
+    """Gathers that need no bounds form, alone and in a sum."""
+    left, kind = _left(b, b.pick(1, 2)), b.pick(*_CLASSES)
+    scope = Scope(b, left, reductions=0)
+    if kind in INTS and b.chance(30):
+        inner = scope.inside({"k": b.size("K")})
+        return define(b, left, kind, f"sum[k in 0:K]({proved_gather(inner, kind)})")
+    define(b, left, kind, proved_gather(scope, kind))
+
+
+def views(b):
+    """A tensor by other indices, read at plain ones and in a sum."""
+    m, n, kind = b.size("M"), b.size("N"), b.pick("f32", "i32", "f64")
+    pattern, sizes, dims, shape = b.pick(
+        ("a b -> b a", "", [m, n], [n, m]), ("a (h d) -> a h d", ", h=2", [m, f"2 * {n}"], [m, "2", n]), ("a b -> (a b)", "", [m, n], [f"{m} * {n}"]),
+        ("(h d) a -> (d a) h", ", d=3", [f"3 * {m}", n], [f"3 * {n}", m]), ("(a b) -> b a", f", a={m}", [f"{m} * {n}"], [n, m]), ("a b -> a b", ", a=2", ["2", n], ["2", n]))
+    if "a=M" in sizes:  # a quotient by a size
+        b.size("M", least=1)
+    x, names = b.tensor(kind, dims), ["i", "j", "l"][:len(shape)]
+    view = lambda subscripts: f'view({x}, "{pattern}"{sizes})[{", ".join(subscripts)}]'
+    scope = Scope(b, list(zip(names, shape)), reductions=0)
+    if len(shape) > 1 and b.chance(40):
+        return define(b, list(zip(names, shape))[1:], kind, f"sum[i]({view(names)})")
+    define(b, list(zip(names, shape)), kind, f"{view(names)} {b.pick('+', '*', '-')} {access(scope, kind)}")
 
 
 def _far(b):
@@ -227,7 +253,7 @@ def _exact(b, left, kind, text):
 
 
 KINDS = {f.__name__: f for f in (pointwise, gathers, reduced, arguments, windows, solutions, narrow_extremes, masked, scans, constants, grouped, chained, inouts, assignments, scatters,
-                                 covers, functions, prelude, wrong)}
+                                 covers, functions, prelude, wrong, proofs, views)}
 LARGE = {"races": races}  # for devices whose blocks run beside each other
 
 

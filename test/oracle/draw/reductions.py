@@ -3,7 +3,7 @@
 import re
 
 from ..element_types import TYPES
-from .expressions import STORED, access, expression, operand
+from .expressions import STORED, Scope, access, expression, operand
 from .inputs import positions
 
 _KINDS = {"bool": ("any", "all"), "f32": ("sum", "max", "min", "mean", "prod"), "f64": ("sum", "max", "min", "mean")}
@@ -31,6 +31,8 @@ def entries(scope, name, dim):
     t = b.pick("i32", "i64", "i8", "u8")
     bound = lambda: access(scope, t, pool=positions(TYPES[t])) if b.chance(70) else b.scalar(t, positions(TYPES[t]))
     lo, hi = b.pick((False, True), (True, False), (True, True))
+    if b.chance(25):  # no size beside: as far as the accesses go
+        return f"{name} in {bound() if lo else b.pick('0', '1')}:{bound() if hi else dim}", True
     return f"{name} in {f'max({bound()}, 0)' if lo else '0'}:{f'min({bound()}, {dim})' if hi else dim}", False
 
 
@@ -57,7 +59,8 @@ def body(scope, kind, depth, alone):
     for name in alone:
         read = access(scope, b.pick(*STORED[kind]), force=name)
         if kind == "bool":
-            text = f"{read} {b.pick('and', 'or', '!=')} ({text})" if not b.chance(40) else read
+            constant = re.search("True|False", text) or not re.search(r"\[|\bs\d", text)  # `x or True` reads nothing
+            text = f"{read} {b.pick('and', 'or', '!=')} ({text})" if not b.chance(40) and not constant else read
         elif b.chance(40):
             text = read
         else:
@@ -70,14 +73,19 @@ def body(scope, kind, depth, alone):
 
 def reduction(scope, kind, depth=1, argument=False):
     b = scope.b
-    count = 1 if argument or b.chance(70) else 2
+    count = 1 if b.chance(70) else 2
     reducer = b.pick("argmax", "argmin") if argument else b.pick(*_KINDS.get(kind, _INT_KINDS))
     bracket, alone, inner = [], [], scope
     for _ in range(count):
         shadow = [n for n in scope.indices if n not in [e.split()[0] for e in bracket]]
         name = b.pick(*shadow) if shadow and b.chance(8) else b.fresh("k")
         dim = b.size(b.pick("K", "N", "M"))
-        entry, bare = entries(scope, name, dim)
+        declared = [e.split()[0] for e in bracket]  # which bounds behind them would mean
+        outer = Scope(b, {n: d for n, d in scope.indices.items() if n not in declared}, reductions=scope.reductions)
+        entry, bare = entries(outer, name, dim)
+        if argument and count > 1:  # positions in ranges that nothing moves
+            b.size(dim, least=1)
+            entry, bare = b.pick((name, True), (f"{name} in 1:{dim}", False), (f"{name} in 0:{dim} - 1", False))
         if name in scope.indices and not bare and name in entry.replace(name, "", 1):
             entry, bare = name, True
         bracket.append(entry)
