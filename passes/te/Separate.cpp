@@ -37,7 +37,7 @@ public:
       if (isPure(term))
         into_.members[m] = {Part{add({chain_.kindOf(m), Motion::Stays, term})}};
       else if (chain_.kindOf(m) != Combiner::Sum || !isa<FloatType>(term.getType()))
-        return Inseparable{m, blame(term)};
+        return Inseparable{m, term.getDefiningOp()};
       else if (!separateSum(term, false))
         return Inseparable{m, failed_};
     }
@@ -66,14 +66,6 @@ private:
   /// Whether it is free of the index.
   bool isFree(Value v) { return chain_.parallel == chain_.dims || supportOf(v).find_first_in(chain_.parallel, chain_.dims) < 0; }
 
-  /// An operation that depends on the index and on earlier results, and whose operands each depend on one of them.
-  Operation *blame(Value v) {
-    Operation *op = v.getDefiningOp();
-    for (Value operand : op->getOperands())
-      if (!isPure(operand) && !isFree(operand))
-        return blame(operand);
-    return op;
-  }
   bool fail(Value at) {
     Operation *op = at.getDefiningOp();
     failed_ = op ? op : chain_.terms[member_].getDefiningOp();
@@ -220,7 +212,7 @@ private:
     Operation *op = v.getDefiningOp();
     if (isa<arith::AddFOp, arith::SubFOp>(op))
       return separateSum(op->getOperand(0), negative) && separateSum(op->getOperand(1), negative ^ isa<arith::SubFOp>(op));
-    return fail(!p.mixed.empty() ? Value(blame(p.mixed[0])->getResult(0)) : p.exponentials.size() > 1 ? p.exponentials[1] : v);
+    return fail(!p.mixed.empty() ? p.mixed[0] : p.exponentials.size() > 1 ? p.exponentials[1] : v);
   }
 
   /// exp(κ (v - x)) w, x the maximum of v: κ from the coefficient of x.
