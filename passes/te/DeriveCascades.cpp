@@ -213,9 +213,7 @@ private:
       Value sum;
       for (const Part &part : s_.members[m]) {
         Value v = valueOf(part, mapping, component);
-        sum = !sum            ? (part.negative ? arith::NegFOp::create(b_, loc(), v).getResult() : v)
-              : part.negative ? minus(sum, v)
-                              : plus(sum, v);
+        sum = !sum ? (part.negative ? arith::NegFOp::create(b_, loc(), v).getResult() : v) : part.negative ? minus(sum, v) : plus(sum, v);
       }
       mapping.map(chain_.argument(m), sum);
       results[llvm::find(memberOf_, std::optional<unsigned>(m)) - memberOf_.begin()] = sum;

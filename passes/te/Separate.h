@@ -30,14 +30,14 @@ enum class Motion {
 struct Component {
   Combiner kind;
   Motion motion = Motion::Stays;
-  mlir::Value term;          ///< in the chain's block; of moments v; null: 1 for each point
-  unsigned member = 0;       ///< an argument of the chain: x, or s of moments
-  unsigned reference = 0;    ///< the component which that is
-  double scale = 1;          ///< κ
-  mlir::Value exponential;   ///< exp(κ (v - x)), as the term has it
-  bool weighted = false;     ///< there is a factor w
-  unsigned power = 1;        ///< p
-  unsigned count = 0;        ///< component n
+  mlir::Value term;                  ///< in the chain's block; of moments v; null: 1 for each point
+  unsigned member = 0;               ///< an argument of the chain: x, or s of moments
+  unsigned reference = 0;            ///< the component which that is
+  double scale = 1;                  ///< κ
+  mlir::Value exponential;           ///< exp(κ (v - x)), as the term has it
+  bool weighted = false;             ///< there is a factor w
+  unsigned power = 1;                ///< p
+  unsigned count = 0;                ///< component n
   llvm::SmallVector<unsigned> lower; ///< of moments, the components of powers 2 .. p - 1
 };
 

@@ -201,7 +201,9 @@ std::string exponentialOf(const std::string &reference, const std::string &scale
 const char *const kYieldV = "    te.yield %v : f64\n";
 const char *const kYieldE = "    te.yield %e : f64\n";
 
-TEST_F(CascadeLaws, LogSumExp) { expectLaws(rowKernel(reduction("m", "max", kYieldV) + reduction("y", "sum", exponentialOf("m") + kYieldE)), 2); }
+TEST_F(CascadeLaws, LogSumExp) {
+  expectLaws(rowKernel(reduction("m", "max", kYieldV) + reduction("y", "sum", exponentialOf("m") + kYieldE)), 2);
+}
 
 TEST_F(CascadeLaws, BaseTwoAndMinimum) {
   expectLaws(rowKernel(reduction("m", "max", kYieldV) + reduction("y", "sum", exponentialOf("m", "1.44269504") + kYieldE)), 2);
@@ -212,9 +214,9 @@ TEST_F(CascadeLaws, BaseTwoAndMinimum) {
 TEST_F(CascadeLaws, Weighted) {
   expectLaws(rowKernel(reduction("m", "max", kYieldV) + reduction("l", "sum", exponentialOf("m") + kYieldE) +
                        reduction("y", "sum",
-                              exponentialOf("m") + "    %l_ = te.read %l[] : tensor<f64>\n    %p = arith.divf %e, %l_ : f64\n"
-                                                   "    %w = arith.mulf %v, %v : f64\n    %t = arith.mulf %p, %w : f64\n"
-                                                   "    te.yield %t : f64\n")),
+                                 exponentialOf("m") + "    %l_ = te.read %l[] : tensor<f64>\n    %p = arith.divf %e, %l_ : f64\n"
+                                                      "    %w = arith.mulf %v, %v : f64\n    %t = arith.mulf %p, %w : f64\n"
+                                                      "    te.yield %t : f64\n")),
              3);
 }
 
@@ -222,8 +224,8 @@ TEST_F(CascadeLaws, Weighted) {
 TEST_F(CascadeLaws, ScaledByMaximum) {
   expectLaws(rowKernel(reduction("m", "max", "    %a = math.absf %v : f64\n    te.yield %a : f64\n") +
                        reduction("y", "sum",
-                              "    %m_ = te.read %m[] : tensor<f64>\n    %q = arith.divf %v, %m_ : f64\n"
-                              "    %t = arith.mulf %q, %q : f64\n    te.yield %t : f64\n")),
+                                 "    %m_ = te.read %m[] : tensor<f64>\n    %q = arith.divf %v, %m_ : f64\n"
+                                 "    %t = arith.mulf %q, %q : f64\n    te.yield %t : f64\n")),
              2);
 }
 
