@@ -112,6 +112,8 @@ void buildCudaPipeline(OpPassManager &pm, CudaStop stop, bool fits32) {
   pm.addPass(createCSEPass());
   // Equal loads have merged: what is left once is read once.
   pm.addPass(createTileStreamLoads());
+  // And what rounds do not change is read before them.
+  pm.addNestedPass<tile::FuncOp>(createTileHoistLoads());
   // Operands of products go through shared memory; what is left in registers
   // after that is what needs a layout.
   pm.addNestedPass<tile::FuncOp>(createTilePipeline());

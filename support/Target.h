@@ -54,6 +54,8 @@ struct Target {
   int unrollOperations;    ///< the most that a loop with a constant number of rounds is unrolled to
   int cluster;             ///< the most blocks of a cluster that share a reduced index out; 1 without clusters
   PartRates partRates;
+  double productRate; ///< multiply-adds of 16 bits that a multiprocessor makes in a microsecond, in large products; 0: not known
+  double chainRate;   ///< the same in two products of one launch, one of which takes the other's results; 0: no such launches
 };
 
 /// The tiles that warpgroup products come in on targets that have them, best first;

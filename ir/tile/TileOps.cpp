@@ -342,7 +342,7 @@ LogicalResult DotOp::verify() {
   std::optional<DotOperand> a = findDotOperand(getA()), b = findDotOperand(getB());
   size_t rank = type.getRank();
   if (!a || !b || a->shape.size() != rank || b->shape.size() != rank || (isa<RingType>(getA().getType()) && !getNumber()) ||
-      (isa<RingType>(getB().getType()) && !getNumber()))
+      (isa<RingType>(getB().getType()) && !getNumber()) || (getANumber() && !(getNumber() && isa<RingType>(getA().getType()))))
     return emitOpError() << "[C2] takes rings, at a number, or tiles, with the accumulator's " << rank << " dims";
   auto isFloat = [](Type t) { return isa<FloatType>(t); };
   if (isFloat(a->element) != isFloat(type.getElementType()) || isFloat(b->element) != isFloat(type.getElementType()) ||

@@ -250,7 +250,7 @@ def Tile_DotOp : Tile_Op<"dot", [MemoryEffects<[MemRead]>, AttrSizedOperandSegme
     `result[c] = acc[c] + Σ_k a[c, k] · b[c, k]` with products exact and sums in the
     accumulator type. M dims are those of a and acc, N dims those of b and acc, K
     dims those of a and b. The operands are tiles,
-    or rings read at slot `number`. 8-bit integers are signed unless `a_unsigned`,
+    or rings read at slot `number`; a's ring at slot `a_number` where its rounds are others. 8-bit integers are signed unless `a_unsigned`,
     `b_unsigned`. A matrix unit reads f32 operands as tf32: exactly, unless
     `a_rounded`, `b_rounded` say that the value is first rounded to tf32 (nearest,
     ties away from zero).
@@ -270,13 +270,14 @@ def Tile_DotOp : Tile_Op<"dot", [MemoryEffects<[MemRead]>, AttrSizedOperandSegme
     Constraints:
     - [C1] `m`, `n` and `k` name dims of the accumulator, at least one each, no dim twice; the operands' extents are those of the
       accumulator along their rows or columns, 1 along the other's, and alike along k, where the accumulator's are 1.
-    - [C2] an operand is a tile or a ring, which goes with a `number`, with the accumulator's dims.
+    - [C2] an operand is a tile or a ring, which goes with a `number`, with the accumulator's dims; `a_number` is that of a ring a.
     - [C3] floats are summed in floats, integers in integers.
     - [C4] a term is of two scalars of the accumulator's element type, is made of them and constants by ops without effects, and ends
       in a tile.term of that type; its combiner is no arg reduction. Without a term there is no `count`.
   }];
   let arguments = (ins AnyType:$a, AnyType:$b, AnyRankedTensor:$acc, DenseI64ArrayAttr:$m,
-                       DenseI64ArrayAttr:$n, DenseI64ArrayAttr:$k, Optional<Index>:$number, Optional<Index>:$count,
+                       DenseI64ArrayAttr:$n, DenseI64ArrayAttr:$k, Optional<Index>:$number, Optional<Index>:$a_number,
+                       Optional<Index>:$count,
                        UnitAttr:$a_unsigned, UnitAttr:$b_unsigned, UnitAttr:$a_rounded, UnitAttr:$b_rounded,
                        DefaultValuedAttr<Te_Combiner, "::kernelc::te::Combiner::Sum">:$kind);
   let results = (outs AnyRankedTensor:$result);
@@ -284,10 +285,12 @@ def Tile_DotOp : Tile_Op<"dot", [MemoryEffects<[MemRead]>, AttrSizedOperandSegme
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let assemblyFormat = [{
-    $a `,` $b `,` $acc `m` $m `n` $n `k` $k (`at` $number^)? (`count` $count^)? (`by` $kind $term^)? attr-dict
+    $a `,` $b `,` $acc `m` $m `n` $n `k` $k (`at` $number^)? (`a_at` $a_number^)? (`count` $count^)? (`by` $kind $term^)? attr-dict
     `:` type($a) `,` type($b) `,` type($acc) `->` type($result)
   }];
   let extraClassDeclaration = [{
+    /// The slot of a's ring.
+    ::mlir::Value getNumberOfA() { return getANumber() ? getANumber() : getNumber(); }
     /// Whether it multiplies and adds, as units do.
     bool isProduct() { return getTerm().empty(); }
   }];

@@ -41,9 +41,8 @@ DotLowering::DotLowering(ThreadCode &c, tile::DotOp op, Value acc)
   aSupply_ = supply(aRing_, op.getM());
   bSupply_ = supply(bRing_, op.getN());
   shape_ = tile::accumulatorShape(c.func.getUnit(), m_, n_, c.func.getWarps(), aSupply_, bSupply_);
-  Value number = c.scalars.lookup(op.getNumber());
-  aStart_ = aAddress_.slotStart(number);
-  bStart_ = bAddress_.slotStart(number);
+  aStart_ = aAddress_.slotStart(c.scalars.lookup(op.getNumberOfA()));
+  bStart_ = bAddress_.slotStart(c.scalars.lookup(op.getNumber()));
   // Where this thread's part of the accumulator starts.
   warpM_ = start('m', shape_.warp, c_.warp(loc_), "warp_row");
   warpN_ = start('n', shape_.warp, c_.warp(loc_), "warp_column");

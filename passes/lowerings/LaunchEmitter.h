@@ -79,21 +79,26 @@ private:
   /// Whether some point of the current tile of results may satisfy those constraints of `set` that none of
   /// `reduced` is in; null where there are none, or nothing is known.
   mlir::Value resultHolds(mlir::IntegerSet set, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> reduced, mlir::Location loc);
-  /// One loop over all tiles of the reduced indices `k`, however many there are: it
+  /// One loop over all tiles of the reduced indices `k`, however many there are, carrying sums that start as `init`: it
   /// becomes the pipeline. The slowest of them starts and ends where the domain does; tiles of results that lie
   /// outside it have no round.
   /// `where`, if given, makes a condition on data at the current offsets, one i1: tiles for which it
   /// does not hold are passed over. It depends on the first `picked` of k alone, at least one: for each
   /// tile of these the loop walks all of the others.
-  /// With `chunk` > 1 (and no `where`) so many rounds start from `init` together, and what they come to is added up (addPart).
-  mlir::Value contractionLoop(llvm::ArrayRef<int64_t> k, std::optional<mlir::IntegerSet> set, llvm::ArrayRef<int64_t> dims,
-                              mlir::Value init, mlir::Location loc, size_t picked, llvm::function_ref<mlir::Value()> where, int64_t chunk,
-                              llvm::function_ref<mlir::Value(mlir::Value)> body);
+  /// With `chunk` > 1 (one sum, and no `where`) so many rounds start from `init` together, and what they come to is added up (addPart).
+  Values roundsLoop(llvm::ArrayRef<int64_t> k, std::optional<mlir::IntegerSet> set, llvm::ArrayRef<int64_t> dims, mlir::ValueRange init,
+                    mlir::Location loc, size_t picked, llvm::function_ref<mlir::Value()> where, int64_t chunk,
+                    llvm::function_ref<Values(mlir::ValueRange)> body);
 
   // ReduceToTile.cpp
   /// What a statement's result is called in the text: the source's name, else what it is, as in `max_j`.
   static std::string nameOf(mlir::Operation *op);
   mlir::LogicalResult emitReduce(te::ReduceOp op, llvm::ArrayRef<int64_t> dims);
+  /// A reduction's terms in the tile at the current offsets, combined with `carried` where there is such; of arg reductions their
+  /// positions, too. Nothing after a diagnostic.
+  Values reduceTerms(te::ReduceOp op, llvm::ArrayRef<int64_t> dims, mlir::ValueRange carried, mlir::Location loc);
+  /// The identity of a reduction, all over a tile.
+  mlir::Value identityTile(te::Combiner kind, mlir::RankedTensorType type, mlir::Location loc);
   /// What a block's tiles combine to along launch indices `reduced`, and the other blocks' where they share one out.
   Values reduceTile(te::Combiner kind, mlir::ValueRange partials, llvm::ArrayRef<mlir::Type> types, llvm::ArrayRef<int64_t> reduced,
                     mlir::Location loc);
@@ -108,7 +113,43 @@ private:
   mlir::Value loadInit(te::ReduceOp op, llvm::ArrayRef<int64_t> kept, BodyToTiles &shaper);
 
   // ProductToTile.cpp
+  /// A product as dots of the launch's unit take it.
+  struct DotForm {
+    struct Side {
+      mlir::Value factor;
+      std::optional<mlir::IntegerSet> where;
+      llvm::ArrayRef<mlir::Value> mask;
+      bool inSlot = false; ///< masked there
+    };
+    llvm::SmallVector<int64_t> m, n, k; ///< launch indices of the unit's rows, its columns, and what is summed
+    Side left, right;                   ///< those of rows, and of columns
+    bool oneInRegisters = false;
+    mlir::RankedTensorType type;
+    int64_t chunk = 1;    ///< rounds that share the unit's accumulators, where sums leave them; else 0 or 1
+    bool byParts = false; ///< each round's product is one of its own, and is added
+  };
+  DotForm dotForm(te::ReduceOp op, const te::Contraction &c, llvm::ArrayRef<int64_t> dims);
   mlir::LogicalResult emitContraction(te::ReduceOp op, const te::Contraction &c, llvm::ArrayRef<int64_t> dims);
+  /// What a sum is before the first round.
+  mlir::Value startOfSum(te::ReduceOp op, const DotForm &f, mlir::Location loc);
+  /// `acc` and the terms of the tile at the current offsets. Null after a diagnostic.
+  mlir::Value addRound(te::ReduceOp op, const te::Contraction &c, const DotForm &f, llvm::ArrayRef<int64_t> dims, mlir::Value acc,
+                       mlir::Location loc);
+  /// All rounds of the product's own loop. `ok` becomes false after a diagnostic.
+  mlir::Value sumOverRounds(te::ReduceOp op, const te::Contraction &c, const DotForm &f, llvm::ArrayRef<int64_t> dims, mlir::Value zero,
+                            mlir::Location loc, bool &ok, llvm::function_ref<mlir::Value(mlir::Value)> round);
+  /// What is left to do with a sum: scales free of what is summed, terms that must not count. Null after a diagnostic.
+  mlir::Value finishSum(te::ReduceOp op, const te::Contraction &c, const DotForm &f, llvm::ArrayRef<int64_t> dims, mlir::Value out,
+                        mlir::Location loc);
+  // LaunchLoop.cpp
+  /// The launch's statements from the first to the last that have one of its loops' indices, and that loop around them: what they make
+  /// at an index of the loop lives for a round, what they reduce over it is carried.
+  mlir::LogicalResult emitInLoop(llvm::ArrayRef<size_t> members);
+  /// `sum` and what the tile at the current offsets adds to it. Null after a diagnostic.
+  mlir::Value addTile(te::ReduceOp op, const std::optional<te::Contraction> &product, const DotForm &f, llvm::ArrayRef<int64_t> dims,
+                      mlir::Value sum, mlir::Location loc);
+  mlir::LogicalResult emitStatement(size_t member);
+
   // TiedProducts.cpp
   /// `out`, the results of a product on CUDA cores whose condition ties rows or columns to summed indices. Where a factor is
   /// zero because a term is excluded, the other may be infinite or NaN: a tile of which a result is NaN is summed once more,
@@ -163,7 +204,8 @@ private:
   tile::FuncOp func_;
   llvm::DenseMap<int64_t, mlir::Value> byName_;
   LaunchContext c_;
-  mlir::Value rank_; ///< of this block in a cluster that shares an index out
+  llvm::ArrayRef<int64_t> open_; ///< the launch's loops, while statements are emitted within them
+  mlir::Value rank_;             ///< of this block in a cluster that shares an index out
 };
 
 } // namespace kernelc

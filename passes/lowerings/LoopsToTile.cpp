@@ -26,7 +26,7 @@ SmallVector<int64_t> LaunchEmitter::loopsOf(ArrayRef<int64_t> dims) {
   SmallVector<int64_t> loops;
   SizeFacts facts{plan_.sizeDiv, plan_.sizeMax};
   for (int64_t i : dims) {
-    if (llvm::is_contained(l_.grid, i))
+    if (llvm::is_contained(l_.grid, i) || llvm::is_contained(open_, i))
       continue;
     if (isSharedOut(i)) {
       if (!isHeld(i))
@@ -138,9 +138,9 @@ Value LaunchEmitter::resultHolds(IntegerSet set, ArrayRef<int64_t> dims, ArrayRe
   return all;
 }
 
-Value LaunchEmitter::contractionLoop(ArrayRef<int64_t> k, std::optional<IntegerSet> set, ArrayRef<int64_t> dims, Value init, Location loc,
-                                     size_t picked, llvm::function_ref<Value()> where, int64_t chunk,
-                                     llvm::function_ref<Value(Value)> body) {
+SmallVector<Value> LaunchEmitter::roundsLoop(ArrayRef<int64_t> k, std::optional<IntegerSet> set, ArrayRef<int64_t> dims, ValueRange init,
+                                             Location loc, size_t picked, llvm::function_ref<Value()> where, int64_t chunk,
+                                             llvm::function_ref<Values(ValueRange)> body) {
   SmallVector<AffineExpr> counts;
   AffineExpr perPick = b_.getAffineConstantExpr(1); // tiles of the indices that are not picked
   for (auto [n, i] : llvm::enumerate(k)) {
@@ -205,7 +205,8 @@ Value LaunchEmitter::contractionLoop(ArrayRef<int64_t> k, std::optional<IntegerS
     if (Value holds = where())
       tile::HoldsOp::create(b_, loc, holds);
   };
-  SmallVector<Value> inits{init};
+  SmallVector<Value> inits(init), outside(c_.offsets);
+  size_t sums = init.size();
   Value zero = constant(0, loc), rounds = tileCount;
   if (where) {
     auto count = tile::CountWhereOp::create(b_, named(last, "_rounds"), b_.getIndexType(), tileCount);
@@ -221,7 +222,7 @@ Value LaunchEmitter::contractionLoop(ArrayRef<int64_t> k, std::optional<IntegerS
   OpBuilder::InsertionGuard guard(b_);
   scf::ForOp chunks;
   Value from = zero, to = rounds;
-  if (chunk > 1) {
+  if (chunk > 1) { // (of one sum)
     chunks = scf::ForOp::create(b_, loc, zero, rounds, constant(chunk, loc), init);
     from = chunks.getInductionVar();
     from.setLoc(named(k.back(), "_chunk"));
@@ -234,25 +235,25 @@ Value LaunchEmitter::contractionLoop(ArrayRef<int64_t> k, std::optional<IntegerS
   b_.setInsertionPointToEnd(loop.getBody());
   Value tile = loop.getInductionVar();
   if (where) {
-    loop.getRegionIterArg(1).setLoc(named(last, "_from"));
+    loop.getRegionIterArg(sums).setLoc(named(last, "_from"));
     Value again; // the tile of the round before, until the others have been walked
     if (walksOthers) {
-      loop.getRegionIterArg(2).setLoc(named(k.back(), "_at"));
-      again = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::ne, loop.getRegionIterArg(2), zero);
+      loop.getRegionIterArg(sums + 1).setLoc(named(k.back(), "_at"));
+      again = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::ne, loop.getRegionIterArg(sums + 1), zero);
     }
-    auto find = tile::FindWhereOp::create(b_, named(last, "_tile"), b_.getIndexType(), loop.getRegionIterArg(1), tileCount, again);
+    auto find = tile::FindWhereOp::create(b_, named(last, "_tile"), b_.getIndexType(), loop.getRegionIterArg(sums), tileCount, again);
     fillCondition(find.getCondition());
     tile = find;
   }
   place(tile, 0, picked);
   if (walksOthers)
-    place(loop.getRegionIterArg(2), picked, k.size());
-  SmallVector<Value> next{body(loop.getRegionIterArg(0))};
+    place(loop.getRegionIterArg(sums + 1), picked, k.size());
+  SmallVector<Value> next = body(llvm::to_vector_of<Value>(loop.getRegionIterArgs().take_front(sums)));
   if (where) {
     Value beyond = arith::AddIOp::create(b_, named(last, "_next"), tile, constant(1, loc)), walked;
     if (walksOthers) { // the same tile again, until the others have been walked
       Value others = tile::ApplyOp::create(b_, loc, b_.getIndexType(), AffineMap::get(0, symbols, perPick), ValueRange());
-      walked = arith::AddIOp::create(b_, loc, loop.getRegionIterArg(2), constant(1, loc));
+      walked = arith::AddIOp::create(b_, loc, loop.getRegionIterArg(sums + 1), constant(1, loc));
       Value done = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::eq, walked, others);
       beyond = arith::SelectOp::create(b_, named(last, "_next"), done, beyond, tile);
       walked = arith::SelectOp::create(b_, named(k.back(), "_next"), done, zero, walked);
@@ -267,9 +268,8 @@ Value LaunchEmitter::contractionLoop(ArrayRef<int64_t> k, std::optional<IntegerS
     scf::YieldOp::create(b_, loc, addPart(loop.getResult(0), Value(), chunks.getRegionIterArg(0), loc));
     b_.setInsertionPointAfter(chunks);
   }
-  for (int64_t i : k)
-    c_.offsets[i] = zero;
-  return (chunks ? chunks : loop).getResult(0);
+  c_.offsets = outside;
+  return llvm::to_vector_of<Value>((chunks ? chunks : loop).getResults().take_front(sums));
 }
 
 } // namespace kernelc

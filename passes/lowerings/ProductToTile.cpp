@@ -27,52 +27,108 @@ static bool isReadByDigit(ReduceOp op, const Contraction &c, unsigned d) {
   });
 }
 
+LaunchEmitter::DotForm LaunchEmitter::dotForm(ReduceOp op, const Contraction &c, ArrayRef<int64_t> dims) {
+  auto indicesOf = [&](ArrayRef<unsigned> list) { return llvm::map_to_vector<4>(list, [&](unsigned d) { return dims[d]; }); };
+  DotForm f{indicesOf(c.m), indicesOf(c.n), indicesOf(c.k), {c.a, c.aWhere, c.aMask}, {c.b, c.bWhere, c.bMask}};
+  std::optional<WarpgroupForm> form = findWarpgroupForm(c);
+  f.oneInRegisters = form && (form->aInRegisters || form->bInRegisters);
+  if (l_.unit == "wgmma" && takesColumnsAsRows(l_, c, dims)) {
+    std::swap(f.m, f.n);
+    std::swap(f.left, f.right);
+  }
+  // What tensor copies bring as it stands is masked in its slot, also where it passes through registers on its way.
+  f.right.inSlot = l_.unit == "wgmma" && l_.producerWarps;
+  f.left.inSlot = f.right.inSlot && (!f.oneInRegisters || isa<FloatTF32Type>(form->type));
+  BodyToTiles shaper(b_, c_, op, dims);
+  f.type = RankedTensorType::get(shaper.shapeOf(dims.take_front(op.getNumParallel())), op.getResult().getType().getElementType());
+  f.chunk = roundsInAccumulators(l_, c, dims);
+  f.byParts = f.chunk == 1 && (l_.promote || !c.partScales.empty());
+  return f;
+}
+
+Value LaunchEmitter::startOfSum(ReduceOp op, const DotForm &f, Location loc) {
+  Attribute neutral = identityOf(op.getKind(), f.type.getElementType(), b_);
+  return arith::ConstantOp::create(b_, loc, f.type, SplatElementsAttr::get(f.type, neutral));
+}
+
+Value LaunchEmitter::addRound(ReduceOp op, const Contraction &c, const DotForm &f, ArrayRef<int64_t> dims, Value acc, Location loc) {
+  BodyToTiles body(b_, c_, op, dims);
+  if (!loadFactors(c.partScales, body)) // on their way before anybody waits for the operands
+    return {};
+  const Target *target = findTarget(absl::string_view(plan_.target));
+  Location plain = cu::unnamed(loc);
+  auto load = [&](const DotForm::Side &side, ArrayRef<int64_t> outer, bool &rounded) {
+    Type unitType = l_.unit == "simt" ? Type() : operandType(c, side.factor, l_.unit, *target);
+    bool isMasked = side.where || !side.mask.empty();
+    if (!side.inSlot || !isMasked)
+      return operand(side.factor, unitType, side.where, side.mask, outer, f.k, body, plain, rounded);
+    Value tile = operand(side.factor, unitType, std::nullopt, {}, outer, f.k, body, plain, rounded);
+    return tile ? maskPoints(op, tile, side.where, side.mask, dims, loc) : tile;
+  };
+  bool aRounded = false, bRounded = false;
+  Value a = load(f.left, f.m, aRounded), b = load(f.right, f.n, bRounded);
+  if (!a || !b)
+    return {};
+  auto sum = tile::DotOp::create(b_, loc, f.type, a, b, f.byParts ? startOfSum(op, f, loc) : acc, f.m, f.n, f.k, Value(), Value(),
+                                 c.term ? pointsLeft(f.k, loc) : Value(), c.aUnsigned, c.bUnsigned, aRounded, bRounded, op.getKind());
+  if (c.term)
+    fillTerm(sum, c);
+  if (!f.byParts)
+    return sum;
+  Value scale = scaleOf(c.partScales, body, loc);
+  return scale || c.partScales.empty() ? addPart(sum, scale, acc, loc) : Value();
+}
+
+Value LaunchEmitter::finishSum(ReduceOp op, const Contraction &c, const DotForm &f, ArrayRef<int64_t> dims, Value out, Location loc) {
+  if (!c.sumScales.empty()) {
+    BodyToTiles body(b_, c_, op, dims);
+    Value scale = scaleOf(c.sumScales, body, loc);
+    if (!scale)
+      return {};
+    out = arith::MulFOp::create(b_, loc, out, body.broadcast(scale, f.type.getShape()));
+  }
+  if (c.tied && l_.unit == "simt" && isa<FloatType>(f.type.getElementType()))
+    out = sumExactly(op, dims, out, loc);
+  if (out && c.resultWhere) {
+    BodyToTiles body(b_, c_, op, dims);
+    Value holds = body.broadcast(body.evaluateSet(*c.resultWhere, loc), f.type.getShape());
+    out = arith::SelectOp::create(b_, loc, holds, out, startOfSum(op, f, loc));
+  }
+  return out;
+}
+
 LogicalResult LaunchEmitter::emitContraction(ReduceOp op, const Contraction &c, ArrayRef<int64_t> dims) {
   Location loc = NameLoc::get(op.getNameAttr() ? op.getNameAttr() : b_.getStringAttr("acc"), op.getLoc());
-  auto indicesOf = [&](ArrayRef<unsigned> list) {
-    SmallVector<int64_t> out;
-    for (unsigned d : list)
-      out.push_back(dims[d]);
-    return out;
-  };
-  SmallVector<int64_t> m = indicesOf(c.m), n = indicesOf(c.n), k = indicesOf(c.k);
-  Value left = c.a, right = c.b;
-  std::optional<IntegerSet> leftWhere = c.aWhere, rightWhere = c.bWhere;
-  ArrayRef<Value> leftMask = c.aMask, rightMask = c.bMask;
-  // The unit's rows are the side with tiles that fill them.
-  auto tileOf = [&](ArrayRef<int64_t> list) {
-    int64_t p = 1;
-    for (int64_t d : list)
-      p *= l_.tiles[d];
-    return p;
-  };
-  // Or the one that comes from registers.
-  std::optional<WarpgroupForm> form = findWarpgroupForm(c);
-  bool oneInRegisters = form && (form->aInRegisters || form->bInRegisters);
-  if (l_.unit == "wgmma" && (oneInRegisters ? form->bInRegisters : tileOf(m) < 64)) {
-    std::swap(m, n);
-    std::swap(left, right);
-    std::swap(leftWhere, rightWhere);
-    std::swap(leftMask, rightMask);
-  }
-  bool inSlots = l_.unit == "wgmma" && l_.producerWarps;
-  SmallVector<int64_t> kept(dims.take_front(op.getNumParallel()));
-  BodyToTiles shaper(b_, c_, op, dims);
-  auto type = RankedTensorType::get(shaper.shapeOf(kept), op.getResult().getType().getElementType());
-  TypedAttr neutral = identityOf(op.getKind(), type.getElementType(), b_);
-  Value zero = arith::ConstantOp::create(b_, loc, type, SplatElementsAttr::get(type, Attribute(neutral)));
+  DotForm f = dotForm(op, c, dims);
+  Value zero = startOfSum(op, f, loc), out;
   bool ok = true;
-  int64_t chunk = roundsInAccumulators(l_, c, dims);
-  bool byParts = chunk == 1 && (l_.promote || !c.partScales.empty());
-  const Target *target = findTarget(absl::string_view(plan_.target));
-  auto unitType = [&](Value factor) { return l_.unit == "simt" ? Type() : operandType(c, factor, l_.unit, *target); };
+  auto round = [&](Value acc) -> Value {
+    Value next = addRound(op, c, f, dims, acc, loc);
+    ok &= bool(next);
+    return next ? next : acc;
+  };
+  // Within a loop that statements share, a product whose sum one tile holds is one dot of its round.
+  if (!open_.empty() && loopsOf(f.k).empty())
+    out = round(zero);
+  else
+    out = sumOverRounds(op, c, f, dims, zero, loc, ok, round);
+  if (ok)
+    out = finishSum(op, c, f, dims, out, loc);
+  if (!ok || !out)
+    return failure();
+  BodyToTiles shaper(b_, c_, op, dims);
+  return finishReduce(op, dims, out, shaper);
+}
+
+Value LaunchEmitter::sumOverRounds(ReduceOp op, const Contraction &c, const DotForm &f, ArrayRef<int64_t> dims, Value zero, Location loc,
+                                   bool &ok, llvm::function_ref<Value(Value)> round) {
   auto where = [&]() -> Value {
     Value holds = holdsSomewhere(op, c.where, dims);
     ok &= bool(holds);
     return holds;
   };
   llvm::function_ref<Value()> choice = nullptr;
-  SmallVector<int64_t> walked(k); // what the condition picks first
+  SmallVector<int64_t> walked(f.k); // what the condition picks first
   // An index that an operand has a digit of alone (`part // 2`) comes last: the tile that it reads again has just been read.
   std::stable_partition(walked.begin(), walked.end(), [&](int64_t i) { return !isReadByDigit(op, c, llvm::find(dims, i) - dims.begin()); });
   size_t picked = walked.size();
@@ -82,53 +138,9 @@ LogicalResult LaunchEmitter::emitContraction(ReduceOp op, const Contraction &c, 
     auto isPicked = [&](int64_t i) { return support[llvm::find(dims, i) - dims.begin()]; };
     picked = std::max<size_t>(1, std::stable_partition(walked.begin(), walked.end(), isPicked) - walked.begin());
   }
-  Value out = contractionLoop(walked, op.getCondition(), dims, zero, loc, picked, choice, chunk, [&](Value acc) -> Value {
-    BodyToTiles body(b_, c_, op, dims);
-    ok = loadFactors(c.partScales, body); // on their way before anybody waits for the operands
-    bool aRounded = false, bRounded = false;
-    // What tensor copies bring as it stands is masked in its slot, also where it passes through registers on its way.
-    bool aInSlot = inSlots && (!oneInRegisters || isa<FloatTF32Type>(form->type)), bInSlot = inSlots;
-    Location plain = cu::unnamed(loc);
-    auto load = [&](Value factor, ArrayRef<int64_t> outer, std::optional<IntegerSet> where, ArrayRef<Value> mask, bool inSlot,
-                    bool &rounded) {
-      bool isMasked = where || !mask.empty();
-      if (!inSlot || !isMasked)
-        return operand(factor, unitType(factor), where, mask, outer, k, body, plain, rounded);
-      Value tile = operand(factor, unitType(factor), std::nullopt, {}, outer, k, body, plain, rounded);
-      return tile ? maskPoints(op, tile, where, mask, dims, loc) : tile;
-    };
-    Value a = load(left, m, leftWhere, leftMask, aInSlot, aRounded), b = load(right, n, rightWhere, rightMask, bInSlot, bRounded);
-    ok &= a && b;
-    if (!ok)
-      return acc;
-    auto sum = tile::DotOp::create(b_, loc, type, a, b, byParts ? zero : acc, m, n, k, Value(), c.term ? pointsLeft(k, loc) : Value(),
-                                   c.aUnsigned, c.bUnsigned, aRounded, bRounded, op.getKind());
-    if (c.term)
-      fillTerm(sum, c);
-    if (!byParts)
-      return sum;
-    Value scale = scaleOf(c.partScales, body, loc);
-    ok = scale || c.partScales.empty();
-    return addPart(sum, scale, acc, loc);
-  });
-  if (ok && !c.sumScales.empty()) {
-    BodyToTiles body(b_, c_, op, dims);
-    Value scale = scaleOf(c.sumScales, body, loc);
-    ok = bool(scale);
-    if (ok)
-      out = arith::MulFOp::create(b_, loc, out, body.broadcast(scale, type.getShape()));
-  }
-  if (ok && c.tied && l_.unit == "simt" && isa<FloatType>(type.getElementType())) {
-    out = sumExactly(op, dims, out, loc);
-    ok = bool(out);
-  }
-  if (ok && c.resultWhere) {
-    BodyToTiles body(b_, c_, op, dims);
-    out = arith::SelectOp::create(b_, loc, body.broadcast(body.evaluateSet(*c.resultWhere, loc), type.getShape()), out, zero);
-  }
-  if (!ok)
-    return failure();
-  return finishReduce(op, dims, out, shaper);
+  return roundsLoop(walked, op.getCondition(), dims, zero, loc, picked, choice, f.chunk,
+                    [&](ValueRange acc) { return SmallVector<Value>{round(acc.front())}; })
+      .front();
 }
 
 Value LaunchEmitter::pointsLeft(ArrayRef<int64_t> k, Location loc) {

@@ -42,6 +42,58 @@ std::string LaunchEmitter::nameOf(Operation *op) {
   return name;
 }
 
+Value LaunchEmitter::identityTile(Combiner kind, RankedTensorType type, Location loc) {
+  Attribute neutral =
+      type.getElementType().isIndex() ? Attribute(b_.getIndexAttr(kNowhere)) : Attribute(identityOf(kind, type.getElementType(), b_));
+  return arith::ConstantOp::create(b_, loc, type, SplatElementsAttr::get(type, neutral));
+}
+
+SmallVector<Value> LaunchEmitter::reduceTerms(ReduceOp op, ArrayRef<int64_t> dims, ValueRange carried, Location loc) {
+  ArrayRef<int64_t> reduced = dims.drop_front(op.getNumParallel());
+  BodyToTiles body(b_, c_, op, dims);
+  SmallVector<int64_t> full = body.shapeOf(dims);
+  Value yielded = op.getYield().getValues()[0];
+  auto partial = RankedTensorType::get(full, yielded.getType()), positions = RankedTensorType::get(full, b_.getIndexType());
+  // A step of a sum of products is one fused multiply-add.
+  auto product = yielded.getDefiningOp<arith::MulFOp>();
+  Value condition = op.getCondition() ? body.evaluateSet(*op.getCondition(), loc) : Value();
+  if (op.getYield().getCondition())
+    condition = body.conjunction(condition, body.evaluate(op.getYield().getCondition()), loc);
+  // The dims in which points of the tile may lie outside what is reduced.
+  Value inside = body.inside(reduced, loc);
+  auto isNeutralOutside = [&](Value tile) {
+    return !inside || (op.getKind() == Combiner::Sum && isZeroBeyond(tile, inside.getDefiningOp<tile::InsideOp>().getMask()));
+  };
+  if (product && op.getKind() == Combiner::Sum && !condition && !carried.empty()) {
+    Value x = body.evaluate(product.getLhs()), y = body.evaluate(product.getRhs());
+    if (!x || !y)
+      return {};
+    if (isNeutralOutside(x) && isNeutralOutside(y))
+      return {math::FmaOp::create(b_, loc, body.broadcast(x, full), body.broadcast(y, full), carried[0])};
+  }
+  Value value = body.evaluate(yielded);
+  if (!value)
+    return {};
+  if (!isNeutralOutside(value))
+    condition = body.conjunction(condition, inside, loc);
+  SmallVector<Value> next{body.broadcast(value, full)};
+  SmallVector<Type> types{partial};
+  if (op.isArg()) {
+    next.push_back(body.broadcast(body.evaluate(op.getBlock().getArguments().back()), full));
+    types.push_back(positions);
+  }
+  if (condition) {
+    condition = body.broadcast(condition, full);
+    for (Value &v : next)
+      v = arith::SelectOp::create(b_, loc, condition, v, identityTile(op.getKind(), cast<RankedTensorType>(v.getType()), loc));
+  }
+  if (carried.empty())
+    return next;
+  SmallVector<Value> both(carried);
+  both.append(next);
+  return llvm::to_vector_of<Value>(tile::CombineOp::create(b_, loc, types, op.getKind(), both).getResults());
+}
+
 LogicalResult LaunchEmitter::emitReduce(ReduceOp op, ArrayRef<int64_t> dims) {
   if (std::optional<Contraction> c = findGeneralContraction(op))
     return emitContraction(op, *c, dims);
@@ -50,74 +102,26 @@ LogicalResult LaunchEmitter::emitReduce(ReduceOp op, ArrayRef<int64_t> dims) {
   BodyToTiles shaper(b_, c_, op, dims);
   SmallVector<int64_t> full = shaper.shapeOf(dims);
   bool arg = op.isArg();
-  Value yielded = op.getYield().getValues()[0];
-  auto partial = RankedTensorType::get(full, yielded.getType());
-  auto positions = RankedTensorType::get(full, b_.getIndexType());
+  Type element = op.getYield().getValues()[0].getType();
   SmallVector<Value> identity;
   SmallVector<int64_t> loops = loopsOf(dims);
-  auto identityTile = [&](RankedTensorType type, TypedAttr value) -> Value {
-    return arith::ConstantOp::create(b_, loc, type, SplatElementsAttr::get(type, Attribute(value)));
-  };
-  TypedAttr neutral = identityOf(op.getKind(), yielded.getType(), b_);
   if (!loops.empty()) {
-    identity.push_back(identityTile(partial, neutral));
+    identity.push_back(identityTile(op.getKind(), RankedTensorType::get(full, element), loc));
     if (arg)
-      identity.push_back(identityTile(positions, b_.getIndexAttr(kNowhere)));
+      identity.push_back(identityTile(op.getKind(), RankedTensorType::get(full, b_.getIndexType()), loc));
   }
   bool ok = true;
-  auto iteration = [&](SmallVector<Value> carried) {
-    BodyToTiles body(b_, c_, op, dims);
-    // A step of a sum of products is one fused multiply-add.
-    auto product = yielded.getDefiningOp<arith::MulFOp>();
-    Value condition = op.getCondition() ? body.evaluateSet(*op.getCondition(), loc) : Value();
-    if (op.getYield().getCondition())
-      condition = body.conjunction(condition, body.evaluate(op.getYield().getCondition()), loc);
-    // The dims in which points of the tile may lie outside what is reduced.
-    Value inside = body.inside(reduced, loc);
-    auto isNeutralOutside = [&](Value tile) {
-      return !inside || (op.getKind() == Combiner::Sum && isZeroBeyond(tile, inside.getDefiningOp<tile::InsideOp>().getMask()));
-    };
-    if (product && op.getKind() == Combiner::Sum && !condition && !carried.empty()) {
-      Value x = body.evaluate(product.getLhs()), y = body.evaluate(product.getRhs());
-      ok &= x && y;
-      if (!ok)
-        return carried;
-      if (isNeutralOutside(x) && isNeutralOutside(y))
-        return SmallVector<Value>{math::FmaOp::create(b_, loc, body.broadcast(x, full), body.broadcast(y, full), carried[0])};
-    }
-    Value value = body.evaluate(yielded);
-    if (!value) {
-      ok = false;
-      return carried;
-    }
-    if (!isNeutralOutside(value))
-      condition = body.conjunction(condition, inside, loc);
-    value = body.broadcast(value, full);
-    SmallVector<Value> next{value};
-    if (arg)
-      next.push_back(body.broadcast(body.evaluate(op.getBlock().getArguments().back()), full));
-    if (condition) {
-      condition = body.broadcast(condition, full);
-      next[0] = arith::SelectOp::create(b_, loc, condition, value, identityTile(partial, neutral));
-      if (arg)
-        next[1] = arith::SelectOp::create(b_, loc, condition, next[1], identityTile(positions, b_.getIndexAttr(kNowhere)));
-    }
-    if (carried.empty())
-      return next;
-    carried.append(next);
-    SmallVector<Type> types{partial};
-    if (arg)
-      types.push_back(positions);
-    auto combine = tile::CombineOp::create(b_, loc, types, op.getKind(), carried);
-    return llvm::to_vector_of<Value>(combine.getResults());
-  };
-  SmallVector<Value> partials =
-      loopNest(loops, op.getCondition(), dims, identity, NameLoc::get(b_.getStringAttr(nameOf(op) + "_partial"), op.getLoc()), iteration);
+  Location partial = NameLoc::get(b_.getStringAttr(nameOf(op) + "_partial"), op.getLoc());
+  SmallVector<Value> partials = loopNest(loops, op.getCondition(), dims, identity, partial, [&](SmallVector<Value> carried) {
+    SmallVector<Value> next = reduceTerms(op, dims, carried, loc);
+    ok &= !next.empty();
+    return ok ? next : carried;
+  });
   if (!ok)
     return failure();
   SmallVector<int64_t> kept(dims.take_front(op.getNumParallel()));
   SmallVector<int64_t> outShape = shaper.shapeOf(kept);
-  SmallVector<Type> outTypes{RankedTensorType::get(outShape, yielded.getType())};
+  SmallVector<Type> outTypes{RankedTensorType::get(outShape, element)};
   if (arg)
     outTypes.push_back(RankedTensorType::get(outShape, b_.getIndexType()));
   SmallVector<int64_t> sortedDims(reduced);
@@ -125,9 +129,10 @@ LogicalResult LaunchEmitter::emitReduce(ReduceOp op, ArrayRef<int64_t> dims) {
   Value result = reduceTile(op.getKind(), partials, outTypes, sortedDims, loc).back();
   if (arg) {
     auto type = RankedTensorType::get(outShape, b_.getI64Type());
+    auto splat = [&](int64_t v) { return arith::ConstantOp::create(b_, loc, type, SplatElementsAttr::get(type, b_.getI64IntegerAttr(v))); };
     Value position = arith::IndexCastOp::create(b_, loc, type, result);
-    Value none = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::eq, position, identityTile(type, b_.getI64IntegerAttr(kNowhere)));
-    result = arith::SelectOp::create(b_, loc, none, identityTile(type, b_.getI64IntegerAttr(-1)), position);
+    Value none = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::eq, position, splat(kNowhere));
+    result = arith::SelectOp::create(b_, loc, none, splat(-1), position);
   }
   return finishReduce(op, dims, result, shaper);
 }

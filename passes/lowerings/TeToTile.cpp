@@ -17,16 +17,31 @@ using namespace te;
 LogicalResult LaunchEmitter::emit(unsigned number) {
   if (failed(makeFunction(number)))
     return failure();
-  for (auto [ordinal, dims] : llvm::zip(l_.ops, l_.dims)) {
-    Operation *op = ops_[ordinal];
-    LogicalResult ok = isa<ComputeOp>(op)   ? emitCompute(cast<ComputeOp>(op), dims)
-                       : isa<CascadeOp>(op) ? emitCascade(cast<CascadeOp>(op), dims)
-                                            : emitReduce(cast<ReduceOp>(op), dims);
-    if (failed(ok))
-      return failure();
+  // Before the loop, in it, and behind it, where what it reduces to is read.
+  SmallVector<size_t> before, members, behind;
+  llvm::DenseSet<Value> made;
+  for (size_t n = 0; n < l_.ops.size(); ++n) {
+    bool inLoop = llvm::any_of(l_.dims[n], [&](int64_t i) { return llvm::is_contained(l_.loops, i); });
+    bool waits = ops_[l_.ops[n]]
+                     ->walk([&](ReadOp read) { return made.contains(read.getTensor()) ? WalkResult::interrupt() : WalkResult::advance(); })
+                     .wasInterrupted();
+    (inLoop ? members : waits ? behind : before).push_back(n);
+    if (inLoop || waits)
+      made.insert_range(ops_[l_.ops[n]]->getResults());
   }
+  auto emitAll = [&](ArrayRef<size_t> list) { return success(llvm::all_of(list, [&](size_t n) { return succeeded(emitStatement(n)); })); };
+  if (failed(emitAll(before)) || (!members.empty() && failed(emitInLoop(members))) || failed(emitAll(behind)))
+    return failure();
   sinkStores();
   return success();
+}
+
+LogicalResult LaunchEmitter::emitStatement(size_t member) {
+  Operation *op = ops_[l_.ops[member]];
+  ArrayRef<int64_t> dims = l_.dims[member];
+  return isa<ComputeOp>(op)   ? emitCompute(cast<ComputeOp>(op), dims)
+         : isa<CascadeOp>(op) ? emitCascade(cast<CascadeOp>(op), dims)
+                              : emitReduce(cast<ReduceOp>(op), dims);
 }
 
 void LaunchEmitter::sinkStores() {

@@ -66,19 +66,18 @@ LogicalResult lowerWgmma(ThreadCode &c, tile::DotOp op, Value acc) {
     return mlir::emitError(te::getScheduleLoc(op))
            << "the schedule of '" << c.func.getSymName() << "' gives a warpgroup " << shape.warpM << " rows and " << shape.warpN
            << " columns; unit wgmma takes rows by 64 and whole panels of columns";
-  Value number = c.scalars.lookup(op.getNumber());
-  auto describe = [&](Side &s, StringRef name, int64_t part) {
+  auto describe = [&](Side &s, Value number, StringRef name, int64_t part) {
     SlotAddress address(c, s.type, loc);
     int64_t bytes = s.type.getElementType().getIntOrFloatBitWidth() / 8;
-    Value start = address.slotStart(number);
+    Value start = address.slotStart(c.scalars.lookup(number));
     if (part)
       start = c.add(start, c.mul(group, s.operand.outerOffset(part) / bytes, c.named("own_start", loc)), loc);
     s.descriptor = cu::SmemDescOp::create(b, NameLoc::get(b.getStringAttr(name), loc), b.getIntegerType(64, false), c.rings.lookup(s.ring),
                                           start, s.operand.leadingBytes, s.operand.strideBytes, s.operand.swizzleBytes);
   };
   if (a->ring)
-    describe(*a, "a_desc", byRows ? shape.warpM : 0);
-  describe(*bSide, "b_desc", !byRows && shape.warpN < n ? shape.warpN : 0);
+    describe(*a, op.getNumberOfA(), "a_desc", byRows ? shape.warpM : 0);
+  describe(*bSide, op.getNumber(), "b_desc", !byRows && shape.warpN < n ? shape.warpN : 0);
   bool fresh = tile::isZeroTile(op.getAcc());
   Value laterRound; // where a loop's first round sets the accumulator
   if (auto carried = dyn_cast<BlockArgument>(op.getAcc()); carried && startsAfreshInFirstRound(carried)) {

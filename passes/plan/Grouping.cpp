@@ -15,6 +15,7 @@
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
 #include "passes/index/Affine.h"
+#include "passes/plan/Chain.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -43,12 +44,14 @@ struct Group {
   SmallVector<SmallVector<int64_t>> dims;
   SmallVector<AffineExpr> extents;
   SmallVector<std::string> names;
-  unsigned grid = 0; ///< the first `grid` indices are the grid
+  unsigned grid = 0;          ///< the first `grid` indices are the grid
+  SmallVector<int64_t> loops; ///< indices that its statements walk together
 };
 
 class Grouper {
 public:
-  Grouper(KernelOp kernel, const SizeFacts &facts) : kernel_(kernel), facts_(facts), ops_(getDomainOps(kernel)) {
+  Grouper(KernelOp kernel, const Target &target, const SizeFacts &facts)
+      : kernel_(kernel), target_(target), facts_(facts), ops_(getDomainOps(kernel)) {
     for (auto [i, op] : llvm::enumerate(ops_))
       for (Value result : op->getResults())
         ordinal_[result] = i;
@@ -99,6 +102,9 @@ private:
   bool join(int64_t i, int64_t candidate, ArrayRef<ReadOp> reads) {
     Operation *op = ops_[i];
     Group &g = groups_[candidate];
+    if (auto reader = dyn_cast<ReduceOp>(op))
+      if (std::optional<Chain> chain = findChain(reader, target_, facts_))
+        return joinChain(i, candidate, *chain);
     bool product = isContractionGroup(g);
     auto reduce = dyn_cast<ReduceOp>(op);
     if (product && !isa<ComputeOp>(op) && (!reduce || reduce.isArg()))
@@ -132,6 +138,40 @@ private:
     if (reduce && findGeneralContraction(reduce))
       return false;
     adopt(i, candidate, map);
+    return true;
+  }
+
+  /// The second product of a chain, in the launch of the first: that one's statements get the reader's grid, and walk what it sums.
+  bool joinChain(int64_t i, int64_t candidate, Chain chain) {
+    Group &g = groups_[candidate];
+    int64_t first = llvm::find(ops_, chain.producer) - ops_.begin();
+    if (g.ops != SmallVector<int64_t>{first})
+      return false;
+    Operation *op = ops_[i];
+    Group joined;
+    joined.grid = getNumParallel(op);
+    for (auto [d, e] : llvm::enumerate(getExtents(op).getResults())) {
+      joined.extents.push_back(e);
+      joined.names.push_back(cast<StringAttr>(getIndices(op)[d]).getValue().str());
+    }
+    joined.loops = {int64_t(chain.walked)};
+    ReadOp read;
+    op->walk([&](ReadOp r) { read = r.getTensor() == chain.producer.getResult() ? r : read; });
+    SmallVector<int64_t> dims;
+    for (Value v : read.getOperands_())
+      dims.push_back(*findIndex(op, v));
+    for (unsigned d = getNumParallel(chain.producer); d < g.extents.size(); ++d) { // what the first one sums
+      dims.push_back(joined.extents.size());
+      joined.extents.push_back(g.extents[d]);
+      joined.names.push_back(g.names[d]);
+    }
+    for (auto [d, index] : llvm::enumerate(dims))
+      if (joined.extents[index] != g.extents[d])
+        return false;
+    joined.ops = {first, i};
+    joined.dims = {dims, llvm::to_vector(llvm::seq<int64_t>(0, getExtents(op).getNumResults()))};
+    owner_[i] = candidate;
+    g = std::move(joined);
     return true;
   }
 
@@ -267,12 +307,14 @@ private:
       l.extents = AffineMap::get(0, kernel_.getNumSizes(), g.extents, kernel_.getContext());
       l.tiles.assign(g.extents.size(), 1);
       l.grid = llvm::to_vector(llvm::seq<int64_t>(0, g.grid));
+      l.loops = g.loops;
       launches.push_back(std::move(l));
     }
     return launches;
   }
 
   KernelOp kernel_;
+  const Target &target_;
   SizeFacts facts_;
   SmallVector<Operation *> ops_;
   llvm::DenseMap<Value, int64_t> ordinal_;
@@ -283,6 +325,8 @@ private:
 
 } // namespace
 
-std::vector<LaunchPlan> groupStatements(KernelOp kernel, const SizeFacts &facts) { return Grouper(kernel, facts).run(); }
+std::vector<LaunchPlan> groupStatements(KernelOp kernel, const Target &target, const SizeFacts &facts) {
+  return Grouper(kernel, target, facts).run();
+}
 
 } // namespace kernelc::te

@@ -19,6 +19,6 @@ inline constexpr llvm::StringLiteral kOwnLaunch = "own_launch";
 inline constexpr llvm::StringLiteral kInTile = "in_tile";
 
 /// Launches with statements, index spaces and grids filled in; tiles are 1.
-std::vector<LaunchPlan> groupStatements(KernelOp kernel, const SizeFacts &facts);
+std::vector<LaunchPlan> groupStatements(KernelOp kernel, const Target &target, const SizeFacts &facts);
 
 } // namespace kernelc::te

@@ -37,23 +37,30 @@ static bool multipliesPointByPoint(ReduceOp reduce) {
   return reused > 1;
 }
 
-void Scheduler::schedule(LaunchPlan &l) {
+bool Scheduler::schedule(LaunchPlan &l) {
   uniform_.clear();
   unfed_.clear();
+  if (!l.loops.empty()) {
+    uniform_.assign(l.indices.size(), 0);
+    return scheduleChain(l);
+  }
   for (auto [n, ordinal] : llvm::enumerate(l.ops))
     if (auto reduce = dyn_cast<ReduceOp>(ops_[ordinal])) {
       if (auto c = findGeneralContraction(reduce)) {
         remarkOn(reduce, *c);
         uniform_ = uniformTiles(l, *c, l.dims[n]);
-        return scheduleContraction(l, reduce, *c, l.dims[n]);
+        scheduleContraction(l, reduce, *c, l.dims[n]);
+        return true;
       } else if (!reduce->hasAttr(kStreamed) && multipliesPointByPoint(reduce)) {
         remark(reduce) << "this sum of products runs point by point on CUDA cores: it is no product of two factors that share a "
                           "summed index and each have a parallel index of their own";
       }
     }
   if (l.grid.size() == l.indices.size())
-    return scheduleElementwise(l);
-  scheduleReduction(l);
+    scheduleElementwise(l);
+  else
+    scheduleReduction(l);
+  return true;
 }
 
 void Scheduler::emitRemarks() {
@@ -161,7 +168,7 @@ Operation *findHastyUpdate(KernelOp kernel, const std::vector<LaunchPlan> &launc
 
 /// Fills plan.launches. What is reduced over more than the tile that its product is given gets a launch of its own.
 LogicalResult scheduleLaunches(KernelOp kernel, const Target &target, Merge merge, const SizeFacts &likely, KernelPlan &plan) {
-  plan.launches = groupStatements(kernel, {plan.sizeDiv, plan.sizeMax});
+  plan.launches = groupStatements(kernel, target, {plan.sizeDiv, plan.sizeMax});
   if (Operation *writer = findHastyUpdate(kernel, plan.launches)) {
     if (writer->hasAttr(kOwnLaunch))
       return writer->emitError() << "writes to memory that others, or it itself elsewhere, read as it was; run te-copy-inouts first";
@@ -171,7 +178,11 @@ LogicalResult scheduleLaunches(KernelOp kernel, const Target &target, Merge merg
   Scheduler scheduler(kernel, target, plan, merge, likely);
   for (LaunchPlan &l : plan.launches) {
     l.dependent = target.dependentLaunch && &l != &plan.launches.front();
-    scheduler.schedule(l);
+    if (!scheduler.schedule(l)) { // its products in launches of their own
+      for (int64_t ordinal : l.ops)
+        getDomainOps(kernel)[ordinal]->setAttr(kOwnLaunch, UnitAttr::get(kernel.getContext()));
+      return scheduleLaunches(kernel, target, merge, likely, plan);
+    }
     if (std::optional<Scheduler::CutReduction> cut = scheduler.findCutReduction(l)) {
       cut->op->setAttr(kOwnLaunch, UnitAttr::get(kernel.getContext()));
       return scheduleLaunches(kernel, target, merge, likely, plan);

@@ -31,6 +31,8 @@ void setPlan(KernelOp kernel, const KernelPlan &plan) {
         b.getNamedAttr("unit", b.getStringAttr(l.unit)),
         b.getNamedAttr("cluster_index", b.getI64IntegerAttr(l.clusterIndex)),
     };
+    if (!l.loops.empty())
+      fields.push_back(b.getNamedAttr("loops", b.getDenseI64ArrayAttr(l.loops)));
     for (const ScheduleNumber &n : kScheduleNumbers)
       fields.push_back(b.getNamedAttr(n.key, b.getI64IntegerAttr(l.*n.field)));
     for (const ScheduleFlag &f : kScheduleFlags)
@@ -116,7 +118,8 @@ LogicalResult checkIndexSpace(KernelOp kernel, const LaunchPlan &l, ArrayRef<Ope
     return wrong() << ": indices, extents, tiles and dims disagree";
   if (l.extents.getNumDims() || l.extents.getNumSymbols() != kernel.getNumSizes())
     return wrong() << ": extents must be a map from the kernel's sizes";
-  if (l.ops.empty() || !areDistinct(l.ops, ops.size()) || !llvm::is_sorted(l.ops) || !areDistinct(l.grid, rank))
+  if (l.ops.empty() || !areDistinct(l.ops, ops.size()) || !llvm::is_sorted(l.ops) || !areDistinct(l.grid, rank) ||
+      !areDistinct(l.loops, rank) || llvm::any_of(l.loops, [&](int64_t i) { return llvm::is_contained(l.grid, i); }))
     return wrong() << " names a statement or an index that is not there, none, or one twice or out of order";
   for (auto [op, dims] : llvm::zip(l.ops, l.dims)) {
     if (!areDistinct(dims, rank))
@@ -260,6 +263,7 @@ FailureOr<KernelPlan> getPlan(KernelOp kernel) {
     fields.read("extents", l.extents);
     fields.read("tiles", l.tiles);
     fields.read("grid", l.grid);
+    fields.read("loops", l.loops);
     fields.read("unit", l.unit);
     fields.read("cluster_index", l.clusterIndex);
     for (const ScheduleNumber &n : kScheduleNumbers) {

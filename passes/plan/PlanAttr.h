@@ -24,6 +24,9 @@ struct LaunchPlan {
   llvm::SmallVector<int64_t> tiles;
   /// Indices mapped to the grid, slowest first.
   llvm::SmallVector<int64_t> grid;
+  /// Indices off the grid whose tiles all statements that have them walk together, in one loop: some make points of them, later ones
+  /// reduce over them.
+  llvm::SmallVector<int64_t> loops;
   int64_t warps = 4;
   int64_t minBlocks = 1; ///< blocks a multiprocessor should hold; bounds registers
   int64_t raster = 1;

@@ -92,7 +92,12 @@ bool Scheduler::canFeedRegisters(const LaunchPlan &l, Value factor, ArrayRef<uns
                                  int64_t &bytes, std::string &why) {
   bytes = 0;
   why = "nothing is read at every point";
+  bool fromProduct = false;
   for (ReadOp read : findReads(factor)) {
+    if (Operation *made = read.getTensor().getDefiningOp(); made && llvm::is_contained(l.ops, llvm::find(ops_, made) - ops_.begin())) {
+      fromProduct = true; // what another statement of the launch leaves in registers
+      continue;
+    }
     llvm::BitVector support = findSupport(read.getResult(), dims.size());
     auto isFree = [&](unsigned d) { return l.tiles[dims[d]] == 1 || support[d]; };
     if (!llvm::all_of(outer, isFree) || !llvm::all_of(k, isFree))
@@ -102,7 +107,7 @@ bool Scheduler::canFeedRegisters(const LaunchPlan &l, Value factor, ArrayRef<uns
       return false;
     bytes += read.getResult().getType().getIntOrFloatBitWidth() / 8;
   }
-  return bytes > 0;
+  return bytes > 0 || fromProduct;
 }
 
 SmallVector<int64_t> Scheduler::indicesOf(ArrayRef<unsigned> list, ArrayRef<int64_t> dims) {

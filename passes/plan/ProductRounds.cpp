@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+using namespace mlir;
+
 namespace kernelc::te {
 
 bool mayShareAccumulators(const Contraction &c) {
@@ -10,7 +12,20 @@ bool mayShareAccumulators(const Contraction &c) {
   return c.partScales.empty() && !c.where && form && !form->aInRegisters && !form->bInRegisters;
 }
 
-int64_t roundsInAccumulators(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims) {
+bool takesColumnsAsRows(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
+  std::optional<WarpgroupForm> form = findWarpgroupForm(c);
+  if (form && (form->aInRegisters || form->bInRegisters))
+    return form->bInRegisters;
+  int64_t rows = 1;
+  bool walksRows = false;
+  for (unsigned d : c.m) {
+    rows *= l.tiles[dims[d]];
+    walksRows |= llvm::is_contained(l.loops, dims[d]);
+  }
+  return rows < 64 || walksRows;
+}
+
+int64_t roundsInAccumulators(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
   if (l.unit != "wgmma" || !l.producerWarps || !l.promote || !mayShareAccumulators(c))
     return 1;
   int64_t products = 1; // of a round

@@ -8,6 +8,7 @@
 #include "passes/analysis/Contraction.h"
 #include "passes/index/Affine.h"
 #include "passes/plan/AccessSummary.h"
+#include "passes/plan/Chain.h"
 #include "passes/plan/Grouping.h"
 #include "passes/plan/PlanAttr.h"
 #include "passes/plan/Schedule.h"
@@ -25,7 +26,8 @@ public:
       : kernel_(kernel), ops_(getDomainOps(kernel)), target_(target), facts_{plan.sizeDiv, plan.sizeMax}, likely_(likely), merge_(merge) {}
 
   /// Tiles, warps, unit and what goes with them for one launch.
-  void schedule(LaunchPlan &l);
+  /// False where no schedule holds two products that share it.
+  bool schedule(LaunchPlan &l);
   /// A reduction over all of a grid index that a launch's tile has only a part of.
   struct CutReduction {
     ReduceOp op;
@@ -125,6 +127,14 @@ private:
   /// Whether a statement of the launch combines a product's results with what they are reduced to in the tile.
   bool walksTwice(const LaunchPlan &l);
 
+  // ChainPlan.cpp
+  /// Two products of which one takes the other's results in the launch's loop. False where no tile holds what they need.
+  bool scheduleChain(LaunchPlan &l);
+  bool scheduleChain(LaunchPlan &l, const Chain &chain, llvm::ArrayRef<int64_t> first, llvm::ArrayRef<int64_t> second);
+  /// Whether registers and slots hold the tiles of `p`, whose stages and parts it chooses. `resides`: all rows of the first product's
+  /// tile stay in slots for the whole loop. `first`, `second`: the products' launch indices.
+  bool fitsChain(LaunchPlan &p, const Chain &chain, llvm::ArrayRef<int64_t> first, llvm::ArrayRef<int64_t> second, bool resides);
+
   // ProductFeed.cpp
   /// Whether rows of the tensor that a factor reads are no multiples of a line of L2 apart, for all that is known.
   bool rowsStraddleLines(mlir::Value factor);
@@ -151,9 +161,6 @@ private:
   /// Registers that `sets` of accumulators of `c` take of a thread, and those that it has.
   int64_t accumulatorRegisters(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims, int64_t sets);
   RegisterShares registerShares(const LaunchPlan &l);
-  /// Whether the unit's rows are b's columns: a's rows are too few for the unit's, or b comes from registers
-  /// (see ProductToTile.cpp).
-  bool isSwapped(const Contraction &c, const std::optional<WarpgroupForm> &form, const LaunchPlan &l, llvm::ArrayRef<int64_t> dims);
   /// Whether dim d is the last of the unit's columns: of b, unless they are swapped.
   bool isLastColumn(const Contraction &c, const std::optional<WarpgroupForm> &form, const LaunchPlan &l, llvm::ArrayRef<int64_t> dims,
                     unsigned d);

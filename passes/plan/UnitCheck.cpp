@@ -60,7 +60,7 @@ LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
                               << "', and what is reduced over it needs all of it in one";
     // Partial results of a team's warps meet in shared memory, of which teams have no share each.
     std::optional<WarpgroupForm> form = findWarpgroupForm(*c);
-    for (unsigned d : isSwapped(*c, form, l, l.dims[n]) ? c->n : c->m)
+    for (unsigned d : takesColumnsAsRows(l, *c, l.dims[n]) ? c->n : c->m)
       if (l.pingpong > 1 && inTile[l.dims[n][d]])
         return wrong("pingpong") << "what is reduced over '" << l.indices[l.dims[n][d]]
                                  << "' crosses warps, which pingpong does not allow yet";
@@ -152,7 +152,7 @@ LogicalResult Scheduler::checkWarpgroups(const LaunchPlan &l, ReduceOp reduce, c
            << "schedule of launch '" << l.name << "': unit wgmma ";
   };
   Contraction c = given;
-  if (isSwapped(c, form, l, dims))
+  if (takesColumnsAsRows(l, c, dims))
     c.swapOperands();
   if (l.warps % 4) {
     InFlightDiagnostic error = refuse();
@@ -197,18 +197,14 @@ bool Scheduler::startsFromZero(const LaunchPlan &l, const Contraction &c, ArrayR
          !form->bInRegisters && roundsInAccumulators(l, c, dims) == 1;
 }
 
-bool Scheduler::isSwapped(const Contraction &c, const std::optional<WarpgroupForm> &form, const LaunchPlan &l, ArrayRef<int64_t> dims) {
-  return form && (form->aInRegisters || form->bInRegisters) ? form->bInRegisters : tileProduct(l, c.m, dims) < 64;
-}
-
 bool Scheduler::isLastColumn(const Contraction &c, const std::optional<WarpgroupForm> &form, const LaunchPlan &l, ArrayRef<int64_t> dims,
                              unsigned d) {
-  return d == (isSwapped(c, form, l, dims) ? c.m : c.n).back();
+  return d == (takesColumnsAsRows(l, c, dims) ? c.m : c.n).back();
 }
 
 bool Scheduler::isLastRow(const Contraction &c, const std::optional<WarpgroupForm> &form, const LaunchPlan &l, ArrayRef<int64_t> dims,
                           unsigned d) {
-  return d == (isSwapped(c, form, l, dims) ? c.n : c.m).back();
+  return d == (takesColumnsAsRows(l, c, dims) ? c.n : c.m).back();
 }
 
 } // namespace kernelc::te

@@ -194,8 +194,12 @@ LogicalResult Verifier::verifyMemberRead(Operation *op, ReadOp read) {
   auto compute = dyn_cast<ComputeOp>(producer);
   if (compute && (compute.getCondition() || compute.getYield().getCondition() || compute.getOutMap()))
     return wrong(op) << nameOf(op) << " reads " << nameOf(producer) << ", of which the launch has a part";
+  // In a loop that statements share, a round has what it makes, and nothing of what is still being reduced over the loop.
+  auto isWalkedBy = [&](int64_t index) { return llvm::is_contained(l.loops, index) && llvm::is_contained(at_[op].dims, index); };
+  if (llvm::any_of(at_[producer].dims.drop_front(made.size()), isWalkedBy))
+    return wrong(op) << nameOf(op) << " reads " << nameOf(producer) << " in the loop that reduces it";
   for (int64_t index : made)
-    if (!llvm::is_contained(l.grid, index) && (index == sharedIndex(l) || !isOneTile(l, index)))
+    if (!llvm::is_contained(l.grid, index) && !isWalkedBy(index) && (index == sharedIndex(l) || !isOneTile(l, index)))
       return wrong(op) << nameOf(op) << " reads " << nameOf(producer) << ", of which a block has one tile at a time";
   SmallVector<AffineExpr> at = subscriptsOf(read, op);
   for (auto [e, index] : llvm::zip(at, made)) {

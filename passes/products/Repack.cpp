@@ -12,6 +12,7 @@
 #include "passes/index/Affine.h"
 #include "passes/index/LinearRead.h"
 #include "passes/index/Strides.h"
+#include "passes/plan/Chain.h"
 #include "passes/plan/CopyPolicy.h"
 #include "passes/plan/PlanAttr.h"
 #include "support/Target.h"
@@ -41,6 +42,8 @@ public:
       if (std::optional<Contraction> c = findContraction(reduce)) {
         for (unsigned k : c->k)
           walkForwards(reduce, k);
+        if (findChain(reduce, target_, facts_))
+          continue; // what it takes from registers never is in memory
         materialize(reduce, *c, c->a, c->m, c->aUnsigned);
         materialize(reduce, *c, c->b, c->n, c->bUnsigned);
       }

@@ -7,6 +7,7 @@
 #include "passes/analysis/Contraction.h"
 #include "passes/index/Affine.h"
 #include "passes/index/Strides.h"
+#include "passes/plan/Chain.h"
 #include "passes/plan/Grouping.h"
 #include "passes/plan/PartCost.h"
 #include "passes/plan/PlanAttr.h"
@@ -85,6 +86,8 @@ private:
         return Parts();
     }
     std::optional<Contraction> product = r ? findGeneralContraction(r) : std::nullopt;
+    if (product && !schedule_.parts && isChained(op, target_, facts_))
+      return Parts(); // its results stay in registers, or its operand's do
     if (schedule_.parts == 1 || (product && (r.getCondition() || r.getYield().getCondition())))
       return Parts();
     int64_t divisor = knownDivisor(extents.getResult(parallel), facts_);

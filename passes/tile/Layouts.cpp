@@ -45,9 +45,13 @@ public:
     for (auto &[leader, component] : components_)
       if (failed(choose(component)))
         return failure();
+    func_.walk([&](DotOp dot) { ok &= succeeded(checkFirstOperand(dot)); });
+    if (!ok)
+      return failure();
     for (auto &[leader, component] : components_)
       for (Value v : component.values)
         retype(v, component.parent);
+    convertProjections();
     convertAccesses();
     return success();
   }
@@ -155,9 +159,48 @@ private:
     return isTile(v) && llvm::all_of(shapeOf(v), [](int64_t extent) { return extent == 1; });
   }
 
+  /// The indices that a tile has several points of.
+  using Support = SmallVector<bool>;
+  static Support supportOf(Value v) {
+    return llvm::map_to_vector<6>(shapeOf(v), [](int64_t extent) { return extent > 1; });
+  }
+
+  /// Ties two values; those of different support (rows and what they are spread over, or reduced from) once all others are.
   void tie(Value a, Value b) {
-    if (isTile(a) && isTile(b) && !isSingle(a) && !isSingle(b))
+    if (!isTile(a) || !isTile(b) || isSingle(a) || isSingle(b))
+      return;
+    if (supportOf(a) == supportOf(b))
       classes_.unionSets(a.getAsOpaquePointer(), b.getAsOpaquePointer());
+    else
+      projections_.push_back({a, b});
+  }
+
+  /// Ties rows to the tiles that they are reduced from or spread over, unless that would join the registers of two products that
+  /// have other indices: between those, rows are projections of both.
+  void tieProjections() {
+    llvm::DenseMap<const void *, Support> fixed; // what a class's product has, by the class's leader
+    auto leaderOf = [&](Value v) { return classes_.getLeaderValue(v.getAsOpaquePointer()); };
+    func_.walk([&](DotOp dot) {
+      fixed[leaderOf(dot.getResult())] = supportOf(dot.getResult());
+      if (isTile(dot.getA()) && dot.getNumber())
+        fixed[leaderOf(dot.getA())] = supportOf(dot.getA());
+    });
+    func_.walk([&](SliceOp slice) { // a part of what a product left
+      if (auto whole = fixed.find(leaderOf(slice.getInput())); whole != fixed.end() && !isSingle(slice.getResult()))
+        fixed[leaderOf(slice.getResult())] = Support(whole->second);
+    });
+    for (auto [a, b] : projections_) {
+      const void *left = leaderOf(a), *right = leaderOf(b);
+      auto ofLeft = fixed.find(left), ofRight = fixed.find(right);
+      if (left == right || (ofLeft != fixed.end() && ofRight != fixed.end() && ofLeft->second != ofRight->second))
+        continue;
+      std::optional<Support> support;
+      if (ofLeft != fixed.end() || ofRight != fixed.end())
+        support = ofLeft != fixed.end() ? ofLeft->second : ofRight->second;
+      classes_.unionSets(left, right);
+      if (support)
+        fixed[leaderOf(a)] = *support;
+    }
   }
 
   void connect() {
@@ -196,6 +239,7 @@ private:
         }
       }
     });
+    tieProjections();
     for (Value v : order) {
       Component &c = components_[classes_.getLeaderValue(v.getAsOpaquePointer())];
       c.values.push_back(v);
@@ -366,12 +410,62 @@ private:
     return along && hasDot ? rowsAlong() : RowOrder();
   }
 
-  void retype(Value v, const Layout &parent) {
+  /// `parent` without the indices that `v` has one point of.
+  static Layout projected(const Layout &parent, Value v) {
     SmallVector<int64_t> lost;
     for (auto [d, e] : llvm::enumerate(shapeOf(v)))
       if (e == 1)
         lost.push_back(d);
-    auto type = withLayout(cast<RankedTensorType>(v.getType()), parent.dropDims(lost));
+    return parent.dropDims(lost);
+  }
+
+  /// What one product leaves in registers, another takes from them only where it asks for it as it lies.
+  LogicalResult checkFirstOperand(DotOp dot) {
+    if (!isTile(dot.getA()) || !dot.getNumber() || projected(componentOf(dot.getA()).parent, dot.getA()) == operandLayout(dot))
+      return success();
+    return mlir::emitError(te::getScheduleLoc(dot)) << "the schedule of '" << func_.getSymName()
+                                                    << "' hands results of one product to another in registers, which that does not take "
+                                                       "as they lie";
+  }
+
+  /// Rows between products of other indices: each side has them as its own registers lie.
+  void convertProjections() {
+    for (auto [a, b] : projections_) {
+      if (classes_.getLeaderValue(a.getAsOpaquePointer()) == classes_.getLeaderValue(b.getAsOpaquePointer()))
+        continue;
+      for (Operation *op : {a.getDefiningOp(), b.getDefiningOp()})
+        if (auto spread = dyn_cast_or_null<BroadcastOp>(op))
+          convertOperand(spread);
+        else if (auto reduce = dyn_cast_or_null<tile::ReduceOp>(op))
+          convertResults(reduce);
+    }
+  }
+  void convertOperand(BroadcastOp spread) {
+    Value rows = spread.getInput();
+    Layout wanted = projected(componentOf(spread.getResult()).parent, rows);
+    if (getLayout(rows) == wanted)
+      return;
+    OpBuilder b(spread);
+    spread.getInputMutable().set(
+        ConvertLayoutOp::create(b, spread.getLoc(), withLayout(cast<RankedTensorType>(rows.getType()), wanted), rows));
+  }
+
+  void convertResults(tile::ReduceOp reduce) {
+    OpBuilder b(reduce->getContext());
+    b.setInsertionPointAfter(reduce);
+    for (auto [input, result] : llvm::zip(reduce.getInputs(), reduce.getResults())) {
+      Layout made = projected(componentOf(input).parent, result);
+      auto wanted = cast<RankedTensorType>(result.getType());
+      if (getLayout(result) == made)
+        continue;
+      result.setType(withLayout(wanted, made));
+      auto convert = ConvertLayoutOp::create(b, reduce.getLoc(), wanted, result);
+      result.replaceAllUsesExcept(convert, convert);
+    }
+  }
+
+  void retype(Value v, const Layout &parent) {
+    auto type = withLayout(cast<RankedTensorType>(v.getType()), projected(parent, v));
     v.setType(type);
     if (auto constant = v.getDefiningOp<arith::ConstantOp>())
       constant.setValueAttr(SplatElementsAttr::get(type, cast<SplatElementsAttr>(constant.getValue()).getSplatValue<Attribute>()));
@@ -422,6 +516,7 @@ private:
   FuncOp func_;
   RowOrder rows_;
   llvm::EquivalenceClasses<const void *> classes_;
+  SmallVector<std::pair<Value, Value>> projections_; ///< values of one op that have other indices
   llvm::MapVector<const void *, Component> components_;
 };
 

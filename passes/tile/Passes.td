@@ -22,6 +22,21 @@ def TileStreamLoads : Pass<"tile-stream-loads", "::mlir::ModuleOp"> {
   }];
 }
 
+def TileHoistLoads : Pass<"tile-hoist-loads", "::kernelc::tile::FuncOp"> {
+  let summary = "Load once what rounds of a product do not change";
+  let description = [{
+    Moves loads out of loops that hold products: boxes that products take as they are, rows, columns and
+    single elements, if neither the place nor the mask depends on the loop and nothing in the launch writes
+    the tensor; and arithmetic on such rows. In a loop that two products share, the rows of the first one
+    are then filled once for each of the block's tiles (`tile-pipeline` fills a ring where the load
+    stands). The loop over a block's tiles keeps what it has: registers and slots are a tile's.
+
+    *Runs after CSE, which merges equal loads; before `tile-pipeline`.*
+
+    Left alone: gathers, padded reads, matrices that are computed with in registers. Numeric effect: none.
+  }];
+}
+
 def TilePipeline : Pass<"tile-pipeline", "::kernelc::tile::FuncOp"> {
   let summary = "Feed dots from rings in shared memory, loads ahead of use";
   let description = [{

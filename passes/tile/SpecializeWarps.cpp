@@ -37,27 +37,45 @@ bool isTile(Type t) { return isa<RankedTensorType>(t); }
 /// Index arithmetic, constants and allocations: what both roles may share.
 bool isShared(Operation *op) { return isa<RingOp, ChannelOp, arith::ConstantOp>(op) || isScalarCode(op); }
 
-/// Whether what fills the rings of `channel` in `loop` depends on a value that the loop carries.
-bool isNeeded(scf::ForOp loop, Value carried, Value channel) {
-  llvm::SetVector<Operation *> slice;
-  BackwardSliceOptions options;
-  options.inclusive = true;
-  options.omitUsesFromAbove = false;
-  options.filter = [&](Operation *op) { return loop->isProperAncestor(op); };
-  loop.walk([&](Operation *op) {
-    if (filledChannel(op) == channel)
-      (void)getBackwardSlice(op, &slice, options);
+/// The values that what fills the rings of `channel` within `whole` is computed from, those that loops carry among them.
+llvm::SetVector<Value> neededBy(Operation *whole, Value channel) {
+  llvm::SetVector<Value> needed;
+  whole->walk([&](Operation *op) {
+    if (filledChannel(op) != channel)
+      return;
+    for (;; op = op->getParentOp()) { // and that it is reached: bounds, conditions
+      if (auto loop = dyn_cast<scf::ForOp>(op))
+        needed.insert_range(ValueRange{loop.getLowerBound(), loop.getUpperBound(), loop.getStep()});
+      else
+        needed.insert_range(op->getOperands());
+      if (op == whole)
+        break;
+    }
   });
-  return llvm::any_of(slice, [&](Operation *op) { return llvm::is_contained(op->getOperands(), carried); });
+  for (size_t n = 0; n < needed.size(); ++n) {
+    Value v = needed[n];
+    auto carried = dyn_cast<BlockArgument>(v);
+    Operation *op = carried ? carried.getOwner()->getParentOp() : v.getDefiningOp();
+    if (!whole->isAncestor(op))
+      continue;
+    auto loop = dyn_cast<scf::ForOp>(op);
+    if (!loop) { // a search has a region
+      op->walk([&](Operation *part) { needed.insert_range(part->getOperands()); });
+    } else if (v != loop.getInductionVar()) {
+      unsigned i = carried ? carried.getArgNumber() - loop.getNumInductionVars() : cast<OpResult>(v).getResultNumber();
+      needed.insert_range(ValueRange{loop.getRegionIterArg(i), loop.getYieldedValues()[i], loop.getInitArgs()[i]});
+    }
+  }
+  return needed;
 }
 
-/// Clones the part of `op` that fills the rings of `channel`: loops without their tiles.
-void cloneProducer(OpBuilder &b, Operation *op, Value channel, IRMapping &mapping) {
+/// Clones the part of `op` that fills the rings of `channel`, for which values are `needed`: loops without their tiles.
+void cloneProducer(OpBuilder &b, Operation *op, Value channel, const llvm::SetVector<Value> &needed, IRMapping &mapping) {
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
     SmallVector<unsigned> kept; // carried values that are no tiles: counters
     SmallVector<Value> inits;
     for (auto [i, init] : llvm::enumerate(loop.getInitArgs()))
-      if (!isTile(init.getType()) && isNeeded(loop, loop.getRegionIterArg(i), channel)) {
+      if (!isTile(init.getType()) && needed.contains(loop.getRegionIterArg(i))) {
         kept.push_back(i);
         inits.push_back(mapping.lookupOrDefault(init));
       }
@@ -74,7 +92,7 @@ void cloneProducer(OpBuilder &b, Operation *op, Value channel, IRMapping &mappin
     b.setInsertionPointToStart(clone.getBody());
     for (Operation &inner : loop.getBody()->without_terminator())
       if (isShared(&inner) || holdsProducerOp(&inner, channel))
-        cloneProducer(b, &inner, channel, mapping);
+        cloneProducer(b, &inner, channel, needed, mapping);
     SmallVector<Value> yielded;
     for (unsigned i : kept)
       yielded.push_back(mapping.lookupOrDefault(loop.getYieldedValues()[i]));
@@ -219,7 +237,7 @@ struct TileSpecializeWarpsPass : impl::TileSpecializeWarpsBase<TileSpecializeWar
       IRMapping mapping;
       for (Operation *op : rest)
         if (holdsProducerOp(op, channel))
-          cloneProducer(b, op, channel, mapping);
+          cloneProducer(b, op, channel, neededBy(op, channel), mapping);
       elect(region);
     }
     for (Operation *op : rest)

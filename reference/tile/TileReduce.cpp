@@ -206,12 +206,12 @@ private:
 } // namespace
 
 absl::Status TileProgram::runDot(tile::DotOp op) {
-  auto operand = [&](Value v) -> absl::StatusOr<const TileValue *> {
+  auto operand = [&](Value v, Value number) -> absl::StatusOr<const TileValue *> {
     if (isa<tile::RingType>(v.getType()))
-      return slotOf(op, v, op.getNumber() ? index(op.getNumber()) : 0);
+      return slotOf(op, v, number ? index(number) : 0);
     return &value(v);
   };
-  auto a = operand(op.getA()), b = operand(op.getB());
+  auto a = operand(op.getA(), op.getNumberOfA()), b = operand(op.getB(), op.getNumber());
   if (!a.ok() || !b.ok())
     return a.ok() ? b.status() : a.status();
   auto elementType = [](Value v) { // of a tile or a ring

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Tiles, warps and slots of launches with two chained products.
+#include "passes/plan/Chain.h"
+#include "passes/plan/Scheduler.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace kernelc::te {
+
+namespace {
+/// Barriers, and what slots are rounded up to.
+constexpr int64_t kBesideSlots = 4096;
+} // namespace
+
+bool Scheduler::scheduleChain(LaunchPlan &l) {
+  for (auto [n, ordinal] : llvm::enumerate(l.ops))
+    if (auto reader = dyn_cast<ReduceOp>(ops_[ordinal]))
+      if (std::optional<Chain> chain = findChain(reader, target_, facts_)) {
+        auto producer = llvm::find_if(l.ops, [&](int64_t o) { return ops_[o] == chain->producer; });
+        return scheduleChain(l, *chain, l.dims[producer - l.ops.begin()], l.dims[n]);
+      }
+  return false;
+}
+
+bool Scheduler::scheduleChain(LaunchPlan &l, const Chain &chain, ArrayRef<int64_t> first, ArrayRef<int64_t> second) {
+  int64_t rows = extentProduct(l, chain.rows(), second, likely_), batch = std::max<int64_t>(1, extentProduct(l, chain.second.batch, second, likely_));
+  // Tiles of 64 rows where those of 128 would leave half of the device without work.
+  bool isFew = rows >= 0 && batch * ceilDiv(Count(rows), 128) * 2 <= target_.smCount;
+  for (int64_t m : isFew ? SmallVector<int64_t>{64} : SmallVector<int64_t>{128, 64})
+    for (int64_t j : {128, 64}) {
+      LaunchPlan p = l;
+      p.unit = "wgmma";
+      p.warps = m == 128 ? 8 : 4;
+      p.producerWarps = 4;
+      p.persistent = true;
+      p.raster = 8;
+      for (unsigned d : chain.second.batch)
+        p.tiles[second[d]] = 1;
+      assign(p, chain.rows(), second, m);
+      int64_t columns = second[chain.columns().front()], summed = first[chain.first.k.front()];
+      p.tiles[columns] = llvm::alignTo(extentMax(p, columns), 8);
+      p.tiles[second[chain.walked]] = clampTile(p, second[chain.walked], j);
+      // All of what the first product sums where its rows then stay in slots, else a line of 128 bytes.
+      constexpr int64_t kLine = 64, kMostSummed = 256;
+      int64_t most = extentMax(p, summed);
+      bool resides = most >= 0 && most <= kMostSummed;
+      p.tiles[summed] = resides ? std::max<int64_t>(kLine, llvm::PowerOf2Ceil(uint64_t(most))) : kLine;
+      if (fitsChain(p, chain, first, second, resides)) {
+        auto hasSeveral = [&](unsigned d) { return extentMax(p, second[d]) < 0 || extentMax(p, second[d]) > p.tiles[second[d]]; };
+        auto walked = llvm::find_if(llvm::reverse(chain.rows()), hasSeveral);
+        p.clusterIndex = second[walked != chain.rows().rend() ? *walked : chain.rows().front()];
+        l = p;
+        return true;
+      }
+    }
+  return false;
+}
+
+bool Scheduler::fitsChain(LaunchPlan &p, const Chain &chain, ArrayRef<int64_t> first, ArrayRef<int64_t> second, bool resides) {
+  int64_t m = tileProduct(p, chain.rows(), second), n = tileProduct(p, chain.columns(), second), j = p.tiles[second[chain.walked]];
+  int64_t k = tileProduct(p, chain.first.k, first);
+  // Of the first product's results a thread has f32 while they are worked on, and what the second takes of them.
+  int64_t registers = (m * j + m * j / 2 + m * n) / (p.warps * 32);
+  if (m % 64 || j < 16 || registers + kBesideAccumulators > registerShares(p).consumer)
+    return false;
+  constexpr int64_t kBytes = 2;
+  std::string why;
+  if (!canFeedWgmma(p, chain.first.a, chain.first.m, chain.first.k, first, why) ||
+      !canFeedWgmma(p, chain.first.b, chain.first.n, chain.first.k, first, why) ||
+      !canFeedWgmma(p, chain.other(), chain.columns(), chain.second.k, second, why))
+    return false;
+  int64_t once = resides ? m * k * kBytes : 0, each = (j * k + j * n + (resides ? 0 : m * k)) * kBytes;
+  while (n % std::min(n, p.part) || p.part > n)
+    p.part /= 2;
+  int64_t left = target_.maxSharedPerBlock - kBesideSlots - once - m * p.part * kBytes * std::min<int64_t>(2, n / p.part);
+  p.stages = std::min<int64_t>(left / each, 8);
+  return p.part >= 16 && p.stages >= 2;
+}
+
+} // namespace kernelc::te

@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Operands in rings that warps which only fill bring by tensor copies: they wait for `empty`, the reading warps
+// wait for `full`; there is no barrier of the block.
+#include "ir/cu/Cu.h"
+#include "ir/te/ScheduleLoc.h"
+#include "ir/tile/SlotLayout.h"
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "passes/tile/Access.h"
+#include "passes/tile/Box.h"
+#include "passes/tile/Carried.h"
+#include "passes/tile/Pipeliners.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace kernelc {
+
+using namespace tile;
+
+namespace {
+
+/// What a dot takes by way of slots.
+struct Supply {
+  DotOp dot;
+  SmallVector<LoadOp> first; ///< what travels for a: itself, or what it is computed from (nothing, where that is another product)
+  LoadOp second;
+  bool direct = false;      ///< a is what travels for it
+  bool inRegisters = false; ///< a passes through registers
+  MaskOp aMask, bMask;      ///< applied in the slots
+
+  scf::ForOp loop() { return cast<scf::ForOp>(dot->getParentOp()); }
+  SmallVector<LoadOp> loads() const {
+    SmallVector<LoadOp> all(first);
+    all.push_back(second);
+    return all;
+  }
+};
+
+/// Where a box lies, from its load's place on.
+struct Slot {
+  Value ring;
+  AcquireOp filled; ///< stands where it is filled, and says by which number (loops that carry more have other arguments)
+
+  Value channel() { return filled.getChannel(); }
+  Value number() { return filled.getNumber(); }
+};
+
+/// Whether a tensor copy can bring an operand as it stands.
+bool isBox(Value operand) {
+  auto load = operand.getDefiningOp<LoadOp>();
+  return load && load.getIndexTiles().empty() && (!load.getPadding() || isZeroPadded(load));
+}
+
+/// Takes a mask of a box off an operand; null where there is none.
+MaskOp takeMask(OpOperand &operand) {
+  auto mask = operand.get().getDefiningOp<MaskOp>();
+  if (mask)
+    operand.set(mask.getValue());
+  return mask;
+}
+
+bool holdsDot(Operation *op) {
+  return op->walk([](DotOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
+/// Index arithmetic first, so that the filling warp starts all copies of a round at one place.
+void liftScalars(scf::ForOp loop) {
+  Operation *front = nullptr; // the first that is none
+  for (Operation &op : llvm::make_early_inc_range(loop.getBody()->without_terminator())) {
+    if (!isScalarCode(&op))
+      front = front ? front : &op;
+    else if (front)
+      op.moveBefore(front);
+  }
+}
+
+/// The loop over all rounds: the one around this one, where this one walks a chunk of its rounds at a time.
+scf::ForOp allRounds(scf::ForOp loop) {
+  auto chunks = dyn_cast<scf::ForOp>(loop->getParentOp());
+  return chunks && loop.getLowerBound() == chunks.getInductionVar() ? chunks : loop;
+}
+
+/// Whether the rounds of `loop` count 0, 1, 2, ..
+bool countsRounds(scf::ForOp loop) {
+  return getConstantIntValue(allRounds(loop).getLowerBound()) == 0 && getConstantIntValue(loop.getStep()) == 1;
+}
+
+class ChannelPipeliner {
+public:
+  ChannelPipeliner(FuncOp func) : func_(func), b_(func.getContext()) {}
+
+  LogicalResult run(ArrayRef<DotOp> dots) {
+    llvm::SmallSetVector<Operation *, 4> loops;
+    for (DotOp dot : dots)
+      loops.insert(dot->getParentOp());
+    for (Operation *loop : loops)
+      liftScalars(cast<scf::ForOp>(loop));
+    for (DotOp dot : dots) {
+      FailureOr<Supply> supply = supplyOf(dot);
+      if (failed(supply))
+        return failure();
+      supplies_.push_back(*supply);
+    }
+    for (auto [n, supply] : llvm::enumerate(supplies_))
+      for (LoadOp load : supply.loads())
+        lastReader_[load] = n;
+    for (auto [n, supply] : llvm::enumerate(supplies_))
+      if (failed(pipeline(supply, n)))
+        return failure();
+    for (LoadOp load : once_)
+      if (load->use_empty())
+        load->erase();
+    return success();
+  }
+
+private:
+  Value constant(int64_t v, Location loc) { return arith::ConstantIndexOp::create(b_, loc, v); }
+  Location named(StringRef name, Location loc) { return NameLoc::get(b_.getStringAttr(name), cu::unnamed(loc)); }
+
+  /// What travels by tensor copies: an operand as it lies in memory, or what the first is computed from.
+  FailureOr<Supply> supplyOf(DotOp dot) {
+    Supply s{dot};
+    s.aMask = takeMask(dot.getAMutable());
+    s.bMask = takeMask(dot.getBMutable());
+    s.direct = isBox(dot.getA());
+    s.inRegisters = !s.direct || needsRegisters(dot);
+    bool fromProduct = false;
+    if (s.direct)
+      s.first.push_back(dot.getA().getDefiningOp<LoadOp>());
+    else
+      s.first = boxesBehind(dot, fromProduct);
+    auto refuse = [&] { return mlir::emitError(te::getScheduleLoc(dot)); };
+    if ((s.first.empty() && !fromProduct) || !isBox(dot.getB()))
+      return refuse()
+             << "this product needs operands that are loaded as they stand, the first perhaps computed from such: producer warps only copy";
+    if (!s.direct && dot.getARounded())
+      return refuse() << "this product rounds a first operand that is computed: only tensor copies round";
+    if (!s.direct && func_.getUnit() != "wgmma")
+      return refuse() << "this product computes its first operand, which unit " << func_.getUnit()
+                      << " takes from shared memory: no warp that only copies can fill it; use the unit wgmma, or no producer "
+                         "warps";
+    s.second = dot.getB().getDefiningOp<LoadOp>();
+    // (a mask is one round's, and one product's)
+    for (auto [mask, load] : {std::pair(s.aMask, s.first.empty() ? LoadOp() : s.first.front()), std::pair(s.bMask, s.second)})
+      if (mask && (load->getBlock() != dot->getBlock() ||
+                   llvm::any_of(load->getUsers(), [&](Operation *user) { return user != mask && user != dot; })))
+        return refuse() << "this product masks an operand in its slot that other rounds or products read, too";
+    return s;
+  }
+
+  /// Whether warpgroup products do not find a in slots: words that run along rows, not along what is summed.
+  bool needsRegisters(DotOp dot) {
+    auto load = dot.getA().getDefiningOp<LoadOp>();
+    auto type = load.getResult().getType();
+    return func_.getUnit() == "wgmma" && type.getElementTypeBitWidth() == 32 &&
+           !llvm::is_contained(dot.getK(), contiguousDim(func_, load.getBase(), load.getMap(), type.getShape()));
+  }
+
+  /// The loads beside `dot` that its first operand is computed from and that have as many points. `fromProduct`: whether it is computed
+  /// from what another dot leaves in registers.
+  static SmallVector<LoadOp> boxesBehind(DotOp dot, bool &fromProduct) {
+    SetVector<Operation *> slice;
+    BackwardSliceOptions options;
+    options.inclusive = true;
+    options.filter = [&](Operation *op) { return op->getBlock() == dot->getBlock() && !holdsDot(op); };
+    (void)getBackwardSlice(dot.getA(), &slice, options);
+    auto isLeft = [](Value v) { return v.getDefiningOp() && holdsDot(v.getDefiningOp()); };
+    fromProduct = isLeft(dot.getA()) || llvm::any_of(slice, [&](Operation *op) { return llvm::any_of(op->getOperands(), isLeft); });
+    SmallVector<LoadOp> loads;
+    for (Operation &op : *dot->getBlock())
+      if (auto load = dyn_cast<LoadOp>(op);
+          load && slice.contains(load) && isBox(load) &&
+          load.getResult().getType().getShape() == cast<RankedTensorType>(dot.getA().getType()).getShape())
+        loads.push_back(load);
+    return loads;
+  }
+
+  LogicalResult pipeline(Supply &s, size_t n) {
+    DotOp dot = s.dot;
+    scf::ForOp loop = s.loop();
+    Location loc = loop.getLoc();
+    // What is filled at one place and read first by one product, is filled together.
+    llvm::MapVector<Block *, SmallVector<LoadOp>> places;
+    for (LoadOp load : s.loads())
+      if (!slots_.count(load))
+        places[load->getBlock()].push_back(load);
+    for (auto &[block, loads] : places) // (a block may be another one by then)
+      if (failed(fill(s, loads)))
+        return failure();
+    Slot second = slots_.lookup(s.second);
+    b_.setInsertionPoint(dot);
+    for (auto [mask, load] : {std::pair(s.aMask, s.first.empty() ? LoadOp() : s.first.front()), std::pair(s.bMask, s.second)})
+      if (mask) {
+        Slot at = slots_.lookup(load);
+        auto slot = RingMaskOp::create(b_, mask.getLoc(), at.ring, at.number(), mask.getOffsets(), mask.getAll());
+        slot.getCondition().takeBody(mask.getCondition());
+        mask.erase();
+      }
+    auto fed = cast<DotOp>(b_.clone(*dot));
+    fed.getBMutable().assign(second.ring);
+    fed.getNumberMutable().assign(second.number());
+    if (s.direct) {
+      Slot first = slots_.lookup(s.first.front());
+      if (!s.inRegisters)
+        fed.getAMutable().assign(first.ring);
+      if (!s.inRegisters && first.number() != second.number())
+        fed.getANumberMutable().assign(first.number());
+    }
+    fed.setARounded(false); // tensor copies have rounded
+    fed.setBRounded(false);
+    b_.setInsertionPointAfter(fed);
+    // What of this round the next one is free to run beside: the product where its accumulators are
+    // carried on and its operands lie in slots. Registers are written anew: their product has been waited for.
+    bool alone = llvm::hasSingleElement(loop.getOps<DotOp>()) ||
+                 llvm::all_of(loop.getOps<DotOp>(), [&](DotOp other) { return other == dot || other == fed; });
+    bool overlaps = func_.getUnit() != "simt" && !s.inRegisters && isa<BlockArgument>(dot.getAcc()) && alone;
+    Value waited = DotWaitOp::create(b_, loc, fed.getType(), fed, overlaps ? 1 : 0);
+    bool inChunks = allRounds(loop) != loop;
+    if (overlaps) { // the one before has been waited for, and its slot is free
+      Value first = inChunks ? loop.getLowerBound() : constant(0, loc);
+      releaseIf(arith::CmpIOp::create(b_, named("has_previous", loc), arith::CmpIPredicate::sgt, loop.getInductionVar(), first),
+                arith::SubIOp::create(b_, named("previous", loc), second.number(), constant(1, loc)), second.channel(), loc);
+    } else {
+      releaseIn(loop.getBody(), s, n, s.inRegisters && isTakenBy(fed, dot), loc);
+    }
+    dot.replaceAllUsesWith(waited);
+    dot.erase();
+    s.dot = fed;
+    eraseUnused(loop);
+    finish(loop, waited, loc);
+    Value before = beforeIn(loop);
+    if (overlaps && (before || inChunks)) { // the last slot too, for the tile or chunk that follows
+      Value end = loop.getUpperBound();
+      Value next = before ? arith::AddIOp::create(b_, named("next", loc), before, end).getResult() : end;
+      Value holdsOne = arith::CmpIOp::create(b_, named("has_last", loc), arith::CmpIPredicate::sgt, end, constant(0, loc));
+      releaseIf(holdsOne, arith::SubIOp::create(b_, named("last", loc), next, constant(1, loc)), second.channel(), loc);
+    }
+    // What is filled once for all rounds.
+    for (Block *block = loop->getBlock(); block; block = block->getParentOp()->getBlock()) {
+      Operation *end = block->findAncestorOpInBlock(*fed);
+      while (isa_and_nonnull<DotWaitOp>(end->getNextNode()))
+        end = end->getNextNode();
+      b_.setInsertionPointAfter(end);
+      releaseIn(block, s, n, /*taken=*/false, loc);
+      if (block->getParentOp() == func_)
+        break;
+    }
+    return success();
+  }
+
+  /// Brings `loads`, which stand in one block, to slots from where the first of them stands.
+  LogicalResult fill(const Supply &s, ArrayRef<LoadOp> loads) {
+    DotOp dot = s.dot;
+    Location loc = dot->getParentOp()->getLoc();
+    bool eachRound = loads.front()->getBlock() == dot->getBlock();
+    int64_t slots = eachRound ? std::max<int64_t>(2, func_.getStages()) : 1;
+    OpBuilder setup = OpBuilder::atBlockBegin(&func_.getBlock());
+    SmallVector<Value> rings;
+    int64_t bytes = 0;
+    for (LoadOp load : loads) {
+      auto type = load.getResult().getType();
+      int64_t contiguous = contiguousRun(func_, load.getBase(), load.getMap(), type.getShape()).dim;
+      if (contiguous < 0)
+        return mlir::emitError(te::getScheduleLoc(load))
+               << "no tensor copy can bring this operand to producer warps' slots: it is contiguous along no index";
+      SmallVector<int64_t> box = boxShape(load.getMap(), type.getShape());
+      // Vectors along rows of slots meet each bank once as they are.
+      bool isPlain = func_.getUnit() == "simt" && !llvm::is_contained(dot.getK(), contiguous);
+      auto ring = RingType::get(b_.getContext(), box, type.getElementType(), slots, contiguous, isPlain ? 0 : kSwizzled);
+      rings.push_back(RingOp::create(setup, load.getLoc(), ring));
+      bytes += llvm::product_of(box) * type.getElementTypeBitWidth() / 8;
+    }
+    // Rings are read by warps themselves where their elements pass through registers.
+    bool byWarps = func_.getUnit() != "wgmma" || llvm::any_of(supplies_, [&](const Supply &other) {
+                     return other.inRegisters && llvm::any_of(loads, [&](LoadOp load) { return llvm::is_contained(other.first, load); });
+                   });
+    Value channel = ChannelOp::create(setup, loc, ChannelType::get(b_.getContext(), slots, byWarps ? 32 : 128));
+    Operation *place = *llvm::min_element(loads, [](LoadOp x, LoadOp y) { return x->isBeforeInBlock(y); });
+    FailureOr<Value> number = numberAt(place, loc);
+    if (failed(number))
+      return failure();
+    auto filled = AcquireOp::create(b_, loc, channel, *number, bytes);
+    for (auto [from, ring] : llvm::zip(loads, rings)) {
+      LoadOp load = from;
+      auto copy = RingCopyOp::create(b_, load.getLoc(), ring, *number, load.getBase(), load.getMap(), load.getOffsets(), channel, false,
+                                     load.getMask(), load.getBounds(), /*rounded=*/false, load.getStreaming());
+      std::string why;
+      std::optional<Box> box = findBox(func_, copy, why);
+      if (!box)
+        return mlir::emitError(te::getScheduleLoc(load)) << "no tensor copy can bring this operand to producer warps' slots: " << why;
+      // What every block of a cluster reads, each brings a part of.
+      int64_t blocks = func_.getCluster();
+      copy.setRounded(load == s.second ? dot.getBRounded() : s.direct && dot.getARounded());
+      copy.setMulticast(blocks > 1 && !load.getMap().isFunctionOfDim(func_.getClusterIndex()) && canShareBox(*box, blocks));
+      slots_[load] = {ring, filled};
+      if (!eachRound)
+        once_.push_back(load);
+    }
+    AwaitOp::create(b_, loc, channel, *number);
+    for (auto [from, ring] : llvm::zip(loads, rings))
+      if (LoadOp load = from; s.inRegisters && load != s.second) {
+        Value v = load.getResult();
+        v.replaceAllUsesWith(RingLoadOp::create(b_, load.getLoc(), v.getType(), ring, *number));
+      }
+    return success();
+  }
+
+  /// The number of what is filled at `place`, once in each round of its loop. The builder is left there.
+  FailureOr<Value> numberAt(Operation *place, Location loc) {
+    auto loop = dyn_cast<scf::ForOp>(place->getParentOp());
+    FailureOr<Value> before = Value();
+    if (loop && countsRounds(loop)) {
+      before = beforeIn(loop);
+      if (!*before)
+        before = countBefore(loop, loc);
+      if (failed(before))
+        return failure();
+    } else if (loop) {
+      before = countThrough(loop, loc, [&](OpBuilder &b, Value filled) -> Value {
+        return arith::AddIOp::create(b, named("next", loc), filled, arith::ConstantIndexOp::create(b, loc, 1));
+      });
+      b_.setInsertionPoint(place);
+      return before;
+    }
+    b_.setInsertionPoint(place); // (loops that carry a count are other ops now)
+    if (!loop)
+      return constant(0, loc);
+    if (!*before)
+      return Value(loop.getInductionVar());
+    numbers_.push_back(arith::AddIOp::create(b_, named("number", loc), *before, loop.getInductionVar()));
+    return Value(numbers_.back());
+  }
+
+  /// How often `loop`, which fills slots, did so before; null where it has not been counted.
+  Value beforeIn(scf::ForOp loop) {
+    auto number = llvm::find_if(numbers_, [&](arith::AddIOp add) { return add->getParentOp() == loop; });
+    return number == numbers_.end() ? Value() : number->getLhs();
+  }
+
+  /// How many rounds of `loop` the earlier rounds of the loops around it have had; null where there are none around it.
+  FailureOr<Value> countBefore(scf::ForOp loop, Location loc) {
+    scf::ForOp rounds = allRounds(loop);
+    if (rounds->getParentOp() == func_)
+      return Value();
+    auto outer = dyn_cast<scf::ForOp>(rounds->getParentOp());
+    if (!outer)
+      return loop.emitOpError() << "stands in a loop whose rounds cannot be counted";
+    return countThrough(outer, loc, [&](OpBuilder &b, Value filled) -> Value {
+      return arith::AddIOp::create(b, named("next", loc), filled, rounds.getUpperBound());
+    });
+  }
+
+  /// A count that starts at 0 and is `next` of itself after each round of `loop`, whatever loops stand around it.
+  FailureOr<Value> countThrough(scf::ForOp loop, Location loc, llvm::function_ref<Value(OpBuilder &, Value)> next) {
+    FailureOr<BlockArgument> count = carryInto(loop, loc);
+    if (failed(count))
+      return failure();
+    OpBuilder atEnd(loop.getBody()->getTerminator());
+    setCarried(*count, next(atEnd, *count));
+    return Value(*count);
+  }
+
+  /// A value that `loop` carries, 0 at first, and from one of its runs to the next.
+  FailureOr<BlockArgument> carryInto(scf::ForOp &loop, Location loc) {
+    auto outer = dyn_cast<scf::ForOp>(loop->getParentOp());
+    if (!outer && loop->getParentOp() != func_)
+      return loop.emitOpError() << "stands in a loop whose rounds cannot be counted";
+    FailureOr<BlockArgument> around = outer ? carryInto(outer, loc) : FailureOr<BlockArgument>(BlockArgument());
+    if (failed(around))
+      return failure();
+    OpBuilder before(loop);
+    Value init = outer ? Value(*around) : arith::ConstantIndexOp::create(before, loc, 0);
+    auto carried = carry(loop, init);
+    if (failed(carried))
+      return failure();
+    carried->front().setLoc(NameLoc::get(b_.getStringAttr("filled"), loc));
+    if (outer)
+      setCarried(*around, loop.getResults().back());
+    return carried->front();
+  }
+
+  /// Releases what was filled in `block` and dot number `n` is the last to read. The builder stands in that block.
+  void releaseIn(Block *block, const Supply &s, size_t n, bool taken, Location loc) {
+    SmallVector<Value> released;
+    for (LoadOp load : s.loads()) {
+      Slot slot = slots_.lookup(load);
+      if (slot.filled->getBlock() != block || lastReader_.lookup(load) != n || llvm::is_contained(released, slot.channel()))
+        continue;
+      released.push_back(slot.channel());
+      ReleaseOp::create(b_, loc, slot.channel(), slot.number(), taken);
+    }
+  }
+
+  /// Whether all that this loop reads of slots for the first operand of a product goes into that alone, so that
+  /// the product has taken it when it has been waited for.
+  static bool isTakenBy(DotOp fed, DotOp old) {
+    SetVector<Operation *> slice;
+    BackwardSliceOptions options;
+    options.inclusive = true;
+    options.filter = [&](Operation *op) { return op->getBlock() == fed->getBlock(); };
+    (void)getBackwardSlice(fed.getA(), &slice, options);
+    return llvm::all_of(slice, [&](Operation *op) {
+      bool isTile = llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
+      return !isTile || llvm::all_of(op->getUsers(), [&](Operation *user) { return user == fed || user == old || slice.contains(user); });
+    });
+  }
+
+  /// Where a product's sum, or a chunk of it, ends: behind the loop that carries it. The builder is left there.
+  void finish(scf::ForOp loop, Value waited, Location loc) {
+    std::optional<unsigned> position;
+    for (auto [n, yielded] : llvm::enumerate(loop.getYieldedValues()))
+      if (isMadeOf(yielded, waited))
+        position = n;
+    auto wait = [&](scf::ForOp after, Value acc) {
+      b_.setInsertionPointAfter(after);
+      auto done = DotWaitOp::create(b_, loc, acc.getType(), acc, 0);
+      acc.replaceAllUsesExcept(done, done);
+    };
+    b_.setInsertionPointAfter(loop);
+    if (!position)
+      return;
+    if (scf::ForOp all = allRounds(loop); all != loop)
+      wait(all, all.getResult(0));
+    wait(loop, loop.getResult(*position));
+  }
+
+  /// Whether `v` is `sum`, or elementwise code adds `sum` to something for it.
+  static bool isMadeOf(Value v, Value sum) {
+    if (v == sum)
+      return true;
+    Operation *op = v.getDefiningOp();
+    return op && v.getType() == sum.getType() && op->hasTrait<OpTrait::Elementwise>() &&
+           llvm::any_of(op->getOperands(), [&](Value operand) { return isMadeOf(operand, sum); });
+  }
+
+  void releaseIf(Value condition, Value number, Value channel, Location loc) {
+    auto branch = scf::IfOp::create(b_, loc, condition, false);
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPoint(branch.thenBlock()->getTerminator());
+    ReleaseOp::create(b_, loc, channel, number);
+  }
+
+  FuncOp func_;
+  OpBuilder b_;
+  SmallVector<Supply> supplies_;
+  llvm::DenseMap<Operation *, size_t> lastReader_; ///< of a load: the number of a dot
+  llvm::DenseMap<Operation *, Slot> slots_;        ///< of a load (erased, perhaps)
+  SmallVector<LoadOp> once_;                       ///< loads that fill slots outside the loops of their products
+  SmallVector<arith::AddIOp> numbers_;             ///< of what loops within loops fill: how often they did before, and their round
+};
+
+} // namespace
+
+LogicalResult pipelineThroughChannels(FuncOp func, ArrayRef<DotOp> dots) { return ChannelPipeliner(func).run(dots); }
+
+} // namespace kernelc

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Operands in rings that the threads of the product fill themselves.
+#include "ir/cu/Cu.h"
+#include "ir/tile/SlotLayout.h"
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "passes/tile/Access.h"
+#include "passes/tile/Carried.h"
+#include "passes/tile/Pipeliners.h"
+#include "support/Target.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace kernelc {
+
+using namespace tile;
+
+namespace {
+
+/// An operand of a dot on its way into a ring.
+struct Staged {
+  Value tile; ///< inside the loop
+  Value ring;
+  LoadOp direct; ///< set when a copy without registers will do
+};
+
+class LoopPipeliner {
+public:
+  LoopPipeliner(FuncOp func, scf::ForOp loop, DotOp dot) : func_(func), loop_(loop), dot_(dot), b_(loop) {}
+
+  LogicalResult run() {
+    slots_ = std::max<int64_t>(2, func_.getStages());
+    for (auto [operand, outer] : {std::pair(dot_.getA(), dot_.getM()), std::pair(dot_.getB(), dot_.getN())}) {
+      FailureOr<Staged> s = stage(operand, outer);
+      if (failed(s))
+        return failure();
+      staged_.push_back(*s);
+    }
+    Location loc = cu::unnamed(loop_.getLoc());
+    // The first slots - 1 tiles are on their way before the loop starts. Where a tile is may hang on
+    // where the one before was (a search): those places run ahead of the loop's own.
+    SmallVector<unsigned> places;
+    SmallVector<Value> ahead;
+    for (auto [i, init] : llvm::enumerate(loop_.getInitArgs()))
+      if (init.getType().isIndex()) {
+        places.push_back(i);
+        ahead.push_back(init);
+      }
+    if (places.empty() && slots_ > 2) { // as a loop, which is unrolled: the slot's number is a constant again
+      auto prologue = scf::ForOp::create(b_, loc, constant(0, loc), constant(slots_ - 1, loc), constant(1, loc));
+      prologue->setAttr(cu::kUnrollAttr, b_.getUnitAttr());
+      prologue.getInductionVar().setLoc(named("first", loc));
+      OpBuilder::InsertionGuard guard(b_);
+      b_.setInsertionPoint(prologue.getBody()->getTerminator());
+      fill(prologue.getInductionVar(), places, {}, loc);
+    } else {
+      for (int64_t n = 0; n < slots_ - 1; ++n)
+        ahead = fill(constant(n, loc), places, ahead, loc);
+    }
+    SmallVector<BlockArgument> carried;
+    if (!places.empty()) {
+      auto added = carry(loop_, ahead);
+      if (failed(added))
+        return failure();
+      carried = *added;
+      for (auto [i, arg] : llvm::zip(places, carried))
+        arg.setLoc(NameLoc::get(b_.getStringAttr("ahead"), loop_.getRegionIterArg(i).getLoc()));
+    }
+    // In the loop: tile t is here; start tile t + slots - 1 in the slot that tile
+    // t - 1 has left, which the barrier says every thread has finished reading.
+    b_.setInsertionPointToStart(loop_.getBody());
+    Value t = loop_.getInductionVar();
+    AsyncWaitOp::create(b_, loc, slots_ - 2);
+    BarrierOp::create(b_, loc);
+    auto next = [&] {
+      Value number = arith::AddIOp::create(b_, named("ahead", loc), t, constant(slots_ - 1, loc));
+      SmallVector<Value> after = fill(number, places, llvm::to_vector_of<Value>(carried), loc);
+      for (auto [arg, v] : llvm::zip(carried, after))
+        setCarried(arg, v);
+    };
+    if (!func_.getFillLate())
+      next();
+    b_.setInsertionPoint(dot_);
+    auto fed = cast<DotOp>(b_.clone(*dot_));
+    fed.getAMutable().assign(staged_[0].ring);
+    fed.getBMutable().assign(staged_[1].ring);
+    fed.getNumberMutable().assign(t);
+    dot_.replaceAllUsesWith(fed.getResult());
+    if (func_.getFillLate())
+      next();
+    if (func_.getUnit() == "wgmma") { // which is done with the slot before the next round's barrier
+      auto waited = DotWaitOp::create(b_, loc, fed.getType(), fed, 0);
+      fed.getResult().replaceAllUsesExcept(waited, waited);
+    }
+    dot_.erase();
+    // Nothing is left in flight when the loop is over, however short it was; where
+    // another tile follows, its copies wait until this one's slots have been read.
+    b_.setInsertionPointAfter(loop_);
+    AsyncWaitOp::create(b_, loc, 0);
+    if (loop_->getParentOfType<scf::ForOp>())
+      BarrierOp::create(b_, loc);
+    eraseUnused(loop_);
+    stopUnusedCounts(loop_); // places that only the copies asked for
+    eraseUnused(loop_);
+    return success();
+  }
+
+private:
+  Value constant(int64_t v, Location loc) { return arith::ConstantIndexOp::create(b_, loc, v); }
+  Location named(StringRef name, Location loc) { return NameLoc::get(b_.getStringAttr(name), cu::unnamed(loc)); }
+
+  /// What an operand is called: by itself, or before it was cast and masked.
+  static StringRef nameOf(Value operand) {
+    for (Operation *op = operand.getDefiningOp(); op; op = op->getOperand(isa<arith::SelectOp>(op) ? 1 : 0).getDefiningOp()) {
+      if (StringRef name = cu::findName(op->getLoc()); !name.empty())
+        return name;
+      if (!isa<arith::SelectOp, arith::TruncFOp, arith::ExtFOp, BroadcastOp>(op))
+        break;
+    }
+    return "operand";
+  }
+
+  /// `outer`: the operand's rows (columns) of the product.
+  FailureOr<Staged> stage(Value operand, ArrayRef<int64_t> outer) {
+    auto type = cast<RankedTensorType>(operand.getType());
+    Staged s{operand, {}, {}};
+    int64_t contiguous = -1;
+    if (auto load = operand.getDefiningOp<LoadOp>()) {
+      contiguous = contiguousDim(func_, load.getBase(), load.getMap(), type.getShape());
+      if (isCopyable(load, contiguous))
+        s.direct = load;
+      if (s.direct && isCopiedAcross(load, contiguous, outer))
+        contiguous = outer.back();
+    }
+    if (contiguous < 0) {
+      // Computed operands: contiguous where their first load is.
+      SetVector<Operation *> slice;
+      BackwardSliceOptions options;
+      options.filter = [&](Operation *op) { return loop_->isAncestor(op); };
+      (void)getBackwardSlice(operand, &slice, options);
+      for (Operation *op : slice)
+        if (auto load = dyn_cast<LoadOp>(op); load && contiguous < 0)
+          contiguous = contiguousRun(func_, load.getBase(), load.getMap(), type.getShape()).dim;
+    }
+    if (contiguous < 0 || !runsForUnit(type, contiguous)) {
+      contiguous = dot_.getK().back();
+      s.direct = {};
+    }
+    // CUDA cores read with plain loads, which the padding serves.
+    int64_t bytes = std::max(1u, type.getElementTypeBitWidth() / 8);
+    int64_t pad = func_.getUnit() == "simt" ? paddingOf(type.getDimSize(contiguous), bytes) : kSwizzled;
+    auto ring = RingType::get(b_.getContext(), type.getShape(), type.getElementType(), slots_, contiguous, pad);
+    s.ring = RingOp::create(b_, named(nameOf(operand), operand.getLoc()), ring);
+    return s;
+  }
+
+  /// Warpgroup products find bytes and words only where these run along what is summed.
+  bool runsForUnit(RankedTensorType type, int64_t contiguous) {
+    return func_.getUnit() != "wgmma" || type.getElementTypeBitWidth() == 16 || llvm::is_contained(dot_.getK(), contiguous);
+  }
+
+  /// CUDA cores multiply vectors of rows by vectors of columns. An operand whose neighbours run along k is turned
+  /// on its way, where elements can be copied one by one: in registers, vectors along k take as many registers for
+  /// each of their k (f32 4096³ on an H200: 175 instead of 128, one block instead of two, 0.85 instead of 0.94 of cuBLAS).
+  bool isCopiedAcross(LoadOp load, int64_t contiguous, ArrayRef<int64_t> outer) {
+    auto type = cast<RankedTensorType>(load.getResult().getType());
+    int64_t bits = type.getElementTypeBitWidth();
+    const Target *target = findTarget(absl::string_view(func_.getTarget().data(), func_.getTarget().size()));
+    return func_.getUnit() == "simt" && target && target->asyncCopy && bits >= 32 && llvm::is_contained(dot_.getK(), contiguous) &&
+           !outer.empty() && type.getDimSize(outer.back()) * bits >= 128;
+  }
+
+  /// Neighbours of at least 4 bytes, and zero for what lies outside.
+  bool isCopyable(LoadOp load, int64_t dim) {
+    if (dim < 0 || !load.getIndexTiles().empty())
+      return false;
+    auto mode = load.getBounds();
+    // A vector must not straddle the border along its own dim.
+    if (mode == te::BoundsMode::Pad)
+      for (AffineExpr e : load.getMap().getResults())
+        if (e.isFunctionOfDim(dim) && !isa<AffineDimExpr>(e))
+          return false;
+    if (mode != te::BoundsMode::InBounds && mode != te::BoundsMode::Assume && !isZeroPadded(load))
+      return false;
+    auto type = cast<RankedTensorType>(load.getResult().getType());
+    int64_t bytes = std::max(1u, type.getElementTypeBitWidth() / 8);
+    int64_t v = provableVector(func_, load.getBase(), load.getMap(), dim, llvm::is_contained(load.getMask(), dim),
+                               std::min<int64_t>(16 / bytes, type.getDimSize(dim)));
+    return v * bytes >= 4;
+  }
+
+  /// Starts filling both rings with tile `number`, if there is one. `before`: what the values that the
+  /// loop carries as numbers `places` are at the start of its round. Returns what they are after it.
+  SmallVector<Value> fill(Value number, ArrayRef<unsigned> places, ArrayRef<Value> before, Location loc) {
+    IRMapping round;
+    round.map(loop_.getInductionVar(), number);
+    for (auto [i, v] : llvm::zip(places, before))
+      round.map(loop_.getRegionIterArg(i), v);
+    SmallVector<Value> after = llvm::map_to_vector(places, [&](unsigned i) { return getCarriedNext(loop_.getRegionIterArg(i)); });
+    cloneSlice(after, round);
+    Value exists = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::slt, number, loop_.getUpperBound());
+    auto branch = scf::IfOp::create(b_, loc, exists, false);
+    {
+      OpBuilder::InsertionGuard guard(b_);
+      b_.setInsertionPoint(branch.thenBlock()->getTerminator());
+      for (Staged &s : staged_) {
+        IRMapping mapping(round);
+        cloneSlice(s.direct ? llvm::to_vector_of<Value>(s.direct.getOffsets()) : SmallVector<Value>{s.tile}, mapping);
+        if (s.direct) {
+          SmallVector<Value> offsets;
+          for (Value o : s.direct.getOffsets())
+            offsets.push_back(mapping.lookupOrDefault(o));
+          RingCopyOp::create(b_, s.direct.getLoc(), s.ring, number, s.direct.getBase(), s.direct.getMap(), offsets, Value(), false,
+                             s.direct.getMask(), s.direct.getBounds(), /*rounded=*/false, s.direct.getStreaming());
+        } else {
+          RingStoreOp::create(b_, s.tile.getLoc(), s.ring, number, mapping.lookupOrDefault(s.tile));
+        }
+      }
+    }
+    AsyncCommitOp::create(b_, loc);
+    return llvm::map_to_vector(after, [&](Value v) { return round.lookupOrDefault(v); });
+  }
+
+  /// Clones what `values` need from the loop body, under `mapping`, and is not there already.
+  void cloneSlice(SmallVector<Value> values, IRMapping &mapping) {
+    SetVector<Operation *> slice;
+    for (Value v : values) {
+      BackwardSliceOptions options;
+      options.inclusive = true;
+      options.omitUsesFromAbove = false;
+      options.filter = [&](Operation *op) { return op->getBlock() == loop_.getBody() && !isa<RingOp>(op); };
+      (void)getBackwardSlice(v, &slice, options);
+    }
+    for (Operation &op : *loop_.getBody())
+      if (slice.contains(&op) && !mapping.contains(op.getResult(0)))
+        b_.clone(op, mapping);
+  }
+
+  FuncOp func_;
+  scf::ForOp loop_;
+  DotOp dot_;
+  OpBuilder b_;
+  int64_t slots_ = 2;
+  SmallVector<Staged, 2> staged_;
+};
+
+} // namespace
+
+LogicalResult pipelineByCopies(FuncOp func, scf::ForOp loop, DotOp dot) { return LoopPipeliner(func, loop, dot).run(); }
+
+} // namespace kernelc

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// How the operands of dots get into rings: copied by the threads that multiply, or by tensor copies of warps that only fill. What
+// tile-pipeline (Pipeline.cpp) chooses between.
+#pragma once
+
+#include "ir/tile/Tile.h"
+
+namespace kernelc {
+
+/// Puts the operands of `dot`, which stands in `loop`, into rings that the same threads fill: by asynchronous copies where these can bring
+/// them, through registers where not, `stages` - 1 rounds ahead. Fails with a diagnostic.
+mlir::LogicalResult pipelineByCopies(tile::FuncOp func, mlir::scf::ForOp loop, tile::DotOp dot);
+
+/// Puts the operands of all `dots` of a function, in their order, into rings that tensor copies fill: a ring for each box, which all
+/// dots that read it share, filled where its load stands. Fails with a diagnostic.
+mlir::LogicalResult pipelineThroughChannels(tile::FuncOp func, llvm::ArrayRef<tile::DotOp> dots);
+
+/// Erases what of the loop's body nothing needs.
+void eraseUnused(mlir::scf::ForOp loop);
+
+} // namespace kernelc
