@@ -171,6 +171,12 @@ TEST(Cascade, DerivedWithInfinities) {
   expectLong("y[i] = logsumexp[j](x[i, j] if j < 9000 * i else -inf)", "y: f32[M]");
 }
 
+TEST(Cascade, DerivedEntropy) {
+  expectLong("let m[i] = max[j](ROWS)\n  let l[i] = sum[j](exp(ROWS - m[i]))\n"
+             "  y[i] = log(l[i]) - sum[j](exp(ROWS - m[i]) / l[i] * (ROWS - m[i]))",
+             "y: f32[M]");
+}
+
 TEST(Cascade, DerivedMoments) {
   expectLong("y[i] = var[j](x[i, j] + 100)", "y: f32[M]");
   expectLong("y[i] = var[j](ROWS)", "y: f32[M]");

@@ -75,6 +75,8 @@ protected:
       return std::exp2(in(0));
     if (isa<math::AbsFOp>(op))
       return std::fabs(in(0));
+    if (isa<arith::AndIOp>(op))
+      return in(0) != 0 && in(1) != 0;
     if (isa<arith::OrIOp>(op))
       return in(0) != 0 || in(1) != 0;
     if (isa<arith::SelectOp>(op))
@@ -177,17 +179,14 @@ protected:
 
   /// [L2]
   void expectIdentityStays(te::CascadeOp op, double bad) {
-    State x, to;
+    State none = stateOf(op, {}), to;
     for (unsigned k = 0; k < op.getNumComponents(); ++k) {
-      x.push_back(draw(bad));
+      EXPECT_EQ(none[k], identity(op.getComponentKind(k)));
+      EXPECT_EQ(rescaled(op, k, none, to), none[k]) << "component " << k;
       to.push_back(draw(bad));
     }
-    for (unsigned k = 0; k < op.getNumComponents(); ++k) {
-      State state(x);
-      state[k] = identity(op.getComponentKind(k));
-      EXPECT_EQ(rescaled(op, k, state, to), state[k]) << "component " << k;
-    }
   }
+
   MLIRContext context_;
   OwningOpRef<ModuleOp> module_;
   std::mt19937 random_{20261125};
@@ -218,6 +217,15 @@ TEST_F(CascadeLaws, Weighted) {
                                                       "    %w = arith.mulf %v, %v : f64\n    %t = arith.mulf %p, %w : f64\n"
                                                       "    te.yield %t : f64\n")),
              3);
+}
+
+// The mean of the distance to the maximum, and of its square.
+TEST_F(CascadeLaws, ExponentialMoments) {
+  std::string weigh = exponentialOf("m") + "    %t = arith.mulf %e, %d : f64\n";
+  expectLaws(rowKernel(reduction("m", "max", kYieldV) + reduction("y", "sum", weigh + "    te.yield %t : f64\n")), 3);
+  expectLaws(rowKernel(reduction("m", "max", kYieldV) +
+                       reduction("y", "sum", weigh + "    %q = arith.mulf %t, %d : f64\n    te.yield %q : f64\n")),
+             4);
 }
 
 // |v| / max |v|, squared.
