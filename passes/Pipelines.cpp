@@ -78,6 +78,12 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   inTiles.sizeDiv = options.sizeDiv;
   inTiles.sizeMax = options.sizeMax;
   pm.addNestedPass<te::KernelOp>(createTeReduceInTiles(inTiles));
+  // Who reads a product's results is known now.
+  TeChainProductsOptions chains;
+  chains.target = options.target;
+  chains.sizeDiv = options.sizeDiv;
+  chains.sizeMax = options.sizeMax;
+  pm.addNestedPass<te::KernelOp>(createTeChainProducts(chains));
   TeSplitReduceOptions split;
   split.target = options.target;
   split.sizeDiv = options.sizeDiv;

@@ -145,19 +145,25 @@ private:
 
 } // namespace
 
-LogicalResult LaunchEmitter::emitCascade(CascadeOp op, ArrayRef<int64_t> dims) {
+LogicalResult LaunchEmitter::emitCascade(CascadeOp op, ArrayRef<int64_t> dims, ArrayRef<size_t> made) {
   Location loc = NameLoc::get(b_.getStringAttr(nameOf(op)), op.getLoc());
   CascadeEmitter emitter(b_, c_, op, dims, loc);
   SmallVector<int64_t> loops = loopsOf(dims);
   bool shares = llvm::any_of(dims.drop_front(op.getNumParallel()), [&](int64_t i) { return isSharedOut(i); });
+  bool inLaunch = !open_.empty(), ok = true;
   auto walk = [&](Values start, llvm::function_ref<Values(Values)> body) {
-    return loopNest(loops, op.getCondition(), dims, start, loc, body);
+    if (!inLaunch)
+      return loopNest(loops, op.getCondition(), dims, start, loc, body);
+    return roundsLoop(open_, op.getCondition(), dims, start, loc, open_.size(), nullptr, 1, [&](ValueRange carried) {
+      ok = ok && llvm::all_of(made, [&](size_t n) { return succeeded(emitStatement(n)); });
+      return ok ? body(llvm::to_vector(carried)) : Values(carried);
+    });
   };
   auto merge = [&](Combiner kind, Value value) {
     return tile::ClusterReduceOp::create(b_, loc, TypeRange{value.getType()}, kind, value).getResult(0);
   };
-  std::optional<Values> finals = emitter.run(!loops.empty(), walk, shares ? CascadeEmitter::Merge(merge) : CascadeEmitter::Merge());
-  if (!finals)
+  std::optional<Values> finals = emitter.run(inLaunch || !loops.empty(), walk, shares ? CascadeEmitter::Merge(merge) : CascadeEmitter::Merge());
+  if (!finals || !ok)
     return failure();
   BodyToTiles last(b_, c_, op, dims.take_front(op.getNumParallel()));
   for (auto [k, value] : llvm::enumerate(*finals))

@@ -104,7 +104,8 @@ private:
                     mlir::Location loc);
   // CascadeToTile.cpp
   /// Several reductions at once.
-  mlir::LogicalResult emitCascade(te::CascadeOp op, llvm::ArrayRef<int64_t> dims);
+  /// Within a loop of the launch each round first makes what the statements `made` do.
+  mlir::LogicalResult emitCascade(te::CascadeOp op, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<size_t> made = {});
   /// Stores result k, which has dims of its own.
   void storeOwn(te::CascadeOp op, unsigned k, mlir::Value value, llvm::ArrayRef<int64_t> dims, BodyToTiles &body);
   // ReduceToTile.cpp

@@ -31,6 +31,18 @@ LogicalResult LaunchEmitter::emitInLoop(ArrayRef<size_t> members) {
                                   [&](int64_t i) { return llvm::is_contained(l_.loops, i); });
   };
   open_ = l_.loops;
+  auto forget = [&](size_t n) { // what was made in a round is gone
+    for (Value result : ops_[l_.ops[n]]->getResults())
+      c_.results.erase(result);
+  };
+  for (size_t n : members)
+    if (auto cascade = dyn_cast<CascadeOp>(ops_[l_.ops[n]])) { // (which a loop has alone, of what is carried)
+      SmallVector<size_t> made = llvm::to_vector(llvm::make_filter_range(members, [&](size_t other) { return other != n; }));
+      LogicalResult done = emitCascade(cascade, l_.dims[n], made);
+      open_ = {};
+      llvm::for_each(made, forget);
+      return done;
+    }
   for (size_t n : members) {
     if (!isCarried(n))
       continue;
@@ -66,10 +78,9 @@ LogicalResult LaunchEmitter::emitInLoop(ArrayRef<size_t> members) {
                    return next;
                  });
   open_ = {};
-  for (size_t n : members) // what was made in a round is gone
+  for (size_t n : members)
     if (!isCarried(n))
-      for (Value result : ops_[l_.ops[n]]->getResults())
-        c_.results.erase(result);
+      forget(n);
   for (auto [s, f, end] : llvm::zip(sums, forms, ends)) {
     Value out = ok && s.product ? finishSum(s.op, *s.product, f, s.dims, end, s.loc) : end;
     BodyToTiles shaper(b_, c_, s.op, s.dims);

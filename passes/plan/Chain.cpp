@@ -49,8 +49,9 @@ Count pointsOf(AffineMap extents, ArrayRef<unsigned> dims, const SizeFacts &fact
 }
 
 /// Whether one launch takes less time than two: results that stay in registers are not written and read, but a tile's rows are
-/// multiplied in pieces of a round, and blocks are no more than there are tiles of rows.
-bool pays(ReduceOp reader, Chain &c, const Target &target, const SizeFacts &facts) {
+/// multiplied in pieces of a round, and blocks are no more than there are tiles of rows. `again`: the first product is computed elsewhere,
+/// too.
+bool pays(ReduceOp reader, ProductChain &c, bool again, const Target &target, const SizeFacts &facts) {
   AffineMap extents = reader.getExtents();
   double rows = double(int64_t(pointsOf(extents, c.rows(), facts))), batch = double(int64_t(pointsOf(extents, c.second.batch, facts)));
   double walked = double(int64_t(pointsOf(extents, c.walked, facts))), columns = double(int64_t(pointsOf(extents, c.columns(), facts)));
@@ -59,15 +60,78 @@ bool pays(ReduceOp reader, Chain &c, const Target &target, const SizeFacts &fact
   auto waves = [&](double tiles) { return std::ceil(tiles / target.smCount); };
   double tilesOfRows = batch * std::ceil(rows / kRows);
   double chained = waves(tilesOfRows) * kRows * walked * (summed + columns) / target.chainRate;
-  double first = waves(tilesOfRows * std::ceil(walked / 256)) * kRows * 256 * summed;
+  double first = again ? 0 : waves(tilesOfRows * std::ceil(walked / 256)) * kRows * 256 * summed;
   double second = waves(tilesOfRows * std::ceil(columns / 128)) * kRows * std::min(columns, 128.0) * walked;
-  double traffic = batch * rows * walked * 2 * 2 / target.partRates.memory;
+  double traffic = batch * rows * walked * (again ? 4 : 2) * 2 / target.partRates.memory; // (others need more than what rounds to 16 bits)
   return chained < first / target.productRate + second / target.productRate + traffic + target.partRates.launch;
 }
 
 } // namespace
 
-std::optional<Chain> findChain(ReduceOp reader, const Target &target, const SizeFacts &facts) {
+std::optional<ProductWalk> findWalk(Operation *statement, const Target &target, const SizeFacts &facts) {
+  auto reduce = dyn_cast<ReduceOp>(statement);
+  bool isKnown = isa<CascadeOp>(statement) || (reduce && !reduce.isArg() && !reduce.getInit() && !reduce.getOutMap());
+  unsigned parallel = getNumParallel(statement);
+  if (!target.chainRate || !isKnown || getExtents(statement).getNumResults() != parallel + 1 || statement->hasAttr(kOwnLaunch) ||
+      getYield(statement).getCondition() || (reduce && findGeneralContraction(reduce)))
+    return std::nullopt;
+  ProductWalk walk;
+  walk.walked = parallel;
+  bool bad = false;
+  statement->walk([&](ReadOp read) {
+    auto producer = read.getTensor().getDefiningOp<ReduceOp>();
+    if (!producer || !findContraction(producer))
+      return;
+    bad |= walk.read && (walk.read.getTensor() != read.getTensor() || !llvm::equal(walk.read.getOperands_(), read.getOperands_()));
+    bad |= !read.getMapOrIdentity().isIdentity() || read.getBounds() != BoundsMode::InBounds;
+    walk.read = read;
+  });
+  if (bad || !walk.read)
+    return std::nullopt;
+  walk.producer = walk.read.getTensor().getDefiningOp<ReduceOp>();
+  walk.first = *findContraction(walk.producer);
+  std::optional<WarpgroupForm> slots = findWarpgroupForm(walk.first);
+  if (!isPlain(walk.producer, walk.first, target) || slots->aInRegisters || slots->bInRegisters || walk.first.isAMasked() ||
+      walk.first.isBMasked() || walk.first.resultWhere)
+    return std::nullopt;
+  // The statement has the rows and the batch of s, each index once, and reduces one side of it.
+  llvm::BitVector seen(parallel + 1);
+  for (auto [at, v] : llvm::enumerate(walk.read.getOperands_())) {
+    std::optional<unsigned> d = findIndex(statement, v);
+    if (!d || seen[*d])
+      return std::nullopt;
+    seen.set(*d);
+    if (*d == walk.walked)
+      walk.walkedOfS = at;
+  }
+  bool walksAlone = (walk.first.m.size() == 1 && walk.first.m[0] == walk.walkedOfS) ||
+                    (walk.first.n.size() == 1 && walk.first.n[0] == walk.walkedOfS);
+  return seen.all() && walksAlone ? std::optional(walk) : std::nullopt;
+}
+
+bool paysToWalk(ProductWalk &walk, const Target &target, const SizeFacts &facts) {
+  for (Operation *user : walk.producer->getUsers()) {
+    Operation *statement = user->getParentOp();
+    auto reader = dyn_cast<ReduceOp>(statement);
+    if (!isa<ReadOp>(user) || !(findWalk(statement, target, facts) || (reader && findChain(reader, target, facts, /*shared=*/true))))
+      return false;
+  }
+  AffineMap extents = walk.producer.getExtents();
+  SmallVector<unsigned> others;
+  for (unsigned d = 0; d < walk.producer.getNumParallel(); ++d)
+    if (d != walk.walkedOfS)
+      others.push_back(d);
+  double rows = double(int64_t(pointsOf(extents, others, facts))), walked = double(int64_t(pointsOf(extents, walk.walkedOfS, facts)));
+  double summed = double(int64_t(pointsOf(extents, walk.first.k, facts)));
+  constexpr double kRows = 128;
+  auto waves = [&](double tiles) { return std::ceil(tiles / target.smCount); };
+  double together = waves(std::ceil(rows / kRows)) * kRows * walked * summed / target.chainRate;
+  double apart = waves(std::ceil(rows / kRows) * std::ceil(walked / 256)) * kRows * 256 * summed / target.productRate;
+  double traffic = rows * walked * 4 * 2 / target.partRates.memory;
+  return walked > kLargestInTile && together < apart + traffic + target.partRates.launch;
+}
+
+std::optional<ProductChain> findChain(ReduceOp reader, const Target &target, const SizeFacts &facts, bool shared) {
   if (!target.wgmma || !target.chainRate)
     return std::nullopt;
   std::optional<Contraction> second = findContraction(reader);
@@ -76,7 +140,7 @@ std::optional<Chain> findChain(ReduceOp reader, const Target &target, const Size
   std::optional<WarpgroupForm> form = findWarpgroupForm(*second);
   if (!form->aInRegisters && !form->bInRegisters)
     return std::nullopt;
-  Chain chain;
+  ProductChain chain;
   chain.fromB = form->bInRegisters;
   chain.second = *second;
   ReadOp read = findProducerRead(chain.fromB ? second->b : second->a);
@@ -86,7 +150,10 @@ std::optional<Chain> findChain(ReduceOp reader, const Target &target, const Size
   chain.first = *findContraction(chain.producer);
   std::optional<WarpgroupForm> slots = findWarpgroupForm(chain.first);
   if (!isPlain(chain.producer, chain.first, target) || slots->aInRegisters || slots->bInRegisters || chain.first.isAMasked() ||
-      chain.first.isBMasked() || chain.first.resultWhere || !isReadBy(chain.producer, reader))
+      chain.first.isBMasked() || chain.first.resultWhere)
+    return std::nullopt;
+  bool again = !isReadBy(chain.producer, reader);
+  if (again && !shared)
     return std::nullopt;
   // Each index of s is one of the reader's rows, of its batch, or what it sums, each once.
   llvm::BitVector seen(reader.getNumDims());
@@ -106,7 +173,7 @@ std::optional<Chain> findChain(ReduceOp reader, const Target &target, const Size
                     (chain.first.n.size() == 1 && chain.first.n[0] == chain.walkedOfS);
   bool hasRows = llvm::all_of(chain.rows(), [&](unsigned d) { return seen[d]; });
   int64_t columns = int64_t(pointsOf(reader.getExtents(), chain.columns(), facts));
-  if (!found || !walksAlone || !hasRows || columns < 16 || columns > kMostColumns || columns % 8 || !pays(reader, chain, target, facts))
+  if (!found || !walksAlone || !hasRows || columns < 16 || columns > kMostColumns || columns % 8 || !pays(reader, chain, again, target, facts))
     return std::nullopt;
   return chain;
 }
@@ -114,12 +181,14 @@ std::optional<Chain> findChain(ReduceOp reader, const Target &target, const Size
 bool isChained(Operation *op, const Target &target, const SizeFacts &facts) {
   auto reduce = dyn_cast<ReduceOp>(op);
   if (!reduce)
-    return false;
+    return findWalk(op, target, facts).has_value();
   if (findChain(reduce, target, facts))
     return true;
   for (Operation *user : reduce->getUsers())
-    if (auto reader = dyn_cast<ReduceOp>(user->getParentOp()); reader && isa<ReadOp>(user))
-      if (std::optional<Chain> chain = findChain(reader, target, facts))
+    if (isa<CascadeOp>(user->getParentOp()) && findWalk(user->getParentOp(), target, facts))
+      return true;
+    else if (auto reader = dyn_cast<ReduceOp>(user->getParentOp()); reader && isa<ReadOp>(user))
+      if (std::optional<ProductChain> chain = findChain(reader, target, facts))
         return chain->producer == reduce;
   return false;
 }

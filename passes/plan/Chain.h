@@ -9,7 +9,7 @@ namespace kernelc::te {
 
 /// The second product of a chain, o[i, n] = Σ_j f(s[i, j]) · v[j, n], whose first factor is made point by point of the results of
 /// the first one, s[i, j] = Σ_k q[i, k] · w[j, k]. A block has some i and all n, and goes over j: what it has of s lives for a round.
-struct Chain {
+struct ProductChain {
   ReduceOp producer;
   Contraction first, second;
   unsigned walked;    ///< dim of the second product that is its sum's: j
@@ -20,14 +20,31 @@ struct Chain {
   mlir::Value other() const { return fromB ? second.a : second.b; }
 };
 
+/// A reduction, or a cascade of several, over an index of a product's results: m[i] = max_j s[i, j]. A block has some i, and goes
+/// over j.
+struct ProductWalk {
+  ReduceOp producer;
+  Contraction first;
+  ReadOp read;                ///< of s, in the statement
+  unsigned walked, walkedOfS; ///< j: dim of the statement, and of s
+};
+
+/// `statement` as one that walks a product's results, which `target` can do in one launch; nothing otherwise.
+std::optional<ProductWalk> findWalk(mlir::Operation *statement, const Target &target, const SizeFacts &facts);
+
+/// Whether walking the results of `walk` takes less time than writing and reading them: where all who read them walk them, or take them
+/// from registers.
+bool paysToWalk(ProductWalk &walk, const Target &target, const SizeFacts &facts);
+
 /// The most columns that the second product of a chain may have: one tile has them all.
 inline constexpr int64_t kMostColumns = 256;
 
 /// `reader` as the second product of a chain, where `target` has units that take a factor from registers, a tile can hold what that
 /// needs, and the two launches that it replaces would take longer (docs/lab); nothing otherwise.
-std::optional<Chain> findChain(ReduceOp reader, const Target &target, const SizeFacts &facts);
+/// `shared`: also where others read the first product's results, so that it has to be computed once more for the chain.
+std::optional<ProductChain> findChain(ReduceOp reader, const Target &target, const SizeFacts &facts, bool shared = false);
 
-/// Whether `op` is a product of a chain, the second or the first.
+/// Whether `op` is a product of a chain, the second or the first, or a cascade that walks a product's results, or that product.
 bool isChained(mlir::Operation *op, const Target &target, const SizeFacts &facts);
 
 } // namespace kernelc::te

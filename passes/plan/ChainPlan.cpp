@@ -17,16 +17,55 @@ constexpr int64_t kBesideSlots = 4096;
 bool Scheduler::scheduleChain(LaunchPlan &l) {
   for (auto [n, ordinal] : llvm::enumerate(l.ops))
     if (auto reader = dyn_cast<ReduceOp>(ops_[ordinal]))
-      if (std::optional<Chain> chain = findChain(reader, target_, facts_)) {
+      if (std::optional<ProductChain> chain = findChain(reader, target_, facts_)) {
         auto producer = llvm::find_if(l.ops, [&](int64_t o) { return ops_[o] == chain->producer; });
         return scheduleChain(l, *chain, l.dims[producer - l.ops.begin()], l.dims[n]);
       }
+  for (int64_t ordinal : l.ops)
+    if (std::optional<ProductWalk> walk = findWalk(ops_[ordinal], target_, facts_)) {
+      auto producer = llvm::find_if(l.ops, [&](int64_t o) { return ops_[o] == walk->producer; });
+      return scheduleWalk(l, *walk, l.dims[producer - l.ops.begin()]);
+    }
   return false;
 }
 
-bool Scheduler::scheduleChain(LaunchPlan &l, const Chain &chain, ArrayRef<int64_t> first, ArrayRef<int64_t> second) {
-  int64_t rows = extentProduct(l, chain.rows(), second, likely_),
-          batch = std::max<int64_t>(1, extentProduct(l, chain.second.batch, second, likely_));
+bool Scheduler::scheduleWalk(LaunchPlan &l, const ProductWalk &walk, ArrayRef<int64_t> dims) {
+  const Contraction &c = walk.first;
+  ArrayRef<unsigned> rows = llvm::is_contained(c.m, walk.walkedOfS) ? c.n : c.m;
+  int64_t points = extentProduct(l, rows, dims, likely_), batch = std::max<int64_t>(1, extentProduct(l, c.batch, dims, likely_));
+  bool isFew = points >= 0 && batch * ceilDiv(Count(points), 128) * 2 <= target_.smCount;
+  int64_t summed = dims[c.k.front()], most = extentMax(l, summed);
+  constexpr int64_t kLine = 64, kMostSummed = 256, kBytes = 2;
+  bool resides = most >= 0 && most <= kMostSummed;
+  for (int64_t m : isFew ? SmallVector<int64_t>{64} : SmallVector<int64_t>{128, 64})
+    for (int64_t j : {256, 128, 64}) {
+      LaunchPlan p = l;
+      p.unit = "wgmma";
+      p.warps = m == 128 ? 8 : 4;
+      p.producerWarps = 4;
+      p.persistent = true;
+      p.raster = 8;
+      assign(p, rows, dims, m);
+      p.tiles[dims[walk.walkedOfS]] = clampTile(p, dims[walk.walkedOfS], j);
+      p.tiles[summed] = resides ? std::max<int64_t>(kLine, llvm::PowerOf2Ceil(uint64_t(most))) : kLine;
+      int64_t height = tileProduct(p, rows, dims), width = p.tiles[dims[walk.walkedOfS]], k = p.tiles[summed];
+      int64_t once = resides ? height * k * kBytes : 0, each = (width * k + (resides ? 0 : height * k)) * kBytes;
+      p.stages = std::min<int64_t>((target_.maxSharedPerBlock - kBesideSlots - once) / each, 8);
+      // What is worked on beside the accumulators: an exponential's arguments.
+      int64_t registers = height * width / (p.warps * 32) + height * width / (p.warps * 32) / 4;
+      std::string why;
+      if (height % 64 || width < 16 || p.stages < 2 || registers + kBesideAccumulators > registerShares(p).consumer ||
+          !canFeedWgmma(p, c.a, c.m, c.k, dims, why) || !canFeedWgmma(p, c.b, c.n, c.k, dims, why))
+        continue;
+      p.clusterIndex = dims[rows.back()];
+      l = p;
+      return true;
+    }
+  return false;
+}
+
+bool Scheduler::scheduleChain(LaunchPlan &l, const ProductChain &chain, ArrayRef<int64_t> first, ArrayRef<int64_t> second) {
+  int64_t rows = extentProduct(l, chain.rows(), second, likely_), batch = std::max<int64_t>(1, extentProduct(l, chain.second.batch, second, likely_));
   // Tiles of 64 rows where those of 128 would leave half of the device without work.
   bool isFew = rows >= 0 && batch * ceilDiv(Count(rows), 128) * 2 <= target_.smCount;
   for (int64_t m : isFew ? SmallVector<int64_t>{64} : SmallVector<int64_t>{128, 64})
@@ -59,7 +98,7 @@ bool Scheduler::scheduleChain(LaunchPlan &l, const Chain &chain, ArrayRef<int64_
   return false;
 }
 
-bool Scheduler::fitsChain(LaunchPlan &p, const Chain &chain, ArrayRef<int64_t> first, ArrayRef<int64_t> second, bool resides) {
+bool Scheduler::fitsChain(LaunchPlan &p, const ProductChain &chain, ArrayRef<int64_t> first, ArrayRef<int64_t> second, bool resides) {
   int64_t m = tileProduct(p, chain.rows(), second), n = tileProduct(p, chain.columns(), second), j = p.tiles[second[chain.walked]];
   int64_t k = tileProduct(p, chain.first.k, first);
   // Of the first product's results a thread has f32 while they are worked on, and what the second takes of them.

@@ -103,8 +103,11 @@ private:
     Operation *op = ops_[i];
     Group &g = groups_[candidate];
     if (auto reader = dyn_cast<ReduceOp>(op))
-      if (std::optional<Chain> chain = findChain(reader, target_, facts_))
-        return joinChain(i, candidate, *chain);
+      if (std::optional<ProductChain> chain = findChain(reader, target_, facts_))
+        return joinLoop(i, candidate, chain->producer, chain->walked);
+    if (isa<CascadeOp>(op))
+      if (std::optional<ProductWalk> walk = findWalk(op, target_, facts_); walk && isReadBy(walk->producer, op))
+        return joinLoop(i, candidate, walk->producer, walk->walked);
     bool product = isContractionGroup(g);
     auto reduce = dyn_cast<ReduceOp>(op);
     if (product && !isa<ComputeOp>(op) && (!reduce || reduce.isArg()))
@@ -141,10 +144,15 @@ private:
     return true;
   }
 
-  /// The second product of a chain, in the launch of the first: that one's statements get the reader's grid, and walk what it sums.
-  bool joinChain(int64_t i, int64_t candidate, Chain chain) {
+  static bool isReadBy(ReduceOp producer, Operation *reader) {
+    return llvm::all_of(producer->getUsers(), [&](Operation *user) { return user->getParentOp() == reader; });
+  }
+
+  /// Statement i, which reduces dim `walked` of what a product makes, in that one's launch: it gets the statement's grid, and walks what
+  /// that reduces.
+  bool joinLoop(int64_t i, int64_t candidate, ReduceOp producer, unsigned walked) {
     Group &g = groups_[candidate];
-    int64_t first = llvm::find(ops_, chain.producer) - ops_.begin();
+    int64_t first = llvm::find(ops_, producer) - ops_.begin();
     if (g.ops != SmallVector<int64_t>{first})
       return false;
     Operation *op = ops_[i];
@@ -154,13 +162,13 @@ private:
       joined.extents.push_back(e);
       joined.names.push_back(cast<StringAttr>(getIndices(op)[d]).getValue().str());
     }
-    joined.loops = {int64_t(chain.walked)};
+    joined.loops = {int64_t(walked)};
     ReadOp read;
-    op->walk([&](ReadOp r) { read = r.getTensor() == chain.producer.getResult() ? r : read; });
+    op->walk([&](ReadOp r) { read = r.getTensor() == producer.getResult() ? r : read; });
     SmallVector<int64_t> dims;
     for (Value v : read.getOperands_())
       dims.push_back(*findIndex(op, v));
-    for (unsigned d = getNumParallel(chain.producer); d < g.extents.size(); ++d) { // what the first one sums
+    for (unsigned d = getNumParallel(producer); d < g.extents.size(); ++d) { // what the first one sums
       dims.push_back(joined.extents.size());
       joined.extents.push_back(g.extents[d]);
       joined.names.push_back(g.names[d]);

@@ -130,10 +130,12 @@ private:
   // ChainPlan.cpp
   /// Two products of which one takes the other's results in the launch's loop. False where no tile holds what they need.
   bool scheduleChain(LaunchPlan &l);
-  bool scheduleChain(LaunchPlan &l, const Chain &chain, llvm::ArrayRef<int64_t> first, llvm::ArrayRef<int64_t> second);
+  bool scheduleChain(LaunchPlan &l, const ProductChain &chain, llvm::ArrayRef<int64_t> first, llvm::ArrayRef<int64_t> second);
+  /// A cascade over what a product makes, round by round. `dims`: the product's launch indices.
+  bool scheduleWalk(LaunchPlan &l, const ProductWalk &walk, llvm::ArrayRef<int64_t> dims);
   /// Whether registers and slots hold the tiles of `p`, whose stages and parts it chooses. `resides`: all rows of the first product's
   /// tile stay in slots for the whole loop. `first`, `second`: the products' launch indices.
-  bool fitsChain(LaunchPlan &p, const Chain &chain, llvm::ArrayRef<int64_t> first, llvm::ArrayRef<int64_t> second, bool resides);
+  bool fitsChain(LaunchPlan &p, const ProductChain &chain, llvm::ArrayRef<int64_t> first, llvm::ArrayRef<int64_t> second, bool resides);
 
   // ProductFeed.cpp
   /// Whether rows of the tensor that a factor reads are no multiples of a line of L2 apart, for all that is known.

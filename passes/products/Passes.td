@@ -164,4 +164,22 @@ def TeRepack : Pass<"te-repack", "::kernelc::te::KernelOp"> {
     ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
 }
 
+def TeChainProducts : Pass<"te-chain-products", "::kernelc::te::KernelOp"> {
+  let summary = "Compute a product once more for one that takes its results from registers";
+  let description = [{
+    A product o[i, n] = Σ_j f(s[i, j], ..) · v[j, n] can take s, another product, from registers in one launch (`passes/plan/Chain.h`),
+    where nobody else needs s. Where others do (row maxima and sums of a softmax), this pass gives the second product an s of its
+    own, if the device multiplies faster than memory takes s and gives it back. Then s need not be in memory at all.
+
+    *Runs after `te-reduce-in-tiles`, because* what is reduced of s in its own launch is known then; before `te-split-reduce` and
+    `te-repack`, which leave chains alone. A remark says so.
+
+    Left alone: targets without warpgroup products; products that no tile holds. Numeric effect: none.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,
+    ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">,
+    ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
+}
+
 #endif

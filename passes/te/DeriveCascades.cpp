@@ -10,6 +10,7 @@
 #include "passes/analysis/Contraction.h"
 #include "passes/analysis/Reduction.h"
 #include "passes/index/Affine.h"
+#include "passes/plan/Chain.h"
 #include "passes/plan/Grouping.h"
 #include "passes/plan/PlanAttr.h"
 #include "passes/plan/Schedule.h"
@@ -272,7 +273,7 @@ public:
   }
 
 private:
-  /// A plain reduction that is no product, and reads none: those are cut at the product's tiles.
+  /// A plain reduction that is no product, and reads none that would be cut at the product's tiles.
   bool isCandidate(ReduceOp r) {
     if (r.isArg() || r.getInit() || r.getOutMap() || r.getYield().getCondition() || r.getNumParallel() == r.getNumDims() ||
         r->hasAttr(kInTile) || !getThinDims(r).empty() || findGeneralContraction(r))
@@ -282,7 +283,11 @@ private:
       auto made = dyn_cast_or_null<ReduceOp>(read.getTensor().getDefiningOp());
       ofProduct |= made && findGeneralContraction(made);
     });
-    return !ofProduct && (always_ || isWalkedAgain(r));
+    if (ofProduct) { // read where they are made, by a launch that goes over them
+      std::optional<ProductWalk> walk = findWalk(r, target_, facts_);
+      return walk && merge_ == Merge::WhereItPays && paysToWalk(*walk, target_, facts_);
+    }
+    return always_ || isWalkedAgain(r);
   }
 
   /// Whether the points of a result are more than a block, or a cluster, has registers for, and lie along memory: a second reduction over

@@ -86,7 +86,7 @@ private:
         return Parts();
     }
     std::optional<Contraction> product = r ? findGeneralContraction(r) : std::nullopt;
-    if (product && !schedule_.parts && isChained(op, target_, facts_))
+    if ((product || isa<CascadeOp>(op)) && !schedule_.parts && isChained(op, target_, facts_))
       return Parts(); // its results stay in registers, or its operand's do
     if (schedule_.parts == 1 || (product && (r.getCondition() || r.getYield().getCondition())))
       return Parts();
