@@ -19,8 +19,8 @@ def Te_CascadeOp : Te_DomainOp<"cascade"> {
     new values x' of the earlier components. The program promises, for any set S of points,
 
     - [L1] rescale_k((.., ⊕_{k, S} element_k(x)), x') = ⊕_{k, S} element_k(x'), in reals;
-    - [L2] rescale_k leaves the identity of ⊕_k what it is, for every x and x', their
-      identities included.
+    - [L2] rescale leaves the state of no points, each component its combiner's identity, what it
+      is, for every x', identities included.
 
     Partial states then merge in any order, wherever they are (registers, warps, the
     chunks of another launch): x_k = the two k-th components, rescaled to x_0 .. x_{k-1},

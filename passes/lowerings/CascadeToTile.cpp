@@ -139,7 +139,7 @@ private:
   ArrayRef<int64_t> reduced_;
   SmallVector<int64_t> sorted_;
   SmallVector<SmallVector<int64_t>> kept_, full_; ///< shapes of a component with and without its points
-  bool oneState_ = false; ///< of the block
+  bool oneState_ = false;                         ///< of the block
   bool ok_ = true;
 };
 

@@ -73,11 +73,20 @@ bool Scheduler::holdRow(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t row, con
   bool cascades = llvm::any_of(l.ops, [&](int64_t ordinal) { return isa<CascadeOp>(ops_[ordinal]); });
   if (!held || cascades || merge_ == Merge::Launch || inner.size() != 1 || !whyNotShared(kernel_, l, row, ops_).empty())
     return false;
+  l.clusterIndex = row;
+  // Rows that vectors do not fit take an address for each element: a thread has half as many of them, in smaller blocks where
+  // the cluster may have so many.
+  constexpr int64_t kSmallTile = 8192;
+  bool byElements = s.byElements[row];
+  if (byElements && extentMax(l, row) <= kSmallTile * target_.cluster)
+    *held = {int64_t(llvm::PowerOf2Ceil(uint64_t(llvm::divideCeil(extentMax(l, row), kSmallTile)))), kSmallTile, held->threads};
+  else if (byElements)
+    held->threads = std::min<int64_t>(1024, 2 * held->threads);
   l.tiles[row] = held->tile;
   l.warps = held->threads / 32;
   l.cluster = held->cluster;
-  l.clusterIndex = row;
-  if (l.warps <= 8 && (s.byElements[row] || readsWithoutGrid(l, ops_)))
+  bool fitsTwo = 2 * held->threads <= 1024 && held->tile > kSmallTile;
+  if (fitsTwo && (byElements || readsWithoutGrid(l, ops_)))
     l.minBlocks = 2;
   return true;
 }

@@ -100,24 +100,6 @@ std::optional<HeldRow> findHeldRow(int64_t rows, int64_t length, const Target &t
   return HeldRow{cluster, tile, two ? tile / kPerThread : kThreads};
 }
 
-std::optional<HeldRow> findHeldRow(ReduceOp reduce, const SizeFacts &facts, const Target &target) {
-  unsigned parallel = reduce.getNumParallel();
-  bool again = llvm::any_of(reduce.getResult().getUsers(), [&](Operation *user) {
-    auto compute = user->getParentOfType<ComputeOp>();
-    return compute && getExtents(compute) == reduce.getExtents();
-  });
-  if (!again || reduce.getNumDims() != parallel + 1 || findColumn(reduce, facts))
-    return std::nullopt;
-  Count rows = 1;
-  for (unsigned d = 0; d < parallel; ++d) {
-    int64_t most = knownMax(reduce.getExtents().getResult(d), facts);
-    if (most < 0)
-      return findHeldRow(-1, knownMax(reduce.getExtents().getResult(parallel), facts), target);
-    rows *= most;
-  }
-  return findHeldRow(int64_t(rows), knownMax(reduce.getExtents().getResult(parallel), facts), target);
-}
-
 /// Another statement, or an earlier value of the output, is written through the same tensor.
 static bool continues(Operation *op) {
   if (isa<ScatterOp>(op))
@@ -149,6 +131,27 @@ static bool isBetween(Operation *op, Operation *from, llvm::function_ref<bool(Op
     is &= llvm::all_of(result.getUsers(), [&](Operation *user) { return isReader(statementOf(user)); });
   op->walk([&](ReadOp read) { is &= isa<BlockArgument>(read.getTensor()) || read.getTensor().getDefiningOp() == from; });
   return is;
+}
+
+std::optional<HeldRow> findHeldRow(ReduceOp reduce, const SizeFacts &facts, const Target &target) {
+  unsigned parallel = reduce.getNumParallel();
+  // As whyNotShared will say of the launch: nothing is updated, and nobody reads what the statements behind it write.
+  bool again = false, apart = true;
+  for (Operation *user : reduce.getResult().getUsers())
+    if (auto compute = user->getParentOfType<ComputeOp>(); compute && getExtents(compute) == reduce.getExtents()) {
+      again = true;
+      apart &= !continues(compute) && llvm::all_of(compute.getResult().getUsers(), [](Operation *reader) { return isa<ReturnOp>(reader); });
+    }
+  if (!again || !apart || updatesInputs(getKernel(reduce)) || reduce.getNumDims() != parallel + 1 || findColumn(reduce, facts))
+    return std::nullopt;
+  Count rows = 1;
+  for (unsigned d = 0; d < parallel; ++d) {
+    int64_t most = knownMax(reduce.getExtents().getResult(d), facts);
+    if (most < 0)
+      return findHeldRow(-1, knownMax(reduce.getExtents().getResult(parallel), facts), target);
+    rows *= most;
+  }
+  return findHeldRow(int64_t(rows), knownMax(reduce.getExtents().getResult(parallel), facts), target);
 }
 
 bool standsAlone(Operation *op) {

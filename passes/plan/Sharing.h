@@ -51,7 +51,8 @@ struct HeldRow {
   int64_t cluster, tile;
   int64_t threads; ///< of a block
 };
-/// Whether so many rows of `length` elements are worth being held: they are read once, by enough blocks for the device. `rows` < 0: any number.
+/// Whether so many rows of `length` elements are worth being held: they are read once, by enough blocks for the device. `rows` < 0: any
+/// number.
 std::optional<HeldRow> findHeldRow(int64_t rows, int64_t length, const Target &target);
 /// The same for a reduction over one index, along memory, whose row a pointwise statement goes over once more.
 std::optional<HeldRow> findHeldRow(ReduceOp reduce, const SizeFacts &facts, const Target &target);

@@ -58,8 +58,7 @@ CascadeOp convertArgReduction(ReduceOp reduce) {
   Type i64 = b.getI64Type();
   StringRef kinds[] = {stringifyCombiner(key), "min"};
   Type results[] = {tensorOf(parallel, term.getType()), reduce.getResult().getType()};
-  auto made = CascadeOp::create(b, loc, results, b.getStrArrayAttr(kinds), reduce.getIndices(), parallel,
-                                ArrayAttr(), reduce.getExtents(),
+  auto made = CascadeOp::create(b, loc, results, b.getStrArrayAttr(kinds), reduce.getIndices(), parallel, ArrayAttr(), reduce.getExtents(),
                                 reduce.getConditionAttr(), reduce.getNameAttr());
   auto nowhere = [&] { return arith::ConstantOp::create(b, loc, identityOf(Combiner::Min, i64, b)).getResult(); };
   auto addComponents = [&](Block &block) {
@@ -191,8 +190,8 @@ void splitCascade(CascadeOp op, int64_t chunk, bool isShorter) {
   SmallVector<AffineExpr> outerSizes(sizes.begin(), sizes.begin() + parallel);
   outerNames.push_back(part);
   outerSizes.push_back(count);
-  auto outer = CascadeOp::create(b, loc, op.getResultTypes(), op.getKinds(), b.getArrayAttr(outerNames), parallel, op.getDimsAttr(), mapOf(outerSizes),
-                                 IntegerSetAttr(), op.getNameAttr());
+  auto outer = CascadeOp::create(b, loc, op.getResultTypes(), op.getKinds(), b.getArrayAttr(outerNames), parallel, op.getDimsAttr(),
+                                 mapOf(outerSizes), IntegerSetAttr(), op.getNameAttr());
   cloneRescale(outer);
   IRMapping finalized;
   op.getFinalize().cloneInto(&outer.getFinalize(), finalized);

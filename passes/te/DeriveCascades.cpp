@@ -190,7 +190,16 @@ private:
         bool natural = isa<math::ExpOp>(c.exponential.getDefiningOp());
         by = natural ? math::ExpOp::create(b_, loc(), d).getResult() : math::Exp2Op::create(b_, loc(), d).getResult();
       }
-      Value kept = either(isEqual(a, zero), isEqual(x, y)), none = isEqual(x, singular(c)), scaled = times(a, by);
+      Value isZero = isEqual(a, zero), sum = a;
+      if (c.motion == Motion::Exponential && c.power > 0) {
+        Value d = times(minus(x, y), constant(types_[k], c.shift));
+        for (unsigned q = 0, binomial = 1; q < c.power; binomial = binomial * (c.power - q) / (q + 1), ++q) {
+          Value lower = block.getArgument(c.lower[q]);
+          isZero = arith::AndIOp::create(b_, loc(), isZero, isEqual(lower, zero));
+          sum = plus(sum, times(times(constant(types_[k], binomial), power(d, c.power - q)), lower));
+        }
+      }
+      Value kept = either(isZero, isEqual(x, y)), none = isEqual(x, singular(c)), scaled = times(sum, by);
       if (c.weighted)
         kept = either(kept, none);
       else
@@ -214,9 +223,7 @@ private:
       Value sum;
       for (const Part &part : s_.members[m]) {
         Value v = valueOf(part, mapping, component);
-        sum = !sum            ? (part.negative ? arith::NegFOp::create(b_, loc(), v).getResult() : v)
-              : part.negative ? minus(sum, v)
-                              : plus(sum, v);
+        sum = !sum ? (part.negative ? arith::NegFOp::create(b_, loc(), v).getResult() : v) : part.negative ? minus(sum, v) : plus(sum, v);
       }
       mapping.map(chain_.argument(m), sum);
       results[llvm::find(memberOf_, std::optional<unsigned>(m)) - memberOf_.begin()] = sum;

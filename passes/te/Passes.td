@@ -235,6 +235,7 @@ def TeDeriveCascades : Pass<"te-derive-cascades", "::kernelc::te::KernelOp"> {
     |---|---|
     | free of x | stays |
     | `exp(κ (v - x)) w(u)`, x = max v and κ > 0, or x = min v and κ < 0; `exp2` alike | · exp(κ (x - x')) |
+    | the same times `(λ (v - x))^p` (an entropy) | the same, and the binomial theorem in λ (x - x'), with the lower powers |
     | `(v / x)^p`, x = max of the absolute value of v | · (x / x')^p |
     | `(v - c s)^p`, s = Σ v, p up to 4 | binomial theorem in the mean s / n, with a count n and the lower moments |
 

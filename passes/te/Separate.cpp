@@ -37,7 +37,7 @@ public:
       if (isPure(term))
         into_.members[m] = {Part{add({chain_.kindOf(m), Motion::Stays, term})}};
       else if (chain_.kindOf(m) != Combiner::Sum || !isa<FloatType>(term.getType()))
-        return Inseparable{m, blame(term)};
+        return Inseparable{m, term.getDefiningOp()};
       else if (!separateSum(term, false))
         return Inseparable{m, failed_};
     }
@@ -66,14 +66,6 @@ private:
   /// Whether it is free of the index.
   bool isFree(Value v) { return chain_.parallel == chain_.dims || supportOf(v).find_first_in(chain_.parallel, chain_.dims) < 0; }
 
-  /// An operation that depends on the index and on earlier results, and whose operands each depend on one of them.
-  Operation *blame(Value v) {
-    Operation *op = v.getDefiningOp();
-    for (Value operand : op->getOperands())
-      if (!isPure(operand) && !isFree(operand))
-        return blame(operand);
-    return op;
-  }
   bool fail(Value at) {
     Operation *op = at.getDefiningOp();
     failed_ = op ? op : chain_.terms[member_].getDefiningOp();
@@ -212,62 +204,79 @@ private:
       return done(*part);
     if (std::optional<Part> part = matchPower(p))
       return done(*part);
-    if (p.mixed.empty() && p.exponentials.size() == 1) {
-      if (std::optional<Part> part = matchExponential(p, v))
+    if (p.exponentials.size() == 1) {
+      if (std::optional<Part> part = matchExponential(p, v.getLoc()))
         return done(*part);
-      return fail(p.exponentials[0]);
+      return fail(p.mixed.empty() ? p.exponentials[0] : p.mixed[0]);
     }
     Operation *op = v.getDefiningOp();
     if (isa<arith::AddFOp, arith::SubFOp>(op))
       return separateSum(op->getOperand(0), negative) && separateSum(op->getOperand(1), negative ^ isa<arith::SubFOp>(op));
-    return fail(!p.mixed.empty() ? Value(blame(p.mixed[0])->getResult(0)) : p.exponentials.size() > 1 ? p.exponentials[1] : v);
+    return fail(!p.mixed.empty() ? p.mixed[0] : p.exponentials.size() > 1 ? p.exponentials[1] : v);
   }
 
-  /// exp(κ (v - x)) w, x the maximum of v: κ from the coefficient of x.
-  std::optional<Part> matchExponential(const Product &p, Value whole) {
-    Operation *exp = p.exponentials[0].getDefiningOp();
-    LinearForm exponent = linearForm(exp->getOperand(0));
+  /// Whether `form` is a multiple of v - x, for one earlier result x that is the maximum or minimum of v; by how much, and which.
+  std::optional<std::pair<double, unsigned>> matchDifference(LinearForm form) {
     std::optional<unsigned> m;
-    for (auto &[leaf, c] : exponent.terms)
+    for (auto &[leaf, c] : form.terms)
       if (!isPure(leaf)) {
-        if (m || !isa<BlockArgument>(leaf))
+        std::optional<unsigned> only = isa<BlockArgument>(leaf) ? onlyMember(leaf) : std::nullopt;
+        if (m || !only)
           return std::nullopt;
-        m = onlyMember(leaf);
-        if (!m)
-          return std::nullopt;
+        m = only;
       }
-    if (!m)
+    if (!m || (chain_.kindOf(*m) != Combiner::Max && chain_.kindOf(*m) != Combiner::Min))
       return std::nullopt;
-    double scale = -exponent.terms[chain_.argument(*m)];
-    Combiner kind = chain_.kindOf(*m);
-    if (!(kind == Combiner::Max && scale > 0) && !(kind == Combiner::Min && scale < 0))
+    double scale = -form.terms[chain_.argument(*m)];
+    form.terms.erase(chain_.argument(*m));
+    if (scale == 0 || !isMultiple(form, linearForm(chain_.terms[*m]), scale))
+      return std::nullopt;
+    return std::pair(scale, *m);
+  }
+
+  /// exp(κ (v - x)) w (λ (v - x))^p.
+  std::optional<Part> matchExponential(const Product &p, Location loc) {
+    auto exponent = matchDifference(linearForm(p.exponentials[0].getDefiningOp()->getOperand(0)));
+    if (!exponent || !llvm::all_equal(p.mixed))
+      return std::nullopt;
+    auto [scale, m] = *exponent;
+    if (chain_.kindOf(m) == Combiner::Max ? scale < 0 : scale > 0)
       return std::nullopt; // terms would be larger than one, for some of the points
-    exponent.terms.erase(chain_.argument(*m));
-    if (!isMultiple(exponent, linearForm(chain_.terms[*m]), scale))
-      return std::nullopt;
-    Component c{Combiner::Sum, Motion::Exponential, p.exponentials[0], *m, componentOf(*m), scale, p.exponentials[0]};
-    Part part{0, p.negative, p.free, p.freeDivisors, std::nullopt, Value()};
-    c.weighted = !p.terms.empty() || !p.termDivisors.empty();
-    if (c.weighted) {
-      part.plain = findOrAdd([&] {
-        Component plain = c;
-        plain.weighted = false;
-        return plain;
-      }());
-      c.term = product(p, whole.getLoc());
+    Component c{Combiner::Sum, Motion::Exponential, p.exponentials[0], m, componentOf(m), scale, p.exponentials[0]};
+    if (!p.mixed.empty()) {
+      auto factor = matchDifference(linearForm(p.mixed[0]));
+      if (!factor || factor->second != m)
+        return std::nullopt;
+      c.shift = factor->first;
     }
-    part.component = findOrAdd(c);
+    Part part{0, p.negative, p.free, p.freeDivisors, std::nullopt, Value()};
+    bool hasFactor = !p.terms.empty() || !p.termDivisors.empty();
+    if (hasFactor || !p.mixed.empty())
+      part.plain = findOrAdd(c);
+    for (unsigned power = 0; power <= p.mixed.size(); ++power) {
+      Component of = c;
+      of.power = power;
+      if (power > 0 || hasFactor) {
+        of.weighted = true;
+        of.term = product(p, power, loc);
+      }
+      of.lower = c.lower;
+      part.component = findOrAdd(of);
+      c.lower.push_back(part.component);
+    }
     return part;
   }
 
-  /// The product without what leaves the sum.
-  Value product(const Product &p, Location loc) {
+  /// The product without what leaves the sum, and with `power` of its differences.
+  Value product(const Product &p, unsigned power, Location loc) {
     OpBuilder b(chain_.block, chain_.block->getTerminator()->getIterator());
     Value v = p.exponentials[0];
     for (Value w : p.terms)
       v = arith::MulFOp::create(b, loc, v, w);
     for (Value w : p.termDivisors)
       v = arith::DivFOp::create(b, loc, v, w);
+    for (unsigned i = 0; i < power; ++i)
+      v = arith::MulFOp::create(b, loc, v, p.mixed[0]);
     return v;
   }
 

@@ -21,7 +21,8 @@ struct Chain {
 /// How component g moves from the earlier values x to x', for one term u:
 enum class Motion {
   Stays,       ///< g(u, x') = g(u, x): nothing earlier is used
-  Exponential, ///< exp(κ (v - x)) w(u): times exp(κ (x - x')); x the maximum of v, or the minimum with κ < 0
+  Exponential, ///< exp(κ (v - x)) w(u) (λ (v - x))^p: times exp(κ (x - x')), and the binomial theorem in λ (x - x'); x the maximum
+               ///< of v, or the minimum with κ < 0
   Power,       ///< (v / x)^p: times (x / x')^p; x the maximum of |v|
   Moment,      ///< (v - s / n)^p: the binomial theorem in s / n - s' / n'; s the sum of v, n of 1
 };
@@ -30,15 +31,16 @@ enum class Motion {
 struct Component {
   Combiner kind;
   Motion motion = Motion::Stays;
-  mlir::Value term;          ///< in the chain's block; of moments v; null: 1 for each point
-  unsigned member = 0;       ///< an argument of the chain: x, or s of moments
-  unsigned reference = 0;    ///< the component which that is
-  double scale = 1;          ///< κ
-  mlir::Value exponential;   ///< exp(κ (v - x)), as the term has it
-  bool weighted = false;     ///< there is a factor w
-  unsigned power = 1;        ///< p
-  unsigned count = 0;        ///< component n
-  llvm::SmallVector<unsigned> lower; ///< of moments, the components of powers 2 .. p - 1
+  mlir::Value term;                  ///< in the chain's block; of moments v; null: 1 for each point
+  unsigned member = 0;               ///< an argument of the chain: x, or s of moments
+  unsigned reference = 0;            ///< the component which that is
+  double scale = 1;                  ///< κ
+  mlir::Value exponential;           ///< exp(κ (v - x)), as the term has it
+  bool weighted = false;             ///< there is another factor
+  unsigned power = 0;                ///< p
+  double shift = 1;                  ///< λ
+  unsigned count = 0;                ///< component n
+  llvm::SmallVector<unsigned> lower; ///< the components of powers 2 .. p - 1 of moments, 0 .. p - 1 beside exponentials
 };
 
 /// A member of the chain as components: the sum of its parts, each with its factors that are free of the index.

@@ -153,7 +153,8 @@ TEST(Cascade, DimsOfItsOwn) {
 
 // Rows too long for a block's registers, each with something else in it: numbers, nothing but -inf, +inf, NaN, -inf for
 // a while, and terms that a condition excludes.
-const char *const kRows = "(-inf if i == 1 or i == 4 and j < 20000 else inf if i == 2 and j == 7 else nan if i == 3 and j == 32001 else x[i, j])";
+const char *const kRows =
+    "(-inf if i == 1 or i == 4 and j < 20000 else inf if i == 2 and j == 7 else nan if i == 3 and j == 32001 else x[i, j])";
 
 void expectLong(const std::string &body, const std::string &output) {
   std::string text = "def a(x: f32[M, N]) -> (" + output + ") { " + body + " }";
@@ -168,6 +169,12 @@ TEST(Cascade, DerivedWithInfinities) {
   expectLong("y[i, j] = softmax[j](ROWS)", "y: f32[M, N]");
   expectLong("y[i, j] = log_softmax[j](ROWS)", "y: f32[M, N]");
   expectLong("y[i] = logsumexp[j](x[i, j] if j < 9000 * i else -inf)", "y: f32[M]");
+}
+
+TEST(Cascade, DerivedEntropy) {
+  expectLong("let m[i] = max[j](ROWS)\n  let l[i] = sum[j](exp(ROWS - m[i]))\n"
+             "  y[i] = log(l[i]) - sum[j](exp(ROWS - m[i]) / l[i] * (ROWS - m[i]))",
+             "y: f32[M]");
 }
 
 TEST(Cascade, DerivedMoments) {

@@ -35,3 +35,26 @@ te.kernel @unused sizes ["M", "N"] args ["x"] : ["f32"] [affine_map<()[s0, s1] -
   } : tensor<?xf32>, tensor<?xi32>, tensor<?xf32>
   te.return %y : tensor<?xf32>
 }
+
+// Dims of its own go with a component.
+// CHECK-LABEL: te.kernel @own_dims
+// CHECK: te.cascade ["max", "sum"] ["i", "d", "j"] parallel 2 dims {{\[\[}}0], [0, 1]] extents
+te.kernel @own_dims sizes ["M", "N", "D"] args ["x", "v"] : ["f32", "f32"] [affine_map<()[s0, s1, s2] -> (s0, s1)>, affine_map<()[s0, s1, s2] -> (s1, s2)>]
+    outs ["y"] : ["f32"] [affine_map<()[s0, s1, s2] -> (s0, s2)>] {
+^bb0(%x: tensor<?x?xf32>, %v: tensor<?x?xf32>):
+  %m, %l, %o = te.cascade ["max", "sum", "sum"] ["i", "d", "j"] parallel 2 dims [[0], [0], [0, 1]] extents affine_map<()[s0, s1, s2] -> (s0, s2, s1)> {
+  ^bb0(%i: index, %d: index, %j: index, %max: f32, %sum: f32, %out: f32):
+    %s = te.read %x[%i, %j] : tensor<?x?xf32>
+    %w = te.read %v[%j, %d] : tensor<?x?xf32>
+    %p = arith.mulf %s, %w : f32
+    %q = arith.mulf %p, %max : f32
+    te.yield %s, %s, %q : f32, f32, f32
+  } rescale {
+  ^bb0(%max: f32, %sum: f32, %out: f32, %newmax: f32, %newsum: f32, %newout: f32):
+    te.yield %max, %sum, %out : f32, f32, f32
+  } finalize {
+  ^bb0(%i: index, %d: index, %max: f32, %sum: f32, %out: f32):
+    te.yield %max, %sum, %out : f32, f32, f32
+  } : tensor<?xf32>, tensor<?xf32>, tensor<?x?xf32>
+  te.return %o : tensor<?x?xf32>
+}
