@@ -42,6 +42,8 @@ void Scheduler::schedule(LaunchPlan &l) {
   unfed_.clear();
   if (auto scatter = dyn_cast<ScatterOp>(ops_[l.ops.front()])) // alone in its launch
     return scheduleScatter(l, scatter);
+  if (ops_[l.ops.front()]->hasAttr(kPointwise))
+    return schedulePoints(l);
   if (ops_[l.ops.front()]->hasAttr(kSegmented))
     return scheduleSegments(l);
   for (auto [n, ordinal] : llvm::enumerate(l.ops))
