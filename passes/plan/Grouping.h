@@ -21,6 +21,9 @@ inline constexpr llvm::StringLiteral kSegmented = "segmented";
 /// And of one whose other conditions, if any, hold at all points of the segments: what is read there lies inside.
 inline constexpr llvm::StringLiteral kAllExist = "all_exist";
 
+/// Unit attribute of a statement of long straight-line code, of which a thread computes one point at a time.
+inline constexpr llvm::StringLiteral kPointwise = "point_by_point";
+
 /// Unit attribute of a reduction over what one tile of a product has.
 inline constexpr llvm::StringLiteral kInTile = "in_tile";
 

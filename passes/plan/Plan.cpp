@@ -47,6 +47,8 @@ bool Scheduler::schedule(LaunchPlan &l) {
   }
   if (auto scatter = dyn_cast<ScatterOp>(ops_[l.ops.front()])) // alone in its launch
     return scheduleScatter(l, scatter), true;
+  if (ops_[l.ops.front()]->hasAttr(kPointwise))
+    return schedulePoints(l), true;
   if (ops_[l.ops.front()]->hasAttr(kSegmented))
     return scheduleSegments(l), true;
   for (auto [n, ordinal] : llvm::enumerate(l.ops))

@@ -34,6 +34,15 @@ void Scheduler::scheduleScatter(LaunchPlan &l, ScatterOp op) {
   l.tallies = std::clamp<int64_t>(int64_t(llvm::bit_floor(uint64_t(kBytes / (bytes * elements)))), 1, l.warps);
 }
 
+void Scheduler::schedulePoints(LaunchPlan &l) {
+  l.warps = 8;
+  int64_t left = l.warps * 32;
+  for (int64_t index = int64_t(l.indices.size()) - 1; index >= 0; --index) {
+    l.tiles[index] = clampTile(l, index, left);
+    left /= l.tiles[index];
+  }
+}
+
 void Scheduler::scheduleSegments(LaunchPlan &l) {
   // A thread walks the segment of its results alone: segments are short as a rule, and what is beside the contiguous index is few rows,
   // since a tile walks the segments of all of them.

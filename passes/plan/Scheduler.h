@@ -72,6 +72,8 @@ private:
 
   // ScatterPlan.cpp
   void scheduleScatter(LaunchPlan &l, ScatterOp op);
+  /// Long code for each point (kPointwise): a point a thread.
+  void schedulePoints(LaunchPlan &l);
   /// Sums over segments that data bounds (kSegmented).
   void scheduleSegments(LaunchPlan &l);
 

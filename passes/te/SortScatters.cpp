@@ -363,6 +363,7 @@ Value ScatterSorter::mergeRuns(Value sorted, int64_t length) {
   Value place = makeSum("_places", {points_, number(kFan)}, 1, {points_ - 1 - run}, [&](ValueRange at) -> SmallVector<Value> {
     return {toInteger(countBelow(sorted, value(run, at), length, read(sorted, at[0])))};
   });
+  place.getDefiningOp()->setAttr(kPointwise, b.getUnitAttr());
   return makePermuted("_runs", {points_}, {}, [&](ValueRange at) -> SmallVector<Value> {
     return {read(sorted, at), arith::AddIOp::create(b, loc(), value(group, at), toIndex(read(place, at)))};
   });
@@ -371,10 +372,12 @@ Value ScatterSorter::mergeRuns(Value sorted, int64_t length) {
 /// Where the points of each row begin, and where those of the last one end.
 Value ScatterSorter::makeSegments(Value sorted) {
   int64_t points = knownMax(points_, facts_), most = points < 0 ? int64_t(1) << kPointBits : points;
-  return makeCompute("_segments", rows_ + 1, [&](Value row) {
+  Value found = makeCompute("_segments", rows_ + 1, [&](Value row) {
     Value key = arith::ShLIOp::create(b, loc(), toInteger(row), integer(kPointBits));
     return toInteger(countBelow(sorted, {}, most, key));
   });
+  found.getDefiningOp()->setAttr(kPointwise, b.getUnitAttr());
+  return found;
 }
 
 AffineExpr ScatterSorter::rowOf() {
