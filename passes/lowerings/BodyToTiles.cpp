@@ -129,7 +129,13 @@ bool BodyToTiles::leansOnCondition(te::ReadOp read) {
   if (std::optional<IntegerSet> set = te::getCondition(op_))
     for (AffineExpr e : set->getConstraints())
       te::collectDims(e, bound);
-  if (bound.none() && !onData)
+  // A subscript of no index is proved for a domain that has points; a tile is read whether there are any.
+  auto isPositive = [](AffineExpr e) {
+    auto c = dyn_cast<AffineConstantExpr>(e);
+    return c && c.getValue() > 0;
+  };
+  bool mayBeEmpty = llvm::any_of(extents.getResults().drop_front(te::getNumParallel(op_)), [&](AffineExpr e) { return !isPositive(e); });
+  if (bound.none() && !onData && !mayBeEmpty)
     return false;
   // The subscripts over the op's dims; what is none of those is data.
   AffineMap map = read.getMapOrIdentity(), shape = te::getTensorShape(read.getTensor());
@@ -149,7 +155,7 @@ bool BodyToTiles::leansOnCondition(te::ReadOp read) {
     AffineExpr e = subscript.replaceDims(toOp);
     llvm::BitVector dims(n + 1);
     te::collectDims(e, dims);
-    if (!dims[n] && !dims.anyCommon(bound))
+    if (!dims[n] && !dims.anyCommon(bound) && !(dims.none() && mayBeEmpty))
       continue; // proved without the condition
     AffineExpr low = te::findExtreme(e, false, ranges), high = te::findExtreme(e, true, ranges);
     leaves |= !low || !high || !isNatural(low) || !isNatural(size - 1 - high);

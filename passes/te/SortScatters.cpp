@@ -235,7 +235,7 @@ IRMapping ScatterSorter::cloneBody(ArrayRef<Value> roots, ValueRange indices, bo
 SmallVector<Value> ScatterSorter::indicesOf(Value point) {
   AffineMap extents = op_.getExtents();
   SmallVector<Value> indices(extents.getNumResults());
-  AffineExpr rest = dim(0), left = points_;
+  AffineExpr left = points_;
   for (unsigned d = 0; d < extents.getNumResults(); ++d) {
     if (carriedBy_[d] >= 0)
       continue;
