@@ -107,7 +107,8 @@ bool Elaborator::parseView(View &view, const Scope *scope) {
   view.pattern = call->named[1].value;
   auto [from, to] = view.pattern->text.drop_front().drop_back().split("->");
   if (!parseSide(from, view.from) || !parseSide(to, view.to)) {
-    error(view.pattern->loc) << "a pattern is names of dims, those of one dim in parentheses, on both sides of '->', as in \"b s (h d) -> b h s d\"";
+    error(view.pattern->loc)
+        << "a pattern is names of dims, those of one dim in parentheses, on both sides of '->', as in \"b s (h d) -> b h s d\"";
     return false;
   }
   if (!areSameNames(view.from, view.to)) {
@@ -144,7 +145,8 @@ bool Elaborator::findViewSizes(View &view, const Scope *scope) {
       else
         open.push_back(name);
     if (open.size() > 1) {
-      error(view.pattern->loc) << "the sizes of '" << open[0] << "' and '" << open[1] << "' are not known; give one, as in '" << open[0] << "=8'";
+      error(view.pattern->loc) << "the sizes of '" << open[0] << "' and '" << open[1] << "' are not known; give one, as in '" << open[0]
+                               << "=8'";
       return false;
     }
     AffineExpr rest = withoutFactors(dim, product);

@@ -162,7 +162,8 @@ LogicalResult LaunchEmitter::emitCascade(CascadeOp op, ArrayRef<int64_t> dims, A
   auto merge = [&](Combiner kind, Value value) {
     return tile::ClusterReduceOp::create(b_, loc, TypeRange{value.getType()}, kind, value).getResult(0);
   };
-  std::optional<Values> finals = emitter.run(inLaunch || !loops.empty(), walk, shares ? CascadeEmitter::Merge(merge) : CascadeEmitter::Merge());
+  std::optional<Values> finals =
+      emitter.run(inLaunch || !loops.empty(), walk, shares ? CascadeEmitter::Merge(merge) : CascadeEmitter::Merge());
   if (!finals || !ok)
     return failure();
   BodyToTiles last(b_, c_, op, dims.take_front(op.getNumParallel()));

@@ -104,8 +104,8 @@ std::optional<ProductWalk> findWalk(Operation *statement, const Target &target, 
     if (*d == walk.walked)
       walk.walkedOfS = at;
   }
-  bool walksAlone = (walk.first.m.size() == 1 && walk.first.m[0] == walk.walkedOfS) ||
-                    (walk.first.n.size() == 1 && walk.first.n[0] == walk.walkedOfS);
+  bool walksAlone =
+      (walk.first.m.size() == 1 && walk.first.m[0] == walk.walkedOfS) || (walk.first.n.size() == 1 && walk.first.n[0] == walk.walkedOfS);
   return seen.all() && walksAlone ? std::optional(walk) : std::nullopt;
 }
 
@@ -173,7 +173,8 @@ std::optional<ProductChain> findChain(ReduceOp reader, const Target &target, con
                     (chain.first.n.size() == 1 && chain.first.n[0] == chain.walkedOfS);
   bool hasRows = llvm::all_of(chain.rows(), [&](unsigned d) { return seen[d]; });
   int64_t columns = int64_t(pointsOf(reader.getExtents(), chain.columns(), facts));
-  if (!found || !walksAlone || !hasRows || columns < 16 || columns > kMostColumns || columns % 8 || !pays(reader, chain, again, target, facts))
+  if (!found || !walksAlone || !hasRows || columns < 16 || columns > kMostColumns || columns % 8 ||
+      !pays(reader, chain, again, target, facts))
     return std::nullopt;
   return chain;
 }

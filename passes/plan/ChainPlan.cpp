@@ -65,7 +65,8 @@ bool Scheduler::scheduleWalk(LaunchPlan &l, const ProductWalk &walk, ArrayRef<in
 }
 
 bool Scheduler::scheduleChain(LaunchPlan &l, const ProductChain &chain, ArrayRef<int64_t> first, ArrayRef<int64_t> second) {
-  int64_t rows = extentProduct(l, chain.rows(), second, likely_), batch = std::max<int64_t>(1, extentProduct(l, chain.second.batch, second, likely_));
+  int64_t rows = extentProduct(l, chain.rows(), second, likely_),
+          batch = std::max<int64_t>(1, extentProduct(l, chain.second.batch, second, likely_));
   // Tiles of 64 rows where those of 128 would leave half of the device without work.
   bool isFew = rows >= 0 && batch * ceilDiv(Count(rows), 128) * 2 <= target_.smCount;
   for (int64_t m : isFew ? SmallVector<int64_t>{64} : SmallVector<int64_t>{128, 64})

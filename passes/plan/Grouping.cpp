@@ -45,8 +45,8 @@ struct Group {
   SmallVector<SmallVector<int64_t>> dims;
   SmallVector<AffineExpr> extents;
   SmallVector<std::string> names;
-  unsigned grid = 0;          ///< the first `grid` indices are the grid
-  SmallVector<int64_t> loops; ///< indices that its statements walk together
+  unsigned grid = 0;             ///< the first `grid` indices are the grid
+  SmallVector<int64_t> loops;    ///< indices that its statements walk together
   std::optional<bool> isReverse; ///< of a scan, whose last index is the one that it goes along
 };
 

@@ -60,7 +60,8 @@ private:
 
   /// Constants and splats of what stands outside, which each user may have of its own.
   bool isFree(Operation *op) {
-    return op && (op->hasTrait<OpTrait::ConstantLike>() || isa<SplatOp, BroadcastOp>(op)) && isMemoryEffectFree(op) && isThin(op->getResult(0)) &&
+    return op && (op->hasTrait<OpTrait::ConstantLike>() || isa<SplatOp, BroadcastOp>(op)) && isMemoryEffectFree(op) &&
+           isThin(op->getResult(0)) &&
            llvm::all_of(op->getOperands(), [&](Value v) { return isDefinedOutside(loop_, v) || isFree(v.getDefiningOp()); });
   }
   bool moveFree(Operation *op) {
@@ -88,7 +89,8 @@ private:
           (void)getBackwardSlice(offset, &slice, options);
       }
     auto stays = [&](Operation *op) {
-      return !isScalarCode(op) || llvm::any_of(op->getOperands(), [&](Value v) { return isa<BlockArgument>(v) && !isDefinedOutside(loop_, v); });
+      return !isScalarCode(op) ||
+             llvm::any_of(op->getOperands(), [&](Value v) { return isa<BlockArgument>(v) && !isDefinedOutside(loop_, v); });
     };
     if (llvm::any_of(slice, stays))
       return;

@@ -87,7 +87,8 @@ private:
     llvm::SmallPtrSet<Operation *, 16> seen;
     DotWaitOp wait = findProduct(v, seen);
     int64_t extent = cast<RankedTensorType>(v.getType()).getDimSize(parts_.dim);
-    return wait && !wait.getAcc().getDefiningOp<DotOp>() && wait->getBlock() == v.getParentBlock() && extent == parts_.extent * parts_.count && parts_.count > 1 && hasEachPart();
+    return wait && !wait.getAcc().getDefiningOp<DotOp>() && wait->getBlock() == v.getParentBlock() &&
+           extent == parts_.extent * parts_.count && parts_.count > 1 && hasEachPart();
   }
 
   /// Whether every thread of a warpgroup has some of each part: where warpgroups share rows.
