@@ -97,10 +97,15 @@ static bool isStepOfLoop(Operation *op) {
   return loop && from == loop.getInductionVar() && loop.getUpperBound().getDefiningOp<arith::ConstantOp>();
 }
 
+/// What a device computes in several instructions: skipped by ?:, it makes a branch of its own for each element.
+static bool isCall(Operation *op) {
+  return op->getDialect()->getNamespace() == math::MathDialect::getDialectNamespace() && !isa<math::FmaOp, math::AbsFOp>(op);
+}
+
 bool Emitter::canInline(Operation *op) {
   if (isa<arith::ConstantOp>(op) || isStepOfLoop(op))
     return true;
-  if (isa<cu::ShuffleXorOp>(op) && mightBeSkipped(op))
+  if ((isa<cu::ShuffleXorOp>(op) || isCall(op)) && mightBeSkipped(op))
     return false;
   bool isLoad = isa<memref::LoadOp>(op);
   if (!isLoad && !isPureScalar(op))

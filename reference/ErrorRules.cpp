@@ -204,7 +204,8 @@ Value productError(Builder &b, Scalar x, Scalar y, Value product) {
 Value sumError(Builder &b, ArrayRef<Value> state, const SumUnit &unit) {
   ErrorMath m(b, state[0]);
   bool wide = unit.step < 0x1p-50;
-  Value steps = m.add(state[3], m.constant(2));
+  // (of no terms there is nothing to round)
+  Value some = m.less(m.zero(), state[3]), steps = m.select(some, m.add(state[3], m.constant(2)), m.zero());
   Value reach = m.add(state[2], state[1]);
   // Whatever the order, a partial sum is the sum of some of the terms: at most that of the positive or that of the negative ones,
   // half of the magnitudes and of the sum together. The rounded one is off by the errors before it, n u of that.

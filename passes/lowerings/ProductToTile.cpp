@@ -3,6 +3,7 @@
 #include "ir/cu/Cu.h"
 #include "ir/te/TeShape.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "passes/analysis/Reduction.h"
 #include "passes/index/Affine.h"
 #include "passes/lowerings/LaunchEmitter.h"
@@ -255,10 +256,15 @@ Value LaunchEmitter::operand(Value factor, Type unitType, std::optional<IntegerS
   SmallVector<int64_t> shape(cast<RankedTensorType>(tile.getType()).getShape());
   for (auto [s, n] : llvm::zip(shape, cast<RankedTensorType>(counts.getType()).getShape()))
     s = std::max(s, n);
-  tile = body.broadcast(tile, shape);
+  // Zero is chosen before a conversion, which then takes neighbours in pairs.
+  auto narrowed = tile.getDefiningOp<arith::TruncFOp>();
+  tile = body.broadcast(narrowed ? narrowed.getIn() : tile, shape);
   auto type = cast<RankedTensorType>(tile.getType());
   Value zero = arith::ConstantOp::create(b_, loc, type, SplatElementsAttr::get(type, Attribute(b_.getZeroAttr(type.getElementType()))));
-  return arith::SelectOp::create(b_, loc, body.broadcast(counts, shape), tile, zero);
+  Value chosen = arith::SelectOp::create(b_, loc, body.broadcast(counts, shape), tile, zero);
+  return narrowed
+             ? arith::TruncFOp::create(b_, loc, RankedTensorType::get(shape, getElementTypeOrSelf(narrowed.getType())), chosen).getResult()
+             : chosen;
 }
 
 } // namespace kernelc

@@ -203,8 +203,12 @@ private:
     fed.getNumberMutable().assign(second.number());
     if (s.direct) {
       Slot first = slots_.lookup(s.first.front());
-      if (!s.inRegisters)
-        fed.getAMutable().assign(first.ring);
+      Value a = first.ring;
+      if (s.inRegisters) {
+        b_.setInsertionPoint(fed);
+        a = RingLoadOp::create(b_, s.first.front().getLoc(), dot.getA().getType(), first.ring, first.number());
+      }
+      fed.getAMutable().assign(a);
       if (!s.inRegisters && first.number() != second.number())
         fed.getANumberMutable().assign(first.number());
     }
@@ -299,8 +303,8 @@ private:
         once_.push_back(load);
     }
     AwaitOp::create(b_, loc, channel, *number);
-    for (auto [from, ring] : llvm::zip(loads, rings))
-      if (LoadOp load = from; s.inRegisters && load != s.second) {
+    for (auto [from, ring] : llvm::zip(loads, rings)) // (an operand that is one of them is masked in its slot first)
+      if (LoadOp load = from; s.inRegisters && !s.direct && load != s.second) {
         Value v = load.getResult();
         v.replaceAllUsesWith(RingLoadOp::create(b_, load.getLoc(), v.getType(), ring, *number));
       }
