@@ -110,7 +110,7 @@ def largest_error(result, expected, by_row=False):
     worst."""
     if isinstance(expected, (tuple, list)):
         return max(largest_error(r, e, by_row) for r, e in zip(result, expected, strict=True))
-    r, e = result.double(), expected
+    r, e = result.double(), expected.double()
     if r.shape != e.shape:
         return float("inf")
     if not torch.isfinite(r).all():

@@ -29,6 +29,10 @@ bool Scheduler::scheduleChain(LaunchPlan &l) {
   return false;
 }
 
+bool Scheduler::isUneven(const LaunchPlan &l) {
+  return llvm::any_of(l.ops, [&](int64_t ordinal) { return getCondition(ops_[ordinal]).has_value(); });
+}
+
 bool Scheduler::scheduleWalk(LaunchPlan &l, const ProductWalk &walk, ArrayRef<int64_t> dims) {
   const Contraction &c = walk.first;
   ArrayRef<unsigned> rows = llvm::is_contained(c.m, walk.walkedOfS) ? c.n : c.m;
@@ -43,7 +47,7 @@ bool Scheduler::scheduleWalk(LaunchPlan &l, const ProductWalk &walk, ArrayRef<in
       p.unit = "wgmma";
       p.warps = m == 128 ? 8 : 4;
       p.producerWarps = 4;
-      p.persistent = true;
+      p.persistent = !isUneven(l);
       p.raster = 8;
       assign(p, rows, dims, m);
       p.tiles[dims[walk.walkedOfS]] = clampTile(p, dims[walk.walkedOfS], j);
@@ -75,7 +79,7 @@ bool Scheduler::scheduleChain(LaunchPlan &l, const ProductChain &chain, ArrayRef
       p.unit = "wgmma";
       p.warps = m == 128 ? 8 : 4;
       p.producerWarps = 4;
-      p.persistent = true;
+      p.persistent = !isUneven(l);
       p.raster = 8;
       for (unsigned d : chain.second.batch)
         p.tiles[second[d]] = 1;

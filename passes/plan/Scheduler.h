@@ -142,6 +142,8 @@ private:
   /// Two products of which one takes the other's results in the launch's loop. False where no tile holds what they need.
   bool scheduleChain(LaunchPlan &l);
   bool scheduleChain(LaunchPlan &l, const ProductChain &chain, llvm::ArrayRef<int64_t> first, llvm::ArrayRef<int64_t> second);
+  /// Whether some tiles of a chain have more rounds than others (`j <= i`): blocks then take tiles as they become free.
+  bool isUneven(const LaunchPlan &l);
   /// A cascade over what a product makes, round by round. `dims`: the product's launch indices.
   bool scheduleWalk(LaunchPlan &l, const ProductWalk &walk, llvm::ArrayRef<int64_t> dims);
   /// Whether registers and slots hold the tiles of `p`, whose stages and parts it chooses. `resides`: all rows of the first product's
