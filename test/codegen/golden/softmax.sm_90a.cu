@@ -103,7 +103,8 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *_
     for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
       #pragma unroll
       for (int j_elem = 0; j_elem < 4; ++j_elem) {
-        sum_j_partial[j_elem] = sum_j_partial[j_elem] + (j0 + (j_thread + j_elem + j_by512 * 512) < N ? expf(x_r[j_elem + j_by512 * 4] - max_j) : 0.0f);
+        const float t = expf(x_r[j_elem + j_by512 * 4] - max_j);
+        sum_j_partial[j_elem] = sum_j_partial[j_elem] + (j0 + (j_thread + j_elem + j_by512 * 512) < N ? t : 0.0f);
       }
     }
   }
