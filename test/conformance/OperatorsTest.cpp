@@ -53,7 +53,7 @@ std::vector<Param> eachFileAndTarget() {
 INSTANTIATE_TEST_SUITE_P(All, Operators, ::testing::ValuesIn(eachFileAndTarget()),
                          [](const auto &info) { return stem(info.param.first) + "_" + info.param.second; });
 
-// The selection is every second operator, 1 to 99.
+// The selection is every second operator, 1 to 99; numbers from 900 on are our own.
 TEST(OperatorSelection, IsComplete) {
   std::vector<int> numbers, expected;
   for (int n = 1; n < 100; n += 2)
@@ -61,7 +61,8 @@ TEST(OperatorSelection, IsComplete) {
   for (const std::string &file : conformanceFiles())
     for (const Operator &op : operatorsOf(file)) {
       SCOPED_TRACE(op.number);
-      numbers.push_back(op.number);
+      if (op.number < 900)
+        numbers.push_back(op.number);
       EXPECT_NE(op.title, "");
       EXPECT_NE(op.kernel, "");
       EXPECT_FALSE(op.small.empty());
