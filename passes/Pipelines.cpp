@@ -37,6 +37,12 @@ void buildPrecisionPipeline(OpPassManager &pm) {
 }
 
 void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
+  auto withFacts = [&](auto own) {
+    own.target = options.target;
+    own.sizeDiv = options.sizeDiv;
+    own.sizeMax = options.sizeMax;
+    return own;
+  };
   // Before anything is inlined: error bounds know what the text says in one statement. (equal calls of erf merge)
   pm.addPass(createCSEPass());
   pm.addNestedPass<te::KernelOp>(createTeUpliftMath());
@@ -69,52 +75,20 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   scatters.sizeMax = options.sizeMax;
   pm.addNestedPass<te::KernelOp>(createTeSortScatters(scatters));
   // What is left are the products that are worth tiles of their own.
-  TeThinProductsOptions thin;
-  thin.target = options.target;
-  thin.sizeDiv = options.sizeDiv;
-  thin.sizeMax = options.sizeMax;
-  pm.addNestedPass<te::KernelOp>(createTeThinProducts(thin));
+  pm.addNestedPass<te::KernelOp>(createTeThinProducts(withFacts(TeThinProductsOptions())));
   // Products have their shape; what is left are reductions that would walk long rows again.
-  TeDeriveCascadesOptions cascades;
-  cascades.target = options.target;
-  cascades.sizeDiv = options.sizeDiv;
-  cascades.sizeMax = options.sizeMax;
-  pm.addNestedPass<te::KernelOp>(createTeDeriveCascades(cascades));
-  TeReduceInTilesOptions inTiles;
-  inTiles.target = options.target;
-  inTiles.sizeDiv = options.sizeDiv;
-  inTiles.sizeMax = options.sizeMax;
-  pm.addNestedPass<te::KernelOp>(createTeReduceInTiles(inTiles));
+  pm.addNestedPass<te::KernelOp>(createTeDeriveCascades(withFacts(TeDeriveCascadesOptions())));
+  pm.addNestedPass<te::KernelOp>(createTeReduceInTiles(withFacts(TeReduceInTilesOptions())));
   // Who reads a product's results is known now.
-  TeChainProductsOptions chains;
-  chains.target = options.target;
-  chains.sizeDiv = options.sizeDiv;
-  chains.sizeMax = options.sizeMax;
-  pm.addNestedPass<te::KernelOp>(createTeChainProducts(chains));
+  pm.addNestedPass<te::KernelOp>(createTeChainProducts(withFacts(TeChainProductsOptions())));
   // Where rows are few; totals of chunks are reductions like others.
-  TeSplitScanOptions scans;
-  scans.target = options.target;
-  scans.sizeDiv = options.sizeDiv;
-  scans.sizeMax = options.sizeMax;
-  pm.addNestedPass<te::KernelOp>(createTeSplitScan(scans));
-  TeSplitReduceOptions split;
-  split.target = options.target;
-  split.sizeDiv = options.sizeDiv;
-  split.sizeMax = options.sizeMax;
-  pm.addNestedPass<te::KernelOp>(createTeSplitReduce(split));
+  pm.addNestedPass<te::KernelOp>(createTeSplitScan(withFacts(TeSplitScanOptions())));
+  pm.addNestedPass<te::KernelOp>(createTeSplitReduce(withFacts(TeSplitReduceOptions())));
   // Subscripts of the parts become affine maps again, decided masks fold.
   pm.addNestedPass<te::KernelOp>(createTeSimplify());
   // Copies that simplification would undo: first those that change what is summed.
-  TeWindowsOptions windows;
-  windows.target = options.target;
-  windows.sizeDiv = options.sizeDiv;
-  windows.sizeMax = options.sizeMax;
-  pm.addNestedPass<te::KernelOp>(createTeWindows(windows));
-  TeRepackOptions repack;
-  repack.target = options.target;
-  repack.sizeDiv = options.sizeDiv;
-  repack.sizeMax = options.sizeMax;
-  pm.addNestedPass<te::KernelOp>(createTeRepack(repack));
+  pm.addNestedPass<te::KernelOp>(createTeWindows(withFacts(TeWindowsOptions())));
+  pm.addNestedPass<te::KernelOp>(createTeRepack(withFacts(TeRepackOptions())));
   // Nothing is inlined any more: the keys stay where they are.
   scatters.fewRows = false;
   pm.addNestedPass<te::KernelOp>(createTeSortScatters(scatters));

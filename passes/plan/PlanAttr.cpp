@@ -239,6 +239,13 @@ LogicalResult checkSizeFacts(KernelOp kernel, ArrayRef<int64_t> div, ArrayRef<in
   return success();
 }
 
+FailureOr<KnownTarget> getKnownTarget(KernelOp kernel, StringRef name, ArrayRef<int64_t> div, ArrayRef<int64_t> max) {
+  FailureOr<const Target *> found = getTarget(kernel, name);
+  if (failed(found) || failed(checkSizeFacts(kernel, div, max)))
+    return failure();
+  return KnownTarget{*found, llvm::to_vector(div), llvm::to_vector(max)};
+}
+
 FailureOr<KernelPlan> getPlan(KernelOp kernel) {
   auto dict = kernel->getAttrOfType<DictionaryAttr>("plan");
   if (!dict)

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/te/Te.h"
+#include "passes/index/Affine.h"
 #include "support/Target.h"
 
 namespace kernelc::te {
@@ -94,6 +95,17 @@ mlir::FailureOr<const Target *> getTarget(KernelOp kernel, llvm::StringRef name)
 /// Divisors are positive, bounds -1 or more, and there are not more of them than
 /// sizes; a diagnostic otherwise.
 mlir::LogicalResult checkSizeFacts(KernelOp kernel, llvm::ArrayRef<int64_t> div, llvm::ArrayRef<int64_t> max);
+
+/// What a pass's options say of the device and of the sizes.
+struct KnownTarget {
+  const Target *target;
+  llvm::SmallVector<int64_t> sizeDiv, sizeMax;
+  /// As long as this lives.
+  SizeFacts facts() const { return {sizeDiv, sizeMax}; }
+};
+/// Fails with a diagnostic where getTarget or checkSizeFacts does.
+mlir::FailureOr<KnownTarget> getKnownTarget(KernelOp kernel, llvm::StringRef name, llvm::ArrayRef<int64_t> div,
+                                            llvm::ArrayRef<int64_t> max);
 
 void setPlan(KernelOp kernel, const KernelPlan &plan);
 /// Fails with a diagnostic when the kernel has no plan or a malformed one.

@@ -20,12 +20,11 @@ struct TeChainProductsPass : impl::TeChainProductsBase<TeChainProductsPass> {
   using Base::Base;
   void runOnOperation() override {
     KernelOp kernel = getOperation();
-    SmallVector<int64_t> div(sizeDiv.begin(), sizeDiv.end()), max(sizeMax.begin(), sizeMax.end());
-    FailureOr<const Target *> found = getTarget(kernel, target);
-    if (failed(found) || failed(checkSizeFacts(kernel, div, max)))
+    FailureOr<KnownTarget> known = getKnownTarget(kernel, target, sizeDiv, sizeMax);
+    if (failed(known))
       return signalPassFailure();
     for (ReduceOp reader : llvm::to_vector(kernel.getBlock().getOps<ReduceOp>()))
-      if (std::optional<ProductChain> chain = findChain(reader, **found, {div, max}, /*shared=*/true)) {
+      if (std::optional<ProductChain> chain = findChain(reader, *known->target, known->facts(), /*shared=*/true)) {
         ReduceOp producer = chain->producer;
         bool isShared = llvm::any_of(producer->getUsers(), [&](Operation *user) { return user->getParentOp() != reader; });
         if (!isShared)

@@ -68,11 +68,10 @@ private:
 struct TeThinProductsPass : impl::TeThinProductsBase<TeThinProductsPass> {
   using Base::Base;
   void runOnOperation() override {
-    FailureOr<const Target *> found = getTarget(getOperation(), target);
-    SmallVector<int64_t> div(sizeDiv.begin(), sizeDiv.end()), max(sizeMax.begin(), sizeMax.end());
-    if (failed(found) || failed(checkSizeFacts(getOperation(), div, max)))
+    FailureOr<KnownTarget> known = getKnownTarget(getOperation(), target, sizeDiv, sizeMax);
+    if (failed(known))
       return signalPassFailure();
-    ThinProducts(getOperation(), **found, {div, max}).run();
+    ThinProducts(getOperation(), *known->target, known->facts()).run();
   }
 };
 

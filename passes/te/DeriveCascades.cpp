@@ -499,14 +499,13 @@ private:
 struct TeDeriveCascadesPass : impl::TeDeriveCascadesBase<TeDeriveCascadesPass> {
   using Base::Base;
   void runOnOperation() override {
-    SmallVector<int64_t> div(sizeDiv.begin(), sizeDiv.end()), max(sizeMax.begin(), sizeMax.end());
-    FailureOr<const Target *> found = getTarget(getOperation(), target);
-    if (failed(found) || failed(checkSizeFacts(getOperation(), div, max)))
+    FailureOr<KnownTarget> known = getKnownTarget(getOperation(), target, sizeDiv, sizeMax);
+    if (failed(known))
       return signalPassFailure();
     FailureOr<KernelSchedule> schedule = getKernelSchedule(getOperation(), target);
     if (failed(schedule))
       return signalPassFailure();
-    Deriver(getOperation(), **found, {div, max}, schedule->merge, always).run();
+    Deriver(getOperation(), *known->target, known->facts(), schedule->merge, always).run();
   }
 };
 

@@ -331,14 +331,13 @@ private:
 struct TeSplitReducePass : impl::TeSplitReduceBase<TeSplitReducePass> {
   using Base::Base;
   void runOnOperation() override {
-    FailureOr<const Target *> found = getTarget(getOperation(), target);
-    SmallVector<int64_t> div(sizeDiv.begin(), sizeDiv.end()), max(sizeMax.begin(), sizeMax.end());
-    if (failed(found) || failed(checkSizeFacts(getOperation(), div, max)))
+    FailureOr<KnownTarget> known = getKnownTarget(getOperation(), target, sizeDiv, sizeMax);
+    if (failed(known))
       return signalPassFailure();
     FailureOr<KernelSchedule> schedule = getKernelSchedule(getOperation(), target);
     if (failed(schedule))
       return signalPassFailure();
-    if (failed(Splitter(getOperation(), **found, {div, max}, *schedule).run()))
+    if (failed(Splitter(getOperation(), *known->target, known->facts(), *schedule).run()))
       signalPassFailure();
   }
 };

@@ -266,19 +266,17 @@ private:
 struct TeSplitScanPass : impl::TeSplitScanBase<TeSplitScanPass> {
   using Base::Base;
   void runOnOperation() override {
-    FailureOr<const Target *> found = getTarget(getOperation(), target);
-    SmallVector<int64_t> div(sizeDiv.begin(), sizeDiv.end()), max(sizeMax.begin(), sizeMax.end());
-    if (failed(found) || failed(checkSizeFacts(getOperation(), div, max)))
+    FailureOr<KnownTarget> known = getKnownTarget(getOperation(), target, sizeDiv, sizeMax);
+    if (failed(known))
       return signalPassFailure();
-    SizeFacts facts{div, max};
     SmallVector<ReduceOp> work(getOperation().getBlock().getOps<ReduceOp>());
     while (!work.empty()) {
       ReduceOp r = work.pop_back_val();
       std::optional<Scan> scan = findScan(r);
-      int64_t chunk = scan ? chunkOf(r, *scan, facts, **found) : 0;
+      int64_t chunk = scan ? chunkOf(r, *scan, known->facts(), *known->target) : 0;
       if (!chunk)
         continue;
-      bool isWhole = knownDivisor(r.getExtents().getResult(scan->along), facts) % chunk == 0;
+      bool isWhole = knownDivisor(r.getExtents().getResult(scan->along), known->facts()) % chunk == 0;
       work.push_back(ChunkedScan(r, *scan, chunk, isWhole).run());
     }
   }
