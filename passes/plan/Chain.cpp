@@ -20,23 +20,46 @@ bool isPlain(ReduceOp op, const Contraction &c, const Target &target) {
          !op.getInit() && !op.getOutMap() && !op->hasAttr(kOwnLaunch) && !mostInAccumulators(getKernel(op), form->type, target);
 }
 
-/// The first product behind `factor`, read where each of its own indices is an index of the reader; null where there is none or several.
-ReadOp findProducerRead(Value factor) {
+/// Whether slots alone feed a plain product, and all of its results are sums of all terms.
+bool canBeFirst(ReduceOp op, const Contraction &c, const Target &target) {
+  std::optional<WarpgroupForm> form = findWarpgroupForm(c);
+  return isPlain(op, c, target) && !form->aInRegisters && !form->bInRegisters && !c.isAMasked() && !c.isBMasked() && !c.resultWhere;
+}
+
+/// The product among what `reads` read, at its own indices as they are; null where there is none, or several, or it is read at several
+/// places.
+ReadOp findProducerRead(ArrayRef<ReadOp> reads) {
   ReadOp found;
-  for (ReadOp read : findReads(factor)) {
+  for (ReadOp read : reads) {
     auto producer = read.getTensor().getDefiningOp<ReduceOp>();
     if (!producer || !findContraction(producer))
       continue;
-    if (found && (found.getTensor() != read.getTensor() || !llvm::equal(found.getOperands_(), read.getOperands_())))
+    bool isPlainRead = read.getMapOrIdentity().isIdentity() && read.getBounds() == BoundsMode::InBounds;
+    if (!isPlainRead || (found && (found.getTensor() != read.getTensor() || !llvm::equal(found.getOperands_(), read.getOperands_()))))
       return {};
     found = read;
   }
-  return found && found.getMapOrIdentity().isIdentity() && found.getBounds() == BoundsMode::InBounds ? found : ReadOp();
+  return found;
 }
 
-/// Whether `producer` is made for `reader` alone.
-bool isReadBy(ReduceOp producer, ReduceOp reader) {
-  return llvm::all_of(producer->getUsers(), [&](Operation *user) { return user->getParentOp() == reader; });
+/// The walk of the product that `read` reads along dim `walked` of `statement`, where that is one side of the product alone and no other
+/// dim of the statement stands twice; `seen`: the statement's dims that are indices of the product.
+std::optional<ProductWalk> walkAlong(Operation *statement, ReadOp read, unsigned walked, const Target &target, llvm::BitVector &seen) {
+  auto producer = read.getTensor().getDefiningOp<ReduceOp>();
+  ProductWalk walk{producer, *findContraction(producer), read, walked, 0};
+  if (!canBeFirst(producer, walk.first, target))
+    return std::nullopt;
+  for (auto [at, v] : llvm::enumerate(read.getOperands_())) {
+    std::optional<unsigned> d = findIndex(statement, v);
+    if (!d || seen[*d])
+      return std::nullopt;
+    seen.set(*d);
+    if (*d == walked)
+      walk.walkedOfS = at;
+  }
+  auto isAlone = [&](ArrayRef<unsigned> side) { return side == ArrayRef<unsigned>{walk.walkedOfS}; };
+  bool walksAlone = isAlone(walk.first.m) || isAlone(walk.first.n);
+  return seen[walked] && walksAlone ? std::optional(walk) : std::nullopt;
 }
 
 Count pointsOf(AffineMap extents, ArrayRef<unsigned> dims, const SizeFacts &facts) {
@@ -48,20 +71,30 @@ Count pointsOf(AffineMap extents, ArrayRef<unsigned> dims, const SizeFacts &fact
   return points;
 }
 
+/// Rows of a tile, and columns of the tiles that a product alone comes in.
+constexpr int64_t kTileRows = 128, kTileColumns = 256;
+
+/// Multiply-adds that the busiest multiprocessor makes of a product with so many tiles of rows.
+double workOf(double tilesOfRows, double columns, double tileColumns, double summed, const Target &target) {
+  return std::ceil(tilesOfRows * std::ceil(columns / tileColumns) / target.smCount) * kTileRows * tileColumns * summed;
+}
+
+/// The same of a loop that goes over `walked` columns, with so many points of each.
+double workOfLoop(double tilesOfRows, double walked, double points, const Target &target) {
+  return std::ceil(tilesOfRows / target.smCount) * kTileRows * walked * points;
+}
+
 /// Whether one launch takes less time than two: results that stay in registers are not written and read, but a tile's rows are
 /// multiplied in pieces of a round, and blocks are no more than there are tiles of rows. `again`: the first product is computed elsewhere,
 /// too.
 bool pays(ReduceOp reader, ProductChain &c, bool again, const Target &target, const SizeFacts &facts) {
-  AffineMap extents = reader.getExtents();
-  double rows = double(int64_t(pointsOf(extents, c.rows(), facts))), batch = double(int64_t(pointsOf(extents, c.second.batch, facts)));
-  double walked = double(int64_t(pointsOf(extents, c.walked, facts))), columns = double(int64_t(pointsOf(extents, c.columns(), facts)));
-  double summed = double(int64_t(pointsOf(c.producer.getExtents(), c.first.k, facts)));
-  constexpr int64_t kRows = 128;
-  auto waves = [&](double tiles) { return std::ceil(tiles / target.smCount); };
-  double tilesOfRows = batch * std::ceil(rows / kRows);
-  double chained = waves(tilesOfRows) * kRows * walked * (summed + columns) / target.chainRate;
-  double first = again ? 0 : waves(tilesOfRows * std::ceil(walked / 256)) * kRows * 256 * summed;
-  double second = waves(tilesOfRows * std::ceil(columns / 128)) * kRows * std::min(columns, 128.0) * walked;
+  auto points = [&](ReduceOp op, ArrayRef<unsigned> dims) { return double(int64_t(pointsOf(op.getExtents(), dims, facts))); };
+  double rows = points(reader, c.rows()), batch = points(reader, c.second.batch), walked = points(reader, c.walked);
+  double columns = points(reader, c.columns()), summed = points(c.producer, c.first.k);
+  double tilesOfRows = batch * std::ceil(rows / kTileRows);
+  double chained = workOfLoop(tilesOfRows, walked, summed + columns, target) / target.chainRate;
+  double first = again ? 0 : workOf(tilesOfRows, walked, kTileColumns, summed, target);
+  double second = workOf(tilesOfRows, columns, std::min<double>(columns, kTileRows), walked, target);
   double traffic = batch * rows * walked * (again ? 4 : 2) * 2 / target.partRates.memory; // (others need more than what rounds to 16 bits)
   return chained < first / target.productRate + second / target.productRate + traffic + target.partRates.launch;
 }
@@ -75,38 +108,17 @@ std::optional<ProductWalk> findWalk(Operation *statement, const Target &target, 
   if (!target.chainRate || !isKnown || getExtents(statement).getNumResults() != parallel + 1 || statement->hasAttr(kOwnLaunch) ||
       getYield(statement).getCondition() || (reduce && findGeneralContraction(reduce)))
     return std::nullopt;
-  ProductWalk walk;
-  walk.walked = parallel;
-  bool bad = false;
-  statement->walk([&](ReadOp read) {
-    auto producer = read.getTensor().getDefiningOp<ReduceOp>();
-    if (!producer || !findContraction(producer))
-      return;
-    bad |= walk.read && (walk.read.getTensor() != read.getTensor() || !llvm::equal(walk.read.getOperands_(), read.getOperands_()));
-    bad |= !read.getMapOrIdentity().isIdentity() || read.getBounds() != BoundsMode::InBounds;
-    walk.read = read;
-  });
-  if (bad || !walk.read)
-    return std::nullopt;
-  walk.producer = walk.read.getTensor().getDefiningOp<ReduceOp>();
-  walk.first = *findContraction(walk.producer);
-  std::optional<WarpgroupForm> slots = findWarpgroupForm(walk.first);
-  if (!isPlain(walk.producer, walk.first, target) || slots->aInRegisters || slots->bInRegisters || walk.first.isAMasked() ||
-      walk.first.isBMasked() || walk.first.resultWhere)
-    return std::nullopt;
+  SmallVector<ReadOp> reads;
+  statement->walk([&](ReadOp read) { reads.push_back(read); });
+  ReadOp read = findProducerRead(reads);
   // The statement has the rows and the batch of s, each index once, and reduces one side of it.
   llvm::BitVector seen(parallel + 1);
-  for (auto [at, v] : llvm::enumerate(walk.read.getOperands_())) {
-    std::optional<unsigned> d = findIndex(statement, v);
-    if (!d || seen[*d])
-      return std::nullopt;
-    seen.set(*d);
-    if (*d == walk.walked)
-      walk.walkedOfS = at;
-  }
-  bool walksAlone =
-      (walk.first.m.size() == 1 && walk.first.m[0] == walk.walkedOfS) || (walk.first.n.size() == 1 && walk.first.n[0] == walk.walkedOfS);
-  return seen.all() && walksAlone ? std::optional(walk) : std::nullopt;
+  std::optional<ProductWalk> walk = read ? walkAlong(statement, read, parallel, target, seen) : std::nullopt;
+  return seen.all() ? walk : std::nullopt;
+}
+
+bool isReadBy(ReduceOp producer, Operation *reader) {
+  return llvm::all_of(producer->getUsers(), [&](Operation *user) { return user->getParentOp() == reader; });
 }
 
 bool paysToWalk(ProductWalk &walk, const Target &target, const SizeFacts &facts) {
@@ -121,12 +133,10 @@ bool paysToWalk(ProductWalk &walk, const Target &target, const SizeFacts &facts)
   for (unsigned d = 0; d < walk.producer.getNumParallel(); ++d)
     if (d != walk.walkedOfS)
       others.push_back(d);
-  double rows = double(int64_t(pointsOf(extents, others, facts))), walked = double(int64_t(pointsOf(extents, walk.walkedOfS, facts)));
-  double summed = double(int64_t(pointsOf(extents, walk.first.k, facts)));
-  constexpr double kRows = 128;
-  auto waves = [&](double tiles) { return std::ceil(tiles / target.smCount); };
-  double together = waves(std::ceil(rows / kRows)) * kRows * walked * summed / target.chainRate;
-  double apart = waves(std::ceil(rows / kRows) * std::ceil(walked / 256)) * kRows * 256 * summed / target.productRate;
+  auto points = [&](ArrayRef<unsigned> dims) { return double(int64_t(pointsOf(extents, dims, facts))); };
+  double rows = points(others), walked = points(walk.walkedOfS), summed = points(walk.first.k), tilesOfRows = std::ceil(rows / kTileRows);
+  double together = workOfLoop(tilesOfRows, walked, summed, target) / target.chainRate;
+  double apart = workOf(tilesOfRows, walked, kTileColumns, summed, target) / target.productRate;
   double traffic = rows * walked * 4 * 2 / target.partRates.memory;
   return walked > kLargestInTile && together < apart + traffic + target.partRates.launch;
 }
@@ -143,38 +153,20 @@ std::optional<ProductChain> findChain(ReduceOp reader, const Target &target, con
   ProductChain chain;
   chain.fromB = form->bInRegisters;
   chain.second = *second;
-  ReadOp read = findProducerRead(chain.fromB ? second->b : second->a);
+  ReadOp read = findProducerRead(findReads(chain.fromB ? second->b : second->a));
   if (!read || !findOperandRead(chain.other()) || chain.columns().size() != 1)
-    return std::nullopt;
-  chain.producer = read.getTensor().getDefiningOp<ReduceOp>();
-  chain.first = *findContraction(chain.producer);
-  std::optional<WarpgroupForm> slots = findWarpgroupForm(chain.first);
-  if (!isPlain(chain.producer, chain.first, target) || slots->aInRegisters || slots->bInRegisters || chain.first.isAMasked() ||
-      chain.first.isBMasked() || chain.first.resultWhere)
-    return std::nullopt;
-  bool again = !isReadBy(chain.producer, reader);
-  if (again && !shared)
     return std::nullopt;
   // Each index of s is one of the reader's rows, of its batch, or what it sums, each once.
   llvm::BitVector seen(reader.getNumDims());
-  chain.walked = chain.second.k.front();
-  bool found = false;
-  for (auto [at, v] : llvm::enumerate(read.getOperands_())) {
-    std::optional<unsigned> d = findIndex(reader, v);
-    if (!d || seen[*d] || llvm::is_contained(chain.columns(), *d))
-      return std::nullopt;
-    seen.set(*d);
-    if (*d == chain.walked) {
-      chain.walkedOfS = at;
-      found = true;
-    }
-  }
-  bool walksAlone = (chain.first.m.size() == 1 && chain.first.m[0] == chain.walkedOfS) ||
-                    (chain.first.n.size() == 1 && chain.first.n[0] == chain.walkedOfS);
-  bool hasRows = llvm::all_of(chain.rows(), [&](unsigned d) { return seen[d]; });
+  std::optional<ProductWalk> walk = walkAlong(reader, read, chain.second.k.front(), target, seen);
+  bool again = walk && !isReadBy(walk->producer, reader);
+  if (!walk || (again && !shared) || seen[chain.columns().front()] || !llvm::all_of(chain.rows(), [&](unsigned d) { return seen[d]; }))
+    return std::nullopt;
+  chain.producer = walk->producer;
+  chain.first = walk->first;
+  chain.walked = walk->walked;
   int64_t columns = int64_t(pointsOf(reader.getExtents(), chain.columns(), facts));
-  if (!found || !walksAlone || !hasRows || columns < 16 || columns > kMostColumns || columns % 8 ||
-      !pays(reader, chain, again, target, facts))
+  if (columns < 16 || columns > kMostColumns || columns % 8 || !pays(reader, chain, again, target, facts))
     return std::nullopt;
   return chain;
 }
@@ -185,13 +177,14 @@ bool isChained(Operation *op, const Target &target, const SizeFacts &facts) {
     return findWalk(op, target, facts).has_value();
   if (findChain(reduce, target, facts))
     return true;
-  for (Operation *user : reduce->getUsers())
-    if (isa<CascadeOp>(user->getParentOp()) && findWalk(user->getParentOp(), target, facts))
-      return true;
-    else if (auto reader = dyn_cast<ReduceOp>(user->getParentOp()); reader && isa<ReadOp>(user))
-      if (std::optional<ProductChain> chain = findChain(reader, target, facts))
-        return chain->producer == reduce;
-  return false;
+  return llvm::any_of(reduce->getUsers(), [&](Operation *user) {
+    Operation *statement = user->getParentOp();
+    if (isa<CascadeOp>(statement))
+      return findWalk(statement, target, facts).has_value();
+    auto reader = dyn_cast<ReduceOp>(statement);
+    std::optional<ProductChain> chain = reader ? findChain(reader, target, facts) : std::nullopt;
+    return chain && chain->producer == reduce;
+  });
 }
 
 } // namespace kernelc::te

@@ -12,9 +12,8 @@ namespace kernelc::te {
 struct ProductChain {
   ReduceOp producer;
   Contraction first, second;
-  unsigned walked;    ///< dim of the second product that is its sum's: j
-  unsigned walkedOfS; ///< and the first one's
-  bool fromB;         ///< the second product's factor b is made of s, not a
+  unsigned walked; ///< dim of the second product that is its sum's: j
+  bool fromB;      ///< the second product's factor b is made of s, not a
   llvm::ArrayRef<unsigned> rows() const { return fromB ? second.n : second.m; }
   llvm::ArrayRef<unsigned> columns() const { return fromB ? second.m : second.n; }
   mlir::Value other() const { return fromB ? second.a : second.b; }
@@ -31,6 +30,9 @@ struct ProductWalk {
 
 /// `statement` as one that walks a product's results, which `target` can do in one launch; nothing otherwise.
 std::optional<ProductWalk> findWalk(mlir::Operation *statement, const Target &target, const SizeFacts &facts);
+
+/// Whether nobody but `reader` reads what `producer` makes.
+bool isReadBy(ReduceOp producer, mlir::Operation *reader);
 
 /// Whether walking the results of `walk` takes less time than writing and reading them: where all who read them walk them, or take them
 /// from registers.

@@ -12,6 +12,8 @@ namespace kernelc::te {
 namespace {
 /// Barriers, and what slots are rounded up to.
 constexpr int64_t kBesideSlots = 4096;
+/// Of the 16-bit operands: a line of 128 bytes, and the most of a row that stays in slots.
+constexpr int64_t kBytes = 2, kLine = 64, kMostSummed = 256;
 } // namespace
 
 bool Scheduler::scheduleChain(LaunchPlan &l) {
@@ -33,26 +35,40 @@ bool Scheduler::isUneven(const LaunchPlan &l) {
   return llvm::any_of(l.ops, [&](int64_t ordinal) { return getCondition(ops_[ordinal]).has_value(); });
 }
 
+std::vector<LaunchPlan> Scheduler::chainsOfRows(const LaunchPlan &l, ArrayRef<unsigned> rows, ArrayRef<unsigned> batch,
+                                                ArrayRef<int64_t> dims) {
+  int64_t points = extentProduct(l, rows, dims, likely_), products = std::max<int64_t>(1, extentProduct(l, batch, dims, likely_));
+  // Tiles of 64 rows where those of 128 would leave half of the device without work.
+  bool isFew = points >= 0 && products * ceilDiv(Count(points), 128) * 2 <= target_.smCount;
+  std::vector<LaunchPlan> plans;
+  for (int64_t m : isFew ? SmallVector<int64_t>{64} : SmallVector<int64_t>{128, 64}) {
+    LaunchPlan &p = plans.emplace_back(l);
+    p.unit = "wgmma";
+    p.warps = m == 128 ? 8 : 4;
+    p.producerWarps = 4;
+    p.persistent = !isUneven(l);
+    p.raster = 8;
+    assign(p, rows, dims, m);
+  }
+  return plans;
+}
+
+bool Scheduler::assignSummed(LaunchPlan &p, int64_t index) {
+  int64_t most = extentMax(p, index);
+  bool resides = most >= 0 && most <= kMostSummed;
+  p.tiles[index] = resides ? std::max<int64_t>(kLine, llvm::PowerOf2Ceil(uint64_t(most))) : kLine;
+  return resides;
+}
+
 bool Scheduler::scheduleWalk(LaunchPlan &l, const ProductWalk &walk, ArrayRef<int64_t> dims) {
   const Contraction &c = walk.first;
   ArrayRef<unsigned> rows = llvm::is_contained(c.m, walk.walkedOfS) ? c.n : c.m;
-  int64_t points = extentProduct(l, rows, dims, likely_), batch = std::max<int64_t>(1, extentProduct(l, c.batch, dims, likely_));
-  bool isFew = points >= 0 && batch * ceilDiv(Count(points), 128) * 2 <= target_.smCount;
-  int64_t summed = dims[c.k.front()], most = extentMax(l, summed);
-  constexpr int64_t kLine = 64, kMostSummed = 256, kBytes = 2;
-  bool resides = most >= 0 && most <= kMostSummed;
-  for (int64_t m : isFew ? SmallVector<int64_t>{64} : SmallVector<int64_t>{128, 64})
+  int64_t walked = dims[walk.walkedOfS], summed = dims[c.k.front()];
+  for (LaunchPlan &p : chainsOfRows(l, rows, c.batch, dims))
     for (int64_t j : {256, 128, 64}) {
-      LaunchPlan p = l;
-      p.unit = "wgmma";
-      p.warps = m == 128 ? 8 : 4;
-      p.producerWarps = 4;
-      p.persistent = !isUneven(l);
-      p.raster = 8;
-      assign(p, rows, dims, m);
-      p.tiles[dims[walk.walkedOfS]] = clampTile(p, dims[walk.walkedOfS], j);
-      p.tiles[summed] = resides ? std::max<int64_t>(kLine, llvm::PowerOf2Ceil(uint64_t(most))) : kLine;
-      int64_t height = tileProduct(p, rows, dims), width = p.tiles[dims[walk.walkedOfS]], k = p.tiles[summed];
+      p.tiles[walked] = clampTile(p, walked, j);
+      bool resides = assignSummed(p, summed);
+      int64_t height = tileProduct(p, rows, dims), width = p.tiles[walked], k = p.tiles[summed];
       int64_t once = resides ? height * k * kBytes : 0, each = (width * k + (resides ? 0 : height * k)) * kBytes;
       p.stages = std::min<int64_t>((target_.maxSharedPerBlock - kBesideSlots - once) / each, 8);
       // What is worked on beside the accumulators: an exponential's arguments.
@@ -69,36 +85,20 @@ bool Scheduler::scheduleWalk(LaunchPlan &l, const ProductWalk &walk, ArrayRef<in
 }
 
 bool Scheduler::scheduleChain(LaunchPlan &l, const ProductChain &chain, ArrayRef<int64_t> first, ArrayRef<int64_t> second) {
-  int64_t rows = extentProduct(l, chain.rows(), second, likely_),
-          batch = std::max<int64_t>(1, extentProduct(l, chain.second.batch, second, likely_));
-  // Tiles of 64 rows where those of 128 would leave half of the device without work.
-  bool isFew = rows >= 0 && batch * ceilDiv(Count(rows), 128) * 2 <= target_.smCount;
-  for (int64_t m : isFew ? SmallVector<int64_t>{64} : SmallVector<int64_t>{128, 64})
+  int64_t columns = second[chain.columns().front()], walked = second[chain.walked];
+  for (LaunchPlan &p : chainsOfRows(l, chain.rows(), chain.second.batch, second))
     for (int64_t j : {128, 64}) {
-      LaunchPlan p = l;
-      p.unit = "wgmma";
-      p.warps = m == 128 ? 8 : 4;
-      p.producerWarps = 4;
-      p.persistent = !isUneven(l);
-      p.raster = 8;
-      for (unsigned d : chain.second.batch)
-        p.tiles[second[d]] = 1;
-      assign(p, chain.rows(), second, m);
-      int64_t columns = second[chain.columns().front()], summed = first[chain.first.k.front()];
       p.tiles[columns] = llvm::alignTo(extentMax(p, columns), 8);
-      p.tiles[second[chain.walked]] = clampTile(p, second[chain.walked], j);
-      // All of what the first product sums where its rows then stay in slots, else a line of 128 bytes.
-      constexpr int64_t kLine = 64, kMostSummed = 256;
-      int64_t most = extentMax(p, summed);
-      bool resides = most >= 0 && most <= kMostSummed;
-      p.tiles[summed] = resides ? std::max<int64_t>(kLine, llvm::PowerOf2Ceil(uint64_t(most))) : kLine;
-      if (fitsChain(p, chain, first, second, resides)) {
-        auto hasSeveral = [&](unsigned d) { return extentMax(p, second[d]) < 0 || extentMax(p, second[d]) > p.tiles[second[d]]; };
-        auto walked = llvm::find_if(llvm::reverse(chain.rows()), hasSeveral);
-        p.clusterIndex = second[walked != chain.rows().rend() ? *walked : chain.rows().front()];
-        l = p;
-        return true;
-      }
+      p.tiles[walked] = clampTile(p, walked, j);
+      bool resides = assignSummed(p, first[chain.first.k.front()]);
+      LaunchPlan fitted = p; // (its parts and stages are for these tiles)
+      if (!fitsChain(fitted, chain, first, second, resides))
+        continue;
+      auto hasSeveral = [&](unsigned d) { return extentMax(p, second[d]) < 0 || extentMax(p, second[d]) > p.tiles[second[d]]; };
+      auto last = llvm::find_if(llvm::reverse(chain.rows()), hasSeveral);
+      fitted.clusterIndex = second[last != chain.rows().rend() ? *last : chain.rows().front()];
+      l = fitted;
+      return true;
     }
   return false;
 }
@@ -110,7 +110,6 @@ bool Scheduler::fitsChain(LaunchPlan &p, const ProductChain &chain, ArrayRef<int
   int64_t registers = (m * j + m * j / 2 + m * n) / (p.warps * 32);
   if (m % 64 || j < 16 || registers + kBesideAccumulators > registerShares(p).consumer)
     return false;
-  constexpr int64_t kBytes = 2;
   std::string why;
   if (!canFeedWgmma(p, chain.first.a, chain.first.m, chain.first.k, first, why) ||
       !canFeedWgmma(p, chain.first.b, chain.first.n, chain.first.k, first, why) ||

@@ -176,10 +176,6 @@ private:
     return true;
   }
 
-  static bool isReadBy(ReduceOp producer, Operation *reader) {
-    return llvm::all_of(producer->getUsers(), [&](Operation *user) { return user->getParentOp() == reader; });
-  }
-
   /// Statement i, which reduces dim `walked` of what a product makes, in that one's launch: it gets the statement's grid, and walks what
   /// that reduces.
   bool joinLoop(int64_t i, int64_t candidate, ReduceOp producer, unsigned walked) {

@@ -144,6 +144,11 @@ private:
   bool scheduleChain(LaunchPlan &l, const ProductChain &chain, llvm::ArrayRef<int64_t> first, llvm::ArrayRef<int64_t> second);
   /// Whether some tiles of a chain have more rounds than others (`j <= i`): blocks then take tiles as they become free.
   bool isUneven(const LaunchPlan &l);
+  /// What launches of a loop may start from, the best first: by how many rows of the first product a tile has.
+  std::vector<LaunchPlan> chainsOfRows(const LaunchPlan &l, llvm::ArrayRef<unsigned> rows, llvm::ArrayRef<unsigned> batch,
+                                       llvm::ArrayRef<int64_t> dims);
+  /// Gives a tile all of what the first product sums, index `index`, where its rows then stay in slots; else a line, and is false.
+  bool assignSummed(LaunchPlan &p, int64_t index);
   /// A cascade over what a product makes, round by round. `dims`: the product's launch indices.
   bool scheduleWalk(LaunchPlan &l, const ProductWalk &walk, llvm::ArrayRef<int64_t> dims);
   /// Whether registers and slots hold the tiles of `p`, whose stages and parts it chooses. `resides`: all rows of the first product's
