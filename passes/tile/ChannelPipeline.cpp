@@ -217,8 +217,7 @@ private:
     b_.setInsertionPointAfter(fed);
     // What of this round the next one is free to run beside: the product where its accumulators are
     // carried on and its operands lie in slots. Registers are written anew: their product has been waited for.
-    bool alone = llvm::hasSingleElement(loop.getOps<DotOp>()) ||
-                 llvm::all_of(loop.getOps<DotOp>(), [&](DotOp other) { return other == dot || other == fed; });
+    bool alone = llvm::all_of(loop.getOps<DotOp>(), [&](DotOp other) { return other == dot || other == fed; });
     bool overlaps = func_.getUnit() != "simt" && !s.inRegisters && isa<BlockArgument>(dot.getAcc()) && alone;
     Value waited = DotWaitOp::create(b_, loc, fed.getType(), fed, overlaps ? 1 : 0);
     bool inChunks = allRounds(loop) != loop;

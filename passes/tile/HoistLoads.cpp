@@ -45,8 +45,10 @@ public:
     for (Operation &op : llvm::make_early_inc_range(loop_.getBody()->without_terminator()))
       if (auto load = dyn_cast<LoadOp>(op))
         hoist(load);
-      else if (isThinArithmetic(&op))
+      else if (isThinArithmetic(&op)) {
+        moveFree(&op);
         op.moveBefore(loop_);
+      }
   }
 
 private:
@@ -54,8 +56,7 @@ private:
   bool isThinArithmetic(Operation *op) {
     return op->hasTrait<OpTrait::Elementwise>() && isMemoryEffectFree(op) && op->getNumResults() == 1 && isThin(op->getResult(0)) &&
            !op->hasTrait<OpTrait::ConstantLike>() &&
-           llvm::all_of(op->getOperands(), [&](Value v) { return isDefinedOutside(loop_, v) || isFree(v.getDefiningOp()); }) &&
-           moveFree(op);
+           llvm::all_of(op->getOperands(), [&](Value v) { return isDefinedOutside(loop_, v) || isFree(v.getDefiningOp()); });
   }
 
   /// Constants and splats of what stands outside, which each user may have of its own.
@@ -64,13 +65,13 @@ private:
            isThin(op->getResult(0)) &&
            llvm::all_of(op->getOperands(), [&](Value v) { return isDefinedOutside(loop_, v) || isFree(v.getDefiningOp()); });
   }
-  bool moveFree(Operation *op) {
+  /// Moves what of those `op` uses.
+  void moveFree(Operation *op) {
     for (Value v : op->getOperands())
       if (!isDefinedOutside(loop_, v)) {
         moveFree(v.getDefiningOp());
         v.getDefiningOp()->moveBefore(loop_);
       }
-    return true;
   }
 
   void hoist(LoadOp load) {
