@@ -6,6 +6,7 @@
 #include "ir/te/Combiners.h"
 #include "ir/te/KernelVerifier.h"
 #include "ir/te/TeShape.h"
+#include "ir/te/VerifyIndices.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpImplementation.h"
 
@@ -106,18 +107,10 @@ template <typename OpT> AffineMap shapeOf(OpT op) {
 }
 
 template <typename OpT> LogicalResult verifyDomain(OpT op) {
+  if (failed(verifyIndices(op)))
+    return failure();
   KernelOp kernel = getKernel(op);
-  if (!kernel || op->getParentOp() != kernel)
-    return op.emitOpError() << "[C1] must stand in a te.kernel, as one of its statements";
-  unsigned n = op.getNumDims(), symbols = kernel.getNumSizes();
-  AffineMap extents = op.getExtents();
-  if (extents.getNumDims() != 0 || extents.getNumSymbols() != symbols || extents.getNumResults() != n)
-    return op.emitOpError() << "[C1] extents must be a map without dims over " << symbols << " sizes to " << n << " results, one per index";
-  if (op.getBlock().getNumArguments() != n || llvm::any_of(op.getBlock().getArgumentTypes(), [](Type t) { return !t.isIndex(); }))
-    return op.emitOpError() << "[C1] the region must have one index argument per index name";
-  if (auto set = op.getCondition())
-    if (set->getNumDims() != n || set->getNumSymbols() != symbols)
-      return op.emitOpError() << "[C1] the condition must be a set over the " << n << " indices and the sizes";
+  unsigned symbols = kernel.getNumSizes();
   AffineMap out = op.getOutMapOrIdentity();
   auto type = cast<RankedTensorType>(op.getResult().getType());
   if (out.getNumDims() != op.getNumParallel() || out.getNumSymbols() != symbols || out.getNumResults() != unsigned(type.getRank()))

@@ -4,6 +4,7 @@
 #include "ir/te/KernelVerifier.h"
 #include "ir/te/Te.h"
 #include "ir/te/TeShape.h"
+#include "ir/te/VerifyIndices.h"
 
 using namespace mlir;
 using namespace kernelc;
@@ -18,23 +19,8 @@ bool ScatterOp::hasOrder() {
          isa<FloatType>(getResult().getType().getElementType());
 }
 
-static LogicalResult verifyDomain(ScatterOp op) {
-  KernelOp kernel = getKernel(op);
-  if (!kernel || op->getParentOp() != kernel)
-    return op.emitOpError() << "[C1] must stand in a te.kernel, as one of its statements";
-  unsigned n = op.getNumDims(), symbols = kernel.getNumSizes();
-  AffineMap extents = op.getExtents();
-  if (extents.getNumDims() != 0 || extents.getNumSymbols() != symbols || extents.getNumResults() != n)
-    return op.emitOpError() << "[C1] extents must be a map without dims over " << symbols << " sizes to " << n << " results, one per index";
-  if (op.getBlock().getNumArguments() != n || llvm::any_of(op.getBlock().getArgumentTypes(), [](Type t) { return !t.isIndex(); }))
-    return op.emitOpError() << "[C1] the region must have one index argument per index name";
-  if (auto set = op.getCondition(); set && (set->getNumDims() != n || set->getNumSymbols() != symbols))
-    return op.emitOpError() << "[C1] the condition must be a set over the " << n << " indices and the sizes";
-  return success();
-}
-
 LogicalResult ScatterOp::verifyRegions() {
-  if (failed(verifyDomain(*this)))
+  if (failed(verifyIndices(*this)))
     return failure();
   auto type = cast<RankedTensorType>(getResult().getType());
   AffineMap shape = getShape();
