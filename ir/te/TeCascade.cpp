@@ -4,6 +4,7 @@
 #include "ir/te/Te.h"
 #include "ir/te/TeShape.h"
 #include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/SmallSet.h"
 
 using namespace mlir;
 using namespace kernelc;
@@ -147,7 +148,7 @@ LogicalResult CascadeOp::canonicalize(CascadeOp op, PatternRewriter &rewriter) {
 
 namespace {
 
-/// [C6] `dims` by itself: per component an ascending list of parallel dims.
+/// [C6] `dims` by itself: per component a list of parallel dims, each once.
 LogicalResult verifyDims(CascadeOp op) {
   if (!op.getDims())
     return success();
@@ -155,16 +156,15 @@ LogicalResult verifyDims(CascadeOp op) {
   if (dims.size() != op.getNumComponents())
     return op.emitOpError() << "[C6] has " << op.getNumComponents() << " components, and dims of " << dims.size();
   for (Attribute list : dims) {
-    int64_t last = -1;
+    llvm::SmallSet<int64_t, 4> seen;
     auto array = dyn_cast<ArrayAttr>(list);
     bool ok = bool(array);
     for (size_t i = 0; ok && i < array.size(); ++i) {
       auto dim = dyn_cast<IntegerAttr>(array[i]);
-      ok = dim && dim.getInt() > last && dim.getInt() < int64_t(op.getNumParallel());
-      last = ok ? dim.getInt() : last;
+      ok = dim && dim.getInt() >= 0 && dim.getInt() < int64_t(op.getNumParallel()) && seen.insert(dim.getInt()).second;
     }
     if (!ok)
-      return op.emitOpError() << "[C6] " << list << " is no ascending list of its " << op.getNumParallel() << " parallel dims";
+      return op.emitOpError() << "[C6] " << list << " is no list of some of its " << op.getNumParallel() << " parallel dims, each once";
   }
   return success();
 }

@@ -47,7 +47,7 @@ def Te_CascadeOp : Te_DomainOp<"cascade"> {
       component k of the rescale on a_0 .. a_k and x'_0 .. x'_{k-1} only.
     - [C4] each result has one dim per parallel index, or per entry of its `dims`, and the type that finalize yields.
     - [C5] the kinds reduce the components' types, as in te.reduce.
-    - [C6] `dims`, where given, has an ascending list of parallel dims per component. Component k of the element, of the
+    - [C6] `dims`, where given, has a list of parallel dims per component, each dim once. Component k of the element, of the
       rescale and of finalize depends on parallel dims of `dims[k]` only, and on components whose dims are among them;
       the conditions depend on parallel dims that all components have.
 

@@ -22,8 +22,13 @@ llvm::BitVector findSupport(Value value, unsigned numDims) {
   while (!work.empty()) {
     Value v = work.pop_back_val();
     if (auto arg = dyn_cast<BlockArgument>(v)) {
-      if (arg.getArgNumber() < numDims && isDomainOp(arg.getOwner()->getParentOp()))
+      Operation *parent = arg.getOwner()->getParentOp();
+      auto cascade = dyn_cast<CascadeOp>(parent);
+      if (arg.getArgNumber() < numDims && isDomainOp(parent))
         dims.set(arg.getArgNumber());
+      else if (cascade && arg.getOwner() == &cascade.getBlock())
+        for (unsigned d : cascade.getOwnDims(arg.getArgNumber() - cascade.getNumDims()))
+          dims.set(d);
       continue;
     }
     Operation *op = v.getDefiningOp();
@@ -264,15 +269,15 @@ bool isZeroExtended(Value factor) { return isa_and_nonnull<arith::ExtUIOp>(facto
 /// the result's own. False where a constraint ties both factors together.
 class ConditionShares {
 public:
-  ConditionShares(ReduceOp reduce, Contraction &c, llvm::BitVector &inA, llvm::BitVector &inB)
-      : reduce_(reduce), c_(c), inA_(inA), inB_(inB), parallel_(reduce.getNumParallel()), dims_(reduce.getNumDims()) {
+  ConditionShares(const Summation &sum, Contraction &c, llvm::BitVector &inA, llvm::BitVector &inB)
+      : sum_(sum), c_(c), inA_(inA), inB_(inB), parallel_(sum.parallel), dims_(sum.dims) {
     // A computed factor passes through registers, where a mask costs least.
     auto isRead = [](Value v) { return bool(stripWidening(v).getDefiningOp<ReadOp>()); };
     preferB_ = isRead(c.a) && !isRead(c.b);
   }
 
   bool share() {
-    std::optional<IntegerSet> set = reduce_.getCondition();
+    const std::optional<IntegerSet> &set = sum_.condition;
     SmallVector<unsigned> forA, forB, forResult;
     for (unsigned i = 0; set && i < set->getNumConstraints(); ++i) {
       llvm::BitVector dims(dims_);
@@ -328,7 +333,7 @@ private:
     return true;
   }
 
-  ReduceOp reduce_;
+  const Summation &sum_;
   Contraction &c_;
   llvm::BitVector &inA_, &inB_;
   unsigned parallel_, dims_;
@@ -341,12 +346,11 @@ struct Factor {
   llvm::BitVector support, reduced;
 };
 
-SmallVector<Factor> findFactorsOf(ReduceOp reduce, Value product) {
-  unsigned dims = reduce.getNumDims();
+SmallVector<Factor> findFactorsOf(const Summation &sum) {
   SmallVector<Factor> factors;
-  for (OpOperand *use : findFactors(product)) {
-    llvm::BitVector support = findSupport(use->get(), dims), reduced = support;
-    reduced.reset(0, reduce.getNumParallel());
+  for (OpOperand *use : findFactors(sum.term)) {
+    llvm::BitVector support = findSupport(use->get(), sum.dims), reduced = support;
+    reduced.reset(0, sum.parallel);
     factors.push_back({use->get(), support, reduced});
   }
   return factors;
@@ -354,8 +358,8 @@ SmallVector<Factor> findFactorsOf(ReduceOp reduce, Value product) {
 
 /// Factors `a` and `b` as operands, the others as scales: they share a reduced index that no other factor depends on, and
 /// have every parallel index of the others.
-bool takeScales(ReduceOp reduce, ArrayRef<Factor> factors, const Factor &a, const Factor &b, Contraction &c) {
-  llvm::BitVector scaled(reduce.getNumDims()), scales = scaled, shared = a.reduced, operands = a.support;
+bool takeScales(const Summation &sum, ArrayRef<Factor> factors, const Factor &a, const Factor &b, Contraction &c) {
+  llvm::BitVector scaled(sum.dims), scales = scaled, shared = a.reduced, operands = a.support;
   for (const Factor &f : factors) {
     if (&f == &a || &f == &b)
       continue;
@@ -378,10 +382,10 @@ bool takeScales(ReduceOp reduce, ArrayRef<Factor> factors, const Factor &a, cons
 
 } // namespace
 
-std::optional<Contraction> classify(ReduceOp reduce, Contraction c) {
-  unsigned dims = reduce.getNumDims(), parallel = reduce.getNumParallel();
+std::optional<Contraction> classify(const Summation &sum, Contraction c) {
+  unsigned dims = sum.dims, parallel = sum.parallel;
   llvm::BitVector inA = findSupport(c.a, dims), inB = findSupport(c.b, dims);
-  if (!ConditionShares(reduce, c, inA, inB).share())
+  if (!ConditionShares(sum, c, inA, inB).share())
     return std::nullopt;
   for (unsigned d = 0; d < dims; ++d) {
     if (d >= parallel) {
@@ -396,7 +400,7 @@ std::optional<Contraction> classify(ReduceOp reduce, Contraction c) {
       c.m.push_back(d);
     } else if (inB[d]) {
       c.n.push_back(d);
-    } else {
+    } else if (sum.own[d]) {
       return std::nullopt;
     }
   }
@@ -418,7 +422,7 @@ std::optional<Contraction> classify(ReduceOp reduce, Contraction c) {
   c.bType = stripWidening(c.b).getType();
   c.aUnsigned = isZeroExtended(c.a);
   c.bUnsigned = isZeroExtended(c.b);
-  c.unitType = findUnitType(c.a, c.b, reduce.getYield().getValues()[0].getType());
+  c.unitType = findUnitType(c.a, c.b, sum.term.getType());
   return c;
 }
 
@@ -428,14 +432,14 @@ namespace {
 /// have the reduced points of one of its instructions, how many factors run in memory along an index that tiles have several
 /// points of, and how many reduced points tiles can have.
 using Rank = std::tuple<bool, bool, int, int64_t>;
-Rank rankOf(ReduceOp reduce, const Contraction &c) {
+Rank rankOf(const Summation &sum, const Contraction &c) {
   constexpr int64_t kLeast = 16, kMany = 64; // (of a size that is not known)
   int64_t points = 1;
   SmallVector<unsigned> tiled(c.m);
   llvm::append_range(tiled, c.n);
   for (unsigned d : c.k)
     if (c.isTiledK(d)) {
-      auto constant = dyn_cast<AffineConstantExpr>(reduce.getExtents().getResult(d));
+      auto constant = dyn_cast<AffineConstantExpr>(getExtents(sum.op).getResult(d));
       points = std::min(kMany, points * (constant ? std::max<int64_t>(1, constant.getValue()) : kMany));
       tiled.push_back(d);
     }
@@ -448,21 +452,32 @@ Rank rankOf(ReduceOp reduce, const Contraction &c) {
 
 } // namespace
 
-std::optional<Contraction> findContraction(ReduceOp reduce) {
-  if (reduce.getKind() != Combiner::Sum || reduce.getInit() || reduce.getOutMap() || reduce->hasAttr(kStreamed) || findScan(reduce))
-    return std::nullopt;
-  Value product = reduce.getYield().getValues()[0];
-  Operation *last = product.getDefiningOp();
-  if (!last || !isa<arith::MulFOp, arith::MulIOp>(last))
+Summation::Summation(ReduceOp reduce)
+    : op(reduce), kind(reduce.getKind()), term(reduce.getYield().getValues()[0]), where(reduce.getYield().getCondition()),
+      condition(reduce.getCondition()), parallel(reduce.getNumParallel()), dims(reduce.getNumDims()), own(parallel, true) {}
+
+Summation::Summation(CascadeOp cascade, unsigned component)
+    : op(cascade), kind(cascade.getComponentKind(component)), term(cascade.getElementValue(component)),
+      where(cascade.getYield().getCondition()), condition(cascade.getCondition()), parallel(cascade.getNumParallel()),
+      dims(cascade.getNumDims()), own(parallel) {
+  for (unsigned d : cascade.getOwnDims(component))
+    own.set(d);
+}
+
+namespace {
+
+std::optional<Contraction> findProduct(const Summation &sum) {
+  Operation *last = sum.term.getDefiningOp();
+  if (sum.kind != Combiner::Sum || !last || !isa<arith::MulFOp, arith::MulIOp>(last))
     return std::nullopt;
   // Scales by themselves where that frees operands for a matrix unit, or makes a product at all.
-  SmallVector<Factor> factors = findFactorsOf(reduce, product);
+  SmallVector<Factor> factors = findFactorsOf(sum);
   auto scaledBy = [&](const Factor &a, const Factor &b) -> std::optional<Contraction> {
     Contraction c;
-    c.where = reduce.getYield().getCondition();
-    return takeScales(reduce, factors, a, b, c) ? classify(reduce, c) : std::nullopt;
+    c.where = sum.where;
+    return takeScales(sum, factors, a, b, c) ? classify(sum, c) : std::nullopt;
   };
-  auto isWhole = [&](const Factor &f) { return f.reduced.count() == reduce.getNumDims() - reduce.getNumParallel(); };
+  auto isWhole = [&](const Factor &f) { return f.reduced.count() == sum.dims - sum.parallel; };
   SmallVector<const Factor *> whole;
   for (const Factor &f : factors)
     if (isWhole(f))
@@ -471,10 +486,10 @@ std::optional<Contraction> findContraction(ReduceOp reduce) {
   if (found && found->unitType)
     return found;
   Contraction written;
-  written.where = reduce.getYield().getCondition();
+  written.where = sum.where;
   written.a = last->getOperand(0);
   written.b = last->getOperand(1);
-  std::optional<Contraction> plain = classify(reduce, written);
+  std::optional<Contraction> plain = classify(sum, written);
   if (plain && plain->unitType)
     return plain;
   // Else operands that have some of the reduced indices each: where a matrix unit takes them, or nothing else makes a product.
@@ -484,7 +499,7 @@ std::optional<Contraction> findContraction(ReduceOp reduce) {
   for (size_t i = 0; factors.size() <= kMostFactors && i < factors.size(); ++i)
     for (size_t j = i + 1; j < factors.size(); ++j)
       if (std::optional<Contraction> c = scaledBy(factors[i], factors[j])) {
-        Rank rank = rankOf(reduce, *c);
+        Rank rank = rankOf(sum, *c);
         if (best && rank <= *best)
           continue;
         best = rank;
@@ -496,5 +511,15 @@ std::optional<Contraction> findContraction(ReduceOp reduce) {
     return plain;
   return found ? found : pair ? pair : plain;
 }
+
+} // namespace
+
+std::optional<Contraction> findContraction(ReduceOp reduce) {
+  if (reduce.getInit() || reduce.getOutMap() || reduce->hasAttr(kStreamed) || findScan(reduce))
+    return std::nullopt;
+  return findProduct(reduce);
+}
+
+std::optional<Contraction> findContraction(CascadeOp cascade, unsigned component) { return findProduct(Summation(cascade, component)); }
 
 } // namespace kernelc::te

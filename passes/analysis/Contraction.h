@@ -53,6 +53,19 @@ struct Contraction {
   void swapOperands();
 };
 
+/// A sum that may be a contraction: that of a te.reduce, or a component of a te.cascade.
+struct Summation {
+  /*implicit*/ Summation(ReduceOp reduce);
+  Summation(CascadeOp cascade, unsigned component);
+
+  mlir::Operation *op;
+  Combiner kind;
+  mlir::Value term, where; ///< in the op's body: what is summed, and the condition on data
+  std::optional<mlir::IntegerSet> condition;
+  unsigned parallel, dims;
+  llvm::BitVector own; ///< the parallel dims that the result has
+};
+
 /// Attribute of a sum of products that is no contraction although it looks like one, because it reads one of its operands
 /// once (te-thin-products): the parallel dims that the other operand alone has.
 inline constexpr llvm::StringLiteral kStreamed = "streamed";
@@ -66,7 +79,7 @@ bool isStreamedRead(mlir::Operation *op, ReadOp read);
 /// not depend on d. So is the condition itself, but for its linear bounds (TileCondition.h).
 int64_t findUniformTile(mlir::Value condition, unsigned d);
 
-/// The dims of the enclosing domain op that a body value depends on.
+/// The dims of the enclosing domain op that a body value depends on; those of a cascade's component are its own.
 llvm::BitVector findSupport(mlir::Value value, unsigned numDims);
 
 /// `reduce` as a contraction: a sum whose body is a product of two factors that share a reduced index and
@@ -77,12 +90,14 @@ llvm::BitVector findSupport(mlir::Value value, unsigned numDims);
 /// at least 8 points along some row, column and reduced index, or whose data is and which bound
 /// one factor's indices by it. None is one that streams an operand (kStreamed).
 std::optional<Contraction> findContraction(ReduceOp reduce);
+/// The same of component `component`, whose factors may use what earlier components have come to (`exp(s[i, j] - max[i]) * v[j, d]`).
+std::optional<Contraction> findContraction(CascadeOp cascade, unsigned component);
 /// `reduce` as a contraction, or as a reduction that has a contraction's shape: by any combiner, of terms that scalar arithmetic makes
 /// of two values, each free of a parallel index that the other depends on (`min[k](a[i, k] + b[k, j])`, `sum[k](abs(a[i, k] - b[j, k]))`).
 /// No condition bounds it, and CUDA cores alone take it.
 std::optional<Contraction> findGeneralContraction(ReduceOp reduce);
-/// Gives the indices of `reduce` to the operands of `c`, and its condition; nothing where they do not make a contraction.
-std::optional<Contraction> classify(ReduceOp reduce, Contraction c);
+/// Gives the indices of `sum` to the operands of `c`, and its condition; nothing where they do not make a contraction.
+std::optional<Contraction> classify(const Summation &sum, Contraction c);
 
 /// The value behind an exact widening (extf, extsi, extui), or `value` itself.
 mlir::Value stripWidening(mlir::Value value);

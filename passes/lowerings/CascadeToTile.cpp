@@ -2,7 +2,8 @@
 // Cascades as tile values. A round of a block's loop takes one tile of points. Where moving a state to new values of the
 // earlier components takes arithmetic (exponentials, divisions), the block has one state: each round reduces the tile's terms,
 // component by component, and moves the state once. Where moving is only choosing (key and position), each point of a
-// tile has a state of its own, and all of them meet at the end.
+// tile has a state of its own, and all of them meet at the end. A component that is a product has its sum in a unit's
+// accumulators, which are moved before each round's dot.
 #include "passes/lowerings/LaunchEmitter.h"
 
 #include "passes/analysis/Reduction.h"
@@ -21,9 +22,11 @@ public:
   using Values = SmallVector<Value>;
   using Loops = llvm::function_ref<Values(Values, llvm::function_ref<Values(Values)>)>;
   using Merge = llvm::function_ref<Value(Combiner, Value)>;
+  /// Component k's state and a round of its product; null after a diagnostic. Null for a component that is no product.
+  using Round = std::function<Value(BodyToTiles &, Value)>;
 
-  CascadeEmitter(OpBuilder &b, LaunchContext &context, CascadeOp op, ArrayRef<int64_t> dims, Location loc)
-      : b_(b), c_(context), op_(op), dims_(dims), loc_(loc), reduced_(dims.drop_front(op.getNumParallel())) {
+  CascadeEmitter(OpBuilder &b, LaunchContext &context, CascadeOp op, ArrayRef<int64_t> dims, ArrayRef<Round> products, Location loc)
+      : b_(b), c_(context), op_(op), dims_(dims), products_(products), loc_(loc), reduced_(dims.drop_front(op.getNumParallel())) {
     BodyToTiles shaper(b_, c_, op_, dims_);
     for (unsigned k = 0; k < op_.getNumComponents(); ++k) {
       SmallVector<int64_t> own = ownIndices(k);
@@ -33,6 +36,7 @@ public:
     }
     sorted_ = llvm::to_vector(reduced_);
     llvm::sort(sorted_);
+    oneState_ = llvm::any_of(products_, [](const Round &round) { return bool(round); });
     for (Operation &o : op_.getRescale().front().without_terminator())
       oneState_ |= isa<arith::DivFOp>(o) || o.getDialect()->getNamespace() == math::MathDialect::getDialectNamespace();
   }
@@ -100,21 +104,28 @@ private:
     condition = body.conjunction(condition, body.inside(reduced_, loc_), loc_);
     Values next;
     for (unsigned k = 0; k < op_.getNumComponents() && ok_; ++k) {
-      Value term = body.evaluate(op_.getElementValue(k));
-      ok_ &= bool(term);
+      Value moved = carried.empty() ? Value() : rescale(carried, next, k, stateShape(k));
+      Value state = products_[k] ? products_[k](body, moved ? moved : identity(k, kept_[k])) : addTerms(k, body, condition, moved);
+      ok_ &= bool(state);
       if (!ok_)
         break;
-      term = body.broadcast(term, full_[k]);
-      if (condition)
-        term = arith::SelectOp::create(b_, loc_, body.broadcast(condition, full_[k]), term, identity(k, full_[k]));
-      if (oneState_)
-        term = reduce(k, term);
-      if (!carried.empty())
-        term = combine(k, rescale(carried, next, k, stateShape(k)), term);
-      next.push_back(term);
-      body.bind(op_.getBlock().getArgument(op_.getNumDims() + k), term);
+      next.push_back(state);
+      body.bind(op_.getBlock().getArgument(op_.getNumDims() + k), state);
     }
     return next;
+  }
+
+  /// Component k of the tile's points, combined with `moved`, what there was before it, if anything.
+  Value addTerms(unsigned k, BodyToTiles &body, Value condition, Value moved) {
+    Value term = body.evaluate(op_.getElementValue(k));
+    if (!term)
+      return term;
+    term = body.broadcast(term, full_[k]);
+    if (condition)
+      term = arith::SelectOp::create(b_, loc_, body.broadcast(condition, full_[k]), term, identity(k, full_[k]));
+    if (oneState_)
+      term = reduce(k, term);
+    return moved ? combine(k, moved, term) : term;
   }
 
   /// What the states of all points, or of all blocks, come to, component by component: each is moved to what they have in common.
@@ -135,6 +146,7 @@ private:
   LaunchContext &c_;
   CascadeOp op_;
   ArrayRef<int64_t> dims_;
+  ArrayRef<Round> products_; ///< per component
   Location loc_;
   ArrayRef<int64_t> reduced_;
   SmallVector<int64_t> sorted_;
@@ -147,7 +159,13 @@ private:
 
 LogicalResult LaunchEmitter::emitCascade(CascadeOp op, ArrayRef<int64_t> dims, ArrayRef<size_t> made) {
   Location loc = NameLoc::get(b_.getStringAttr(nameOf(op)), op.getLoc());
-  CascadeEmitter emitter(b_, c_, op, dims, loc);
+  SmallVector<CascadeEmitter::Round> products(op.getNumComponents());
+  std::vector<std::optional<Contraction>> contractions(op.getNumComponents());
+  for (unsigned k = 0; k < op.getNumComponents() && !open_.empty(); ++k)
+    if ((contractions[k] = findContraction(op, k)))
+      products[k] = [this, op, k, dims, loc, &c = *contractions[k], f = dotForm(Summation(op, k), *contractions[k], dims)](
+                        BodyToTiles &body, Value sum) { return addRound(Summation(op, k), c, f, dims, body, sum, loc); };
+  CascadeEmitter emitter(b_, c_, op, dims, products, loc);
   SmallVector<int64_t> loops = loopsOf(dims);
   bool shares = llvm::any_of(dims.drop_front(op.getNumParallel()), [&](int64_t i) { return isSharedOut(i); });
   bool inLaunch = !open_.empty(), ok = true;

@@ -145,13 +145,13 @@ private:
     int64_t chunk = 1;    ///< rounds that share the unit's accumulators, where sums leave them; else 0 or 1
     bool byParts = false; ///< each round's product is one of its own, and is added
   };
-  DotForm dotForm(te::ReduceOp op, const te::Contraction &c, llvm::ArrayRef<int64_t> dims);
+  DotForm dotForm(const te::Summation &sum, const te::Contraction &c, llvm::ArrayRef<int64_t> dims);
   mlir::LogicalResult emitContraction(te::ReduceOp op, const te::Contraction &c, llvm::ArrayRef<int64_t> dims);
   /// What a sum is before the first round.
-  mlir::Value startOfSum(te::ReduceOp op, const DotForm &f, mlir::Location loc);
+  mlir::Value startOfSum(const te::Summation &sum, const DotForm &f, mlir::Location loc);
   /// `acc` and the terms of the tile at the current offsets. Null after a diagnostic.
-  mlir::Value addRound(te::ReduceOp op, const te::Contraction &c, const DotForm &f, llvm::ArrayRef<int64_t> dims, mlir::Value acc,
-                       mlir::Location loc);
+  mlir::Value addRound(const te::Summation &sum, const te::Contraction &c, const DotForm &f, llvm::ArrayRef<int64_t> dims, BodyToTiles &body,
+                       mlir::Value acc, mlir::Location loc);
   /// All rounds of the product's own loop. `ok` becomes false after a diagnostic.
   mlir::Value sumOverRounds(te::ReduceOp op, const te::Contraction &c, const DotForm &f, llvm::ArrayRef<int64_t> dims, mlir::Value zero,
                             mlir::Location loc, bool &ok, llvm::function_ref<mlir::Value(mlir::Value)> round);
@@ -196,10 +196,10 @@ private:
   mlir::Value holdsSomewhere(te::ReduceOp op, mlir::Value condition, llvm::ArrayRef<int64_t> dims);
   /// Whether `where` and linear bounds hold at all points of the current tile that exist, a tile of one i1, never
   /// wrongly true. Null after a diagnostic.
-  mlir::Value holdEverywhere(te::ReduceOp op, std::optional<mlir::IntegerSet> where, llvm::ArrayRef<mlir::Value> bounds,
+  mlir::Value holdEverywhere(mlir::Operation *op, std::optional<mlir::IntegerSet> where, llvm::ArrayRef<mlir::Value> bounds,
                              llvm::ArrayRef<int64_t> dims);
   /// `tile` of a factor, zero where `where` or a linear bound does not hold, as a mask that slots in shared memory take.
-  mlir::Value maskPoints(te::ReduceOp op, mlir::Value tile, std::optional<mlir::IntegerSet> where, llvm::ArrayRef<mlir::Value> bounds,
+  mlir::Value maskPoints(mlir::Operation *op, mlir::Value tile, std::optional<mlir::IntegerSet> where, llvm::ArrayRef<mlir::Value> bounds,
                          llvm::ArrayRef<int64_t> dims, mlir::Location loc);
   /// What linear bounds leave of a form's values in the current tile.
   struct Span {

@@ -92,8 +92,10 @@ LogicalResult LaunchEmitter::emitInLoop(ArrayRef<size_t> members) {
 
 Value LaunchEmitter::addTile(ReduceOp op, const std::optional<Contraction> &product, const DotForm &f, ArrayRef<int64_t> dims, Value sum,
                              Location loc) {
-  if (product)
-    return addRound(op, *product, f, dims, sum, loc);
+  if (product) {
+    BodyToTiles body(b_, c_, op, dims);
+    return addRound(op, *product, f, dims, body, sum, loc);
+  }
   SmallVector<Value> terms = reduceTerms(op, dims, {}, loc);
   if (terms.empty())
     return {};

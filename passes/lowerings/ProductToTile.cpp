@@ -28,7 +28,7 @@ static bool isReadByDigit(ReduceOp op, const Contraction &c, unsigned d) {
   });
 }
 
-LaunchEmitter::DotForm LaunchEmitter::dotForm(ReduceOp op, const Contraction &c, ArrayRef<int64_t> dims) {
+LaunchEmitter::DotForm LaunchEmitter::dotForm(const Summation &sum, const Contraction &c, ArrayRef<int64_t> dims) {
   auto indicesOf = [&](ArrayRef<unsigned> list) { return llvm::map_to_vector<4>(list, [&](unsigned d) { return dims[d]; }); };
   DotForm f{indicesOf(c.m), indicesOf(c.n), indicesOf(c.k), {c.a, c.aWhere, c.aMask}, {c.b, c.bWhere, c.bMask}};
   std::optional<WarpgroupForm> form = findWarpgroupForm(c);
@@ -40,20 +40,23 @@ LaunchEmitter::DotForm LaunchEmitter::dotForm(ReduceOp op, const Contraction &c,
   // What tensor copies bring as it stands is masked in its slot, also where it passes through registers on its way.
   f.right.inSlot = l_.unit == "wgmma" && l_.producerWarps;
   f.left.inSlot = f.right.inSlot && (!f.oneInRegisters || isa<FloatTF32Type>(form->type));
-  BodyToTiles shaper(b_, c_, op, dims);
-  f.type = RankedTensorType::get(shaper.shapeOf(dims.take_front(op.getNumParallel())), op.getResult().getType().getElementType());
+  BodyToTiles shaper(b_, c_, sum.op, dims);
+  SmallVector<int64_t> own;
+  for (unsigned d : sum.own.set_bits())
+    own.push_back(dims[d]);
+  f.type = RankedTensorType::get(shaper.shapeOf(own), sum.term.getType());
   f.chunk = roundsInAccumulators(l_, c, dims);
   f.byParts = f.chunk == 1 && (l_.promote || !c.partScales.empty());
   return f;
 }
 
-Value LaunchEmitter::startOfSum(ReduceOp op, const DotForm &f, Location loc) {
-  Attribute neutral = identityOf(op.getKind(), f.type.getElementType(), b_);
+Value LaunchEmitter::startOfSum(const Summation &sum, const DotForm &f, Location loc) {
+  Attribute neutral = identityOf(sum.kind, f.type.getElementType(), b_);
   return arith::ConstantOp::create(b_, loc, f.type, SplatElementsAttr::get(f.type, neutral));
 }
 
-Value LaunchEmitter::addRound(ReduceOp op, const Contraction &c, const DotForm &f, ArrayRef<int64_t> dims, Value acc, Location loc) {
-  BodyToTiles body(b_, c_, op, dims);
+Value LaunchEmitter::addRound(const Summation &sum, const Contraction &c, const DotForm &f, ArrayRef<int64_t> dims, BodyToTiles &body,
+                              Value acc, Location loc) {
   if (!loadFactors(c.partScales, body)) // on their way before anybody waits for the operands
     return {};
   const Target *target = findTarget(absl::string_view(plan_.target));
@@ -64,20 +67,20 @@ Value LaunchEmitter::addRound(ReduceOp op, const Contraction &c, const DotForm &
     if (!side.inSlot || !isMasked)
       return operand(side.factor, unitType, side.where, side.mask, outer, f.k, body, plain, rounded);
     Value tile = operand(side.factor, unitType, std::nullopt, {}, outer, f.k, body, plain, rounded);
-    return tile ? maskPoints(op, tile, side.where, side.mask, dims, loc) : tile;
+    return tile ? maskPoints(sum.op, tile, side.where, side.mask, dims, loc) : tile;
   };
   bool aRounded = false, bRounded = false;
   Value a = load(f.left, f.m, aRounded), b = load(f.right, f.n, bRounded);
   if (!a || !b)
     return {};
-  auto sum = tile::DotOp::create(b_, loc, f.type, a, b, f.byParts ? startOfSum(op, f, loc) : acc, f.m, f.n, f.k, Value(), Value(),
-                                 c.term ? pointsLeft(f.k, loc) : Value(), c.aUnsigned, c.bUnsigned, aRounded, bRounded, op.getKind());
+  auto dot = tile::DotOp::create(b_, loc, f.type, a, b, f.byParts ? startOfSum(sum, f, loc) : acc, f.m, f.n, f.k, Value(), Value(),
+                                 c.term ? pointsLeft(f.k, loc) : Value(), c.aUnsigned, c.bUnsigned, aRounded, bRounded, sum.kind);
   if (c.term)
-    fillTerm(sum, c);
+    fillTerm(dot, c);
   if (!f.byParts)
-    return sum;
+    return dot;
   Value scale = scaleOf(c.partScales, body, loc);
-  return scale || c.partScales.empty() ? addPart(sum, scale, acc, loc) : Value();
+  return scale || c.partScales.empty() ? addPart(dot, scale, acc, loc) : Value();
 }
 
 Value LaunchEmitter::finishSum(ReduceOp op, const Contraction &c, const DotForm &f, ArrayRef<int64_t> dims, Value out, Location loc) {
@@ -104,7 +107,8 @@ LogicalResult LaunchEmitter::emitContraction(ReduceOp op, const Contraction &c, 
   Value zero = startOfSum(op, f, loc), out;
   bool ok = true;
   auto round = [&](Value acc) -> Value {
-    Value next = addRound(op, c, f, dims, acc, loc);
+    BodyToTiles body(b_, c_, op, dims);
+    Value next = addRound(op, c, f, dims, body, acc, loc);
     ok &= bool(next);
     return next ? next : acc;
   };

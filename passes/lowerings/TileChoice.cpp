@@ -106,8 +106,8 @@ Value LaunchEmitter::holdsSomewhere(ReduceOp op, Value condition, ArrayRef<int64
   return all ? all : body.constantTile(true, loc);
 }
 
-Value LaunchEmitter::holdEverywhere(ReduceOp op, std::optional<IntegerSet> where, ArrayRef<Value> bounds, ArrayRef<int64_t> dims) {
-  Location loc = cu::unnamed(op.getLoc());
+Value LaunchEmitter::holdEverywhere(Operation *op, std::optional<IntegerSet> where, ArrayRef<Value> bounds, ArrayRef<int64_t> dims) {
+  Location loc = cu::unnamed(op->getLoc());
   BodyToTiles body(b_, c_, op, dims);
   SmallVector<Span> spans;
   for (Value part : bounds)
@@ -135,7 +135,7 @@ Value LaunchEmitter::holdEverywhere(ReduceOp op, std::optional<IntegerSet> where
   return all;
 }
 
-Value LaunchEmitter::maskPoints(ReduceOp op, Value tile, std::optional<IntegerSet> where, ArrayRef<Value> bounds, ArrayRef<int64_t> dims,
+Value LaunchEmitter::maskPoints(Operation *op, Value tile, std::optional<IntegerSet> where, ArrayRef<Value> bounds, ArrayRef<int64_t> dims,
                                 Location loc) {
   Value all = holdEverywhere(op, where, bounds, dims);
   if (!all)

@@ -14,10 +14,12 @@ namespace {
 
 /// Whether nothing but its product is there to be computed in a round: no choice of tiles, no scales of blocks, no sums that leave the
 /// unit's accumulators.
-bool isPlain(ReduceOp op, const Contraction &c, const Target &target) {
+bool isPlain(Operation *op, const Contraction &c, const Target &target) {
   std::optional<WarpgroupForm> form = findWarpgroupForm(c);
+  auto reduce = dyn_cast<ReduceOp>(op);
   return form && (form->type.isF16() || form->type.isBF16()) && !c.where && c.partScales.empty() && c.ownK.empty() && c.k.size() == 1 &&
-         !op.getInit() && !op.getOutMap() && !op->hasAttr(kOwnLaunch) && !mostInAccumulators(getKernel(op), form->type, target);
+         !(reduce && (reduce.getInit() || reduce.getOutMap())) && !op->hasAttr(kOwnLaunch) &&
+         !mostInAccumulators(getKernel(op), form->type, target);
 }
 
 /// Whether slots alone feed a plain product, and all of its results are sums of all terms.
@@ -84,36 +86,96 @@ double workOfLoop(double tilesOfRows, double walked, double points, const Target
   return std::ceil(tilesOfRows / target.smCount) * kTileRows * walked * points;
 }
 
-/// Whether one launch takes less time than two: results that stay in registers are not written and read, but a tile's rows are
-/// multiplied in pieces of a round, and blocks are no more than there are tiles of rows. `again`: the first product is computed elsewhere,
-/// too.
-bool pays(ReduceOp reader, ProductChain &c, bool again, const Target &target, const SizeFacts &facts) {
+/// Whether one launch takes less time than several: results that stay in registers are not written and read, but a tile's rows are
+/// multiplied in pieces of a round, and blocks are no more than there are tiles of rows.
+bool pays(ReduceOp reader, ProductChain &c, ChainUse use, const Target &target, const SizeFacts &facts) {
   auto points = [&](ReduceOp op, ArrayRef<unsigned> dims) { return double(int64_t(pointsOf(op.getExtents(), dims, facts))); };
   double rows = points(reader, c.rows()), batch = points(reader, c.second.batch), walked = points(reader, c.walked);
   double columns = points(reader, c.columns()), summed = points(c.producer, c.first.k);
   double tilesOfRows = batch * std::ceil(rows / kTileRows);
   double chained = workOfLoop(tilesOfRows, walked, summed + columns, target) / target.chainRate;
-  double first = again ? 0 : workOf(tilesOfRows, walked, kTileColumns, summed, target);
+  double first = use == ChainUse::Shared ? 0 : workOf(tilesOfRows, walked, kTileColumns, summed, target);
   double second = workOf(tilesOfRows, columns, std::min<double>(columns, kTileRows), walked, target);
-  double traffic = batch * rows * walked * (again ? 4 : 2) * 2 / target.partRates.memory; // (others need more than what rounds to 16 bits)
-  return chained < first / target.productRate + second / target.productRate + traffic + target.partRates.launch;
+  // Bytes of an element: others than the reader need more than what rounds to 16 bits, and those of a cascade read it once more.
+  double bytes = use == ChainUse::Alone ? 2 * 2 : use == ChainUse::Shared ? 2 * 4 : 3 * 4;
+  double traffic = batch * rows * walked * bytes / target.partRates.memory;
+  double launches = use == ChainUse::InCascade ? 2 : 1;
+  return chained < first / target.productRate + second / target.productRate + traffic + launches * target.partRates.launch;
+}
+
+/// `second`, of `statement`, as the product of a chain : each index of s is one of the statement's rows,
+/// of its batch, or what it sums, each once.
+std::optional<ProductChain> matchChain(Operation *statement, const Contraction &second, const Target &target) {
+  std::optional<WarpgroupForm> form = findWarpgroupForm(second);
+  if (!form || (!form->aInRegisters && !form->bInRegisters) || second.k.size() != 1)
+    return std::nullopt;
+  ProductChain chain;
+  chain.fromB = form->bInRegisters;
+  chain.second = second;
+  ReadOp read = findProducerRead(findReads(chain.fromB ? second.b : second.a));
+  if (!read || !findOperandRead(chain.other()) || chain.columns().size() != 1)
+    return std::nullopt;
+  llvm::BitVector seen(getExtents(statement).getNumResults());
+  std::optional<ProductWalk> walk = walkAlong(statement, read, second.k.front(), target, seen);
+  if (!walk || seen[chain.columns().front()] || !llvm::all_of(chain.rows(), [&](unsigned d) { return seen[d]; }))
+    return std::nullopt;
+  chain.producer = walk->producer;
+  chain.first = walk->first;
+  chain.walked = walk->walked;
+  return chain;
+}
+
+/// Whether a tile can have all columns of the chain.
+bool hasFewColumns(Operation *statement, ProductChain &chain, const SizeFacts &facts) {
+  int64_t columns = int64_t(pointsOf(getExtents(statement), chain.columns(), facts));
+  return columns >= 16 && columns <= kMostColumns && columns % 8 == 0;
+}
+
+/// The components of `cascade` that are products; nothing where one does not take its factor from registers.
+std::optional<std::vector<ProductChain>> findProducts(CascadeOp cascade, const Target &target, const SizeFacts &facts) {
+  std::vector<ProductChain> products;
+  for (unsigned k = 0; k < cascade.getNumComponents(); ++k) {
+    std::optional<Contraction> c = findContraction(cascade, k);
+    if (!c)
+      continue;
+    std::optional<ProductChain> chain = isPlain(cascade, *c, target) ? matchChain(cascade, *c, target) : std::nullopt;
+    if (!chain || !c->sumScales.empty() || c->resultWhere || !hasFewColumns(cascade, *chain, facts))
+      return std::nullopt;
+    products.push_back(std::move(*chain));
+  }
+  return products;
 }
 
 } // namespace
 
 std::optional<ProductWalk> findWalk(Operation *statement, const Target &target, const SizeFacts &facts) {
   auto reduce = dyn_cast<ReduceOp>(statement);
-  bool isKnown = isa<CascadeOp>(statement) || (reduce && !reduce.isArg() && !reduce.getInit() && !reduce.getOutMap());
+  auto cascade = dyn_cast<CascadeOp>(statement);
+  bool isKnown = cascade || (reduce && !reduce.isArg() && !reduce.getInit() && !reduce.getOutMap());
   unsigned parallel = getNumParallel(statement);
   if (!target.chainRate || !isKnown || getExtents(statement).getNumResults() != parallel + 1 || statement->hasAttr(kOwnLaunch) ||
       getYield(statement).getCondition() || (reduce && findGeneralContraction(reduce)))
     return std::nullopt;
+  std::optional<std::vector<ProductChain>> products = cascade ? findProducts(cascade, target, facts) : std::vector<ProductChain>();
+  if (!products || (!products->empty() && !target.wgmma))
+    return std::nullopt;
   SmallVector<ReadOp> reads;
-  statement->walk([&](ReadOp read) { reads.push_back(read); });
+  statement->walk([&](ReadOp read) {
+    if (llvm::none_of(*products, [&](ProductChain &c) { return findOperandRead(c.other()) == read; }))
+      reads.push_back(read);
+  });
   ReadOp read = findProducerRead(reads);
-  // The statement has the rows and the batch of s, each index once, and reduces one side of it.
+  // The statement has the rows and the batch of s, each index once, beside columns of its products, and reduces one side of it.
   llvm::BitVector seen(parallel + 1);
   std::optional<ProductWalk> walk = read ? walkAlong(statement, read, parallel, target, seen) : std::nullopt;
+  if (!walk)
+    return std::nullopt;
+  for (ProductChain &c : *products) {
+    if (c.producer != walk->producer || seen[c.columns().front()])
+      return std::nullopt;
+    seen.set(c.columns().front());
+  }
+  walk->products = std::move(*products);
   return seen.all() ? walk : std::nullopt;
 }
 
@@ -125,7 +187,7 @@ bool paysToWalk(ProductWalk &walk, const Target &target, const SizeFacts &facts)
   for (Operation *user : walk.producer->getUsers()) {
     Operation *statement = user->getParentOp();
     auto reader = dyn_cast<ReduceOp>(statement);
-    if (!isa<ReadOp>(user) || !(findWalk(statement, target, facts) || (reader && findChain(reader, target, facts, /*shared=*/true))))
+    if (!isa<ReadOp>(user) || !(findWalk(statement, target, facts) || (reader && findChain(reader, target, facts, ChainUse::InCascade))))
       return false;
   }
   AffineMap extents = walk.producer.getExtents();
@@ -141,32 +203,16 @@ bool paysToWalk(ProductWalk &walk, const Target &target, const SizeFacts &facts)
   return walked > kLargestInTile && together < apart + traffic + target.partRates.launch;
 }
 
-std::optional<ProductChain> findChain(ReduceOp reader, const Target &target, const SizeFacts &facts, bool shared) {
+std::optional<ProductChain> findChain(ReduceOp reader, const Target &target, const SizeFacts &facts, ChainUse use) {
   if (!target.wgmma || !target.chainRate)
     return std::nullopt;
   std::optional<Contraction> second = findContraction(reader);
   if (!second || !isPlain(reader, *second, target))
     return std::nullopt;
-  std::optional<WarpgroupForm> form = findWarpgroupForm(*second);
-  if (!form->aInRegisters && !form->bInRegisters)
-    return std::nullopt;
-  ProductChain chain;
-  chain.fromB = form->bInRegisters;
-  chain.second = *second;
-  ReadOp read = findProducerRead(findReads(chain.fromB ? second->b : second->a));
-  if (!read || !findOperandRead(chain.other()) || chain.columns().size() != 1)
-    return std::nullopt;
-  // Each index of s is one of the reader's rows, of its batch, or what it sums, each once.
-  llvm::BitVector seen(reader.getNumDims());
-  std::optional<ProductWalk> walk = walkAlong(reader, read, chain.second.k.front(), target, seen);
-  bool again = walk && !isReadBy(walk->producer, reader);
-  if (!walk || (again && !shared) || seen[chain.columns().front()] || !llvm::all_of(chain.rows(), [&](unsigned d) { return seen[d]; }))
-    return std::nullopt;
-  chain.producer = walk->producer;
-  chain.first = walk->first;
-  chain.walked = walk->walked;
-  int64_t columns = int64_t(pointsOf(reader.getExtents(), chain.columns(), facts));
-  if (columns < 16 || columns > kMostColumns || columns % 8 || !pays(reader, chain, again, target, facts))
+  std::optional<ProductChain> chain = matchChain(reader, *second, target);
+  bool isAlone = chain && isReadBy(chain->producer, reader);
+  if (!chain || (!isAlone && use == ChainUse::Alone) || !hasFewColumns(reader, *chain, facts) ||
+      !pays(reader, *chain, isAlone ? ChainUse::Alone : use, target, facts))
     return std::nullopt;
   return chain;
 }

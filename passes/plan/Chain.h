@@ -20,12 +20,14 @@ struct ProductChain {
 };
 
 /// A reduction, or a cascade of several, over an index of a product's results: m[i] = max_j s[i, j]. A block has some i, and goes
-/// over j.
+/// over j. Components of a cascade may be products that take f(s) from registers, o[i, n] = Σ_j f(s[i, j]) · v[j, n]: the block has
+/// all their n.
 struct ProductWalk {
   ReduceOp producer;
   Contraction first;
   ReadOp read;                ///< of s, in the statement
   unsigned walked, walkedOfS; ///< j: dim of the statement, and of s
+  std::vector<ProductChain> products = {};
 };
 
 /// `statement` as one that walks a product's results, which `target` can do in one launch; nothing otherwise.
@@ -43,8 +45,13 @@ inline constexpr int64_t kMostColumns = 256;
 
 /// `reader` as the second product of a chain, where `target` has units that take a factor from registers, a tile can hold what that
 /// needs, and the two launches that it replaces would take longer (docs/lab); nothing otherwise.
-/// `shared`: also where others read the first product's results, so that it has to be computed once more for the chain.
-std::optional<ProductChain> findChain(ReduceOp reader, const Target &target, const SizeFacts &facts, bool shared = false);
+/// `use`: what becomes of others who read the first product's results.
+enum class ChainUse {
+  Alone,    ///< there are none
+  Shared,   ///< it is computed once more for the chain
+  InCascade ///< they reduce them, and become one cascade with the second product
+};
+std::optional<ProductChain> findChain(ReduceOp reader, const Target &target, const SizeFacts &facts, ChainUse use = ChainUse::Alone);
 
 /// Whether `op` is a product of a chain, the second or the first, or a cascade that walks a product's results, or that product.
 bool isChained(mlir::Operation *op, const Target &target, const SizeFacts &facts);

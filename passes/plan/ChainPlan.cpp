@@ -21,12 +21,13 @@ bool Scheduler::scheduleChain(LaunchPlan &l) {
     if (auto reader = dyn_cast<ReduceOp>(ops_[ordinal]))
       if (std::optional<ProductChain> chain = findChain(reader, target_, facts_)) {
         auto producer = llvm::find_if(l.ops, [&](int64_t o) { return ops_[o] == chain->producer; });
-        return scheduleChain(l, *chain, l.dims[producer - l.ops.begin()], l.dims[n]);
+        return scheduleChain(l, {*chain}, l.dims[producer - l.ops.begin()], l.dims[n]);
       }
-  for (int64_t ordinal : l.ops)
+  for (auto [n, ordinal] : llvm::enumerate(l.ops))
     if (std::optional<ProductWalk> walk = findWalk(ops_[ordinal], target_, facts_)) {
       auto producer = llvm::find_if(l.ops, [&](int64_t o) { return ops_[o] == walk->producer; });
-      return scheduleWalk(l, *walk, l.dims[producer - l.ops.begin()]);
+      ArrayRef<int64_t> first = l.dims[producer - l.ops.begin()];
+      return walk->products.empty() ? scheduleWalk(l, *walk, first) : scheduleChain(l, walk->products, first, l.dims[n]);
     }
   return false;
 }
@@ -84,15 +85,19 @@ bool Scheduler::scheduleWalk(LaunchPlan &l, const ProductWalk &walk, ArrayRef<in
   return false;
 }
 
-bool Scheduler::scheduleChain(LaunchPlan &l, const ProductChain &chain, ArrayRef<int64_t> first, ArrayRef<int64_t> second) {
-  int64_t columns = second[chain.columns().front()], walked = second[chain.walked];
+bool Scheduler::scheduleChain(LaunchPlan &l, ArrayRef<ProductChain> chains, ArrayRef<int64_t> first, ArrayRef<int64_t> second) {
+  const ProductChain &chain = chains.front();
+  int64_t walked = second[chain.walked];
   for (LaunchPlan &p : chainsOfRows(l, chain.rows(), chain.second.batch, second))
     for (int64_t j : {128, 64}) {
-      p.tiles[columns] = llvm::alignTo(extentMax(p, columns), 8);
+      for (const ProductChain &c : chains) {
+        int64_t columns = second[c.columns().front()];
+        p.tiles[columns] = llvm::alignTo(extentMax(p, columns), 8);
+      }
       p.tiles[walked] = clampTile(p, walked, j);
       bool resides = assignSummed(p, first[chain.first.k.front()]);
       LaunchPlan fitted = p; // (its parts and stages are for these tiles)
-      if (!fitsChain(fitted, chain, first, second, resides))
+      if (!fitsChain(fitted, chains, first, second, resides))
         continue;
       auto hasSeveral = [&](unsigned d) { return extentMax(p, second[d]) < 0 || extentMax(p, second[d]) > p.tiles[second[d]]; };
       auto last = llvm::find_if(llvm::reverse(chain.rows()), hasSeveral);
@@ -103,8 +108,11 @@ bool Scheduler::scheduleChain(LaunchPlan &l, const ProductChain &chain, ArrayRef
   return false;
 }
 
-bool Scheduler::fitsChain(LaunchPlan &p, const ProductChain &chain, ArrayRef<int64_t> first, ArrayRef<int64_t> second, bool resides) {
-  int64_t m = tileProduct(p, chain.rows(), second), n = tileProduct(p, chain.columns(), second), j = p.tiles[second[chain.walked]];
+bool Scheduler::fitsChain(LaunchPlan &p, ArrayRef<ProductChain> chains, ArrayRef<int64_t> first, ArrayRef<int64_t> second, bool resides) {
+  const ProductChain &chain = chains.front();
+  int64_t m = tileProduct(p, chain.rows(), second), n = 0, j = p.tiles[second[chain.walked]];
+  for (const ProductChain &c : chains)
+    n += tileProduct(p, c.columns(), second);
   int64_t k = tileProduct(p, chain.first.k, first);
   // Of the first product's results a thread has f32 while they are worked on, and what the second takes of them.
   int64_t registers = (m * j + m * j / 2 + m * n) / (p.warps * 32);
@@ -112,8 +120,9 @@ bool Scheduler::fitsChain(LaunchPlan &p, const ProductChain &chain, ArrayRef<int
     return false;
   std::string why;
   if (!canFeedWgmma(p, chain.first.a, chain.first.m, chain.first.k, first, why) ||
-      !canFeedWgmma(p, chain.first.b, chain.first.n, chain.first.k, first, why) ||
-      !canFeedWgmma(p, chain.other(), chain.columns(), chain.second.k, second, why))
+      !canFeedWgmma(p, chain.first.b, chain.first.n, chain.first.k, first, why) || !llvm::all_of(chains, [&](const ProductChain &c) {
+        return canFeedWgmma(p, c.other(), c.columns(), c.second.k, second, why);
+      }))
     return false;
   int64_t once = resides ? m * k * kBytes : 0, each = (j * k + j * n + (resides ? 0 : m * k)) * kBytes;
   while (n % std::min(n, p.part) || p.part > n)

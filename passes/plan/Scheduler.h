@@ -141,7 +141,7 @@ private:
   // ChainPlan.cpp
   /// Two products of which one takes the other's results in the launch's loop. False where no tile holds what they need.
   bool scheduleChain(LaunchPlan &l);
-  bool scheduleChain(LaunchPlan &l, const ProductChain &chain, llvm::ArrayRef<int64_t> first, llvm::ArrayRef<int64_t> second);
+  bool scheduleChain(LaunchPlan &l, llvm::ArrayRef<ProductChain> chains, llvm::ArrayRef<int64_t> first, llvm::ArrayRef<int64_t> second);
   /// Whether some tiles of a chain have more rounds than others (`j <= i`): blocks then take tiles as they become free.
   bool isUneven(const LaunchPlan &l);
   /// What launches of a loop may start from, the best first: by how many rows of the first product a tile has.
@@ -153,7 +153,7 @@ private:
   bool scheduleWalk(LaunchPlan &l, const ProductWalk &walk, llvm::ArrayRef<int64_t> dims);
   /// Whether registers and slots hold the tiles of `p`, whose stages and parts it chooses. `resides`: all rows of the first product's
   /// tile stay in slots for the whole loop. `first`, `second`: the products' launch indices.
-  bool fitsChain(LaunchPlan &p, const ProductChain &chain, llvm::ArrayRef<int64_t> first, llvm::ArrayRef<int64_t> second, bool resides);
+  bool fitsChain(LaunchPlan &p, llvm::ArrayRef<ProductChain> chains, llvm::ArrayRef<int64_t> first, llvm::ArrayRef<int64_t> second, bool resides);
 
   // ProductFeed.cpp
   /// Whether rows of the tensor that a factor reads are no multiples of a line of L2 apart, for all that is known.

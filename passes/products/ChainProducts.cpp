@@ -24,7 +24,7 @@ struct TeChainProductsPass : impl::TeChainProductsBase<TeChainProductsPass> {
     if (failed(known))
       return signalPassFailure();
     for (ReduceOp reader : llvm::to_vector(kernel.getBlock().getOps<ReduceOp>()))
-      if (std::optional<ProductChain> chain = findChain(reader, *known->target, known->facts(), /*shared=*/true)) {
+      if (std::optional<ProductChain> chain = findChain(reader, *known->target, known->facts(), ChainUse::Shared)) {
         ReduceOp producer = chain->producer;
         bool isShared = llvm::any_of(producer->getUsers(), [&](Operation *user) { return user->getParentOp() != reader; });
         if (!isShared)

@@ -17,6 +17,8 @@
 #include "passes/plan/Sharing.h"
 #include "passes/te/Separate.h"
 
+#include <set>
+
 using namespace mlir;
 
 namespace kernelc {
@@ -54,14 +56,20 @@ public:
       kinds.push_back(stringifyCombiner(c.kind));
       types_.push_back(c.term ? c.term.getType() : chain_.terms[c.member].getType());
       std::optional<unsigned> m = memberOf_[k];
+      own_.push_back(m ? chain_.own[*m] : ownDimsOf(c));
       results.push_back(m ? ReduceOp(chain_.members[*m]).getType()
-                          : RankedTensorType::get(SmallVector<int64_t>(chain_.parallel, ShapedType::kDynamic), types_.back()));
+                          : RankedTensorType::get(SmallVector<int64_t>(own_.back().size(), ShapedType::kDynamic), types_.back()));
     }
+    auto isWhole = [&](ArrayRef<unsigned> own) { return llvm::equal(own, llvm::seq(0u, chain_.parallel)); };
+    SmallVector<Attribute> dims;
+    for (ArrayRef<unsigned> own : own_)
+      dims.push_back(b_.getI64ArrayAttr(llvm::to_vector_of<int64_t>(own)));
     StringAttr name;
     for (ReduceOp r : chain_.members)
       name = r.getNameAttr() ? r.getNameAttr() : name;
-    auto op = CascadeOp::create(b_, first_.getLoc(), results, b_.getStrArrayAttr(kinds), first_.getIndices(), first_.getParallel(),
-                                ArrayAttr(), first_.getExtents(), first_.getConditionAttr(), name);
+    auto op = CascadeOp::create(b_, first_.getLoc(), results, b_.getStrArrayAttr(kinds), chain_.domain.indices, chain_.parallel,
+                                llvm::all_of(own_, isWhole) ? ArrayAttr() : b_.getArrayAttr(dims), chain_.domain.extents,
+                                chain_.domain.condition, name);
     writeElement(op);
     writeRescale(op);
     writeFinalize(op);
@@ -75,6 +83,16 @@ public:
 
 private:
   Location loc() { return first_.getLoc(); }
+
+  /// The parallel dims that a component which is no member's result has: those of its terms and of what these use.
+  SmallVector<unsigned> ownDimsOf(const Component &c) {
+    llvm::BitVector own = findSupport(c.term ? c.term : chain_.terms[c.member], chain_.dims);
+    own.resize(chain_.parallel);
+    if (c.motion != Motion::Stays)
+      for (unsigned d : chain_.own[c.member])
+        own.set(d);
+    return llvm::to_vector_of<unsigned>(own.set_bits());
+  }
 
   /// Which component's result each member is.
   void chooseResults() {
@@ -199,7 +217,12 @@ private:
           sum = plus(sum, times(times(constant(types_[k], binomial), power(d, c.power - q)), lower));
         }
       }
-      Value kept = either(isZero, isEqual(x, y)), none = isEqual(x, singular(c)), scaled = times(sum, by);
+      Value none = isEqual(x, singular(c));
+      if (c.weighted && c.power == 0) { // one factor for all results of a row
+        moved.push_back(times(a, choose(either(isEqual(x, y), none), constant(types_[k], 1), by)));
+        continue;
+      }
+      Value kept = either(isZero, isEqual(x, y)), scaled = times(sum, by);
       if (c.weighted)
         kept = either(kept, none);
       else
@@ -253,10 +276,23 @@ private:
   ReduceOp first_;
   OpBuilder b_;
   SmallVector<Type> types_;
+  SmallVector<SmallVector<unsigned>> own_; ///< per component
   SmallVector<std::optional<unsigned>> memberOf_; ///< per component
 };
 
 //===- The reductions that it is made of -===//
+
+/// Reductions that may become one cascade, and whose indices are whose.
+struct Family {
+  SmallVector<ReduceOp> members;
+  SmallVector<std::pair<Attribute, AffineExpr>> parallel;           ///< name and extent of each index that some member has
+  llvm::DenseMap<Operation *, SmallVector<unsigned>> indicesOf; ///< per member: those of its parallel dims
+
+  void add(ReduceOp r, ArrayRef<unsigned> indices) {
+    members.push_back(r);
+    indicesOf[r].assign(indices.begin(), indices.end());
+  }
+};
 
 class Deriver {
 public:
@@ -268,16 +304,19 @@ public:
     for (auto reduce : kernel_.getBlock().getOps<ReduceOp>())
       if (isCandidate(reduce))
         all.push_back(reduce);
-    for (SmallVector<ReduceOp> &chain : collect(all))
-      derive(std::move(chain));
+    for (Family &family : collect(all))
+      derive(std::move(family));
   }
 
 private:
-  /// A plain reduction that is no product, and reads none that would be cut at the product's tiles.
+  /// A plain reduction that reads no product's results which would be cut at the product's tiles, or a product that takes them
+  /// from registers.
   bool isCandidate(ReduceOp r) {
     if (r.isArg() || r.getInit() || r.getOutMap() || r.getYield().getCondition() || r.getNumParallel() == r.getNumDims() ||
-        r->hasAttr(kInTile) || !getThinDims(r).empty() || findGeneralContraction(r))
+        r->hasAttr(kInTile) || !getThinDims(r).empty())
       return false;
+    if (findGeneralContraction(r))
+      return merge_ == Merge::WhereItPays && findChain(r, target_, facts_, ChainUse::InCascade);
     bool ofProduct = false;
     r.walk([&](ReadOp read) {
       auto made = dyn_cast_or_null<ReduceOp>(read.getTensor().getDefiningOp());
@@ -301,21 +340,71 @@ private:
            (merge_ == Merge::Launch || !findHeldRow(r, facts_, target_));
   }
 
-  /// Whether `read`, in `op`, is of the point's own element of what an equal domain gives.
-  static bool isOwnPoint(ReadOp read, ReduceOp op) {
+  static bool hasSameDomain(ReduceOp a, ReduceOp b) {
+    return a.getExtents() == b.getExtents() && a.getNumParallel() == b.getNumParallel() && a.getConditionAttr() == b.getConditionAttr();
+  }
+
+  /// The family's index that each parallel dim of r is: where r has the domain of the family's first member, or is a product that reads
+  /// members' results; dims that only r has become indices of their own.
+  static std::optional<SmallVector<unsigned>> findIndices(ReduceOp r, Family &family) {
+    ReduceOp first = family.members.front();
+    if (hasSameDomain(first, r))
+      return family.indicesOf[first];
+    constexpr unsigned kNone = ~0u;
+    SmallVector<unsigned> indices(r.getNumParallel(), kNone);
+    bool ok = true, reads = false;
+    r.walk([&](ReadOp read) {
+      auto made = dyn_cast_or_null<ReduceOp>(read.getTensor().getDefiningOp());
+      if (!made || !llvm::is_contained(family.members, made))
+        return;
+      reads = true;
+      ArrayRef<unsigned> own = family.indicesOf[made];
+      for (auto [at, e] : llvm::enumerate(read.getMapOrIdentity().getResults())) {
+        auto dim = dyn_cast<AffineDimExpr>(e);
+        std::optional<unsigned> d = dim ? findIndex(r, read.getOperands_()[dim.getPosition()]) : std::nullopt;
+        ok &= d && *d < indices.size() && (indices[*d] == kNone || indices[*d] == own[at]) && !(indices[*d] = own[at], false) &&
+              r.getExtents().getResult(*d) == family.parallel[own[at]].second;
+      }
+    });
+    unsigned reduced = first.getNumDims() - first.getNumParallel();
+    if (!ok || !reads || !findContraction(r) || r.getNumDims() - r.getNumParallel() != reduced ||
+        r.getExtents().getResults().take_back(reduced) != first.getExtents().getResults().take_back(reduced))
+      return std::nullopt;
+    for (auto [d, index] : llvm::enumerate(indices))
+      if (index == kNone) {
+        index = family.parallel.size();
+        family.parallel.push_back({r.getIndices()[d], r.getExtents().getResult(d)});
+      }
+    return conditionOf(r, indices) == conditionOf(first, family.indicesOf[first]) ? std::optional(indices) : std::nullopt;
+  }
+
+  /// Its condition as constraints over the family's indices, the reduced ones first.
+  static std::set<std::pair<const void *, bool>> conditionOf(ReduceOp r, ArrayRef<unsigned> indices) {
+    std::set<std::pair<const void *, bool>> constraints;
+    std::optional<IntegerSet> set = r.getCondition();
+    unsigned reduced = r.getNumDims() - r.getNumParallel();
+    SmallVector<AffineExpr> by;
+    for (unsigned index : indices)
+      by.push_back(getAffineDimExpr(reduced + index, r.getContext()));
+    for (unsigned d = 0; d < reduced; ++d)
+      by.push_back(getAffineDimExpr(d, r.getContext()));
+    for (unsigned i = 0; set && i < set->getNumConstraints(); ++i)
+      constraints.insert({simplifyAffineExpr(set->getConstraint(i).replaceDims(by), 64, set->getNumSymbols()).getAsOpaquePointer(), set->isEq(i)});
+    return constraints;
+  }
+
+  /// Whether `read`, in r, is of the point's own element of what member `made` gives.
+  static bool isOwnPoint(ReadOp read, ReduceOp r, ArrayRef<unsigned> indices, ArrayRef<unsigned> own) {
     AffineMap map = read.getMapOrIdentity();
-    if (map.getNumResults() != op.getNumParallel() || read.getBounds() != BoundsMode::InBounds)
+    if (map.getNumResults() != own.size() || read.getBounds() != BoundsMode::InBounds)
       return false;
-    for (auto [d, e] : llvm::enumerate(map.getResults())) {
+    for (auto [at, e] : llvm::enumerate(map.getResults())) {
       auto dim = dyn_cast<AffineDimExpr>(e);
-      if (!dim || findIndex(op, read.getOperands_()[dim.getPosition()]) != unsigned(d))
+      std::optional<unsigned> d = dim ? findIndex(r, read.getOperands_()[dim.getPosition()]) : std::nullopt;
+      if (!d || *d >= indices.size() || indices[*d] != own[at])
         return false;
     }
     return true;
-  }
-
-  static bool hasSameDomain(ReduceOp a, ReduceOp b) {
-    return a.getExtents() == b.getExtents() && a.getNumParallel() == b.getNumParallel() && a.getConditionAttr() == b.getConditionAttr();
   }
 
   /// The members of `chain` that r reads at its own point.
@@ -329,8 +418,8 @@ private:
     return found;
   }
 
-  /// Whether r needs what some member of the chain gives in another way than by reading it at its own point.
-  static bool needsElsewhere(ReduceOp r, ArrayRef<ReduceOp> chain) {
+  /// Whether r needs what some member of the family gives in another way than by reading it at its own point.
+  static bool needsElsewhere(ReduceOp r, ArrayRef<unsigned> indices, Family &family) {
     bool found = false;
     SmallVector<Operation *> work;
     llvm::SmallPtrSet<Operation *, 16> seen;
@@ -340,8 +429,8 @@ private:
         if (!made)
           return;
         auto reduce = dyn_cast<ReduceOp>(made);
-        if (reduce && llvm::is_contained(chain, reduce))
-          found |= !direct || !isOwnPoint(read, r);
+        if (reduce && llvm::is_contained(family.members, reduce))
+          found |= !direct || !isOwnPoint(read, r, indices, family.indicesOf[reduce]);
         else if (seen.insert(made).second)
           work.push_back(made);
       });
@@ -374,29 +463,38 @@ private:
     return found;
   }
 
-  std::vector<SmallVector<ReduceOp>> collect(ArrayRef<ReduceOp> all) {
-    std::vector<SmallVector<ReduceOp>> chains;
+  std::vector<Family> collect(ArrayRef<ReduceOp> all) {
+    std::vector<Family> families;
     for (ReduceOp r : all) {
       bool joined = false;
-      for (SmallVector<ReduceOp> &chain : chains) {
-        if (joined || !hasSameDomain(chain.front(), r) || needsElsewhere(r, chain))
+      for (Family &family : families) {
+        Family with = family; // (r may add indices)
+        std::optional<SmallVector<unsigned>> indices = joined ? std::nullopt : findIndices(r, with);
+        if (!indices || needsElsewhere(r, *indices, family))
           continue;
-        if (readOf(r, chain).empty() && llvm::none_of(chain, [&](ReduceOp m) { return readInCommon(m, r); }))
+        if (readOf(r, family.members).empty() && llvm::none_of(family.members, [&](ReduceOp m) { return readInCommon(m, r); }))
           continue;
-        chain.push_back(r);
+        with.add(r, *indices);
+        family = std::move(with);
         joined = true;
       }
-      if (!joined)
-        chains.push_back({r});
+      if (joined || findGeneralContraction(r))
+        continue;
+      Family own;
+      for (unsigned d = 0; d < r.getNumParallel(); ++d)
+        own.parallel.push_back({r.getIndices()[d], r.getExtents().getResult(d)});
+      own.add(r, llvm::to_vector(llvm::seq(0u, r.getNumParallel())));
+      families.push_back(std::move(own));
     }
-    return chains;
+    return families;
   }
 
   /// Derives the cascade of as many members as can be separated.
-  void derive(SmallVector<ReduceOp> members) {
+  void derive(Family family) {
+    SmallVector<ReduceOp> &members = family.members;
     while (members.size() > 1) {
       Chain chain;
-      ComputeOp scratch = write(members, chain);
+      ComputeOp scratch = write(family, chain);
       Separation separation;
       std::optional<Inseparable> bad = separate(chain, separation);
       if (!bad) {
@@ -426,15 +524,50 @@ private:
     members = left;
   }
 
+  /// Gives the chain the indices of its members, the parallel ones in the order of the member that has most; which dim of the domain
+  /// each index of the family becomes.
+  static SmallVector<unsigned> setDomain(Family &family, Chain &chain) {
+    ReduceOp most = *llvm::max_element(family.members, [](ReduceOp a, ReduceOp b) { return a.getNumParallel() < b.getNumParallel(); });
+    SmallVector<unsigned> order(family.indicesOf[most]), dimOf(family.parallel.size());
+    for (ReduceOp r : family.members)
+      for (unsigned index : family.indicesOf[r])
+        if (!llvm::is_contained(order, index))
+          order.push_back(index);
+    SmallVector<Attribute> names;
+    SmallVector<AffineExpr> extents, by;
+    for (auto [d, index] : llvm::enumerate(order)) {
+      dimOf[index] = d;
+      names.push_back(family.parallel[index].first);
+      extents.push_back(family.parallel[index].second);
+    }
+    chain.members.assign(family.members.begin(), family.members.end());
+    for (ReduceOp r : family.members)
+      chain.own.push_back(llvm::map_to_vector(family.indicesOf[r], [&](unsigned index) { return dimOf[index]; }));
+    chain.parallel = order.size();
+    for (unsigned d : chain.own[llvm::find(family.members, most) - family.members.begin()])
+      by.push_back(getAffineDimExpr(d, most.getContext()));
+    for (unsigned d = most.getNumParallel(); d < most.getNumDims(); ++d) {
+      by.push_back(getAffineDimExpr(extents.size(), most.getContext()));
+      names.push_back(most.getIndices()[d]);
+      extents.push_back(most.getExtents().getResult(d));
+    }
+    chain.dims = extents.size();
+    unsigned symbols = most.getExtents().getNumSymbols();
+    chain.domain.indices = ArrayAttr::get(most.getContext(), names);
+    chain.domain.extents = AffineMap::get(0, symbols, extents, most.getContext());
+    if (std::optional<IntegerSet> set = most.getCondition())
+      chain.domain.condition = IntegerSetAttr::get(set->replaceDimsAndSymbols(by, {}, chain.dims, symbols));
+    return dimOf;
+  }
+
   /// The bodies of all members in one block, in which equal values are one.
-  ComputeOp write(ArrayRef<ReduceOp> members, Chain &chain) {
+  ComputeOp write(Family &family, Chain &chain) {
+    ArrayRef<ReduceOp> members = family.members;
     ReduceOp first = members.front();
     OpBuilder b(members.back());
-    chain.members.assign(members.begin(), members.end());
-    chain.parallel = first.getNumParallel();
-    chain.dims = first.getNumDims();
+    setDomain(family, chain);
     auto type = RankedTensorType::get(SmallVector<int64_t>(chain.dims, ShapedType::kDynamic), b.getF32Type());
-    auto scratch = ComputeOp::create(b, first.getLoc(), type, first.getIndices(), first.getExtents(), IntegerSetAttr(), Value(),
+    auto scratch = ComputeOp::create(b, first.getLoc(), type, chain.domain.indices, chain.domain.extents, IntegerSetAttr(), Value(),
                                      AffineMapAttr(), AffineMapAttr(), StringAttr(), false);
     Block &block = scratch.getBody().emplaceBlock();
     for (unsigned d = 0; d < chain.dims; ++d)
@@ -444,11 +577,11 @@ private:
     chain.block = &block;
     b.setInsertionPointToStart(&block);
     SmallVector<Value> terms;
-    for (ReduceOp r : members) {
+    for (auto [m, r] : llvm::enumerate(members)) {
       IRMapping mapping;
-      for (unsigned d = 0; d < chain.dims; ++d)
-        mapping.map(r.getBlock().getArgument(d), block.getArgument(d));
-      for (Operation &op : r.getBlock().without_terminator()) {
+      for (auto [d, arg] : llvm::enumerate(ReduceOp(r).getBlock().getArguments()))
+        mapping.map(arg, block.getArgument(d < chain.own[m].size() ? chain.own[m][d] : chain.parallel + d - chain.own[m].size()));
+      for (Operation &op : ReduceOp(r).getBlock().without_terminator()) {
         auto read = dyn_cast<ReadOp>(op);
         auto made = read ? dyn_cast_or_null<ReduceOp>(read.getTensor().getDefiningOp()) : ReduceOp();
         auto member = llvm::find(members, made);
@@ -457,7 +590,7 @@ private:
         else
           b.clone(op, mapping);
       }
-      terms.push_back(mapping.lookupOrDefault(r.getYield().getValues()[0]));
+      terms.push_back(mapping.lookupOrDefault(ReduceOp(r).getYield().getValues()[0]));
     }
     auto yield = YieldOp::create(b, first.getLoc(), terms, Value());
     DominanceInfo dominance;

@@ -4,6 +4,7 @@
 #include "ir/te/Combiners.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
+#include "passes/analysis/Contraction.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -20,8 +21,16 @@ struct LinearForm {
 
 /// A product: of what depends on the index alone, on earlier results alone, on both by one exponential, and others.
 struct Product {
-  SmallVector<Value> terms, termDivisors, free, freeDivisors, exponentials, mixed;
+  struct Terms {
+    SmallVector<Value> factors, divisors;
+    bool empty() const { return factors.empty() && divisors.empty(); }
+  };
+  Terms terms;
+  Operation *rounding = nullptr; ///< the widening of a narrowed product, which has the exponential and `rounded`
+  Terms rounded;
+  SmallVector<Value> free, freeDivisors, exponentials, mixed;
   bool negative = false;
+  bool isPlain() const { return terms.empty() && !rounding && free.empty() && freeDivisors.empty(); }
 };
 
 class Separator {
@@ -32,6 +41,7 @@ public:
     into_.members.resize(chain_.members.size());
     for (unsigned m = 0; m < chain_.members.size(); ++m) {
       member_ = m;
+      isContraction_ = findContraction(chain_.members[m]).has_value();
       failed_ = nullptr;
       Value term = chain_.terms[m];
       if (isPure(term))
@@ -118,23 +128,31 @@ private:
            llvm::all_of(a.terms, [](auto &entry) { return entry.second == 0; });
   }
 
-  void addFactors(Value v, bool divides, Product &p) {
+  /// `inside`: of the narrowed product.
+  void addFactors(Value v, bool divides, Product &p, bool inside = false) {
+    Product::Terms &terms = inside ? p.rounded : p.terms;
     if (isPure(v))
-      return (divides ? p.termDivisors : p.terms).push_back(v);
+      return (divides ? terms.divisors : terms.factors).push_back(v);
     if (isFree(v))
       return (divides ? p.freeDivisors : p.free).push_back(v);
     Operation *op = v.getDefiningOp();
+    // A cast that feeds only a contraction states a precision: what is free of the index leaves it, too.
+    if (auto narrowed = isa<arith::ExtFOp>(op) ? op->getOperand(0).getDefiningOp<arith::TruncFOp>() : arith::TruncFOp();
+        narrowed && !divides && !p.rounding && isContraction_) {
+      p.rounding = op;
+      return addFactors(narrowed.getIn(), divides, p, true);
+    }
     if (isa<arith::MulFOp>(op)) {
-      addFactors(op->getOperand(0), divides, p);
-      return addFactors(op->getOperand(1), divides, p);
+      addFactors(op->getOperand(0), divides, p, inside);
+      return addFactors(op->getOperand(1), divides, p, inside);
     }
     if (isa<arith::DivFOp>(op) && !isQuotient(op)) {
-      addFactors(op->getOperand(0), divides, p);
-      return addFactors(op->getOperand(1), !divides, p);
+      addFactors(op->getOperand(0), divides, p, inside);
+      return addFactors(op->getOperand(1), !divides, p, inside);
     }
     if (isa<arith::NegFOp>(op)) {
       p.negative = !p.negative;
-      return addFactors(op->getOperand(0), divides, p);
+      return addFactors(op->getOperand(0), divides, p, inside);
     }
     bool exponential = isa<math::ExpOp, math::Exp2Op>(op) && !divides;
     (exponential ? p.exponentials : p.mixed).push_back(v);
@@ -250,7 +268,7 @@ private:
       c.shift = factor->first;
     }
     Part part{0, p.negative, p.free, p.freeDivisors, std::nullopt, Value()};
-    bool hasFactor = !p.terms.empty() || !p.termDivisors.empty();
+    bool hasFactor = !p.terms.empty() || p.rounding;
     if (hasFactor || !p.mixed.empty())
       part.plain = findOrAdd(c);
     for (unsigned power = 0; power <= p.mixed.size(); ++power) {
@@ -271,19 +289,26 @@ private:
   Value product(const Product &p, unsigned power, Location loc) {
     OpBuilder b(chain_.block, chain_.block->getTerminator()->getIterator());
     Value v = p.exponentials[0];
-    for (Value w : p.terms)
-      v = arith::MulFOp::create(b, loc, v, w);
-    for (Value w : p.termDivisors)
-      v = arith::DivFOp::create(b, loc, v, w);
+    auto multiply = [&](const Product::Terms &terms) {
+      for (Value w : terms.factors)
+        v = arith::MulFOp::create(b, loc, v, w);
+      for (Value w : terms.divisors)
+        v = arith::DivFOp::create(b, loc, v, w);
+    };
+    multiply(p.rounded);
     for (unsigned i = 0; i < power; ++i)
       v = arith::MulFOp::create(b, loc, v, p.mixed[0]);
+    if (p.rounding) {
+      v = arith::TruncFOp::create(b, loc, p.rounding->getOperand(0).getType(), v);
+      v = arith::ExtFOp::create(b, loc, p.rounding->getResult(0).getType(), v);
+    }
+    multiply(p.terms);
     return v;
   }
 
   /// (v / x)^p.
   std::optional<Part> matchPower(const Product &p) {
-    if (p.mixed.empty() || !p.exponentials.empty() || !p.terms.empty() || !p.termDivisors.empty() || !p.free.empty() ||
-        !p.freeDivisors.empty())
+    if (p.mixed.empty() || !p.exponentials.empty() || !p.isPlain())
       return std::nullopt;
     Operation *quotient = p.mixed[0].getDefiningOp();
     if (!isa_and_nonnull<arith::DivFOp>(quotient) || !isQuotient(quotient) || !llvm::all_equal(p.mixed))
@@ -314,8 +339,7 @@ private:
   /// (v - y)^p, where y is a multiple of the sum of v.
   std::optional<Part> matchMoment(const Product &p) {
     constexpr size_t kMost = 4;
-    if (p.mixed.size() < 2 || p.mixed.size() > kMost || !p.exponentials.empty() || !p.terms.empty() || !p.termDivisors.empty() ||
-        !p.free.empty() || !p.freeDivisors.empty() || !llvm::all_equal(p.mixed))
+    if (p.mixed.size() < 2 || p.mixed.size() > kMost || !p.exponentials.empty() || !p.isPlain() || !llvm::all_equal(p.mixed))
       return std::nullopt;
     auto difference = p.mixed[0].getDefiningOp<arith::SubFOp>();
     if (!difference)
@@ -348,6 +372,7 @@ private:
   const Chain &chain_;
   Separation &into_;
   unsigned member_ = 0;
+  bool isContraction_ = false; ///< that member
   Operation *failed_ = nullptr;
   llvm::DenseMap<Value, llvm::BitVector> support_;
 };

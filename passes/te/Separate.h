@@ -7,10 +7,16 @@
 namespace kernelc::te {
 
 /// Reductions over one and the same points that feed each other. Their bodies stand in one block, without repetition: its
-/// arguments are the dims, then for each member what it comes to.
+/// arguments are the dims, then for each member what it comes to. A member may lack parallel dims that others have.
 struct Chain {
   llvm::SmallVector<ReduceOp> members;
-  unsigned parallel = 0, dims = 0;
+  llvm::SmallVector<llvm::SmallVector<unsigned>> own; ///< per member: the parallel dims of its result, in its order
+  struct Domain {
+    mlir::ArrayAttr indices;
+    mlir::AffineMap extents;
+    mlir::IntegerSetAttr condition;
+  } domain;
+  unsigned parallel = 0, dims = 0; ///< of the domain
   mlir::Block *block = nullptr;
   llvm::SmallVector<mlir::Value> terms; ///< per member
 
