@@ -193,6 +193,8 @@ Expr Emitter::mathCall(Operation *op) {
   Type type = op->getResult(0).getType();
   if (auto erfc = dyn_cast<math::ErfcOp>(op); erfc && type.isF32() && bitEnumContainsAny(erfc.getFastmath(), arith::FastMathFlags::afn))
     return helper("kc_erfc", op->getOperands());
+  if (auto exp2 = dyn_cast<math::Exp2Op>(op); exp2 && type.isF32() && bitEnumContainsAny(exp2.getFastmath(), arith::FastMathFlags::afn))
+    return helper("kc_exp2", op->getOperands());
   StringRef base = llvm::TypeSwitch<Operation *, StringRef>(op)
                        .Case<math::ExpOp>([](auto) { return "exp"; })
                        .Case<math::Exp2Op>([](auto) { return "exp2"; })

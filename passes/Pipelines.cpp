@@ -123,6 +123,8 @@ void buildCudaPipeline(OpPassManager &pm, CudaStop stop, bool fits32) {
   pm.addNestedPass<tile::FuncOp>(createTileSpecializeWarps());
   // Only the loops of warps that multiply: those of warps that fill stay short.
   pm.addNestedPass<tile::FuncOp>(createTileOverlapDots());
+  pm.addNestedPass<tile::FuncOp>(createTileSkewDots());
+  pm.addNestedPass<tile::FuncOp>(createTileSplitRounds());
   pm.addPass(createCanonicalizerPass());
   // Loops that still read memory themselves. No folding behind it: the last round adds up as the full rounds do.
   pm.addNestedPass<tile::FuncOp>(createTilePeelRounds());

@@ -169,13 +169,17 @@ LogicalResult LaunchEmitter::emitCascade(CascadeOp op, ArrayRef<int64_t> dims, A
   SmallVector<int64_t> loops = loopsOf(dims);
   bool shares = llvm::any_of(dims.drop_front(op.getNumParallel()), [&](int64_t i) { return isSharedOut(i); });
   bool inLaunch = !open_.empty(), ok = true;
+  // A round of no points changes nothing, and with one at least the next round's first product may start beside this one's second.
+  bool isFilled = inLaunch && knownPositive(l_.extents.getResult(open_.front()), {plan_.sizeDiv, plan_.sizeMax});
+  int64_t least = isFilled && llvm::any_of(products, [](auto &round) { return bool(round); }) ? 1 : 0;
   auto walk = [&](Values start, llvm::function_ref<Values(Values)> body) {
     if (!inLaunch)
       return loopNest(loops, op.getCondition(), dims, start, loc, body);
-    return roundsLoop(open_, op.getCondition(), dims, start, loc, open_.size(), nullptr, 1, [&](ValueRange carried) {
+    auto round = [&](ValueRange carried) {
       ok = ok && llvm::all_of(made, [&](size_t n) { return succeeded(emitStatement(n)); });
       return ok ? body(llvm::to_vector(carried)) : Values(carried);
-    });
+    };
+    return roundsLoop(open_, op.getCondition(), dims, start, loc, open_.size(), nullptr, 1, round, least);
   };
   auto merge = [&](Combiner kind, Value value) {
     return tile::ClusterReduceOp::create(b_, loc, TypeRange{value.getType()}, kind, value).getResult(0);

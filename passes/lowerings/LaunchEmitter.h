@@ -95,10 +95,11 @@ private:
   /// `where`, if given, makes a condition on data at the current offsets, one i1: tiles for which it
   /// does not hold are passed over. It depends on the first `picked` of k alone, at least one: for each
   /// tile of these the loop walks all of the others.
+  /// `least`: so many rounds at least, also where the first one has no point of the domain.
   /// With `chunk` > 1 (one sum, and no `where`) so many rounds start from `init` together, and what they come to is added up (addPart).
   Values roundsLoop(llvm::ArrayRef<int64_t> k, std::optional<mlir::IntegerSet> set, llvm::ArrayRef<int64_t> dims, mlir::ValueRange init,
                     mlir::Location loc, size_t picked, llvm::function_ref<mlir::Value()> where, int64_t chunk,
-                    llvm::function_ref<Values(mlir::ValueRange)> body);
+                    llvm::function_ref<Values(mlir::ValueRange)> body, int64_t least = 0);
 
   // ScanToTile.cpp
   /// The statements of a launch of scans along launch index `along`: tile by tile, carrying what each scan has come to.

@@ -212,7 +212,7 @@ Value LaunchEmitter::resultHolds(IntegerSet set, ArrayRef<int64_t> dims, ArrayRe
 
 SmallVector<Value> LaunchEmitter::roundsLoop(ArrayRef<int64_t> k, std::optional<IntegerSet> set, ArrayRef<int64_t> dims, ValueRange init,
                                              Location loc, size_t picked, llvm::function_ref<Value()> where, int64_t chunk,
-                                             llvm::function_ref<Values(ValueRange)> body) {
+                                             llvm::function_ref<Values(ValueRange)> body, int64_t least) {
   SmallVector<AffineExpr> counts;
   AffineExpr perPick = b_.getAffineConstantExpr(1); // tiles of the indices that are not picked
   for (auto [n, i] : llvm::enumerate(k)) {
@@ -246,8 +246,8 @@ SmallVector<Value> LaunchEmitter::roundsLoop(ArrayRef<int64_t> k, std::optional<
   Location counted = NameLoc::get(b_.getStringAttr(l_.indices[last] + "_tiles"), cu::unnamed(loc));
   Value tileCount = tile::ApplyOp::create(b_, counted, b_.getIndexType(), AffineMap::get(span.size(), symbols, total), span);
   if (!span.empty()) // tiles are counted on from loop to loop: of an empty span there are none, not fewer
-    tileCount = arith::MaxSIOp::create(b_, counted, tileCount, constant(0, loc));
-  if (Value holds = set ? resultHolds(*set, dims, k, loc) : Value())
+    tileCount = arith::MaxSIOp::create(b_, counted, tileCount, constant(least, loc));
+  if (Value holds = set && !least ? resultHolds(*set, dims, k, loc) : Value())
     tileCount = arith::SelectOp::create(b_, counted, holds, tileCount, constant(0, loc));
   auto named = [&](int64_t index, StringRef suffix) { return NameLoc::get(b_.getStringAttr(l_.indices[index] + suffix), loc); };
   // Offsets of the indices [from, to) of k from the number of a tile of theirs, the last of them fastest.

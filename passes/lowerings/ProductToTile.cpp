@@ -265,7 +265,19 @@ Value LaunchEmitter::operand(Value factor, Type unitType, std::optional<IntegerS
   tile = body.broadcast(narrowed ? narrowed.getIn() : tile, shape);
   auto type = cast<RankedTensorType>(tile.getType());
   Value zero = arith::ConstantOp::create(b_, loc, type, SplatElementsAttr::get(type, Attribute(b_.getZeroAttr(type.getElementType()))));
-  Value chosen = arith::SelectOp::create(b_, loc, body.broadcast(counts, shape), tile, zero);
+  Value chosen;
+  // What is zero for another reason, too, is masked within, where others may have masked it already (a cascade's sum beside its product).
+  auto guarded = tile.getDefiningOp<arith::SelectOp>();
+  auto isZero = [](Value v) {
+    auto spread = v.getDefiningOp<tile::BroadcastOp>();
+    return matchPattern(spread ? spread.getInput() : v, m_AnyZeroFloat());
+  };
+  if (guarded && isZero(guarded.getTrueValue())) {
+    chosen = arith::SelectOp::create(b_, loc, body.broadcast(counts, shape), guarded.getFalseValue(), zero);
+    chosen = arith::SelectOp::create(b_, loc, guarded.getCondition(), zero, chosen);
+  } else {
+    chosen = arith::SelectOp::create(b_, loc, body.broadcast(counts, shape), tile, zero);
+  }
   return narrowed
              ? arith::TruncFOp::create(b_, loc, RankedTensorType::get(shape, getElementTypeOrSelf(narrowed.getType())), chosen).getResult()
              : chosen;

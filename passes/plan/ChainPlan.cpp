@@ -97,6 +97,8 @@ bool Scheduler::scheduleChain(LaunchPlan &l, ArrayRef<ProductChain> chains, Arra
       p.tiles[walked] = clampTile(p, walked, j);
       bool resides = assignSummed(p, first[chain.first.k.front()]);
       LaunchPlan fitted = p; // (its parts and stages are for these tiles)
+      // Where a cascade works on the first product, the second one's unit has the time of it. (what is carried is counted below)
+      fitted.inFlight = llvm::any_of(p.ops, [&](int64_t o) { return isa<CascadeOp>(ops_[o]); }) ? 2 : 1;
       if (!fitsChain(fitted, chains, first, second, resides))
         continue;
       auto hasSeveral = [&](unsigned d) { return extentMax(p, second[d]) < 0 || extentMax(p, second[d]) > p.tiles[second[d]]; };

@@ -64,11 +64,11 @@ LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
       if (l.pingpong > 1 && inTile[l.dims[n][d]])
         return wrong("pingpong") << "what is reduced over '" << l.indices[l.dims[n][d]]
                                  << "' crosses warps, which pingpong does not allow yet";
-    if (l.inFlight > 1 && !startsFromZero(l, *c, l.dims[n]))
+    if (l.inFlight > 1 && l.loops.empty() && !startsFromZero(l, *c, l.dims[n]))
       return wrong("in_flight")
              << "in_flight " << l.inFlight
              << ": products are in flight beside each other where each starts from zero, to leave the accumulators of unit wgmma after "
-                "a tile (promote, scales of blocks), and producer warps fill their slots";
+                "a tile (promote, scales of blocks), or where one takes what the other gives (chains), and producer warps fill their slots";
     if (l.inFlight > l.stages)
       return wrong("in_flight") << "in_flight " << l.inFlight << ": each product reads slots of its own, and there are " << l.stages
                                 << " (stages)";

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// te-derive-cascades: see Passes.td. This file finds reductions that feed each other and writes the cascade; how their states
-// move is Separate's business.
+// te-derive-cascades: see Passes.td. This file finds reductions that feed each other; how their states move is Separate's
+// business, and CascadeWriter writes the op.
 #include "passes/Passes.h"
 
 #include "ir/te/TeShape.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/CSE.h"
 #include "passes/analysis/Contraction.h"
 #include "passes/analysis/Reduction.h"
@@ -15,7 +16,7 @@
 #include "passes/plan/PlanAttr.h"
 #include "passes/plan/Schedule.h"
 #include "passes/plan/Sharing.h"
-#include "passes/te/Separate.h"
+#include "passes/te/CascadeWriter.h"
 
 #include <set>
 
@@ -29,258 +30,44 @@ using namespace te;
 
 namespace {
 
-/// Clones what `v` is computed from in its block, as far as `mapping` does not say what stands for it.
-Value cloneValue(Value v, IRMapping &mapping, OpBuilder &b) {
-  if (Value known = mapping.lookupOrNull(v))
-    return known;
-  Operation *op = v.getDefiningOp();
-  if (!op || isDomainOp(op) || isa<KernelOp>(op->getParentOp()))
-    return v;
-  for (Value operand : op->getOperands())
-    cloneValue(operand, mapping, b);
-  b.clone(*op, mapping);
-  return mapping.lookup(v);
-}
+//===- The reductions that it is made of -===//
 
-//===- The op that a separation says -===//
+/// A read in the body of a reduction, or in that of a pointwise statement which it reads at points of its own.
+struct ReachedRead {
+  ReadOp read;
+  SmallVector<std::optional<unsigned>> subscripts; ///< the reduction's dim that each is; nothing where it is something else
 
-class CascadeWriter {
-public:
-  CascadeWriter(const Chain &chain, Separation &s) : chain_(chain), s_(s), first_(chain.members.front()), b_(chain.members.back()) {}
-
-  CascadeOp write() {
-    chooseResults();
-    SmallVector<StringRef> kinds;
-    SmallVector<Type> results;
-    for (auto [k, c] : llvm::enumerate(s_.components)) {
-      kinds.push_back(stringifyCombiner(c.kind));
-      types_.push_back(c.term ? c.term.getType() : chain_.terms[c.member].getType());
-      std::optional<unsigned> m = memberOf_[k];
-      own_.push_back(m ? chain_.own[*m] : ownDimsOf(c));
-      results.push_back(m ? ReduceOp(chain_.members[*m]).getType()
-                          : RankedTensorType::get(SmallVector<int64_t>(own_.back().size(), ShapedType::kDynamic), types_.back()));
-    }
-    auto isWhole = [&](ArrayRef<unsigned> own) { return llvm::equal(own, llvm::seq(0u, chain_.parallel)); };
-    SmallVector<Attribute> dims;
-    for (ArrayRef<unsigned> own : own_)
-      dims.push_back(b_.getI64ArrayAttr(llvm::to_vector_of<int64_t>(own)));
-    StringAttr name;
-    for (ReduceOp r : chain_.members)
-      name = r.getNameAttr() ? r.getNameAttr() : name;
-    auto op = CascadeOp::create(b_, first_.getLoc(), results, b_.getStrArrayAttr(kinds), chain_.domain.indices, chain_.parallel,
-                                llvm::all_of(own_, isWhole) ? ArrayAttr() : b_.getArrayAttr(dims), chain_.domain.extents,
-                                chain_.domain.condition, name);
-    writeElement(op);
-    writeRescale(op);
-    writeFinalize(op);
-    for (auto [k, m] : llvm::enumerate(memberOf_))
-      if (m) {
-        ReduceOp member = chain_.members[*m];
-        member.getResult().replaceAllUsesWith(op.getResult(k));
-      }
-    return op;
-  }
-
-private:
-  Location loc() { return first_.getLoc(); }
-
-  /// The parallel dims that a component which is no member's result has: those of its terms and of what these use.
-  SmallVector<unsigned> ownDimsOf(const Component &c) {
-    llvm::BitVector own = findSupport(c.term ? c.term : chain_.terms[c.member], chain_.dims);
-    own.resize(chain_.parallel);
-    if (c.motion != Motion::Stays)
-      for (unsigned d : chain_.own[c.member])
-        own.set(d);
-    return llvm::to_vector_of<unsigned>(own.set_bits());
-  }
-
-  /// Which component's result each member is.
-  void chooseResults() {
-    memberOf_.assign(s_.components.size(), std::nullopt);
-    for (unsigned m = 0; m < chain_.members.size(); ++m) {
-      unsigned k = s_.members[m][0].component;
-      if (memberOf_[k]) { // another one is a multiple of the same sum
-        s_.components.push_back(Component(s_.components[k]));
-        memberOf_.push_back(std::nullopt);
-        k = s_.components.size() - 1;
-      }
-      memberOf_[k] = m;
-    }
-  }
-
-  Block &open(Region &region, unsigned indices, unsigned times) {
-    Block &block = region.emplaceBlock();
-    for (unsigned i = 0; i < indices; ++i)
-      block.addArgument(b_.getIndexType(), loc());
-    for (unsigned i = 0; i < times; ++i)
-      for (Type t : types_)
-        block.addArgument(t, loc());
-    b_.setInsertionPointToStart(&block);
-    return block;
-  }
-
-  Value constant(Type type, double v) { return arith::ConstantOp::create(b_, loc(), cast<TypedAttr>(b_.getFloatAttr(type, v))); }
-  Value isEqual(Value x, Value y) { return arith::CmpFOp::create(b_, loc(), arith::CmpFPredicate::OEQ, x, y); }
-  Value either(Value x, Value y) { return arith::OrIOp::create(b_, loc(), x, y); }
-  Value choose(Value c, Value x, Value y) { return arith::SelectOp::create(b_, loc(), c, x, y); }
-  Value times(Value x, Value y) { return arith::MulFOp::create(b_, loc(), x, y); }
-  Value over(Value x, Value y) { return arith::DivFOp::create(b_, loc(), x, y); }
-  Value plus(Value x, Value y) { return arith::AddFOp::create(b_, loc(), x, y); }
-  Value minus(Value x, Value y) { return arith::SubFOp::create(b_, loc(), x, y); }
-  Value power(Value x, unsigned p) {
-    Value all = x;
-    for (unsigned i = 1; i < p; ++i)
-      all = times(all, x);
-    return all;
-  }
-  /// The x at which the terms seen so far say nothing of what they come to for another x: no term is larger in size than exp(-inf) or
-  /// 0 there, and 0 / 0 and inf - inf come of them.
-  Value singular(const Component &c) {
-    if (c.motion == Motion::Power)
-      return constant(types_[c.reference], 0);
-    Combiner kind = s_.components[c.reference].kind;
-    return arith::ConstantOp::create(b_, loc(), identityOf(kind, types_[c.reference], b_));
-  }
-
-  void writeElement(CascadeOp op) {
-    OpBuilder::InsertionGuard guard(b_);
-    Block &block = open(op.getElement(), chain_.dims, 1);
-    IRMapping mapping;
-    for (unsigned d = 0; d < chain_.dims; ++d)
-      mapping.map(chain_.block->getArgument(d), block.getArgument(d));
-    auto component = [&](unsigned k) { return block.getArgument(chain_.dims + k); };
-    for (const Component &c : s_.components)
-      if (c.motion == Motion::Exponential || c.motion == Motion::Power)
-        mapping.map(chain_.argument(c.member), component(c.reference));
-    SmallVector<Value> terms;
-    for (auto [k, c] : llvm::enumerate(s_.components)) {
-      if (!c.term) {
-        terms.push_back(constant(types_[k], 1));
-      } else if (c.motion == Motion::Moment) {
-        Value v = cloneValue(c.term, mapping, b_);
-        terms.push_back(power(minus(v, over(component(c.reference), component(c.count))), c.power));
-      } else if (c.weighted) {
-        // While x says nothing, a term counts as zero times its factor: of the factor's NaN it stays one.
-        IRMapping guarded = mapping;
-        Value whole = cloneValue(c.exponential, guarded, b_);
-        guarded.map(c.exponential, choose(isEqual(component(c.reference), singular(c)), constant(whole.getType(), 0), whole));
-        terms.push_back(cloneValue(c.term, guarded, b_));
-      } else {
-        terms.push_back(cloneValue(c.term, mapping, b_));
-      }
-    }
-    YieldOp::create(b_, loc(), terms, Value());
-  }
-
-  /// M + Σ_{1 < q < p} C(p, q) d^(p-q) M_q + n d^p: the moment about what lies d below.
-  Value moveMoment(const Component &c, Value moment, Value n, Value d, llvm::function_ref<Value(unsigned)> component) {
-    Value sum = plus(moment, times(n, power(d, c.power)));
-    for (unsigned q = 2, binomial = c.power; q < c.power; ++q) {
-      binomial = binomial * (c.power - q + 1) / q;
-      sum = plus(sum, times(times(constant(d.getType(), binomial), power(d, c.power - q)), component(c.lower[q - 2])));
-    }
-    return choose(isEqual(n, constant(n.getType(), 0)), moment, sum);
-  }
-
-  void writeRescale(CascadeOp op) {
-    OpBuilder::InsertionGuard guard(b_);
-    unsigned n = types_.size();
-    Block &block = open(op.getRescale(), 0, 2);
-    SmallVector<Value> moved;
-    for (auto [k, c] : llvm::enumerate(s_.components)) {
-      Value a = block.getArgument(k), x = block.getArgument(c.reference), y = block.getArgument(n + c.reference);
-      if (c.motion == Motion::Stays) {
-        moved.push_back(a);
-        continue;
-      }
-      if (c.motion == Motion::Moment) {
-        Value d = minus(over(x, block.getArgument(c.count)), over(y, block.getArgument(n + c.count)));
-        moved.push_back(moveMoment(c, a, block.getArgument(c.count), d, [&](unsigned q) { return block.getArgument(q); }));
-        continue;
-      }
-      Value zero = constant(types_[k], 0), by;
-      if (c.motion == Motion::Power) {
-        by = power(over(x, y), c.power);
-      } else {
-        Value d = minus(x, y);
-        if (c.scale != 1)
-          d = times(d, constant(d.getType(), c.scale));
-        bool natural = isa<math::ExpOp>(c.exponential.getDefiningOp());
-        by = natural ? math::ExpOp::create(b_, loc(), d).getResult() : math::Exp2Op::create(b_, loc(), d).getResult();
-      }
-      Value isZero = isEqual(a, zero), sum = a;
-      if (c.motion == Motion::Exponential && c.power > 0) {
-        Value d = times(minus(x, y), constant(types_[k], c.shift));
-        for (unsigned q = 0, binomial = 1; q < c.power; binomial = binomial * (c.power - q) / (q + 1), ++q) {
-          Value lower = block.getArgument(c.lower[q]);
-          isZero = arith::AndIOp::create(b_, loc(), isZero, isEqual(lower, zero));
-          sum = plus(sum, times(times(constant(types_[k], binomial), power(d, c.power - q)), lower));
-        }
-      }
-      Value none = isEqual(x, singular(c));
-      if (c.weighted && c.power == 0) { // one factor for all results of a row
-        moved.push_back(times(a, choose(either(isEqual(x, y), none), constant(types_[k], 1), by)));
-        continue;
-      }
-      Value kept = either(isZero, isEqual(x, y)), scaled = times(sum, by);
-      if (c.weighted)
-        kept = either(kept, none);
-      else
-        scaled = choose(none, zero, scaled);
-      moved.push_back(choose(kept, a, scaled));
-    }
-    YieldOp::create(b_, loc(), moved, Value());
-  }
-
-  void writeFinalize(CascadeOp op) {
-    OpBuilder::InsertionGuard guard(b_);
-    Block &block = open(op.getFinalize(), chain_.parallel, 1);
-    IRMapping mapping;
-    for (unsigned d = 0; d < chain_.parallel; ++d)
-      mapping.map(chain_.block->getArgument(d), block.getArgument(d));
-    auto component = [&](unsigned k) { return block.getArgument(chain_.parallel + k); };
-    SmallVector<Value> results;
-    for (unsigned k = 0; k < types_.size(); ++k)
-      results.push_back(component(k));
-    for (unsigned m = 0; m < chain_.members.size(); ++m) {
-      Value sum;
-      for (const Part &part : s_.members[m]) {
-        Value v = valueOf(part, mapping, component);
-        sum = !sum ? (part.negative ? arith::NegFOp::create(b_, loc(), v).getResult() : v) : part.negative ? minus(sum, v) : plus(sum, v);
-      }
-      mapping.map(chain_.argument(m), sum);
-      results[llvm::find(memberOf_, std::optional<unsigned>(m)) - memberOf_.begin()] = sum;
-    }
-    YieldOp::create(b_, loc(), results, Value());
-  }
-
-  /// What a part of a member comes to, but for its sign.
-  Value valueOf(const Part &part, IRMapping &mapping, llvm::function_ref<Value(unsigned)> component) {
-    const Component &c = s_.components[part.component];
-    Value v = component(part.component);
-    if (part.plain) // every term is NaN, if there is one
-      v = choose(isEqual(component(c.reference), singular(c)), component(*part.plain), v);
-    if (c.motion == Motion::Moment) {
-      Value n = component(c.count), center = cloneValue(part.center, mapping, b_);
-      v = moveMoment(c, v, n, minus(over(component(c.reference), n), center), component);
-    }
-    for (Value f : part.factors)
-      v = times(v, cloneValue(f, mapping, b_));
-    for (Value f : part.divisors)
-      v = over(v, cloneValue(f, mapping, b_));
-    return v;
-  }
-
-  const Chain &chain_;
-  Separation &s_;
-  ReduceOp first_;
-  OpBuilder b_;
-  SmallVector<Type> types_;
-  SmallVector<SmallVector<unsigned>> own_; ///< per component
-  SmallVector<std::optional<unsigned>> memberOf_; ///< per component
+  Operation *maker() { return read.getTensor().getDefiningOp(); }
 };
 
-//===- The reductions that it is made of -===//
+/// What `read` reads, where that is defined point by point and its subscripts are what the statement's dims stand for.
+ComputeOp findDefinition(ReadOp read) {
+  auto c = dyn_cast_or_null<ComputeOp>(read.getTensor().getDefiningOp());
+  bool isPlain = c && !c.getInit() && !c.getOutMap() && !c.getCondition() && !c.getYield().getCondition();
+  return isPlain && read.getBounds() == BoundsMode::InBounds ? c : ComputeOp();
+}
+
+void collectReads(Operation *statement, llvm::function_ref<std::optional<unsigned>(Value)> dimOf, SmallVectorImpl<ReachedRead> &into) {
+  statement->walk([&](ReadOp read) {
+    ReachedRead reached{read, {}};
+    bool areDims = read.getBounds() == BoundsMode::InBounds;
+    for (AffineExpr e : read.getMapOrIdentity().getResults()) {
+      auto dim = dyn_cast<AffineDimExpr>(e);
+      reached.subscripts.push_back(dim ? dimOf(read.getOperands_()[dim.getPosition()]) : std::nullopt);
+      areDims &= reached.subscripts.back().has_value();
+    }
+    if (ComputeOp c = areDims ? findDefinition(read) : ComputeOp())
+      return collectReads(
+          c, [&](Value v) { auto d = findIndex(c, v); return d ? reached.subscripts[*d] : std::nullopt; }, into);
+    into.push_back(std::move(reached));
+  });
+}
+
+SmallVector<ReachedRead> collectReads(ReduceOp r) {
+  SmallVector<ReachedRead> reads;
+  collectReads(r, [&](Value v) { return findIndex(r, v); }, reads);
+  return reads;
+}
 
 /// Reductions that may become one cascade, and whose indices are whose.
 struct Family {
@@ -353,19 +140,18 @@ private:
     constexpr unsigned kNone = ~0u;
     SmallVector<unsigned> indices(r.getNumParallel(), kNone);
     bool ok = true, reads = false;
-    r.walk([&](ReadOp read) {
-      auto made = dyn_cast_or_null<ReduceOp>(read.getTensor().getDefiningOp());
+    for (ReachedRead &reached : collectReads(r)) {
+      auto made = dyn_cast_or_null<ReduceOp>(reached.maker());
       if (!made || !llvm::is_contained(family.members, made))
-        return;
+        continue;
       reads = true;
-      ArrayRef<unsigned> own = family.indicesOf[made];
-      for (auto [at, e] : llvm::enumerate(read.getMapOrIdentity().getResults())) {
-        auto dim = dyn_cast<AffineDimExpr>(e);
-        std::optional<unsigned> d = dim ? findIndex(r, read.getOperands_()[dim.getPosition()]) : std::nullopt;
-        ok &= d && *d < indices.size() && (indices[*d] == kNone || indices[*d] == own[at]) && !(indices[*d] = own[at], false) &&
-              r.getExtents().getResult(*d) == family.parallel[own[at]].second;
+      for (auto [d, index] : llvm::zip(reached.subscripts, family.indicesOf[made])) {
+        ok = ok && d && *d < indices.size() && (indices[*d] == kNone || indices[*d] == index) &&
+             r.getExtents().getResult(*d) == family.parallel[index].second;
+        if (ok)
+          indices[*d] = index;
       }
-    });
+    }
     unsigned reduced = first.getNumDims() - first.getNumParallel();
     if (!ok || !reads || !findContraction(r) || r.getNumDims() - r.getNumParallel() != reduced ||
         r.getExtents().getResults().take_back(reduced) != first.getExtents().getResults().take_back(reduced))
@@ -393,55 +179,50 @@ private:
     return constraints;
   }
 
-  /// Whether `read`, in r, is of the point's own element of what member `made` gives.
-  static bool isOwnPoint(ReadOp read, ReduceOp r, ArrayRef<unsigned> indices, ArrayRef<unsigned> own) {
-    AffineMap map = read.getMapOrIdentity();
-    if (map.getNumResults() != own.size() || read.getBounds() != BoundsMode::InBounds)
-      return false;
-    for (auto [at, e] : llvm::enumerate(map.getResults())) {
-      auto dim = dyn_cast<AffineDimExpr>(e);
-      std::optional<unsigned> d = dim ? findIndex(r, read.getOperands_()[dim.getPosition()]) : std::nullopt;
-      if (!d || *d >= indices.size() || indices[*d] != own[at])
-        return false;
-    }
-    return true;
+  /// Whether a reduction with `indices` reads the point's own element of what a member with indices `own` gives.
+  static bool isOwnPoint(const ReachedRead &reached, ArrayRef<unsigned> indices, ArrayRef<unsigned> own) {
+    return ReadOp(reached.read).getBounds() == BoundsMode::InBounds && llvm::all_of(llvm::zip(reached.subscripts, own), [&](auto pair) {
+             std::optional<unsigned> d = std::get<0>(pair);
+             return d && *d < indices.size() && indices[*d] == std::get<1>(pair);
+           });
   }
 
   /// The members of `chain` that r reads at its own point.
   static SmallVector<ReduceOp> readOf(ReduceOp r, ArrayRef<ReduceOp> chain) {
     SmallVector<ReduceOp> found;
-    r.walk([&](ReadOp read) {
-      auto made = dyn_cast_or_null<ReduceOp>(read.getTensor().getDefiningOp());
+    for (ReachedRead &reached : collectReads(r)) {
+      auto made = dyn_cast_or_null<ReduceOp>(reached.maker());
       if (made && llvm::is_contained(chain, made) && !llvm::is_contained(found, made))
         found.push_back(made);
-    });
+    }
     return found;
   }
 
   /// Whether r needs what some member of the family gives in another way than by reading it at its own point.
   static bool needsElsewhere(ReduceOp r, ArrayRef<unsigned> indices, Family &family) {
-    bool found = false;
     SmallVector<Operation *> work;
     llvm::SmallPtrSet<Operation *, 16> seen;
-    auto visit = [&](Operation *statement, bool direct) {
-      statement->walk([&](ReadOp read) {
-        Operation *made = read.getTensor().getDefiningOp();
-        if (!made)
-          return;
-        auto reduce = dyn_cast<ReduceOp>(made);
-        if (reduce && llvm::is_contained(family.members, reduce))
-          found |= !direct || !isOwnPoint(read, r, indices, family.indicesOf[reduce]);
-        else if (seen.insert(made).second)
-          work.push_back(made);
-      });
-      for (Value init : statement->getOperands())
-        if (Operation *made = init.getDefiningOp(); made && seen.insert(made).second)
-          work.push_back(made);
+    auto isMember = [&](Operation *made) { return isa<ReduceOp>(made) && llvm::is_contained(family.members, cast<ReduceOp>(made)); };
+    auto add = [&](Operation *made) {
+      if (made && seen.insert(made).second)
+        work.push_back(made);
     };
-    visit(r, true);
-    while (!work.empty() && !found)
-      visit(work.pop_back_val(), false);
-    return found;
+    for (ReachedRead &reached : collectReads(r)) {
+      Operation *made = reached.maker();
+      if (!made || !isMember(made))
+        add(made);
+      else if (!isOwnPoint(reached, indices, family.indicesOf[made]))
+        return true;
+    }
+    while (!work.empty()) {
+      Operation *statement = work.pop_back_val();
+      if (isMember(statement))
+        return true;
+      statement->walk([&](ReadOp read) { add(read.getTensor().getDefiningOp()); });
+      for (Value init : statement->getOperands())
+        add(init.getDefiningOp());
+    }
+    return false;
   }
 
   /// Whether two reductions read some tensor at the same points.
@@ -499,7 +280,7 @@ private:
       std::optional<Inseparable> bad = separate(chain, separation);
       if (!bad) {
         moveUsersBehind(members);
-        CascadeOp made = CascadeWriter(chain, separation).write();
+        CascadeOp made = writeCascade(chain, separation);
         scratch.erase();
         for (ReduceOp r : llvm::reverse(members))
           r.erase();
@@ -581,23 +362,51 @@ private:
       IRMapping mapping;
       for (auto [d, arg] : llvm::enumerate(ReduceOp(r).getBlock().getArguments()))
         mapping.map(arg, block.getArgument(d < chain.own[m].size() ? chain.own[m][d] : chain.parallel + d - chain.own[m].size()));
-      for (Operation &op : ReduceOp(r).getBlock().without_terminator()) {
-        auto read = dyn_cast<ReadOp>(op);
-        auto made = read ? dyn_cast_or_null<ReduceOp>(read.getTensor().getDefiningOp()) : ReduceOp();
-        auto member = llvm::find(members, made);
-        if (made && member != members.end())
-          mapping.map(read.getResult(), chain.argument(member - members.begin()));
-        else
-          b.clone(op, mapping);
-      }
-      terms.push_back(mapping.lookupOrDefault(ReduceOp(r).getYield().getValues()[0]));
+      terms.push_back(cloneBody(ReduceOp(r).getBlock(), mapping, chain, b));
     }
     auto yield = YieldOp::create(b, first.getLoc(), terms, Value());
     DominanceInfo dominance;
     IRRewriter rewriter(kernel_.getContext());
     eliminateCommonSubExpressions(rewriter, dominance, scratch);
+    for (auto select : llvm::make_early_inc_range(block.getOps<arith::SelectOp>()))
+      if (matchPattern(select.getCondition(), m_One())) { // (te-mask-to-domain leaves such)
+        select.replaceAllUsesWith(select.getTrueValue());
+        select.erase();
+      }
     chain.terms = llvm::to_vector_of<Value>(yield.getValues());
     return scratch;
+  }
+
+  /// Clones a statement's body into the chain's, with what members come to in place of reads of it, also within definitions. Returns
+  /// what it yields.
+  static Value cloneBody(Block &body, IRMapping &mapping, Chain &chain, OpBuilder &b) {
+    for (Operation &op : body.without_terminator()) {
+      auto read = dyn_cast<ReadOp>(op);
+      auto made = read ? dyn_cast_or_null<ReduceOp>(read.getTensor().getDefiningOp()) : ReduceOp();
+      auto member = llvm::find(chain.members, made);
+      ComputeOp definition = read ? findDefinition(read) : ComputeOp();
+      if (made && member != chain.members.end()) {
+        mapping.map(read.getResult(), chain.argument(member - chain.members.begin()));
+      } else if (definition && usesMembers(definition, chain)) {
+        IRMapping inner;
+        for (auto [arg, e] : llvm::zip(definition.getBlock().getArguments(), read.getMapOrIdentity().getResults()))
+          inner.map(arg, mapping.lookup(read.getOperands_()[cast<AffineDimExpr>(e).getPosition()]));
+        mapping.map(read.getResult(), cloneBody(definition.getBlock(), inner, chain, b));
+      } else {
+        b.clone(op, mapping);
+      }
+    }
+    return mapping.lookupOrDefault(cast<YieldOp>(body.getTerminator()).getValues()[0]);
+  }
+
+  static bool usesMembers(ComputeOp definition, const Chain &chain) {
+    bool found = false;
+    definition.walk([&](ReadOp read) {
+      auto made = dyn_cast_or_null<ReduceOp>(read.getTensor().getDefiningOp());
+      ComputeOp inner = findDefinition(read);
+      found |= (made && llvm::is_contained(chain.members, made)) || (inner && usesMembers(inner, chain));
+    });
+    return found;
   }
 
   /// Statements between the members that need one of them go behind the last, in their order.

@@ -45,7 +45,7 @@ public:
       failed_ = nullptr;
       Value term = chain_.terms[m];
       if (isPure(term))
-        into_.members[m] = {Part{add({chain_.kindOf(m), Motion::Stays, term})}};
+        into_.members[m] = {addPure(m, term)};
       else if (chain_.kindOf(m) != Combiner::Sum || !isa<FloatType>(term.getType()))
         return Inseparable{m, term.getDefiningOp()};
       else if (!separateSum(term, false))
@@ -75,6 +75,30 @@ private:
   bool isPure(Value v) { return supportOf(v).find_first_in(chain_.dims, chain_.block->getNumArguments()) < 0; }
   /// Whether it is free of the index.
   bool isFree(Value v) { return chain_.parallel == chain_.dims || supportOf(v).find_first_in(chain_.parallel, chain_.dims) < 0; }
+
+  /// A member that uses nothing earlier. The maximum of u times a positive number is that number times the maximum of u.
+  Part addPure(unsigned m, Value term) {
+    Component c{chain_.kindOf(m), Motion::Stays, term};
+    auto product = term.getDefiningOp<arith::MulFOp>();
+    bool isExtreme = c.kind == Combiner::Max || c.kind == Combiner::Min;
+    for (unsigned i : {0u, 1u})
+      if (Value f = product && isExtreme && !c.factor ? product->getOperand(i) : Value(); f && supportOf(f).none() && isPositive(f)) {
+        c.factor = f;
+        c.term = product->getOperand(1 - i);
+      }
+    Part part{add(c)};
+    if (c.factor)
+      part.factors.push_back(c.factor);
+    return part;
+  }
+  /// Whether it is above zero, or NaN.
+  static bool isPositive(Value v) {
+    if (std::optional<double> c = constantOf(v))
+      return *c > 0;
+    auto rsqrt = v.getDefiningOp<math::RsqrtOp>();
+    return rsqrt && (isPositive(rsqrt.getOperand()) || rsqrt.getOperand().getDefiningOp<arith::UIToFPOp>() ||
+                     rsqrt.getOperand().getDefiningOp<arith::SIToFPOp>()); // (of a number below zero it is NaN)
+  }
 
   bool fail(Value at) {
     Operation *op = at.getDefiningOp();
@@ -171,11 +195,11 @@ private:
       }
     return found && isDirect(*found) ? found : std::nullopt;
   }
-  /// Whether member m is a component that uses nothing earlier.
+  /// Whether member m is a component that uses nothing earlier, or that times its factor.
   bool isDirect(unsigned m) {
     ArrayRef<Part> parts = into_.members[m];
     return parts.size() == 1 && into_.components[parts[0].component].motion == Motion::Stays && !parts[0].negative &&
-           parts[0].factors.empty() && parts[0].divisors.empty();
+           (parts[0].factors.empty() || into_.components[parts[0].component].factor) && parts[0].divisors.empty();
   }
   unsigned componentOf(unsigned m) { return into_.members[m][0].component; }
 

@@ -42,6 +42,7 @@ struct Component {
   unsigned reference = 0;            ///< the component which that is
   double scale = 1;                  ///< κ
   mlir::Value exponential;           ///< exp(κ (v - x)), as the term has it
+  mlir::Value factor;                ///< of a maximum or minimum that others refer to: v is `term` times it, the same everywhere
   bool weighted = false;             ///< there is another factor
   unsigned power = 0;                ///< p
   double shift = 1;                  ///< λ

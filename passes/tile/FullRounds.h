@@ -2,9 +2,7 @@
 // What holds in all rounds of a loop over tiles whose tile lies wholly before the loop's end.
 #pragma once
 
-#include "ir/tile/Tile.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "llvm/ADT/MapVector.h"
+#include "passes/tile/TileForms.h"
 
 namespace kernelc {
 
@@ -21,12 +19,6 @@ public:
   bool staysInside(tile::LoadOp load);
 
 private:
-  /// A number as a form over the loop's variable (d0), a point's place in its tile (d1 .. dn) and what else there is.
-  mlir::AffineExpr formOf(mlir::Value scalar);
-  /// The same of an element of a tile; null when it is no such form.
-  mlir::AffineExpr elementOf(mlir::Value tile);
-  mlir::AffineExpr placeOf(unsigned dim);
-  mlir::AffineExpr simplify(mlir::AffineExpr form);
   /// Whether `form` is a number that is not negative.
   bool isNatural(mlir::AffineExpr form);
   /// Whether `form` is nowhere negative.
@@ -35,8 +27,8 @@ private:
   tile::FuncOp func_;
   mlir::scf::ForOp loop_;
   unsigned d_;
-  llvm::MapVector<mlir::Value, unsigned> others_; ///< values that are no forms of others: their dims
-  llvm::SmallVector<mlir::AffineExpr> ends_;      ///< points lie below each of them
+  TileForms forms_;
+  llvm::SmallVector<mlir::AffineExpr> ends_; ///< points lie below each of them
 };
 
 } // namespace kernelc

@@ -154,6 +154,60 @@ def TileOverlapDots : Pass<"tile-overlap-dots", "::kernelc::tile::FuncOp"> {
   }];
 }
 
+def TileSkewDots : Pass<"tile-skew-dots", "::kernelc::tile::FuncOp"> {
+  let summary = "Multiply what one round has made while the next round is worked on";
+  let description = [{
+    Keeps the unit busy in loops of two products of which the second takes what the first has given, worked
+    on in registers (attention, products in a chain). Round n waits for its first product, works on it,
+    and waits for its second product: the unit is idle meanwhile, but for other warpgroups. In a function
+    with `in_flight` above 1 the pass skews such a loop by one: a round starts its own first product and
+    the second product of the round before, and works on the first while the second is in flight.
+
+    ```
+    first 0; work 0; second 0          first 0; work 0
+    first 1; work 1; second 1     →    first 1; second 0; work 1
+    first 2; work 2; second 2          first 2; second 1; work 2
+                                       second 2
+    ```
+
+    A factor in registers belongs to the unit until its product is done, and so do its accumulators:
+    the last operation that makes the next factor, and what moves the accumulators (the factor of a row
+    by which a maximum has grown), stand behind the wait for the second product. Only the second product's
+    slots are held for longer, from one round into the next.
+
+    *Runs after `tile-specialize-warps`, because* warps that fill slots walk the rounds as they were;
+    *before `tile-layouts`*, which gives what is carried the layout of the accumulators.
+
+    Left alone: functions with `in_flight` 1; loops that may have no round; second products of which
+    something else in the round uses what they give; first products that are loops of their own.
+    Numeric effect: none; terms are added in the same order.
+  }];
+}
+
+def TileSplitRounds : Pass<"tile-split-rounds", "::kernelc::tile::FuncOp"> {
+  let summary = "Walk the rounds of a product in which masks hold at all points without them";
+  let description = [{
+    Takes masks out of the rounds of a loop of products where they hold at every point of the tile. A
+    condition between a row and what is summed (`j <= i + T - S`, `j > i - W`), or the end of an index, is
+    false somewhere in a few rounds only, and every round pays for it. Each mask that is a comparison of
+    linear forms says from which round on, or up to which round, it holds everywhere: one number before the
+    loop. The pass makes up to three loops of it, which go on with what the one before has carried:
+
+    ```
+    for r in begin : first { masked }     rounds that a lower bound cuts
+    for r in first : full  { }            rounds whose points all count
+    for r in full : end    { masked }     rounds that an upper bound cuts
+    ```
+
+    *Runs after `tile-skew-dots`, because* what fills slots walks all rounds alike, and the rounds of a
+    skewed loop are split as they are; *before `tile-layouts`*, which gives all loops the layouts of what
+    they carry.
+
+    Left alone: loops without products (tile-peel-rounds); masks of data, or that depend on the round in
+    another way. Numeric effect: none.
+  }];
+}
+
 def TilePeelRounds : Pass<"tile-peel-rounds", "::kernelc::tile::FuncOp"> {
   let summary = "Walk the full rounds of a loop without masks, ahead of the last one";
   let description = [{

@@ -9,6 +9,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/index/Affine.h"
 #include "passes/tile/FullRounds.h"
+#include "passes/tile/RoundMasks.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -88,23 +89,6 @@ Peeled findPeeled(FuncOp func, scf::ForOp loop) {
   return found;
 }
 
-/// Replaces what is chosen or joined by `condition`, whose elements are all true.
-void foldTrue(Value condition) {
-  OpBuilder b(condition.getContext());
-  b.setInsertionPointAfterValue(condition);
-  auto type = cast<RankedTensorType>(condition.getType());
-  Value always = arith::ConstantOp::create(b, condition.getLoc(), type, SplatElementsAttr::get(type, true));
-  for (Operation *user : llvm::make_early_inc_range(condition.getUsers())) {
-    if (auto spread = dyn_cast<BroadcastOp>(user))
-      foldTrue(spread.getResult());
-    else if (auto select = dyn_cast<arith::SelectOp>(user); select && select.getCondition() == condition)
-      select.getResult().replaceAllUsesWith(select.getTrueValue());
-    else if (auto both = dyn_cast<arith::AndIOp>(user))
-      both.getResult().replaceAllUsesWith(both.getLhs() == condition ? both.getRhs() : both.getLhs());
-  }
-  condition.replaceAllUsesWith(always);
-}
-
 /// Drops `d` from the masks of a round in which all points along it are inside.
 void dropMasks(scf::ForOp loop, int64_t d) {
   for (Operation &op : *loop.getBody()) {
@@ -133,13 +117,6 @@ void fuseProducts(scf::ForOp loop) {
     combine.getResult(0).replaceAllUsesWith(
         math::FmaOp::create(b, combine.getLoc(), product.getLhs(), product.getRhs(), combine.getInputs()[0]));
   }
-}
-
-void dropDead(scf::ForOp loop) {
-  // From the end on: what only asked for others goes first.
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*loop.getBody())))
-    if (isOpTriviallyDead(&op))
-      op.erase();
 }
 
 /// Where the rounds that are not full begin: behind as many whole steps as leave room for a tile before the end.

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// tile-skew-dots: see Passes.td.
+#include "passes/Passes.h"
+
+#include "ir/tile/Tile.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/IRMapping.h"
+#include "passes/index/Affine.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace kernelc {
+#define GEN_PASS_DEF_TILESKEWDOTS
+#include "passes/Passes.h.inc"
+
+using namespace tile;
+
+namespace {
+
+/// A product of a round whose factor in registers is made of what the round's first products give, and which adds to what the loop
+/// carries.
+struct Second {
+  DotOp dot;
+  DotWaitOp wait;
+  unsigned carried; ///< the loop's value that it gives the next round
+};
+
+/// A loop that can be skewed. Each operation of a round but the terminator is in one of the lists, each in the round's order.
+struct Round {
+  SmallVector<Second> seconds;
+  SmallVector<Operation *> start; ///< up to the last of the first products
+  SmallVector<Operation *> work;  ///< from their waits to what the second products need, but for `pack`
+  SmallVector<Operation *> pack;  ///< what writes registers that second products read, or waits for what they give
+  SmallVector<Operation *> late;  ///< the second products, with what waits for their slots and lets go of them
+  SmallVector<DotWaitOp> firstWaits;
+};
+
+/// Whether the loop goes round once at least.
+bool hasRound(FuncOp func, scf::ForOp loop) {
+  std::function<bool(Value)> isPositive = [&](Value v) -> bool {
+    if (std::optional<int64_t> constant = getConstantIntValue(v))
+      return *constant > 0;
+    if (auto most = v.getDefiningOp<arith::MaxSIOp>())
+      return isPositive(most.getLhs()) || isPositive(most.getRhs());
+    auto apply = v.getDefiningOp<ApplyOp>();
+    return apply && apply.getOperands_().empty() &&
+           te::knownPositive(apply.getMap().getResult(0), {func.getSizeDiv(), func.getSizeMax()});
+  };
+  return getConstantIntValue(loop.getLowerBound()) == 0 && getConstantIntValue(loop.getStep()) == 1 && isPositive(loop.getUpperBound());
+}
+
+class RoundFinder {
+public:
+  explicit RoundFinder(scf::ForOp loop) : loop_(loop), body_(*loop.getBody()) {}
+
+  std::optional<Round> find() {
+    SmallVector<DotOp> firsts;
+    for (auto dot : body_.getOps<DotOp>())
+      if (!addSecond(dot))
+        firsts.push_back(dot);
+    if (round_.seconds.empty() || firsts.empty())
+      return std::nullopt;
+    for (DotOp dot : firsts) {
+      DotWaitOp wait = waitOf(dot);
+      if (!wait || !wait->isBeforeInBlock(round_.seconds.front().dot))
+        return std::nullopt;
+      round_.firstWaits.push_back(wait);
+    }
+    return sort(firsts.back()) ? std::optional(std::move(round_)) : std::nullopt;
+  }
+
+private:
+  /// The one wait for a product of the round.
+  static DotWaitOp waitOf(DotOp dot) {
+    auto wait = dot->hasOneUse() ? dyn_cast<DotWaitOp>(*dot->user_begin()) : DotWaitOp();
+    return wait && wait.getPending() == 0 && wait->getBlock() == dot->getBlock() ? wait : DotWaitOp();
+  }
+
+  bool addSecond(DotOp dot) {
+    DotWaitOp wait = waitOf(dot);
+    Operation *packed = dot.getA().getDefiningOp();
+    if (!wait || !packed || packed->getBlock() != &body_ || !isa<RankedTensorType>(dot.getA().getType()) || !packed->hasOneUse() ||
+        !wait->hasOneUse() || *wait->user_begin() != body_.getTerminator())
+      return false;
+    unsigned carried = wait->use_begin()->getOperandNumber();
+    BlockArgument before = loop_.getRegionIterArg(carried);
+    // What it adds to is the carried value, moved or not.
+    if (!isMadeOf(dot.getAcc(), before))
+      return false;
+    round_.seconds.push_back({dot, wait, carried});
+    return true;
+  }
+
+  bool isMadeOf(Value v, BlockArgument arg) {
+    if (v == arg)
+      return true;
+    Operation *op = v.getDefiningOp();
+    return op && op->getBlock() == &body_ && llvm::any_of(op->getOperands(), [&](Value operand) { return isMadeOf(operand, arg); });
+  }
+
+  bool uses(Operation &op, llvm::function_ref<bool(Operation *)> isOne) {
+    return op.walk([&](Operation *inner) {
+               return llvm::any_of(inner->getOperands(),
+                                   [&](Value v) {
+                                     Operation *def = v.getDefiningOp();
+                                     return def && isOne(def);
+                                   })
+                          ? WalkResult::interrupt()
+                          : WalkResult::advance();
+             })
+        .wasInterrupted();
+  }
+
+  bool usesCarriedSum(Operation &op) {
+    auto isSum = [&](Value v) {
+      auto arg = dyn_cast<BlockArgument>(v);
+      return arg && llvm::any_of(round_.seconds, [&](Second &s) { return loop_.getRegionIterArg(s.carried) == arg; });
+    };
+    return op.walk([&](Operation *inner) { return llvm::any_of(inner->getOperands(), isSum) ? WalkResult::interrupt() : WalkResult::advance(); })
+        .wasInterrupted();
+  }
+
+  /// Puts every operation into its list. False where an order would be lost.
+  bool sort(DotOp lastFirst) {
+    llvm::DenseSet<Operation *> late, pack;
+    DotOp first = round_.seconds.front().dot;
+    DotWaitOp last = round_.seconds.back().wait;
+    for (Second &s : round_.seconds) {
+      late.insert(s.dot);
+      late.insert(s.wait);
+      pack.insert(s.dot.getA().getDefiningOp());
+    }
+    // Waits for slots right before the first of them, and what lets go of slots right behind the last.
+    for (Operation *op = first->getPrevNode(); isa_and_nonnull<AwaitOp>(op); op = op->getPrevNode())
+      late.insert(op);
+    for (Operation *op = first; op != last; op = op->getNextNode())
+      if (isa<AwaitOp, ReleaseOp>(op))
+        late.insert(op);
+    for (Operation *op = last->getNextNode(); isa_and_nonnull<ReleaseOp>(op); op = op->getNextNode())
+      late.insert(op);
+    for (Operation &op : body_.without_terminator()) {
+      if (late.contains(&op)) {
+        if (uses(op, [&](Operation *def) { return def->getBlock() == &body_ && !isIndexMath(def) && !pack.contains(def) && !late.contains(def); }))
+          return false;
+        round_.late.push_back(&op);
+      } else if (pack.contains(&op) || usesCarriedSum(op) || uses(op, [&](Operation *def) { return pack.contains(def); })) {
+        pack.insert(&op);
+        round_.pack.push_back(&op);
+      } else if (isa<scf::ForOp, scf::IfOp>(op) || uses(op, [&](Operation *def) { return late.contains(def); })) {
+        return false;
+      } else {
+        bool starts = &op == lastFirst || op.isBeforeInBlock(lastFirst);
+        if (starts && isa<DotWaitOp>(op))
+          return false;
+        (starts ? round_.start : round_.work).push_back(&op);
+      }
+    }
+    return true;
+  }
+
+  static bool isIndexMath(Operation *op) { return llvm::all_of(op->getResultTypes(), [](Type t) { return t.isIndex(); }) && isPure(op); }
+
+  scf::ForOp loop_;
+  Block &body_;
+  Round round_;
+};
+
+/// Writes the skewed loop in place of one that goes round n times: the first round without its second products, n - 1 rounds that each
+/// do those of the round before, and these of the last round.
+class Skewer {
+public:
+  Skewer(scf::ForOp loop, Round round) : loop_(loop), round_(std::move(round)), b_(loop) {}
+
+  void run() {
+    Location loc = loop_.getLoc();
+    Value one = arith::ConstantIndexOp::create(b_, loc, 1);
+    // The first round.
+    IRMapping first;
+    first.map(loop_.getInductionVar(), loop_.getLowerBound());
+    for (auto [arg, init] : llvm::zip(loop_.getRegionIterArgs(), loop_.getInitArgs()))
+      first.map(arg, init);
+    for (ArrayRef<Operation *> list : {ArrayRef(round_.start), ArrayRef(round_.work), ArrayRef(round_.pack)})
+      clone(list, first);
+    SmallVector<Value> inits = carriedBy(first);
+    // The others.
+    auto skewed = scf::ForOp::create(b_, loc, one, loop_.getUpperBound(), loop_.getStep(), inits);
+    skewed.getInductionVar().setLoc(loop_.getInductionVar().getLoc());
+    skewed->setDiscardableAttrs(loop_->getDiscardableAttrDictionary());
+    b_.setInsertionPointToStart(skewed.getBody());
+    IRMapping now, before;
+    now.map(loop_.getInductionVar(), skewed.getInductionVar());
+    unsigned count = loop_.getNumRegionIterArgs();
+    for (unsigned i = 0; i < count; ++i)
+      now.map(loop_.getRegionIterArg(i), skewed.getRegionIterArg(i));
+    clone(round_.start, now);
+    Location named = loop_.getInductionVar().getLoc();
+    before.map(loop_.getInductionVar(), arith::SubIOp::create(b_, named, skewed.getInductionVar(), one));
+    setLate(before, skewed.getRegionIterArgs());
+    cloneLate(before, [](Operation *op) { return !isa<DotWaitOp, ReleaseOp>(op); });
+    for (DotWaitOp wait : round_.firstWaits)
+      wait.setPending(wait.getPending() + round_.seconds.size());
+    clone(round_.work, now);
+    cloneLate(before, [](Operation *op) { return isa<DotWaitOp, ReleaseOp>(op); });
+    for (Second &s : round_.seconds)
+      now.map(loop_.getRegionIterArg(s.carried), before.lookup(s.wait.getResult()));
+    clone(round_.pack, now);
+    scf::YieldOp::create(b_, loc, carriedBy(now));
+    // What the last round has left.
+    b_.setInsertionPointAfter(skewed);
+    IRMapping last;
+    last.map(loop_.getInductionVar(), arith::SubIOp::create(b_, named, loop_.getUpperBound(), one));
+    setLate(last, skewed.getResults());
+    cloneLate(last, [](Operation *) { return true; });
+    for (unsigned i = 0; i < count; ++i)
+      loop_.getResult(i).replaceAllUsesWith(skewed.getResult(i));
+    for (Second &s : round_.seconds)
+      skewed.getResult(s.carried).replaceUsesWithIf(last.lookup(s.wait.getResult()), [&](OpOperand &use) {
+        return use.getOwner() != last.lookup(s.dot.getResult()).getDefiningOp();
+      });
+    loop_.erase();
+  }
+
+private:
+  void clone(ArrayRef<Operation *> ops, IRMapping &mapping) {
+    for (Operation *op : ops)
+      b_.clone(*op, mapping);
+  }
+
+  /// What goes from round to round: what the loop carries, of second products what they will add to, and their factors.
+  SmallVector<Value> carriedBy(IRMapping &mapping) {
+    SmallVector<Value> values;
+    for (Value v : loop_.getBody()->getTerminator()->getOperands())
+      values.push_back(mapping.lookupOrDefault(v));
+    for (Second &s : round_.seconds) {
+      values[s.carried] = mapping.lookupOrDefault(s.dot.getAcc());
+      values.push_back(mapping.lookup(s.dot.getA()));
+    }
+    return values;
+  }
+
+  /// Has second products take what was carried.
+  void setLate(IRMapping &mapping, ValueRange carried) {
+    for (auto [n, s] : llvm::enumerate(round_.seconds)) {
+      mapping.map(s.dot.getAcc(), carried[s.carried]);
+      mapping.map(s.dot.getA(), carried[loop_.getNumRegionIterArgs() + n]);
+    }
+  }
+
+  /// Clones those of the late operations, with the index arithmetic that they need.
+  void cloneLate(IRMapping &mapping, llvm::function_ref<bool(Operation *)> isWanted) {
+    for (Operation *op : round_.late) {
+      if (!isWanted(op))
+        continue;
+      for (Value v : op->getOperands())
+        cloneIndex(v, mapping);
+      b_.clone(*op, mapping);
+    }
+  }
+
+  void cloneIndex(Value v, IRMapping &mapping) {
+    Operation *def = v.getDefiningOp();
+    if (!def || def->getBlock() != loop_.getBody() || mapping.contains(v))
+      return;
+    for (Value operand : def->getOperands())
+      cloneIndex(operand, mapping);
+    b_.clone(*def, mapping);
+  }
+
+  scf::ForOp loop_;
+  Round round_;
+  OpBuilder b_;
+};
+
+struct TileSkewDotsPass : impl::TileSkewDotsBase<TileSkewDotsPass> {
+  void runOnOperation() override {
+    FuncOp func = getOperation();
+    if (func.getInFlight() <= 1)
+      return;
+    SmallVector<scf::ForOp> loops;
+    func.walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    for (scf::ForOp loop : loops)
+      if (hasRound(func, loop))
+        if (std::optional<Round> round = RoundFinder(loop).find())
+          Skewer(loop, std::move(*round)).run();
+  }
+};
+
+} // namespace
+} // namespace kernelc
