@@ -84,7 +84,7 @@ private:
   LogicalResult checkIndices() {
     if (!isOfSizes(func_.getExtents(), rank_) || func_.getTiles().size() != rank_) // [C2]
       return func_.emitOpError() << "[C2] needs an extent over its sizes and a tile size for each of its " << rank_ << " indices";
-    if (productUpTo(func_.getTiles(), kMostPoints) < 0)
+    if (llvm::any_of(func_.getTiles(), [](int64_t t) { return t < 1 || t > kMostPoints; })) // (tiles themselves: C7)
       return func_.emitOpError() << "[C2] has tiles with an extent that is not positive, or of more than " << kMostPoints << " points";
     if (func_.getSizeDiv().size() != sizes_ || func_.getSizeMax().size() != sizes_)
       return func_.emitOpError() << "[C3] needs size_div and size_max for each of its sizes";

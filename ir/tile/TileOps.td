@@ -83,7 +83,7 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
     Constraints:
     - [C1] there is one name, type, shape and source per argument, a scalar or a plain memref; a shape goes from the sizes to one
       extent per dim.
-    - [C2] there is one extent over the sizes and one positive tile size per index; a tile has 2^31 points at most.
+    - [C2] there is one extent over the sizes and one positive tile size of 2^31 at most per index.
     - [C3] there is one divisor, 1 or more, and one bound, -1 or more, per size.
     - [C4] `grid_dims` names indices, each once; `cluster_index` names one.
     - [C5] the numbers of the schedule are in the ranges that schedule files have, and a block has 32 warps at most; `unit` and

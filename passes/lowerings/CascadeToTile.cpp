@@ -157,6 +157,14 @@ private:
 
 } // namespace
 
+bool LaunchEmitter::hasFirstRound(int64_t i) {
+  return llvm::is_contained(l_.loops, i) && llvm::any_of(l_.ops, [&](int64_t ordinal) {
+           auto cascade = dyn_cast<CascadeOp>(ops_[ordinal]);
+           return cascade && llvm::any_of(llvm::seq(0u, cascade.getNumComponents()),
+                                          [&](unsigned k) { return findContraction(cascade, k).has_value(); });
+         });
+}
+
 LogicalResult LaunchEmitter::emitCascade(CascadeOp op, ArrayRef<int64_t> dims, ArrayRef<size_t> made) {
   Location loc = NameLoc::get(b_.getStringAttr(nameOf(op)), op.getLoc());
   SmallVector<CascadeEmitter::Round> products(op.getNumComponents());
@@ -169,9 +177,7 @@ LogicalResult LaunchEmitter::emitCascade(CascadeOp op, ArrayRef<int64_t> dims, A
   SmallVector<int64_t> loops = loopsOf(dims);
   bool shares = llvm::any_of(dims.drop_front(op.getNumParallel()), [&](int64_t i) { return isSharedOut(i); });
   bool inLaunch = !open_.empty(), ok = true;
-  // A round of no points changes nothing, and with one at least the next round's first product may start beside this one's second.
-  bool isFilled = inLaunch && knownPositive(l_.extents.getResult(open_.front()), {plan_.sizeDiv, plan_.sizeMax});
-  int64_t least = isFilled && llvm::any_of(products, [](auto &round) { return bool(round); }) ? 1 : 0;
+  int64_t least = inLaunch && hasFirstRound(open_.front()) ? 1 : 0;
   auto walk = [&](Values start, llvm::function_ref<Values(Values)> body) {
     if (!inLaunch)
       return loopNest(loops, op.getCondition(), dims, start, loc, body);

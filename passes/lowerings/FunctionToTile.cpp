@@ -210,7 +210,7 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
     bool isWalked = isHeld(i) || (int64_t(i) == l_.clusterIndex && llvm::is_contained(l_.grid, int64_t(i)));
     int64_t whole = l_.tiles[i] * (isWalked ? l_.cluster : 1);
     c_.mayBeBeyond[i] = isWalked && l_.cluster > 1;
-    c_.ragged[i] = divisor == 0 || divisor % whole != 0 || (mayBeEmpty && loopsOf(int64_t(i)).empty());
+    c_.ragged[i] = divisor == 0 || divisor % whole != 0 || (mayBeEmpty && (loopsOf(int64_t(i)).empty() || hasFirstRound(int64_t(i))));
     c_.offsets.push_back(zero);
   }
   if (sharesOut())

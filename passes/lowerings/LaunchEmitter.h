@@ -120,6 +120,9 @@ private:
   Values reduceTile(te::Combiner kind, mlir::ValueRange partials, llvm::ArrayRef<mlir::Type> types, llvm::ArrayRef<int64_t> reduced,
                     mlir::Location loc);
   // CascadeToTile.cpp
+  /// Whether the launch's loop over index `i` goes round once at least, also where there is no point: a round of no points changes
+  /// nothing, and a product's rounds that follow each other may overlap.
+  bool hasFirstRound(int64_t i);
   /// Several reductions at once.
   /// Within a loop of the launch each round first makes what the statements `made` do.
   mlir::LogicalResult emitCascade(te::CascadeOp op, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<size_t> made = {});

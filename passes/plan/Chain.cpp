@@ -152,8 +152,10 @@ std::optional<ProductWalk> findWalk(Operation *statement, const Target &target, 
   auto reduce = dyn_cast<ReduceOp>(statement);
   auto cascade = dyn_cast<CascadeOp>(statement);
   bool isKnown = cascade || (reduce && !reduce.isArg() && !reduce.getInit() && !reduce.getOutMap());
+  if (!target.chainRate || !isKnown)
+    return std::nullopt;
   unsigned parallel = getNumParallel(statement);
-  if (!target.chainRate || !isKnown || getExtents(statement).getNumResults() != parallel + 1 || statement->hasAttr(kOwnLaunch) ||
+  if (getExtents(statement).getNumResults() != parallel + 1 || statement->hasAttr(kOwnLaunch) ||
       getYield(statement).getCondition() || (reduce && findGeneralContraction(reduce)))
     return std::nullopt;
   std::optional<std::vector<ProductChain>> products = cascade ? findProducts(cascade, target, facts) : std::vector<ProductChain>();
@@ -184,11 +186,14 @@ bool isReadBy(ReduceOp producer, Operation *reader) {
 }
 
 bool paysToWalk(ProductWalk &walk, const Target &target, const SizeFacts &facts) {
+  bool feedsProduct = false;
   for (Operation *user : walk.producer->getUsers()) {
     Operation *statement = user->getParentOp();
     auto reader = dyn_cast<ReduceOp>(statement);
-    if (!isa<ReadOp>(user) || !(findWalk(statement, target, facts) || (reader && findChain(reader, target, facts, ChainUse::InCascade))))
+    bool takes = reader && findChain(reader, target, facts, ChainUse::InCascade);
+    if (!isa<ReadOp>(user) || !(takes || findWalk(statement, target, facts)))
       return false;
+    feedsProduct |= takes;
   }
   AffineMap extents = walk.producer.getExtents();
   SmallVector<unsigned> others;
@@ -200,7 +205,8 @@ bool paysToWalk(ProductWalk &walk, const Target &target, const SizeFacts &facts)
   double together = workOfLoop(tilesOfRows, walked, summed, target) / target.chainRate;
   double apart = workOf(tilesOfRows, walked, kTileColumns, summed, target) / target.productRate;
   double traffic = rows * walked * 4 * 2 / target.partRates.memory;
-  return walked > kLargestInTile && together < apart + traffic + target.partRates.launch;
+  // (Short rows alone are reduced in the product's tile.)
+  return (walked > kLargestInTile || feedsProduct) && together < apart + traffic + target.partRates.launch;
 }
 
 std::optional<ProductChain> findChain(ReduceOp reader, const Target &target, const SizeFacts &facts, ChainUse use) {
@@ -217,20 +223,24 @@ std::optional<ProductChain> findChain(ReduceOp reader, const Target &target, con
   return chain;
 }
 
+std::optional<ProductWalk> findJoinedWalk(Operation *statement, const Target &target, const SizeFacts &facts) {
+  std::optional<ProductWalk> walk = findWalk(statement, target, facts);
+  bool joins = walk && isReadBy(walk->producer, statement) && (isa<CascadeOp>(statement) || paysToWalk(*walk, target, facts));
+  return joins ? std::move(walk) : std::nullopt;
+}
+
 bool isChained(Operation *op, const Target &target, const SizeFacts &facts) {
   auto reduce = dyn_cast<ReduceOp>(op);
-  if (!reduce)
-    return findWalk(op, target, facts).has_value();
-  if (findChain(reduce, target, facts))
+  if ((reduce && findChain(reduce, target, facts)) || findJoinedWalk(op, target, facts))
     return true;
-  return llvm::any_of(reduce->getUsers(), [&](Operation *user) {
-    Operation *statement = user->getParentOp();
-    if (isa<CascadeOp>(statement))
-      return findWalk(statement, target, facts).has_value();
-    auto reader = dyn_cast<ReduceOp>(statement);
-    std::optional<ProductChain> chain = reader ? findChain(reader, target, facts) : std::nullopt;
-    return chain && chain->producer == reduce;
-  });
+  return reduce && llvm::any_of(reduce->getUsers(), [&](Operation *user) {
+           Operation *statement = user->getParentOp();
+           if (std::optional<ProductWalk> walk = findJoinedWalk(statement, target, facts))
+             return walk->producer == reduce;
+           auto reader = dyn_cast<ReduceOp>(statement);
+           std::optional<ProductChain> chain = reader ? findChain(reader, target, facts) : std::nullopt;
+           return chain && chain->producer == reduce;
+         });
 }
 
 } // namespace kernelc::te

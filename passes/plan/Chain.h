@@ -40,6 +40,9 @@ bool isReadBy(ReduceOp producer, mlir::Operation *reader);
 /// from registers.
 bool paysToWalk(ProductWalk &walk, const Target &target, const SizeFacts &facts);
 
+/// The walk of `statement` that shares a launch with its product: nobody else reads that, and it pays. (A cascade was made where it does.)
+std::optional<ProductWalk> findJoinedWalk(mlir::Operation *statement, const Target &target, const SizeFacts &facts);
+
 /// The most columns that the second product of a chain may have: one tile has them all.
 inline constexpr int64_t kMostColumns = 256;
 

@@ -24,7 +24,7 @@ bool Scheduler::scheduleChain(LaunchPlan &l) {
         return scheduleChain(l, {*chain}, l.dims[producer - l.ops.begin()], l.dims[n]);
       }
   for (auto [n, ordinal] : llvm::enumerate(l.ops))
-    if (std::optional<ProductWalk> walk = findWalk(ops_[ordinal], target_, facts_)) {
+    if (std::optional<ProductWalk> walk = findJoinedWalk(ops_[ordinal], target_, facts_)) {
       auto producer = llvm::find_if(l.ops, [&](int64_t o) { return ops_[o] == walk->producer; });
       ArrayRef<int64_t> first = l.dims[producer - l.ops.begin()];
       return walk->products.empty() ? scheduleWalk(l, *walk, first) : scheduleChain(l, walk->products, first, l.dims[n]);

@@ -47,6 +47,7 @@ struct Group {
   SmallVector<std::string> names;
   unsigned grid = 0;             ///< the first `grid` indices are the grid
   SmallVector<int64_t> loops;    ///< indices that its statements walk together
+  SmallVector<int64_t> whole;    ///< indices of the grid of which a tile has all points
   std::optional<bool> isReverse; ///< of a scan, whose last index is the one that it goes along
 };
 
@@ -136,10 +137,9 @@ private:
       return joinScan(i, candidate, reads);
     if (auto reader = dyn_cast<ReduceOp>(op))
       if (std::optional<ProductChain> chain = findChain(reader, target_, facts_))
-        return joinLoop(i, candidate, chain->producer, chain->walked);
-    if (isa<CascadeOp>(op))
-      if (std::optional<ProductWalk> walk = findWalk(op, target_, facts_); walk && isReadBy(walk->producer, op))
-        return joinLoop(i, candidate, walk->producer, walk->walked);
+        return joinLoop(i, candidate, chain->producer, chain->walked, {*chain});
+    if (std::optional<ProductWalk> walk = findJoinedWalk(op, target_, facts_))
+      return joinLoop(i, candidate, walk->producer, walk->walked, walk->products);
     bool product = isContractionGroup(g);
     auto reduce = dyn_cast<ReduceOp>(op);
     if (product && !isa<ComputeOp>(op) && (!reduce || reduce.isArg()))
@@ -155,8 +155,8 @@ private:
         return false;
     }
     // The grid's indices must all be indices of op, the same ones: parallel ones, or reduced ones of
-    // which a product's tile has all points.
-    unsigned found = 0;
+    // which a product's tile has all points. (A cascade's result may lack columns of the others.)
+    unsigned lacking = llvm::count_if(g.whole, [&](int64_t index) { return !llvm::is_contained(map, index); }), found = lacking;
     for (auto [d, index] : llvm::enumerate(map))
       if (index >= 0 && index < int64_t(g.grid)) {
         if (d >= getNumParallel(op) && !(product && fitsTile(getExtents(op).getResult(d))))
@@ -167,7 +167,7 @@ private:
       return false;
     if (!isa<ComputeOp>(op) && !product && getNumParallel(op) != g.grid)
       return false;
-    if (product && getExtents(op).getNumResults() != g.grid)
+    if (product && getExtents(op).getNumResults() != g.grid - lacking)
       return false;
     // A second contraction in one launch would need operands of its own shape.
     if (reduce && findGeneralContraction(reduce))
@@ -178,7 +178,7 @@ private:
 
   /// Statement i, which reduces dim `walked` of what a product makes, in that one's launch: it gets the statement's grid, and walks what
   /// that reduces.
-  bool joinLoop(int64_t i, int64_t candidate, ReduceOp producer, unsigned walked) {
+  bool joinLoop(int64_t i, int64_t candidate, ReduceOp producer, unsigned walked, ArrayRef<ProductChain> products) {
     Group &g = groups_[candidate];
     int64_t first = llvm::find(ops_, producer) - ops_.begin();
     if (g.ops != SmallVector<int64_t>{first})
@@ -191,6 +191,8 @@ private:
       joined.names.push_back(cast<StringAttr>(getIndices(op)[d]).getValue().str());
     }
     joined.loops = {int64_t(walked)};
+    for (const ProductChain &c : products)
+      joined.whole.push_back(c.columns().front());
     ReadOp read;
     op->walk([&](ReadOp r) { read = r.getTensor() == producer.getResult() ? r : read; });
     SmallVector<int64_t> dims;

@@ -136,13 +136,17 @@ LogicalResult checkIndexSpace(KernelOp kernel, const LaunchPlan &l, ArrayRef<Ope
         !llvm::all_of(llvm::zip(own.getResults(), dims), [&](auto d) { return std::get<0>(d) == l.extents.getResult(std::get<1>(d)); }))
       return wrong() << ": statement " << op << " has other extents than the indices that 'dims' gives it";
   }
-  int64_t points = 1;
-  for (int64_t t : l.tiles) {
-    if (t <= 0)
-      break; // a schedule may say that
-    if (t > kMostPoints / points)
-      return wrong() << ": tiles of more than " << kMostPoints << " points";
-    points *= t;
+  // Of the indices that some statement has together: what they share a loop for has others.
+  for (ArrayRef<int64_t> dims : l.dims) {
+    int64_t points = 1;
+    for (int64_t d : dims) {
+      int64_t t = l.tiles[d];
+      if (t <= 0)
+        break; // a schedule may say that
+      if (t > kMostPoints / points)
+        return wrong() << ": tiles of more than " << kMostPoints << " points";
+      points *= t;
+    }
   }
   return success();
 }

@@ -185,9 +185,9 @@ def TileSkewDots : Pass<"tile-skew-dots", "::kernelc::tile::FuncOp"> {
 }
 
 def TileSplitRounds : Pass<"tile-split-rounds", "::kernelc::tile::FuncOp"> {
-  let summary = "Walk the rounds of a product in which masks hold at all points without them";
+  let summary = "Walk the rounds of chained products in which masks hold at all points without them";
   let description = [{
-    Takes masks out of the rounds of a loop of products where they hold at every point of the tile. A
+    Takes masks out of the rounds of a loop of several products where they hold at every point of the tile. A
     condition between a row and what is summed (`j <= i + T - S`, `j > i - W`), or the end of an index, is
     false somewhere in a few rounds only, and every round pays for it. Each mask that is a comparison of
     linear forms says from which round on, or up to which round, it holds everywhere: one number before the
@@ -203,8 +203,9 @@ def TileSplitRounds : Pass<"tile-split-rounds", "::kernelc::tile::FuncOp"> {
     skewed loop are split as they are; *before `tile-layouts`*, which gives all loops the layouts of what
     they carry.
 
-    Left alone: loops without products (tile-peel-rounds); masks of data, or that depend on the round in
-    another way. Numeric effect: none.
+    Left alone: loops without products (tile-peel-rounds) and with a single one, whose masks lie in slots or
+    are few, and cost less than the registers of a second loop; masks of data, or that depend on the round
+    in another way. Numeric effect: none.
   }];
 }
 

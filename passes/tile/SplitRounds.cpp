@@ -7,6 +7,7 @@
 #include "passes/index/Affine.h"
 #include "passes/tile/RoundMasks.h"
 #include "passes/tile/TileForms.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 
@@ -131,7 +132,7 @@ struct TileSplitRoundsPass : impl::TileSplitRoundsBase<TileSplitRoundsPass> {
   void runOnOperation() override {
     SmallVector<scf::ForOp> loops;
     getOperation().walk([&](scf::ForOp loop) {
-      if (!loop.getBody()->getOps<DotOp>().empty())
+      if (llvm::range_size(loop.getBody()->getOps<DotOp>()) > 1)
         loops.push_back(loop);
     });
     for (scf::ForOp loop : loops)

@@ -164,8 +164,8 @@ te.kernel @k sizes ["M", "N"] args ["x"] : ["f32"] [affine_map<()[s0, s1] -> (s0
 te.kernel @k sizes ["M", "N"] args ["x"] : ["f32"] [affine_map<()[s0, s1] -> (s0, s1)>]
     outs ["y"] : ["f32"] [affine_map<()[s0, s1] -> (s0)>] {
 ^bb0(%x: tensor<?x?xf32>):
-  // expected-error @+1 {{[C6] [1, 0] is no ascending list of its 2 parallel dims}}
-  %m, %y = te.cascade ["max", "sum"] ["i", "d", "j"] parallel 2 dims [[0], [1, 0]] extents affine_map<()[s0, s1] -> (s0, s0, s1)> {
+  // expected-error @+1 {{[C6] [1, 1] is no list of some of its 2 parallel dims, each once}}
+  %m, %y = te.cascade ["max", "sum"] ["i", "d", "j"] parallel 2 dims [[0], [1, 1]] extents affine_map<()[s0, s1] -> (s0, s0, s1)> {
   ^bb0(%i: index, %d: index, %j: index, %max: f32, %sum: f32):
     %v = te.read %x[%i, %j] : tensor<?x?xf32>
     %w = te.read %x[%d, %j] : tensor<?x?xf32>
@@ -185,7 +185,7 @@ te.kernel @k sizes ["M", "N"] args ["x"] : ["f32"] [affine_map<()[s0, s1] -> (s0
 te.kernel @k sizes ["M", "N"] args ["x"] : ["f32"] [affine_map<()[s0, s1] -> (s0, s1)>]
     outs ["y"] : ["f32"] [affine_map<()[s0, s1] -> (s0)>] {
 ^bb0(%x: tensor<?x?xf32>):
-  // expected-error @+1 {{[C6] [2] is no ascending list of its 2 parallel dims}}
+  // expected-error @+1 {{[C6] [2] is no list of some of its 2 parallel dims, each once}}
   %m, %y = te.cascade ["max", "sum"] ["i", "d", "j"] parallel 2 dims [[0], [2]] extents affine_map<()[s0, s1] -> (s0, s0, s1)> {
   ^bb0(%i: index, %d: index, %j: index, %max: f32, %sum: f32):
     %v = te.read %x[%i, %j] : tensor<?x?xf32>

@@ -1,5 +1,5 @@
-// States at the identity of the maximum are kept while it stays, and count as zero once it moves; sums with a factor take
-// the NaN of a row of -inf from the sum without it.
+// States at the identity of the maximum are kept while it stays, and count as zero once it moves; sums with a factor are zero there,
+// and take the NaN of a row of -inf from the sum without it.
 // RUN: kernelc-opt --te-derive-cascades=always --canonicalize %s | FileCheck %s
 
 // CHECK-LABEL: te.kernel @weighted
@@ -8,8 +8,11 @@
 // CHECK: arith.select %[[LOW]], %[[ZERO:.*]], %{{.*}}
 // CHECK: } rescale {
 // CHECK: ^bb0(%[[M:[a-z0-9]+]]: f32, %[[L:[a-z0-9]+]]: f32, %[[O:[a-z0-9]+]]: f32, %[[TO:[a-z0-9]+]]: f32,
-// CHECK: arith.cmpf oeq, %[[M]], %[[TO]]
-// CHECK: arith.cmpf oeq, %[[M]], %[[INF]]
+// CHECK-DAG: %[[NONE:.*]] = arith.cmpf oeq, %[[M]], %[[INF]]
+// CHECK-DAG: %[[STAYS:.*]] = arith.cmpf oeq, %[[M]], %[[TO]]
+// CHECK: %[[KEEPS:.*]] = arith.ori %[[STAYS]], %[[NONE]]
+// CHECK: %[[BY:.*]] = arith.select %[[KEEPS]]
+// CHECK: arith.mulf %[[O]], %[[BY]]
 // CHECK: } finalize {
 // CHECK: ^bb0(%{{.*}}: index, %[[M:[a-z0-9]+]]: f32, %[[L:[a-z0-9]+]]: f32, %[[O:[a-z0-9]+]]: f32):
 // CHECK: %[[NONE:.*]] = arith.cmpf oeq, %[[M]], %[[INF]]
