@@ -227,6 +227,11 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
       Value rank = tile::ClusterRankOp::create(b_, NameLoc::get(b_.getStringAttr("rank"), loc), b_.getIndexType());
       pid = arith::AddIOp::create(b_, loc, arith::MulIOp::create(b_, loc, pid, constant(l_.cluster, loc)), rank);
     }
+    if (l_.descending && l_.cluster == 1 && g == l_.clusterIndex) {
+      AffineMap last = AffineMap::get(0, l_.extents.getNumSymbols(), func_.getNumPrograms(g) - 1);
+      Value of = tile::ApplyOp::create(b_, loc, b_.getIndexType(), last, ValueRange{});
+      pid = arith::SubIOp::create(b_, NameLoc::get(b_.getStringAttr(l_.indices[g] + "_tile"), loc), of, pid);
+    }
     c_.offsets[g] = arith::MulIOp::create(b_, named, pid, constant(l_.tiles[g], loc));
   }
   return success();

@@ -14,6 +14,21 @@ namespace {
 constexpr int64_t kBesideSlots = 4096;
 /// Of the 16-bit operands: a line of 128 bytes, and the most of a row that stays in slots.
 constexpr int64_t kBytes = 2, kLine = 64, kMostSummed = 256;
+/// Slots of a ring beyond which copies are never what a round waits for.
+constexpr int64_t kMostStages = 4;
+
+/// Columns of s for a round of a cascade, the best first: a round costs what so many columns do beside its own, and the last one may
+/// have few. `walked` < 0: any number. Where rows end at different columns, small rounds lose least.
+SmallVector<int64_t> roundsOf(int64_t walked, int64_t columns, bool isUneven) {
+  SmallVector<int64_t> rounds{128, 64};
+  constexpr int64_t kRound = 48, kFewColumns = 64; // (of products with few columns: docs/lab/2026-11-25-attention.md)
+  if (walked < 0 || columns > kFewColumns || isUneven)
+    return rounds;
+  auto cost = [&](int64_t j) { return llvm::divideCeil(walked, j) * (j + kRound); };
+  rounds.insert(rounds.begin(), {192, 160});
+  llvm::stable_sort(rounds, [&](int64_t a, int64_t b) { return cost(a) < cost(b); });
+  return rounds;
+}
 } // namespace
 
 bool Scheduler::scheduleChain(LaunchPlan &l) {
@@ -34,6 +49,21 @@ bool Scheduler::scheduleChain(LaunchPlan &l) {
 
 bool Scheduler::isUneven(const LaunchPlan &l) {
   return llvm::any_of(l.ops, [&](int64_t ordinal) { return getCondition(ops_[ordinal]).has_value(); });
+}
+
+bool Scheduler::growsAlong(const LaunchPlan &l, int64_t rows, int64_t walked) {
+  for (auto [ordinal, dims] : llvm::zip(l.ops, l.dims)) {
+    std::optional<IntegerSet> set = getCondition(ops_[ordinal]);
+    auto row = llvm::find(dims, rows), column = llvm::find(dims, walked);
+    if (!set || row == dims.end() || column == dims.end())
+      continue;
+    for (AffineExpr e : set->getConstraints()) {
+      std::optional<int64_t> r = linearCoefficient(e, row - dims.begin()), c = linearCoefficient(e, column - dims.begin());
+      if (r && c && *r > 0 && *c < 0)
+        return true;
+    }
+  }
+  return false;
 }
 
 std::vector<LaunchPlan> Scheduler::chainsOfRows(const LaunchPlan &l, ArrayRef<unsigned> rows, ArrayRef<unsigned> batch,
@@ -79,6 +109,7 @@ bool Scheduler::scheduleWalk(LaunchPlan &l, const ProductWalk &walk, ArrayRef<in
           !canFeedWgmma(p, c.a, c.m, c.k, dims, why) || !canFeedWgmma(p, c.b, c.n, c.k, dims, why))
         continue;
       p.clusterIndex = dims[rows.back()];
+      p.descending = growsAlong(p, p.clusterIndex, walked);
       l = p;
       return true;
     }
@@ -88,25 +119,29 @@ bool Scheduler::scheduleWalk(LaunchPlan &l, const ProductWalk &walk, ArrayRef<in
 bool Scheduler::scheduleChain(LaunchPlan &l, ArrayRef<ProductChain> chains, ArrayRef<int64_t> first, ArrayRef<int64_t> second) {
   const ProductChain &chain = chains.front();
   int64_t walked = second[chain.walked];
-  for (LaunchPlan &p : chainsOfRows(l, chain.rows(), chain.second.batch, second))
-    for (int64_t j : {128, 64}) {
-      for (const ProductChain &c : chains) {
-        int64_t columns = second[c.columns().front()];
-        p.tiles[columns] = llvm::alignTo(extentMax(p, columns), 8);
-      }
-      p.tiles[walked] = clampTile(p, walked, j);
+  bool isCascade = llvm::any_of(l.ops, [&](int64_t o) { return isa<CascadeOp>(ops_[o]); });
+  for (LaunchPlan &p : chainsOfRows(l, chain.rows(), chain.second.batch, second)) {
+    int64_t all = 0;
+    for (const ProductChain &c : chains) {
+      int64_t columns = second[c.columns().front()];
+      all += p.tiles[columns] = llvm::alignTo(extentMax(p, columns), 8);
+    }
+    for (int64_t j : isCascade ? roundsOf(extentMax(p, walked), all, isUneven(p)) : SmallVector<int64_t>{128, 64}) {
+      p.tiles[walked] = llvm::isPowerOf2_64(uint64_t(j)) ? clampTile(p, walked, j) : j;
       bool resides = assignSummed(p, first[chain.first.k.front()]);
       LaunchPlan fitted = p; // (its parts and stages are for these tiles)
       // Where a cascade works on the first product, the second one's unit has the time of it. (what is carried is counted below)
-      fitted.inFlight = llvm::any_of(p.ops, [&](int64_t o) { return isa<CascadeOp>(ops_[o]); }) ? 2 : 1;
+      fitted.inFlight = isCascade ? 2 : 1;
       if (!fitsChain(fitted, chains, first, second, resides))
         continue;
       auto hasSeveral = [&](unsigned d) { return extentMax(p, second[d]) < 0 || extentMax(p, second[d]) > p.tiles[second[d]]; };
       auto last = llvm::find_if(llvm::reverse(chain.rows()), hasSeveral);
       fitted.clusterIndex = second[last != chain.rows().rend() ? *last : chain.rows().front()];
+      fitted.descending = growsAlong(fitted, fitted.clusterIndex, walked);
       l = fitted;
       return true;
     }
+  }
   return false;
 }
 
@@ -130,7 +165,7 @@ bool Scheduler::fitsChain(LaunchPlan &p, ArrayRef<ProductChain> chains, ArrayRef
   while (n % std::min(n, p.part) || p.part > n)
     p.part /= 2;
   int64_t left = target_.maxSharedPerBlock - kBesideSlots - once - m * p.part * kBytes * std::min<int64_t>(2, n / p.part);
-  p.stages = std::min<int64_t>(left / each, 8);
+  p.stages = std::min<int64_t>(left / each, kMostStages);
   return p.part >= 16 && p.stages >= 2;
 }
 

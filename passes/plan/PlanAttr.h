@@ -36,6 +36,7 @@ struct LaunchPlan {
   std::string unit = "simt"; ///< simt, mma or wgmma
   bool persistent = false;   ///< a block walks several tiles
   bool rotate = false;       ///< from round to round of persistent blocks each takes the next one's place among the tiles
+  bool descending = false;   ///< tiles along `clusterIndex` are taken from the last to the first
   bool peel = false;         ///< rounds of a loop that are full go without masks, ahead of the last one
   int64_t clamp = 0;         ///< a thread with at most so many rows reads the last one in place of those beyond it, if they give no result
   int64_t cluster = 1;       ///< neighbouring tiles along `clusterIndex` that one cluster of blocks computes
@@ -80,7 +81,7 @@ inline constexpr ScheduleNumber kScheduleNumbers[] = {
 inline constexpr ScheduleFlag kScheduleFlags[] = {
     {"fill_late", &LaunchPlan::fillLate}, {"persistent", &LaunchPlan::persistent},
     {"rotate", &LaunchPlan::rotate},      {"dependent", &LaunchPlan::dependent},
-    {"peel", &LaunchPlan::peel},
+    {"peel", &LaunchPlan::peel},          {"descending", &LaunchPlan::descending},
 };
 
 struct KernelPlan {

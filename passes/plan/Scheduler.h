@@ -144,6 +144,9 @@ private:
   bool scheduleChain(LaunchPlan &l, llvm::ArrayRef<ProductChain> chains, llvm::ArrayRef<int64_t> first, llvm::ArrayRef<int64_t> second);
   /// Whether some tiles of a chain have more rounds than others (`j <= i`): blocks then take tiles as they become free.
   bool isUneven(const LaunchPlan &l);
+  /// Whether the loop over index `walked` has more rounds for later tiles of index `rows` (`j <= i`): the longest then come first, so that
+  /// none of them ends long after the others.
+  bool growsAlong(const LaunchPlan &l, int64_t rows, int64_t walked);
   /// What launches of a loop may start from, the best first: by how many rows of the first product a tile has.
   std::vector<LaunchPlan> chainsOfRows(const LaunchPlan &l, llvm::ArrayRef<unsigned> rows, llvm::ArrayRef<unsigned> batch,
                                        llvm::ArrayRef<int64_t> dims);
