@@ -352,6 +352,8 @@ bool kernelc::tile::isScalarCode(Operation *op) {
          llvm::none_of(op->getOperandTypes(), isTile);
 }
 
+bool kernelc::tile::isChain(FuncOp func) { return func.getInFlight() > 1 && !func.getPromote(); }
+
 bool kernelc::tile::isZeroTile(Value tile) {
   auto constant = tile.getDefiningOp<arith::ConstantOp>();
   auto splat = constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
