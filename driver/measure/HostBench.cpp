@@ -6,9 +6,7 @@
 #include "support/TargetRates.h"
 
 namespace kernelc {
-namespace {
 
-/// A driver that does not tell a clock leaves that rate unknown.
 PeakRates peaksOf(Device &device) {
   const cuda::CudaDriver &driver = device.driver();
   auto attribute = [&](cuda::DeviceAttribute a) {
@@ -28,8 +26,6 @@ PeakRates peaksOf(Device &device) {
   }
   return peaks;
 }
-
-} // namespace
 
 absl::StatusOr<BenchResult> benchOnHost(JitKernel &kernel, const Place &place, absl::Span<const HostTensor> tensors, int repeats) {
   absl::StatusOr<std::unique_ptr<DeviceArguments>> args = DeviceArguments::create(kernel.signature(), place, tensors);

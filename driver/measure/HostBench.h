@@ -12,6 +12,9 @@
 
 namespace kernelc {
 
+/// What a device can do at best, by its clocks and its architecture; a driver that does not tell a clock leaves that rate unknown.
+PeakRates peaksOf(Device &device);
+
 struct BenchResult {
   std::vector<double> seconds;   ///< of every run, sorted
   int launches = 0;              ///< per run
