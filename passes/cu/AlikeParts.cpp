@@ -24,7 +24,7 @@ SmallVector<Operation *> statementsOf(Block &block) {
 std::optional<SmallVector<ArrayUse, 3>> arrayUsesOf(Operation *op) {
   SmallVector<ArrayUse, 3> uses;
   auto add = [&](OpOperand &array, auto subscripts) {
-    if (cu::spaceOf(array.get()) != cu::Private)
+    if (cu::spaceOf(array.get()) != cu::Private && cu::spaceOf(array.get()) != cu::Shared)
       return;
     ArrayUse use{array.getOperandNumber(), {}};
     for (OpOperand &s : subscripts)
@@ -43,12 +43,19 @@ std::optional<SmallVector<ArrayUse, 3>> arrayUsesOf(Operation *op) {
                      add(o.getTargetMutable(), many(o.getTargetIndicesMutable()));
                      return true;
                    })
-                   .Case<cu::LdmatrixOp, cu::GatherOp>([&](auto o) {
+                   .Case<cu::LdmatrixOp>([&](cu::LdmatrixOp o) {
+                     add(o.getSourceMutable(), many(o.getSourceIndicesMutable()));
+                     add(o.getTargetMutable(), many(o.getTargetIndicesMutable()));
+                     return true;
+                   })
+                   .Case<cu::GatherOp>([&](cu::GatherOp o) {
+                     add(o.getSourceMutable(), many(o.getElementsMutable()));
                      add(o.getTargetMutable(), many(o.getTargetIndicesMutable()));
                      return true;
                    })
                    .Case<cu::StmatrixOp>([&](cu::StmatrixOp o) {
                      add(o.getSourceMutable(), one(o.getSourceIndexMutable()));
+                     add(o.getTargetMutable(), one(o.getTargetIndexMutable()));
                      return true;
                    })
                    .Case<cu::RoundTf32Op>([&](cu::RoundTf32Op o) {
@@ -143,6 +150,8 @@ bool AlikeParts::areAlike(const Values &values) {
     return true;
   if (values.front().getDefiningOp<memref::AllocaOp>())
     return areArrays(values);
+  if (values.front().getDefiningOp<cu::SharedOp>())
+    return areShared(values);
   std::vector<const void *> key;
   for (Value v : values)
     key.push_back(v.getAsOpaquePointer());
@@ -176,6 +185,30 @@ bool AlikeParts::areArrays(const Values &values) {
     firstOf_[v] = values.front();
   arrays_[values.front()] = values;
   return true;
+}
+
+bool AlikeParts::areShared(const Values &values) {
+  auto type = cast<MemRefType>(values.front().getType());
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  SmallVector<int64_t> elements;
+  for (Value v : values) {
+    auto array = v.getDefiningOp<cu::SharedOp>();
+    int64_t distance = array ? int64_t(array.getOffset()) - int64_t(values.front().getDefiningOp<cu::SharedOp>().getOffset()) : 0;
+    if (!array || v.getType() != type || type.getRank() != 1 || bytes < 1 || distance < 0 || distance % bytes)
+      return false;
+    elements.push_back(distance / bytes);
+  }
+  std::optional<Progression> numbers = findProgression(elements);
+  if (!numbers)
+    return false;
+  auto [known, isNew] = shared_.insert({values.front(), *numbers});
+  return isNew || known->second == *numbers;
+}
+
+/// Whether `op` takes its operand `i`, an array, by subscripts.
+static bool takesBySubscripts(Operation *op, unsigned i) {
+  auto uses = arrayUsesOf(op);
+  return uses && llvm::any_of(*uses, [&](const ArrayUse &use) { return use.array == i; });
 }
 
 bool AlikeParts::areAlike(Region &first, const Ops &statements, unsigned region) {
@@ -214,9 +247,12 @@ bool AlikeParts::areAlike(const Ops &statements) {
         op->getResultTypes() != first->getResultTypes() || op->getOperandTypes() != first->getOperandTypes() ||
         op->getNumRegions() != first->getNumRegions())
       return false;
-  for (unsigned i = 0; i < first->getNumOperands(); ++i)
-    if (Values operands = operandsOf(statements, i); !areAlike(operands) || (isa<scf::ForOp>(first) && !haveOneNumber(operands)))
+  for (unsigned i = 0; i < first->getNumOperands(); ++i) {
+    Values operands = operandsOf(statements, i);
+    bool isShared = !isOneValue(operands) && operands.front().getDefiningOp<cu::SharedOp>();
+    if (!areAlike(operands) || (isa<scf::ForOp>(first) && !haveOneNumber(operands)) || (isShared && !takesBySubscripts(first, i)))
       return false;
+  }
   for (unsigned r = 0; r < first->getNumRegions(); ++r)
     if (!areAlike(first->getRegion(r), statements, r))
       return false;

@@ -82,6 +82,8 @@ public:
     for (auto &[first, arrays] : alike_.arrays())
       if (!areOwn(arrays))
         join(first, arrays);
+    for (auto &[first, distance] : alike_.shared())
+      joinShared(first, distance);
     Operation *last = parts_.back().back();
     OpBuilder b(last->getContext());
     b.setInsertionPointAfter(last);
@@ -158,6 +160,23 @@ private:
                    [&](OpBuilder &b, Value subscript) { return addNumber(b, subscript, size * int64_t(part), user->getLoc()); });
   }
 
+  /// One array of all that parts have in shared memory.
+  void joinShared(Value first, const Progression &distance) {
+    auto own = first.getDefiningOp<cu::SharedOp>();
+    OpBuilder b(own);
+    auto type = cast<MemRefType>(first.getType());
+    MemRefType all = MemRefType::Builder(type).setShape({type.getNumElements() + distance.most(run_.count)});
+    joined_[first] = cu::SharedOp::create(b, own.getLoc(), Type(all), own.getOffset());
+  }
+
+  /// How far a part's elements lie from the first part's in an array of all.
+  Value distance(OpBuilder &b, Value first, Location loc) {
+    auto known = alike_.shared().find(first);
+    if (known != alike_.shared().end())
+      return add(b, {}, known->second, loc);
+    return scale(b, part_, cast<MemRefType>(first.getType()).getNumElements(), loc);
+  }
+
   static Value addNumber(OpBuilder &b, Value v, int64_t number, Location loc) {
     Sum sum = sumOf(v);
     if (number == 0)
@@ -192,11 +211,10 @@ private:
     for (unsigned i = 0; i < first->getNumOperands(); ++i)
       op->setOperand(i, make(b, Values(llvm::map_range(statements, [&](Operation *s) { return s->getOperand(i); })), first->getLoc()));
     b.insert(op);
-    for (auto &[array, joined] : joined_)
+    for (auto &[array, joined] : joined_) // (the first part's, the array of all)
       if (llvm::is_contained(op->getOperands(), joined)) {
-        int64_t size = cast<MemRefType>(array.getType()).getNumElements();
-        moveInto(op, joined, joined, [&](OpBuilder &before, Value subscript) {
-          return before.createOrFold<arith::AddIOp>(op->getLoc(), subscript, scale(before, part_, size, op->getLoc()));
+        moveInto(op, joined, joined, [&, first = array](OpBuilder &before, Value subscript) {
+          return before.createOrFold<arith::AddIOp>(op->getLoc(), subscript, distance(before, first, op->getLoc()));
         });
       }
     for (unsigned r = 0; r < first->getNumRegions(); ++r)
@@ -234,11 +252,15 @@ private:
   }
 
   /// What is added to `base` in this round, if anything.
-  Value add(OpBuilder &b, Value base, const Progression &numbers, Location loc) {
+  Value add(OpBuilder &b, Value base, Progression numbers, Location loc) {
     Value v = base;
     Location plain = cu::unnamed(loc);
     if (numbers.step) {
       Value part = part_;
+      if (numbers.period == 2 && numbers.step < 0) { // the second of two slots comes first
+        part = arith::AddIOp::create(b, plain, part, arith::ConstantIndexOp::create(b, plain, 1));
+        numbers = {numbers.base + numbers.step, -numbers.step, 2};
+      }
       if (numbers.period)
         part = arith::RemSIOp::create(b, plain, part, arith::ConstantIndexOp::create(b, plain, numbers.period));
       part = scale(b, part, numbers.step, plain);
@@ -297,7 +319,7 @@ private:
       statements.insert(part.begin(), part.end());
     for (Operation *op = loop->getPrevNode(); op;) {
       Operation *before = op->getPrevNode();
-      bool isUnused = op->use_empty() && (isScalarExpression(op) || isa<memref::AllocaOp>(op));
+      bool isUnused = op->use_empty() && (isScalarExpression(op) || isa<memref::AllocaOp, cu::SharedOp>(op));
       if (statements.contains(op) || isUnused)
         op->erase();
       op = before;

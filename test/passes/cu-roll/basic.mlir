@@ -130,3 +130,48 @@ cu.kernel @first_differs attributes {sizes = [], arg_sources = [{source = 0 : i6
 // CHECK: %[[STEP:.*]] = arith.muli %[[PART]], %c4
 // CHECK: %[[AT:.*]] = arith.addi %[[STEP]], %c4
 // CHECK: memref.store %{{.*}}, %{{.*}}[%[[AT]]]
+
+// -----
+
+// Each part has shared memory of its own: one array for all.
+cu.kernel @shared attributes {sizes = [], arg_sources = [{source = 0 : i64, shape = affine_map<() -> (192)>}],
+    grid = affine_map<() -> (1)>, threads = 32 : i64, shared_bytes = 512 : i64} {
+^bb0(%x: memref<?xf32, 1>):
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c64 = arith.constant 64 : index
+  %i = cu.thread_id
+  %s0 = cu.shared 0 : memref<32xf32, 3>
+  %s1 = cu.shared 160 : memref<32xf32, 3>
+  %s2 = cu.shared 320 : memref<32xf32, 3>
+  %a = memref.load %x[%i] : memref<?xf32, 1>
+  memref.store %a, %s0[%i] : memref<32xf32, 3>
+  cu.sync
+  %b = memref.load %s0[%c0] : memref<32xf32, 3>
+  memref.store %b, %x[%i] : memref<?xf32, 1>
+  cu.sync
+  %i1 = arith.addi %i, %c32 : index
+  %a1 = memref.load %x[%i1] : memref<?xf32, 1>
+  memref.store %a1, %s1[%i] : memref<32xf32, 3>
+  cu.sync
+  %b1 = memref.load %s1[%c0] : memref<32xf32, 3>
+  memref.store %b1, %x[%i1] : memref<?xf32, 1>
+  cu.sync
+  %i2 = arith.addi %i, %c64 : index
+  %a2 = memref.load %x[%i2] : memref<?xf32, 1>
+  memref.store %a2, %s2[%i] : memref<32xf32, 3>
+  cu.sync
+  %b2 = memref.load %s2[%c0] : memref<32xf32, 3>
+  memref.store %b2, %x[%i2] : memref<?xf32, 1>
+  cu.sync
+}
+// CHECK-LABEL: cu.kernel @shared
+// CHECK: %[[ALL:.*]] = cu.shared 0 : memref<112xf32, 3>
+// CHECK-NOT: cu.shared
+// CHECK: scf.for %[[PART:.*]] = %c0 to %c3 step %c1 {
+// CHECK: %[[A:.*]] = memref.load
+// CHECK: %[[OWN:.*]] = arith.muli %[[PART]], %c40
+// CHECK: %[[AT:.*]] = arith.addi %{{.*}}, %[[OWN]]
+// CHECK: memref.store %[[A]], %[[ALL]][%[[AT]]]
+// CHECK: cu.sync
+// CHECK: memref.load %[[ALL]][%[[OWN]]]
