@@ -4,8 +4,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "driver/jit/JitKernelImpl.h"
-#include "driver/measure/HostBench.h"
-#include "driver/measure/Roofline.h"
+#include "driver/roofline/Roofline.h"
 #include "support/Interrupt.h"
 
 namespace kernelc {

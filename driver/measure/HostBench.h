@@ -8,12 +8,9 @@
 #include "absl/types/span.h"
 #include "driver/jit/HostTensor.h"
 #include "driver/jit/Session.h"
-#include "driver/measure/Roofline.h"
+#include "driver/roofline/Roofline.h"
 
 namespace kernelc {
-
-/// What a device can do at best, by its clocks and its architecture; a driver that does not tell a clock leaves that rate unknown.
-PeakRates peaksOf(Device &device);
 
 struct BenchResult {
   std::vector<double> seconds;   ///< of every run, sorted
