@@ -7,6 +7,7 @@
 
 namespace kernelc {
 
+/// What times or tunes code takes the full one, whatever the session's policy is.
 enum class CompilePolicy {
   Block,  ///< waits for NVRTC
   Tiered, ///< the same, but where code that is compiled fast ends earlier all the same, it runs until the other is there

@@ -22,7 +22,7 @@ absl::StatusOr<BenchResult> benchOnHost(JitKernel &kernel, const Place &place, a
   if (!copy.ok())
     return copy.status();
   result.copyBytesPerSecond = *copy;
-  absl::StatusOr<BoundCall> bound = kernel.bind(place, (*args)->values());
+  absl::StatusOr<BoundCall> bound = kernel.bind(place, (*args)->values(), {}, std::nullopt, CompilePolicy::Block);
   if (!bound.ok())
     return bound.status();
   result.launches = bound->numLaunches();
