@@ -30,9 +30,10 @@ set(KERNELC_FOLDERS
   "passes/lowerings:index,analysis,plan,tile"
   "passes/cu:"
   "driver/compile:"
-  "driver/jit:compile"
+  "driver/roofline:compile"
+  "driver/jit:compile,roofline"
   "driver/verify:compile,jit"
-  "driver/measure:compile,jit"
+  "driver/measure:compile,roofline,jit"
   "driver/tune:compile,jit,verify,measure"
   "driver/capi:compile,jit,verify,measure,tune")
 

@@ -405,6 +405,12 @@ bool Emitter::keepsValue(memref::LoadOp load) {
   return true;
 }
 
+/// Whether a variable that is only read has a value of a name of its own, which never changes: it goes by that.
+bool Emitter::isCopy(memref::StoreOp only) {
+  Operation *op = only.getValueToStore().getDefiningOp();
+  return op && op->getNumRegions() == 0 && !isa<memref::LoadOp, arith::ConstantOp>(op) && !inlined_.contains(op);
+}
+
 void Emitter::emitOp(Operation *op) {
   if (inlined_.contains(op) || op->hasTrait<OpTrait::IsTerminator>())
     return;
@@ -460,13 +466,18 @@ void Emitter::emitOp(Operation *op) {
       })
       .Case<memref::AllocaOp>([&](memref::AllocaOp o) {
         auto type = o.getType();
+        memref::StoreOp first = startsWithStore(o);
+        bool isConstant = first && llvm::all_of(o->getUsers(), [&](Operation *user) { return isa<memref::LoadOp>(user) || user == first; });
+        if (isConstant && isCopy(first)) {
+          copies_.insert(first);
+          return;
+        }
         StringRef wanted = cu::findName(o.getLoc());
         const std::string &name = names_.declare(o, wanted.empty() ? "r" : wanted);
         int64_t bytes = type.getNumElements() * bytesOf(type.getElementType());
         if (type.getNumElements() == 1) {
-          memref::StoreOp first = startsWithStore(o);
-          if (first) // nothing else writes it: a constant
-            declares_[first] = llvm::all_of(o->getUsers(), [&](Operation *user) { return isa<memref::LoadOp>(user) || user == first; });
+          if (first)
+            declares_[first] = isConstant;
           else
             line(typeName(type.getElementType()) + " " + name + ";");
           return;
@@ -478,6 +489,10 @@ void Emitter::emitOp(Operation *op) {
       })
       .Case<memref::StoreOp>([&](memref::StoreOp o) {
         std::string declared;
+        if (copies_.contains(o)) {
+          names_.alias(o.getMemRef(), o.getValueToStore());
+          return;
+        }
         if (auto first = declares_.find(o); first != declares_.end())
           declared = (first->second ? "const " : "") + typeName(o.getMemRefType().getElementType()) + " ";
         line(declared + element(o.getMemRef(), o.getIndices()) + " = " + expr(o.getValueToStore()).text + ";");

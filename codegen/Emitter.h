@@ -92,6 +92,7 @@ private:
   void emitGather(cu::GatherOp op);
   void emitAtomic(cu::AtomicOp op);
   void declareResult(mlir::Operation *op);
+  bool isCopy(mlir::memref::StoreOp only);
   /// Whether no store to the variable that `load` reads stands between it and where its users, all in its block, are printed.
   bool keepsValue(mlir::memref::LoadOp load);
   void assignYield(mlir::Operation *yield, mlir::ValueRange targets);
@@ -109,6 +110,7 @@ private:
   NameTable names_;
   llvm::DenseSet<mlir::Operation *> inlined_;
   llvm::DenseMap<mlir::Operation *, bool> declares_; ///< stores that declare their variable; whether as a constant
+  llvm::DenseSet<mlir::Operation *> copies_;         ///< stores of a value to a variable that goes by the value's name
   std::string out_;
   std::string markedFile_; ///< of the last mark
   unsigned markedLine_ = 0;

@@ -85,6 +85,15 @@ std::string BoundsChecker::suggestion(Node *n, AffineExpr sub, AffineExpr dim, b
   AffineExpr slack = simplifyAffineExpr(below ? e : dim - 1 - e, 0, kernel.sizes.size());
   if (isa<AffineConstantExpr>(slack))
     return forms;
+  if (isWrite && !below && n->tensor->kind == Tensor::Output) {
+    // No size worth the name satisfies '2 * N - 1 <= N'.
+    std::map<unsigned, int64_t> symbols;
+    for (unsigned i = 0; i < kernel.sizes.size(); ++i)
+      symbols[i] = 1 << 20;
+    if (evaluate(slack, {}, symbols) < 0)
+      return "give that dim of '" + n->tensor->name.str() + "' " + print(simplifyAffineExpr(e + 1, 0, kernel.sizes.size()), kernel) +
+             " elements, or " + forms;
+  }
   std::string need =
       below ? print(e, kernel) + " >= 0" : print(simplifyAffineExpr(e + 1, 0, kernel.sizes.size()), kernel) + " <= " + print(dim, kernel);
   return "add 'require " + need + "', or " + forms;

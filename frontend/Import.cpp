@@ -198,7 +198,7 @@ bool Importer::forEachKernel(StringRef text, StringRef fileName, llvm::function_
       check(d, handle);
   }
   if (!any && diags.numErrors() == 0)
-    diags.error({0, file}) << "this file has no kernel; define one with 'def'";
+    diags.error({0, file}) << "this file has no kernel; define one with 'def', as in 'def copy(x: f32[N]) -> (y: f32[N]) { y[i] = x[i] }'";
   return diags.numErrors() == 0;
 }
 

@@ -150,6 +150,9 @@ void buildCudaPipeline(OpPassManager &pm, CudaStop stop, bool fits32) {
   pm.addNestedPass<cu::KernelOp>(createCuUnroll());
   // Addresses look equal where they are; nothing moves any more.
   pm.addNestedPass<cu::KernelOp>(createCuBarriers());
+  // Nothing looks at single parts of epilogues and prologues any more.
+  pm.addNestedPass<cu::KernelOp>(createCuRoll());
+  pm.addPass(createCSEPass());
   // Every index value that the text will declare is there.
   CuNarrowOptions width;
   width.fits32 = fits32;

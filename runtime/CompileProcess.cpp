@@ -128,18 +128,32 @@ std::vector<int> CompileProcess::idleWorkers() const {
   return pids;
 }
 
-absl::StatusOr<Cubin> CompileProcess::compileToCubin(absl::string_view text, absl::string_view programName, absl::string_view arch,
-                                                     absl::Span<const std::string> extra, const std::atomic<bool> *stop) const {
-  if (worker_.empty())
-    return absl::UnavailableError("there is no kernelc-nvrtc-worker beside this program; set KERNELC_NVRTC_WORKER");
+std::string CompileProcess::encode(absl::string_view text, absl::string_view programName, absl::string_view arch,
+                                   absl::Span<const std::string> extra) const {
   worker::Request request{limits_.memoryBytes, absl::ToInt64Seconds(limits_.cpu), std::string(text), std::string(programName),
                           std::string(arch),   {extra.begin(), extra.end()}};
   // The worker does not see this process's environment.
   std::vector<std::string> options = Nvrtc::options(arch);
   if (std::count(options.begin(), options.end(), "-lineinfo") && !std::count(extra.begin(), extra.end(), "-lineinfo"))
     request.options.push_back("-lineinfo");
+  return worker::encode(request);
+}
+
+static absl::Status noWorker() {
+  return absl::UnavailableError("there is no kernelc-nvrtc-worker beside this program; set KERNELC_NVRTC_WORKER");
+}
+
+static absl::Status tookTooLong(absl::string_view what, const CompileLimits &limits, size_t bytes) {
+  return absl::DeadlineExceededError(absl::StrCat(what, " took more than ", absl::FormatDuration(limits.wall), "; the text has ", bytes,
+                                                  " bytes: unroll less, or split the kernel"));
+}
+
+absl::StatusOr<Cubin> CompileProcess::compileToCubin(absl::string_view text, absl::string_view programName, absl::string_view arch,
+                                                     absl::Span<const std::string> extra, const std::atomic<bool> *stop) const {
+  if (worker_.empty())
+    return noWorker();
   std::string what = absl::StrCat("compiling ", programName, " for ", arch), reply;
-  const std::string message = worker::encode(request);
+  const std::string message = encode(text, programName, arch, extra);
   const absl::Time deadline = absl::Now() + limits_.wall;
   absl::StatusOr<std::unique_ptr<WorkerChild>> child;
   absl::Status talked;
@@ -153,8 +167,7 @@ absl::StatusOr<Cubin> CompileProcess::compileToCubin(absl::string_view text, abs
       break;
   }
   if (absl::IsDeadlineExceeded(talked))
-    return absl::DeadlineExceededError(absl::StrCat(what, " took more than ", absl::FormatDuration(limits_.wall), "; the text has ",
-                                                    text.size(), " bytes: unroll less, or split the kernel"));
+    return tookTooLong(what, limits_, text.size());
   if (absl::IsCancelled(talked))
     return absl::CancelledError(absl::StrCat(what, " was interrupted"));
   if (!talked.ok())
@@ -163,6 +176,62 @@ absl::StatusOr<Cubin> CompileProcess::compileToCubin(absl::string_view text, abs
     return deathOf(ended, what, worker_, limits_);
   giveBack(*std::move(child));
   return cubinOf(reply, text, what);
+}
+
+absl::StatusOr<std::unique_ptr<RunningCompile>> CompileProcess::start(absl::string_view text, absl::string_view programName,
+                                                                      absl::string_view arch, absl::Span<const std::string> extra) const {
+  if (worker_.empty())
+    return noWorker();
+  bool isNew = false;
+  absl::StatusOr<std::unique_ptr<WorkerChild>> child = take(&isNew);
+  if (!child.ok())
+    return child.status();
+  (*child)->send(encode(text, programName, arch, extra));
+  std::unique_ptr<RunningCompile> running(
+      new RunningCompile(*this, *std::move(child), text, absl::StrCat("compiling ", programName, " for ", arch)));
+  (void)running->isReady(); // as much of the text as the pipe takes
+  return running;
+}
+
+RunningCompile::RunningCompile(const CompileProcess &process, std::unique_ptr<WorkerChild> child, absl::string_view text, std::string what)
+    : process_(process), child_(std::move(child)), text_(text), what_(std::move(what)), deadline_(absl::Now() + process.limits_.wall),
+      owner_(getpid()) {}
+
+RunningCompile::~RunningCompile() {
+  if (child_ && owner_ != getpid()) // it answers the other process
+    child_->abandon();
+}
+
+bool RunningCompile::isReady(absl::Duration atMost) {
+  if (answer_)
+    return true;
+  if (owner_ != getpid()) {
+    answer_ = absl::UnavailableError(absl::StrCat(what_, " is another process's"));
+    return true;
+  }
+  std::string reply;
+  int ended = -1;
+  absl::StatusOr<bool> done = false;
+  for (const absl::Time until = absl::Now() + atMost;;) {
+    done = child_->advance(int(std::clamp<int64_t>(absl::ToInt64Milliseconds(until - absl::Now()), 0, 20)), &reply, &ended);
+    if (!done.ok() || *done || absl::Now() >= std::min(until, deadline_))
+      break;
+  }
+  if (!done.ok())
+    answer_ = done.status();
+  else if (*done && ended >= 0)
+    answer_ = deathOf(ended, what_, process_.worker_, process_.limits_);
+  else if (*done)
+    answer_ = cubinOf(reply, text_, what_);
+  else if (absl::Now() > deadline_)
+    answer_ = tookTooLong(what_, process_.limits_, text_.size());
+  if (answer_ && done.ok() && *done && ended < 0)
+    process_.giveBack(std::move(child_));
+  return answer_.has_value();
+}
+
+absl::StatusOr<Cubin> RunningCompile::take() {
+  return answer_ ? *std::move(answer_) : absl::StatusOr<Cubin>(absl::FailedPreconditionError(absl::StrCat(what_, " has not ended")));
 }
 
 } // namespace kernelc

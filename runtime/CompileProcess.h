@@ -8,6 +8,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,28 @@
 namespace kernelc {
 
 class WorkerChild;
+class CompileProcess;
+
+/// A text that a worker compiles while the caller does other things. One thread at a time. At its end a worker that has not
+/// answered is killed. In a process that was forked from the caller's the answer is that there is none.
+class RunningCompile {
+public:
+  ~RunningCompile();
+  /// Whether take() has an answer; waits at most so long.
+  bool isReady(absl::Duration atMost = absl::ZeroDuration());
+  /// The answer, once: the codes are those of CompileProcess::compileToCubin.
+  absl::StatusOr<Cubin> take();
+
+private:
+  friend class CompileProcess;
+  RunningCompile(const CompileProcess &process, std::unique_ptr<WorkerChild> child, absl::string_view text, std::string what);
+  const CompileProcess &process_;
+  std::unique_ptr<WorkerChild> child_;
+  std::string text_, what_;
+  absl::Time deadline_;
+  int owner_; ///< the process that waits
+  std::optional<absl::StatusOr<Cubin>> answer_;
+};
 
 /// Of one text.
 struct CompileLimits {
@@ -44,12 +67,18 @@ public:
   /// when it died, and Unavailable when it cannot be started.
   absl::StatusOr<Cubin> compileToCubin(absl::string_view text, absl::string_view programName, absl::string_view arch,
                                        absl::Span<const std::string> extra = {}, const std::atomic<bool> *stop = nullptr) const;
+  /// Begins to compile in a worker.
+  absl::StatusOr<std::unique_ptr<RunningCompile>> start(absl::string_view text, absl::string_view programName, absl::string_view arch,
+                                                        absl::Span<const std::string> extra = {}) const;
   /// Has a worker waiting, which opens NVRTC while the caller still does other things.
   void prepare() const;
   /// Workers that wait for work.
   std::vector<int> idleWorkers() const;
 
 private:
+  friend class RunningCompile;
+  std::string encode(absl::string_view text, absl::string_view programName, absl::string_view arch,
+                     absl::Span<const std::string> extra) const;
   /// An idle worker, or a new one.
   absl::StatusOr<std::unique_ptr<WorkerChild>> take(bool *isNew) const;
   void giveBack(std::unique_ptr<WorkerChild> child) const;

@@ -260,6 +260,9 @@ absl::StatusOr<std::string> DiskCache::getOrCompute(Kind kind, const CacheKey &k
 }
 
 /// The payload is the log, a zero byte, the cubin: diagnostics are read from the log again.
+static std::string encodeCubin(const Cubin &cubin) {
+  return absl::StrCat(absl::string_view(cubin.log).substr(0, cubin.log.find('\0')), absl::string_view("\0", 1), cubin.bytes);
+}
 static std::optional<Cubin> decodeCubin(absl::string_view payload, absl::string_view text) {
   size_t end = payload.find('\0');
   if (end == std::string::npos)
@@ -295,7 +298,7 @@ absl::StatusOr<Cubin> DiskCache::compile(const Nvrtc &nvrtc, absl::string_view t
             process ? process->compileToCubin(text, programName, arch, extra, stop) : nvrtc.compileToCubin(text, programName, arch, extra);
         if (!cubin.ok())
           return cubin.status();
-        return absl::StrCat(absl::string_view(cubin->log).substr(0, cubin->log.find('\0')), absl::string_view("\0", 1), cubin->bytes);
+        return encodeCubin(*cubin);
       },
       absl::Seconds(30), stop);
   if (!payload.ok())
@@ -303,6 +306,13 @@ absl::StatusOr<Cubin> DiskCache::compile(const Nvrtc &nvrtc, absl::string_view t
   if (std::optional<Cubin> cubin = decodeCubin(*payload, text))
     return *std::move(cubin);
   return absl::InternalError("the kernel cache returned a payload without a log");
+}
+
+void DiskCache::putCubin(const Nvrtc &nvrtc, absl::string_view text, absl::string_view programName, absl::string_view arch,
+                         const Cubin &cubin) {
+  CacheKey key = contentKey(nvrtc, text, arch);
+  key.note("program", programName);
+  put(Kind::Content, key, encodeCubin(cubin));
 }
 
 std::optional<Cubin> DiskCache::findCubin(const Nvrtc &nvrtc, absl::string_view text, absl::string_view arch,

@@ -75,6 +75,8 @@ public:
   /// What compile() would find without compiling; counts a hit, and leaves the count of misses to compile().
   std::optional<Cubin> findCubin(const Nvrtc &nvrtc, absl::string_view text, absl::string_view arch,
                                  absl::Span<const std::string> extra = {});
+  /// Stores what was compiled elsewhere, where compile() and findCubin() find it.
+  void putCubin(const Nvrtc &nvrtc, absl::string_view text, absl::string_view programName, absl::string_view arch, const Cubin &cubin);
   /// The key of that: comments and `#line` marks count only where they reach the cubin (-lineinfo).
   static CacheKey contentKey(const Nvrtc &nvrtc, absl::string_view text, absl::string_view arch, absl::Span<const std::string> extra = {});
 

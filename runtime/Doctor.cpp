@@ -115,6 +115,7 @@ const std::vector<EnvironmentVariable> &environmentVariables() {
       {"KERNELC_CACHE_DIR", "folder of the kernel cache", "$XDG_CACHE_HOME/kernelc or ~/.cache/kernelc"},
       {"KERNELC_CACHE_SIZE", "bound of the cache, such as 500M; 0 turns it off", "2G"},
       {"KERNELC_CLANG", "the clang++ that the emulator compiles with", "clang++-22 on PATH"},
+      {"KERNELC_COMPILE", "what calls do whose code is not there yet: block, tiered or strict", "tiered"},
       {"KERNELC_LAUNCH_BLOCKING", "1: wait after every launch, so that a fault names its kernel", "0"},
       {"KERNELC_LIBCUDA", "the CUDA driver library", "libcuda.so.1"},
       {"KERNELC_LIBNVRTC", "the NVRTC library", "libnvrtc.so.13 or .12, by name, in the toolkit, in Python wheels"},

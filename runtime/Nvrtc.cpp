@@ -214,7 +214,7 @@ std::vector<std::string> Nvrtc::options(absl::string_view arch) {
 }
 
 bool Nvrtc::isAllowedOption(absl::string_view option) {
-  static constexpr absl::string_view kExact[] = {"-lineinfo", "--generate-line-info", "--device-debug", "-G"};
+  static constexpr absl::string_view kExact[] = {"-lineinfo", "--generate-line-info", "--device-debug", "-G", "--Ofast-compile=mid"};
   static constexpr absl::string_view kPrefix[] = {"--maxrregcount=", "-D", "--define-macro=", "--ptxas-options=--register-usage-level="};
   for (absl::string_view e : kExact)
     if (option == e)

@@ -128,6 +128,10 @@ absl::Status WorkerChild::start(const std::string &program, const std::string &n
     return absl::UnavailableError(absl::StrCat(errnoStatus(error, absl::StrCat("starting ", program)).message(),
                                                "; KERNELC_NVRTC_WORKER (--nvrtc-worker) names the program that compiles"));
   }
+  // A text as a whole, and its cubin: neither side waits for the other to look. Where the system allows less, they do.
+  constexpr int kPipeBytes = 1 << 20;
+  fcntl(toChild_.get(), F_SETPIPE_SZ, kPipeBytes);
+  fcntl(fromChild_.get(), F_SETPIPE_SZ, kPipeBytes);
   fcntl(toChild_.get(), F_SETFL, O_NONBLOCK);
   fcntl(fromChild_.get(), F_SETFL, O_NONBLOCK);
   return absl::OkStatus();
@@ -140,44 +144,58 @@ bool WorkerChild::isIdle() const {
 
 absl::Status WorkerChild::converse(absl::string_view message, std::string *reply, absl::Time deadline, const std::atomic<bool> *stop,
                                    int *ended) {
-  *ended = -1;
-  BlockSigpipe quiet;
-  std::string bytes;
-  char buffer[65536];
+  send(message);
   while (true) {
     int64_t left = absl::ToInt64Milliseconds(deadline - absl::Now());
     if (left <= 0)
       return absl::DeadlineExceededError("");
     if (stop && *stop)
       return absl::CancelledError("");
-    pollfd fds[2] = {{fromChild_.get(), POLLIN, 0}, {toChild_.get(), POLLOUT, 0}};
-    int ready = poll(fds, message.empty() ? 1 : 2, int(std::min<int64_t>(left + 1, kPeriodMilliseconds)));
-    if (ready < 0 && errno != EINTR)
-      return errnoStatus(errno, "poll");
-    if (ready <= 0)
-      continue;
-    if (!message.empty() && fds[1].revents) {
-      ssize_t n = write(toChild_.get(), message.data(), message.size());
-      bool gone = n < 0 && errno != EAGAIN && errno != EINTR; // its reply or death says why
-      message.remove_prefix(gone ? message.size() : n > 0 ? size_t(n) : 0);
-    }
-    if (!fds[0].revents)
-      continue;
-    ssize_t n = read(fromChild_.get(), buffer, sizeof(buffer));
-    if (n == 0) {
-      *ended = wait();
-      return absl::OkStatus();
-    }
-    if (n < 0 && errno != EAGAIN && errno != EINTR)
-      return errnoStatus(errno, "reading from the compiler");
-    bytes.append(buffer, n > 0 ? size_t(n) : 0);
-    if (std::optional<absl::string_view> whole = wholeMessage(bytes)) {
-      *reply = std::string(*whole);
-      return absl::OkStatus();
-    }
-    if (bytes.size() >= worker::kLengthBytes && worker::decodeLength(bytes) > kMaxReply)
-      return absl::InternalError("the program that compiles gives no replies that a kernelc-nvrtc-worker would give");
+    absl::StatusOr<bool> done = advance(int(std::min<int64_t>(left + 1, kPeriodMilliseconds)), reply, ended);
+    if (!done.ok() || *done)
+      return done.status();
   }
+}
+
+void WorkerChild::send(absl::string_view message) {
+  toSend_ = std::string(message);
+  received_.clear();
+}
+
+absl::StatusOr<bool> WorkerChild::advance(int milliseconds, std::string *reply, int *ended) {
+  *ended = -1;
+  BlockSigpipe quiet;
+  char buffer[65536];
+  pollfd fds[2] = {{fromChild_.get(), POLLIN, 0}, {toChild_.get(), POLLOUT, 0}};
+  int ready = poll(fds, toSend_.empty() ? 1 : 2, milliseconds);
+  if (ready < 0 && errno != EINTR)
+    return errnoStatus(errno, "poll");
+  if (ready <= 0)
+    return false;
+  if (!toSend_.empty() && fds[1].revents) {
+    ssize_t n = write(toChild_.get(), toSend_.data(), toSend_.size());
+    bool gone = n < 0 && errno != EAGAIN && errno != EINTR; // its reply or death says why
+    toSend_.erase(0, gone ? toSend_.size() : n > 0 ? size_t(n) : 0);
+  }
+  if (!fds[0].revents)
+    return false;
+  ssize_t n;
+  while ((n = read(fromChild_.get(), buffer, sizeof(buffer))) > 0) {
+    received_.append(buffer, size_t(n));
+    if (std::optional<absl::string_view> whole = wholeMessage(received_)) {
+      *reply = std::string(*whole);
+      return true;
+    }
+  }
+  if (n == 0) {
+    *ended = wait();
+    return true;
+  }
+  if (errno != EAGAIN && errno != EINTR)
+    return errnoStatus(errno, "reading from the compiler");
+  if (received_.size() >= worker::kLengthBytes && worker::decodeLength(received_) > kMaxReply)
+    return absl::InternalError("the program that compiles gives no replies that a kernelc-nvrtc-worker would give");
+  return false;
 }
 
 } // namespace kernelc

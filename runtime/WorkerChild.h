@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "runtime/PrivateDir.h"
 
@@ -26,6 +27,10 @@ public:
   /// Sends a message and collects one, without its length, until `deadline` (DeadlineExceeded) or while `stop` is not set
   /// (Cancelled). Where the worker ends before it has answered: OK, and `ended` is its status of waitpid(), else -1.
   absl::Status converse(absl::string_view message, std::string *reply, absl::Time deadline, const std::atomic<bool> *stop, int *ended);
+  /// The same in two steps. Sends a message as far as the worker takes it ..
+  void send(absl::string_view message);
+  /// .. and goes on with that, and with collecting the reply, for at most so long; false while there is none.
+  absl::StatusOr<bool> advance(int milliseconds, std::string *reply, int *ended);
   /// Lets go of a worker of another process, of which this one is a fork.
   void abandon();
   pid_t pid() const { return pid_; }
@@ -34,6 +39,7 @@ private:
   int wait();
   UniqueFd toChild_, fromChild_;
   pid_t pid_ = -1;
+  std::string toSend_, received_; ///< of the conversation
 };
 
 } // namespace kernelc

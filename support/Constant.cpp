@@ -34,7 +34,7 @@ absl::StatusOr<Constant> parseConstant(absl::string_view text) {
   if (absl::SimpleAtoi(text, &u))
     return Constant(u);
   if (!absl::SimpleAtod(text, &d))
-    return absl::InvalidArgumentError("expected a number, True or False");
+    return absl::InvalidArgumentError(absl::StrCat("'", text, "' is no number (as 1024 or 1e-5) and neither True nor False"));
   if (std::isinf(d) && text.find_first_of("0123456789") != absl::string_view::npos)
     return absl::InvalidArgumentError("the number is too large");
   return Constant(d);

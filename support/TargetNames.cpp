@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "support/Spelling.h"
@@ -56,7 +58,22 @@ std::string suggestTarget(absl::string_view name) {
   return near.empty() ? "" : absl::StrCat("; did you mean '", near, "'?");
 }
 
+/// Of an architecture that is older than all that are known.
+static std::string describeAge(absl::string_view name) {
+  int number = 0, oldest = 0;
+  std::string least(allTargets().front().name);
+  for (const Target &t : allTargets())
+    if (int known = 0; absl::SimpleAtoi(digitsOf(t.name), &known) && (!oldest || known < oldest)) {
+      oldest = known;
+      least = std::string(t.name);
+    }
+  bool isOlder = absl::StartsWith(name, "sm_") && absl::SimpleAtoi(digitsOf(name), &number) && number >= 10 && number < oldest;
+  return isOlder ? absl::StrCat(", which is older than ", least, ", the oldest that kernelc compiles for") : "";
+}
+
 std::string describeUnknownTarget(absl::string_view name) {
+  if (std::string age = describeAge(name); !age.empty())
+    return absl::StrCat("unknown architecture '", name, "'", age, "; known are ", absl::StrJoin(namesOfTargets(), ", "));
   std::string suggested = suggestTarget(name);
   return absl::StrCat("unknown architecture '", name, "'", suggested, suggested.empty() ? "; known are " : " Known are ",
                       absl::StrJoin(namesOfTargets(), ", "));

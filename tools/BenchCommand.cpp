@@ -7,7 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "driver/compile/Program.h"
 #include "driver/measure/HostBench.h"
-#include "driver/measure/WorkCount.h"
+#include "driver/roofline/WorkCount.h"
 #include "tools/Call.h"
 #include "tools/Commands.h"
 #include "tools/Failure.h"

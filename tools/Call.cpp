@@ -63,6 +63,7 @@ absl::StatusOr<Call> prepareCall(const CallOptions &o) {
     return absl::InvalidArgumentError("--seed is a positive number, and belongs to --device emulator");
   session.diskCache = o.diskCache;
   session.tuned = o.tuned;
+  session.compile = CompilePolicy::Block; // what is timed or checked is the full code
   session.generalOnly = o.variant == "general";
   if (!o.arch.empty())
     session.emulatorTarget = o.arch;

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -20,6 +21,7 @@
 #include "runtime/DiskCache.h"
 #include "runtime/Nvrtc.h"
 #include "support/ArtifactJson.h"
+#include "support/Spelling.h"
 #include "support/Target.h"
 #include "support/TargetNames.h"
 #include "tools/Commands.h"
@@ -113,10 +115,31 @@ absl::StatusOr<VariantOptions> variantOptions(const Settings &s, const Kernel &k
         fact.divisor >= 1 &&
         (parts.size() == 3 || (absl::SimpleAtoi(parts[3], &fact.like) && fact.like >= 1 && (fact.max < 0 || fact.like <= fact.max)));
     if (!read)
-      return absl::InvalidArgumentError(absl::StrCat("--fact ", f, ": expected NAME:DIVISOR:MAX or NAME:DIVISOR:MAX:LIKE"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--fact ", f, ": expected NAME:DIVISOR:MAX or NAME:DIVISOR:MAX:LIKE, as in N:16:-1 for a size N that is a multiple of 16"));
     o.facts[parts[0]] = fact;
   }
   return o;
+}
+
+/// A fact is about an open size of some kernel of the file.
+absl::Status checkFacts(const Settings &s, absl::Span<const Kernel> kernels) {
+  std::vector<std::string> sizes;
+  for (const Kernel &kernel : kernels)
+    for (const SizeRecipe &size : kernel.sizes)
+      if (!absl::c_linear_search(sizes, size.name))
+        sizes.push_back(size.name);
+  for (const std::string &f : s.facts) {
+    std::string name = f.substr(0, f.find(':'));
+    if (f.find(':') == std::string::npos || absl::c_linear_search(sizes, name))
+      continue; // (what is no fact is said with the form of one)
+    std::string near = findNearest(name, sizes);
+    return absl::InvalidArgumentError(absl::StrCat("--fact ", f, ": no kernel of this file has an open size '", name, "'",
+                                                   !near.empty()   ? absl::StrCat("; did you mean '", near, "'?")
+                                                   : sizes.empty() ? "; none is open"
+                                                                   : absl::StrCat("; open are ", absl::StrJoin(sizes, ", "))));
+  }
+  return absl::OkStatus();
 }
 
 /// A module with nothing but that kernel.
@@ -246,6 +269,8 @@ absl::Status compile(const Settings &s, std::vector<std::string> &remarks, Timer
   for (const std::string &warning : (*program)->warnings())
     printMessage(warning);
   std::vector<Kernel> kernels = (*program)->kernels();
+  if (absl::Status facts = checkFacts(s, kernels); !facts.ok())
+    return facts;
   if (s.kind == "ptx" || s.kind == "cubin") // such a file holds one kernel
     if (absl::StatusOr<const Kernel *> only = (*program)->findKernel(""); !only.ok())
       return only.status();

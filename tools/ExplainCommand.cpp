@@ -6,7 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "driver/compile/Program.h"
-#include "driver/measure/WorkCount.h"
+#include "driver/roofline/WorkCount.h"
 #include "ir/te/Precision.h"
 #include "runtime/DiskCache.h"
 #include "runtime/Nvrtc.h"

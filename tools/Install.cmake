@@ -24,7 +24,7 @@ install(EXPORT kernelcJit NAMESPACE kernelc:: DESTINATION "${package_dir}" COMPO
 
 install(DIRECTORY "${CMAKE_SOURCE_DIR}/support" "${CMAKE_SOURCE_DIR}/runtime" DESTINATION "${header_dir}" COMPONENT runtime
   FILES_MATCHING PATTERN "*.h")
-set(jit_headers compile/ProgramOptions.h jit/Arguments.h jit/HostTensor.h jit/Place.h jit/Session.h)
+set(jit_headers compile/ProgramOptions.h jit/Arguments.h jit/CompilePolicy.h jit/HostTensor.h jit/Place.h jit/Session.h)
 foreach(header IN LISTS jit_headers)
   cmake_path(GET header PARENT_PATH room)
   install(FILES "${CMAKE_SOURCE_DIR}/driver/${header}" DESTINATION "${header_dir}/driver/${room}" COMPONENT jit)

@@ -28,6 +28,12 @@ kc_code kc_session_create(const kc_session_options *given, kc_session **session)
     options.emulatorTarget = o->emulator_target;
   options.cpuThreads = o->cpu_threads;
   options.tuned = !o->untuned;
+  if (o->compile) {
+    absl::StatusOr<CompilePolicy> policy = parseCompilePolicy(o->compile);
+    if (!policy.ok())
+      return finish(policy.status());
+    options.compile = *policy;
+  }
   *session = new kc_session{Session::create(std::move(options))};
   return finish(absl::OkStatus());
 }

@@ -100,6 +100,7 @@ typedef struct {
   const char *emulator_target; /* null: the default */
   int32_t cpu_threads;         /* 0: all */
   int32_t untuned;             /* 1: no schedules that `kernelc tune` has kept in the cache */
+  const char *compile; /* what calls do whose code is not there yet: "block", "tiered", "strict"; null: $KERNELC_COMPILE, else tiered */
 } kc_session_options;
 
 /* `options` may be null. */

@@ -4,11 +4,19 @@
 
 #include "absl/strings/str_cat.h"
 #include "driver/jit/SessionState.h"
+#include "runtime/CudaError.h"
 #include "support/SideBySide.h"
 
 namespace kernelc {
 
-absl::StatusOr<VariantCode> SessionState::compileVariant(const Variant &variant, absl::string_view programName) {
+absl::Status refusedByPolicy(absl::string_view what, const DiskCache &cache) {
+  return withKind(absl::FailedPreconditionError(absl::StrCat(
+                      what, " is not compiled for these arguments", cache.enabled() ? absl::StrCat(" in ", cache.path()) : "",
+                      ", and the policy 'strict' forbids compiling it now; run it once under 'block', or call 'kernelc cache warm'")),
+                  RuntimeErrorKind::NotLoaded);
+}
+
+absl::StatusOr<VariantCode> SessionState::compileVariant(const Variant &variant, absl::string_view programName, bool mayCompile) {
   absl::StatusOr<Nvrtc *> loaded = getNvrtc();
   if (!loaded.ok())
     return loaded.status();
@@ -23,6 +31,8 @@ absl::StatusOr<VariantCode> SessionState::compileVariant(const Variant &variant,
       cold.push_back(u);
   if (cold.empty())
     return code;
+  if (!mayCompile)
+    return refusedByPolicy(programName, getCache());
   // The longest first: what is left at the end is short then.
   std::sort(cold.begin(), cold.end(), [&](size_t a, size_t b) { return code.units[a].text.size() > code.units[b].text.size(); });
   std::atomic<bool> stop{false};

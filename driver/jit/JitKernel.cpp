@@ -56,36 +56,6 @@ absl::StatusOr<std::shared_ptr<CpuKernel>> JitKernel::Impl::getCpu() {
   return cpu;
 }
 
-std::shared_ptr<LoadedKernel> JitKernel::Impl::findLoaded(Device &device, const CompiledVariant &variant) {
-  absl::MutexLock lock(&mutex);
-  auto entry = loaded.find({&device, &variant});
-  return entry == loaded.end() ? nullptr : entry->second;
-}
-
-absl::StatusOr<std::shared_ptr<LoadedKernel>> JitKernel::Impl::getLoaded(Device &device, VariantSet &set,
-                                                                         const std::shared_ptr<const CompiledVariant> &variant) {
-  absl::MutexLock lock(&mutex);
-  auto &entry = loaded[{&device, variant.get()}];
-  if (entry)
-    return entry;
-  absl::StatusOr<std::unique_ptr<LoadedKernel>> created = LoadedKernel::create(device, variant->kernel);
-  if (!created.ok())
-    return created.status();
-  for (int attempt = 0;; ++attempt) {
-    absl::StatusOr<VariantCode> code = set.code(*variant);
-    if (!code.ok())
-      return code.status();
-    absl::Status s = (*created)->loadVariant(0, code->images(variant->variant()));
-    if (s.ok())
-      break;
-    if (attempt || findErrorKind(s) != RuntimeErrorKind::InvalidImage)
-      return s;
-    set.dropCode(*code); // whatever the cache holds, the driver does not take it
-  }
-  entry = *std::move(created);
-  return entry;
-}
-
 absl::StatusOr<std::shared_ptr<emulator::KernelRunner>> JitKernel::Impl::getRunner(const std::shared_ptr<const CompiledVariant> &variant) {
   absl::MutexLock lock(&mutex);
   auto &entry = runners[variant.get()];
@@ -214,9 +184,9 @@ absl::Status JitKernel::callOnHost(const Place &place, const CheckedArgs &args, 
 }
 
 absl::Status JitKernel::call(const Place &place, absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes,
-                             cuda::StreamHandle stream, CallReport *report) {
+                             cuda::StreamHandle stream, CallReport *report, std::optional<CompilePolicy> compile) {
   if (place.kind == Place::Cuda) {
-    absl::StatusOr<BoundCall> bound = bind(place, values, sizes, stream);
+    absl::StatusOr<BoundCall> bound = bind(place, values, sizes, stream, compile);
     return bound.ok() ? bound->launch(stream) : bound.status();
   }
   absl::StatusOr<CheckedArgs> args = checkHostArguments(impl_->signature, values, sizes);
@@ -238,9 +208,10 @@ std::string targetOf(const DeviceInfo &info) {
 } // namespace
 
 absl::StatusOr<BoundCall> JitKernel::bind(const Place &place, absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes,
-                                          std::optional<cuda::StreamHandle> stream) {
+                                          std::optional<cuda::StreamHandle> stream, std::optional<CompilePolicy> compile) {
   if (place.kind != Place::Cuda)
     return bindOnHost(place, values, sizes);
+  const CompilePolicy policy = compile.value_or(impl_->session->policy);
   absl::StatusOr<Device *> device = Runtime::deviceAt(place.ordinal);
   if (!device.ok())
     return device.status();
@@ -249,14 +220,17 @@ absl::StatusOr<BoundCall> JitKernel::bind(const Place &place, absl::Span<const L
     return args.status();
   VariantSet &set = impl_->setFor(targetOf((*device)->info()));
   std::shared_ptr<const CompiledVariant> warm = set.find(*args);
-  std::shared_ptr<LoadedKernel> ready = warm ? impl_->findLoaded(**device, *warm) : nullptr;
+  bool better = false;
+  std::shared_ptr<LoadedKernel> ready = warm ? impl_->findLoaded(**device, *warm, policy, &better) : nullptr;
+  if (better && (*device)->checkNoCapture("loading", stream).ok()) // never while a graph is captured
+    ready = nullptr;
   if (!ready) {
     // Said before minutes may go into compiling what could not be loaded then.
     KERNELC_RETURN_IF_ERROR((*device)->checkNoCapture(absl::StrCat("compiling and loading kernel '", signature().name, "'"), stream));
-    absl::StatusOr<std::shared_ptr<const CompiledVariant>> variant = set.get(*args, /*forDevice=*/true);
+    absl::StatusOr<std::shared_ptr<const CompiledVariant>> variant = set.get(*args, /*forDevice=*/true, policy != CompilePolicy::Strict);
     if (!variant.ok())
       return variant.status();
-    absl::StatusOr<std::shared_ptr<LoadedKernel>> loaded = impl_->getLoaded(**device, set, *variant);
+    absl::StatusOr<std::shared_ptr<LoadedKernel>> loaded = impl_->getLoaded(**device, set, **variant, policy, *args);
     if (!loaded.ok())
       return loaded.status();
     ready = *std::move(loaded);
@@ -264,7 +238,7 @@ absl::StatusOr<BoundCall> JitKernel::bind(const Place &place, absl::Span<const L
   absl::StatusOr<BoundLaunch> bound = ready->bind(values, sizes);
   if (!bound.ok())
     return bound.status();
-  return BoundCall(shared_from_this(), place, *std::move(args), *std::move(bound), *ready);
+  return BoundCall(shared_from_this(), place, *std::move(args), *std::move(bound), *ready, impl_->isFast(**device, *ready));
 }
 
 absl::StatusOr<BoundCall> JitKernel::bindOnHost(const Place &place, absl::Span<const LaunchValue> values,
@@ -293,9 +267,9 @@ absl::StatusOr<Kernel> JitKernel::variantFor(const std::string &target, absl::Sp
 BoundCall::BoundCall(std::shared_ptr<JitKernel> kernel, const Place &place, CheckedArgs args)
     : kernel_(std::move(kernel)), place_(place), args_(kernel_->signature(), std::move(args)) {}
 BoundCall::BoundCall(std::shared_ptr<JitKernel> kernel, const Place &place, CheckedArgs args, BoundLaunch launch,
-                     const LoadedKernel &loaded)
+                     const LoadedKernel &loaded, bool isFast)
     : kernel_(std::move(kernel)), place_(place), args_(kernel_->signature(), std::move(args), &loaded.kernel().variants[launch.variant()]),
-      launch_(std::move(launch)), device_(&loaded.device()) {}
+      launch_(std::move(launch)), device_(&loaded.device()), isFast_(isFast) {}
 BoundCall::BoundCall(BoundCall &&) noexcept = default;
 BoundCall::~BoundCall() = default;
 
@@ -306,9 +280,23 @@ absl::Status BoundCall::rebind(absl::Span<const NewArgument> values) {
   return absl::OkStatus();
 }
 
+void BoundCall::takeBetterCode(cuda::StreamHandle stream) {
+  const Kernel &signature = kernel_->signature();
+  std::vector<NamedSize> sizes;
+  for (size_t i = 0; i < signature.sizes.size(); ++i)
+    sizes.push_back({signature.sizes[i].name, args_.args().sizes[i]});
+  absl::StatusOr<BoundCall> again = kernel_->bind(place_, args_.args().values, sizes, stream);
+  if (!again.ok() || again->launch_->variant() != launch_->variant()) // then what is bound goes on
+    return;
+  launch_ = std::move(again->launch_);
+  isFast_ = again->isFast_;
+}
+
 absl::Status BoundCall::launch(cuda::StreamHandle stream) {
   if (!launch_)
     return kernel_->callOnHost(place_, args_.args(), nullptr);
+  if (isFast_)
+    takeBetterCode(stream);
   if (!last_ || lastHandle_ != stream || stream == cuda::kStreamPerThread) {
     last_ = &kernel_->impl_->session->streamFor(*device_, stream);
     lastHandle_ = stream;

@@ -16,6 +16,20 @@
 
 namespace kernelc {
 
+static CompilePolicy policyOf(const SessionOptions &options) {
+  if (options.compile)
+    return *options.compile;
+  const char *named = std::getenv("KERNELC_COMPILE");
+  if (!named || !*named)
+    return CompilePolicy::Tiered;
+  absl::StatusOr<CompilePolicy> policy = parseCompilePolicy(named);
+  if (!policy.ok() && options.remark)
+    options.remark(absl::StrCat("KERNELC_COMPILE: ", policy.status().message(), "; tiered is taken"));
+  return policy.ok() ? *policy : CompilePolicy::Tiered;
+}
+
+SessionState::SessionState(SessionOptions o) : options(std::move(o)), policy(policyOf(options)) {}
+
 DiskCache &SessionState::getCache() {
   absl::MutexLock lock(&mutex);
   if (!cache) {

@@ -18,6 +18,7 @@
 #include "absl/types/span.h"
 #include "driver/compile/ProgramOptions.h"
 #include "driver/jit/Arguments.h"
+#include "driver/jit/CompilePolicy.h"
 #include "driver/jit/Place.h"
 #include "runtime/LoadedKernel.h"
 #include "runtime/Rebinding.h"
@@ -54,6 +55,8 @@ struct SessionOptions {
   /// Whether kernels without a schedule of their own take what `kernelc tune` has kept in the cache (driver/jit/TuningStore.h);
   /// $KERNELC_UNTUNED=1 forbids it too.
   bool tuned = true;
+  /// What calls do on a GPU whose code is not there yet; nothing: as $KERNELC_COMPILE says, else tiered.
+  std::optional<CompilePolicy> compile;
   /// Hears of remarks: schedules taken from the cache, slow code that NVRTC reports, fallbacks. May be empty.
   std::function<void(const std::string &)> remark;
 };
@@ -104,7 +107,8 @@ public:
   /// On the CPU or the emulator.
   BoundCall(std::shared_ptr<JitKernel> kernel, const Place &place, CheckedArgs args);
   /// On a GPU; `launch` is of `loaded`.
-  BoundCall(std::shared_ptr<JitKernel> kernel, const Place &place, CheckedArgs args, BoundLaunch launch, const LoadedKernel &loaded);
+  BoundCall(std::shared_ptr<JitKernel> kernel, const Place &place, CheckedArgs args, BoundLaunch launch, const LoadedKernel &loaded,
+            bool isFast = false);
   BoundCall(BoundCall &&) noexcept;
   ~BoundCall();
   /// Queues the launches on the caller's stream (null: the default one). No
@@ -125,6 +129,8 @@ private:
   std::optional<BoundLaunch> launch_;
   Device *device_ = nullptr;     ///< of launch_
   SharedStream *last_ = nullptr; ///< of the stream used last
+  bool isFast_ = false;          ///< whether launch_ is of fast code, whose place better code takes
+  void takeBetterCode(cuda::StreamHandle stream);
   cuda::StreamHandle lastHandle_ = nullptr;
 };
 
@@ -143,13 +149,14 @@ public:
   /// (null: the default stream) and the call returns; else it has finished. A warm call
   /// may be captured into a graph; one that must compile or load is refused (see bind).
   absl::Status call(const Place &place, absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes = {},
-                    cuda::StreamHandle stream = nullptr, CallReport *report = nullptr);
+                    cuda::StreamHandle stream = nullptr, CallReport *report = nullptr, std::optional<CompilePolicy> compile = std::nullopt);
   /// Compiles and loads what these arguments need, and packs them. Where
   /// something is missing while a stream captures a graph, nothing is done: ColdInCapture.
   /// `stream`: one of the caller's to ask that; those that kernelc made, the default one
   /// and all that synchronise with it are always asked.
   absl::StatusOr<BoundCall> bind(const Place &place, absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes = {},
-                                 std::optional<cuda::StreamHandle> stream = std::nullopt);
+                                 std::optional<cuda::StreamHandle> stream = std::nullopt,
+                                 std::optional<CompilePolicy> compile = std::nullopt);
 
   /// Compiles for these arguments and `target` without running: the artifact with
   /// the variant that they would get.

@@ -25,9 +25,13 @@ struct SharedStream {
   std::unique_ptr<Stream> stream ABSL_GUARDED_BY(mutex);
 };
 
+/// What `strict` says of what the cache does not have.
+absl::Status refusedByPolicy(absl::string_view what, const DiskCache &cache);
+
 struct SessionState {
-  explicit SessionState(SessionOptions o) : options(std::move(o)) {}
+  explicit SessionState(SessionOptions o);
   const SessionOptions options;
+  const CompilePolicy policy; ///< of calls that name none
   absl::Mutex mutex;
   std::unique_ptr<DiskCache> cache ABSL_GUARDED_BY(mutex);
   std::unique_ptr<Nvrtc> nvrtc ABSL_GUARDED_BY(mutex);
@@ -48,7 +52,7 @@ struct SessionState {
   absl::StatusOr<Cubin> compileToCubin(absl::string_view cudaText, absl::string_view programName, absl::string_view target,
                                        const std::atomic<bool> *stop);
   /// The units of a variant, side by side, each through the disk cache.
-  absl::StatusOr<VariantCode> compileVariant(const Variant &variant, absl::string_view programName);
+  absl::StatusOr<VariantCode> compileVariant(const Variant &variant, absl::string_view programName, bool mayCompile = true);
   ThreadPool &getPool();
   /// A source; its signatures come from the disk cache where that knows the text.
   absl::StatusOr<std::shared_ptr<Program>> getProgram(std::string text, ProgramOptions programOptions);

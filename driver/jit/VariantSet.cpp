@@ -104,11 +104,12 @@ std::shared_ptr<const CompiledVariant> VariantSet::find(const CheckedArgs &args)
   return lookUp(args, choice);
 }
 
-absl::StatusOr<std::shared_ptr<const CompiledVariant>> VariantSet::get(const CheckedArgs &args, bool forDevice) {
+absl::StatusOr<std::shared_ptr<const CompiledVariant>> VariantSet::get(const CheckedArgs &args, bool forDevice, bool mayCompile) {
   if (absl::Status s = checkPacked(signature_, args); !s.ok())
     return s;
   absl::MutexLock lock(&mutex_);
   forDevice_ = forDevice;
+  mayCompile_ = mayCompile;
   for (Choice choice = choose(args);;) {
     if (std::shared_ptr<const CompiledVariant> found = lookUp(args, choice))
       return found;
@@ -143,7 +144,10 @@ absl::StatusOr<Kernel> VariantSet::compile(const VariantOptions &options) {
 
 absl::StatusOr<Kernel> VariantSet::compileBy(const TunedSchedule *tuned, const VariantOptions &options) {
   CacheKey key = variantKey(*program_, signature_, options, tuned ? tuned->schedule : "");
+  const bool mayCompile = mayCompile_;
   absl::StatusOr<std::string> json = session_.getCache().getOrCompute(DiskCache::Kind::Request, key, [&]() -> absl::StatusOr<std::string> {
+    if (!mayCompile)
+      return refusedByPolicy(absl::StrCat("kernel '", signature_.name, "'"), session_.getCache());
     absl::StatusOr<Kernel> fresh = compileFresh(tuned, options);
     return fresh.ok() ? artifactToJson({*fresh}) : absl::StatusOr<std::string>(fresh.status());
   });
@@ -177,18 +181,22 @@ absl::StatusOr<Kernel> VariantSet::compileFresh(const TunedSchedule *tuned, cons
   return kernel;
 }
 
-absl::StatusOr<VariantCode> VariantSet::code(const CompiledVariant &variant) {
-  absl::StatusOr<VariantCode> code = session_.compileVariant(variant.variant(), absl::StrCat(signature_.name, ".cu"));
+absl::StatusOr<VariantCode> VariantSet::code(const CompiledVariant &variant, bool mayCompile) {
+  absl::StatusOr<VariantCode> code = session_.compileVariant(variant.variant(), absl::StrCat(signature_.name, ".cu"), mayCompile);
   if (absl::IsInvalidArgument(code.status())) // the text is ours: that it does not compile is never the user's fault
     return absl::InternalError(
         absl::StrCat("NVRTC refuses the CUDA text of kernel '", signature_.name, "' for ", target_, ":\n", code.status().message()));
   if (!code.ok())
     return code.status();
-  for (const Cubin &cubin : code->cubins)
+  remarkOn(*code);
+  return code;
+}
+
+void VariantSet::remarkOn(const VariantCode &code) const {
+  for (const Cubin &cubin : code.cubins)
     for (const CompileDiagnostic &d : cubin.diagnostics)
       if (d.severity == CompileDiagnostic::PerformanceError)
         session_.remark(toString(d));
-  return code;
 }
 
 void VariantSet::dropCode(const VariantCode &code) {

@@ -34,10 +34,13 @@ public:
 
   /// The variant for these arguments if it is there already, else null.
   std::shared_ptr<const CompiledVariant> find(const CheckedArgs &args);
-  /// The variant for these arguments; compiles it if it is not there yet. `forDevice`: code() will be wanted next.
-  absl::StatusOr<std::shared_ptr<const CompiledVariant>> get(const CheckedArgs &args, bool forDevice = false);
+  /// The variant for these arguments; compiles it if it is not there yet. `forDevice`: code() will be wanted next. Without
+  /// `mayCompile` only the disk cache is asked.
+  absl::StatusOr<std::shared_ptr<const CompiledVariant>> get(const CheckedArgs &args, bool forDevice = false, bool mayCompile = true);
   /// The cubins of a variant, through the disk cache.
-  absl::StatusOr<VariantCode> code(const CompiledVariant &variant);
+  absl::StatusOr<VariantCode> code(const CompiledVariant &variant, bool mayCompile = true);
+  /// Says what NVRTC found slow.
+  void remarkOn(const VariantCode &code) const;
   /// Forgets cubins, one of which the driver refused.
   void dropCode(const VariantCode &code);
 
@@ -59,7 +62,7 @@ private:
   const Kernel &signature_;
   const std::string target_;
   absl::Mutex mutex_;
-  bool forDevice_ ABSL_GUARDED_BY(mutex_) = false; ///< of the get() that is compiling
+  bool forDevice_ ABSL_GUARDED_BY(mutex_) = false, mayCompile_ ABSL_GUARDED_BY(mutex_) = true; ///< of the get() that is compiling
   std::map<std::string, std::shared_ptr<const CompiledVariant>> variants_ ABSL_GUARDED_BY(mutex_);
 };
 

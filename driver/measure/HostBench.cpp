@@ -3,33 +3,8 @@
 
 #include "driver/jit/DeviceArguments.h"
 #include "driver/measure/GpuTimer.h"
-#include "support/TargetRates.h"
 
 namespace kernelc {
-namespace {
-
-/// A driver that does not tell a clock leaves that rate unknown.
-PeakRates peaksOf(Device &device) {
-  const cuda::CudaDriver &driver = device.driver();
-  auto attribute = [&](cuda::DeviceAttribute a) {
-    cuda::DeviceId id = 0;
-    int value = 0;
-    bool ok = driver.cuDeviceGet(&id, device.ordinal()) == cuda::kSuccess && driver.cuDeviceGetAttribute(&value, a, id) == cuda::kSuccess;
-    return ok ? double(value) : 0.0;
-  };
-  PeakRates peaks;
-  // Memory of all GPUs since sm_75 transfers twice a clock.
-  peaks.bytesPerSecond = 2 * attribute(cuda::kMemoryClockRate) * 1e3 * attribute(cuda::kMemoryBusWidth) / 8;
-  if (const TargetRates *rates = findTargetRates(device.info().target())) {
-    double clocks = attribute(cuda::kClockRate) * 1e3 * device.info().smCount;
-    peaks.flopsPerSecond = 2 * clocks * rates->f32;
-    peaks.matrixFlopsPerSecond = 2 * clocks * rates->matrix16;
-    peaks.intOpsPerSecond = 2 * clocks * rates->int32;
-  }
-  return peaks;
-}
-
-} // namespace
 
 absl::StatusOr<BenchResult> benchOnHost(JitKernel &kernel, const Place &place, absl::Span<const HostTensor> tensors, int repeats) {
   absl::StatusOr<std::unique_ptr<DeviceArguments>> args = DeviceArguments::create(kernel.signature(), place, tensors);
@@ -47,7 +22,7 @@ absl::StatusOr<BenchResult> benchOnHost(JitKernel &kernel, const Place &place, a
   if (!copy.ok())
     return copy.status();
   result.copyBytesPerSecond = *copy;
-  absl::StatusOr<BoundCall> bound = kernel.bind(place, (*args)->values());
+  absl::StatusOr<BoundCall> bound = kernel.bind(place, (*args)->values(), {}, std::nullopt, CompilePolicy::Block);
   if (!bound.ok())
     return bound.status();
   result.launches = bound->numLaunches();

@@ -8,7 +8,7 @@
 #include "absl/types/span.h"
 #include "driver/jit/HostTensor.h"
 #include "driver/jit/Session.h"
-#include "driver/measure/Roofline.h"
+#include "driver/roofline/Roofline.h"
 
 namespace kernelc {
 

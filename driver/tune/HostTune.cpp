@@ -167,7 +167,7 @@ private:
     if (!kernel.ok())
       return reject(kernel.status());
     c.kernel = *std::move(kernel);
-    absl::StatusOr<BoundCall> call = c.kernel->bind(place_, args_->values());
+    absl::StatusOr<BoundCall> call = c.kernel->bind(place_, args_->values(), {}, std::nullopt, CompilePolicy::Block);
     if (!call.ok())
       return reject(call.status());
     c.call = std::make_unique<BoundCall>(*std::move(call));
@@ -178,7 +178,7 @@ private:
     absl::StatusOr<std::unique_ptr<DeviceArguments>> args = DeviceArguments::create(kernel.signature(), place_, tensors_);
     if (!args.ok())
       return args.status();
-    absl::StatusOr<BoundCall> call = kernel.bind(place_, (*args)->values());
+    absl::StatusOr<BoundCall> call = kernel.bind(place_, (*args)->values(), {}, std::nullopt, CompilePolicy::Block);
     if (!call.ok())
       return call.status();
     KERNELC_RETURN_IF_ERROR(call->launch((*args)->stream().handle()));

@@ -86,6 +86,36 @@ def CuBarriers : Pass<"cu-barriers", "::kernelc::cu::KernelOp"> {
   }];
 }
 
+def CuRoll : Pass<"cu-roll", "::kernelc::cu::KernelOp"> {
+  let summary = "Write what stands several times in a row as a loop";
+  let description = [{
+    Looks in each block for runs of statements that are the same but for numbers in progression: parts of an
+    epilogue, stages of a prologue. It writes the first part as the body of a loop over parts, which NVRTC
+    unrolls fully: the text gets shorter, the machine code stays.
+
+    Parts are alike where their statements are, operand by operand: the same value; results of statements
+    that are alike; numbers that grow by a constant from part to part, or do so and begin anew every so many
+    parts (`part mod 2`); expressions of values that are alike; such a value to which each part but the first
+    adds a number. Private arrays of which each part has its own are declared in the loop where nobody else uses
+    them, else become one array with the registers of all parts in order. So do arrays of shared memory that
+    lie in progression.
+
+    ```mlir
+    memref.store %a, %x[%i]
+    %i1 = arith.addi %i, %c64
+    memref.store %a, %x[%i1]
+    ```
+
+    becomes a loop over `part` that stores to `%x[%i + part * 64]`, if it saves enough lines.
+
+    *Runs after `cu-barriers`, because* that tells the slots of parts apart, and after `cu-unroll`, whose
+    marks parts agree in. Statements that start or await products of warpgroups stay as they are: so does
+    what ptxas sees of registers in flight.
+
+    Not tried: parts that hand scalars on; parts that differ in an attribute. Numeric effect: none.
+  }];
+}
+
 def CuNarrow : Pass<"cu-narrow", "::kernelc::cu::KernelOp"> {
   let summary = "Compute indices in 32 bits where that is enough";
   let description = [{

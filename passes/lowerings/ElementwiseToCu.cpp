@@ -76,6 +76,17 @@ std::string FunctionLowering::nameOf(Value v) {
   return "r";
 }
 
+/// The registers that a sum goes on in: those of what it adds to, which nobody reads later. Null where there are none.
+RegTile FunctionLowering::registersToGoOnIn(Operation *op, const Layout &layout) {
+  auto combine = dyn_cast<CombineOp>(op);
+  Value sum = combine && combine.getInputs().size() == 2 ? combine.getInputs()[0] : Value();
+  Operation *before = sum ? sum.getDefiningOp() : nullptr;
+  if (!before || !sum.hasOneUse() || before->getBlock() != op->getBlock() || !isElementwise(before) || inPlace_.contains(sum))
+    return {};
+  RegTile registers = c_.tiles.lookup(sum);
+  return registers.array && !registers.first && registers.layout == layout ? registers : RegTile();
+}
+
 /// Elementwise ops of one layout, one loop.
 void FunctionLowering::lowerRun(ArrayRef<Operation *> run) {
   llvm::SmallPtrSet<Operation *, 16> members(run.begin(), run.end());
@@ -86,6 +97,8 @@ void FunctionLowering::lowerRun(ArrayRef<Operation *> run) {
       if (llvm::all_of(result.getUsers(), [&](Operation *u) { return members.contains(u); }))
         continue;
       RegTile registers = inPlace_.lookup(result);
+      if (!registers.array)
+        registers = registersToGoOnIn(op, layout);
       if (!registers.array)
         registers = {layout, c_.allocate(layout.numRegisters(), cast<RankedTensorType>(result.getType()).getElementType(),
                                          c_.named(nameOf(result), op->getLoc()))};

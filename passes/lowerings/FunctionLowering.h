@@ -54,6 +54,7 @@ private:
 
   // ElementwiseToCu.cpp
   std::string nameOf(mlir::Value v);
+  RegTile registersToGoOnIn(mlir::Operation *op, const tile::Layout &layout);
   void lowerRun(llvm::ArrayRef<mlir::Operation *> run);
   void lowerSlice(tile::SliceOp slice);
   mlir::Value fetch(mlir::Value tile, const OpenDigits &open, llvm::DenseMap<mlir::Value, mlir::Value> &inRun);

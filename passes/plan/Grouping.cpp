@@ -39,6 +39,10 @@ bool isPlain(Operation *op) {
   return !isa<ScatterOp>(op) && (!r || (!r.getInit() && !r.getOutMap()));
 }
 
+/// Statements that go into one launch because they are alike. NVRTC's time grows with the square of a function's length, and a few
+/// launches more are nothing beside what so many statements read and write.
+constexpr size_t kMostSiblings = 32;
+
 /// A group under construction: statements and the launch index of each dim.
 struct Group {
   SmallVector<int64_t> ops;
@@ -242,7 +246,7 @@ private:
     Group own = std::move(groups_.back());
     groups_.pop_back();
     for (auto [n, g] : llvm::enumerate(groups_)) {
-      if (g.isReverse != own.isReverse || g.extents != own.extents || !llvm::all_of(g.ops, [&](int64_t o) {
+      if (g.ops.size() >= kMostSiblings || g.isReverse != own.isReverse || g.extents != own.extents || !llvm::all_of(g.ops, [&](int64_t o) {
             bool readsAlike = readsOf(op).empty() || readsOf(ops_[o]).empty() || readsInCommon(op, ops_[o]); // (a count reads nothing)
             return findScanOf(ops_[o]) && !ops_[o]->hasAttr(kOwnLaunch) && readsAlike;
           }))
@@ -269,7 +273,7 @@ private:
     if (!isa<ComputeOp>(op) && !isReduction(op))
       return false;
     for (auto [n, g] : llvm::enumerate(groups_)) {
-      if (g.grid != getNumParallel(op) || ArrayRef<AffineExpr>(g.extents) != getExtents(op).getResults())
+      if (g.ops.size() >= kMostSiblings || g.grid != getNumParallel(op) || ArrayRef<AffineExpr>(g.extents) != getExtents(op).getResults())
         continue;
       bool alike = llvm::all_of(g.ops, [&](int64_t o) {
         Operation *other = ops_[o];

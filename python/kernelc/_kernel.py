@@ -18,12 +18,15 @@ class Session:
 
     `cache_path`, `disk_cache`: where compiled code is kept, and whether; `max_variants`: specialised variants of a kernel
     (0: 8); `emulator_target`: the architecture that the emulator runs ("sm_90a"); `cpu_threads`: of the CPU device (0: all);
-    `tuned`: kernels without a schedule of their own take what `kernelc tune` has kept in the cache."""
+    `tuned`: kernels without a schedule of their own take what `kernelc tune` has kept in the cache; `compile_policy`: what calls
+    on a GPU do whose code is not there yet. "block" waits for it; "tiered", the default, may run code that is compiled fast until
+    then; "strict" refuses."""
 
-    def __init__(self, cache_path=None, disk_cache=True, max_variants=0, emulator_target=None, cpu_threads=0, tuned=True):
+    def __init__(self, cache_path=None, disk_cache=True, max_variants=0, emulator_target=None, cpu_threads=0, tuned=True,
+                 compile_policy=None):
         encode = lambda s: s.encode() if s else None
         options = lib.SessionOptions(C.sizeof(lib.SessionOptions), encode(cache_path), int(disk_cache), max_variants,
-                                     encode(emulator_target), cpu_threads, int(not tuned))
+                                     encode(emulator_target), cpu_threads, int(not tuned), encode(compile_policy))
         handle = C.c_void_p()
         lib.check(lib.library().kc_session_create(C.byref(options), C.byref(handle)))
         self._handle = handle

@@ -79,7 +79,7 @@ class NamedFloat(C.Structure):
 
 class SessionOptions(C.Structure):
     _fields_ = [("size", C.c_size_t), ("cache_path", C.c_char_p), ("disk_cache", C.c_int32), ("max_variants", C.c_int32),
-                ("emulator_target", C.c_char_p), ("cpu_threads", C.c_int32), ("untuned", C.c_int32)]
+                ("emulator_target", C.c_char_p), ("cpu_threads", C.c_int32), ("untuned", C.c_int32), ("compile", C.c_char_p)]
 
 
 class CompileOptions(C.Structure):

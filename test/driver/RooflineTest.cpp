@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a kernel has to do and the least time that takes.
-#include "driver/measure/Roofline.h"
+#include "driver/roofline/Roofline.h"
 
 #include "support/Target.h"
 #include "support/TargetRates.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Counts of work are the program's, however it is written. Expected numbers are counted here, point by point.
-#include "driver/measure/WorkCount.h"
+#include "driver/roofline/WorkCount.h"
 
 #include <functional>
 #include <random>
 
-#include "driver/measure/PointCount.h"
+#include "driver/roofline/PointCount.h"
 #include "mlir/IR/MLIRContext.h"
 #include "gtest/gtest.h"
 

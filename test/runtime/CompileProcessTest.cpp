@@ -53,6 +53,36 @@ TEST_F(CompileProcessTest, SameBytesAsInProcess) {
   EXPECT_EQ(here->kernels[0].registers, there->kernels[0].registers);
 }
 
+TEST_F(CompileProcessTest, RunsOnWhileTheCallerDoesOtherThings) {
+  CompileProcess process(worker);
+  auto here = nvrtc->compileToCubin(kText, "copy.cu", "sm_90a");
+  auto first = process.start(kText, "copy.cu", "sm_90a"), second = process.start("nonsense", "bad.cu", "sm_90a");
+  ASSERT_TRUE(first.ok() && second.ok()) << first.status() << second.status();
+  while (!(*first)->isReady(absl::Milliseconds(5)) || !(*second)->isReady()) {
+  }
+  auto there = (*first)->take();
+  ASSERT_TRUE(there.ok()) << there.status();
+  EXPECT_EQ(here->bytes, there->bytes);
+  EXPECT_EQ((*second)->take().status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(process.idleWorkers().size(), 2u) << "both wait for the next text";
+  // One that nobody waits for ends with it, and is no worker for others.
+  auto third = process.start(chain(2000), "long.cu", "sm_90a");
+  ASSERT_TRUE(third.ok());
+  EXPECT_FALSE((*third)->isReady(absl::Milliseconds(50)));
+  absl::Time start = absl::Now();
+  third->reset();
+  EXPECT_LT(absl::Now() - start, absl::Seconds(1));
+  EXPECT_EQ(process.idleWorkers().size(), 1u);
+  EXPECT_EQ(CompileProcess("/nonexistent/worker").start(kText, "a.cu", "sm_90a").status().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(CompileProcessTest, AFastTextIsAnother) {
+  auto fast = CompileProcess(worker).compileToCubin(kText, "copy.cu", "sm_90a", {"--Ofast-compile=mid"});
+  if (nvrtc->version() < std::pair(13, 0))
+    GTEST_SKIP() << "NVRTC 12 has no fast code";
+  EXPECT_TRUE(fast.ok()) << fast.status();
+}
+
 TEST_F(CompileProcessTest, ErrorsComeBackWhole) {
   std::string text = "#line 3 \"bad.kc\"\nextern \"C\" __global__ void f() { x; }";
   auto here = nvrtc->compileToCubin(text, "bad.cu", "sm_90a");

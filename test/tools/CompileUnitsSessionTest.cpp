@@ -5,6 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <csignal>
+#include <fstream>
+#include <iterator>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -104,6 +111,65 @@ TEST_F(CompileUnitsSession, AChangedStatementCompilesItsLaunchOnly) {
   ASSERT_TRUE(changed.ok()) << changed.status();
   EXPECT_EQ(changed->code.units.size(), first->code.units.size());
   EXPECT_EQ(changed->stored, 1) << changed->variant.cudaText;
+}
+
+/// Many processes meet one cold kernel: one of them compiles each unit, the others take what it has made.
+TEST_F(CompileUnitsSession, ProcessesCompileOnce) {
+  ::setenv("KERNELC_NVRTC_WORKER", KERNELC_TEST_NVRTC_WORKER, 1);
+  const std::string log = folder + "/stored";
+  std::vector<pid_t> children;
+  for (int c = 0; c < 32; ++c) {
+    pid_t child = fork();
+    if (child == 0) {
+      auto compiled = compile(kSteps, std::vector<std::vector<int64_t>>(3, {512, 512}));
+      if (!compiled.ok())
+        _exit(1);
+      std::ofstream out(log, std::ios::app);
+      out << std::string(size_t(compiled->stored), 'x') << std::flush;
+      _exit(out ? 0 : 2);
+    }
+    children.push_back(child);
+  }
+  for (pid_t child : children) {
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  ::unsetenv("KERNELC_NVRTC_WORKER");
+  std::ifstream in(log);
+  const std::string stored(std::istreambuf_iterator<char>(in), {});
+  auto again = compile(kSteps, std::vector<std::vector<int64_t>>(3, {512, 512}));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(stored.size(), again->code.units.size());
+  EXPECT_EQ(again->stored, 0);
+}
+
+/// A cache that takes nothing: no room (a limit on the length of files), or no permission. The kernel compiles all the same.
+TEST_F(CompileUnitsSession, WhereNothingCanBeStoredKernelsCompile) {
+  ::setenv("KERNELC_NVRTC_WORKER", KERNELC_TEST_NVRTC_WORKER, 1);
+  for (const char *how : {"full", "forbidden"}) {
+    SCOPED_TRACE(how);
+    pid_t child = fork();
+    if (child == 0) {
+      folder = absl::StrCat(folder, "/", how);
+      ::mkdir(folder.c_str(), 0700);
+      if (absl::string_view(how) == "full") {
+        signal(SIGXFSZ, SIG_IGN);
+        rlimit none = {0, 0};
+        setrlimit(RLIMIT_FSIZE, &none);
+      } else {
+        ::chmod(folder.c_str(), 0500);
+        if (getuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) // root may write everywhere
+          _exit(3);
+      }
+      auto compiled = compile(kSteps, std::vector<std::vector<int64_t>>(3, {512, 512}));
+      _exit(!compiled.ok() ? 1 : compiled->stored != 0 || compiled->code.cubins[0].bytes.empty() ? 2 : 0);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  ::unsetenv("KERNELC_NVRTC_WORKER");
 }
 
 absl::Time interruptAt = absl::InfiniteFuture();

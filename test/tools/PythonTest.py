@@ -178,6 +178,14 @@ class Calls(unittest.TestCase):
         untuned = kernelc.Session(tuned=False).compile(text)
         self.assertNotIn("warps 8", untuned.s.cuda_text(x))
 
+    def test_compile_policy(self):
+        text = "def f(x: f32[N]) -> (y: f32[N]) { y[i] = x[i] }"
+        for policy in ("block", "tiered", "strict"):  # on the CPU nothing waits for NVRTC
+            y = kernelc.Session(compile_policy=policy).compile(text)["f"](np.ones(3, np.float32), device="cpu")
+            np.testing.assert_array_equal(y, np.ones(3, np.float32))
+        with self.assertRaisesRegex(kernelc.KernelcError, "'lazy' is no policy for compiling; there are block, tiered and strict"):
+            kernelc.Session(compile_policy="lazy")
+
     def test_fill_makes_what_the_command_line_makes(self):
         x = kernelc.fill(np.empty((3, 5), np.float32), "random:2..3")
         self.assertTrue((x >= 2).all() and (x < 3).all() and len(np.unique(x)) > 10)

@@ -200,55 +200,20 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
       const int group_rows = min(i_tiles - group_row, 8);
       const int i0 = (group_row + in_group % group_rows) * 128;
       const int j0 = in_group / group_rows * 256;
-      // Load b.
-      alignas(16) bf16 b_r[16];
+      alignas(16) bf16 b_r[64];
       #pragma unroll
-      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
-        const int j = j0 + (j_thread + j_by8 * 8);
-        if (j < N) {
-          *(unsigned *)(&b_r[j_by8 * 2]) = *(const unsigned *)(&b[j]);
-        } else {
-          b_r[j_by8 * 2] = 0x0;
-          b_r[j_by8 * 2 + 1] = 0x0;
-        }
-      }
-      const int part = j0 + 64;
-      // Load b.
-      alignas(16) bf16 b_r_1[16];
-      #pragma unroll
-      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
-        const int j = part + (j_thread + j_by8 * 8);
-        if (j < N) {
-          *(unsigned *)(&b_r_1[j_by8 * 2]) = *(const unsigned *)(&b[j]);
-        } else {
-          b_r_1[j_by8 * 2] = 0x0;
-          b_r_1[j_by8 * 2 + 1] = 0x0;
-        }
-      }
-      const int part_1 = j0 + 128;
-      // Load b.
-      alignas(16) bf16 b_r_2[16];
-      #pragma unroll
-      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
-        const int j = part_1 + (j_thread + j_by8 * 8);
-        if (j < N) {
-          *(unsigned *)(&b_r_2[j_by8 * 2]) = *(const unsigned *)(&b[j]);
-        } else {
-          b_r_2[j_by8 * 2] = 0x0;
-          b_r_2[j_by8 * 2 + 1] = 0x0;
-        }
-      }
-      const int part_2 = j0 + 192;
-      // Load b.
-      alignas(16) bf16 b_r_3[16];
-      #pragma unroll
-      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
-        const int j = part_2 + (j_thread + j_by8 * 8);
-        if (j < N) {
-          *(unsigned *)(&b_r_3[j_by8 * 2]) = *(const unsigned *)(&b[j]);
-        } else {
-          b_r_3[j_by8 * 2] = 0x0;
-          b_r_3[j_by8 * 2 + 1] = 0x0;
+      for (int part = 0; part < 4; ++part) {
+        // Load b.
+        #pragma unroll
+        for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
+          const int j = j0 + part * 64 + (j_thread + j_by8 * 8);
+          if (j < N) {
+            *(unsigned *)(&b_r[j_by8 * 2 + part * 16]) = *(const unsigned *)(&b[j]);
+          } else {
+            const int at = j_by8 * 2 + part * 16;
+            b_r[at] = 0x0;
+            b_r[at + 1] = 0x0;
+          }
         }
       }
       // Main loop: products of tiles along k.
@@ -302,158 +267,47 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
           kc_mbarrier_arrive(&empty[last_slot]);
         }
       }
-      alignas(16) float b_f32[16];
 #line 4 "linear.kc"
       #pragma unroll
-      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
+      for (int part = 0; part < 4; ++part) {
+        alignas(16) float b_f32[16];
         #pragma unroll
-        for (int j_elem = 0; j_elem < 2; ++j_elem) {
-          const int reg = j_elem + j_by8 * 2;
-          b_f32[reg] = kc_bf16_to_f32(b_r[reg]);
-        }
-      }
-      alignas(16) bf16 y_r[32];
-      #pragma unroll
-      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
-        #pragma unroll
-        for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
+        for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
           #pragma unroll
           for (int j_elem = 0; j_elem < 2; ++j_elem) {
-            const int reg = j_elem + i_by8 * 2 + j_by8 * 4;
-            y_r[reg] = kc_f32_to_bf16(a[reg] + b_f32[j_elem + j_by8 * 2]);
+            const int reg = j_elem + j_by8 * 2;
+            b_f32[reg] = kc_bf16_to_f32(b_r[reg + part * 16]);
           }
         }
-      }
-      // Until the slot may be written again.
-      if (group_leader) {
-        kc_tma_wait_read<1>();
-      }
-      kc_bar_sync(barrier, 128);
-      #pragma unroll
-      for (int j_by16 = 0; j_by16 < 4; ++j_by16) {
-        const int column = lane_column + j_by16 * 16;
-        kc_stmatrix_x4(&y_slots[row_start + (column / 8 ^ swizzle) * 8 + column % 8], (const unsigned *)(&y_r[j_by16 * 8]));
-      }
-      // A tensor copy stores what the warpgroup has put there.
-      kc_fence_proxy_async();
-      kc_bar_sync(barrier, 128);
-      if (group_leader) {
-        kc_tma_store_2d(&y_map, &y_slots[own_start], j0, i0 + own_row);
-        kc_tma_commit();
-      }
-      alignas(16) float b_f32_1[16];
-      #pragma unroll
-      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
+        alignas(16) bf16 y_r[32];
         #pragma unroll
-        for (int j_elem = 0; j_elem < 2; ++j_elem) {
-          const int reg = j_elem + j_by8 * 2;
-          b_f32_1[reg] = kc_bf16_to_f32(b_r_1[reg]);
-        }
-      }
-      alignas(16) bf16 y_r_1[32];
-      #pragma unroll
-      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
-        #pragma unroll
-        for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
+        for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
           #pragma unroll
-          for (int j_elem = 0; j_elem < 2; ++j_elem) {
-            const int reg = j_elem + i_by8 * 2 + j_by8 * 4;
-            y_r_1[reg] = kc_f32_to_bf16(a[reg + 32] + b_f32_1[j_elem + j_by8 * 2]);
+          for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
+            #pragma unroll
+            for (int j_elem = 0; j_elem < 2; ++j_elem) {
+              const int reg = j_elem + i_by8 * 2 + j_by8 * 4;
+              y_r[reg] = kc_f32_to_bf16(a[reg + part * 32] + b_f32[j_elem + j_by8 * 2]);
+            }
           }
         }
-      }
-      // Until the slot may be written again.
-      if (group_leader) {
-        kc_tma_wait_read<1>();
-      }
-      kc_bar_sync(barrier, 128);
-      #pragma unroll
-      for (int j_by16 = 0; j_by16 < 4; ++j_by16) {
-        const int column = lane_column + j_by16 * 16;
-        kc_stmatrix_x4(&y_slots[row_start + (column / 8 ^ swizzle) * 8 + column % 8 + 8192], (const unsigned *)(&y_r_1[j_by16 * 8]));
-      }
-      // A tensor copy stores what the warpgroup has put there.
-      kc_fence_proxy_async();
-      kc_bar_sync(barrier, 128);
-      if (group_leader) {
-        kc_tma_store_2d(&y_map, &y_slots[own_start + 8192], part, i0 + own_row);
-        kc_tma_commit();
-      }
-      alignas(16) float b_f32_2[16];
-      #pragma unroll
-      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
-        #pragma unroll
-        for (int j_elem = 0; j_elem < 2; ++j_elem) {
-          const int reg = j_elem + j_by8 * 2;
-          b_f32_2[reg] = kc_bf16_to_f32(b_r_2[reg]);
+        // Until the slot may be written again.
+        if (group_leader) {
+          kc_tma_wait_read<1>();
         }
-      }
-      alignas(16) bf16 y_r_2[32];
-      #pragma unroll
-      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
+        kc_bar_sync(barrier, 128);
         #pragma unroll
-        for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
-          #pragma unroll
-          for (int j_elem = 0; j_elem < 2; ++j_elem) {
-            const int reg = j_elem + i_by8 * 2 + j_by8 * 4;
-            y_r_2[reg] = kc_f32_to_bf16(a[reg + 64] + b_f32_2[j_elem + j_by8 * 2]);
-          }
+        for (int j_by16 = 0; j_by16 < 4; ++j_by16) {
+          const int column = lane_column + j_by16 * 16;
+          kc_stmatrix_x4(&y_slots[row_start + (column / 8 ^ swizzle) * 8 + column % 8 + part % 2 * 8192], (const unsigned *)(&y_r[j_by16 * 8]));
         }
-      }
-      // Until the slot may be written again.
-      if (group_leader) {
-        kc_tma_wait_read<1>();
-      }
-      kc_bar_sync(barrier, 128);
-      #pragma unroll
-      for (int j_by16 = 0; j_by16 < 4; ++j_by16) {
-        const int column = lane_column + j_by16 * 16;
-        kc_stmatrix_x4(&y_slots[row_start + (column / 8 ^ swizzle) * 8 + column % 8], (const unsigned *)(&y_r_2[j_by16 * 8]));
-      }
-      // A tensor copy stores what the warpgroup has put there.
-      kc_fence_proxy_async();
-      kc_bar_sync(barrier, 128);
-      if (group_leader) {
-        kc_tma_store_2d(&y_map, &y_slots[own_start], part_1, i0 + own_row);
-        kc_tma_commit();
-      }
-      alignas(16) float b_f32_3[16];
-      #pragma unroll
-      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
-        #pragma unroll
-        for (int j_elem = 0; j_elem < 2; ++j_elem) {
-          const int reg = j_elem + j_by8 * 2;
-          b_f32_3[reg] = kc_bf16_to_f32(b_r_3[reg]);
+        // A tensor copy stores what the warpgroup has put there.
+        kc_fence_proxy_async();
+        kc_bar_sync(barrier, 128);
+        if (group_leader) {
+          kc_tma_store_2d(&y_map, &y_slots[own_start + part % 2 * 8192], j0 + part * 64, i0 + own_row);
+          kc_tma_commit();
         }
-      }
-      alignas(16) bf16 y_r_3[32];
-      #pragma unroll
-      for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
-        #pragma unroll
-        for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
-          #pragma unroll
-          for (int j_elem = 0; j_elem < 2; ++j_elem) {
-            const int reg = j_elem + i_by8 * 2 + j_by8 * 4;
-            y_r_3[reg] = kc_f32_to_bf16(a[reg + 96] + b_f32_3[j_elem + j_by8 * 2]);
-          }
-        }
-      }
-      // Until the slot may be written again.
-      if (group_leader) {
-        kc_tma_wait_read<1>();
-      }
-      kc_bar_sync(barrier, 128);
-      #pragma unroll
-      for (int j_by16 = 0; j_by16 < 4; ++j_by16) {
-        const int column = lane_column + j_by16 * 16;
-        kc_stmatrix_x4(&y_slots[row_start + (column / 8 ^ swizzle) * 8 + column % 8 + 8192], (const unsigned *)(&y_r_3[j_by16 * 8]));
-      }
-      // A tensor copy stores what the warpgroup has put there.
-      kc_fence_proxy_async();
-      kc_bar_sync(barrier, 128);
-      if (group_leader) {
-        kc_tma_store_2d(&y_map, &y_slots[own_start + 8192], part_2, i0 + own_row);
-        kc_tma_commit();
       }
       filled = next;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "driver/measure/ValueForms.h"
+#include "driver/roofline/ValueForms.h"
 
 #include "absl/strings/str_cat.h"
 #include "driver/compile/SizeExprOf.h"

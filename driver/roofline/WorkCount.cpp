@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "driver/measure/WorkCount.h"
+#include "driver/roofline/WorkCount.h"
 
 #include <optional>
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "driver/measure/PointCount.h"
-#include "driver/measure/ValueForms.h"
+#include "driver/roofline/PointCount.h"
+#include "driver/roofline/ValueForms.h"
 #include "ir/te/Factors.h"
 #include "ir/te/Scan.h"
 #include "ir/te/TeShape.h"

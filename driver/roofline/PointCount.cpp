@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "driver/measure/PointCount.h"
+#include "driver/roofline/PointCount.h"
 
 #include <algorithm>
 #include <numeric>

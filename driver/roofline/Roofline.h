@@ -3,7 +3,8 @@
 // what sets it. Arithmetic on numbers; measures nothing.
 #pragma once
 
-#include "driver/measure/WorkCount.h"
+#include "driver/roofline/WorkCount.h"
+#include "runtime/Device.h"
 
 namespace kernelc {
 
@@ -14,6 +15,9 @@ struct PeakRates {
   double matrixFlopsPerSecond = 0; ///< f16 and bf16 on the matrix units; tf32 is half of that, integers of 8 bits twice
   double intOpsPerSecond = 0;      ///< of 32 bits on CUDA cores
 };
+
+/// What a device can do at best, by its clocks and its architecture; a driver that does not tell a clock leaves that rate unknown.
+PeakRates peaksOf(Device &device);
 
 struct Roofline {
   double seconds = 0;     ///< 0: not known

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "driver/jit/Tiers.h"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "driver/jit/CompilePolicy.h"
+#include "support/SideBySide.h"
+
+namespace kernelc {
+namespace {
+
+constexpr absl::string_view kFastOption = "--Ofast-compile=mid";
+/// What fast code of products takes at most, in times of full code; what a kernel takes, in times of the roofline; and what the
+/// full compile takes at least, in times of the fast one. docs/lab/2026-11-25-compile-time.md has the measurements.
+constexpr double kSlowdown = 97, kOverRoofline = 1.5, kFullOfFast = 4;
+
+} // namespace
+
+absl::StatusOr<CompilePolicy> parseCompilePolicy(absl::string_view name) {
+  if (name == "block")
+    return CompilePolicy::Block;
+  if (name == "tiered")
+    return CompilePolicy::Tiered;
+  if (name == "strict")
+    return CompilePolicy::Strict;
+  return absl::InvalidArgumentError(absl::StrCat("'", name, "' is no policy for compiling; there are block, tiered and strict"));
+}
+
+absl::StatusOr<std::unique_ptr<RunningCode>> RunningCode::start(SessionState &session, const Variant &variant,
+                                                                absl::string_view programName) {
+  absl::StatusOr<Nvrtc *> nvrtc = session.getNvrtc();
+  if (!nvrtc.ok())
+    return nvrtc.status();
+  CompileProcess *process = session.getCompileProcess(**nvrtc);
+  if (!process || (*nvrtc)->version() < std::pair(13, 0))
+    return nullptr;
+  std::unique_ptr<RunningCode> code(new RunningCode(session, variant.target, std::string(programName)));
+  code->code_.units = compileUnitsOf(variant);
+  code->code_.cubins.resize(code->code_.units.size());
+  std::vector<size_t> cold;
+  for (size_t u = 0; u < code->code_.units.size(); ++u)
+    if (std::optional<Cubin> found = session.getCache().findCubin(**nvrtc, code->code_.units[u].text, variant.target))
+      code->code_.cubins[u] = *std::move(found);
+    else
+      cold.push_back(u);
+  if (cold.empty() || cold.size() > std::max(1u, std::thread::hardware_concurrency()) || !isWorthFastCode(code->code_))
+    return nullptr;
+  for (size_t u : cold) {
+    absl::StatusOr<std::unique_ptr<RunningCompile>> running = process->start(code->code_.units[u].text, programName, variant.target);
+    if (!running.ok())
+      return nullptr; // who waits for it will hear why
+    code->running_.emplace_back(u, *std::move(running));
+  }
+  return code;
+}
+
+bool RunningCode::isReady(absl::Duration atMost) {
+  const absl::Time until = absl::Now() + atMost;
+  return std::all_of(running_.begin(), running_.end(),
+                     [&](auto &r) { return r.second->isReady(std::max(absl::ZeroDuration(), until - absl::Now())); });
+}
+
+absl::StatusOr<VariantCode> RunningCode::take() {
+  absl::StatusOr<Nvrtc *> nvrtc = session_.getNvrtc();
+  if (!nvrtc.ok())
+    return nvrtc.status();
+  for (auto &[unit, running] : running_) {
+    absl::StatusOr<Cubin> cubin = running->take();
+    if (!cubin.ok())
+      return cubin.status();
+    session_.getCache().putCubin(**nvrtc, code_.units[unit].text, programName_, target_, *cubin);
+    code_.cubins[unit] = *std::move(cubin);
+  }
+  return std::move(code_);
+}
+
+bool isWorthFastCode(const VariantCode &code) {
+  bool hasProduct = false;
+  for (size_t u = 0; u < code.units.size(); ++u) {
+    absl::string_view text = code.units[u].text;
+    if (code.cubins[u].bytes.empty() && (absl::StrContains(text, "kc_wgmma_") || absl::StrContains(text, "kc_mma_")))
+      return false;
+    hasProduct |= code.cubins[u].bytes.empty() && absl::StrContains(text, "fmaf(");
+  }
+  return hasProduct;
+}
+
+absl::StatusOr<VariantCode> compileFast(SessionState &session, const VariantCode &code, absl::string_view programName,
+                                        absl::string_view target) {
+  absl::StatusOr<Nvrtc *> nvrtc = session.getNvrtc();
+  if (!nvrtc.ok())
+    return nvrtc.status();
+  CompileProcess *process = session.getCompileProcess(**nvrtc);
+  if (!process)
+    return absl::UnavailableError("there is no worker that compiles");
+  VariantCode fast = code;
+  std::atomic<bool> stop{false};
+  std::vector<absl::Status> statuses(code.units.size());
+  sideBySide(code.units.size(), stop, [&](size_t u) {
+    if (!code.cubins[u].bytes.empty())
+      return;
+    absl::StatusOr<Cubin> cubin = process->compileToCubin(code.units[u].text, programName, target, {std::string(kFastOption)}, &stop);
+    statuses[u] = cubin.status();
+    if (cubin.ok())
+      fast.cubins[u] = *std::move(cubin);
+  });
+  for (size_t u = 0; u < statuses.size(); ++u)
+    if (!statuses[u].ok() || fast.cubins[u].bytes.empty())
+      return statuses[u].ok() ? absl::CancelledError("compiling was interrupted") : statuses[u];
+  return fast;
+}
+
+bool endsEarlier(double seconds, absl::Duration compiled) {
+  return seconds > 0 && seconds * kOverRoofline * kSlowdown < absl::ToDoubleSeconds(compiled) * (kFullOfFast - 1);
+}
+
+} // namespace kernelc

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Two tiers of code for one text: NVRTC's, and what it makes fast. The plan is fixed before either is compiled, so that the bits of
+// results agree. Internal to the driver.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "driver/jit/SessionState.h"
+#include "runtime/CompileProcess.h"
+#include "runtime/VariantCode.h"
+
+namespace kernelc {
+
+/// The full code of a variant on its way, each unit in a worker of its own. One thread at a time.
+class RunningCode {
+public:
+  /// Null where units would wait for each other, where there is no worker, or where the disk cache has all.
+  static absl::StatusOr<std::unique_ptr<RunningCode>> start(SessionState &session, const Variant &variant, absl::string_view programName);
+  /// Whether take() has an answer; waits at most so long.
+  bool isReady(absl::Duration atMost = absl::ZeroDuration());
+  /// The code, once; it is in the disk cache then.
+  absl::StatusOr<VariantCode> take();
+  /// The units, those that the cache had with their cubins.
+  const VariantCode &code() const { return code_; }
+
+private:
+  RunningCode(SessionState &session, std::string target, std::string programName)
+      : session_(session), target_(std::move(target)), programName_(std::move(programName)) {}
+  SessionState &session_;
+  std::string target_, programName_;
+  VariantCode code_;
+  std::vector<std::pair<size_t, std::unique_ptr<RunningCompile>>> running_; ///< by unit
+};
+
+/// Whether NVRTC is done with these units much sooner when it makes them fast: products of CUDA cores. Of texts for matrix
+/// units, norms and the like it is not.
+bool isWorthFastCode(const VariantCode &code);
+
+/// The same units, made fast; not in the disk cache.
+absl::StatusOr<VariantCode> compileFast(SessionState &session, const VariantCode &code, absl::string_view programName,
+                                        absl::string_view target);
+
+/// Whether fast code that took `compiled` to make ends before the full code is there, by a kernel that takes `seconds` at least
+/// (0: not known).
+bool endsEarlier(double seconds, absl::Duration compiled);
+
+} // namespace kernelc

@@ -1,0 +1,117 @@
+// RUN: kernelc-opt %s -split-input-file -o %t.before && kernelc-opt --cu-roll -split-input-file %s -o %t.after && diff %t.before %t.after
+
+// Numbers in no progression; a part that reads what the part before has read; two that are few lines.
+cu.kernel @do_nothing attributes {sizes = [], arg_sources = [{source = 0 : i64, shape = affine_map<() -> (64)>}],
+    grid = affine_map<() -> (1)>, threads = 32 : i64, shared_bytes = 0 : i64} {
+^bb0(%x: memref<?xf32, 1>):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c9 = arith.constant 9 : index
+  %c11 = arith.constant 11 : index
+  %a = memref.load %x[%c0] : memref<?xf32, 1>
+  memref.store %a, %x[%c1] : memref<?xf32, 1>
+  cu.warp_sync
+  cu.warp_sync
+  cu.warp_sync
+  %b = memref.load %x[%c4] : memref<?xf32, 1>
+  memref.store %b, %x[%c1] : memref<?xf32, 1>
+  cu.warp_sync
+  cu.warp_sync
+  cu.warp_sync
+  %c = memref.load %x[%c9] : memref<?xf32, 1>
+  memref.store %c, %x[%c1] : memref<?xf32, 1>
+  cu.sync
+  cu.warp_sync
+  cu.warp_sync
+  cu.sync
+  %d = memref.load %x[%c11] : memref<?xf32, 1>
+  memref.store %d, %x[%c1] : memref<?xf32, 1>
+}
+
+// -----
+
+// Each part reads what the one before has loaded: a value that a loop would have to carry.
+cu.kernel @carried attributes {sizes = [], arg_sources = [{source = 0 : i64, shape = affine_map<() -> (64)>}],
+    grid = affine_map<() -> (1)>, threads = 32 : i64, shared_bytes = 0 : i64} {
+^bb0(%x: memref<?xf32, 1>):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  %a0 = memref.load %x[%c0] : memref<?xf32, 1>
+  %a1 = memref.load %x[%c1] : memref<?xf32, 1>
+  %s1 = arith.addf %a0, %a1 : f32
+  memref.store %s1, %x[%c1] : memref<?xf32, 1>
+  cu.sync
+  cu.warp_sync
+  %a2 = memref.load %x[%c2] : memref<?xf32, 1>
+  %s2 = arith.addf %a1, %a2 : f32
+  memref.store %s2, %x[%c2] : memref<?xf32, 1>
+  cu.sync
+  cu.warp_sync
+  %a3 = memref.load %x[%c3] : memref<?xf32, 1>
+  %s3 = arith.addf %a2, %a3 : f32
+  memref.store %s3, %x[%c3] : memref<?xf32, 1>
+  cu.sync
+  cu.warp_sync
+  %a4 = memref.load %x[%c4] : memref<?xf32, 1>
+  %s4 = arith.addf %a3, %a4 : f32
+  memref.store %s4, %x[%c4] : memref<?xf32, 1>
+  cu.sync
+  cu.warp_sync
+}
+
+// -----
+
+// Products of warpgroups stay where they stand; an array that an op takes whole stays itself.
+cu.kernel @products attributes {sizes = [], arg_sources = [], grid = affine_map<() -> (1)>, threads = 128 : i64, shared_bytes = 0 : i64,
+    target = "sm_90a"} {
+  %a = memref.alloca() : memref<4xf32, 5>
+  %b = memref.alloca() : memref<4xf32, 5>
+  cu.wgmma_fence %a : memref<4xf32, 5>
+  cu.wgmma_commit
+  cu.wgmma_wait %a pending 0 : memref<4xf32, 5>
+  cu.proxy_fence
+  cu.wgmma_fence %b : memref<4xf32, 5>
+  cu.wgmma_commit
+  cu.wgmma_wait %b pending 0 : memref<4xf32, 5>
+  cu.proxy_fence
+  cu.wgmma_fence %a : memref<4xf32, 5>
+  cu.wgmma_commit
+  cu.wgmma_wait %a pending 0 : memref<4xf32, 5>
+  cu.proxy_fence
+}
+
+// -----
+
+// Loops of other bounds: a loop around them would take their constants away.
+cu.kernel @bounds attributes {sizes = [], arg_sources = [{source = 0 : i64, shape = affine_map<() -> (64)>}],
+    grid = affine_map<() -> (1)>, threads = 32 : i64, shared_bytes = 0 : i64} {
+^bb0(%x: memref<?xf32, 1>):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  %c24 = arith.constant 24 : index
+  %v = arith.constant 1.0 : f32
+  scf.for %i = %c0 to %c8 step %c1 {
+    cu.warp_sync
+    cu.warp_sync
+    cu.warp_sync
+    memref.store %v, %x[%i] : memref<?xf32, 1>
+  } {cu.unroll}
+  scf.for %i = %c8 to %c16 step %c1 {
+    cu.warp_sync
+    cu.warp_sync
+    cu.warp_sync
+    memref.store %v, %x[%i] : memref<?xf32, 1>
+  } {cu.unroll}
+  scf.for %i = %c16 to %c24 step %c1 {
+    cu.warp_sync
+    cu.warp_sync
+    cu.warp_sync
+    memref.store %v, %x[%i] : memref<?xf32, 1>
+  } {cu.unroll}
+}
