@@ -430,6 +430,23 @@ LogicalResult DotOp::verifyRegions() {
   return success();
 }
 
+LogicalResult RingOp::verify() {
+  if (!getOf())
+    return success();
+  RingType type = getType(), of = cast<RingType>(getOf().getType());
+  auto elements = [](RingType ring) {
+    return SmallVector<int64_t>(llvm::make_filter_range(ring.getShape(), [](int64_t n) { return n > 1; }));
+  };
+  auto run = [](RingType ring) {
+    return ring.getContiguous() < 0 ? -1
+                                    : llvm::count_if(ring.getShape().take_front(ring.getContiguous()), [](int64_t n) { return n > 1; });
+  };
+  if (elements(type) != elements(of) || run(type) != run(of) || type.getElementType() != of.getElementType() ||
+      type.getSlots() != of.getSlots() || type.getPad() != of.getPad())
+    return emitOpError() << "has slots that are not those of " << of;
+  return success();
+}
+
 LogicalResult DotWaitOp::verify() {
   if (getResult().getType() != getAcc().getType())
     return emitOpError() << "has the accumulator's type";
