@@ -684,7 +684,7 @@ class Mlp(Workload):
     def inputs(self, device, scale):
         m, k, h, n = self.shape
         make = lambda rows, columns: (torch.randn(rows, columns, device=device) / columns ** 0.5).to(torch.bfloat16)
-        return make(max(32, m // scale), k), make(h, k), make(n, h)
+        return make(max(min(m, 32), m // scale), k), make(h, k), make(n, h)
 
     def torch(self, x, w, u):
         return F.relu(x @ w.t()) @ u.t()
@@ -694,6 +694,48 @@ class Mlp(Workload):
 
     def output_bytes(self, x, w, u):
         return x.shape[0] * u.shape[0] * x.element_size()
+
+
+class Products(Workload):
+    """Products of one tile of results in one launch: side by side, or one behind the other."""
+    file, bound, tolerance = os.path.join(KERNELS, "products.kc"), "compute", 2e-2
+
+    def __init__(self, kernel, *shape):
+        self.kernel, self.shape = kernel, shape
+        self.name = f"{kernel} {'x'.join(map(str, shape))} bf16"
+
+    def inputs(self, device, scale):
+        make = lambda *shape: (torch.randn(*shape, device=device) / shape[-2] ** 0.5).to(torch.bfloat16)
+        if self.kernel == "mla_scores":
+            h, s, d, e = self.shape
+            s = max(32, s // scale)
+            return make(h, s, d), make(h, s, d), make(h, s, e), make(s, e)
+        m, k, n = self.shape[:3]
+        x = torch.randn(max(32, m // scale), k, device=device).to(torch.bfloat16)
+        if self.kernel == "lora":
+            return x, make(k, n), make(k, self.shape[3]), make(self.shape[3], n)
+        return x, *(make(k, n) for _ in range(2 if self.kernel == "gated" else 3))
+
+    def torch(self, x, w, *others):
+        if self.kernel == "gated":
+            return F.silu(x @ w) * (x @ others[0])
+        if self.kernel == "qkv":
+            return x @ w, x @ others[0], x @ others[1]
+        if self.kernel == "lora":
+            return x @ w + (x @ others[0]) @ others[1]
+        return x @ w.transpose(1, 2) + others[0] @ others[1].t()
+
+    def flops(self, x, w, *others):
+        if self.kernel == "mla_scores":
+            return 2 * x.shape[0] * x.shape[1] * w.shape[1] * (x.shape[2] + others[0].shape[2])
+        if self.kernel == "lora":
+            return 2 * x.shape[0] * (w.numel() + others[0].numel() + others[1].numel())
+        return 2 * x.shape[0] * w.numel() * (len(others) + 1)
+
+    def output_bytes(self, x, w, *others):
+        if self.kernel == "mla_scores":
+            return 2 * x.shape[0] * x.shape[1] * w.shape[1]
+        return 2 * x.shape[0] * w.shape[1] * (3 if self.kernel == "qkv" else 1)
 
 
 class Scan(Workload):
@@ -797,4 +839,7 @@ WORKLOADS = [
     Histogram(1 << 26), IndexAdd("embedding_gradient", 16384, 4096, 128256), IndexAdd("index_add", 16384, 4096, 32768),
     IndexAdd("index_add_any", 16384, 4096, 32768),
     LinearAttention(64, 4096, 64), LinearAttention(64, 4096, 128), Mlp(16384, 512, 2048, 128), Mlp(65536, 1024, 1024, 256),
+    *(Mlp(m, 4096, 11008, 4096) for m in (16, 64)),
+    Products("gated", 4096, 4096, 11008), Products("qkv", 4096, 4096, 4096), Products("lora", 4096, 4096, 4096, 64),
+    Products("lora", 4096, 4096, 4096, 16), Products("mla_scores", 16, 4096, 128, 64),
 ]

@@ -8,6 +8,7 @@
 #include "passes/index/Affine.h"
 #include "passes/lowerings/LaunchEmitter.h"
 #include "passes/plan/ProductRounds.h"
+#include "passes/plan/Siblings.h"
 
 using namespace mlir;
 
@@ -48,6 +49,20 @@ LaunchEmitter::DotForm LaunchEmitter::dotForm(ReduceOp op, const Contraction &c,
 }
 
 Value LaunchEmitter::startOfSum(ReduceOp op, const DotForm &f, Location loc) {
+  for (int64_t ordinal : l_.ops)
+    for (const AddedProducts &added : findAddedProducts(ops_[ordinal]))
+      if (added.second == op && goesOn(l_, ops_, added))
+        return c_.results.lookup(ReduceOp(added.first).getResult());
+  return zeroSum(op, f, loc);
+}
+
+void LaunchEmitter::bindSums(ComputeOp op, BodyToTiles &body) {
+  for (const AddedProducts &added : findAddedProducts(op))
+    if (goesOn(l_, ops_, added))
+      body.bind(added.sum, c_.results.lookup(ReduceOp(added.second).getResult()));
+}
+
+Value LaunchEmitter::zeroSum(ReduceOp op, const DotForm &f, Location loc) {
   Attribute neutral = identityOf(op.getKind(), f.type.getElementType(), b_);
   return arith::ConstantOp::create(b_, loc, f.type, SplatElementsAttr::get(f.type, neutral));
 }
@@ -70,7 +85,7 @@ Value LaunchEmitter::addRound(ReduceOp op, const Contraction &c, const DotForm &
   Value a = load(f.left, f.m, aRounded), b = load(f.right, f.n, bRounded);
   if (!a || !b)
     return {};
-  auto sum = tile::DotOp::create(b_, loc, f.type, a, b, f.byParts ? startOfSum(op, f, loc) : acc, f.m, f.n, f.k, Value(), Value(),
+  auto sum = tile::DotOp::create(b_, loc, f.type, a, b, f.byParts ? zeroSum(op, f, loc) : acc, f.m, f.n, f.k, Value(), Value(),
                                  c.term ? pointsLeft(f.k, loc) : Value(), c.aUnsigned, c.bUnsigned, aRounded, bRounded, op.getKind());
   if (c.term)
     fillTerm(sum, c);
@@ -93,7 +108,7 @@ Value LaunchEmitter::finishSum(ReduceOp op, const Contraction &c, const DotForm 
   if (out && c.resultWhere) {
     BodyToTiles body(b_, c_, op, dims);
     Value holds = body.broadcast(body.evaluateSet(*c.resultWhere, loc), f.type.getShape());
-    out = arith::SelectOp::create(b_, loc, holds, out, startOfSum(op, f, loc));
+    out = arith::SelectOp::create(b_, loc, holds, out, zeroSum(op, f, loc));
   }
   return out;
 }

@@ -6,7 +6,8 @@
 // grid: then the block that needs the value is the block that has it. Of a product's results a
 // reduction joins that goes over what one tile has (te-reduce-in-tiles makes such). Pointwise
 // statements over one and the same domain join when nothing orders them across
-// blocks, and so do reductions that read the same. What is read by a group that does not own it goes through a workspace.
+// blocks, and so do reductions that read the same, and products whose factors or readers join them (Siblings.h). What is read by a group
+// that does not own it goes through a workspace.
 #include "passes/plan/Grouping.h"
 
 #include <map>
@@ -17,6 +18,7 @@
 #include "passes/analysis/Contraction.h"
 #include "passes/index/Affine.h"
 #include "passes/plan/Chain.h"
+#include "passes/plan/Siblings.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -61,7 +63,7 @@ public:
 
   std::vector<LaunchPlan> run() {
     for (size_t i = 0; i < ops_.size(); ++i)
-      if (!tryJoin(i))
+      if (!tryJoin(i) && !joinProducts(i))
         start(i);
     return finish();
   }
@@ -209,6 +211,59 @@ private:
     owner_[i] = candidate;
     g = std::move(joined);
     return true;
+  }
+
+  /// Statement i, a product, beside those of a group behind all that it reads.
+  bool joinProducts(int64_t i) {
+    auto op = dyn_cast<ReduceOp>(ops_[i]);
+    std::optional<Contraction> product = op ? findSibling(op, target_, facts_) : std::nullopt;
+    if (!product)
+      return false;
+    int64_t after = -1;
+    op->walk([&](ReadOp r) {
+      if (auto it = ordinal_.find(r.getTensor()); it != ordinal_.end())
+        after = std::max(after, owner_[it->second]);
+    });
+    for (size_t n = after + 1; n < groups_.size(); ++n)
+      if (joinProducts(i, op, *product, n))
+        return true;
+    return false;
+  }
+
+  bool joinProducts(int64_t i, ReduceOp op, const Contraction &product, size_t n) {
+    Group &g = groups_[n];
+    auto isWhole = [&](int64_t o) { return isa<ComputeOp>(ops_[o]) && isPlain(ops_[o]) && getNumParallel(ops_[o]) == g.grid; };
+    if (g.isReverse || g.grid != op.getNumParallel())
+      return false;
+    for (auto [position, o] : llvm::enumerate(g.ops)) {
+      auto other = dyn_cast<ReduceOp>(ops_[o]);
+      std::optional<Contraction> first = other ? findSibling(other, target_, facts_) : std::nullopt;
+      if (!first && !isWhole(o))
+        return false;
+    }
+    for (auto [position, o] : llvm::enumerate(g.ops)) {
+      auto other = dyn_cast<ReduceOp>(ops_[o]);
+      std::optional<Contraction> first = other ? findSibling(other, target_, facts_) : std::nullopt;
+      std::optional<SiblingDims> paired = first ? pairSiblings(other, *first, op, product) : std::nullopt;
+      if (!paired)
+        continue;
+      SmallVector<int64_t> indices(g.dims[position]), map;
+      for (int64_t d : paired->ofFirst)
+        map.push_back(d < 0 ? -1 : indices[d]);
+      if (paired->sharesLoop && g.loops.empty())
+        for (unsigned d : first->k)
+          g.loops.push_back(indices[d]);
+      for (auto [d, index] : llvm::enumerate(map))
+        if (index < 0) { // a sum of its own
+          index = g.extents.size();
+          addIndex(g, op, d);
+        }
+      g.ops.push_back(i);
+      g.dims.push_back(std::move(map));
+      owner_[i] = n;
+      return true;
+    }
+    return false;
   }
 
   /// What is computed from scans, point by point, goes with their tiles.
