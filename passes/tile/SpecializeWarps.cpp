@@ -224,7 +224,8 @@ struct TileSpecializeWarpsPass : impl::TileSpecializeWarpsBase<TileSpecializeWar
       return signalPassFailure();
     }
     OpBuilder b(&getContext());
-    RegisterShares registers = shareRegisters(*target, func.getProducerWarps() * 32, func.getConsumerWarps() * 32, func.getMinBlocks());
+    RegisterShares registers = shareRegisters(*target, func.getProducerWarps() * 32, func.getConsumerWarps() * 32, func.getMinBlocks(),
+                                              int64_t(func.getProducerRegisters()));
     b.setInsertionPointToEnd(&body);
     auto roles = RolesOp::create(b, func.getLoc(), registers.producer, registers.consumer, channels.size());
     Block &consumer = roles.getConsumer().emplaceBlock();
