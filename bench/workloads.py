@@ -738,6 +738,53 @@ class Products(Workload):
         return 2 * x.shape[0] * w.shape[1] * (3 if self.kernel == "qkv" else 1)
 
 
+class AttentionBackward(Workload):
+    """Gradients of q, k and v from a saved log-sum-exp and the rows' sums of o * g, which are given."""
+    file, kernel, bound, tolerance = os.path.join(KERNELS, "products.kc"), "attention_backward", "compute", 5e-2
+
+    def __init__(self, b, s, d):
+        self.shape = (b, s, d)
+        self.name = f"attention_backward b{b} s{s} d{d} bf16"
+
+    def inputs(self, device, scale):
+        b, s, d = self.shape
+        q, k, v, g = (torch.randn(b, max(32, s // scale), d, device=device).to(torch.bfloat16) for _ in range(4))
+        lse, delta = [], []
+        for i in range(b):  # (a head at a time: scores are large)
+            scores = q[i].float() @ k[i].float().t() * d ** -0.5
+            lse.append(torch.logsumexp(scores, 1))
+            delta.append((torch.softmax(scores, 1) @ v[i].float() * g[i].float()).sum(1))
+        return q, k, v, g, torch.stack(lse), torch.stack(delta)
+
+    def torch(self, q, k, v, g, lse, delta):
+        scale = q.shape[2] ** -0.5
+        p = torch.exp((q @ k.transpose(1, 2)).to(lse.dtype) * scale - lse[..., None])
+        ds = (p * ((g @ v.transpose(1, 2)).to(lse.dtype) - delta[..., None]) * scale).to(q.dtype)
+        return ds @ k, ds.transpose(1, 2) @ q, p.to(q.dtype).transpose(1, 2) @ g
+
+    def expected(self, *inputs):
+        results = [self.torch(*(x[i:i + 1].double() for x in inputs)) for i in range(inputs[0].shape[0])]
+        return tuple(torch.cat(parts) for parts in zip(*results))
+
+    def flops(self, q, k, *rest):
+        return 10 * q.numel() * k.shape[1]
+
+    def output_bytes(self, q, k, *rest):
+        return 2 * (q.numel() + 2 * k.numel())
+
+    def peers(self, device):
+        if device.type != "cuda":
+            return {}
+        from torch.nn.attention import SDPBackend, sdpa_kernel
+
+        def cudnn(q, k, v, g, lse, delta):  # its own sums of o * g are part of what it takes
+            leaves = [x[:, None].detach().requires_grad_() for x in (q, k, v)]
+            with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+                o = F.scaled_dot_product_attention(*leaves)
+            return lambda: tuple(x[:, 0] for x in torch.autograd.grad(o, leaves, g[:, None], retain_graph=True))
+        return {"cudnn": cudnn}
+
+
 class Scan(Workload):
     """Sums up to each element, along rows or of one long row."""
     file, tolerance = os.path.join(KERNELS, "scans.kc"), 1e-3
@@ -842,4 +889,5 @@ WORKLOADS = [
     *(Mlp(m, 4096, 11008, 4096) for m in (16, 64)),
     Products("gated", 4096, 4096, 11008), Products("qkv", 4096, 4096, 4096), Products("lora", 4096, 4096, 4096, 64),
     Products("lora", 4096, 4096, 4096, 16), Products("mla_scores", 16, 4096, 128, 64),
+    AttentionBackward(64, 4096, 128), AttentionBackward(128, 4096, 64),
 ]

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "passes/analysis/Contraction.h"
+#include "support/Saturating.h"
 #include "support/Target.h"
 
 namespace kernelc::te {
@@ -45,6 +46,15 @@ inline constexpr int64_t kMostColumns = 256;
 /// needs, and the two launches that it replaces would take longer (docs/lab); nothing otherwise.
 /// `shared`: also where others read the first product's results, so that it has to be computed once more for the chain.
 std::optional<ProductChain> findChain(ReduceOp reader, const Target &target, const SizeFacts &facts, bool shared = false);
+
+/// Rows of a tile, and columns of the tiles that a product alone comes in.
+inline constexpr int64_t kTileRows = 128, kTileColumns = 256;
+/// How many points these dims have together, very many where that is not known.
+Count pointsOf(mlir::AffineMap extents, llvm::ArrayRef<unsigned> dims, const SizeFacts &facts);
+/// Multiply-adds that the busiest multiprocessor makes of a product with so many tiles of rows.
+double workOf(double tilesOfRows, double columns, double tileColumns, double summed, const Target &target);
+/// The same of a loop that goes over `walked` columns, with so many points of each.
+double workOfLoop(double tilesOfRows, double walked, double points, const Target &target);
 
 /// Whether `op` is a product of a chain, the second or the first, or a cascade that walks a product's results, or that product.
 bool isChained(mlir::Operation *op, const Target &target, const SizeFacts &facts);

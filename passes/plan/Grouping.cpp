@@ -18,6 +18,7 @@
 #include "passes/analysis/Contraction.h"
 #include "passes/index/Affine.h"
 #include "passes/plan/Chain.h"
+#include "passes/plan/ChainSets.h"
 #include "passes/plan/Siblings.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -62,8 +63,9 @@ public:
   }
 
   std::vector<LaunchPlan> run() {
+    sets_ = findChainSets(kernel_, target_, facts_);
     for (size_t i = 0; i < ops_.size(); ++i)
-      if (!tryJoin(i) && !joinProducts(i))
+      if (!joinSet(i) && !tryJoin(i) && !joinProducts(i))
         start(i);
     return finish();
   }
@@ -211,6 +213,38 @@ private:
     owner_[i] = candidate;
     g = std::move(joined);
     return true;
+  }
+
+  /// Statement i in the launch of a set of chained products, of which it is one.
+  bool joinSet(int64_t i) {
+    for (auto [n, set] : llvm::enumerate(sets_)) {
+      SetReader &first = set.readers.front();
+      bool isReader = llvm::any_of(set.readers, [&](SetReader &r) { return r.op == ops_[i]; });
+      bool isProducer = llvm::is_contained(set.producers, ops_[i]);
+      if (!isReader && !isProducer)
+        continue;
+      auto [at, isNew] = groupOfSet_.try_emplace(n, groups_.size());
+      if (isNew) { // the readers' space: what they walk is the launch's loop
+        Group &g = groups_.emplace_back();
+        g.grid = first.op.getNumParallel();
+        for (unsigned d = 0; d < first.op.getNumDims(); ++d)
+          addIndex(g, first.op, d);
+        g.loops = {int64_t(first.walked)};
+      }
+      Group &g = groups_[at->second];
+      SmallVector<int64_t> dims = isReader ? llvm::to_vector(llvm::seq<int64_t>(0, first.op.getNumDims())) : first.dims;
+      if (isProducer && isOneIndex(set, cast<ReduceOp>(ops_[i]), facts_)) {
+        dims.push_back(first.columns().front());
+      } else if (isProducer) {
+        dims.push_back(g.extents.size());
+        addIndex(g, ops_[i], cast<ReduceOp>(ops_[i]).getNumParallel());
+      }
+      g.ops.push_back(i);
+      g.dims.push_back(std::move(dims));
+      owner_[i] = at->second;
+      return true;
+    }
+    return false;
   }
 
   /// Statement i, a product, beside those of a group behind all that it reads.
@@ -457,6 +491,8 @@ private:
   llvm::DenseMap<int64_t, int64_t> owner_;
   std::map<Operation *, Reads> reads_;
   std::vector<Group> groups_;
+  std::vector<ChainSet> sets_;
+  llvm::DenseMap<size_t, size_t> groupOfSet_;
 };
 
 } // namespace

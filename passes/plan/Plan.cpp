@@ -47,6 +47,9 @@ bool Scheduler::schedule(LaunchPlan &l) {
   }
   if (!l.loops.empty()) {
     uniform_.assign(l.indices.size(), 0);
+    for (const ChainSet &set : findChainSets(kernel_, target_, facts_))
+      if (!dimsOf(l, set.readers.front().op).empty())
+        return scheduleChainSet(l, set);
     return scheduleChain(l);
   }
   if (auto scatter = dyn_cast<ScatterOp>(ops_[l.ops.front()])) // alone in its launch

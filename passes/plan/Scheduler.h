@@ -9,6 +9,7 @@
 #include "passes/index/Affine.h"
 #include "passes/plan/AccessSummary.h"
 #include "passes/plan/Chain.h"
+#include "passes/plan/ChainSets.h"
 #include "passes/plan/Grouping.h"
 #include "passes/plan/PlanAttr.h"
 #include "passes/plan/Schedule.h"
@@ -157,6 +158,13 @@ private:
   /// Whether registers and slots hold the tiles of `p`, whose stages and parts it chooses. `resides`: all rows of the first product's
   /// tile stay in slots for the whole loop. `first`, `second`: the products' launch indices.
   bool fitsChain(LaunchPlan &p, const ProductChain &chain, llvm::ArrayRef<int64_t> first, llvm::ArrayRef<int64_t> second, bool resides);
+
+  // ChainSetPlan.cpp
+  /// Several products that take others' results in the launch's loop. False where no tile holds what they need.
+  bool scheduleChainSet(LaunchPlan &l, const ChainSet &set);
+  /// Whether registers and slots hold the tiles of `p`, whose stages and parts it chooses.
+  bool fitsChainSet(LaunchPlan &p, const ChainSet &set);
+  llvm::ArrayRef<int64_t> dimsOf(const LaunchPlan &l, mlir::Operation *op);
 
   // SiblingPlan.cpp
   /// Products side by side. False where no tile holds them, or launches of their own take less time: `apart_` says why then.

@@ -13,6 +13,7 @@
 #include "passes/index/LinearRead.h"
 #include "passes/index/Strides.h"
 #include "passes/plan/Chain.h"
+#include "passes/plan/ChainSets.h"
 #include "passes/plan/CopyPolicy.h"
 #include "passes/plan/PlanAttr.h"
 #include "support/Target.h"
@@ -38,11 +39,15 @@ public:
   Repacker(KernelOp kernel, const CopyPolicy &policy) : kernel_(kernel), target_(*policy.target), policy_(policy), facts_(policy.facts()) {}
 
   void run() {
+    llvm::DenseSet<Operation *> inSets;
+    for (ChainSet &set : findChainSets(kernel_, target_, facts_))
+      for (SetReader &reader : set.readers)
+        inSets.insert(reader.op);
     for (ReduceOp reduce : llvm::to_vector(kernel_.getBlock().getOps<ReduceOp>()))
       if (std::optional<Contraction> c = findContraction(reduce)) {
         for (unsigned k : c->k)
           walkForwards(reduce, k);
-        if (findChain(reduce, target_, facts_))
+        if (inSets.contains(reduce) || findChain(reduce, target_, facts_))
           continue; // what it takes from registers never is in memory
         materialize(reduce, *c, c->a, c->m, c->aUnsigned);
         materialize(reduce, *c, c->b, c->n, c->bUnsigned);
