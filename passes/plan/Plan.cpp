@@ -197,8 +197,8 @@ LogicalResult scheduleLaunches(KernelOp kernel, const Target &target, Merge merg
     l.dependent = target.dependentLaunch && &l != &plan.launches.front();
     if (!scheduler.schedule(l)) { // its products in launches of their own
       std::vector<Sibling> siblings = siblingsOf(l, getDomainOps(kernel));
-      for (Sibling &s : siblings)
-        s.op->setAttr(kNoSibling, StringAttr::get(kernel.getContext(), scheduler.whyApart()));
+      if (!siblings.empty()) // the others may do without the last of them
+        siblings.back().op->setAttr(kNoSibling, StringAttr::get(kernel.getContext(), scheduler.whyApart()));
       for (int64_t ordinal : siblings.empty() ? ArrayRef<int64_t>(l.ops) : ArrayRef<int64_t>())
         getDomainOps(kernel)[ordinal]->setAttr(kOwnLaunch, UnitAttr::get(kernel.getContext()));
       return scheduleLaunches(kernel, target, merge, likely, plan);

@@ -20,6 +20,9 @@ namespace {
 /// Barriers, and what slots are rounded up to.
 constexpr int64_t kBesideSlots = 4096;
 
+/// Of a launch's tile, in which a schedule may enlarge some index yet.
+constexpr int64_t kMostPoints = int64_t(1) << 30;
+
 /// Two stages leave the unit waiting for the second while the first is brought again.
 constexpr int64_t kFewestStages = 3;
 
@@ -139,6 +142,13 @@ std::optional<Scheduler::SiblingTiles> Scheduler::tileSiblings(const LaunchPlan 
   int64_t rows = tileProduct(p, c.m, dims), columns = tileProduct(p, c.n, dims);
   if (rows % 64 || columns % 8 || rows != m) {
     why = "rows or columns are fewer than a tile's";
+    return std::nullopt;
+  }
+  Count points = 1; // of all indices, those of each loop among them
+  for (int64_t t : p.tiles)
+    points *= t;
+  if (points > kMostPoints) {
+    why = "their sums are along too many indices";
     return std::nullopt;
   }
   constexpr int64_t kNarrowest = 64; // of a slot's rows: shorter ones are as many requests as longer ones
