@@ -14,23 +14,6 @@ namespace {
 constexpr int64_t kBesideSlots = 4096;
 /// Of 16-bit operands.
 constexpr int64_t kBytes = 2;
-/// Registers of a thread beside sums and what is made of them: fewer than other products need, since operands take the place of sums.
-constexpr int64_t kBesideSums = 16;
-/// Registers that warps which fill cannot give away.
-constexpr int64_t kFewest = 24;
-
-/// How many vectors along what a set walks its readers load beside products' results.
-int64_t vectorsAlong(const ChainSet &set) {
-  llvm::DenseSet<Value> vectors;
-  for (const SetReader &r : set.readers)
-    for (ReadOp read : findReads(r.fromB ? r.product.b : r.product.a)) {
-      llvm::BitVector support = findSupport(read.getResult(), ReduceOp(r.op).getNumDims());
-      bool alongRows = llvm::any_of(r.rows(), [&](unsigned d) { return support[d]; });
-      if (support[r.walked] && !alongRows)
-        vectors.insert(read.getTensor());
-    }
-  return int64_t(vectors.size());
-}
 } // namespace
 
 ArrayRef<int64_t> Scheduler::dimsOf(const LaunchPlan &l, Operation *op) {
@@ -66,11 +49,9 @@ bool Scheduler::fitsChainSet(LaunchPlan &p, const ChainSet &set) {
   int64_t m = tileProduct(p, first.rows(), dims), n = tileProduct(p, first.columns(), dims), j = p.tiles[dims[first.walked]];
   if (m % 64 || j < 16)
     return false;
-  // A thread has sums of both kinds and the vectors along what is walked that go with a round, then half of these and one operand.
-  int64_t threads = p.warps * 32, kept = (m * n * int64_t(set.readers.size()) + m * j * int64_t(set.producers.size())) / threads;
-  int64_t vectors = j / 4 * vectorsAlong(set), needed = kept + std::max(vectors, vectors / 2 + m * j / 2 / threads) + kBesideSums;
+  int64_t needed = registersOf(set, m, n, j, p.warps * 32);
   if (needed > registerShares(p).consumer)
-    p.producerRegisters = kFewest;
+    p.producerRegisters = kFewestRegisters;
   if (needed > registerShares(p).consumer)
     return false;
   std::string why;

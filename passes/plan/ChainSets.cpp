@@ -71,7 +71,44 @@ bool isAlike(SetReader &x, SetReader &y) {
          x.op.getCondition() == y.op.getCondition();
 }
 
+/// How many vectors along what a set walks its readers load beside products' results.
+int64_t vectorsAlong(const ChainSet &set) {
+  llvm::DenseSet<Value> vectors;
+  for (const SetReader &r : set.readers)
+    for (ReadOp read : findReads(r.fromB ? r.product.b : r.product.a)) {
+      llvm::BitVector support = findSupport(read.getResult(), ReduceOp(r.op).getNumDims());
+      bool alongRows = llvm::any_of(r.rows(), [&](unsigned d) { return support[d]; });
+      if (support[r.walked] && !alongRows)
+        vectors.insert(read.getTensor());
+    }
+  return int64_t(vectors.size());
+}
+
+/// Whether the smallest tiles that such a launch has hold a set: its columns and what its producers sum are one index, registers hold the
+/// sums and shared memory two stages.
+bool isHeld(const ChainSet &set, const Target &target, const SizeFacts &facts) {
+  constexpr int64_t kRows = 128, kWalked = 64, kThreads = 256, kProducers = 128, kBytes = 2, kBeside = 4096, kPart = 16;
+  if (!llvm::all_of(set.producers, [&](ReduceOp p) { return isOneIndex(set, p, facts); }))
+    return false;
+  const SetReader &first = set.readers.front();
+  int64_t n = knownMax(ReduceOp(first.op).getExtents().getResult(first.columns().front()), facts);
+  int64_t producers = int64_t(set.producers.size()), readers = int64_t(set.readers.size());
+  int64_t once = producers * kRows * n * kBytes, each = (producers + readers) * kWalked * n * kBytes;
+  int64_t staged = 2 * readers * kRows * kPart * kBytes;
+  return registersOf(set, kRows, n, kWalked, kThreads) <= shareRegisters(target, kProducers, kThreads, 1, kFewestRegisters).consumer &&
+         once + 2 * each + staged + kBeside <= target.maxSharedPerBlock;
+}
+
 } // namespace
+
+int64_t registersOf(const ChainSet &set, int64_t m, int64_t n, int64_t j, int64_t threads) {
+  // Beside sums and what is made of them: fewer than other products need, since operands take the place of sums.
+  constexpr int64_t kBeside = 16;
+  // Sums of both kinds and the vectors along what is walked that go with a round, then half of these and one operand.
+  int64_t kept = (m * n * int64_t(set.readers.size()) + m * j * int64_t(set.producers.size())) / threads;
+  int64_t vectors = j / 4 * vectorsAlong(set);
+  return kept + std::max(vectors, vectors / 2 + m * j / 2 / threads) + kBeside;
+}
 
 bool isOneIndex(const ChainSet &set, ReduceOp producer, const SizeFacts &facts) {
   const SetReader &reader = set.readers.front();
@@ -106,7 +143,8 @@ std::vector<ChainSet> findChainSets(KernelOp kernel, const Target &target, const
     return llvm::any_of(producer->getUsers(), [&](Operation *user) { return !isReader(user->getParentOp()); });
   };
   llvm::erase_if(sets, [&](ChainSet &set) { return llvm::any_of(set.producers, isLeft); });
-  llvm::erase_if(sets, [&](ChainSet &set) { return set.readers.size() + set.producers.size() < 3; });
+  llvm::erase_if(sets,
+                 [&](ChainSet &set) { return set.readers.size() + set.producers.size() < 3 || (unmarked && !isHeld(set, target, facts)); });
   for (ChainSet &set : sets)
     llvm::sort(set.producers, [](ReduceOp x, ReduceOp y) { return x->isBeforeInBlock(y); });
   return sets;
