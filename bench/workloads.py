@@ -684,7 +684,7 @@ class Mlp(Workload):
     def inputs(self, device, scale):
         m, k, h, n = self.shape
         make = lambda rows, columns: (torch.randn(rows, columns, device=device) / columns ** 0.5).to(torch.bfloat16)
-        return make(max(32, m // scale), k), make(h, k), make(n, h)
+        return make(max(min(m, 32), m // scale), k), make(h, k), make(n, h)
 
     def torch(self, x, w, u):
         return F.relu(x @ w.t()) @ u.t()
@@ -694,6 +694,95 @@ class Mlp(Workload):
 
     def output_bytes(self, x, w, u):
         return x.shape[0] * u.shape[0] * x.element_size()
+
+
+class Products(Workload):
+    """Products of one tile of results in one launch: side by side, or one behind the other."""
+    file, bound, tolerance = os.path.join(KERNELS, "products.kc"), "compute", 2e-2
+
+    def __init__(self, kernel, *shape):
+        self.kernel, self.shape = kernel, shape
+        self.name = f"{kernel} {'x'.join(map(str, shape))} bf16"
+
+    def inputs(self, device, scale):
+        make = lambda *shape: (torch.randn(*shape, device=device) / shape[-2] ** 0.5).to(torch.bfloat16)
+        if self.kernel == "mla_scores":
+            h, s, d, e = self.shape
+            s = max(32, s // scale)
+            return make(h, s, d), make(h, s, d), make(h, s, e), make(s, e)
+        m, k, n = self.shape[:3]
+        x = torch.randn(max(32, m // scale), k, device=device).to(torch.bfloat16)
+        if self.kernel == "lora":
+            return x, make(k, n), make(k, self.shape[3]), make(self.shape[3], n)
+        return x, *(make(k, n) for _ in range(2 if self.kernel == "gated" else 3))
+
+    def torch(self, x, w, *others):
+        if self.kernel == "gated":
+            return F.silu(x @ w) * (x @ others[0])
+        if self.kernel == "qkv":
+            return x @ w, x @ others[0], x @ others[1]
+        if self.kernel == "lora":
+            return x @ w + (x @ others[0]) @ others[1]
+        return x @ w.transpose(1, 2) + others[0] @ others[1].t()
+
+    def flops(self, x, w, *others):
+        if self.kernel == "mla_scores":
+            return 2 * x.shape[0] * x.shape[1] * w.shape[1] * (x.shape[2] + others[0].shape[2])
+        if self.kernel == "lora":
+            return 2 * x.shape[0] * (w.numel() + others[0].numel() + others[1].numel())
+        return 2 * x.shape[0] * w.numel() * (len(others) + 1)
+
+    def output_bytes(self, x, w, *others):
+        if self.kernel == "mla_scores":
+            return 2 * x.shape[0] * x.shape[1] * w.shape[1]
+        return 2 * x.shape[0] * w.shape[1] * (3 if self.kernel == "qkv" else 1)
+
+
+class AttentionBackward(Workload):
+    """Gradients of q, k and v from a saved log-sum-exp and the rows' sums of o * g, which are given."""
+    file, kernel, bound, tolerance = os.path.join(KERNELS, "products.kc"), "attention_backward", "compute", 5e-2
+
+    def __init__(self, b, s, d):
+        self.shape = (b, s, d)
+        self.name = f"attention_backward b{b} s{s} d{d} bf16"
+
+    def inputs(self, device, scale):
+        b, s, d = self.shape
+        q, k, v, g = (torch.randn(b, max(32, s // scale), d, device=device).to(torch.bfloat16) for _ in range(4))
+        lse, delta = [], []
+        for i in range(b):  # (a head at a time: scores are large)
+            scores = q[i].float() @ k[i].float().t() * d ** -0.5
+            lse.append(torch.logsumexp(scores, 1))
+            delta.append((torch.softmax(scores, 1) @ v[i].float() * g[i].float()).sum(1))
+        return q, k, v, g, torch.stack(lse), torch.stack(delta)
+
+    def torch(self, q, k, v, g, lse, delta):
+        scale = q.shape[2] ** -0.5
+        p = torch.exp((q @ k.transpose(1, 2)).to(lse.dtype) * scale - lse[..., None])
+        ds = (p * ((g @ v.transpose(1, 2)).to(lse.dtype) - delta[..., None]) * scale).to(q.dtype)
+        return ds @ k, ds.transpose(1, 2) @ q, p.to(q.dtype).transpose(1, 2) @ g
+
+    def expected(self, *inputs):
+        results = [self.torch(*(x[i:i + 1].double() for x in inputs)) for i in range(inputs[0].shape[0])]
+        return tuple(torch.cat(parts) for parts in zip(*results))
+
+    def flops(self, q, k, *rest):
+        return 10 * q.numel() * k.shape[1]
+
+    def output_bytes(self, q, k, *rest):
+        return 2 * (q.numel() + 2 * k.numel())
+
+    def peers(self, device):
+        if device.type != "cuda":
+            return {}
+        from torch.nn.attention import SDPBackend, sdpa_kernel
+
+        def cudnn(q, k, v, g, lse, delta):  # its own sums of o * g are part of what it takes
+            leaves = [x[:, None].detach().requires_grad_() for x in (q, k, v)]
+            with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+                o = F.scaled_dot_product_attention(*leaves)
+            return lambda: tuple(x[:, 0] for x in torch.autograd.grad(o, leaves, g[:, None], retain_graph=True))
+        return {"cudnn": cudnn}
 
 
 class Scan(Workload):
@@ -797,4 +886,8 @@ WORKLOADS = [
     Histogram(1 << 26), IndexAdd("embedding_gradient", 16384, 4096, 128256), IndexAdd("index_add", 16384, 4096, 32768),
     IndexAdd("index_add_any", 16384, 4096, 32768),
     LinearAttention(64, 4096, 64), LinearAttention(64, 4096, 128), Mlp(16384, 512, 2048, 128), Mlp(65536, 1024, 1024, 256),
+    *(Mlp(m, 4096, 11008, 4096) for m in (16, 64)),
+    Products("gated", 4096, 4096, 11008), Products("qkv", 4096, 4096, 4096), Products("lora", 4096, 4096, 4096, 64),
+    Products("lora", 4096, 4096, 4096, 16), Products("mla_scores", 16, 4096, 128, 64),
+    AttentionBackward(64, 4096, 128), AttentionBackward(128, 4096, 64),
 ]

@@ -71,6 +71,7 @@ private:
   unsigned bitsOf(mlir::Value v);
   /// Of an index as C sees it: an expression is as wide as its operands are.
   unsigned bitsInC(mlir::Value v);
+  bool isNarrowInC(mlir::Value v, unsigned bits);
   bool canInline(mlir::Operation *op);
 
   // EmitHopper.cpp

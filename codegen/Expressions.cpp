@@ -164,6 +164,15 @@ unsigned Emitter::bitsInC(Value v) {
   return bits;
 }
 
+/// Whether an index that is no narrower than `bits` is written as what its narrower operands come to: a quotient of them, or the larger.
+bool Emitter::isNarrowInC(Value v, unsigned bits) {
+  Operation *op = v.getDefiningOp();
+  bool isClosed =
+      isa_and_nonnull<arith::DivSIOp, arith::RemSIOp, arith::FloorDivSIOp, arith::CeilDivSIOp, arith::MaxSIOp, arith::MinSIOp>(op);
+  return isClosed && inlined_.contains(op) &&
+         llvm::all_of(op->getOperands(), [&](Value x) { return bitsInC(x) < bits || isNarrowInC(x, bits); });
+}
+
 Expr Emitter::call(StringRef function, ValueRange args) {
   // Overloads and templates want indices of one type.
   unsigned most = 0;
@@ -176,6 +185,8 @@ Expr Emitter::call(StringRef function, ValueRange args) {
       text += a.getDefiningOp<arith::ConstantOp>() ? operand(a, kConditional) + "LL" : "(long long)" + operand(a, kUnary);
     else if (a.getType().isIndex() && bitsInC(a) > most)
       text += "(int)" + operand(a, kUnary);
+    else if (a.getType().isIndex() && isNarrowInC(a, most))
+      text += "(long long)" + operand(a, kUnary);
     else
       text += operand(a, kConditional);
   }

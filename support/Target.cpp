@@ -32,11 +32,12 @@ bool holdsAccumulators(const ProductTile &tile, int64_t sets, const Target &targ
   return sets * tile.m * tile.n <= target.accumulatorRegisters * (tile.m >= 128 ? 256 : 128);
 }
 
-RegisterShares shareRegisters(const Target &target, int64_t producers, int64_t consumers, int64_t blocks, bool isChain) {
-  const int64_t kProducer = isChain ? 40 : 56; // fewer spill index arithmetic (docs/lab); in a chain each warp has one plain box to fill
+RegisterShares shareRegisters(const Target &target, int64_t producers, int64_t consumers, int64_t blocks, int64_t perProducer) {
+  constexpr int64_t kProducer = 56; // fewer spill index arithmetic (docs/lab)
   int64_t threads = producers + consumers, even = target.registersPerSm / blocks / threads / 8 * 8;
-  int64_t left = even * threads - producers * kProducer;
-  return {kProducer, std::clamp<int64_t>(left / consumers / 8 * 8, 24, 240), even};
+  perProducer = perProducer ? perProducer : kProducer;
+  int64_t left = even * threads - producers * perProducer;
+  return {perProducer, std::clamp<int64_t>(left / consumers / 8 * 8, 24, 240), even};
 }
 
 const Target *findTarget(absl::string_view name) {

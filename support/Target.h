@@ -79,8 +79,8 @@ struct RegisterShares {
 };
 /// setmaxnreg takes multiples of 8 from 24 to 240, and what the launch's warpgroups share is what they began with: the
 /// even share of a multiprocessor's registers among `blocks` blocks of `producers` + `consumers` threads, rounded down
-/// to multiples of 8. `isChain`: each filling warp has one box, which is the next along an index every time.
-RegisterShares shareRegisters(const Target &target, int64_t producers, int64_t consumers, int64_t blocks, bool isChain = false);
+/// to multiples of 8. `perProducer`: what those that fill keep; 0: what index arithmetic asks for.
+RegisterShares shareRegisters(const Target &target, int64_t producers, int64_t consumers, int64_t blocks, int64_t perProducer = 0);
 
 /// The target with that name, or nothing.
 const Target *findTarget(absl::string_view name);

@@ -32,8 +32,6 @@ Layout getLayout(mlir::Value tile);
 bool isScalarCode(mlir::Operation *op);
 /// A tile of zeros that is written down nowhere: what products start from that set their accumulators.
 bool isZeroTile(mlir::Value tile);
-/// Whether products of which one takes what the other gives are in flight together, not such that each start from zero.
-bool isChain(FuncOp func);
 /// `type` with another layout.
 mlir::RankedTensorType withLayout(mlir::RankedTensorType type, const Layout &layout);
 

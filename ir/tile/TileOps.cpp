@@ -352,8 +352,6 @@ bool kernelc::tile::isScalarCode(Operation *op) {
          llvm::none_of(op->getOperandTypes(), isTile);
 }
 
-bool kernelc::tile::isChain(FuncOp func) { return func.getInFlight() > 1 && !func.getPromote(); }
-
 bool kernelc::tile::isZeroTile(Value tile) {
   auto constant = tile.getDefiningOp<arith::ConstantOp>();
   auto splat = constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
@@ -429,6 +427,23 @@ LogicalResult DotOp::verifyRegions() {
     for (Value v : op.getOperands())
       if (v.getParentRegion() != &getTerm() && !matchPattern(v, m_Constant()))
         return op.emitOpError() << "[C4] takes what is neither made in the dot's term nor a constant";
+  return success();
+}
+
+LogicalResult RingOp::verify() {
+  if (!getOf())
+    return success();
+  RingType type = getType(), of = cast<RingType>(getOf().getType());
+  auto elements = [](RingType ring) {
+    return SmallVector<int64_t>(llvm::make_filter_range(ring.getShape(), [](int64_t n) { return n > 1; }));
+  };
+  auto run = [](RingType ring) {
+    return ring.getContiguous() < 0 ? -1
+                                    : llvm::count_if(ring.getShape().take_front(ring.getContiguous()), [](int64_t n) { return n > 1; });
+  };
+  if (elements(type) != elements(of) || run(type) != run(of) || type.getElementType() != of.getElementType() ||
+      type.getSlots() != of.getSlots() || type.getPad() != of.getPad())
+    return emitOpError() << "has slots that are not those of " << of;
   return success();
 }
 

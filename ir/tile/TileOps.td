@@ -64,6 +64,7 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
       before anything else; with `waits_last`, before its own end, because it shares no memory with any
       launch before it. `followed`: a dependent launch may start once all blocks of this one have.
     - `producer_warps`: warps beside those, that only fill rings; 0 without roles.
+    - `producer_registers` > 0: their threads keep so many registers, and those of the other warps get the rest.
     - `pingpong` > 1: the consumer is so many teams of `warps` warps, which take the block's
       tiles in turns, so that one's epilogue runs beside another's product.
     - `promote` > 0: after at most so many products, sums move from the matrix unit's accumulators to others.
@@ -119,6 +120,7 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
     DefaultValuedAttr<I64Attr, "0">:$promote,
     DefaultValuedAttr<I64Attr, "1">:$in_flight,
     DefaultValuedAttr<I64Attr, "0">:$tallies,
+    DefaultValuedAttr<I64Attr, "0">:$producer_registers,
     DefaultValuedAttr<I64Attr, "64">:$part,
     DefaultValuedAttr<BoolAttr, "false">:$persistent, DefaultValuedAttr<BoolAttr, "false">:$rotate,
     DefaultValuedAttr<BoolAttr, "false">:$peel, DefaultValuedAttr<I64Attr, "0">:$clamp,

@@ -64,8 +64,15 @@ def Tile_OrderType : TypeDef<Tile_Dialect, "Order"> {
 
 def Tile_RingOp : Tile_Op<"ring"> {
   let summary = "makes a ring";
+  let description = [{
+    With `in` its slots are those of another ring, seen with the same elements along other indices of the launch: what fills one
+    of the two has the other's numbers, too.
+  }];
+  let arguments = (ins Optional<Tile_RingType>:$of);
   let results = (outs Tile_RingType:$result);
-  let assemblyFormat = "attr-dict `:` type($result)";
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "RingType":$type), [{ build($_builder, $_state, type, mlir::Value()); }]>];
+  let assemblyFormat = "(`in` $of^ `:` type($of) `as`)? attr-dict `:` type($result)";
 }
 
 def Tile_RingCopyOp : Tile_Op<"ring_copy", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {

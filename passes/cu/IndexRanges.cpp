@@ -229,6 +229,10 @@ Range IndexRanges::ofResult(Operation *op, Facts &facts) {
       .Case<arith::MulIOp>([&](auto) { return operand(0) * operand(1); })
       .Case<arith::DivSIOp>([&](auto) { return divide(operand(0), operand(1)); })
       .Case<arith::FloorDivSIOp>([&](auto) { return floorDivide(operand(0), operand(1)); })
+      .Case<arith::CeilDivSIOp>([&](auto) { // by what is positive: that of what is one less than the divisor more
+        Range x = operand(0), y = operand(1);
+        return y.low > 0 && y.low == y.high ? floorDivide(x + Range{y.low - 1, y.low - 1}, y) : Range();
+      })
       .Case<memref::LoadOp>([&](memref::LoadOp load) { return ofElements(load.getMemRef()); })
       .Case<arith::RemSIOp>([&](auto) { return remainder(operand(0), operand(1)); })
       .Case<arith::MinSIOp>([&](auto) {

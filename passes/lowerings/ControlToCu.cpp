@@ -102,6 +102,14 @@ void FunctionLowering::ifNoRounds(scf::ForOp loop, llvm::function_ref<void()> bo
   body();
 }
 
+/// Whether `init` is what a loop beside `loop` has come to, which nobody else needs.
+static bool isLoopsAlone(Value init, scf::ForOp loop) {
+  if (auto wait = init.getDefiningOp<DotWaitOp>(); wait && init.hasOneUse())
+    init = wait.getAcc();
+  auto before = init.getDefiningOp<scf::ForOp>();
+  return before && init.hasOneUse() && before->getBlock() == loop->getBlock();
+}
+
 LogicalResult FunctionLowering::lowerFor(scf::ForOp loop) {
   Location loc = loop.getLoc();
   // Carried tiles live in arrays that the body updates; scalars stay carried.
@@ -114,8 +122,9 @@ LogicalResult FunctionLowering::lowerFor(scf::ForOp loop) {
       continue;
     }
     Layout layout = carriedLayout(loop, i);
-    // A last round goes on in the registers of the rounds before it.
-    if (loop->hasAttr(kLastRoundAttr) && init.hasOneUse() && init.getDefiningOp<scf::ForOp>() && c_.tiles.lookup(init).layout == layout) {
+    // A last round goes on in the registers of the rounds before it, and a sum in those of one that it starts from.
+    if ((loop->hasAttr(kLastRoundAttr) || init.getDefiningOp<DotWaitOp>()) && isLoopsAlone(init, loop) &&
+        c_.tiles.lookup(init).layout == layout) {
       c_.tiles[arg] = c_.tiles[loop.getResult(i)] = c_.tiles.lookup(init);
       arrays[i] = c_.tiles.lookup(init).array;
       continue;

@@ -167,7 +167,7 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
   func_.setWaitsLast(waitsLast);
   func_.setClusterIndex(l_.clusterIndex);
   for (const ScheduleNumber &n : kScheduleNumbers)
-    if (n.field != &LaunchPlan::tallies || l_.tallies)
+    if (!isLeftOut(n, l_))
       func_->setAttr(n.key, b_.getI64IntegerAttr(l_.*n.field));
   for (const ScheduleFlag &f : kScheduleFlags)
     func_->setAttr(f.key, b_.getBoolAttr(l_.*f.field));

@@ -74,6 +74,8 @@ void FunctionLowering::makeKernel() {
     os << "; in flight " << func_.getInFlight();
   if (func_.getTallies())
     os << "; tallies " << func_.getTallies();
+  if (func_.getProducerRegisters())
+    os << "; registers of those that fill " << func_.getProducerRegisters();
   if (func_.getStages() > 1)
     os << "; stages " << func_.getStages();
   kernel_ = cu::KernelOp::create(b_, loc, func_.getSymName(), func_.getSizes(), b_.getArrayAttr({}),

@@ -151,8 +151,10 @@ private:
   };
   DotForm dotForm(const te::Summation &sum, const te::Contraction &c, llvm::ArrayRef<int64_t> dims);
   mlir::LogicalResult emitContraction(te::ReduceOp op, const te::Contraction &c, llvm::ArrayRef<int64_t> dims);
-  /// What a sum is before the first round.
+  /// What a sum is before the first round: nothing, or the sum of another product that it goes on from (te::goesOn).
   mlir::Value startOfSum(const te::Summation &sum, const DotForm &f, mlir::Location loc);
+  /// Zero, all over a product's tile.
+  mlir::Value zeroSum(const te::Summation &sum, const DotForm &f, mlir::Location loc);
   /// `acc` and the terms of the tile at the current offsets. Null after a diagnostic.
   mlir::Value addRound(const te::Summation &sum, const te::Contraction &c, const DotForm &f, llvm::ArrayRef<int64_t> dims, BodyToTiles &body,
                        mlir::Value acc, mlir::Location loc);
@@ -162,6 +164,8 @@ private:
   /// What is left to do with a sum: scales free of what is summed, terms that must not count. Null after a diagnostic.
   mlir::Value finishSum(te::ReduceOp op, const te::Contraction &c, const DotForm &f, llvm::ArrayRef<int64_t> dims, mlir::Value out,
                         mlir::Location loc);
+  /// Additions in the body of `op` that products of the launch have made already, by going on from each other.
+  void bindSums(te::ComputeOp op, BodyToTiles &body);
   // LaunchLoop.cpp
   /// The launch's statements from the first to the last that have one of its loops' indices, and that loop around them: what they make
   /// at an index of the loop lives for a round, what they reduce over it is carried.

@@ -8,6 +8,7 @@
 #include "passes/index/Affine.h"
 #include "passes/lowerings/LaunchEmitter.h"
 #include "passes/plan/ProductRounds.h"
+#include "passes/plan/Siblings.h"
 
 using namespace mlir;
 
@@ -51,6 +52,20 @@ LaunchEmitter::DotForm LaunchEmitter::dotForm(const Summation &sum, const Contra
 }
 
 Value LaunchEmitter::startOfSum(const Summation &sum, const DotForm &f, Location loc) {
+  for (int64_t ordinal : l_.ops)
+    for (const AddedProducts &added : findAddedProducts(ops_[ordinal]))
+      if (added.second == sum.op && goesOn(l_, ops_, added))
+        return c_.results.lookup(ReduceOp(added.first).getResult());
+  return zeroSum(sum, f, loc);
+}
+
+void LaunchEmitter::bindSums(ComputeOp op, BodyToTiles &body) {
+  for (const AddedProducts &added : findAddedProducts(op))
+    if (goesOn(l_, ops_, added))
+      body.bind(added.sum, c_.results.lookup(ReduceOp(added.second).getResult()));
+}
+
+Value LaunchEmitter::zeroSum(const Summation &sum, const DotForm &f, Location loc) {
   Attribute neutral = identityOf(sum.kind, f.type.getElementType(), b_);
   return arith::ConstantOp::create(b_, loc, f.type, SplatElementsAttr::get(f.type, neutral));
 }
@@ -73,7 +88,7 @@ Value LaunchEmitter::addRound(const Summation &sum, const Contraction &c, const 
   Value a = load(f.left, f.m, aRounded), b = load(f.right, f.n, bRounded);
   if (!a || !b)
     return {};
-  auto dot = tile::DotOp::create(b_, loc, f.type, a, b, f.byParts ? startOfSum(sum, f, loc) : acc, f.m, f.n, f.k, Value(), Value(),
+  auto dot = tile::DotOp::create(b_, loc, f.type, a, b, f.byParts ? zeroSum(sum, f, loc) : acc, f.m, f.n, f.k, Value(), Value(),
                                  c.term ? pointsLeft(f.k, loc) : Value(), c.aUnsigned, c.bUnsigned, aRounded, bRounded, sum.kind);
   if (c.term)
     fillTerm(dot, c);
@@ -96,7 +111,7 @@ Value LaunchEmitter::finishSum(ReduceOp op, const Contraction &c, const DotForm 
   if (out && c.resultWhere) {
     BodyToTiles body(b_, c_, op, dims);
     Value holds = body.broadcast(body.evaluateSet(*c.resultWhere, loc), f.type.getShape());
-    out = arith::SelectOp::create(b_, loc, holds, out, startOfSum(op, f, loc));
+    out = arith::SelectOp::create(b_, loc, holds, out, zeroSum(op, f, loc));
   }
   return out;
 }

@@ -15,6 +15,10 @@ using tile::SlotLayout;
 
 void lowerRing(ThreadCode &c, tile::RingOp op) {
   auto ring = op.getResult().getType();
+  if (op.getOf()) {
+    c.rings[op] = c.rings.lookup(op.getOf());
+    return;
+  }
   // A swizzle is a function of the address: slots start on its period.
   c.sharedBytes = (c.sharedBytes + 1023) / 1024 * 1024;
   SlotLayout layout = SlotAddress::layoutOf(ring);

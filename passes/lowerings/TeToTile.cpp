@@ -113,6 +113,7 @@ LogicalResult LaunchEmitter::emitPoints(ComputeOp op, ArrayRef<int64_t> dims, bo
   llvm::sort(clip);
   clip.erase(llvm::unique(clip), clip.end());
   BodyToTiles body(b_, c_, op, dims);
+  bindSums(op, body);
   Value value = body.evaluate(op.getYield().getValues()[0]);
   Value condition = asked.empty() ? Value() : body.evaluateSet(select(*op.getCondition(), asked), op.getLoc());
   if (op.getYield().getCondition())

@@ -64,6 +64,8 @@ std::optional<ProductWalk> walkAlong(Operation *statement, ReadOp read, unsigned
   return seen[walked] && walksAlone ? std::optional(walk) : std::nullopt;
 }
 
+} // namespace
+
 Count pointsOf(AffineMap extents, ArrayRef<unsigned> dims, const SizeFacts &facts) {
   Count points = 1;
   for (unsigned d : dims) {
@@ -73,18 +75,15 @@ Count pointsOf(AffineMap extents, ArrayRef<unsigned> dims, const SizeFacts &fact
   return points;
 }
 
-/// Rows of a tile, and columns of the tiles that a product alone comes in.
-constexpr int64_t kTileRows = 128, kTileColumns = 256;
-
-/// Multiply-adds that the busiest multiprocessor makes of a product with so many tiles of rows.
 double workOf(double tilesOfRows, double columns, double tileColumns, double summed, const Target &target) {
   return std::ceil(tilesOfRows * std::ceil(columns / tileColumns) / target.smCount) * kTileRows * tileColumns * summed;
 }
 
-/// The same of a loop that goes over `walked` columns, with so many points of each.
 double workOfLoop(double tilesOfRows, double walked, double points, const Target &target) {
   return std::ceil(tilesOfRows / target.smCount) * kTileRows * walked * points;
 }
+
+namespace {
 
 /// Whether one launch takes less time than several: results that stay in registers are not written and read, but a tile's rows are
 /// multiplied in pieces of a round, and blocks are no more than there are tiles of rows.

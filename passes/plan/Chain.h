@@ -3,6 +3,7 @@
 #pragma once
 
 #include "passes/analysis/Contraction.h"
+#include "support/Saturating.h"
 #include "support/Target.h"
 
 namespace kernelc::te {
@@ -55,6 +56,15 @@ enum class ChainUse {
   InCascade ///< they reduce them, and become one cascade with the second product
 };
 std::optional<ProductChain> findChain(ReduceOp reader, const Target &target, const SizeFacts &facts, ChainUse use = ChainUse::Alone);
+
+/// Rows of a tile, and columns of the tiles that a product alone comes in.
+inline constexpr int64_t kTileRows = 128, kTileColumns = 256;
+/// How many points these dims have together, very many where that is not known.
+Count pointsOf(mlir::AffineMap extents, llvm::ArrayRef<unsigned> dims, const SizeFacts &facts);
+/// Multiply-adds that the busiest multiprocessor makes of a product with so many tiles of rows.
+double workOf(double tilesOfRows, double columns, double tileColumns, double summed, const Target &target);
+/// The same of a loop that goes over `walked` columns, with so many points of each.
+double workOfLoop(double tilesOfRows, double walked, double points, const Target &target);
 
 /// Whether `op` is a product of a chain, the second or the first, or a cascade that walks a product's results, or that product.
 bool isChained(mlir::Operation *op, const Target &target, const SizeFacts &facts);

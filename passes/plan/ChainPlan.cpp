@@ -14,6 +14,8 @@ namespace {
 constexpr int64_t kBesideSlots = 4096;
 /// Of the 16-bit operands: a line of 128 bytes, and the most of a row that stays in slots.
 constexpr int64_t kBytes = 2, kLine = 64, kMostSummed = 256;
+/// Registers of a warp that fills one ring with the next box along an index every time.
+constexpr int64_t kPlainFill = 40;
 /// Slots of a ring beyond which copies are never what a round waits for.
 constexpr int64_t kMostStages = 4;
 
@@ -132,6 +134,7 @@ bool Scheduler::scheduleChain(LaunchPlan &l, ArrayRef<ProductChain> chains, Arra
       LaunchPlan fitted = p; // (its parts and stages are for these tiles)
       // Where a cascade works on the first product, the second one's unit has the time of it. (what is carried is counted below)
       fitted.inFlight = isCascade ? 2 : 1;
+      fitted.producerRegisters = isCascade ? kPlainFill : 0;
       if (!fitsChain(fitted, chains, first, second, resides))
         continue;
       auto hasSeveral = [&](unsigned d) { return extentMax(p, second[d]) < 0 || extentMax(p, second[d]) > p.tiles[second[d]]; };

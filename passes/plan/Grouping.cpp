@@ -6,7 +6,8 @@
 // grid: then the block that needs the value is the block that has it. Of a product's results a
 // reduction joins that goes over what one tile has (te-reduce-in-tiles makes such). Pointwise
 // statements over one and the same domain join when nothing orders them across
-// blocks, and so do reductions that read the same. What is read by a group that does not own it goes through a workspace.
+// blocks, and so do reductions that read the same, and products whose factors or readers join them (Siblings.h). What is read by a group
+// that does not own it goes through a workspace.
 #include "passes/plan/Grouping.h"
 
 #include <map>
@@ -17,6 +18,8 @@
 #include "passes/analysis/Contraction.h"
 #include "passes/index/Affine.h"
 #include "passes/plan/Chain.h"
+#include "passes/plan/ChainSets.h"
+#include "passes/plan/Siblings.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -65,8 +68,9 @@ public:
   }
 
   std::vector<LaunchPlan> run() {
+    sets_ = findChainSets(kernel_, target_, facts_);
     for (size_t i = 0; i < ops_.size(); ++i)
-      if (!tryJoin(i))
+      if (!joinSet(i) && !tryJoin(i) && !joinProducts(i))
         start(i);
     return finish();
   }
@@ -215,6 +219,91 @@ private:
     owner_[i] = candidate;
     g = std::move(joined);
     return true;
+  }
+
+  /// Statement i in the launch of a set of chained products, of which it is one.
+  bool joinSet(int64_t i) {
+    for (auto [n, set] : llvm::enumerate(sets_)) {
+      SetReader &first = set.readers.front();
+      bool isReader = llvm::any_of(set.readers, [&](SetReader &r) { return r.op == ops_[i]; });
+      bool isProducer = llvm::is_contained(set.producers, ops_[i]);
+      if (!isReader && !isProducer)
+        continue;
+      auto [at, isNew] = groupOfSet_.try_emplace(n, groups_.size());
+      if (isNew) { // the readers' space: what they walk is the launch's loop
+        Group &g = groups_.emplace_back();
+        g.grid = first.op.getNumParallel();
+        for (unsigned d = 0; d < first.op.getNumDims(); ++d)
+          addIndex(g, first.op, d);
+        g.loops = {int64_t(first.walked)};
+      }
+      Group &g = groups_[at->second];
+      SmallVector<int64_t> dims = isReader ? llvm::to_vector(llvm::seq<int64_t>(0, first.op.getNumDims())) : first.dims;
+      if (isProducer && isOneIndex(set, cast<ReduceOp>(ops_[i]), facts_)) {
+        dims.push_back(first.columns().front());
+      } else if (isProducer) {
+        dims.push_back(g.extents.size());
+        addIndex(g, ops_[i], cast<ReduceOp>(ops_[i]).getNumParallel());
+      }
+      g.ops.push_back(i);
+      g.dims.push_back(std::move(dims));
+      owner_[i] = at->second;
+      return true;
+    }
+    return false;
+  }
+
+  /// Statement i, a product, beside those of a group behind all that it reads.
+  bool joinProducts(int64_t i) {
+    auto op = dyn_cast<ReduceOp>(ops_[i]);
+    std::optional<Contraction> product = op ? findSibling(op, target_, facts_) : std::nullopt;
+    if (!product)
+      return false;
+    int64_t after = -1;
+    op->walk([&](ReadOp r) {
+      if (auto it = ordinal_.find(r.getTensor()); it != ordinal_.end())
+        after = std::max(after, owner_[it->second]);
+    });
+    for (size_t n = after + 1; n < groups_.size(); ++n)
+      if (joinProducts(i, op, *product, n))
+        return true;
+    return false;
+  }
+
+  bool joinProducts(int64_t i, ReduceOp op, const Contraction &product, size_t n) {
+    Group &g = groups_[n];
+    auto isWhole = [&](int64_t o) { return isa<ComputeOp>(ops_[o]) && isPlain(ops_[o]) && getNumParallel(ops_[o]) == g.grid; };
+    if (g.isReverse || g.grid != op.getNumParallel())
+      return false;
+    for (auto [position, o] : llvm::enumerate(g.ops)) {
+      auto other = dyn_cast<ReduceOp>(ops_[o]);
+      std::optional<Contraction> first = other ? findSibling(other, target_, facts_) : std::nullopt;
+      if (!first && !isWhole(o))
+        return false;
+    }
+    for (auto [position, o] : llvm::enumerate(g.ops)) {
+      auto other = dyn_cast<ReduceOp>(ops_[o]);
+      std::optional<Contraction> first = other ? findSibling(other, target_, facts_) : std::nullopt;
+      std::optional<SiblingDims> paired = first ? pairSiblings(other, *first, op, product) : std::nullopt;
+      if (!paired)
+        continue;
+      SmallVector<int64_t> indices(g.dims[position]), map;
+      for (int64_t d : paired->ofFirst)
+        map.push_back(d < 0 ? -1 : indices[d]);
+      if (paired->sharesLoop && g.loops.empty())
+        for (unsigned d : first->k)
+          g.loops.push_back(indices[d]);
+      for (auto [d, index] : llvm::enumerate(map))
+        if (index < 0) { // a sum of its own
+          index = g.extents.size();
+          addIndex(g, op, d);
+        }
+      g.ops.push_back(i);
+      g.dims.push_back(std::move(map));
+      owner_[i] = n;
+      return true;
+    }
+    return false;
   }
 
   /// What is computed from scans, point by point, goes with their tiles.
@@ -408,6 +497,8 @@ private:
   llvm::DenseMap<int64_t, int64_t> owner_;
   std::map<Operation *, Reads> reads_;
   std::vector<Group> groups_;
+  std::vector<ChainSet> sets_;
+  llvm::DenseMap<size_t, size_t> groupOfSet_;
 };
 
 } // namespace

@@ -17,6 +17,8 @@ def TePlan : Pass<"te-plan", "::kernelc::te::KernelOp"> {
     A producer joins its reader's launch when its parallel indices are exactly the
     grid of that launch, it is read at plain indices, and no third launch stands
     between them. Otherwise it is stored in a workspace by a launch of its own.
+    Products that read one box of a factor, or that one statement reads, share a launch where that takes
+    less time (`passes/plan/Siblings.h`); a remark says where it takes more, with the two times.
 
     Precondition: the facts about sizes hold; the variant's guard checks them at the call. Not tried:
     measuring; the same input always gets the same plan. Numeric effect: none by itself, but tile sizes

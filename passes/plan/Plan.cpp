@@ -41,8 +41,15 @@ static bool multipliesPointByPoint(ReduceOp reduce) {
 bool Scheduler::schedule(LaunchPlan &l) {
   uniform_.clear();
   unfed_.clear();
+  if (std::vector<Sibling> products = siblingsOf(l, ops_); !products.empty()) {
+    uniform_.assign(l.indices.size(), 0);
+    return scheduleSiblings(l, products);
+  }
   if (!l.loops.empty()) {
     uniform_.assign(l.indices.size(), 0);
+    for (const ChainSet &set : findChainSets(kernel_, target_, facts_))
+      if (!dimsOf(l, set.readers.front().op).empty())
+        return scheduleChainSet(l, set);
     return scheduleChain(l);
   }
   if (auto scatter = dyn_cast<ScatterOp>(ops_[l.ops.front()])) // alone in its launch
@@ -189,7 +196,10 @@ LogicalResult scheduleLaunches(KernelOp kernel, const Target &target, Merge merg
   for (LaunchPlan &l : plan.launches) {
     l.dependent = target.dependentLaunch && &l != &plan.launches.front();
     if (!scheduler.schedule(l)) { // its products in launches of their own
-      for (int64_t ordinal : l.ops)
+      std::vector<Sibling> siblings = siblingsOf(l, getDomainOps(kernel));
+      if (!siblings.empty()) // the others may do without the last of them
+        siblings.back().op->setAttr(kNoSibling, StringAttr::get(kernel.getContext(), scheduler.whyApart()));
+      for (int64_t ordinal : siblings.empty() ? ArrayRef<int64_t>(l.ops) : ArrayRef<int64_t>())
         getDomainOps(kernel)[ordinal]->setAttr(kOwnLaunch, UnitAttr::get(kernel.getContext()));
       return scheduleLaunches(kernel, target, merge, likely, plan);
     }

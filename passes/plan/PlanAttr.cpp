@@ -35,7 +35,7 @@ void setPlan(KernelOp kernel, const KernelPlan &plan) {
     if (!l.loops.empty())
       fields.push_back(b.getNamedAttr("loops", b.getDenseI64ArrayAttr(l.loops)));
     for (const ScheduleNumber &n : kScheduleNumbers)
-      if (n.field != &LaunchPlan::tallies || l.tallies) // of few launches
+      if (!isLeftOut(n, l))
         fields.push_back(b.getNamedAttr(n.key, b.getI64IntegerAttr(l.*n.field)));
     for (const ScheduleFlag &f : kScheduleFlags)
       fields.push_back(b.getNamedAttr(f.key, b.getBoolAttr(l.*f.field)));
@@ -209,6 +209,10 @@ LogicalResult check(KernelOp kernel, const LaunchPlan &l, ArrayRef<Operation *> 
     return wrong("warps") << l.warps * l.pingpong + l.producerWarps << " warps; a block has 32";
   if (l.part & (l.part - 1))
     return wrong("part") << "parts of " << l.part << " columns; they are powers of two";
+  if (l.producerRegisters && (l.producerRegisters < 24 || l.producerRegisters % 8))
+    return wrong("producer_registers") << l.producerRegisters
+                                       << " registers of a thread that fills; warps give back all but a multiple of 8, "
+                                       << "24 at least";
   if (l.producerWarps && (l.warps % 4 || l.producerWarps % 4))
     return wrong("producer_warps") << "with producer warps roles are whole warpgroups, of 4 warps each, not " << l.warps << " and "
                                    << l.producerWarps << " warps";

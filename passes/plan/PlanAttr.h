@@ -51,8 +51,10 @@ struct LaunchPlan {
   int64_t inFlight = 0;
   int64_t producerWarps = 0; ///< warps beside `warps` that only fill rings, by tensor copies
   int64_t pingpong = 1;      ///< teams of `warps` warps that take a block's tiles in turns
-  int64_t tallies = 0;       ///< copies of a scatter's result that a block combines in shared memory first
-  int64_t part = 64;         ///< columns of an epilogue that go through shared memory at a time
+  int64_t producerRegisters =
+      0;               ///< that each thread of these keeps, the others get what it gives away; 0: as many as index arithmetic asks for
+  int64_t tallies = 0; ///< copies of a scatter's result that a block combines in shared memory first
+  int64_t part = 64;   ///< columns of an epilogue that go through shared memory at a time
 };
 
 /// The launch index along which the statements of `l` are scans, or are computed from scans: the block walks it from
@@ -71,18 +73,30 @@ struct ScheduleFlag {
   bool LaunchPlan::*field;
 };
 inline constexpr ScheduleNumber kScheduleNumbers[] = {
-    {"warps", &LaunchPlan::warps, 1, 32},          {"producer_warps", &LaunchPlan::producerWarps, 0, 4},
-    {"stages", &LaunchPlan::stages, 1, 64},        {"raster", &LaunchPlan::raster, 1, 1 << 16},
-    {"min_blocks", &LaunchPlan::minBlocks, 1, 32}, {"cluster", &LaunchPlan::cluster, 1, 8},
-    {"part", &LaunchPlan::part, 16, 256},          {"pingpong", &LaunchPlan::pingpong, 1, 3},
-    {"promote", &LaunchPlan::promote, 0, 1 << 16}, {"clamp", &LaunchPlan::clamp, 0, 64},
-    {"in_flight", &LaunchPlan::inFlight, 1, 4},    {"tallies", &LaunchPlan::tallies, 0, 32},
+    {"warps", &LaunchPlan::warps, 1, 32},
+    {"producer_warps", &LaunchPlan::producerWarps, 0, 4},
+    {"stages", &LaunchPlan::stages, 1, 64},
+    {"raster", &LaunchPlan::raster, 1, 1 << 16},
+    {"min_blocks", &LaunchPlan::minBlocks, 1, 32},
+    {"cluster", &LaunchPlan::cluster, 1, 8},
+    {"part", &LaunchPlan::part, 16, 256},
+    {"pingpong", &LaunchPlan::pingpong, 1, 3},
+    {"promote", &LaunchPlan::promote, 0, 1 << 16},
+    {"clamp", &LaunchPlan::clamp, 0, 64},
+    {"in_flight", &LaunchPlan::inFlight, 1, 4},
+    {"tallies", &LaunchPlan::tallies, 0, 32},
+    {"producer_registers", &LaunchPlan::producerRegisters, 0, 160},
 };
 inline constexpr ScheduleFlag kScheduleFlags[] = {
     {"fill_late", &LaunchPlan::fillLate}, {"persistent", &LaunchPlan::persistent},
     {"rotate", &LaunchPlan::rotate},      {"dependent", &LaunchPlan::dependent},
     {"peel", &LaunchPlan::peel},          {"descending", &LaunchPlan::descending},
 };
+
+/// Whether a plan says nothing of number `n`: few launches have it.
+inline bool isLeftOut(const ScheduleNumber &n, const LaunchPlan &l) {
+  return (n.field == &LaunchPlan::tallies || n.field == &LaunchPlan::producerRegisters) && !(l.*n.field);
+}
 
 struct KernelPlan {
   std::string target;

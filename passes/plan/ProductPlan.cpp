@@ -11,6 +11,8 @@ using namespace mlir;
 namespace kernelc::te {
 
 void Scheduler::remarkOn(ReduceOp reduce, const Contraction &c) {
+  if (auto why = reduce->getAttrOfType<StringAttr>(kNoSibling))
+    remark(reduce) << "this product could share a launch with another one, and has one of its own: " << why.getValue();
   if (auto note = reduce->getAttrOfType<StringAttr>(kPrecisionNote))
     remark(reduce) << "precision: " << note.getValue();
   else if (target_.mmaBf16 && !c.term && !c.unitType && c.a.getType().isF32())

@@ -9,10 +9,12 @@
 #include "passes/index/Affine.h"
 #include "passes/plan/AccessSummary.h"
 #include "passes/plan/Chain.h"
+#include "passes/plan/ChainSets.h"
 #include "passes/plan/Grouping.h"
 #include "passes/plan/PlanAttr.h"
 #include "passes/plan/Schedule.h"
 #include "passes/plan/Sharing.h"
+#include "passes/plan/Siblings.h"
 #include "passes/tile/Box.h"
 #include "support/Saturating.h"
 #include "support/Target.h"
@@ -28,6 +30,8 @@ public:
   /// Tiles, warps, unit and what goes with them for one launch.
   /// False where no schedule holds two products that share it.
   bool schedule(LaunchPlan &l);
+  /// Why not, of products side by side.
+  llvm::StringRef whyApart() const { return apart_; }
   /// A reduction over all of a grid index that a launch's tile has only a part of.
   struct CutReduction {
     ReduceOp op;
@@ -158,6 +162,32 @@ private:
   /// tile stay in slots for the whole loop. `first`, `second`: the products' launch indices.
   bool fitsChain(LaunchPlan &p, llvm::ArrayRef<ProductChain> chains, llvm::ArrayRef<int64_t> first, llvm::ArrayRef<int64_t> second, bool resides);
 
+  // ChainSetPlan.cpp
+  /// Several products that take others' results in the launch's loop. False where no tile holds what they need.
+  bool scheduleChainSet(LaunchPlan &l, const ChainSet &set);
+  /// Whether registers and slots hold the tiles of `p`, whose stages and parts it chooses.
+  bool fitsChainSet(LaunchPlan &p, const ChainSet &set);
+  llvm::ArrayRef<int64_t> dimsOf(const LaunchPlan &l, mlir::Operation *op);
+
+  // SiblingPlan.cpp
+  /// Products side by side. False where no tile holds them, or launches of their own take less time: `apart_` says why then.
+  bool scheduleSiblings(LaunchPlan &l, llvm::ArrayRef<Sibling> products);
+  /// What a launch of such products may have for tiles.
+  struct SiblingTiles {
+    LaunchPlan launch;
+    double time = 0; ///< microseconds; of unknown sizes what a tile's multiply-adds take
+  };
+  /// How many sets of accumulators they need: sums that go on from each other have one.
+  int64_t accumulatorSets(const LaunchPlan &l, llvm::ArrayRef<Sibling> products);
+  std::optional<SiblingTiles> tileSiblings(const LaunchPlan &l, llvm::ArrayRef<Sibling> products, int64_t m, int64_t n, int64_t sets,
+                                           std::string &why);
+  /// Bytes that one stage of all rings has.
+  int64_t stageBytesOf(const LaunchPlan &p, llvm::ArrayRef<Sibling> products);
+  /// Parts and stages for the tiles of `p`; false where shared memory does not hold them.
+  bool stageSiblings(LaunchPlan &p, llvm::ArrayRef<Sibling> products, int64_t row);
+  /// Microseconds that launches of their own take, and what these read and write more.
+  double timeApart(const LaunchPlan &l, llvm::ArrayRef<Sibling> products);
+
   // ProductFeed.cpp
   /// Whether rows of the tensor that a factor reads are no multiples of a line of L2 apart, for all that is known.
   bool rowsStraddleLines(mlir::Value factor);
@@ -202,6 +232,7 @@ private:
   SizeFacts likely_;                   ///< what times are reckoned for; nothing may be wrong where it does not hold
   llvm::SmallVector<int64_t> uniform_; ///< uniformTiles of the product being scheduled
   std::string unfed_;                  ///< why tensor copies do not feed that product; empty: they do, or it is none
+  std::string apart_;                  ///< why the products of the launch that was given up last have launches of their own
   Merge merge_;
   std::vector<mlir::Diagnostic> remarks_;
 };

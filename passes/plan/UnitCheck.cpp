@@ -142,7 +142,7 @@ int64_t Scheduler::accumulatorRegisters(const LaunchPlan &l, const Contraction &
 }
 
 RegisterShares Scheduler::registerShares(const LaunchPlan &l) {
-  return shareRegisters(target_, l.producerWarps * 32, l.warps * l.pingpong * 32, l.minBlocks, l.inFlight > 1 && !l.promote);
+  return shareRegisters(target_, l.producerWarps * 32, l.warps * l.pingpong * 32, l.minBlocks, l.producerRegisters);
 }
 
 LogicalResult Scheduler::checkWarpgroups(const LaunchPlan &l, ReduceOp reduce, const Contraction &given, const WarpgroupForm &form,

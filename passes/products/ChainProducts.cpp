@@ -4,6 +4,7 @@
 
 #include "ir/te/TeShape.h"
 #include "passes/plan/Chain.h"
+#include "passes/plan/ChainSets.h"
 #include "passes/plan/PlanAttr.h"
 
 using namespace mlir;
@@ -16,6 +17,44 @@ using namespace te;
 
 namespace {
 
+/// Gives each set of chained products its own producers. Returns the sets' readers.
+llvm::DenseSet<Operation *> splitSets(KernelOp kernel, const Target &target, const SizeFacts &facts) {
+  llvm::DenseSet<Operation *> readers, taken;
+  std::vector<ChainSet> sets = findChainSets(kernel, target, facts, /*unmarked=*/true);
+  auto meet = [](ChainSet &x, ChainSet &y) {
+    return llvm::any_of(x.producers, [&](ReduceOp p) { return llvm::is_contained(y.producers, p); });
+  };
+  for (ChainSet &set : sets) {
+    std::vector<ChainSet *> together;
+    for (ChainSet &other : sets)
+      if (meet(set, other))
+        together.push_back(&other);
+    if (paysAsSets(together, target, facts))
+      for (SetReader &r : set.readers)
+        r.op->setAttr(kInSet, UnitAttr::get(kernel.getContext()));
+  }
+  for (ChainSet &set : findChainSets(kernel, target, facts)) {
+    auto first = llvm::min_element(set.readers, [](SetReader &x, SetReader &y) { return x.op->isBeforeInBlock(y.op); });
+    for (SetReader &r : set.readers)
+      readers.insert(r.op);
+    bool again = false;
+    for (ReduceOp producer : set.producers) {
+      if (taken.insert(producer).second)
+        continue;
+      OpBuilder b(first->op);
+      auto own = cast<ReduceOp>(b.clone(*producer));
+      producer.getResult().replaceUsesWithIf(own.getResult(), [&](OpOperand &use) {
+        return llvm::any_of(set.readers, [&](SetReader &r) { return r.op == use.getOwner()->getParentOp(); });
+      });
+      again = true;
+    }
+    if (again)
+      first->op.emitRemark() << "this product takes the results of others from registers, which are computed once more for it: that is "
+                                "faster than to write them to memory and read them again";
+  }
+  return readers;
+}
+
 struct TeChainProductsPass : impl::TeChainProductsBase<TeChainProductsPass> {
   using Base::Base;
   void runOnOperation() override {
@@ -23,8 +62,10 @@ struct TeChainProductsPass : impl::TeChainProductsBase<TeChainProductsPass> {
     FailureOr<KnownTarget> known = getKnownTarget(kernel, target, sizeDiv, sizeMax);
     if (failed(known))
       return signalPassFailure();
+    llvm::DenseSet<Operation *> inSets = splitSets(kernel, *known->target, known->facts());
     for (ReduceOp reader : llvm::to_vector(kernel.getBlock().getOps<ReduceOp>()))
-      if (std::optional<ProductChain> chain = findChain(reader, *known->target, known->facts(), ChainUse::Shared)) {
+      if (std::optional<ProductChain> chain = findChain(reader, *known->target, known->facts(), ChainUse::Shared);
+          chain && !inSets.contains(reader)) {
         ReduceOp producer = chain->producer;
         bool isShared = llvm::any_of(producer->getUsers(), [&](Operation *user) { return user->getParentOp() != reader; });
         if (!isShared)

@@ -170,6 +170,8 @@ def TeChainProducts : Pass<"te-chain-products", "::kernelc::te::KernelOp"> {
     A product o[i, n] = Σ_j f(s[i, j], ..) · v[j, n] can take s, another product, from registers in one launch (`passes/plan/Chain.h`),
     where nobody else needs s. Where others do (row maxima and sums of a softmax), this pass gives the second product an s of its
     own, if the device multiplies faster than memory takes s and gives it back. Then s need not be in memory at all.
+    Several products may take several others' results so (`passes/plan/ChainSets.h`): those that sum along one index of
+    them are a set, marked `in_set`, and each set has producers of its own, if all sets together take less time.
 
     *Runs after `te-reduce-in-tiles`, because* what is reduced of s in its own launch is known then; before `te-split-reduce` and
     `te-repack`, which leave chains alone. A remark says so.

@@ -13,6 +13,7 @@
 #include "passes/index/LinearRead.h"
 #include "passes/index/Strides.h"
 #include "passes/plan/Chain.h"
+#include "passes/plan/ChainSets.h"
 #include "passes/plan/CopyPolicy.h"
 #include "passes/plan/PlanAttr.h"
 #include "support/Target.h"
@@ -38,11 +39,15 @@ public:
   Repacker(KernelOp kernel, const CopyPolicy &policy) : kernel_(kernel), target_(*policy.target), policy_(policy), facts_(policy.facts()) {}
 
   void run() {
+    llvm::DenseSet<Operation *> inSets;
+    for (ChainSet &set : findChainSets(kernel_, target_, facts_))
+      for (SetReader &reader : set.readers)
+        inSets.insert(reader.op);
     for (ReduceOp reduce : llvm::to_vector(kernel_.getBlock().getOps<ReduceOp>()))
       if (std::optional<Contraction> c = findContraction(reduce)) {
         for (unsigned k : c->k)
           walkForwards(reduce, k);
-        if (findChain(reduce, target_, facts_))
+        if (inSets.contains(reduce) || findChain(reduce, target_, facts_))
           continue; // what it takes from registers never is in memory
         materialize(reduce, *c, c->a, c->m, c->aUnsigned);
         materialize(reduce, *c, c->b, c->n, c->bUnsigned);
@@ -155,11 +160,33 @@ private:
     return read && (isa<FloatTF32Type>(unitType) ? read.getResult().getType().isF32() : read.getResult().getType() == unitType);
   }
 
+  /// Whether `factor` is made of elements of products alone, at their own points, which nobody else reads: what their launch writes then
+  /// is no more than it writes anyway.
+  static bool isLeftByProducts(ReduceOp reduce, Value factor) {
+    SmallVector<ReadOp> reads = findReads(factor);
+    return !reads.empty() && llvm::all_of(reads, [&](ReadOp read) {
+      auto product = read.getTensor().getDefiningOp<ReduceOp>();
+      llvm::BitVector seen(reduce.getNumDims());
+      bool isOnly = product && findContraction(product) && product->hasOneUse() && read.getMapOrIdentity().isIdentity() &&
+                    read.getBounds() == BoundsMode::InBounds && llvm::equal(read.getOperands_(), reads.front().getOperands_());
+      return isOnly && llvm::all_of(llvm::enumerate(read.getOperands_()), [&](auto operand) {
+               std::optional<unsigned> d = findIndex(reduce, operand.value());
+               bool isOwn = d && !seen[*d] && reduce.getExtents().getResult(*d) == product.getExtents().getResult(operand.index());
+               if (isOwn)
+                 seen.set(*d);
+               return isOwn;
+             });
+    });
+  }
+
   /// factor = f(T[..], ..)  →  P[batch, outer, k] = f(T[..], ..) in the unit's type;  factor = P[batch, outer, k]
   void materialize(ReduceOp reduce, const Contraction &c, Value factor, ArrayRef<unsigned> outer, bool isUnsigned) {
     Type unitType = operandType(c, factor, "wgmma", target_);
-    std::optional<double> work = target_.wgmma && unitType && !c.isAMasked() && !c.isBMasked() ? workOf(reduce, c) : std::nullopt;
-    if (!work || (isStored(factor, unitType) && !walksBackwards(reduce, factor)))
+    if (!target_.wgmma || !unitType || c.isAMasked() || c.isBMasked())
+      return;
+    std::optional<double> work = workOf(reduce, c);
+    bool isFree = isLeftByProducts(reduce, factor);
+    if ((!work && !isFree) || (isStored(factor, unitType) && !walksBackwards(reduce, factor)))
       return;
     llvm::BitVector support = findSupport(factor, reduce.getNumDims());
     SmallVector<unsigned> dims(c.batch);
@@ -170,7 +197,7 @@ private:
     double copied = 1;
     for (const IndexForm &taken : forms)
       copied *= double(knownMax(taken.extent, facts_));
-    if (!policy_.copies.isMet(*work, copied))
+    if (!isFree && !policy_.copies.isMet(*work, copied))
       return;
     // The value that the unit takes, and what leads to it.
     auto round = factor.getDefiningOp<RoundOp>();
@@ -209,8 +236,10 @@ private:
     auto type = RankedTensorType::get(SmallVector<int64_t>(dims.size(), ShapedType::kDynamic), element);
     auto copy = ComputeOp::create(b, loc, type, b.getArrayAttr(indices), mapOf(domain), IntegerSetAttr(), Value(), AffineMapAttr(),
                                   AffineMapAttr::get(mapOf(rows)), b.getStringAttr(name + "_rows"), false);
-    emitRemark(reduce.getLoc()) << (isStored(factor, unitType) ? "an operand walks an index of '" : "an operand is computed from '") << name
-                                << (isStored(factor, unitType) ? "' backwards" : "'") << ": it is written to an aligned workspace first";
+    if (!isFree)
+      emitRemark(reduce.getLoc()) << (isStored(factor, unitType) ? "an operand walks an index of '" : "an operand is computed from '")
+                                  << name << (isStored(factor, unitType) ? "' backwards" : "'")
+                                  << ": it is written to an aligned workspace first";
     Block &body = copy.getBody().emplaceBlock();
     IRMapping mapping;
     for (auto [d, taken] : llvm::zip(dims, forms)) {

@@ -103,9 +103,14 @@ public:
         return failure();
       supplies_.push_back(*supply);
     }
-    for (auto [n, supply] : llvm::enumerate(supplies_))
+    for (auto [n, supply] : llvm::enumerate(supplies_)) {
       for (LoadOp load : supply.loads())
         lastReader_[load] = n;
+      if (DotOp(supply.dot).getBRounded())
+        rounded_.insert(supply.second);
+      if (supply.direct && DotOp(supply.dot).getARounded())
+        rounded_.insert(supply.first.front());
+    }
     for (auto [n, supply] : llvm::enumerate(supplies_))
       if (failed(pipeline(supply, n)))
         return failure();
@@ -177,15 +182,32 @@ private:
     return loads;
   }
 
+  /// Whether the next round may run beside the product: its accumulators are carried on, and its operands lie in slots. (Registers
+  /// are written anew: their product has been waited for.)
+  bool runsOn(const Supply &s) { return func_.getUnit() != "simt" && !s.inRegisters && isa<BlockArgument>(DotOp(s.dot).getAcc()); }
+
+  /// The products of a round, where the next round may run beside all of them: they are issued one after the other and waited for
+  /// together. Else no product but `s`.
+  SmallVector<Supply *> sideBySide(Supply &s) {
+    SmallVector<Supply *> all;
+    for (Supply &other : supplies_)
+      if (other.loop() == s.loop())
+        all.push_back(&other);
+    bool together = all.size() > 1 && llvm::all_of(all, [&](Supply *other) { return runsOn(*other) && !other->aMask && !other->bMask; });
+    return together ? all : SmallVector<Supply *>{&s};
+  }
+
   LogicalResult pipeline(Supply &s, size_t n) {
     DotOp dot = s.dot;
     scf::ForOp loop = s.loop();
     Location loc = loop.getLoc();
-    // What is filled at one place and read first by one product, is filled together.
+    // What is filled at one place and read first by one product, or by products side by side, is filled together.
     llvm::MapVector<Block *, SmallVector<LoadOp>> places;
-    for (LoadOp load : s.loads())
-      if (!slots_.count(load))
-        places[load->getBlock()].push_back(load);
+    SmallVector<Supply *> together = sideBySide(s);
+    for (Supply *other : together)
+      for (LoadOp load : other->loads())
+        if (!slots_.count(load) && !llvm::is_contained(places[load->getBlock()], load))
+          places[load->getBlock()].push_back(load);
     for (auto &[block, loads] : places) // (a block may be another one by then)
       if (failed(fill(s, loads)))
         return failure();
@@ -198,6 +220,7 @@ private:
         slot.getCondition().takeBody(mask.getCondition());
         mask.erase();
       }
+    SmallVector<Value> finished; // sums of this round that are waited for now
     auto fed = cast<DotOp>(b_.clone(*dot));
     fed.getBMutable().assign(second.ring);
     fed.getNumberMutable().assign(second.number());
@@ -215,11 +238,22 @@ private:
     fed.setARounded(false); // tensor copies have rounded
     fed.setBRounded(false);
     b_.setInsertionPointAfter(fed);
-    // What of this round the next one is free to run beside: the product where its accumulators are
-    // carried on and its operands lie in slots. Registers are written anew: their product has been waited for.
     bool alone = llvm::all_of(loop.getOps<DotOp>(), [&](DotOp other) { return other == dot || other == fed; });
-    bool overlaps = func_.getUnit() != "simt" && !s.inRegisters && isa<BlockArgument>(dot.getAcc()) && alone;
-    Value waited = DotWaitOp::create(b_, loc, fed.getType(), fed, overlaps ? 1 : 0);
+    bool overlaps = runsOn(s) && (alone || together.size() > 1);
+    if (together.size() > 1 && together.back() != &s) { // waited for behind the last of them
+      dot.replaceAllUsesWith(fed.getResult());
+      dot.erase();
+      s.dot = fed;
+      return success();
+    }
+    for (Supply *other : ArrayRef(together).drop_back()) {
+      DotOp before = other->dot;
+      auto waited = DotWaitOp::create(b_, loc, before.getType(), before, int64_t(together.size()));
+      before.getResult().replaceAllUsesExcept(waited, waited);
+      finished.push_back(waited);
+    }
+    Value waited = DotWaitOp::create(b_, loc, fed.getType(), fed, overlaps ? int64_t(together.size()) : 0);
+    finished.push_back(waited);
     bool inChunks = allRounds(loop) != loop;
     if (overlaps) { // the one before has been waited for, and its slot is free
       Value first = inChunks ? loop.getLowerBound() : constant(0, loc);
@@ -232,7 +266,8 @@ private:
     dot.erase();
     s.dot = fed;
     eraseUnused(loop);
-    finish(loop, waited, loc);
+    for (Value sum : finished)
+      finish(loop, sum, loc);
     Value before = beforeIn(loop);
     if (overlaps && (before || inChunks)) { // the last slot too, for the tile or chunk that follows
       Value end = loop.getUpperBound();
@@ -260,7 +295,7 @@ private:
     bool eachRound = loads.front()->getBlock() == dot->getBlock();
     int64_t slots = eachRound ? std::max<int64_t>(2, func_.getStages()) : 1;
     OpBuilder setup = OpBuilder::atBlockBegin(&func_.getBlock());
-    SmallVector<Value> rings;
+    SmallVector<RingType> types;
     int64_t bytes = 0;
     for (LoadOp load : loads) {
       auto type = load.getResult().getType();
@@ -271,19 +306,30 @@ private:
       SmallVector<int64_t> box = boxShape(load.getMap(), type.getShape());
       // Vectors along rows of slots meet each bank once as they are.
       bool isPlain = func_.getUnit() == "simt" && !llvm::is_contained(dot.getK(), contiguous);
-      auto ring = RingType::get(b_.getContext(), box, type.getElementType(), slots, contiguous, isPlain ? 0 : kSwizzled);
-      rings.push_back(RingOp::create(setup, load.getLoc(), ring));
+      types.push_back(RingType::get(b_.getContext(), box, type.getElementType(), slots, contiguous, isPlain ? 0 : kSwizzled));
       bytes += llvm::product_of(box) * type.getElementTypeBitWidth() / 8;
     }
     // Rings are read by warps themselves where their elements pass through registers.
     bool byWarps = func_.getUnit() != "wgmma" || llvm::any_of(supplies_, [&](const Supply &other) {
                      return other.inRegisters && llvm::any_of(loads, [&](LoadOp load) { return llvm::is_contained(other.first, load); });
                    });
-    Value channel = ChannelOp::create(setup, loc, ChannelType::get(b_.getContext(), slots, byWarps ? 32 : 128));
+    auto channelType = ChannelType::get(b_.getContext(), slots, byWarps ? 32 : 128);
     Operation *place = *llvm::min_element(loads, [](LoadOp x, LoadOp y) { return x->isBeforeInBlock(y); });
-    FailureOr<Value> number = numberAt(place, loc);
+    Family *before = findFamily(place, types, channelType);
+    SmallVector<Value> rings;
+    for (auto [n, type] : llvm::enumerate(types))
+      rings.push_back(RingOp::create(setup, LoadOp(loads[n]).getLoc(), type, before ? before->rings[n] : Value()));
+    Value channel = before ? before->channel : Value(ChannelOp::create(setup, loc, channelType));
+    if (before) // (rings come behind those in which they lie)
+      for (Value ring : llvm::reverse(rings))
+        ring.getDefiningOp()->moveAfter(before->rings.back().getDefiningOp());
+    FailureOr<Value> number = before ? FailureOr<Value>(numberBehind(*before, place, loc)) : numberAt(place, loc);
     if (failed(number))
       return failure();
+    if (before)
+      before->last = cast<scf::ForOp>(place->getParentOp());
+    else if (eachRound)
+      families_.push_back({types, channelType, rings, channel, cast<scf::ForOp>(place->getParentOp())});
     auto filled = AcquireOp::create(b_, loc, channel, *number, bytes);
     for (auto [from, ring] : llvm::zip(loads, rings)) {
       LoadOp load = from;
@@ -295,7 +341,7 @@ private:
         return mlir::emitError(te::getScheduleLoc(load)) << "no tensor copy can bring this operand to producer warps' slots: " << why;
       // What every block of a cluster reads, each brings a part of.
       int64_t blocks = func_.getCluster();
-      copy.setRounded(load == s.second ? dot.getBRounded() : s.direct && dot.getARounded());
+      copy.setRounded(rounded_.contains(load));
       copy.setMulticast(blocks > 1 && !load.getMap().isFunctionOfDim(func_.getClusterIndex()) && canShareBox(*box, blocks));
       slots_[load] = {ring, filled};
       if (!eachRound)
@@ -308,6 +354,60 @@ private:
         v.replaceAllUsesWith(RingLoadOp::create(b_, load.getLoc(), v.getType(), ring, *number));
       }
     return success();
+  }
+
+  /// Rings that a loop fills, and loops that follow it beside it.
+  struct Family {
+    SmallVector<RingType> types;
+    ChannelType channelType;
+    SmallVector<Value> rings;
+    Value channel;
+    scf::ForOp last;
+  };
+
+  /// The rings of an earlier loop that lies beside the one around `place`, where their slots are as those that it needs.
+  Family *findFamily(Operation *place, ArrayRef<RingType> types, ChannelType channel) {
+    auto loop = dyn_cast<scf::ForOp>(place->getParentOp());
+    auto hasSlotsOf = [](RingType x, RingType y) {
+      auto tiled = [](RingType ring) {
+        return SmallVector<int64_t>(llvm::make_filter_range(ring.getShape(), [](int64_t n) { return n > 1; }));
+      };
+      auto isInner = [](RingType ring) {
+        return llvm::all_of(ring.getShape().drop_front(ring.getContiguous() + 1), [](int64_t n) { return n == 1; });
+      };
+      return tiled(x) == tiled(y) && tiled(x).size() == 2 && isInner(x) == isInner(y) && x.getElementType() == y.getElementType() &&
+             x.getSlots() == y.getSlots() && x.getPad() == y.getPad();
+    };
+    for (Family &f : families_)
+      if (loop && loop != f.last && loop->getBlock() == f.last->getBlock() && f.last->isBeforeInBlock(loop) && countsRounds(loop) &&
+          countsRounds(f.last) && allRounds(loop) == loop && allRounds(f.last) == f.last && channel == f.channelType &&
+          llvm::equal(types, f.types, hasSlotsOf))
+        return &f;
+    return nullptr;
+  }
+
+  /// The number of what is filled at `place`, where the loop before it has filled the same slots. The builder is left there.
+  Value numberBehind(Family &f, Operation *place, Location loc) {
+    auto loop = cast<scf::ForOp>(place->getParentOp());
+    Value before = beforeIn(f.last);
+    b_.setInsertionPoint(loop);
+    Value start = f.last.getUpperBound();
+    if (before) {
+      start = arith::AddIOp::create(b_, named("filled", loc), before, start);
+      BlockArgument count = cast<BlockArgument>(countOf(before));
+      OpBuilder atEnd(count.getOwner()->getTerminator());
+      setCarried(count, arith::AddIOp::create(atEnd, named("next", loc), getCarriedNext(count), loop.getUpperBound()));
+    }
+    b_.setInsertionPoint(place);
+    numbers_.push_back(arith::AddIOp::create(b_, named("number", loc), start, loop.getInductionVar()));
+    return numbers_.back();
+  }
+
+  /// The count that a loop around carries, of which `before` is a later value.
+  static Value countOf(Value before) {
+    while (auto add = before.getDefiningOp<arith::AddIOp>())
+      before = add.getLhs();
+    return before;
   }
 
   /// The number of what is filled at `place`, once in each round of its loop. The builder is left there.
@@ -450,8 +550,10 @@ private:
   SmallVector<Supply> supplies_;
   llvm::DenseMap<Operation *, size_t> lastReader_; ///< of a load: the number of a dot
   llvm::DenseMap<Operation *, Slot> slots_;        ///< of a load (erased, perhaps)
+  llvm::DenseSet<Operation *> rounded_;            ///< loads whose elements products take as the unit rounds them
   SmallVector<LoadOp> once_;                       ///< loads that fill slots outside the loops of their products
-  SmallVector<arith::AddIOp> numbers_;             ///< of what loops within loops fill: how often they did before, and their round
+  SmallVector<Family> families_;
+  SmallVector<arith::AddIOp> numbers_; ///< of what loops within loops fill: how often they did before, and their round
 };
 
 } // namespace

@@ -45,7 +45,9 @@ struct TileLoadEarlyPass : impl::TileLoadEarlyBase<TileLoadEarlyPass> {
   static int64_t registersLeft(FuncOp func, DotOp dot, const Target &target) {
     int64_t sets = isZeroTile(dot.getAcc()) ? 1 + int64_t(func.getInFlight()) : 1;
     int64_t accumulators = sets * dot.getResult().getType().getNumElements() / (int64_t(func.getWarps()) * 32);
-    int64_t share = shareRegisters(target, func.getProducerWarps() * 32, func.getConsumerWarps() * 32, func.getMinBlocks(), isChain(func)).consumer;
+    int64_t share = shareRegisters(target, func.getProducerWarps() * 32, func.getConsumerWarps() * 32, func.getMinBlocks(),
+                                   int64_t(func.getProducerRegisters()))
+                        .consumer;
     return share - accumulators - kBeside;
   }
 

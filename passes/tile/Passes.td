@@ -54,7 +54,10 @@ def TilePipeline : Pass<"tile-pipeline", "::kernelc::tile::FuncOp"> {
     `acquire`, copies, `await`, dot, `release` of the tile before. The first operand may be computed from
     what copies bring, and masked: `tile.ring_load` takes its loads out of their slots into registers, and
     the product is waited for in its own round. CUDA cores read whole rows (`pad 0`), which need no swizzle
-    for vectors along them, and release a slot in its own round. Anything else that no tensor copy can make
+    for vectors along them, and release a slot in its own round. Products side by side in one round are
+    filled together, issued one after the other and waited for a round later; those that take others'
+    results are waited for where their own are needed. A loop behind another one with slots like its goes
+    on in these (`tile.ring in`). Anything else that no tensor copy can make
     is an error; the plan asks first.
 
     *Runs before `tile-layouts`, because* copies need no layout.

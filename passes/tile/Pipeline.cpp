@@ -36,7 +36,8 @@ struct TilePipelinePass : impl::TilePipelineBase<TilePipelinePass> {
       }
     if (func.getProducerWarps()) {
       if (failed(pipelineThroughChannels(func, dots)))
-        signalPassFailure();
+        return signalPassFailure();
+      delayWaits(func);
       return;
     }
     for (DotOp dot : dots)

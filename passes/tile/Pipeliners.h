@@ -15,6 +15,9 @@ mlir::LogicalResult pipelineByCopies(tile::FuncOp func, mlir::scf::ForOp loop, t
 /// dots that read it share, filled where its load stands. Fails with a diagnostic.
 mlir::LogicalResult pipelineThroughChannels(tile::FuncOp func, llvm::ArrayRef<tile::DotOp> dots);
 
+/// Where a round has several products of which some take others' results: its loads first, and waits where results are needed.
+void delayWaits(tile::FuncOp func);
+
 /// Erases what of the loop's body nothing needs.
 void eraseUnused(mlir::scf::ForOp loop);
 

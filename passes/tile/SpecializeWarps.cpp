@@ -225,7 +225,7 @@ struct TileSpecializeWarpsPass : impl::TileSpecializeWarpsBase<TileSpecializeWar
     }
     OpBuilder b(&getContext());
     RegisterShares registers = shareRegisters(*target, func.getProducerWarps() * 32, func.getConsumerWarps() * 32, func.getMinBlocks(),
-                                              isChain(func));
+                                              int64_t(func.getProducerRegisters()));
     b.setInsertionPointToEnd(&body);
     auto roles = RolesOp::create(b, func.getLoc(), registers.producer, registers.consumer, channels.size());
     Block &consumer = roles.getConsumer().emplaceBlock();

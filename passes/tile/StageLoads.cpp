@@ -71,7 +71,8 @@ struct TileStageLoadsPass : impl::TileStageLoadsBase<TileStageLoadsPass> {
     func.walk([&](DotOp dot) { rows = dot.getM().empty() ? -1 : dot.getM().back(); });
     func.walk([&](RingOp ring) {
       RingType type = ring.getType();
-      room -= ShapedType::getNumElements(type.getShape()) * type.getElementType().getIntOrFloatBitWidth() / 8 * type.getSlots();
+      if (!ring.getOf())
+        room -= ShapedType::getNumElements(type.getShape()) * type.getElementType().getIntOrFloatBitWidth() / 8 * type.getSlots();
     });
     func.walk([&](tile::ReduceOp reduce) {
       if (llvm::is_contained(reduce.getDims(), rows))

@@ -21,8 +21,8 @@ LARGE = (64, 128, 1000, 1024, 1536, 1792, 2047, 2048, 2176, 2304, 2560, 3000, 30
 SMALL = {"M": (5, 33, 64, 100, 130, 136, 200, 257, 264, 300), "N": (8, 40, 72, 129, 136, 200, 257, 260), "K": (16, 40, 50, 64, 72, 100)}
 
 
-def draw_program(r):
-    """(text, whether it has a batch B)"""
+def draw_program(r, beside=False):
+    """(text, whether it has a batch B); `beside`: with a second product of the same results"""
     element = r.choice(("bf16", "bf16", "f16", "f32", "f32", "f64", "i8", "f8e4m3"))
     result = {"i8": "i32", "f64": "f64"}.get(element) or r.choice(("bf16" if element == "f8e4m3" else element, "f32"))
     batch = r.random() < 0.15
@@ -39,7 +39,21 @@ def draw_program(r):
     if floats and r.random() < 0.25:
         inputs.append(f"r: {r.choice(('bf16', 'f32'))}[{z}M, N]")
         value += f" + r[{zi}i, j]"
-    if r.random() < 0.15:
+    if beside:  # of one operand in common or none, that goes into the result, or makes one of its own
+        (d, di), (e, ei) = r.choice((("M, K", "i, k"), ("M, L", "i, k"))), r.choice((("K, N", "k, j"), ("N, K", "j, k")))
+        inputs.append(f"d: {element}[{z}{e.replace('K', 'L') if 'L' in d else e}]")
+        other = f"a[{zi}{ai}]"
+        if "L" in d or r.random() < 0.2:
+            inputs.append(f"x: {element}[{z}{d}]")
+            other = f"x[{zi}{di}]"
+        body.append(f"let q[{zi}i, j] = sum[k]({other} * d[{zi}{ei}])")
+        use = r.choice(("+", "+", "*", "output"))
+        if use == "output":
+            outputs.append(f"o: {result}[{z}M, N]")
+            body.append(f"o[{zi}i, j] = q[{zi}i, j]")
+        else:
+            value = f"{value} + q[{zi}i, j]" if use == "+" else f"({value}) * q[{zi}i, j]"
+    if not beside and r.random() < 0.15:
         outputs = [f"c: {result}[{z}N, M]"]
         body.append(f"c[{zi}j, i] = {value}")
     else:
@@ -54,17 +68,19 @@ def draw_program(r):
     return f"def f({', '.join(inputs)}) -> ({', '.join(outputs)}) {{\n{lines}}}\n", batch
 
 
-def compile_command(r, batch):
+def compile_command(r, batch, has_l):
     command = ["compile", "--arch", r.choice(("sm_90a", "sm_90a", "sm_90a", "sm_80", "sm_120a")), "--emit", "cuda", "-o", os.devnull]
     fixed = r.random() < 0.5
     for name in "MNK":
         size = r.choice(LARGE)
         divisor = size & -size
         command += ["--set", f"{name}={size}"] if fixed else ["--fact", f"{name}:{divisor}:{max(size, size * 5 // 4 // divisor * divisor)}:{size}"]
+    if has_l:
+        command += ["--set", f"L={r.choice((16, 64, 100, 512))}"]
     return command + (["--set", "B=3"] if batch else [])
 
 
-def check_command(r, batch, folder):
+def check_command(r, batch, has_l, folder):
     command = ["check", "--device", "emulator", "--arch", "sm_90a" if r.random() < 0.8 else "sm_80"]
     for name in "MNK":
         command += ["--set", f"{name}={r.choice(SMALL[name])}"]
@@ -73,6 +89,8 @@ def check_command(r, batch, folder):
         with open(schedule, "w") as f:
             json.dump([{"kernel": "f", "copies": r.choice(("always", "never"))}], f)
         command += ["--schedule", schedule]
+    if has_l:
+        command += ["--set", f"L={r.choice((8, 16, 72))}"]
     return command + (["--set", "B=2"] if batch else [])
 
 
@@ -82,16 +100,18 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--check", action="store_true", help="run in the emulator instead")
+    parser.add_argument("--beside", action="store_true", help="two products of each result")
     options = parser.parse_args()
     failures = 0
     with tempfile.TemporaryDirectory() as folder:
         program = os.path.join(folder, "product.kc")
         for n in range(options.count):
             r = random.Random(f"{options.seed} {n}")
-            text, batch = draw_program(r)
+            text, batch = draw_program(r, options.beside)
+            has_l = ", L]" in text or "[L, " in text
             with open(program, "w") as f:
                 f.write(text)
-            command, *rest = check_command(r, batch, folder) if options.check else compile_command(r, batch)
+            command, *rest = check_command(r, batch, has_l, folder) if options.check else compile_command(r, batch, has_l)
             run = subprocess.run([options.kernelc, command, program, "--kernel", "f", *rest], capture_output=True, text=True, timeout=300)
             if run.returncode:
                 failures += 1

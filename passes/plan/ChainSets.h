@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Chains of more than two products: several take the results of one or more others from registers, in one launch whose loop walks what
+// they sum. So of attention's backward pass dK and dV take p and ds, which two products make, and dQ takes ds along the other index.
+#pragma once
+
+#include "passes/analysis/Contraction.h"
+#include "passes/plan/PlanAttr.h"
+#include "support/Target.h"
+
+namespace kernelc::te {
+
+/// A product whose one factor is made point by point of other products' results at one place.
+struct SetReader {
+  ReduceOp op;
+  Contraction product;
+  bool fromB;                            ///< it is factor b
+  unsigned walked;                       ///< its dim that is summed: an index of those results
+  llvm::SmallVector<ReduceOp> producers; ///< in their order
+  llvm::SmallVector<int64_t> dims;       ///< for each index of their results the reader's dim
+  llvm::ArrayRef<unsigned> rows() const { return fromB ? product.n : product.m; }
+  llvm::ArrayRef<unsigned> columns() const { return fromB ? product.m : product.n; }
+  mlir::Value other() const { return fromB ? product.a : product.b; }
+};
+
+/// Readers that walk the same index of the same results, and have the same rows and columns.
+struct ChainSet {
+  std::vector<SetReader> readers;
+  llvm::SmallVector<ReduceOp> producers; ///< of all of them
+};
+
+/// Unit attribute of a set's reader, once te-chain-products has found that the set pays.
+inline constexpr llvm::StringLiteral kInSet = "in_set";
+
+/// The sets of a kernel's products that `target` may run in a launch each: of three products at least, where nobody else reads what a
+/// set's producers make. Of readers that are marked so (kInSet); `unmarked`: of all, and a producer may stand in several sets.
+std::vector<ChainSet> findChainSets(KernelOp kernel, const Target &target, const SizeFacts &facts, bool unmarked = false);
+
+/// Registers that warps which fill cannot give away.
+inline constexpr int64_t kFewestRegisters = 24;
+/// Registers that a thread of `threads` needs for tiles of `m` rows, `n` columns and `j` points of what is walked.
+int64_t registersOf(const ChainSet &set, int64_t m, int64_t n, int64_t j, int64_t threads);
+
+/// Whether sets that have producers in common take less time, each computing these itself, than a launch for each product, which writes
+/// its results for those that read them.
+bool paysAsSets(std::vector<ChainSet *> sets, const Target &target, const SizeFacts &facts);
+
+/// Whether an index that is summed over in a set's producers and that is a column of its readers is one index of the launch: all its points
+/// are in one tile, which both can take.
+bool isOneIndex(const ChainSet &set, ReduceOp producer, const SizeFacts &facts);
+
+} // namespace kernelc::te

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Rounds with several products, of which some take others' results: loads first, and each product waited for where its result is needed,
+// so that what is computed in between runs beside it.
+#include "passes/tile/Pipeliners.h"
+
+#include "passes/tile/Access.h"
+#include "support/Target.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace kernelc {
+
+using namespace tile;
+
+namespace {
+
+bool isInBlock(Value v, Block *block) { return v.getDefiningOp() && v.getDefiningOp()->getBlock() == block; }
+
+/// Whether another op of `block` than scalar code makes what `load` takes.
+bool needsTiles(LoadOp load, Block *block) {
+  return llvm::any_of(load->getOperands(), [&](Value v) { return isInBlock(v, block) && !isScalarCode(v.getDefiningOp()); });
+}
+
+/// Registers that a thread has beside the products of a round, one operand in the making, and masks.
+int64_t registersLeft(FuncOp func, Block *block) {
+  constexpr int64_t kMasks = 8;
+  const Target *target = findTarget(absl::string_view(func.getTarget().data(), func.getTarget().size()));
+  if (!target)
+    return 0;
+  int64_t threads = int64_t(func.getWarps()) * 32, operand = 0;
+  int64_t left = shareRegisters(*target, func.getProducerWarps() * 32, func.getConsumerWarps() * 32, func.getMinBlocks(),
+                                int64_t(func.getProducerRegisters()))
+                     .consumer;
+  for (DotOp dot : block->getOps<DotOp>()) {
+    left -= dot.getResult().getType().getNumElements() / threads;
+    if (auto a = dyn_cast<RankedTensorType>(dot.getA().getType()))
+      operand = std::max<int64_t>(operand, a.getNumElements() * a.getElementTypeBitWidth() / 32 / threads);
+  }
+  bool isMasked = llvm::any_of(block->getOps<arith::SelectOp>(), [](arith::SelectOp s) { return isa<RankedTensorType>(s.getType()); });
+  return left - operand - (isMasked ? kMasks : 0);
+}
+
+/// Starts what a round loads itself before it waits for anything, as far as there are registers. Scalar code stands before all of it.
+void loadFirst(FuncOp func, Block *block) {
+  auto awaits = block->getOps<AwaitOp>();
+  if (awaits.empty())
+    return;
+  Operation *first = *awaits.begin();
+  int64_t left = registersLeft(func, block);
+  auto isAfter = [&](Value v) { return isInBlock(v, block) && first->isBeforeInBlock(v.getDefiningOp()); };
+  for (LoadOp load : llvm::to_vector(block->getOps<LoadOp>())) {
+    bool isOnlyRead = llvm::all_of(load.getBase().getUsers(), llvm::IsaPred<LoadOp, RingCopyOp>);
+    if (!isOnlyRead || load->isBeforeInBlock(first) || needsTiles(load, block) || llvm::any_of(load->getOperands(), isAfter))
+      continue;
+    RankedTensorType type = load.getResult().getType();
+    left -= type.getNumElements() * std::max<int64_t>(16, type.getElementTypeBitWidth()) / 32 / 4; // (of a warpgroup's columns a quarter)
+    if (left < 0)
+      return;
+    load->moveBefore(first);
+  }
+}
+
+/// Moves `wait`, and the releases of slots that stand behind it, to where its result is first needed.
+void delay(DotWaitOp wait) {
+  Block *block = wait->getBlock();
+  Operation *user = block->getTerminator();
+  for (Operation *u : wait->getUsers())
+    if (Operation *own = block->findAncestorOpInBlock(*u); own && own->isBeforeInBlock(user))
+      user = own;
+  SmallVector<Operation *> moved{wait};
+  for (Operation *op = wait->getNextNode(); isa_and_nonnull<ReleaseOp>(op); op = op->getNextNode())
+    moved.push_back(op);
+  for (Operation *op : moved)
+    op->moveBefore(user);
+}
+
+} // namespace
+
+void delayWaits(FuncOp func) {
+  if (func.getUnit() != "wgmma")
+    return;
+  llvm::SmallSetVector<Block *, 4> blocks;
+  func.walk([&](DotOp dot) { blocks.insert(dot->getBlock()); });
+  for (Block *block : blocks) {
+    SmallVector<std::pair<DotWaitOp, DotOp>> waits;
+    for (DotWaitOp wait : block->getOps<DotWaitOp>())
+      if (auto dot = wait.getAcc().getDefiningOp<DotOp>(); dot && dot->getBlock() == block && wait.getPending() == 0)
+        waits.push_back({wait, dot});
+    if (waits.size() < 3)
+      continue;
+    loadFirst(func, block);
+    for (auto [wait, dot] : waits)
+      delay(wait);
+    for (auto [wait, dot] : waits) { // those issued behind it may be in flight yet
+      int64_t pending = 0;
+      for (Operation *op = dot->getNextNode(); op != wait; op = op->getNextNode())
+        pending += isa<DotOp>(op);
+      wait.setPending(pending);
+    }
+  }
+}
+
+} // namespace kernelc
