@@ -3,6 +3,7 @@
 // this one goes over launches and statements, and makes the pointwise ones.
 #include "passes/Passes.h"
 
+#include "passes/analysis/Contraction.h"
 #include "passes/lowerings/LaunchEmitter.h"
 #include "passes/plan/Scheduler.h"
 
@@ -45,13 +46,65 @@ LogicalResult LaunchEmitter::emit(unsigned number) {
 LogicalResult LaunchEmitter::emitStatement(size_t member) {
   Operation *op = ops_[l_.ops[member]];
   ArrayRef<int64_t> dims = l_.dims[member];
+  madeAlong_ = llvm::to_vector(llvm::make_filter_range(l_.grid, [&](int64_t g) { return !llvm::is_contained(dims, g); }));
   return isa<ComputeOp>(op)   ? emitCompute(cast<ComputeOp>(op), dims)
          : isa<CascadeOp>(op) ? emitCascade(cast<CascadeOp>(op), dims)
          : isa<ScatterOp>(op) ? emitScatter(cast<ScatterOp>(op), dims)
                               : emitReduce(cast<ReduceOp>(op), dims);
 }
 
+bool LaunchEmitter::isStraight() {
+  return llvm::all_of(func_.getBody().front(), [](Operation &op) { return op.getNumRegions() == 0 || isa<scf::IfOp>(op); }) &&
+         llvm::none_of(l_.ops, [&](int64_t o) { return isa<ReduceOp>(ops_[o]) && findGeneralContraction(cast<ReduceOp>(ops_[o])); });
+}
+
+/// Whether a value comes from what the load gives, or another load of the same.
+static bool dependsOnLoad(Value v, tile::LoadOp load) {
+  SmallVector<Value> work{v};
+  llvm::SmallPtrSet<Operation *, 32> seen;
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val().getDefiningOp();
+    if (!op || !seen.insert(op).second)
+      continue;
+    if (auto other = dyn_cast<tile::LoadOp>(op); other && other.getBase() == load.getBase() && other.getMap() == load.getMap() &&
+                                                 other.getType() == load.getType() && llvm::equal(other.getOffsets(), load.getOffsets()))
+      return true;
+    llvm::append_range(work, op->getOperands());
+  }
+  return false;
+}
+
+void LaunchEmitter::storeLast() {
+  Block &body = func_.getBody().front();
+  SmallVector<tile::StoreOp> stores;
+  SmallVector<tile::LoadOp> loads;
+  func_.walk([&](Operation *op) {
+    if (auto store = dyn_cast<tile::StoreOp>(op))
+      stores.push_back(store);
+    else if (auto load = dyn_cast<tile::LoadOp>(op))
+      loads.push_back(load);
+  });
+  Operation *first = nullptr;
+  for (tile::StoreOp store : stores) {
+    Operation *op = body.findAncestorOpInBlock(*store);
+    op->moveBefore(&body, body.end());
+    first = first ? first : op;
+  }
+  // An element that is read for another value than the one that is written there: by any thread.
+  bool meet = llvm::any_of(stores, [&](tile::StoreOp store) {
+    return llvm::any_of(loads,
+                        [&](tile::LoadOp load) { return load.getBase() == store.getBase() && !dependsOnLoad(store.getValue(), load); });
+  });
+  if (meet) {
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPoint(first);
+    tile::BarrierOp::create(b_, first->getLoc());
+  }
+}
+
 void LaunchEmitter::sinkStores() {
+  if (isStraight())
+    return storeLast();
   llvm::DenseSet<Value> loaded; // by statements of this launch
   func_.walk([&](tile::LoadOp load) { loaded.insert(load.getBase()); });
   SmallVector<tile::StoreOp> stores;
@@ -82,11 +135,18 @@ void LaunchEmitter::store(Value tile, Value te, AffineMap outMap, ArrayRef<int64
       mask.push_back(d);
   llvm::sort(mask);
   OpBuilder::InsertionGuard guard(b_);
-  // Blocks that share an index out all have what does not depend on it: the first one writes it.
-  if (sharesOut() && !llvm::is_contained(dims, l_.clusterIndex)) {
-    Value first = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::eq, rank_, constant(0, loc));
+  // Blocks that share an index out, or each make what they need, all have what does not depend on it: the first one writes it.
+  Value first;
+  auto onlyAtZero = [&](Value place) {
+    Value is = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::eq, place, constant(0, loc));
+    first = first ? arith::AndIOp::create(b_, loc, first, is).getResult() : is;
+  };
+  if (sharesOut() && !llvm::is_contained(dims, l_.clusterIndex))
+    onlyAtZero(rank_);
+  for (int64_t g : madeAlong_)
+    onlyAtZero(c_.offsets[g]);
+  if (first)
     b_.setInsertionPoint(scf::IfOp::create(b_, loc, first, false).thenBlock()->getTerminator());
-  }
   tile::StoreOp::create(b_, loc, tile, c_.buffers.lookup(te), map, c_.offsets, mask, condition, clip);
 }
 

@@ -17,6 +17,7 @@
 #include "passes/analysis/Contraction.h"
 #include "passes/index/Affine.h"
 #include "passes/plan/Chain.h"
+#include "passes/plan/Merging.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -110,7 +111,7 @@ private:
   /// Statement i as a member of the group that holds what it reads last.
   bool tryJoin(int64_t i) {
     Operation *op = ops_[i];
-    if (!isPlain(op) || op->hasAttr(kOwnLaunch))
+    if (!isPlain(op) || op->hasAttr(kOwnLaunch) || op->hasAttr(kBehindParts))
       return false;
     // Groups whose results op reads; the youngest is the candidate, and no other
     // one may come later than it (it would have to run before).
@@ -367,21 +368,6 @@ private:
     std::vector<LaunchPlan> launches;
     for (const Group &g : groups_) {
       LaunchPlan l;
-      // Named for its last statement, but for parts of reductions that tiles have aside.
-      Operation *last = ops_[g.ops.back()];
-      for (int64_t o : llvm::reverse(g.ops))
-        if (!ops_[o]->hasAttr(kInTile)) {
-          last = ops_[o];
-          break;
-        }
-      auto name = last->getAttrOfType<StringAttr>("name");
-      std::string base = name                   ? name.getValue().str()
-                         : isa<ReduceOp>(last)  ? stringifyCombiner(cast<ReduceOp>(last).getKind()).str()
-                         : isa<CascadeOp>(last) ? "cascade"
-                                                : "step";
-      l.name = base;
-      for (int n = 2; llvm::any_of(launches, [&](const LaunchPlan &o) { return o.name == l.name; }); ++n)
-        l.name = base + std::to_string(n);
       l.ops = g.ops;
       l.dims = g.dims;
       l.indices = g.names;
@@ -404,10 +390,35 @@ private:
   std::vector<Group> groups_;
 };
 
+/// Each for its last statement, but for parts of reductions that tiles have aside.
+void nameLaunches(std::vector<LaunchPlan> &launches, ArrayRef<Operation *> ops) {
+  for (size_t n = 0; n < launches.size(); ++n) {
+    LaunchPlan &l = launches[n];
+    Operation *last = ops[l.ops.back()];
+    for (int64_t o : llvm::reverse(l.ops))
+      if (!ops[o]->hasAttr(kInTile)) {
+        last = ops[o];
+        break;
+      }
+    auto name = last->getAttrOfType<StringAttr>("name");
+    std::string base = name                   ? name.getValue().str()
+                       : isa<ReduceOp>(last)  ? stringifyCombiner(cast<ReduceOp>(last).getKind()).str()
+                       : isa<CascadeOp>(last) ? "cascade"
+                                              : "step";
+    l.name = base;
+    auto isTaken = [&](const LaunchPlan &o) { return o.name == l.name; };
+    for (int k = 2; llvm::any_of(ArrayRef<LaunchPlan>(launches).take_front(n), isTaken); ++k)
+      l.name = base + std::to_string(k);
+  }
+}
+
 } // namespace
 
 std::vector<LaunchPlan> groupStatements(KernelOp kernel, const Target &target, const SizeFacts &facts) {
-  return Grouper(kernel, target, facts).run();
+  std::vector<LaunchPlan> launches = Grouper(kernel, target, facts).run();
+  mergeLaunches(kernel, target, facts, launches);
+  nameLaunches(launches, getDomainOps(kernel));
+  return launches;
 }
 
 } // namespace kernelc::te

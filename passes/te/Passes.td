@@ -433,7 +433,9 @@ def TeCopyInouts : Pass<"te-copy-inouts", "::kernelc::te::KernelOp"> {
     - A statement that does not need the writer's result is moved before the writer.
     - A read that cannot be moved goes to a copy, which a launch of its own makes first; a remark says so.
       That is a read by the writer itself of other elements than it writes (`r[i] = r[N - 1 - i]`), and a
-      read by a statement that needs the writer's result.
+      read by a statement that needs the writer's result. Pointwise statements over the same points that
+      update one memory in pieces, each point the elements that it reads, need none (`x[d]` and `x[d + N]`
+      from both): they are one launch, which loads before it stores.
 
     An element that the writer reads where it writes it (`y[i] = y[i] + a * x[i]`) needs neither, nor does
     an element that the writer is known not to write (`x[i] = x[0] where i in 1:N`). Outputs and workspaces
@@ -445,7 +447,7 @@ def TeCopyInouts : Pass<"te-copy-inouts", "::kernelc::te::KernelOp"> {
     come first; `te-verify-plan` checks the result.
 
     Postcondition: a statement that reads a tensor stands before the statement that overwrites what it
-    reads, or is that statement and reads its own points. Numeric effect: none.
+    reads, or is that statement or another piece of one update, and reads its own points. Numeric effect: none.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
