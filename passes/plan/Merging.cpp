@@ -37,21 +37,27 @@ public:
         launches_(launches), reads_(ops_, facts) {}
 
   void run() {
-    // What is over the same points first: a launch that makes what few values it needs is one of more kinds of statements.
-    for (bool few : {false, true})
-      while (mergeBest(few))
+    // The simplest first: a launch of several kinds of statements takes fewer others in.
+    for (Step step : {Step::Pointwise, Step::SamePoints, Step::Few})
+      while (mergeBest(step))
         ;
   }
 
 private:
   static constexpr size_t kAllPairs = 64;
 
-  bool mergeBest(bool few) {
+  enum class Step {
+    Pointwise,  ///< pointwise launches
+    SamePoints, ///< others over the same points
+    Few,        ///< few values, and the launch that needs them
+  };
+
+  bool mergeBest(Step step) {
     std::optional<Merged> best;
     size_t first = 0, second = 0;
     for (size_t b = 1; b < launches_.size(); ++b)
       for (size_t a = launches_.size() <= kAllPairs ? 0 : b - 1; a < b; ++a)
-        if (std::optional<Merged> merged = merge(a, b, few); merged && (!best || merged->saves > best->saves)) {
+        if (std::optional<Merged> merged = merge(a, b, step); merged && (!best || merged->saves > best->saves)) {
           best = std::move(merged);
           std::tie(first, second) = std::pair(a, b);
         }
@@ -64,10 +70,12 @@ private:
     return true;
   }
 
-  std::optional<Merged> merge(size_t a, size_t b, bool few) {
+  std::optional<Merged> merge(size_t a, size_t b, Step step) {
     if (!isMergeable(launches_[a]) || !isMergeable(launches_[b]) || (!canPass(a, b, true) && !canPass(a, b, false)))
       return std::nullopt;
-    return few ? mergeFew(launches_[a], launches_[b]) : mergeSamePoints(launches_[a], launches_[b]);
+    if (step == Step::Pointwise && !(isPointwise(launches_[a]) && isPointwise(launches_[b])))
+      return std::nullopt;
+    return step == Step::Few ? mergeFew(launches_[a], launches_[b]) : mergeSamePoints(launches_[a], launches_[b]);
   }
 
   //===- What may be moved -===//
@@ -101,7 +109,9 @@ private:
     return t;
   }
   static bool conflict(const Touched &x, const Touched &y) {
-    auto meets = [](const std::set<int64_t> &a, const std::set<int64_t> &b) { return llvm::any_of(a, [&](int64_t s) { return b.count(s); }); };
+    auto meets = [](const std::set<int64_t> &a, const std::set<int64_t> &b) {
+      return llvm::any_of(a, [&](int64_t s) { return b.count(s); });
+    };
     return meets(x.written, y.read) || meets(x.written, y.written) || meets(x.read, y.written);
   }
   /// Whether launch a can stand behind those between it and b, or b before them.
@@ -253,8 +263,7 @@ private:
       size_t before = 0, after = 0;
       if (!memories_.find(read.getTensor(), before) || !memories_.find(result, after) || after < before)
         return false;
-      if (n == m || readsApart(read, reader, writer) ||
-          isReadBeforeWritten(l.grid, l.dims[n], l.dims[m], read, reader, writer) ||
+      if (n == m || readsApart(read, reader, writer) || isReadBeforeWritten(l.grid, l.dims[n], l.dims[m], read, reader, writer) ||
           isReadAtPointWritten(kernel_, facts_, l.grid, l.dims[n], l.dims[m], read, reader, writer))
         continue;
       return false;
@@ -361,7 +370,8 @@ private:
   bool readsResults(const LaunchPlan &a, const LaunchPlan &b) {
     auto isMade = [&](Value v) { return llvm::any_of(a.ops, [&](int64_t o) { return v.getDefiningOp() == ops_[o]; }); };
     return llvm::any_of(b.ops, [&](int64_t o) {
-      return ops_[o]->walk([&](ReadOp read) { return isMade(read.getTensor()) ? WalkResult::interrupt() : WalkResult::advance(); })
+      return ops_[o]
+          ->walk([&](ReadOp read) { return isMade(read.getTensor()) ? WalkResult::interrupt() : WalkResult::advance(); })
           .wasInterrupted();
     });
   }
@@ -380,8 +390,8 @@ private:
   /// What all blocks of a pointwise launch take longer for reading what the statements of `a` read, in microseconds. They find it in the
   /// second-level cache.
   double timeOfMakingAgain(const LaunchPlan &a, const LaunchPlan &b) {
-    constexpr double kCache = 1.5;        // times the rate of memory
-    constexpr int64_t kBlock = 1 << 11;   // points of one
+    constexpr double kCache = 1.5;         // times the rate of memory
+    constexpr int64_t kBlock = 1 << 11;    // points of one
     constexpr double kMostBytes = 1 << 15; // that a block reads first
     SmallVector<int64_t> inner;
     for (int64_t i = 0; i < int64_t(a.indices.size()); ++i)

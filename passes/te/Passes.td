@@ -341,6 +341,32 @@ def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
     ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
 }
 
+def TeShareReductions : Pass<"te-share-reductions", "::kernelc::te::KernelOp"> {
+  let summary = "Compute a reduction once, however often and in whatever spelling it is written";
+  let description = [{
+    A reduction that two statements need may be written twice, with factors or reduced indices in another order, other names of
+    indices, or over indices that it is free of, because a `let` had them.
+
+    - Parallel indices that a reduction is free of leave it. Readers leave out those subscripts; an output is spread by a statement of
+      its own.
+    - A reduction that equals an earlier one, operands of commutative operations in either order and indices under any names, gives
+      way to that one. A second output is a copy of the first one.
+
+    *Runs after the first `te-simplify` and CSE, because* definitions are inlined then, and before all that looks for products and
+    masks, which then find each once.
+
+    Postcondition: no reduction has a parallel index that neither its body nor its condition depends on, and no two are equal.
+    Numeric effect: none.
+
+    ```mlir
+    // One reduction, and y reads it twice.
+    %a = te.reduce sum ["i", "k"] .. { x[i, k] * w[k] }
+    %b = te.reduce sum ["i", "j", "l"] .. { w[l] * x[i, l] }
+    %y = te.compute ["i", "j"] .. { a[i] + b[i, j] }
+    ```
+  }];
+}
+
 def TeScan : Pass<"te-scan", "::kernelc::te::KernelOp"> {
   let summary = "Give scans the form that devices compute in linear work";
   let description = [{
