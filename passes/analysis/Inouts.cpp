@@ -101,8 +101,8 @@ bool readsApart(ReadOp read, Operation *reader, Operation *writer) {
     };
     return isBelow(distance) || isBelow(-distance);
   });
-  if (beyond)
-    return true;
+  if (beyond || getCondition(reader)) // (a tile is loaded where its condition does not hold, too)
+    return beyond;
   Meeting meeting(getKernel(reader), {});
   unsigned p = meeting.addPoint(reader), q = meeting.addPoint(writer);
   for (auto [x, y] : llvm::zip(at.getResults(), out.getResults()))
@@ -171,7 +171,8 @@ bool writeApart(KernelOp kernel, const SizeFacts &facts, Operation *a, Operation
 
 bool isReadAtPointWritten(KernelOp kernel, const SizeFacts &facts, ArrayRef<int64_t> grid, ArrayRef<int64_t> readerDims,
                           ArrayRef<int64_t> writerDims, ReadOp read, Operation *reader, Operation *writer) {
-  if (!isa<ComputeOp>(reader) || !isa<ComputeOp>(writer) || readerDims.size() != grid.size() || writerDims.size() != grid.size())
+  if (!isa<ComputeOp>(reader) || !isa<ComputeOp>(writer) || readerDims.size() != grid.size() || writerDims.size() != grid.size() ||
+      getCondition(reader)) // (a tile is loaded where its condition does not hold, too)
     return false;
   AffineMap at = subscriptsOf(read, reader), out = outMapOf(writer);
   bool plain = read.getBounds() == BoundsMode::InBounds || read.getBounds() == BoundsMode::Assume || read.getBounds() == BoundsMode::Pad;

@@ -298,7 +298,8 @@ bool Verifier::staysInTile(ReadOp read, Operation *reader, Operation *writer) {
 /// same point of it.
 bool Verifier::staysAtPoint(ReadOp read, Operation *reader, Operation *writer) {
   const LaunchPlan &l = launchOf(reader);
-  if (!isa<ComputeOp>(reader) || !isa<ComputeOp>(writer) || findScannedIndex(l, ops_))
+  // (A tile is loaded where a condition does not hold, too.)
+  if (!isa<ComputeOp>(reader) || !isa<ComputeOp>(writer) || getCondition(reader) || findScannedIndex(l, ops_))
     return false;
   for (Operation *op : {reader, writer})
     if (!llvm::all_of(at_[op].dims, [&](int64_t index) { return llvm::is_contained(l.grid, index); }))
