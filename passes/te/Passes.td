@@ -43,9 +43,11 @@ def TeSimplify : Pass<"te-simplify", "::kernelc::te::KernelOp"> {
   let summary = "Inline pointwise tensors into their readers and drop dead ones";
   let description = [{
     A `te.compute` without an init, a condition or an `out_map` of its own is a
-    definition: wherever it is read in bounds, its body can stand instead. After
-    this pass a tensor exists only where it is reduced, returned, or read outside
-    its bounds. *Runs first, before `te-plan`, because* the plan counts launches and
+    definition: wherever it is read in bounds, its body can stand instead. A pointwise
+    statement that no reduction needs takes it in where it reads the nearest element
+    (`edge`), too, or a value in place of those outside (`pad`), up to 16 loads for a
+    window. After this pass a tensor exists only where it is reduced, returned, or read
+    outside its bounds. *Runs first, before `te-plan`, because* the plan counts launches and
     bytes, and a tensor that is never stored costs neither. Equal reductions and
     subexpressions merge by CSE afterwards.
 

@@ -108,8 +108,8 @@ private:
     if (!own || !other)
       return !own && !other;
     SmallVector<AffineExpr> moved = llvm::map_to_vector(dims_, [&](int64_t d) { return getAffineDimExpr(d, from_.getContext()); });
-    SmallVector<AffineExpr> constraints =
-        llvm::map_to_vector(own->getConstraints(), [&](AffineExpr e) { return simplifyAffineExpr(e.replaceDims(moved), dims_.size(), own->getNumSymbols()); });
+    SmallVector<AffineExpr> constraints = llvm::map_to_vector(
+        own->getConstraints(), [&](AffineExpr e) { return simplifyAffineExpr(e.replaceDims(moved), dims_.size(), own->getNumSymbols()); });
     auto same = [&](AffineExpr e, AffineExpr f) { return e == simplifyAffineExpr(f, dims_.size(), other->getNumSymbols()); };
     return own->getEqFlags() == other->getEqFlags() && constraints.size() == other->getConstraints().size() &&
            llvm::all_of(llvm::zip(constraints, other->getConstraints()), [&](auto p) { return same(std::get<0>(p), std::get<1>(p)); });
@@ -180,8 +180,7 @@ private:
     }
     IntegerSetAttr where;
     if (std::optional<IntegerSet> set = getCondition(r)) {
-      SmallVector<AffineExpr> constraints =
-          llvm::map_to_vector(set->getConstraints(), [&](AffineExpr e) { return e.replaceDims(moved); });
+      SmallVector<AffineExpr> constraints = llvm::map_to_vector(set->getConstraints(), [&](AffineExpr e) { return e.replaceDims(moved); });
       where = IntegerSetAttr::get(IntegerSet::get(dims.size(), set->getNumSymbols(), constraints, set->getEqFlags()));
     }
     auto type = RankedTensorType::get(SmallVector<int64_t>(rank, ShapedType::kDynamic), r.getResult().getType().getElementType());
