@@ -5,6 +5,7 @@
 
 #include "passes/analysis/Contraction.h"
 #include "passes/lowerings/LaunchEmitter.h"
+#include "passes/plan/Merging.h"
 #include "passes/plan/Scheduler.h"
 
 using namespace mlir;
@@ -46,7 +47,7 @@ LogicalResult LaunchEmitter::emit(unsigned number) {
 LogicalResult LaunchEmitter::emitStatement(size_t member) {
   Operation *op = ops_[l_.ops[member]];
   ArrayRef<int64_t> dims = l_.dims[member];
-  madeAlong_ = llvm::to_vector(llvm::make_filter_range(l_.grid, [&](int64_t g) { return !llvm::is_contained(dims, g); }));
+  madeAlong_ = findMissingIndices(l_, member, ops_);
   return isa<ComputeOp>(op)   ? emitCompute(cast<ComputeOp>(op), dims)
          : isa<CascadeOp>(op) ? emitCascade(cast<CascadeOp>(op), dims)
          : isa<ScatterOp>(op) ? emitScatter(cast<ScatterOp>(op), dims)

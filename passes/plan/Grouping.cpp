@@ -164,11 +164,11 @@ private:
           return false;
         ++found;
       }
-    if (found != g.grid || g.grid == 0)
+    if (g.grid == 0 || (found != g.grid && !(product && isBehindTile(g, op, map))))
       return false;
     if (!isa<ComputeOp>(op) && !product && getNumParallel(op) != g.grid)
       return false;
-    if (product && getExtents(op).getNumResults() != g.grid)
+    if (product && getExtents(op).getNumResults() != found)
       return false;
     // A second contraction in one launch would need operands of its own shape.
     if (reduce && findGeneralContraction(reduce))
@@ -305,6 +305,18 @@ private:
   bool fitsTile(AffineExpr extent) {
     int64_t max = knownMax(extent, facts_);
     return max >= 0 && max <= kLargestInTile;
+  }
+
+  /// Whether a pointwise statement needs all of the grid's indices but those that a member has reduced in the tile.
+  bool isBehindTile(const Group &g, Operation *op, ArrayRef<int64_t> map) {
+    auto isReduced = [&](int64_t index) {
+      return llvm::any_of(llvm::zip(g.ops, g.dims), [&](auto member) {
+        Operation *other = ops_[std::get<0>(member)];
+        return llvm::is_contained(ArrayRef<int64_t>(std::get<1>(member)).drop_front(getNumParallel(other)), index);
+      });
+    };
+    return isa<ComputeOp>(op) &&
+           llvm::all_of(llvm::seq<int64_t>(0, g.grid), [&](int64_t index) { return llvm::is_contained(map, index) || isReduced(index); });
   }
 
   bool isContractionGroup(const Group &g) {

@@ -42,7 +42,7 @@ bool Scheduler::scheduleBehindFew(LaunchPlan &l) {
   own.ops.clear();
   own.dims.clear();
   for (size_t n = 0; n < l.ops.size(); ++n)
-    if (!isMadeByEveryBlock(l, n)) {
+    if (findMissingIndices(l, n, ops_).empty()) {
       own.ops.push_back(l.ops[n]);
       own.dims.push_back(l.dims[n]);
     }

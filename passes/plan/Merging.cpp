@@ -132,7 +132,7 @@ private:
   bool isPointwiseBehindFew(const LaunchPlan &l) {
     bool some = false;
     for (size_t n = 0; n < l.ops.size(); ++n) {
-      bool again = isMadeByEveryBlock(l, n);
+      bool again = !findMissingIndices(l, n, ops_).empty();
       some |= !again;
       if (!again && (!isa<ComputeOp>(ops_[l.ops[n]]) || l.dims[n].size() != l.grid.size()))
         return false;
@@ -428,8 +428,14 @@ void mergeLaunches(KernelOp kernel, const Target &target, const SizeFacts &facts
   Merger(kernel, target, facts, launches).run();
 }
 
-bool isMadeByEveryBlock(const LaunchPlan &launch, size_t member) {
-  return !llvm::all_of(launch.grid, [&](int64_t g) { return llvm::is_contained(launch.dims[member], g); });
+SmallVector<int64_t> findMissingIndices(const LaunchPlan &launch, size_t member, ArrayRef<Operation *> ops) {
+  auto isReduced = [&](int64_t g) { // within a tile: it has all of them
+    return llvm::any_of(llvm::zip(launch.ops, launch.dims), [&](auto other) {
+      return llvm::is_contained(ArrayRef<int64_t>(std::get<1>(other)).drop_front(getNumParallel(ops[std::get<0>(other)])), g);
+    });
+  };
+  return llvm::to_vector(
+      llvm::make_filter_range(launch.grid, [&](int64_t g) { return !llvm::is_contained(launch.dims[member], g) && !isReduced(g); }));
 }
 
 } // namespace kernelc::te

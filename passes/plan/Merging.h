@@ -12,8 +12,8 @@ inline constexpr llvm::StringLiteral kBehindParts = "behind_parts";
 /// Merges launches without products, scans and scatters, the pairs first that save most. Tiles are still 1.
 void mergeLaunches(KernelOp kernel, const Target &target, const SizeFacts &facts, std::vector<LaunchPlan> &launches);
 
-/// Whether every block makes what statement `member` of the launch makes: the grid has indices that the statement has not, be it to reduce
-/// them in a tile.
-bool isMadeByEveryBlock(const LaunchPlan &launch, size_t member);
+/// The grid's indices along which all tiles make what statement `member` of the launch does: it has them neither as they are nor reduced
+/// in a tile. `ops`: the kernel's domain ops.
+llvm::SmallVector<int64_t> findMissingIndices(const LaunchPlan &launch, size_t member, llvm::ArrayRef<mlir::Operation *> ops);
 
 } // namespace kernelc::te

@@ -369,6 +369,33 @@ def TeShareReductions : Pass<"te-share-reductions", "::kernelc::te::KernelOp"> {
   }];
 }
 
+def TeReaderWindows : Pass<"te-reader-windows", "::kernelc::te::KernelOp"> {
+  let summary = "Index a product as the pooling that reads it does";
+  let description = [{
+    What is reduced over windows of a product's results that do not overlap (a convolution and a pooling of it) is written as if the
+    product stood there: the product gets the reader's indices, `2 * h + u` becomes h and u. Then tiles have whole windows, which they
+    reduce (te-plan), and no result of the product goes to memory. Results that no window has are not computed.
+
+    Taken are products off warpgroups (boxes of tensor copies have no digits of rows) that one reduction reads, at one place, over at
+    most 64 points a window.
+
+    *Runs behind `te-share-reductions`, before `te-simplify` brings the subscripts into maps again, because* products are looked for
+    behind it.
+
+    Postcondition: none. Numeric effect: none.
+
+    ```mlir
+    // max over u of sum over r of x[2 * h + u + r] * f[r]: indices h, u and r.
+    %a = te.reduce sum ["h", "r"] parallel 1 .. { x[h + r] * f[r] }
+    %y = te.reduce max ["h", "u"] parallel 1 .. { a[2 * h + u] }
+    ```
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,
+    ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">,
+    ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
+}
+
 def TeScan : Pass<"te-scan", "::kernelc::te::KernelOp"> {
   let summary = "Give scans the form that devices compute in linear work";
   let description = [{
