@@ -51,6 +51,8 @@ private:
   /// Of a straight launch: all loads, then all stores. An element that one statement reads and another writes at its point is read
   /// first, and what several of them read is loaded once.
   void storeLast();
+  /// And what is known before a reduction across threads is stored before it.
+  void storeBeforeExchange();
 
   // FunctionToTile.cpp
   bool isMember(mlir::Value v);

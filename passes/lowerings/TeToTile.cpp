@@ -3,6 +3,9 @@
 // this one goes over launches and statements, and makes the pointwise ones.
 #include "passes/Passes.h"
 
+#include "mlir/IR/Dominance.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/CSE.h"
 #include "passes/analysis/Contraction.h"
 #include "passes/lowerings/LaunchEmitter.h"
 #include "passes/plan/Merging.h"
@@ -103,9 +106,38 @@ void LaunchEmitter::storeLast() {
   }
 }
 
+void LaunchEmitter::storeBeforeExchange() {
+  // Equal loads are one now; what is stored need not be held while threads exchange what they reduce.
+  IRRewriter rewriter(b_.getContext());
+  DominanceInfo dominance(func_);
+  eliminateCommonSubExpressions(rewriter, dominance, func_);
+  Block &body = func_.getBody().front();
+  SmallVector<Operation *> exchanges;
+  for (Operation &op : body)
+    if (isa<tile::ReduceOp, tile::ClusterReduceOp>(op))
+      exchanges.push_back(&op);
+  for (tile::StoreOp store : llvm::to_vector(body.getOps<tile::StoreOp>())) {
+    auto isBehind = [&](Operation *exchange) {
+      return llvm::all_of(store->getOperands(), [&](Value v) {
+        Operation *def = v.getDefiningOp();
+        return !def || def->isBeforeInBlock(exchange);
+      });
+    };
+    auto next = llvm::find_if(exchanges, isBehind);
+    if (next == exchanges.end())
+      continue;
+    bool isReadLater = llvm::any_of(body.getOps<tile::LoadOp>(),
+                                    [&](tile::LoadOp load) { return load.getBase() == store.getBase() && (*next)->isBeforeInBlock(load); });
+    if (!isReadLater)
+      store->moveBefore(*next);
+  }
+}
+
 void LaunchEmitter::sinkStores() {
-  if (isStraight())
-    return storeLast();
+  if (isStraight()) {
+    storeLast();
+    return storeBeforeExchange();
+  }
   llvm::DenseSet<Value> loaded; // by statements of this launch
   func_.walk([&](tile::LoadOp load) { loaded.insert(load.getBase()); });
   SmallVector<tile::StoreOp> stores;

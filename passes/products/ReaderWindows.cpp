@@ -142,16 +142,17 @@ private:
     b.setInsertionPointToStart(&block);
     IRMapping mapping;
     for (unsigned d = 0; d < product.getNumDims(); ++d)
-      mapping.map(product.getBlock().getArgument(d),
-                  d < places.size() ? materialize(b, product.getLoc(), places[d], block.getArguments(), symbols)
-                                    : block.getArgument(parallel + d - places.size()));
+      mapping.map(product.getBlock().getArgument(d), d < places.size()
+                                                         ? materialize(b, product.getLoc(), places[d], block.getArguments(), symbols)
+                                                         : block.getArgument(parallel + d - places.size()));
     for (Operation &op : product.getBlock())
       b.clone(op, mapping);
     for (Operation *user : llvm::to_vector(product->getUsers())) {
       auto old = cast<ReadOp>(user);
       OpBuilder at(old);
-      auto whole = ReadOp::create(at, old.getLoc(), old.getResult().getType(), moved.getResult(),
-                                  llvm::to_vector_of<Value>(reader.getBlock().getArguments()), AffineMapAttr(), old.getBoundsAttr(), Value());
+      auto whole =
+          ReadOp::create(at, old.getLoc(), old.getResult().getType(), moved.getResult(),
+                         llvm::to_vector_of<Value>(reader.getBlock().getArguments()), AffineMapAttr(), old.getBoundsAttr(), Value());
       old.replaceAllUsesWith(whole.getResult());
       old.erase();
     }
