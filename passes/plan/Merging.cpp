@@ -147,12 +147,23 @@ private:
     if (hasCascade(a) || hasCascade(b) || readsBehindParts(a, b))
       return std::nullopt;
     SmallVector<IndexMap> maps(1, IndexMap(b.indices.size(), -1));
-    if (isPointwise(a) && isPointwise(b) && a.extents == b.extents) // as they stand, before others
+    bool alike = a.extents == b.extents && a.grid == b.grid;
+    if (alike && ((isPointwise(a) && isPointwise(b)) || (isShort(a) && isShort(b)))) // as they stand, before others
       maps.insert(maps.begin(), llvm::to_vector(llvm::seq<int64_t>(0, b.indices.size())));
     for (IndexMap &map : maps)
       if (std::optional<Merged> merged = mergeSamePoints(a, b, map))
         return merged;
     return std::nullopt;
+  }
+
+  /// Whether a launch of reductions is over soon, so that its start is a good part of its time.
+  bool isShort(const LaunchPlan &l) {
+    constexpr double kBytes = 1 << 25;
+    double bytes = 0;
+    for (const Access &access : reads_.accessesOf(l))
+      bytes += reads_.bytesOf(l, access);
+    SmallVector<int64_t> all = llvm::to_vector(llvm::seq<int64_t>(0, l.indices.size()));
+    return bytes <= kBytes && reads_.areKnown(l, all) && llvm::all_of(l.ops, [&](int64_t o) { return isa<ReduceOp>(ops_[o]); });
   }
 
   std::optional<Merged> mergeSamePoints(const LaunchPlan &a, const LaunchPlan &b, IndexMap &map) {
@@ -295,7 +306,7 @@ private:
   /// Whether a launch over the points of both is no slower than two: there are blocks for the device, and a block walks rows of memory,
   /// which it holds from one statement to the next.
   bool isWorthIt(const LaunchPlan &a, const LaunchPlan &b, const LaunchPlan &merged, double saved) {
-    if (isPointwise(a) && isPointwise(b))
+    if ((isPointwise(a) && isPointwise(b)) || (isShort(a) && isShort(b)))
       return true;
     double all = 0;
     for (const LaunchPlan *l : {&a, &b}) {

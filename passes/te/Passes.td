@@ -277,7 +277,9 @@ def TeReduceInTiles : Pass<"te-reduce-in-tiles", "::kernelc::te::KernelOp"> {
         p[i, j_tile, j], m_part[j_tile, i] = max_j f(p[i, j_tile, j])     the product's launch
         m[i] = max_{j_tile} m_part[j_tile, i]                            a small one
 
-    So m does not need the results in memory. The same is done over i, and over both. C is a power of two:
+    So m does not need the results in memory. The same is done over i, and over both. Other indices of the same
+    side (a convolution's rows of pixels beside the columns) are parts as they stand. What needs m and walks p
+    again leaves the reduction alone where a block may hold a row of p for both. C is a power of two:
     what the cost model gives the product for a tile (rows and columns of te-plan; 64 on CUDA cores and
     for mma.sync). An index that fits one tile is not cut. f may be any expression of the point.
 
@@ -294,7 +296,7 @@ def TeReduceInTiles : Pass<"te-reduce-in-tiles", "::kernelc::te::KernelOp"> {
     everywhere, and nothing reads the values beyond the end.
 
     Not tried, with a remark: products over such extents that read what data says. Not tried: arg
-    reductions; reductions over batches, or over the slower one of two row indices; reductions of products
+    reductions; reductions over batches, or over the slower one of two row indices alone; reductions of products
     under a condition; reductions that read other results. Numeric effect: another order of the same
     reduction, fixed by the sizes.
   }];
