@@ -83,9 +83,13 @@ private:
         findContraction(op))
       return false;
     auto isReduced = [&](unsigned d) { return places[d] >= op.getNumParallel(); };
-    auto isIn = [](ArrayRef<unsigned> list, unsigned d) { return llvm::is_contained(list, d); };
+    // Where a tile has all points that are reduced, whatever their indices, they are no parts.
+    auto reducedDims = llvm::seq(op.getNumParallel(), op.getNumDims());
+    int64_t points = knownPoints(op.getExtents(), reducedDims, facts_);
+    bool few = points >= 0 && points <= kLargestInTile;
+    auto isPart = [&](ArrayRef<unsigned> side, unsigned d) { return llvm::is_contained(side, d) && isReduced(side.back()) && !few; };
     for (unsigned d = 0; d < places.size(); ++d)
-      if (isReduced(d) && !(isIn(c.m, d) && isReduced(c.m.back())) && !(isIn(c.n, d) && isReduced(c.n.back())))
+      if (isReduced(d) && d != c.m.back() && d != c.n.back() && !isPart(c.m, d) && !isPart(c.n, d))
         return false;
     return true;
   }
