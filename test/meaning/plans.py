@@ -12,6 +12,7 @@ import argparse
 import copy
 import os
 import random
+import re
 import sys
 import tempfile
 
@@ -41,6 +42,8 @@ class Draw:
         getattr(self, self.kind)()
         if self.r.random() < 0.3 and self.kind != "total":
             self.out(["i", "j"], ["A", "B"], self.expression(["i", "j"], 2))
+        named = {d for s in self.p.outs for d in (*s[2], *re.findall(r"\b[ABC]\b", show(s[3])))}
+        self.p.sizes = sorted(named - {d for _, _, dims in self.p.inputs for d in dims})
         return self.p
 
     def out(self, left, shape, tree):
@@ -173,7 +176,7 @@ def check(kernelc, folder, seed, arch):
     def planned(text, known):
         with open(path, "w") as f:
             f.write(text)
-        given = [f"{n}={v}" for n, v in sizes.items() if any(n in dims for _, _, dims in base.inputs)]
+        given = [f"{n}={v}" for n, v in sizes.items() if n in base.sizes or any(n in dims for _, _, dims in base.inputs)]
         return plan(kernelc, path, given if known else (), sizes, arch)[0]
 
     first = {known: planned(text_of(base), known) for known in (True, False)}
