@@ -55,6 +55,11 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   // reductions of them; canonicalize first so that they look equal.
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  // One of equal reductions that CSE does not see to be equal, before what they are is looked into.
+  pm.addNestedPass<te::KernelOp>(createTeShareReductions());
+  // As if they stood where they are pooled; their subscripts become maps again.
+  pm.addNestedPass<te::KernelOp>(createTeReaderWindows(withFacts(TeReaderWindowsOptions())));
+  pm.addNestedPass<te::KernelOp>(createTeSimplify());
   // Factors are where products are: in steps of fewer, where that is less work.
   TeFactorSumsOptions steps;
   steps.sizeMax = options.sizeMax;

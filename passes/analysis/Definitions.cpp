@@ -2,6 +2,7 @@
 #include "passes/analysis/Definitions.h"
 
 #include "ir/cu/Cu.h"
+#include "ir/te/TeShape.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/index/IndexArithmetic.h"
 
@@ -13,9 +14,101 @@ bool isDefinition(ComputeOp op) {
   return !op.getInit() && !op.getCondition() && !op.getOutMap() && !op.getPartial() && !op.getYield().getCondition();
 }
 
+/// Whether `v` is an index of the statement that goes over all of subscript r of the tensor that `read` reads.
+static bool isWithin(ReadOp read, unsigned r, Value v) {
+  Operation *statement = read->getParentOp();
+  std::optional<unsigned> d = findIndex(statement, v);
+  return d && getExtents(statement).getResult(*d) == getTensorShape(read.getTensor()).getResult(r);
+}
+
+/// Whether a reduction reads what `statement` gives, or what is computed of that.
+static bool feedsReduction(ComputeOp statement) {
+  SmallVector<ComputeOp> work{statement};
+  llvm::SmallPtrSet<Operation *, 8> seen;
+  while (!work.empty())
+    for (Operation *user : work.pop_back_val()->getUsers()) {
+      auto reader = dyn_cast<ComputeOp>(user->getParentOp());
+      if (isa<ReadOp>(user) && !reader)
+        return true;
+      if (reader && seen.insert(reader).second)
+        work.push_back(reader);
+    }
+  return false;
+}
+
+/// Whether a pointwise statement reads the element nearest to where its subscripts are, or one in place of those outside, once for each
+/// of its points; with elements beside one another there are some where the statement has points. (A reduction would compute it for each
+/// term; products know such reads, not what they come to.)
+static bool isAtNearest(ReadOp read) {
+  auto statement = dyn_cast<ComputeOp>(read->getParentOp());
+  if (!statement || (read.getBounds() != BoundsMode::Edge && read.getBounds() != BoundsMode::Pad) || feedsReduction(statement))
+    return false;
+  if (read.getBounds() == BoundsMode::Edge)
+    return true;
+  AffineMap map = read.getMapOrIdentity(), shape = getTensorShape(read.getTensor());
+  return llvm::all_of(llvm::enumerate(map.getResults()), [&](auto result) {
+    for (auto [n, v] : llvm::enumerate(read.getOperands_())) {
+      if (!result.value().isFunctionOfDim(n))
+        continue;
+      auto shift = dyn_cast<AffineConstantExpr>(result.value() - getAffineDimExpr(n, map.getContext()));
+      std::optional<unsigned> d = findIndex(statement, v);
+      return shift && d && getExtents(statement).getResult(*d) == shape.getResult(result.index());
+    }
+    return false;
+  });
+}
+
+/// Whether all that a definition does with its point is to read there, of tensors that have its extents: the nearest point is where they
+/// have theirs.
+static bool readsAtPoint(ComputeOp definition) {
+  auto isPlainRead = [&](ReadOp read) {
+    AffineMap shape = getTensorShape(read.getTensor());
+    return read.getBounds() == BoundsMode::InBounds &&
+           llvm::all_of(llvm::enumerate(read.getMapOrIdentity().getResults()), [&](auto result) {
+             auto d = dyn_cast<AffineDimExpr>(result.value());
+             std::optional<unsigned> own = d ? findIndex(definition, read.getOperands_()[d.getPosition()]) : std::nullopt;
+             return own && definition.getExtents().getResult(*own) == shape.getResult(result.index());
+           });
+  };
+  return llvm::all_of(definition.getBlock().getArguments(), [&](BlockArgument arg) {
+    return llvm::all_of(arg.getUsers(), [&](Operation *user) {
+      auto read = dyn_cast<ReadOp>(user);
+      return read && isPlainRead(read);
+    });
+  });
+}
+
+/// `v`, brought to what is nearest of subscript r of the tensor that `read` reads.
+static Value nearest(OpBuilder &b, ReadOp read, unsigned r, Value v) {
+  AffineMap shape = getTensorShape(read.getTensor());
+  if (isWithin(read, r, v))
+    return v;
+  Location loc = read.getLoc();
+  auto number = [&](AffineExpr e) { return materialize(b, loc, e, {}, shape.getNumSymbols()); };
+  Value low = arith::MaxSIOp::create(b, loc, v, number(b.getAffineConstantExpr(0)));
+  return arith::MinSIOp::create(b, loc, low, number(shape.getResult(r) - 1));
+}
+
+/// Whether the subscripts of `read` are inside its tensor; null where that is known.
+static Value isInside(OpBuilder &b, ReadOp read, ValueRange subscripts) {
+  AffineMap shape = getTensorShape(read.getTensor());
+  Location loc = read.getLoc();
+  Value all;
+  for (auto [r, v] : llvm::enumerate(subscripts)) {
+    if (isWithin(read, r, v))
+      continue;
+    auto number = [&](AffineExpr e) { return materialize(b, loc, e, {}, shape.getNumSymbols()); };
+    Value low = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, v, number(b.getAffineConstantExpr(0)));
+    Value high = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, v, number(shape.getResult(r)));
+    for (Value is : {low, high})
+      all = all ? arith::AndIOp::create(b, loc, all, is).getResult() : is;
+  }
+  return all;
+}
+
 ComputeOp findDefinition(ReadOp read) {
   auto producer = read.getTensor().getDefiningOp<ComputeOp>();
-  bool exists = read.getBounds() == BoundsMode::InBounds || read.getBounds() == BoundsMode::Assume;
+  bool exists = read.getBounds() == BoundsMode::InBounds || read.getBounds() == BoundsMode::Assume || isAtNearest(read);
   return producer && exists && isDefinition(producer) && !producer->isAncestor(read) ? producer : ComputeOp();
 }
 
@@ -25,7 +118,8 @@ static SmallVector<ReadOp> equalReads(ReadOp read) {
   for (Operation *user : read.getTensor().getUsers())
     if (auto other = dyn_cast<ReadOp>(user); other && other->getBlock() == read->getBlock() &&
                                              other.getOperands_() == read.getOperands_() &&
-                                             other.getMapOrIdentity() == read.getMapOrIdentity() && other.getBounds() == read.getBounds())
+                                             other.getMapOrIdentity() == read.getMapOrIdentity() && other.getBounds() == read.getBounds() &&
+                                             other.getPadding() == read.getPadding())
       equal.push_back(other);
   llvm::sort(equal, [](ReadOp a, ReadOp b) { return a->isBeforeInBlock(b); });
   return equal;
@@ -36,14 +130,19 @@ LogicalResult inlineRead(RewriterBase &rewriter, ReadOp read) {
   assert(producer && "reads a definition");
   SmallVector<ReadOp> equal = equalReads(read);
   rewriter.setInsertionPoint(equal.front());
+  if (Value padding = read.getPadding(); padding && padding.getDefiningOp() && padding.getDefiningOp()->getBlock() == read->getBlock() &&
+                                         !padding.getDefiningOp()->isBeforeInBlock(equal.front()))
+    return failure();
   AffineMap map = read.getMapOrIdentity();
   IRMapping mapping;
-  SmallVector<Value> subscripts;
-  for (AffineExpr e : map.getResults()) {
+  SmallVector<Value> subscripts, own;
+  bool isEdge = read.getBounds() == BoundsMode::Edge || read.getBounds() == BoundsMode::Pad, byReads = isEdge && readsAtPoint(producer);
+  for (auto [r, e] : llvm::enumerate(map.getResults())) {
     Value v = materialize(rewriter, read.getLoc(), e, read.getOperands_(), map.getNumSymbols());
     if (!v)
       return failure();
-    subscripts.push_back(v);
+    own.push_back(v);
+    subscripts.push_back(isEdge && !byReads ? nearest(rewriter, read, r, v) : v);
   }
   for (auto [arg, v] : llvm::zip(producer.getBlock().getArguments(), subscripts))
     mapping.map(arg, v);
@@ -54,11 +153,18 @@ LogicalResult inlineRead(RewriterBase &rewriter, ReadOp read) {
       break;
     }
     Operation *clone = rewriter.clone(op, mapping);
+    if (auto at = dyn_cast<ReadOp>(clone); at && byReads && llvm::any_of(at.getOperands_(), [&](Value v) {
+                                             size_t r = llvm::find(subscripts, v) - subscripts.begin();
+                                             return r < subscripts.size() && !isWithin(read, r, v);
+                                           }))
+      at.setBounds(BoundsMode::Edge);
     // The name goes on with what is computed.
     if (StringAttr name = producer.getNameAttr();
         name && op.getResult(0) == named && !isa<ReadOp, arith::ConstantOp>(op) && cu::findName(op.getLoc()).empty())
       clone->setLoc(NameLoc::get(name, op.getLoc()));
   }
+  if (Value inside = read.getBounds() == BoundsMode::Pad ? isInside(rewriter, read, own) : Value())
+    result = arith::SelectOp::create(rewriter, read.getLoc(), inside, result, read.getPadding());
   for (ReadOp r : equal)
     rewriter.replaceOp(r, result);
   return success();

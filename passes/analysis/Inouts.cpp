@@ -3,6 +3,7 @@
 
 #include "ir/te/TeShape.h"
 #include "passes/index/Domain.h"
+#include "passes/index/Meeting.h"
 
 using namespace mlir;
 
@@ -92,7 +93,7 @@ bool readsApart(ReadOp read, Operation *reader, Operation *writer) {
   appendRanges(reader, ranges);
   unsigned own = ranges.size(), symbols = at.getNumSymbols();
   appendRanges(writer, ranges);
-  return llvm::any_of(llvm::zip(at.getResults(), out.getResults()), [&](auto pair) {
+  bool beyond = llvm::any_of(llvm::zip(at.getResults(), out.getResults()), [&](auto pair) {
     AffineExpr distance = std::get<0>(pair) - std::get<1>(pair).shiftDims(out.getNumDims(), own);
     auto isBelow = [&](AffineExpr e) { // everywhere
       AffineExpr most = findExtreme(e, /*high=*/true, ranges);
@@ -100,6 +101,13 @@ bool readsApart(ReadOp read, Operation *reader, Operation *writer) {
     };
     return isBelow(distance) || isBelow(-distance);
   });
+  if (beyond || getCondition(reader)) // (a tile is loaded where its condition does not hold, too)
+    return beyond;
+  Meeting meeting(getKernel(reader), {});
+  unsigned p = meeting.addPoint(reader), q = meeting.addPoint(writer);
+  for (auto [x, y] : llvm::zip(at.getResults(), out.getResults()))
+    meeting.addEqual(x, p, y, q);
+  return meeting.isEmpty();
 }
 
 bool readsOwnPoint(ReadOp read, Operation *writer) {
@@ -148,6 +156,37 @@ bool isReadBeforeWritten(ArrayRef<int64_t> grid, ArrayRef<int64_t> readerDims, A
              return indexOf(std::get<0>(pair), readerDims) == index && indexOf(std::get<1>(pair), writerDims) == index;
            });
          });
+}
+
+bool writeApart(KernelOp kernel, const SizeFacts &facts, Operation *a, Operation *b) {
+  AffineMap ours = outMapOf(a), theirs = outMapOf(b);
+  if (!ours || !theirs || ours.getNumResults() != theirs.getNumResults())
+    return false;
+  Meeting meeting(kernel, facts);
+  unsigned p = meeting.addPoint(a), q = meeting.addPoint(b);
+  for (auto [x, y] : llvm::zip(ours.getResults(), theirs.getResults()))
+    meeting.addEqual(x, p, y, q);
+  return meeting.isEmpty();
+}
+
+bool isReadAtPointWritten(KernelOp kernel, const SizeFacts &facts, ArrayRef<int64_t> grid, ArrayRef<int64_t> readerDims,
+                          ArrayRef<int64_t> writerDims, ReadOp read, Operation *reader, Operation *writer) {
+  if (!isa<ComputeOp>(reader) || !isa<ComputeOp>(writer) || readerDims.size() != grid.size() || writerDims.size() != grid.size() ||
+      getCondition(reader)) // (a tile is loaded where its condition does not hold, too)
+    return false;
+  AffineMap at = subscriptsOf(read, reader), out = outMapOf(writer);
+  bool plain = read.getBounds() == BoundsMode::InBounds || read.getBounds() == BoundsMode::Assume || read.getBounds() == BoundsMode::Pad;
+  if (!plain || !at || !out || at.getNumResults() != out.getNumResults())
+    return false;
+  Meeting meeting(kernel, facts);
+  unsigned p = meeting.addPoint(reader), q = meeting.addPoint(writer);
+  for (auto [x, y] : llvm::zip(at.getResults(), out.getResults()))
+    meeting.addEqual(x, p, y, q);
+  return llvm::all_of(grid, [&](int64_t index) {
+    auto d = llvm::find(readerDims, index), w = llvm::find(writerDims, index);
+    return d != readerDims.end() && w != writerDims.end() &&
+           meeting.agree(p, unsigned(d - readerDims.begin()), q, unsigned(w - writerDims.begin()));
+  });
 }
 
 } // namespace kernelc::te

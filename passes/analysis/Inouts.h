@@ -4,6 +4,7 @@
 #pragma once
 
 #include "ir/te/Te.h"
+#include "passes/index/Affine.h"
 
 namespace kernelc::te {
 
@@ -21,5 +22,13 @@ bool dependsOn(mlir::Operation *later, mlir::Operation *op);
 /// over blocks; `readerDims`, `writerDims`: for each dim of a statement the index of the launch that it is.
 bool isReadBeforeWritten(llvm::ArrayRef<int64_t> grid, llvm::ArrayRef<int64_t> readerDims, llvm::ArrayRef<int64_t> writerDims, ReadOp read,
                          mlir::Operation *reader, mlir::Operation *writer);
+
+/// Whether a and b write no element in common.
+bool writeApart(KernelOp kernel, const SizeFacts &facts, mlir::Operation *a, mlir::Operation *b);
+
+/// Whether the point of a launch that writes an element is the only one that reads it, where reader and writer are pointwise and
+/// share the launch: each reads all that it does before it writes (te-to-tile).
+bool isReadAtPointWritten(KernelOp kernel, const SizeFacts &facts, llvm::ArrayRef<int64_t> grid, llvm::ArrayRef<int64_t> readerDims,
+                          llvm::ArrayRef<int64_t> writerDims, ReadOp read, mlir::Operation *reader, mlir::Operation *writer);
 
 } // namespace kernelc::te

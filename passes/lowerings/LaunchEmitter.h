@@ -46,6 +46,13 @@ private:
   /// In loops over tiles, moves stores of what no statement of the launch reads behind the statements beside them: loads
   /// and arithmetic that several of them need become one then (CSE).
   void sinkStores();
+  /// Whether a block goes over no loop, and multiplies nothing.
+  bool isStraight();
+  /// Of a straight launch: all loads, then all stores. An element that one statement reads and another writes at its point is read
+  /// first, and what several of them read is loaded once.
+  void storeLast();
+  /// And what is known before a reduction across threads is stored before it.
+  void storeBeforeExchange();
 
   // FunctionToTile.cpp
   bool isMember(mlir::Value v);
@@ -229,7 +236,8 @@ private:
   tile::FuncOp func_;
   llvm::DenseMap<int64_t, mlir::Value> byName_;
   LaunchContext c_;
-  llvm::ArrayRef<int64_t> open_; ///< the launch's loops, while statements are emitted within them
+  llvm::SmallVector<int64_t> madeAlong_; ///< the grid's indices that the statement has not: all blocks along them make it
+  llvm::ArrayRef<int64_t> open_;         ///< the launch's loops, while statements are emitted within them
   struct DataSpan {
     mlir::Value begin, end; ///< null where nothing is known
   };

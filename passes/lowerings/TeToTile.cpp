@@ -3,7 +3,12 @@
 // this one goes over launches and statements, and makes the pointwise ones.
 #include "passes/Passes.h"
 
+#include "mlir/IR/Dominance.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/CSE.h"
+#include "passes/analysis/Contraction.h"
 #include "passes/lowerings/LaunchEmitter.h"
+#include "passes/plan/Merging.h"
 #include "passes/plan/Scheduler.h"
 
 using namespace mlir;
@@ -45,13 +50,94 @@ LogicalResult LaunchEmitter::emit(unsigned number) {
 LogicalResult LaunchEmitter::emitStatement(size_t member) {
   Operation *op = ops_[l_.ops[member]];
   ArrayRef<int64_t> dims = l_.dims[member];
+  madeAlong_ = findMissingIndices(l_, member, ops_);
   return isa<ComputeOp>(op)   ? emitCompute(cast<ComputeOp>(op), dims)
          : isa<CascadeOp>(op) ? emitCascade(cast<CascadeOp>(op), dims)
          : isa<ScatterOp>(op) ? emitScatter(cast<ScatterOp>(op), dims)
                               : emitReduce(cast<ReduceOp>(op), dims);
 }
 
+bool LaunchEmitter::isStraight() {
+  return llvm::all_of(func_.getBody().front(), [](Operation &op) { return op.getNumRegions() == 0 || isa<scf::IfOp>(op); }) &&
+         llvm::none_of(l_.ops, [&](int64_t o) { return isa<ReduceOp>(ops_[o]) && findGeneralContraction(cast<ReduceOp>(ops_[o])); });
+}
+
+/// Whether a value comes from what the load gives, or another load of the same.
+static bool dependsOnLoad(Value v, tile::LoadOp load) {
+  SmallVector<Value> work{v};
+  llvm::SmallPtrSet<Operation *, 32> seen;
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val().getDefiningOp();
+    if (!op || !seen.insert(op).second)
+      continue;
+    if (auto other = dyn_cast<tile::LoadOp>(op); other && other.getBase() == load.getBase() && other.getMap() == load.getMap() &&
+                                                 other.getType() == load.getType() && llvm::equal(other.getOffsets(), load.getOffsets()))
+      return true;
+    llvm::append_range(work, op->getOperands());
+  }
+  return false;
+}
+
+void LaunchEmitter::storeLast() {
+  Block &body = func_.getBody().front();
+  SmallVector<tile::StoreOp> stores;
+  SmallVector<tile::LoadOp> loads;
+  func_.walk([&](Operation *op) {
+    if (auto store = dyn_cast<tile::StoreOp>(op))
+      stores.push_back(store);
+    else if (auto load = dyn_cast<tile::LoadOp>(op))
+      loads.push_back(load);
+  });
+  Operation *first = nullptr;
+  for (tile::StoreOp store : stores) {
+    Operation *op = body.findAncestorOpInBlock(*store);
+    op->moveBefore(&body, body.end());
+    first = first ? first : op;
+  }
+  // An element that is read for another value than the one that is written there: by any thread.
+  bool meet = llvm::any_of(stores, [&](tile::StoreOp store) {
+    return llvm::any_of(loads,
+                        [&](tile::LoadOp load) { return load.getBase() == store.getBase() && !dependsOnLoad(store.getValue(), load); });
+  });
+  if (meet) {
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPoint(first);
+    tile::BarrierOp::create(b_, first->getLoc());
+  }
+}
+
+void LaunchEmitter::storeBeforeExchange() {
+  // Equal loads are one now; what is stored need not be held while threads exchange what they reduce.
+  IRRewriter rewriter(b_.getContext());
+  DominanceInfo dominance(func_);
+  eliminateCommonSubExpressions(rewriter, dominance, func_);
+  Block &body = func_.getBody().front();
+  SmallVector<Operation *> exchanges;
+  for (Operation &op : body)
+    if (isa<tile::ReduceOp, tile::ClusterReduceOp>(op))
+      exchanges.push_back(&op);
+  for (tile::StoreOp store : llvm::to_vector(body.getOps<tile::StoreOp>())) {
+    auto isBehind = [&](Operation *exchange) {
+      return llvm::all_of(store->getOperands(), [&](Value v) {
+        Operation *def = v.getDefiningOp();
+        return !def || def->isBeforeInBlock(exchange);
+      });
+    };
+    auto next = llvm::find_if(exchanges, isBehind);
+    if (next == exchanges.end())
+      continue;
+    bool isReadLater = llvm::any_of(body.getOps<tile::LoadOp>(),
+                                    [&](tile::LoadOp load) { return load.getBase() == store.getBase() && (*next)->isBeforeInBlock(load); });
+    if (!isReadLater)
+      store->moveBefore(*next);
+  }
+}
+
 void LaunchEmitter::sinkStores() {
+  if (isStraight()) {
+    storeLast();
+    return storeBeforeExchange();
+  }
   llvm::DenseSet<Value> loaded; // by statements of this launch
   func_.walk([&](tile::LoadOp load) { loaded.insert(load.getBase()); });
   SmallVector<tile::StoreOp> stores;
@@ -82,11 +168,18 @@ void LaunchEmitter::store(Value tile, Value te, AffineMap outMap, ArrayRef<int64
       mask.push_back(d);
   llvm::sort(mask);
   OpBuilder::InsertionGuard guard(b_);
-  // Blocks that share an index out all have what does not depend on it: the first one writes it.
-  if (sharesOut() && !llvm::is_contained(dims, l_.clusterIndex)) {
-    Value first = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::eq, rank_, constant(0, loc));
+  // Blocks that share an index out, or each make what they need, all have what does not depend on it: the first one writes it.
+  Value first;
+  auto onlyAtZero = [&](Value place) {
+    Value is = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::eq, place, constant(0, loc));
+    first = first ? arith::AndIOp::create(b_, loc, first, is).getResult() : is;
+  };
+  if (sharesOut() && !llvm::is_contained(dims, l_.clusterIndex))
+    onlyAtZero(rank_);
+  for (int64_t g : madeAlong_)
+    onlyAtZero(c_.offsets[g]);
+  if (first)
     b_.setInsertionPoint(scf::IfOp::create(b_, loc, first, false).thenBlock()->getTerminator());
-  }
   tile::StoreOp::create(b_, loc, tile, c_.buffers.lookup(te), map, c_.offsets, mask, condition, clip);
 }
 

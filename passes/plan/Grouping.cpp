@@ -19,6 +19,7 @@
 #include "passes/index/Affine.h"
 #include "passes/plan/Chain.h"
 #include "passes/plan/ChainSets.h"
+#include "passes/plan/Merging.h"
 #include "passes/plan/Siblings.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -119,7 +120,7 @@ private:
   /// Statement i as a member of the group that holds what it reads last.
   bool tryJoin(int64_t i) {
     Operation *op = ops_[i];
-    if (!isPlain(op) || op->hasAttr(kOwnLaunch))
+    if (!isPlain(op) || op->hasAttr(kOwnLaunch) || op->hasAttr(kBehindParts))
       return false;
     // Groups whose results op reads; the youngest is the candidate, and no other
     // one may come later than it (it would have to run before).
@@ -171,11 +172,11 @@ private:
           return false;
         ++found;
       }
-    if (found != g.grid || g.grid == 0)
+    if (g.grid == 0 || (found != g.grid && !(product && isBehindTile(g, op, map))))
       return false;
     if (!isa<ComputeOp>(op) && !product && getNumParallel(op) != g.grid)
       return false;
-    if (product && getExtents(op).getNumResults() != g.grid - lacking)
+    if (product && getExtents(op).getNumResults() != found - lacking)
       return false;
     // A second contraction in one launch would need operands of its own shape.
     if (reduce && findGeneralContraction(reduce))
@@ -401,6 +402,18 @@ private:
     return max >= 0 && max <= kLargestInTile;
   }
 
+  /// Whether a pointwise statement needs all of the grid's indices but those that a member has reduced in the tile.
+  bool isBehindTile(const Group &g, Operation *op, ArrayRef<int64_t> map) {
+    auto isReduced = [&](int64_t index) {
+      return llvm::any_of(llvm::zip(g.ops, g.dims), [&](auto member) {
+        Operation *other = ops_[std::get<0>(member)];
+        return llvm::is_contained(ArrayRef<int64_t>(std::get<1>(member)).drop_front(getNumParallel(other)), index);
+      });
+    };
+    return isa<ComputeOp>(op) &&
+           llvm::all_of(llvm::seq<int64_t>(0, g.grid), [&](int64_t index) { return llvm::is_contained(map, index) || isReduced(index); });
+  }
+
   bool isContractionGroup(const Group &g) {
     return llvm::any_of(g.ops, [&](int64_t o) {
       auto r = dyn_cast<ReduceOp>(ops_[o]);
@@ -462,21 +475,6 @@ private:
     std::vector<LaunchPlan> launches;
     for (const Group &g : groups_) {
       LaunchPlan l;
-      // Named for its last statement, but for parts of reductions that tiles have aside.
-      Operation *last = ops_[g.ops.back()];
-      for (int64_t o : llvm::reverse(g.ops))
-        if (!ops_[o]->hasAttr(kInTile)) {
-          last = ops_[o];
-          break;
-        }
-      auto name = last->getAttrOfType<StringAttr>("name");
-      std::string base = name                   ? name.getValue().str()
-                         : isa<ReduceOp>(last)  ? stringifyCombiner(cast<ReduceOp>(last).getKind()).str()
-                         : isa<CascadeOp>(last) ? "cascade"
-                                                : "step";
-      l.name = base;
-      for (int n = 2; llvm::any_of(launches, [&](const LaunchPlan &o) { return o.name == l.name; }); ++n)
-        l.name = base + std::to_string(n);
       l.ops = g.ops;
       l.dims = g.dims;
       l.indices = g.names;
@@ -501,10 +499,35 @@ private:
   llvm::DenseMap<size_t, size_t> groupOfSet_;
 };
 
+/// Each for its last statement, but for parts of reductions that tiles have aside.
+void nameLaunches(std::vector<LaunchPlan> &launches, ArrayRef<Operation *> ops) {
+  for (size_t n = 0; n < launches.size(); ++n) {
+    LaunchPlan &l = launches[n];
+    Operation *last = ops[l.ops.back()];
+    for (int64_t o : llvm::reverse(l.ops))
+      if (!ops[o]->hasAttr(kInTile)) {
+        last = ops[o];
+        break;
+      }
+    auto name = last->getAttrOfType<StringAttr>("name");
+    std::string base = name                   ? name.getValue().str()
+                       : isa<ReduceOp>(last)  ? stringifyCombiner(cast<ReduceOp>(last).getKind()).str()
+                       : isa<CascadeOp>(last) ? "cascade"
+                                              : "step";
+    l.name = base;
+    auto isTaken = [&](const LaunchPlan &o) { return o.name == l.name; };
+    for (int k = 2; llvm::any_of(ArrayRef<LaunchPlan>(launches).take_front(n), isTaken); ++k)
+      l.name = base + std::to_string(k);
+  }
+}
+
 } // namespace
 
 std::vector<LaunchPlan> groupStatements(KernelOp kernel, const Target &target, const SizeFacts &facts) {
-  return Grouper(kernel, target, facts).run();
+  std::vector<LaunchPlan> launches = Grouper(kernel, target, facts).run();
+  mergeLaunches(kernel, target, facts, launches);
+  nameLaunches(launches, getDomainOps(kernel));
+  return launches;
 }
 
 } // namespace kernelc::te

@@ -5,6 +5,7 @@
 
 #include "ir/te/TeShape.h"
 #include "passes/plan/AccessSummary.h"
+#include "passes/plan/Merging.h"
 #include "llvm/Support/MathExtras.h"
 using namespace mlir;
 
@@ -33,6 +34,30 @@ void Scheduler::scheduleElementwise(LaunchPlan &l) {
     if (left <= 1)
       break;
   }
+}
+
+bool Scheduler::scheduleBehindFew(LaunchPlan &l) {
+  constexpr int64_t kLargest = 4096; // a longer sum is walked
+  LaunchPlan own = l;
+  own.ops.clear();
+  own.dims.clear();
+  for (size_t n = 0; n < l.ops.size(); ++n)
+    if (findMissingIndices(l, n, ops_).empty()) {
+      own.ops.push_back(l.ops[n]);
+      own.dims.push_back(l.dims[n]);
+    }
+  if (own.ops.empty() || own.ops.size() == l.ops.size())
+    return false;
+  scheduleElementwise(own);
+  l.tiles = own.tiles;
+  l.warps = own.warps;
+  int64_t room = kLargest;
+  for (int64_t i = int64_t(l.indices.size()); i-- > 0;)
+    if (!llvm::is_contained(l.grid, i)) {
+      l.tiles[i] = clampTile(l, i, room);
+      room = std::max<int64_t>(1, room / l.tiles[i]);
+    }
+  return true;
 }
 
 /// Whether neighbours along launch index `index` read memory at most a few elements apart, wherever a read depends on it.

@@ -20,6 +20,18 @@ def TePlan : Pass<"te-plan", "::kernelc::te::KernelOp"> {
     Products that read one box of a factor, or that one statement reads, share a launch where that takes
     less time (`passes/plan/Siblings.h`); a remark says where it takes more, with the two times.
 
+    Then launches without products merge, the pairs first that save most time. Launches over the same points
+    become one: what both read is loaded once, and what one reads and the other one writes at the same point
+    is loaded before anything is stored. A pointwise launch beside a reduction over what it reads joins that
+    one, where blocks hold rows. What few values an earlier launch merges from parts, a pointwise launch
+    merges in each of its blocks, and its first block stores them.
+
+    ```mlir
+    // One launch over i, j: a block holds a row of x and s.
+    %r = te.compute ["i", "j"] .. { s[i, j] + x[i, j] }
+    %q = te.reduce sum ["i", "j"] parallel 1 .. { (s[i, j] + x[i, j]) * (s[i, j] + x[i, j]) }
+    ```
+
     Precondition: the facts about sizes hold; the variant's guard checks them at the call. Not tried:
     measuring; the same input always gets the same plan. Numeric effect: none by itself, but tile sizes
     decide the order in which a reduction is summed.
@@ -42,10 +54,11 @@ def TeVerifyPlan : Pass<"te-verify-plan", "::kernelc::te::KernelOp"> {
     - no earlier launch has overwritten what a launch reads since it was written;
     - a member of a launch reads another member at its own point, where one tile holds all of it in
       registers;
-    - an element that a launch writes is read in that launch by the point that writes it alone, or by a
-      reduction which that point waits for: its own tile's, or the merged one of a cluster that shares the
-      reduced index out;
-    - one tile of a launch, and one of its statements, writes an element;
+    - an element that a launch writes is read in that launch by the point that writes it alone (of pointwise
+      statements over the grid: of any of them), or by a reduction which that point waits for: its own tile's,
+      or the merged one of a cluster that shares the reduced index out;
+    - one tile of a launch, and one of its statements, writes an element: of what all tiles along an index make
+      the first one, and the launch overwrites nothing that the others read for it;
     - nothing overwrites what the kernel returns.
 
     A plan that breaks one of these rules would race or give wrong values. It comes from a fault in

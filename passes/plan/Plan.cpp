@@ -58,6 +58,8 @@ bool Scheduler::schedule(LaunchPlan &l) {
     return schedulePoints(l), true;
   if (ops_[l.ops.front()]->hasAttr(kSegmented))
     return scheduleSegments(l), true;
+  if (scheduleBehindFew(l))
+    return true;
   for (auto [n, ordinal] : llvm::enumerate(l.ops))
     if (auto reduce = dyn_cast<ReduceOp>(ops_[ordinal])) {
       if (findScannedIndex(l, ops_))
@@ -139,7 +141,7 @@ namespace {
 
 /// A statement that would write before, or among, those that read what it overwrites, or that write what it overwrites; null
 /// where all is well.
-Operation *findHastyUpdate(KernelOp kernel, const std::vector<LaunchPlan> &launches) {
+Operation *findHastyUpdate(KernelOp kernel, const std::vector<LaunchPlan> &launches, const SizeFacts &facts) {
   SmallVector<Operation *> ops = getDomainOps(kernel);
   llvm::DenseMap<Operation *, size_t> launchOf;
   for (auto [n, l] : llvm::enumerate(launches))
@@ -155,7 +157,8 @@ Operation *findHastyUpdate(KernelOp kernel, const std::vector<LaunchPlan> &launc
   for (const Memory &m : memories.all())
     for (auto [before, after] : llvm::zip(m.versions, ArrayRef(m.versions).drop_front())) {
       Operation *first = before.getDefiningOp(), *writer = after.getDefiningOp();
-      if (first && (launchOf[first] > launchOf[writer] || (launchOf[first] == launchOf[writer] && isLeft(first))))
+      bool together = first && launchOf[first] == launchOf[writer];
+      if (first && (launchOf[first] > launchOf[writer] || (together && isLeft(first) && !writeApart(kernel, facts, first, writer))))
         return writer;
     }
   /// For each dim of a statement the index of its launch.
@@ -174,7 +177,8 @@ Operation *findHastyUpdate(KernelOp kernel, const std::vector<LaunchPlan> &launc
         return;
       if (writer == reader || launchOf[reader] > launchOf[writer] ||
           findScannedIndex(launches[launchOf[reader]], ops) || // (tile by tile: what comes later is still to be read)
-          !isReadBeforeWritten(launches[launchOf[reader]].grid, dimsOf(reader), dimsOf(writer), read, reader, writer))
+          !(isReadBeforeWritten(launches[launchOf[reader]].grid, dimsOf(reader), dimsOf(writer), read, reader, writer) ||
+            isReadAtPointWritten(kernel, facts, launches[launchOf[reader]].grid, dimsOf(reader), dimsOf(writer), read, reader, writer)))
         hasty = writer;
     });
     if (hasty)
@@ -186,7 +190,7 @@ Operation *findHastyUpdate(KernelOp kernel, const std::vector<LaunchPlan> &launc
 /// Fills plan.launches. What is reduced over more than the tile that its product is given gets a launch of its own.
 LogicalResult scheduleLaunches(KernelOp kernel, const Target &target, Merge merge, const SizeFacts &likely, KernelPlan &plan) {
   plan.launches = groupStatements(kernel, target, {plan.sizeDiv, plan.sizeMax});
-  if (Operation *writer = findHastyUpdate(kernel, plan.launches)) {
+  if (Operation *writer = findHastyUpdate(kernel, plan.launches, {plan.sizeDiv, plan.sizeMax})) {
     if (writer->hasAttr(kOwnLaunch))
       return writer->emitError() << "writes to memory that others, or it itself elsewhere, read as it was; run te-copy-inouts first";
     writer->setAttr(kOwnLaunch, UnitAttr::get(kernel.getContext()));

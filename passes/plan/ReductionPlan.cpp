@@ -110,7 +110,11 @@ void Scheduler::scheduleRows(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<in
   l.tiles[row] = walked ? walkedTile(max) : clampTile(l, row, resident ? most : kLoopTile);
   // Long rows that several statements share: more elements a thread, fewer threads to meet. Two blocks a multiprocessor
   // are asked for where gains and biases would take the registers of the second (kernelc tune on an H200).
-  bool longRow = resident && !once && l.tiles[row] > 8192 && l.tiles[row] <= 16384;
+  // Results of several statements are held, too: there a thread has as many elements as of shorter rows.
+  int64_t results = llvm::count_if(llvm::zip(l.ops, l.dims), [&](auto member) {
+    return isa<ComputeOp>(ops_[std::get<0>(member)]) && llvm::is_contained(std::get<1>(member), row);
+  });
+  bool longRow = resident && !once && results <= 1 && l.tiles[row] > 8192 && l.tiles[row] <= 16384;
   int64_t threads = std::clamp<int64_t>(l.tiles[row] / (walked ? kPerWalk : longRow ? 2 * kPerThread : kPerThread), 32, 1024);
   l.warps = threads / 32;
   if (longRow && 2 * threads * kLongRowRegisters <= target_.registersPerSm && readsWithoutGrid(l, ops_))

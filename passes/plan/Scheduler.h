@@ -66,6 +66,8 @@ private:
   /// Every point on its own: enough elements per thread for two 16-byte loads of
   /// the widest type, threads side by side along the contiguous index.
   void scheduleElementwise(LaunchPlan &l);
+  /// The same, where each block first makes a few values that it needs (mergeLaunches). Whether l is such a launch.
+  bool scheduleBehindFew(LaunchPlan &l);
   /// Short sums of many results that lie side by side (pooling, depthwise filters): a thread has all
   /// terms of its results. Whether l is one.
   bool scheduleWindows(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, int64_t vector);

@@ -105,11 +105,13 @@ private:
   /// The statements that write to the memory in which `tensor` lies.
   ArrayRef<Operation *> writersTo(Value tensor) { return writers_[memory_.getLeaderValue(tensor.getAsOpaquePointer())]; }
   bool isLeftInMemory(Operation *op);
+  bool isByFirstTile(Operation *op, int64_t index);
   bool isOneTile(const LaunchPlan &l, int64_t index);
   bool areApart(ReadOp read, Operation *reader, Operation *writer);
   bool isOwnPoint(ReadOp read, Operation *writer);
   bool isWaitedFor(Operation *reader, Operation *writer);
   bool staysInTile(ReadOp read, Operation *reader, Operation *writer);
+  bool staysAtPoint(ReadOp read, Operation *reader, Operation *writer);
   std::optional<unsigned> dimOf(Operation *op, int64_t index) {
     auto it = llvm::find(at_[op].dims.take_front(getNumParallel(op)), index);
     return it == at_[op].dims.take_front(getNumParallel(op)).end() ? std::nullopt : std::optional<unsigned>(it - at_[op].dims.begin());
@@ -292,6 +294,26 @@ bool Verifier::staysInTile(ReadOp read, Operation *reader, Operation *writer) {
   return shared < 0 || (!dimOf(reader, shared) && llvm::is_contained(at_[reader].dims, shared));
 }
 
+/// Whether both are pointwise over the launch's grid, whose threads read all before they write, and what is read is written at the
+/// same point of it.
+bool Verifier::staysAtPoint(ReadOp read, Operation *reader, Operation *writer) {
+  const LaunchPlan &l = launchOf(reader);
+  // (A tile is loaded where a condition does not hold, too.)
+  if (!isa<ComputeOp>(reader) || !isa<ComputeOp>(writer) || getCondition(reader) || findScannedIndex(l, ops_))
+    return false;
+  for (Operation *op : {reader, writer})
+    if (!llvm::all_of(at_[op].dims, [&](int64_t index) { return llvm::is_contained(l.grid, index); }))
+      return false;
+  Meeting meeting(kernel_, facts_);
+  unsigned p = meeting.addPoint(reader), q = meeting.addPoint(writer);
+  for (auto [a, b] : llvm::zip(subscriptsOf(read, reader), targetOf(writer)))
+    meeting.addEqual(a, p, b, q);
+  return llvm::all_of(l.grid, [&](int64_t index) {
+    std::optional<unsigned> d = dimOf(reader, index), w = dimOf(writer, index);
+    return d && w && meeting.agree(p, *d, q, *w);
+  });
+}
+
 LogicalResult Verifier::verifyMemoryRead(Operation *op, ReadOp read) {
   Operation *producer = read.getTensor().getDefiningOp();
   int64_t from = producer ? int64_t(at_[producer].launch) : -1, here = at_[op].launch;
@@ -299,6 +321,8 @@ LogicalResult Verifier::verifyMemoryRead(Operation *op, ReadOp read) {
     int64_t n = at_[writer].launch;
     if (writer == producer || n < from || n > here || !isLeftInMemory(writer))
       continue;
+    if (producer && n == from && n < here && at_[writer].member < at_[producer].member)
+      continue; // another piece of what the producer goes on from
     if (n < here) {
       if (!areApart(read, op, writer))
         return wrong(op) << nameOf(op) << " reads what " << nameOf(writer) << " has overwritten in launch '" << plan_.launches[n].name
@@ -308,7 +332,7 @@ LogicalResult Verifier::verifyMemoryRead(Operation *op, ReadOp read) {
     const LaunchPlan &l = launchOf(op);
     int64_t shared = sharedIndex(l);
     bool isOrdered = writer == op ? isOwnPoint(read, op) && (shared < 0 || llvm::is_contained(at_[op].dims, shared))
-                                  : isWaitedFor(op, writer) && staysInTile(read, op, writer);
+                                  : (isWaitedFor(op, writer) && staysInTile(read, op, writer)) || staysAtPoint(read, op, writer);
     if (!isOrdered && !areApart(read, op, writer))
       return wrong(op) << nameOf(op) << " reads elements that another tile or thread overwrites when it computes " << nameOf(writer)
                        << ", and nothing orders them; a copy is needed";
@@ -316,11 +340,25 @@ LogicalResult Verifier::verifyMemoryRead(Operation *op, ReadOp read) {
   return success();
 }
 
+/// Whether all tiles along a launch index make what `op` does, of which the first one writes it: nothing of the launch overwrites what
+/// the others still read for it.
+bool Verifier::isByFirstTile(Operation *op, int64_t index) {
+  if (llvm::is_contained(at_[op].dims, index) || isa<ScatterOp>(op) || findInit(op))
+    return false;
+  return op->walk([&](ReadOp read) {
+             Operation *producer = read.getTensor().getDefiningOp();
+             if (producer && at_[producer].launch == at_[op].launch)
+               return WalkResult::advance(); // from registers
+             bool written = llvm::any_of(writersTo(read.getTensor()), [&](Operation *w) { return at_[w].launch == at_[op].launch; });
+             return written ? WalkResult::interrupt() : WalkResult::advance();
+           }).wasInterrupted() == false;
+}
+
 /// What one tile writes no other one does, nor another statement of the launch.
 LogicalResult Verifier::verifyWriter(Operation *op) {
   const LaunchPlan &l = launchOf(op);
   for (int64_t index : l.grid)
-    if (!dimOf(op, index) && !isOneTile(l, index))
+    if (!dimOf(op, index) && !isOneTile(l, index) && !isByFirstTile(op, index))
       return wrong(op) << nameOf(op) << " is written by every tile along '" << l.indices[index] << "'";
   for (Value result : op->getResults())
     for (Operation *other : writersTo(result)) {

@@ -53,6 +53,8 @@ private:
   void protect(Operation *writer, const Reads &readers, StringRef name) {
     SmallVector<ReadOp> late;
     for (auto &[reader, reads] : readers) {
+      if (reader != writer && sharesLaunch(reader, writer))
+        continue;
       if (reader == writer || runsAfter(reader, writer))
         llvm::append_range(late, reads);
       else
@@ -64,6 +66,39 @@ private:
         << "'" << name << "' is read elsewhere than where it is written, or after that: what it held is copied to a workspace first";
     for (ReadOp read : late)
       read.getTensorMutable().assign(copyOf(read.getTensor(), name));
+  }
+
+  /// Whether `reader` and `writer` are of pointwise statements over the same points that update one memory in pieces, and read at each
+  /// point what is written there: one launch, which reads all that it does before it writes.
+  bool sharesLaunch(Operation *reader, Operation *writer) {
+    size_t version = 0;
+    const Memory *memory = memories_.find(writer->getResult(0), version);
+    auto isPiece = [&](Operation *op) { return op && llvm::is_contained(memory->versions, op->getResult(0)); };
+    if (!memory || !isPiece(reader))
+      return false;
+    SmallVector<Operation *> pieces;
+    for (Value v : ArrayRef(memory->versions).drop_front(memory->versions.front().getDefiningOp() ? 0 : 1)) {
+      Operation *op = v.getDefiningOp();
+      bool isLast = v == memory->versions.back(), isPlain = isa<ComputeOp>(op) && getExtents(op) == getExtents(writer);
+      op->walk([&](ReadOp read) { isPlain &= isa<BlockArgument>(read.getTensor()); });
+      // What is there between two pieces nobody asks for.
+      isPlain &= isLast || llvm::all_of(op->getUsers(), [&](Operation *user) { return isPiece(user) && findInit(user) == v; });
+      isPlain &= llvm::all_of(pieces, [&](Operation *other) { return writeApart(kernel_, {}, other, op); });
+      if (!isPlain)
+        return false;
+      pieces.push_back(op);
+    }
+    SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(0, getNumParallel(writer)));
+    bool atPoint = true;
+    for (Operation *op : pieces)
+      op->walk([&](ReadOp read) {
+        size_t unused = 0;
+        if (memories_.find(read.getTensor(), unused) == memory)
+          atPoint &= llvm::all_of(pieces, [&](Operation *piece) {
+            return readsApart(read, op, piece) || isReadAtPointWritten(kernel_, {}, dims, dims, dims, read, op, piece);
+          });
+      });
+    return atPoint;
   }
 
   /// Whether `op` needs `writer`, or has a place behind it already.

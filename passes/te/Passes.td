@@ -43,9 +43,11 @@ def TeSimplify : Pass<"te-simplify", "::kernelc::te::KernelOp"> {
   let summary = "Inline pointwise tensors into their readers and drop dead ones";
   let description = [{
     A `te.compute` without an init, a condition or an `out_map` of its own is a
-    definition: wherever it is read in bounds, its body can stand instead. After
-    this pass a tensor exists only where it is reduced, returned, or read outside
-    its bounds. *Runs first, before `te-plan`, because* the plan counts launches and
+    definition: wherever it is read in bounds, its body can stand instead. A pointwise
+    statement that no reduction needs takes it in where it reads the nearest element
+    (`edge`), too, or a value in place of those outside (`pad`), up to 16 loads for a
+    window. After this pass a tensor exists only where it is reduced, returned, or read
+    outside its bounds. *Runs first, before `te-plan`, because* the plan counts launches and
     bytes, and a tensor that is never stored costs neither. Equal reductions and
     subexpressions merge by CSE afterwards.
 
@@ -275,7 +277,9 @@ def TeReduceInTiles : Pass<"te-reduce-in-tiles", "::kernelc::te::KernelOp"> {
         p[i, j_tile, j], m_part[j_tile, i] = max_j f(p[i, j_tile, j])     the product's launch
         m[i] = max_{j_tile} m_part[j_tile, i]                            a small one
 
-    So m does not need the results in memory. The same is done over i, and over both. C is a power of two:
+    So m does not need the results in memory. The same is done over i, and over both. Other indices of the same
+    side (a convolution's rows of pixels beside the columns) are parts as they stand. What needs m and walks p
+    again leaves the reduction alone where a block may hold a row of p for both. C is a power of two:
     what the cost model gives the product for a tile (rows and columns of te-plan; 64 on CUDA cores and
     for mma.sync). An index that fits one tile is not cut. f may be any expression of the point.
 
@@ -292,7 +296,7 @@ def TeReduceInTiles : Pass<"te-reduce-in-tiles", "::kernelc::te::KernelOp"> {
     everywhere, and nothing reads the values beyond the end.
 
     Not tried, with a remark: products over such extents that read what data says. Not tried: arg
-    reductions; reductions over batches, or over the slower one of two row indices; reductions of products
+    reductions; reductions over batches, or over the slower one of two row indices alone; reductions of products
     under a condition; reductions that read other results. Numeric effect: another order of the same
     reduction, fixed by the sizes.
   }];
@@ -334,6 +338,59 @@ def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
     Not tried: arg reductions whose extents no chunk divides; computed factors of such
     products; products under a condition; argmin of floats, whose keys no combiner orders; arg reductions
     under a condition. Numeric effect: another order of the same reduction, fixed by the sizes.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,
+    ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">,
+    ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
+}
+
+def TeShareReductions : Pass<"te-share-reductions", "::kernelc::te::KernelOp"> {
+  let summary = "Compute a reduction once, however often and in whatever spelling it is written";
+  let description = [{
+    A reduction that two statements need may be written twice, with factors or reduced indices in another order, other names of
+    indices, or over indices that it is free of, because a `let` had them.
+
+    - Parallel indices that a reduction is free of leave it. Readers leave out those subscripts; an output is spread by a statement of
+      its own.
+    - A reduction that equals an earlier one, operands of commutative operations in either order and indices under any names, gives
+      way to that one. A second output is a copy of the first one.
+
+    *Runs after the first `te-simplify` and CSE, because* definitions are inlined then, and before all that looks for products and
+    masks, which then find each once.
+
+    Postcondition: no reduction has a parallel index that neither its body nor its condition depends on, and no two are equal.
+    Numeric effect: none.
+
+    ```mlir
+    // One reduction, and y reads it twice.
+    %a = te.reduce sum ["i", "k"] .. { x[i, k] * w[k] }
+    %b = te.reduce sum ["i", "j", "l"] .. { w[l] * x[i, l] }
+    %y = te.compute ["i", "j"] .. { a[i] + b[i, j] }
+    ```
+  }];
+}
+
+def TeReaderWindows : Pass<"te-reader-windows", "::kernelc::te::KernelOp"> {
+  let summary = "Index a product as the pooling that reads it does";
+  let description = [{
+    What is reduced over windows of a product's results that do not overlap (a convolution and a pooling of it) is written as if the
+    product stood there: the product gets the reader's indices, `2 * h + u` becomes h and u. Then tiles have whole windows, which they
+    reduce (te-plan), and no result of the product goes to memory. Results that no window has are not computed.
+
+    Taken are products off warpgroups (boxes of tensor copies have no digits of rows) that one reduction reads, at one place, over at
+    most 64 points a window.
+
+    *Runs behind `te-share-reductions`, before `te-simplify` brings the subscripts into maps again, because* products are looked for
+    behind it.
+
+    Postcondition: none. Numeric effect: none.
+
+    ```mlir
+    // max over u of sum over r of x[2 * h + u + r] * f[r]: indices h, u and r.
+    %a = te.reduce sum ["h", "r"] parallel 1 .. { x[h + r] * f[r] }
+    %y = te.reduce max ["h", "u"] parallel 1 .. { a[2 * h + u] }
+    ```
   }];
   let options = [
     Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,
@@ -433,7 +490,9 @@ def TeCopyInouts : Pass<"te-copy-inouts", "::kernelc::te::KernelOp"> {
     - A statement that does not need the writer's result is moved before the writer.
     - A read that cannot be moved goes to a copy, which a launch of its own makes first; a remark says so.
       That is a read by the writer itself of other elements than it writes (`r[i] = r[N - 1 - i]`), and a
-      read by a statement that needs the writer's result.
+      read by a statement that needs the writer's result. Pointwise statements over the same points that
+      update one memory in pieces, each point the elements that it reads, need none (`x[d]` and `x[d + N]`
+      from both): they are one launch, which loads before it stores.
 
     An element that the writer reads where it writes it (`y[i] = y[i] + a * x[i]`) needs neither, nor does
     an element that the writer is known not to write (`x[i] = x[0] where i in 1:N`). Outputs and workspaces
@@ -445,7 +504,7 @@ def TeCopyInouts : Pass<"te-copy-inouts", "::kernelc::te::KernelOp"> {
     come first; `te-verify-plan` checks the result.
 
     Postcondition: a statement that reads a tensor stands before the statement that overwrites what it
-    reads, or is that statement and reads its own points. Numeric effect: none.
+    reads, or is that statement or another piece of one update, and reads its own points. Numeric effect: none.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }

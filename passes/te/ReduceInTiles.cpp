@@ -7,7 +7,9 @@
 #include "passes/analysis/Contraction.h"
 #include "passes/index/Affine.h"
 #include "passes/plan/Grouping.h"
+#include "passes/plan/Merging.h"
 #include "passes/plan/PlanAttr.h"
+#include "passes/plan/Sharing.h"
 #include "passes/te/Digits.h"
 #include "passes/te/Parts.h"
 #include "llvm/ADT/SetVector.h"
@@ -55,21 +57,39 @@ public:
 private:
   AffineExpr extentOf(ReduceOp product, unsigned d) { return product.getExtents().getResult(d); }
 
-  /// Whether `op` reduces rows, columns or both of the product, along the last index of each, and reads no other result.
+  /// Whether a block, or a cluster's, may hold all that one result of `op` is reduced from: a row of memory, of no more than registers
+  /// take.
+  bool mayHold(ReduceOp op, ArrayRef<unsigned> places) {
+    Count length = 1;
+    for (unsigned d = op.getNumParallel(); d < op.getNumDims(); ++d) {
+      int64_t most = knownMax(op.getExtents().getResult(d), facts_);
+      length *= most < 0 ? int64_t(1) : most;
+    }
+    return places.back() >= op.getNumParallel() && length <= Count(kLargestHeld) * target_.cluster;
+  }
+
+  /// Whether `op` reduces rows, columns or both of the product, along the last index of each and others, which are parts as they stand,
+  /// and reads no other result.
   bool isReductionOf(ReduceOp op, ReduceOp product, const Contraction &c, ArrayRef<unsigned> places) {
     bool alone = true;
     op->walk([&](ReadOp read) { alone &= isa<BlockArgument>(read.getTensor()) || read.getTensor() == product.getResult(); });
     // What combines the product's results with what they are reduced to walks them again: from a tile that has
-    // all of them (te-plan), or from memory, once for both.
+    // all of them (te-plan), or from memory, once for both, where blocks hold what is reduced.
     for (Operation *user : op.getResult().getUsers())
-      if (isa<ReadOp>(user))
+      if (isa<ReadOp>(user) && mayHold(op, places))
         user->getParentOp()->walk([&](ReadOp read) { alone &= read.getTensor() != product.getResult(); });
     if (!alone || op.isArg() || op.getInit() || op.getOutMap() || op.getCondition() || op.getYield().getCondition() ||
         op->hasAttr(kInTile) || op.getNumDims() != product.getNumParallel() || op.getNumParallel() == op.getNumDims() ||
         findContraction(op))
       return false;
-    for (auto [d, place] : llvm::enumerate(places))
-      if (place >= op.getNumParallel() && d != c.m.back() && d != c.n.back())
+    auto isReduced = [&](unsigned d) { return places[d] >= op.getNumParallel(); };
+    // Where a tile has all points that are reduced, whatever their indices, they are no parts.
+    auto reducedDims = llvm::seq(op.getNumParallel(), op.getNumDims());
+    int64_t points = knownPoints(op.getExtents(), reducedDims, facts_);
+    bool few = points >= 0 && points <= kLargestInTile;
+    auto isPart = [&](ArrayRef<unsigned> side, unsigned d) { return llvm::is_contained(side, d) && isReduced(side.back()) && !few; };
+    for (unsigned d = 0; d < places.size(); ++d)
+      if (isReduced(d) && d != c.m.back() && d != c.n.back() && !isPart(c.m, d) && !isPart(c.n, d))
         return false;
     return true;
   }
@@ -112,10 +132,11 @@ private:
                                     "tile's, and data says what it reads";
       return false;
     }
-    if (llvm::none_of(radix, isSplit))
-      return false;
+    bool changed = llvm::any_of(radix, isSplit);
     for (auto &[r, places] : reductions)
-      cut(r, places, radix);
+      changed |= cut(r, places, radix, {c.m.back(), c.n.back()});
+    if (!changed)
+      return false;
     // The product and all that follows it have the digits for indices then.
     Operation *split = product;
     for (unsigned d = rank; d-- > 0;)
@@ -177,22 +198,33 @@ private:
     return true;
   }
 
-  /// r over the parts that tiles have, merged by a second reduction.
-  void cut(ReduceOp r, ArrayRef<unsigned> places, ArrayRef<int64_t> radix) {
-    SmallVector<std::pair<unsigned, int64_t>> dims; // of r, reduced
+  /// r over the parts that tiles have, merged by a second reduction. `inTile`: dims of the product of which a tile has more than one point.
+  bool cut(ReduceOp r, ArrayRef<unsigned> places, ArrayRef<int64_t> radix, ArrayRef<unsigned> inTile) {
+    SmallVector<std::pair<unsigned, int64_t>> dims; // of r, reduced; 0: a part for each point
     for (auto [d, place] : llvm::enumerate(places))
-      if (radix[d] && place >= r.getNumParallel())
+      if (place >= r.getNumParallel() && (radix[d] || !llvm::is_contained(inTile, d)))
         dims.push_back({place, radix[d]});
     if (dims.empty())
-      return;
+      return false;
     llvm::sort(dims);
     SmallVector<unsigned> outer;
-    for (auto [n, dim] : llvm::enumerate(dims)) {
-      unsigned d = dim.first + n; // those before it are two dims each
-      r = splitReducedDim(r, d, digitsOf(dim.second, r.getExtents().getResult(d)));
+    unsigned more = 0; // dims that those before it have become
+    for (auto [place, tile] : dims) {
+      unsigned d = place + more;
+      if (tile) {
+        r = splitReducedDim(r, d, digitsOf(tile, r.getExtents().getResult(d)));
+        ++more;
+      }
       outer.push_back(d);
     }
+    SmallVector<Operation *> readers(r->getUsers());
     reduceByParts(r, outer, 0)->setAttr(kInTile, UnitAttr::get(kernel_.getContext()));
+    // The blocks that merge the parts are not to walk further indices for what needs the whole.
+    for (Operation *read : readers)
+      if (auto compute = dyn_cast<ComputeOp>(read->getParentOp());
+          compute && getExtents(compute).getNumResults() > places.size() - dims.size())
+        compute->setAttr(kBehindParts, UnitAttr::get(kernel_.getContext()));
+    return true;
   }
 
   /// Splits the dims of statements that read digits d and d + 1 of `tensor` as quotient and remainder.

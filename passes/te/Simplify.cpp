@@ -61,13 +61,25 @@ llvm::DenseSet<Operation *> findKept(te::KernelOp kernel) {
   return kept;
 }
 
+/// Loads of a window of a definition up to which its reader takes it in: more, of elements that have addresses of their own, take
+/// longer than memory does to bring what the definition would write.
+constexpr int64_t kLargestWindow = 16;
+
+/// Whether `read` is one of a window of `producer`, at elements that may be outside, for which each would be loaded too often.
+bool isLargeWindow(te::ReadOp read, te::ComputeOp producer) {
+  if (read.getBounds() != te::BoundsMode::Edge && read.getBounds() != te::BoundsMode::Pad)
+    return false;
+  int64_t points = llvm::count_if(read.getTensor().getUsers(), [&](Operation *user) { return user->getBlock() == read->getBlock(); });
+  return points * int64_t(llvm::range_size(producer.getBlock().getOps<te::ReadOp>())) > kLargestWindow;
+}
+
 ///   %p = te.compute [i] { yield f(i) }           %p = ...
 ///   ... te.read %p[m(j)] ...               =>    ... f(m(j)) ...
 struct InlineRead : OpRewritePattern<te::ReadOp> {
   InlineRead(MLIRContext *c, const llvm::DenseSet<Operation *> &kept) : OpRewritePattern(c), kept_(kept) {}
   LogicalResult matchAndRewrite(te::ReadOp read, PatternRewriter &rewriter) const override {
     te::ComputeOp producer = te::findDefinition(read);
-    if (!producer || kept_.contains(producer) ||
+    if (!producer || kept_.contains(producer) || isLargeWindow(read, producer) ||
         int64_t(read->getBlock()->getOperations().size() + producer.getBlock().getOperations().size()) > kLargestBody)
       return failure();
     return te::inlineRead(rewriter, read);

@@ -10,6 +10,7 @@
 #include "passes/index/Strides.h"
 #include "passes/plan/Chain.h"
 #include "passes/plan/Grouping.h"
+#include "passes/plan/Merging.h"
 #include "passes/plan/PartCost.h"
 #include "passes/plan/PlanAttr.h"
 #include "passes/plan/Schedule.h"
@@ -299,7 +300,7 @@ private:
     for (Value result : op->getResults())
       for (Operation *user : result.getUsers())
         if (auto compute = user->getParentOfType<ComputeOp>(); compute && getExtents(compute).getNumResults() > getNumParallel(op))
-          compute->setAttr(kOwnLaunch, UnitAttr::get(op->getContext()));
+          compute->setAttr(kBehindParts, UnitAttr::get(op->getContext()));
   }
 
   /// ⊕_{w, k < K} f(p, w, k)  =  ⊕_{w, q < K/C} ⊕_{k' < C} f(p, w, q·C + k'), with or without w, q. The last part may be

@@ -27,9 +27,10 @@ class Program:
 
     def __init__(self):
         self.lets, self.outs, self.inputs, self.requires = [], [], [], []
+        self.sizes = SIZES  # of which each has a tensor
 
     def text(self):
-        params = [f"s{s}: f32[{s}]" for s in SIZES] + [f"{n}: {t}[{', '.join(d)}]" for n, t, d in self.inputs]
+        params = [f"s{s}: f32[{s}]" for s in self.sizes] + [f"{n}: {t}[{', '.join(d)}]" for n, t, d in self.inputs]
         outs = [f"{n}: f32[{', '.join(d)}]" for n, _, d, _, _ in sorted(self.outs, key=lambda o: o[0])]
         body = [f"  require {r}" for r in self.requires]
         for name, left, tree, where in self.lets:
@@ -49,6 +50,8 @@ def show(t):
         return f"({show(t[2])} {t[1]} {show(t[3])})"
     if kind == "call":
         return f"{t[1]}({show(t[2])}, {show(t[3])})"
+    if kind == "apply":
+        return f"{t[1]}({show(t[2])})"
     if kind == "if":
         return f"({show(t[2])} if {t[1]} else {show(t[3])})"
     items = [index if not spelled else spelled for index, spelled in t[2]] + t[3]
@@ -56,7 +59,7 @@ def show(t):
 
 
 def children(t):
-    return {"+*": (2, 3), "call": (2, 3), "if": (2, 3), "reduce": (4,)}.get(t[0], ())
+    return {"+*": (2, 3), "call": (2, 3), "if": (2, 3), "apply": (2,), "reduce": (4,)}.get(t[0], ())
 
 
 class Draw:
@@ -188,7 +191,7 @@ def swap_operands(p, r):
     for s in p.outs + p.lets:
         tree = s[3] if len(s) == 5 else s[2]
         for t in every(tree):
-            if t[0] in ("+*", "call") and r.random() < 0.5:
+            if (t[0] == "call" or (t[0] == "+*" and t[1] != "-")) and r.random() < 0.5:
                 t[2], t[3] = t[3], t[2]
             if t[0] == "reduce" and r.random() < 0.5:
                 t[2].reverse()
@@ -264,7 +267,7 @@ def name_subexpression(p, r):
             visit(t[c], inner, t, c)
 
     for s in p.outs:
-        sizes = dict(zip("ij", ["A", "B"])) if s[4] else dict(zip(s[1], s[2])) if s[1][0] in "ij" else dict(zip("ijk", "ABC"))
+        sizes = dict(zip("ij", ["A", "B"])) if s[4] else dict(zip(s[1], s[2])) if not s[1] or s[1][0] in "ij" else dict(zip("ijk", "ABC"))
         visit(s[3], sizes, s, 3)
     if not places:
         return False

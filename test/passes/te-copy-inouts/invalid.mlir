@@ -18,7 +18,7 @@ te.kernel @hasty sizes ["N"] args ["r"] : ["f32"] [affine_map<()[s0] -> (s0)>]
   } {name = "r"} : tensor<?xf32>
   %s = te.compute ["i"] extents affine_map<()[s0] -> (s0)> {
   ^bb0(%i: index):
-    %v = te.read %r[%i] : tensor<?xf32>
+    %v = te.read %r[%i] map affine_map<(d0)[s0] -> (s0 - 1 - d0)> : tensor<?xf32>
     %w = arith.mulf %v, %v : f32
     te.yield %w : f32
   } {name = "s"} : tensor<?xf32>

@@ -11,7 +11,7 @@ te.kernel @do_nothing sizes ["N"] args ["x"] : ["f32"] [affine_map<()[s0] -> (s0
   te.return %y : tensor<?xf32>
 }
 
-// Read outside its bounds, a tensor stays one: its elements out there are another rule's.
+// Read in rounds, a tensor stays one: its elements out there are another rule's.
 te.kernel @padded sizes ["N"] args ["x"] : ["f32"] [affine_map<()[s0] -> (s0)>]
     outs ["y"] : ["f32"] [affine_map<()[s0] -> (s0)>] {
 ^bb0(%x: tensor<?xf32>):
@@ -23,7 +23,7 @@ te.kernel @padded sizes ["N"] args ["x"] : ["f32"] [affine_map<()[s0] -> (s0)>]
   } : tensor<?xf32>
   %y = te.compute ["i"] extents affine_map<()[s0] -> (s0)> {
   ^bb0(%i: index):
-    %v = te.read %t[%i] map affine_map<(d0)[s0] -> (d0 + 1)> edge : tensor<?xf32>
+    %v = te.read %t[%i] map affine_map<(d0)[s0] -> (d0 + 1)> wrap : tensor<?xf32>
     te.yield %v : f32
   } : tensor<?xf32>
   te.return %y : tensor<?xf32>

@@ -85,7 +85,7 @@ te.kernel @returned sizes ["M", "N"] args ["r"] : ["f32"] [affine_map<()[s0, s1]
 
 // -----
 
-// Statements that read their own point only, in one launch: one may write what the other one has still to read.
+// Pointwise statements in one launch: another point may write what is still to be read.
 te.kernel @together sizes ["M", "N"] args ["r"] : ["f32"] [affine_map<()[s0, s1] -> (s0)>]
     outs ["r", "s"] : ["f32", "f32"] [affine_map<()[s0, s1] -> (s0)>, affine_map<()[s0, s1] -> (s0)>] attributes {out_alias = array<i64: 0, -1>,
     plan = {target = "sm_90a", size_div = array<i64: 1, 1>, size_max = array<i64: -1, -1>, launches = [
@@ -95,7 +95,7 @@ te.kernel @together sizes ["M", "N"] args ["r"] : ["f32"] [affine_map<()[s0, s1]
   // expected-error @+1 {{'s' reads elements that another tile or thread overwrites when it computes 'r'}}
   %s = te.compute ["i"] extents affine_map<()[s0, s1] -> (s0)> {
   ^bb0(%i: index):
-    %v0 = te.read %r[%i] : tensor<?xf32>
+    %v0 = te.read %r[%i] map affine_map<(d0)[s0, s1] -> (s0 - 1 - d0)> : tensor<?xf32>
     te.yield %v0 : f32
   } {name = "s"} : tensor<?xf32>
   %new = te.compute ["i"] extents affine_map<()[s0, s1] -> (s0)> {
@@ -158,9 +158,9 @@ te.kernel @unneeded sizes ["M", "N"] args ["r"] : ["f32"] [affine_map<()[s0, s1]
 
 // -----
 
-// Every tile along j writes the row's element.
+// Every tile along j updates the row's element: the first one may have done so before another one reads it.
 te.kernel @every_tile sizes ["M", "N"] args ["x", "w"] : ["f32", "f32"] [affine_map<()[s0, s1] -> (s0, s1)>, affine_map<()[s0, s1] -> (s0)>]
-    outs ["y", "s"] : ["f32", "f32"] [affine_map<()[s0, s1] -> (s0, s1)>, affine_map<()[s0, s1] -> (s0)>] attributes {out_alias = array<i64: -1, -1>,
+    outs ["y", "s"] : ["f32", "f32"] [affine_map<()[s0, s1] -> (s0, s1)>, affine_map<()[s0, s1] -> (s0)>] attributes {out_alias = array<i64: -1, 1>,
     plan = {target = "sm_90a", size_div = array<i64: 1, 1>, size_max = array<i64: -1, -1>, launches = [
       {name = "s", ops = array<i64: 0, 1>, dims = [array<i64: 0, 1>, array<i64: 0>], indices = ["i", "j"], extents = affine_map<()[s0, s1] -> (s0, s1)>,
        tiles = array<i64: 16, 16>, grid = array<i64: 0, 1>, unit = "simt"}]}} {
