@@ -104,7 +104,8 @@ Expr *Parser::parseNameExpr() {
   Expr *e = make(Expr::Name, name.loc);
   e->text = name.text;
   // x.mode(..)[..]: a dot whose name is followed by '[' or '(' is a bounds mode.
-  if (at(Tok::Dot) && peek(1).kind == Tok::Name && (peek(2).kind == Tok::LSquare || peek(2).kind == Tok::LParen)) {
+  if (at(Tok::Dot) && peek(1).kind == Tok::Name &&
+      (peek(2).kind == Tok::LSquare || (peek(2).kind == Tok::LParen && !startsLine(pos + 2)))) {
     take();
     e->modeLoc = peek().loc;
     e->mode = take().text;
@@ -138,14 +139,14 @@ Expr *Parser::parseNameExpr() {
     e->hasBracket = true;
     e->kind = Expr::Access;
   }
-  if (at(Tok::LParen) && e->mode.empty()) {
+  if (at(Tok::LParen) && e->mode.empty() && !startsLine(pos)) { // (a tuple stands on its own line behind a function's 'let's)
     mark(Role::TightOpen);
     take();
     e->kind = Expr::Call;
     size_t first = pos;
     if (!parseArgs(e->named))
       return nullptr;
-    if (!e->hasBracket && at(Tok::LParen) && isReductionName(e->text)) { // max(j)(..)
+    if (!e->hasBracket && at(Tok::LParen) && isReductionName(e->text) && !startsLine(pos)) { // max(j)(..)
       Loc loc = tokens[first - 1].loc;
       loc.begin = loc.offset;
       loc.end = endOfLast();

@@ -39,6 +39,9 @@ bool isPlain(Operation *op) {
   return !isa<ScatterOp>(op) && (!r || (!r.getInit() && !r.getOutMap()));
 }
 
+/// The most points of an index beside a recurrence that a tile has all of: each is a state of its own.
+constexpr int64_t kLargestOfStates = 64;
+
 /// A group under construction: statements and the launch index of each dim.
 struct Group {
   SmallVector<int64_t> ops;
@@ -47,6 +50,7 @@ struct Group {
   SmallVector<std::string> names;
   unsigned grid = 0;             ///< the first `grid` indices are the grid
   SmallVector<int64_t> loops;    ///< indices that its statements walk together
+  SmallVector<int64_t> inTile;   ///< beside a scan, of which a tile has all points
   std::optional<bool> isReverse; ///< of a scan, whose last index is the one that it goes along
 };
 
@@ -129,7 +133,7 @@ private:
 
   bool join(int64_t i, int64_t candidate, ArrayRef<ReadOp> reads) {
     Operation *op = ops_[i];
-    if (findScanOf(op))
+    if (findScanOf(op) || isa<FoldOp>(op))
       return false;
     Group &g = groups_[candidate];
     if (g.isReverse)
@@ -211,12 +215,16 @@ private:
     return true;
   }
 
-  /// What is computed from scans, point by point, goes with their tiles.
+  /// What is computed from scans, point by point, goes with their tiles; so do reductions over indices beside the scan of which a tile
+  /// has all points, as recurrences' do, and what is computed from those.
   bool joinScan(int64_t i, int64_t candidate, ArrayRef<ReadOp> reads) {
     Operation *op = ops_[i];
     Group &g = groups_[candidate];
     SmallVector<int64_t> map(getExtents(op).getNumResults(), -1);
-    if (!isa<ComputeOp>(op) || map.size() != g.extents.size())
+    auto reduce = dyn_cast<ReduceOp>(op);
+    bool reduces =
+        reduce && isa<FoldOp>(ops_[g.ops.front()]) && !reduce.isArg() && !reduce.getCondition() && !reduce.getYield().getCondition();
+    if (!isa<ComputeOp>(op) && !reduces)
       return false;
     for (ReadOp read : reads) {
       int64_t producer = ordinal_[read.getTensor()];
@@ -229,6 +237,19 @@ private:
     }
     if (llvm::is_contained(map, -1))
       return false;
+    unsigned parallel = getNumParallel(op);
+    SmallVector<int64_t> reduced(map.begin() + parallel, map.end());
+    if (!llvm::all_of(reduced, [&](int64_t index) {
+          return index < int64_t(g.grid) && knownMax(g.extents[index], facts_) > 0 &&
+                 knownMax(g.extents[index], facts_) <= kLargestOfStates;
+        }))
+      return false;
+    for (int64_t index = 0; index < int64_t(g.extents.size()); ++index)
+      if (!llvm::is_contained(map, index) && !llvm::is_contained(g.inTile, index))
+        return false;
+    for (int64_t index : reduced)
+      if (!llvm::is_contained(g.inTile, index))
+        g.inTile.push_back(index);
     adopt(i, candidate, map);
     return true;
   }
@@ -240,7 +261,8 @@ private:
     Group own = std::move(groups_.back());
     groups_.pop_back();
     for (auto [n, g] : llvm::enumerate(groups_)) {
-      if (g.isReverse != own.isReverse || g.extents != own.extents || !llvm::all_of(g.ops, [&](int64_t o) {
+      if (g.isReverse != own.isReverse || g.extents != own.extents || isa<FoldOp>(op) != isa<FoldOp>(ops_[g.ops.front()]) ||
+          !llvm::all_of(g.ops, [&](int64_t o) {
             bool readsAlike = readsOf(op).empty() || readsOf(ops_[o]).empty() || readsInCommon(op, ops_[o]); // (a count reads nothing)
             return findScanOf(ops_[o]) && !ops_[o]->hasAttr(kOwnLaunch) && readsAlike;
           }))
