@@ -69,8 +69,9 @@ private:
     if (steps_ != 1 || elementOf(wide) != element || element == ElementType::boolean || core_.value->type != wide)
       return false;
     std::optional<Step> step = affineOf(core_.value);
-    if (!step || !step->a || !step->b)
+    if (!step || !step->a)
       return false;
+    step->b = step->b ? step->b : number(0, wide);
     form_->types.assign(2, element);
     for (int k = 0; k < 4; ++k)
       form_->params.push_back(makeParam(wide));
@@ -118,8 +119,10 @@ private:
   std::optional<Step> affineOf(Node *n) {
     if (isOwn(n)) {
       auto [isThere, before] = whereThere(n);
-      Node *zero = number(0, n->type);
-      return Step{select(isThere, number(1, n->type), zero), select(isThere, zero, before)};
+      Node *zero = number(0, n->type), *one = number(1, n->type);
+      if (before->isNumber(0)) // as the state that the scan starts from
+        return Step{one, nullptr};
+      return Step{select(isThere, one, zero), select(isThere, zero, before)};
     }
     if (!containsOwn(n))
       return Step{nullptr, n};
@@ -148,7 +151,7 @@ private:
       return std::nullopt;
     const Step &scaled = x->a ? *x : *y;
     Node *by = x->a ? y->b : x->b;
-    auto scale = [&](Node *p) { return p ? binary(n->kind, p, by) : nullptr; };
+    auto scale = [&](Node *p) { return !p ? nullptr : n->kind == Node::Mul && p->isNumber(1) ? by : binary(n->kind, p, by); };
     return Step{scale(scaled.a), scale(scaled.b)};
   }
 

@@ -18,12 +18,13 @@ void Scheduler::schedulePointByPoint(LaunchPlan &l, int64_t contiguous) {
   l.warps = 1;
   while (l.warps < kMostWarps && results >= 2 * l.warps * kWarp * target_.smCount)
     l.warps *= 2;
-  // What is reduced beside a scan is all in one tile: a thread has several states then.
-  constexpr int64_t kStates = 8;
+  // What is reduced beside a scan is all in one tile: a thread has several states then, as many as leave the device enough threads.
+  constexpr int64_t kMostStates = 8, kThreadsPerMultiprocessor = 512;
   int64_t left = l.warps * kWarp;
   llvm::BitVector inTile = findInTile(l);
   if (inTile.any())
-    left *= kStates;
+    left *= std::clamp<int64_t>(int64_t(llvm::bit_floor(uint64_t(int64_t(results) / (kThreadsPerMultiprocessor * target_.smCount) + 1))), 1,
+                                kMostStates);
   for (unsigned index : inTile.set_bits()) {
     l.tiles[index] = clampTile(l, index, std::numeric_limits<int32_t>::max());
     left = std::max<int64_t>(1, left / l.tiles[index]);

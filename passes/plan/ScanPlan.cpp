@@ -18,13 +18,13 @@ void Scheduler::scheduleScan(LaunchPlan &l) {
   int64_t along = *findScannedIndex(l, ops_), contiguous = s.contiguousIndex();
   l.clusterIndex = along;
   int64_t components = 1; // of the states that a thread has of each element
-  bool inOrder = findInTile(l).any();
+  bool inOrder = false;
   for (int64_t ordinal : l.ops)
     if (auto fold = dyn_cast<FoldOp>(ops_[ordinal])) {
       components = std::max<int64_t>(components, fold.getNumComponents());
       inOrder |= !fold.getMonoid();
     }
-  if (inOrder)
+  if (inOrder || findInTile(l).any()) // (a thread has several states as it is)
     return schedulePointByPoint(l, contiguous);
   if (contiguous >= 0 && contiguous != along) {
     // Columns: a thread has one, or a vector of them, and no one waits for another.

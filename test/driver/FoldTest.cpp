@@ -88,7 +88,7 @@ TEST(Folds, SelectiveScanIsOneLaunch) {
   Case c{"def f(x: f32[B, L, D], dt: f32[B, L, D], a: f32[D, N], u: f32[B, L, N], v: f32[B, L, N]) -> (y: f32[B, L, D]) {\n"
          "  let h[b, l, d, n] = exp(dt[b, l, d] * a[d, n]) * h.pad(0)[b, l - 1, d, n] + dt[b, l, d] * u[b, l, n] * x[b, l, d]\n"
          "  y[b, l, d] = sum[n](v[b, l, n] * h[b, l, d, n])\n}",
-         {{"B", 2}, {"L", 9}, {"D", 70}, {"N", 16}},
+         {{"B", 2}, {"L", 5}, {"D", 70}, {"N", 16}},
          "",
          "sm_90a"};
   EXPECT_EQ(runCase(c), "");
