@@ -197,12 +197,50 @@ absl::Status TileProgram::runReduce(Operation *op, Combiner kind, ArrayRef<int64
   return absl::OkStatus();
 }
 
+absl::Status TileProgram::runStateScan(tile::ScanOp op) {
+  RegionFunction combine(op.getCombine(), launch_.arithmetic);
+  if (!combine.isKnown())
+    return unsupported(op);
+  size_t n = op.getInputs().size(), dim = size_t(op.getDim());
+  SmallVector<const TileValue *> inputs = llvm::map_to_vector(op.getInputs(), [&](Value v) { return &value(v); });
+  std::vector<TileValue> outs(n, TileValue(inputs[0]->shape)), totals;
+  for (Value v : op.getCarries())
+    totals.push_back(value(v));
+  int64_t length = inputs[0]->shape[dim];
+  SmallVector<int64_t> edge(inputs[0]->shape), at(edge.size(), 0);
+  edge[dim] = 1;
+  SmallVector<TileElement> both(2 * n);
+  size_t flat = 0;
+  do {
+    SmallVector<int64_t> point(at);
+    for (int64_t step = 0; step < length; ++step) {
+      point[dim] = op.getReverse() ? length - 1 - step : step;
+      for (size_t k = 0; k < n; ++k) { // from the end what has been combined stands behind
+        both[op.getReverse() ? n + k : k] = totals[k].elements[flat];
+        both[op.getReverse() ? k : n + k] = inputs[k]->at(point);
+      }
+      combine.run(both);
+      for (size_t k = 0; k < n; ++k) {
+        outs[k].at(point) = op.getExclusive() ? totals[k].elements[flat] : combine.result(k);
+        totals[k].elements[flat] = combine.result(k);
+      }
+    }
+    ++flat;
+  } while (advance(at, edge));
+  for (size_t k = 0; k < n; ++k) {
+    values_[op.getOuts()[k]] = std::move(outs[k]);
+    values_[op.getTotals()[k]] = std::move(totals[k]);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status TileProgram::runScan(tile::ScanOp op) {
   const TileValue &input = value(op.getInput());
   Combiner kind = op.getKind();
   Type type = getElementTypeOrSelf(op.getInput());
-  if (op.getIdentity() ||
-      (launch_.arithmetic == TileArithmetic::Ring && isa<FloatType>(type) && kind != Combiner::Sum && kind != Combiner::Prod))
+  if (op.getIdentity())
+    return runStateScan(op);
+  if (launch_.arithmetic == TileArithmetic::Ring && isa<FloatType>(type) && kind != Combiner::Sum && kind != Combiner::Prod)
     return unsupported(op);
   TileValue out(input.shape), total(value(op.getCarry()));
   size_t dim = size_t(op.getDim());

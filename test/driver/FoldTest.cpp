@@ -70,6 +70,21 @@ TEST(Folds, ConditionsScattersAndScans) {
   }
 }
 
+// Few rows are scanned in chunks, whose totals are scanned.
+TEST(Folds, LongScansAreSplit) {
+  for (int64_t n : {36864, 40001}) {
+    Case c{kReducers + "def f(x: i32[N]) -> (y: i32[N], z: i32[N]) {\n  y[t] = affine[k, k <= t](x[k], 1).b\n"
+                       "  let w[t] = affine[k, k > t](x[k], 1) where t in 0:N\n  z[t] = w[t].a ^ w[t].b\n}",
+           {{"N", n}},
+           "",
+           "sm_90a"};
+    EXPECT_EQ(runCase(c), "");
+    EXPECT_NE(cudaTextOf(c).find("totals"), std::string::npos);
+    expectRuns("def f(x: f32[N]) -> (y: f32[N]) { y[t] = 0.9 * y.pad(0)[t - 1] + x[t] }", {{"N", n}});
+    expectRuns("def f(x: f32[N]) -> (y: f32[N]) { y[t] = 0.9 * y.pad(0)[t + 1] + x[t] }", {{"N", n}});
+  }
+}
+
 TEST(Folds, Recurrences) {
   for (int64_t n : {1, 2, 70, 300}) {
     expectRuns("def f(x: f32[M, N]) -> (y: f32[M, N]) { y[i, t] = 0.5 * y.pad(1)[i, t - 1] - 0.25 * y.pad(0)[i, t - 2] + x[i, t] }",
