@@ -95,7 +95,8 @@ void BoundsChecker::visitReduce(Node *n, const BoundsContext &c) {
     check(d, inner);
   for (Node *d : data)
     addHypotheses(d, false, inner);
-  check(n->ops[0], inner);
+  for (Node *o : n->ops)
+    check(o, inner);
 }
 
 /// Positions over several indices are counted by the product of their extents, which two negative ones would make positive.

@@ -16,6 +16,7 @@ llvm::StringRef name(Ty t) {
   case Ty::U64: return "u64";
   case Ty::F32: return "f32";
   case Ty::F64: return "f64";
+  case Ty::Tuple: return "a tuple";
   }
   return "";
 }

@@ -22,7 +22,7 @@ namespace kernelc::frontend {
 
 /// The type of a value in an expression. Narrow element types widen when read, so
 /// only the wide ones occur; the literal types adapt to their context.
-enum class Ty : uint8_t { Error, IntLit, FloatLit, Bool, I32, U32, I64, U64, F32, F64 };
+enum class Ty : uint8_t { Error, IntLit, FloatLit, Bool, I32, U32, I64, U64, F32, F64, Tuple };
 
 inline bool isFloat(Ty t) { return t == Ty::FloatLit || t == Ty::F32 || t == Ty::F64; }
 inline bool isInt(Ty t) { return t == Ty::IntLit || (t >= Ty::I32 && t <= Ty::U64); }
@@ -54,6 +54,9 @@ struct IndexVar {
   mlir::AffineExpr hi() const { return lo + extent; }
 };
 
+/// The fields of a tuple, in order; empty names where the text gives none.
+using FieldNames = llvm::SmallVector<llvm::StringRef, 4>;
+
 /// A parameter, output or let.
 struct Tensor {
   enum Kind : uint8_t { Input, Scalar, Output, Let };
@@ -64,10 +67,21 @@ struct Tensor {
   llvm::SmallVector<mlir::AffineExpr> dims; ///< over the sizes
   std::optional<ElementType> narrow;        ///< a let whose values fit this type
   bool isInout = false;
-  bool isReadable = true; ///< an output: a statement before has defined it
-  bool poisoned = false;  ///< its definition failed: say nothing more
+  bool isPartlyDefined = false; ///< an output: statements before the current one have defined elements of it
+  bool isReadable = true;       ///< an output: a statement before has defined it
+  bool poisoned = false;        ///< its definition failed: say nothing more
   int outIndex = -1;
-  mlir::Value value; ///< the current one
+  mlir::Value value;                    ///< the current one
+  llvm::SmallVector<Tensor *, 0> parts; ///< a let of tuples: a tensor for each field, and none of its own
+  const FieldNames *fields = nullptr;
+};
+
+struct ReducerForm;
+
+/// Which laws hold of the states that a reduction can come to, as far as tests show.
+struct Laws {
+  bool associative = true, neutral = true, commutative = true;
+  bool isMonoid() const { return associative && neutral; }
 };
 
 struct Node {
@@ -102,7 +116,10 @@ struct Node {
     Select,
     Cast,
     Math,
-    Reduce,
+    Reduce, ///< by a reducer of the program: `reducer`, with the fields of an element as operands
+    Param,  ///< of a reducer's body: number intValue of both states' fields
+    Field,  ///< number intValue of what the reduction ops[0] comes to
+    Tuple,  ///< of the operands
   };
   Kind kind;
   Ty type = Ty::Error;
@@ -125,21 +142,41 @@ struct Node {
   Node *padding = nullptr;                                               ///< Read
   llvm::SmallVector<std::pair<Node *, mlir::AffineExpr>, 0> views;       ///< Read, of a view: its subscripts with its dims
   const Expr *access = nullptr;                                          ///< Read: its text; an index is one node wherever it stands
+  const FieldNames *fields = nullptr;                                    ///< Tuple
   // Reduce
+  const ReducerForm *reducer = nullptr;
   te::Combiner combiner = te::Combiner::Sum;
   llvm::SmallVector<IndexVar *, 2> vars;
   bool isCount = false; ///< Reduce: the number of points, of 'mean'
   llvm::SmallVector<Node *, 1> conditions;
   llvm::SmallVector<mlir::AffineExpr, 0> rangeConditions; ///< each >= 0: bounds that outer indices move
+  bool readsOwn = false;                                  ///< Read: of what its own statement defines
+  IndexVar *scanned = nullptr;                            ///< Reduce: a recurrence along this index, field intValue
+  bool isReverse = false;                                 ///< of which it starts at the end
+  llvm::StringRef lawText;                                ///< what the compiler has to say of how it runs
+  Laws laws;                                              ///< of a reducer of the program
   bool mayBeEmpty = true;                                 ///< Reduce: not proved to have a term at every launch
 
   bool givesPosition() const {
     using C = te::Combiner;
-    return kind == Reduce && (combiner == C::ArgMax || combiner == C::ArgMin || combiner == C::ArgMaxU || combiner == C::ArgMinU);
+    return kind == Reduce && !reducer &&
+           (combiner == C::ArgMax || combiner == C::ArgMin || combiner == C::ArgMaxU || combiner == C::ArgMinU);
   }
   bool isConst() const { return kind == ConstInt || kind == ConstFloat || kind == ConstBool; }
   /// A constant zero or other value of either number kind.
   bool isNumber(double v) const { return (kind == ConstInt && double(intValue) == v) || (kind == ConstFloat && floatValue == v); }
+};
+
+/// A reducer of the program, as a kernel uses it.
+struct ReducerForm {
+  const Definition *def = nullptr;
+  FieldNames fields;                       ///< none of a reducer of scalars
+  llvm::SmallVector<ElementType, 4> types; ///< of the components
+  llvm::SmallVector<Node *> params;        ///< the components of the state before, and of that behind
+  llvm::SmallVector<Node *> combined, identity;
+  bool isScalar() const { return fields.empty(); }
+  /// What holds component k while it is reduced: as what is read is held.
+  ElementType heldAs(size_t k) const { return elementOf(widened(types[k])); }
 };
 
 /// What a statement is whose points may meet in an element, or choose theirs by data: all its indices are free ones.
@@ -182,6 +219,9 @@ struct Kernel {
   llvm::SmallVector<Tensor *> args, outs;
   std::deque<Node> nodes;
   std::deque<IndexVar> indices;
+  std::deque<FieldNames> fieldNames;
+  std::deque<ReducerForm> reducers;
+  std::deque<std::string> texts; ///< that nodes refer to
   std::vector<Requirement> requirements;
   PrecisionPolicy precision;
   Constants fixed; ///< sizes that the te.kernel is to have as numbers

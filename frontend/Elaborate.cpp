@@ -56,7 +56,9 @@ void Elaborator::addSize(StringRef name) {
 bool Elaborator::isKernelName(StringRef name) const {
   // The prelude reserves no names.
   auto fn = fns.find(name);
-  return constValues.contains(name) || tensors.contains(name) || sizeIndex.contains(name) || (fn != fns.end() && fn->second->loc.file == 0);
+  auto reducer = reducers.find(name);
+  return constValues.contains(name) || tensors.contains(name) || sizeIndex.contains(name) ||
+         (fn != fns.end() && fn->second->loc.file == 0) || (reducer != reducers.end() && reducer->second->loc.file == 0);
 }
 
 Scope *Elaborator::openStatement() {
@@ -83,6 +85,17 @@ IndexVar *Elaborator::bindIndex(Scope *scope, StringRef name, Loc loc) {
 }
 
 Node *Elaborator::elaborate(const Expr *e, const Scope *scope) {
+  Node *n = elaborateValue(e, scope);
+  if (!n || n->type != Ty::Tuple)
+    return n;
+  auto d = error(e->whole());
+  d << "expected one value, found a tuple";
+  if (n->fields && !n->fields->empty() && !n->fields->front().empty())
+    d << "; its fields are read by name, as in '." << n->fields->front() << "'";
+  return nullptr;
+}
+
+Node *Elaborator::elaborateValue(const Expr *e, const Scope *scope) {
   if (overBudget)
     return nullptr;
   DepthGuard guard(*this);
@@ -124,8 +137,8 @@ Node *Elaborator::elaborate(const Expr *e, const Scope *scope) {
     if (elaborate(e->args[0], scope))
       error(e->loc) << "a scalar takes no subscripts";
     return nullptr;
-  case Expr::Member: error(e->loc) << "fields of tuples are not supported yet"; return nullptr;
-  case Expr::Tuple: error(e->loc) << "tuples are not supported yet"; return nullptr;
+  case Expr::Member: return elaborateMember(e, scope);
+  case Expr::Tuple: return elaborateTuple(e, scope);
   }
   return nullptr;
 }
@@ -191,9 +204,15 @@ Node *Elaborator::elaborateBinding(const Expr *e, const Binding &b) {
       callSite.reset();
     std::vector<const Definition *> open(callStack.begin() + b.callDepth, callStack.end());
     callStack.resize(b.callDepth);
-    Node *n = elaborate(b.expr, b.scope);
+    Node *n = elaborateValue(b.expr, b.scope);
     callStack.insert(callStack.end(), open.begin(), open.end());
     callSite = saved;
+    if (n && b.param && b.param->type.name == "(")
+      return convertTuple(n, b.param->type, ("parameter '" + b.param->name + "'").str());
+    if (n && n->type == Ty::Tuple && b.param && !b.param->type.name.empty()) {
+      error(b.expr->whole()) << "parameter '" << b.param->name << "' is one value of " << b.param->type.name << ", not a tuple";
+      return nullptr;
+    }
     if (n && b.param && !b.param->type.name.empty()) {
       auto t = findElementType(absl::string_view(b.param->type.name.data(), b.param->type.name.size()));
       if (t)

@@ -115,8 +115,10 @@ public:
   /// Opens the scope of a statement; free indices are then bound into it.
   Scope *openStatement();
   IndexVar *bindIndex(Scope *scope, llvm::StringRef name, Loc loc);
-  /// Reports nothing for a poisoned subtree; null after an error.
+  /// Reports nothing for a poisoned subtree; null after an error. A value of one field: tuples are an error.
   Node *elaborate(const Expr *e, const Scope *scope);
+  /// The same, tuples as well (Node::Tuple).
+  Node *elaborateValue(const Expr *e, const Scope *scope);
   /// A condition: a bool.
   Node *elaborateCondition(const Expr *e, const Scope *scope);
   /// A size expression of a shape or a range: affine or null after an error.
@@ -164,9 +166,25 @@ public:
   Node *makeCompare(mlir::arith::CmpIPredicate p, Node *a, Node *b, Loc loc);
   /// Comparisons of integers turn round, so that a condition means the same however it is spelled.
   Node *makeNot(Node *n, Loc loc);
+  /// `a if cond else b`; null after an error.
+  Node *makeSelect(Node *cond, Node *a, Node *b, Loc loc);
   Node *makeAnd(llvm::ArrayRef<Node *> parts, Loc loc);
   /// Binary arithmetic on operands of any type; null after an error.
   Node *makeBinary(Node::Kind kind, Node *a, Node *b, Loc loc);
+
+  // --- reducers of the program (ElaborateReducer.cpp)
+  /// The definition, checked; null after an error, or where there is none of that name.
+  const ReducerForm *findReducer(llvm::StringRef name);
+  bool isReducer(llvm::StringRef name) const { return reducers.contains(name); }
+  /// The reduction of elements with these fields over `vars`; its laws are tested. Of scalars a value, else a tuple.
+  Node *makeOwnReduce(const ReducerForm &form, llvm::ArrayRef<IndexVar *> vars, llvm::ArrayRef<Node *> conditions,
+                      llvm::ArrayRef<Node *> element, Loc loc);
+  /// What two states, with these fields, combine to.
+  bool combineStates(const ReducerForm &form, llvm::ArrayRef<Node *> before, llvm::ArrayRef<Node *> behind,
+                     llvm::SmallVectorImpl<Node *> &combined);
+  Node *makeTuple(llvm::ArrayRef<Node *> values, const FieldNames &names, Loc loc);
+  /// `n` with the fields of `type`, each as it is stored; null after an error.
+  Node *convertTupleTo(Node *n, const TypeRef &type, llvm::StringRef into) { return convertTuple(n, type, into); }
 
   Node *makeReduceNode(te::Combiner kind, llvm::ArrayRef<IndexVar *> vars, Node *body, Loc loc) {
     return makeReduce(kind, vars, {}, body, loc);
@@ -182,6 +200,7 @@ public:
   /// Names of a reduce-assign's right side that stand for reduced indices are bound
   /// by Sema before; with plain `=` this is what an unknown index is told.
   bool plainAssign = false;
+  Tensor *own = nullptr;   ///< what the statement defines, where it may read it (a recurrence)
   llvm::StringRef letName; ///< of the `let` that is elaborated; empty in an assignment
   /// The free indices of the statement.
   llvm::SmallVector<llvm::StringRef> leftNames;
@@ -208,6 +227,19 @@ private:
   Node *makeRead(Tensor *t, const Expr *e);
   /// A subscript as an i64; `mode` and `dim` as for asIndex().
   Node *elaborateSubscript(const Expr *e, llvm::StringRef mode, mlir::AffineExpr dim, const Scope *scope);
+  // ElaborateTuple.cpp
+  Node *elaborateMember(const Expr *e, const Scope *scope);
+  Node *elaborateTuple(const Expr *e, const Scope *scope);
+  Node *selectTuple(Node *condition, Node *a, Node *b, Loc loc);
+  /// `n` with the fields that a parameter or result of type `type` has, each as it is stored.
+  Node *convertTuple(Node *n, const TypeRef &type, llvm::StringRef into);
+  bool readFields(const TypeRef &type, FieldNames &names, llvm::SmallVectorImpl<ElementType> &types);
+  // ElaborateReducer.cpp
+  bool checkReducer(const Definition &d, ReducerForm &form);
+  bool checkIdentity(const Definition &d, ReducerForm &form);
+  bool elaborateElement(const ReducerForm &form, const Expr *e, const Scope *scope, llvm::SmallVectorImpl<Node *> &element);
+  /// The fields of `n`, as a state of `form` stores them.
+  bool toState(const ReducerForm &form, Node *n, llvm::StringRef what, llvm::SmallVectorImpl<Node *> &fields);
   // ElaborateView.cpp
   struct View;
   Node *elaborateView(const Expr *e, const Scope *scope);
@@ -235,6 +267,7 @@ private:
   bool declarePack(const Expr *e, const Binding &b, Scope *scope, Bracket &bracket, bool isRanged);
   bool isDeclaration(const Expr *name, const Scope *outer, llvm::ArrayRef<llvm::StringRef> declared) const;
   bool elaborateRanges(const Scope *outer, Scope *scope, Bracket &bracket, size_t firstKey);
+  bool bindLets(const Definition *fn, Scope &body);
   bool bindIndexParams(const Definition *fn, const Expr *e, const Scope *scope, Scope &args, Scope &body);
   bool addToPack(const BracketItem &item, const Scope *scope, Scope &args, IndexPack &pack, llvm::ArrayRef<llvm::StringRef> declared);
   bool bindParams(const Definition *fn, const Expr *e, Scope &args, Scope &body);
@@ -248,6 +281,7 @@ private:
   const Constants &constants;
   std::deque<Scope> scopes;
   std::deque<IndexPack> packs;
+  llvm::StringMap<const ReducerForm *> forms; ///< null: with an error
   /// A function's 'let's without subscripts, once for each meaning that indices have: (scope, text) to (epoch, value).
   llvm::DenseMap<std::pair<const Scope *, const Statement *>, std::pair<unsigned, Node *>> lets;
   unsigned epoch = 0, lastEpoch = 0; ///< what index keys stand for changes with it

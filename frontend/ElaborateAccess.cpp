@@ -100,6 +100,16 @@ Node *Elaborator::elaborateSubscript(const Expr *e, const Scope *scope, StringRe
 Node *Elaborator::readTensor(Tensor *t, const Expr *e, const Scope *scope) {
   if (t->poisoned)
     return nullptr;
+  if (!t->parts.empty()) { // the fields' tensors at one place
+    SmallVector<Node *> values;
+    for (Tensor *part : t->parts) {
+      Node *n = readTensor(part, e, scope);
+      if (!n)
+        return nullptr;
+      values.push_back(n);
+    }
+    return makeTuple(values, *t->fields, e->loc);
+  }
   if (t->kind == Tensor::Scalar) {
     if (e->hasBracket) {
       auto d = error(e->loc);
@@ -144,7 +154,7 @@ Node *Elaborator::readTensor(Tensor *t, const Expr *e, const Scope *scope) {
 }
 
 Node *Elaborator::makeRead(Tensor *t, const Expr *e) {
-  if (!t->isReadable) {
+  if (!t->isReadable && t != own) {
     error(e->loc) << "output '" << t->name
                   << "' is read before its statements have defined it; name what they need with 'let', or declare '" << t->name
                   << "' an 'inout' parameter to read what memory holds";
@@ -152,6 +162,7 @@ Node *Elaborator::makeRead(Tensor *t, const Expr *e) {
   }
   Node *n = make(Node::Read, widened(t->element), e->loc);
   n->tensor = t;
+  n->readsOwn = t == own;
   n->access = e;
   if (!kernelc::isFloat(t->element) && t->element != ElementType::boolean && elementBits(t->element) < 32)
     n->narrow = t->element;

@@ -35,7 +35,9 @@ Node *Elaborator::elaborateCall(const Expr *e, const Scope *scope) {
   if (auto it = fns.find(e->text); it != fns.end())
     return elaborateFn(it->second, e, scope);
   if (reducers.contains(e->text)) {
-    error(e->loc) << "reducers of your own ('" << e->text << "') are not supported yet";
+    if (e->hasBracket)
+      return elaborateReduce(e, scope);
+    error(e->loc) << "'" << e->text << "' is a reducer and names the indices that it reduces, as in '" << e->text << "[k](..)'";
     return nullptr;
   }
   if (e->hasBracket && reductionNamed(e->text))

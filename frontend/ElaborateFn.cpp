@@ -205,6 +205,24 @@ bool Elaborator::bindParams(const Definition *fn, const Expr *e, Scope &args, Sc
   return true;
 }
 
+/// The 'let's of a function or reducer, each of which sees those before it.
+bool Elaborator::bindLets(const Definition *fn, Scope &body) {
+  for (const Statement &s : fn->body) {
+    if (s.kind != Statement::Let || !s.where.empty()) {
+      error(s.loc) << "the body of a " << (fn->kind == Definition::Fn ? "function" : "reducer") << " is 'let's and one expression";
+      return false;
+    }
+    Scope &visible = scopes.emplace_back(body);
+    Binding b;
+    b.kind = Binding::Lambda;
+    b.lambda = &s;
+    b.expr = s.value;
+    b.scope = &visible;
+    body.names.push_back({s.target, b});
+  }
+  return true;
+}
+
 Node *Elaborator::elaborateFn(const Definition *fn, const Expr *e, const Scope *scope) {
   if (fn->isBroken)
     return nullptr;
@@ -217,29 +235,24 @@ Node *Elaborator::elaborateFn(const Definition *fn, const Expr *e, const Scope *
   args.parent = scope;
   if (!bindIndexParams(fn, e, scope, args, body) || !bindParams(fn, e, args, body))
     return nullptr;
-  for (const Statement &s : fn->body) {
-    if (s.kind != Statement::Let || !s.where.empty()) {
-      error(s.loc) << "the body of a function is 'let's and one expression";
-      return nullptr;
-    }
-    Scope &visible = scopes.emplace_back(body); // what stands before this let
-    Binding b;
-    b.kind = Binding::Lambda;
-    b.lambda = &s;
-    b.expr = s.value;
-    b.scope = &visible;
-    body.names.push_back({s.target, b});
-  }
+  if (!bindLets(fn, body))
+    return nullptr;
   callStack.push_back(fn);
   auto savedSite = callSite;
   if (e->loc.file == 0 && fn->loc.file != 0)
     callSite = e->loc;
   bool savedSubscript = std::exchange(inSubscript, false);
-  Node *n = fn->value ? elaborate(fn->value, &body) : nullptr;
+  Node *n = fn->value ? elaborateValue(fn->value, &body) : nullptr;
   inSubscript = savedSubscript;
   callSite = savedSite;
   callStack.pop_back();
   if (n && !fn->outputs.empty()) {
+    if (fn->outputs[0].type.name == "(")
+      return convertTuple(n, fn->outputs[0].type, ("the value of '" + fn->name + "'").str());
+    if (n->type == Ty::Tuple) {
+      error(e->loc) << "'" << fn->name << "' is to give one value, and gives a tuple";
+      return nullptr;
+    }
     if (auto t = elementNamed(fn->outputs[0].type.name)) {
       n = convertAsStored(n, *t, ("the value of '" + fn->name + "'").str());
     } else {
@@ -275,8 +288,10 @@ Node *Elaborator::elaborateLambda(const Binding &b, const Expr *e, const Scope *
     keyNames.push_back(sub->text);
     inner.names.push_back({sub->text, key});
   }
-  Node *n = elaborate(s.value, &inner);
-  if (n && !s.type.name.empty())
+  Node *n = elaborateValue(s.value, &inner);
+  if (n && n->type == Ty::Tuple && !s.type.name.empty())
+    n = convertTuple(n, s.type, ("'" + s.target + "'").str());
+  else if (n && !s.type.name.empty())
     if (auto t = elementNamed(s.type.name))
       n = convertAsStored(n, *t, ("'" + s.target + "'").str());
   if (s.subscripts.empty())

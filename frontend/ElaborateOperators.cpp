@@ -179,25 +179,26 @@ Node *Elaborator::elaborateLogic(const Expr *e, const Scope *scope) {
 
 Node *Elaborator::elaborateSelect(const Expr *e, const Scope *scope) {
   Node *cond = elaborate(e->args[1], scope);
-  if (cond && cond->kind == Node::ConstBool) {
-    // Both sides are checked, so that a constant hides no error.
-    Node *a = elaborate(e->args[0], scope), *b = elaborate(e->args[2], scope);
-    if (!a || !b || !unify(a, b, e->loc, "if"))
-      return nullptr;
-    return cond->intValue ? a : b;
-  }
-  Node *a = elaborate(e->args[0], scope), *b = elaborate(e->args[2], scope);
+  Node *a = elaborateValue(e->args[0], scope), *b = elaborateValue(e->args[2], scope);
   if (!cond || !a || !b)
     return nullptr;
   if (cond->type != Ty::Bool) {
     error(e->args[1]->loc) << "expected a condition after 'if', found " << name(cond->type) << "; compare it, as in '.. != 0'";
     return nullptr;
   }
-  if (a->type == Ty::Bool && b->type == Ty::Bool) {
-  } else if (!unify(a, b, e->loc, "if")) {
+  if (a->type == Ty::Tuple || b->type == Ty::Tuple)
+    return selectTuple(cond, a, b, e->loc);
+  return makeSelect(cond, a, b, e->loc);
+}
+
+Node *Elaborator::makeSelect(Node *cond, Node *a, Node *b, Loc loc) {
+  bool bothBool = a->type == Ty::Bool && b->type == Ty::Bool;
+  // Both sides are checked, so that a constant hides no error.
+  if ((!bothBool || cond->kind == Node::ConstBool) && !unify(a, b, loc, "if"))
     return nullptr;
-  }
-  Node *n = make(Node::Select, a->type, e->loc);
+  if (cond->kind == Node::ConstBool)
+    return cond->intValue ? a : b;
+  Node *n = make(Node::Select, a->type, loc);
   n->ops = {cond, a, b};
   if (a->narrow && a->narrow == b->narrow)
     n->narrow = a->narrow;

@@ -179,7 +179,11 @@ bool Elaborator::elaborateItems(ArrayRef<BracketItem> items, const Scope *outer,
 }
 
 Node *Elaborator::elaborateReduce(const Expr *e, const Scope *scope) {
-  if (e->named.size() != 1 || !e->named[0].name.empty()) {
+  const ReducerForm *own = nullptr;
+  if (reducers.contains(e->text)) {
+    if (!(own = findReducer(e->text))) // (what is wrong with it has been said)
+      return nullptr;
+  } else if (e->named.size() != 1 || !e->named[0].name.empty()) {
     error(e->loc) << "'" << e->text << "[..]' takes one value, as in '" << e->text << "[k](x[k])'";
     return nullptr;
   }
@@ -216,8 +220,12 @@ Node *Elaborator::elaborateReduce(const Expr *e, const Scope *scope) {
       conditions.push_back(n);
   }
   bool saved = std::exchange(inSubscript, false);
-  Node *body = elaborate(e->named[0].value, &inner);
+  SmallVector<Node *> element;
+  bool isElement = own && elaborateElement(*own, e, &inner, element);
+  Node *body = own ? nullptr : elaborate(e->named[0].value, &inner);
   inSubscript = saved;
+  if (isElement)
+    return makeOwnReduce(*own, bracket.vars, conditions, element, e->loc);
   if (!body)
     return nullptr;
   Node *reduce = makeReduce(*reductionNamed(e->text), bracket.vars, conditions, body, e->loc);

@@ -169,9 +169,11 @@ void KernelEmitter::hoist(Node *n, ArrayRef<IndexVar *> domain, RegionEmitter::R
     if (isPlainCount(r) || reductions.contains(r))
       continue;
     SmallVector<IndexVar *> outer = usedOuter(r, domain);
+    if (r->scanned && !llvm::is_contained(outer, r->scanned))
+      outer.push_back(r->scanned);
     // An index of the enclosing domain that this reduction binds itself is its own.
     llvm::erase_if(outer, [&](IndexVar *v) { return llvm::is_contained(r->vars, v); });
-    Value v = emitReduce(r, outer, "", elementOf(r->type));
+    Value v = r->reducer ? emitFold(r, outer, "").getResult(0) : emitReduce(r, outer, "", elementOf(r->type));
     reductions[r] = {v, outer};
   }
 }
@@ -252,12 +254,22 @@ void KernelEmitter::emitScatter(const CoreStatement &s) {
 }
 
 void KernelEmitter::emitStatement(const CoreStatement &s) {
+  if (!s.isLet)
+    folds.clear(); // what they read may be written
   if (s.scatter)
     return emitScatter(s);
   Tensor *t = s.target;
   Node *value = s.value;
   SmallVector<IndexVar *> vars(s.vars);
-  if (s.whole && value->kind == Node::Reduce && !isPlainCount(value) && elementOf(value->type) == t->element &&
+  Node *reduce = value->kind == Node::Field ? value->ops[0] : value;
+  if (s.whole && reduce->kind == Node::Reduce && reduce->reducer && usedOuter(reduce, vars).size() == vars.size()) {
+    size_t field = value->kind == Node::Field ? size_t(value->intValue) : 0;
+    if (reduce->reducer->heldAs(field) == t->element) {
+      t->value = emitFold(reduce, vars, t->name).getResult(field);
+      return;
+    }
+  }
+  if (s.whole && value->kind == Node::Reduce && !value->reducer && !isPlainCount(value) && elementOf(value->type) == t->element &&
       usedOuter(value, vars).size() == vars.size() && isPlainResult(value)) {
     t->value = emitReduce(value, vars, t->name, t->element);
     return;

@@ -35,6 +35,9 @@ private:
   mlir::Value emitAffine(mlir::AffineExpr e, mlir::Location loc);
   mlir::Value emitRead(Node *n);
   mlir::Value readReduction(Node *n);
+  mlir::Value emitParam(Node *n);
+  /// Result `number` of the op that a reduction has become, at the indices that are there.
+  mlir::Value readResult(Node *reduce, int64_t number);
   mlir::Value emitPosition(Node *n, mlir::Value position);
   mlir::Value emitIdentity(Node *n, mlir::Value v);
   mlir::Value argOf(IndexVar *v);
@@ -56,6 +59,9 @@ private:
   llvm::SmallVector<mlir::Value> args;
   const Reductions &reductions;
   llvm::DenseMap<Node *, mlir::Value> done, doneIndex;
+
+public:
+  llvm::ArrayRef<mlir::Value> params; ///< of a reducer's body
 };
 
 /// Builds one te.kernel at the builder's insertion point.
@@ -72,6 +78,9 @@ private:
   /// A tensor with the elements of `from`, of type `have`, as `want` stores them.
   mlir::Value emitConverted(mlir::Value from, ElementType have, ElementType want, Tensor *t, Loc loc);
   mlir::Value emitReduce(Node *reduce, llvm::ArrayRef<IndexVar *> outer, llvm::StringRef name, ElementType element);
+  /// The same of a reducer of the program: an op with a result per field.
+  te::FoldOp emitFold(Node *reduce, llvm::ArrayRef<IndexVar *> outer, llvm::StringRef name);
+  void fillCombine(te::FoldOp op, Node *reduce);
   /// Nested reductions of `n` become ops of their own before the region's op.
   void hoist(Node *n, llvm::ArrayRef<IndexVar *> domain, RegionEmitter::Reductions &reductions);
   mlir::Value emitFill(Tensor *t, Node *value, Loc loc) { return emitFill(t, t->element, value, loc); }
@@ -98,6 +107,8 @@ private:
   mlir::OpBuilder &builder;
   Diagnostics &diags;
   Kernel &kernel;
+  /// Folds whose fields may be asked for once more: statements that define a let of tuples are neighbours.
+  llvm::SmallVector<std::tuple<Node *, llvm::SmallVector<IndexVar *>, te::FoldOp>> folds;
   llvm::DenseMap<IndexVar *, mlir::AffineExpr> joined; ///< what an index is, from 0, of the one that it is joined into
 };
 

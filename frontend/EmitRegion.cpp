@@ -25,8 +25,8 @@ Value RegionEmitter::emit(Node *n) {
     if ((v = done.lookup(top)))
       break;
     spine.push_back(top);
-    bool leaf = top->ops.empty() || top->kind == Node::Read || top->kind == Node::Reduce || (top->pureIndex && top->type == Ty::I64) ||
-                (top->kind == Node::Cmp && top->ops[0]->pureIndex && top->ops[1]->pureIndex);
+    bool leaf = top->ops.empty() || top->kind == Node::Read || top->kind == Node::Reduce || top->kind == Node::Field ||
+                (top->pureIndex && top->type == Ty::I64) || (top->kind == Node::Cmp && top->ops[0]->pureIndex && top->ops[1]->pureIndex);
     if (leaf)
       break;
   }
@@ -49,6 +49,8 @@ Value RegionEmitter::emitNode(Node *n, Value first) {
   case Node::ScalarParam: return emitWiden(n->tensor->value, n->tensor->element, n->type, loc);
   case Node::Read: return emitRead(n);
   case Node::Reduce: return readReduction(n);
+  case Node::Field: return readResult(n->ops[0], n->intValue);
+  case Node::Param: return emitParam(n);
   case Node::Neg:
     if (isFloat(n->type))
       return arith::NegFOp::create(builder, loc, first);
@@ -251,12 +253,9 @@ Value RegionEmitter::readReduction(Node *n) {
       count = arith::MulIOp::create(builder, loc, count, emitAffine(sizes, loc));
     return arith::IndexCastOp::create(builder, loc, builder.getI64Type(), count);
   }
-  SmallVector<Value> operands;
-  for (IndexVar *x : it->second.second)
-    operands.push_back(argOf(x));
-  Value tensor = it->second.first;
-  v = te::ReadOp::create(builder, loc, cast<RankedTensorType>(tensor.getType()).getElementType(), tensor, operands, AffineMapAttr(),
-                         te::BoundsModeAttr::get(builder.getContext(), te::BoundsMode::InBounds), Value());
+  v = readResult(n, 0);
+  if (n->reducer)
+    return v;
   return n->givesPosition() ? emitPosition(n, v) : emitIdentity(n, v);
 }
 

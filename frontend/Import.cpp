@@ -42,17 +42,14 @@ private:
 bool Importer::collect(const Ast &ast, Origin origin) {
   for (const Definition &d : ast.definitions) {
     if (d.isBroken) {
-      if (d.kind == Definition::Fn)
-        fns[d.name] = &d; // a use of it is no second mistake
+      if (d.kind == Definition::Fn || d.kind == Definition::Reducer) // a use of it is no second mistake
+        (d.kind == Definition::Fn ? fns : reducers)[d.name] = &d;
       continue;
     }
     switch (d.kind) {
     case Definition::Import: continue; // loaded already
     case Definition::Schedule: diags.error(d.loc) << "a 'schedule' in the text is not supported yet; give it with '--schedule'"; continue;
     case Definition::Reducer:
-      reducers[d.name] = &d;
-      diags.error(d.loc) << "reducers of your own ('" << d.name << "') are not supported yet";
-      continue;
     case Definition::Fn:
       if (auto it = imported.find(d.name); it != imported.end()) {
         auto e = diags.error(d.nameLoc);
@@ -60,7 +57,8 @@ bool Importer::collect(const Ast &ast, Origin origin) {
         diags.note(e, it->second) << "it is defined here";
         continue;
       }
-      fns[d.name] = &d; // the user's replaces the prelude's
+      (d.kind == Definition::Fn ? fns : reducers)[d.name] = &d; // the user's replaces the prelude's
+      (d.kind == Definition::Fn ? reducers : fns).erase(d.name);
       if (origin == Origin::Imported)
         imported[d.name] = d.nameLoc;
       break;

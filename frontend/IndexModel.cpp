@@ -13,8 +13,7 @@ constexpr unsigned kMaxModelled = 64;
 /// No tensor has more elements.
 constexpr int64_t kLargestSize = int64_t(1) << 58;
 
-/// Whether both have one value wherever both are computed.
-static bool areSame(const Node *a, const Node *b, unsigned depth = 0) {
+bool areSame(const Node *a, const Node *b, unsigned depth) {
   if (a == b)
     return true;
   if (depth > 16 || a->kind != b->kind || a->type != b->type || a->ops.size() != b->ops.size() || a->kind == Node::Reduce)

@@ -10,6 +10,9 @@ namespace kernelc::frontend {
 /// Whether neither data nor scalar parameters decide `n`: such arithmetic does not wrap.
 bool isOfIndicesAlone(const Node *n);
 
+/// Whether both have one value wherever both are computed.
+bool areSame(const Node *a, const Node *b, unsigned depth = 0);
+
 /// Expressions over the prover's dims and, for what is not affine, over dims of its own, of
 /// which the prover is told what follows from the operation. What wraps is not known at all.
 class IndexModel {

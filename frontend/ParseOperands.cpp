@@ -7,6 +7,8 @@ using namespace mlir;
 
 namespace kernelc::frontend {
 
+static bool isBoundsMode(StringRef name) { return llvm::is_contained({"pad", "edge", "reflect", "wrap", "assume_inbounds"}, name); }
+
 Expr *Parser::parsePostfix() {
   size_t first = pos;
   Expr *e = parsePrimary();
@@ -25,6 +27,8 @@ Expr *Parser::parsePostfix() {
     Loc loc;
     if (e->kind == Expr::Member || !parseName(m->text, loc, "a field's name after '.'"))
       return e->kind == Expr::Member ? (fail("an operator; fields do not nest"), nullptr) : nullptr;
+    if (at(Tok::LParen) && !startsLine(pos))
+      return refuseMethod(e, first, loc);
     m->args.push_back(e);
     e = m;
   }
@@ -33,6 +37,42 @@ Expr *Parser::parsePostfix() {
     e->end = endOfLast();
   }
   return e;
+}
+
+/// x[i - 1].pad(0), x[i].exp(): the object's tokens begin at `first`; the next one opens the parentheses.
+Expr *Parser::refuseMethod(const Expr *object, size_t first, Loc loc) {
+  size_t open = pos, close = open;
+  int depth = 0;
+  do {
+    depth += tokens[close].kind == Tok::LParen ? 1 : tokens[close].kind == Tok::RParen ? -1 : 0;
+    ++close;
+  } while (depth > 0 && tokens[close].kind != Tok::Eof);
+  StringRef name = tokens[open - 1].text;
+  loc.begin = loc.offset;
+  loc.end = loc.offset + name.size();
+  if (depth > 0) { // what is not closed is not shown
+    fail("an operator; values have no methods");
+    return nullptr;
+  }
+  auto d = diags.error(loc);
+  if (isBoundsMode(name) && object->kind == Expr::Access && object->mode.empty() && tokens[first].kind == Tok::Name) {
+    d << "what is read outside stands before the subscripts; write '" << object->text << "." << textOf(open - 1, close)
+      << textOf(first + 1, open - 2) << "'";
+    return nullptr;
+  }
+  StringRef hint = hintForFunction(name);
+  d << "values have no methods; ";
+  if (!hint.empty())
+    d << hint;
+  else if (isBoundsMode(name))
+    d << "'" << name << "' stands behind a tensor's name, as in 'x." << name << (name == "pad" ? "(0)" : "") << "[i - 1]'";
+  else if (isReductionName(name) && name != "max" && name != "min")
+    d << "write '" << name << "[k](..)', with the indices that it runs over";
+  else if (open + 2 == close)
+    d << "write '" << name << "(" << textOf(first, open - 2) << ")'";
+  else
+    d << "write '" << name << "(" << textOf(first, open - 2) << ", " << textOf(open + 1, close) << "'";
+  return nullptr;
 }
 
 Expr *Parser::parsePrimary() {
@@ -104,14 +144,14 @@ Expr *Parser::parseNameExpr() {
   Expr *e = make(Expr::Name, name.loc);
   e->text = name.text;
   // x.mode(..)[..]: a dot whose name is followed by '[' or '(' is a bounds mode.
-  if (at(Tok::Dot) && peek(1).kind == Tok::Name && (peek(2).kind == Tok::LSquare || peek(2).kind == Tok::LParen)) {
+  if (at(Tok::Dot) && peek(1).kind == Tok::Name &&
+      (peek(2).kind == Tok::LSquare || (peek(2).kind == Tok::LParen && !startsLine(pos + 2)))) {
     take();
     e->modeLoc = peek().loc;
     e->mode = take().text;
     if (accept(Tok::LParen, Role::TightOpen) && !parseArgs(e->modeArgs))
       return nullptr;
-    bool isMode = llvm::is_contained({"pad", "edge", "reflect", "wrap", "assume_inbounds"}, e->mode);
-    if (!at(Tok::LSquare) && !isMode && !tooDeep) { // np.mean(..)
+    if (!at(Tok::LSquare) && !isBoundsMode(e->mode) && !tooDeep) { // np.mean(..)
       Loc loc = e->loc;
       loc.begin = loc.offset;
       loc.end = e->modeLoc.offset + e->mode.size();
@@ -138,14 +178,14 @@ Expr *Parser::parseNameExpr() {
     e->hasBracket = true;
     e->kind = Expr::Access;
   }
-  if (at(Tok::LParen) && e->mode.empty()) {
+  if (at(Tok::LParen) && e->mode.empty() && !startsLine(pos)) { // (a tuple stands on its own line behind a function's 'let's)
     mark(Role::TightOpen);
     take();
     e->kind = Expr::Call;
     size_t first = pos;
     if (!parseArgs(e->named))
       return nullptr;
-    if (!e->hasBracket && at(Tok::LParen) && isReductionName(e->text)) { // max(j)(..)
+    if (!e->hasBracket && at(Tok::LParen) && isReductionName(e->text) && !startsLine(pos)) { // max(j)(..)
       Loc loc = tokens[first - 1].loc;
       loc.begin = loc.offset;
       loc.end = endOfLast();

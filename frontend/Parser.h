@@ -112,6 +112,7 @@ private:
 
   // ParseOperands.cpp
   Expr *parsePostfix();
+  Expr *refuseMethod(const Expr *object, size_t first, Loc loc);
   Expr *parsePrimary();
   Expr *parseNameExpr();
   /// After the opening bracket.

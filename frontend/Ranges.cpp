@@ -84,7 +84,7 @@ void RangeSolver::collect() {
     for (auto &[s, dim] : n->views)
       if (s->affine)
         right.push_back({s->affine, dim, n});
-    if (n->kind == Node::Read && n->views.empty())
+    if (n->kind == Node::Read && n->views.empty() && !n->readsOwn)
       for (auto [i, s] : llvm::enumerate(n->ops))
         if (s->affine)
           right.push_back({s->affine, n->tensor->dims[i], n});

@@ -69,4 +69,39 @@ Node *Sema::combineWithOld(CoreStatement &core, te::Combiner kind, Node *value) 
   return elab.makeBinary(op, old, value, core.loc);
 }
 
+Node *Sema::combineWithOld(CoreStatement &core, const ReducerForm &form, Node *value) {
+  Tensor *t = core.target;
+  value = elab.convertAsStored(value, form.types[0], ("an element of '" + form.def->name + "'").str());
+  if (!value)
+    return nullptr;
+  bool reduces = !core.reduced.empty();
+  if (reduces) {
+    value = elab.makeOwnReduce(form, core.reduced, core.conditions, value, core.loc);
+    if (!value)
+      return nullptr;
+    core.conditions.clear();
+  }
+  bool first = llvm::none_of(statements, [&](const CoreStatement &c) { return c.target == t; });
+  if (first && !t->isInout) {
+    core.fill = elab.convertForStore(form.identity[0], t->element, ("'" + t->name + "'").str());
+    if (!core.fill || reduces)
+      return core.fill ? value : nullptr;
+  }
+  if (reduces && !value->laws.isMonoid()) {
+    diags.error(core.loc) << "'" << form.def->name << "=' cannot go on from what '" << t->name << "' holds: " << value->lawText;
+    return nullptr;
+  }
+  Node *old = form.identity[0];
+  if (!first || t->isInout) {
+    old = elab.make(Node::Read, widened(t->element), core.loc);
+    old->tensor = t;
+    old->ops.append(core.subscripts.begin(), core.subscripts.end());
+    if (!kernelc::isFloat(t->element) && t->element != ElementType::boolean && elementBits(t->element) < 32)
+      old->narrow = t->element;
+    old = elab.convertAsStored(old, form.types[0], ("a state of '" + form.def->name + "'").str());
+  }
+  SmallVector<Node *> combined;
+  return old && elab.combineStates(form, old, value, combined) ? combined[0] : nullptr;
+}
+
 } // namespace kernelc::frontend

@@ -107,4 +107,28 @@ bool Sema::formScatter(CoreStatement &core, std::optional<te::Combiner> kind, No
   return true;
 }
 
+Node *Sema::gatherPoints(CoreStatement &core, Scope *scope, const ReducerForm &form, Node *value) {
+  Tensor *t = core.target;
+  for (IndexVar *v : core.vars) // found anew, as those of a reduction
+    v->lo = v->extent = v->movingLo = v->movingHi = AffineExpr();
+  core.vars.append(core.reduced.begin(), core.reduced.end());
+  core.reduced = std::move(core.vars);
+  core.vars.clear();
+  for (auto [d, subscript] : llvm::enumerate(core.subscripts)) {
+    StringRef name = kernel.texts.emplace_back("at" + std::to_string(d));
+    IndexVar *v = elab.bindIndex(scope, name, subscript->loc);
+    v->declLo = getAffineConstantExpr(0, context());
+    v->declHi = t->dims[d];
+    core.vars.push_back(v);
+    Node *index = elab.makeAffine(getAffineDimExpr(v->id, context()), subscript->loc);
+    Node *isHere = elab.makeCompare(arith::CmpIPredicate::eq, subscript, index, subscript->loc);
+    if (!isHere)
+      return nullptr;
+    core.conditions.push_back(isHere);
+    subscript = index;
+  }
+  Node *combined = combineWithOld(core, form, value);
+  return combined ? elab.convertForStore(combined, t->element, ("'" + t->name + "'").str()) : nullptr;
+}
+
 } // namespace kernelc::frontend

@@ -47,6 +47,10 @@ private:
   bool checkStatement(const Statement &s);
   bool checkPolicy(const Statement &s);
   bool checkLet(const Statement &s);
+  ElementType likelyElement(const Expr *e, llvm::StringRef own);
+  bool defineTuple(CoreStatement &core, Tensor &t, Node *value);
+  /// The dims of a let: those that its statement's indices have.
+  bool giveDims(const CoreStatement &core, Tensor &t);
   bool checkAssign(const Statement &s);
   bool checkAssignTarget(const Statement &s, Tensor *t);
   bool bindLeft(const Statement &s, Scope *scope, CoreStatement &core);
@@ -60,6 +64,14 @@ private:
   bool finishStatement(CoreStatement &core);
   bool finishAssign(const Statement &s, CoreStatement &core);
   Node *combineWithOld(CoreStatement &core, te::Combiner kind, Node *value);
+  /// The same by a reducer of the program.
+  Node *combineWithOld(CoreStatement &core, const ReducerForm &form, Node *value);
+
+  // Recurrence.cpp
+  /// Whether a statement reads what it defines itself.
+  bool readsOwn(CoreStatement &core);
+  /// Makes a fold along an index of such a statement, whose ranges are known and whose accesses are proved; false after an error.
+  bool makeRecurrence(CoreStatement &core);
 
   // Scatter.cpp
   /// Whether the points of a statement may choose their element, or meet in one.
@@ -69,6 +81,8 @@ private:
   bool checkScatterText(const Statement &s);
   /// Makes a scatter of a statement that assigns `value`, or combines it by `kind`; false after an error.
   bool formScatter(CoreStatement &core, std::optional<te::Combiner> kind, Node *value);
+  /// A scatter by a reducer of the program: each element reduces the points that name it. Null after an error.
+  Node *gatherPoints(CoreStatement &core, Scope *scope, const ReducerForm &form, Node *value);
 
   // Ranges.cpp
   bool inferRanges(CoreStatement &core);

@@ -248,90 +248,6 @@ bool Sema::checkWhere(ArrayRef<BracketItem> where, Scope *scope, CoreStatement &
   return true;
 }
 
-bool Sema::checkLet(const Statement &s) {
-  CoreStatement core;
-  core.loc = s.loc;
-  core.isLet = true;
-  elab.leftNames.clear();
-  elab.plainAssign = true;
-  elab.letName = s.target;
-  if (!s.mode.empty()) {
-    diags.error(s.targetLoc) << "a 'let' takes no '." << s.mode << "'";
-    return false;
-  }
-  if (!checkFreshName(s.target, s.targetLoc))
-    return false;
-  if (s.type.isTensor || s.type.name == "(") {
-    diags.error(s.type.loc) << "the type of a 'let' is an element type, as in 'let t[i]: bf16 = ..'; tuples are not "
-                               "supported yet";
-    return false;
-  }
-  Scope *scope = elab.openStatement();
-  for (const Expr *sub : s.subscripts)
-    if (sub->kind != Expr::Name || scope->find(sub->text)) {
-      diags.error(sub->loc) << "the subscripts of a 'let' are different index names";
-      return false;
-    } else if (bool isSize = elab.sizeIndex.contains(sub->text); isSize || elab.constValues.contains(sub->text)) {
-      diags.error(sub->loc) << "'" << sub->text << "' is a " << (isSize ? "size" : "constant") << "; a 'let' has an element for each value "
-                            << "of its indices, which are other names, as in 'let " << s.target << "["
-                            << exampleIndices(s.subscripts.size()) << "] = ..'";
-      return false;
-    }
-  if (!bindLeft(s, scope, core))
-    return false;
-  std::vector<BracketItem> where;
-  const Expr *assigned = takeGroups(s, where);
-  if (!assigned || !checkWhere(where, scope, core))
-    return false;
-  Node *value = elab.elaborate(assigned, scope);
-  if (!value)
-    return false;
-  Tensor &t = kernel.tensors.emplace_back();
-  t.kind = Tensor::Let;
-  t.name = s.target;
-  t.loc = s.targetLoc;
-  t.poisoned = true;
-  if (!s.type.name.empty()) {
-    auto element = findElementType(absl::string_view(s.type.name.data(), s.type.name.size()));
-    if (!element) {
-      elab.reportUnknownType(s.type.name, s.type.loc);
-      elab.tensors[s.target] = &t;
-      return false;
-    }
-    value = elab.convertForStore(value, *element, ("'" + s.target + "'").str());
-    t.element = *element;
-  } else {
-    value = elab.concrete(value);
-    if (value) {
-      t.element = elementOf(value->type);
-      t.narrow = value->narrow;
-    }
-  }
-  elab.tensors[s.target] = &t;
-  if (!value)
-    return false;
-  core.value = value;
-  core.target = &t;
-  if (!finishStatement(core))
-    return false;
-  for (IndexVar *v : core.vars) {
-    if (v->lo != getAffineConstantExpr(0, context())) {
-      diags.error(v->loc) << "the range of index '" << v->name << "' of a 'let' starts at " << print(v->lo, kernel)
-                          << "; it must start at 0";
-      return false;
-    }
-    t.dims.push_back(v->extent);
-  }
-  if (!core.conditions.empty()) {
-    diags.error(s.where.front().loc) << "conditions on a 'let' are not supported yet; use 'a if c else b'";
-    return false;
-  }
-  t.poisoned = false;
-  core.target = &t;
-  statements.push_back(std::move(core));
-  return true;
-}
-
 bool Sema::checkAssignTarget(const Statement &s, Tensor *t) {
   if (t->kind == Tensor::Let) {
     if (!t->poisoned) {
@@ -397,11 +313,21 @@ bool Sema::checkAssign(const Statement &s) {
                           .Case("or", C::Or)
                           .Case("xor", C::Xor)
                           .Default(std::nullopt);
+  const ReducerForm *form = nullptr;
   if (!core.reduceAssign && s.op != "=") {
-    diags.error(s.opLoc) << "'" << s.op
-                         << "=' is not an assignment form; there are = += *= min= max= and= or= xor= "
-                            "(reducers of your own are not supported yet)";
-    return false;
+    if (!elab.isReducer(s.op)) {
+      diags.error(s.opLoc) << "'" << s.op
+                           << "=' is not an assignment form; there are = += *= min= max= and= or= xor= and those of reducers";
+      return false;
+    }
+    if (!(form = elab.findReducer(s.op)))
+      return false;
+    if (!form->isScalar()) {
+      diags.error(s.opLoc) << "'" << s.op << "' reduces tuples, which no tensor holds; reduce in a 'let', as in 'let t[i] = " << s.op
+                           << "[k](..)', and store its fields";
+      return false;
+    }
+    core.reduceAssign = C::Custom;
   }
   elab.leftNames.clear();
   elab.plainAssign = !core.reduceAssign;
@@ -421,16 +347,21 @@ bool Sema::checkAssign(const Statement &s) {
   const Expr *assigned = core.reduceAssign ? s.value : takeGroups(s, where);
   if (!assigned || !checkWhere(where, scope, core))
     return false;
+  elab.own = !core.reduceAssign && !scatters && !t->isInout && !t->isReadable ? t : nullptr;
+  t->isPartlyDefined = llvm::any_of(statements, [&](const CoreStatement &c) { return c.target == t; });
   Node *value = elab.elaborate(assigned, scope);
+  elab.own = nullptr;
   if (!value)
     return false;
+  if (form && scatters)
+    return (core.value = gatherPoints(core, scope, *form, value)) && finishAssign(s, core);
   if (scatters)
     return formScatter(core, core.reduceAssign, value) && finishAssign(s, core);
   CoreStatement meeting; // as it is should several points meet in one element
   if (core.reduceAssign) {
     meeting = core;
     meeting.value = value;
-    value = combineWithOld(core, *core.reduceAssign, value);
+    value = form ? combineWithOld(core, *form, value) : combineWithOld(core, *core.reduceAssign, value);
   }
   bool wraps = core.reduceAssign && value && isInt(value->type) && !kernelc::isFloat(t->element) &&
                t->element != ElementType::boolean; // as integer sums do
@@ -446,6 +377,8 @@ bool Sema::checkAssign(const Statement &s) {
     }
     if (!namesElementsOnce(core)) {
       core = std::move(meeting);
+      if (form)
+        return (core.value = gatherPoints(core, scope, *form, core.value)) && finishAssign(s, core);
       if (!formScatter(core, core.reduceAssign, core.value))
         return false;
       for (IndexVar *v : core.vars) // as free indices they are found anew
@@ -461,7 +394,7 @@ bool Sema::finishAssign(const Statement &s, CoreStatement &core) {
     core.value = core.scatter->term;
     core.scatter->anyOrder = s.anyOrder || kernel.def->anyOrder;
   }
-  if (!finishStatement(core)) {
+  if (!finishStatement(core) || (readsOwn(core) && !makeRecurrence(core))) {
     t->poisoned = true;
     return false;
   }

@@ -143,6 +143,7 @@ absl::StatusOr<std::unique_ptr<ReferenceKernel::Impl>> compileKernel(te::KernelO
   if (sums == Sums::InF32)
     kernel->setAttr(kSumsInF32, UnitAttr::get(&context));
   expandCascades(kernel);
+  expandFolds(kernel);
   inlineComputes(kernel);
 
   ProgramBuilder builder(kernel, arithmetic);

@@ -116,4 +116,24 @@ void expandCascades(te::KernelOp kernel) {
     Expander(op).run();
 }
 
+void expandFolds(te::KernelOp kernel) {
+  for (te::FoldOp op : llvm::to_vector(kernel.getBlock().getOps<te::FoldOp>())) {
+    if (op.getNumResults() == 1)
+      continue;
+    OpBuilder b(op);
+    for (auto [field, result] : llvm::zip(op.getFields(), op.getResults())) {
+      if (result.use_empty())
+        continue;
+      auto own = te::FoldOp::create(b, op.getLoc(), TypeRange{result.getType()}, op.getIndices(), op.getParallel(), op.getExtents(),
+                                    op.getConditionAttr(), op.getIdentity(), ArrayRef<int64_t>{field}, op.getMonoid(), op.getCommutative(),
+                                    op.getDescending(), op.getNameAttr());
+      IRMapping element, combine;
+      op.getElement().cloneInto(&own.getElement(), element);
+      op.getCombine().cloneInto(&own.getCombine(), combine);
+      result.replaceAllUsesWith(own.getResult(0));
+    }
+    op.erase();
+  }
+}
+
 } // namespace kernelc::reference

@@ -11,4 +11,7 @@ namespace kernelc::reference {
 /// rescale region has no part in it.
 void expandCascades(te::KernelOp kernel);
 
+/// Gives every te.fold one result: of several, each has an op of its own.
+void expandFolds(te::KernelOp kernel);
+
 } // namespace kernelc::reference

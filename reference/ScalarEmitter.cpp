@@ -86,16 +86,18 @@ absl::Status ScalarEmitter::emitOp(Operation *op) {
   return emitGeneric(op, operands);
 }
 
-absl::StatusOr<Scalar> ScalarEmitter::emitConstant(arith::ConstantOp op) {
-  if (auto f = dyn_cast<FloatAttr>(op.getValue())) {
+absl::StatusOr<Scalar> ScalarEmitter::emitConstant(arith::ConstantOp op) { return constant(op.getValue(), op); }
+
+absl::StatusOr<Scalar> ScalarEmitter::constant(TypedAttr value, Operation *op) {
+  if (auto f = dyn_cast<FloatAttr>(value)) {
     if (env.isF64())
       return Scalar{constFloat(b, b.getF64Type(), f.getValueAsDouble())};
     Type carrier = carrierType(f.getType());
     if (carrier == f.getType())
-      return Scalar{arith::ConstantOp::create(b, cast<TypedAttr>(op.getValue()))};
+      return Scalar{arith::ConstantOp::create(b, value)};
     return Scalar{constInt(b, carrier, int64_t(f.getValue().bitcastToAPInt().getZExtValue()))};
   }
-  if (auto i = dyn_cast<IntegerAttr>(op.getValue()))
+  if (auto i = dyn_cast<IntegerAttr>(value))
     return Scalar{arith::ConstantOp::create(b, b.getIntegerAttr(env.valueType(i.getType()), i.getValue()))};
   return unsupported(op, "only scalar constants");
 }

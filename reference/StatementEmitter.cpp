@@ -6,6 +6,7 @@
 #include "ir/te/TeShape.h"
 #include "reference/Combine.h"
 #include "reference/ErrorRules.h"
+#include "reference/FoldEmitter.h"
 #include "reference/LoopNest.h"
 #include "reference/NarrowFloats.h"
 #include "reference/ReducePlan.h"
@@ -469,6 +470,8 @@ absl::StatusOr<Step> emitStatement(ModuleOp module, Operation *op, Arithmetic ar
     describe(compute, program, slotOf, step);
   else if (auto reduce = dyn_cast<te::ReduceOp>(op))
     describe(reduce, program, slotOf, step);
+  else if (auto fold = dyn_cast<te::FoldOp>(op))
+    describe(fold, program, slotOf, step);
   else if (auto scatter = dyn_cast<te::ScatterOp>(op))
     describe(scatter, program, slotOf, step);
   else
@@ -495,6 +498,8 @@ absl::StatusOr<Step> emitStatement(ModuleOp module, Operation *op, Arithmetic ar
     status = emitter.compute(compute, begin, end, step);
   else if (auto scatter = dyn_cast<te::ScatterOp>(op))
     status = emitScatter(b, env, scatter, out, number, step);
+  else if (auto fold = dyn_cast<te::FoldOp>(op))
+    status = emitFold(b, env, fold, out, number, begin, end, step);
   else if (std::optional<te::Scan> scan = te::findScanOf(op))
     status = emitter.scan(cast<te::ReduceOp>(op), *scan, begin, end, step);
   else

@@ -25,6 +25,7 @@ bool combines(Combiner kind, Type type) {
   case Combiner::Xor:
   case Combiner::ArgMaxU:
   case Combiner::ArgMinU: return type.isInteger();
+  case Combiner::Custom: return false; // its region says how
   }
   return false;
 }

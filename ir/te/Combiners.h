@@ -10,6 +10,6 @@ namespace kernelc::te {
 bool combines(Combiner kind, mlir::Type type);
 
 /// Whether elements come with their positions.
-inline bool isArg(Combiner kind) { return kind >= Combiner::ArgMax; }
+inline bool isArg(Combiner kind) { return kind >= Combiner::ArgMax && kind <= Combiner::ArgMinU; }
 
 } // namespace kernelc::te

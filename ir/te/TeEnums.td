@@ -20,7 +20,8 @@ def Te_Combiner : I32EnumAttr<"Combiner", "how the elements of a reduction combi
   I32EnumAttrCase<"ArgMax", 11, "argmax">,
   I32EnumAttrCase<"ArgMin", 12, "argmin">,
   I32EnumAttrCase<"ArgMaxU", 13, "argmaxu">,
-  I32EnumAttrCase<"ArgMinU", 14, "argminu">]> {
+  I32EnumAttrCase<"ArgMinU", 14, "argminu">,
+  I32EnumAttrCase<"Custom", 15, "custom">]> {
   let cppNamespace = "::kernelc::te";
 }
 

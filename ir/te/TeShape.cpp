@@ -75,12 +75,12 @@ AffineMap getTensorShape(Value tensor) {
   if (auto arg = dyn_cast<BlockArgument>(tensor))
     return cast<KernelOp>(arg.getOwner()->getParentOp()).getArgShape(arg.getArgNumber());
   return llvm::TypeSwitch<Operation *, AffineMap>(tensor.getDefiningOp())
-      .Case<ComputeOp, ReduceOp, ScatterOp>([](auto op) { return op.getResultShape(); })
+      .Case<ComputeOp, FoldOp, ReduceOp, ScatterOp>([](auto op) { return op.getResultShape(); })
       .Case<CascadeOp>([&](CascadeOp op) { return op.getResultShape(cast<OpResult>(tensor).getResultNumber()); })
       .Default([](Operation *) { return AffineMap(); });
 }
 
-bool isDomainOp(Operation *op) { return isa<ComputeOp, ReduceOp, CascadeOp, ScatterOp>(op); }
+bool isDomainOp(Operation *op) { return isa<ComputeOp, ReduceOp, CascadeOp, FoldOp, ScatterOp>(op); }
 
 SmallVector<unsigned> getResultDims(Value result) {
   Operation *op = result.getDefiningOp();
@@ -103,6 +103,8 @@ template <typename F> auto onDomainOp(Operation *op, F f) {
     return f(compute);
   if (auto cascade = dyn_cast<CascadeOp>(op))
     return f(cascade);
+  if (auto fold = dyn_cast<FoldOp>(op))
+    return f(fold);
   if (auto scatter = dyn_cast<ScatterOp>(op))
     return f(scatter);
   return f(cast<ReduceOp>(op));
@@ -138,6 +140,8 @@ std::optional<unsigned> findIndex(Operation *op, Value v) {
     Region *region = arg.getOwner()->getParent();
     indices = region == &cascade.getElement() ? cascade.getNumDims() : region == &cascade.getFinalize() ? cascade.getNumParallel() : 0;
   }
+  if (auto fold = dyn_cast<FoldOp>(op))
+    indices = arg.getOwner()->getParent() == &fold.getElement() ? fold.getNumDims() : 0;
   return arg.getArgNumber() < indices ? std::optional(arg.getArgNumber()) : std::nullopt;
 }
 YieldOp getYield(Operation *op) {

@@ -24,7 +24,7 @@ mlir::AffineMap getTensorShape(mlir::Value tensor);
 /// Writes `by` for the kernel's sizes, in every map and set of it; those then have `symbols` symbols.
 void replaceSizes(KernelOp kernel, mlir::ArrayRef<mlir::AffineExpr> by, unsigned symbols);
 
-/// True for the ops that define tensors over a domain (compute, reduce, cascade, scatter).
+/// True for the ops that define tensors over a domain (compute, reduce, cascade, fold, scatter).
 bool isDomainOp(mlir::Operation *op);
 
 /// The parallel dims of the op that gives `result` of which the result has one each.

@@ -231,7 +231,31 @@ static LogicalResult verifyCombines(Operation *op, te::Combiner kind, ValueRange
   return success();
 }
 
-LogicalResult ReduceOp::verify() {
+/// [C3] What combines states: of one component in each of `components`.
+static LogicalResult verifyStates(Operation *op, te::Combiner kind, std::optional<ArrayAttr> identity, Region &combine,
+                                  ValueRange components) {
+  if ((kind == te::Combiner::Custom) != identity.has_value() || identity.has_value() == combine.empty())
+    return op->emitOpError() << "[C3] has an identity and a region where its kind is custom, and only there";
+  if (!identity)
+    return success();
+  SmallVector<Type> types, twice;
+  for (Value v : components)
+    types.push_back(cast<RankedTensorType>(v.getType()).getElementType());
+  twice = types;
+  llvm::append_range(twice, types);
+  bool ok = identity->size() == types.size() && combine.hasOneBlock() && !combine.front().empty();
+  for (unsigned k = 0; ok && k < types.size(); ++k) {
+    auto number = dyn_cast<TypedAttr>((*identity)[k]);
+    ok = number && number.getType() == types[k];
+  }
+  auto state = ok ? dyn_cast<StateOp>(combine.front().back()) : StateOp();
+  if (!state || TypeRange(combine.front().getArgumentTypes()) != TypeRange(twice) || state.getValues().getTypes() != TypeRange(types))
+    return op->emitOpError() << "[C3] must have an identity of the " << types.size()
+                             << " components, and a region that takes them twice and ends in tile.state of them";
+  return success();
+}
+
+LogicalResult ReduceOp::verifyRegions() {
   if (getInputs().size() != getResults().size() || getInputs().empty())
     return emitOpError() << "has as many results as inputs";
   for (auto [in, out] : llvm::zip(getInputs().getTypes(), getResults().getTypes())) {
@@ -250,23 +274,32 @@ LogicalResult ReduceOp::verify() {
       if (!llvm::is_contained(getDims(), d) && to.getDimSize(d) != from.getDimSize(d))
         return emitOpError() << "[C1] keeps the extents of dims that it does not reduce";
   }
-  return verifyCombines(*this, getKind(), getResults());
+  if (failed(verifyStates(*this, getKind(), getIdentity(), getCombine(), getInputs())))
+    return failure();
+  return getIdentity() ? success() : verifyCombines(*this, getKind(), getResults());
 }
 
-LogicalResult ScanOp::verify() {
-  auto input = cast<RankedTensorType>(getInput().getType());
+LogicalResult ScanOp::verifyRegions() {
+  if (getInputs().empty()) // [C1]
+    return emitOpError() << "[C1] scans a tile";
   int64_t dim = int64_t(getDim());
-  if (dim < 0 || dim >= input.getRank()) // [C1]
-    return emitOpError() << "[C1] scans along dim " << dim << " of " << input.getRank();
-  SmallVector<int64_t> edge(input.getShape());
-  edge[dim] = 1;
-  if (getResult().getType() != input) // [C1]
-    return emitOpError() << "[C1] has a result of the input's type";
-  for (Value v : {getCarry(), getTotal()})
-    if (auto type = cast<RankedTensorType>(v.getType());
-        type.getShape() != ArrayRef<int64_t>(edge) || type.getElementType() != input.getElementType()) // [C1]
-      return emitOpError() << "[C1] has a carry and a total of extent 1 along dim " << dim << ", and like the input's otherwise";
-  if (te::isArg(getKind()) || !te::combines(getKind(), input.getElementType())) // [C2]
+  for (auto [in, out, carry, total] : llvm::zip_equal(getInputs(), getOuts(), getCarries(), getTotals())) {
+    auto input = cast<RankedTensorType>(in.getType());
+    if (dim < 0 || dim >= input.getRank()) // [C1]
+      return emitOpError() << "[C1] scans along dim " << dim << " of " << input.getRank();
+    SmallVector<int64_t> edge(input.getShape());
+    edge[dim] = 1;
+    if (out.getType() != input || input.getShape() != cast<RankedTensorType>(getInput().getType()).getShape()) // [C1]
+      return emitOpError() << "[C1] has a result of the input's type";
+    for (Value v : {Value(carry), Value(total)})
+      if (auto type = cast<RankedTensorType>(v.getType());
+          type.getShape() != ArrayRef<int64_t>(edge) || type.getElementType() != input.getElementType()) // [C1]
+        return emitOpError() << "[C1] has a carry and a total of extent 1 along dim " << dim << ", and like the input's otherwise";
+  }
+  if (failed(verifyStates(*this, getKind(), getIdentity(), getCombine(), getInputs())))
+    return failure();
+  Type element = cast<RankedTensorType>(getInput().getType()).getElementType();
+  if (!getIdentity() && (getInputs().size() != 1 || te::isArg(getKind()) || !te::combines(getKind(), element))) // [C2]
     return emitOpError() << "[C2] scans elements that " << te::stringifyCombiner(getKind()) << " takes, and no positions";
   return success();
 }

@@ -351,41 +351,69 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
   let description = [{
     The dims in `dims` have extent 1 in the result. For arg kinds `keys` are
     reduced with `positions` (index tile of the same shape); the results are key
-    and position, the first position among equal keys.
+    and position, the first position among equal keys. The kind `custom` combines
+    states, one component in each input, as the region says: it has the components of
+    two states and gives those of one, is associative and commutative, and
+    `identity` is neutral.
 
     Constraints:
     - [C1] a result has its input's type, but extent 1 in `dims`, which it has.
     - [C2] there is one tile, of elements that the kind reduces as in te.reduce; of arg kinds with positions.
+    - [C3] `custom`, and it alone, has a region and an identity: an argument and a number per component, twice; it ends in
+      `tile.state`.
   }];
-  let arguments = (ins Te_Combiner:$kind, Variadic<AnyRankedTensor>:$inputs, DenseI64ArrayAttr:$dims);
+  let arguments = (ins Te_Combiner:$kind, Variadic<AnyRankedTensor>:$inputs, DenseI64ArrayAttr:$dims,
+    OptionalAttr<ArrayAttr>:$identity);
   let results = (outs Variadic<AnyRankedTensor>:$results);
-  let hasVerifier = 1;
-  let assemblyFormat = "$kind $inputs `dims` $dims attr-dict `:` type($inputs) `->` type($results)";
+  let regions = (region AnyRegion:$combine);
+  let hasRegionVerifier = 1;
+  let assemblyFormat = [{
+    $kind $inputs `dims` $dims (`from` $identity^)? attr-dict `:` type($inputs) `->` type($results) ($combine^)?
+  }];
+  let builders = [OpBuilder<(ins "::mlir::TypeRange":$types, "::kernelc::te::Combiner":$kind, "::mlir::ValueRange":$inputs,
+    "::llvm::ArrayRef<int64_t>":$dims), [{
+    build($_builder, $_state, types, kind, inputs, dims, ::mlir::ArrayAttr());
+  }]>];
 }
 
-def Tile_ScanOp : Tile_Op<"scan", [Pure]> {
+def Tile_StateOp : Tile_Op<"state", [Pure, Terminator, ParentOneOf<["ReduceOp", "ScanOp"]>]> {
+  let summary = "what two states combine to";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "$values attr-dict `:` type($values)";
+}
+
+def Tile_ScanOp : Tile_Op<"scan", [Pure, SameVariadicOperandSize, SameVariadicResultSize]> {
   let summary = "combines each element of a tile with those before it along a dim";
   let description = [{
     `result[.., i, ..] = carry ⊕ input[.., 0, ..] ⊕ .. ⊕ input[.., i, ..]` along `dim`, without the last term if
     `exclusive`; `total = carry ⊕ input[.., 0, ..] ⊕ .. ` of all of the tile. With `reverse` the tile is walked from its
     last element to its first. A loop over tiles carries the total to the next tile. The order is fixed by the layout.
+    The kind `custom` combines states as in `tile.reduce`, but keeps their order.
 
     Constraints:
     - [C1] the result has the input's type; carry and total have its element type, extent 1 in `dim`, and its other extents.
-    - [C2] the kind is no arg kind, and reduces the elements as in te.reduce.
+    - [C2] there is one input that the kind reduces as in te.reduce, no arg kind.
+    - [C3] `custom`, and it alone, has a region and an identity, as in `tile.reduce`.
 
     ```mlir
     %y, %total = tile.scan sum %x from %carry along 1
-        : tensor<1x1024xf32>, tensor<1x1xf32> -> tensor<1x1024xf32>, tensor<1x1xf32>
+        : tensor<1x1024xf32> from tensor<1x1xf32> -> tensor<1x1024xf32> total tensor<1x1xf32>
     ```
   }];
-  let arguments = (ins Te_Combiner:$kind, AnyRankedTensor:$input, AnyRankedTensor:$carry, I64Attr:$dim, UnitAttr:$reverse,
-    UnitAttr:$exclusive);
-  let results = (outs AnyRankedTensor:$result, AnyRankedTensor:$total);
-  let hasVerifier = 1;
+  let arguments = (ins Te_Combiner:$kind, Variadic<AnyRankedTensor>:$inputs, Variadic<AnyRankedTensor>:$carries, I64Attr:$dim,
+    UnitAttr:$reverse, UnitAttr:$exclusive, OptionalAttr<ArrayAttr>:$identity);
+  let results = (outs Variadic<AnyRankedTensor>:$outs, Variadic<AnyRankedTensor>:$totals);
+  let regions = (region AnyRegion:$combine);
+  let hasRegionVerifier = 1;
   let assemblyFormat = [{
-    $kind $input `from` $carry `along` $dim (`reverse` $reverse^)? (`exclusive` $exclusive^)? attr-dict
-    `:` type($input) `,` type($carry) `->` type($result) `,` type($total)
+    $kind $inputs `from` $carries `along` $dim (`reverse` $reverse^)? (`exclusive` $exclusive^)? (`neutral` $identity^)? attr-dict
+    `:` type($inputs) `from` type($carries) `->` type($outs) `total` type($totals) ($combine^)?
+  }];
+  let extraClassDeclaration = [{
+    ::mlir::Value getInput() { return getInputs().front(); }
+    ::mlir::Value getCarry() { return getCarries().front(); }
+    ::mlir::Value getOut() { return getOuts().front(); }
+    ::mlir::Value getTotal() { return getTotals().front(); }
   }];
 }
 

@@ -30,8 +30,9 @@ TypedAttr identityOf(Combiner kind, Type type, OpBuilder &b) {
   case Combiner::ArgMaxU: return cast<TypedAttr>(b.getZeroAttr(type));
   case Combiner::MinU:
   case Combiner::ArgMinU: return b.getIntegerAttr(type, APInt::getAllOnes(bits));
+  case Combiner::Custom: break; // the op that has it says
   }
-  llvm_unreachable("every combiner has an identity");
+  llvm_unreachable("every built-in combiner has an identity");
 }
 
 Value combine(Combiner kind, Value x, Value y, OpBuilder &b, Location loc) {

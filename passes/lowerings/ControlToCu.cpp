@@ -182,25 +182,25 @@ LogicalResult FunctionLowering::lowerFor(scf::ForOp loop) {
     cu::CommentOp::create(b_, plain, "The last round: some of its points lie beyond the end.");
   if (failed(lowerBlock(*loop.getBody())))
     return failure();
-  // Whatever was not left in place is copied; through temporaries, since one
-  // carried tile may become another.
+  // Whatever was not left in place is copied; first into temporaries what is a carried tile itself, whose
+  // registers another copy may overwrite.
   SmallVector<std::pair<Value, Value>> moves;
   SmallVector<Value> yielded;
+  for (auto [next, array] : llvm::zip(yield->getOperands(), arrays)) {
+    if (!array || !isa<BlockArgument>(next) || c_.tiles.lookup(next).array == array)
+      continue;
+    Layout layout = getLayout(next);
+    Value temporary = c_.allocate(layout.numRegisters(), cast<RankedTensorType>(next.getType()).getElementType(), loc);
+    copyTile(next, temporary, loc);
+    moves.push_back({temporary, array});
+  }
   for (auto [next, array] : llvm::zip(yield->getOperands(), arrays)) {
     if (!array) {
       yielded.push_back(c_.scalars.lookup(next));
       continue;
     }
-    if (!isRematerialized(next.getDefiningOp()) && c_.tiles.lookup(next).array == array)
-      continue;
-    if (isa<BlockArgument>(next)) {
-      Layout layout = getLayout(next);
-      Value temporary = c_.allocate(layout.numRegisters(), cast<RankedTensorType>(next.getType()).getElementType(), loc);
-      copyTile(next, temporary, loc);
-      moves.push_back({temporary, array});
-      continue;
-    }
-    copyTile(next, array, loc);
+    if (!isa<BlockArgument>(next) && (isRematerialized(next.getDefiningOp()) || c_.tiles.lookup(next).array != array))
+      copyTile(next, array, loc);
   }
   for (auto [from, to] : moves) {
     int64_t n = cast<MemRefType>(from.getType()).getNumElements();

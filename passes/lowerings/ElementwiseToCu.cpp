@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Elementwise ops, copies and slices of tiles: runs of ops with one layout become one loop over a
 // thread's registers.
+#include "ir/tile/States.h"
 #include "passes/analysis/Reduction.h"
 #include "passes/lowerings/FunctionLowering.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -135,7 +136,7 @@ static bool isReadInPlace(SliceOp slice) {
     last = last->isBeforeInBlock(user) ? user : last;
   }
   for (Operation *between = slice; between != last; between = between->getNextNode())
-    if (between->getNumRegions() || isa<DotOp>(between))
+    if (!isStraight(between) || isa<DotOp>(between))
       return false;
   return true;
 }

@@ -118,6 +118,8 @@ private:
   /// What a statement's result is called in the text: the source's name, else what it is, as in `max_j`.
   static std::string nameOf(mlir::Operation *op);
   mlir::LogicalResult emitReduce(te::ReduceOp op, llvm::ArrayRef<int64_t> dims);
+  /// A reduction over indices of which the current tile has all points.
+  mlir::LogicalResult emitWithinTile(te::ReduceOp op, llvm::ArrayRef<int64_t> dims);
   /// A reduction's terms in the tile at the current offsets, combined with `carried` where there is such; of arg reductions their
   /// positions, too. Nothing after a diagnostic.
   Values reduceTerms(te::ReduceOp op, llvm::ArrayRef<int64_t> dims, mlir::ValueRange carried, mlir::Location loc);
@@ -135,6 +137,23 @@ private:
   mlir::LogicalResult emitCascade(te::CascadeOp op, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<size_t> made = {});
   /// Stores result k, which has dims of its own.
   void storeOwn(te::CascadeOp op, unsigned k, mlir::Value value, llvm::ArrayRef<int64_t> dims, BodyToTiles &body);
+  // FoldToTile.cpp
+  mlir::LogicalResult emitFold(te::FoldOp op, llvm::ArrayRef<int64_t> dims);
+  /// One tile of a scan; `state` becomes what the next one starts from.
+  mlir::LogicalResult emitFoldScan(te::FoldOp op, const te::Scan &scan, llvm::ArrayRef<int64_t> dims,
+                                   llvm::MutableArrayRef<mlir::Value> state);
+  /// The state of no points.
+  Values startOfFold(te::FoldOp op, llvm::ArrayRef<int64_t> shape, mlir::Location loc);
+  /// `state` with the elements of the tile at the current offsets, as far as `set` and the fold's condition let them in; they stand
+  /// before it where it is `behind`. Nothing after a diagnostic.
+  Values takeTile(te::FoldOp op, llvm::ArrayRef<int64_t> dims, std::optional<mlir::IntegerSet> set, mlir::ValueRange state, bool behind,
+                  mlir::Location loc);
+  /// Its elements in the tile at the current offsets, and where they count (null: everywhere); false after a diagnostic.
+  bool findElement(te::FoldOp op, llvm::ArrayRef<int64_t> dims, std::optional<mlir::IntegerSet> set, llvm::ArrayRef<int64_t> shape,
+                   Values &element, mlir::Value &condition, mlir::Location loc);
+  Values combineTiles(te::FoldOp op, mlir::ValueRange state, mlir::ValueRange element, llvm::ArrayRef<int64_t> shape);
+  /// Keeps the results for readers, and stores those that are wanted.
+  void keepFold(te::FoldOp op, mlir::ValueRange state, llvm::ArrayRef<int64_t> kept, BodyToTiles &body);
   // ReduceToTile.cpp
   /// Continues from an init, keeps the value for readers, stores it if wanted.
   mlir::LogicalResult finishReduce(te::ReduceOp op, llvm::ArrayRef<int64_t> dims, mlir::Value result, BodyToTiles &shaper);

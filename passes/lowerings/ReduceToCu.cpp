@@ -6,6 +6,8 @@
 // runs agree bit for bit.
 #include "passes/lowerings/ThreadCode.h"
 
+#include "ir/te/Te.h"
+#include "mlir/IR/IRMapping.h"
 #include "passes/analysis/Reduction.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -65,7 +67,13 @@ private:
   }
 
   SmallVector<Value> identity() {
+    if (std::optional<ArrayAttr> own = op_.getIdentity())
+      return llvm::map_to_vector(*own, [&](Attribute a) -> Value { return arith::ConstantOp::create(c_.b, loc_, cast<TypedAttr>(a)); });
     return te::identityState(op_.getKind(), element(op_.getInputs()[0]), op_.getInputs().size(), c_.b, loc_);
+  }
+
+  SmallVector<Value> combine(ValueRange a, ValueRange b, Location loc) {
+    return op_.getIdentity() ? combineBy(c_, op_.getCombine(), a, b, loc) : te::combineStates(op_.getKind(), a, b, c_.b, loc);
   }
 
   /// Loops over the reduced register digits carrying the partial result.
@@ -76,7 +84,7 @@ private:
       SmallVector<Value> x;
       for (Value in : op_.getInputs())
         x.push_back(c_.element(in, open, loc_));
-      return carried.empty() ? x : te::combineStates(op_.getKind(), carried, x, c_.b, loc_);
+      return carried.empty() ? x : combine(carried, x, loc_);
     }
     if (carried.empty())
       carried = identity();
@@ -103,7 +111,7 @@ private:
           SmallVector<Value> other;
           for (Value v : partial)
             other.push_back(cu::ShuffleXorOp::create(c_.b, loc_, v.getType(), v, mask));
-          partial = te::combineStates(op_.getKind(), partial, other, c_.b, c_.named("of_" + llvm::Twine(lanes) + "_lanes", loc_));
+          partial = combine(partial, other, c_.named("of_" + llvm::Twine(lanes) + "_lanes", loc_));
         }
       stride *= d.size;
     }
@@ -215,7 +223,7 @@ private:
     b.setInsertionPointToEnd(loop.getBody());
     Value at = place(loop.getInductionVar());
     SmallVector<Value> x = llvm::map_to_vector(arrays, [&](Value s) -> Value { return memref::LoadOp::create(b, loc_, s, at); });
-    scf::YieldOp::create(b, loc_, te::combineStates(op_.getKind(), llvm::to_vector_of<Value>(loop.getRegionIterArgs()), x, b, loc_));
+    scf::YieldOp::create(b, loc_, combine(llvm::to_vector_of<Value>(loop.getRegionIterArgs()), x, loc_));
     return llvm::to_vector_of<Value>(loop.getResults());
   }
 
@@ -321,6 +329,24 @@ bool isOnlyStored(Operation *op, llvm::function_ref<bool(tile::StoreOp)> stores)
       return false;
   }
   return true;
+}
+
+SmallVector<Value> combineBy(ThreadCode &c, Region &region, ValueRange a, ValueRange b, Location loc) {
+  Block &block = region.front();
+  IRMapping mapping;
+  for (auto [arg, v] : llvm::zip(block.getArguments(), llvm::concat<Value>(llvm::to_vector(a), llvm::to_vector(b))))
+    mapping.map(arg, v);
+  auto value = [&](Value v) { return mapping.contains(v) ? mapping.lookup(v) : c.scalars.lookup(v); }; // (a constant outside)
+  for (Operation &op : block.without_terminator()) {
+    for (Value v : op.getOperands())
+      mapping.map(v, value(v));
+    if (auto convert = dyn_cast<te::ConvertOp>(op))
+      mapping.map(convert.getResult(),
+                  cu::ConvertOp::create(c.b, loc, convert.getResult().getType(), value(convert.getInput()), convert.getToUnsigned()));
+    else
+      c.b.clone(op, mapping)->setLoc(loc);
+  }
+  return llvm::map_to_vector(block.getTerminator()->getOperands(), value);
 }
 
 void lowerReduce(ThreadCode &c, tile::ReduceOp op) { ReduceLowering(c, op).run(); }

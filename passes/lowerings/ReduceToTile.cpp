@@ -153,6 +153,20 @@ LogicalResult LaunchEmitter::emitReduce(ReduceOp op, ArrayRef<int64_t> dims) {
   return finishReduce(op, dims, result, shaper);
 }
 
+LogicalResult LaunchEmitter::emitWithinTile(ReduceOp op, ArrayRef<int64_t> dims) {
+  Location loc = NameLoc::get(b_.getStringAttr(nameOf(op)), op.getLoc());
+  SmallVector<Value> terms = reduceTerms(op, dims, {}, loc);
+  if (terms.empty())
+    return failure();
+  BodyToTiles shaper(b_, c_, op, dims);
+  SmallVector<int64_t> reduced(dims.drop_front(op.getNumParallel()));
+  llvm::sort(reduced);
+  SmallVector<Type> type{
+      RankedTensorType::get(shaper.shapeOf(dims.take_front(op.getNumParallel())), op.getResult().getType().getElementType())};
+  Value result = reduceTile(op.getKind(), terms, type, reduced, loc).back();
+  return finishReduce(op, dims, result, shaper);
+}
+
 SmallVector<Value> LaunchEmitter::reduceTile(Combiner kind, ValueRange partials, ArrayRef<Type> types, ArrayRef<int64_t> reduced,
                                              Location loc) {
   ValueRange results = tile::ReduceOp::create(b_, loc, types, kind, partials, reduced).getResults();

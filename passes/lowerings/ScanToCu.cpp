@@ -11,6 +11,9 @@
 //   results  what is before a run, with what the run has up to there
 //
 // Where a thread has all of the tile along the dim, its run starts from the carry, and nothing else is left to do.
+//
+// What is scanned is a state of one or more components, each an array of registers; states keep their order, since a scan by a
+// program's own reducer need not commute. In reverse what has been combined stands behind.
 #include "passes/lowerings/ThreadCode.h"
 
 #include "passes/analysis/Reduction.h"
@@ -28,6 +31,8 @@ namespace {
 
 class ScanLowering {
 public:
+  using State = SmallVector<Value>; ///< a value, or an array, for each component
+
   ScanLowering(ThreadCode &c, tile::ScanOp op) : c_(c), op_(op), loc_(cu::unnamed(op.getLoc())), layout_(tile::getLayout(op.getInput())) {
     int64_t first = std::numeric_limits<int64_t>::max(); // stride of the fastest digit that threads have
     for (const Digits *list : {&layout_.lane, &layout_.warp})
@@ -44,53 +49,86 @@ public:
 
   void run() {
     StringRef name = cu::findName(op_.getLoc());
-    result_ = {tile::getLayout(op_.getResult()), allocate(layout_.numRegisters(), c_.registerName(name.empty() ? "scan" : name, "_scan"))};
     carries_.reg = beside_;
-    total_ = {tile::getLayout(op_.getTotal()), allocate(carries_.numRegisters(), "total")};
-    total_.layout.reg = beside_;
+    resultLayout_ = tile::getLayout(op_.getOut());
+    results_ = allocate(layout_.numRegisters(), c_.registerName(name.empty() ? "scan" : name, "_scan"));
+    totals_ = allocate(carries_.numRegisters(), "total");
     if (hasLanes_ || hasWarps_)
       acrossThreads();
     else
       withinThreads();
-    c_.tiles[op_.getResult()] = result_;
-    c_.tiles[op_.getTotal()] = total_;
+    Layout total = tile::getLayout(op_.getTotal());
+    total.reg = beside_;
+    for (auto [out, array] : llvm::zip(op_.getOuts(), results_))
+      c_.tiles[out] = {resultLayout_, array};
+    for (auto [out, array] : llvm::zip(op_.getTotals(), totals_))
+      c_.tiles[out] = {total, array};
   }
 
 private:
   bool isAlong(const Digit &d) { return d.dim == int64_t(op_.getDim()) && d.size > 1; }
-  Type element() { return cast<RankedTensorType>(op_.getInput().getType()).getElementType(); }
-  Value allocate(int64_t count, const llvm::Twine &name) { return c_.allocate(count, element(), c_.named(name, loc_)); }
-  Value combine(Value a, Value b) { return te::combine(op_.getKind(), a, b, c_.b, loc_); }
-  Value identity() { return te::identityState(op_.getKind(), element(), 1, c_.b, loc_).front(); }
-  Value load(Value array, Value at) { return memref::LoadOp::create(c_.b, loc_, array, at); }
-  void store(Value v, Value array, Value at) { memref::StoreOp::create(c_.b, loc_, v, array, at); }
+  SmallVector<Type> elements() {
+    return llvm::map_to_vector(op_.getInputs(), [](Value v) { return cast<RankedTensorType>(v.getType()).getElementType(); });
+  }
+  State allocate(int64_t count, const llvm::Twine &name) {
+    std::string text = name.str();
+    return llvm::map_to_vector(elements(), [&](Type t) { return c_.allocate(count, t, c_.named(text, loc_)); });
+  }
+  /// Of states in the order of the scan.
+  State combine(ValueRange a, ValueRange b) {
+    if (!op_.getIdentity())
+      return {te::combine(op_.getKind(), a[0], b[0], c_.b, loc_)};
+    return op_.getReverse() ? combineBy(c_, op_.getCombine(), b, a, loc_) : combineBy(c_, op_.getCombine(), a, b, loc_);
+  }
+  State identity() {
+    if (std::optional<ArrayAttr> own = op_.getIdentity())
+      return llvm::map_to_vector(*own, [&](Attribute a) -> Value { return arith::ConstantOp::create(c_.b, loc_, cast<TypedAttr>(a)); });
+    return te::identityState(op_.getKind(), elements().front(), 1, c_.b, loc_);
+  }
+  State load(ArrayRef<Value> arrays, Value at) {
+    return llvm::map_to_vector(arrays, [&](Value array) -> Value { return memref::LoadOp::create(c_.b, loc_, array, at); });
+  }
+  void store(ValueRange state, ArrayRef<Value> arrays, Value at) {
+    for (auto [v, array] : llvm::zip(state, arrays))
+      memref::StoreOp::create(c_.b, loc_, v, array, at);
+  }
+  State elementsOf(ValueRange tiles, OpenDigits &open) {
+    return llvm::map_to_vector(tiles, [&](Value v) { return c_.element(v, open, loc_); });
+  }
+  State select(Value condition, ValueRange a, ValueRange b) {
+    State chosen;
+    for (auto [x, y] : llvm::zip(a, b))
+      chosen.push_back(arith::SelectOp::create(c_.b, loc_, condition, x, y));
+    return chosen;
+  }
   Value inOrder(Value i, int64_t count) {
     return op_.getReverse() ? Value(arith::SubIOp::create(c_.b, loc_, c_.index(count - 1, loc_), i)) : i;
   }
 
   /// `body` for the values of `digits` in the scan's order, the fastest innermost; it gets what has been carried so far and
   /// gives what comes next.
-  Value walk(ArrayRef<Digit> digits, OpenDigits &open, Value carried, llvm::function_ref<Value(Value)> body) {
+  State walk(ArrayRef<Digit> digits, OpenDigits &open, State carried, llvm::function_ref<State(State)> body) {
     if (digits.empty())
       return body(carried);
     const Digit &d = digits.back();
     auto loop = scf::ForOp::create(c_.b, loc_, c_.index(0, loc_), c_.index(d.size, loc_), c_.index(1, loc_), carried);
     loop.getInductionVar().setLoc(c_.named(c_.loopName(d), loc_));
-    loop.getRegionIterArg(0).setLoc(c_.named("before", loc_));
+    for (Value arg : loop.getRegionIterArgs())
+      arg.setLoc(c_.named("before", loc_));
     OpBuilder::InsertionGuard guard(c_.b);
     c_.b.setInsertionPointToEnd(loop.getBody());
     open.digits.push_back({d, inOrder(loop.getInductionVar(), d.size)});
-    Value next = walk(digits.drop_back(), open, loop.getRegionIterArg(0), body);
+    State next = walk(digits.drop_back(), open, llvm::to_vector_of<Value>(loop.getRegionIterArgs()), body);
     open.digits.pop_back();
     scf::YieldOp::create(c_.b, loc_, next);
-    return loop.getResult(0);
+    return llvm::to_vector_of<Value>(loop.getResults());
   }
 
   /// Scans the run at the open digits from `start` on; returns what it comes to.
-  Value scanRun(OpenDigits &open, Value start) {
-    return walk(run_, open, start, [&](Value before) {
-      Value next = combine(before, c_.element(op_.getInput(), open, loc_));
-      store(op_.getExclusive() ? before : next, result_.array, c_.registerIndex(result_.layout, open, loc_));
+  State scanRun(OpenDigits &open, State start) {
+    return walk(run_, open, start, [&](State before) {
+      State next = combine(before, elementsOf(op_.getInputs(), open));
+      store(op_.getExclusive() ? before : next, results_, c_.registerIndex(resultLayout_, open, loc_));
       return next;
     });
   }
@@ -98,18 +136,19 @@ private:
   void withinThreads() {
     OpenDigits open;
     c_.overDigits(beside_, loc_, open, [&] {
-      Value total = scanRun(open, c_.element(op_.getCarry(), open, loc_));
-      store(total, total_.array, c_.registerIndex(carries_, open, loc_));
+      State total = scanRun(open, elementsOf(op_.getCarries(), open));
+      store(total, totals_, c_.registerIndex(carries_, open, loc_));
     });
   }
 
   void acrossThreads() {
     Layout runs{beside_, {}, {}}; // a register for each run of a thread
     runs.reg.append(rounds_.begin(), rounds_.end());
-    Value sums = allocate(runs.numRegisters(), "sums"), lanesBefore = hasLanes_ ? allocate(runs.numRegisters(), "lanes_before") : Value();
+    State sums = allocate(runs.numRegisters(), "sums"), lanesBefore = hasLanes_ ? allocate(runs.numRegisters(), "lanes_before") : State();
     OpenDigits open;
     c_.overDigits(runs.reg, loc_, open, [&] {
-      Value sum = scanRun(open, identity()), before = identity(), at = c_.registerIndex(runs, open, loc_);
+      State sum = scanRun(open, identity()), before = identity();
+      Value at = c_.registerIndex(runs, open, loc_);
       scanLanes(sum, before);
       store(sum, sums, at);
       if (hasLanes_)
@@ -118,23 +157,23 @@ private:
     if (hasWarps_)
       shareSums(runs, sums);
     c_.overDigits(beside_, loc_, open, [&] {
-      Value total = walk(rounds_, open, c_.element(op_.getCarry(), open, loc_), [&](Value soFar) {
+      State total = walk(rounds_, open, elementsOf(op_.getCarries(), open), [&](State soFar) {
         Value at = c_.registerIndex(runs, open, loc_);
         auto [before, next] = hasWarps_ ? overWarps(soFar, at) : std::pair(soFar, combine(soFar, load(sums, at)));
         if (hasLanes_)
           before = combine(before, load(lanesBefore, at));
         c_.overDigits(run_, loc_, open, [&, before = before] {
-          Value r = c_.registerIndex(result_.layout, open, loc_);
-          store(combine(before, load(result_.array, r)), result_.array, r);
+          Value r = c_.registerIndex(resultLayout_, open, loc_);
+          store(combine(before, load(results_, r)), results_, r);
         });
         return next;
       });
-      store(total, total_.array, c_.registerIndex(carries_, open, loc_));
+      store(total, totals_, c_.registerIndex(carries_, open, loc_));
     });
   }
 
   /// `sum` of this lane becomes that of all lanes along the dim, `before` that of those before this one.
-  void scanLanes(Value &sum, Value &before) {
+  void scanLanes(State &sum, State &before) {
     OpBuilder &b = c_.b;
     SmallVector<std::pair<int64_t, int64_t>> steps; // stride along the dim, mask
     int64_t weight = 1;
@@ -146,16 +185,18 @@ private:
     }
     llvm::sort(steps);
     for (auto [stride, mask] : steps) {
-      Value other = cu::ShuffleXorOp::create(b, loc_, sum.getType(), sum, mask);
+      State other =
+          llvm::map_to_vector(sum, [&, mask = mask](Value v) -> Value { return cu::ShuffleXorOp::create(b, loc_, v.getType(), v, mask); });
       Value bit = arith::RemSIOp::create(b, loc_, arith::DivSIOp::create(b, loc_, c_.lane(loc_), c_.index(mask, loc_)), c_.index(2, loc_));
       Value isBehind = arith::CmpIOp::create(b, loc_, arith::CmpIPredicate::eq, bit, c_.index(op_.getReverse() ? 0 : 1, loc_));
-      before = arith::SelectOp::create(b, loc_, isBehind, combine(other, before), before);
-      sum = combine(sum, other);
+      before = select(isBehind, combine(other, before), before);
+      // A program's own reducer need not commute: the lanes that stand before come first.
+      sum = op_.getIdentity() ? select(isBehind, combine(other, sum), combine(sum, other)) : combine(sum, other);
     }
   }
 
   /// Each warp leaves the sums of its runs in shared memory.
-  void shareSums(const Layout &runs, Value sums) {
+  void shareSums(const Layout &runs, const State &sums) {
     SmallVector<int64_t> all = llvm::map_to_vector(layout_.lane, [](const Digit &d) { return d.size; });
     Value speaks;
     for (auto [i, d] : llvm::enumerate(layout_.lane)) {
@@ -171,7 +212,8 @@ private:
       speaks = speaks ? Value(arith::AndIOp::create(c_.b, c_.named("speaks", loc_), speaks, first)) : first;
     }
     registers_ = runs.numRegisters();
-    shared_ = c_.sharedArray(layout_.numWarps() * registers_ * places_, element(), loc_, "warp_sums");
+    for (Type t : elements())
+      shared_.push_back(c_.sharedArray(layout_.numWarps() * registers_ * places_, t, loc_, "warp_sums"));
     OpenDigits open;
     c_.inBranch(speaks, loc_, [&] {
       c_.overDigits(runs.reg, loc_, open, [&] {
@@ -187,7 +229,7 @@ private:
   }
 
   /// From `soFar` over the warps along the dim, in the round that register `at` is of: what is before this warp, and behind all.
-  std::pair<Value, Value> overWarps(Value soFar, Value at) {
+  std::pair<State, State> overWarps(const State &soFar, Value at) {
     OpBuilder &b = c_.b;
     SmallVector<int64_t> sizes = llvm::map_to_vector(layout_.warp, [](const Digit &d) { return d.size; }), along;
     for (const Digit &d : layout_.warp)
@@ -201,18 +243,24 @@ private:
         own = c_.add(own, c_.mul(c_.digitOf(warp, sizes, i, loc_), weight, loc_), loc_);
         weight *= d.size;
       }
-    auto loop = scf::ForOp::create(b, loc_, c_.index(0, loc_), c_.index(count, loc_), c_.index(1, loc_), ValueRange{soFar, soFar});
+    State twice(soFar);
+    twice.append(soFar.begin(), soFar.end());
+    auto loop = scf::ForOp::create(b, loc_, c_.index(0, loc_), c_.index(count, loc_), c_.index(1, loc_), twice);
     loop.getInductionVar().setLoc(c_.named("w", loc_));
     loop->setAttr(cu::kUnrollAttr, b.getI64IntegerAttr(1)); // a predicate each round: there are seven
-    loop.getRegionIterArg(0).setLoc(c_.named("before", loc_));
-    loop.getRegionIterArg(1).setLoc(c_.named("so_far", loc_));
+    size_t n = soFar.size();
+    SmallVector<Value> args = llvm::to_vector_of<Value>(loop.getRegionIterArgs());
+    for (auto [k, arg] : llvm::enumerate(args))
+      arg.setLoc(c_.named(k < n ? "before" : "so_far", loc_));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToEnd(loop.getBody());
-    Value w = inOrder(loop.getInductionVar(), count), sum = loop.getRegionIterArg(1);
+    Value w = inOrder(loop.getInductionVar(), count);
+    ArrayRef<Value> sum = ArrayRef(args).drop_front(n);
     Value isOwn = arith::CmpIOp::create(b, loc_, arith::CmpIPredicate::eq, w, own);
-    Value before = arith::SelectOp::create(b, loc_, isOwn, sum, loop.getRegionIterArg(0));
-    scf::YieldOp::create(b, loc_, ValueRange{before, combine(sum, load(shared_, slot(warpAt(w, warp, sizes, along), at)))});
-    return {loop.getResult(0), loop.getResult(1)};
+    State next = select(isOwn, sum, ArrayRef(args).take_front(n));
+    llvm::append_range(next, combine(sum, load(shared_, slot(warpAt(w, warp, sizes, along), at))));
+    scf::YieldOp::create(b, loc_, next);
+    return {llvm::to_vector_of<Value>(loop.getResults().take_front(n)), llvm::to_vector_of<Value>(loop.getResults().drop_front(n))};
   }
 
   /// The warp whose digits along the dim are those of `w`, and the rest those of `warp`.
@@ -234,8 +282,10 @@ private:
   Layout layout_, carries_;
   Digits run_, rounds_, beside_; ///< of registers: along the dim within a run, and between runs; of other dims
   bool hasLanes_, hasWarps_;
-  RegTile result_, total_;
-  Value shared_, place_; ///< the warps' sums; the place of a lane's column among theirs
+  Layout resultLayout_;
+  State results_, totals_; ///< arrays of registers, one a component
+  State shared_;           ///< the warps' sums
+  Value place_;            ///< the place of a lane's column among theirs
   int64_t places_ = 1, registers_ = 1;
 };
 

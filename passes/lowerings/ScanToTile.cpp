@@ -18,11 +18,15 @@ LogicalResult LaunchEmitter::emitScans(int64_t along) {
   Location loc = cu::unnamed(first->getLoc());
   SmallVector<Value> carries;
   for (auto [ordinal, dims] : llvm::zip(l_.ops, l_.dims)) {
+    SmallVector<int64_t> beside;
+    llvm::copy_if(dims, std::back_inserter(beside), [&](int64_t d) { return d != along; });
+    if (!findScanOf(ops_[ordinal]))
+      continue;
+    if (auto fold = dyn_cast<FoldOp>(ops_[ordinal]))
+      llvm::append_range(carries, startOfFold(fold, BodyToTiles(b_, c_, fold, dims).shapeOf(beside), fold.getLoc()));
     auto op = dyn_cast<ReduceOp>(ops_[ordinal]);
     if (!op)
       continue;
-    SmallVector<int64_t> beside;
-    llvm::copy_if(dims, std::back_inserter(beside), [&](int64_t d) { return d != along; });
     auto type = RankedTensorType::get(BodyToTiles(b_, c_, op, dims).shapeOf(beside), op.getResult().getType().getElementType());
     carries.push_back(arith::ConstantOp::create(
         b_, op.getLoc(), type, SplatElementsAttr::get(type, Attribute(identityOf(op.getKind(), type.getElementType(), b_)))));
@@ -42,6 +46,11 @@ LogicalResult LaunchEmitter::emitScans(int64_t along) {
       Operation *op = ops_[ordinal];
       if (auto compute = dyn_cast<ComputeOp>(op))
         ok = ok && succeeded(emitPoints(compute, dims, /*whole=*/true));
+      else if (auto fold = dyn_cast<FoldOp>(op)) {
+        ok = ok && succeeded(emitFoldScan(fold, *findScanOf(op), dims, MutableArrayRef(state).slice(scans, fold.getNumComponents())));
+        scans += fold.getNumComponents();
+      } else if (auto reduce = dyn_cast<ReduceOp>(op); reduce && !findScan(reduce))
+        ok = ok && succeeded(emitWithinTile(reduce, dims));
       else
         ok = ok && succeeded(emitScan(cast<ReduceOp>(op), *findScanOf(op), dims, state[scans++]));
     }
@@ -73,10 +82,10 @@ LogicalResult LaunchEmitter::emitScan(ReduceOp op, const Scan &scan, ArrayRef<in
     Value none = arith::ConstantOp::create(b_, loc, type, SplatElementsAttr::get(type, Attribute(neutral)));
     value = arith::SelectOp::create(b_, loc, body.broadcast(condition, shape), value, none);
   }
-  auto made =
-      tile::ScanOp::create(b_, loc, type, carry.getType(), op.getKind(), value, carry, uint64_t(along), scan.reverse, scan.exclusive);
+  auto made = tile::ScanOp::create(b_, loc, TypeRange{type}, TypeRange{carry.getType()}, op.getKind(), ValueRange{value}, ValueRange{carry},
+                                   uint64_t(along), scan.reverse, scan.exclusive, ArrayAttr());
   carry = made.getTotal();
-  return finishReduce(op, dims, made.getResult(), body);
+  return finishReduce(op, dims, made.getOut(), body);
 }
 
 } // namespace kernelc

@@ -53,6 +53,7 @@ LogicalResult LaunchEmitter::emitStatement(size_t member) {
   madeAlong_ = findMissingIndices(l_, member, ops_);
   return isa<ComputeOp>(op)   ? emitCompute(cast<ComputeOp>(op), dims)
          : isa<CascadeOp>(op) ? emitCascade(cast<CascadeOp>(op), dims)
+         : isa<FoldOp>(op)    ? emitFold(cast<FoldOp>(op), dims)
          : isa<ScatterOp>(op) ? emitScatter(cast<ScatterOp>(op), dims)
                               : emitReduce(cast<ReduceOp>(op), dims);
 }

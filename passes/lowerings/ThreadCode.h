@@ -146,6 +146,9 @@ void closeTallies(ThreadCode &code);
 /// Whether a store takes what `load` reads from its slot to memory, element by element and with nothing between: it is lowered
 /// with the load.
 bool isStoredAtOnce(tile::RingLoadOp load);
+/// The state that the region `combine` of a custom reduction or scan makes of two.
+llvm::SmallVector<mlir::Value> combineBy(ThreadCode &code, mlir::Region &combine, mlir::ValueRange a, mlir::ValueRange b,
+                                         mlir::Location loc);
 void lowerReduce(ThreadCode &code, tile::ReduceOp op);
 void lowerScan(ThreadCode &code, tile::ScanOp op);
 /// The registers of carried tile `i` of a loop. Elements that are only combined until a reduction behind the loop combines

@@ -46,6 +46,8 @@ bool isPlain(Operation *op) {
 /// Statements that go into one launch because they are alike. NVRTC's time grows with the square of a function's length, and a few
 /// launches more are nothing beside what so many statements read and write.
 constexpr size_t kMostSiblings = 32;
+/// The most points of an index beside a recurrence that a tile has all of: each is a state of its own.
+constexpr int64_t kLargestOfStates = 64;
 
 /// A group under construction: statements and the launch index of each dim.
 struct Group {
@@ -56,6 +58,7 @@ struct Group {
   unsigned grid = 0;             ///< the first `grid` indices are the grid
   SmallVector<int64_t> loops;    ///< indices that its statements walk together
   SmallVector<int64_t> whole;    ///< indices of the grid of which a tile has all points
+  SmallVector<int64_t> inTile;   ///< beside a scan, of which a tile has all points
   std::optional<bool> isReverse; ///< of a scan, whose last index is the one that it goes along
 };
 
@@ -139,7 +142,7 @@ private:
 
   bool join(int64_t i, int64_t candidate, ArrayRef<ReadOp> reads) {
     Operation *op = ops_[i];
-    if (findScanOf(op))
+    if (findScanOf(op) || isa<FoldOp>(op))
       return false;
     Group &g = groups_[candidate];
     if (g.isReverse)
@@ -307,12 +310,16 @@ private:
     return false;
   }
 
-  /// What is computed from scans, point by point, goes with their tiles.
+  /// What is computed from scans, point by point, goes with their tiles; so do reductions over indices beside the scan of which a tile
+  /// has all points, as recurrences' do, and what is computed from those.
   bool joinScan(int64_t i, int64_t candidate, ArrayRef<ReadOp> reads) {
     Operation *op = ops_[i];
     Group &g = groups_[candidate];
     SmallVector<int64_t> map(getExtents(op).getNumResults(), -1);
-    if (!isa<ComputeOp>(op) || map.size() != g.extents.size())
+    auto reduce = dyn_cast<ReduceOp>(op);
+    bool reduces =
+        reduce && isa<FoldOp>(ops_[g.ops.front()]) && !reduce.isArg() && !reduce.getCondition() && !reduce.getYield().getCondition();
+    if (!isa<ComputeOp>(op) && !reduces)
       return false;
     for (ReadOp read : reads) {
       int64_t producer = ordinal_[read.getTensor()];
@@ -325,6 +332,19 @@ private:
     }
     if (llvm::is_contained(map, -1))
       return false;
+    unsigned parallel = getNumParallel(op);
+    SmallVector<int64_t> reduced(map.begin() + parallel, map.end());
+    if (!llvm::all_of(reduced, [&](int64_t index) {
+          return index < int64_t(g.grid) && knownMax(g.extents[index], facts_) > 0 &&
+                 knownMax(g.extents[index], facts_) <= kLargestOfStates;
+        }))
+      return false;
+    for (int64_t index = 0; index < int64_t(g.extents.size()); ++index)
+      if (!llvm::is_contained(map, index) && !llvm::is_contained(g.inTile, index))
+        return false;
+    for (int64_t index : reduced)
+      if (!llvm::is_contained(g.inTile, index))
+        g.inTile.push_back(index);
     adopt(i, candidate, map);
     return true;
   }
@@ -336,7 +356,8 @@ private:
     Group own = std::move(groups_.back());
     groups_.pop_back();
     for (auto [n, g] : llvm::enumerate(groups_)) {
-      if (g.ops.size() >= kMostSiblings || g.isReverse != own.isReverse || g.extents != own.extents || !llvm::all_of(g.ops, [&](int64_t o) {
+      if (g.ops.size() >= kMostSiblings || g.isReverse != own.isReverse || g.extents != own.extents ||
+          isa<FoldOp>(op) != isa<FoldOp>(ops_[g.ops.front()]) || !llvm::all_of(g.ops, [&](int64_t o) {
             bool readsAlike = readsOf(op).empty() || readsOf(ops_[o]).empty() || readsInCommon(op, ops_[o]); // (a count reads nothing)
             return findScanOf(ops_[o]) && !ops_[o]->hasAttr(kOwnLaunch) && readsAlike;
           }))

@@ -3,6 +3,7 @@
 // ProductPlan, ProductFeed, UnitCheck) gives each launch its tiles, warps and unit.
 #include "passes/Passes.h"
 
+#include "ir/te/Fold.h"
 #include "ir/te/Precision.h"
 #include "ir/te/Scan.h"
 #include "ir/te/ScheduleLoc.h"
@@ -58,6 +59,11 @@ bool Scheduler::schedule(LaunchPlan &l) {
     return schedulePoints(l), true;
   if (ops_[l.ops.front()]->hasAttr(kSegmented))
     return scheduleSegments(l), true;
+  for (int64_t ordinal : l.ops)
+    if (auto text = ops_[ordinal]->getAttrOfType<StringAttr>(kLawText))
+      remark(ops_[ordinal]) << text.getValue();
+  if (auto fold = dyn_cast<FoldOp>(ops_[l.ops.front()]))
+    return scheduleFold(l, fold), true;
   if (scheduleBehindFew(l))
     return true;
   for (auto [n, ordinal] : llvm::enumerate(l.ops))

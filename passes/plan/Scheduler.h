@@ -76,6 +76,11 @@ private:
   /// Scans: a block has rows, or columns, from end to end, and walks them in tiles.
   void scheduleScan(LaunchPlan &l);
 
+  // FoldPlan.cpp
+  void scheduleFold(LaunchPlan &l, FoldOp op);
+  /// A thread for each result, which takes in its points one by one: tiles have one of each index off the grid.
+  void schedulePointByPoint(LaunchPlan &l, int64_t contiguous);
+
   // ScatterPlan.cpp
   void scheduleScatter(LaunchPlan &l, ScatterOp op);
   /// Long code for each point (kPointwise): a point a thread.

@@ -161,7 +161,7 @@ bool standsAlone(Operation *op) {
     return c && !continues(c) && getExtents(c).getResults() == getExtents(op).getResults().take_front(getNumParallel(op)) &&
            isBetween(c, op, isOutput);
   };
-  return !continues(op) && !updatesInputs(getKernel(op)) &&
+  return !isa<FoldOp>(op) && !continues(op) && !updatesInputs(getKernel(op)) &&
          isBetween(op, nullptr, [&](Operation *user) { return isOutput(user) || isPointwise(user); });
 }
 
@@ -178,6 +178,8 @@ std::string whyNotShared(KernelOp kernel, const LaunchPlan &launch, int64_t inde
     Operation *op = ops[ordinal];
     if (continues(op))
       return "a statement continues from earlier values";
+    if (isa<FoldOp>(op))
+      return "blocks of a cluster do not combine by a reducer of the program";
     if (auto r = dyn_cast<ReduceOp>(op); r && findGeneralContraction(r))
       return "its product takes all of a sum in one block";
     if (isa<ComputeOp>(op)) {

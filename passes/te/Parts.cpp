@@ -75,4 +75,29 @@ ReduceOp reduceByParts(ReduceOp r, ArrayRef<unsigned> outer, unsigned at) {
   return part;
 }
 
+IntegerSetAttr splitCondition(Operation *op, int64_t chunk, bool isShorter) {
+  std::optional<IntegerSet> set = getCondition(op);
+  if (!set && !isShorter)
+    return {};
+  MLIRContext *c = op->getContext();
+  unsigned dims = getExtents(op).getNumResults(), at = getNumParallel(op);
+  SmallVector<AffineExpr> toPart, constraints;
+  for (unsigned d = 0; d < dims; ++d) {
+    AffineExpr self = getAffineDimExpr(d < at ? d : d + 1, c);
+    toPart.push_back(d == at ? getAffineDimExpr(at, c) * chunk + self : self);
+  }
+  unsigned symbols = getExtents(op).getNumSymbols();
+  SmallVector<bool> equalities;
+  if (set) {
+    for (AffineExpr e : set->getConstraints())
+      constraints.push_back(simplifyAffineExpr(e.replaceDims(toPart), dims + 1, symbols));
+    llvm::append_range(equalities, set->getEqFlags());
+  }
+  if (isShorter) {
+    constraints.push_back(getExtents(op).getResult(at) - 1 - toPart[at]);
+    equalities.push_back(false);
+  }
+  return IntegerSetAttr::get(IntegerSet::get(dims + 1, symbols, constraints, equalities));
+}
+
 } // namespace kernelc::te

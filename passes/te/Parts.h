@@ -12,4 +12,8 @@ namespace kernelc::te {
 /// Returns the first. `r` has no init and no out_map, and is no arg reduction.
 ReduceOp reduceByParts(ReduceOp r, llvm::ArrayRef<unsigned> outer, unsigned at);
 
+/// The condition of `op` with the first reduced index in parts of `chunk`, whose index stands before it, and that index below its
+/// extent where the last part `isShorter`; null where there is none.
+mlir::IntegerSetAttr splitCondition(mlir::Operation *op, int64_t chunk, bool isShorter);
+
 } // namespace kernelc::te

@@ -17,6 +17,7 @@
 #include "passes/plan/Sharing.h"
 #include "passes/te/Cascade.h"
 #include "passes/te/Digits.h"
+#include "passes/te/Fold.h"
 #include "passes/te/Parts.h"
 
 using namespace mlir;
@@ -37,7 +38,8 @@ public:
   /// Fails with a diagnostic where a reduction cannot be cut as the schedule says.
   LogicalResult run() {
     for (Operation &op : llvm::make_early_inc_range(kernel_.getBlock())) {
-      if (!isa<ReduceOp, CascadeOp>(op))
+      auto fold = dyn_cast<FoldOp>(op);
+      if (!isa<ReduceOp, CascadeOp>(op) && !(fold && fold.getMonoid()))
         continue;
       FailureOr<Parts> parts = partsFor(&op);
       if (failed(parts))
@@ -48,6 +50,8 @@ public:
       keepApart(&op);
       if (isPlainReduction(&op))
         split(r, *parts);
+      else if (fold)
+        splitFold(fold, parts->chunk, parts->lastIsShorter);
       else if (CascadeOp cascade = r ? convertArgReduction(r) : cast<CascadeOp>(op))
         splitCascade(cascade, parts->chunk, parts->lastIsShorter);
     }
@@ -110,7 +114,7 @@ private:
     if (chunk && length % schedule_.parts == 0 && divisor % chunk == 0)
       return Parts{0, chunk};
     // Whole vectors of any type, of products whole tiles of any unit where there is enough for these.
-    bool isPlain = isPlainReduction(op) || isa<CascadeOp>(op);
+    bool isPlain = isPlainReduction(op) || isa<CascadeOp, FoldOp>(op);
     constexpr int64_t kTile = 128, kVector = 16;
     int64_t equal = llvm::divideCeil(length, schedule_.parts), whole = llvm::alignTo(equal, kTile);
     chunk = product && int64_t(llvm::divideCeil(length, whole)) == schedule_.parts ? whole : llvm::alignTo(equal, kVector);
@@ -195,7 +199,7 @@ private:
         constexpr int64_t kRowBlocks = 2; // of a multiprocessor
         bool fills = column ? fillsClusters(points, *column) : blocks * target_.cluster >= kRowBlocks * target_.smCount;
         bool merges = target_.cluster > 1 && schedule_.merge != Merge::Launch && !parts.whole && standsAlone(op);
-        bool endsEarly = isPlain || isa<CascadeOp>(op);
+        bool endsEarly = isPlain || isa<CascadeOp, FoldOp>(op);
         if (merges && (fills || !endsEarly))
           return Parts();
         if (endsEarly) {

@@ -24,9 +24,9 @@ using namespace te;
 namespace {
 
 /// Whether neighbours along the scan lie side by side in memory.
-bool runsAlongMemory(ReduceOp r, const Scan &scan) {
+bool runsAlongMemory(Operation *r, const Scan &scan) {
   bool found = false;
-  r.walk([&](ReadOp read) {
+  r->walk([&](ReadOp read) {
     AffineMap map = read.getMapOrIdentity();
     for (auto [i, v] : llvm::enumerate(read.getOperands_()))
       found |= map.getNumResults() && findIndex(r, v) == scan.reduced && linearCoefficient(map.getResults().back(), i) == 1;
@@ -35,15 +35,19 @@ bool runsAlongMemory(ReduceOp r, const Scan &scan) {
 }
 
 /// Points of a chunk; 0: rows are enough, or too short to be cut.
-int64_t chunkOf(ReduceOp r, const Scan &scan, const SizeFacts &facts, const Target &target) {
+int64_t chunkOf(Operation *r, const Scan &scan, const SizeFacts &facts, const Target &target) {
   constexpr int64_t kRow = 4096, kLeastColumn = 64, kColumns = 32, kRowBlocks = 2,
                     kColumnBlocks = 16;  // a block's tile; blocks a multiprocessor
   constexpr int64_t kLongest = 8 * kRow; // that takes a block no longer than three launches more
-  int64_t length = knownMax(r.getExtents().getResult(scan.along), facts);
+  // What knows no law runs in order; the steps of a recurrence from the end are none of its index's order.
+  if (auto fold = dyn_cast<FoldOp>(r); fold && (!fold.getMonoid() || fold.getDescending()))
+    return 0;
+  AffineMap extents = getExtents(r);
+  int64_t length = knownMax(extents.getResult(scan.along), facts);
   Count rows = 1;
   for (unsigned d = 0; d < scan.reduced; ++d)
     if (d != scan.along) {
-      int64_t most = knownMax(r.getExtents().getResult(d), facts);
+      int64_t most = knownMax(extents.getResult(d), facts);
       if (most < 0)
         return 0;
       rows *= most;
@@ -63,32 +67,37 @@ int64_t chunkOf(ReduceOp r, const Scan &scan, const SizeFacts &facts, const Targ
 /// Writes a scan as the scans of its chunks.
 class ChunkedScan {
 public:
-  ChunkedScan(ReduceOp r, const Scan &scan, int64_t chunk, bool isWhole)
-      : r_(r), scan_(scan), chunk_(chunk), b_(r), loc_(r.getLoc()), symbols_(r.getExtents().getNumSymbols()) {
-    AffineExpr length = r.getExtents().getResult(scan.along), c = b_.getAffineConstantExpr(chunk);
+  ChunkedScan(Operation *r, const Scan &scan, int64_t chunk, bool isWhole)
+      : r_(r), fold_(dyn_cast<FoldOp>(r)), extents_(getExtents(r)), scan_(scan), chunk_(chunk), b_(r), loc_(r->getLoc()),
+        symbols_(extents_.getNumSymbols()) {
+    AffineExpr length = extents_.getResult(scan.along), c = b_.getAffineConstantExpr(chunk);
     chunks_ = isWhole ? length.floorDiv(c) : length.ceilDiv(c);
     endsEarly_ = !isWhole;
   }
 
   /// Returns the scan of the chunks' totals, which may be long itself.
-  ReduceOp run() {
-    ReduceOp totals = makeTotals(), before = makeBefore(totals), within = makeWithin();
+  Operation *run() {
+    Operation *totals = makeTotals(), *before = makeBefore(totals), *within = makeWithin();
     if (ReadOp read = findOnlyRead())
       joinReader(read, before, within);
     else
-      r_.replaceAllUsesWith(makeWhole(before, within).getResult());
-    r_.erase();
+      for (Value result : r_->getResults())
+        result.replaceAllUsesWith(makeWhole(cast<OpResult>(result), before, within).getResult());
+    r_->erase();
     return before;
   }
 
 private:
   unsigned parallel() const { return scan_.reduced; }
-  StringAttr nameWith(StringRef suffix) { return r_.getNameAttr() ? b_.getStringAttr(r_.getNameAttr().getValue() + suffix) : StringAttr(); }
-  StringRef along() { return cast<StringAttr>(r_.getIndices()[scan_.along]).getValue(); }
+  StringAttr name() { return r_->getAttrOfType<StringAttr>("name"); }
+  StringAttr nameWith(StringRef suffix) { return name() ? b_.getStringAttr(name().getValue() + suffix) : StringAttr(); }
+  StringRef along() { return cast<StringAttr>(getIndices(r_)[scan_.along]).getValue(); }
+  Block &body() { return r_->getRegion(0).front(); }
 
   /// The read of the results by a pointwise statement that takes each at its own point, where nothing else reads them.
   ReadOp findOnlyRead() {
-    auto read = r_.getResult().hasOneUse() ? dyn_cast<ReadOp>(*r_.getResult().user_begin()) : ReadOp();
+    bool isOnly = r_->getNumResults() == 1 && r_->getResult(0).hasOneUse();
+    auto read = isOnly ? dyn_cast<ReadOp>(*r_->getResult(0).user_begin()) : ReadOp();
     auto reader = read ? dyn_cast<ComputeOp>(read->getParentOp()) : ComputeOp();
     if (!reader || read.getBounds() != BoundsMode::InBounds || !read.getMapOrIdentity().isIdentity() || reader.getInit() ||
         reader.getNumDims() != parallel())
@@ -96,7 +105,7 @@ private:
     llvm::BitVector seen(parallel());
     for (auto [p, v] : llvm::enumerate(read.getOperands_())) {
       std::optional<unsigned> d = findIndex(reader, v);
-      if (!d || seen[*d] || reader.getExtents().getResult(*d) != r_.getExtents().getResult(p))
+      if (!d || seen[*d] || reader.getExtents().getResult(*d) != extents_.getResult(p))
         return {};
       seen.set(*d);
     }
@@ -104,25 +113,25 @@ private:
   }
 
   /// Cuts the statement that reads the results into the same chunks, so that it goes on from both parts itself.
-  void joinReader(ReadOp read, ReduceOp before, ReduceOp within) {
+  void joinReader(ReadOp read, Operation *before, Operation *within) {
     auto reader = cast<ComputeOp>(read->getParentOp());
     SmallVector<unsigned> dims = llvm::map_to_vector(read.getOperands_(), [&](Value v) { return *findIndex(reader, v); });
     unsigned cut = dims[scan_.along];
     Operation *made = splitParallelDim(reader, cut, {b_.getAffineConstantExpr(chunk_), chunks_, "_chunk", "_at", /*endsEarly=*/endsEarly_});
     SmallVector<ReadOp> reads;
     made->walk([&](ReadOp own) {
-      if (own.getTensor() == r_.getResult())
+      if (own.getTensor() == r_->getResult(0))
         reads.push_back(own);
     });
     Block &block = made->getRegion(0).front();
     SmallVector<Value> point = llvm::map_to_vector(dims, [&](unsigned d) -> Value { return block.getArgument(d > cut ? d + 1 : d); });
     for (ReadOp own : reads) {
       OpBuilder inside(own);
-      Value e = this->read(inside, before.getResult(), point);
+      SmallVector<Value> e = this->read(inside, before, point);
       point.push_back(block.getArgument(cut + 1));
-      Value s = this->read(inside, within.getResult(), point);
+      SmallVector<Value> s = this->read(inside, within, point);
       point.pop_back();
-      own.replaceAllUsesWith(combine(r_.getKind(), e, s, inside, loc_));
+      own.replaceAllUsesWith(combined(e, s, 0, inside));
       own.erase();
     }
   }
@@ -136,8 +145,8 @@ private:
   Domain domain(ArrayRef<std::pair<StringRef, AffineExpr>> extra) {
     Domain d;
     for (unsigned p = 0; p < parallel(); ++p) {
-      d.names.push_back(p == scan_.along ? b_.getStringAttr(along() + "_chunk") : r_.getIndices()[p]);
-      d.extents.push_back(p == scan_.along ? chunks_ : r_.getExtents().getResult(p));
+      d.names.push_back(p == scan_.along ? b_.getStringAttr(along() + "_chunk") : getIndices(r_)[p]);
+      d.extents.push_back(p == scan_.along ? chunks_ : extents_.getResult(p));
     }
     for (auto [suffix, extent] : extra) {
       d.names.push_back(b_.getStringAttr(along() + suffix));
@@ -159,23 +168,36 @@ private:
       moved.push_back(dim(p));
     moved.push_back(element(low));
     for (unsigned c : scan_.where)
-      require(d, r_.getCondition()->getConstraint(c).replaceDims(moved), r_.getCondition()->isEq(c));
+      require(d, getCondition(r_)->getConstraint(c).replaceDims(moved), getCondition(r_)->isEq(c));
     if (endsEarly_)
-      require(d, r_.getExtents().getResult(scan_.along) - 1 - element(low));
+      require(d, extents_.getResult(scan_.along) - 1 - element(low));
   }
   void requireOrder(Domain &d, unsigned j, unsigned k, bool exclusive) {
     require(d, (scan_.reverse ? dim(k) - dim(j) : dim(j) - dim(k)) - (exclusive ? 1 : 0));
   }
 
-  ReduceOp makeReduce(const Domain &d, unsigned results, StringAttr name) {
+  /// A reduction as the scan's own over `d`, of which the first `results` dims are those of the results: of a fold all components.
+  Operation *makeReduce(const Domain &d, unsigned results, StringAttr name) {
     IntegerSetAttr where;
     if (!d.constraints.empty())
       where = IntegerSetAttr::get(IntegerSet::get(d.names.size(), symbols_, d.constraints, d.equalities));
-    auto type = RankedTensorType::get(SmallVector<int64_t>(results, ShapedType::kDynamic), elementType());
-    auto op =
-        ReduceOp::create(b_, loc_, type, r_.getKind(), b_.getArrayAttr(d.names), results,
-                         AffineMap::get(0, symbols_, d.extents, b_.getContext()), where, Value(), AffineMapAttr(), AffineMapAttr(), name);
-    addArguments(op.getBody(), d);
+    auto tensorOf = [&](Type element) -> Type {
+      return RankedTensorType::get(SmallVector<int64_t>(results, ShapedType::kDynamic), element);
+    };
+    AffineMap extents = AffineMap::get(0, symbols_, d.extents, b_.getContext());
+    if (!fold_) {
+      auto op = ReduceOp::create(b_, loc_, tensorOf(elementType()), cast<ReduceOp>(r_).getKind(), b_.getArrayAttr(d.names), results,
+                                 extents, where, Value(), AffineMapAttr(), AffineMapAttr(), name);
+      addArguments(op.getBody(), d);
+      return op;
+    }
+    SmallVector<int64_t> all = llvm::to_vector(llvm::seq<int64_t>(0, fold_.getNumComponents()));
+    SmallVector<Type> types = llvm::map_to_vector(all, [&](int64_t k) { return tensorOf(fold_.getComponentType(unsigned(k))); });
+    auto op = FoldOp::create(b_, loc_, types, b_.getArrayAttr(d.names), results, extents, where, fold_.getIdentity(), all, true,
+                             fold_.getCommutative(), false, name);
+    addArguments(op.getElement(), d);
+    IRMapping mapping;
+    fold_.getCombine().cloneInto(&op.getCombine(), mapping);
     return op;
   }
   void addArguments(Region &region, const Domain &d) {
@@ -183,58 +205,77 @@ private:
     for (size_t i = 0; i < d.names.size(); ++i)
       block.addArgument(b_.getIndexType(), loc_);
   }
-  Type elementType() { return r_.getResult().getType().getElementType(); }
+  Type elementType() { return cast<RankedTensorType>(r_->getResult(0).getType()).getElementType(); }
 
   /// The terms of `r_`, of element(low).
   void cloneTerms(Block &block, unsigned low) {
     OpBuilder inside = OpBuilder::atBlockEnd(&block);
     IRMapping mapping;
     for (unsigned p = 0; p < parallel(); ++p)
-      mapping.map(r_.getBlock().getArgument(p), block.getArgument(p));
+      mapping.map(body().getArgument(p), block.getArgument(p));
     Value first = arith::MulIOp::create(inside, loc_, block.getArgument(scan_.along), arith::ConstantIndexOp::create(inside, loc_, chunk_));
-    mapping.map(r_.getBlock().getArgument(scan_.reduced), arith::AddIOp::create(inside, loc_, first, block.getArgument(low)));
-    for (Operation &op : r_.getBlock())
+    mapping.map(body().getArgument(scan_.reduced), arith::AddIOp::create(inside, loc_, first, block.getArgument(low)));
+    for (Operation &op : body())
       inside.clone(op, mapping);
   }
-  Value read(OpBuilder &b, Value tensor, ArrayRef<Value> point) {
-    return ReadOp::create(b, loc_, elementType(), tensor, point, AffineMapAttr(), BoundsModeAttr::get(b.getContext(), BoundsMode::InBounds),
-                          Value());
+  /// All that `op` has at a point.
+  SmallVector<Value> read(OpBuilder &b, Operation *op, ArrayRef<Value> point) {
+    return llvm::map_to_vector(op->getResults(), [&](Value tensor) -> Value {
+      return ReadOp::create(b, loc_, cast<RankedTensorType>(tensor.getType()).getElementType(), tensor, point, AffineMapAttr(),
+                            BoundsModeAttr::get(b.getContext(), BoundsMode::InBounds), Value());
+    });
+  }
+  /// What result `number` is of the chunks before, in the scan's order, and the chunk's own.
+  Value combined(ValueRange before, ValueRange own, unsigned number, OpBuilder &b) {
+    if (!fold_)
+      return combine(cast<ReduceOp>(r_).getKind(), before[0], own[0], b, loc_);
+    IRMapping mapping;
+    Block &combine = fold_.getCombine().front();
+    unsigned n = fold_.getNumComponents();
+    for (unsigned k = 0; k < n; ++k) { // from the end those before stand behind
+      mapping.map(combine.getArgument(scan_.reverse ? n + k : k), before[k]);
+      mapping.map(combine.getArgument(scan_.reverse ? k : n + k), own[k]);
+    }
+    for (Operation &op : combine.without_terminator())
+      b.clone(op, mapping);
+    return mapping.lookupOrDefault(fold_.getCombined().getValues()[size_t(fold_.getFields()[number])]);
   }
 
   /// t[p, q] = ⊕_r f(p, q·C + r)
-  ReduceOp makeTotals() {
+  Operation *makeTotals() {
     Domain d = domain({{"_low", b_.getAffineConstantExpr(chunk_)}});
     requireTerm(d, parallel());
-    ReduceOp op = makeReduce(d, parallel(), nameWith("_totals"));
-    cloneTerms(op.getBlock(), parallel());
+    Operation *op = makeReduce(d, parallel(), nameWith("_totals"));
+    cloneTerms(op->getRegion(0).front(), parallel());
     return op;
   }
   /// e[p, q] = ⊕_{q' < q} t[p, q']
-  ReduceOp makeBefore(ReduceOp totals) {
+  Operation *makeBefore(Operation *totals) {
     Domain d = domain({{"_before", chunks_}});
     requireOrder(d, scan_.along, parallel(), /*exclusive=*/true);
-    ReduceOp op = makeReduce(d, parallel(), nameWith("_before"));
-    OpBuilder inside = OpBuilder::atBlockEnd(&op.getBlock());
-    SmallVector<Value> point(op.getBlock().getArguments().take_front(parallel()));
-    point[scan_.along] = op.getBlock().getArgument(parallel());
-    YieldOp::create(inside, loc_, read(inside, totals.getResult(), point), Value());
+    Operation *op = makeReduce(d, parallel(), nameWith("_before"));
+    Block &block = op->getRegion(0).front();
+    OpBuilder inside = OpBuilder::atBlockEnd(&block);
+    SmallVector<Value> point(block.getArguments().take_front(parallel()));
+    point[scan_.along] = block.getArgument(parallel());
+    YieldOp::create(inside, loc_, read(inside, totals, point), Value());
     return op;
   }
   /// s[p, q, r] = ⊕_{r' <= r} f(p, q·C + r')
-  ReduceOp makeWithin() {
+  Operation *makeWithin() {
     AffineExpr c = b_.getAffineConstantExpr(chunk_);
     Domain d = domain({{"_at", c}, {"_low", c}});
     requireOrder(d, parallel(), parallel() + 1, scan_.exclusive);
     requireTerm(d, parallel() + 1);
-    ReduceOp op = makeReduce(d, parallel() + 1, nameWith("_within"));
-    cloneTerms(op.getBlock(), parallel() + 1);
+    Operation *op = makeReduce(d, parallel() + 1, nameWith("_within"));
+    cloneTerms(op->getRegion(0).front(), parallel() + 1);
     return op;
   }
   /// y[p, q·C + r] = e[p, q] ⊕ s[p, q, r]
-  ComputeOp makeWhole(ReduceOp before, ReduceOp within) {
+  ComputeOp makeWhole(OpResult result, Operation *before, Operation *within) {
     Domain d = domain({{"_at", b_.getAffineConstantExpr(chunk_)}});
     if (endsEarly_)
-      require(d, r_.getExtents().getResult(scan_.along) - 1 - element(parallel()));
+      require(d, extents_.getResult(scan_.along) - 1 - element(parallel()));
     IntegerSetAttr where;
     if (!d.constraints.empty())
       where = IntegerSetAttr::get(IntegerSet::get(d.names.size(), symbols_, d.constraints, d.equalities));
@@ -242,18 +283,20 @@ private:
     for (unsigned p = 0; p < parallel(); ++p)
       to.push_back(p == scan_.along ? element(parallel()) : dim(p));
     AffineMap out = AffineMap::get(d.names.size(), symbols_, to, b_.getContext());
-    auto op = ComputeOp::create(b_, loc_, r_.getResult().getType(), b_.getArrayAttr(d.names),
-                                AffineMap::get(0, symbols_, d.extents, b_.getContext()), where, Value(), AffineMapAttr::get(out),
-                                AffineMapAttr::get(r_.getResultShape()), r_.getNameAttr(), false);
+    auto op =
+        ComputeOp::create(b_, loc_, result.getType(), b_.getArrayAttr(d.names), AffineMap::get(0, symbols_, d.extents, b_.getContext()),
+                          where, Value(), AffineMapAttr::get(out), AffineMapAttr::get(getTensorShape(result)), name(), false);
     addArguments(op.getBody(), d);
     OpBuilder inside = OpBuilder::atBlockEnd(&op.getBlock());
     SmallVector<Value> point(op.getBlock().getArguments());
-    Value e = read(inside, before.getResult(), ArrayRef<Value>(point).drop_back()), s = read(inside, within.getResult(), point);
-    YieldOp::create(inside, loc_, combine(r_.getKind(), e, s, inside, loc_), Value());
+    SmallVector<Value> e = read(inside, before, ArrayRef<Value>(point).drop_back()), s = read(inside, within, point);
+    YieldOp::create(inside, loc_, combined(e, s, result.getResultNumber(), inside), Value());
     return op;
   }
 
-  ReduceOp r_;
+  Operation *r_;
+  FoldOp fold_; ///< null: a named reduction
+  AffineMap extents_;
   Scan scan_;
   int64_t chunk_;
   OpBuilder b_;
@@ -269,14 +312,17 @@ struct TeSplitScanPass : impl::TeSplitScanBase<TeSplitScanPass> {
     FailureOr<KnownTarget> known = getKnownTarget(getOperation(), target, sizeDiv, sizeMax);
     if (failed(known))
       return signalPassFailure();
-    SmallVector<ReduceOp> work(getOperation().getBlock().getOps<ReduceOp>());
+    SmallVector<Operation *> work;
+    for (Operation &op : getOperation().getBlock())
+      if (isa<ReduceOp, FoldOp>(op))
+        work.push_back(&op);
     while (!work.empty()) {
-      ReduceOp r = work.pop_back_val();
-      std::optional<Scan> scan = findScan(r);
+      Operation *r = work.pop_back_val();
+      std::optional<Scan> scan = findScanOf(r);
       int64_t chunk = scan ? chunkOf(r, *scan, known->facts(), *known->target) : 0;
       if (!chunk)
         continue;
-      bool isWhole = knownDivisor(r.getExtents().getResult(scan->along), known->facts()) % chunk == 0;
+      bool isWhole = knownDivisor(getExtents(r).getResult(scan->along), known->facts()) % chunk == 0;
       work.push_back(ChunkedScan(r, *scan, chunk, isWhole).run());
     }
   }

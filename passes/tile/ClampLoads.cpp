@@ -2,7 +2,7 @@
 // tile-clamp-loads: see Passes.td.
 #include "passes/Passes.h"
 
-#include "ir/tile/Tile.h"
+#include "ir/tile/States.h"
 #include "passes/tile/Access.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -19,7 +19,7 @@ namespace {
 /// What reads, computes, combines and writes points of tiles, each for itself except along the dims of reductions.
 bool isPointwise(Operation *op) {
   return isa<FuncOp, scf::ForOp, scf::IfOp, LoadOp, StoreOp, ClusterReduceOp>(op) ||
-         (op->getNumRegions() == 0 && !isa<DotOp>(op) && isMemoryEffectFree(op));
+         (isStraight(op) && !isa<DotOp>(op) && isMemoryEffectFree(op));
 }
 
 /// The indices of the grid along which no point of a tile meets another, and all that sticks out of the extent is left

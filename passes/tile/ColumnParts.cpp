@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/tile/ColumnParts.h"
 
+#include "ir/tile/States.h"
+
 using namespace mlir;
 
 namespace kernelc {
@@ -33,7 +35,7 @@ Value PartCloner::offset(int64_t index, Value v, Location loc) {
 
 Value PartCloner::make(Value v, RankedTensorType type) {
   Operation *op = v.getDefiningOp();
-  if (op && op->getNumRegions() == 0 && op->getNumResults() == 1 && (op->getBlock() == block_ || isa<arith::ConstantOp>(op))) {
+  if (op && isStraight(op) && op->getNumResults() == 1 && (op->getBlock() == block_ || isa<arith::ConstantOp>(op))) {
     Location loc = op->getLoc();
     if (auto constant = dyn_cast<arith::ConstantOp>(op))
       if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue()))
@@ -42,13 +44,16 @@ Value PartCloner::make(Value v, RankedTensorType type) {
       return IndexOp::create(b_, loc, type, index.getDim(), offset(index.getDim(), index.getOffset(), loc));
     bool elementwise = op->hasTrait<OpTrait::Elementwise>() || isa<BroadcastOp, tile::ConvertOp, SplatOp, CombineOp>(op);
     // (a reduction over the columns has none that are left to cut)
-    if (elementwise || isa<LoadOp, InsideOp, tile::ReduceOp>(op)) {
+    auto reduce = dyn_cast<tile::ReduceOp>(op);
+    if (elementwise || isa<LoadOp, InsideOp>(op) || (reduce && !reduce.getIdentity())) {
       SmallVector<Value> operands;
       int64_t index = 0; // offsets are the index operands, in the launch's order
       for (Value operand : op->getOperands())
         operands.push_back(operand.getType().isIndex() && !elementwise ? offset(index++, operand, loc) : clone(operand));
       OperationState state(loc, op->getName(), operands, TypeRange{type}, op->getAttrs());
       state.propertiesAttr = op->getPropertiesAsAttribute();
+      for (unsigned r = 0; r < op->getNumRegions(); ++r)
+        state.addRegion();
       return b_.create(state)->getResult(0);
     }
   }

@@ -3,7 +3,7 @@
 #include "passes/Passes.h"
 
 #include "ir/cu/Cu.h"
-#include "ir/tile/Tile.h"
+#include "ir/tile/States.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -23,7 +23,7 @@ using namespace tile;
 namespace {
 
 /// What stands in a loop whose rounds only read, compute and write: nothing that counts rounds, waits or is in flight.
-bool isPlain(Operation &op) { return op.getNumRegions() == 0 && !isa<DotOp>(op) && (isa<LoadOp, StoreOp>(op) || isMemoryEffectFree(&op)); }
+bool isPlain(Operation &op) { return isStraight(&op) && !isa<DotOp>(op) && (isa<LoadOp, StoreOp>(op) || isMemoryEffectFree(&op)); }
 
 /// The offsets and the mask of an access, or of a question for what is inside.
 std::pair<ValueRange, ArrayRef<int64_t>> maskOf(Operation &op) {

@@ -75,7 +75,7 @@ absl::Status TileProgram::runOp(Operation *op) {
           tile::InsideOp, tile::SplatOp, tile::BroadcastOp, tile::SliceOp, tile::ConvertLayoutOp, tile::DotWaitOp, arith::ConstantOp>(op))
     return runShape(op);
   if (auto reduce = dyn_cast<tile::ReduceOp>(op))
-    return runReduce(op, reduce.getKind(), reduce.getDims());
+    return reduce.getIdentity() ? runStates(reduce) : runReduce(op, reduce.getKind(), reduce.getDims());
   if (auto scan = dyn_cast<tile::ScanOp>(op))
     return runScan(scan);
   if (auto combine = dyn_cast<tile::CombineOp>(op))

@@ -53,6 +53,9 @@ private:
   absl::Status runShape(mlir::Operation *op);
   absl::Status runRings(mlir::Operation *op);
   absl::Status runReduce(mlir::Operation *op, te::Combiner kind, llvm::ArrayRef<int64_t> dims);
+  /// A reduction of states by the op's own region.
+  absl::Status runStates(tile::ReduceOp op);
+  absl::Status runStateScan(tile::ScanOp op);
   absl::Status runCombine(tile::CombineOp op);
   absl::Status runScan(tile::ScanOp op);
   absl::Status runClusterReduce(tile::ClusterReduceOp op);

@@ -41,6 +41,69 @@ namespace {
 
 bool isArg(Combiner k) { return k == Combiner::ArgMax || k == Combiner::ArgMin || k == Combiner::ArgMaxU || k == Combiner::ArgMinU; }
 
+/// What a region of scalar code makes of its arguments, on elements: the term of a dot, or the state that two states combine to.
+class RegionFunction {
+public:
+  RegionFunction(Region &region, TileArithmetic arithmetic) {
+    if (region.empty())
+      return;
+    Block &block = region.front();
+    arguments_ = block.getNumArguments();
+    llvm::DenseMap<Value, size_t> numbers;
+    auto numberOf = [&](Value v) {
+      if (auto [it, isNew] = numbers.try_emplace(v, values_.size()); !isNew)
+        return it->second;
+      values_.push_back({});
+      if (Attribute constant; matchPattern(v, m_Constant(&constant)))
+        known_ &= findConstant(constant, arithmetic, values_.back());
+      return values_.size() - 1;
+    };
+    for (Value argument : block.getArguments())
+      numberOf(argument);
+    for (Operation &op : block.without_terminator()) {
+      if (op.hasTrait<OpTrait::ConstantLike>())
+        continue;
+      Step step{findScalarFunction(&op, arithmetic), {}, 0};
+      known_ &= bool(step.function) && op.getNumOperands() <= 3;
+      for (Value operand : op.getOperands())
+        step.operands.push_back(numberOf(operand));
+      step.result = numberOf(op.getResult(0));
+      steps_.push_back(std::move(step));
+    }
+    for (Value v : block.getTerminator()->getOperands())
+      results_.push_back(numberOf(v));
+  }
+
+  bool isKnown() const { return known_; }
+
+  /// Result k of the last run.
+  TileElement result(size_t k = 0) const { return values_[results_[k]]; }
+
+  TileElement run(ArrayRef<TileElement> arguments) {
+    assert(arguments.size() == arguments_);
+    std::copy(arguments.begin(), arguments.end(), values_.begin());
+    for (const Step &step : steps_) {
+      TileElement operands[3] = {};
+      for (auto [to, from] : llvm::zip(operands, step.operands))
+        to = values_[from];
+      values_[step.result] = step.function(operands);
+    }
+    return result();
+  }
+
+private:
+  struct Step {
+    ScalarFunction function;
+    SmallVector<size_t, 3> operands;
+    size_t result;
+  };
+  std::vector<TileElement> values_; ///< the arguments first
+  std::vector<Step> steps_;
+  SmallVector<size_t> results_;
+  size_t arguments_ = 0;
+  bool known_ = true;
+};
+
 /// Whether key a beats key b, or equals it. NaN is the largest key.
 std::pair<bool, bool> compareKeys(Combiner kind, Type type, TileElement a, TileElement b) {
   bool max = kind == Combiner::ArgMax || kind == Combiner::ArgMaxU;
@@ -65,6 +128,42 @@ bool takesFirst(Combiner kind, Type type, TileElement keyA, TileElement position
 }
 
 } // namespace
+
+absl::Status TileProgram::runStates(tile::ReduceOp op) {
+  RegionFunction combine(op.getCombine(), launch_.arithmetic);
+  size_t n = op.getInputs().size();
+  SmallVector<TileElement> identity(n);
+  bool known = combine.isKnown();
+  for (auto [e, a] : llvm::zip(identity, *op.getIdentity()))
+    known &= findConstant(a, launch_.arithmetic, e);
+  if (!known)
+    return unsupported(op);
+  std::vector<TileValue> outs;
+  for (auto [result, start] : llvm::zip(op.getResults(), identity)) {
+    outs.emplace_back(cast<RankedTensorType>(result.getType()).getShape());
+    std::fill(outs.back().elements.begin(), outs.back().elements.end(), start);
+  }
+  SmallVector<const TileValue *> inputs = llvm::map_to_vector(op.getInputs(), [&](Value v) { return &value(v); });
+  SmallVector<int64_t> at(inputs[0]->shape.size(), 0);
+  SmallVector<TileElement> both(2 * n);
+  size_t flat = 0;
+  do {
+    int64_t to = 0;
+    for (size_t d = 0; d < at.size(); ++d)
+      to = to * outs[0].shape[d] + (outs[0].shape[d] == 1 ? 0 : at[d]);
+    for (size_t k = 0; k < n; ++k) {
+      both[k] = outs[k].elements[size_t(to)];
+      both[n + k] = inputs[k]->elements[flat];
+    }
+    ++flat;
+    combine.run(both);
+    for (size_t k = 0; k < n; ++k)
+      outs[k].elements[size_t(to)] = combine.result(k);
+  } while (advance(at, inputs[0]->shape));
+  for (auto [result, out] : llvm::zip(op.getResults(), outs))
+    values_[result] = std::move(out);
+  return absl::OkStatus();
+}
 
 absl::Status TileProgram::runReduce(Operation *op, Combiner kind, ArrayRef<int64_t> dims) {
   const TileValue &input = value(op->getOperand(0));
@@ -98,10 +197,49 @@ absl::Status TileProgram::runReduce(Operation *op, Combiner kind, ArrayRef<int64
   return absl::OkStatus();
 }
 
+absl::Status TileProgram::runStateScan(tile::ScanOp op) {
+  RegionFunction combine(op.getCombine(), launch_.arithmetic);
+  if (!combine.isKnown())
+    return unsupported(op);
+  size_t n = op.getInputs().size(), dim = size_t(op.getDim());
+  SmallVector<const TileValue *> inputs = llvm::map_to_vector(op.getInputs(), [&](Value v) { return &value(v); });
+  std::vector<TileValue> outs(n, TileValue(inputs[0]->shape)), totals;
+  for (Value v : op.getCarries())
+    totals.push_back(value(v));
+  int64_t length = inputs[0]->shape[dim];
+  SmallVector<int64_t> edge(inputs[0]->shape), at(edge.size(), 0);
+  edge[dim] = 1;
+  SmallVector<TileElement> both(2 * n);
+  size_t flat = 0;
+  do {
+    SmallVector<int64_t> point(at);
+    for (int64_t step = 0; step < length; ++step) {
+      point[dim] = op.getReverse() ? length - 1 - step : step;
+      for (size_t k = 0; k < n; ++k) { // from the end what has been combined stands behind
+        both[op.getReverse() ? n + k : k] = totals[k].elements[flat];
+        both[op.getReverse() ? k : n + k] = inputs[k]->at(point);
+      }
+      combine.run(both);
+      for (size_t k = 0; k < n; ++k) {
+        outs[k].at(point) = op.getExclusive() ? totals[k].elements[flat] : combine.result(k);
+        totals[k].elements[flat] = combine.result(k);
+      }
+    }
+    ++flat;
+  } while (advance(at, edge));
+  for (size_t k = 0; k < n; ++k) {
+    values_[op.getOuts()[k]] = std::move(outs[k]);
+    values_[op.getTotals()[k]] = std::move(totals[k]);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status TileProgram::runScan(tile::ScanOp op) {
   const TileValue &input = value(op.getInput());
   Combiner kind = op.getKind();
   Type type = getElementTypeOrSelf(op.getInput());
+  if (op.getIdentity())
+    return runStateScan(op);
   if (launch_.arithmetic == TileArithmetic::Ring && isa<FloatType>(type) && kind != Combiner::Sum && kind != Combiner::Prod)
     return unsupported(op);
   TileValue out(input.shape), total(value(op.getCarry()));
@@ -120,7 +258,7 @@ absl::Status TileProgram::runScan(tile::ScanOp op) {
       sum = next;
     }
   } while (advance(at, edge));
-  values_[op.getResult()] = std::move(out);
+  values_[op.getOut()] = std::move(out);
   values_[op.getTotal()] = std::move(total);
   return absl::OkStatus();
 }
@@ -171,67 +309,6 @@ absl::Status TileProgram::runClusterReduce(tile::ClusterReduceOp op) {
   return absl::OkStatus();
 }
 
-namespace {
-
-/// The term of a dot that is no product, on elements.
-class TermFunction {
-public:
-  TermFunction(tile::DotOp dot, TileArithmetic arithmetic) {
-    if (dot.isProduct())
-      return;
-    Block &block = dot.getTerm().front();
-    llvm::DenseMap<Value, size_t> numbers;
-    auto numberOf = [&](Value v) {
-      if (auto [it, isNew] = numbers.try_emplace(v, values_.size()); !isNew)
-        return it->second;
-      values_.push_back({});
-      if (Attribute constant; matchPattern(v, m_Constant(&constant)))
-        known_ &= findConstant(constant, arithmetic, values_.back());
-      return values_.size() - 1;
-    };
-    for (Value argument : block.getArguments())
-      numberOf(argument);
-    for (Operation &op : block.without_terminator()) {
-      if (op.hasTrait<OpTrait::ConstantLike>())
-        continue;
-      Step step{findScalarFunction(&op, arithmetic), {}, 0};
-      known_ &= bool(step.function) && op.getNumOperands() <= 3;
-      for (Value operand : op.getOperands())
-        step.operands.push_back(numberOf(operand));
-      step.result = numberOf(op.getResult(0));
-      steps_.push_back(std::move(step));
-    }
-    result_ = numberOf(cast<tile::TermOp>(block.getTerminator()).getValue());
-  }
-
-  bool isKnown() const { return known_; }
-
-  TileElement operator()(TileElement x, TileElement y) {
-    values_[0] = x;
-    values_[1] = y;
-    for (const Step &step : steps_) {
-      TileElement operands[3] = {};
-      for (auto [to, from] : llvm::zip(operands, step.operands))
-        to = values_[from];
-      values_[step.result] = step.function(operands);
-    }
-    return values_[result_];
-  }
-
-private:
-  struct Step {
-    ScalarFunction function;
-    SmallVector<size_t, 3> operands;
-    size_t result;
-  };
-  std::vector<TileElement> values_;
-  std::vector<Step> steps_;
-  size_t result_ = 0;
-  bool known_ = true;
-};
-
-} // namespace
-
 absl::Status TileProgram::runDot(tile::DotOp op) {
   auto operand = [&](Value v, Value number) -> absl::StatusOr<const TileValue *> {
     if (isa<tile::RingType>(v.getType()))
@@ -256,7 +333,7 @@ absl::Status TileProgram::runDot(tile::DotOp op) {
   };
   TileValue out(value(op.getAcc()));
   Type type = getElementTypeOrSelf(op.getAcc());
-  TermFunction term(op, launch_.arithmetic);
+  RegionFunction term(op.getTerm(), launch_.arithmetic);
   if (!op.isProduct() &&
       (!term.isKnown() || (launch_.arithmetic == TileArithmetic::Ring && isa<FloatType>(type) && op.getKind() != Combiner::Sum)))
     return unsupported(op);
@@ -279,7 +356,7 @@ absl::Status TileProgram::runDot(tile::DotOp op) {
       TileElement x = read(**a, full, op.getA(), op.getAUnsigned(), op.getARounded());
       TileElement y = read(**b, full, op.getB(), op.getBUnsigned(), op.getBRounded());
       if (!op.isProduct())
-        sum = combine(op.getKind(), type, sum, term(x, y));
+        sum = combine(op.getKind(), type, sum, term.run({x, y}));
       else if (floats)
         real += x.f * y.f;
       else

@@ -16,6 +16,7 @@ class Tensor:
 
     def __init__(self, name, type, shape, data=None, narrow=None):
         self.name, self.type, self.shape, self.data, self.narrow = name, type, tuple(shape), data, narrow or type
+        self.is_own = False  # what a statement defines and reads; without a shape until that is known
 
 
 class Const:
@@ -73,11 +74,46 @@ class Reduce:
         return (*bounds, *self.conditions, self.body)
 
 
+class Param:
+    """A component of one of the two states that a reducer combines; its value stands where an index's would."""
+    children = ()
+
+    def __init__(self, type):
+        self.slot, self.type = next(Symbol._slots), type
+
+
+class Fold:
+    """A reduction by a reducer of the program, in the order of its loops. `combined`: the next state, over `params`."""
+
+    def __init__(self, loops, conditions, elements, identity, params, combined):
+        self.loops, self.conditions, self.elements, self.identity = loops, conditions, elements, identity
+        self.params, self.combined = params, combined
+
+    @property
+    def children(self):
+        bounds = [b for loop in self.loops for b in (loop.lo, loop.hi) if b is not None]
+        return (*bounds, *self.conditions, *self.elements)
+
+
+class Field:
+    """Component k of what a fold comes to."""
+
+    def __init__(self, fold, k, type):
+        self.children, self.k, self.type = (fold,), k, type
+
+
+class Tuple:
+    """No value of its own: fields are."""
+
+    def __init__(self, names, fields):
+        self.names, self.fields, self.children, self.type = names, fields, tuple(fields), None
+
+
 def walk(node, symbol=None):
     """The node and all below it in which `symbol` is the same index."""
     yield node
     for child in node.children:
-        if isinstance(node, Reduce) and symbol is not None and any(loop.symbol is symbol for loop in node.loops):
+        if isinstance(node, (Reduce, Fold)) and symbol is not None and any(loop.symbol is symbol for loop in node.loops):
             continue
         yield from walk(child, symbol)
 

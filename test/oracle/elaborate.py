@@ -6,7 +6,7 @@ parameter reduces the caller's index of the caller's expression, and no name ins
 import math
 
 from . import operators as ops, tree
-from .core import Const, Index, Loop, Op, Read, Reduce, Select, Symbol, Tensor, mentions, walk
+from .core import Const, Field, Fold, Index, Loop, Op, Param, Read, Reduce, Select, Symbol, Tensor, Tuple, mentions, walk
 from .narrow import narrowest
 from .ranges import infer
 from .views import ViewTensor
@@ -72,15 +72,17 @@ def _name(e, scope, subscript):
         return found
     if isinstance(found, Thunk):
         return typed(elaborate(found.value, found.scope, subscript), found.type)
-    if isinstance(found, Macro) and not found.let.subscripts or isinstance(found, Tensor) and not found.shape:
+    if isinstance(found, Macro) and not found.let.subscripts or isinstance(found, (Tensor, Tuple)) and not getattr(found, "shape", ()):
         return _access(tree.Access(e.name, None, None, []), scope, subscript)
     raise KcError(f"unknown name '{e.name}'")
 
 
 def typed(node, t):
-    """As a store into `t` would convert."""
+    """As a store into `t` would convert; of tuples a list of (name, type)."""
     if t is None:
         return node
+    if isinstance(t, list):
+        return Tuple([n for n, _ in t], [typed(f, TYPES[k]) for f, (_, k) in zip(node.fields, t, strict=True)])
     if node.type not in (LIT_INT, LIT_FLOAT, BOOL, t) and is_float(node.type) != is_float(t):
         raise KcError(f"cannot store {node.type} into {t}")
     return ops.coerce(node, t)
@@ -113,7 +115,25 @@ def _compare(e, scope, subscript):
 
 
 def _select(e, scope, subscript):
-    return ops.select(elaborate(e.condition, scope, subscript), elaborate(e.then, scope, subscript), elaborate(e.other, scope, subscript))
+    return _choose(elaborate(e.condition, scope, subscript), elaborate(e.then, scope, subscript), elaborate(e.other, scope, subscript))
+
+
+def _tuple(e, scope, subscript):
+    return Tuple([None] * len(e.fields), [elaborate(f, scope, subscript) for f in e.fields])
+
+
+def _member(e, scope, subscript):
+    node = elaborate(e.e, scope, subscript)
+    if not isinstance(node, Tuple) or e.field not in node.names:
+        raise KcError(f"no field '{e.field}'")
+    return node.fields[node.names.index(e.field)]
+
+
+def _choose(condition, then, other):
+    if isinstance(then, Tuple):
+        names = then.names if then.names[0] else other.names
+        return Tuple(names, [ops.select(condition, a, b) for a, b in zip(then.fields, other.fields, strict=True)])
+    return ops.select(condition, then, other)
 
 
 def _access(e, scope, subscript):
@@ -122,12 +142,14 @@ def _access(e, scope, subscript):
         inner = Scope(found.scope)
         for formal, actual in zip(found.let.subscripts, e.subscripts, strict=True):
             inner.names[formal.name] = Thunk(actual, scope)
-        t = TYPES[found.let.type] if found.let.type else None
-        return typed(elaborate(found.let.value, inner), t)
+        return typed(elaborate(found.let.value, inner), _type_of(found.let))
+    if isinstance(found, Tuple):  # a let of tuples: a tensor for each field
+        subscripts = [ops.settled(elaborate(s, scope, True)) for s in e.subscripts]
+        return Tuple(found.names, [Read(t, None, None, subscripts) for t in found.fields])
     found = _tensor(e.tensor, scope)
     if found is None:
         raise KcError(f"unknown tensor '{e.tensor}'")
-    if len(e.subscripts) != len(found.shape):
+    if len(e.subscripts) != len(found.shape) and not found.is_own:
         raise KcError(f"'{e.tensor}' has rank {len(found.shape)}")
     subscripts = [ops.settled(elaborate(s, scope, True)) for s in e.subscripts]
     pad = ops.coerce(elaborate(e.value, scope), found.type) if e.form == "pad" else None
@@ -139,6 +161,8 @@ def _call(e, scope, subscript):
     if e.bracket is None and e.name in TYPES:
         return _cast(ops.settled(elaborate(args[0], scope, subscript)), TYPES[e.name])
     function = scope.functions.get(e.name)
+    if isinstance(function, tree.Reducer):
+        return _own_reduction(function, e.bracket, args, scope)
     if function is not None:
         return _inline(function, e, scope, subscript)
     if e.bracket is not None and e.name in REDUCTIONS:
@@ -172,11 +196,67 @@ def _inline(function, e, scope, subscript):
             _bind_shape(formal, inner)
     for let in function.lets:
         nested = Scope(inner)
-        t = TYPES[let.type] if let.type else None
+        t = _type_of(let)
         inner_names = Thunk(let.value, inner, t) if not let.subscripts else Macro(let, inner)
         nested.names[let.name] = inner_names
         inner = nested
     return typed(elaborate(function.value, inner, subscript), TYPES[function.result] if function.result else None)
+
+
+def _type_of(let):
+    return let.type if isinstance(let.type, list) else TYPES[let.type] if let.type else None
+
+
+def _state(reducer, node):
+    """The fields of a state, as they are stored."""
+    fields = node.fields if isinstance(node, Tuple) else [node]
+    if isinstance(node, Tuple) and set(node.names) == {n for n, _ in reducer.fields}:
+        fields = [node.fields[node.names.index(n)] for n, _ in reducer.fields]
+    return [ops.coerce(typed(f, TYPES[t]), widen(TYPES[t])) for f, (_, t) in zip(fields, reducer.fields, strict=True)]
+
+
+def combine_states(reducer, before, behind, functions):
+    inner = Scope(None, functions)
+    for name, state in zip(reducer.params, (before, behind)):
+        inner.names[name] = Thunk(_Done(Tuple([n for n, _ in reducer.fields], state) if reducer.fields[0][0] else state[0]), inner)
+    for let in reducer.lets:
+        nested = Scope(inner)
+        nested.names[let.name] = Thunk(let.value, inner, _type_of(let)) if not let.subscripts else Macro(let, inner)
+        inner = nested
+    return _state(reducer, elaborate(reducer.value, inner))
+
+
+class _Done:
+    """A tree that has been elaborated."""
+
+    def __init__(self, node):
+        self.node = node
+
+
+def fold_node(reducer, loops, conditions, elements, functions):
+    types = [widen(TYPES[t]) for _, t in reducer.fields]
+    params = [Param(t) for t in types * 2]
+    combined = combine_states(reducer, params[:len(types)], params[len(types):], functions)
+    identity = _state(reducer, elaborate(reducer.identity, Scope(None, functions)))
+    for loop in loops:
+        if loop.lo is None or loop.hi is None:
+            lo, hi = infer(loop.symbol, [*conditions, *elements, *(b for o in loops for b in (o.lo, o.hi) if b is not None)])
+            loop.lo, loop.hi = loop.lo or lo, loop.hi or hi
+    fold = Fold(_ordered(loops), conditions, elements, identity, params, combined)
+    fields = [Field(fold, k, t) for k, t in enumerate(types)]
+    return Tuple([n for n, _ in reducer.fields], fields) if reducer.fields[0][0] else fields[0]
+
+
+def _own_reduction(reducer, bracket, args, scope):
+    inner, loops, conditions = _opened(reducer.name, bracket, scope)
+    if len(args) == 1 and not isinstance(args[0], tree.Named):
+        node = elaborate(args[0], inner)
+    else:
+        given = {a.name: a.value for a in args if isinstance(a, tree.Named)}
+        placed = [a for a in args if not isinstance(a, tree.Named)]
+        given.update({n: a for (n, _), a in zip(reducer.fields, placed)})
+        node = Tuple([n for n, _ in reducer.fields], [elaborate(given[n], inner) for n, _ in reducer.fields])
+    return fold_node(reducer, loops, conditions, _state(reducer, node), scope.functions)
 
 
 class Pack:
@@ -316,6 +396,15 @@ def clamped(symbol, lo, hi, open_sides, conditions):
 
 
 def reduction(kind, bracket, value, scope):
+    inner, loops, conditions = _opened(kind, bracket, scope)
+    body = elaborate(value, inner)
+    if kind not in ("sum", "prod", "max", "min"):
+        body = ops.settled(body)
+    return reduce_node(kind, loops, conditions, body)
+
+
+def _opened(kind, bracket, scope):
+    """The scope inside a bracket, its loops and its conditions."""
     names, conditions = declared(bracket, scope)
     if not names:
         raise KcError(f"'{kind}' needs an index to reduce")
@@ -337,11 +426,7 @@ def reduction(kind, bracket, value, scope):
         if isinstance(of, str):
             inner.names[of] = symbol
         loops.append(clamped(symbol, lo, hi, open_sides, thinned))
-    conditions = thinned + [elaborate(c[0], c[1]) if isinstance(c, tuple) else elaborate(c, inner) for c in conditions]
-    body = elaborate(value, inner)
-    if kind not in ("sum", "prod", "max", "min"):
-        body = ops.settled(body)
-    return reduce_node(kind, loops, conditions, body)
+    return inner, loops, thinned + [elaborate(c[0], c[1]) if isinstance(c, tuple) else elaborate(c, inner) for c in conditions]
 
 
 def reduce_node(kind, loops, conditions, body):
@@ -408,4 +493,5 @@ def _view(e, scope, subscript):
 
 
 _CASES = {tree.View: _view, tree.Number: _number, tree.Name: _name, tree.Unary: _unary, tree.Binary: _binary, tree.Compare: _compare,
-          tree.Select: _select, tree.Access: _access, tree.Call: _call}
+          tree.Select: _select, tree.Access: _access, tree.Call: _call, tree.Tuple: _tuple, tree.Member: _member,
+          _Done: lambda e, scope, subscript: e.node}

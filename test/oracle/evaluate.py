@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Core to values: a node becomes a function of the indices' values, a dict from symbols' slots to integers."""
+import math
+
 from . import interval as iv
-from .core import Const, Index, Op, Read, Reduce, Select
+from .core import Const, Field, Fold, Index, Op, Param, Read, Reduce, Select, walk
 from .reduce import combine
 from .element_types import KcError, is_float
 
@@ -160,4 +162,75 @@ def _reduce(node):
     return reduce
 
 
-_CASES = {Const: _const, Index: _index, Op: _op, Select: _select, Read: _read, Reduce: _reduce}
+def _param(node):
+    slot = node.slot
+    return lambda at: at[slot]
+
+
+_EXACT = ("mark", "neg", "min", "max", "abs", "fabs", "copysign")  # operations that give one of their operands, but for its sign
+
+
+def _rounds(nodes):
+    """Whether floats are added, multiplied or the like: then another order of a fold gives other last bits."""
+    return any(isinstance(n, Op) and is_float(n.type) and not n.name.startswith("to ") and n.name not in _EXACT
+               for node in nodes for n in walk(node))
+
+
+def _magnitude(values):
+    finite = [abs(e) for v in values if type(v) in (float, iv.Interval, iv.Masked) for e in iv.ends(v) if math.isfinite(e)]
+    return max(finite, default=0.0)
+
+
+def _fold(node):
+    loops = [(loop.symbol.slot, compiled(loop.lo), compiled(loop.hi)) for loop in node.loops]
+    conditions = [compiled(c) for c in node.conditions]
+    elements, step = [compiled(e) for e in node.elements], [compiled(c) for c in node.combined]
+    identity, slots, types = [compiled(i)({}) for i in node.identity], [p.slot for p in node.params], [i.type for i in node.identity]
+    rounds = _rounds(node.combined)
+
+    def fold(at):
+        state, at, terms, most, strange = list(identity), dict(at), 0, 0.0, False
+
+        def run(depth):
+            nonlocal state, terms, most, strange
+            if depth < len(loops):
+                slot, lo, hi = loops[depth]
+                a, b = lo(at), hi(at)
+                if a is None or b is None:
+                    return False
+                for i in range(a, b):
+                    at[slot] = i
+                    if not run(depth + 1):
+                        return False
+                return True
+            Budget.spend()
+            for condition in conditions:
+                c = condition(at)
+                if c is None:
+                    return False
+                if not c:
+                    return True
+            both = [*state, *(e(at) for e in elements)]
+            most = max(most, _magnitude(both))
+            strange = strange or any(type(v) is float and not math.isfinite(v) or v is iv.ANY for v in both)
+            inner = dict(zip(slots, both))
+            state = [s(inner) for s in step]
+            terms += 1
+            return True
+        if not run(0):
+            return [unknown(t) for t in types]
+        if rounds and terms > 1 and strange:  # inf - inf depends on the order
+            return [iv.ANY if is_float(t) else s for s, t in zip(state, types)]
+        if rounds and terms > 1:
+            most = max(most, _magnitude(state))
+            state = [iv.widened(s, 8 * (terms + 2) * math.ldexp(1.0, 1 - t.digits) * most) if is_float(t) else s for s, t in zip(state, types)]
+        return state
+    return fold
+
+
+def _field(node):
+    fold, k = compiled(node.children[0]), node.k
+    return lambda at: fold(at)[k]
+
+
+_CASES = {Const: _const, Index: _index, Op: _op, Select: _select, Read: _read, Reduce: _reduce, Param: _param, Fold: _fold, Field: _field}

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A call of a kernel: sizes from arguments, checks, statements in order."""
+import math
 from itertools import product
 
 from . import operators as ops, tree
-from .core import Const, Loop, Read, Symbol, Tensor, mentions, walk
-from .elaborate import Scope, Thunk, chained, clamped, elaborate, group, of_data_alone, reduce_node, typed
+from .core import Const, Index, Loop, Op, Read, Symbol, Tensor, Tuple, mentions, walk
+from .elaborate import Scope, Thunk, chained, clamped, elaborate, fold_node, group, of_data_alone, reduce_node, typed
 from .evaluate import UNDEFINED, Budget, Limit, compiled, unknown
 from .narrow import narrowest
 from .parser import parse
@@ -115,9 +116,40 @@ class Call:
         scope, indices, subscripts = self._scope(statement)
         ranges, conditions = self._where(statement, scope, indices)
         scope.implicit = None
-        value = typed(ops.settled(elaborate(statement.value, scope)), TYPES[statement.type] if statement.type else None)
+        own = Tensor(statement.name, TYPES[statement.type] if isinstance(statement.type, str) else _likely(statement, scope), ())
+        own.is_own = True  # a let may read itself
+        self.top.names.setdefault(statement.name, own)
+        node = elaborate(statement.value, scope)
+        if isinstance(node, Tuple):
+            return self._let_tuple(statement, node, subscripts, ranges)
+        value = typed(ops.settled(node), TYPES[statement.type] if statement.type else None)
         if conditions:
             raise KcError("conditions on a 'let'")
+        shape = self._shape(statement, value, subscripts, ranges)
+        if any(isinstance(n, Read) and n.tensor is own for n in walk(value)):
+            own.shape, own.data, own.is_own = tuple(shape), [UNDEFINED] * math.prod(shape), False
+            points = [[(s.symbol.slot, i) for s, i in zip(subscripts, point)] for point in product(*map(range, shape))]
+            in_order(compiled(value), points, lambda n, v: own.data.__setitem__(n, v))
+            return
+        evaluate, at, data = compiled(value), {}, []
+        for point in product(*map(range, shape)):
+            for s, i in zip(subscripts, point):
+                at[s.symbol.slot] = i
+            data.append(evaluate(at))
+        narrow = narrowest(value) if is_int(value.type) else None
+        self.top.names[statement.name] = Tensor(statement.name, value.type, shape, data, narrow)
+
+    def _let_tuple(self, statement, node, subscripts, ranges):
+        node = typed(Tuple(node.names, [ops.settled(f) for f in node.fields]), statement.type)
+        shape, tensors = self._shape(statement, node, subscripts, ranges), []
+        for field in node.fields:
+            evaluate = compiled(field)
+            data = [evaluate({s.symbol.slot: i for s, i in zip(subscripts, point)}) for point in product(*map(range, shape))]
+            tensors.append(Tensor(statement.name, field.type, shape, data, narrowest(field) if is_int(field.type) else None))
+        self.top.names[statement.name] = Tuple(node.names, tensors)
+
+    @staticmethod
+    def _shape(statement, value, subscripts, ranges):
         shape = []
         for s in subscripts:
             given = ranges.get(s.symbol)
@@ -126,13 +158,7 @@ class Call:
             if lo != 0:
                 raise KcError(f"an index of the 'let' {statement.name} starts at {lo}")
             shape.append(max(hi - lo, 0))
-        evaluate, at, data = compiled(value), {}, []
-        for point in product(*map(range, shape)):
-            for s, i in zip(subscripts, point):
-                at[s.symbol.slot] = i
-            data.append(evaluate(at))
-        narrow = narrowest(value) if is_int(value.type) else None
-        self.top.names[statement.name] = Tensor(statement.name, value.type, shape, data, narrow)
+        return shape
 
     def _assign(self, statement):
         tensor = self.outputs.get(statement.name)
@@ -153,11 +179,37 @@ class Call:
             if None in known:
                 known = [k or f for k, f in zip(known, infer(symbol, [value, *conditions, *subscripts], targets))]
             (outer if name in scope.left else inner).append(Loop(symbol, *known))
+        reducer = self.top.functions.get(statement.op[:-1])
+        if statement.op != "=" and statement.op not in _REDUCES:
+            return self._fold(reducer, tensor, subscripts, outer, inner, conditions, value)
         if statement.unique or statement.op != "=" and self._meet(subscripts, outer):
             return self._scatter(statement, tensor, subscripts, outer + inner, conditions, value)
         if statement.op == "=" and inner:
             return self._write(statement, tensor, subscripts, outer, conditions, typed(value, tensor.type), None)
         return self._write(statement, tensor, subscripts, outer, conditions, value, inner)
+
+    def _fold(self, reducer, tensor, subscripts, outer, inner, conditions, value):
+        """By a reducer of the program: every point in order, with the element that it names."""
+        wide = widen(TYPES[reducer.fields[0][1]])
+        value = ops.coerce(typed(value, TYPES[reducer.fields[0][1]]), wide)
+        loops = outer + inner
+        places, checks, data = [compiled(s) for s in subscripts], [compiled(c) for c in conditions], list(tensor.data)
+        points = {}
+        for at in _points(loops):
+            if not all(check(at) for check in checks):
+                continue
+            place = tuple(p(at) for p in places)
+            if all(0 <= i < n for i, n in zip(place, tensor.shape)):
+                points.setdefault(place, []).append(dict(at))
+        fresh = tensor.name not in self.continued and self.counts[tensor.name] is not None
+        self.continued.add(tensor.name)
+        out, into = ops.converter(wide, tensor.type), ops.converter(tensor.type, wide)
+        evaluate = compiled(value)
+        for flat, place in enumerate(product(*map(range, tensor.shape))):
+            terms = [evaluate(at) for at in points.get(place, ())]
+            state = _folded(reducer, terms if fresh or not terms else [into(data[flat]), *terms], self.top.functions)
+            data[flat] = out(state) if fresh or terms else data[flat]
+        tensor.data = data
 
     def _meet(self, subscripts, outer):
         """Whether two points name one element, or data says which."""
@@ -249,6 +301,14 @@ class Call:
             old = new = self._identities(reduces, tensor, value, old)
             new = list(new)
         merge = self._merge(reduces, value.type, tensor.type) if reduces else None
+        own = statement.op == "=" and counts is not None and any(isinstance(n, Read) and n.tensor is tensor for n in walk(value))
+        if own:  # a recurrence
+            tensor.data, points = new, []
+            for at in _points(outer):
+                points.append(([*at.items()], _flat(places, at, tensor)))
+                counts[points[-1][1]] += 1
+            in_order(evaluate, [p for p, _ in points], lambda n, v: new.__setitem__(points[n][1], v))
+            return
         for at in _points(outer):
             chosen = True
             for check in checks:
@@ -285,6 +345,48 @@ class Call:
         into, out = ops.converter(t, wide), ops.converter(wide, t)
         lift = ops.converter(value_type, wide)
         return lambda old, new: out(combine(kind, [(0, into(old)), (0, lift(new))], wide, wide))
+
+
+def _likely(statement, scope):
+    """The type of a let that reads itself and has none: that of the other tensors in its text."""
+    found, work = [], [statement.value]
+    while work:
+        e = work.pop()
+        name = getattr(e, "tensor", None)
+        tensor = scope.find(name) if isinstance(name, str) and name != statement.name else None
+        found += [widen(tensor.type)] if isinstance(tensor, Tensor) else []
+        for part in vars(e).values() if hasattr(e, "__dataclass_fields__") else ():
+            work += part if isinstance(part, list) else [part] if hasattr(part, "__dataclass_fields__") else []
+    floats = [t for t in found if is_float(t)]
+    return max(floats or found, key=lambda t: t.bits or 64, default=F32)
+
+
+def _flat(places, at, tensor):
+    flat = 0
+    for place, n in zip(places, tensor.shape):
+        flat = flat * n + place(at)
+    return flat
+
+
+def in_order(evaluate, points, define):
+    """Defines all points, each when what it reads is there: from the first on, or from the last."""
+    for numbers in (range(len(points)), range(len(points) - 1, -1, -1)):
+        try:
+            for n in numbers:
+                define(n, evaluate(dict(points[n])))
+            return
+        except KcError:
+            if numbers.step < 0:
+                raise
+
+
+def _folded(reducer, terms, functions):
+    """What these states come to, from the identity on."""
+    wide = widen(TYPES[reducer.fields[0][1]])
+    symbol = Symbol("n")
+    value = Op("term", lambda n: terms[n], [Index(symbol, I64)], wide)
+    loop = Loop(symbol, Const(0, I64), Const(len(terms), I64))
+    return compiled(fold_node(reducer, [loop], [], [value], functions))({})
 
 
 def _points(loops):

@@ -52,8 +52,10 @@ class Parser:
                 kernel = self.kernel()
                 kernels[kernel.name] = kernel
             else:
-                self.expect("fn")
-                function = self.function()
+                reduces = self.accept("reducer")
+                if not reduces:
+                    self.expect("fn")
+                function = self.reducer() if reduces else self.function()
                 functions[function.name] = function
         return kernels, functions
 
@@ -130,6 +132,35 @@ class Parser:
         self.expect("}")
         return tree.Function(name, indices, params, result, lets, value)
 
+    def fields(self):
+        """The type of a tuple, behind its parenthesis."""
+        def field():
+            name = self.name()
+            self.expect(":")
+            return name, self.type()
+        return self.listed(")", field)
+
+    def reducer(self):
+        name, fields = self.name(), None
+
+        def param():
+            nonlocal fields
+            own = self.name()
+            if self.accept(":"):
+                fields = self.fields() if self.accept("(") else [(None, self.type())]
+            return own
+        self.expect("(")
+        params = self.listed(")", param)
+        self.expect("identity")
+        identity = self.expression()
+        self.expect("{")
+        lets = []
+        while self.peek().text == "let":
+            lets.append(self.statement())
+        value = self.expression()
+        self.expect("}")
+        return tree.Reducer(name, params, fields, identity, lets, value)
+
     def any_order(self):
         """`order(any)`, which changes nothing that the oracle tells apart."""
         if self.peek().text == "order" and self.peek(1).text == "(":
@@ -143,11 +174,17 @@ class Parser:
         if unique:
             self.expect("unique")
         subscripts = self.listed("]", self.expression) if self.accept("[") else []
-        kind = self.type() if let and self.accept(":") else None
+        kind = None
+        if let and self.accept(":"):
+            kind = self.fields() if self.accept("(") else self.type()
         op = self.peek().text
-        if self.peek().kind != "op" or op not in (_ASSIGN if not let else ("=",)):
+        own = not let and self.peek().kind == "name" and self.peek(1).text == "="
+        if own:
+            op = self.name() + "="
+            self.at -= 1
+        elif self.peek().kind != "op" or op not in (_ASSIGN if not let else ("=",)):
             raise KcError(f"expected an assignment, got '{op}' at {self.peek().at}")
-        self.at += 1
+        self.at += 2 if own else 1
         value = self.expression()
         where = []
         if self.accept("where"):
@@ -216,12 +253,16 @@ class Parser:
             if self.accept(op):
                 return tree.Unary(op, self.unary())
         e = self.primary()
+        while self.accept("."):
+            e = tree.Member(e, self.name())
         return tree.Binary("**", e, self.unary()) if self.accept("**") else e
 
     def primary(self):
         token = self.peek()
         if self.accept("("):
             e = self.expression()
+            if self.accept(","):
+                return tree.Tuple([e, *self.listed(")", self.expression)])
             self.expect(")")
             return e
         if token.kind == "number":
@@ -234,7 +275,8 @@ class Parser:
             return self.view()
         if self.accept("("):
             return tree.Call(name, None, self.listed(")", self.argument))
-        if self.accept("."):
+        if self.peek().text == "." and self.peek(2).text in ("(", "["):
+            self.expect(".")
             form = self.name()
             if form not in _FORMS:
                 raise KcError(f"unknown bounds form '{form}'")

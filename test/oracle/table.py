@@ -123,6 +123,39 @@ ROWS = [
     ("a size of 0", "x: f32[M, N]) -> (y: f32[M], z: f32[N]", "y[i] = max[j](x[i, j]) z[j] = sum[i](x[i, j])", {"x": ([2, 0], [])}, {"y": [-INF, -INF], "z": []}),
 ]
 
+_REDUCERS = """
+reducer last_max(a, b: (v: f32, i: i64)) identity (-inf, -1) { b if b.v >= a.v else a }
+reducer saturating(a, b: i8) identity 0 { i8(min(max(a + b, -128), 127)) }
+reducer welford(a, b: (n: f32, mean: f32, m2: f32)) identity (0, 0, 0) {
+  let n = a.n + b.n
+  let d = b.mean - a.mean
+  let w = b.n / n if n > 0 else 0
+  (n, a.mean + d * w, a.m2 + b.m2 + d * d * a.n * w)
+}
+reducer steps(a, b: (a: i32, b: i32)) identity (1, 0) { (a.a * b.a, b.a * a.b + b.b) }
+"""
+_BYTES = ([4], [100, 100, -10, 5])
+
+ROWS += [
+    # Reducers of the program, and recurrences.
+    ("fields of a tuple", "x: f32[N]) -> (y: i64[], v: f32[]", "let w[] = last_max[k](x[k], k) y[] = w.i v[] = w.v", {"x": ([4], [1.0, 3.0, 3.0, 2.0])},
+     {"y": [2], "v": [3.0]}, {}, _REDUCERS),
+    ("a reduction of nothing is the identity", "x: f32[N]) -> (y: i64[]", "y[] = last_max[k, x[k] > 9](v=x[k], i=k).i", {"x": X}, {"y": [-1]}, {}, _REDUCERS),
+    ("in order where a law fails", "x: i8[N]) -> (y: i8[N]", "y[i] = saturating[k, k <= i](x[k])", {"x": _BYTES}, {"y": [100, 127, 117, 122]}, {}, _REDUCERS),
+    ("an assignment by a reducer", "x: i8[M, N]) -> (y: i8[M]", "y[i] saturating= x[i, k]", {"x": ([2, 2], [100, 100, -10, 5])}, {"y": [127, -5]}, {}, _REDUCERS),
+    ("a scatter by a reducer", "x: i8[N], p: i32[N]) -> (y: i8[3]", "y[p[n]] saturating= x[n]", {"x": _BYTES, "p": ([4], [0, 0, 0, 2])}, {"y": [117, 0, 5]}, {}, _REDUCERS),
+    ("moments", "x: f32[N]) -> (m: f32[], v: f32[]", "let w[] = welford[k](1, x[k], 0) m[] = w.mean v[] = w.m2", {"x": ([4], [1.0, 3.0, 3.0, 2.0])},
+     {"m": [2.25], "v": [2.75]}, {}, _REDUCERS),
+    ("a scan of steps", "a: i32[N], b: i32[N]) -> (y: i32[N]", "y[t] = steps[k, k <= t]((a[k], b[k])).b", {"a": ([3], [5, 2, 3]), "b": ([3], [1, 1, 1])},
+     {"y": [1, 3, 10]}, {}, _REDUCERS),
+    ("a recurrence", "x: f32[N]) -> (y: f32[N]", "y[t] = 0.5 * y.pad(4)[t - 1] + x[t]", {"x": X}, {"y": [3.0, 3.5, 5.75]}),
+    ("two steps back, of integers", "x: i32[N]) -> (y: i32[N]", "let f[t] = f.pad(1)[t - 1] + f.pad(0)[t - 2] + x[t] y[t] = f[t]",
+     {"x": ([5], [0] * 5)}, {"y": [1, 1, 2, 3, 5]}),
+    ("from the end", "x: f32[N]) -> (y: f32[N]", "y[t] = y.pad(0)[t + 1] + x[t]", {"x": X}, {"y": [7.0, 6.0, 4.0]}),
+    ("from what is defined before", "x: f32[N]) -> (y: f32[N]", "y[0] = 8 y[t] = y[t - 1] * 0.5 + x[t] where t in 1:N", {"x": X}, {"y": [8.0, 6.0, 7.0]}),
+    ("read as it is stored", "x: f16[N]) -> (y: f16[N]", "y[t] = y.pad(2048)[t - 1] + x[t]", {"x": ([2], [1.0, 1.0])}, {"y": [2048.0, 2048.0]}),
+]
+
 # Programs that are none: what the oracle says of them.
 NONE = [
     ("outside", "x: f32[N]) -> (y: f32[N]", "y[i] = x[i + 1]", {"x": X}),

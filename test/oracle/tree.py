@@ -122,3 +122,25 @@ class View:
     pattern: str
     sizes: list  # of Named
     subscripts: list
+
+
+@dataclass(frozen=True, eq=False)
+class Tuple:
+    fields: list
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    e: Any
+    field: str
+
+
+@dataclass(frozen=True, eq=False)
+class Reducer:
+    """`fields`: (name, type) of each; the name is None of a reducer of scalars."""
+    name: str
+    params: list  # two names
+    fields: list
+    identity: Any
+    lets: list
+    value: Any

@@ -6,6 +6,7 @@ from ..element_types import TYPES
 from .case import Builder
 from .covers import covers
 from .expressions import FLOATS, INTS, STORED, Scope, access, expression, gather, operand, proved_gather
+from .folds import folds, recurrences
 from .functions import functions, prelude
 from .inouts import assignments, inouts, races
 from .scatters import scatters
@@ -253,7 +254,7 @@ def _exact(b, left, kind, text):
 
 
 KINDS = {f.__name__: f for f in (pointwise, gathers, reduced, arguments, windows, solutions, narrow_extremes, masked, scans, constants, grouped, chained, inouts, assignments, scatters,
-                                 covers, functions, prelude, wrong, proofs, views)}
+                                 covers, functions, prelude, wrong, proofs, views, folds, recurrences)}
 LARGE = {"races": races}  # for devices whose blocks run beside each other
 
 

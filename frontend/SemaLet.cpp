@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Statements that define a tensor of their own: a 'let', of tuples too.
+#include "frontend/Sema.h"
+
+#include <utility>
+
+using namespace mlir;
+
+namespace kernelc::frontend {
+
+/// Whether `name` stands with subscripts in the text of `e`.
+static bool accesses(const Expr *e, StringRef name) {
+  if (e->kind == Expr::Access && e->text == name)
+    return true;
+  return llvm::any_of(e->args, [&](const Expr *a) { return accesses(a, name); }) ||
+         llvm::any_of(e->named, [&](const NamedArg &a) { return accesses(a.value, name); });
+}
+
+/// What a let that reads itself and has no type has for elements: as the other tensors of its text, f32 where there are none.
+ElementType Sema::likelyElement(const Expr *e, StringRef own) {
+  SmallVector<const Expr *> work{e};
+  std::optional<Ty> type;
+  while (!work.empty()) {
+    const Expr *top = work.pop_back_val();
+    work.append(top->args.begin(), top->args.end());
+    for (const NamedArg &a : top->named)
+      work.push_back(a.value);
+    Tensor *t = (top->kind == Expr::Access || top->kind == Expr::Name) && top->text != own ? elab.tensors.lookup(top->text) : nullptr;
+    if (!t || t->kind == Tensor::Scalar || !t->parts.empty())
+      continue;
+    Ty own = widened(t->element);
+    bool isWider = !type || (isFloat(own) && !isFloat(*type)) || (isFloat(own) == isFloat(*type) && own > *type);
+    type = isWider ? own : *type;
+  }
+  return type ? elementOf(*type) : ElementType::f32;
+}
+
+bool Sema::checkLet(const Statement &s) {
+  CoreStatement core;
+  core.loc = s.loc;
+  core.isLet = true;
+  elab.leftNames.clear();
+  elab.plainAssign = true;
+  elab.letName = s.target;
+  if (!s.mode.empty()) {
+    diags.error(s.targetLoc) << "a 'let' takes no '." << s.mode << "'";
+    return false;
+  }
+  if (!checkFreshName(s.target, s.targetLoc))
+    return false;
+  if (s.type.isTensor) {
+    diags.error(s.type.loc) << "the type of a 'let' is an element type, as in 'let t[i]: bf16 = ..'";
+    return false;
+  }
+  Scope *scope = elab.openStatement();
+  for (const Expr *sub : s.subscripts)
+    if (sub->kind != Expr::Name || scope->find(sub->text)) {
+      diags.error(sub->loc) << "the subscripts of a 'let' are different index names";
+      return false;
+    } else if (bool isSize = elab.sizeIndex.contains(sub->text); isSize || elab.constValues.contains(sub->text)) {
+      diags.error(sub->loc) << "'" << sub->text << "' is a " << (isSize ? "size" : "constant") << "; a 'let' has an element for each value "
+                            << "of its indices, which are other names, as in 'let " << s.target << "["
+                            << exampleIndices(s.subscripts.size()) << "] = ..'";
+      return false;
+    }
+  if (!bindLeft(s, scope, core))
+    return false;
+  std::vector<BracketItem> where;
+  const Expr *assigned = takeGroups(s, where);
+  if (!assigned || !checkWhere(where, scope, core))
+    return false;
+  Tensor &t = kernel.tensors.emplace_back();
+  t.kind = Tensor::Let;
+  t.name = s.target;
+  t.loc = s.targetLoc;
+  t.dims.resize(s.subscripts.size()); // known once the ranges are
+  if (accesses(assigned, s.target)) { // a recurrence reads it
+    elab.own = elab.tensors[s.target] = &t;
+    auto element = findElementType(absl::string_view(s.type.name.data(), s.type.name.size()));
+    t.element = element ? *element : likelyElement(assigned, s.target);
+  }
+  Node *value = elab.elaborateValue(assigned, scope);
+  if (std::exchange(elab.own, nullptr))
+    elab.tensors.erase(s.target);
+  t.dims.clear();
+  if (!value)
+    return false;
+  t.poisoned = true;
+  if (value->type == Ty::Tuple || s.type.name == "(") {
+    value = s.type.name.empty() ? value : elab.convertTupleTo(value, s.type, ("'" + s.target + "'").str());
+    elab.tensors[s.target] = &t;
+    return value && defineTuple(core, t, value);
+  }
+  if (!s.type.name.empty()) {
+    auto element = findElementType(absl::string_view(s.type.name.data(), s.type.name.size()));
+    if (!element) {
+      elab.reportUnknownType(s.type.name, s.type.loc);
+      elab.tensors[s.target] = &t;
+      return false;
+    }
+    value = elab.convertForStore(value, *element, ("'" + s.target + "'").str());
+    t.element = *element;
+  } else {
+    value = elab.concrete(value);
+    if (value) {
+      t.element = elementOf(value->type);
+      t.narrow = value->narrow;
+    }
+  }
+  elab.tensors[s.target] = &t;
+  if (!value)
+    return false;
+  core.value = value;
+  core.target = &t;
+  if (readsOwn(core)) {
+    if (s.type.name.empty() && t.element != likelyElement(assigned, s.target)) {
+      diags.error(s.targetLoc) << "'" << s.target << "' reads itself and is of " << name(value->type) << "; give it its type, as in 'let "
+                               << s.target << "[" << exampleIndices(s.subscripts.size()) << "]: " << name(value->type) << " = ..'";
+      return false;
+    }
+    if (!requirementsAreKnown || !inferRanges(core) || !giveDims(core, t) || !checkBounds(core) || !makeRecurrence(core))
+      return false;
+  } else if (!finishStatement(core) || !giveDims(core, t)) {
+    return false;
+  }
+  if (!core.conditions.empty()) {
+    diags.error(s.where.front().loc) << "conditions on a 'let' are not supported yet; use 'a if c else b'";
+    return false;
+  }
+  t.poisoned = false;
+  core.target = &t;
+  statements.push_back(std::move(core));
+  return true;
+}
+
+/// `let t[i] = (x, y)`: a tensor for each field, over the ranges that all of them leave.
+bool Sema::defineTuple(CoreStatement &core, Tensor &t, Node *value) {
+  SmallVector<Node *> fields;
+  for (Node *n : value->ops) {
+    if (!(n = elab.concrete(n)))
+      return false;
+    fields.push_back(n);
+  }
+  core.value = elab.makeTuple(fields, *value->fields, value->loc);
+  core.target = &t;
+  if (readsOwn(core)) {
+    diags.error(core.loc) << "'" << t.name
+                          << "' is a tuple and reads itself; a recurrence defines one value, or is written as a reducer of "
+                          << "its steps, as in 'f[k, k <= t](..)'";
+    return false;
+  }
+  if (!finishStatement(core))
+    return false;
+  if (!core.conditions.empty()) {
+    diags.error(core.loc) << "conditions on a 'let' are not supported yet; use 'a if c else b'";
+    return false;
+  }
+  t.fields = value->fields;
+  for (Node *n : fields) {
+    Tensor &part = kernel.tensors.emplace_back();
+    part.kind = Tensor::Let;
+    part.name = t.name;
+    part.loc = t.loc;
+    part.element = elementOf(n->type);
+    part.narrow = n->narrow;
+    if (!giveDims(core, part))
+      return false;
+    t.parts.push_back(&part);
+    CoreStatement own = core;
+    own.value = n;
+    own.target = &part;
+    statements.push_back(std::move(own));
+  }
+  t.poisoned = false;
+  return true;
+}
+
+bool Sema::giveDims(const CoreStatement &core, Tensor &t) {
+  for (IndexVar *v : core.vars) {
+    if (v->lo != getAffineConstantExpr(0, context())) {
+      diags.error(v->loc) << "the range of index '" << v->name << "' of a 'let' starts at " << print(v->lo, kernel)
+                          << "; it must start at 0";
+      return false;
+    }
+    t.dims.push_back(v->extent);
+  }
+  return true;
+}
+
+} // namespace kernelc::frontend

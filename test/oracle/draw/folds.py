@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Reductions by reducers of the program, lawful ones and others, in all places that take one; and recurrences."""
+from ..element_types import TYPES
+from .inputs import positions, whole
+
+# Name, text, the types of the fields that an element gives, and elements over x (floats), n (integers), c (bools).
+_REDUCERS = [
+    ("last_max", "(a, b: (v: f32, i: i64)) identity (-inf, -1) { b if b.v >= a.v else a }", "x, i64(AT)", "v i"),
+    ("saturating", "(a, b: i8) identity 0 { i8(min(max(a + b, -128), 127)) }", "i8(n)", ""),
+    ("largest", "(a, b: f32) identity -inf { max(a, b) }", "x", ""),
+    ("total", "(a, b: f32) identity 0 { a + b }", "x", ""),
+    ("bits", "(a, b: u32) identity 0 { a ^ b }", "u32(n)", ""),
+    ("welford", "(a, b: (n: f32, mean: f32, m2: f32)) identity (0, 0, 0) { let n = a.n + b.n\n  let d = b.mean - a.mean\n  let w = b.n / n if n > 0 else 0"
+     "\n  (n, a.mean + d * w, a.m2 + b.m2 + d * d * a.n * w) }", "1, x, 0", "n mean m2"),
+    ("product", "(a, b: (re: f32, im: f32)) identity (1, 0) { (a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re) }", "x, 1 - x", "re im"),
+    ("affine", "(a, b: (a: i32, b: i32)) identity (1, 0) { (a.a * b.a, b.a * a.b + b.b) }", "n, 1", "a b"),
+    ("segments", "(a, b: (f: bool, v: i64)) identity (False, 0) { (a.f or b.f, b.v if b.f else a.v + b.v) }", "c, i64(n)", "f v"),
+    ("brackets", "(a, b: (close: i32, open: i32)) identity (0, 0) { let m = min(a.open, b.close)\n  (a.close + b.close - m, a.open + b.open - m) }",
+     "i32(c), i32(not c)", "close open"),
+    ("minus", "(a, b: i32) identity 0 { a - b }", "n", ""),
+    ("mean", "(a, b: f32) identity 0 { (a + b) * 0.5 }", "x", ""),
+    ("matrix", "(a, b: (p: i32, q: i32, r: i32, s: i32)) identity (1, 0, 0, 1) { (a.p * b.p + a.q * b.r, a.p * b.q + a.q * b.s,"
+     " a.r * b.p + a.s * b.r, a.r * b.q + a.s * b.s) }", "n, 1, 1, 0", "p q r s"),
+]
+_OUT = {"v": "f32", "i": "i64"}
+
+
+def _element(b, text, dims, at):
+    """The element's fields with tensors over `dims`, read at `at`."""
+    for letter, kind in (("x", "f32"), ("n", "i32"), ("c", "bool")):
+        if any(word == letter for word in text.replace("(", " ").replace(")", " ").replace(",", " ").split()):
+            pool = whole(TYPES["f32"]) if kind == "f32" and b.chance(60) else None
+            name = b.tensor(kind, dims, pool=pool)
+            text = " ".join(f"{name}[{at}]" if word == letter else word for word in _split(text)).replace(" (", "(").replace("( ", "(").replace(" )", ")")
+    return text.replace("AT", at.split(", ")[-1])
+
+
+def _split(text):
+    for mark in "(),":
+        text = text.replace(mark, f" {mark} ")
+    return text.split()
+
+
+def folds(b):
+    name, text, element, fields = b.pick(*_REDUCERS)
+    b.functions.append(f"reducer {name}{text}")
+    place = b.pick("row", "row", "column", "all", "scan", "reverse", "thinned", "assigned", "scattered")
+    if fields and place in ("assigned", "scattered"):
+        place = "row"
+    kinds = {n: k for n, k in zip(fields.split(), _types(text))} if fields else {"": _types(text)[0]}
+    b.size("M"), b.size("N")
+    dims, at = (["N", "M"], "k, i") if place == "column" else (["M", "N"], "i, k")
+    value = _element(b, element, dims, at)
+    if place in ("assigned", "scattered"):
+        kind = kinds[""]
+        y = b.tensor(kind, ["M"] if place == "assigned" else ["R"], "out")
+        if place == "assigned":
+            return b.say(f"{y}[i] {name}= {value}")
+        b.size("R", least=1)
+        p = b.tensor("u8", ["N"], pool=positions(TYPES["u8"], around=8))
+        return b.say(f"{y}[{p}[k] % R] {name}= {value}")
+    bracket, left = {"row": ("k", "i"), "column": ("k", "i"), "all": ("i, k", ""), "scan": ("k, k <= j", "i, j"), "reverse": ("k, j <= k", "i, j"),
+                     "thinned": ("k, k != 1", "i")}[place]
+    shape = {"i": ["M"], "": [], "i, j": ["M", "N"]}[left]
+    ranges = " where j in 0:N" if "j" in left else ""
+    if not fields:
+        y = b.tensor(kinds[""], shape, "out")
+        return b.say(f"{y}[{left}] = {name}[{bracket}]({value})")
+    b.say(f"let w[{left}] = {name}[{bracket}]({value}){ranges}")
+    for n, k in kinds.items():
+        if b.chance(70) or n == list(kinds)[-1]:
+            y = b.tensor(k, shape, "out")
+            b.say(f"{y}[{left}] = w[{left}].{n}")
+
+
+def _types(text):
+    inside = text[text.index(":") + 1:text.index("identity")]
+    return [part.split(":")[-1].strip(" ()") for part in inside.split(",")]
+
+
+def recurrences(b):
+    """Results of the steps before: one, two, from the end, along any dim, with padding, a choice, or a first statement."""
+    kind = b.pick("f32", "f32", "i32", "f16", "u32", "i64")
+    rank = b.pick(1, 2, 2)
+    b.size("M"), b.size("N")
+    dims = ["M", "N"][:rank]
+    along = b.integer(0, rank - 1)
+    names = ["i", "j"][:rank]
+    t, size = names[along], dims[along]
+    pool = whole(TYPES[kind]) if TYPES[kind].kind == "float" else None
+    x, y = b.tensor(kind, dims, pool=pool), b.tensor(kind, dims, "out")
+    form, back = b.pick("pad", "pad", "choice", "first", "let"), b.pick(1, 1, 2)
+    sign = "+" if form != "first" and b.chance(25) else "-"
+    at = lambda steps: ", ".join(f"{n} {sign} {steps}" if n == t else n for n in names)  # noqa: E731
+    here, half = ", ".join(names), "0.5 * " if TYPES[kind].kind == "float" else ""
+    if form == "first":
+        b.size(size, least=1)
+        b.say(f"{y}[{', '.join('0' if n == t else n for n in names)}] = {x}[{', '.join('0' if n == t else n for n in names)}]")
+        return b.say(f"{y}[{here}] = {half}{y}[{at(1)}] + {x}[{here}] where {t} in 1:{size}")
+    own = "h" if form == "let" else y
+    if form == "choice":
+        inside = f"{t} > 0" if sign == "-" else f"{t} < {size} - 1"
+        value = f"({half}{own}[{at(1)}] if {inside} else {x}[{here}]) + {x}[{here}]"
+    else:
+        value = f"{half}{own}.pad({b.integer(0, 3)})[{at(1)}] + {x}[{here}]"
+        if back == 2:
+            value += f" - {half}{own}.pad(0)[{at(2)}]"
+    if form == "let":
+        b.say(f"let h[{here}] = {value}")
+        value = f"h[{here}]"
+    cast = f"{kind}({value})" if kind == "f16" and form == "let" else value
+    b.say(f"{y}[{here}] = {cast}")
