@@ -28,6 +28,8 @@ kc_code finish(const absl::Status &status) {
 }
 
 absl::Status usable(const GatePass &pass) {
+  if (pass.wasTurnedAway())
+    return absl::CancelledError("this process ends, and another thread has called kc_prepare_exit");
   return pass.isOpen()
              ? absl::OkStatus()
              : absl::FailedPreconditionError("this process was forked while another thread compiled or ran a kernel, and what that thread "
