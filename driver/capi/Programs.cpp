@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // kernelc.h: sessions, programs, and what kernels say of themselves.
+#include <limits>
+
 #include "driver/capi/Values.h"
 #include "driver/compile/Build.h"
 
@@ -52,13 +54,20 @@ kc_code kc_compile(kc_session *session, const char *text, size_t length, const k
     options.fileName = o->file_name;
   auto addConstants = [&](const auto *named, size_t count) {
     auto constants = namedOf<Constants::value_type>(named, count);
-    if (constants.ok())
-      options.constants.insert(constants->begin(), constants->end());
-    return constants.status();
+    if (!constants.ok())
+      return constants.status();
+    for (auto &[name, value] : *constants) {
+      auto *u = std::get_if<uint64_t>(&value);
+      bool isSmall = u && *u <= uint64_t(std::numeric_limits<int64_t>::max()); // one text for one number
+      options.constants.emplace(name, isSmall ? Constant(int64_t(*u)) : value);
+    }
+    return absl::OkStatus();
   };
   if (absl::Status s = addConstants(o->constants, o->num_constants); !s.ok())
     return finish(s);
   if (absl::Status s = addConstants(o->float_constants, o->num_float_constants); !s.ok())
+    return finish(s);
+  if (absl::Status s = addConstants(o->unsigned_constants, o->num_unsigned_constants); !s.ok())
     return finish(s);
   if (o->precision)
     if (absl::Status s = addPrecision(options.precision, o->precision); !s.ok())
