@@ -9,6 +9,8 @@
 
 namespace kernelc::frontend {
 
+struct Guard;
+
 class Sema {
 public:
   Sema(Diagnostics &diags, Kernel &kernel, const FnTable &fns, const FnTable &reducers, const Constants &constants)
@@ -75,6 +77,13 @@ private:
 
   // Bounds.cpp
   bool checkBounds(CoreStatement &core);
+
+  // Guards.cpp
+  /// Statements that record at which points subscripts leave their tensors.
+  bool addGuards(const std::vector<Guard> &guards);
+  bool addGuard(const Guard &guard);
+  /// The record becomes a parameter behind those of the text.
+  void finishRecord();
 
   // Coverage.cpp
   bool checkCoverage();

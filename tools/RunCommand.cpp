@@ -83,7 +83,8 @@ absl::Status run(const CallOptions &options, const std::vector<std::string> &out
     return s;
   if (files->empty())
     for (size_t i = 0; i < kernel.params.size(); ++i)
-      if (kernel.params[i].kind == ParamKind::Output || kernel.params[i].kind == ParamKind::InOut)
+      if (int(i) != call->kernel->recordParam() &&
+          (kernel.params[i].kind == ParamKind::Output || kernel.params[i].kind == ParamKind::InOut))
         std::cout << preview(kernel.params[i], call->arguments.tensors[i]);
   return absl::OkStatus();
 }

@@ -102,11 +102,11 @@ kc_code kc_program_kernel(const kc_program *program, size_t index, kc_kernel **k
 
 void kc_kernel_destroy(kc_kernel *kernel) { destroy(kernel); }
 const char *kc_kernel_name(const kc_kernel *kernel) { return kernel ? kernel->kernel->signature().name.c_str() : ""; }
-size_t kc_kernel_num_params(const kc_kernel *kernel) { return kernel ? kernel->kernel->signature().params.size() : 0; }
+size_t kc_kernel_num_params(const kc_kernel *kernel) { return kernel ? kernel->kernel->visible().params.size() : 0; }
 kc_code kc_kernel_param(const kc_kernel *kernel, size_t index, kc_param *param) {
   if (!kernel || !param)
     return finish(missing(kernel ? "the result" : "the kernel"));
-  const Kernel &k = kernel->kernel->signature();
+  const Kernel &k = kernel->kernel->visible();
   if (index >= k.params.size())
     return finish(absl::OutOfRangeError("there is no such parameter"));
   const Param &p = k.params[index];
@@ -134,7 +134,7 @@ kc_code kc_kernel_shape(const kc_kernel *kernel, const kc_value *values, size_t 
   KC_ENTER();
   if (!kernel || !shape || (numValues && !values))
     return finish(missing("an argument"));
-  const Kernel &k = kernel->kernel->signature();
+  const Kernel &k = kernel->kernel->visible();
   if (param >= k.params.size() || numValues > k.params.size())
     return finish(absl::OutOfRangeError("there is no such parameter"));
   absl::StatusOr<std::vector<NamedSize>> named = namedOf(sizes, numSizes);

@@ -12,9 +12,9 @@ static constexpr StringLiteral kLimits = "limits";
 void addLimit(KernelOp kernel, const Limit &limit) {
   Builder b(kernel);
   auto map = AffineMap::get(0, kernel.getNumSizes(), limit.count);
-  auto entry = b.getDictionaryAttr({b.getNamedAttr("count", AffineMapAttr::get(map)),
-                                    b.getNamedAttr("below", b.getI64IntegerAttr(limit.below)),
-                                    b.getNamedAttr("what", b.getStringAttr(limit.what))});
+  auto entry =
+      b.getDictionaryAttr({b.getNamedAttr("count", AffineMapAttr::get(map)), b.getNamedAttr("below", b.getI64IntegerAttr(limit.below)),
+                           b.getNamedAttr("what", b.getStringAttr(limit.what))});
   SmallVector<Attribute> all;
   if (auto known = kernel->getAttrOfType<ArrayAttr>(kLimits))
     all.assign(known.begin(), known.end());

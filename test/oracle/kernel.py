@@ -193,8 +193,10 @@ class Call:
             flat = 0
             for place, n in zip(places, tensor.shape):
                 i = place(at)
-                if i is None or not 0 <= i < n:
-                    raise Limit  # a fault of the call, not of the program
+                if i is None or (None in chosen and not 0 <= i < n):
+                    raise Limit
+                if not 0 <= i < n:
+                    raise KcError(f"'{tensor.name}' is written at {i}, outside of {tensor.shape}")
                 flat = flat * n + i
             if None in chosen:
                 vague.add(flat)

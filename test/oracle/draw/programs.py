@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from ..element_types import TYPES
 from .case import Builder
 from .covers import covers
-from .expressions import FLOATS, INTS, STORED, Scope, access, expression, gather, operand, proved_gather
+from .expressions import FLOATS, INTS, STORED, Scope, access, expression, gather, guarded_gather, operand, proved_gather
 from .functions import functions, prelude
 from .inouts import assignments, inouts, races
 from .scatters import scatters
@@ -54,6 +54,8 @@ def gathers(b):
     scope = Scope(b, left, reductions=0)
     if b.chance(15):
         return _far(b)
+    if b.chance(20):
+        return define(b, left, kind, guarded_gather(scope, kind))
     text = gather(scope, kind)
     if kind != "bool" and b.chance(50):
         text = f"{text} + {gather(scope, kind)}"

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Statements that record at which points subscripts leave their tensors. See Bounds.h and ir/te/Faults.h.
+#include "frontend/Bounds.h"
+
+#include "frontend/IndexModel.h"
+#include "ir/te/Faults.h"
+
+using namespace mlir;
+
+namespace kernelc::frontend {
+
+bool BoundsChecker::mayGuard(Node *root) {
+  auto known = mayGuard_.find(root);
+  if (known != mayGuard_.end())
+    return known->second;
+  bool found = false;
+  walk(root, [&](Node *n) {
+    if (n->kind == Node::Read && (n->bounds == te::BoundsMode::InBounds || n->isSpeculative))
+      found |= llvm::any_of(n->ops, [](Node *s) { return !s->affine && !isOfIndicesAlone(s); });
+  });
+  return mayGuard_[root] = found;
+}
+
+void BoundsChecker::addGuard(Loc loc, Node *subscript, AffineExpr dim, StringRef tensor, unsigned number, const BoundsContext &c) {
+  std::string what = "subscript " + std::to_string(number) + " of '" + tensor.str() + "' leaves 0:" + print(dim, kernel);
+  guards.push_back({loc, subscript, dim, std::move(what), c});
+}
+
+bool Sema::addGuards(const std::vector<Guard> &guards) {
+  return llvm::all_of(guards, [&](const Guard &g) { return addGuard(g); });
+}
+
+/// The points are those at which the subscript counts, and lies outside; they say their number.
+bool Sema::addGuard(const Guard &guard) {
+  using P = arith::CmpIPredicate;
+  Loc loc = guard.loc;
+  AffineExpr zero = getAffineConstantExpr(0, context());
+  auto holds = [&](AffineExpr e, P p) { return elab.makeCompare(p, elab.makeAffine(e, loc), elab.makeInt(0, Ty::I64, loc), loc); };
+  CoreStatement core;
+  core.loc = loc;
+  for (const auto *list : {&guard.where.hard, &guard.where.soft})
+    for (const Constraint &k : *list)
+      core.conditions.push_back(holds(k.expr, k.isEq ? P::eq : P::sge));
+  for (auto [condition, negated] : guard.where.path)
+    core.conditions.push_back(negated ? elab.makeNot(condition, loc) : condition);
+  Node *s = guard.subscript, *dim = elab.makeAffine(guard.dim, loc), *outside = nullptr;
+  if (s->type == Ty::U64) {
+    dim = elab.castTo(dim, ElementType::u64, loc);
+    outside = dim ? elab.makeCompare(P::sge, s, dim, loc) : nullptr;
+  } else if (Node *wide = elab.castTo(s, ElementType::i64, loc)) {
+    Node *inside = elab.makeAnd({elab.makeCompare(P::sge, wide, elab.makeInt(0, Ty::I64, loc), loc),
+                                 elab.makeCompare(P::slt, wide, dim, loc)},
+                                loc);
+    outside = inside ? elab.makeNot(inside, loc) : nullptr;
+  }
+  core.conditions.push_back(outside);
+  if (llvm::is_contained(core.conditions, nullptr))
+    return false;
+  // Where an index that nothing depends on has no value, there is no access.
+  SmallVector<IndexVar *> used = usedOuter(elab.makeAnd(core.conditions, loc), guard.where.domain);
+  for (IndexVar *v : guard.where.domain)
+    if (!llvm::is_contained(used, v))
+      if (Prover p = prover; !p.proves(v->extent - 1))
+        core.conditions.push_back(holds(v->extent - 1, P::sge));
+  Node *number = elab.makeInt(0, Ty::I64, loc);
+  for (IndexVar *v : used) {
+    Node *at = elab.makeAffine(getAffineDimExpr(v->id, context()) - v->lo, loc), *extent = elab.makeAffine(v->extent, loc);
+    number = v == used.front() ? at : elab.makeBinary(Node::Add, elab.makeBinary(Node::Mul, number, extent, loc), at, loc);
+  }
+  if (!kernel.faults.tensor) {
+    Tensor &t = kernel.tensors.emplace_back();
+    t.kind = Tensor::Output;
+    t.name = te::kRecord;
+    t.loc = kernel.def->nameLoc;
+    t.element = ElementType::i64;
+    t.isInout = true;
+    kernel.faults.tensor = &t;
+  }
+  core.target = kernel.faults.tensor;
+  core.vars = used;
+  core.subscripts = {elab.makeAffine(zero + int64_t(kernel.faults.entries.size()), loc)};
+  core.value = number;
+  core.whole = false;
+  core.scatter = ScatterForm{te::Combiner::Min, number, ElementType::i64, false, true};
+  kernel.faults.entries.push_back({loc, guard.what, used});
+  statements.push_back(std::move(core));
+  return true;
+}
+
+void Sema::finishRecord() {
+  Tensor *t = kernel.faults.tensor;
+  if (!t)
+    return;
+  t->dims = {getAffineConstantExpr(int64_t(kernel.faults.entries.size()), context())};
+  kernel.args.push_back(t);
+  kernel.outs.push_back(t);
+}
+
+} // namespace kernelc::frontend
