@@ -48,25 +48,42 @@ bool Sema::addGuard(const Guard &guard) {
     dim = elab.castTo(dim, ElementType::u64, loc);
     outside = dim ? elab.makeCompare(P::sge, s, dim, loc) : nullptr;
   } else if (Node *wide = elab.castTo(s, ElementType::i64, loc)) {
-    Node *inside = elab.makeAnd({elab.makeCompare(P::sge, wide, elab.makeInt(0, Ty::I64, loc), loc),
-                                 elab.makeCompare(P::slt, wide, dim, loc)},
-                                loc);
+    Node *inside =
+        elab.makeAnd({elab.makeCompare(P::sge, wide, elab.makeInt(0, Ty::I64, loc), loc), elab.makeCompare(P::slt, wide, dim, loc)}, loc);
     outside = inside ? elab.makeNot(inside, loc) : nullptr;
   }
   core.conditions.push_back(outside);
   if (llvm::is_contained(core.conditions, nullptr))
     return false;
   // Where an index that nothing depends on has no value, there is no access.
-  SmallVector<IndexVar *> used = usedOuter(elab.makeAnd(core.conditions, loc), guard.where.domain);
+  core.vars = usedOuter(elab.makeAnd(core.conditions, loc), guard.where.domain);
   for (IndexVar *v : guard.where.domain)
-    if (!llvm::is_contained(used, v))
+    if (!llvm::is_contained(core.vars, v))
       if (Prover p = prover; !p.proves(v->extent - 1))
         core.conditions.push_back(holds(v->extent - 1, P::sge));
+  recordWhere(std::move(core), guard.what);
+  return true;
+}
+
+/// The least number of a point of `core`, whose indices and conditions are there, becomes a number of the record.
+void Sema::recordWhere(CoreStatement core, std::string what) {
+  Loc loc = core.loc;
   Node *number = elab.makeInt(0, Ty::I64, loc);
-  for (IndexVar *v : used) {
+  for (IndexVar *v : core.vars) {
     Node *at = elab.makeAffine(getAffineDimExpr(v->id, context()) - v->lo, loc), *extent = elab.makeAffine(v->extent, loc);
-    number = v == used.front() ? at : elab.makeBinary(Node::Add, elab.makeBinary(Node::Mul, number, extent, loc), at, loc);
+    number = v == core.vars.front() ? at : elab.makeBinary(Node::Add, elab.makeBinary(Node::Mul, number, extent, loc), at, loc);
   }
+  core.target = recordTensor();
+  AffineExpr place = getAffineConstantExpr(int64_t(kernel.faults.entries.size()), context());
+  core.subscripts = {elab.makeAffine(place, loc)};
+  core.value = number;
+  core.whole = false;
+  core.scatter = ScatterForm{te::Combiner::Min, number, ElementType::i64, false, true};
+  kernel.faults.entries.push_back({loc, std::move(what), core.vars});
+  statements.push_back(std::move(core));
+}
+
+Tensor *Sema::recordTensor() {
   if (!kernel.faults.tensor) {
     Tensor &t = kernel.tensors.emplace_back();
     t.kind = Tensor::Output;
@@ -76,14 +93,36 @@ bool Sema::addGuard(const Guard &guard) {
     t.isInout = true;
     kernel.faults.tensor = &t;
   }
-  core.target = kernel.faults.tensor;
-  core.vars = used;
-  core.subscripts = {elab.makeAffine(zero + int64_t(kernel.faults.entries.size()), loc)};
-  core.value = number;
-  core.whole = false;
-  core.scatter = ScatterForm{te::Combiner::Min, number, ElementType::i64, false, true};
-  kernel.faults.entries.push_back({loc, guard.what, used});
-  statements.push_back(std::move(core));
+  return kernel.faults.tensor;
+}
+
+/// assert CONDITION, "TEXT" where ..: records a point of the indices in it at which it does not hold.
+bool Sema::checkAssert(const Statement &s) {
+  CoreStatement core;
+  core.loc = s.loc;
+  core.target = recordTensor();
+  elab.leftNames.clear();
+  elab.plainAssign = false;
+  elab.letName = "";
+  Scope *scope = elab.openStatement();
+  SmallVector<const Expr *> names;
+  SmallVector<StringRef> bound;
+  collectSubscriptNames(s.value, names, bound, false);
+  for (const Expr *n : names)
+    core.vars.push_back(elab.bindIndex(scope, n->text, n->loc));
+  if (!checkWhere(s.where, scope, core))
+    return false;
+  core.value = elab.elaborate(s.value, scope);
+  if (!core.value)
+    return false;
+  if (core.value->type != Ty::Bool) {
+    diags.error(s.value->loc) << "'assert' takes a condition, not " << name(core.value->type);
+    return false;
+  }
+  if (!finishStatement(core))
+    return false;
+  core.conditions.push_back(elab.makeNot(core.value, s.loc));
+  recordWhere(std::move(core), "assertion failed: " + s.sourceText.str());
   return true;
 }
 

@@ -82,6 +82,9 @@ private:
   /// Statements that record at which points subscripts leave their tensors.
   bool addGuards(const std::vector<Guard> &guards);
   bool addGuard(const Guard &guard);
+  bool checkAssert(const Statement &s);
+  void recordWhere(CoreStatement core, std::string what);
+  Tensor *recordTensor();
   /// The record becomes a parameter behind those of the text.
   void finishRecord();
 

@@ -45,8 +45,7 @@ absl::Status FaultTexts::check(const int64_t *record, const std::vector<int64_t>
       at = absl::StrCat(e.indices[d], " = ", e.lows[d].evaluate({sizes}) + rest % extent, at.empty() ? "" : ", ", at);
       rest /= extent;
     }
-    return absl::OutOfRangeError(absl::StrCat(locPrefix(e.loc), e.what, at.empty() ? "" : " at ", at, " (kernel '", kernel_,
-                                              "'); outside it reads 0, and writes nothing"));
+    return absl::OutOfRangeError(absl::StrCat(locPrefix(e.loc), e.what, at.empty() ? "" : " at ", at, " (kernel '", kernel_, "')"));
   }
   return absl::OkStatus();
 }

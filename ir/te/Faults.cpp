@@ -14,10 +14,10 @@ void setFaults(KernelOp kernel, ArrayRef<Fault> faults) {
   SmallVector<Attribute> entries;
   for (const Fault &f : faults) {
     SmallVector<StringRef> indices(f.indices.begin(), f.indices.end());
-    entries.push_back(b.getDictionaryAttr({b.getNamedAttr("at", LocationAttr(f.loc)), b.getNamedAttr("what", b.getStringAttr(f.what)),
-                                           b.getNamedAttr("indices", b.getStrArrayAttr(indices)),
-                                           b.getNamedAttr("lows", AffineMapAttr::get(f.lows)),
-                                           b.getNamedAttr("extents", AffineMapAttr::get(f.extents))}));
+    entries.push_back(
+        b.getDictionaryAttr({b.getNamedAttr("at", LocationAttr(f.loc)), b.getNamedAttr("what", b.getStringAttr(f.what)),
+                             b.getNamedAttr("indices", b.getStrArrayAttr(indices)), b.getNamedAttr("lows", AffineMapAttr::get(f.lows)),
+                             b.getNamedAttr("extents", AffineMapAttr::get(f.extents))}));
   }
   if (entries.empty())
     kernel->removeAttr(kFaults);
@@ -29,8 +29,11 @@ SmallVector<Fault> getFaults(KernelOp kernel) {
   SmallVector<Fault> faults;
   if (auto all = kernel->getAttrOfType<ArrayAttr>(kFaults))
     for (auto entry : all.getAsRange<DictionaryAttr>()) {
-      Fault f{Location(entry.getAs<LocationAttr>("at")), entry.getAs<StringAttr>("what").str(), {},
-              entry.getAs<AffineMapAttr>("lows").getValue(), entry.getAs<AffineMapAttr>("extents").getValue()};
+      Fault f{Location(entry.getAs<LocationAttr>("at")),
+              entry.getAs<StringAttr>("what").str(),
+              {},
+              entry.getAs<AffineMapAttr>("lows").getValue(),
+              entry.getAs<AffineMapAttr>("extents").getValue()};
       for (auto name : entry.getAs<ArrayAttr>("indices").getAsRange<StringAttr>())
         f.indices.push_back(name.str());
       faults.push_back(std::move(f));

@@ -134,7 +134,24 @@ class Call:
         narrow = narrowest(value) if is_int(value.type) else None
         self.top.names[statement.name] = Tensor(statement.name, value.type, shape, data, narrow)
 
+    def _assert(self, statement):
+        scope, indices, _ = self._scope(statement)
+        ranges, conditions = self._where(statement, scope, indices)
+        value = elaborate(statement.value, scope)
+        loops = []
+        for name, symbol in indices.items():
+            known = ranges.get(symbol) or (None, None)
+            if None in known:
+                known = [k or f for k, f in zip(known, infer(symbol, [value, *conditions]))]
+            loops.append(Loop(symbol, *known))
+        checks, holds = [compiled(c) for c in conditions], compiled(value)
+        for at in _points(loops):
+            if all(check(at) for check in checks) and holds(at) is False:
+                raise KcError("an assertion fails")
+
     def _assign(self, statement):
+        if statement.op == "assert":
+            return self._assert(statement)
         tensor = self.outputs.get(statement.name)
         if tensor is None:
             raise KcError(f"'{statement.name}' is no output")

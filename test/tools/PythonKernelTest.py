@@ -51,7 +51,19 @@ def pairs(x: f32[N], inout_: inout[f32[N]], *, y: f32[N], least: f32[()], flags:
     v[()] = spread[i](x[i])
 
 
+@kernelc.kernel
+def roots(x: f32[N], *, y: f32[N]):
+    assert x[i] >= 0, "roots are of numbers that are not negative"
+    y[i] = sqrt(x[i])
+
+
 class Decorated(unittest.TestCase):
+    def test_an_assert_with_a_text_is_of_values(self):
+        np.testing.assert_array_equal(roots(np.array([0, 4], np.float32)), [0, 2])
+        with self.assertRaisesRegex(kernelc.KernelcError, "roots are of numbers that are not negative at i = 1") as raised:
+            roots(np.array([0, -4, -1], np.float32))
+        self.assertEqual(raised.exception.line, roots.__wrapped__.__code__.co_firstlineno + 2)
+
     def test_the_same_as_numpy(self):
         rng = np.random.default_rng(1)
         x, w, b = rng.random((5, 7), np.float32), rng.random((3, 7), np.float32), rng.random(3, np.float32)
@@ -168,6 +180,31 @@ def inplace(at: i32[N], inout y: f32[R]) { y[i] = 2 * y.pad(0)[i] y[at[n]] max= 
             with self.assertRaises(kernelc.KernelcError) if fails else contextlib.nullcontext():
                 program.embed(table, i32(index), out)
             np.testing.assert_array_equal(out, [[0, 0]] if fails else table[index:index + 1])
+
+    def test_assertions_are_said_with_their_point(self):
+        program = kernelc.compile("""
+def f(x: f32[M, N], lo: f32) -> (y: f32[M, N]) {
+  assert x[i, j] >= lo, "x is below lo"
+  let s[i] = sum[j](x[i, j])
+  assert isfinite(s[i])
+  assert s[i] > 0 or i < 1, "rows" where i in 0:M
+  assert lo > -5
+  y[i, j] = x[i, j] / s[i]
+  assert y[i, j] < 2 where j >= i
+}""")
+        for device in ("cpu", "emulator"):
+            for x, lo, said in (([[1, 2], [3, 4]], 0, None), ([[1, 2], [3, -4]], 0, ":3:3: assertion failed: x is below lo at i = 1, j = 1"),
+                                ([[1, 2], [3, -4]], -4.5, ":6:3: assertion failed: rows at i = 1"),
+                                ([[1, np.inf], [3, 4]], 0, r":5:3: assertion failed: isfinite\(s\[i\]\) at i = 0"),
+                                ([[1, 2], [3, 4]], -6, ":7:3: assertion failed: lo > -5 "),
+                                ([[1, -2], [3, 4]], -4, r":9:3: assertion failed: y\[i, j\] < 2 at i = 0, j = 1")):
+                x = np.array(x, np.float32)
+                if said is None:
+                    np.testing.assert_allclose(program.f(x, lo, device=device), x / x.sum(1, keepdims=True), rtol=1e-6)
+                    continue
+                with self.assertRaisesRegex(kernelc.KernelcError, said) as raised:
+                    program.f(x, lo, device=device)
+                self.assertEqual(raised.exception.code, 11)
 
     def test_load_and_constants_of_any_name(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -254,8 +254,19 @@ def _exact(b, left, kind, text):
     return out
 
 
+def asserted(b):
+    """A result beside assertions on data, most of which hold."""
+    left, kind = _left(b, b.pick(1, 2)), b.pick("f32", "i32", "i64", "u32")
+    scope = Scope(b, left, reductions=0)
+    for _ in range(b.pick(1, 1, 2)):
+        condition = f"{access(scope, kind, b.pick(0, 1, 2))} {b.pick('<', '>=', '!=')} {b.pick('100', '0', '1')}"
+        text = b.pick("", ', "it holds"')
+        b.say(f"assert {b.pick(condition, condition, f'{condition} or {access(scope, kind, 1)} > 1')}{text}")
+    define(b, left, kind, access(scope, kind))
+
+
 KINDS = {f.__name__: f for f in (pointwise, gathers, reduced, arguments, windows, solutions, narrow_extremes, masked, scans, constants, grouped, chained, inouts, assignments, scatters,
-                                 covers, functions, prelude, wrong, proofs, views)}
+                                 covers, functions, prelude, wrong, proofs, views, asserted)}
 LARGE = {"races": races}  # for devices whose blocks run beside each other
 
 
