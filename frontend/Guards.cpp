@@ -4,6 +4,9 @@
 
 #include "frontend/IndexModel.h"
 #include "ir/te/Faults.h"
+#include "llvm/ADT/bit.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 
@@ -26,7 +29,72 @@ void BoundsChecker::addGuard(Loc loc, Node *subscript, AffineExpr dim, StringRef
   guards.push_back({loc, subscript, dim, std::move(what), c});
 }
 
+namespace {
+
+/// What conditions say, whatever their indices are called: two of one key hold at the same points. Of nodes that it does not
+/// know it says where they are, so that no other is the same.
+class ConditionKey {
+public:
+  explicit ConditionKey(ArrayRef<IndexVar *> vars) : vars_(vars) {
+    for (IndexVar *v : vars)
+      out_ << v->lo << ":" << v->extent << ";";
+  }
+  void add(Node *n) {
+    out_ << "(" << unsigned(n->type) << " ";
+    if (n->affine)
+      add(n->affine);
+    else
+      addFields(n);
+    out_ << ")";
+  }
+  std::string text;
+  bool isFixed = true; ///< nothing that is read is written meanwhile
+
+private:
+  void add(AffineExpr e) { out_ << (vars_.empty() ? e : e.replaceDims(dims())); }
+  SmallVector<AffineExpr> dims() {
+    unsigned most = 0;
+    for (IndexVar *v : vars_)
+      most = std::max(most, v->id + 1);
+    SmallVector<AffineExpr> to;
+    for (unsigned d = 0; d < most; ++d)
+      to.push_back(getAffineDimExpr(d + vars_.size(), vars_.front()->lo.getContext()));
+    for (auto [place, v] : llvm::enumerate(vars_))
+      to[v->id] = getAffineDimExpr(place, v->lo.getContext());
+    return to;
+  }
+  void addFields(Node *n) {
+    out_ << unsigned(n->kind) << " ";
+    switch (n->kind) {
+    case Node::ConstInt:
+    case Node::ConstBool: out_ << n->intValue; break;
+    case Node::ConstFloat: out_ << llvm::format_hex(llvm::bit_cast<uint64_t>(n->floatValue), 18); break;
+    case Node::ScalarParam:
+    case Node::Read:
+      out_ << static_cast<const void *>(n->tensor) << " " << unsigned(n->bounds) << " ";
+      isFixed &= n->tensor->kind != Tensor::Output && !n->tensor->isInout;
+      if (n->padding)
+        add(n->padding);
+      break;
+    case Node::Cmp: out_ << unsigned(n->predicate) << " "; break;
+    case Node::Cast: out_ << unsigned(n->castTo) << " "; break;
+    case Node::Math: out_ << n->callee << " "; break;
+    case Node::Reduce:
+    case Node::Index:
+    case Node::Size: out_ << static_cast<const void *>(n); return;
+    default: break;
+    }
+    for (Node *o : n->ops)
+      add(o);
+  }
+  ArrayRef<IndexVar *> vars_;
+  llvm::raw_string_ostream out_{text};
+};
+
+} // namespace
+
 bool Sema::addGuards(const std::vector<Guard> &guards) {
+  ++guardedStatements;
   return llvm::all_of(guards, [&](const Guard &g) { return addGuard(g); });
 }
 
@@ -61,7 +129,14 @@ bool Sema::addGuard(const Guard &guard) {
     if (!llvm::is_contained(core.vars, v))
       if (Prover p = prover; !p.proves(v->extent - 1))
         core.conditions.push_back(holds(v->extent - 1, P::sge));
-  recordWhere(std::move(core), guard.what);
+  // A function's parameter stands in several places, and tensors are read by the same subscripts: one guard says it.
+  ConditionKey key(core.vars);
+  for (Node *c : core.conditions)
+    key.add(c);
+  if (!key.isFixed)
+    key.text += std::to_string(guardedStatements);
+  if (knownGuards.insert(key.text).second)
+    recordWhere(std::move(core), guard.what);
   return true;
 }
 

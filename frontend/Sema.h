@@ -6,6 +6,7 @@
 
 #include "frontend/Elaborate.h"
 #include "frontend/Prover.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace kernelc::frontend {
 
@@ -98,6 +99,8 @@ private:
   Elaborator elab;
   const Constants &constants;
   std::deque<Expr> grouped; ///< made by takeGroups
+  llvm::StringSet<> knownGuards;
+  unsigned guardedStatements = 0;
   bool requirementsAreKnown = true, reached = false;
   Prover prover; ///< knows what holds of the sizes at every launch
 };
