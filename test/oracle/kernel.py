@@ -294,7 +294,7 @@ class Call:
     def _identities(self, kind, tensor, value, old):
         from .reduce import identity
         one = identity(kind, tensor.type) if kind not in ("any", "all") else kind == "all"
-        one = round_float(one, tensor.type) if is_float(tensor.type) else one
+        one = round_float(one, tensor.type) if is_float(tensor.type) else bool(one) if tensor.type is BOOL else one
         return [one if v is UNDEFINED else v for v in old]
 
     @staticmethod

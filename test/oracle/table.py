@@ -21,6 +21,11 @@ ROWS = [
     ("unique writes, the rest is 0", "p: i32[N], g: f32[N]) -> (y: f32[4]", "y.unique[p[n]] = g[n]", {"p": ([3], [3, 0, 1]), "g": X}, {"y": [2.0, 4.0, 0.0, 1.0]}),
     ("a condition leaves points out", "p: i32[N], g: f32[N]) -> (y: f32[1]", "y[p[n]] += g[n] where g[n] > 1", {"p": ([3], [0] * 3), "g": X}, {"y": [6.0]}),
     ("order(any)", "p: i32[N], g: f32[N]) -> (y: f32[1]", "y[p[n]] += g[n] order(any)", {"p": ([3], [0] * 3), "g": X}, {"y": [7.0]}),
+    ("bools that no point names", "x: bool[N]) -> (y: bool[4]", "y[n % 4] xor= x[n]", {"x": ([3], [False, True, True])}, {"y": [False, True, True, False]}),
+    # Data that lead outside, and assertions.
+    ("a guarded read that nothing excludes", "t: f32[N], p: i32[M], c: bool[M]) -> (y: f32[M]", "y[i] = t[p[i]] if c[i] else -1",
+     {"t": X, "p": ([2], [7, 2]), "c": ([2], [False, True])}, {"y": [-1.0, 4.0]}),
+    ("an assertion that holds", "x: f32[N]) -> (y: f32[N]", "assert x[i] > 0, \"positive\" y[i] = x[i] assert y[i] < 9 where i > 0", {"x": X}, {"y": [1.0, 2.0, 4.0]}),
     # Ranges.
     ("a range follows from the dim", "x: f32[N]) -> (y: f32[]", "y[] = sum[k](x[k])", {"x": X}, {"y": [7.0]}),
     ("a range in a bracket", "x: f32[N]) -> (y: f32[]", "y[] = sum[k in 1:N](x[k])", {"x": X}, {"y": [6.0]}),
@@ -135,6 +140,9 @@ NONE = [
     ("mixes", "x: f32[N]) -> (y: f32[N]", "y[i] = x[i] * i", {"x": X}),
     ("cannot store", "x: f32[N]) -> (y: i32[N]", "y[i] = x[i]", {"x": X}),
     ("not", "x: f32[N], z: f32[N]) -> (y: f32[N]", "y[i] = x[i]", {"x": X, "z": ([2], [0.0, 0.0])}),
+    ("outside", "t: f32[N], p: i32[M]) -> (y: f32[M]", "y[i] = t[p[i]]", {"t": X, "p": ([2], [0, 3])}),
+    ("outside", "p: i32[N], g: f32[N]) -> (y: f32[2]", "y[p[n]] += g[n]", {"p": ([3], [0, -1, 1]), "g": X}),
+    ("assertion", "x: f32[N]) -> (y: f32[N]", "assert x[i] < 4 y[i] = x[i]", {"x": X}),
     ("requirement", "x: f32[N]) -> (y: f32[N]", "require N % 2 == 0 y[i] = x[i]", {"x": X}),
     ("no N makes", "x: f32[2 * N]) -> (y: f32[N]", "y[i] = x[i]", {"x": X}),
 ]
