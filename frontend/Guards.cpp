@@ -207,7 +207,7 @@ void Sema::finishRecord() {
     return;
   t->dims = {getAffineConstantExpr(int64_t(kernel.faults.entries.size()), context())};
   kernel.args.push_back(t);
-  kernel.outs.push_back(t);
+  kernel.outs.insert(llvm::find_if(kernel.outs, [](Tensor *o) { return !o->isInout; }), t); // inouts come before outputs
 }
 
 } // namespace kernelc::frontend

@@ -86,7 +86,7 @@ private:
   bool checkAssert(const Statement &s);
   void recordWhere(CoreStatement core, std::string what);
   Tensor *recordTensor();
-  /// The record becomes a parameter behind those of the text.
+  /// The record becomes an inout behind those of the text.
   void finishRecord();
 
   // Coverage.cpp
