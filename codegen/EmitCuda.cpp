@@ -445,6 +445,10 @@ void Emitter::emitOp(Operation *op) {
       })
       .Case<cu::GatherOp>([&](cu::GatherOp o) { emitGather(o); })
       .Case<cu::AtomicOp>([&](cu::AtomicOp o) { emitAtomic(o); })
+      .Case<cu::WriteOnceOp>([&](cu::WriteOnceOp o) {
+        use("kc_write_once");
+        line("kc_write_once(" + address(o.getBase(), o.getIndices()) + ", " + expr(o.getValue()).text + ");");
+      })
       .Case<cu::DealBytesOp>([&](cu::DealBytesOp o) {
         use("kc_deal_bytes");
         line("kc_deal_bytes(" + element(o.getFragment(), o.getX()) + ", " + element(o.getFragment(), o.getY()) + ");");

@@ -56,7 +56,10 @@ void Machine::hookAccess(const void *p, size_t size, unsigned flags, const void 
   }
   if (size == 0)
     return;
-  access(actor(t, write, offsetOf(pc), isVolatile), p, size, !(flags & kce::kAnyAlignment));
+  Actor who = actor(t, write, offsetOf(pc), isVolatile);
+  if (flags & kce::kOnce)
+    who.flags |= Stamp::Once;
+  access(who, p, size, !(flags & kce::kAnyAlignment));
   countRequest(t, offsetOf(pc), p, size);
   if (isVolatile) {
     atomicOrder(t, p, size, !write, write, kce::Order::Relaxed);
@@ -159,6 +162,11 @@ void Machine::accessGlobal(const Actor &who, Region &region, size_t offset, size
     return;
   Stamp me{t.block->domain->id, who.agent, who.flags, who.clock, who.pc, who.atomic};
   region.shadow->visit(offset, size, [&](ShadowCell &cell, size_t at) {
+    if ((me.flags & cell.write.flags & Stamp::Once) && cell.write.clock) {
+      report(FindingKind::WrittenTwice, absl::StrCat("two points of a 'unique' scatter write '", buffer.name, "' at byte ", at),
+             party(t, "write", who.pc), party(cell.write));
+      return;
+    }
     recordAccess(
         *region.shadow, cell, me, [&](const Stamp &s) { return happenedBefore(who, s, region.base + at, "global memory", at); },
         [&](const Stamp &s) { return covers(who, s, region.base + at); },

@@ -7,7 +7,7 @@
 
 namespace kce {
 
-inline constexpr unsigned kHostApiVersion = 3;
+inline constexpr unsigned kHostApiVersion = 4;
 
 struct Dim3 {
   unsigned x, y, z;
@@ -29,6 +29,7 @@ enum Access : unsigned {
   kWrite = 1,
   kVolatile = 2,
   kAnyAlignment = 4, ///< the compiler already split it: alignment is not the program's claim
+  kOnce = 8,         ///< a write that no other such write of the launch meets, by the program's promise
 };
 
 /// Operations of a whole warp: every lane of `mask` arrives, then all go on.

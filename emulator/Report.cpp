@@ -18,6 +18,7 @@ const char *findingKindName(FindingKind kind) {
   case FindingKind::BarrierProtocol: return "barrier protocol";
   case FindingKind::ProxyFence: return "missing proxy fence";
   case FindingKind::OperandInFlight: return "operand in flight";
+  case FindingKind::WrittenTwice: return "written twice";
   case FindingKind::Trap: return "trap";
   case FindingKind::InvalidOperation: return "invalid operation";
   }

@@ -37,6 +37,7 @@ enum class FindingKind {
   BarrierProtocol, ///< mbarrier phases and byte counts, barrier participant counts
   ProxyFence,      ///< a generic write read by TMA or wgmma without fence.proxy.async
   OperandInFlight, ///< registers of a wgmma touched before its wait
+  WrittenTwice,    ///< an element of which the program promises that one point writes it
   Trap,
   InvalidOperation, ///< an instruction outside its rules (shape, address space, mask)
 };

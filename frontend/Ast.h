@@ -81,7 +81,7 @@ struct Param {
 };
 
 struct Statement {
-  enum Kind : uint8_t { Let, Assign, Require, Policy };
+  enum Kind : uint8_t { Let, Assign, Require, Policy, Assert };
   Kind kind;
   Loc loc;                ///< of its first token
   llvm::StringRef target; ///< the tensor on the left
@@ -92,10 +92,10 @@ struct Statement {
   TypeRef type;       ///< of a typed let
   llvm::StringRef op; ///< "=", "+=", "min=", "myreducer="
   Loc opLoc;
-  Expr *value = nullptr; ///< also the condition of a require
+  Expr *value = nullptr; ///< also the condition of a require or an assert
   std::vector<BracketItem> where;
   std::optional<Loc> anyOrder; ///< where 'order(any)' stands behind it
-  llvm::StringRef sourceText;  ///< of a require's condition
+  llvm::StringRef sourceText;  ///< of a require's condition; what an assert says
   /// What stands in a policy's parentheses, token by token.
   std::vector<std::pair<llvm::StringRef, Loc>> policyTokens;
 };

@@ -29,6 +29,7 @@ Prover BoundsChecker::proverFor(const BoundsContext &c, bool withSoft) {
 }
 
 void BoundsChecker::addHypotheses(Node *cond, bool negated, BoundsContext &to) {
+  to.path.push_back({cond, negated});
   SmallVector<std::pair<Node *, bool>> work = {{cond, negated}};
   while (!work.empty()) {
     auto [n, neg] = work.pop_back_val();
@@ -65,7 +66,7 @@ void BoundsChecker::visit(Node *n, const BoundsContext &c, Prover &prover, llvm:
       BoundsContext inner = c;
       bool negated = n->kind == Node::Or || (n->kind == Node::Select && i == 2);
       addHypotheses(n->ops[0], negated, inner);
-      if (inner.soft.size() == c.soft.size() && inner.data.size() == c.data.size()) {
+      if (inner.soft.size() == c.soft.size() && inner.data.size() == c.data.size() && !mayGuard(n->ops[i])) {
         visit(n->ops[i], c, prover, seen);
       } else {
         llvm::DenseSet<Node *> innerSeen;
@@ -84,6 +85,7 @@ void BoundsChecker::visitReduce(Node *n, const BoundsContext &c) {
   inner.soft = c.hard;
   inner.soft.append(c.soft.begin(), c.soft.end());
   inner.data = c.data;
+  inner.path = c.path;
   for (AffineExpr e : n->rangeConditions)
     inner.hard.push_back({e, false});
   SmallVector<Node *> data;
@@ -270,6 +272,11 @@ void BoundsChecker::checkRead(Node *n, const BoundsContext &c, Prover &prover) {
         continue;
       }
     }
+    if (!s->affine && !isOfIndicesAlone(s)) {
+      addGuard(subscriptLoc(n, i), s, dim, t->name, i, c);
+      speculative = true;
+      continue;
+    }
     if (!s->affine) {
       reportUnproved(n, i);
       ok = false;
@@ -305,7 +312,10 @@ void BoundsChecker::checkScatter(const CoreStatement &core, ScatterForm &form, c
     if (!s->pureIndex)
       check(s, c);
     Prover low = prover, high = prover;
-    form.guarded |= !provesAtLeast(s, first, low) || !provesAtMost(s, dim - 1, high);
+    if (provesAtLeast(s, first, low) && provesAtMost(s, dim - 1, high))
+      continue;
+    form.guarded = true;
+    addGuard(s->loc, s, dim, core.target->name, d, c);
   }
   isWrite = true;
   for (auto [d, s] : llvm::enumerate(affine.ops)) {
@@ -345,7 +355,7 @@ bool Sema::checkBounds(CoreStatement &core) {
     checker.checkWrite(&left, hard);
   }
   checker.check(core.value, c);
-  return checker.ok;
+  return checker.ok && addGuards(checker.guards);
 }
 
 } // namespace kernelc::frontend

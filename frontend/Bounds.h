@@ -4,6 +4,7 @@
 #pragma once
 
 #include "frontend/Sema.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 
 namespace kernelc::frontend {
@@ -15,6 +16,17 @@ struct BoundsContext {
   llvm::SmallVector<Constraint> soft; ///< hold whenever the value matters
   using Facts = llvm::SmallVector<std::pair<Node *, bool>, 0>;
   Facts data; ///< the same of comparisons with data, true where they fail
+  Facts path; ///< all conditions around the value, true where they have to fail
+};
+
+/// A subscript that depends on data and is not proved to stay inside, where it is evaluated. Such an access touches no memory
+/// outside its tensor (it reads zero, or writes nothing); Guards.cpp makes a statement that finds the first point at which it would.
+struct Guard {
+  Loc loc;
+  Node *subscript = nullptr;
+  mlir::AffineExpr dim; ///< what it has to stay below
+  std::string what;     ///< "subscript 0 of 'table' leaves 0:V"
+  BoundsContext where;
 };
 
 class BoundsChecker {
@@ -38,8 +50,12 @@ public:
   /// Whatever is checked in `c` from now on matters only where `condition` holds.
   void assumeIn(BoundsContext &c, Node *condition) { addHypotheses(condition, false, c); }
   bool ok = true;
+  std::vector<Guard> guards; ///< what was not proved of subscripts by data
 
 private:
+  /// Whether a guard may be needed below `n`: conditions around it then count that say nothing to a proof.
+  bool mayGuard(Node *n);
+  void addGuard(Loc loc, Node *subscript, mlir::AffineExpr dim, llvm::StringRef tensor, unsigned number, const BoundsContext &c);
   void visit(Node *n, const BoundsContext &c, Prover &prover, llvm::DenseSet<Node *> &seen);
   void visitReduce(Node *n, const BoundsContext &c);
   void checkRead(Node *n, const BoundsContext &c, Prover &prover);
@@ -54,7 +70,7 @@ private:
   Loc subscriptLoc(Node *n, unsigned i);
   std::pair<Node *, mlir::AffineExpr> subscriptOf(Node *n, unsigned i);
   void report(Node *n, unsigned dim, const BoundsContext &c, bool below);
-  /// The same of a subscript that is not affine.
+  /// The same of a subscript of indices alone that is not affine.
   void reportUnproved(Node *n, unsigned dim);
   void addHypotheses(Node *cond, bool negated, BoundsContext &to);
   /// What the model says of `n` with all that is assumed of data: whether `holds` of it.
@@ -74,6 +90,7 @@ private:
   const Prover &base;
   mlir::MLIRContext *context;
   bool isWrite = false;
+  llvm::DenseMap<Node *, bool> mayGuard_;
   BoundsContext::Facts known; ///< of data, where an access is being proved
 };
 

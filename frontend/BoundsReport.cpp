@@ -195,20 +195,10 @@ Loc BoundsChecker::subscriptLoc(Node *n, unsigned i) {
 }
 
 void BoundsChecker::reportUnproved(Node *n, unsigned i) {
-  auto [s, dim] = subscriptOf(n, i);
   StringRef name = n->tensor->name;
-  if (isOfIndicesAlone(s)) {
-    diags.error(s->loc) << "subscript " << i << " of '" << name << "' is not affine and cannot be proved in bounds; write '" << name
-                        << ".pad(0)[..]', .edge, .wrap, .reflect or .assume_inbounds";
-    return;
-  }
-  std::string last = print(simplifyAffineExpr(dim - 1, 0, kernel.sizes.size()), kernel);
-  bool isData = false;
-  walk(s, [&](Node *o) { isData |= o->kind == Node::Read || o->kind == Node::Reduce; });
-  diags.error(subscriptLoc(n, i)) << "subscript " << i << " of '" << name << "' depends on "
-                                  << (isData ? "data (a gather)" : "a scalar parameter")
-                                  << " and is not proved to stay in 0:" << print(dim, kernel) << "; clamp it, as in 'min(max(.., 0), "
-                                  << last << ")', or write '" << name << ".pad(0)[..]', .edge, .wrap, .reflect or .assume_inbounds";
+  diags.error(subscriptOf(n, i).first->loc) << "subscript " << i << " of '" << name
+                                            << "' is not affine and cannot be proved in bounds; write '" << name
+                                            << ".pad(0)[..]', .edge, .wrap, .reflect or .assume_inbounds";
 }
 
 void BoundsChecker::report(Node *n, unsigned i, const BoundsContext &c, bool below) {

@@ -211,6 +211,17 @@ struct Requirement {
   Loc loc;
 };
 
+/// What a kernel's guards record (Guards.cpp): for each the least number of a point at which it found a subscript outside.
+struct FaultRecord {
+  struct Entry {
+    Loc loc;
+    std::string what;                   ///< "subscript 0 of 'table' leaves 0:V"
+    llvm::SmallVector<IndexVar *> vars; ///< whose values number the points, the last one the fastest
+  };
+  Tensor *tensor = nullptr; ///< an inout of a number for each that no text names; null: there are no guards
+  llvm::SmallVector<Entry> entries;
+};
+
 /// A kernel while it is checked and built.
 struct Kernel {
   const Definition *def = nullptr;
@@ -224,6 +235,7 @@ struct Kernel {
   std::deque<std::string> texts; ///< that nodes refer to
   std::vector<Requirement> requirements;
   PrecisionPolicy precision;
+  FaultRecord faults;
   Constants fixed; ///< sizes that the te.kernel is to have as numbers
 };
 

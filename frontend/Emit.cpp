@@ -2,6 +2,7 @@
 // Kernels and statements to te ops. See Emit.h.
 #include "frontend/Emit.h"
 
+#include "ir/te/Faults.h"
 #include "ir/te/Precision.h"
 #include "ir/te/TeShape.h"
 #include "llvm/ADT/DenseSet.h"
@@ -318,6 +319,22 @@ void KernelEmitter::emitStatement(const CoreStatement &s) {
   t->value = op.getResult();
 }
 
+/// What the numbers of the record mean: for describeKernel.
+void KernelEmitter::emitRecord(te::KernelOp op) {
+  SmallVector<te::Fault> faults;
+  for (const FaultRecord::Entry &e : kernel.faults.entries) {
+    SmallVector<std::string> names;
+    SmallVector<AffineExpr> lows, extents;
+    for (IndexVar *v : e.vars) {
+      names.push_back(v->name.str());
+      lows.push_back(v->lo);
+      extents.push_back(v->extent);
+    }
+    faults.push_back({location(e.loc), e.what, names, sizesMap(lows), sizesMap(extents)});
+  }
+  te::setFaults(op, faults);
+}
+
 te::KernelOp KernelEmitter::emit(ArrayRef<CoreStatement> statements) {
   OpBuilder::InsertionGuard guard(builder);
   auto strings = [&](auto &&list, auto get) {
@@ -360,6 +377,7 @@ te::KernelOp KernelEmitter::emit(ArrayRef<CoreStatement> statements) {
                                  strings(kernel.outs, typeOf), shapes(kernel.outs), builder.getDenseI64ArrayAttr(alias),
                                  builder.getArrayAttr(requirements), builder.getArrayAttr(texts));
   te::setPrecision(op, kernel.precision);
+  emitRecord(op);
   SmallVector<Type> argTypes;
   SmallVector<Location> argLocs;
   for (Tensor *t : kernel.args) {

@@ -73,6 +73,7 @@ public:
 private:
   friend class RegionEmitter;
 
+  void emitRecord(te::KernelOp op);
   void emitStatement(const CoreStatement &s);
   void emitScatter(const CoreStatement &s);
   /// A tensor with the elements of `from`, of type `have`, as `want` stores them.

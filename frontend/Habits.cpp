@@ -41,7 +41,7 @@ StringRef hintForStatement(StringRef word) {
              "a choice is part of an expression, 'a if c else b', or restricts a statement, 'y[i] = .. where i < n'")
       .Cases({"var", "auto", "const", "int", "float", "double", "size_t", "bool"},
              "an intermediate tensor is defined by 'let', as in 'let t[i] = ..'")
-      .Cases({"assert", "assume"}, "what must hold of the sizes stands in 'require'")
+      .Case("assume", "what must hold of the sizes stands in 'require'")
       .Cases({"def", "fn", "func", "function"}, "definitions do not nest; close the body before with '}'")
       .Default("");
 }

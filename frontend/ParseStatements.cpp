@@ -41,7 +41,12 @@ bool Parser::atAssignment() const {
   return kind(p) == Tok::Assign || kind(p) == Tok::PlusAssign || kind(p) == Tok::TimesAssign;
 }
 
+/// The word is no keyword: tensors and indices may be called so.
+bool Parser::atAssert() const { return at(Tok::Name) && peek().text == "assert" && !atAssignment(); }
+
 bool Parser::atDeclaration() const {
+  if (atAssert())
+    return false;
   if (!at(Tok::Name) || peek(1).kind != Tok::Name || startsLine(pos + 1) || isReductionName(peek(1).text))
     return false;
   StringRef word = peek().text;
@@ -51,7 +56,7 @@ bool Parser::atDeclaration() const {
 bool Parser::atStatement() const {
   if (at(Tok::KwLet) || at(Tok::KwRequire))
     return true;
-  return atAssignment() || (at(Tok::Name) && llvm::is_contained(kPolicies, peek().text) && peek(1).kind != Tok::LSquare);
+  return atAssignment() || atAssert() || (at(Tok::Name) && llvm::is_contained(kPolicies, peek().text) && peek(1).kind != Tok::LSquare);
 }
 
 void Parser::skipToStatement() {
@@ -71,7 +76,7 @@ void Parser::skipToStatement() {
     if (open == 0 && (at(Tok::RBrace) || at(Tok::KwLet) || at(Tok::KwRequire) || at(Tok::KwFn)))
       return;
     // A statement that starts a line is a place to go on, whatever is open; others are one where nothing is.
-    if (pos > 0 && startsLine(pos) && (atAssignment() || at(Tok::KwLet) || at(Tok::KwRequire)))
+    if (pos > 0 && startsLine(pos) && (atAssignment() || atAssert() || at(Tok::KwLet) || at(Tok::KwRequire)))
       return;
     if (at(Tok::LParen) || at(Tok::LSquare))
       ++open;
@@ -135,6 +140,8 @@ bool Parser::parseStatement(Statement &s) {
     return parseLet(s);
   if (at(Tok::KwRequire))
     return parseRequire(s);
+  if (atAssert())
+    return parseAssert(s);
   if (at(Tok::Name) && !atAssignment() && llvm::is_contained(kPolicies, peek().text))
     return parsePolicy(s);
   if (at(Tok::Name) && !atDeclaration() &&
@@ -234,6 +241,22 @@ bool Parser::parseRequire(Statement &s) {
     return false;
   }
   return true;
+}
+
+bool Parser::parseAssert(Statement &s) {
+  s.kind = Statement::Assert;
+  take();
+  const char *begin = peek().text.begin();
+  s.value = parseExpr();
+  if (!s.value)
+    return false;
+  s.sourceText = StringRef(begin, tokens[pos - 1].text.end() - begin);
+  if (accept(Tok::Comma)) {
+    if (!at(Tok::String))
+      return fail("the assertion's text in quotes behind ','");
+    s.sourceText = take().text.drop_front().drop_back();
+  }
+  return parseWhere(s);
 }
 
 bool Parser::parsePolicy(Statement &s) {

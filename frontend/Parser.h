@@ -80,6 +80,8 @@ private:
   bool parseStatement(Statement &s);
   bool parseLet(Statement &s);
   bool parseRequire(Statement &s);
+  bool parseAssert(Statement &s);
+  bool atAssert() const;
   bool parsePolicy(Statement &s);
   bool parseAssign(Statement &s);
   /// 'order(any)', if it stands here.

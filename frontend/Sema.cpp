@@ -27,6 +27,7 @@ bool Sema::run() {
   }
   if (complete && diags.numErrors() == before)
     checkCoverage();
+  finishRecord();
   return complete && diags.numErrors() == before;
 }
 

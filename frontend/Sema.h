@@ -6,8 +6,11 @@
 
 #include "frontend/Elaborate.h"
 #include "frontend/Prover.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace kernelc::frontend {
+
+struct Guard;
 
 class Sema {
 public:
@@ -90,6 +93,16 @@ private:
   // Bounds.cpp
   bool checkBounds(CoreStatement &core);
 
+  // Guards.cpp
+  /// Statements that record at which points subscripts leave their tensors.
+  bool addGuards(const std::vector<Guard> &guards);
+  bool addGuard(const Guard &guard);
+  bool checkAssert(const Statement &s);
+  void recordWhere(CoreStatement core, std::string what);
+  Tensor *recordTensor();
+  /// The record becomes an inout behind those of the text.
+  void finishRecord();
+
   // Coverage.cpp
   bool checkCoverage();
   /// Whether no two points of a statement are proved to name one element.
@@ -100,6 +113,8 @@ private:
   Elaborator elab;
   const Constants &constants;
   std::deque<Expr> grouped; ///< made by takeGroups
+  llvm::StringSet<> knownGuards;
+  unsigned guardedStatements = 0;
   bool requirementsAreKnown = true, reached = false;
   Prover prover; ///< knows what holds of the sizes at every launch
 };

@@ -34,6 +34,7 @@ bool Sema::checkStatement(const Statement &s) {
   }
   case Statement::Policy: return checkPolicy(s);
   case Statement::Require: return true;
+  case Statement::Assert: return checkAssert(s);
   }
   return false;
 }

@@ -243,11 +243,17 @@ Node *Elaborator::castTo(Node *n, ElementType element, Loc loc) {
     Node *zero = isFloat(n->type) ? makeFloat(0, n->type, loc) : makeInt(0, n->type, loc);
     return makeCompare(arith::CmpIPredicate::ne, n, zero, loc);
   }
-  if (elementOf(n->type) == element || (n->narrow == element && n->type == to))
+  bool isSame = elementOf(n->type) == element;
+  if ((isSame && !n->narrow) || (n->narrow == element && n->type == to))
     return n;
   Node *c = make(Node::Cast, to, loc);
   c->ops.push_back(n);
   c->castTo = element;
+  if (isSame) { // of a narrow value: the same number, and from here on of this type
+    c->affine = n->affine;
+    c->affineHeight = n->affineHeight;
+    c->pureIndex = n->pureIndex;
+  }
   if (!kernelc::isFloat(element) && elementBits(element) < 32)
     c->narrow = element;
   return c;

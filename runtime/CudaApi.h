@@ -37,6 +37,9 @@ inline constexpr Result kNotReady = 600;
 /// The default stream cannot be used, since a stream that synchronises with it captures.
 inline constexpr Result kCaptureImplicit = 906;
 
+/// Flags of cuMemHostAlloc.
+inline constexpr unsigned kHostPortable = 1, kHostMapped = 2;
+
 enum DeviceAttribute : int {
   kMaxThreadsPerBlock = 1,
   kClockRate = 13, // kHz
@@ -144,6 +147,7 @@ using GetProcAddressFn = Result (*)(const char *symbol, void **fn, int cudaVersi
   X(cuMemGetInfo, 3020, true, (size_t *free, size_t *total))                                                                               \
   X(cuMemAlloc, 3020, true, (DevicePtr * ptr, size_t bytes))                                                                               \
   X(cuMemFree, 3020, true, (DevicePtr ptr))                                                                                                \
+  X(cuMemHostAlloc, 2020, true, (void **ptr, size_t bytes, unsigned flags))                                                                \
   X(cuMemcpyHtoDAsync, 3020, true, (DevicePtr dst, const void *src, size_t bytes, StreamHandle stream))                                    \
   X(cuMemcpyDtoHAsync, 3020, true, (void *dst, DevicePtr src, size_t bytes, StreamHandle stream))                                          \
   X(cuMemcpyDtoDAsync, 3020, true, (DevicePtr dst, DevicePtr src, size_t bytes, StreamHandle stream))                                      \

@@ -296,6 +296,29 @@ absl::StatusOr<cuda::DevicePtr> Device::spareBytes(int index) {
   return spare_ + 256 * index;
 }
 
+absl::StatusOr<void *> Device::allocateShared(size_t bytes) {
+  constexpr size_t kBlock = 65536;
+  bytes = (bytes + 255) / 256 * 256;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (bytes <= sharedLeft_) {
+      sharedLeft_ -= bytes;
+      return std::exchange(shared_, shared_ + bytes);
+    }
+  }
+  auto scope = ContextScope::enter(*this);
+  if (!scope.ok())
+    return scope.status();
+  KERNELC_RETURN_IF_ERROR(checkNoCapture("allocating host memory"));
+  void *fresh = nullptr;
+  size_t size = std::max(bytes, kBlock);
+  KERNELC_RETURN_IF_ERROR(check(driver().cuMemHostAlloc(&fresh, size, cuda::kHostPortable | cuda::kHostMapped), "cuMemHostAlloc"));
+  absl::MutexLock lock(&mutex_);
+  shared_ = static_cast<char *>(fresh) + bytes;
+  sharedLeft_ = size - bytes;
+  return fresh;
+}
+
 absl::StatusOr<ContextScope> ContextScope::enter(Device &device) {
   KERNELC_RETURN_IF_ERROR(device.usable());
   const cuda::CudaDriver &d = device.driver();

@@ -121,6 +121,9 @@ public:
   /// (index 1): what tensor maps of empty tensors point at.
   absl::StatusOr<cuda::DevicePtr> spareBytes(int index);
 
+  /// Host memory that all devices may write to, which lives as long as the process. ColdInCapture as loading a library.
+  absl::StatusOr<void *> allocateShared(size_t bytes);
+
 private:
   friend class Runtime;
   friend class Stream;
@@ -147,6 +150,8 @@ private:
   std::vector<Stream *> streams_ ABSL_GUARDED_BY(mutex_);
   std::vector<cuda::Library> deferredUnloads_ ABSL_GUARDED_BY(mutex_);
   cuda::DevicePtr spare_ ABSL_GUARDED_BY(mutex_) = 0;
+  char *shared_ ABSL_GUARDED_BY(mutex_) = nullptr; ///< what is left of allocateShared's last block
+  size_t sharedLeft_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 /// Makes the device's context current for a scope, if it is not already.

@@ -4,8 +4,10 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <chrono>
 #include <ctime>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include "support/Interrupt.h"
@@ -13,12 +15,16 @@
 namespace kernelc {
 namespace {
 
+/// Longer than a process takes to end.
+constexpr std::chrono::seconds kPatienceAtExit{5};
+
 struct Gate {
   pthread_rwlock_t lock;
   std::mutex participantsMutex;
   std::vector<ForkParticipant *> participants;
   bool closedForFork = false; ///< the write lock is ours
   std::atomic<bool> stuck = false;
+  std::atomic<bool> ends = false; ///< one thread alone may pass
 
   Gate() {
     initialise();
@@ -79,7 +85,7 @@ void Gate::afterFork(bool inChild) {
 
 } // namespace
 
-GatePass::GatePass() {
+GatePass::GatePass(AtExit atExit) {
   if (isLast || depth++ > 0)
     return;
   Gate &gate = Gate::gate();
@@ -87,6 +93,13 @@ GatePass::GatePass() {
     return;
   pthread_rwlock_rdlock(&gate.lock);
   holds_ = true;
+  if (!gate.ends)
+    return;
+  pthread_rwlock_unlock(&gate.lock);
+  holds_ = false;
+  turnedAway_ = true;
+  if (atExit == AtExit::Wait)
+    std::this_thread::sleep_for(kPatienceAtExit);
 }
 
 GatePass::~GatePass() {
@@ -97,14 +110,18 @@ GatePass::~GatePass() {
     pthread_rwlock_unlock(&Gate::gate().lock);
 }
 
-bool GatePass::isOpen() const { return !Gate::gate().stuck; }
+bool GatePass::isOpen() const { return !turnedAway_ && !Gate::gate().stuck; }
 
 bool closeGateForExit() {
   if (isLast)
     return true;
   interruptAll();
-  isLast = Gate::gate().close();
-  return isLast;
+  Gate &gate = Gate::gate();
+  if (!gate.close())
+    return false;
+  isLast = gate.ends = true;
+  pthread_rwlock_unlock(&gate.lock); // those who wait for it learn that they are too late
+  return true;
 }
 
 ForkParticipant::ForkParticipant() {

@@ -15,11 +15,20 @@
 namespace kernelc::tools {
 namespace {
 
+/// Integers in full, floats to six digits.
+std::string elementText(const HostTensor &t, int64_t i) {
+  if (t.type() == ElementType::u64)
+    return absl::StrCat(static_cast<const uint64_t *>(t.data())[i]);
+  if (t.type() == ElementType::i64)
+    return absl::StrCat(static_cast<const int64_t *>(t.data())[i]);
+  return isFloat(t.type()) ? absl::StrFormat("%.6g", loadElement(t, i)) : absl::StrCat(int64_t(loadElement(t, i)));
+}
+
 /// What is shown of a result that goes to no file.
 std::string preview(const Param &p, const HostTensor &t) {
   std::vector<std::string> elements;
   for (int64_t i = 0; i < std::min<int64_t>(t.numElements(), 8); ++i)
-    elements.push_back(absl::StrFormat("%.6g", loadElement(t, i)));
+    elements.push_back(elementText(t, i));
   return absl::StrCat(p.name, ": ", elementTypeName(p.type), "[", absl::StrJoin(t.shape(), ", "), "] = ", absl::StrJoin(elements, " "),
                       t.numElements() > 8 ? " ..." : "", "\n");
 }
@@ -74,7 +83,8 @@ absl::Status run(const CallOptions &options, const std::vector<std::string> &out
     return s;
   if (files->empty())
     for (size_t i = 0; i < kernel.params.size(); ++i)
-      if (kernel.params[i].kind == ParamKind::Output || kernel.params[i].kind == ParamKind::InOut)
+      if (int(i) != call->kernel->recordParam() &&
+          (kernel.params[i].kind == ParamKind::Output || kernel.params[i].kind == ParamKind::InOut))
         std::cout << preview(kernel.params[i], call->arguments.tensors[i]);
   return absl::OkStatus();
 }

@@ -6,6 +6,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "driver/capi/Values.h"
+#include "driver/jit/Faults.h"
 #include "driver/verify/Generator.h"
 #include "runtime/StreamOrder.h"
 #include "support/Interrupt.h"
@@ -68,13 +69,17 @@ kc_code kc_bound_replace(kc_bound *bound, const kc_value *values, size_t numValu
   if (!bound || (numValues && !values))
     return finish(missing(bound ? "the values" : "the bound call"));
   BoundCall &call = bound->call;
-  const Kernel &kernel = call.kernel().signature();
-  if (numValues != kernel.params.size())
-    return finish(
-        absl::InvalidArgumentError(absl::StrCat("kernel '", kernel.name, "' takes ", kernel.params.size(), " arguments, got ", numValues)));
+  const Kernel &kernel = call.kernel().signature(), &visible = call.kernel().visible();
+  if (numValues != visible.params.size())
+    return finish(absl::InvalidArgumentError(
+        absl::StrCat("kernel '", kernel.name, "' takes ", visible.params.size(), " arguments, got ", numValues)));
   absl::InlinedVector<NewArgument, 16> next;
-  for (size_t i = 0; i < numValues; ++i) {
-    absl::StatusOr<NewArgument> argument = newArgumentOf(kernel.params[i], call.args().values[i], values[i], call.place());
+  for (size_t i = 0; i < kernel.params.size(); ++i) {
+    if (int(i) == call.kernel().recordParam()) { // stays
+      next.push_back({call.args().tensor(int(i))->data});
+      continue;
+    }
+    absl::StatusOr<NewArgument> argument = newArgumentOf(kernel.params[i], call.args().values[i], *values++, call.place());
     if (!argument.ok())
       return finish(argument.status());
     next.push_back(*argument);
@@ -96,7 +101,8 @@ kc_code kc_stream_wait(kc_device device, void *stream, void *awaited) {
 kc_code kc_stream_synchronize(kc_device device, void *stream) {
   KC_ENTER();
   absl::StatusOr<Device *> gpu = gpuOf(device);
-  return finish(gpu.ok() ? synchronizeStream(**gpu, streamOf(stream)) : gpu.status());
+  absl::Status status = gpu.ok() ? synchronizeStream(**gpu, streamOf(stream)) : gpu.status();
+  return finish(status.ok() ? DeviceFaults::takeAny() : status);
 }
 
 kc_code kc_memory_device(const void *address, kc_device *device) {

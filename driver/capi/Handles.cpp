@@ -10,7 +10,7 @@ kc_kernel::kc_kernel(std::shared_ptr<JitKernel> k) : kernel(std::move(k)) {
   std::vector<std::string> names;
   for (const SizeRecipe &s : kernel->signature().sizes)
     names.push_back(s.name);
-  for (const Param &p : kernel->signature().params)
+  for (const Param &p : kernel->visible().params)
     shapes.push_back(
         absl::StrCat("[", absl::StrJoin(p.dims, ", ", [&](std::string *out, const SizeExpr &d) { out->append(d.toString(names)); }), "]"));
 }
@@ -28,6 +28,8 @@ kc_code finish(const absl::Status &status) {
 }
 
 absl::Status usable(const GatePass &pass) {
+  if (pass.wasTurnedAway())
+    return absl::CancelledError("this process ends, and another thread has called kc_prepare_exit");
   return pass.isOpen()
              ? absl::OkStatus()
              : absl::FailedPreconditionError("this process was forked while another thread compiled or ran a kernel, and what that thread "

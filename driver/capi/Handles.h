@@ -54,9 +54,9 @@ template <typename T> absl::StatusOr<T> readOptions(const T *given) {
   return options;
 }
 
-/// A handle's end. Nothing where another thread's call was cut off by fork().
+/// A handle's end. Nothing where another thread's call was cut off by fork(), and where the process ends.
 template <typename Handle> void destroy(Handle *handle) {
-  GatePass pass;
+  GatePass pass(GatePass::AtExit::Leave);
   if (pass.isOpen())
     delete handle;
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // kernelc.h: sessions, programs, and what kernels say of themselves.
+#include <limits>
+
 #include "driver/capi/Values.h"
 #include "driver/compile/Build.h"
 
@@ -58,13 +60,20 @@ kc_code kc_compile(kc_session *session, const char *text, size_t length, const k
     options.fileName = o->file_name;
   auto addConstants = [&](const auto *named, size_t count) {
     auto constants = namedOf<Constants::value_type>(named, count);
-    if (constants.ok())
-      options.constants.insert(constants->begin(), constants->end());
-    return constants.status();
+    if (!constants.ok())
+      return constants.status();
+    for (auto &[name, value] : *constants) {
+      auto *u = std::get_if<uint64_t>(&value);
+      bool isSmall = u && *u <= uint64_t(std::numeric_limits<int64_t>::max()); // one text for one number
+      options.constants.emplace(name, isSmall ? Constant(int64_t(*u)) : value);
+    }
+    return absl::OkStatus();
   };
   if (absl::Status s = addConstants(o->constants, o->num_constants); !s.ok())
     return finish(s);
   if (absl::Status s = addConstants(o->float_constants, o->num_float_constants); !s.ok())
+    return finish(s);
+  if (absl::Status s = addConstants(o->unsigned_constants, o->num_unsigned_constants); !s.ok())
     return finish(s);
   if (o->precision)
     if (absl::Status s = addPrecision(options.precision, o->precision); !s.ok())
@@ -99,11 +108,11 @@ kc_code kc_program_kernel(const kc_program *program, size_t index, kc_kernel **k
 
 void kc_kernel_destroy(kc_kernel *kernel) { destroy(kernel); }
 const char *kc_kernel_name(const kc_kernel *kernel) { return kernel ? kernel->kernel->signature().name.c_str() : ""; }
-size_t kc_kernel_num_params(const kc_kernel *kernel) { return kernel ? kernel->kernel->signature().params.size() : 0; }
+size_t kc_kernel_num_params(const kc_kernel *kernel) { return kernel ? kernel->kernel->visible().params.size() : 0; }
 kc_code kc_kernel_param(const kc_kernel *kernel, size_t index, kc_param *param) {
   if (!kernel || !param)
     return finish(missing(kernel ? "the result" : "the kernel"));
-  const Kernel &k = kernel->kernel->signature();
+  const Kernel &k = kernel->kernel->visible();
   if (index >= k.params.size())
     return finish(absl::OutOfRangeError("there is no such parameter"));
   const Param &p = k.params[index];
@@ -131,7 +140,7 @@ kc_code kc_kernel_shape(const kc_kernel *kernel, const kc_value *values, size_t 
   KC_ENTER();
   if (!kernel || !shape || (numValues && !values))
     return finish(missing("an argument"));
-  const Kernel &k = kernel->kernel->signature();
+  const Kernel &k = kernel->kernel->visible();
   if (param >= k.params.size() || numValues > k.params.size())
     return finish(absl::OutOfRangeError("there is no such parameter"));
   absl::StatusOr<std::vector<NamedSize>> named = namedOf(sizes, numSizes);

@@ -172,7 +172,7 @@ absl::StatusOr<CallArgs> argsOf(kc_kernel *kernel, kc_device device, const kc_va
   absl::StatusOr<Place> place = placeOf(device);
   if (!place.ok())
     return place.status();
-  absl::StatusOr<std::vector<LaunchValue>> v = valuesOf(kernel->kernel->signature(), device, values, numValues);
+  absl::StatusOr<std::vector<LaunchValue>> v = valuesOf(kernel->kernel->visible(), device, values, numValues);
   if (!v.ok())
     return v.status();
   absl::StatusOr<std::vector<NamedSize>> n = namedOf(sizes, numSizes);

@@ -81,6 +81,10 @@ typedef struct {
   const char *name;
   double value;
 } kc_named_float;
+typedef struct {
+  const char *name;
+  uint64_t value;
+} kc_named_unsigned;
 
 typedef struct kc_session kc_session;
 typedef struct kc_program kc_program;
@@ -119,6 +123,8 @@ typedef struct {
   const char *schedule_name; /* what messages call it; null: "<schedule>" */
   const kc_named_float *float_constants; /* const parameters of float types to fix, beside `constants` */
   size_t num_float_constants;
+  const kc_named_unsigned *unsigned_constants; /* the same for what `constants` cannot hold: 2^63 and more */
+  size_t num_unsigned_constants;
 } kc_compile_options;
 
 /* Imports a source text; its errors are the message. `options` may be null. */
@@ -165,7 +171,8 @@ KC_API kc_code kc_call(kc_kernel *kernel, kc_device device, const kc_value *valu
 KC_API void kc_set_interrupt(int32_t (*asked)(void));
 
 /* To be called before exit() where other threads may still call: interrupts what they run, waits 2 seconds at most until none of
-   them is inside, and keeps all but this thread out for good. 1: none is inside. */
+   them is inside, and keeps all but this thread out for good. Their calls then wait for the process to end, and after 5 seconds
+   end with KC_CANCELLED; the functions that destroy handles do nothing. 1: none is inside. */
 KC_API int32_t kc_prepare_exit(void);
 
 /* Compiles, checks and packs a call once, to be launched often: on a GPU the launches are queued, else they have

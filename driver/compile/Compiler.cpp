@@ -10,6 +10,7 @@
 #include "driver/compile/Guard.h"
 #include "driver/compile/PrintVariant.h"
 #include "driver/compile/SizeExprOf.h"
+#include "driver/compile/SourceLocOf.h"
 #include "ir/te/Precision.h"
 #include "ir/te/TeShape.h"
 #include "mlir/IR/Diagnostics.h"
@@ -28,12 +29,6 @@ te::KernelOp findKernel(ModuleOp module, const std::string &name) {
   for (auto kernel : module.getOps<te::KernelOp>())
     if (name.empty() || kernel.getSymName() == name)
       return kernel;
-  return {};
-}
-
-SourceLoc sourceLocOf(Location loc) {
-  if (auto file = loc->findInstanceOf<FileLineColLoc>())
-    return {file.getFilename().str(), int(file.getLine()), int(file.getColumn())};
   return {};
 }
 

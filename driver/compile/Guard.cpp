@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "driver/compile/SizeExprOf.h"
 #include "ir/cu/Cu.h"
+#include "ir/te/Limits.h"
 #include "ir/te/TeShape.h"
 #include "mlir/IR/Diagnostics.h"
 #include "passes/plan/PlanAttr.h"
@@ -39,6 +40,8 @@ public:
       addCounts();
       guard_.wideWould = !guard_.whyNever.empty();
     }
+    if (!options_.index32) // which reach less far
+      addLimits();
     return std::move(guard_);
   }
 
@@ -140,6 +143,15 @@ private:
         if (!isa<AffineSymbolExpr>(extent) && isOpen(extent, name))
           addCount(extent, name, op->getLoc());
       }
+  }
+
+  void addLimits() {
+    for (const te::Limit &limit : te::getLimits(kernel_)) {
+      SizeExpr count = sizeExprOf(limit.count);
+      if (!add(SizeExpr::binary(SizeTerm::Lt, count, limit.below), absl::StrCat("fewer than ", limit.below, " ", limit.what)))
+        never(absl::StrCat("there would be ", atLeast(count), " ", limit.what, ", and fewer than ", limit.below, " are possible"),
+              kernel_.getLoc());
+    }
   }
 
   te::KernelOp kernel_;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "driver/compile/CacheKeys.h"
+#include "ir/te/Faults.h"
 #include "ir/te/Te.h"
 #include "support/Json.h"
 #include "support/StableHash.h"
@@ -49,6 +50,7 @@ KernelIdentity identify(te::KernelOp kernel) {
   op.setArgNamesAttr(tensors(op.getArgNames()));
   op.setOutNamesAttr(tensors(op.getOutNames()));
   op.setRequirementTextsAttr(ArrayAttr::get(op.getContext(), {})); // what they say stands in the requirements
+  te::setFaults(op, {});                                           // what they say, places included, is for people
   op->walk([&](mlir::Operation *statement) {
     if (auto list = statement->getAttrOfType<ArrayAttr>("indices"))
       statement->setAttr("indices", indices(list));

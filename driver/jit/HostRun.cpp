@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "driver/jit/HostRun.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "driver/jit/DeviceArguments.h"
 
 namespace kernelc {
@@ -27,13 +30,21 @@ absl::Status runOnCuda(JitKernel &kernel, const Place &place, absl::Span<const H
     absl::StatusOr<float> ms = (*end)->millisecondsSince(**start);
     report->seconds = ms.ok() ? *ms / 1e3 : 0;
   }
-  return (*args)->copyBack(signature, tensors);
+  KERNELC_RETURN_IF_ERROR((*args)->copyBack(signature, tensors));
+  int record = kernel.recordParam();
+  return record < 0 ? absl::OkStatus() : kernel.checkRecord(tensors[record].as<int64_t>(), bound->args().sizes);
 }
 
 } // namespace
 
+void clearRecord(const JitKernel &kernel, absl::Span<const HostTensor> tensors) {
+  if (int record = kernel.recordParam(); record >= 0)
+    std::fill_n(tensors[record].as<int64_t>(), tensors[record].numElements(), std::numeric_limits<int64_t>::max());
+}
+
 absl::Status runOnHost(JitKernel &kernel, const Place &place, absl::Span<const HostTensor> tensors, absl::Span<const NamedSize> sizes,
                        CallReport *report) {
+  clearRecord(kernel, tensors);
   if (place.kind == Place::Cuda)
     return runOnCuda(kernel, place, tensors, sizes, report);
   std::vector<LaunchValue> values;

@@ -10,6 +10,9 @@
 
 namespace kernelc {
 
+/// Makes the record of a kernel's guards, if it is among `tensors`, say that nothing has happened; runOnHost does so by itself.
+void clearRecord(const JitKernel &kernel, absl::Span<const HostTensor> tensors);
+
 /// `tensors` follow Kernel::params (scalars of rank 0); outputs and inouts are
 /// overwritten. Waits for the result. On a GPU `report->seconds` is the time of the
 /// launches alone, by events.

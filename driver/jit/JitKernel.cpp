@@ -83,6 +83,20 @@ JitKernel::JitKernel(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 JitKernel::~JitKernel() = default;
 
 const Kernel &JitKernel::signature() const { return impl_->signature; }
+const Kernel &JitKernel::visible() const { return impl_->visible; }
+int JitKernel::recordParam() const { return impl_->faults.param(); }
+absl::Status JitKernel::checkRecord(const int64_t *record, const std::vector<int64_t> &sizes) const {
+  return impl_->faults.check(record, sizes);
+}
+
+std::vector<LaunchValue> JitKernel::withRecord(absl::Span<const LaunchValue> values, int64_t *record, int device) const {
+  std::vector<LaunchValue> all(values.begin(), values.end());
+  int param = recordParam();
+  if (param >= 0 && values.size() + 1 == impl_->signature.params.size() && size_t(param) <= all.size())
+    all.insert(all.begin() + param, DeviceTensor{record, ElementType::i64, {int64_t(impl_->faults.count())}, {1}, device});
+  return all;
+}
+
 Program &JitKernel::program() const { return *impl_->program; }
 const std::vector<std::string> &JitKernel::warnings() const { return impl_->program->warnings(); }
 ThreadPool *JitKernel::threadPool() const { return &impl_->session->getPool(); }
@@ -180,6 +194,16 @@ static absl::StatusOr<CheckedArgs> checkHostArguments(const Kernel &kernel, absl
 }
 
 absl::Status JitKernel::callOnHost(const Place &place, const CheckedArgs &args, CallReport *report) {
+  const FaultTexts &faults = impl_->faults;
+  if (faults.param() < 0)
+    return runOnHost(place, args, report);
+  auto *record = static_cast<int64_t *>(args.tensor(faults.param())->data);
+  faults.clear(record);
+  absl::Status status = runOnHost(place, args, report);
+  return status.ok() || absl::IsOutOfRange(status) ? faults.check(record, args.sizes) : status;
+}
+
+absl::Status JitKernel::runOnHost(const Place &place, const CheckedArgs &args, CallReport *report) {
   return place.kind == Place::Cpu ? callCpu(args, report) : callEmulator(args, report);
 }
 
@@ -189,7 +213,9 @@ absl::Status JitKernel::call(const Place &place, absl::Span<const LaunchValue> v
     absl::StatusOr<BoundCall> bound = bind(place, values, sizes, stream, compile);
     return bound.ok() ? bound->launch(stream) : bound.status();
   }
-  absl::StatusOr<CheckedArgs> args = checkHostArguments(impl_->signature, values, sizes);
+  std::vector<int64_t> record(impl_->faults.count() + 8); // aligned as tensors are
+  auto *aligned = reinterpret_cast<int64_t *>((reinterpret_cast<uintptr_t>(record.data()) + 63) / 64 * 64);
+  absl::StatusOr<CheckedArgs> args = checkHostArguments(impl_->signature, withRecord(values, aligned, 0), sizes);
   return args.ok() ? callOnHost(place, *args, report) : args.status();
 }
 
@@ -215,22 +241,36 @@ absl::StatusOr<BoundCall> JitKernel::bind(const Place &place, absl::Span<const L
   absl::StatusOr<Device *> device = Runtime::deviceAt(place.ordinal);
   if (!device.ok())
     return device.status();
-  absl::StatusOr<CheckedArgs> args = checkArguments(impl_->signature, values, sizes, place.ordinal, (*device)->info().smCount);
+  if (values.size() != impl_->visible.params.size() || recordParam() < 0)
+    return bindOnDevice(**device, place, values, sizes, stream, policy);
+  absl::StatusOr<CheckedArgs> args = checkArguments(impl_->visible, values, sizes, place.ordinal, (*device)->info().smCount);
   if (!args.ok())
     return args.status();
-  VariantSet &set = impl_->setFor(targetOf((*device)->info()));
+  absl::StatusOr<int64_t *> record = impl_->deviceFaults.recordFor(**device, args->sizes);
+  if (!record.ok())
+    return record.status();
+  return bindOnDevice(**device, place, withRecord(values, *record, place.ordinal), sizes, stream, policy);
+}
+
+absl::StatusOr<BoundCall> JitKernel::bindOnDevice(Device &device, const Place &place, absl::Span<const LaunchValue> values,
+                                                  absl::Span<const NamedSize> sizes, std::optional<cuda::StreamHandle> stream,
+                                                  CompilePolicy policy) {
+  absl::StatusOr<CheckedArgs> args = checkArguments(impl_->signature, values, sizes, place.ordinal, device.info().smCount);
+  if (!args.ok())
+    return args.status();
+  VariantSet &set = impl_->setFor(targetOf(device.info()));
   std::shared_ptr<const CompiledVariant> warm = set.find(*args);
   bool better = false;
-  std::shared_ptr<LoadedKernel> ready = warm ? impl_->findLoaded(**device, *warm, policy, &better) : nullptr;
-  if (better && (*device)->checkNoCapture("loading", stream).ok()) // never while a graph is captured
+  std::shared_ptr<LoadedKernel> ready = warm ? impl_->findLoaded(device, *warm, policy, &better) : nullptr;
+  if (better && device.checkNoCapture("loading", stream).ok()) // never while a graph is captured
     ready = nullptr;
   if (!ready) {
     // Said before minutes may go into compiling what could not be loaded then.
-    KERNELC_RETURN_IF_ERROR((*device)->checkNoCapture(absl::StrCat("compiling and loading kernel '", signature().name, "'"), stream));
+    KERNELC_RETURN_IF_ERROR(device.checkNoCapture(absl::StrCat("compiling and loading kernel '", signature().name, "'"), stream));
     absl::StatusOr<std::shared_ptr<const CompiledVariant>> variant = set.get(*args, /*forDevice=*/true, policy != CompilePolicy::Strict);
     if (!variant.ok())
       return variant.status();
-    absl::StatusOr<std::shared_ptr<LoadedKernel>> loaded = impl_->getLoaded(**device, set, **variant, policy, *args);
+    absl::StatusOr<std::shared_ptr<LoadedKernel>> loaded = impl_->getLoaded(device, set, **variant, policy, *args);
     if (!loaded.ok())
       return loaded.status();
     ready = *std::move(loaded);
@@ -238,24 +278,33 @@ absl::StatusOr<BoundCall> JitKernel::bind(const Place &place, absl::Span<const L
   absl::StatusOr<BoundLaunch> bound = ready->bind(values, sizes);
   if (!bound.ok())
     return bound.status();
-  return BoundCall(shared_from_this(), place, *std::move(args), *std::move(bound), *ready, impl_->isFast(**device, *ready));
+  return BoundCall(shared_from_this(), place, *std::move(args), *std::move(bound), *ready, impl_->isFast(device, *ready));
 }
 
 absl::StatusOr<BoundCall> JitKernel::bindOnHost(const Place &place, absl::Span<const LaunchValue> values,
                                                 absl::Span<const NamedSize> sizes) {
-  absl::StatusOr<CheckedArgs> args = checkHostArguments(impl_->signature, values, sizes);
+  std::shared_ptr<int64_t[]> record;
+  int64_t *aligned = nullptr;
+  if (recordParam() >= 0) {
+    record = std::make_shared<int64_t[]>(impl_->faults.count() + 8);
+    aligned = reinterpret_cast<int64_t *>((reinterpret_cast<uintptr_t>(record.get()) + 63) / 64 * 64);
+  }
+  absl::StatusOr<CheckedArgs> args = checkHostArguments(impl_->signature, withRecord(values, aligned, 0), sizes);
   if (!args.ok())
     return args.status();
   std::shared_ptr<const CompiledVariant> variant;
   absl::Status ready = place.kind == Place::Cpu ? impl_->readyCpu(*args).status() : impl_->readyRunner(*args, &variant).status();
   if (!ready.ok())
     return ready;
-  return BoundCall(shared_from_this(), place, *std::move(args));
+  BoundCall bound(shared_from_this(), place, *std::move(args));
+  bound.record_ = std::move(record);
+  return bound;
 }
 
 absl::StatusOr<Kernel> JitKernel::variantFor(const std::string &target, absl::Span<const LaunchValue> values,
                                              absl::Span<const NamedSize> sizes) {
-  absl::StatusOr<CheckedArgs> args = checkArguments(impl_->signature, values, sizes, 0, 1);
+  alignas(64) static int64_t nothing[1]; // an address, of which nothing is read
+  absl::StatusOr<CheckedArgs> args = checkArguments(impl_->signature, withRecord(values, nothing, 0), sizes, 0, 1);
   if (!args.ok())
     return args.status();
   absl::StatusOr<std::shared_ptr<const CompiledVariant>> variant = impl_->setFor(target).get(*args);
@@ -297,6 +346,8 @@ absl::Status BoundCall::launch(cuda::StreamHandle stream) {
     return kernel_->callOnHost(place_, args_.args(), nullptr);
   if (isFast_)
     takeBetterCode(stream);
+  if (kernel_->recordParam() >= 0)
+    KERNELC_RETURN_IF_ERROR(kernel_->impl_->deviceFaults.take()); // of earlier launches
   if (!last_ || lastHandle_ != stream || stream == cuda::kStreamPerThread) {
     last_ = &kernel_->impl_->session->streamFor(*device_, stream);
     lastHandle_ = stream;

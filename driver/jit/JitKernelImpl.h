@@ -9,6 +9,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "driver/jit/Faults.h"
 #include "driver/jit/Session.h"
 #include "driver/jit/SessionState.h"
 #include "driver/jit/Tiers.h"
@@ -32,11 +33,17 @@ struct Serving {
 
 struct JitKernel::Impl {
   Impl(std::shared_ptr<SessionState> s, std::shared_ptr<Program> p, const Kernel &k)
-      : session(std::move(s)), program(std::move(p)), signature(k) {}
+      : session(std::move(s)), program(std::move(p)), signature(k), visible(k), faults(*program, k) {
+    if (faults.param() >= 0)
+      visible.params.erase(visible.params.begin() + faults.param());
+  }
 
   const std::shared_ptr<SessionState> session;
   const std::shared_ptr<Program> program;
   const Kernel &signature; ///< owned by the program
+  Kernel visible;
+  const FaultTexts faults;
+  DeviceFaults deviceFaults{faults};
 
   absl::Mutex mutex;
   std::shared_ptr<CpuKernel> cpu ABSL_GUARDED_BY(mutex);

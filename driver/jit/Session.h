@@ -103,6 +103,8 @@ private:
 
 /// Arguments checked, and on a GPU packed, once, to be launched many times. One thread at a time.
 class BoundCall {
+  friend class JitKernel;
+
 public:
   /// On the CPU or the emulator.
   BoundCall(std::shared_ptr<JitKernel> kernel, const Place &place, CheckedArgs args);
@@ -126,6 +128,7 @@ private:
   std::shared_ptr<JitKernel> kernel_;
   Place place_;
   Rebinding args_;
+  std::shared_ptr<int64_t[]> record_; ///< of guards, on the CPU and the emulator
   std::optional<BoundLaunch> launch_;
   Device *device_ = nullptr;     ///< of launch_
   SharedStream *last_ = nullptr; ///< of the stream used last
@@ -138,13 +141,20 @@ class JitKernel : public std::enable_shared_from_this<JitKernel> {
 public:
   /// Parameters, sizes and requirements; no variants.
   const Kernel &signature() const;
+  /// The same as the text has it: without the record of the kernel's guards (Faults.h).
+  const Kernel &visible() const;
+  /// That record among signature().params, which call and bind give where `values` lack it; -1: there is none.
+  int recordParam() const;
+  /// OutOfRange where a record says so, of a call with these sizes.
+  absl::Status checkRecord(const int64_t *record, const std::vector<int64_t> &sizes) const;
   Program &program() const;
   /// Of the whole text: what it says that hardly was meant, rendered with its line.
   const std::vector<std::string> &warnings() const;
   /// The session's threads.
   ThreadPool *threadPool() const;
 
-  /// Runs on `place`. `values` follow Kernel::params; their memory is the place's (host
+  /// Runs on `place`, and says what guards have found (OutOfRange; the results are there), on a GPU at a later call or
+  /// synchronisation. `values` follow Kernel::params; their memory is the place's (host
   /// memory on the CPU and the emulator). On a GPU the work is queued on `stream`
   /// (null: the default stream) and the call returns; else it has finished. A warm call
   /// may be captured into a graph; one that must compile or load is refused (see bind).
@@ -171,6 +181,12 @@ private:
   friend class BoundCall;
   absl::StatusOr<BoundCall> bindOnHost(const Place &place, absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes);
   absl::Status callOnHost(const Place &place, const CheckedArgs &args, CallReport *report);
+  absl::Status runOnHost(const Place &place, const CheckedArgs &args, CallReport *report);
+  /// `values` with the record `record`, if they lack it.
+  std::vector<LaunchValue> withRecord(absl::Span<const LaunchValue> values, int64_t *record, int device) const;
+  absl::StatusOr<BoundCall> bindOnDevice(Device &device, const Place &place, absl::Span<const LaunchValue> values,
+                                         absl::Span<const NamedSize> sizes, std::optional<cuda::StreamHandle> stream,
+                                         CompilePolicy policy);
   absl::Status callCpu(const CheckedArgs &args, CallReport *report);
   absl::Status callEmulator(const CheckedArgs &args, CallReport *report);
   std::unique_ptr<Impl> impl_;

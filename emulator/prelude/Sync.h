@@ -23,6 +23,10 @@ template <class T> KCE_PLAIN inline void kce_spoil(unsigned i, bool condition, T
   for (unsigned at = 0; at < sizeof(T); at++)
     __builtin_memcpy((char *)&value + at, &garbage[at % 2], 1);
 }
+template <class T, class V> KCE_PLAIN __attribute__((noinline)) void kc_write_once(T *to, V value) {
+  kce::seen(to, sizeof(T), kce::kWrite | kce::kOnce, __builtin_return_address(0));
+  *to = value;
+}
 namespace kce {
 template <class T> KCE_INLINE unsigned long long toBits(T v) {
   unsigned long long r = 0;

@@ -110,6 +110,13 @@ def Cu_AtomicOp : Cu_Op<"atomic", [MemoryEffects<[MemRead, MemWrite]>]> {
   let assemblyFormat = "$kind $value `,` $base `[` $indices `]` attr-dict `:` type($value) `,` type($base)";
 }
 
+def Cu_WriteOnceOp : Cu_Op<"write_once", [MemoryEffects<[MemWrite]>]> {
+  let summary = "writes an element of global memory that nothing else of the launch writes";
+  let description = [{ By the program's promise, which the emulator checks, of one thread's writes too. }];
+  let arguments = (ins AnyType:$value, AnyMemRef:$base, Variadic<Index>:$indices);
+  let assemblyFormat = "$value `,` $base `[` $indices `]` attr-dict `:` type($value) `,` type($base)";
+}
+
 def Cu_CpAsyncOp : Cu_Op<"cp_async", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "cp.async: `count` elements from global to shared memory, in the background";
   let description = [{ With `valid` false nothing is read and zeros are written. }];

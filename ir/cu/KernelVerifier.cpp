@@ -131,7 +131,7 @@ private:
           return all({checkAccess(o, o.getSource(), o.getSourceIndices()), checkAccess(o, o.getTarget(), o.getTargetIndices()),
                       checkCount(o, o.getCount(), 1, kMostCount, "count")});
         })
-        .Case([&](AtomicOp o) { return checkAccess(o, o.getBase(), o.getIndices()); })
+        .Case<AtomicOp, WriteOnceOp>([&](auto o) { return checkAccess(o, o.getBase(), o.getIndices()); })
         .Case([&](LdmatrixOp o) {
           return all({checkAccess(o, o.getSource(), o.getSourceIndices()), checkAccess(o, o.getTarget(), o.getTargetIndices()),
                       checkCount(o, o.getCount(), 1, 4, "count")});

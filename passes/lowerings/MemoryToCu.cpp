@@ -421,7 +421,7 @@ void lowerScatter(ThreadCode &c, tile::ScatterOp op) {
         guarded(c.b, loc, within, [&] {
           Value v = c.element(op.getValue(), open, loc);
           if (!op.getKind())
-            memref::StoreOp::create(c.b, loc, v, access.base(), access.address(subscripts));
+            cu::WriteOnceOp::create(c.b, loc, v, access.base(), access.address(subscripts));
           else if (Value copies = c.tallies.lookup(op.getBase()))
             cu::AtomicOp::create(c.b, loc, te::stringifyCombiner(*op.getKind()), v, copies, tallyAddress(c, op, subscripts));
           else

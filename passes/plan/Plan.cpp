@@ -3,6 +3,7 @@
 // ProductPlan, ProductFeed, UnitCheck) gives each launch its tiles, warps and unit.
 #include "passes/Passes.h"
 
+#include "ir/te/Faults.h"
 #include "ir/te/Fold.h"
 #include "ir/te/Precision.h"
 #include "ir/te/Scan.h"
@@ -88,6 +89,10 @@ bool Scheduler::schedule(LaunchPlan &l) {
 }
 
 void Scheduler::emitRemarks() {
+  for (const Fault &f : getFaults(kernel_))
+    emitRemark(f.loc) << f.what
+                      << " for some data: each call looks for the first such point, which takes a launch of its own; a "
+                         "condition, 'min(max(.., 0), ..)' or a bounds form ('.pad(0)') saves it";
   for (Diagnostic &d : remarks_)
     kernel_->getContext()->getDiagEngine().emit(std::move(d));
   remarks_.clear();

@@ -2,6 +2,7 @@
 // Tiles of launches that scatter, and whether blocks combine few elements in shared memory first.
 #include "passes/plan/Scheduler.h"
 
+#include "ir/te/Faults.h"
 #include "ir/te/TeShape.h"
 #include "passes/plan/AccessSummary.h"
 #include "llvm/Support/MathExtras.h"
@@ -15,7 +16,8 @@ void Scheduler::scheduleScatter(LaunchPlan &l, ScatterOp op) {
   scheduleElementwise(l);
   auto dims = llvm::seq<unsigned>(0, op.getShape().getNumResults());
   int64_t elements = knownPoints(op.getShape(), dims, facts_), bytes = op.getResult().getType().getElementTypeBitWidth() / 8;
-  if (op.isUnique() || (op.hasOrder() && !op.getAnyOrder()) || elements < 1 || elements > kBytes / bytes)
+  bool isRecord = !te::getFaults(op->getParentOfType<KernelOp>()).empty() && op.getName() == kRecord;
+  if (isRecord || op.isUnique() || (op.hasOrder() && !op.getAnyOrder()) || elements < 1 || elements > kBytes / bytes)
     return;
   int64_t points = knownPoints(l.extents, llvm::seq<unsigned>(0, l.extents.getNumResults()), likely_);
   if (points >= 0 && points < kPointsPerElement * elements)

@@ -3,6 +3,7 @@
 // ever more points by binary search; what is left is a sum over a segment for each row.
 #include "passes/Passes.h"
 
+#include "ir/te/Limits.h"
 #include "ir/te/TeShape.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/IR/IRMapping.h"
@@ -140,8 +141,16 @@ void ScatterSorter::shareOutDims() {
 LogicalResult ScatterSorter::checkSizes() {
   int64_t points = knownMax(points_, facts_), rows = knownMax(rows_, facts_);
   if (points >= int64_t(1) << kPointBits || rows >= int64_t(1) << (63 - kPointBits))
-    return op_.emitError() << "a scatter whose order counts sorts at most 2^" << kPointBits << " points into at most 2^" << 63 - kPointBits
-                           << " rows; here there may be " << points << " and " << rows << ": 'order(any)' has no such limit";
+    return op_.emitError() << "a scatter whose order counts sorts fewer than 2^" << kPointBits << " points into fewer than 2^"
+                           << 63 - kPointBits << " rows; here there may be " << (points < 0 ? "any number" : std::to_string(points))
+                           << " and " << (rows < 0 ? "any number" : std::to_string(rows)) << ": 'order(any)' has no such limit";
+  // Sizes that are open are asked by each launch.
+  std::string name = op_.getName().value_or("scatter").str();
+  auto kernel = op_->getParentOfType<KernelOp>();
+  if (points < 0)
+    addLimit(kernel, {points_, int64_t(1) << kPointBits, "points sorted for '" + name + "'"});
+  if (rows < 0)
+    addLimit(kernel, {rows_, int64_t(1) << (63 - kPointBits), "rows sorted for '" + name + "'"});
   return success();
 }
 

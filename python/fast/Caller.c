@@ -54,12 +54,19 @@ typedef struct {
   int num_entries, next_entry;
 } Caller;
 
-static void clear_entry(Entry *e) {
-  if (e->bound)
-    library.bound_destroy(e->bound);
-  Py_XDECREF(e->makers);
-  PyMem_Free(e->words);
-  memset(e, 0, sizeof *e);
+/* Without the interpreter lock: the library's threads may hold what it waits for, and the one that hears signals asks for that lock. */
+static void destroy_bound(kc_bound *bound) {
+  if (!bound)
+    return;
+  Py_BEGIN_ALLOW_THREADS library.bound_destroy(bound);
+  Py_END_ALLOW_THREADS
+}
+
+/* What was an entry and is one no more. Other threads may run meanwhile. */
+static void drop_entry(Entry e) {
+  Py_XDECREF(e.makers);
+  PyMem_Free(e.words);
+  destroy_bound(e.bound);
 }
 
 static Entry *find_entry(Caller *self, const Key *key, uint64_t hash) {
@@ -71,24 +78,25 @@ static Entry *find_entry(Caller *self, const Key *key, uint64_t hash) {
   return NULL;
 }
 
-/* The place for a new entry: a free one, else that of the oldest that is not in use; null: there is none. */
-static Entry *new_entry(Caller *self, const Key *key, uint64_t hash) {
+/* Keeps what is made for `key`, a bound call or makers, which it takes: in a free place, else in that of the oldest entry that is
+   not in use. Null: there is none, and the caller has it still. */
+static Entry *add_entry(Caller *self, const Key *key, uint64_t hash, kc_bound *bound, PyObject *makers) {
+  int64_t *words = PyMem_Malloc(sizeof(int64_t) * (key->length + 1));
   int place = self->num_entries < kEntries ? self->num_entries++ : -1;
   for (int tries = 0; place < 0 && tries < kEntries; ++tries) {
     int candidate = self->next_entry++ % kEntries;
     if (!self->entries[candidate].busy)
       place = candidate;
   }
-  if (place < 0)
+  if (place < 0 || !words) {
+    PyMem_Free(words);
     return NULL;
-  Entry *e = &self->entries[place];
-  clear_entry(e);
-  e->words = PyMem_Malloc(sizeof(int64_t) * (key->length + 1));
-  if (!e->words)
-    return NULL;
-  memcpy(e->words, key->words, sizeof(int64_t) * key->length);
-  e->length = key->length;
-  e->hash = hash;
+  }
+  memcpy(words, key->words, sizeof(int64_t) * key->length);
+  Entry *e = &self->entries[place], old = *e;
+  *e = (Entry){hash, words, key->length, bound, makers, 1};
+  drop_entry(old);
+  e->busy = 0; /* not taken by others meanwhile */
   return e;
 }
 
@@ -171,11 +179,10 @@ static int make_outputs(Caller *self, PyObject *args, PyObject **given, int firs
     PyObject *makers = PyObject_CallMethod((PyObject *)self, "_makers_for", "(O)", args);
     if (!makers)
       return -1;
-    if (!PyTuple_Check(makers) || PyTuple_Size(makers) != self->num_params - first || !(e = new_entry(self, &r->key, hash))) {
+    if (!PyTuple_Check(makers) || PyTuple_Size(makers) != self->num_params - first || !(e = add_entry(self, &r->key, hash, NULL, makers))) {
       Py_DECREF(makers);
       return PyErr_Occurred() ? -1 : 0;
     }
-    e->makers = makers;
   }
   PyObject *makers = e->makers;
   Py_INCREF(makers);
@@ -200,11 +207,9 @@ static Entry *bind_new(Caller *self, PyObject **given, const Key *key, uint64_t 
     return NULL;
   void *bound = PyLong_AsVoidPtr(handle);
   Py_DECREF(handle);
-  Entry *e = bound ? new_entry(self, key, hash) : NULL;
-  if (e)
-    e->bound = bound;
-  else if (bound)
-    library.bound_destroy(bound);
+  Entry *e = bound ? add_entry(self, key, hash, bound, NULL) : NULL;
+  if (!e)
+    destroy_bound(bound);
   return e;
 }
 
@@ -331,7 +336,7 @@ static PyObject *caller_setup(PyObject *object, PyObject *args) {
 static void caller_dealloc(PyObject *object) {
   Caller *self = (Caller *)object;
   for (int i = 0; i < self->num_entries; ++i)
-    clear_entry(&self->entries[i]);
+    drop_entry(self->entries[i]);
   Py_CLEAR(self->names);
   PyTypeObject *type = Py_TYPE(object);
   ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);

@@ -43,14 +43,17 @@ class Session:
         constants = {**(constants or {}), **named_constants}
         data = text.encode()
         numbers = {name: _number(name, value) for name, value in constants.items()}
-        named, count = _named({name: value for name, value in numbers.items() if isinstance(value, int)})
-        floats, float_count = _named({name: value for name, value in numbers.items() if isinstance(value, float)}, lib.NamedFloat)
+        kinds = {name: lib.NamedFloat if isinstance(value, float) else lib.NamedUnsigned if value >= 2**63 else lib.Named
+                 for name, value in numbers.items()}
+        (named, count), (floats, float_count), (unsigned, unsigned_count) = (
+            _named({name: value for name, value in numbers.items() if kinds[name] is kind}, kind)
+            for kind in (lib.Named, lib.NamedFloat, lib.NamedUnsigned))
         if schedule is not None and not isinstance(schedule, str):
             import json
             schedule = json.dumps(schedule)
         options = lib.CompileOptions(C.sizeof(lib.CompileOptions), file.encode() if file else None, named, count,
                                      precision.encode() if precision else None, schedule.encode() if schedule else None, None,
-                                     floats, float_count)
+                                     floats, float_count, unsigned, unsigned_count)
         handle = C.c_void_p()
         patiently(lambda: lib.check(lib.library().kc_compile(self._handle, data, len(data), C.byref(options), C.byref(handle))))
         return Program(self, handle, {"text": text, "file": file, "precision": precision, "schedule": schedule, "constants": numbers})

@@ -77,6 +77,10 @@ class NamedFloat(C.Structure):
     _fields_ = [("name", C.c_char_p), ("value", C.c_double)]
 
 
+class NamedUnsigned(C.Structure):
+    _fields_ = [("name", C.c_char_p), ("value", C.c_uint64)]
+
+
 class SessionOptions(C.Structure):
     _fields_ = [("size", C.c_size_t), ("cache_path", C.c_char_p), ("disk_cache", C.c_int32), ("max_variants", C.c_int32),
                 ("emulator_target", C.c_char_p), ("cpu_threads", C.c_int32), ("untuned", C.c_int32), ("compile", C.c_char_p)]
@@ -85,7 +89,8 @@ class SessionOptions(C.Structure):
 class CompileOptions(C.Structure):
     _fields_ = [("size", C.c_size_t), ("file_name", C.c_char_p), ("constants", C.POINTER(Named)), ("num_constants", C.c_size_t),
                 ("precision", C.c_char_p), ("schedule", C.c_char_p), ("schedule_name", C.c_char_p),
-                ("float_constants", C.POINTER(NamedFloat)), ("num_float_constants", C.c_size_t)]
+                ("float_constants", C.POINTER(NamedFloat)), ("num_float_constants", C.c_size_t),
+                ("unsigned_constants", C.POINTER(NamedUnsigned)), ("num_unsigned_constants", C.c_size_t)]
 
 
 class Param(C.Structure):

@@ -27,6 +27,8 @@ def named(values, struct=lib.Named):
                 raise TypeError(f"'{name}' must be an integer, got {value}")
             if not -2**63 <= value < 2**63:
                 raise ValueError(f"'{name}': {value} does not fit in i64")
+        elif struct is lib.NamedUnsigned and value >= 2**64:
+            raise ValueError(f"'{name}': {value} does not fit in u64")
         items[i] = struct(name.encode(), value)
     return items, len(values)
 

@@ -99,7 +99,8 @@ class _Writer:
         if isinstance(s, ast.With):
             return self.where(s, where)
         if isinstance(s, ast.Assert):
-            self.put(line, column - 1, "require " + self.segment(s.test))
+            word = "assert " if s.msg is not None else "require "  # of values, with what to say; of sizes
+            self.put(line, column - 1, word + self.segment(s.test) + (", " + self.segment(s.msg) if s.msg is not None else ""))
         elif isinstance(s, ast.Return) and not self.is_kernel and s.value is not None:
             self.put(line, column, self.segment(s.value))
         elif isinstance(s, ast.AnnAssign) and s.value is not None:

@@ -206,7 +206,7 @@ TEST_F(SizesOfKernels, AreTextOrADiagnostic) {
     ++refused;
     auto says = [&](const char *text) { return compiled.diagnostics.find(text) != std::string::npos; };
     const char *kNever = "no call can use this variant", *kImpossible = "cannot exist", *kBlocks = "blocks, and a GPU takes",
-               *kSorts = "sorts at most 2^32 points";
+               *kSorts = "sorts fewer than 2^32 points";
     const char *reason = says(kNever) ? kNever : says(kImpossible) ? kImpossible : says(kBlocks) ? kBlocks : says(kSorts) ? kSorts : "else";
     ++reasons[reason];
     EXPECT_FALSE(absl::IsInternal(compiled.status)) << c.name() << "\n" << compiled.status;

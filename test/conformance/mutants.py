@@ -2,6 +2,10 @@
 """Mutation scores (`kernelc check --mutate`) of examples and conformance kernels.
 
     python3 test/conformance/mutants.py build/ci/tools/kernelc [--update] [--jobs N]
+    python3 test/conformance/mutants.py BUNDLE/bin/kernelc --jobs 32 --within 520 --results mutants.jsonl
+
+The second form ends in time: what it has measured is in the file, and the same command goes on from there. It exits with 3 until
+all is measured. What took longer than --seconds is kept as that, and tried again with more of them.
 
 Fails where a score is below 98 %, or more than a quarter of all mutants are redundant, or where a kernel does worse than the table
 in docs/testing.md says: one was measured and is not now, or misses more. --update writes that table.
@@ -14,6 +18,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import time
 
 import corpus
@@ -21,17 +26,45 @@ import corpus
 SCORE, REDUNDANT = 98, 25
 
 
-def measure(kernelc, kernel, arch, seconds):
-    try:
-        run = subprocess.run([kernelc, "check", kernel.file, "--kernel", kernel.name, "--mutate", "--json", "--arch", arch],
-                             capture_output=True, text=True, timeout=seconds)
-    except subprocess.TimeoutExpired:
-        print(f"{kernel.title} {arch}: not done in {seconds} s", file=sys.stderr)
-        return None
-    if run.returncode not in (0, 1) or not run.stdout.startswith("{"):
-        print(f"{kernel.title} {arch}: {run.stderr.strip()[:300]}", file=sys.stderr)
-        return None
-    return json.loads(run.stdout)
+class Results:
+    """What is measured, by kernel and target, and the file that keeps it."""
+
+    def __init__(self, path, seconds, end):
+        self.path, self.seconds, self.end, self.known, self.lock, self.open = path, seconds, end, {}, threading.Lock(), 0
+        if path and os.path.exists(path):
+            for line in open(path):
+                title, arch, took, result = json.loads(line)
+                if result is not None or took >= seconds:
+                    self.known[title, arch] = result
+
+    def keep(self, kernel, arch, took, result):
+        with self.lock:
+            self.known[kernel.title, arch] = result
+            if self.path:
+                with open(self.path, "a") as f:
+                    f.write(json.dumps([kernel.title, arch, took, result]) + "\n")
+        return result
+
+    def measure(self, kernelc, kernel, arch):
+        if (kernel.title, arch) in self.known:
+            return self.known[kernel.title, arch]
+        left = self.end - time.time()
+        try:
+            if left <= 0:
+                raise subprocess.TimeoutExpired("", 0)
+            run = subprocess.run([kernelc, "check", kernel.file, "--kernel", kernel.name, "--mutate", "--json", "--arch", arch],
+                                 capture_output=True, text=True, timeout=min(self.seconds, left))
+        except subprocess.TimeoutExpired:
+            if left < self.seconds:  # the whole run's time is over
+                with self.lock:
+                    self.open += 1
+                return None
+            print(f"{kernel.title} {arch}: not done in {self.seconds} s", file=sys.stderr)
+            return self.keep(kernel, arch, self.seconds, None)
+        if run.returncode not in (0, 1) or not run.stdout.startswith("{"):
+            print(f"{kernel.title} {arch}: {run.stderr.strip()[:300]}", file=sys.stderr)
+            return self.keep(kernel, arch, 1e9, None)
+        return self.keep(kernel, arch, self.seconds, json.loads(run.stdout))
 
 
 def cell(r):
@@ -39,12 +72,12 @@ def cell(r):
 
 
 def table():
-    """{(title, target): (measured, missed)} of docs/testing.md."""
+    """{(title, target): (measured, missed, mutants)} of docs/testing.md."""
     page = open(os.path.join(corpus.ROOT, "docs", "testing.md")).read()
     rows = re.findall(r"^\| (.*?) \|\n", page[page.index("<!-- mutants -->"):page.index("<!-- end of mutants -->")], re.M)
     rows = [row.split(" | ") for row in rows]
     targets = next(row[1:] for row in rows if row[0] == "kernel")
-    return {(row[0], target): (text != "not measured", int((re.search(r"(\d+) missed", text) or [0, 0])[1]))
+    return {(row[0], target): (text != "not measured", int((re.search(r"(\d+) missed", text) or [0, 0])[1]), int((re.match(r"\d+", text) or [999])[0]))
             for row in rows if ": " in row[0] for target, text in zip(targets, row[1:])}
 
 
@@ -56,21 +89,27 @@ def main():
     parser.add_argument("--update", action="store_true")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seconds", type=int, default=900, help="for each kernel and target")
+    parser.add_argument("--within", type=float, default=1e9, help="seconds for the whole run; exit status 3: not all is measured")
+    parser.add_argument("--results", help="a file that keeps what is measured, for the next run")
     options = parser.parse_args()
     text = f"| kernel | {' | '.join(options.arch)} |\n|---|{'---|' * len(options.arch)}\n"
     total, why, low = collections.Counter(), collections.Counter(), []
-    start, before = time.time(), {} if options.update else table()
+    start, known = time.time(), table()
+    before = {} if options.update else known
     kernels = [k for k in corpus.kernels() if options.only in k.title or options.only in k.file]
+    results_of = Results(options.results, options.seconds, start + options.within)
     pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
-    running = [[pool.submit(measure, options.kernelc, kernel, arch, options.seconds) for arch in options.arch] for kernel in kernels]
-    for kernel, measured in zip(kernels, running):
-        results = [m.result() for m in measured]
+    pairs = [(kernel, arch) for kernel in kernels for arch in options.arch]
+    pairs.sort(key=lambda pair: -known.get((pair[0].title, pair[1]), (False, 0, 0))[2])  # the longest ones first
+    running = {pair: pool.submit(results_of.measure, options.kernelc, *pair) for pair in pairs}
+    for kernel in kernels:
+        results = [running[kernel, arch].result() for arch in options.arch]
         text += f"| {kernel.title} | {' | '.join(map(cell, results))} |\n"
         print(text.splitlines()[-1], flush=True)
         for arch, r in zip(options.arch, results):
-            measured, missed = before.get((kernel.title, arch), (True, None))
+            measured, missed, _ = before.get((kernel.title, arch), (True, None, 0))
             if r is None:
-                if measured:
+                if measured and not results_of.open:
                     low.append(f"{kernel.title} {arch}: not measured")
                 continue
             if missed is not None and r["missed"] > missed:
@@ -87,6 +126,9 @@ def main():
     for reason, count in why.most_common():
         text += f"| {count} | {reason} |\n"
     print(text[text.index("\nTogether"):], f"{time.time() - start:.0f} s", *low, sep="\n")
+    if results_of.open:
+        print(f"{results_of.open} pairs of kernel and target are still to be measured: the same command again goes on")
+        return 3
     if options.update:
         corpus.replace_table(os.path.join(corpus.ROOT, "docs", "testing.md"), "mutants", text)
     return 1 if low or total["redundant"] * 100 > REDUNDANT * n else 0

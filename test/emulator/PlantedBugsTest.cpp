@@ -56,6 +56,16 @@ TEST(PlantedBugs, MissingBarrierBetweenWriteAndRead) {
   p.clean("s[t] = x[t]; __syncthreads(); y[t] = s[63 - t];");
 }
 
+TEST(PlantedBugs, APromiseThatPointsNeverMeet) {
+  Planted p;
+  // One thread's own writes, and those of two: of a promise, ordered or not.
+  p.finds("kc_write_once(&y[2 * t], 1.0f);\nkc_write_once(&y[2 * t + (t != 5)], 2.0f);", K::WrittenTwice,
+          {"two points of a 'unique' scatter write 'y' at byte 40", "planted.kc:10", "planted.kc:11", "thread (5,0,0)"});
+  p.finds("kc_write_once(&y[t], 1.0f);\n__syncthreads();\nif (t == 0) kc_write_once(&y[7], 2.0f);", K::WrittenTwice,
+          {"'y' at byte 28", "planted.kc:10", "planted.kc:12"});
+  p.clean("y[t] = 0.0f; kc_write_once(&y[t], 1.0f); kc_write_once(&y[t + 64], 1.0f);");
+}
+
 TEST(PlantedBugs, FoundForEverySchedule) {
   for (uint64_t seed = 0; seed < 5; seed++) {
     Planted p;

@@ -144,6 +144,23 @@ void addReplacing(std::vector<HelperCaseMaker> &cases, const std::string &kind, 
   cases.push_back(replacing);
 }
 
+void addWriteOnce(std::vector<HelperCaseMaker> &cases) {
+  HelperCaseMaker once{"write_once", 75, 75, {"kc_write_once"}, nullptr};
+  once.make = [once] {
+    auto x = randomBits<uint16_t>(size_t(kBlocks * kThreads), 145), y = x;
+    for (size_t i = 0; i < x.size(); i++)
+      y[i * 7 % x.size()] = x[i];
+    return CaseBuilder(once)
+        .input("x", x)
+        .output("y", y)
+        .launch("permute", kThreads,
+                "  int i = 64 * blockIdx.x + threadIdx.x;\n  kc_write_once(&y[i * 7 % " + std::to_string(x.size()) + "], x[i]);", 0,
+                kBlocks)
+        .build();
+  };
+  cases.push_back(once);
+}
+
 template <class T> T special(size_t i) {
   constexpr T inf = std::numeric_limits<T>::infinity();
   const T values[] = {T(0), -T(0), T(1.5), -T(2), i % 293 == 5 ? inf : T(3), i % 401 == 7 ? -inf : T(-7), T(i % 19) - 9};
@@ -161,6 +178,7 @@ template <class T> T largest(T a, T b) { return a != a || b != b ? oneNan<T>() :
 template <class T> T smallest(T a, T b) { return a != a || b != b ? oneNan<T>() : a < b || (a == b && std::signbit(a)) ? a : b; }
 
 void addReplacingAtomics(std::vector<HelperCaseMaker> &cases) {
+  addWriteOnce(cases);
   addReplacing<float>(cases, "max", "f32", -std::numeric_limits<float>::infinity(), largest<float>, special<float>);
   addReplacing<float>(cases, "min", "f32", std::numeric_limits<float>::infinity(), smallest<float>, special<float>);
   addReplacing<double>(cases, "max", "f64", -std::numeric_limits<double>::infinity(), largest<double>, special<double>);

@@ -160,7 +160,24 @@ class Call:
             shape.append(max(hi - lo, 0))
         return shape
 
+    def _assert(self, statement):
+        scope, indices, _ = self._scope(statement)
+        ranges, conditions = self._where(statement, scope, indices)
+        value = elaborate(statement.value, scope)
+        loops = []
+        for name, symbol in indices.items():
+            known = ranges.get(symbol) or (None, None)
+            if None in known:
+                known = [k or f for k, f in zip(known, infer(symbol, [value, *conditions]))]
+            loops.append(Loop(symbol, *known))
+        checks, holds = [compiled(c) for c in conditions], compiled(value)
+        for at in _points(loops):
+            if all(check(at) for check in checks) and holds(at) is False:
+                raise KcError("an assertion fails")
+
     def _assign(self, statement):
+        if statement.op == "assert":
+            return self._assert(statement)
         tensor = self.outputs.get(statement.name)
         if tensor is None:
             raise KcError(f"'{statement.name}' is no output")
@@ -245,8 +262,10 @@ class Call:
             flat = 0
             for place, n in zip(places, tensor.shape):
                 i = place(at)
-                if i is None or not 0 <= i < n:
-                    raise Limit  # a fault of the call, not of the program
+                if i is None or (None in chosen and not 0 <= i < n):
+                    raise Limit
+                if not 0 <= i < n:
+                    raise KcError(f"'{tensor.name}' is written at {i}, outside of {tensor.shape}")
                 flat = flat * n + i
             if None in chosen:
                 vague.add(flat)
@@ -335,7 +354,7 @@ class Call:
     def _identities(self, kind, tensor, value, old):
         from .reduce import identity
         one = identity(kind, tensor.type) if kind not in ("any", "all") else kind == "all"
-        one = round_float(one, tensor.type) if is_float(tensor.type) else one
+        one = round_float(one, tensor.type) if is_float(tensor.type) else bool(one) if tensor.type is BOOL else one
         return [one if v is UNDEFINED else v for v in old]
 
     @staticmethod

@@ -72,11 +72,21 @@ class Parser:
         while not self.accept("}"):
             if self.accept("require"):
                 requires.append(self.expression())
+            elif self.peek().text == "assert" and self.peek(1).text not in ("[", "=", "+", "*", "."):
+                body.append(self.assertion())
             elif self.peek().text in ("precision", "tolerance") and self.peek(1).text == "(":
                 raise Unsupported(f"the policy '{self.peek().text}'")
             else:
                 body.append(self.statement())
         return tree.Kernel(name, params, requires, body)
+
+    def assertion(self):
+        """assert CONDITION, "TEXT" where .."""
+        self.at += 1
+        value = self.expression()
+        if self.accept(","):
+            self.at += 1
+        return tree.Assign("", [], "assert", value, self.where())
 
     def param(self, role):
         if self.peek(1).kind == "name" and self.peek().text in ("inout", "const"):
@@ -186,15 +196,19 @@ class Parser:
             raise KcError(f"expected an assignment, got '{op}' at {self.peek().at}")
         self.at += 2 if own else 1
         value = self.expression()
-        where = []
-        if self.accept("where"):
-            where.append(self.entry())
-            while self.accept(","):
-                where.append(self.entry())
+        where = self.where()
         if let:
             return tree.Let(name, subscripts, kind, value, where)
         self.any_order()
         return tree.Assign(name, subscripts, op, value, where, unique)
+
+    def where(self):
+        entries = []
+        if self.accept("where"):
+            entries.append(self.entry())
+            while self.accept(","):
+                entries.append(self.entry())
+        return entries
 
     def entry(self):
         """Of a bracket or a `where`: `k in a:b`, or an expression."""

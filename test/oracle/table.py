@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The oracle's own test: programs with results worked out by hand. No compiler takes part.
+"""Programs with results worked out by hand: the oracle's own test, and then the compiler's.
 
 A row: what it shows, the body and the signature of a kernel, its arguments, and what comes out."""
 import math
@@ -21,6 +21,11 @@ ROWS = [
     ("unique writes, the rest is 0", "p: i32[N], g: f32[N]) -> (y: f32[4]", "y.unique[p[n]] = g[n]", {"p": ([3], [3, 0, 1]), "g": X}, {"y": [2.0, 4.0, 0.0, 1.0]}),
     ("a condition leaves points out", "p: i32[N], g: f32[N]) -> (y: f32[1]", "y[p[n]] += g[n] where g[n] > 1", {"p": ([3], [0] * 3), "g": X}, {"y": [6.0]}),
     ("order(any)", "p: i32[N], g: f32[N]) -> (y: f32[1]", "y[p[n]] += g[n] order(any)", {"p": ([3], [0] * 3), "g": X}, {"y": [7.0]}),
+    ("bools that no point names", "x: bool[N]) -> (y: bool[4]", "y[n % 4] xor= x[n]", {"x": ([3], [False, True, True])}, {"y": [False, True, True, False]}),
+    # Data that lead outside, and assertions.
+    ("a guarded read that nothing excludes", "t: f32[N], p: i32[M], c: bool[M]) -> (y: f32[M]", "y[i] = t[p[i]] if c[i] else -1",
+     {"t": X, "p": ([2], [7, 2]), "c": ([2], [False, True])}, {"y": [-1.0, 4.0]}),
+    ("an assertion that holds", "x: f32[N]) -> (y: f32[N]", "assert x[i] > 0, \"positive\" y[i] = x[i] assert y[i] < 9 where i > 0", {"x": X}, {"y": [1.0, 2.0, 4.0]}),
     # Ranges.
     ("a range follows from the dim", "x: f32[N]) -> (y: f32[]", "y[] = sum[k](x[k])", {"x": X}, {"y": [7.0]}),
     ("a range in a bracket", "x: f32[N]) -> (y: f32[]", "y[] = sum[k in 1:N](x[k])", {"x": X}, {"y": [6.0]}),
@@ -36,9 +41,9 @@ ROWS = [
     # Bounds forms.
     ("pad", "x: f32[N]) -> (y: f32[N]", "y[i] = x.pad(9)[i - 1]", {"x": X}, {"y": [9.0, 1.0, 2.0]}),
     ("edge", "x: f32[N]) -> (y: f32[N]", "y[i] = x.edge[i + 2]", {"x": X}, {"y": [4.0, 4.0, 4.0]}),
-    ("reflect, again and again", "x: f32[N], p: i32[M]) -> (y: f32[M]", "y[i] = x.reflect[p[i]]", {"x": X, "p": ([5], [-1, 3, 4, 5, -5])}, {"y": [2.0, 2.0, 1.0, 2.0, 2.0]}),
-    ("wrap", "x: f32[N], p: i32[M]) -> (y: f32[M]", "y[i] = x.wrap[p[i]]", {"x": X, "p": ([3], [-1, 3, -4])}, {"y": [4.0, 1.0, 4.0]}),
-    ("a huge u64 subscript is beyond the end", "x: f32[N], p: u64[M]) -> (y: f32[M]", "y[i] = x.edge[p[i]]", {"x": X, "p": ([2], [2**63, 0])}, {"y": [4.0, 1.0]}),
+    ("reflect, again and again", "x: f32[N], p: i32[M]) -> (y: f32[M]", "require N >= 1 y[i] = x.reflect[p[i]]", {"x": X, "p": ([5], [-1, 3, 4, 5, -5])}, {"y": [2.0, 2.0, 1.0, 2.0, 2.0]}),
+    ("wrap", "x: f32[N], p: i32[M]) -> (y: f32[M]", "require N >= 1 y[i] = x.wrap[p[i]]", {"x": X, "p": ([3], [-1, 3, -4])}, {"y": [4.0, 1.0, 4.0]}),
+    ("a huge u64 subscript is beyond the end", "x: f32[N], p: u64[M]) -> (y: f32[M]", "require N >= 1 y[i] = x.edge[p[i]]", {"x": X, "p": ([2], [2**63, 0])}, {"y": [4.0, 1.0]}),
     ("a condition around an access", "x: f32[N]) -> (y: f32[N]", "y[i] = x[i - 1] if i > 0 else 0", {"x": X}, {"y": [0.0, 1.0, 2.0]}),
     ("gathers whose values fit", "t: f32[4], p: i32[M], c: bool[M]) -> (y: f32[M], z: f32[M], w: f32[M]", "y[i] = t[p[i] & 3] z[i] = t[c[i]] w[i] = t[p[i]] if 0 <= p[i] < 4 else -1",
      {"t": ([4], [1.0, 2.0, 4.0, 8.0]), "p": ([3], [-1, 2, 5]), "c": ([3], [True, False, True])}, {"y": [8.0, 4.0, 2.0], "z": [2.0, 1.0, 2.0], "w": [-1.0, 4.0, -1.0]}),
@@ -55,10 +60,13 @@ ROWS = [
     ("the narrowest type that is known", "x: i8[N], z: u8[N], w: i32[N]) -> (a: i32[], b: i32[], c: i32[], d: i32[], e: i32[], f: i32[]",
      "a[] = max[k](x[k]) b[] = min[k](w[k] & 15) c[] = max[k](x[k] + x[k]) d[] = min[k](i32(x[k])) let t[k] = z[k] // 2 e[] = min[k](t[k]) f[] = max[k](x[k] | 3)",
      {"x": EMPTY, "z": EMPTY, "w": EMPTY}, {"a": [-128], "b": [15], "c": [-2**31], "d": [2**31 - 1], "e": [255], "f": [-128]}),
+    ("a cast has its own type, of a narrow value, too", "x: i8[N], z: u8[N], w: i32[N]) -> (a: i32[], b: i32[], c: u32[], d: i64[], e: i32[]",
+     "a[] = max[k](i32(i8(w[k]))) b[] = min[k](i32(z[k] & 15)) c[] = min[k](u32(z[k])) d[] = max[k](i64(x[k])) e[] = max[k](i8(i32(x[k])))",
+     {"x": EMPTY, "z": EMPTY, "w": EMPTY}, {"a": [-2**31], "b": [2**31 - 1], "c": [2**32 - 1], "d": [-2**63], "e": [-128]}),
     ("a reducing assignment starts at its output's identity", "x: i8[N]) -> (a: i8[], b: i32[]", "a[] max= x[k] b[] max= x[k]", {"x": EMPTY}, {"a": [-128], "b": [-2**31]}),
     ("argmax of nothing from 2 on", "x: f32[N]) -> (y: i64[]", "y[] = argmax[k in 2:N](x[k])", {"x": ([2], [1.0, 2.0])}, {"y": [-1]}),
     # Positions and NaN.
-    ("argmax is the index's value", "x: f32[N]) -> (y: i64[M]", "y[i] = argmax[k in 2 * i:2 * i + 2](x.edge[k])", {"x": ([4], [1.0, 2.0, 4.0, 3.0])}, {"y": [1, 2]}, {"M": 2}),
+    ("argmax is the index's value", "x: f32[N]) -> (y: i64[M]", "require N >= 1 y[i] = argmax[k in 2 * i:2 * i + 2](x.edge[k])", {"x": ([4], [1.0, 2.0, 4.0, 3.0])}, {"y": [1, 2]}, {"M": 2}),
     ("the first of equals", "x: f32[N]) -> (y: i64[], z: i64[]", "y[] = argmax[k](x[k]) z[] = argmin[k](x[k])", {"x": ([4], [2.0, 1.0, 2.0, 1.0])}, {"y": [0], "z": [1]}),
     ("NaN wins argmax, loses argmin", "x: f32[N]) -> (y: i64[], z: i64[]", "y[] = argmax[k](x[k]) z[] = argmin[k](x[k])", {"x": ([4], [1.0, NAN, NAN, INF])}, {"y": [1], "z": [0]}),
     ("positions over several indices", "x: f32[M, N]) -> (y: i64[], z: i64[], w: i64[]", "y[] = argmax[i, j](x[i, j]) z[] = argmin[j, i in 1:M](x[i, j]) w[] = argmax[i, j in 1:N, x[i, j] < 4](x[i, j])",
@@ -165,6 +173,9 @@ NONE = [
     ("mixes", "x: f32[N]) -> (y: f32[N]", "y[i] = x[i] * i", {"x": X}),
     ("cannot store", "x: f32[N]) -> (y: i32[N]", "y[i] = x[i]", {"x": X}),
     ("not", "x: f32[N], z: f32[N]) -> (y: f32[N]", "y[i] = x[i]", {"x": X, "z": ([2], [0.0, 0.0])}),
+    ("outside", "t: f32[N], p: i32[M]) -> (y: f32[M]", "y[i] = t[p[i]]", {"t": X, "p": ([2], [0, 3])}),
+    ("outside", "p: i32[N], g: f32[N]) -> (y: f32[2]", "y[p[n]] += g[n]", {"p": ([3], [0, -1, 1]), "g": X}),
+    ("assertion", "x: f32[N]) -> (y: f32[N]", "assert x[i] < 4 y[i] = x[i]", {"x": X}),
     ("requirement", "x: f32[N]) -> (y: f32[N]", "require N % 2 == 0 y[i] = x[i]", {"x": X}),
     ("no N makes", "x: f32[2 * N]) -> (y: f32[N]", "y[i] = x[i]", {"x": X}),
 ]

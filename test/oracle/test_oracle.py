@@ -97,10 +97,19 @@ def plan(device):
 
 
 class Compared(unittest.TestCase):
-    """Fixed seeds, a fixed number of programs of each kind."""
+    """The programs of the table; then fixed seeds, a fixed number of programs of each kind."""
+
+    def rows(self, device, tally):
+        for what, signature, body, arguments, _, *more in ROWS:
+            sizes, functions = more + [{}, ""][len(more):]
+            text = f"{functions}\ndef f({signature}) {{ {body} }}"
+            shapes = {name: tensor.shape for name, tensor in run(text, arguments, sizes).items()}
+            with self.subTest(what):
+                check(Case(text, arguments, shapes, sizes), device, TARGETS[-1], tally)
 
     def compared(self, device):
         tally = Tally()
+        self.rows(device, tally)
         for target, kinds, count, number in plan(device):
             compare(device, target, kinds, count, number, True, tally)
         print(f"{device}: {tally}", file=sys.stderr)

@@ -303,6 +303,16 @@ Result cuMemAlloc(DevicePtr *p, size_t bytes) {
   state().memory[*p] = bytes;
   return kSuccess;
 }
+Result cuMemHostAlloc(void **p, size_t bytes, unsigned flags) {
+  ENTER_CONTEXT(cuMemHostAlloc)
+  if (Result r = forbidInCapture("cuMemHostAlloc"))
+    return r;
+  if (flags != 3) // portable and mapped: any device may write to it
+    return misuse("cuMemHostAlloc that is not for all devices");
+  *p = std::aligned_alloc(512, (bytes + 511) / 512 * 512);
+  state().memory[reinterpret_cast<DevicePtr>(*p)] = bytes;
+  return kSuccess;
+}
 Result cuMemFree(DevicePtr p) {
   ENTER_CONTEXT(cuMemFree)
   if (!state().memory.erase(p))

@@ -84,6 +84,28 @@ int main(void) {
     kc_kernel_destroy(constant);
   }
   {
+    /* One of u64 has its upper half, and one of i64 takes no number of it. */
+    static const char kConst[] = "def f(const c: u64) -> (y: u64[]) { y[] = c }";
+    static const char kSigned[] = "def f(const c: i64) -> (y: i64[]) { y[] = c }";
+    kc_named_unsigned c = {"c", UINT64_MAX - 1};
+    kc_compile_options options = {sizeof options};
+    uint64_t got = 0;
+    kc_tensor t = {&got, {KC_DEVICE_CPU, 0}, 0, {1, 64, 1}, NULL, NULL, 0};
+    kc_value value = {KC_VALUE_TENSOR, &t, 0, 0};
+    kc_kernel *constant;
+    options.unsigned_constants = &c;
+    options.num_unsigned_constants = 1;
+    CHECK(kc_compile(session, kConst, strlen(kConst), &options, &program) == KC_OK);
+    CHECK(kc_program_kernel(program, 0, &constant) == KC_OK);
+    kc_program_destroy(program);
+    CHECK(kc_call(constant, cpu, &value, 1, NULL, 0, NULL) == KC_OK && got == UINT64_MAX - 1);
+    kc_kernel_destroy(constant);
+    CHECK(kc_compile(session, kSigned, strlen(kSigned), &options, &program) == KC_INVALID_ARGUMENT);
+    c.value = 7;
+    CHECK(kc_compile(session, kSigned, strlen(kSigned), &options, &program) == KC_OK);
+    kc_program_destroy(program);
+  }
+  {
     /* Records of a schedule reach the CUDA text; a wrong one is named. */
     kc_compile_options options = {sizeof options};
     kc_kernel *scheduled;

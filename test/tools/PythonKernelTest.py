@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import inspect
 import os
 import pickle
@@ -50,7 +51,19 @@ def pairs(x: f32[N], inout_: inout[f32[N]], *, y: f32[N], least: f32[()], flags:
     v[()] = spread[i](x[i])
 
 
+@kernelc.kernel
+def roots(x: f32[N], *, y: f32[N]):
+    assert x[i] >= 0, "roots are of numbers that are not negative"
+    y[i] = sqrt(x[i])
+
+
 class Decorated(unittest.TestCase):
+    def test_an_assert_with_a_text_is_of_values(self):
+        np.testing.assert_array_equal(roots(np.array([0, 4], np.float32)), [0, 2])
+        with self.assertRaisesRegex(kernelc.KernelcError, "roots are of numbers that are not negative at i = 1") as raised:
+            roots(np.array([0, -4, -1], np.float32))
+        self.assertEqual(raised.exception.line, roots.__wrapped__.__code__.co_firstlineno + 2)
+
     def test_the_same_as_numpy(self):
         rng = np.random.default_rng(1)
         x, w, b = rng.random((5, 7), np.float32), rng.random((3, 7), np.float32), rng.random(3, np.float32)
@@ -115,6 +128,83 @@ class Decorated(unittest.TestCase):
         np.testing.assert_array_equal(again(np.ones((1, 1), np.float32), np.ones((1, 1), np.float32), np.ones(1, np.float32)), [[2]])
         error = pickle.loads(pickle.dumps(kernelc.KernelcError(3, "f.kc:1:2: error: x")))
         self.assertEqual((str(error), error.code, error.line, error.column), ("f.kc:1:2: error: x", 3, 1, 2))
+
+    def test_data_that_lead_outside_are_said_with_their_point(self):
+        program = kernelc.compile("""
+def embed(table: f32[V, D], x: i32[N]) -> (y: f32[N, D]) { y[n, d] = table[x[n], d] }
+def part(table: f32[V], x: i64[N], m: bool[N]) -> (y: f32[N]) { y[n] = table[x[n]] if m[n] else -1 }
+def summed(table: f32[V], x: u8[N, K], len: i32[N]) -> (y: f32[N]) { y[n] = sum[k in 0:len[n]](table[x[n, k]]) }
+def put(at: i32[N], g: f32[N]) -> (y: f32[R]) { y[at[n]] += g[n] where n > 0 }
+def write(at: u64[N], g: f32[N]) -> (y: f32[R]) { y.unique[at[n]] = g[n] }
+def twice(t: f32[V], p: i32[M], x: i32[N]) -> (y: f32[N]) { y[n] = t[p[x[n]]] }
+def scalar(t: f32[V], n: i64) -> (y: f32[]) { y[] = t[n] }
+def softmaxed(t: f32[V], x: i32[M, N]) -> (y: f32[M, N]) { y[i, j] = softmax[j](t[x[i, j]]) }
+def inplace(at: i32[N], inout y: f32[R]) { y[i] = 2 * y.pad(0)[i] y[at[n]] max= 1 }""")
+        t, flags, ones = np.arange(10, dtype=np.float32), np.array([True, False, True]), np.ones(3, np.float32)
+        i32, u8, u64 = (lambda *x, t=t: np.array(x, t) for t in (np.int32, np.uint8, np.uint64))
+        rows = np.array([[1, 2, 99], [3, 4, 200]], np.uint8)
+        for device in ("cpu", "emulator"):
+            def said(kernel, *args, point=None, line=None, **sizes):
+                if point is None:
+                    return getattr(program, kernel)(*args, device=device, **sizes)
+                with self.assertRaisesRegex(kernelc.KernelcError, f" leaves 0:[A-Z]+{point} ") as raised:
+                    getattr(program, kernel)(*args, device=device, **sizes)
+                self.assertEqual((raised.exception.code, raised.exception.line), (11, line))
+            table = t.reshape(5, 2)
+            np.testing.assert_array_equal(said("embed", table, i32(4, 0)), [[8, 9], [0, 1]])
+            said("embed", table, i32(1, 2, 5, -1), point=" at n = 2", line=2)
+            said("embed", table, i32(1, -2**31), point=" at n = 1", line=2)
+            said("embed", table[:0], i32(0), point=" at n = 0", line=2)
+            self.assertEqual(said("embed", table[:, :0], i32(7)).shape, (1, 0))  # nothing is read
+            np.testing.assert_array_equal(said("part", t, np.array([1, 50, 3]), flags), [1, -1, 3])
+            said("part", t, np.array([1, 3, 2**40]), flags, point=" at n = 2", line=3)
+            np.testing.assert_array_equal(said("summed", t, rows, i32(2, 2)), [3, 7])
+            said("summed", t, rows, i32(2, 3), point=" at n = 1, k = 2", line=4)
+            np.testing.assert_array_equal(said("put", i32(-5, 0, 1), ones, R=2), [1, 1])
+            said("put", i32(0, 0, 2), ones, R=2, point=" at n = 2", line=5)
+            said("write", u64(0, 2**63, 1), ones, R=3, point=" at n = 1", line=6)
+            said("twice", t, i32(3, 100), i32(0, 1), point=" at n = 1", line=7)
+            said("twice", t, i32(3, 100), i32(0, 5), point=" at n = 1", line=7)
+            self.assertEqual(said("scalar", t, 9), 9)
+            said("scalar", t, -1, point="", line=8)
+            said("softmaxed", t, np.array([[1, 2], [3, 10]], np.int32), point=" at i = 1, j = 1", line=9)
+            y = np.zeros(2, np.float32)
+            said("inplace", i32(1, 2), y, point=" at n = 1", line=10)
+            np.testing.assert_array_equal(y, [0, 1])  # the results are there
+            bound = program.embed.bind(table, i32(1, 9), device=device)
+            self.assertRaisesRegex(kernelc.KernelcError, "at n = 1", bound.launch)
+        self.assertEqual(len(program.embed.params), 3)  # no one sees the record
+        program.embed(table, i32(0))
+        out = np.zeros((1, 2), np.float32)
+        for index, fails in ((1, False), (5, True), (2, False)):  # the warm path
+            with self.assertRaises(kernelc.KernelcError) if fails else contextlib.nullcontext():
+                program.embed(table, i32(index), out)
+            np.testing.assert_array_equal(out, [[0, 0]] if fails else table[index:index + 1])
+
+    def test_assertions_are_said_with_their_point(self):
+        program = kernelc.compile("""
+def f(x: f32[M, N], lo: f32) -> (y: f32[M, N]) {
+  assert x[i, j] >= lo, "x is below lo"
+  let s[i] = sum[j](x[i, j])
+  assert isfinite(s[i])
+  assert s[i] > 0 or i < 1, "rows" where i in 0:M
+  assert lo > -5
+  y[i, j] = x[i, j] / s[i]
+  assert y[i, j] < 2 where j >= i
+}""")
+        for device in ("cpu", "emulator"):
+            for x, lo, said in (([[1, 2], [3, 4]], 0, None), ([[1, 2], [3, -4]], 0, ":3:3: assertion failed: x is below lo at i = 1, j = 1"),
+                                ([[1, 2], [3, -4]], -4.5, ":6:3: assertion failed: rows at i = 1"),
+                                ([[1, np.inf], [3, 4]], 0, r":5:3: assertion failed: isfinite\(s\[i\]\) at i = 0"),
+                                ([[1, 2], [3, 4]], -6, ":7:3: assertion failed: lo > -5 "),
+                                ([[1, -2], [3, 4]], -4, r":9:3: assertion failed: y\[i, j\] < 2 at i = 0, j = 1")):
+                x = np.array(x, np.float32)
+                if said is None:
+                    np.testing.assert_allclose(program.f(x, lo, device=device), x / x.sum(1, keepdims=True), rtol=1e-6)
+                    continue
+                with self.assertRaisesRegex(kernelc.KernelcError, said) as raised:
+                    program.f(x, lo, device=device)
+                self.assertEqual(raised.exception.code, 11)
 
     def test_load_and_constants_of_any_name(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -113,6 +113,10 @@ class Calls(unittest.TestCase):
     def test_numbers_arrive_exactly_or_not_at_all(self):
         k = kernelc.compile("def f(const c: f32, const b: bool = False) -> (y: f32[N]) { y[i] = c if not b else 0.0 }", c=2.5)
         self.assertEqual(k(N=2)[1], 2.5)
+        for value in (2**64 - 1, 2**63, 2**63 - 1, 0):
+            self.assertEqual(kernelc.compile("def f(const c: u64) -> (y: u64[]) { y[] = c }", c=value)().item(), value)
+        with self.assertRaisesRegex(kernelc.KernelcError, "'c' is set to 9223372036854775808"):
+            kernelc.compile("def f(const c: i64) -> (y: i64[]) { y[] = c }", c=2**63)
         for kind, value in (("u64", 2**64 - 1), ("u64", 2**63), ("i64", -2**63), ("f32", 2**70), ("f64", 2**70), ("f32", 0.5),
                             ("f32", np.float64(0.5)), ("u8", np.uint8(255)), ("bool", np.bool_(True))):
             given = kernelc.compile("def f(n: %s) -> (y: %s[]) { y[] = n }" % (kind, kind))

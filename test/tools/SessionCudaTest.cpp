@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "driver/jit/Faults.h"
 #include "driver/jit/HostRun.h"
 
 namespace kernelc {
@@ -51,6 +52,67 @@ TEST_F(SessionCuda, ABoundCallLaunchesWithoutLoadingAgain) {
   ASSERT_EQ(bound->launch(nullptr), absl::OkStatus());
   EXPECT_EQ(y[5], 35) << "another scalar, another result";
   EXPECT_EQ(t[2].as<float>()[5], 15);
+}
+
+/// y[n] = table[x[n]] of 10 and 4 elements, whose guard finds the points of `found`, one a launch; -1: none.
+class SessionCudaGuards : public SessionCuda {
+protected:
+  void SetUp() override {
+    SessionCuda::SetUp();
+    if (IsSkipped())
+      return;
+    auto kernel = session_->compile("def f(table: f32[V], x: i32[N]) -> (y: f32[N]) { y[n] = table[x[n]] }");
+    ASSERT_TRUE(kernel.ok()) << kernel.status();
+    kernel_ = *kernel;
+    values_ = {table_.deviceTensor(), x_.deviceTensor(), y_.deviceTensor()};
+    Kernel k = prepare(*kernel_, values_);
+    for (const Launch &l : k.variants[0].launches)
+      for (size_t i = 0; i < l.args.size(); ++i)
+        if (auto *p = std::get_if<PointerArg>(&l.args[i]); p && p->param == kernel_->recordParam())
+          fakecuda::onLaunch(l.entry, [this, i](const fakecuda::Launched &launched) {
+            auto *record = launched.arg<int64_t *>(int(i));
+            int64_t point = next_ < found_.size() ? found_[next_++] : -1;
+            *record = point < 0 ? *record : std::min(*record, point);
+          });
+  }
+  std::vector<int64_t> found_;
+  size_t next_ = 0;
+  HostTensor table_{ElementType::f32, {10}}, x_{ElementType::i32, {4}}, y_{ElementType::f32, {4}};
+  std::shared_ptr<JitKernel> kernel_;
+  std::vector<LaunchValue> values_;
+};
+
+TEST_F(SessionCudaGuards, SayWhatTheyFoundAtTheNextCallAndOnce) {
+  found_ = {-1, 2, 1};
+  auto bound = kernel_->bind({Place::Cuda}, values_);
+  ASSERT_TRUE(bound.ok()) << bound.status();
+  EXPECT_EQ(bound->launch(nullptr), absl::OkStatus());
+  EXPECT_EQ(bound->launch(nullptr), absl::OkStatus()) << "it is running still";
+  absl::Status said = bound->launch(nullptr);
+  EXPECT_EQ(said.code(), absl::StatusCode::kOutOfRange);
+  EXPECT_THAT(said.message(), HasSubstr(":1:63: subscript 0 of 'table' leaves 0:V at n = 2 (kernel 'f')"));
+  EXPECT_EQ(bound->launch(nullptr), absl::OkStatus()) << "said once; this launch finds the next";
+  EXPECT_THAT(kernel_->call({Place::Cuda}, values_).message(), HasSubstr("at n = 1")) << "of any call of the kernel";
+  EXPECT_EQ(kernel_->call({Place::Cuda}, values_), absl::OkStatus());
+  EXPECT_THAT(fakecuda::misuses(), testing::IsEmpty());
+}
+
+TEST_F(SessionCudaGuards, SayWhatTheyFoundAtASynchronisation) {
+  found_ = {3};
+  ASSERT_EQ(kernel_->call({Place::Cuda}, values_), absl::OkStatus());
+  EXPECT_THAT(DeviceFaults::takeAny().message(), HasSubstr("at n = 3"));
+  EXPECT_EQ(DeviceFaults::takeAny(), absl::OkStatus());
+}
+
+TEST_F(SessionCudaGuards, SayAtOnceWhatTheyFoundWhereTheCallWaits) {
+  found_ = {0};
+  std::vector<HostTensor> all;
+  all.push_back(std::move(table_));
+  all.push_back(std::move(x_));
+  all.emplace_back(ElementType::i64, std::vector<int64_t>{1});
+  all.push_back(std::move(y_));
+  EXPECT_THAT(runOnHost(*kernel_, {Place::Cuda}, all).message(), HasSubstr("at n = 0"));
+  EXPECT_EQ(runOnHost(*kernel_, {Place::Cuda}, all), absl::OkStatus());
 }
 
 TEST_F(SessionCuda, ARefusedCubinIsCompiledAgainOnce) {

@@ -159,7 +159,9 @@ TEST_P(Inouts, ThreeStatements) {
   // One that shares no factor with their number: all writes and reads come in all places.
   uint64_t step = given ? std::strtoull(given, nullptr, 10) : 97;
   ASSERT_GT(step, 0u);
-  runAll(3, GetParam() * step, kShares * step);
+  // Processes that share the work: n of them with a step of n, each with another first one below n.
+  const char *first = std::getenv("KERNELC_INOUTS_FIRST");
+  runAll(3, (first ? std::strtoull(first, nullptr, 10) : 0) + GetParam() * step, kShares * step);
 }
 
 INSTANTIATE_TEST_SUITE_P(Sequences, Inouts, ::testing::Range<uint64_t>(0, kShares));

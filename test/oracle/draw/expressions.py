@@ -104,6 +104,15 @@ def gather(scope, kind):
     return f"{b.tensor(stored, dims)}.{shown}[{', '.join(subscripts)}]"
 
 
+def guarded_gather(scope, kind):
+    """A read of a new tensor by data that may lead anywhere, here and there behind a condition on other data."""
+    b = scope.b
+    t = b.pick("i32", "i64", "u8", "u64", "i16")
+    near = positions(TYPES[t], around=3) if b.chance(70) else positions(TYPES[t])
+    read = f"{b.tensor(b.pick(*STORED[kind]), [b.size(b.pick('P', 'N', 'M'))])}[{access(scope, t, b.pick(0, 1, 1), pool=near)}]"
+    return f"({read} if {access(scope, 'bool', 1)} else {literal(b, kind)})" if b.chance(50) else read
+
+
 def proved_gather(scope, kind):
     """A read of a new tensor without a bounds form, whose subscripts are data of a range that fits."""
     b = scope.b

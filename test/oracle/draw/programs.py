@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from ..element_types import TYPES
 from .case import Builder
 from .covers import covers
-from .expressions import FLOATS, INTS, STORED, Scope, access, expression, gather, operand, proved_gather
+from .expressions import FLOATS, INTS, STORED, Scope, access, expression, gather, guarded_gather, operand, proved_gather
 from .folds import folds, recurrences
 from .functions import functions, prelude
 from .inouts import assignments, inouts, races
@@ -55,6 +55,8 @@ def gathers(b):
     scope = Scope(b, left, reductions=0)
     if b.chance(15):
         return _far(b)
+    if b.chance(20):
+        return define(b, left, kind, guarded_gather(scope, kind))
     text = gather(scope, kind)
     if kind != "bool" and b.chance(50):
         text = f"{text} + {gather(scope, kind)}"
@@ -253,8 +255,19 @@ def _exact(b, left, kind, text):
     return out
 
 
+def asserted(b):
+    """A result beside assertions on data, most of which hold."""
+    left, kind = _left(b, b.pick(1, 2)), b.pick("f32", "i32", "i64", "u32")
+    scope = Scope(b, left, reductions=0)
+    for _ in range(b.pick(1, 1, 2)):
+        condition = f"{access(scope, kind, b.pick(0, 1, 2))} {b.pick('<', '>=', '!=')} {b.pick('100', '0', '1')}"
+        text = b.pick("", ', "it holds"')
+        b.say(f"assert {b.pick(condition, condition, f'{condition} or {access(scope, kind, 1)} > 1')}{text}")
+    define(b, left, kind, access(scope, kind))
+
+
 KINDS = {f.__name__: f for f in (pointwise, gathers, reduced, arguments, windows, solutions, narrow_extremes, masked, scans, constants, grouped, chained, inouts, assignments, scatters,
-                                 covers, functions, prelude, wrong, proofs, views, folds, recurrences)}
+                                 covers, functions, prelude, wrong, proofs, views, asserted, folds, recurrences)}
 LARGE = {"races": races}  # for devices whose blocks run beside each other
 
 

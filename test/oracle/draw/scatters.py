@@ -8,13 +8,15 @@ _INDEX = ("i32", "i64", "u8", "i16", "u32", "u64")
 
 def _subscript(b, dim, inside):
     """One that stays in a dim: data taken modulo it, or an index that folds; with a range where it needs one."""
-    kind = b.pick("data", "data", "data", "mod", "half")
+    kind = b.pick("data", "data", "data", "mod", "half", "free")
     if kind == "mod":
         return f"n % {dim}", "n"
     if kind == "half":
         return f"n // 2 % {dim}", "n"
     t = b.pick(*_INDEX)
     p = b.tensor(t, ["N"], pool=positions(TYPES[t], around=8))
+    if kind == "free":
+        return f"{b.tensor(t, ['N'], pool=positions(TYPES[t], around=2))}[n]", "n"
     return {"i": f"{p}[n] % {dim}", "u": f"i64({p}[n] % 64) % {dim}"}[t[0]], "n"
 
 

@@ -1,6 +1,6 @@
 // RUN: not kernelc-opt --te-sort-scatters="size-max=8589934592,4" %s 2>&1 | FileCheck %s
 
-// CHECK: error: a scatter whose order counts sorts at most 2^32 points into at most 2^31 rows; here there may be 8589934592 and {{.*}}: 'order(any)' has no such limit
+// CHECK: error: a scatter whose order counts sorts fewer than 2^32 points into fewer than 2^31 rows; here there may be 8589934592 and {{.*}}: 'order(any)' has no such limit
 te.kernel @many sizes ["N", "R"] args ["at", "x"] : ["i32", "f32"] [affine_map<()[s0, s1] -> (s0)>, affine_map<()[s0, s1] -> (s0)>]
     outs ["y"] : ["f32"] [affine_map<()[s0, s1] -> (s1 * 100)>] {
 ^bb0(%at: tensor<?xi32>, %x: tensor<?xf32>):

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Faults of running kernels: what the record of a kernel's guards (ir/te/Faults.h) says, and the memory that it has on a GPU.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "driver/compile/Program.h"
+#include "runtime/Device.h"
+
+namespace kernelc {
+
+/// What the numbers of one kernel's record mean.
+class FaultTexts {
+public:
+  FaultTexts(Program &program, const Kernel &signature);
+  /// The record among Kernel::params; -1: the kernel has no guards.
+  int param() const { return param_; }
+  size_t count() const { return entries_.size(); }
+  /// Fills a record with what says that nothing has happened.
+  void clear(int64_t *record) const;
+  /// OutOfRange, with place, subscript and point, of the first guard that found something.
+  absl::Status check(const int64_t *record, const std::vector<int64_t> &sizes) const;
+
+private:
+  struct Entry {
+    SourceLoc loc;
+    std::string what;
+    std::vector<std::string> indices;
+    std::vector<SizeExpr> lows, extents;
+  };
+  std::string kernel_;
+  int param_ = -1;
+  std::vector<Entry> entries_;
+};
+
+/// The records of a kernel's calls on GPUs: host memory that all of them write to, one for each set of sizes. A fault stays there
+/// until somebody asks. Records are never given back, since work that is still queued may write to them.
+class DeviceFaults {
+public:
+  explicit DeviceFaults(const FaultTexts &texts);
+  ~DeviceFaults();
+  /// Where calls with such sizes record.
+  absl::StatusOr<int64_t *> recordFor(Device &device, const std::vector<int64_t> &sizes);
+  /// The first fault since it was asked last, of any of the kernel's calls.
+  absl::Status take();
+  /// The same of all kernels of the process.
+  static absl::Status takeAny();
+
+private:
+  const FaultTexts &texts_;
+  absl::Mutex mutex_;
+  std::map<std::vector<int64_t>, int64_t *> records_ ABSL_GUARDED_BY(mutex_);
+};
+
+} // namespace kernelc

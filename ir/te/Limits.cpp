@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ir/te/Limits.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+
+namespace kernelc::te {
+
+static constexpr StringLiteral kLimits = "limits";
+
+void addLimit(KernelOp kernel, const Limit &limit) {
+  Builder b(kernel);
+  auto map = AffineMap::get(0, kernel.getNumSizes(), limit.count);
+  auto entry =
+      b.getDictionaryAttr({b.getNamedAttr("count", AffineMapAttr::get(map)), b.getNamedAttr("below", b.getI64IntegerAttr(limit.below)),
+                           b.getNamedAttr("what", b.getStringAttr(limit.what))});
+  SmallVector<Attribute> all;
+  if (auto known = kernel->getAttrOfType<ArrayAttr>(kLimits))
+    all.assign(known.begin(), known.end());
+  if (!llvm::is_contained(all, entry))
+    all.push_back(entry);
+  kernel->setAttr(kLimits, b.getArrayAttr(all));
+}
+
+SmallVector<Limit> getLimits(KernelOp kernel) {
+  SmallVector<Limit> limits;
+  if (auto all = kernel->getAttrOfType<ArrayAttr>(kLimits))
+    for (auto entry : all.getAsRange<DictionaryAttr>())
+      limits.push_back({entry.getAs<AffineMapAttr>("count").getValue().getResult(0), entry.getAs<IntegerAttr>("below").getInt(),
+                        entry.getAs<StringAttr>("what").str()});
+  return limits;
+}
+
+} // namespace kernelc::te
