@@ -185,8 +185,7 @@ private:
   /// `values` with the record `record`, if they lack it.
   std::vector<LaunchValue> withRecord(absl::Span<const LaunchValue> values, int64_t *record, int device) const;
   absl::StatusOr<BoundCall> bindOnDevice(Device &device, const Place &place, absl::Span<const LaunchValue> values,
-                                         absl::Span<const NamedSize> sizes, std::optional<cuda::StreamHandle> stream,
-                                         CompilePolicy policy);
+                                         absl::Span<const NamedSize> sizes, std::optional<cuda::StreamHandle> stream, CompilePolicy policy);
   absl::Status callCpu(const CheckedArgs &args, CallReport *report);
   absl::Status callEmulator(const CheckedArgs &args, CallReport *report);
   std::unique_ptr<Impl> impl_;

@@ -182,8 +182,8 @@ private:
   /// Zero, all over a product's tile.
   mlir::Value zeroSum(const te::Summation &sum, const DotForm &f, mlir::Location loc);
   /// `acc` and the terms of the tile at the current offsets. Null after a diagnostic.
-  mlir::Value addRound(const te::Summation &sum, const te::Contraction &c, const DotForm &f, llvm::ArrayRef<int64_t> dims, BodyToTiles &body,
-                       mlir::Value acc, mlir::Location loc);
+  mlir::Value addRound(const te::Summation &sum, const te::Contraction &c, const DotForm &f, llvm::ArrayRef<int64_t> dims,
+                       BodyToTiles &body, mlir::Value acc, mlir::Location loc);
   /// All rounds of the product's own loop. `ok` becomes false after a diagnostic.
   mlir::Value sumOverRounds(te::ReduceOp op, const te::Contraction &c, const DotForm &f, llvm::ArrayRef<int64_t> dims, mlir::Value zero,
                             mlir::Location loc, bool &ok, llvm::function_ref<mlir::Value(mlir::Value)> round);

@@ -245,7 +245,10 @@ SmallVector<Value> LaunchEmitter::roundsLoop(ArrayRef<int64_t> k, std::optional<
   int64_t last = k[picked - 1];
   Location counted = NameLoc::get(b_.getStringAttr(l_.indices[last] + "_tiles"), cu::unnamed(loc));
   Value tileCount = tile::ApplyOp::create(b_, counted, b_.getIndexType(), AffineMap::get(span.size(), symbols, total), span);
-  if (!span.empty() || (least && !knownPositive(total, {plan_.sizeDiv, plan_.sizeMax}))) // tiles are counted on from loop to loop: of an empty span there are none, not fewer
+  if (!span.empty() ||
+      (least &&
+       !knownPositive(
+           total, {plan_.sizeDiv, plan_.sizeMax}))) // tiles are counted on from loop to loop: of an empty span there are none, not fewer
     tileCount = arith::MaxSIOp::create(b_, counted, tileCount, constant(least, loc));
   if (Value holds = set && !least ? resultHolds(*set, dims, k, loc) : Value())
     tileCount = arith::SelectOp::create(b_, counted, holds, tileCount, constant(0, loc));

@@ -154,8 +154,8 @@ std::optional<ProductWalk> findWalk(Operation *statement, const Target &target, 
   if (!target.chainRate || !isKnown)
     return std::nullopt;
   unsigned parallel = getNumParallel(statement);
-  if (getExtents(statement).getNumResults() != parallel + 1 || statement->hasAttr(kOwnLaunch) ||
-      getYield(statement).getCondition() || (reduce && findGeneralContraction(reduce)))
+  if (getExtents(statement).getNumResults() != parallel + 1 || statement->hasAttr(kOwnLaunch) || getYield(statement).getCondition() ||
+      (reduce && findGeneralContraction(reduce)))
     return std::nullopt;
   std::optional<std::vector<ProductChain>> products = cascade ? findProducts(cascade, target, facts) : std::vector<ProductChain>();
   if (!products || (!products->empty() && !target.wgmma))

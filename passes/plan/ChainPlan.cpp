@@ -160,9 +160,8 @@ bool Scheduler::fitsChain(LaunchPlan &p, ArrayRef<ProductChain> chains, ArrayRef
     return false;
   std::string why;
   if (!canFeedWgmma(p, chain.first.a, chain.first.m, chain.first.k, first, why) ||
-      !canFeedWgmma(p, chain.first.b, chain.first.n, chain.first.k, first, why) || !llvm::all_of(chains, [&](const ProductChain &c) {
-        return canFeedWgmma(p, c.other(), c.columns(), c.second.k, second, why);
-      }))
+      !canFeedWgmma(p, chain.first.b, chain.first.n, chain.first.k, first, why) ||
+      !llvm::all_of(chains, [&](const ProductChain &c) { return canFeedWgmma(p, c.other(), c.columns(), c.second.k, second, why); }))
     return false;
   int64_t once = resides ? m * k * kBytes : 0, each = (j * k + j * n + (resides ? 0 : m * k)) * kBytes;
   while (n % std::min(n, p.part) || p.part > n)

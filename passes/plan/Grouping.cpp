@@ -43,9 +43,6 @@ bool isPlain(Operation *op) {
   return !isa<ScatterOp>(op) && (!r || (!r.getInit() && !r.getOutMap()));
 }
 
-/// Statements that go into one launch because they are alike. NVRTC's time grows with the square of a function's length, and a few
-/// launches more are nothing beside what so many statements read and write.
-constexpr size_t kMostSiblings = 32;
 /// The most points of an index beside a recurrence that a tile has all of: each is a state of its own.
 constexpr int64_t kLargestOfStates = 64;
 

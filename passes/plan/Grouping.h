@@ -30,4 +30,8 @@ inline constexpr llvm::StringLiteral kInTile = "in_tile";
 /// Launches with statements, index spaces and grids filled in; tiles are 1.
 std::vector<LaunchPlan> groupStatements(KernelOp kernel, const Target &target, const SizeFacts &facts);
 
+/// Statements that go into one launch because they are alike. NVRTC's time grows with the square of a function's length, and a few
+/// launches more are nothing beside what so many statements read and write.
+inline constexpr size_t kMostSiblings = 32;
+
 } // namespace kernelc::te

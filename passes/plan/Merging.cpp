@@ -71,7 +71,8 @@ private:
   }
 
   std::optional<Merged> merge(size_t a, size_t b, Step step) {
-    if (!isMergeable(launches_[a]) || !isMergeable(launches_[b]) || (!canPass(a, b, true) && !canPass(a, b, false)))
+    if (launches_[a].ops.size() + launches_[b].ops.size() > kMostSiblings || !isMergeable(launches_[a]) || !isMergeable(launches_[b]) ||
+        (!canPass(a, b, true) && !canPass(a, b, false)))
       return std::nullopt;
     if (step == Step::Pointwise && !(isPointwise(launches_[a]) && isPointwise(launches_[b])))
       return std::nullopt;

@@ -167,7 +167,8 @@ private:
   bool scheduleWalk(LaunchPlan &l, const ProductWalk &walk, llvm::ArrayRef<int64_t> dims);
   /// Whether registers and slots hold the tiles of `p`, whose stages and parts it chooses. `resides`: all rows of the first product's
   /// tile stay in slots for the whole loop. `first`, `second`: the products' launch indices.
-  bool fitsChain(LaunchPlan &p, llvm::ArrayRef<ProductChain> chains, llvm::ArrayRef<int64_t> first, llvm::ArrayRef<int64_t> second, bool resides);
+  bool fitsChain(LaunchPlan &p, llvm::ArrayRef<ProductChain> chains, llvm::ArrayRef<int64_t> first, llvm::ArrayRef<int64_t> second,
+                 bool resides);
 
   // ChainSetPlan.cpp
   /// Several products that take others' results in the launch's loop. False where no tile holds what they need.

@@ -284,7 +284,7 @@ private:
   ReduceOp first_;
   OpBuilder b_;
   SmallVector<Type> types_;
-  SmallVector<SmallVector<unsigned>> own_; ///< per component
+  SmallVector<SmallVector<unsigned>> own_;        ///< per component
   SmallVector<std::optional<unsigned>> memberOf_; ///< per component
 };
 

@@ -58,7 +58,12 @@ void collectReads(Operation *statement, llvm::function_ref<std::optional<unsigne
     }
     if (ComputeOp c = areDims ? findDefinition(read) : ComputeOp())
       return collectReads(
-          c, [&](Value v) { auto d = findIndex(c, v); return d ? reached.subscripts[*d] : std::nullopt; }, into);
+          c,
+          [&](Value v) {
+            auto d = findIndex(c, v);
+            return d ? reached.subscripts[*d] : std::nullopt;
+          },
+          into);
     into.push_back(std::move(reached));
   });
 }
@@ -72,7 +77,7 @@ SmallVector<ReachedRead> collectReads(ReduceOp r) {
 /// Reductions that may become one cascade, and whose indices are whose.
 struct Family {
   SmallVector<ReduceOp> members;
-  SmallVector<std::pair<Attribute, AffineExpr>> parallel;           ///< name and extent of each index that some member has
+  SmallVector<std::pair<Attribute, AffineExpr>> parallel;       ///< name and extent of each index that some member has
   llvm::DenseMap<Operation *, SmallVector<unsigned>> indicesOf; ///< per member: those of its parallel dims
 
   void add(ReduceOp r, ArrayRef<unsigned> indices) {
@@ -175,7 +180,8 @@ private:
     for (unsigned d = 0; d < reduced; ++d)
       by.push_back(getAffineDimExpr(d, r.getContext()));
     for (unsigned i = 0; set && i < set->getNumConstraints(); ++i)
-      constraints.insert({simplifyAffineExpr(set->getConstraint(i).replaceDims(by), 64, set->getNumSymbols()).getAsOpaquePointer(), set->isEq(i)});
+      constraints.insert(
+          {simplifyAffineExpr(set->getConstraint(i).replaceDims(by), 64, set->getNumSymbols()).getAsOpaquePointer(), set->isEq(i)});
     return constraints;
   }
 

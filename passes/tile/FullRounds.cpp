@@ -10,8 +10,7 @@ namespace kernelc {
 
 using namespace tile;
 
-FullRounds::FullRounds(FuncOp func, scf::ForOp loop, unsigned d)
-    : func_(func), loop_(loop), d_(d), forms_(func, loop.getInductionVar()) {
+FullRounds::FullRounds(FuncOp func, scf::ForOp loop, unsigned d) : func_(func), loop_(loop), d_(d), forms_(func, loop.getInductionVar()) {
   SmallVector<Value> work{loop.getUpperBound()};
   while (!work.empty()) {
     Value end = work.pop_back_val();

@@ -206,8 +206,8 @@ def TileSplitRounds : Pass<"tile-split-rounds", "::kernelc::tile::FuncOp"> {
     skewed loop are split as they are; *before `tile-layouts`*, which gives all loops the layouts of what
     they carry.
 
-    Left alone: loops without products (tile-peel-rounds) and with a single one, whose masks lie in slots or
-    are few, and cost less than the registers of a second loop; masks of data, or that depend on the round
+    Left alone: functions with `in_flight` 1, whose rounds wait for their products anyway; loops without
+    products (tile-peel-rounds) and with a single one, whose masks lie in slots or are few; masks of data, or that depend on the round
     in another way. Numeric effect: none.
   }];
 }

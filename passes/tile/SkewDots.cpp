@@ -44,8 +44,7 @@ bool hasRound(FuncOp func, scf::ForOp loop) {
     if (auto most = v.getDefiningOp<arith::MaxSIOp>())
       return isPositive(most.getLhs()) || isPositive(most.getRhs());
     auto apply = v.getDefiningOp<ApplyOp>();
-    return apply && apply.getOperands_().empty() &&
-           te::knownPositive(apply.getMap().getResult(0), {func.getSizeDiv(), func.getSizeMax()});
+    return apply && apply.getOperands_().empty() && te::knownPositive(apply.getMap().getResult(0), {func.getSizeDiv(), func.getSizeMax()});
   };
   return getConstantIntValue(loop.getLowerBound()) == 0 && getConstantIntValue(loop.getStep()) == 1 && isPositive(loop.getUpperBound());
 }
@@ -100,15 +99,16 @@ private:
   }
 
   bool uses(Operation &op, llvm::function_ref<bool(Operation *)> isOne) {
-    return op.walk([&](Operation *inner) {
-               return llvm::any_of(inner->getOperands(),
-                                   [&](Value v) {
-                                     Operation *def = v.getDefiningOp();
-                                     return def && isOne(def);
-                                   })
-                          ? WalkResult::interrupt()
-                          : WalkResult::advance();
-             })
+    return op
+        .walk([&](Operation *inner) {
+          return llvm::any_of(inner->getOperands(),
+                              [&](Value v) {
+                                Operation *def = v.getDefiningOp();
+                                return def && isOne(def);
+                              })
+                     ? WalkResult::interrupt()
+                     : WalkResult::advance();
+        })
         .wasInterrupted();
   }
 
@@ -117,7 +117,8 @@ private:
       auto arg = dyn_cast<BlockArgument>(v);
       return arg && llvm::any_of(round_.seconds, [&](Second &s) { return loop_.getRegionIterArg(s.carried) == arg; });
     };
-    return op.walk([&](Operation *inner) { return llvm::any_of(inner->getOperands(), isSum) ? WalkResult::interrupt() : WalkResult::advance(); })
+    return op
+        .walk([&](Operation *inner) { return llvm::any_of(inner->getOperands(), isSum) ? WalkResult::interrupt() : WalkResult::advance(); })
         .wasInterrupted();
   }
 
@@ -141,7 +142,9 @@ private:
       late.insert(op);
     for (Operation &op : body_.without_terminator()) {
       if (late.contains(&op)) {
-        if (uses(op, [&](Operation *def) { return def->getBlock() == &body_ && !isIndexMath(def) && !pack.contains(def) && !late.contains(def); }))
+        if (uses(op, [&](Operation *def) {
+              return def->getBlock() == &body_ && !isIndexMath(def) && !pack.contains(def) && !late.contains(def);
+            }))
           return false;
         round_.late.push_back(&op);
       } else if (pack.contains(&op) || usesCarriedSum(op) || uses(op, [&](Operation *def) { return pack.contains(def); })) {
@@ -159,7 +162,9 @@ private:
     return true;
   }
 
-  static bool isIndexMath(Operation *op) { return llvm::all_of(op->getResultTypes(), [](Type t) { return t.isIndex(); }) && isPure(op); }
+  static bool isIndexMath(Operation *op) {
+    return llvm::all_of(op->getResultTypes(), [](Type t) { return t.isIndex(); }) && isPure(op);
+  }
 
   scf::ForOp loop_;
   Block &body_;

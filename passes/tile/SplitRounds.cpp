@@ -84,9 +84,8 @@ private:
       least[forms_.placeOf(d)] = b_.getAffineConstantExpr(*factor < 0 ? func_.getTiles()[d] - 1 : 0);
     }
     AffineExpr rest = forms_.simplify(excess.replace(least));
-    bool isOutside = llvm::all_of(forms_.others(), [&](auto &other) {
-      return !rest.isFunctionOfDim(other.second) || loop_.isDefinedOutsideOfLoop(other.first);
-    });
+    bool isOutside = llvm::all_of(
+        forms_.others(), [&](auto &other) { return !rest.isFunctionOfDim(other.second) || loop_.isDefinedOutsideOfLoop(other.first); });
     if (step && *step != 0 && isOutside)
       masks_.push_back({condition, rest, *step});
   }
@@ -130,6 +129,8 @@ private:
 
 struct TileSplitRoundsPass : impl::TileSplitRoundsBase<TileSplitRoundsPass> {
   void runOnOperation() override {
+    if (getOperation().getInFlight() <= 1)
+      return;
     SmallVector<scf::ForOp> loops;
     getOperation().walk([&](scf::ForOp loop) {
       if (llvm::range_size(loop.getBody()->getOps<DotOp>()) > 1)

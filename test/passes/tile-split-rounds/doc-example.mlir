@@ -10,7 +10,7 @@
 tile.func @f attributes {sizes = [], size_div = array<i64>, size_max = array<i64>, arg_names = [], arg_types = [],
     arg_shapes = [], sources = array<i64>, indices = ["i", "e", "j", "d"], extents = affine_map<() -> (64, 64, 512, 64)>,
     tiles = array<i64: 64, 64, 64, 64>, grid_dims = array<i64>, warps = 4 : i64, producer_warps = 4 : i64, unit = "wgmma",
-    stages = 2 : i64, target = "sm_90a"} {
+    stages = 2 : i64, in_flight = 2 : i64, target = "sm_90a"} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index
